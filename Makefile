@@ -1,0 +1,39 @@
+# `make` lists the targets. What each of them needs beyond Go, the script behind
+# it finds, installs or asks for, and its head names the variables it heeds:
+# `make test PKG=./pool/... GOTESTFLAGS=-v`, `make fuzz FUZZTIME=5m`.
+SHELL := bash
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench fuzz image demo-image up down compose-demo
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## see Redlock work, on five masters inside the program; needs Go alone (ARGS=--json …)
+	@go run ./cmd/redlock-demo $(ARGS)
+
+test: ## run all tests, under the race detector; sets up what they need
+	@scripts/test.sh
+
+lint: ## check everything that can be checked without running it
+	@scripts/lint.sh
+
+bench: ## measure against real masters, beside other libraries (BENCH, COUNT, BENCHTIME, BASE)
+	@scripts/bench.sh
+
+fuzz: ## fuzz whatever parses bytes (FUZZTIME, FUZZ)
+	@scripts/fuzz.sh
+
+image: ## build redquorum/redis:local of the redis-server installed here, without a registry
+	@scripts/image.sh
+
+demo-image: ## build redquorum/redlock-demo:local, without a registry
+	@scripts/demo-image.sh
+
+up: ## start five masters in containers, on 127.0.0.1:7101 to 7105 (REDIS_IMAGE)
+	@scripts/compose.sh up
+
+down: ## stop them and remove what they stored
+	@scripts/compose.sh down
+
+compose-demo: ## start them, run the demonstration against them, stop them (ARGS)
+	@scripts/compose.sh demo $(ARGS)

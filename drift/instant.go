@@ -1,0 +1,90 @@
+package drift
+
+import (
+	"math"
+	"time"
+)
+
+// Instant is a reading of three clocks: monotonic, boot time (where the
+// system has it) and wall. The zero Instant is no reading.
+//
+// An Instant is a small value: pass and store it as such. It may be compared
+// with ==, which says whether two readings are the same in every clock, and
+// copied and read by any number of goroutines. Its monotonic and boot-time
+// parts mean something only within the process that read them, so an Instant
+// is not to be written to disk or sent elsewhere.
+type Instant struct {
+	mono  int64 // nanoseconds since an origin that all readings of a Clock share
+	boot  int64 // likewise, counting the time the machine slept; 0 without hasBoot
+	wall  int64 // nanoseconds since 1970-01-01 UTC
+	flags flags
+}
+
+type flags uint8
+
+const (
+	hasReading flags = 1 << iota // tells a reading of all zeros from no reading
+	hasBoot
+)
+
+// At returns the Instant at which the three clocks show what is given. The
+// origins of mono and boot are free, but must be the same for all Instants
+// that are subtracted from each other. A wall time outside of what 64 bits of
+// nanoseconds around 1970 hold (the years 1678 to 2262) counts as the nearest
+// within.
+func At(mono, boot time.Duration, wall time.Time) Instant {
+	i := AtWithoutBoot(mono, wall)
+	i.boot = int64(boot)
+	i.flags |= hasBoot
+	return i
+}
+
+// AtWithoutBoot is At for a machine that cannot tell boot time.
+func AtWithoutBoot(mono time.Duration, wall time.Time) Instant {
+	return Instant{mono: int64(mono), wall: unixNano(wall), flags: hasReading}
+}
+
+// Sub returns how much time has passed since earlier: the largest of the
+// differences of the monotonic clocks, of boot times where both readings have
+// it, and of the wall clocks. It is never negative.
+//
+// So time that the machine slept is counted, a wall clock stepped back changes
+// nothing, and one stepped forward makes the result longer: an error on the
+// side of believing less. For the same reason, when i or earlier is the zero
+// Instant, the time passed is unknown and the result is the greatest Duration.
+func (i Instant) Sub(earlier Instant) time.Duration {
+	if i.IsZero() || earlier.IsZero() {
+		return math.MaxInt64
+	}
+	d := max(0, sub(i.mono, earlier.mono), sub(i.wall, earlier.wall))
+	if i.flags&earlier.flags&hasBoot != 0 {
+		d = max(d, sub(i.boot, earlier.boot))
+	}
+	return time.Duration(d)
+}
+
+// Wall returns what the wall clock showed, in local time and without a
+// monotonic reading; for the zero Instant it is the zero Time. It is for people
+// and logs: decide by Sub.
+func (i Instant) Wall() time.Time {
+	if i.IsZero() {
+		return time.Time{}
+	}
+	return time.Unix(0, i.wall)
+}
+
+// IsZero reports whether i is no reading at all.
+func (i Instant) IsZero() bool { return i.flags&hasReading == 0 }
+
+// unixNano is t.UnixNano, which is undefined outside of the years 1678 to
+// 2262, with the ends of that span for what lies beyond.
+func unixNano(t time.Time) int64 {
+	const limit = math.MaxInt64 / int64(time.Second)
+	switch s := t.Unix(); {
+	case s >= limit:
+		return math.MaxInt64
+	case s <= -limit:
+		return math.MinInt64
+	}
+	return t.UnixNano()
+}

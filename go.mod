@@ -1,0 +1,11 @@
+module github.com/redquorum/redquorum
+
+go 1.26
+
+require (
+	github.com/alicebob/miniredis/v2 v2.40.0
+	github.com/gomodule/redigo v1.9.3
+	golang.org/x/sys v0.47.0
+)
+
+require github.com/yuin/gopher-lua v1.1.1 // indirect

@@ -1,0 +1,79 @@
+package redistest
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestBadConfigurationIsNamed(t *testing.T) {
+	for name, test := range map[string]struct {
+		cfg  Config
+		want []string
+	}{
+		"port below":       {Config{Port: -1}, []string{"Config.Port", "-1", "65535"}},
+		"port above":       {Config{Port: 65536}, []string{"Config.Port", "65536", "65535"}},
+		"append only":      {Config{AppendOnly: "yes"}, []string{"Config.AppendOnly", `"yes"`, "everysec", "always"}},
+		"user without ACL": {Config{Username: "u", Password: "p"}, []string{"Config.Username", `"u"`, "ACL"}},
+		"user, no secret":  {Config{Username: "u", ACL: []string{"user u on nopass"}}, []string{"Config.Username", "Password"}},
+		"ACL line":         {Config{ACL: []string{"alice on"}}, []string{"Config.ACL", `"alice on"`}},
+		"ACL two lines":    {Config{ACL: []string{"user a on\nuser b on"}}, []string{"Config.ACL", "single lines"}},
+		"ACL nobody":       {Config{ACL: []string{"user "}}, []string{"Config.ACL"}},
+		"ACL of ours":      {Config{ACL: []string{"user " + harnessUser + " off"}}, []string{"Config.ACL", harnessUser}},
+		"environment":      {Config{Env: []string{"LD_PRELOAD"}}, []string{"Config.Env", `"LD_PRELOAD"`, "NAME=value"}},
+		"argument":         {Config{Args: []string{"maxmemory", "1mb"}}, []string{"Config.Args", `"maxmemory"`}},
+		"managed":          {Config{Args: []string{"--maxmemory", "1mb", "--Port", "1"}}, []string{`"--Port"`, "Config.Port"}},
+		"managed in one":   {Config{Args: []string{"--requirepass x"}}, []string{"--requirepass", "Config.Password"}},
+	} {
+		_, err := Launch(t.Context(), test.cfg)
+		if err == nil {
+			t.Errorf("%s: accepted", name)
+			continue
+		}
+		for _, want := range test.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v; want it to name %s", name, err, want)
+			}
+		}
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for in, want := range map[string]string{
+		"":            `""`,
+		"plain":       `"plain"`,
+		"a b":         `"a b"`,
+		`say "\x00"`:  `"say \"\\x00\""`,
+		"tab\t\n\x00": `"tab\x09\x0a\x00"`,
+		"é":           `"\xc3\xa9"`,
+	} {
+		if got := quote(in); got != want {
+			t.Errorf("quote(%q) = %s; want %s", in, got, want)
+		}
+	}
+}
+
+func TestAServerIsWhatItsConfigurationSays(t *testing.T) {
+	for name, test := range map[string]struct {
+		cfg  Config
+		want map[string]string
+	}{
+		"zero": {Config{}, map[string]string{
+			"save": "", "appendonly": "no", "maxmemory-policy": "noeviction", "bind": "127.0.0.1", "requirepass": "",
+		}},
+		"everysec": {Config{AppendOnly: AppendEverySec}, map[string]string{"appendonly": "yes", "appendfsync": "everysec"}},
+		"always":   {Config{AppendOnly: AppendAlways}, map[string]string{"appendonly": "yes", "appendfsync": "always"}},
+		"policy":   {Config{MaxMemoryPolicy: "allkeys-lru"}, map[string]string{"maxmemory-policy": "allkeys-lru"}},
+		"arguments": {Config{Args: []string{"--maxmemory", "100mb", "--databases", "3"}},
+			map[string]string{"maxmemory": "104857600", "databases": "3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, test.cfg)
+			for directive, want := range test.want {
+				pair, ok := do(t, s, "CONFIG", "GET", directive).([]any)
+				if !ok || len(pair) != 2 || string(pair[1].([]byte)) != want {
+					t.Errorf("CONFIG GET %s: %q; want %q", directive, pair, want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,162 @@
+package redistest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Launch starts a server and returns once it answers. ctx bounds the start only,
+// which is also bounded by 10 s; the server then runs until Kill, Stop or Close,
+// and the caller must call Close. The error holds the end of the server's log.
+func Launch(ctx context.Context, cfg Config) (*Server, error) {
+	return launch(ctx, cfg, reservePort)
+}
+
+// launch is Launch with a choice of the ports to try, used where Config.Port is 0.
+func launch(ctx context.Context, cfg Config, reserve func() (*reservation, error)) (_ *Server, err error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	binary, err := lookUp()
+	if err != nil {
+		return nil, err
+	}
+	files, err := newLayout(cfg.UnixSocket)
+	if err != nil {
+		return nil, fmt.Errorf("redistest: directories: %w", err)
+	}
+	s := &Server{cfg: cfg, binary: binary, files: files, port: cfg.Port, stopBound: stopBound}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if err := s.setCredentials(); err != nil {
+		return nil, fmt.Errorf("redistest: credentials: %w", err)
+	}
+	ctx, cancel := withStartBound(ctx)
+	defer cancel()
+	if cfg.Port != 0 {
+		if err := s.run(ctx); err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	for try := 1; ; try++ {
+		s.reservation, err = reserve()
+		if err != nil {
+			return nil, err
+		}
+		s.port = s.reservation.port
+		err = s.run(ctx)
+		if err == nil {
+			return s, nil
+		}
+		if !errors.Is(err, errPortTaken) || try == portTries {
+			return nil, err
+		}
+		if err := s.reservation.release(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func withStartBound(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, startBound, fmt.Errorf("it did not answer within %v", startBound))
+}
+
+// setCredentials writes the ACL file and the certificate, and decides how Dial
+// authenticates.
+func (s *Server) setCredentials() error {
+	if s.cfg.TLS != nil {
+		cert, key, err := s.cfg.TLS.issue("redistest server")
+		if err != nil {
+			return err
+		}
+		for path, content := range map[string][]byte{
+			s.files.cert(): cert, s.files.key(): key, s.files.ca(): s.cfg.TLS.PEM(),
+		} {
+			if err := os.WriteFile(path, content, 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	if len(s.cfg.ACL) == 0 {
+		s.password = s.cfg.Password
+		return nil
+	}
+	s.user, s.password = harnessUser, rand.Text()
+	lines := append([]string{}, s.cfg.ACL...)
+	lines = append(lines, fmt.Sprintf("user %s on >%s ~* &* +@all", s.user, s.password))
+	return os.WriteFile(s.files.acl(), []byte(strings.Join(lines, "\n")+"\n"), 0o600)
+}
+
+// run starts the process and waits until it answers. After an error nothing runs.
+// The caller holds lifecycle, or is the only one that knows s.
+func (s *Server) run(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("redistest: redis-server on %s not started: %w", s.Addr(), context.Cause(ctx))
+	}
+	if err := os.WriteFile(s.files.conf(), []byte(s.cfg.conf(s.files, s.port)), 0o600); err != nil {
+		return fmt.Errorf("redistest: configuration file: %w", err)
+	}
+	log, logStart, err := openLog(s.files.log())
+	if err != nil {
+		return fmt.Errorf("redistest: log file: %w", err)
+	}
+	cmd := exec.Command(s.binary, append([]string{s.files.conf()}, s.cfg.Args...)...)
+	cmd.Env = append(os.Environ(), s.cfg.Env...)
+	cmd.Stdout, cmd.Stderr = log, log
+	p, err := startProcess(cmd)
+	err = errors.Join(err, log.Close()) // the child has its own descriptor
+	if err != nil {
+		if p != nil {
+			err = errors.Join(err, p.kill())
+		}
+		return fmt.Errorf("redistest: start %s: %w", s.binary, err)
+	}
+	s.proc.Store(p)
+	if err := s.awaitAnswer(ctx, p); err != nil {
+		if killErr := p.kill(); killErr != nil {
+			err = errors.Join(err, killErr)
+		}
+		tail := readTail(s.files.log(), logStart)
+		if strings.Contains(tail, "Address already in use") {
+			err = fmt.Errorf("%w (%w)", errPortTaken, err)
+		}
+		return fmt.Errorf("redistest: redis-server on %s: %w; the end of its log:\n%s", s.Addr(), err, tail)
+	}
+	return nil
+}
+
+// awaitAnswer waits until p itself answers, p has ended or ctx is over.
+func (s *Server) awaitAnswer(ctx context.Context, p *process) error {
+	pause := 2 * time.Millisecond
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var last error
+	for {
+		select {
+		case <-p.exited:
+			return fmt.Errorf("ended before it answered (%s)", p.outcome())
+		case <-ctx.Done():
+			return fmt.Errorf("start: %w (last answer: %v)", context.Cause(ctx), last)
+		case <-timer.C:
+		}
+		err := s.probe(ctx, p.handle.Pid)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil { // else it only says that the context is over
+			last = err
+		}
+		timer.Reset(pause)
+		pause = min(2*pause, 50*time.Millisecond)
+	}
+}

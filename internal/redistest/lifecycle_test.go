@@ -1,0 +1,268 @@
+package redistest
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+func TestARestartKeepsWhatTheAppendOnlyFileHolds(t *testing.T) {
+	for name, test := range map[string]struct {
+		appendOnly AppendOnly
+		keepData   bool
+		orderly    bool
+		want       string
+	}{
+		"always, crash, kept":    {AppendAlways, true, false, "value"},
+		"always, orderly, kept":  {AppendAlways, true, true, "value"},
+		"everysec, orderly":      {AppendEverySec, true, true, "value"},
+		"always, emptied":        {AppendAlways, false, false, ""},
+		"none, kept":             {AppendOff, true, false, ""},
+		"none, orderly, emptied": {AppendOff, false, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, Config{AppendOnly: test.appendOnly})
+			do(t, s, "SET", "key", "value")
+			pid, id, addr := s.PID(), runID(t, s), s.Addr()
+			end := s.Kill
+			if test.orderly {
+				end = s.Stop
+			}
+			if err := end(); err != nil {
+				t.Fatal(err)
+			}
+			if alive(pid) || s.PID() != 0 {
+				t.Errorf("process %d still exists; PID() is %d", pid, s.PID())
+			}
+			if _, err := s.Do("PING"); err == nil {
+				t.Error("a server that is down answers")
+			}
+			if err := s.Restart(background(t), test.keepData); err != nil {
+				t.Fatal(err)
+			}
+			if got := get(t, s, "key"); got != test.want {
+				t.Errorf("after the restart the key holds %q; want %q", got, test.want)
+			}
+			if s.Addr() != addr || s.PID() == pid || runID(t, s) == id {
+				t.Errorf("before: %s, process %d, run %s; after: %s, process %d, run %s",
+					addr, pid, id, s.Addr(), s.PID(), runID(t, s))
+			}
+		})
+	}
+}
+
+func TestARestartKillsAServerThatRuns(t *testing.T) {
+	s := start(t, Config{AppendOnly: AppendAlways})
+	do(t, s, "SET", "key", "value")
+	for _, frozen := range []bool{false, true} {
+		pid := s.PID()
+		if frozen {
+			if err := s.Freeze(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.Restart(background(t), true); err != nil {
+			t.Fatal(err)
+		}
+		if alive(pid) || get(t, s, "key") != "value" {
+			t.Errorf("frozen %v: process %d alive: %v; key holds %q", frozen, pid, alive(pid), get(t, s, "key"))
+		}
+	}
+}
+
+func TestAFrozenServerDoesNotAnswerUntilItIsThawed(t *testing.T) {
+	s := start(t, Config{})
+	conn, err := s.Dial(background(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := s.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	if stopped, err := suspended(s.PID()); err != nil || !stopped {
+		t.Errorf("Freeze returned while the process is suspended: %v (%v)", stopped, err)
+	}
+	_, err = redis.DoWithTimeout(conn, 200*time.Millisecond, "PING")
+	var timeout net.Error
+	if !errors.As(err, &timeout) || !timeout.Timeout() {
+		t.Errorf("PING on a frozen server: %v; want a timeout", err)
+	}
+	ctx, cancel := context.WithTimeout(background(t), 200*time.Millisecond)
+	defer cancel()
+	if _, err := s.do(ctx, "PING"); !errors.As(err, &timeout) || !timeout.Timeout() {
+		t.Errorf("PING on a new connection to a frozen server: %v; want a timeout", err)
+	}
+	if err := s.Freeze(); err != nil {
+		t.Errorf("freezing twice: %v", err)
+	}
+	for range 2 { // thawing twice is no error either
+		if err := s.Thaw(); err != nil {
+			t.Fatal(err)
+		}
+		if reply := do(t, s, "PING"); reply != "PONG" {
+			t.Errorf("PING after the thaw: %v", reply)
+		}
+	}
+}
+
+func TestDoOnAFrozenServerEndsInTime(t *testing.T) {
+	for name, cfg := range map[string]Config{"TCP": {}, "TLS": {TLS: authority(t)}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, cfg)
+			if err := s.Freeze(); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			_, err := s.Do("PING")
+			if took := time.Since(began); err == nil || took > 2*doBound {
+				t.Errorf("PING took %v: %v; want an error after %v", took, err, doBound)
+			}
+		})
+	}
+}
+
+func TestStopAndKillEndAFrozenServer(t *testing.T) {
+	c := Start(t, 2, Config{})
+	for i, end := range []func() error{c.Masters[0].Stop, c.Masters[1].Kill} {
+		s := c.Masters[i]
+		pid := s.PID()
+		if err := s.Freeze(); err != nil {
+			t.Fatal(err)
+		}
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+		if alive(pid) {
+			t.Errorf("process %d still exists", pid)
+		}
+	}
+}
+
+func TestStopKillsAServerThatDoesNotListen(t *testing.T) {
+	s := start(t, Config{})
+	s.stopBound = 100 * time.Millisecond
+	conn, err := s.Dial(background(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.Send("EVAL", "while true do end", 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the script keeps the server busy", func() bool {
+		ctx, cancel := context.WithTimeout(background(t), 100*time.Millisecond)
+		defer cancel()
+		_, err := s.do(ctx, "PING")
+		return err != nil
+	})
+	pid := s.PID()
+	if err := s.Stop(); err == nil || !strings.Contains(err.Error(), "was killed") {
+		t.Errorf("Stop: %v; want an error that says the server was killed", err)
+	}
+	if alive(pid) {
+		t.Errorf("process %d still exists", pid)
+	}
+}
+
+func TestWhatNeedsARunningServerSaysSo(t *testing.T) {
+	s := start(t, Config{})
+	if err := s.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for name, call := range map[string]func() error{"Freeze": s.Freeze, "Thaw": s.Thaw} {
+		if err := call(); !errors.Is(err, ErrNotRunning) {
+			t.Errorf("%s: %v; want %v", name, err, ErrNotRunning)
+		}
+	}
+	for name, call := range map[string]func() error{"Kill": s.Kill, "Stop": s.Stop} {
+		if err := call(); err != nil {
+			t.Errorf("%s of a server that is down: %v", name, err)
+		}
+	}
+}
+
+func TestACrashOfTheServerIsNoticed(t *testing.T) {
+	s := start(t, Config{})
+	if _, err := s.Do("SHUTDOWN", "NOSAVE"); err == nil {
+		t.Error("SHUTDOWN was answered")
+	}
+	eventually(t, "PID() is 0", func() bool { return s.PID() == 0 })
+	if err := s.Restart(background(t), true); err != nil {
+		t.Fatal(err)
+	}
+	do(t, s, "PING")
+}
+
+func TestCloseLeavesNothing(t *testing.T) {
+	for name, before := range map[string]func(*Server) error{
+		"running": func(*Server) error { return nil },
+		"frozen":  (*Server).Freeze,
+		"killed":  (*Server).Kill,
+		"stopped": (*Server).Stop,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, Config{AppendOnly: AppendAlways})
+			pid := s.PID()
+			if !exists(s.Dir()) {
+				t.Fatalf("there is no directory %s", s.Dir())
+			}
+			if err := before(s); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if alive(pid) {
+				t.Errorf("process %d was left behind", pid)
+			}
+			if exists(s.files.root) {
+				t.Errorf("the directory %s was left behind", s.files.root)
+			}
+			if !strings.Contains(s.Log(), "Ready to accept connections") {
+				t.Errorf("the log is lost: %q", s.Log())
+			}
+			if err := s.Restart(background(t), true); !errors.Is(err, ErrClosed) {
+				t.Errorf("Restart after Close: %v; want %v", err, ErrClosed)
+			}
+		})
+	}
+}
+
+func TestConcurrentCallsTakeTurns(t *testing.T) {
+	s := start(t, Config{})
+	ctx := background(t)
+	var wg sync.WaitGroup
+	for _, call := range []func() error{
+		s.Kill, s.Stop, s.Freeze, s.Thaw,
+		func() error { return s.Restart(ctx, false) },
+		func() error { return s.Restart(ctx, true) },
+	} {
+		wg.Go(func() {
+			for range 3 {
+				if err := call(); err != nil && !errors.Is(err, ErrNotRunning) {
+					t.Error(err)
+				}
+				_, _ = s.PID(), s.Log()
+			}
+		})
+	}
+	wg.Wait()
+	if err := s.Restart(ctx, true); err != nil {
+		t.Fatal(err)
+	}
+	do(t, s, "PING")
+}

@@ -1,0 +1,176 @@
+package redistest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// waitBound is how long the tests wait for what must happen.
+const waitBound = 10 * time.Second
+
+func TestMain(m *testing.M) {
+	if os.Getenv(parentVariable) != "" {
+		os.Exit(parentMain())
+	}
+	code := m.Run()
+	if err := leftovers(); err != nil {
+		fmt.Fprintln(os.Stderr, "left behind by the tests:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// leftovers reports goroutines of the package and children of this process that
+// are still there after a while.
+func leftovers() error {
+	var err error
+	for deadline := time.Now().Add(waitBound); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if err = leftoversNow(); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func leftoversNow() error {
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	if bytes.Contains(stacks, []byte("redistest.startProcess")) {
+		return fmt.Errorf("a goroutine that waits for a process:\n%s", stacks)
+	}
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		return err
+	}
+	for _, list := range lists {
+		if pids, err := os.ReadFile(list); err == nil && len(bytes.TrimSpace(pids)) > 0 {
+			return fmt.Errorf("child processes %s", pids)
+		}
+	}
+	return nil
+}
+
+// start starts one server, or skips the test.
+func start(t *testing.T, cfg Config) *Server {
+	t.Helper()
+	return Start(t, 1, cfg).Masters[0]
+}
+
+// needRedis skips the test where Launch cannot work, by the rule of Start.
+func needRedis(t *testing.T) {
+	t.Helper()
+	if err := Available(); err != nil {
+		if os.Getenv(RequireVariable) == "1" {
+			t.Fatal(err)
+		}
+		t.Skipf("needs real redis-server processes: %v", err)
+	}
+}
+
+// alive reports whether the process runs; a zombie, which no one has reaped yet,
+// does not.
+func alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil || p.Signal(syscall.Signal(0)) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || !strings.Contains(string(stat), ") Z ")
+}
+
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(waitBound); !condition(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", waitBound, what)
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func do(t *testing.T, s *Server, cmd string, args ...any) any {
+	t.Helper()
+	reply, err := s.Do(cmd, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply
+}
+
+// get returns the value of a key, "" if there is none.
+func get(t *testing.T, s *Server, key string) string {
+	t.Helper()
+	value, err := redis.String(s.Do("GET", key))
+	if err != nil && !errors.Is(err, redis.ErrNil) {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// runID returns what Redis calls the run id: one a process.
+func runID(t *testing.T, s *Server) string {
+	t.Helper()
+	info, err := redis.String(s.Do("INFO", "server"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(info, "run_id:")
+	id, _, _ := strings.Cut(after, "\r\n")
+	if len(id) != 40 {
+		t.Fatalf("no run id in INFO server:\n%s", info)
+	}
+	return id
+}
+
+// background is a context that no test forgets to bound.
+func background(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 6*waitBound)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// script writes an executable shell script and makes it the redis-server.
+func script(t *testing.T, body string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "redis-server")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(ServerVariable, path)
+}
+
+// temporary makes a fresh directory the one for temporary files, so that a test
+// can tell what was left in it.
+func temporary(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	return dir
+}
+
+func mustBeEmpty(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		t.Errorf("left in %s: %s", dir, entry.Name())
+	}
+}

@@ -1,0 +1,49 @@
+package redistest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// reservePort lets the kernel choose a free port and keeps it by a socket that
+// is bound but never listens.
+//
+// The socket is bound exclusively and only then marked SO_REUSEADDR. So no two
+// reservations coincide, also across processes; no outgoing connection is given
+// the port as its own while the server is down (a client that redials would
+// otherwise connect to itself sooner or later); and the server, which sets
+// SO_REUSEADDR as well, binds and listens beside it. Connecting to the port while
+// the server is down is refused as usual.
+func reservePort() (*reservation, error) {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("redistest: reserve a port: %w", os.NewSyscallError("socket", err))
+	}
+	port, err := bindAndShare(fd)
+	if err != nil {
+		return nil, fmt.Errorf("redistest: reserve a port: %w", errors.Join(err, syscall.Close(fd)))
+	}
+	return &reservation{port: port, free: func() error {
+		return os.NewSyscallError("close", syscall.Close(fd))
+	}}, nil
+}
+
+func bindAndShare(fd int) (port int, err error) {
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return 0, os.NewSyscallError("bind", err)
+	}
+	if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
+		return 0, os.NewSyscallError("setsockopt", err)
+	}
+	addr, err := syscall.Getsockname(fd)
+	if err != nil {
+		return 0, os.NewSyscallError("getsockname", err)
+	}
+	inet, ok := addr.(*syscall.SockaddrInet4)
+	if !ok {
+		return 0, fmt.Errorf("getsockname returned %T for an IPv4 socket", addr)
+	}
+	return inet.Port, nil
+}

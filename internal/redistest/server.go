@@ -1,0 +1,87 @@
+package redistest
+
+import (
+	"errors"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+var (
+	// ErrNotRunning is returned by what needs a running server when it is down.
+	ErrNotRunning = errors.New("redistest: the server is not running")
+
+	// ErrClosed is returned by Restart after Close.
+	ErrClosed = errors.New("redistest: the server is closed")
+)
+
+// Server is one redis-server process, or, while it is down, the place where it
+// starts again. It is safe for concurrent use; what changes its state (Kill,
+// Stop, Freeze, Thaw, Restart, Close) happens one at a time.
+type Server struct {
+	cfg    Config
+	binary string
+	files  layout
+	// user and password are those of Dial; empty where none is needed.
+	user, password string
+	stopBound      time.Duration
+
+	port int // fixed once Launch has returned
+
+	// proc is the latest run, nil before the first. It stays when that run ends.
+	proc atomic.Pointer[process]
+
+	// lifecycle is held by whatever changes the server's state, while it waits
+	// too (all waits are bounded). It guards the fields below.
+	lifecycle   sync.Mutex
+	reservation *reservation // nil where Config.Port was given
+	closed      bool
+
+	// logMu guards finalLog, which Log needs while lifecycle may be held.
+	logMu    sync.Mutex
+	finalLog string // the end of the log, kept by Close
+}
+
+// Addr returns the TCP address, 127.0.0.1 and the port, which is the same after
+// every Restart.
+func (s *Server) Addr() string { return loopback(s.port) }
+
+// URL returns where clients find the server, with user and password if any:
+// unix:// with Config.UnixSocket, else rediss:// with Config.TLS, else redis://.
+func (s *Server) URL() string {
+	if s.cfg.UnixSocket {
+		u := url.URL{Scheme: "unix", User: s.userinfo(), Path: s.files.socket()}
+		return u.String()
+	}
+	return s.TCPURL()
+}
+
+// TCPURL is URL for a server with a unix socket: its other address.
+func (s *Server) TCPURL() string {
+	u := url.URL{Scheme: "redis", User: s.userinfo(), Host: s.Addr()}
+	if s.cfg.TLS != nil {
+		u.Scheme = "rediss"
+	}
+	return u.String()
+}
+
+func (s *Server) userinfo() *url.Userinfo {
+	if s.cfg.Password == "" {
+		return nil
+	}
+	return url.UserPassword(s.cfg.Username, s.cfg.Password)
+}
+
+// PID returns the process id, or 0 while the server is down.
+func (s *Server) PID() int {
+	p := s.proc.Load()
+	if p == nil || !p.running() {
+		return 0
+	}
+	return p.handle.Pid
+}
+
+// Dir returns the directory where Redis keeps its data set: the append-only file
+// lies in its subdirectory appendonlydir since Redis 7.0, itself before.
+func (s *Server) Dir() string { return s.files.data() }

@@ -1,0 +1,62 @@
+package simmaster
+
+import (
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+)
+
+// clock is the master's own clock and drives expiry by it. Every method needs
+// the gate's slot.
+//
+// miniredis keeps TTLs as time left and, with ClockTTL, lowers them by what
+// SetTime moved forward since the last access. A step backward it ignores,
+// while in Redis, which keeps the instant of expiry, the key lives longer by
+// the step: turn makes up for it.
+type clock struct {
+	now    func() time.Time
+	offset time.Duration
+	read   time.Time // the master's time when the current command started
+	turned time.Time // what miniredis was told last: read in whole milliseconds
+}
+
+// adopt makes redis, a fresh one, run by this clock.
+func (c *clock) adopt(redis *miniredis.Miniredis) {
+	c.look()
+	c.turned = c.read.Truncate(time.Millisecond)
+	redis.SetTime(c.turned)
+	redis.ClockTTL(true)
+}
+
+// look reads the clock. The monotonic reading is dropped: a master's time is
+// wall time, and steps of the host's clock are steps of the master's.
+func (c *clock) look() {
+	c.read = c.now().Round(0).Add(c.offset).UTC()
+}
+
+// turn brings the data up to the clock. Whole milliseconds, as in Redis: this
+// also bounds how often miniredis walks through all keys.
+func (c *clock) turn(redis *miniredis.Miniredis) {
+	c.look()
+	now := c.read.Truncate(time.Millisecond)
+	step := now.Sub(c.turned)
+	switch {
+	case step > 0:
+		redis.SetTime(now)
+	case step < 0:
+		redis.DB(0)             // expire what was due by the clock as it was
+		redis.SetTime(now)      // does not touch TTLs when it goes backward
+		redis.FastForward(step) // negative: lengthens them
+	}
+	c.turned = now
+}
+
+// setOffset moves the clock. What the move makes due is expired now: the
+// active expiry of Redis would have found it within moments.
+func (c *clock) setOffset(redis *miniredis.Miniredis, offset time.Duration) {
+	c.turn(redis)
+	redis.DB(0)
+	c.offset = offset
+	c.turn(redis)
+	redis.DB(0)
+}

@@ -1,0 +1,178 @@
+package simmaster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// TestMain fails the run when goroutines are left behind by tests that do not
+// run in a bubble, which checks this by itself.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		left := leftBehind()
+		if len(left) == 0 {
+			os.Exit(code)
+		}
+		if time.Now().After(end) {
+			fmt.Fprintf(os.Stderr, "%d goroutines left behind:\n\n%s\n", len(left), strings.Join(left, "\n\n"))
+			os.Exit(1)
+		}
+	}
+}
+
+// leftBehind returns the stacks of goroutines of a master. Counting all
+// goroutines would count those of the runtime and of the testing package too.
+func leftBehind() (stacks []string) {
+	buf := make([]byte, 1<<20)
+	for s := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if (strings.Contains(s, "simmaster.") || strings.Contains(s, "miniredis")) && !strings.Contains(s, "TestMain") {
+			stacks = append(stacks, s)
+		}
+	}
+	return stacks
+}
+
+// start returns a master that is closed when the test, or its bubble, ends.
+func start(t *testing.T) *Master {
+	t.Helper()
+	m, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	return m
+}
+
+// listening is start and Listen.
+func listening(t *testing.T) *Master {
+	t.Helper()
+	m := start(t)
+	if err := m.Listen(""); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// dial returns an in-memory client.
+func dial(t *testing.T, m *Master) redis.Conn {
+	t.Helper()
+	conn, err := m.Dial(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client(t, redis.NewConn(conn, 0, 0))
+}
+
+// dialTCP returns a client over TCP.
+func dialTCP(t *testing.T, m *Master) redis.Conn {
+	t.Helper()
+	c, err := redis.Dial("tcp", m.Addr(), redis.DialConnectTimeout(10*time.Second), redis.DialReadTimeout(10*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client(t, c)
+}
+
+func client(t *testing.T, c redis.Conn) redis.Conn {
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// do executes a command, which must not fail, and returns its reply as text.
+func do(t *testing.T, c redis.Conn, cmd string, args ...any) string {
+	t.Helper()
+	reply, err := c.Do(cmd, args...)
+	if err != nil {
+		t.Fatalf("%s %v: %v", cmd, args, err)
+	}
+	return text(reply)
+}
+
+// fails executes a command whose error must contain want.
+func fails(t *testing.T, want string, c redis.Conn, cmd string, args ...any) {
+	t.Helper()
+	reply, err := c.Do(cmd, args...)
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatalf("%s %v: got %s, error %v; want an error with %q", cmd, args, text(reply), err, want)
+	}
+}
+
+// send, flush and receive are the parts of a pipelined exchange.
+func send(t *testing.T, c redis.Conn, cmd string, args ...any) {
+	t.Helper()
+	if err := c.Send(cmd, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func flush(t *testing.T, c redis.Conn) {
+	t.Helper()
+	if err := c.Flush(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func receive(t *testing.T, c redis.Conn) string {
+	t.Helper()
+	reply, err := c.Receive()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text(reply)
+}
+
+func text(reply any) string {
+	switch r := reply.(type) {
+	case nil:
+		return "nil"
+	case []byte:
+		return string(r)
+	case []any:
+		parts := make([]string, len(r))
+		for i, e := range r {
+			parts[i] = text(e)
+		}
+		return "[" + strings.Join(parts, " ") + "]"
+	default:
+		return fmt.Sprint(r)
+	}
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
+		t.Fatalf("%s: got %s, want %s", what, g, w)
+	}
+}
+
+// eventually waits up to 10 s for a condition that other goroutines bring
+// about in real time; in a bubble use synctest.Wait.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !cond(); {
+		if time.Now().After(end) {
+			t.Fatalf("not within 10s: %s", what)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// field is a field of INFO.
+func field(t *testing.T, info, name string) string {
+	t.Helper()
+	for line := range strings.SplitSeq(info, "\r\n") {
+		if v, ok := strings.CutPrefix(line, name+":"); ok {
+			return v
+		}
+	}
+	t.Fatalf("INFO has no %s:\n%s", name, info)
+	return ""
+}

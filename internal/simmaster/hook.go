@@ -1,0 +1,178 @@
+package simmaster
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// preHook sees every command before miniredis does, those of Lua scripts too,
+// and reports whether it is done with. It runs on the goroutine that serves the
+// connection.
+//
+// A client's command arrives here twice: the first time the hook takes the
+// gate's slot, and executes the command by dispatching it once more, so that it
+// knows when it is finished; the second time (inside) it is answered here or
+// left to miniredis. A script's command arrives within that, with miniredis
+// locked, on a peer of its own: it must not wait for anything.
+func (m *Master) preHook(p *server.Peer, cmd string, args ...string) bool {
+	s := m.sessionOf(p)
+	if s == nil {
+		return m.answerScript(p, cmd, args)
+	}
+	if s.inside {
+		return m.answer(s, p, cmd, args)
+	}
+	if !m.gate.enter(s.dead) {
+		return true
+	}
+	if s.over() { // what follows a QUIT
+		m.gate.leave()
+		return true
+	}
+	m.clock.turn(m.redis)
+	m.mu.Lock()
+	m.commands[cmd]++
+	s.run.executed++
+	m.mu.Unlock()
+
+	s.inside = true
+	if blocks(cmd, args) {
+		m.gate.leave() // waits for other clients' commands
+		s.run.srv.Dispatch(p, append([]string{cmd}, args...))
+	} else {
+		s.run.srv.Dispatch(p, append([]string{cmd}, args...))
+		m.gate.leave()
+	}
+	s.inside = false
+	s.follow(cmd, args)
+	return true
+}
+
+// blocks reports whether a command may wait for another client.
+func blocks(cmd string, args []string) bool {
+	switch cmd {
+	case "BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BLMPOP", "BZPOPMIN", "BZPOPMAX", "BZMPOP":
+		return true
+	case "XREAD", "XREADGROUP":
+		return slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "BLOCK") })
+	}
+	return false
+}
+
+// follow keeps track of transactions, whose state miniredis does not show.
+func (s *session) follow(cmd string, args []string) {
+	if len(args) > 0 {
+		return // refused: these take none
+	}
+	switch cmd {
+	case "MULTI":
+		s.inMulti = true
+	case "EXEC", "DISCARD":
+		s.inMulti = false
+	}
+}
+
+// sessionOf returns the session a peer belongs to, or nil for the peer of a
+// script. miniredis does not tell which connection a peer writes to, so a peer
+// that is seen for the first time is made to write something: the session whose
+// Write is called is the one. Scripts' peers come with a context set, a
+// connection's first command without.
+func (m *Master) sessionOf(p *server.Peer) *session {
+	m.mu.Lock()
+	s := m.peers[p]
+	m.mu.Unlock()
+	if s != nil || p.Ctx != nil {
+		return s
+	}
+	m.claim.Lock()
+	p.WriteRaw("\n")
+	p.Flush()
+	s = m.claiming
+	m.claiming = nil
+	m.claim.Unlock()
+
+	m.mu.Lock()
+	m.peers[p] = s
+	m.mu.Unlock()
+	p.OnDisconnect(func() {
+		m.mu.Lock()
+		delete(m.peers, p)
+		m.mu.Unlock()
+	})
+	return s
+}
+
+// answer executes the commands that miniredis lacks or answers differently.
+func (m *Master) answer(s *session, p *server.Peer, cmd string, args []string) bool {
+	switch cmd {
+	case "TIME":
+		if s.inMulti || len(args) > 0 {
+			return false
+		}
+		m.answerTime(p)
+		return true
+	case "INFO", "ROLE", "CLIENT", "CONFIG", "HELLO":
+	default:
+		return false
+	}
+	if s.inMulti {
+		s.silently(p, "GET") // without its key: an error that dooms the transaction, as this one does
+		p.WriteError("ERR " + cmd + " inside MULTI is not simulated")
+		return true
+	}
+	switch cmd {
+	case "INFO":
+		p.WriteBulk(m.info(s.run, args))
+	case "ROLE":
+		answerRole(p, args)
+	case "CLIENT":
+		m.answerClient(s, p, args)
+	case "CONFIG":
+		answerConfig(p, args)
+	case "HELLO":
+		answerHello(s, p, args)
+	}
+	return true
+}
+
+// answerScript is answer for a command of a script, where Redis refuses
+// connection and server commands.
+func (m *Master) answerScript(p *server.Peer, cmd string, args []string) bool {
+	switch cmd {
+	case "TIME":
+		if len(args) > 0 {
+			return false
+		}
+		m.answerTime(p)
+	case "INFO":
+		m.mu.Lock()
+		r := m.run
+		m.mu.Unlock()
+		if r == nil { // killed while the script runs: its reply goes nowhere
+			p.WriteError("ERR the master is shutting down")
+			return true
+		}
+		p.WriteBulk(m.info(r, args))
+	case "ROLE", "CLIENT", "CONFIG", "HELLO":
+		p.WriteError("ERR This Redis command is not allowed from script")
+	default:
+		return false
+	}
+	return true
+}
+
+// answerTime gives the time at which the client's command started, to the
+// microsecond; miniredis knows it in the milliseconds of expiry alone.
+func (m *Master) answerTime(p *server.Peer) {
+	micros := m.clock.read.UnixMicro()
+	second := int64(time.Second / time.Microsecond)
+	p.WriteStrings([]string{strconv.FormatInt(micros/second, 10), strconv.FormatInt(micros%second, 10)})
+}
+
+func wrongNumber(p *server.Peer, cmd string) {
+	p.WriteError("ERR wrong number of arguments for '" + strings.ToLower(cmd) + "' command")
+}

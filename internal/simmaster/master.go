@@ -1,0 +1,211 @@
+package simmaster
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+var (
+	// ErrClosed is returned by what needs a master after Close.
+	ErrClosed = errors.New("simmaster: master is closed")
+	// ErrKilled is returned by Listen between Kill and Restart.
+	ErrKilled = errors.New("simmaster: master is killed")
+)
+
+// Options of a master. The zero value is ready to use.
+type Options struct {
+	// Name is the in-memory address, as host:port, by which a Cluster's dialer
+	// finds the master. Default: one of its own, such as "sim-1:6379".
+	Name string
+	// ClockOffset is the initial offset of the master's clock; see SetClockOffset.
+	ClockOffset time.Duration
+	// Now is the clock that the offset is added to. Default: time.Now. It is
+	// called for every command and must not block.
+	Now func() time.Time
+	// Rand is what run ids are made of, 40 bytes a start; for runs that are to
+	// replay exactly. Default: crypto/rand.
+	Rand io.Reader
+}
+
+// Master is one simulated master, running from New until Kill or Close. All its
+// methods may be called concurrently.
+type Master struct {
+	name string
+	rand io.Reader
+	gate gate
+	wg   sync.WaitGroup // pumps and the accept loop
+
+	// life has one slot, held while the master is started, stopped or frozen.
+	// A channel and not a mutex, since stopping waits for goroutines.
+	life   chan struct{}
+	closed bool // needs life
+
+	clock clock                // needs the gate's slot
+	redis *miniredis.Miniredis // needs the gate's slot to be used from outside of commands, and life to be replaced
+
+	mu       sync.Mutex // guards the fields below; a leaf, never held while waiting
+	run      *run       // nil while killed or closed
+	listen   string     // the TCP address, kept for restarts; "" for none
+	sessions map[int64]*session
+	peers    map[*server.Peer]*session
+	commands map[string]int
+
+	claim    sync.Mutex // guards claiming, and is held for one write into a buffer
+	claiming *session
+}
+
+// run is one life of the process: from a start to a kill.
+type run struct {
+	srv      *server.Server
+	id       string // run_id
+	replID   string
+	started  time.Time // by the master's clock
+	stopped  chan struct{}
+	listener net.Listener // nil unless listening; guarded by Master.mu
+	accepted int64        // connections so far, which is also the last client id; guarded by Master.mu
+	executed int64        // commands so far; guarded by Master.mu
+}
+
+var unnamed atomic.Int64
+
+// New starts a master that can be dialled in memory. It does not listen on a
+// port until Listen. The caller must Close it; in a synctest bubble, inside it.
+func New(o Options) (*Master, error) {
+	if o.Name == "" {
+		o.Name = fmt.Sprintf("sim-%d:6379", unnamed.Add(1))
+	}
+	if host, port, err := net.SplitHostPort(o.Name); err != nil || host == "" || port == "" {
+		return nil, fmt.Errorf("simmaster: Options.Name %q: want host:port", o.Name)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	m := &Master{
+		name: o.Name, rand: o.Rand, life: make(chan struct{}, 1),
+		clock:    clock{now: o.Now, offset: o.ClockOffset},
+		sessions: map[int64]*session{}, peers: map[*server.Peer]*session{}, commands: map[string]int{},
+	}
+	if err := m.start(false); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// start begins a run, without a listener. The caller must hold life, or be New.
+func (m *Master) start(keepData bool) error {
+	ids := make([]byte, 40)
+	if _, err := io.ReadFull(m.rand, ids); err != nil {
+		return fmt.Errorf("simmaster: making a run id: %w", err)
+	}
+	r := &run{id: hex.EncodeToString(ids[:20]), replID: hex.EncodeToString(ids[20:]), stopped: make(chan struct{})}
+
+	m.gate.enterControl()
+	defer m.gate.leave()
+	if keepData {
+		// The last Close has ended this context, by which blocking commands end.
+		m.redis.Ctx, m.redis.CtxCancel = context.WithCancel(context.Background())
+		m.clock.turn(m.redis)
+	} else {
+		m.redis = miniredis.NewMiniRedis()
+		m.clock.adopt(m.redis)
+	}
+	// The one way to a server without a listener; the connection is of no use.
+	conn, err := m.redis.Dial()
+	if err != nil {
+		return fmt.Errorf("simmaster: starting miniredis: %w", err)
+	}
+	_ = conn.Close()
+	r.srv = m.redis.Server()
+	// A restarted Redis has no scripts, whatever data it kept.
+	r.srv.Dispatch(server.NewPeer(bufio.NewWriter(io.Discard)), []string{"SCRIPT", "FLUSH"})
+	r.srv.SetPreHook(m.preHook)
+	r.started = m.clock.read
+
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.run = r
+	return nil
+}
+
+// stop ends the run, if there is one, and waits for everything it started. The
+// command that is being executed is finished first. The caller must hold life.
+func (m *Master) stop() {
+	m.mu.Lock()
+	r := m.run
+	m.run = nil
+	if r == nil {
+		m.mu.Unlock()
+		return
+	}
+	listener := r.listener
+	var sessions []*session
+	for _, s := range m.sessions {
+		sessions = append(sessions, s)
+	}
+	m.mu.Unlock()
+
+	close(r.stopped)
+	if listener != nil {
+		_ = listener.Close()
+	}
+	for _, s := range sessions {
+		s.abort()
+	}
+	m.gate.thaw() // a killed process is not stopped any more; nothing is executed: all sessions are dead
+	m.redis.Close()
+	m.wg.Wait()
+}
+
+// lock takes the life slot. It waits no longer than what holds it takes: a
+// start, a stop, or the command that is being executed.
+func (m *Master) lock()   { m.life <- struct{}{} }
+func (m *Master) unlock() { <-m.life }
+
+// Close stops the master, also a frozen one, and returns when its goroutines
+// have ended; that is as soon as the command being executed is finished. It is
+// idempotent. The data can still be inspected.
+func (m *Master) Close() {
+	m.lock()
+	defer m.unlock()
+	m.stop()
+	m.closed = true
+}
+
+// Name is the in-memory address.
+func (m *Master) Name() string { return m.name }
+
+// RunID is the run_id of INFO: 40 hexadecimal digits, new at every start; ""
+// while the master is killed or closed.
+func (m *Master) RunID() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.run == nil {
+		return ""
+	}
+	return m.run.id
+}
+
+// Up reports whether the master runs; a frozen one does.
+func (m *Master) Up() bool { return m.RunID() != "" }
+
+// Connections is how many clients are connected.
+func (m *Master) Connections() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.sessions)
+}

@@ -1,0 +1,88 @@
+package redlocktest
+
+import (
+	"testing"
+
+	"github.com/redquorum/redquorum/internal/simmaster"
+)
+
+// Start starts n masters, 1 to 1000, and returns their URLs, as redlock.Open
+// takes them: redis://127.0.0.1:port. They are stopped when the test and its
+// subtests are over. Use 3 or 5: an even number tolerates no more failures than
+// the odd one below it. When they cannot be started, or n is out of range, the
+// test ends at once (tb.Fatalf).
+func Start(tb testing.TB, n int) []string {
+	tb.Helper()
+	return StartCluster(tb, n).URLs()
+}
+
+// Cluster is a number of masters, numbered from 0 in the order of URLs. Its
+// methods return when the fault has taken effect, and are safe for concurrent
+// use; but a number that no master has ends the test at once (tb.Fatalf), which
+// is possible from the test's own goroutine only.
+type Cluster struct {
+	tb      testing.TB
+	masters []*simmaster.Master
+}
+
+// StartCluster is Start for tests that make masters fail.
+func StartCluster(tb testing.TB, n int) *Cluster {
+	tb.Helper()
+	c, err := simmaster.StartCluster(n)
+	if err != nil {
+		tb.Fatalf("redlocktest: starting %d masters: %v", n, err)
+	}
+	tb.Cleanup(c.Close)
+	return &Cluster{tb: tb, masters: c.Masters()}
+}
+
+// URLs returns the masters' URLs, which they keep through restarts. The slice
+// is the caller's.
+func (c *Cluster) URLs() []string {
+	urls := make([]string, len(c.masters))
+	for i, m := range c.masters {
+		urls[i] = m.URL()
+	}
+	return urls
+}
+
+// Kill ends master i as kill -9 does: its connections are reset, new ones are
+// refused. Killing a killed one does nothing.
+func (c *Cluster) Kill(i int) {
+	c.tb.Helper()
+	c.master("Kill", i).Kill()
+}
+
+// Restart starts master i again, at its URL, without its data and with a new
+// identity; a running or frozen one is killed first. It ends the test at once
+// when another process has taken the port and keeps it for 2 s.
+func (c *Cluster) Restart(i int) {
+	c.tb.Helper()
+	if err := c.master("Restart", i).Restart(false); err != nil {
+		c.tb.Fatalf("redlocktest: restarting master %d: %v", i, err)
+	}
+}
+
+// Freeze stops master i as kill -STOP does: it accepts connections and bytes
+// but executes and answers nothing. Freezing one that is frozen or killed does
+// nothing.
+func (c *Cluster) Freeze(i int) {
+	c.tb.Helper()
+	c.master("Freeze", i).Freeze()
+}
+
+// Thaw undoes Freeze, as kill -CONT does: what waited is executed now, in
+// order, also for clients that have given up. Without a Freeze it does nothing.
+func (c *Cluster) Thaw(i int) {
+	c.tb.Helper()
+	c.master("Thaw", i).Thaw()
+}
+
+// master returns master i, or ends the test.
+func (c *Cluster) master(op string, i int) *simmaster.Master {
+	c.tb.Helper()
+	if i < 0 || i >= len(c.masters) {
+		c.tb.Fatalf("redlocktest: %s(%d): want a master from 0 to %d", op, i, len(c.masters)-1)
+	}
+	return c.masters[i]
+}

@@ -1,0 +1,39 @@
+// Package redlocktest gives tests of code that takes locks the masters to take
+// them on: embedded in the test process, on loopback ports, with nothing to
+// install and nothing left behind.
+//
+//	func TestOnlyOneWorkerSells(t *testing.T) {
+//		c, err := redlock.Open(redlocktest.Start(t, 3))
+//		if err != nil {
+//			t.Fatal(err)
+//		}
+//		defer c.Close()
+//
+//		lock, err := c.Lock(t.Context(), "stock:42")
+//		if err != nil {
+//			t.Fatal(err)
+//		}
+//		defer lock.Unlock(context.Background())
+//		// …
+//	}
+//
+// [StartCluster] is for tests of what happens when masters fail: they can be
+// killed, restarted without their data, frozen and thawed.
+//
+//	masters := redlocktest.StartCluster(t, 5)
+//	c, err := redlock.Open(masters.URLs())
+//	// …
+//	masters.Kill(0)
+//	masters.Freeze(1) // three of five are left: locking goes on
+//	masters.Kill(2)   // two are left: redlock.ErrNoQuorum
+//
+// A restarted master has lost its data. At the guard's default level it does
+// not vote until every lock it may have forgotten is over (redlock.WithMaxTTL):
+// lower that in a test that waits for it.
+//
+// The masters speak the Redis protocol, run Lua, and expire keys by the real
+// clock. Any Redis client can use them, but they are no Redis: persistence,
+// replication, ACLs, passwords, TLS and part of the commands are missing, and
+// with more than a few thousand keys they are slow. Tests of such things need a
+// real redis-server.
+package redlocktest

@@ -1,0 +1,158 @@
+# shellcheck shell=bash
+# What the scripts beside this file share. To be sourced, not run.
+#
+# Kept to what bash 3.2 understands, since that is the bash of macOS: no
+# mapfile, no associative arrays, no empty array expanded under `set -u`.
+#
+# NO_INSTALL=1 keeps every script from installing packages.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+export ROOT
+
+# Each module is built by its own go.mod, also where somebody keeps a go.work.
+export GOWORK=off
+
+# The image that `make image` builds, and the one compose.yaml names by default.
+# shellcheck disable=SC2034 # used by those who source this
+LOCAL_IMAGE=redquorum/redis:local
+official_image() {
+	# shellcheck disable=SC2016 # the ${…} is the text to look for
+	sed -n 's/.*\${REDIS_IMAGE:-\([^}]*\)}.*/\1/p' "$ROOT/deploy/compose.yaml" | head -n 1
+}
+
+say() { printf '%s\n' "$*"; }
+warn() { printf '%s\n' "$*" >&2; }
+die() {
+	printf 'error: %s\n' "$*" >&2
+	exit 1
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# bounded SECONDS COMMAND… runs a command that must not hang. macOS has no
+# timeout(1); perl's alarm survives exec and ends the command just as well.
+bounded() {
+	local seconds=$1
+	shift
+	if have timeout; then
+		timeout "$seconds" "$@"
+	elif have gtimeout; then
+		gtimeout "$seconds" "$@"
+	elif have perl; then
+		perl -e 'alarm shift; exec @ARGV or exit 127' "$seconds" "$@"
+	else
+		"$@"
+	fi
+}
+
+need_go() {
+	have go || die "Go is needed, $(sed -n 's/^go //p' "$ROOT/go.mod") or later: https://go.dev/dl/"
+}
+
+# nested_modules prints the directories of all modules but the root, relative to
+# it, one a line. Directories the go command ignores are left out.
+nested_modules() {
+	(cd "$ROOT" && find . -mindepth 2 \( -name '.?*' -o -name '_*' -o -name testdata -o -name vendor -o -path ./bin \) -prune \
+		-o -name go.mod -print) | sed -e 's|^\./||' -e 's|/go\.mod$||' | LC_ALL=C sort
+}
+
+# install_packages PACKAGE… installs Debian packages where that is possible without
+# asking anybody: as root, or by sudo. It fails elsewhere.
+install_packages() {
+	[ "${NO_INSTALL:-}" != 1 ] || return 1
+	have apt-get || return 1
+	local as=()
+	if [ "$(id -u)" != 0 ]; then
+		have sudo || return 1
+		if [ -t 0 ]; then as=(sudo); else as=(sudo -n); fi
+	fi
+	say "installing $* (apt-get; NO_INSTALL=1 prevents it)"
+	local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120)
+	bounded 300 ${as[@]+"${as[@]}"} "${apt[@]}" update ||
+		warn "apt-get update failed; trying with the package lists that are there"
+	bounded 600 ${as[@]+"${as[@]}"} "${apt[@]}" install -y --no-install-recommends "$@" >/dev/null || return 1
+	hash -r
+}
+
+# redis_server prints the path of the redis-server in use, which REDIS_SERVER may
+# name, to the tests as well as here.
+redis_server() { command -v "${REDIS_SERVER:-redis-server}"; }
+
+# ensure_redis finds or installs redis-server, which most tests of failures run
+# against. From then on a test that misses it fails instead of being skipped:
+# it exports REDQUORUM_REQUIRE_REDIS=1. Returns 1 where there is none to be had.
+ensure_redis() {
+	if [ -z "${REDIS_SERVER:-}" ] && ! have redis-server && install_packages redis-server; then
+		say "note: the package may also have started a Redis of its own on port 6379; nothing here uses it"
+	fi
+	if redis_server >/dev/null; then
+		say "redis-server: $(redis_server), version $("$(redis_server)" --version | sed -n 's/.* v=\([^ ]*\).*/\1/p')"
+		export REDQUORUM_REQUIRE_REDIS=1
+		return 0
+	fi
+	if [ -n "${REDIS_SERVER:-}" ]; then
+		warn "REDIS_SERVER=$REDIS_SERVER names no program that can be run"
+	else
+		warn "redis-server is not installed, and could not be installed from here. To install it:"
+		warn "    Debian, Ubuntu   sudo apt-get install redis-server"
+		warn "    Fedora           sudo dnf install redis"
+		warn "    Alpine           apk add redis"
+		warn "    macOS            brew install redis"
+	fi
+	[ "${REDQUORUM_REQUIRE_REDIS:-}" != 1 ] || die "REDQUORUM_REQUIRE_REDIS=1 asks for redis-server"
+	return 1
+}
+
+# c_compiler_works says whether cgo, and with it the race detector, can build.
+c_compiler_works() {
+	local cc
+	cc=$(go env CC)
+	printf '#include <stdlib.h>\nint main(void) { return 0; }\n' |
+		${cc:-cc} -x c -fsyntax-only - >/dev/null 2>&1
+}
+
+# ensure_race finds or installs what `go test -race` needs. Returns 1 where it
+# cannot be had. On macOS the race detector needs no C compiler.
+ensure_race() {
+	[ "$(go env GOOS)" != darwin ] || return 0
+	if [ "${CGO_ENABLED:-}" = 0 ]; then
+		warn "CGO_ENABLED=0 is set in the environment: the race detector needs cgo"
+		return 1
+	fi
+	c_compiler_works || install_packages gcc libc6-dev || true
+	if c_compiler_works; then
+		export CGO_ENABLED=1
+		return 0
+	fi
+	warn "there is no working C compiler, which the race detector needs. To install one:"
+	warn "    Debian, Ubuntu   sudo apt-get install gcc libc6-dev"
+	warn "    Fedora           sudo dnf install gcc glibc-devel"
+	warn "    Alpine           apk add gcc musl-dev"
+	return 1
+}
+
+# engine_answers says whether a Docker engine can be asked from here.
+engine_answers() {
+	have docker && bounded 10 docker version --format '{{.Server.Version}}' >/dev/null 2>&1
+}
+
+# image_there IMAGE says whether the engine has the image.
+image_there() { docker image inspect "$1" >/dev/null 2>&1; }
+
+# image_at_hand IMAGE SECONDS says whether the engine has the image, or could
+# pull it within that time.
+image_at_hand() {
+	image_there "$1" && return 0
+	say "pulling $1 (at most $2 s)"
+	bounded "$2" docker pull -q "$1"
+}
+
+# build_image DOCKERFILE CONTEXT FLAG… builds in silence, and shows the builder's
+# output when it failed.
+build_image() {
+	local dockerfile=$1 context=$2 log
+	shift 2
+	if ! log=$(docker build "$@" -f "$dockerfile" "$context" 2>&1); then
+		warn "$log"
+		die "docker build failed"
+	fi
+}

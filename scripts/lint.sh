@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Checks all modules: gofmt, go vet (also as other systems see the root module),
+# go mod tidy, staticcheck, golangci-lint; and the scripts by shellcheck where
+# that is installed. Every check runs, also after one has failed. The linters are
+# built into bin/ when first needed, so nothing has to be installed.
+#
+#   MODULES      directories of the modules to check (all)
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+cd "$ROOT"
+need_go
+golangci=$(scripts/tool.sh golangci-lint)
+staticcheck=$(scripts/tool.sh staticcheck)
+
+failed=
+# check NAME COMMAND… runs one check and remembers that it failed.
+check() {
+	local name=$1
+	shift
+	say "== $name"
+	"$@" || failed="$failed
+  $name"
+}
+
+formatted() {
+	local files
+	files=$(gofmt -s -l .) || return 1
+	[ -z "$files" ] && return 0
+	say "not formatted (gofmt -s -w .):"
+	say "$files"
+	return 1
+}
+
+# in_module DIR COMMAND… runs a command in the module's directory.
+in_module() { (cd "$1" && shift && "$@"); }
+
+# The system calls behind clocks, sockets and processes differ between systems.
+# vet type-checks what a test run on this one never compiles.
+vet_as() { GOOS=$1 GOARCH=$2 CGO_ENABLED=0 go vet ./...; }
+
+check "gofmt" formatted
+for module in ${MODULES:-. $(nested_modules)}; do
+	[ -f "$module/go.mod" ] || die "MODULES names $module, which holds no go.mod"
+	check "go vet: $module" in_module "$module" go vet ./...
+	if [ "$module" = . ]; then
+		check "go vet for macOS: $module" vet_as darwin arm64
+		check "go vet for Windows: $module" vet_as windows amd64
+	fi
+	# To tidy the tools would fetch all that their own tests need.
+	[ "$module" = tools ] || check "go mod tidy: $module" in_module "$module" go mod tidy -diff
+	check "staticcheck: $module" in_module "$module" "$staticcheck" ./...
+	check "golangci-lint: $module" in_module "$module" "$golangci" run --config "$ROOT/.golangci.yml" ./...
+done
+
+check "golangci-lint configuration" "$golangci" config verify --config "$ROOT/.golangci.yml"
+if have shellcheck; then
+	check "shellcheck" shellcheck scripts/*.sh .ci/run
+else
+	say "== shellcheck: left out, it is not installed (apt-get install shellcheck, brew install shellcheck)"
+fi
+
+[ -z "$failed" ] || die "lint failed:$failed"
+say "lint: all checks passed"

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Prints the path of a tool of tools/go.mod, building it into bin/ when it is
+# not there yet or is not of the version that go.mod and the Go in use ask for.
+#
+#   scripts/tool.sh golangci-lint | staticcheck | benchstat
+#
+# Built into bin/ rather than run by `go tool`: linking golangci-lint alone
+# takes longer than most of its runs, and linters run in nested modules, where
+# `go tool -modfile` would take the module in hand for the tools' own.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+[ $# = 1 ] || die "usage: scripts/tool.sh TOOL"
+need_go
+
+cd "$ROOT/tools"
+package=$(go mod edit -json | sed -n 's|.*"Path": "\(.*/'"$1"'\)".*|\1|p' | grep '/cmd/' | head -n 1)
+[ -n "$package" ] || die "$1 is no tool of tools/go.mod"
+
+# The digest covers every version that may end up in the binary.
+stamp="$package $(go env GOVERSION) $(cat go.mod go.sum | cksum)"
+if [ ! -x "$ROOT/bin/$1" ] || [ "$(cat "$ROOT/bin/.$1" 2>/dev/null)" != "$stamp" ]; then
+	mkdir -p "$ROOT/bin"
+	warn "building $1 into bin/ (once; golangci-lint takes some minutes)"
+	go build -o "$ROOT/bin/$1.new" "$package"
+	mv "$ROOT/bin/$1.new" "$ROOT/bin/$1" # never a half-written tool
+	printf '%s\n' "$stamp" >"$ROOT/bin/.$1"
+fi
+printf '%s\n' "$ROOT/bin/$1"

@@ -1,0 +1,279 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestTheFirstCallsWaitForTheFirstDial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(newFakeServer(t))
+		p := open(t, g.config())
+		w := start(t, p, "GET", "x")
+		time.Sleep(10 * time.Second)
+		if !w.pending() {
+			t.Fatalf("completed before the dial was: %v", w.call.Err)
+		}
+		if ok, err := p.Up(); ok || err == nil {
+			t.Errorf("up %t, %v", ok, err)
+		}
+		g.next <- nil
+		if c := w.wait(); c.Err != nil || c.Epoch != 1 {
+			t.Errorf("error %v, epoch %d", c.Err, c.Epoch)
+		}
+	})
+}
+
+func TestARefusedDialFailsTheCallsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(newFakeServer(t))
+		p := open(t, g.config())
+		first := start(t, p, "GET", "x")
+		begun := time.Now()
+		g.next <- errRefused
+		first.wait()
+		second := do(t, p, "GET", "x")
+		for _, c := range []*Call{first.call, second} {
+			var down *DownError
+			if !errors.Is(c.Err, ErrDown) || !errors.Is(c.Err, errRefused) || !errors.As(c.Err, &down) {
+				t.Errorf("error %v, want a DownError because of %v", c.Err, errRefused)
+			}
+			if c.Sent || c.Epoch != 0 || c.Reply != nil {
+				t.Errorf("sent %t, epoch %d, reply %v", c.Sent, c.Epoch, c.Reply)
+			}
+		}
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("it took %v", took)
+		}
+		g.next <- nil
+		synctest.Wait()
+		mustAnswer(t, p, "OK", "GET", "x")
+	})
+}
+
+// While a master is down the last attempt is what counts.
+func TestTheCauseIsThatOfTheLastDial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(newFakeServer(t))
+		p := open(t, g.config())
+		other := errors.New("connect: no route to host")
+		for _, cause := range []error{errRefused, other, errRefused} {
+			g.next <- cause
+			synctest.Wait()
+			if c := do(t, p, "GET"); !errors.Is(c.Err, cause) {
+				t.Errorf("error %v, want %v", c.Err, cause)
+			}
+		}
+		g.next <- nil
+		synctest.Wait()
+		if ok, err := p.Up(); !ok || err != nil {
+			t.Errorf("up %t, %v", ok, err)
+		}
+	})
+}
+
+func TestBackoffDoublesWithinItsBounds(t *testing.T) {
+	for _, test := range []struct{ least, most time.Duration }{
+		{10 * time.Millisecond, time.Second},
+		{time.Millisecond, time.Minute},
+		{time.Minute, time.Minute},
+		{time.Second, 1500 * time.Millisecond},
+		{7 * time.Millisecond, 7 * time.Millisecond},
+	} {
+		p := &Pipeline{cfg: Config{MinBackoff: test.least, MaxBackoff: test.most}}
+		if d := p.backoff(0); d != 0 {
+			t.Errorf("%v to %v: %v before the first redial, want none", test.least, test.most, d)
+		}
+		full := test.least
+		for n := 1; n < 200; n++ {
+			var low, high bool
+			for range 50 {
+				d := p.backoff(n)
+				if d < full/2 || d >= full {
+					t.Fatalf("%v to %v: %v after %d failures, want %v to %v", test.least, test.most, d, n, full/2, full)
+				}
+				low, high = low || d < full*3/4, high || d >= full*3/4
+			}
+			if !low || !high {
+				t.Errorf("%v to %v: no jitter after %d failures", test.least, test.most, n)
+			}
+			full = min(2*full, test.most)
+		}
+	}
+}
+
+func TestAMasterThatIsDownIsDialledWithABackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		cfg := s.config()
+		cfg.MinBackoff, cfg.MaxBackoff = 10*time.Millisecond, 200*time.Millisecond
+		dials := make(chan time.Time, 100)
+		var back atomic.Bool
+		cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dials <- time.Now()
+			if back.Load() {
+				return s.dial(ctx, network, addr)
+			}
+			return nil, errRefused
+		}
+		p := open(t, cfg)
+		last := <-dials
+		full := cfg.MinBackoff
+		for n := range 20 {
+			at := <-dials
+			if gap := at.Sub(last); gap < full/2 || gap >= full {
+				t.Errorf("pause %d: %v, want %v to %v", n, gap, full/2, full)
+			}
+			last, full = at, min(2*full, cfg.MaxBackoff)
+		}
+		synctest.Wait() // this dial has been refused
+		back.Store(true)
+		<-dials
+		synctest.Wait()
+		mustAnswer(t, p, "OK", "GET", "x")
+	})
+}
+
+// After a connection that served, the count starts again: the first redial is
+// immediate, and calls wait for it.
+func TestALostConnectionIsReplacedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		p := connect(t, s.config())
+		for n := 1; n < 10; n++ {
+			begun := time.Now()
+			if c := mustAnswer(t, p, "OK", "GET", "x"); c.Epoch != uint64(n) {
+				t.Fatalf("epoch %d, want %d", c.Epoch, n)
+			}
+			_ = s.conn(n).Close()
+			synctest.Wait()
+			if took := time.Since(begun); took != 0 {
+				t.Errorf("loss %d: it took %v", n, took)
+			}
+		}
+	})
+}
+
+func TestAServerThatGreetsAndHangsUpIsNotDialledInALoop(t *testing.T) {
+	for _, hangUp := range []struct {
+		name string
+		when func(c *fakeConn)
+	}{
+		{"at once", func(c *fakeConn) { _ = c.Close() }},
+		{"after a while", func(c *fakeConn) { time.Sleep(time.Millisecond); _ = c.Close() }},
+		{"with an unwanted reply", func(c *fakeConn) { _, _ = io.WriteString(c, "+BYE\r\n") }},
+	} {
+		t.Run(hangUp.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newFakeServer(t)
+				s.greet = func(c *fakeConn, args []string) (string, bool) {
+					if args[0] != "INFO" {
+						return "", false
+					}
+					_, _ = io.WriteString(c, c.greeting(args))
+					hangUp.when(c)
+					return "", true
+				}
+				p := open(t, s.config())
+				time.Sleep(time.Minute)
+				// With pauses of half a second to a second, after the first few.
+				if n := s.dials(); n < 60 || n > 130 {
+					t.Errorf("%d dials in a minute", n)
+				}
+				if c := do(t, p, "GET", "x"); !errors.Is(c.Err, ErrDown) && !errors.Is(c.Err, ErrConnectionLost) && !errors.Is(c.Err, ErrProtocol) {
+					t.Errorf("error %v", c.Err)
+				}
+			})
+		})
+	}
+}
+
+// Servers close connections that are idle (timeout in redis.conf) and proxies
+// do. That is no failed dial, however often it happens: the next call must not
+// find the master down.
+func TestAnIdleConnectionThatIsClosedIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		p := connect(t, s.config())
+		for n := 1; n < 20; n++ {
+			time.Sleep(5 * time.Minute)
+			_ = s.conn(n).Close()
+			synctest.Wait()
+			if ok, err := p.Up(); !ok {
+				t.Fatalf("idle connection %d was closed: the master counts as down: %v", n, err)
+			}
+		}
+		mustAnswer(t, p, "OK", "GET", "x")
+	})
+}
+
+// A master that greets and then answers nothing must not be up more often than
+// it is worth: every connection costs those who call meanwhile a stall limit.
+func TestAMasterThatStallsAgainAndAgainIsDialledWithABackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		frozen := make(chan struct{})
+		t.Cleanup(func() { close(frozen) })
+		s.reply = func(*fakeConn, []string) string { <-frozen; return "" }
+		cfg := s.config()
+		cfg.MaxBackoff = 10 * time.Second
+		p := connect(t, cfg)
+		for begun := time.Now(); time.Since(begun) < 10*time.Minute; time.Sleep(10 * time.Millisecond) {
+			start(t, p, "GET", "x")
+		}
+		// A second of stall, and 5 to 10 s of pause, after the first few.
+		if n := s.dials(); n > 120 {
+			t.Errorf("%d connections in ten minutes", n)
+		}
+	})
+}
+
+func TestCredentialsAreAskedForAtEveryDial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		cfg := s.config()
+		cfg.Username, cfg.Password = "ignored", "ignored-as-well"
+		asked := 0
+		cfg.Credentials = func(ctx context.Context) (string, string, error) {
+			if _, ok := ctx.Deadline(); !ok {
+				t.Error("the callback has no deadline")
+			}
+			asked++
+			switch asked {
+			case 2:
+				return "", "", errors.New("the vault is sealed")
+			case 4:
+				return "", "second", nil
+			}
+			return "me", "first", nil
+		}
+		p := connect(t, cfg)
+		mustAnswer(t, p, "OK", "GET", "x")
+		_ = s.conn(1).Close()
+		synctest.Wait()
+		var config *ConfigError
+		if _, err := p.Up(); !errors.As(err, &config) || config.Error() != "credentials: the vault is sealed" {
+			t.Errorf("down because of %v", err)
+		}
+		waitUp(t, p)
+		mustAnswer(t, p, "OK", "GET", "x")
+		_ = s.conn(3).Close()
+		synctest.Wait()
+		waitUp(t, p)
+		for n, want := range map[int]string{1: "me first", 3: "me first", 4: "second"} {
+			got := s.conn(n).seen()[0]
+			if got[0] != "AUTH" || join(got[1:]) != want {
+				t.Errorf("connection %d: %v, want AUTH %s", n, got, want)
+			}
+		}
+		if asked != 4 {
+			t.Errorf("asked %d times, want 4", asked)
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package pipeline
+
+import "time"
+
+// A Call is one command to one master, and what became of it. It belongs to
+// the pipeline from Enqueue until Owner.Complete; until then only the fields
+// that the owner does not change may be read.
+type Call struct {
+	Cmd   string
+	Args  []any // shared between calls and never changed while in use
+	Owner Owner
+	Slot  int // the owner's own number for the master
+
+	// Keep is until when the call is worth sending on a later connection when
+	// its own is lost; zero: it dies with its connection (invariant S5).
+	Keep time.Time
+
+	// Set before Owner.Complete.
+	Reply any    // as redigo parses it: nil, int64, string, []byte, []any
+	Err   error  // a redis.Error reply, or one of this package's errors
+	Epoch uint64 // the connection that carried it, counted from 1; 0: none did
+	Sent  bool   // whether the master may have seen it, on any connection
+
+	sentAt time.Time // set on the first call of a batch only, to sample the round trip
+}
+
+// An Owner is told what becomes of its calls. Its methods are called from the
+// pipeline's goroutines, or from inside Enqueue, with no lock held; they must
+// not block, and they may enqueue.
+type Owner interface {
+	// Abandoned reports whether nobody needs the call any more. It is asked
+	// right before the call would be written; an abandoned call is completed
+	// with ErrAbandoned instead, not sent.
+	Abandoned(*Call) bool
+	// Delayed tells that the master cannot be reached now, and that the call
+	// is kept for a later connection (see Call.Keep). It may come several
+	// times, never after Complete.
+	Delayed(c *Call, cause error)
+	// Complete hands the call back. It comes exactly once.
+	Complete(*Call)
+}
+
+// finish completes a call that got no reply.
+func (c *Call) finish(err error) {
+	c.Reply, c.Err = nil, err
+	c.Owner.Complete(c)
+}
+
+// kept reports whether the call may still be sent on a later connection.
+func (c *Call) kept(now time.Time) bool {
+	return !c.Keep.IsZero() && now.Before(c.Keep)
+}

@@ -1,0 +1,59 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"time"
+)
+
+// A Config says how to reach one master and how long to be patient with it.
+// Package pool validates; New only fills in defaults for what is zero.
+type Config struct {
+	Name    string // how the master is called in errors: its address, never a credential
+	Network string // "tcp" or "unix"
+	Addr    string
+	TLS     *tls.Config // nil: plain
+
+	Username, Password string
+	// Credentials, if set, is asked at every dial instead of the two above.
+	Credentials func(ctx context.Context) (username, password string, err error)
+	DB          int
+	ClientName  string
+
+	Dialer      func(ctx context.Context, network, addr string) (net.Conn, error)
+	DialTimeout time.Duration // for connecting, TLS and the handshake together; default 2 s
+	StallLimit  time.Duration // a connection without any progress for this long is replaced; default 1 s
+	MinBackoff  time.Duration // pause before the second redial; the first is immediate; default 10 ms
+	MaxBackoff  time.Duration // default 1 s
+	QueueLimit  int           // commands waiting or under way; default 65,536
+
+	Scripts []string // sources loaded at every dial
+	Logger  *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Dialer == nil {
+		c.Dialer = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
+	}
+	if c.DialTimeout == 0 {
+		c.DialTimeout = 2 * time.Second
+	}
+	if c.StallLimit == 0 {
+		c.StallLimit = time.Second
+	}
+	if c.MinBackoff == 0 {
+		c.MinBackoff = 10 * time.Millisecond
+	}
+	if c.MaxBackoff == 0 {
+		c.MaxBackoff = time.Second
+	}
+	if c.QueueLimit == 0 {
+		c.QueueLimit = 1 << 16
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}

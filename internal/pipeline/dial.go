@@ -1,0 +1,277 @@
+package pipeline
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// An identity is what a master said of itself and of our connection.
+type identity struct {
+	clientID int64  // CLIENT ID of the connection; 0: not told
+	runID    string // run_id of INFO server; "": not told
+}
+
+// dial connects, shakes hands and asks who answers. It blocks for DialTimeout
+// at the most. previous is the identity of the connection before this one: if
+// the same process still serves it, it is killed before the new connection
+// carries anything, so that bytes of ours that are still on their way to the
+// master are never executed (invariant S5). A run_id that differs means another
+// process, to which the old number may belong to a stranger's connection; a
+// number that does not differ (of a proxy) is the new connection's own.
+func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Conn, identity, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.DialTimeout)
+	defer cancel()
+
+	raw, err := p.cfg.Dialer(ctx, p.cfg.Network, p.cfg.Addr)
+	if err != nil {
+		return nil, nil, identity{}, withoutContext(err)
+	}
+	w := newWire(raw, raw)
+	// The context ends whatever blocks below by closing the socket.
+	stop := context.AfterFunc(ctx, func() { _ = w.abort() })
+	rc, id, err := p.greet(ctx, w, previous)
+	if !stop() && err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		_ = w.abort()
+		if ctx.Err() != nil && !isConfig(err) {
+			err = fmt.Errorf("%w: no complete handshake within %v", ErrTimeout, p.cfg.DialTimeout)
+		}
+		return nil, nil, identity{}, err
+	}
+	return w, rc, id, nil
+}
+
+func isConfig(err error) bool {
+	var c *ConfigError
+	return errors.As(err, &c)
+}
+
+func (p *Pipeline) greet(ctx context.Context, w *wire, previous identity) (redis.Conn, identity, error) {
+	if p.cfg.TLS != nil {
+		conn, err := p.handshakeTLS(ctx, w.raw)
+		if err != nil {
+			return nil, identity{}, err
+		}
+		w.Conn = conn
+	}
+	username, password := p.cfg.Username, p.cfg.Password
+	if p.cfg.Credentials != nil {
+		var err error
+		if username, password, err = p.cfg.Credentials(ctx); err != nil {
+			return nil, identity{}, &ConfigError{"credentials", redacted(withoutContext(err), password)}
+		}
+	}
+	rc := redis.NewConn(w, 0, 0)
+	h := handshake{w: w, rc: rc, secret: password}
+	if password != "" {
+		if username == "" {
+			h.send("AUTH", "AUTH", password)
+		} else {
+			h.send("AUTH as "+username, "AUTH", username, password)
+		}
+	}
+	if p.cfg.DB != 0 {
+		h.send(fmt.Sprintf("SELECT %d", p.cfg.DB), "SELECT", p.cfg.DB)
+	}
+	var id identity
+	h.ask("CLIENT", []any{"ID"}, func(reply any) { id.clientID, _ = reply.(int64) })
+	h.ask("INFO", []any{"server"}, func(reply any) {
+		info, _ := reply.([]byte)
+		// It is shown in Stats: not whatever a server may repeat there.
+		if id.runID = infoField(info, "run_id"); password != "" && strings.Contains(id.runID, password) {
+			id.runID = ""
+		}
+	})
+	if p.cfg.ClientName != "" {
+		h.ask("CLIENT", []any{"SETNAME", p.cfg.ClientName}, nil)
+	}
+	for _, source := range p.cfg.Scripts {
+		h.ask("SCRIPT", []any{"LOAD", source}, nil)
+	}
+	if err := h.run(); err != nil {
+		return nil, identity{}, err
+	}
+	if previous.clientID != 0 && previous.clientID != id.clientID && previous.runID != "" && previous.runID == id.runID {
+		h.ask("CLIENT", []any{"KILL", "ID", previous.clientID}, nil)
+		if err := h.run(); err != nil {
+			return nil, identity{}, err
+		}
+	}
+	return rc, id, nil
+}
+
+func (p *Pipeline) handshakeTLS(ctx context.Context, raw net.Conn) (net.Conn, error) {
+	cfg := p.cfg.TLS.Clone()
+	if cfg.ServerName == "" && !cfg.InsecureSkipVerify {
+		host, _, err := net.SplitHostPort(p.cfg.Addr)
+		if err != nil {
+			host = p.cfg.Addr
+		}
+		cfg.ServerName = host
+	}
+	conn := tls.Client(raw, cfg)
+	if err := conn.HandshakeContext(ctx); err != nil {
+		if ctx.Err() != nil || broken(err) {
+			return nil, connectionError(err)
+		}
+		return nil, &ConfigError{"TLS handshake", withoutContext(err)}
+	}
+	return conn, nil
+}
+
+// A handshake is a list of commands sent in one flush, with what to do with
+// each reply.
+type handshake struct {
+	w      *wire
+	rc     redis.Conn
+	secret string
+	steps  []step
+}
+
+type step struct {
+	what string // not "": a refusal ends the handshake
+	then func(reply any)
+}
+
+// send queues a command that has to succeed.
+func (h *handshake) send(what, cmd string, args ...any) {
+	h.steps = append(h.steps, step{what: what})
+	h.w.asked.Add(1)
+	_ = h.rc.Send(cmd, args...) // gathered by the wire; errors show at run
+}
+
+// ask queues a command that the master may refuse: less is known then, but
+// locks work.
+func (h *handshake) ask(cmd string, args []any, then func(reply any)) {
+	h.steps = append(h.steps, step{then: then})
+	h.w.asked.Add(1)
+	_ = h.rc.Send(cmd, args...)
+}
+
+func (h *handshake) run() error {
+	steps := h.steps
+	h.steps = nil
+	if err := h.rc.Flush(); err != nil {
+		return connectionError(err)
+	}
+	if err := h.w.push(); err != nil {
+		// A master that is full or denies says so and hangs up without reading;
+		// what it said is still to be read.
+		switch _, said := h.rc.Receive(); {
+		case isReply(said):
+			return &ConfigError{"handshake", redacted(said, h.secret)}
+		case alerted(said):
+			return h.ended(said)
+		default:
+			return connectionError(err)
+		}
+	}
+	for _, s := range steps {
+		reply, err := h.rc.Receive()
+		switch {
+		case err == nil:
+			if s.then != nil {
+				s.then(reply)
+			}
+		case !isReply(err):
+			return h.ended(err)
+		case s.what != "":
+			return &ConfigError{s.what, redacted(err, h.secret)}
+		case shutsOut(err):
+			return &ConfigError{"handshake", redacted(err, h.secret)}
+		}
+	}
+	return nil
+}
+
+// ended explains a connection that broke during the handshake.
+func (h *handshake) ended(err error) error {
+	if h.w.frame.kind == tlsAlert && errors.Is(err, ErrProtocol) {
+		return &ConfigError{"handshake", errors.New("the master answers in TLS: use a rediss:// URL")}
+	}
+	// In TLS 1.3 a server refuses a client's certificate, or the lack of one,
+	// after the client has finished its handshake.
+	if alerted(err) {
+		return &ConfigError{"TLS handshake", err}
+	}
+	return connectionError(err)
+}
+
+// alerted reports whether err is an alert that came from the other side in
+// TLS. crypto/tls has no exported type for it.
+func alerted(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "remote error"
+}
+
+// broken reports whether err is the end of the connection, not a disagreement
+// about what was spoken on it, which may be a net.OpError to crypto/tls as well.
+func broken(err error) bool {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Op != "remote error" && op.Op != "local error"
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// tlsAlert is the first byte of a TLS alert record, which is what a server
+// that expects TLS sends to one who speaks plainly.
+const tlsAlert = 0x15
+
+// redacted makes sure that a server (or proxy) that repeats the password in
+// its refusal, or a credentials callback that does so, does not put it into our
+// errors.
+func redacted(err error, secret string) error {
+	if secret == "" || !strings.Contains(err.Error(), secret) {
+		return err
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), secret, "[redacted]"))
+}
+
+// shutsOut reports whether a reply means that no command will be served on
+// this connection.
+func shutsOut(err error) bool {
+	for _, prefix := range []string{"NOAUTH", "DENIED", "ERR max number of clients"} {
+		if strings.HasPrefix(err.Error(), prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// infoField finds a field in the text of INFO; "" when it is not there.
+func infoField(info []byte, name string) string {
+	lines := bufio.NewScanner(bytes.NewReader(info))
+	for lines.Scan() {
+		if value, ok := strings.CutPrefix(lines.Text(), name+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// backoff is the pause before the next dial after n failures in a row: none,
+// then doubling from MinBackoff to MaxBackoff, each halved at random so that
+// clients of a master that comes back do not arrive together.
+func (p *Pipeline) backoff(n int) time.Duration {
+	if n <= 0 {
+		return 0
+	}
+	d := p.cfg.MaxBackoff
+	if p.cfg.MinBackoff < d>>(n-1) { // so that doubling cannot overflow
+		d = p.cfg.MinBackoff << (n - 1)
+	}
+	return d/2 + jitter(d/2)
+}

@@ -1,0 +1,85 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// Why a call got no reply. None of them matches a context's error: a lock
+// attempt must be able to tell its own context's end from a master's silence.
+var (
+	ErrTimeout        = errors.New("no answer in time")
+	ErrDown           = errors.New("master is down")
+	ErrStalled        = errors.New("master stopped answering")
+	ErrConnectionLost = errors.New("connection lost")
+	ErrQueueFull      = errors.New("too many commands are waiting for this master")
+	ErrProtocol       = errors.New("reply breaks the Redis protocol")
+	ErrClosed         = errors.New("pool is closed")
+	ErrAbandoned      = errors.New("not sent, nobody needed it any more")
+)
+
+// A DownError is what a call gets while its master cannot be reached. It
+// matches ErrDown and, through Cause, why the last attempt to connect failed.
+type DownError struct{ Cause error }
+
+func (e *DownError) Error() string   { return fmt.Sprintf("%v: %v", ErrDown, e.Cause) }
+func (e *DownError) Unwrap() []error { return []error{ErrDown, e.Cause} }
+
+// A ConfigError is a refusal that no waiting mends: wrong password, missing
+// permission, wrong database, TLS where none is spoken or the other way round.
+// Its text never holds a secret.
+type ConfigError struct {
+	What string // what was refused: AUTH, SELECT 3, TLS handshake
+	Err  error
+}
+
+func (e *ConfigError) Error() string { return fmt.Sprintf("%s: %v", e.What, e.Err) }
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+// withoutContext flattens an error that matches a context's error: net reports
+// a dial that took too long as one that is context.DeadlineExceeded.
+func withoutContext(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return fmt.Errorf("%w (%s)", ErrTimeout, err)
+	default:
+		return err
+	}
+}
+
+// connectionError says how a connection ended, in terms of this package.
+func connectionError(err error) error {
+	switch {
+	case errors.Is(err, ErrProtocol), errors.Is(err, ErrStalled), errors.Is(err, ErrClosed):
+		return err
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w: closed by the master", ErrConnectionLost)
+	case strings.HasPrefix(err.Error(), "redigo: "):
+		// redigo's own protocol errors have no type; the framing finds all of
+		// them first, so this is the second line.
+		return fmt.Errorf("%w: %s", ErrProtocol, strings.TrimPrefix(err.Error(), "redigo: "))
+	default:
+		return fmt.Errorf("%w: %w", ErrConnectionLost, withoutContext(err))
+	}
+}
+
+// isReply reports whether err is an error reply of the server, after which the
+// connection goes on.
+func isReply(err error) bool {
+	_, ok := err.(redis.Error) //nolint:errorlint // redigo returns the bare value; a wrapped one would be someone else's
+	return ok
+}
+
+// IsNoScript reports whether err is the reply NOSCRIPT: the script is not in
+// the server's cache and has to be sent whole.
+func IsNoScript(err error) bool {
+	e, ok := err.(redis.Error) //nolint:errorlint // see isReply
+	return ok && strings.HasPrefix(string(e), "NOSCRIPT")
+}

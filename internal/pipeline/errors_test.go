@@ -1,0 +1,212 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// contextual are errors of dialers, callbacks and connections that match a
+// context's error.
+func contextual(t *testing.T) map[string]error {
+	t.Helper()
+	// net's own, of a dial that took too long.
+	_, timeout := (&net.Dialer{Deadline: time.Now().Add(-time.Second)}).Dial("tcp", "127.0.0.1:1")
+	if !errors.Is(timeout, context.DeadlineExceeded) {
+		t.Logf("net's timeout does not match context.DeadlineExceeded any more: %v", timeout)
+	}
+	return map[string]error{
+		"the deadline":            context.DeadlineExceeded,
+		"the cancellation":        context.Canceled,
+		"the deadline, wrapped":   fmt.Errorf("dial: %w", context.DeadlineExceeded),
+		"both, joined":            errors.Join(context.Canceled, context.DeadlineExceeded),
+		"net's timeout":           timeout,
+		"an OpError of a context": &net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded},
+		"os.ErrDeadlineExceeded":  os.ErrDeadlineExceeded,
+	}
+}
+
+func mustNotMatchAContext(t *testing.T, err error) {
+	t.Helper()
+	if err == nil {
+		t.Error("no error")
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		t.Errorf("%v matches a context's error", err)
+	}
+}
+
+func TestNoErrorMatchesAContexts(t *testing.T) {
+	for name, cause := range contextual(t) {
+		for where, set := range map[string]func(s *fakeServer, cfg *Config){
+			"the dialer returns it": func(_ *fakeServer, cfg *Config) {
+				cfg.Dialer = func(context.Context, string, string) (net.Conn, error) { return nil, cause }
+			},
+			"the credentials callback returns it": func(_ *fakeServer, cfg *Config) {
+				cfg.Credentials = func(context.Context) (string, string, error) { return "", "", cause }
+			},
+			"reading fails with it": func(s *fakeServer, cfg *Config) {
+				cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+					conn, err := s.dial(ctx, network, addr)
+					return &failing{Conn: conn, read: cause}, err
+				}
+			},
+			"writing fails with it": func(s *fakeServer, cfg *Config) {
+				cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+					conn, err := s.dial(ctx, network, addr)
+					return &failing{Conn: conn, write: cause}, err
+				}
+			},
+		} {
+			t.Run(name+": "+where, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newFakeServer(t)
+					cfg := s.config()
+					set(s, &cfg)
+					p := open(t, cfg)
+					c := do(t, p, "GET", "x")
+					if !errors.Is(c.Err, ErrDown) {
+						t.Errorf("error %v, want ErrDown", c.Err)
+					}
+					mustNotMatchAContext(t, c.Err)
+					mustNotMatchAContext(t, p.Stats().Err)
+					_, err := p.Up()
+					mustNotMatchAContext(t, err)
+					kept := startKept(t, p, time.Minute, "K1")
+					p.Close()
+					mustNotMatchAContext(t, kept.call.Err)
+				})
+			})
+		}
+	}
+}
+
+// failing fails at the first read or write.
+type failing struct {
+	net.Conn
+	read, write error
+}
+
+func (c *failing) Read(p []byte) (int, error) {
+	if c.read != nil {
+		return 0, c.read
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *failing) Write(p []byte) (int, error) {
+	if c.write != nil {
+		return 0, c.write
+	}
+	return c.Conn.Write(p)
+}
+
+// Also not where it happens to a session that serves.
+func TestNoErrorOfALostConnectionMatchesAContexts(t *testing.T) {
+	for name, cause := range contextual(t) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newFakeServer(t)
+				cfg := s.config()
+				var conn *failsLater
+				cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+					raw, err := s.dial(ctx, network, addr)
+					conn = &failsLater{Conn: raw, fail: make(chan error, 1)}
+					return conn, err
+				}
+				p := connect(t, cfg)
+				mustAnswer(t, p, "OK", "GET", "x")
+				conn.fail <- cause
+				c := do(t, p, "GET", "x")
+				mustNotMatchAContext(t, c.Err)
+				if !errors.Is(c.Err, ErrConnectionLost) {
+					t.Errorf("error %v, want ErrConnectionLost", c.Err)
+				}
+			})
+		})
+	}
+}
+
+// failsLater fails a write with what it is given.
+type failsLater struct {
+	net.Conn
+	fail chan error
+}
+
+func (c *failsLater) Write(p []byte) (int, error) {
+	select {
+	case err := <-c.fail:
+		return 0, err
+	default:
+		return c.Conn.Write(p)
+	}
+}
+
+func TestTheDialTimeoutIsATimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := newGate(newFakeServer(t)).config()
+		cfg.DialTimeout = 3 * time.Second
+		p := open(t, cfg)
+		begun := time.Now()
+		c := do(t, p, "GET", "x")
+		if !errors.Is(c.Err, ErrTimeout) || !errors.Is(c.Err, ErrDown) {
+			t.Errorf("error %v", c.Err)
+		}
+		mustNotMatchAContext(t, c.Err)
+		if took := time.Since(begun); took != cfg.DialTimeout {
+			t.Errorf("after %v, want %v", took, cfg.DialTimeout)
+		}
+	})
+}
+
+func TestHowAConnectionEndedIsSaidInOurTerms(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		is   error
+		text string
+	}{
+		{io.EOF, ErrConnectionLost, "connection lost: closed by the master"},
+		{io.ErrUnexpectedEOF, ErrConnectionLost, "connection lost: closed by the master"},
+		{syscall.ECONNRESET, ErrConnectionLost, "connection lost: connection reset by peer"},
+		{context.DeadlineExceeded, ErrConnectionLost, "connection lost: no answer in time (context deadline exceeded)"},
+		{ErrStalled, ErrStalled, "master stopped answering"},
+		{ErrClosed, ErrClosed, "pool is closed"},
+		{protocolError("x %d", 1), ErrProtocol, "reply breaks the Redis protocol: x 1"},
+		{errors.New("redigo: unexpected response line"), ErrProtocol, "reply breaks the Redis protocol: unexpected response line"},
+	} {
+		got := connectionError(test.err)
+		if !errors.Is(got, test.is) || got.Error() != test.text {
+			t.Errorf("%v: %q, want %q", test.err, got, test.text)
+		}
+		mustNotMatchAContext(t, got)
+	}
+	if err := connectionError(syscall.ECONNRESET); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("%v does not match its cause", err)
+	}
+}
+
+func TestOnlyAnErrorReplyIsNOSCRIPT(t *testing.T) {
+	for err, want := range map[error]bool{
+		redis.Error("NOSCRIPT No matching script. Please use EVAL."): true,
+		redis.Error("ERR NOSCRIPT"):                                  false,
+		redis.Error(""):                                              false,
+		errors.New("NOSCRIPT No matching script."):                   false,
+		ErrDown: false,
+	} {
+		if got := IsNoScript(err); got != want {
+			t.Errorf("%q: %t", err, got)
+		}
+	}
+	if IsNoScript(nil) {
+		t.Error("nil is NOSCRIPT")
+	}
+}

@@ -1,0 +1,225 @@
+package pipeline
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// hostileReplies are what the framer has to refuse before redigo sees the line
+// end of the header that is wrong.
+var hostileReplies = []struct{ name, reply string }{
+	{"a bulk string of the largest int64", "$9223372036854775807\r\n"},
+	{"a bulk string of the largest uint64", "$18446744073709551615\r\n"},
+	{"a bulk string whose length wraps to a small one", "$18446744073709551619\r\nabc\r\n"},
+	{"a bulk string of the largest int32", "$2147483647\r\n"},
+	{"a bulk string of one byte too many", "$1048577\r\n"},
+	{"a bulk string of length -2", "$-2\r\n"},
+	{"a bulk string of length -0", "$-0\r\n\r\n"},
+	{"a bulk string of length -01", "$-01\r\n"},
+	{"a bulk string of length --1", "$--1\r\n"},
+	{"a bulk string without a length", "$\r\n"},
+	{"a bulk string of length minus", "$-\r\n"},
+	{"a bulk string with a plus", "$+1\r\na\r\n"},
+	{"a bulk string with a space", "$ 1\r\na\r\n"},
+	{"a bulk string with a length in hex", "$0x1\r\na\r\n"},
+	{"a length of twenty zeros", "$00000000000000000000\r\n\r\n"},
+	{"a bulk string longer than it says", "$1\r\nab\r\n"},
+	{"a bulk string that ends in line feeds", "$1\r\na\n\n"},
+	{"a bulk string that ends in carriage returns", "$1\r\na\r\r"},
+	{"an array of length -2", "*-2\r\n"},
+	{"an array of length -1 and more", "*-11\r\n"},
+	{"an array without a length", "*\r\n"},
+	{"an array of one element too many", "*4097\r\n"},
+	{"an array of the largest int64", "*9223372036854775807\r\n"},
+	{"an array of the largest uint64", "*18446744073709551615\r\n"},
+	{"arrays nested nine deep", strings.Repeat("*1\r\n", 9)},
+	{"arrays nested without end", strings.Repeat("*1\r\n", 100_000)},
+	{"nested arrays that add up beyond the limit", "*64\r\n" + strings.Repeat("*64\r\n"+strings.Repeat(":1\r\n", 64), 64)},
+	{"nested claims that add up beyond the limit", "*4000\r\n*97\r\n"},
+	{"bulk strings that add up beyond the limit", "*2\r\n" + bulk(strings.Repeat("x", maxBulk)) + "$1\r\n"},
+	{"simple strings that add up beyond the limit", "*17\r\n" + strings.Repeat("+"+strings.Repeat("x", maxLine)+"\r\n", 17)},
+	{"errors and bulk strings that add up beyond the limit", "*2\r\n-" + strings.Repeat("x", maxLine) + "\r\n$1000000\r\n"},
+	{"a line of one byte too many", "+" + strings.Repeat("x", maxLine+1)},
+	{"an error of one byte too many", "-" + strings.Repeat("x", maxLine+1)},
+	{"a line feed without a carriage return", "+OK\n"},
+	{"a line feed without a carriage return in a number", ":1\n"},
+	{"a carriage return without a line feed", "+OK\rX"},
+	{"two carriage returns", "+OK\r\r\n"},
+	{"an integer above the largest int64", ":9223372036854775808\r\n"},
+	{"an integer below the smallest int64", ":-9223372036854775809\r\n"},
+	{"an integer of twenty digits", ":10000000000000000000\r\n"},
+	{"an integer without digits", ":\r\n"},
+	{"an integer of a minus", ":-\r\n"},
+	{"an integer with a fraction", ":1.5\r\n"},
+	{"an integer with a minus inside", ":1-1\r\n"},
+	{"RESP3 null", "_\r\n"},
+	{"RESP3 boolean", "#t\r\n"},
+	{"RESP3 double", ",1.5\r\n"},
+	{"RESP3 big number", "(12345678901234567890\r\n"},
+	{"RESP3 blob error", "!3\r\nERR\r\n"},
+	{"RESP3 verbatim string", "=6\r\ntxt:ab\r\n"},
+	{"RESP3 map", "%1\r\n+a\r\n+b\r\n"},
+	{"RESP3 set", "~1\r\n+a\r\n"},
+	{"RESP3 attribute", "|1\r\n+a\r\n+b\r\n+OK\r\n"},
+	{"RESP3 push", ">2\r\n+message\r\n+x\r\n"},
+	{"RESP3 streamed string", "$?\r\n;3\r\nabc\r\n;0\r\n"},
+	{"RESP3 in an array", "*2\r\n:1\r\n_\r\n"},
+	{"a TLS alert", "\x15\x03\x01\x00\x02\x02\x46"},
+	{"HTTP", "HTTP/1.1 400 Bad Request\r\n\r\n"},
+	{"a NUL byte", "\x00"},
+	{"an empty line", "\r\n"},
+	{"a byte after a reply that belongs to none", "+OK\r\n\r\n"},
+	{"a bulk string in bad company", "$3\r\nabc\r\nabc\r\n"},
+}
+
+// plainReplies are what masters answer, and the most that is allowed.
+var plainReplies = []struct{ name, reply string }{
+	{"OK", "+OK\r\n"},
+	{"an empty simple string", "+\r\n"},
+	{"an error", "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n"},
+	{"an empty error", "-\r\n"},
+	{"one", ":1\r\n"},
+	{"a negative integer", ":-2\r\n"},
+	{"minus zero", ":-0\r\n"},
+	{"the largest int64", ":9223372036854775807\r\n"},
+	{"the smallest int64 that is negated from a positive one", ":-9223372036854775807\r\n"},
+	{"nil", "$-1\r\n"},
+	{"a nil array", "*-1\r\n"},
+	{"an empty bulk string", "$0\r\n\r\n"},
+	{"a bulk string of line ends", "$4\r\n\r\n\r\n\r\n"},
+	{"a bulk string that looks like replies", bulk("$9223372036854775807\r\n*1\r\n")},
+	{"a length with leading zeros", "$0000000000000000003\r\nabc\r\n"},
+	{"an empty array", "*0\r\n"},
+	{"a holder", "*3\r\n$6\r\nstring\r\n$5\r\ntoken\r\n:9873\r\n"},
+	{"an array of everything", "*6\r\n+a\r\n-b\r\n:3\r\n$1\r\nd\r\n$-1\r\n*2\r\n*0\r\n*-1\r\n"},
+	{"the longest line", "+" + strings.Repeat("x", maxLine) + "\r\n"},
+	{"the longest bulk string", bulk(strings.Repeat("x", maxBulk))},
+	{"the most elements", "*4096\r\n" + strings.Repeat(":1\r\n", 4096)},
+	{"the most elements in nested arrays", "*64\r\n" + strings.Repeat("*63\r\n"+strings.Repeat(":1\r\n", 63), 64)},
+	{"the deepest arrays", strings.Repeat("*1\r\n", maxDepth) + ":1\r\n"},
+	{"the most bytes in several strings", "*4\r\n" + strings.Repeat(bulk(strings.Repeat("x", maxBulk/4)), 4)},
+}
+
+func TestTheFramerAcceptsWhatMastersAnswer(t *testing.T) {
+	for _, reply := range plainReplies {
+		t.Run(reply.name, func(t *testing.T) {
+			var f framer
+			// Twice: the limits are of one reply, not of the stream.
+			for range 2 {
+				if err := f.scan([]byte(reply.reply)); err != nil {
+					t.Fatal(err)
+				}
+				if !f.between() {
+					t.Fatal("the reply is not over")
+				}
+			}
+		})
+	}
+}
+
+func TestTheFramerRefusesHostileReplies(t *testing.T) {
+	for _, hostile := range hostileReplies {
+		t.Run(hostile.name, func(t *testing.T) {
+			var f framer
+			err := f.scan([]byte(hostile.reply))
+			if !errors.Is(err, ErrProtocol) {
+				t.Fatalf("error %v, want ErrProtocol", err)
+			}
+			if strings.ContainsAny(err.Error(), "\r\n") || len(err.Error()) > 200 {
+				t.Errorf("not one short line: %q", err)
+			}
+		})
+	}
+}
+
+// The byte that is refused must not be later than the line end of a bad
+// header: redigo acts on a header as soon as it has the line.
+func TestNoByteOfABadHeaderLineEndIsHandedOn(t *testing.T) {
+	for _, header := range []string{
+		"$9223372036854775807\r\n", "$18446744073709551615\r\n", "$2147483647\r\n", "$1048577\r\n", "$-2\r\n",
+		"*-2\r\n", "*4097\r\n", "*9223372036854775807\r\n", ":\r\n", "$\r\n", "*\r\n",
+	} {
+		_, accepted, err := scanEach([]byte(header))
+		if err == nil || accepted >= len(header) {
+			t.Errorf("%q: %d bytes accepted, error %v", header, accepted, err)
+		}
+	}
+}
+
+// scanEach scans byte by byte. It returns where replies ended, how many bytes
+// were accepted, and why no more.
+func scanEach(b []byte) (ends []int, accepted int, err error) {
+	var f framer
+	for i := range b {
+		if err := f.scan(b[i : i+1]); err != nil {
+			return ends, i, err
+		}
+		if f.between() {
+			ends = append(ends, i+1)
+		}
+	}
+	return ends, len(b), nil
+}
+
+func TestReadsMaySplitRepliesAnywhere(t *testing.T) {
+	check := func(t *testing.T, b []byte) {
+		var whole framer
+		wholeErr := whole.scan(b)
+		step := 1
+		if len(b) > 3000 {
+			step = len(b)/10 + 1 // the long ones at some places
+		}
+		for at := 0; at <= len(b); at += step {
+			var f framer
+			err := f.scan(b[:at])
+			if err == nil {
+				err = f.scan(b[at:])
+			}
+			if (err == nil) != (wholeErr == nil) || err != nil && err.Error() != wholeErr.Error() {
+				t.Fatalf("split at %d: error %v, whole: %v", at, err, wholeErr)
+			}
+			if err == nil && f != whole {
+				t.Fatalf("split at %d: state %+v, whole: %+v", at, f, whole)
+			}
+		}
+		_, accepted, err := scanEach(b)
+		if (err == nil) != (wholeErr == nil) || err != nil && err.Error() != wholeErr.Error() {
+			t.Fatalf("byte by byte: error %v after %d bytes, whole: %v", err, accepted, wholeErr)
+		}
+	}
+	for _, reply := range plainReplies {
+		t.Run(reply.name, func(t *testing.T) { check(t, []byte(reply.reply)) })
+	}
+	for _, reply := range hostileReplies {
+		t.Run(reply.name, func(t *testing.T) { check(t, []byte("+OK\r\n"+reply.reply)) })
+	}
+}
+
+func TestATruncatedReplyIsNeitherRefusedNorOver(t *testing.T) {
+	for _, reply := range plainReplies {
+		t.Run(reply.name, func(t *testing.T) {
+			ends, accepted, err := scanEach([]byte(reply.reply))
+			if err != nil || accepted != len(reply.reply) {
+				t.Fatalf("%d of %d bytes accepted, error %v", accepted, len(reply.reply), err)
+			}
+			// Only the last byte ends it, so it is open at every other one.
+			if len(ends) != 1 || ends[0] != len(reply.reply) {
+				t.Fatalf("replies ended at %v, want %d", ends, len(reply.reply))
+			}
+		})
+	}
+}
+
+func TestNumbersAreReadAsWritten(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"0": true, "1": true, "-1": true, "0001": true, "-9223372036854775807": true, "9223372036854775807": true,
+		"": false, "-": false, "--1": false, "+1": false, " 1": false, "1 ": false, "1e3": false, "０": false,
+		"9223372036854775808": false, "99999999999999999999": false, "0000000000000000000": true, "00000000000000000001": false,
+	} {
+		var f framer
+		if err := f.scan([]byte(":" + text + "\r\n")); (err == nil) != ok {
+			t.Errorf("%q: error %v, want accepted %t", text, err, ok)
+		}
+	}
+}

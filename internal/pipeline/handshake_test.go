@@ -1,0 +1,231 @@
+package pipeline
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+func join(args []string) string { return strings.Join(args, " ") }
+
+func joined(commands [][]string) []string {
+	var all []string
+	for _, args := range commands {
+		all = append(all, join(args))
+	}
+	return all
+}
+
+func TestTheHandshakeIsSentInOneFlush(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		set  func(*Config)
+		want []string
+	}{
+		{"nothing configured", func(*Config) {}, []string{"CLIENT ID", "INFO server"}},
+		{"a password", func(c *Config) { c.Password = "pw" }, []string{"AUTH pw", "CLIENT ID", "INFO server"}},
+		{"user and password", func(c *Config) { c.Username, c.Password = "me", "pw" }, []string{"AUTH me pw", "CLIENT ID", "INFO server"}},
+		{"a user alone", func(c *Config) { c.Username = "me" }, []string{"CLIENT ID", "INFO server"}},
+		{"a database", func(c *Config) { c.DB = 7 }, []string{"SELECT 7", "CLIENT ID", "INFO server"}},
+		{"everything", func(c *Config) {
+			c.Username, c.Password, c.DB, c.ClientName = "me", "pw", 7, "redquorum"
+			c.Scripts = []string{"return 1", "return 2"}
+		}, []string{"AUTH me pw", "SELECT 7", "CLIENT ID", "INFO server", "CLIENT SETNAME redquorum", "SCRIPT LOAD return 1", "SCRIPT LOAD return 2"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newFakeServer(t)
+				// Nothing is answered before all has come: who waits for an
+				// answer in between would wait for ever.
+				s.greet = func(c *fakeConn, args []string) (string, bool) {
+					if len(c.seen()) < len(test.want) {
+						return "", true
+					}
+					for _, args := range c.seen() {
+						if _, err := io.WriteString(c, c.greeting(args)); err != nil {
+							t.Error(err)
+						}
+					}
+					return "", true
+				}
+				cfg := s.config()
+				test.set(&cfg)
+				p := connect(t, cfg)
+				if got := joined(s.conn(1).seen()); !slices.Equal(got, test.want) {
+					t.Errorf("sent: %q, want %q", got, test.want)
+				}
+				if n := s.conn(1).client.writes.Load(); n != 1 {
+					t.Errorf("%d writes, want 1", n)
+				}
+				if got := p.Stats(); got.RunID != testRunID || got.Epoch != 1 || !got.Connected {
+					t.Errorf("stats: %+v", got)
+				}
+			})
+		})
+	}
+}
+
+func TestTheOldConnectionIsKilledBeforeTheNewOneServes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		g := newGate(s)
+		p := open(t, g.config())
+		g.next <- nil
+		mustAnswer(t, p, "OK", "GET", "x")
+		_ = s.conn(1).Close()
+		synctest.Wait()
+		waiting := start(t, p, "SET", "y")
+		g.next <- nil
+		if c := waiting.wait(); c.Err != nil || c.Epoch != 2 {
+			t.Fatalf("error %v, epoch %d", c.Err, c.Epoch)
+		}
+		want := []string{"CLIENT ID", "INFO server", "CLIENT KILL ID 1", "SET y"}
+		if got := joined(s.conn(2).seen()); !slices.Equal(got, want) {
+			t.Errorf("sent: %q, want %q", got, want)
+		}
+	})
+}
+
+// The answer to CLIENT KILL is awaited: until it is there the old connection
+// may still be executing.
+func TestNothingIsServedBeforeTheOldConnectionIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		killed := make(chan struct{})
+		s.greet = func(_ *fakeConn, args []string) (string, bool) {
+			if join(args[:2]) == "CLIENT KILL" {
+				<-killed
+			}
+			return "", false
+		}
+		p := connect(t, s.config())
+		mustAnswer(t, p, "OK", "GET", "x")
+		_ = s.conn(1).Close()
+		synctest.Wait()
+		waiting := start(t, p, "SET", "y")
+		synctest.Wait()
+		if ok, _ := p.Up(); ok || len(s.conn(2).calls()) != 0 {
+			t.Errorf("up %t, calls %v before the old connection was killed", ok, s.conn(2).calls())
+		}
+		close(killed)
+		if c := waiting.wait(); c.Err != nil || c.Epoch != 2 {
+			t.Errorf("error %v, epoch %d", c.Err, c.Epoch)
+		}
+	})
+}
+
+func TestTheConnectionBeforeIsKilledAlsoAfterFailedDials(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.greet = func(c *fakeConn, _ []string) (string, bool) {
+			if c.number == 2 || c.number == 3 {
+				_ = c.Close() // in the handshake
+				return "", true
+			}
+			return "", false
+		}
+		p := connect(t, s.config())
+		mustAnswer(t, p, "OK", "GET", "x")
+		_ = s.conn(1).Close()
+		synctest.Wait()
+		waitUp(t, p)
+		want := []string{"CLIENT ID", "INFO server", "CLIENT KILL ID 1"}
+		if got := joined(s.conn(4).seen()); !slices.Equal(got, want) {
+			t.Errorf("sent: %q, want %q", got, want)
+		}
+	})
+}
+
+// The number belongs to a stranger's connection, or to none.
+func TestNobodyIsKilledInDoubt(t *testing.T) {
+	refused := "-NOPERM this user has no permissions to run the 'client|id' command\r\n"
+	for _, test := range []struct {
+		name  string
+		greet func(c *fakeConn, args []string) (string, bool)
+	}{
+		{"another process serves the address", func(c *fakeConn, args []string) (string, bool) {
+			return bulk(fmt.Sprintf("run_id:%040d\r\n", c.number)), args[0] == "INFO"
+		}},
+		{"the master does not tell its run_id", func(_ *fakeConn, args []string) (string, bool) {
+			return bulk("redis_version:7.0.0\r\n"), args[0] == "INFO"
+		}},
+		{"INFO is refused", func(_ *fakeConn, args []string) (string, bool) { return refused, args[0] == "INFO" }},
+		{"INFO is a nil", func(_ *fakeConn, args []string) (string, bool) { return "$-1\r\n", args[0] == "INFO" }},
+		{"INFO is a number", func(_ *fakeConn, args []string) (string, bool) { return ":1\r\n", args[0] == "INFO" }},
+		{"the run_id is empty", func(_ *fakeConn, args []string) (string, bool) {
+			return bulk("run_id:\r\n"), args[0] == "INFO"
+		}},
+		{"CLIENT ID is refused", func(_ *fakeConn, args []string) (string, bool) {
+			return refused, join(args) == "CLIENT ID"
+		}},
+		{"CLIENT ID is no number", func(_ *fakeConn, args []string) (string, bool) {
+			return bulk("1"), join(args) == "CLIENT ID"
+		}},
+		{"CLIENT ID is the same again", func(_ *fakeConn, args []string) (string, bool) {
+			return ":5\r\n", join(args) == "CLIENT ID"
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newFakeServer(t)
+				s.greet = test.greet
+				p := connect(t, s.config())
+				mustAnswer(t, p, "OK", "GET", "x")
+				_ = s.conn(1).Close()
+				synctest.Wait()
+				mustAnswer(t, p, "OK", "GET", "x")
+				if got := joined(s.conn(2).seen()); slices.ContainsFunc(got, func(c string) bool { return strings.HasPrefix(c, "CLIENT KILL") }) {
+					t.Errorf("sent: %q", got)
+				}
+			})
+		})
+	}
+}
+
+func TestWhatIsOptionalMayBeRefused(t *testing.T) {
+	for _, text := range []string{
+		"NOPERM this user has no permissions to run the command", "ERR unknown command", "ERR unknown subcommand",
+		"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script.", "MISCONF x",
+	} {
+		t.Run(text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newFakeServer(t)
+				s.greet = func(_ *fakeConn, args []string) (string, bool) {
+					return "-" + text + "\r\n", args[0] != "AUTH" && args[0] != "SELECT"
+				}
+				cfg := s.config()
+				cfg.Password, cfg.DB, cfg.ClientName, cfg.Scripts = "pw", 1, "redquorum", []string{"return 1"}
+				p := connect(t, cfg)
+				for n := range 3 { // the kill of the one before is refused, too
+					mustAnswer(t, p, "OK", "GET", "x")
+					_ = s.conn(n + 1).Close()
+					synctest.Wait()
+				}
+				if got := p.Stats().RunID; got != "" {
+					t.Errorf("run_id %q", got)
+				}
+			})
+		})
+	}
+}
+
+func TestTheRunIDIsFoundInWhateverINFOLooksLike(t *testing.T) {
+	for info, want := range map[string]string{
+		"# Server\r\nrun_id:abc\r\nx:y\r\n":       "abc",
+		"run_id:abc":                              "abc",
+		"x:1\nrun_id:abc\n":                       "abc",
+		"executable:/run_id:no\r\nrun_id:yes\r\n": "yes",
+		"my_run_id:abc\r\n":                       "",
+		"run_id abc\r\n":                          "",
+		"run_id:\r\n":                             "",
+		"":                                        "",
+		"x:" + strings.Repeat("y", 100_000) + "\r\n": "",
+	} {
+		if got := infoField([]byte(info), "run_id"); got != want {
+			t.Errorf("%.60q: %q, want %q", info, got, want)
+		}
+	}
+}

@@ -1,0 +1,257 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Whatever a broken or hostile master sends costs one connection, and no more.
+
+// checkBreakage answers the command BREAK with bytes, and closes the
+// connection after them if asked to.
+func checkBreakage(t *testing.T, bytes string, hangUp bool, want error) {
+	t.Helper()
+	s := newFakeServer(t)
+	queued := make(chan struct{})
+	s.reply = func(c *fakeConn, args []string) string {
+		if args[0] != "BREAK" {
+			return "+OK\r\n"
+		}
+		<-queued
+		_, _ = io.WriteString(c, bytes)
+		if hangUp {
+			_ = c.Close()
+		}
+		return ""
+	}
+	p := connect(t, s.config())
+	mustAnswer(t, p, "OK", "GET", "x")
+	first, second := start(t, p, "BREAK"), start(t, p, "BREAK")
+	close(queued)
+	for _, w := range []*waiter{first, second} {
+		if c := w.wait(); !errors.Is(c.Err, want) || c.Reply != nil {
+			t.Errorf("reply %v, error %v; want %v", c.Reply, c.Err, want)
+		}
+	}
+	// The master had served before, so the next call waits for the new
+	// connection.
+	if c := mustAnswer(t, p, "OK", "GET", "x"); c.Epoch != 2 {
+		t.Errorf("the next call went by connection %d, want the second", c.Epoch)
+	}
+	synctest.Wait()
+	for _, w := range []*waiter{first, second} {
+		if n := w.completed.Load(); n != 1 {
+			t.Errorf("completed %d times", n)
+		}
+	}
+	if n := s.dials(); n != 2 {
+		t.Errorf("%d connections, want 2", n)
+	}
+	if got := s.conn(1).client.linger.Load(); got != 0 {
+		t.Errorf("linger %d when the connection was closed, want 0", got)
+	}
+}
+
+func TestAHostileReplyCostsAConnectionAndNoVote(t *testing.T) {
+	for _, hostile := range hostileReplies {
+		t.Run(hostile.name, func(t *testing.T) {
+			if strings.HasPrefix(hostile.reply, "+OK\r\n") || strings.HasPrefix(hostile.reply, "$3\r\nabc\r\n") {
+				t.Skip("begins with a good reply: see TestAGoodReplyBeforeABadOneIsNoVoteEither")
+			}
+			synctest.Test(t, func(t *testing.T) { checkBreakage(t, hostile.reply, false, ErrProtocol) })
+		})
+	}
+}
+
+// What comes in one read with a broken reply is not believed.
+func TestAGoodReplyBeforeABadOneIsNoVoteEither(t *testing.T) {
+	for _, reply := range []string{"+OK\r\n\r\n", "$3\r\nabc\r\nabc\r\n", ":1\r\n:\r\n", ":1\r\n$-2\r\n", "+OK\r\n\x00"} {
+		synctest.Test(t, func(t *testing.T) { checkBreakage(t, reply, false, ErrProtocol) })
+	}
+}
+
+func TestAReplyThatEndsWithTheConnectionIsNoVote(t *testing.T) {
+	for _, reply := range []string{"+OK\r\n", ":1\r\n", "-ERR x\r\n", "$3\r\nabc\r\n", "*3\r\n$6\r\nstring\r\n$1\r\nt\r\n:9\r\n"} {
+		for n := range reply {
+			t.Run(fmt.Sprintf("%q", reply[:n]), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { checkBreakage(t, reply[:n], true, ErrConnectionLost) })
+			})
+		}
+	}
+}
+
+func TestAReplyThatNeverEndsIsAStall(t *testing.T) {
+	for _, reply := range []string{"+O", "$3\r\nab", "$1048576\r\n", "*4096\r\n:1\r\n", "+" + strings.Repeat("x", maxLine)} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newFakeServer(t)
+			s.reply = func(*fakeConn, []string) string { return reply }
+			p := connect(t, s.config())
+			begun := time.Now()
+			if c := do(t, p, "GET", "x"); !errors.Is(c.Err, ErrStalled) {
+				t.Errorf("%.20q: error %v, want ErrStalled", reply, c.Err)
+			}
+			if took := time.Since(begun); took < time.Second || took > 1250*time.Millisecond {
+				t.Errorf("%.20q: after %v, want 1 s to 1.25 s", reply, took)
+			}
+		})
+	}
+}
+
+// A length may be claimed on every connection that is made: it must not cost
+// memory.
+func TestWhatALengthClaimsIsNotAllocated(t *testing.T) {
+	s := newFakeServer(t)
+	s.reply = func(*fakeConn, []string) string { return "$2147483647\r\n" }
+	cfg := short(s.config())
+	p := connect(t, cfg)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	const times = 20
+	for range times {
+		waitUp(t, p)
+		if c := do(t, p, "GET", "x"); !errors.Is(c.Err, ErrProtocol) && !errors.Is(c.Err, ErrDown) {
+			t.Fatal(c.Err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if used := (after.TotalAlloc - before.TotalAlloc) / times; used > 1<<20 {
+		t.Errorf("%d bytes allocated a connection", used)
+	}
+}
+
+func TestAReplyThatNobodyAskedForEndsTheConnection(t *testing.T) {
+	for _, reply := range []string{"+OK\r\n", ":1\r\n", "$-1\r\n", "*0\r\n", "+O", ":", "*1\r\n"} {
+		t.Run(fmt.Sprintf("%q on an idle connection", reply), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newFakeServer(t)
+				p := connect(t, s.config())
+				mustAnswer(t, p, "OK", "GET", "x")
+				if _, err := io.WriteString(s.conn(1), reply); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if n := s.dials(); n != 2 {
+					t.Fatalf("%d connections, want a second one", n)
+				}
+				if c := mustAnswer(t, p, "OK", "GET", "x"); c.Epoch != 2 {
+					t.Errorf("epoch %d, want 2", c.Epoch)
+				}
+			})
+		})
+	}
+}
+
+// The command was queued before there was a connection, so it is written right
+// after the handshake. The reply in excess must not be taken for its own.
+func TestAReplyInExcessOfTheHandshakeIsNotTheFirstCallsVote(t *testing.T) {
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			s := newFakeServer(t)
+			s.greet = func(c *fakeConn, args []string) (string, bool) {
+				if args[0] != "INFO" || c.number > 1 {
+					return "", false
+				}
+				return c.greeting(args) + "+GRANTED\r\n", true
+			}
+			p := open(t, s.config())
+			if c := do(t, p, "SET", "x"); c.Reply == "GRANTED" {
+				t.Fatal("the call got a reply that was sent before the command")
+			}
+		})
+	}
+}
+
+// The owner of the first call holds up the reader until the second command is
+// on its way: the second reply to the first one is there by then.
+func TestTheSecondReplyToOneCommandIsNotTheNextOnesVote(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		next := make(chan struct{})
+		s.reply = func(c *fakeConn, args []string) string {
+			if args[0] == "TWICE" {
+				return ":1\r\n:1\r\n"
+			}
+			close(next)
+			return "" // the server is frozen by now
+		}
+		p := connect(t, s.config())
+		second := newWaiter(t, "NEXT")
+		first := newWaiter(t, "TWICE")
+		first.onDone = func(*Call) {
+			second.queue(p)
+			select {
+			case <-next:
+			case <-time.After(time.Second / 2): // the connection is gone
+			}
+		}
+		first.queue(p)
+		first.wait()
+		if c := second.wait(); c.Err == nil {
+			t.Errorf("the second command got the reply %v, which was sent before it", c.Reply)
+		}
+	})
+}
+
+func TestAnAnswerBeforeTheCommandIsNoVote(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.accept = func(c *fakeConn) bool {
+			_, _ = io.WriteString(c, ":7\r\n") // before it has read anything
+			return true
+		}
+		p := open(t, s.config())
+		for range 3 {
+			if c := do(t, p, "GET", "x"); c.Err == nil {
+				t.Fatalf("reply %v on a connection that is one reply ahead", c.Reply)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+func TestAResetInMidReplyIsALostConnection(t *testing.T) {
+	s := newFakeServer(t)
+	s.reply = func(c *fakeConn, args []string) string {
+		if args[0] == "BREAK" {
+			_, _ = io.WriteString(c, "$10\r\nabc")
+			c.reset()
+			return ""
+		}
+		return "+OK\r\n"
+	}
+	cfg := short(s.config())
+	cfg.Addr, cfg.Dialer = s.listen("tcp", nil), nil
+	p := connect(t, cfg)
+	mustAnswer(t, p, "OK", "GET", "x")
+	if c := do(t, p, "BREAK"); !errors.Is(c.Err, ErrConnectionLost) {
+		t.Errorf("error %v, want ErrConnectionLost", c.Err)
+	}
+	if c := mustAnswer(t, p, "OK", "GET", "x"); c.Epoch != 2 {
+		t.Errorf("epoch %d, want 2", c.Epoch)
+	}
+}
+
+// Redis says why and goes on: an error reply is an answer like any other.
+func TestAnErrorReplyLeavesTheConnectionAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.reply = func(_ *fakeConn, args []string) string { return "-" + args[1] + "\r\n" }
+		p := connect(t, s.config())
+		for _, text := range []string{
+			"OOM command not allowed when used memory > 'maxmemory'.", "NOREPLICAS Not enough good replicas to write.",
+			"MISCONF Redis is configured to save RDB snapshots", "LOADING Redis is loading the dataset in memory",
+			"BUSY Redis is busy running a script.", "READONLY You can't write against a read only replica.", "",
+		} {
+			c := do(t, p, "SET", text)
+			if c.Err == nil || c.Err.Error() != text || !isReply(c.Err) || c.Epoch != 1 {
+				t.Errorf("error %v on connection %d, want %q on the first", c.Err, c.Epoch, text)
+			}
+		}
+	})
+}

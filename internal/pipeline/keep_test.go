@@ -1,0 +1,284 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A gate lets a test decide when each dial goes on, and whether it fails.
+type gate struct {
+	s    *fakeServer
+	next chan error // one value for each dial; nil: it succeeds
+}
+
+func newGate(s *fakeServer) *gate { return &gate{s: s, next: make(chan error)} }
+
+func (g *gate) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	select {
+	case err := <-g.next:
+		if err != nil {
+			return nil, err
+		}
+		return g.s.dial(ctx, network, addr)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (g *gate) config() Config {
+	cfg := g.s.config()
+	cfg.Dialer, cfg.DialTimeout = g.dial, time.Hour
+	return cfg
+}
+
+var errRefused = errors.New("connect: connection refused")
+
+// dropOn makes the server close the connection when it reads DROP, and leave
+// commands that begin with K or U unanswered on the first connection.
+func dropOn(s *fakeServer) {
+	s.reply = func(c *fakeConn, args []string) string {
+		switch {
+		case args[0] == "DROP":
+			_ = c.Close()
+			return ""
+		case c.number == 1 && args[0] != "GET":
+			return ""
+		}
+		return "+OK\r\n"
+	}
+}
+
+func TestKeptCallsSurviveAReconnectInOrderAndAheadOfNewerOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		dropOn(s)
+		g := newGate(s)
+		p := open(t, g.config())
+		g.next <- nil
+		mustAnswer(t, p, "OK", "GET", "x")
+
+		kept := []*waiter{startKept(t, p, time.Minute, "K1"), nil, startKept(t, p, time.Minute, "K2")}
+		synctest.Wait() // K1 and K2 are under way
+		unkept := start(t, p, "U1")
+		kept[1] = startKept(t, p, time.Minute, "K3")
+		drop := start(t, p, "DROP")
+		for _, w := range []*waiter{unkept, drop} {
+			if c := w.wait(); !errors.Is(c.Err, ErrConnectionLost) || !c.Sent || c.Epoch != 1 {
+				t.Errorf("%s: error %v, sent %t, epoch %d", c.Cmd, c.Err, c.Sent, c.Epoch)
+			}
+		}
+		synctest.Wait() // the next dial waits at the gate
+		newer := start(t, p, "N1")
+		kept = append(kept, startKept(t, p, time.Minute, "K4"))
+		g.next <- nil
+		for _, w := range append(kept, newer) {
+			if c := w.wait(); c.Err != nil || c.Epoch != 2 || !c.Sent {
+				t.Errorf("%s: error %v, sent %t, epoch %d", c.Cmd, c.Err, c.Sent, c.Epoch)
+			}
+			if n := w.delayed.Load(); n != 0 {
+				t.Errorf("%s: delayed %d times although the master came back at once", w.call.Cmd, n)
+			}
+		}
+		if got, want := s.conn(2).calls(), []string{"K1", "K2", "K3", "N1", "K4"}; !slices.Equal(got, want) {
+			t.Errorf("arrived: %v, want %v", got, want)
+		}
+	})
+}
+
+func TestKeptCallsWaitForAMasterThatIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		dropOn(s)
+		g := newGate(s)
+		p := open(t, g.config())
+		g.next <- nil
+		mustAnswer(t, p, "OK", "GET", "x")
+
+		first := startKept(t, p, time.Hour, "K1")
+		drop := start(t, p, "DROP")
+		drop.wait()
+		g.next <- errRefused
+		synctest.Wait()
+		if n := first.delayed.Load(); n != 1 || !first.pending() {
+			t.Fatalf("delayed %d times, pending %t; want once, and pending", n, first.pending())
+		}
+		// The master is down now: a kept call is told so at once, one that is
+		// not fails.
+		second := startKept(t, p, time.Hour, "K2")
+		if n := second.delayed.Load(); n != 1 || !second.pending() {
+			t.Fatalf("queued while down: delayed %d times, pending %t", n, second.pending())
+		}
+		if c := do(t, p, "U1"); !errors.Is(c.Err, ErrDown) || !errors.Is(c.Err, errRefused) || c.Sent {
+			t.Errorf("error %v, sent %t", c.Err, c.Sent)
+		}
+		for range 3 {
+			g.next <- errRefused
+		}
+		synctest.Wait()
+		if !first.pending() || !second.pending() {
+			t.Fatal("a kept call was given up before its time")
+		}
+		g.next <- nil
+		for _, w := range []*waiter{first, second} {
+			if c := w.wait(); c.Err != nil || c.Epoch != 2 {
+				t.Errorf("%s: error %v, epoch %d", c.Cmd, c.Err, c.Epoch)
+			}
+		}
+		if got := s.conn(2).calls(); !slices.Equal(got, []string{"K1", "K2"}) {
+			t.Errorf("arrived: %v", got)
+		}
+	})
+}
+
+func TestKeptCallsAreNotSentPastTheirTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		dropOn(s)
+		g := newGate(s)
+		p := open(t, g.config())
+		g.next <- nil
+		mustAnswer(t, p, "OK", "GET", "x")
+		short, long := startKept(t, p, time.Second, "K1"), startKept(t, p, time.Minute, "K2")
+		start(t, p, "DROP").wait()
+		time.Sleep(time.Second) // the dial takes as long: Keep is over in this instant
+		g.next <- nil
+		if c := short.wait(); !errors.Is(c.Err, ErrAbandoned) || !c.Sent || c.Epoch != 1 {
+			t.Errorf("error %v, sent %t, epoch %d; want ErrAbandoned, and sent on the first connection alone", c.Err, c.Sent, c.Epoch)
+		}
+		if c := long.wait(); c.Err != nil {
+			t.Error(c.Err)
+		}
+		if got := s.conn(2).calls(); !slices.Equal(got, []string{"K2"}) {
+			t.Errorf("arrived: %v", got)
+		}
+	})
+}
+
+func TestKeptCallsFailOnceTheirTimeIsOverWhileTheMasterIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		g := newGate(s)
+		p := open(t, g.config())
+		w := startKept(t, p, time.Second, "K1")
+		g.next <- errRefused
+		synctest.Wait()
+		if !w.pending() {
+			t.Fatal("given up before its time")
+		}
+		time.Sleep(time.Second)
+		g.next <- errRefused
+		if c := w.wait(); !errors.Is(c.Err, ErrDown) || c.Sent || c.Epoch != 0 {
+			t.Errorf("error %v, sent %t, epoch %d", c.Err, c.Sent, c.Epoch)
+		}
+		if c := startKept(t, p, 0, "K2").wait(); !errors.Is(c.Err, ErrDown) {
+			t.Errorf("error %v for a call whose time is over from the start", c.Err)
+		}
+	})
+}
+
+func TestAKeptCallThatIsAbandonedMeanwhileIsNotSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		dropOn(s)
+		g := newGate(s)
+		p := open(t, g.config())
+		g.next <- nil
+		mustAnswer(t, p, "OK", "GET", "x")
+		w := startKept(t, p, time.Minute, "K1")
+		start(t, p, "DROP").wait()
+		w.unwanted.Store(true)
+		g.next <- nil
+		if c := w.wait(); !errors.Is(c.Err, ErrAbandoned) || !c.Sent {
+			t.Errorf("error %v, sent %t", c.Err, c.Sent)
+		}
+		if got := s.conn(2).calls(); len(got) != 0 {
+			t.Errorf("arrived: %v", got)
+		}
+	})
+}
+
+func TestKeptCallsEndWithThePipeline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		dropOn(s)
+		g := newGate(s)
+		p := open(t, g.config())
+		g.next <- nil
+		mustAnswer(t, p, "OK", "GET", "x")
+		underWay := startKept(t, p, time.Hour, "K1")
+		start(t, p, "DROP").wait()
+		g.next <- errRefused
+		synctest.Wait()
+		whileDown := startKept(t, p, time.Hour, "K2")
+		p.Close()
+		for _, w := range []*waiter{underWay, whileDown} {
+			if w.pending() {
+				t.Fatal("still pending after Close")
+			}
+			if !errors.Is(w.call.Err, ErrClosed) {
+				t.Errorf("error %v, want ErrClosed", w.call.Err)
+			}
+		}
+	})
+}
+
+// An owner may queue anything from Delayed, as from Complete.
+func TestDelayedMayQueueAnotherCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		g := newGate(s)
+		p := open(t, g.config())
+		other := newWaiter(t, "OTHER")
+		owner := &delayedOwner{onDelayed: func() { other.queue(p) }, done: make(chan struct{})}
+		p.Enqueue(&Call{Cmd: "K1", Owner: owner, Keep: time.Now().Add(time.Hour)})
+		g.next <- errRefused
+		if c := other.wait(); !errors.Is(c.Err, ErrDown) {
+			t.Errorf("error %v, want ErrDown", c.Err)
+		}
+		g.next <- nil
+		await(t, "the kept call is completed", owner.done)
+	})
+}
+
+type delayedOwner struct {
+	onDelayed func()
+	done      chan struct{}
+}
+
+func (*delayedOwner) Abandoned(*Call) bool         { return false }
+func (o *delayedOwner) Delayed(c *Call, err error) { o.onDelayed() }
+func (o *delayedOwner) Complete(*Call)             { close(o.done) }
+
+// Of calls that were first in their batch on the connection before, only the
+// first of the new batch is a sample: the outage is no round trip.
+func TestAnOutageIsNoRoundTrip(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		dropOn(s)
+		g := newGate(s)
+		p := open(t, g.config())
+		g.next <- nil
+		mustAnswer(t, p, "OK", "GET", "x")
+		var kept []*waiter
+		for _, cmd := range []string{"K1", "K2", "K3"} {
+			kept = append(kept, startKept(t, p, time.Hour, cmd))
+			synctest.Wait() // each is a batch of its own
+		}
+		start(t, p, "DROP").wait()
+		time.Sleep(10 * time.Minute)
+		g.next <- nil
+		for _, w := range kept {
+			if c := w.wait(); c.Err != nil {
+				t.Fatal(c.Err)
+			}
+		}
+		if rt := p.Stats().RoundTrip; rt > time.Millisecond {
+			t.Errorf("round trip %v in a bubble where answers take no time", rt)
+		}
+	})
+}

@@ -1,0 +1,108 @@
+package pipeline
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A waiter owns one call and checks what the pipeline promises every owner:
+// Complete comes exactly once, Delayed never after it.
+type waiter struct {
+	t         *testing.T
+	call      *Call
+	done      chan struct{} // closed by Complete
+	completed atomic.Int32
+	delayed   atomic.Int32
+	unwanted  atomic.Bool
+	onDone    func(*Call) // called by Complete, if set
+	onAsked   func()      // called by Abandoned, if set
+}
+
+func newWaiter(t *testing.T, cmd string, args ...any) *waiter {
+	t.Helper()
+	w := &waiter{t: t, done: make(chan struct{})}
+	w.call = &Call{Cmd: cmd, Args: args, Owner: w}
+	return w
+}
+
+func (w *waiter) Abandoned(c *Call) bool {
+	if c != w.call {
+		w.t.Error("Abandoned is asked about a stranger's call")
+	}
+	if w.onAsked != nil {
+		w.onAsked()
+	}
+	return w.unwanted.Load()
+}
+
+func (w *waiter) Delayed(c *Call, cause error) {
+	w.delayed.Add(1)
+	if c != w.call || cause == nil || w.completed.Load() != 0 {
+		w.t.Errorf("Delayed(%p, %v) after %d completions, call is %p", c, cause, w.completed.Load(), w.call)
+	}
+}
+
+func (w *waiter) Complete(c *Call) {
+	if n := w.completed.Add(1); n != 1 || c != w.call {
+		w.t.Errorf("completion %d of %s %v", n, c.Cmd, c.Args)
+		return
+	}
+	if w.onDone != nil {
+		w.onDone(c)
+	}
+	close(w.done)
+}
+
+// queue hands the call to the pipeline.
+func (w *waiter) queue(p *Pipeline) *waiter {
+	p.Enqueue(w.call)
+	return w
+}
+
+// wait returns the call once it is complete.
+func (w *waiter) wait() *Call {
+	w.t.Helper()
+	await(w.t, w.call.Cmd+" is completed", w.done)
+	return w.call
+}
+
+// pending reports whether the call is still the pipeline's.
+func (w *waiter) pending() bool {
+	select {
+	case <-w.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// start queues a command.
+func start(t *testing.T, p *Pipeline, cmd string, args ...any) *waiter {
+	t.Helper()
+	return newWaiter(t, cmd, args...).queue(p)
+}
+
+// startKept queues a command that is worth repeating for so long.
+func startKept(t *testing.T, p *Pipeline, keep time.Duration, cmd string, args ...any) *waiter {
+	t.Helper()
+	w := newWaiter(t, cmd, args...)
+	w.call.Keep = time.Now().Add(keep)
+	return w.queue(p)
+}
+
+// do queues a command and waits for it.
+func do(t *testing.T, p *Pipeline, cmd string, args ...any) *Call {
+	t.Helper()
+	return start(t, p, cmd, args...).wait()
+}
+
+// mustAnswer does a command that has to get this reply.
+func mustAnswer(t *testing.T, p *Pipeline, want any, cmd string, args ...any) *Call {
+	t.Helper()
+	c := do(t, p, cmd, args...)
+	if c.Err != nil || c.Reply != want {
+		t.Fatalf("%s %v: reply %v, error %v; want %v", cmd, args, c.Reply, c.Err, want)
+	}
+	return c
+}

@@ -1,0 +1,203 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Pipeline is one master. It is safe for concurrent use.
+type Pipeline struct {
+	cfg    Config
+	cancel context.CancelFunc
+	done   chan struct{} // closed when the supervisor has ended
+
+	// mu guards what follows. No callback runs and nothing blocks under it.
+	mu          sync.Mutex
+	work        *sync.Cond // the writer waits here for the queue to fill
+	writerWaits bool
+	queue       []*Call // not written yet, oldest first
+	state       state
+	cause       error // why the master is not up
+	session     *session
+	id          identity
+
+	outstanding atomic.Int64 // calls accepted and not completed
+	counters
+}
+
+type state uint8
+
+const (
+	connecting state = iota // the first dial, or the first one after a loss: calls wait for it
+	up
+	down // at least one dial failed, or the master stalled: calls fail at once
+	closed
+)
+
+// New starts to connect, in the background.
+func New(cfg Config) *Pipeline {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &Pipeline{
+		cfg:    cfg.withDefaults(),
+		cancel: cancel,
+		done:   make(chan struct{}),
+		cause:  errors.New("not connected yet"),
+	}
+	p.work = sync.NewCond(&p.mu)
+	go p.supervise(ctx)
+	return p
+}
+
+// Name is what the master is called in errors.
+func (p *Pipeline) Name() string { return p.cfg.Name }
+
+// Enqueue queues a call. It never blocks; it completes the call itself when
+// the master is down, the queue is full, or the pipeline is closed.
+func (p *Pipeline) Enqueue(c *Call) {
+	c.Reply, c.Err, c.Epoch, c.Sent, c.sentAt = nil, nil, 0, false, time.Time{}
+	p.requeue(c)
+}
+
+// Resend queues a call again, from inside its owner's Complete, perhaps with
+// another command: it goes to the same master behind what is queued by now.
+func (p *Pipeline) Resend(c *Call) {
+	c.Reply, c.Err, c.sentAt = nil, nil, time.Time{}
+	p.requeue(c)
+}
+
+func (p *Pipeline) requeue(c *Call) {
+	if p.outstanding.Add(1) > int64(p.cfg.QueueLimit) {
+		p.complete(c, ErrQueueFull)
+		return
+	}
+	p.mu.Lock()
+	switch {
+	case p.state == closed:
+		p.mu.Unlock()
+		p.complete(c, ErrClosed)
+	case p.state == down:
+		err := &DownError{p.cause}
+		p.mu.Unlock()
+		if !c.kept(time.Now()) {
+			p.complete(c, err)
+			return
+		}
+		// Told before it is queued: once it is, it may be completed and used
+		// again at any moment.
+		c.Owner.Delayed(c, err)
+		p.mu.Lock()
+		if p.state == closed {
+			p.mu.Unlock()
+			p.complete(c, ErrClosed)
+			return
+		}
+		p.push(c)
+	default:
+		p.push(c)
+	}
+}
+
+// push appends to the queue. The caller must hold p.mu, and loses it.
+func (p *Pipeline) push(c *Call) {
+	p.queue = append(p.queue, c)
+	if p.writerWaits {
+		p.work.Signal()
+	}
+	p.mu.Unlock()
+}
+
+// complete ends a call without a reply.
+func (p *Pipeline) complete(c *Call, err error) {
+	p.failures.Add(1)
+	p.outstanding.Add(-1)
+	c.finish(err)
+}
+
+// answered ends a call with what the master said.
+func (p *Pipeline) answered(c *Call, reply any, err error) {
+	if !c.sentAt.IsZero() {
+		p.sampleRoundTrip(time.Since(c.sentAt))
+	}
+	p.commands.Add(1)
+	if err != nil {
+		p.failures.Add(1)
+	}
+	p.outstanding.Add(-1)
+	c.Reply, c.Err = reply, err
+	c.Owner.Complete(c)
+}
+
+// Close fails what is queued and under way, and waits for the goroutines. It
+// blocks for as long as the dialer given by the caller takes to notice that
+// its context ended; otherwise not at all. It may be called more than once.
+func (p *Pipeline) Close() {
+	p.mu.Lock()
+	p.state, p.cause = closed, ErrClosed
+	s := p.session
+	p.mu.Unlock()
+	p.cancel()
+	if s != nil {
+		s.fail(ErrClosed)
+	}
+	<-p.done
+}
+
+// supervise owns the connection: it dials, serves until the connection is
+// lost, and dials again.
+func (p *Pipeline) supervise(ctx context.Context) {
+	defer close(p.done)
+	defer p.change(closed, ErrClosed, ErrClosed, nil)
+	var id identity
+	for failures := 0; pause(ctx, p.backoff(failures)); {
+		w, rc, next, err := p.dial(ctx, id)
+		if err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			failures++
+			p.wentDown(err, failures)
+			continue
+		}
+		id = next
+		s, ok := p.cameUp(w, rc, id)
+		if !ok {
+			_ = w.abort()
+			return
+		}
+		begun := time.Now()
+		leftover, err := s.run()
+		// A connection that never answered anything counts as a failed dial:
+		// a server that greets and hangs up must not be dialled in a loop. Not
+		// so one that was idle for longer than any pause: servers close those.
+		idle := s.sent.Load() == 0 && time.Since(begun) >= p.cfg.MaxBackoff
+		if failures++; s.received.Load() > 0 || idle {
+			failures = 0
+		}
+		p.lost(err, leftover, failures)
+	}
+}
+
+// pause waits for d and reports whether ctx is still alive.
+func pause(ctx context.Context, d time.Duration) bool {
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// jitter is random in [0, d).
+func jitter(d time.Duration) time.Duration {
+	if d <= 0 {
+		return 0
+	}
+	return rand.N(d)
+}

@@ -1,0 +1,210 @@
+package pipeline
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// A session is the life of one connection: its writer, its reader, what is
+// under way between them, and the watch for a stall. The supervisor starts it
+// and waits for both goroutines.
+type session struct {
+	p     *Pipeline
+	epoch uint64
+	wire  *wire
+	rc    redis.Conn
+
+	// mu guards inflight, the calls written (or about to be) whose replies
+	// the reader has not claimed yet, oldest first. Nothing blocks under it.
+	mu       sync.Mutex
+	inflight []*Call
+
+	sent     atomic.Uint64 // calls handed to the connection
+	received atomic.Uint64 // replies taken from it
+
+	failOnce sync.Once
+	failed   chan struct{} // closed by fail, after err is set
+	err      error
+
+	watch stallWatch
+
+	wg         sync.WaitGroup
+	unanswered []*Call // what the reader had claimed when it ended; read after wg.Wait
+}
+
+func newSession(p *Pipeline, epoch uint64, w *wire, rc redis.Conn) *session {
+	s := &session{p: p, epoch: epoch, wire: w, rc: rc, failed: make(chan struct{})}
+	s.watch.init(s)
+	return s
+}
+
+// fail ends the session, once: both goroutines leave, the socket is closed.
+func (s *session) fail(err error) {
+	s.failOnce.Do(func() {
+		s.err = err
+		close(s.failed)
+		_ = s.wire.abort()
+		s.p.mu.Lock()
+		s.p.work.Broadcast() // the writer may be waiting for work
+		s.p.mu.Unlock()
+	})
+}
+
+func (s *session) isFailed() bool {
+	select {
+	case <-s.failed:
+		return true
+	default:
+		return false
+	}
+}
+
+// run serves until the connection fails, and returns why. Calls that were
+// under way are left in order in the returned slice.
+func (s *session) run() (leftover []*Call, err error) {
+	s.wg.Add(2)
+	go s.write()
+	go s.read()
+	s.wg.Wait()
+	s.watch.stop()
+	// Nobody else is left: no lock is needed any more.
+	return append(s.unanswered, s.inflight...), s.err
+}
+
+// write is the writer goroutine: all that is queued goes out in one flush.
+func (s *session) write() {
+	defer s.wg.Done()
+	var batch []*Call
+	for {
+		var ok bool
+		if batch, ok = s.p.next(s, batch); !ok {
+			return
+		}
+		now := time.Now()
+		if batch = s.dropAbandoned(batch, now); len(batch) == 0 {
+			continue
+		}
+		batch[0].sentAt = now
+		// Under way before the first byte leaves: the reader must find them.
+		s.mu.Lock()
+		s.inflight = append(s.inflight, batch...)
+		s.mu.Unlock()
+		if err := s.send(batch); err != nil {
+			s.fail(connectionError(err))
+			return
+		}
+	}
+}
+
+// send encodes a batch and flushes it once, or once per writeBatch bytes. A
+// call is counted as sent when it is encoded whole and none of its bytes has
+// left yet: from then on the writer does not touch it, and the reader takes no
+// reply beyond that count.
+func (s *session) send(batch []*Call) error {
+	for _, c := range batch {
+		if err := s.rc.Send(c.Cmd, c.Args...); err != nil {
+			return err
+		}
+		s.wire.asked.Add(1)
+		s.sent.Add(1)
+		if s.wire.gathered() >= writeBatch {
+			s.watch.arm()
+			if err := s.wire.push(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.rc.Flush(); err != nil {
+		return err
+	}
+	s.watch.arm()
+	return s.wire.push()
+}
+
+// dropAbandoned completes the calls that nobody needs any more, and marks the
+// others as sent.
+func (s *session) dropAbandoned(batch []*Call, now time.Time) []*Call {
+	live := batch[:0]
+	for _, c := range batch {
+		if c.Owner.Abandoned(c) || !c.Keep.IsZero() && !now.Before(c.Keep) {
+			s.p.complete(c, ErrAbandoned)
+			continue
+		}
+		// A call that was first in its batch on the connection before is no
+		// sample of the round trip on this one.
+		c.Sent, c.Epoch, c.sentAt = true, s.epoch, time.Time{}
+		live = append(live, c)
+	}
+	clear(batch[len(live):])
+	return live
+}
+
+// read is the reader goroutine: replies come in the order of the calls.
+func (s *session) read() {
+	defer s.wg.Done()
+	var claimed []*Call
+	next := 0
+	for {
+		reply, err := s.rc.Receive()
+		if err != nil && !isReply(err) {
+			s.fail(connectionError(err))
+			break
+		}
+		if s.received.Load() == s.sent.Load() {
+			s.fail(protocolError("a reply that nobody asked for"))
+			break
+		}
+		if next == len(claimed) {
+			claimed, next = s.claim(claimed), 0
+		}
+		c := claimed[next]
+		claimed[next] = nil
+		next++
+		s.received.Add(1)
+		s.p.answered(c, reply, err)
+	}
+	s.unanswered = claimed[next:]
+}
+
+// claim takes what is under way, giving its used slice in exchange.
+func (s *session) claim(used []*Call) []*Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	claimed := s.inflight
+	s.inflight = used[:0]
+	return claimed
+}
+
+// next waits for work and takes all that is queued; used is the slice it took
+// last time. It reports false when the session is over.
+func (p *Pipeline) next(s *session, used []*Call) ([]*Call, bool) {
+	clear(used)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.queue) == 0 {
+		for len(p.queue) == 0 {
+			if s.isFailed() {
+				return nil, false
+			}
+			p.writerWaits = true
+			p.work.Wait()
+			p.writerWaits = false
+		}
+		// Those that are about to queue their commands too get the chance to
+		// do so: batches grow under load, and with nobody else about this
+		// costs nothing.
+		p.mu.Unlock()
+		runtime.Gosched()
+		p.mu.Lock()
+	}
+	if s.isFailed() {
+		return nil, false
+	}
+	batch := p.queue
+	p.queue = used[:0]
+	return batch, true
+}

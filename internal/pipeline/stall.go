@@ -1,0 +1,76 @@
+package pipeline
+
+import (
+	"sync"
+	"time"
+)
+
+// A stallWatch ends a session whose oldest reply is overdue. Replies come in
+// order, so the oldest is overdue exactly when something was under way all the
+// time and nothing was completed: it compares counters four times per limit,
+// which costs the hot path one flag, and finds a stall after the limit and at
+// most a quarter more. It rests while nothing is under way.
+type stallWatch struct {
+	s *session
+
+	mu     sync.Mutex // guards all below; taken by the writer, the timer and stop
+	timer  *time.Timer
+	armed  bool
+	over   bool
+	since  time.Time // when it was first seen that received replies had come
+	marked uint64
+}
+
+func (w *stallWatch) init(s *session) { w.s = s }
+
+func (w *stallWatch) interval() time.Duration { return w.s.p.cfg.StallLimit / 4 }
+
+// arm starts watching; the writer calls it before each push, after it has
+// counted the calls as sent.
+func (w *stallWatch) arm() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.armed || w.over {
+		return
+	}
+	w.armed = true
+	w.since, w.marked = time.Now(), w.s.received.Load()
+	if w.timer == nil {
+		w.timer = time.AfterFunc(w.interval(), w.check)
+	} else {
+		w.timer.Reset(w.interval())
+	}
+}
+
+// check runs on the timer's goroutine, and arms the timer again.
+func (w *stallWatch) check() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		return
+	}
+	received := w.s.received.Load()
+	switch now := time.Now(); {
+	case received == w.s.sent.Load():
+		w.armed = false
+		return
+	case received != w.marked:
+		w.since, w.marked = now, received
+	case now.Sub(w.since) >= w.s.p.cfg.StallLimit:
+		w.over = true
+		w.s.fail(ErrStalled)
+		return
+	}
+	w.timer.Reset(w.interval())
+}
+
+// stop waits for nothing: a check that is running touches only what is still
+// there.
+func (w *stallWatch) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+}

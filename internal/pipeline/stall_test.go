@@ -1,0 +1,295 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// freezeOn makes the server read nothing more once it has read FREEZE, until
+// the end of the test.
+func freezeOn(t *testing.T, s *fakeServer) {
+	frozen := make(chan struct{})
+	t.Cleanup(func() { close(frozen) }) // before the server is stopped
+	s.reply = func(_ *fakeConn, args []string) string {
+		if args[0] == "FREEZE" {
+			<-frozen
+		}
+		return "+OK\r\n"
+	}
+}
+
+func TestAConnectionWithoutProgressIsReplacedAfterTheLimitAndNotBefore(t *testing.T) {
+	for _, limit := range []time.Duration{10 * time.Millisecond, time.Second, 15 * time.Second} {
+		t.Run(limit.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newFakeServer(t)
+				freezeOn(t, s)
+				cfg := s.config()
+				cfg.StallLimit = limit
+				p := connect(t, cfg)
+				mustAnswer(t, p, "OK", "GET", "x")
+				time.Sleep(time.Hour) // the watch rests
+
+				begun := time.Now()
+				first := start(t, p, "FREEZE")
+				synctest.Wait()
+				time.Sleep(limit / 2)
+				second := start(t, p, "GET", "x") // gives it no more time
+				if c := first.wait(); !errors.Is(c.Err, ErrStalled) || !c.Sent {
+					t.Errorf("error %v, sent %t", c.Err, c.Sent)
+				}
+				if took := time.Since(begun); took < limit || took > limit+limit/4 {
+					t.Errorf("found after %v, want %v to a quarter more", took, limit)
+				}
+				if c := second.wait(); !errors.Is(c.Err, ErrStalled) {
+					t.Errorf("error %v", c.Err)
+				}
+				synctest.Wait()
+				if c := mustAnswer(t, p, "OK", "GET", "x"); c.Epoch != 2 {
+					t.Errorf("epoch %d, want 2", c.Epoch)
+				}
+			})
+		})
+	}
+}
+
+// The watch compares counters now and then: wherever between two of its looks
+// the last reply comes, a stall is found no sooner than the limit after it.
+func TestAStallAfterTrafficIsFoundInTime(t *testing.T) {
+	const limit = time.Second
+	for phase := time.Duration(0); phase < limit/2; phase += 13 * time.Millisecond {
+		synctest.Test(t, func(t *testing.T) {
+			s := newFakeServer(t)
+			frozen := make(chan struct{})
+			t.Cleanup(func() { close(frozen) })
+			s.reply = func(_ *fakeConn, args []string) string {
+				switch args[0] {
+				case "FREEZE":
+					<-frozen
+				case "SLOW":
+					time.Sleep(phase)
+				}
+				return "+OK\r\n"
+			}
+			cfg := s.config()
+			cfg.StallLimit = limit
+			p := connect(t, cfg)
+			slow, last := start(t, p, "SLOW"), start(t, p, "FREEZE")
+			slow.wait()
+			since := time.Now()
+			last.wait()
+			if took := time.Since(since); took < limit || took > limit+limit/4 {
+				t.Errorf("phase %v: found after %v, want %v to a quarter more", phase, took, limit)
+			}
+		})
+	}
+}
+
+func TestAnIdleConnectionIsNoStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		p := connect(t, s.config())
+		for _, pause := range []time.Duration{0, time.Minute, 24 * time.Hour, time.Millisecond, 990 * time.Millisecond, time.Second, 1010 * time.Millisecond} {
+			time.Sleep(pause)
+			if c := mustAnswer(t, p, "OK", "GET", "x"); c.Epoch != 1 {
+				t.Fatalf("after %v: connection %d", pause, c.Epoch)
+			}
+		}
+	})
+}
+
+// Each reply comes within the limit, but the last one long after it.
+func TestASlowConnectionThatProgressesIsNoStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.reply = func(*fakeConn, []string) string {
+			time.Sleep(900 * time.Millisecond)
+			return "+OK\r\n"
+		}
+		p := connect(t, s.config())
+		var calls []*waiter
+		for range 60 {
+			calls = append(calls, start(t, p, "GET"))
+		}
+		for i, w := range calls[:20] {
+			if c := w.wait(); c.Err != nil || c.Epoch != 1 {
+				t.Fatalf("call %d: error %v, epoch %d", i, c.Err, c.Epoch)
+			}
+		}
+		time.Sleep(time.Hour)
+		for i, w := range calls {
+			if c := w.wait(); c.Err != nil || c.Epoch != 1 {
+				t.Fatalf("call %d: error %v, epoch %d", i, c.Err, c.Epoch)
+			}
+		}
+	})
+}
+
+// Bytes are no progress: a server that dribbles one reply for ever holds up
+// every other.
+func TestADribbledReplyIsAStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.reply = func(c *fakeConn, _ []string) string {
+			for {
+				if _, err := io.WriteString(c, "$1000000\r\n"[:1]); err != nil {
+					return ""
+				}
+				for range 1000 {
+					time.Sleep(100 * time.Millisecond)
+					if _, err := io.WriteString(c, "0"); err != nil {
+						return ""
+					}
+				}
+			}
+		}
+		p := connect(t, s.config())
+		begun := time.Now()
+		c := do(t, p, "GET", "x")
+		if took := time.Since(begun); !errors.Is(c.Err, ErrStalled) && !errors.Is(c.Err, ErrProtocol) || took > 2*time.Second {
+			t.Errorf("error %v after %v", c.Err, took)
+		}
+	})
+}
+
+// The master's receive window is full: the writer itself is blocked.
+func TestABlockedWriteIsAStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.window = 4 << 10
+		freezeOn(t, s)
+		p := connect(t, s.config())
+		begun := time.Now()
+		frozen := start(t, p, "FREEZE")
+		synctest.Wait()
+		big := start(t, p, "SET", "x", strings.Repeat("x", 1<<20))
+		synctest.Wait()
+		behind := start(t, p, "GET", "x") // never written
+		for _, w := range []*waiter{frozen, big, behind} {
+			if c := w.wait(); !errors.Is(c.Err, ErrStalled) {
+				t.Errorf("%s: error %v", c.Cmd, c.Err)
+			}
+		}
+		if !frozen.call.Sent || !big.call.Sent || behind.call.Sent {
+			t.Errorf("sent: %t, %t, %t; want all but the last", frozen.call.Sent, big.call.Sent, behind.call.Sent)
+		}
+		if took := time.Since(begun); took < time.Second || took > 1250*time.Millisecond {
+			t.Errorf("found after %v", took)
+		}
+	})
+}
+
+// The first write of a connection may be the one that blocks.
+func TestABlockedFirstWriteIsAStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.window = 4 << 10
+		release := make(chan struct{})
+		t.Cleanup(func() { close(release) })
+		s.greet = func(c *fakeConn, args []string) (string, bool) {
+			if args[0] != "INFO" { // it is the last of the handshake
+				return "", false
+			}
+			_, _ = io.WriteString(c, c.greeting(args))
+			<-release
+			return "", true
+		}
+		p := connect(t, s.config())
+		begun := time.Now()
+		c := do(t, p, "SET", "x", strings.Repeat("x", 1<<20))
+		if took := time.Since(begun); !errors.Is(c.Err, ErrStalled) || took < time.Second || took > 1250*time.Millisecond {
+			t.Errorf("error %v after %v", c.Err, took)
+		}
+	})
+}
+
+// One that accepts connections and answers none would hold all calls until
+// each has waited for itself.
+func TestAStalledMasterCountsAsDownUntilItIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		freezeOn(t, s)
+		g := newGate(s)
+		cfg := g.config()
+		cfg.Dialer = g.dial
+		p := open(t, cfg)
+		g.next <- nil
+		mustAnswer(t, p, "OK", "GET", "x")
+		kept := startKept(t, p, time.Hour, "K1")
+		kept.wait()
+		kept = startKept(t, p, time.Hour, "FREEZE")
+		if c := do(t, p, "GET", "x"); !errors.Is(c.Err, ErrStalled) {
+			t.Fatalf("error %v", c.Err)
+		}
+		synctest.Wait()
+		if n := kept.delayed.Load(); n != 1 {
+			t.Errorf("the kept call was delayed %d times, want 1", n)
+		}
+		begun := time.Now()
+		c := do(t, p, "GET", "x")
+		if !errors.Is(c.Err, ErrDown) || !errors.Is(c.Err, ErrStalled) || c.Sent {
+			t.Errorf("error %v, sent %t; want ErrDown because of ErrStalled", c.Err, c.Sent)
+		}
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("it took %v to say so", took)
+		}
+		if ok, err := p.Up(); ok || !errors.Is(err, ErrStalled) {
+			t.Errorf("up %t, %v", ok, err)
+		}
+		// The kept call freezes the new connection just the same: leave it out.
+		kept.unwanted.Store(true)
+		g.next <- nil
+		kept.wait()
+		if c := mustAnswer(t, p, "OK", "GET", "x"); c.Epoch != 2 {
+			t.Errorf("epoch %d, want 2", c.Epoch)
+		}
+	})
+}
+
+// The dial after a stall is the first: it does not wait.
+func TestTheDialAfterAStallComesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		freezeOn(t, s)
+		cfg := s.config()
+		var dialled []time.Time
+		cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dialled = append(dialled, time.Now())
+			return s.dial(ctx, network, addr)
+		}
+		p := connect(t, cfg)
+		mustAnswer(t, p, "OK", "GET", "x")
+		start(t, p, "FREEZE").wait()
+		lost := time.Now()
+		synctest.Wait()
+		if len(dialled) != 2 || dialled[1] != lost {
+			t.Errorf("dialled at %v, lost at %v", dialled, lost)
+		}
+	})
+}
+
+func TestAStallOnARealSocketIsFound(t *testing.T) {
+	s := newFakeServer(t)
+	freezeOn(t, s)
+	cfg := short(s.config())
+	cfg.Addr, cfg.Dialer = s.listen("tcp", nil), nil
+	cfg.StallLimit = 300 * time.Millisecond
+	value := strings.Repeat("x", 32<<20) // more than the kernel buffers
+	p := connect(t, cfg)
+	frozen, big := start(t, p, "FREEZE"), start(t, p, "SET", value)
+	for _, w := range []*waiter{frozen, big} {
+		if c := w.wait(); !errors.Is(c.Err, ErrStalled) {
+			t.Errorf("%s: error %v", c.Cmd, c.Err)
+		}
+	}
+	waitUp(t, p)
+	if c := mustAnswer(t, p, "OK", "GET", "x"); c.Epoch != 2 {
+		t.Errorf("epoch %d, want 2", c.Epoch)
+	}
+}

@@ -1,0 +1,83 @@
+package pipeline
+
+import (
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// The changes of a master's state, as the supervisor makes them.
+
+// cameUp starts a session, unless the pipeline was closed meanwhile.
+func (p *Pipeline) cameUp(w *wire, rc redis.Conn, id identity) (*session, bool) {
+	s := newSession(p, p.epoch.Add(1), w, rc)
+	p.mu.Lock()
+	if p.state == closed {
+		p.mu.Unlock()
+		return nil, false
+	}
+	p.state, p.cause, p.session, p.id = up, nil, s, id
+	p.mu.Unlock()
+	p.cfg.Logger.Debug("master connected", slog.String("master", p.cfg.Name), slog.Uint64("epoch", s.epoch))
+	return s, true
+}
+
+// lost is the end of a session. Calls that were under way or queued die with
+// it, but for those that are kept. The next dial starts at once, and new calls
+// wait for its outcome; but not where the master had stalled (one that accepts
+// connections and answers none would hold them all), nor where there have been
+// failures in a row, so that a pause comes first.
+func (p *Pipeline) lost(err error, leftover []*Call, failures int) {
+	next := connecting
+	if failures > 0 || errors.Is(err, ErrStalled) {
+		next = down
+	}
+	if !errors.Is(err, ErrClosed) {
+		p.cfg.Logger.Warn("master lost", slog.String("master", p.cfg.Name), slog.Any("error", err))
+	}
+	p.change(next, err, err, leftover)
+}
+
+// wentDown is the end of a dial that failed.
+func (p *Pipeline) wentDown(err error, failures int) {
+	if failures == 1 {
+		p.cfg.Logger.Warn("master unreachable", slog.String("master", p.cfg.Name), slog.Any("error", err))
+	}
+	p.change(down, err, &DownError{err}, nil)
+}
+
+// change moves to a state that is not up: what may not be kept is failed with
+// failure, what may stays queued in order. Only the supervisor calls it, so no
+// session begins before it returns.
+func (p *Pipeline) change(next state, cause, failure error, leftover []*Call) {
+	p.mu.Lock()
+	if p.state == closed {
+		next, cause, failure = closed, ErrClosed, ErrClosed
+	}
+	p.state, p.cause, p.session = next, cause, nil
+	calls := slices.Concat(leftover, p.queue)
+	p.queue = nil
+	p.mu.Unlock()
+
+	now := time.Now()
+	var kept []*Call
+	for _, c := range calls {
+		switch {
+		case next == closed || !c.kept(now):
+			p.complete(c, failure)
+			continue
+		case next == down:
+			c.Owner.Delayed(c, failure)
+		}
+		kept = append(kept, c)
+	}
+	if len(kept) == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.queue = append(kept, p.queue...)
+}

@@ -1,0 +1,71 @@
+// Package script holds every Lua script that the library runs on a master, as
+// a file of its own, with what EVALSHA and EVAL need of it.
+package script
+
+import (
+	"crypto/sha1" //nolint:gosec // the digest that Redis names scripts by
+	_ "embed"
+	"encoding/hex"
+)
+
+// A Script is one Lua script over one key.
+type Script struct {
+	Name   string
+	Source string
+	SHA    string // as EVALSHA wants it
+
+	sha, source any // boxed once: arguments are passed as interfaces
+}
+
+//go:embed release.lua
+var releaseSource string
+
+//go:embed extend.lua
+var extendSource string
+
+//go:embed verify.lua
+var verifySource string
+
+//go:embed holder.lua
+var holderSource string
+
+// The scripts. What they take and return is written in their files.
+var (
+	Release = newScript("release", releaseSource)
+	Extend  = newScript("extend", extendSource)
+	Verify  = newScript("verify", verifySource)
+	Holder  = newScript("holder", holderSource)
+)
+
+// All is every script, in no particular order.
+var All = []*Script{Release, Extend, Verify, Holder}
+
+func newScript(name, source string) *Script {
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
+	s := &Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
+	s.sha, s.source = s.SHA, s.Source
+	return s
+}
+
+// Sources is what to load on a master when it is dialled.
+func Sources() []string {
+	sources := make([]string, len(All))
+	for i, s := range All {
+		sources[i] = s.Source
+	}
+	return sources
+}
+
+var oneKey any = 1
+
+// Args appends the arguments of EVALSHA to dst.
+func (s *Script) Args(dst []any, key any, args ...any) []any {
+	return append(append(dst, s.sha, oneKey, key), args...)
+}
+
+// EvalArgs turns the arguments of EVALSHA into those of EVAL, in a new slice.
+func (s *Script) EvalArgs(args []any) []any {
+	eval := append([]any(nil), args...)
+	eval[0] = s.source
+	return eval
+}

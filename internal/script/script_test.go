@@ -1,0 +1,110 @@
+package script
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTheSHAIsThatOfTheSource(t *testing.T) {
+	for _, s := range All {
+		sum := sha1.Sum([]byte(s.Source))
+		if want := hex.EncodeToString(sum[:]); s.SHA != want {
+			t.Errorf("%s: SHA %s, want %s", s.Name, s.SHA, want)
+		}
+	}
+}
+
+func TestEveryFileIsAScriptAndIsLoaded(t *testing.T) {
+	files, err := filepath.Glob("*.lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != len(All) || len(Sources()) != len(All) {
+		t.Errorf("%d files, %d scripts, %d sources", len(files), len(All), len(Sources()))
+	}
+	seen := make(map[string]bool)
+	for _, s := range All {
+		b, err := os.ReadFile(s.Name + ".lua")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Source != string(b) {
+			t.Errorf("%s: the source is not that of its file", s.Name)
+		}
+		if seen[s.SHA] {
+			t.Errorf("%s is there twice", s.Name)
+		}
+		seen[s.SHA] = true
+		if !slices.Contains(Sources(), s.Source) {
+			t.Errorf("%s is not loaded at a dial", s.Name)
+		}
+	}
+}
+
+var parameter = regexp.MustCompile(`(KEYS|ARGV)\[\d+\]`)
+
+// Whoever calls a script reads its head alone.
+func TestEveryScriptStatesWhatItTakesAndReturns(t *testing.T) {
+	for _, s := range All {
+		var head, body strings.Builder
+		inHead := true
+		for line := range strings.Lines(s.Source) {
+			if inHead = inHead && strings.HasPrefix(line, "-- "); inHead {
+				head.WriteString(line)
+			} else {
+				body.WriteString(line)
+			}
+		}
+		if !strings.Contains(head.String(), "Returns ") {
+			t.Errorf("%s: its head does not say what it returns:\n%s", s.Name, head.String())
+		}
+		stated := parameter.FindAllString(head.String(), -1)
+		used := parameter.FindAllString(body.String(), -1)
+		for _, all := range []*[]string{&stated, &used} {
+			slices.Sort(*all)
+			*all = slices.Compact(*all)
+		}
+		if !slices.Equal(stated, used) {
+			t.Errorf("%s: its head states %v, its body uses %v", s.Name, stated, used)
+		}
+		if !slices.Contains(used, "KEYS[1]") {
+			t.Errorf("%s names no key, so a cluster or an ACL cannot know it", s.Name)
+		}
+	}
+}
+
+func TestArgsAreThoseOfEVALSHAAndEVAL(t *testing.T) {
+	room := make([]any, 0, 6)
+	args := Extend.Args(room, "key", "token", 1000, "1")
+	want := []any{Extend.SHA, 1, "key", "token", 1000, "1"}
+	if !slices.Equal(args, want) {
+		t.Errorf("EVALSHA %v, want %v", args, want)
+	}
+	if &args[0] != &room[:1][0] {
+		t.Error("the slice that was given is not used")
+	}
+	eval := Extend.EvalArgs(args)
+	if want[0] = any(Extend.Source); !slices.Equal(eval, want) {
+		t.Errorf("EVAL %v, want %v", eval, want)
+	}
+	if args[0] != any(Extend.SHA) {
+		t.Error("EvalArgs changed the arguments of EVALSHA, which are shared between calls")
+	}
+	if got := Holder.Args(nil, "key"); !slices.Equal(got, []any{Holder.SHA, 1, "key"}) {
+		t.Errorf("EVALSHA %v", got)
+	}
+}
+
+func TestArgsDoNotAllocateWhereThereIsRoom(t *testing.T) {
+	room := make([]any, 0, 6)
+	var key, token any = "key", "token"
+	if n := testing.AllocsPerRun(100, func() { _ = Release.Args(room, key, token) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

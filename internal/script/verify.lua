@@ -1,0 +1,6 @@
+-- Looks whether the token is still ours; changes nothing.
+-- KEYS[1] lock; ARGV[1] token. Returns 1 held, 0 held by another, 3 missing.
+local held = redis.pcall('GET', KEYS[1])
+if held == ARGV[1] then return 1 end
+if not held then return 3 end
+return 0

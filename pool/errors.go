@@ -1,0 +1,31 @@
+package pool
+
+import "github.com/redquorum/redquorum/internal/pipeline"
+
+// Why a command got no reply from a master; compare with errors.Is. None of
+// them matches a context's error.
+var (
+	// ErrTimeout: the master did not answer in time. Whether it executed the
+	// command is not known.
+	ErrTimeout = pipeline.ErrTimeout
+	// ErrDown: the master could not be reached when last tried; the command
+	// was not sent.
+	ErrDown = pipeline.ErrDown
+	// ErrStalled: the connection made no progress for the stall limit and was
+	// closed.
+	ErrStalled = pipeline.ErrStalled
+	// ErrConnectionLost: the connection broke before the reply came.
+	ErrConnectionLost = pipeline.ErrConnectionLost
+	// ErrQueueFull: as many commands as WithQueueLimit allows are waiting for
+	// this master already; the command was not sent.
+	ErrQueueFull = pipeline.ErrQueueFull
+	// ErrProtocol: the reply was not RESP2, or beyond the limits of one reply.
+	ErrProtocol = pipeline.ErrProtocol
+	// ErrClosed: the pool is closed.
+	ErrClosed = pipeline.ErrClosed
+)
+
+// A ConfigError is a refusal that no waiting mends: wrong password, missing
+// permission, wrong database, TLS where none is spoken or the other way
+// round. Reach it with errors.As. Its text never holds a secret.
+type ConfigError = pipeline.ConfigError

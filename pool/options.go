@@ -1,0 +1,210 @@
+package pool
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+)
+
+// An Option sets something for all masters of a pool. It is checked by [New].
+type Option func(*options) error
+
+type options struct {
+	hasAuth            bool
+	username, password string
+	credentials        func(context.Context) (string, string, error)
+	tls                *tls.Config
+	hasDB              bool
+	db                 int
+	clientName         string
+	dialer             func(context.Context, string, string) (net.Conn, error)
+	dialTimeout        time.Duration
+	commandTimeout     time.Duration
+	stallLimit         time.Duration
+	minBackoff         time.Duration
+	maxBackoff         time.Duration
+	queueLimit         int
+	logger             *slog.Logger
+}
+
+func defaults() options {
+	return options{
+		clientName:  "redquorum",
+		dialTimeout: 2 * time.Second,
+		minBackoff:  10 * time.Millisecond,
+		maxBackoff:  time.Second,
+		queueLimit:  1 << 16,
+	}
+}
+
+// stall is the stall limit: given, or twice the command timeout but at least a
+// second.
+func (o *options) stall() time.Duration {
+	if o.stallLimit != 0 {
+		return o.stallLimit
+	}
+	return max(time.Second, 2*o.commandTimeout)
+}
+
+func (o *options) tlsFor(t target) (*tls.Config, error) {
+	if !t.tls {
+		if o.tls != nil && t.network == "unix" {
+			return nil, nil
+		}
+		if o.tls != nil {
+			return nil, errors.New("WithTLS is given but the URL is redis://: want rediss://")
+		}
+		return nil, nil
+	}
+	if o.tls == nil {
+		return &tls.Config{MinVersion: tls.VersionTLS12}, nil
+	}
+	return o.tls.Clone(), nil
+}
+
+// WithAuth sets the ACL user and password for all masters; an empty user is
+// the default one. URLs that carry credentials of their own are overruled.
+func WithAuth(username, password string) Option {
+	return func(o *options) error {
+		if password == "" {
+			return errors.New("WithAuth: the password is empty")
+		}
+		o.hasAuth, o.username, o.password = true, username, password
+		return nil
+	}
+}
+
+// WithCredentials asks for user and password at every dial, for passwords that
+// rotate. The callback runs within the dial timeout, possibly for several
+// masters at once; an error fails the dial, which is tried again later.
+func WithCredentials(f func(ctx context.Context) (username, password string, err error)) Option {
+	return func(o *options) error {
+		if f == nil {
+			return errors.New("WithCredentials: the callback is nil")
+		}
+		o.credentials = f
+		return nil
+	}
+}
+
+// WithTLS sets the configuration for rediss:// URLs. Without ServerName the
+// host of the URL is verified. The default is TLS 1.2 or better with the
+// system's certificate authorities.
+func WithTLS(cfg *tls.Config) Option {
+	return func(o *options) error {
+		if cfg == nil {
+			return errors.New("WithTLS: the configuration is nil")
+		}
+		o.tls = cfg.Clone()
+		return nil
+	}
+}
+
+// WithDatabase selects a database for all masters, 0 or more; URLs may name
+// the same one, not another.
+func WithDatabase(n int) Option {
+	return func(o *options) error {
+		if n < 0 {
+			return fmt.Errorf("WithDatabase: %d: want 0 or more", n)
+		}
+		o.hasDB, o.db = true, n
+		return nil
+	}
+}
+
+// WithClientName sets what CLIENT LIST shows on the masters; "redquorum" by
+// default. Printable ASCII without spaces, 1 to 64 bytes.
+func WithClientName(name string) Option {
+	return func(o *options) error {
+		if len(name) < 1 || len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return fmt.Errorf("WithClientName: %q: want 1 to 64 bytes of printable ASCII without spaces", name)
+		}
+		o.clientName = name
+		return nil
+	}
+}
+
+// WithDialer replaces net.Dialer. The function must return when its context
+// ends; TLS is added on top for rediss:// URLs.
+func WithDialer(f func(ctx context.Context, network, addr string) (net.Conn, error)) Option {
+	return func(o *options) error {
+		if f == nil {
+			return errors.New("WithDialer: the function is nil")
+		}
+		o.dialer = f
+		return nil
+	}
+}
+
+// WithDialTimeout bounds one dial, TLS and handshake included: 10 ms to 1
+// minute, 2 s by default.
+func WithDialTimeout(d time.Duration) Option {
+	return within("WithDialTimeout", d, 10*time.Millisecond, time.Minute, func(o *options) { o.dialTimeout = d })
+}
+
+// WithCommandTimeout is how long a lock operation waits for one master: 1 ms
+// to 1 minute. Raise it for masters that are far away. By default it follows
+// from the lock's TTL: a twentieth of it, at least 50 ms and at most 250 ms.
+func WithCommandTimeout(d time.Duration) Option {
+	return within("WithCommandTimeout", d, time.Millisecond, time.Minute, func(o *options) { o.commandTimeout = d })
+}
+
+// WithStallLimit is how long a connection may have commands under way without
+// any progress before it is replaced: 10 ms to 5 minutes. By default 1 s, or
+// twice the command timeout where that is longer.
+func WithStallLimit(d time.Duration) Option {
+	return within("WithStallLimit", d, 10*time.Millisecond, 5*time.Minute, func(o *options) { o.stallLimit = d })
+}
+
+// WithBackoff sets the pauses between dials of a master that cannot be
+// reached: from least, doubling, to most, each halved at random. 1 ms to 1
+// minute; 10 ms and 1 s by default. The first dial after a loss has none.
+func WithBackoff(least, most time.Duration) Option {
+	return func(o *options) error {
+		if least < time.Millisecond || most < least || most > time.Minute {
+			return fmt.Errorf("WithBackoff: %v to %v: want 1ms to 1m0s, rising", least, most)
+		}
+		o.minBackoff, o.maxBackoff = least, most
+		return nil
+	}
+}
+
+// WithQueueLimit bounds the commands that wait for one master or are under
+// way to it, 16 to 16,777,216; 65,536 by default. Beyond it commands fail with
+// [ErrQueueFull].
+func WithQueueLimit(n int) Option {
+	return func(o *options) error {
+		if n < 16 || n > 1<<24 {
+			return fmt.Errorf("WithQueueLimit: %d: want 16 to %d", n, 1<<24)
+		}
+		o.queueLimit = n
+		return nil
+	}
+}
+
+// WithLogger logs connections gained (debug) and lost (warn); silent by
+// default. Credentials are never logged.
+func WithLogger(l *slog.Logger) Option {
+	return func(o *options) error {
+		if l == nil {
+			return errors.New("WithLogger: the logger is nil")
+		}
+		o.logger = l
+		return nil
+	}
+}
+
+func within(name string, d, least, most time.Duration, set func(*options)) Option {
+	return func(o *options) error {
+		if d < least || d > most {
+			return fmt.Errorf("%s: %v: want %v to %v", name, d, least, most)
+		}
+		set(o)
+		return nil
+	}
+}

@@ -1,0 +1,298 @@
+package pool
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// configsOf is what New would make of URLs and options, without connecting.
+func configsOf(urls []string, opts ...Option) ([]pipeline.Config, error) {
+	o := defaults()
+	for _, opt := range opts {
+		if err := opt(&o); err != nil {
+			return nil, err
+		}
+	}
+	return o.configs(urls)
+}
+
+func configOf(t *testing.T, url string, opts ...Option) pipeline.Config {
+	t.Helper()
+	configs, err := configsOf([]string{url}, opts...)
+	if err != nil {
+		t.Fatalf("%s: %v", url, err)
+	}
+	return configs[0]
+}
+
+func TestOptionsAreCheckedAgainstTheirLimits(t *testing.T) {
+	const h = time.Hour
+	for _, test := range []struct {
+		name      string // in the error
+		limits    string // in the error
+		good, bad []Option
+		values    []string // of the bad ones, in the error
+	}{
+		{
+			"WithDialTimeout", "want 10ms to 1m0s",
+			[]Option{WithDialTimeout(10 * time.Millisecond), WithDialTimeout(time.Minute)},
+			[]Option{WithDialTimeout(10*time.Millisecond - 1), WithDialTimeout(time.Minute + 1), WithDialTimeout(0), WithDialTimeout(-h)},
+			[]string{"9.999999ms", "1m0.000000001s", "0s", "-1h0m0s"},
+		}, {
+			"WithCommandTimeout", "want 1ms to 1m0s",
+			[]Option{WithCommandTimeout(time.Millisecond), WithCommandTimeout(time.Minute)},
+			[]Option{WithCommandTimeout(time.Millisecond - 1), WithCommandTimeout(time.Minute + 1), WithCommandTimeout(0)},
+			[]string{"999.999µs", "1m0.000000001s", "0s"},
+		}, {
+			"WithStallLimit", "want 10ms to 5m0s",
+			[]Option{WithStallLimit(10 * time.Millisecond), WithStallLimit(5 * time.Minute)},
+			[]Option{WithStallLimit(10*time.Millisecond - 1), WithStallLimit(5*time.Minute + 1), WithStallLimit(0)},
+			[]string{"9.999999ms", "5m0.000000001s", "0s"},
+		}, {
+			"WithBackoff", "want 1ms to 1m0s, rising",
+			[]Option{WithBackoff(time.Millisecond, time.Minute), WithBackoff(time.Second, time.Second)},
+			[]Option{WithBackoff(time.Millisecond-1, time.Second), WithBackoff(time.Second, time.Second-1), WithBackoff(time.Second, time.Minute+1), WithBackoff(0, 0)},
+			[]string{"999.999µs to 1s", "1s to 999.999999ms", "1s to 1m0.000000001s", "0s to 0s"},
+		}, {
+			"WithQueueLimit", "want 16 to 16777216",
+			[]Option{WithQueueLimit(16), WithQueueLimit(16_777_216)},
+			[]Option{WithQueueLimit(15), WithQueueLimit(16_777_217), WithQueueLimit(0), WithQueueLimit(-1)},
+			[]string{"15", "16777217", "0", "-1"},
+		}, {
+			"WithDatabase", "want 0 or more",
+			[]Option{WithDatabase(0), WithDatabase(1 << 20)},
+			[]Option{WithDatabase(-1)},
+			[]string{"-1"},
+		}, {
+			"WithClientName", "want 1 to 64 bytes of printable ASCII without spaces",
+			[]Option{WithClientName("x"), WithClientName(strings.Repeat("x", 64)), WithClientName("!~")},
+			[]Option{WithClientName(""), WithClientName(strings.Repeat("x", 65)), WithClientName("a b"), WithClientName("a\nb"), WithClientName("ä"), WithClientName("\x7f")},
+			[]string{`""`, strings.Repeat("x", 65), `"a b"`, `"a\nb"`, `"ä"`, `"\x7f"`},
+		}, {
+			"WithAuth", "password is empty",
+			[]Option{WithAuth("", "pw"), WithAuth("me", "pw")},
+			[]Option{WithAuth("", ""), WithAuth("me", "")},
+			[]string{"", ""},
+		}, {
+			"WithCredentials", "is nil",
+			[]Option{WithCredentials(func(context.Context) (string, string, error) { return "", "", nil })},
+			[]Option{WithCredentials(nil)},
+			[]string{""},
+		}, {
+			"WithTLS", "is nil",
+			[]Option{WithTLS(&tls.Config{})}, //nolint:gosec // not used
+			[]Option{WithTLS(nil)},
+			[]string{""},
+		}, {
+			"WithDialer", "is nil",
+			[]Option{WithDialer(new(net.Dialer).DialContext)},
+			[]Option{WithDialer(nil)},
+			[]string{""},
+		}, {
+			"WithLogger", "is nil",
+			[]Option{WithLogger(slog.Default())},
+			[]Option{WithLogger(nil)},
+			[]string{""},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for i, opt := range test.good {
+				if _, err := configsOf([]string{"rediss://h"}, opt); err != nil {
+					t.Errorf("good value %d: %v", i, err)
+				}
+			}
+			for i, opt := range test.bad {
+				_, err := New([]string{"redis://h"}, opt)
+				if err == nil {
+					t.Errorf("bad value %d is accepted", i)
+					continue
+				}
+				for _, part := range []string{"pool: " + test.name + ": ", test.limits, test.values[i]} {
+					if !strings.Contains(err.Error(), part) {
+						t.Errorf("bad value %d: %q does not contain %q", i, err, part)
+					}
+				}
+				mustBeOneLine(t, err)
+			}
+		})
+	}
+	if _, err := New([]string{"redis://h"}, nil); err == nil || err.Error() != "pool: an option is nil" {
+		t.Errorf("a nil option: %v", err)
+	}
+}
+
+func TestDefaultsAreThoseOfTheDocumentation(t *testing.T) {
+	got := configOf(t, "redis://h")
+	if got.Name != "h:6379" || got.Network != "tcp" || got.Addr != "h:6379" || got.TLS != nil || got.Username != "" || got.Password != "" ||
+		got.Credentials != nil || got.DB != 0 || got.ClientName != "redquorum" || got.DialTimeout != 2*time.Second ||
+		got.StallLimit != time.Second || got.MinBackoff != 10*time.Millisecond || got.MaxBackoff != time.Second || got.QueueLimit != 65_536 {
+		t.Errorf("%+v", got)
+	}
+	if len(got.Scripts) != len(script.All) {
+		t.Errorf("%d scripts are loaded at a dial, want %d", len(got.Scripts), len(script.All))
+	}
+}
+
+func TestOptionsReachTheMasters(t *testing.T) {
+	logger := slog.New(slog.DiscardHandler)
+	got := configOf(t, "redis://h", WithAuth("me", "pw"), WithDatabase(3), WithClientName("name"), WithDialTimeout(time.Second),
+		WithStallLimit(3*time.Second), WithBackoff(time.Second, 2*time.Second), WithQueueLimit(99), WithLogger(logger))
+	if got.Username != "me" || got.Password != "pw" || got.DB != 3 || got.ClientName != "name" || got.DialTimeout != time.Second ||
+		got.StallLimit != 3*time.Second || got.MinBackoff != time.Second || got.MaxBackoff != 2*time.Second || got.QueueLimit != 99 || got.Logger != logger {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTheStallLimitFollowsTheCommandTimeout(t *testing.T) {
+	for _, test := range []struct {
+		opts []Option
+		want time.Duration
+	}{
+		{nil, time.Second},
+		{[]Option{WithCommandTimeout(100 * time.Millisecond)}, time.Second},
+		{[]Option{WithCommandTimeout(500 * time.Millisecond)}, time.Second},
+		{[]Option{WithCommandTimeout(501 * time.Millisecond)}, 1002 * time.Millisecond},
+		{[]Option{WithCommandTimeout(time.Minute)}, 2 * time.Minute},
+		{[]Option{WithCommandTimeout(time.Minute), WithStallLimit(10 * time.Millisecond)}, 10 * time.Millisecond},
+		{[]Option{WithStallLimit(time.Minute)}, time.Minute},
+	} {
+		if got := configOf(t, "redis://h", test.opts...).StallLimit; got != test.want {
+			t.Errorf("%d options: %v, want %v", len(test.opts), got, test.want)
+		}
+	}
+}
+
+func TestWithAuthOverrulesTheURLs(t *testing.T) {
+	configs, err := configsOf([]string{"redis://me:pw@a", "redis://b", "unix://:x@/s"}, WithAuth("", "all"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range configs {
+		if c.Username != "" || c.Password != "all" {
+			t.Errorf("%s: user %q, password %q", c.Name, c.Username, c.Password)
+		}
+	}
+	if c := configOf(t, "redis://me:pw@a"); c.Username != "me" || c.Password != "pw" {
+		t.Errorf("without WithAuth: user %q, password %q", c.Username, c.Password)
+	}
+	asked := errors.New("asked")
+	c := configOf(t, "redis://me:pw@a", WithCredentials(func(context.Context) (string, string, error) { return "", "", asked }))
+	if _, _, err := c.Credentials(t.Context()); !errors.Is(err, asked) {
+		t.Errorf("the callback does not reach the master: %v", err)
+	}
+}
+
+func TestWithDatabaseMustAgreeWithTheURLs(t *testing.T) {
+	for _, test := range []struct {
+		url  string
+		db   int
+		want string // "": accepted
+	}{
+		{"redis://h", 3, ""},
+		{"redis://h/3", 3, ""},
+		{"redis://h/0", 0, ""},
+		{"unix:///s?db=3", 3, ""},
+		{"redis://me:pw@h/0", 3, "master URL 1: h:6379: database 0 in the URL, 3 in WithDatabase"},
+		{"redis://h/3", 0, "master URL 1: h:6379: database 3 in the URL, 0 in WithDatabase"},
+		{"unix:///s?db=1", 3, "master URL 1: /s: database 1 in the URL, 3 in WithDatabase"},
+	} {
+		configs, err := configsOf([]string{test.url}, WithDatabase(test.db))
+		switch {
+		case test.want == "" && (err != nil || configs[0].DB != test.db):
+			t.Errorf("%s with %d: %+v, %v", test.url, test.db, configs, err)
+		case test.want != "" && (err == nil || err.Error() != test.want):
+			t.Errorf("%s with %d: %v, want %s", test.url, test.db, err, test.want)
+		}
+	}
+}
+
+func TestTLSMustAgreeWithTheSchemes(t *testing.T) {
+	cfg := &tls.Config{ServerName: "given", MinVersion: tls.VersionTLS13}
+	if c := configOf(t, "rediss://h"); c.TLS == nil || c.TLS.MinVersion != tls.VersionTLS12 || c.TLS.InsecureSkipVerify || c.TLS.RootCAs != nil {
+		t.Errorf("rediss:// alone: %+v", c.TLS)
+	}
+	c := configOf(t, "rediss://h", WithTLS(cfg))
+	if c.TLS == nil || c.TLS.ServerName != "given" || c.TLS.MinVersion != tls.VersionTLS13 {
+		t.Errorf("with WithTLS: %+v", c.TLS)
+	}
+	if c := configOf(t, "redis://h"); c.TLS != nil {
+		t.Errorf("redis://: %+v", c.TLS)
+	}
+	const want = "master URL 2: b:6379: WithTLS is given but the URL is redis://: want rediss://"
+	if _, err := configsOf([]string{"rediss://a", "redis://me:pw@b"}, WithTLS(cfg)); err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	// A socket on the same machine needs none.
+	configs, err := configsOf([]string{"rediss://a", "unix:///s"}, WithTLS(cfg))
+	if err != nil || configs[0].TLS == nil || configs[1].TLS != nil {
+		t.Errorf("%+v, %v", configs, err)
+	}
+}
+
+// Neither the caller nor another master can change it afterwards.
+func TestTheTLSConfigurationIsCopied(t *testing.T) {
+	cfg := &tls.Config{ServerName: "given"} //nolint:gosec // not used
+	configs, err := configsOf([]string{"rediss://a", "rediss://b"}, WithTLS(cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.ServerName = "changed"
+	configs[0].TLS.NextProtos = []string{"x"}
+	for i, c := range configs {
+		if c.TLS.ServerName != "given" || i == 1 && c.TLS.NextProtos != nil {
+			t.Errorf("%s: ServerName %q, NextProtos %v", c.Name, c.TLS.ServerName, c.TLS.NextProtos)
+		}
+	}
+}
+
+func TestEveryMasterIsGivenOnce(t *testing.T) {
+	for _, test := range []struct {
+		urls []string
+		want string // "": accepted
+	}{
+		{[]string{"redis://a", "redis://b", "redis://a:6380"}, ""},
+		{[]string{"unix:///a", "unix:///A", "redis://a"}, ""},
+		{[]string{"redis://a", "redis://a"}, "master URL 2: a:6379 is already master 1: every master must be given once"},
+		{[]string{"redis://b", "redis://a", "redis://A:6379/"}, "master URL 3: a:6379 is already master 2: every master must be given once"},
+		{[]string{"redis://a:6379/1", "redis://a:6379/2"}, "master URL 2: a:6379 is already master 1: every master must be given once"},
+		{[]string{"redis://a:7001", "redis://a:07001"}, "master URL 2: a:7001 is already master 1: every master must be given once"},
+		{[]string{"redis://a", "rediss://me:pw@a"}, "master URL 2: a:6379 is already master 1: every master must be given once"},
+		{[]string{"redis://[::1]", "redis://[::1]:6379"}, "master URL 2: [::1]:6379 is already master 1: every master must be given once"},
+		{[]string{"unix:///s", "unix://:pw@/s?db=1"}, "master URL 2: /s is already master 1: every master must be given once"},
+	} {
+		_, err := configsOf(test.urls)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != test.want) {
+			t.Errorf("%v: %v, want %q", test.urls, err, test.want)
+		}
+	}
+}
+
+func TestTheNumberOfMastersHasLimits(t *testing.T) {
+	var urls []string
+	for i := range MaxMasters + 1 {
+		urls = append(urls, fmt.Sprintf("redis://h:%d", 7001+i))
+	}
+	for n, want := range map[int]string{
+		0:              "pool: 0 master URLs given: want 1 to 63",
+		MaxMasters + 1: "pool: 64 master URLs given: want 1 to 63",
+	} {
+		if _, err := New(urls[:n]); err == nil || err.Error() != want {
+			t.Errorf("%d masters: %v, want %s", n, err, want)
+		}
+	}
+	for _, n := range []int{1, MaxMasters} {
+		if configs, err := configsOf(urls[:n]); err != nil || len(configs) != n {
+			t.Errorf("%d masters: %d, %v", n, len(configs), err)
+		}
+	}
+}

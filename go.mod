@@ -5,7 +5,12 @@ go 1.26
 require (
 	github.com/alicebob/miniredis/v2 v2.40.0
 	github.com/gomodule/redigo v1.9.3
+	github.com/hashicorp/go-multierror v1.1.1
+	github.com/rs/xid v1.6.0
 	golang.org/x/sys v0.47.0
 )
 
-require github.com/yuin/gopher-lua v1.1.1 // indirect
+require (
+	github.com/hashicorp/errwrap v1.0.0 // indirect
+	github.com/yuin/gopher-lua v1.1.1 // indirect
+)

@@ -1,0 +1,92 @@
+package redlock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/quorum"
+)
+
+// attempt asks every master for the key, once, and returns as soon as the
+// answer is decided. On failure every master is rolled back that may have the
+// key; the rollback goes out behind the acquisition and is not waited for.
+func (c *Client) attempt(ctx context.Context, l *Lock) *QuorumError {
+	ttl := l.opts.ttl
+	l.token = newToken(c.tokenPrefix(l.opts.owner))
+	l.tokenArg = l.token
+
+	// Close waits for what is begun here, rollback included.
+	c.unfinished.add()
+	defer c.unfinished.done()
+	r := c.newRound(opLock)
+	defer r.letGo()
+	r.args = [6]any{l.keyArg, l.tokenArg, argNX, argPX, l.ttlArg}
+	r.start = c.opts.clock.Now() // before the first byte is sent (S2)
+	l.start = r.start
+	r.ask("SET", r.args[:5], 0, time.Time{})
+	cause := r.wait(ctx, c.nodeTimeout(ttl))
+
+	res := r.result()
+	now := c.opts.clock.Now()
+	elapsed := now.Sub(l.start)
+	l.absent = res.absent
+	r.traceNodes(l.key)
+	if res.outcome == quorum.Granted && c.opts.drift.Validity(ttl, elapsed) > 0 {
+		l.acquired = l.start
+		l.validity = ttl - c.opts.drift.Allowance(ttl)
+		if c.keeper.add(l, now) {
+			return nil
+		}
+	}
+	l.rollback()
+	if c.isClosed() {
+		cause = ErrClosed
+	}
+
+	var err *QuorumError
+	switch {
+	case res.outcome == quorum.Granted:
+		err = r.err(l.key, ErrNoQuorum, cause, elapsed)
+		err.note = "the answers took so long that no validity is left"
+	case res.outcome == quorum.Refused:
+		if cause == nil {
+			c.askHolders(ctx, r, l, res.refused, elapsed)
+		}
+		err = r.err(l.key, r.kind(), cause, elapsed)
+	default:
+		err = r.err(l.key, ErrNoQuorum, cause, elapsed)
+	}
+	return err
+}
+
+// Arguments of SET, boxed once.
+var argNX, argPX any = "NX", "PX"
+
+// rollback releases a lock that nobody has seen, without waiting (L2).
+func (l *Lock) rollback() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state = unlocked
+	l.sendRelease()
+}
+
+// sendRelease queues a release that nobody waits for, once. The caller must
+// hold l.mu.
+func (l *Lock) sendRelease() {
+	if l.sent {
+		return
+	}
+	if r := l.startRelease(); r != nil {
+		r.letGo()
+	}
+}
+
+// nodeTimeout is how long one master is waited for: the pool's command timeout
+// or a twentieth of the TTL, never more than the validity.
+func (c *Client) nodeTimeout(ttl time.Duration) time.Duration {
+	d := c.pool.CommandTimeout()
+	if d == 0 {
+		d = min(max(ttl/20, leastNodeTimeout), mostNodeTimeout)
+	}
+	return min(d, c.opts.drift.Validity(ttl, 0))
+}

@@ -1,0 +1,384 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// Every way in which five masters can each be free, taken by another, or down:
+// an attempt succeeds exactly when a quorum can be had, the error has the right
+// kind otherwise, and nothing is left behind.
+func TestAnAttemptSucceedsExactlyWhenAQuorumCanBeHad(t *testing.T) {
+	const n, need, foreign = 5, 3, "somebody-else"
+	inSim(t, n, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithOutageWait(0))
+		for combination := range 3 * 3 * 3 * 3 * 3 {
+			var free, taken, down []int
+			for i, rest := 0, combination; i < n; i, rest = i+1, rest/3 {
+				switch rest % 3 {
+				case 0:
+					free = append(free, i)
+				case 1:
+					taken = append(taken, i)
+				case 2:
+					down = append(down, i)
+				}
+			}
+			key := fmt.Sprintf("key-%d", combination)
+			for _, i := range taken {
+				if err := s.masters[i].Set(key, foreign, time.Hour); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.kill(down...)
+
+			var l *redlock.Lock
+			var err error
+			within(t, 0, func() { l, err = c.TryLock(t.Context(), key) })
+			switch {
+			case len(free) >= need:
+				if err != nil {
+					t.Errorf("free %v, taken %v, down %v: %v", free, taken, down, err)
+					break
+				}
+				synctest.Wait()
+				if got := s.holders(key, l.Token()); got != len(free) {
+					t.Errorf("free %v: the key is on %d masters", free, got)
+				}
+				if err := l.Unlock(t.Context()); err != nil {
+					t.Errorf("unlock: %v", err)
+				}
+			case n-len(down) < need:
+				wantExactly(t, err, redlock.ErrNoQuorum)
+			default:
+				wantExactly(t, err, redlock.ErrTaken)
+			}
+			if err != nil {
+				wantCauses(t, err, len(taken), len(down), foreign)
+			}
+			s.restart(true, down...)
+			time.Sleep(3 * time.Second) // until the client has connected again
+			if got := s.holders(key, foreign); got != len(taken) {
+				t.Errorf("the other's key is on %d masters: want it untouched on %d", got, len(taken))
+			}
+			for _, m := range s.masters {
+				m.FlushAll()
+			}
+			for _, m := range c.Masters(t.Context()) {
+				if !m.Connected {
+					t.Fatalf("%s is not back: %v", m.Master, m.Err)
+				}
+			}
+		}
+	})
+}
+
+// wantCauses checks what a QuorumError says of each master. Only a decision
+// made early may leave masters out.
+func wantCauses(t *testing.T, err error, taken, down int, foreign string) {
+	t.Helper()
+	q, ok := errors.AsType[*redlock.QuorumError](err)
+	if !ok || q.Nodes == nil {
+		t.Errorf("%v (%T) has no causes", err, err)
+		return
+	}
+	heldBy, unreachable, described := 0, 0, 0
+	for _, e := range q.Nodes.Errors {
+		node, ok := errors.AsType[*redlock.NodeError](e)
+		if !ok || node.Master == "" {
+			t.Errorf("cause %v (%T) names no master", e, e)
+		}
+		h, isHeld := errors.AsType[*redlock.HeldError](e)
+		switch {
+		case isHeld:
+			heldBy++
+			// One that answered after the decision has not been asked.
+			if h.Type != "" && (h.Token != foreign || h.Type != "string" || h.TTL <= 0 || h.TTL > time.Hour) {
+				t.Errorf("holder is described as %+v", *h)
+			}
+			if h.Type != "" {
+				described++
+			}
+		case errors.Is(e, pool.ErrDown) || errors.Is(e, pool.ErrConnectionLost):
+			unreachable++
+		default:
+			t.Errorf("unexpected cause: %v", e)
+		}
+	}
+	if errors.Is(err, redlock.ErrTaken) && described == 0 {
+		t.Errorf("%v does not say who holds the key", err)
+	}
+	if heldBy > taken || unreachable > down {
+		t.Errorf("%d causes say taken and %d unreachable: there are %d and %d", heldBy, unreachable, taken, down)
+	}
+}
+
+func TestFrozenMastersDoNotSlowADecidedAttempt(t *testing.T) {
+	for _, frozen := range [][]int{{0}, {4}, {1, 3}} {
+		t.Run(fmt.Sprint(frozen), func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				c := s.open()
+				before := mustLock(t, c, "before")
+				s.freeze(frozen...)
+				// No virtual time passes unless somebody waits for a timer:
+				// nothing here may.
+				within(t, 0, func() {
+					during := mustLock(t, c, "during")
+					for _, err := range []error{
+						before.Extend(t.Context()), before.Unlock(t.Context()),
+						during.Extend(t.Context()), during.Verify(t.Context()), during.Unlock(t.Context()),
+					} {
+						if err != nil {
+							t.Error(err)
+						}
+					}
+				})
+				s.thaw(frozen...)
+				s.wantClean() // the late SETs are followed by their releases
+			})
+		})
+	}
+}
+
+// A majority that hangs is found out at the masters' timeout, no later.
+func TestThreeFrozenMastersAreNoQuorumWithinTheTimeout(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		s.freeze(0, 2, 4)
+		var err error
+		took := within(t, 250*time.Millisecond, func() { _, err = c.TryLock(t.Context(), "key") })
+		wantExactly(t, err, redlock.ErrNoQuorum)
+		if took < 250*time.Millisecond {
+			t.Errorf("gave up after %v", took)
+		}
+		q, _ := errors.AsType[*redlock.QuorumError](err)
+		if q == nil || q.OK != 2 || q.Need != 3 || q.Total != 5 || q.Nodes.Len() != 3 {
+			t.Fatalf("%+v", q)
+		}
+		for _, e := range q.Nodes.Errors {
+			if !errors.Is(e, pool.ErrTimeout) {
+				t.Errorf("cause %v: want a timeout", e)
+			}
+		}
+		s.thaw(0, 2, 4)
+		s.wantClean()
+	})
+}
+
+func TestAnImpossibleQuorumIsReportedAtOnceAlsoWhileAMasterHangs(t *testing.T) {
+	for _, test := range []struct{ n, down, hung int }{{4, 2, 1}, {5, 3, 1}, {6, 3, 2}, {3, 2, 1}, {2, 1, 1}} {
+		t.Run(fmt.Sprintf("%d down and %d hung of %d", test.down, test.hung, test.n), func(t *testing.T) {
+			inSim(t, test.n, func(t *testing.T, s *sim) {
+				c := s.open(redlock.WithOutageWait(0))
+				for i := range test.down {
+					s.kill(i)
+				}
+				for i := range test.hung {
+					s.freeze(test.down + i)
+				}
+				var err error
+				within(t, 0, func() { _, err = c.TryLock(t.Context(), "key") })
+				wantExactly(t, err, redlock.ErrNoQuorum)
+			})
+		})
+	}
+	t.Run("taken", func(t *testing.T) {
+		inSim(t, 5, func(t *testing.T, s *sim) {
+			c := s.open()
+			for i := range 3 {
+				if err := s.masters[i].Set("key", "other", time.Minute); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.freeze(3, 4)
+			var err error
+			within(t, 0, func() { _, err = c.TryLock(t.Context(), "key") })
+			wantExactly(t, err, redlock.ErrTaken)
+		})
+	})
+}
+
+// A quorum that answers when the validity is used up is no lock, and is
+// released.
+func TestAQuorumWithoutValidityLeftIsNoQuorum(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithClock(&leapingClock{}))
+		_, err := c.TryLock(t.Context(), "key")
+		wantExactly(t, err, redlock.ErrNoQuorum)
+		s.wantClean()
+	})
+}
+
+func TestALateGrantIsRolledBackBehindItsOwnSet(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		s.freeze(0, 1, 2)
+		_, err := c.TryLock(t.Context(), "key")
+		wantExactly(t, err, redlock.ErrNoQuorum)
+		synctest.Wait()
+		if got := len(s.leftovers()); got != 0 {
+			t.Errorf("%d keys on the masters that answered: want them rolled back at once", got)
+		}
+		s.thaw(0, 1, 2) // SET and release are executed now, in this order
+		s.wantClean()
+		for i, m := range s.masters {
+			if sets := m.Commands()["SET"]; sets != 1 {
+				t.Errorf("master %d executed %d SETs: want 1", i, sets)
+			}
+		}
+	})
+}
+
+// A master that hangs for longer than the stall limit loses its connection: the
+// old one is killed before the new one serves, so what was under way on it is
+// gone, and the release is sent again.
+func TestNothingIsLeftAfterAMasterHungBeyondTheStallLimit(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		s.freeze(4)
+		l := mustLock(t, c, "key")
+		if err := l.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4 * time.Second)
+		if m := c.Masters(t.Context())[4]; m.Connected || m.Err == nil {
+			t.Errorf("a master that answers nothing for 4s is %+v", m)
+		}
+		s.thaw(4)
+		time.Sleep(3 * time.Second)
+		s.wantClean()
+		if m := c.Masters(t.Context())[4]; !m.Connected {
+			t.Errorf("not back: %v", m.Err)
+		}
+	})
+}
+
+func TestACancelledContextEndsAnAttemptInEveryPhaseAndIsRolledBack(t *testing.T) {
+	t.Run("before", func(t *testing.T) {
+		inSim(t, 5, func(t *testing.T, s *sim) {
+			c := s.open()
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, err := c.Lock(ctx, "key")
+			wantExactly(t, err, context.Canceled)
+			for _, m := range s.masters {
+				if m.Commands()["SET"] != 0 {
+					t.Error("something was sent")
+				}
+			}
+		})
+	})
+	t.Run("while masters are silent", func(t *testing.T) {
+		inSim(t, 5, func(t *testing.T, s *sim) {
+			c := s.open()
+			s.freeze(0, 1, 2)
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			var err error
+			within(t, 100*time.Millisecond, func() { _, err = c.Lock(ctx, "key") })
+			wantExactly(t, err, redlock.ErrNoQuorum, context.DeadlineExceeded)
+			s.thaw(0, 1, 2)
+			s.wantClean()
+		})
+	})
+	t.Run("between attempts", func(t *testing.T) {
+		inSim(t, 5, func(t *testing.T, s *sim) {
+			c := s.open()
+			other := mustLock(t, s.open(), "key")
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			var err error
+			within(t, 5*time.Second, func() { _, err = c.Lock(ctx, "key") })
+			wantExactly(t, err, redlock.ErrTaken, context.DeadlineExceeded)
+			if h, ok := errors.AsType[*redlock.HeldError](err); !ok || h.Token != other.Token() {
+				t.Errorf("%v does not name the holder", err)
+			}
+			if err := other.Unlock(t.Context()); err != nil {
+				t.Error(err)
+			}
+			s.wantClean()
+		})
+	})
+	t.Run("while there is no quorum", func(t *testing.T) {
+		inSim(t, 5, func(t *testing.T, s *sim) {
+			c := s.open()
+			s.kill(0, 1, 2)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := c.Lock(ctx, "key")
+			wantExactly(t, err, redlock.ErrNoQuorum, context.DeadlineExceeded)
+			s.wantClean()
+		})
+	})
+}
+
+func TestBeforeTheFirstConnectionCallsWaitForIt(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c, err := redlock.Open(s.cluster.URLs(), redlock.WithPool(pool.WithDialer(s.cluster.Dialer())))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		l, err := c.TryLock(t.Context(), "key") // no Ready, no wait
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAKeyOfAnotherTypeIsTakenAndNeverOverwritten(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		s.do("HSET", "key", "field", "value")
+		_, err := c.TryLock(t.Context(), "key")
+		wantExactly(t, err, redlock.ErrTaken)
+		if h, ok := errors.AsType[*redlock.HeldError](err); !ok || h.Type != "hash" {
+			t.Errorf("%v does not name the type", err)
+		}
+		if len(s.leftovers()) != 3 {
+			t.Errorf("keys now: %q", s.leftovers())
+		}
+	})
+}
+
+// Two tokens of one client share its xid, and nothing else.
+func TestEveryAttemptHasAFreshToken(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		seen := make(map[string]bool)
+		for i := range 100 {
+			l := mustLock(t, c, fmt.Sprint(i), redlock.WithOwner("node-7"))
+			if seen[l.Token()] {
+				t.Fatalf("token %q came twice", l.Token())
+			}
+			seen[l.Token()] = true
+			if err := l.Unlock(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func TestTheHolderIsNamedToThoseItKeepsOut(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		l := mustLock(t, s.open(redlock.WithOwner("invoice-worker")), "key", redlock.WithTTL(20*time.Second))
+		_, err := s.open().TryLock(t.Context(), "key")
+		h, ok := errors.AsType[*redlock.HeldError](err)
+		if !ok || h.Owner != "invoice-worker" || h.Token != l.Token() || h.Type != "string" || h.TTL < 19*time.Second {
+			t.Errorf("holder is described as %+v", h)
+		}
+		if err := l.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,246 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rs/xid"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/pool"
+)
+
+// reservedPrefix begins every key that the library keeps beside the locks.
+const reservedPrefix = "redquorum:"
+
+// A Client takes locks on a fixed list of masters. Make one for the program and
+// share it: it is safe for concurrent use.
+type Client struct {
+	opts     clientOptions
+	pool     *pool.Pool
+	ownsPool bool
+	masters  []*pipeline.Pipeline
+	need     int
+	id       string // xid: the client's part of its tokens
+	prefix   string // tokenPrefix of the default owner
+	ttlArg   any    // the default TTL in milliseconds, boxed
+
+	rounds     sync.Pool // of *round
+	keeper     *keeper
+	unfinished unfinished
+	closing    chan struct{} // closed when Close begins
+
+	// mu guards what follows.
+	mu     sync.Mutex
+	closed chan struct{} // made when Close begins, closed when it has ended
+	doing  map[*Lock]chan struct{}
+}
+
+// Open makes a client for the masters at the URLs, with a pool of its own. It
+// checks the URLs (see pool.New) and options and starts to connect; it does not
+// wait for any master, and succeeds when none can be reached. Every client of
+// the same locks must be given the same masters. Close it when it is needed no
+// more.
+//
+// A quorum is more than half of the masters: of 5, any 2 may fail; an even
+// number tolerates no more failures than the odd one below it, and is accepted
+// with a warning in the log.
+func Open(urls []string, opts ...Option) (*Client, error) {
+	o, err := clientOptionsOf(opts)
+	if err != nil {
+		return nil, err
+	}
+	p, err := pool.New(urls, append([]pool.Option{pool.WithLogger(o.logger)}, o.poolOpts...)...)
+	if err != nil {
+		return nil, fmt.Errorf("redlock: %w", err)
+	}
+	return newClient(p, true, o), nil
+}
+
+// New makes a client on a pool that the caller owns, and closes after the
+// client.
+func New(p *pool.Pool, opts ...Option) (*Client, error) {
+	if p == nil {
+		return nil, errors.New("redlock: the pool is nil")
+	}
+	o, err := clientOptionsOf(opts)
+	if err != nil {
+		return nil, err
+	}
+	if o.poolGiven {
+		return nil, errors.New("redlock: WithPool: the pool is made already: give its options to pool.New")
+	}
+	return newClient(p, false, o), nil
+}
+
+func clientOptionsOf(opts []Option) (*clientOptions, error) {
+	o := defaultOptions()
+	for _, opt := range opts {
+		if opt == nil {
+			return nil, errors.New("redlock: an option is nil")
+		}
+		if err := opt.applyClient(&o); err != nil {
+			return nil, fmt.Errorf("redlock: %w", err)
+		}
+	}
+	if err := o.lock.validate(&o); err != nil {
+		return nil, fmt.Errorf("redlock: %w", err)
+	}
+	return &o, nil
+}
+
+func newClient(p *pool.Pool, owned bool, o *clientOptions) *Client {
+	c := &Client{
+		opts:     *o,
+		pool:     p,
+		ownsPool: owned,
+		masters:  p.Masters(),
+		need:     quorum.Need(p.Len()),
+		id:       xid.New().String(),
+		ttlArg:   o.lock.ttl.Milliseconds(),
+		closing:  make(chan struct{}),
+		doing:    make(map[*Lock]chan struct{}),
+	}
+	c.prefix = tokenPrefix(o.lock.owner, c.id)
+	c.unfinished.none = make(chan struct{}, 1)
+	c.keeper = newKeeper(c)
+	if n := p.Len(); n%2 == 0 {
+		o.logger.Warn("an even number of masters tolerates no more failures than one less", "masters", n, "tolerated", n-c.need)
+	}
+	return c
+}
+
+// tokenPrefix is the constant part of the tokens under an owner's name.
+func (c *Client) tokenPrefix(owner string) string {
+	if owner == c.opts.lock.owner {
+		return c.prefix
+	}
+	return tokenPrefix(owner, c.id)
+}
+
+// newLock checks a call and makes the handle that it is about.
+func (c *Client) newLock(ctx context.Context, op operation, key string, opts []LockOption) (*Lock, error) {
+	if c.isClosed() {
+		return nil, fmt.Errorf("redlock: %v %q: %w", op, key, ErrClosed)
+	}
+	if err := c.checkKey(key); err != nil {
+		return nil, fmt.Errorf("redlock: %v: %w", op, err)
+	}
+	o := c.opts.lock
+	for _, opt := range opts {
+		if opt == nil {
+			return nil, fmt.Errorf("redlock: %v %q: an option is nil", op, key)
+		}
+		if err := opt.applyLock(&o); err != nil {
+			return nil, fmt.Errorf("redlock: %v %q: %w", op, key, err)
+		}
+	}
+	if len(opts) > 0 {
+		if err := o.validate(&c.opts); err != nil {
+			return nil, fmt.Errorf("redlock: %v %q: %w", op, key, err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("redlock: %v %q: nothing was attempted: %w", op, key, err)
+	}
+	l := &Lock{c: c, key: key, opts: o, index: notScheduled}
+	l.keyArg, l.ttlArg = c.opts.prefix+key, c.ttlArg
+	if o.ttl != c.opts.lock.ttl {
+		l.ttlArg = o.ttl.Milliseconds()
+	}
+	return l, nil
+}
+
+// maxKey is far above any sensible name, and far below what Redis takes.
+const maxKey = 1024
+
+func (c *Client) checkKey(key string) error {
+	switch n := len(key); {
+	case n == 0:
+		return errors.New("the key is empty")
+	case n > maxKey:
+		return fmt.Errorf("the key has %d bytes: want 1 to %d", n, maxKey)
+	}
+	if full := c.opts.prefix + key; len(full) >= len(reservedPrefix) && full[:len(reservedPrefix)] == reservedPrefix {
+		return fmt.Errorf("key %q: the prefix %q is reserved", key, reservedPrefix)
+	}
+	return nil
+}
+
+func (c *Client) isClosed() bool {
+	select {
+	case <-c.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// Close ends the client. Calls that wait end with ErrClosed; the contexts of
+// all locks end with a *LostError of ReasonClosed; running Do calls are waited
+// for, but only for as long as their locks are valid; then everything is
+// unlocked, without waiting longer for answers than one operation does, and
+// all goroutines have ended when Close returns. Later calls wait for the first.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	if c.closed != nil {
+		closed := c.closed
+		c.mu.Unlock()
+		<-closed
+		return nil
+	}
+	c.closed = make(chan struct{})
+	defer close(c.closed)
+	close(c.closing)
+	c.mu.Unlock()
+
+	locks := c.keeper.close()
+	valid := make(map[*Lock]time.Duration, len(locks))
+	for _, l := range locks {
+		valid[l] = l.Remaining()
+	}
+	for _, l := range locks {
+		l.mu.Lock()
+		lostNow := l.lose(ReasonClosed, nil)
+		l.mu.Unlock()
+		if lostNow {
+			l.afterLoss()
+		}
+	}
+	c.awaitDo(valid)
+	for _, l := range locks {
+		l.mu.Lock()
+		l.sendRelease()
+		l.mu.Unlock()
+	}
+	c.unfinished.wait(c.nodeTimeout(c.opts.lock.ttl))
+	c.keeper.stop()
+	if c.ownsPool {
+		return c.pool.Close()
+	}
+	return nil
+}
+
+// awaitDo waits for the running Do calls, each for as long as its lock is
+// valid.
+func (c *Client) awaitDo(valid map[*Lock]time.Duration) {
+	began := time.Now()
+	c.mu.Lock()
+	running := make(map[*Lock]chan struct{}, len(c.doing))
+	for l, done := range c.doing {
+		running[l] = done
+	}
+	c.mu.Unlock()
+	for l, done := range running {
+		t := time.NewTimer(valid[l] - time.Since(began))
+		select {
+		case <-done:
+		case <-t.C:
+		}
+		t.Stop()
+	}
+}

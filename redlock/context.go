@@ -1,0 +1,120 @@
+package redlock
+
+import (
+	"context"
+)
+
+// A holdContext ends with the hold. Err computes: it does not wait for a timer
+// to notice that the validity has run out, since timers stand still while a
+// machine sleeps (S7).
+type holdContext struct {
+	context.Context // ends with a cause
+	cancel          context.CancelCauseFunc
+	lock            *Lock
+}
+
+func (c *holdContext) Err() error {
+	c.lock.check()
+	return c.Context.Err()
+}
+
+// check notices an expiry that no timer has reported yet.
+func (l *Lock) check() {
+	now := l.c.opts.clock.Now()
+	l.mu.Lock()
+	lostNow := l.expire(now)
+	l.mu.Unlock()
+	if lostNow {
+		l.afterLoss()
+	}
+}
+
+// Context ends when the lock can no longer be guaranteed, with a *LostError as
+// its cause, or when it is unlocked, with ErrUnlocked (see context.Cause). It
+// is not bound to the context under which the lock was acquired. Locking the
+// same key again under it is refused with ErrReentrant.
+func (l *Lock) Context() context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ctx == nil {
+		ctx, cancel := context.WithCancelCause(withHold(context.Background(), l))
+		l.ctx = &holdContext{Context: ctx, cancel: cancel, lock: l}
+		switch l.state {
+		case lostHold:
+			cancel(l.lost)
+		case unlocked:
+			cancel(ErrUnlocked)
+		}
+	}
+	return l.ctx
+}
+
+// WithContext gives a child of ctx, with its values and its cancellation, that
+// also ends when the lock does, with the same cause. Call the function when
+// the context is needed no more.
+func (l *Lock) WithContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	child, cancel := context.WithCancelCause(withHold(ctx, l))
+	ended := l.Context()
+	stop := context.AfterFunc(ended, func() { cancel(context.Cause(ended)) })
+	return &boundContext{child, cancel, ended}, func() {
+		stop()
+		cancel(context.Canceled)
+	}
+}
+
+// A boundContext is a child of the caller's context that looks at the hold
+// whenever it is asked.
+type boundContext struct {
+	context.Context
+	cancel context.CancelCauseFunc
+	hold   context.Context
+}
+
+func (c *boundContext) Err() error {
+	if c.hold.Err() != nil {
+		c.cancel(context.Cause(c.hold))
+	}
+	return c.Context.Err()
+}
+
+// holds is the list of holds that a context carries, innermost first.
+type holds struct {
+	lock  *Lock
+	outer *holds
+}
+
+type holdsKey struct{}
+
+func withHold(ctx context.Context, l *Lock) context.Context {
+	outer, _ := ctx.Value(holdsKey{}).(*holds)
+	return context.WithValue(ctx, holdsKey{}, &holds{l, outer})
+}
+
+// FromContext gives the innermost lock that ctx was made under, by Do, by
+// Lock.Context or by Lock.WithContext.
+func FromContext(ctx context.Context) (*Lock, bool) {
+	h, ok := ctx.Value(holdsKey{}).(*holds)
+	if !ok {
+		return nil, false
+	}
+	return h.lock, true
+}
+
+// holdIn finds a hold of this client on key that ctx carries and that has not
+// been unlocked.
+func (c *Client) holdIn(ctx context.Context, key string) *Lock {
+	h, _ := ctx.Value(holdsKey{}).(*holds)
+	for ; h != nil; h = h.outer {
+		if h.lock.c == c && h.lock.key == key && h.lock.isHeld() {
+			return h.lock
+		}
+	}
+	return nil
+}
+
+func (l *Lock) isHeld() bool {
+	l.check()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state == held
+}

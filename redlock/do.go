@@ -1,0 +1,108 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Do locks key as Lock does, runs fn while it is held, and unlocks, also when
+// fn panics or calls runtime.Goexit. fn's context is a child of ctx that also
+// ends when the lock can no longer be guaranteed (context.Cause tells which);
+// FromContext finds the lock in it.
+//
+// If the lock could not be acquired, fn did not run, and the error is that of
+// Lock: only then does it match ErrTaken or ErrNoQuorum, so a caller may try
+// again on those without running fn twice. Otherwise the error is fn's, with
+// those two hidden; if the lock was lost meanwhile it matches ErrLost as well,
+// also when fn returned nil. A release that could not be confirmed is no error
+// of Do: the work is done and the key expires by itself; Trace and log tell.
+func (c *Client) Do(ctx context.Context, key string, fn func(ctx context.Context) error, opts ...LockOption) error {
+	if fn == nil {
+		return fmt.Errorf("redlock: do %q: the function is nil", key)
+	}
+	l, err := c.Lock(ctx, key, opts...)
+	if err != nil {
+		return err
+	}
+	return c.run(ctx, l, fn)
+}
+
+func (c *Client) run(ctx context.Context, l *Lock, fn func(ctx context.Context) error) (err error) {
+	done := make(chan struct{})
+	c.mu.Lock()
+	closed := c.closed != nil
+	if !closed {
+		c.doing[l] = done
+	}
+	c.mu.Unlock()
+	if closed {
+		_ = l.Unlock(ctx) // Close does so as well
+		return fmt.Errorf("redlock: do %q: the function was not run: %w", l.key, ErrClosed)
+	}
+	inner, cancel := l.WithContext(ctx)
+	// Deferred, so that it happens on a panic and on Goexit as well.
+	defer func() {
+		lost := l.endDo(ctx)
+		cancel()
+		c.mu.Lock()
+		delete(c.doing, l)
+		c.mu.Unlock()
+		close(done)
+		err = joinLoss(lost, hideKinds(err))
+	}()
+	return fn(inner)
+}
+
+// endDo unlocks and tells whether the lock was lost before. The caller's
+// context may be over; the release is waited for all the same, for the masters'
+// timeout at the most.
+func (l *Lock) endDo(ctx context.Context) error {
+	err := l.Unlock(context.WithoutCancel(ctx))
+	if lost, ok := errors.AsType[*LostError](err); ok {
+		return lost
+	}
+	if err != nil && !errors.Is(err, ErrUnlocked) { // fn may unlock by itself
+		l.c.opts.logger.Warn("release not confirmed", "key", l.key, "error", err)
+	}
+	return nil
+}
+
+func joinLoss(lost, err error) error {
+	switch {
+	case lost == nil:
+		return err
+	case err == nil:
+		return lost
+	default:
+		return &lostDuringError{lost, err}
+	}
+}
+
+// A lostDuringError is fn's error when the lock was lost as well; one line.
+type lostDuringError struct{ lost, err error }
+
+func (e *lostDuringError) Error() string   { return e.lost.Error() + "; " + e.err.Error() }
+func (e *lostDuringError) Unwrap() []error { return []error{e.lost, e.err} }
+
+// hideKinds keeps what fn brought back, but for the two sentinels that mean
+// that fn did not run: fn may have failed to acquire another lock.
+func hideKinds(err error) error {
+	if errors.Is(err, ErrTaken) || errors.Is(err, ErrNoQuorum) {
+		return &innerError{err}
+	}
+	return err
+}
+
+// An innerError is an error that does not match ErrTaken or ErrNoQuorum.
+type innerError struct{ err error }
+
+func (e *innerError) Error() string { return e.err.Error() }
+
+// Is answers for the whole chain below.
+func (e *innerError) Is(target error) bool {
+	return target != ErrTaken && target != ErrNoQuorum && errors.Is(e.err, target)
+}
+
+// As does too.
+func (e *innerError) As(target any) bool { return errors.As(e.err, target) }

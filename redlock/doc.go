@@ -1,0 +1,45 @@
+// Package redlock takes locks that must not be held twice, by quorum over N
+// independent Redis masters.
+//
+//	client, err := redlock.Open([]string{
+//		"redis://10.0.0.1:6379", "redis://10.0.0.2:6379", "redis://10.0.0.3:6379",
+//		"redis://10.0.0.4:6379", "redis://10.0.0.5:6379",
+//	})
+//	…
+//	err = client.Do(ctx, "invoice:42", func(ctx context.Context) error {
+//		return charge(ctx) // ctx ends if the lock can no longer be guaranteed
+//	})
+//
+// It follows the Redlock algorithm (redis.io, "Distributed Locks with Redis"):
+// SET key token NX PX ttl on every master at once, success at N/2+1 of them,
+// validity less the time that took and an allowance for clock drift, rollback
+// everywhere on failure. The key is a plain string named as the caller names
+// it, so that other Redlock clients respect it and are respected.
+//
+// # What is promised
+//
+// Mutual exclusion holds as long as no master that granted a lock forgets the
+// key or expires it early, clocks run within the drift factor and do not jump,
+// all clients of a key use the same masters, and the holder acts only while its
+// context lives. Redis forgets when it restarts without appendfsync always,
+// when it evicts, and when a replica takes over.
+//
+// Nothing that runs on the client can stop work that it has begun before a long
+// pause: a resource that must not be touched by a former holder has to check
+// for itself.
+//
+// # Holding
+//
+// A lock is renewed at every third of its TTL until it is unlocked; WithLease
+// makes one that ends by itself. [Lock.Context] ends before the masters can
+// give the key to somebody else: by a timer when the validity runs out, sooner
+// when a majority says that the key is gone. An error of [Lock.Extend] or of
+// [Client.Do] says whether the lock was lost.
+//
+// # Failing
+//
+// [ErrTaken] is contention, [ErrNoQuorum] an outage. The two are never mixed
+// up, and a [QuorumError] names for every master why it did not agree. A master
+// that is slow, frozen or gone does not slow down an operation that the others
+// can decide.
+package redlock

@@ -1,0 +1,211 @@
+package redlock
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-multierror"
+)
+
+// Sentinels: what to do next. Compare with errors.Is.
+var (
+	// ErrTaken: somebody else holds the lock. Wait or give up.
+	ErrTaken = errors.New("taken")
+	// ErrNoQuorum: too few masters can be reached or may vote. Page someone.
+	ErrNoQuorum = errors.New("no quorum")
+	// ErrLost: the lock was held and can no longer be guaranteed. Stop.
+	ErrLost = errors.New("lost")
+	// ErrNotHeld: this handle does not hold what it was asked to extend,
+	// verify or unlock. Operations after a loss match ErrLost as well, those
+	// after Unlock match ErrUnlocked as well.
+	ErrNotHeld = errors.New("not held")
+	// ErrUnlocked: the lock was unlocked by its owner.
+	ErrUnlocked = errors.New("unlocked")
+	// ErrReentrant: the context already carries a hold on this key by this
+	// client; waiting for it would be waiting for oneself.
+	ErrReentrant = errors.New("already held under this context")
+	// ErrClosed: the client is closed.
+	ErrClosed = errors.New("client is closed")
+)
+
+// A QuorumError tells how an operation on N masters failed. It matches
+// ErrTaken or ErrNoQuorum when an acquisition failed; for other operations
+// ErrNoQuorum, where too few masters answered. When a context ended the call
+// it matches that context's error too. The causes are reached with errors.As
+// (*NodeError, *HeldError) or through Nodes.
+type QuorumError struct {
+	Op      string            // lock, extend, unlock, verify, adopt
+	Key     string            //
+	OK      int               // masters that agreed
+	Need    int               // masters that had to
+	Total   int               // masters there are
+	Elapsed time.Duration     // of the last attempt
+	Nodes   *multierror.Error // *NodeError of each master that did not agree; nil if all did
+
+	kind  error // ErrTaken or ErrNoQuorum
+	cause error // the context's error, or nil
+	note  string
+}
+
+// Error is one line.
+func (e *QuorumError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "redlock: %s", e.Op)
+	if e.Key != "" {
+		fmt.Fprintf(&b, " %q", e.Key)
+	}
+	fmt.Fprintf(&b, ": %v", e.kind)
+	if e.cause != nil {
+		fmt.Fprintf(&b, " (%v)", e.cause)
+	}
+	fmt.Fprintf(&b, ": %d of %d masters agreed, %d needed, after %v", e.OK, e.Total, e.Need, e.Elapsed.Round(time.Microsecond))
+	if e.note != "" {
+		b.WriteString(": " + e.note)
+	}
+	if e.Nodes != nil {
+		b.WriteString(": " + e.Nodes.Error())
+	}
+	return b.String()
+}
+
+// Unwrap gives the kind, the context's error and the causes; nil is left out,
+// since errors.As would stumble over a nil *multierror.Error.
+func (e *QuorumError) Unwrap() []error {
+	all := []error{e.kind}
+	if e.cause != nil {
+		all = append(all, e.cause)
+	}
+	if e.Nodes != nil {
+		all = append(all, e.Nodes)
+	}
+	return all
+}
+
+// A NodeError is what one master contributed to a failure. Err is a
+// *HeldError, one of package pool's errors, or the error reply of the master;
+// never one of this package's sentinels and never a context's error, so that
+// one master's answer is not mistaken for the whole's.
+type NodeError struct {
+	Master string // address
+	Op     string
+	Err    error
+}
+
+func (e *NodeError) Error() string { return e.Master + ": " + e.Err.Error() }
+
+// Unwrap gives Err.
+func (e *NodeError) Unwrap() error { return e.Err }
+
+// A HeldError describes the key on a master where it is somebody else's, as
+// seen right after the refusal. Fields are zero where they were not learnt.
+type HeldError struct {
+	Token string        // the value of the key, its first 256 bytes
+	Owner string        // the name its owner gave with WithOwner, if it is a client of this library
+	TTL   time.Duration // until the key expires; 0: unknown; negative: never
+	Type  string        // of the key: string for a lock; "": unknown, none: free by the time it was looked at
+}
+
+func (e *HeldError) Error() string {
+	switch {
+	case e.Type == "":
+		return "held by another"
+	case e.Type == "none":
+		return "was held by another, is free now"
+	case e.Type != "string":
+		return fmt.Sprintf("the key is a %s, not a lock", e.Type)
+	}
+	s := "held by another"
+	if e.Owner != "" {
+		s = fmt.Sprintf("held by %q", e.Owner)
+	}
+	if e.Token != "" {
+		s += fmt.Sprintf(" (token %.64q)", e.Token)
+	}
+	switch {
+	case e.TTL > 0:
+		s += fmt.Sprintf(" for %v more", e.TTL)
+	case e.TTL < 0:
+		s += " without an expiry"
+	}
+	return s
+}
+
+// A Reason says how a lock was lost.
+type Reason uint8
+
+// Reasons of a LostError.
+const (
+	// ReasonExpired: its validity ran out, or a quorum no longer has the key.
+	ReasonExpired Reason = iota + 1
+	// ReasonTaken: another token stands where ours was, and ours has no
+	// quorum any more.
+	ReasonTaken
+	// ReasonUnreachable: it could not be renewed in time, too few masters
+	// answered.
+	ReasonUnreachable
+	// ReasonClosed: its client was closed.
+	ReasonClosed
+)
+
+func (r Reason) String() string {
+	switch r {
+	case ReasonExpired:
+		return "expired"
+	case ReasonTaken:
+		return "taken"
+	case ReasonUnreachable:
+		return "unreachable"
+	case ReasonClosed:
+		return "closed"
+	default:
+		return fmt.Sprintf("Reason(%d)", uint8(r))
+	}
+}
+
+// A LostError is the cause of a lock's context that ended because the lock can
+// no longer be guaranteed. It matches ErrLost; with ReasonClosed also
+// ErrClosed. Err, if any, is the last *QuorumError of a renewal; it is for
+// people: errors.Is and errors.As do not reach it, for a lock that was lost is
+// neither taken nor refused.
+type LostError struct {
+	Key    string
+	Reason Reason
+	Err    error
+}
+
+func (e *LostError) Error() string {
+	s := fmt.Sprintf("redlock: lock %q lost: %v", e.Key, e.Reason)
+	if e.Err != nil {
+		s += ": " + strings.TrimPrefix(e.Err.Error(), "redlock: ")
+	}
+	return s
+}
+
+// Is matches ErrLost, and ErrClosed where that is the reason.
+func (e *LostError) Is(target error) bool {
+	return target == ErrLost || target == ErrClosed && e.Reason == ReasonClosed
+}
+
+// A notHeldError is what an operation on a handle without a hold returns. It
+// matches ErrNotHeld, and why the hold is gone: a *LostError or ErrUnlocked.
+type notHeldError struct {
+	op, key string
+	why     error
+}
+
+func (e *notHeldError) Error() string {
+	return fmt.Sprintf("redlock: %s %q: %v: %s", e.op, e.key, ErrNotHeld, strings.TrimPrefix(e.why.Error(), "redlock: "))
+}
+
+func (e *notHeldError) Unwrap() []error { return []error{ErrNotHeld, e.why} }
+
+// joinNodes keeps the errors of all masters on one line.
+func joinNodes(errs []error) string {
+	texts := make([]string, len(errs))
+	for i, err := range errs {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}

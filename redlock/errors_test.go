@@ -1,0 +1,137 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/redquorum/redquorum/pool"
+)
+
+func quorumError(kind, cause error, nodes ...error) *QuorumError {
+	e := &QuorumError{Op: "lock", Key: "key", OK: 1, Need: 3, Total: 5, Elapsed: time.Millisecond, kind: kind, cause: cause}
+	for _, err := range nodes {
+		if e.Nodes == nil {
+			e.Nodes = &multierror.Error{ErrorFormat: joinNodes}
+		}
+		e.Nodes.Errors = append(e.Nodes.Errors, &NodeError{Master: "127.0.0.1:7001", Op: "lock", Err: err})
+	}
+	return e
+}
+
+// errors.Is and errors.As walk through go-multierror: facts of single masters
+// are reached, and do not pass for the kind of the whole.
+func TestAQuorumErrorMatchesItsKindAndItsCauses(t *testing.T) {
+	err := error(quorumError(ErrNoQuorum, context.Canceled, &HeldError{Token: "t", Type: "string"}, pool.ErrTimeout))
+	for _, want := range []error{ErrNoQuorum, context.Canceled, pool.ErrTimeout} {
+		if !errors.Is(err, want) {
+			t.Errorf("does not match %v", want)
+		}
+	}
+	for _, not := range []error{ErrTaken, ErrLost, context.DeadlineExceeded} {
+		if errors.Is(err, not) {
+			t.Errorf("matches %v", not)
+		}
+	}
+	if h, ok := errors.AsType[*HeldError](err); !ok || h.Token != "t" {
+		t.Error("the HeldError is not reached")
+	}
+	if n, ok := errors.AsType[*NodeError](err); !ok || n.Master != "127.0.0.1:7001" {
+		t.Error("the NodeError is not reached")
+	}
+	if strings.Contains(err.Error(), "\n") {
+		t.Errorf("%q is more than a line", err)
+	}
+}
+
+// errors.As must not stumble over a nil *multierror.Error in the tree.
+func TestAQuorumErrorWithoutCausesCanBeSearched(t *testing.T) {
+	err := error(quorumError(ErrNoQuorum, nil))
+	if _, ok := errors.AsType[*multierror.Error](err); ok {
+		t.Error("a nil multierror is found")
+	}
+	if _, ok := errors.AsType[*HeldError](err); ok {
+		t.Error("a HeldError is found")
+	}
+	if !errors.Is(err, ErrNoQuorum) || errors.Is(err, ErrTaken) {
+		t.Error("the kind is not matched")
+	}
+}
+
+func TestErrorTextsAreOneLineThatSaysWhatMatters(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{
+			quorumError(ErrTaken, context.DeadlineExceeded, &HeldError{Token: "abc", Type: "string", TTL: 1500 * time.Millisecond}),
+			`redlock: lock "key": taken (context deadline exceeded): 1 of 5 masters agreed, 3 needed, after 1ms: 127.0.0.1:7001: held by another (token "abc") for 1.5s more`,
+		},
+		{&HeldError{Type: "hash"}, "the key is a hash, not a lock"},
+		{&HeldError{Type: "none"}, "was held by another, is free now"},
+		{&HeldError{}, "held by another"},
+		{&HeldError{Type: "string", Token: "x", Owner: "web-1", TTL: -1}, `held by "web-1" (token "x") without an expiry`},
+		{&LostError{Key: "key", Reason: ReasonTaken}, `redlock: lock "key" lost: taken`},
+		{&LostError{Key: "key", Reason: ReasonUnreachable, Err: errors.New("redlock: why")}, `redlock: lock "key" lost: unreachable: why`},
+		{&notHeldError{"unlock", "key", ErrUnlocked}, `redlock: unlock "key": not held: unlocked`},
+		{&reentrantError{"key"}, `redlock: lock "key": already held under this context`},
+		{joinLoss(&LostError{Key: "key", Reason: ReasonExpired}, errors.New("boom")), `redlock: lock "key" lost: expired; boom`},
+	} {
+		if got := test.err.Error(); got != test.want {
+			t.Errorf("got  %s\nwant %s", got, test.want)
+		}
+	}
+}
+
+func TestALostErrorDoesNotMatchWhatItQuotes(t *testing.T) {
+	err := error(&LostError{Key: "key", Reason: ReasonUnreachable, Err: quorumError(ErrNoQuorum, nil)})
+	if !errors.Is(err, ErrLost) || errors.Is(err, ErrNoQuorum) || errors.Is(err, ErrClosed) {
+		t.Error("wrong matches")
+	}
+	if !errors.Is(&LostError{Reason: ReasonClosed}, ErrClosed) {
+		t.Error("a loss by Close does not match ErrClosed")
+	}
+}
+
+func TestOwnersAreReadFromOurTokensOnly(t *testing.T) {
+	client := "dc0lbmpksdubv602g4g0"
+	for _, test := range []struct{ token, want string }{
+		{newToken(tokenPrefix("web-1", client)), "web-1"},
+		{newToken(tokenPrefix("", client)), ""},
+		{"a:b:c", ""},
+		{"", ""},
+		{"some-base64-of-redsync==", ""},
+	} {
+		if got := ownerOf(test.token); got != test.want {
+			t.Errorf("ownerOf(%q) is %q: want %q", test.token, got, test.want)
+		}
+	}
+}
+
+func TestReasonsHaveNames(t *testing.T) {
+	for r, want := range map[Reason]string{ReasonExpired: "expired", ReasonTaken: "taken", ReasonUnreachable: "unreachable", ReasonClosed: "closed", 99: "Reason(99)"} {
+		if r.String() != want {
+			t.Errorf("%d is %q", r, r)
+		}
+	}
+}
+
+func TestRepliesOfTheHolderScriptAreReadStrictly(t *testing.T) {
+	b := func(s string) any { return []byte(s) }
+	for _, bad := range []any{
+		nil, int64(1), "OK", []any{}, []any{b("string"), b("x")},
+		[]any{b("string"), b("x"), b("1")}, []any{int64(1), b("x"), int64(1)}, []any{b("string"), nil, int64(1)},
+	} {
+		if h, ok := readHolder(bad); ok {
+			t.Errorf("%v is read as %+v", bad, h)
+		}
+	}
+	h, ok := readHolder([]any{b("string"), b("x"), int64(1 << 62)})
+	if !ok || h.TTL <= 0 {
+		t.Errorf("a huge TTL is read as %+v", h)
+	}
+}

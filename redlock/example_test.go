@@ -1,0 +1,99 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// masterURLs are the masters of the examples: in a program, five servers.
+var masterURLs []string
+
+func Example() {
+	client, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	err = client.Do(context.Background(), "invoice:42", func(ctx context.Context) error {
+		fmt.Println("charging") // ctx ends if the lock can no longer be guaranteed
+		return nil
+	})
+	switch {
+	case errors.Is(err, redlock.ErrNoQuorum):
+		log.Fatal("too few masters: ", err)
+	case errors.Is(err, redlock.ErrLost):
+		log.Fatal("the lock was lost on the way: ", err)
+	case err != nil:
+		log.Fatal(err)
+	}
+	// Output: charging
+}
+
+func ExampleClient_TryLock() {
+	client, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	ctx := context.Background()
+
+	lock, err := client.TryLock(ctx, "nightly-report")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := client.TryLock(ctx, "nightly-report"); errors.Is(err, redlock.ErrTaken) {
+		fmt.Println("somebody is at it")
+	}
+	if err := lock.Unlock(ctx); err != nil {
+		log.Print(err) // the key expires by itself
+	}
+	// Output: somebody is at it
+}
+
+func ExampleLock_Context() {
+	client, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	lock, err := client.Lock(context.Background(), "leader", redlock.WithLease(50*time.Millisecond))
+	if err != nil {
+		log.Fatal(err)
+	}
+	<-lock.Context().Done() // work until then
+	cause := context.Cause(lock.Context())
+	fmt.Println(errors.Is(cause, redlock.ErrLost), cause)
+	// Output: true redlock: lock "leader" lost: expired
+}
+
+func ExampleClient_Adopt() {
+	client, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	ctx := context.Background()
+
+	lock, err := client.Lock(ctx, "job:7")
+	if err != nil {
+		log.Fatal(err)
+	}
+	token, err := lock.HandOver() // to another process, with the job
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	adopted, err := client.Adopt(ctx, "job:7", token)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(adopted.Unlock(ctx))
+	// Output: <nil>
+}

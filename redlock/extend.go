@@ -1,0 +1,187 @@
+package redlock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// Extend prolongs the hold to a full TTL from now. It succeeds only if a quorum
+// still held the lock when it was asked; masters that had lost the key get it
+// again, and count from the next extension on (S6). It waits for ctx, the
+// masters' timeout and the remaining validity at the most.
+//
+// An error matches ErrLost and ErrNotHeld when the lock is lost, ErrUnlocked
+// and ErrNotHeld after Unlock, and ErrNoQuorum when too few masters answered:
+// then the lock is still held for what is Remaining. A lock that expired is
+// lost even if its key is free.
+func (l *Lock) Extend(ctx context.Context) error {
+	return l.question(ctx, opExtend, func() *round { return l.startExtension(false) })
+}
+
+// question puts a question about a held lock to the masters, and waits for the
+// answer.
+func (l *Lock) question(ctx context.Context, op operation, start func() *round) error {
+	now := l.c.opts.clock.Now()
+	l.mu.Lock()
+	lostNow := l.expire(now)
+	err := l.unusable(op.String())
+	if err == nil && ctx.Err() != nil {
+		err = fmt.Errorf("redlock: %v %q: nothing was attempted: %w", op, l.key, ctx.Err())
+	}
+	if err != nil {
+		l.mu.Unlock()
+		if lostNow {
+			l.afterLoss()
+		}
+		return err
+	}
+	limit := min(l.c.nodeTimeout(l.opts.ttl), l.remaining(now))
+	r := start()
+	l.mu.Unlock()
+	defer r.letGo()
+	cause := r.wait(ctx, limit)
+	return l.finishExtension(r, cause)
+}
+
+// startExtension queues an extension. The caller must hold l.mu, so that none
+// is queued behind the release.
+func (l *Lock) startExtension(renewal bool) *round {
+	r := l.c.newRound(opExtend)
+	r.lock, r.renewal = l, renewal
+	l.extended, l.absent = true, 0
+	r.start = l.c.opts.clock.Now()
+	r.ask(evalSHA, script.Extend.Args(r.args[:0], l.keyArg, l.tokenArg, l.ttlArg, argSetAgain), 0, time.Time{})
+	return r
+}
+
+// Whether the extension script sets the key again where it is missing.
+var argSetAgain, argLeaveMissing any = "1", "0"
+
+// finishExtension draws the conclusion of a decided extension or verification.
+func (l *Lock) finishExtension(r *round, cause error) error {
+	r.traceNodes(l.key)
+	res := r.result()
+	now := l.c.opts.clock.Now()
+
+	l.mu.Lock()
+	// A success that arrives after the loss is not adopted. What it set is
+	// released: by the loss, or by the Unlock, queued behind it.
+	lostNow := l.expire(now)
+	err := l.unusable(r.op.String())
+	if err == nil && res.gone() {
+		lostNow = l.lose(res.lossReason(), r.err(l.key, ErrNoQuorum, nil, now.Sub(r.start)))
+		err = l.unusable(r.op.String())
+	}
+	if err == nil {
+		err = l.conclude(r, &res, cause, now)
+	}
+	l.mu.Unlock()
+	if lostNow {
+		l.afterLoss()
+	}
+	return err
+}
+
+// conclude acts on what the masters said of a lock that is still held. The
+// caller must hold l.mu.
+func (l *Lock) conclude(r *round, res *result, cause error, now drift.Instant) error {
+	took := now.Sub(r.start)
+	validity := l.opts.ttl - l.c.opts.drift.Allowance(l.opts.ttl)
+	switch {
+	case res.outcome != quorum.Granted:
+		return r.err(l.key, ErrNoQuorum, cause, took)
+	case r.op == opVerify:
+		return nil
+	case validity <= took:
+		err := r.err(l.key, ErrNoQuorum, cause, took)
+		err.note = "the answers took so long that they prolong nothing"
+		return err
+	case validity-took > l.remaining(now): // never shortened (S6)
+		l.start, l.validity = r.start, validity
+	}
+	return nil
+}
+
+// Verify asks the masters now whether a quorum still has the lock; it changes
+// nothing there. If a majority says no, the lock is lost. Waiting and errors
+// are those of Extend.
+func (l *Lock) Verify(ctx context.Context) error {
+	return l.question(ctx, opVerify, func() *round {
+		r := l.c.newRound(opVerify)
+		r.start = l.c.opts.clock.Now()
+		r.ask(evalSHA, script.Verify.Args(r.args[:0], l.keyArg, l.tokenArg), 0, time.Time{})
+		return r
+	})
+}
+
+// Adopt takes over a hold whose token another process handed on (see
+// [Lock.HandOver]). It succeeds if a quorum still has the token, and gives the
+// hold a full TTL, WithTTL or WithLease as in Lock. It makes one attempt. An
+// error matches ErrNotHeld when too many masters do not have the token, and
+// ErrNoQuorum when too few answered; what the other process holds is not
+// touched then.
+func (c *Client) Adopt(ctx context.Context, key, token string, opts ...LockOption) (*Lock, error) {
+	l, err := c.newLock(ctx, opAdopt, key, opts)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(token); n < 1 || n > maxToken {
+		return nil, fmt.Errorf("redlock: adopt %q: the token has %d bytes: want 1 to %d", key, n, maxToken)
+	}
+	l.token, l.tokenArg = token, token
+
+	r := c.newRound(opAdopt)
+	defer r.letGo()
+	r.start = c.opts.clock.Now()
+	l.start, l.acquired = r.start, r.start
+	r.ask(evalSHA, script.Extend.Args(r.args[:0], l.keyArg, l.tokenArg, l.ttlArg, argLeaveMissing), 0, time.Time{})
+	cause := r.wait(ctx, c.nodeTimeout(l.opts.ttl))
+	r.traceNodes(key)
+	res := r.result()
+	now := c.opts.clock.Now()
+	took := now.Sub(r.start)
+	l.validity = l.opts.ttl - c.opts.drift.Allowance(l.opts.ttl)
+	switch {
+	case res.outcome == quorum.Granted && took < l.validity:
+		if !c.keeper.add(l, now) {
+			return nil, fmt.Errorf("redlock: adopt %q: %w", key, ErrClosed)
+		}
+		return l, nil
+	case res.gone():
+		return nil, r.err(key, ErrNotHeld, cause, took)
+	default:
+		return nil, r.err(key, ErrNoQuorum, cause, took)
+	}
+}
+
+// HandOver ends this handle without releasing the key, and returns the token
+// with which another process can Adopt the hold before its TTL has passed. The
+// handle's context ends with ErrUnlocked, nothing renews the lock from here any
+// more, and Unlock finds it not held. The error is that of Unlock for a lock
+// that is not held.
+func (l *Lock) HandOver() (token string, err error) {
+	now := l.c.opts.clock.Now()
+	l.mu.Lock()
+	lostNow := l.expire(now)
+	err = l.unusable("hand over")
+	if err == nil {
+		l.state, l.sent = unlocked, true
+		if l.ctx != nil {
+			l.ctx.cancel(ErrUnlocked)
+		}
+	}
+	l.mu.Unlock()
+	if lostNow {
+		l.afterLoss()
+	}
+	if err != nil {
+		return "", err
+	}
+	l.c.keeper.remove(l)
+	return l.token, nil
+}

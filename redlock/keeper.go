@@ -1,0 +1,246 @@
+package redlock
+
+import (
+	"container/heap"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+)
+
+// A keeper looks after all held locks of a client: it renews them, and ends
+// their contexts when their validity runs out. It is one goroutine with one
+// timer, started with the first lock and owned by the client, whose Close stops
+// it. Locks wait in a heap for their next event.
+//
+// Timers stand still while a machine sleeps and know nothing of a wall clock
+// that was set. So while anything is held the keeper wakes at least every 50 ms
+// and compares the library's clock with Go's; where they have parted it looks
+// at every lock again (S7).
+type keeper struct {
+	c      *Client
+	base   time.Time
+	anchor drift.Instant // base, on the library's clock
+	wake   chan struct{} // capacity 1
+	quit   chan struct{}
+	done   chan struct{}
+
+	// mu guards what follows, and due and index of every lock. It is taken
+	// last: nothing else is locked, and nothing blocks, under it.
+	mu       sync.Mutex
+	locks    lockHeap
+	finished []*round      // renewals that were decided
+	sleeping time.Duration // when the goroutine will look by itself; never: when it is woken
+	idle     bool          // nothing was held when it went to sleep
+	running  bool
+	closed   bool
+}
+
+const (
+	keeperTick   = 50 * time.Millisecond
+	never        = time.Duration(math.MaxInt64)
+	notScheduled = -1
+	// clocksPart is the difference of the two clocks that counts.
+	clocksPart = 500 * time.Microsecond
+)
+
+func newKeeper(c *Client) *keeper {
+	return &keeper{
+		c:      c,
+		base:   time.Now(),
+		anchor: c.opts.clock.Now(),
+		wake:   make(chan struct{}, 1),
+		quit:   make(chan struct{}),
+		done:   make(chan struct{}),
+	}
+}
+
+// now is the keeper's clock: Go's monotonic one.
+func (k *keeper) now() time.Duration { return time.Since(k.base) }
+
+// add takes charge of a lock that was just acquired. It reports false when the
+// client is closed.
+func (k *keeper) add(l *Lock, instant drift.Instant) bool {
+	now := k.now()
+	l.mu.Lock()
+	l.planRenewal(now, instant)
+	due := l.nextEvent(now, instant)
+	l.mu.Unlock()
+
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return false
+	}
+	l.due = due
+	heap.Push(&k.locks, l)
+	if !k.running {
+		k.running = true
+		go k.run()
+	}
+	if due < k.sleeping {
+		k.signal()
+	}
+	return true
+}
+
+// remove is for a lock that is not held any more.
+func (k *keeper) remove(l *Lock) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if l.index != notScheduled {
+		heap.Remove(&k.locks, l.index)
+	}
+}
+
+// decided is told of a renewal that was decided.
+func (k *keeper) decided(r *round) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.finished = append(k.finished, r)
+	k.signal()
+}
+
+func (k *keeper) signal() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// close takes no more locks, and returns those that are held.
+func (k *keeper) close() []*Lock {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.closed = true
+	return append([]*Lock(nil), k.locks...)
+}
+
+// stop ends the goroutine and waits for it.
+func (k *keeper) stop() {
+	close(k.quit)
+	k.mu.Lock()
+	running := k.running
+	k.mu.Unlock()
+	if running {
+		<-k.done
+	}
+}
+
+func (k *keeper) run() {
+	defer close(k.done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	// Read when the keeper was made, before any lock: the clocks may part as
+	// soon as one is acquired.
+	anchor, anchored := k.anchor, time.Duration(0)
+	for {
+		select {
+		case <-k.quit:
+			return
+		case <-k.wake:
+		case <-timer.C:
+		}
+		for _, r := range k.takeFinished() {
+			k.renewed(r)
+		}
+		instant, now := k.c.opts.clock.Now(), k.now()
+		if instant.Sub(anchor)-(now-anchored) > clocksPart {
+			anchor, anchored = instant, now
+			k.lookAtAll()
+		}
+		for l := k.takeDue(now); l != nil; l = k.takeDue(now) {
+			k.look(l)
+		}
+		timer.Reset(k.sleep())
+	}
+}
+
+func (k *keeper) takeFinished() []*round {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	rounds := k.finished
+	k.finished = nil
+	return rounds
+}
+
+// takeDue gives a lock whose event has come. It stays in the heap, out of the
+// way until look has set its next event.
+func (k *keeper) takeDue(now time.Duration) *Lock {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.locks) == 0 || k.locks[0].due > now {
+		return nil
+	}
+	l := k.locks[0]
+	l.due = never
+	heap.Fix(&k.locks, 0)
+	return l
+}
+
+func (k *keeper) lookAtAll() {
+	k.mu.Lock()
+	all := append([]*Lock(nil), k.locks...)
+	k.mu.Unlock()
+	for _, l := range all {
+		k.replan(l)
+		k.look(l)
+	}
+}
+
+// sleep says for how long the goroutine may. With nothing held it sleeps until
+// a lock is added, but not before one idle tick: a program that locks and
+// unlocks in a loop should not wake it every time.
+func (k *keeper) sleep() time.Duration {
+	now := k.now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.locks) == 0 && k.idle {
+		k.sleeping = never
+		return never
+	}
+	k.idle = len(k.locks) == 0
+	d := keeperTick
+	if !k.idle {
+		d = min(d, max(0, k.locks[0].due-now))
+	}
+	k.sleeping = now + d
+	return d
+}
+
+// schedule sets when a lock is looked at next, if it is still in the heap.
+func (k *keeper) schedule(l *Lock, due time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if l.index != notScheduled {
+		l.due = due
+		heap.Fix(&k.locks, l.index)
+	}
+}
+
+// A lockHeap orders locks by their next event. It is used under keeper.mu.
+type lockHeap []*Lock
+
+func (h lockHeap) Len() int           { return len(h) }
+func (h lockHeap) Less(i, j int) bool { return h[i].due < h[j].due }
+
+func (h lockHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+func (h *lockHeap) Push(x any) {
+	l := x.(*Lock)
+	l.index = len(*h)
+	*h = append(*h, l)
+}
+
+func (h *lockHeap) Pop() any {
+	last := len(*h) - 1
+	l := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	l.index = notScheduled
+	return l
+}

@@ -1,0 +1,154 @@
+package redlock
+
+import (
+	"sync"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+)
+
+// A Lock is one hold: what [Client.Lock] and its siblings return. It is held
+// until [Lock.Unlock], or until it is lost, which [Lock.Context] tells. It is
+// safe for concurrent use.
+type Lock struct {
+	c        *Client
+	key      string // as the caller named it
+	opts     lockOptions
+	token    string
+	acquired drift.Instant // start of the attempt that acquired it
+
+	// Arguments of commands, boxed once.
+	keyArg, tokenArg, ttlArg any
+
+	// mu guards what follows. Under it calls are queued, so that nothing of
+	// this lock follows its release, but nothing blocks.
+	mu       sync.Mutex
+	state    lockState
+	start    drift.Instant // validity runs from here
+	validity time.Duration // TTL less the clock drift
+	lost     *LostError    // when state is lost
+	ctx      *holdContext  // made when first asked for
+	sent     bool          // the release has been sent
+	absent   uint64        // masters that certainly have nothing of ours
+	extended bool          // an extension was sent: keys may outlive the TTL
+	renewing *round        // the renewal under way
+	renewed  int           // renewals that succeeded
+	misses   int           // renewals that failed since
+	lastMiss error         // why the last of them did
+	renewAt  time.Duration // when the next starts, or the one under way has to end, on the keeper's clock
+
+	// Of the keeper, guarded by its mutex.
+	due   time.Duration
+	index int // in the heap; notScheduled if it is not there
+}
+
+type lockState uint8
+
+const (
+	held lockState = iota
+	lostHold
+	unlocked
+)
+
+// Key is the key as it was given to Lock, without the prefix.
+func (l *Lock) Key() string { return l.key }
+
+// Keys is all keys of the hold; just the one for a lock of one key.
+func (l *Lock) Keys() []string { return []string{l.key} }
+
+// Token is the value that stands in Redis: owner name if one was given, the
+// client's xid, and a random part; new for every attempt. It proves ownership
+// to Redis. It is not a fencing token: it does not rise.
+func (l *Lock) Token() string { return l.token }
+
+// Fence is the fencing token; 0 unless the lock was acquired WithFencing.
+func (l *Lock) Fence() uint64 { return 0 }
+
+// Remaining is for how much longer the lock is guaranteed, computed now, on a
+// clock that counts time during which the machine was suspended. 0: it is not
+// held any more.
+func (l *Lock) Remaining() time.Duration {
+	now := l.c.opts.clock.Now()
+	l.mu.Lock()
+	left := l.remaining(now)
+	l.mu.Unlock()
+	return left
+}
+
+// remaining is Remaining at an instant. The caller must hold l.mu.
+func (l *Lock) remaining(now drift.Instant) time.Duration {
+	if l.state != held {
+		return 0
+	}
+	return max(0, l.validity-now.Sub(l.start))
+}
+
+// ValidUntil is until when the lock is guaranteed unless it is extended, by
+// this machine's wall clock at the start of the last round: a snapshot for
+// people and logs. Decide by Remaining and Context.
+func (l *Lock) ValidUntil() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.start.Wall().Add(l.validity)
+}
+
+// expire notices that the validity has run out, whether or not a timer has
+// said so yet, and reports whether the lock was lost by that just now: then
+// the caller, who must hold l.mu, must call l.afterLoss once it has released
+// it.
+func (l *Lock) expire(now drift.Instant) (lostNow bool) {
+	if l.state != held || l.remaining(now) > 0 {
+		return false
+	}
+	reason := ReasonExpired
+	if l.misses > 0 || l.renewing != nil {
+		reason = ReasonUnreachable
+	}
+	return l.lose(reason, l.lastMiss)
+}
+
+// unusable says why the lock is not held, or nil. The caller must hold l.mu.
+func (l *Lock) unusable(op string) error {
+	switch l.state {
+	case lostHold:
+		return &notHeldError{op, l.key, l.lost}
+	case unlocked:
+		return &notHeldError{op, l.key, ErrUnlocked}
+	default:
+		return nil
+	}
+}
+
+// lose makes the loss final, and reports whether it was not before. It ends
+// the lock's context. The caller must hold l.mu, and call l.afterLoss without
+// it if the result is true.
+func (l *Lock) lose(reason Reason, cause error) bool {
+	if l.state != held {
+		return false
+	}
+	l.state = lostHold
+	l.lost = &LostError{Key: l.key, Reason: reason, Err: cause}
+	if l.ctx != nil {
+		l.ctx.cancel(l.lost)
+	}
+	return true
+}
+
+// afterLoss does what follows a loss and may not be done under l.mu. Where an
+// extension was sent, keys may have been set or prolonged for a lock that does
+// not exist any more: they are released rather than left for a TTL (S6).
+func (l *Lock) afterLoss() {
+	l.c.keeper.remove(l)
+	l.mu.Lock()
+	err := l.lost
+	if l.extended && err.Reason != ReasonClosed {
+		l.sendRelease()
+	}
+	l.mu.Unlock()
+	if err.Reason != ReasonClosed { // which is the caller's own doing
+		l.c.opts.logger.Warn("lock lost", "key", l.key, "reason", err.Reason.String(), "error", err)
+	}
+	if t := l.c.opts.trace; t != nil && t.Lost != nil {
+		t.Lost(l, err)
+	}
+}

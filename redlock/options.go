@@ -1,0 +1,305 @@
+package redlock
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/pool"
+)
+
+// An Option sets something for a client; [Open] and [New] check it.
+type Option interface {
+	applyClient(*clientOptions) error
+}
+
+// A LockOption may be given to a client, as the default of all its locks, or
+// to one call. Where several set the same thing the last one counts.
+type LockOption interface {
+	Option
+	applyLock(*lockOptions) error
+}
+
+// Renewal says how a held lock is kept alive.
+type Renewal struct {
+	// Every is the time between renewals, from the start of one round to the
+	// start of the next. 0: a third of the TTL. At least 5 ms, at most half
+	// of the TTL.
+	Every time.Duration
+	// MaxHold bounds the hold: no renewal starts later than this after the
+	// lock was acquired, and the lock then runs out within its TTL. 0: no
+	// bound.
+	MaxHold time.Duration
+	// MaxCount bounds the number of renewals. 0: no bound.
+	MaxCount int
+}
+
+const (
+	minTTL           = 20 * time.Millisecond
+	maxTTLLimit      = 24 * time.Hour
+	defaultTTL       = 10 * time.Second
+	defaultMaxTTL    = time.Minute
+	defaultOutage    = 3 * time.Second
+	minRenewal       = 5 * time.Millisecond
+	minRetryDelay    = 50 * time.Millisecond
+	maxRetryDelay    = 250 * time.Millisecond
+	maxOutageDelay   = time.Second
+	leastNodeTimeout = 50 * time.Millisecond
+	mostNodeTimeout  = 250 * time.Millisecond
+)
+
+type clientOptions struct {
+	lock      lockOptions
+	maxTTL    time.Duration
+	drift     drift.Policy
+	clock     drift.Clock
+	outage    time.Duration
+	prefix    string
+	poolOpts  []pool.Option
+	poolGiven bool
+	trace     *Trace
+	logger    *slog.Logger
+}
+
+type lockOptions struct {
+	ttl     time.Duration
+	renewal Renewal
+	fixed   bool // a lease: no renewal
+	tries   int  // 0: as long as it takes
+	backoff func(attempt int) time.Duration
+	owner   string
+}
+
+func defaultOptions() clientOptions {
+	return clientOptions{
+		lock:   lockOptions{ttl: defaultTTL},
+		maxTTL: defaultMaxTTL,
+		drift:  drift.Default,
+		clock:  drift.System(),
+		outage: defaultOutage,
+		logger: slog.New(slog.DiscardHandler),
+	}
+}
+
+// validate checks what only shows when all options are known.
+func (o *lockOptions) validate(c *clientOptions) error {
+	if o.ttl > c.maxTTL {
+		return fmt.Errorf("WithTTL: %v is above WithMaxTTL: want %v to %v", o.ttl, minTTL, c.maxTTL)
+	}
+	if v := c.drift.Validity(o.ttl, 0); v <= 0 {
+		return fmt.Errorf("WithTTL: %v leaves no validity after a clock drift of %v: want a longer TTL", o.ttl, c.drift.Allowance(o.ttl))
+	}
+	if every := o.renewal.Every; !o.fixed && every > o.ttl/2 {
+		return fmt.Errorf("WithRenewal: Every is %v with a TTL of %v: want %v to %v, half of the TTL", every, o.ttl, minRenewal, o.ttl/2)
+	}
+	return nil
+}
+
+// every is the renewal interval.
+func (o *lockOptions) every() time.Duration {
+	if o.renewal.Every != 0 {
+		return o.renewal.Every
+	}
+	return o.ttl / 3
+}
+
+// lockOption is a LockOption made of one function.
+type lockOption func(*lockOptions) error
+
+func (f lockOption) applyLock(o *lockOptions) error     { return f(o) }
+func (f lockOption) applyClient(o *clientOptions) error { return f(&o.lock) }
+
+// clientOption is an Option made of one function.
+type clientOption func(*clientOptions) error
+
+func (f clientOption) applyClient(o *clientOptions) error { return f(o) }
+
+// WithTTL sets how long the masters keep the key when nothing is heard of the
+// holder any more: 20 ms up to WithMaxTTL; 10 s by default. The lock is
+// renewed until Unlock.
+func WithTTL(d time.Duration) LockOption {
+	return lockOption(func(o *lockOptions) error {
+		if err := checkTTL("WithTTL", d); err != nil {
+			return err
+		}
+		o.ttl, o.fixed = d, false
+		return nil
+	})
+}
+
+// WithLease sets a fixed TTL: the lock is not renewed and ends by itself. The
+// range is that of WithTTL.
+func WithLease(d time.Duration) LockOption {
+	return lockOption(func(o *lockOptions) error {
+		if err := checkTTL("WithLease", d); err != nil {
+			return err
+		}
+		o.ttl, o.fixed = d, true
+		return nil
+	})
+}
+
+func checkTTL(option string, d time.Duration) error {
+	if d < minTTL || d > maxTTLLimit {
+		return fmt.Errorf("%s: %v: want %v to %v", option, d, minTTL, maxTTLLimit)
+	}
+	if d%time.Millisecond != 0 {
+		return fmt.Errorf("%s: %v: want whole milliseconds, as Redis counts them", option, d)
+	}
+	return nil
+}
+
+// WithRenewal sets how the lock is renewed: interval and bounds. By default
+// every third of the TTL, without a bound.
+func WithRenewal(r Renewal) LockOption {
+	return lockOption(func(o *lockOptions) error {
+		if r.Every != 0 && (r.Every < minRenewal || r.Every > maxTTLLimit/2) {
+			return fmt.Errorf("WithRenewal: Every is %v: want %v to half of the TTL, or 0 for a third of it", r.Every, minRenewal)
+		}
+		if r.MaxHold < 0 {
+			return fmt.Errorf("WithRenewal: MaxHold is %v: want 0 (no bound) or more", r.MaxHold)
+		}
+		if r.MaxCount < 0 {
+			return fmt.Errorf("WithRenewal: MaxCount is %d: want 0 (no bound) or more", r.MaxCount)
+		}
+		o.renewal, o.fixed = r, false
+		return nil
+	})
+}
+
+// WithTries bounds the attempts of one Lock call, whether they fail because
+// the lock is taken or because no quorum can be had: 1 to 1,000,000. By
+// default contention is waited out for as long as the context allows and
+// unavailability for WithOutageWait.
+func WithTries(n int) LockOption {
+	return lockOption(func(o *lockOptions) error {
+		if n < 1 || n > 1_000_000 {
+			return fmt.Errorf("WithTries: %d: want 1 to 1000000", n)
+		}
+		o.tries = n
+		return nil
+	})
+}
+
+// WithBackoff sets the pause after an attempt that failed; attempts count from
+// 1. A negative pause is none. By default it is random in [50 ms, 250 ms),
+// and doubles up to a second while no quorum can be had.
+func WithBackoff(f func(attempt int) time.Duration) LockOption {
+	return lockOption(func(o *lockOptions) error {
+		if f == nil {
+			return errors.New("WithBackoff: the function is nil")
+		}
+		o.backoff = f
+		return nil
+	})
+}
+
+// WithOwner puts a name into the token, for whoever asks who holds the lock.
+// It plays no part in deciding who does. 1 to 64 bytes of printable ASCII
+// without spaces and colons.
+func WithOwner(name string) LockOption {
+	return lockOption(func(o *lockOptions) error {
+		if err := checkOwner(name); err != nil {
+			return fmt.Errorf("WithOwner: %w", err)
+		}
+		o.owner = name
+		return nil
+	})
+}
+
+// WithMaxTTL sets the longest TTL that any client of these masters uses, 20 ms
+// to 24 h, 1 minute by default; calls above it are refused. It is a property
+// of the fleet: give every client the same.
+func WithMaxTTL(d time.Duration) Option {
+	return clientOption(func(o *clientOptions) error {
+		if err := checkTTL("WithMaxTTL", d); err != nil {
+			return err
+		}
+		o.maxTTL = d
+		return nil
+	})
+}
+
+// WithDrift sets how far the masters' clocks may run off ours; by default 1 %
+// of the TTL and 2 ms.
+func WithDrift(p drift.Policy) Option {
+	return clientOption(func(o *clientOptions) error {
+		if err := p.Validate(); err != nil {
+			return fmt.Errorf("WithDrift: %w", err)
+		}
+		o.drift = p
+		return nil
+	})
+}
+
+// WithClock replaces the clock by which validity is counted, for tests:
+// drift.Runtime() follows the virtual time of a testing/synctest bubble. The
+// default is drift.System().
+func WithClock(c drift.Clock) Option {
+	return clientOption(func(o *clientOptions) error {
+		if c == nil {
+			return errors.New("WithClock: the clock is nil")
+		}
+		o.clock = c
+		return nil
+	})
+}
+
+// WithOutageWait is for how long Lock goes on while no quorum can be had, 0 to
+// 1 hour; 3 s by default. With 0 the first such attempt is the last.
+func WithOutageWait(d time.Duration) Option {
+	return clientOption(func(o *clientOptions) error {
+		if d < 0 || d > time.Hour {
+			return fmt.Errorf("WithOutageWait: %v: want 0 to %v", d, time.Hour)
+		}
+		o.outage = d
+		return nil
+	})
+}
+
+// WithKeyPrefix puts a prefix before every key in Redis. By default there is
+// none: the lock is named as the caller names it, as in other Redlock clients.
+func WithKeyPrefix(s string) Option {
+	return clientOption(func(o *clientOptions) error {
+		if strings.HasPrefix(s, reservedPrefix) {
+			return fmt.Errorf("WithKeyPrefix: %q: the prefix %q is reserved", s, reservedPrefix)
+		}
+		o.prefix = s
+		return nil
+	})
+}
+
+// WithPool passes options to the pool that [Open] makes; [New] refuses it.
+func WithPool(opts ...pool.Option) Option {
+	return clientOption(func(o *clientOptions) error {
+		o.poolOpts = append(o.poolOpts, opts...)
+		o.poolGiven = true
+		return nil
+	})
+}
+
+// WithTrace calls the functions of t at the events they are named after.
+func WithTrace(t *Trace) Option {
+	return clientOption(func(o *clientOptions) error {
+		if t == nil {
+			return errors.New("WithTrace: the trace is nil")
+		}
+		o.trace = t
+		return nil
+	})
+}
+
+// WithLogger logs losses and failed renewals at warn, attempts that failed at
+// debug; silent by default. The pool that [Open] makes logs there too.
+func WithLogger(l *slog.Logger) Option {
+	return clientOption(func(o *clientOptions) error {
+		if l == nil {
+			return errors.New("WithLogger: the logger is nil")
+		}
+		o.logger = l
+		return nil
+	})
+}

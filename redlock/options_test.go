@@ -1,0 +1,247 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+var someURLs = []string{"redis://127.0.0.1:1", "redis://127.0.0.1:2", "redis://127.0.0.1:3"}
+
+// Every bad option is refused with its name, the value and the range.
+func TestBadOptionsAreRefusedByName(t *testing.T) {
+	for _, test := range []struct {
+		opt  redlock.Option
+		want []string
+	}{
+		{redlock.WithTTL(19 * time.Millisecond), []string{"WithTTL", "19ms", "20ms"}},
+		{redlock.WithTTL(25 * time.Hour), []string{"WithTTL", "25h", "24h"}},
+		{redlock.WithTTL(-time.Second), []string{"WithTTL", "-1s"}},
+		{redlock.WithTTL(2 * time.Minute), []string{"WithTTL", "2m0s", "WithMaxTTL", "1m0s"}},
+		{redlock.WithTTL(time.Second + time.Microsecond), []string{"WithTTL", "1.000001s", "milliseconds"}},
+		{redlock.WithLease(0), []string{"WithLease", "0s", "20ms"}},
+		{redlock.WithRenewal(redlock.Renewal{Every: time.Millisecond}), []string{"WithRenewal", "1ms", "5ms"}},
+		{redlock.WithRenewal(redlock.Renewal{Every: 6 * time.Second}), []string{"WithRenewal", "6s", "5s"}},
+		{redlock.WithRenewal(redlock.Renewal{MaxHold: -1}), []string{"WithRenewal", "MaxHold", "-1ns"}},
+		{redlock.WithRenewal(redlock.Renewal{MaxCount: -1}), []string{"WithRenewal", "MaxCount", "-1"}},
+		{redlock.WithTries(0), []string{"WithTries", "0", "1"}},
+		{redlock.WithBackoff(nil), []string{"WithBackoff", "nil"}},
+		{redlock.WithOwner(""), []string{"WithOwner", `""`}},
+		{redlock.WithOwner("a:b"), []string{"WithOwner", `"a:b"`}},
+		{redlock.WithOwner(strings.Repeat("x", 65)), []string{"WithOwner", "64"}},
+		{redlock.WithMaxTTL(time.Millisecond), []string{"WithMaxTTL", "1ms"}},
+		{redlock.WithDrift(drift.Policy{Factor: -1}), []string{"WithDrift", "Factor", "-1"}},
+		{redlock.WithDrift(drift.Policy{Factor: 0.5, Floor: 6 * time.Second}), []string{"WithTTL", "10s", "drift", "11s"}},
+		{redlock.WithClock(nil), []string{"WithClock", "nil"}},
+		{redlock.WithOutageWait(-1), []string{"WithOutageWait", "-1ns"}},
+		{redlock.WithKeyPrefix("redquorum:x"), []string{"WithKeyPrefix", "redquorum:"}},
+		{redlock.WithPool(pool.WithStallLimit(0)), []string{"WithStallLimit", "0s", "10ms"}},
+		{redlock.WithTrace(nil), []string{"WithTrace", "nil"}},
+		{redlock.WithLogger(nil), []string{"WithLogger", "nil"}},
+		{redlock.WithGuard(9), []string{"WithGuard", "9"}},
+		{nil, []string{"option is nil"}},
+	} {
+		c, err := redlock.Open(someURLs, test.opt)
+		if err == nil {
+			_ = c.Close()
+			t.Errorf("accepted: want an error with %q", test.want)
+			continue
+		}
+		for _, part := range test.want {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%q does not say %q", err, part)
+			}
+		}
+		if strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q is more than a line", err)
+		}
+	}
+}
+
+func TestTheLastOptionCounts(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithTTL(20*time.Second), redlock.WithTTL(30*time.Second))
+		for _, test := range []struct {
+			opts []redlock.LockOption
+			want time.Duration
+		}{
+			{nil, 30 * time.Second},
+			{[]redlock.LockOption{redlock.WithTTL(5 * time.Second)}, 5 * time.Second},
+			{[]redlock.LockOption{redlock.WithTTL(5 * time.Second), redlock.WithLease(7 * time.Second)}, 7 * time.Second},
+		} {
+			l := mustLock(t, c, "key", test.opts...)
+			synctest.Wait()
+			if ttl, _ := s.masters[0].TTL("key"); ttl != test.want {
+				t.Errorf("TTL is %v: want %v", ttl, test.want)
+			}
+			_ = l.Unlock(t.Context())
+		}
+	})
+}
+
+func TestBadCallsAreRefusedAndSendNothing(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		for _, test := range []struct {
+			key  string
+			opt  redlock.LockOption
+			want string
+		}{
+			{"", redlock.WithTTL(time.Second), "key is empty"},
+			{strings.Repeat("k", 1025), redlock.WithTTL(time.Second), "1025"},
+			{"redquorum:marker", redlock.WithTTL(time.Second), "reserved"},
+			{"key", redlock.WithTTL(time.Millisecond), "WithTTL"},
+			{"key", redlock.WithTTL(2 * time.Minute), "WithMaxTTL"},
+			{"key", nil, "nil"},
+		} {
+			for name, f := range map[string]func() error{
+				"Lock":    func() error { _, err := c.Lock(t.Context(), test.key, test.opt); return err },
+				"TryLock": func() error { _, err := c.TryLock(t.Context(), test.key, test.opt); return err },
+				"Adopt":   func() error { _, err := c.Adopt(t.Context(), test.key, "token", test.opt); return err },
+				"Do": func() error {
+					return c.Do(t.Context(), test.key, func(context.Context) error { t.Error("fn ran"); return nil }, test.opt)
+				},
+			} {
+				err := f()
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("%s(%.20q): %v: want an error with %q", name, test.key, err, test.want)
+				}
+			}
+		}
+		if err := c.Do(t.Context(), "key", nil); err == nil {
+			t.Error("Do accepted a nil function")
+		}
+		for _, m := range s.masters {
+			if n := m.Commands(); n["SET"]+n["EVALSHA"] != 0 {
+				t.Errorf("something was sent: %v", n)
+			}
+		}
+	})
+}
+
+func TestAKeyPrefixStandsBeforeTheKeyInRedisOnly(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithKeyPrefix("app:"))
+		l := mustLock(t, c, "key")
+		if l.Key() != "key" || len(l.Keys()) != 1 || l.Keys()[0] != "key" {
+			t.Errorf("Key is %q, Keys %q", l.Key(), l.Keys())
+		}
+		if n := s.holders("app:key", l.Token()); n < 2 {
+			t.Errorf("keys in Redis: %q", s.leftovers())
+		}
+		if err := l.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestNewUsesTheCallersPoolAndLeavesItOpen(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		p, err := pool.New(s.cluster.URLs(), pool.WithDialer(s.cluster.Dialer()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		if _, err := redlock.New(p, redlock.WithPool(pool.WithDatabase(1))); err == nil || !strings.Contains(err.Error(), "WithPool") {
+			t.Errorf("WithPool beside a pool: %v", err)
+		}
+		for range 2 {
+			c, err := redlock.New(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := mustLock(t, c, "key")
+			if err := l.Unlock(t.Context()); err != nil {
+				t.Error(err)
+			}
+			_ = c.Close()
+		}
+		for _, st := range p.Stats() {
+			if !st.Connected {
+				t.Errorf("%s: %v", st.Name, st.Err)
+			}
+		}
+	})
+	if _, err := redlock.New(nil); err == nil {
+		t.Error("a nil pool was accepted")
+	}
+}
+
+func TestWhatThisVersionLacksSaysSo(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		_, all := c.LockAll(t.Context(), []string{"a", "b"})
+		_, tryAll := c.TryLockAll(t.Context(), []string{"a", "b"})
+		_, some := c.LockAny(t.Context(), []string{"a", "b"})
+		_, trySome := c.TryLockAny(t.Context(), []string{"a", "b"})
+		_, read := c.RWMutex("a").RLock(t.Context())
+		_, tryRead := c.RWMutex("a").TryRLock(t.Context())
+		_, inspect := c.Inspect(t.Context(), "a")
+		_, fencing := c.Lock(t.Context(), "a", redlock.WithFencing())
+		_, fairness := c.Lock(t.Context(), "a", redlock.WithFairness())
+		_, reentrancy := c.Lock(t.Context(), "a", redlock.WithReentrancy())
+		_, standard := redlock.Open(someURLs, redlock.WithGuard(redlock.GuardStandard))
+		_, strict := redlock.Open(someURLs, redlock.WithGuard(redlock.GuardStrict))
+		for i, err := range []error{all, tryAll, some, trySome, read, tryRead, inspect, fencing, fairness, reentrancy, standard, strict, c.Init(t.Context())} {
+			if !errors.Is(err, errors.ErrUnsupported) {
+				t.Errorf("%d: %v", i, err)
+			}
+		}
+		s.wantClean()
+		l, err := c.RWMutex("a").Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.RWMutex("a").TryLock(t.Context())
+		wantExactly(t, err, redlock.ErrTaken)
+		if l.Fence() != 0 {
+			t.Errorf("a fencing token of %d without fencing", l.Fence())
+		}
+		_ = l.Unlock(t.Context())
+	})
+}
+
+func TestReadyNamesTheMastersThatAreMissing(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		within(t, 0, func() {
+			if err := c.Ready(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+		s.kill(0, 1, 2)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := c.Ready(ctx)
+		wantExactly(t, err, redlock.ErrNoQuorum, context.DeadlineExceeded)
+		q, ok := errors.AsType[*redlock.QuorumError](err)
+		if !ok || q.OK != 2 || q.Need != 3 || q.Nodes.Len() != 3 || !errors.Is(err, pool.ErrDown) {
+			t.Errorf("%v", err)
+		}
+		s.restart(true, 0)
+		if err := c.Ready(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAnEvenNumberOfMastersIsAcceptedWithAWarning(t *testing.T) {
+	inSim(t, 4, func(t *testing.T, s *sim) {
+		log := new(logBuffer)
+		c := s.open(redlock.WithLogger(log.logger()))
+		if !strings.Contains(log.String(), "even number of masters") {
+			t.Errorf("the log says %q", log.String())
+		}
+		s.kill(0)
+		l := mustLock(t, c, "key") // three of four are a quorum
+		s.kill(1)
+		wantExactly(t, l.Extend(t.Context()), redlock.ErrNoQuorum)
+	})
+}

@@ -1,0 +1,120 @@
+package redlock
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+)
+
+// Renewal of one lock, as the keeper drives it.
+
+// retryRenewal is the least pause after a renewal that failed.
+const retryRenewal = 5 * time.Millisecond
+
+// planRenewal sets when the next renewal starts: a third of the TTL (or
+// Renewal.Every) after the round that the validity counts from, a little
+// earlier at random so that locks taken together are not renewed together; at
+// once when less than half of the TTL is left; after a failure as soon as it
+// makes sense to try again within what is left. The caller must hold l.mu; now
+// and instant are the same moment on two clocks.
+func (l *Lock) planRenewal(now time.Duration, instant drift.Instant) {
+	o := &l.opts
+	left := l.remaining(instant)
+	every := o.every()
+	at := now - instant.Sub(l.start) + every - rand.N(every/10+1)
+	switch {
+	case l.misses > 0:
+		pause := max(retryRenewal, min(l.c.nodeTimeout(o.ttl), left/4))
+		at = now + pause/2 + rand.N(pause/2+1)
+	case left < o.ttl/2:
+		at = now
+	}
+	switch {
+	case o.fixed,
+		o.renewal.MaxCount > 0 && l.renewed >= o.renewal.MaxCount,
+		o.renewal.MaxHold > 0 && instant.Sub(l.acquired)+max(0, at-now) > o.renewal.MaxHold:
+		at = never
+	}
+	l.renewAt = at
+}
+
+// nextEvent is when the keeper has to look at the lock. The caller must hold
+// l.mu.
+func (l *Lock) nextEvent(now time.Duration, instant drift.Instant) time.Duration {
+	if l.state != held {
+		return never
+	}
+	return min(l.renewAt, now+l.remaining(instant))
+}
+
+// look is what is done when a lock's event has come.
+func (k *keeper) look(l *Lock) {
+	now, instant := k.now(), k.c.opts.clock.Now()
+	l.mu.Lock()
+	lostNow := l.expire(instant)
+	switch {
+	case l.state != held || now < l.renewAt:
+	case l.renewing != nil: // and its time is over
+		l.renewing.expire()
+		l.renewAt = never // until its conclusion is drawn
+	default:
+		l.renewing = l.startExtension(true)
+		l.renewAt = now + min(k.c.nodeTimeout(l.opts.ttl), l.remaining(instant))
+	}
+	due := l.nextEvent(now, instant)
+	l.mu.Unlock()
+	if lostNow {
+		l.afterLoss()
+		return
+	}
+	k.schedule(l, due)
+}
+
+// replan sets the next renewal anew after the clocks have parted.
+func (k *keeper) replan(l *Lock) {
+	now, instant := k.now(), k.c.opts.clock.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state == held && l.renewing == nil {
+		l.planRenewal(now, instant)
+	}
+}
+
+// renewed draws the conclusion of a renewal that was decided.
+func (k *keeper) renewed(r *round) {
+	defer r.letGo()
+	l := r.lock
+	l.mu.Lock()
+	l.renewing = nil
+	over := l.state != held
+	l.mu.Unlock()
+	if over { // unlocked or lost while the renewal was under way
+		return
+	}
+	err := l.finishExtension(r, nil)
+
+	now, instant := k.now(), k.c.opts.clock.Now()
+	l.mu.Lock()
+	switch {
+	case err == nil:
+		l.renewed++
+		l.misses, l.lastMiss = 0, nil
+	case l.state == unlocked:
+		l.mu.Unlock()
+		return
+	default:
+		l.misses++
+		l.lastMiss = err
+	}
+	l.planRenewal(now, instant)
+	due, count := l.nextEvent(now, instant), l.renewed
+	l.mu.Unlock()
+	k.schedule(l, due)
+	if err != nil {
+		k.c.opts.logger.Warn("renewal failed", "key", l.key, "error", err)
+	}
+	if t := k.c.opts.trace; t != nil && t.Renewal != nil {
+		t.Renewal(RenewalInfo{Key: l.key, Count: count, Elapsed: instant.Sub(r.start), Err: err})
+	}
+}

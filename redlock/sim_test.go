@@ -1,0 +1,178 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// A sim is a cluster of embedded masters in a bubble of virtual time, reached
+// through memory. The bubble itself is the leak check: it fails if a goroutine
+// is left when the test function returns.
+type sim struct {
+	t       *testing.T
+	cluster *simmaster.Cluster
+	masters []*simmaster.Master
+	closers []func()
+}
+
+// inSim runs a test against n masters.
+func inSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		cluster, err := simmaster.StartMemoryCluster(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cluster.Close()
+		s := &sim{t: t, cluster: cluster, masters: cluster.Masters()}
+		defer func() {
+			for _, f := range s.closers {
+				f()
+			}
+		}()
+		test(t, s)
+	})
+}
+
+// open makes a client that is closed at the end, and waits until it has
+// connected to whoever can be reached.
+func (s *sim) open(opts ...redlock.Option) *redlock.Client {
+	s.t.Helper()
+	opts = append([]redlock.Option{redlock.WithPool(pool.WithDialer(s.cluster.Dialer()))}, opts...)
+	c, err := redlock.Open(s.cluster.URLs(), opts...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.closers = append(s.closers, func() { _ = c.Close() })
+	synctest.Wait()
+	return c
+}
+
+func (s *sim) kill(masters ...int) {
+	for _, i := range masters {
+		s.masters[i].Kill()
+	}
+	synctest.Wait()
+}
+
+func (s *sim) freeze(masters ...int) {
+	for _, i := range masters {
+		s.masters[i].Freeze()
+	}
+}
+
+func (s *sim) thaw(masters ...int) {
+	for _, i := range masters {
+		s.masters[i].Thaw()
+	}
+	synctest.Wait()
+}
+
+func (s *sim) restart(keep bool, masters ...int) {
+	s.t.Helper()
+	for _, i := range masters {
+		if err := s.masters[i].Restart(keep); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// do sends a command to every master, as another client would.
+func (s *sim) do(command string, args ...any) {
+	s.t.Helper()
+	for _, m := range s.masters {
+		conn, err := m.Dial(s.t.Context())
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		rc := redis.NewConn(conn, 0, 0)
+		if _, err := rc.Do(command, args...); err != nil {
+			s.t.Fatal(err)
+		}
+		_ = rc.Close()
+	}
+}
+
+// holders is on how many masters key has the value.
+func (s *sim) holders(key, value string) (n int) {
+	for _, m := range s.masters {
+		if v, ok := m.Get(key); ok && v == value {
+			n++
+		}
+	}
+	return n
+}
+
+// leftovers is every key of every master.
+func (s *sim) leftovers() (keys []string) {
+	for _, m := range s.masters {
+		keys = append(keys, m.Keys()...)
+	}
+	return keys
+}
+
+// wantClean fails when a key is left anywhere.
+func (s *sim) wantClean() {
+	s.t.Helper()
+	synctest.Wait()
+	if keys := s.leftovers(); len(keys) != 0 {
+		s.t.Errorf("keys left behind: %q", keys)
+	}
+}
+
+// everySentinel is what errors are compared with, to assert that the right
+// ones match and no others.
+var everySentinel = []error{
+	redlock.ErrTaken, redlock.ErrNoQuorum, redlock.ErrLost, redlock.ErrNotHeld,
+	redlock.ErrUnlocked, redlock.ErrReentrant, redlock.ErrClosed,
+	context.Canceled, context.DeadlineExceeded,
+}
+
+// wantExactly fails unless err matches each of want and no other sentinel.
+func wantExactly(t *testing.T, err error, want ...error) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error: want one that matches %v", want)
+		return
+	}
+	for _, sentinel := range everySentinel {
+		wanted := slices.Contains(want, sentinel)
+		if is := errors.Is(err, sentinel); is != wanted {
+			t.Errorf("errors.Is(%q, %v) is %v: want %v", err, sentinel, is, wanted)
+		}
+	}
+}
+
+// mustLock acquires or ends the test, and lets the masters execute what the
+// decision did not wait for.
+func mustLock(t *testing.T, c *redlock.Client, key string, opts ...redlock.LockOption) *redlock.Lock {
+	t.Helper()
+	l, err := c.Lock(t.Context(), key, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	return l
+}
+
+// within fails unless f takes at most limit, of virtual time.
+func within(t *testing.T, limit time.Duration, f func()) time.Duration {
+	t.Helper()
+	began := time.Now()
+	f()
+	took := time.Since(began)
+	if took > limit {
+		t.Errorf("took %v: want at most %v", took, limit)
+	}
+	return took
+}

@@ -1,0 +1,83 @@
+package redlock
+
+import (
+	"context"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// Unlock ends the hold: its context ends, nothing renews it any more, and the
+// key is deleted on every master where it is ours. That is always sent, also
+// when ctx is already over; ctx and the masters' timeout only bound the waiting
+// for a quorum to confirm.
+//
+// The result is nil when a quorum confirmed. It matches ErrNotHeld and
+// ErrUnlocked when the lock was unlocked before, ErrNotHeld and ErrLost when it
+// had been lost by now, and ErrNoQuorum when too few masters answered: they
+// will be told when they can be reached again, or else the key expires by
+// itself.
+func (l *Lock) Unlock(ctx context.Context) error {
+	began := l.c.opts.clock.Now()
+	l.mu.Lock()
+	lostNow := l.expire(began)
+	err := l.unusable(opRelease.String())
+	if err == nil {
+		l.state = unlocked
+		if l.ctx != nil {
+			l.ctx.cancel(ErrUnlocked) // before the masters can give the key away
+		}
+	}
+	var r *round
+	if !l.sent {
+		r = l.startRelease()
+	}
+	l.mu.Unlock()
+	if lostNow {
+		l.afterLoss()
+	}
+	if err == nil {
+		l.c.keeper.remove(l)
+		err = l.awaitRelease(ctx, r, began)
+	} else if r != nil {
+		r.letGo()
+	}
+	if t := l.c.opts.trace; t != nil && t.Unlock != nil {
+		t.Unlock(UnlockInfo{Key: l.key, Held: began.Sub(l.acquired), Err: err})
+	}
+	return err
+}
+
+// startRelease queues the release on every master that may have the key, and
+// keeps it for those that cannot be reached now, for as long as the key can
+// live there. The caller must hold l.mu, and let go of the round; nil: there
+// is no master to tell.
+func (l *Lock) startRelease() *round {
+	l.sent = true
+	everyone := uint64(1)<<len(l.c.masters) - 1
+	if l.absent&everyone == everyone {
+		return nil
+	}
+	r := l.c.newRound(opRelease)
+	keep := time.Now().Add(l.opts.ttl + l.c.opts.drift.Allowance(l.opts.ttl))
+	r.ask(evalSHA, script.Release.Args(r.args[:0], l.keyArg, l.tokenArg), l.absent, keep)
+	return r
+}
+
+// awaitRelease waits for a quorum to confirm a release.
+func (l *Lock) awaitRelease(ctx context.Context, r *round, began drift.Instant) error {
+	defer r.letGo()
+	cause := r.wait(ctx, l.c.nodeTimeout(l.opts.ttl))
+	r.traceNodes(l.key)
+	res := r.result()
+	switch {
+	case res.outcome == quorum.Granted:
+		return nil
+	case res.gone():
+		return &notHeldError{opRelease.String(), l.key, &LostError{Key: l.key, Reason: res.lossReason()}}
+	default:
+		return r.err(l.key, ErrNoQuorum, cause, l.c.opts.clock.Now().Sub(began))
+	}
+}

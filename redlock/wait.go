@@ -1,0 +1,196 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Lock acquires the key. It waits while somebody else holds it, for as long as
+// ctx allows; while no quorum can be had it waits for WithOutageWait (3 s by
+// default) and then returns ErrNoQuorum, so that an outage does not look like
+// contention. ctx bounds the waiting only, never the holding: the lock is held,
+// and renewed, until Unlock.
+//
+// An error is a *QuorumError that matches ErrTaken or ErrNoQuorum, and ctx's
+// error beside it if ctx ended the waiting; or ErrReentrant, ErrClosed, or one
+// that names a bad argument.
+func (c *Client) Lock(ctx context.Context, key string, opts ...LockOption) (*Lock, error) {
+	return c.acquire(ctx, key, opts, false)
+}
+
+// TryLock is Lock with one attempt: it does not wait for a holder. It blocks
+// for about one round trip, at the most for the masters' timeout.
+func (c *Client) TryLock(ctx context.Context, key string, opts ...LockOption) (*Lock, error) {
+	return c.acquire(ctx, key, opts, true)
+}
+
+func (c *Client) acquire(ctx context.Context, key string, opts []LockOption, once bool) (*Lock, error) {
+	template, err := c.newLock(ctx, opLock, key, opts)
+	if err != nil {
+		return nil, err
+	}
+	if c.holdIn(ctx, key) != nil {
+		return nil, &reentrantError{key}
+	}
+	began := time.Now()
+	tries := template.opts.tries
+	if once {
+		tries = 1
+	}
+	l, attempts, err := c.acquireLoop(ctx, template, tries)
+	if t := c.opts.trace; t != nil && t.Wait != nil {
+		t.Wait(WaitInfo{Key: key, Attempts: attempts, Waited: time.Since(began), Err: err})
+	}
+	return l, err
+}
+
+// acquireLoop attempts until it succeeds, tries (if not 0) are used up, an
+// outage lasts too long, or ctx or the client ends.
+func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, int, error) {
+	var out outage
+	var last *QuorumError
+	for attempt := 1; ; attempt++ {
+		err := c.attempt(ctx, l)
+		c.traceAttempt(l.key, attempt, err)
+		switch {
+		case err == nil:
+			return l, attempt, nil
+		case err.cause != nil:
+			// Cut short: what was learnt before says more.
+			if last == nil {
+				last = err
+			}
+			return nil, attempt, last.endedBy(err.cause)
+		case attempt == tries:
+			return nil, attempt, err
+		}
+		if over := out.note(err, c.opts.outage); over && tries == 0 {
+			return nil, attempt, err
+		}
+		delay := c.retryDelay(l, attempt, out.failures, err)
+		if t := c.opts.trace; t != nil && t.Retry != nil {
+			t.Retry(RetryInfo{Key: l.key, Attempt: attempt, Delay: delay, Err: err})
+		}
+		if cause := c.pause(ctx, delay); cause != nil {
+			return nil, attempt, err.endedBy(cause)
+		}
+		last = err
+		// A handle that was rolled back is of no more use: the late answers
+		// of its attempt are still on their way.
+		l = &Lock{c: c, key: l.key, opts: l.opts, keyArg: l.keyArg, ttlArg: l.ttlArg, index: notScheduled}
+	}
+}
+
+// endedBy is the error of a call that a context ended, or Close.
+func (e *QuorumError) endedBy(cause error) error {
+	if errors.Is(cause, ErrClosed) {
+		return fmt.Errorf("redlock: %s %q: %w", e.Op, e.Key, ErrClosed)
+	}
+	e.cause = cause
+	return e
+}
+
+// An outage counts attempts in a row for which no quorum could be had.
+type outage struct {
+	failures int
+	since    time.Time
+}
+
+// note takes notice of a failed attempt and reports whether the outage has
+// lasted for limit.
+func (o *outage) note(err *QuorumError, limit time.Duration) bool {
+	if !errors.Is(err.kind, ErrNoQuorum) {
+		o.failures = 0
+		return false
+	}
+	if o.failures++; o.failures == 1 {
+		o.since = time.Now().Add(-err.Elapsed)
+	}
+	return time.Since(o.since) >= limit
+}
+
+// retryDelay is the pause after a failed attempt. Contenders that collided
+// must not collide again, hence the random part; while there is no quorum it
+// grows.
+func (c *Client) retryDelay(l *Lock, attempt, failures int, err *QuorumError) time.Duration {
+	if f := l.opts.backoff; f != nil {
+		return max(0, f(attempt))
+	}
+	delay := minRetryDelay + rand.N(maxRetryDelay-minRetryDelay)
+	if failures > 0 {
+		return min(delay<<min(failures-1, 8), maxOutageDelay)
+	}
+	if free, ok := c.freeIn(err); ok {
+		delay = min(delay, free+rand.N(5*time.Millisecond))
+	}
+	return delay
+}
+
+// freeIn is when the keys that are in the way will have expired on so many
+// masters that a quorum can be had, if that is known.
+func (c *Client) freeIn(err *QuorumError) (time.Duration, bool) {
+	if err.Nodes == nil {
+		return 0, false
+	}
+	usable := err.OK
+	var ttls []time.Duration
+	for _, e := range err.Nodes.Errors {
+		h, ok := errors.AsType[*HeldError](e)
+		switch {
+		case !ok || h.TTL < 0:
+		case h.Type == "none":
+			usable++
+		case h.TTL > 0:
+			ttls = append(ttls, h.TTL)
+		}
+	}
+	more := c.need - usable // masters that have to become free
+	if more <= 0 {
+		return 0, true
+	}
+	if more > len(ttls) {
+		return 0, false
+	}
+	slices.Sort(ttls)
+	return ttls[more-1], true
+}
+
+// pause waits for d, or returns what ended the wait.
+func (c *Client) pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.closing:
+		return ErrClosed
+	}
+}
+
+func (c *Client) traceAttempt(key string, attempt int, err *QuorumError) {
+	if t := c.opts.trace; t != nil && t.Attempt != nil {
+		info := AttemptInfo{Key: key, Attempt: attempt}
+		if err != nil {
+			info.OK, info.Elapsed, info.Err = err.OK, err.Elapsed, err
+		}
+		t.Attempt(info)
+	}
+	if err != nil {
+		c.opts.logger.Debug("attempt failed", "key", key, "attempt", attempt, "error", err)
+	}
+}
+
+// A reentrantError says which key it was.
+type reentrantError struct{ key string }
+
+func (e *reentrantError) Error() string {
+	return fmt.Sprintf("redlock: lock %q: %v", e.key, ErrReentrant)
+}
+
+func (e *reentrantError) Unwrap() error { return ErrReentrant }

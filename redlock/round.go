@@ -216,9 +216,9 @@ func (r *round) expire() {
 }
 
 // wait blocks until the round is decided, for timeout at the most, or until ctx
-// ends. It returns the error of the context if that is what ended the wait. It
-// does not look for Close, which waits for it.
-func (r *round) wait(ctx context.Context, timeout time.Duration) error {
+// ends, or closing is closed. It returns the context's error or ErrClosed if
+// that is what ended the wait.
+func (r *round) wait(ctx context.Context, timeout time.Duration, closing <-chan struct{}) error {
 	if r.timer == nil {
 		r.timer = time.NewTimer(timeout)
 	} else {
@@ -234,6 +234,9 @@ func (r *round) wait(ctx context.Context, timeout time.Duration) error {
 	case <-ctx.Done():
 		r.expire()
 		return ctx.Err()
+	case <-closing:
+		r.expire()
+		return ErrClosed
 	}
 }
 

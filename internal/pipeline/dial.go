@@ -100,6 +100,7 @@ func (p *Pipeline) greet(ctx context.Context, w *wire, previous identity) (redis
 	for _, source := range p.cfg.Scripts {
 		h.ask("SCRIPT", []any{"LOAD", source}, nil)
 	}
+	h.ask("PING", nil, nil)
 	if err := h.run(); err != nil {
 		return nil, identity{}, err
 	}
@@ -187,10 +188,12 @@ func (h *handshake) run() error {
 			}
 		case !isReply(err):
 			return h.ended(err)
-		case s.what != "":
+		case s.what != "" && !isLoading(err):
 			return &ConfigError{s.what, redacted(err, h.secret)}
 		case shutsOut(err):
 			return &ConfigError{"handshake", redacted(err, h.secret)}
+		case isLoading(err):
+			return err
 		}
 	}
 	return nil
@@ -239,6 +242,10 @@ func redacted(err error, secret string) error {
 	}
 	return errors.New(strings.ReplaceAll(err.Error(), secret, "[redacted]"))
 }
+
+// isLoading reports whether a master is still reading its data: it executes
+// nothing yet, and releases that were kept for it would be lost.
+func isLoading(err error) bool { return strings.HasPrefix(err.Error(), "LOADING") }
 
 // shutsOut reports whether a reply means that no command will be served on
 // this connection.

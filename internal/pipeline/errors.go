@@ -77,6 +77,15 @@ func isReply(err error) bool {
 	return ok
 }
 
+// withoutPermission makes a ConfigError of a reply that says that the user may
+// not do this.
+func withoutPermission(cmd string, err error) error {
+	if strings.HasPrefix(err.Error(), "NOPERM") || strings.HasPrefix(err.Error(), "NOAUTH") {
+		return &ConfigError{cmd, err}
+	}
+	return err
+}
+
 // IsNoScript reports whether err is the reply NOSCRIPT: the script is not in
 // the server's cache and has to be sent whole.
 func IsNoScript(err error) bool {

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -25,15 +26,15 @@ func TestTheHandshakeIsSentInOneFlush(t *testing.T) {
 		set  func(*Config)
 		want []string
 	}{
-		{"nothing configured", func(*Config) {}, []string{"CLIENT ID", "INFO server"}},
-		{"a password", func(c *Config) { c.Password = "pw" }, []string{"AUTH pw", "CLIENT ID", "INFO server"}},
-		{"user and password", func(c *Config) { c.Username, c.Password = "me", "pw" }, []string{"AUTH me pw", "CLIENT ID", "INFO server"}},
-		{"a user alone", func(c *Config) { c.Username = "me" }, []string{"CLIENT ID", "INFO server"}},
-		{"a database", func(c *Config) { c.DB = 7 }, []string{"SELECT 7", "CLIENT ID", "INFO server"}},
+		{"nothing configured", func(*Config) {}, []string{"CLIENT ID", "INFO server", "PING"}},
+		{"a password", func(c *Config) { c.Password = "pw" }, []string{"AUTH pw", "CLIENT ID", "INFO server", "PING"}},
+		{"user and password", func(c *Config) { c.Username, c.Password = "me", "pw" }, []string{"AUTH me pw", "CLIENT ID", "INFO server", "PING"}},
+		{"a user alone", func(c *Config) { c.Username = "me" }, []string{"CLIENT ID", "INFO server", "PING"}},
+		{"a database", func(c *Config) { c.DB = 7 }, []string{"SELECT 7", "CLIENT ID", "INFO server", "PING"}},
 		{"everything", func(c *Config) {
 			c.Username, c.Password, c.DB, c.ClientName = "me", "pw", 7, "redquorum"
 			c.Scripts = []string{"return 1", "return 2"}
-		}, []string{"AUTH me pw", "SELECT 7", "CLIENT ID", "INFO server", "CLIENT SETNAME redquorum", "SCRIPT LOAD return 1", "SCRIPT LOAD return 2"}},
+		}, []string{"AUTH me pw", "SELECT 7", "CLIENT ID", "INFO server", "CLIENT SETNAME redquorum", "SCRIPT LOAD return 1", "SCRIPT LOAD return 2", "PING"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -82,7 +83,7 @@ func TestTheOldConnectionIsKilledBeforeTheNewOneServes(t *testing.T) {
 		if c := waiting.wait(); c.Err != nil || c.Epoch != 2 {
 			t.Fatalf("error %v, epoch %d", c.Err, c.Epoch)
 		}
-		want := []string{"CLIENT ID", "INFO server", "CLIENT KILL ID 1", "SET y"}
+		want := []string{"CLIENT ID", "INFO server", "PING", "CLIENT KILL ID 1", "SET y"}
 		if got := joined(s.conn(2).seen()); !slices.Equal(got, want) {
 			t.Errorf("sent: %q, want %q", got, want)
 		}
@@ -96,7 +97,7 @@ func TestNothingIsServedBeforeTheOldConnectionIsGone(t *testing.T) {
 		s := newFakeServer(t)
 		killed := make(chan struct{})
 		s.greet = func(_ *fakeConn, args []string) (string, bool) {
-			if join(args[:2]) == "CLIENT KILL" {
+			if strings.HasPrefix(join(args), "CLIENT KILL ") {
 				<-killed
 			}
 			return "", false
@@ -132,7 +133,7 @@ func TestTheConnectionBeforeIsKilledAlsoAfterFailedDials(t *testing.T) {
 		_ = s.conn(1).Close()
 		synctest.Wait()
 		waitUp(t, p)
-		want := []string{"CLIENT ID", "INFO server", "CLIENT KILL ID 1"}
+		want := []string{"CLIENT ID", "INFO server", "PING", "CLIENT KILL ID 1"}
 		if got := joined(s.conn(4).seen()); !slices.Equal(got, want) {
 			t.Errorf("sent: %q, want %q", got, want)
 		}
@@ -185,10 +186,32 @@ func TestNobodyIsKilledInDoubt(t *testing.T) {
 	}
 }
 
+// A master that reads its data executes nothing yet: whatever was kept for it
+// would be answered with LOADING, and lost.
+func TestAMasterThatIsLoadingIsNotServedUntilItHasLoaded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const loading = "LOADING Redis is loading the dataset in memory"
+		s := newFakeServer(t)
+		s.greet = func(c *fakeConn, args []string) (string, bool) {
+			return "-" + loading + "\r\n", args[0] == "PING" && c.number < 4
+		}
+		p := open(t, s.config())
+		c := do(t, p, "SET", "x")
+		if !errors.Is(c.Err, ErrDown) || !strings.Contains(c.Err.Error(), loading) || c.Sent {
+			t.Errorf("error %v, sent %t", c.Err, c.Sent)
+		}
+		waitUp(t, p)
+		if got := p.Stats(); got.Epoch != 1 {
+			t.Errorf("stats: %+v", got)
+		}
+		mustAnswer(t, p, "OK", "SET", "x")
+	})
+}
+
 func TestWhatIsOptionalMayBeRefused(t *testing.T) {
 	for _, text := range []string{
 		"NOPERM this user has no permissions to run the command", "ERR unknown command", "ERR unknown subcommand",
-		"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script.", "MISCONF x",
+		"BUSY Redis is busy running a script.", "MISCONF x",
 	} {
 		t.Run(text, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

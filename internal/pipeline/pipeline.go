@@ -125,6 +125,7 @@ func (p *Pipeline) answered(c *Call, reply any, err error) {
 	p.commands.Add(1)
 	if err != nil {
 		p.failures.Add(1)
+		err = withoutPermission(c.Cmd, err)
 	}
 	p.outstanding.Add(-1)
 	c.Reply, c.Err = reply, err

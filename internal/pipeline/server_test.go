@@ -189,7 +189,7 @@ func (c *fakeConn) answer(args []string) string {
 
 // handshakes reports whether a command is one that the tests' calls never use.
 func handshakes(args []string) bool {
-	return slices.Contains([]string{"AUTH", "SELECT", "CLIENT", "INFO", "SCRIPT"}, args[0])
+	return slices.Contains([]string{"AUTH", "SELECT", "CLIENT", "INFO", "SCRIPT", "PING"}, args[0])
 }
 
 func (c *fakeConn) greeting(args []string) string {

@@ -193,7 +193,7 @@ func TestABlockedFirstWriteIsAStall(t *testing.T) {
 		release := make(chan struct{})
 		t.Cleanup(func() { close(release) })
 		s.greet = func(c *fakeConn, args []string) (string, bool) {
-			if args[0] != "INFO" { // it is the last of the handshake
+			if args[0] != "PING" { // it is the last of the handshake
 				return "", false
 			}
 			_, _ = io.WriteString(c, c.greeting(args))

@@ -126,16 +126,17 @@ func (r *round) recycle() {
 	r.c.rounds.Put(r)
 }
 
-// ask queues the call for every master, but for those that skip names. keep is
-// until when it is worth repeating on a later connection; zero: never.
+// ask queues the call for every master, but for those that skip names: they are
+// known not to have the key. keep is until when the call is worth repeating on
+// a later connection; zero: never.
 func (r *round) ask(cmd string, args []any, skip uint64, keep time.Time) {
 	r.c.unfinished.add()
 	r.mu.Lock()
 	r.left = 1 // ours, so that the round is not over before all calls are queued
 	for i := range r.calls {
 		if skip&(1<<i) != 0 {
-			r.answers[i] = answer{verdict: failed, err: errNothingThere}
-			r.tally.Failed++
+			r.answers[i] = answer{verdict: refused, missing: true}
+			r.tally.Refused++
 			continue
 		}
 		r.left++
@@ -171,10 +172,6 @@ func (r *round) unlock(left, due int) {
 		client.unfinished.done()
 	}
 }
-
-// errNothingThere stands for a master that is not asked to release because it
-// never saw the acquisition.
-var errNothingThere = fmt.Errorf("%w when the lock was acquired: it has no key to release", pipeline.ErrDown)
 
 // decide takes notice of the outcome, once. The caller must hold r.mu.
 func (r *round) decide() {

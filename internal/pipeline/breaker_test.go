@@ -173,7 +173,7 @@ func TestAServerThatGreetsAndHangsUpIsNotDialledInALoop(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newFakeServer(t)
 				s.greet = func(c *fakeConn, args []string) (string, bool) {
-					if args[0] != "INFO" {
+					if args[0] != "PING" { // it is the last of the handshake
 						return "", false
 					}
 					_, _ = io.WriteString(c, c.greeting(args))
@@ -186,8 +186,12 @@ func TestAServerThatGreetsAndHangsUpIsNotDialledInALoop(t *testing.T) {
 				if n := s.dials(); n < 60 || n > 130 {
 					t.Errorf("%d dials in a minute", n)
 				}
-				if c := do(t, p, "GET", "x"); !errors.Is(c.Err, ErrDown) && !errors.Is(c.Err, ErrConnectionLost) && !errors.Is(c.Err, ErrProtocol) {
-					t.Errorf("error %v", c.Err)
+				if up, _ := p.Up(); up {
+					return // in its millisecond
+				}
+				begun := time.Now()
+				if c := do(t, p, "GET", "x"); !errors.Is(c.Err, ErrDown) || time.Since(begun) != 0 {
+					t.Errorf("error %v after %v, want ErrDown at once", c.Err, time.Since(begun))
 				}
 			})
 		})

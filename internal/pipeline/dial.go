@@ -48,6 +48,9 @@ func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Co
 		if ctx.Err() != nil && !isConfig(err) {
 			err = fmt.Errorf("%w: no complete handshake within %v", ErrTimeout, p.cfg.DialTimeout)
 		}
+		if w.silent && !isConfig(err) {
+			err = &silenceError{err}
+		}
 		return nil, nil, identity{}, err
 	}
 	return w, rc, id, nil
@@ -193,7 +196,7 @@ func (h *handshake) run() error {
 		case shutsOut(err):
 			return &ConfigError{"handshake", redacted(err, h.secret)}
 		case isLoading(err):
-			return err
+			return redacted(err, h.secret)
 		}
 	}
 	return nil

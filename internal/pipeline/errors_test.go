@@ -199,7 +199,7 @@ func TestOnlyAnErrorReplyIsNOSCRIPT(t *testing.T) {
 		redis.Error("NOSCRIPT No matching script. Please use EVAL."): true,
 		redis.Error("ERR NOSCRIPT"):                                  false,
 		redis.Error(""):                                              false,
-		errors.New("NOSCRIPT No matching script."):                   false,
+		errors.New("NOSCRIPT no matching script"):                    false,
 		ErrDown: false,
 	} {
 		if got := IsNoScript(err); got != want {

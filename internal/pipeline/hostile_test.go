@@ -154,7 +154,7 @@ func TestAReplyInExcessOfTheHandshakeIsNotTheFirstCallsVote(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newFakeServer(t)
 			s.greet = func(c *fakeConn, args []string) (string, bool) {
-				if args[0] != "INFO" || c.number > 1 {
+				if args[0] != "PING" || c.number > 1 { // the last of the handshake
 					return "", false
 				}
 				return c.greeting(args) + "+GRANTED\r\n", true

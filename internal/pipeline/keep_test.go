@@ -227,21 +227,56 @@ func TestKeptCallsEndWithThePipeline(t *testing.T) {
 	})
 }
 
-// An owner may queue anything from Delayed, as from Complete.
+// What the master has been sent stays in order also where some of it has been
+// answered: the reader took a batch, and another one is behind it.
+func TestKeptCallsStayInOrderBehindOneThatWasAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		dropOn(s)
+		g := newGate(s)
+		p := open(t, g.config())
+		first := start(t, p, "GET", "x")
+		kept := []*waiter{startKept(t, p, time.Hour, "K1"), startKept(t, p, time.Hour, "K2")}
+		g.next <- nil // all three are one batch
+		first.wait()
+		kept = append(kept, startKept(t, p, time.Hour, "K3"), startKept(t, p, time.Hour, "K4"))
+		synctest.Wait()
+		start(t, p, "DROP").wait()
+		g.next <- nil
+		for _, w := range kept {
+			if c := w.wait(); c.Err != nil || c.Epoch != 2 {
+				t.Errorf("%s: error %v, epoch %d", c.Cmd, c.Err, c.Epoch)
+			}
+		}
+		if got, want := s.conn(2).calls(), []string{"K1", "K2", "K3", "K4"}; !slices.Equal(got, want) {
+			t.Errorf("arrived: %v, want %v", got, want)
+		}
+	})
+}
+
+// An owner may queue anything from Delayed, as from Complete; what it queues is
+// newer than what is kept.
 func TestDelayedMayQueueAnotherCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
 		g := newGate(s)
 		p := open(t, g.config())
-		other := newWaiter(t, "OTHER")
-		owner := &delayedOwner{onDelayed: func() { other.queue(p) }, done: make(chan struct{})}
-		p.Enqueue(&Call{Cmd: "K1", Owner: owner, Keep: time.Now().Add(time.Hour)})
+		fails, newer := newWaiter(t, "FAILS"), newWaiter(t, "NEWER")
+		newer.call.Keep = time.Now().Add(time.Hour)
+		owner := &delayedOwner{onDelayed: func() { fails.queue(p); newer.queue(p) }, done: make(chan struct{})}
+		p.Enqueue(&Call{Cmd: "K1", Owner: owner, Keep: newer.call.Keep})
+		second := startKept(t, p, time.Hour, "K2")
 		g.next <- errRefused
-		if c := other.wait(); !errors.Is(c.Err, ErrDown) {
+		if c := fails.wait(); !errors.Is(c.Err, ErrDown) {
 			t.Errorf("error %v, want ErrDown", c.Err)
 		}
 		g.next <- nil
 		await(t, "the kept call is completed", owner.done)
+		second.wait()
+		newer.wait()
+		if got, want := s.conn(1).calls(), []string{"K1", "K2", "NEWER"}; !slices.Equal(got, want) {
+			t.Errorf("arrived: %v, want %v", got, want)
+		}
 	})
 }
 

@@ -160,7 +160,7 @@ func (p *Pipeline) supervise(ctx context.Context) {
 				return
 			}
 			failures++
-			p.wentDown(err, failures)
+			p.wentDown(p.explain(ctx, err, failures), failures)
 			continue
 		}
 		id = next

@@ -79,6 +79,34 @@ func TestARefusalInTheHandshakeIsNamed(t *testing.T) {
 	}
 }
 
+// Permissions may miss a command that only a call needs: the master is there,
+// and says so at every call.
+func TestACommandWithoutPermissionIsAConfigError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.reply = func(_ *fakeConn, args []string) string {
+			if args[0] == "GET" {
+				return "+OK\r\n"
+			}
+			return "-" + args[1] + "\r\n"
+		}
+		p := connect(t, s.config())
+		for _, text := range []string{
+			"NOPERM this user has no permissions to run the 'evalsha' command", "NOPERM this user has no permissions to access one of the keys used as arguments",
+			"NOAUTH Authentication required.",
+		} {
+			c := do(t, p, "EVALSHA", text)
+			var config *ConfigError
+			if !errors.As(c.Err, &config) || config.What != "EVALSHA" || config.Error() != "EVALSHA: "+text || errors.Is(c.Err, ErrDown) || !c.Sent {
+				t.Errorf("error %v, sent %t", c.Err, c.Sent)
+			}
+		}
+		if c := mustAnswer(t, p, "OK", "GET", "x"); c.Epoch != 1 {
+			t.Errorf("epoch %d", c.Epoch)
+		}
+	})
+}
+
 // A server that is full or denies does not read: it says so and hangs up. On a
 // unix socket the handshake cannot even be written then.
 func TestARefusalIsReadThoughTheConnectionIsClosed(t *testing.T) {
@@ -204,6 +232,9 @@ func TestThePasswordIsNeverShown(t *testing.T) {
 		}},
 		{"in an optional refusal", func(_ *fakeConn, args []string) (string, bool) {
 			return "-NOPERM " + secret + "\r\n", args[0] != "AUTH"
+		}},
+		{"in LOADING for another command", func(_ *fakeConn, args []string) (string, bool) {
+			return "-LOADING " + secret + "\r\n", args[0] != "AUTH"
 		}},
 		{"as garbage", func(*fakeConn, []string) (string, bool) { return secret + "\r\n", true }},
 		{"as a type", func(_ *fakeConn, _ []string) (string, bool) { return "$" + secret + "\r\n", true }},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -185,8 +186,16 @@ func TestABlockedWriteIsAStall(t *testing.T) {
 	})
 }
 
-// The first write of a connection may be the one that blocks.
+// The first write of a connection may be the one that blocks, be it that of a
+// whole batch or of a piece of one.
 func TestABlockedFirstWriteIsAStall(t *testing.T) {
+	for _, size := range []int{writeBatch / 4, 4 * writeBatch} {
+		t.Run(strconv.Itoa(size), func(t *testing.T) { checkBlockedFirstWrite(t, size) })
+	}
+}
+
+func checkBlockedFirstWrite(t *testing.T, size int) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
 		s.window = 4 << 10
@@ -202,7 +211,7 @@ func TestABlockedFirstWriteIsAStall(t *testing.T) {
 		}
 		p := connect(t, s.config())
 		begun := time.Now()
-		c := do(t, p, "SET", "x", strings.Repeat("x", 1<<20))
+		c := do(t, p, "SET", "x", strings.Repeat("x", size))
 		if took := time.Since(begun); !errors.Is(c.Err, ErrStalled) || took < time.Second || took > 1250*time.Millisecond {
 			t.Errorf("error %v after %v", c.Err, took)
 		}

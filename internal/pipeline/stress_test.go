@@ -16,7 +16,6 @@ import (
 // package redlock does. The race detector sees whoever touches it after that.
 type job struct {
 	Call
-	stress *stress
 	number int
 	args   [1]any
 	busy   atomic.Bool

@@ -25,6 +25,7 @@ type wire struct {
 	in     []byte
 	unread []byte // the part of in that redigo has not taken yet
 	frame  framer
+	silent bool // nothing has been read yet
 
 	out []byte
 
@@ -36,7 +37,7 @@ type wire struct {
 }
 
 func newWire(raw, conn net.Conn) *wire {
-	return &wire{Conn: conn, raw: raw, in: make([]byte, readAhead)}
+	return &wire{Conn: conn, raw: raw, in: make([]byte, readAhead), silent: true}
 }
 
 func (w *wire) Read(p []byte) (int, error) {
@@ -45,6 +46,7 @@ func (w *wire) Read(p []byte) (int, error) {
 		if n == 0 {
 			return 0, err
 		}
+		w.silent = false
 		asked := w.asked.Load()
 		if err := w.frame.scan(w.in[:n]); err != nil {
 			return 0, err

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+const demoExamples = `  redlock-demo                          five masters inside the program
+  redlock-demo --spawn redis-server     five real ones, started and killed
+  redlock-demo --masters redis://a,redis://b:7000,rediss://user:pw@c
+  redlock-demo --json | jq .verdict`
+
+// demoOptions are the flags of demo.
+type demoOptions struct {
+	*sharedFlags
+	spawn         string
+	seed          uint64
+	buyers, stock int
+}
+
+func newDemoOptions(shared *sharedFlags) *demoOptions {
+	return &demoOptions{sharedFlags: shared, buyers: demo.DefaultBuyers, stock: demo.DefaultStock}
+}
+
+// register adds the flags to a command that is demo.
+func (o *demoOptions) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&o.spawn, "spawn", "", "start and kill five real masters of this `binary`, a path or a name such as redis-server")
+	flags.Var(&seedFlag{&o.seed}, "seed", "of the buyers' haste (default random)")
+	flags.Var(&numberFlag{&o.buyers, demo.MinBuyers, demo.MaxBuyers}, "buyers", "how many buyers there are")
+	flags.Var(&numberFlag{&o.stock, demo.MinStock, demo.MaxStock}, "stock", "how many pieces there are to sell")
+}
+
+func newDemo(a *app, shared *sharedFlags) *cobra.Command {
+	o := newDemoOptions(shared)
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Sell an inventory without a lock, with it, and with masters gone",
+		Long: `demo sells one inventory to many buyers: first without a lock, which oversells,
+then with one, which is exact. Then masters are taken away one by one while it
+sells: with a minority gone it goes on, without a quorum it refuses and says
+why, and it recovers by itself once a master is back.
+
+The masters are embedded in the program unless --spawn or --masters names real
+ones. Those of --masters are not stopped: at a terminal you are asked to stop
+them, elsewhere that part is left out.
+
+Exit code: 0 when every expectation held, 1 when one did not, 64 for a mistake
+in the arguments, 69 without a quorum of masters.`,
+		Example: demoExamples,
+		Args:    noArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDemo(cmd, a, o) },
+	}
+	o.register(cmd)
+	return cmd
+}
+
+// runDemo runs the demonstration and prints its result.
+func runDemo(cmd *cobra.Command, a *app, o *demoOptions) (err error) {
+	ctx := cmd.Context()
+	if !cmd.Flags().Changed("seed") {
+		o.seed = rand.Uint64N(1_000_000)
+	}
+	cluster, err := o.cluster(ctx, cmd, a)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := cluster.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	result, err := demo.Run(ctx, cluster, demo.Options{
+		Buyers: o.buyers, Stock: o.stock, TTL: o.ttl, Seed: o.seed,
+		Screen:  o.screen(a),
+		Person:  !o.json && isTerminal(a.in) && isTerminal(a.out),
+		Skip:    a.skip,
+		Version: cmd.Root().Version,
+	})
+	if broken, ok := errors.AsType[*demo.OutputError](err); ok {
+		return &outputError{broken.Err}
+	}
+	if o.json && result != nil {
+		if writeErr := result.WriteJSON(a.out); writeErr != nil {
+			return &outputError{writeErr}
+		}
+	}
+	if err == nil && result.Failed() > 0 {
+		return &failedError{result.Failed(), len(result.Expectations)}
+	}
+	return err
+}
+
+// cluster is the masters that the flags and the environment ask for.
+func (o *demoOptions) cluster(ctx context.Context, cmd *cobra.Command, a *app) (demo.Cluster, error) {
+	changed := cmd.Flags().Changed("masters")
+	if cmd.Flags().Changed("spawn") {
+		if changed {
+			return nil, usagef("--spawn and --masters exclude each other: the one starts masters, the other names some")
+		}
+		return o.spawned(ctx)
+	}
+	urls, err := o.masterURLs(changed, a.env)
+	switch {
+	case err != nil:
+		return nil, err
+	case urls != nil:
+		return demo.Given(urls), nil
+	}
+	cluster, err := demo.Embedded(demo.Masters)
+	if err != nil {
+		return nil, &startError{err}
+	}
+	return cluster, nil
+}
+
+// spawned starts masters of the binary that --spawn names. Package redistest is
+// told of it as of any other choice of the binary: by the environment.
+func (o *demoOptions) spawned(ctx context.Context) (demo.Cluster, error) {
+	if strings.TrimSpace(o.spawn) == "" {
+		return nil, usagef("--spawn names no binary: want a path or a name such as redis-server")
+	}
+	if _, err := exec.LookPath(o.spawn); err != nil {
+		return nil, usagef("--spawn: %w", err)
+	}
+	if err := os.Setenv(redistest.ServerVariable, o.spawn); err != nil {
+		return nil, usagef("--spawn %q: %w", o.spawn, err)
+	}
+	if err := redistest.Available(); err != nil {
+		return nil, usagef("--spawn: %s is no redis-server: %s", o.spawn, oneLine(err))
+	}
+	cluster, err := demo.Spawn(ctx, demo.Masters)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, &startError{err}
+	}
+	return cluster, nil
+}
+
+// oneLine is an error of package redistest without the output of the binary
+// that it may quote.
+func oneLine(err error) string {
+	text := strings.TrimPrefix(err.Error(), "redistest: ")
+	text, _, _ = strings.Cut(text, " in its output ")
+	text, _, _ = strings.Cut(text, "\n")
+	return text
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/simmaster"
+)
+
+// cluster is masters that belong to the test and not to the binary.
+func cluster(t *testing.T, n int) *simmaster.Cluster {
+	t.Helper()
+	c, err := simmaster.StartCluster(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func list(c *simmaster.Cluster) string { return strings.Join(c.URLs(), ",") }
+
+// A document is what --json prints, as far as it matters here.
+type document struct {
+	Verdict      string
+	Error        string
+	Versions     map[string]string
+	Settings     struct{ Masters, Key string }
+	Phases       []struct{ Name string }
+	Expectations []struct {
+		Name, Detail string
+		OK           bool
+	}
+	Skipped []struct{ What, Why string }
+	Masters []struct{ Address, State string }
+}
+
+func parse(t *testing.T, stdout string) document {
+	t.Helper()
+	var doc document
+	d := json.NewDecoder(strings.NewReader(stdout))
+	if err := d.Decode(&doc); err != nil {
+		t.Fatalf("%v in %q", err, stdout)
+	}
+	if d.More() {
+		t.Errorf("more than one document: %q", stdout)
+	}
+	return doc
+}
+
+func TestWithoutArgumentsItIsTheWholeDemonstration(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := output(t, []string{"TERM=xterm-256color"})
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "\nPASSED all 10 expectations held") {
+		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+	if strings.ContainsAny(stdout, "\x1b\r") {
+		t.Errorf("control characters without a terminal: %q", stdout)
+	}
+	if !strings.Contains(stdout, "32 buyers, 200 pieces, seed ") {
+		t.Errorf("not the defaults:\n%s", stdout)
+	}
+}
+
+func TestJSONIsOneDocumentAndNothingElse(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := output(t, nil, "demo", "--json", "--buyers", "8", "--stock", "20", "--seed", "7")
+	doc := parse(t, stdout)
+	if code != 0 || stderr != "" || doc.Verdict != "passed" || doc.Settings.Masters != "embedded" {
+		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+	if len(doc.Phases) != 6 || len(doc.Expectations) != 10 || len(doc.Masters) != 5 || len(doc.Skipped) != 0 {
+		t.Errorf("%d phases, %d expectations, %d masters\n%s", len(doc.Phases), len(doc.Expectations), len(doc.Masters), stdout)
+	}
+	if !strings.HasPrefix(doc.Versions["masters"], "miniredis v2.") || !strings.HasPrefix(doc.Versions["go"], "go1.") {
+		t.Errorf("versions %q", doc.Versions)
+	}
+}
+
+func TestMastersOfSomebodyElseAreNotStopped(t *testing.T) {
+	t.Parallel()
+	masters, others := cluster(t, 3), cluster(t, 1)
+	// The flag overrules the environment.
+	stdout, stderr, code := output(t, []string{"REDLOCK_MASTERS=" + list(others)}, "--json", "--masters", list(masters))
+	doc := parse(t, stdout)
+	if code != 0 || stderr != "" || doc.Verdict != "passed" || doc.Settings.Masters != "given" || len(doc.Masters) != 3 {
+		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+	if len(doc.Skipped) != 1 || len(doc.Phases) != 2 || len(doc.Expectations) != 4 {
+		t.Errorf("skipped %+v, %d phases, %d expectations", doc.Skipped, len(doc.Phases), len(doc.Expectations))
+	}
+	if n := len(others.Masters()[0].Commands()); n != 0 {
+		t.Error("the masters of the environment were asked")
+	}
+	for _, m := range masters.Masters() {
+		if keys := m.Keys(); len(keys) != 0 || !m.Up() {
+			t.Errorf("%s: up %v, keys %q", m.Addr(), m.Up(), keys)
+		}
+	}
+
+	stdout, stderr, code = output(t, []string{"REDLOCK_MASTERS=" + list(masters)}, "--buyers", "8", "--stock", "20")
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "– skipped: the masters are not ours to stop") {
+		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+}
+
+func TestAFailedExpectationIsExitCodeOne(t *testing.T) {
+	t.Parallel()
+	c := cluster(t, 3)
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { // masters that forget every lock at once
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				for _, m := range c.Masters() {
+					m.FlushAll()
+				}
+			}
+		}
+	})
+	defer wg.Wait()
+	defer close(done)
+	stdout, stderr, code := output(t, nil, "--masters", list(c))
+	if code != exitFailed || !strings.Contains(stdout, "✗ FAILED the lock excludes") || !strings.Contains(stderr, "expectations did not hold\n") {
+		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+}
+
+func TestAClosedOutputEndsItQuietly(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"demo"}, {"--json", "--masters", list(cluster(t, 3)), "--stock", "10"}} {
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := read.Close(); err != nil {
+			t.Fatal(err)
+		}
+		cmd := command(t, nil, args...)
+		var stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = write, &stderr
+		began := time.Now()
+		err = cmd.Run()
+		_ = write.Close()
+		if code := codeOf(t, err); code != exitOutput || stderr.String() != "" {
+			t.Errorf("%q: exit code %d, %q", args, code, stderr.String())
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("%q: ended after %v", args, took)
+		}
+	}
+}
+
+// needsRedis skips a test where no redis-server can be run, or fails it where
+// one is required.
+func needsRedis(t *testing.T) {
+	t.Helper()
+	err := redistest.Available()
+	switch {
+	case err == nil:
+	case os.Getenv(redistest.RequireVariable) == "1":
+		t.Fatalf("%s=1, but %v", redistest.RequireVariable, err)
+	default:
+		t.Skipf("needs a redis-server to spawn: %v", err)
+	}
+}

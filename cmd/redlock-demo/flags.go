@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
+)
+
+// mastersVariable names the masters where --masters does not.
+const mastersVariable = "REDLOCK_MASTERS"
+
+// sharedFlags are those that mean the same to every command.
+type sharedFlags struct {
+	masters string
+	ttl     time.Duration
+	json    bool
+	noColor bool
+}
+
+// register adds the flags to the root, for all commands.
+func (f *sharedFlags) register(root *cobra.Command) {
+	flags := root.PersistentFlags()
+	flags.StringVar(&f.masters, "masters", "", "comma-separated `urls` of the masters: redis://, rediss:// or unix:// (default $"+mastersVariable+")")
+	flags.Var(&durationFlag{&f.ttl}, "ttl", "how long the masters keep a lock whose holder is not heard of any more, 20ms to 1m")
+	flags.BoolVar(&f.json, "json", false, "print one JSON document and nothing else")
+	flags.BoolVar(&f.noColor, "no-color", false, "no colours, as with NO_COLOR; there are none anyway where the output is no terminal")
+}
+
+// masterURLs is the list of masters, nil where none was given. changed tells
+// that the flag was.
+func (f *sharedFlags) masterURLs(changed bool, env func(string) string) ([]string, error) {
+	list, origin := f.masters, "--masters"
+	if !changed {
+		if list, origin = env(mastersVariable), mastersVariable; list == "" {
+			return nil, nil
+		}
+	}
+	if strings.Trim(list, ", \t\n") == "" {
+		return nil, usagef("%s names no masters: want url,url,…", origin)
+	}
+	urls := strings.Split(list, ",")
+	for i, url := range urls {
+		if urls[i] = strings.TrimSpace(url); urls[i] == "" {
+			return nil, usagef("%s: entry %d of %d is empty: want url,url,…", origin, i+1, len(urls))
+		}
+	}
+	return urls, nil
+}
+
+// screen is the standard output, as what it is.
+func (f *sharedFlags) screen(a *app) *demo.Screen {
+	if f.json {
+		return demo.Silent()
+	}
+	able := isTerminal(a.out) && a.env("TERM") != "dumb"
+	if runtime.GOOS == "windows" && a.env("WT_SESSION") == "" {
+		able = false // an old console shows control sequences as they are
+	}
+	colour := able && !f.noColor && a.env("NO_COLOR") == ""
+	return demo.NewScreen(a.out, colour, able, func() int {
+		width, _, err := term.GetSize(int(a.out.Fd()))
+		if err != nil || width <= 0 {
+			return 80
+		}
+		return width
+	})
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// A numberFlag is a whole number in a range.
+type numberFlag struct {
+	p         *int
+	low, high int
+}
+
+func (n *numberFlag) String() string { return strconv.Itoa(*n.p) }
+func (n *numberFlag) Type() string   { return "n" }
+
+func (n *numberFlag) Set(s string) error {
+	v, err := strconv.Atoi(s)
+	if err != nil || v < n.low || v > n.high {
+		return fmt.Errorf("want a whole number from %d to %d", n.low, n.high)
+	}
+	*n.p = v
+	return nil
+}
+
+// A seedFlag is any number of 64 bits.
+type seedFlag struct{ p *uint64 }
+
+func (f *seedFlag) String() string { return "" } // the default is random
+func (f *seedFlag) Type() string   { return "n" }
+
+func (f *seedFlag) Set(s string) error {
+	v, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return fmt.Errorf("want a whole number from 0 to %d", uint64(math.MaxUint64))
+	}
+	*f.p = v
+	return nil
+}
+
+// A durationFlag is a duration; whoever uses it knows its range.
+type durationFlag struct{ p *time.Duration }
+
+func (f *durationFlag) String() string { return f.p.String() }
+func (f *durationFlag) Type() string   { return "duration" }
+
+func (f *durationFlag) Set(s string) error {
+	v, err := time.ParseDuration(s)
+	if err != nil {
+		return errors.New("want a duration such as 500ms or 2s")
+	}
+	*f.p = v
+	return nil
+}
+
+// invalidArgument is how the flag package puts a value that was refused.
+var invalidArgument = regexp.MustCompile(`^invalid argument ("(?:.*)") for "(?:-\w, )?(--[\w-]+)" flag: (.*)$`)
+
+// flagError is the flag package's error in fewer words.
+func flagError(cmd *cobra.Command, err error) error {
+	text := invalidArgument.ReplaceAllString(err.Error(), "$2 $1: $3")
+	text = strings.Replace(text, "strconv.ParseBool: parsing", "want true or false, not", 1)
+	text = strings.Replace(text, ": invalid syntax", "", 1)
+	return usagef("%s (see %s --help)", text, cmd.CommandPath())
+}

@@ -1,0 +1,98 @@
+package demo
+
+import (
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// cause is an error of one master in few words, at most 60 characters.
+func cause(err error) string {
+	if h, ok := errors.AsType[*redlock.HeldError](err); ok {
+		if h.Owner != "" {
+			return "held by " + h.Owner
+		}
+		return "held by another"
+	}
+	var config *pool.ConfigError
+	var dns *net.DNSError
+	var op *net.OpError
+	switch {
+	case err == nil:
+		return "not connected yet"
+	case errors.As(err, &config):
+		return shortened(config.Error())
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.Is(err, syscall.ECONNRESET):
+		return "connection reset"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "no route to it"
+	case errors.Is(err, pool.ErrStalled):
+		return pool.ErrStalled.Error()
+	case errors.Is(err, pool.ErrTimeout):
+		return pool.ErrTimeout.Error()
+	case errors.As(err, &dns):
+		return shortened(dns.Err)
+	case errors.As(err, &op):
+		return shortened(op.Err.Error())
+	default:
+		return shortened(err.Error())
+	}
+}
+
+const causeWidth = 60
+
+func shortened(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if runes := []rune(s); len(runes) > causeWidth {
+		return string(runes[:causeWidth-1]) + "…"
+	}
+	return s
+}
+
+// causes is what each master contributed to a refusal. One that is not named in
+// it agreed, unless the refusal was certain before its answer came.
+func causes(err *redlock.QuorumError, masters []Master) []Master {
+	list := make([]Master, len(masters))
+	for i, m := range masters {
+		list[i] = Master{Address: m.Address, State: stateAgreed}
+	}
+	named := 0
+	if err.Nodes != nil {
+		for _, e := range err.Nodes.Errors {
+			node, ok := errors.AsType[*redlock.NodeError](e)
+			if !ok {
+				continue
+			}
+			if i := slices.IndexFunc(list, func(m Master) bool { return m.Address == node.Master }); i >= 0 {
+				list[i].State, list[i].Cause = stateFailed, cause(node.Err)
+				named++
+			}
+		}
+	}
+	if err.OK < len(list)-named {
+		for i := range list {
+			if list[i].State == stateAgreed {
+				list[i].State, list[i].Cause = stateMoot, "up, but could not change that"
+			}
+		}
+	}
+	return list
+}
+
+// explained counts the masters that are gone and whose cause is given.
+func explained(causes, masters []Master) int {
+	n := 0
+	for i, m := range masters {
+		if m.State == stateGone && causes[i].State == stateFailed && causes[i].Cause != "" {
+			n++
+		}
+	}
+	return n
+}

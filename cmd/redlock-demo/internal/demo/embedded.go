@@ -1,0 +1,52 @@
+package demo
+
+import (
+	"context"
+	"runtime/debug"
+
+	"github.com/redquorum/redquorum/internal/simmaster"
+)
+
+// Embedded starts n masters in this process, each on a loopback port of its
+// own. The caller must Close it.
+func Embedded(n int) (Owner, error) {
+	c, err := simmaster.StartCluster(n)
+	if err != nil {
+		return nil, err
+	}
+	return &embedded{c, c.Masters()}, nil
+}
+
+type embedded struct {
+	cluster *simmaster.Cluster
+	masters []*simmaster.Master
+}
+
+func (e *embedded) Kind() Kind     { return KindEmbedded }
+func (e *embedded) URLs() []string { return e.cluster.URLs() }
+
+func (e *embedded) Version() string {
+	const module = "github.com/alicebob/miniredis/v2"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, dep := range info.Deps {
+			if dep.Path == module {
+				return "miniredis " + dep.Version
+			}
+		}
+	}
+	return "miniredis" // a test binary does not list its modules
+}
+
+func (e *embedded) Kill(n int) error {
+	e.masters[n].Kill()
+	return nil
+}
+
+// Restart keeps the data. A master that forgets what it has granted can break
+// the lock, and is not what is shown here.
+func (e *embedded) Restart(_ context.Context, n int) error { return e.masters[n].Restart(true) }
+
+func (e *embedded) Close() error {
+	e.cluster.Close()
+	return nil
+}

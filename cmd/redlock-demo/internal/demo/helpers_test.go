@@ -1,0 +1,153 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// TestMain fails the run when goroutines are left behind.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+		left := leftBehind()
+		if len(left) == 0 {
+			os.Exit(code)
+		}
+		if time.Now().After(end) {
+			fmt.Fprintf(os.Stderr, "%d goroutines left behind:\n\n%s\n", len(left), strings.Join(left, "\n\n"))
+			os.Exit(1)
+		}
+	}
+}
+
+// leftBehind returns the stacks of goroutines of this module.
+func leftBehind() (stacks []string) {
+	buf := make([]byte, 1<<20)
+	for s := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		if strings.Contains(s, "redquorum/") && !strings.Contains(s, "TestMain") {
+			stacks = append(stacks, s)
+		}
+	}
+	return stacks
+}
+
+// fast are options of a run of about two seconds. The TTL is long so that
+// masters have 250 ms to answer on a machine that is busy.
+func fast() Options {
+	return Options{
+		Buyers: 8, Stock: 20, TTL: 5 * time.Second, Seed: 1, Version: "v0",
+		Watch: 150 * time.Millisecond, Patience: 20 * time.Second,
+		refusal: 10 * time.Second,
+	}
+}
+
+// masters starts embedded masters that are closed with the test.
+func masters(t *testing.T, n int) *embedded {
+	t.Helper()
+	c, err := Embedded(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c.(*embedded)
+}
+
+// shown is a run with the options, and what it printed.
+func shown(t *testing.T, c Cluster, o Options) (*Result, string, error) {
+	t.Helper()
+	var out buffer
+	o.Screen = NewScreen(&out, false, false, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	res, err := Run(ctx, c, o)
+	return res, out.String(), err
+}
+
+// expectation finds one by the beginning of its name.
+func expectation(t *testing.T, res *Result, name string) Expectation {
+	t.Helper()
+	for _, e := range res.Expectations {
+		if strings.HasPrefix(e.Name, name) {
+			return e
+		}
+	}
+	t.Fatalf("no expectation %q in %+v", name, res.Expectations)
+	return Expectation{}
+}
+
+// wantFailed checks that exactly the named expectations failed.
+func wantFailed(t *testing.T, res *Result, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if e := expectation(t, res, name); e.OK {
+			t.Errorf("expectation %q held: %s", e.Name, e.Detail)
+		}
+	}
+	if res.Failed() != len(names) {
+		t.Errorf("failed expectations: %d, want %d of %+v", res.Failed(), len(names), res.Expectations)
+	}
+	if res.Verdict != VerdictFailed {
+		t.Errorf("verdict %q, want %q", res.Verdict, VerdictFailed)
+	}
+}
+
+// A buffer is safe for concurrent use.
+type buffer struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// A fakeClient is a real one but for its lock.
+type fakeClient struct {
+	Client
+	do    func(ctx context.Context, key string, fn func(context.Context) error) error
+	close func()
+}
+
+func (c *fakeClient) Do(ctx context.Context, key string, fn func(context.Context) error, opts ...redlock.LockOption) error {
+	if c.do == nil {
+		return c.Client.Do(ctx, key, fn, opts...)
+	}
+	return c.do(ctx, key, fn)
+}
+
+func (c *fakeClient) Close() error {
+	if c.close != nil {
+		c.close()
+	}
+	return c.Client.Close()
+}
+
+// openAs opens real clients and lets f change them.
+func openAs(f func(c *fakeClient)) func([]string, ...redlock.Option) (Client, error) {
+	return func(urls []string, opts ...redlock.Option) (Client, error) {
+		c, err := openClient(urls, opts...)
+		if err != nil {
+			return nil, err
+		}
+		fake := &fakeClient{Client: c}
+		f(fake)
+		return fake, nil
+	}
+}

@@ -1,0 +1,139 @@
+package demo
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// A sale that was made: when the buyer asked for the lock, got it, and had
+// given it back.
+type sale struct{ called, granted, done time.Time }
+
+// A refusal for want of a quorum: when the buyer asked for the lock, and was
+// told.
+type refusal struct {
+	called, told time.Time
+	err          *redlock.QuorumError
+}
+
+// A ledger is what happened to the buyers of one shop.
+type ledger struct {
+	// mu guards what follows.
+	mu       sync.Mutex
+	sales    []sale
+	refusals []refusal
+	lost     int   // locks that were lost while their buyer was at the stock
+	other    int   // failures of any other kind
+	oddity   error // the first of them
+}
+
+func (l *ledger) sold(s sale) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sales = append(l.sales, s)
+}
+
+func (l *ledger) failed(called time.Time, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if q, ok := refusalOf(err); ok {
+		l.refusals = append(l.refusals, refusal{called, time.Now(), q})
+		return
+	}
+	if errors.Is(err, redlock.ErrLost) {
+		l.lost++
+		return
+	}
+	if l.other++; l.other == 1 {
+		l.oddity = err
+	}
+}
+
+// A window is a stretch of time that is looked at by itself. A sale belongs to
+// the one in which it was granted.
+type window struct {
+	from, to time.Time
+	// grace, if not 0, leaves out sales that were granted so soon after from to
+	// a buyer who had asked before: their grant was on its way already.
+	grace time.Duration
+}
+
+// figures are what a window saw.
+type figures struct {
+	sales, refused int
+	p50, p99       time.Duration // of a sale, from asking for the lock to having given it back
+	longest        time.Duration // from asking to being refused, of those who asked within the window
+	last           *refusal      // the latest of them
+}
+
+func (l *ledger) in(w window) figures {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var f figures
+	var took []time.Duration
+	for _, s := range l.sales {
+		if w.has(s.granted) && !(s.called.Before(w.from) && s.granted.Before(w.from.Add(w.grace))) {
+			took = append(took, s.done.Sub(s.called))
+		}
+	}
+	for _, r := range l.refusals {
+		if !w.has(r.told) {
+			continue
+		}
+		f.refused++
+		if !r.called.Before(w.from) {
+			f.longest = max(f.longest, r.told.Sub(r.called))
+			f.last = &r
+		}
+	}
+	slices.Sort(took)
+	f.sales, f.p50, f.p99 = len(took), percentile(took, 50), percentile(took, 99)
+	return f
+}
+
+func (w window) has(t time.Time) bool { return !t.Before(w.from) && t.Before(w.to) }
+
+// firstAfter is when the first sale that was granted after t was done; false:
+// there is none yet.
+func (l *ledger) firstAfter(t time.Time) (time.Time, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var first time.Time
+	for _, s := range l.sales {
+		if s.granted.After(t) && (first.IsZero() || s.done.Before(first)) {
+			first = s.done
+		}
+	}
+	return first, !first.IsZero()
+}
+
+// remark is what there is to say of failures that are no refusals, and whether
+// they should not have happened. A lock that was lost is no mistake: its buyer
+// was told in time, and bought nothing.
+func (l *ledger) remark() (text string, wrong bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.other > 0:
+		return fmt.Sprintf("%s, the first: %v", count(l.other, "unexpected failure"), l.oddity), true
+	case l.lost > 0:
+		return count(l.lost, "lock") + " lost, without harm", false
+	default:
+		return "", false
+	}
+}
+
+// percentile is the smallest value that p percent of the sorted values do not
+// exceed; 0 of none.
+func percentile(sorted []time.Duration, p int) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	rank := (len(sorted)*p + 99) / 100
+	return sorted[max(rank, 1)-1]
+}

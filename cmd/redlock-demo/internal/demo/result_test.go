@@ -1,0 +1,101 @@
+package demo
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTheResultIsOneJSONDocument(t *testing.T) {
+	t.Parallel()
+	o := fast()
+	res, _, err := shown(t, Given(masters(t, 3).URLs()), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := res.WriteJSON(&out); err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Verdict  string  `json:"verdict"`
+		Error    *string `json:"error"`
+		Started  string  `json:"started"`
+		Duration float64 `json:"duration_ms"`
+		Versions map[string]string
+		Settings struct {
+			Masters, Key                   string
+			Quorum, Buyers, Clients, Stock int
+			TTL                            float64 `json:"ttl_ms"`
+			Seed                           uint64
+		}
+		Phases []struct {
+			Name      string
+			Lock      *bool
+			MastersUp int     `json:"masters_up"`
+			Duration  float64 `json:"duration_ms"`
+			Sales     int
+			P50       float64 `json:"p50_ms"`
+			Inventory *struct{ Before, After, Oversold int }
+		}
+		Expectations []struct {
+			Name, Detail string
+			OK           bool
+		}
+		Skipped []struct{ What, Why string }
+		Masters []struct{ Address, State string }
+	}
+	d := json.NewDecoder(&out)
+	if err := d.Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	if d.More() {
+		t.Error("more than one document")
+	}
+	if doc.Verdict != "passed" || doc.Error != nil || doc.Duration <= 0 || doc.Versions["redlock_demo"] != "v0" || doc.Versions["go"] == "" {
+		t.Errorf("%+v", doc)
+	}
+	if _, err := time.Parse(time.RFC3339, doc.Started); err != nil {
+		t.Error(err)
+	}
+	s := doc.Settings
+	if s.Masters != "given" || s.Quorum != 2 || s.Buyers != 8 || s.Clients != 4 || s.Stock != 20 || s.TTL != 5000 || s.Seed != 1 ||
+		!strings.HasPrefix(s.Key, "demo:inventory:") {
+		t.Errorf("settings %+v", s)
+	}
+	if len(doc.Phases) != 2 || len(doc.Expectations) != 4 || len(doc.Masters) != 3 {
+		t.Fatalf("%+v", doc)
+	}
+	if p := doc.Phases[1]; p.Lock == nil || !*p.Lock || p.MastersUp != 3 || p.Duration <= 0 || p.Sales != 20 || p.P50 <= 0 || p.Inventory == nil || p.Inventory.Before != 20 {
+		t.Errorf("phase %+v", p)
+	}
+	if len(doc.Skipped) != 1 || doc.Skipped[0].What != "taking masters away while it sells" || !strings.Contains(doc.Skipped[0].Why, "not ours to stop") {
+		t.Errorf("skipped %+v", doc.Skipped)
+	}
+}
+
+func TestEmptyListsAreNotNull(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts, and never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	o := fast()
+	o.ready = 100 * time.Millisecond
+	res, _, err := shown(t, Given([]string{"redis://" + l.Addr().String()}), o)
+	if _, ok := errors.AsType[*NoQuorumError](err); !ok {
+		t.Fatalf("error %v", err)
+	}
+	var out bytes.Buffer
+	if err := res.WriteJSON(&out); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(out.String(), "null") {
+		t.Errorf("null in %s", out.String())
+	}
+}

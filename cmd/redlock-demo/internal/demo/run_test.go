@@ -1,0 +1,165 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+func TestEveryExpectationHoldsOnEmbeddedMasters(t *testing.T) {
+	t.Parallel()
+	res, text, err := shown(t, masters(t, Masters), fast())
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if res.Verdict != VerdictPassed || res.Failed() != 0 {
+		t.Fatalf("verdict %q\n%s", res.Verdict, text)
+	}
+
+	var names []string
+	for _, p := range res.Phases {
+		names = append(names, p.Name)
+	}
+	want := []string{"without a lock", "with the lock", "one gone", "two gone", "three gone", "one back"}
+	if !slices.Equal(names, want) {
+		t.Errorf("phases %q, want %q", names, want)
+	}
+	for i, up := range []int{5, 5, 4, 3, 2, 3} {
+		if res.Phases[i].MastersUp != up {
+			t.Errorf("%s: %d masters up, want %d", want[i], res.Phases[i].MastersUp, up)
+		}
+	}
+	without, with, refused, back := res.Phases[0], res.Phases[1], res.Phases[4], res.Phases[5]
+	if without.Lock || without.Inventory.Oversold <= 0 || without.Sales != 20+without.Inventory.Oversold {
+		t.Errorf("without a lock: %+v, %+v", without, without.Inventory)
+	}
+	if !with.Lock || with.Sales != 20 || with.MostInside != 1 || *with.Inventory != (Stock{20, 0, 0}) {
+		t.Errorf("with the lock: %+v, %+v", with, with.Inventory)
+	}
+	if refused.Sales != 0 || refused.Refused == 0 || len(refused.Causes) != 5 {
+		t.Errorf("three gone: %+v", refused)
+	}
+	for i, c := range refused.Causes {
+		if dead := i < 3; dead != (c.State == stateFailed) || dead && c.Cause == "" {
+			t.Errorf("cause of master %d: %+v", i+1, c)
+		}
+	}
+	if back.Sales == 0 || back.Recovery == nil || *back.Recovery <= 0 {
+		t.Errorf("one back: %+v", back)
+	}
+	if len(res.Expectations) != 10 || len(res.Skipped) != 0 {
+		t.Errorf("%d expectations, %d skipped: want 10 and 0", len(res.Expectations), len(res.Skipped))
+	}
+	for i, m := range res.Masters {
+		if up := i == 0 || i > 2; up != (m.State == stateUp) {
+			t.Errorf("master %d at the end: %+v", i+1, m)
+		}
+	}
+	checkPlain(t, text)
+}
+
+// checkPlain checks what is printed where there is no terminal.
+func checkPlain(t *testing.T, text string) {
+	t.Helper()
+	if strings.ContainsAny(text, "\x1b\r\t") {
+		t.Error("control characters without a terminal")
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if utf8.RuneCountInString(line) > textWidth {
+			t.Errorf("a line above %d columns: %s", textWidth, line)
+		}
+		if strings.TrimRight(line, " ") != line {
+			t.Errorf("trailing space: %q", line)
+		}
+	}
+	for _, want := range []string{
+		`(?m)^1  Without a lock$`,
+		`✓ sold \d+ of 20: oversold by \d+, up to \d+ buyers at the stock at once`,
+		`(?m)^2  With the lock$`,
+		`✓ sold 20 of 20, stock 0, at most 1 buyer at the stock at once`,
+		`→ master 3 is killed`,
+		`1 ✗ gone +2 ✗ gone +3 ✗ gone +4 ✓ up +5 ✓ up +2 of 5: no quorum`,
+		`✓ it refuses: 0 sales in `,
+		`127\.0\.0\.1:\d+  connection refused`,
+		`→ master 1 is started again`,
+		`✓ it recovers by itself: first sale .* after it was started`,
+		`(?m)^   three gone +2 of 5 +0 +\d+ +– +–`,
+		`✓ ok     nothing is left behind: `,
+		`(?m)^PASSED all 10 expectations held, in \d`,
+	} {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("not printed: %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Log("\n" + text)
+	}
+}
+
+func TestNothingStaysOnTheMastersAfterACancelledRun(t *testing.T) {
+	t.Parallel()
+	m := masters(t, Masters)
+	o := fast()
+	reason := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	var sold sync.Once
+	o.Open = openAs(func(c *fakeClient) {
+		c.do = func(ctx context.Context, key string, fn func(context.Context) error) error {
+			return c.Client.Do(ctx, key, func(ctx context.Context) error {
+				sold.Do(func() { cancel(reason) }) // while a lock is held
+				return fn(ctx)
+			})
+		}
+	})
+	res, err := Run(ctx, m, o)
+	if !errors.Is(err, reason) || res.Verdict != VerdictInterrupted || res.Error != reason.Error() {
+		t.Fatalf("error %v, result %+v", err, res)
+	}
+	for i, master := range m.masters {
+		if !m.emptySoon(i) {
+			t.Errorf("%s holds %q", master.Addr(), master.Keys())
+		}
+	}
+}
+
+// emptySoon waits for the releases that nobody waited for.
+func (e *embedded) emptySoon(n int) bool {
+	for end := time.Now().Add(2 * time.Second); len(e.masters[n].Keys()) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestAScreenThatBreaksEndsTheRun(t *testing.T) {
+	t.Parallel()
+	o := fast()
+	broken := errors.New("the pipe is broken")
+	lines := 0
+	o.Screen = NewScreen(writerFunc(func(p []byte) (int, error) {
+		if lines++; lines > 15 {
+			return 0, broken
+		}
+		return len(p), nil
+	}), false, false, nil)
+	_, err := Run(t.Context(), masters(t, Masters), o)
+	if _, ok := errors.AsType[*OutputError](err); !ok || !errors.Is(err, broken) {
+		t.Errorf("error %v", err)
+	}
+	if lines != 16 {
+		t.Errorf("%d writes, want none after the one that failed", lines)
+	}
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

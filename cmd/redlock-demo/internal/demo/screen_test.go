@@ -1,0 +1,199 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+func cancelled(t *testing.T) (context.Context, context.CancelFunc) {
+	t.Helper()
+	return context.WithCancel(t.Context())
+}
+
+func width(n int) func() int { return func() int { return n } }
+
+func TestTheLiveLineIsReplacedAndErased(t *testing.T) {
+	t.Parallel()
+	var out buffer
+	s := NewScreen(&out, false, true, width(10))
+	s.show("1234567890123") // must not wrap
+	s.show("abc")
+	s.line("done")
+	s.show("x")
+	s.hide()
+	s.hide()
+	want := eraseLine + "123456789" + eraseLine + "abc" + eraseLine + "done\n" + eraseLine + "x" + eraseLine
+	if out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}
+
+func TestFollowShowsAndEndsWithItsStop(t *testing.T) {
+	t.Parallel()
+	var out buffer
+	s := NewScreen(&out, false, true, width(80))
+	shown := make(chan struct{}, 100)
+	stop := s.follow(func() string {
+		shown <- struct{}{}
+		return "busy"
+	})
+	<-shown
+	<-shown // at the first tick
+	stop()
+	stop()
+	if text := out.String(); !strings.Contains(text, "⠙ busy") || !strings.HasSuffix(text, eraseLine) {
+		t.Errorf("%q", text)
+	}
+
+	var none buffer
+	s = NewScreen(&none, true, false, nil)
+	s.follow(func() string { t.Error("asked although nothing is live"); return "" })()
+	if none.String() != "" {
+		t.Errorf("printed %q", none.String())
+	}
+}
+
+func TestColoursOnlyWhereTheyAreAllowed(t *testing.T) {
+	t.Parallel()
+	for _, colour := range []bool{false, true} {
+		var out buffer
+		s := NewScreen(&out, colour, false, nil)
+		s.masters([]Master{{Address: "a:1", State: stateUp}, {Address: "b:22", State: stateGone, Cause: "connection refused"}})
+		s.strip([]Master{{State: stateUp}}, 1)
+		s.line("%s %s", s.mark(true), s.mark(false))
+		if got := strings.Contains(out.String(), "\x1b["); got != colour {
+			t.Errorf("colour %v: %q", colour, out.String())
+		}
+	}
+}
+
+func TestTablesAreAligned(t *testing.T) {
+	t.Parallel()
+	var out buffer
+	s := NewScreen(&out, false, false, nil)
+	s.masters([]Master{
+		{Address: "host:1", State: stateUp, RoundTrip: Millis(1500 * time.Microsecond)},
+		{Address: "another-host:22", State: stateGone, Cause: "connection refused"},
+	})
+	seven := make([]Master, 7)
+	for i := range seven {
+		seven[i].State = stateUp
+	}
+	seven[1].State, seven[5].State, seven[6].State = stateGone, stateGone, stateGone
+	s.strip(seven, 4)
+	want := `      master           state
+   1  host:1           ✓ up    answers in 1.5 ms
+   2  another-host:22  ✗ gone  connection refused
+     1 ✓ up     2 ✗ gone   3 ✓ up     4 ✓ up     5 ✓ up
+     6 ✗ gone   7 ✗ gone    4 of 7: a quorum
+`
+	if out.String() != want {
+		t.Errorf("printed\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestParagraphsBreakBeforeTheEdge(t *testing.T) {
+	t.Parallel()
+	var out buffer
+	s := NewScreen(&out, true, false, nil)
+	s.paragraph(s.green("✓")+" ", 2, strings.Repeat("word ", 40)+strings.Repeat("x", 100))
+	text := strings.NewReplacer("\x1b[32m", "", "\x1b[0m", "").Replace(out.String())
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) != 4 || len([]rune(lines[0])) > textWidth || len(lines[1]) > textWidth || !strings.HasPrefix(lines[1], "  word") {
+		t.Errorf("%q", lines)
+	}
+	if lines[3] != "  "+strings.Repeat("x", 100) {
+		t.Errorf("a word that is too long: %q", lines[3])
+	}
+}
+
+func TestTheFirstErrorOfTheScreenIsTold(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	writes := 0
+	s := NewScreen(writerFunc(func([]byte) (int, error) { writes++; return 0, broken }), false, true, width(80))
+	var told []error
+	s.onError(func(err error) { told = append(told, err) })
+	s.line("a")
+	s.show("b")
+	s.line("c")
+	if len(told) != 1 || !errors.Is(told[0], broken) || writes != 1 {
+		t.Errorf("told %v after %d writes", told, writes)
+	}
+}
+
+func TestSpansHaveTwoOrThreeDigits(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		0:                       "–",
+		-time.Second:            "–",
+		410 * time.Microsecond:  "0.41 ms",
+		3210 * time.Microsecond: "3.2 ms",
+		9949 * time.Microsecond: "9.9 ms",
+		9951 * time.Microsecond: "10 ms",
+		412 * time.Millisecond:  "412 ms",
+		999 * time.Millisecond:  "999 ms",
+		1349 * time.Millisecond: "1.3 s",
+		75 * time.Second:        "75.0 s",
+	} {
+		if got := span(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestCausesAreShort(t *testing.T) {
+	t.Parallel()
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{nil, "not connected yet"},
+		{refused, "connection refused"},
+		{fmt.Errorf("%w: %w", pool.ErrDown, refused), "connection refused"},
+		{os.NewSyscallError("read", syscall.ECONNRESET), "connection reset"},
+		{os.NewSyscallError("connect", syscall.EHOSTUNREACH), "no route to it"},
+		{&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "nowhere"}}, "no such host"},
+		{&net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", syscall.ENOENT)}, "connect: no such file or directory"},
+		{fmt.Errorf("%w (dial tcp: i/o timeout)", pool.ErrTimeout), "no answer in time"},
+		{fmt.Errorf("%w: and so on", pool.ErrStalled), "master stopped answering"},
+		{&pool.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS invalid username-password pair or user is disabled")},
+			"AUTH: WRONGPASS invalid username-password pair or user is d…"},
+		{&redlock.HeldError{Owner: "seller-1"}, "held by seller-1"},
+		{&redlock.HeldError{}, "held by another"},
+		{errors.New("two\nlines\tand tabs"), "two lines and tabs"},
+	} {
+		if got := cause(test.err); got != test.want {
+			t.Errorf("%v: %q, want %q", test.err, got, test.want)
+		}
+	}
+}
+
+func TestNumbersInWords(t *testing.T) {
+	t.Parallel()
+	got := fmt.Sprint(number(0), number(3), number(10), number(11), number(-1), "; ", count(1, "sale"), count(0, "sale"), count(2, "sale"))
+	if want := "nonethreeten11-1; 1 sale0 sales2 sales"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestMillisAreNumbersToTheMicrosecond(t *testing.T) {
+	t.Parallel()
+	for m, want := range map[Millis]string{0: "0", Millis(1234567): "1.235", Millis(2 * time.Second): "2000"} {
+		got, err := m.MarshalJSON()
+		if err != nil || string(got) != want {
+			t.Errorf("%d: %s, %v, want %s", m, got, err, want)
+		}
+	}
+}

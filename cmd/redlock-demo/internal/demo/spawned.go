@@ -1,0 +1,38 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+// Spawn starts n processes of the redis-server that redistest.Find finds, each
+// on a loopback port and in a temporary directory of its own, with every write
+// on disk before it is answered. ctx bounds the start. The caller must Close it.
+func Spawn(ctx context.Context, n int) (Owner, error) {
+	path, version, err := redistest.Find()
+	if err != nil {
+		return nil, err
+	}
+	c, err := redistest.LaunchN(ctx, n, redistest.Config{AppendOnly: redistest.AppendAlways})
+	if err != nil {
+		return nil, err
+	}
+	return &spawned{c, fmt.Sprintf("redis-server %s (%s)", version, path)}, nil
+}
+
+type spawned struct {
+	cluster *redistest.Cluster
+	version string
+}
+
+func (s *spawned) Kind() Kind       { return KindSpawned }
+func (s *spawned) URLs() []string   { return s.cluster.URLs() }
+func (s *spawned) Version() string  { return s.version }
+func (s *spawned) Kill(n int) error { return s.cluster.Masters[n].Kill() }
+func (s *spawned) Close() error     { return s.cluster.Close() }
+
+func (s *spawned) Restart(ctx context.Context, n int) error {
+	return s.cluster.Masters[n].Restart(ctx, true)
+}

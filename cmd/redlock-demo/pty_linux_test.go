@@ -1,0 +1,157 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A terminal is a pseudo-terminal of 80 columns with a command on it.
+type terminal struct {
+	watched
+	cmd    *exec.Cmd
+	master *os.File
+	gone   chan struct{} // closed when nobody uses the terminal any more
+}
+
+// onTerminal starts the command on a terminal of its own, standard error too.
+func onTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skipf("needs a pseudo-terminal: %v", err)
+	}
+	t.Cleanup(func() { _ = master.Close() })
+	fd := int(master.Fd())
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 80}); err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	err = errors.Join(cmd.Start(), slave.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := &terminal{cmd: cmd, master: master, gone: make(chan struct{})}
+	go func() { // ends with the last process on the terminal
+		defer close(term.gone)
+		_, _ = io.Copy(&term.watched, master) // EIO at the end
+	}()
+	return term
+}
+
+// press sends what the keyboard would.
+func (term *terminal) press(t *testing.T, keys string) {
+	t.Helper()
+	if _, err := term.master.WriteString(keys); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const ctrlC = "\x03"
+
+// end waits for the command and gives its exit code and all that was shown.
+func (term *terminal) end(t *testing.T) (int, string) {
+	t.Helper()
+	code := codeOf(t, term.cmd.Wait())
+	select {
+	case <-term.gone:
+	case <-time.After(10 * time.Second):
+		t.Error("the terminal is still in use")
+	}
+	return code, term.String()
+}
+
+func TestATerminalSeesColoursAndALiveLine(t *testing.T) {
+	t.Parallel()
+	term := onTerminal(t, command(t, []string{"TERM=xterm"}, "--buyers", "8", "--stock", "20"))
+	code, text := term.end(t)
+	for _, want := range []string{"\x1b[32m✓\x1b[0m", "\r\x1b[K   ⠋ sold ", "\x1b[1m1  Without a lock\x1b[0m", "PASSED"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("not shown: %q", want)
+		}
+	}
+	if code != 0 || t.Failed() {
+		t.Errorf("exit code %d\n%q", code, text)
+	}
+}
+
+func TestNoColourIsGivenToThoseWhoWantNone(t *testing.T) {
+	t.Parallel()
+	c := cluster(t, 1)
+	for _, test := range []struct {
+		env  []string
+		args []string
+		live bool
+	}{
+		{[]string{"TERM=xterm", "NO_COLOR=1"}, nil, true},
+		{[]string{"TERM=xterm"}, []string{"--no-color"}, true},
+		{[]string{"TERM=dumb"}, nil, false},
+	} {
+		term := onTerminal(t, command(t, test.env, append(test.args, "--masters", list(c), "--stock", "10")...))
+		term.await(t, "Now stop a master")
+		if test.live {
+			term.await(t, "for a master to go away · Ctrl-C skips") // the prompt's own live line
+		}
+		term.press(t, ctrlC)
+		code, text := term.end(t)
+		if code != 0 || !strings.Contains(text, "– skipped: by Ctrl-C") {
+			t.Errorf("%q %q: exit code %d\n%q", test.env, test.args, code, text)
+		}
+		withoutErasing := strings.ReplaceAll(text, "\r\x1b[K", "")
+		if strings.Contains(withoutErasing, "\x1b") {
+			t.Errorf("%q %q: coloured: %q", test.env, test.args, text)
+		}
+		if live := withoutErasing != text; live != test.live {
+			t.Errorf("%q %q: a live line: %v, want %v", test.env, test.args, live, test.live)
+		}
+	}
+}
+
+func TestAtATerminalAPersonTakesTheMastersAway(t *testing.T) {
+	t.Parallel()
+	c := cluster(t, 3)
+	term := onTerminal(t, command(t, []string{"TERM=xterm", "NO_COLOR=1"}, "--masters", list(c), "--buyers", "8", "--stock", "20"))
+	term.await(t, "Now stop a master")
+	c.Masters()[2].Kill()
+	term.await(t, "Now stop another one")
+	c.Masters()[0].Kill()
+	term.await(t, "Now start one of them")
+	if err := c.Masters()[2].Restart(true); err != nil {
+		t.Fatal(err)
+	}
+	code, text := term.end(t)
+	if code != 0 || !strings.Contains(text, "PASSED all 9 expectations held") || strings.Contains(text, "skipped") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+}
+
+func TestCtrlCEndsTheRunWhereThereIsNothingToSkip(t *testing.T) {
+	t.Parallel()
+	term := onTerminal(t, command(t, []string{"TERM=xterm"}))
+	term.await(t, "With the lock")
+	term.press(t, ctrlC)
+	code, text := term.end(t)
+	if code != 130 || !strings.HasSuffix(text, "redlock-demo: ended by SIGINT\r\n") {
+		t.Errorf("exit code %d\n%q", code, text)
+	}
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
+)
+
+// newRoot makes the command tree. The root without a command is demo.
+func newRoot(a *app) *cobra.Command {
+	shared := &sharedFlags{ttl: demo.DefaultTTL}
+	o := newDemoOptions(shared)
+	root := &cobra.Command{
+		Use:   "redlock-demo",
+		Short: "See a distributed lock on a quorum of Redis masters at work",
+		Long: `redlock-demo shows Redlock at work: an inventory that oversells without a lock
+and does not with it, also while masters go away.
+
+Without a command it is "redlock-demo demo".`,
+		Example:       demoExamples,
+		Version:       version(),
+		SilenceErrors: true, // main prints them
+		SilenceUsage:  true,
+
+		SuggestionsMinimumDistance: 2,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return unknownCommand(cmd, args[0])
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd, a, o) },
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetVersionTemplate("redlock-demo {{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
+	shared.register(root)
+	o.register(root)
+	root.AddCommand(newDemo(a, shared))
+	return root
+}
+
+func unknownCommand(cmd *cobra.Command, arg string) error {
+	if strings.Contains(arg, "://") {
+		return usagef("unexpected argument that looks like a URL: name the masters by --masters url,url,…")
+	}
+	message := fmt.Sprintf("unknown command %q", arg)
+	if near := cmd.SuggestionsFor(arg); len(near) > 0 {
+		message += fmt.Sprintf(": did you mean %s?", strings.Join(near, " or "))
+	}
+	return usagef("%s (see %s --help)", message, cmd.CommandPath())
+}
+
+// noArguments refuses what follows a command that takes none.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if strings.Contains(args[0], "://") {
+		return unknownCommand(cmd, args[0])
+	}
+	return usagef("unexpected argument %q (see %s --help)", args[0], cmd.CommandPath())
+}
+
+// version is the module's, as the go command stamped it.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}

@@ -106,7 +106,6 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) *Client {
 		doing:    make(map[*Lock]chan struct{}),
 	}
 	c.prefix = tokenPrefix(o.lock.owner, c.id)
-	c.unfinished.none = make(chan struct{}, 1)
 	c.keeper = newKeeper(c)
 	if n := p.Len(); n%2 == 0 {
 		o.logger.Warn("an even number of masters tolerates no more failures than one less", "masters", n, "tolerated", n-c.need)

@@ -53,6 +53,7 @@ func (l *Lock) question(ctx context.Context, op operation, start func() *round) 
 func (l *Lock) startExtension(renewal bool) *round {
 	r := l.c.newRound(opExtend)
 	r.lock, r.renewal = l, renewal
+	l.extensions.add()
 	l.extended, l.absent = true, 0
 	r.start = l.c.opts.clock.Now()
 	r.ask(evalSHA, script.Extend.Args(r.args[:0], l.keyArg, l.tokenArg, l.ttlArg, argSetAgain), 0, time.Time{})
@@ -164,6 +165,10 @@ func (c *Client) Adopt(ctx context.Context, key, token string, opts ...LockOptio
 // handle's context ends with ErrUnlocked, nothing renews the lock from here any
 // more, and Unlock finds it not held. The error is that of Unlock for a lock
 // that is not held.
+//
+// It waits for the answers to extensions that are under way, for the masters'
+// timeout at the most: one that is executed after the other process has
+// released the key would set it again, for a TTL.
 func (l *Lock) HandOver() (token string, err error) {
 	now := l.c.opts.clock.Now()
 	l.mu.Lock()
@@ -183,5 +188,6 @@ func (l *Lock) HandOver() (token string, err error) {
 		return "", err
 	}
 	l.c.keeper.remove(l)
+	l.extensions.wait(l.c.nodeTimeout(l.opts.ttl))
 	return l.token, nil
 }

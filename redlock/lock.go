@@ -37,6 +37,8 @@ type Lock struct {
 	lastMiss error         // why the last of them did
 	renewAt  time.Duration // when the next starts, or the one under way has to end, on the keeper's clock
 
+	extensions unfinished // that some master has not answered
+
 	// Of the keeper, guarded by its mutex.
 	due   time.Duration
 	index int // in the heap; notScheduled if it is not there

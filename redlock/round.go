@@ -161,8 +161,10 @@ func (r *round) ask(cmd string, args []any, skip uint64, keep time.Time) {
 func (r *round) unlock(left, due int) {
 	r.left -= left
 	r.due -= due
-	client := r.c
+	// Once it is free the round may serve another question at any moment.
+	client, extended := r.c, r.lock
 	finished := due != 0 && r.due == 0
+	over := left != 0 && r.left == 0
 	free := r.left == 0 && !r.inUse
 	r.mu.Unlock()
 	if free {
@@ -170,6 +172,9 @@ func (r *round) unlock(left, due int) {
 	}
 	if finished {
 		client.unfinished.done()
+	}
+	if over && extended != nil {
+		extended.extensions.done()
 	}
 }
 

@@ -6,19 +6,18 @@ import (
 )
 
 // unfinished counts rounds whose calls the masters have not all answered yet,
-// so that Close can let them end: a rollback that is queued when the program
-// stops should still be sent. Calls that wait for a master that is down do not
-// count.
+// so that they can be waited for at the end: Close lets a rollback out that is
+// queued when the program stops. The zero value counts none.
 type unfinished struct {
-	n       atomic.Int64
-	closing atomic.Bool
-	none    chan struct{} // capacity 1; gets a value when n falls to 0 while closing
+	n      atomic.Int64
+	ending atomic.Bool
+	none   chan struct{} // made by wait, before ending is set; gets a value when n falls to 0
 }
 
 func (u *unfinished) add() { u.n.Add(1) }
 
 func (u *unfinished) done() {
-	if u.n.Add(-1) == 0 && u.closing.Load() {
+	if u.n.Add(-1) == 0 && u.ending.Load() {
 		select {
 		case u.none <- struct{}{}:
 		default:
@@ -26,9 +25,10 @@ func (u *unfinished) done() {
 	}
 }
 
-// wait blocks until there are none, for limit at the most.
+// wait blocks until there are none, for limit at the most. It is called once.
 func (u *unfinished) wait(limit time.Duration) {
-	u.closing.Store(true)
+	u.none = make(chan struct{}, 1)
+	u.ending.Store(true)
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	for u.n.Load() != 0 {

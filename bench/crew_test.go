@@ -1,0 +1,116 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const (
+	// warmUpPairs are run by every goroutine before the clock starts: they load
+	// the scripts into the masters and fill what the libraries reuse.
+	warmUpPairs = 3
+	// connectBound is for 1,024 connections to each of five masters.
+	connectBound = 30 * time.Second
+	// mostFailures is the share of the pairs that may fail. On healthy masters
+	// none does, but where the machine stands still for longer than a library
+	// waits for a master, one may without invalidating the others.
+	mostFailures = 0.001
+)
+
+// A crew is a fixed number of goroutines that share the pairs of a benchmark.
+// A new pair goes to whichever asks first, so all are at work until the end,
+// whereas a share for each would leave the last one alone with the masters.
+type crew struct {
+	workers []worker
+	failed  atomic.Int64
+	first   atomic.Pointer[error] // of those that failed
+}
+
+// newCrew connects the peer and has n goroutines run some pairs, each on a key
+// of its own.
+func newCrew(b *testing.B, p peer, name string, n int) *crew {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), connectBound)
+	defer cancel()
+	if err := p.connect(ctx, n); err != nil {
+		b.Fatal(err)
+	}
+	c := &crew{}
+	for i := range n {
+		c.workers = append(c.workers, p.worker(fmt.Sprintf("bench:%s:%d", name, i)))
+	}
+	c.run(n*warmUpPairs, nil, func() {})
+	if c.failed.Load() > 0 {
+		b.Fatalf("%d of %d pairs failed while warming up, the first: %v", c.failed.Load(), n*warmUpPairs, *c.first.Load())
+	}
+	return c
+}
+
+// run has the crew do so many pairs, and notes in took how long each lasted,
+// unless it is nil. It calls started when all goroutines are there and waiting,
+// so that their start is none of the pairs' cost, and returns after the last.
+func (c *crew) run(pairs int, took []time.Duration, started func()) {
+	var next atomic.Int64
+	var ready, done sync.WaitGroup
+	begin := make(chan struct{})
+	for _, w := range c.workers {
+		ready.Add(1)
+		done.Go(func() {
+			ready.Done()
+			<-begin
+			for i := next.Add(1) - 1; i < int64(pairs); i = next.Add(1) - 1 {
+				t := time.Now()
+				if err := pair(w); err != nil {
+					c.failed.Add(1)
+					c.first.CompareAndSwap(nil, &err)
+				}
+				if took != nil {
+					took[i] = time.Since(t)
+				}
+			}
+		})
+	}
+	ready.Wait()
+	started()
+	close(begin)
+	done.Wait()
+}
+
+func pair(w worker) error {
+	if err := w.lock(context.Background()); err != nil {
+		return err
+	}
+	return w.unlock(context.Background())
+}
+
+// measure runs b.N pairs and reports what they took. It leaves the timer
+// stopped.
+func (c *crew) measure(b *testing.B) {
+	b.Helper()
+	took := make([]time.Duration, b.N)
+	var cpu time.Duration
+	b.ReportAllocs()
+	c.run(b.N, took, func() {
+		b.ResetTimer()
+		cpu = clientCPU(b)
+	})
+	cpu = clientCPU(b) - cpu
+	b.StopTimer()
+
+	failed := float64(c.failed.Load())
+	if failed > mostFailures*float64(b.N) {
+		b.Fatalf("%.0f of %d pairs failed, the first: %v", failed, b.N, *c.first.Load())
+	}
+	p50, p99 := percentiles(took)
+	b.ReportMetric((float64(b.N)-failed)/b.Elapsed().Seconds(), "pairs/s")
+	b.ReportMetric(microseconds(p50), "p50-µs")
+	b.ReportMetric(microseconds(p99), "p99-µs")
+	b.ReportMetric(microseconds(cpu)/float64(b.N), "client-cpu-µs/op")
+	b.ReportMetric(failed/float64(b.N), "failed/op")
+}
+
+func microseconds(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

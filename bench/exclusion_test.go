@@ -1,0 +1,138 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+const testBound = 30 * time.Second
+
+// openWorker opens a library for a test, connected to all masters.
+func openWorker(t *testing.T, open func([]string) (peer, error), c *redistest.Cluster, key string) worker {
+	t.Helper()
+	p, err := open(c.URLs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), testBound)
+	defer cancel()
+	if err := p.connect(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	return p.worker(key)
+}
+
+// holders counts the masters where the key has the value.
+func holders(c *redistest.Cluster, key, value string) (int, error) {
+	n := 0
+	for _, m := range c.Masters {
+		switch got, err := redis.String(m.Do("GET", key)); {
+		case err == nil && got == value:
+			n++
+		case err != nil && !errors.Is(err, redis.ErrNil):
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+func TestEachLibraryRespectsTheOthersLock(t *testing.T) {
+	for _, test := range []struct{ holder, other library }{
+		{libraries[0], libraries[1]},
+		{libraries[1], libraries[0]},
+	} {
+		t.Run(test.holder.name+" holds", func(t *testing.T) {
+			const key, quorum = "shared", masterCount/2 + 1
+			c := redistest.Start(t, masterCount, redistest.Config{})
+			holder := openWorker(t, test.holder.open, c, key)
+			other := openWorker(t, test.other.open, c, key)
+			ctx := t.Context()
+
+			if err := holder.lock(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if err := other.lock(ctx); !isTaken(err) {
+				t.Fatalf("%s took what %s holds: %v", test.other.name, test.holder.name, err)
+			}
+			// Its rollback must have left the holder's key alone.
+			if n, err := holders(c, key, holder.token()); n < quorum || err != nil {
+				t.Fatalf("%d masters have %s's token (%v): want at least %d", n, test.holder.name, err, quorum)
+			}
+			if err := holder.unlock(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if err := other.lock(ctx); err != nil {
+				t.Fatalf("%s cannot take what %s gave back: %v", test.other.name, test.holder.name, err)
+			}
+			if n, err := holders(c, key, other.token()); n < quorum || err != nil {
+				t.Fatalf("%d masters have %s's token (%v): want at least %d", n, test.other.name, err, quorum)
+			}
+			if err := other.unlock(ctx); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestTheLibrariesNeverHoldOneKeyTogether(t *testing.T) {
+	const key, workersEach, turns = "contended", 2, 10
+	c := redistest.Start(t, masterCount, redistest.Config{})
+	ctx, cancel := context.WithTimeout(t.Context(), testBound)
+	defer cancel()
+	var wg sync.WaitGroup
+	var inside atomic.Int32
+	for _, lib := range libraries {
+		for range workersEach {
+			w := openWorker(t, lib.open, c, key)
+			wg.Go(func() {
+				for range turns {
+					if err := turn(ctx, w, c, key, &inside); err != nil {
+						t.Errorf("%s: %v", lib.name, err)
+						return
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+// turn takes the lock however many attempts it needs, makes sure of being alone,
+// and gives it back.
+func turn(ctx context.Context, w worker, c *redistest.Cluster, key string, inside *atomic.Int32) (err error) {
+	for {
+		lockErr := w.lock(ctx)
+		if lockErr == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("not acquired within %v: %w", testBound, lockErr)
+		}
+		runtime.Gosched()
+	}
+	if n := inside.Add(1); n != 1 {
+		err = fmt.Errorf("%d hold the lock", n)
+	}
+	// Takes a while, in which another might come in.
+	n, lookErr := holders(c, key, w.token())
+	if n <= masterCount/2 && lookErr == nil {
+		lookErr = fmt.Errorf("%d masters have the token of the holder: want a quorum", n)
+	}
+	inside.Add(-1)
+	return errors.Join(err, lookErr, w.unlock(ctx))
+}

@@ -1,0 +1,46 @@
+package bench
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+// masterCount is how many masters there are.
+const masterCount = 5
+
+// BenchmarkLockUnlock locks and unlocks, a key of its own for every goroutine.
+// Where it asks for 1,024 goroutines this process needs 5,120 descriptors.
+func BenchmarkLockUnlock(b *testing.B) {
+	masters := redistest.Start(b, masterCount, redistest.Config{})
+	for _, goroutines := range []int{1, 16, 256, 1024} {
+		for _, lib := range libraries {
+			benchmarkPeer(b, lib, masters, goroutines, func(b *testing.B, c *crew) {
+				cpu := serverCPU(b, masters)
+				c.measure(b)
+				cpu = serverCPU(b, masters) - cpu
+				b.ReportMetric(microseconds(cpu)/float64(b.N), "server-cpu-µs/op")
+			})
+		}
+	}
+}
+
+// benchmarkPeer opens the library, runs one sub-benchmark with a crew of it, and
+// closes it before the next one comes. The go command calls a benchmark several
+// times to find how many operations it needs; the connections last for all calls.
+func benchmarkPeer(b *testing.B, lib library, masters *redistest.Cluster, goroutines int, f func(*testing.B, *crew)) {
+	b.Helper()
+	p, err := lib.open(masters.URLs())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := p.close(); err != nil {
+			b.Errorf("close %s: %v", lib.name, err)
+		}
+	}()
+	b.Run(fmt.Sprintf("lib=%s/goroutines=%d", lib.name, goroutines), func(b *testing.B) {
+		f(b, newCrew(b, p, lib.name, goroutines))
+	})
+}

@@ -1,0 +1,46 @@
+package bench
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+// TestMain says what is measured, where benchmarks are: in the form "name: value"
+// that benchstat and cmd/report understand.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if bench := flag.Lookup("test.bench"); bench != nil && bench.Value.String() != "" {
+		printVersions()
+	}
+	os.Exit(m.Run())
+}
+
+func printVersions() {
+	// Without a redis-server the benchmarks themselves say so.
+	if _, version, err := redistest.Find(); err == nil {
+		fmt.Printf("redis-server: %s\n", version)
+	}
+	fmt.Printf("go: %s\n", runtime.Version())
+	// A test's binary does not know its modules' versions (debug.ReadBuildInfo),
+	// but it runs in the directory of its package, here that of the module.
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "versions of the peers are not known:", err)
+		return
+	}
+	for line := range strings.Lines(string(mod)) {
+		switch fields := strings.Fields(line); {
+		case len(fields) < 2:
+		case fields[0] == "github.com/go-redsync/redsync/v4":
+			fmt.Printf("redsync: %s\n", fields[1])
+		case fields[0] == "github.com/gomodule/redigo":
+			fmt.Printf("redigo: %s\n", fields[1])
+		}
+	}
+}

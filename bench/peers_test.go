@@ -1,0 +1,47 @@
+package bench
+
+import (
+	"context"
+	"time"
+)
+
+// ttl is what the locks of both libraries ask for: their masters keep the key
+// that long unless it is released.
+const ttl = 10 * time.Second
+
+// A library is a Redlock client in the form that benchmarks and tests use.
+type library struct {
+	name string
+	open func(urls []string) (peer, error)
+}
+
+// libraries are measured in this order.
+var libraries = []library{
+	{"redsync", openRedsync},
+	{"redquorum", openRedquorum},
+}
+
+// A peer is a library that was given its masters.
+type peer interface {
+	// connect makes every connection that n goroutines need, and waits until
+	// all masters have answered or ctx ends.
+	connect(ctx context.Context, n int) error
+	// worker is one goroutine's way to lock and unlock a key, again and again.
+	worker(key string) worker
+	// close waits for whatever the peer has running.
+	close() error
+}
+
+// A worker belongs to one goroutine.
+type worker interface {
+	// lock makes one attempt. An error that matches isTaken says that another
+	// holds the key.
+	lock(ctx context.Context) error
+	unlock(ctx context.Context) error
+	// token is what stands in Redis while the lock is held.
+	token() string
+}
+
+// isTaken says whether an attempt of either library failed because another
+// holds the key.
+func isTaken(err error) bool { return redquorumTaken(err) || redsyncTaken(err) }

@@ -1,0 +1,66 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+type redquorumPeer struct{ client *redlock.Client }
+
+func openRedquorum(urls []string) (peer, error) {
+	client, err := redlock.Open(urls, redlock.WithTTL(ttl))
+	if err != nil {
+		return nil, err
+	}
+	return &redquorumPeer{client}, nil
+}
+
+// connect waits for all masters, where Ready is content with a quorum. The
+// number of connections does not depend on the number of goroutines.
+func (p *redquorumPeer) connect(ctx context.Context, _ int) error {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		missing := ""
+		for _, m := range p.client.Masters(ctx) {
+			if !m.Connected {
+				missing += fmt.Sprintf(" %s (%v)", m.Master, m.Err)
+			}
+		}
+		if missing == "" {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("redquorum: not connected:%s: %w", missing, ctx.Err())
+		}
+	}
+}
+
+func (p *redquorumPeer) worker(key string) worker {
+	return &redquorumWorker{client: p.client, key: key}
+}
+
+func (p *redquorumPeer) close() error { return p.client.Close() }
+
+type redquorumWorker struct {
+	client *redlock.Client
+	key    string
+	held   *redlock.Lock
+}
+
+func (w *redquorumWorker) lock(ctx context.Context) (err error) {
+	w.held, err = w.client.TryLock(ctx, w.key)
+	return err
+}
+
+func (w *redquorumWorker) unlock(ctx context.Context) error { return w.held.Unlock(ctx) }
+
+func (w *redquorumWorker) token() string { return w.held.Token() }
+
+func redquorumTaken(err error) bool { return errors.Is(err, redlock.ErrTaken) }

@@ -1,0 +1,86 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// An administrator kills the client's connections while a lock is held. On a
+// minority nothing is felt; on all masters what is under way fails, and what
+// comes next succeeds.
+func TestKilledConnectionsAreReplaced(t *testing.T) {
+	p := startProcesses(t, five)
+	c := p.open(reconnectSoon())
+	ctx := context.Background()
+	l := mustTry(t, c, "held", redlock.WithTTL(longTTL))
+	kill := func(which ...int) {
+		for _, i := range which {
+			if n := p.do(i, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"); n == int64(0) {
+				t.Fatalf("master %d had no connection to kill", i)
+			}
+		}
+	}
+	for n := range 30 {
+		awaitConnected(t, c, 0, 1, 2, 3, 4)
+		kill(n%five, (n+2)%five)
+		if err := l.Extend(ctx); err != nil {
+			t.Fatalf("Extend with two connections killed: %v", err)
+		}
+		mustUnlock(t, mustTry(t, c, "lock", redlock.WithTTL(longTTL)))
+		p.wantFree("lock")
+	}
+	for range 10 {
+		awaitConnected(t, c, 0, 1, 2, 3, 4)
+		kill(0, 1, 2, 3, 4)
+		// What was sent on a connection that dies has failed; that is all.
+		eventually(t, "the lock is extended", func() bool {
+			err := l.Extend(ctx)
+			if err != nil {
+				wantExactly(t, "Extend", err, redlock.ErrNoQuorum)
+			}
+			return err == nil
+		})
+		other, err := c.Lock(ctx, "lock", redlock.WithTTL(longTTL))
+		if err != nil {
+			t.Fatal(err)
+		}
+		awaitConnected(t, c, 0, 1, 2, 3, 4)
+		kill(0, 1, 2, 3, 4)
+		// The release is worth repeating, so it needs no second call.
+		if err := other.Unlock(ctx); err != nil {
+			t.Errorf("Unlock with all connections killed: %v", err)
+		}
+		p.wantFree("lock")
+	}
+	if err := l.Context().Err(); err != nil {
+		t.Errorf("the lock was lost: %v", context.Cause(l.Context()))
+	}
+	awaitConnected(t, c, 0, 1, 2, 3, 4)
+	mustUnlock(t, l)
+	p.wantFree("held")
+}
+
+// Renewal goes on through it too.
+func TestRenewalOutlivesKilledConnections(t *testing.T) {
+	p := startProcesses(t, five)
+	renewed, trace := traceRenewals()
+	c := p.open(trace, reconnectSoon())
+	l := mustTry(t, c, "lock", redlock.WithTTL(600*time.Millisecond), redlock.WithRenewal(redlock.Renewal{Every: 20 * time.Millisecond}))
+	for range 20 {
+		for i := range five {
+			p.do(i, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+		}
+		renewed.awaitMore(t, "lock", 1)
+	}
+	if err := l.Context().Err(); err != nil {
+		t.Errorf("the lock was lost: %v", context.Cause(l.Context()))
+	}
+	if err := l.Unlock(context.Background()); err != nil && !errors.Is(err, redlock.ErrNoQuorum) {
+		t.Error(err)
+	}
+	p.wantFree("lock")
+}

@@ -1,0 +1,133 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// closeBound is more than Close may take: the masters' timeout, and the
+// validity of locks whose Do runs on.
+const closeBound = 5 * time.Second
+
+// patience is how long most clients wait for one master. The library's own 50 to
+// 250 ms are for masters of a fleet; those of a test share one machine with each
+// other, with the race detector and with whatever else runs there.
+const patience = 5 * time.Second
+
+// open makes a client that is patient and connected to every master.
+func (m *masters) open(opts ...redlock.Option) *redlock.Client {
+	m.t.Helper()
+	return m.awaitAll(m.openCold(opts...))
+}
+
+// openBrisk makes one with the library's own timeouts, for tests in which they
+// play a part.
+func (m *masters) openBrisk(opts ...redlock.Option) *redlock.Client {
+	m.t.Helper()
+	return m.awaitAll(openURLs(m.t, m.urls, opts...))
+}
+
+func (m *masters) awaitAll(c *redlock.Client) *redlock.Client {
+	m.t.Helper()
+	eventually(m.t, "all masters are connected", func() bool { return connected(c) == len(m.urls) })
+	return c
+}
+
+// openCold makes a client that is patient, and does not wait for any master.
+func (m *masters) openCold(opts ...redlock.Option) *redlock.Client {
+	m.t.Helper()
+	return openURLs(m.t, m.urls, append([]redlock.Option{redlock.WithPool(pool.WithCommandTimeout(patience))}, opts...)...)
+}
+
+// openURLs makes a client that the test closes at its end at the latest.
+func openURLs(t *testing.T, urls []string, opts ...redlock.Option) *redlock.Client {
+	t.Helper()
+	c, err := redlock.Open(urls, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeClient(t, c) })
+	return c
+}
+
+// closeClient closes a client and makes sure that it is closed.
+func closeClient(t *testing.T, c *redlock.Client) {
+	t.Helper()
+	var err error
+	if took := timed(func() { err = c.Close() }); took > closeBound {
+		t.Errorf("Close took %v, want less than %v", took, closeBound)
+	}
+	if err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	_, err = c.TryLock(context.Background(), "any")
+	wantExactly(t, "TryLock on a closed client", err, redlock.ErrClosed)
+}
+
+// connected counts the masters that a client is connected to.
+func connected(c *redlock.Client) int {
+	n := 0
+	for _, r := range c.Masters(context.Background()) {
+		if r.Connected {
+			n++
+		}
+	}
+	return n
+}
+
+// awaitConnected waits until a client has found masters again.
+func awaitConnected(t *testing.T, c *redlock.Client, which ...int) {
+	t.Helper()
+	for _, i := range which {
+		eventually(t, "a master is connected again", func() bool {
+			return c.Masters(context.Background())[i].Connected
+		})
+	}
+}
+
+// awaitRefused waits until a client has found out that masters are down: calls
+// for them fail at once from then on.
+func awaitRefused(t *testing.T, c *redlock.Client, which ...int) {
+	t.Helper()
+	for _, i := range which {
+		eventually(t, "a master is known to be down", func() bool {
+			r := c.Masters(context.Background())[i]
+			return !r.Connected && errors.Is(r.Err, syscall.ECONNREFUSED)
+		})
+	}
+}
+
+// awaitStalled waits until a client has given up connections to masters that
+// do not answer.
+func awaitStalled(t *testing.T, c *redlock.Client, which ...int) {
+	t.Helper()
+	for _, i := range which {
+		eventually(t, "a master is known not to answer", func() bool {
+			return !c.Masters(context.Background())[i].Connected
+		})
+	}
+}
+
+// mustTry takes a lock that is free.
+func mustTry(t *testing.T, c *redlock.Client, key string, opts ...redlock.LockOption) *redlock.Lock {
+	t.Helper()
+	l, err := c.TryLock(context.Background(), key, opts...)
+	if err != nil {
+		t.Fatalf("the lock is free: %v", err)
+	}
+	return l
+}
+
+// mustUnlock releases a lock that is held.
+func mustUnlock(t *testing.T, l *redlock.Lock) {
+	t.Helper()
+	if err := l.Unlock(context.Background()); err != nil {
+		t.Fatalf("the lock is held: %v", err)
+	}
+}

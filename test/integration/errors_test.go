@@ -1,0 +1,114 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// sentinels are all errors that a caller may decide by.
+var sentinels = []error{
+	redlock.ErrTaken,
+	redlock.ErrNoQuorum,
+	redlock.ErrLost,
+	redlock.ErrNotHeld,
+	redlock.ErrUnlocked,
+	redlock.ErrReentrant,
+	redlock.ErrClosed,
+	context.Canceled,
+	context.DeadlineExceeded,
+}
+
+// wantExactly asks of an error that it match the sentinels named and none of
+// the others, and that its text be one line.
+func wantExactly(t testing.TB, what string, err error, want ...error) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s: no error, want one that matches %q", what, want)
+		return
+	}
+	for _, s := range sentinels {
+		if got, wanted := errors.Is(err, s), slices.Contains(want, s); got != wanted {
+			t.Errorf("%s: errors.Is(err, %q) is %v, want %v: %v", what, s, got, wanted, err)
+		}
+	}
+	if strings.ContainsAny(err.Error(), "\r\n") {
+		t.Errorf("%s: the text has more than one line: %q", what, err)
+	}
+}
+
+// matchesExactly is wantExactly for a result that may be one of several.
+func matchesExactly(err error, want ...error) bool {
+	for _, s := range sentinels {
+		if errors.Is(err, s) != slices.Contains(want, s) {
+			return false
+		}
+	}
+	return err != nil
+}
+
+// wantLost asks of a lock's context that it has ended by a loss.
+func wantLost(t testing.TB, l *redlock.Lock, reason redlock.Reason) {
+	t.Helper()
+	ctx := l.Context()
+	if ctx.Err() == nil {
+		t.Fatalf("the lock's context lives, want it lost: %v", reason)
+	}
+	cause := context.Cause(ctx)
+	lost, ok := errors.AsType[*redlock.LostError](cause)
+	if !ok {
+		t.Fatalf("the cause of the lock's context is %v, want a *LostError", cause)
+	}
+	if lost.Reason != reason || lost.Key != l.Key() {
+		t.Errorf("lost %q: %v, want %q: %v (%v)", lost.Key, lost.Reason, l.Key(), reason, lost)
+	}
+	want := []error{redlock.ErrLost}
+	if reason == redlock.ReasonClosed {
+		want = append(want, redlock.ErrClosed)
+	}
+	wantExactly(t, "cause of the lock's context", cause, want...)
+	if left := l.Remaining(); left != 0 {
+		t.Errorf("a lost lock has %v remaining", left)
+	}
+}
+
+// quorumError is the part of an error that says what every master answered.
+func quorumError(t testing.TB, err error) *redlock.QuorumError {
+	t.Helper()
+	q, ok := errors.AsType[*redlock.QuorumError](err)
+	if !ok {
+		t.Fatalf("%v (%T) is no *QuorumError", err, err)
+	}
+	return q
+}
+
+// causes are the masters' parts in an error, by the address of the master. A
+// part may match neither a sentinel nor a context's error.
+func causes(t testing.TB, err error) map[string]error {
+	t.Helper()
+	byMaster := make(map[string]error)
+	q := quorumError(t, err)
+	if q.Nodes == nil {
+		return byMaster
+	}
+	for _, e := range q.Nodes.Errors {
+		n, ok := errors.AsType[*redlock.NodeError](e)
+		if !ok {
+			t.Fatalf("%v (%T) is no *NodeError", e, e)
+		}
+		for _, s := range sentinels {
+			if errors.Is(n, s) {
+				t.Errorf("master %s: %v matches %q", n.Master, n, s)
+			}
+		}
+		if byMaster[n.Master] != nil {
+			t.Errorf("master %s is named twice: %v", n.Master, err)
+		}
+		byMaster[n.Master] = n.Err
+	}
+	return byMaster
+}

@@ -1,0 +1,101 @@
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ory/dockertest/v3/docker"
+)
+
+// Containers and networks outlive the process that made them, so each carries a
+// label with the run that it belongs to: when it began, and its process id.
+const runLabel = "io.redquorum.integration"
+
+var thisRun = fmt.Sprintf("%d-%d", time.Now().Unix(), os.Getpid())
+
+func ours(run string) bool { return run == thisRun }
+
+// stale says whether a run is over that never cleared up behind itself: no run
+// of these tests takes an hour.
+func stale(run string) bool {
+	began, _, _ := strings.Cut(run, "-")
+	unix, err := strconv.ParseInt(began, 10, 64)
+	return err == nil && time.Since(time.Unix(unix, 0)) > time.Hour
+}
+
+// removeContainers removes the containers of runs, running or not, and then
+// their networks.
+func removeContainers(client *docker.Client, which func(run string) bool) error {
+	containers, err := client.ListContainers(docker.ListContainersOptions{
+		All: true, Filters: map[string][]string{"label": {runLabel}},
+	})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, c := range containers {
+		if !which(c.Labels[runLabel]) {
+			continue
+		}
+		err := client.RemoveContainer(docker.RemoveContainerOptions{ID: c.ID, Force: true, RemoveVolumes: true})
+		if gone := (*docker.NoSuchContainer)(nil); !errors.As(err, &gone) {
+			errs = append(errs, err)
+		}
+	}
+	networks, err := client.FilteredListNetworks(docker.NetworkFilterOpts{"label": {runLabel: true}})
+	if err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	for _, n := range networks {
+		if which(n.Labels[runLabel]) {
+			errs = append(errs, client.RemoveNetwork(n.ID))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// litter is how many containers and networks of this run there are.
+func litter(client *docker.Client) (int, error) {
+	filter := runLabel + "=" + thisRun
+	containers, err := client.ListContainers(docker.ListContainersOptions{
+		All: true, Filters: map[string][]string{"label": {filter}},
+	})
+	if err != nil {
+		return 0, err
+	}
+	networks, err := client.FilteredListNetworks(docker.NetworkFilterOpts{"label": {filter: true}})
+	return len(containers) + len(networks), err
+}
+
+// removeContainersOnSignal sees to what a run leaves that is interrupted. The
+// function that it returns ends this.
+func removeContainersOnSignal() (stop func()) {
+	signals := make(chan os.Signal, 1)
+	over, ended := make(chan struct{}), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		defer close(ended)
+		select {
+		case s := <-signals:
+			fmt.Fprintf(os.Stderr, "integration: %v: removing containers\n", s)
+			if e, err := findEngine(); err == nil {
+				if err := removeContainers(e.pool.Client, ours); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+				}
+			}
+			os.Exit(1)
+		case <-over:
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(over)
+		<-ended
+	}
+}

@@ -1,0 +1,100 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// startSlowToLoad starts masters that need a second or so to read their files
+// when they are started again, and answer LOADING meanwhile. Redis looks after
+// its clients after every 1,024 commands that it has read.
+func startSlowToLoad(t *testing.T) *processes {
+	t.Helper()
+	p := startConfigured(t, redistest.Config{
+		AppendOnly: redistest.AppendAlways,
+		Args:       []string{"--key-load-delay", "150"}, // microseconds a command
+	}, five)
+	for i := range five {
+		p.do(i, "EVAL", `for n = 1, 6000 do redis.call('INCR', KEYS[1]) end redis.call('DEL', KEYS[1])`, 1, "ballast")
+	}
+	return p
+}
+
+// restartLoading begins to start masters again, and returns when they answer
+// LOADING, with a function that waits until they have loaded.
+func (p *processes) restartLoading(which ...int) (loaded func()) {
+	p.t.Helper()
+	started := make(chan error, len(which))
+	for _, i := range which {
+		go func() { started <- p.servers[i].Restart(context.Background(), true) }()
+	}
+	for _, i := range which {
+		eventually(p.t, "the master is loading", func() bool {
+			_, err := redis.String(p.command(i, "GET", "any"))
+			return err != nil && strings.Contains(err.Error(), "LOADING")
+		})
+	}
+	return func() {
+		p.t.Helper()
+		for range which {
+			if err := <-started; err != nil {
+				p.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// A master that was killed while the lock was held, and is reading its file
+// when the client finds it again, has the key on that file. The release must
+// outlast the answers LOADING.
+func TestAReleaseOutlastsTheLoadingOfAMaster(t *testing.T) {
+	p := startSlowToLoad(t)
+	c := p.open(reconnectSoon())
+	l := mustTry(t, c, "lock", redlock.WithTTL(longTTL))
+	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
+	p.kill(1, 4)
+	awaitRefused(t, c, 1, 4)
+	mustUnlock(t, l)
+	loaded := p.restartLoading(1, 4)
+	loaded()
+	p.wantFree("lock")
+}
+
+// LOADING is no vote, and named.
+func TestMastersThatAreLoadingDoNotVote(t *testing.T) {
+	p := startSlowToLoad(t)
+	c := p.open(reconnectSoon())
+	ctx := context.Background()
+	p.kill(0, 1, 2)
+	awaitRefused(t, c, 0, 1, 2)
+	loaded := p.restartLoading(0, 1, 2)
+	eventually(t, "LOADING is named", func() bool {
+		l, err := c.TryLock(ctx, "lock", redlock.WithTTL(longTTL))
+		if err == nil {
+			mustUnlock(t, l)
+			t.Fatal("the masters have loaded, and LOADING was never named")
+		}
+		wantExactly(t, "TryLock", err, redlock.ErrNoQuorum)
+		return strings.Contains(err.Error(), "LOADING")
+	})
+	loaded()
+	eventually(t, "a lock can be had again", func() bool {
+		l, err := c.TryLock(ctx, "lock", redlock.WithTTL(longTTL))
+		if err != nil && !errors.Is(err, redlock.ErrNoQuorum) {
+			t.Fatal(err)
+		}
+		if err != nil {
+			return false
+		}
+		mustUnlock(t, l)
+		return true
+	})
+	p.wantFree("lock")
+}

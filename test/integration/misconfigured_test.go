@@ -1,0 +1,242 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// What must never show in an error.
+const (
+	rightPassword = "correct-horse"
+	wrongPassword = "battery-staple"
+)
+
+// A mistake is a way in which a master's configuration and the client's do not
+// fit together.
+type mistake struct {
+	name string
+	bad  redistest.Config // of the masters that do not fit
+	good redistest.Config
+	// url turns the URL of a master that does not fit into the client's.
+	url  func(u *url.URL)
+	opts []redlock.Option
+	// What the error has to say, any of it; nil: anything.
+	says []string
+}
+
+func mistakes(t *testing.T) []mistake {
+	t.Helper()
+	authority, stranger := newAuthority(t), newAuthority(t)
+	trusting := redlock.WithPool(pool.WithTLS(authority.ClientConfig()))
+	return []mistake{
+		{
+			name: "wrong password",
+			bad:  redistest.Config{Password: rightPassword},
+			url:  func(u *url.URL) { u.User = url.UserPassword("", wrongPassword) },
+			says: []string{"WRONGPASS"},
+		},
+		{
+			name: "no password",
+			bad:  redistest.Config{Password: rightPassword},
+			url:  func(u *url.URL) { u.User = nil },
+			says: []string{"NOAUTH"},
+		},
+		{
+			name: "a password where none is set, for a user that is not known",
+			url:  func(u *url.URL) { u.User = url.UserPassword("nobody", wrongPassword) },
+			says: []string{"WRONGPASS"},
+		},
+		{
+			name: "a user without permission for SET",
+			bad: redistest.Config{
+				ACL:      []string{"user default off", "user reader on >" + rightPassword + " ~* &* +@all -set"},
+				Username: "reader", Password: rightPassword,
+			},
+			says: []string{"NOPERM"},
+		},
+		{
+			name: "a user without permission for the key",
+			bad: redistest.Config{
+				ACL:      []string{"user default off", "user elsewhere on >" + rightPassword + " ~other:* &* +@all"},
+				Username: "elsewhere", Password: rightPassword,
+			},
+			says: []string{"NOPERM"},
+		},
+		{
+			name: "a database that there is not",
+			url:  func(u *url.URL) { u.Path = "/99" },
+			says: []string{"SELECT 99", "out of range"},
+		},
+		{
+			name: "the master speaks TLS, the client does not",
+			bad:  redistest.Config{TLS: authority},
+			url:  func(u *url.URL) { u.Scheme = "redis" },
+			says: []string{"TLS"},
+		},
+		{
+			name: "the client speaks TLS, the master does not",
+			good: redistest.Config{TLS: authority},
+			url:  func(u *url.URL) { u.Scheme = "rediss" },
+			opts: []redlock.Option{trusting},
+			says: []string{"TLS"},
+		},
+		{
+			name: "a certificate of an authority that is not trusted",
+			bad:  redistest.Config{TLS: stranger},
+			good: redistest.Config{TLS: authority},
+			opts: []redlock.Option{trusting},
+			says: []string{"certificate"},
+		},
+		{
+			name: "a certificate is asked for, and the client has none",
+			bad:  redistest.Config{TLS: authority, Args: []string{"--tls-auth-clients", "yes"}},
+			good: redistest.Config{TLS: authority},
+			opts: []redlock.Option{redlock.WithPool(pool.WithTLS(withoutCertificate(authority)))},
+			// In TLS 1.3 the handshake is over for the client before the master
+			// has looked; what it says then may be lost with the connection.
+			says: nil,
+		},
+	}
+}
+
+// Whatever is wrong with two of five: the others carry the lock. With three
+// wrong, the error names each with what is wrong with it, as a configuration
+// error, and without a secret.
+func TestAMasterThatIsMisconfiguredIsNamedAndTheOthersGoOn(t *testing.T) {
+	for _, m := range mistakes(t) {
+		t.Run(m.name, func(t *testing.T) {
+			p := join(t, redistest.Start(t, 3, m.bad), redistest.Start(t, 3, m.good))
+			var bad, good []string
+			for i, raw := range p.urls {
+				u, err := url.Parse(raw)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if i >= 3 {
+					good = append(good, raw)
+					continue
+				}
+				if m.url != nil {
+					m.url(u)
+				}
+				bad = append(bad, u.String())
+			}
+			ctx := context.Background()
+			opts := append([]redlock.Option{redlock.WithTTL(longTTL), reconnectSoon()}, m.opts...)
+
+			c := openURLs(t, slices.Concat(good, bad[:2]), append(opts, redlock.WithPool(pool.WithCommandTimeout(patience)))...)
+			l := mustTry(t, c, "lock")
+			if err := l.Extend(ctx); err != nil {
+				t.Errorf("Extend with three masters that fit: %v", err)
+			}
+			mustUnlock(t, l)
+			p.wantFree("lock")
+
+			c = openURLs(t, slices.Concat(bad, good[:2]), opts...)
+			eventually(t, "the two that fit are connected", func() bool {
+				masters := c.Masters(ctx)
+				return masters[3].Connected && masters[4].Connected
+			})
+			var unnamed error
+			told := func() bool {
+				_, err := c.TryLock(ctx, "lock")
+				wantExactly(t, "TryLock with two masters that fit", err, redlock.ErrNoQuorum)
+				unnamed = notNamed(t, p, err, m.says)
+				return unnamed == nil
+			}
+			// Some mistakes show only when a dial has timed out, after 2 s.
+			for deadline := time.Now().Add(settleBound / 2); !told(); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Error(unnamed)
+					break
+				}
+			}
+			p.wantFree("lock")
+		})
+	}
+}
+
+// notNamed says in what an error falls short of naming each of the first three
+// masters, for a configuration error that says one of the words.
+func notNamed(t *testing.T, p *processes, err error, says []string) error {
+	t.Helper()
+	for _, secret := range []string{rightPassword, wrongPassword} {
+		if strings.Contains(err.Error(), secret) {
+			t.Errorf("a password shows in %v", err)
+		}
+	}
+	var errs []error
+	named := causes(t, err)
+	for i := range 3 {
+		cause := named[p.servers[i].Addr()]
+		if cause == nil {
+			errs = append(errs, fmt.Errorf("master %d is misconfigured and not named: %w", i, err))
+			continue
+		}
+		if says == nil {
+			continue
+		}
+		if _, ok := errors.AsType[*pool.ConfigError](cause); !ok {
+			errs = append(errs, fmt.Errorf("master %d is named for %q, which is no *pool.ConfigError", i, cause))
+		}
+		if !slices.ContainsFunc(says, func(word string) bool { return strings.Contains(cause.Error(), word) }) {
+			errs = append(errs, fmt.Errorf("master %d is named for %q, want one of %q in it", i, cause, says))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Ready is what a program asks at its start: it says what is wrong as well.
+func TestReadySaysWhichMastersAreMisconfigured(t *testing.T) {
+	p := startConfigured(t, redistest.Config{Password: rightPassword}, 3)
+	var urls []string
+	for _, s := range p.servers {
+		urls = append(urls, "redis://:"+wrongPassword+"@"+s.Addr())
+	}
+	c := openURLs(t, urls)
+	eventually(t, "all have refused", func() bool {
+		refused := 0
+		for _, m := range c.Masters(context.Background()) {
+			if _, ok := errors.AsType[*pool.ConfigError](m.Err); ok {
+				refused++
+			}
+		}
+		return refused == 3
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err := c.Ready(ctx)
+	wantExactly(t, "Ready", err, redlock.ErrNoQuorum, context.Canceled)
+	if unnamed := notNamed(t, p, err, []string{"WRONGPASS"}); unnamed != nil {
+		t.Error(unnamed)
+	}
+}
+
+// What is mended on the masters is found out without anybody's help.
+func TestAMasterIsFoundOnceItsConfigurationIsMended(t *testing.T) {
+	p := startConfigured(t, redistest.Config{Password: rightPassword}, 3)
+	var urls []string
+	for _, s := range p.servers {
+		urls = append(urls, "redis://:"+wrongPassword+"@"+s.Addr())
+	}
+	c := openURLs(t, urls, reconnectSoon())
+	_, err := c.TryLock(context.Background(), "lock")
+	wantExactly(t, "TryLock", err, redlock.ErrNoQuorum)
+	for i := range p.servers {
+		// A second password, so that the servers' own one stays.
+		p.do(i, "ACL", "SETUSER", "default", ">"+wrongPassword)
+	}
+	awaitConnected(t, c, 0, 1, 2)
+	mustUnlock(t, mustTry(t, c, "lock"))
+	p.wantFree("lock")
+}

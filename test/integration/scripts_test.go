@@ -1,0 +1,124 @@
+package integration
+
+import (
+	"context"
+	"testing"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// Masters forget all scripts. Each is sent once in full to each master, and
+// with that the operation succeeds: one vote, one token.
+func TestAFlushOfTheScriptsCostsOneFallbackEach(t *testing.T) {
+	p := startProcesses(t, five)
+	c := p.open()
+	ctx := context.Background()
+	flush := func() {
+		for i := range five {
+			p.do(i, "SCRIPT", "FLUSH")
+			p.do(i, "CONFIG", "RESETSTAT")
+		}
+	}
+	wantEvals := func(what string, want int) {
+		t.Helper()
+		for i := range five {
+			eventually(t, what+": fallbacks", func() bool { return p.calls(i, "eval") >= want })
+			if n := p.calls(i, "eval"); n != want {
+				t.Errorf("%s: master %d got %d EVAL, want %d", what, i, n, want)
+			}
+		}
+	}
+
+	flush()
+	l := mustTry(t, c, "lock", redlock.WithLease(longTTL))
+	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
+	wantEvals("lock", 0)
+	if err := l.Extend(ctx); err != nil {
+		t.Fatal(err)
+	}
+	wantEvals("the first extension", 1)
+	for range 3 {
+		if err := l.Extend(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantEvals("further extensions", 1)
+	if err := l.Verify(ctx); err != nil {
+		t.Fatal(err)
+	}
+	wantEvals("verify", 2)
+	if n := p.holders("lock", l.Token()); n != five {
+		t.Errorf("%d masters have the token", n)
+	}
+	mustUnlock(t, l)
+	wantEvals("release", 3)
+	p.wantFree("lock")
+
+	for range 3 {
+		l = mustTry(t, c, "lock", redlock.WithLease(longTTL))
+		if err := l.Extend(ctx); err != nil {
+			t.Fatal(err)
+		}
+		mustUnlock(t, l)
+	}
+	p.wantFree("lock")
+	wantEvals("locking again", 3)
+
+	// The rollback of a failed attempt falls back as well.
+	flush()
+	p.foreign("lock", strangersToken, 0, 1, 2)
+	_, err := c.TryLock(ctx, "lock", redlock.WithTTL(longTTL))
+	wantExactly(t, "TryLock", err, redlock.ErrTaken)
+	eventually(t, "the others are rolled back", func() bool { return p.value(3, "lock") == "" && p.value(4, "lock") == "" })
+	p.remove("lock")
+}
+
+// A renewal falls back too, also when it happens again and again.
+func TestALockIsKeptThoughScriptsAreFlushedAllTheTime(t *testing.T) {
+	p := startProcesses(t, five)
+	renewed, trace := traceRenewals()
+	c := p.open(trace)
+	l := mustTry(t, c, "lock", renewedOften...)
+	for range 3 {
+		for i := range five {
+			p.do(i, "SCRIPT", "FLUSH")
+		}
+		renewed.awaitMore(t, "lock", 1)
+	}
+	if _, failed := renewed.of("lock"); failed > 0 {
+		t.Errorf("%d renewals failed", failed)
+	}
+	mustUnlock(t, l)
+	p.wantFree("lock")
+}
+
+// A master knows the script of the release and not that of the extension. The
+// extension is on its way when the lock is unlocked; its fallback would come
+// behind the release and set the key again.
+func TestTheFallbackOfAnExtensionDoesNotFollowTheRelease(t *testing.T) {
+	p := startProcesses(t, five)
+	c := p.open()
+	for i := range five {
+		p.do(i, "SCRIPT", "FLUSH")
+	}
+	mustUnlock(t, mustTry(t, c, "another lock", redlock.WithTTL(longTTL)))
+	for i := range five {
+		eventually(t, "the release is known", func() bool { return p.calls(i, "eval") == 1 })
+	}
+	l := mustTry(t, c, "lock", redlock.WithLease(longTTL))
+	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
+	p.freeze(0)
+	if err := l.Extend(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	mustUnlock(t, l)
+	p.thaw(0)
+	eventually(t, "the late release is executed", func() bool { return p.calls(0, "del") == 2 })
+	// What is sent later is executed later.
+	mustUnlock(t, mustTry(t, c, "another lock", redlock.WithTTL(longTTL)))
+	p.wantFree("another lock")
+	if n := p.calls(0, "eval"); n != 1 {
+		t.Errorf("the master got %d EVAL, want the one for the first release", n)
+	}
+	p.wantFree("lock")
+}

@@ -1,0 +1,217 @@
+package integration
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+func newAuthority(t *testing.T) *redistest.Authority {
+	t.Helper()
+	a, err := redistest.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func withoutCertificate(a *redistest.Authority) *tls.Config {
+	cfg := a.ClientConfig()
+	cfg.Certificates = nil
+	return cfg
+}
+
+// The ways to reach masters that are configured for it.
+func TestLockingWorksOverEveryTransport(t *testing.T) {
+	authority := newAuthority(t)
+	mutual := []string{"--tls-auth-clients", "yes"}
+	for _, test := range []struct {
+		name   string
+		cfg    redistest.Config
+		opts   []redlock.Option
+		scheme string
+	}{
+		{"TCP", redistest.Config{}, nil, "redis"},
+		{"TCP with a password", redistest.Config{Password: "p@ss:w/rd?#%"}, nil, "redis"},
+		{"TLS", redistest.Config{TLS: authority}, []redlock.Option{redlock.WithPool(pool.WithTLS(withoutCertificate(authority)))}, "rediss"},
+		{"TLS with a certificate and a password", redistest.Config{TLS: authority, Args: mutual, Password: rightPassword}, []redlock.Option{redlock.WithPool(pool.WithTLS(authority.ClientConfig()))}, "rediss"},
+		{"unix socket", redistest.Config{UnixSocket: true}, nil, "unix"},
+		{"unix socket with a password", redistest.Config{UnixSocket: true, Password: rightPassword}, nil, "unix"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := startConfigured(t, test.cfg, five)
+			if u, err := url.Parse(p.urls[0]); err != nil || u.Scheme != test.scheme {
+				t.Fatalf("URL %s: want %s", p.urls[0], test.scheme)
+			}
+			c := p.open(append(test.opts, reconnectSoon(), redlock.WithTTL(longTTL))...)
+			exercise(t, p, c)
+			p.kill(0)
+			exercise(t, p, c)
+			p.restart(0)
+			awaitConnected(t, c, 0)
+			exercise(t, p, c)
+		})
+	}
+}
+
+// exercise uses a lock in all ways, and lets another client meet it.
+func exercise(t *testing.T, p *processes, c *redlock.Client) {
+	t.Helper()
+	ctx := context.Background()
+	l := mustTry(t, c, "lock")
+	if err := errors.Join(l.Extend(ctx), l.Verify(ctx)); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the holder is told", func() bool {
+		_, err := c.TryLock(ctx, "lock")
+		wantExactly(t, "TryLock of what is held", err, redlock.ErrTaken)
+		h, ok := errors.AsType[*redlock.HeldError](err)
+		return ok && h.Token == l.Token()
+	})
+	token, err := l.HandOver()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, err = c.Adopt(ctx, "lock", token); err != nil {
+		t.Fatal(err)
+	}
+	mustUnlock(t, l)
+	p.wantFree("lock")
+}
+
+// The user of the lock needs these commands and no others.
+const lockerCommands = "+set +get +del +pttl +pexpire +type +getrange +evalsha +eval +script|load " +
+	"+client|id +client|setname +client|kill +info +ping"
+
+func TestAnACLUserNeedsFewPermissions(t *testing.T) {
+	p := startConfigured(t, redistest.Config{
+		ACL:      []string{"user default off", "user locker on >" + rightPassword + " ~lock* resetchannels -@all " + lockerCommands},
+		Username: "locker", Password: rightPassword,
+	}, five)
+	c := p.open(redlock.WithTTL(longTTL))
+	exercise(t, p, c)
+	for i := range five {
+		if log, err := redis.Values(p.command(i, "ACL", "LOG")); err != nil || len(log) != 0 {
+			t.Errorf("master %d refused something to the user: %q (%v)", i, log, err)
+		}
+	}
+}
+
+// Without the permissions that are only for comfort, locks work all the same.
+func TestWhatOnlyServesComfortMayBeForbidden(t *testing.T) {
+	p := startConfigured(t, redistest.Config{
+		ACL: []string{"user default off", "user locker on >" + rightPassword + " ~lock* resetchannels -@all " +
+			"+set +get +del +pttl +pexpire +type +getrange +evalsha +eval"},
+		Username: "locker", Password: rightPassword,
+	}, five)
+	exercise(t, p, p.open(redlock.WithTTL(longTTL)))
+}
+
+func TestTheClientsNameShowsOnTheMasters(t *testing.T) {
+	p := startProcesses(t, five)
+	p.open(redlock.WithPool(pool.WithClientName("orders-7")))
+	for i := range five {
+		named := 0
+		for _, fields := range p.clientList(i) {
+			if fields["name"] == "orders-7" {
+				named++
+			}
+		}
+		if named != 1 {
+			t.Errorf("master %d has %d connections of that name, want 1", i, named)
+		}
+	}
+}
+
+// Passwords rotate: every dial asks for the one of the day.
+func TestCredentialsAreAskedForAtEveryDial(t *testing.T) {
+	p := startConfigured(t, redistest.Config{
+		ACL: []string{"user default off", "user locker on >first ~* &* +@all"}, Username: "locker", Password: "first",
+	}, five)
+	for i := range p.urls { // whatever the URLs say
+		p.urls[i] = "redis://" + p.servers[i].Addr()
+	}
+	var asked atomic.Int32
+	var password atomic.Value
+	password.Store("first")
+	c := p.open(reconnectSoon(), redlock.WithTTL(longTTL), redlock.WithPool(
+		pool.WithCredentials(func(ctx context.Context) (string, string, error) {
+			if _, bounded := ctx.Deadline(); !bounded {
+				t.Error("the callback's context has no deadline")
+			}
+			asked.Add(1)
+			switch now := password.Load().(string); now {
+			case "":
+				return "", "", errors.New("the vault is sealed")
+			default:
+				return "locker", now, nil
+			}
+		})))
+	exercise(t, p, c)
+	if n := asked.Load(); n != five {
+		t.Errorf("asked %d times for five dials", n)
+	}
+
+	password.Store("second")
+	for i := range five {
+		p.do(i, "ACL", "SETUSER", "locker", "resetpass", ">second")
+		p.do(i, "CLIENT", "KILL", "USER", "locker")
+	}
+	eventually(t, "all have dialled again", func() bool { return asked.Load() >= 2*five && connected(c) == five })
+	exercise(t, p, c)
+
+	// A callback that fails is a dial that fails, named and tried again.
+	password.Store("")
+	for i := range five {
+		p.do(i, "CLIENT", "KILL", "USER", "locker")
+	}
+	eventually(t, "the failure is told", func() bool {
+		l, err := c.TryLock(context.Background(), "lock")
+		if err == nil { // not all have noticed yet
+			mustUnlock(t, l)
+			return false
+		}
+		wantExactly(t, "TryLock", err, redlock.ErrNoQuorum)
+		return strings.Contains(err.Error(), "the vault is sealed")
+	})
+	password.Store("second")
+	awaitConnected(t, c, 0, 1, 2, 3, 4)
+	exercise(t, p, c)
+}
+
+// Keys live in the database and under the prefix that the client was given.
+func TestDatabaseAndPrefixAreHeeded(t *testing.T) {
+	p := startProcesses(t, five)
+	c := p.open(redlock.WithKeyPrefix("locks:"), redlock.WithPool(pool.WithDatabase(3)))
+	l := mustTry(t, c, "lock")
+	if l.Key() != "lock" {
+		t.Errorf("Key is %q, want it without the prefix", l.Key())
+	}
+	for i := range five {
+		eventually(t, "the key stands in database 3", func() bool {
+			info, err := redis.String(p.command(i, "INFO", "keyspace"))
+			return err == nil && strings.Contains(info, "db3:keys=1,") && !strings.Contains(info, "db0:")
+		})
+		value, err := redis.String(p.command(i, "EVAL", `redis.call('SELECT', 3) return redis.call('GET', KEYS[1])`, 1, "locks:lock"))
+		if err != nil || value != l.Token() {
+			t.Errorf("master %d: %q (%v), want the token", i, value, err)
+		}
+	}
+	mustUnlock(t, l)
+	for i := range five {
+		eventually(t, "the key is gone", func() bool {
+			info, err := redis.String(p.command(i, "INFO", "keyspace"))
+			return err == nil && !strings.Contains(info, "db3:")
+		})
+	}
+}

@@ -24,7 +24,7 @@ func (c *Client) attempt(ctx context.Context, l *Lock) *QuorumError {
 	r.start = c.opts.clock.Now() // before the first byte is sent (S2)
 	l.start = r.start
 	r.ask("SET", r.args[:5], 0, time.Time{})
-	cause := r.wait(ctx, c.nodeTimeout(ttl), c.closing)
+	cause := r.wait(ctx, c.nodeTimeout(ttl))
 
 	res := r.result()
 	now := c.opts.clock.Now()

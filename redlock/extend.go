@@ -44,7 +44,7 @@ func (l *Lock) question(ctx context.Context, op operation, start func() *round) 
 	r := start()
 	l.mu.Unlock()
 	defer r.letGo()
-	cause := r.wait(ctx, limit, l.c.closing)
+	cause := r.wait(ctx, limit)
 	return l.finishExtension(r, cause)
 }
 
@@ -141,7 +141,7 @@ func (c *Client) Adopt(ctx context.Context, key, token string, opts ...LockOptio
 	r.start = c.opts.clock.Now()
 	l.start, l.acquired = r.start, r.start
 	r.ask(evalSHA, script.Extend.Args(r.args[:0], l.keyArg, l.tokenArg, l.ttlArg, argLeaveMissing), 0, time.Time{})
-	cause := r.wait(ctx, c.nodeTimeout(l.opts.ttl), c.closing)
+	cause := r.wait(ctx, c.nodeTimeout(l.opts.ttl))
 	r.traceNodes(key)
 	res := r.result()
 	now := c.opts.clock.Now()

@@ -17,7 +17,7 @@ func (c *Client) askHolders(ctx context.Context, failed *round, l *Lock, refused
 	everyone := uint64(1)<<len(c.masters) - 1
 	r.ask(evalSHA, script.Holder.Args(r.args[:0], l.keyArg), everyone&^refused, time.Time{})
 	limit := min(c.nodeTimeout(l.opts.ttl), 5*time.Millisecond+2*elapsed)
-	_ = r.wait(ctx, limit, c.closing)
+	_ = r.wait(ctx, limit)
 
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,57 +1,15 @@
 package redlock
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/hashicorp/go-multierror"
-
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
-	"github.com/redquorum/redquorum/internal/script"
 )
-
-// An operation is a kind of question that is put to all masters.
-type operation uint8
-
-const (
-	opLock    operation = iota
-	opExtend            // also sets the key again where it is missing
-	opAdopt             // an extension that does not
-	opVerify            //
-	opRelease           //
-	opHolder            // asks those that refused who holds the key
-)
-
-func (op operation) String() string {
-	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect"}[op]
-}
-
-// A verdict is what one master's answer means for the operation.
-type verdict uint8
-
-const (
-	pending verdict = iota
-	agreed
-	refused // another holds the key, or ours is gone
-	failed  // no usable answer
-)
-
-// An answer is one master's part in a round.
-type answer struct {
-	verdict verdict
-	delayed bool       // failed for now: the call is kept for a later connection
-	unsent  bool       // the call came back and the master never saw it
-	missing bool       // refused because the key was not there
-	late    bool       // came after the decision
-	held    *HeldError // refused because somebody else's was, as far as known
-	err     error      // failed because of this
-}
 
 // A round is one question to the masters: a call to each, their tally, and the
 // decision. The pipelines complete the calls; whoever started the round is
@@ -70,19 +28,22 @@ type round struct {
 
 	renewal bool          // the keeper started it and is told of the decision
 	wake    chan struct{} // otherwise: gets one value when the round is decided
-	timer   *time.Timer   // of wait
+	timer   *time.Timer   // of wait, runs tick
+	ticked  chan struct{} // gets one value when the timer has run for good
 
 	abandoned atomic.Bool // calls that are not sent yet need not be
 
 	// mu guards what follows. Nothing blocks under it.
-	mu      sync.Mutex
-	answers []answer
-	tally   quorum.Tally
-	outcome quorum.Outcome
-	expired bool // decided by a deadline
-	left    int  // calls that the pipelines still have, and one while they are being queued
-	due     int  // the same without those that are delayed: what Close waits for
-	inUse   bool // the starter may still look
+	mu       sync.Mutex
+	answers  []answer
+	tally    quorum.Tally
+	outcome  quorum.Outcome
+	expired  bool // decided by a deadline
+	cut      bool // by Close
+	deadline time.Time
+	left     int  // calls that the pipelines still have, and one while they are being queued
+	due      int  // the same without those that are delayed: what Close waits for
+	inUse    bool // the starter may still look
 }
 
 // newRound takes a round from those that are free.
@@ -95,6 +56,7 @@ func (c *Client) newRound(op operation) *round {
 			calls:   make([]pipeline.Call, n),
 			answers: make([]answer, n),
 			wake:    make(chan struct{}, 1),
+			ticked:  make(chan struct{}, 1),
 		}
 	}
 	r.op, r.inUse = op, true
@@ -121,7 +83,7 @@ func (r *round) recycle() {
 		r.calls[i].Reply, r.calls[i].Err = nil, nil
 	}
 	r.lock, r.renewal, r.start = nil, false, drift.Instant{}
-	r.outcome, r.expired = quorum.Open, false
+	r.outcome, r.expired, r.cut = quorum.Open, false, false
 	r.abandoned.Store(false)
 	r.c.rounds.Put(r)
 }
@@ -217,31 +179,6 @@ func (r *round) expire() {
 	}
 }
 
-// wait blocks until the round is decided, for timeout at the most, or until ctx
-// ends, or closing is closed. It returns the context's error or ErrClosed if
-// that is what ended the wait.
-func (r *round) wait(ctx context.Context, timeout time.Duration, closing <-chan struct{}) error {
-	if r.timer == nil {
-		r.timer = time.NewTimer(timeout)
-	} else {
-		r.timer.Reset(timeout)
-	}
-	defer r.timer.Stop()
-	select {
-	case <-r.wake:
-		return nil
-	case <-r.timer.C:
-		r.expire()
-		return nil
-	case <-ctx.Done():
-		r.expire()
-		return ctx.Err()
-	case <-closing:
-		r.expire()
-		return ErrClosed
-	}
-}
-
 // Abandoned implements pipeline.Owner.
 func (r *round) Abandoned(*pipeline.Call) bool { return r.abandoned.Load() }
 
@@ -320,158 +257,6 @@ func (r *round) resend(c *pipeline.Call) bool {
 	c.Cmd, c.Args = "EVAL", s.EvalArgs(c.Args)
 	r.c.masters[c.Slot].Resend(c)
 	return true
-}
-
-func (op operation) script() *script.Script {
-	switch op {
-	case opExtend, opAdopt:
-		return script.Extend
-	case opVerify:
-		return script.Verify
-	case opRelease:
-		return script.Release
-	case opHolder:
-		return script.Holder
-	default:
-		return nil
-	}
-}
-
-// read turns a call that came back into an answer. Only the exact replies
-// count: whatever else a server says is a failure.
-func (r *round) read(c *pipeline.Call) answer {
-	a := answer{unsent: !c.Sent, verdict: failed, err: c.Err}
-	if c.Err != nil {
-		return a
-	}
-	switch r.op {
-	case opLock:
-		switch c.Reply {
-		case any("OK"):
-			a.verdict = agreed
-		case nil:
-			a.verdict, a.held = refused, &heldUnknown
-		}
-	case opHolder:
-		if h, ok := readHolder(c.Reply); ok {
-			a.verdict, a.held = agreed, h
-		}
-	default:
-		switch c.Reply {
-		case any(int64(1)):
-			a.verdict = agreed
-		case any(int64(0)):
-			a.verdict, a.held = refused, &heldUnknown
-		case any(int64(2)), any(int64(3)):
-			a.verdict, a.missing = refused, true
-		}
-	}
-	if a.verdict == failed {
-		a.err = fmt.Errorf("%w: unexpected reply %.64q", pipeline.ErrProtocol, fmt.Sprint(c.Reply))
-	}
-	return a
-}
-
-// heldUnknown stands for a holder that nobody has asked about yet.
-var heldUnknown HeldError
-
-// errMissing is what a master without the key says to its supposed holder.
-var errMissing = errors.New("the key is not there")
-
-// A result is what a decided round came to.
-type result struct {
-	outcome quorum.Outcome
-	tally   quorum.Tally
-	refused uint64 // masters that refused
-	absent  uint64 // masters that certainly have nothing of ours
-	taken   bool   // some master has another's token
-}
-
-// result looks at a decided round.
-func (r *round) result() result {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	res := result{outcome: r.outcome, tally: r.tally}
-	for i := range r.answers {
-		a := &r.answers[i]
-		if a.verdict == refused {
-			res.refused |= 1 << i
-			res.taken = res.taken || !a.missing
-		}
-		if a.unsent || r.op == opLock && a.verdict == refused {
-			res.absent |= 1 << i
-		}
-	}
-	return res
-}
-
-// gone reports whether so many masters have answered that they do not keep our
-// token that no quorum can.
-func (res *result) gone() bool {
-	return res.tally.Total-res.tally.Refused < res.tally.Need
-}
-
-// kind tells contention from an outage, for an acquisition that failed: by all
-// answers that have come by now, since an early decision may have seen refusals
-// before failures.
-func (r *round) kind() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.tally.Total-r.tally.Failed < r.tally.Need {
-		return ErrNoQuorum
-	}
-	return ErrTaken
-}
-
-// lossReason is why a lock that is gone is gone.
-func (res *result) lossReason() Reason {
-	if res.taken {
-		return ReasonTaken
-	}
-	return ReasonExpired
-}
-
-// err describes a round that did not come to what it was for.
-func (r *round) err(key string, kind, cause error, elapsed time.Duration) *QuorumError {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	e := &QuorumError{
-		Op: r.op.String(), Key: key,
-		OK: r.tally.OK, Need: r.tally.Need, Total: r.tally.Total,
-		Elapsed: elapsed, kind: kind, cause: cause,
-	}
-	for i := range r.answers {
-		if err := r.reason(i); err != nil && !errors.Is(err, errNotAwaited) {
-			if e.Nodes == nil {
-				e.Nodes = &multierror.Error{ErrorFormat: joinNodes}
-			}
-			e.Nodes.Errors = append(e.Nodes.Errors, &NodeError{Master: r.c.masters[i].Name(), Op: e.Op, Err: err})
-		}
-	}
-	return e
-}
-
-// errNotAwaited is said of a master whose answer could not change the decision
-// any more. It is no failure of the master's, and no cause of one.
-var errNotAwaited = errors.New("decided without its answer")
-
-// reason is why a master did not agree; nil if it did. The caller must hold
-// r.mu.
-func (r *round) reason(i int) error {
-	switch a := &r.answers[i]; {
-	case a.verdict == agreed:
-		return nil
-	case a.verdict == pending && r.expired:
-		return pipeline.ErrTimeout
-	case a.verdict == pending, a.late && a.held == &heldUnknown:
-		return errNotAwaited
-	case a.held != nil:
-		return a.held
-	case a.missing:
-		return errMissing
-	default:
-		return a.err
-	}
 }
 
 // traceNodes tells the trace each master's part.

@@ -69,7 +69,7 @@ func (l *Lock) startRelease() *round {
 // awaitRelease waits for a quorum to confirm a release.
 func (l *Lock) awaitRelease(ctx context.Context, r *round, began drift.Instant) error {
 	defer r.letGo()
-	cause := r.wait(ctx, l.c.nodeTimeout(l.opts.ttl), nil)
+	cause := r.wait(ctx, l.c.nodeTimeout(l.opts.ttl))
 	r.traceNodes(l.key)
 	res := r.result()
 	switch {

@@ -1,0 +1,36 @@
+package redlock
+
+import (
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// An operation is a kind of question that is put to all masters.
+type operation uint8
+
+const (
+	opLock    operation = iota
+	opExtend            // also sets the key again where it is missing
+	opAdopt             // an extension that does not
+	opVerify            //
+	opRelease           //
+	opHolder            // asks those that refused who holds the key
+)
+
+func (op operation) String() string {
+	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect"}[op]
+}
+
+func (op operation) script() *script.Script {
+	switch op {
+	case opExtend, opAdopt:
+		return script.Extend
+	case opVerify:
+		return script.Verify
+	case opRelease:
+		return script.Release
+	case opHolder:
+		return script.Holder
+	default:
+		return nil
+	}
+}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -204,6 +206,25 @@ func TestCloseWhileEverybodyQueues(t *testing.T) {
 			t.Fatalf("%d in flight", n)
 		}
 		s.stop()
+	}
+}
+
+// Also between the end of a dial and the beginning of the session.
+func TestCloseAtAnyMomentOfADial(t *testing.T) {
+	s := newFakeServer(t)
+	for range 1000 {
+		p := New(short(s.config()))
+		for range rand.IntN(30) {
+			runtime.Gosched()
+		}
+		w := start(t, p, "GET", "x")
+		p.Close()
+		if w.pending() {
+			t.Fatal("a call is pending after Close")
+		}
+		if up, _ := p.Up(); up {
+			t.Fatal("up after Close")
+		}
 	}
 }
 

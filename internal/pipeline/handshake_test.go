@@ -162,6 +162,9 @@ func TestNobodyIsKilledInDoubt(t *testing.T) {
 		{"CLIENT ID is refused", func(_ *fakeConn, args []string) (string, bool) {
 			return refused, join(args) == "CLIENT ID"
 		}},
+		{"CLIENT ID was refused the first time", func(c *fakeConn, args []string) (string, bool) {
+			return refused, join(args) == "CLIENT ID" && c.number == 1
+		}},
 		{"CLIENT ID is no number", func(_ *fakeConn, args []string) (string, bool) {
 			return bulk("1"), join(args) == "CLIENT ID"
 		}},

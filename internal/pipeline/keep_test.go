@@ -280,6 +280,35 @@ func TestDelayedMayQueueAnotherCall(t *testing.T) {
 	})
 }
 
+// Once a call is queued it may be completed at any moment, and used again.
+func TestDelayedComesBeforeTheCallIsQueued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(newFakeServer(t))
+		p := open(t, g.config())
+		owner := &delayedOwner{done: make(chan struct{})}
+		c := &Call{Cmd: "K1", Owner: owner, Keep: time.Now().Add(time.Hour)}
+		times := 0
+		owner.onDelayed = func() {
+			times++
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if slices.Contains(p.queue, c) {
+				t.Error("Delayed is called for a call that is in the queue")
+			}
+		}
+		g.next <- errRefused
+		synctest.Wait()
+		p.Enqueue(c)         // to a master that is down
+		g.next <- errRefused // which stays down
+		synctest.Wait()
+		if times != 2 {
+			t.Errorf("delayed %d times, want 2", times)
+		}
+		g.next <- nil
+		await(t, "the call is completed", owner.done)
+	})
+}
+
 type delayedOwner struct {
 	onDelayed func()
 	done      chan struct{}

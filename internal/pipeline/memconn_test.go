@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -28,11 +29,23 @@ func memPipe(window int) (client, server *memConn) {
 	return client, server
 }
 
-func (c *memConn) Read(p []byte) (int, error) { return c.in.read(p) }
+func (c *memConn) Read(p []byte) (int, error) {
+	n, err := c.in.read(p)
+	return n, c.wrap("read", err)
+}
 
 func (c *memConn) Write(p []byte) (int, error) {
 	c.writes.Add(1)
-	return c.out.write(p)
+	n, err := c.out.write(p)
+	return n, c.wrap("write", err)
+}
+
+// wrap makes of an error what package net makes of it.
+func (c *memConn) wrap(op string, err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return err
+	}
+	return &net.OpError{Op: op, Net: "mem", Source: memAddr{}, Addr: memAddr{}, Err: err}
 }
 
 // Close lets the other end read what was written, and then io.EOF, or

@@ -15,6 +15,8 @@ type Pipeline struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the supervisor has ended
 
+	explained error // what explain found; the supervisor's alone
+
 	// mu guards what follows. No callback runs and nothing blocks under it.
 	mu          sync.Mutex
 	work        *sync.Cond // the writer waits here for the queue to fill
@@ -163,7 +165,7 @@ func (p *Pipeline) supervise(ctx context.Context) {
 			p.wentDown(p.explain(ctx, err, failures), failures)
 			continue
 		}
-		id = next
+		id, p.explained = next, nil
 		s, ok := p.cameUp(w, rc, id)
 		if !ok {
 			_ = w.abort()

@@ -26,23 +26,33 @@ const (
 // explain finds out whether a master that answered nothing was spoken to in
 // the wrong way. Redis hangs up on plain commands where it expects TLS, and
 // waits for the end of what it takes for a command where it is sent a TLS
-// handshake: neither says what is wrong.
+// handshake: neither says what is wrong. What it finds out holds until the next
+// look, or until a dial ends otherwise.
 func (p *Pipeline) explain(ctx context.Context, err error, failures int) error {
 	var silence *silenceError
-	if !errors.As(err, &silence) {
+	isSilence := errors.As(err, &silence)
+	if isSilence {
+		err = silence.error
+	}
+	plain := p.cfg.TLS == nil && errors.Is(err, ErrConnectionLost)
+	inTLS := p.cfg.TLS != nil && errors.Is(err, ErrTimeout)
+	if !isSilence || !plain && !inTLS || p.cfg.Network == "unix" {
+		p.explained = nil
 		return err
 	}
-	err = silence.error
-	if failures%probeEvery != 1 || p.cfg.Network == "unix" {
-		return err
+	if failures%probeEvery == 1 {
+		p.explained = nil
+		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+		defer cancel()
+		switch {
+		case plain && p.probe(ctx, answersTLS):
+			p.explained = &ConfigError{"handshake", errors.New("the master speaks TLS: use a rediss:// URL")}
+		case inTLS && p.probe(ctx, answersPlainly):
+			p.explained = &ConfigError{"TLS handshake", errors.New("the master does not speak TLS: use a redis:// URL")}
+		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	switch {
-	case p.cfg.TLS == nil && errors.Is(err, ErrConnectionLost) && p.probe(ctx, answersTLS):
-		return &ConfigError{"handshake", errors.New("the master speaks TLS: use a rediss:// URL")}
-	case p.cfg.TLS != nil && errors.Is(err, ErrTimeout) && p.probe(ctx, answersPlainly):
-		return &ConfigError{"TLS handshake", errors.New("the master does not speak TLS: use a redis:// URL")}
+	if p.explained != nil {
+		return p.explained
 	}
 	return err
 }

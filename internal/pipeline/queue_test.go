@@ -86,6 +86,25 @@ func TestTheQueueLimitCountsWhatIsUnderWay(t *testing.T) {
 	})
 }
 
+// So it is with one that fails.
+func TestACallThatFailedMakesRoomForTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(newFakeServer(t))
+		cfg := g.config()
+		cfg.QueueLimit = 1
+		p := open(t, cfg)
+		last := newWaiter(t, "LAST")
+		first := newWaiter(t, "FIRST")
+		first.onDone = func(*Call) { last.queue(p) }
+		first.queue(p)
+		g.next <- errRefused
+		first.wait()
+		if c := last.wait(); !errors.Is(c.Err, ErrDown) {
+			t.Errorf("error %v, want ErrDown", c.Err)
+		}
+	})
+}
+
 // There is room again as soon as a call is handed back, not a moment later.
 func TestCompleteMakesRoomForTheNextCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

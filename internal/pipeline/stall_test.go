@@ -288,7 +288,7 @@ func TestAStallOnARealSocketIsFound(t *testing.T) {
 	freezeOn(t, s)
 	cfg := short(s.config())
 	cfg.Addr, cfg.Dialer = s.listen("tcp", nil), nil
-	cfg.StallLimit = 300 * time.Millisecond
+	cfg.StallLimit = 600 * time.Millisecond
 	value := strings.Repeat("x", 32<<20) // more than the kernel buffers
 	p := connect(t, cfg)
 	frozen, big := start(t, p, "FREEZE"), start(t, p, "SET", value)

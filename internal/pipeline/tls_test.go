@@ -15,6 +15,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -201,6 +202,24 @@ func TestTLSAgainstAPlainServerSaysSo(t *testing.T) {
 	}
 }
 
+// The refusal may be there before the handshake can be written.
+func TestATLSRefusalIsReadThoughTheConnectionIsClosed(t *testing.T) {
+	cfg := newFakeServer(t).config()
+	cfg.Dialer = func(context.Context, string, string) (net.Conn, error) {
+		client, _ := memPipe(1)
+		return &failing{
+			Conn:  client,
+			write: &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE},
+			read:  &net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")},
+		}, nil
+	}
+	p := open(t, cfg)
+	var config *ConfigError
+	if c := do(t, p, "GET", "x"); !errors.As(c.Err, &config) || config.Error() != "TLS handshake: remote error: tls: certificate required" {
+		t.Errorf("error %v", c.Err)
+	}
+}
+
 // A connection that breaks in the handshake is no refusal: a master that is
 // just starting, or stopping, does that.
 func TestATLSHandshakeThatBreaksIsALostConnection(t *testing.T) {
@@ -238,14 +257,5 @@ func TestATLSHandshakeThatHangsEndsWithTheDialTimeout(t *testing.T) {
 	c := do(t, p, "GET", "x")
 	if !errors.Is(c.Err, ErrTimeout) || errors.Is(c.Err, context.DeadlineExceeded) || errors.Is(c.Err, context.Canceled) {
 		t.Errorf("error %v, want ErrTimeout and no context's error", c.Err)
-	}
-}
-
-func TestPlainAgainstATLSServerIsNoVote(t *testing.T) {
-	_, cfg := overTLS(t, nil)
-	cfg.TLS = nil
-	p := open(t, cfg)
-	if c := do(t, p, "GET", "x"); !errors.Is(c.Err, ErrDown) {
-		t.Errorf("error %v", c.Err)
 	}
 }

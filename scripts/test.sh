@@ -61,7 +61,9 @@ else
 fi
 # -count=1: what passed earlier says nothing about the servers of this run, and
 # Go's cache does not see them. A -count in GOTESTFLAGS comes later and wins.
-flags=(-count=1 -timeout "${TIMEOUT:-10m}")
+# One package at a time: several of them start whole clusters and look at how
+# they behave under a load that they make themselves.
+flags=(-count=1 -p 1 -timeout "${TIMEOUT:-10m}")
 if [ "${RACE:-1}" = 0 ]; then
 	say "the race detector: RACE=0" >>"$out/left-out"
 elif ensure_race; then

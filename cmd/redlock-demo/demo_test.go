@@ -87,7 +87,7 @@ func TestMastersOfSomebodyElseAreNotStopped(t *testing.T) {
 	t.Parallel()
 	masters, others := cluster(t, 3), cluster(t, 1)
 	// The flag overrules the environment.
-	stdout, stderr, code := output(t, []string{"REDLOCK_MASTERS=" + list(others)}, "--json", "--masters", list(masters))
+	stdout, stderr, code := output(t, []string{"REDLOCK_MASTERS=" + list(others)}, "--json", "--buyers", "8", "--masters", list(masters))
 	doc := parse(t, stdout)
 	if code != 0 || stderr != "" || doc.Verdict != "passed" || doc.Settings.Masters != "given" || len(doc.Masters) != 3 {
 		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)

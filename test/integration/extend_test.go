@@ -141,6 +141,24 @@ func TestALockHealsOnMastersThatRestarted(t *testing.T) {
 	p.wantFree("lock")
 }
 
+// Masters that were down when the lock was acquired get the key by an extension,
+// and so they have to be told of the release.
+func TestMastersThatJoinedByAnExtensionAreReleasedToo(t *testing.T) {
+	p := startProcesses(t, five)
+	c := p.open(reconnectSoon())
+	p.kill(3, 4)
+	awaitRefused(t, c, 3, 4)
+	l := mustTry(t, c, "lock", redlock.WithLease(longTTL))
+	p.restart(3, 4)
+	awaitConnected(t, c, 3, 4)
+	if err := l.Extend(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
+	mustUnlock(t, l)
+	p.wantFree("lock")
+}
+
 // Verify looks and changes nothing.
 func TestVerifyCountsWithoutSettingAnything(t *testing.T) {
 	p := startProcesses(t, five)

@@ -30,8 +30,19 @@ func stale(run string) bool {
 }
 
 // removeContainers removes the containers of runs, running or not, and then
-// their networks.
+// their networks. The engine may still be busy with some of them: it is asked
+// again for a while.
 func removeContainers(client *docker.Client, which func(run string) bool) error {
+	var err error
+	for deadline := time.Now().Add(settleBound); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if err = removeContainersNow(client, which); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func removeContainersNow(client *docker.Client, which func(run string) bool) error {
 	containers, err := client.ListContainers(docker.ListContainersOptions{
 		All: true, Filters: map[string][]string{"label": {runLabel}},
 	})
@@ -40,12 +51,8 @@ func removeContainers(client *docker.Client, which func(run string) bool) error 
 	}
 	var errs []error
 	for _, c := range containers {
-		if !which(c.Labels[runLabel]) {
-			continue
-		}
-		err := client.RemoveContainer(docker.RemoveContainerOptions{ID: c.ID, Force: true, RemoveVolumes: true})
-		if gone := (*docker.NoSuchContainer)(nil); !errors.As(err, &gone) {
-			errs = append(errs, err)
+		if which(c.Labels[runLabel]) {
+			errs = append(errs, client.RemoveContainer(docker.RemoveContainerOptions{ID: c.ID, Force: true, RemoveVolumes: true}))
 		}
 	}
 	networks, err := client.FilteredListNetworks(docker.NetworkFilterOpts{"label": {runLabel: true}})

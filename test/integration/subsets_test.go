@@ -105,6 +105,11 @@ func tryOnce(t *testing.T, p *processes, c *redlock.Client, down, foreign master
 		if named := causes(t, err); len(named) < down.size() {
 			t.Errorf("%d masters are known to be down, %d are named: %v", down.size(), len(named), err)
 		}
+		// Whichever of the others answers first, or before all are asked.
+		for range 20 {
+			_, err := c.TryLock(context.Background(), "lock")
+			wantExactly(t, "TryLock again", err, redlock.ErrNoQuorum)
+		}
 	default:
 		wantRefusal(t, p, err, redlock.ErrTaken, free, down, foreign)
 		wantHolders(t, p, c, foreign)

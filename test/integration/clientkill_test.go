@@ -69,7 +69,7 @@ func TestRenewalOutlivesKilledConnections(t *testing.T) {
 	p := startProcesses(t, five)
 	renewed, trace := traceRenewals()
 	c := p.open(trace, reconnectSoon())
-	l := mustTry(t, c, "lock", redlock.WithTTL(600*time.Millisecond), redlock.WithRenewal(redlock.Renewal{Every: 20 * time.Millisecond}))
+	l := mustTry(t, c, "lock", redlock.WithTTL(5*time.Second), redlock.WithRenewal(redlock.Renewal{Every: 20 * time.Millisecond}))
 	for range 20 {
 		for i := range five {
 			p.do(i, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")

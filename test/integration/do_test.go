@@ -101,7 +101,7 @@ func TestDoSaysThatTheLockWasLost(t *testing.T) {
 		{"unnoticed, nil", []redlock.LockOption{redlock.WithLease(longTTL)}, false, false, nil},
 		{"unnoticed, taken, nil", []redlock.LockOption{redlock.WithLease(longTTL)}, false, true, nil},
 		{"unnoticed, error", []redlock.LockOption{redlock.WithLease(longTTL)}, false, false, errWork},
-		{"expired, nil", []redlock.LockOption{redlock.WithLease(200 * time.Millisecond)}, true, false, nil},
+		{"expired, nil", []redlock.LockOption{redlock.WithLease(500 * time.Millisecond)}, true, false, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := startProcesses(t, five)

@@ -26,7 +26,7 @@ func TestAHoldIsHandedFromOneClientToAnother(t *testing.T) {
 		t.Fatalf("%d masters have the token between the two", n)
 	}
 
-	taken, err := taker.Adopt(ctx, "lock", token, redlock.WithTTL(400*time.Millisecond))
+	taken, err := taker.Adopt(ctx, "lock", token, redlock.WithTTL(time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}

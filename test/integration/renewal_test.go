@@ -51,6 +51,14 @@ func (r *renewals) awaitMore(t *testing.T, key string, n int) {
 	eventually(t, "renewals of "+key, func() bool { good, _ := r.of(key); return good >= before+n })
 }
 
+// passingTime are the options of a lock that is renewed beside the one that a test
+// is about: that it was, again and again, shows that time has passed and that the
+// keeper is at work.
+var passingTime = []redlock.LockOption{
+	redlock.WithTTL(10 * time.Second),
+	redlock.WithRenewal(redlock.Renewal{Every: 40 * time.Millisecond}),
+}
+
 // A TTL of 300 ms leaves a renewal 200 ms at most. On a machine that stands still
 // for that long the lock is rightly lost, and nothing is proved: then it is tried
 // again.
@@ -96,7 +104,7 @@ func keepFor(p *processes, c *redlock.Client, while, ttl time.Duration) error {
 }
 
 func TestMaxCountEndsRenewal(t *testing.T) {
-	const ttl = 300 * time.Millisecond
+	const ttl = 900 * time.Millisecond
 	p := startProcesses(t, five)
 	renewed, trace := traceRenewals()
 	c := p.open(trace)
@@ -114,7 +122,7 @@ func TestMaxCountEndsRenewal(t *testing.T) {
 }
 
 func TestMaxHoldEndsRenewal(t *testing.T) {
-	const ttl, maxHold = 300 * time.Millisecond, 700 * time.Millisecond
+	const ttl, maxHold = 600 * time.Millisecond, time.Second
 	p := startProcesses(t, five)
 	c := p.open()
 	began := time.Now()
@@ -131,7 +139,7 @@ func TestALeaseIsNotRenewed(t *testing.T) {
 	p := startProcesses(t, five)
 	renewed, trace := traceRenewals()
 	c := p.open(trace)
-	other := mustTry(t, c, "other", redlock.WithTTL(100*time.Millisecond))
+	other := mustTry(t, c, "other", passingTime...)
 	l := mustTry(t, c, "lease", redlock.WithLease(400*time.Millisecond))
 	until := l.ValidUntil()
 	ended := await(t, settleBound, "the lease ends", l.Context().Done())
@@ -220,7 +228,7 @@ func TestNothingRenewsALockThatIsUnlocked(t *testing.T) {
 	p := startProcesses(t, five)
 	renewed, trace := traceRenewals()
 	c := p.open(trace)
-	other := mustTry(t, c, "other", redlock.WithTTL(100*time.Millisecond))
+	other := mustTry(t, c, "other", passingTime...)
 	watched := p.monitor(0)
 	for n := range 40 {
 		l := mustTry(t, c, "lock", redlock.WithTTL(10*time.Second), redlock.WithRenewal(redlock.Renewal{Every: 5 * time.Millisecond}))

@@ -54,7 +54,7 @@ func TestEveryOperationMatchesItsSentinelsAndNoOthers(t *testing.T) {
 		},
 		{
 			name: "expired",
-			opts: []redlock.LockOption{redlock.WithLease(200 * time.Millisecond)},
+			opts: []redlock.LockOption{redlock.WithLease(500 * time.Millisecond)},
 			happens: func(p *processes, _ *redlock.Client, l *redlock.Lock) {
 				eventually(p.t, "the lease is over", func() bool { return l.Remaining() == 0 })
 			},

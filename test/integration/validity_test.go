@@ -74,7 +74,7 @@ func TestTheContextEndsBeforeAnyMasterExpiresTheKey(t *testing.T) {
 func TestRemainingIsNeverMoreThanTheMastersKeep(t *testing.T) {
 	p := startProcesses(t, five)
 	c := p.open()
-	l := mustTry(t, c, "lock", redlock.WithLease(400*time.Millisecond))
+	l := mustTry(t, c, "lock", redlock.WithLease(800*time.Millisecond))
 	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
 	expiry := p.earliestExpiry("lock")
 	for {

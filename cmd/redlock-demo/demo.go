@@ -55,7 +55,8 @@ ones. Those of --masters are not stopped: at a terminal you are asked to stop
 them, elsewhere that part is left out.
 
 Exit code: 0 when every expectation held, 1 when one did not, 64 for a mistake
-in the arguments, 69 without a quorum of masters.`,
+in the arguments or where none of the masters answers, 69 where some answer but
+no quorum does.`,
 		Example: demoExamples,
 		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runDemo(cmd, a, o) },

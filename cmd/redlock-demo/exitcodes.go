@@ -50,6 +50,7 @@ func (e *outputError) Unwrap() error { return e.err }
 // exitCode is the process's answer to how a command ended.
 func exitCode(err error) int {
 	var bySignal *signalError
+	var noQuorum *demo.NoQuorumError
 	switch {
 	case err == nil:
 		return exitOK
@@ -57,7 +58,12 @@ func exitCode(err error) int {
 		return exitSignal + int(bySignal.signal)
 	case errors.As(err, new(*usageError)), errors.As(err, new(*demo.InputError)):
 		return exitUsage
-	case errors.As(err, new(*demo.NoQuorumError)):
+	case errors.As(err, &noQuorum):
+		// Where not a single master answers, the list is more likely wrong
+		// than all of them down.
+		if noQuorum.Reached() == 0 {
+			return exitUsage
+		}
 		return exitNoQuorum
 	case errors.As(err, new(*failedError)):
 		return exitFailed

@@ -81,13 +81,13 @@ func TestBadInputGetsOneSentenceAndTheUsageCode(t *testing.T) {
 	}
 }
 
-func TestWithoutMastersToReachTheCodeIsUnavailable(t *testing.T) {
+func TestWhereNoMasterAnswersTheListCountsAsWrong(t *testing.T) {
 	t.Parallel()
 	const urls = "redis://user:secret@127.0.0.1:1,redis://:secret@127.0.0.1:2,unix:///no/such/socket"
 	stdout, stderr, code := output(t, nil, "--masters", urls)
 	want := "redlock-demo: no quorum within 5s: 0 of 3 masters answered, 2 needed (" +
 		"127.0.0.1:1: connection refused; 127.0.0.1:2: connection refused; /no/such/socket: connect: no such file or directory)\n"
-	if code != exitNoQuorum || stdout != "" {
+	if code != exitUsage || stdout != "" {
 		t.Errorf("exit code %d, standard output %q", code, stdout)
 	}
 	if runtime.GOOS != "windows" && stderr != want {
@@ -126,7 +126,8 @@ func TestExitCodes(t *testing.T) {
 		{&failedError{1, 10}, 1},
 		{usagef("bad"), 64},
 		{&demo.InputError{Err: errors.New("bad")}, 64},
-		{&demo.NoQuorumError{}, 69},
+		{&demo.NoQuorumError{}, 64},
+		{&demo.NoQuorumError{Masters: []demo.Master{{State: "gone"}, {State: "up"}, {State: "gone"}}}, 69},
 		{errors.New("odd"), 70},
 		{&startError{errors.New("no port")}, 71},
 		{&outputError{syscall.EPIPE}, 74},

@@ -22,13 +22,22 @@ type NoQuorumError struct {
 	Masters []Master
 }
 
-func (e *NoQuorumError) Error() string {
+// Reached is how many masters answered.
+func (e *NoQuorumError) Reached() int {
 	up := 0
-	var causes []string
 	for _, m := range e.Masters {
 		if m.State == stateUp {
 			up++
-		} else {
+		}
+	}
+	return up
+}
+
+func (e *NoQuorumError) Error() string {
+	up := e.Reached()
+	var causes []string
+	for _, m := range e.Masters {
+		if m.State != stateUp {
 			causes = append(causes, m.Address+": "+m.Cause)
 		}
 	}

@@ -182,7 +182,7 @@ func (r *round) expire() {
 // Abandoned implements pipeline.Owner.
 func (r *round) Abandoned(*pipeline.Call) bool { return r.abandoned.Load() }
 
-// Delayed implements pipeline.Owner: a failure for now, which a late answer
+// Delayed implements pipeline.Owner: a failure so far, which a late answer
 // may still turn into something better.
 func (r *round) Delayed(c *pipeline.Call, cause error) {
 	r.mu.Lock()

@@ -20,10 +20,9 @@ func (c *Client) attempt(ctx context.Context, l *Lock) *QuorumError {
 	defer c.unfinished.done()
 	r := c.newRound(opLock)
 	defer r.letGo()
-	r.args = [6]any{l.keyArg, l.tokenArg, argNX, argPX, l.ttlArg}
 	r.start = c.opts.clock.Now() // before the first byte is sent (S2)
 	l.start = r.start
-	r.ask("SET", r.args[:5], 0, time.Time{})
+	l.askAcquire(r)
 	cause := r.wait(ctx, c.nodeTimeout(ttl))
 
 	res := r.result()
@@ -58,9 +57,6 @@ func (c *Client) attempt(ctx context.Context, l *Lock) *QuorumError {
 	}
 	return err
 }
-
-// Arguments of SET, boxed once.
-var argNX, argPX any = "NX", "PX"
 
 // rollback releases a lock that nobody has seen, without waiting (L2).
 func (l *Lock) rollback() {

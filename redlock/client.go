@@ -146,8 +146,9 @@ func (c *Client) newLock(ctx context.Context, op operation, key string, opts []L
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("redlock: %v %q: nothing was attempted: %w", op, key, err)
 	}
-	l := &Lock{c: c, key: key, opts: o, index: notScheduled}
-	l.keyArg, l.ttlArg = c.opts.prefix+key, c.ttlArg
+	l := &Lock{c: c, kind: plainKind, key: key, opts: o, index: notScheduled, ttlArg: c.ttlArg}
+	l.oneKey[0] = c.opts.prefix + key
+	l.keyArgs = l.oneKey[:]
 	if o.ttl != c.opts.lock.ttl {
 		l.ttlArg = o.ttl.Milliseconds()
 	}

@@ -3,11 +3,9 @@ package redlock
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/quorum"
-	"github.com/redquorum/redquorum/internal/script"
 )
 
 // Extend prolongs the hold to a full TTL from now. It succeeds only if a quorum
@@ -56,12 +54,9 @@ func (l *Lock) startExtension(renewal bool) *round {
 	l.extensions.add()
 	l.extended, l.absent = true, 0
 	r.start = l.c.opts.clock.Now()
-	r.ask(evalSHA, script.Extend.Args(r.args[:0], l.keyArg, l.tokenArg, l.ttlArg, argSetAgain), 0, time.Time{})
+	l.askExtend(r, argSetAgain)
 	return r
 }
-
-// Whether the extension script sets the key again where it is missing.
-var argSetAgain, argLeaveMissing any = "1", "0"
 
 // finishExtension draws the conclusion of a decided extension or verification.
 func (l *Lock) finishExtension(r *round, cause error) error {
@@ -115,7 +110,7 @@ func (l *Lock) Verify(ctx context.Context) error {
 	return l.question(ctx, opVerify, func() *round {
 		r := l.c.newRound(opVerify)
 		r.start = l.c.opts.clock.Now()
-		r.ask(evalSHA, script.Verify.Args(r.args[:0], l.keyArg, l.tokenArg), 0, time.Time{})
+		l.askVerify(r)
 		return r
 	})
 }
@@ -140,7 +135,7 @@ func (c *Client) Adopt(ctx context.Context, key, token string, opts ...LockOptio
 	defer r.letGo()
 	r.start = c.opts.clock.Now()
 	l.start, l.acquired = r.start, r.start
-	r.ask(evalSHA, script.Extend.Args(r.args[:0], l.keyArg, l.tokenArg, l.ttlArg, argLeaveMissing), 0, time.Time{})
+	l.askExtend(r, argLeaveMissing)
 	cause := r.wait(ctx, c.nodeTimeout(l.opts.ttl))
 	r.traceNodes(key)
 	res := r.result()

@@ -12,13 +12,17 @@ import (
 // safe for concurrent use.
 type Lock struct {
 	c        *Client
-	key      string // as the caller named it
+	kind     *kind
+	key      string // as the caller named it; the first where there are several
+	others   []string
 	opts     lockOptions
 	token    string
 	acquired drift.Instant // start of the attempt that acquired it
 
 	// Arguments of commands, boxed once.
-	keyArg, tokenArg, ttlArg any
+	keyArgs          []any // with the prefix
+	oneKey           [1]any
+	tokenArg, ttlArg any
 
 	// mu guards what follows. Under it calls are queued, so that nothing of
 	// this lock follows its release, but nothing blocks.
@@ -56,7 +60,15 @@ const (
 func (l *Lock) Key() string { return l.key }
 
 // Keys is all keys of the hold; just the one for a lock of one key.
-func (l *Lock) Keys() []string { return []string{l.key} }
+func (l *Lock) Keys() []string { return append([]string{l.key}, l.others...) }
+
+// again is a new handle for another attempt at what l was for.
+func (l *Lock) again() *Lock {
+	return &Lock{
+		c: l.c, kind: l.kind, key: l.key, others: l.others, opts: l.opts,
+		keyArgs: l.keyArgs, ttlArg: l.ttlArg, index: notScheduled,
+	}
+}
 
 // Token is the value that stands in Redis: owner name if one was given, the
 // client's xid, and a random part; new for every attempt. It proves ownership

@@ -1,9 +1,5 @@
 package redlock
 
-import (
-	"github.com/redquorum/redquorum/internal/script"
-)
-
 // An operation is a kind of question that is put to all masters.
 type operation uint8
 
@@ -18,19 +14,4 @@ const (
 
 func (op operation) String() string {
 	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect"}[op]
-}
-
-func (op operation) script() *script.Script {
-	switch op {
-	case opExtend, opAdopt:
-		return script.Extend
-	case opVerify:
-		return script.Verify
-	case opRelease:
-		return script.Release
-	case opHolder:
-		return script.Holder
-	default:
-		return nil
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/script"
 )
 
 // A round is one question to the masters: a call to each, their tally, and the
@@ -24,7 +25,10 @@ type round struct {
 	lock  *Lock         // whose extension this is; nil otherwise
 	start drift.Instant // read before the first byte is sent (invariant S2)
 	calls []pipeline.Call
-	args  [6]any // of all calls; not changed until the round is used again
+	// The command of all calls; not changed until the round is used again.
+	script  *script.Script // nil: a plain command
+	args    []any
+	encoded []byte
 
 	renewal bool          // the keeper started it and is told of the decision
 	wake    chan struct{} // otherwise: gets one value when the round is decided
@@ -78,7 +82,8 @@ func (r *round) recycle() {
 	default:
 	}
 	clear(r.answers)
-	clear(r.args[:])
+	clear(r.args)
+	r.script, r.args, r.encoded = nil, r.args[:0], r.encoded[:0]
 	for i := range r.calls {
 		r.calls[i].Reply, r.calls[i].Err = nil, nil
 	}
@@ -88,10 +93,18 @@ func (r *round) recycle() {
 	r.c.rounds.Put(r)
 }
 
-// ask queues the call for every master, but for those that skip names: they are
-// known not to have the key. keep is until when the call is worth repeating on
-// a later connection; zero: never.
-func (r *round) ask(cmd string, args []any, skip uint64, keep time.Time) {
+// eval asks by a script.
+func (r *round) eval(s *script.Script, keys []any, skip uint64, keep time.Time, args ...any) {
+	r.script = s
+	r.args = s.Args(r.args[:0], keys, args...)
+	r.ask(evalSHA, skip, keep)
+}
+
+// ask queues the command with r.args for every master, but for those that skip
+// names: they are known not to have the key. keep is until when the call is
+// worth repeating on a later connection; zero: never.
+func (r *round) ask(cmd string, skip uint64, keep time.Time) {
+	r.encoded = pipeline.AppendCommand(r.encoded[:0], cmd, r.args...) // once for all masters
 	r.c.unfinished.add()
 	r.mu.Lock()
 	r.left = 1 // ours, so that the round is not over before all calls are queued
@@ -110,7 +123,7 @@ func (r *round) ask(cmd string, args []any, skip uint64, keep time.Time) {
 			continue
 		}
 		c := &r.calls[i]
-		c.Cmd, c.Args, c.Owner, c.Slot, c.Keep = cmd, args, r, i, keep
+		c.Cmd, c.Encoded, c.Owner, c.Slot, c.Keep = cmd, r.encoded, r, i, keep
 		r.c.masters[i].Enqueue(c)
 	}
 	r.mu.Lock()
@@ -240,10 +253,6 @@ const evalSHA = "EVALSHA"
 // only while it is undecided and its lock is held: after Unlock has begun it
 // would set the key again behind the release.
 func (r *round) resend(c *pipeline.Call) bool {
-	s := r.op.script()
-	if s == nil {
-		return false
-	}
 	if r.op != opRelease && r.abandoned.Load() {
 		return false
 	}
@@ -254,7 +263,8 @@ func (r *round) resend(c *pipeline.Call) bool {
 			return false
 		}
 	}
-	c.Cmd, c.Args = "EVAL", s.EvalArgs(c.Args)
+	c.Cmd = "EVAL"
+	c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.args)...)
 	r.c.masters[c.Slot].Resend(c)
 	return true
 }

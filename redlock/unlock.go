@@ -6,7 +6,6 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/quorum"
-	"github.com/redquorum/redquorum/internal/script"
 )
 
 // Unlock ends the hold: its context ends, nothing renews it any more, and the
@@ -62,7 +61,7 @@ func (l *Lock) startRelease() *round {
 	}
 	r := l.c.newRound(opRelease)
 	keep := time.Now().Add(l.opts.ttl + l.c.opts.drift.Allowance(l.opts.ttl))
-	r.ask(evalSHA, script.Release.Args(r.args[:0], l.keyArg, l.tokenArg), l.absent, keep)
+	l.askRelease(r, keep)
 	return r
 }
 

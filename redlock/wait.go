@@ -81,7 +81,7 @@ func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, in
 		last = err
 		// A handle that was rolled back is of no more use: the late answers
 		// of its attempt are still on their way.
-		l = &Lock{c: c, key: l.key, opts: l.opts, keyArg: l.keyArg, ttlArg: l.ttlArg, index: notScheduled}
+		l = l.again()
 	}
 }
 

@@ -6,10 +6,10 @@ import "time"
 // the pipeline from Enqueue until Owner.Complete; until then only the fields
 // that the owner does not change may be read.
 type Call struct {
-	Cmd   string
-	Args  []any // shared between calls and never changed while in use
-	Owner Owner
-	Slot  int // the owner's own number for the master
+	Cmd     string // its name, for errors
+	Encoded []byte // as AppendCommand makes it; shared between calls and never changed while in use
+	Owner   Owner
+	Slot    int // the owner's own number for the master
 
 	// Keep is until when the call is worth sending on a later connection when
 	// its own is lost; zero: it dies with its connection (invariant S5).

@@ -55,30 +55,34 @@ const (
 	maxInt64  = 1<<63 - 1
 )
 
-// scan checks the next bytes of the stream. After an error the stream is of no
-// more use.
-func (f *framer) scan(b []byte) error {
+// scan checks the next bytes of the stream, up to the end of the reply that they
+// begin or go on with, and returns how many those are. After an error the stream
+// is of no more use.
+func (f *framer) scan(b []byte) (int, error) {
 	for i := 0; i < len(b); i++ {
 		c := b[i]
 		switch f.state {
 		case atType:
 			if err := f.begin(c); err != nil {
-				return err
+				return i, err
 			}
 		case inText:
 			if err := f.text(c); err != nil {
-				return err
+				return i, err
 			}
 		case inNumber:
 			if err := f.digit(c); err != nil {
-				return err
+				return i, err
 			}
 		case atLF:
 			if c != '\n' {
-				return protocolError("byte %#x after the carriage return of a line", c)
+				return i, protocolError("byte %#x after the carriage return of a line", c)
 			}
 			if err := f.endLine(); err != nil {
-				return err
+				return i, err
+			}
+			if f.between() {
+				return i + 1, nil
 			}
 		case inPayload:
 			n := min(f.payload, len(b)-i)
@@ -89,17 +93,20 @@ func (f *framer) scan(b []byte) error {
 			}
 		case atBulkCR:
 			if c != '\r' {
-				return protocolError("byte %#x where a bulk string ends", c)
+				return i, protocolError("byte %#x where a bulk string ends", c)
 			}
 			f.state = atBulkLF
 		case atBulkLF:
 			if c != '\n' {
-				return protocolError("byte %#x where a bulk string ends", c)
+				return i, protocolError("byte %#x where a bulk string ends", c)
 			}
 			f.endElement()
+			if f.between() {
+				return i + 1, nil
+			}
 		}
 	}
-	return nil
+	return len(b), nil
 }
 
 // between reports whether the stream stands between two replies.

@@ -131,14 +131,14 @@ func FuzzFrame(f *testing.F) {
 		checkAgainstRedigo(t, b)
 
 		var whole, halves framer
-		wholeErr := whole.scan(b)
+		wholeErr := scanAll(&whole, b)
 		at := 0
 		if len(b) > 0 {
 			at = int(uint(split) % uint(len(b)))
 		}
-		err := halves.scan(b[:at])
+		err := scanAll(&halves, b[:at])
 		if err == nil {
-			err = halves.scan(b[at:])
+			err = scanAll(&halves, b[at:])
 		}
 		if fmt.Sprint(err) != fmt.Sprint(wholeErr) || err == nil && halves != whole {
 			t.Fatalf("split at %d: %v, whole: %v", at, err, wholeErr)
@@ -232,7 +232,7 @@ func checkGenerated(t *testing.T, seed uint64) {
 	// In reads of several sizes, as they come off a socket.
 	for rest := m.out.Bytes(); len(rest) > 0; {
 		n := min(1+m.r.IntN(1+m.r.IntN(3000)), len(rest))
-		if err := f.scan(rest[:n]); err != nil {
+		if err := scanAll(&f, rest[:n]); err != nil {
 			t.Fatalf("seed %d: refused: %v\n%q", seed, err, clip(m.out.Bytes()))
 		}
 		rest = rest[n:]

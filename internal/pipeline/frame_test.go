@@ -107,7 +107,7 @@ func TestTheFramerAcceptsWhatMastersAnswer(t *testing.T) {
 			var f framer
 			// Twice: the limits are of one reply, not of the stream.
 			for range 2 {
-				if err := f.scan([]byte(reply.reply)); err != nil {
+				if err := scanAll(&f, []byte(reply.reply)); err != nil {
 					t.Fatal(err)
 				}
 				if !f.between() {
@@ -122,7 +122,7 @@ func TestTheFramerRefusesHostileReplies(t *testing.T) {
 	for _, hostile := range hostileReplies {
 		t.Run(hostile.name, func(t *testing.T) {
 			var f framer
-			err := f.scan([]byte(hostile.reply))
+			err := scanAll(&f, []byte(hostile.reply))
 			if !errors.Is(err, ErrProtocol) {
 				t.Fatalf("error %v, want ErrProtocol", err)
 			}
@@ -147,12 +147,24 @@ func TestNoByteOfABadHeaderLineEndIsHandedOn(t *testing.T) {
 	}
 }
 
+// scanAll scans reply by reply, as the wire does.
+func scanAll(f *framer, b []byte) error {
+	for len(b) > 0 {
+		n, err := f.scan(b)
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
 // scanEach scans byte by byte. It returns where replies ended, how many bytes
 // were accepted, and why no more.
 func scanEach(b []byte) (ends []int, accepted int, err error) {
 	var f framer
 	for i := range b {
-		if err := f.scan(b[i : i+1]); err != nil {
+		if err := scanAll(&f, b[i:i+1]); err != nil {
 			return ends, i, err
 		}
 		if f.between() {
@@ -165,16 +177,16 @@ func scanEach(b []byte) (ends []int, accepted int, err error) {
 func TestReadsMaySplitRepliesAnywhere(t *testing.T) {
 	check := func(t *testing.T, b []byte) {
 		var whole framer
-		wholeErr := whole.scan(b)
+		wholeErr := scanAll(&whole, b)
 		step := 1
 		if len(b) > 3000 {
 			step = len(b)/10 + 1 // the long ones at some places
 		}
 		for at := 0; at <= len(b); at += step {
 			var f framer
-			err := f.scan(b[:at])
+			err := scanAll(&f, b[:at])
 			if err == nil {
-				err = f.scan(b[at:])
+				err = scanAll(&f, b[at:])
 			}
 			if (err == nil) != (wholeErr == nil) || err != nil && err.Error() != wholeErr.Error() {
 				t.Fatalf("split at %d: error %v, whole: %v", at, err, wholeErr)
@@ -218,7 +230,7 @@ func TestNumbersAreReadAsWritten(t *testing.T) {
 		"9223372036854775808": false, "99999999999999999999": false, "0000000000000000000": true, "00000000000000000001": false,
 	} {
 		var f framer
-		if err := f.scan([]byte(":" + text + "\r\n")); (err == nil) != ok {
+		if err := scanAll(&f, []byte(":"+text+"\r\n")); (err == nil) != ok {
 			t.Errorf("%q: error %v, want accepted %t", text, err, ok)
 		}
 	}

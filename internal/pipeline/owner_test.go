@@ -22,7 +22,7 @@ type waiter struct {
 func newWaiter(t *testing.T, cmd string, args ...any) *waiter {
 	t.Helper()
 	w := &waiter{t: t, done: make(chan struct{})}
-	w.call = &Call{Cmd: cmd, Args: args, Owner: w}
+	w.call = &Call{Cmd: cmd, Encoded: AppendCommand(nil, cmd, args...), Owner: w}
 	return w
 }
 
@@ -45,7 +45,7 @@ func (w *waiter) Delayed(c *Call, cause error) {
 
 func (w *waiter) Complete(c *Call) {
 	if n := w.completed.Add(1); n != 1 || c != w.call {
-		w.t.Errorf("completion %d of %s %v", n, c.Cmd, c.Args)
+		w.t.Errorf("completion %d of %s %q", n, c.Cmd, c.Encoded)
 		return
 	}
 	if w.onDone != nil {

@@ -27,7 +27,8 @@ type Pipeline struct {
 	session     *session
 	id          identity
 
-	outstanding atomic.Int64 // calls accepted and not completed
+	accepted  atomic.Uint64 // calls queued
+	completed atomic.Uint64 // of those, by count
 	counters
 }
 
@@ -72,7 +73,7 @@ func (p *Pipeline) Resend(c *Call) {
 }
 
 func (p *Pipeline) requeue(c *Call) {
-	if p.outstanding.Add(1) > int64(p.cfg.QueueLimit) {
+	if int64(p.accepted.Add(1)-p.completed.Load()) > int64(p.cfg.QueueLimit) {
 		p.complete(c, ErrQueueFull)
 		return
 	}
@@ -115,7 +116,7 @@ func (p *Pipeline) push(c *Call) {
 // complete ends a call without a reply.
 func (p *Pipeline) complete(c *Call, err error) {
 	p.failures.Add(1)
-	p.outstanding.Add(-1)
+	p.completed.Add(1)
 	c.finish(err)
 }
 
@@ -124,12 +125,10 @@ func (p *Pipeline) answered(c *Call, reply any, err error) {
 	if !c.sentAt.IsZero() {
 		p.sampleRoundTrip(time.Since(c.sentAt))
 	}
-	p.commands.Add(1)
 	if err != nil {
 		p.failures.Add(1)
 		err = withoutPermission(c.Cmd, err)
 	}
-	p.outstanding.Add(-1)
 	c.Reply, c.Err = reply, err
 	c.Owner.Complete(c)
 }

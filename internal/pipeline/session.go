@@ -100,29 +100,25 @@ func (s *session) write() {
 	}
 }
 
-// send encodes a batch and flushes it once, or once per writeBatch bytes. A
-// call is counted as sent when it is encoded whole and none of its bytes has
-// left yet: from then on the writer does not touch it, and the reader takes no
-// reply beyond that count.
+// send writes a batch at once, or in pieces of writeBatch bytes. Calls are
+// counted as sent before the first of their bytes leaves: from then on the
+// writer does not touch them, and the reader takes no reply beyond that count.
 func (s *session) send(batch []*Call) error {
-	for _, c := range batch {
-		if err := s.rc.Send(c.Cmd, c.Args...); err != nil {
+	for len(batch) > 0 {
+		n := 0
+		for n < len(batch) && s.wire.gathered() < writeBatch {
+			s.wire.gather(batch[n].Encoded)
+			n++
+		}
+		batch = batch[n:]
+		s.wire.asked.Add(uint64(n))
+		s.sent.Add(uint64(n))
+		s.watch.arm()
+		if err := s.wire.push(); err != nil {
 			return err
 		}
-		s.wire.asked.Add(1)
-		s.sent.Add(1)
-		if s.wire.gathered() >= writeBatch {
-			s.watch.arm()
-			if err := s.wire.push(); err != nil {
-				return err
-			}
-		}
 	}
-	if err := s.rc.Flush(); err != nil {
-		return err
-	}
-	s.watch.arm()
-	return s.wire.push()
+	return nil
 }
 
 // dropAbandoned completes the calls that nobody needs any more, and marks the
@@ -149,13 +145,9 @@ func (s *session) read() {
 	var claimed []*Call
 	next := 0
 	for {
-		reply, err := s.rc.Receive()
+		reply, err := s.receive()
 		if err != nil && !isReply(err) {
 			s.fail(connectionError(err))
-			break
-		}
-		if s.received.Load() == s.sent.Load() {
-			s.fail(protocolError("a reply that nobody asked for"))
 			break
 		}
 		if next == len(claimed) {
@@ -164,10 +156,25 @@ func (s *session) read() {
 		c := claimed[next]
 		claimed[next] = nil
 		next++
-		s.received.Add(1)
+		// Counted together, and before the first of their owners may look.
+		if n := uint64(s.wire.arrived()); n > 0 {
+			s.received.Add(n)
+			s.p.commands.Add(n)
+			s.p.completed.Add(n)
+		}
 		s.p.answered(c, reply, err)
 	}
 	s.unanswered = claimed[next:]
+}
+
+// receive blocks for the next reply. Nearly all are one of three, which need
+// no parser.
+func (s *session) receive() (any, error) {
+	reply, ok, err := s.wire.common()
+	if ok || err != nil {
+		return reply, err
+	}
+	return s.rc.Receive()
 }
 
 // claim takes what is under way, giving its used slice in exchange.

@@ -38,12 +38,19 @@ func (c *counters) sampleRoundTrip(d time.Duration) {
 	c.roundTrip.Store(max(old+(int64(d)-old)/8, 1))
 }
 
+// inFlight is how many calls are queued or under way. Completions are read
+// first: a call that ends in between counts as one that has not.
+func (p *Pipeline) inFlight() int {
+	completed := p.completed.Load()
+	return int(p.accepted.Load() - completed)
+}
+
 // Stats takes a snapshot. It does not block.
 func (p *Pipeline) Stats() Stats {
 	s := Stats{
 		Name:      p.cfg.Name,
 		Epoch:     p.epoch.Load(),
-		InFlight:  int(p.outstanding.Load()),
+		InFlight:  p.inFlight(),
 		Commands:  p.commands.Load(),
 		Failures:  p.failures.Load(),
 		RoundTrip: time.Duration(p.roundTrip.Load()),

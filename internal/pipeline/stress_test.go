@@ -94,7 +94,7 @@ func (s *stress) run(p *Pipeline, j *job) {
 	}
 	j.number = int(s.next.Add(1))
 	j.args[0] = j.number
-	j.Cmd, j.Args, j.Keep = "ECHO", j.args[:], time.Time{}
+	j.Cmd, j.Encoded, j.Keep = "ECHO", AppendCommand(nil, "ECHO", j.args[:]...), time.Time{}
 	if j.number%3 == 0 {
 		j.Keep = time.Now().Add(time.Hour)
 	}

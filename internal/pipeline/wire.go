@@ -23,7 +23,10 @@ type wire struct {
 	raw      net.Conn // the socket below: what is closed
 
 	in     []byte
-	unread []byte // the part of in that redigo has not taken yet
+	unread []byte // of the reply that is being read: what was not taken yet
+	rest   []byte // what came behind it
+	ends   []int  // lengths of the replies that end in what was last read
+	next   int    // the first of them that rest still holds
 	frame  framer
 	silent bool // nothing has been read yet
 
@@ -42,29 +45,104 @@ func newWire(raw, conn net.Conn) *wire {
 
 func (w *wire) Read(p []byte) (int, error) {
 	if len(w.unread) == 0 {
-		n, err := w.Conn.Read(w.in)
-		if n == 0 {
+		if err := w.fill(); err != nil {
 			return 0, err
 		}
-		w.silent = false
-		asked := w.asked.Load()
-		if err := w.frame.scan(w.in[:n]); err != nil {
-			return 0, err
-		}
-		if w.frame.replies > asked {
-			return 0, protocolError("a reply that nobody asked for")
-		}
-		w.unread = w.in[:n]
 	}
 	n := copy(p, w.unread)
 	w.unread = w.unread[n:]
 	return n, nil
 }
 
+// fill makes unread what is there of the next reply, or of the rest of this
+// one: never more, so that redigo reads nothing ahead.
+func (w *wire) fill() error {
+	if len(w.rest) == 0 {
+		if err := w.take(); err != nil {
+			return err
+		}
+	}
+	n := len(w.rest)
+	if w.next < len(w.ends) {
+		n = w.ends[w.next]
+		w.next++
+	}
+	w.unread, w.rest = w.rest[:n], w.rest[n:]
+	return nil
+}
+
+// take reads what the kernel has and checks all of it: what comes before a bad
+// byte counts no more than what comes behind it.
+func (w *wire) take() error {
+	n, err := w.Conn.Read(w.in)
+	if n == 0 {
+		return err
+	}
+	w.silent = false
+	asked := w.asked.Load()
+	w.rest, w.ends, w.next = w.in[:n], w.ends[:0], 0
+	for b := w.rest; len(b) > 0; {
+		n, err := w.frame.scan(b)
+		if err != nil {
+			return err
+		}
+		if b = b[n:]; w.frame.between() {
+			w.ends = append(w.ends, n)
+		}
+	}
+	if w.frame.replies > asked {
+		return protocolError("a reply that nobody asked for")
+	}
+	return nil
+}
+
+// arrived is how many whole replies came with the one that was taken last, that
+// one included, if it was the first of them; otherwise 0.
+func (w *wire) arrived() int {
+	if w.next == 1 {
+		return len(w.ends)
+	}
+	return 0
+}
+
+// Replies to locks, boxed once.
+var (
+	replyOK     any = "OK"
+	replyDigits     = [10]any{
+		int64(0), int64(1), int64(2), int64(3), int64(4),
+		int64(5), int64(6), int64(7), int64(8), int64(9),
+	}
+)
+
+// common takes the next reply if it is one of those that locks get, +OK, nil
+// and one digit, as redigo would have parsed it; otherwise it is left to
+// redigo. It blocks until something has been read.
+func (w *wire) common() (reply any, ok bool, err error) {
+	if len(w.unread) == 0 {
+		if err := w.fill(); err != nil {
+			return nil, false, err
+		}
+	}
+	switch b := w.unread; {
+	case len(b) == 4 && b[0] == ':' && b[1] >= '0' && b[1] <= '9' && b[3] == '\n':
+		reply = replyDigits[b[1]-'0']
+	case string(b) == "+OK\r\n":
+		reply = replyOK
+	case string(b) == "$-1\r\n":
+	default:
+		return nil, false, nil
+	}
+	w.unread = nil
+	return reply, true, nil
+}
+
 func (w *wire) Write(p []byte) (int, error) {
-	w.out = append(w.out, p...)
+	w.gather(p)
 	return len(p), nil
 }
+
+// gather adds to what the next push will send.
+func (w *wire) gather(p []byte) { w.out = append(w.out, p...) }
 
 // gathered is how many bytes the next push will send.
 func (w *wire) gathered() int { return len(w.out) }

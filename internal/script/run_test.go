@@ -39,10 +39,10 @@ func newMaster(t *testing.T) *master {
 // run executes a script, by its text and then by its SHA on the same data.
 func (m *master) run(s *Script, args ...any) any {
 	m.t.Helper()
-	reply, err := m.conn.Do("EVALSHA", s.Args(nil, key, args...)...)
+	reply, err := m.conn.Do("EVALSHA", s.Args(nil, []any{key}, args...)...)
 	var refused redis.Error
 	if errors.As(err, &refused) && strings.HasPrefix(string(refused), "NOSCRIPT") {
-		reply, err = m.conn.Do("EVAL", s.EvalArgs(s.Args(nil, key, args...))...)
+		reply, err = m.conn.Do("EVAL", s.EvalArgs(s.Args(nil, []any{key}, args...))...)
 	}
 	if err != nil {
 		m.t.Fatalf("%s: %v", s.Name, err)
@@ -317,7 +317,7 @@ func TestAMasterKnowsAScriptByItsSHA(t *testing.T) {
 		}
 	}
 	m.set(ours, time.Second)
-	if got, err := m.conn.Do("EVALSHA", Verify.Args(nil, key, ours)...); err != nil || got != int64(1) {
+	if got, err := m.conn.Do("EVALSHA", Verify.Args(nil, []any{key}, ours)...); err != nil || got != int64(1) {
 		t.Errorf("returned %v, %v", got, err)
 	}
 }

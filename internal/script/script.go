@@ -8,7 +8,7 @@ import (
 	"encoding/hex"
 )
 
-// A Script is one Lua script over one key.
+// A Script is one Lua script.
 type Script struct {
 	Name   string
 	Source string
@@ -56,11 +56,9 @@ func Sources() []string {
 	return sources
 }
 
-var oneKey any = 1
-
 // Args appends the arguments of EVALSHA to dst.
-func (s *Script) Args(dst []any, key any, args ...any) []any {
-	return append(append(dst, s.sha, oneKey, key), args...)
+func (s *Script) Args(dst []any, keys []any, args ...any) []any {
+	return append(append(append(dst, s.sha, len(keys)), keys...), args...)
 }
 
 // EvalArgs turns the arguments of EVALSHA into those of EVAL, in a new slice.

@@ -81,7 +81,7 @@ func TestEveryScriptStatesWhatItTakesAndReturns(t *testing.T) {
 
 func TestArgsAreThoseOfEVALSHAAndEVAL(t *testing.T) {
 	room := make([]any, 0, 6)
-	args := Extend.Args(room, "key", "token", 1000, "1")
+	args := Extend.Args(room, []any{"key"}, "token", 1000, "1")
 	want := []any{Extend.SHA, 1, "key", "token", 1000, "1"}
 	if !slices.Equal(args, want) {
 		t.Errorf("EVALSHA %v, want %v", args, want)
@@ -96,15 +96,15 @@ func TestArgsAreThoseOfEVALSHAAndEVAL(t *testing.T) {
 	if args[0] != any(Extend.SHA) {
 		t.Error("EvalArgs changed the arguments of EVALSHA, which are shared between calls")
 	}
-	if got := Holder.Args(nil, "key"); !slices.Equal(got, []any{Holder.SHA, 1, "key"}) {
+	if got := Holder.Args(nil, []any{"key"}); !slices.Equal(got, []any{Holder.SHA, 1, "key"}) {
 		t.Errorf("EVALSHA %v", got)
 	}
 }
 
 func TestArgsDoNotAllocateWhereThereIsRoom(t *testing.T) {
 	room := make([]any, 0, 6)
-	var key, token any = "key", "token"
-	if n := testing.AllocsPerRun(100, func() { _ = Release.Args(room, key, token) }); n != 0 {
+	keys, token := []any{"key"}, any("token")
+	if n := testing.AllocsPerRun(100, func() { _ = Release.Args(room, keys, token) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -1,0 +1,59 @@
+package redlock
+
+import (
+	"time"
+
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// A kind says by which commands locks of one sort are taken, kept and given
+// back on a master. The scripts of a kind take the keys of the lock, the token
+// as their first argument and the TTL in milliseconds as their second where
+// they need one; all else is written in their files.
+type kind struct {
+	acquire *script.Script // returns 1 where it is granted; nil: SET NX PX, of one key
+	extend  *script.Script
+	verify  *script.Script
+	release *script.Script
+}
+
+// plainKind is the lock of one key, also as the writer of a read-write lock.
+var plainKind = &kind{
+	extend:  script.Extend,
+	verify:  script.Verify,
+	release: script.Release,
+}
+
+// Arguments of commands, boxed once.
+var (
+	argNX, argPX any = "NX", "PX"
+	// Whether the extension script sets the key again where it is missing.
+	argSetAgain, argLeaveMissing any = "1", "0"
+)
+
+// askAcquire asks for the lock.
+func (l *Lock) askAcquire(r *round) {
+	if s := l.kind.acquire; s != nil {
+		r.eval(s, l.keyArgs, 0, time.Time{}, l.tokenArg, l.ttlArg)
+		return
+	}
+	r.args = append(r.args[:0], l.keyArgs[0], l.tokenArg, argNX, argPX, l.ttlArg)
+	r.ask("SET", 0, time.Time{})
+}
+
+// askExtend asks to prolong the lock; again says whether it is set where it is
+// missing.
+func (l *Lock) askExtend(r *round, again any) {
+	r.eval(l.kind.extend, l.keyArgs, 0, time.Time{}, l.tokenArg, l.ttlArg, again)
+}
+
+// askVerify asks whether the lock is still there.
+func (l *Lock) askVerify(r *round) {
+	r.eval(l.kind.verify, l.keyArgs, 0, time.Time{}, l.tokenArg)
+}
+
+// askRelease gives the lock back, and goes on trying until keep where a master
+// cannot be reached now.
+func (l *Lock) askRelease(r *round, keep time.Time) {
+	r.eval(l.kind.release, l.keyArgs, l.absent, keep, l.tokenArg)
+}

@@ -438,7 +438,7 @@ func TestASetUnderAHoldOnOneOfItsKeysIsRefused(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c, d := s.open(), s.open()
 		l := mustLock(t, c, "b")
-		_, err := c.LockAll(l.Context(), []string{"a", "b", "c"})
+		_, err := c.TryLockAll(l.Context(), []string{"a", "b", "c"})
 		wantExactly(t, err, redlock.ErrReentrant)
 		if !strings.Contains(err.Error(), `"b"`) {
 			t.Errorf("%v does not name the key", err)
@@ -446,7 +446,7 @@ func TestASetUnderAHoldOnOneOfItsKeysIsRefused(t *testing.T) {
 		_, err = d.TryLockAll(l.Context(), []string{"a", "b"}) // another client's hold
 		wantExactly(t, err, redlock.ErrTaken)
 		set := mustLockAll(t, c, []string{"x", "y"})
-		_, err = c.Lock(set.Context(), "y")
+		_, err = c.TryLock(set.Context(), "y")
 		wantExactly(t, err, redlock.ErrReentrant)
 		_, err = c.TryLockAll(set.Context(), []string{"w", "x"})
 		wantExactly(t, err, redlock.ErrReentrant)

@@ -14,22 +14,22 @@ import (
 func BenchmarkSeveralKeys(b *testing.B) {
 	masters := redistest.Start(b, masterCount, redistest.Config{})
 	for _, goroutines := range []int{1, 16} {
+		benchmarkPeer(b, library{"one", openRedquorum}, masters, goroutines, func(b *testing.B, c *crew) { c.measure(b) })
 		for _, of := range []struct {
 			name string
 			keys int
-			lock func(*redlock.Client, context.Context, []string) (*redlock.Lock, error)
+			take takeSeveral
 		}{
-			{"one", 1, func(c *redlock.Client, ctx context.Context, keys []string) (*redlock.Lock, error) {
-				return c.TryLock(ctx, keys[0])
-			}},
-			{"all", 2, tryLockAll}, {"all", 10, tryLockAll}, {"any", 10, tryLockAny},
+			{"all", 2, (*redlock.Client).TryLockAll},
+			{"all", 10, (*redlock.Client).TryLockAll},
+			{"any", 10, (*redlock.Client).TryLockAny},
 		} {
 			open := func(urls []string) (peer, error) {
 				client, err := redlock.Open(urls, redlock.WithTTL(ttl))
 				if err != nil {
 					return nil, err
 				}
-				return &severalPeer{redquorumPeer{client}, of.keys, of.lock}, nil
+				return &severalPeer{redquorumPeer{client}, of.keys, of.take}, nil
 			}
 			lib := library{name: fmt.Sprintf("%s-%d", of.name, of.keys), open: open}
 			benchmarkPeer(b, lib, masters, goroutines, func(b *testing.B, c *crew) { c.measure(b) })
@@ -37,19 +37,13 @@ func BenchmarkSeveralKeys(b *testing.B) {
 	}
 }
 
-func tryLockAll(c *redlock.Client, ctx context.Context, keys []string) (*redlock.Lock, error) {
-	return c.TryLockAll(ctx, keys)
-}
-
-func tryLockAny(c *redlock.Client, ctx context.Context, keys []string) (*redlock.Lock, error) {
-	return c.TryLockAny(ctx, keys)
-}
+type takeSeveral func(*redlock.Client, context.Context, []string, ...redlock.LockOption) (*redlock.Lock, error)
 
 // A severalPeer locks so many keys at once.
 type severalPeer struct {
 	redquorumPeer
 	keys int
-	take func(*redlock.Client, context.Context, []string) (*redlock.Lock, error)
+	take takeSeveral
 }
 
 func (p *severalPeer) worker(key string) worker {
@@ -63,7 +57,7 @@ func (p *severalPeer) worker(key string) worker {
 type severalWorker struct {
 	redquorumWorker
 	keys []string
-	take func(*redlock.Client, context.Context, []string) (*redlock.Lock, error)
+	take takeSeveral
 }
 
 func (w *severalWorker) lock(ctx context.Context) (err error) {

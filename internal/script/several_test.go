@@ -56,21 +56,18 @@ func (s *server) run(script *Script, keys []any, args ...any) any {
 	return reply
 }
 
-// state is what one key may be before and after a script, a letter each:
-//
-//	-  missing
-//	o  ours, with 5 s left
-//	l  ours, with 60 s left
-//	n  ours, without expiry
-//	a  another's string, with 5 s left
-//	b  another's string that never expires
-//	h  a hash, z  a sorted set, with 5 s left
-//
-// and after a script also
-//
-//	O  ours, with 10 s left, the TTL of all calls here
+// ttl is that of all calls here, in milliseconds.
 const ttl = 10_000
 
+// make sets up keys, a letter each for what it is:
+//
+//   - "-" missing
+//   - "o" ours, with 5 s left
+//   - "l" ours, with 60 s left
+//   - "n" ours, without expiry
+//   - "a" another's string, with 5 s left
+//   - "b" another's string, without expiry
+//   - "h" a hash, "z" a sorted set, with 5 s left
 func (s *server) make(states string) (keys []any) {
 	s.t.Helper()
 	s.do("FLUSHALL")
@@ -99,8 +96,9 @@ func (s *server) make(states string) (keys []any) {
 	return keys
 }
 
-// state tells what the keys have become. TTLs run on while a real server is
-// asked, by much less than a second of 5, 10 or 60.
+// state tells what the keys have become, in the same letters, and "O" for ours
+// with the TTL of the calls. TTLs run on while a real server is asked, by much
+// less than a second of 5, 10 or 60.
 func (s *server) state(keys []any) string {
 	s.t.Helper()
 	var states strings.Builder

@@ -443,3 +443,67 @@ func TestNeverMoreHoldersThanSlots(t *testing.T) {
 		wantExactly(t, err, redlock.ErrTaken)
 	})
 }
+
+// Each attempt has an order of its own, a retry too.
+func TestAnyOfTheSlotsMayBeTriedFirst(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		keys := slots(4)
+		got := map[string]bool{}
+		for range 100 {
+			l := mustLockAny(t, c, keys)
+			got[l.Key()] = true
+			if err := l.Unlock(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		if len(got) != len(keys) {
+			t.Errorf("100 times only %v", got)
+		}
+	})
+}
+
+// The trace tells of the slot that was got, and of the first where none was.
+func TestTheTraceNamesTheSlot(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		var attempts, waits, nodes []string
+		c := s.open(redlock.WithTrace(&redlock.Trace{
+			Attempt: func(i redlock.AttemptInfo) { attempts = append(attempts, i.Key) },
+			Wait:    func(i redlock.WaitInfo) { waits = append(waits, i.Key) },
+			Node:    func(i redlock.NodeInfo) { nodes = append(nodes, i.Op) },
+		}))
+		keys := slots(2)
+		one := mustLockAny(t, c, keys)
+		two := mustLockAny(t, c, keys)
+		_, err := c.TryLockAny(t.Context(), keys)
+		wantExactly(t, err, redlock.ErrTaken)
+		want := []string{one.Key(), two.Key(), keys[0]}
+		if !slices.Equal(attempts, want) || !slices.Equal(waits, want) {
+			t.Errorf("attempts at %q, waits for %q, want %q", attempts, waits, want)
+		}
+		if len(nodes) != 9 { // the release of other slots is nobody's question
+			t.Errorf("masters' parts: %q", nodes)
+		}
+	})
+}
+
+// Close lets out what an attempt left to be released, and ends calls that wait.
+func TestCloseLeavesNoSlotBehind(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c, d := s.open(), s.open()
+		keys := slots(3)
+		for range keys {
+			mustLockAny(t, d, keys)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, err := c.LockAny(t.Context(), keys)
+			wantExactly(t, err, redlock.ErrClosed)
+		})
+		synctest.Wait()
+		_ = c.Close()
+		wg.Wait()
+		_ = d.Close()
+		s.wantClean()
+	})
+}

@@ -46,7 +46,7 @@ func main() {
 
 // run sells two inventories, one whole and one in segments, and prints how that
 // went. masters are URLs with commas between them; empty: embedded ones.
-func run(ctx context.Context, out io.Writer, masters string) error {
+func run(ctx context.Context, out io.Writer, masters string, opts ...redlock.Option) error {
 	urls := strings.Split(masters, ",")
 	if masters == "" {
 		cluster, err := simmaster.StartCluster(5)
@@ -56,7 +56,7 @@ func run(ctx context.Context, out io.Writer, masters string) error {
 		defer cluster.Close()
 		urls = cluster.URLs()
 	}
-	client, err := redlock.Open(urls)
+	client, err := redlock.Open(urls, opts...)
 	if err != nil {
 		return err
 	}
@@ -112,16 +112,16 @@ func (inv *inventory) sellOut(ctx context.Context, client *redlock.Client) error
 // seller sells from whichever segment is free, until all are sold out.
 func (inv *inventory) seller(ctx context.Context, client *redlock.Client) error {
 	open := slices.Clone(inv.keys)
-	soon := redlock.WithBackoff(func(int) time.Duration { return time.Millisecond + rand.N(4*time.Millisecond) })
+	soon := redlock.WithBackoff(func(int) time.Duration { return 5*time.Millisecond + rand.N(10*time.Millisecond) })
 	for len(open) > 0 {
 		lock, err := client.LockAny(ctx, open, soon)
 		if err != nil {
 			return err
 		}
 		inStock := inv.sellOne(lock.Context(), slices.Index(inv.keys, lock.Key()))
-		if err := lock.Unlock(ctx); err != nil {
-			return err // lost on the way: the sale is in doubt
-		}
+		if err := lock.Unlock(ctx); errors.Is(err, redlock.ErrLost) {
+			return err // on the way: the sale is in doubt
+		} // a release that no quorum confirmed is no harm: the key expires by itself
 		if !inStock {
 			open = slices.DeleteFunc(open, func(key string) bool { return key == lock.Key() })
 		}

@@ -350,7 +350,7 @@ func TestSlotsUnderHoldsOnAllOfThemAreRefused(t *testing.T) {
 }
 
 // Contenders that start together on twice as many slots: nearly all of them get
-// one. With the same order for all, fewer than one of ten did.
+// one. With the same order for all, six of ten do.
 func TestARandomOrderGivesNearlyEveryContenderASlot(t *testing.T) {
 	const contenders, rounds = 10, 40
 	inSim(t, 5, func(t *testing.T, s *sim) {

@@ -33,6 +33,9 @@ func (c *Client) attempt(ctx context.Context, l *Lock) *QuorumError {
 	if res.outcome == quorum.Granted && c.opts.drift.Validity(ttl, elapsed) > 0 {
 		l.acquired = l.start
 		l.validity = ttl - c.opts.drift.Allowance(ttl)
+		if l.kind.oneOf {
+			l.settleOn(&res)
+		}
 		if c.keeper.add(l, now) {
 			return nil
 		}
@@ -48,13 +51,14 @@ func (c *Client) attempt(ctx context.Context, l *Lock) *QuorumError {
 		err = r.err(l.key, ErrNoQuorum, cause, elapsed)
 		err.note = "the answers took so long that no validity is left"
 	case res.outcome == quorum.Refused:
-		if cause == nil {
+		if cause == nil && res.refused != 0 {
 			c.askHolders(ctx, r, l, res.refused, elapsed)
 		}
 		err = r.err(l.key, r.kind(), cause, elapsed)
 	default:
 		err = r.err(l.key, ErrNoQuorum, cause, elapsed)
 	}
+	err.others = len(l.others)
 	return err
 }
 

@@ -3,8 +3,6 @@ package redlock
 import (
 	"context"
 	"time"
-
-	"github.com/redquorum/redquorum/internal/script"
 )
 
 // askHolders asks the masters that refused an acquisition who holds the key,
@@ -15,7 +13,7 @@ func (c *Client) askHolders(ctx context.Context, failed *round, l *Lock, refused
 	r := c.newRound(opHolder)
 	defer r.letGo()
 	everyone := uint64(1)<<len(c.masters) - 1
-	r.eval(script.Holder, l.keyArgs[:1], everyone&^refused, time.Time{})
+	l.askHolder(r, everyone&^refused)
 	limit := min(c.nodeTimeout(l.opts.ttl), 5*time.Millisecond+2*elapsed)
 	_ = r.wait(ctx, limit)
 
@@ -25,14 +23,18 @@ func (c *Client) askHolders(ctx context.Context, failed *round, l *Lock, refused
 	defer failed.mu.Unlock()
 	for i := range r.answers {
 		if h := r.answers[i].held; h != nil {
+			h.Key = c.withoutPrefix(h.Key)
 			failed.answers[i].held = h
 		}
 	}
 }
 
-// readHolder reads what the holder script returns.
+// readHolder reads what the scripts holder and holderamong return.
 func readHolder(reply any) (*HeldError, bool) {
 	parts, ok := reply.([]any)
+	if ok && len(parts) == 4 {
+		return readHolderAmong(parts)
+	}
 	if !ok || len(parts) != 3 {
 		return nil, false
 	}

@@ -177,10 +177,6 @@ func TestNewUsesTheCallersPoolAndLeavesItOpen(t *testing.T) {
 func TestWhatThisVersionLacksSaysSo(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
-		_, all := c.LockAll(t.Context(), []string{"a", "b"})
-		_, tryAll := c.TryLockAll(t.Context(), []string{"a", "b"})
-		_, some := c.LockAny(t.Context(), []string{"a", "b"})
-		_, trySome := c.TryLockAny(t.Context(), []string{"a", "b"})
 		_, read := c.RWMutex("a").RLock(t.Context())
 		_, tryRead := c.RWMutex("a").TryRLock(t.Context())
 		_, inspect := c.Inspect(t.Context(), "a")
@@ -189,7 +185,7 @@ func TestWhatThisVersionLacksSaysSo(t *testing.T) {
 		_, reentrancy := c.Lock(t.Context(), "a", redlock.WithReentrancy())
 		_, standard := redlock.Open(someURLs, redlock.WithGuard(redlock.GuardStandard))
 		_, strict := redlock.Open(someURLs, redlock.WithGuard(redlock.GuardStrict))
-		for i, err := range []error{all, tryAll, some, trySome, read, tryRead, inspect, fencing, fairness, reentrancy, standard, strict, c.Init(t.Context())} {
+		for i, err := range []error{read, tryRead, inspect, fencing, fairness, reentrancy, standard, strict, c.Init(t.Context())} {
 			if !errors.Is(err, errors.ErrUnsupported) {
 				t.Errorf("%d: %v", i, err)
 			}

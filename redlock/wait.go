@@ -36,6 +36,12 @@ func (c *Client) acquire(ctx context.Context, key string, opts []LockOption, onc
 	if c.holdIn(ctx, key) != nil {
 		return nil, &reentrantError{key}
 	}
+	return c.acquireAs(ctx, template, once)
+}
+
+// acquireAs acquires what the template is for, in one attempt or as many as its
+// options allow.
+func (c *Client) acquireAs(ctx context.Context, template *Lock, once bool) (*Lock, error) {
 	began := time.Now()
 	tries := template.opts.tries
 	if once {
@@ -43,6 +49,10 @@ func (c *Client) acquire(ctx context.Context, key string, opts []LockOption, onc
 	}
 	l, attempts, err := c.acquireLoop(ctx, template, tries)
 	if t := c.opts.trace; t != nil && t.Wait != nil {
+		key := template.key
+		if err == nil {
+			key = l.key // of several that would do
+		}
 		t.Wait(WaitInfo{Key: key, Attempts: attempts, Waited: time.Since(began), Err: err})
 	}
 	return l, err

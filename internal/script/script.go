@@ -38,7 +38,10 @@ var (
 )
 
 // All is every script, in no particular order.
-var All = []*Script{Release, Extend, Verify, Holder}
+var All = []*Script{
+	Release, Extend, Verify, Holder,
+	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, AcquireAny, HolderAmong,
+}
 
 func newScript(name, source string) *Script {
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import

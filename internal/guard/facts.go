@@ -1,0 +1,30 @@
+package guard
+
+import "github.com/redquorum/redquorum/drift"
+
+// Facts are what is known of one master by its present connection. Nothing of
+// an earlier connection belongs here: it may have led to another process.
+type Facts struct {
+	Master string // address: unique, for people
+
+	Connected bool
+	Err       error // why it is not
+
+	Info    Info
+	InfoErr error // why INFO, or a part of it, could not be read
+
+	Marker    Marker // what the newest script answered
+	MarkerErr error  // why none did
+	// Changed: Check has found another marker than this one since.
+	Changed bool
+
+	// Clock is the newest look at the master's clock; zero: that of Marker.
+	Clock drift.Reading
+}
+
+func (f Facts) clock() drift.Reading {
+	if f.Clock.Received.IsZero() {
+		return f.Marker.Clock
+	}
+	return f.Clock
+}

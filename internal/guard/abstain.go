@@ -57,9 +57,9 @@ func (c Cause) Passes() bool {
 // nothing else.
 type AbstainError struct {
 	Cause Cause
-	Value string // what the master says; texts of its own are quoted and cut
-	Want  string // what it should say
-	Twins []string
+	Value string   // what the master says; texts of its own are quoted and cut
+	Want  string   // what it should say
+	Twins []string // the other addresses of the same server, sorted; with Duplicate
 	// Left is how long it still may not vote, and Until the same for people,
 	// by our wall clock; with Quarantined alone.
 	Left  time.Duration
@@ -83,7 +83,7 @@ func (r *AbstainError) Error() string {
 	case MayEvict:
 		return fmt.Sprintf("its maxmemory-policy is %s, which may evict locks, want noeviction: set it with CONFIG SET and in its configuration file, then reconnect", r.Value)
 	case Duplicate:
-		return fmt.Sprintf("it is the same server as %s (run_id %s), which has the one vote: list every server once", strings.Join(r.Twins, ", "), r.Value)
+		return fmt.Sprintf("it is the same server as %s (run_id %s), and the first address alone has its vote: list every server once", strings.Join(r.Twins, ", "), r.Value)
 	case Unreadable:
 		return fmt.Sprintf("INFO cannot be read%s: permit +info, level strict refuses masters that do not say who they are", r.because())
 	case Unmarked:

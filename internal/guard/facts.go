@@ -3,7 +3,9 @@ package guard
 import "github.com/redquorum/redquorum/drift"
 
 // Facts are what is known of one master by its present connection. Nothing of
-// an earlier connection belongs here: it may have led to another process.
+// an earlier connection belongs here: it may have led to another process. The
+// errors are shown, and reached by errors.Is through AbstainError: none may be a
+// context's, since one master's timeout is not the caller's.
 type Facts struct {
 	Master string // address: unique, for people
 

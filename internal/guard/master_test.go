@@ -29,7 +29,7 @@ var (
 func TestMain(m *testing.M) {
 	if errNoServer = redistest.Available(); errNoServer == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		server, errNoServer = redistest.Launch(ctx, redistest.Config{})
+		server, errNoServer = redistest.Launch(ctx, redistest.Config{MovableClock: redistest.ClockAvailable() == nil})
 		cancel()
 	}
 	code := m.Run()
@@ -46,7 +46,8 @@ func TestMain(m *testing.M) {
 type master struct {
 	t    *testing.T
 	conn redis.Conn
-	run  string // run_id
+	run  string                     // run_id
+	set  func(offset time.Duration) // moves its clock, from ours; or skips the test
 }
 
 // onEach runs a test on an embedded master and on a real one, both empty.
@@ -62,7 +63,9 @@ func onEach(t *testing.T, test func(t *testing.T, m *master)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		test(t, ready(t, redis.NewConn(conn, 0, 0)))
+		m := ready(t, redis.NewConn(conn, 0, 0))
+		m.set = sim.SetClockOffset
+		test(t, m)
 	})
 	t.Run("redis-server", func(t *testing.T) {
 		if errNoServer != nil {
@@ -75,7 +78,21 @@ func onEach(t *testing.T, test func(t *testing.T, m *master)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		test(t, ready(t, conn))
+		m := ready(t, conn)
+		m.set = func(offset time.Duration) {
+			if err := redistest.ClockAvailable(); err != nil {
+				t.Skipf("needs a redis-server whose clock can be moved: %v", err)
+			}
+			if err := server.SetClock(offset); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Cleanup(func() {
+			if redistest.ClockAvailable() == nil {
+				_ = server.SetClock(0)
+			}
+		})
+		test(t, m)
 	})
 }
 

@@ -9,9 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/simmaster"
 )
 
 var parameter = regexp.MustCompile(`(KEYS|ARGV)\[\d+\]`)
@@ -174,18 +177,17 @@ func TestDialNamesAnotherFleetsSettingsAndWritesNothing(t *testing.T) {
 }
 
 func TestDialStrictRefusesAClockThatIsOffBeforeAnythingElse(t *testing.T) {
-	const wait, ms = 30 * time.Second, time.Millisecond
+	const wait = time.Hour
 	for name, test := range map[string]struct {
 		ahead time.Duration // our clock, of the master's
 		off   bool
 	}{
 		"equal":                       {0, false},
-		"behind within S":             {400 * ms, false},
-		"behind":                      {510 * ms, true},
+		"a minute behind":             {time.Minute, true},
 		"an hour behind":              {time.Hour, true},
-		"ahead, or the reply is late": {-20 * time.Second, false},
-		"ahead":                       {-wait - 600*ms, true},
-		"an hour ahead":               {-time.Hour, true},
+		"ahead, or the reply is late": {-20 * time.Minute, false},
+		"ahead":                       {-wait - time.Second, true},
+		"two hours ahead":             {-2 * time.Hour, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, m *master) {
@@ -223,6 +225,37 @@ func TestDialStrictRefusesAClockThatIsOffBeforeAnythingElse(t *testing.T) {
 			})
 		})
 	}
+}
+
+// In a bubble no time passes between the look at the clock and the script.
+func TestTheSkewIsAcceptedUpToItsLimitAndNotAMicrosecondMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim, err := simmaster.New(simmaster.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sim.Close()
+		conn, err := sim.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := ready(t, redis.NewConn(conn, 0, 0))
+		for _, ttl := range []time.Duration{time.Second, time.Minute} {
+			const us, wait = time.Microsecond, 3 * time.Second
+			c := config(Strict)
+			c.MaxTTL = ttl
+			s := Skew(ttl)
+			m.put(c)
+			for ahead, want := range map[time.Duration]Verdict{
+				s: Same, s + us: Skewed, s - us: Same, 0: Same, -wait - s: Same, -wait - s - us: Skewed, -wait - s + us: Same,
+			} {
+				if got := m.script(Dial, c.DialArgs(m.run, time.Now().Add(ahead), wait)); got.Verdict != want {
+					t.Errorf("MaxTTL %v, our clock %v ahead: %v, want %v", ttl, ahead, got.Verdict, want)
+				}
+			}
+		}
+		_ = conn.Close()
+	})
 }
 
 // unchanged is holds for a marker that may be missing.

@@ -103,7 +103,7 @@ func (r *AbstainError) Error() string {
 		return fmt.Sprintf("its marker is no longer as it was (%s), so its data was lost or replaced: it is looked at again", r.Value)
 	case Quarantined:
 		return fmt.Sprintf("it may have forgotten locks: it remembers since %s and votes after %s, in %v, at %s",
-			r.Value, r.Want, r.Left.Round(time.Millisecond), r.Until.UTC().Format("15:04:05.000Z"))
+			r.Value, r.Want, r.Left.Round(time.Millisecond), r.Until.Add(time.Second-1).UTC().Format(time.RFC3339))
 	default:
 		return r.Cause.String()
 	}

@@ -15,13 +15,17 @@ type Facts struct {
 	Info    Info
 	InfoErr error // why INFO, or a part of it, could not be read
 
-	Marker    Marker // what the newest script answered
+	Marker    Marker // what the newest script answered; set it by Answer
 	MarkerErr error  // why none did
 	// Changed: Check has found another marker than this one since.
 	Changed bool
 
 	// Clock is the newest look at the master's clock; zero: that of Marker.
 	Clock drift.Reading
+
+	// missingFrom is when the first of the newest MISSING answers in a row was
+	// received; zero: the newest is another.
+	missingFrom drift.Instant
 }
 
 func (f Facts) clock() drift.Reading {

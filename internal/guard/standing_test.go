@@ -161,7 +161,7 @@ func TestTheQuarantineIsToldUntilItsEnd(t *testing.T) {
 		if want := at(passed).Wall().Add(s.Why.Left); !s.Why.Until.Equal(want) {
 			t.Errorf("until %v, want %v", s.Why.Until, want)
 		}
-		if text := s.String(); !strings.Contains(text, s.Why.Until.UTC().Format("15:04:05")) || !strings.Contains(text, q.String()) {
+		if text := s.String(); !strings.Contains(text, s.Why.Until.Add(time.Second-1).UTC().Format("2006-01-02T15:04:05Z")) || !strings.Contains(text, q.String()) {
 			t.Errorf("it %s", text)
 		}
 	}

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,7 +34,7 @@ func (s Standing) String() string {
 		text += ", once for " + strings.Join(s.Twins, ", ") + " too: list every server once"
 	}
 	if s.Vote && s.Unguarded != nil {
-		text += ", unguarded: a restart, an eviction or a replica may go unseen, since " + oneLine(s.Unguarded.Error()) + "; permit +info"
+		text += ", unguarded: a restart, an eviction, a replica or a second address of one server may go unseen, since " + oneLine(s.Unguarded.Error()) + "; permit +info"
 	}
 	return text
 }
@@ -73,21 +74,13 @@ func twins(facts []Facts, i int) (first bool, others []string) {
 		if j == i || !f.Connected || f.Info.RunID != run {
 			continue
 		}
-		others = insert(others, f.Master)
+		others = append(others, f.Master)
 		if f.Master < facts[i].Master || f.Master == facts[i].Master && j < i {
 			first = false
 		}
 	}
+	slices.Sort(others)
 	return first, others
-}
-
-// insert keeps a few names sorted.
-func insert(sorted []string, s string) []string {
-	sorted = append(sorted, s)
-	for i := len(sorted) - 1; i > 0 && sorted[i] < sorted[i-1]; i-- {
-		sorted[i], sorted[i-1] = sorted[i-1], sorted[i]
-	}
-	return sorted
 }
 
 // unguarded reports whether INFO does not say enough to judge the master.

@@ -127,6 +127,24 @@ func (f *durationFlag) Set(s string) error {
 	return nil
 }
 
+// A rangeFlag is a duration in a range.
+type rangeFlag struct {
+	p         *time.Duration
+	low, high time.Duration
+}
+
+func (f *rangeFlag) String() string { return f.p.String() }
+func (f *rangeFlag) Type() string   { return "duration" }
+
+func (f *rangeFlag) Set(s string) error {
+	v, err := time.ParseDuration(s)
+	if err != nil || v < f.low || v > f.high {
+		return fmt.Errorf("want a duration from %v to %v, such as 500ms or 2s", f.low, f.high)
+	}
+	*f.p = v
+	return nil
+}
+
 // invalidArgument is how the flag package puts a value that was refused.
 var invalidArgument = regexp.MustCompile(`^invalid argument ("(?:.*)") for "(?:-\w, )?(--[\w-]+)" flag: (.*)$`)
 

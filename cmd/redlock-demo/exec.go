@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -30,6 +31,8 @@ const execExamples = `  # a cron job on three hosts, of which one at a time may 
 
 const (
 	defaultExecTTL = 10 * time.Second
+	minExecTTL     = 20 * time.Millisecond
+	maxExecTTL     = time.Minute // the library's default, which is the fleet's
 	defaultGrace   = 5 * time.Second
 	maxWait        = 30 * 24 * time.Hour
 	maxGrace       = time.Hour
@@ -49,7 +52,7 @@ type execOptions struct {
 
 func (o *execOptions) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.Var(&durationFlag{&o.ttl}, "ttl", "how long the masters keep the lock if this host dies, 20ms to 1m")
+	flags.Var(&rangeFlag{&o.ttl, minExecTTL, maxExecTTL}, "ttl", "how long the masters keep the lock if this host dies, 20ms to 1m")
 	flags.Var(&rangeFlag{&o.wait, 0, maxWait}, "wait", "how long to wait while somebody else holds it; 0: as long as it takes")
 	flags.BoolVar(&o.try, "try", false, "do not wait while somebody else holds it")
 	flags.StringVar(&o.owner, "owner", "", "`name` to be shown to those who ask who holds the lock")
@@ -80,9 +83,10 @@ Its environment has REDLOCK_KEY, REDLOCK_TOKEN (which proves the hold to the
 masters) and REDLOCK_VALID_UNTIL (RFC 3339; it moves on as the lock is renewed).
 
 Exit code: the command's, or 128+n where signal n ended it; 75 (or -E) when
-somebody else holds the lock (nothing is said of it with -E 0), 69 when no quorum of masters can be had, 74 when
-the lock was lost, 126 when the command cannot be run, 127 when there is none of
-that name, 64 for a mistake in the arguments.`,
+somebody else holds the lock, which -E 0 passes over in silence; 69 when no
+quorum of masters can be had, 74 when the lock was lost, 126 when the command
+cannot be run, 127 when there is none of that name, 64 for a mistake in the
+arguments.`,
 		Example: execExamples,
 		Args:    execArguments,
 		RunE:    func(cmd *cobra.Command, args []string) error { return runExec(cmd, a, o, args[0], args[1:]) },
@@ -273,23 +277,27 @@ type lostError struct {
 }
 
 func (e *lostError) Error() string {
-	text := "the lock was lost"
+	why := "the lock was lost"
 	if e.lost != nil {
-		text = strings.TrimPrefix(e.lost.Error(), "redlock: ")
+		why = strings.TrimPrefix(e.lost.Error(), "redlock: ")
 	}
-	switch {
-	case e.result.Stuck:
-		return text + ": the command does not end, not even by SIGKILL"
-	case e.result.Killed && e.grace > 0:
-		return fmt.Sprintf("%s: the command was ended by SIGKILL, %v after SIGTERM", text, e.grace)
-	case e.result.Killed:
-		return text + ": the command was ended by SIGKILL"
-	case e.result.Signal == syscall.SIGTERM:
-		return text + ": the command was ended by SIGTERM"
-	case e.result.Lost:
-		return fmt.Sprintf("%s: the command was sent SIGTERM and ended with exit code %d", text, e.result.Code)
+	return e.fate() + ": " + why
+}
+
+func (e *lostError) fate() string {
+	switch r := e.result; {
+	case r.Stuck:
+		return "the command does not end, not even by SIGKILL"
+	case r.Killed && e.grace > 0 && runtime.GOOS != "windows":
+		return fmt.Sprintf("the command was ended by SIGKILL, %v after SIGTERM", e.grace)
+	case r.Killed:
+		return "the command was killed"
+	case r.Lost && r.Signal == syscall.SIGTERM:
+		return "the command was ended by SIGTERM"
+	case r.Lost:
+		return fmt.Sprintf("the command was sent SIGTERM and ended with exit code %d", r.Code)
 	default:
-		return text + ": while the command was ending"
+		return fmt.Sprintf("the command ended by itself, with exit code %d, but too late", r.Code)
 	}
 }
 

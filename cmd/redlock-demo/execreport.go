@@ -21,6 +21,7 @@ type narrator struct {
 	mu       sync.Mutex // guards what follows, and keeps lines whole
 	attempts int
 	told     bool // that it waits
+	failing  bool // the last renewal did
 	renewals int
 }
 
@@ -72,10 +73,11 @@ func (n *narrator) renewed(i redlock.RenewalInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if i.Err != nil {
-		n.line(n.verbose, "not renewed: %v", i.Err)
+		n.line(n.verbose && !n.failing, "not renewed, trying again: %v", i.Err)
+		n.failing = true
 		return
 	}
-	n.renewals = i.Count
+	n.renewals, n.failing = i.Count, false
 	n.line(n.verbose, "renewed %q, %d so far", n.key, i.Count)
 }
 

@@ -2,7 +2,10 @@
 
 package job
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // attributes gives the command a process group of its own. Nothing here tells
 // it that this process was killed.
@@ -10,3 +13,6 @@ func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: tr
 
 // adoptOrphans leaves them to process 1.
 func adoptOrphans() {}
+
+// parentOf knows that of this process only.
+func parentOf(pid int) (int, bool) { return os.Getppid(), pid == os.Getpid() }

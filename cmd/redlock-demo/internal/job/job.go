@@ -64,6 +64,7 @@ const (
 	// stuckBound is how long a group is waited for after SIGKILL: a process in
 	// an uninterruptible system call goes no sooner than that returns.
 	stuckBound = 10 * time.Second
-	// stopBound is for a suspension of this process to take effect.
+	// stopBound is for a suspension of this process to take effect, and for
+	// the end of it to be noticed where SIGCONT is ignored.
 	stopBound = 200 * time.Millisecond
 )

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Run starts the command and returns when it and everybody of its process group
@@ -128,7 +130,7 @@ func (g *group) end(status syscall.WaitStatus) {
 	g.terminal.takeBack()
 	if !g.gone() {
 		g.poll.Reset(lingerPoll)
-		if g.Lingering != nil {
+		if g.Lingering != nil && !g.result.Lost {
 			g.Lingering()
 		}
 	}
@@ -186,16 +188,23 @@ func (g *group) stopped(s syscall.Signal) {
 }
 
 // suspend stops this process until somebody continues it. Nothing is renewed
-// meanwhile. In an orphaned group of processes, which no shell looks after, the
-// kernel does not suspend anybody: then this returns after stopBound.
+// meanwhile. Where no shell looks after this process it does not stop, and the
+// group goes on at once, as the kernel has it for other processes.
 func (g *group) suspend() {
-	g.terminal.takeBack()
-	if !signal.Ignored(syscall.SIGTSTP) {
-		signal.Reset(syscall.SIGTSTP)
-		defer signal.Notify(g.Signals, syscall.SIGTSTP)
+	wasLent := g.terminal.takeBack()
+	if orphaned() {
+		g.resume()
+		return
 	}
-	_ = syscall.Kill(os.Getpid(), syscall.SIGTSTP)
-	unstopped := time.After(stopBound)
+	if wasLent {
+		// What Ctrl-Z does to a script that has started us, and others of a
+		// pipeline, had we not lent the terminal.
+		ignoring(syscall.SIGTSTP, func() { _ = syscall.Kill(0, syscall.SIGTSTP) })
+		Listen(g.Signals, syscall.SIGTSTP)
+	}
+	// package signal cannot give SIGTSTP its default back.
+	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	stopped := time.After(stopBound) // no time passes for this process while it is
 	for {
 		select {
 		case s := <-g.Signals:
@@ -203,11 +212,43 @@ func (g *group) suspend() {
 				g.send(s.(syscall.Signal))
 				continue
 			}
-		case <-unstopped:
+		case <-stopped:
 		}
 		g.resume()
 		return
 	}
+}
+
+// orphaned reports whether nobody outside of our group of processes looks after
+// it, as a shell with job control does.
+func orphaned() bool {
+	session, err := unix.Getsid(0)
+	if err != nil {
+		return true
+	}
+	for pid := os.Getpid(); ; {
+		parent, ok := parentOf(pid)
+		if !ok {
+			return true
+		}
+		if its, err := unix.Getsid(parent); err != nil || its != session {
+			return true
+		}
+		if group, err := syscall.Getpgid(parent); err != nil || group != syscall.Getpgrp() {
+			return err != nil
+		}
+		pid = parent
+	}
+}
+
+// ignoring calls f while a signal is ignored. Nothing may be started meanwhile:
+// it would inherit that.
+func ignoring(s syscall.Signal, f func()) {
+	if !signal.Ignored(s) {
+		signal.Ignore(s)
+		defer signal.Reset(s)
+	}
+	f()
 }
 
 // resume lets the group go on, if the lock is still held. If it is not, Lost is

@@ -4,7 +4,6 @@ package job
 
 import (
 	"os"
-	"os/signal"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -58,17 +57,16 @@ func (t *terminal) lend(group int) bool {
 	return true
 }
 
-// takeBack puts our own group into the foreground, if it lent its place.
-func (t *terminal) takeBack() {
+// takeBack puts our own group into the foreground, if it lent its place, and
+// reports whether it did.
+func (t *terminal) takeBack() bool {
 	if !t.lent {
-		return
+		return false
 	}
 	t.lent = false
-	// Who does this from the background is suspended unless that is ignored;
-	// and it must not be for longer, or the command would inherit it.
-	if !signal.Ignored(syscall.SIGTTOU) {
-		signal.Ignore(syscall.SIGTTOU)
-		defer signal.Reset(syscall.SIGTTOU)
-	}
-	_ = unix.IoctlSetPointerInt(int(t.file.Fd()), unix.TIOCSPGRP, syscall.Getpgrp())
+	// Who does this from the background is suspended unless that is ignored.
+	ignoring(syscall.SIGTTOU, func() {
+		_ = unix.IoctlSetPointerInt(int(t.file.Fd()), unix.TIOCSPGRP, syscall.Getpgrp())
+	})
+	return true
 }

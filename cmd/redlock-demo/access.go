@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -8,9 +9,11 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -123,6 +126,42 @@ func (f *accessFlags) open(cmd *cobra.Command, a *app, shared *sharedFlags, opts
 		return nil, inFlags(err)
 	}
 	return client, nil
+}
+
+// connectBound is how long masters have to accept a connection, TLS and AUTH
+// included, before they are asked: as long as one dial may take.
+const connectBound = 2 * time.Second
+
+// awaitMasters waits until enough is known of who is connected and who is not,
+// at most for connectBound. A call waits for a connection no longer than for an
+// answer, which is less than a TLS handshake may take.
+func awaitMasters(ctx context.Context, c *redlock.Client, enough func(up, unknown, need int) bool) {
+	bound := time.NewTimer(connectBound)
+	defer bound.Stop()
+	poll := time.NewTicker(2 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		reports := c.Masters(ctx)
+		up, unknown := 0, 0
+		for _, m := range reports {
+			switch {
+			case m.Connected:
+				up++
+			case m.Err == nil:
+				unknown++
+			}
+		}
+		if enough(up, unknown, quorum.Need(len(reports))) {
+			return
+		}
+		select {
+		case <-poll.C:
+		case <-bound.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // optionFlags are the flags behind the library's options.

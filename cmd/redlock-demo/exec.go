@@ -105,7 +105,7 @@ arguments.`,
 // execArguments wants a key, --, and a command.
 func execArguments(cmd *cobra.Command, args []string) error {
 	before := cmd.ArgsLenAtDash()
-	what := ""
+	var what string
 	switch {
 	case before < 0 && len(args) == 0:
 		what = "a key and a command are missing"

@@ -16,7 +16,7 @@ func execOnTerminal(t *testing.T, c *redistest.Cluster, script string) *terminal
 
 func TestTheCommandHasTheTerminal(t *testing.T) {
 	t.Parallel()
-	c := real(t, 1)
+	c := servers(t, 1)
 	term := execOnTerminal(t, c, `echo ready; read line; echo "read $line"; read line; echo "read $line"`)
 	term.await(t, "ready")
 	term.press(t, "one\n")
@@ -29,7 +29,7 @@ func TestTheCommandHasTheTerminal(t *testing.T) {
 
 func TestCtrlCIsTheCommands(t *testing.T) {
 	t.Parallel()
-	c := real(t, 1)
+	c := servers(t, 1)
 	term := execOnTerminal(t, c, `trap 'echo caught; exit 7' INT; echo ready; while :; do sleep 0.01; done`)
 	term.await(t, "ready")
 	term.press(t, ctrlC)
@@ -56,7 +56,7 @@ const ctrlZ = "\x1a"
 
 func TestCtrlZSuspendsBothAndTheShellContinuesThem(t *testing.T) {
 	t.Parallel()
-	c := real(t, 1)
+	c := servers(t, 1)
 	term := interactive(t, c, `"$DEMO" exec --ttl 1m k -- sh -c 'echo ready; read line; echo "read $line"; exit 3'
 		echo "stopped: $?"; fg; echo "ended: $?"`)
 	term.await(t, "ready")
@@ -72,7 +72,7 @@ func TestCtrlZSuspendsBothAndTheShellContinuesThem(t *testing.T) {
 
 func TestASuspendedCommandDoesNotGoOnWithoutItsLock(t *testing.T) {
 	t.Parallel()
-	c := real(t, 1)
+	c := servers(t, 1)
 	term := interactive(t, c, `"$DEMO" exec --ttl 500ms k -- sh -c 'echo ready; read line; printf w%s ent'
 		echo "stopped: $?"; read line; fg; echo "ended: $?"`)
 	term.await(t, "ready")
@@ -88,7 +88,7 @@ func TestASuspendedCommandDoesNotGoOnWithoutItsLock(t *testing.T) {
 
 func TestACommandInAPipelineMayReadFromTheTerminal(t *testing.T) {
 	t.Parallel()
-	c := real(t, 1)
+	c := servers(t, 1)
 	term := interactive(t, c, `"$DEMO" exec k -- sh -c 'echo ready; read line; echo "read $line"' | cat; echo "ended: ${PIPESTATUS[0]}"`)
 	term.await(t, "ready")
 	term.press(t, "hello\n")

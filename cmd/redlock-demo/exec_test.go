@@ -20,8 +20,8 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// real is n redis-servers.
-func real(t *testing.T, n int) *redistest.Cluster {
+// servers is n redis-servers.
+func servers(t *testing.T, n int) *redistest.Cluster {
 	t.Helper()
 	return redistest.Start(t, n, redistest.Config{})
 }
@@ -133,7 +133,7 @@ func ended(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 
 func TestExecHoldsTheLockWhileTheCommandRuns(t *testing.T) {
 	t.Parallel()
-	c := real(t, 3)
+	c := servers(t, 3)
 	r := start(t, c, "--owner", "billing", "k", "--", "sh", "-c", `env; echo ready; read line; echo "read $line"; echo wrong >&2; exit 3`)
 	r.stdout.await(t, "ready")
 	variables := map[string]string{}
@@ -164,7 +164,7 @@ func TestExecHoldsTheLockWhileTheCommandRuns(t *testing.T) {
 
 func TestExecRenewsWhileTheCommandRuns(t *testing.T) {
 	t.Parallel()
-	c := real(t, 3)
+	c := servers(t, 3)
 	r := start(t, c, "--ttl", "1s", "--verbose", "k", "--", "sh", "-c", `echo $REDLOCK_TOKEN; read line`)
 	r.stderr.await(t, `renewed "k", 4 so far`) // which is longer than the TTL
 	token := strings.TrimSpace(r.stdout.String())
@@ -182,7 +182,7 @@ func TestExecRenewsWhileTheCommandRuns(t *testing.T) {
 
 func TestExecPassesOnHowTheCommandEnded(t *testing.T) {
 	t.Parallel()
-	c := real(t, 1)
+	c := servers(t, 1)
 	odd := filepath.Join(t.TempDir(), "odd")
 	if err := os.WriteFile(odd, []byte("#!/no/such/interpreter\n"), 0o700); err != nil {
 		t.Fatal(err)
@@ -214,7 +214,7 @@ func TestExecPassesOnHowTheCommandEnded(t *testing.T) {
 
 func TestExecAnswersABusyLock(t *testing.T) {
 	t.Parallel()
-	c := real(t, 3)
+	c := servers(t, 3)
 	for _, s := range c.Masters {
 		if _, err := s.Do("SET", "k", "billing:dc0ofu9ksdue9s8caem0:00000000000000000000000000000000", "PX", "3600000"); err != nil {
 			t.Fatal(err)
@@ -249,7 +249,7 @@ func TestExecAnswersABusyLock(t *testing.T) {
 
 func TestExecWaitsForTheHolder(t *testing.T) {
 	t.Parallel()
-	c := real(t, 3)
+	c := servers(t, 3)
 	first := start(t, c, "--owner", "first", "k", "--", "sh", "-c", "echo has it; read line; echo gives it")
 	first.stdout.await(t, "has it")
 	second := start(t, c, "--verbose", "k", "--", "echo", "has it")
@@ -268,7 +268,7 @@ func TestExecWaitsForTheHolder(t *testing.T) {
 
 func TestExecIsInterruptedWhileItWaits(t *testing.T) {
 	t.Parallel()
-	c := real(t, 3)
+	c := servers(t, 3)
 	for _, s := range c.Masters {
 		if _, err := s.Do("SET", "k", "of-some-other-client", "PX", "3600000"); err != nil {
 			t.Fatal(err)
@@ -291,7 +291,7 @@ func TestExecIsInterruptedWhileItWaits(t *testing.T) {
 
 func TestExecNeedsAQuorum(t *testing.T) {
 	t.Parallel()
-	c := real(t, 3)
+	c := servers(t, 3)
 	if err := errors.Join(c.Masters[0].Kill(), c.Masters[2].Kill()); err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +308,7 @@ func TestExecNeedsAQuorum(t *testing.T) {
 
 func TestExecForwardsSignals(t *testing.T) {
 	t.Parallel()
-	c := real(t, 1)
+	c := servers(t, 1)
 	for s, name := range map[syscall.Signal]string{
 		syscall.SIGINT: "INT", syscall.SIGTERM: "TERM", syscall.SIGHUP: "HUP", syscall.SIGQUIT: "QUIT",
 		syscall.SIGUSR1: "USR1", syscall.SIGUSR2: "USR2",
@@ -326,7 +326,7 @@ func TestExecForwardsSignals(t *testing.T) {
 
 func TestExecLeavesToTheCommandWhatASignalMeans(t *testing.T) {
 	t.Parallel()
-	c := real(t, 1)
+	c := servers(t, 1)
 	r := start(t, c, "k", "--", "sh", "-c", `trap 'echo caught' TERM; echo ready; while ! read line; do :; done; echo "$line"`)
 	r.stdout.await(t, "ready")
 	r.signal(t, syscall.SIGTERM)
@@ -342,7 +342,7 @@ func TestExecLeavesToTheCommandWhatASignalMeans(t *testing.T) {
 
 func TestASignalReachesTheWholeGroup(t *testing.T) {
 	t.Parallel()
-	c := real(t, 1)
+	c := servers(t, 1)
 	r := start(t, c, "k", "--", "sh", "-c", `sleep 600 & echo $$ $!; echo ready; wait`)
 	r.stdout.await(t, "ready")
 	r.signal(t, syscall.SIGTERM)
@@ -358,7 +358,7 @@ func TestASignalReachesTheWholeGroup(t *testing.T) {
 
 func TestWhatIsIgnoredStaysIgnored(t *testing.T) {
 	t.Parallel()
-	c := real(t, 1)
+	c := servers(t, 1)
 	cmd := command(t, []string{"REDLOCK_MASTERS=" + addresses(c)})
 	sh, err := exec.LookPath("sh")
 	if err != nil {
@@ -393,7 +393,7 @@ func TestALossEndsTheWholeGroup(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			c := real(t, 5)
+			c := servers(t, 5)
 			r := start(t, c, "--ttl", "1s", "--grace", test.grace, "k", "--", "sh", "-c", test.script)
 			r.stdout.await(t, "ready")
 			if err := errors.Join(c.Masters[0].Kill(), c.Masters[1].Kill(), c.Masters[2].Kill()); err != nil {
@@ -422,7 +422,7 @@ func TestALossEndsTheWholeGroup(t *testing.T) {
 
 func TestALossIsNoticedWhereAnotherTakesTheKey(t *testing.T) {
 	t.Parallel()
-	c := real(t, 3)
+	c := servers(t, 3)
 	r := start(t, c, "--ttl", "10s", "k", "--", "sh", "-c", `echo ready; exec sleep 600`)
 	r.stdout.await(t, "ready")
 	for _, s := range c.Masters {
@@ -440,7 +440,7 @@ func TestALossIsNoticedWhereAnotherTakesTheKey(t *testing.T) {
 
 func TestTheLockIsKeptForWhatRunsInTheBackground(t *testing.T) {
 	t.Parallel()
-	c := real(t, 3)
+	c := servers(t, 3)
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
@@ -459,7 +459,7 @@ func TestTheLockIsKeptForWhatRunsInTheBackground(t *testing.T) {
 
 func TestTheLockOfAKilledProcessExpires(t *testing.T) {
 	t.Parallel()
-	c := real(t, 3)
+	c := servers(t, 3)
 	r := start(t, c, "--ttl", "1s", "k", "--", "sh", "-c", `trap 'echo told; exit 0' TERM; echo ready; while :; do sleep 0.01; done`)
 	r.stdout.await(t, "ready")
 	if n := holders(t, c, "k"); n < 2 {
@@ -488,7 +488,7 @@ func codeKilled(err error) syscall.Signal {
 
 func TestExecReportsInJSON(t *testing.T) {
 	t.Parallel()
-	c := real(t, 3)
+	c := servers(t, 3)
 	for _, test := range []struct {
 		key, script string
 		env         []string
@@ -524,7 +524,7 @@ func TestExecReportsInJSON(t *testing.T) {
 
 func TestAClosedOutputIsTheCommandsOwnAffair(t *testing.T) {
 	t.Parallel()
-	c := real(t, 1)
+	c := servers(t, 1)
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

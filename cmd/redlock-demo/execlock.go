@@ -9,13 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/redlock"
 )
-
-// connectBound is how long masters have to accept a connection, TLS and AUTH
-// included, before they are asked for the lock: as long as one dial may take.
-const connectBound = 2 * time.Second
 
 // acquire waits for the lock, until one of the signals ends that.
 func (e *execution) acquire(ctx context.Context, signals <-chan os.Signal) (*redlock.Lock, error) {
@@ -43,7 +38,7 @@ func (e *execution) acquire(ctx context.Context, signals <-chan os.Signal) (*red
 }
 
 func (e *execution) lock(ctx context.Context) (*redlock.Lock, error) {
-	awaitMasters(ctx, e.client)
+	awaitMasters(ctx, e.client, func(up, unknown, need int) bool { return up >= need || up+unknown < need })
 	if e.try {
 		return e.client.TryLock(ctx, e.key)
 	}
@@ -53,38 +48,6 @@ func (e *execution) lock(ctx context.Context) (*redlock.Lock, error) {
 		defer cancel()
 	}
 	return e.client.Lock(ctx, e.key)
-}
-
-// awaitMasters waits until each master is connected or known to fail, at most
-// for connectBound. An attempt waits for a connection no longer than for an
-// answer, which is less than a TLS handshake may take.
-func awaitMasters(ctx context.Context, c *redlock.Client) {
-	bound := time.NewTimer(connectBound)
-	defer bound.Stop()
-	poll := time.NewTicker(2 * time.Millisecond)
-	defer poll.Stop()
-	for {
-		reports := c.Masters(ctx)
-		up, unknown := 0, 0
-		for _, m := range reports {
-			switch {
-			case m.Connected:
-				up++
-			case m.Err == nil:
-				unknown++
-			}
-		}
-		if need := quorum.Need(len(reports)); up >= need || up+unknown < need {
-			return
-		}
-		select {
-		case <-poll.C:
-		case <-bound.C:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // acquisitionError is why there is no lock, with the exit code for it.

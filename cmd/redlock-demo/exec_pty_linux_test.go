@@ -73,7 +73,7 @@ func TestCtrlZSuspendsBothAndTheShellContinuesThem(t *testing.T) {
 func TestASuspendedCommandDoesNotGoOnWithoutItsLock(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
-	term := interactive(t, c, `"$DEMO" exec --ttl 500ms k -- sh -c 'echo ready; read line; printf w%s ent'
+	term := interactive(t, c, `"$DEMO" exec --ttl 500ms k -- sh -c 'trap "printf w%s ent" CONT; echo ready; while :; do sleep 0.01; done'
 		echo "stopped: $?"; read line; fg; echo "ended: $?"`)
 	term.await(t, "ready")
 	term.press(t, ctrlZ)

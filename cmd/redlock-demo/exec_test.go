@@ -88,6 +88,7 @@ func startCommand(t *testing.T, cmd *exec.Cmd) *running {
 	}
 	r.in = in
 	cmd.Stdout, cmd.Stderr = &r.stdout, &r.stderr
+	cmd.WaitDelay = 20 * time.Second // for a command that outlives exec
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

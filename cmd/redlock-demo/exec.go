@@ -34,6 +34,7 @@ const (
 	minExecTTL     = 20 * time.Millisecond
 	maxExecTTL     = time.Minute // the library's default, which is the fleet's
 	defaultGrace   = 5 * time.Second
+	minWait        = 100 * time.Millisecond // in which one attempt is decided
 	maxWait        = 30 * 24 * time.Hour
 	maxGrace       = time.Hour
 )
@@ -52,11 +53,11 @@ type execOptions struct {
 
 func (o *execOptions) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.Var(&rangeFlag{&o.ttl, minExecTTL, maxExecTTL}, "ttl", "how long the masters keep the lock if this host dies, 20ms to 1m")
-	flags.Var(&rangeFlag{&o.wait, 0, maxWait}, "wait", "how long to wait while somebody else holds it; 0: as long as it takes")
+	flags.Var(&rangeFlag{p: &o.ttl, low: minExecTTL, high: maxExecTTL}, "ttl", "how long the masters keep the lock if this host dies, 20ms to 1m")
+	flags.Var(&rangeFlag{p: &o.wait, low: minWait, high: maxWait, orZero: true}, "wait", "how long to wait while somebody else holds it; 0: as long as it takes")
 	flags.BoolVar(&o.try, "try", false, "do not wait while somebody else holds it")
 	flags.StringVar(&o.owner, "owner", "", "`name` to be shown to those who ask who holds the lock")
-	flags.Var(&rangeFlag{&o.grace, 0, maxGrace}, "grace", "time between SIGTERM and SIGKILL for the command when the lock is lost; 0: SIGKILL at once")
+	flags.Var(&rangeFlag{p: &o.grace, high: maxGrace}, "grace", "time between SIGTERM and SIGKILL for the command when the lock is lost; 0: SIGKILL at once")
 	flags.VarP(&numberFlag{&o.busyCode, 0, 255}, "conflict-exit-code", "E", "exit code where somebody else holds the lock")
 	flags.BoolVar(&o.fence, "fence", false, "take a fencing token, for the command's $REDLOCK_FENCE")
 	flags.BoolVar(&o.json, "json", false, "report on standard error, as one JSON document at the end, and nothing else")

@@ -53,7 +53,7 @@ arguments.`,
 		},
 		RunE: func(cmd *cobra.Command, keys []string) error { return runStatus(cmd, a, o, keys) },
 	}
-	watch := cmd.Flags().VarPF(&rangeFlag{&o.watch, minWatch, maxWatch}, "watch", "", "look again and again, by default every second; written --watch=duration")
+	watch := cmd.Flags().VarPF(&rangeFlag{p: &o.watch, low: minWatch, high: maxWatch}, "watch", "", "look again and again, by default every second; written --watch=duration")
 	watch.NoOptDefVal = defaultWatch.String()
 	watch.DefValue = ""
 	o.accessFlags.register(cmd)

@@ -38,10 +38,12 @@ func BenchmarkLockUnlock(b *testing.B) {
 // times to find how many operations it needs; the connections last for all calls.
 func benchmarkPeer(b *testing.B, lib library, masters *redistest.Cluster, goroutines int, f func(*testing.B, *crew)) {
 	b.Helper()
-	benchmarkNamed(b, lib, masters.URLs(), fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B, p peer) {
+	benchmarkNamed(b, lib, masters.URLs(), goroutinesName(goroutines), func(b *testing.B, p peer) {
 		f(b, newCrew(b, p, lib.name, goroutines))
 	})
 }
+
+func goroutinesName(n int) string { return fmt.Sprintf("goroutines=%d", n) }
 
 // benchmarkNamed is the part of it that does not depend on a crew. The benchmark
 // is named by what it varies, as "masters=7".

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,8 +13,8 @@ import (
 )
 
 const (
-	// duos hand over at the same time, each on a key of its own: with a waiter
-	// that polls, one alone would make ten measurements a second.
+	// duos hand over at the same time, each on a key of its own: where the waiter
+	// polls, one alone would make ten measurements a second.
 	duos = 16
 	// A holder keeps the lock for between leastHold and twice that: long enough
 	// for the other to have been refused and to be waiting, and so long that the
@@ -25,8 +24,8 @@ const (
 
 // BenchmarkHandOver measures how long a lock that somebody waits for lies idle:
 // from the call of Unlock in one client to the return of Lock in another. The
-// two take turns, and wait by their library's defaults. Its p50 and p99 are all
-// that counts, since most of the time somebody holds.
+// two take turns, and wait by their library's defaults. An operation is one
+// hand-over of every duo; p50 and p99 are those of a single one.
 func BenchmarkHandOver(b *testing.B) {
 	masters := redistest.Start(b, masterCount, redistest.Config{})
 	for _, lib := range libraries {
@@ -72,41 +71,32 @@ func (w *redquorumWorker) wait(ctx context.Context) (err error) {
 
 func (w *redsyncWorker) wait(ctx context.Context) error { return w.mutex.LockContext(ctx) }
 
-// handOvers has the duos share n hand-overs, and returns how long each took.
+// handOvers has every duo make n hand-overs, and returns how long each took.
 func handOvers(ctx context.Context, peers [2]peer, n int) ([]time.Duration, error) {
-	took := make([]time.Duration, n)
+	took := make([]time.Duration, duos*n)
 	errs := make([]error, duos)
-	var next atomic.Int64
 	var wg sync.WaitGroup
 	for i := range duos {
 		key := fmt.Sprintf("bench:handover:%d", i)
 		duo := [2]waiter{peers[0].worker(key).(waiter), peers[1].worker(key).(waiter)}
-		wg.Go(func() {
-			errs[i] = alternate(ctx, duo, func() *time.Duration {
-				if at := next.Add(1) - 1; at < int64(n) {
-					return &took[at]
-				}
-				return nil
-			})
-		})
+		wg.Go(func() { errs[i] = alternate(ctx, duo, took[i*n:(i+1)*n]) })
 	}
 	wg.Wait()
 	return took, errors.Join(errs...)
 }
 
-// alternate hands the key from one to the other, until room has no more of it
-// for what a hand-over took. Nobody holds it afterwards.
-func alternate(ctx context.Context, duo [2]waiter, room func() *time.Duration) error {
+// alternate hands the key from one to the other as often as there is room for
+// what it took. Nobody holds it afterwards.
+func alternate(ctx context.Context, duo [2]waiter, took []time.Duration) error {
 	holder, other := duo[0], duo[1]
 	if err := holder.wait(ctx); err != nil {
 		return err
 	}
-	for at := room(); at != nil; at = room() {
-		took, err := handOver(ctx, holder, other)
-		if err != nil {
+	for i := range took {
+		var err error
+		if took[i], err = handOver(ctx, holder, other); err != nil {
 			return err
 		}
-		*at = took
 		holder, other = other, holder
 	}
 	return holder.unlock(ctx)
@@ -138,15 +128,7 @@ func TestHandOversAlternate(t *testing.T) {
 				openWorker(t, lib.open, c, key).(waiter),
 			}
 			room := make([]time.Duration, 3)
-			next := 0
-			err := alternate(t.Context(), duo, func() *time.Duration {
-				if next == len(room) {
-					return nil
-				}
-				next++
-				return &room[next-1]
-			})
-			if err != nil {
+			if err := alternate(t.Context(), duo, room); err != nil {
 				t.Fatal(err)
 			}
 			for i, took := range room {

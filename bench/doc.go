@@ -35,6 +35,7 @@
 //	client-cpu-µs/op   processor time of this process, user and system
 //	server-cpu-µs/op   processor time of the masters, all together
 //	failed/op          share of the pairs that failed, normally 0
+//	taken/op           share of the attempts of BenchmarkKeys that came too late
 //
 // The go command's -count repeats each benchmark before it turns to the next,
 // so the libraries would not be measured under the same conditions on a machine

@@ -4,6 +4,9 @@ import (
 	"context"
 	"strconv"
 	"sync/atomic"
+	"testing"
+
+	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 // A roamingWorker takes a key of its choice for every pair.
@@ -43,4 +46,18 @@ func (p *freshKeyPeer) worker(key string) worker {
 	return &roamingWorker{peer: p.peer, next: func() string {
 		return key + ":" + strconv.FormatInt(p.taken.Add(1), 10)
 	}}
+}
+
+func TestFreshKeysAreNeverTakenTwice(t *testing.T) {
+	c := redistest.Start(t, 1, redistest.Config{})
+	holder := openWorker(t, freshKeys(openRedquorum), c, "fresh")
+	// Each would find the key taken by the one before.
+	for range 3 {
+		if err := holder.lock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := c.Masters[0].Do("DBSIZE"); err != nil || n != int64(3) {
+		t.Errorf("%v keys, error %v: want 3", n, err)
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gomodule/redigo/redis"
+
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -25,5 +27,36 @@ func BenchmarkSlowMaster(b *testing.B) {
 				newCrew(b, p, lib.name, goroutines).measure(b)
 			})
 		}
+	}
+}
+
+func TestASlowMasterIsSlowAndGetsEverything(t *testing.T) {
+	const pairs = 20
+	c := redistest.Start(t, masterCount, redistest.Config{})
+	urls := c.URLs()
+	urls[0] = startDelayProxy(t, urls[0], farAway)
+
+	conn, err := redis.DialURLContext(t.Context(), urls[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	asked := time.Now()
+	if _, err := redis.DoContext(conn, t.Context(), "PING"); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(asked); took < 2*farAway {
+		t.Errorf("a ping took %v: want at least %v", took, 2*farAway)
+	}
+
+	w := openWorker(t, func([]string) (peer, error) { return openRedquorum(urls) }, c, "slow")
+	for range pairs {
+		if err := pair(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range c.Masters {
+		awaitCalls(t, m, "set", pairs)
+		awaitCalls(t, m, "del", pairs)
 	}
 }

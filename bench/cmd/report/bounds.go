@@ -115,7 +115,9 @@ func (b *bound) sentence(s spread) string {
 		if b.To != "" {
 			fmt.Fprintf(&text, " times that of %s", b.To)
 		}
-		fmt.Fprintf(&text, " (%.4g to %.4g in %d repetitions)", s.least, s.most, s.n)
+		if s.n > 1 {
+			fmt.Fprintf(&text, " (%.4g to %.4g in %d repetitions)", s.least, s.most, s.n)
+		}
 	}
 	text.WriteString(", want")
 	if b.Best {

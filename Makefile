@@ -3,7 +3,7 @@
 # `make test PKG=./pool/... GOTESTFLAGS=-v`, `make fuzz FUZZTIME=5m`.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench fuzz image demo-image up down compose-demo
+.PHONY: help demo test lint bench bench-check fuzz image demo-image up down compose-demo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,6 +19,9 @@ lint: ## check everything that can be checked without running it
 
 bench: ## measure against real masters, beside other libraries (BENCH, COUNT, BENCHTIME, BASE)
 	@scripts/bench.sh
+
+bench-check: ## half a minute of it, compared with bench/bounds.json; fails where a bound is not kept
+	@scripts/bench.sh check
 
 fuzz: ## fuzz whatever parses bytes (FUZZTIME, FUZZ)
 	@scripts/fuzz.sh

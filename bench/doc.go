@@ -1,21 +1,31 @@
 // Package bench measures redquorum beside redsync, the Redlock client that most
-// Go programs use, on five redis-server processes that it starts itself. There
-// is nothing to import: all of it is tests and benchmarks, in a module of its
-// own so that the peer is no dependency of the library.
+// Go programs use, and some others, on redis-server processes that it starts
+// itself. There is nothing to import: all of it is tests and benchmarks, in a
+// module of its own so that the peers are no dependencies of the library.
 //
-//	make bench                                   # everything, 6 repetitions, and a table
+//	make bench                                   # everything, 6 repetitions, and tables
+//	make bench-check                             # half a minute, compared with bounds.json
 //	go test -bench LockUnlock/lib=.*/goroutines=16 -benchtime 2s
-//	go run ./cmd/report results/latest.txt       # the table again
+//	go run ./cmd/report results/latest.txt       # the tables again
 //
 // BenchmarkLockUnlock locks and unlocks, one pair an operation, a key of its
 // own for every goroutine: what the libraries cost, not what contention costs.
-// Both have a TTL of 10 s, make one attempt, and use the same masters in turn.
+// All have a TTL of 10 s, make one attempt, and use the same masters in turn.
 // redsync runs as its documentation shows it, on a redigo pool for each master
 // that keeps as many connections as there are goroutines, all of them open
-// before the clock starts; redquorum runs with its defaults.
+// before the clock starts; redquorum runs with its defaults. Up to 256
+// goroutines there are also redsync with its fail-fast, redsync on go-redis, and
+// bsm/redislock, which knows one master only. Their floor is the same commands
+// from a bare pipeline (floor_test.go).
 //
-// BenchmarkOneFrozen does the same while one of the masters is suspended by
-// SIGSTOP; for redquorum alone, the benchmark says why.
+// The others change one thing each:
+//
+//	BenchmarkOneFrozen   one of the masters is suspended by SIGSTOP (redquorum
+//	                     alone, the benchmark says why)
+//	BenchmarkSlowMaster  one of the masters is 20 ms away
+//	BenchmarkMasters     3, 5, 7 and 9 masters
+//	BenchmarkKeys        keys drawn from 1 to 100,000, so that some are taken
+//	BenchmarkHandOver    from Unlock in one client to Lock in one that waits
 //
 // BenchmarkSeveralKeys is of redquorum alone: 2 and 10 keys by LockAll, and one
 // of 10 by LockAny, beside the lock of one key.
@@ -28,6 +38,7 @@
 //	client-cpu-µs/op   processor time of this process, user and system
 //	server-cpu-µs/op   processor time of the masters, all together
 //	failed/op          share of the pairs that failed, normally 0
+//	taken/op           share of the attempts of BenchmarkKeys that came too late
 //
 // The go command's -count repeats each benchmark before it turns to the next,
 // so the libraries would not be measured under the same conditions on a machine

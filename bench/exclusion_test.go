@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -52,11 +53,17 @@ func holders(c *redistest.Cluster, key, value string) (int, error) {
 }
 
 func TestEachLibraryRespectsTheOthersLock(t *testing.T) {
+	redquorum := library{"redquorum", openRedquorum}
+	failFast := library{"redsync-failfast", openRedsyncFailFast} // on one key
 	for _, test := range []struct{ holder, other library }{
-		{libraries[0], libraries[1]},
-		{libraries[1], libraries[0]},
+		{libraries[0], redquorum},
+		{redquorum, libraries[0]},
+		{failFast, redquorum},
+		{redquorum, failFast},
+		{redsyncGoRedis, redquorum},
+		{redquorum, redsyncGoRedis},
 	} {
-		t.Run(test.holder.name+" holds", func(t *testing.T) {
+		t.Run(test.holder.name+" holds against "+test.other.name, func(t *testing.T) {
 			const key, quorum = "shared", masterCount/2 + 1
 			c := redistest.Start(t, masterCount, redistest.Config{})
 			holder := openWorker(t, test.holder.open, c, key)
@@ -89,6 +96,8 @@ func TestEachLibraryRespectsTheOthersLock(t *testing.T) {
 	}
 }
 
+// Without redsync's fail-fast, whose late SETs (see openRedsyncFailFast) can keep
+// a key from everybody until they expire.
 func TestTheLibrariesNeverHoldOneKeyTogether(t *testing.T) {
 	const key, workersEach, turns = "contended", 2, 10
 	c := redistest.Start(t, masterCount, redistest.Config{})
@@ -96,7 +105,7 @@ func TestTheLibrariesNeverHoldOneKeyTogether(t *testing.T) {
 	defer cancel()
 	var wg sync.WaitGroup
 	var inside atomic.Int32
-	for _, lib := range libraries {
+	for _, lib := range append(slices.Clone(libraries), redsyncGoRedis) {
 		for range workersEach {
 			w := openWorker(t, lib.open, c, key)
 			wg.Go(func() {

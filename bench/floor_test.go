@@ -114,18 +114,18 @@ func (m *floorMaster) batch(room *[]byte, commands [][]byte, want []byte) error 
 
 // benchmarkFloor is benchmarkPeer for the floor.
 func benchmarkFloor(b *testing.B, masters *redistest.Cluster, goroutines int) {
-	ctx, cancel := context.WithTimeout(b.Context(), connectBound)
-	defer cancel()
-	f, err := openFloor(ctx, masters, goroutines)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() {
-		if err := f.close(); err != nil {
-			b.Error(err)
-		}
-	}()
 	b.Run(fmt.Sprintf("lib=floor/goroutines=%d", goroutines), func(b *testing.B) {
+		ctx, cancel := context.WithTimeout(b.Context(), connectBound)
+		defer cancel()
+		f, err := openFloor(ctx, masters, goroutines)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer func() {
+			if err := f.close(); err != nil {
+				b.Error(err)
+			}
+		}()
 		if err := f.run(goroutines * warmUpPairs); err != nil {
 			b.Fatal(err)
 		}

@@ -34,13 +34,19 @@ func printVersions() {
 		fmt.Fprintln(os.Stderr, "versions of the peers are not known:", err)
 		return
 	}
+	names := map[string]string{
+		"github.com/go-redsync/redsync/v4": "redsync",
+		"github.com/gomodule/redigo":       "redigo",
+		"github.com/redis/go-redis/v9":     "go-redis",
+		"github.com/bsm/redislock":         "redislock",
+	}
 	for line := range strings.Lines(string(mod)) {
-		switch fields := strings.Fields(line); {
-		case len(fields) < 2:
-		case fields[0] == "github.com/go-redsync/redsync/v4":
-			fmt.Printf("redsync: %s\n", fields[1])
-		case fields[0] == "github.com/gomodule/redigo":
-			fmt.Printf("redigo: %s\n", fields[1])
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		if name, ok := names[fields[0]]; ok {
+			fmt.Printf("%s: %s\n", name, fields[1])
 		}
 	}
 }

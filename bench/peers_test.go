@@ -5,21 +5,29 @@ import (
 	"time"
 )
 
-// ttl is what the locks of both libraries ask for: their masters keep the key
+// ttl is what the locks of all libraries ask for: their masters keep the key
 // that long unless it is released.
 const ttl = 10 * time.Second
 
-// A library is a Redlock client in the form that benchmarks and tests use.
+// A library is a lock client in the form that benchmarks and tests use.
 type library struct {
 	name string
 	open func(urls []string) (peer, error)
 }
 
-// libraries are measured in this order.
+// libraries are measured in this order, by every benchmark.
 var libraries = []library{
 	{"redsync", openRedsync},
 	{"redquorum", openRedquorum},
 }
+
+// Further peers, of which BenchmarkLockUnlock says more. BenchmarkSlowMaster
+// measures the first of them too.
+var (
+	redsyncFailFast = library{"redsync-failfast", freshKeys(openRedsyncFailFast)}
+	redsyncGoRedis  = library{"redsync-goredis", openRedsyncGoRedis}
+	singleMaster    = library{"redislock", openRedislock}
+)
 
 // A peer is a library that was given its masters.
 type peer interface {
@@ -42,6 +50,8 @@ type worker interface {
 	token() string
 }
 
-// isTaken says whether an attempt of either library failed because another
-// holds the key.
-func isTaken(err error) bool { return redquorumTaken(err) || redsyncTaken(err) }
+// isTaken says whether an attempt of any library failed because another holds
+// the key.
+func isTaken(err error) bool {
+	return redquorumTaken(err) || redsyncTaken(err) || redislockTaken(err)
+}

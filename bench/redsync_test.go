@@ -7,20 +7,33 @@ import (
 
 	"github.com/go-redsync/redsync/v4"
 	redsyncredis "github.com/go-redsync/redsync/v4/redis"
-	"github.com/go-redsync/redsync/v4/redis/redigo"
+	redsyncgoredis "github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	redsyncredigo "github.com/go-redsync/redsync/v4/redis/redigo"
 	"github.com/gomodule/redigo/redis"
+	goredis "github.com/redis/go-redis/v9"
 )
 
-// maxIdle lets the pool keep a connection for every goroutine of the largest
+// maxIdle lets a pool keep a connection for every goroutine of the largest
 // benchmark: redsync has one in use on every master for every pair under way,
 // and a smaller pool would dial all the time.
 const maxIdle = 1100
 
+// redsyncPeer is redsync over the pools of one of its Redis clients.
 type redsyncPeer struct {
-	pools []*redis.Pool
+	pools []connectionPool
 	sync  *redsync.Redsync
+	fast  bool // WithFailFast
 }
 
+// A connectionPool has the connections to one master.
+type connectionPool interface {
+	// fill has n connections in use at the same time, so that n are idle
+	// afterwards.
+	fill(ctx context.Context, n int) error
+	Close() error
+}
+
+// openRedsync is redsync over redigo, as its documentation shows it first.
 func openRedsync(urls []string) (peer, error) {
 	p := &redsyncPeer{}
 	delegates := make([]redsyncredis.Pool, len(urls))
@@ -31,40 +44,60 @@ func openRedsync(urls []string) (peer, error) {
 				return redis.DialURLContext(ctx, url)
 			},
 		}
-		p.pools = append(p.pools, pool)
-		delegates[i] = redigo.NewPool(pool)
+		p.pools = append(p.pools, redigoPool{pool})
+		delegates[i] = redsyncredigo.NewPool(pool)
 	}
 	p.sync = redsync.New(delegates...)
 	return p, nil
 }
 
-// connect has n connections of each pool in use at the same time, so that n are
-// idle afterwards.
+// openRedsyncFailFast is openRedsync with the option that returns as soon as a
+// quorum has agreed or refused, in Unlock as well. What it does not wait for
+// goes on by itself: a DEL, on another connection, may overtake the SET of its
+// pair, which then keeps the key on that master until it expires.
+func openRedsyncFailFast(urls []string) (peer, error) {
+	p, err := openRedsync(urls)
+	if err != nil {
+		return nil, err
+	}
+	p.(*redsyncPeer).fast = true
+	return p, nil
+}
+
+// openRedsyncGoRedis is redsync over go-redis.
+func openRedsyncGoRedis(urls []string) (peer, error) {
+	p := &redsyncPeer{}
+	delegates := make([]redsyncredis.Pool, len(urls))
+	for i, url := range urls {
+		client, err := newGoRedis(url)
+		if err != nil {
+			return nil, errors.Join(err, p.close())
+		}
+		p.pools = append(p.pools, client)
+		delegates[i] = redsyncgoredis.NewPool(client)
+	}
+	p.sync = redsync.New(delegates...)
+	return p, nil
+}
+
 func (p *redsyncPeer) connect(ctx context.Context, n int) error {
 	for _, pool := range p.pools {
-		if err := fill(ctx, pool, n); err != nil {
+		if err := pool.fill(ctx, n); err != nil {
 			return fmt.Errorf("redsync: %w", err)
 		}
 	}
 	return nil
 }
 
-func fill(ctx context.Context, pool *redis.Pool, n int) error {
-	for i := range n {
-		conn, err := pool.GetContext(ctx)
-		if err != nil {
-			return fmt.Errorf("connection %d of %d: %w", i+1, n, err)
-		}
-		defer conn.Close() // after the loop: it is in use until the last is open
-		if _, err := redis.DoContext(conn, ctx, "PING"); err != nil {
-			return fmt.Errorf("connection %d of %d: %w", i+1, n, err)
-		}
+func (p *redsyncPeer) worker(key string) worker {
+	if p.fast {
+		return &failFastWorker{key: key, peer: p}
 	}
-	return nil
+	return &redsyncWorker{p.mutex(key)}
 }
 
-func (p *redsyncPeer) worker(key string) worker {
-	return &redsyncWorker{p.sync.NewMutex(key, redsync.WithExpiry(ttl), redsync.WithTries(1))}
+func (p *redsyncPeer) mutex(key string, opts ...redsync.Option) *redsync.Mutex {
+	return p.sync.NewMutex(key, append(opts, redsync.WithExpiry(ttl))...)
 }
 
 func (p *redsyncPeer) close() error {
@@ -79,7 +112,7 @@ func (p *redsyncPeer) close() error {
 // one goroutine and which spares it the making of a mutex for every pair.
 type redsyncWorker struct{ mutex *redsync.Mutex }
 
-func (w *redsyncWorker) lock(ctx context.Context) error { return w.mutex.LockContext(ctx) }
+func (w *redsyncWorker) lock(ctx context.Context) error { return w.mutex.TryLockContext(ctx) }
 
 func (w *redsyncWorker) unlock(ctx context.Context) error {
 	ok, err := w.mutex.UnlockContext(ctx)
@@ -95,9 +128,62 @@ func (w *redsyncWorker) unlock(ctx context.Context) error {
 
 func (w *redsyncWorker) token() string { return w.mutex.Value() }
 
+// A failFastWorker makes a mutex for every pair. What fail-fast returned without
+// waiting for reads the mutex's token when it gets its turn, which may be after
+// a next Lock of the same mutex has changed it.
+type failFastWorker struct {
+	redsyncWorker
+	key  string
+	peer *redsyncPeer
+}
+
+func (w *failFastWorker) lock(ctx context.Context) error {
+	w.mutex = w.peer.mutex(w.key, redsync.WithFailFast(true))
+	return w.redsyncWorker.lock(ctx)
+}
+
 func redsyncTaken(err error) bool {
 	// Value receivers in redsync, but it returns pointers.
 	_, quorum := errors.AsType[*redsync.ErrTaken](err)
 	_, node := errors.AsType[*redsync.ErrNodeTaken](err)
 	return quorum || node
+}
+
+type redigoPool struct{ *redis.Pool }
+
+func (p redigoPool) fill(ctx context.Context, n int) error {
+	for i := range n {
+		conn, err := p.GetContext(ctx)
+		if err != nil {
+			return fmt.Errorf("connection %d of %d: %w", i+1, n, err)
+		}
+		defer conn.Close() // after the loop: it is in use until the last is open
+		if _, err := redis.DoContext(conn, ctx, "PING"); err != nil {
+			return fmt.Errorf("connection %d of %d: %w", i+1, n, err)
+		}
+	}
+	return nil
+}
+
+type goRedisPool struct{ *goredis.Client }
+
+// newGoRedis has go-redis' defaults, but for the number of connections.
+func newGoRedis(url string) (goRedisPool, error) {
+	options, err := goredis.ParseURL(url)
+	if err != nil {
+		return goRedisPool{}, err
+	}
+	options.PoolSize = maxIdle
+	return goRedisPool{goredis.NewClient(options)}, nil
+}
+
+func (p goRedisPool) fill(ctx context.Context, n int) error {
+	for i := range n {
+		conn := p.Conn()
+		defer func() { _ = conn.Close() }() // gives it back to the pool
+		if err := conn.Ping(ctx).Err(); err != nil {
+			return fmt.Errorf("connection %d of %d: %w", i+1, n, err)
+		}
+	}
+	return nil
 }

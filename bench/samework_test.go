@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ import (
 // need.
 func TestEveryPairReachesEveryMaster(t *testing.T) {
 	const pairs = 200
-	for _, lib := range libraries {
+	for _, lib := range append(slices.Clone(libraries), redsyncGoRedis) {
 		t.Run(lib.name, func(t *testing.T) {
 			c := redistest.Start(t, masterCount, redistest.Config{})
 			w := openWorker(t, lib.open, c, "same-work")
@@ -35,20 +36,54 @@ func TestEveryPairReachesEveryMaster(t *testing.T) {
 	}
 }
 
+// TestFailFastReachesAQuorum says what can be said of redsync's fail-fast: what
+// it does not wait for may come late, or not at all where it would take a dial.
+func TestFailFastReachesAQuorum(t *testing.T) {
+	const pairs, quorum = 200, masterCount/2 + 1
+	c := redistest.Start(t, masterCount, redistest.Config{})
+	w := openWorker(t, redsyncFailFast.open, c, "same-work")
+	for range pairs {
+		if err := pair(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, command := range []string{"set", "del"} {
+		sum := 0
+		for _, m := range c.Masters {
+			sum += callsOf(t, m, command)
+		}
+		if sum < pairs*quorum {
+			t.Errorf("%s has run %d times on all masters together: want at least %d", command, sum, pairs*quorum)
+		}
+	}
+}
+
+func TestRedislockUsesTheFirstMasterAlone(t *testing.T) {
+	const pairs = 200
+	c := redistest.Start(t, masterCount, redistest.Config{})
+	w := openWorker(t, singleMaster.open, c, "same-work")
+	for range pairs {
+		if err := pair(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, m := range c.Masters {
+		want := 0
+		if i == 0 {
+			want = pairs
+		}
+		awaitCalls(t, m, "set", want)
+		awaitCalls(t, m, "del", want)
+	}
+}
+
 // awaitCalls waits until a master has run a command that often: the last answers
 // may be those that nobody waited for.
 func awaitCalls(t *testing.T, m *redistest.Server, command string, want int) {
 	t.Helper()
 	deadline := time.Now().Add(testBound)
 	for {
-		info, err := redis.String(m.Do("INFO", "commandstats"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := calls(info, command)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := callsOf(t, m, command)
 		if got == want {
 			return
 		}
@@ -56,6 +91,19 @@ func awaitCalls(t *testing.T, m *redistest.Server, command string, want int) {
 			t.Fatalf("%s has run %s %d times: want %d", m.Addr(), command, got, want)
 		}
 	}
+}
+
+func callsOf(t *testing.T, m *redistest.Server, command string) int {
+	t.Helper()
+	info, err := redis.String(m.Do("INFO", "commandstats"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := calls(info, command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // calls reads from INFO commandstats how often a command was run, by clients and

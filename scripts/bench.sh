@@ -1,51 +1,88 @@
 #!/usr/bin/env bash
-# Runs the benchmarks of the bench module against real redis-servers, and prints
-# benchstat's summary and the table of bench/cmd/report. The raw output is kept in
-# bench/results/latest.txt.
+# Runs the benchmarks of the bench module against real redis-servers.
+#
+#   scripts/bench.sh         all of them, and benchstat's summary and the tables of
+#                            bench/cmd/report; the raw output is kept in
+#                            bench/results/latest.txt
+#   scripts/bench.sh check   half a minute of the most important ones, compared with
+#                            the bounds in bench/bounds.json; fails where one is not
+#                            kept, and writes nothing
 #
 #   BENCH            which benchmarks to run, a regular expression (.)
-#   COUNT            repetitions; benchstat wants 6 or more (6)
-#   BENCHTIME        duration or iterations of each run (1s)
+#   COUNT            repetitions; benchstat wants 6 or more (6; check: 3)
+#   BENCHTIME        duration or iterations of each run (500ms; check: 300ms)
 #   BASE             an earlier output to compare with
 #   BENCHSTAT_FLAGS  further flags, such as "-col /lib"
+#
+# BENCHMARKS.md and docs/img/lockunlock.svg are written by a full run alone: one
+# without BENCH and BENCHTIME, and with 6 repetitions or more.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+# all_times BENCH BENCHTIME COUNT runs the set so many times. The go command's
+# -count would repeat one benchmark before it comes to the next; here the whole
+# set is repeated, so that the libraries alternate and the machine treats them
+# alike, however busy it is.
+all_times() {
+	local i
+	for ((i = 0; i < $3; i++)); do
+		"$out/bench.test" -test.run '^$' -test.bench "$1" -test.benchmem -test.benchtime "$2" -test.timeout 60m
+	done
+}
+
+check() {
+	all_times '^BenchmarkLockUnlock$/^lib=(redsync|redquorum)$/^goroutines=(16|256)$' "${BENCHTIME:-300ms}" "$count" |
+		tee "$out/check.txt"
+	say
+	"$out/report" -bounds bounds.json "$out/check.txt" ||
+		die "a bound of bench/bounds.json is not kept. On a machine that is busy with other things, run it again; if it stays, look for the cause (docs/performance.md), or move the bound and say why"
+}
+
+measure() {
+	[ -z "${BASE:-}" ] || [ -r "$BASE" ] || die "BASE=$BASE cannot be read; give an absolute path or one relative to bench/"
+	[ -z "${BASE:-}" ] || ! [ "$BASE" -ef results/latest.txt ] || die "BASE=$BASE is what this run overwrites; copy it first"
+	# The tables do not need benchstat, so neither does the run, unless it is
+	# asked to compare.
+	local benchstat
+	benchstat=$("$ROOT/scripts/tool.sh" benchstat) || benchstat=
+	[ -n "$benchstat" ] || [ -z "${BASE:-}" ] || die "BASE=$BASE: to compare takes benchstat, which could not be built"
+
+	mkdir -p results
+	all_times "${BENCH:-.}" "${BENCHTIME:-500ms}" "$count" | tee results/latest.txt
+	say
+	if [ -n "$benchstat" ]; then
+		# shellcheck disable=SC2086 # BENCHSTAT_FLAGS is a list of words
+		"$benchstat" ${BENCHSTAT_FLAGS:-} ${BASE:+"$BASE"} results/latest.txt
+	else
+		warn "benchstat could not be built: its summary is left out"
+	fi
+	say
+	"$out/report" results/latest.txt
+	if [ -z "${BENCH:-}${BENCHTIME:-}" ] && [ "$count" -ge 6 ]; then
+		mkdir -p "$ROOT/docs/img"
+		"$out/report" -o "$ROOT/BENCHMARKS.md" -plot "$ROOT/docs/img/lockunlock.svg" results/latest.txt
+		say
+		say "written: BENCHMARKS.md, docs/img/lockunlock.svg"
+	fi
+}
+
 need_go
-cd "$ROOT/bench"
-[ -z "${BASE:-}" ] || [ -r "$BASE" ] || die "BASE=$BASE cannot be read; give an absolute path or one relative to bench/"
-[ -z "${BASE:-}" ] || ! [ "$BASE" -ef results/latest.txt ] || die "BASE=$BASE is what this run overwrites; copy it first"
-count=${COUNT:-6}
+mode=${1:-measure}
+case $mode in
+measure) count=${COUNT:-6} ;;
+check) count=${COUNT:-3} ;;
+*) die "usage: scripts/bench.sh [check]" ;;
+esac
 case $count in
 '' | *[!0-9]* | 0*) die "COUNT=$count: want 1 or more" ;;
 esac
+cd "$ROOT/bench"
 ensure_redis || die "the benchmarks measure against real redis-servers"
 
-# All that has to be built is built before anything is measured. The table does
-# not need benchstat, so neither does the run, unless it is asked to compare.
-benchstat=$("$ROOT/scripts/tool.sh" benchstat) || benchstat=
-[ -n "$benchstat" ] || [ -z "${BASE:-}" ] || die "BASE=$BASE: to compare takes benchstat, which could not be built"
+# All that has to be built is built before anything is measured.
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 trap 'exit 130' INT TERM
 go build -o "$out/report" ./cmd/report
 go test -c -o "$out/bench.test" .
-
-# The go command's -count would repeat one benchmark before it comes to the next.
-# Here the whole set is repeated, so that the libraries alternate and the machine
-# treats both alike, however busy it is.
-mkdir -p results
-for ((i = 0; i < count; i++)); do
-	"$out/bench.test" -test.run '^$' -test.bench "${BENCH:-.}" -test.benchmem \
-		-test.benchtime "${BENCHTIME:-1s}" -test.timeout 60m
-done | tee results/latest.txt
-
-say
-if [ -n "$benchstat" ]; then
-	# shellcheck disable=SC2086 # BENCHSTAT_FLAGS is a list of words
-	"$benchstat" ${BENCHSTAT_FLAGS:-} ${BASE:+"$BASE"} results/latest.txt
-else
-	warn "benchstat could not be built: its summary is left out"
-fi
-say
-"$out/report" results/latest.txt
+"$mode"

@@ -1,16 +1,17 @@
 // Command report reads the output of the benchmarks of this module and prints
-// Markdown tables of it.
+// Markdown tables of it, draws a plot, or compares it with bounds.
 //
-//	go run ./cmd/report [-o FILE] results/latest.txt
+//	go run ./cmd/report [-o FILE] [-plot FILE] results/latest.txt
+//	go run ./cmd/report -bounds bounds.json results/latest.txt
 //
 // The file may hold any number of repetitions, as `make bench` or the go
 // command's -count make them; "-" is standard input. What the tables show are
-// medians over the repetitions. The ratio is that of the two libraries within a
+// medians over the repetitions. A ratio is that of two libraries within a
 // repetition, so that a machine that was slower for a while slows both sides of
 // it: its median, and its least and its greatest value.
 //
-// It exits 1 when the file cannot be read or holds no result of
-// BenchmarkLockUnlock or BenchmarkOneFrozen, and 2 on usage.
+// It exits 1 when the file cannot be read, holds no result of a benchmark that
+// it knows, or does not keep a bound, and 2 on usage.
 package main
 
 import (
@@ -18,46 +19,96 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 )
 
+// options are what the flags say.
+type options struct {
+	out    string // where the tables go; empty is standard output
+	plot   string // where the plot goes; empty for none
+	bounds string // what to compare with instead; empty for no comparison
+}
+
 func main() {
-	out := flag.String("o", "", "`file` to write to instead of standard output")
+	var o options
+	flag.StringVar(&o.out, "o", "", "`file` to write the tables to instead of standard output")
+	flag.StringVar(&o.plot, "plot", "", "SVG `file` to draw to, and to show among the tables")
+	flag.StringVar(&o.bounds, "bounds", "", "JSON `file` of bounds to compare with, instead of making tables")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: report [-o FILE] FILE")
+		fmt.Fprintln(os.Stderr, "usage: report [-o FILE] [-plot FILE] FILE\n       report -bounds FILE FILE")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if flag.NArg() != 1 {
+	if flag.NArg() != 1 || o.bounds != "" && (o.out != "" || o.plot != "") {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(flag.Arg(0), *out); err != nil {
+	if err := run(flag.Arg(0), o, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
 }
 
-func run(in, out string) error {
-	source := io.Reader(os.Stdin)
-	if in != "-" {
-		f, err := os.Open(in)
-		if err != nil {
+func run(in string, o options, stdout io.Writer) error {
+	m, err := read(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", in, err)
+	}
+	if o.bounds != "" {
+		return compare(m, o.bounds, stdout)
+	}
+	if o.plot != "" {
+		if err := m.plot(o.plot); err != nil {
 			return err
 		}
-		defer func() { _ = f.Close() }() // it was only read
-		source = f
 	}
-	m, err := parse(source)
+	report, err := m.markdown(link(o.plot, o.out))
 	if err != nil {
 		return fmt.Errorf("%s: %w", in, err)
 	}
-	report, err := m.markdown()
-	if err != nil {
-		return fmt.Errorf("%s: %w", in, err)
-	}
-	if out == "" {
-		_, err = os.Stdout.WriteString(report)
+	if o.out == "" {
+		_, err = io.WriteString(stdout, report)
 		return err
 	}
-	return os.WriteFile(out, []byte(report), 0o644)
+	return os.WriteFile(o.out, []byte(report), 0o644)
+}
+
+func read(in string) (*measurements, error) {
+	if in == "-" {
+		return parse(os.Stdin)
+	}
+	f, err := os.Open(in)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	return parse(f)
+}
+
+func compare(m *measurements, file string, stdout io.Writer) error {
+	bounds, err := readBounds(file)
+	if err != nil {
+		return err
+	}
+	report, broken := m.check(bounds)
+	if _, err := io.WriteString(stdout, report); err != nil {
+		return err
+	}
+	if broken > 0 {
+		return fmt.Errorf("%d of %d bounds of %s are not kept", broken, len(bounds), file)
+	}
+	return nil
+}
+
+// link is the way from the report to the plot, if there is one that holds
+// wherever both go together.
+func link(plot, out string) string {
+	if plot == "" || out == "" {
+		return ""
+	}
+	to, err := filepath.Rel(filepath.Dir(out), plot)
+	if err != nil {
+		return ""
+	}
+	return filepath.ToSlash(to)
 }

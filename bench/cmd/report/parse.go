@@ -13,17 +13,25 @@ import (
 type measurements struct {
 	// config are the "name: value" lines, by name; the last one counts.
 	config map[string]string
-	// series are the results of the same benchmark, library and number of
-	// goroutines, in the order of the file.
+	// series are the results of the same thing, in the order of the file.
 	series map[id][]metrics
 }
 
 // An id says what was measured.
 type id struct {
-	benchmark  string // without "Benchmark"
-	lib        string
-	goroutines int
+	benchmark string // without "Benchmark"
+	lib       string
+	by        string // what varies: "goroutines", "masters", "keys", …
+	n         int    // how many of them
 }
+
+// of is the same measurement for another library.
+func (i id) of(lib string) id {
+	i.lib = lib
+	return i
+}
+
+func (i id) String() string { return fmt.Sprintf("%s/lib=%s/%s=%d", i.benchmark, i.lib, i.by, i.n) }
 
 // metrics are the values of one line, by unit.
 type metrics map[string]float64
@@ -31,7 +39,7 @@ type metrics map[string]float64
 var (
 	// "BenchmarkLockUnlock/lib=redsync/goroutines=16-2"; the last number is
 	// GOMAXPROCS, left out where it is 1.
-	namePattern   = regexp.MustCompile(`^Benchmark(\w+)/lib=([^/]+)/goroutines=(\d+)(?:-(\d+))?$`)
+	namePattern   = regexp.MustCompile(`^Benchmark(\w+)/lib=([^/]+)/(\w+)=(\d+)(?:-(\d+))?$`)
 	configPattern = regexp.MustCompile(`^([a-z][^\s:]*):\s+(.*)$`)
 )
 
@@ -48,7 +56,8 @@ func parse(r io.Reader) (*measurements, error) {
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimRight(lines.Text(), " \t\r")
-		if strings.HasPrefix(line, "--- FAIL: ") || strings.HasPrefix(line, "panic: ") {
+		// A benchmark that fails has had its name printed on the same line.
+		if strings.Contains(line, "--- FAIL: ") || strings.HasPrefix(line, "panic: ") {
 			return nil, fmt.Errorf("line %d: the benchmarks failed: %s", n, line)
 		}
 		if c := configPattern.FindStringSubmatch(line); c != nil {
@@ -77,9 +86,9 @@ func (m *measurements) add(fields []string) error {
 	if len(fields)%2 != 0 || len(fields) == 2 {
 		return fmt.Errorf("%s: %d fields after the iterations: want pairs of value and unit", fields[0], len(fields)-2)
 	}
-	goroutines, err := strconv.Atoi(name[3])
+	what, procs, err := idOf(name)
 	if err != nil {
-		return fmt.Errorf("%s: goroutines: %w", fields[0], err)
+		return fmt.Errorf("%s: %w", fields[0], err)
 	}
 	values := make(metrics)
 	for i := 2; i < len(fields); i += 2 {
@@ -89,11 +98,19 @@ func (m *measurements) add(fields []string) error {
 		}
 		values[fields[i+1]] = value
 	}
-	what := id{name[1], name[2], goroutines}
 	m.series[what] = append(m.series[what], values)
-	m.config[procsKey] = name[4]
-	if name[4] == "" {
-		m.config[procsKey] = "1"
-	}
+	m.config[procsKey] = procs
 	return nil
+}
+
+// idOf takes what namePattern found.
+func idOf(name []string) (what id, procs string, err error) {
+	n, err := strconv.Atoi(name[4])
+	if err != nil {
+		return id{}, "", fmt.Errorf("%s: %w", name[3], err)
+	}
+	if procs = name[5]; procs == "" {
+		procs = "1"
+	}
+	return id{benchmark: name[1], lib: name[2], by: name[3], n: n}, procs, nil
 }

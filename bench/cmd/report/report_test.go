@@ -1,42 +1,43 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// The medians and ratios were computed by hand.
-const sampleReport = `Lock and unlock, a key for every goroutine (redsync / redquorum):
-
-| goroutines | redsync pairs/s | redquorum pairs/s | ratio (least to greatest) | of the floor | p50 µs | p99 µs | allocs a pair | client CPU µs a pair | servers' CPU µs a pair |
-|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|
-| 1 | 1,250 | 1,750 | 1.50× (1.00 to 2.00) | – | 341 / 315 | 597 / 2,237 | 97 / 6 | 300 / 265 | 303 / 298 |
-| 16 | 3,500 | 13,500 | 4.50× (3.00 to 6.00) | 0.71 | 2,908 / 938 | 8,063 / 4,675 | 97 / 6.50 | 177 / 35.7 | 161 / 57.8 |
-
-goroutines=1: up to 0.05 % of the pairs of redquorum failed.
-
-The same with one of five masters frozen (redquorum):
-
-| goroutines | pairs/s | p50 µs | p99 µs | allocs a pair | client CPU µs a pair |
-|---:|---:|---:|---:|---:|---:|
-| 1 | 4,151 | 232 | 596 | 19 | 144 |
-
-Medians of 2 repetitions, redis-server 7.0.15, redsync v4.18.1, redigo v1.9.3, go1.26.8, linux, amd64, Some Processor @ 2.50GHz, GOMAXPROCS 2.
-`
-
+// The medians and ratios of testdata/sample.md were computed by hand.
 func TestTheReportOfASample(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "report.md")
-	if err := run(filepath.Join("testdata", "sample.txt"), out); err != nil {
+	dir := t.TempDir()
+	o := options{out: filepath.Join(dir, "report.md"), plot: filepath.Join(dir, "img", "rate.svg")}
+	if err := os.Mkdir(filepath.Dir(o.plot), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(out)
+	if err := run(filepath.Join("testdata", "sample.txt"), o, nil); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(o.out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(got) != sampleReport {
-		t.Errorf("got:\n%s\nwant:\n%s", got, sampleReport)
+	want, err := os.ReadFile(filepath.Join("testdata", "sample.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != string(want) {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+func TestEveryFamilyHasColumnsOfItsOwn(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, f := range families {
+		if seen[f.benchmark] || f.by == "" || f.title == "" || len(f.libs) == 0 || len(f.columns) == 0 {
+			t.Errorf("%s: a second time, or without a size, a title, a library or a column", f.benchmark)
+		}
+		seen[f.benchmark] = true
 	}
 }
 
@@ -51,15 +52,15 @@ BenchmarkLockUnlock/lib=redquorum/goroutines=8 10 20 ns/op 100 pairs/s
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := m.markdown()
+	got, err := m.markdown("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| 4 | 60 | 100 | 2.00× (2.00 to 2.00) | – | – / – |",
-		"| 8 | – | 100 | – | – | – / – |",
+		"| 4 | redsync | 60 | 1 | – | – |",
+		"| 4 | redquorum | 100 | 2.00× (2.00 to 2.00) | – | – |",
+		"| 8 | redquorum | 100 | – | – | – |",
 		"goroutines=4: results of redsync: 2, of redquorum: 1; the ratio leaves out",
-		"goroutines=8: results of redsync: 0, of redquorum: 1;",
 		"Medians of 1 to 2 repetitions, GOMAXPROCS 1.",
 	} {
 		if !strings.Contains(got, want) {
@@ -71,11 +72,14 @@ BenchmarkLockUnlock/lib=redquorum/goroutines=8 10 20 ns/op 100 pairs/s
 func TestInputThatCannotBeReported(t *testing.T) {
 	const good = "BenchmarkLockUnlock/lib=redsync/goroutines=4 10 20 ns/op\n"
 	for _, test := range []struct{ name, input, want string }{
-		{"nothing", "", "no result of LockUnlock or OneFrozen"},
+		{"nothing", "", "no result of any benchmark"},
 		{"other benchmarks", "BenchmarkOther-2 10 20 ns/op\nBenchmarkLockUnlock/goroutines=1-2 1 2 ns/op\nok x 1s\n", "no result"},
 		{"a name alone", "BenchmarkLockUnlock/lib=redsync/goroutines=4\n", "no result"},
 		{"a peer that is not known", "BenchmarkLockUnlock/lib=x/goroutines=4 1 2 ns/op\n", "no result"},
 		{"a failure", good + "--- FAIL: BenchmarkLockUnlock\n", "line 2: the benchmarks failed"},
+		{"a failure behind a name", good + "BenchmarkLockUnlock/lib=redsync/goroutines=4 \t--- FAIL: BenchmarkX\n", "line 2: the benchmarks failed"},
+		{"a size beyond all bounds", "BenchmarkLockUnlock/lib=redsync/goroutines=99999999999999999999 1 2 ns/op\n", "value out of range"},
+		{"another size", "BenchmarkLockUnlock/lib=redsync/locks=4 1 2 ns/op\n", "no result"},
 		{"a panic", good + "panic: x\n", "line 2: the benchmarks failed"},
 		{"no iterations", good + "BenchmarkLockUnlock/lib=redsync/goroutines=4 x 20 ns/op\n", "line 2: BenchmarkLockUnlock/lib=redsync/goroutines=4: iterations"},
 		{"a line cut short", "BenchmarkLockUnlock/lib=redsync/goroutines=4 10 20\n", "1 fields after the iterations"},
@@ -86,7 +90,7 @@ func TestInputThatCannotBeReported(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			m, err := parse(strings.NewReader(test.input))
 			if err == nil {
-				_, err = m.markdown()
+				_, err = m.markdown("")
 			}
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v: want %q in it", err, test.want)
@@ -97,7 +101,7 @@ func TestInputThatCannotBeReported(t *testing.T) {
 
 func TestAFileThatIsNotThereIsNamed(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "none.txt")
-	if err := run(name, ""); err == nil || !strings.Contains(err.Error(), name) {
+	if err := run(name, options{}, io.Discard); err == nil || !strings.Contains(err.Error(), name) {
 		t.Errorf("error %v: want the name in it", err)
 	}
 }
@@ -121,7 +125,7 @@ func TestSpread(t *testing.T) {
 
 func TestNumber(t *testing.T) {
 	for value, want := range map[float64]string{
-		0: "0", 0.125: "0.12", 6: "6", 6.5: "6.50", 9.994: "9.99", 9.996: "10", 12.34: "12.3", 99.94: "99.9",
+		0: "0", 0.125: "0.12", 0.00042: "0.00042", 0.0049: "0.0049", 0.0996: "0.10", 6: "6", 6.5: "6.50", 9.994: "9.99", 9.996: "10", 12.34: "12.3", 99.94: "99.9",
 		99.96: "100", 999.6: "1,000", 1234.5: "1,234", 1234567: "1,234,567",
 	} {
 		if got := number(spread{n: 1, median: value}); got != want {

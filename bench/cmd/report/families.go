@@ -1,0 +1,151 @@
+package main
+
+// Benchmarks, without "Benchmark".
+const (
+	lockUnlock = "LockUnlock"
+	oneFrozen  = "OneFrozen"
+	slowMaster = "SlowMaster"
+	handOver   = "HandOver"
+	masters    = "Masters"
+	keys       = "Keys"
+)
+
+// Libraries, as the benchmarks name them.
+const (
+	ours     = "redquorum"
+	peer     = "redsync" // the one that all is set in relation to
+	failFast = "redsync-failfast"
+	goRedis  = "redsync-goredis"
+	single   = "redislock"
+	floor    = "floor"
+)
+
+// labels are the names that tables and plots use, where they are others.
+var labels = map[string]string{
+	failFast: "redsync, fail-fast",
+	goRedis:  "redsync on go-redis",
+	single:   "redislock (one master only)",
+	floor:    "floor (no library)",
+}
+
+func label(lib string) string {
+	if l, ok := labels[lib]; ok {
+		return l
+	}
+	return lib
+}
+
+// Units, as the benchmarks name them.
+const (
+	pairsPerSecond = "pairs/s"
+	p50            = "p50-µs"
+	p99            = "p99-µs"
+	allocs         = "allocs/op"
+	clientCPU      = "client-cpu-µs/op"
+	serverCPU      = "server-cpu-µs/op"
+	failedShare    = "failed/op"
+	takenShare     = "taken/op"
+)
+
+// A family is a benchmark with all its libraries and sizes: one table, with a
+// row for each size and library that was measured.
+type family struct {
+	benchmark string
+	by        string   // what varies, as in the benchmarks' names
+	libs      []string // in the order of the rows
+	title     string
+	text      string // below the title; may be empty
+	columns   []column
+}
+
+// families are the sections of the report. A benchmark that is not here is
+// passed over; to have it in the report takes an entry, and nothing else.
+var families = []family{
+	{
+		benchmark: lockUnlock,
+		by:        "goroutines",
+		libs:      []string{peer, failFast, goRedis, single, ours, floor},
+		title:     "Lock and unlock, a key for every goroutine",
+		text: "redsync waits for all masters, with its fail-fast for a quorum; with that its pairs each have a fresh key, " +
+			"because a late SET can keep a key for its TTL. redislock locks on the first of the masters only, so it has a fifth " +
+			"of the work and no quorum: no ratios. The floor is the same commands in large batches without a library.",
+		columns: []column{
+			value("pairs/s", pairsPerSecond),
+			ratioTo(peer, pairsPerSecond),
+			shareOf(floor, pairsPerSecond),
+			value("p50 µs", p50),
+			value("p99 µs", p99),
+			value("allocs a pair", allocs),
+			value("client CPU µs a pair", clientCPU),
+			value("servers' CPU µs a pair", serverCPU),
+		},
+	},
+	{
+		benchmark: oneFrozen,
+		by:        "goroutines",
+		libs:      []string{ours},
+		title:     "The same with one of five masters frozen",
+		text:      "redsync on redigo is left out: its first pair would never end.",
+		columns: []column{
+			value("pairs/s", pairsPerSecond),
+			shareOfSame("of the rate without", lockUnlock, pairsPerSecond),
+			value("p50 µs", p50),
+			value("p99 µs", p99),
+			value("allocs a pair", allocs),
+			value("client CPU µs a pair", clientCPU),
+		},
+	},
+	{
+		benchmark: slowMaster,
+		by:        "goroutines",
+		libs:      []string{peer, failFast, ours},
+		title:     "The same with one of five masters 20 ms away",
+		columns: []column{
+			value("p50 µs", p50),
+			valueOfSame("p50 µs, all near", lockUnlock, p50),
+			value("p99 µs", p99),
+			value("pairs/s", pairsPerSecond),
+			ratioTo(peer, pairsPerSecond),
+		},
+	},
+	{
+		benchmark: masters,
+		by:        "masters",
+		libs:      []string{peer, ours},
+		title:     "Lock and unlock by number of masters, 16 goroutines",
+		columns: []column{
+			value("pairs/s", pairsPerSecond),
+			ratioTo(peer, pairsPerSecond),
+			value("p50 µs", p50),
+			value("p99 µs", p99),
+			value("allocs a pair", allocs),
+			value("client CPU µs a pair", clientCPU),
+		},
+	},
+	{
+		benchmark: keys,
+		by:        "keys",
+		libs:      []string{peer, ours},
+		title:     "Attempts on keys drawn at random, 64 goroutines",
+		text:      "One attempt each, nobody waits; pairs/s counts those that got the key, all else counts every attempt.",
+		columns: []column{
+			value("pairs/s", pairsPerSecond),
+			ratioTo(peer, pairsPerSecond),
+			value("share taken", takenShare),
+			value("p50 µs", p50),
+			value("p99 µs", p99),
+			value("client CPU µs an attempt", clientCPU),
+		},
+	},
+	{
+		benchmark: handOver,
+		by:        "duos",
+		libs:      []string{peer, ours},
+		title:     "Hand-over from one client to another that waits",
+		text:      "From the call of Unlock to the return of Lock; the duos have a key each.",
+		columns: []column{
+			value("p50 µs", p50),
+			value("p99 µs", p99),
+		},
+	},
+}

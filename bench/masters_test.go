@@ -1,0 +1,23 @@
+package bench
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+// BenchmarkMasters is BenchmarkLockUnlock at 16 goroutines with more and with
+// fewer masters: what each further one costs.
+func BenchmarkMasters(b *testing.B) {
+	const goroutines = 16
+	counts := []int{3, 5, 7, 9}
+	urls := redistest.Start(b, counts[len(counts)-1], redistest.Config{}).URLs()
+	for _, n := range counts {
+		for _, lib := range libraries {
+			benchmarkNamed(b, lib, urls[:n], fmt.Sprintf("masters=%d", n), func(b *testing.B, p peer) {
+				newCrew(b, p, lib.name, goroutines).measure(b)
+			})
+		}
+	}
+}

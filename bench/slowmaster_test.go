@@ -1,0 +1,62 @@
+package bench
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+// farAway is the delay of the slow master in each direction: a ping would take
+// 20 ms, as between two regions of one continent.
+const farAway = 10 * time.Millisecond
+
+// BenchmarkSlowMaster is BenchmarkLockUnlock while one of the five masters is 20
+// ms away. The quorum is near, so there is nothing to wait for; redsync waits
+// unless it is told to fail fast. The report sets the p50 beside that of
+// BenchmarkLockUnlock.
+func BenchmarkSlowMaster(b *testing.B) {
+	urls := redistest.Start(b, masterCount, redistest.Config{}).URLs()
+	urls[0] = startDelayProxy(b, urls[0], farAway)
+	for _, goroutines := range []int{1, 16} {
+		for _, lib := range append(slices.Clone(libraries), redsyncFailFast) {
+			benchmarkNamed(b, lib, urls, goroutinesName(goroutines), func(b *testing.B, p peer) {
+				newCrew(b, p, lib.name, goroutines).measure(b)
+			})
+		}
+	}
+}
+
+func TestASlowMasterIsSlowAndGetsEverything(t *testing.T) {
+	const pairs = 20
+	c := redistest.Start(t, masterCount, redistest.Config{})
+	urls := c.URLs()
+	urls[0] = startDelayProxy(t, urls[0], farAway)
+
+	conn, err := redis.DialURLContext(t.Context(), urls[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	asked := time.Now()
+	if _, err := redis.DoContext(conn, t.Context(), "PING"); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(asked); took < 2*farAway {
+		t.Errorf("a ping took %v: want at least %v", took, 2*farAway)
+	}
+
+	w := openWorker(t, func([]string) (peer, error) { return openRedquorum(urls) }, c, "slow")
+	for range pairs {
+		if err := pair(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range c.Masters {
+		awaitCalls(t, m, "set", pairs)
+		awaitCalls(t, m, "del", pairs)
+	}
+}

@@ -38,6 +38,7 @@ func (c *Client) attempt(ctx context.Context, l *Lock) *QuorumError {
 		}
 	}
 	l.rollback()
+	l.intent.note()
 	if c.isClosed() {
 		cause = ErrClosed
 	}
@@ -48,7 +49,7 @@ func (c *Client) attempt(ctx context.Context, l *Lock) *QuorumError {
 		err = r.err(l.key, ErrNoQuorum, cause, elapsed)
 		err.note = "the answers took so long that no validity is left"
 	case res.outcome == quorum.Refused:
-		if cause == nil {
+		if cause == nil && res.refused != 0 {
 			c.askHolders(ctx, r, l, res.refused, elapsed)
 		}
 		err = r.err(l.key, r.kind(), cause, elapsed)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/script"
 )
 
 // A verdict is what one master's answer means for the operation.
@@ -37,11 +38,17 @@ func (r *round) read(c *pipeline.Call) answer {
 	}
 	switch r.op {
 	case opLock:
-		switch c.Reply {
-		case any("OK"):
+		yes, no := any("OK"), any(nil) // of SET NX
+		if r.script != nil {
+			yes, no = any(int64(1)), any(int64(0))
+		}
+		switch {
+		case c.Reply == yes:
 			a.verdict = agreed
-		case nil:
+		case c.Reply == no:
 			a.verdict, a.held = refused, &heldUnknown
+		case r.script == script.ReaderAcquire && c.Reply == any(int64(4)):
+			a.verdict, a.held = refused, &writerWaits
 		}
 	case opHolder:
 		if h, ok := readHolder(c.Reply); ok {
@@ -63,8 +70,9 @@ func (r *round) read(c *pipeline.Call) answer {
 	return a
 }
 
-// heldUnknown stands for a holder that nobody has asked about yet.
-var heldUnknown HeldError
+// heldUnknown stands for a holder that nobody has asked about yet, writerWaits
+// for a writer that keeps readers out.
+var heldUnknown, writerWaits = HeldError{}, HeldError{Type: "intent"}
 
 // errMissing is what a master without the key says to its supposed holder.
 var errMissing = errors.New("the key is not there")

@@ -104,7 +104,11 @@ type HeldError struct {
 	Token string        // the value of the key, its first 256 bytes
 	Owner string        // the name its owner gave with WithOwner, if it is a client of this library
 	TTL   time.Duration // until the key expires; 0: unknown; negative: never
-	Type  string        // of the key: string for a lock; "": unknown, none: free by the time it was looked at
+	// Type is that of the key: string for a lock, zset for its readers; "":
+	// unknown, none: free by the time it was looked at. It is "intent" where a
+	// reader was refused because a writer waits.
+	Type    string
+	Readers int // how many readers hold the lock
 }
 
 func (e *HeldError) Error() string {
@@ -113,6 +117,10 @@ func (e *HeldError) Error() string {
 		return "held by another"
 	case e.Type == "none":
 		return "was held by another, is free now"
+	case e.Type == writerWaits.Type:
+		return "kept for a writer that waits"
+	case e.Readers > 0:
+		return fmt.Sprintf("held by %d reader(s) for at most %v more", e.Readers, e.TTL)
 	case e.Type != "string":
 		return fmt.Sprintf("the key is a %s, not a lock", e.Type)
 	}

@@ -181,26 +181,19 @@ func TestWhatThisVersionLacksSaysSo(t *testing.T) {
 		_, tryAll := c.TryLockAll(t.Context(), []string{"a", "b"})
 		_, some := c.LockAny(t.Context(), []string{"a", "b"})
 		_, trySome := c.TryLockAny(t.Context(), []string{"a", "b"})
-		_, read := c.RWMutex("a").RLock(t.Context())
-		_, tryRead := c.RWMutex("a").TryRLock(t.Context())
 		_, inspect := c.Inspect(t.Context(), "a")
 		_, fencing := c.Lock(t.Context(), "a", redlock.WithFencing())
 		_, fairness := c.Lock(t.Context(), "a", redlock.WithFairness())
 		_, reentrancy := c.Lock(t.Context(), "a", redlock.WithReentrancy())
 		_, standard := redlock.Open(someURLs, redlock.WithGuard(redlock.GuardStandard))
 		_, strict := redlock.Open(someURLs, redlock.WithGuard(redlock.GuardStrict))
-		for i, err := range []error{all, tryAll, some, trySome, read, tryRead, inspect, fencing, fairness, reentrancy, standard, strict, c.Init(t.Context())} {
+		for i, err := range []error{all, tryAll, some, trySome, inspect, fencing, fairness, reentrancy, standard, strict, c.Init(t.Context())} {
 			if !errors.Is(err, errors.ErrUnsupported) {
 				t.Errorf("%d: %v", i, err)
 			}
 		}
 		s.wantClean()
-		l, err := c.RWMutex("a").Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = c.RWMutex("a").TryLock(t.Context())
-		wantExactly(t, err, redlock.ErrTaken)
+		l := mustLock(t, c, "a")
 		if l.Fence() != 0 {
 			t.Errorf("a fencing token of %d without fencing", l.Fence())
 		}

@@ -13,7 +13,7 @@ import (
 type result struct {
 	outcome quorum.Outcome
 	tally   quorum.Tally
-	refused uint64 // masters that refused
+	refused uint64 // masters that refused, and did not say for whose sake
 	absent  uint64 // masters that certainly have nothing of ours
 	taken   bool   // some master has another's token
 }
@@ -26,7 +26,9 @@ func (r *round) result() result {
 	for i := range r.answers {
 		a := &r.answers[i]
 		if a.verdict == refused {
-			res.refused |= 1 << i
+			if a.held != &writerWaits {
+				res.refused |= 1 << i
+			}
 			res.taken = res.taken || !a.missing
 		}
 		if a.unsent || r.op == opLock && a.verdict == refused {

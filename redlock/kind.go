@@ -34,14 +34,10 @@ var (
 // askAcquire asks for the lock.
 func (l *Lock) askAcquire(r *round) {
 	if s := l.kind.acquire; s != nil {
-		keys := l.keyArgs
-		if l.acquireKeys != nil {
-			keys = l.acquireKeys
-		}
 		// After NOSCRIPT it is not sent again behind the release: see resend.
 		r.lock = l
 		l.extensions.add()
-		r.eval(s, keys, 0, time.Time{}, l.tokenArg, l.ttlArg)
+		r.eval(s, l.acquireKeys(), 0, time.Time{}, l.tokenArg, l.ttlArg)
 		return
 	}
 	r.args = append(r.args[:0], l.keyArgs[0], l.tokenArg, argNX, argPX, l.ttlArg)

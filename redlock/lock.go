@@ -21,7 +21,6 @@ type Lock struct {
 
 	// Arguments of commands, boxed once.
 	keyArgs          []any // with the prefix
-	acquireKeys      []any // of the acquire script, where it takes others
 	oneKey           [1]any
 	tokenArg, ttlArg any
 
@@ -68,7 +67,7 @@ func (l *Lock) Keys() []string { return append([]string{l.key}, l.others...) }
 func (l *Lock) again() *Lock {
 	return &Lock{
 		c: l.c, kind: l.kind, key: l.key, others: l.others, opts: l.opts,
-		keyArgs: l.keyArgs, acquireKeys: l.acquireKeys, ttlArg: l.ttlArg, intent: l.intent, index: notScheduled,
+		keyArgs: l.keyArgs, ttlArg: l.ttlArg, intent: l.intent, index: notScheduled,
 	}
 }
 

@@ -37,6 +37,15 @@ var readerKind = &kind{
 	release: script.ReaderRelease,
 }
 
+// acquireKeys is what the acquire script takes: a reader looks for waiting
+// writers too.
+func (l *Lock) acquireKeys() []any {
+	if l.kind == readerKind {
+		return []any{l.keyArgs[0], intentKey(l)}
+	}
+	return l.keyArgs
+}
+
 // Lock acquires for writing. It is Client.Lock, at the same cost, but that after
 // a first attempt that failed new readers are kept out while it waits.
 //
@@ -88,7 +97,6 @@ func (m *RWMutex) rlock(ctx context.Context, opts []LockOption, once bool) (*Loc
 		return nil, err
 	}
 	template.kind = readerKind
-	template.acquireKeys = []any{template.keyArgs[0], intentKey(template)}
 	return m.c.acquireLike(ctx, template, once)
 }
 

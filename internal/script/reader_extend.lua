@@ -1,5 +1,5 @@
 -- Prolongs a reader's hold, and makes a reader of the writer whose token is ours (invariants S4, S6).
--- KEYS[1] lock; ARGV[1] token; ARGV[2] TTL in ms; ARGV[3] '1': enter it again where it is missing.
+-- KEYS[1] lock; ARGV[1] token; ARGV[2] TTL in ms; ARGV[3] '1': turn the writer, and enter where it is missing.
 -- Returns 1 still held, 2 was missing and is entered again, 3 missing, 0 held by another.
 -- Writers that wait do not matter here. No reader's expiry is ever shortened.
 local t = redis.call('TIME')
@@ -17,7 +17,7 @@ if kind == 'zset' then
     if left < 0 or math.abs(last - now - left) > 1000 then return 0 end
   end
 elseif kind == 'string' then
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+  if redis.call('GET', KEYS[1]) ~= ARGV[1] or ARGV[3] ~= '1' then return 0 end
   ends = math.max(ends, now + redis.call('PTTL', KEYS[1]))
   -- What is forbidden to this user has to show before the writer's key is gone.
   redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', ends))

@@ -48,7 +48,8 @@ func (w *intent) note() {
 // is told.
 func (w *intent) round() *round { return w.c.newRound(opRelease) }
 
-// withdraw takes it back, on the same connections and so behind it.
+// withdraw takes it back, on the same connections and so behind it, or on later
+// ones while it may still stand.
 func (w *intent) withdraw() {
 	if !w.noted {
 		return
@@ -56,5 +57,5 @@ func (w *intent) withdraw() {
 	r := w.round()
 	defer r.letGo()
 	r.args = append(r.args[:0], w.key, w.mark)
-	r.ask("ZREM", 0, time.Time{})
+	r.ask("ZREM", 0, time.Now().Add(intentTTL))
 }

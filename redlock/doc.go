@@ -36,6 +36,12 @@
 // when a majority says that the key is gone. An error of [Lock.Extend] or of
 // [Client.Do] says whether the lock was lost.
 //
+// # Reading and writing
+//
+// [Client.RWMutex] is a lock for many readers or one writer. The writer is the
+// plain lock of the key; readers expire one by one; [Lock.Downgrade] makes a
+// reader of a writer, and nothing makes a writer of a reader.
+//
 // # Failing
 //
 // [ErrTaken] is contention, [ErrNoQuorum] an outage. The two are never mixed

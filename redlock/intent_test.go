@@ -76,9 +76,12 @@ func TestAStreamOfReadersDoesNotStarveAWriter(t *testing.T) {
 		for range 5 {
 			var l *redlock.Lock
 			var err error
-			within(t, 3*time.Second, func() { l, err = c.RWMutex("key").Lock(t.Context()) })
+			waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
+			within(t, 3*time.Second, func() { l, err = c.RWMutex("key").Lock(waiting) })
+			cancel()
 			if err != nil {
-				t.Fatal(err)
+				t.Error(err)
+				break
 			}
 			mu.Lock()
 			if inside != 0 {

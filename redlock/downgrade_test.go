@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -240,6 +241,42 @@ func TestAnUnlockDuringADowngradeLeavesNothing(t *testing.T) {
 		s.thaw(0, 1, 2)
 		s.wantClean()
 		time.Sleep(time.Minute)
+		s.wantClean()
+	})
+}
+
+func TestADowngradeMayMeetAnythingElse(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c, other := s.open(), s.open()
+		for i := range 6 {
+			l := mustWLock(t, c, fmt.Sprint("key-", i), redlock.WithTTL(300*time.Millisecond))
+			var wg sync.WaitGroup
+			for range 3 {
+				wg.Go(func() {
+					for range 10 {
+						for _, err := range []error{l.Extend(t.Context()), l.Downgrade(t.Context()), l.Verify(t.Context())} {
+							if errors.Is(err, redlock.ErrLost) {
+								t.Error(err)
+							}
+						}
+						_ = l.Remaining()
+					}
+				})
+			}
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * 100 * time.Millisecond) // renewals come in between
+				if i%2 == 0 {
+					if _, err := other.RWMutex(l.Key()).RLock(t.Context(), redlock.WithLease(time.Second)); err != nil {
+						t.Error(err)
+					}
+				}
+				if err := l.Unlock(t.Context()); err != nil {
+					t.Errorf("unlock: %v", err)
+				}
+			})
+			wg.Wait()
+		}
+		time.Sleep(2 * time.Second)
 		s.wantClean()
 	})
 }

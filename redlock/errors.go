@@ -119,8 +119,10 @@ func (e *HeldError) Error() string {
 		return "was held by another, is free now"
 	case e.Type == writerWaits.Type:
 		return "kept for a writer that waits"
-	case e.Readers > 0:
-		return fmt.Sprintf("held by %d reader(s) for at most %v more", e.Readers, e.TTL)
+	case e.Readers == 1:
+		return fmt.Sprintf("held by a reader for %v more", e.TTL)
+	case e.Readers > 1:
+		return fmt.Sprintf("held by %d readers for at most %v more", e.Readers, e.TTL)
 	case e.Type != "string":
 		return fmt.Sprintf("the key is a %s, not a lock", e.Type)
 	}

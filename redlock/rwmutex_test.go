@@ -217,7 +217,7 @@ func TestAWriterIsToldOfTheReaders(t *testing.T) {
 		if !ok || h.Readers != 2 || h.Type != "zset" || h.Token != "" || h.TTL != 20*time.Second {
 			t.Errorf("the readers are described as %+v", h)
 		}
-		if !strings.Contains(err.Error(), "held by 2 reader(s) for at most 20s more") {
+		if !strings.Contains(err.Error(), "held by 2 readers for at most 20s more") {
 			t.Error(err)
 		}
 		mustUnlock(t, a, b)

@@ -17,6 +17,9 @@
 // BenchmarkOneFrozen does the same while one of the masters is suspended by
 // SIGSTOP; for redquorum alone, the benchmark says why.
 //
+// BenchmarkSeveralKeys is of redquorum alone: 2 and 10 keys by LockAll, and one
+// of 10 by LockAny, beside the lock of one key.
+//
 // Beside Go's own ns/op, B/op and allocs/op, which count the whole process, they
 // report
 //

@@ -23,6 +23,7 @@ func BenchmarkLockUnlock(b *testing.B) {
 				b.ReportMetric(microseconds(cpu)/float64(b.N), "server-cpu-µs/op")
 			})
 		}
+		benchmarkFloor(b, masters, goroutines)
 	}
 }
 

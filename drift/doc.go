@@ -54,7 +54,8 @@
 // The masters' clocks are a matter of their own. A Policy covers clocks that
 // run too fast or too slow, not clocks that are stepped. Mind that a time
 // daemon may slew far beyond one percent: chrony by up to 8.3 percent, unless
-// maxslewrate is set lower.
+// maxslewrate is set lower. A [Meter] tells when a master's clock has left the
+// Policy, after the event.
 //
 // # Durations
 //

@@ -88,3 +88,24 @@ func unixNano(t time.Time) int64 {
 	}
 	return t.UnixNano()
 }
+
+// MonotonicSub returns how much time has passed since earlier by the monotonic
+// clock alone: what has passed at least, where Sub is what may have passed at
+// most. It is never negative, and 0 when i or earlier is the zero Instant.
+// Waiting times that safety rests on are counted by it: a wall clock that is
+// stepped forward does not shorten them.
+func (i Instant) MonotonicSub(earlier Instant) time.Duration {
+	if i.IsZero() || earlier.IsZero() {
+		return 0
+	}
+	return time.Duration(max(0, sub(i.mono, earlier.mono)))
+}
+
+// steady is the signed difference by the clock that runs most evenly: boot
+// time, which runs on while the machine sleeps, else the monotonic clock.
+func (i Instant) steady(earlier Instant) time.Duration {
+	if i.flags&earlier.flags&hasBoot != 0 {
+		return time.Duration(sub(i.boot, earlier.boot))
+	}
+	return time.Duration(sub(i.mono, earlier.mono))
+}

@@ -296,3 +296,13 @@ func TestTheNumberOfMastersHasLimits(t *testing.T) {
 		}
 	}
 }
+
+func TestAPasswordAndACallbackForItAreOneTooMany(t *testing.T) {
+	callback := WithCredentials(func(context.Context) (string, string, error) { return "me", "pw", nil })
+	for _, opts := range [][]Option{{WithAuth("me", "pw"), callback}, {callback, WithAuth("me", "pw")}} {
+		_, err := configsOf([]string{"redis://h"}, opts...)
+		if err == nil || err.Error() != "WithAuth and WithCredentials are both given: want one of them" {
+			t.Errorf("error %v", err)
+		}
+	}
+}

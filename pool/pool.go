@@ -59,6 +59,9 @@ func (o *options) configs(urls []string) ([]pipeline.Config, error) {
 	if n := len(urls); n < 1 || n > MaxMasters {
 		return nil, fmt.Errorf("%d master URLs given: want 1 to %d", n, MaxMasters)
 	}
+	if o.hasAuth && o.credentials != nil {
+		return nil, errors.New("WithAuth and WithCredentials are both given: want one of them")
+	}
 	configs := make([]pipeline.Config, 0, len(urls))
 	seen := make(map[string]int)
 	for i, raw := range urls {

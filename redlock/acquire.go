@@ -33,6 +33,9 @@ func (c *Client) attempt(ctx context.Context, l *Lock) *QuorumError {
 	if res.outcome == quorum.Granted && c.opts.drift.Validity(ttl, elapsed) > 0 {
 		l.acquired = l.start
 		l.validity = ttl - c.opts.drift.Allowance(ttl)
+		if l.kind.oneOf {
+			l.settleOn(&res)
+		}
 		if c.keeper.add(l, now) {
 			return nil
 		}
@@ -56,6 +59,7 @@ func (c *Client) attempt(ctx context.Context, l *Lock) *QuorumError {
 	default:
 		err = r.err(l.key, ErrNoQuorum, cause, elapsed)
 	}
+	err.others = len(l.others)
 	return err
 }
 

@@ -25,6 +25,7 @@ type answer struct {
 	unsent  bool       // the call came back and the master never saw it
 	missing bool       // refused because the key was not there
 	late    bool       // came after the decision
+	slot    int        // agreed to this one of several keys, counted from 1; 0: to what was asked for
 	held    *HeldError // refused because somebody else's was, as far as known
 	err     error      // failed because of this
 }
@@ -38,18 +39,7 @@ func (r *round) read(c *pipeline.Call) answer {
 	}
 	switch r.op {
 	case opLock:
-		yes, no := any("OK"), any(nil) // of SET NX
-		if r.script != nil {
-			yes, no = any(int64(1)), any(int64(0))
-		}
-		switch {
-		case c.Reply == yes:
-			a.verdict = agreed
-		case c.Reply == no:
-			a.verdict, a.held = refused, &heldUnknown
-		case r.script == script.ReaderAcquire && c.Reply == any(int64(4)):
-			a.verdict, a.held = refused, &writerWaits
-		}
+		r.readGrant(&a, c.Reply)
 	case opHolder:
 		if h, ok := readHolder(c.Reply); ok {
 			a.verdict, a.held = agreed, h
@@ -70,6 +60,23 @@ func (r *round) read(c *pipeline.Call) answer {
 	return a
 }
 
+// readGrant reads the answer to an acquisition: by SET NX, by a script that
+// grants all or nothing, or by one that grants one of several keys.
+func (r *round) readGrant(a *answer, reply any) {
+	n, isNumber := reply.(int64)
+	switch slots := int64(len(r.votes)); {
+	case r.script == nil && reply == any("OK"),
+		r.script != nil && slots == 0 && isNumber && n == 1:
+		a.verdict = agreed
+	case isNumber && 1 <= n && n <= slots:
+		a.verdict, a.slot = agreed, int(n)
+	case r.script == nil && reply == nil, r.script != nil && isNumber && n == 0:
+		a.verdict, a.held = refused, &heldUnknown
+	case r.script == script.ReaderAcquire && isNumber && n == 4:
+		a.verdict, a.held = refused, &writerWaits
+	}
+}
+
 // heldUnknown stands for a holder that nobody has asked about yet, writerWaits
 // for a writer that keeps readers out.
 var heldUnknown, writerWaits = HeldError{}, HeldError{Type: "intent"}
@@ -85,6 +92,8 @@ var errNotAwaited = errors.New("decided without its answer")
 // r.mu.
 func (r *round) reason(i int) error {
 	switch a := &r.answers[i]; {
+	case a.verdict == agreed && a.slot != r.slot:
+		return errElsewhere
 	case a.verdict == agreed:
 		return nil
 	case a.verdict == pending && r.expired:

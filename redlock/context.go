@@ -105,7 +105,7 @@ func FromContext(ctx context.Context) (*Lock, bool) {
 func (c *Client) holdIn(ctx context.Context, key string) *Lock {
 	h, _ := ctx.Value(holdsKey{}).(*holds)
 	for ; h != nil; h = h.outer {
-		if h.lock.c == c && h.lock.key == key && h.lock.isHeld() {
+		if h.lock.c == c && h.lock.has(key) && h.lock.isHeld() {
 			return h.lock
 		}
 	}

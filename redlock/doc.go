@@ -36,6 +36,12 @@
 // when a majority says that the key is gone. An error of [Lock.Extend] or of
 // [Client.Do] says whether the lock was lost.
 //
+// # Several keys
+//
+// [Client.LockAll] takes all of several keys or none, as one lock.
+// [Client.LockAny] takes whichever one of them is free: segments that are worked
+// on in parallel, or a semaphore with as many permits as there are keys.
+//
 // # Reading and writing
 //
 // [Client.RWMutex] is a lock for many readers or one writer. The writer is the

@@ -37,16 +37,17 @@ var (
 // (*NodeError, *HeldError) or through Nodes.
 type QuorumError struct {
 	Op      string            // lock, extend, unlock, verify, adopt
-	Key     string            //
+	Key     string            // the first of several
 	OK      int               // masters that agreed
 	Need    int               // masters that had to
 	Total   int               // masters there are
 	Elapsed time.Duration     // of the last attempt
 	Nodes   *multierror.Error // *NodeError of each master that did not agree; nil if all did
 
-	kind  error // ErrTaken or ErrNoQuorum
-	cause error // the context's error, or nil
-	note  string
+	others int   // keys beside the first
+	kind   error // ErrTaken or ErrNoQuorum
+	cause  error // the context's error, or nil
+	note   string
 }
 
 // Error is one line.
@@ -55,6 +56,9 @@ func (e *QuorumError) Error() string {
 	fmt.Fprintf(&b, "redlock: %s", e.Op)
 	if e.Key != "" {
 		fmt.Fprintf(&b, " %q", e.Key)
+	}
+	if e.others > 0 {
+		fmt.Fprintf(&b, " and %d more", e.others)
 	}
 	fmt.Fprintf(&b, ": %v", e.kind)
 	if e.cause != nil {
@@ -104,6 +108,7 @@ type HeldError struct {
 	Token string        // the value of the key, its first 256 bytes
 	Owner string        // the name its owner gave with WithOwner, if it is a client of this library
 	TTL   time.Duration // until the key expires; 0: unknown; negative: never
+	Key   string        // the one that is in the way, of a lock of several keys
 	// Type is that of the key: string for a lock, zset for its readers; "":
 	// unknown, none: free by the time it was looked at. It is "intent" where a
 	// reader was refused because a writer waits.
@@ -112,6 +117,13 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
+	if e.Key != "" {
+		return fmt.Sprintf("%q: %s", e.Key, e.what())
+	}
+	return e.what()
+}
+
+func (e *HeldError) what() string {
 	switch {
 	case e.Type == "":
 		return "held by another"

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strconv"
 	"time"
-
-	"github.com/redquorum/redquorum/internal/script"
 )
 
 // askHolders asks the masters that refused an acquisition who holds the key,
@@ -16,7 +14,7 @@ func (c *Client) askHolders(ctx context.Context, failed *round, l *Lock, refused
 	r := c.newRound(opHolder)
 	defer r.letGo()
 	everyone := uint64(1)<<len(c.masters) - 1
-	r.eval(script.Holder, l.keyArgs[:1], everyone&^refused, time.Time{})
+	l.askHolder(r, everyone&^refused)
 	limit := min(c.nodeTimeout(l.opts.ttl), 5*time.Millisecond+2*elapsed)
 	_ = r.wait(ctx, limit)
 
@@ -26,14 +24,18 @@ func (c *Client) askHolders(ctx context.Context, failed *round, l *Lock, refused
 	defer failed.mu.Unlock()
 	for i := range r.answers {
 		if h := r.answers[i].held; h != nil {
+			h.Key = c.withoutPrefix(h.Key)
 			failed.answers[i].held = h
 		}
 	}
 }
 
-// readHolder reads what the holder script returns.
+// readHolder reads what the scripts holder and holderamong return.
 func readHolder(reply any) (*HeldError, bool) {
 	parts, ok := reply.([]any)
+	if ok && len(parts) == 4 {
+		return readHolderAmong(parts)
+	}
 	if !ok || len(parts) != 3 {
 		return nil, false
 	}

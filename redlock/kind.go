@@ -12,9 +12,13 @@ import (
 // they need one; all else is written in their files.
 type kind struct {
 	acquire *script.Script // returns 1 where it is granted; nil: SET NX PX, of one key
+	oneOf   bool           // acquire grants one of the keys and returns its number, from 1
 	extend  *script.Script
 	verify  *script.Script
 	release *script.Script
+	// Which of several keys is the one in the way, as holderamong wants it;
+	// nil: there is one key.
+	inTheWay any
 }
 
 // plainKind is the lock of one key, also as the writer of a read-write lock.
@@ -34,14 +38,26 @@ var (
 // askAcquire asks for the lock.
 func (l *Lock) askAcquire(r *round) {
 	if s := l.kind.acquire; s != nil {
-		// After NOSCRIPT it is not sent again behind the release: see resend.
-		r.lock = l
+		if l.kind.oneOf {
+			l.shuffle()
+			r.votes = append(r.votes[:0], make([]int, len(l.keyArgs))...)
+		}
+		r.lock = l // which has to be unreleased for the script to be sent again
 		l.extensions.add()
 		r.eval(s, l.acquireKeys(), 0, time.Time{}, l.tokenArg, l.ttlArg)
 		return
 	}
 	r.args = append(r.args[:0], l.keyArgs[0], l.tokenArg, argNX, argPX, l.ttlArg)
 	r.ask("SET", 0, time.Time{})
+}
+
+// askHolder asks the masters that are not skipped who holds the lock.
+func (l *Lock) askHolder(r *round, skip uint64) {
+	if l.kind.inTheWay == nil {
+		r.eval(script.Holder, l.keyArgs[:1], skip, time.Time{})
+		return
+	}
+	r.eval(script.HolderAmong, l.keyArgs, skip, time.Time{}, l.kind.inTheWay)
 }
 
 // askExtend asks to prolong the lock; again says whether it is set where it is

@@ -14,17 +14,26 @@ type result struct {
 	outcome quorum.Outcome
 	tally   quorum.Tally
 	refused uint64 // masters that refused, and did not say for whose sake
-	absent  uint64 // masters that certainly have nothing of ours
-	taken   bool   // some master has another's token
+	slot    int    // which of several keys was granted, counted from 1
+	// Masters that granted that key (or all that was asked for), and another.
+	here, elsewhere uint64
+	absent          uint64 // masters that certainly have nothing of ours
+	taken           bool   // some master has another's token
 }
 
 // result looks at a decided round.
 func (r *round) result() result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	res := result{outcome: r.outcome, tally: r.tally}
+	res := result{outcome: r.outcome, tally: r.tally, slot: r.slot}
 	for i := range r.answers {
 		a := &r.answers[i]
+		switch {
+		case a.verdict == agreed && a.slot == r.slot:
+			res.here |= 1 << i
+		case a.verdict == agreed:
+			res.elsewhere |= 1 << i
+		}
 		if a.verdict == refused {
 			if a.held != &writerWaits {
 				res.refused |= 1 << i

@@ -22,7 +22,7 @@ import (
 type round struct {
 	c     *Client
 	op    operation
-	lock  *Lock         // whose extension this is; nil otherwise
+	lock  *Lock         // whose extension, or acquisition by a script, this is; nil otherwise
 	start drift.Instant // read before the first byte is sent (invariant S2)
 	calls []pipeline.Call
 	// The command of all calls; not changed until the round is used again.
@@ -42,8 +42,10 @@ type round struct {
 	answers  []answer
 	tally    quorum.Tally
 	outcome  quorum.Outcome
-	expired  bool // decided by a deadline
-	cut      bool // by Close
+	votes    []int // for each of several keys; empty where it is all or nothing
+	slot     int   // the key with most of them, counted from 1; 0: none
+	expired  bool  // decided by a deadline
+	cut      bool  // by Close
 	deadline time.Time
 	left     int  // calls that the pipelines still have, and one while they are being queued
 	due      int  // the same without those that are delayed: what Close waits for
@@ -88,6 +90,7 @@ func (r *round) recycle() {
 		r.calls[i].Reply, r.calls[i].Err = nil, nil
 	}
 	r.lock, r.renewal, r.start = nil, false, drift.Instant{}
+	r.votes, r.slot = r.votes[:0], 0
 	r.outcome, r.expired, r.cut = quorum.Open, false, false
 	r.abandoned.Store(false)
 	r.c.rounds.Put(r)
@@ -236,7 +239,7 @@ func (r *round) Complete(c *pipeline.Call) {
 		a.late = r.outcome != quorum.Open
 		switch a.verdict {
 		case agreed:
-			r.tally.OK++
+			r.vote(a.slot)
 		case refused:
 			r.tally.Refused++
 		default:
@@ -249,9 +252,10 @@ func (r *round) Complete(c *pipeline.Call) {
 
 const evalSHA = "EVALSHA"
 
-// resend answers NOSCRIPT with the whole script. An extension is sent again
-// only while it is undecided and its lock is held: after Unlock has begun it
-// would set the key again behind the release.
+// resend answers NOSCRIPT with the whole script. An extension or acquisition is
+// sent again only while it is undecided or granted and its lock is held: after
+// Unlock or the rollback has begun it would set the key again behind the
+// release; so would one for several keys when the lock has settled on one.
 func (r *round) resend(c *pipeline.Call) bool {
 	if r.op != opRelease && r.abandoned.Load() {
 		return false
@@ -259,7 +263,7 @@ func (r *round) resend(c *pipeline.Call) bool {
 	if l := r.lock; l != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.state != held {
+		if l.state != held || r.op == opLock && r.script != l.kind.acquire {
 			return false
 		}
 	}

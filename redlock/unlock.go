@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"context"
-	"time"
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/quorum"
@@ -60,8 +59,7 @@ func (l *Lock) startRelease() *round {
 		return nil
 	}
 	r := l.c.newRound(opRelease)
-	keep := time.Now().Add(l.opts.ttl + l.c.opts.drift.Allowance(l.opts.ttl))
-	l.askRelease(r, keep)
+	l.askRelease(r, l.keepRelease())
 	return r
 }
 

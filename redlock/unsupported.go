@@ -12,28 +12,6 @@ func unsupported(what string) error {
 	return fmt.Errorf("redlock: %s is not available in this version: %w", what, errors.ErrUnsupported)
 }
 
-// LockAll acquires all of the keys or none. Not available in this version: the
-// error matches errors.ErrUnsupported.
-func (c *Client) LockAll(_ context.Context, _ []string, _ ...LockOption) (*Lock, error) {
-	return nil, unsupported("LockAll")
-}
-
-// TryLockAll is LockAll with one attempt. Not available in this version.
-func (c *Client) TryLockAll(_ context.Context, _ []string, _ ...LockOption) (*Lock, error) {
-	return nil, unsupported("TryLockAll")
-}
-
-// LockAny acquires exactly one of the keys. Not available in this version: the
-// error matches errors.ErrUnsupported.
-func (c *Client) LockAny(_ context.Context, _ []string, _ ...LockOption) (*Lock, error) {
-	return nil, unsupported("LockAny")
-}
-
-// TryLockAny is LockAny with one attempt. Not available in this version.
-func (c *Client) TryLockAny(_ context.Context, _ []string, _ ...LockOption) (*Lock, error) {
-	return nil, unsupported("TryLockAny")
-}
-
 // An Inspection tells who holds a lock, as the masters see it.
 type Inspection struct {
 	Key     string

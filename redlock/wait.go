@@ -41,6 +41,12 @@ func (c *Client) acquireLike(ctx context.Context, template *Lock, once bool) (*L
 	if h := c.holdIn(ctx, template.key); h != nil {
 		return nil, refuseAgain(h, template)
 	}
+	return c.acquireAs(ctx, template, once)
+}
+
+// acquireAs acquires what the template is for, in one attempt or as many as its
+// options allow.
+func (c *Client) acquireAs(ctx context.Context, template *Lock, once bool) (*Lock, error) {
 	began := time.Now()
 	tries := template.opts.tries
 	if once {
@@ -48,7 +54,11 @@ func (c *Client) acquireLike(ctx context.Context, template *Lock, once bool) (*L
 	}
 	l, attempts, err := c.acquireLoop(ctx, template, tries)
 	if t := c.opts.trace; t != nil && t.Wait != nil {
-		t.Wait(WaitInfo{Key: template.key, Attempts: attempts, Waited: time.Since(began), Err: err})
+		key := template.key
+		if err == nil {
+			key = l.key // of several that would do
+		}
+		t.Wait(WaitInfo{Key: key, Attempts: attempts, Waited: time.Since(began), Err: err})
 	}
 	return l, err
 }

@@ -33,6 +33,9 @@ func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Co
 	defer cancel()
 
 	raw, err := p.cfg.Dialer(ctx, p.cfg.Network, p.cfg.Addr)
+	if err == nil && raw == nil {
+		err = errors.New("the dialer returned neither a connection nor an error")
+	}
 	if err != nil {
 		return nil, nil, identity{}, withoutContext(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -209,4 +210,14 @@ func TestOnlyAnErrorReplyIsNOSCRIPT(t *testing.T) {
 	if IsNoScript(nil) {
 		t.Error("nil is NOSCRIPT")
 	}
+}
+
+func TestADialerThatReturnsNothingIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := open(t, Config{Name: "m", Dialer: func(context.Context, string, string) (net.Conn, error) { return nil, nil }})
+		synctest.Wait()
+		if c := start(t, p, "PING").wait(); !errors.Is(c.Err, ErrDown) || !strings.Contains(c.Err.Error(), "neither a connection nor an error") {
+			t.Errorf("error %v", c.Err)
+		}
+	})
 }

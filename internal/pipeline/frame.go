@@ -178,8 +178,8 @@ func (f *framer) endLine() error {
 	}
 	switch f.kind {
 	case ':':
-		// redigo negates what it has read, so the smallest int64 is one step
-		// too far for it; Redis never counts there.
+		// The smallest int64 is refused with what lies beyond: Redis never
+		// counts there.
 		if f.number > maxInt64 {
 			return protocolError("an integer beyond 64 bits")
 		}

@@ -11,5 +11,6 @@ const (
 	freezeBound  = 5 * time.Second  // from SIGSTOP until every thread has stopped
 	doBound      = 3 * time.Second  // one Do: dial, handshake, AUTH, command, reply
 	probeBound   = time.Second      // one probe of a server that is starting
+	compileBound = 60 * time.Second // the C compiler, for Config.MovableClock
 	versionBound = 5 * time.Second  // redis-server --version
 )

@@ -25,6 +25,8 @@ func (l layout) acl() string    { return filepath.Join(l.root, "users.acl") }
 func (l layout) cert() string   { return filepath.Join(l.root, "server.crt") }
 func (l layout) key() string    { return filepath.Join(l.root, "server.key") }
 func (l layout) ca() string     { return filepath.Join(l.root, "ca.crt") }
+func (l layout) shim() string   { return filepath.Join(l.root, "clock.so") }
+func (l layout) clock() string  { return filepath.Join(l.root, "clock") }
 func (l layout) socket() string { return filepath.Join(l.socketDir, "s") }
 
 // maxSocketPath is what sun_path holds on every system, without the final zero:

@@ -52,6 +52,10 @@ type Config struct {
 	// that of the socket.
 	UnixSocket bool
 
+	// MovableClock makes SetClock work: the server's wall clock can be moved
+	// while it runs. It needs Linux and a C compiler, see ClockAvailable.
+	MovableClock bool
+
 	// Env holds further variables, "NAME=value", for the server's environment,
 	// which is otherwise this process's.
 	Env []string

@@ -12,6 +12,10 @@
 // redis-server on the PATH; see [Find]. Redis 6.0 or newer is expected (ACL and
 // TLS came with it).
 //
+// With [Config.MovableClock] a server's wall clock can be stepped while it runs,
+// by [Server.SetClock]. That needs Linux and a C compiler; where there is none
+// Start skips the test.
+//
 // On Linux a server dies with the process that launched it, also when that
 // process is killed with SIGKILL; its temporary directory then stays behind.
 // Elsewhere a server outlives a parent that is killed.

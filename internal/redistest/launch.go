@@ -37,6 +37,11 @@ func launch(ctx context.Context, cfg Config, reserve func() (*reservation, error
 			err = errors.Join(err, s.Close())
 		}
 	}()
+	if cfg.MovableClock {
+		if s.clock, err = newClock(files); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.setCredentials(); err != nil {
 		return nil, fmt.Errorf("redistest: credentials: %w", err)
 	}
@@ -111,7 +116,7 @@ func (s *Server) run(ctx context.Context) error {
 		return fmt.Errorf("redistest: log file: %w", err)
 	}
 	cmd := exec.Command(s.binary, append([]string{s.files.conf()}, s.cfg.Args...)...)
-	cmd.Env = append(os.Environ(), s.cfg.Env...)
+	cmd.Env = append(append(os.Environ(), s.clock.env()...), s.cfg.Env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	p, err := startProcess(cmd)
 	err = errors.Join(err, log.Close()) // the child has its own descriptor
@@ -122,7 +127,11 @@ func (s *Server) run(ctx context.Context) error {
 		return fmt.Errorf("redistest: start %s: %w", s.binary, err)
 	}
 	s.proc.Store(p)
-	if err := s.awaitAnswer(ctx, p); err != nil {
+	err = s.awaitAnswer(ctx, p)
+	if err == nil {
+		err = s.clock.loadedBy(p.handle.Pid)
+	}
+	if err != nil {
 		if killErr := p.kill(); killErr != nil {
 			err = errors.Join(err, killErr)
 		}

@@ -93,7 +93,7 @@ func (s *Server) Close() error {
 		return s.wrap("close", err)
 	}
 	s.keepLog()
-	if err := errors.Join(s.reservation.release(), s.files.remove()); err != nil {
+	if err := errors.Join(s.clock.close(), s.reservation.release(), s.files.remove()); err != nil {
 		return s.wrap("close", err)
 	}
 	s.closed = true

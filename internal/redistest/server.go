@@ -27,6 +27,8 @@ type Server struct {
 	user, password string
 	stopBound      time.Duration
 
+	clock *clock // nil without Config.MovableClock
+
 	port int // fixed once Launch has returned
 
 	// proc is the latest run, nil before the first. It stays when that run ends.

@@ -22,7 +22,8 @@ type TB interface {
 
 // Start starts n servers for a test, which ends them when it is over and, if it
 // failed, shows the ends of their logs. Where no redis-server can be run the test
-// is skipped; with REDQUORUM_REQUIRE_REDIS=1 in the environment it fails.
+// is skipped; with REDQUORUM_REQUIRE_REDIS=1 in the environment it fails. Where
+// Config.MovableClock cannot be had, the test is skipped.
 func Start(tb TB, n int, cfg Config) *Cluster {
 	tb.Helper()
 	if err := Available(); err != nil {
@@ -32,6 +33,12 @@ func Start(tb TB, n int, cfg Config) *Cluster {
 			tb.Skipf("needs real redis-server processes: %v", err)
 		}
 		return nil
+	}
+	if cfg.MovableClock {
+		if err := ClockAvailable(); err != nil {
+			tb.Skipf("needs a redis-server whose clock can be moved: %v", err)
+			return nil
+		}
 	}
 	c, err := LaunchN(context.Background(), n, cfg)
 	if err != nil {

@@ -62,6 +62,7 @@ var (
 // All is every script, in no particular order.
 var All = []*Script{
 	Release, Extend, Verify, Holder,
+	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, AcquireAny, HolderAmong,
 	ReaderAcquire, ReaderExtend, ReaderVerify, ReaderRelease, WriterIntent,
 }
 

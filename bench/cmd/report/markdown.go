@@ -12,6 +12,7 @@ const (
 	oneFrozen  = "OneFrozen"
 	ours       = "redquorum"
 	peer       = "redsync"
+	floor      = "floor"
 )
 
 // Units, as the benchmarks name them.
@@ -66,15 +67,16 @@ func (m *measurements) goroutines(benchmark string) []int {
 func (m *measurements) compare(b *strings.Builder, rows []int) {
 	fmt.Fprintf(b, "Lock and unlock, a key for every goroutine (%s / %s):\n\n", peer, ours)
 	header(b, "goroutines", peer+" pairs/s", ours+" pairs/s", "ratio (least to greatest)",
-		"p50 µs", "p99 µs", "allocs a pair", "client CPU µs a pair", "servers' CPU µs a pair")
+		"of the floor", "p50 µs", "p99 µs", "allocs a pair", "client CPU µs a pair", "servers' CPU µs a pair")
 	for _, n := range rows {
 		theirs, own := m.series[id{lockUnlock, peer, n}], m.series[id{lockUnlock, ours, n}]
+		least := m.series[id{lockUnlock, floor, n}]
 		both := func(unit string) string {
 			return number(of(theirs, unit)) + " / " + number(of(own, unit))
 		}
 		row(b, strconv.Itoa(n),
 			number(of(theirs, pairsPerSecond)), number(of(own, pairsPerSecond)),
-			ratio(ratios(own, theirs, pairsPerSecond)),
+			ratio(ratios(own, theirs, pairsPerSecond)), number(ratios(own, least, pairsPerSecond)),
 			both(p50), both(p99), both(allocs), both(clientCPU), both(serverCPU))
 	}
 	b.WriteByte('\n')

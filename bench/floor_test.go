@@ -1,0 +1,166 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// The floor is what the masters and the kernel alone take for the same commands
+// from as many goroutines: for each master one connection and one goroutine,
+// which writes the SETs of all at once, waits for the replies, and does so with
+// the releases. The bytes are made before the clock starts and the replies only
+// compared; nobody waits for a quorum, and no master for another. A lock library
+// cannot be faster, unless it sends larger batches than there are locks.
+type floor struct {
+	masters []*floorMaster
+}
+
+type floorMaster struct {
+	conn       net.Conn
+	set, del   [][]byte // commands of every goroutine
+	replies    []byte   // room
+	ok, one    []byte   // what as many replies look like
+	setN, delN []byte   // batches
+}
+
+func openFloor(ctx context.Context, masters *redistest.Cluster, goroutines int) (*floor, error) {
+	f := &floor{}
+	for _, m := range masters.Masters {
+		if _, err := m.Do("SCRIPT", "LOAD", script.Release.Source); err != nil {
+			return nil, errors.Join(err, f.close())
+		}
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", m.Addr())
+		if err != nil {
+			return nil, errors.Join(err, f.close())
+		}
+		fm := &floorMaster{
+			conn:    conn,
+			replies: make([]byte, 5*goroutines),
+			ok:      bytes.Repeat([]byte("+OK\r\n"), goroutines),
+			one:     bytes.Repeat([]byte(":1\r\n"), goroutines),
+		}
+		for i := range goroutines {
+			var key, token any = fmt.Sprintf("bench:floor:%d", i), fmt.Sprintf("floorfloorfloorfloor:%032d", i)
+			fm.set = append(fm.set, pipeline.AppendCommand(nil, "SET", key, token, "NX", "PX", ttl.Milliseconds()))
+			fm.del = append(fm.del, pipeline.AppendCommand(nil, "EVALSHA", script.Release.Args(nil, []any{key}, token)...))
+		}
+		f.masters = append(f.masters, fm)
+	}
+	return f, nil
+}
+
+func (f *floor) close() error {
+	var all []error
+	for _, m := range f.masters {
+		all = append(all, m.conn.Close())
+	}
+	return errors.Join(all...)
+}
+
+// run takes and releases so many locks on every master.
+func (f *floor) run(pairs int) error {
+	failures := make(chan error, len(f.masters))
+	for _, m := range f.masters {
+		go func() { failures <- m.run(pairs) }()
+	}
+	var all []error
+	for range f.masters {
+		all = append(all, <-failures)
+	}
+	return errors.Join(all...)
+}
+
+func (m *floorMaster) run(pairs int) error {
+	for left := pairs; left > 0; left -= len(m.set) {
+		n := min(left, len(m.set))
+		if err := m.batch(&m.setN, m.set[:n], m.ok[:5*n]); err != nil {
+			return err
+		}
+		if err := m.batch(&m.delN, m.del[:n], m.one[:4*n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *floorMaster) batch(room *[]byte, commands [][]byte, want []byte) error {
+	b := (*room)[:0]
+	for _, c := range commands {
+		b = append(b, c...)
+	}
+	*room = b
+	if _, err := m.conn.Write(b); err != nil {
+		return err
+	}
+	got := m.replies[:len(want)]
+	if _, err := io.ReadFull(m.conn, got); err != nil {
+		return err
+	}
+	if !bytes.Equal(got, want) {
+		return fmt.Errorf("%s answers %.60q, want %.60q", m.conn.RemoteAddr(), got, want)
+	}
+	return nil
+}
+
+// benchmarkFloor is benchmarkPeer for the floor.
+func benchmarkFloor(b *testing.B, masters *redistest.Cluster, goroutines int) {
+	ctx, cancel := context.WithTimeout(b.Context(), connectBound)
+	defer cancel()
+	f, err := openFloor(ctx, masters, goroutines)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := f.close(); err != nil {
+			b.Error(err)
+		}
+	}()
+	b.Run(fmt.Sprintf("lib=floor/goroutines=%d", goroutines), func(b *testing.B) {
+		if err := f.run(goroutines * warmUpPairs); err != nil {
+			b.Fatal(err)
+		}
+		client, server := clientCPU(b), serverCPU(b, masters)
+		b.ResetTimer()
+		if err := f.run(b.N); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		client, server = clientCPU(b)-client, serverCPU(b, masters)-server
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pairs/s")
+		b.ReportMetric(microseconds(client)/float64(b.N), "client-cpu-µs/op")
+		b.ReportMetric(microseconds(server)/float64(b.N), "server-cpu-µs/op")
+	})
+}
+
+func TestTheFloorLeavesNoLockBehind(t *testing.T) {
+	masters := redistest.Start(t, 2, redistest.Config{})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	f, err := openFloor(ctx, masters, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pairs := range []int{1, 7, 20} {
+		if err := f.run(pairs); err != nil {
+			t.Errorf("%d pairs: %v", pairs, err)
+		}
+	}
+	if err := f.close(); err != nil {
+		t.Error(err)
+	}
+	for _, m := range masters.Masters {
+		if n, err := m.Do("DBSIZE"); err != nil || n != int64(0) {
+			t.Errorf("%v keys, error %v", n, err)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package drift
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// A bootClock tells boot time without asking the system for it every time,
+// which costs ten times what time.Now does and was a seventh of what a pair of
+// lock and unlock cost the client.
+//
+// Boot time runs beside the monotonic clock but for sleep, and when a machine
+// wakes up its kernel adds the time asleep to boot time and to the wall clock
+// at once. So as long as the wall clock has not moved against the monotonic
+// clock, boot time has not either; that is believed for bootFresh at a time. To
+// be missed, sleep would have to be taken back from the wall clock by somebody
+// who sets it, to within bootSlack, and for those few milliseconds only.
+type bootClock struct {
+	read func() (ns int64, ok bool)
+	last atomic.Pointer[bootOffset]
+}
+
+// A bootOffset is how far wall clock and boot time were ahead of the monotonic
+// clock at an instant on it, in nanoseconds.
+type bootOffset struct{ mono, wall, boot int64 }
+
+const (
+	bootFresh = int64(10 * time.Millisecond) // on the monotonic clock
+	bootSlack = int64(50 * time.Microsecond) // also the error of a reading that was not asked for
+)
+
+var boot = bootClock{read: bootTime}
+
+// at returns boot time at i, which was read just now and on the system's
+// clocks. It reports false where the system does not tell.
+func (c *bootClock) at(i Instant) (ns int64, ok bool) {
+	if o := c.last.Load(); o != nil && o.holds(i) {
+		return i.mono + o.boot, true
+	}
+	if ns, ok = c.read(); !ok {
+		return 0, false
+	}
+	// A goroutine that was held up between the readings, or a machine that went
+	// to sleep there, has no offset that is good for others.
+	if int64(time.Since(base))-i.mono < bootSlack {
+		c.last.Store(&bootOffset{mono: i.mono, wall: i.wall - i.mono, boot: ns - i.mono})
+	}
+	return ns, true
+}
+
+// holds reports whether the offset can be told to be the same at i.
+func (o *bootOffset) holds(i Instant) bool {
+	age, moved := i.mono-o.mono, i.wall-i.mono-o.wall
+	return age >= 0 && age < bootFresh && moved > -bootSlack && moved < bootSlack
+}

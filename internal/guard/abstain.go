@@ -1,0 +1,135 @@
+package guard
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+)
+
+// A Cause is why a master may not vote.
+type Cause uint8
+
+// The causes, in the order in which they are looked for: the first that
+// applies is told.
+const (
+	NotConnected Cause = iota + 1
+	NotMaster          // a replica
+	MayEvict           // maxmemory-policy is not noeviction
+	Duplicate          // the same server as another address, which has the vote
+	Unreadable         // strict: INFO does not say what has to be known
+	Unmarked           // the marker's script has not answered
+	OffClock           // strict: its clock is off ours
+	NotOurs            // what is at the marker's name is no marker
+	OtherFleet         // the marker is of a fleet with another configuration
+	NoMarker           // there is none, and it has not been decided whether the fleet is new
+	Changed            // the marker changed on the living connection
+	Quarantined        // it may have forgotten locks
+)
+
+// String is the cause in a word or two.
+func (c Cause) String() string {
+	names := [...]string{
+		NotConnected: "not connected", NotMaster: "not a master", MayEvict: "may evict", Duplicate: "duplicate",
+		Unreadable: "INFO unreadable", Unmarked: "no answer about the marker", OffClock: "clock off", NotOurs: "marker is another's",
+		OtherFleet: "other configuration", NoMarker: "no marker", Changed: "marker changed", Quarantined: "quarantined",
+	}
+	if int(c) >= len(names) || names[c] == "" {
+		return fmt.Sprintf("Cause(%d)", uint8(c))
+	}
+	return names[c]
+}
+
+// Passes reports whether time alone, or a further look by this client, may end
+// it. The others need somebody to do something, which the text names.
+func (c Cause) Passes() bool {
+	switch c {
+	case NotConnected, Unmarked, NoMarker, Changed, Quarantined:
+		return true
+	default:
+		return false
+	}
+}
+
+// An AbstainError says why a master may not vote: on one line, with the value,
+// what to do, and until when, where that is known. It matches what Err does and
+// nothing else.
+type AbstainError struct {
+	Cause Cause
+	Value string   // what the master says; texts of its own are quoted and cut
+	Want  string   // what it should say
+	Twins []string // the other addresses of the same server, sorted; with Duplicate
+	// Left is how long it still may not vote, and Until the same for people,
+	// by our wall clock; with Quarantined alone.
+	Left  time.Duration
+	Until time.Time
+	// By is by how much its clock is ahead of ours, and Ours says that most
+	// masters disagree with us in the same way; with OffClock.
+	By   drift.Span
+	Ours bool
+	Err  error // what went wrong, where something did
+}
+
+// Unwrap gives Err.
+func (r *AbstainError) Unwrap() error { return r.Err }
+
+func (r *AbstainError) Error() string {
+	switch r.Cause {
+	case NotConnected:
+		return "not connected" + r.because()
+	case NotMaster:
+		return fmt.Sprintf("its role is %s, want master: it votes no sooner than it is one; take it off the list or point the list to its master", r.Value)
+	case MayEvict:
+		return fmt.Sprintf("its maxmemory-policy is %s, which may evict locks, want noeviction: set it with CONFIG SET and in its configuration file, then reconnect", r.Value)
+	case Duplicate:
+		return fmt.Sprintf("it is the same server as %s (run_id %s), and the first address alone has its vote: list every server once", strings.Join(r.Twins, ", "), r.Value)
+	case Unreadable:
+		return fmt.Sprintf("INFO cannot be read%s: permit +info, level strict refuses masters that do not say who they are", r.because())
+	case Unmarked:
+		return "whether it remembers its locks is not known yet" + r.because()
+	case OffClock:
+		if r.Ours {
+			return fmt.Sprintf("%s, at most %s is accepted, and most masters say the same: set this machine's clock right", ahead(r.By), r.Want)
+		}
+		return fmt.Sprintf("%s, at most %s is accepted: set the master's clock right, it votes as soon as it is", ahead(r.By), r.Want)
+	case NotOurs:
+		return fmt.Sprintf("its key %s is a %s, want a hash: somebody else uses the reserved name; rename or delete that key", Key, r.Value)
+	case OtherFleet:
+		return fmt.Sprintf("its marker says %s, this client says %s: give all clients the same settings, or declare the fleet anew (redlock-demo init --force)", r.Value, r.Want)
+	case NoMarker:
+		return "it has no marker, so it is new or has lost its data: it is adopted, and quarantined, unless the whole fleet is new"
+	case Changed:
+		return fmt.Sprintf("its marker is no longer as it was (%s), so its data was lost or replaced: it is looked at again", r.Value)
+	case Quarantined:
+		return fmt.Sprintf("it may have forgotten locks: it remembers since %s and votes after %s, in %v, at %s",
+			r.Value, r.Want, r.Left.Round(time.Millisecond), r.Until.Add(time.Second-1).UTC().Format(time.RFC3339))
+	default:
+		return r.Cause.String()
+	}
+}
+
+func (r *AbstainError) because() string {
+	if r.Err == nil {
+		return ""
+	}
+	return ": " + oneLine(r.Err.Error())
+}
+
+// ahead says by how much a clock is off, and which way.
+func ahead(by drift.Span) string {
+	if by.High < 0 {
+		return fmt.Sprintf("its clock is %v behind ours", drift.Span{Low: -by.High, High: -by.Low})
+	}
+	return fmt.Sprintf("its clock is %v ahead of ours", by)
+}
+
+// oneLine keeps what a server or a dialer said on one line.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,109 @@
+package guard
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+)
+
+// A Level says how much a master has to prove.
+type Level uint8
+
+// The levels. Off judges no marker, for tests and caches; Standard trusts the
+// masters' clocks to run evenly; Strict does not.
+const (
+	Off Level = iota
+	Standard
+	Strict
+)
+
+// String is the level as it stands in the marker.
+func (l Level) String() string {
+	switch l {
+	case Off:
+		return "off"
+	case Standard:
+		return "standard"
+	case Strict:
+		return "strict"
+	default:
+		return fmt.Sprintf("Level(%d)", uint8(l))
+	}
+}
+
+// Config is what all clients of a fleet have in common, and this client's
+// share in the quarantine.
+type Config struct {
+	Level   Level
+	MaxTTL  time.Duration // of any lock on the fleet, also of foreign clients
+	Masters int           // how many there are in the list
+	Drift   drift.Policy
+
+	// Fencing asks for a quarantine long enough for fencing tokens too, which
+	// depends on the two fields that follow.
+	Fencing        bool
+	AttemptTimeout time.Duration // the longest that an attempt lasts
+	ClientSkew     time.Duration // by how much clients' wall clocks may differ
+}
+
+const (
+	minMaxTTL  = 20 * time.Millisecond
+	minStrict  = time.Second // with less, twice the skew would leave no validity
+	maxMaxTTL  = 365 * 24 * time.Hour
+	maxMasters = 1000
+	maxSkew    = 500 * time.Millisecond
+
+	// margin is for what is cut off when instants are told in milliseconds, and
+	// for a script that ran a little after it read the clock.
+	margin = 100 * time.Millisecond
+)
+
+// Validate returns an error that names the field, its value and the accepted
+// range.
+func (c Config) Validate() error {
+	least := minMaxTTL
+	switch c.Level {
+	case Off, Standard:
+	case Strict:
+		least = minStrict
+	default:
+		return fmt.Errorf("guard: Config.Level is %v, want off, standard or strict", c.Level)
+	}
+	if c.MaxTTL < least || c.MaxTTL > maxMaxTTL || c.MaxTTL%time.Millisecond != 0 {
+		return fmt.Errorf("guard: Config.MaxTTL is %v, want whole milliseconds in [%v, %v] with level %v", c.MaxTTL, least, maxMaxTTL, c.Level)
+	}
+	if c.Masters < 1 || c.Masters > maxMasters {
+		return fmt.Errorf("guard: Config.Masters is %d, want a number in [1, %d]", c.Masters, maxMasters)
+	}
+	if c.AttemptTimeout < 0 || c.AttemptTimeout > maxMaxTTL {
+		return fmt.Errorf("guard: Config.AttemptTimeout is %v, want a duration in [0s, %v]", c.AttemptTimeout, maxMaxTTL)
+	}
+	if c.ClientSkew < 0 || c.ClientSkew > maxMaxTTL {
+		return fmt.Errorf("guard: Config.ClientSkew is %v, want a duration in [0s, %v]", c.ClientSkew, maxMaxTTL)
+	}
+	return c.Drift.Validate()
+}
+
+// Skew is S: by how much a master's clock may be off ours in strict, for a
+// lock of this TTL. Validity loses twice as much.
+func Skew(ttl time.Duration) time.Duration { return min(maxSkew, ttl/10) }
+
+// Skew is the greatest S of any lock on the fleet, which a dial goes by.
+func (c Config) Skew() time.Duration { return Skew(c.MaxTTL) }
+
+// Quarantine is Q: how long after a master may have forgotten locks it votes
+// again. By then each of them has expired, by the holder's clock and by any
+// master's. In strict both ends of the time are read from a clock that may be
+// off by S, so that is waited for too. With fencing, no client's clock is then
+// still below a token that was forgotten (T2).
+func (c Config) Quarantine() time.Duration {
+	q := c.MaxTTL + c.Drift.Allowance(c.MaxTTL) + margin
+	if c.Level == Strict {
+		q += 2 * c.Skew()
+	}
+	if c.Fencing {
+		q = max(q, 2*c.Skew()+c.AttemptTimeout+c.ClientSkew+margin)
+	}
+	return q
+}

@@ -1,0 +1,80 @@
+package guard
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+const id = "0123456789abcdef0123456789abcdef01234567"
+
+const goodInfo = "# Server\r\nredis_version:7.0.15\r\nrun_id:" + id + "\r\n\r\n# Memory\r\nmaxmemory:0\r\n" +
+	"maxmemory_policy:noeviction\r\n\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
+
+func TestParseInfo(t *testing.T) {
+	all := Info{RunID: id, Role: "master", Policy: "noeviction"}
+	for name, test := range map[string]struct {
+		texts []string
+		want  Info
+		err   string // part of it; "": none
+	}{
+		"of Redis":              {[]string{goodInfo}, all, ""},
+		"line feeds alone":      {[]string{strings.ReplaceAll(goodInfo, "\r\n", "\n")}, all, ""},
+		"no last line's end":    {[]string{strings.TrimSpace(goodInfo)}, all, ""},
+		"section by section":    {[]string{"# Server\r\nrun_id:" + id + "\r\n", "role:master\r\n", "maxmemory_policy:noeviction"}, all, ""},
+		"twice the same":        {[]string{goodInfo, goodInfo}, all, ""},
+		"a replica":             {[]string{"role:slave\r\nrun_id:x\r\nmaxmemory_policy:allkeys-lru"}, Info{"x", "slave", "allkeys-lru"}, ""},
+		"nothing":               {nil, Info{}, "run_id, role, maxmemory_policy"},
+		"one missing":           {[]string{"role:master\r\nrun_id:x"}, Info{RunID: "x", Role: "master"}, "does not say maxmemory_policy"},
+		"names that only begin": {[]string{"run_id2:x\r\nxrole:y\r\nrun_i:z\r\nrun_id"}, Info{}, "INFO"},
+		"contradiction":         {[]string{goodInfo, "role:slave\r\nrole:master"}, Info{RunID: id, Policy: "noeviction"}, `role:master and role:"slave"`},
+		"empty":                 {[]string{goodInfo, "role:\r\n"}, all, `role:""`},
+		"spaces":                {[]string{"run_id: x\r\nrole:master\r\nmaxmemory_policy:noeviction"}, Info{"", "master", "noeviction"}, `run_id:" x"`},
+		"control characters":    {[]string{"run_id:a\x00b\r\nrole:master"}, Info{Role: "master"}, `"a\x00b"`},
+		"not ASCII":             {[]string{"role:mäster"}, Info{}, "role:"},
+		"a colon":               {[]string{"run_id:a:b\r\nrole:master\r\nmaxmemory_policy:x"}, Info{"a:b", "master", "x"}, ""},
+		"too long":              {[]string{"run_id:" + strings.Repeat("a", 65)}, Info{}, "aaaa"},
+		"longest":               {[]string{"run_id:" + strings.Repeat("a", 64) + "\nrole:master\nmaxmemory_policy:x"}, Info{strings.Repeat("a", 64), "master", "x"}, ""},
+		"too much":              {[]string{goodInfo, strings.Repeat("x", 1<<20)}, Info{}, "more than 1048576 bytes"},
+	} {
+		texts := make([][]byte, len(test.texts))
+		for i, s := range test.texts {
+			texts[i] = []byte(s)
+		}
+		got, err := ParseInfo(texts...)
+		if got != test.want {
+			t.Errorf("%s: %+v, want %+v", name, got, test.want)
+		}
+		if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+			t.Errorf("%s: error %v, want %q", name, err, test.err)
+		}
+	}
+}
+
+func FuzzParseInfo(f *testing.F) {
+	f.Add([]byte(goodInfo), []byte(""))
+	f.Add([]byte("role:master\r\nrole:slave"), []byte("run_id:\xff\r\nrun_id:x"))
+	f.Add([]byte("maxmemory_policy:"+strings.Repeat("y", 65)), []byte(":\n:\r\nrun_id\n"))
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		info, err := ParseInfo(a, b)
+		all := info.RunID != "" && info.Role != "" && info.Policy != ""
+		if err == nil && !all {
+			t.Fatalf("no error, and only %+v", info)
+		}
+		if err != nil && strings.ContainsAny(err.Error(), "\r\n\x00") {
+			t.Fatalf("the error is not one line: %q", err)
+		}
+		if err != nil && len(err.Error()) > 1000 {
+			t.Fatalf("the error has %d bytes", len(err.Error()))
+		}
+		whole := append(append(bytes.Clone(a), '\n'), b...)
+		for _, value := range []string{info.RunID, info.Role, info.Policy} {
+			if value != "" && (!credible([]byte(value)) || !bytes.Contains(whole, []byte(":"+value))) {
+				t.Fatalf("%q is not what INFO says", value)
+			}
+		}
+		if again, _ := ParseInfo(whole); err == nil && len(whole) <= maxInfo && again != info {
+			t.Fatalf("%+v in two texts, %+v in one", info, again)
+		}
+	})
+}

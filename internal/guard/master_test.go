@@ -1,0 +1,235 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/script"
+	"github.com/redquorum/redquorum/internal/simmaster"
+)
+
+// server is one redis-server for all tests, nil where none can be run.
+var (
+	server      *redistest.Server
+	errNoServer error
+)
+
+func TestMain(m *testing.M) {
+	if errNoServer = redistest.Available(); errNoServer == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		server, errNoServer = redistest.Launch(ctx, redistest.Config{MovableClock: redistest.ClockAvailable() == nil})
+		cancel()
+	}
+	code := m.Run()
+	if server != nil {
+		if err := server.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
+	}
+	os.Exit(code)
+}
+
+// A master runs the scripts.
+type master struct {
+	t    *testing.T
+	conn redis.Conn
+	run  string                     // run_id
+	set  func(offset time.Duration) // moves its clock, from ours; or skips the test
+}
+
+// onEach runs a test on an embedded master and on a real one, both empty.
+func onEach(t *testing.T, test func(t *testing.T, m *master)) {
+	t.Helper()
+	t.Run("miniredis", func(t *testing.T) {
+		sim, err := simmaster.New(simmaster.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(sim.Close)
+		conn, err := sim.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := ready(t, redis.NewConn(conn, 0, 0))
+		m.set = sim.SetClockOffset
+		test(t, m)
+	})
+	t.Run("redis-server", func(t *testing.T) {
+		if errNoServer != nil {
+			if os.Getenv(redistest.RequireVariable) == "1" {
+				t.Fatal(errNoServer)
+			}
+			t.Skipf("needs a real redis-server process: %v", errNoServer)
+		}
+		conn, err := server.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := ready(t, conn)
+		m.set = func(offset time.Duration) {
+			if err := redistest.ClockAvailable(); err != nil {
+				t.Skipf("needs a redis-server whose clock can be moved: %v", err)
+			}
+			if err := server.SetClock(offset); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Cleanup(func() {
+			if redistest.ClockAvailable() == nil {
+				_ = server.SetClock(0)
+			}
+		})
+		test(t, m)
+	})
+}
+
+func ready(t *testing.T, conn redis.Conn) *master {
+	t.Helper()
+	t.Cleanup(func() { _ = conn.Close() })
+	m := &master{t: t, conn: conn}
+	m.do("FLUSHALL")
+	info, err := redis.Bytes(conn.Do("INFO"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := ParseInfo(info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.run = parsed.RunID
+	return m
+}
+
+func (m *master) do(cmd string, args ...any) any {
+	m.t.Helper()
+	reply, err := m.conn.Do(cmd, args...)
+	if err != nil {
+		m.t.Fatalf("%s %v: %v", cmd, args, err)
+	}
+	return reply
+}
+
+// time is the master's clock.
+func (m *master) time() time.Time {
+	m.t.Helper()
+	parts, err := redis.Int64s(m.do("TIME"), nil)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return time.Unix(parts[0], parts[1]*1000)
+}
+
+// script runs one, by its text, and returns what it answered.
+func (m *master) script(s *script.Script, args []any) Marker {
+	m.t.Helper()
+	sent := drift.System().Now()
+	reply := m.do("EVAL", s.EvalArgs(args)...)
+	marker, err := ParseMarker(reply, sent, drift.System().Now())
+	if err != nil {
+		m.t.Fatalf("%s answered %q: %v", s.Name, reply, err)
+	}
+	return marker
+}
+
+// dial runs the dial script as a client does whose wall clock is ahead of the
+// master's by that much.
+func (m *master) dial(c Config, ahead ...time.Duration) Marker {
+	m.t.Helper()
+	sent := m.time()
+	for _, d := range ahead {
+		sent = sent.Add(d)
+	}
+	return m.script(Dial, c.DialArgs(m.run, sent, 30*time.Second))
+}
+
+// marker is what is in the marker's hash.
+func (m *master) marker() map[string]string {
+	m.t.Helper()
+	fields, err := redis.StringMap(m.do("HGETALL", Key), nil)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return fields
+}
+
+// put writes a marker, with changes to the one that a client with this
+// configuration would find: field, value, field, value…; "-" removes a field.
+func (m *master) put(c Config, changes ...string) map[string]string {
+	m.t.Helper()
+	fields := map[string]string{
+		"v": Version, "run": m.run, "since": "1000", "maxttl": millis(c.MaxTTL), "n": fmt.Sprint(c.Masters), "level": c.Level.String(),
+	}
+	for i := 0; i < len(changes); i += 2 {
+		if fields[changes[i]] = changes[i+1]; changes[i+1] == "-" {
+			delete(fields, changes[i])
+		}
+	}
+	m.do("DEL", Key)
+	args := []any{Key}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		args = append(args, name, fields[name])
+	}
+	m.do("HSET", args...)
+	return fields
+}
+
+// holds fails unless the marker's hash is this, and has no expiry; nil: there
+// is none.
+func (m *master) holds(want map[string]string) {
+	m.t.Helper()
+	if got := m.marker(); !maps.Equal(got, want) {
+		m.t.Errorf("the marker is %v, want %v", got, want)
+	}
+	if ttl := m.do("PTTL", Key); want != nil && ttl != int64(-1) {
+		m.t.Errorf("the marker expires in %v ms", ttl)
+	}
+}
+
+// isNow fails unless the marker says since now, which is between then and now.
+func (m *master) isNow(marker Marker, then time.Time) {
+	m.t.Helper()
+	since, ok := marker.since()
+	if !ok || since.Before(then.Truncate(time.Millisecond)) || since.After(m.time()) {
+		m.t.Errorf("since is %s (%v), want an instant in [%v, %v]", marker.Since, since, then, m.time())
+	}
+	if got := m.marker()["since"]; got != marker.Since {
+		m.t.Errorf("the script answers since %s, the marker says %q", marker.Since, got)
+	}
+}
+
+func wantVerdict(t *testing.T, got Marker, want Verdict) {
+	t.Helper()
+	if got.Verdict != want {
+		t.Errorf("the verdict is %v, want %v: %+v", got.Verdict, want, got)
+	}
+}
+
+// replyError is the master's error reply to a command that must have one.
+func (m *master) replyError(cmd string, args ...any) string {
+	m.t.Helper()
+	reply, err := m.conn.Do(cmd, args...)
+	var refused redis.Error
+	if !errors.As(err, &refused) {
+		m.t.Fatalf("%s: %v, %v; want an error reply", cmd, reply, err)
+	}
+	return strings.TrimSpace(string(refused))
+}
+
+func itoa(ms int64) string { return strconv.FormatInt(ms, 10) }
+
+func config(level Level) Config {
+	return Config{Level: level, MaxTTL: time.Minute, Masters: 5, Drift: drift.Default}
+}

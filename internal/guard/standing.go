@@ -1,0 +1,224 @@
+package guard
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redquorum/redquorum/drift"
+)
+
+// A Standing is whether a master may vote.
+type Standing struct {
+	Master string
+	Vote   bool
+	Why    *AbstainError // why not; nil exactly when it votes
+
+	// Twins are the other addresses that lead to the same server, sorted: one
+	// of them all has the vote. It is told at each.
+	Twins []string
+	// Unguarded says why it votes without having shown all that it should: INFO
+	// could not be read, or not all of it, in standard. Where it tells the
+	// run_id, the marker is judged nevertheless.
+	Unguarded error
+}
+
+// String is one line for people.
+func (s Standing) String() string {
+	text := "votes"
+	if !s.Vote {
+		text = "does not vote: " + s.Why.Error()
+	}
+	if s.Vote && len(s.Twins) > 0 {
+		text += ", once for " + strings.Join(s.Twins, ", ") + " too: list every server once"
+	}
+	if s.Vote && s.Unguarded != nil {
+		text += ", unguarded: a restart, an eviction, a replica or a second address of one server may go unseen, since " + oneLine(s.Unguarded.Error()) + "; permit +info"
+	}
+	return text
+}
+
+// Standings judges all masters of the list together, as of now. The result has
+// their order, and none of it depends on that order. Of masters with one run_id
+// at most one votes, the one whose address sorts first: every client with the
+// same list chooses the same.
+//
+// A Standing holds until other Facts are known, but for Quarantined, which
+// ends by itself after AbstainError.Left.
+func (c Config) Standings(facts []Facts, now drift.Instant) []Standing {
+	standings := make([]Standing, len(facts))
+	for i, f := range facts {
+		standings[i] = Standing{Master: f.Master}
+		s := &standings[i]
+		var first bool
+		first, s.Twins = twins(facts, i)
+		s.Why = c.judge(f, first, s.Twins, now)
+		if s.Vote = s.Why == nil; s.Vote && c.Level == Standard && f.unguarded() {
+			s.Unguarded = f.unreadable()
+		}
+	}
+	c.suspectOurselves(standings)
+	return standings
+}
+
+// twins finds the other connected masters with the run_id of master i, and
+// whether i has the vote of them all.
+func twins(facts []Facts, i int) (first bool, others []string) {
+	first = true
+	run := facts[i].Info.RunID
+	if !facts[i].Connected || run == "" {
+		return true, nil
+	}
+	for j, f := range facts {
+		if j == i || !f.Connected || f.Info.RunID != run {
+			continue
+		}
+		others = append(others, f.Master)
+		if f.Master < facts[i].Master || f.Master == facts[i].Master && j < i {
+			first = false
+		}
+	}
+	slices.Sort(others)
+	return first, others
+}
+
+// unguarded reports whether INFO does not say enough to judge the master.
+func (f Facts) unguarded() bool {
+	return f.InfoErr != nil || f.Info.RunID == "" || f.Info.Role == "" || f.Info.Policy == ""
+}
+
+// unreadable is why.
+func (f Facts) unreadable() error {
+	if f.InfoErr != nil {
+		return f.InfoErr
+	}
+	return fmt.Errorf("INFO says run_id %q, role %q, maxmemory_policy %q", f.Info.RunID, f.Info.Role, f.Info.Policy)
+}
+
+// judge returns why a master may not vote, nil when it may.
+func (c Config) judge(f Facts, first bool, others []string, now drift.Instant) *AbstainError {
+	if !f.Connected {
+		return &AbstainError{Cause: NotConnected, Err: f.Err}
+	}
+	if c.Level != Off {
+		if r := refuse(f.Info); r != nil {
+			return r
+		}
+	}
+	if !first {
+		return &AbstainError{Cause: Duplicate, Value: f.Info.RunID, Twins: others}
+	}
+	switch {
+	case c.Level == Off:
+		return nil
+	case f.unguarded() && c.Level == Strict:
+		return &AbstainError{Cause: Unreadable, Err: f.unreadable()}
+	case f.Info.RunID == "":
+		return nil // unguarded: a marker says nothing about an unknown process
+	}
+	return c.judgeMarker(f, now)
+}
+
+// refuse returns why a server is none to keep locks on, by what it says of
+// itself.
+func refuse(i Info) *AbstainError {
+	switch {
+	case i.Role != "" && i.Role != "master":
+		return &AbstainError{Cause: NotMaster, Value: quote(i.Role), Want: "master"}
+	case i.Policy != "" && i.Policy != "noeviction":
+		return &AbstainError{Cause: MayEvict, Value: quote(i.Policy), Want: "noeviction"}
+	}
+	return nil
+}
+
+// judgeMarker is judge for a master that told who it is.
+func (c Config) judgeMarker(f Facts, now drift.Instant) *AbstainError {
+	m := f.Marker
+	if m.Verdict == None || m.Verdict == Present || f.MarkerErr != nil {
+		return &AbstainError{Cause: Unmarked, Err: f.MarkerErr}
+	}
+	if c.Level == Strict {
+		// SKEW stands until the script answers otherwise: it has written nothing.
+		by := f.clock().Offset()
+		if m.Verdict == Skewed {
+			by = m.Clock.Offset()
+		}
+		if m.Verdict == Skewed || by.Beyond(c.Skew()) {
+			return &AbstainError{Cause: OffClock, By: by, Want: c.Skew().String()}
+		}
+	}
+	switch {
+	case m.Verdict == WrongType:
+		return &AbstainError{Cause: NotOurs, Value: quote(m.Type), Want: "hash"}
+	case m.Verdict == Missing:
+		return &AbstainError{Cause: NoMarker}
+	case m.Verdict == Conflict || !m.matches(c):
+		return &AbstainError{Cause: OtherFleet, Value: m.settings(), Want: c.settings()}
+	case f.Changed:
+		return &AbstainError{Cause: Changed, Value: "run " + quote(m.Run) + ", since " + quote(m.Since)}
+	case m.Run != f.Info.RunID:
+		return &AbstainError{Cause: Changed, Value: "run " + quote(m.Run) + " for run_id " + quote(f.Info.RunID)}
+	}
+	return c.quarantine(m, now)
+}
+
+// quarantine returns for how much longer a master has to wait, nil when it has
+// waited long enough.
+func (c Config) quarantine(m Marker, now drift.Instant) *AbstainError {
+	q := c.Quarantine()
+	age, ok := m.Age(now)
+	if ok && age >= q {
+		return nil
+	}
+	return &AbstainError{
+		Cause: Quarantined, Value: age.Truncate(1e6).String() + " ago", Want: q.String(),
+		Left: q - age, Until: now.Wall().Add(q - age),
+	}
+}
+
+// suspectOurselves notes where a majority is off in one direction: it is rather
+// our clock that is.
+func (c Config) suspectOurselves(standings []Standing) {
+	var before, behind int
+	for _, s := range standings {
+		switch {
+		case s.Why == nil || s.Why.Cause != OffClock:
+		case s.Why.By.Low > 0:
+			before++
+		case s.Why.By.High < 0:
+			behind++
+		}
+	}
+	majority := len(standings)/2 + 1
+	for _, s := range standings {
+		if s.Why != nil && s.Why.Cause == OffClock {
+			s.Why.Ours = s.Why.By.Low > 0 && before >= majority || s.Why.By.High < 0 && behind >= majority
+		}
+	}
+}
+
+// settings is what has to be equal for all clients of a fleet.
+func (c Config) settings() string {
+	return fmt.Sprintf("%d masters, MaxTTL %v, level %v", c.Masters, c.MaxTTL, c.Level)
+}
+
+func (m Marker) settings() string {
+	ttl := quote(m.MaxTTL) + " ms"
+	if ms, err := strconv.ParseInt(m.MaxTTL, 10, 44); err == nil && ms >= 0 {
+		ttl = millisText(ms)
+	}
+	s := fmt.Sprintf("%s masters, MaxTTL %s, level %s", quote(m.Masters), ttl, quote(m.LevelIs))
+	if m.Version != Version {
+		s += fmt.Sprintf(", version %s instead of %s", quote(m.Version), Version)
+	}
+	return s
+}
+
+// quote shows what a master said: as it is, where that is a plain word.
+func quote(s string) string {
+	if credible([]byte(s)) && !strings.ContainsAny(s, `"'\`) {
+		return s
+	}
+	return fmt.Sprintf("%.64q", s)
+}

@@ -1,0 +1,127 @@
+package redistest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// maxOffset keeps a server's clock within what Redis and Go can tell.
+const maxOffset = 10 * 365 * 24 * time.Hour
+
+// SetClock moves the server's wall clock: from now on it shows this machine's
+// plus offset, which may be negative, up to ten years either way; 0 sets it
+// right. TIME, the expiry of keys, INFO and the log go by it, timers do not.
+// The server may be down or frozen; the offset stays over Restart. It needs
+// Config.MovableClock, and does not block. After Close it is ErrClosed.
+//
+// Redis expires keys also when nobody asks for them. So a step forward deletes
+// within moments what is due by then, also when the clock is set back at once.
+func (s *Server) SetClock(offset time.Duration) error {
+	if s.clock == nil {
+		return fmt.Errorf("redistest: set the clock of %s: it needs Config.MovableClock", s.Addr())
+	}
+	if offset < -maxOffset || offset > maxOffset {
+		return fmt.Errorf("redistest: offset of the clock is %v; accepted: %v to %v", offset, -maxOffset, maxOffset)
+	}
+	return s.clock.set(offset)
+}
+
+// ClockAvailable returns nil if servers with Config.MovableClock can be
+// launched, else why not. It compiles what they need, once a process, by the
+// compiler that CC names or cc; that takes at most a minute.
+func ClockAvailable() error {
+	_, err := compiledShim()
+	return err
+}
+
+// compiledShim compiles once a process and keeps the result in memory, so that
+// nothing has to be removed at the end.
+var compiledShim = sync.OnceValues(compileShim)
+
+// A clock is the page of memory that a server's clock is moved by. All its
+// methods may be called on nil, which is a clock that cannot be moved.
+type clock struct {
+	files layout
+	mu    sync.Mutex // guards page against being unmapped while it is used
+	page  *clockPage // nil once closed
+	unmap func() error
+}
+
+// clockPage is what shim/clock.c maps.
+type clockPage struct {
+	offset atomic.Int64 // in nanoseconds
+	pid    atomic.Int64 // of the process that has loaded the shim last
+}
+
+// newClock writes the shim, and maps a page that says 0.
+func newClock(files layout) (*clock, error) {
+	shim, err := compiledShim()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(files.shim(), shim, 0o700); err != nil {
+		return nil, fmt.Errorf("redistest: clock shim: %w", err)
+	}
+	c := &clock{files: files}
+	if c.page, c.unmap, err = mapPage(files.clock()); err != nil {
+		return nil, fmt.Errorf("redistest: page of the clock: %w", err)
+	}
+	return c, nil
+}
+
+// env is what the server's environment needs.
+func (c *clock) env() []string {
+	if c == nil {
+		return nil
+	}
+	preload := c.files.shim()
+	if others := os.Getenv("LD_PRELOAD"); others != "" {
+		preload += ":" + others
+	}
+	return []string{"LD_PRELOAD=" + preload, "REDISTEST_CLOCK=" + c.files.clock()}
+}
+
+// loadedBy returns an error unless the process has loaded the shim. The dynamic
+// loader says no more than a line in the log when it has not.
+func (c *clock) loadedBy(pid int) error {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.page == nil {
+		return ErrClosed
+	}
+	if c.page.pid.Load() != int64(pid) {
+		return errors.New("its clock cannot be moved, since it has not loaded the shim (statically linked, or Config.Env sets LD_PRELOAD)")
+	}
+	return nil
+}
+
+func (c *clock) set(offset time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.page == nil {
+		return ErrClosed
+	}
+	c.page.offset.Store(int64(offset))
+	return nil
+}
+
+// close is idempotent.
+func (c *clock) close() error {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.page == nil {
+		return nil
+	}
+	c.page = nil
+	return c.unmap()
+}

@@ -1,0 +1,51 @@
+package redlock
+
+import (
+	"context"
+
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// allKind is the lock of several keys together. To the masters and to other
+// clients each of them is a plain lock with the same token.
+var allKind = &kind{
+	acquire:  script.AcquireAll,
+	extend:   script.ExtendAll,
+	verify:   script.VerifyAll,
+	release:  script.ReleaseAll,
+	inTheWay: "last",
+}
+
+// LockAll acquires all of the keys or none, as one lock: one token, one context,
+// one Unlock. A master votes only if every key was free there, and writes
+// nothing otherwise, so callers whose keys overlap do not block each other half
+// way: none waits while it holds something. A set costs one round trip, as one
+// key does.
+//
+// The keys may be given in any order and more than once; the lock's Keys are
+// sorted, and each is there once. 1 to 128 keys; of one key it is Lock. Each
+// key is excluded against locks of that key alone, also of other clients.
+//
+// Waiting and errors are those of Lock. It is refused with ErrReentrant if the
+// context carries a hold on any of the keys.
+func (c *Client) LockAll(ctx context.Context, keys []string, opts ...LockOption) (*Lock, error) {
+	return c.lockAll(ctx, keys, opts, false)
+}
+
+// TryLockAll is LockAll with one attempt, as TryLock is Lock with one.
+func (c *Client) TryLockAll(ctx context.Context, keys []string, opts ...LockOption) (*Lock, error) {
+	return c.lockAll(ctx, keys, opts, true)
+}
+
+func (c *Client) lockAll(ctx context.Context, keys []string, opts []LockOption, once bool) (*Lock, error) {
+	template, err := c.newSet(ctx, allKind, keys, opts)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range template.Keys() {
+		if c.holdIn(ctx, key) != nil {
+			return nil, &reentrantError{key}
+		}
+	}
+	return c.acquireAs(ctx, template, once)
+}

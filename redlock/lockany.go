@@ -1,0 +1,118 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// anyKind is an attempt at one of several keys. Once it has been granted, the
+// lock is the plain one of the key that it got.
+var anyKind = &kind{
+	acquire:  script.AcquireAny,
+	oneOf:    true,
+	extend:   script.ExtendAll,
+	verify:   script.VerifyAll,
+	release:  script.ReleaseAll,
+	inTheWay: "first",
+}
+
+// LockAny acquires exactly one of the keys, whichever is free; the lock's Key
+// tells which. From then on it is the plain lock of that key. So at most as many
+// callers hold a lock as there are keys: it is a counting semaphore, and what is
+// split into segments can be locked one segment at a time.
+//
+// The keys are tried in an order that is random for each attempt and the same on
+// all masters. While many contend, votes may be split among keys, so that an
+// attempt fails with ErrTaken although a key is free; LockAny then tries again
+// with another order. 1 to 128 keys, duplicates count once; of one key it is
+// Lock.
+//
+// Waiting and errors are those of Lock. It is refused with ErrReentrant only if
+// the context carries holds on all of the keys, for then none can become free
+// while the caller waits.
+func (c *Client) LockAny(ctx context.Context, keys []string, opts ...LockOption) (*Lock, error) {
+	return c.lockAny(ctx, keys, opts, false)
+}
+
+// TryLockAny is LockAny with one attempt, as TryLock is Lock with one. Among
+// contenders it may fail although a key is free.
+func (c *Client) TryLockAny(ctx context.Context, keys []string, opts ...LockOption) (*Lock, error) {
+	return c.lockAny(ctx, keys, opts, true)
+}
+
+func (c *Client) lockAny(ctx context.Context, keys []string, opts []LockOption, once bool) (*Lock, error) {
+	template, err := c.newSet(ctx, anyKind, keys, opts)
+	if err != nil {
+		return nil, err
+	}
+	free := func(key string) bool { return c.holdIn(ctx, key) == nil }
+	if !slices.ContainsFunc(template.Keys(), free) {
+		return nil, &reentrantError{template.key}
+	}
+	return c.acquireAs(ctx, template, once)
+}
+
+// shuffle puts the keys into an order that is random: with the same order for
+// all, contenders that start together would split each other's votes for the
+// first key, and then for the next.
+func (l *Lock) shuffle() {
+	keys := slices.Clone(l.keyArgs)
+	rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	l.keyArgs = keys
+}
+
+// vote counts a master that agreed. Where each grants one key of several, the
+// tally is that of the key with most votes, and a vote for another is as good as
+// a refusal: so an attempt is decided as soon as some key has a quorum, or none
+// can reach one any more (L1). The caller must hold r.mu.
+func (r *round) vote(slot int) {
+	if len(r.votes) == 0 {
+		r.tally.OK++
+		return
+	}
+	r.votes[slot-1]++
+	if r.votes[slot-1] > r.tally.OK {
+		r.tally.OK++ // the others' votes stay as many as before, whichever led
+		r.slot = slot
+	} else {
+		r.tally.Refused++
+	}
+}
+
+// errElsewhere is what a master says that granted a key which came to nothing.
+var errElsewhere = errors.New("granted another of the keys")
+
+// settleOn makes the lock that of the one key that was granted at a quorum. The
+// token is released on all other keys, on every master that may have granted one
+// of those: behind the acquisition on the same connection, so that this also
+// holds for grants that are still to come (S5).
+func (l *Lock) settleOn(res *result) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	granted := res.slot - 1
+	key := l.keyArgs[granted].(string)
+	rest := slices.Concat(l.keyArgs[:granted], l.keyArgs[granted+1:])
+
+	l.kind, l.key, l.others = plainKind, l.c.withoutPrefix(key), nil
+	l.oneKey[0] = key
+	l.keyArgs = l.oneKey[:]
+	l.absent = res.absent | res.elsewhere
+
+	everyone := uint64(1)<<len(l.c.masters) - 1
+	if nothing := res.absent | res.here; nothing != everyone {
+		r := l.c.newRound(opRelease)
+		r.eval(script.ReleaseAll, rest, nothing, l.keepRelease(), l.tokenArg)
+		r.letGo()
+	}
+}
+
+// keepRelease is until when a release is worth sending: as long as a key that
+// is set now can live.
+func (l *Lock) keepRelease() time.Time {
+	return time.Now().Add(l.opts.ttl + l.c.opts.drift.Allowance(l.opts.ttl))
+}

@@ -1,0 +1,106 @@
+package redlock_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// Masters that have some keys taken, hang, die and come back, in many ways: when
+// all is over, nothing of an attempt is left but what was granted, and nothing of
+// that after Unlock, nor is anything of others' gone.
+func TestWhateverHappensOnlyWhatWasGrantedIsLeft(t *testing.T) {
+	const n, cases, foreign = 5, 100, "somebody-else"
+	keys := slots(3)
+	for _, sort := range []struct {
+		name string
+		try  func(*redlock.Client, context.Context, []string, ...redlock.LockOption) (*redlock.Lock, error)
+	}{
+		{"all", (*redlock.Client).TryLockAll},
+		{"any", (*redlock.Client).TryLockAny},
+	} {
+		t.Run(sort.name, func(t *testing.T) {
+			inSim(t, n, func(t *testing.T, s *sim) {
+				c := s.open()
+				granted := 0
+				for seed := range uint64(cases) {
+					dice := rand.New(rand.NewPCG(seed, 0))
+					var taken [n][]string
+					var frozen, killed []int
+					for i, m := range s.masters {
+						for _, key := range keys {
+							if dice.IntN(5) == 0 {
+								taken[i] = append(taken[i], key)
+								_ = m.Set(key, foreign, time.Hour)
+							}
+						}
+						switch dice.IntN(8) {
+						case 0:
+							s.freeze(i)
+							frozen = append(frozen, i)
+						case 1:
+							s.freeze(i) // and dies with what it was sent
+							killed = append(killed, i)
+						}
+					}
+					l, err := sort.try(c, t.Context(), keys, redlock.WithLease(30*time.Second))
+					unlockEarly := dice.IntN(2) == 0
+					if err == nil && unlockEarly {
+						if err := l.Unlock(t.Context()); err != nil {
+							t.Errorf("case %d: %v", seed, err)
+						}
+					}
+					s.kill(killed...)
+					s.restart(true, killed...)
+					s.thaw(frozen...)
+					time.Sleep(3 * time.Second) // until the client has connected again
+					wantOnly := func(when string, mine []string, token string) {
+						t.Helper()
+						for i, m := range s.masters {
+							for _, key := range keys {
+								v, _ := m.Get(key)
+								switch {
+								case slices.Contains(taken[i], key):
+									if v != foreign {
+										t.Errorf("case %d, %s: the other's %s on master %d is %q", seed, when, key, i, v)
+									}
+								case v != "" && (v != token || !slices.Contains(mine, key)):
+									t.Errorf("case %d, %s: %s on master %d is %q", seed, when, key, i, v)
+								}
+							}
+						}
+					}
+					switch {
+					case err != nil || unlockEarly:
+						wantOnly("at the end", nil, "")
+					default:
+						granted++
+						wantOnly("while it is held", l.Keys(), l.Token())
+						if err := l.Verify(t.Context()); err != nil {
+							t.Errorf("case %d: %v", seed, err)
+						}
+						if err := l.Unlock(t.Context()); err != nil {
+							t.Errorf("case %d: %v", seed, err)
+						}
+						synctest.Wait()
+						wantOnly("after Unlock", nil, "")
+					}
+					for _, m := range s.masters {
+						m.FlushAll()
+					}
+					if err := c.Ready(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if granted < cases/20 {
+					t.Errorf("%d of %d were granted: the test tests little", granted, cases)
+				}
+			})
+		})
+	}
+}

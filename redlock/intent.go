@@ -22,14 +22,8 @@ func intentKey(l *Lock) any { return intentPrefix + l.c.opts.prefix + l.key }
 // itself; it is advice, and plays no part in who holds the lock. It belongs to
 // the goroutine of the call that waits.
 type intent struct {
-	c     *Client
-	key   any
-	mark  any // the waiter's: attempts have tokens of their own
-	noted bool
-}
-
-func newIntent(l *Lock) *intent {
-	return &intent{c: l.c, key: intentKey(l), mark: newToken(l.c.tokenPrefix(l.opts.owner))}
+	lock *Lock // what is waited for
+	mark any   // the waiter's, since attempts have tokens of their own; nil: not noted yet
 }
 
 // note queues the intent, or its prolongation, for every master. Nobody waits
@@ -38,24 +32,26 @@ func (w *intent) note() {
 	if w == nil {
 		return
 	}
-	w.noted = true
+	if w.mark == nil {
+		w.mark = newToken(w.lock.c.tokenPrefix(w.lock.opts.owner))
+	}
 	r := w.round()
 	defer r.letGo()
-	r.eval(script.WriterIntent, []any{w.key}, 0, time.Time{}, w.mark, intentTTL.Milliseconds())
+	r.eval(script.WriterIntent, []any{intentKey(w.lock)}, 0, time.Time{}, w.mark, intentTTL.Milliseconds())
 }
 
 // round is one that is decided by nobody's refusal, as a release is: every master
 // is told.
-func (w *intent) round() *round { return w.c.newRound(opRelease) }
+func (w *intent) round() *round { return w.lock.c.newRound(opRelease) }
 
 // withdraw takes it back, on the same connections and so behind it, or on later
 // ones while it may still stand.
 func (w *intent) withdraw() {
-	if !w.noted {
+	if w.mark == nil {
 		return
 	}
 	r := w.round()
 	defer r.letGo()
-	r.args = append(r.args[:0], w.key, w.mark)
+	r.args = append(r.args[:0], intentKey(w.lock), w.mark)
 	r.ask("ZREM", 0, time.Now().Add(intentTTL))
 }

@@ -62,7 +62,7 @@ func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Lock, error) {
 	// Close lets out what ends the wait.
 	m.c.unfinished.add()
 	defer m.c.unfinished.done()
-	w := newIntent(template)
+	w := &intent{lock: template}
 	template.intent = w
 	l, err := m.c.acquireLike(ctx, template, false)
 	w.withdraw()

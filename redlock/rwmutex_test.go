@@ -572,3 +572,68 @@ func TestRAdoptTakesOverAReader(t *testing.T) {
 		mustUnlock(t, w)
 	})
 }
+
+// A lock of several keys is the writer of each.
+func TestALockOfSeveralKeysIsAWriter(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		reader := mustRLock(t, c, "a")
+		_, err := c.TryLockAll(t.Context(), []string{"a", "b"})
+		wantExactly(t, err, redlock.ErrTaken)
+		some, err := c.TryLockAny(t.Context(), []string{"a", "b"})
+		if err != nil || some.Key() != "b" {
+			t.Fatalf("%v, %v", some, err)
+		}
+		mustUnlock(t, some)
+		if err := reader.Verify(t.Context()); err != nil {
+			t.Error(err)
+		}
+		_, err = c.LockAll(reader.Context(), []string{"a", "b"})
+		wantExactly(t, err, redlock.ErrReentrant)
+		mustUnlock(t, reader)
+
+		all, err := c.TryLockAll(t.Context(), []string{"a", "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.RWMutex("b").TryRLock(t.Context())
+		wantExactly(t, err, redlock.ErrTaken)
+		if err := all.Downgrade(t.Context()); err == nil || !strings.Contains(err.Error(), "only the lock of one key") {
+			t.Errorf("downgrade of two keys: %v", err)
+		}
+		if err := all.Verify(t.Context()); err != nil {
+			t.Error(err)
+		}
+		mustUnlock(t, all)
+
+		one, err := c.TryLockAny(t.Context(), []string{"a", "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := one.Downgrade(t.Context()); err != nil {
+			t.Error(err)
+		}
+		mustUnlock(t, mustRLock(t, c, one.Key()), one)
+		s.wantClean()
+	})
+}
+
+// Close gives back what readers hold.
+func TestCloseReleasesReaders(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		l := mustRLock(t, c, "key")
+		w := mustRLock(t, c, "turned")
+		mustUnlock(t, w)
+		w, err := c.RWMutex("turned").Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Downgrade(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+		wantReason(t, context.Cause(l.Context()), redlock.ReasonClosed)
+		s.wantClean()
+	})
+}

@@ -580,6 +580,9 @@ func TestALockOfSeveralKeysIsAWriter(t *testing.T) {
 		reader := mustRLock(t, c, "a")
 		_, err := c.TryLockAll(t.Context(), []string{"a", "b"})
 		wantExactly(t, err, redlock.ErrTaken)
+		if h, ok := errors.AsType[*redlock.HeldError](err); !ok || h.Key != "a" || h.Readers != 1 {
+			t.Errorf("what is in the way is described as %+v", h)
+		}
 		some, err := c.TryLockAny(t.Context(), []string{"a", "b"})
 		if err != nil || some.Key() != "b" {
 			t.Fatalf("%v, %v", some, err)

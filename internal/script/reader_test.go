@@ -353,6 +353,10 @@ func TestHolderCountsReaders(t *testing.T) {
 	if got, want := m.run(Holder), []any{[]byte("zset"), []byte("1"), int64(58_999)}; !reflect.DeepEqual(got, want) {
 		t.Errorf("returned %q, want %q", got, want)
 	}
+	among := m.runOn(HolderAmong, []any{"free", key}, "last")
+	if want := []any{[]byte("zset"), []byte("1"), int64(58_999), []byte(key)}; !reflect.DeepEqual(among, want) {
+		t.Errorf("returned %q, want %q", among, want)
+	}
 }
 
 // The writer's scripts take readers for somebody else.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,6 +15,8 @@ import (
 	"testing"
 	"time"
 )
+
+var update = flag.Bool("update", false, "write the golden files")
 
 var binary string // built once by TestMain
 
@@ -103,5 +106,23 @@ func (w *watched) await(t *testing.T, word string) {
 		if time.Now().After(end) {
 			t.Fatalf("%q was not printed within a minute:\n%s", word, w.String())
 		}
+	}
+}
+
+// golden compares what people read with a file in testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	name = filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("not as in %s (go test -update writes it):\n%s", name, got)
 	}
 }

@@ -17,7 +17,12 @@ const (
 	exitSoftware = 70 // anything that should not happen
 	exitOS       = 71 // a process or a port could not be had
 	exitOutput   = 74 // the output could not be written
-	exitSignal   = 128
+	exitLost     = 74 // exec, which has no output: the lock was lost
+	exitBusy     = 75 // somebody else holds the lock
+
+	exitCannotRun = 126
+	exitNotFound  = 127
+	exitSignal    = 128
 )
 
 // A usageError is what only other arguments mend.
@@ -47,13 +52,32 @@ type outputError struct{ err error }
 func (e *outputError) Error() string { return "writing the output: " + e.err.Error() }
 func (e *outputError) Unwrap() error { return e.err }
 
+// A codeError ends the process with a code of its own. Without err there is
+// nothing to be said about it.
+type codeError struct {
+	code int
+	err  error
+}
+
+func (e *codeError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *codeError) Unwrap() error { return e.err }
+
 // exitCode is the process's answer to how a command ended.
 func exitCode(err error) int {
+	var withCode *codeError
 	var bySignal *signalError
 	var noQuorum *demo.NoQuorumError
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &withCode):
+		return withCode.code
 	case errors.As(err, &bySignal):
 		return exitSignal + int(bySignal.signal)
 	case errors.As(err, new(*usageError)), errors.As(err, new(*demo.InputError)):

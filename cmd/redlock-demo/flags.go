@@ -127,6 +127,29 @@ func (f *durationFlag) Set(s string) error {
 	return nil
 }
 
+// A rangeFlag is a duration in a range, or 0 where that means something.
+type rangeFlag struct {
+	p         *time.Duration
+	low, high time.Duration
+	orZero    bool
+}
+
+func (f *rangeFlag) String() string { return f.p.String() }
+func (f *rangeFlag) Type() string   { return "duration" }
+
+func (f *rangeFlag) Set(s string) error {
+	v, err := time.ParseDuration(s)
+	if zero := f.orZero && v == 0; err != nil || !zero && (v < f.low || v > f.high) {
+		zeroOr := ""
+		if f.orZero {
+			zeroOr = "0 or "
+		}
+		return fmt.Errorf("want %sa duration from %v to %v, such as 500ms or 2s", zeroOr, f.low, f.high)
+	}
+	*f.p = v
+	return nil
+}
+
 // invalidArgument is how the flag package puts a value that was refused.
 var invalidArgument = regexp.MustCompile(`^invalid argument ("(?:.*)") for "(?:-\w, )?(--[\w-]+)" flag: (.*)$`)
 

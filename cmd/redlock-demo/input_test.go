@@ -111,6 +111,14 @@ func TestHelpAndVersionAreAnswered(t *testing.T) {
 			}
 		}
 	}
+	for _, args := range [][]string{{"--help"}, {"completion", "bash"}, {"completion", "zsh"}, {"completion", "fish"}, {"completion", "powershell"}} {
+		if stdout, stderr, code := output(t, nil, args...); code != 0 || stderr != "" || !strings.Contains(stdout, "redlock-demo") {
+			t.Errorf("%q: exit code %d, %q\n%s", args, code, stderr, stdout)
+		}
+	}
+	if stdout, _, code := output(t, nil, "__complete", "exec", "--conf"); code != 0 || !strings.Contains(stdout, "--conflict-exit-code") {
+		t.Errorf("exit code %d, %q", code, stdout)
+	}
 	if stdout, _, code := output(t, nil, "--version"); code != 0 || !strings.HasPrefix(stdout, "redlock-demo ") {
 		t.Errorf("exit code %d, %q", code, stdout)
 	}

@@ -1,6 +1,7 @@
 // Redlock-demo shows the lock of package redlock at work: on masters embedded
 // in the program, which is what it does without arguments, on real ones that it
-// starts, or on real ones that somebody else runs.
+// starts, or on real ones that somebody else runs. It also puts it to use, from
+// a shell: exec runs a command while holding a lock.
 package main
 
 import (
@@ -12,6 +13,8 @@ import (
 	"os/signal"
 	"regexp"
 	"syscall"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/job"
 )
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -26,7 +29,7 @@ func run(args []string) int {
 	root := newRoot(a)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if err != nil && !errors.Is(err, syscall.EPIPE) { // whoever read has gone, and needs no telling
+	if err != nil && err.Error() != "" && !errors.Is(err, syscall.EPIPE) { // whoever read has gone, and needs no telling
 		if errors.As(err, new(*signalError)) && isTerminal(os.Stderr) {
 			fmt.Fprintln(a.err) // after the ^C that the terminal shows
 		}
@@ -48,7 +51,9 @@ type signalError struct{ signal syscall.Signal }
 
 func (e *signalError) Error() string { return "ended by " + signalNames[e.signal] }
 
-var signalNames = map[syscall.Signal]string{syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM"}
+var signalNames = map[syscall.Signal]string{
+	syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP", syscall.SIGQUIT: "SIGQUIT",
+}
 
 // watchSignals ends the commands' context at the first SIGINT or SIGTERM, but
 // for a SIGINT that skips something. The second one ends the process at once, as
@@ -56,7 +61,7 @@ var signalNames = map[syscall.Signal]string{syscall.SIGINT: "SIGINT", syscall.SI
 // error, after which everything is cleaned up, and not the end.
 func (a *app) watchSignals(cancel context.CancelCauseFunc) (stop func()) {
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	job.Listen(signals, syscall.SIGINT, syscall.SIGTERM)
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	done, ended := make(chan struct{}), make(chan struct{})

@@ -18,7 +18,8 @@ func newRoot(a *app) *cobra.Command {
 		Use:   "redlock-demo",
 		Short: "See a distributed lock on a quorum of Redis masters at work",
 		Long: `redlock-demo shows Redlock at work: an inventory that oversells without a lock
-and does not with it, also while masters go away.
+and does not with it, also while masters go away. It also puts it to use: exec
+runs a command while holding a lock.
 
 Without a command it is "redlock-demo demo".`,
 		Example:       demoExamples,
@@ -42,7 +43,7 @@ Without a command it is "redlock-demo demo".`,
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
 	shared.register(root)
 	o.register(root)
-	root.AddCommand(newDemo(a, shared))
+	root.AddCommand(newDemo(a, shared), newExec(a, shared), newStatus(a, shared))
 	return root
 }
 

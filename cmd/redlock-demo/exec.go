@@ -1,0 +1,310 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/job"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+const execExamples = `  # a cron job on three hosts, of which one at a time may run it
+  redlock-demo exec --try -E 0 nightly-report -- /usr/local/bin/report --all
+
+  # wait for up to a minute, and say what is going on
+  redlock-demo exec --wait 1m --verbose deploy -- make deploy
+
+  # the password is in no list of processes
+  redlock-demo exec --masters rediss://a,rediss://b,rediss://c \
+      --password-file /etc/redlock.pw invoices -- charge --all`
+
+const (
+	defaultExecTTL = 10 * time.Second
+	minExecTTL     = 20 * time.Millisecond
+	maxExecTTL     = time.Minute // the library's default, which is the fleet's
+	defaultGrace   = 5 * time.Second
+	minWait        = 100 * time.Millisecond // in which one attempt is decided
+	maxWait        = 30 * 24 * time.Hour
+	maxGrace       = time.Hour
+)
+
+// execOptions are the flags of exec.
+type execOptions struct {
+	*sharedFlags
+	accessFlags
+	ttl, wait, grace time.Duration
+	try              bool
+	owner            string
+	fence            bool
+	busyCode         int
+	json, verbose    bool
+}
+
+func (o *execOptions) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.Var(&rangeFlag{p: &o.ttl, low: minExecTTL, high: maxExecTTL}, "ttl", "how long the masters keep the lock if this host dies, 20ms to 1m")
+	flags.Var(&rangeFlag{p: &o.wait, low: minWait, high: maxWait, orZero: true}, "wait", "how long to wait while somebody else holds it; 0: as long as it takes")
+	flags.BoolVar(&o.try, "try", false, "do not wait while somebody else holds it")
+	flags.StringVar(&o.owner, "owner", "", "`name` to be shown to those who ask who holds the lock")
+	flags.Var(&rangeFlag{p: &o.grace, high: maxGrace}, "grace", "time between SIGTERM and SIGKILL for the command when the lock is lost; 0: SIGKILL at once")
+	flags.VarP(&numberFlag{&o.busyCode, 0, 255}, "conflict-exit-code", "E", "exit code where somebody else holds the lock")
+	flags.BoolVar(&o.fence, "fence", false, "take a fencing token, for the command's $REDLOCK_FENCE")
+	flags.BoolVar(&o.json, "json", false, "report on standard error, as one JSON document at the end, and nothing else")
+	flags.BoolVar(&o.verbose, "verbose", false, "tell on standard error what happens to the lock")
+	o.accessFlags.register(cmd)
+}
+
+func newExec(a *app, shared *sharedFlags) *cobra.Command {
+	o := &execOptions{sharedFlags: shared, ttl: defaultExecTTL, grace: defaultGrace, busyCode: exitBusy}
+	cmd := &cobra.Command{
+		Use:   "exec [flags] KEY -- COMMAND [ARGUMENT]...",
+		Short: "Run a command while holding a lock",
+		Long: `exec takes the lock, runs the command, and gives the lock back when the command
+and all that it has left running in its process group have ended. The lock is
+renewed as long as that takes. It waits while somebody else holds the lock,
+unless told otherwise.
+
+The command has the standard streams to itself. SIGINT, SIGTERM, SIGHUP,
+SIGQUIT, SIGUSR1, SIGUSR2 and SIGTSTP go on to its process group. If the lock is
+lost, the group gets SIGTERM and, after --grace, SIGKILL; the masters may give
+the lock to somebody else meanwhile.
+
+Its environment has REDLOCK_KEY, REDLOCK_TOKEN (which proves the hold to the
+masters) and REDLOCK_VALID_UNTIL (RFC 3339; it moves on as the lock is renewed).
+
+Exit code: the command's, or 128+n where signal n ended it; 75 (or -E) when
+somebody else holds the lock, which -E 0 passes over in silence; 69 when no
+quorum of masters can be had, 74 when the lock was lost, 126 when the command
+cannot be run, 127 when there is none of that name, 64 for a mistake in the
+arguments.`,
+		Example: execExamples,
+		Args:    execArguments,
+		RunE:    func(cmd *cobra.Command, args []string) error { return runExec(cmd, a, o, args[0], args[1:]) },
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		err = flagError(cmd, err)
+		if strings.HasPrefix(err.Error(), "unknown ") {
+			return usagef("%w; the command goes behind --", err)
+		}
+		return err
+	})
+	o.register(cmd)
+	return cmd
+}
+
+// execArguments wants a key, --, and a command.
+func execArguments(cmd *cobra.Command, args []string) error {
+	before := cmd.ArgsLenAtDash()
+	var what string
+	switch {
+	case before < 0 && len(args) == 0:
+		what = "a key and a command are missing"
+	case before < 0:
+		what = "no -- between the key and the command"
+	case before == 0:
+		what = "no key before --"
+	case before > 1:
+		what = fmt.Sprintf("%d arguments before --, one of which is the key", before)
+	case len(args) == before:
+		what = "no command after --"
+	case args[1] == "":
+		what = "the command's name is empty"
+	default:
+		return nil
+	}
+	return usagef("%s: want %s KEY -- COMMAND (see %[2]s --help)", what, cmd.CommandPath())
+}
+
+// runExec is exec, from the arguments on. What only other arguments mend is
+// found before anything is locked.
+func runExec(cmd *cobra.Command, a *app, o *execOptions, key string, argv []string) error {
+	if o.try && cmd.Flags().Changed("wait") {
+		return usagef("--try and --wait exclude each other: the one does not wait, the other says for how long")
+	}
+	path, err := findCommand(argv[0])
+	if err != nil {
+		return err
+	}
+	n := &narrator{out: a.err, key: key, verbose: o.verbose && !o.json, person: !o.json && isTerminal(os.Stderr)}
+	opts := []redlock.Option{redlock.WithTTL(o.ttl), redlock.WithTrace(n.trace())}
+	if o.owner != "" || cmd.Flags().Changed("owner") {
+		opts = append(opts, redlock.WithOwner(o.owner))
+	}
+	if o.fence {
+		opts = append(opts, redlock.WithFencing())
+	}
+	client, err := o.open(cmd, a, o.sharedFlags, opts...)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+
+	e := &execution{execOptions: o, client: client, narrator: n, key: key, path: path, argv: argv}
+	err = e.run(cmd.Context())
+	switch {
+	case errors.As(err, new(*usageError)):
+		return err
+	case o.json:
+		return e.report(a.err, err)
+	case err != nil && exitCode(err) == exitOK: // -E 0: not worth a line in a cron job's mail
+		n.tell("%v", err)
+		return nil
+	}
+	return err
+}
+
+// findCommand finds the program, before anything is locked for it.
+func findCommand(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	switch {
+	case err == nil:
+		return path, nil
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return "", &codeError{exitNotFound, fmt.Errorf("command %q: not found", name)}
+	default:
+		return "", cannotRun(name, err)
+	}
+}
+
+func cannotRun(name string, err error) error {
+	if found, ok := errors.AsType[*exec.Error](err); ok {
+		err = found.Err
+	}
+	return &codeError{exitCannotRun, fmt.Errorf("command %q: cannot be run: %w", name, err)}
+}
+
+// An execution is one run of exec.
+type execution struct {
+	*execOptions
+	*narrator
+	client *redlock.Client
+	key    string
+	path   string
+	argv   []string
+
+	waited  time.Duration // for the lock
+	heldFor time.Duration
+	command *job.Result // nil: it was not run
+}
+
+// run takes the lock, runs the command and gives the lock back.
+func (e *execution) run(outer context.Context) error {
+	// Signals are taken over from the rest of the program: while the lock is
+	// waited for they end that, afterwards they are the command's.
+	signals := make(chan os.Signal, 16)
+	job.Listen(signals, job.Ending...)
+	defer signal.Stop(signals)
+	if outer.Err() != nil {
+		return context.Cause(outer)
+	}
+	began := time.Now()
+	lock, err := e.acquire(context.WithoutCancel(outer), signals)
+	e.waited = time.Since(began)
+	if err != nil {
+		return err
+	}
+	began = time.Now()
+	result, err := e.runCommand(lock, signals)
+	if err == nil {
+		e.command = &result
+	}
+	unlockErr := lock.Unlock(context.WithoutCancel(outer)) // bounded by the masters' timeout
+	e.heldFor = time.Since(began)
+	lost, isLost := errors.AsType[*redlock.LostError](unlockErr)
+	switch {
+	case err != nil:
+		return cannotRun(e.argv[0], err)
+	case result.Lost, isLost:
+		if lost == nil {
+			lost, _ = errors.AsType[*redlock.LostError](context.Cause(lock.Context()))
+		}
+		return &codeError{exitLost, &lostError{lost, result, e.grace}}
+	case result.Code != 0:
+		return &codeError{code: result.Code}
+	}
+	return nil
+}
+
+func (e *execution) runCommand(lock *redlock.Lock, signals chan os.Signal) (job.Result, error) {
+	command := &job.Command{
+		Path:      e.path,
+		Args:      e.argv,
+		Env:       environment(os.Environ(), lock),
+		Signals:   signals,
+		Lost:      lock.Context().Done(),
+		Held:      func() bool { return lock.Context().Err() == nil },
+		Grace:     e.grace,
+		Lingering: func() { e.tell("the command has ended, others of its process group have not: still locked") },
+	}
+	return command.Run()
+}
+
+// environment is the command's: ours, and what it may know of the lock.
+func environment(ours []string, lock *redlock.Lock) []string {
+	env := make([]string, 0, len(ours)+4)
+	for _, v := range ours {
+		switch name, _, _ := strings.Cut(v, "="); name {
+		case "REDLOCK_KEY", "REDLOCK_TOKEN", "REDLOCK_VALID_UNTIL", "REDLOCK_FENCE": // of another lock, around this one
+		default:
+			env = append(env, v)
+		}
+	}
+	env = append(env,
+		"REDLOCK_KEY="+lock.Key(),
+		"REDLOCK_TOKEN="+lock.Token(),
+		"REDLOCK_VALID_UNTIL="+lock.ValidUntil().UTC().Format(time.RFC3339Nano))
+	if fence := lock.Fence(); fence != 0 {
+		env = append(env, fmt.Sprintf("REDLOCK_FENCE=%d", fence))
+	}
+	return env
+}
+
+// A lostError says how the lock was lost, and what became of the command.
+type lostError struct {
+	lost   *redlock.LostError
+	result job.Result
+	grace  time.Duration
+}
+
+func (e *lostError) Error() string {
+	why := "the lock was lost"
+	if e.lost != nil {
+		why = strings.TrimPrefix(e.lost.Error(), "redlock: ")
+	}
+	return e.fate() + ": " + why
+}
+
+func (e *lostError) fate() string {
+	switch r := e.result; {
+	case r.Stuck:
+		return "the command does not end, not even by SIGKILL"
+	case r.Killed && e.grace > 0 && runtime.GOOS != "windows":
+		return fmt.Sprintf("the command was ended by SIGKILL, %v after SIGTERM", e.grace)
+	case r.Killed:
+		return "the command was killed"
+	case r.Lost && r.Signal == syscall.SIGTERM:
+		return "the command was ended by SIGTERM"
+	case r.Lost:
+		return fmt.Sprintf("the command was sent SIGTERM and ended with exit code %d", r.Code)
+	default:
+		return fmt.Sprintf("the command ended by itself, with exit code %d, but too late", r.Code)
+	}
+}
+
+func (e *lostError) Unwrap() error {
+	if e.lost == nil {
+		return redlock.ErrLost
+	}
+	return e.lost
+}

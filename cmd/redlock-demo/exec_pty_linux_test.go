@@ -1,0 +1,99 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+// execOnTerminal starts exec on a terminal, in the place of a shell.
+func execOnTerminal(t *testing.T, c *redistest.Cluster, script string) *terminal {
+	t.Helper()
+	return onTerminal(t, command(t, nil, "exec", "--masters", addresses(c), "k", "--", "sh", "-c", script))
+}
+
+func TestTheCommandHasTheTerminal(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	term := execOnTerminal(t, c, `echo ready; read line; echo "read $line"; read line; echo "read $line"`)
+	term.await(t, "ready")
+	term.press(t, "one\n")
+	term.await(t, "read one")
+	term.press(t, "two\n")
+	if code, text := term.end(t); code != 0 || !strings.Contains(text, "read two") {
+		t.Errorf("exit code %d\n%q", code, text)
+	}
+}
+
+func TestCtrlCIsTheCommands(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	term := execOnTerminal(t, c, `trap 'echo caught; exit 7' INT; echo ready; while :; do sleep 0.01; done`)
+	term.await(t, "ready")
+	term.press(t, ctrlC)
+	code, text := term.end(t)
+	if code != 7 || strings.Count(text, "caught") != 1 {
+		t.Errorf("exit code %d\n%q", code, text)
+	}
+	free(t, c, "k")
+}
+
+// interactive starts a script on a terminal, in a shell with job control.
+func interactive(t *testing.T, c *redistest.Cluster, script string) *terminal {
+	t.Helper()
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skipf("needs a shell with job control: %v", err)
+	}
+	cmd := command(t, []string{"DEMO=" + binary, "REDLOCK_MASTERS=" + addresses(c)})
+	cmd.Path, cmd.Args = bash, []string{"bash", "--norc", "-c", "set -m; " + script}
+	return onTerminal(t, cmd)
+}
+
+const ctrlZ = "\x1a"
+
+func TestCtrlZSuspendsBothAndTheShellContinuesThem(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	term := interactive(t, c, `"$DEMO" exec --ttl 1m k -- sh -c 'echo ready; read line; echo "read $line"; exit 3'
+		echo "stopped: $?"; fg; echo "ended: $?"`)
+	term.await(t, "ready")
+	term.press(t, ctrlZ)
+	term.await(t, "stopped: ")
+	term.press(t, "hello\n") // may come before fg: the terminal keeps it
+	term.await(t, "ended: 3")
+	if _, text := term.end(t); !strings.Contains(text, "read hello") {
+		t.Errorf("%q", text)
+	}
+	free(t, c, "k")
+}
+
+func TestASuspendedCommandDoesNotGoOnWithoutItsLock(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	term := interactive(t, c, `"$DEMO" exec --ttl 500ms k -- sh -c 'trap "printf w%s ent" CONT; echo ready; while :; do sleep 0.01; done'
+		echo "stopped: $?"; read line; fg; echo "ended: $?"`)
+	term.await(t, "ready")
+	term.press(t, ctrlZ)
+	term.await(t, "stopped: ")
+	free(t, c, "k") // it expires
+	term.press(t, "go on\n")
+	term.await(t, "ended: 74")
+	if _, text := term.end(t); strings.Contains(text, "went") || !strings.Contains(text, "the command was ended by SIGTERM") {
+		t.Errorf("%q", text)
+	}
+}
+
+func TestACommandInAPipelineMayReadFromTheTerminal(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	term := interactive(t, c, `"$DEMO" exec k -- sh -c 'echo ready; read line; echo "read $line"' | cat; echo "ended: ${PIPESTATUS[0]}"`)
+	term.await(t, "ready")
+	term.press(t, "hello\n")
+	term.await(t, "ended: 0")
+	if _, text := term.end(t); !strings.Contains(text, "read hello") {
+		t.Errorf("%q", text)
+	}
+}

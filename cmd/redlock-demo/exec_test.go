@@ -1,0 +1,591 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+// servers is n redis-servers.
+func servers(t *testing.T, n int) *redistest.Cluster {
+	t.Helper()
+	return redistest.Start(t, n, redistest.Config{})
+}
+
+func addresses(c *redistest.Cluster) string { return strings.Join(c.URLs(), ",") }
+
+// value is the key's on one master; "" if there is none.
+func value(t *testing.T, s *redistest.Server, key string) string {
+	t.Helper()
+	reply, err := s.Do("GET", key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := reply.([]byte)
+	return string(text)
+}
+
+// holders counts the masters that have the key.
+func holders(t *testing.T, c *redistest.Cluster, key string) int {
+	t.Helper()
+	n := 0
+	for _, s := range c.Masters {
+		if value(t, s, key) != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, met func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !met(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+// free waits until no master has the key.
+func free(t *testing.T, c *redistest.Cluster, key string) {
+	t.Helper()
+	eventually(t, "the key is gone", func() bool { return holders(t, c, key) == 0 })
+}
+
+// A running is an exec whose output can be looked at, and whose input be given.
+type running struct {
+	cmd            *exec.Cmd
+	in             io.WriteCloser
+	stdout, stderr watched
+}
+
+func start(t *testing.T, c *redistest.Cluster, args ...string) *running {
+	t.Helper()
+	return startCommand(t, command(t, []string{"REDLOCK_MASTERS=" + addresses(c)}, append([]string{"exec"}, args...)...))
+}
+
+func startCommand(t *testing.T, cmd *exec.Cmd) *running {
+	t.Helper()
+	r := &running{cmd: cmd}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.in = in
+	cmd.Stdout, cmd.Stderr = &r.stdout, &r.stderr
+	cmd.WaitDelay = 20 * time.Second // for a command that outlives exec
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // unless it has ended
+	})
+	return r
+}
+
+// say gives the command a line to read.
+func (r *running) say(t *testing.T, line string) {
+	t.Helper()
+	if _, err := io.WriteString(r.in, line+"\n"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *running) signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	if err := r.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *running) end(t *testing.T) int {
+	t.Helper()
+	return codeOf(t, r.cmd.Wait())
+}
+
+// pids are the numbers that the command has printed.
+func (r *running) pids(t *testing.T) []int {
+	t.Helper()
+	var pids []int
+	for _, word := range strings.Fields(r.stdout.String()) {
+		if n, err := strconv.Atoi(word); err == nil {
+			pids = append(pids, n)
+		}
+	}
+	return pids
+}
+
+func ended(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+
+func TestExecHoldsTheLockWhileTheCommandRuns(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	r := start(t, c, "--owner", "billing", "k", "--", "sh", "-c", `env; echo ready; read line; echo "read $line"; echo wrong >&2; exit 3`)
+	r.stdout.await(t, "ready")
+	variables := map[string]string{}
+	for line := range strings.Lines(r.stdout.String()) {
+		if name, v, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+			variables[name] = v
+		}
+	}
+	token := variables["REDLOCK_TOKEN"]
+	if !strings.HasPrefix(token, "billing:") || variables["REDLOCK_KEY"] != "k" {
+		t.Errorf("token %q, key %q", token, variables["REDLOCK_KEY"])
+	}
+	if until, err := time.Parse(time.RFC3339, variables["REDLOCK_VALID_UNTIL"]); err != nil || time.Until(until) > 10*time.Second {
+		t.Errorf("valid until %q: %v", variables["REDLOCK_VALID_UNTIL"], err)
+	}
+	if _, ok := variables["REDLOCK_FENCE"]; ok {
+		t.Error("a fence without fencing")
+	}
+	for _, s := range c.Masters {
+		eventually(t, "every master has the token", func() bool { return value(t, s, "k") == token })
+	}
+	r.say(t, "a line")
+	if code := r.end(t); code != 3 || r.stderr.String() != "wrong\n" || !strings.HasSuffix(r.stdout.String(), "read a line\n") {
+		t.Errorf("exit code %d, %q\n%s", code, r.stderr.String(), r.stdout.String())
+	}
+	free(t, c, "k")
+}
+
+func TestExecRenewsWhileTheCommandRuns(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	r := start(t, c, "--ttl", "1s", "--verbose", "k", "--", "sh", "-c", `echo $REDLOCK_TOKEN; read line`)
+	r.stderr.await(t, `renewed "k", 4 so far`) // which is longer than the TTL
+	token := strings.TrimSpace(r.stdout.String())
+	eventually(t, "a quorum has the token", func() bool {
+		return value(t, c.Masters[0], "k") == token && value(t, c.Masters[1], "k") == token
+	})
+	r.say(t, "")
+	code := r.end(t)
+	text := r.stderr.String()
+	if code != 0 || !strings.HasPrefix(text, `redlock-demo: locked "k" after `) || !strings.Contains(text, `redlock-demo: unlocked "k", held for `) {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+	free(t, c, "k")
+}
+
+func TestExecPassesOnHowTheCommandEnded(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	odd := filepath.Join(t.TempDir(), "odd")
+	if err := os.WriteFile(odd, []byte("#!/no/such/interpreter\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		argv []string
+		code int
+		says string
+	}{
+		{[]string{"true"}, 0, ""},
+		{[]string{"sh", "-c", "exit 64"}, 64, ""},
+		{[]string{"sh", "-c", "exit 255"}, 255, ""},
+		{[]string{"sh", "-c", "kill -9 $$"}, 137, ""},
+		{[]string{"sh", "-c", "kill -TERM $$"}, 143, ""},
+		{[]string{"sh", "-c", "kill -PIPE $$"}, 141, ""},
+		{[]string{"sh", "-c", `printf %s "$*"`, "--", "--try", "-E"}, 0, ""}, // its flags are its own
+		{[]string{odd}, 126, `redlock-demo: command "` + odd + `": cannot be run: no such file or directory` + "\n"},
+	} {
+		stdout, stderr, code := output(t, nil, append([]string{"exec", "k", "--masters", addresses(c), "--"}, test.argv...)...)
+		if code != test.code || stderr != test.says {
+			t.Errorf("%q: exit code %d, want %d; %q, want %q", test.argv, code, test.code, stderr, test.says)
+		}
+		if len(test.argv) > 3 && stdout != "--try -E" {
+			t.Errorf("%q: %q", test.argv, stdout)
+		}
+		free(t, c, "k")
+	}
+}
+
+func TestExecAnswersABusyLock(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	for _, s := range c.Masters {
+		if _, err := s.Do("SET", "k", "billing:dc0ofu9ksdue9s8caem0:00000000000000000000000000000000", "PX", "3600000"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Do("SET", "plain", "of-some-other-client", "PX", "3600000"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Do("RPUSH", "list", "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"--try", "k"}, 75, `redlock-demo: lock "k" is taken: held by "billing"` + "\n"},
+		{[]string{"--try", "plain"}, 75, `redlock-demo: lock "plain" is taken: held by somebody who gave no name` + "\n"},
+		{[]string{"--try", "list"}, 75, `redlock-demo: lock "list" is taken: the key is a list, not a lock` + "\n"},
+		{[]string{"--wait", "300ms", "k"}, 75, `redlock-demo: lock "k" is taken: held by "billing", waited 300ms` + "\n"},
+		{[]string{"--try", "-E", "3", "k"}, 3, `redlock-demo: lock "k" is taken: held by "billing"` + "\n"},
+		{[]string{"--try", "--conflict-exit-code=0", "k"}, 0, ""},
+		{[]string{"--try", "-E", "0", "--verbose", "k"}, 0, `redlock-demo: lock "k" is taken: held by "billing"` + "\n"},
+	} {
+		args := append(append([]string{"exec", "--masters", addresses(c)}, test.args...), "--", "echo", "it ran")
+		stdout, stderr, code := output(t, nil, args...)
+		if code != test.code || stderr != test.says || stdout != "" {
+			t.Errorf("%q: exit code %d, %q, %q", test.args, code, stderr, stdout)
+		}
+	}
+}
+
+func TestExecWaitsForTheHolder(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	first := start(t, c, "--owner", "first", "k", "--", "sh", "-c", "echo has it; read line; echo gives it")
+	first.stdout.await(t, "has it")
+	second := start(t, c, "--verbose", "k", "--", "echo", "has it")
+	second.stderr.await(t, `redlock-demo: waiting for lock "k", held by "first"`+"\n")
+	if second.stdout.String() != "" {
+		t.Error("two have it")
+	}
+	first.say(t, "")
+	if code := first.end(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if code := second.end(t); code != 0 || second.stdout.String() != "has it\n" {
+		t.Errorf("exit code %d, %q\n%s", code, second.stdout.String(), second.stderr.String())
+	}
+}
+
+func TestExecIsInterruptedWhileItWaits(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	for _, s := range c.Masters {
+		if _, err := s.Do("SET", "k", "of-some-other-client", "PX", "3600000"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for s, name := range map[syscall.Signal]string{
+		syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP", syscall.SIGQUIT: "SIGQUIT",
+	} {
+		r := start(t, c, "--verbose", "k", "--", "echo", "it ran")
+		r.stderr.await(t, "waiting")
+		r.signal(t, s)
+		if code := r.end(t); code != 128+int(s) || !strings.HasSuffix(r.stderr.String(), "redlock-demo: ended by "+name+"\n") || r.stdout.String() != "" {
+			t.Errorf("%v: exit code %d, %q\n%s", s, code, r.stdout.String(), r.stderr.String())
+		}
+	}
+	if n := holders(t, c, "k"); n != 3 {
+		t.Errorf("%d of 3 masters have what another client has set", n)
+	}
+}
+
+func TestExecNeedsAQuorum(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	if err := errors.Join(c.Masters[0].Kill(), c.Masters[2].Kill()); err != nil {
+		t.Fatal(err)
+	}
+	for _, how := range []string{"--try", "--wait=1h"} { // the outage is told after 3 s, not waited out
+		stdout, stderr, code := output(t, nil, "exec", how, "k", "--masters", addresses(c), "--", "echo", "it ran")
+		if code != 69 || stdout != "" || strings.Count(stderr, "\n") != 1 ||
+			!strings.HasPrefix(stderr, `redlock-demo: lock "k": no quorum: `) || !strings.Contains(stderr, c.Masters[2].Addr()+": ") {
+			t.Errorf("%s: exit code %d, %q, %q", how, code, stdout, stderr)
+		}
+	}
+	free := func() bool { return value(t, c.Masters[1], "k") == "" }
+	eventually(t, "the attempt was rolled back", free)
+}
+
+func TestExecForwardsSignals(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	for s, name := range map[syscall.Signal]string{
+		syscall.SIGINT: "INT", syscall.SIGTERM: "TERM", syscall.SIGHUP: "HUP", syscall.SIGQUIT: "QUIT",
+		syscall.SIGUSR1: "USR1", syscall.SIGUSR2: "USR2",
+	} {
+		script := fmt.Sprintf(`trap 'echo caught %[1]s; exit 7' %[1]s; echo ready; while :; do sleep 0.01; done`, name)
+		r := start(t, c, "k"+name, "--", "sh", "-c", script)
+		r.stdout.await(t, "ready")
+		r.signal(t, s)
+		if code := r.end(t); code != 7 || r.stdout.String() != "ready\ncaught "+name+"\n" {
+			t.Errorf("%s: exit code %d, %q, %q", name, code, r.stdout.String(), r.stderr.String())
+		}
+		free(t, c, "k"+name)
+	}
+}
+
+func TestExecLeavesToTheCommandWhatASignalMeans(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	r := start(t, c, "k", "--", "sh", "-c", `trap 'echo caught' TERM; echo ready; while ! read line; do :; done; echo "$line"`)
+	r.stdout.await(t, "ready")
+	r.signal(t, syscall.SIGTERM)
+	r.stdout.await(t, "caught")
+	if holders(t, c, "k") != 1 {
+		t.Error("the lock was given back before the command has ended")
+	}
+	r.say(t, "goes on")
+	if code := r.end(t); code != 0 || !strings.HasSuffix(r.stdout.String(), "goes on\n") {
+		t.Errorf("exit code %d, %q", code, r.stdout.String())
+	}
+}
+
+func TestASignalReachesTheWholeGroup(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	r := start(t, c, "k", "--", "sh", "-c", `sleep 600 & echo $$ $!; echo ready; wait`)
+	r.stdout.await(t, "ready")
+	r.signal(t, syscall.SIGTERM)
+	if code := r.end(t); code != 143 {
+		t.Errorf("exit code %d", code)
+	}
+	for _, pid := range r.pids(t) {
+		if !ended(pid) {
+			t.Errorf("process %d goes on", pid)
+		}
+	}
+}
+
+func TestWhatIsIgnoredStaysIgnored(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	cmd := command(t, []string{"REDLOCK_MASTERS=" + addresses(c)})
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As nohup does it, and a shell with a command in the background.
+	cmd.Path = sh
+	cmd.Args = []string{"sh", "-c", `trap '' HUP INT; exec "$0" exec k -- sh -c 'echo ready; read line; echo done'`, binary}
+	r := startCommand(t, cmd)
+	r.stdout.await(t, "ready")
+	r.signal(t, syscall.SIGHUP)
+	r.signal(t, syscall.SIGINT)
+	r.say(t, "")
+	if code := r.end(t); code != 0 || r.stdout.String() != "ready\ndone\n" {
+		t.Errorf("exit code %d, %q, %q", code, r.stdout.String(), r.stderr.String())
+	}
+}
+
+func TestALossEndsTheWholeGroup(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, grace, script string
+		says                string
+	}{
+		{"by SIGTERM", "1h", `sleep 600 & echo $$ $!; echo ready; wait`, "the command was ended by SIGTERM"},
+		{"in its own way", "1h", `trap 'echo cleaned up; exit 0' TERM; sleep 600 & echo $$ $!; echo ready; wait`,
+			"the command was sent SIGTERM and ended with exit code 0"},
+		{"by SIGKILL", "200ms", `trap '' TERM; sleep 600 & echo $$ $!; echo ready; wait`, "the command was ended by SIGKILL, 200ms after SIGTERM"},
+		{"without grace", "0", `trap 'echo asked' TERM; sleep 600 & echo $$ $!; echo ready; wait`, "the command was killed"},
+		{"suspended", "1h", `sleep 600 & echo $$ $!; echo ready; kill -STOP $$`, "the command was ended by SIGTERM"},
+		{"in the background", "1h", `sleep 600 & echo $$ $!; echo ready`, "the command was sent SIGTERM and ended with exit code 0"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := servers(t, 5)
+			r := start(t, c, "--ttl", "1s", "--grace", test.grace, "k", "--", "sh", "-c", test.script)
+			r.stdout.await(t, "ready")
+			if err := errors.Join(c.Masters[0].Kill(), c.Masters[1].Kill(), c.Masters[2].Kill()); err != nil {
+				t.Fatal(err)
+			}
+			code := r.end(t)
+			text := r.stderr.String()
+			if code != 74 || !strings.Contains(text, "redlock-demo: "+test.says+`: lock "k" lost: unreachable`) {
+				t.Errorf("exit code %d, %q", code, text)
+			}
+			if strings.Contains(r.stdout.String(), "asked") {
+				t.Error("it got SIGTERM")
+			}
+			pids := r.pids(t)
+			if len(pids) != 2 {
+				t.Fatalf("%q", r.stdout.String())
+			}
+			for _, pid := range pids {
+				if !ended(pid) {
+					t.Errorf("process %d goes on", pid)
+				}
+			}
+		})
+	}
+}
+
+func TestALossIsNoticedWhereAnotherTakesTheKey(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	r := start(t, c, "--ttl", "10s", "k", "--", "sh", "-c", `echo ready; exec sleep 600`)
+	r.stdout.await(t, "ready")
+	for _, s := range c.Masters {
+		if _, err := s.Do("SET", "k", "of-some-other-client", "PX", "3600000"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code := r.end(t); code != 74 || !strings.Contains(r.stderr.String(), `the command was ended by SIGTERM: lock "k" lost: taken`) {
+		t.Errorf("exit code %d, %q", code, r.stderr.String())
+	}
+	if holders(t, c, "k") != 3 {
+		t.Error("what another client has set was deleted")
+	}
+}
+
+func TestTheLockIsKeptForWhatRunsInTheBackground(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, c, "--verbose", "k", "--", "sh", "-c", `(read line <"$0"; echo background done) & echo foreground done; exit 5`, fifo)
+	r.stderr.await(t, "the command has ended, others of its process group have not: still locked")
+	eventually(t, "a quorum has the key", func() bool { return holders(t, c, "k") >= 2 })
+	if err := os.WriteFile(fifo, []byte("\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if code := r.end(t); code != 5 || r.stdout.String() != "foreground done\nbackground done\n" {
+		t.Errorf("exit code %d, %q", code, r.stdout.String())
+	}
+	free(t, c, "k")
+}
+
+func TestTheLockOfAKilledProcessExpires(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	r := start(t, c, "--ttl", "1s", "k", "--", "sh", "-c", `trap 'echo told; exit 0' TERM; echo ready; while :; do sleep 0.01; done`)
+	r.stdout.await(t, "ready")
+	if n := holders(t, c, "k"); n < 2 {
+		t.Errorf("%d masters have the key", n)
+	}
+	r.signal(t, syscall.SIGKILL)
+	if err := r.cmd.Wait(); err == nil || codeKilled(err) != syscall.SIGKILL {
+		t.Errorf("%v", err)
+	}
+	if isLinux && !strings.HasSuffix(r.stdout.String(), "told\n") { // Wait has waited for the command to close it
+		t.Errorf("the command was not told: %q", r.stdout.String())
+	}
+	free(t, c, "k")
+	if _, _, code := output(t, nil, "exec", "--try", "k", "--masters", addresses(c), "--", "true"); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func codeKilled(err error) syscall.Signal {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return 0
+	}
+	return exit.Sys().(syscall.WaitStatus).Signal()
+}
+
+func TestExecReportsInJSON(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	for _, test := range []struct {
+		key, script string
+		env         []string
+		code        int
+		want        string // the report, without its numbers that vary
+	}{
+		{"k", "echo hello", nil, 0, `{"key":"k","outcome":"ended","exit_code":0,"command":{"exit_code":0},"waited_ms":N,"held_ms":N,"attempts":1,"renewals":0}`},
+		{"k", "kill -9 $$", nil, 137, `{"key":"k","outcome":"ended","exit_code":137,"command":{"exit_code":137,"signal":9},"waited_ms":N,"held_ms":N,"attempts":1,"renewals":0}`},
+		{"taken", "echo hello", nil, 75, `{"key":"taken","outcome":"busy","exit_code":75,"error":"lock \"taken\" is taken: held by somebody who gave no name","command":null,"waited_ms":N,"held_ms":N,"attempts":1,"renewals":0}`},
+	} {
+		if test.key == "taken" {
+			for _, s := range c.Masters {
+				if _, err := s.Do("SET", "taken", "x", "PX", "3600000"); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		_, stderr, code := output(t, nil, "exec", "--json", "--verbose", "--try", test.key, "--masters", addresses(c), "--", "sh", "-c", test.script)
+		got := regexp.MustCompile(`_ms":\d+`).ReplaceAllString(stderr, `_ms":N`)
+		if code != test.code || got != test.want+"\n" {
+			t.Errorf("exit code %d\n%s\n%s", code, got, test.want)
+		}
+	}
+	if err := errors.Join(c.Masters[0].Kill(), c.Masters[1].Kill()); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, code := output(t, nil, "exec", "--json", "--try", "k", "--masters", addresses(c), "--", "true")
+	var report execReport
+	if err := json.Unmarshal([]byte(stderr), &report); err != nil || code != 69 || report.Outcome != outcomeNoQuorum || report.ExitCode != 69 {
+		t.Errorf("exit code %d, %v, %s", code, err, stderr)
+	}
+}
+
+func TestAClosedOutputIsTheCommandsOwnAffair(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := read.Close(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = write.Close() }()
+	// yes is ended by SIGPIPE, as in any shell.
+	cmd := command(t, nil, "exec", "k", "--masters", addresses(c), "--", "yes")
+	cmd.Stdout = write
+	if code := codeOf(t, cmd.Run()); code != 141 {
+		t.Errorf("exit code %d", code)
+	}
+	// What exec itself cannot tell does not keep it from its work.
+	cmd = command(t, nil, "exec", "k", "--verbose", "--masters", addresses(c), "--", "sh", "-c", "exit 3")
+	cmd.Stderr = write
+	if code := codeOf(t, cmd.Run()); code != 3 {
+		t.Errorf("exit code %d", code)
+	}
+	free(t, c, "k")
+}
+
+func TestPasswordsAndCertificatesComeFromFiles(t *testing.T) {
+	t.Parallel()
+	authority, err := redistest.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := redistest.Start(t, 3, redistest.Config{
+		TLS: authority, ACL: []string{"user default off", "user locker on >s3cret ~* +@all"}, Username: "locker", Password: "s3cret",
+	})
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		t.Helper()
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	ca, good, bad := file("ca.pem", string(authority.PEM())), file("good", "s3cret\n"), file("bad", "wr0ng\n")
+	masters := regexp.MustCompile(`//[^@]*@`).ReplaceAllString(addresses(c), "//")
+	for _, test := range []struct {
+		args []string
+		code int
+	}{
+		{[]string{"--tls-ca", ca, "--user", "locker", "--password-file", good}, 0},
+		{[]string{"--tls-ca", ca, "--user", "locker", "--password-file", bad}, 69},
+		{[]string{"--tls-ca", ca}, 69},
+		{[]string{"--user", "locker", "--password-file", good}, 69}, // not trusted
+	} {
+		args := append(append([]string{"exec", "--try", "--verbose", "--masters", masters}, test.args...), "k", "--", "true")
+		stdout, stderr, code := output(t, nil, args...)
+		if code != test.code || strings.Contains(stdout+stderr, "s3cret") || strings.Contains(stdout+stderr, "wr0ng") {
+			t.Errorf("%q: exit code %d, %q, %q", test.args, code, stdout, stderr)
+		}
+	}
+	// The URLs' own passwords.
+	if _, stderr, code := output(t, nil, "exec", "--masters", addresses(c), "--tls-ca", ca, "k", "--", "true"); code != 0 || stderr != "" {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// acquire waits for the lock, until one of the signals ends that.
+func (e *execution) acquire(ctx context.Context, signals <-chan os.Signal) (*redlock.Lock, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case s := <-signals:
+			cancel(&signalError{s.(syscall.Signal)})
+		case <-done:
+		}
+	}()
+	lock, err := e.lock(ctx)
+	close(done)
+	<-ended
+	defer cancel(nil)
+	if ctx.Err() != nil { // also where the lock was acquired at the same time
+		if err == nil {
+			_ = lock.Unlock(context.WithoutCancel(ctx))
+		}
+		return nil, context.Cause(ctx)
+	}
+	return lock, e.acquisitionError(err)
+}
+
+func (e *execution) lock(ctx context.Context) (*redlock.Lock, error) {
+	awaitMasters(ctx, e.client, func(up, unknown, need int) bool { return up >= need || up+unknown < need })
+	if e.try {
+		return e.client.TryLock(ctx, e.key)
+	}
+	if e.wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, e.wait)
+		defer cancel()
+	}
+	return e.client.Lock(ctx, e.key)
+}
+
+// acquisitionError is why there is no lock, with the exit code for it.
+func (e *execution) acquisitionError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, redlock.ErrTaken):
+		return &codeError{e.busyCode, &busyError{key: e.key, wait: e.wait, err: err}}
+	case errors.Is(err, redlock.ErrNoQuorum):
+		return &codeError{exitNoQuorum, errors.New(strings.TrimPrefix(err.Error(), "redlock: "))}
+	default:
+		return inFlags(err)
+	}
+}
+
+// A busyError says who holds the lock, in one sentence for all masters.
+type busyError struct {
+	key  string
+	wait time.Duration
+	err  error
+}
+
+func (e *busyError) Unwrap() error { return e.err }
+
+func (e *busyError) Error() string {
+	text := fmt.Sprintf("lock %q is taken: %s", e.key, heldBy(e.err))
+	if errors.Is(e.err, context.DeadlineExceeded) {
+		text += fmt.Sprintf(", waited %v", e.wait)
+	}
+	return text
+}
+
+// heldBy names the holder that most masters name.
+func heldBy(err error) string {
+	var failed *redlock.QuorumError
+	if !errors.As(err, &failed) || failed.Nodes == nil {
+		return "held by somebody else"
+	}
+	type value struct{ kind, token string }
+	votes := make(map[value]int)
+	var most *redlock.HeldError
+	for _, cause := range failed.Nodes.Errors {
+		h, ok := errors.AsType[*redlock.HeldError](cause)
+		if !ok {
+			continue
+		}
+		votes[value{h.Type, h.Token}]++
+		if most == nil || votes[value{h.Type, h.Token}] > votes[value{most.Type, most.Token}] {
+			most = h
+		}
+	}
+	switch {
+	case most == nil || most.Type == "" || most.Type == "none":
+		return "held by somebody else"
+	case most.Type != "string":
+		return most.Error()
+	case most.Owner != "":
+		return fmt.Sprintf("held by %q", most.Owner)
+	default:
+		return "held by somebody who gave no name"
+	}
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// A narrator tells on standard error what happens to the lock, and counts it.
+type narrator struct {
+	out     io.Writer
+	key     string
+	verbose bool
+	person  bool // somebody looks at it
+
+	mu       sync.Mutex // guards what follows, and keeps lines whole
+	attempts int
+	told     bool // that it waits
+	failing  bool // the last renewal did
+	renewals int
+}
+
+// tell prints a line where everything is to be told.
+func (n *narrator) tell(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.line(n.verbose, format, args...)
+}
+
+// line prints a line if wanted. The caller must hold n.mu.
+func (n *narrator) line(wanted bool, format string, args ...any) {
+	if wanted {
+		fmt.Fprintf(n.out, "redlock-demo: %s\n", redacted(fmt.Sprintf(format, args...)))
+	}
+}
+
+func (n *narrator) trace() *redlock.Trace {
+	return &redlock.Trace{
+		Retry:   n.retry,
+		Wait:    n.waited,
+		Renewal: n.renewed,
+		Unlock:  n.unlocked,
+	}
+}
+
+// retry tells once what is waited for, and whenever that is no holder.
+func (n *narrator) retry(i redlock.RetryInfo) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if errors.Is(i.Err, redlock.ErrNoQuorum) {
+		n.line(n.verbose, "no quorum of masters for lock %q: trying again", n.key)
+		return
+	}
+	n.line(!n.told && (n.verbose || n.person), "waiting for lock %q, %s", n.key, heldBy(i.Err))
+	n.told = true
+}
+
+func (n *narrator) waited(i redlock.WaitInfo) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.attempts = i.Attempts
+	if i.Err == nil {
+		n.line(n.verbose, "locked %q after %v, attempt %d", n.key, i.Waited.Round(time.Millisecond), i.Attempts)
+	}
+}
+
+func (n *narrator) renewed(i redlock.RenewalInfo) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if i.Err != nil {
+		n.line(n.verbose && !n.failing, "not renewed, trying again: %v", i.Err)
+		n.failing = true
+		return
+	}
+	n.renewals, n.failing = i.Count, false
+	n.line(n.verbose, "renewed %q, %d so far", n.key, i.Count)
+}
+
+func (n *narrator) unlocked(i redlock.UnlockInfo) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case i.Err == nil:
+		n.line(n.verbose, "unlocked %q, held for %v", n.key, i.Held.Round(time.Millisecond))
+	case !errors.Is(i.Err, redlock.ErrNotHeld):
+		n.line(n.verbose, "the release was not confirmed, the lock expires by itself: %v", i.Err)
+	}
+}
+
+// An execReport is what --json prints.
+type execReport struct {
+	Key      string         `json:"key"`
+	Outcome  string         `json:"outcome"`
+	ExitCode int            `json:"exit_code"`
+	Error    string         `json:"error,omitempty"`
+	Command  *commandReport `json:"command"` // null: it was not run
+	WaitedMS int64          `json:"waited_ms"`
+	HeldMS   int64          `json:"held_ms"`
+	Attempts int            `json:"attempts"`
+	Renewals int            `json:"renewals"`
+}
+
+type commandReport struct {
+	ExitCode int  `json:"exit_code"`
+	Signal   int  `json:"signal,omitempty"` // that ended it
+	Killed   bool `json:"killed,omitempty"` // by SIGKILL, after a loss
+}
+
+// Outcomes of an execReport.
+const (
+	outcomeEnded       = "ended"       // the command has, by whatever
+	outcomeBusy        = "busy"        // somebody else holds the lock
+	outcomeNoQuorum    = "no-quorum"   //
+	outcomeLost        = "lost"        // the lock was, and the command was ended
+	outcomeInterrupted = "interrupted" // by a signal, before the lock was acquired
+	outcomeNotRun      = "not-run"     // the command could not be
+)
+
+// report prints how a run went, and gives what remains of its error: the exit
+// code.
+func (e *execution) report(out io.Writer, err error) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	r := execReport{
+		Key: e.key, Outcome: e.outcome(err), ExitCode: exitCode(err),
+		WaitedMS: e.waited.Milliseconds(), HeldMS: e.heldFor.Milliseconds(),
+		Attempts: e.attempts, Renewals: e.renewals,
+	}
+	if err != nil {
+		r.Error = redacted(err.Error())
+	}
+	if c := e.command; c != nil {
+		r.Command = &commandReport{ExitCode: c.Code, Signal: int(c.Signal), Killed: c.Killed}
+	}
+	_ = json.NewEncoder(out).Encode(r) // there is nowhere left to say that it failed
+	if err == nil {
+		return nil
+	}
+	return &codeError{code: r.ExitCode}
+}
+
+func (e *execution) outcome(err error) string {
+	switch {
+	case errors.Is(err, redlock.ErrLost):
+		return outcomeLost
+	case e.command != nil:
+		return outcomeEnded
+	case errors.As(err, new(*signalError)):
+		return outcomeInterrupted
+	case errors.As(err, new(*busyError)):
+		return outcomeBusy
+	case exitCode(err) == exitNoQuorum:
+		return outcomeNoQuorum
+	default:
+		return outcomeNotRun
+	}
+}

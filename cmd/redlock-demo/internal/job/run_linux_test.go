@@ -1,0 +1,76 @@
+package job
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, met func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !met(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within half a minute: %s", what)
+		}
+	}
+}
+
+// While a group was suspended nothing was renewed, and the loss may not have
+// been told yet when somebody continues it.
+func TestASuspendedGroupGoesOnOnlyWithTheLock(t *testing.T) {
+	dir := t.TempDir()
+	pidFile, went := filepath.Join(dir, "pid"), filepath.Join(dir, "went")
+	signals := make(chan os.Signal) // a send returns when Run has done with the one before
+	var held atomic.Bool
+	c := &Command{
+		Path: "/bin/sh", Args: []string{"sh", "-c", `echo $$ >"$0"; kill -STOP $$; : >"$1"; exit 3`, pidFile, went},
+		Signals: signals, Held: held.Load,
+	}
+	type outcome struct {
+		result Result
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		result, err := c.Run()
+		done <- outcome{result, err}
+	}()
+	suspended := func() bool {
+		pid, _ := os.ReadFile(pidFile)
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%s/stat", strings.TrimSpace(string(pid))))
+		return bytes.Contains(stat, []byte(") T "))
+	}
+	eventually(t, "the command is suspended", suspended)
+	send := func(s syscall.Signal) {
+		t.Helper()
+		select {
+		case signals <- s:
+		case o := <-done:
+			t.Fatalf("it has gone on without the lock: %+v", o)
+		}
+	}
+	send(syscall.SIGCONT)
+	send(syscall.SIGWINCH) // which nobody heeds
+	held.Store(true)
+	if _, err := os.Stat(went); err == nil || !suspended() {
+		t.Error("it has gone on without the lock")
+	}
+	send(syscall.SIGCONT)
+	if o := <-done; o.err != nil || o.result != (Result{Code: 3}) {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestACommandThatCannotBeStartedIsAnError(t *testing.T) {
+	c := &Command{Path: "/no/such/command", Args: []string{"command"}, Signals: make(chan os.Signal, 1)}
+	if _, err := c.Run(); err == nil {
+		t.Error("no error")
+	}
+}

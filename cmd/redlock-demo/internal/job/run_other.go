@@ -1,0 +1,40 @@
+//go:build !unix
+
+package job
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+)
+
+// Run starts the command and returns when it has ended. An error means that it
+// could not be started.
+//
+// There are no process groups here: what the command starts is neither waited
+// for nor ended. Ctrl-C reaches the command from its console, so nothing is
+// forwarded; after a loss it is ended at once, since it cannot be asked.
+func (c *Command) Run() (Result, error) {
+	cmd := &exec.Cmd{Path: c.Path, Args: c.Args, Env: c.Env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	if err := cmd.Start(); err != nil {
+		return Result{}, err
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }() // ends with the command
+	var result Result
+	lost := c.Lost
+	for {
+		select {
+		case <-c.Signals:
+		case <-lost:
+			lost = nil
+			result.Lost, result.Killed = true, true
+			_ = cmd.Process.Kill()
+		case err := <-done:
+			if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+				result.Code = exit.ExitCode()
+			}
+			return result, nil
+		}
+	}
+}

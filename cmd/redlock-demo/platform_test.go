@@ -1,0 +1,5 @@
+package main
+
+import "runtime"
+
+const isLinux = runtime.GOOS == "linux"

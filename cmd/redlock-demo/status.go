@@ -1,0 +1,269 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+const statusExamples = `  redlock-demo status invoices
+  redlock-demo status --watch=500ms invoices deploy
+  redlock-demo status --json invoices | jq -r '.keys[].verdict'`
+
+const (
+	defaultWatch = time.Second
+	minWatch     = 100 * time.Millisecond
+	maxWatch     = time.Hour
+)
+
+// statusOptions are the flags of status.
+type statusOptions struct {
+	*sharedFlags
+	accessFlags
+	watch time.Duration // 0: one look
+}
+
+func newStatus(a *app, shared *sharedFlags) *cobra.Command {
+	o := &statusOptions{sharedFlags: shared}
+	cmd := &cobra.Command{
+		Use:   "status [flags] KEY...",
+		Short: "Show who holds a lock, on every master",
+		Long: `status asks every master who holds the locks, and says what that amounts to: a
+lock is held by whom a quorum of the masters names. It changes nothing.
+
+Exit code, the greatest of all keys': 0 when the lock is free or somebody holds
+it on a quorum, 1 when neither is so (attempts that collide look like that for
+a moment), 69 when too few masters answer to tell, 64 for a mistake in the
+arguments.`,
+		Example: statusExamples,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("no key is named: want %s KEY... (see %[1]s --help)", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, keys []string) error { return runStatus(cmd, a, o, keys) },
+	}
+	watch := cmd.Flags().VarPF(&rangeFlag{p: &o.watch, low: minWatch, high: maxWatch}, "watch", "", "look again and again, by default every second; written --watch=duration")
+	watch.NoOptDefVal = defaultWatch.String()
+	watch.DefValue = ""
+	o.accessFlags.register(cmd)
+	return cmd
+}
+
+func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) error {
+	ctx := cmd.Context()
+	client, err := o.open(cmd, a, o.sharedFlags)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	awaitMasters(ctx, client, func(_, unknown, _ int) bool { return unknown == 0 })
+	s := &statusView{out: a.out, json: o.json, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
+	return s.show(ctx, clientInspector{client}, keys, o.watch)
+}
+
+// A statusView shows inspections.
+type statusView struct {
+	out   io.Writer
+	json  bool
+	clear bool // the screen, before each look
+	looks int
+}
+
+// show looks at the keys, once or (every > 0) until ctx ends.
+func (s *statusView) show(ctx context.Context, who inspector, keys []string, every time.Duration) error {
+	for {
+		code, err := s.look(ctx, who, keys)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return err
+		case every == 0 && code == exitOK:
+			return nil
+		case every == 0:
+			return &codeError{code: code}
+		}
+		pause := time.NewTimer(every)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// look asks and prints once. What is printed is printed whole.
+func (s *statusView) look(ctx context.Context, who inspector, keys []string) (code int, err error) {
+	var text bytes.Buffer
+	var document struct {
+		Keys []keyStatus `json:"keys"`
+	}
+	for i, key := range keys {
+		in, err := who.inspect(ctx, key)
+		if err != nil {
+			return 0, err
+		}
+		verdict, sentence := in.judge()
+		code = max(code, verdictCodes[verdict])
+		document.Keys = append(document.Keys, statusOf(in, verdict, sentence))
+		if i > 0 || s.looks > 0 && !s.clear {
+			text.WriteByte('\n')
+		}
+		if err := render(&text, in, sentence); err != nil {
+			return 0, err
+		}
+	}
+	if s.json {
+		text.Reset()
+		if err := json.NewEncoder(&text).Encode(document); err != nil {
+			return 0, err
+		}
+	}
+	s.looks++
+	if s.clear {
+		_, err = io.WriteString(s.out, "\x1b[H\x1b[J")
+	}
+	if err == nil {
+		_, err = s.out.Write(text.Bytes())
+	}
+	if err != nil {
+		return 0, &outputError{err}
+	}
+	return code, nil
+}
+
+var verdictCodes = map[verdict]int{verdictFree: exitOK, verdictHeld: exitOK, verdictSplit: exitFailed, verdictUnknown: exitNoQuorum}
+
+// render prints one key as people read it: the sentence, and a row a master.
+func render(w io.Writer, in *inspection, sentence string) error {
+	fmt.Fprintf(w, "%s: %s\n", printable(in.Key), sentence)
+	rows := [][]string{{"master", "holder", "left", "round trip", "token"}}
+	for _, m := range in.Masters {
+		switch h := m.Held; {
+		case m.Err != nil:
+			rows = append(rows, []string{m.Master, "✗ " + shortened(redacted(m.Err.Error()), longestError)})
+		case m.free():
+			rows = append(rows, []string{m.Master, "free", "–", roundTrip(m.RoundTrip), "–"})
+		default:
+			rows = append(rows, []string{m.Master, rowHolder(h), rowTTL(h.TTL), roundTrip(m.RoundTrip), rowToken(h)})
+		}
+	}
+	return align(w, rows)
+}
+
+const longestError = 120 // characters
+
+// align prints rows, each column as wide as it needs. The last cell of a row
+// takes no part in that.
+func align(w io.Writer, rows [][]string) error {
+	var width []int
+	for _, row := range rows {
+		for i, cell := range row[:len(row)-1] {
+			if i == len(width) {
+				width = append(width, 0)
+			}
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		line := "  "
+		for i, cell := range row {
+			line += " " + cell
+			if i < len(row)-1 {
+				line += strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+1)
+			}
+		}
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func rowHolder(h *redlock.HeldError) string {
+	switch {
+	case h.Type != "string":
+		return "a " + printable(h.Type)
+	case h.Owner != "":
+		return printable(h.Owner)
+	default:
+		return "no name"
+	}
+}
+
+func rowToken(h *redlock.HeldError) string {
+	if h.Token == "" {
+		return "–"
+	}
+	return printable(h.Token)
+}
+
+func rowTTL(ttl time.Duration) string {
+	switch {
+	case ttl < 0:
+		return "for ever"
+	case ttl == 0:
+		return "–"
+	default:
+		return seconds(ttl)
+	}
+}
+
+func roundTrip(d time.Duration) string {
+	if d <= 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+}
+
+// A keyStatus is one key of what --json prints.
+type keyStatus struct {
+	Key      string         `json:"key"`
+	Verdict  verdict        `json:"verdict"`
+	Sentence string         `json:"sentence"`
+	Masters  []masterStatus `json:"masters"`
+}
+
+type masterStatus struct {
+	Master      string `json:"master"`
+	State       string `json:"state"` // free, held or error
+	Type        string `json:"type,omitempty"`
+	Owner       string `json:"owner,omitempty"`
+	Token       string `json:"token,omitempty"`
+	TTLMS       int64  `json:"ttl_ms,omitempty"` // -1: for ever
+	RoundTripUS int64  `json:"round_trip_us,omitempty"`
+	Error       string `json:"error,omitempty"`
+}
+
+func statusOf(in *inspection, v verdict, sentence string) keyStatus {
+	k := keyStatus{Key: in.Key, Verdict: v, Sentence: sentence}
+	for _, m := range in.Masters {
+		row := masterStatus{Master: m.Master, State: "held", RoundTripUS: m.RoundTrip.Microseconds()}
+		switch {
+		case m.Err != nil:
+			row.State, row.Error = "error", redacted(m.Err.Error())
+		case m.free():
+			row.State = "free"
+		default:
+			row.Type, row.Owner, row.Token = m.Held.Type, m.Held.Owner, m.Held.Token
+			row.TTLMS = m.Held.TTL.Milliseconds()
+			if m.Held.TTL < 0 {
+				row.TTLMS = -1
+			}
+		}
+		k.Masters = append(k.Masters, row)
+	}
+	return k
+}

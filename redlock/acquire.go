@@ -41,6 +41,7 @@ func (c *Client) attempt(ctx context.Context, l *Lock) *QuorumError {
 		}
 	}
 	l.rollback()
+	l.intent.note()
 	if c.isClosed() {
 		cause = ErrClosed
 	}

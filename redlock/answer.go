@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/script"
 )
 
 // A verdict is what one master's answer means for the operation.
@@ -71,11 +72,14 @@ func (r *round) readGrant(a *answer, reply any) {
 		a.verdict, a.slot = agreed, int(n)
 	case r.script == nil && reply == nil, r.script != nil && isNumber && n == 0:
 		a.verdict, a.held = refused, &heldUnknown
+	case r.script == script.ReaderAcquire && isNumber && n == 4:
+		a.verdict, a.held = refused, &writerWaits
 	}
 }
 
-// heldUnknown stands for a holder that nobody has asked about yet.
-var heldUnknown HeldError
+// heldUnknown stands for a holder that nobody has asked about yet, writerWaits
+// for a writer that keeps readers out.
+var heldUnknown, writerWaits = HeldError{}, HeldError{Type: "intent"}
 
 // errMissing is what a master without the key says to its supposed holder.
 var errMissing = errors.New("the key is not there")

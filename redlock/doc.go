@@ -42,6 +42,12 @@
 // [Client.LockAny] takes whichever one of them is free: segments that are worked
 // on in parallel, or a semaphore with as many permits as there are keys.
 //
+// # Reading and writing
+//
+// [Client.RWMutex] is a lock for many readers or one writer. The writer is the
+// plain lock of the key; readers expire one by one; [Lock.Downgrade] makes a
+// reader of a writer, and nothing makes a writer of a reader.
+//
 // # Failing
 //
 // [ErrTaken] is contention, [ErrNoQuorum] an outage. The two are never mixed

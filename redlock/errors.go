@@ -109,7 +109,11 @@ type HeldError struct {
 	Owner string        // the name its owner gave with WithOwner, if it is a client of this library
 	TTL   time.Duration // until the key expires; 0: unknown; negative: never
 	Key   string        // the one that is in the way, of a lock of several keys
-	Type  string        // of the key: string for a lock; "": unknown, none: free by the time it was looked at
+	// Type is that of the key: string for a lock, zset for its readers; "":
+	// unknown, none: free by the time it was looked at. It is "intent" where a
+	// reader was refused because a writer waits.
+	Type    string
+	Readers int // how many readers hold the lock
 }
 
 func (e *HeldError) Error() string {
@@ -125,6 +129,12 @@ func (e *HeldError) what() string {
 		return "held by another"
 	case e.Type == "none":
 		return "was held by another, is free now"
+	case e.Type == writerWaits.Type:
+		return "kept for a writer that waits"
+	case e.Readers == 1:
+		return fmt.Sprintf("held by a reader for %v more", e.TTL)
+	case e.Readers > 1:
+		return fmt.Sprintf("held by %d readers for at most %v more", e.Readers, e.TTL)
 	case e.Type != "string":
 		return fmt.Sprintf("the key is a %s, not a lock", e.Type)
 	}

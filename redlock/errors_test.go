@@ -74,11 +74,16 @@ func TestErrorTextsAreOneLineThatSaysWhatMatters(t *testing.T) {
 		{&HeldError{Type: "hash"}, "the key is a hash, not a lock"},
 		{&HeldError{Type: "none"}, "was held by another, is free now"},
 		{&HeldError{}, "held by another"},
+		{&HeldError{Type: "zset", TTL: time.Second}, "the key is a zset, not a lock"},
+		{&HeldError{Type: "zset", TTL: time.Second, Readers: 1}, "held by a reader for 1s more"},
+		{&HeldError{Type: "zset", TTL: time.Second, Readers: 7}, "held by 7 readers for at most 1s more"},
+		{&writerWaits, "kept for a writer that waits"},
 		{&HeldError{Type: "string", Token: "x", Owner: "web-1", TTL: -1}, `held by "web-1" (token "x") without an expiry`},
 		{&LostError{Key: "key", Reason: ReasonTaken}, `redlock: lock "key" lost: taken`},
 		{&LostError{Key: "key", Reason: ReasonUnreachable, Err: errors.New("redlock: why")}, `redlock: lock "key" lost: unreachable: why`},
 		{&notHeldError{"unlock", "key", ErrUnlocked}, `redlock: unlock "key": not held: unlocked`},
 		{&reentrantError{"key"}, `redlock: lock "key": already held under this context`},
+		{&upgradeError{"key"}, `redlock: lock "key": already held under this context for reading: unlock that first, a reader cannot become the writer`},
 		{joinLoss(&LostError{Key: "key", Reason: ReasonExpired}, errors.New("boom")), `redlock: lock "key" lost: expired; boom`},
 	} {
 		if got := test.err.Error(); got != test.want {

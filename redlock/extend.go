@@ -18,7 +18,7 @@ import (
 // then the lock is still held for what is Remaining. A lock that expired is
 // lost even if its key is free.
 func (l *Lock) Extend(ctx context.Context) error {
-	return l.question(ctx, opExtend, func() *round { return l.startExtension(false) })
+	return l.question(ctx, opExtend, func() *round { return l.startExtension(opExtend, false) })
 }
 
 // question puts a question about a held lock to the masters, and waits for the
@@ -48,8 +48,8 @@ func (l *Lock) question(ctx context.Context, op operation, start func() *round) 
 
 // startExtension queues an extension. The caller must hold l.mu, so that none
 // is queued behind the release.
-func (l *Lock) startExtension(renewal bool) *round {
-	r := l.c.newRound(opExtend)
+func (l *Lock) startExtension(op operation, renewal bool) *round {
+	r := l.c.newRound(op)
 	r.lock, r.renewal = l, renewal
 	l.extensions.add()
 	l.extended, l.absent = true, 0
@@ -69,7 +69,7 @@ func (l *Lock) finishExtension(r *round, cause error) error {
 	// released: by the loss, or by the Unlock, queued behind it.
 	lostNow := l.expire(now)
 	err := l.unusable(r.op.String())
-	if err == nil && res.gone() {
+	if err == nil && res.gone() && !l.outdated(r) {
 		lostNow = l.lose(res.lossReason(), r.err(l.key, ErrNoQuorum, nil, now.Sub(r.start)))
 		err = l.unusable(r.op.String())
 	}
@@ -126,6 +126,12 @@ func (c *Client) Adopt(ctx context.Context, key, token string, opts ...LockOptio
 	if err != nil {
 		return nil, err
 	}
+	return c.adopt(ctx, l, token)
+}
+
+// adopt adopts what a call is about, as newLock made it.
+func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error) {
+	key := l.key
 	if n := len(token); n < 1 || n > maxToken {
 		return nil, fmt.Errorf("redlock: adopt %q: the token has %d bytes: want 1 to %d", key, n, maxToken)
 	}

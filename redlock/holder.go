@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"strconv"
 	"time"
 )
 
@@ -44,8 +45,13 @@ func readHolder(reply any) (*HeldError, bool) {
 	if !ok1 || !ok2 || !ok3 {
 		return nil, false
 	}
-	h := &HeldError{Type: string(kind), Token: string(value)}
-	h.Owner = ownerOf(h.Token)
+	h := &HeldError{Type: string(kind)}
+	if h.Type == "string" {
+		h.Token = string(value)
+		h.Owner = ownerOf(h.Token)
+	} else {
+		h.Readers, _ = strconv.Atoi(string(value)) // "": they are not readers
+	}
 	switch {
 	case ms == -1:
 		h.TTL = -1

@@ -44,7 +44,7 @@ func (l *Lock) askAcquire(r *round) {
 		}
 		r.lock = l // which has to be unreleased for the script to be sent again
 		l.extensions.add()
-		r.eval(s, l.keyArgs, 0, time.Time{}, l.tokenArg, l.ttlArg)
+		r.eval(s, l.acquireKeys(), 0, time.Time{}, l.tokenArg, l.ttlArg)
 		return
 	}
 	r.args = append(r.args[:0], l.keyArgs[0], l.tokenArg, argNX, argPX, l.ttlArg)

@@ -12,11 +12,11 @@ import (
 // safe for concurrent use.
 type Lock struct {
 	c        *Client
-	kind     *kind
 	key      string // as the caller named it; the first where there are several
 	others   []string
 	opts     lockOptions
 	token    string
+	intent   *intent       // of a writer that keeps readers out while it waits; nil: none
 	acquired drift.Instant // start of the attempt that acquired it
 
 	// Arguments of commands, boxed once.
@@ -27,6 +27,7 @@ type Lock struct {
 	// mu guards what follows. Under it calls are queued, so that nothing of
 	// this lock follows its release, but nothing blocks.
 	mu       sync.Mutex
+	kind     *kind // a writer may become a reader
 	state    lockState
 	start    drift.Instant // validity runs from here
 	validity time.Duration // TTL less the clock drift
@@ -41,7 +42,7 @@ type Lock struct {
 	lastMiss error         // why the last of them did
 	renewAt  time.Duration // when the next starts, or the one under way has to end, on the keeper's clock
 
-	extensions unfinished // that some master has not answered
+	extensions unfinished // and acquisitions by script that some master has not answered
 
 	// Of the keeper, guarded by its mutex.
 	due   time.Duration
@@ -66,7 +67,7 @@ func (l *Lock) Keys() []string { return append([]string{l.key}, l.others...) }
 func (l *Lock) again() *Lock {
 	return &Lock{
 		c: l.c, kind: l.kind, key: l.key, others: l.others, opts: l.opts,
-		keyArgs: l.keyArgs, ttlArg: l.ttlArg, index: notScheduled,
+		keyArgs: l.keyArgs, ttlArg: l.ttlArg, intent: l.intent, index: notScheduled,
 	}
 }
 

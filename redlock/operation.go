@@ -4,14 +4,15 @@ package redlock
 type operation uint8
 
 const (
-	opLock    operation = iota
-	opExtend            // also sets the key again where it is missing
-	opAdopt             // an extension that does not
-	opVerify            //
-	opRelease           //
-	opHolder            // asks those that refused who holds the key
+	opLock      operation = iota
+	opExtend              // also sets the key again where it is missing
+	opAdopt               // an extension that does not
+	opVerify              //
+	opRelease             //
+	opHolder              // asks those that refused who holds the key
+	opDowngrade           // an extension that makes a reader of the writer
 )
 
 func (op operation) String() string {
-	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect"}[op]
+	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect", "downgrade"}[op]
 }

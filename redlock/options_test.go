@@ -177,26 +177,19 @@ func TestNewUsesTheCallersPoolAndLeavesItOpen(t *testing.T) {
 func TestWhatThisVersionLacksSaysSo(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
-		_, read := c.RWMutex("a").RLock(t.Context())
-		_, tryRead := c.RWMutex("a").TryRLock(t.Context())
 		_, inspect := c.Inspect(t.Context(), "a")
 		_, fencing := c.Lock(t.Context(), "a", redlock.WithFencing())
 		_, fairness := c.Lock(t.Context(), "a", redlock.WithFairness())
 		_, reentrancy := c.Lock(t.Context(), "a", redlock.WithReentrancy())
 		_, standard := redlock.Open(someURLs, redlock.WithGuard(redlock.GuardStandard))
 		_, strict := redlock.Open(someURLs, redlock.WithGuard(redlock.GuardStrict))
-		for i, err := range []error{read, tryRead, inspect, fencing, fairness, reentrancy, standard, strict, c.Init(t.Context())} {
+		for i, err := range []error{inspect, fencing, fairness, reentrancy, standard, strict, c.Init(t.Context())} {
 			if !errors.Is(err, errors.ErrUnsupported) {
 				t.Errorf("%d: %v", i, err)
 			}
 		}
 		s.wantClean()
-		l, err := c.RWMutex("a").Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = c.RWMutex("a").TryLock(t.Context())
-		wantExactly(t, err, redlock.ErrTaken)
+		l := mustLock(t, c, "a")
 		if l.Fence() != 0 {
 			t.Errorf("a fencing token of %d without fencing", l.Fence())
 		}

@@ -59,7 +59,7 @@ func (k *keeper) look(l *Lock) {
 		l.renewing.expire()
 		l.renewAt = never // until its conclusion is drawn
 	default:
-		l.renewing = l.startExtension(true)
+		l.renewing = l.startExtension(opExtend, true)
 		l.renewAt = now + min(k.c.nodeTimeout(l.opts.ttl), l.remaining(instant))
 	}
 	due := l.nextEvent(now, instant)

@@ -13,7 +13,7 @@ import (
 type result struct {
 	outcome quorum.Outcome
 	tally   quorum.Tally
-	refused uint64 // masters that refused
+	refused uint64 // masters that refused, and did not say for whose sake
 	slot    int    // which of several keys was granted, counted from 1
 	// Masters that granted that key (or all that was asked for), and another.
 	here, elsewhere uint64
@@ -35,7 +35,9 @@ func (r *round) result() result {
 			res.elsewhere |= 1 << i
 		}
 		if a.verdict == refused {
-			res.refused |= 1 << i
+			if a.held != &writerWaits {
+				res.refused |= 1 << i
+			}
 			res.taken = res.taken || !a.missing
 		}
 		if a.unsent || r.op == opLock && a.verdict == refused {

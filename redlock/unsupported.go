@@ -12,37 +12,6 @@ func unsupported(what string) error {
 	return fmt.Errorf("redlock: %s is not available in this version: %w", what, errors.ErrUnsupported)
 }
 
-// An RWMutex is a lock for many readers or one writer. Its writer is the plain
-// lock of its key.
-type RWMutex struct {
-	c   *Client
-	key string
-}
-
-// RWMutex makes a handle; it asks nobody.
-func (c *Client) RWMutex(key string) *RWMutex { return &RWMutex{c, key} }
-
-// Lock acquires for writing: it is Client.Lock.
-func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Lock, error) {
-	return m.c.Lock(ctx, m.key, opts...)
-}
-
-// TryLock acquires for writing, in one attempt: it is Client.TryLock.
-func (m *RWMutex) TryLock(ctx context.Context, opts ...LockOption) (*Lock, error) {
-	return m.c.TryLock(ctx, m.key, opts...)
-}
-
-// RLock acquires for reading. Not available in this version: the error matches
-// errors.ErrUnsupported.
-func (m *RWMutex) RLock(_ context.Context, _ ...LockOption) (*Lock, error) {
-	return nil, unsupported("RWMutex.RLock")
-}
-
-// TryRLock is RLock with one attempt. Not available in this version.
-func (m *RWMutex) TryRLock(_ context.Context, _ ...LockOption) (*Lock, error) {
-	return nil, unsupported("RWMutex.TryRLock")
-}
-
 // An Inspection tells who holds a lock, as the masters see it.
 type Inspection struct {
 	Key     string

@@ -33,8 +33,13 @@ func (c *Client) acquire(ctx context.Context, key string, opts []LockOption, onc
 	if err != nil {
 		return nil, err
 	}
-	if c.holdIn(ctx, key) != nil {
-		return nil, &reentrantError{key}
+	return c.acquireLike(ctx, template, once)
+}
+
+// acquireLike acquires what a call is about, as newLock made it.
+func (c *Client) acquireLike(ctx context.Context, template *Lock, once bool) (*Lock, error) {
+	if h := c.holdIn(ctx, template.key); h != nil {
+		return nil, refuseAgain(h, template)
 	}
 	return c.acquireAs(ctx, template, once)
 }

@@ -29,18 +29,41 @@ var verifySource string
 //go:embed holder.lua
 var holderSource string
 
+//go:embed reader_acquire.lua
+var readerAcquireSource string
+
+//go:embed reader_extend.lua
+var readerExtendSource string
+
+//go:embed reader_verify.lua
+var readerVerifySource string
+
+//go:embed reader_release.lua
+var readerReleaseSource string
+
+//go:embed writer_intent.lua
+var writerIntentSource string
+
 // The scripts. What they take and return is written in their files.
 var (
 	Release = newScript("release", releaseSource)
 	Extend  = newScript("extend", extendSource)
 	Verify  = newScript("verify", verifySource)
 	Holder  = newScript("holder", holderSource)
+
+	// Of read-write locks; the writer is the plain lock.
+	ReaderAcquire = newScript("reader_acquire", readerAcquireSource)
+	ReaderExtend  = newScript("reader_extend", readerExtendSource)
+	ReaderVerify  = newScript("reader_verify", readerVerifySource)
+	ReaderRelease = newScript("reader_release", readerReleaseSource)
+	WriterIntent  = newScript("writer_intent", writerIntentSource)
 )
 
 // All is every script, in no particular order.
 var All = []*Script{
 	Release, Extend, Verify, Holder,
 	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, AcquireAny, HolderAmong,
+	ReaderAcquire, ReaderExtend, ReaderVerify, ReaderRelease, WriterIntent,
 }
 
 func newScript(name, source string) *Script {

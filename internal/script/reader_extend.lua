@@ -1,0 +1,36 @@
+-- Prolongs a reader's hold, and makes a reader of the writer whose token is ours (invariants S4, S6).
+-- KEYS[1] lock; ARGV[1] token; ARGV[2] TTL in ms; ARGV[3] '1': turn the writer, and enter where it is missing.
+-- Returns 1 still held, 2 was missing and is entered again, 3 missing, 0 held by another.
+-- Writers that wait do not matter here. No reader's expiry is ever shortened.
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local ends = now + ARGV[2]
+local kind = redis.call('TYPE', KEYS[1])['ok']
+local missing = kind == 'none'
+if kind == 'zset' then
+  local mine = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or 0) or 0
+  missing = mine < now
+  ends = math.max(ends, mine)
+  if missing then -- are these readers at all? See reader_acquire.
+    local last = tonumber(redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]) or 0
+    local left = redis.call('PTTL', KEYS[1])
+    if left < 0 or math.abs(last - now - left) > 1000 then return 0 end
+  end
+elseif kind == 'string' then
+  if redis.call('GET', KEYS[1]) ~= ARGV[1] or ARGV[3] ~= '1' then return 0 end
+  ends = math.max(ends, now + redis.call('PTTL', KEYS[1]))
+  -- What is forbidden to this user has to show before the writer's key is gone.
+  redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', ends))
+  local probe = redis.pcall('ZADD', KEYS[1], string.format('%.0f', ends), ARGV[1])
+  if not string.find(probe.err, 'WRONGTYPE', 1, true) then return probe end
+  redis.call('DEL', KEYS[1])
+elseif not missing then
+  return 0
+end
+if missing and ARGV[3] ~= '1' then return 3 end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('(%.0f', now))
+redis.call('ZADD', KEYS[1], string.format('%.0f', ends), ARGV[1])
+local last = redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]
+redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', tonumber(last)))
+if missing then return 2 end
+return 1

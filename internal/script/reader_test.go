@@ -1,0 +1,396 @@
+package script
+
+import (
+	"errors"
+	"maps"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+const writers = "redquorum:intent:1:" + key
+
+// A clockMaster is a master whose clock the test moves.
+type clockMaster struct {
+	*master
+	now time.Time
+}
+
+func newClockMaster(t *testing.T) *clockMaster {
+	t.Helper()
+	m := &clockMaster{newMaster(t), time.UnixMilli(1_790_000_000_123)}
+	m.SetTime(m.now)
+	return m
+}
+
+func (m *clockMaster) advance(d time.Duration) {
+	m.now = m.now.Add(d)
+	m.SetTime(m.now)
+	m.FastForward(d)
+}
+
+// runOn executes a script with these keys.
+func (m *clockMaster) runOn(s *Script, keys []any, args ...any) any {
+	m.t.Helper()
+	reply, err := m.conn.Do("EVAL", s.EvalArgs(s.Args(nil, keys, args...))...)
+	if err != nil {
+		m.t.Fatalf("%s: %v", s.Name, err)
+	}
+	return reply
+}
+
+func (m *clockMaster) enter(token string, ttl time.Duration) any {
+	m.t.Helper()
+	return m.runOn(ReaderAcquire, []any{key, writers}, token, ttl.Milliseconds())
+}
+
+func (m *clockMaster) want(what string, got any, want int64) {
+	m.t.Helper()
+	if got != want {
+		m.t.Errorf("%s returned %v, want %d", what, got, want)
+	}
+}
+
+// reads checks who reads, each for how long, and that the key expires with the
+// last; none: that there is no key.
+func (m *clockMaster) reads(want map[string]time.Duration) {
+	m.t.Helper()
+	m.inSet(key, want)
+}
+
+func (m *clockMaster) inSet(name string, want map[string]time.Duration) {
+	m.t.Helper()
+	if len(want) == 0 {
+		if m.Exists(name) {
+			m.t.Errorf("there is a key:\n%s", m.Dump())
+		}
+		return
+	}
+	pairs, err := redis.Strings(m.conn.Do("ZRANGE", name, 0, -1, "WITHSCORES"))
+	if err != nil {
+		m.t.Error(err)
+		return
+	}
+	got, last := make(map[string]time.Duration), time.Duration(0)
+	for i := 0; i < len(pairs); i += 2 {
+		ms, err := strconv.ParseFloat(pairs[i+1], 64)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		got[pairs[i]] = time.UnixMilli(int64(ms)).Sub(m.now)
+		last = max(last, got[pairs[i]])
+	}
+	if !maps.Equal(got, want) {
+		m.t.Errorf("in the set are %v, want %v", got, want)
+	}
+	if ttl := m.TTL(name); ttl != last {
+		m.t.Errorf("the key expires in %v, want %v, with the last of them", ttl, last)
+	}
+}
+
+type ttls = map[string]time.Duration
+
+func TestReadersEnterOneBesideTheOther(t *testing.T) {
+	m := newClockMaster(t)
+	m.want("the first", m.enter(ours, 10*time.Second), 1)
+	m.reads(ttls{ours: 10 * time.Second})
+	m.want("a shorter one", m.enter(other, 2*time.Second), 1)
+	m.reads(ttls{ours: 10 * time.Second, other: 2 * time.Second})
+	m.want("a longer one", m.enter("third", time.Hour), 1)
+	m.reads(ttls{ours: 10 * time.Second, other: 2 * time.Second, "third": time.Hour})
+	m.advance(2 * time.Second) // alive in its last millisecond, as a key is
+	m.want("another", m.enter("fourth", time.Second), 1)
+	m.reads(ttls{ours: 8 * time.Second, other: 0, "third": time.Hour - 2*time.Second, "fourth": time.Second})
+	m.advance(time.Millisecond) // the one that expired goes when a script looks
+	m.want("another", m.enter("fifth", time.Second), 1)
+	m.reads(ttls{
+		ours: 8*time.Second - time.Millisecond, "third": time.Hour - 2*time.Second - time.Millisecond,
+		"fourth": 999 * time.Millisecond, "fifth": time.Second,
+	})
+	m.advance(2 * time.Hour)
+	m.reads(nil)
+	m.want("after all have expired", m.enter(ours, time.Second), 1)
+	m.reads(ttls{ours: time.Second})
+}
+
+func TestAReaderStaysOutWhereAWriterIs(t *testing.T) {
+	m := newClockMaster(t)
+	m.set(other, time.Second)
+	m.want("acquire", m.enter(ours, time.Minute), 0)
+	m.holds(other, time.Second)
+	m.set(ours, time.Second) // a token of ours as a writer's is no reader's
+	m.want("acquire", m.enter(ours, time.Minute), 0)
+	m.holds(ours, time.Second)
+}
+
+func TestAReaderStaysOutWhileAWriterWaits(t *testing.T) {
+	m := newClockMaster(t)
+	m.want("the first", m.enter(ours, time.Minute), 1)
+	intent := func(mark string, d time.Duration) any {
+		return m.runOn(WriterIntent, []any{writers}, mark, d.Milliseconds())
+	}
+	m.want("intent", intent("w1", 2*time.Second), 1)
+	m.want("a second writer's", intent("w2", time.Second), 1)
+	m.inSet(writers, ttls{"w1": 2 * time.Second, "w2": time.Second})
+	m.want("acquire", m.enter(other, time.Minute), 4)
+	m.reads(ttls{ours: time.Minute})
+	m.want("a renewal", m.runOn(ReaderExtend, []any{key}, ours, 90_000, "1"), 1)
+	m.want("a reader that is entered again", m.runOn(ReaderExtend, []any{key}, "again", 90_000, "1"), 2)
+	m.advance(time.Second + time.Millisecond)
+	m.want("intent", intent("w2", 3*time.Second), 1)
+	m.inSet(writers, ttls{"w1": 999 * time.Millisecond, "w2": 3 * time.Second})
+	m.do("ZREM", writers, "w2")
+	m.want("acquire", m.enter(other, time.Minute), 4)
+	m.advance(999 * time.Millisecond)
+	m.want("acquire in the intent's last millisecond", m.enter(other, time.Minute), 4)
+	m.advance(time.Millisecond)
+	m.want("acquire when it has expired", m.enter(other, time.Minute), 1)
+	m.want("intent", intent("w3", time.Second), 1)
+	m.do("ZREM", writers, "w3")
+	m.inSet(writers, nil)
+}
+
+// What else is at the name of the intents neither matters nor is touched.
+func TestAnIntentLeavesWhatIsNotItsOwnAlone(t *testing.T) {
+	for _, kind := range []string{"string", "hash", "list", "set"} {
+		m := newClockMaster(t)
+		switch kind {
+		case "string":
+			m.do("SET", writers, "?")
+		case "hash":
+			m.do("HSET", writers, "field", "?")
+		case "list":
+			m.do("RPUSH", writers, "?")
+		case "set":
+			m.do("SADD", writers, "?")
+		}
+		before := m.Dump()
+		m.want("intent", m.runOn(WriterIntent, []any{writers}, "w", 1000), 0)
+		if after := m.Dump(); after != before {
+			t.Errorf("changed from\n%sto\n%s", before, after)
+		}
+		m.want("acquire", m.enter(ours, time.Second), 1)
+	}
+}
+
+func TestAReaderIsProlongedAndNeverShortened(t *testing.T) {
+	for _, again := range []string{"1", "0"} {
+		m := newClockMaster(t)
+		m.enter(ours, 10*time.Second)
+		m.enter(other, 20*time.Second)
+		extend := func(ttl time.Duration) any {
+			return m.runOn(ReaderExtend, []any{key}, ours, ttl.Milliseconds(), again)
+		}
+		m.want("extend", extend(5*time.Second), 1)
+		m.reads(ttls{ours: 10 * time.Second, other: 20 * time.Second})
+		m.want("extend", extend(15*time.Second), 1)
+		m.reads(ttls{ours: 15 * time.Second, other: 20 * time.Second})
+		m.want("extend", extend(25*time.Second), 1)
+		m.reads(ttls{ours: 25 * time.Second, other: 20 * time.Second})
+		m.advance(21 * time.Second)
+		m.want("extend", extend(time.Second), 1)
+		m.reads(ttls{ours: 4 * time.Second}) // and the other, which had expired, is gone
+	}
+}
+
+func TestAReaderThatIsMissingIsEnteredAgainOnlyIfAsked(t *testing.T) {
+	for _, again := range []string{"1", "0", "", "11"} {
+		for name, prepare := range map[string]func(m *clockMaster) ttls{
+			"no key":       func(*clockMaster) ttls { return ttls{} },
+			"another read": func(m *clockMaster) ttls { m.enter(other, time.Minute); return ttls{other: time.Minute} },
+			"expired": func(m *clockMaster) ttls {
+				m.enter(ours, time.Second)
+				m.enter(other, 61*time.Second)
+				m.advance(time.Second + time.Millisecond)
+				return ttls{ours: -time.Millisecond, other: time.Minute - time.Millisecond}
+			},
+		} {
+			t.Run(name+", "+strconv.Quote(again), func(t *testing.T) {
+				m := newClockMaster(t)
+				has, want := prepare(m), int64(3)
+				if again == "1" {
+					has[ours], want = 10*time.Second, 2
+				}
+				m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, 10_000, again), want)
+				m.reads(has)
+				if again == "1" { // it counts from the next extension on (S6)
+					m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, 10_000, again), 1)
+				}
+			})
+		}
+	}
+}
+
+func TestTheWriterIsTurnedIntoAReaderInOneStep(t *testing.T) {
+	for _, test := range []struct{ has, asked, want time.Duration }{
+		{time.Second, 10 * time.Second, 10 * time.Second},
+		{10 * time.Second, time.Second, 10 * time.Second}, // never shortened
+	} {
+		m := newClockMaster(t)
+		m.set(ours, test.has)
+		m.want("verify", m.runOn(ReaderVerify, []any{key}, ours), 1)
+		m.want("adopt", m.runOn(ReaderExtend, []any{key}, ours, test.asked.Milliseconds(), "0"), 0)
+		m.holds(ours, test.has)
+		m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, test.asked.Milliseconds(), "1"), 1)
+		m.reads(ttls{ours: test.want})
+		m.want("a writer's extension that comes late", m.run(Extend, ours, 60_000, "1"), 0)
+		m.want("a writer's release that comes late", m.run(Release, ours), 0)
+		m.reads(ttls{ours: test.want})
+		m.want("acquire of another", m.enter(other, test.want), 1)
+	}
+	m := newClockMaster(t)
+	m.do("SET", key, ours) // made last by somebody
+	m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, 1000, "1"), 1)
+	m.reads(ttls{ours: time.Second})
+
+	m = newClockMaster(t)
+	m.set(ours, time.Second)
+	m.want("release", m.runOn(ReaderRelease, []any{key}, ours), 1)
+	m.holds("", 0)
+}
+
+func TestAReadersScriptsLeaveAnothersLockAlone(t *testing.T) {
+	for _, token := range []string{other, ours + "x", ours[:1], ""} {
+		m := newClockMaster(t)
+		m.set(token, time.Second)
+		for _, again := range []string{"1", "0"} {
+			m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, 10_000, again), 0)
+		}
+		m.want("verify", m.runOn(ReaderVerify, []any{key}, ours), 0)
+		m.want("release", m.runOn(ReaderRelease, []any{key}, ours), 0)
+		if got, err := m.Get(key); err != nil || got != token || m.TTL(key) != time.Second {
+			t.Errorf("the key holds %q (%v) for %v", got, err, m.TTL(key))
+		}
+	}
+}
+
+func TestAReadersReleaseTakesItOutAndNobodyElse(t *testing.T) {
+	m := newClockMaster(t)
+	release := func(token string) any { return m.runOn(ReaderRelease, []any{key}, token) }
+	m.want("no key", release(ours), 3)
+	m.enter(ours, time.Minute)
+	m.enter(other, 10*time.Second)
+	m.enter("third", 20*time.Second)
+	m.want("not in", release("nobody"), 3)
+	m.want("the last to expire", release(ours), 1)
+	m.reads(ttls{other: 10 * time.Second, "third": 20 * time.Second}) // nobody waits a minute now
+	m.want("a second time", release(ours), 3)
+	m.want("the first to expire", release(other), 1)
+	m.reads(ttls{"third": 20 * time.Second})
+	m.enter(ours, 10*time.Second)
+	m.advance(10*time.Second + time.Millisecond)
+	m.want("expired", release(ours), 3)
+	m.want("the last one in", release("third"), 1)
+	m.reads(nil)
+}
+
+func TestVerifyOfAReaderLooksAndChangesNothing(t *testing.T) {
+	m := newClockMaster(t)
+	verify := func() any { return m.runOn(ReaderVerify, []any{key}, ours) }
+	m.want("no key", verify(), 3)
+	m.enter(other, time.Minute)
+	m.want("another's", verify(), 3)
+	m.enter(ours, time.Second)
+	before := m.Dump()
+	m.want("ours", verify(), 1)
+	m.advance(time.Second)
+	m.want("in its last millisecond", verify(), 1)
+	m.advance(time.Millisecond)
+	m.want("expired", verify(), 3)
+	if after := m.Dump(); after != before {
+		t.Errorf("changed from\n%sto\n%s", before, after)
+	}
+}
+
+// A key of another type, and a sorted set that is not the readers', is somebody
+// else's: never a vote, never touched.
+func TestAReadersScriptsLeaveOtherTypesAlone(t *testing.T) {
+	kinds := maps.Clone(otherTypes)
+	kinds["somebody's sorted set"] = []any{"ZADD", key, 1, "player"}
+	kinds["one of instants"] = []any{"ZADD", key, time.UnixMilli(1_790_000_010_123).UnixMilli(), "event"}
+	for name, command := range kinds {
+		for _, expires := range []bool{true, false} {
+			t.Run(name+", expires: "+strconv.FormatBool(expires), func(t *testing.T) {
+				m := newClockMaster(t)
+				m.do(command[0].(string), command[1:]...)
+				if expires {
+					m.do("PEXPIRE", key, 5000)
+				}
+				before := m.Dump()
+				m.want("acquire", m.enter("token", time.Minute), 0)
+				m.want("extend", m.runOn(ReaderExtend, []any{key}, "token", 60_000, "1"), 0)
+				m.want("adopt", m.runOn(ReaderExtend, []any{key}, "token", 60_000, "0"), 0)
+				for _, s := range []*Script{ReaderVerify, ReaderRelease} {
+					want := int64(0)
+					if command[0] == "ZADD" {
+						want = 3 // it may be the readers', and we are not in
+					}
+					m.want(s.Name, m.runOn(s, []any{key}, "token"), want)
+				}
+				if reply := m.run(Holder).([]any); string(reply[1].([]byte)) != "" {
+					t.Errorf("holder says %q", reply)
+				}
+				if after := m.Dump(); after != before || expires && m.TTL(key) != 5*time.Second {
+					t.Errorf("changed from\n%sto\n%s, expiring in %v", before, after, m.TTL(key))
+				}
+			})
+		}
+	}
+}
+
+func TestHolderCountsReaders(t *testing.T) {
+	m := newClockMaster(t)
+	m.enter(ours, time.Minute)
+	m.enter(other, time.Second)
+	if got, want := m.run(Holder), []any{[]byte("zset"), []byte("2"), int64(60_000)}; !reflect.DeepEqual(got, want) {
+		t.Errorf("returned %q, want %q", got, want)
+	}
+	m.advance(time.Second + time.Millisecond)
+	if got, want := m.run(Holder), []any{[]byte("zset"), []byte("1"), int64(58_999)}; !reflect.DeepEqual(got, want) {
+		t.Errorf("returned %q, want %q", got, want)
+	}
+	among := m.runOn(HolderAmong, []any{"free", key}, "last")
+	if want := []any{[]byte("zset"), []byte("1"), int64(58_999), []byte(key)}; !reflect.DeepEqual(among, want) {
+		t.Errorf("returned %q, want %q", among, want)
+	}
+}
+
+// The writer's scripts take readers for somebody else.
+func TestAWritersScriptsLeaveReadersAlone(t *testing.T) {
+	m := newClockMaster(t)
+	m.enter(ours, time.Minute)
+	m.want("extend", m.run(Extend, ours, 90_000, "1"), 0)
+	m.want("verify", m.run(Verify, ours), 0)
+	m.want("release", m.run(Release, ours), 0)
+	if reply, err := m.conn.Do("SET", key, other, "NX", "PX", 1000); reply != nil || err != nil {
+		t.Errorf("SET NX: %v, %v", reply, err)
+	}
+	m.reads(ttls{ours: time.Minute})
+}
+
+// A token that is in a set which has lost its expiry does not make it live
+// forever.
+func TestAReadersExtensionGivesBackALostExpiry(t *testing.T) {
+	m := newClockMaster(t)
+	m.enter(ours, time.Minute)
+	m.do("PERSIST", key)
+	m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, 1000, "1"), 1)
+	m.reads(ttls{ours: time.Minute})
+}
+
+// Wrong arguments are errors, which are no votes, and leave nothing.
+func TestAReadersScriptsRefuseWhatIsNoTTL(t *testing.T) {
+	for _, ttl := range []any{"", "soon"} {
+		m := newClockMaster(t)
+		args := ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []any{key, writers}, ours, ttl))
+		var refused redis.Error
+		if reply, err := m.conn.Do("EVAL", args...); !errors.As(err, &refused) || strings.HasPrefix(err.Error(), "NOSCRIPT") {
+			t.Errorf("a TTL of %q: %v, %v", ttl, reply, err)
+		}
+		m.reads(nil)
+	}
+}

@@ -1,0 +1,293 @@
+package redlock_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// waiting is on how many masters writers wait for key.
+func (s *sim) waiting(key string) (n int) {
+	s.t.Helper()
+	for i := range s.masters {
+		if len(s.members(i, intentKey(key))) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// A writer whose key is free sends what Client.Lock sends, and no more.
+func TestAnUncontendedWriterCostsOneCommand(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		l, err := c.RWMutex("key").Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for i, m := range s.masters {
+			if n := m.Commands(); n["SET"] != 1 || n["EVALSHA"] != 0 || n["EVAL"] != 0 || n["ZREM"] != 0 {
+				t.Errorf("master %d was sent %v", i, n)
+			}
+		}
+		mustUnlock(t, l)
+		s.wantClean()
+	})
+}
+
+// Readers that come and overlap forever: without an end to them in sight the
+// writer gets in, and they get in again when it is out.
+func TestAStreamOfReadersDoesNotStarveAWriter(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		ctx, stop := context.WithCancel(t.Context())
+		var readers sync.WaitGroup
+		var mu sync.Mutex
+		inside, reads := 0, 0
+		for range 2 {
+			c := s.open()
+			for range 3 {
+				readers.Go(func() {
+					for {
+						l, err := c.RWMutex("key").RLock(ctx)
+						if err != nil {
+							return // the test is over
+						}
+						mu.Lock()
+						inside++
+						reads++
+						mu.Unlock()
+						time.Sleep(300 * time.Millisecond)
+						mu.Lock()
+						inside--
+						mu.Unlock()
+						_ = l.Unlock(context.Background())
+					}
+				})
+			}
+		}
+		time.Sleep(3 * time.Second)
+		c := s.open()
+		for range 3 {
+			var l *redlock.Lock
+			var err error
+			waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
+			within(t, 3*time.Second, func() { l, err = c.RWMutex("key").Lock(waiting) })
+			cancel()
+			if err != nil {
+				t.Error(err)
+				break
+			}
+			mu.Lock()
+			if inside != 0 {
+				t.Errorf("%d readers beside the writer", inside)
+			}
+			before := reads
+			mu.Unlock()
+			mustUnlock(t, l)
+			time.Sleep(2 * time.Second)
+			mu.Lock()
+			if reads == before {
+				t.Error("no reader got in after the writer")
+			}
+			mu.Unlock()
+		}
+		stop()
+		readers.Wait()
+		s.wantClean()
+	})
+}
+
+func TestAWaitingWriterKeepsNewReadersOutAndRenewsNone(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		reader := mustRLock(t, c, "key")
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			_, err := s.open().RWMutex("key").Lock(ctx)
+			done <- err
+		}()
+		time.Sleep(time.Second)
+		newcomer := s.open()
+		for range 20 { // renewals of the reader go on meanwhile
+			if n := s.waiting("key"); n != 5 {
+				t.Errorf("the writer is noted on %d masters", n)
+			}
+			_, err := newcomer.RWMutex("key").TryRLock(t.Context())
+			wantExactly(t, err, redlock.ErrTaken)
+			if err == nil || !strings.Contains(err.Error(), "kept for a writer that waits") {
+				t.Errorf("the reason is not given: %v", err)
+			}
+			time.Sleep(time.Second)
+		}
+		if err := reader.Verify(t.Context()); err != nil {
+			t.Errorf("the reader suffered: %v", err)
+		}
+		cancel()
+		wantExactly(t, <-done, redlock.ErrTaken, context.Canceled)
+		synctest.Wait()
+		if n := s.waiting("key"); n != 0 {
+			t.Errorf("a writer that gave up is noted on %d masters", n)
+		}
+		other := mustRLock(t, c, "key")
+		mustUnlock(t, reader, other)
+		s.wantClean()
+	})
+}
+
+// A reader that is kept out by a writer pauses as if it were taken, though the
+// key itself is free.
+func TestAReaderThatIsKeptOutDoesNotSpin(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		for i := range s.masters {
+			s.ask(i, "ZADD", intentKey("key"), time.Now().Add(time.Minute).UnixMilli(), "a writer that crashed")
+			s.ask(i, "PEXPIRE", intentKey("key"), 60_000)
+		}
+		attempts := 0
+		c := s.open(redlock.WithTrace(&redlock.Trace{Attempt: func(redlock.AttemptInfo) { attempts++ }}))
+		began := time.Now()
+		l := mustRLock(t, c, "key")
+		if d := time.Since(began); d < time.Minute || d > time.Minute+250*time.Millisecond {
+			t.Errorf("got in after %v: want when the intent had expired", d)
+		}
+		if attempts > 60*20 {
+			t.Errorf("%d attempts in a minute", attempts)
+		}
+		mustUnlock(t, l)
+		s.wantClean()
+	})
+}
+
+func TestAnIntentGoesWhenTheWaitEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		opts []redlock.LockOption
+		end  func(s *sim, reader *redlock.Lock, c *redlock.Client, cancel context.CancelFunc)
+		want []error
+	}{
+		"success": {end: func(s *sim, reader *redlock.Lock, _ *redlock.Client, _ context.CancelFunc) {
+			mustUnlock(s.t, reader)
+		}},
+		"cancel": {end: func(_ *sim, _ *redlock.Lock, _ *redlock.Client, cancel context.CancelFunc) { cancel() },
+			want: []error{redlock.ErrTaken, context.Canceled}},
+		"close": {end: func(_ *sim, _ *redlock.Lock, c *redlock.Client, _ context.CancelFunc) { _ = c.Close() },
+			want: []error{redlock.ErrClosed}},
+		"its last try": {opts: []redlock.LockOption{redlock.WithTries(30)},
+			end:  func(*sim, *redlock.Lock, *redlock.Client, context.CancelFunc) {},
+			want: []error{redlock.ErrTaken}},
+		"outage": {end: func(s *sim, _ *redlock.Lock, _ *redlock.Client, _ context.CancelFunc) { s.kill(0, 1, 2) },
+			want: []error{redlock.ErrNoQuorum}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				s.t = t
+				reader := mustRLock(t, s.open(), "key")
+				c := s.open()
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				done := make(chan error, 1)
+				go func() {
+					l, err := c.RWMutex("key").Lock(ctx, test.opts...)
+					if err == nil {
+						synctest.Wait()
+						if n := s.waiting("key"); n != 0 {
+							t.Errorf("a writer that got in is noted on %d masters", n)
+						}
+						err = l.Unlock(t.Context())
+					}
+					done <- err
+				}()
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if n := s.waiting("key"); n != 5 {
+					t.Errorf("a writer that waits is noted on %d masters", n)
+				}
+				test.end(s, reader, c, cancel)
+				if err := <-done; test.want == nil && err != nil {
+					t.Error(err)
+				} else if test.want != nil {
+					wantExactly(t, err, test.want...)
+				}
+				synctest.Wait()
+				for i, m := range s.masters {
+					if m.Up() && len(s.members(i, intentKey("key"))) > 0 {
+						t.Errorf("still noted on master %d", i)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A writer that died while it waited is forgotten soon.
+func TestTheIntentOfAWriterThatDiedExpires(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		reader := mustRLock(t, s.open(), "key")
+		c := s.open()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = c.RWMutex("key").Lock(ctx)
+		}()
+		time.Sleep(time.Second)
+		s.freeze(0, 1, 2, 3, 4) // what it sends from here on arrives when it is gone
+		cancel()
+		<-done
+		s.kill(0, 1, 2, 3, 4)
+		s.restart(true, 0, 1, 2, 3, 4)
+		if n := s.waiting("key"); n != 5 {
+			t.Fatalf("noted on %d masters: the withdrawal arrived", n)
+		}
+		began := time.Now()
+		l := mustRLock(t, s.open(), "key")
+		if d := time.Since(began); d > 2250*time.Millisecond {
+			t.Errorf("a dead writer kept readers out for %v", d)
+		}
+		_ = l.Unlock(t.Context())
+		_ = reader.Unlock(t.Context())
+		time.Sleep(time.Minute)
+		s.wantClean()
+	})
+}
+
+func TestTryLockNotesNoIntent(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		reader := mustRLock(t, c, "key")
+		_, err := c.RWMutex("key").TryLock(t.Context())
+		wantExactly(t, err, redlock.ErrTaken)
+		_, err = c.RWMutex("key").Lock(t.Context(), redlock.WithTries(1))
+		wantExactly(t, err, redlock.ErrTaken)
+		_, err = c.Lock(t.Context(), "key", redlock.WithTries(3))
+		wantExactly(t, err, redlock.ErrTaken)
+		for i, m := range s.masters {
+			if n := m.Commands()["ZREM"]; n != 0 || s.waiting("key") != 0 {
+				t.Errorf("master %d withdrew %d intents", i, n)
+			}
+		}
+		mustUnlock(t, reader)
+		s.wantClean()
+	})
+}
+
+// What else may be at the reserved name neither lets anybody in nor keeps
+// anybody out.
+func TestAStrangeIntentIsNoObstacle(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		s.do("SET", intentKey("key"), "?")
+		l := mustRLock(t, c, "key")
+		_, err := c.RWMutex("key").Lock(t.Context(), redlock.WithTries(3))
+		wantExactly(t, err, redlock.ErrTaken)
+		mustUnlock(t, l)
+		if n := s.holders(intentKey("key"), "?"); n != 3 {
+			t.Errorf("the value is left on %d masters", n)
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package redlock
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// An RWMutex is a lock for many readers or one writer, by quorum like any
+// other: any quorum of readers' masters and any of a writer's share a master,
+// which has the one or the other. It is safe for concurrent use.
+//
+// Its writer is the plain lock of the key, the same that Client.Lock takes; so
+// plain locks of the key and other Redlock clients keep readers out, and are
+// kept out by them. Every reader has a token and an expiry of its own: one that
+// crashed stands in the way for its TTL, whatever the others do.
+//
+// A writer that waits keeps new readers out, so that a steady stream of readers
+// does not starve it; a steady stream of writers may starve readers. Progress is
+// not promised to either.
+type RWMutex struct {
+	c   *Client
+	key string
+}
+
+// RWMutex makes a handle; it asks nobody, and may be made as often as needed.
+func (c *Client) RWMutex(key string) *RWMutex { return &RWMutex{c, key} }
+
+// readerKind is a reader of a read-write lock. Its extension also turns the
+// writer's lock with the same token into the reader (see Lock.Downgrade), and
+// the others of its scripts know such a lock for theirs.
+var readerKind = &kind{
+	acquire: script.ReaderAcquire,
+	extend:  script.ReaderExtend,
+	verify:  script.ReaderVerify,
+	release: script.ReaderRelease,
+}
+
+// acquireKeys is what the acquire script takes: a reader looks for waiting
+// writers too.
+func (l *Lock) acquireKeys() []any {
+	if l.kind == readerKind {
+		return []any{l.keyArgs[0], intentKey(l)}
+	}
+	return l.keyArgs
+}
+
+// Lock acquires for writing. It is Client.Lock, at the same cost, but that after
+// a first attempt that failed new readers are kept out while it waits.
+//
+// Under a context that carries a hold of the key, be it a reader's, it is
+// refused with ErrReentrant: it would wait for itself.
+func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Lock, error) {
+	template, err := m.c.newLock(ctx, opLock, m.key, opts)
+	if err != nil {
+		return nil, err
+	}
+	if template.opts.tries == 1 {
+		return m.c.acquireLike(ctx, template, true) // which does not wait
+	}
+	// Close lets out what ends the wait.
+	m.c.unfinished.add()
+	defer m.c.unfinished.done()
+	w := &intent{lock: template}
+	template.intent = w
+	l, err := m.c.acquireLike(ctx, template, false)
+	w.withdraw()
+	return l, err
+}
+
+// TryLock acquires for writing, in one attempt: it is Client.TryLock.
+func (m *RWMutex) TryLock(ctx context.Context, opts ...LockOption) (*Lock, error) {
+	return m.c.TryLock(ctx, m.key, opts...)
+}
+
+// RLock acquires for reading, beside other readers. It waits while a writer
+// holds the lock, or waits for it, as Lock waits for a holder; bounds and errors
+// are those of Client.Lock. The lock is held, renewed, lost and unlocked like
+// any other.
+//
+// Under a context that carries a hold of the key it is refused with
+// ErrReentrant, also where that is a reader's: a writer that waits between the
+// two would wait for the first, and the second for the writer.
+func (m *RWMutex) RLock(ctx context.Context, opts ...LockOption) (*Lock, error) {
+	return m.rlock(ctx, opts, false)
+}
+
+// TryRLock is RLock with one attempt. It does not wait for a writer.
+func (m *RWMutex) TryRLock(ctx context.Context, opts ...LockOption) (*Lock, error) {
+	return m.rlock(ctx, opts, true)
+}
+
+func (m *RWMutex) rlock(ctx context.Context, opts []LockOption, once bool) (*Lock, error) {
+	template, err := m.c.newLock(ctx, opLock, m.key, opts)
+	if err != nil {
+		return nil, err
+	}
+	template.kind = readerKind
+	return m.c.acquireLike(ctx, template, once)
+}
+
+// RAdopt is Client.Adopt for the token of a reader that another process handed
+// on.
+func (m *RWMutex) RAdopt(ctx context.Context, token string, opts ...LockOption) (*Lock, error) {
+	l, err := m.c.newLock(ctx, opAdopt, m.key, opts)
+	if err != nil {
+		return nil, err
+	}
+	l.kind = readerKind
+	return m.c.adopt(ctx, l, token)
+}
+
+// refuseAgain is why a lock like l cannot be acquired under a context that
+// carries the hold h of its key.
+func refuseAgain(h, l *Lock) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.kind == readerKind && l.kind == plainKind {
+		return &upgradeError{l.key}
+	}
+	return &reentrantError{l.key}
+}
+
+// An upgradeError is a reader's that wants to be the writer. Two that waited
+// for each other's end would wait forever.
+type upgradeError struct{ key string }
+
+func (e *upgradeError) Error() string {
+	return fmt.Sprintf("redlock: lock %q: %v for reading: unlock that first, a reader cannot become the writer", e.key, ErrReentrant)
+}
+
+func (e *upgradeError) Unwrap() error { return ErrReentrant }

@@ -1,0 +1,79 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+func ExampleClient_RWMutex() {
+	client, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	ctx := context.Background()
+	catalogue := client.RWMutex("catalogue")
+
+	first, err := catalogue.RLock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	second, err := catalogue.RLock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("two are reading")
+	if _, err := catalogue.TryLock(ctx); errors.Is(err, redlock.ErrTaken) {
+		fmt.Println("nobody writes meanwhile")
+	}
+	for _, reader := range []*redlock.Lock{first, second} {
+		if err := reader.Unlock(ctx); err != nil {
+			log.Print(err) // it expires by itself
+		}
+	}
+
+	writer, err := catalogue.Lock(ctx) // waits for readers
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("writing")
+	if err := writer.Unlock(ctx); err != nil {
+		log.Print(err)
+	}
+	// Output:
+	// two are reading
+	// nobody writes meanwhile
+	// writing
+}
+
+func ExampleLock_Downgrade() {
+	client, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	ctx := context.Background()
+	catalogue := client.RWMutex("catalogue:books")
+
+	lock, err := catalogue.Lock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	// What was written is to be read as it is, beside other readers: nobody
+	// else writes in between.
+	if err := lock.Downgrade(ctx); err != nil {
+		log.Fatal(err)
+	}
+	reader, err := catalogue.RLock(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("reading with others")
+	_ = reader.Unlock(ctx)
+	_ = lock.Unlock(ctx)
+	// Output: reading with others
+}

@@ -1,0 +1,642 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/script"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// Each way of holding a key against each way of asking for it, by the same
+// client and by another.
+func TestReadersShareAndWritersExclude(t *testing.T) {
+	ways := []struct {
+		name   string
+		reader bool
+		try    func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error)
+	}{
+		{"reader", true, func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
+			return c.RWMutex("key").TryRLock(ctx)
+		}},
+		{"reader by RLock", true, func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
+			return c.RWMutex("key").RLock(ctx, redlock.WithTries(1))
+		}},
+		{"writer", false, func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
+			return c.RWMutex("key").TryLock(ctx)
+		}},
+		{"writer by Lock", false, func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
+			return c.RWMutex("key").Lock(ctx, redlock.WithTries(1))
+		}},
+		{"plain lock", false, func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
+			return c.TryLock(ctx, "key")
+		}},
+	}
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		one, other := s.open(), s.open()
+		for _, holder := range ways {
+			for _, contender := range ways {
+				for name, c := range map[string]*redlock.Client{"the same client": one, "another client": other} {
+					what := fmt.Sprintf("%s holds, %s of %s asks", holder.name, contender.name, name)
+					l, err := holder.try(t.Context(), one)
+					if err != nil {
+						t.Fatalf("%s: %v", what, err)
+					}
+					synctest.Wait()
+					l2, err := contender.try(t.Context(), c)
+					switch {
+					case holder.reader && contender.reader:
+						if err != nil {
+							t.Errorf("%s: %v", what, err)
+							break
+						}
+						mustUnlock(t, l2)
+					case err == nil:
+						t.Errorf("%s: both are in", what)
+					default:
+						wantExactly(t, err, redlock.ErrTaken)
+					}
+					synctest.Wait()
+					if err := l.Verify(t.Context()); err != nil {
+						t.Errorf("%s: the holder suffered: %v", what, err)
+					}
+					mustUnlock(t, l)
+					s.wantClean()
+				}
+			}
+		}
+	})
+}
+
+// Every way in which three masters can each be free, read, have a waiting
+// writer, be taken, hold something else, or be down: readers and writers get in
+// exactly when a quorum can be had, leave nothing behind when not, and touch
+// nothing of anybody else's.
+func TestAReaderGetsInExactlyWhenAQuorumCanBeHad(t *testing.T) {
+	const n, need, states = 3, 2, 7
+	const (
+		free = iota
+		read
+		intent
+		taken
+		hash
+		board // somebody's sorted set
+		down
+	)
+	inSim(t, n, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithOutageWait(0))
+		for combination := range states * states * states {
+			key := fmt.Sprint("key-", combination)
+			state := make([]int, n)
+			count := make([]int, states)
+			for i, rest := 0, combination; i < n; i, rest = i+1, rest/states {
+				state[i] = rest % states
+				count[state[i]]++
+				inAMinute := time.Now().Add(time.Minute).UnixMilli()
+				switch state[i] {
+				case read:
+					s.ask(i, "ZADD", key, inAMinute, "a reader")
+					s.ask(i, "PEXPIREAT", key, inAMinute)
+				case intent:
+					s.ask(i, "ZADD", intentKey(key), inAMinute, "a writer")
+				case taken:
+					s.ask(i, "SET", key, "foreign", "PX", 60_000)
+				case hash:
+					s.ask(i, "HSET", key, "field", "value")
+				case board:
+					s.ask(i, "ZADD", key, 17, "player")
+					if combination%2 == 0 {
+						s.ask(i, "PEXPIREAT", key, inAMinute)
+					}
+				}
+			}
+			var dead []int
+			for i := range n {
+				if state[i] == down {
+					dead = append(dead, i)
+				}
+			}
+			s.kill(dead...)
+			before := s.contents()
+			check := func(what string, grants int, try func(context.Context, ...redlock.LockOption) (*redlock.Lock, error)) {
+				t.Helper()
+				what = fmt.Sprintf("%s of %v", what, state)
+				var l *redlock.Lock
+				var err error
+				within(t, 0, func() { l, err = try(t.Context()) })
+				synctest.Wait()
+				switch {
+				case grants >= need && err != nil:
+					t.Errorf("%s: %v", what, err)
+				case grants >= need:
+					if err := errors.Join(l.Verify(t.Context()), l.Extend(t.Context())); err != nil {
+						t.Errorf("%s: %v", what, err)
+					}
+					mustUnlock(t, l)
+				case err == nil:
+					t.Errorf("%s: granted", what)
+				case n-count[down] < need:
+					wantExactly(t, err, redlock.ErrNoQuorum)
+				default:
+					wantExactly(t, err, redlock.ErrTaken)
+				}
+				synctest.Wait()
+				if after := s.contents(); after != before {
+					t.Errorf("%s: the masters had\n%s\nand have\n%s", what, before, after)
+				}
+			}
+			m := c.RWMutex(key)
+			check("reader", count[free]+count[read], m.TryRLock)
+			check("writer", count[free]+count[intent], m.TryLock)
+			if len(dead) > 0 {
+				s.restart(true, dead...)
+				time.Sleep(3 * time.Second) // until the client has connected again
+			}
+			for _, m := range s.masters {
+				m.FlushAll()
+			}
+		}
+	})
+}
+
+// contents is all that the masters hold, but for when it expires.
+func (s *sim) contents() string {
+	var b strings.Builder
+	for i, m := range s.masters {
+		for _, key := range m.Keys() {
+			value, _ := m.Get(key)
+			fmt.Fprintf(&b, "%d %s=%s", i, key, value)
+			if m.Up() {
+				fmt.Fprintf(&b, "%q", s.members(i, key))
+			}
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}
+
+// Other Redlock clients know SET NX alone.
+func TestOtherClientsKeepReadersOutAndAreKeptOut(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		l := mustRLock(t, c, "key")
+		for i := range s.masters {
+			if reply := s.ask(i, "SET", "key", "foreign", "NX", "PX", 5000); reply != nil {
+				t.Errorf("master %d let a writer in: %v", i, reply)
+			}
+		}
+		mustUnlock(t, l)
+		s.do("SET", "key", "foreign", "NX", "PX", 5000)
+		_, err := c.RWMutex("key").TryRLock(t.Context())
+		wantExactly(t, err, redlock.ErrTaken)
+		if h, ok := errors.AsType[*redlock.HeldError](err); !ok || h.Token != "foreign" || h.Type != "string" {
+			t.Errorf("%v does not name the holder", err)
+		}
+		began := time.Now()
+		l = mustRLock(t, c, "key")
+		if d := time.Since(began); d < 5*time.Second || d > 5250*time.Millisecond {
+			t.Errorf("a reader waited %v for a foreign lock of 5s", d)
+		}
+		mustUnlock(t, l)
+	})
+}
+
+func TestAWriterIsToldOfTheReaders(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		a, b := mustRLock(t, c, "key", redlock.WithTTL(20*time.Second)), mustRLock(t, s.open(), "key")
+		_, err := c.RWMutex("key").TryLock(t.Context())
+		wantExactly(t, err, redlock.ErrTaken)
+		h, ok := errors.AsType[*redlock.HeldError](err)
+		if !ok || h.Readers != 2 || h.Type != "zset" || h.Token != "" || h.TTL != 20*time.Second {
+			t.Errorf("the readers are described as %+v", h)
+		}
+		if !strings.Contains(err.Error(), "held by 2 readers for at most 20s more") {
+			t.Error(err)
+		}
+		mustUnlock(t, a, b)
+		s.do("ZADD", "key", 1, "player")
+		_, err = c.RWMutex("key").TryLock(t.Context())
+		if h, ok := errors.AsType[*redlock.HeldError](err); !ok || h.Readers != 0 || !strings.Contains(err.Error(), "the key is a zset, not a lock") {
+			t.Errorf("somebody's sorted set is described as %+v: %v", h, err)
+		}
+	})
+}
+
+func TestAReaderIsRenewedVerifiedAndExtendedLikeAnyLock(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		l := mustRLock(t, c, "key")
+		if got, want := l.Remaining(), 10*time.Second-allowance; got != want {
+			t.Errorf("Remaining is %v: want %v", got, want)
+		}
+		time.Sleep(5 * time.Minute)
+		if err := errors.Join(l.Context().Err(), l.Verify(t.Context()), l.Extend(t.Context())); err != nil {
+			t.Error(err)
+		}
+		if got, want := l.Remaining(), 10*time.Second-allowance; got != want {
+			t.Errorf("after Extend Remaining is %v: want %v", got, want)
+		}
+		synctest.Wait()
+		for i, m := range s.masters {
+			if ttl, _ := m.TTL("key"); ttl != 10*time.Second {
+				t.Errorf("master %d keeps the readers for %v", i, ttl)
+			}
+		}
+		ctx := l.Context()
+		mustUnlock(t, l)
+		wantExactly(t, context.Cause(ctx), redlock.ErrUnlocked)
+		wantExactly(t, l.Extend(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
+		s.wantClean()
+	})
+}
+
+func TestAReadersLeaseEndsBeforeTheMastersLetAWriterIn(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		l := mustRLock(t, c, "key", redlock.WithLease(10*time.Second))
+		began := time.Now()
+		<-l.Context().Done()
+		if got, want := time.Since(began), 10*time.Second-allowance; got != want {
+			t.Errorf("the context ended after %v: want %v", got, want)
+		}
+		if got := s.readingOn("key", l.Token()); got != 5 {
+			t.Errorf("when the context ended %d masters had the reader: want all", got)
+		}
+		wantReason(t, context.Cause(l.Context()), redlock.ReasonExpired)
+		time.Sleep(allowance)
+		s.wantClean()
+		wantExactly(t, l.Extend(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
+		s.wantClean()
+	})
+}
+
+// A reader that crashed stands in the way for its own TTL, not for that of
+// others, be they still in or gone.
+func TestACrashedReaderIsOutAtItsExpiry(t *testing.T) {
+	t.Run("others have left", func(t *testing.T) {
+		inSim(t, 5, func(t *testing.T, s *sim) {
+			c, other := s.open(), s.open()
+			long := mustRLock(t, c, "key", redlock.WithLease(time.Minute))
+			crash(t, mustRLock(t, other, "key", redlock.WithTTL(5*time.Second)))
+			mustUnlock(t, long)
+			began := time.Now()
+			l := mustLock(t, c, "key") // which no script of readers serves
+			if d := time.Since(began); d < 5*time.Second || d > 5250*time.Millisecond {
+				t.Errorf("a writer got in after %v: want after the crashed reader's 5s", d)
+			}
+			mustUnlock(t, l)
+			s.wantClean()
+		})
+	})
+	t.Run("others stay", func(t *testing.T) {
+		inSim(t, 5, func(t *testing.T, s *sim) {
+			c := s.open()
+			stays := mustRLock(t, c, "key")
+			crashed := mustRLock(t, c, "key", redlock.WithTTL(time.Second))
+			crash(t, crashed)
+			time.Sleep(time.Minute)
+			if n := s.readingOn("key", crashed.Token()); n != 0 {
+				t.Errorf("a crashed reader is still on %d masters", n)
+			}
+			_, err := c.RWMutex("key").TryLock(t.Context())
+			wantExactly(t, err, redlock.ErrTaken)
+			mustUnlock(t, stays)
+			s.wantClean()
+		})
+	})
+}
+
+// Expiry is by each master's own clock: a master's that is wrong all the time
+// makes no difference.
+func TestReadersExpireByTheMastersOwnClocks(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		for i, m := range s.masters {
+			m.SetClockOffset(time.Duration(i-2) * 24 * time.Hour)
+		}
+		c := s.open()
+		l := mustRLock(t, c, "key")
+		time.Sleep(time.Minute)
+		crash(t, l)
+		began := time.Now()
+		w, err := s.open().RWMutex("key").Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(began); d < 6*time.Second || d > 10250*time.Millisecond {
+			t.Errorf("a writer got in after %v: want when the reader's TTL had passed", d)
+		}
+		mustUnlock(t, w)
+		s.wantClean()
+	})
+}
+
+// S6 for readers: a master that forgot the reader gets it again and counts from
+// the next extension on; where a writer holds it is not entered.
+func TestAMasterThatForgotAReaderCountsFromTheNextExtensionOn(t *testing.T) {
+	for name, forget := range map[string]func(s *sim, l *redlock.Lock){
+		"restarted empty": func(s *sim, _ *redlock.Lock) {
+			s.kill(0)
+			s.restart(false, 0)
+			time.Sleep(3 * time.Second)
+		},
+		"with another reader": func(s *sim, l *redlock.Lock) { s.ask(0, "ZREM", "key", l.Token()) },
+		"expired by itself": func(s *sim, l *redlock.Lock) {
+			s.ask(0, "ZADD", "key", time.Now().UnixMilli()-1, l.Token())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				c := s.open()
+				stays := mustRLock(t, s.open(), "key", redlock.WithLease(time.Minute))
+				l := mustRLock(t, c, "key", redlock.WithLease(10*time.Second))
+				forget(s, l)
+				s.kill(3, 4) // two of five still have it
+				before := l.Remaining()
+				wantExactly(t, l.Extend(t.Context()), redlock.ErrNoQuorum)
+				if l.Remaining() != before {
+					t.Errorf("Remaining went from %v to %v", before, l.Remaining())
+				}
+				if !slices.Contains(s.members(0, "key"), l.Token()) {
+					t.Error("the reader was not entered again")
+				}
+				if err := l.Extend(t.Context()); err != nil {
+					t.Errorf("the second extension, with three of five: %v", err)
+				}
+				mustUnlock(t, l)
+				_ = stays.Unlock(t.Context()) // may have lost its quorum
+				s.restart(true, 3, 4)
+				time.Sleep(3 * time.Second)
+				s.wantClean()
+			})
+		})
+	}
+	t.Run("not where a writer holds", func(t *testing.T) {
+		inSim(t, 3, func(t *testing.T, s *sim) {
+			l := mustRLock(t, s.open(), "key")
+			_ = s.masters[0].Set("key", "writer", time.Minute)
+			if err := l.Extend(t.Context()); err != nil {
+				t.Error(err)
+			}
+			mustUnlock(t, l)
+			if v, _ := s.masters[0].Get("key"); v != "writer" {
+				t.Errorf("the writer's key is %q now", v)
+			}
+		})
+	})
+}
+
+func TestAReaderHearsThatAMajorityHasLostIt(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		strike func(s *sim, i int)
+		reason redlock.Reason
+	}{
+		{"deleted", func(s *sim, i int) { s.masters[i].FlushAll() }, redlock.ReasonExpired},
+		{"taken by a writer", func(s *sim, i int) { _ = s.masters[i].Set("key", "writer", time.Minute) }, redlock.ReasonTaken},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				l := mustRLock(t, s.open(), "key")
+				for i := range 3 {
+					test.strike(s, i)
+				}
+				began := time.Now()
+				<-l.Context().Done()
+				if d := time.Since(began); d > 10*time.Second/3 {
+					t.Errorf("noticed after %v: want at the next renewal", d)
+				}
+				wantReason(t, context.Cause(l.Context()), test.reason)
+				synctest.Wait()
+				if n := s.readingOn("key", l.Token()); n != 0 {
+					t.Errorf("a lost reader was left on %d masters", n)
+				}
+			})
+		})
+	}
+}
+
+func TestALateReaderIsRolledBack(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		stays := mustRLock(t, c, "key")
+		s.freeze(0, 1, 2)
+		_, err := c.RWMutex("key").TryRLock(t.Context())
+		wantExactly(t, err, redlock.ErrNoQuorum)
+		s.thaw(0, 1, 2)
+		synctest.Wait()
+		for i := range s.masters {
+			if members := s.members(i, "key"); !slices.Equal(members, []string{stays.Token()}) {
+				t.Errorf("master %d has the readers %q", i, members)
+			}
+		}
+		mustUnlock(t, stays)
+		s.wantClean()
+	})
+}
+
+// An acquisition that finds that the master does not know its script must not be
+// sent again behind its own release.
+func TestAReadersAcquisitionIsNotSentAgainAfterUnlock(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		s.do("SCRIPT", "FLUSH")
+		s.do("SCRIPT", "LOAD", script.ReaderRelease.Source)
+		s.freeze(0, 1)
+		l := mustRLock(t, c, "key") // by EVAL on the other three
+		mustUnlock(t, l)
+		s.thaw(0, 1)
+		s.wantClean()
+		s.do("SCRIPT", "FLUSH")
+		s.do("SCRIPT", "LOAD", script.ReaderRelease.Source)
+		s.freeze(0, 1, 2)
+		_, err := c.RWMutex("key").TryRLock(t.Context())
+		wantExactly(t, err, redlock.ErrNoQuorum)
+		s.thaw(0, 1, 2)
+		s.wantClean()
+	})
+}
+
+func TestManyReadersCoexist(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		var locks []*redlock.Lock
+		for range 4 {
+			c := s.open()
+			for range 10 {
+				locks = append(locks, mustRLock(t, c, "key"))
+			}
+		}
+		time.Sleep(20 * time.Second)
+		for i := range s.masters {
+			if n := len(s.members(i, "key")); n != len(locks) {
+				t.Errorf("master %d has %d readers: want %d", i, n, len(locks))
+			}
+		}
+		for _, l := range locks {
+			if err := l.Verify(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mustUnlock(t, locks...)
+		s.wantClean()
+	})
+}
+
+func TestLockingAgainUnderAReadersContextIsRefused(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		m := c.RWMutex("key")
+		check := func(ctx context.Context, what, text string, lock func(context.Context, ...redlock.LockOption) (*redlock.Lock, error)) {
+			t.Helper()
+			var err error
+			within(t, 0, func() { _, err = lock(ctx) })
+			wantExactly(t, err, redlock.ErrReentrant)
+			if err != nil && !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: %v: want it to say %q", what, err, text)
+			}
+		}
+		plain := func(ctx context.Context, opts ...redlock.LockOption) (*redlock.Lock, error) {
+			return c.Lock(ctx, "key", opts...)
+		}
+		l := mustRLock(t, c, "key")
+		ctx := l.Context()
+		check(ctx, "upgrade", "a reader cannot become the writer", m.Lock)
+		check(ctx, "upgrade of TryLock", "a reader cannot become the writer", m.TryLock)
+		check(ctx, "upgrade by a plain lock", "a reader cannot become the writer", plain)
+		check(ctx, "read again", "already held", m.RLock)
+		check(ctx, "read again by TryRLock", "already held", m.TryRLock)
+		if other, err := s.open().RWMutex("key").RLock(ctx); err != nil {
+			t.Errorf("another client's reader: %v", err)
+		} else {
+			mustUnlock(t, other)
+		}
+		mustUnlock(t, l)
+
+		w, err := m.Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(w.Context(), "read what one writes", "already held", m.RLock)
+		check(w.Context(), "write again", "already held", m.Lock)
+		if err := w.Downgrade(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		check(w.Context(), "upgrade after a downgrade", "a reader cannot become the writer", m.Lock)
+		mustUnlock(t, w)
+		l, err = m.RLock(w.Context()) // which carries no hold any more, but is over
+		wantExactly(t, err, context.Canceled)
+		if l != nil {
+			t.Error("a lock beside an error")
+		}
+		s.wantClean()
+	})
+}
+
+func TestRAdoptTakesOverAReader(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		giver, taker := s.open(), s.open()
+		l := mustRLock(t, giver, "key")
+		token, err := l.HandOver()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = giver.Close()
+		_, err = taker.Adopt(t.Context(), "key", token) // not a writer's
+		wantExactly(t, err, redlock.ErrNotHeld)
+		m := taker.RWMutex("key")
+		l, err = m.RAdopt(t.Context(), token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if err := l.Verify(t.Context()); err != nil {
+			t.Errorf("the adopted reader was not renewed: %v", err)
+		}
+		mustUnlock(t, l)
+		_, err = m.RAdopt(t.Context(), token)
+		wantExactly(t, err, redlock.ErrNotHeld)
+		s.wantClean()
+
+		w := mustLock(t, taker, "key")
+		_, err = m.RAdopt(t.Context(), w.Token()) // a writer's: it would not know
+		wantExactly(t, err, redlock.ErrNotHeld)
+		if n := s.holders("key", w.Token()); n != 5 {
+			t.Errorf("the writer is left on %d masters", n)
+		}
+		mustUnlock(t, w)
+	})
+}
+
+// A lock of several keys is the writer of each.
+func TestALockOfSeveralKeysIsAWriter(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		reader := mustRLock(t, c, "a")
+		_, err := c.TryLockAll(t.Context(), []string{"a", "b"})
+		wantExactly(t, err, redlock.ErrTaken)
+		if h, ok := errors.AsType[*redlock.HeldError](err); !ok || h.Key != "a" || h.Readers != 1 {
+			t.Errorf("what is in the way is described as %+v", h)
+		}
+		some, err := c.TryLockAny(t.Context(), []string{"a", "b"})
+		if err != nil || some.Key() != "b" {
+			t.Fatalf("%v, %v", some, err)
+		}
+		mustUnlock(t, some)
+		if err := reader.Verify(t.Context()); err != nil {
+			t.Error(err)
+		}
+		_, err = c.LockAll(reader.Context(), []string{"a", "b"})
+		wantExactly(t, err, redlock.ErrReentrant)
+		mustUnlock(t, reader)
+
+		all, err := c.TryLockAll(t.Context(), []string{"a", "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.RWMutex("b").TryRLock(t.Context())
+		wantExactly(t, err, redlock.ErrTaken)
+		if err := all.Downgrade(t.Context()); err == nil || !strings.Contains(err.Error(), "only the lock of one key") {
+			t.Errorf("downgrade of two keys: %v", err)
+		}
+		if err := all.Verify(t.Context()); err != nil {
+			t.Error(err)
+		}
+		mustUnlock(t, all)
+
+		one, err := c.TryLockAny(t.Context(), []string{"a", "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := one.Downgrade(t.Context()); err != nil {
+			t.Error(err)
+		}
+		mustUnlock(t, mustRLock(t, c, one.Key()), one)
+		s.wantClean()
+	})
+}
+
+// Close gives back what readers hold.
+func TestCloseReleasesReaders(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		l := mustRLock(t, c, "key")
+		w := mustRLock(t, c, "turned")
+		mustUnlock(t, w)
+		w, err := c.RWMutex("turned").Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Downgrade(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+		wantReason(t, context.Cause(l.Context()), redlock.ReasonClosed)
+		s.wantClean()
+	})
+}

@@ -1,0 +1,87 @@
+package redlock_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// intentKey is where the writers that wait for a lock are noted.
+func intentKey(key string) string { return "redquorum:intent:1:" + key }
+
+// ask sends a command to one master, as another client would.
+func (s *sim) ask(i int, command string, args ...any) any {
+	s.t.Helper()
+	conn, err := s.masters[i].Dial(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	rc := redis.NewConn(conn, 0, 0)
+	defer rc.Close()
+	reply, err := rc.Do(command, args...)
+	if err != nil {
+		s.t.Fatalf("master %d: %s: %v", i, command, err)
+	}
+	return reply
+}
+
+// members is who is in the sorted set at a key of a master; none if that is of
+// another type.
+func (s *sim) members(i int, key string) []string {
+	s.t.Helper()
+	if s.ask(i, "TYPE", key) != "zset" {
+		return nil
+	}
+	members, err := redis.Strings(s.ask(i, "ZRANGE", key, 0, -1), nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return members
+}
+
+// readingOn is on how many masters the token is among the readers of key.
+func (s *sim) readingOn(key, token string) (n int) {
+	s.t.Helper()
+	for i := range s.masters {
+		for _, member := range s.members(i, key) {
+			if member == token {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// mustRLock acquires for reading or ends the test, and lets the masters execute
+// what the decision did not wait for.
+func mustRLock(t *testing.T, c *redlock.Client, key string, opts ...redlock.LockOption) *redlock.Lock {
+	t.Helper()
+	l, err := c.RWMutex(key).RLock(t.Context(), opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Wait()
+	return l
+}
+
+// crash ends a hold as a crash would: nothing renews it, nothing releases it.
+func crash(t *testing.T, l *redlock.Lock) {
+	t.Helper()
+	if _, err := l.HandOver(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mustUnlock releases, and lets the masters execute it.
+func mustUnlock(t *testing.T, locks ...*redlock.Lock) {
+	t.Helper()
+	for _, l := range locks {
+		if err := l.Unlock(t.Context()); err != nil {
+			t.Errorf("unlock: %v", err)
+		}
+	}
+	synctest.Wait()
+}

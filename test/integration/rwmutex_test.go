@@ -1,0 +1,308 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// mustRead acquires for reading in one attempt.
+func mustRead(t *testing.T, c *redlock.Client, key string, opts ...redlock.LockOption) *redlock.Lock {
+	t.Helper()
+	l, err := c.RWMutex(key).TryRLock(context.Background(), opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// readers is who is in the set at a key of a master, and when the last of them
+// and the key expire, in ms since 1970.
+func (m *masters) readers(i int, key string) (tokens []string, last, expires int64) {
+	m.t.Helper()
+	if m.do(i, "TYPE", key) != "zset" {
+		return nil, 0, 0
+	}
+	pairs, err := redis.Strings(m.command(i, "ZRANGE", key, 0, -1, "WITHSCORES"))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for n := 0; n < len(pairs); n += 2 {
+		tokens = append(tokens, pairs[n])
+		if _, err := fmt.Sscan(pairs[n+1], &last); err != nil {
+			m.t.Fatalf("a score of %q: %v", pairs[n+1], err)
+		}
+	}
+	expires, err = redis.Int64(m.command(i, "PEXPIRETIME", key))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return tokens, last, expires
+}
+
+func (m *masters) reading(key, token string) (n int) {
+	m.t.Helper()
+	m.each(func(i int) {
+		if tokens, _, _ := m.readers(i, key); slices.Contains(tokens, token) {
+			n++
+		}
+	})
+	return n
+}
+
+// wantExpiry fails unless every set of readers expires with the last of them,
+// to the millisecond.
+func (p *processes) wantExpiry(key string) {
+	p.t.Helper()
+	p.each(func(i int) {
+		if tokens, last, expires := p.readers(i, key); last != expires {
+			p.t.Errorf("master %d: the last of %q expires at %d, the key at %d", i, tokens, last, expires)
+		}
+	})
+}
+
+// A read-write lock's whole life on real masters: what miniredis does not show
+// is how they print instants and when they expire.
+func TestReadersAndWritersOnRealMasters(t *testing.T) {
+	p := startProcesses(t, five)
+	c, other := p.open(), p.open()
+	ctx, cancel := context.WithTimeout(context.Background(), settleBound)
+	defer cancel()
+	a := mustRead(t, c, "lock", redlock.WithTTL(longTTL/2))
+	b := mustRead(t, other, "lock", redlock.WithTTL(longTTL))
+	eventually(t, "all have both", func() bool { return p.reading("lock", a.Token()) == five && p.reading("lock", b.Token()) == five })
+	p.wantExpiry("lock")
+	if err := errors.Join(a.Extend(ctx), a.Verify(ctx), b.Extend(ctx), b.Verify(ctx)); err != nil {
+		t.Error(err)
+	}
+	p.wantExpiry("lock")
+	eventually(t, "a writer is told of the readers", func() bool {
+		_, err := c.RWMutex("lock").TryLock(ctx)
+		wantExactly(t, "TryLock beside readers", err, redlock.ErrTaken)
+		h, ok := errors.AsType[*redlock.HeldError](err)
+		return ok && h.Readers == 2 && h.TTL > longTTL/2
+	})
+	if reply := p.do(0, "SET", "lock", "foreign", "NX", "PX", 1000); reply != nil {
+		t.Errorf("SET NX beside readers: %v", reply)
+	}
+	mustUnlock(t, b)
+	eventually(t, "the longer reader is out", func() bool { return p.reading("lock", b.Token()) == 0 })
+	p.wantExpiry("lock")
+	mustUnlock(t, a)
+	p.wantFree("lock")
+
+	w, err := c.RWMutex("lock").Lock(ctx, redlock.WithTTL(longTTL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = other.RWMutex("lock").TryRLock(ctx)
+	wantExactly(t, "TryRLock beside a writer", err, redlock.ErrTaken)
+	eventually(t, "all have the writer", func() bool { return p.holders("lock", w.Token()) == five })
+	if err := w.Downgrade(ctx); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "all have the reader", func() bool { return p.reading("lock", w.Token()) == five })
+	p.wantExpiry("lock")
+	r := mustRead(t, other, "lock")
+	if err := errors.Join(w.Verify(ctx), r.Verify(ctx), w.Extend(ctx)); err != nil {
+		t.Error(err)
+	}
+	mustUnlock(t, w)
+	mustUnlock(t, r)
+	p.wantFree("lock")
+
+	// A waiting writer, by its own scripts.
+	r = mustRead(t, c, "lock")
+	got := make(chan error, 1)
+	go func() {
+		w, err := other.RWMutex("lock").Lock(ctx)
+		if err == nil {
+			err = w.Unlock(ctx)
+		}
+		got <- err
+	}()
+	eventually(t, "the writer keeps readers out", func() bool {
+		early, err := c.RWMutex("lock").TryRLock(ctx)
+		if err == nil {
+			mustUnlock(t, early)
+		}
+		h, ok := errors.AsType[*redlock.HeldError](err)
+		return ok && h.Type == "intent"
+	})
+	mustUnlock(t, r)
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+	p.wantFree("redquorum:intent:1:lock")
+	p.wantFree("lock")
+}
+
+// A reader that crashed is out when its TTL has passed, by the masters' clocks.
+func TestACrashedReaderLetsAWriterIn(t *testing.T) {
+	p := startProcesses(t, five)
+	c := p.open()
+	l := mustRead(t, c, "lock", redlock.WithTTL(200*time.Millisecond))
+	if _, err := l.HandOver(); err != nil { // and nobody takes it
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), settleBound)
+	defer cancel()
+	w, err := c.RWMutex("lock").Lock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustUnlock(t, w)
+	p.wantFree("lock")
+}
+
+// What a user of read-write locks needs beside what one of plain locks does.
+const readerCommands = lockerCommands + " +time +zadd +zrem +zscore +zcount +zrevrange +zremrangebyscore +pexpireat"
+
+func TestAUserOfReadWriteLocksNeedsFewPermissions(t *testing.T) {
+	p := startConfigured(t, redistest.Config{
+		ACL: []string{"user default off", "user locker on >" + rightPassword +
+			" ~lock* ~redquorum:intent:1:lock* resetchannels -@all " + readerCommands},
+		Username: "locker", Password: rightPassword,
+	}, five)
+	c := p.open(redlock.WithTTL(longTTL))
+	ctx := context.Background()
+	r := mustRead(t, c, "lock")
+	_, err := c.RWMutex("lock").Lock(ctx, redlock.WithTries(2)) // notes an intent
+	wantExactly(t, "Lock beside a reader", err, redlock.ErrTaken)
+	if err := errors.Join(r.Extend(ctx), r.Verify(ctx)); err != nil {
+		t.Error(err)
+	}
+	mustUnlock(t, r)
+	p.wantFree("lock")
+	w := mustTry(t, c, "lock")
+	if err := w.Downgrade(ctx); err != nil {
+		t.Error(err)
+	}
+	mustUnlock(t, w)
+	p.wantFree("lock")
+	for i := range five {
+		if log, err := redis.Values(p.command(i, "ACL", "LOG")); err != nil || len(log) != 0 {
+			t.Errorf("master %d refused something to the user: %q", i, log)
+		}
+	}
+}
+
+// A user who may not write sorted sets keeps the writer's lock when it asks for
+// a downgrade.
+func TestADowngradeThatIsForbiddenLosesNothing(t *testing.T) {
+	p := startConfigured(t, redistest.Config{
+		ACL: []string{"user default off", "user locker on >" + rightPassword +
+			" ~* resetchannels -@all " + readerCommands + " -zadd"},
+		Username: "locker", Password: rightPassword,
+	}, five)
+	c := p.open(redlock.WithTTL(longTTL))
+	w := mustTry(t, c, "lock")
+	eventually(t, "all have the writer", func() bool { return p.holders("lock", w.Token()) == five })
+	wantExactly(t, "Downgrade", w.Downgrade(context.Background()), redlock.ErrNoQuorum)
+	if n := p.holders("lock", w.Token()); n != five {
+		t.Errorf("%d masters have the token", n)
+	}
+	mustUnlock(t, w)
+	p.wantFree("lock")
+}
+
+// Several clients read and write under one lock while one master after another
+// is killed: never a writer beside anybody, and everybody gets in.
+func TestNeverAWriterBesideAnybody(t *testing.T) {
+	const clients, readers, writers, reads, writes = 3, 3, 1, 30, 8
+	p := startPersistent(t, five)
+	soon := redlock.WithBackoff(func(attempt int) time.Duration { return time.Duration(attempt%7+1) * 2 * time.Millisecond })
+	const writer = int64(1) << 32
+	var inside atomic.Int64 // readers, and writers times that
+	var shared atomic.Bool  // that readers were in together
+	var taken atomic.Int32
+	visit := func(l *redlock.Lock, weight int64, downgrade bool) error {
+		ctx := context.Background()
+		now := inside.Add(weight)
+		if weight == writer && now != writer || weight == 1 && now >= writer {
+			t.Errorf("%d readers and %d writers are in", now%writer, now/writer)
+		}
+		if now > 1 && now < writer {
+			shared.Store(true)
+		}
+		if downgrade {
+			inside.Add(1 - weight) // a reader from here on
+			weight = 1
+			if err := l.Downgrade(ctx); err != nil && !errors.Is(err, redlock.ErrNoQuorum) {
+				t.Errorf("downgrade: %v", err)
+			}
+		}
+		time.Sleep(time.Millisecond) // let others try
+		lost := l.Context().Err() != nil
+		inside.Add(-weight)
+		taken.Add(1)
+		if lost {
+			return context.Cause(l.Context())
+		}
+		if err := l.Unlock(ctx); err != nil && !errors.Is(err, redlock.ErrNoQuorum) {
+			return err
+		}
+		return nil
+	}
+	var wg sync.WaitGroup
+	for n := range clients {
+		c := p.open(reconnectSoon(), soon, redlock.WithTTL(longTTL), redlock.WithOutageWait(time.Minute))
+		m := c.RWMutex("lock")
+		run := func(times int, weight int64, acquire func(context.Context, ...redlock.LockOption) (*redlock.Lock, error)) {
+			for r := range times {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				l, err := acquire(ctx)
+				cancel()
+				if err == nil {
+					err = visit(l, weight, weight == writer && r%2 == 1)
+				}
+				if err != nil {
+					t.Errorf("client %d: %v", n, err)
+				}
+			}
+		}
+		for range readers {
+			wg.Go(func() { run(reads, 1, m.RLock) })
+		}
+		for range writers {
+			wg.Go(func() { run(writes, writer, m.Lock) })
+		}
+	}
+	finished := make(chan struct{})
+	go func() { defer close(finished); wg.Wait() }()
+	for n := 0; ; n = (n + 1) % five {
+		select {
+		case <-finished:
+			if got, want := taken.Load(), int32(clients*(readers*reads+writers*writes)); got != want {
+				t.Errorf("held %d times, want %d", got, want)
+			}
+			if !shared.Load() {
+				t.Error("readers were never in together")
+			}
+			p.wantFree("lock")
+			return
+		default:
+		}
+		before := taken.Load()
+		p.kill(n)
+		eventually(t, "locks are taken with one master down", func() bool {
+			select {
+			case <-finished:
+				return true
+			default:
+				return taken.Load() > before
+			}
+		})
+		p.restart(n)
+	}
+}

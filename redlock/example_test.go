@@ -97,3 +97,33 @@ func ExampleClient_Adopt() {
 	fmt.Println(adopted.Unlock(ctx))
 	// Output: <nil>
 }
+
+func ExampleClient_Inspect() {
+	client, err := redlock.Open(masterURLs, redlock.WithOwner("billing"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	ctx := context.Background()
+
+	before, err := client.Inspect(ctx, "invoice:7")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(before)
+	lock, err := client.Lock(ctx, "invoice:7")
+	if err != nil {
+		log.Fatal(err)
+	}
+	during, err := client.Inspect(ctx, "invoice:7")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(during.Verdict, during.Holders[0].Owner)
+	if err := lock.Unlock(ctx); err != nil {
+		log.Print(err) // the key expires by itself
+	}
+	// Output:
+	// free on 5 of 5
+	// held by a quorum billing
+}

@@ -10,8 +10,9 @@ const (
 	opVerify            //
 	opRelease           //
 	opHolder            // asks those that refused who holds the key
+	opInspect           // asks everyone
 )
 
 func (op operation) String() string {
-	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect"}[op]
+	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect", "inspect"}[op]
 }

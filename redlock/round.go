@@ -158,7 +158,7 @@ func (r *round) decide() {
 	if r.outcome != quorum.Open {
 		return
 	}
-	if r.op == opHolder {
+	if r.op == opHolder || r.op == opInspect { // everybody's answer is wanted
 		if r.tally.Outstanding() == 0 {
 			r.settle(quorum.Granted)
 		}

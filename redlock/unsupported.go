@@ -65,26 +65,6 @@ func (m *RWMutex) TryRLock(_ context.Context, _ ...LockOption) (*Lock, error) {
 	return nil, unsupported("RWMutex.TryRLock")
 }
 
-// An Inspection tells who holds a lock, as the masters see it.
-type Inspection struct {
-	Key     string
-	Masters []MasterHold
-	Verdict string // in words: free, held by a quorum, split, held without a quorum
-}
-
-// A MasterHold is one master's part of an Inspection.
-type MasterHold struct {
-	Master string
-	Held   *HeldError // nil: free, or unknown because of Err
-	Err    error
-}
-
-// Inspect asks the masters who holds the key. Not available in this version:
-// the error matches errors.ErrUnsupported.
-func (c *Client) Inspect(_ context.Context, _ string) (*Inspection, error) {
-	return nil, unsupported("Inspect")
-}
-
 // Init declares a new fleet of masters. Not available in this version: the
 // error matches errors.ErrUnsupported.
 func (c *Client) Init(_ context.Context) error { return unsupported("Init") }

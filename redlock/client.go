@@ -201,7 +201,7 @@ func (c *Client) Close() error {
 	locks := c.keeper.close()
 	valid := make(map[*Lock]time.Duration, len(locks))
 	for _, l := range locks {
-		valid[l] = l.Remaining()
+		valid[l] = l.holdRemaining()
 	}
 	for _, l := range locks {
 		l.mu.Lock()
@@ -236,7 +236,7 @@ func (c *Client) awaitDo(valid map[*Lock]time.Duration) {
 	}
 	c.mu.Unlock()
 	for l, done := range running {
-		t := time.NewTimer(valid[l] - time.Since(began))
+		t := time.NewTimer(valid[l.hold()] - time.Since(began))
 		select {
 		case <-done:
 		case <-t.C:

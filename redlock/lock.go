@@ -18,6 +18,7 @@ type Lock struct {
 	opts     lockOptions
 	token    string
 	acquired drift.Instant // start of the attempt that acquired it
+	outer    *Lock         // the hold that this is a further handle on; nil: this is the hold
 
 	// Arguments of commands, boxed once.
 	keyArgs          []any // with the prefix
@@ -28,6 +29,8 @@ type Lock struct {
 	// this lock follows its release, but nothing blocks.
 	mu       sync.Mutex
 	state    lockState
+	returned bool          // unlocked while other handles go on holding; guarded by the hold's mu
+	shared   *sharing      // the handles on this hold; nil: just this
 	start    drift.Instant // validity runs from here
 	validity time.Duration // TTL less the clock drift
 	lost     *LostError    // when state is lost
@@ -83,10 +86,13 @@ func (l *Lock) Fence() uint64 { return 0 }
 // held any more.
 func (l *Lock) Remaining() time.Duration {
 	now := l.c.opts.clock.Now()
-	l.mu.Lock()
-	left := l.remaining(now)
-	l.mu.Unlock()
-	return left
+	h := l.hold()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l.returned {
+		return 0
+	}
+	return h.remaining(now)
 }
 
 // remaining is Remaining at an instant. The caller must hold l.mu.
@@ -101,9 +107,10 @@ func (l *Lock) remaining(now drift.Instant) time.Duration {
 // this machine's wall clock at the start of the last round: a snapshot for
 // people and logs. Decide by Remaining and Context.
 func (l *Lock) ValidUntil() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.start.Wall().Add(l.validity)
+	h := l.hold()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.start.Wall().Add(h.validity)
 }
 
 // expire notices that the validity has run out, whether or not a timer has
@@ -145,6 +152,7 @@ func (l *Lock) lose(reason Reason, cause error) bool {
 	if l.ctx != nil {
 		l.ctx.cancel(l.lost)
 	}
+	l.shared.end(l.lost)
 	return true
 }
 

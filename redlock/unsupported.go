@@ -77,10 +77,6 @@ func WithFencing() LockOption { return unavailable("WithFencing") }
 // version: the error matches errors.ErrUnsupported.
 func WithFairness() LockOption { return unavailable("WithFairness") }
 
-// WithReentrancy allows to lock again what the context already holds. Not
-// available in this version: the error matches errors.ErrUnsupported.
-func WithReentrancy() LockOption { return unavailable("WithReentrancy") }
-
 func unavailable(option string) LockOption {
 	return lockOption(func(*lockOptions) error {
 		return fmt.Errorf("%s is not available in this version: %w", option, errors.ErrUnsupported)

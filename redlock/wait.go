@@ -33,10 +33,13 @@ func (c *Client) acquire(ctx context.Context, key string, opts []LockOption, onc
 	if err != nil {
 		return nil, err
 	}
-	if c.holdIn(ctx, key) != nil {
-		return nil, &reentrantError{key}
-	}
 	began := time.Now()
+	if outer := c.holdIn(ctx, key); outer != nil {
+		l, err := c.reenter(ctx, outer, template, began)
+		if l != nil || err != nil {
+			return l, err
+		}
+	}
 	tries := template.opts.tries
 	if once {
 		tries = 1

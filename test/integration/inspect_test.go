@@ -83,8 +83,9 @@ func TestInspectOnRealMasters(t *testing.T) {
 	}
 	inspect("split", redlock.VerdictUnknown)
 	p.thaw(1)
+	p.restart(0)
 	mustUnlock(t, l)
-	for i := 1; i < five; i++ {
+	for i := range five {
 		p.do(i, "DEL", "list", "readers", "split")
 	}
 }

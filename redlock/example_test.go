@@ -127,3 +127,28 @@ func ExampleClient_Inspect() {
 	// free on 5 of 5
 	// held by a quorum billing
 }
+
+func ExampleWithReentrancy() {
+	client, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	// book must hold the lock, whether or not its caller does.
+	book := func(ctx context.Context, amount int) error {
+		return client.Do(ctx, "account:7", func(context.Context) error {
+			fmt.Println("booked", amount)
+			return nil
+		}, redlock.WithReentrancy())
+	}
+	err = client.Do(context.Background(), "account:7", func(ctx context.Context) error {
+		return errors.Join(book(ctx, -5), book(ctx, 5))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// booked -5
+	// booked 5
+}

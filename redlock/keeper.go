@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
@@ -25,6 +26,13 @@ type keeper struct {
 	wake   chan struct{} // capacity 1
 	quit   chan struct{}
 	done   chan struct{}
+
+	// Of the goroutine alone.
+	underWay     int // renewals not decided yet
+	mostUnderWay int
+
+	// held is len(locks), to be read without mu.
+	held atomic.Int64
 
 	// mu guards what follows, and due and index of every lock. It is taken
 	// last: nothing else is locked, and nothing blocks, under it.
@@ -53,8 +61,13 @@ func newKeeper(c *Client) *keeper {
 		wake:   make(chan struct{}, 1),
 		quit:   make(chan struct{}),
 		done:   make(chan struct{}),
+		// Each may leave a call behind with a master that has fallen silent.
+		mostUnderWay: min(mostRenewals, c.masters[0].QueueLimit()/4),
 	}
 }
+
+// count is how many locks are held, as a factor of durations.
+func (k *keeper) count() time.Duration { return time.Duration(k.held.Load()) }
 
 // now is the keeper's clock: Go's monotonic one.
 func (k *keeper) now() time.Duration { return time.Since(k.base) }
@@ -75,6 +88,7 @@ func (k *keeper) add(l *Lock, instant drift.Instant) bool {
 	}
 	l.due = due
 	heap.Push(&k.locks, l)
+	k.held.Store(int64(len(k.locks)))
 	if !k.running {
 		k.running = true
 		go k.run()
@@ -91,6 +105,7 @@ func (k *keeper) remove(l *Lock) {
 	defer k.mu.Unlock()
 	if l.index != notScheduled {
 		heap.Remove(&k.locks, l.index)
+		k.held.Store(int64(len(k.locks)))
 	}
 }
 

@@ -9,8 +9,31 @@ import (
 
 // Renewal of one lock, as the keeper drives it.
 
-// retryRenewal is the least pause after a renewal that failed.
-const retryRenewal = 5 * time.Millisecond
+const (
+	// retryRenewal is the least pause after a renewal that failed.
+	retryRenewal = 5 * time.Millisecond
+	// retryEach is how far apart the failed renewals of all locks are tried
+	// again on average: in an outage the retries of 100,000 locks would leave
+	// the machine no time for anything else, recovery included.
+	retryEach = 20 * time.Microsecond
+	// mostSlack is how much earlier a renewal starts at the most so that it
+	// goes out together with others: one flush a master for all of them.
+	mostSlack = 10 * time.Millisecond
+	// mostRenewals is how many may be under way, unless the pool's queues are
+	// so short that it has to be less: enough for 20,000 renewals a second of
+	// masters that are 200 ms away, and so few that masters that are near
+	// answer them within their timeout. It counts when many locks have become
+	// due at once, as after a suspend.
+	mostRenewals = 4096
+	// longestPostponed is for how long a renewal is put off when there are too
+	// many.
+	longestPostponed = time.Second
+)
+
+// slack is the grid on which renewals start, by their interval.
+func slack(every time.Duration) time.Duration {
+	return min(mostSlack, every/32) // a third of the jitter
+}
 
 // planRenewal sets when the next renewal starts: a third of the TTL (or
 // Renewal.Every) after the round that the validity counts from, a little
@@ -22,10 +45,13 @@ func (l *Lock) planRenewal(now time.Duration, instant drift.Instant) {
 	o := &l.opts
 	left := l.remaining(instant)
 	every := o.every()
-	at := now - instant.Sub(l.start) + every - rand.N(every/10+1)
+	grid := slack(every)
+	at := now - instant.Sub(l.start) + every - rand.N(every/10-grid+1)
+	at -= at % grid
 	switch {
 	case l.misses > 0:
-		pause := max(retryRenewal, min(l.c.nodeTimeout(o.ttl), left/4))
+		pause := max(l.c.nodeTimeout(o.ttl), l.c.keeper.count()*retryEach)
+		pause = max(retryRenewal, min(pause, left/4))
 		at = now + pause/2 + rand.N(pause/2+1)
 	case left < o.ttl/2:
 		at = now
@@ -58,7 +84,10 @@ func (k *keeper) look(l *Lock) {
 	case l.renewing != nil: // and its time is over
 		l.renewing.expire()
 		l.renewAt = never // until its conclusion is drawn
+	case k.underWay >= k.mostUnderWay:
+		l.renewAt = now + retryRenewal + rand.N(min(l.remaining(instant)/4, longestPostponed)+1)
 	default:
+		k.underWay++
 		l.renewing = l.startExtension(true)
 		l.renewAt = now + min(k.c.nodeTimeout(l.opts.ttl), l.remaining(instant))
 	}
@@ -84,6 +113,7 @@ func (k *keeper) replan(l *Lock) {
 // renewed draws the conclusion of a renewal that was decided.
 func (k *keeper) renewed(r *round) {
 	defer r.letGo()
+	k.underWay--
 	l := r.lock
 	l.mu.Lock()
 	l.renewing = nil

@@ -183,8 +183,9 @@ func (c *Client) isClosed() bool {
 // Close ends the client. Calls that wait end with ErrClosed; the contexts of
 // all locks end with a *LostError of ReasonClosed; running Do calls are waited
 // for, but only for as long as their locks are valid; then everything is
-// unlocked, without waiting longer for answers than one operation does, and
-// all goroutines have ended when Close returns. Later calls wait for the first.
+// unlocked, a thousand at a time, without waiting longer for the answers to
+// those than one operation does, and all goroutines have ended when Close
+// returns. Later calls wait for the first.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	if c.closed != nil {
@@ -212,17 +213,38 @@ func (c *Client) Close() error {
 		}
 	}
 	c.awaitDo(valid)
-	for _, l := range locks {
-		l.mu.Lock()
-		l.sendRelease()
-		l.mu.Unlock()
-	}
+	c.releaseAll(locks)
 	c.unfinished.wait(c.nodeTimeout(c.opts.lock.ttl))
 	c.keeper.stop()
 	if c.ownsPool {
 		return c.pool.Close()
 	}
 	return nil
+}
+
+// releaseAll gives back what is held, in portions that the queues have room
+// for. The last is not waited for.
+func (c *Client) releaseAll(locks []*Lock) {
+	portion := c.mostUnderWay()
+	for n := 0; n < len(locks); n += portion {
+		var rounds []*round
+		for _, l := range locks[n:min(n+portion, len(locks))] {
+			l.mu.Lock()
+			if !l.sent {
+				if r := l.startRelease(); r != nil {
+					rounds = append(rounds, r)
+				}
+			}
+			l.mu.Unlock()
+		}
+		deadline := time.Now().Add(c.nodeTimeout(c.opts.lock.ttl))
+		for _, r := range rounds {
+			if n+portion < len(locks) {
+				_ = r.wait(context.Background(), time.Until(deadline))
+			}
+			r.letGo()
+		}
+	}
 }
 
 // awaitDo waits for the running Do calls, each for as long as its lock is

@@ -61,8 +61,8 @@ func newKeeper(c *Client) *keeper {
 		wake:   make(chan struct{}, 1),
 		quit:   make(chan struct{}),
 		done:   make(chan struct{}),
-		// Each may leave a call behind with a master that has fallen silent.
-		mostUnderWay: min(mostRenewals, c.masters[0].QueueLimit()/4),
+
+		mostUnderWay: c.mostUnderWay(),
 	}
 }
 

@@ -84,6 +84,36 @@ func TestRenewalsOfOneMomentGoOutTogether(t *testing.T) {
 	})
 }
 
+// Close releases all of them, in portions too, with a frozen master among them.
+func TestCloseReleasesManyLocks(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithPool(pool.WithDialer(s.cluster.Dialer()), pool.WithQueueLimit(64)))
+		lockMany(t, c, 500)
+		within(t, time.Second, func() { _ = c.Close() })
+		s.wantClean()
+
+		c = s.open(redlock.WithPool(pool.WithDialer(s.cluster.Dialer()), pool.WithQueueLimit(64)))
+		lockMany(t, c, 500)
+		s.freeze(4)
+		within(t, time.Second, func() { _ = c.Close() })
+		for i, m := range s.masters[:4] {
+			if keys := m.Keys(); len(keys) != 0 {
+				t.Errorf("master %d has %d keys", i, len(keys))
+			}
+		}
+		s.thaw(4)
+
+		c = s.open(redlock.WithPool(pool.WithDialer(s.cluster.Dialer()), pool.WithQueueLimit(64)))
+		s.masters[4].FlushAll()
+		lockMany(t, c, 500)
+		s.freeze(2, 3, 4)
+		// Nobody answers: a portion of 16 waits for the timeout, until the
+		// masters count as down.
+		within(t, 3*time.Second, func() { _ = c.Close() })
+		s.thaw(2, 3, 4)
+	})
+}
+
 // One goroutine looks after all.
 func TestManyHeldLocksAddNoGoroutines(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {

@@ -19,16 +19,25 @@ const (
 	// mostSlack is how much earlier a renewal starts at the most so that it
 	// goes out together with others: one flush a master for all of them.
 	mostSlack = 10 * time.Millisecond
-	// mostRenewals is how many may be under way, unless the pool's queues are
-	// so short that it has to be less: enough for 20,000 renewals a second of
-	// masters that are 200 ms away, and so few that masters that are near
-	// answer them within their timeout. It counts when many locks have become
-	// due at once, as after a suspend.
-	mostRenewals = 4096
+	// renewalsEach is how many may be under way for each millisecond that the
+	// masters have for their answers: 1,000 with 250 ms. A busy machine with
+	// all masters on it manages ten times as many, so they are answered in
+	// time; and it is enough for 5,000 a second of masters that are 200 ms
+	// away. It counts when many locks are due at once, as after a suspend.
+	renewalsEach = 4
+	fewRenewals  = 64 // may be under way whatever the timeout is
 	// longestPostponed is for how long a renewal is put off when there are too
 	// many.
 	longestPostponed = time.Second
 )
+
+// mostUnderWay is how many renewals a client has under way at the most. Each may
+// leave a call behind with a master that has fallen silent: the queue has room
+// for those of several timeouts.
+func (c *Client) mostUnderWay() int {
+	ms := c.nodeTimeout(c.opts.lock.ttl).Milliseconds()
+	return min(max(fewRenewals, renewalsEach*int(ms)), c.masters[0].QueueLimit()/4)
+}
 
 // slack is the grid on which renewals start, by their interval.
 func slack(every time.Duration) time.Duration {

@@ -34,6 +34,7 @@ type holdingCost struct {
 	took       time.Duration // the time that it held
 	bytes      float64       // of live heap a lock
 	goroutines int           // more than with no lock held; the most that were seen
+	closed     time.Duration // that Close took for half of the locks
 	least      time.Duration // validity that was left of any lock at the end
 }
 
@@ -49,6 +50,7 @@ type holdingCost struct {
 //	B/lock              live heap that a held lock needs, connections not counted
 //	goroutines/op       more than without any lock, at the most
 //	least-left-s        the shortest validity left at the end
+//	close-s             what Close took to release half of them
 func BenchmarkHeld(b *testing.B) {
 	h := holding{locks: 100_000, ttl: 30 * time.Second, held: time.Minute}
 	if s := os.Getenv("HELD_LOCKS"); s != "" {
@@ -81,6 +83,7 @@ func BenchmarkHeld(b *testing.B) {
 			b.ReportMetric(cost.bytes, "B/lock")
 			b.ReportMetric(float64(cost.goroutines), "goroutines/op")
 			b.ReportMetric(cost.least.Seconds(), "least-left-s")
+			b.ReportMetric(cost.closed.Seconds(), "close-s")
 		}
 	})
 }
@@ -169,7 +172,8 @@ func (h *holding) run(tb testing.TB, masters *redistest.Cluster) (cost holdingCo
 	wantKeys(tb, masters.Masters[2:], h.locks)
 	cost.lost = lost.Load()
 
-	if err := eachOf(h.locks, func(i int) error {
+	// The first half by Unlock, the rest by Close.
+	if err := eachOf(h.locks/2, func(i int) error {
 		if err := locks[i].Unlock(tb.Context()); err != nil && !errors.Is(err, redlock.ErrLost) {
 			return err
 		}
@@ -177,6 +181,12 @@ func (h *holding) run(tb testing.TB, masters *redistest.Cluster) (cost holdingCo
 	}); err != nil {
 		tb.Error(err)
 	}
+	wantKeys(tb, masters.Masters[2:], h.locks-h.locks/2)
+	closing := time.Now()
+	if err := client.Close(); err != nil {
+		tb.Error(err)
+	}
+	cost.closed = time.Since(closing)
 	wantKeys(tb, masters.Masters[2:], 0)
 	for _, m := range masters.Masters[:2] {
 		if err := m.Restart(tb.Context(), false); err != nil {

@@ -222,27 +222,23 @@ func (c *Client) Close() error {
 	return nil
 }
 
+// releasePoll is how often Close looks whether a portion has been released.
+const releasePoll = time.Millisecond
+
 // releaseAll gives back what is held, in portions that the queues have room
-// for. The last is not waited for.
+// for: the next is sent when no more than one is under way, or after the masters'
+// timeout.
 func (c *Client) releaseAll(locks []*Lock) {
 	portion := c.mostUnderWay()
 	for n := 0; n < len(locks); n += portion {
-		var rounds []*round
 		for _, l := range locks[n:min(n+portion, len(locks))] {
 			l.mu.Lock()
-			if !l.sent {
-				if r := l.startRelease(); r != nil {
-					rounds = append(rounds, r)
-				}
-			}
+			l.sendRelease()
 			l.mu.Unlock()
 		}
 		deadline := time.Now().Add(c.nodeTimeout(c.opts.lock.ttl))
-		for _, r := range rounds {
-			if n+portion < len(locks) {
-				_ = r.wait(context.Background(), time.Until(deadline))
-			}
-			r.letGo()
+		for c.unfinished.n.Load() > int64(portion) && time.Now().Before(deadline) {
+			time.Sleep(releasePoll)
 		}
 	}
 }

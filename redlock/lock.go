@@ -46,9 +46,7 @@ type Lock struct {
 
 	extensions unfinished // that some master has not answered
 
-	// Of the keeper, guarded by its mutex.
-	due   time.Duration
-	index int // in the heap; notScheduled if it is not there
+	index int // in the keeper's heap, guarded by its mutex; notScheduled if it is not there
 }
 
 type lockState uint8

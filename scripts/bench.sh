@@ -7,6 +7,7 @@
 #   COUNT            repetitions; benchstat wants 6 or more (6)
 #   BENCHTIME        duration or iterations of each run (1s)
 #   BASE             an earlier output to compare with
+#   HELD_LOCKS, HELD_FOR  of BenchmarkHeld: how many locks (100000), for how long (1m)
 #   BENCHSTAT_FLAGS  further flags, such as "-col /lib"
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -48,4 +49,7 @@ else
 	warn "benchstat could not be built: its summary is left out"
 fi
 say
-"$out/report" results/latest.txt
+# The table is of the benchmarks that compare libraries.
+if grep -qE '^Benchmark(LockUnlock|OneFrozen)' results/latest.txt; then
+	"$out/report" results/latest.txt
+fi

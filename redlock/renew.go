@@ -26,9 +26,6 @@ const (
 	// away. It counts when many locks are due at once, as after a suspend.
 	renewalsEach = 4
 	fewRenewals  = 64 // may be under way whatever the timeout is
-	// longestPostponed is for how long a renewal is put off when there are too
-	// many.
-	longestPostponed = time.Second
 )
 
 // mostUnderWay is how many renewals a client has under way at the most. Each may
@@ -37,6 +34,21 @@ const (
 func (c *Client) mostUnderWay() int {
 	ms := c.nodeTimeout(c.opts.lock.ttl).Milliseconds()
 	return min(max(fewRenewals, renewalsEach*int(ms)), c.masters[0].QueueLimit()/4)
+}
+
+// adjust opens the window of renewals by one with each that succeeded, and halves
+// it when one was not answered in time, as TCP does when it meets congestion: on
+// a machine or masters that cannot keep up, renewals that are sent only to time
+// out would cost those their time that could still succeed.
+func (k *keeper) adjust(succeeded, timedOut bool, now time.Duration) {
+	switch {
+	case succeeded:
+		k.window = min(k.window+1, k.mostUnderWay)
+	case timedOut && now >= k.halveAfter:
+		k.window = max(k.window/2, min(fewRenewals, k.mostUnderWay))
+		// Those under way now were sent before.
+		k.halveAfter = now + k.c.nodeTimeout(k.c.opts.lock.ttl)
+	}
 }
 
 // slack is the grid on which renewals start, by their interval.
@@ -93,8 +105,9 @@ func (k *keeper) look(l *Lock) {
 	case l.renewing != nil: // and its time is over
 		l.renewing.expire()
 		l.renewAt = never // until its conclusion is drawn
-	case k.underWay >= k.mostUnderWay:
-		l.renewAt = now + retryRenewal + rand.N(min(l.remaining(instant)/4, longestPostponed)+1)
+	case k.underWay >= k.window:
+		// Put off: the less validity is left the sooner it comes again.
+		l.renewAt = now + retryRenewal + rand.N(l.remaining(instant)/4+1)
 	default:
 		k.underWay++
 		l.renewing = l.startExtension(true)
@@ -134,6 +147,7 @@ func (k *keeper) renewed(r *round) {
 	err := l.finishExtension(r, nil)
 
 	now, instant := k.now(), k.c.opts.clock.Now()
+	k.adjust(err == nil, r.timedOut(), now)
 	l.mu.Lock()
 	switch {
 	case err == nil:

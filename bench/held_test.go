@@ -74,6 +74,7 @@ func BenchmarkHeld(b *testing.B) {
 			if cost.lost > 0 {
 				b.Errorf("%d of %d locks were lost", cost.lost, h.locks)
 			}
+			b.Logf("%+v", cost)
 			seconds := cost.took.Seconds()
 			b.ReportMetric(float64(cost.lost), "lost/op")
 			b.ReportMetric(float64(cost.renewals)/seconds, "renewals/s")

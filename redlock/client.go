@@ -183,7 +183,7 @@ func (c *Client) isClosed() bool {
 // Close ends the client. Calls that wait end with ErrClosed; the contexts of
 // all locks end with a *LostError of ReasonClosed; running Do calls are waited
 // for, but only for as long as their locks are valid; then everything is
-// unlocked, a thousand at a time, without waiting longer for the answers to
+// unlocked, a few thousand at a time, without waiting longer for the answers to
 // those than one operation does, and all goroutines have ended when Close
 // returns. Later calls wait for the first.
 func (c *Client) Close() error {

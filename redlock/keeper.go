@@ -28,10 +28,8 @@ type keeper struct {
 	done   chan struct{}
 
 	// Of the goroutine alone.
-	underWay     int           // renewals not decided yet
-	window       int           // how many may be
-	mostUnderWay int           // what the window never exceeds
-	halveAfter   time.Duration // when the window may be halved again
+	underWay     int // renewals not decided yet
+	mostUnderWay int
 
 	// held is len(locks), to be read without mu.
 	held atomic.Int64
@@ -65,7 +63,6 @@ func newKeeper(c *Client) *keeper {
 		done:   make(chan struct{}),
 
 		mostUnderWay: c.mostUnderWay(),
-		window:       c.mostUnderWay(),
 	}
 }
 

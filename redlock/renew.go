@@ -19,36 +19,27 @@ const (
 	// mostSlack is how much earlier a renewal starts at the most so that it
 	// goes out together with others: one flush a master for all of them.
 	mostSlack = 10 * time.Millisecond
-	// renewalsEach is how many may be under way for each millisecond that the
-	// masters have for their answers: 1,000 with 250 ms. A busy machine with
-	// all masters on it manages ten times as many, so they are answered in
-	// time; and it is enough for 5,000 a second of masters that are 200 ms
-	// away. It counts when many locks are due at once, as after a suspend.
-	renewalsEach = 4
-	fewRenewals  = 64 // may be under way whatever the timeout is
+	// mostRenewals is how many may be under way, unless the pool's queues are
+	// so short that it has to be less. It counts when many locks are due at
+	// once, as after a suspend, or where masters or machine cannot keep up: it
+	// is enough for 10,000 a second at 400 ms each, and delays other commands
+	// by a tenth of a second where they can.
+	mostRenewals = 4096
 )
 
 // mostUnderWay is how many renewals a client has under way at the most. Each may
-// leave a call behind with a master that has fallen silent: the queue has room
-// for those of several timeouts.
+// leave a call behind with a master that has fallen silent, and the next ones
+// need room beside those.
 func (c *Client) mostUnderWay() int {
-	ms := c.nodeTimeout(c.opts.lock.ttl).Milliseconds()
-	return min(max(fewRenewals, renewalsEach*int(ms)), c.masters[0].QueueLimit()/4)
+	return min(mostRenewals, c.masters[0].QueueLimit()/4)
 }
 
-// adjust opens the window of renewals by one with each that succeeded, and halves
-// it when one was not answered in time, as TCP does when it meets congestion: on
-// a machine or masters that cannot keep up, renewals that are sent only to time
-// out would cost those their time that could still succeed.
-func (k *keeper) adjust(succeeded, timedOut bool, now time.Duration) {
-	switch {
-	case succeeded:
-		k.window = min(k.window+1, k.mostUnderWay)
-	case timedOut && now >= k.halveAfter:
-		k.window = max(k.window/2, min(fewRenewals, k.mostUnderWay))
-		// Those under way now were sent before.
-		k.halveAfter = now + k.c.nodeTimeout(k.c.opts.lock.ttl)
-	}
+// patience is how long a renewal waits for a quorum: longer than other
+// operations do, for another attempt would only stand behind it on the same
+// connections, and one that is lost fails it at once. It leaves time for several
+// attempts.
+func (l *Lock) patience(left time.Duration) time.Duration {
+	return min(left, max(l.c.nodeTimeout(l.opts.ttl), left/4))
 }
 
 // slack is the grid on which renewals start, by their interval.
@@ -105,13 +96,13 @@ func (k *keeper) look(l *Lock) {
 	case l.renewing != nil: // and its time is over
 		l.renewing.expire()
 		l.renewAt = never // until its conclusion is drawn
-	case k.underWay >= k.window:
+	case k.underWay >= k.mostUnderWay:
 		// Put off: the less validity is left the sooner it comes again.
 		l.renewAt = now + retryRenewal + rand.N(l.remaining(instant)/4+1)
 	default:
 		k.underWay++
 		l.renewing = l.startExtension(true)
-		l.renewAt = now + min(k.c.nodeTimeout(l.opts.ttl), l.remaining(instant))
+		l.renewAt = now + l.patience(l.remaining(instant))
 	}
 	due := l.nextEvent(now, instant)
 	l.mu.Unlock()
@@ -147,7 +138,6 @@ func (k *keeper) renewed(r *round) {
 	err := l.finishExtension(r, nil)
 
 	now, instant := k.now(), k.c.opts.clock.Now()
-	k.adjust(err == nil, r.timedOut(), now)
 	l.mu.Lock()
 	switch {
 	case err == nil:

@@ -78,36 +78,3 @@ func TestRenewalsStartOnAGridWithinTheirJitter(t *testing.T) {
 		}
 	}
 }
-
-// The window closes by half once a timeout, whatever number was not answered,
-// and opens with every success.
-func TestTheWindowOfRenewalsFollowsCongestion(t *testing.T) {
-	l, _, _ := newTestLock(t, 10*time.Second, time.Second)
-	k := newKeeper(l.c)
-	if k.window != 1000 {
-		t.Fatalf("a window of %d at first", k.window)
-	}
-	want := func(window int) {
-		t.Helper()
-		if k.window != window {
-			t.Errorf("a window of %d: want %d", k.window, window)
-		}
-	}
-	now := time.Minute
-	for range 300 {
-		k.adjust(false, true, now)
-	}
-	want(500)
-	k.adjust(false, false, now+time.Second) // a master that is down is no congestion
-	want(500)
-	k.adjust(false, true, now+250*time.Millisecond)
-	want(250)
-	for i := range 10 {
-		k.adjust(false, true, now+time.Duration(i+1)*time.Second)
-	}
-	want(fewRenewals)
-	for range 2000 {
-		k.adjust(true, false, now)
-	}
-	want(1000)
-}

@@ -73,10 +73,3 @@ func (r *round) wasCut() bool {
 	defer r.mu.Unlock()
 	return r.cut
 }
-
-// timedOut reports whether the masters' timeout ended the round.
-func (r *round) timedOut() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.expired
-}

@@ -66,9 +66,6 @@ func newKeeper(c *Client) *keeper {
 	}
 }
 
-// count is how many locks are held, as a factor of durations.
-func (k *keeper) count() time.Duration { return time.Duration(k.held.Load()) }
-
 // now is the keeper's clock: Go's monotonic one.
 func (k *keeper) now() time.Duration { return time.Since(k.base) }
 

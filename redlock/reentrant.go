@@ -56,46 +56,46 @@ func (l *Lock) hold() *Lock {
 	return l
 }
 
-// holdRemaining is Remaining of the hold h, whichever handles are left.
-func (h *Lock) holdRemaining() time.Duration {
-	now := h.c.opts.clock.Now()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.remaining(now)
+// holdRemaining is Remaining of the hold l, whichever handles are left.
+func (l *Lock) holdRemaining() time.Duration {
+	now := l.c.opts.clock.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.remaining(now)
 }
 
-// unusableBy says why handle l does not hold h, or nil. The caller must hold
-// h.mu.
-func (h *Lock) unusableBy(l *Lock, op string) error {
-	if l.returned {
-		return &notHeldError{op, l.key, ErrUnlocked}
+// unusableBy says why a handle on the hold l does not hold it, or nil. The caller
+// must hold l.mu.
+func (l *Lock) unusableBy(handle *Lock, op string) error {
+	if handle.returned {
+		return &notHeldError{op, handle.key, ErrUnlocked}
 	}
-	return h.unusable(op)
+	return l.unusable(op)
 }
 
-// leave ends handle l, and reports whether none is left: then the caller, who
-// must hold h.mu, ends the hold.
-func (h *Lock) leave(l *Lock) (last bool) {
-	if h.shared == nil {
+// leave ends a handle on the hold l, and reports whether none is left: then the
+// caller, who must hold l.mu, ends the hold.
+func (l *Lock) leave(handle *Lock) (last bool) {
+	if l.shared == nil {
 		return true
 	}
-	if h.state == held {
-		l.returned = true // after a loss it stays lost
+	if l.state == held {
+		handle.returned = true // after a loss it stays lost
 	}
-	delete(h.shared.handles, l)
-	if l.ctx != nil {
-		l.ctx.cancel(ErrUnlocked)
+	delete(l.shared.handles, handle)
+	if handle.ctx != nil {
+		handle.ctx.cancel(ErrUnlocked)
 	}
-	return len(h.shared.handles) == 0
+	return len(l.shared.handles) == 0
 }
 
 // sharedError says that others share the hold, or nil. The caller must hold
-// h.mu.
-func (h *Lock) sharedError(op string) error {
-	if h.shared == nil || len(h.shared.handles) < 2 {
+// l.mu.
+func (l *Lock) sharedError(op string) error {
+	if l.shared == nil || len(l.shared.handles) < 2 {
 		return nil
 	}
-	return &sharedHoldError{op, h.key, len(h.shared.handles) - 1}
+	return &sharedHoldError{op, l.key, len(l.shared.handles) - 1}
 }
 
 // A sharedHoldError refuses what would take the hold from other handles.
@@ -110,10 +110,12 @@ func (e *sharedHoldError) Error() string {
 
 func (e *sharedHoldError) Unwrap() error { return ErrReentrant }
 
-// reenter answers a call for l under a context that carries outer: with an
-// error if it did not ask for reentrancy, else with a further handle. Both are
-// nil when the hold has ended meanwhile.
-func (c *Client) reenter(ctx context.Context, outer, l *Lock, began time.Time) (*Lock, error) {
+// reenter answers a call for what template describes under a context that
+// carries outer: with an error if it did not ask for reentrancy, else with a
+// further handle. Both are nil when the hold has ended meanwhile; template is
+// then as it was.
+func (c *Client) reenter(ctx context.Context, outer, template *Lock, began time.Time) (*Lock, error) {
+	l := template.again()
 	h := outer.hold()
 	// Another sort of lock on the key, or more keys, is not what is held.
 	if !l.opts.reenter || l.kind != h.kind || !slices.Equal(l.others, h.others) {
@@ -140,45 +142,45 @@ func (c *Client) reenter(ctx context.Context, outer, l *Lock, began time.Time) (
 	return l, err
 }
 
-// admit makes l a handle on h, unless the handle that lets it in has ended. It
-// reports whether the hold has to be extended for l.
-func (h *Lock) admit(outer, l *Lock) (longer, ok bool) {
-	now := h.c.opts.clock.Now()
-	h.mu.Lock()
-	lostNow := h.expire(now)
-	ok = h.unusableBy(outer, opLock.String()) == nil
+// admit makes handle one on the hold l, unless outer, the handle that lets it in,
+// has ended. It reports whether the hold has to be extended for it.
+func (l *Lock) admit(outer, handle *Lock) (longer, ok bool) {
+	now := l.c.opts.clock.Now()
+	l.mu.Lock()
+	lostNow := l.expire(now)
+	ok = l.unusableBy(outer, opLock.String()) == nil
 	if ok {
-		if h.shared == nil {
-			h.shared = &sharing{handles: map[*Lock]struct{}{h: {}}}
+		if l.shared == nil {
+			l.shared = &sharing{handles: map[*Lock]struct{}{l: {}}}
 		}
-		l.outer, l.token, l.acquired = h, h.token, now
-		h.shared.handles[l] = struct{}{}
-		if longer = l.opts.ttl > h.opts.ttl; longer {
+		handle.outer, handle.token, handle.acquired = l, l.token, now
+		l.shared.handles[handle] = struct{}{}
+		if longer = handle.opts.ttl > l.opts.ttl; longer {
 			// Not taken back if the extension fails: it may have reached some
 			// masters, and a renewal with the longer TTL does no harm.
-			h.opts.ttl, h.ttlArg = l.opts.ttl, l.ttlArg
+			l.opts.ttl, l.ttlArg = handle.opts.ttl, handle.ttlArg
 		}
 	}
-	h.mu.Unlock()
+	l.mu.Unlock()
 	if lostNow {
-		h.afterLoss()
+		l.afterLoss()
 	}
 	return longer, ok
 }
 
 // dismiss undoes admit. All others may have left meanwhile: then nobody waits
 // for the release.
-func (h *Lock) dismiss(l *Lock) {
-	h.mu.Lock()
-	last := h.leave(l)
+func (l *Lock) dismiss(handle *Lock) {
+	l.mu.Lock()
+	last := l.leave(handle)
 	if last {
-		if h.state == held {
-			h.state = unlocked
+		if l.state == held {
+			l.state = unlocked
 		}
-		h.sendRelease()
+		l.sendRelease()
 	}
-	h.mu.Unlock()
+	l.mu.Unlock()
 	if last {
-		h.c.keeper.remove(h)
+		l.c.keeper.remove(l)
 	}
 }

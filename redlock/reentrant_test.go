@@ -227,6 +227,33 @@ func TestALostHoldDoesNotForbidAFreshLock(t *testing.T) {
 	}
 }
 
+// The masters have forgotten the hold, which shows when it is extended for an
+// inner call: that then acquires by itself.
+func TestAHoldFoundLostByAnInnerCallIsAcquiredAnew(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		outer := mustLock(t, c, "key")
+		carried := context.WithoutCancel(outer.Context())
+		for _, m := range s.masters {
+			m.FlushAll()
+		}
+		fresh, err := c.Lock(carried, "key", redlock.WithReentrancy(), redlock.WithTTL(30*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantExactly(t, context.Cause(outer.Context()), redlock.ErrLost)
+		if fresh.Token() == outer.Token() || fresh.Remaining() < 29*time.Second || fresh.Context().Err() != nil {
+			t.Errorf("token %q, %v left, %v", fresh.Token(), fresh.Remaining(), context.Cause(fresh.Context()))
+		}
+		time.Sleep(time.Minute)
+		if err := fresh.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantExactly(t, outer.Unlock(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
+		s.wantClean()
+	})
+}
+
 // An unlocked handle lets nobody in, though others hold on.
 func TestAnUnlockedHandleLetsNobodyIn(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {

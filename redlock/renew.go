@@ -62,7 +62,7 @@ func (l *Lock) planRenewal(now time.Duration, instant drift.Instant) {
 	at -= at % grid
 	switch {
 	case l.misses > 0:
-		pause := max(l.c.nodeTimeout(o.ttl), l.c.keeper.count()*retryEach)
+		pause := max(l.c.nodeTimeout(o.ttl), time.Duration(l.c.keeper.held.Load())*retryEach)
 		pause = max(retryRenewal, min(pause, left/4))
 		at = now + pause/2 + rand.N(pause/2+1)
 	case left < o.ttl/2:

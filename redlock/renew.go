@@ -25,6 +25,9 @@ const (
 	// is enough for 10,000 a second at 400 ms each, and delays other commands
 	// by a tenth of a second where they can.
 	mostRenewals = 4096
+	// eachUnderWay is how much longer a renewal waits for each that is under
+	// way: for machines and masters that manage 2,000 a second.
+	eachUnderWay = 500 * time.Microsecond
 )
 
 // mostUnderWay is how many renewals a client has under way at the most. Each may
@@ -34,12 +37,13 @@ func (c *Client) mostUnderWay() int {
 	return min(mostRenewals, c.masters[0].QueueLimit()/4)
 }
 
-// patience is how long a renewal waits for a quorum: longer than other
-// operations do, for another attempt would only stand behind it on the same
-// connections, and one that is lost fails it at once. It leaves time for several
-// attempts.
-func (l *Lock) patience(left time.Duration) time.Duration {
-	return min(left, max(l.c.nodeTimeout(l.opts.ttl), left/4))
+// patience is how long a renewal of l waits for a quorum: as long as other
+// operations, but longer where many are under way. Another attempt would only
+// stand behind all of them on the same connections; one that is lost fails it at
+// once. It leaves time for several attempts. The caller must hold l.mu.
+func (k *keeper) patience(l *Lock, left time.Duration) time.Duration {
+	queued := min(left/4, time.Duration(k.underWay)*eachUnderWay)
+	return min(left, max(k.c.nodeTimeout(l.opts.ttl), queued))
 }
 
 // slack is the grid on which renewals start, by their interval.
@@ -102,7 +106,7 @@ func (k *keeper) look(l *Lock) {
 	default:
 		k.underWay++
 		l.renewing = l.startExtension(true)
-		l.renewAt = now + l.patience(l.remaining(instant))
+		l.renewAt = now + k.patience(l, l.remaining(instant))
 	}
 	due := l.nextEvent(now, instant)
 	l.mu.Unlock()

@@ -78,3 +78,26 @@ func TestRenewalsStartOnAGridWithinTheirJitter(t *testing.T) {
 		}
 	}
 }
+
+// A lone renewal has the masters' timeout; one behind many has longer, but no
+// more than leaves time for others.
+func TestARenewalBehindManyOthersWaitsLonger(t *testing.T) {
+	for _, test := range []struct {
+		underWay   int
+		left, want time.Duration
+	}{
+		{1, 20 * time.Second, 250 * time.Millisecond},
+		{500, 20 * time.Second, 250 * time.Millisecond},
+		{4096, 20 * time.Second, 2048 * time.Millisecond},
+		{4096, 4 * time.Second, time.Second},
+		{4096, 400 * time.Millisecond, 250 * time.Millisecond},
+		{4096, 100 * time.Millisecond, 100 * time.Millisecond},
+	} {
+		l, _, _ := newTestLock(t, 30*time.Second, test.left)
+		k := newKeeper(l.c)
+		k.underWay = test.underWay
+		if got := k.patience(l, test.left); got != test.want {
+			t.Errorf("%d under way, %v left: waits for %v, want %v", test.underWay, test.left, got, test.want)
+		}
+	}
+}

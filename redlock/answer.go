@@ -21,13 +21,14 @@ const (
 // An answer is one master's part in a round.
 type answer struct {
 	verdict verdict
-	delayed bool       // failed for now: the call is kept for a later connection
-	unsent  bool       // the call came back and the master never saw it
-	missing bool       // refused because the key was not there
-	late    bool       // came after the decision
-	slot    int        // agreed to this one of several keys, counted from 1; 0: to what was asked for
-	held    *HeldError // refused because somebody else's was, as far as known
-	err     error      // failed because of this
+	delayed bool        // failed for now: the call is kept for a later connection
+	unsent  bool        // the call came back and the master never saw it
+	missing bool        // refused because the key was not there
+	late    bool        // came after the decision
+	slot    int         // agreed to this one of several keys, counted from 1; 0: to what was asked for
+	held    *HeldError  // refused because somebody else's was, as far as known
+	err     error       // failed because of this
+	seen    *MasterHold // what an inspection found
 }
 
 // read turns a call that came back into an answer. Only the exact replies
@@ -43,6 +44,11 @@ func (r *round) read(c *pipeline.Call) answer {
 	case opHolder:
 		if h, ok := readHolder(c.Reply); ok {
 			a.verdict, a.held = agreed, h
+		}
+	case opInspect:
+		if h, ok := readMasterHold(c.Reply); ok {
+			h.RoundTrip = r.c.opts.clock.Now().Sub(r.start)
+			a.verdict, a.seen = agreed, h
 		}
 	default:
 		switch c.Reply {

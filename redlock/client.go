@@ -183,8 +183,9 @@ func (c *Client) isClosed() bool {
 // Close ends the client. Calls that wait end with ErrClosed; the contexts of
 // all locks end with a *LostError of ReasonClosed; running Do calls are waited
 // for, but only for as long as their locks are valid; then everything is
-// unlocked, without waiting longer for answers than one operation does, and
-// all goroutines have ended when Close returns. Later calls wait for the first.
+// unlocked, a few thousand at a time, without waiting longer for the answers to
+// those than one operation does, and all goroutines have ended when Close
+// returns. Later calls wait for the first.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	if c.closed != nil {
@@ -201,7 +202,7 @@ func (c *Client) Close() error {
 	locks := c.keeper.close()
 	valid := make(map[*Lock]time.Duration, len(locks))
 	for _, l := range locks {
-		valid[l] = l.Remaining()
+		valid[l] = l.holdRemaining()
 	}
 	for _, l := range locks {
 		l.mu.Lock()
@@ -212,17 +213,34 @@ func (c *Client) Close() error {
 		}
 	}
 	c.awaitDo(valid)
-	for _, l := range locks {
-		l.mu.Lock()
-		l.sendRelease()
-		l.mu.Unlock()
-	}
+	c.releaseAll(locks)
 	c.unfinished.wait(c.nodeTimeout(c.opts.lock.ttl))
 	c.keeper.stop()
 	if c.ownsPool {
 		return c.pool.Close()
 	}
 	return nil
+}
+
+// releasePoll is how often Close looks whether a portion has been released.
+const releasePoll = time.Millisecond
+
+// releaseAll gives back what is held, in portions that the queues have room
+// for: the next is sent when no more than one is under way, or after the masters'
+// timeout.
+func (c *Client) releaseAll(locks []*Lock) {
+	portion := c.mostUnderWay()
+	for n := 0; n < len(locks); n += portion {
+		for _, l := range locks[n:min(n+portion, len(locks))] {
+			l.mu.Lock()
+			l.sendRelease()
+			l.mu.Unlock()
+		}
+		deadline := time.Now().Add(c.nodeTimeout(c.opts.lock.ttl))
+		for c.unfinished.n.Load() > int64(portion) && time.Now().Before(deadline) {
+			time.Sleep(releasePoll)
+		}
+	}
 }
 
 // awaitDo waits for the running Do calls, each for as long as its lock is
@@ -236,7 +254,7 @@ func (c *Client) awaitDo(valid map[*Lock]time.Duration) {
 	}
 	c.mu.Unlock()
 	for l, done := range running {
-		t := time.NewTimer(valid[l] - time.Since(began))
+		t := time.NewTimer(valid[l.hold()] - time.Since(began))
 		select {
 		case <-done:
 		case <-t.C:

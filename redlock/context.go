@@ -21,29 +21,32 @@ func (c *holdContext) Err() error {
 // check notices an expiry that no timer has reported yet.
 func (l *Lock) check() {
 	now := l.c.opts.clock.Now()
-	l.mu.Lock()
-	lostNow := l.expire(now)
-	l.mu.Unlock()
+	h := l.hold()
+	h.mu.Lock()
+	lostNow := h.expire(now)
+	h.mu.Unlock()
 	if lostNow {
-		l.afterLoss()
+		h.afterLoss()
 	}
 }
 
 // Context ends when the lock can no longer be guaranteed, with a *LostError as
 // its cause, or when it is unlocked, with ErrUnlocked (see context.Cause). It
 // is not bound to the context under which the lock was acquired. Locking the
-// same key again under it is refused with ErrReentrant.
+// same key again under it is refused with ErrReentrant, or [WithReentrancy]
+// shares the hold.
 func (l *Lock) Context() context.Context {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	h := l.hold()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if l.ctx == nil {
 		ctx, cancel := context.WithCancelCause(withHold(context.Background(), l))
 		l.ctx = &holdContext{Context: ctx, cancel: cancel, lock: l}
-		switch l.state {
-		case lostHold:
-			cancel(l.lost)
-		case unlocked:
+		switch {
+		case l.returned || h.state == unlocked:
 			cancel(ErrUnlocked)
+		case h.state == lostHold:
+			cancel(h.lost)
 		}
 	}
 	return l.ctx
@@ -114,7 +117,8 @@ func (c *Client) holdIn(ctx context.Context, key string) *Lock {
 
 func (l *Lock) isHeld() bool {
 	l.check()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state == held
+	h := l.hold()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.state == held && !l.returned
 }

@@ -26,15 +26,15 @@ import (
 // alone) or nothing (and sets the string, which the next extension turns, and
 // Unlock deletes). The way back is closed: no reader becomes a writer.
 func (l *Lock) Downgrade(ctx context.Context) error {
-	l.mu.Lock()
-	known := l.kind == plainKind || l.kind == readerKind
-	l.mu.Unlock()
-	if !known {
-		return fmt.Errorf("redlock: %v %q: only the lock of one key can become a reader's", opDowngrade, l.key)
-	}
-	return l.question(ctx, opDowngrade, func() *round {
-		l.kind = readerKind // under l.mu, so whatever is sent next is a reader's
-		return l.startExtension(opDowngrade, false)
+	return l.question(ctx, opDowngrade, func(h *Lock) (*round, error) {
+		if h.kind != plainKind && h.kind != readerKind {
+			return nil, fmt.Errorf("redlock: %v %q: only the lock of one key can become a reader's", opDowngrade, l.key)
+		}
+		if err := h.sharedError(opDowngrade.String()); err != nil {
+			return nil, err // the others believe to be writers
+		}
+		h.kind = readerKind // under h.mu, so whatever is sent next is a reader's
+		return h.startExtension(opDowngrade, false), nil
 	})
 }
 

@@ -97,3 +97,58 @@ func ExampleClient_Adopt() {
 	fmt.Println(adopted.Unlock(ctx))
 	// Output: <nil>
 }
+
+func ExampleClient_Inspect() {
+	client, err := redlock.Open(masterURLs, redlock.WithOwner("billing"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	ctx := context.Background()
+
+	before, err := client.Inspect(ctx, "invoice:7")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(before)
+	lock, err := client.Lock(ctx, "invoice:7")
+	if err != nil {
+		log.Fatal(err)
+	}
+	during, err := client.Inspect(ctx, "invoice:7")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(during.Verdict, during.Holders[0].Owner)
+	if err := lock.Unlock(ctx); err != nil {
+		log.Print(err) // the key expires by itself
+	}
+	// Output:
+	// free on 5 of 5
+	// held by a quorum billing
+}
+
+func ExampleWithReentrancy() {
+	client, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	// book must hold the lock, whether or not its caller does.
+	book := func(ctx context.Context, amount int) error {
+		return client.Do(ctx, "account:7", func(context.Context) error {
+			fmt.Println("booked", amount)
+			return nil
+		}, redlock.WithReentrancy())
+	}
+	err = client.Do(context.Background(), "account:7", func(ctx context.Context) error {
+		return errors.Join(book(ctx, -5), book(ctx, 5))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// booked -5
+	// booked 5
+}

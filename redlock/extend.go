@@ -18,39 +18,44 @@ import (
 // then the lock is still held for what is Remaining. A lock that expired is
 // lost even if its key is free.
 func (l *Lock) Extend(ctx context.Context) error {
-	return l.question(ctx, opExtend, func() *round { return l.startExtension(opExtend, false) })
+	return l.question(ctx, opExtend, func(h *Lock) (*round, error) { return h.startExtension(opExtend, false), nil })
 }
 
 // question puts a question about a held lock to the masters, and waits for the
-// answer.
-func (l *Lock) question(ctx context.Context, op operation, start func() *round) error {
+// answer. start gets the hold, with its mutex locked, and may refuse.
+func (l *Lock) question(ctx context.Context, op operation, start func(h *Lock) (*round, error)) error {
+	// Asked first: the lock's own context looks at the lock, under its mutex.
+	over := ctx.Err()
 	now := l.c.opts.clock.Now()
-	l.mu.Lock()
-	lostNow := l.expire(now)
-	err := l.unusable(op.String())
-	if err == nil && ctx.Err() != nil {
-		err = fmt.Errorf("redlock: %v %q: nothing was attempted: %w", op, l.key, ctx.Err())
+	h := l.hold()
+	h.mu.Lock()
+	lostNow := h.expire(now)
+	err := h.unusableBy(l, op.String())
+	if err == nil && over != nil {
+		err = fmt.Errorf("redlock: %v %q: nothing was attempted: %w", op, l.key, over)
+	}
+	limit := min(h.c.nodeTimeout(h.opts.ttl), h.remaining(now))
+	var r *round
+	if err == nil {
+		r, err = start(h)
+	}
+	h.mu.Unlock()
+	if lostNow {
+		h.afterLoss()
 	}
 	if err != nil {
-		l.mu.Unlock()
-		if lostNow {
-			l.afterLoss()
-		}
 		return err
 	}
-	limit := min(l.c.nodeTimeout(l.opts.ttl), l.remaining(now))
-	r := start()
-	l.mu.Unlock()
 	defer r.letGo()
 	cause := r.wait(ctx, limit)
-	return l.finishExtension(r, cause)
+	return h.finishExtension(r, cause)
 }
 
 // startExtension queues an extension. The caller must hold l.mu, so that none
 // is queued behind the release.
 func (l *Lock) startExtension(op operation, renewal bool) *round {
 	r := l.c.newRound(op)
-	r.lock, r.renewal = l, renewal
+	r.lock, r.renewal, r.ttl = l, renewal, l.opts.ttl
 	l.extensions.add()
 	l.extended, l.absent = true, 0
 	r.start = l.c.opts.clock.Now()
@@ -87,7 +92,9 @@ func (l *Lock) finishExtension(r *round, cause error) error {
 // caller must hold l.mu.
 func (l *Lock) conclude(r *round, res *result, cause error, now drift.Instant) error {
 	took := now.Sub(r.start)
-	validity := l.opts.ttl - l.c.opts.drift.Allowance(l.opts.ttl)
+	// By the TTL that the masters were asked for: that of the hold may have
+	// been raised since.
+	validity := r.ttl - l.c.opts.drift.Allowance(r.ttl)
 	switch {
 	case res.outcome != quorum.Granted:
 		return r.err(l.key, ErrNoQuorum, cause, took)
@@ -107,11 +114,11 @@ func (l *Lock) conclude(r *round, res *result, cause error, now drift.Instant) e
 // nothing there. If a majority says no, the lock is lost. Waiting and errors
 // are those of Extend.
 func (l *Lock) Verify(ctx context.Context) error {
-	return l.question(ctx, opVerify, func() *round {
-		r := l.c.newRound(opVerify)
-		r.start = l.c.opts.clock.Now()
-		l.askVerify(r)
-		return r
+	return l.question(ctx, opVerify, func(h *Lock) (*round, error) {
+		r := h.c.newRound(opVerify)
+		r.start = h.c.opts.clock.Now()
+		h.askVerify(r)
+		return r, nil
 	})
 }
 
@@ -165,30 +172,36 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 // with which another process can Adopt the hold before its TTL has passed. The
 // handle's context ends with ErrUnlocked, nothing renews the lock from here any
 // more, and Unlock finds it not held. The error is that of Unlock for a lock
-// that is not held.
+// that is not held; where other handles share the hold (see [WithReentrancy]) it
+// matches ErrReentrant, and nothing was done.
 //
 // It waits for the answers to extensions that are under way, for the masters'
 // timeout at the most: one that is executed after the other process has
 // released the key would set it again, for a TTL.
 func (l *Lock) HandOver() (token string, err error) {
 	now := l.c.opts.clock.Now()
-	l.mu.Lock()
-	lostNow := l.expire(now)
-	err = l.unusable("hand over")
+	h := l.hold()
+	h.mu.Lock()
+	lostNow := h.expire(now)
+	err = h.unusableBy(l, "hand over")
 	if err == nil {
-		l.state, l.sent = unlocked, true
-		if l.ctx != nil {
-			l.ctx.cancel(ErrUnlocked)
+		err = h.sharedError("hand over")
+	}
+	if err == nil {
+		h.leave(l)
+		h.state, h.sent = unlocked, true
+		if h.ctx != nil {
+			h.ctx.cancel(ErrUnlocked)
 		}
 	}
-	l.mu.Unlock()
+	h.mu.Unlock()
 	if lostNow {
-		l.afterLoss()
+		h.afterLoss()
 	}
 	if err != nil {
 		return "", err
 	}
-	l.c.keeper.remove(l)
-	l.extensions.wait(l.c.nodeTimeout(l.opts.ttl))
-	return l.token, nil
+	h.c.keeper.remove(h)
+	h.extensions.wait(h.c.nodeTimeout(h.opts.ttl))
+	return h.token, nil
 }

@@ -393,6 +393,24 @@ func TestOperationsOnWhatIsNotHeldSayWhy(t *testing.T) {
 	}
 }
 
+// The context of a lock looks at the lock whenever it is asked.
+func TestALockMayBeUsedUnderItsOwnContext(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		l := mustLock(t, s.open(), "key")
+		ctx, cancel := l.WithContext(t.Context())
+		defer cancel()
+		for _, ctx := range []context.Context{l.Context(), ctx} {
+			if err := errors.Join(l.Extend(ctx), l.Verify(ctx)); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := l.Unlock(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		s.wantClean()
+	})
+}
+
 func TestUnlockUnderAContextThatIsOverStillSends(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		l := mustLock(t, s.open(), "key")

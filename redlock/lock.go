@@ -18,6 +18,7 @@ type Lock struct {
 	token    string
 	intent   *intent       // of a writer that keeps readers out while it waits; nil: none
 	acquired drift.Instant // start of the attempt that acquired it
+	outer    *Lock         // the hold that this is a further handle on; nil: this is the hold
 
 	// Arguments of commands, boxed once.
 	keyArgs          []any // with the prefix
@@ -29,6 +30,8 @@ type Lock struct {
 	mu       sync.Mutex
 	kind     *kind // a writer may become a reader
 	state    lockState
+	returned bool          // unlocked while other handles go on holding; guarded by the hold's mu
+	shared   *sharing      // the handles on this hold; nil: just this
 	start    drift.Instant // validity runs from here
 	validity time.Duration // TTL less the clock drift
 	lost     *LostError    // when state is lost
@@ -44,9 +47,7 @@ type Lock struct {
 
 	extensions unfinished // and acquisitions by script that some master has not answered
 
-	// Of the keeper, guarded by its mutex.
-	due   time.Duration
-	index int // in the heap; notScheduled if it is not there
+	index int // in the keeper's heap, guarded by its mutex; notScheduled if it is not there
 }
 
 type lockState uint8
@@ -84,10 +85,13 @@ func (l *Lock) Fence() uint64 { return 0 }
 // held any more.
 func (l *Lock) Remaining() time.Duration {
 	now := l.c.opts.clock.Now()
-	l.mu.Lock()
-	left := l.remaining(now)
-	l.mu.Unlock()
-	return left
+	h := l.hold()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l.returned {
+		return 0
+	}
+	return h.remaining(now)
 }
 
 // remaining is Remaining at an instant. The caller must hold l.mu.
@@ -102,9 +106,10 @@ func (l *Lock) remaining(now drift.Instant) time.Duration {
 // this machine's wall clock at the start of the last round: a snapshot for
 // people and logs. Decide by Remaining and Context.
 func (l *Lock) ValidUntil() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.start.Wall().Add(l.validity)
+	h := l.hold()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.start.Wall().Add(h.validity)
 }
 
 // expire notices that the validity has run out, whether or not a timer has
@@ -146,6 +151,7 @@ func (l *Lock) lose(reason Reason, cause error) bool {
 	if l.ctx != nil {
 		l.ctx.cancel(l.lost)
 	}
+	l.shared.end(l.lost)
 	return true
 }
 

@@ -42,10 +42,5 @@ func (c *Client) lockAll(ctx context.Context, keys []string, opts []LockOption, 
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range template.Keys() {
-		if c.holdIn(ctx, key) != nil {
-			return nil, &reentrantError{key}
-		}
-	}
-	return c.acquireAs(ctx, template, once)
+	return c.acquireLike(ctx, template, once)
 }

@@ -10,9 +10,10 @@ const (
 	opVerify              //
 	opRelease             //
 	opHolder              // asks those that refused who holds the key
+	opInspect             // asks everyone
 	opDowngrade           // an extension that makes a reader of the writer
 )
 
 func (op operation) String() string {
-	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect", "downgrade"}[op]
+	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect", "inspect", "downgrade"}[op]
 }

@@ -30,6 +30,7 @@ type round struct {
 	args    []any
 	encoded []byte
 
+	ttl     time.Duration // that an extension asked for
 	renewal bool          // the keeper started it and is told of the decision
 	wake    chan struct{} // otherwise: gets one value when the round is decided
 	timer   *time.Timer   // of wait, runs tick
@@ -161,7 +162,7 @@ func (r *round) decide() {
 	if r.outcome != quorum.Open {
 		return
 	}
-	if r.op == opHolder {
+	if r.op == opHolder || r.op == opInspect { // everybody's answer is wanted
 		if r.tally.Outstanding() == 0 {
 			r.settle(quorum.Granted)
 		}

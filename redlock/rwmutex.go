@@ -111,17 +111,6 @@ func (m *RWMutex) RAdopt(ctx context.Context, token string, opts ...LockOption) 
 	return m.c.adopt(ctx, l, token)
 }
 
-// refuseAgain is why a lock like l cannot be acquired under a context that
-// carries the hold h of its key.
-func refuseAgain(h, l *Lock) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.kind == readerKind && l.kind == plainKind {
-		return &upgradeError{l.key}
-	}
-	return &reentrantError{l.key}
-}
-
 // An upgradeError is a reader's that wants to be the writer. Two that waited
 // for each other's end would wait forever.
 type upgradeError struct{ key string }

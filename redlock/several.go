@@ -41,6 +41,14 @@ func (c *Client) newSet(ctx context.Context, k *kind, keys []string, opts []Lock
 	return l, nil
 }
 
+// nthKey is the lock's key number i, counted from 0.
+func (l *Lock) nthKey(i int) string {
+	if i == 0 {
+		return l.key
+	}
+	return l.others[i-1]
+}
+
 // has reports whether key is one of the lock's.
 func (l *Lock) has(key string) bool { return l.key == key || slices.Contains(l.others, key) }
 

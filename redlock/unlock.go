@@ -17,28 +17,33 @@ import (
 // had been lost by now, and ErrNoQuorum when too few masters answered: they
 // will be told when they can be reached again, or else the key expires by
 // itself.
+//
+// Of several handles on one hold (see [WithReentrancy]) the last one's Unlock
+// releases; those before it end their handle, ask nobody and return nil.
 func (l *Lock) Unlock(ctx context.Context) error {
 	began := l.c.opts.clock.Now()
-	l.mu.Lock()
-	lostNow := l.expire(began)
-	err := l.unusable(opRelease.String())
-	if err == nil {
-		l.state = unlocked
-		if l.ctx != nil {
-			l.ctx.cancel(ErrUnlocked) // before the masters can give the key away
+	h := l.hold()
+	h.mu.Lock()
+	lostNow := h.expire(began)
+	err := h.unusableBy(l, opRelease.String())
+	last := h.leave(l)
+	if err == nil && last {
+		h.state = unlocked
+		if h.ctx != nil {
+			h.ctx.cancel(ErrUnlocked) // before the masters can give the key away
 		}
 	}
 	var r *round
-	if !l.sent {
-		r = l.startRelease()
+	if last && !h.sent {
+		r = h.startRelease()
 	}
-	l.mu.Unlock()
+	h.mu.Unlock()
 	if lostNow {
-		l.afterLoss()
+		h.afterLoss()
 	}
-	if err == nil {
-		l.c.keeper.remove(l)
-		err = l.awaitRelease(ctx, r, began)
+	if err == nil && last {
+		h.c.keeper.remove(h)
+		err = h.awaitRelease(ctx, r, began)
 	} else if r != nil {
 		r.letGo()
 	}

@@ -12,26 +12,6 @@ func unsupported(what string) error {
 	return fmt.Errorf("redlock: %s is not available in this version: %w", what, errors.ErrUnsupported)
 }
 
-// An Inspection tells who holds a lock, as the masters see it.
-type Inspection struct {
-	Key     string
-	Masters []MasterHold
-	Verdict string // in words: free, held by a quorum, split, held without a quorum
-}
-
-// A MasterHold is one master's part of an Inspection.
-type MasterHold struct {
-	Master string
-	Held   *HeldError // nil: free, or unknown because of Err
-	Err    error
-}
-
-// Inspect asks the masters who holds the key. Not available in this version:
-// the error matches errors.ErrUnsupported.
-func (c *Client) Inspect(_ context.Context, _ string) (*Inspection, error) {
-	return nil, unsupported("Inspect")
-}
-
 // Init declares a new fleet of masters. Not available in this version: the
 // error matches errors.ErrUnsupported.
 func (c *Client) Init(_ context.Context) error { return unsupported("Init") }
@@ -43,10 +23,6 @@ func WithFencing() LockOption { return unavailable("WithFencing") }
 // WithFairness asks for first come, first served. Not available in this
 // version: the error matches errors.ErrUnsupported.
 func WithFairness() LockOption { return unavailable("WithFairness") }
-
-// WithReentrancy allows to lock again what the context already holds. Not
-// available in this version: the error matches errors.ErrUnsupported.
-func WithReentrancy() LockOption { return unavailable("WithReentrancy") }
 
 func unavailable(option string) LockOption {
 	return lockOption(func(*lockOptions) error {

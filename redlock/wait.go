@@ -36,10 +36,18 @@ func (c *Client) acquire(ctx context.Context, key string, opts []LockOption, onc
 	return c.acquireLike(ctx, template, once)
 }
 
-// acquireLike acquires what a call is about, as newLock made it.
+// acquireLike acquires what a call is about, as newLock made it, unless the
+// context carries a hold on one of the keys.
 func (c *Client) acquireLike(ctx context.Context, template *Lock, once bool) (*Lock, error) {
-	if h := c.holdIn(ctx, template.key); h != nil {
-		return nil, refuseAgain(h, template)
+	for i := range template.keyArgs {
+		key := template.nthKey(i)
+		outer := c.holdIn(ctx, key)
+		if outer == nil {
+			continue
+		}
+		if l, err := c.reenter(ctx, outer, key, template); l != nil || err != nil {
+			return l, err
+		}
 	}
 	return c.acquireAs(ctx, template, once)
 }

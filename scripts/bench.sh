@@ -12,6 +12,7 @@
 #   COUNT            repetitions; benchstat wants 6 or more (6; check: 3)
 #   BENCHTIME        duration or iterations of each run (500ms; check: 300ms)
 #   BASE             an earlier output to compare with
+#   HELD_LOCKS, HELD_FOR  of BenchmarkHeld: how many locks (100000), for how long (1m)
 #   BENCHSTAT_FLAGS  further flags, such as "-col /lib"
 #
 # BENCHMARKS.md and docs/img/lockunlock.svg are written by a full run alone: one

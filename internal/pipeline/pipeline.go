@@ -58,6 +58,9 @@ func New(cfg Config) *Pipeline {
 // Name is what the master is called in errors.
 func (p *Pipeline) Name() string { return p.cfg.Name }
 
+// QueueLimit is how many calls may be queued or under way.
+func (p *Pipeline) QueueLimit() int { return p.cfg.QueueLimit }
+
 // Enqueue queues a call. It never blocks; it completes the call itself when
 // the master is down, the queue is full, or the pipeline is closed.
 func (p *Pipeline) Enqueue(c *Call) {

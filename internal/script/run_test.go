@@ -321,3 +321,50 @@ func TestAMasterKnowsAScriptByItsSHA(t *testing.T) {
 		t.Errorf("returned %v, %v", got, err)
 	}
 }
+
+func TestInspectTellsTypeTTLValueAndReaders(t *testing.T) {
+	check := func(t *testing.T, m *master, most int, want ...any) {
+		t.Helper()
+		before := m.Dump()
+		if got := m.run(Inspect, most); !reflect.DeepEqual(got, want) {
+			t.Errorf("returned %q, want %q", got, want)
+		}
+		if after := m.Dump(); after != before {
+			t.Errorf("changed from\n%sto\n%s", before, after)
+		}
+	}
+	b := func(s string) []byte { return []byte(s) }
+	t.Run("missing", func(t *testing.T) { check(t, newMaster(t), 9, b("none"), int64(-2), b(""), int64(0)) })
+	t.Run("a string", func(t *testing.T) {
+		m := newMaster(t)
+		m.set(ours, 1234*time.Millisecond)
+		check(t, m, 9, b("string"), int64(1234), b(ours), int64(0))
+	})
+	t.Run("a long string", func(t *testing.T) {
+		m := newMaster(t)
+		m.do("SET", key, strings.Repeat("x", 1000))
+		check(t, m, 9, b("string"), int64(-1), b(strings.Repeat("x", 256)), int64(0))
+	})
+	for kind, command := range otherTypes {
+		t.Run(kind, func(t *testing.T) {
+			m := newMaster(t)
+			m.do(command[0].(string), command[1:]...)
+			m.do("PEXPIRE", key, 5000)
+			check(t, m, 9, b(kind), int64(5000), b(""), int64(0)) // the sorted set's score is long over
+		})
+	}
+	t.Run("readers", func(t *testing.T) {
+		m := newMaster(t)
+		now := time.UnixMilli(1_790_000_000_000)
+		m.SetTime(now)
+		at := func(d time.Duration) int64 { return now.Add(d).UnixMilli() }
+		long := strings.Repeat("r", 300)
+		m.do("ZADD", key, at(2*time.Second), ours, at(9*time.Second), long, at(0), "over", at(-time.Second), "long over", "+inf", "for ever", at(time.Millisecond), "nearly")
+		m.do("PEXPIRE", key, 9000)
+		year := int64(365 * 24 * time.Hour / time.Millisecond)
+		all := []any{b("zset"), int64(9000), b(""), int64(4), b("for ever"), year, b(long[:256]), int64(9000), b(ours), int64(2000), b("nearly"), int64(1)}
+		check(t, m, 9, all...)
+		check(t, m, 2, all[:8]...)
+		check(t, m, 0, all[:4]...)
+	})
+}

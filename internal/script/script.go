@@ -44,12 +44,16 @@ var readerReleaseSource string
 //go:embed writer_intent.lua
 var writerIntentSource string
 
+//go:embed inspect.lua
+var inspectSource string
+
 // The scripts. What they take and return is written in their files.
 var (
 	Release = newScript("release", releaseSource)
 	Extend  = newScript("extend", extendSource)
 	Verify  = newScript("verify", verifySource)
 	Holder  = newScript("holder", holderSource)
+	Inspect = newScript("inspect", inspectSource)
 
 	// Of read-write locks; the writer is the plain lock.
 	ReaderAcquire = newScript("reader_acquire", readerAcquireSource)
@@ -61,7 +65,7 @@ var (
 
 // All is every script, in no particular order.
 var All = []*Script{
-	Release, Extend, Verify, Holder,
+	Release, Extend, Verify, Holder, Inspect,
 	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, AcquireAny, HolderAmong,
 	ReaderAcquire, ReaderExtend, ReaderVerify, ReaderRelease, WriterIntent,
 }

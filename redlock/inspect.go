@@ -1,0 +1,353 @@
+package redlock
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// A Verdict is what the masters' answers to [Client.Inspect] come to.
+type Verdict string
+
+// Verdicts.
+const (
+	// VerdictUnknown: too few masters answered to say which of the others it
+	// is.
+	VerdictUnknown Verdict = "unknown"
+	// VerdictFree: nothing stands on any master that answered, and those that
+	// did not are too few to make a quorum.
+	VerdictFree Verdict = "free"
+	// VerdictHeld: one token (or, of a read-write lock, at least one reader)
+	// has a quorum.
+	VerdictHeld Verdict = "held by a quorum"
+	// VerdictSplit: several tokens stand there and none has a quorum. So it
+	// looks while contenders collide; they retry, or their keys expire.
+	VerdictSplit Verdict = "split"
+	// VerdictPartial: one token stands there without a quorum: an attempt or a
+	// release that is under way, a hold that was lost, or one that masters
+	// have forgotten.
+	VerdictPartial Verdict = "held without a quorum"
+)
+
+func (v Verdict) String() string { return string(v) }
+
+// An Inspection tells who holds a lock, as the masters see it. The masters are
+// asked at once, not stopped: while a lock changes hands they may answer from
+// before and after.
+type Inspection struct {
+	Key     string
+	Masters []MasterHold // in the order of the URLs
+	Verdict Verdict
+	// Holders is every token that was seen, those on most masters first. With
+	// VerdictHeld the first has a quorum; of a read-write lock several readers
+	// may.
+	Holders []Holder
+	Need    int // masters that make a quorum
+}
+
+// A MasterHold is one master's part of an Inspection.
+type MasterHold struct {
+	Master string
+	// Held is the key as the master has it; nil: free, or unknown because of
+	// Err.
+	Held *HeldError
+	// Readers are those that hold a read-write lock for reading, by the
+	// master's own clock, longest first; at most 100 are listed.
+	Readers []Holder
+	// ReaderCount is how many there are.
+	ReaderCount int
+	// RoundTrip is the time from the question to this answer, queueing
+	// included; 0 if there was none.
+	RoundTrip time.Duration
+	Err       error
+}
+
+// A Holder is a token that stands at a lock's key.
+type Holder struct {
+	Token string // first 256 bytes; "" where the key is not a lock's
+	Owner string // the name given by WithOwner, if it is a client of this library
+	Type  string // of the key: string for a lock, zset for a reader of a read-write lock
+	// Masters is on how many it stands; in MasterHold.Readers 1.
+	Masters int
+	// TTL is how long until the keys of so many masters have expired that the
+	// holder has no quorum any more; for one without a quorum, until the last
+	// has. Its holder has less: it allows for elapsed time and clock drift. 0:
+	// unknown; negative: never.
+	TTL time.Duration
+}
+
+// listedReaders is how many readers a master lists.
+const listedReaders = 100
+
+// argListedReaders is the same as an argument, boxed once.
+var argListedReaders any = listedReaders
+
+// Inspect asks all masters who holds the key, in one round trip, and changes
+// nothing. It knows every sort of lock: plain ones, also those of other Redlock
+// clients, the readers of a read-write lock, and keys that are no locks.
+//
+// It waits for all masters, not only for a quorum, each for the masters' timeout
+// at the most. One that could not be asked is a row with Err, not an error: that
+// is returned only when the key is bad (see Lock), ctx ends first, which the
+// error then matches, or the client is closed (ErrClosed).
+func (c *Client) Inspect(ctx context.Context, key string) (*Inspection, error) {
+	l, err := c.newLock(ctx, opInspect, key, nil)
+	if err != nil {
+		return nil, err
+	}
+	r := c.newRound(opInspect)
+	defer r.letGo()
+	r.start = c.opts.clock.Now()
+	r.eval(script.Inspect, l.keyArgs, 0, time.Time{}, argListedReaders)
+	if cause := r.wait(ctx, c.nodeTimeout(l.opts.ttl)); cause != nil {
+		return nil, fmt.Errorf("redlock: inspect %q: %w", key, cause)
+	}
+	in := &Inspection{Key: key, Masters: r.masterHolds(), Need: c.need}
+	in.judge()
+	return in, nil
+}
+
+// masterHolds gives each master's part of a decided inspection.
+func (r *round) masterHolds() []MasterHold {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	holds := make([]MasterHold, len(r.answers))
+	for i := range r.answers {
+		if seen := r.answers[i].seen; seen != nil {
+			holds[i] = *seen
+		} else {
+			holds[i].Err = r.reason(i)
+		}
+		holds[i].Master = r.c.masters[i].Name()
+	}
+	return holds
+}
+
+// holders is whom one master names: a reader each, the one token, or what
+// stands there instead of a lock.
+func (m *MasterHold) holders() []Holder {
+	switch {
+	case m.Held == nil:
+		return nil
+	case len(m.Readers) > 0:
+		return m.Readers
+	default:
+		return []Holder{{m.Held.Token, m.Held.Owner, m.Held.Type, 1, m.Held.TTL}}
+	}
+}
+
+// judge counts the tokens and sets Holders and Verdict.
+func (in *Inspection) judge() {
+	type mark struct{ token, kind string }
+	counted := make(map[mark]*Holder)
+	ttls := make(map[mark][]time.Duration)
+	silent, cut := 0, 0 // masters that may have a token that they did not tell
+	for i := range in.Masters {
+		m := &in.Masters[i]
+		if m.Err != nil {
+			silent++
+		} else if m.ReaderCount > len(m.Readers) {
+			cut++
+		}
+		for _, h := range m.holders() {
+			id := mark{h.Token, h.Type}
+			ttls[id] = append(ttls[id], h.TTL)
+			if n := counted[id]; n != nil {
+				n.Masters++
+			} else {
+				counted[id] = &h
+			}
+		}
+	}
+	for id, h := range counted {
+		h.TTL = lastsFor(ttls[id], in.Need)
+		in.Holders = append(in.Holders, *h)
+	}
+	slices.SortFunc(in.Holders, func(a, b Holder) int {
+		return cmp.Or(b.Masters-a.Masters, cmp.Compare(a.Token, b.Token), cmp.Compare(a.Type, b.Type))
+	})
+	most := 0
+	if len(in.Holders) > 0 {
+		most = in.Holders[0].Masters
+	}
+	switch {
+	case most >= in.Need:
+		in.Verdict = VerdictHeld
+	case most+silent+cut >= in.Need:
+		in.Verdict = VerdictUnknown
+	case len(in.Holders) == 0:
+		in.Verdict = VerdictFree
+	case len(in.Holders) == 1:
+		in.Verdict = VerdictPartial
+	default:
+		in.Verdict = VerdictSplit
+	}
+}
+
+// lastsFor is until when fewer than need of the keys are left, or, where they
+// are fewer from the start, until none is.
+func lastsFor(ttls []time.Duration, need int) time.Duration {
+	slices.SortFunc(ttls, func(a, b time.Duration) int { // longest first
+		return cmp.Compare(uint64(b), uint64(a)) // negative: never, beyond all others
+	})
+	if len(ttls) < need {
+		return ttls[0]
+	}
+	return ttls[need-1]
+}
+
+// silent is how many masters did not answer.
+func (in *Inspection) silent() (n int) {
+	for i := range in.Masters {
+		if in.Masters[i].Err != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// String is the verdict in one sentence for people.
+func (in *Inspection) String() string {
+	total, silent := len(in.Masters), in.silent()
+	var s string
+	switch in.Verdict {
+	case VerdictFree:
+		s = fmt.Sprintf("free on %d of %d", total-silent, total)
+	case VerdictHeld:
+		s = in.heldBy()
+	case VerdictSplit:
+		s = fmt.Sprintf("split, nobody has the quorum of %d: %s", in.Need, in.listHolders())
+	case VerdictPartial:
+		s = fmt.Sprintf("held without the quorum of %d: %s", in.Need, in.listHolders())
+	default:
+		s = "unknown"
+		if len(in.Holders) > 0 {
+			s += ", " + in.listHolders()
+		}
+	}
+	if silent > 0 {
+		s += fmt.Sprintf(", %d did not answer", silent)
+	}
+	return s
+}
+
+// heldBy is the sentence about whoever has a quorum.
+func (in *Inspection) heldBy() string {
+	first := &in.Holders[0]
+	readers := 0
+	ttl := first.TTL
+	for i := range in.Holders {
+		h := &in.Holders[i]
+		if h.Masters < in.Need {
+			break
+		}
+		readers++
+		if uint64(h.TTL) > uint64(ttl) {
+			ttl = h.TTL
+		}
+	}
+	total := len(in.Masters)
+	if readers > 1 {
+		return fmt.Sprintf("held by %d readers on a quorum of %d, %s of the last", readers, total, left(ttl))
+	}
+	return fmt.Sprintf("held by %s on %d of %d, %s at the quorum", first.name(), first.Masters, total, left(ttl))
+}
+
+// mostListed is how many holders a sentence names.
+const mostListed = 3
+
+func (in *Inspection) listHolders() string {
+	var s string
+	for i := range in.Holders {
+		if i > 0 {
+			s += ", "
+		}
+		if i == mostListed {
+			return s + fmt.Sprintf("and %d more", len(in.Holders)-i)
+		}
+		h := &in.Holders[i]
+		s += fmt.Sprintf("%s on %d of %d", h.name(), h.Masters, len(in.Masters))
+	}
+	return s
+}
+
+// name is what people call a holder.
+func (h *Holder) name() string {
+	kind := ""
+	if h.Type == "zset" {
+		kind = "reader "
+	}
+	switch {
+	case h.Owner != "":
+		return fmt.Sprintf("%s%q", kind, h.Owner)
+	case h.Type == "string" || h.Token != "":
+		return fmt.Sprintf("%stoken %.64q", kind, h.Token)
+	case h.Type == "zset":
+		return "a sorted set without readers"
+	default:
+		return "a " + h.Type + " that is not a lock"
+	}
+}
+
+// left puts a TTL in words.
+func left(ttl time.Duration) string {
+	switch {
+	case ttl < 0:
+		return "no expiry"
+	case ttl < time.Second:
+		return fmt.Sprintf("%d ms left", ttl.Milliseconds())
+	default:
+		return fmt.Sprintf("%.1f s left", ttl.Seconds())
+	}
+}
+
+// readMasterHold reads what the inspect script returns.
+func readMasterHold(reply any) (*MasterHold, bool) {
+	parts, ok := reply.([]any)
+	if !ok || len(parts) < 4 || len(parts)%2 != 0 {
+		return nil, false
+	}
+	kind, ok1 := parts[0].([]byte)
+	ms, ok2 := parts[1].(int64)
+	value, ok3 := parts[2].([]byte)
+	readers, ok4 := parts[3].(int64)
+	if !ok1 || !ok2 || !ok3 || !ok4 || readers < 0 {
+		return nil, false
+	}
+	m := &MasterHold{ReaderCount: int(readers)}
+	if string(kind) == "none" {
+		return m, true
+	}
+	m.Held = &HeldError{Type: string(kind), Token: string(value), TTL: timeLeft(ms)}
+	m.Held.Owner = ownerOf(m.Held.Token)
+	for i := 4; i < len(parts); i += 2 {
+		token, ok1 := parts[i].([]byte)
+		ms, ok2 := parts[i+1].(int64)
+		if !ok1 || !ok2 {
+			return nil, false
+		}
+		m.Readers = append(m.Readers, Holder{
+			Token: string(token), Owner: ownerOf(string(token)),
+			Type: m.Held.Type, Masters: 1, TTL: timeLeft(ms),
+		})
+	}
+	return m, true
+}
+
+// timeLeft turns a PTTL into a duration: negative where there is no expiry, 0
+// where it is not known, a year at the most.
+func timeLeft(ms int64) time.Duration {
+	const year = 365 * 24 * time.Hour
+	switch {
+	case ms == -1:
+		return -1
+	case ms <= 0:
+		return 0
+	default:
+		return time.Duration(min(ms, int64(year/time.Millisecond))) * time.Millisecond
+	}
+}

@@ -1,0 +1,139 @@
+package redlock_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// countRenewals counts those that succeeded and those that failed.
+func countRenewals() (renewed, failed *atomic.Int64, trace redlock.Option) {
+	renewed, failed = new(atomic.Int64), new(atomic.Int64)
+	return renewed, failed, redlock.WithTrace(&redlock.Trace{Renewal: func(i redlock.RenewalInfo) {
+		if i.Err != nil {
+			failed.Add(1)
+		} else {
+			renewed.Add(1)
+		}
+	}})
+}
+
+// lockMany acquires n keys.
+func lockMany(t *testing.T, c *redlock.Client, n int, opts ...redlock.LockOption) []*redlock.Lock {
+	t.Helper()
+	locks := make([]*redlock.Lock, n)
+	for i := range locks {
+		locks[i] = mustLock(t, c, fmt.Sprint("key-", i), opts...)
+	}
+	return locks
+}
+
+func wantAllHeld(t *testing.T, locks []*redlock.Lock) {
+	t.Helper()
+	for _, l := range locks {
+		if l.Remaining() == 0 {
+			t.Fatalf("%s: %v", l.Key(), context.Cause(l.Context()))
+		}
+	}
+}
+
+// A machine that slept finds all renewals overdue. They go out in portions that
+// the queues have room for.
+func TestManyRenewalsAtOnceDoNotOverflowTheQueues(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		clock := new(shiftedClock)
+		renewed, failed, trace := countRenewals()
+		c := s.open(trace, redlock.WithClock(clock), redlock.WithPool(
+			pool.WithDialer(s.cluster.Dialer()), pool.WithQueueLimit(64)))
+		locks := lockMany(t, c, 500)
+		clock.sleep(7 * time.Second)
+		time.Sleep(2 * time.Second) // they had 2.8 s left
+		wantAllHeld(t, locks)
+		if n := renewed.Load(); n < 500 || failed.Load() != 0 {
+			t.Errorf("%d renewals, %d failed", n, failed.Load())
+		}
+		for _, m := range s.masters {
+			if n := m.Commands()["EVALSHA"]; n > 700 {
+				t.Errorf("a master was asked %d times", n)
+			}
+		}
+	})
+}
+
+// Renewals that are due within a moment of each other go out together: one write
+// a master for all of them.
+func TestRenewalsOfOneMomentGoOutTogether(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		times := make(map[time.Time]int) // written by the keeper's goroutine alone
+		c := s.open(redlock.WithTrace(&redlock.Trace{Renewal: func(redlock.RenewalInfo) { times[time.Now()]++ }}))
+		lockMany(t, c, 1000, redlock.WithTTL(9*time.Second))
+		time.Sleep(5 * time.Second)
+		_ = c.Close() // ends the keeper
+		synctest.Wait()
+		// The jitter of 300 ms, in steps of 10.
+		if n := len(times); n < 20 || n > 31 {
+			t.Errorf("1,000 renewals at %d moments", n)
+		}
+	})
+}
+
+// Close releases all of them, in portions too, with a frozen master among them.
+func TestCloseReleasesManyLocks(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithPool(pool.WithDialer(s.cluster.Dialer()), pool.WithQueueLimit(64)))
+		lockMany(t, c, 500)
+		within(t, time.Second, func() { _ = c.Close() })
+		s.wantClean()
+
+		c = s.open(redlock.WithPool(pool.WithDialer(s.cluster.Dialer()), pool.WithQueueLimit(64)))
+		lockMany(t, c, 500)
+		s.freeze(4) // which the portions wait for until it counts as down
+		within(t, 2*time.Second, func() { _ = c.Close() })
+		for i, m := range s.masters[:4] {
+			if keys := m.Keys(); len(keys) != 0 {
+				t.Errorf("master %d has %d keys", i, len(keys))
+			}
+		}
+		s.thaw(4)
+
+		c = s.open(redlock.WithPool(pool.WithDialer(s.cluster.Dialer()), pool.WithQueueLimit(64)))
+		s.masters[4].FlushAll()
+		lockMany(t, c, 500)
+		s.freeze(2, 3, 4)
+		// Nobody answers: a portion of 16 waits for the timeout, until the
+		// masters count as down.
+		within(t, 3*time.Second, func() { _ = c.Close() })
+		s.thaw(2, 3, 4)
+	})
+}
+
+// One goroutine looks after all.
+func TestManyHeldLocksAddNoGoroutines(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		one := mustLock(t, c, "one")
+		before := goroutines()
+		locks := lockMany(t, c, 300)
+		if n := goroutines(); n != before {
+			t.Errorf("%d goroutines with one lock, %d with 301", before, n)
+		}
+		for _, l := range append(locks, one) {
+			if err := l.Unlock(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		s.wantClean()
+	})
+}
+
+func goroutines() int {
+	synctest.Wait()
+	return runtime.NumGoroutine()
+}

@@ -1,0 +1,568 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// again locks under the context of a hold, or ends the test.
+func again(t *testing.T, c *redlock.Client, l *redlock.Lock, opts ...redlock.LockOption) *redlock.Lock {
+	t.Helper()
+	inner, err := c.TryLock(l.Context(), l.Key(), append([]redlock.LockOption{redlock.WithReentrancy()}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inner
+}
+
+// asked is how many commands all masters have executed.
+func (s *sim) asked() (n int) {
+	synctest.Wait()
+	for _, m := range s.masters {
+		for _, count := range m.Commands() {
+			n += count
+		}
+	}
+	return n
+}
+
+func TestAHeldKeyMayBeLockedAgainOnlyWithReentrancy(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		outer := mustLock(t, c, "key", redlock.WithLease(10*time.Second))
+		_, err := c.Lock(outer.Context(), "key")
+		wantExactly(t, err, redlock.ErrReentrant)
+
+		before := s.asked()
+		inner := again(t, c, outer)
+		if n := s.asked() - before; n != 0 {
+			t.Errorf("%d commands were sent", n)
+		}
+		if inner == outer || inner.Token() != outer.Token() || inner.Key() != "key" || len(inner.Keys()) != 1 {
+			t.Errorf("%+v", inner)
+		}
+		if inner.Remaining() != outer.Remaining() || !inner.ValidUntil().Equal(outer.ValidUntil()) {
+			t.Errorf("the inner has %v, the outer %v", inner.Remaining(), outer.Remaining())
+		}
+		if got, ok := redlock.FromContext(inner.Context()); !ok || got != inner {
+			t.Error("FromContext does not find the inner handle")
+		}
+		if err := inner.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := s.asked() - before; n != 0 {
+			t.Errorf("the inner Unlock sent %d commands", n)
+		}
+		if err := outer.Verify(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := outer.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s.wantClean()
+	})
+}
+
+// Whatever the order, the last of the handles releases, and no handle counts
+// twice.
+func TestTheLastHandleReleases(t *testing.T) {
+	orders := [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
+	for _, order := range orders {
+		inSim(t, 3, func(t *testing.T, s *sim) {
+			c := s.open()
+			outer := mustLock(t, c, "key")
+			inner := again(t, c, outer)
+			handles := []*redlock.Lock{outer, inner, again(t, c, inner)}
+			ctxs := make([]context.Context, len(handles))
+			for i, l := range handles {
+				ctxs[i] = l.Context()
+			}
+			for n, i := range order {
+				if held := s.holders("key", outer.Token()); held != 3 {
+					t.Fatalf("%v: held on %d masters before the Unlock number %d", order, held, n)
+				}
+				l := handles[i]
+				if err := l.Unlock(t.Context()); err != nil {
+					t.Error(order, err)
+				}
+				for range 3 {
+					wantExactly(t, l.Unlock(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
+				}
+				wantExactly(t, l.Extend(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
+				wantExactly(t, l.Verify(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
+				_, err := l.HandOver()
+				wantExactly(t, err, redlock.ErrNotHeld, redlock.ErrUnlocked)
+				wantExactly(t, context.Cause(ctxs[i]), redlock.ErrUnlocked)
+				if l.Remaining() != 0 {
+					t.Errorf("%v: %v remain of what was unlocked", order, l.Remaining())
+				}
+				for _, j := range order[n+1:] {
+					if err := handles[j].Context().Err(); err != nil {
+						t.Errorf("%v: the context of %d ended with handle %d", order, j, i)
+					}
+					if handles[j].Remaining() == 0 {
+						t.Errorf("%v: nothing remains of %d after the Unlock of %d", order, j, i)
+					}
+				}
+				synctest.Wait()
+			}
+			s.wantClean()
+		})
+	}
+}
+
+func TestAContextFirstAskedForAfterUnlockOfAHandleHasEnded(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		outer := mustLock(t, c, "key")
+		inner := again(t, c, outer)
+		other := again(t, c, outer)
+		if err := inner.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantExactly(t, context.Cause(inner.Context()), redlock.ErrUnlocked)
+		if err := errors.Join(outer.Unlock(t.Context()), other.Unlock(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAHoldThatOuterHandlesHaveLeftIsRenewedForTheInner(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		outer := mustLock(t, c, "key")
+		inner := again(t, c, outer)
+		if err := outer.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute)
+		if err := inner.Verify(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := inner.Extend(t.Context()); err != nil {
+			t.Error(err)
+		}
+		_, err := c.TryLock(t.Context(), "key")
+		wantExactly(t, err, redlock.ErrTaken)
+		if err := inner.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s.wantClean()
+	})
+}
+
+func TestTheLossOfAHoldEndsEveryHandle(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		var lost atomic.Int32
+		c := s.open(redlock.WithTrace(&redlock.Trace{Lost: func(*redlock.Lock, *redlock.LostError) { lost.Add(1) }}))
+		outer := mustLock(t, c, "key")
+		inner := again(t, c, outer)
+		late := again(t, c, inner) // whose context is asked for after the loss
+		left := again(t, c, outer)
+		if err := left.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx := inner.Context()
+		for i := range 3 {
+			_ = s.masters[i].Set("key", "thief", time.Minute)
+		}
+		wantExactly(t, inner.Verify(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
+		for _, l := range []*redlock.Lock{outer, inner, late} {
+			wantReason(t, context.Cause(l.Context()), redlock.ReasonTaken)
+			wantExactly(t, l.Extend(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
+			wantExactly(t, l.Unlock(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
+			wantExactly(t, l.Unlock(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
+		}
+		wantExactly(t, left.Unlock(t.Context()), redlock.ErrUnlocked, redlock.ErrNotHeld)
+		wantExactly(t, context.Cause(ctx), redlock.ErrLost)
+		synctest.Wait()
+		if n := lost.Load(); n != 1 {
+			t.Errorf("Trace.Lost was called %d times", n)
+		}
+		if n := s.holders("key", outer.Token()); n != 0 {
+			t.Errorf("the lost lock is on %d masters", n)
+		}
+	})
+}
+
+// What a context carried and lost is no reason to refuse: the key may be free.
+func TestALostHoldDoesNotForbidAFreshLock(t *testing.T) {
+	for name, opts := range map[string][]redlock.LockOption{
+		"with reentrancy": {redlock.WithReentrancy()}, "without": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inSim(t, 3, func(t *testing.T, s *sim) {
+				c := s.open()
+				outer := mustLock(t, c, "key", redlock.WithLease(time.Second))
+				carried := context.WithoutCancel(outer.Context())
+				time.Sleep(time.Second)
+				fresh, err := c.TryLock(carried, "key", opts...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if fresh.Token() == outer.Token() {
+					t.Error("it is a handle on what was lost")
+				}
+				wantExactly(t, outer.Unlock(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
+				if err := fresh.Verify(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if err := fresh.Unlock(t.Context()); err != nil {
+					t.Error(err)
+				}
+				// Under the context itself, which has ended, nothing is tried.
+				_, err = c.TryLock(outer.Context(), "key", opts...)
+				wantExactly(t, err, context.Canceled)
+				wantExactly(t, context.Cause(outer.Context()), redlock.ErrLost)
+				s.wantClean()
+			})
+		})
+	}
+}
+
+// The masters have forgotten the hold, which shows when it is extended for an
+// inner call: that then acquires by itself.
+func TestAHoldFoundLostByAnInnerCallIsAcquiredAnew(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		outer := mustLock(t, c, "key")
+		carried := context.WithoutCancel(outer.Context())
+		for _, m := range s.masters {
+			m.FlushAll()
+		}
+		fresh, err := c.Lock(carried, "key", redlock.WithReentrancy(), redlock.WithTTL(30*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantExactly(t, context.Cause(outer.Context()), redlock.ErrLost)
+		if fresh.Token() == outer.Token() || fresh.Remaining() < 29*time.Second || fresh.Context().Err() != nil {
+			t.Errorf("token %q, %v left, %v", fresh.Token(), fresh.Remaining(), context.Cause(fresh.Context()))
+		}
+		time.Sleep(time.Minute)
+		if err := fresh.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantExactly(t, outer.Unlock(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
+		s.wantClean()
+	})
+}
+
+// An unlocked handle lets nobody in, though others hold on.
+func TestAnUnlockedHandleLetsNobodyIn(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		outer := mustLock(t, c, "key")
+		carried := context.WithoutCancel(outer.Context())
+		inner := again(t, c, outer)
+		if err := outer.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, err := c.TryLock(carried, "key", redlock.WithReentrancy())
+		wantExactly(t, err, redlock.ErrTaken)
+		// The handle inside it does, also for what was nested in between.
+		third := again(t, c, inner)
+		if err := inner.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := third.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.wantClean()
+	})
+}
+
+func TestAnotherClientsContextIsNotReentrant(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c, other := s.open(), s.open()
+		l := mustLock(t, c, "key")
+		_, err := other.TryLock(l.Context(), "key", redlock.WithReentrancy())
+		wantExactly(t, err, redlock.ErrTaken)
+		_, err = c.TryLock(t.Context(), "key", redlock.WithReentrancy())
+		wantExactly(t, err, redlock.ErrTaken)
+		free, err := c.TryLock(l.Context(), "other key", redlock.WithReentrancy())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(free.Unlock(t.Context()), l.Unlock(t.Context())); err != nil {
+			t.Error(err)
+		}
+		s.wantClean()
+	})
+}
+
+func TestReentrancyMayBeTheDefaultOfAClient(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithReentrancy())
+		depth := 0
+		var nested func(ctx context.Context) error
+		nested = func(ctx context.Context) error {
+			if depth++; depth == 5 {
+				return nil
+			}
+			return c.Do(ctx, "key", nested)
+		}
+		if err := c.Do(t.Context(), "key", nested); err != nil || depth != 5 {
+			t.Errorf("%d deep: %v", depth, err)
+		}
+		s.wantClean()
+		if n := s.masters[0].Commands()["SET"]; n != 1 {
+			t.Errorf("%d acquisitions", n)
+		}
+	})
+}
+
+func TestALongerTTLRaisesThatOfTheHold(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		var renewals atomic.Int32
+		c := s.open(redlock.WithTrace(&redlock.Trace{Renewal: func(redlock.RenewalInfo) { renewals.Add(1) }}))
+		outer := mustLock(t, c, "key", redlock.WithTTL(3*time.Second))
+		time.Sleep(500 * time.Millisecond)
+		before := s.asked()
+		shorter := again(t, c, outer, redlock.WithTTL(2*time.Second))
+		if n := s.asked() - before; n != 0 {
+			t.Errorf("a shorter TTL asked the masters %d times", n)
+		}
+		inner := again(t, c, outer, redlock.WithTTL(30*time.Second))
+		if n := s.asked() - before; n != 5 {
+			t.Errorf("a longer TTL asked the masters %d times", n)
+		}
+		want := 30*time.Second - 302*time.Millisecond
+		for _, l := range []*redlock.Lock{outer, shorter, inner} {
+			if got := l.Remaining(); got != want {
+				t.Errorf("%v remain: want %v", got, want)
+			}
+		}
+		if err := errors.Join(inner.Unlock(t.Context()), shorter.Unlock(t.Context())); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(10 * time.Second)
+		seen := renewals.Load()
+		time.Sleep(time.Minute) // renewed every 10 s by now
+		if n := renewals.Load() - seen; n < 5 || n > 7 {
+			t.Errorf("%d renewals in a minute", n)
+		}
+		if ttl, _ := s.masters[0].TTL("key"); ttl < 19*time.Second {
+			t.Errorf("a master keeps the key for %v", ttl)
+		}
+		if err := outer.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s.wantClean()
+	})
+}
+
+// A renewal that was sent with the shorter TTL must not be taken for a longer
+// one because the TTL was raised before its answers came (S2).
+func TestAnExtensionCountsWithTheTTLItAskedFor(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		outer := mustLock(t, c, "key", redlock.WithTTL(5*time.Second), redlock.WithRenewal(redlock.Renewal{MaxCount: 1}))
+		s.freeze(0, 1, 2)
+		time.Sleep(time.Second)
+		began := time.Now()
+		slow := make(chan error)
+		go func() { slow <- outer.Extend(t.Context()) }()
+		synctest.Wait() // sent with 5 s, not answered
+		ctx, cancel := context.WithTimeout(outer.Context(), 10*time.Millisecond)
+		defer cancel()
+		_, err := c.TryLock(ctx, "key", redlock.WithReentrancy(), redlock.WithTTL(30*time.Second))
+		wantExactly(t, err, redlock.ErrNoQuorum, context.DeadlineExceeded)
+		s.thaw(0, 1, 2)
+		if err := <-slow; err != nil {
+			t.Fatal(err)
+		}
+		if until := outer.ValidUntil().Sub(began); until > 5*time.Second {
+			t.Errorf("valid for %v by an extension of 5 s", until)
+		}
+		if outer.Remaining() == 0 || outer.Context().Err() != nil {
+			t.Error("the failure of the inner call ended the hold")
+		}
+		if err := outer.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s.wantClean()
+	})
+}
+
+// The inner call fails, and the outer handle was unlocked meanwhile: nobody is
+// left to release but the call.
+func TestAFailedInnerCallReleasesWhatNobodyElseHolds(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		outer := mustLock(t, c, "key", redlock.WithTTL(2*time.Second))
+		carried := context.WithoutCancel(outer.Context())
+		s.freeze(0, 1)
+		failed := make(chan error)
+		go func() {
+			_, err := c.TryLock(carried, "key", redlock.WithReentrancy(), redlock.WithTTL(30*time.Second))
+			failed <- err
+		}()
+		synctest.Wait()
+		if err := outer.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wantExactly(t, <-failed, redlock.ErrNoQuorum)
+		s.thaw(0, 1)
+		s.wantClean()
+	})
+}
+
+func TestHandOverIsRefusedWhileOthersShareTheHold(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		outer := mustLock(t, c, "key")
+		inner := again(t, c, outer)
+		for _, l := range []*redlock.Lock{outer, inner} {
+			_, err := l.HandOver()
+			wantExactly(t, err, redlock.ErrReentrant)
+		}
+		if err := outer.Unlock(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx := inner.Context()
+		token, err := inner.HandOver()
+		if err != nil || token != inner.Token() {
+			t.Fatal(token, err)
+		}
+		wantExactly(t, context.Cause(ctx), redlock.ErrUnlocked)
+		wantExactly(t, inner.Unlock(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
+		l, err := c.Adopt(t.Context(), "key", token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s.wantClean()
+	})
+}
+
+func TestDoNestsAndTellsTheLossInside(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithReentrancy())
+		ran := false
+		err := c.Do(t.Context(), "key", func(ctx context.Context) error {
+			outer, _ := redlock.FromContext(ctx)
+			inside := c.Do(ctx, "key", func(ctx context.Context) error {
+				inner, _ := redlock.FromContext(ctx)
+				if inner == outer || inner.Token() != outer.Token() {
+					t.Error("the inner handle is not a further one")
+				}
+				return inner.Verify(ctx)
+			})
+			if inside != nil || ctx.Err() != nil {
+				t.Error(inside, ctx.Err())
+			}
+			inside = c.Do(ctx, "key", func(ctx context.Context) error {
+				for _, m := range s.masters {
+					m.FlushAll()
+				}
+				<-ctx.Done()
+				ran = true
+				return nil
+			})
+			wantExactly(t, inside, redlock.ErrLost)
+			return nil
+		})
+		wantExactly(t, err, redlock.ErrLost)
+		if !ran {
+			t.Error("the inner context did not end")
+		}
+		s.wantClean()
+	})
+}
+
+// Close waits for a running Do though the handle it is nested in was unlocked,
+// and releases only then.
+func TestCloseWaitsForANestedDo(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		outer := mustLock(t, c, "key")
+		carried := context.WithoutCancel(outer.Context())
+		var wg sync.WaitGroup
+		var ended atomic.Bool
+		wg.Go(func() {
+			err := c.Do(carried, "key", func(ctx context.Context) error {
+				if err := outer.Unlock(t.Context()); err != nil {
+					t.Error(err)
+				}
+				<-ctx.Done()
+				time.Sleep(time.Second)
+				if n := s.holders("key", outer.Token()); n != 3 {
+					t.Errorf("released on %d masters while the function ran", 3-n)
+				}
+				ended.Store(true)
+				return nil
+			}, redlock.WithReentrancy())
+			wantExactly(t, err, redlock.ErrLost, redlock.ErrClosed)
+		})
+		synctest.Wait()
+		_ = c.Close()
+		if !ended.Load() {
+			t.Error("Close did not wait")
+		}
+		wg.Wait()
+		s.wantClean()
+	})
+}
+
+func TestCloseEndsNestedHolds(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		outer := mustLock(t, c, "key")
+		inner := again(t, c, outer)
+		ctx := inner.Context()
+		_ = c.Close()
+		wantExactly(t, context.Cause(ctx), redlock.ErrLost, redlock.ErrClosed)
+		wantExactly(t, inner.Unlock(t.Context()), redlock.ErrNotHeld, redlock.ErrLost, redlock.ErrClosed)
+		wantExactly(t, outer.Unlock(t.Context()), redlock.ErrNotHeld, redlock.ErrLost, redlock.ErrClosed)
+		s.wantClean()
+	})
+}
+
+// Handles come and go from many goroutines; the key is there exactly as long as
+// one is.
+func TestAHoldMayBeSharedByManyGoroutines(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		for range 20 {
+			outer := mustLock(t, c, "key", redlock.WithTTL(time.Second))
+			carried := context.WithoutCancel(outer.Context())
+			var wg sync.WaitGroup
+			for i := range 8 {
+				wg.Go(func() {
+					for n := range 10 {
+						ttl := time.Duration(1+i) * time.Second
+						l, err := c.TryLock(carried, "key", redlock.WithReentrancy(), redlock.WithTTL(ttl))
+						if err != nil {
+							return // the outer was unlocked: taken, or free and taken by another
+						}
+						_ = l.Extend(t.Context())
+						_, _ = l.Remaining(), l.Context().Err()
+						if err := l.Verify(t.Context()); err != nil {
+							t.Errorf("goroutine %d, round %d: %v", i, n, err)
+						}
+						if err := l.Unlock(t.Context()); err != nil {
+							t.Errorf("goroutine %d, round %d: %v", i, n, err)
+						}
+						wantExactly(t, l.Unlock(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
+					}
+				})
+			}
+			wg.Go(func() {
+				if err := outer.Unlock(t.Context()); err != nil {
+					t.Errorf("outer: %v", err)
+				}
+			})
+			wg.Wait()
+			s.wantClean()
+		}
+	})
+}

@@ -69,7 +69,7 @@ func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) erro
 	defer client.Close()
 	awaitMasters(ctx, client, func(_, unknown, _ int) bool { return unknown == 0 })
 	s := &statusView{out: a.out, json: o.json, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
-	return s.show(ctx, clientInspector{client}, keys, o.watch)
+	return s.show(ctx, client, keys, o.watch)
 }
 
 // A statusView shows inspections.
@@ -111,17 +111,16 @@ func (s *statusView) look(ctx context.Context, who inspector, keys []string) (co
 		Keys []keyStatus `json:"keys"`
 	}
 	for i, key := range keys {
-		in, err := who.inspect(ctx, key)
+		in, err := who.Inspect(ctx, key)
 		if err != nil {
-			return 0, err
+			return 0, inspectionError(ctx, err)
 		}
-		verdict, sentence := in.judge()
-		code = max(code, verdictCodes[verdict])
-		document.Keys = append(document.Keys, statusOf(in, verdict, sentence))
+		code = max(code, verdictCodes[in.Verdict])
+		document.Keys = append(document.Keys, statusOf(in))
 		if i > 0 || s.looks > 0 && !s.clear {
 			text.WriteByte('\n')
 		}
-		if err := render(&text, in, sentence); err != nil {
+		if err := render(&text, in); err != nil {
 			return 0, err
 		}
 	}
@@ -144,23 +143,50 @@ func (s *statusView) look(ctx context.Context, who inspector, keys []string) (co
 	return code, nil
 }
 
-var verdictCodes = map[verdict]int{verdictFree: exitOK, verdictHeld: exitOK, verdictSplit: exitFailed, verdictUnknown: exitNoQuorum}
-
 // render prints one key as people read it: the sentence, and a row a master.
-func render(w io.Writer, in *inspection, sentence string) error {
-	fmt.Fprintf(w, "%s: %s\n", printable(in.Key), sentence)
+func render(w io.Writer, in *redlock.Inspection) error {
+	fmt.Fprintf(w, "%s: %s\n", printable(in.Key), in)
 	rows := [][]string{{"master", "holder", "left", "round trip", "token"}}
 	for _, m := range in.Masters {
 		switch h := m.Held; {
 		case m.Err != nil:
 			rows = append(rows, []string{m.Master, "✗ " + shortened(redacted(m.Err.Error()), longestError)})
-		case m.free():
+		case h == nil:
 			rows = append(rows, []string{m.Master, "free", "–", roundTrip(m.RoundTrip), "–"})
+		case m.ReaderCount > 0:
+			rows = append(rows, rowsOfReaders(&m)...)
 		default:
-			rows = append(rows, []string{m.Master, rowHolder(h), rowTTL(h.TTL), roundTrip(m.RoundTrip), rowToken(h)})
+			rows = append(rows, []string{m.Master, rowHolder(h), rowTTL(h.TTL), roundTrip(m.RoundTrip), rowToken(h.Token)})
 		}
 	}
 	return align(w, rows)
+}
+
+// shownReaders is how many readers of a master have a row.
+const shownReaders = 5
+
+// rowsOfReaders gives each reader of a master a row, those that stay longest
+// first.
+func rowsOfReaders(m *redlock.MasterHold) [][]string {
+	var rows [][]string
+	for i, r := range m.Readers {
+		master, trip := "", ""
+		if i == 0 {
+			master, trip = m.Master, roundTrip(m.RoundTrip)
+		}
+		if i == shownReaders {
+			break
+		}
+		name := "no name"
+		if r.Owner != "" {
+			name = printable(r.Owner)
+		}
+		rows = append(rows, []string{master, "reader " + name, rowTTL(r.TTL), trip, rowToken(r.Token)})
+	}
+	if more := m.ReaderCount - len(rows); more > 0 {
+		rows = append(rows, []string{"", fmt.Sprintf("and %d readers more", more)})
+	}
+	return rows
 }
 
 const longestError = 120 // characters
@@ -203,11 +229,11 @@ func rowHolder(h *redlock.HeldError) string {
 	}
 }
 
-func rowToken(h *redlock.HeldError) string {
-	if h.Token == "" {
+func rowToken(token string) string {
+	if token == "" {
 		return "–"
 	}
-	return printable(h.Token)
+	return printable(token)
 }
 
 func rowTTL(ttl time.Duration) string {
@@ -231,36 +257,48 @@ func roundTrip(d time.Duration) string {
 // A keyStatus is one key of what --json prints.
 type keyStatus struct {
 	Key      string         `json:"key"`
-	Verdict  verdict        `json:"verdict"`
+	Verdict  string         `json:"verdict"` // free, held, split, partial or unknown
 	Sentence string         `json:"sentence"`
 	Masters  []masterStatus `json:"masters"`
 }
 
 type masterStatus struct {
-	Master      string `json:"master"`
-	State       string `json:"state"` // free, held or error
-	Type        string `json:"type,omitempty"`
-	Owner       string `json:"owner,omitempty"`
-	Token       string `json:"token,omitempty"`
-	TTLMS       int64  `json:"ttl_ms,omitempty"` // -1: for ever
-	RoundTripUS int64  `json:"round_trip_us,omitempty"`
-	Error       string `json:"error,omitempty"`
+	Master      string         `json:"master"`
+	State       string         `json:"state"` // free, held or error
+	Type        string         `json:"type,omitempty"`
+	Owner       string         `json:"owner,omitempty"`
+	Token       string         `json:"token,omitempty"`
+	TTLMS       int64          `json:"ttl_ms,omitempty"` // -1: for ever
+	ReaderCount int            `json:"reader_count,omitempty"`
+	Readers     []readerStatus `json:"readers,omitempty"` // those that stay longest, 100 at the most
+	RoundTripUS int64          `json:"round_trip_us,omitempty"`
+	Error       string         `json:"error,omitempty"`
 }
 
-func statusOf(in *inspection, v verdict, sentence string) keyStatus {
-	k := keyStatus{Key: in.Key, Verdict: v, Sentence: sentence}
+type readerStatus struct {
+	Owner string `json:"owner,omitempty"`
+	Token string `json:"token"`
+	TTLMS int64  `json:"ttl_ms,omitempty"`
+}
+
+func statusOf(in *redlock.Inspection) keyStatus {
+	k := keyStatus{Key: in.Key, Verdict: verdictNames[in.Verdict], Sentence: in.String()}
 	for _, m := range in.Masters {
 		row := masterStatus{Master: m.Master, State: "held", RoundTripUS: m.RoundTrip.Microseconds()}
 		switch {
 		case m.Err != nil:
 			row.State, row.Error = "error", redacted(m.Err.Error())
-		case m.free():
+		case m.Held == nil:
 			row.State = "free"
 		default:
 			row.Type, row.Owner, row.Token = m.Held.Type, m.Held.Owner, m.Held.Token
 			row.TTLMS = m.Held.TTL.Milliseconds()
 			if m.Held.TTL < 0 {
 				row.TTLMS = -1
+			}
+			row.ReaderCount = m.ReaderCount
+			for _, r := range m.Readers {
+				row.Readers = append(row.Readers, readerStatus{r.Owner, r.Token, r.TTL.Milliseconds()})
 			}
 		}
 		k.Masters = append(k.Masters, row)

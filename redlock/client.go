@@ -129,12 +129,13 @@ func (c *Client) newLock(ctx context.Context, op operation, key string, opts []L
 	if err := c.checkKey(key); err != nil {
 		return nil, fmt.Errorf("redlock: %v: %w", op, err)
 	}
-	o := c.opts.lock
+	l := &Lock{c: c, kind: plainKind, key: key, opts: c.opts.lock, index: notScheduled, ttlArg: c.ttlArg}
+	o := &l.opts
 	for _, opt := range opts {
 		if opt == nil {
 			return nil, fmt.Errorf("redlock: %v %q: an option is nil", op, key)
 		}
-		if err := opt.applyLock(&o); err != nil {
+		if err := opt.applyLock(o); err != nil {
 			return nil, fmt.Errorf("redlock: %v %q: %w", op, key, err)
 		}
 	}
@@ -146,7 +147,6 @@ func (c *Client) newLock(ctx context.Context, op operation, key string, opts []L
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("redlock: %v %q: nothing was attempted: %w", op, key, err)
 	}
-	l := &Lock{c: c, kind: plainKind, key: key, opts: o, index: notScheduled, ttlArg: c.ttlArg}
 	l.oneKey[0] = c.opts.prefix + key
 	l.keyArgs = l.oneKey[:]
 	if o.ttl != c.opts.lock.ttl {

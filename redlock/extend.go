@@ -56,7 +56,7 @@ func (l *Lock) question(ctx context.Context, op operation, start func(h *Lock) (
 func (l *Lock) startExtension(op operation, renewal bool) *round {
 	r := l.c.newRound(op)
 	r.lock, r.renewal, r.ttl = l, renewal, l.opts.ttl
-	l.extensions.add()
+	l.setting.add()
 	l.extended, l.absent = true, 0
 	r.start = l.c.opts.clock.Now()
 	l.askExtend(r, argSetAgain)
@@ -175,7 +175,8 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 // that is not held; where other handles share the hold (see [WithReentrancy]) it
 // matches ErrReentrant, and nothing was done.
 //
-// It waits for the answers to extensions that are under way, for the masters'
+// It waits for the answers to the acquisition and to extensions that are under
+// way, for the masters'
 // timeout at the most: one that is executed after the other process has
 // released the key would set it again, for a TTL.
 func (l *Lock) HandOver() (token string, err error) {
@@ -202,6 +203,6 @@ func (l *Lock) HandOver() (token string, err error) {
 		return "", err
 	}
 	h.c.keeper.remove(h)
-	h.extensions.wait(h.c.nodeTimeout(h.opts.ttl))
+	h.setting.wait(h.c.nodeTimeout(h.opts.ttl))
 	return h.token, nil
 }

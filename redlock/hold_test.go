@@ -516,45 +516,55 @@ func TestAdoptTakesOverWhatAnotherClientHandedOn(t *testing.T) {
 	})
 }
 
-// An extension that is still under way when the lock is handed over must not
-// set the key again when the next holder has released it.
+// An acquisition or extension that is still under way when the lock is handed
+// over must not set the key again when the next holder has released it.
 func TestHandOverWaitsForWhatIsUnderWay(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c, taker := s.open(), s.open()
-		l := mustLock(t, c, "key")
-		s.freeze(0, 1)
-		if err := l.Extend(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		time.AfterFunc(100*time.Millisecond, func() { s.masters[0].Thaw(); s.masters[1].Thaw() })
-		began := time.Now()
-		token, err := l.HandOver()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := time.Since(began); d != 100*time.Millisecond {
-			t.Errorf("handed over after %v: want when the masters had answered", d)
-		}
-		l, err = taker.Adopt(t.Context(), "key", token)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
-		s.wantClean()
+	for name, underWay := range map[string]func(t *testing.T, s *sim, c *redlock.Client) *redlock.Lock{
+		"acquisition": func(t *testing.T, s *sim, c *redlock.Client) *redlock.Lock {
+			s.freeze(0, 1)
+			return mustLock(t, c, "key")
+		},
+		"extension": func(t *testing.T, s *sim, c *redlock.Client) *redlock.Lock {
+			l := mustLock(t, c, "key")
+			synctest.Wait()
+			s.freeze(0, 1)
+			if err := l.Extend(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return l
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				c, taker := s.open(), s.open()
+				l := underWay(t, s, c)
+				time.AfterFunc(100*time.Millisecond, func() { s.masters[0].Thaw(); s.masters[1].Thaw() })
+				began := time.Now()
+				token, err := l.HandOver()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := time.Since(began); d != 100*time.Millisecond {
+					t.Errorf("handed over after %v: want when the masters had answered", d)
+				}
+				l, err = taker.Adopt(t.Context(), "key", token)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := l.Unlock(t.Context()); err != nil {
+					t.Error(err)
+				}
+				s.wantClean()
 
-		l = mustLock(t, c, "key")
-		s.freeze(0)
-		if err := l.Extend(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		within(t, 250*time.Millisecond, func() { _, err = l.HandOver() })
-		if err != nil {
-			t.Error(err)
-		}
-		s.thaw(0)
-	})
+				l = underWay(t, s, c)
+				within(t, 250*time.Millisecond, func() { _, err = l.HandOver() })
+				if err != nil {
+					t.Error(err)
+				}
+				s.thaw(0, 1)
+			})
+		})
+	}
 }
 
 func TestAdoptVerifiesAtAQuorum(t *testing.T) {

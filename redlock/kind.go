@@ -37,13 +37,13 @@ var (
 
 // askAcquire asks for the lock.
 func (l *Lock) askAcquire(r *round) {
+	r.lock = l // which has to be unreleased for a script to be sent again
+	l.setting.add()
 	if s := l.kind.acquire; s != nil {
 		if l.kind.oneOf {
 			l.shuffle()
 			r.votes = append(r.votes[:0], make([]int, len(l.keyArgs))...)
 		}
-		r.lock = l // which has to be unreleased for the script to be sent again
-		l.extensions.add()
 		r.eval(s, l.acquireKeys(), 0, time.Time{}, l.tokenArg, l.ttlArg)
 		return
 	}

@@ -45,7 +45,7 @@ type Lock struct {
 	lastMiss error         // why the last of them did
 	renewAt  time.Duration // when the next starts, or the one under way has to end, on the keeper's clock
 
-	extensions unfinished // and acquisitions by script that some master has not answered
+	setting unfinished // rounds that may set or prolong the keys and that some master has not answered
 
 	index int // in the keeper's heap, guarded by its mutex; notScheduled if it is not there
 }

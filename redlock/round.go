@@ -22,7 +22,7 @@ import (
 type round struct {
 	c     *Client
 	op    operation
-	lock  *Lock         // whose extension, or acquisition by a script, this is; nil otherwise
+	lock  *Lock         // whose acquisition or extension this is; nil otherwise
 	start drift.Instant // read before the first byte is sent (invariant S2)
 	calls []pipeline.Call
 	// The command of all calls; not changed until the round is used again.
@@ -153,7 +153,7 @@ func (r *round) unlock(left, due int) {
 		client.unfinished.done()
 	}
 	if over && extended != nil {
-		extended.extensions.done()
+		extended.setting.done()
 	}
 }
 

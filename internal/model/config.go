@@ -121,7 +121,7 @@ func (c *Config) check() error {
 		{"Drift", c.Drift, 0, c.TTL - 1},
 		{"Fast", c.Fast, 0, maxFast},
 		{"Slow", c.Slow, 0, maxSlow},
-		{"InFlight", c.InFlight, 0, newLayout(c.Clients).room},
+		{"InFlight", c.InFlight, 0, newLayout(max(1, min(c.Clients, maxClients))).room},
 		{"Attempts", c.Attempts, Any, maxCount},
 		{"Extensions", c.Extensions, Any, maxCount},
 		{"Restarts", c.Restarts, Any, maxCount},

@@ -33,8 +33,8 @@ func Explore(c Config) (*Result, error) {
 	st.add(&state{}, 0)
 	bad := -1
 	visiting := 0
-	x.emit = func(s *state, _ action) {
-		canonical := x.canonical(s)
+	x.emit = func(s state, _ action) {
+		canonical := x.canonical(&s)
 		if st.add(&canonical, visiting) && bad < 0 && x.violated(&canonical) != "" {
 			bad = st.n - 1
 		}

@@ -152,7 +152,7 @@ func (x *machine) free(w *word) {
 // normalize drops releases that find nothing to delete, and would never: of
 // their token nothing is on the way that could still set it.
 func (x *machine) normalize(s *state) {
-	if x.has(NoCompare) {
+	if x.full || x.has(NoCompare) {
 		return
 	}
 	for m := range x.Masters {

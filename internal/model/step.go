@@ -41,7 +41,8 @@ type machine struct {
 	layout
 	need, ttl, extendTTL int
 	perms                [][]int // of clients, without the identity
-	emit                 func(*state, action)
+	full                 bool    // without normalize
+	emit                 func(state, action)
 }
 
 func newMachine(c *Config) *machine {
@@ -82,7 +83,7 @@ func (x *machine) steps(s *state) {
 // next emits a state after it has been made normal.
 func (x *machine) next(s *state, a action) {
 	x.normalize(s)
-	x.emit(s, a)
+	x.emit(*s, a)
 }
 
 // client emits what a client may decide to do.

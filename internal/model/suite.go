@@ -12,6 +12,10 @@ func base(name string, change func(*Config)) Config {
 	return c
 }
 
+// noDrift makes all clocks run alike, and the TTL as short as it can be: room
+// for more of the rest.
+func noDrift(c *Config) { c.TTL, c.Drift, c.Fast = 2, 0, 0 }
+
 // Short is what is explored in every run of the tests: all that the protocol
 // does, each thing with few of the others.
 func Short() []Config {
@@ -20,6 +24,7 @@ func Short() []Config {
 		base("extensions", func(c *Config) { c.Attempts, c.Extensions = 1, 1 }),
 		base("shorter extensions", func(c *Config) { c.Attempts, c.Extensions, c.ExtendTTL = 1, 1, 2 }),
 		base("a restart", func(c *Config) { c.Attempts, c.Restarts, c.KeepsData = 1, 1, true }),
+		base("extensions, a restart", func(c *Config) { noDrift(c); c.Attempts, c.Extensions, c.Restarts, c.InFlight = 1, 1, 1, 3 }),
 		base("a loss of commands, a straggler", func(c *Config) { c.Attempts, c.Loss, c.Stragglers = 1, true, 1 }),
 		base("slow clocks", func(c *Config) { c.Slow, c.InFlight = 1, 2 }),
 		base("four masters", func(c *Config) { c.Masters, c.Attempts = 4, 1 }),
@@ -32,9 +37,10 @@ func Short() []Config {
 func Long() []Config {
 	return []Config{
 		base("extensions", func(c *Config) { c.Extensions, c.InFlight = Any, 4 }),
+		base("extensions, restarts", func(c *Config) { noDrift(c); c.Extensions, c.Restarts, c.InFlight = Any, Any, 3 }),
 		base("shorter extensions, a restart", func(c *Config) { c.Extensions, c.ExtendTTL, c.Restarts, c.InFlight = 2, 2, 1, 3 }),
 		base("restarts", func(c *Config) { c.Restarts, c.KeepsData, c.InFlight = Any, true, 2 }),
-		base("extensions, two restarts", func(c *Config) { c.Extensions, c.Restarts, c.InFlight = Any, 2, 3 }),
+		base("extensions, a restart", func(c *Config) { c.Extensions, c.Restarts, c.InFlight = Any, 1, 3 }),
 		base("a restart, loss", func(c *Config) { c.Restarts, c.Loss, c.InFlight = 1, true, 2 }),
 		base("extensions, a restart, loss", func(c *Config) { c.Attempts, c.Extensions, c.Restarts, c.Loss = 1, 2, 1, true }),
 		base("extension, a restart, slow clocks", func(c *Config) { c.Attempts, c.Extensions, c.Restarts, c.Slow = 1, 1, 1, 1 }),
@@ -70,8 +76,8 @@ func Mutants() []Config {
 		mutant(NoDrift, 10_000, func(*Config) {}),
 		mutant(NoQuarantine, 10_000, func(c *Config) { c.Restarts = 1 }),
 		mutant(QuarantineTooShort, 20_000, func(c *Config) { c.Restarts = 1 }),
-		mutant(CountReset, 400_000, func(c *Config) { c.Extensions, c.Restarts = 1, 1 }),
-		mutant(CountQuarantined, 1_000_000, func(c *Config) { c.Extensions, c.Restarts = 2, 1 }),
+		mutant(CountReset, 100_000, func(c *Config) { noDrift(c); c.Extensions, c.Restarts, c.InFlight = 1, 1, 3 }),
+		mutant(CountQuarantined, 150_000, func(c *Config) { noDrift(c); c.Extensions, c.Restarts, c.InFlight = 2, 1, 3 }),
 		mutant(Shortens, 10_000, func(c *Config) { c.Extensions, c.ExtendTTL = 1, 2 }),
 		mutant(TimerMoved, 10_000, func(c *Config) { c.Extensions = 1 }),
 		mutant(LateVote, 50_000, func(c *Config) { c.Attempts = Any }),
@@ -83,7 +89,8 @@ func Mutants() []Config {
 func Margins() []Config {
 	return []Config{
 		base(CountResetVoters.String(), func(c *Config) {
-			c.Mutant, c.Attempts, c.Extensions, c.Restarts = CountResetVoters, 1, 1, 1
+			noDrift(c)
+			c.Mutant, c.Attempts, c.Extensions, c.Restarts, c.InFlight = CountResetVoters, 1, 1, 1, 3
 		}),
 	}
 }

@@ -7,21 +7,20 @@ func (x *machine) tick(s *state) {
 	for c := range x.Clients {
 		x.clientTick(&n, c)
 	}
-	x.masterTicks(&n, 0, 0)
+	x.masterTicks(n, 0, 0)
 }
 
 // masterTicks moves the clocks of the masters from m on in all ways.
-func (x *machine) masterTicks(s *state, m int, rates uint16) {
+func (x *machine) masterTicks(s state, m int, rates uint16) {
 	if m == x.Masters {
-		n := *s
-		x.next(&n, action{kind: actTick, rates: rates})
+		x.next(&s, action{kind: actTick, rates: rates})
 		return
 	}
+	before := s.masters[m]
 	for rate := rateNormal; rate <= rateSlow; rate++ {
-		if w, ok := x.advance(s.masters[m], rate); ok {
-			n := *s
-			n.masters[m] = w
-			x.masterTicks(&n, m+1, rates|uint16(rate)<<(2*m))
+		if w, ok := x.advance(before, rate); ok {
+			s.masters[m] = w
+			x.masterTicks(s, m+1, rates|uint16(rate)<<(2*m))
 		}
 	}
 }

@@ -54,9 +54,9 @@ func (x *machine) trace(st *store, to int) *Trace {
 // permutation.
 func (x *machine) stepTo(s *state, canonical state) (did action, after state) {
 	found := false
-	x.emit = func(n *state, a action) {
-		if !found && x.canonical(n) == canonical {
-			found, did, after = true, a, *n
+	x.emit = func(n state, a action) {
+		if !found && x.canonical(&n) == canonical {
+			found, did, after = true, a, n
 		}
 	}
 	x.steps(s)

@@ -3,7 +3,7 @@
 # `make test PKG=./pool/... GOTESTFLAGS=-v`, `make fuzz FUZZTIME=5m`.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench fuzz image demo-image up down compose-demo
+.PHONY: help demo test lint bench fuzz verify spin image demo-image up down compose-demo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,12 @@ bench: ## measure against real masters, beside other libraries (BENCH, COUNT, BE
 
 fuzz: ## fuzz whatever parses bytes (FUZZTIME, FUZZ)
 	@scripts/fuzz.sh
+
+verify: ## visit all states of the model of the lock protocol; an hour at the most, up to 4 GB (ARGS=-traces)
+	@go run ./internal/model/explore -long $(ARGS)
+
+spin: ## the same for the fencing tokens, with spin, which it installs where it may (QUICK=1)
+	@scripts/spin.sh
 
 image: ## build redquorum/redis:local of the redis-server installed here, without a registry
 	@scripts/image.sh

@@ -42,7 +42,7 @@
 #define TIMEOUT 1
 #endif
 #ifndef TICKS
-#define TICKS (Q + 2)
+#define TICKS (Q + 1)
 #endif
 
 #define NEED 2
@@ -58,9 +58,11 @@ byte until[3]; /* end of the quarantine; 0: there is none */
 byte losses;
 #define VOTES(i) (until[i] == 0)
 #define IN_TIME (now <= start + TIMEOUT)
+#define LOST_ANSWER(i) !VOTES(i) /* only these: the clocks are states enough */
 #else
 #define VOTES(i) true
 #define IN_TIME true
+#define LOST_ANSWER(i) true
 #endif
 
 /* What is of no use any more is cleared, so that equal situations are equal. */
@@ -83,10 +85,10 @@ byte losses;
 
 /* The command reaches the master; its answer comes back, or does not. */
 #define ASK(i) \
-	atomic { !asked[i] -> \
+	atomic { !asked[i] && IN_TIME -> \
 		asked[i] = true; \
 		ACQUIRE(i); \
-		if :: VOTES(i) -> given[i] = v :: true fi; \
+		if :: VOTES(i) -> given[i] = v :: LOST_ANSWER(i) fi; \
 		v = 0 }
 
 /* A command that was held up, or is repeated: nobody waits for its answer. */
@@ -101,7 +103,7 @@ byte losses;
 
 /* The second round, on a master that gave less than the token. */
 #define RAISE(i) \
-	atomic { given[i] > 0 && given[i] < t && !tried[i] -> \
+	atomic { given[i] > 0 && given[i] < t && !tried[i] && IN_TIME -> \
 		tried[i] = true; \
 		EXPIRY(i); \
 		if \

@@ -225,17 +225,17 @@ func reach(c *Config, full bool) map[state]bool {
 func TestAStoreKnowsWhatItHas(t *testing.T) {
 	const n = 3 * pageStates
 	st := newStore(4)
-	make := func(i int) state {
+	numbered := func(i int) state {
 		return state{clients: word(i), masters: [maxMasters]word{word(i) << 7, 3, word(i % 5), 4}}
 	}
 	for i := range n {
-		s := make(i)
+		s := numbered(i)
 		if !st.add(&s, i/2) {
 			t.Fatalf("state %d is taken for known", i)
 		}
 	}
 	for i := range n {
-		s := make(i)
+		s := numbered(i)
 		if st.add(&s, 0) {
 			t.Fatalf("state %d is taken for new", i)
 		}

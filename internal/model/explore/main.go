@@ -21,6 +21,7 @@ func main() {
 	long := flag.Bool("long", false, "explore the long configurations as well")
 	traces := flag.Bool("traces", false, "print the shortest way to each violation")
 	only := flag.String("run", "", "explore only configurations whose name matches the `regexp`")
+	most := flag.Int("max", model.DefaultMaxStates, "visit at most so many `states` of a configuration that must hold")
 	flag.Parse()
 	name, err := regexp.Compile(*only)
 	if err != nil {
@@ -31,7 +32,7 @@ func main() {
 	// garbage again as there are states would cost more than it saves.
 	debug.SetGCPercent(20)
 
-	e := explorer{traces: *traces, name: name, asExpected: true}
+	e := explorer{traces: *traces, name: name, most: *most, asExpected: true}
 	e.section("Short configurations: must hold", model.Short(), true)
 	if *long {
 		e.section("Long configurations: must hold", model.Long(), true)
@@ -48,6 +49,7 @@ func main() {
 type explorer struct {
 	traces     bool
 	name       *regexp.Regexp
+	most       int
 	asExpected bool
 }
 
@@ -58,6 +60,9 @@ func (e *explorer) section(title string, configs []model.Config, holds bool) {
 	for _, c := range configs {
 		if !e.name.MatchString(c.Name) {
 			continue
+		}
+		if c.MaxStates == 0 {
+			c.MaxStates = e.most
 		}
 		r, err := model.Explore(c)
 		if err != nil {

@@ -41,6 +41,9 @@ func Long() []Config {
 		base("shorter extensions, a restart", func(c *Config) { c.Extensions, c.ExtendTTL, c.Restarts, c.InFlight = 2, 2, 1, 3 }),
 		base("restarts", func(c *Config) { c.Restarts, c.KeepsData, c.InFlight = Any, true, 2 }),
 		base("extensions, a restart", func(c *Config) { c.Extensions, c.Restarts, c.InFlight = Any, 1, 3 }),
+		base("the same, and re-set masters that may vote count", func(c *Config) {
+			c.Mutant, c.Extensions, c.Restarts, c.InFlight = CountResetVoters, Any, 1, 3
+		}),
 		base("a restart, loss", func(c *Config) { c.Restarts, c.Loss, c.InFlight = 1, true, 2 }),
 		base("extensions, a restart, loss", func(c *Config) { c.Attempts, c.Extensions, c.Restarts, c.Loss = 1, 2, 1, true }),
 		base("extension, a restart, slow clocks", func(c *Config) { c.Attempts, c.Extensions, c.Restarts, c.Slow = 1, 1, 1, 1 }),
@@ -70,8 +73,8 @@ func Mutants() []Config {
 	}
 	return []Config{
 		mutant(QuorumHalf, 1_000, func(*Config) {}),
-		mutant(NoCompare, 150_000, func(c *Config) { c.Attempts, c.InFlight = Any, 4 }),
-		mutant(OneToken, 200_000, func(c *Config) { c.Attempts, c.InFlight, c.Stragglers = Any, 2, 1 }),
+		mutant(NoCompare, 10_000, func(c *Config) { c.Attempts, c.InFlight = Any, 2 }),
+		mutant(OneToken, 100_000, func(c *Config) { c.Attempts, c.InFlight, c.Stragglers = Any, 2, 1 }),
 		mutant(NoElapsed, 5_000, func(*Config) {}),
 		mutant(NoDrift, 10_000, func(*Config) {}),
 		mutant(NoQuarantine, 10_000, func(c *Config) { c.Restarts = 1 }),
@@ -80,7 +83,7 @@ func Mutants() []Config {
 		mutant(CountQuarantined, 150_000, func(c *Config) { noDrift(c); c.Extensions, c.Restarts, c.InFlight = 2, 1, 3 }),
 		mutant(Shortens, 10_000, func(c *Config) { c.Extensions, c.ExtendTTL = 1, 2 }),
 		mutant(TimerMoved, 10_000, func(c *Config) { c.Extensions = 1 }),
-		mutant(LateVote, 50_000, func(c *Config) { c.Attempts = Any }),
+		mutant(LateVote, 50_000, func(c *Config) { c.Attempts, c.InFlight = Any, 4 }),
 	}
 }
 

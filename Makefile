@@ -23,10 +23,10 @@ bench: ## measure against real masters, beside other libraries (BENCH, COUNT, BE
 fuzz: ## fuzz whatever parses bytes (FUZZTIME, FUZZ)
 	@scripts/fuzz.sh
 
-verify: ## visit all states of the model of the lock protocol; an hour at the most, up to 4 GB (ARGS=-traces)
+verify: ## visit all states of the model of the lock protocol; a quarter of an hour, below 2 GB (ARGS=-traces)
 	@go run ./internal/model/explore -long $(ARGS)
 
-spin: ## the same for the fencing tokens, with spin, which it installs where it may (QUICK=1)
+spin: ## the same for the fencing tokens, with spin; installs it where it may, needs 3 GB (QUICK=1)
 	@scripts/spin.sh
 
 image: ## build redquorum/redis:local of the redis-server installed here, without a registry

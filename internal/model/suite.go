@@ -33,7 +33,7 @@ func Short() []Config {
 	}
 }
 
-// Long is what is explored on demand: minutes each at the most, and below 4 GB.
+// Long is what is explored on demand: some minutes each at the most, and below 2 GB.
 func Long() []Config {
 	return []Config{
 		base("extensions", func(c *Config) { c.Extensions, c.InFlight = Any, 4 }),
@@ -44,6 +44,7 @@ func Long() []Config {
 		base("the same, and re-set masters that may vote count", func(c *Config) {
 			c.Mutant, c.Extensions, c.Restarts, c.InFlight = CountResetVoters, Any, 1, 3
 		}),
+		base("extensions, two restarts", func(c *Config) { c.Extensions, c.Restarts, c.InFlight = Any, 2, 3 }),
 		base("a restart, loss", func(c *Config) { c.Restarts, c.Loss, c.InFlight = 1, true, 2 }),
 		base("extensions, a restart, loss", func(c *Config) { c.Attempts, c.Extensions, c.Restarts, c.Loss = 1, 2, 1, true }),
 		base("extension, a restart, slow clocks", func(c *Config) { c.Attempts, c.Extensions, c.Restarts, c.Slow = 1, 1, 1, 1 }),
@@ -52,10 +53,10 @@ func Long() []Config {
 		base("TTL of 5", func(c *Config) { c.TTL, c.Extensions, c.InFlight = 5, Any, 3 }),
 		base("TTL of 5, drift of 2, a restart", func(c *Config) { c.TTL, c.Drift, c.Fast, c.Restarts, c.InFlight = 5, 2, 2, 1, 2 }),
 		base("four masters, restarts", func(c *Config) { c.Masters, c.Attempts, c.Restarts = 4, 1, 2 }),
-		base("five masters", func(c *Config) { c.Masters, c.InFlight = 5, 2 }),
+		base("five masters", func(c *Config) { c.Masters, c.InFlight = 5, 4 }),
 		base("five masters, extension", func(c *Config) { c.Masters, c.Attempts, c.Extensions = 5, 1, 1 }),
 		base("five masters, restarts", func(c *Config) { c.Masters, c.Attempts, c.Restarts = 5, 1, 2 }),
-		base("three clients", func(c *Config) { c.Clients, c.InFlight = 3, 2 }),
+		base("three clients", func(c *Config) { c.Clients, c.InFlight = 3, 3 }),
 		base("three clients, restarts", func(c *Config) { c.Clients, c.Attempts, c.Restarts = 3, 1, 2 }),
 		base("three clients, extension", func(c *Config) { c.Clients, c.Attempts, c.Extensions = 3, 1, 1 }),
 	}

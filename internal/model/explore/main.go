@@ -3,7 +3,7 @@
 // to be.
 //
 //	go run ./internal/model/explore           the short configurations and the mutants
-//	go run ./internal/model/explore -long     the long ones too: half an hour, up to 4 GB
+//	go run ./internal/model/explore -long     the long ones too: a quarter of an hour, below 2 GB
 //	go run ./internal/model/explore -traces   with the shortest way to each violation
 package main
 

@@ -3,7 +3,7 @@
 # `make test PKG=./pool/... GOTESTFLAGS=-v`, `make fuzz FUZZTIME=5m`.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-check fuzz image demo-image up down compose-demo
+.PHONY: help demo test lint bench bench-check fuzz verify spin image demo-image up down compose-demo
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,12 @@ bench-check: ## half a minute of it, compared with bench/bounds.json; fails wher
 
 fuzz: ## fuzz whatever parses bytes (FUZZTIME, FUZZ)
 	@scripts/fuzz.sh
+
+verify: ## visit all states of the model of the lock protocol; a quarter of an hour, below 2 GB (ARGS=-traces)
+	@go run ./internal/model/explore -long $(ARGS)
+
+spin: ## the same for the fencing tokens, with spin; installs it where it may, needs 3 GB (QUICK=1)
+	@scripts/spin.sh
 
 image: ## build redquorum/redis:local of the redis-server installed here, without a registry
 	@scripts/image.sh

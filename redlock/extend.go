@@ -176,9 +176,8 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 // matches ErrReentrant, and nothing was done.
 //
 // It waits for the answers to the acquisition and to extensions that are under
-// way, for the masters'
-// timeout at the most: one that is executed after the other process has
-// released the key would set it again, for a TTL.
+// way, for the masters' timeout at the most: one that is executed after the
+// other process has released the key would set it again, for a TTL.
 func (l *Lock) HandOver() (token string, err error) {
 	now := l.c.opts.clock.Now()
 	h := l.hold()

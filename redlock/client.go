@@ -11,6 +11,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/wakeup"
 	"github.com/redquorum/redquorum/pool"
 )
 
@@ -29,7 +30,10 @@ type Client struct {
 	prefix   string // tokenPrefix of the default owner
 	ttlArg   any    // the default TTL in milliseconds, boxed
 
-	rounds     sync.Pool // of *round
+	pilots     pilots
+	lines      lines       // calls that wait
+	hub        *wakeup.Hub // hears whose turn it is
+	rounds     sync.Pool   // of *round
 	keeper     *keeper
 	unfinished unfinished
 	closing    chan struct{} // closed when Close begins
@@ -107,6 +111,8 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) *Client {
 	}
 	c.prefix = tokenPrefix(o.lock.owner, c.id)
 	c.keeper = newKeeper(c)
+	c.pilots = newPilots(c.masters)
+	c.hub = wakeup.New(subscribable(c.masters), c.id, c.passOn)
 	if n := p.Len(); n%2 == 0 {
 		o.logger.Warn("an even number of masters tolerates no more failures than one less", "masters", n, "tolerated", n-c.need)
 	}
@@ -171,6 +177,9 @@ func (c *Client) checkKey(key string) error {
 	return nil
 }
 
+// everyone is all masters, as bits.
+func (c *Client) everyone() uint64 { return uint64(1)<<len(c.masters) - 1 }
+
 func (c *Client) isClosed() bool {
 	select {
 	case <-c.closing:
@@ -214,11 +223,12 @@ func (c *Client) Close() error {
 	c.awaitDo(valid)
 	for _, l := range locks {
 		l.mu.Lock()
-		l.sendRelease()
+		l.sendRelease(true)
 		l.mu.Unlock()
 	}
 	c.unfinished.wait(c.nodeTimeout(c.opts.lock.ttl))
 	c.keeper.stop()
+	c.hub.Close()
 	if c.ownsPool {
 		return c.pool.Close()
 	}

@@ -14,8 +14,7 @@ import (
 func (c *Client) askHolders(ctx context.Context, failed *round, l *Lock, refused uint64, elapsed time.Duration) {
 	r := c.newRound(opHolder)
 	defer r.letGo()
-	everyone := uint64(1)<<len(c.masters) - 1
-	r.eval(script.Holder, l.keyArgs[:1], everyone&^refused, time.Time{})
+	r.eval(script.Holder, l.keyArgs[:1], c.everyone()&^refused, time.Time{})
 	limit := min(c.nodeTimeout(l.opts.ttl), 5*time.Millisecond+2*elapsed)
 	_ = r.wait(ctx, limit)
 

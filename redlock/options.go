@@ -71,6 +71,7 @@ type lockOptions struct {
 	tries   int  // 0: as long as it takes
 	backoff func(attempt int) time.Duration
 	owner   string
+	fair    bool
 }
 
 func defaultOptions() clientOptions {

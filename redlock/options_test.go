@@ -185,11 +185,10 @@ func TestWhatThisVersionLacksSaysSo(t *testing.T) {
 		_, tryRead := c.RWMutex("a").TryRLock(t.Context())
 		_, inspect := c.Inspect(t.Context(), "a")
 		_, fencing := c.Lock(t.Context(), "a", redlock.WithFencing())
-		_, fairness := c.Lock(t.Context(), "a", redlock.WithFairness())
 		_, reentrancy := c.Lock(t.Context(), "a", redlock.WithReentrancy())
 		_, standard := redlock.Open(someURLs, redlock.WithGuard(redlock.GuardStandard))
 		_, strict := redlock.Open(someURLs, redlock.WithGuard(redlock.GuardStrict))
-		for i, err := range []error{all, tryAll, some, trySome, read, tryRead, inspect, fencing, fairness, reentrancy, standard, strict, c.Init(t.Context())} {
+		for i, err := range []error{all, tryAll, some, trySome, read, tryRead, inspect, fencing, reentrancy, standard, strict, c.Init(t.Context())} {
 			if !errors.Is(err, errors.ErrUnsupported) {
 				t.Errorf("%d: %v", i, err)
 			}

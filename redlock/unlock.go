@@ -31,7 +31,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	}
 	var r *round
 	if !l.sent {
-		r = l.startRelease()
+		r = l.startRelease(true)
 	}
 	l.mu.Unlock()
 	if lostNow {
@@ -51,17 +51,16 @@ func (l *Lock) Unlock(ctx context.Context) error {
 
 // startRelease queues the release on every master that may have the key, and
 // keeps it for those that cannot be reached now, for as long as the key can
-// live there. The caller must hold l.mu, and let go of the round; nil: there
-// is no master to tell.
-func (l *Lock) startRelease() *round {
+// live there. With handOver, whoever waits first is told. The caller must hold
+// l.mu, and let go of the round; nil: there is no master to tell.
+func (l *Lock) startRelease(handOver bool) *round {
 	l.sent = true
-	everyone := uint64(1)<<len(l.c.masters) - 1
-	if l.absent&everyone == everyone {
+	if everyone := l.c.everyone(); l.absent&everyone == everyone {
 		return nil
 	}
 	r := l.c.newRound(opRelease)
 	keep := time.Now().Add(l.opts.ttl + l.c.opts.drift.Allowance(l.opts.ttl))
-	l.askRelease(r, keep)
+	l.askRelease(r, keep, handOver)
 	return r
 }
 

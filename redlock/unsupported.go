@@ -93,10 +93,6 @@ func (c *Client) Init(_ context.Context) error { return unsupported("Init") }
 // error matches errors.ErrUnsupported.
 func WithFencing() LockOption { return unavailable("WithFencing") }
 
-// WithFairness asks for first come, first served. Not available in this
-// version: the error matches errors.ErrUnsupported.
-func WithFairness() LockOption { return unavailable("WithFairness") }
-
 // WithReentrancy allows to lock again what the context already holds. Not
 // available in this version: the error matches errors.ErrUnsupported.
 func WithReentrancy() LockOption { return unavailable("WithReentrancy") }

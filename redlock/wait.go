@@ -51,10 +51,13 @@ func (c *Client) acquire(ctx context.Context, key string, opts []LockOption, onc
 // acquireLoop attempts until it succeeds, tries (if not 0) are used up, an
 // outage lasts too long, or ctx or the client ends.
 func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, int, error) {
+	if tries == 0 && l.queues() {
+		return c.acquireQueued(ctx, l)
+	}
 	var out outage
 	var last *QuorumError
 	for attempt := 1; ; attempt++ {
-		err := c.attempt(ctx, l)
+		err := c.attemptPolling(ctx, l)
 		c.traceAttempt(l.key, attempt, err)
 		switch {
 		case err == nil:
@@ -83,6 +86,38 @@ func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, in
 		// of its attempt are still on their way.
 		l = l.again()
 	}
+}
+
+// queues reports whether a call waits in queues rather than polls: not where the
+// caller has said how often, or when, to try.
+func (l *Lock) queues() bool {
+	return l.kind.queued && len(l.keyArgs) == 1 && l.opts.backoff == nil
+}
+
+// acquireQueued attempts once, and then waits to be woken. While others of this
+// client wait it only waits.
+func (c *Client) acquireQueued(ctx context.Context, l *Lock) (*Lock, int, error) {
+	w := &contender{c: c, l: l, key: l.fullKey(), pilot: noPilot}
+	var out outage
+	if !c.lines.occupied(w.key) {
+		err := c.attemptOnce(ctx, l, false)
+		w.over = err != nil && out.note(err, c.opts.outage)
+		if over, err := w.tried(err); over {
+			return w.result(err)
+		}
+	}
+	return w.result(w.wait(ctx, out))
+}
+
+// attemptPolling is an attempt of a call that does not queue. Where fairness was
+// asked for it must not overtake those of this client that do.
+func (c *Client) attemptPolling(ctx context.Context, l *Lock) *QuorumError {
+	if l.opts.fair && c.lines.occupied(l.fullKey()) {
+		err := c.takenAt(l, noPilot, nil)
+		err.note = "others of this client wait for it"
+		return err
+	}
+	return c.attemptOnce(ctx, l, true)
 }
 
 // endedBy is the error of a call that a context ended, or Close.

@@ -29,16 +29,20 @@ var verifySource string
 //go:embed holder.lua
 var holderSource string
 
+//go:embed queue.lua
+var queueSource string
+
 // The scripts. What they take and return is written in their files.
 var (
 	Release = newScript("release", releaseSource)
 	Extend  = newScript("extend", extendSource)
 	Verify  = newScript("verify", verifySource)
 	Holder  = newScript("holder", holderSource)
+	Queue   = newScript("queue", queueSource)
 )
 
 // All is every script, in no particular order.
-var All = []*Script{Release, Extend, Verify, Holder}
+var All = []*Script{Release, Extend, Verify, Holder, Queue}
 
 func newScript(name, source string) *Script {
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import

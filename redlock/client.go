@@ -32,6 +32,7 @@ type Client struct {
 
 	pilots     pilots
 	lines      lines       // calls that wait
+	contended  contended
 	hub        *wakeup.Hub // hears whose turn it is
 	rounds     sync.Pool   // of *round
 	keeper     *keeper

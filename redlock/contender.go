@@ -31,6 +31,8 @@ type contender struct {
 	heard      bool   // that was not acted on yet
 	queued     uint64 // masters that may have an entry of ours
 	useless    uint64 // masters that have no queue to offer
+	eager      bool   // tries at the pilot before anything else
+	slept      bool   // it had to wait
 	polls      int    // since a quorum was asked
 	collisions int    // attempts in a row that failed after the pilot's grant
 }
@@ -49,6 +51,7 @@ func (w *contender) wait(ctx context.Context, before outage) error {
 	}
 	w.waiter = w.c.hub.Wait(w.key)
 	defer w.leaveQueues()
+	defer func() { w.c.setContended(w.key, w.slept) }()
 	if w.out = w.place.outage(); w.out.failures == 0 {
 		*w.out = before
 	}
@@ -172,6 +175,9 @@ func (w *contender) nextTry(ctx context.Context) (try, error) {
 		if pilot != w.pilot {
 			w.pilot, w.turn, w.heard = pilot, turn{}, false
 		}
+		if !w.heard && w.eager {
+			return w.tryPilot, nil
+		}
 		if !w.heard {
 			switch cause := w.look(ctx); {
 			case cause != nil:
@@ -218,6 +224,7 @@ func (w *contender) sleep(ctx context.Context, d time.Duration, ready <-chan str
 	if t := w.c.opts.trace; t != nil && t.Retry != nil && w.last != nil {
 		t.Retry(RetryInfo{Key: w.l.key, Attempt: w.attempts, Delay: d, Err: w.last})
 	}
+	w.slept = w.slept || d > 0
 	t := time.NewTimer(d)
 	defer t.Stop()
 	for {
@@ -301,7 +308,8 @@ func (w *contender) tryPilot(ctx context.Context) (*QuorumError, bool) {
 	c.unfinished.add()
 	defer c.unfinished.done()
 	w.queued |= 1 << w.pilot
-	granted, t, err := c.take(ctx, l, w.pilot, w.turn.score)
+	granted, t, err := c.take(ctx, l, w.pilot, w.turn.score, l.opts.fair || w.eager)
+	w.eager = false
 	if granted {
 		w.queued &^= 1 << w.pilot
 		failed := w.asked(c.fanOut(ctx, l, 1<<w.pilot, false))

@@ -53,10 +53,11 @@ func (t *turn) freeIn(limit time.Duration) time.Duration {
 
 // take begins an attempt and asks the pilot alone for the lock. If it is
 // granted the caller asks the others; otherwise the attempt is over. score is
-// our place in the queue, or argNoWait.
-func (c *Client) take(ctx context.Context, l *Lock, pilot int, score any) (granted bool, t turn, err error) {
+// our place in the queue, or argNoWait; who yields takes the lock only where
+// nobody else is first.
+func (c *Client) take(ctx context.Context, l *Lock, pilot int, score any, yields bool) (granted bool, t turn, err error) {
 	only := argAnybody
-	if l.opts.fair {
+	if yields {
 		only = argOnlyFirst
 	}
 	l.begin()
@@ -86,7 +87,7 @@ func (c *Client) attemptOnce(ctx context.Context, l *Lock, holders bool) *Quorum
 		if pilot == noPilot {
 			return c.attempt(ctx, l, holders)
 		}
-		granted, t, err := c.take(ctx, l, pilot, argNoWait)
+		granted, t, err := c.take(ctx, l, pilot, argNoWait, true)
 		switch {
 		case granted:
 			return c.fanOut(ctx, l, 1<<pilot, holders)

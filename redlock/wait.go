@@ -99,7 +99,7 @@ func (l *Lock) queues() bool {
 func (c *Client) acquireQueued(ctx context.Context, l *Lock) (*Lock, int, error) {
 	w := &contender{c: c, l: l, key: l.fullKey(), pilot: noPilot}
 	var out outage
-	if !c.lines.occupied(w.key) {
+	if w.eager = c.wasContended(w.key); !w.eager && !c.lines.occupied(w.key) {
 		err := c.attemptOnce(ctx, l, false)
 		w.over = err != nil && out.note(err, c.opts.outage)
 		if over, err := w.tried(err); over {

@@ -48,21 +48,24 @@ local function hand_over()
   return 0
 end
 
--- Puts the client into the queue, or back to where it was.
+-- Puts the client into the queue, or back to where it was. Returns its score.
 local function enqueue(score)
   local at = redis.call('ZSCORE', queue, me)
-  if not at or tonumber(at) < 0 then
-    redis.call('ZADD', queue, score == '' and string.format('%.0f', now()) or score, me)
+  if at and tonumber(at) >= 0 then
+    score = string.format('%.0f', tonumber(at))
+  else
+    if score == '' then score = string.format('%.0f', now()) end
+    redis.call('ZADD', queue, score, me)
   end
   redis.call('PEXPIRE', queue, EXPIRY)
+  return score
 end
 
-local function state(go)
-  local score = redis.call('ZSCORE', queue, me)
+local function state(go, score)
   local first = redis.call('ZRANGE', queue, 0, 0)[1]
   local kind, value = redis.call('TYPE', lock)['ok'], ''
   if kind == 'string' then value = redis.call('GETRANGE', lock, 0, 255) end
-  return {go, score and string.format('%.0f', tonumber(score)) or '', (not first or first == me) and 1 or 0,
+  return {go, score, (not first or first == me) and 1 or 0,
     kind, value, redis.call('PTTL', lock)}
 end
 
@@ -90,8 +93,7 @@ if ARGV[1] == 'take' then
     return redis.status_reply('OK')
   end
   if not usable then return redis.error_reply('WRONGTYPE the queue of the lock is a ' .. kind) end
-  if ARGV[3] ~= '-' then enqueue(ARGV[3]) end
-  return state(0)
+  return state(0, ARGV[3] == '-' and '' or enqueue(ARGV[3]))
 end
 
 if ARGV[1] == 'leave' then
@@ -100,11 +102,8 @@ if ARGV[1] == 'leave' then
   return 10 * hand_over()
 end
 
-if redis.call('EXISTS', lock) == 1 then
-  enqueue(ARGV[3])
-  return state(0)
-end
+if redis.call('EXISTS', lock) == 1 then return state(0, enqueue(ARGV[3])) end
 -- Free: a client to which it was handed over keeps that mark, though the message may be lost.
-if not redis.call('ZSCORE', queue, me) then enqueue(ARGV[3]) end
-redis.call('PEXPIRE', queue, EXPIRY)
-return state(hand_over() == 2 and 1 or 0)
+local score, at = ARGV[3], redis.call('ZSCORE', queue, me)
+if not at or tonumber(at) >= 0 then score = enqueue(score) end
+return state(hand_over() == 2 and 1 or 0, score)

@@ -254,7 +254,7 @@ func (w *contender) pauseAfterCollision(ctx context.Context) error {
 	if w.collisions < 2 {
 		return nil
 	}
-	return w.c.pause(ctx, rand.N(time.Millisecond<<min(w.collisions, 6)))
+	return w.c.pause(ctx, rand.N(time.Millisecond<<min(w.collisions, 8)))
 }
 
 // look asks the pilot for our turn, and keeps our place there. heard tells
@@ -278,6 +278,7 @@ func (w *contender) note(t *turn, err error) (cause error) {
 		return err
 	default:
 		w.useless |= 1 << w.pilot
+		w.c.pilots.note(w.pilot, err)
 	}
 	return nil
 }
@@ -315,6 +316,8 @@ func (w *contender) tryPilot(ctx context.Context) (*QuorumError, bool) {
 		failed := w.asked(c.fanOut(ctx, l, 1<<w.pilot, false))
 		if w.collisions++; failed == nil {
 			w.collisions = 0
+		} else {
+			w.queued |= 1 << w.pilot // nobody was told of the rollback
 		}
 		return failed, true
 	}

@@ -35,6 +35,7 @@ type handOver struct {
 	pilot   int // noPilot: nobody is told
 	lock    *Lock
 	encoded []byte
+	plain   bool // the pilot refused it, and gets what the others got
 }
 
 // encode makes the pilot's own command. The arguments are not boxed: most
@@ -54,7 +55,18 @@ func (h *handOver) encode(l *Lock, pilot int) {
 }
 
 func (h *handOver) clear() {
-	h.pilot, h.lock, h.encoded = noPilot, nil, h.encoded[:0]
+	h.pilot, h.lock, h.encoded, h.plain = noPilot, nil, h.encoded[:0], false
+}
+
+// refused reports whether the pilot has just refused its own command, for want
+// of a permission, say: the lock must be released there all the same.
+func (h *handOver) refused(call *pipeline.Call) bool {
+	if h.plain || !pipeline.IsReply(call.Err) {
+		return false
+	}
+	h.plain = true
+	h.lock.c.pilots.note(h.pilot, call.Err)
+	return true
 }
 
 // evalArgs is the same with the script's source.

@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -20,14 +21,23 @@ const noPilot = -1
 type pilots struct {
 	names   []uint64       // hashes of the masters' names
 	overdue []atomic.Int32 // queries that a master has not answered in time, and not since
+	noQueue []atomic.Bool  // masters that do not permit a queue
 }
 
 func newPilots(masters []*pipeline.Pipeline) pilots {
-	p := pilots{names: make([]uint64, len(masters)), overdue: make([]atomic.Int32, len(masters))}
+	n := len(masters)
+	p := pilots{names: make([]uint64, n), overdue: make([]atomic.Int32, n), noQueue: make([]atomic.Bool, n)}
 	for i, m := range masters {
 		p.names[i] = hashOf(m.Name())
 	}
 	return p
+}
+
+// note takes notice of a refusal that no waiting mends.
+func (p *pilots) note(master int, err error) {
+	if _, ok := errors.AsType[*pipeline.ConfigError](err); ok {
+		p.noQueue[master].Store(true)
+	}
 }
 
 // pilot is the key's pilot, or noPilot when no master is connected, but for
@@ -45,7 +55,7 @@ func (c *Client) pilot(key string, passed uint64) int {
 		if best == noPilot {
 			break
 		}
-		if c.pilots.overdue[best].Load() == 0 {
+		if c.pilots.overdue[best].Load() == 0 && !c.pilots.noQueue[best].Load() {
 			if up, _ := c.masters[best].Up(); up {
 				return best
 			}

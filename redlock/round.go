@@ -63,7 +63,7 @@ func (c *Client) newRound(op operation) *round {
 			answers: make([]answer, n),
 			wake:    make(chan struct{}, 1),
 			ticked:  make(chan struct{}, 1),
-			own:     handOver{pilot: noPilot},
+			own:     handOver{pilot: noPilot, encoded: make([]byte, 0, 256)},
 		}
 	}
 	r.op, r.inUse = op, true
@@ -234,6 +234,11 @@ func (r *round) Complete(c *pipeline.Call) {
 	}
 	told := nobody
 	if c.Slot == r.own.pilot {
+		if r.own.refused(c) {
+			c.Cmd, c.Encoded = evalSHA, r.encoded
+			r.c.masters[c.Slot].Resend(c)
+			return
+		}
 		c.Reply, told = r.own.split(c.Reply)
 	}
 	r.mu.Lock()
@@ -284,7 +289,7 @@ func (r *round) resend(c *pipeline.Call) bool {
 		}
 	}
 	c.Cmd = "EVAL"
-	if c.Slot == r.own.pilot {
+	if c.Slot == r.own.pilot && !r.own.plain {
 		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.own.evalArgs()...)
 	} else {
 		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.args)...)

@@ -99,8 +99,16 @@ func (c *Client) attemptOnce(ctx context.Context, l *Lock, holders bool) *Quorum
 			return failed
 		}
 		passed |= 1 << pilot
-		*l = *l.again()
+		l.anew()
 	}
+}
+
+// anew makes a handle that was rolled back as good as new, where nobody else has
+// seen it and no late answer of its attempt can reach it.
+func (l *Lock) anew() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state, l.sent, l.absent = held, false, 0
 }
 
 // takenAt is the error of an attempt that went no further than the pilot, or

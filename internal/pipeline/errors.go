@@ -70,6 +70,12 @@ func connectionError(err error) error {
 	}
 }
 
+// IsReply reports whether err is, or wraps, an error reply of the server.
+func IsReply(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply)
+}
+
 // isReply reports whether err is an error reply of the server, after which the
 // connection goes on.
 func isReply(err error) bool {

@@ -77,7 +77,10 @@ if ARGV[1] == 'release' then
   elseif not held then
     result = 3
   end
-  if redis.call('TYPE', queue)['ok'] == 'zset' then result = result + 10 * hand_over() end
+  if redis.call('TYPE', queue)['ok'] == 'zset' then
+    local ok, told = pcall(hand_over) -- whatever becomes of it, the lock is released
+    if ok then result = result + 10 * told end
+  end
   return result
 end
 

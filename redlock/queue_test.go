@@ -416,7 +416,7 @@ func TestAProcessWithManyCallersSharesWithOneThatHasFew(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		many, few := s.open(), s.open()
 		var turns [2]atomic.Int64
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		var wg sync.WaitGroup
 		for i, c := range []*redlock.Client{many, many, many, many, many, many, many, many, few} {

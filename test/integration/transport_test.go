@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/gomodule/redigo/redis"
 
@@ -85,17 +86,35 @@ func exercise(t *testing.T, p *processes, c *redlock.Client) {
 	if l, err = c.Adopt(ctx, "lock", token); err != nil {
 		t.Fatal(err)
 	}
+	waited := make(chan error, 1)
+	go func() {
+		next, err := c.Lock(ctx, "lock")
+		if err == nil {
+			err = next.Unlock(ctx)
+		}
+		waited <- err
+	}()
+	time.Sleep(50 * time.Millisecond) // that it waits is likely, not certain
 	mustUnlock(t, l)
+	if err := <-waited; err != nil {
+		t.Error(err)
+	}
 	p.wantFree("lock")
 }
 
+// Without these, and the keys and channels they are for, who waits polls.
+const queueCommands = "+exists +time +zadd +zrange +zrem +zscore +publish +subscribe "
+
+// queueNames are the keys and channels of the advisory queues.
+const queueNames = "~redquorum:q:1:* &redquorum:w:1:* "
+
 // The user of the lock needs these commands and no others.
-const lockerCommands = "+set +get +del +pttl +pexpire +type +getrange +evalsha +eval +script|load " +
+const lockerCommands = queueCommands + "+set +get +del +pttl +pexpire +type +getrange +evalsha +eval +script|load " +
 	"+client|id +client|setname +client|kill +info +ping"
 
 func TestAnACLUserNeedsFewPermissions(t *testing.T) {
 	p := startConfigured(t, redistest.Config{
-		ACL:      []string{"user default off", "user locker on >" + rightPassword + " ~lock* resetchannels -@all " + lockerCommands},
+		ACL:      []string{"user default off", "user locker on >" + rightPassword + " ~lock* resetchannels " + queueNames + "-@all " + lockerCommands},
 		Username: "locker", Password: rightPassword,
 	}, five)
 	c := p.open(redlock.WithTTL(longTTL))

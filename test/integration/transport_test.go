@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/gomodule/redigo/redis"
 
@@ -86,17 +85,26 @@ func exercise(t *testing.T, p *processes, c *redlock.Client) {
 	if l, err = c.Adopt(ctx, "lock", token); err != nil {
 		t.Fatal(err)
 	}
-	waited := make(chan error, 1)
+	mustUnlock(t, l)
+	p.wantFree("lock")
+}
+
+// exerciseWaiting has one call wait for another's lock.
+func exerciseWaiting(t *testing.T, p *processes, c *redlock.Client) {
+	t.Helper()
+	ctx := context.Background()
+	l := mustTry(t, c, "lock")
+	got := make(chan error, 1)
 	go func() {
 		next, err := c.Lock(ctx, "lock")
 		if err == nil {
 			err = next.Unlock(ctx)
 		}
-		waited <- err
+		got <- err
 	}()
-	time.Sleep(50 * time.Millisecond) // that it waits is likely, not certain
+	p.awaitPilot("lock")
 	mustUnlock(t, l)
-	if err := <-waited; err != nil {
+	if err := <-got; err != nil {
 		t.Error(err)
 	}
 	p.wantFree("lock")
@@ -119,6 +127,7 @@ func TestAnACLUserNeedsFewPermissions(t *testing.T) {
 	}, five)
 	c := p.open(redlock.WithTTL(longTTL))
 	exercise(t, p, c)
+	exerciseWaiting(t, p, c)
 	for i := range five {
 		if log, err := redis.Values(p.command(i, "ACL", "LOG")); err != nil || len(log) != 0 {
 			t.Errorf("master %d refused something to the user: %q (%v)", i, log, err)

@@ -31,7 +31,7 @@ type Client struct {
 	ttlArg   any    // the default TTL in milliseconds, boxed
 
 	pilots     pilots
-	lines      lines       // calls that wait
+	lines      lines // calls that wait
 	contended  contended
 	hub        *wakeup.Hub // hears whose turn it is
 	rounds     sync.Pool   // of *round

@@ -336,7 +336,7 @@ func TestWaitersGoOnWhenThePilotIsLost(t *testing.T) {
 					for next == nil {
 						time.Sleep(time.Millisecond)
 						for _, q := range waiting {
-							if q.lock != held && q.has() && q.lock.Remaining() > 0 {
+							if q.has() && q.lock != held && q.lock.Remaining() > 0 {
 								next = q
 							}
 						}

@@ -10,10 +10,12 @@ import (
 )
 
 // Lock acquires the key. It waits while somebody else holds it, for as long as
-// ctx allows; while no quorum can be had it waits for WithOutageWait (3 s by
-// default) and then returns ErrNoQuorum, so that an outage does not look like
-// contention. ctx bounds the waiting only, never the holding: the lock is held,
-// and renewed, until Unlock.
+// ctx allows, and is woken when that one releases it: those who wait are served
+// about in the order of their coming (see WithFairness). With WithTries or
+// WithBackoff it polls instead. While no quorum can be had it waits for
+// WithOutageWait (3 s by default) and then returns ErrNoQuorum, so that an
+// outage does not look like contention. ctx bounds the waiting only, never the
+// holding: the lock is held, and renewed, until Unlock.
 //
 // An error is a *QuorumError that matches ErrTaken or ErrNoQuorum, and ctx's
 // error beside it if ctx ended the waiting; or ErrReentrant, ErrClosed, or one
@@ -22,8 +24,9 @@ func (c *Client) Lock(ctx context.Context, key string, opts ...LockOption) (*Loc
 	return c.acquire(ctx, key, opts, false)
 }
 
-// TryLock is Lock with one attempt: it does not wait for a holder. It blocks
-// for about one round trip, at the most for the masters' timeout.
+// TryLock is Lock with one attempt: it does not wait for a holder, nor queue up
+// behind those who do. It blocks for about one round trip, two WithFairness, at
+// the most for the masters' timeout.
 func (c *Client) TryLock(ctx context.Context, key string, opts ...LockOption) (*Lock, error) {
 	return c.acquire(ctx, key, opts, true)
 }

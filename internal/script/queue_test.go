@@ -210,12 +210,12 @@ func TestWhoYieldsTakesOnlyWhatNobodyElseIsFirstFor(t *testing.T) {
 		t.Errorf("%v of a free lock that nobody waits for", got)
 	}
 	m.Del(key)
-	m.ZAdd(queueOf, 1, "dead")
+	_, _ = m.ZAdd(queueOf, 1, "dead")
 	if got := m.queue("take", "me", "-", "token", 1000, "1"); got != "OK" {
 		t.Errorf("%v of a free lock that a dead client waits for", got)
 	}
 	m.Del(key)
-	m.ZAdd(queueOf, 1, "first")
+	_, _ = m.ZAdd(queueOf, 1, "first")
 	first := m.hears("first")
 	var reply any
 	if got := next(first, func() { reply = m.queue("take", "me", "-", "token", 1000, "1") }); got != key || m.state(reply).kind != "none" {
@@ -253,7 +253,7 @@ func TestPopsAreCapped(t *testing.T) {
 	m := newMaster(t)
 	m.set(ours, time.Minute)
 	for i := range 20 {
-		m.ZAdd(queueOf, float64(i+1), fmt.Sprintf("dead-%02d", i))
+		_, _ = m.ZAdd(queueOf, float64(i+1), fmt.Sprintf("dead-%02d", i))
 	}
 	if got := m.queue("release", "me", ours); got != int64(1) || len(m.entries()) != 4 {
 		t.Errorf("%v, %d left", got, len(m.entries()))

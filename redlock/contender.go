@@ -34,6 +34,7 @@ type contender struct {
 	eager      bool   // tries at the pilot before anything else
 	slept      bool   // it had to wait
 	polls      int    // since a quorum was asked
+	stale      bool      // the pilot's key is still that of a holder who has let go
 	collisions int    // attempts in a row that failed after the pilot's grant
 }
 
@@ -187,6 +188,10 @@ func (w *contender) nextTry(ctx context.Context) (try, error) {
 			}
 		}
 		w.heard = false
+		if w.stale && (w.turn.first || !w.l.opts.fair) {
+			w.stale = false
+			return w.tryAll, nil
+		}
 		if w.turn.ours {
 			return w.tryPilot, w.pauseAfterCollision(ctx)
 		}
@@ -309,6 +314,7 @@ func (w *contender) tryPilot(ctx context.Context) (*QuorumError, bool) {
 	c.unfinished.add()
 	defer c.unfinished.done()
 	w.queued |= 1 << w.pilot
+	before := w.turn.held
 	granted, t, err := c.take(ctx, l, w.pilot, w.turn.score, l.opts.fair || w.eager)
 	w.eager = false
 	if granted {
@@ -324,6 +330,9 @@ func (w *contender) tryPilot(ctx context.Context) (*QuorumError, bool) {
 	cause := w.note(&t, err)
 	if !w.heard && cause == nil {
 		return nil, false
+	}
+	if cause == nil && before != nil && before.Token != "" {
+		w.stale = t.held.Token == before.Token
 	}
 	failed := c.takenAt(l, w.pilot, t.held)
 	failed.cause = cause

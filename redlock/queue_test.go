@@ -367,7 +367,16 @@ func TestAStaleKeyOnThePilotDoesNotKeepWaitersOut(t *testing.T) {
 		_ = s.masters[s.pilot("key")].Set("key", "stale", time.Hour)
 		unlock(t, held)
 		within(t, 1250*time.Millisecond, func() { q.mustHave(t) })
-		unlock(t, q.lock)
+		// Who has seen the key before knows what it is when it is woken.
+		next := s.queue(s.open(), "key")
+		time.Sleep(time.Second)
+		within(t, soon, func() {
+			unlock(t, q.lock)
+			if !next.has() {
+				t.Error("not acquired when woken")
+			}
+		})
+		unlock(t, next.mustHave(t))
 	})
 }
 

@@ -359,6 +359,24 @@ func TestWaitersGoOnWhenThePilotIsLost(t *testing.T) {
 	}
 }
 
+// What a silent pilot was asked for it grants when it is back, to nobody.
+func TestAGrantThatComesTooLateIsRolledBack(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		held := mustLock(t, s.open(), "key")
+		c := s.open()
+		q := s.queue(c, "key")
+		pilot := s.pilot("key")
+		unlock(t, held)
+		unlock(t, q.mustHave(t))
+		s.freeze(pilot)
+		// It waited lately, and asks the pilot first.
+		within(t, 100*time.Millisecond, func() { held = mustLock(t, c, "key") })
+		unlock(t, held)
+		s.thaw(pilot)
+		s.wantClean()
+	})
+}
+
 // The pilot has a key that nobody holds: the others are a quorum.
 func TestAStaleKeyOnThePilotDoesNotKeepWaitersOut(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
@@ -382,7 +400,12 @@ func TestAStaleKeyOnThePilotDoesNotKeepWaitersOut(t *testing.T) {
 
 func TestAnOutageReachesAllWhoWaitInTheClient(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
+		var asked atomic.Int64 // calls that made an attempt
+		c := s.open(redlock.WithTrace(&redlock.Trace{Wait: func(i redlock.WaitInfo) {
+			if i.Err != nil && i.Attempts > 0 {
+				asked.Add(1)
+			}
+		}}))
 		held := mustLock(t, c, "key", redlock.WithTTL(20*time.Second))
 		var waiting []*queuer
 		for range 5 {
@@ -399,6 +422,9 @@ func TestAnOutageReachesAllWhoWaitInTheClient(t *testing.T) {
 		}
 		for _, q := range waiting {
 			wantExactly(t, q.err, redlock.ErrNoQuorum)
+		}
+		if n := asked.Load(); n != 1 {
+			t.Errorf("%d of five asked the masters: want the first alone", n)
 		}
 		_ = held.Unlock(t.Context())
 	})

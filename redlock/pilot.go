@@ -55,10 +55,8 @@ func (c *Client) pilot(key string, passed uint64) int {
 		if best == noPilot {
 			break
 		}
-		if c.pilots.overdue[best].Load() == 0 && !c.pilots.noQueue[best].Load() {
-			if up, _ := c.masters[best].Up(); up {
-				return best
-			}
+		if c.pilots.overdue[best].Load() == 0 && !c.pilots.noQueue[best].Load() && c.masters[best].Connected() {
+			return best
 		}
 		passed |= 1 << best
 	}

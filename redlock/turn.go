@@ -130,7 +130,7 @@ func (c *Client) takenAt(l *Lock, pilot int, held *HeldError) *QuorumError {
 func (c *Client) quorumConnected() bool {
 	n := 0
 	for _, m := range c.masters {
-		if up, _ := m.Up(); up {
+		if m.Connected() {
 			n++
 		}
 	}

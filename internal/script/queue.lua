@@ -14,6 +14,19 @@
 -- the lock type, value, PTTL}.
 -- A queue of another type is left alone, and is an error of wait and leave.
 local lock, queue, me = KEYS[1], KEYS[2], ARGV[2]
+
+local released = 0
+if ARGV[1] == 'release' then
+  local held = redis.pcall('GET', lock)
+  if held == ARGV[3] then
+    redis.call('DEL', lock)
+    released = 1
+  elseif not held then
+    released = 3
+  end
+  if redis.call('EXISTS', queue) == 0 then return released end -- nearly always
+end
+
 local EXPIRY = 30000  -- ms, of the queue
 local GRACE = 250000  -- µs that a client has to come for a lock that was handed to it
 
@@ -70,18 +83,9 @@ local function state(go, score)
 end
 
 if ARGV[1] == 'release' then
-  local held, result = redis.pcall('GET', lock), 0
-  if held == ARGV[3] then
-    redis.call('DEL', lock)
-    result = 1
-  elseif not held then
-    result = 3
-  end
-  if redis.call('TYPE', queue)['ok'] == 'zset' then
-    local ok, told = pcall(hand_over) -- whatever becomes of it, the lock is released
-    if ok then result = result + 10 * told end
-  end
-  return result
+  if redis.call('TYPE', queue)['ok'] ~= 'zset' then return released end
+  local ok, told = pcall(hand_over) -- whatever becomes of it, the lock is released
+  return ok and released + 10 * told or released
 end
 
 if ARGV[1] == 'take' then

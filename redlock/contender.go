@@ -34,7 +34,7 @@ type contender struct {
 	eager      bool   // tries at the pilot before anything else
 	slept      bool   // it had to wait
 	polls      int    // since a quorum was asked
-	stale      bool      // the pilot's key is still that of a holder who has let go
+	stale      bool   // the pilot's key is still that of a holder who has let go
 	collisions int    // attempts in a row that failed after the pilot's grant
 }
 

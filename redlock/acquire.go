@@ -9,19 +9,31 @@ import (
 
 // attempt asks every master for the key, once, and returns as soon as the
 // answer is decided. On failure every master is rolled back that may have the
-// key; the rollback goes out behind the acquisition and is not waited for.
-func (c *Client) attempt(ctx context.Context, l *Lock) *QuorumError {
-	ttl := l.opts.ttl
-	l.token = newToken(c.tokenPrefix(l.opts.owner))
-	l.tokenArg = l.token
-
+// key; the rollback goes out behind the acquisition and is not waited for. Who
+// holds a key that is taken is asked only if the caller wants to know.
+func (c *Client) attempt(ctx context.Context, l *Lock, holders bool) *QuorumError {
 	// Close waits for what is begun here, rollback included.
 	c.unfinished.add()
 	defer c.unfinished.done()
+	l.begin()
+	return c.fanOut(ctx, l, 0, holders)
+}
+
+// begin makes the handle's token, and reads the clock: what follows may send
+// (S2, S3).
+func (l *Lock) begin() {
+	l.token = newToken(l.c.tokenPrefix(l.opts.owner))
+	l.tokenArg = l.token
+	l.start = l.c.opts.clock.Now()
+}
+
+// fanOut is an attempt that has begun, for the masters that have not granted it
+// yet.
+func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bool) *QuorumError {
+	ttl := l.opts.ttl
 	r := c.newRound(opLock)
 	defer r.letGo()
-	r.start = c.opts.clock.Now() // before the first byte is sent (S2)
-	l.start = r.start
+	r.start, r.granted = l.start, granted
 	l.askAcquire(r)
 	cause := r.wait(ctx, c.nodeTimeout(ttl))
 
@@ -52,7 +64,7 @@ func (c *Client) attempt(ctx context.Context, l *Lock) *QuorumError {
 		err = r.err(l.key, ErrNoQuorum, cause, elapsed)
 		err.note = "the answers took so long that no validity is left"
 	case res.outcome == quorum.Refused:
-		if cause == nil && res.refused != 0 {
+		if cause == nil && holders && res.refused != 0 {
 			c.askHolders(ctx, r, l, res.refused, elapsed)
 		}
 		err = r.err(l.key, r.kind(), cause, elapsed)
@@ -63,21 +75,22 @@ func (c *Client) attempt(ctx context.Context, l *Lock) *QuorumError {
 	return err
 }
 
-// rollback releases a lock that nobody has seen, without waiting (L2).
+// rollback releases a lock that nobody has seen, without waiting (L2). Nobody
+// is told: who failed tries again, or passes the turn on when it gives up.
 func (l *Lock) rollback() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.state = unlocked
-	l.sendRelease()
+	l.sendRelease(false)
 }
 
 // sendRelease queues a release that nobody waits for, once. The caller must
 // hold l.mu.
-func (l *Lock) sendRelease() {
+func (l *Lock) sendRelease(handOver bool) {
 	if l.sent {
 		return
 	}
-	if r := l.startRelease(); r != nil {
+	if r := l.startRelease(handOver); r != nil {
 		r.letGo()
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/wakeup"
 	"github.com/redquorum/redquorum/pool"
 )
 
@@ -29,7 +30,11 @@ type Client struct {
 	prefix   string // tokenPrefix of the default owner
 	ttlArg   any    // the default TTL in milliseconds, boxed
 
-	rounds     sync.Pool // of *round
+	pilots     pilots
+	lines      lines // calls that wait
+	contended  contended
+	hub        *wakeup.Hub // hears whose turn it is
+	rounds     sync.Pool   // of *round
 	keeper     *keeper
 	unfinished unfinished
 	closing    chan struct{} // closed when Close begins
@@ -107,6 +112,8 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) *Client {
 	}
 	c.prefix = tokenPrefix(o.lock.owner, c.id)
 	c.keeper = newKeeper(c)
+	c.pilots = newPilots(c.masters)
+	c.hub = wakeup.New(subscribable(c.masters), c.id, c.passOn)
 	if n := p.Len(); n%2 == 0 {
 		o.logger.Warn("an even number of masters tolerates no more failures than one less", "masters", n, "tolerated", n-c.need)
 	}
@@ -171,6 +178,9 @@ func (c *Client) checkKey(key string) error {
 	return nil
 }
 
+// everyone is all masters, as bits.
+func (c *Client) everyone() uint64 { return uint64(1)<<len(c.masters) - 1 }
+
 func (c *Client) isClosed() bool {
 	select {
 	case <-c.closing:
@@ -216,6 +226,7 @@ func (c *Client) Close() error {
 	c.releaseAll(locks)
 	c.unfinished.wait(c.nodeTimeout(c.opts.lock.ttl))
 	c.keeper.stop()
+	c.hub.Close()
 	if c.ownsPool {
 		return c.pool.Close()
 	}
@@ -233,7 +244,7 @@ func (c *Client) releaseAll(locks []*Lock) {
 	for n := 0; n < len(locks); n += portion {
 		for _, l := range locks[n:min(n+portion, len(locks))] {
 			l.mu.Lock()
-			l.sendRelease()
+			l.sendRelease(true)
 			l.mu.Unlock()
 		}
 		deadline := time.Now().Add(c.nodeTimeout(c.opts.lock.ttl))

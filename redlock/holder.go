@@ -13,8 +13,7 @@ import (
 func (c *Client) askHolders(ctx context.Context, failed *round, l *Lock, refused uint64, elapsed time.Duration) {
 	r := c.newRound(opHolder)
 	defer r.letGo()
-	everyone := uint64(1)<<len(c.masters) - 1
-	l.askHolder(r, everyone&^refused)
+	l.askHolder(r, c.everyone()&^refused)
 	limit := min(c.nodeTimeout(l.opts.ttl), 5*time.Millisecond+2*elapsed)
 	_ = r.wait(ctx, limit)
 

@@ -19,6 +19,9 @@ type kind struct {
 	// Which of several keys is the one in the way, as holderamong wants it;
 	// nil: there is one key.
 	inTheWay any
+	// queued: who waits for such a lock queues up, and its release tells the
+	// next one. The others poll.
+	queued bool
 }
 
 // plainKind is the lock of one key, also as the writer of a read-write lock.
@@ -26,6 +29,7 @@ var plainKind = &kind{
 	extend:  script.Extend,
 	verify:  script.Verify,
 	release: script.Release,
+	queued:  true,
 }
 
 // Arguments of commands, boxed once.
@@ -72,7 +76,15 @@ func (l *Lock) askVerify(r *round) {
 }
 
 // askRelease gives the lock back, and goes on trying until keep where a master
-// cannot be reached now.
-func (l *Lock) askRelease(r *round, keep time.Time) {
-	r.eval(l.kind.release, l.keyArgs, l.absent, keep, l.tokenArg)
+// cannot be reached now. With handOver the next one who waits is told, also
+// where there is nothing to give back.
+func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
+	absent := l.absent
+	if handOver && l.kind.queued {
+		if pilot := l.c.pilot(l.fullKey(), 0); pilot != noPilot {
+			r.own.encode(l, pilot)
+			absent &^= 1 << pilot
+		}
+	}
+	r.eval(l.kind.release, l.keyArgs, absent, keep, l.tokenArg)
 }

@@ -163,7 +163,7 @@ func (l *Lock) afterLoss() {
 	l.mu.Lock()
 	err := l.lost
 	if l.extended && err.Reason != ReasonClosed {
-		l.sendRelease()
+		l.sendRelease(true)
 	}
 	l.mu.Unlock()
 	if err.Reason != ReasonClosed { // which is the caller's own doing

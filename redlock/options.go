@@ -72,6 +72,7 @@ type lockOptions struct {
 	backoff func(attempt int) time.Duration
 	owner   string
 	reenter bool
+	fair    bool
 }
 
 func defaultOptions() clientOptions {

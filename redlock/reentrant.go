@@ -192,7 +192,7 @@ func (l *Lock) dismiss(handle *Lock) {
 		if l.state == held {
 			l.state = unlocked
 		}
-		l.sendRelease()
+		l.sendRelease(true)
 	}
 	l.mu.Unlock()
 	if last {

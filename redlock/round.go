@@ -29,6 +29,8 @@ type round struct {
 	script  *script.Script // nil: a plain command
 	args    []any
 	encoded []byte
+	granted uint64   // masters that have agreed before the round
+	own     handOver // what the pilot gets instead
 
 	ttl     time.Duration // that an extension asked for
 	renewal bool          // the keeper started it and is told of the decision
@@ -64,6 +66,7 @@ func (c *Client) newRound(op operation) *round {
 			answers: make([]answer, n),
 			wake:    make(chan struct{}, 1),
 			ticked:  make(chan struct{}, 1),
+			own:     handOver{pilot: noPilot, encoded: make([]byte, 0, 256)},
 		}
 	}
 	r.op, r.inUse = op, true
@@ -92,6 +95,8 @@ func (r *round) recycle() {
 	}
 	r.lock, r.renewal, r.start = nil, false, drift.Instant{}
 	r.votes, r.slot = r.votes[:0], 0
+	r.granted = 0
+	r.own.clear()
 	r.outcome, r.expired, r.cut = quorum.Open, false, false
 	r.abandoned.Store(false)
 	r.c.rounds.Put(r)
@@ -113,21 +118,28 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 	r.mu.Lock()
 	r.left = 1 // ours, so that the round is not over before all calls are queued
 	for i := range r.calls {
-		if skip&(1<<i) != 0 {
+		switch {
+		case skip&(1<<i) != 0:
 			r.answers[i] = answer{verdict: refused, missing: true}
 			r.tally.Refused++
-			continue
+		case r.granted&(1<<i) != 0:
+			r.answers[i] = answer{verdict: agreed}
+			r.tally.OK++
+		default:
+			r.left++
 		}
-		r.left++
 	}
 	r.due = r.left
 	r.mu.Unlock()
 	for i := range r.calls {
-		if skip&(1<<i) != 0 {
+		if (skip|r.granted)&(1<<i) != 0 {
 			continue
 		}
 		c := &r.calls[i]
 		c.Cmd, c.Encoded, c.Owner, c.Slot, c.Keep = cmd, r.encoded, r, i, keep
+		if i == r.own.pilot {
+			c.Encoded = r.own.encoded
+		}
 		r.c.masters[i].Enqueue(c)
 	}
 	r.mu.Lock()
@@ -214,13 +226,24 @@ func (r *round) Delayed(c *pipeline.Call, cause error) {
 		r.tally.Failed++
 		r.decide()
 	}
+	tell := r.successor(c, nobody)
 	r.unlock(0, 1)
+	tell.tell()
 }
 
 // Complete implements pipeline.Owner.
 func (r *round) Complete(c *pipeline.Call) {
 	if pipeline.IsNoScript(c.Err) && c.Cmd == evalSHA && r.resend(c) {
 		return
+	}
+	told := nobody
+	if c.Slot == r.own.pilot {
+		if r.own.refused(c) {
+			c.Cmd, c.Encoded = evalSHA, r.encoded
+			r.c.masters[c.Slot].Resend(c)
+			return
+		}
+		c.Reply, told = r.own.split(c.Reply)
 	}
 	r.mu.Lock()
 	a := &r.answers[c.Slot]
@@ -248,7 +271,9 @@ func (r *round) Complete(c *pipeline.Call) {
 		}
 		r.decide()
 	}
+	tell := r.successor(c, told)
 	r.unlock(1, due)
+	tell.tell()
 }
 
 const evalSHA = "EVALSHA"
@@ -269,7 +294,11 @@ func (r *round) resend(c *pipeline.Call) bool {
 		}
 	}
 	c.Cmd = "EVAL"
-	c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.args)...)
+	if c.Slot == r.own.pilot && !r.own.plain {
+		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.own.evalArgs()...)
+	} else {
+		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.args)...)
+	}
 	r.c.masters[c.Slot].Resend(c)
 	return true
 }

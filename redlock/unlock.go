@@ -35,7 +35,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	}
 	var r *round
 	if last && !h.sent {
-		r = h.startRelease()
+		r = h.startRelease(true)
 	}
 	h.mu.Unlock()
 	if lostNow {
@@ -55,16 +55,15 @@ func (l *Lock) Unlock(ctx context.Context) error {
 
 // startRelease queues the release on every master that may have the key, and
 // keeps it for those that cannot be reached now, for as long as the key can
-// live there. The caller must hold l.mu, and let go of the round; nil: there
-// is no master to tell.
-func (l *Lock) startRelease() *round {
+// live there. With handOver, whoever waits first is told. The caller must hold
+// l.mu, and let go of the round; nil: there is no master to tell.
+func (l *Lock) startRelease(handOver bool) *round {
 	l.sent = true
-	everyone := uint64(1)<<len(l.c.masters) - 1
-	if l.absent&everyone == everyone {
+	if everyone := l.c.everyone(); l.absent&everyone == everyone {
 		return nil
 	}
 	r := l.c.newRound(opRelease)
-	l.askRelease(r, l.keepRelease())
+	l.askRelease(r, l.keepRelease(), handOver)
 	return r
 }
 

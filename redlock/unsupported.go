@@ -20,9 +20,6 @@ func (c *Client) Init(_ context.Context) error { return unsupported("Init") }
 // error matches errors.ErrUnsupported.
 func WithFencing() LockOption { return unavailable("WithFencing") }
 
-// WithFairness asks for first come, first served. Not available in this
-// version: the error matches errors.ErrUnsupported.
-func WithFairness() LockOption { return unavailable("WithFairness") }
 
 func unavailable(option string) LockOption {
 	return lockOption(func(*lockOptions) error {

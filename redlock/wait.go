@@ -10,10 +10,12 @@ import (
 )
 
 // Lock acquires the key. It waits while somebody else holds it, for as long as
-// ctx allows; while no quorum can be had it waits for WithOutageWait (3 s by
-// default) and then returns ErrNoQuorum, so that an outage does not look like
-// contention. ctx bounds the waiting only, never the holding: the lock is held,
-// and renewed, until Unlock.
+// ctx allows, and is woken when that one releases it: those who wait are served
+// about in the order of their coming (see WithFairness). With WithTries or
+// WithBackoff it polls instead. While no quorum can be had it waits for
+// WithOutageWait (3 s by default) and then returns ErrNoQuorum, so that an
+// outage does not look like contention. ctx bounds the waiting only, never the
+// holding: the lock is held, and renewed, until Unlock.
 //
 // An error is a *QuorumError that matches ErrTaken or ErrNoQuorum, and ctx's
 // error beside it if ctx ended the waiting; or ErrReentrant, ErrClosed, or one
@@ -22,8 +24,9 @@ func (c *Client) Lock(ctx context.Context, key string, opts ...LockOption) (*Loc
 	return c.acquire(ctx, key, opts, false)
 }
 
-// TryLock is Lock with one attempt: it does not wait for a holder. It blocks
-// for about one round trip, at the most for the masters' timeout.
+// TryLock is Lock with one attempt: it does not wait for a holder, nor queue up
+// behind those who do. It blocks for about one round trip, two WithFairness, at
+// the most for the masters' timeout.
 func (c *Client) TryLock(ctx context.Context, key string, opts ...LockOption) (*Lock, error) {
 	return c.acquire(ctx, key, opts, true)
 }
@@ -74,10 +77,13 @@ func (c *Client) acquireAs(ctx context.Context, template *Lock, once bool) (*Loc
 // acquireLoop attempts until it succeeds, tries (if not 0) are used up, an
 // outage lasts too long, or ctx or the client ends.
 func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, int, error) {
+	if tries == 0 && l.queues() {
+		return c.acquireQueued(ctx, l)
+	}
 	var out outage
 	var last *QuorumError
 	for attempt := 1; ; attempt++ {
-		err := c.attempt(ctx, l)
+		err := c.attemptPolling(ctx, l)
 		c.traceAttempt(l.key, attempt, err)
 		switch {
 		case err == nil:
@@ -106,6 +112,38 @@ func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, in
 		// of its attempt are still on their way.
 		l = l.again()
 	}
+}
+
+// queues reports whether a call waits in queues rather than polls: not where the
+// caller has said how often, or when, to try.
+func (l *Lock) queues() bool {
+	return l.kind.queued && len(l.keyArgs) == 1 && l.opts.backoff == nil
+}
+
+// acquireQueued attempts once, and then waits to be woken. While others of this
+// client wait it only waits.
+func (c *Client) acquireQueued(ctx context.Context, l *Lock) (*Lock, int, error) {
+	w := &contender{c: c, l: l, key: l.fullKey(), pilot: noPilot}
+	var out outage
+	if w.eager = c.wasContended(w.key); !w.eager && !c.lines.occupied(w.key) {
+		err := c.attemptOnce(ctx, l, false)
+		w.over = err != nil && out.note(err, c.opts.outage)
+		if over, err := w.tried(err); over {
+			return w.result(err)
+		}
+	}
+	return w.result(w.wait(ctx, out))
+}
+
+// attemptPolling is an attempt of a call that does not queue. Where fairness was
+// asked for it must not overtake those of this client that do.
+func (c *Client) attemptPolling(ctx context.Context, l *Lock) *QuorumError {
+	if l.opts.fair && c.lines.occupied(l.fullKey()) {
+		err := c.takenAt(l, noPilot, nil)
+		err.note = "others of this client wait for it"
+		return err
+	}
+	return c.attemptOnce(ctx, l, true)
 }
 
 // endedBy is the error of a call that a context ended, or Close.

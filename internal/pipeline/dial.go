@@ -29,6 +29,17 @@ type identity struct {
 // process, to which the old number may belong to a stranger's connection; a
 // number that does not differ (of a proxy) is the new connection's own.
 func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Conn, identity, error) {
+	var id identity
+	w, rc, err := p.connect(ctx, func(h *handshake) (err error) {
+		id, err = p.greet(h, previous)
+		return err
+	})
+	return w, rc, id, err
+}
+
+// connect makes a connection, logs in, and has greet say what else is to be
+// said before it serves. It blocks for DialTimeout at the most.
+func (p *Pipeline) connect(ctx context.Context, greet func(*handshake) error) (*wire, redis.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.DialTimeout)
 	defer cancel()
 
@@ -37,12 +48,15 @@ func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Co
 		err = errors.New("the dialer returned neither a connection nor an error")
 	}
 	if err != nil {
-		return nil, nil, identity{}, withoutContext(err)
+		return nil, nil, withoutContext(err)
 	}
 	w := newWire(raw, raw)
 	// The context ends whatever blocks below by closing the socket.
 	stop := context.AfterFunc(ctx, func() { _ = w.abort() })
-	rc, id, err := p.greet(ctx, w, previous)
+	h, err := p.logIn(ctx, w)
+	if err == nil {
+		err = greet(h)
+	}
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
@@ -54,9 +68,9 @@ func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Co
 		if w.silent && !isConfig(err) {
 			err = &silenceError{err}
 		}
-		return nil, nil, identity{}, err
+		return nil, nil, err
 	}
-	return w, rc, id, nil
+	return w, h.rc, nil
 }
 
 func isConfig(err error) bool {
@@ -64,11 +78,12 @@ func isConfig(err error) bool {
 	return errors.As(err, &c)
 }
 
-func (p *Pipeline) greet(ctx context.Context, w *wire, previous identity) (redis.Conn, identity, error) {
+// logIn does the TLS handshake and queues what comes first on a connection.
+func (p *Pipeline) logIn(ctx context.Context, w *wire) (*handshake, error) {
 	if p.cfg.TLS != nil {
 		conn, err := p.handshakeTLS(ctx, w.raw)
 		if err != nil {
-			return nil, identity{}, err
+			return nil, err
 		}
 		w.Conn = conn
 	}
@@ -76,11 +91,10 @@ func (p *Pipeline) greet(ctx context.Context, w *wire, previous identity) (redis
 	if p.cfg.Credentials != nil {
 		var err error
 		if username, password, err = p.cfg.Credentials(ctx); err != nil {
-			return nil, identity{}, &ConfigError{"credentials", redacted(withoutContext(err), password)}
+			return nil, &ConfigError{"credentials", redacted(withoutContext(err), password)}
 		}
 	}
-	rc := redis.NewConn(w, 0, 0)
-	h := handshake{w: w, rc: rc, secret: password}
+	h := &handshake{w: w, rc: redis.NewConn(w, 0, 0), secret: password}
 	if password != "" {
 		if username == "" {
 			h.send("AUTH", "AUTH", password)
@@ -88,6 +102,11 @@ func (p *Pipeline) greet(ctx context.Context, w *wire, previous identity) (redis
 			h.send("AUTH as "+username, "AUTH", username, password)
 		}
 	}
+	return h, nil
+}
+
+// greet asks who answers, and loads the scripts.
+func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 	if p.cfg.DB != 0 {
 		h.send(fmt.Sprintf("SELECT %d", p.cfg.DB), "SELECT", p.cfg.DB)
 	}
@@ -96,27 +115,25 @@ func (p *Pipeline) greet(ctx context.Context, w *wire, previous identity) (redis
 	h.ask("INFO", []any{"server"}, func(reply any) {
 		info, _ := reply.([]byte)
 		// It is shown in Stats: not whatever a server may repeat there.
-		if id.runID = infoField(info, "run_id"); password != "" && strings.Contains(id.runID, password) {
+		if id.runID = infoField(info, "run_id"); h.secret != "" && strings.Contains(id.runID, h.secret) {
 			id.runID = ""
 		}
 	})
-	if p.cfg.ClientName != "" {
-		h.ask("CLIENT", []any{"SETNAME", p.cfg.ClientName}, nil)
-	}
+	h.name(p.cfg.ClientName)
 	for _, source := range p.cfg.Scripts {
 		h.ask("SCRIPT", []any{"LOAD", source}, nil)
 	}
 	h.ask("PING", nil, nil)
 	if err := h.run(); err != nil {
-		return nil, identity{}, err
+		return identity{}, err
 	}
 	if previous.clientID != 0 && previous.clientID != id.clientID && previous.runID != "" && previous.runID == id.runID {
 		h.ask("CLIENT", []any{"KILL", "ID", previous.clientID}, nil)
 		if err := h.run(); err != nil {
-			return nil, identity{}, err
+			return identity{}, err
 		}
 	}
-	return rc, id, nil
+	return id, nil
 }
 
 func (p *Pipeline) handshakeTLS(ctx context.Context, raw net.Conn) (net.Conn, error) {
@@ -165,6 +182,13 @@ func (h *handshake) ask(cmd string, args []any, then func(reply any)) {
 	h.steps = append(h.steps, step{then: then})
 	h.w.asked.Add(1)
 	_ = h.rc.Send(cmd, args...)
+}
+
+// name gives the connection a name that CLIENT LIST shows.
+func (h *handshake) name(name string) {
+	if name != "" {
+		h.ask("CLIENT", []any{"SETNAME", name}, nil)
+	}
 }
 
 func (h *handshake) run() error {

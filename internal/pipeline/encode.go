@@ -33,6 +33,23 @@ func AppendCommand(dst []byte, cmd string, args ...any) []byte {
 	return dst
 }
 
+// AppendArray appends the head of a command of n arguments, its name included,
+// for commands that are put together by AppendBulk.
+func AppendArray(dst []byte, n int) []byte { return appendHeader(dst, '*', n) }
+
+// AppendBulk appends one argument, made of parts that need not be joined first.
+func AppendBulk(dst []byte, parts ...string) []byte {
+	n := 0
+	for _, s := range parts {
+		n += len(s)
+	}
+	dst = appendHeader(dst, '$', n)
+	for _, s := range parts {
+		dst = append(dst, s...)
+	}
+	return append(dst, crlf...)
+}
+
 const crlf = "\r\n"
 
 func appendHeader(dst []byte, kind byte, n int) []byte {

@@ -70,6 +70,15 @@ func connectionError(err error) error {
 	}
 }
 
+// IsReply reports whether err is, or wraps, an error reply of the server.
+func IsReply(err error) bool {
+	if err == nil { // nearly always, and errors.AsType would allocate
+		return false
+	}
+	_, ok := errors.AsType[redis.Error](err)
+	return ok
+}
+
 // isReply reports whether err is an error reply of the server, after which the
 // connection goes on.
 func isReply(err error) bool {

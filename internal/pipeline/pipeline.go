@@ -27,6 +27,7 @@ type Pipeline struct {
 	session     *session
 	id          identity
 
+	serving   atomic.Bool   // state is up; written under mu
 	accepted  atomic.Uint64 // calls queued
 	completed atomic.Uint64 // of those, by count
 	counters
@@ -142,6 +143,7 @@ func (p *Pipeline) answered(c *Call, reply any, err error) {
 func (p *Pipeline) Close() {
 	p.mu.Lock()
 	p.state, p.cause = closed, ErrClosed
+	p.serving.Store(false)
 	s := p.session
 	p.mu.Unlock()
 	p.cancel()

@@ -64,6 +64,10 @@ func (p *Pipeline) Stats() Stats {
 	return s
 }
 
+// Connected reports whether the master is connected, as Up does, without a
+// lock.
+func (p *Pipeline) Connected() bool { return p.serving.Load() }
+
 // Up reports whether the master is connected; otherwise the error matches
 // ErrDown and says why.
 func (p *Pipeline) Up() (bool, error) {

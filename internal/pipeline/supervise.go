@@ -20,6 +20,7 @@ func (p *Pipeline) cameUp(w *wire, rc redis.Conn, id identity) (*session, bool) 
 		return nil, false
 	}
 	p.state, p.cause, p.session, p.id = up, nil, s, id
+	p.serving.Store(true)
 	p.mu.Unlock()
 	p.cfg.Logger.Debug("master connected", slog.String("master", p.cfg.Name), slog.Uint64("epoch", s.epoch))
 	return s, true
@@ -58,6 +59,7 @@ func (p *Pipeline) change(next state, cause, failure error, leftover []*Call) {
 		next, cause, failure = closed, ErrClosed, ErrClosed
 	}
 	p.state, p.cause, p.session = next, cause, nil
+	p.serving.Store(false)
 	calls := slices.Concat(leftover, p.queue)
 	p.queue = nil
 	p.mu.Unlock()

@@ -47,6 +47,9 @@ var writerIntentSource string
 //go:embed inspect.lua
 var inspectSource string
 
+//go:embed queue.lua
+var queueSource string
+
 // The scripts. What they take and return is written in their files.
 var (
 	Release = newScript("release", releaseSource)
@@ -54,6 +57,7 @@ var (
 	Verify  = newScript("verify", verifySource)
 	Holder  = newScript("holder", holderSource)
 	Inspect = newScript("inspect", inspectSource)
+	Queue   = newScript("queue", queueSource)
 
 	// Of read-write locks; the writer is the plain lock.
 	ReaderAcquire = newScript("reader_acquire", readerAcquireSource)
@@ -65,7 +69,7 @@ var (
 
 // All is every script, in no particular order.
 var All = []*Script{
-	Release, Extend, Verify, Holder, Inspect,
+	Release, Extend, Verify, Holder, Inspect, Queue,
 	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, AcquireAny, HolderAmong,
 	ReaderAcquire, ReaderExtend, ReaderVerify, ReaderRelease, WriterIntent,
 }

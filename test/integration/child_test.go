@@ -36,8 +36,12 @@ type report struct {
 
 // childMain carries out orders, of which the first opens the client.
 func childMain(role string) int {
-	if role != "holder" {
-		fmt.Fprintf(os.Stderr, "%s=%q: want holder\n", childVariable, role)
+	switch role {
+	case "holder":
+	case "contender":
+		return contenderMain()
+	default:
+		fmt.Fprintf(os.Stderr, "%s=%q: want holder or contender\n", childVariable, role)
 		return 2
 	}
 	orders, reports := json.NewDecoder(bufio.NewReader(os.Stdin)), json.NewEncoder(os.Stdout)

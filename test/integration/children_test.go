@@ -26,8 +26,12 @@ type child struct {
 // startChild starts the test binary once more. It ends with the test.
 func startChild(t *testing.T) *child {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), childVariable+"=holder")
+	return startChildAs(t, "holder")
+}
+
+// run starts a child's process.
+func run(t *testing.T, cmd *exec.Cmd) *child {
+	t.Helper()
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

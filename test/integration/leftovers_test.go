@@ -16,6 +16,7 @@ var libraryFrames = []string{
 	"redquorum/redquorum/redlock.",
 	"redquorum/redquorum/pool.",
 	"redquorum/redquorum/internal/pipeline.",
+	"redquorum/redquorum/internal/wakeup.",
 }
 
 // goroutinesWith returns the stacks of the goroutines, but for the caller's,

@@ -89,17 +89,45 @@ func exercise(t *testing.T, p *processes, c *redlock.Client) {
 	p.wantFree("lock")
 }
 
+// exerciseWaiting has one call wait for another's lock.
+func exerciseWaiting(t *testing.T, p *processes, c *redlock.Client) {
+	t.Helper()
+	ctx := context.Background()
+	l := mustTry(t, c, "lock")
+	got := make(chan error, 1)
+	go func() {
+		next, err := c.Lock(ctx, "lock")
+		if err == nil {
+			err = next.Unlock(ctx)
+		}
+		got <- err
+	}()
+	p.awaitPilot("lock")
+	mustUnlock(t, l)
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+	p.wantFree("lock")
+}
+
+// Without these, and the keys and channels they are for, who waits polls.
+const queueCommands = "+exists +time +zadd +zrange +zrem +zscore +publish +subscribe "
+
+// queueNames are the keys and channels of the advisory queues.
+const queueNames = "~redquorum:q:1:* &redquorum:w:1:* "
+
 // The user of the lock needs these commands and no others.
-const lockerCommands = "+set +get +del +pttl +pexpire +type +getrange +evalsha +eval +script|load " +
+const lockerCommands = queueCommands + "+set +get +del +pttl +pexpire +type +getrange +evalsha +eval +script|load " +
 	"+client|id +client|setname +client|kill +info +ping"
 
 func TestAnACLUserNeedsFewPermissions(t *testing.T) {
 	p := startConfigured(t, redistest.Config{
-		ACL:      []string{"user default off", "user locker on >" + rightPassword + " ~lock* resetchannels -@all " + lockerCommands},
+		ACL:      []string{"user default off", "user locker on >" + rightPassword + " ~lock* resetchannels " + queueNames + "-@all " + lockerCommands},
 		Username: "locker", Password: rightPassword,
 	}, five)
 	c := p.open(redlock.WithTTL(longTTL))
 	exercise(t, p, c)
+	exerciseWaiting(t, p, c)
 	for i := range five {
 		if log, err := redis.Values(p.command(i, "ACL", "LOG")); err != nil || len(log) != 0 {
 			t.Errorf("master %d refused something to the user: %q (%v)", i, log, err)

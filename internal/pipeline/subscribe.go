@@ -1,0 +1,163 @@
+package pipeline
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// A Listener is told what a subscription hears. Its methods are called one at
+// a time, from the subscription's goroutine; they must not block, and not
+// close the subscription.
+type Listener interface {
+	// Subscribed tells that the master has acknowledged: what is published
+	// from now on will be heard.
+	Subscribed()
+	// Unsubscribed tells that the connection could not be made, or is lost.
+	// It may come several times in a row. The next one is being made.
+	Unsubscribed(err error)
+	// Message is what was published.
+	Message(payload string)
+}
+
+// A Subscription listens to one channel of a master, on a connection of its
+// own, which is replaced when it is lost. What is published meanwhile is lost.
+type Subscription struct {
+	p        *Pipeline
+	channel  string
+	listener Listener
+	cancel   context.CancelFunc
+	done     chan struct{} // closed when the goroutine has ended
+}
+
+// Subscribe starts to listen to a channel, in the background. Whoever calls it
+// closes the subscription, before the pipeline.
+func (p *Pipeline) Subscribe(channel string, l Listener) *Subscription {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Subscription{p: p, channel: channel, listener: l, cancel: cancel, done: make(chan struct{})}
+	go s.supervise(ctx)
+	return s
+}
+
+// Close ends the connection, and waits for the goroutine: for as long as a
+// dialer of the caller's takes to notice that its context ended, otherwise not
+// at all. It may be called more than once.
+func (s *Subscription) Close() {
+	s.cancel()
+	<-s.done
+}
+
+// supervise owns the connection: it listens until it is lost, and dials again.
+func (s *Subscription) supervise(ctx context.Context) {
+	defer close(s.done)
+	for failures := 0; pause(ctx, s.p.backoff(failures)); {
+		heard, err := s.listen(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if failures++; heard {
+			failures = 0
+		}
+		s.listener.Unsubscribed(err)
+	}
+}
+
+// listen makes one connection and listens to it until it fails. It reports
+// whether anything was heard after the acknowledgement.
+func (s *Subscription) listen(ctx context.Context) (heard bool, err error) {
+	w, rc, err := s.p.connect(ctx, func(h *handshake) error {
+		h.name(s.p.cfg.ClientName)
+		h.send("SUBSCRIBE", "SUBSCRIBE", s.channel)
+		return h.run()
+	})
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = w.abort() }()
+	defer context.AfterFunc(ctx, func() { _ = w.abort() })()
+	// The master speaks without being asked from now on.
+	w.asked.Store(math.MaxUint64)
+	s.listener.Subscribed()
+	pulse := startPulse(w, s.p.cfg.StallLimit)
+	defer pulse.stop()
+	for {
+		reply, err := rc.Receive()
+		if err != nil {
+			if pulse.failed.Load() {
+				return heard, ErrStalled
+			}
+			return heard, connectionError(err)
+		}
+		heard = true
+		pulse.heard.Store(true)
+		if payload, ok := published(reply); ok {
+			s.listener.Message(payload)
+		}
+	}
+}
+
+// published reads a message; others are answers to PING.
+func published(reply any) (payload string, ok bool) {
+	parts, err := redis.ByteSlices(reply, nil)
+	if err != nil || len(parts) != 3 || string(parts[0]) != "message" {
+		return "", false
+	}
+	return string(parts[2]), true
+}
+
+// A pulse finds out whether a connection on which nothing is said is still
+// there: a PING each interval, and the end of the connection when nothing was
+// heard since the last.
+type pulse struct {
+	w        *wire
+	interval time.Duration
+	heard    atomic.Bool
+	failed   atomic.Bool
+
+	mu    sync.Mutex // guards what follows; taken by the timer and stop
+	timer *time.Timer
+	over  bool
+}
+
+var ping = AppendCommand(nil, "PING")
+
+func startPulse(w *wire, interval time.Duration) *pulse {
+	p := &pulse{w: w, interval: interval}
+	p.heard.Store(true)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.timer = time.AfterFunc(interval, p.beat)
+	return p
+}
+
+// beat runs on the timer's goroutine, the only one that writes after the
+// handshake. It does not block: one command at a time is unanswered.
+func (p *pulse) beat() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		return
+	}
+	if !p.heard.Swap(false) {
+		p.failed.Store(true)
+		_ = p.w.abort()
+		return
+	}
+	p.w.gather(ping)
+	if err := p.w.push(); err != nil {
+		_ = p.w.abort()
+		return
+	}
+	p.timer.Reset(p.interval)
+}
+
+func (p *pulse) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+	p.timer.Stop()
+}

@@ -1,0 +1,220 @@
+// Package wakeup hears for a client that it is its turn to try for a lock: one
+// subscription a master, to the client's own channel, open only while somebody
+// waits and a few seconds longer.
+package wakeup
+
+import (
+	"sync"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
+)
+
+// Prefix begins the channels; the client's id follows.
+const Prefix = "redquorum:w:1:"
+
+// Idle is for how long a subscription is kept when nobody waits.
+const Idle = 3 * time.Second
+
+// A Master can be subscribed to; it is a *pipeline.Pipeline.
+type Master interface {
+	Subscribe(channel string, l pipeline.Listener) *pipeline.Subscription
+}
+
+// A Hub has the subscriptions of one client, and passes on what they hear. It
+// is safe for concurrent use.
+type Hub struct {
+	masters []Master
+	channel string
+	passOn  func(master int, key string)
+
+	closing sync.WaitGroup // subscriptions that are being closed
+
+	// mu guards what follows. Nothing blocks, and passOn is not called, under it.
+	mu      sync.Mutex
+	links   []*link
+	waiters map[string]*Waiter
+	closed  bool
+}
+
+// New makes a hub without any connection. A wake-up is a duty: passOn is called
+// with one that nobody waits for any more; it must not block.
+func New(masters []Master, id string, passOn func(master int, key string)) *Hub {
+	return &Hub{
+		masters: masters,
+		channel: Prefix + id,
+		passOn:  passOn,
+		links:   make([]*link, len(masters)),
+		waiters: make(map[string]*Waiter),
+	}
+}
+
+// A Waiter is one call that waits for a key; there is one a key at a time.
+type Waiter struct {
+	hub   *Hub
+	key   string
+	woken chan int
+	links uint64 // masters that it holds a subscription of; guarded by hub.mu
+}
+
+// Wait registers a waiter, which must Leave.
+func (h *Hub) Wait(key string) *Waiter {
+	w := &Waiter{hub: h, key: key, woken: make(chan int, len(h.masters))}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.waiters[key] = w
+	return w
+}
+
+// Woken gets the number of a master when it is the waiter's turn there.
+func (w *Waiter) Woken() <-chan int { return w.woken }
+
+// Subscribe has the master's wake-ups heard, if they are not yet. The channel
+// is closed when they are.
+func (w *Waiter) Subscribe(master int) <-chan struct{} {
+	h := w.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return make(chan struct{})
+	}
+	l := h.links[master]
+	if l == nil {
+		l = &link{hub: h, master: master, ready: make(chan struct{})}
+		h.links[master] = l
+		l.sub = h.masters[master].Subscribe(h.channel, l)
+	}
+	if w.links&(1<<master) == 0 {
+		w.links |= 1 << master
+		l.users++
+	}
+	if l.idle != nil {
+		l.idle.Stop()
+		l.idle = nil
+	}
+	return l.ready
+}
+
+// Leave ends the waiting, and returns the masters that had called the waiter
+// without being heard, as bits.
+func (w *Waiter) Leave() (unheard uint64) {
+	h := w.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.waiters[w.key] == w {
+		delete(h.waiters, w.key)
+	}
+	for i, l := range h.links {
+		if l != nil && w.links&(1<<i) != 0 {
+			l.release()
+		}
+	}
+	w.links = 0
+	for {
+		select {
+		case i := <-w.woken:
+			unheard |= 1 << i
+		default:
+			return unheard
+		}
+	}
+}
+
+// Hears reports whether the master's wake-ups are heard now.
+func (h *Hub) Hears(master int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.links[master]
+	return l != nil && l.up
+}
+
+// Close ends all subscriptions and waits for them. It may be called more than
+// once.
+func (h *Hub) Close() {
+	h.mu.Lock()
+	h.closed = true
+	for _, l := range h.links {
+		if l != nil {
+			l.end()
+		}
+	}
+	h.mu.Unlock()
+	h.closing.Wait()
+}
+
+// A link is the subscription to one master, from its first waiter until it is
+// idle.
+type link struct {
+	hub    *Hub
+	master int
+	sub    *pipeline.Subscription
+
+	// Guarded by hub.mu.
+	up    bool
+	ready chan struct{} // closed while up
+	users int
+	idle  *time.Timer
+}
+
+// release is for a waiter that needs the link no more. The caller must hold
+// hub.mu.
+func (l *link) release() {
+	if l.users--; l.users == 0 && !l.hub.closed {
+		l.idle = time.AfterFunc(Idle, l.expire)
+	}
+}
+
+// expire ends the link if it is still idle.
+func (l *link) expire() {
+	l.hub.mu.Lock()
+	defer l.hub.mu.Unlock()
+	if l.users == 0 && l.idle != nil && l.hub.links[l.master] == l {
+		l.end()
+	}
+}
+
+// end closes the subscription, without waiting. The caller must hold hub.mu.
+func (l *link) end() {
+	if l.idle != nil {
+		l.idle.Stop()
+	}
+	l.hub.links[l.master] = nil
+	l.hub.closing.Go(l.sub.Close)
+}
+
+// Subscribed implements pipeline.Listener.
+func (l *link) Subscribed() {
+	l.hub.mu.Lock()
+	defer l.hub.mu.Unlock()
+	if !l.up {
+		l.up = true
+		close(l.ready)
+	}
+}
+
+// Unsubscribed implements pipeline.Listener.
+func (l *link) Unsubscribed(error) {
+	l.hub.mu.Lock()
+	defer l.hub.mu.Unlock()
+	if l.up {
+		l.up, l.ready = false, make(chan struct{})
+	}
+}
+
+// Message implements pipeline.Listener. A waiter that has been called by every
+// master already needs no more of them.
+func (l *link) Message(key string) {
+	h := l.hub
+	h.mu.Lock()
+	w := h.waiters[key]
+	if w != nil {
+		select {
+		case w.woken <- l.master:
+		default:
+		}
+	}
+	h.mu.Unlock()
+	if w == nil {
+		h.passOn(l.master, key)
+	}
+}

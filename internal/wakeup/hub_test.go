@@ -1,0 +1,193 @@
+package wakeup_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/internal/wakeup"
+)
+
+// A setting is a hub on some masters, in a bubble.
+type setting struct {
+	t       *testing.T
+	masters []*simmaster.Master
+	hub     *wakeup.Hub
+	passed  []string // what was passed on
+}
+
+func inBubble(t *testing.T, n int, test func(t *testing.T, s *setting)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		cluster, err := simmaster.StartMemoryCluster(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cluster.Close()
+		s := &setting{t: t, masters: cluster.Masters()}
+		var all []wakeup.Master
+		for _, m := range s.masters {
+			p := pipeline.New(pipeline.Config{
+				Name:   m.Name(),
+				Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) { return m.Dial(ctx) },
+			})
+			defer p.Close()
+			all = append(all, p)
+		}
+		s.hub = wakeup.New(all, "me", func(master int, key string) {
+			s.passed = append(s.passed, fmt.Sprint(master, key)) // synctest.Wait orders it
+		})
+		defer s.hub.Close()
+		test(t, s)
+	})
+}
+
+// publish wakes the client, and returns how many heard it.
+func (s *setting) publish(master int, key string) int {
+	s.t.Helper()
+	conn, err := s.masters[master].Dial(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	rc := redis.NewConn(conn, 0, 0)
+	defer func() { _ = rc.Close() }()
+	n, err := redis.Int(rc.Do("PUBLISH", wakeup.Prefix+"me", key))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	synctest.Wait()
+	return n
+}
+
+func (s *setting) connections() (n int) {
+	synctest.Wait()
+	for _, m := range s.masters {
+		n += m.Connections()
+	}
+	return n
+}
+
+// woken is the masters that have called.
+func woken(w *wakeup.Waiter) (all []int) {
+	for {
+		select {
+		case i := <-w.Woken():
+			all = append(all, i)
+		default:
+			return all
+		}
+	}
+}
+
+func TestAMessageReachesTheWaiterOfItsKey(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, s *setting) {
+		a, b := s.hub.Wait("a"), s.hub.Wait("b")
+		<-a.Subscribe(0)
+		<-b.Subscribe(0)
+		<-b.Subscribe(2)
+		if n := s.publish(0, "a"); n != 1 {
+			t.Errorf("%d connections heard it: want the one that both share", n)
+		}
+		s.publish(2, "b")
+		s.publish(0, "b")
+		if got := woken(a); !slices.Equal(got, []int{0}) {
+			t.Errorf("a was called by %v", got)
+		}
+		if got := woken(b); !slices.Equal(got, []int{2, 0}) {
+			t.Errorf("b was called by %v", got)
+		}
+		a.Leave()
+		b.Leave()
+	})
+}
+
+func TestAMessageThatNobodyWaitsForIsPassedOn(t *testing.T) {
+	inBubble(t, 2, func(t *testing.T, s *setting) {
+		w := s.hub.Wait("key")
+		<-w.Subscribe(1)
+		s.publish(1, "another")
+		s.publish(1, "key") // not looked at
+		if unheard := w.Leave(); unheard != 1<<1 {
+			t.Errorf("unheard: %b", unheard)
+		}
+		s.publish(1, "key")
+		if want := []string{"1another", "1key"}; !slices.Equal(s.passed, want) {
+			t.Errorf("passed on %q, want %q", s.passed, want)
+		}
+	})
+}
+
+func TestASubscriptionEndsWhenItIsIdle(t *testing.T) {
+	inBubble(t, 2, func(t *testing.T, s *setting) {
+		before := s.connections()
+		w := s.hub.Wait("key")
+		<-w.Subscribe(0)
+		<-w.Subscribe(0)
+		w.Leave()
+		time.Sleep(wakeup.Idle - time.Millisecond)
+		again := s.hub.Wait("key")
+		<-again.Subscribe(0)
+		time.Sleep(10 * wakeup.Idle)
+		if n := s.connections(); n != before+1 || !s.hub.Hears(0) {
+			t.Errorf("%d connections while somebody waits: want 1", n-before)
+		}
+		again.Leave()
+		time.Sleep(wakeup.Idle + time.Millisecond)
+		if n := s.connections(); n != before || s.hub.Hears(0) {
+			t.Errorf("%d connections when nobody has waited for long", n-before)
+		}
+	})
+}
+
+func TestASubscriptionIsMadeAgainWhenItIsLost(t *testing.T) {
+	for name, test := range map[string]struct{ lose, giveBack func(m *simmaster.Master) }{
+		"killed": {(*simmaster.Master).Kill, func(m *simmaster.Master) { _ = m.Restart(true) }},
+		"frozen": {(*simmaster.Master).Freeze, (*simmaster.Master).Thaw},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 1, func(t *testing.T, s *setting) {
+				w := s.hub.Wait("key")
+				<-w.Subscribe(0)
+				test.lose(s.masters[0])
+				time.Sleep(5 * time.Second) // more than two heartbeats
+				if s.hub.Hears(0) {
+					t.Error("a lost subscription counts as heard")
+				}
+				ready := w.Subscribe(0)
+				test.giveBack(s.masters[0])
+				<-ready
+				if n := s.publish(0, "key"); n != 1 || len(woken(w)) != 1 {
+					t.Errorf("%d heard it", n)
+				}
+				w.Leave()
+			})
+		})
+	}
+}
+
+func TestAfterCloseNothingIsSubscribed(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, s *setting) {
+		before := s.connections()
+		w := s.hub.Wait("key")
+		<-w.Subscribe(0)
+		s.hub.Close()
+		s.hub.Close()
+		select {
+		case <-w.Subscribe(0):
+			t.Error("subscribed after Close")
+		case <-time.After(time.Minute):
+		}
+		w.Leave()
+		if n := s.connections(); n != before {
+			t.Errorf("%d connections", n-before)
+		}
+	})
+}

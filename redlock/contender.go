@@ -1,0 +1,351 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/wakeup"
+)
+
+// A contender is a call that waits for a key. While others of this client wait
+// longer it does nothing. Then it queues up at the key's pilot, and sleeps until
+// it is woken: by the release of another client, by one of this client, or by
+// a timer, for the queue is advice: the pilot may be down, and a message lost.
+type contender struct {
+	c      *Client
+	l      *Lock  // the handle of the next attempt
+	key    string // with the prefix
+	place  *place
+	waiter *wakeup.Waiter // from when it is the first of this client
+	out    *outage        // shared with those who wait behind
+
+	attempts int
+	last     *QuorumError // of the last attempt, and what the pilot said since
+	over     bool         // no quorum could be had for too long
+
+	pilot      int    // where it queues up
+	turn       turn   // what the pilot said last
+	heard      bool   // that was not acted on yet
+	queued     uint64 // masters that may have an entry of ours
+	useless    uint64 // masters that have no queue to offer
+	eager      bool   // tries at the pilot before anything else
+	slept      bool   // it had to wait
+	polls      int    // since a quorum was asked
+	stale      bool   // the pilot's key is still that of a holder who has let go
+	collisions int    // attempts in a row that failed after the pilot's grant
+}
+
+// pollsPerAttempt is how many looks at the pilot there are to one at all
+// masters: the pilot may have a stale key.
+const pollsPerAttempt = 4
+
+// wait waits for the key and acquires it. It returns when it has, when an
+// outage lasts too long, or when ctx or the client ends.
+func (w *contender) wait(ctx context.Context, before outage) error {
+	w.place = w.c.lines.join([]string{w.key})
+	defer w.place.leave()
+	if err := w.awaitTurn(ctx); err != nil {
+		return err
+	}
+	w.waiter = w.c.hub.Wait(w.key)
+	defer w.leaveQueues()
+	defer func() { w.c.setContended(w.key, w.slept) }()
+	if w.out = w.place.outage(); w.out.failures == 0 {
+		*w.out = before
+	}
+	for {
+		try, cause := w.nextTry(ctx)
+		if cause != nil {
+			return w.ended(cause)
+		}
+		err, asked := try(ctx)
+		if !asked {
+			w.l = w.l.again()
+			continue
+		}
+		if over, result := w.tried(err); over {
+			return result
+		}
+	}
+}
+
+// A try is one way to try for the lock. It reports false when it could not be
+// tried in that way.
+type try func(ctx context.Context) (*QuorumError, bool)
+
+// tryAll asks all masters together.
+func (w *contender) tryAll(ctx context.Context) (*QuorumError, bool) {
+	w.polls = 0
+	return w.asked(w.c.attempt(ctx, w.l, true)), true
+}
+
+// tryBlind tries where there is no queue to wait in.
+func (w *contender) tryBlind(ctx context.Context) (*QuorumError, bool) {
+	w.polls = 0
+	return w.asked(w.c.attemptOnce(ctx, w.l, true)), true
+}
+
+// asked takes notice of an answer of all masters.
+func (w *contender) asked(err *QuorumError) *QuorumError {
+	if err == nil || err.cause != nil {
+		return err
+	}
+	if w.over = w.out.note(err, w.c.opts.outage); w.over {
+		w.place.fail(err)
+	}
+	return err
+}
+
+// tried takes notice of an attempt, and reports whether the waiting is over.
+func (w *contender) tried(err *QuorumError) (over bool, result error) {
+	w.attempts++
+	w.c.traceAttempt(w.l.key, w.attempts, err)
+	switch {
+	case err == nil:
+		return true, nil
+	case err.cause != nil:
+		if w.last == nil { // else what was learnt before says more
+			w.last = err
+		}
+		return true, w.ended(err.cause)
+	}
+	w.last = err
+	if w.over {
+		return true, err
+	}
+	w.l = w.l.again()
+	return false, nil
+}
+
+// ended is the error of a waiting that was cut short.
+func (w *contender) ended(cause error) error {
+	if w.last == nil {
+		w.last = w.c.takenAt(w.l, noPilot, nil)
+		w.last.note = "others of this client wait for it as well"
+	}
+	return w.last.endedBy(cause)
+}
+
+// awaitTurn waits until nobody of this client waits longer for the key.
+func (w *contender) awaitTurn(ctx context.Context) error {
+	for {
+		first, err := w.place.state()
+		if q, ok := errors.AsType[*QuorumError](err); ok {
+			own := *q // each caller's error is its own
+			return &own
+		}
+		if first {
+			return nil
+		}
+		select {
+		case <-w.place.signal:
+		case <-ctx.Done():
+			return w.ended(ctx.Err())
+		case <-w.c.closing:
+			return w.ended(ErrClosed)
+		}
+	}
+}
+
+// result is what the call returns.
+func (w *contender) result(err error) (*Lock, int, error) {
+	if err != nil {
+		return nil, w.attempts, err
+	}
+	return w.l, w.attempts, nil
+}
+
+// nextTry waits for the moment to try again, and says how; or what ended the
+// waiting.
+func (w *contender) nextTry(ctx context.Context) (try, error) {
+	for {
+		pilot := w.c.pilot(w.key, w.useless)
+		if w.out.failures > 0 || pilot == noPilot || !w.c.quorumConnected() {
+			return w.sleepBlind(ctx, nil)
+		}
+		if ready := w.waiter.Subscribe(pilot); !isClosed(ready) {
+			next, cause := w.sleepBlind(ctx, ready)
+			if next == nil && cause == nil {
+				continue // subscribed meanwhile
+			}
+			return next, cause
+		}
+		if pilot != w.pilot {
+			w.pilot, w.turn, w.heard = pilot, turn{}, false
+		}
+		if !w.heard && w.eager {
+			return w.tryPilot, nil
+		}
+		if !w.heard {
+			switch cause := w.look(ctx); {
+			case cause != nil:
+				return nil, cause
+			case !w.heard:
+				continue // another pilot
+			}
+		}
+		w.heard = false
+		if w.stale && (w.turn.first || !w.l.opts.fair) {
+			w.stale = false
+			return w.tryAll, nil
+		}
+		if w.turn.ours {
+			return w.tryPilot, w.pauseAfterCollision(ctx)
+		}
+		delay := w.turn.freeIn(minRetryDelay + rand.N(maxRetryDelay-minRetryDelay))
+		woken, cause := w.sleep(ctx, delay, nil)
+		switch {
+		case cause != nil:
+			return nil, cause
+		case woken:
+			return w.tryPilot, nil
+		}
+		if w.polls++; w.polls >= pollsPerAttempt && (w.turn.first || !w.l.opts.fair) {
+			return w.tryAll, nil
+		}
+	}
+}
+
+// sleepBlind is the pause before a try at all masters, while there is no queue
+// to wait in. The try is nil when ready was closed before.
+func (w *contender) sleepBlind(ctx context.Context, ready <-chan struct{}) (try, error) {
+	delay := time.Duration(0)
+	if w.last != nil {
+		delay = w.c.retryDelay(w.l, w.attempts, w.out.failures, w.last)
+	}
+	_, cause := w.sleep(ctx, delay, ready)
+	if ready != nil && isClosed(ready) {
+		return nil, cause
+	}
+	return w.tryBlind, cause
+}
+
+// sleep pauses for d, and reports whether it was woken before. ready, if it is
+// not nil, ends the pause too.
+func (w *contender) sleep(ctx context.Context, d time.Duration, ready <-chan struct{}) (woken bool, cause error) {
+	if t := w.c.opts.trace; t != nil && t.Retry != nil && w.last != nil {
+		t.Retry(RetryInfo{Key: w.l.key, Attempt: w.attempts, Delay: d, Err: w.last})
+	}
+	w.slept = w.slept || d > 0
+	t := time.NewTimer(d)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			return false, nil
+		case <-ready:
+			return false, nil
+		case <-w.place.signal:
+			return true, nil
+		case master := <-w.waiter.Woken():
+			if master == w.pilot {
+				return true, nil
+			}
+			w.c.passOn(master, w.key) // of a pilot before
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-w.c.closing:
+			return false, ErrClosed
+		}
+	}
+}
+
+// pauseAfterCollision lets contenders part that keep splitting the vote, which
+// those can who do not see the same pilot.
+func (w *contender) pauseAfterCollision(ctx context.Context) error {
+	if w.collisions < 2 {
+		return nil
+	}
+	return w.c.pause(ctx, rand.N(time.Millisecond<<min(w.collisions, 8)))
+}
+
+// look asks the pilot for our turn, and keeps our place there. heard tells
+// whether it said anything; the error is what ended the waiting.
+func (w *contender) look(ctx context.Context) error {
+	w.queued |= 1 << w.pilot
+	q := w.c.askQueue(w.pilot, time.Time{}, w.key, argWait, w.turn.score)
+	reply, err := q.wait(ctx, w.c.patience(w.pilot, w.l.opts.ttl))
+	t, err := readTurn(reply, err)
+	return w.note(&t, err)
+}
+
+// note takes notice of what the pilot said, if it did.
+func (w *contender) note(t *turn, err error) (cause error) {
+	switch {
+	case err == nil:
+		w.turn, w.heard = *t, true
+		w.learn(t.held)
+	case errors.Is(err, pipeline.ErrTimeout): // passed over until it answers
+	case errors.Is(err, ErrClosed), isContextError(err):
+		return err
+	default:
+		w.useless |= 1 << w.pilot
+		w.c.pilots.note(w.pilot, err)
+	}
+	return nil
+}
+
+// learn puts what the pilot says of the holder into the error of the last
+// attempt. That may be in other hands by now: the new one is a copy.
+func (w *contender) learn(held *HeldError) {
+	if held.Type == "none" || w.last != nil && w.last.kind != ErrTaken { //nolint:errorlint // it is one of two values
+		return
+	}
+	now := w.c.takenAt(w.l, w.pilot, held)
+	if w.last != nil {
+		now.OK, now.Elapsed = w.last.OK, w.last.Elapsed
+		if w.last.Nodes != nil {
+			for _, e := range w.last.Nodes.Errors {
+				if n, ok := errors.AsType[*NodeError](e); ok && n.Master != w.c.masters[w.pilot].Name() {
+					now.Nodes.Errors = append(now.Nodes.Errors, e)
+				}
+			}
+		}
+	}
+	w.last = now
+}
+
+// tryPilot asks the pilot alone, and the others once it has granted the lock.
+func (w *contender) tryPilot(ctx context.Context) (*QuorumError, bool) {
+	c, l := w.c, w.l
+	c.unfinished.add()
+	defer c.unfinished.done()
+	w.queued |= 1 << w.pilot
+	before := w.turn.held
+	granted, t, err := c.take(ctx, l, w.pilot, w.turn.score, l.opts.fair || w.eager)
+	w.eager = false
+	if granted {
+		w.queued &^= 1 << w.pilot
+		failed := w.asked(c.fanOut(ctx, l, 1<<w.pilot, false))
+		if w.collisions++; failed == nil {
+			w.collisions = 0
+		} else {
+			w.queued |= 1 << w.pilot // nobody was told of the rollback
+		}
+		return failed, true
+	}
+	cause := w.note(&t, err)
+	if !w.heard && cause == nil {
+		return nil, false
+	}
+	if cause == nil && before != nil && before.Token != "" {
+		w.stale = t.held.Token == before.Token
+	}
+	failed := c.takenAt(l, w.pilot, t.held)
+	failed.cause = cause
+	return failed, true
+}
+
+// leaveQueues takes our entries out of the queues. A queue that has called us
+// calls the next one.
+func (w *contender) leaveQueues() {
+	queued := w.queued | w.waiter.Leave()
+	for i := range w.c.masters {
+		if queued&(1<<i) != 0 {
+			w.c.passOn(i, w.key)
+		}
+	}
+}

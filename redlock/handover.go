@@ -1,0 +1,138 @@
+package redlock
+
+import (
+	"time"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// Who gives a lock back tells who waits first: the release of the key's pilot
+// looks into the advisory queue there.
+
+// The keys of advisory queues: version 1.
+const (
+	queuePrefix = reservedPrefix + "q:1:{"
+	queueSuffix = "}"
+)
+
+// queueKey is where the advisory queue of a key is; key has the prefix.
+func queueKey(key string) string { return queuePrefix + key + queueSuffix }
+
+// queueExpiry is how long a queue lives that nobody looks into; as in
+// queue.lua.
+const queueExpiry = 30 * time.Second
+
+// Arguments of the queue's script, boxed once.
+var (
+	argWait, argTake, argLeave any = "wait", "take", "leave"
+	argNoWait                  any = "-"
+	argAnybody, argOnlyFirst   any = "0", "1"
+)
+
+// handOver is the part of a release that only the pilot gets.
+type handOver struct {
+	pilot   int // noPilot: nobody is told
+	lock    *Lock
+	encoded []byte
+	plain   bool // the pilot refused it, and gets what the others got
+}
+
+// encode makes the pilot's own command. The arguments are not boxed: most
+// releases find nobody waiting, and should not pay for it.
+func (h *handOver) encode(l *Lock, pilot int) {
+	key := l.fullKey()
+	h.pilot, h.lock = pilot, l
+	b := pipeline.AppendArray(h.encoded[:0], 8)
+	b = pipeline.AppendBulk(b, evalSHA)
+	b = pipeline.AppendBulk(b, script.Queue.SHA)
+	b = pipeline.AppendBulk(b, "2")
+	b = pipeline.AppendBulk(b, key)
+	b = pipeline.AppendBulk(b, queuePrefix, key, queueSuffix)
+	b = pipeline.AppendBulk(b, "release")
+	b = pipeline.AppendBulk(b, l.c.id)
+	h.encoded = pipeline.AppendBulk(b, l.token)
+}
+
+func (h *handOver) clear() {
+	h.pilot, h.lock, h.encoded, h.plain = noPilot, nil, h.encoded[:0], false
+}
+
+// refused reports whether the pilot has just refused its own command, for want
+// of a permission, say: the lock must be released there all the same.
+func (h *handOver) refused(call *pipeline.Call) bool {
+	if h.plain || !pipeline.IsReply(call.Err) {
+		return false
+	}
+	h.plain = true
+	h.lock.c.pilots.note(h.pilot, call.Err)
+	return true
+}
+
+// evalArgs is the same with the script's source.
+func (h *handOver) evalArgs() []any {
+	key := h.lock.fullKey()
+	return script.Queue.EvalArgs(script.Queue.Args(nil, []any{key, queueKey(key)}, "release", h.lock.c.id, h.lock.token))
+}
+
+// fullKey is the lock's first key in Redis.
+func (l *Lock) fullKey() string {
+	key, _ := l.keyArgs[0].(string)
+	return key
+}
+
+// split takes the pilot's reply apart: what release.lua says, and who was told.
+func (h *handOver) split(reply any) (released any, told successor) {
+	n, ok := reply.(int64)
+	if !ok || n < 0 || n > 29 {
+		return reply, nobody
+	}
+	return n % 10, successor(n / 10)
+}
+
+// A successor is whom a release handed the lock over to.
+type successor uint8
+
+const (
+	nobody        successor = iota // waits at the pilot, as far as is known
+	anotherClient                  //
+	thisClient                     //
+)
+
+// released is told of the pilot's answer to a release. When another client was
+// told, those who wait here wait on, or else one process would starve the
+// others.
+func (c *Client) released(pilot int, key string, told successor) {
+	if told == anotherClient || c.lines.wakeFirst(key) || told == nobody {
+		return
+	}
+	c.passOn(pilot, key)
+}
+
+// passOn gives back a wake-up that nobody of this client waits for any more:
+// the next one in the queue gets it.
+func (c *Client) passOn(master int, key string) {
+	c.askQueue(master, time.Now().Add(queueExpiry), key, argLeave)
+}
+
+// A notice of a release is what is told once the round's mutex is free.
+type notice struct {
+	lock  *Lock
+	pilot int
+	told  successor
+}
+
+// successor is the notice to give when the pilot's part of a release has come
+// back. The caller must hold r.mu.
+func (r *round) successor(call *pipeline.Call, told successor) notice {
+	if call.Slot != r.own.pilot {
+		return notice{}
+	}
+	return notice{r.own.lock, r.own.pilot, told}
+}
+
+func (n notice) tell() {
+	if n.lock != nil {
+		n.lock.c.released(n.pilot, n.lock.fullKey(), n.told)
+	}
+}

@@ -1,0 +1,145 @@
+package redlock
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// lines are the calls of one client that wait, in a queue for each key: first
+// come, first served. Only who is first in all of its queues contends over the
+// network. A call joins all its queues in one step, so their orders agree and
+// no two calls wait for each other.
+type lines struct {
+	waiting atomic.Int64 // calls that wait, to find none without locking
+
+	// mu guards what follows. Nothing blocks under it.
+	mu    sync.Mutex
+	byKey map[string]*line
+}
+
+// A line is the queue of one key. It exists while somebody is in it.
+type line struct {
+	places []*place
+	out    outage // of whoever is first; only that one touches it
+}
+
+// A place is one call's, in the lines of its keys.
+type place struct {
+	q    *lines
+	keys []string
+	// signal gets a value when the place has come first, when the lock was
+	// released in this process, and when the waiting is in vain.
+	signal chan struct{}
+	behind int   // lines in which it is not the first; guarded by q.mu
+	err    error // why the waiting is in vain; guarded by q.mu
+}
+
+// join takes the last place in the lines of keys, sorted and each once; it must
+// leave.
+func (q *lines) join(keys []string) *place {
+	p := &place{q: q, keys: keys, signal: make(chan struct{}, 1)}
+	q.waiting.Add(1)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, key := range keys {
+		l := q.byKey[key]
+		if l == nil {
+			if q.byKey == nil {
+				q.byKey = make(map[string]*line)
+			}
+			l = &line{}
+			q.byKey[key] = l
+		}
+		if l.places = append(l.places, p); len(l.places) > 1 {
+			p.behind++
+		}
+	}
+	return p
+}
+
+// leave gives up the place; who was next comes first.
+func (p *place) leave() {
+	q := p.q
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting.Add(-1)
+	for _, key := range p.keys {
+		l := q.byKey[key]
+		for i, other := range l.places {
+			if other != p {
+				continue
+			}
+			l.places = append(l.places[:i], l.places[i+1:]...)
+			if i == 0 && len(l.places) > 0 {
+				next := l.places[0]
+				if next.behind--; next.behind == 0 {
+					next.wake()
+				}
+			}
+			break
+		}
+		if len(l.places) == 0 {
+			delete(q.byKey, key)
+		}
+	}
+}
+
+func (p *place) wake() {
+	select {
+	case p.signal <- struct{}{}:
+	default:
+	}
+}
+
+// state reports whether the place is the first in all of its lines, and why
+// the waiting is in vain, if it is.
+func (p *place) state() (first bool, err error) {
+	p.q.mu.Lock()
+	defer p.q.mu.Unlock()
+	return p.behind == 0, p.err
+}
+
+// outage is the one that the first of a line is in; it is for that one alone.
+func (p *place) outage() *outage {
+	p.q.mu.Lock()
+	defer p.q.mu.Unlock()
+	return &p.q.byKey[p.keys[0]].out
+}
+
+// occupied reports whether anybody waits for the key.
+func (q *lines) occupied(key string) bool {
+	if q.waiting.Load() == 0 {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.byKey[key] != nil
+}
+
+// wakeFirst wakes who waits first for the key, and reports whether anybody
+// does.
+func (q *lines) wakeFirst(key string) bool {
+	if q.waiting.Load() == 0 {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.byKey[key]
+	if l == nil {
+		return false
+	}
+	l.places[0].wake()
+	return true
+}
+
+// fail tells everybody who waits for one of p's keys that it is in vain.
+func (p *place) fail(err error) {
+	p.q.mu.Lock()
+	defer p.q.mu.Unlock()
+	for _, key := range p.keys {
+		for _, other := range p.q.byKey[key].places {
+			other.err = err
+			other.wake()
+		}
+	}
+}

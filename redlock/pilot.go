@@ -1,0 +1,178 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/script"
+	"github.com/redquorum/redquorum/internal/wakeup"
+)
+
+// Of the masters one is the pilot of a key: those who wait for the key queue
+// up there, and ask there before they ask the others, so that they do not split
+// the votes. It plays no other part; when it is not there the next one does.
+
+const noPilot = -1
+
+// pilots chooses them.
+type pilots struct {
+	names   []uint64       // hashes of the masters' names
+	overdue []atomic.Int32 // queries that a master has not answered in time, and not since
+	noQueue []atomic.Bool  // masters that do not permit a queue
+}
+
+func newPilots(masters []*pipeline.Pipeline) pilots {
+	n := len(masters)
+	p := pilots{names: make([]uint64, n), overdue: make([]atomic.Int32, n), noQueue: make([]atomic.Bool, n)}
+	for i, m := range masters {
+		p.names[i] = hashOf(m.Name())
+	}
+	return p
+}
+
+// note takes notice of a refusal that no waiting mends.
+func (p *pilots) note(master int, err error) {
+	if _, ok := errors.AsType[*pipeline.ConfigError](err); ok {
+		p.noQueue[master].Store(true)
+	}
+}
+
+// pilot is the key's pilot, or noPilot when no master is connected, but for
+// those that passed names. Highest weight first (rendezvous hashing), so that
+// clients whose lists are ordered differently agree. key has the prefix.
+func (c *Client) pilot(key string, passed uint64) int {
+	h := hashOf(key)
+	for range c.masters {
+		best, most := noPilot, uint64(0)
+		for i, name := range c.pilots.names {
+			if weight := mix(h ^ name); passed&(1<<i) == 0 && (best == noPilot || weight > most) {
+				best, most = i, weight
+			}
+		}
+		if best == noPilot {
+			break
+		}
+		if c.pilots.overdue[best].Load() == 0 && !c.pilots.noQueue[best].Load() && c.masters[best].Connected() {
+			return best
+		}
+		passed |= 1 << best
+	}
+	return noPilot
+}
+
+// hashOf is FNV-1a, 64 bits.
+func hashOf(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}
+
+// mix is the finalizer of SplitMix64.
+func mix(h uint64) uint64 {
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}
+
+// A query is a question to one master alone. It is used once.
+type query struct {
+	c       *Client
+	master  int
+	args    []any // of EVALSHA
+	call    pipeline.Call
+	state   atomic.Uint32
+	settled atomic.Bool // nobody has to wait for it when the client closes
+	done    chan struct{}
+}
+
+// States of a query.
+const (
+	queryAsked   uint32 = iota
+	queryDone           // its call has come back
+	queryOverdue        // not in time: the master counts as silent until it comes
+	queryDropped        // nobody waits for it any more
+)
+
+// askQueue queues a question to the advisory queue of a key. keep is until when
+// it is worth repeating on a later connection; zero: never.
+func (c *Client) askQueue(master int, keep time.Time, key, what any, args ...any) *query {
+	q := &query{c: c, master: master, done: make(chan struct{})}
+	q.args = script.Queue.Args(nil, []any{key, queueKey(key.(string))}, append([]any{what, c.id}, args...)...)
+	q.call = pipeline.Call{Cmd: evalSHA, Encoded: pipeline.AppendCommand(nil, evalSHA, q.args...), Owner: q, Keep: keep}
+	c.unfinished.add()
+	c.masters[master].Enqueue(&q.call)
+	return q
+}
+
+// patience is how long a pilot is waited for: about four round trips, and for
+// what a busy machine may add.
+func (c *Client) patience(master int, ttl time.Duration) time.Duration {
+	return min(4*c.masters[master].Stats().RoundTrip+leastPatience, c.nodeTimeout(ttl))
+}
+
+const leastPatience = 20 * time.Millisecond
+
+// wait blocks for the answer, for limit at the most, or until ctx ends or the
+// client closes. The error is the answer's, pipeline.ErrTimeout, the context's
+// or ErrClosed.
+func (q *query) wait(ctx context.Context, limit time.Duration) (any, error) {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-q.done:
+		return q.call.Reply, q.call.Err
+	case <-t.C:
+		q.c.pilots.overdue[q.master].Add(1)
+		if !q.state.CompareAndSwap(queryAsked, queryOverdue) {
+			q.c.pilots.overdue[q.master].Add(-1)
+		}
+		return nil, pipeline.ErrTimeout
+	case <-ctx.Done():
+		q.state.CompareAndSwap(queryAsked, queryDropped)
+		return nil, ctx.Err()
+	case <-q.c.closing:
+		q.state.CompareAndSwap(queryAsked, queryDropped)
+		return nil, ErrClosed
+	}
+}
+
+// Abandoned implements pipeline.Owner.
+func (q *query) Abandoned(*pipeline.Call) bool { return q.state.Load() > queryDone }
+
+// Delayed implements pipeline.Owner.
+func (q *query) Delayed(*pipeline.Call, error) { q.settle() }
+
+// Complete implements pipeline.Owner.
+func (q *query) Complete(call *pipeline.Call) {
+	if pipeline.IsNoScript(call.Err) && call.Cmd == evalSHA && !q.Abandoned(call) {
+		call.Cmd = "EVAL"
+		call.Encoded = pipeline.AppendCommand(nil, call.Cmd, script.Queue.EvalArgs(q.args)...)
+		q.c.masters[q.master].Resend(call)
+		return
+	}
+	if q.state.Swap(queryDone) == queryOverdue {
+		q.c.pilots.overdue[q.master].Add(-1)
+	}
+	close(q.done)
+	q.settle()
+}
+
+func (q *query) settle() {
+	if !q.settled.Swap(true) {
+		q.c.unfinished.done()
+	}
+}
+
+// subscribable is the masters as package wakeup sees them.
+func subscribable(masters []*pipeline.Pipeline) []wakeup.Master {
+	all := make([]wakeup.Master, len(masters))
+	for i, m := range masters {
+		all[i] = m
+	}
+	return all
+}

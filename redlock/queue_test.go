@@ -1,0 +1,629 @@
+package redlock_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// soon is what passes while nobody waits for a timer.
+const soon = 0
+
+// queuer waits for a key on a goroutine of its own.
+type queuer struct {
+	c      *redlock.Client
+	cancel context.CancelFunc
+	done   chan struct{}
+	lock   *redlock.Lock
+	err    error
+	took   time.Duration
+}
+
+// queue has a client wait for a key, and returns once it does.
+func (s *sim) queue(c *redlock.Client, key string, opts ...redlock.LockOption) *queuer {
+	ctx, cancel := context.WithCancel(s.t.Context())
+	q := &queuer{c: c, cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(q.done)
+		began := time.Now()
+		q.lock, q.err = c.Lock(ctx, key, opts...)
+		q.took = time.Since(began)
+	}()
+	synctest.Wait()
+	return q
+}
+
+// has reports whether the wait is over and the lock held.
+func (q *queuer) has() bool {
+	synctest.Wait()
+	select {
+	case <-q.done:
+		return q.err == nil
+	default:
+		return false
+	}
+}
+
+// mustHave waits for the lock.
+func (q *queuer) mustHave(t *testing.T) *redlock.Lock {
+	t.Helper()
+	<-q.done
+	if q.err != nil {
+		t.Fatal(q.err)
+	}
+	synctest.Wait()
+	return q.lock
+}
+
+// queues is the entries of all advisory queues, by master.
+func (s *sim) queues(key string) (all [][]string) {
+	s.t.Helper()
+	for _, m := range s.masters {
+		var entries []string
+		if m.Up() && !m.Frozen() {
+			conn, err := m.Dial(s.t.Context())
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			rc := redis.NewConn(conn, 0, 0)
+			if entries, err = redis.Strings(rc.Do("ZRANGE", "redquorum:q:1:{"+key+"}", 0, -1)); err != nil {
+				s.t.Fatal(err)
+			}
+			_ = rc.Close()
+		}
+		all = append(all, entries)
+	}
+	return all
+}
+
+// pilot is the master where somebody waits for the key.
+func (s *sim) pilot(key string) int {
+	s.t.Helper()
+	for i, entries := range s.queues(key) {
+		if len(entries) > 0 {
+			return i
+		}
+	}
+	s.t.Fatalf("nobody waits for %q", key)
+	return 0
+}
+
+func unlock(t *testing.T, l *redlock.Lock) {
+	t.Helper()
+	if err := l.Unlock(t.Context()); err != nil {
+		t.Error(err)
+	}
+	synctest.Wait()
+}
+
+func TestAReleaseWakesTheNextClientAtOnceInTheOrderOfTheirComing(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		held := mustLock(t, s.open(), "key")
+		var waiting []*queuer
+		for range 6 {
+			waiting = append(waiting, s.queue(s.open(), "key"))
+			time.Sleep(time.Millisecond)
+		}
+		for i, q := range waiting {
+			time.Sleep(10 * time.Second)
+			within(t, soon, func() {
+				unlock(t, held)
+				if !q.has() {
+					t.Fatalf("waiter %d was not woken", i)
+				}
+			})
+			held = q.mustHave(t)
+			for _, later := range waiting[i+1:] {
+				if later.has() {
+					t.Fatal("a later one overtook")
+				}
+			}
+		}
+		unlock(t, held)
+		s.wantClean()
+	})
+}
+
+func TestCallsOfOneClientQueueUpInItAndOnlyTheFirstContends(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		held := mustLock(t, c, "key")
+		var waiting []*queuer
+		for range 50 {
+			waiting = append(waiting, s.queue(c, "key"))
+		}
+		if entries := s.queues("key")[s.pilot("key")]; len(entries) != 1 {
+			t.Errorf("%d entries in the queue: want one for the client", len(entries))
+		}
+		attempts := 0
+		for _, m := range s.masters {
+			attempts = max(attempts, m.Commands()["SET"])
+		}
+		if attempts != 2 { // the holder's and the first waiter's
+			t.Errorf("%d attempts reached a master: want 2", attempts)
+		}
+		within(t, soon, func() {
+			for i, q := range waiting {
+				unlock(t, held)
+				if !q.has() {
+					t.Fatalf("call %d was not woken", i)
+				}
+				held = q.lock
+			}
+		})
+		unlock(t, held)
+		s.wantClean()
+	})
+}
+
+func TestACancelledWaiterLeavesNoEntryAndIsPassedOver(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		held := mustLock(t, s.open(), "key")
+		first, second := s.queue(s.open(), "key"), s.queue(s.open(), "key")
+		local := s.queue(second.c, "key")
+		within(t, soon, func() {
+			first.cancel()
+			local.cancel()
+			<-first.done
+			<-local.done
+		})
+		for _, q := range []*queuer{first, local} {
+			wantExactly(t, q.err, redlock.ErrTaken, context.Canceled)
+		}
+		synctest.Wait()
+		if entries := s.queues("key")[s.pilot("key")]; len(entries) != 1 {
+			t.Errorf("entries %q: want that of the one who still waits", entries)
+		}
+		within(t, soon, func() {
+			unlock(t, held)
+			if !second.has() {
+				t.Fatal("the second was not woken")
+			}
+		})
+		unlock(t, second.lock)
+		s.wantClean()
+	})
+}
+
+// A waiter that is cancelled in the moment in which the lock is handed to it
+// passes the turn on.
+func TestATurnThatComesTooLateIsPassedOn(t *testing.T) {
+	for round := range 20 {
+		inSim(t, 5, func(t *testing.T, s *sim) {
+			held := mustLock(t, s.open(), "key")
+			first, second := s.queue(s.open(), "key"), s.queue(s.open(), "key")
+			var wg sync.WaitGroup
+			wg.Go(func() { _ = held.Unlock(t.Context()) })
+			wg.Go(func() {
+				for range round { // the order of the goroutines varies
+					runtime.Gosched()
+				}
+				first.cancel()
+			})
+			wg.Wait()
+			<-first.done
+			if first.err == nil {
+				unlock(t, first.lock)
+			}
+			within(t, soon, func() { second.mustHave(t) })
+			unlock(t, second.lock)
+			s.wantClean()
+		})
+	}
+}
+
+func TestAMessageThatIsLostCostsARetryDelayAtMost(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		held := mustLock(t, s.open(), "key")
+		q := s.queue(s.open(), "key")
+		// As if the release had deleted the keys and its message had been lost.
+		s.do("DEL", "key")
+		within(t, 250*time.Millisecond, func() { q.mustHave(t) })
+		if err := held.Unlock(t.Context()); err == nil {
+			t.Error("unlocked what another holds")
+		}
+		unlock(t, q.lock)
+		s.wantClean()
+	})
+}
+
+// A key that expires publishes nothing: the first who looks hands it over.
+func TestAHoldersKeysThatExpireAreWaitedForExactly(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		for _, m := range s.masters {
+			_ = m.Set("key", "crashed", 3*time.Second)
+		}
+		began := time.Now()
+		var wg sync.WaitGroup
+		for range 4 {
+			c := s.open()
+			wg.Go(func() { // in any order: who tries all masters just then may overtake
+				l, err := c.Lock(t.Context(), "key")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if d := time.Since(began); d < 3*time.Second || d > 3*time.Second+20*time.Millisecond {
+					t.Errorf("acquired after %v", d)
+				}
+				_ = l.Unlock(t.Context())
+			})
+		}
+		wg.Wait()
+		s.wantClean()
+	})
+}
+
+// A client that died is dropped from the queue when its turn comes.
+func TestADeadWaiterIsPassedOverAtOnce(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		held := mustLock(t, s.open(), "key")
+		q := s.queue(s.open(), "key")
+		conn, err := s.masters[s.pilot("key")].Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rc := redis.NewConn(conn, 0, 0)
+		for i := range 10 {
+			if _, err := rc.Do("ZADD", "redquorum:q:1:{key}", i+1, fmt.Sprintf("dead-%d", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = rc.Close()
+		within(t, soon, func() {
+			unlock(t, held)
+			if !q.has() {
+				t.Fatal("not woken past the dead")
+			}
+		})
+		unlock(t, q.lock)
+		s.wantClean()
+	})
+}
+
+// A client that is subscribed but does nothing, as one that is suspended, holds
+// the others up for a retry delay at most.
+func TestASilentWaiterIsPassedOverSoon(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		held := mustLock(t, s.open(), "key")
+		q := s.queue(s.open(), "key")
+		conn, err := s.masters[s.pilot("key")].Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rc := redis.NewConn(conn, 0, 0)
+		defer func() { _ = rc.Close() }()
+		if _, err := rc.Do("ZADD", "redquorum:q:1:{key}", 1, "suspended"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rc.Do("SUBSCRIBE", "redquorum:w:1:suspended"); err != nil {
+			t.Fatal(err)
+		}
+		unlock(t, held)
+		within(t, 750*time.Millisecond, func() { q.mustHave(t) })
+		unlock(t, q.lock)
+	})
+}
+
+func TestWaitersGoOnWhenThePilotIsLost(t *testing.T) {
+	for _, how := range []string{"killed", "killed and empty", "frozen"} {
+		t.Run(how, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				held := mustLock(t, s.open(), "key")
+				var waiting []*queuer
+				for range 4 {
+					waiting = append(waiting, s.queue(s.open(), "key"))
+				}
+				pilot := s.pilot("key")
+				if how == "frozen" {
+					s.freeze(pilot)
+				} else {
+					s.kill(pilot)
+				}
+				time.Sleep(time.Second)
+				for range waiting {
+					unlock(t, held)
+					began := time.Now()
+					var next *queuer
+					for next == nil {
+						time.Sleep(time.Millisecond)
+						for _, q := range waiting {
+							if q.has() && q.lock != held && q.lock.Remaining() > 0 {
+								next = q
+							}
+						}
+						if time.Since(began) > 2*time.Second {
+							t.Fatal("nobody acquires")
+						}
+					}
+					held = next.lock
+				}
+				if how == "frozen" {
+					s.thaw(pilot)
+				} else {
+					s.restart(how == "killed", pilot)
+				}
+				unlock(t, held)
+				time.Sleep(time.Minute) // entries of before end with their queue
+				s.wantClean()
+			})
+		})
+	}
+}
+
+// What a silent pilot was asked for it grants when it is back, to nobody.
+func TestAGrantThatComesTooLateIsRolledBack(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		held := mustLock(t, s.open(), "key")
+		c := s.open()
+		q := s.queue(c, "key")
+		pilot := s.pilot("key")
+		unlock(t, held)
+		unlock(t, q.mustHave(t))
+		s.freeze(pilot)
+		// It waited lately, and asks the pilot first.
+		within(t, 100*time.Millisecond, func() { held = mustLock(t, c, "key") })
+		unlock(t, held)
+		s.thaw(pilot)
+		s.wantClean()
+	})
+}
+
+// The pilot has a key that nobody holds: the others are a quorum.
+func TestAStaleKeyOnThePilotDoesNotKeepWaitersOut(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		held := mustLock(t, s.open(), "key")
+		q := s.queue(s.open(), "key")
+		_ = s.masters[s.pilot("key")].Set("key", "stale", time.Hour)
+		unlock(t, held)
+		within(t, 1250*time.Millisecond, func() { q.mustHave(t) })
+		// Who has seen the key before knows what it is when it is woken.
+		next := s.queue(s.open(), "key")
+		time.Sleep(time.Second)
+		within(t, soon, func() {
+			unlock(t, q.lock)
+			if !next.has() {
+				t.Error("not acquired when woken")
+			}
+		})
+		unlock(t, next.mustHave(t))
+	})
+}
+
+func TestAnOutageReachesAllWhoWaitInTheClient(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		var asked atomic.Int64 // calls that made an attempt
+		c := s.open(redlock.WithTrace(&redlock.Trace{Wait: func(i redlock.WaitInfo) {
+			if i.Err != nil && i.Attempts > 0 {
+				asked.Add(1)
+			}
+		}}))
+		held := mustLock(t, c, "key", redlock.WithTTL(20*time.Second))
+		var waiting []*queuer
+		for range 5 {
+			waiting = append(waiting, s.queue(c, "key"))
+		}
+		s.kill(0, 1, 2)
+		took := within(t, 5*time.Second, func() {
+			for _, q := range waiting {
+				<-q.done
+			}
+		})
+		if took < 3*time.Second {
+			t.Errorf("gave up after %v: want 3s", took)
+		}
+		for _, q := range waiting {
+			wantExactly(t, q.err, redlock.ErrNoQuorum)
+		}
+		if n := asked.Load(); n != 1 {
+			t.Errorf("%d of five asked the masters: want the first alone", n)
+		}
+		_ = held.Unlock(t.Context())
+	})
+}
+
+func TestCloseEndsTheWaiting(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		held := mustLock(t, s.open(), "key")
+		c := s.open()
+		first, second := s.queue(c, "key"), s.queue(c, "key")
+		within(t, soon, func() {
+			_ = c.Close()
+			<-first.done
+			<-second.done
+		})
+		wantExactly(t, first.err, redlock.ErrClosed)
+		wantExactly(t, second.err, redlock.ErrClosed)
+		unlock(t, held)
+	})
+}
+
+// One process with many callers must not starve another with one.
+func TestAProcessWithManyCallersSharesWithOneThatHasFew(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		many, few := s.open(), s.open()
+		var turns [2]atomic.Int64
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		var wg sync.WaitGroup
+		for i, c := range []*redlock.Client{many, many, many, many, many, many, many, many, few} {
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					l, err := c.Lock(ctx, "key")
+					if err != nil {
+						return
+					}
+					time.Sleep(time.Millisecond)
+					turns[i/8].Add(1)
+					_ = l.Unlock(t.Context())
+				}
+			})
+		}
+		wg.Wait()
+		if a, b := turns[0].Load(), turns[1].Load(); b*3 < a {
+			t.Errorf("%d turns for eight callers of one client, %d for the one of another", a, b)
+		}
+	})
+}
+
+func TestSubscriptionsEndWhenNobodyWaits(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		held := mustLock(t, s.open(), "key")
+		connections := func() (n int) {
+			synctest.Wait()
+			for _, m := range s.masters {
+				n += m.Connections()
+			}
+			return n
+		}
+		before := connections()
+		q := s.queue(c, "key")
+		if n := connections(); n != before+1 {
+			t.Errorf("%d connections for one who waits: want 1", n-before)
+		}
+		q.cancel()
+		<-q.done
+		time.Sleep(5 * time.Second)
+		if n := connections(); n != before {
+			t.Errorf("%d connections more than before", n-before)
+		}
+		unlock(t, held)
+		s.wantClean()
+	})
+}
+
+func TestWithFairnessNobodyOvertakes(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		fair := redlock.WithFairness()
+		held := mustLock(t, s.open(), "key", fair)
+		var order []int
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for i := range 8 {
+			c := s.open()
+			wg.Go(func() {
+				l, err := c.Lock(t.Context(), "key", fair)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				order = append(order, i)
+				mu.Unlock()
+				time.Sleep(20 * time.Millisecond)
+				_ = l.Unlock(t.Context())
+			})
+			synctest.Wait()
+			time.Sleep(time.Millisecond)
+		}
+		// Others try to get in between, all the time.
+		over := make(chan struct{})
+		var thieves sync.WaitGroup
+		for range 3 {
+			c := s.open()
+			thieves.Go(func() {
+				for {
+					select {
+					case <-over:
+						return
+					case <-time.After(time.Millisecond):
+					}
+					if l, err := c.TryLock(t.Context(), "key", fair); err == nil {
+						select {
+						case <-over:
+						default:
+							t.Error("a TryLock overtook those who wait")
+						}
+						_ = l.Unlock(t.Context())
+					}
+				}
+			})
+		}
+		_ = held.Unlock(t.Context())
+		for {
+			time.Sleep(time.Millisecond)
+			mu.Lock()
+			last := len(order) == 8
+			mu.Unlock()
+			if last {
+				break
+			}
+		}
+		close(over)
+		wg.Wait()
+		thieves.Wait()
+		if !slices.IsSorted(order) {
+			t.Errorf("served in the order %v", order)
+		}
+		s.wantClean()
+	})
+}
+
+func TestWithFairnessADeadHeadIsPassedOver(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		held := mustLock(t, s.open(), "key")
+		q := s.queue(s.open(), "key", redlock.WithFairness())
+		conn, err := s.masters[s.pilot("key")].Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rc := redis.NewConn(conn, 0, 0)
+		if _, err := rc.Do("ZADD", "redquorum:q:1:{key}", 1, "dead"); err != nil {
+			t.Fatal(err)
+		}
+		_ = rc.Close()
+		within(t, soon, func() {
+			unlock(t, held)
+			if !q.has() {
+				t.Fatal("not woken")
+			}
+		})
+		unlock(t, q.lock)
+		// And one who comes when only the dead wait.
+		s.do("ZADD", "redquorum:q:1:{key}", 1, "dead")
+		within(t, soon, func() { unlock(t, mustLock(t, s.open(), "key", redlock.WithFairness())) })
+	})
+}
+
+func TestWithFairnessATryDoesNotOvertakeCallsOfItsOwnClient(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		held := mustLock(t, c, "key")
+		q := s.queue(c, "key")
+		_, err := c.TryLock(t.Context(), "key", redlock.WithFairness())
+		wantExactly(t, err, redlock.ErrTaken)
+		unlock(t, held)
+		unlock(t, q.mustHave(t))
+	})
+}
+
+func TestFairnessWithoutAPilotStillLocks(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		for i := range s.masters[:2] {
+			s.freeze(i)
+		}
+		for range 5 {
+			l, err := c.Lock(t.Context(), "key", redlock.WithFairness())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Unlock(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		s.thaw(0, 1)
+		s.wantClean()
+	})
+}

@@ -1,0 +1,151 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
+)
+
+// A turn is what a pilot says to one who waits.
+type turn struct {
+	ours  bool       // the lock is free, and it is our turn
+	first bool       // nobody is before us
+	score string     // our place; "": none
+	held  *HeldError // never nil once it was read
+}
+
+// readTurn reads what queue.lua says to wait, and to take that did not succeed.
+func readTurn(reply any, err error) (turn, error) {
+	if err != nil {
+		return turn{}, err
+	}
+	if parts, ok := reply.([]any); ok && len(parts) == 6 {
+		ours, ok1 := parts[0].(int64)
+		score, ok2 := parts[1].([]byte)
+		first, ok3 := parts[2].(int64)
+		held, ok4 := readHolder(parts[3:])
+		if ok1 && ok2 && ok3 && ok4 && isScore(string(score)) {
+			return turn{ours: ours == 1, first: first == 1, score: string(score), held: held}, nil
+		}
+	}
+	return turn{}, fmt.Errorf("%w: unexpected reply %.64q", pipeline.ErrProtocol, fmt.Sprint(reply))
+}
+
+func isScore(s string) bool {
+	_, err := strconv.ParseInt(s, 10, 64)
+	return s == "" || err == nil
+}
+
+// freeIn is the sooner of limit and when the pilot's key expires.
+func (t *turn) freeIn(limit time.Duration) time.Duration {
+	if t.held == nil || t.held.TTL <= 0 {
+		return limit
+	}
+	return min(limit, t.held.TTL+rand.N(5*time.Millisecond))
+}
+
+// take begins an attempt and asks the pilot alone for the lock. If it is
+// granted the caller asks the others; otherwise the attempt is over. score is
+// our place in the queue, or argNoWait; who yields takes the lock only where
+// nobody else is first.
+func (c *Client) take(ctx context.Context, l *Lock, pilot int, score any, yields bool) (granted bool, t turn, err error) {
+	only := argAnybody
+	if yields {
+		only = argOnlyFirst
+	}
+	l.begin()
+	q := c.askQueue(pilot, time.Time{}, l.keyArgs[0], argTake, score, l.token, l.ttlArg, only)
+	reply, err := q.wait(ctx, c.patience(pilot, l.opts.ttl))
+	if err == nil && reply == any("OK") {
+		return true, turn{}, nil
+	}
+	l.absent = c.everyone()
+	if t, err = readTurn(reply, err); err != nil {
+		l.absent &^= 1 << pilot // whether it granted the lock is not known
+	}
+	l.rollback()
+	return false, t, err
+}
+
+// attemptOnce is the attempt of a call that has no place in the queue. One that
+// asked for fairness yields to those that have.
+func (c *Client) attemptOnce(ctx context.Context, l *Lock, holders bool) *QuorumError {
+	if !l.opts.fair || !l.kind.queued || len(l.keyArgs) != 1 {
+		return c.attempt(ctx, l, holders)
+	}
+	c.unfinished.add()
+	defer c.unfinished.done()
+	for passed := uint64(0); ; {
+		pilot := c.pilot(l.fullKey(), passed)
+		if pilot == noPilot {
+			return c.attempt(ctx, l, holders)
+		}
+		granted, t, err := c.take(ctx, l, pilot, argNoWait, true)
+		switch {
+		case granted:
+			return c.fanOut(ctx, l, 1<<pilot, holders)
+		case err == nil:
+			return c.takenAt(l, pilot, t.held)
+		case errors.Is(err, ErrClosed), isContextError(err):
+			failed := c.takenAt(l, pilot, nil)
+			failed.cause = err
+			return failed
+		}
+		passed |= 1 << pilot
+		l.anew()
+	}
+}
+
+// anew makes a handle that was rolled back as good as new, where nobody else has
+// seen it and no late answer of its attempt can reach it.
+func (l *Lock) anew() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state, l.sent, l.absent = held, false, 0
+}
+
+// takenAt is the error of an attempt that went no further than the pilot, or
+// not even there.
+func (c *Client) takenAt(l *Lock, pilot int, held *HeldError) *QuorumError {
+	e := &QuorumError{Op: opLock.String(), Key: l.key, Need: c.need, Total: len(c.masters), kind: ErrTaken}
+	if l.token != "" {
+		e.Elapsed = c.opts.clock.Now().Sub(l.start)
+	}
+	if held != nil {
+		e.Nodes = &multierror.Error{ErrorFormat: joinNodes, Errors: []error{
+			&NodeError{Master: c.masters[pilot].Name(), Op: e.Op, Err: held},
+		}}
+	}
+	return e
+}
+
+// quorumConnected reports whether so many masters are.
+func (c *Client) quorumConnected() bool {
+	n := 0
+	for _, m := range c.masters {
+		if m.Connected() {
+			n++
+		}
+	}
+	return n >= c.need
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+func isContextError(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}

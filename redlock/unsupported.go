@@ -20,7 +20,6 @@ func (c *Client) Init(_ context.Context) error { return unsupported("Init") }
 // error matches errors.ErrUnsupported.
 func WithFencing() LockOption { return unavailable("WithFencing") }
 
-
 func unavailable(option string) LockOption {
 	return lockOption(func(*lockOptions) error {
 		return fmt.Errorf("%s is not available in this version: %w", option, errors.ErrUnsupported)

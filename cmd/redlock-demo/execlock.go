@@ -81,18 +81,20 @@ func (e *busyError) Error() string {
 	return text
 }
 
+const heldByUnknown = "held by somebody else"
+
 // heldBy names the holder that most masters name.
 func heldBy(err error) string {
 	var failed *redlock.QuorumError
 	if !errors.As(err, &failed) || failed.Nodes == nil {
-		return "held by somebody else"
+		return heldByUnknown
 	}
 	type value struct{ kind, token string }
 	votes := make(map[value]int)
 	var most *redlock.HeldError
 	for _, cause := range failed.Nodes.Errors {
 		h, ok := errors.AsType[*redlock.HeldError](cause)
-		if !ok {
+		if !ok || h.Type == "" { // not asked for the name
 			continue
 		}
 		votes[value{h.Type, h.Token}]++
@@ -101,8 +103,8 @@ func heldBy(err error) string {
 		}
 	}
 	switch {
-	case most == nil || most.Type == "" || most.Type == "none":
-		return "held by somebody else"
+	case most == nil || most.Type == "none":
+		return heldByUnknown
 	case most.Type != "string":
 		return most.Error()
 	case most.Owner != "":

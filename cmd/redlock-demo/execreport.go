@@ -23,6 +23,7 @@ type narrator struct {
 	told     bool // that it waits
 	failing  bool // the last renewal did
 	renewals int
+	pauses   int
 }
 
 // tell prints a line where everything is to be told.
@@ -56,7 +57,13 @@ func (n *narrator) retry(i redlock.RetryInfo) {
 		n.line(n.verbose, "no quorum of masters for lock %q: trying again", n.key)
 		return
 	}
-	n.line(!n.told && (n.verbose || n.person), "waiting for lock %q, %s", n.key, heldBy(i.Err))
+	// The first pause may come before the masters have been asked for the name.
+	n.pauses++
+	holder := heldBy(i.Err)
+	if n.told || holder == heldByUnknown && n.pauses == 1 {
+		return
+	}
+	n.line(n.verbose || n.person, "waiting for lock %q, %s", n.key, holder)
 	n.told = true
 }
 

@@ -68,7 +68,7 @@ func BenchmarkHeld(b *testing.B) {
 		h.held = d
 	}
 	masters := redistest.Start(b, masterCount, redistest.Config{})
-	b.Run(fmt.Sprintf("locks=%d", h.locks), func(b *testing.B) {
+	b.Run(fmt.Sprintf("lib=redquorum/locks=%d", h.locks), func(b *testing.B) {
 		for range b.N {
 			cost := h.run(b, masters)
 			if cost.lost > 0 {

@@ -6,6 +6,8 @@ const (
 	oneFrozen  = "OneFrozen"
 	slowMaster = "SlowMaster"
 	handOver   = "HandOver"
+	contended  = "Contended"
+	held       = "Held"
 	masters    = "Masters"
 	keys       = "Keys"
 )
@@ -18,6 +20,7 @@ const (
 	goRedis  = "redsync-goredis"
 	single   = "redislock"
 	floor    = "floor"
+	polling  = "redquorum-polling"
 )
 
 // labels are the names that tables and plots use, where they are others.
@@ -26,6 +29,7 @@ var labels = map[string]string{
 	goRedis:  "redsync on go-redis",
 	single:   "redislock (one master only)",
 	floor:    "floor (no library)",
+	polling:  "redquorum, polling",
 }
 
 func label(lib string) string {
@@ -45,6 +49,19 @@ const (
 	serverCPU      = "server-cpu-µs/op"
 	failedShare    = "failed/op"
 	takenShare     = "taken/op"
+
+	acquisitions = "acq/s"
+	p50Wait      = "p50-wait-ms"
+	p99Wait      = "p99-wait-ms"
+	jain         = "jain"
+	attemptsEach = "attempts/acq"
+
+	heldBytes      = "B/lock"
+	heldCPU        = "client-cpu-%"
+	heldGoroutines = "goroutines/op"
+	heldLost       = "lost/op"
+	renewalRate    = "renewals/s"
+	leastLeft      = "least-left-s"
 )
 
 // A family is a benchmark with all its libraries and sizes: one table, with a
@@ -146,6 +163,36 @@ var families = []family{
 		columns: []column{
 			value("p50 µs", p50),
 			value("p99 µs", p99),
+		},
+	},
+	{
+		benchmark: contended,
+		by:        "contenders",
+		libs:      []string{peer, polling, ours},
+		title:     "One hot key, each contender a client of its own",
+		text:      "Held for 1 ms; each pauses for 10 ms after it.",
+		columns: []column{
+			value("acquisitions/s", acquisitions),
+			ratioTo(peer, acquisitions),
+			value("p50 wait ms", p50Wait),
+			value("p99 wait ms", p99Wait),
+			value("Jain's index", jain),
+			value("attempts each", attemptsEach),
+		},
+	},
+	{
+		benchmark: held,
+		by:        "locks",
+		libs:      []string{ours},
+		title:     "Locks that are held and renewed while two of five masters are killed",
+		text:      "TTL 30 s. Goroutines are those beyond what the client has without locks.",
+		columns: []column{
+			value("lost", heldLost),
+			value("bytes each", heldBytes),
+			value("client CPU, % of a core", heldCPU),
+			value("goroutines", heldGoroutines),
+			value("renewals/s", renewalRate),
+			value("least validity left, s", leastLeft),
 		},
 	},
 }

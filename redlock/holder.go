@@ -51,11 +51,6 @@ func readHolder(reply any) (*HeldError, bool) {
 	} else {
 		h.Readers, _ = strconv.Atoi(string(value)) // "": they are not readers
 	}
-	switch {
-	case ms == -1:
-		h.TTL = -1
-	case ms > 0:
-		h.TTL = time.Duration(min(ms, int64(365*24*time.Hour/time.Millisecond))) * time.Millisecond
-	}
+	h.TTL = timeLeft(ms)
 	return h, true
 }

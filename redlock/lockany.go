@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -103,16 +102,9 @@ func (l *Lock) settleOn(res *result) {
 	l.keyArgs = l.oneKey[:]
 	l.absent = res.absent | res.elsewhere
 
-	everyone := uint64(1)<<len(l.c.masters) - 1
-	if nothing := res.absent | res.here; nothing != everyone {
+	if nothing := res.absent | res.here; nothing != l.c.everyone() {
 		r := l.c.newRound(opRelease)
 		r.eval(script.ReleaseAll, rest, nothing, l.keepRelease(), l.tokenArg)
 		r.letGo()
 	}
-}
-
-// keepRelease is until when a release is worth sending: as long as a key that
-// is set now can live.
-func (l *Lock) keepRelease() time.Time {
-	return time.Now().Add(l.opts.ttl + l.c.opts.drift.Allowance(l.opts.ttl))
 }

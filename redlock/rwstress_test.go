@@ -71,31 +71,7 @@ func TestNoWriterIsEverInsideBesideAnybody(t *testing.T) {
 				}
 			})
 		}
-		stop := make(chan struct{})
-		var faults sync.WaitGroup
-		faults.Go(func() {
-			for i := 0; ; i++ {
-				a, b := i%5, (i+2)%5
-				s.masters[a].Freeze()
-				s.masters[b].Kill()
-				select {
-				case <-stop:
-				case <-time.After(700 * time.Millisecond):
-				}
-				s.masters[a].Thaw()
-				if err := s.masters[b].Restart(true); err != nil {
-					t.Error(err)
-				}
-				select {
-				case <-stop:
-					return
-				case <-time.After(4 * time.Second): // until both serve again
-				}
-			}
-		})
-		wg.Wait()
-		close(stop)
-		faults.Wait()
+		withFaults(s, wg.Wait)
 		if entered != 64 || together < 2 {
 			t.Errorf("entered %d times: want 64; %d readers were in together: want several", entered, together)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,4 +176,35 @@ func within(t *testing.T, limit time.Duration, f func()) time.Duration {
 		t.Errorf("took %v: want at most %v", took, limit)
 	}
 	return took
+}
+
+// withFaults runs f while a master freezes and another is killed, in turn, and
+// leaves all of them up.
+func withFaults(s *sim, f func()) {
+	stop := make(chan struct{})
+	var faults sync.WaitGroup
+	faults.Go(func() {
+		for i := 0; ; i++ {
+			a, b := i%5, (i+2)%5
+			s.masters[a].Freeze()
+			s.masters[b].Kill()
+			select {
+			case <-stop:
+			case <-time.After(700 * time.Millisecond):
+			}
+			s.masters[a].Thaw()
+			if err := s.masters[b].Restart(true); err != nil {
+				s.t.Error(err)
+			}
+			select {
+			case <-stop:
+				return
+			case <-time.After(4 * time.Second): // until both serve again
+			}
+		}
+	})
+	f()
+	close(stop)
+	faults.Wait()
+	time.Sleep(3 * time.Second) // until the releases that were kept are sent
 }

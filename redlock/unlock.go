@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"time"
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/quorum"
@@ -81,4 +82,10 @@ func (l *Lock) awaitRelease(ctx context.Context, r *round, began drift.Instant) 
 	default:
 		return r.err(l.key, ErrNoQuorum, cause, l.c.opts.clock.Now().Sub(began))
 	}
+}
+
+// keepRelease is until when a release is worth sending: as long as a key that
+// is set now can live.
+func (l *Lock) keepRelease() time.Time {
+	return time.Now().Add(l.opts.ttl + l.c.opts.drift.Allowance(l.opts.ttl))
 }

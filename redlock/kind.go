@@ -19,9 +19,11 @@ type kind struct {
 	// Which of several keys is the one in the way, as holderamong wants it;
 	// nil: there is one key.
 	inTheWay any
-	// queued: who waits for such a lock queues up, and its release tells the
-	// next one. The others poll.
+	// queued: the queue's own script takes such a lock at the pilot and gives it
+	// back there, and tells who waits next.
 	queued bool
+	// tells: the release script tells who waits next, given the client's id.
+	tells bool
 }
 
 // plainKind is the lock of one key, also as the writer of a read-write lock.
@@ -80,6 +82,16 @@ func (l *Lock) askVerify(r *round) {
 // where there is nothing to give back.
 func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
 	absent := l.absent
+	if handOver && l.kind.tells {
+		for _, key := range l.keyArgs {
+			if pilot := l.c.pilot(key.(string), 0); pilot != noPilot {
+				absent &^= 1 << pilot
+			}
+		}
+		r.tells = l.keyArgs
+		r.eval(l.kind.release, l.keyArgs, absent, keep, l.tokenArg, l.c.id)
+		return
+	}
 	if handOver && l.kind.queued {
 		if pilot := l.c.pilot(l.fullKey(), 0); pilot != noPilot {
 			r.own.encode(l, pilot)

@@ -14,6 +14,7 @@ var allKind = &kind{
 	verify:   script.VerifyAll,
 	release:  script.ReleaseAll,
 	inTheWay: "last",
+	tells:    true,
 }
 
 // LockAll acquires all of the keys or none, as one lock: one token, one context,

@@ -104,7 +104,8 @@ func (l *Lock) settleOn(res *result) {
 
 	if nothing := res.absent | res.here; nothing != l.c.everyone() {
 		r := l.c.newRound(opRelease)
-		r.eval(script.ReleaseAll, rest, nothing, l.keepRelease(), l.tokenArg)
+		r.tells, r.passing = rest, true
+		r.eval(script.ReleaseAll, rest, nothing, l.keepRelease(), l.tokenArg, l.c.id)
 		r.letGo()
 	}
 }

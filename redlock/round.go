@@ -31,6 +31,8 @@ type round struct {
 	encoded []byte
 	granted uint64   // masters that have agreed before the round
 	own     handOver // what the pilot gets instead
+	tells   []any    // keys of which the release tells who waits next, at every master
+	passing bool     // nobody held those keys
 
 	ttl     time.Duration // that an extension asked for
 	renewal bool          // the keeper started it and is told of the decision
@@ -97,6 +99,7 @@ func (r *round) recycle() {
 	r.votes, r.slot = r.votes[:0], 0
 	r.granted = 0
 	r.own.clear()
+	r.tells, r.passing = nil, false
 	r.outcome, r.expired, r.cut = quorum.Open, false, false
 	r.abandoned.Store(false)
 	r.c.rounds.Put(r)
@@ -226,7 +229,7 @@ func (r *round) Delayed(c *pipeline.Call, cause error) {
 		r.tally.Failed++
 		r.decide()
 	}
-	tell := r.successor(c, nobody)
+	tell := r.successor(c, nobody, nil)
 	r.unlock(0, 1)
 	tell.tell()
 }
@@ -244,6 +247,10 @@ func (r *round) Complete(c *pipeline.Call) {
 			return
 		}
 		c.Reply, told = r.own.split(c.Reply)
+	}
+	var heirs []any
+	if r.tells != nil {
+		c.Reply, heirs = splitHeirs(c.Reply)
 	}
 	r.mu.Lock()
 	a := &r.answers[c.Slot]
@@ -271,7 +278,7 @@ func (r *round) Complete(c *pipeline.Call) {
 		}
 		r.decide()
 	}
-	tell := r.successor(c, told)
+	tell := r.successor(c, told, heirs)
 	r.unlock(1, due)
 	tell.tell()
 }

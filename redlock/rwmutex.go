@@ -35,6 +35,7 @@ var readerKind = &kind{
 	extend:  script.ReaderExtend,
 	verify:  script.ReaderVerify,
 	release: script.ReaderRelease,
+	tells:   true,
 }
 
 // acquireKeys is what the acquire script takes: a reader looks for waiting

@@ -57,19 +57,19 @@ var (
 	Verify  = newScript("verify", verifySource)
 	Holder  = newScript("holder", holderSource)
 	Inspect = newScript("inspect", inspectSource)
-	Queue   = newScript("queue", queueSource)
+	Queue   = newScript("queue", withHandOver(queueSource))
 
 	// Of read-write locks; the writer is the plain lock.
 	ReaderAcquire = newScript("reader_acquire", readerAcquireSource)
 	ReaderExtend  = newScript("reader_extend", readerExtendSource)
 	ReaderVerify  = newScript("reader_verify", readerVerifySource)
-	ReaderRelease = newScript("reader_release", readerReleaseSource)
+	ReaderRelease = newScript("reader_release", withHandOver(readerReleaseSource))
 	WriterIntent  = newScript("writer_intent", writerIntentSource)
 )
 
 // All is every script, in no particular order.
 var All = []*Script{
-	Release, Extend, Verify, Holder, Inspect, Queue,
+	Release, Extend, Verify, Holder, Inspect, Queue, QueueSlots,
 	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, AcquireAny, HolderAmong,
 	ReaderAcquire, ReaderExtend, ReaderVerify, ReaderRelease, WriterIntent,
 }

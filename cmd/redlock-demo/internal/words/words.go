@@ -1,4 +1,5 @@
-package demo
+// Package words puts numbers and durations as people read them.
+package words
 
 import (
 	"fmt"
@@ -8,24 +9,24 @@ import (
 
 var numbers = [...]string{"none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
 
-// number is n in words where that is short.
-func number(n int) string {
+// Number is n in words where that is short.
+func Number(n int) string {
 	if n >= 0 && n < len(numbers) {
 		return numbers[n]
 	}
 	return strconv.Itoa(n)
 }
 
-// count is "1 master" or "3 masters".
-func count(n int, of string) string {
+// Count is "1 master" or "3 masters".
+func Count(n int, of string) string {
 	if n == 1 {
 		return "1 " + of
 	}
 	return strconv.Itoa(n) + " " + of + "s"
 }
 
-// span is a duration to two or three digits: 0.41 ms, 3.2 ms, 412 ms, 1.3 s.
-func span(d time.Duration) string {
+// Span is a duration to two or three digits: 0.41 ms, 3.2 ms, 412 ms, 1.3 s.
+func Span(d time.Duration) string {
 	ms := float64(d) / float64(time.Millisecond)
 	switch {
 	case d <= 0:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
@@ -110,12 +111,9 @@ func (f *accessFlags) tls() (*tls.Config, error) {
 
 // open makes a client for the masters that the flags or the environment name.
 func (f *accessFlags) open(cmd *cobra.Command, a *app, shared *sharedFlags, opts ...redlock.Option) (*redlock.Client, error) {
-	urls, err := shared.masterURLs(cmd.Flags().Changed("masters"), a.env)
+	urls, err := shared.namedMasters(cmd, a)
 	if err != nil {
 		return nil, err
-	}
-	if urls == nil {
-		return nil, usagef("no masters are named: want --masters url,url,… or %s", mastersVariable)
 	}
 	poolOpts, err := f.pool()
 	if err != nil {
@@ -147,7 +145,7 @@ func awaitMasters(ctx context.Context, c *redlock.Client, enough func(up, unknow
 			switch {
 			case m.Connected:
 				up++
-			case m.Err == nil:
+			case errors.Is(m.Err, pipeline.ErrConnecting):
 				unknown++
 			}
 		}

@@ -58,6 +58,15 @@ func (f *sharedFlags) masterURLs(changed bool, env func(string) string) ([]strin
 	return urls, nil
 }
 
+// namedMasters is the list of masters, which there has to be.
+func (f *sharedFlags) namedMasters(cmd *cobra.Command, a *app) ([]string, error) {
+	urls, err := f.masterURLs(cmd.Flags().Changed("masters"), a.env)
+	if err == nil && urls == nil {
+		err = usagef("no masters are named: want --masters url,url,… or %s", mastersVariable)
+	}
+	return urls, err
+}
+
 // screen is the standard output, as what it is.
 func (f *sharedFlags) screen(a *app) *demo.Screen {
 	if f.json {

@@ -5,6 +5,7 @@ package ask
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
@@ -47,7 +48,7 @@ func (m *Master) Connect(ctx context.Context) (up bool, err error) {
 	t := time.NewTicker(connectPoll)
 	defer t.Stop()
 	for {
-		if s := m.line.Stats(); s.Connected || s.Err != nil {
+		if s := m.line.Stats(); s.Connected || !errors.Is(s.Err, pipeline.ErrConnecting) {
 			return s.Connected, s.Err
 		}
 		select {

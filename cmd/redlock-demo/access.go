@@ -166,6 +166,7 @@ func awaitMasters(ctx context.Context, c *redlock.Client, enough func(up, unknow
 var optionFlags = strings.NewReplacer(
 	"WithTTL: ", "--ttl ", "WithOwner: ", "--owner ", "WithAuth: ", "--user: ",
 	"WithTLS is given", "--tls-ca or --tls-cert is given",
+	"above WithMaxTTL", "above --max-ttl", "WithMaxTTL: ", "--max-ttl ", "WithGuard: ", "--guard: ",
 	"WithFencing is not available", "--fence: fencing tokens are not available",
 )
 

@@ -50,14 +50,19 @@ func (f *accessFlags) pool() ([]pool.Option, error) {
 	case f.user != "":
 		return nil, usagef("--user needs --password-file")
 	}
-	if f.ca != "" || f.cert != "" || f.key != "" {
-		config, err := f.tls()
-		if err != nil {
-			return nil, err
-		}
+	config, err := f.tlsConfig()
+	if config != nil {
 		opts = append(opts, pool.WithTLS(config))
 	}
-	return opts, nil
+	return opts, err
+}
+
+// tlsConfig is what the flags mean to TLS; nil: nothing.
+func (f *accessFlags) tlsConfig() (*tls.Config, error) {
+	if f.ca == "" && f.cert == "" && f.key == "" {
+		return nil, nil
+	}
+	return f.tls()
 }
 
 // maxPassword is far above any password; what is longer is another file.

@@ -172,7 +172,6 @@ var optionFlags = strings.NewReplacer(
 	"WithTTL: ", "--ttl ", "WithOwner: ", "--owner ", "WithAuth: ", "--user: ",
 	"WithTLS is given", "--tls-ca or --tls-cert is given",
 	"above WithMaxTTL", "above --max-ttl", "WithMaxTTL: ", "--max-ttl ", "WithGuard: ", "--guard: ",
-	"WithFencing is not available", "--fence: fencing tokens are not available",
 )
 
 // inFlags is an error of the library about its arguments, in the words of the

@@ -21,7 +21,7 @@ func (o *Options) clean(prefix string) (left []Left) {
 	var names []any
 	for n := range o.keys() {
 		key := prefix + strconv.Itoa(n)
-		names = append(names, key, "redquorum:q:1:"+key, "redquorum:fence:1:"+key)
+		names = append(names, key, "redquorum:q:1:"+key, "redquorum:fence:1:"+key, "redquorum:lease:1:"+key)
 	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex // guards left

@@ -33,6 +33,8 @@ const (
 	useLocks     = "locks"
 	useSeveral   = "locks of several keys"
 	useReaders   = "read-write locks"
+	useFencing   = "fencing tokens"
+	useStrict    = "the strict guard"
 	useQueue     = "waiting without polling"
 	useGuard     = "the guard"
 	useHygiene   = "keeping late commands of lost connections from being executed"
@@ -42,6 +44,7 @@ const (
 // probes are the commands that the library uses, on a key that is not there.
 func probes(key string) []probe {
 	queue, intent := "redquorum:q:1:"+key, "redquorum:intent:1:"+key
+	fence, lease := "redquorum:fence:1:"+key, "redquorum:lease:1:"+key
 	channel := "redquorum:w:1:doctor"
 	return []probe{
 		{"SET", []any{key, "doctor", "XX", "PX", 1}, useLocks},
@@ -64,6 +67,8 @@ func probes(key string) []probe {
 		{"ZREMRANGEBYSCORE", []any{key, 0, 1}, useReaders},
 		{"PEXPIREAT", []any{key, 1}, useReaders},
 		{"ZCARD", []any{intent}, useReaders},
+		{"GET", []any{fence}, useFencing},
+		{"ZRANGEBYSCORE", []any{lease, 0, 1}, useStrict},
 		{"ZCARD", []any{queue}, useQueue},
 		{"ZRANGE", []any{queue, 0, 0}, useQueue},
 		{"PUBLISH", []any{channel, "doctor"}, useQueue},
@@ -124,7 +129,7 @@ func keyOf(p probe) any {
 // pattern is what to permit for a key: all of the library's own kind, or for a
 // lock its name, which the reader has to widen.
 func pattern(key string) string {
-	for _, prefix := range []string{"redquorum:q:1:", "redquorum:intent:1:"} {
+	for _, prefix := range []string{"redquorum:q:1:", "redquorum:intent:1:", "redquorum:fence:1:", "redquorum:lease:1:"} {
 		if strings.HasPrefix(key, prefix) {
 			return prefix + "*"
 		}

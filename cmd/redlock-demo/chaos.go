@@ -56,9 +56,10 @@ set most clocks forward, or empty most masters with --guard off, and see.
 Exit code: 0 when the check held, 1 when it did not, 69 when nobody ever had the
 lock, 64 for a mistake in the arguments or the script, 71 when the masters cannot
 be started.`,
-		Example: chaosExamples,
-		Args:    noArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runChaos(cmd, a, o) },
+		Example:     chaosExamples,
+		Annotations: map[string]string{ownMasters: ""},
+		Args:        noArguments,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return runChaos(cmd, a, o) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.spawn, "spawn", "", "start real masters of this `binary`, a path or a name such as redis-server")

@@ -146,7 +146,7 @@ func TestDoctorLooksAtCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, urls := processes(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways, TLS: authority})
-	ca := script(t, string(authority.PEM()))
+	ca := file(t, string(authority.PEM()))
 	r, _ := examined(t, nil, "--masters", urls, "--tls-ca", ca)
 	if e := r.Masters[0].Expires; e == nil || !e.After(time.Now()) {
 		t.Errorf("%+v", r.Masters[0])

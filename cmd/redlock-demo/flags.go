@@ -23,6 +23,7 @@ const mastersVariable = "REDLOCK_MASTERS"
 // sharedFlags are those that mean the same to every command.
 type sharedFlags struct {
 	masters string
+	config  string
 	ttl     time.Duration
 	json    bool
 	noColor bool
@@ -32,6 +33,8 @@ type sharedFlags struct {
 func (f *sharedFlags) register(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&f.masters, "masters", "", "comma-separated `urls` of the masters: redis://, rediss:// or unix:// (default $"+mastersVariable+")")
+	flags.StringVar(&f.config, "config", "", "`file` with the masters and how to reach them, for what neither flags nor the environment say: lines such as masters = url,url")
+	_ = root.MarkPersistentFlagFilename("config") // for the completion; the flag exists
 	flags.Var(&durationFlag{&f.ttl}, "ttl", "how long the masters keep a lock whose holder is not heard of any more, 20ms to 1m")
 	flags.BoolVar(&f.json, "json", false, "print one JSON document and nothing else")
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours, as with NO_COLOR; there are none anyway where the output is no terminal")

@@ -34,6 +34,9 @@ Without a command it is "redlock-demo demo".`,
 			}
 			return unknownCommand(cmd, args[0])
 		},
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return applyConfig(cmd, a, shared.config)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd, a, o) },
 	}
 	root.SetOut(a.out)

@@ -30,14 +30,8 @@ type contender struct {
 // longestPause is for how long a contender rests, at most.
 const longestPause = 100 * time.Millisecond
 
-// readyBound is how long connecting may take before a contender just tries.
-const readyBound = 2 * time.Second
-
 // run contends until ctx ends.
 func (c *contender) run(ctx context.Context) {
-	ready, cancel := context.WithTimeout(ctx, readyBound)
-	_ = c.client.Ready(ready) // otherwise the attempts tell
-	cancel()
 	for ctx.Err() == nil {
 		c.state.Store(stateWaits)
 		lock, err := c.client.Lock(ctx, c.key)

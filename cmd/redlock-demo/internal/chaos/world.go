@@ -35,7 +35,7 @@ type World struct {
 	referee    *referee
 	contenders []*contender
 	observer   *observer
-	began      time.Time
+	began      atomic.Pointer[time.Time]
 	faults     chan Fault
 	stop       chan struct{}
 	stopping   sync.Once
@@ -49,9 +49,10 @@ type World struct {
 func New(o Options) (made *World, err error) {
 	o.setDefaults()
 	w := &World{
-		Options: o, key: "chaos:" + xid.New().String(), began: time.Now(),
+		Options: o, key: "chaos:" + xid.New().String(),
 		faults: make(chan Fault, 64), stop: make(chan struct{}),
 	}
+	w.start()
 	w.referee = &referee{tell: func(text string) { w.tell(EventViolation, "%s", text) }}
 	urls := o.Cluster.URLs()
 	w.need = quorum.Need(len(urls))
@@ -97,13 +98,47 @@ func (w *World) Masters() int { return len(w.addresses) }
 // Key is the lock's.
 func (w *World) Key() string { return w.key }
 
-// Run contends, and does what the script and Inject say, until ctx ends, the
-// time is over, or Stop is called. Then all masters that are frozen or cut off
+// start is from when on time is counted.
+func (w *World) start() {
+	now := time.Now()
+	w.began.Store(&now)
+}
+
+func (w *World) elapsed() time.Duration { return time.Since(*w.began.Load()) }
+
+// readyBound is how long connecting may take before the contenders just try.
+const readyBound = 5 * time.Second
+
+// ready waits for every contender to have a quorum, for readyBound at the most,
+// and lets the time begin.
+func (w *World) ready(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, readyBound)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-w.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	for _, c := range w.contenders {
+		if c.client.Ready(ctx) != nil {
+			break // their attempts will tell
+		}
+	}
+	cancel()
+	wg.Wait()
+	w.start()
+}
+
+// Run waits for a quorum, and then contends and does what the script and Inject
+// say, until ctx ends, the time is over, or Stop is called. Then all masters that are frozen or cut off
 // are let go, everything is unlocked, and the result is given. It may be called
 // once.
 func (w *World) Run(ctx context.Context) *Result {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	w.ready(ctx)
 	var wg sync.WaitGroup
 	start := func(f func(context.Context)) {
 		wg.Go(func() {
@@ -130,7 +165,7 @@ func (w *World) Run(ctx context.Context) *Result {
 	case <-ctx.Done():
 	}
 	w.referee.look()
-	lasted := time.Since(w.began)
+	lasted := w.elapsed()
 	cancel()
 	wg.Wait()
 	w.closeAll()
@@ -176,7 +211,7 @@ func (w *World) act(ctx context.Context) {
 // late.
 func (w *World) play(ctx context.Context) {
 	for _, f := range w.Script {
-		rest(ctx, time.Until(w.began.Add(f.At)))
+		rest(ctx, f.At-w.elapsed())
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -233,7 +268,7 @@ func (w *World) closeAll() {
 func (w *World) tell(kind Kind, format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e := Event{At: time.Since(w.began), Kind: kind, Text: fmt.Sprintf(format, args...)}
+	e := Event{At: w.elapsed(), Kind: kind, Text: fmt.Sprintf(format, args...)}
 	if len(w.events) == keptEvents {
 		w.events = slices.Delete(w.events, 0, 1)
 	}
@@ -250,7 +285,7 @@ func (w *World) Condition(n int) (frozen, cut bool, offset time.Duration) {
 // Snapshot is how everything stands.
 func (w *World) Snapshot() Snapshot {
 	s := Snapshot{
-		Elapsed: time.Since(w.began), Quorum: w.need,
+		Elapsed: w.elapsed(), Quorum: w.need,
 		Counts: w.counted(), Check: w.referee.count(),
 		Masters: make([]MasterRow, len(w.addresses)),
 	}

@@ -85,14 +85,7 @@ func (r *Recorder) lost(l *redlock.Lock, err *redlock.LostError) {
 }
 
 func (r *Recorder) unlock(i redlock.UnlockInfo) {
-	result := unlockReleased
-	switch {
-	case errors.Is(i.Err, redlock.ErrNotHeld):
-		result = unlockNotHeld
-	case i.Err != nil:
-		result = unlockUnconfirmed
-	}
-	r.class(i.Key).unlocks[result].observe(replyBounds, i.Elapsed)
+	r.class(i.Key).unlocks[unlockResult(i.Err)].observe(replyBounds, i.Elapsed)
 }
 
 // reply is called by the goroutines that read the masters' connections.
@@ -110,34 +103,5 @@ func (r *Recorder) reply(i redlock.ReplyInfo) {
 	m.replies[indexOf(replyOps[:], i.Op)][result].Add(1)
 	if i.Sent {
 		m.latency.observe(replyBounds, i.Latency)
-	}
-}
-
-// callResult is what became of a call or an attempt.
-func callResult(err error) int {
-	switch {
-	case err == nil:
-		return callAcquired
-	case errors.Is(err, context.Canceled), errors.Is(err, redlock.ErrClosed):
-		return callEnded
-	case errors.Is(err, redlock.ErrNoQuorum):
-		return callNoQuorum
-	case errors.Is(err, redlock.ErrTaken): // also where the caller's patience ended
-		return callTaken
-	case errors.Is(err, context.DeadlineExceeded):
-		return callEnded
-	default:
-		return callRefused
-	}
-}
-
-func keepResult(err error) int {
-	switch {
-	case err == nil:
-		return keepOK
-	case errors.Is(err, redlock.ErrLost):
-		return keepLost
-	default:
-		return keepFailed
 	}
 }

@@ -32,6 +32,7 @@ const chaosExamples = `  redlock-demo chaos                              watch, 
 // chaosOptions are the flags of chaos.
 type chaosOptions struct {
 	*sharedFlags
+	metricsFlag
 	spawn, script, guard string
 	tour                 bool
 	contenders           int
@@ -71,6 +72,7 @@ be started.`,
 	flags.Var(&rangeFlag{p: &o.hold, low: chaos.MinHold, high: chaos.MaxHold}, "hold", "about how long each holds it")
 	flags.Var(&rangeFlag{p: &o.ttl, low: chaos.MinTTL, high: chaos.MaxTTL}, "ttl", "how long the masters keep a lock whose holder is not heard of any more")
 	registerGuard(cmd, &o.guard)
+	o.metricsFlag.register(cmd)
 	_ = cmd.MarkFlagFilename("script")
 	return cmd
 }
@@ -91,6 +93,11 @@ func runChaos(cmd *cobra.Command, a *app, o *chaosOptions) (err error) {
 		return err
 	}
 	ctx := cmd.Context()
+	exposed, err := o.serve(context.WithoutCancel(ctx), cmd)
+	if err != nil {
+		return err
+	}
+	defer exposed.close()
 	cluster, err := chaosCluster(ctx, changed("spawn"), o.spawn)
 	if err != nil {
 		return err
@@ -104,6 +111,7 @@ func runChaos(cmd *cobra.Command, a *app, o *chaosOptions) (err error) {
 	options := chaos.Options{
 		Cluster: cluster, TTL: o.ttl, Hold: o.hold, Contenders: o.contenders, Duration: o.duration,
 		Script: script, Client: guardOption(o.guard), Fencing: true, Told: show.told, Crash: show.release,
+		Trace: exposed.trace(),
 	}
 	world, err := chaos.New(options)
 	if errors.Is(err, errors.ErrUnsupported) && strings.Contains(err.Error(), "WithFencing") {
@@ -113,6 +121,7 @@ func runChaos(cmd *cobra.Command, a *app, o *chaosOptions) (err error) {
 	if err != nil {
 		return inFlags(err)
 	}
+	exposed.observe(world.Client())
 	return show.run(ctx, world, &options)
 }
 

@@ -85,6 +85,7 @@ func TestBadInputOfChaosGetsOneSentence(t *testing.T) {
 		{[]string{"--ttl", "2m"}, `--ttl "2m": want a duration from 200ms to 1m0s, such as 500ms or 2s` + help},
 		{[]string{"--ttl", "1000.5ms"}, "--ttl 1.0005s: want whole milliseconds, as Redis counts them"},
 		{[]string{"--guard", "much"}, `--guard "much": want off, standard or strict` + help},
+		{[]string{"--metrics", "9121"}, `--metrics "9121": want host:port or :port, with a port from 0 to 65535`},
 		{[]string{"--spawn", ""}, "--spawn names no binary: want a path or a name such as redis-server"},
 	} {
 		stdout, stderr, code := output(t, nil, append([]string{"chaos"}, test.args...)...)

@@ -95,6 +95,9 @@ func New(o Options) (made *World, err error) {
 // Masters is how many there are.
 func (w *World) Masters() int { return len(w.addresses) }
 
+// Client is one that sees the masters as the contenders do.
+func (w *World) Client() *redlock.Client { return w.observer.client }
+
 // Key is the lock's.
 func (w *World) Key() string { return w.key }
 

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/chaos"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/tty"
@@ -35,7 +37,7 @@ func (s *show) run(outer context.Context, w *chaos.World, o *chaos.Options) erro
 	ctx, cancel := context.WithCancelCause(outer)
 	defer cancel(nil)
 	s.cancel = cancel
-	defer s.release()
+	defer s.close()
 	if s.live {
 		if err := s.take(); err != nil {
 			return &outputError{err}
@@ -70,7 +72,7 @@ func (s *show) run(outer context.Context, w *chaos.World, o *chaos.Options) erro
 	result := w.Run(ctx)
 	done()
 	wg.Wait()
-	s.release()
+	s.close()
 	return s.conclude(ctx, result)
 }
 
@@ -162,7 +164,7 @@ func (s *show) draw(ctx context.Context, w *chaos.World, h *hand) {
 func (s *show) take() (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.terminal, err = tty.Take(s.app.in, s.app.out)
+	s.terminal, err = tty.Take(s.app.in, s.app.out, witnessCommand)
 	return err
 }
 
@@ -172,5 +174,25 @@ func (s *show) release() {
 	defer s.mu.Unlock()
 	if s.terminal != nil {
 		s.terminal.Release()
+	}
+}
+
+// close is release for good.
+func (s *show) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.terminal != nil {
+		s.terminal.Close()
+	}
+}
+
+// witnessCommand is the command of the process that gives the terminal back when
+// ours cannot.
+const witnessCommand = "restore-terminal"
+
+func newWitness() *cobra.Command {
+	return &cobra.Command{
+		Use: witnessCommand, Hidden: true, Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return tty.Witness() },
 	}
 }

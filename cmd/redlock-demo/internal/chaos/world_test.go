@@ -169,3 +169,16 @@ func TestItEndsWithTheTimeThatItIsGiven(t *testing.T) {
 		t.Errorf("%d ms", r.DurationMS)
 	}
 }
+
+func TestBeforeAPanicEndsTheProcessTheTerminalIsGivenBack(t *testing.T) {
+	t.Parallel()
+	given := false
+	w := &World{Options: Options{Crash: func() { given = true }}}
+	defer func() {
+		if r := recover(); r != "at once" || !given {
+			t.Errorf("recovered %v, given back: %v", r, given)
+		}
+	}()
+	defer w.crashing()
+	panic("at once")
+}

@@ -22,6 +22,7 @@ const (
 // A Terminal is one that is taken. It is safe for concurrent use.
 type Terminal struct {
 	in, out *os.File
+	witness *witness // nil: there is none
 
 	mu            sync.Mutex  // guards what follows, and is held while writing
 	before        *term.State // of the keyboard; nil: it is not taken
@@ -31,10 +32,26 @@ type Terminal struct {
 }
 
 // Take takes the terminal: out for the picture, and in for keys, unless it is no
-// terminal. The caller must Release it, whatever happens.
-func Take(in, out *os.File) (*Terminal, error) {
+// terminal. The caller must Close it, whatever happens. Where nothing can happen
+// any more, a process of its own does, which is this program with the arguments
+// witness; they must call Witness.
+func Take(in, out *os.File, witness ...string) (*Terminal, error) {
 	t := &Terminal{in: in, out: out}
+	if readsKeys && term.IsTerminal(int(in.Fd())) {
+		t.witness, _ = newWitness(in, out, witness) // without one there is less safety
+	}
 	return t, t.take()
+}
+
+// Close is Release, for good. It is idempotent.
+func (t *Terminal) Close() {
+	t.Release()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.witness != nil {
+		t.witness.dismiss()
+		t.witness = nil
+	}
 }
 
 func (t *Terminal) take() error {
@@ -65,7 +82,7 @@ func (t *Terminal) HasKeys() bool {
 	return t.before != nil
 }
 
-// Release gives the terminal back as it was. It is idempotent.
+// Release gives the terminal back as it was, until Retake. It is idempotent.
 func (t *Terminal) Release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -144,6 +144,7 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 	}
 	l.token, l.tokenArg = token, token
 
+	c.awaitVoters(ctx, l)
 	r := c.newRound(opAdopt)
 	defer r.letGo()
 	r.start = c.opts.clock.Now()

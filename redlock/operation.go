@@ -14,6 +14,17 @@ const (
 	opDowngrade           // an extension that makes a reader of the writer
 )
 
+// votes reports whether an answer is a vote, which not every master has. Who
+// releases needs none: the masters that answer tell of themselves alone.
+func (op operation) votes() bool {
+	switch op {
+	case opLock, opExtend, opAdopt, opVerify, opDowngrade:
+		return true
+	default:
+		return false
+	}
+}
+
 func (op operation) String() string {
 	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect", "inspect", "downgrade"}[op]
 }

@@ -57,6 +57,7 @@ type clientOptions struct {
 	drift     drift.Policy
 	clock     drift.Clock
 	outage    time.Duration
+	guard     GuardLevel
 	prefix    string
 	poolOpts  []pool.Option
 	poolGiven bool
@@ -82,6 +83,7 @@ func defaultOptions() clientOptions {
 		drift:  drift.Default,
 		clock:  drift.System(),
 		outage: defaultOutage,
+		guard:  GuardStandard,
 		logger: slog.New(slog.DiscardHandler),
 	}
 }
@@ -90,6 +92,9 @@ func defaultOptions() clientOptions {
 func (o *lockOptions) validate(c *clientOptions) error {
 	if o.ttl > c.maxTTL {
 		return fmt.Errorf("WithTTL: %v is above WithMaxTTL: want %v to %v", o.ttl, minTTL, c.maxTTL)
+	}
+	if c.guard == GuardStrict && o.ttl < minStrictTTL {
+		return fmt.Errorf("WithTTL: %v: want %v to %v WithGuard(GuardStrict)", o.ttl, minStrictTTL, c.maxTTL)
 	}
 	if v := c.drift.Validity(o.ttl, 0); v <= 0 {
 		return fmt.Errorf("WithTTL: %v leaves no validity after a clock drift of %v: want a longer TTL", o.ttl, c.drift.Allowance(o.ttl))

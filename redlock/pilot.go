@@ -40,8 +40,8 @@ func (p *pilots) note(master int, err error) {
 	}
 }
 
-// pilot is the key's pilot, or noPilot when no master is connected, but for
-// those that passed names. Highest weight first (rendezvous hashing), so that
+// pilot is the key's pilot, or noPilot when no master is connected and may vote,
+// but for those that passed names. Highest weight first (rendezvous hashing), so that
 // clients whose lists are ordered differently agree. key has the prefix.
 func (c *Client) pilot(key string, passed uint64) int {
 	h := hashOf(key)
@@ -55,7 +55,7 @@ func (c *Client) pilot(key string, passed uint64) int {
 		if best == noPilot {
 			break
 		}
-		if c.pilots.overdue[best].Load() == 0 && !c.pilots.noQueue[best].Load() && c.masters[best].Connected() {
+		if c.pilots.overdue[best].Load() == 0 && !c.pilots.noQueue[best].Load() && c.masters[best].Connected() && c.guardian.mayVote(best) {
 			return best
 		}
 		passed |= 1 << best
@@ -104,6 +104,9 @@ func (c *Client) askQueue(master int, keep time.Time, key, what any, args ...any
 	q := &query{c: c, master: master, done: make(chan struct{})}
 	q.args = script.Queue.Args(nil, []any{key, queueKey(key.(string))}, append([]any{what, c.id}, args...)...)
 	q.call = pipeline.Call{Cmd: evalSHA, Encoded: pipeline.AppendCommand(nil, evalSHA, q.args...), Owner: q, Keep: keep}
+	if what == argTake {
+		q.call.Check = c.guardian.asked() // its grant is a vote
+	}
 	c.unfinished.add()
 	c.masters[master].Enqueue(&q.call)
 	return q

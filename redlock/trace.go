@@ -22,6 +22,9 @@ type Trace struct {
 	Lost func(l *Lock, err *LostError)
 	// Unlock is called when an Unlock has been decided, also by Do and Close.
 	Unlock func(UnlockInfo)
+	// Clock is called when a master's clock was seen to be set, or to run faster
+	// or slower than WithDrift allows for. Not at GuardOff.
+	Clock func(ClockInfo)
 }
 
 // AttemptInfo describes an attempt to acquire.

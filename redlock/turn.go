@@ -60,9 +60,15 @@ func (c *Client) take(ctx context.Context, l *Lock, pilot int, score any, yields
 	if yields {
 		only = argOnlyFirst
 	}
+	c.awaitVoters(ctx, l)
 	l.begin()
 	q := c.askQueue(pilot, time.Time{}, l.keyArgs[0], argTake, score, l.token, l.ttlArg, only)
 	reply, err := q.wait(ctx, c.patience(pilot, l.opts.ttl))
+	if err == nil {
+		if why := c.guardian.abstains(pilot, &q.call, l.start); why != nil {
+			err = why
+		}
+	}
 	if err == nil && reply == any("OK") {
 		return true, turn{}, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -200,8 +201,9 @@ func TestAMasterThatMayEvictIsRefused(t *testing.T) {
 
 func TestTheSameServerAtTwoAddressesVotesOnce(t *testing.T) {
 	p := startProcesses(t, 2)
-	p.urls = append(p.urls, strings.Replace(p.urls[0], "127.0.0.1", "localhost", 1))
-	c := p.guarded()
+	listed := p.masters
+	listed.urls = append(slices.Clone(p.urls), strings.Replace(p.urls[0], "127.0.0.1", "localhost", 1))
+	c := listed.guarded()
 	ready(t, c)
 	twins := 0
 	for _, m := range c.Masters(context.Background()) {

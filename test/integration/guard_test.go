@@ -28,7 +28,7 @@ func quarantine() time.Duration {
 func (m *masters) guarded(opts ...redlock.Option) *redlock.Client {
 	m.t.Helper()
 	return openURLs(m.t, m.urls, append([]redlock.Option{
-		reconnectSoon(), redlock.WithMaxTTL(briefMaxTTL), redlock.WithTTL(briefMaxTTL), redlock.WithOutageWait(0),
+		redlock.WithGuard(redlock.GuardStandard), reconnectSoon(), redlock.WithMaxTTL(briefMaxTTL), redlock.WithTTL(briefMaxTTL), redlock.WithOutageWait(0),
 	}, opts...)...)
 }
 

@@ -21,8 +21,9 @@ const lateBound = time.Second
 // masters is what the tests ask of a number of Redis servers beside the
 // library, be they processes or containers.
 type masters struct {
-	t    *testing.T
-	urls []string
+	trusting bool // clients believe every master: the test restarts or empties them
+	t        *testing.T
+	urls     []string
 	// command sends one command on a connection of its own.
 	command func(i int, cmd string, args ...any) (any, error)
 	// answers says whether a master is neither down nor frozen nor cut off.

@@ -50,6 +50,7 @@ func TestLockingWorksOverEveryTransport(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := startConfigured(t, test.cfg, five)
+			p.trusting = true
 			if u, err := url.Parse(p.urls[0]); err != nil || u.Scheme != test.scheme {
 				t.Fatalf("URL %s: want %s", p.urls[0], test.scheme)
 			}

@@ -274,7 +274,8 @@ func TestMastersClocks(t *testing.T) {
 			if !r.Votes { // standard tells, and no more
 				t.Errorf("it abstains: %v", r.Why)
 			}
-
+		})
+		t.Run(by.String()+" strict", func(t *testing.T) {
 			q := startConfigured(t, redistest.Config{MovableClock: true}, 3)
 			if err := q.servers[1].SetClock(by); err != nil {
 				t.Fatal(err)

@@ -171,7 +171,7 @@ const readerCommands = lockerCommands + " +time +zadd +zrem +zscore +zcount +zre
 func TestAUserOfReadWriteLocksNeedsFewPermissions(t *testing.T) {
 	p := startConfigured(t, redistest.Config{
 		ACL: []string{"user default off", "user locker on >" + rightPassword +
-			" ~lock* ~redquorum:intent:1:lock* resetchannels -@all " + readerCommands},
+			" ~lock* ~redquorum:marker ~redquorum:intent:1:lock* resetchannels -@all " + readerCommands},
 		Username: "locker", Password: rightPassword,
 	}, five)
 	c := p.open(redlock.WithTTL(longTTL))

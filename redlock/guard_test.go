@@ -285,7 +285,11 @@ func TestOneServerAtTwoAddressesVotesOnce(t *testing.T) {
 		}
 		time.Sleep(settled + time.Minute + 10*time.Second) // adopted, and no more in quarantine
 		wantStandings(t, c, votes, votes, votes, redlock.AbstainDuplicate, redlock.AbstainNotConnected)
+		before := s.masters[0].Commands()["SET"]
 		l := mustLock(t, c, "key")
+		if n := s.masters[0].Commands()["SET"] - before; n != 1 {
+			t.Errorf("the server at two addresses was asked %d times", n)
+		}
 		s.kill(2)
 		wantExactly(t, l.Extend(t.Context()), redlock.ErrNoQuorum)
 		_, err = c.TryLock(t.Context(), "other")

@@ -24,7 +24,9 @@ type guardian struct {
 	eyes  []*eye
 
 	judged []atomic.Pointer[judgement] // written under mu, or by who ends a quarantine
-	open   atomic.Bool                 // a quorum may not vote yet, but soon may; written under mu
+	// duplicates is those that another address votes for, as bits; written under mu.
+	duplicates atomic.Uint64
+	open       atomic.Bool // a quorum may not vote yet, but soon may; written under mu
 
 	wake chan struct{} // capacity 1
 	quit chan struct{}
@@ -193,7 +195,7 @@ func (g *guardian) judge() {
 		g.pronounce(i, standings[i], now)
 	}
 	g.plan(facts)
-	votes, soon := 0, 0
+	votes, soon, duplicates := 0, 0, uint64(0)
 	for i := range g.masters {
 		w := &g.masters[i]
 		switch {
@@ -203,10 +205,14 @@ func (g *guardian) judge() {
 			w.standing.Why.Cause == guard.NoMarker:
 			soon++
 		}
+		if s := w.standing; !s.Vote && s.Why.Cause == guard.Duplicate {
+			duplicates |= 1 << i
+		}
 		if w.asking == nil && w.pause() < meterEvery {
 			g.signal()
 		}
 	}
+	g.duplicates.Store(duplicates)
 	g.setOpen(votes < g.c.need && votes+soon >= g.c.need)
 }
 
@@ -241,13 +247,17 @@ func (g *guardian) pronounce(i int, s guard.Standing, now drift.Instant) {
 	if j.epoch == before.epoch {
 		j.from = before.from
 	}
-	if s.Why != nil {
+	switch {
+	case s.Why != nil:
 		j.left = s.Why.Left
+	case j.epoch == before.epoch:
+		// What was asked during a quarantine is not answered by its end.
+		j.at, j.left = before.at, before.left
 	}
 	if w.facts.Info.RunID != "" {
 		j.mark = pipeline.Mark(w.facts.Marker.Run, w.facts.Marker.Since)
 	}
-	if s.Vote && (g.inherits(i) || before.epoch == j.epoch && before.why != nil && before.why.Cause == guard.Quarantined) {
+	if s.Vote && g.inherits(i) {
 		j.from = now
 	}
 	g.judged[i].Store(j)

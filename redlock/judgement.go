@@ -15,7 +15,7 @@ type judgement struct {
 	why   *guard.AbstainError // why they do not; nil: they do
 	// mark is what the check has to say of the marker; "": whatever it says.
 	mark string
-	// A quarantine ends by itself: left after at.
+	// A quarantine ends by itself, left after at; it is kept when it has ended.
 	at   drift.Instant
 	left time.Duration
 	// from, if it is not zero, is when the right to vote was gained: only
@@ -26,7 +26,11 @@ type judgement struct {
 // over reports whether nothing but a quarantine stood in the way, and it had
 // ended at an instant.
 func (j *judgement) over(at drift.Instant) bool {
-	return j.why.Cause == guard.Quarantined && at.MonotonicSub(j.at) >= j.left
+	return j.why.Cause == guard.Quarantined && j.ended(at)
+}
+
+func (j *judgement) ended(at drift.Instant) bool {
+	return j.left == 0 || at.MonotonicSub(j.at) >= j.left
 }
 
 // stillNot is why the master may not vote, as of now.
@@ -62,7 +66,7 @@ func (g *guardian) abstains(i int, call *pipeline.Call, asked drift.Instant) *gu
 		return &guard.AbstainError{Cause: guard.Changed, Value: "run and since as judged are gone", Err: call.MarkErr}
 	case j.why != nil && !j.over(asked):
 		return j.stillNot(asked)
-	case j.from.MonotonicSub(asked) > 0:
+	case j.why == nil && !j.ended(asked), j.from.MonotonicSub(asked) > 0:
 		return errUnjudged
 	}
 	if j.why != nil {
@@ -77,6 +81,24 @@ func (g *guardian) asked() []byte {
 		return nil
 	}
 	return g.check
+}
+
+// twins is the masters that are the same server as another address, as bits. They
+// are not asked: the server is, and would refuse the one what it has just granted
+// the other.
+func (g *guardian) twins() uint64 {
+	if g == nil {
+		return 0
+	}
+	return g.duplicates.Load()
+}
+
+// abstainsNow is why master i may not vote, as far as is known.
+func (g *guardian) abstainsNow(i int, now drift.Instant) *guard.AbstainError {
+	if j := g.judged[i].Load(); j.why != nil {
+		return j.stillNot(now)
+	}
+	return errUnjudged
 }
 
 // mayVote reports whether master i would be counted now, for what is asked of it

@@ -122,6 +122,11 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 	r.encoded = pipeline.AppendCommand(r.encoded[:0], cmd, r.args...) // once for all masters
 	r.asking()
 	r.c.unfinished.add()
+	var check []byte
+	var twins uint64
+	if r.op.votes() {
+		check, twins = r.c.guardian.asked(), r.c.guardian.twins()&^(skip|r.granted)
+	}
 	r.mu.Lock()
 	r.left = 1 // ours, so that the round is not over before all calls are queued
 	for i := range r.calls {
@@ -132,18 +137,17 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 		case r.granted&(1<<i) != 0:
 			r.answers[i] = answer{verdict: agreed, fence: r.grantedFence}
 			r.tally.OK++
+		case twins&(1<<i) != 0:
+			r.answers[i] = answer{verdict: failed, unsent: true, err: r.c.guardian.abstainsNow(i, r.start)}
+			r.tally.Failed++
 		default:
 			r.left++
 		}
 	}
 	r.due = r.left
 	r.mu.Unlock()
-	var check []byte
-	if r.op.votes() {
-		check = r.c.guardian.asked()
-	}
 	for i := range r.calls {
-		if (skip|r.granted)&(1<<i) != 0 {
+		if (skip|r.granted|twins)&(1<<i) != 0 {
 			continue
 		}
 		c := &r.calls[i]

@@ -124,7 +124,8 @@ func (f *accessFlags) open(cmd *cobra.Command, a *app, shared *sharedFlags, opts
 	if err != nil {
 		return nil, err
 	}
-	client, err := redlock.Open(urls, append(opts, redlock.WithPool(poolOpts...))...)
+	opts = append(shared.fleetOptions(""), append(opts, redlock.WithPool(poolOpts...))...)
+	client, err := redlock.Open(urls, opts...)
 	if err != nil {
 		return nil, inFlags(err)
 	}
@@ -169,9 +170,9 @@ func awaitMasters(ctx context.Context, c *redlock.Client, enough func(up, unknow
 
 // optionFlags are the flags behind the library's options.
 var optionFlags = strings.NewReplacer(
-	"WithTTL: ", "--ttl ", "WithOwner: ", "--owner ", "WithAuth: ", "--user: ",
+	"WithTTL: ", "--ttl ", "WithMaxTTL: ", "--max-ttl ", "WithOwner: ", "--owner ", "WithAuth: ", "--user: ",
 	"WithTLS is given", "--tls-ca or --tls-cert is given",
-	"above WithMaxTTL", "above --max-ttl", "WithMaxTTL: ", "--max-ttl ", "WithGuard: ", "--guard: ",
+	"above WithMaxTTL", "above --max-ttl", "WithGuard: ", "--guard: ",
 )
 
 // inFlags is an error of the library about its arguments, in the words of the

@@ -22,7 +22,7 @@ const benchExamples = `  redlock-demo bench --masters redis://a,redis://b,redis:
 type benchOptions struct {
 	*sharedFlags
 	accessFlags
-	fleetFlags
+	guard            string
 	goroutines, keys int
 	duration, ttl    time.Duration
 	fence            string
@@ -55,7 +55,7 @@ a mistake in the arguments.`,
 	flags.Var(&numberFlag{&o.keys, 0, bench.MaxKeys}, "keys", "how many locks they share; 0: one each, so that nobody waits")
 	flags.Var(&rangeFlag{p: &o.ttl, low: bench.MinTTL, high: bench.MaxTTL}, "ttl", "of the locks")
 	flags.Var(&choiceFlag{&o.fence, []string{"yes", "no", "both"}}, "fence", "measure with fencing tokens: yes, no or both")
-	o.fleetFlags.register(cmd)
+	registerGuard(cmd, &o.guard)
 	o.accessFlags.register(cmd)
 	return cmd
 }

@@ -122,7 +122,7 @@ func TestBadInputOfBenchGetsOneSentence(t *testing.T) {
 		{[]string{"--ttl", "1ms"}, `--ttl "1ms": want a duration from 20ms to 24h0m0s, such as 500ms or 2s` + help},
 		{[]string{"--fence", "maybe"}, `--fence "maybe": want yes, no or both` + help},
 		{[]string{"--guard", "some"}, `--guard "some": want off, standard or strict` + help},
-		{[]string{"--max-ttl", "1ms"}, `--max-ttl "1ms": want a duration from 20ms to 24h0m0s, such as 500ms or 2s` + help},
+		{[]string{"--max-ttl", "1ms"}, `--max-ttl "1ms": want 0 or a duration from 20ms to 24h0m0s, such as 500ms or 2s` + help},
 		{[]string{"--masters", "redis://:secret@127.0.0.1:1", "--ttl", "2m"}, "--ttl 2m0s is above --max-ttl: want 20ms to 1m0s"},
 		{[]string{"--masters", "http://:secret@h"}, `master URL 1: scheme "http": want redis://, rediss:// or unix://`},
 		{[]string{"--masters", "redis://127.0.0.1:1", "--password-file", "/no/such/file"}, "--password-file: open /no/such/file: no such file or directory"},

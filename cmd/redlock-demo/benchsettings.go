@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -23,9 +22,9 @@ func (o *benchOptions) settings(cmd *cobra.Command, urls []string) ([]bench.Sett
 		name string
 		opts []redlock.Option
 	}
-	levels := []level{{o.guard, o.fleetFlags.options()}}
+	levels := []level{{o.guard, o.fleetOptions(o.guard)}}
 	if o.guard == "" {
-		off := append(guardOption("off"), o.fleetFlags.options()...)
+		off := o.fleetOptions("off")
 		levels = []level{{"off", off}}
 		if m := commonMarker(cmd.Context(), urls, poolOpts); m != nil {
 			if _, known := guardLevels[m.Level]; known {
@@ -47,34 +46,15 @@ func (o *benchOptions) settings(cmd *cobra.Command, urls []string) ([]bench.Sett
 // commonMarker is the marker that all masters which answer agree on; nil where
 // there is none.
 func commonMarker(ctx context.Context, urls []string, opts []pool.Option) *ask.Marker {
-	ctx, cancel := context.WithTimeout(ctx, connectBound)
-	defer cancel()
-	markers := make([]*ask.Marker, len(urls))
-	answered := make([]bool, len(urls))
-	var wg sync.WaitGroup
-	for i, url := range urls {
-		wg.Go(func() {
-			m, err := ask.Open(url, opts...)
-			if err != nil {
-				return // the client will say so
-			}
-			defer m.Close()
-			if up, _ := m.Connect(ctx); up {
-				markers[i], err = m.Marker(ctx)
-				answered[i] = err == nil
-			}
-		})
-	}
-	wg.Wait()
 	var common *ask.Marker
-	for i, m := range markers {
+	for _, m := range readMarkers(ctx, urls, opts) {
 		switch {
-		case !answered[i]:
-		case m == nil:
+		case m.err != nil:
+		case m.marker == nil:
 			return nil
 		case common == nil:
-			common = m
-		case m.Level != common.Level || m.MaxTTL != common.MaxTTL || m.Masters != common.Masters:
+			common = m.marker
+		case !m.marker.SameFleet(common):
 			return nil
 		}
 	}

@@ -109,7 +109,7 @@ func runChaos(cmd *cobra.Command, a *app, o *chaosOptions) (err error) {
 	}()
 	show := &show{app: a, json: o.json, live: live, colour: live && !o.noColor && a.env("NO_COLOR") == ""}
 	options := chaos.Options{
-		Cluster: cluster, TTL: o.ttl, Hold: o.hold, Contenders: o.contenders, Duration: o.duration,
+		Cluster: cluster, TTL: o.ttl, MaxTTL: o.maxTTL, Hold: o.hold, Contenders: o.contenders, Duration: o.duration,
 		Script: script, Client: guardOption(o.guard), Fencing: true, Told: show.told, Crash: show.release,
 		Trace: exposed.trace(),
 	}

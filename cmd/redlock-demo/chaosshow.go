@@ -188,7 +188,7 @@ func (s *show) close() {
 
 // witnessCommand is the command of the process that gives the terminal back when
 // ours cannot.
-const witnessCommand = "restore-terminal"
+const witnessCommand = "witness"
 
 func newWitness() *cobra.Command {
 	return &cobra.Command{

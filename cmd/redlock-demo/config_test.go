@@ -57,7 +57,7 @@ func TestAConfigurationFileThatIsNoneIsRefused(t *testing.T) {
 		"\npassword = secret":                "line 2: unknown name: want one of " + names,
 		"masters =":                          "line 1: masters has no value",
 		"guard = off\nguard=off":             "line 2: guard is given twice",
-		"user = a\nmax-ttl = long":           `line 2: max-ttl "long": want a duration from 20ms to 24h0m0s, such as 500ms or 2s`,
+		"user = a\nmax-ttl = long":           `line 2: max-ttl "long": want 0 or a duration from 20ms to 24h0m0s, such as 500ms or 2s`,
 		strings.Repeat("# 34567\n", 64<<7+1): "longer than 65536 bytes: that is no configuration",
 	} {
 		name := file(t, text)

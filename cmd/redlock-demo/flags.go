@@ -25,6 +25,7 @@ type sharedFlags struct {
 	masters string
 	config  string
 	ttl     time.Duration
+	maxTTL  time.Duration // 0: not given
 	json    bool
 	noColor bool
 }
@@ -36,6 +37,8 @@ func (f *sharedFlags) register(root *cobra.Command) {
 	flags.StringVar(&f.config, "config", "", "`file` with the masters and how to reach them, for what neither flags nor the environment say: lines such as masters = url,url")
 	_ = root.MarkPersistentFlagFilename("config") // for the completion; the flag exists
 	flags.Var(&durationFlag{&f.ttl}, "ttl", "how long the masters keep a lock whose holder is not heard of any more, 20ms to 1m")
+	flags.Var(&rangeFlag{p: &f.maxTTL, low: demo.MinTTL, high: 24 * time.Hour, orZero: true}, "max-ttl",
+		"the longest TTL of any lock on the masters, the same for all their clients: so long a restarted master does not vote; 0 for 1m, and for the TTL on the demonstration's own masters")
 	flags.BoolVar(&f.json, "json", false, "print one JSON document and nothing else")
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours, as with NO_COLOR; there are none anyway where the output is no terminal")
 }

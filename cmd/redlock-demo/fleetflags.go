@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +29,7 @@ func (f *guardFlag) Set(s string) error {
 
 // registerGuard adds --guard to a command.
 func registerGuard(cmd *cobra.Command, p *string) {
-	cmd.Flags().Var(&guardFlag{p}, "guard", "how much a master has to prove before its vote counts: off, standard or strict (default the library's)")
+	cmd.Flags().Var(&guardFlag{p}, "guard", "how much a master has to prove before its vote counts: off, standard or strict; the same for all clients (default standard)")
 	_ = cmd.RegisterFlagCompletionFunc("guard", cobra.FixedCompletions([]string{"off", "standard", "strict"}, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 }
 
@@ -42,26 +41,10 @@ func guardOption(level string) []redlock.Option {
 	return []redlock.Option{redlock.WithGuard(guardLevels[level])}
 }
 
-// fleetFlags are what all clients of the same locks have to agree on.
-type fleetFlags struct {
-	guard  string
-	maxTTL time.Duration // 0: the library's default
-}
-
-const (
-	minMaxTTL = 20 * time.Millisecond
-	maxMaxTTL = 24 * time.Hour
-)
-
-func (f *fleetFlags) register(cmd *cobra.Command) {
-	registerGuard(cmd, &f.guard)
-	cmd.Flags().Var(&rangeFlag{p: &f.maxTTL, low: minMaxTTL, high: maxMaxTTL}, "max-ttl", "the longest TTL that any client of these masters uses; all have to agree (default the library's)")
-	cmd.Flags().Lookup("max-ttl").DefValue = ""
-}
-
-// options are the library's.
-func (f *fleetFlags) options() []redlock.Option {
-	opts := guardOption(f.guard)
+// fleetOptions are the library's for what all clients of the masters have to
+// agree on: a guard level, "" for the library's default, and the longest TTL.
+func (f *sharedFlags) fleetOptions(level string) []redlock.Option {
+	opts := guardOption(level)
 	if f.maxTTL != 0 {
 		opts = append(opts, redlock.WithMaxTTL(f.maxTTL))
 	}

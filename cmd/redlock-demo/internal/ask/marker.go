@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -29,6 +30,9 @@ func (m *Master) Marker(ctx context.Context) (*Marker, error) {
 	if err != nil || len(fields) != 5 || fields[4] == "" {
 		return nil, err
 	}
+	if fields[4] != guard.Standard.String() && fields[4] != guard.Strict.String() {
+		fields[4] = "unknown level" // whatever it is: it is shown to people
+	}
 	number := func(s string) int64 {
 		n, _ := strconv.ParseInt(s, 10, 64) // 0 where it is none: for people only
 		return n
@@ -37,4 +41,18 @@ func (m *Master) Marker(ctx context.Context) (*Marker, error) {
 		Run: fields[0], Since: number(fields[1]), MaxTTL: time.Duration(number(fields[2])) * time.Millisecond,
 		Masters: int(number(fields[3])), Level: fields[4],
 	}, nil
+}
+
+// SameFleet reports whether both name the same settings.
+func (m *Marker) SameFleet(o *Marker) bool {
+	return m.Level == o.Level && m.MaxTTL == o.MaxTTL && m.Masters == o.Masters
+}
+
+// String is the settings, for people.
+func (m *Marker) String() string {
+	masters := "masters"
+	if m.Masters == 1 {
+		masters = "master"
+	}
+	return fmt.Sprintf("%d %s, %s, longest TTL %v", m.Masters, masters, m.Level, m.MaxTTL)
 }

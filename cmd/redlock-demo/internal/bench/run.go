@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,11 +31,15 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	var err error
 	for i, s := range o.Settings {
 		var row *Row
-		if row, err = o.measure(ctx, r.Prefix, s); row != nil {
-			r.Rows = append(r.Rows, *row)
+		row, err = o.measure(ctx, r.Prefix, s)
+		if bad, ok := errors.AsType[*optionError](err); ok {
+			if i == 0 {
+				return nil, bad.err // nothing has been asked
+			}
+			row, err = &Row{Guard: s.Guard, Fencing: s.Fencing, Errors: []ErrorsCount{}, Unavailable: bad.Error()}, nil
 		}
-		if err != nil && i == 0 && row == nil && !errors.Is(err, redlock.ErrNoQuorum) && ctx.Err() == nil {
-			return nil, err // nothing has been asked
+		if row != nil {
+			r.Rows = append(r.Rows, *row)
 		}
 		if err != nil || ctx.Err() != nil {
 			break
@@ -50,6 +55,11 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	return r, err
 }
 
+// An optionError is the library's about a setting's options.
+type optionError struct{ err error }
+
+func (e *optionError) Error() string { return strings.TrimPrefix(e.err.Error(), "redlock: ") }
+
 // measure runs one setting. Without a row nothing was measured.
 func (o *Options) measure(ctx context.Context, prefix string, s Setting) (*Row, error) {
 	row := &Row{Guard: s.Guard, Fencing: s.Fencing, Errors: []ErrorsCount{}}
@@ -63,7 +73,7 @@ func (o *Options) measure(ctx context.Context, prefix string, s Setting) (*Row, 
 		return row, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, &optionError{err}
 	}
 	defer client.Close()
 	ready, cancel := context.WithTimeout(ctx, readyBound)
@@ -114,7 +124,7 @@ func (l *load) run(ctx context.Context) {
 	l.wait(ctx, began, warmUp)
 	l.counts.Store(true)
 	counted := time.Now()
-	l.wait(ctx, began, warmUp+l.Duration)
+	l.wait(ctx, counted, l.Duration)
 	l.took = time.Since(counted)
 	cancel()
 	wg.Wait()

@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -88,9 +89,15 @@ func heldBy(h *redlock.HeldError) string {
 func (o *observer) standing(ctx context.Context, rows []MasterRow) {
 	for i, m := range o.client.Masters(ctx) {
 		row := &rows[i]
-		row.Address, row.RoundTrip, row.Votes = m.Master, m.RoundTrip, m.Connected
-		if !m.Connected {
+		row.Address, row.RoundTrip, row.Votes = m.Master, m.RoundTrip, m.Votes
+		switch {
+		case !m.Connected:
 			row.Standing = "no connection"
+		case m.Votes || m.Why == nil:
+		case m.Why.Left > 0:
+			row.Standing = fmt.Sprintf("waits %.1f s", m.Why.Left.Seconds())
+		default:
+			row.Standing = m.Why.Cause.String()
 		}
 	}
 }

@@ -35,6 +35,7 @@ const outageWait = 250 * time.Millisecond
 type Options struct {
 	Cluster    demo.Breaker
 	TTL        time.Duration // of the lock
+	MaxTTL     time.Duration // for so long a master that may have forgotten locks abstains; 0: TTL
 	Hold       time.Duration // about how long it is held; half to one and a half times
 	Contenders int
 	Duration   time.Duration // 0: until Stop, the script's end or the context's
@@ -58,6 +59,9 @@ func (o *Options) setDefaults() {
 	if o.Told == nil {
 		o.Told = func(Event) {}
 	}
+	if o.MaxTTL == 0 {
+		o.MaxTTL = o.TTL // a fleet of its own: what was emptied is back soon
+	}
 	if o.Crash == nil {
 		o.Crash = func() {}
 	}
@@ -70,7 +74,7 @@ func (o *Options) setDefaults() {
 func (o *Options) clientOptions(owner string, n *network) []redlock.Option {
 	opts := []redlock.Option{
 		redlock.WithTTL(o.TTL),
-		redlock.WithMaxTTL(o.TTL), // a fleet of its own: what was emptied is back soon
+		redlock.WithMaxTTL(o.MaxTTL),
 		redlock.WithOutageWait(outageWait),
 		redlock.WithOwner(owner),
 		redlock.WithPool(pool.WithClientName("redlock-demo-chaos"), pool.WithDialer(n.dialer)),

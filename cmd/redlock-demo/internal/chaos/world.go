@@ -110,12 +110,14 @@ func (w *World) start() {
 func (w *World) elapsed() time.Duration { return time.Since(*w.began.Load()) }
 
 // readyBound is how long connecting may take before the contenders just try.
+// Where it takes more than a second, masters that are new may not be taken for
+// that, and abstain for the longest TTL first.
 const readyBound = 5 * time.Second
 
-// ready waits for every contender to have a quorum, for readyBound at the most,
-// and lets the time begin.
+// ready waits for every contender to have a quorum, for readyBound and the
+// longest TTL at the most, and lets the time begin.
 func (w *World) ready(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, readyBound)
+	ctx, cancel := context.WithTimeout(ctx, readyBound+w.MaxTTL)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		select {

@@ -59,9 +59,9 @@ func judgeMarker(l *findings, f, first *Facts, masters int) {
 			Why: fmt.Sprintf("A guarded client does not count its votes until %v after it was first seen so.", quarantine),
 			Do:  "Nothing, if that is known: wait. Otherwise find out why it lost its data.",
 		}, f.Master)
-	case !sameFleet(m, first.Marker):
+	case !m.SameFleet(first.Marker):
 		l.add(Finding{
-			Severity: Serious, Code: "other-fleet", What: fmt.Sprintf("is of another fleet (%s) than %s (%s)", describe(m), first.Master, describe(first.Marker)),
+			Severity: Serious, Code: "other-fleet", What: fmt.Sprintf("is of another fleet (%s) than %s (%s)", m, first.Master, first.Marker),
 			Why: "Clients with different settings could each have a quorum, so it votes for those of one setting only.",
 			Do:  "Take the list of masters that belong together; or redlock-demo init --force, when no client is running.",
 		}, f.Master)
@@ -86,14 +86,6 @@ func judgeMarker(l *findings, f, first *Facts, masters int) {
 			}, f.Master)
 		}
 	}
-}
-
-func sameFleet(a, b *ask.Marker) bool {
-	return a.Level == b.Level && a.MaxTTL == b.MaxTTL && a.Masters == b.Masters
-}
-
-func describe(m *ask.Marker) string {
-	return fmt.Sprintf("%s, %s, longest TTL %v", words.Count(m.Masters, "master"), m.Level, m.MaxTTL)
 }
 
 // quarantineOf is for how long a master of the fleet abstains.

@@ -42,14 +42,14 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 	now := c.opts.clock.Now()
 	elapsed := now.Sub(l.start)
 	l.absent = res.absent
-	r.traceNodes(l.callCtx, l)
+	r.traceNodes(l.told, l)
 	if res.outcome == quorum.Granted && c.opts.drift.Validity(ttl, elapsed) > 0 {
 		l.acquired = l.start
 		l.validity = ttl - c.opts.drift.Allowance(ttl)
 		if l.kind.oneOf {
 			l.settleOn(&res)
 		}
-		l.granted, l.took = res.tally.OK, elapsed
+		l.granted = uint8(res.tally.OK)
 		if l.keep(now) {
 			return nil
 		}

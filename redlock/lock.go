@@ -163,12 +163,15 @@ func (l *Lock) lose(reason Reason, cause error) bool {
 
 // afterLoss does what follows a loss and may not be done under l.mu. Where an
 // extension was sent, keys may have been set or prolonged for a lock that does
-// not exist any more: they are released rather than left for a TTL (S6).
+// not exist any more: they are released rather than left for a TTL (S6). So are
+// those of a minority when a majority has said that it has none.
 func (l *Lock) afterLoss() {
 	l.c.keeper.remove(l)
+	now := l.c.opts.clock.Now()
 	l.mu.Lock()
 	err := l.lost
-	if l.extended && err.Reason != ReasonClosed {
+	early := now.Sub(l.start) < l.validity
+	if (l.extended || early) && err.Reason != ReasonClosed {
 		l.sendRelease(true)
 	}
 	l.mu.Unlock()

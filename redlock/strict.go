@@ -77,9 +77,9 @@ type SkewError struct {
 func (e *SkewError) Error() string {
 	switch {
 	case e.Off > 0:
-		return fmt.Sprintf("its clock is %v ahead of this client's, %v allowed", e.Off, e.Limit)
+		return fmt.Sprintf("its clock is %v ahead of this client's, %v allowed", e.Off.Round(time.Millisecond), e.Limit)
 	case e.Off < 0:
-		return fmt.Sprintf("its clock is %v behind this client's, %v allowed", -e.Off, e.Limit)
+		return fmt.Sprintf("its clock is %v behind this client's, %v allowed", (-e.Off).Round(time.Millisecond), e.Limit)
 	default:
 		return fmt.Sprintf("its clock and this client's differ by more than %v", e.Limit)
 	}

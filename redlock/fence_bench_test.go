@@ -26,7 +26,7 @@ func BenchmarkFencing(b *testing.B) {
 		for _, goroutines := range []int{1, 256} {
 			b.Run(fmt.Sprintf("%s/goroutines=%d", test.name, goroutines), func(b *testing.B) {
 				patient := redlock.WithPool(pool.WithCommandTimeout(5 * time.Second)) // for busy machines
-				c, err := redlock.Open(urls, append(test.opts, patient)...)
+				c, err := redlock.Open(urls, append(test.opts, patient, redlock.WithGuard(redlock.GuardOff))...)
 				if err != nil {
 					b.Fatal(err)
 				}

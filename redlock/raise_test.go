@@ -11,7 +11,9 @@ import (
 )
 
 // A raisedClock leaps a minute as soon as its client has begun a second round.
-type raisedClock struct{ client atomic.Pointer[redlock.Client] }
+type raisedClock struct {
+	client atomic.Pointer[redlock.Client]
+}
 
 func (c *raisedClock) Now() drift.Instant {
 	now := time.Now()

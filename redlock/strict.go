@@ -38,7 +38,7 @@ func WithClockError(d time.Duration) Option {
 	})
 }
 
-func (o *clientOptions) strict() bool { return o.guard == GuardStrict }
+func (o *clientOptions) strict() bool { return o.guard == GuardStrict || o.strictGrants }
 
 // validity is for how long a lock of this TTL can be relied upon, from before
 // the first byte that asked for it was sent.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,7 +52,7 @@ func causes(t *testing.T, c *redlock.Client) (all []redlock.AbstainCause) {
 
 func wantStandings(t *testing.T, c *redlock.Client, want ...redlock.AbstainCause) {
 	t.Helper()
-	if got := causes(t, c); fmt.Sprint(got) != fmt.Sprint(want) {
+	if got := causes(t, c); !slices.Equal(got, want) {
 		t.Errorf("why masters do not vote: %v, want %v", got, want)
 	}
 }

@@ -112,6 +112,7 @@ func TestANewFleetIsDeclaredOnceAndVotesAtOnce(t *testing.T) {
 				t.Errorf("master %d remembers since %s", i, since)
 			}
 		}
+		time.Sleep(200 * time.Millisecond) // until those who did not declare it have looked again
 		for _, c := range all {
 			wantStandings(t, c, votes, votes, votes, votes, votes)
 		}

@@ -8,6 +8,9 @@ type Stats struct {
 	Waiting int          // calls that wait in this process for a lock that is taken
 	Need    int          // masters that make a quorum
 	Masters []pool.Stats // the connections, in the order of the URLs
+
+	FencingTokens uint64 // acquisitions and adoptions that came to one so far, those included that failed after that
+	FencingRaises uint64 // of these, how many took a second round
 }
 
 // Stats takes a snapshot. It does not block. What the client has done since it
@@ -18,5 +21,8 @@ func (c *Client) Stats() Stats {
 		Waiting: int(c.lines.waiting.Load()),
 		Need:    c.need,
 		Masters: c.pool.Stats(),
+
+		FencingTokens: c.fences.tokens.Load(),
+		FencingRaises: c.fences.raises.Load(),
 	}
 }

@@ -70,7 +70,6 @@ func TestBadInputOfExecGetsOneSentence(t *testing.T) {
 		{"certificate alone", on("--tls-cert", plain), 64, "--tls-cert and --tls-key need each other"},
 		{"key alone", on("--tls-key", plain), 64, "--tls-cert and --tls-key need each other"},
 		{"odd certificate", on("--tls-cert", plain, "--tls-key", plain), 64, "--tls-cert, --tls-key: tls: failed to find any PEM data in certificate input"},
-		{"fence", on("--fence"), 64, "--fence: fencing tokens are not available in this version"},
 		{"metrics nowhere", on("--metrics", "9121"), 64, `--metrics "9121": want host:port or :port, with a port from 0 to 65535`},
 		{"metrics at no port", on("--metrics", ""), 64, `--metrics "": want host:port or :port, with a port from 0 to 65535`},
 		{"metrics elsewhere", on("--metrics", "192.0.2.1:9121"), 71, "--metrics: listen tcp 192.0.2.1:9121: "},

@@ -29,9 +29,14 @@ type round struct {
 	script  *script.Script // nil: a plain command
 	args    []any
 	encoded []byte
-	granted uint64   // masters that have agreed before the round
+	granted uint64 // masters that have agreed before the round
+	guard   guardedRound
 	own     handOver // what the pilot gets instead
 
+	grantedFence uint64 // what those gave
+
+	asked   time.Time     // for the trace
+	infos   []NodeInfo    // for the trace
 	ttl     time.Duration // that an extension asked for
 	renewal bool          // the keeper started it and is told of the decision
 	wake    chan struct{} // otherwise: gets one value when the round is decided
@@ -95,7 +100,8 @@ func (r *round) recycle() {
 	}
 	r.lock, r.renewal, r.start = nil, false, drift.Instant{}
 	r.votes, r.slot = r.votes[:0], 0
-	r.granted = 0
+	r.granted, r.grantedFence = 0, 0
+	r.guard = guardedRound{}
 	r.own.clear()
 	r.outcome, r.expired, r.cut = quorum.Open, false, false
 	r.abandoned.Store(false)
@@ -114,7 +120,13 @@ func (r *round) eval(s *script.Script, keys []any, skip uint64, keep time.Time, 
 // worth repeating on a later connection; zero: never.
 func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 	r.encoded = pipeline.AppendCommand(r.encoded[:0], cmd, r.args...) // once for all masters
+	r.asking()
 	r.c.unfinished.add()
+	var check []byte
+	var twins uint64
+	if r.op.votes() {
+		check, twins = r.c.guardian.asked(), r.c.guardian.twins()&^(skip|r.granted)
+	}
 	r.mu.Lock()
 	r.left = 1 // ours, so that the round is not over before all calls are queued
 	for i := range r.calls {
@@ -123,8 +135,11 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 			r.answers[i] = answer{verdict: refused, missing: true}
 			r.tally.Refused++
 		case r.granted&(1<<i) != 0:
-			r.answers[i] = answer{verdict: agreed}
+			r.answers[i] = answer{verdict: agreed, fence: r.grantedFence}
 			r.tally.OK++
+		case twins&(1<<i) != 0:
+			r.answers[i] = answer{verdict: failed, unsent: true, err: r.c.guardian.abstainsNow(i, r.start)}
+			r.tally.Failed++
 		default:
 			r.left++
 		}
@@ -132,13 +147,16 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 	r.due = r.left
 	r.mu.Unlock()
 	for i := range r.calls {
-		if (skip|r.granted)&(1<<i) != 0 {
+		if (skip|r.granted|twins)&(1<<i) != 0 {
 			continue
 		}
 		c := &r.calls[i]
-		c.Cmd, c.Encoded, c.Owner, c.Slot, c.Keep = cmd, r.encoded, r, i, keep
+		c.Cmd, c.Encoded, c.Owner, c.Slot, c.Keep, c.Check = cmd, r.encoded, r, i, keep, check
 		if i == r.own.pilot {
 			c.Encoded = r.own.encoded
+		}
+		if r.guard.each != nil {
+			c.Encoded = pipeline.AppendCommand(nil, cmd, r.guard.each[i]...)
 		}
 		r.c.masters[i].Enqueue(c)
 	}
@@ -237,6 +255,7 @@ func (r *round) Complete(c *pipeline.Call) {
 		return
 	}
 	told := nobody
+	abstains := r.abstains(c)
 	if c.Slot == r.own.pilot {
 		if r.own.refused(c) {
 			c.Cmd, c.Encoded = evalSHA, r.encoded
@@ -260,7 +279,11 @@ func (r *round) Complete(c *pipeline.Call) {
 			r.tally.Failed--
 		}
 		*a = r.read(c)
+		if abstains != nil && a.verdict != failed {
+			*a = answer{unsent: a.unsent, verdict: failed, err: abstains}
+		}
 		a.late = r.outcome != quorum.Open
+		a.took = r.sinceAsked()
 		switch a.verdict {
 		case agreed:
 			r.vote(a.slot)
@@ -271,9 +294,25 @@ func (r *round) Complete(c *pipeline.Call) {
 		}
 		r.decide()
 	}
-	tell := r.successor(c, told)
+	tell, reply := r.successor(c, told), r.replyOf(c, a)
 	r.unlock(1, due)
 	tell.tell()
+	reply.send()
+}
+
+// abstains is why a reply counts for nothing: its master may not vote.
+func (r *round) abstains(c *pipeline.Call) error {
+	if c.Err != nil {
+		r.c.guardian.sawError(c.Slot, c)
+		return nil // it has failed anyway
+	}
+	if !r.op.votes() {
+		return nil
+	}
+	if why := r.c.guardian.abstains(c.Slot, c, r.start); why != nil {
+		return why
+	}
+	return nil
 }
 
 const evalSHA = "EVALSHA"
@@ -289,33 +328,18 @@ func (r *round) resend(c *pipeline.Call) bool {
 	if l := r.lock; l != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.state != held || r.op == opLock && r.script != l.kind.acquire {
+		if l.state != held || r.op == opLock && r.script != l.acquireScript() {
 			return false
 		}
 	}
 	c.Cmd = "EVAL"
-	if c.Slot == r.own.pilot && !r.own.plain {
+	if r.guard.each != nil {
+		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.guard.each[c.Slot])...)
+	} else if c.Slot == r.own.pilot && !r.own.plain {
 		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.own.evalArgs()...)
 	} else {
 		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.args)...)
 	}
 	r.c.masters[c.Slot].Resend(c)
 	return true
-}
-
-// traceNodes tells the trace each master's part.
-func (r *round) traceNodes(key string) {
-	t := r.c.opts.trace
-	if t == nil || t.Node == nil {
-		return
-	}
-	infos := make([]NodeInfo, len(r.answers))
-	r.mu.Lock()
-	for i := range r.answers {
-		infos[i] = NodeInfo{Op: r.op.String(), Key: key, Master: r.c.masters[i].Name(), Err: r.reason(i)}
-	}
-	r.mu.Unlock()
-	for _, info := range infos {
-		t.Node(info)
-	}
 }

@@ -92,6 +92,8 @@ func (o *options) configs(urls []string) ([]pipeline.Config, error) {
 			QueueLimit:  o.queueLimit,
 			Scripts:     script.Sources(),
 			Logger:      o.logger,
+			Chance:      o.chance,
+			Yield:       o.yield,
 		}
 		if cfg.TLS, err = o.tlsFor(t); err != nil {
 			return nil, fmt.Errorf("master URL %d: %s: %w", i+1, t.addr, err)

@@ -22,7 +22,7 @@ func (c *Client) attempt(ctx context.Context, l *Lock, holders bool) *QuorumErro
 // begin makes the handle's token, and reads the clock: what follows may send
 // (S2, S3).
 func (l *Lock) begin() {
-	l.token = newToken(l.c.tokenPrefix(l.opts.owner))
+	l.token = newToken(l.c.opts.chance, l.c.tokenPrefix(l.opts.owner))
 	l.tokenArg = l.token
 	l.start = l.c.opts.clock.Now()
 }

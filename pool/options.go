@@ -33,7 +33,7 @@ type options struct {
 	queueLimit         int
 	logger             *slog.Logger
 	chance             *chance.Source // nil but for simulations
-	yield              func()         // the same
+	yield              func(master int)
 }
 
 func defaults() options {

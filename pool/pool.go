@@ -93,7 +93,9 @@ func (o *options) configs(urls []string) ([]pipeline.Config, error) {
 			Scripts:     script.Sources(),
 			Logger:      o.logger,
 			Chance:      o.chance,
-			Yield:       o.yield,
+		}
+		if o.yield != nil {
+			cfg.Yield = func() { o.yield(i) }
 		}
 		if cfg.TLS, err = o.tlsFor(t); err != nil {
 			return nil, fmt.Errorf("master URL %d: %s: %w", i+1, t.addr, err)

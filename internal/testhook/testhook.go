@@ -11,9 +11,10 @@ type Hooks struct {
 	ID string
 	// Chance makes its random choices; nil: Go's own generators.
 	Chance *chance.Source
-	// Yield is called by the writer of a connection when its queue has become
-	// occupied, to let more calls come for one flush; nil: runtime.Gosched.
-	Yield func()
+	// Yield is called by the writer of the connection to a master, by its number
+	// in the list, when its queue has become occupied, to let more calls come
+	// for one flush; nil: runtime.Gosched.
+	Yield func(master int)
 }
 
 // Client gives the redlock.Option that installs hooks, and Pool the

@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// faults starts what goes wrong beside the workers, until they are done.
+func (w *world) faults(wg *sync.WaitGroup) {
+	p := w.p
+	for i, f := range []struct {
+		every time.Duration
+		do    func(d *dice)
+	}{
+		{p.Partitions, w.partition},
+		{p.Freezes, w.freeze},
+		{p.Pauses, w.pause},
+		{p.Restarts, w.restart},
+		{p.MasterSteps, w.step},
+	} {
+		if f.every == 0 {
+			continue
+		}
+		wg.Go(func() {
+			for n := uint64(0); ; n++ {
+				d := roll(w.seed, hashOf("fault"), uint64(i), n)
+				w.sleep(faultLane+i, d.between(0, 2*f.every))
+				if w.over.Load() {
+					return
+				}
+				f.do(d)
+			}
+		})
+	}
+}
+
+// lasting sleeps as long as a fault is there.
+func (w *world) lasting(fault int, d *dice) {
+	w.sleep(faultLane+fault, d.between(time.Millisecond, w.p.BlockedFor))
+}
+
+// partition cuts one client, or all of them, off from a master, in one
+// direction or in both.
+func (w *world) partition(d *dice) {
+	master := d.upTo(w.p.Masters)
+	clients := []int{d.upTo(w.p.Clients)}
+	if d.one(3) {
+		clients = nil
+		for i := range w.p.Clients {
+			clients = append(clients, i)
+		}
+	}
+	dirs := [][]direction{{up}, {down}, {up, down}}[d.upTo(3)]
+	var paths []path
+	for _, c := range clients {
+		for _, dir := range dirs {
+			paths = append(paths, path{c, master, dir})
+		}
+	}
+	w.net.change(func() {
+		w.net.stats.Blocked++
+		for _, p := range paths {
+			w.net.blocked[p] = true
+		}
+	})
+	w.trace.note("FAULT", fmt.Sprintf("clients %v are cut off from m%d, %v", clients, master, [...]string{"commands", "replies", "both ways"}[d.n%3]))
+	w.lasting(0, d)
+	w.net.change(func() {
+		for _, p := range paths {
+			delete(w.net.blocked, p)
+		}
+	})
+	w.trace.note("FAULT", fmt.Sprintf("m%d can be reached again", master))
+}
+
+// freeze stops a master's process.
+func (w *world) freeze(d *dice) {
+	master := d.upTo(w.p.Masters)
+	w.net.change(func() { w.net.frozen[master] = true; w.net.stats.Frozen++ })
+	w.trace.note("FAULT", fmt.Sprintf("m%d is frozen", master))
+	w.lasting(1, d)
+	w.net.change(func() { delete(w.net.frozen, master) })
+	w.trace.note("FAULT", fmt.Sprintf("m%d goes on", master))
+}
+
+// pause stops a client: what arrives waits, and so does what it sends.
+func (w *world) pause(d *dice) {
+	client := d.upTo(w.p.Clients)
+	w.net.change(func() { w.net.paused[client] = true; w.net.stats.Paused++ })
+	w.trace.note("FAULT", fmt.Sprintf("c%d is stopped", client))
+	w.lasting(2, d)
+	w.net.change(func() { delete(w.net.paused, client) })
+	w.trace.note("FAULT", fmt.Sprintf("c%d goes on", client))
+}
+
+func (n *network) isPaused(client int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.paused[client]
+}
+
+// restart kills a master and starts it again.
+func (w *world) restart(d *dice) {
+	n := w.nodes[d.upTo(w.p.Masters)]
+	loss := pick(d, w.p.Loses)
+	down := d.between(0, w.p.DownFor)
+	if loss != Nothing && w.p.DelayEmpty {
+		// Longer than any key of this master lives, by whatever clock.
+		down += w.p.MaxTTL + w.p.MaxTTL/50
+	}
+	n.master.Kill()
+	w.trace.note("FAULT", fmt.Sprintf("m%d is killed", n.index))
+	w.net.count(func(s *Stats) { s.Restarts++ })
+	w.sleep(faultLane+3, down)
+	n.forgetScripts()
+	err := n.master.Restart(loss == Nothing)
+	w.trace.detail("FAULT", fmt.Sprintf("m%d is back, %s", n.index, loss), err)
+}
+
+// step sets a master's clock forward or back, and sometimes puts it right again.
+func (w *world) step(d *dice) {
+	n := w.nodes[d.upTo(w.p.Masters)]
+	by := d.between(-w.p.StepMost, w.p.StepMost)
+	w.stepBy(n, by)
+	if w.p.StepBack == 0 {
+		return
+	}
+	w.sleep(faultLane+4, d.between(0, w.p.StepBack))
+	w.stepBy(n, -by)
+}
+
+func (w *world) stepBy(n *node, by time.Duration) {
+	n.offset += by
+	n.master.SetClockOffset(n.offset)
+	w.net.count(func(s *Stats) { s.Step++ })
+	w.trace.note("FAULT", fmt.Sprintf("m%d's clock is stepped by %v", n.index, by))
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
@@ -22,7 +23,9 @@ func (c *Client) attempt(ctx context.Context, l *Lock, holders bool) *QuorumErro
 // begin makes the handle's token, and reads the clock: what follows may send
 // (S2, S3).
 func (l *Lock) begin() {
-	l.token = newToken(l.c.opts.chance, l.c.tokenPrefix(l.opts.owner))
+	if l.token == "" || !mutant.Is(mutant.OneToken) {
+		l.token = newToken(l.c.opts.chance, l.c.tokenPrefix(l.opts.owner))
+	}
 	l.tokenArg = l.token
 	l.start = l.c.opts.clock.Now()
 }
@@ -40,6 +43,9 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 	res := r.result()
 	now := c.opts.clock.Now()
 	elapsed := now.Sub(l.start)
+	if mutant.Is(mutant.ElapsedIgnored) {
+		l.start, elapsed = now, 0
+	}
 	l.absent = res.absent
 	r.traceNodes(l.key)
 	if res.outcome == quorum.Granted && c.opts.drift.Validity(ttl, elapsed) > 0 {
@@ -52,7 +58,9 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 			return nil
 		}
 	}
-	l.rollback()
+	if !mutant.Is(mutant.RollbackByCaller) || ctx.Err() == nil {
+		l.rollback()
+	}
 	l.intent.note()
 	if c.isClosed() {
 		cause = ErrClosed

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -58,6 +59,9 @@ func (r *round) read(c *pipeline.Call) answer {
 			a.verdict, a.held = refused, &heldUnknown
 		case any(int64(2)), any(int64(3)):
 			a.verdict, a.missing = refused, true
+			if mutant.Is(mutant.ResetCounts) && c.Reply == any(int64(2)) {
+				a.verdict, a.missing = agreed, false
+			}
 		}
 	}
 	if a.verdict == failed {

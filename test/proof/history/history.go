@@ -52,6 +52,7 @@ type Violation struct {
 	Kind string // one of the constants below
 	Text string
 	At   time.Duration
+	File string // a picture of it, which whoever wants it not removes; "": none
 }
 
 // Kinds of violations.
@@ -66,7 +67,12 @@ const (
 	Stuck     = "no progress"
 )
 
-func (v Violation) String() string { return fmt.Sprintf("%v %s: %s", v.At, v.Kind, v.Text) }
+func (v Violation) String() string {
+	if v.File != "" {
+		return fmt.Sprintf("%v %s: %s; see %s", v.At, v.Kind, v.Text, v.File)
+	}
+	return fmt.Sprintf("%v %s: %s", v.At, v.Kind, v.Text)
+}
 
 // A History is the holds of a run, in the order in which they were granted.
 type History []*Hold
@@ -106,7 +112,7 @@ func (h History) Overlaps() (found []Violation) {
 			}
 			for _, a := range open {
 				if a.Token != b.Token && !(a.Shared && b.Shared) {
-					found = append(found, Violation{Overlap, fmt.Sprintf("%q: %v; %v", key, a, b), b.Granted})
+					found = append(found, Violation{Kind: Overlap, Text: fmt.Sprintf("%q: %v; %v", key, a, b), At: b.Granted})
 				}
 			}
 			open = append(open, b)
@@ -131,7 +137,7 @@ func (h History) CheckPermits(keys []string, limit int) (found []Violation) {
 			continue
 		}
 		if open = append(open, b); len(open) > limit {
-			found = append(found, Violation{Permits, fmt.Sprintf("%d of %d: %v", len(open), limit, open), b.Granted})
+			found = append(found, Violation{Kind: Permits, Text: fmt.Sprintf("%d of %d: %v", len(open), limit, open), At: b.Granted})
 		}
 	}
 	return found
@@ -151,14 +157,14 @@ func (h History) Fences() (found []Violation) {
 				continue
 			}
 			if a := owner[b.Fence]; a != nil && a.Token != b.Token && !b.Shared {
-				found = append(found, Violation{Fence, fmt.Sprintf("%q: the same twice: %v; %v", key, a, b), b.Granted})
+				found = append(found, Violation{Kind: Fence, Text: fmt.Sprintf("%q: the same twice: %v; %v", key, a, b), At: b.Granted})
 			}
 			for _, a := range granted {
 				if a.Granted >= b.Asked || a.Token == b.Token {
 					continue
 				}
 				if b.Fence < a.Fence || b.Fence == a.Fence && !b.Shared && !a.Shared {
-					found = append(found, Violation{Fence, fmt.Sprintf("%q: not rising: %v; then %v", key, a, b), b.Granted})
+					found = append(found, Violation{Kind: Fence, Text: fmt.Sprintf("%q: not rising: %v; then %v", key, a, b), At: b.Granted})
 					break
 				}
 			}

@@ -22,39 +22,38 @@ type verb uint8
 
 const (
 	acquire verb = iota
-	acquireShared
 	release
 )
 
-func (v verb) String() string { return [...]string{"lock", "rlock", "end of"}[v] }
+func (v verb) String() string { return [...]string{"granted:", "over:"}[v] }
 
-// model is a read-write lock: the state is its writer's token, or its readers'
-// tokens, sorted and joined.
+// model is a read-write lock: the state is who holds it, sorted and joined, a
+// writer as "w token", a reader as "r token". Holds of one token do not exclude
+// each other.
 var model = porcupine.Model{
 	Init: func() any { return "" },
 	Step: func(state, input, _ any) (bool, any) {
-		s, e := state.(string), input.(event)
-		switch e.verb {
-		case acquire:
-			return s == "", "w " + e.owner
-		case acquireShared:
-			if strings.HasPrefix(s, "w ") {
-				return false, s
-			}
-			readers := append(strings.Fields(s), e.owner)
-			slices.Sort(readers)
-			return true, strings.Join(readers, " ")
-		default:
-			if s == "w "+e.owner {
-				return true, ""
-			}
-			readers := strings.Fields(s)
-			i := slices.Index(readers, e.owner)
-			if i < 0 {
-				return false, s
-			}
-			return true, strings.Join(slices.Delete(readers, i, i+1), " ")
+		e := input.(event)
+		holders := strings.FieldsFunc(state.(string), func(r rune) bool { return r == ',' })
+		mode := "w "
+		if e.hold.Shared {
+			mode = "r "
 		}
+		if e.verb == release {
+			i := slices.Index(holders, mode+e.owner)
+			if i < 0 {
+				return false, state
+			}
+			return true, strings.Join(slices.Delete(holders, i, i+1), ",")
+		}
+		for _, h := range holders {
+			if h[2:] != e.owner && (mode == "w " || h[:2] == "w ") {
+				return false, state
+			}
+		}
+		holders = append(holders, mode+e.owner)
+		slices.Sort(holders)
+		return true, strings.Join(holders, ",")
 	},
 	DescribeOperation: func(input, _ any) string {
 		e := input.(event)
@@ -87,15 +86,15 @@ func (h History) Linearizable(timeout time.Duration) (found []Violation) {
 			if result != porcupine.Illegal {
 				continue
 			}
-			text := fmt.Sprintf("%q: %d holds from %v on", key, len(part), part[0].Asked)
+			v := Violation{Kind: Linear, Text: fmt.Sprintf("%q: %d holds from %v on", key, len(part), part[0].Asked), At: part[0].Asked}
 			if f, err := os.CreateTemp("", "redquorum-history-*.html"); err == nil {
 				err = porcupine.Visualize(model, info, f)
 				_ = f.Close()
 				if err == nil {
-					text += "; see " + f.Name()
+					v.File = f.Name()
 				}
 			}
-			found = append(found, Violation{Linear, text, part[0].Asked})
+			found = append(found, v)
 		}
 	}
 	return found
@@ -129,21 +128,18 @@ func (h History) operations() (ops []porcupine.Operation) {
 			id = len(clients)
 			clients[hold.Client] = id
 		}
-		verb := acquire
-		if hold.Shared {
-			verb = acquireShared
+		if hold.End() <= hold.Granted {
+			continue // it was over when it was granted, and excludes nobody
 		}
 		ops = append(ops, porcupine.Operation{
-			ClientId: id, Input: event{verb, hold.Token, hold}, Call: int64(hold.Asked), Return: int64(hold.Granted),
+			ClientId: id, Input: event{acquire, hold.Token, hold}, Call: int64(hold.Asked), Return: int64(hold.Granted),
 		})
 		ends, done := int64(hold.End()), int64(math.MaxInt64)
 		if hold.Released != 0 && int64(hold.Released) >= ends {
 			done = int64(hold.Released)
 		}
-		// A hold that was over when it was granted excludes nobody.
-		ends = max(ends, int64(hold.Granted)+1)
 		ops = append(ops, porcupine.Operation{
-			ClientId: id, Input: event{release, hold.Token, hold}, Call: ends, Return: max(done, ends),
+			ClientId: id, Input: event{release, hold.Token, hold}, Call: ends, Return: done,
 		})
 	}
 	return ops

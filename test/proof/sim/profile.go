@@ -41,6 +41,8 @@ type Profile struct {
 	Restarts                      time.Duration // how often on average
 	DownFor                       time.Duration // at the most
 	Loses                         []weighted[Loss]
+	Extremes                      bool // each clock runs off as far as it can
+	NoDrift                       bool // no allowance is made for drift
 	DelayEmpty                    bool // a master that has lost its data is down for longer than any lock lives
 	PPM                           int  // how far clocks run off at the most, in parts a million
 	MasterOffset                  time.Duration
@@ -63,6 +65,7 @@ const (
 	Wait      Kind = "Lock"
 	Poll      Kind = "Lock, polling"
 	Fair      Kind = "Lock, fair"
+	Pounce    Kind = "TryLock, at the end of another's hold"
 	Cancelled Kind = "Lock, cancelled"
 	Do        Kind = "Do"
 	All       Kind = "LockAll"
@@ -71,6 +74,7 @@ const (
 	Write     Kind = "RWMutex.Lock"
 	Downgrade Kind = "Downgrade"
 	HandOver  Kind = "HandOver"
+	Borrow    Kind = "Adopt, for less"
 )
 
 // Loss is what a master has lost when it comes back.
@@ -97,7 +101,7 @@ var profiles = []struct {
 	set  func(p *Profile, d *dice)
 }{
 	{"edges", func(p *Profile, d *dice) {
-		p.Kinds = []weighted[Kind]{{Poll, 6}, {Try, 2}, {Cancelled, 1}}
+		p.Kinds = []weighted[Kind]{{Poll, 3}, {Pounce, 4}, {Try, 1}, {Cancelled, 1}}
 		p.Keys, p.Edges, p.Leases, p.Abandon = 1, true, 2, 2
 		p.Poll = 2 * time.Millisecond
 		p.StallLimit = 3 * p.TTL
@@ -137,7 +141,7 @@ var profiles = []struct {
 	}},
 	{"kinds", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{
-			{All, 3}, {Any, 3}, {Read, 4}, {Write, 2}, {Downgrade, 1}, {HandOver, 1}, {Do, 1}, {Try, 1}, {Wait, 1},
+			{All, 3}, {Any, 3}, {Read, 4}, {Write, 2}, {Downgrade, 1}, {HandOver, 1}, {Do, 1}, {Try, 1}, {Wait, 1}, {Borrow, 1},
 		}
 		p.Keys, p.Slots = 3, 2
 		p.Workers = 2
@@ -162,6 +166,18 @@ var profiles = []struct {
 		p.CutOneIn, p.StraggleOneIn = 50, 2
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 25, p.TTL/20, p.TTL/2
 		p.Freezes, p.BlockedFor = 6*p.TTL, p.TTL
+	}},
+	{"adoptions", func(p *Profile, d *dice) {
+		p.Kinds = []weighted[Kind]{{Borrow, 2}, {HandOver, 1}, {Poll, 3}}
+		p.Keys, p.Poll = 1, 3*time.Millisecond
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 20, p.TTL/10, p.TTL
+	}},
+	{"drift", func(p *Profile, d *dice) {
+		p.Kinds = []weighted[Kind]{{Pounce, 1}}
+		p.Keys, p.Edges, p.Leases, p.Abandon = 1, true, 1, 1
+		p.TTL *= 2
+		p.MaxTTL, p.StallLimit = p.TTL, p.TTL
+		p.Calls, p.Latency, p.Extremes = 5, 150*time.Microsecond, true
 	}},
 	{"litter", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{{Cancelled, 4}, {Try, 2}, {Wait, 1}, {All, 1}, {Any, 1}}
@@ -203,7 +219,9 @@ func Draw(name string, seed uint64) *Profile {
 		if p.CommandTimeout != 0 {
 			p.CommandTimeout += 345_679
 		}
-		p.Calls = max(2, 24/(p.Clients*p.Workers))
+		if p.Calls == 0 {
+			p.Calls = max(2, 24/(p.Clients*p.Workers))
+		}
 		return p
 	}
 	panic(fmt.Sprintf("no profile is called %q", name))

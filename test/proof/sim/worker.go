@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redquorum/redquorum/redlock"
@@ -92,6 +93,13 @@ func (k *worker) call(d *dice) {
 	case Try:
 		patience = 0
 		l, err = c.TryLock(ctx, k.key(d), opts...)
+	case Pounce:
+		patience = 0
+		l, asked, err = k.pounce(d, k.key(d), opts)
+	case Borrow:
+		lease = true
+		opts = append(opts, redlock.WithLease(p.TTL))
+		l, err = c.Lock(ctx, k.key(d), opts...)
 	case Wait, Poll, Fair, Cancelled, HandOver:
 		l, err = c.Lock(ctx, k.key(d), opts...)
 	case Do:
@@ -117,12 +125,45 @@ func (k *worker) call(d *dice) {
 	switch {
 	case kind == Downgrade:
 		a = k.downgrade(d, a)
+	case kind == Borrow:
+		k.lend(d, a)
 	case kind == HandOver:
 		if a = k.handOver(d, a, opts); a == nil {
 			return
 		}
 	}
 	k.use(d, a, lease)
+}
+
+// pounce waits until shortly before somebody's hold runs out, and then tries a
+// few times in a row. It returns when the last of them began.
+func (k *worker) pounce(d *dice, key string, opts []redlock.LockOption) (l *redlock.Lock, asked time.Duration, err error) {
+	if end := k.w.beliefOf(key); end != 0 {
+		k.sleep(max(0, end-k.w.now()-d.between(0, k.w.p.TTL/80)))
+	}
+	for range 12 {
+		asked = k.w.now()
+		if l, err = k.c.lock.TryLock(background, key, opts...); err == nil {
+			break
+		}
+		k.sleep(d.between(100*time.Microsecond, 800*time.Microsecond))
+	}
+	return l, asked, err
+}
+
+// beliefOf is when the last of those who hold a key will not any more; 0:
+// nobody holds it.
+func (w *world) beliefOf(key string) (end time.Duration) {
+	for _, c := range w.clients {
+		c.mu.Lock()
+		for _, a := range c.active {
+			if slices.Contains(a.hold.Keys, key) && a.hold.End() > w.now() {
+				end = max(end, a.hold.End())
+			}
+		}
+		c.mu.Unlock()
+	}
+	return end
 }
 
 // within is a context that ends after d, at an instant of the worker's own.
@@ -199,6 +240,23 @@ func (k *worker) handOver(d *dice, a *active, opts []redlock.LockOption) *active
 	k.sleep(d.between(0, k.w.p.TTL))
 	k.unlock(heir, b)
 	return nil
+}
+
+// lend has another client adopt the hold for a shorter time, while this one
+// goes on to believe in it: what the masters keep may not become less.
+func (k *worker) lend(d *dice, a *active) {
+	heir := k.w.clients[(k.c.index+1)%len(k.w.clients)]
+	k.sleep(d.between(0, k.w.p.Think))
+	ctx, cancel := k.within(k.w.p.TTL)
+	defer cancel()
+	asked := k.w.now()
+	l, err := heir.lock.Adopt(ctx, a.lock.Key(), a.lock.Token(), redlock.WithLease(k.w.p.TTL/4))
+	if err != nil {
+		k.w.trace.detail(heir.name, "cannot adopt", err)
+		return
+	}
+	heir.granted(l, Borrow, k.number, false, asked)
+	k.sleep(max(0, k.c.clock.real(a.lock.Remaining())-d.between(0, k.w.p.TTL/8)))
 }
 
 // use holds the lock for a while, and gives it back in one of several ways.

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/internal/testhook"
@@ -159,7 +160,12 @@ func newWorld(p *Profile, seed uint64, verbose bool) (*world, error) {
 }
 
 // rate is one of a clock, in parts a million.
-func (w *world) rate(d *dice) int64 { return int64(d.upTo(2*w.p.PPM+1) - w.p.PPM) }
+func (w *world) rate(d *dice) int64 {
+	if w.p.Extremes {
+		return int64((2*d.upTo(2) - 1) * w.p.PPM)
+	}
+	return int64(d.upTo(2*w.p.PPM+1) - w.p.PPM)
+}
 
 func (c *client) open(urls []string) (err error) {
 	p := c.w.p
@@ -187,6 +193,9 @@ func (c *client) open(urls []string) (err error) {
 		redlock.WithOutageWait(p.TTL),
 		redlock.WithTrace(&redlock.Trace{Renewal: c.renewed, Lost: c.lost}),
 		redlock.WithPool(poolOpts...),
+	}
+	if p.NoDrift {
+		opts = append(opts, redlock.WithDrift(drift.Policy{}))
 	}
 	c.lock, err = redlock.Open(urls, opts...)
 	return err

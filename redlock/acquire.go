@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
@@ -36,7 +37,7 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 	ttl := l.opts.ttl
 	r := c.newRound(opLock)
 	defer r.letGo()
-	r.start, r.granted = l.start, granted
+	r.start, r.granted, r.grantedFence = l.start, granted, l.fence
 	l.askAcquire(r)
 	cause := r.wait(ctx, c.nodeTimeout(ttl))
 
@@ -47,15 +48,22 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 		l.start, elapsed = now, 0
 	}
 	l.absent = res.absent
-	r.traceNodes(l.key)
-	if res.outcome == quorum.Granted && c.opts.drift.Validity(ttl, elapsed) > 0 {
-		l.acquired = l.start
-		l.validity = ttl - c.opts.drift.Allowance(ttl)
+	r.traceNodes(l.callCtx, l)
+	var unfenced *QuorumError
+	if validity := c.opts.validity(ttl); res.outcome == quorum.Granted && validity > elapsed {
+		l.acquired, l.validity = l.start, validity
 		if l.kind.oneOf {
 			l.settleOn(&res)
 		}
-		if c.keeper.add(l, now) {
-			return nil
+		if unfenced = l.settleFence(ctx, r, true); unfenced == nil {
+			if l.opts.fenced { // which may have taken another round
+				now = c.opts.clock.Now()
+				elapsed = now.Sub(l.start)
+			}
+			l.granted, l.took = res.tally.OK, elapsed
+			if validity > elapsed && l.keep(now) {
+				return nil
+			}
 		}
 	}
 	if !mutant.Is(mutant.RollbackByCaller) || ctx.Err() == nil {
@@ -68,6 +76,8 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 
 	var err *QuorumError
 	switch {
+	case unfenced != nil && cause == nil:
+		err = unfenced
 	case res.outcome == quorum.Granted:
 		err = r.err(l.key, ErrNoQuorum, cause, elapsed)
 		err.note = "the answers took so long that no validity is left"
@@ -81,6 +91,16 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 	}
 	err.others = len(l.others)
 	return err
+}
+
+// keep begins the hold. It reports false when the client is closed.
+func (l *Lock) keep(now drift.Instant) bool {
+	l.traceHeld()
+	if l.c.keeper.add(l, now) {
+		return true
+	}
+	l.traceReleased(EndClosed, &LostError{Key: l.key, Reason: ReasonClosed}, now)
+	return false
 }
 
 // rollback releases a lock that nobody has seen, without waiting (L2). Nobody
@@ -110,5 +130,5 @@ func (c *Client) nodeTimeout(ttl time.Duration) time.Duration {
 	if d == 0 {
 		d = min(max(ttl/20, leastNodeTimeout), mostNodeTimeout)
 	}
-	return min(d, c.opts.drift.Validity(ttl, 0))
+	return min(d, c.opts.validity(ttl))
 }

@@ -17,6 +17,7 @@ type kind struct {
 	extend  *script.Script
 	verify  *script.Script
 	release *script.Script
+	guarded guardedScripts // instead, with a fencing token or in strict
 	// Which of several keys is the one in the way, as holderamong wants it;
 	// nil: there is one key.
 	inTheWay any
@@ -30,6 +31,7 @@ var plainKind = &kind{
 	extend:  script.Extend,
 	verify:  script.Verify,
 	release: script.Release,
+	guarded: guardedScripts{script.GuardedAcquire, script.GuardedExtend, script.GuardedRelease},
 	queued:  true,
 }
 
@@ -47,11 +49,15 @@ func (l *Lock) askAcquire(r *round) {
 	}
 	r.lock = l // which has to be unreleased for a script to be sent again
 	l.setting.add()
+	if l.kind.oneOf {
+		l.shuffle()
+		r.votes = append(r.votes[:0], make([]int, len(l.keyArgs))...)
+	}
+	if l.isGuarded() {
+		l.askGuardedAcquire(r)
+		return
+	}
 	if s := l.kind.acquire; s != nil {
-		if l.kind.oneOf {
-			l.shuffle()
-			r.votes = append(r.votes[:0], make([]int, len(l.keyArgs))...)
-		}
 		r.eval(s, l.acquireKeys(), 0, time.Time{}, l.tokenArg, l.ttlArg)
 		return
 	}
@@ -73,6 +79,10 @@ func (l *Lock) askHolder(r *round, skip uint64) {
 func (l *Lock) askExtend(r *round, again any) {
 	if mutant.Is(mutant.ExtensionShortens) && l.kind == plainKind {
 		l.askShorteningExtend(r, again)
+		return
+	}
+	if l.isGuarded() {
+		l.askGuardedExtend(r, again)
 		return
 	}
 	r.eval(l.kind.extend, l.keyArgs, 0, time.Time{}, l.tokenArg, l.ttlArg, again)
@@ -99,5 +109,6 @@ func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
 			absent &^= 1 << pilot
 		}
 	}
-	r.eval(l.kind.release, l.keyArgs, absent, keep, l.tokenArg)
+	s, keys := l.releaseScript(l.keyArgs)
+	r.eval(s, keys, absent, keep, l.tokenArg)
 }

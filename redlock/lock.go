@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -21,9 +22,16 @@ type Lock struct {
 	acquired drift.Instant // start of the attempt that acquired it
 	outer    *Lock         // the hold that this is a further handle on; nil: this is the hold
 
+	// For the trace; not changed while the lock is held.
+	granted int             // masters that had agreed when the attempt was decided
+	took    time.Duration   // the attempt, until then
+	callCtx context.Context // of the call that acquires; nil once it has returned
+	holdCtx context.Context // of the hold; nil: nobody made one
+
 	// Arguments of commands, boxed once.
 	keyArgs          []any // with the prefix
 	oneKey           [1]any
+	guardedKeys      []any // see allKeys; nil: not made yet
 	tokenArg, ttlArg any
 
 	// mu guards what follows. Under it calls are queued, so that nothing of
@@ -38,6 +46,7 @@ type Lock struct {
 	lost     *LostError    // when state is lost
 	ctx      *holdContext  // made when first asked for
 	sent     bool          // the release has been sent
+	fence    uint64        // the fencing token; 0: none
 	absent   uint64        // masters that certainly have nothing of ours
 	extended bool          // an extension was sent: keys may outlive the TTL
 	renewing *round        // the renewal under way
@@ -69,7 +78,7 @@ func (l *Lock) Keys() []string { return append([]string{l.key}, l.others...) }
 func (l *Lock) again() *Lock {
 	next := &Lock{
 		c: l.c, kind: l.kind, key: l.key, others: l.others, opts: l.opts,
-		keyArgs: l.keyArgs, ttlArg: l.ttlArg, intent: l.intent, index: notScheduled,
+		keyArgs: l.keyArgs, ttlArg: l.ttlArg, intent: l.intent, callCtx: l.callCtx, index: notScheduled,
 	}
 	if mutant.Is(mutant.OneToken) {
 		next.token = l.token
@@ -81,9 +90,6 @@ func (l *Lock) again() *Lock {
 // client's xid, and a random part; new for every attempt. It proves ownership
 // to Redis. It is not a fencing token: it does not rise.
 func (l *Lock) Token() string { return l.token }
-
-// Fence is the fencing token; 0 unless the lock was acquired WithFencing.
-func (l *Lock) Fence() uint64 { return 0 }
 
 // Remaining is for how much longer the lock is guaranteed, computed now, on a
 // clock that counts time during which the machine was suspended. 0: it is not
@@ -171,10 +177,10 @@ func (l *Lock) afterLoss() {
 		l.sendRelease(true)
 	}
 	l.mu.Unlock()
-	if err.Reason != ReasonClosed { // which is the caller's own doing
-		l.c.opts.logger.Warn("lock lost", "key", l.key, "reason", err.Reason.String(), "error", err)
+	l.traceLost(err)
+	end := EndLost
+	if err.Reason == ReasonClosed {
+		end = EndClosed
 	}
-	if t := l.c.opts.trace; t != nil && t.Lost != nil {
-		t.Lost(l, err)
-	}
+	l.traceReleased(end, err, l.c.opts.clock.Now())
 }

@@ -30,9 +30,14 @@ type round struct {
 	script  *script.Script // nil: a plain command
 	args    []any
 	encoded []byte
-	granted uint64   // masters that have agreed before the round
+	granted uint64 // masters that have agreed before the round
+	guard   guardedRound
 	own     handOver // what the pilot gets instead
 
+	grantedFence uint64 // what those gave
+
+	asked   time.Time     // for the trace
+	infos   []NodeInfo    // for the trace
 	ttl     time.Duration // that an extension asked for
 	renewal bool          // the keeper started it and is told of the decision
 	wake    chan struct{} // otherwise: gets one value when the round is decided
@@ -96,7 +101,8 @@ func (r *round) recycle() {
 	}
 	r.lock, r.renewal, r.start = nil, false, drift.Instant{}
 	r.votes, r.slot = r.votes[:0], 0
-	r.granted = 0
+	r.granted, r.grantedFence = 0, 0
+	r.guard = guardedRound{}
 	r.own.clear()
 	r.outcome, r.expired, r.cut = quorum.Open, false, false
 	r.abandoned.Store(false)
@@ -115,6 +121,7 @@ func (r *round) eval(s *script.Script, keys []any, skip uint64, keep time.Time, 
 // worth repeating on a later connection; zero: never.
 func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 	r.encoded = pipeline.AppendCommand(r.encoded[:0], cmd, r.args...) // once for all masters
+	r.asking()
 	r.c.unfinished.add()
 	r.mu.Lock()
 	r.left = 1 // ours, so that the round is not over before all calls are queued
@@ -124,7 +131,7 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 			r.answers[i] = answer{verdict: refused, missing: true}
 			r.tally.Refused++
 		case r.granted&(1<<i) != 0:
-			r.answers[i] = answer{verdict: agreed}
+			r.answers[i] = answer{verdict: agreed, fence: r.grantedFence}
 			r.tally.OK++
 		default:
 			r.left++
@@ -140,6 +147,9 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 		c.Cmd, c.Encoded, c.Owner, c.Slot, c.Keep = cmd, r.encoded, r, i, keep
 		if i == r.own.pilot {
 			c.Encoded = r.own.encoded
+		}
+		if r.guard.each != nil {
+			c.Encoded = pipeline.AppendCommand(nil, cmd, r.guard.each[i]...)
 		}
 		r.c.masters[i].Enqueue(c)
 	}
@@ -265,6 +275,7 @@ func (r *round) Complete(c *pipeline.Call) {
 		}
 		*a = r.read(c)
 		a.late = r.outcome != quorum.Open
+		a.took = r.sinceAsked()
 		switch a.verdict {
 		case agreed:
 			r.vote(a.slot)
@@ -275,9 +286,10 @@ func (r *round) Complete(c *pipeline.Call) {
 		}
 		r.decide()
 	}
-	tell := r.successor(c, told)
+	tell, reply := r.successor(c, told), r.replyOf(c, a)
 	r.unlock(1, due)
 	tell.tell()
+	reply.send()
 }
 
 const evalSHA = "EVALSHA"
@@ -293,33 +305,18 @@ func (r *round) resend(c *pipeline.Call) bool {
 	if l := r.lock; l != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.state != held || r.op == opLock && r.script != l.kind.acquire {
+		if l.state != held || r.op == opLock && r.script != l.acquireScript() {
 			return false
 		}
 	}
 	c.Cmd = "EVAL"
-	if c.Slot == r.own.pilot && !r.own.plain {
+	if r.guard.each != nil {
+		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.guard.each[c.Slot])...)
+	} else if c.Slot == r.own.pilot && !r.own.plain {
 		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.own.evalArgs()...)
 	} else {
 		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.args)...)
 	}
 	r.c.masters[c.Slot].Resend(c)
 	return true
-}
-
-// traceNodes tells the trace each master's part.
-func (r *round) traceNodes(key string) {
-	t := r.c.opts.trace
-	if t == nil || t.Node == nil {
-		return
-	}
-	infos := make([]NodeInfo, len(r.answers))
-	r.mu.Lock()
-	for i := range r.answers {
-		infos[i] = NodeInfo{Op: r.op.String(), Key: key, Master: r.c.masters[i].Name(), Err: r.reason(i)}
-	}
-	r.mu.Unlock()
-	for _, info := range infos {
-		t.Node(info)
-	}
 }

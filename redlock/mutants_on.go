@@ -17,6 +17,9 @@ import (
 var shorteningExtend = script.New("extend", strings.Replace(script.Extend.Source,
 	"redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2])", "true", 1))
 
+var raiseByOwner = script.New("raise", strings.Replace(script.Raise.Source,
+	" or redis.pcall('GET', KEYS[n + i]) ~= ARGV[2]", "", 1))
+
 // askShorteningExtend is askExtend, whatever is left of the TTL.
 func (l *Lock) askShorteningExtend(r *round, again any) {
 	r.eval(shorteningExtend, l.keyArgs, 0, time.Time{}, l.tokenArg, l.ttlArg, again)

@@ -19,7 +19,8 @@ const (
 	ExtensionShortens        // an extension sets the TTL, be it shorter
 	ResetCounts              // an extension counts masters that had lost the key
 	LateReplyCounts          // a late reply counts in the next attempt's tally
-	All                      // one more than the last
+	NoRaise                  // a fencing token that few masters store is not raised on the others
+	RaiseByOwner             // it is raised wherever the token is the owner's
 )
 
 func (id ID) String() string {
@@ -34,5 +35,7 @@ func (id ID) String() string {
 		"an extension that shortens",
 		"extension that counts re-set masters",
 		"a reused tally that takes a late reply",
+		"no raise round",
+		"raise without the compare-and-set",
 	}[id]
 }

@@ -63,6 +63,14 @@ var mistakes = []mistake{
 		name: "a reused tally that takes a late reply", id: mutant.LateReplyCounts, model: model.LateVote,
 		profile: "edges", kind: history.Overlap, budget: 10,
 	},
+	{
+		name: "no raise round", id: mutant.NoRaise,
+		profile: "raises", kind: history.Fence, budget: 30,
+	},
+	{
+		name: "raise without the compare-and-set", id: mutant.RaiseByOwner,
+		profile: "raises", kind: history.Fence, budget: 100,
+	},
 	// Where a quarantined master does not count, counting a re-set one is
 	// harmless: see docs/verification.md.
 	{name: "extension that counts re-set masters", id: mutant.ResetCounts, model: model.CountReset},

@@ -3,6 +3,7 @@
 package mutants
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -21,7 +22,10 @@ import (
 	"github.com/redquorum/redquorum/test/proof/sim"
 )
 
+var only = flag.String("only", "", "just the mistakes whose names contain this")
+
 func TestMain(m *testing.M) {
+	flag.Parse()
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())
 }
@@ -34,6 +38,9 @@ func TestEachMistakeIsFound(t *testing.T) {
 	began := time.Now()
 	budgets := make(map[string]uint64)
 	for _, m := range mistakes {
+		if !strings.Contains(m.name, *only) {
+			continue
+		}
 		states := "–"
 		if m.model != 0 {
 			states = fmt.Sprint(explore(t, m.model))

@@ -27,6 +27,7 @@ type Profile struct {
 	Poll           time.Duration // pause of those that poll, at the most
 	Leases         int           // one in so many calls takes a lease
 	Abandon        int           // one in so many leases is never given back
+	Brief          bool          // holds are short
 	Edges          bool          // holds end at the boundaries: at a renewal, at the end of validity
 
 	Latency                       time.Duration // of most deliveries, at the most
@@ -178,6 +179,28 @@ var profiles = []struct {
 		p.TTL *= 2
 		p.MaxTTL, p.StallLimit = p.TTL, p.TTL
 		p.Calls, p.Latency, p.Extremes = 5, 150*time.Microsecond, true
+	}},
+	{"fences", func(p *Profile, d *dice) { // T1: no data is lost, and clocks do what they please
+		p.Kinds = []weighted[Kind]{{Poll, 3}, {Wait, 2}, {Try, 1}, {All, 2}, {Any, 1}, {Read, 1}, {Write, 1}, {Downgrade, 1}, {Pounce, 1}}
+		p.Fencing, p.MayOverlap = true, true
+		p.Edges, p.Leases, p.Abandon = true, 3, 2
+		p.MasterSteps, p.StepMost, p.StepBack = p.TTL, 2*p.TTL, p.TTL
+		p.Restarts, p.DownFor, p.Loses = 4*p.TTL, p.TTL, []weighted[Loss]{{Nothing, 1}}
+		p.CutOneIn, p.StraggleOneIn = 40, 2
+		p.TwiceOneIn, p.TwiceWithin = 8, 2*p.TTL
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 15, p.TTL/10, p.TTL
+		p.ClientOffset = []time.Duration{0, time.Millisecond, p.TTL, time.Hour}[d.upTo(4)]
+	}},
+	{"raises", func(p *Profile, d *dice) { // tokens that differ between masters
+		p.Kinds = []weighted[Kind]{{Poll, 3}, {Try, 2}}
+		p.Fencing, p.Keys, p.Clients, p.Calls = true, 1, 3, 14
+		p.Poll, p.Think, p.Latency = 2*time.Millisecond, 2*time.Millisecond, 500*time.Microsecond
+		p.Brief = true
+		p.CommandTimeout = 15 * time.Millisecond
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 6, 5*time.Millisecond, p.TTL/2
+		p.StallLimit = 2 * p.TTL
+		p.TwiceOneIn, p.TwiceWithin = 6, 20*time.Millisecond
+		p.ClientOffset = time.Hour
 	}},
 	{"litter", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{{Cancelled, 4}, {Try, 2}, {Wait, 1}, {All, 1}, {Any, 1}}

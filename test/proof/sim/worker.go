@@ -208,13 +208,16 @@ func (k *worker) do(ctx context.Context, d *dice, key string, opts []redlock.Loc
 // downgrade makes a reader of the writer.
 func (k *worker) downgrade(d *dice, a *active) *active {
 	k.sleep(d.between(0, k.w.p.Think))
-	asked := k.w.now()
+	asked := a.hold.Asked // its fencing token is from then
 	// From here on others may read. What the handle believes is a reader's.
 	k.c.ended(a, "DOWNGRADES")
 	ctx, cancel := k.within(k.w.p.TTL)
 	defer cancel()
 	err := a.lock.Downgrade(ctx)
 	k.w.trace.detail(k.name, "has downgraded", err)
+	if a.lock.Remaining() <= 0 {
+		return a // lost before or meanwhile
+	}
 	return k.c.granted(a.lock, Downgrade, k.number, true, asked)
 }
 
@@ -263,6 +266,9 @@ func (k *worker) lend(d *dice, a *active) {
 func (k *worker) use(d *dice, a *active, lease bool) {
 	p := k.w.p
 	length := d.between(0, p.TTL/4)
+	if p.Brief {
+		length = d.between(0, p.Think)
+	}
 	if p.Edges {
 		around := d.between(-2*time.Millisecond, 2*time.Millisecond)
 		switch left := k.c.clock.real(a.lock.Remaining()); d.upTo(4) {

@@ -32,7 +32,7 @@ type Result struct {
 
 // Stats counts what happened in a run.
 type Stats struct {
-	Granted, Failed, Extended, Lost         int
+	Granted, Failed, Extended, Lost, Raised int
 	Connections, Cuts, Twice                int
 	Restarts, Blocked, Frozen, Paused, Step int
 	Virtual                                 time.Duration // how long it took, in its own time
@@ -44,6 +44,7 @@ func (s *Stats) Add(o *Stats) {
 	s.Failed += o.Failed
 	s.Extended += o.Extended
 	s.Lost += o.Lost
+	s.Raised += o.Raised
 	s.Connections += o.Connections
 	s.Cuts += o.Cuts
 	s.Twice += o.Twice
@@ -56,8 +57,8 @@ func (s *Stats) Add(o *Stats) {
 }
 
 func (s *Stats) String() string {
-	return fmt.Sprintf("%d granted, %d failed, %d extended, %d lost; %d connections, %d cut, %d commands twice, %d restarts, %d partitions, %d freezes, %d pauses, %d clock steps; %v of virtual time",
-		s.Granted, s.Failed, s.Extended, s.Lost, s.Connections, s.Cuts, s.Twice, s.Restarts, s.Blocked, s.Frozen, s.Paused, s.Step, s.Virtual.Round(time.Second))
+	return fmt.Sprintf("%d granted, %d failed, %d extended, %d lost, %d raised; %d connections, %d cut, %d commands twice, %d restarts, %d partitions, %d freezes, %d pauses, %d clock steps; %v of virtual time",
+		s.Granted, s.Failed, s.Extended, s.Lost, s.Raised, s.Connections, s.Cuts, s.Twice, s.Restarts, s.Blocked, s.Frozen, s.Paused, s.Step, s.Virtual.Round(time.Second))
 }
 
 // Run runs a profile with a seed, in a bubble of its own. It fails t where a
@@ -218,6 +219,7 @@ func (w *world) run() *Result {
 	w.net.setCalm()
 	w.settle()
 	for _, c := range w.clients {
+		w.net.stats.Raised += int(c.lock.Stats().FencingRaises)
 		_ = c.lock.Close()
 	}
 	w.mu.Lock()

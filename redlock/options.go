@@ -94,8 +94,8 @@ func defaultOptions() clientOptions {
 		outage: defaultOutage,
 
 		clockErr: defaultClockError,
-
-		logger: slog.New(slog.DiscardHandler),
+		guard:    GuardStandard,
+		logger:   slog.New(slog.DiscardHandler),
 	}
 }
 

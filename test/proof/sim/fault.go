@@ -2,8 +2,13 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/redlock"
 )
 
 // faults starts what goes wrong beside the workers, until they are done.
@@ -100,22 +105,73 @@ func (n *network) isPaused(client int) bool {
 	return n.paused[client]
 }
 
-// restart kills a master and starts it again.
+// restart kills a master, or some, and starts them again.
 func (w *world) restart(d *dice) {
-	n := w.nodes[d.upTo(w.p.Masters)]
+	first, count := d.upTo(w.p.Masters), 1
+	if w.p.Together && d.one(2) {
+		count = 1 + d.upTo(w.p.Masters-1)
+	}
 	loss := pick(d, w.p.Loses)
 	down := d.between(0, w.p.DownFor)
 	if loss != Nothing && w.p.DelayEmpty {
 		// Longer than any key of this master lives, by whatever clock.
 		down += w.p.MaxTTL + w.p.MaxTTL/50
 	}
-	n.master.Kill()
-	w.trace.note("FAULT", fmt.Sprintf("m%d is killed", n.index))
-	w.net.count(func(s *Stats) { s.Restarts++ })
+	var nodes []*node
+	for i := range count {
+		nodes = append(nodes, w.nodes[(first+i)%w.p.Masters])
+	}
+	if loss == Empty && !w.marked(nodes) {
+		loss = Nothing
+	}
+	for _, n := range nodes {
+		n.master.Kill()
+		w.trace.note("FAULT", fmt.Sprintf("m%d is killed", n.index))
+		w.net.count(func(s *Stats) { s.Restarts++ })
+		w.sleep(faultLane+3, time.Microsecond)
+	}
 	w.sleep(faultLane+3, down)
-	n.forgetScripts()
-	err := n.master.Restart(loss == Nothing)
-	w.trace.detail("FAULT", fmt.Sprintf("m%d is back, %s", n.index, loss), err)
+	for _, n := range nodes {
+		n.forgetScripts()
+		err := n.master.Restart(loss != Empty)
+		w.trace.detail("FAULT", fmt.Sprintf("m%d is back, %s", n.index, loss), err)
+		if loss == Tail {
+			w.truncate(n, d)
+		}
+		w.sleep(faultLane+3, time.Microsecond)
+	}
+}
+
+// marked reports whether a master is left with a marker when those named have
+// lost their data: where all have lost everything at once the fleet looks new,
+// which the standard guard does not claim to tell apart.
+func (w *world) marked(without []*node) bool {
+	if w.p.Guard == redlock.GuardOff {
+		return true
+	}
+	for _, n := range w.nodes {
+		if !slices.Contains(without, n) && slices.Contains(n.master.Keys(), "redquorum:marker") {
+			return true
+		}
+	}
+	return false
+}
+
+// truncate deletes some of the keys, as where the end of the append-only file is
+// lost. The marker was written long before.
+func (w *world) truncate(n *node, d *dice) {
+	conn, err := n.master.Dial(background)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	rc := redis.NewConn(conn, 0, 0)
+	for _, key := range n.master.Keys() {
+		if key != "redquorum:marker" && d.one(2) {
+			_, err := rc.Do("DEL", key)
+			w.trace.detail("FAULT", fmt.Sprintf("m%d has lost %s", n.index, key), err)
+		}
+	}
 }
 
 // step sets a master's clock forward or back, and sometimes puts it right again.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/test/proof/history"
 )
@@ -33,6 +34,16 @@ func (c *client) granted(l *redlock.Lock, kind Kind, worker int, shared bool, as
 	w.trace.note(a.hold.Client, fmt.Sprintf("IS GRANTED %s by %v until %v, asked at %v, token …%s",
 		strings.Join(a.hold.Keys, "+"), kind, until, asked, l.Token()[len(l.Token())-8:]))
 	return a
+}
+
+// began is when the attempt began that has got a lock: validity runs from then.
+func (c *client) began(l *redlock.Lock) time.Duration {
+	p := c.w.p
+	validity := p.TTL
+	if !p.NoDrift {
+		validity = drift.Default.Validity(p.TTL, 0)
+	}
+	return c.w.now() - c.clock.real(validity-l.Remaining()) - time.Microsecond
 }
 
 // refresh reads until when the client believes in its hold.

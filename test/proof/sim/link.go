@@ -207,7 +207,7 @@ func (l *link) atClient(it item) {
 		l.reset = true
 	} else {
 		// What a master says of itself has the number of its process in it.
-		if l.hearing++; l.hearing > l.greeting {
+		if l.hearing++; l.hearing > l.greeting && !bytes.Contains(it.data, []byte("process_id:")) {
 			l.net.trace.data(l.downwd, replyText, it.data)
 		}
 		l.in.Write(it.data)

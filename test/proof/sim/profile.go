@@ -44,6 +44,7 @@ type Profile struct {
 	Loses                         []weighted[Loss]
 	Extremes                      bool // each clock runs off as far as it can
 	NoDrift                       bool // no allowance is made for drift
+	Together                      bool // several masters go down at once, though never all of them
 	DelayEmpty                    bool // a master that has lost its data is down for longer than any lock lives
 	PPM                           int  // how far clocks run off at the most, in parts a million
 	MasterOffset                  time.Duration
@@ -201,6 +202,29 @@ var profiles = []struct {
 		p.StallLimit = 2 * p.TTL
 		p.TwiceOneIn, p.TwiceWithin = 6, 20*time.Millisecond
 		p.ClientOffset = time.Hour
+	}},
+	{"guarded", func(p *Profile, d *dice) { // masters lose their data and are back at once
+		p.Guard = redlock.GuardStandard
+		p.Kinds = []weighted[Kind]{{Poll, 4}, {Wait, 2}, {Try, 1}, {Do, 1}, {All, 1}, {Write, 1}, {Read, 1}}
+		p.Keys, p.Edges, p.Leases, p.Abandon = 1, true, 3, 2
+		p.Poll = 4 * time.Millisecond
+		p.Restarts, p.DownFor = 3*p.TTL, p.TTL/8
+		p.Loses, p.Together = []weighted[Loss]{{Empty, 3}, {Tail, 1}, {Nothing, 1}}, true
+		p.CutOneIn, p.StraggleOneIn = 80, 2
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 25, p.TTL/20, p.TTL/2
+		p.TwiceOneIn, p.TwiceWithin = 40, p.TTL
+		p.Calls = max(4, 24/p.Clients)
+	}},
+	{"guarded fences", func(p *Profile, d *dice) { // T2: what clocks differ by is less than the quarantine
+		p.Guard, p.Fencing = redlock.GuardStandard, true
+		p.Kinds = []weighted[Kind]{{Poll, 4}, {Wait, 1}, {Try, 2}, {All, 1}, {Write, 1}, {Read, 1}}
+		p.Keys, p.Brief = 1, true
+		p.Poll, p.Think = 4*time.Millisecond, 20*time.Millisecond
+		p.Restarts, p.DownFor = 3*p.TTL, p.TTL/8
+		p.Loses, p.Together = []weighted[Loss]{{Empty, 3}, {Tail, 1}}, true
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 15, p.TTL/20, p.TTL/2
+		p.TwiceOneIn, p.TwiceWithin = 20, p.TTL
+		p.ClientOffset = p.TTL / 4
 	}},
 	{"litter", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{{Cancelled, 4}, {Try, 2}, {Wait, 1}, {All, 1}, {Any, 1}}

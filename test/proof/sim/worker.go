@@ -121,7 +121,7 @@ func (k *worker) call(d *dice) {
 		k.w.trace.detail(k.name, fmt.Sprintf("fails to get it by %s", kind), err)
 		return
 	}
-	a := k.c.granted(l, kind, k.number, shared, asked)
+	a := k.c.granted(l, kind, k.number, shared, max(asked, k.c.began(l)))
 	switch {
 	case kind == Downgrade:
 		a = k.downgrade(d, a)

@@ -71,6 +71,10 @@ var mistakes = []mistake{
 		name: "raise without the compare-and-set", id: mutant.RaiseByOwner,
 		profile: "raises", kind: history.Fence, budget: 100,
 	},
+	{
+		name: "a resource that does not compare tokens", setting: func(p *sim.Profile) { p.Unfenced = true },
+		profile: "updates", kind: history.Update, budget: 10,
+	},
 	// Where a quarantined master does not count, counting a re-set one is
 	// harmless: see docs/verification.md.
 	{name: "extension that counts re-set masters", id: mutant.ResetCounts, model: model.CountReset},

@@ -92,11 +92,19 @@ func (w *world) freeze(d *dice) {
 // pause stops a client: what arrives waits, and so does what it sends.
 func (w *world) pause(d *dice) {
 	client := d.upTo(w.p.Clients)
-	w.net.change(func() { w.net.paused[client] = true; w.net.stats.Paused++ })
-	w.trace.note("FAULT", fmt.Sprintf("c%d is stopped", client))
+	w.setPaused(client, true)
 	w.lasting(2, d)
-	w.net.change(func() { delete(w.net.paused, client) })
-	w.trace.note("FAULT", fmt.Sprintf("c%d goes on", client))
+	w.setPaused(client, false)
+}
+
+func (w *world) setPaused(client int, paused bool) {
+	w.net.change(func() {
+		if paused {
+			w.net.stats.Paused++
+		}
+		w.net.paused[client] = paused
+	})
+	w.trace.note("FAULT", fmt.Sprintf("c%d is %s", client, map[bool]string{true: "stopped", false: "going on"}[paused]))
 }
 
 func (n *network) isPaused(client int) bool {

@@ -52,6 +52,9 @@ type Profile struct {
 	MasterSteps                   time.Duration // how often masters' clocks are stepped
 	StepMost                      time.Duration
 	StepBack                      time.Duration // after which a step is undone, at the most; 0: never
+	Updates                       bool          // the holders read, change and write a set
+	StopOneIn                     int           // holders are stopped right before they write
+	Unfenced                      bool          // the set does not look at fencing tokens
 	Guard                         redlock.GuardLevel
 	Fencing                       bool
 	Litter                        bool // nothing may be left when all is done
@@ -200,7 +203,9 @@ var profiles = []struct {
 		p.CommandTimeout = 15 * time.Millisecond
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 6, 5*time.Millisecond, p.TTL/2
 		p.StallLimit = 2 * p.TTL
-		p.TwiceOneIn, p.TwiceWithin = 6, 20*time.Millisecond
+		if d.one(3) { // what comes twice leaves locks behind, so that there are fewer
+			p.TwiceOneIn, p.TwiceWithin = 6, 20*time.Millisecond
+		}
 		p.ClientOffset = time.Hour
 	}},
 	{"guarded", func(p *Profile, d *dice) { // masters lose their data and are back at once
@@ -225,6 +230,14 @@ var profiles = []struct {
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 15, p.TTL/20, p.TTL/2
 		p.TwiceOneIn, p.TwiceWithin = 20, p.TTL
 		p.ClientOffset = p.TTL / 4
+	}},
+	{"updates", func(p *Profile, d *dice) { // of a resource that compares tokens, by clients that are paused
+		p.Fencing, p.Updates = true, true
+		p.Kinds = []weighted[Kind]{{Poll, 3}, {Wait, 2}, {Do, 1}, {Write, 1}}
+		p.Keys, p.Poll = 1, 5*time.Millisecond
+		p.StopOneIn = 3
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 20, p.TTL/20, p.TTL/2
+		p.CutOneIn, p.StraggleOneIn = 60, 2
 	}},
 	{"litter", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{{Cancelled, 4}, {Try, 2}, {Wait, 1}, {All, 1}, {Any, 1}}

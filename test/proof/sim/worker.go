@@ -195,7 +195,11 @@ func (k *worker) do(ctx context.Context, d *dice, key string, opts []redlock.Loc
 		ran = true
 		l, _ := redlock.FromContext(ctx)
 		a := k.c.granted(l, Do, k.number, false, asked)
-		k.sleep(d.between(0, 2*k.w.p.TTL))
+		if k.w.p.Updates {
+			k.update(d, l)
+		} else {
+			k.sleep(d.between(0, 2*k.w.p.TTL))
+		}
 		k.c.ended(a, "returns from Do, with")
 		return nil
 	}, opts...)
@@ -280,7 +284,11 @@ func (k *worker) use(d *dice, a *active, lease bool) {
 			length = d.between(0, 2*p.TTL)
 		}
 	}
-	k.sleep(max(0, length))
+	if p.Updates {
+		k.update(d, a.lock)
+	} else {
+		k.sleep(max(0, length))
+	}
 	if lease && d.one(3) {
 		ctx, cancel := k.within(p.TTL)
 		err := a.lock.Extend(ctx)

@@ -104,6 +104,7 @@ type world struct {
 	net     *network
 	nodes   []*node
 	clients []*client
+	set     history.Set
 	over    atomic.Bool // workers are done
 
 	mu         sync.Mutex // guards what follows; a leaf
@@ -218,6 +219,9 @@ func (w *world) run() *Result {
 	failing.Wait()
 	w.net.setCalm()
 	w.settle()
+	for _, v := range w.set.Lost() {
+		w.violated(v.Kind, v.Text)
+	}
 	for _, c := range w.clients {
 		w.net.stats.Raised += int(c.lock.Stats().FencingRaises)
 		_ = c.lock.Close()

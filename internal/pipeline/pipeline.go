@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,7 +49,7 @@ func New(cfg Config) *Pipeline {
 		cfg:    cfg.withDefaults(),
 		cancel: cancel,
 		done:   make(chan struct{}),
-		cause:  errors.New("not connected yet"),
+		cause:  ErrConnecting,
 	}
 	p.work = sync.NewCond(&p.mu)
 	go p.supervise(ctx)

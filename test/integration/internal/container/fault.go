@@ -3,8 +3,10 @@ package container
 import (
 	"context"
 	"fmt"
+	"net"
 	"os/exec"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -99,9 +101,9 @@ func (c *Cluster) Rejoin(which ...int) error {
 	})
 }
 
-// CanCutReplies is nil where CutReplies works: beside the engine, as root, with
+// CanDrop is nil where CutReplies and HalfOpen work: beside the engine, as root, with
 // nsenter and iptables.
-func (c *Cluster) CanCutReplies() error {
+func (c *Cluster) CanDrop() error {
 	return c.iptables(0, "-n", "-L", "OUTPUT")
 }
 
@@ -115,6 +117,35 @@ func (c *Cluster) HealReplies(which ...int) error { return c.dropReplies("-D", w
 func (c *Cluster) dropReplies(verb string, which []int) error {
 	return atOnce(which, func(i int) error {
 		return c.iptables(i, verb, "OUTPUT", "-p", "tcp", "--sport", "6379", "-j", "DROP")
+	})
+}
+
+// HalfOpen drops what comes and goes on the connections that masters have now;
+// new ones are served.
+func (c *Cluster) HalfOpen(which ...int) error {
+	return atOnce(which, func(i int) error {
+		list, err := redis.String(c.Do(i, "CLIENT", "LIST", "TYPE", "NORMAL"))
+		if err != nil {
+			return err
+		}
+		for client := range strings.Lines(list) {
+			_, after, _ := strings.Cut(client, " addr=")
+			addr, _, _ := strings.Cut(after, " ")
+			if strings.Contains(client, " cmd=client") {
+				continue // this one, which asks
+			}
+			_, port, err := net.SplitHostPort(addr)
+			if err != nil {
+				return fmt.Errorf("container %d: %q: %w", i, client, err)
+			}
+			if err := c.iptables(i, "-I", "INPUT", "-p", "tcp", "--sport", port, "-j", "DROP"); err != nil {
+				return err
+			}
+			if err := c.iptables(i, "-I", "OUTPUT", "-p", "tcp", "--dport", port, "-j", "DROP"); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -1,0 +1,20 @@
+package faults
+
+import "strings"
+
+var both = []kind{processes, containers}
+
+// matrix is the list of faults.
+func matrix() []row {
+	var all []row
+	for _, part := range [][]row{outageRows(), networkRows(), clientRows(), loadRows(), elsewhereRows()} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+// kept says of a key that it is there to stay: the marker of the guard and the
+// fencing tokens outlive every lock.
+func kept(key string) bool {
+	return strings.HasPrefix(key, "redquorum:marker") || strings.HasPrefix(key, "redquorum:f:")
+}

@@ -63,6 +63,9 @@ func clientMain() int {
 		workers.Go(func() { c.work(i, w) })
 	}
 	workers.Go(c.watchMasters)
+	for i := range c.spec.URLs {
+		go c.pulse(i) // ends with the process, for it may wait for a master that is cut off
+	}
 	go c.heed(in) // ends with the process: the reading of its input is not to be ended otherwise
 	<-c.ctx.Done()
 	workers.Wait()

@@ -32,6 +32,7 @@ const (
 	eventUntil   = "until"   // it is valid until Until
 	eventEnd     = "end"     // its holder stops to rely on it at At
 	eventMasters = "masters" // which masters the client can use has changed
+	eventSlow    = "slow"    // a master has not answered a ping from At to End
 	eventBye     = "bye"     // the client is closed
 )
 

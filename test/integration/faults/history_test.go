@@ -12,10 +12,12 @@ import (
 type history struct {
 	mu      sync.Mutex // guards what follows
 	ops     []done
+	total   map[string]int     // operations, by what they were
 	good    map[doer][]instant // when each worker's operations that succeeded began
 	holds   map[string]*held   // by client and token
 	usable  map[int]uint64     // the masters that each client can use
-	changes []change           // of usable
+	slow    []slow
+	changes []change // of usable
 	ready   map[int]bool
 	byes    map[int]event
 	waiters []chan struct{}
@@ -66,7 +68,7 @@ type change struct {
 }
 
 func newHistory() *history {
-	return &history{good: map[doer][]instant{}, holds: map[string]*held{}, usable: map[int]uint64{}, ready: map[int]bool{}, byes: map[int]event{}}
+	return &history{total: map[string]int{}, good: map[doer][]instant{}, holds: map[string]*held{}, usable: map[int]uint64{}, ready: map[int]bool{}, byes: map[int]event{}}
 }
 
 func (h *history) add(client int, e event) {
@@ -80,10 +82,13 @@ func (h *history) add(client int, e event) {
 		h.byes[client] = e
 	case eventOp:
 		h.ops = append(h.ops, done{client, e})
+		h.total[e.Op]++
 		if e.Failed == "" {
 			who := doer{client, e.Worker, e.Op}
 			h.good[who] = append(h.good[who], e.At)
 		}
+	case eventSlow:
+		h.slow = append(h.slow, slow{client, e.Worker, e.At, e.End})
 	case eventMasters:
 		h.usable[client] = e.Usable
 		h.changes = append(h.changes, change{client, e.At, e.Usable})
@@ -168,8 +173,9 @@ func (h *history) byKey() map[string][]*held {
 	defer h.mu.Unlock()
 	keys := map[string][]*held{}
 	for _, hold := range h.holds {
+		seen := *hold // it may still be added to
 		for _, key := range hold.keys {
-			keys[key] = append(keys[key], hold)
+			keys[key] = append(keys[key], &seen)
 		}
 	}
 	for _, holds := range keys {
@@ -231,7 +237,8 @@ func (h *history) lost() []*held {
 	var lost []*held
 	for _, hold := range h.holds {
 		if hold.lost {
-			lost = append(lost, hold)
+			seen := *hold
+			lost = append(lost, &seen)
 		}
 	}
 	return lost

@@ -10,6 +10,9 @@ const (
 // fencing says whether the library has fencing tokens.
 const fencing = false
 
+// guarded says whether masters that have forgotten are kept from voting.
+const guarded = false
+
 func levelOption(level string) []redlock.Option {
 	if level == levelOff {
 		return []redlock.Option{redlock.WithGuard(redlock.GuardOff)}

@@ -43,16 +43,19 @@ type run struct {
 	children []*child
 	specs    []spec
 
-	away    map[int]bool // masters that do not answer
-	faultAt instant      // when the fault began
-	faultIn instant      // when it was complete
-	healAt  instant      // when its end began; 0: not yet
-	backAt  instant      // when the masters answered again
-	worst   time.Duration
-	healed  time.Duration // how long the recovery took, 0: not measured
-	litter  time.Duration // how long keys may stay behind
-	note    string        // for the table
-	crashed bool          // a client was killed, perhaps while it waited for a lock
+	away     map[int]bool // masters that do not answer
+	troubled map[int]bool // masters that something was done to
+	// standstills are the ends of operations that are excused (see pulse).
+	standstills map[instant]bool
+	faultAt     instant // when the fault began
+	faultIn     instant // when it was complete
+	healAt      instant // when its end began; 0: not yet
+	backAt      instant // when the masters answered again
+	worst       time.Duration
+	healed      time.Duration // how long the recovery took, 0: not measured
+	litter      time.Duration // how long keys may stay behind
+	note        string        // for the table
+	crashed     bool          // a client was killed, perhaps while it waited for a lock
 }
 
 // start gets everything ready but the clients. It is false where the row cannot
@@ -63,6 +66,7 @@ func (r *run) start(s setup) error {
 		return err
 	}
 	r.m, r.history, r.away, r.litter = m, newHistory(), map[int]bool{}, lateness
+	r.troubled, r.standstills = map[int]bool{}, map[instant]bool{}
 	r.Cleanup(func() {
 		if err := m.close(); err != nil {
 			r.Errorf("masters: %v", err)
@@ -166,15 +170,15 @@ func (r *run) lastFailures(from instant) string {
 	return strings.Join(texts, "; ")
 }
 
-// fault makes the fault, of which some masters may not be asked from then on.
+// fault makes the fault, of which some masters may not answer from then on.
 func (r *run) fault(makeIt func() error, away ...int) {
 	r.Helper()
+	for _, i := range away {
+		r.away[i], r.troubled[i] = true, true
+	}
 	r.faultAt = now()
 	r.must(makeIt())
 	r.faultIn = now()
-	for _, i := range away {
-		r.away[i] = true
-	}
 }
 
 // heal ends it.
@@ -188,9 +192,9 @@ func (r *run) heal(endIt func() error) {
 
 // during selects the operations of the fault on locks that nobody else uses.
 func (r *run) during() []done {
-	return r.history.operations(func(d done) bool {
+	return r.settleExcuses(r.history.operations(func(d done) bool {
 		return !r.contended(d) && d.Op != opWait && d.End > r.faultAt && (r.healAt == 0 || d.At < r.healAt)
-	})
+	}))
 }
 
 // goesOn asks that nothing has failed since the fault. Of a lock that is
@@ -202,6 +206,7 @@ func (r *run) goesOn() {
 		unconfirmed := d.Op == opUnlock && d.Failed == failedNoQuorum && r.contended(d)
 		return d.Failed != "" && d.End > r.faultAt && !unconfirmed
 	})
+	failed = r.settleExcuses(failed)
 	for i, d := range failed {
 		if i == 3 {
 			r.Errorf("and %d more", len(failed)-i)
@@ -475,6 +480,9 @@ func tryRow(t *testing.T, w row, k kind) {
 	}
 	w.run(r)
 	r.finish()
+	if n := len(r.standstills); n > 0 {
+		r.note = strings.TrimPrefix(fmt.Sprintf("%s; %d operations excused, the machine stood still", r.note, n), "; ")
+	}
 	entry.measured(r.worst, r.healed, r.note)
 	entry.became("held")
 }

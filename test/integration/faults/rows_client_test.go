@@ -120,7 +120,7 @@ func clientRows() []row {
 					slept <- err
 				}()
 				return err
-			})
+			}, 1, 3)
 			r.progress(r.faultIn, 60)
 			r.must(<-slept)
 			r.heal(func() error { return nil })

@@ -43,7 +43,7 @@ func networkRows() []row {
 		run: func(r *run) {
 			r.steady()
 			before := r.connections(2)
-			r.fault(func() error { return r.m.halfOpen(2) })
+			r.fault(func() error { return r.m.halfOpen(2) }, 2)
 			r.backAt = r.faultAt
 			replaced := func() bool {
 				fresh := 0
@@ -74,7 +74,7 @@ func networkRows() []row {
 		run: func(r *run) {
 			const late = 2 * time.Second
 			r.steady()
-			r.fault(func() error { return r.m.slow(late, 0) })
+			r.fault(func() error { return r.m.slow(late, 0) }, 0)
 			r.progress(r.faultIn, 100)
 			r.heal(func() error { return r.m.heal(0) })
 			r.recovers(true)

@@ -3,7 +3,7 @@
 # `make test PKG=./pool/... GOTESTFLAGS=-v`, `make fuzz FUZZTIME=5m`.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test integration soak lint bench bench-check fuzz verify spin image demo-image up down compose-demo
+.PHONY: help demo test integration soak lint bench bench-check fuzz verify spin image demo-image up down compose-demo compose-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,3 +52,6 @@ down: ## stop them and remove what they stored
 
 compose-demo: ## start them, run the demonstration against them, stop them (ARGS)
 	@scripts/compose.sh demo $(ARGS)
+
+compose-check: ## start them, demonstrate and measure against them, stop them, as continuous integration does
+	@scripts/compose.sh check

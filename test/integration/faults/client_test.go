@@ -104,13 +104,10 @@ func (c *client) open() (err error) {
 		redlock.WithTTL(s.TTL), redlock.WithMaxTTL(maxTTL), redlock.WithOutageWait(0),
 		redlock.WithPool(pool.WithCommandTimeout(timeout), pool.WithBackoff(10*time.Millisecond, 200*time.Millisecond)),
 	}
-	if s.Clock != 0 {
+	if s.Clock != 0 || s.Movable {
 		opts = append(opts, redlock.WithClock(c.clock))
 	}
 	opts = append(opts, levelOption(s.Level)...)
-	if s.Fencing {
-		opts = append(opts, redlock.WithFencing())
-	}
 	c.lib, err = redlock.Open(s.URLs, opts...)
 	return err
 }
@@ -152,14 +149,16 @@ func (c *client) watchMasters() {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		usable := uint64(0)
+		usable, whys := uint64(0), []string(nil)
 		for i, m := range c.lib.Masters(c.ctx) {
-			if usableMaster(m) {
+			votes, why := usableMaster(m)
+			if votes {
 				usable |= 1 << i
 			}
+			whys = append(whys, why)
 		}
 		if usable != told {
-			c.tell(event{Kind: eventMasters, At: now(), Usable: usable})
+			c.tell(event{Kind: eventMasters, At: now(), Usable: usable, Whys: whys})
 			told = usable
 		}
 		select {

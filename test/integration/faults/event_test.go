@@ -32,6 +32,7 @@ const (
 	eventUntil   = "until"   // it is valid until Until
 	eventEnd     = "end"     // its holder stops to rely on it at At
 	eventMasters = "masters" // which masters the client can use has changed
+	eventClock   = "clock"   // the library says that a master's clock is off
 	eventSlow    = "slow"    // a master has not answered a ping from At to End
 	eventBye     = "bye"     // the client is closed
 )
@@ -69,6 +70,7 @@ type event struct {
 	Text   string   `json:"t,omitempty"` // of the error; eventBye: what is left behind
 	Causes int      `json:"c,omitempty"` // masters that the error names
 	Usable uint64   `json:"m,omitempty"` // eventMasters: a bit each
+	Whys   []string `json:"y,omitempty"` // eventMasters: of each, why it cannot be used
 }
 
 // classify fills in what became of an operation.

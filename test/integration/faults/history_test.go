@@ -17,7 +17,8 @@ type history struct {
 	holds   map[string]*held   // by client and token
 	usable  map[int]uint64     // the masters that each client can use
 	slow    []slow
-	changes []change // of usable
+	clocks  map[int]string // what each client has last said of masters' clocks
+	changes []change       // of usable
 	ready   map[int]bool
 	byes    map[int]event
 	waiters []chan struct{}
@@ -65,10 +66,11 @@ type change struct {
 	client int
 	at     instant
 	usable uint64
+	whys   []string
 }
 
 func newHistory() *history {
-	return &history{total: map[string]int{}, good: map[doer][]instant{}, holds: map[string]*held{}, usable: map[int]uint64{}, ready: map[int]bool{}, byes: map[int]event{}}
+	return &history{total: map[string]int{}, good: map[doer][]instant{}, holds: map[string]*held{}, usable: map[int]uint64{}, clocks: map[int]string{}, ready: map[int]bool{}, byes: map[int]event{}}
 }
 
 func (h *history) add(client int, e event) {
@@ -89,9 +91,11 @@ func (h *history) add(client int, e event) {
 		}
 	case eventSlow:
 		h.slow = append(h.slow, slow{client, e.Worker, e.At, e.End})
+	case eventClock:
+		h.clocks[client] = e.Text
 	case eventMasters:
 		h.usable[client] = e.Usable
-		h.changes = append(h.changes, change{client, e.At, e.Usable})
+		h.changes = append(h.changes, change{client, e.At, e.Usable, e.Whys})
 	case eventGrant:
 		h.holds[name] = &held{
 			client: client, token: e.Hold, keys: e.Keys, shared: e.Shared,

@@ -1,24 +1,60 @@
 package faults
 
-import "github.com/redquorum/redquorum/redlock"
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
 
 // Guard levels of a spec.
 const (
-	levelOff = "off"
+	levelDefault  = ""
+	levelOff      = "off"
+	levelStandard = "standard"
+	levelStrict   = "strict"
 )
 
-// fencing says whether the library has fencing tokens.
-const fencing = false
-
-// guarded says whether masters that have forgotten are kept from voting.
-const guarded = false
+var levels = map[string]redlock.GuardLevel{
+	levelOff: redlock.GuardOff, levelStandard: redlock.GuardStandard, levelStrict: redlock.GuardStrict,
+}
 
 func levelOption(level string) []redlock.Option {
-	if level == levelOff {
-		return []redlock.Option{redlock.WithGuard(redlock.GuardOff)}
+	if l, ok := levels[level]; ok {
+		return []redlock.Option{redlock.WithGuard(l)}
 	}
 	return nil
 }
 
-// usableMaster says whether a master's vote counts for a client.
-func usableMaster(m redlock.MasterReport) bool { return m.Connected }
+// offers says whether this version of the library has a guard level.
+func offers(level string) error {
+	if l, ok := levels[level]; ok {
+		return try(redlock.WithGuard(l))
+	}
+	return nil
+}
+
+// fencing says whether the library has fencing tokens.
+var fencing = sync.OnceValue(func() bool { return try(redlock.WithFencing()) == nil })
+
+// guarded says whether masters that have forgotten are kept from voting by
+// default.
+var guarded = sync.OnceValue(func() bool { return offers(levelStandard) == nil })
+
+// try makes a client with an option, which connects to nobody.
+func try(o redlock.Option) error {
+	c, err := redlock.Open([]string{"redis://127.0.0.1:1"}, o, redlock.WithTTL(2*time.Second))
+	if err != nil {
+		return fmt.Errorf("this version of the library does not have it: %w", err)
+	}
+	return c.Close()
+}
+
+// usableMaster says whether a master's vote counts for a client, and why not.
+func usableMaster(m redlock.MasterReport) (votes bool, why string) {
+	if m.Err != nil {
+		why = m.Err.Error()
+	}
+	return m.Connected, why
+}

@@ -3,9 +3,14 @@ package faults
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/test/integration/internal/container"
@@ -38,6 +43,9 @@ type masters interface {
 	close() error
 }
 
+// A promoter has a replica take over a master's address.
+type promoter interface{ promote(i int) error }
+
 // A setup says what a row needs of its masters.
 type setup struct {
 	n      int  // 0: five
@@ -69,6 +77,8 @@ type servers struct {
 	cluster *redistest.Cluster
 	lines   []*line.Line // nil: none
 	targets []string
+	// replicas that were promoted
+	replicas []*redistest.Server
 }
 
 func startProcesses(s setup) (masters, error) {
@@ -106,6 +116,11 @@ func startProcesses(s setup) (masters, error) {
 func (p *servers) urls() []string { return p.targets }
 
 func (p *servers) do(i int, cmd string, args ...any) (any, error) {
+	for _, r := range p.replicas {
+		if p.lines[i].Target() == r.Addr() {
+			return r.Do(cmd, args...)
+		}
+	}
 	return p.cluster.Masters[i].Do(cmd, args...)
 }
 
@@ -150,11 +165,56 @@ func (p *servers) slow(by time.Duration, which ...int) error {
 	return p.eachLine(which, func(l *line.Line) { l.Slow(by) })
 }
 
+// promote has another process, a replica with all the master's data, take over
+// its address, as a service address or a virtual one does; the master is gone.
+func (p *servers) promote(i int) error {
+	if p.lines == nil {
+		return errNoLines
+	}
+	master := p.cluster.Masters[i]
+	replica, err := redistest.Launch(context.Background(), redistest.Config{})
+	if err != nil {
+		return err
+	}
+	p.replicas = append(p.replicas, replica)
+	host, port, err := net.SplitHostPort(master.Addr())
+	if err != nil {
+		return err
+	}
+	if _, err := replica.Do("REPLICAOF", host, port); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(settleBound); ; time.Sleep(10 * time.Millisecond) {
+		info, err := redis.String(replica.Do("INFO", "replication"))
+		if err != nil {
+			return err
+		}
+		if strings.Contains(info, "master_link_status:up") {
+			break
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the replica is not in step within %v", settleBound)
+		}
+	}
+	if err := master.Kill(); err != nil {
+		return err
+	}
+	if _, err := replica.Do("REPLICAOF", "NO", "ONE"); err != nil {
+		return err
+	}
+	p.lines[i].Retarget(replica.Addr())
+	return nil
+}
+
 func (p *servers) close() error {
+	var errs []error
+	for _, r := range p.replicas {
+		errs = append(errs, r.Close())
+	}
 	for _, l := range p.lines {
 		l.Close()
 	}
-	return p.cluster.Close()
+	return errors.Join(append(errs, p.cluster.Close())...)
 }
 
 // boxes are masters in containers.

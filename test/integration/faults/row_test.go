@@ -27,6 +27,7 @@ type row struct {
 	fault  string
 	expect string
 	on     []kind
+	level  string // of the guard; "" is the library's default
 	setup  setup
 	run    func(r *run)
 	dir    string   // where other tests assert it,
@@ -37,6 +38,7 @@ type row struct {
 type run struct {
 	*testing.T
 	on       kind
+	level    string
 	m        masters
 	register *register
 	history  *history
@@ -90,10 +92,10 @@ func (r *run) steady(change ...func(s *spec)) {
 	r.Helper()
 	for i := range 2 {
 		s := spec{
-			Seed: uint64(i + 1), TTL: rowTTL, URLs: r.m.urls(), Register: r.register.listener.Addr().String(),
+			Seed: uint64(i + 1), TTL: rowTTL, Level: r.level, Fencing: fencing(), URLs: r.m.urls(), Register: r.register.listener.Addr().String(),
 			Workers: []worker{
 				{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:0", i)}, Pace: 10 * time.Millisecond},
-				{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:1", i)}, Pace: 15 * time.Millisecond},
+				{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:1", i)}, Pace: 15 * time.Millisecond, Plain: true},
 				{Do: doHot, Keys: []string{"hot:0", "hot:1"}, Pace: 10 * time.Millisecond, Hold: time.Millisecond},
 				{Do: doHold, Keys: []string{fmt.Sprintf("held:%d", i)}, Pace: 50 * time.Millisecond, Hold: time.Hour},
 			},
@@ -193,7 +195,7 @@ func (r *run) heal(endIt func() error) {
 // during selects the operations of the fault on locks that nobody else uses.
 func (r *run) during() []done {
 	return r.settleExcuses(r.history.operations(func(d done) bool {
-		return !r.contended(d) && d.Op != opWait && d.End > r.faultAt && (r.healAt == 0 || d.At < r.healAt)
+		return !r.specs[d.client].Stranger && !r.contended(d) && d.Op != opWait && d.End > r.faultAt && (r.healAt == 0 || d.At < r.healAt)
 	}))
 }
 
@@ -204,7 +206,7 @@ func (r *run) goesOn() {
 	r.Helper()
 	failed := r.history.operations(func(d done) bool {
 		unconfirmed := d.Op == opUnlock && d.Failed == failedNoQuorum && r.contended(d)
-		return d.Failed != "" && d.End > r.faultAt && !unconfirmed
+		return d.Failed != "" && d.End > r.faultAt && !unconfirmed && !r.specs[d.client].Stranger
 	})
 	failed = r.settleExcuses(failed)
 	for i, d := range failed {
@@ -461,13 +463,17 @@ func (r *run) keys(i int) []string {
 // tryRow runs a row on one kind of masters, and adds what became of it to the
 // table.
 func tryRow(t *testing.T, w row, k kind) {
-	r := &run{T: t, on: k}
+	r := &run{T: t, on: k, level: w.level}
 	entry := table.entry(w, k)
 	t.Cleanup(func() {
 		if t.Failed() {
 			entry.became("FAILED")
 		}
 	})
+	if err := offers(w.level); err != nil {
+		entry.became("did not run: " + err.Error())
+		t.Skip(err)
+	}
 	var cannot *unable
 	if err := r.start(w.setup); errors.As(err, &cannot) {
 		if k == processes && requireRedis {

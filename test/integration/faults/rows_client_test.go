@@ -21,7 +21,7 @@ func clientRows() []row {
 			// tokens that is refused, without them nothing can be said.
 			r.steady(func(s *spec) {
 				s.TTL = rowTTL / 2
-				if s.Fencing = fencing; !fencing {
+				if !fencing() {
 					s.Register = ""
 				}
 			})
@@ -49,7 +49,7 @@ func clientRows() []row {
 		run: func(r *run) {
 			client := func(do string) spec {
 				return spec{
-					TTL: rowTTL / 2, URLs: r.m.urls(), Register: r.register.listener.Addr().String(), Fencing: fencing,
+					TTL: rowTTL / 2, URLs: r.m.urls(), Register: r.register.listener.Addr().String(), Fencing: fencing(),
 					Workers: []worker{{Do: do, Keys: []string{"lock"}, Pace: 10 * time.Millisecond}},
 				}
 			}
@@ -74,10 +74,10 @@ func clientRows() []row {
 			})
 			if len(acts) != 1 || acts[0].Failed != failedLost {
 				r.Errorf("the client that was frozen acted with its context alive: %+v", acts)
-			} else if fencing && acts[0].Text != "" {
+			} else if fencing() && acts[0].Text != "" {
 				r.Error("its write was accepted in spite of the newer token")
 			}
-			if !fencing {
+			if !fencing() {
 				r.register = nil // that write was accepted, as no lock can prevent
 				r.note = "without fencing"
 			}

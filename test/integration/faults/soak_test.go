@@ -109,7 +109,7 @@ func (s *soak) report() string {
 func (s *soak) another() {
 	n := len(s.children)
 	s.client(spec{
-		Seed: s.random.Uint64(), TTL: soakTTL, URLs: s.m.urls(), Register: s.register.listener.Addr().String(), Fencing: fencing,
+		Seed: s.random.Uint64(), TTL: soakTTL, URLs: s.m.urls(), Register: s.register.listener.Addr().String(), Fencing: fencing(),
 		Workers: []worker{
 			{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:0", n)}, Pace: 20 * time.Millisecond},
 			{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:1", n)}, Pace: 30 * time.Millisecond},
@@ -132,7 +132,7 @@ type trouble struct {
 func nothing(int) error { return nil }
 
 func (s *soak) masterTroubles() []trouble {
-	keepData := func(int) bool { return !guarded || s.random.IntN(2) == 0 }
+	keepData := func(int) bool { return !guarded() || s.random.IntN(2) == 0 }
 	late := time.Duration(s.random.IntN(2000)) * time.Millisecond
 	return []trouble{
 		{"kill", func(i int) error { return s.m.kill(i) }, func(i int) error { return s.m.restart(keepData(i), i) }},
@@ -216,7 +216,7 @@ func (s *soak) troubleAClient() trouble {
 		s.must(c.kill())
 		return trouble{"kill", nothing, func(int) error { s.another(); return nil }}
 	}
-	if !fencing { // who is frozen between a look and its deed writes later
+	if !fencing() { // who is frozen between a look and its deed writes later
 		return none
 	}
 	s.faults["client frozen"]++

@@ -14,11 +14,13 @@ type spec struct {
 	MaxTTL   time.Duration // 0: the TTL
 	Timeout  time.Duration // for one master; 0: commandTimeout
 	Level    string        // of the guard; "" is standardLevel
-	Fencing  bool
+	Fencing  bool          // of all locks but those of workers that are Plain
 	Clock    time.Duration // by how much its wall clock is off
+	Movable  bool          // its wall clock can be moved by an order
 	Register string        // address of the register that the locks protect, "": none
 	Workers  []worker
 	Idle     bool // no progress is expected of it
+	Stranger bool // it is expected to fail
 }
 
 // A worker does one thing again and again, in a goroutine of its own.
@@ -26,7 +28,8 @@ type worker struct {
 	Do    string        // one of the constants below
 	Keys  []string      // of which it takes one at a time; doAll: two, doAny: any
 	Pace  time.Duration // pause after each time
-	Count int
+	Count int           // of doMany
+	Plain bool          // without a fencing token
 	Hold  time.Duration // for how long it holds a lock; 0: no longer than it takes
 }
 

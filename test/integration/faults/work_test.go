@@ -51,6 +51,10 @@ func (j *job) key() string { return j.Keys[j.random.IntN(len(j.Keys))] }
 func (j *job) turn() {
 	ctx, cancel := context.WithTimeout(j.ctx, waitBound)
 	defer cancel()
+	var opts []redlock.LockOption
+	if j.spec.Fencing && !j.Plain {
+		opts = append(opts, redlock.WithFencing())
+	}
 	var l *redlock.Lock
 	began, op, shared := now(), opWait, false
 	var err error
@@ -59,19 +63,19 @@ func (j *job) turn() {
 		// Not under the client's context: an attempt that is cut short by the
 		// end of the load says nothing of the masters.
 		op = opLock
-		l, err = j.lib.TryLock(context.WithoutCancel(ctx), j.key())
+		l, err = j.lib.TryLock(context.WithoutCancel(ctx), j.key(), opts...)
 	case doRead:
 		shared = true
-		l, err = j.lib.RWMutex(j.key()).RLock(ctx)
+		l, err = j.lib.RWMutex(j.key()).RLock(ctx, opts...)
 	case doWrite:
-		l, err = j.lib.RWMutex(j.key()).Lock(ctx)
+		l, err = j.lib.RWMutex(j.key()).Lock(ctx, opts...)
 	case doAll:
 		first := j.random.IntN(len(j.Keys))
-		l, err = j.lib.LockAll(ctx, []string{j.Keys[first], j.Keys[(first+1)%len(j.Keys)]})
+		l, err = j.lib.LockAll(ctx, []string{j.Keys[first], j.Keys[(first+1)%len(j.Keys)]}, opts...)
 	case doAny:
-		l, err = j.lib.LockAny(ctx, j.Keys)
+		l, err = j.lib.LockAny(ctx, j.Keys, opts...)
 	default: // doHot, doHold, doPaused
-		l, err = j.lib.Lock(ctx, j.key())
+		l, err = j.lib.Lock(ctx, j.key(), opts...)
 	}
 	if err != nil && ctx.Err() != nil {
 		if j.ctx.Err() == nil {

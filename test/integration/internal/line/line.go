@@ -28,15 +28,15 @@ const (
 // concurrent use.
 type Line struct {
 	listener net.Listener
-	target   string
 	quit     chan struct{}
 	pumps    sync.WaitGroup
 
-	mu    sync.Mutex       // guards what follows
-	delay time.Duration    // of requests
-	held  [2]chan struct{} // nil where the direction is open; closed when it opens
-	dead  chan struct{}    // closed when nothing comes through any more on the connections that there are
-	conns map[net.Conn]bool
+	mu     sync.Mutex // guards what follows
+	target string
+	delay  time.Duration    // of requests
+	held   [2]chan struct{} // nil where the direction is open; closed when it opens
+	dead   chan struct{}    // closed when nothing comes through any more on the connections that there are
+	conns  map[net.Conn]bool
 }
 
 // New starts a line to a server. Close it.
@@ -52,6 +52,20 @@ func New(target string) (*Line, error) {
 
 // Addr is where clients find the line.
 func (l *Line) Addr() string { return l.listener.Addr().String() }
+
+// Target is the server's address.
+func (l *Line) Target() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.target
+}
+
+// Retarget makes the line lead to another server, from the next connection on.
+func (l *Line) Retarget(target string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.target = target
+}
 
 // CutReplies holds back what the server sends. What is sent to it arrives, on
 // connections that there are; no new ones come about.
@@ -140,7 +154,7 @@ func (l *Line) connect(client net.Conn) {
 		}
 		return
 	}
-	server, err := net.DialTimeout("tcp", l.target, time.Second)
+	server, err := net.DialTimeout("tcp", l.Target(), time.Second)
 	if err != nil {
 		return // the client's connection ends, too
 	}

@@ -33,7 +33,7 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 	ttl := l.opts.ttl
 	r := c.newRound(opLock)
 	defer r.letGo()
-	r.start, r.granted = l.start, granted
+	r.start, r.granted, r.grantedFence = l.start, granted, l.fence
 	l.askAcquire(r)
 	cause := r.wait(ctx, c.nodeTimeout(ttl))
 
@@ -42,14 +42,20 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 	elapsed := now.Sub(l.start)
 	l.absent = res.absent
 	r.traceNodes(l.key)
-	if res.outcome == quorum.Granted && c.opts.drift.Validity(ttl, elapsed) > 0 {
-		l.acquired = l.start
-		l.validity = ttl - c.opts.drift.Allowance(ttl)
+	var unfenced *QuorumError
+	if validity := c.opts.validity(ttl); res.outcome == quorum.Granted && validity > elapsed {
+		l.acquired, l.validity = l.start, validity
 		if l.kind.oneOf {
 			l.settleOn(&res)
 		}
-		if c.keeper.add(l, now) {
-			return nil
+		if unfenced = l.settleFence(ctx, r, true); unfenced == nil {
+			if l.opts.fenced { // which may have taken another round
+				now = c.opts.clock.Now()
+				elapsed = now.Sub(l.start)
+			}
+			if validity > elapsed && c.keeper.add(l, now) {
+				return nil
+			}
 		}
 	}
 	l.rollback()
@@ -60,6 +66,8 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 
 	var err *QuorumError
 	switch {
+	case unfenced != nil && cause == nil:
+		err = unfenced
 	case res.outcome == quorum.Granted:
 		err = r.err(l.key, ErrNoQuorum, cause, elapsed)
 		err.note = "the answers took so long that no validity is left"
@@ -102,5 +110,5 @@ func (c *Client) nodeTimeout(ttl time.Duration) time.Duration {
 	if d == 0 {
 		d = min(max(ttl/20, leastNodeTimeout), mostNodeTimeout)
 	}
-	return min(d, c.opts.drift.Validity(ttl, 0))
+	return min(d, c.opts.validity(ttl))
 }

@@ -37,6 +37,7 @@ type Client struct {
 	rounds     sync.Pool   // of *round
 	keeper     *keeper
 	unfinished unfinished
+	fences     fences
 	closing    chan struct{} // closed when Close begins
 
 	// mu guards what follows.
@@ -93,6 +94,9 @@ func clientOptionsOf(opts []Option) (*clientOptions, error) {
 		}
 	}
 	if err := o.lock.validate(&o); err != nil {
+		return nil, fmt.Errorf("redlock: %w", err)
+	}
+	if err := o.settleRetention(); err != nil {
 		return nil, fmt.Errorf("redlock: %w", err)
 	}
 	return &o, nil

@@ -41,5 +41,5 @@ func (l *Lock) Downgrade(ctx context.Context) error {
 // outdated reports whether a round asked for the writer that l was and is no
 // more: a refusal says nothing about the reader then. The caller must hold l.mu.
 func (l *Lock) outdated(r *round) bool {
-	return r.script != l.kind.extend && r.script != l.kind.verify
+	return r.script != l.extendScript() && r.script != l.kind.verify
 }

@@ -94,7 +94,7 @@ func (l *Lock) conclude(r *round, res *result, cause error, now drift.Instant) e
 	took := now.Sub(r.start)
 	// By the TTL that the masters were asked for: that of the hold may have
 	// been raised since.
-	validity := r.ttl - l.c.opts.drift.Allowance(r.ttl)
+	validity := l.c.opts.validity(r.ttl)
 	switch {
 	case res.outcome != quorum.Granted:
 		return r.err(l.key, ErrNoQuorum, cause, took)
@@ -154,7 +154,14 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 	res := r.result()
 	now := c.opts.clock.Now()
 	took := now.Sub(r.start)
-	l.validity = l.opts.ttl - c.opts.drift.Allowance(l.opts.ttl)
+	l.validity = c.opts.validity(l.opts.ttl)
+	if res.outcome == quorum.Granted {
+		if err := l.settleFence(ctx, r, false); err != nil {
+			return nil, err
+		}
+		now = c.opts.clock.Now()
+		took = now.Sub(r.start)
+	}
 	switch {
 	case res.outcome == quorum.Granted && took < l.validity:
 		if !c.keeper.add(l, now) {

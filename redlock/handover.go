@@ -43,12 +43,20 @@ type handOver struct {
 func (h *handOver) encode(l *Lock, pilot int) {
 	key := l.fullKey()
 	h.pilot, h.lock = pilot, l
-	b := pipeline.AppendArray(h.encoded[:0], 8)
+	strict := l.c.opts.strict()
+	n, keys := 8, "2"
+	if strict {
+		n, keys = 9, "3"
+	}
+	b := pipeline.AppendArray(h.encoded[:0], n)
 	b = pipeline.AppendBulk(b, evalSHA)
 	b = pipeline.AppendBulk(b, script.Queue.SHA)
-	b = pipeline.AppendBulk(b, "2")
+	b = pipeline.AppendBulk(b, keys)
 	b = pipeline.AppendBulk(b, key)
 	b = pipeline.AppendBulk(b, queuePrefix, key, queueSuffix)
+	if strict {
+		b = pipeline.AppendBulk(b, leasePrefix, key)
+	}
 	b = pipeline.AppendBulk(b, "release")
 	b = pipeline.AppendBulk(b, l.c.id)
 	h.encoded = pipeline.AppendBulk(b, l.token)
@@ -72,7 +80,11 @@ func (h *handOver) refused(call *pipeline.Call) bool {
 // evalArgs is the same with the script's source.
 func (h *handOver) evalArgs() []any {
 	key := h.lock.fullKey()
-	return script.Queue.EvalArgs(script.Queue.Args(nil, []any{key, queueKey(key)}, "release", h.lock.c.id, h.lock.token))
+	keys := []any{key, queueKey(key)}
+	if h.lock.c.opts.strict() {
+		keys = append(keys, leasePrefix+key)
+	}
+	return script.Queue.EvalArgs(script.Queue.Args(nil, keys, "release", h.lock.c.id, h.lock.token))
 }
 
 // fullKey is the lock's first key in Redis.

@@ -45,7 +45,7 @@ func readHolder(reply any) (*HeldError, bool) {
 		return nil, false
 	}
 	h := &HeldError{Type: string(kind)}
-	if h.Type == "string" {
+	if h.Type == "string" || h.Type == leaseType {
 		h.Token = string(value)
 		h.Owner = ownerOf(h.Token)
 	} else {

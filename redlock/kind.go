@@ -16,6 +16,7 @@ type kind struct {
 	extend  *script.Script
 	verify  *script.Script
 	release *script.Script
+	guarded guardedScripts // instead, with a fencing token or in strict
 	// Which of several keys is the one in the way, as holderamong wants it;
 	// nil: there is one key.
 	inTheWay any
@@ -29,6 +30,7 @@ var plainKind = &kind{
 	extend:  script.Extend,
 	verify:  script.Verify,
 	release: script.Release,
+	guarded: guardedScripts{script.GuardedAcquire, script.GuardedExtend, script.GuardedRelease},
 	queued:  true,
 }
 
@@ -43,11 +45,15 @@ var (
 func (l *Lock) askAcquire(r *round) {
 	r.lock = l // which has to be unreleased for a script to be sent again
 	l.setting.add()
+	if l.kind.oneOf {
+		l.shuffle()
+		r.votes = append(r.votes[:0], make([]int, len(l.keyArgs))...)
+	}
+	if l.isGuarded() {
+		l.askGuardedAcquire(r)
+		return
+	}
 	if s := l.kind.acquire; s != nil {
-		if l.kind.oneOf {
-			l.shuffle()
-			r.votes = append(r.votes[:0], make([]int, len(l.keyArgs))...)
-		}
 		r.eval(s, l.acquireKeys(), 0, time.Time{}, l.tokenArg, l.ttlArg)
 		return
 	}
@@ -67,6 +73,10 @@ func (l *Lock) askHolder(r *round, skip uint64) {
 // askExtend asks to prolong the lock; again says whether it is set where it is
 // missing.
 func (l *Lock) askExtend(r *round, again any) {
+	if l.isGuarded() {
+		l.askGuardedExtend(r, again)
+		return
+	}
 	r.eval(l.kind.extend, l.keyArgs, 0, time.Time{}, l.tokenArg, l.ttlArg, again)
 }
 
@@ -86,5 +96,6 @@ func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
 			absent &^= 1 << pilot
 		}
 	}
-	r.eval(l.kind.release, l.keyArgs, absent, keep, l.tokenArg)
+	s, keys := l.releaseScript(l.keyArgs)
+	r.eval(s, keys, absent, keep, l.tokenArg)
 }

@@ -23,6 +23,7 @@ type Lock struct {
 	// Arguments of commands, boxed once.
 	keyArgs          []any // with the prefix
 	oneKey           [1]any
+	guardedKeys      []any // see allKeys; nil: not made yet
 	tokenArg, ttlArg any
 
 	// mu guards what follows. Under it calls are queued, so that nothing of
@@ -37,6 +38,7 @@ type Lock struct {
 	lost     *LostError    // when state is lost
 	ctx      *holdContext  // made when first asked for
 	sent     bool          // the release has been sent
+	fence    uint64        // the fencing token; 0: none
 	absent   uint64        // masters that certainly have nothing of ours
 	extended bool          // an extension was sent: keys may outlive the TTL
 	renewing *round        // the renewal under way
@@ -76,9 +78,6 @@ func (l *Lock) again() *Lock {
 // client's xid, and a random part; new for every attempt. It proves ownership
 // to Redis. It is not a fencing token: it does not rise.
 func (l *Lock) Token() string { return l.token }
-
-// Fence is the fencing token; 0 unless the lock was acquired WithFencing.
-func (l *Lock) Fence() uint64 { return 0 }
 
 // Remaining is for how much longer the lock is guaranteed, computed now, on a
 // clock that counts time during which the machine was suspended. 0: it is not

@@ -13,6 +13,7 @@ var allKind = &kind{
 	extend:   script.ExtendAll,
 	verify:   script.VerifyAll,
 	release:  script.ReleaseAll,
+	guarded:  guardedScripts{script.GuardedAcquire, script.GuardedExtendAll, script.GuardedReleaseAll},
 	inTheWay: "last",
 }
 

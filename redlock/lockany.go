@@ -17,6 +17,7 @@ var anyKind = &kind{
 	extend:   script.ExtendAll,
 	verify:   script.VerifyAll,
 	release:  script.ReleaseAll,
+	guarded:  guardedScripts{script.GuardedAcquireAny, script.GuardedExtendAll, script.GuardedReleaseAll},
 	inTheWay: "first",
 }
 
@@ -62,7 +63,7 @@ func (c *Client) lockAny(ctx context.Context, keys []string, opts []LockOption, 
 func (l *Lock) shuffle() {
 	keys := slices.Clone(l.keyArgs)
 	rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
-	l.keyArgs = keys
+	l.keyArgs, l.guardedKeys = keys, nil
 }
 
 // vote counts a master that agreed. Where each grants one key of several, the
@@ -95,16 +96,16 @@ func (l *Lock) settleOn(res *result) {
 	defer l.mu.Unlock()
 	granted := res.slot - 1
 	key := l.keyArgs[granted].(string)
-	rest := slices.Concat(l.keyArgs[:granted], l.keyArgs[granted+1:])
+	release, rest := l.releaseScript(slices.Concat(l.keyArgs[:granted], l.keyArgs[granted+1:]))
 
 	l.kind, l.key, l.others = plainKind, l.c.withoutPrefix(key), nil
 	l.oneKey[0] = key
-	l.keyArgs = l.oneKey[:]
+	l.keyArgs, l.guardedKeys = l.oneKey[:], nil
 	l.absent = res.absent | res.elsewhere
 
 	if nothing := res.absent | res.here; nothing != l.c.everyone() {
 		r := l.c.newRound(opRelease)
-		r.eval(script.ReleaseAll, rest, nothing, l.keepRelease(), l.tokenArg)
+		r.eval(release, rest, nothing, l.keepRelease(), l.tokenArg)
 		r.letGo()
 	}
 }

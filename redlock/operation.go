@@ -12,8 +12,9 @@ const (
 	opHolder              // asks those that refused who holds the key
 	opInspect             // asks everyone
 	opDowngrade           // an extension that makes a reader of the writer
+	opRaise               // the second round of an acquisition with a fencing token
 )
 
 func (op operation) String() string {
-	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect", "inspect", "downgrade"}[op]
+	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect", "inspect", "downgrade", "lock"}[op]
 }

@@ -57,6 +57,12 @@ type clientOptions struct {
 	drift     drift.Policy
 	clock     drift.Clock
 	outage    time.Duration
+	guard     GuardLevel
+	retention time.Duration // of fences; 0: the default
+	clockErr  time.Duration // E
+
+	retentionArg, leaseRetentionArg any // in ms, boxed
+
 	prefix    string
 	poolOpts  []pool.Option
 	poolGiven bool
@@ -73,6 +79,7 @@ type lockOptions struct {
 	owner   string
 	reenter bool
 	fair    bool
+	fenced  bool
 }
 
 func defaultOptions() clientOptions {
@@ -82,6 +89,9 @@ func defaultOptions() clientOptions {
 		drift:  drift.Default,
 		clock:  drift.System(),
 		outage: defaultOutage,
+
+		clockErr: defaultClockError,
+
 		logger: slog.New(slog.DiscardHandler),
 	}
 }
@@ -90,6 +100,9 @@ func defaultOptions() clientOptions {
 func (o *lockOptions) validate(c *clientOptions) error {
 	if o.ttl > c.maxTTL {
 		return fmt.Errorf("WithTTL: %v is above WithMaxTTL: want %v to %v", o.ttl, minTTL, c.maxTTL)
+	}
+	if err := o.validateStrict(c); err != nil {
+		return err
 	}
 	if v := c.drift.Validity(o.ttl, 0); v <= 0 {
 		return fmt.Errorf("WithTTL: %v leaves no validity after a clock drift of %v: want a longer TTL", o.ttl, c.drift.Allowance(o.ttl))

@@ -177,10 +177,9 @@ func TestNewUsesTheCallersPoolAndLeavesItOpen(t *testing.T) {
 func TestWhatThisVersionLacksSaysSo(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
-		_, fencing := c.Lock(t.Context(), "a", redlock.WithFencing())
 		_, standard := redlock.Open(someURLs, redlock.WithGuard(redlock.GuardStandard))
 		_, strict := redlock.Open(someURLs, redlock.WithGuard(redlock.GuardStrict))
-		for i, err := range []error{fencing, standard, strict, c.Init(t.Context())} {
+		for i, err := range []error{standard, strict, c.Init(t.Context())} {
 			if !errors.Is(err, errors.ErrUnsupported) {
 				t.Errorf("%d: %v", i, err)
 			}

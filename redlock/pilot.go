@@ -83,6 +83,7 @@ func mix(h uint64) uint64 {
 type query struct {
 	c       *Client
 	master  int
+	script  *script.Script
 	args    []any // of EVALSHA
 	call    pipeline.Call
 	state   atomic.Uint32
@@ -101,8 +102,13 @@ const (
 // askQueue queues a question to the advisory queue of a key. keep is until when
 // it is worth repeating on a later connection; zero: never.
 func (c *Client) askQueue(master int, keep time.Time, key, what any, args ...any) *query {
-	q := &query{c: c, master: master, done: make(chan struct{})}
-	q.args = script.Queue.Args(nil, []any{key, queueKey(key.(string))}, append([]any{what, c.id}, args...)...)
+	return c.ask(master, keep, script.Queue, []any{key, queueKey(key.(string))}, append([]any{what, c.id}, args...)...)
+}
+
+// ask queues a question to one master.
+func (c *Client) ask(master int, keep time.Time, s *script.Script, keys []any, args ...any) *query {
+	q := &query{c: c, master: master, script: s, done: make(chan struct{})}
+	q.args = s.Args(nil, keys, args...)
 	q.call = pipeline.Call{Cmd: evalSHA, Encoded: pipeline.AppendCommand(nil, evalSHA, q.args...), Owner: q, Keep: keep}
 	c.unfinished.add()
 	c.masters[master].Enqueue(&q.call)
@@ -151,7 +157,7 @@ func (q *query) Delayed(*pipeline.Call, error) { q.settle() }
 func (q *query) Complete(call *pipeline.Call) {
 	if pipeline.IsNoScript(call.Err) && call.Cmd == evalSHA && !q.Abandoned(call) {
 		call.Cmd = "EVAL"
-		call.Encoded = pipeline.AppendCommand(nil, call.Cmd, script.Queue.EvalArgs(q.args)...)
+		call.Encoded = pipeline.AppendCommand(nil, call.Cmd, q.script.EvalArgs(q.args)...)
 		q.c.masters[q.master].Resend(call)
 		return
 	}

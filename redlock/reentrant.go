@@ -177,6 +177,8 @@ func (l *Lock) refuseAgain(key string, handle *Lock) error {
 	switch {
 	case l.kind == readerKind && handle.kind == plainKind:
 		return &upgradeError{key}
+	case handle.opts.fenced && !l.opts.fenced:
+		return &unfencedError{key}
 	case !handle.opts.reenter || l.kind != handle.kind || l.key != handle.key || !slices.Equal(l.others, handle.others):
 		return &reentrantError{key}
 	}

@@ -29,8 +29,11 @@ type round struct {
 	script  *script.Script // nil: a plain command
 	args    []any
 	encoded []byte
-	granted uint64   // masters that have agreed before the round
+	granted uint64 // masters that have agreed before the round
+	guard   guardedRound
 	own     handOver // what the pilot gets instead
+
+	grantedFence uint64 // what those gave
 
 	ttl     time.Duration // that an extension asked for
 	renewal bool          // the keeper started it and is told of the decision
@@ -95,7 +98,8 @@ func (r *round) recycle() {
 	}
 	r.lock, r.renewal, r.start = nil, false, drift.Instant{}
 	r.votes, r.slot = r.votes[:0], 0
-	r.granted = 0
+	r.granted, r.grantedFence = 0, 0
+	r.guard = guardedRound{}
 	r.own.clear()
 	r.outcome, r.expired, r.cut = quorum.Open, false, false
 	r.abandoned.Store(false)
@@ -123,7 +127,7 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 			r.answers[i] = answer{verdict: refused, missing: true}
 			r.tally.Refused++
 		case r.granted&(1<<i) != 0:
-			r.answers[i] = answer{verdict: agreed}
+			r.answers[i] = answer{verdict: agreed, fence: r.grantedFence}
 			r.tally.OK++
 		default:
 			r.left++
@@ -139,6 +143,9 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 		c.Cmd, c.Encoded, c.Owner, c.Slot, c.Keep = cmd, r.encoded, r, i, keep
 		if i == r.own.pilot {
 			c.Encoded = r.own.encoded
+		}
+		if r.guard.each != nil {
+			c.Encoded = pipeline.AppendCommand(nil, cmd, r.guard.each[i]...)
 		}
 		r.c.masters[i].Enqueue(c)
 	}
@@ -289,12 +296,14 @@ func (r *round) resend(c *pipeline.Call) bool {
 	if l := r.lock; l != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.state != held || r.op == opLock && r.script != l.kind.acquire {
+		if l.state != held || r.op == opLock && r.script != l.acquireScript() {
 			return false
 		}
 	}
 	c.Cmd = "EVAL"
-	if c.Slot == r.own.pilot && !r.own.plain {
+	if r.guard.each != nil {
+		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.guard.each[c.Slot])...)
+	} else if c.Slot == r.own.pilot && !r.own.plain {
 		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.own.evalArgs()...)
 	} else {
 		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.args)...)

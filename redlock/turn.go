@@ -61,16 +61,29 @@ func (c *Client) take(ctx context.Context, l *Lock, pilot int, score any, yields
 		only = argOnlyFirst
 	}
 	l.begin()
-	q := c.askQueue(pilot, time.Time{}, l.keyArgs[0], argTake, score, l.token, l.ttlArg, only)
+	if l.isGuarded() {
+		granted, t, err = l.takeGuarded(ctx, pilot, score, only)
+	} else {
+		granted, t, err = c.queryTurn(ctx, l, pilot, c.askQueue(pilot, time.Time{}, l.keyArgs[0], argTake, score, l.token, l.ttlArg, only))
+	}
+	if granted {
+		return true, turn{}, nil
+	}
+	l.absent = c.everyone()
+	if err != nil {
+		l.absent &^= 1 << pilot // whether it granted the lock is not known
+	}
+	l.rollback()
+	return false, t, err
+}
+
+// queryTurn waits for the answer to take.
+func (c *Client) queryTurn(ctx context.Context, l *Lock, pilot int, q *query) (granted bool, t turn, err error) {
 	reply, err := q.wait(ctx, c.patience(pilot, l.opts.ttl))
 	if err == nil && reply == any("OK") {
 		return true, turn{}, nil
 	}
-	l.absent = c.everyone()
-	if t, err = readTurn(reply, err); err != nil {
-		l.absent &^= 1 << pilot // whether it granted the lock is not known
-	}
-	l.rollback()
+	t, err = readTurn(reply, err)
 	return false, t, err
 }
 
@@ -108,7 +121,7 @@ func (c *Client) attemptOnce(ctx context.Context, l *Lock, holders bool) *Quorum
 func (l *Lock) anew() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.state, l.sent, l.absent = held, false, 0
+	l.state, l.sent, l.absent, l.fence = held, false, 0, 0
 }
 
 // takenAt is the error of an attempt that went no further than the pilot, or

@@ -16,16 +16,6 @@ func unsupported(what string) error {
 // error matches errors.ErrUnsupported.
 func (c *Client) Init(_ context.Context) error { return unsupported("Init") }
 
-// WithFencing asks for a fencing token. Not available in this version: the
-// error matches errors.ErrUnsupported.
-func WithFencing() LockOption { return unavailable("WithFencing") }
-
-func unavailable(option string) LockOption {
-	return lockOption(func(*lockOptions) error {
-		return fmt.Errorf("%s is not available in this version: %w", option, errors.ErrUnsupported)
-	})
-}
-
 // A GuardLevel says how much a master has to prove before its vote counts.
 type GuardLevel uint8
 

@@ -168,7 +168,6 @@ func awaitMasters(ctx context.Context, c *redlock.Client, enough func(up, unknow
 var optionFlags = strings.NewReplacer(
 	"WithTTL: ", "--ttl ", "WithOwner: ", "--owner ", "WithAuth: ", "--user: ",
 	"WithTLS is given", "--tls-ca or --tls-cert is given",
-	"WithFencing is not available", "--fence: fencing tokens are not available",
 )
 
 // inFlags is an error of the library about its arguments, in the words of the

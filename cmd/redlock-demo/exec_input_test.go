@@ -70,7 +70,6 @@ func TestBadInputOfExecGetsOneSentence(t *testing.T) {
 		{"certificate alone", on("--tls-cert", plain), 64, "--tls-cert and --tls-key need each other"},
 		{"key alone", on("--tls-key", plain), 64, "--tls-cert and --tls-key need each other"},
 		{"odd certificate", on("--tls-cert", plain, "--tls-key", plain), 64, "--tls-cert, --tls-key: tls: failed to find any PEM data in certificate input"},
-		{"fence", on("--fence"), 64, "--fence: fencing tokens are not available in this version"},
 		{"odd bool", on("--json=maybe"), 64, `--json "maybe": want true or false, not "maybe"` + hint},
 		{"no such command", []string{"--masters", three, "k", "--", "no-such-command"}, 127, `command "no-such-command": not found`},
 		{"no such path", []string{"--masters", three, "k", "--", filepath.Join(dir, "none")}, 127, `command "` + filepath.Join(dir, "none") + `": not found`},

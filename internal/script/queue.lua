@@ -2,13 +2,16 @@
 -- nothing about who holds the lock.
 -- KEYS[1] lock; KEYS[2] queue, a sorted set of client ids by the time (in µs, of this master's clock) at which
 -- they began to wait. A client to which the lock was handed over has the negative of the time until which it
--- is waited for; that is the first place.
+-- is waited for; that is the first place. KEYS[3], if it is given: for release the lease record; for take, with
+-- guarded.lua before this, the fence (fencing) and then the lease record (strict).
 -- ARGV[1] what to do; ARGV[2] id of the client; then
 --   release: ARGV[3] token. Deletes the lock where the token is ours, as release.lua does, and hands over.
 --     Returns what release.lua does, and 10 more if another client was told, 20 more if this client is next.
 --   wait: ARGV[3] score of before, '' for none. Keeps the client's place, and hands over if the lock is free.
 --   take: ARGV[3] score of before, '' for none, '-' not to wait; ARGV[4] token; ARGV[5] TTL in ms; ARGV[6] '1': only
 --     if nobody else is first. Sets the lock, and takes the client out of the queue. Returns OK; else it waits.
+--     With KEYS[3] and the arguments of guarded.lua from the fourth on it returns {code, fencing token, TIME} for OK,
+--     and where the clocks differ; a lease in the way counts as the lock, of the type lease.
 --   leave: takes the client out of the queue, and hands over if the lock is free. Returns as release does, from 0.
 -- wait, and take that failed, return {1 if the client may take the lock now, score, 1 if it is the first, and of
 -- the lock type, value, PTTL}.
@@ -24,6 +27,7 @@ if ARGV[1] == 'release' then
   elseif not held then
     released = 3
   end
+  if KEYS[3] then redis.pcall('ZREM', KEYS[3], ARGV[3]) end
   if redis.call('EXISTS', queue) == 0 then return released end -- nearly always
 end
 
@@ -90,18 +94,30 @@ if ARGV[1] == 'release' then
 end
 
 if ARGV[1] == 'take' then
+  if KEYS[3] and skewed() then return {5, 0, micros} end
   local kind = redis.call('TYPE', queue)['ok']
   local usable = kind == 'zset' or kind == 'none'
   local mine = true
   if ARGV[6] == '1' and kind == 'zset' and redis.call('EXISTS', lock) == 0 then
     mine = hand_over() == 2 or redis.call('EXISTS', queue) == 0
   end
-  if mine and redis.call('SET', lock, ARGV[4], 'NX', 'PX', ARGV[5]) then
+  local granted, reply = false, redis.status_reply('OK')
+  if mine and KEYS[3] then
+    local _, fences, leases = names(1, 3)
+    reply = grant({lock}, fences, leases)
+    if not reply[1] then return reply end -- an error
+    granted = reply[1] == 1
+  elseif mine then
+    granted = redis.call('SET', lock, ARGV[4], 'NX', 'PX', ARGV[5])
+  end
+  if granted then
     if usable then redis.call('ZREM', queue, me) end
-    return redis.status_reply('OK')
+    return reply
   end
   if not usable then return redis.error_reply('WRONGTYPE the queue of the lock is a ' .. kind) end
-  return state(0, ARGV[3] == '-' and '' or enqueue(ARGV[3]))
+  local failed = state(0, ARGV[3] == '-' and '' or enqueue(ARGV[3]))
+  if reply[1] == 6 then failed[4], failed[5], failed[6] = 'lease', reply[5], reply[4] end
+  return failed
 end
 
 if ARGV[1] == 'leave' then

@@ -68,11 +68,11 @@ var (
 )
 
 // All is every script, in no particular order.
-var All = []*Script{
+var All = append([]*Script{
 	Release, Extend, Verify, Holder, Inspect, Queue,
 	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, AcquireAny, HolderAmong,
 	ReaderAcquire, ReaderExtend, ReaderVerify, ReaderRelease, WriterIntent,
-}
+}, guarded...)
 
 func newScript(name, source string) *Script {
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import

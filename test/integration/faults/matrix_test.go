@@ -13,8 +13,13 @@ func matrix() []row {
 	return all
 }
 
-// kept says of a key that it is there to stay: the marker of the guard and the
-// fencing tokens outlive every lock.
+// kept says of a key that it is there to stay: the marker of the guard, fencing
+// tokens and lease records outlive every lock.
 func kept(key string) bool {
-	return strings.HasPrefix(key, "redquorum:marker") || strings.HasPrefix(key, "redquorum:f:")
+	for _, prefix := range []string{"redquorum:marker", "redquorum:fence:", "redquorum:lease:"} {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
 }

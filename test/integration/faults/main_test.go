@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	}
 	fmt.Println(table.closingLine())
 	if writeDoc && code == 0 {
-		if err := record(table.markdown()); err != nil {
+		if err := record(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
@@ -84,8 +84,12 @@ const (
 	docEnd   = "<!-- table: end -->\n"
 )
 
-// record replaces the table in docs/faults.md.
-func record(table string) error {
+// record replaces the table in docs/faults.md by that of this run, which must
+// have been a whole one.
+func record() error {
+	if n := table.missing(); n > 0 {
+		return fmt.Errorf("%s keeps whole tables only: %d rows were not chosen", docFile, n)
+	}
 	text, err := os.ReadFile(docFile)
 	if err != nil {
 		return err
@@ -95,5 +99,11 @@ func record(table string) error {
 	if !found || !closed {
 		return fmt.Errorf("%s has no place for the table", docFile)
 	}
-	return os.WriteFile(docFile, []byte(before+docBegin+table+docEnd+after), 0o644)
+	_, version, err := redistest.Find()
+	if err != nil {
+		return err
+	}
+	where := fmt.Sprintf("The last recorded run: redis-server %s, %s/%s with %d processors, race detector %v.\n\n",
+		version, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), raceDetector)
+	return os.WriteFile(docFile, []byte(before+docBegin+where+table.markdown()+docEnd+after), 0o644)
 }

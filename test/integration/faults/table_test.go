@@ -102,10 +102,6 @@ func (t *results) closingLine() string {
 			reasons[e.result]++
 		}
 	}
-	all := 0
-	for _, w := range matrix() {
-		all += len(w.on)
-	}
 	var parts []string
 	for _, k := range []kind{processes, containers, elsewhere} {
 		parts = append(parts, fmt.Sprintf("%d held %s", held[k], map[kind]string{
@@ -116,8 +112,17 @@ func (t *results) closingLine() string {
 	for reason, n := range reasons {
 		parts = append(parts, fmt.Sprintf("%d %s", n, reason))
 	}
-	if left := all - len(t.entries); left > 0 {
-		parts = append(parts, fmt.Sprintf("%d not chosen", left))
+	if n := t.missing(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d not chosen", n))
 	}
 	return "faults: " + strings.Join(parts, "; ")
+}
+
+// missing is how many rows were not chosen. It is asked when all have ended.
+func (t *results) missing() int {
+	n := -len(t.entries)
+	for _, w := range matrix() {
+		n += len(w.on)
+	}
+	return n
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
@@ -41,7 +42,7 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 	now := c.opts.clock.Now()
 	elapsed := now.Sub(l.start)
 	l.absent = res.absent
-	r.traceNodes(l.key)
+	r.traceNodes(l.callCtx, l)
 	var unfenced *QuorumError
 	if validity := c.opts.validity(ttl); res.outcome == quorum.Granted && validity > elapsed {
 		l.acquired, l.validity = l.start, validity
@@ -53,7 +54,8 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 				now = c.opts.clock.Now()
 				elapsed = now.Sub(l.start)
 			}
-			if validity > elapsed && c.keeper.add(l, now) {
+			l.granted, l.took = res.tally.OK, elapsed
+			if validity > elapsed && l.keep(now) {
 				return nil
 			}
 		}
@@ -81,6 +83,16 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 	}
 	err.others = len(l.others)
 	return err
+}
+
+// keep begins the hold. It reports false when the client is closed.
+func (l *Lock) keep(now drift.Instant) bool {
+	l.traceHeld()
+	if l.c.keeper.add(l, now) {
+		return true
+	}
+	l.traceReleased(EndClosed, &LostError{Key: l.key, Reason: ReasonClosed}, now)
+	return false
 }
 
 // rollback releases a lock that nobody has seen, without waiting (L2). Nobody

@@ -3,6 +3,7 @@ package redlock
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
@@ -21,15 +22,16 @@ const (
 // An answer is one master's part in a round.
 type answer struct {
 	verdict verdict
-	delayed bool        // failed for now: the call is kept for a later connection
-	unsent  bool        // the call came back and the master never saw it
-	missing bool        // refused because the key was not there
-	late    bool        // came after the decision
-	fence   uint64      // the highest token of its fence, of the lock that it agreed to
-	slot    int         // agreed to this one of several keys, counted from 1; 0: to what was asked for
-	held    *HeldError  // refused because somebody else's was, as far as known
-	err     error       // failed because of this
-	seen    *MasterHold // what an inspection found
+	delayed bool          // failed for now: the call is kept for a later connection
+	unsent  bool          // the call came back and the master never saw it
+	missing bool          // refused because the key was not there
+	late    bool          // came after the decision
+	took    time.Duration // since the question; 0 where no trace wants to know
+	fence   uint64        // the highest token of its fence, of the lock that it agreed to
+	slot    int           // agreed to this one of several keys, counted from 1; 0: to what was asked for
+	held    *HeldError    // refused because somebody else's was, as far as known
+	err     error         // failed because of this
+	seen    *MasterHold   // what an inspection found
 }
 
 // read turns a call that came back into an answer. Only the exact replies

@@ -102,7 +102,7 @@ func (w *contender) asked(err *QuorumError) *QuorumError {
 // tried takes notice of an attempt, and reports whether the waiting is over.
 func (w *contender) tried(err *QuorumError) (over bool, result error) {
 	w.attempts++
-	w.c.traceAttempt(w.l.key, w.attempts, err)
+	w.c.traceAttempt(w.l, w.attempts, err)
 	switch {
 	case err == nil:
 		return true, nil
@@ -226,8 +226,8 @@ func (w *contender) sleepBlind(ctx context.Context, ready <-chan struct{}) (try,
 // sleep pauses for d, and reports whether it was woken before. ready, if it is
 // not nil, ends the pause too.
 func (w *contender) sleep(ctx context.Context, d time.Duration, ready <-chan struct{}) (woken bool, cause error) {
-	if t := w.c.opts.trace; t != nil && t.Retry != nil && w.last != nil {
-		t.Retry(RetryInfo{Key: w.l.key, Attempt: w.attempts, Delay: d, Err: w.last})
+	if w.last != nil {
+		w.l.traceRetry(w.attempts, d, w.last)
 	}
 	w.slept = w.slept || d > 0
 	t := time.NewTimer(d)

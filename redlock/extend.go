@@ -48,7 +48,9 @@ func (l *Lock) question(ctx context.Context, op operation, start func(h *Lock) (
 	}
 	defer r.letGo()
 	cause := r.wait(ctx, limit)
-	return h.finishExtension(r, cause)
+	err = h.finishExtension(ctx, r, cause)
+	l.traceExtend(ctx, op, now, err)
+	return err
 }
 
 // startExtension queues an extension. The caller must hold l.mu, so that none
@@ -64,8 +66,8 @@ func (l *Lock) startExtension(op operation, renewal bool) *round {
 }
 
 // finishExtension draws the conclusion of a decided extension or verification.
-func (l *Lock) finishExtension(r *round, cause error) error {
-	r.traceNodes(l.key)
+func (l *Lock) finishExtension(ctx context.Context, r *round, cause error) error {
+	r.traceNodes(ctx, l)
 	res := r.result()
 	now := l.c.opts.clock.Now()
 
@@ -144,13 +146,24 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 	}
 	l.token, l.tokenArg = token, token
 
+	began := c.stopwatch()
+	l.callCtx = c.traceBegin(ctx, opAdopt, l, true)
+	adopted, err := c.adoptOnce(ctx, l)
+	c.traceWait(l.callCtx, opAdopt, l, adopted, 1, sinceStart(began), err)
+	l.callCtx = nil
+	return adopted, err
+}
+
+// adoptOnce asks the masters, and begins the hold.
+func (c *Client) adoptOnce(ctx context.Context, l *Lock) (*Lock, error) {
+	key := l.key
 	r := c.newRound(opAdopt)
 	defer r.letGo()
 	r.start = c.opts.clock.Now()
 	l.start, l.acquired = r.start, r.start
 	l.askExtend(r, argLeaveMissing)
 	cause := r.wait(ctx, c.nodeTimeout(l.opts.ttl))
-	r.traceNodes(key)
+	r.traceNodes(l.callCtx, l)
 	res := r.result()
 	now := c.opts.clock.Now()
 	took := now.Sub(r.start)
@@ -164,7 +177,8 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 	}
 	switch {
 	case res.outcome == quorum.Granted && took < l.validity:
-		if !c.keeper.add(l, now) {
+		l.granted, l.took = res.tally.OK, took
+		if !l.keep(now) {
 			return nil, fmt.Errorf("redlock: adopt %q: %w", key, ErrClosed)
 		}
 		return l, nil
@@ -209,6 +223,7 @@ func (l *Lock) HandOver() (token string, err error) {
 		return "", err
 	}
 	h.c.keeper.remove(h)
+	h.traceReleased(EndHandedOver, nil, now)
 	h.setting.wait(h.c.nodeTimeout(h.opts.ttl))
 	return h.token, nil
 }

@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -19,6 +20,12 @@ type Lock struct {
 	intent   *intent       // of a writer that keeps readers out while it waits; nil: none
 	acquired drift.Instant // start of the attempt that acquired it
 	outer    *Lock         // the hold that this is a further handle on; nil: this is the hold
+
+	// For the trace; not changed while the lock is held.
+	granted int             // masters that had agreed when the attempt was decided
+	took    time.Duration   // the attempt, until then
+	callCtx context.Context // of the call that acquires; nil once it has returned
+	holdCtx context.Context // of the hold; nil: nobody made one
 
 	// Arguments of commands, boxed once.
 	keyArgs          []any // with the prefix
@@ -70,7 +77,7 @@ func (l *Lock) Keys() []string { return append([]string{l.key}, l.others...) }
 func (l *Lock) again() *Lock {
 	return &Lock{
 		c: l.c, kind: l.kind, key: l.key, others: l.others, opts: l.opts,
-		keyArgs: l.keyArgs, ttlArg: l.ttlArg, intent: l.intent, index: notScheduled,
+		keyArgs: l.keyArgs, ttlArg: l.ttlArg, intent: l.intent, callCtx: l.callCtx, index: notScheduled,
 	}
 }
 
@@ -165,10 +172,10 @@ func (l *Lock) afterLoss() {
 		l.sendRelease(true)
 	}
 	l.mu.Unlock()
-	if err.Reason != ReasonClosed { // which is the caller's own doing
-		l.c.opts.logger.Warn("lock lost", "key", l.key, "reason", err.Reason.String(), "error", err)
+	l.traceLost(err)
+	end := EndLost
+	if err.Reason == ReasonClosed {
+		end = EndClosed
 	}
-	if t := l.c.opts.trace; t != nil && t.Lost != nil {
-		t.Lost(l, err)
-	}
+	l.traceReleased(end, err, l.c.opts.clock.Now())
 }

@@ -87,7 +87,7 @@ func (l *Lock) raise(ctx context.Context, first *round, given []uint64, stored u
 	}
 	r.ask(evalSHA, skip, time.Time{})
 	cause := r.wait(ctx, c.nodeTimeout(l.opts.ttl))
-	r.traceNodes(l.key)
+	r.traceNodes(ctx, l)
 	if r.result().outcome == quorum.Granted {
 		return nil
 	}

@@ -139,7 +139,7 @@ func (k *keeper) renewed(r *round) {
 	if over { // unlocked or lost while the renewal was under way
 		return
 	}
-	err := l.finishExtension(r, nil)
+	err := l.finishExtension(l.holdCtx, r, nil)
 
 	now, instant := k.now(), k.c.opts.clock.Now()
 	l.mu.Lock()
@@ -161,7 +161,5 @@ func (k *keeper) renewed(r *round) {
 	if err != nil {
 		k.c.opts.logger.Warn("renewal failed", "key", l.key, "error", err)
 	}
-	if t := k.c.opts.trace; t != nil && t.Renewal != nil {
-		t.Renewal(RenewalInfo{Key: l.key, Count: count, Elapsed: instant.Sub(r.start), Err: err})
-	}
+	l.traceRenewal(r, count, instant, err)
 }

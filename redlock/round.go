@@ -35,6 +35,8 @@ type round struct {
 
 	grantedFence uint64 // what those gave
 
+	asked   time.Time     // for the trace
+	infos   []NodeInfo    // for the trace
 	ttl     time.Duration // that an extension asked for
 	renewal bool          // the keeper started it and is told of the decision
 	wake    chan struct{} // otherwise: gets one value when the round is decided
@@ -118,6 +120,7 @@ func (r *round) eval(s *script.Script, keys []any, skip uint64, keep time.Time, 
 // worth repeating on a later connection; zero: never.
 func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 	r.encoded = pipeline.AppendCommand(r.encoded[:0], cmd, r.args...) // once for all masters
+	r.asking()
 	r.c.unfinished.add()
 	r.mu.Lock()
 	r.left = 1 // ours, so that the round is not over before all calls are queued
@@ -268,6 +271,7 @@ func (r *round) Complete(c *pipeline.Call) {
 		}
 		*a = r.read(c)
 		a.late = r.outcome != quorum.Open
+		a.took = r.sinceAsked()
 		switch a.verdict {
 		case agreed:
 			r.vote(a.slot)
@@ -278,9 +282,10 @@ func (r *round) Complete(c *pipeline.Call) {
 		}
 		r.decide()
 	}
-	tell := r.successor(c, told)
+	tell, reply := r.successor(c, told), r.replyOf(c, a)
 	r.unlock(1, due)
 	tell.tell()
+	reply.send()
 }
 
 const evalSHA = "EVALSHA"
@@ -310,21 +315,4 @@ func (r *round) resend(c *pipeline.Call) bool {
 	}
 	r.c.masters[c.Slot].Resend(c)
 	return true
-}
-
-// traceNodes tells the trace each master's part.
-func (r *round) traceNodes(key string) {
-	t := r.c.opts.trace
-	if t == nil || t.Node == nil {
-		return
-	}
-	infos := make([]NodeInfo, len(r.answers))
-	r.mu.Lock()
-	for i := range r.answers {
-		infos[i] = NodeInfo{Op: r.op.String(), Key: key, Master: r.c.masters[i].Name(), Err: r.reason(i)}
-	}
-	r.mu.Unlock()
-	for _, info := range infos {
-		t.Node(info)
-	}
 }

@@ -58,20 +58,20 @@ func (c *Client) acquireLike(ctx context.Context, template *Lock, once bool) (*L
 // acquireAs acquires what the template is for, in one attempt or as many as its
 // options allow.
 func (c *Client) acquireAs(ctx context.Context, template *Lock, once bool) (*Lock, error) {
-	began := time.Now()
+	began := c.stopwatch()
 	tries := template.opts.tries
 	if once {
 		tries = 1
 	}
+	call := c.traceBegin(ctx, opLock, template, once)
+	template.callCtx = call
 	l, attempts, err := c.acquireLoop(ctx, template, tries)
-	if t := c.opts.trace; t != nil && t.Wait != nil {
-		key := template.key
-		if err == nil {
-			key = l.key // of several that would do
-		}
-		t.Wait(WaitInfo{Key: key, Attempts: attempts, Waited: time.Since(began), Err: err})
+	c.traceWait(call, opLock, template, l, attempts, sinceStart(began), err)
+	if err != nil {
+		return nil, err
 	}
-	return l, err
+	l.callCtx = nil // a hold does not keep it
+	return l, nil
 }
 
 // acquireLoop attempts until it succeeds, tries (if not 0) are used up, an
@@ -84,7 +84,7 @@ func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, in
 	var last *QuorumError
 	for attempt := 1; ; attempt++ {
 		err := c.attemptPolling(ctx, l)
-		c.traceAttempt(l.key, attempt, err)
+		c.traceAttempt(l, attempt, err)
 		switch {
 		case err == nil:
 			return l, attempt, nil
@@ -101,9 +101,7 @@ func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, in
 			return nil, attempt, err
 		}
 		delay := c.retryDelay(l, attempt, out.failures, err)
-		if t := c.opts.trace; t != nil && t.Retry != nil {
-			t.Retry(RetryInfo{Key: l.key, Attempt: attempt, Delay: delay, Err: err})
-		}
+		l.traceRetry(attempt, delay, err)
 		if cause := c.pause(ctx, delay); cause != nil {
 			return nil, attempt, err.endedBy(cause)
 		}
@@ -231,19 +229,6 @@ func (c *Client) pause(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	case <-c.closing:
 		return ErrClosed
-	}
-}
-
-func (c *Client) traceAttempt(key string, attempt int, err *QuorumError) {
-	if t := c.opts.trace; t != nil && t.Attempt != nil {
-		info := AttemptInfo{Key: key, Attempt: attempt}
-		if err != nil {
-			info.OK, info.Elapsed, info.Err = err.OK, err.Elapsed, err
-		}
-		t.Attempt(info)
-	}
-	if err != nil {
-		c.opts.logger.Debug("attempt failed", "key", key, "attempt", attempt, "error", err)
 	}
 }
 

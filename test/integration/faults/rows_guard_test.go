@@ -51,7 +51,7 @@ func guardRows() []row {
 			run: func(r *run) {
 				r.steady(func(s *spec) { s.MaxTTL = guardTTL })
 				r.fault(func() error { return r.m.kill(0, 1, 2, 3, 4) }, 0, 1, 2, 3, 4)
-				r.outage(5)
+				r.outage(3)
 				r.heal(func() error { return r.m.restart(false, 0, 1, 2, 3, 4) })
 				r.recovers(true)
 				if r.healed > guardTTL {
@@ -230,6 +230,7 @@ func (r *run) abstains(master int, why string) {
 func (r *run) twins() {
 	urls := append([]string(nil), r.m.urls()[:4]...)
 	urls = append(urls, strings.Replace(urls[3], "127.0.0.1", "localhost", 1))
+	r.twin = true
 	r.steady(func(s *spec) { s.URLs, s.MaxTTL = urls, rowTTL })
 	voters := func() (n int) {
 		for i := range urls {

@@ -8,7 +8,7 @@ import (
 // loadRows are about numbers. They are shorter here than in the list unless
 // REDQUORUM_FAULTS_LONG asks for the whole of it.
 func loadRows() []row {
-	contend, keys, held, heldTTL := 3*time.Second, 1_000, 5_000, 2*rowTTL
+	contend, keys, held, heldTTL := 3*time.Second, 1_000, 2_000, 8*time.Second
 	if longRows {
 		contend, keys, held, heldTTL = time.Minute, 10_000, 100_000, time.Minute
 	}
@@ -73,10 +73,11 @@ func loadRows() []row {
 			})
 			r.rounds(1, held)
 			r.fault(func() error { return r.m.kill(1, 2) }, 1, 2)
-			time.Sleep(2 * heldTTL) // every one has to be renewed several times
+			time.Sleep(heldTTL + heldTTL/2) // every one has to be renewed several times
 			r.rounds(1, held)
+			r.healAt = now()
 			r.goesOn()
-			r.note = fmt.Sprintf("for %v", 2*heldTTL)
+			r.note = fmt.Sprintf("for %v", r.healAt.sub(r.faultIn).Round(time.Second))
 		},
 	}}
 }
@@ -88,7 +89,13 @@ func during(d time.Duration) string { return fmt.Sprintf(" for %v", d) }
 func (r *run) rounds(times, n int) {
 	r.Helper()
 	from := now()
-	if !r.history.await(3*time.Minute, func() bool { return r.history.since(from, doer{0, 0, opMany}) >= times }) {
+	lost := false
+	if !r.history.await(3*time.Minute, func() bool {
+		if n := len(r.history.ops); n > 0 {
+			lost = r.history.ops[n-1].Failed != ""
+		}
+		return lost || r.history.since(from, doer{0, 0, opMany}) >= times
+	}) || lost {
 		r.Fatalf("the %d locks were not held: %s", n, r.lastFailures(0))
 	}
 }

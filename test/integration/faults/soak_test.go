@@ -101,7 +101,7 @@ func (s *soak) report() string {
 		faults = append(faults, fmt.Sprintf("%s %d", name, n))
 	}
 	slices.Sort(faults)
-	return fmt.Sprintf("%d operations (%s), %d rounds of faults, %d of them outages (%s); worst latency %s, slowest recovery %s; %d operations excused, the machine stood still",
+	return fmt.Sprintf("%d operations (%s), %d rounds of faults, %d of them outages (%s); worst latency %s, slowest recovery %s; excused, since the machine stood still: %d",
 		all, strings.Join(ops, ", "), s.rounds, s.outages, strings.Join(faults, ", "), shown(s.worst), shown(s.slowest), len(s.standstills))
 }
 

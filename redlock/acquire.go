@@ -16,8 +16,15 @@ func (c *Client) attempt(ctx context.Context, l *Lock, holders bool) *QuorumErro
 	// Close waits for what is begun here, rollback included.
 	c.unfinished.add()
 	defer c.unfinished.done()
+	c.awaitVoters(ctx, l)
 	l.begin()
 	return c.fanOut(ctx, l, 0, holders)
+}
+
+// awaitVoters waits while a quorum may not vote yet but soon may, for as long as
+// a master is waited for. If that was too short nothing is left for the attempt.
+func (c *Client) awaitVoters(ctx context.Context, l *Lock) {
+	l.overdue = !c.guardian.await(ctx, c.nodeTimeout(l.opts.ttl))
 }
 
 // begin makes the handle's token, and reads the clock: what follows may send
@@ -36,7 +43,11 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 	defer r.letGo()
 	r.start, r.granted, r.grantedFence = l.start, granted, l.fence
 	l.askAcquire(r)
-	cause := r.wait(ctx, c.nodeTimeout(ttl))
+	limit := c.nodeTimeout(ttl)
+	if l.overdue {
+		limit = 0
+	}
+	cause := r.wait(ctx, limit)
 
 	res := r.result()
 	now := c.opts.clock.Now()

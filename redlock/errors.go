@@ -95,8 +95,8 @@ func (e *QuorumError) Unwrap() []error {
 }
 
 // A NodeError is what one master contributed to a failure. Err is a
-// *HeldError, one of package pool's errors, or the error reply of the master;
-// never one of this package's sentinels and never a context's error, so that
+// *HeldError, an *AbstainError, one of package pool's errors, or the error reply
+// of the master; never one of this package's sentinels and never a context's error, so that
 // one master's answer is not mistaken for the whole's.
 type NodeError struct {
 	Master string // address

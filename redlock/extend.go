@@ -157,6 +157,7 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 // adoptOnce asks the masters, and begins the hold.
 func (c *Client) adoptOnce(ctx context.Context, l *Lock) (*Lock, error) {
 	key := l.key
+	c.awaitVoters(ctx, l)
 	r := c.newRound(opAdopt)
 	defer r.letGo()
 	r.start = c.opts.clock.Now()

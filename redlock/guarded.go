@@ -226,7 +226,7 @@ func (l *Lock) takeGuarded(ctx context.Context, pilot int, score, only any) (gra
 	args := l.guardedArgs(&g, only, floor, c.patience(pilot, l.opts.ttl))
 	keys := l.withSides([]any{l.keyArgs[0], queueKey(l.fullKey())})
 	q := c.ask(pilot, time.Time{}, script.GuardedQueue, keys, append([]any{argTake, c.id, score}, args[:]...)...)
-	reply, err := q.wait(ctx, c.patience(pilot, l.opts.ttl))
+	reply, err := q.vote(ctx, l)
 	if err != nil {
 		return false, turn{}, err
 	}

@@ -24,7 +24,7 @@ func (s *sim) waiting(key string) (n int) {
 
 // A writer whose key is free sends what Client.Lock sends, and no more.
 func TestAnUncontendedWriterCostsOneCommand(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		l, err := c.RWMutex("key").Lock(t.Context())
 		if err != nil {
@@ -226,7 +226,7 @@ func TestAnIntentGoesWhenTheWaitEnds(t *testing.T) {
 
 // A writer that died while it waited is forgotten soon.
 func TestTheIntentOfAWriterThatDiedExpires(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		reader := mustRLock(t, s.open(), "key")
 		c := s.open()
 		ctx, cancel := context.WithCancel(t.Context())

@@ -16,6 +16,7 @@ func JoinTraces(traces ...*Trace) *Trace {
 		joined.Node = both(joined.Node, t.Node)
 		joined.Reply = both(joined.Reply, t.Reply)
 		joined.Retry = both(joined.Retry, t.Retry)
+		joined.Clock = both(joined.Clock, t.Clock)
 		joined.Wait = both(joined.Wait, t.Wait)
 		joined.Held = chain(joined.Held, t.Held)
 		joined.Renewal = both(joined.Renewal, t.Renewal)

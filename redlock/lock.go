@@ -19,6 +19,7 @@ type Lock struct {
 	token    string
 	intent   *intent       // of a writer that keeps readers out while it waits; nil: none
 	acquired drift.Instant // start of the attempt that acquired it
+	overdue  bool          // too few masters were judged in time for its attempt
 	outer    *Lock         // the hold that this is a further handle on; nil: this is the hold
 
 	// For the trace; not changed while the lock is held.

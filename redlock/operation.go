@@ -15,6 +15,17 @@ const (
 	opRaise               // the second round of an acquisition with a fencing token
 )
 
+// votes reports whether an answer is a vote, which not every master has. Who
+// releases needs none: the masters that answer tell of themselves alone.
+func (op operation) votes() bool {
+	switch op {
+	case opLock, opExtend, opAdopt, opVerify, opDowngrade, opRaise:
+		return true
+	default:
+		return false
+	}
+}
+
 func (op operation) String() string {
 	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect", "inspect", "downgrade", "lock"}[op]
 }

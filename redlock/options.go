@@ -91,8 +91,8 @@ func defaultOptions() clientOptions {
 		outage: defaultOutage,
 
 		clockErr: defaultClockError,
-
-		logger: slog.New(slog.DiscardHandler),
+		guard:    GuardStandard,
+		logger:   slog.New(slog.DiscardHandler),
 	}
 }
 

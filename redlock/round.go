@@ -122,6 +122,11 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 	r.encoded = pipeline.AppendCommand(r.encoded[:0], cmd, r.args...) // once for all masters
 	r.asking()
 	r.c.unfinished.add()
+	var check []byte
+	var twins uint64
+	if r.op.votes() {
+		check, twins = r.c.guardian.asked(), r.c.guardian.twins()&^(skip|r.granted)
+	}
 	r.mu.Lock()
 	r.left = 1 // ours, so that the round is not over before all calls are queued
 	for i := range r.calls {
@@ -132,6 +137,9 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 		case r.granted&(1<<i) != 0:
 			r.answers[i] = answer{verdict: agreed, fence: r.grantedFence}
 			r.tally.OK++
+		case twins&(1<<i) != 0:
+			r.answers[i] = answer{verdict: failed, unsent: true, err: r.c.guardian.abstainsNow(i, r.start)}
+			r.tally.Failed++
 		default:
 			r.left++
 		}
@@ -139,11 +147,11 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 	r.due = r.left
 	r.mu.Unlock()
 	for i := range r.calls {
-		if (skip|r.granted)&(1<<i) != 0 {
+		if (skip|r.granted|twins)&(1<<i) != 0 {
 			continue
 		}
 		c := &r.calls[i]
-		c.Cmd, c.Encoded, c.Owner, c.Slot, c.Keep = cmd, r.encoded, r, i, keep
+		c.Cmd, c.Encoded, c.Owner, c.Slot, c.Keep, c.Check = cmd, r.encoded, r, i, keep, check
 		if i == r.own.pilot {
 			c.Encoded = r.own.encoded
 		}
@@ -247,6 +255,7 @@ func (r *round) Complete(c *pipeline.Call) {
 		return
 	}
 	told := nobody
+	abstains := r.abstains(c)
 	if c.Slot == r.own.pilot {
 		if r.own.refused(c) {
 			c.Cmd, c.Encoded = evalSHA, r.encoded
@@ -270,6 +279,9 @@ func (r *round) Complete(c *pipeline.Call) {
 			r.tally.Failed--
 		}
 		*a = r.read(c)
+		if abstains != nil && a.verdict != failed {
+			*a = answer{unsent: a.unsent, verdict: failed, err: abstains}
+		}
 		a.late = r.outcome != quorum.Open
 		a.took = r.sinceAsked()
 		switch a.verdict {
@@ -286,6 +298,21 @@ func (r *round) Complete(c *pipeline.Call) {
 	r.unlock(1, due)
 	tell.tell()
 	reply.send()
+}
+
+// abstains is why a reply counts for nothing: its master may not vote.
+func (r *round) abstains(c *pipeline.Call) error {
+	if c.Err != nil {
+		r.c.guardian.sawError(c.Slot, c)
+		return nil // it has failed anyway
+	}
+	if !r.op.votes() {
+		return nil
+	}
+	if why := r.c.guardian.abstains(c.Slot, c, r.start); why != nil {
+		return why
+	}
+	return nil
 }
 
 const evalSHA = "EVALSHA"

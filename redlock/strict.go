@@ -19,7 +19,6 @@ const leasePrefix = reservedPrefix + "lease:1:"
 const leaseType = "lease"
 
 const (
-	minStrictTTL      = time.Second // with less, twice the skew would leave little validity
 	defaultClockError = 100 * time.Millisecond
 	maxClockError     = 10 * time.Second
 )

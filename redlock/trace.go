@@ -58,6 +58,9 @@ type Trace struct {
 	// Unlock is called when an Unlock has been decided, also by Do, for each
 	// handle on a hold. Close unlocks without it.
 	Unlock func(UnlockInfo)
+	// Clock is called when a master's clock was seen to be set, or to run faster
+	// or slower than WithDrift allows for. Not at GuardOff.
+	Clock func(ClockInfo)
 }
 
 // BeginInfo describes a call that acquires or adopts.

@@ -39,7 +39,10 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := newClient(p, true, &o)
+			c, err := newClient(p, true, &o)
+			if err != nil {
+				t.Fatal(err)
+			}
 			defer c.Close()
 			l := &Lock{c: c, key: "key", token: "token", kind: plainKind, opts: o.lock, index: notScheduled}
 			failure := &QuorumError{kind: ErrTaken}

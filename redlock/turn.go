@@ -60,11 +60,12 @@ func (c *Client) take(ctx context.Context, l *Lock, pilot int, score any, yields
 	if yields {
 		only = argOnlyFirst
 	}
+	c.awaitVoters(ctx, l)
 	l.begin()
 	if l.isGuarded() {
 		granted, t, err = l.takeGuarded(ctx, pilot, score, only)
 	} else {
-		granted, t, err = c.queryTurn(ctx, l, pilot, c.askQueue(pilot, time.Time{}, l.keyArgs[0], argTake, score, l.token, l.ttlArg, only))
+		granted, t, err = c.queryTurn(ctx, l, c.askQueue(pilot, time.Time{}, l.keyArgs[0], argTake, score, l.token, l.ttlArg, only))
 	}
 	if granted {
 		return true, turn{}, nil
@@ -78,8 +79,8 @@ func (c *Client) take(ctx context.Context, l *Lock, pilot int, score any, yields
 }
 
 // queryTurn waits for the answer to take.
-func (c *Client) queryTurn(ctx context.Context, l *Lock, pilot int, q *query) (granted bool, t turn, err error) {
-	reply, err := q.wait(ctx, c.patience(pilot, l.opts.ttl))
+func (c *Client) queryTurn(ctx context.Context, l *Lock, q *query) (granted bool, t turn, err error) {
+	reply, err := q.vote(ctx, l)
 	if err == nil && reply == any("OK") {
 		return true, turn{}, nil
 	}

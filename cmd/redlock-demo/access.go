@@ -121,6 +121,9 @@ func (f *accessFlags) open(cmd *cobra.Command, a *app, shared *sharedFlags, opts
 	if err != nil {
 		return nil, err
 	}
+	if shared.maxTTL != 0 {
+		opts = append(opts, redlock.WithMaxTTL(shared.maxTTL))
+	}
 	client, err := redlock.Open(urls, append(opts, redlock.WithPool(poolOpts...))...)
 	if err != nil {
 		return nil, inFlags(err)
@@ -166,7 +169,7 @@ func awaitMasters(ctx context.Context, c *redlock.Client, enough func(up, unknow
 
 // optionFlags are the flags behind the library's options.
 var optionFlags = strings.NewReplacer(
-	"WithTTL: ", "--ttl ", "WithOwner: ", "--owner ", "WithAuth: ", "--user: ",
+	"WithTTL: ", "--ttl ", "WithMaxTTL: ", "--max-ttl ", "WithOwner: ", "--owner ", "WithAuth: ", "--user: ",
 	"WithTLS is given", "--tls-ca or --tls-cert is given",
 )
 

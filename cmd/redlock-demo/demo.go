@@ -81,7 +81,7 @@ func runDemo(cmd *cobra.Command, a *app, o *demoOptions) (err error) {
 		}
 	}()
 	result, err := demo.Run(ctx, cluster, demo.Options{
-		Buyers: o.buyers, Stock: o.stock, TTL: o.ttl, Seed: o.seed,
+		Buyers: o.buyers, Stock: o.stock, TTL: o.ttl, MaxTTL: o.maxTTL, Seed: o.seed,
 		Screen:  o.screen(a),
 		Person:  !o.json && isTerminal(a.in) && isTerminal(a.out),
 		Skip:    a.skip,

@@ -60,6 +60,7 @@ func TestProcessesGoOnWhenThePilotIsLost(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := startProcesses(t, five)
+			p.trusting = true
 			children := contendersOf(t, p, 5)
 			pilot := p.awaitPilot("lock")
 			test.lose(p, pilot)
@@ -72,6 +73,7 @@ func TestProcessesGoOnWhenThePilotIsLost(t *testing.T) {
 
 func TestProcessesGoOnWhenAHolderCrashes(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	children := contendersOf(t, p, 4)
 	crashing := startChild(t)
 	order := order{Do: "open", URLs: p.urls, Key: "lock", TTL: time.Second}
@@ -88,6 +90,7 @@ func TestProcessesGoOnWhenAHolderCrashes(t *testing.T) {
 func TestTenThousandKeysThatWereWaitedForLeaveNothing(t *testing.T) {
 	const keys, batch = 10_000, 500
 	p := startProcesses(t, five)
+	p.trusting = true
 	waits := make(chan struct{}, keys)
 	c := p.open(redlock.WithTTL(longTTL), redlock.WithTrace(&redlock.Trace{
 		Retry: func(redlock.RetryInfo) { waits <- struct{}{} },
@@ -148,7 +151,7 @@ func TestTenThousandKeysThatWereWaitedForLeaveNothing(t *testing.T) {
 func TestWithoutPermissionForTheQueueWaitersPoll(t *testing.T) {
 	p := startProcesses(t, five)
 	for i := range five {
-		p.do(i, "ACL", "SETUSER", "default", "resetkeys", "~lock*", "resetchannels")
+		p.do(i, "ACL", "SETUSER", "default", "resetkeys", "~lock*", "~redquorum:marker", "resetchannels")
 	}
 	holder := mustTry(t, p.open(), "lock", redlock.WithTTL(longTTL))
 	got := waiting(t, p)

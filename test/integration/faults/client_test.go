@@ -104,6 +104,9 @@ func (c *client) open() (err error) {
 		redlock.WithTTL(s.TTL), redlock.WithMaxTTL(maxTTL), redlock.WithOutageWait(0),
 		redlock.WithPool(pool.WithCommandTimeout(timeout), pool.WithBackoff(10*time.Millisecond, 200*time.Millisecond)),
 	}
+	opts = append(opts, redlock.WithTrace(&redlock.Trace{Clock: func(i redlock.ClockInfo) {
+		c.tell(event{Kind: eventClock, At: now(), Text: fmt.Sprintf("%s: %s", i.Master, i.Deviation)})
+	}}))
 	if s.Clock != 0 || s.Movable {
 		opts = append(opts, redlock.WithClock(c.clock))
 	}

@@ -53,8 +53,11 @@ func try(o redlock.Option) error {
 
 // usableMaster says whether a master's vote counts for a client, and why not.
 func usableMaster(m redlock.MasterReport) (votes bool, why string) {
-	if m.Err != nil {
+	switch {
+	case m.Why != nil:
+		why = m.Why.Error()
+	case m.Err != nil:
 		why = m.Err.Error()
 	}
-	return m.Connected, why
+	return m.Votes, why
 }

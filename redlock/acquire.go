@@ -53,7 +53,7 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 	now := c.opts.clock.Now()
 	elapsed := now.Sub(l.start)
 	l.absent = res.absent
-	r.traceNodes(l.callCtx, l)
+	r.traceNodes(l.told, l)
 	var unfenced *QuorumError
 	if validity := c.opts.validity(ttl); res.outcome == quorum.Granted && validity > elapsed {
 		l.acquired, l.validity = l.start, validity
@@ -65,7 +65,7 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 				now = c.opts.clock.Now()
 				elapsed = now.Sub(l.start)
 			}
-			l.granted, l.took = res.tally.OK, elapsed
+			l.granted = uint8(res.tally.OK)
 			if validity > elapsed && l.keep(now) {
 				return nil
 			}

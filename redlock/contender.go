@@ -16,8 +16,9 @@ import (
 // a timer, for the queue is advice: the pilot may be down, and a message lost.
 type contender struct {
 	c      *Client
-	l      *Lock  // the handle of the next attempt
-	key    string // with the prefix
+	l      *Lock           // the handle of the next attempt
+	call   context.Context // for the trace
+	key    string          // with the prefix
 	place  *place
 	waiter *wakeup.Waiter // from when it is the first of this client
 	out    *outage        // shared with those who wait behind
@@ -102,7 +103,7 @@ func (w *contender) asked(err *QuorumError) *QuorumError {
 // tried takes notice of an attempt, and reports whether the waiting is over.
 func (w *contender) tried(err *QuorumError) (over bool, result error) {
 	w.attempts++
-	w.c.traceAttempt(w.l, w.attempts, err)
+	w.c.traceAttempt(w.call, w.l, w.attempts, err)
 	switch {
 	case err == nil:
 		return true, nil
@@ -227,7 +228,7 @@ func (w *contender) sleepBlind(ctx context.Context, ready <-chan struct{}) (try,
 // not nil, ends the pause too.
 func (w *contender) sleep(ctx context.Context, d time.Duration, ready <-chan struct{}) (woken bool, cause error) {
 	if w.last != nil {
-		w.l.traceRetry(w.attempts, d, w.last)
+		w.l.traceRetry(w.call, w.attempts, d, w.last)
 	}
 	w.slept = w.slept || d > 0
 	t := time.NewTimer(d)

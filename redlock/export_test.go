@@ -4,7 +4,7 @@ package redlock
 // judgement of masters.
 func WithStrict() Option {
 	return clientOption(func(o *clientOptions) error {
-		o.guard = GuardStrict
+		o.strictGrants = true
 		return nil
 	})
 }

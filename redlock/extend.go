@@ -147,10 +147,10 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 	l.token, l.tokenArg = token, token
 
 	began := c.stopwatch()
-	l.callCtx = c.traceBegin(ctx, opAdopt, l, true)
+	call := c.traceBegin(ctx, opAdopt, l, true)
+	l.told = call
 	adopted, err := c.adoptOnce(ctx, l)
-	c.traceWait(l.callCtx, opAdopt, l, adopted, 1, sinceStart(began), err)
-	l.callCtx = nil
+	c.traceWait(call, opAdopt, l, adopted, 1, sinceStart(began), err)
 	return adopted, err
 }
 
@@ -164,7 +164,7 @@ func (c *Client) adoptOnce(ctx context.Context, l *Lock) (*Lock, error) {
 	l.start, l.acquired = r.start, r.start
 	l.askExtend(r, argLeaveMissing)
 	cause := r.wait(ctx, c.nodeTimeout(l.opts.ttl))
-	r.traceNodes(l.callCtx, l)
+	r.traceNodes(l.told, l)
 	res := r.result()
 	now := c.opts.clock.Now()
 	took := now.Sub(r.start)
@@ -178,7 +178,7 @@ func (c *Client) adoptOnce(ctx context.Context, l *Lock) (*Lock, error) {
 	}
 	switch {
 	case res.outcome == quorum.Granted && took < l.validity:
-		l.granted, l.took = res.tally.OK, took
+		l.granted = uint8(res.tally.OK)
 		if !l.keep(now) {
 			return nil, fmt.Errorf("redlock: adopt %q: %w", key, ErrClosed)
 		}

@@ -22,11 +22,9 @@ type Lock struct {
 	overdue  bool          // too few masters were judged in time for its attempt
 	outer    *Lock         // the hold that this is a further handle on; nil: this is the hold
 
-	// For the trace; not changed while the lock is held.
-	granted int             // masters that had agreed when the attempt was decided
-	took    time.Duration   // the attempt, until then
-	callCtx context.Context // of the call that acquires; nil once it has returned
-	holdCtx context.Context // of the hold; nil: nobody made one
+	// What the trace made a context of: first the call that acquires, from the
+	// moment it is held the hold. nil: nothing. Not changed while it is held.
+	told context.Context
 
 	// Arguments of commands, boxed once.
 	keyArgs          []any // with the prefix
@@ -39,6 +37,7 @@ type Lock struct {
 	mu       sync.Mutex
 	kind     *kind // a writer may become a reader
 	state    lockState
+	granted  uint8         // masters that had agreed when the attempt was decided
 	returned bool          // unlocked while other handles go on holding; guarded by the hold's mu
 	shared   *sharing      // the handles on this hold; nil: just this
 	start    drift.Instant // validity runs from here
@@ -78,7 +77,7 @@ func (l *Lock) Keys() []string { return append([]string{l.key}, l.others...) }
 func (l *Lock) again() *Lock {
 	return &Lock{
 		c: l.c, kind: l.kind, key: l.key, others: l.others, opts: l.opts,
-		keyArgs: l.keyArgs, ttlArg: l.ttlArg, intent: l.intent, callCtx: l.callCtx, index: notScheduled,
+		keyArgs: l.keyArgs, ttlArg: l.ttlArg, intent: l.intent, told: l.told, index: notScheduled,
 	}
 }
 
@@ -164,12 +163,15 @@ func (l *Lock) lose(reason Reason, cause error) bool {
 
 // afterLoss does what follows a loss and may not be done under l.mu. Where an
 // extension was sent, keys may have been set or prolonged for a lock that does
-// not exist any more: they are released rather than left for a TTL (S6).
+// not exist any more: they are released rather than left for a TTL (S6). So are
+// those of a minority when a majority has said that it has none.
 func (l *Lock) afterLoss() {
 	l.c.keeper.remove(l)
+	now := l.c.opts.clock.Now()
 	l.mu.Lock()
 	err := l.lost
-	if l.extended && err.Reason != ReasonClosed {
+	early := now.Sub(l.start) < l.validity
+	if (l.extended || early) && err.Reason != ReasonClosed {
 		l.sendRelease(true)
 	}
 	l.mu.Unlock()

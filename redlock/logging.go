@@ -16,5 +16,5 @@ func (c *Client) logAttempt(l *Lock, attempt int, err *QuorumError) {
 		log.Debug("attempt failed", "key", l.key, "attempt", attempt, "error", err)
 		return
 	}
-	log.Debug("lock acquired", "key", l.key, "attempt", attempt, "agreed", l.granted, "elapsed", l.took)
+	log.Debug("lock acquired", "key", l.key, "attempt", attempt, "agreed", l.granted)
 }

@@ -61,7 +61,8 @@ type clientOptions struct {
 	retention time.Duration // of fences; 0: the default
 	clockErr  time.Duration // E
 
-	retentionArg, leaseRetentionArg any // in ms, boxed
+	strictGrants                    bool // as in strict, whatever the guard: for tests of that alone
+	retentionArg, leaseRetentionArg any  // in ms, boxed
 
 	prefix    string
 	poolOpts  []pool.Option

@@ -139,7 +139,7 @@ func (k *keeper) renewed(r *round) {
 	if over { // unlocked or lost while the renewal was under way
 		return
 	}
-	err := l.finishExtension(l.holdCtx, r, nil)
+	err := l.finishExtension(l.told, r, nil)
 
 	now, instant := k.now(), k.c.opts.clock.Now()
 	l.mu.Lock()

@@ -37,7 +37,7 @@ func WithClockError(d time.Duration) Option {
 	})
 }
 
-func (o *clientOptions) strict() bool { return o.guard == GuardStrict }
+func (o *clientOptions) strict() bool { return o.guard == GuardStrict || o.strictGrants }
 
 // validity is for how long a lock of this TTL can be relied upon, from before
 // the first byte that asked for it was sent.
@@ -76,9 +76,9 @@ type SkewError struct {
 func (e *SkewError) Error() string {
 	switch {
 	case e.Off > 0:
-		return fmt.Sprintf("its clock is %v ahead of this client's, %v allowed", e.Off, e.Limit)
+		return fmt.Sprintf("its clock is %v ahead of this client's, %v allowed", e.Off.Round(time.Millisecond), e.Limit)
 	case e.Off < 0:
-		return fmt.Sprintf("its clock is %v behind this client's, %v allowed", -e.Off, e.Limit)
+		return fmt.Sprintf("its clock is %v behind this client's, %v allowed", (-e.Off).Round(time.Millisecond), e.Limit)
 	default:
 		return fmt.Sprintf("its clock and this client's differ by more than %v", e.Limit)
 	}

@@ -39,7 +39,7 @@ func tokenPrefix(owner, client string) string {
 // none.
 func ownerOf(token string) string {
 	parts := strings.Split(token, ":")
-	if len(parts) != 3 || len(parts[2]) != 2*randomBytes {
+	if len(parts) != 3 || len(parts[2]) != 2*randomBytes || checkOwner(parts[0]) != nil {
 		return ""
 	}
 	return parts[0]

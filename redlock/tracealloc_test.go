@@ -47,24 +47,25 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 			l := &Lock{c: c, key: "key", token: "token", kind: plainKind, opts: o.lock, index: notScheduled}
 			failure := &QuorumError{kind: ErrTaken}
 			lost := &LostError{Reason: ReasonClosed} // which is not logged
-			call := pipeline.Call{Err: errors.New("refused"), Owner: nil}
+			reply := pipeline.Call{Err: errors.New("refused"), Owner: nil}
 			r := c.newRound(opLock)
 			ctx := t.Context()
 			if n := testing.AllocsPerRun(100, func() {
 				began := c.stopwatch()
-				l.callCtx = c.traceBegin(ctx, opLock, l, false)
+				call := c.traceBegin(ctx, opLock, l, false)
 				r.asking()
 				for i := range r.answers {
 					r.answers[i] = answer{verdict: agreed, took: r.sinceAsked()}
-					notice := r.replyOf(&call, &r.answers[i])
+					notice := r.replyOf(&reply, &r.answers[i])
 					notice.send()
 				}
-				r.traceNodes(l.callCtx, l)
-				l.traceRetry(1, time.Second, failure)
+				r.traceNodes(call, l)
+				l.told = call
+				l.traceRetry(call, 1, time.Second, failure)
 				l.traceHeld()
-				c.traceAttempt(l, 1, failure)
-				c.traceAttempt(l, 2, nil)
-				c.traceWait(l.callCtx, opLock, l, l, 1, sinceStart(began), nil)
+				c.traceAttempt(call, l, 1, failure)
+				c.traceAttempt(call, l, 2, nil)
+				c.traceWait(call, opLock, l, l, 1, sinceStart(began), nil)
 				l.traceExtend(ctx, opExtend, l.start, nil)
 				l.traceRenewal(r, 1, l.start, nil)
 				l.traceLost(lost)

@@ -73,11 +73,13 @@ func sinceStart(began time.Time) time.Duration {
 }
 
 // traceAttempt tells trace and log of an attempt that was decided.
-func (c *Client) traceAttempt(l *Lock, attempt int, err *QuorumError) {
+func (c *Client) traceAttempt(call context.Context, l *Lock, attempt int, err *QuorumError) {
 	if t := c.opts.trace; t != nil && t.Attempt != nil {
-		info := AttemptInfo{Key: l.key, Token: l.token, Attempt: attempt, OK: l.granted, Need: c.need, Elapsed: l.took, Context: orBackground(l.callCtx)}
+		info := AttemptInfo{Key: l.key, Token: l.token, Attempt: attempt, OK: int(l.granted), Need: c.need, Context: orBackground(call)}
 		if err != nil {
 			info.OK, info.Elapsed, info.Err = err.OK, err.Elapsed, err
+		} else {
+			info.Elapsed = c.opts.clock.Now().Sub(l.acquired)
 		}
 		t.Attempt(info)
 	}
@@ -85,17 +87,19 @@ func (c *Client) traceAttempt(l *Lock, attempt int, err *QuorumError) {
 }
 
 // traceRetry tells of a pause after the attempt that ended with err.
-func (l *Lock) traceRetry(attempt int, delay time.Duration, err *QuorumError) {
+func (l *Lock) traceRetry(call context.Context, attempt int, delay time.Duration, err *QuorumError) {
 	if t := l.c.opts.trace; t != nil && t.Retry != nil {
-		t.Retry(RetryInfo{Key: l.key, Attempt: attempt, Delay: delay, Err: err, Context: orBackground(l.callCtx)})
+		t.Retry(RetryInfo{Key: l.key, Attempt: attempt, Delay: delay, Err: err, Context: orBackground(call)})
 	}
 }
 
 // traceHeld tells of a hold that begins. It is called before anybody else can
 // see the lock, so that nothing else is told of the hold before.
 func (l *Lock) traceHeld() {
+	call := l.told
+	l.told = nil // a hold does not keep what belongs to the call
 	if t := l.c.opts.trace; t != nil && t.Held != nil {
-		l.holdCtx = t.Held(orBackground(l.callCtx), HeldInfo{Lock: l, Key: l.key, Token: l.token})
+		l.told = t.Held(orBackground(call), HeldInfo{Lock: l, Key: l.key, Token: l.token})
 	}
 }
 
@@ -110,7 +114,7 @@ func (l *Lock) traceReleased(end HoldEnd, lost *LostError, at drift.Instant) {
 	l.mu.Unlock()
 	t.Released(ReleasedInfo{
 		Lock: l, Key: l.key, Token: l.token, Held: at.Sub(l.acquired),
-		Renewals: renewals, End: end, Lost: lost, Context: orBackground(l.holdCtx),
+		Renewals: renewals, End: end, Lost: lost, Context: orBackground(l.told),
 	})
 }
 
@@ -138,7 +142,7 @@ func (l *Lock) traceRenewal(r *round, count int, at drift.Instant, err error) {
 	if t := l.c.opts.trace; t != nil && t.Renewal != nil {
 		t.Renewal(RenewalInfo{
 			Lock: l, Key: l.key, Count: count, Elapsed: at.Sub(r.start),
-			Remaining: l.holdRemaining(), Err: err, Context: orBackground(l.holdCtx),
+			Remaining: l.holdRemaining(), Err: err, Context: orBackground(l.told),
 		})
 	}
 }
@@ -149,7 +153,7 @@ func (l *Lock) traceUnlock(ctx context.Context, h *Lock, began drift.Instant, ok
 	if t := l.c.opts.trace; t != nil && t.Unlock != nil {
 		t.Unlock(UnlockInfo{
 			Lock: l, Key: l.key, Token: l.token, Held: began.Sub(l.acquired), OK: ok, Need: need,
-			Elapsed: l.c.opts.clock.Now().Sub(began), Err: err, Context: ctx, Hold: orBackground(h.holdCtx),
+			Elapsed: l.c.opts.clock.Now().Sub(began), Err: err, Context: ctx, Hold: orBackground(h.told),
 		})
 	}
 }

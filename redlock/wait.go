@@ -64,14 +64,10 @@ func (c *Client) acquireAs(ctx context.Context, template *Lock, once bool) (*Loc
 		tries = 1
 	}
 	call := c.traceBegin(ctx, opLock, template, once)
-	template.callCtx = call
+	template.told = call
 	l, attempts, err := c.acquireLoop(ctx, template, tries)
 	c.traceWait(call, opLock, template, l, attempts, sinceStart(began), err)
-	if err != nil {
-		return nil, err
-	}
-	l.callCtx = nil // a hold does not keep it
-	return l, nil
+	return l, err
 }
 
 // acquireLoop attempts until it succeeds, tries (if not 0) are used up, an
@@ -80,11 +76,12 @@ func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, in
 	if tries == 0 && l.queues() {
 		return c.acquireQueued(ctx, l)
 	}
+	call := l.told
 	var out outage
 	var last *QuorumError
 	for attempt := 1; ; attempt++ {
 		err := c.attemptPolling(ctx, l)
-		c.traceAttempt(l, attempt, err)
+		c.traceAttempt(call, l, attempt, err)
 		switch {
 		case err == nil:
 			return l, attempt, nil
@@ -101,7 +98,7 @@ func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, in
 			return nil, attempt, err
 		}
 		delay := c.retryDelay(l, attempt, out.failures, err)
-		l.traceRetry(attempt, delay, err)
+		l.traceRetry(call, attempt, delay, err)
 		if cause := c.pause(ctx, delay); cause != nil {
 			return nil, attempt, err.endedBy(cause)
 		}
@@ -121,7 +118,7 @@ func (l *Lock) queues() bool {
 // acquireQueued attempts once, and then waits to be woken. While others of this
 // client wait it only waits.
 func (c *Client) acquireQueued(ctx context.Context, l *Lock) (*Lock, int, error) {
-	w := &contender{c: c, l: l, key: l.fullKey(), pilot: noPilot}
+	w := &contender{c: c, l: l, call: l.told, key: l.fullKey(), pilot: noPilot}
 	var out outage
 	if w.eager = c.wasContended(w.key); !w.eager && !c.lines.occupied(w.key) {
 		err := c.attemptOnce(ctx, l, false)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -161,5 +162,19 @@ func flagError(cmd *cobra.Command, err error) error {
 	text := invalidArgument.ReplaceAllString(err.Error(), "$2 $1: $3")
 	text = strings.Replace(text, "strconv.ParseBool: parsing", "want true or false, not", 1)
 	text = strings.Replace(text, ": invalid syntax", "", 1)
-	return usagef("%s (see %s --help)", text, cmd.CommandPath())
+	return usagef("%s (see %s --help)", visible(text), cmd.CommandPath())
+}
+
+// visible is text with its control characters spelt out: the flag package repeats
+// the names of flags as they were typed.
+func visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsControl(r) {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

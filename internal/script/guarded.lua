@@ -4,15 +4,18 @@
 --   fencing: a number, '' for none: the least token to give, or the one that the lock has; retention of the fence in ms;
 --   strict: the client's wall clock in us when this was sent, '' for none; greatest skew in us; how long the client
 --   waits for the reply in us; retention of the lease record in ms.
--- They reply {code, fencing token, TIME in us, ...}. The codes are those of the plain scripts, and these, with which
+-- They reply {code, fencing token, TIME in us (0: not strict), ...}. The codes are those of the plain scripts, and these, with which
 -- nothing is written: 5 this clock is off the client's; 6 {6, 0, TIME, ms left, token} the lock is leased to another.
 local at = #ARGV - 9
 local token, ttl = ARGV[at + 1], tonumber(ARGV[at + 2])
 local fencing, number, fence_ms = ARGV[at + 4] ~= '', tonumber(ARGV[at + 4]) or 0, ARGV[at + 5]
 local strict, sent, skew = ARGV[at + 6] ~= '', tonumber(ARGV[at + 6]) or 0, tonumber(ARGV[at + 7]) or 0
 local patience, lease_ms = tonumber(ARGV[at + 8]) or 0, ARGV[at + 9]
-local clock = redis.call('TIME')
-local micros = clock[1] * 1000000 + clock[2]
+local micros = 0 -- this clock, in strict: otherwise nobody asks
+if strict then
+  local clock = redis.call('TIME')
+  micros = clock[1] * 1000000 + clock[2]
+end
 local millis = math.floor(micros / 1000)
 
 local function digits(n) return string.format('%.0f', n) end -- Lua itself would write 1.79e+15
@@ -66,7 +69,12 @@ end
 -- A lease record is a sorted set: tokens by when their leases end, in ms of this clock; negative for a writer's. It
 -- outlives the lock's key, which a jump of the clock deletes even if the clock is set right again.
 -- Returns the reply where another's lease is in the way; only a writer's is in that of a reader.
+local unleased = {} -- no record at all, which is usual for a lock that is free
 local function leased(lease, reading)
+  if redis.call('EXISTS', lease) == 0 then
+    unleased[lease] = true
+    return nil
+  end
   local function other(found)
     for i = 1, #found, 2 do
       if found[i] ~= token then
@@ -89,11 +97,14 @@ end
 -- Notes leases, and moves them, never to an earlier time. Those of others go only when they are over by the client's
 -- clock as well: this one may be ahead by what the client is ready to wait.
 local function note(leases, reading)
+  if not strict then return end
   local over = digits(math.floor((math.min(micros, sent) - skew) / 1000))
   for _, lease in ipairs(leases) do
-    redis.call('ZREMRANGEBYSCORE', lease, '(-' .. over, '(' .. over)
-    local ends = math.abs(tonumber(redis.call('ZSCORE', lease, token) or 0) or 0)
-    ends = math.max(ends, millis + ttl)
+    local ends = millis + ttl
+    if not unleased[lease] then
+      redis.call('ZREMRANGEBYSCORE', lease, '(-' .. over, '(' .. over)
+      ends = math.max(ends, math.abs(tonumber(redis.call('ZSCORE', lease, token) or 0) or 0))
+    end
     redis.call('ZADD', lease, digits(reading and ends or -ends), token)
     redis.call('PEXPIRE', lease, lease_ms)
   end
@@ -111,7 +122,8 @@ local function grant(locks, fences, leases)
     f = math.max(f, value + 1)
     if f >= LAST then return bad_fence(fence) end
   end
-  for _, fence in ipairs(fences) do redis.call('SET', fence, digits(f), 'PX', fence_ms) end
+  local value = digits(f)
+  for _, fence in ipairs(fences) do redis.call('SET', fence, value, 'PX', fence_ms) end
   note(leases, false)
   for _, lock in ipairs(locks) do redis.call('SET', lock, token, 'PX', ARGV[at + 2]) end
   return {1, f, micros}

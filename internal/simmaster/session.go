@@ -67,6 +67,10 @@ func (s *session) Write(p []byte) (int, error) {
 	if s.quiet.Load() {
 		return len(p), nil
 	}
+	written := len(p)
+	if len(p) > 0 && p[0] == '-' {
+		p = likeRedis(p)
+	}
 	s.mu.Lock()
 	if s.closing || s.aborted {
 		s.mu.Unlock()
@@ -74,7 +78,7 @@ func (s *session) Write(p []byte) (int, error) {
 	}
 	if s.deaf {
 		s.mu.Unlock()
-		return len(p), nil
+		return written, nil
 	}
 	s.out = append(s.out, p...)
 	full := len(s.out) > maxOutput
@@ -84,7 +88,7 @@ func (s *session) Write(p []byte) (int, error) {
 		return 0, net.ErrClosed
 	}
 	s.wakePump()
-	return len(p), nil
+	return written, nil
 }
 
 // Close lets the pump send what is queued and then close the connection. It

@@ -85,7 +85,7 @@ func TestFencingTokensRiseWhileMastersAreKilled(t *testing.T) {
 	p.dropFences()
 	var clients []*redlock.Client
 	for _, off := range []time.Duration{-100 * time.Millisecond, 0, 100 * time.Millisecond} {
-		clients = append(clients, p.open(redlock.WithFencing(), redlock.WithClock(offClock{off}), reconnectSoon()))
+		clients = append(clients, p.open(redlock.WithGuard(redlock.GuardOff), redlock.WithFencing(), redlock.WithClock(offClock{off}), reconnectSoon()))
 	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

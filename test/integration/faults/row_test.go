@@ -355,7 +355,7 @@ func (r *run) recovers(all bool) {
 	r.progress(now(), 1)
 	for i, s := range r.specs {
 		for w, job := range s.Workers {
-			if job.Do != doOwn || r.children[i].waited {
+			if job.Do != doOwn || r.children[i].waited || s.Idle {
 				continue
 			}
 			if !r.history.await(settleBound, func() bool {

@@ -60,24 +60,35 @@ func clockRows() []row {
 		on:     []kind{processes}, level: levelStrict,
 		setup: movable,
 		run: func(r *run) {
-			r.steady()
-			// They want what the others hold.
-			r.client(spec{
-				TTL: rowTTL, URLs: r.m.urls(), Level: r.level, Fencing: fencing(), Stranger: true, Idle: true,
-				Workers: []worker{{Do: doHot, Keys: []string{"held:0", "held:1"}, Pace: time.Millisecond}},
-			})
+			// Renewals are far apart: the next may be too late to notice.
+			r.steady(func(s *spec) { s.TTL = 2 * rowTTL })
 			r.fault(func() error {
 				if err := r.setClocks(time.Minute, 0, 1, 2); err != nil {
 					return err
 				}
 				time.Sleep(300 * time.Millisecond) // the jump is that long
+				gone := 0
+				for i := range 3 {
+					if there, err := r.m.do(i, "EXISTS", "held:0"); err == nil && there == int64(0) {
+						gone++
+					}
+				}
+				if gone < 3 {
+					r.Errorf("the jump has deleted the key on %d masters, want 3", gone)
+				}
 				return r.setClocks(0, 0, 1, 2)
 			}, 0, 1, 2)
+			// Who comes now has seen nothing of it, and wants what the others hold.
+			eager := spec{TTL: 2 * rowTTL, URLs: r.m.urls(), Level: r.level, Fencing: fencing(), Stranger: true, Idle: true}
+			for range 4 {
+				eager.Workers = append(eager.Workers, worker{Do: doOwn, Keys: []string{"held:0", "held:1"}, Pace: 2 * time.Millisecond})
+			}
+			r.client(eager)
 			r.healAt, r.backAt = r.faultIn, r.faultIn
 			clear(r.away)
 			r.recovers(true)
-			time.Sleep(rowTTL) // whoever is to get it too early gets it by then
-			r.litter = rowTTL
+			time.Sleep(2 * rowTTL) // whoever is to get it too early gets it by then
+			r.litter = 2 * rowTTL
 		},
 	}, {
 		fault:  "a client's clock +1 h and −1 h, strict",

@@ -75,7 +75,7 @@ func (s *sim) wantNoLocks() {
 }
 
 func TestAFencingTokenIsTheClockAndStoredOnEveryMaster(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithFencing())
 		before := uint64(time.Now().UnixMicro())
 		l := mustLock(t, c, "key")
@@ -99,7 +99,7 @@ func TestAFencingTokenIsTheClockAndStoredOnEveryMaster(t *testing.T) {
 }
 
 func TestExtensionsKeepTheTokenAndTheFence(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		l := mustLock(t, c, "key", redlock.WithFencing())
 		f := l.Fence()
@@ -120,7 +120,7 @@ func TestExtensionsKeepTheTokenAndTheFence(t *testing.T) {
 
 // Where fewer than a quorum gave the token, a second round raises the others.
 func TestASecondRoundRaisesWhoGaveLess(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		lowest := s.spread("key")
 		l := mustLock(t, c, "key", redlock.WithFencing())
@@ -147,7 +147,7 @@ func TestASecondRoundRaisesWhoGaveLess(t *testing.T) {
 
 // An acquisition that comes to no quorum of fences leaves no lock behind.
 func TestWhereFencesAreAtTheirEndNoLockIsLeft(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
 		s.kill(1)
 		s.setFence(1<<53-2, "key", 2) // its answer is an error
@@ -162,7 +162,7 @@ func TestWhereFencesAreAtTheirEndNoLockIsLeft(t *testing.T) {
 
 // A fence that somebody set far ahead moves no other key's tokens.
 func TestAFenceFarAheadStaysAMatterOfItsKey(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithFencing())
 		far := uint64(1<<53 - 100)
 		s.setFence(far, "key", 0, 1, 2, 3, 4)
@@ -176,7 +176,7 @@ func TestAFenceFarAheadStaysAMatterOfItsKey(t *testing.T) {
 }
 
 func TestEveryLockOfSeveralKeysHasATokenAboveAllOfTheirs(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithFencing())
 		ahead := uint64(time.Now().Add(time.Hour).UnixMicro())
 		s.setFence(ahead, "b", 0, 1, 2, 3, 4)
@@ -216,7 +216,7 @@ func TestEveryLockOfSeveralKeysHasATokenAboveAllOfTheirs(t *testing.T) {
 }
 
 func TestReadersGetTheWritersTokenAndRaiseNothing(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithFencing())
 		m := c.RWMutex("key")
 		w, err := m.Lock(t.Context())
@@ -247,7 +247,7 @@ func TestReadersGetTheWritersTokenAndRaiseNothing(t *testing.T) {
 }
 
 func TestATokenIsReadBackByWhoAdoptsAndSharedByWhoReenters(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithFencing(), redlock.WithReentrancy())
 		l := mustLock(t, c, "key")
 		inner, err := c.Lock(l.Context(), "key")
@@ -270,7 +270,7 @@ func TestATokenIsReadBackByWhoAdoptsAndSharedByWhoReenters(t *testing.T) {
 }
 
 func TestWhoWantsATokenIsNotLetInWhereThereIsNone(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithReentrancy())
 		l := mustLock(t, c, "key")
 		_, err := c.Lock(l.Context(), "key", redlock.WithFencing())
@@ -279,7 +279,7 @@ func TestWhoWantsATokenIsNotLetInWhereThereIsNone(t *testing.T) {
 }
 
 func TestWhoWaitsInTheQueueGetsAToken(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		held := mustLock(t, s.open(redlock.WithFencing()), "key")
 		var waiting []*queuer
 		for range 4 {
@@ -321,7 +321,7 @@ func TestWhoWaitsInTheQueueGetsAToken(t *testing.T) {
 // then rests on the clocks alone, and holds because a hold takes longer than the
 // clocks are apart.
 func TestTokensRiseWhileMastersLoseData(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		random := rand.New(rand.NewPCG(1, 2))
 		var clients []*redlock.Client
 		for i := range 5 {

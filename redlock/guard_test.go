@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,7 +52,7 @@ func causes(t *testing.T, c *redlock.Client) (all []redlock.AbstainCause) {
 
 func wantStandings(t *testing.T, c *redlock.Client, want ...redlock.AbstainCause) {
 	t.Helper()
-	if got := causes(t, c); fmt.Sprint(got) != fmt.Sprint(want) {
+	if got := causes(t, c); !slices.Equal(got, want) {
 		t.Errorf("why masters do not vote: %v, want %v", got, want)
 	}
 }
@@ -111,6 +112,7 @@ func TestANewFleetIsDeclaredOnceAndVotesAtOnce(t *testing.T) {
 				t.Errorf("master %d remembers since %s", i, since)
 			}
 		}
+		time.Sleep(200 * time.Millisecond) // until those who did not declare it have looked again
 		for _, c := range all {
 			wantStandings(t, c, votes, votes, votes, votes, votes)
 		}

@@ -55,6 +55,7 @@ type watched struct {
 	asked     time.Time // when the last inquiry was sent
 	looks     int       // in a row that did not tell enough
 	failed    bool      // the last look told nothing
+	created   string    // since of the marker that our look has had written; strict
 	votedAs   string    // the run_id that it had the vote of last
 	standing  guard.Standing
 	warned    guard.Cause // what the log was told last; 0: that it votes
@@ -166,6 +167,7 @@ func (e *eye) CameUp(epoch uint64, runID string) []*pipeline.Call {
 		w.clock = clockWatch{} // another clock, perhaps
 	}
 	w.epoch, w.run, w.redialing, w.looked, w.looks, w.failed = epoch, runID, false, false, 0, false
+	w.created = ""
 	w.facts = guard.Facts{Master: w.facts.Master, Connected: true}
 	q := g.look(e.i)
 	g.judge()
@@ -247,15 +249,15 @@ func (g *guardian) pronounce(i int, s guard.Standing, now drift.Instant) {
 	if j.epoch == before.epoch {
 		j.from = before.from
 	}
+	if w.facts.Info.RunID != "" {
+		j.mark = pipeline.Mark(w.facts.Marker.Run, w.facts.Marker.Since)
+	}
 	switch {
 	case s.Why != nil:
 		j.left = s.Why.Left
-	case j.epoch == before.epoch:
+	case j.epoch == before.epoch && j.mark == before.mark:
 		// What was asked during a quarantine is not answered by its end.
 		j.at, j.left = before.at, before.left
-	}
-	if w.facts.Info.RunID != "" {
-		j.mark = pipeline.Mark(w.facts.Marker.Run, w.facts.Marker.Since)
 	}
 	if s.Vote && g.inherits(i) {
 		j.from = now

@@ -15,8 +15,8 @@ import (
 
 const allowance = 102 * time.Millisecond // clock drift of a TTL of 10 s
 
-// lastMillisecond is that in which a key's time has come: Redis keeps it till then.
-const lastMillisecond = time.Millisecond
+// lastMoment is that in which a key's time has come: Redis keeps it till then.
+const lastMoment = time.Millisecond
 
 func TestValidityIsTheTTLLessElapsedTimeAndDrift(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
@@ -51,7 +51,7 @@ func TestALeaseEndsByItselfBeforeTheMastersExpireIt(t *testing.T) {
 		if l.Remaining() != 0 {
 			t.Errorf("Remaining is %v", l.Remaining())
 		}
-		time.Sleep(allowance + lastMillisecond)
+		time.Sleep(allowance + lastMoment)
 		s.wantClean()
 		// The key is free, and stays so: the lock is lost for good (S6).
 		wantExactly(t, l.Extend(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)

@@ -28,7 +28,8 @@ func ForceInit() InitOption { return func(o *initOptions) { o.force = true } }
 // never part of a program's start, which could not know that.
 //
 // It asks all masters first, and does nothing unless each can be reached, is fit
-// to be one and has no marker yet; of masters that all have the marker of this
+// to be one and has no marker yet, but for what this client has just had written;
+// of masters that all have the marker of this
 // fleet and were declared new already it returns nil. The error is a
 // *QuorumError that matches ErrNoQuorum and names every master and what its
 // marker says. It blocks until ctx ends, at the most for 5 s.
@@ -71,7 +72,7 @@ func (g *guardian) init(ctx context.Context, force bool) error {
 		w := &g.masters[i]
 		q := g.newInquiry(i, askInit, 1)
 		q.done = make(chan struct{})
-		q.add("EVAL", guard.Init.EvalArgs(g.cfg.InitArgs(w.run, q.sent.Wall(), waitForDial, force))...)
+		q.add("EVAL", guard.Init.EvalArgs(g.cfg.InitArgs(w.run, q.sent.Wall(), waitForDial, force, w.created))...)
 		asked[i] = q
 		g.send = append(g.send, q)
 	}
@@ -143,7 +144,7 @@ func (g *guardian) unfit(force bool) (reasons []error, declared bool) {
 			reasons[i] = fmt.Errorf("it does not say who it is: permit +info")
 		case m.Verdict == guard.WrongType || m.Verdict == guard.None:
 			reasons[i] = s.Why
-		case m.Verdict != guard.Missing && !force:
+		case m.Verdict != guard.Missing && !force && (w.created == "" || m.Since != w.created):
 			reasons[i] = fmt.Errorf("it has a marker: %s", m.Settings())
 		}
 	}

@@ -165,6 +165,9 @@ func (q *inquiry) conclude(w *watched) {
 		return
 	}
 	w.failed = false
+	if m.Verdict == guard.Created {
+		w.created = m.Since
+	}
 	w.facts.Answer(m)
 	if m.Verdict != guard.Missing {
 		w.looks = 0

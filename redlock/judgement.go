@@ -115,7 +115,8 @@ func (g *guardian) sawError(i int, call *pipeline.Call) {
 	}
 	g.mu.Lock()
 	w := &g.masters[i]
-	known := w.epoch != call.Epoch || w.facts.Info.Role == "slave"
+	// One that was no master when it was dialled would be dialled for every reply.
+	known := w.epoch != call.Epoch || w.facts.Info.Role != "master"
 	g.mu.Unlock()
 	if !known {
 		g.c.masters[i].Renew(call.Epoch, call.Err)

@@ -24,7 +24,7 @@ func (c *raisedClock) Now() drift.Instant {
 }
 
 func TestALockWhoseSecondRoundOutlastsItsValidityIsRolledBack(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		clock := &raisedClock{}
 		c := s.open(redlock.WithClock(clock), redlock.WithFencing())
 		clock.client.Store(c)
@@ -40,7 +40,7 @@ func TestALockWhoseSecondRoundOutlastsItsValidityIsRolledBack(t *testing.T) {
 
 // The fences that are to be raised have given more since.
 func TestASecondRoundThatComesTooLateIsAFailure(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithFencing(), redlock.WithTrace(&redlock.Trace{Node: func(n redlock.NodeInfo) {
 			if n.Err == nil { // the first round is decided: what it gave is overtaken
 				s.setFence(uint64(time.Now().Add(2*time.Hour).UnixMicro()), "key", 0, 1, 2)

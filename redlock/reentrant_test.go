@@ -202,7 +202,7 @@ func TestALostHoldDoesNotForbidAFreshLock(t *testing.T) {
 				c := s.open()
 				outer := mustLock(t, c, "key", redlock.WithLease(time.Second))
 				carried := context.WithoutCancel(outer.Context())
-				time.Sleep(time.Second + lastMillisecond)
+				time.Sleep(time.Second + lastMoment)
 				fresh, err := c.TryLock(carried, "key", opts...)
 				if err != nil {
 					t.Fatal(err)

@@ -270,7 +270,7 @@ func TestAReadersLeaseEndsBeforeTheMastersLetAWriterIn(t *testing.T) {
 			t.Errorf("when the context ended %d masters had the reader: want all", got)
 		}
 		wantReason(t, context.Cause(l.Context()), redlock.ReasonExpired)
-		time.Sleep(allowance + lastMillisecond)
+		time.Sleep(allowance + lastMoment)
 		s.wantClean()
 		wantExactly(t, l.Extend(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
 		s.wantClean()

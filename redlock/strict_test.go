@@ -34,7 +34,7 @@ func (s *sim) leases(key string) (n int) {
 }
 
 func TestStrictLocksOfAllSortsAreKeptAndLeaveNothingBehind(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithStrict())
 		l := mustLock(t, c, "key")
 		all, err := c.LockAll(t.Context(), []string{"a", "b"})
@@ -72,7 +72,7 @@ func TestStrictLocksOfAllSortsAreKeptAndLeaveNothingBehind(t *testing.T) {
 }
 
 func TestStrictHandsOverInTheQueue(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		held := mustLock(t, s.open(redlock.WithStrict()), "key", redlock.WithFencing())
 		var waiting []*queuer
 		for range 4 {
@@ -99,7 +99,7 @@ func TestStrictHandsOverInTheQueue(t *testing.T) {
 
 func TestAMasterWhoseClockIsOffDoesNotVote(t *testing.T) {
 	for _, off := range []time.Duration{time.Minute, -time.Hour, 600 * time.Millisecond, -600 * time.Millisecond} {
-		inSim(t, 5, func(t *testing.T, s *sim) {
+		inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 			c := s.open(redlock.WithStrict())
 			s.turnClocks(off, 0, 1)
 			l := mustLock(t, c, "key") // by the three others
@@ -141,7 +141,7 @@ func wantOff(t *testing.T, err error, off time.Duration) {
 
 func TestAClientWhoseClockIsOffIsToldByHowMuch(t *testing.T) {
 	for _, off := range []time.Duration{time.Hour, -time.Hour} {
-		inSim(t, 5, func(t *testing.T, s *sim) {
+		inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 			c := s.open(redlock.WithStrict(), redlock.WithClock(&skewedClock{off: off}))
 			within(t, 5*time.Second, func() {
 				_, err := c.Lock(t.Context(), "key")
@@ -159,7 +159,7 @@ func TestAClientWhoseClockIsOffIsToldByHowMuch(t *testing.T) {
 // The clocks of three masters jump a minute and are right again 0.3 s later: by
 // then Redis has deleted the locks.
 func TestACorrectedJumpLetsNobodyIn(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		a, b := s.open(redlock.WithStrict()), s.open(redlock.WithStrict())
 		jump := func() {
 			s.turnClocks(time.Minute, 0, 1, 2)
@@ -236,7 +236,7 @@ func TestValidityEndsBeforeSkewedClocksGiveTheLockAway(t *testing.T) {
 		"2S and E": {490 * time.Millisecond, 580 * time.Millisecond, 90 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inSim(t, 5, func(t *testing.T, s *sim) {
+			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 				exact := redlock.WithDrift(drift.Policy{})
 				a := s.open(redlock.WithStrict(), exact)
 				b := s.open(redlock.WithStrict(), exact, redlock.WithClock(&skewedClock{off: test.client}))
@@ -258,7 +258,7 @@ func TestValidityEndsBeforeSkewedClocksGiveTheLockAway(t *testing.T) {
 }
 
 func TestStrictAsksForTTLsThatLeaveValidity(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithStrict())
 		_, err := c.Lock(t.Context(), "key", redlock.WithTTL(999*time.Millisecond))
 		if err == nil || !strings.Contains(err.Error(), "WithTTL: 999ms: want 1s to 1m0s with GuardStrict") {

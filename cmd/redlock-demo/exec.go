@@ -47,6 +47,7 @@ type execOptions struct {
 	ttl, wait, grace time.Duration
 	try              bool
 	owner            string
+	guard            string
 	fence            bool
 	busyCode         int
 	json, verbose    bool
@@ -63,6 +64,7 @@ func (o *execOptions) register(cmd *cobra.Command) {
 	flags.BoolVar(&o.fence, "fence", false, "take a fencing token, for the command's $REDLOCK_FENCE")
 	flags.BoolVar(&o.json, "json", false, "report on standard error, as one JSON document at the end, and nothing else")
 	flags.BoolVar(&o.verbose, "verbose", false, "tell on standard error what happens to the lock")
+	registerGuard(cmd, &o.guard)
 	o.accessFlags.register(cmd)
 	o.metricsFlag.register(cmd)
 }
@@ -145,7 +147,7 @@ func runExec(cmd *cobra.Command, a *app, o *execOptions, key string, argv []stri
 		return err
 	}
 	defer exposed.close()
-	opts := []redlock.Option{redlock.WithTTL(o.ttl), redlock.WithTrace(redlock.JoinTraces(n.trace(), exposed.trace()))}
+	opts := append(guardOption(o.guard), redlock.WithTTL(o.ttl), redlock.WithTrace(redlock.JoinTraces(n.trace(), exposed.trace())))
 	if o.owner != "" || cmd.Flags().Changed("owner") {
 		opts = append(opts, redlock.WithOwner(o.owner))
 	}

@@ -24,6 +24,7 @@ const mastersVariable = "REDLOCK_MASTERS"
 // sharedFlags are those that mean the same to every command.
 type sharedFlags struct {
 	masters string
+	config  string
 	ttl     time.Duration
 	maxTTL  time.Duration // 0: not given
 	json    bool
@@ -34,6 +35,8 @@ type sharedFlags struct {
 func (f *sharedFlags) register(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&f.masters, "masters", "", "comma-separated `urls` of the masters: redis://, rediss:// or unix:// (default $"+mastersVariable+")")
+	flags.StringVar(&f.config, "config", "", "`file` with the masters and how to reach them, for what neither flags nor the environment say: lines such as masters = url,url")
+	_ = root.MarkPersistentFlagFilename("config") // for the completion; the flag exists
 	flags.Var(&durationFlag{&f.ttl}, "ttl", "how long the masters keep a lock whose holder is not heard of any more, 20ms to 1m")
 	flags.Var(&rangeFlag{p: &f.maxTTL, low: demo.MinTTL, high: 24 * time.Hour, orZero: true}, "max-ttl",
 		"the longest TTL of any lock on the masters, the same for all their clients: so long a restarted master does not vote; 0 for 1m, and for the TTL on the demonstration's own masters")
@@ -60,6 +63,15 @@ func (f *sharedFlags) masterURLs(changed bool, env func(string) string) ([]strin
 		}
 	}
 	return urls, nil
+}
+
+// namedMasters is the list of masters, which there has to be.
+func (f *sharedFlags) namedMasters(cmd *cobra.Command, a *app) ([]string, error) {
+	urls, err := f.masterURLs(cmd.Flags().Changed("masters"), a.env)
+	if err == nil && urls == nil {
+		err = usagef("no masters are named: want --masters url,url,… or %s", mastersVariable)
+	}
+	return urls, err
 }
 
 // screen is the standard output, as what it is.

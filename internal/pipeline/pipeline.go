@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -51,7 +50,7 @@ func New(cfg Config) *Pipeline {
 		cfg:    cfg.withDefaults(),
 		cancel: cancel,
 		done:   make(chan struct{}),
-		cause:  errors.New("not connected yet"),
+		cause:  ErrConnecting,
 	}
 	p.work = sync.NewCond(&p.mu)
 	go p.supervise(ctx)

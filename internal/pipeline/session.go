@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -188,7 +189,7 @@ func (s *session) read() {
 		s.p.answered(c, reply, err)
 	}
 	s.p.completed.Add(-uint64(len(s.held))) // counted when their replies came
-	s.unanswered = append(s.held, claimed[next:]...)
+	s.unanswered = slices.Concat(s.held, claimed[next:])
 }
 
 // count counts the replies that came with the one that was taken last: all

@@ -75,10 +75,15 @@ var All = append([]*Script{
 }, guarded...)
 
 func newScript(name, source string) *Script {
-	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
-	s := &Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
+	s := &Script{Name: name, Source: source, SHA: SHA(source)}
 	s.sha, s.source = s.SHA, s.Source
 	return s
+}
+
+// SHA is the name that Redis gives to a script.
+func SHA(source string) string {
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
+	return hex.EncodeToString(sum[:])
 }
 
 // Sources is what to load on a master when it is dialled.

@@ -118,9 +118,11 @@ func (m *Master) answer(s *session, p *server.Peer, cmd string, args []string) b
 	case "INFO", "ROLE", "CLIENT", "CONFIG", "HELLO":
 	case "EVAL":
 		if !s.inMulti && runnable(args) { // known by its SHA from now on, also if it fails
-			s.silently(p, "SCRIPT", "LOAD", args[0])
+			s.loadRun(p, args[0])
 		}
 		return false
+	case "SCRIPT", "EVALSHA":
+		return s.answerLoaded(p, cmd, args)
 	default:
 		return !s.inMulti && (m.answerExpiry(s.run.srv, p, cmd, args) || answerScore(p, cmd, args))
 	}

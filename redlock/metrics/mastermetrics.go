@@ -34,6 +34,12 @@ var masterMetrics = []masterMetric{
 			return one(v.stats.Need)
 		},
 	}, {
+		Desc{"redlock_fencing_tokens_total", "Acquisitions and adoptions that came to a fencing token.", Counter, nil},
+		func(v *view) []Sample { return v.counted64(v.stats.FencingTokens) },
+	}, {
+		Desc{"redlock_fencing_second_rounds_total", "Fencing tokens that took a second round to be stored on a quorum.", Counter, nil},
+		func(v *view) []Sample { return v.counted64(v.stats.FencingRaises) },
+	}, {
 		Desc{"redlock_master_connected", "Whether the master is connected: 1 or 0.", Gauge, []string{"master"}},
 		func(v *view) []Sample {
 			return v.perReport(func(r *redlock.MasterReport) float64 {
@@ -98,6 +104,14 @@ func repliesOf(v *view) []Sample {
 		}
 	}
 	return samples
+}
+
+// counted64 is a count of the client's; nothing where none is observed.
+func (v *view) counted64(n uint64) []Sample {
+	if v.stats.Need == 0 {
+		return nil
+	}
+	return one(n)
 }
 
 func (v *view) perReport(value func(*redlock.MasterReport) float64) []Sample {

@@ -154,7 +154,7 @@ func TestLocksAreCounted(t *testing.T) {
 func TestMastersAreShownOnceAClientIsObserved(t *testing.T) {
 	r := metrics.New()
 	inSim(t, 3, r, func(t *testing.T, c *redlock.Client, masters []*simmaster.Master) {
-		l, err := c.Lock(t.Context(), "key")
+		l, err := c.Lock(t.Context(), "key", redlock.WithFencing())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,9 @@ func TestMastersAreShownOnceAClientIsObserved(t *testing.T) {
 		_ = l.Unlock(t.Context())
 		names := c.Masters(t.Context())
 		want(t, r, map[string]string{
-			"redlock_quorum_masters": "2",
+			"redlock_quorum_masters":                                                                                "2",
+			"redlock_fencing_tokens_total":                                                                          "1",
+			"redlock_fencing_second_rounds_total":                                                                   "0",
 			fmt.Sprintf("redlock_master_connected{master=%q}", names[0].Master):                                     "1",
 			fmt.Sprintf("redlock_master_connected{master=%q}", names[2].Master):                                     "0",
 			fmt.Sprintf("redlock_master_in_flight{master=%q}", names[0].Master):                                     "0",

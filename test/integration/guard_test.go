@@ -291,6 +291,22 @@ func TestMastersClocks(t *testing.T) {
 	}
 }
 
+// In strict the client's own look has a marker written, which Init may replace;
+// nobody else's.
+func TestInitDeclaresAStrictFleet(t *testing.T) {
+	p := startProcesses(t, 3)
+	c := p.guarded(redlock.WithGuard(redlock.GuardStrict))
+	awaitStanding(t, c, redlock.AbstainQuarantined, 0, 1, 2)
+	other := p.guarded(redlock.WithGuard(redlock.GuardStrict))
+	awaitStanding(t, other, redlock.AbstainQuarantined, 0, 1, 2)
+	wantExactly(t, "Init by another client", other.Init(context.Background()), redlock.ErrNoQuorum)
+	if err := c.Init(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	awaitStanding(t, c, votes, 0, 1, 2)
+	mustUnlock(t, mustTry(t, c, "lock"))
+}
+
 func TestInitDeclaresAFleetAndForcedChangesOne(t *testing.T) {
 	p := startProcesses(t, 3)
 	c := p.guarded()

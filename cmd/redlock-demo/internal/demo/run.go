@@ -97,7 +97,8 @@ func (r *run) whole(ctx context.Context) error {
 	if r.MaxTTL == 0 {
 		r.MaxTTL = max(MaxTTL, r.TTL) // which is what clients have by default
 		if _, owned := r.cluster.(Owner); owned {
-			r.MaxTTL = r.TTL // a master that was restarted votes again the sooner
+			r.MaxTTL = r.TTL    // a master that was restarted votes again the sooner
+			r.ready += r.MaxTTL // masters that take a second to answer are not taken for new
 		}
 	}
 	if err := r.openClients(); err != nil {

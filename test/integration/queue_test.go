@@ -12,6 +12,8 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/redlock"
+
+	"github.com/redquorum/redquorum/test/integration/internal/leftover"
 )
 
 // contendersOf starts n processes that contend for the lock, and waits until
@@ -96,7 +98,7 @@ func TestTenThousandKeysThatWereWaitedForLeaveNothing(t *testing.T) {
 	for i := range five {
 		p.do(i, "EVAL", "for n = 0, ARGV[1] - 1 do redis.call('SET', 'idle-' .. n, 'x', 'PX', 600000) end", 0, keys)
 	}
-	before := len(goroutinesWith(libraryFrames...))
+	before := len(leftover.Goroutines(leftover.Library...))
 	for first := 0; first < keys; first += batch {
 		ctx, cancel := context.WithCancel(context.Background())
 		var wg sync.WaitGroup
@@ -138,7 +140,7 @@ func TestTenThousandKeysThatWereWaitedForLeaveNothing(t *testing.T) {
 		}
 		return true
 	})
-	eventually(t, "no goroutine is left", func() bool { return len(goroutinesWith(libraryFrames...)) <= before })
+	eventually(t, "no goroutine is left", func() bool { return len(leftover.Goroutines(leftover.Library...)) <= before })
 	for i := range five {
 		p.do(i, "FLUSHALL")
 	}

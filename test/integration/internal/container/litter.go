@@ -1,4 +1,4 @@
-package integration
+package container
 
 import (
 	"errors"
@@ -19,8 +19,6 @@ const runLabel = "io.redquorum.integration"
 
 var thisRun = fmt.Sprintf("%d-%d", time.Now().Unix(), os.Getpid())
 
-func ours(run string) bool { return run == thisRun }
-
 // stale says whether a run is over that never cleared up behind itself: no run
 // of these tests takes an hour.
 func stale(run string) bool {
@@ -29,20 +27,21 @@ func stale(run string) bool {
 	return err == nil && time.Since(time.Unix(unix, 0)) > time.Hour
 }
 
-// removeContainers removes the containers of runs, running or not, and then
-// their networks. The engine may still be busy with some of them: it is asked
-// again for a while.
-func removeContainers(client *docker.Client, which func(run string) bool) error {
+// remove removes containers, running or not, and then networks, by their names
+// and the runs that they are of. The engine may still be busy with some of them:
+// it is asked again for a while.
+func (e *Engine) remove(which func(name, run string) bool) error {
 	var err error
 	for deadline := time.Now().Add(settleBound); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		if err = removeContainersNow(client, which); err == nil {
+		if err = e.removeNow(which); err == nil {
 			return nil
 		}
 	}
 	return err
 }
 
-func removeContainersNow(client *docker.Client, which func(run string) bool) error {
+func (e *Engine) removeNow(which func(name, run string) bool) error {
+	client := e.pool.Client
 	containers, err := client.ListContainers(docker.ListContainersOptions{
 		All: true, Filters: map[string][]string{"label": {runLabel}},
 	})
@@ -51,7 +50,7 @@ func removeContainersNow(client *docker.Client, which func(run string) bool) err
 	}
 	var errs []error
 	for _, c := range containers {
-		if which(c.Labels[runLabel]) {
+		if len(c.Names) > 0 && which(strings.TrimPrefix(c.Names[0], "/"), c.Labels[runLabel]) {
 			errs = append(errs, client.RemoveContainer(docker.RemoveContainerOptions{ID: c.ID, Force: true, RemoveVolumes: true}))
 		}
 	}
@@ -60,29 +59,29 @@ func removeContainersNow(client *docker.Client, which func(run string) bool) err
 		return errors.Join(append(errs, err)...)
 	}
 	for _, n := range networks {
-		if which(n.Labels[runLabel]) {
+		if which(n.Name, n.Labels[runLabel]) {
 			errs = append(errs, client.RemoveNetwork(n.ID))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// litter is how many containers and networks of this run there are.
-func litter(client *docker.Client) (int, error) {
+// Litter is how many containers and networks of this run there are.
+func (e *Engine) Litter() (int, error) {
 	filter := runLabel + "=" + thisRun
-	containers, err := client.ListContainers(docker.ListContainersOptions{
+	containers, err := e.pool.Client.ListContainers(docker.ListContainersOptions{
 		All: true, Filters: map[string][]string{"label": {filter}},
 	})
 	if err != nil {
 		return 0, err
 	}
-	networks, err := client.FilteredListNetworks(docker.NetworkFilterOpts{"label": {filter: true}})
+	networks, err := e.pool.Client.FilteredListNetworks(docker.NetworkFilterOpts{"label": {filter: true}})
 	return len(containers) + len(networks), err
 }
 
-// removeContainersOnSignal sees to what a run leaves that is interrupted. The
+// RemoveOnSignal sees to what a run leaves that is interrupted. The
 // function that it returns ends this.
-func removeContainersOnSignal() (stop func()) {
+func RemoveOnSignal() (stop func()) {
 	signals := make(chan os.Signal, 1)
 	over, ended := make(chan struct{}), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -91,8 +90,8 @@ func removeContainersOnSignal() (stop func()) {
 		select {
 		case s := <-signals:
 			fmt.Fprintf(os.Stderr, "integration: %v: removing containers\n", s)
-			if e, err := findEngine(); err == nil {
-				if err := removeContainers(e.pool.Client, ours); err != nil {
+			if e, err := Find(); err == nil {
+				if err := e.remove(func(_, run string) bool { return run == thisRun }); err != nil {
 					fmt.Fprintln(os.Stderr, err)
 				}
 			}

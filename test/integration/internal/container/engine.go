@@ -1,4 +1,7 @@
-package integration
+// Package container runs Redis masters in containers for tests, through a Docker
+// engine: each at an address of its own on a private network, so that they can be
+// paused and cut off as well as killed.
+package container
 
 import (
 	"context"
@@ -8,7 +11,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/ory/dockertest/v3"
@@ -23,28 +25,20 @@ const (
 	engineBound = 30 * time.Second // one request to the engine
 	pingBound   = 5 * time.Second  // the first one
 	pullBound   = time.Minute
+	settleBound = 20 * time.Second // what the engine takes to do something
 )
 
-// An engine is the Docker engine, and the image of Redis to use on it.
-type engine struct {
+// An Engine is the Docker engine, and the image of Redis to use on it.
+type Engine struct {
+	Image string
 	pool  *dockertest.Pool
-	image string
 }
 
-// needEngine returns the engine, or skips the test and says why.
-func needEngine(t *testing.T) *engine {
-	t.Helper()
-	e, err := findEngine()
-	if err != nil {
-		closing.aboutContainers(fmt.Sprintf("did not run: %v", err))
-		t.Skipf("needs containers: %v", err)
-	}
-	closing.aboutContainers("ran with image " + e.image)
-	return e
-}
+// Find looks for the engine and an image, once a process: it takes at most a
+// minute, to pull the image. The errors are reasons to skip a test.
+func Find() (*Engine, error) { return find() }
 
-// findEngine looks for the engine once. The errors are reasons to skip.
-var findEngine = sync.OnceValues(func() (*engine, error) {
+var find = sync.OnceValues(func() (*Engine, error) {
 	if runtime.GOOS != "linux" {
 		// Elsewhere containers run inside a virtual machine.
 		return nil, fmt.Errorf("the addresses of containers cannot be reached on %s", runtime.GOOS)
@@ -60,11 +54,11 @@ var findEngine = sync.OnceValues(func() (*engine, error) {
 	if err := pool.Client.PingWithContext(ctx); err != nil {
 		return nil, fmt.Errorf("no Docker engine answers: %w", err)
 	}
-	e := &engine{pool: pool}
+	e := &Engine{pool: pool}
 	if err := e.chooseImage(); err != nil {
 		return nil, err
 	}
-	if err := removeContainers(pool.Client, stale); err != nil {
+	if err := e.remove(func(_, run string) bool { return stale(run) }); err != nil {
 		return nil, fmt.Errorf("what an earlier run left cannot be removed: %w", err)
 	}
 	return e, nil
@@ -73,9 +67,9 @@ var findEngine = sync.OnceValues(func() (*engine, error) {
 // chooseImage takes the image that REDIS_IMAGE names; else the official one or
 // the one of `make image` where they are there already; else it pulls the
 // official one.
-func (e *engine) chooseImage() error {
+func (e *Engine) chooseImage() error {
 	if image := os.Getenv(imageVariable); image != "" {
-		e.image = image
+		e.Image = image
 		if e.there(image) {
 			return nil
 		}
@@ -83,23 +77,23 @@ func (e *engine) chooseImage() error {
 	}
 	for _, image := range []string{officialImage, localImage} {
 		if e.there(image) {
-			e.image = image
+			e.Image = image
 			return nil
 		}
 	}
-	e.image = officialImage
+	e.Image = officialImage
 	if err := e.pull(officialImage); err != nil {
 		return fmt.Errorf("%w; `make image` makes %s without a registry", err, localImage)
 	}
 	return nil
 }
 
-func (e *engine) there(image string) bool {
+func (e *Engine) there(image string) bool {
 	_, err := e.pool.Client.InspectImage(image)
 	return err == nil
 }
 
-func (e *engine) pull(image string) error {
+func (e *Engine) pull(image string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), pullBound)
 	defer cancel()
 	repository, tag := image, "latest"

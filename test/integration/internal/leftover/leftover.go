@@ -1,4 +1,5 @@
-package integration
+// Package leftover finds what outlives a test: goroutines and child processes.
+package leftover
 
 import (
 	"bytes"
@@ -11,17 +12,18 @@ import (
 	"time"
 )
 
-// The library's goroutines, by the functions that they run.
-var libraryFrames = []string{
+// Library are parts of the names of the functions that the library's goroutines
+// run.
+var Library = []string{
 	"redquorum/redquorum/redlock.",
 	"redquorum/redquorum/pool.",
 	"redquorum/redquorum/internal/pipeline.",
 	"redquorum/redquorum/internal/wakeup.",
 }
 
-// goroutinesWith returns the stacks of the goroutines, but for the caller's,
-// that run one of the functions named by parts of their names.
-func goroutinesWith(frames ...string) []string {
+// Goroutines returns the stacks of the goroutines, but for the caller's, that
+// run one of the functions named by parts of their names.
+func Goroutines(frames ...string) []string {
 	size := 1 << 20
 	stacks := make([]byte, size)
 	for {
@@ -45,22 +47,22 @@ func goroutinesWith(frames ...string) []string {
 	return found
 }
 
-// leftBehind tells, at the end of the run, what outlived the tests: goroutines
-// of theirs or of the library, and child processes. It waits for what is on its
-// way out.
-func leftBehind() error {
+// Any tells, at the end of a run of tests, what outlived them: goroutines of the
+// library or of the frames named, and child processes. It waits for what is on
+// its way out, for bound at the most.
+func Any(bound time.Duration, frames ...string) error {
+	frames = append(frames, Library...)
 	var err error
-	for deadline := time.Now().Add(settleBound); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if err = leftBehindNow(); err == nil {
+	for deadline := time.Now().Add(bound); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if err = now(frames); err == nil {
 			return nil
 		}
 	}
 	return err
 }
 
-func leftBehindNow() error {
-	frames := append([]string{"redquorum/test/integration.", "redistest."}, libraryFrames...)
-	if stacks := goroutinesWith(frames...); len(stacks) > 0 {
+func now(frames []string) error {
+	if stacks := Goroutines(frames...); len(stacks) > 0 {
 		return fmt.Errorf("%d goroutines:\n%s", len(stacks), strings.Join(stacks, "\n\n"))
 	}
 	lists, err := filepath.Glob("/proc/self/task/*/children")

@@ -3,7 +3,7 @@
 # `make test PKG=./pool/... GOTESTFLAGS=-v`, `make fuzz FUZZTIME=5m`.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test integration soak lint bench bench-check fuzz verify spin image demo-image up down compose-demo compose-check
+.PHONY: help demo test integration soak lint bench bench-check fuzz verify spin simulate image demo-image up down compose-demo compose-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ fuzz: ## fuzz whatever parses bytes (FUZZTIME, FUZZ)
 
 verify: ## visit all states of the model of the lock protocol; a quarter of an hour, below 2 GB (ARGS=-traces)
 	@go run ./internal/model/explore -long $(ARGS)
+
+simulate: ## run the library in virtual time with faults, a run a seed (SEEDS, FROM, PROFILES, TIMELINE=1, RACE=1)
+	@scripts/simulate.sh
 
 spin: ## the same for the fencing tokens, with spin; installs it where it may, needs 3 GB (QUICK=1)
 	@scripts/spin.sh

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
@@ -30,7 +31,9 @@ func (c *Client) awaitVoters(ctx context.Context, l *Lock) {
 // begin makes the handle's token, and reads the clock: what follows may send
 // (S2, S3).
 func (l *Lock) begin() {
-	l.token = newToken(l.c.tokenPrefix(l.opts.owner))
+	if l.token == "" || !mutant.Is(mutant.OneToken) {
+		l.token = newToken(l.c.opts.chance, l.c.tokenPrefix(l.opts.owner))
+	}
 	l.tokenArg = l.token
 	l.start = l.c.opts.clock.Now()
 }
@@ -52,6 +55,9 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 	res := r.result()
 	now := c.opts.clock.Now()
 	elapsed := now.Sub(l.start)
+	if mutant.Is(mutant.ElapsedIgnored) {
+		l.start, elapsed = now, 0
+	}
 	l.absent = res.absent
 	r.traceNodes(l.told, l)
 	var unfenced *QuorumError
@@ -71,7 +77,9 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 			}
 		}
 	}
-	l.rollback()
+	if !mutant.Is(mutant.RollbackByCaller) || ctx.Err() == nil {
+		l.rollback()
+	}
 	l.intent.note()
 	if c.isClosed() {
 		cause = ErrClosed

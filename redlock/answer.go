@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -79,6 +80,9 @@ func (a *answer) readCode(code any) {
 		a.verdict, a.held = refused, &heldUnknown
 	case any(int64(2)), any(int64(3)):
 		a.verdict, a.missing = refused, true
+		if mutant.Is(mutant.ResetCounts) && code == any(int64(2)) {
+			a.verdict, a.missing = agreed, false
+		}
 	}
 }
 

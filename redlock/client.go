@@ -118,10 +118,13 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 		ownsPool: owned,
 		masters:  p.Masters(),
 		need:     quorum.Need(p.Len()),
-		id:       xid.New().String(),
+		id:       o.id,
 		ttlArg:   o.lock.ttl.Milliseconds(),
 		closing:  make(chan struct{}),
 		doing:    make(map[*Lock]chan struct{}),
+	}
+	if c.id == "" {
+		c.id = xid.New().String()
 	}
 	c.prefix = tokenPrefix(o.lock.owner, c.id)
 	c.keeper = newKeeper(c)

@@ -3,7 +3,6 @@ package redlock
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/pipeline"
@@ -196,7 +195,7 @@ func (w *contender) nextTry(ctx context.Context) (try, error) {
 		if w.turn.ours {
 			return w.tryPilot, w.pauseAfterCollision(ctx)
 		}
-		delay := w.turn.freeIn(minRetryDelay + rand.N(maxRetryDelay-minRetryDelay))
+		delay := w.turn.freeIn(w.c.opts.chance, minRetryDelay+w.c.opts.chance.N("poll", maxRetryDelay-minRetryDelay))
 		woken, cause := w.sleep(ctx, delay, nil)
 		switch {
 		case cause != nil:
@@ -260,7 +259,7 @@ func (w *contender) pauseAfterCollision(ctx context.Context) error {
 	if w.collisions < 2 {
 		return nil
 	}
-	return w.c.pause(ctx, rand.N(time.Millisecond<<min(w.collisions, 8)))
+	return w.c.pause(ctx, w.c.opts.chance.N("collision", time.Millisecond<<min(w.collisions, 8)))
 }
 
 // look asks the pilot for our turn, and keeps our place there. heard tells

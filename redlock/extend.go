@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
@@ -61,6 +62,9 @@ func (l *Lock) startExtension(op operation, renewal bool) *round {
 	l.setting.add()
 	l.extended, l.absent = true, 0
 	r.start = l.c.opts.clock.Now()
+	if mutant.Is(mutant.LossTimerMoved) {
+		l.start = r.start
+	}
 	l.askExtend(r, argSetAgain)
 	return r
 }

@@ -3,6 +3,7 @@ package redlock
 import (
 	"time"
 
+	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -43,6 +44,9 @@ var (
 
 // askAcquire asks for the lock.
 func (l *Lock) askAcquire(r *round) {
+	if mutant.Is(mutant.LateReplyCounts) {
+		l.c.noteOpen(r)
+	}
 	r.lock = l // which has to be unreleased for a script to be sent again
 	l.setting.add()
 	if l.kind.oneOf {
@@ -73,6 +77,10 @@ func (l *Lock) askHolder(r *round, skip uint64) {
 // askExtend asks to prolong the lock; again says whether it is set where it is
 // missing.
 func (l *Lock) askExtend(r *round, again any) {
+	if mutant.Is(mutant.ExtensionShortens) && l.kind == plainKind {
+		l.askShorteningExtend(r, again)
+		return
+	}
 	if l.isGuarded() {
 		l.askGuardedExtend(r, again)
 		return
@@ -90,6 +98,11 @@ func (l *Lock) askVerify(r *round) {
 // where there is nothing to give back.
 func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
 	absent := l.absent
+	if mutant.Is(mutant.ReleaseWithoutCompare) && l.kind == plainKind {
+		r.args = append(r.args[:0], l.keyArgs[0])
+		r.ask("DEL", absent, keep)
+		return
+	}
 	if handOver && l.kind.queued {
 		if pilot := l.c.pilot(l.fullKey(), 0); pilot != noPilot {
 			r.own.encode(l, pilot)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/mutant"
 )
 
 // A Lock is one hold: what [Client.Lock] and its siblings return. It is held
@@ -75,10 +76,14 @@ func (l *Lock) Keys() []string { return append([]string{l.key}, l.others...) }
 
 // again is a new handle for another attempt at what l was for.
 func (l *Lock) again() *Lock {
-	return &Lock{
+	next := &Lock{
 		c: l.c, kind: l.kind, key: l.key, others: l.others, opts: l.opts,
 		keyArgs: l.keyArgs, ttlArg: l.ttlArg, intent: l.intent, told: l.told, index: notScheduled,
 	}
+	if mutant.Is(mutant.OneToken) {
+		next.token = l.token
+	}
+	return next
 }
 
 // Token is the value that stands in Redis: owner name if one was given, the

@@ -3,7 +3,6 @@ package redlock
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/redquorum/redquorum/internal/script"
@@ -62,7 +61,7 @@ func (c *Client) lockAny(ctx context.Context, keys []string, opts []LockOption, 
 // first key, and then for the next.
 func (l *Lock) shuffle() {
 	keys := slices.Clone(l.keyArgs)
-	rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	l.c.opts.chance.Shuffle("order", len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	l.keyArgs, l.guardedKeys = keys, nil
 }
 

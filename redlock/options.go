@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/pool"
 )
 
@@ -69,6 +70,8 @@ type clientOptions struct {
 	poolGiven bool
 	trace     *Trace
 	logger    *slog.Logger
+	id        string         // of the client; "": a new xid. For simulations
+	chance    *chance.Source // nil but for simulations
 }
 
 type lockOptions struct {

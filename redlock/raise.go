@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -48,6 +49,9 @@ func (l *Lock) settleFence(ctx context.Context, r *round, acquired bool) *Quorum
 		l.fence = 0
 		return nil
 	}
+	if mutant.Is(mutant.NoRaise) {
+		return nil
+	}
 	return l.raise(ctx, r, given, stored, acquired)
 }
 
@@ -73,6 +77,9 @@ func (l *Lock) raise(ctx context.Context, first *round, given []uint64, stored u
 	r := c.newRound(opRaise)
 	defer r.letGo()
 	r.start, r.granted, r.script = first.start, stored, script.Raise
+	if mutant.Is(mutant.RaiseByOwner) {
+		r.script = raiseByOwner
+	}
 	keys := appendNames(l.keyArgs[:len(l.keyArgs):len(l.keyArgs)], fencePrefix, l.keyArgs)
 	r.guard.each = make([][]any, len(given))
 	skip := uint64(0)
@@ -82,7 +89,7 @@ func (l *Lock) raise(ctx context.Context, first *round, given []uint64, stored u
 		case f == 0:
 			skip |= 1 << i
 		default:
-			r.guard.each[i] = script.Raise.Args(nil, keys, l.tokenArg, strconv.FormatUint(f, 10), strconv.FormatUint(l.fence, 10), c.opts.retentionArg)
+			r.guard.each[i] = r.script.Args(nil, keys, l.tokenArg, strconv.FormatUint(f, 10), strconv.FormatUint(l.fence, 10), c.opts.retentionArg)
 		}
 	}
 	r.ask(evalSHA, skip, time.Time{})

@@ -103,7 +103,7 @@ func FuzzScriptReplies(f *testing.F) {
 		if got.held == nil || !isScore(got.score) {
 			t.Errorf("%q is read as %+v", text, got)
 		}
-		if in := got.freeIn(time.Second); in < 0 || in > time.Second {
+		if in := got.freeIn(nil, time.Second); in < 0 || in > time.Second {
 			t.Errorf("it is looked at again in %v", in)
 		}
 	})
@@ -166,7 +166,7 @@ func FuzzOwner(f *testing.F) {
 		}
 		wantOneLine(t, "the holder", (&HeldError{Type: "string", Token: token, Owner: owner}).Error())
 		if checkOwner(owner) == nil {
-			again := newToken(tokenPrefix(owner, "client"))
+			again := newToken(nil, tokenPrefix(owner, "client"))
 			if got := ownerOf(again); got != owner {
 				t.Errorf("%q is the token of %q, read as %q", again, owner, got)
 			}

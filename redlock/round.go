@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
@@ -253,6 +254,9 @@ func (r *round) Delayed(c *pipeline.Call, cause error) {
 func (r *round) Complete(c *pipeline.Call) {
 	if pipeline.IsNoScript(c.Err) && c.Cmd == evalSHA && r.resend(c) {
 		return
+	}
+	if mutant.Is(mutant.LateReplyCounts) {
+		r.countInNext(c)
 	}
 	told := nobody
 	abstains := r.abstains(c)

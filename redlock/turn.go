@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"time"
 
 	"github.com/hashicorp/go-multierror"
 
+	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
@@ -44,11 +44,11 @@ func isScore(s string) bool {
 }
 
 // freeIn is the sooner of limit and when the pilot's key expires.
-func (t *turn) freeIn(limit time.Duration) time.Duration {
+func (t *turn) freeIn(random *chance.Source, limit time.Duration) time.Duration {
 	if t.held == nil || t.held.TTL <= 0 {
 		return limit
 	}
-	return min(limit, t.held.TTL+rand.N(5*time.Millisecond))
+	return min(limit, t.held.TTL+random.N("poll", 5*time.Millisecond))
 }
 
 // take begins an attempt and asks the pilot alone for the lock. If it is

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -176,12 +175,12 @@ func (c *Client) retryDelay(l *Lock, attempt, failures int, err *QuorumError) ti
 	if f := l.opts.backoff; f != nil {
 		return max(0, f(attempt))
 	}
-	delay := minRetryDelay + rand.N(maxRetryDelay-minRetryDelay)
+	delay := minRetryDelay + c.opts.chance.N("retry", maxRetryDelay-minRetryDelay)
 	if failures > 0 {
 		return min(delay<<min(failures-1, 8), maxOutageDelay)
 	}
 	if free, ok := c.freeIn(err); ok {
-		delay = min(delay, free+rand.N(5*time.Millisecond))
+		delay = min(delay, free+c.opts.chance.N("retry", 5*time.Millisecond))
 	}
 	return delay
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -54,30 +53,10 @@ a mistake in the arguments.`,
 	flags.Var(&rangeFlag{p: &o.duration, low: bench.MinDuration, high: bench.MaxDuration}, "duration", "how long each row is measured")
 	flags.Var(&numberFlag{&o.keys, 0, bench.MaxKeys}, "keys", "how many locks they share; 0: one each, so that nobody waits")
 	flags.Var(&rangeFlag{p: &o.ttl, low: bench.MinTTL, high: bench.MaxTTL}, "ttl", "of the locks")
-	flags.Var(&choiceFlag{&o.fence, []string{"yes", "no", "both"}}, "fence", "measure with fencing tokens: yes, no or both")
+	registerChoice(cmd, "fence", &o.fence, []string{"yes", "no", "both"}, "measure with fencing tokens: yes, no or both")
 	registerGuard(cmd, &o.guard)
 	o.accessFlags.register(cmd)
 	return cmd
-}
-
-// A choiceFlag is one of several words.
-type choiceFlag struct {
-	p       *string
-	choices []string
-}
-
-func (f *choiceFlag) String() string { return *f.p }
-func (f *choiceFlag) Type() string   { return "choice" }
-
-func (f *choiceFlag) Set(s string) error {
-	for _, c := range f.choices {
-		if s == c {
-			*f.p = s
-			return nil
-		}
-	}
-	last := len(f.choices) - 1
-	return fmt.Errorf("want %s or %s", strings.Join(f.choices[:last], ", "), f.choices[last])
 }
 
 func runBench(cmd *cobra.Command, a *app, o *benchOptions) error {

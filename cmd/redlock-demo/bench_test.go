@@ -61,6 +61,41 @@ func TestBenchPrintsADocumentOfContendedLocks(t *testing.T) {
 	checkEmpty(t, c)
 }
 
+func TestBenchMeasuresTheLevelThatTheMarkersName(t *testing.T) {
+	t.Parallel()
+	c, urls := processes(t, 3, redistest.Config{})
+	if _, code := initialized(t, "--masters", urls, "--max-ttl", "30s"); code != 0 {
+		t.Fatal(code)
+	}
+	before := *markerOf(t, c.Masters[0])
+	stdout, stderr, code := output(t, nil, "bench", "--json", "--masters", urls, "--duration", "200ms")
+	var r bench.Result
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || stderr != "" || len(r.Rows) != 4 || len(r.Left) > 0 {
+		t.Fatalf("%v, exit code %d, %q\n%s", err, code, stderr, stdout)
+	}
+	for i, want := range []struct {
+		guard   string
+		fencing bool
+	}{{"off", false}, {"off", true}, {"standard", false}, {"standard", true}} {
+		if row := r.Rows[i]; row.Guard != want.guard || row.Fencing != want.fencing || row.Pairs == 0 || row.Unavailable != "" {
+			t.Errorf("%+v, want %v", row, want)
+		}
+	}
+	for _, m := range c.Masters {
+		keys, err := m.Do("KEYS", "*")
+		if err != nil || len(keys.([]any)) != 1 {
+			t.Errorf("left behind: %q, %v", keys, err)
+		}
+	}
+	if after := *markerOf(t, c.Masters[0]); after != before {
+		t.Errorf("the marker is %+v, was %+v", after, before)
+	}
+	stdout, stderr, code = output(t, nil, "bench", "--masters", urls, "--duration", "200ms", "--ttl", "40s", "--fence", "no")
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "standard  no       WithTTL: 40s is above WithMaxTTL") {
+		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+}
+
 func TestBenchCleansUpWhenItIsInterrupted(t *testing.T) {
 	t.Parallel()
 	c, urls := processes(t, 3, redistest.Config{})

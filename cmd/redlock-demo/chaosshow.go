@@ -134,8 +134,9 @@ func (s *show) follow(ctx context.Context, w *chaos.World) {
 	for {
 		select {
 		case <-t.C:
-			snapshot := w.Snapshot()
-			s.line("%s", snapshot.Line())
+			if snapshot := w.Snapshot(); snapshot.Begun {
+				s.line("%s", snapshot.Line())
+			}
 		case <-ctx.Done():
 			return
 		}

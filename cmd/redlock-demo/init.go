@@ -60,8 +60,7 @@ master belongs to a fleet, 69 when one cannot be reached or is not fit to be one
 	flags := cmd.Flags()
 	flags.BoolVar(&o.force, "force", false, "write the markers anew where there are some; asks for confirmation")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask for confirmation")
-	flags.Var(&choiceFlag{&o.guard, []string{"standard", "strict"}}, "guard", "how much a master has to prove before its vote counts: standard or strict")
-	_ = cmd.RegisterFlagCompletionFunc("guard", cobra.FixedCompletions([]string{"standard", "strict"}, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+	registerChoice(cmd, "guard", &o.guard, []string{"standard", "strict"}, "how much a master has to prove before its vote counts: standard or strict")
 	o.accessFlags.register(cmd)
 	return cmd
 }

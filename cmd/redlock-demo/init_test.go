@@ -84,6 +84,20 @@ func TestInitRefusesMastersOfAFleetUnlessItIsForced(t *testing.T) {
 	}
 }
 
+func TestExecLocksOnAStrictFleetAtItsLevelOnly(t *testing.T) {
+	t.Parallel()
+	_, urls := processes(t, 3, redistest.Config{})
+	if r, code := initialized(t, "--masters", urls, "--guard", "strict"); code != 0 || r.Level != "strict" {
+		t.Fatalf("exit code %d, %+v", code, r)
+	}
+	for level, want := range map[string]int{"strict": 0, "standard": exitNoQuorum} {
+		stdout, stderr, code := output(t, nil, "exec", "--masters", urls, "--guard", level, "--try", "k", "--", binary, "--version")
+		if code != want || (want == 0) != strings.HasPrefix(stdout, "redlock-demo ") {
+			t.Errorf("%s: exit code %d, %q, %q", level, code, stdout, stderr)
+		}
+	}
+}
+
 func TestInitNeedsAllMasters(t *testing.T) {
 	t.Parallel()
 	c, urls := processes(t, 3, redistest.Config{})

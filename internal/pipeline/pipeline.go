@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -203,9 +202,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // jitter is random in [0, d).
-func jitter(d time.Duration) time.Duration {
+func (p *Pipeline) jitter(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
 	}
-	return rand.N(d)
+	return p.cfg.Chance.N("redial "+p.cfg.Name, d)
 }

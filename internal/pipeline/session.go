@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -240,7 +239,7 @@ func (p *Pipeline) next(s *session, used []*Call) ([]*Call, bool) {
 		// do so: batches grow under load, and with nobody else about this
 		// costs nothing.
 		p.mu.Unlock()
-		runtime.Gosched()
+		p.cfg.Yield()
 		p.mu.Lock()
 	}
 	if s.isFailed() {

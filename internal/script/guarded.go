@@ -5,6 +5,9 @@ import _ "embed" // the scripts
 //go:embed guarded.lua
 var guardedSource string
 
+//go:embed guarded_free.lua
+var guardedFreeSource string
+
 //go:embed guarded_acquire.lua
 var guardedAcquireSource string
 
@@ -27,7 +30,7 @@ var raiseSource string
 // says what they have in common, and what they do with it. Where a plain script
 // does the rest its text is a part of theirs, so that there is one text of it.
 var (
-	GuardedAcquire       = newScript("guarded_acquire", guardedSource+guardedAcquireSource)
+	GuardedAcquire       = newScript("guarded_acquire", guardedFreeSource+guardedSource+guardedAcquireSource)
 	GuardedAcquireAny    = newScript("guarded_acquireany", guardedSource+guardedAcquireAnySource)
 	GuardedExtend        = newScript("guarded_extend", guardedSource+forWriter+plain(extendSource)+guardedExtendSource)
 	GuardedExtendAll     = newScript("guarded_extendall", guardedSource+forWriter+plain(extendAllSource)+guardedExtendSource)

@@ -42,13 +42,26 @@ var masterMetrics = []masterMetric{
 	}, {
 		Desc{"redlock_master_connected", "Whether the master is connected: 1 or 0.", Gauge, []string{"master"}},
 		func(v *view) []Sample {
+			return v.perReport(func(r *redlock.MasterReport) float64 { return truth(r.Connected) })
+		},
+	}, {
+		Desc{"redlock_master_votes", "Whether the master's answers count: 1 or 0.", Gauge, []string{"master"}},
+		func(v *view) []Sample {
+			return v.perReport(func(r *redlock.MasterReport) float64 { return truth(r.Votes) })
+		},
+	}, {
+		Desc{"redlock_master_quarantine_seconds", "For how much longer the master may not vote because it may have forgotten locks.", Gauge, []string{"master"}},
+		func(v *view) []Sample {
 			return v.perReport(func(r *redlock.MasterReport) float64 {
-				if r.Connected {
-					return 1
+				if r.Why == nil {
+					return 0
 				}
-				return 0
+				return r.Why.Left.Seconds()
 			})
 		},
+	}, {
+		Desc{"redlock_master_clock_offset_seconds", "By how much the master's clock is ahead of the client's, the middle of what is known; negative: behind.", Gauge, []string{"master"}},
+		clockOffsets,
 	}, {
 		Desc{"redlock_master_round_trip_seconds", "Moving average of the round trip to the master.", Gauge, []string{"master"}},
 		func(v *view) []Sample {
@@ -104,6 +117,26 @@ func repliesOf(v *view) []Sample {
 		}
 	}
 	return samples
+}
+
+// clockOffsets leaves out masters whose clock was not read yet.
+func clockOffsets(v *view) []Sample {
+	var samples []Sample
+	for i := range v.reports {
+		if r := &v.reports[i]; r.Clock != nil {
+			middle := (r.Clock.Offset.Low + r.Clock.Offset.High) / 2
+			samples = append(samples, Sample{Labels: []string{r.Master}, Value: middle.Seconds()})
+		}
+	}
+	return samples
+}
+
+// truth is a boolean as a gauge has it.
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // counted64 is a count of the client's; nothing where none is observed.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,7 +21,7 @@ import (
 )
 
 // inSim runs a test with a client on n masters in a bubble of virtual time.
-func inSim(t *testing.T, n int, r *metrics.Recorder, test func(t *testing.T, c *redlock.Client, masters []*simmaster.Master)) {
+func inSim(t *testing.T, n int, r *metrics.Recorder, level redlock.GuardLevel, test func(t *testing.T, c *redlock.Client, masters []*simmaster.Master)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		cluster, err := simmaster.StartMemoryCluster(n)
@@ -27,7 +29,7 @@ func inSim(t *testing.T, n int, r *metrics.Recorder, test func(t *testing.T, c *
 			t.Fatal(err)
 		}
 		defer cluster.Close()
-		c, err := redlock.Open(cluster.URLs(), redlock.WithTrace(r.Trace()), redlock.WithPool(pool.WithDialer(cluster.Dialer())))
+		c, err := redlock.Open(cluster.URLs(), redlock.WithTrace(r.Trace()), redlock.WithGuard(level), redlock.WithPool(pool.WithDialer(cluster.Dialer())))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +74,7 @@ func want(t *testing.T, r *metrics.Recorder, wanted map[string]string) {
 
 func TestLocksAreCounted(t *testing.T) {
 	r := metrics.New()
-	inSim(t, 5, r, func(t *testing.T, c *redlock.Client, masters []*simmaster.Master) {
+	inSim(t, 5, r, redlock.GuardOff, func(t *testing.T, c *redlock.Client, masters []*simmaster.Master) {
 		ctx := t.Context()
 		l, err := c.Lock(ctx, "key", redlock.WithTTL(9*time.Second))
 		if err != nil {
@@ -153,7 +155,7 @@ func TestLocksAreCounted(t *testing.T) {
 
 func TestMastersAreShownOnceAClientIsObserved(t *testing.T) {
 	r := metrics.New()
-	inSim(t, 3, r, func(t *testing.T, c *redlock.Client, masters []*simmaster.Master) {
+	inSim(t, 3, r, redlock.GuardStandard, func(t *testing.T, c *redlock.Client, masters []*simmaster.Master) {
 		l, err := c.Lock(t.Context(), "key", redlock.WithFencing())
 		if err != nil {
 			t.Fatal(err)
@@ -173,12 +175,18 @@ func TestMastersAreShownOnceAClientIsObserved(t *testing.T) {
 			"redlock_fencing_second_rounds_total":                                                                   "0",
 			fmt.Sprintf("redlock_master_connected{master=%q}", names[0].Master):                                     "1",
 			fmt.Sprintf("redlock_master_connected{master=%q}", names[2].Master):                                     "0",
+			fmt.Sprintf("redlock_master_votes{master=%q}", names[0].Master):                                         "1",
+			fmt.Sprintf("redlock_master_votes{master=%q}", names[2].Master):                                         "0",
+			fmt.Sprintf("redlock_master_quarantine_seconds{master=%q}", names[0].Master):                            "0",
 			fmt.Sprintf("redlock_master_in_flight{master=%q}", names[0].Master):                                     "0",
 			fmt.Sprintf("redlock_master_replies_total{master=%q,op=\"lock\",result=\"agreed\"}", names[0].Master):   "1",
 			fmt.Sprintf("redlock_master_replies_total{master=%q,op=\"unlock\",result=\"agreed\"}", names[0].Master): "1",
 			fmt.Sprintf("redlock_master_replies_total{master=%q,op=\"lock\",result=\"timeout\"}", names[0].Master):  "0",
 			fmt.Sprintf("redlock_master_reply_seconds_count{master=%q}", names[0].Master):                           "2",
 		})
+		if offset, err := strconv.ParseFloat(values(t, r)[fmt.Sprintf("redlock_master_clock_offset_seconds{master=%q}", names[0].Master)], 64); err != nil || math.Abs(offset) > 0.001 {
+			t.Errorf("clock offset %v, %v", offset, err)
+		}
 		masters[0].Freeze()
 		_, _ = c.TryLock(t.Context(), "key")
 		masters[0].Thaw()

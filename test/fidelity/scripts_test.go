@@ -116,7 +116,7 @@ func anything(t *rapid.T) call {
 	pool := slices.Concat(tokens, ttls, hostile)
 	return call{
 		keys: words(rapid.SliceOfN(rapid.SampledFrom(slices.Concat(locks, beside)), 1, 3).Draw(t, "keys")),
-		args: words(rapid.SliceOfN(rapid.SampledFrom(pool), 0, 8).Draw(t, "arguments")),
+		args: words(rapid.SliceOfN(rapid.SampledFrom(pool), 1, 8).Draw(t, "arguments")),
 	}
 }
 

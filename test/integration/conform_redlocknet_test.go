@@ -109,7 +109,7 @@ func TestWhoContendsWithAHoldThatIsRenewedGetsItAndRenewsItToo(t *testing.T) {
 	secondRenewed, secondTrace := traceRenewals()
 	first, second := p.open(firstTrace), p.open(secondTrace)
 	l := mustTry(t, first, "lock", redlock.WithTTL(ttl))
-	firstRenewed.awaitMore(t, "lock", 3)
+	firstRenewed.awaitPast(t, "lock", ttl)
 	got := make(chan error, 1)
 	var next *redlock.Lock
 	go func() {
@@ -124,7 +124,7 @@ func TestWhoContendsWithAHoldThatIsRenewedGetsItAndRenewsItToo(t *testing.T) {
 	if err := <-got; err != nil {
 		t.Fatal(err)
 	}
-	secondRenewed.awaitMore(t, "lock", 3)
+	secondRenewed.awaitPast(t, "lock", ttl)
 	if err := next.Context().Err(); err != nil {
 		t.Errorf("the second hold ended: %v", context.Cause(next.Context()))
 	}

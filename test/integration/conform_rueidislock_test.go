@@ -9,6 +9,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/test/integration/internal/leftover"
 )
 
 // What the tests of rueidislock ask of a lock (redis/rueidis,
@@ -116,7 +117,7 @@ func TestAHundredWhoGiveUpLeaveNothing(t *testing.T) {
 	p := startProcesses(t, 3)
 	c := p.open(redlock.WithTTL(longTTL))
 	mustUnlock(t, mustTry(t, c, "lock")) // the keeper's goroutine runs from now on
-	idle := len(goroutinesWith(libraryFrames...))
+	idle := len(leftover.Goroutines(leftover.Library...))
 	for range rounds {
 		holder := mustTry(t, c, "lock")
 		ctx, cancel := context.WithCancel(context.Background())
@@ -134,7 +135,7 @@ func TestAHundredWhoGiveUpLeaveNothing(t *testing.T) {
 	}
 	wantNothingOfTheQueue(t, p)
 	eventually(t, "no goroutine of a waiter is left", func() bool {
-		return len(goroutinesWith(libraryFrames...)) <= idle
+		return len(leftover.Goroutines(leftover.Library...)) <= idle
 	})
 }
 

@@ -37,7 +37,11 @@ var columns = []struct {
 // Draw is the picture, as lines of at most width columns, at most height of
 // them.
 func (p *Picture) Draw(s *Snapshot, width, height int) []string {
-	top := []string{p.bold(fit(fmt.Sprintf("%s   %s", p.Title, clock(s.Elapsed)), width)), ""}
+	since := clock(s.Elapsed)
+	if !s.Begun {
+		since = "waiting for votes"
+	}
+	top := []string{p.bold(fit(p.Title+"   "+since, width)), ""}
 	top = append(top, p.masters(s, width)...)
 	top = append(top, "")
 	top = append(top, p.facts(s, width)...)

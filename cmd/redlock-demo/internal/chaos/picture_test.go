@@ -13,7 +13,7 @@ func sample() *Snapshot {
 		return MasterRow{Address: address, State: "up", Votes: true, Known: true, RoundTrip: 210 * time.Microsecond, Answers: true, Holder: "contender-2", TTL: 1700 * time.Millisecond}
 	}
 	s := &Snapshot{
-		Elapsed: 83400 * time.Millisecond, Quorum: 3, Serving: 3, Holder: "contender-2", Left: 1300 * time.Millisecond,
+		Begun: true, Elapsed: 83400 * time.Millisecond, Quorum: 3, Serving: 3, Holder: "contender-2", Left: 1300 * time.Millisecond,
 		Masters: []MasterRow{
 			up("127.0.0.1:40001"),
 			{Address: "127.0.0.1:40002", State: "killed", Standing: "no connection"},
@@ -47,6 +47,12 @@ func TestThePictureIsAsInItsGoldenFiles(t *testing.T) {
 	broken.Events = append(broken.Events, Event{76 * time.Second, EventViolation, "contender-1 and contender-2 hold the lock at once"})
 	coloured := picture()
 	coloured.Colour = true
+	early := sample()
+	early.Begun, early.Serving, early.Events = false, 0, nil
+	for i := range early.Masters {
+		m := &early.Masters[i]
+		m.State, m.Votes, m.Answers, m.Standing = "up", false, true, "waits 1.3 s"
+	}
 	for _, test := range []struct {
 		name          string
 		p             *Picture
@@ -56,6 +62,7 @@ func TestThePictureIsAsInItsGoldenFiles(t *testing.T) {
 		{"picture-80x24", picture(), sample(), 80, 24},
 		{"picture-44x18", picture(), sample(), 44, 18},
 		{"picture-120x30", picture(), broken, 120, 30},
+		{"picture-early", picture(), early, 80, 24},
 		{"picture-colours", coloured, broken, 80, 24},
 	} {
 		golden(t, test.name, strings.Join(test.p.Draw(test.s, test.width, test.height), "\n")+"\n")

@@ -6,6 +6,7 @@ import (
 
 // A Snapshot is how everything stands.
 type Snapshot struct {
+	Begun      bool // masters vote, and time is counted
 	Elapsed    time.Duration
 	Masters    []MasterRow
 	Quorum     int

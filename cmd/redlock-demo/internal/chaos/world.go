@@ -36,6 +36,7 @@ type World struct {
 	contenders []*contender
 	observer   *observer
 	began      atomic.Pointer[time.Time]
+	begun      atomic.Bool
 	faults     chan Fault
 	stop       chan struct{}
 	stopping   sync.Once
@@ -134,6 +135,7 @@ func (w *World) ready(ctx context.Context) {
 	cancel()
 	wg.Wait()
 	w.start()
+	w.begun.Store(true)
 }
 
 // Run waits for a quorum, and then contends and does what the script and Inject
@@ -290,7 +292,7 @@ func (w *World) Condition(n int) (frozen, cut bool, offset time.Duration) {
 // Snapshot is how everything stands.
 func (w *World) Snapshot() Snapshot {
 	s := Snapshot{
-		Elapsed: w.elapsed(), Quorum: w.need,
+		Begun: w.begun.Load(), Elapsed: w.elapsed(), Quorum: w.need,
 		Counts: w.counted(), Check: w.referee.count(),
 		Masters: make([]MasterRow, len(w.addresses)),
 	}

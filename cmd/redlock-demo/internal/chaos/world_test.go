@@ -11,6 +11,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
 	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/redlock"
 )
 
 // inMemory is masters that are reached without a socket.
@@ -132,6 +133,32 @@ func TestClocksThatAreAllSetForwardBreakTheLock(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(events, "\n"), " hold the lock at once") {
 		t.Errorf("%q", events)
+	}
+}
+
+// jump sets all clocks forward and soon right again, which lets the masters
+// forget a lock that is held: the third contender comes while it is.
+const jump = "2s skew all 60s\n2300ms skew all 0s\n4s skew all 60s\n4300ms skew all 0s\n7s end"
+
+func TestAtTheLevelStrictAJumpThatIsCorrectedBreaksNothing(t *testing.T) {
+	for level, want := range map[redlock.GuardLevel]Verdict{redlock.GuardStandard: VerdictBroken, redlock.GuardStrict: VerdictHeld} {
+		r, events := play(t, jump, func(o *Options) {
+			o.Hold, o.Client = 3*time.Second, []redlock.Option{redlock.WithGuard(level)}
+		}, nil)
+		if r.Verdict != want || r.Check.Holds == 0 {
+			t.Errorf("%v: %+v\n%s", level, r, strings.Join(events, "\n"))
+		}
+	}
+}
+
+func TestAtTheLevelOffEmptiedMastersBreakTheLock(t *testing.T) {
+	for level, want := range map[redlock.GuardLevel]Verdict{redlock.GuardOff: VerdictBroken, redlock.GuardStandard: VerdictHeld} {
+		r, events := play(t, "2s empty 1,2,3\n2500ms empty 1,2,3\n8s end", func(o *Options) {
+			o.Hold, o.Client = 3*time.Second, []redlock.Option{redlock.WithGuard(level)}
+		}, nil)
+		if r.Verdict != want {
+			t.Errorf("%v: %+v\n%s", level, r, strings.Join(events, "\n"))
+		}
 	}
 }
 

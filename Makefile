@@ -3,7 +3,7 @@
 # `make test PKG=./pool/... GOTESTFLAGS=-v`, `make fuzz FUZZTIME=5m`.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench bench-check fuzz verify spin image demo-image up down compose-demo
+.PHONY: help demo test integration soak lint bench bench-check fuzz verify spin simulate image demo-image up down compose-demo compose-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -13,6 +13,12 @@ demo: ## see Redlock work, on five masters inside the program; needs Go alone (A
 
 test: ## run all tests, under the race detector; sets up what they need
 	@scripts/test.sh
+
+integration: ## run the tests on real masters, and print the fault matrix (RECORD=1: into docs/faults.md; LONG=1)
+	@scripts/integration.sh
+
+soak: ## mix the faults at random under load, on real masters (MINUTES, SEED)
+	@scripts/integration.sh soak
 
 lint: ## check everything that can be checked without running it
 	@scripts/lint.sh
@@ -28,6 +34,9 @@ fuzz: ## fuzz whatever parses bytes (FUZZTIME, FUZZ)
 
 verify: ## visit all states of the model of the lock protocol; a quarter of an hour, below 2 GB (ARGS=-traces)
 	@go run ./internal/model/explore -long $(ARGS)
+
+simulate: ## run the library in virtual time with faults, a run a seed (SEEDS, FROM, PROFILES, TIMELINE=1, RACE=1)
+	@scripts/simulate.sh
 
 spin: ## the same for the fencing tokens, with spin; installs it where it may, needs 3 GB (QUICK=1)
 	@scripts/spin.sh
@@ -46,3 +55,6 @@ down: ## stop them and remove what they stored
 
 compose-demo: ## start them, run the demonstration against them, stop them (ARGS)
 	@scripts/compose.sh demo $(ARGS)
+
+compose-check: ## start them, demonstrate and measure against them, stop them, as continuous integration does
+	@scripts/compose.sh check

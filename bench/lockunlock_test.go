@@ -19,7 +19,7 @@ func BenchmarkLockUnlock(b *testing.B) {
 	for _, goroutines := range []int{1, 16, 256, 1024} {
 		peers := libraries
 		if goroutines < 1024 {
-			peers = append(slices.Clone(libraries), redsyncFailFast, redsyncGoRedis, singleMaster)
+			peers = append(slices.Clone(libraries), redsyncFailFast, redsyncGoRedis, unguarded, singleMaster)
 		}
 		for _, lib := range peers {
 			benchmarkPeer(b, lib, masters, goroutines, func(b *testing.B, c *crew) {

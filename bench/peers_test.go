@@ -26,6 +26,7 @@ var libraries = []library{
 var (
 	redsyncFailFast = library{"redsync-failfast", freshKeys(openRedsyncFailFast)}
 	redsyncGoRedis  = library{"redsync-goredis", openRedsyncGoRedis}
+	unguarded       = library{"redquorum-unguarded", openUnguarded}
 	singleMaster    = library{"redislock", openRedislock}
 )
 

@@ -11,8 +11,13 @@ import (
 
 type redquorumPeer struct{ client *redlock.Client }
 
-func openRedquorum(urls []string) (peer, error) {
-	client, err := redlock.Open(urls, redlock.WithTTL(ttl))
+func openRedquorum(urls []string) (peer, error) { return openRedquorumAt(urls, redlock.GuardStandard) }
+
+// openUnguarded believes every master, as the other libraries do.
+func openUnguarded(urls []string) (peer, error) { return openRedquorumAt(urls, redlock.GuardOff) }
+
+func openRedquorumAt(urls []string, level redlock.GuardLevel) (peer, error) {
+	client, err := redlock.Open(urls, redlock.WithTTL(ttl), redlock.WithGuard(level))
 	if err != nil {
 		return nil, err
 	}
@@ -27,8 +32,8 @@ func (p *redquorumPeer) connect(ctx context.Context, _ int) error {
 	for {
 		missing := ""
 		for _, m := range p.client.Masters(ctx) {
-			if !m.Connected {
-				missing += fmt.Sprintf(" %s (%v)", m.Master, m.Err)
+			if !m.Votes {
+				missing += fmt.Sprintf(" %s (%v, %v)", m.Master, m.Err, m.Why)
 			}
 		}
 		if missing == "" {

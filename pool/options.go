@@ -9,6 +9,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/chance"
 )
 
 // An Option sets something for all masters of a pool. It is checked by [New].
@@ -30,6 +32,8 @@ type options struct {
 	maxBackoff         time.Duration
 	queueLimit         int
 	logger             *slog.Logger
+	chance             *chance.Source // nil but for simulations
+	yield              func(master int)
 }
 
 func defaults() options {

@@ -92,6 +92,10 @@ func (o *options) configs(urls []string) ([]pipeline.Config, error) {
 			QueueLimit:  o.queueLimit,
 			Scripts:     script.Sources(),
 			Logger:      o.logger,
+			Chance:      o.chance,
+		}
+		if o.yield != nil {
+			cfg.Yield = func() { o.yield(i) }
 		}
 		if cfg.TLS, err = o.tlsFor(t); err != nil {
 			return nil, fmt.Errorf("master URL %d: %s: %w", i+1, t.addr, err)

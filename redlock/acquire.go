@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
@@ -15,14 +17,23 @@ func (c *Client) attempt(ctx context.Context, l *Lock, holders bool) *QuorumErro
 	// Close waits for what is begun here, rollback included.
 	c.unfinished.add()
 	defer c.unfinished.done()
+	c.awaitVoters(ctx, l)
 	l.begin()
 	return c.fanOut(ctx, l, 0, holders)
+}
+
+// awaitVoters waits while a quorum may not vote yet but soon may, for as long as
+// a master is waited for. If that was too short nothing is left for the attempt.
+func (c *Client) awaitVoters(ctx context.Context, l *Lock) {
+	l.overdue = !c.guardian.await(ctx, c.nodeTimeout(l.opts.ttl))
 }
 
 // begin makes the handle's token, and reads the clock: what follows may send
 // (S2, S3).
 func (l *Lock) begin() {
-	l.token = newToken(l.c.tokenPrefix(l.opts.owner))
+	if l.token == "" || !mutant.Is(mutant.OneToken) {
+		l.token = newToken(l.c.opts.chance, l.c.tokenPrefix(l.opts.owner))
+	}
 	l.tokenArg = l.token
 	l.start = l.c.opts.clock.Now()
 }
@@ -33,26 +44,42 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 	ttl := l.opts.ttl
 	r := c.newRound(opLock)
 	defer r.letGo()
-	r.start, r.granted = l.start, granted
+	r.start, r.granted, r.grantedFence = l.start, granted, l.fence
 	l.askAcquire(r)
-	cause := r.wait(ctx, c.nodeTimeout(ttl))
+	limit := c.nodeTimeout(ttl)
+	if l.overdue {
+		limit = 0
+	}
+	cause := r.wait(ctx, limit)
 
 	res := r.result()
 	now := c.opts.clock.Now()
 	elapsed := now.Sub(l.start)
+	if mutant.Is(mutant.ElapsedIgnored) {
+		l.start, elapsed = now, 0
+	}
 	l.absent = res.absent
-	r.traceNodes(l.key)
-	if res.outcome == quorum.Granted && c.opts.drift.Validity(ttl, elapsed) > 0 {
-		l.acquired = l.start
-		l.validity = ttl - c.opts.drift.Allowance(ttl)
+	r.traceNodes(l.told, l)
+	var unfenced *QuorumError
+	if validity := c.opts.validity(ttl); res.outcome == quorum.Granted && validity > elapsed {
+		l.acquired, l.validity = l.start, validity
 		if l.kind.oneOf {
 			l.settleOn(&res)
 		}
-		if c.keeper.add(l, now) {
-			return nil
+		if unfenced = l.settleFence(ctx, r, true); unfenced == nil {
+			if l.opts.fenced { // which may have taken another round
+				now = c.opts.clock.Now()
+				elapsed = now.Sub(l.start)
+			}
+			l.granted = uint8(res.tally.OK)
+			if validity > elapsed && l.keep(now) {
+				return nil
+			}
 		}
 	}
-	l.rollback()
+	if !mutant.Is(mutant.RollbackByCaller) || ctx.Err() == nil {
+		l.rollback()
+	}
 	l.intent.note()
 	if c.isClosed() {
 		cause = ErrClosed
@@ -60,6 +87,8 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 
 	var err *QuorumError
 	switch {
+	case unfenced != nil && cause == nil:
+		err = unfenced
 	case res.outcome == quorum.Granted:
 		err = r.err(l.key, ErrNoQuorum, cause, elapsed)
 		err.note = "the answers took so long that no validity is left"
@@ -73,6 +102,16 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 	}
 	err.others = len(l.others)
 	return err
+}
+
+// keep begins the hold. It reports false when the client is closed.
+func (l *Lock) keep(now drift.Instant) bool {
+	l.traceHeld()
+	if l.c.keeper.add(l, now) {
+		return true
+	}
+	l.traceReleased(EndClosed, &LostError{Key: l.key, Reason: ReasonClosed}, now)
+	return false
 }
 
 // rollback releases a lock that nobody has seen, without waiting (L2). Nobody
@@ -102,5 +141,5 @@ func (c *Client) nodeTimeout(ttl time.Duration) time.Duration {
 	if d == 0 {
 		d = min(max(ttl/20, leastNodeTimeout), mostNodeTimeout)
 	}
-	return min(d, c.opts.drift.Validity(ttl, 0))
+	return min(d, c.opts.validity(ttl))
 }

@@ -17,7 +17,7 @@ import (
 // kind otherwise, and nothing is left behind.
 func TestAnAttemptSucceedsExactlyWhenAQuorumCanBeHad(t *testing.T) {
 	const n, need, foreign = 5, 3, "somebody-else"
-	inSim(t, n, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, n, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithOutageWait(0))
 		for combination := range 3 * 3 * 3 * 3 * 3 {
 			var free, taken, down []int

@@ -3,7 +3,9 @@ package redlock
 import (
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -21,14 +23,16 @@ const (
 // An answer is one master's part in a round.
 type answer struct {
 	verdict verdict
-	delayed bool        // failed for now: the call is kept for a later connection
-	unsent  bool        // the call came back and the master never saw it
-	missing bool        // refused because the key was not there
-	late    bool        // came after the decision
-	slot    int         // agreed to this one of several keys, counted from 1; 0: to what was asked for
-	held    *HeldError  // refused because somebody else's was, as far as known
-	err     error       // failed because of this
-	seen    *MasterHold // what an inspection found
+	delayed bool          // failed for now: the call is kept for a later connection
+	unsent  bool          // the call came back and the master never saw it
+	missing bool          // refused because the key was not there
+	late    bool          // came after the decision
+	took    time.Duration // since the question; 0 where no trace wants to know
+	fence   uint64        // the highest token of its fence, of the lock that it agreed to
+	slot    int           // agreed to this one of several keys, counted from 1; 0: to what was asked for
+	held    *HeldError    // refused because somebody else's was, as far as known
+	err     error         // failed because of this
+	seen    *MasterHold   // what an inspection found
 }
 
 // read turns a call that came back into an answer. Only the exact replies
@@ -36,6 +40,14 @@ type answer struct {
 func (r *round) read(c *pipeline.Call) answer {
 	a := answer{unsent: !c.Sent, verdict: failed, err: c.Err}
 	if c.Err != nil {
+		return a
+	}
+	switch {
+	case r.guard.asked:
+		r.readGuarded(&a, c.Reply)
+		return a
+	case r.op == opRaise:
+		readRaise(&a, c.Reply)
 		return a
 	}
 	switch r.op {
@@ -51,19 +63,31 @@ func (r *round) read(c *pipeline.Call) answer {
 			a.verdict, a.seen = agreed, h
 		}
 	default:
-		switch c.Reply {
-		case any(int64(1)):
-			a.verdict = agreed
-		case any(int64(0)):
-			a.verdict, a.held = refused, &heldUnknown
-		case any(int64(2)), any(int64(3)):
-			a.verdict, a.missing = refused, true
-		}
+		a.readCode(c.Reply)
 	}
 	if a.verdict == failed {
-		a.err = fmt.Errorf("%w: unexpected reply %.64q", pipeline.ErrProtocol, fmt.Sprint(c.Reply))
+		a.err = unexpected(c.Reply)
 	}
 	return a
+}
+
+// readCode reads what scripts say of a lock that is ours.
+func (a *answer) readCode(code any) {
+	switch code {
+	case any(int64(1)):
+		a.verdict = agreed
+	case any(int64(0)):
+		a.verdict, a.held = refused, &heldUnknown
+	case any(int64(2)), any(int64(3)):
+		a.verdict, a.missing = refused, true
+		if mutant.Is(mutant.ResetCounts) && code == any(int64(2)) {
+			a.verdict, a.missing = agreed, false
+		}
+	}
+}
+
+func unexpected(reply any) error {
+	return fmt.Errorf("%w: unexpected reply %.64q", pipeline.ErrProtocol, fmt.Sprint(reply))
 }
 
 // readGrant reads the answer to an acquisition: by SET NX, by a script that
@@ -104,6 +128,8 @@ func (r *round) reason(i int) error {
 		return nil
 	case a.verdict == pending && r.expired:
 		return pipeline.ErrTimeout
+	case a.missing && r.op == opRaise: // it had no part in the first round either
+		return errNotAwaited
 	case a.verdict == pending, a.late && a.held == &heldUnknown:
 		return errNotAwaited
 	case a.held != nil:

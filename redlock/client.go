@@ -36,7 +36,9 @@ type Client struct {
 	hub        *wakeup.Hub // hears whose turn it is
 	rounds     sync.Pool   // of *round
 	keeper     *keeper
+	guardian   *guardian // nil: every master is believed
 	unfinished unfinished
+	fences     fences
 	closing    chan struct{} // closed when Close begins
 
 	// mu guards what follows.
@@ -63,7 +65,11 @@ func Open(urls []string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redlock: %w", err)
 	}
-	return newClient(p, true, o), nil
+	c, err := newClient(p, true, o)
+	if err != nil {
+		_ = p.Close()
+	}
+	return c, err
 }
 
 // New makes a client on a pool that the caller owns, and closes after the
@@ -79,7 +85,7 @@ func New(p *pool.Pool, opts ...Option) (*Client, error) {
 	if o.poolGiven {
 		return nil, errors.New("redlock: WithPool: the pool is made already: give its options to pool.New")
 	}
-	return newClient(p, false, o), nil
+	return newClient(p, false, o)
 }
 
 func clientOptionsOf(opts []Option) (*clientOptions, error) {
@@ -95,20 +101,30 @@ func clientOptionsOf(opts []Option) (*clientOptions, error) {
 	if err := o.lock.validate(&o); err != nil {
 		return nil, fmt.Errorf("redlock: %w", err)
 	}
+	if err := o.settleRetention(); err != nil {
+		return nil, fmt.Errorf("redlock: %w", err)
+	}
 	return &o, nil
 }
 
-func newClient(p *pool.Pool, owned bool, o *clientOptions) *Client {
+func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
+	cfg, err := o.guardConfig(p.Len())
+	if err != nil {
+		return nil, fmt.Errorf("redlock: %w", err)
+	}
 	c := &Client{
 		opts:     *o,
 		pool:     p,
 		ownsPool: owned,
 		masters:  p.Masters(),
 		need:     quorum.Need(p.Len()),
-		id:       xid.New().String(),
+		id:       o.id,
 		ttlArg:   o.lock.ttl.Milliseconds(),
 		closing:  make(chan struct{}),
 		doing:    make(map[*Lock]chan struct{}),
+	}
+	if c.id == "" {
+		c.id = xid.New().String()
 	}
 	c.prefix = tokenPrefix(o.lock.owner, c.id)
 	c.keeper = newKeeper(c)
@@ -117,7 +133,11 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) *Client {
 	if n := p.Len(); n%2 == 0 {
 		o.logger.Warn("an even number of masters tolerates no more failures than one less", "masters", n, "tolerated", n-c.need)
 	}
-	return c
+	if o.guard != GuardOff {
+		c.guardian = newGuardian(c, cfg)
+		c.guardian.start()
+	}
+	return c, nil
 }
 
 // tokenPrefix is the constant part of the tokens under an owner's name.
@@ -227,6 +247,7 @@ func (c *Client) Close() error {
 	c.unfinished.wait(c.nodeTimeout(c.opts.lock.ttl))
 	c.keeper.stop()
 	c.hub.Close()
+	c.guardian.close()
 	if c.ownsPool {
 		return c.pool.Close()
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/pipeline"
-	"github.com/redquorum/redquorum/internal/script"
 	"github.com/redquorum/redquorum/internal/wakeup"
 )
 
@@ -20,8 +19,9 @@ import (
 // who wants one of several for all of them (slots.go).
 type contender struct {
 	c      *Client
-	l      *Lock  // the handle of the next attempt
-	key    string // that it waits for, with the prefix
+	l      *Lock           // the handle of the next attempt
+	call   context.Context // for the trace
+	key    string          // that it waits for, with the prefix
 	place  *place
 	waiter *wakeup.Waiter // from when it is the first of this client
 	slots  *slots         // of one who wants one of several keys
@@ -38,7 +38,6 @@ type contender struct {
 	queued     uint64 // masters that may have an entry of ours
 	useless    uint64 // masters that have no queue to offer
 	eager      bool   // tries at the pilot before anything else
-	next       bool   // it was second in this client until now
 	blind      bool   // it sleeps where there is no queue to wait in
 	slept      bool   // it had to wait
 	polls      int    // since a quorum was asked
@@ -52,9 +51,9 @@ type contender struct {
 const pollsPerAttempt = 4
 
 func newContender(c *Client, l *Lock) *contender {
-	w := &contender{c: c, l: l, key: l.fullKey(), pilot: noPilot}
+	w := &contender{c: c, l: l, call: l.told, key: l.fullKey(), pilot: noPilot}
 	if l.kind.oneOf {
-		w.slots = &slots{w: w, queued: make(map[wakeup.Call]bool)}
+		w.slots = newSlots(w)
 	}
 	return w
 }
@@ -64,15 +63,14 @@ func newContender(c *Client, l *Lock) *contender {
 func (w *contender) wait(ctx context.Context, before outage) error {
 	w.place = w.c.lines.join([]string{w.l.line()})
 	defer w.place.leave()
-	first, _ := w.place.state()
 	if err := w.awaitTurn(ctx); err != nil {
 		return err
 	}
-	w.next, w.since = !first, time.Now()
+	w.since = time.Now()
 	nextTry := w.nextTry
 	if w.slots != nil {
 		nextTry = w.slots.nextTry
-		w.waiter = w.c.hub.Wait(w.slots.keys()...)
+		w.waiter = w.c.hub.Wait(w.slots.keys...)
 	} else {
 		w.waiter = w.c.hub.Wait(w.key)
 	}
@@ -132,7 +130,7 @@ func (w *contender) asked(err *QuorumError) *QuorumError {
 // tried takes notice of an attempt, and reports whether the waiting is over.
 func (w *contender) tried(err *QuorumError) (over bool, result error) {
 	w.attempts++
-	w.c.traceAttempt(w.l.key, w.attempts, err)
+	w.c.traceAttempt(w.call, w.l, w.attempts, err)
 	switch {
 	case err == nil:
 		return true, nil
@@ -192,16 +190,11 @@ func (w *contender) result(err error) (*Lock, int, error) {
 // whether it said anything; the error is what ended the waiting.
 func (w *contender) look(ctx context.Context) error {
 	w.queued |= 1 << w.pilot
-	var q *query
-	switch {
-	case w.isReader():
-		keys := []any{w.key, queueKey(w.key), intentKey(w.l)}
-		q = w.c.ask(w.pilot, time.Time{}, script.Queue, keys, argRead, w.c.id, w.turn.score)
-	case w.l.isSet():
-		q = w.c.askQueue(w.pilot, time.Time{}, w.key, argWait, w.age())
-	default:
-		q = w.c.askQueue(w.pilot, time.Time{}, w.key, argWait, w.turn.score)
+	var place any = w.turn.score
+	if w.l.isSet() {
+		place = w.age()
 	}
+	q := w.c.askQueue(w.pilot, time.Time{}, w.key, argWait, place)
 	reply, err := q.wait(ctx, w.c.patience(w.pilot, w.l.opts.ttl))
 	t, err := readTurn(reply, err)
 	return w.note(&t, err)
@@ -244,14 +237,6 @@ func (w *contender) learn(held *HeldError) {
 		}
 	}
 	w.last = now
-}
-
-// turnTry is how to try when it is our turn.
-func (w *contender) turnTry() try {
-	if w.isReader() {
-		return w.tryReader
-	}
-	return w.tryPilot
 }
 
 // tryPilot asks the pilot alone, and the others once it has granted the lock.

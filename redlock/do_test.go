@@ -71,7 +71,7 @@ func TestDoSaysThatTheLockWasLostEvenIfTheFunctionSucceeds(t *testing.T) {
 		}
 		<-ctx.Done()
 	}
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		err := c.Do(t.Context(), "key", func(ctx context.Context) error {
 			lose(s, ctx)

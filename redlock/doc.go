@@ -22,7 +22,9 @@
 // key or expires it early, clocks run within the drift factor and do not jump,
 // all clients of a key use the same masters, and the holder acts only while its
 // context lives. Redis forgets when it restarts without appendfsync always,
-// when it evicts, and when a replica takes over.
+// when it evicts, and when a replica takes over: masters that may have forgotten
+// do not vote until what they forgot has expired (WithGuard, WithMaxTTL;
+// [Client.Masters] tells which and why).
 //
 // Nothing that runs on the client can stop work that it has begun before a long
 // pause: a resource that must not be touched by a former holder has to check

@@ -26,7 +26,7 @@ import (
 // alone) or nothing (and sets the string, which the next extension turns, and
 // Unlock deletes). The way back is closed: no reader becomes a writer.
 func (l *Lock) Downgrade(ctx context.Context) error {
-	err := l.question(ctx, opDowngrade, func(h *Lock) (*round, error) {
+	return l.question(ctx, opDowngrade, func(h *Lock) (*round, error) {
 		if h.kind != plainKind && h.kind != readerKind {
 			return nil, fmt.Errorf("redlock: %v %q: only the lock of one key can become a reader's", opDowngrade, l.key)
 		}
@@ -36,17 +36,10 @@ func (l *Lock) Downgrade(ctx context.Context) error {
 		h.kind = readerKind // under h.mu, so whatever is sent next is a reader's
 		return h.startExtension(opDowngrade, false), nil
 	})
-	if err == nil { // readers may wait
-		key := l.fullKey()
-		if pilot := l.c.pilot(key, 0); pilot != noPilot {
-			l.c.passOn(pilot, key)
-		}
-	}
-	return err
 }
 
 // outdated reports whether a round asked for the writer that l was and is no
 // more: a refusal says nothing about the reader then. The caller must hold l.mu.
 func (l *Lock) outdated(r *round) bool {
-	return r.script != l.kind.extend && r.script != l.kind.verify
+	return r.script != l.extendScript() && r.script != l.kind.verify
 }

@@ -67,7 +67,7 @@ func TestADowngradeIsSafeWhateverMastersDo(t *testing.T) {
 		for killed := range 6 - frozen {
 			for _, renewed := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%d frozen, %d killed, renewed %v", frozen, killed, renewed), func(t *testing.T) {
-					inSim(t, 5, func(t *testing.T, s *sim) { downgradeUnderFaults(t, s, frozen, killed, renewed) })
+					inUnguardedSim(t, 5, func(t *testing.T, s *sim) { downgradeUnderFaults(t, s, frozen, killed, renewed) })
 				})
 			}
 		}
@@ -132,7 +132,7 @@ func downgradeUnderFaults(t *testing.T, s *sim, frozen, killed int, renewed bool
 
 // A master that forgot the writer takes the reader in, and does not count.
 func TestADowngradeDoesNotCountMastersThatForgot(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		l := mustWLock(t, c, "key", redlock.WithLease(10*time.Second))
 		s.masters[0].FlushAll()
@@ -153,7 +153,7 @@ func TestADowngradeDoesNotCountMastersThatForgot(t *testing.T) {
 }
 
 func TestADowngradeOfWhatIsGoneIsALoss(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		l := mustWLock(t, c, "key")
 		for i := range 3 {

@@ -48,6 +48,7 @@ type QuorumError struct {
 	kind   error // ErrTaken or ErrNoQuorum
 	cause  error // the context's error, or nil
 	note   string
+	clock  *ClockError // this client's clock is what is wrong; or nil
 }
 
 // Error is one line.
@@ -68,6 +69,9 @@ func (e *QuorumError) Error() string {
 	if e.note != "" {
 		b.WriteString(": " + e.note)
 	}
+	if e.clock != nil {
+		b.WriteString(": " + e.clock.Error())
+	}
 	if e.Nodes != nil {
 		b.WriteString(": " + e.Nodes.Error())
 	}
@@ -81,6 +85,9 @@ func (e *QuorumError) Unwrap() []error {
 	if e.cause != nil {
 		all = append(all, e.cause)
 	}
+	if e.clock != nil {
+		all = append(all, e.clock)
+	}
 	if e.Nodes != nil {
 		all = append(all, e.Nodes)
 	}
@@ -88,8 +95,8 @@ func (e *QuorumError) Unwrap() []error {
 }
 
 // A NodeError is what one master contributed to a failure. Err is a
-// *HeldError, one of package pool's errors, or the error reply of the master;
-// never one of this package's sentinels and never a context's error, so that
+// *HeldError, an *AbstainError, one of package pool's errors, or the error reply
+// of the master; never one of this package's sentinels and never a context's error, so that
 // one master's answer is not mistaken for the whole's.
 type NodeError struct {
 	Master string // address
@@ -111,7 +118,8 @@ type HeldError struct {
 	Key   string        // the one that is in the way, of a lock of several keys
 	// Type is that of the key: string for a lock, zset for its readers; "":
 	// unknown, none: free by the time it was looked at. It is "intent" where a
-	// reader was refused because a writer waits.
+	// reader was refused because a writer waits, and lease where the key is gone
+	// and the lease record of its holder is not (GuardStrict).
 	Type    string
 	Readers int // how many readers hold the lock
 }
@@ -129,6 +137,8 @@ func (e *HeldError) what() string {
 		return "held by another"
 	case e.Type == "none":
 		return "was held by another, is free now"
+	case e.Type == leaseType:
+		return fmt.Sprintf("leased to another (token %.64q) for %v more, though its key is gone", e.Token, e.TTL)
 	case e.Type == writerWaits.Type:
 		return "kept for a writer that waits"
 	case e.Readers == 1:

@@ -105,8 +105,8 @@ func TestALostErrorDoesNotMatchWhatItQuotes(t *testing.T) {
 func TestOwnersAreReadFromOurTokensOnly(t *testing.T) {
 	client := "dc0lbmpksdubv602g4g0"
 	for _, test := range []struct{ token, want string }{
-		{newToken(tokenPrefix("web-1", client)), "web-1"},
-		{newToken(tokenPrefix("", client)), ""},
+		{newToken(nil, tokenPrefix("web-1", client)), "web-1"},
+		{newToken(nil, tokenPrefix("", client)), ""},
 		{"a:b:c", ""},
 		{"", ""},
 		{"some-base64-of-redsync==", ""},

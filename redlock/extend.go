@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
@@ -48,7 +49,9 @@ func (l *Lock) question(ctx context.Context, op operation, start func(h *Lock) (
 	}
 	defer r.letGo()
 	cause := r.wait(ctx, limit)
-	return h.finishExtension(r, cause)
+	err = h.finishExtension(ctx, r, cause)
+	l.traceExtend(ctx, op, now, err)
+	return err
 }
 
 // startExtension queues an extension. The caller must hold l.mu, so that none
@@ -59,13 +62,16 @@ func (l *Lock) startExtension(op operation, renewal bool) *round {
 	l.setting.add()
 	l.extended, l.absent = true, 0
 	r.start = l.c.opts.clock.Now()
+	if mutant.Is(mutant.LossTimerMoved) {
+		l.start = r.start
+	}
 	l.askExtend(r, argSetAgain)
 	return r
 }
 
 // finishExtension draws the conclusion of a decided extension or verification.
-func (l *Lock) finishExtension(r *round, cause error) error {
-	r.traceNodes(l.key)
+func (l *Lock) finishExtension(ctx context.Context, r *round, cause error) error {
+	r.traceNodes(ctx, l)
 	res := r.result()
 	now := l.c.opts.clock.Now()
 
@@ -94,7 +100,7 @@ func (l *Lock) conclude(r *round, res *result, cause error, now drift.Instant) e
 	took := now.Sub(r.start)
 	// By the TTL that the masters were asked for: that of the hold may have
 	// been raised since.
-	validity := r.ttl - l.c.opts.drift.Allowance(r.ttl)
+	validity := l.c.opts.validity(r.ttl)
 	switch {
 	case res.outcome != quorum.Granted:
 		return r.err(l.key, ErrNoQuorum, cause, took)
@@ -144,20 +150,40 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 	}
 	l.token, l.tokenArg = token, token
 
+	began := c.stopwatch()
+	call := c.traceBegin(ctx, opAdopt, l, true)
+	l.told = call
+	adopted, err := c.adoptOnce(ctx, l)
+	c.traceWait(call, opAdopt, l, adopted, 1, sinceStart(began), err)
+	return adopted, err
+}
+
+// adoptOnce asks the masters, and begins the hold.
+func (c *Client) adoptOnce(ctx context.Context, l *Lock) (*Lock, error) {
+	key := l.key
+	c.awaitVoters(ctx, l)
 	r := c.newRound(opAdopt)
 	defer r.letGo()
 	r.start = c.opts.clock.Now()
 	l.start, l.acquired = r.start, r.start
 	l.askExtend(r, argLeaveMissing)
 	cause := r.wait(ctx, c.nodeTimeout(l.opts.ttl))
-	r.traceNodes(key)
+	r.traceNodes(l.told, l)
 	res := r.result()
 	now := c.opts.clock.Now()
 	took := now.Sub(r.start)
-	l.validity = l.opts.ttl - c.opts.drift.Allowance(l.opts.ttl)
+	l.validity = c.opts.validity(l.opts.ttl)
+	if res.outcome == quorum.Granted {
+		if err := l.settleFence(ctx, r, false); err != nil {
+			return nil, err
+		}
+		now = c.opts.clock.Now()
+		took = now.Sub(r.start)
+	}
 	switch {
 	case res.outcome == quorum.Granted && took < l.validity:
-		if !c.keeper.add(l, now) {
+		l.granted = uint8(res.tally.OK)
+		if !l.keep(now) {
 			return nil, fmt.Errorf("redlock: adopt %q: %w", key, ErrClosed)
 		}
 		return l, nil
@@ -202,6 +228,7 @@ func (l *Lock) HandOver() (token string, err error) {
 		return "", err
 	}
 	h.c.keeper.remove(h)
+	h.traceReleased(EndHandedOver, nil, now)
 	h.setting.wait(h.c.nodeTimeout(h.opts.ttl))
 	return h.token, nil
 }

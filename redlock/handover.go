@@ -26,7 +26,6 @@ const queueExpiry = 30 * time.Second
 // Arguments of the queue's script, boxed once.
 var (
 	argWait, argTake, argLeave any = "wait", "take", "leave"
-	argRead                    any = "read"
 	argNoWait                  any = "-"
 	argAnybody, argOnlyFirst   any = "0", "1"
 )
@@ -44,12 +43,20 @@ type handOver struct {
 func (h *handOver) encode(l *Lock, pilot int) {
 	key := l.fullKey()
 	h.pilot, h.lock = pilot, l
-	b := pipeline.AppendArray(h.encoded[:0], 8)
+	strict := l.c.opts.strict()
+	n, keys := 8, "2"
+	if strict {
+		n, keys = 9, "3"
+	}
+	b := pipeline.AppendArray(h.encoded[:0], n)
 	b = pipeline.AppendBulk(b, evalSHA)
 	b = pipeline.AppendBulk(b, script.Queue.SHA)
-	b = pipeline.AppendBulk(b, "2")
+	b = pipeline.AppendBulk(b, keys)
 	b = pipeline.AppendBulk(b, key)
 	b = pipeline.AppendBulk(b, queuePrefix, key, queueSuffix)
+	if strict {
+		b = pipeline.AppendBulk(b, leasePrefix, key)
+	}
 	b = pipeline.AppendBulk(b, "release")
 	b = pipeline.AppendBulk(b, l.c.id)
 	h.encoded = pipeline.AppendBulk(b, l.token)
@@ -73,7 +80,11 @@ func (h *handOver) refused(call *pipeline.Call) bool {
 // evalArgs is the same with the script's source.
 func (h *handOver) evalArgs() []any {
 	key := h.lock.fullKey()
-	return script.Queue.EvalArgs(script.Queue.Args(nil, []any{key, queueKey(key)}, "release", h.lock.c.id, h.lock.token))
+	keys := []any{key, queueKey(key)}
+	if h.lock.c.opts.strict() {
+		keys = append(keys, leasePrefix+key)
+	}
+	return script.Queue.EvalArgs(script.Queue.Args(nil, keys, "release", h.lock.c.id, h.lock.token))
 }
 
 // fullKey is the lock's first key in Redis.
@@ -102,11 +113,10 @@ const (
 
 // released is told of the pilot's answer to a release. When another client was
 // told, those who wait here wait on, or else one process would starve the
-// others; and who comes here next asks the pilot first, behind the other one.
+// others.
 func (c *Client) released(pilot int, key string, told successor) {
 	switch told {
 	case anotherClient:
-		c.setContended(key, true)
 	case thisClient:
 		if !c.hub.Call(pilot, key) && !c.lines.wakeFirst(key) {
 			c.leaveQueue(pilot, key)
@@ -190,8 +200,12 @@ func (n notice) tellEach() {
 		if !ok1 || !ok2 || number < 1 || number > int64(len(n.keys)) || told < 0 || told > int64(thisClient) {
 			return
 		}
+		key := n.keys[number-1].(string)
 		if said[int(number-1)] = told > 0; told > 0 {
-			n.c.released(n.pilot, n.keys[number-1].(string), successor(told))
+			n.c.released(n.pilot, key, successor(told))
+		}
+		if successor(told) == anotherClient { // whoever comes here next is to come behind that one
+			n.c.setContended(key, true)
 		}
 	}
 	if !here {

@@ -38,15 +38,15 @@ func readHolder(reply any) (*HeldError, bool) {
 	if !ok || len(parts) != 3 {
 		return nil, false
 	}
-	kind, ok1 := parts[0].([]byte)
+	kind, ok1 := readType(parts[0])
 	value, ok2 := parts[1].([]byte)
 	ms, ok3 := parts[2].(int64)
 	if !ok1 || !ok2 || !ok3 {
 		return nil, false
 	}
-	h := &HeldError{Type: string(kind)}
-	if h.Type == "string" {
-		h.Token = string(value)
+	h := &HeldError{Type: kind}
+	if h.Type == "string" || h.Type == leaseType {
+		h.Token = readToken(value)
 		h.Owner = ownerOf(h.Token)
 	} else {
 		h.Readers, _ = strconv.Atoi(string(value)) // "": they are not readers
@@ -54,3 +54,23 @@ func readHolder(reply any) (*HeldError, bool) {
 	h.TTL = timeLeft(ms)
 	return h, true
 }
+
+// maxType is far above the names of Redis's types, and of those of modules.
+const maxType = 32
+
+// readType reads the name of a type, which people are shown as it is: a word.
+func readType(reply any) (string, bool) {
+	name, ok := reply.([]byte)
+	if !ok || len(name) == 0 || len(name) > maxType {
+		return "", false
+	}
+	for _, c := range name {
+		if c <= ' ' || c > '~' {
+			return "", false
+		}
+	}
+	return string(name), true
+}
+
+// readToken is a token as far as it is repeated. The scripts cut it off as well.
+func readToken(value []byte) string { return string(value[:min(len(value), maxToken)]) }

@@ -311,7 +311,7 @@ func readMasterHold(reply any) (*MasterHold, bool) {
 	if !ok || len(parts) < 4 || len(parts)%2 != 0 {
 		return nil, false
 	}
-	kind, ok1 := parts[0].([]byte)
+	kind, ok1 := readType(parts[0])
 	ms, ok2 := parts[1].(int64)
 	value, ok3 := parts[2].([]byte)
 	readers, ok4 := parts[3].(int64)
@@ -319,10 +319,10 @@ func readMasterHold(reply any) (*MasterHold, bool) {
 		return nil, false
 	}
 	m := &MasterHold{ReaderCount: int(readers)}
-	if string(kind) == "none" {
+	if kind == "none" {
 		return m, true
 	}
-	m.Held = &HeldError{Type: string(kind), Token: string(value), TTL: timeLeft(ms)}
+	m.Held = &HeldError{Type: kind, Token: readToken(value), TTL: timeLeft(ms)}
 	m.Held.Owner = ownerOf(m.Held.Token)
 	for i := 4; i < len(parts); i += 2 {
 		token, ok1 := parts[i].([]byte)
@@ -331,7 +331,7 @@ func readMasterHold(reply any) (*MasterHold, bool) {
 			return nil, false
 		}
 		m.Readers = append(m.Readers, Holder{
-			Token: string(token), Owner: ownerOf(string(token)),
+			Token: readToken(token), Owner: ownerOf(readToken(token)),
 			Type: m.Held.Type, Masters: 1, TTL: timeLeft(ms),
 		})
 	}

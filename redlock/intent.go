@@ -33,7 +33,7 @@ func (w *intent) note() {
 		return
 	}
 	if w.mark == nil {
-		w.mark = newToken(w.lock.c.tokenPrefix(w.lock.opts.owner))
+		w.mark = newToken(w.lock.c.opts.chance, w.lock.c.tokenPrefix(w.lock.opts.owner))
 	}
 	r := w.round()
 	defer r.letGo()

@@ -24,7 +24,7 @@ func (s *sim) waiting(key string) (n int) {
 
 // A writer whose key is free sends what Client.Lock sends, and no more.
 func TestAnUncontendedWriterCostsOneCommand(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		l, err := c.RWMutex("key").Lock(t.Context())
 		if err != nil {
@@ -194,7 +194,7 @@ func TestAnIntentGoesWhenTheWaitEnds(t *testing.T) {
 				go func() {
 					l, err := c.RWMutex("key").Lock(ctx, test.opts...)
 					if err == nil {
-						time.Sleep(time.Millisecond) // the masters have executed what was sent
+						synctest.Wait()
 						if n := s.waiting("key"); n != 0 {
 							t.Errorf("a writer that got in is noted on %d masters", n)
 						}
@@ -226,7 +226,7 @@ func TestAnIntentGoesWhenTheWaitEnds(t *testing.T) {
 
 // A writer that died while it waited is forgotten soon.
 func TestTheIntentOfAWriterThatDiedExpires(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		reader := mustRLock(t, s.open(), "key")
 		c := s.open()
 		ctx, cancel := context.WithCancel(t.Context())

@@ -3,6 +3,7 @@ package redlock
 import (
 	"time"
 
+	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -16,14 +17,16 @@ type kind struct {
 	extend  *script.Script
 	verify  *script.Script
 	release *script.Script
+	guarded guardedScripts // instead, with a fencing token or in strict
 	// Which of several keys is the one in the way, as holderamong wants it;
 	// nil: there is one key.
 	inTheWay any
 	// queued: the queue's own script takes such a lock at the pilot and gives it
 	// back there, and tells who waits next.
 	queued bool
-	// tells: the release script tells who waits next, given the client's id.
-	tells bool
+	// handOver releases as release does, and tells who waits next, given the
+	// client's id. Not where the lock is guarded; nil: nobody is told.
+	handOver *script.Script
 }
 
 // plainKind is the lock of one key, also as the writer of a read-write lock.
@@ -31,6 +34,7 @@ var plainKind = &kind{
 	extend:  script.Extend,
 	verify:  script.Verify,
 	release: script.Release,
+	guarded: guardedScripts{script.GuardedAcquire, script.GuardedExtend, script.GuardedRelease},
 	queued:  true,
 }
 
@@ -43,13 +47,20 @@ var (
 
 // askAcquire asks for the lock.
 func (l *Lock) askAcquire(r *round) {
+	if mutant.Is(mutant.LateReplyCounts) {
+		l.c.noteOpen(r)
+	}
 	r.lock = l // which has to be unreleased for a script to be sent again
 	l.setting.add()
+	if l.kind.oneOf {
+		l.shuffle()
+		r.votes = append(r.votes[:0], make([]int, len(l.keyArgs))...)
+	}
+	if l.isGuarded() {
+		l.askGuardedAcquire(r)
+		return
+	}
 	if s := l.kind.acquire; s != nil {
-		if l.kind.oneOf {
-			l.shuffle()
-			r.votes = append(r.votes[:0], make([]int, len(l.keyArgs))...)
-		}
 		r.eval(s, l.acquireKeys(), 0, time.Time{}, l.tokenArg, l.ttlArg)
 		return
 	}
@@ -69,6 +80,14 @@ func (l *Lock) askHolder(r *round, skip uint64) {
 // askExtend asks to prolong the lock; again says whether it is set where it is
 // missing.
 func (l *Lock) askExtend(r *round, again any) {
+	if mutant.Is(mutant.ExtensionShortens) && l.kind == plainKind {
+		l.askShorteningExtend(r, again)
+		return
+	}
+	if l.isGuarded() {
+		l.askGuardedExtend(r, again)
+		return
+	}
 	r.eval(l.kind.extend, l.keyArgs, 0, time.Time{}, l.tokenArg, l.ttlArg, again)
 }
 
@@ -82,14 +101,19 @@ func (l *Lock) askVerify(r *round) {
 // where there is nothing to give back.
 func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
 	absent := l.absent
-	if handOver && l.kind.tells {
+	if mutant.Is(mutant.ReleaseWithoutCompare) && l.kind == plainKind {
+		r.args = append(r.args[:0], l.keyArgs[0])
+		r.ask("DEL", absent, keep)
+		return
+	}
+	if handOver && l.kind.handOver != nil && !l.isGuarded() {
 		for _, key := range l.keyArgs {
 			if pilot := l.c.pilot(key.(string), 0); pilot != noPilot {
 				absent &^= 1 << pilot
 			}
 		}
 		r.tells = l.keyArgs
-		r.eval(l.kind.release, l.keyArgs, absent, keep, l.tokenArg, l.c.id)
+		r.eval(l.kind.handOver, l.keyArgs, absent, keep, l.tokenArg, l.c.id)
 		return
 	}
 	if handOver && l.kind.queued {
@@ -98,5 +122,6 @@ func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
 			absent &^= 1 << pilot
 		}
 	}
-	r.eval(l.kind.release, l.keyArgs, absent, keep, l.tokenArg)
+	s, keys := l.releaseScript(l.keyArgs)
+	r.eval(s, keys, absent, keep, l.tokenArg)
 }

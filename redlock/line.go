@@ -154,11 +154,9 @@ func (p *place) fail(err error) {
 func (l *Lock) line() string {
 	key := l.fullKey()
 	switch {
-	case len(l.keyArgs) > 1:
+	case len(l.keyArgs) > 1 && !l.isGuarded():
 		// Sorted names, unlike keyArgs.
 		return linePrefix + l.kind.acquire.Name + ":" + l.key + "\x00" + strings.Join(l.others, "\x00")
-	case l.kind == readerKind:
-		return linePrefix + "readers:" + key
 	default:
 		return key
 	}

@@ -1,10 +1,12 @@
 package redlock
 
 import (
+	"context"
 	"sync"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/mutant"
 )
 
 // A Lock is one hold: what [Client.Lock] and its siblings return. It is held
@@ -18,11 +20,17 @@ type Lock struct {
 	token    string
 	intent   *intent       // of a writer that keeps readers out while it waits; nil: none
 	acquired drift.Instant // start of the attempt that acquired it
+	overdue  bool          // too few masters were judged in time for its attempt
 	outer    *Lock         // the hold that this is a further handle on; nil: this is the hold
+
+	// What the trace made a context of: first the call that acquires, from the
+	// moment it is held the hold. nil: nothing. Not changed while it is held.
+	told context.Context
 
 	// Arguments of commands, boxed once.
 	keyArgs          []any // with the prefix
 	oneKey           [1]any
+	guardedKeys      []any // see allKeys; nil: not made yet
 	tokenArg, ttlArg any
 
 	// mu guards what follows. Under it calls are queued, so that nothing of
@@ -30,6 +38,7 @@ type Lock struct {
 	mu       sync.Mutex
 	kind     *kind // a writer may become a reader
 	state    lockState
+	granted  uint8         // masters that had agreed when the attempt was decided
 	returned bool          // unlocked while other handles go on holding; guarded by the hold's mu
 	shared   *sharing      // the handles on this hold; nil: just this
 	start    drift.Instant // validity runs from here
@@ -37,6 +46,7 @@ type Lock struct {
 	lost     *LostError    // when state is lost
 	ctx      *holdContext  // made when first asked for
 	sent     bool          // the release has been sent
+	fence    uint64        // the fencing token; 0: none
 	absent   uint64        // masters that certainly have nothing of ours
 	extended bool          // an extension was sent: keys may outlive the TTL
 	renewing *round        // the renewal under way
@@ -66,19 +76,20 @@ func (l *Lock) Keys() []string { return append([]string{l.key}, l.others...) }
 
 // again is a new handle for another attempt at what l was for.
 func (l *Lock) again() *Lock {
-	return &Lock{
+	next := &Lock{
 		c: l.c, kind: l.kind, key: l.key, others: l.others, opts: l.opts,
-		keyArgs: l.keyArgs, ttlArg: l.ttlArg, intent: l.intent, index: notScheduled,
+		keyArgs: l.keyArgs, ttlArg: l.ttlArg, intent: l.intent, told: l.told, index: notScheduled,
 	}
+	if mutant.Is(mutant.OneToken) {
+		next.token = l.token
+	}
+	return next
 }
 
 // Token is the value that stands in Redis: owner name if one was given, the
 // client's xid, and a random part; new for every attempt. It proves ownership
 // to Redis. It is not a fencing token: it does not rise.
 func (l *Lock) Token() string { return l.token }
-
-// Fence is the fencing token; 0 unless the lock was acquired WithFencing.
-func (l *Lock) Fence() uint64 { return 0 }
 
 // Remaining is for how much longer the lock is guaranteed, computed now, on a
 // clock that counts time during which the machine was suspended. 0: it is not
@@ -157,19 +168,22 @@ func (l *Lock) lose(reason Reason, cause error) bool {
 
 // afterLoss does what follows a loss and may not be done under l.mu. Where an
 // extension was sent, keys may have been set or prolonged for a lock that does
-// not exist any more: they are released rather than left for a TTL (S6).
+// not exist any more: they are released rather than left for a TTL (S6). So are
+// those of a minority when a majority has said that it has none.
 func (l *Lock) afterLoss() {
 	l.c.keeper.remove(l)
+	now := l.c.opts.clock.Now()
 	l.mu.Lock()
 	err := l.lost
-	if l.extended && err.Reason != ReasonClosed {
+	early := now.Sub(l.start) < l.validity
+	if (l.extended || early) && err.Reason != ReasonClosed {
 		l.sendRelease(true)
 	}
 	l.mu.Unlock()
-	if err.Reason != ReasonClosed { // which is the caller's own doing
-		l.c.opts.logger.Warn("lock lost", "key", l.key, "reason", err.Reason.String(), "error", err)
+	l.traceLost(err)
+	end := EndLost
+	if err.Reason == ReasonClosed {
+		end = EndClosed
 	}
-	if t := l.c.opts.trace; t != nil && t.Lost != nil {
-		t.Lost(l, err)
-	}
+	l.traceReleased(end, err, l.c.opts.clock.Now())
 }

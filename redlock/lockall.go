@@ -13,8 +13,9 @@ var allKind = &kind{
 	extend:   script.ExtendAll,
 	verify:   script.VerifyAll,
 	release:  script.ReleaseAll,
+	guarded:  guardedScripts{script.GuardedAcquire, script.GuardedExtendAll, script.GuardedReleaseAll},
 	inTheWay: "last",
-	tells:    true,
+	handOver: script.ReleaseSet,
 }
 
 // LockAll acquires all of the keys or none, as one lock: one token, one context,

@@ -47,7 +47,7 @@ func (s *sim) flushScripts(i int) {
 // quorum, nothing is written where one is taken, and nothing is left behind.
 func TestAllKeysAreAcquiredExactlyWhenAQuorumHasAllFree(t *testing.T) {
 	const n, need, states, foreign = 3, 2, 5, "somebody-else"
-	inSim(t, n, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, n, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithOutageWait(0))
 		for combination := range states * states * states {
 			keys := []string{fmt.Sprintf("a-%d", combination), fmt.Sprintf("b-%d", combination)}
@@ -257,7 +257,7 @@ func TestBadSetsAreRefusedAndSendNothing(t *testing.T) {
 
 // One round trip: a set costs each master one command, as one key does.
 func TestASetCostsOneCommandAMaster(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		before := s.masters[2].Commands()
 		l := mustLockAll(t, c, []string{"a", "b", "c", "d"})
@@ -370,7 +370,7 @@ func TestASetIsRenewedAndEndsAsOne(t *testing.T) {
 // A master on which one key of the set is missing does not count for the
 // extension that sets it again, and does for the next (S6).
 func TestASetIsStillHeldOnlyWhereAllItsKeysAre(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		keys := []string{"a", "b", "c"}
 		l := mustLockAll(t, c, keys, redlock.WithLease(10*time.Second))

@@ -3,7 +3,6 @@ package redlock
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/redquorum/redquorum/internal/script"
@@ -17,6 +16,7 @@ var anyKind = &kind{
 	extend:   script.ExtendAll,
 	verify:   script.VerifyAll,
 	release:  script.ReleaseAll,
+	guarded:  guardedScripts{script.GuardedAcquireAny, script.GuardedExtendAll, script.GuardedReleaseAll},
 	inTheWay: "first",
 }
 
@@ -61,8 +61,8 @@ func (c *Client) lockAny(ctx context.Context, keys []string, opts []LockOption, 
 // first key, and then for the next.
 func (l *Lock) shuffle() {
 	keys := slices.Clone(l.keyArgs)
-	rand.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
-	l.keyArgs = keys
+	l.c.opts.chance.Shuffle("order", len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	l.keyArgs, l.guardedKeys = keys, nil
 }
 
 // vote counts a master that agreed. Where each grants one key of several, the
@@ -95,17 +95,22 @@ func (l *Lock) settleOn(res *result) {
 	defer l.mu.Unlock()
 	granted := res.slot - 1
 	key := l.keyArgs[granted].(string)
-	rest := slices.Concat(l.keyArgs[:granted], l.keyArgs[granted+1:])
+	others := slices.Concat(l.keyArgs[:granted], l.keyArgs[granted+1:])
+	release, rest := l.releaseScript(others)
 
 	l.kind, l.key, l.others = plainKind, l.c.withoutPrefix(key), nil
 	l.oneKey[0] = key
-	l.keyArgs = l.oneKey[:]
+	l.keyArgs, l.guardedKeys = l.oneKey[:], nil
 	l.absent = res.absent | res.elsewhere
 
 	if nothing := res.absent | res.here; nothing != l.c.everyone() {
 		r := l.c.newRound(opRelease)
-		r.tells, r.passing = rest, true
-		r.eval(script.ReleaseAll, rest, nothing, l.keepRelease(), l.tokenArg, l.c.id)
+		if l.isGuarded() {
+			r.eval(release, rest, nothing, l.keepRelease(), l.tokenArg)
+		} else {
+			r.tells, r.passing = others, true
+			r.eval(script.ReleaseSet, others, nothing, l.keepRelease(), l.tokenArg, l.c.id)
+		}
 		r.letGo()
 	}
 }

@@ -46,7 +46,7 @@ func atOnce() redlock.LockOption {
 // token is left anywhere.
 func TestASlotIsAcquiredExactlyWhenOneIsFreeOnAQuorum(t *testing.T) {
 	const n, need, states, foreign = 3, 2, 5, "somebody-else"
-	inSim(t, n, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, n, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithOutageWait(0))
 		for combination := range states * states * states {
 			keys := []string{fmt.Sprintf("a-%d", combination), fmt.Sprintf("b-%d", combination)}
@@ -298,7 +298,7 @@ func TestAFailedAttemptAtSlotsLeavesNothing(t *testing.T) {
 // A master that has forgotten the script answers when the slot is decided: to
 // send it again then could set another slot, with no release behind it.
 func TestSlotsAreNotSentAgainOnceDecided(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		keys := slots(8)
 		for i := range 5 {
@@ -386,7 +386,7 @@ func TestARandomOrderGivesNearlyEveryContenderASlot(t *testing.T) {
 // when the dust has settled exactly one slot a holder.
 func TestNeverMoreHoldersThanSlots(t *testing.T) {
 	const permits, clients, each = 3, 8, 6
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		keys := slots(permits)
 		var mu sync.Mutex
 		holder := map[string]int{}

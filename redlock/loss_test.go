@@ -43,7 +43,7 @@ func TestTheReasonOfALossIsToldApartAndStays(t *testing.T) {
 		{"killed", nil, func(s *sim) { s.kill(0, 1, 2) }, redlock.ReasonUnreachable, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			inSim(t, 5, func(t *testing.T, s *sim) {
+			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 				c := s.open()
 				l := mustLock(t, c, "key", test.opts...)
 				test.strike(s)

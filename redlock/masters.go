@@ -15,6 +15,20 @@ type MasterReport struct {
 	Err       error         // why not
 	RunID     string        // of the Redis process, "" if it does not tell
 	RoundTrip time.Duration // moving average; 0: not measured yet
+
+	// Votes is whether its answers count. At GuardOff they do as long as it is
+	// connected.
+	Votes bool
+	// Why not, what to do about it, and until when, where that is known; nil if
+	// it votes, and at GuardOff.
+	Why *AbstainError
+	// Twins are the other addresses that lead to the same server: one of them
+	// all has its vote.
+	Twins []string
+	// Unguarded is why it votes without having shown all that it should: INFO
+	// cannot be read.
+	Unguarded error
+	Clock     *ClockReport // nil: not read yet, or GuardOff
 }
 
 // Masters tells how each master stands, in the order of the URLs, as the
@@ -23,23 +37,41 @@ func (c *Client) Masters(_ context.Context) []MasterReport {
 	reports := make([]MasterReport, len(c.masters))
 	for i, m := range c.masters {
 		s := m.Stats()
-		reports[i] = MasterReport{Master: s.Name, Connected: s.Connected, Err: s.Err, RunID: s.RunID, RoundTrip: s.RoundTrip}
+		reports[i] = MasterReport{
+			Master: s.Name, Connected: s.Connected, Err: s.Err, RunID: s.RunID, RoundTrip: s.RoundTrip,
+			Votes: s.Connected,
+		}
 	}
+	c.guardian.describe(reports)
 	return reports
+}
+
+// describe adds what the guardian knows.
+func (g *guardian) describe(reports []MasterReport) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.unlock()
+	for i, s := range g.standings(g.facts(), g.c.opts.clock.Now()) {
+		r := &reports[i]
+		r.Votes, r.Why, r.Twins, r.Unguarded = s.Vote, s.Why, s.Twins, s.Unguarded
+		r.Clock = g.masters[i].clock.report()
+	}
 }
 
 const readyPoll = 5 * time.Millisecond
 
-// Ready waits until a quorum of the masters is connected, for as long as ctx
-// allows. Otherwise the error matches ErrNoQuorum and ctx's error, and says
-// which masters are missing and why. Locking does not need it: a program calls
-// it to fail early where its masters are misconfigured.
+// Ready waits until a quorum of the masters may vote, for as long as ctx allows.
+// Otherwise the error matches ErrNoQuorum and ctx's error, and says which masters
+// may not and why. Locking does not need it: a program calls it to fail early
+// where its masters are misconfigured.
 func (c *Client) Ready(ctx context.Context) error {
 	began := time.Now()
 	t := time.NewTicker(readyPoll)
 	defer t.Stop()
 	for {
-		up, missing := c.connected()
+		up, missing := c.voters()
 		if up >= c.need {
 			return nil
 		}
@@ -56,19 +88,34 @@ func (c *Client) Ready(ctx context.Context) error {
 	}
 }
 
-// connected counts the masters that are, and has a *NodeError for each that is
-// not.
-func (c *Client) connected() (up int, missing *multierror.Error) {
-	for _, m := range c.masters {
-		ok, err := m.Up()
-		if ok {
-			up++
-			continue
-		}
+// voters counts the masters that may vote, and has a *NodeError for each that
+// may not.
+func (c *Client) voters() (voting int, missing *multierror.Error) {
+	absent := func(master string, err error) {
 		if missing == nil {
 			missing = &multierror.Error{ErrorFormat: joinNodes}
 		}
-		missing.Errors = append(missing.Errors, &NodeError{Master: m.Name(), Op: "ready", Err: err})
+		missing.Errors = append(missing.Errors, &NodeError{Master: master, Op: "ready", Err: err})
 	}
-	return up, missing
+	g := c.guardian
+	if g == nil {
+		for _, m := range c.masters {
+			if ok, err := m.Up(); ok {
+				voting++
+			} else {
+				absent(m.Name(), err)
+			}
+		}
+		return voting, missing
+	}
+	g.mu.Lock()
+	defer g.unlock()
+	for _, s := range g.standings(g.facts(), c.opts.clock.Now()) {
+		if s.Vote {
+			voting++
+		} else {
+			absent(s.Master, s.Why)
+		}
+	}
+	return voting, missing
 }

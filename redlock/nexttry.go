@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 )
 
@@ -24,10 +23,6 @@ func (w *contender) nextTry(ctx context.Context) (try, error) {
 		if pilot != w.pilot {
 			w.pilot, w.turn, w.heard = pilot, turn{}, false
 		}
-		if next := w.next; !w.heard && w.isReader() && next {
-			w.next = false
-			return w.tryReader, nil // who was first here is in, most likely
-		}
 		if !w.heard && w.eager && w.l.kind.queued {
 			return w.tryPilot, nil
 		}
@@ -48,15 +43,15 @@ func (w *contender) nextTry(ctx context.Context) (try, error) {
 			if cause := w.pauseAfterLosses(ctx); cause != nil {
 				return nil, cause
 			}
-			return w.turnTry(), w.pauseAfterCollision(ctx)
+			return w.tryPilot, w.pauseAfterCollision(ctx)
 		}
-		delay := w.turn.freeIn(minRetryDelay + rand.N(maxRetryDelay-minRetryDelay))
+		delay := w.turn.freeIn(w.c.opts.chance, minRetryDelay+w.c.opts.chance.N("poll", maxRetryDelay-minRetryDelay))
 		woken, cause := w.sleep(ctx, delay, nil)
 		switch {
 		case cause != nil:
 			return nil, cause
 		case woken:
-			return w.turnTry(), w.pauseAfterLosses(ctx)
+			return w.tryPilot, w.pauseAfterLosses(ctx)
 		}
 		if w.polls++; w.polls >= pollsPerAttempt && (w.turn.first || !w.l.opts.fair) {
 			return w.tryAll, nil
@@ -83,8 +78,8 @@ func (w *contender) sleepBlind(ctx context.Context, ready <-chan struct{}) (try,
 // sleep pauses for d, and reports whether it was woken before. ready, if it is
 // not nil, ends the pause too.
 func (w *contender) sleep(ctx context.Context, d time.Duration, ready <-chan struct{}) (woken bool, cause error) {
-	if t := w.c.opts.trace; t != nil && t.Retry != nil && w.last != nil {
-		t.Retry(RetryInfo{Key: w.l.key, Attempt: w.attempts, Delay: d, Err: w.last})
+	if w.last != nil {
+		w.l.traceRetry(w.call, w.attempts, d, w.last)
 	}
 	w.slept = w.slept || d > 0
 	began := time.Now()
@@ -127,8 +122,8 @@ func (w *contender) pauseAfterCollision(ctx context.Context) error {
 		return nil
 	}
 	most := 8
-	if w.l.isSet() || w.isReader() {
-		most = 3 // these meet each other's attempts more often
+	if w.l.isSet() {
+		most = 3 // sets meet each other's attempts more often
 	}
-	return w.c.pause(ctx, rand.N(time.Millisecond<<min(w.collisions, most)))
+	return w.c.pause(ctx, w.c.opts.chance.N("collision", time.Millisecond<<min(w.collisions, most)))
 }

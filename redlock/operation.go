@@ -12,8 +12,20 @@ const (
 	opHolder              // asks those that refused who holds the key
 	opInspect             // asks everyone
 	opDowngrade           // an extension that makes a reader of the writer
+	opRaise               // the second round of an acquisition with a fencing token
 )
 
+// votes reports whether an answer is a vote, which not every master has. Who
+// releases needs none: the masters that answer tell of themselves alone.
+func (op operation) votes() bool {
+	switch op {
+	case opLock, opExtend, opAdopt, opVerify, opDowngrade, opRaise:
+		return true
+	default:
+		return false
+	}
+}
+
 func (op operation) String() string {
-	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect", "inspect", "downgrade"}[op]
+	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect", "inspect", "downgrade", "lock"}[op]
 }

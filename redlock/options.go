@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/pool"
 )
 
@@ -57,11 +58,20 @@ type clientOptions struct {
 	drift     drift.Policy
 	clock     drift.Clock
 	outage    time.Duration
+	guard     GuardLevel
+	retention time.Duration // of fences; 0: the default
+	clockErr  time.Duration // E
+
+	strictGrants                    bool // as in strict, whatever the guard: for tests of that alone
+	retentionArg, leaseRetentionArg any  // in ms, boxed
+
 	prefix    string
 	poolOpts  []pool.Option
 	poolGiven bool
 	trace     *Trace
 	logger    *slog.Logger
+	id        string         // of the client; "": a new xid. For simulations
+	chance    *chance.Source // nil but for simulations
 }
 
 type lockOptions struct {
@@ -73,6 +83,7 @@ type lockOptions struct {
 	owner   string
 	reenter bool
 	fair    bool
+	fenced  bool
 }
 
 func defaultOptions() clientOptions {
@@ -82,7 +93,10 @@ func defaultOptions() clientOptions {
 		drift:  drift.Default,
 		clock:  drift.System(),
 		outage: defaultOutage,
-		logger: slog.New(slog.DiscardHandler),
+
+		clockErr: defaultClockError,
+		guard:    GuardStandard,
+		logger:   slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -90,6 +104,9 @@ func defaultOptions() clientOptions {
 func (o *lockOptions) validate(c *clientOptions) error {
 	if o.ttl > c.maxTTL {
 		return fmt.Errorf("WithTTL: %v is above WithMaxTTL: want %v to %v", o.ttl, minTTL, c.maxTTL)
+	}
+	if err := o.validateStrict(c); err != nil {
+		return err
 	}
 	if v := c.drift.Validity(o.ttl, 0); v <= 0 {
 		return fmt.Errorf("WithTTL: %v leaves no validity after a clock drift of %v: want a longer TTL", o.ttl, c.drift.Allowance(o.ttl))

@@ -174,19 +174,9 @@ func TestNewUsesTheCallersPoolAndLeavesItOpen(t *testing.T) {
 	}
 }
 
-func TestWhatThisVersionLacksSaysSo(t *testing.T) {
+func TestALockWithoutFencingHasNoToken(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		_, fencing := c.Lock(t.Context(), "a", redlock.WithFencing())
-		_, standard := redlock.Open(someURLs, redlock.WithGuard(redlock.GuardStandard))
-		_, strict := redlock.Open(someURLs, redlock.WithGuard(redlock.GuardStrict))
-		for i, err := range []error{fencing, standard, strict, c.Init(t.Context())} {
-			if !errors.Is(err, errors.ErrUnsupported) {
-				t.Errorf("%d: %v", i, err)
-			}
-		}
-		s.wantClean()
-		l := mustLock(t, c, "a")
+		l := mustLock(t, s.open(), "a")
 		if l.Fence() != 0 {
 			t.Errorf("a fencing token of %d without fencing", l.Fence())
 		}

@@ -40,8 +40,8 @@ func (p *pilots) note(master int, err error) {
 	}
 }
 
-// pilot is the key's pilot, or noPilot when no master is connected, but for
-// those that passed names. Highest weight first (rendezvous hashing), so that
+// pilot is the key's pilot, or noPilot when no master is connected and may vote,
+// but for those that passed names. Highest weight first (rendezvous hashing), so that
 // clients whose lists are ordered differently agree. key has the prefix.
 func (c *Client) pilot(key string, passed uint64) int {
 	h := hashOf(key)
@@ -55,7 +55,7 @@ func (c *Client) pilot(key string, passed uint64) int {
 		if best == noPilot {
 			break
 		}
-		if c.pilots.overdue[best].Load() == 0 && !c.pilots.noQueue[best].Load() && c.masters[best].Connected() {
+		if c.pilots.overdue[best].Load() == 0 && !c.pilots.noQueue[best].Load() && c.masters[best].Connected() && c.guardian.mayVote(best) {
 			return best
 		}
 		passed |= 1 << best
@@ -99,20 +99,23 @@ const (
 	queryDropped        // nobody waits for it any more
 )
 
-// ask queues a question to one master. keep is until when it is worth repeating
-// on a later connection; zero: never.
+// askQueue queues a question to the advisory queue of a key. keep is until when
+// it is worth repeating on a later connection; zero: never.
+func (c *Client) askQueue(master int, keep time.Time, key, what any, args ...any) *query {
+	return c.ask(master, keep, script.Queue, []any{key, queueKey(key.(string))}, append([]any{what, c.id}, args...)...)
+}
+
+// ask queues a question to one master.
 func (c *Client) ask(master int, keep time.Time, s *script.Script, keys []any, args ...any) *query {
 	q := &query{c: c, master: master, script: s, done: make(chan struct{})}
 	q.args = s.Args(nil, keys, args...)
 	q.call = pipeline.Call{Cmd: evalSHA, Encoded: pipeline.AppendCommand(nil, evalSHA, q.args...), Owner: q, Keep: keep}
+	if args[0] == argTake || s == script.AcquireAll {
+		q.call.Check = c.guardian.asked() // its grant is a vote
+	}
 	c.unfinished.add()
 	c.masters[master].Enqueue(&q.call)
 	return q
-}
-
-// askQueue queues a question to the advisory queue of a key.
-func (c *Client) askQueue(master int, keep time.Time, key, what any, args ...any) *query {
-	return c.ask(master, keep, script.Queue, []any{key, queueKey(key.(string))}, append([]any{what, c.id}, args...)...)
 }
 
 // patience is how long a pilot is waited for: about four round trips, and for
@@ -145,6 +148,18 @@ func (q *query) wait(ctx context.Context, limit time.Duration) (any, error) {
 		q.state.CompareAndSwap(queryAsked, queryDropped)
 		return nil, ErrClosed
 	}
+}
+
+// vote waits for the grant of a lock, which counts only if the master may vote.
+func (q *query) vote(ctx context.Context, l *Lock) (any, error) {
+	reply, err := q.wait(ctx, q.c.patience(q.master, l.opts.ttl))
+	if err != nil {
+		return nil, err
+	}
+	if why := q.c.guardian.abstains(q.master, &q.call, l.start); why != nil {
+		return nil, why
+	}
+	return reply, nil
 }
 
 // Abandoned implements pipeline.Owner.

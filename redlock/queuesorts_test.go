@@ -20,10 +20,6 @@ func (s *sim) queueAny(c *redlock.Client, keys ...string) *queuer {
 	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.LockAny(ctx, keys) })
 }
 
-func (s *sim) queueReader(c *redlock.Client, key string) *queuer {
-	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.RWMutex(key).RLock(ctx) })
-}
-
 func (s *sim) queueWriter(c *redlock.Client, key string) *queuer {
 	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.RWMutex(key).Lock(ctx) })
 }
@@ -44,7 +40,6 @@ var sortsOfWaiters = map[string]func(s *sim, c *redlock.Client) *queuer{
 	"one":    func(s *sim, c *redlock.Client) *queuer { return s.queue(c, "a") },
 	"all":    func(s *sim, c *redlock.Client) *queuer { return s.queueAll(c, "a", "b") },
 	"any":    func(s *sim, c *redlock.Client) *queuer { return s.queueAny(c, "a", "b") },
-	"reader": func(s *sim, c *redlock.Client) *queuer { return s.queueReader(c, "a") },
 	"writer": func(s *sim, c *redlock.Client) *queuer { return s.queueWriter(c, "a") },
 }
 
@@ -256,90 +251,6 @@ func TestASlotThatIsGivenBackWakesOneWaiter(t *testing.T) {
 		}
 		// Who has a slot waits at no other any more.
 		for _, l := range held {
-			unlock(t, l)
-		}
-		s.wantClean()
-	})
-}
-
-func TestReadersWhoWaitFollowEachOtherInWhenTheWriterLeaves(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		writer := mustLock(t, s.open(), "key")
-		var readers []*queuer
-		for range 4 {
-			c := s.open()
-			for range 3 {
-				readers = append(readers, s.queueReader(c, "key"))
-			}
-			time.Sleep(time.Millisecond)
-		}
-		time.Sleep(10 * time.Second)
-		within(t, soon, func() {
-			unlock(t, writer)
-			for i, q := range readers {
-				if !q.has() {
-					t.Fatalf("reader %d was not let in", i)
-				}
-			}
-		})
-		next := s.queueWriter(s.open(), "key")
-		time.Sleep(10 * time.Second)
-		within(t, soon, func() {
-			for _, q := range readers {
-				if next.has() {
-					t.Fatal("a writer beside readers")
-				}
-				unlock(t, q.lock)
-			}
-			if !next.has() {
-				t.Fatal("the last reader did not wake the writer")
-			}
-		})
-		unlock(t, next.lock)
-		s.wantClean()
-	})
-}
-
-func TestADowngradeLetsReadersIn(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		writer := mustLock(t, s.open(), "key")
-		far, near := s.queueReader(s.open(), "key"), s.queueReader(s.open(), "key")
-		time.Sleep(10 * time.Second)
-		within(t, soon, func() {
-			if err := writer.Downgrade(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if !far.has() || !near.has() {
-				t.Fatal("not woken")
-			}
-		})
-		for _, l := range []*redlock.Lock{writer, far.lock, near.lock} {
-			unlock(t, l)
-		}
-		s.wantClean()
-	})
-}
-
-// A writer that gives up lets in the readers that it has kept out.
-func TestAWriterThatGivesUpLetsReadersIn(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		reader, err := s.open().RWMutex("key").RLock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		writer := s.queueWriter(s.open(), "key")
-		next := []*queuer{s.queueReader(s.open(), "key"), s.queueReader(s.open(), "key")}
-		time.Sleep(10 * time.Second)
-		within(t, soon, func() {
-			writer.cancel()
-			<-writer.done
-			for _, q := range next {
-				if !q.has() {
-					t.Fatal("not let in")
-				}
-			}
-		})
-		for _, l := range []*redlock.Lock{reader, next[0].lock, next[1].lock} {
 			unlock(t, l)
 		}
 		s.wantClean()

@@ -115,7 +115,7 @@ func (e *sharedHoldError) Unwrap() error { return ErrReentrant }
 // reentrancy, else with a further handle. Both are nil when the hold has ended meanwhile; template is
 // then as it was.
 func (c *Client) reenter(ctx context.Context, outer *Lock, key string, template *Lock) (*Lock, error) {
-	began := time.Now()
+	began := c.stopwatch()
 	l := template.again()
 	h := outer.hold()
 	longer, err := h.admit(outer, key, l)
@@ -135,9 +135,8 @@ func (c *Client) reenter(ctx context.Context, outer *Lock, key string, template 
 		}
 		l = nil
 	}
-	if t := c.opts.trace; t != nil && t.Wait != nil {
-		t.Wait(WaitInfo{Key: h.key, Waited: time.Since(began), Err: err})
-	}
+	call := c.traceBegin(ctx, opLock, template, false)
+	c.traceWait(call, opLock, template, l, 0, sinceStart(began), err)
 	return l, err
 }
 
@@ -177,6 +176,8 @@ func (l *Lock) refuseAgain(key string, handle *Lock) error {
 	switch {
 	case l.kind == readerKind && handle.kind == plainKind:
 		return &upgradeError{key}
+	case handle.opts.fenced && !l.opts.fenced:
+		return &unfencedError{key}
 	case !handle.opts.reenter || l.kind != handle.kind || l.key != handle.key || !slices.Equal(l.others, handle.others):
 		return &reentrantError{key}
 	}
@@ -188,8 +189,9 @@ func (l *Lock) refuseAgain(key string, handle *Lock) error {
 func (l *Lock) dismiss(handle *Lock) {
 	l.mu.Lock()
 	last := l.leave(handle)
+	ended := last && l.state == held
 	if last {
-		if l.state == held {
+		if ended {
 			l.state = unlocked
 		}
 		l.sendRelease(true)
@@ -197,5 +199,8 @@ func (l *Lock) dismiss(handle *Lock) {
 	l.mu.Unlock()
 	if last {
 		l.c.keeper.remove(l)
+	}
+	if ended {
+		l.traceReleased(EndUnlocked, nil, l.c.opts.clock.Now())
 	}
 }

@@ -1,7 +1,6 @@
 package redlock
 
 import (
-	"math/rand/v2"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
@@ -62,13 +61,13 @@ func (l *Lock) planRenewal(now time.Duration, instant drift.Instant) {
 	left := l.remaining(instant)
 	every := o.every()
 	grid := slack(every)
-	at := now - instant.Sub(l.start) + every - rand.N(every/10-grid+1)
+	at := now - instant.Sub(l.start) + every - l.c.opts.chance.N("renewal", every/10-grid+1)
 	at -= at % grid
 	switch {
 	case l.misses > 0:
 		pause := max(l.c.nodeTimeout(o.ttl), time.Duration(l.c.keeper.held.Load())*retryEach)
 		pause = max(retryRenewal, min(pause, left/4))
-		at = now + pause/2 + rand.N(pause/2+1)
+		at = now + pause/2 + l.c.opts.chance.N("renewal", pause/2+1)
 	case left < o.ttl/2:
 		at = now
 	}
@@ -102,7 +101,7 @@ func (k *keeper) look(l *Lock) {
 		l.renewAt = never // until its conclusion is drawn
 	case k.underWay >= k.mostUnderWay:
 		// Put off: the less validity is left the sooner it comes again.
-		l.renewAt = now + retryRenewal + rand.N(l.remaining(instant)/4+1)
+		l.renewAt = now + retryRenewal + k.c.opts.chance.N("renewal", l.remaining(instant)/4+1)
 	default:
 		k.underWay++
 		l.renewing = l.startExtension(opExtend, true)
@@ -139,7 +138,7 @@ func (k *keeper) renewed(r *round) {
 	if over { // unlocked or lost while the renewal was under way
 		return
 	}
-	err := l.finishExtension(r, nil)
+	err := l.finishExtension(l.told, r, nil)
 
 	now, instant := k.now(), k.c.opts.clock.Now()
 	l.mu.Lock()
@@ -161,7 +160,5 @@ func (k *keeper) renewed(r *round) {
 	if err != nil {
 		k.c.opts.logger.Warn("renewal failed", "key", l.key, "error", err)
 	}
-	if t := k.c.opts.trace; t != nil && t.Renewal != nil {
-		t.Renewal(RenewalInfo{Key: l.key, Count: count, Elapsed: instant.Sub(r.start), Err: err})
-	}
+	l.traceRenewal(r, count, instant, err)
 }

@@ -35,7 +35,7 @@ func (r *round) result() result {
 			res.elsewhere |= 1 << i
 		}
 		if a.verdict == refused {
-			if a.held != &writerWaits {
+			if a.held == &heldUnknown {
 				res.refused |= 1 << i
 			}
 			res.taken = res.taken || !a.missing
@@ -81,6 +81,9 @@ func (r *round) err(key string, kind, cause error, elapsed time.Duration) *Quoru
 		Op: r.op.String(), Key: key,
 		OK: r.tally.OK, Need: r.tally.Need, Total: r.tally.Total,
 		Elapsed: elapsed, kind: kind, cause: cause,
+	}
+	if errors.Is(kind, ErrNoQuorum) {
+		e.clock = r.clockError()
 	}
 	for i := range r.answers {
 		if err := r.reason(i); err != nil && !errors.Is(err, errNotAwaited) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
@@ -29,11 +30,16 @@ type round struct {
 	script  *script.Script // nil: a plain command
 	args    []any
 	encoded []byte
-	granted uint64   // masters that have agreed before the round
+	granted uint64 // masters that have agreed before the round
+	guard   guardedRound
 	own     handOver // what the pilot gets instead
 	tells   []any    // keys of which the release tells who waits next, at every master
 	passing bool     // nobody held those keys
 
+	grantedFence uint64 // what those gave
+
+	asked   time.Time     // for the trace
+	infos   []NodeInfo    // for the trace
 	ttl     time.Duration // that an extension asked for
 	renewal bool          // the keeper started it and is told of the decision
 	wake    chan struct{} // otherwise: gets one value when the round is decided
@@ -97,7 +103,8 @@ func (r *round) recycle() {
 	}
 	r.lock, r.renewal, r.start = nil, false, drift.Instant{}
 	r.votes, r.slot = r.votes[:0], 0
-	r.granted = 0
+	r.granted, r.grantedFence = 0, 0
+	r.guard = guardedRound{}
 	r.own.clear()
 	r.tells, r.passing = nil, false
 	r.outcome, r.expired, r.cut = quorum.Open, false, false
@@ -117,7 +124,13 @@ func (r *round) eval(s *script.Script, keys []any, skip uint64, keep time.Time, 
 // worth repeating on a later connection; zero: never.
 func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 	r.encoded = pipeline.AppendCommand(r.encoded[:0], cmd, r.args...) // once for all masters
+	r.asking()
 	r.c.unfinished.add()
+	var check []byte
+	var spared uint64
+	if r.op.votes() {
+		check, spared = r.c.guardian.asked(), r.c.guardian.withoutAsking()&^(skip|r.granted)
+	}
 	r.mu.Lock()
 	r.left = 1 // ours, so that the round is not over before all calls are queued
 	for i := range r.calls {
@@ -126,8 +139,11 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 			r.answers[i] = answer{verdict: refused, missing: true}
 			r.tally.Refused++
 		case r.granted&(1<<i) != 0:
-			r.answers[i] = answer{verdict: agreed}
+			r.answers[i] = answer{verdict: agreed, fence: r.grantedFence}
 			r.tally.OK++
+		case spared&(1<<i) != 0:
+			r.answers[i] = answer{verdict: failed, unsent: true, err: r.c.guardian.abstainsNow(i, r.start)}
+			r.tally.Failed++
 		default:
 			r.left++
 		}
@@ -135,13 +151,16 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 	r.due = r.left
 	r.mu.Unlock()
 	for i := range r.calls {
-		if (skip|r.granted)&(1<<i) != 0 {
+		if (skip|r.granted|spared)&(1<<i) != 0 {
 			continue
 		}
 		c := &r.calls[i]
-		c.Cmd, c.Encoded, c.Owner, c.Slot, c.Keep = cmd, r.encoded, r, i, keep
+		c.Cmd, c.Encoded, c.Owner, c.Slot, c.Keep, c.Check = cmd, r.encoded, r, i, keep, check
 		if i == r.own.pilot {
 			c.Encoded = r.own.encoded
+		}
+		if r.guard.each != nil {
+			c.Encoded = pipeline.AppendCommand(nil, cmd, r.guard.each[i]...)
 		}
 		r.c.masters[i].Enqueue(c)
 	}
@@ -239,7 +258,11 @@ func (r *round) Complete(c *pipeline.Call) {
 	if pipeline.IsNoScript(c.Err) && c.Cmd == evalSHA && r.resend(c) {
 		return
 	}
+	if mutant.Is(mutant.LateReplyCounts) {
+		r.countInNext(c)
+	}
 	told := nobody
+	abstains := r.abstains(c)
 	if c.Slot == r.own.pilot {
 		if r.own.refused(c) {
 			c.Cmd, c.Encoded = evalSHA, r.encoded
@@ -267,7 +290,11 @@ func (r *round) Complete(c *pipeline.Call) {
 			r.tally.Failed--
 		}
 		*a = r.read(c)
+		if abstains != nil && a.verdict != failed {
+			*a = answer{unsent: a.unsent, verdict: failed, err: abstains}
+		}
 		a.late = r.outcome != quorum.Open
+		a.took = r.sinceAsked()
 		switch a.verdict {
 		case agreed:
 			r.vote(a.slot)
@@ -278,9 +305,25 @@ func (r *round) Complete(c *pipeline.Call) {
 		}
 		r.decide()
 	}
-	tell := r.successor(c, told, heirs)
+	tell, reply := r.successor(c, told, heirs), r.replyOf(c, a)
 	r.unlock(1, due)
 	tell.tell()
+	reply.send()
+}
+
+// abstains is why a reply counts for nothing: its master may not vote.
+func (r *round) abstains(c *pipeline.Call) error {
+	if c.Err != nil {
+		r.c.guardian.sawError(c.Slot, c)
+		return nil // it has failed anyway
+	}
+	if !r.op.votes() {
+		return nil
+	}
+	if why := r.c.guardian.abstains(c.Slot, c, r.start); why != nil {
+		return why
+	}
+	return nil
 }
 
 const evalSHA = "EVALSHA"
@@ -296,33 +339,18 @@ func (r *round) resend(c *pipeline.Call) bool {
 	if l := r.lock; l != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.state != held || r.op == opLock && r.script != l.kind.acquire {
+		if l.state != held || r.op == opLock && r.script != l.acquireScript() {
 			return false
 		}
 	}
 	c.Cmd = "EVAL"
-	if c.Slot == r.own.pilot && !r.own.plain {
+	if r.guard.each != nil {
+		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.guard.each[c.Slot])...)
+	} else if c.Slot == r.own.pilot && !r.own.plain {
 		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.own.evalArgs()...)
 	} else {
 		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.args)...)
 	}
 	r.c.masters[c.Slot].Resend(c)
 	return true
-}
-
-// traceNodes tells the trace each master's part.
-func (r *round) traceNodes(key string) {
-	t := r.c.opts.trace
-	if t == nil || t.Node == nil {
-		return
-	}
-	infos := make([]NodeInfo, len(r.answers))
-	r.mu.Lock()
-	for i := range r.answers {
-		infos[i] = NodeInfo{Op: r.op.String(), Key: key, Master: r.c.masters[i].Name(), Err: r.reason(i)}
-	}
-	r.mu.Unlock()
-	for _, info := range infos {
-		t.Node(info)
-	}
 }

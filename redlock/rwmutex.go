@@ -35,7 +35,7 @@ var readerKind = &kind{
 	extend:  script.ReaderExtend,
 	verify:  script.ReaderVerify,
 	release: script.ReaderRelease,
-	tells:   true,
+	guarded: guardedScripts{script.GuardedReaderAcquire, script.GuardedReaderExtend, script.GuardedReaderRelease},
 }
 
 // acquireKeys is what the acquire script takes: a reader looks for waiting

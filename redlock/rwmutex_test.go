@@ -89,7 +89,7 @@ func TestAReaderGetsInExactlyWhenAQuorumCanBeHad(t *testing.T) {
 		board // somebody's sorted set
 		down
 	)
-	inSim(t, n, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, n, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithOutageWait(0))
 		for combination := range states * states * states {
 			key := fmt.Sprint("key-", combination)
@@ -270,7 +270,7 @@ func TestAReadersLeaseEndsBeforeTheMastersLetAWriterIn(t *testing.T) {
 			t.Errorf("when the context ended %d masters had the reader: want all", got)
 		}
 		wantReason(t, context.Cause(l.Context()), redlock.ReasonExpired)
-		time.Sleep(allowance)
+		time.Sleep(allowance + lastMoment)
 		s.wantClean()
 		wantExactly(t, l.Extend(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
 		s.wantClean()
@@ -352,7 +352,7 @@ func TestAMasterThatForgotAReaderCountsFromTheNextExtensionOn(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inSim(t, 5, func(t *testing.T, s *sim) {
+			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 				c := s.open()
 				stays := mustRLock(t, s.open(), "key", redlock.WithLease(time.Minute))
 				l := mustRLock(t, c, "key", redlock.WithLease(10*time.Second))
@@ -378,7 +378,7 @@ func TestAMasterThatForgotAReaderCountsFromTheNextExtensionOn(t *testing.T) {
 		})
 	}
 	t.Run("not where a writer holds", func(t *testing.T) {
-		inSim(t, 3, func(t *testing.T, s *sim) {
+		inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
 			l := mustRLock(t, s.open(), "key")
 			_ = s.masters[0].Set("key", "writer", time.Minute)
 			if err := l.Extend(t.Context()); err != nil {
@@ -402,7 +402,7 @@ func TestAReaderHearsThatAMajorityHasLostIt(t *testing.T) {
 		{"taken by a writer", func(s *sim, i int) { _ = s.masters[i].Set("key", "writer", time.Minute) }, redlock.ReasonTaken},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			inSim(t, 5, func(t *testing.T, s *sim) {
+			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 				l := mustRLock(t, s.open(), "key")
 				for i := range 3 {
 					test.strike(s, i)

@@ -3,12 +3,9 @@ package redlock
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -18,16 +15,15 @@ import (
 // it has waited already. So it never keeps a key from others while it waits for
 // a further one.
 
-// isSet reports whether the lock is one of several keys together.
-func (l *Lock) isSet() bool { return len(l.keyArgs) > 1 && !l.kind.oneOf }
+// isSet reports whether the lock is one of several keys together that queues up:
+// guarded ones poll.
+func (l *Lock) isSet() bool { return len(l.keyArgs) > 1 && !l.kind.oneOf && !l.isGuarded() }
 
 // asksFirst reports whether a call asks for its turn before it tries at all
 // masters: where it would mostly fail, and where it must not overtake. key is
 // the one to wait for: of several together one that was waited for lately.
 func (l *Lock) asksFirst() (key string, first bool) {
 	switch {
-	case l.kind == readerKind: // readers do not take votes from each other
-		return l.fullKey(), l.opts.fair
 	case len(l.keyArgs) > 1:
 		for _, key := range l.keyArgs {
 			if key := key.(string); l.c.wasContended(key) {
@@ -89,16 +85,16 @@ func (w *contender) pauseAfterLosses(ctx context.Context) error {
 	if w.losses < 2 {
 		return nil
 	}
-	return w.c.pause(ctx, rand.N(time.Millisecond<<min(w.losses, 5)))
+	return w.c.pause(ctx, w.c.opts.chance.N("loss", time.Millisecond<<min(w.losses, 5)))
 }
 
 // takeSet begins an attempt and asks a pilot alone for several keys together. If
 // it grants them the caller asks the others; otherwise the attempt is over, and
 // the turn tells which key is in the way.
 func (c *Client) takeSet(ctx context.Context, l *Lock, pilot int) (granted bool, t turn, err error) {
+	c.awaitVoters(ctx, l)
 	l.begin()
-	limit := c.patience(pilot, l.opts.ttl)
-	reply, err := c.ask(pilot, time.Time{}, l.kind.acquire, l.keyArgs, l.tokenArg, l.ttlArg).wait(ctx, limit)
+	reply, err := c.ask(pilot, time.Time{}, l.kind.acquire, l.keyArgs, l.tokenArg, l.ttlArg).vote(ctx, l)
 	l.absent = c.everyone()
 	switch {
 	case err == nil && reply == any(int64(1)):
@@ -114,7 +110,7 @@ func (c *Client) takeSet(ctx context.Context, l *Lock, pilot int) (granted bool,
 	if err != nil {
 		return false, turn{}, err
 	}
-	reply, err = c.ask(pilot, time.Time{}, script.HolderAmong, l.keyArgs, l.kind.inTheWay).wait(ctx, limit)
+	reply, err = c.ask(pilot, time.Time{}, script.HolderAmong, l.keyArgs, l.kind.inTheWay).wait(ctx, c.patience(pilot, l.opts.ttl))
 	if err != nil {
 		return false, turn{}, err
 	}
@@ -124,8 +120,4 @@ func (c *Client) takeSet(ctx context.Context, l *Lock, pilot int) (granted bool,
 	}
 	h.Key = c.withoutPrefix(h.Key)
 	return false, turn{held: h}, nil
-}
-
-func unexpected(reply any) error {
-	return fmt.Errorf("%w: unexpected reply %.64q", pipeline.ErrProtocol, fmt.Sprint(reply))
 }

@@ -57,7 +57,7 @@ func (l *Lock) has(key string) bool { return l.key == key || slices.Contains(l.o
 func readHolderAmong(parts []any) (*HeldError, bool) {
 	h, ok := readHolder(parts[:3])
 	key, isKey := parts[3].([]byte)
-	if !ok || !isKey {
+	if !ok || !isKey || len(key) > 2*maxKey { // a prefix may be as long again
 		return nil, false
 	}
 	if h.Type != "none" {

@@ -25,7 +25,7 @@ func TestWhateverHappensOnlyWhatWasGrantedIsLeft(t *testing.T) {
 		{"any", (*redlock.Client).TryLockAny},
 	} {
 		t.Run(sort.name, func(t *testing.T) {
-			inSim(t, n, func(t *testing.T, s *sim) {
+			inUnguardedSim(t, n, func(t *testing.T, s *sim) {
 				c := s.open()
 				granted := 0
 				for seed := range uint64(cases) {

@@ -2,7 +2,7 @@ package redlock
 
 import (
 	"context"
-	"math/rand/v2"
+	"math"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/script"
@@ -17,15 +17,15 @@ type slots struct {
 	w      *contender
 	turns  []wakeup.Call        // that it was told of and has not acted on
 	queued map[wakeup.Call]bool // places that it may have
+	keys   []string
 }
 
-// keys is the names of the keys.
-func (s *slots) keys() []string {
-	keys := make([]string, len(s.w.l.keyArgs))
-	for i, key := range s.w.l.keyArgs {
-		keys[i] = key.(string)
+func newSlots(w *contender) *slots {
+	s := &slots{w: w, queued: make(map[wakeup.Call]bool), keys: make([]string, len(w.l.keyArgs))}
+	for i, key := range w.l.keyArgs {
+		s.keys[i] = key.(string)
 	}
-	return keys
+	return s
 }
 
 // called takes notice of a turn.
@@ -52,7 +52,7 @@ func (s *slots) nextTry(ctx context.Context) (try, error) {
 			}
 		}
 		w.heard = false
-		delay := w.turn.freeIn(minRetryDelay + rand.N(maxRetryDelay-minRetryDelay))
+		delay := w.turn.freeIn(w.c.opts.chance, minRetryDelay+w.c.opts.chance.N("poll", maxRetryDelay-minRetryDelay))
 		woken, cause := w.sleep(ctx, delay, nil)
 		if cause != nil {
 			return nil, cause
@@ -69,10 +69,10 @@ func (s *slots) look(ctx context.Context) (nobody bool, cause error) {
 	w, c := s.w, s.w.c
 	byPilot := make([][]any, len(c.masters))
 	nobody = true
-	for _, key := range w.l.keyArgs {
-		if pilot := c.pilot(key.(string), w.useless); pilot != noPilot {
+	for _, key := range s.keys {
+		if pilot := c.pilot(key, w.useless); pilot != noPilot {
 			nobody = false
-			byPilot[pilot] = append(byPilot[pilot], key, queueKey(key.(string)))
+			byPilot[pilot] = append(byPilot[pilot], key, queueKey(key))
 		}
 	}
 	if cause := s.subscribe(ctx, byPilot); cause != nil {
@@ -106,7 +106,7 @@ func (s *slots) look(ctx context.Context) (nobody bool, cause error) {
 		case err != nil:
 		case t.ours:
 			s.called(wakeup.Call{Master: pilot, Key: key})
-		case soonest.held == nil || t.freeIn(time.Hour) < soonest.freeIn(time.Hour):
+		case soonest.held == nil || expiry(&t) < expiry(&soonest):
 			soonest = t
 		}
 	}
@@ -227,8 +227,12 @@ func (s *slots) giveBack() {
 	}
 	s.turns = nil
 	left := make([][]any, len(c.masters))
-	for at := range s.queued {
-		left[at.Master] = append(left[at.Master], at.Key, queueKey(at.Key))
+	for master := range left {
+		for _, key := range s.keys {
+			if s.queued[wakeup.Call{Master: master, Key: key}] {
+				left[master] = append(left[master], key, queueKey(key))
+			}
+		}
 	}
 	clear(s.queued)
 	for master, keys := range left {
@@ -246,4 +250,12 @@ func (s *slots) leave() {
 	}
 	s.turns = nil
 	s.giveBack()
+}
+
+// expiry is when what was said to be in the way will be gone.
+func expiry(t *turn) time.Duration {
+	if t.held.TTL <= 0 {
+		return math.MaxInt64
+	}
+	return t.held.TTL
 }

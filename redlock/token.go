@@ -1,10 +1,11 @@
 package redlock
 
 import (
-	"crypto/rand"
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"github.com/redquorum/redquorum/internal/chance"
 )
 
 const (
@@ -18,12 +19,12 @@ const (
 // can be told from others'; the random part is read from the kernel for every
 // attempt (invariant S3), not from a buffer: a virtual machine that is started
 // twice from one snapshot would have the same buffer twice.
-func newToken(prefix string) string {
-	var random [randomBytes]byte
-	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
+func newToken(random *chance.Source, prefix string) string {
+	var mark [randomBytes]byte
+	random.Read("token", mark[:])
 	b := make([]byte, 0, 128)
 	b = append(b, prefix...)
-	b = hex.AppendEncode(b, random[:])
+	b = hex.AppendEncode(b, mark[:])
 	return string(b)
 }
 
@@ -39,7 +40,7 @@ func tokenPrefix(owner, client string) string {
 // none.
 func ownerOf(token string) string {
 	parts := strings.Split(token, ":")
-	if len(parts) != 3 || len(parts[2]) != 2*randomBytes {
+	if len(parts) != 3 || len(parts[2]) != 2*randomBytes || checkOwner(parts[0]) != nil {
 		return ""
 	}
 	return parts[0]

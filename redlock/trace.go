@@ -1,44 +1,133 @@
 package redlock
 
-import "time"
+import (
+	"context"
+	"fmt"
+	"time"
+)
 
 // A Trace is told what a client does, in the manner of net/http/httptrace. Any
-// function may be nil. They are called synchronously, from the goroutine that
-// does the work and with no lock held; they must be safe for concurrent use and
-// must not block.
+// function may be nil, and costs nothing then. They are called synchronously, by
+// the goroutine that does the work; they must be safe for concurrent use and
+// must not block. With the exception of Reply they are called with no lock of the
+// library held. Several traces are joined by [JoinTraces].
+//
+// What is told of one lock, in this order: Begin, then for each attempt Node,
+// Held if it succeeded, and Attempt, with a Retry between attempts, then Wait.
+// From Held on Renewal, Extend and Lost may come, also before Wait. Every Held is
+// followed by one Released. Begin and Wait, Held and Released come in pairs, so
+// that calls that wait and locks that are held can be counted.
+//
+// Context in what is told is the one that Begin or Held made of the caller's, for
+// whoever keeps spans or log fields there. The library itself goes on under the
+// caller's own, so a trace cannot cancel or prolong anything. It is never nil.
 type Trace struct {
+	// Begin is called when a call that acquires or adopts begins. Its result
+	// is the Context of what else is told of the call; nil: ctx.
+	Begin func(ctx context.Context, info BeginInfo) context.Context
 	// Attempt is called when an attempt to acquire has been decided.
 	Attempt func(AttemptInfo)
 	// Node is called once for each master when an attempt, extension or
 	// release has been decided, in the order of the masters.
 	Node func(NodeInfo)
+	// Reply is called when a master's part in an operation has ended: with its
+	// reply, also one that comes after the decision, or with the failure of its
+	// connection. So it shows masters that are slow although nobody waits for
+	// them. It may be called by the goroutine that reads the master's
+	// connection and with locks of the library held: it must be quick, and must
+	// not call the library. Questions to the waiting queue are not told.
+	Reply func(ReplyInfo)
 	// Retry is called before Lock pauses.
 	Retry func(RetryInfo)
-	// Wait is called when a call to Lock or TryLock ends.
+	// Wait is called when a call that acquires or adopts ends.
 	Wait func(WaitInfo)
+	// Held is called when a hold begins, once for all handles on it; ctx is
+	// that of the call that acquired it. Its result is the Context of what else
+	// is told of the hold; nil: one without values, so that a long hold does
+	// not keep what the call's context refers to.
+	Held func(ctx context.Context, info HeldInfo) context.Context
 	// Renewal is called when a renewal has been decided.
 	Renewal func(RenewalInfo)
-	// Lost is called once when a lock is lost.
+	// Extend is called when an Extend, Verify or Downgrade has been decided.
+	Extend func(ExtendInfo)
+	// Lost is called once when a lock is lost, also where Unlock finds it out.
+	// The client's Close loses what is held, with ReasonClosed.
 	Lost func(l *Lock, err *LostError)
-	// Unlock is called when an Unlock has been decided, also by Do and Close.
+	// Released is called once when a hold has ended, by whatever.
+	Released func(ReleasedInfo)
+	// Unlock is called when an Unlock has been decided, also by Do, for each
+	// handle on a hold. Close unlocks without it.
 	Unlock func(UnlockInfo)
+	// Clock is called when a master's clock was seen to be set, or to run faster
+	// or slower than WithDrift allows for. Not at GuardOff.
+	Clock func(ClockInfo)
+}
+
+// BeginInfo describes a call that acquires or adopts.
+type BeginInfo struct {
+	Op   string // lock or adopt
+	Key  string
+	Keys []string // all of them where there are several, else nil
+	Once bool     // it makes one attempt, as TryLock does
 }
 
 // AttemptInfo describes an attempt to acquire.
 type AttemptInfo struct {
 	Key     string
-	Attempt int // counted from 1 within one call
-	OK      int
+	Token   string // "": nobody was asked
+	Attempt int    // counted from 1 within one call
+	OK      int    // masters that had granted it by then; late ones are not counted
+	Need    int    // masters that had to
 	Elapsed time.Duration
 	Err     error // nil: acquired; else a *QuorumError
+	Context context.Context
 }
 
-// NodeInfo describes one master's part in an operation.
+// NodeInfo describes one master's part in an operation when that was decided.
 type NodeInfo struct {
+	Op      string
+	Key     string
+	Token   string
+	Master  string
+	Latency time.Duration // from the question to its answer; 0: there was none by then
+	Err     error         // nil: agreed; also set where the decision fell before the answer came
+	Context context.Context
+}
+
+// A ReplyResult is what a master's reply means for the operation.
+type ReplyResult uint8
+
+// Results of a reply.
+const (
+	ReplyAgreed  ReplyResult = iota + 1
+	ReplyRefused             // another holds the key, or ours is not there
+	ReplyFailed              // no usable reply
+)
+
+func (r ReplyResult) String() string {
+	switch r {
+	case ReplyAgreed:
+		return "agreed"
+	case ReplyRefused:
+		return "refused"
+	case ReplyFailed:
+		return "failed"
+	default:
+		return fmt.Sprintf("ReplyResult(%d)", uint8(r))
+	}
+}
+
+// ReplyInfo describes how one master's part in an operation ended.
+type ReplyInfo struct {
 	Op     string
-	Key    string
 	Master string
-	Err    error // nil: agreed; also set where the decision fell before the answer came
+	// Latency is the time from the question to the reply, queueing included.
+	Latency time.Duration
+	Result  ReplyResult
+	Sent    bool  // the master may have seen the question
+	Late    bool  // it came after the decision
+	Expired bool  // the operation's deadline had passed: it counted as a failure
+	Err     error // with ReplyFailed
 }
 
 // RetryInfo describes a pause between attempts.
@@ -47,27 +136,96 @@ type RetryInfo struct {
 	Attempt int // the one that failed
 	Delay   time.Duration
 	Err     error
+	Context context.Context
 }
 
-// WaitInfo describes the end of a call that acquires.
+// WaitInfo describes the end of a call that acquires or adopts.
 type WaitInfo struct {
+	Op       string // lock or adopt
 	Key      string
-	Attempts int
+	Attempts int // 0: the lock was held under the call's context (WithReentrancy)
 	Waited   time.Duration
+	Lock     *Lock // nil with Err
 	Err      error
+	Context  context.Context
+}
+
+// HeldInfo describes a hold that begins.
+type HeldInfo struct {
+	Lock  *Lock
+	Key   string
+	Token string
 }
 
 // RenewalInfo describes a renewal.
 type RenewalInfo struct {
+	Lock      *Lock
+	Key       string
+	Count     int // renewals that succeeded so far
+	Elapsed   time.Duration
+	Remaining time.Duration // validity that is left now
+	Err       error         // matches ErrLost if the lock is lost, else it is tried again
+	Context   context.Context
+}
+
+// ExtendInfo describes a question that the holder put to the masters.
+type ExtendInfo struct {
+	Lock    *Lock
+	Op      string // extend, verify or downgrade
 	Key     string
-	Count   int // renewals that succeeded so far
 	Elapsed time.Duration
 	Err     error
+	Context context.Context // the caller's
+}
+
+// A HoldEnd is how a hold ended.
+type HoldEnd uint8
+
+// Ends of a hold.
+const (
+	EndUnlocked   HoldEnd = iota + 1
+	EndLost               // before it was unlocked, or found out by Unlock
+	EndHandedOver         // to another process, by HandOver
+	EndClosed             // by the client's Close
+)
+
+func (e HoldEnd) String() string {
+	switch e {
+	case EndUnlocked:
+		return "unlocked"
+	case EndLost:
+		return "lost"
+	case EndHandedOver:
+		return "handed_over"
+	case EndClosed:
+		return "closed"
+	default:
+		return fmt.Sprintf("HoldEnd(%d)", uint8(e))
+	}
+}
+
+// ReleasedInfo describes a hold that has ended.
+type ReleasedInfo struct {
+	Lock     *Lock
+	Key      string
+	Token    string
+	Held     time.Duration // from the start of the attempt that acquired it until the end was noticed
+	Renewals int           // that succeeded
+	End      HoldEnd
+	Lost     *LostError // with EndLost and EndClosed
+	Context  context.Context
 }
 
 // UnlockInfo describes a release.
 type UnlockInfo struct {
-	Key  string
-	Held time.Duration // since the lock was acquired
-	Err  error
+	Lock    *Lock
+	Key     string
+	Token   string
+	Held    time.Duration // since the lock was acquired
+	OK      int           // masters that had confirmed it by now; late ones are not counted
+	Need    int           // masters that had to; 0: nobody was asked
+	Elapsed time.Duration
+	Err     error
+	Context context.Context // the caller's
+	Hold    context.Context // the hold's
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"time"
 
 	"github.com/hashicorp/go-multierror"
 
+	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
@@ -44,11 +44,11 @@ func isScore(s string) bool {
 }
 
 // freeIn is the sooner of limit and when the pilot's key expires.
-func (t *turn) freeIn(limit time.Duration) time.Duration {
+func (t *turn) freeIn(random *chance.Source, limit time.Duration) time.Duration {
 	if t.held == nil || t.held.TTL <= 0 {
 		return limit
 	}
-	return min(limit, t.held.TTL+rand.N(5*time.Millisecond))
+	return min(limit, t.held.TTL+random.N("poll", 5*time.Millisecond))
 }
 
 // take begins an attempt and asks the pilot alone for the lock. If it is
@@ -60,17 +60,31 @@ func (c *Client) take(ctx context.Context, l *Lock, pilot int, score any, yields
 	if yields {
 		only = argOnlyFirst
 	}
+	c.awaitVoters(ctx, l)
 	l.begin()
-	q := c.askQueue(pilot, time.Time{}, l.keyArgs[0], argTake, score, l.token, l.ttlArg, only)
-	reply, err := q.wait(ctx, c.patience(pilot, l.opts.ttl))
-	if err == nil && reply == any("OK") {
+	if l.isGuarded() {
+		granted, t, err = l.takeGuarded(ctx, pilot, score, only)
+	} else {
+		granted, t, err = c.queryTurn(ctx, l, c.askQueue(pilot, time.Time{}, l.keyArgs[0], argTake, score, l.token, l.ttlArg, only))
+	}
+	if granted {
 		return true, turn{}, nil
 	}
 	l.absent = c.everyone()
-	if t, err = readTurn(reply, err); err != nil {
+	if err != nil {
 		l.absent &^= 1 << pilot // whether it granted the lock is not known
 	}
 	l.rollback()
+	return false, t, err
+}
+
+// queryTurn waits for the answer to take.
+func (c *Client) queryTurn(ctx context.Context, l *Lock, q *query) (granted bool, t turn, err error) {
+	reply, err := q.vote(ctx, l)
+	if err == nil && reply == any("OK") {
+		return true, turn{}, nil
+	}
+	t, err = readTurn(reply, err)
 	return false, t, err
 }
 
@@ -108,7 +122,7 @@ func (c *Client) attemptOnce(ctx context.Context, l *Lock, holders bool) *Quorum
 func (l *Lock) anew() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.state, l.sent, l.absent = held, false, 0
+	l.state, l.sent, l.absent, l.fence = held, false, 0, 0
 }
 
 // takenAt is the error of an attempt that went no further than the pilot, or

@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
@@ -42,16 +43,28 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	if lostNow {
 		h.afterLoss()
 	}
+	ok, need := 0, 0
 	if err == nil && last {
 		h.c.keeper.remove(h)
-		err = h.awaitRelease(ctx, r, began)
+		ok, err = h.awaitRelease(ctx, r, began)
+		need = h.c.need
+		h.ended(began, err)
 	} else if r != nil {
 		r.letGo()
 	}
-	if t := l.c.opts.trace; t != nil && t.Unlock != nil {
-		t.Unlock(UnlockInfo{Key: l.key, Held: began.Sub(l.acquired), Err: err})
-	}
+	l.traceUnlock(ctx, h, began, ok, need, err)
 	return err
+}
+
+// ended tells of a hold that was unlocked at an instant, or was found to have
+// been lost by then.
+func (l *Lock) ended(at drift.Instant, err error) {
+	if lost, ok := errors.AsType[*LostError](err); ok {
+		l.traceLost(lost)
+		l.traceReleased(EndLost, lost, at)
+		return
+	}
+	l.traceReleased(EndUnlocked, nil, at)
 }
 
 // startRelease queues the release on every master that may have the key, and
@@ -68,19 +81,20 @@ func (l *Lock) startRelease(handOver bool) *round {
 	return r
 }
 
-// awaitRelease waits for a quorum to confirm a release.
-func (l *Lock) awaitRelease(ctx context.Context, r *round, began drift.Instant) error {
+// awaitRelease waits for a quorum to confirm a release, and counts who has
+// by then.
+func (l *Lock) awaitRelease(ctx context.Context, r *round, began drift.Instant) (ok int, err error) {
 	defer r.letGo()
 	cause := r.wait(ctx, l.c.nodeTimeout(l.opts.ttl))
-	r.traceNodes(l.key)
+	r.traceNodes(ctx, l)
 	res := r.result()
 	switch {
 	case res.outcome == quorum.Granted:
-		return nil
+		return res.tally.OK, nil
 	case res.gone():
-		return &notHeldError{opRelease.String(), l.key, &LostError{Key: l.key, Reason: res.lossReason()}}
+		return res.tally.OK, &notHeldError{opRelease.String(), l.key, &LostError{Key: l.key, Reason: res.lossReason()}}
 	default:
-		return r.err(l.key, ErrNoQuorum, cause, l.c.opts.clock.Now().Sub(began))
+		return res.tally.OK, r.err(l.key, ErrNoQuorum, cause, l.c.opts.clock.Now().Sub(began))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -58,19 +57,15 @@ func (c *Client) acquireLike(ctx context.Context, template *Lock, once bool) (*L
 // acquireAs acquires what the template is for, in one attempt or as many as its
 // options allow.
 func (c *Client) acquireAs(ctx context.Context, template *Lock, once bool) (*Lock, error) {
-	began := time.Now()
+	began := c.stopwatch()
 	tries := template.opts.tries
 	if once {
 		tries = 1
 	}
+	call := c.traceBegin(ctx, opLock, template, once)
+	template.told = call
 	l, attempts, err := c.acquireLoop(ctx, template, tries)
-	if t := c.opts.trace; t != nil && t.Wait != nil {
-		key := template.key
-		if err == nil {
-			key = l.key // of several that would do
-		}
-		t.Wait(WaitInfo{Key: key, Attempts: attempts, Waited: time.Since(began), Err: err})
-	}
+	c.traceWait(call, opLock, template, l, attempts, sinceStart(began), err)
 	return l, err
 }
 
@@ -80,11 +75,12 @@ func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, in
 	if tries == 0 && l.queues() {
 		return c.acquireQueued(ctx, l)
 	}
+	call := l.told
 	var out outage
 	var last *QuorumError
 	for attempt := 1; ; attempt++ {
 		err := c.attemptPolling(ctx, l)
-		c.traceAttempt(l.key, attempt, err)
+		c.traceAttempt(call, l, attempt, err)
 		switch {
 		case err == nil:
 			return l, attempt, nil
@@ -101,9 +97,7 @@ func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, in
 			return nil, attempt, err
 		}
 		delay := c.retryDelay(l, attempt, out.failures, err)
-		if t := c.opts.trace; t != nil && t.Retry != nil {
-			t.Retry(RetryInfo{Key: l.key, Attempt: attempt, Delay: delay, Err: err})
-		}
+		l.traceRetry(call, attempt, delay, err)
 		if cause := c.pause(ctx, delay); cause != nil {
 			return nil, attempt, err.endedBy(cause)
 		}
@@ -116,7 +110,9 @@ func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, in
 
 // queues reports whether a call waits in queues rather than polls: not where the
 // caller has said how often, or when, to try.
-func (l *Lock) queues() bool { return l.opts.backoff == nil }
+func (l *Lock) queues() bool {
+	return l.opts.backoff == nil && (l.kind.queued || l.isSet() || l.kind.oneOf && !l.isGuarded())
+}
 
 // acquireQueued attempts once, and then waits to be woken. While others of this
 // client wait it only waits.
@@ -180,12 +176,12 @@ func (c *Client) retryDelay(l *Lock, attempt, failures int, err *QuorumError) ti
 	if f := l.opts.backoff; f != nil {
 		return max(0, f(attempt))
 	}
-	delay := minRetryDelay + rand.N(maxRetryDelay-minRetryDelay)
+	delay := minRetryDelay + c.opts.chance.N("retry", maxRetryDelay-minRetryDelay)
 	if failures > 0 {
 		return min(delay<<min(failures-1, 8), maxOutageDelay)
 	}
 	if free, ok := c.freeIn(err); ok {
-		delay = min(delay, free+rand.N(5*time.Millisecond))
+		delay = min(delay, free+c.opts.chance.N("retry", 5*time.Millisecond))
 	}
 	return delay
 }
@@ -230,19 +226,6 @@ func (c *Client) pause(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	case <-c.closing:
 		return ErrClosed
-	}
-}
-
-func (c *Client) traceAttempt(key string, attempt int, err *QuorumError) {
-	if t := c.opts.trace; t != nil && t.Attempt != nil {
-		info := AttemptInfo{Key: key, Attempt: attempt}
-		if err != nil {
-			info.OK, info.Elapsed, info.Err = err.OK, err.Elapsed, err
-		}
-		t.Attempt(info)
-	}
-	if err != nil {
-		c.opts.logger.Debug("attempt failed", "key", key, "attempt", attempt, "error", err)
 	}
 }
 

@@ -71,7 +71,7 @@ func TestAnOutageIsReportedNotWaitedOut(t *testing.T) {
 }
 
 func TestAShortOutageIsSurvived(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		s.kill(0, 1, 2)
 		var wg sync.WaitGroup

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
@@ -49,14 +50,19 @@ func (f *accessFlags) pool() ([]pool.Option, error) {
 	case f.user != "":
 		return nil, usagef("--user needs --password-file")
 	}
-	if f.ca != "" || f.cert != "" || f.key != "" {
-		config, err := f.tls()
-		if err != nil {
-			return nil, err
-		}
+	config, err := f.tlsConfig()
+	if config != nil {
 		opts = append(opts, pool.WithTLS(config))
 	}
-	return opts, nil
+	return opts, err
+}
+
+// tlsConfig is what the flags mean to TLS; nil: nothing.
+func (f *accessFlags) tlsConfig() (*tls.Config, error) {
+	if f.ca == "" && f.cert == "" && f.key == "" {
+		return nil, nil
+	}
+	return f.tls()
 }
 
 // maxPassword is far above any password; what is longer is another file.
@@ -110,18 +116,16 @@ func (f *accessFlags) tls() (*tls.Config, error) {
 
 // open makes a client for the masters that the flags or the environment name.
 func (f *accessFlags) open(cmd *cobra.Command, a *app, shared *sharedFlags, opts ...redlock.Option) (*redlock.Client, error) {
-	urls, err := shared.masterURLs(cmd.Flags().Changed("masters"), a.env)
+	urls, err := shared.namedMasters(cmd, a)
 	if err != nil {
 		return nil, err
-	}
-	if urls == nil {
-		return nil, usagef("no masters are named: want --masters url,url,… or %s", mastersVariable)
 	}
 	poolOpts, err := f.pool()
 	if err != nil {
 		return nil, err
 	}
-	client, err := redlock.Open(urls, append(opts, redlock.WithPool(poolOpts...))...)
+	opts = append(shared.fleetOptions(""), append(opts, redlock.WithPool(poolOpts...))...)
+	client, err := redlock.Open(urls, opts...)
 	if err != nil {
 		return nil, inFlags(err)
 	}
@@ -147,7 +151,7 @@ func awaitMasters(ctx context.Context, c *redlock.Client, enough func(up, unknow
 			switch {
 			case m.Connected:
 				up++
-			case m.Err == nil:
+			case errors.Is(m.Err, pipeline.ErrConnecting):
 				unknown++
 			}
 		}
@@ -166,9 +170,9 @@ func awaitMasters(ctx context.Context, c *redlock.Client, enough func(up, unknow
 
 // optionFlags are the flags behind the library's options.
 var optionFlags = strings.NewReplacer(
-	"WithTTL: ", "--ttl ", "WithOwner: ", "--owner ", "WithAuth: ", "--user: ",
+	"WithTTL: ", "--ttl ", "WithMaxTTL: ", "--max-ttl ", "WithOwner: ", "--owner ", "WithAuth: ", "--user: ",
 	"WithTLS is given", "--tls-ca or --tls-cert is given",
-	"WithFencing is not available", "--fence: fencing tokens are not available",
+	"above WithMaxTTL", "above --max-ttl", "WithGuard: ", "--guard: ",
 )
 
 // inFlags is an error of the library about its arguments, in the words of the

@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
-	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 const demoExamples = `  redlock-demo                          five masters inside the program
@@ -81,7 +77,7 @@ func runDemo(cmd *cobra.Command, a *app, o *demoOptions) (err error) {
 		}
 	}()
 	result, err := demo.Run(ctx, cluster, demo.Options{
-		Buyers: o.buyers, Stock: o.stock, TTL: o.ttl, Seed: o.seed,
+		Buyers: o.buyers, Stock: o.stock, TTL: o.ttl, MaxTTL: o.maxTTL, Seed: o.seed,
 		Screen:  o.screen(a),
 		Person:  !o.json && isTerminal(a.in) && isTerminal(a.out),
 		Skip:    a.skip,
@@ -108,7 +104,7 @@ func (o *demoOptions) cluster(ctx context.Context, cmd *cobra.Command, a *app) (
 		if changed {
 			return nil, usagef("--spawn and --masters exclude each other: the one starts masters, the other names some")
 		}
-		return o.spawned(ctx)
+		return spawned(ctx, o.spawn)
 	}
 	urls, err := o.masterURLs(changed, a.env)
 	switch {
@@ -122,38 +118,4 @@ func (o *demoOptions) cluster(ctx context.Context, cmd *cobra.Command, a *app) (
 		return nil, &startError{err}
 	}
 	return cluster, nil
-}
-
-// spawned starts masters of the binary that --spawn names. Package redistest is
-// told of it as of any other choice of the binary: by the environment.
-func (o *demoOptions) spawned(ctx context.Context) (demo.Cluster, error) {
-	if strings.TrimSpace(o.spawn) == "" {
-		return nil, usagef("--spawn names no binary: want a path or a name such as redis-server")
-	}
-	if _, err := exec.LookPath(o.spawn); err != nil {
-		return nil, usagef("--spawn: %w", err)
-	}
-	if err := os.Setenv(redistest.ServerVariable, o.spawn); err != nil {
-		return nil, usagef("--spawn %q: %w", o.spawn, err)
-	}
-	if err := redistest.Available(); err != nil {
-		return nil, usagef("--spawn: %s is no redis-server: %s", o.spawn, oneLine(err))
-	}
-	cluster, err := demo.Spawn(ctx, demo.Masters)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		return nil, &startError{err}
-	}
-	return cluster, nil
-}
-
-// oneLine is an error of package redistest without the output of the binary
-// that it may quote.
-func oneLine(err error) string {
-	text := strings.TrimPrefix(err.Error(), "redistest: ")
-	text, _, _ = strings.Cut(text, " in its output ")
-	text, _, _ = strings.Cut(text, "\n")
-	return text
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -99,7 +100,7 @@ func TestMastersOfSomebodyElseAreNotStopped(t *testing.T) {
 		t.Error("the masters of the environment were asked")
 	}
 	for _, m := range masters.Masters() {
-		if keys := m.Keys(); len(keys) != 0 || !m.Up() {
+		if keys := m.Keys(); !slices.Equal(keys, []string{"redquorum:marker"}) || !m.Up() {
 			t.Errorf("%s: up %v, keys %q", m.Addr(), m.Up(), keys)
 		}
 	}
@@ -122,7 +123,11 @@ func TestAFailedExpectationIsExitCodeOne(t *testing.T) {
 				return
 			default:
 				for _, m := range c.Masters() {
-					m.FlushAll()
+					for _, key := range m.Keys() {
+						if key != "redquorum:marker" { // or they would be taken for emptied ones
+							_ = m.Set(key, "somebody else's", time.Millisecond)
+						}
+					}
 				}
 			}
 		}

@@ -43,9 +43,11 @@ const (
 type execOptions struct {
 	*sharedFlags
 	accessFlags
+	metricsFlag
 	ttl, wait, grace time.Duration
 	try              bool
 	owner            string
+	guard            string
 	fence            bool
 	busyCode         int
 	json, verbose    bool
@@ -62,7 +64,9 @@ func (o *execOptions) register(cmd *cobra.Command) {
 	flags.BoolVar(&o.fence, "fence", false, "take a fencing token, for the command's $REDLOCK_FENCE")
 	flags.BoolVar(&o.json, "json", false, "report on standard error, as one JSON document at the end, and nothing else")
 	flags.BoolVar(&o.verbose, "verbose", false, "tell on standard error what happens to the lock")
+	registerGuard(cmd, &o.guard)
 	o.accessFlags.register(cmd)
+	o.metricsFlag.register(cmd)
 }
 
 func newExec(a *app, shared *sharedFlags) *cobra.Command {
@@ -137,7 +141,13 @@ func runExec(cmd *cobra.Command, a *app, o *execOptions, key string, argv []stri
 		return err
 	}
 	n := &narrator{out: a.err, key: key, verbose: o.verbose && !o.json, person: !o.json && isTerminal(os.Stderr)}
-	opts := []redlock.Option{redlock.WithTTL(o.ttl), redlock.WithTrace(n.trace())}
+	// Signals are the command's: they do not end it.
+	exposed, err := o.serve(context.WithoutCancel(cmd.Context()), cmd)
+	if err != nil {
+		return err
+	}
+	defer exposed.close()
+	opts := append(guardOption(o.guard), redlock.WithTTL(o.ttl), redlock.WithTrace(redlock.JoinTraces(n.trace(), exposed.trace())))
 	if o.owner != "" || cmd.Flags().Changed("owner") {
 		opts = append(opts, redlock.WithOwner(o.owner))
 	}
@@ -149,6 +159,7 @@ func runExec(cmd *cobra.Command, a *app, o *execOptions, key string, argv []stri
 		return err
 	}
 	defer client.Close()
+	exposed.observe(client)
 
 	e := &execution{execOptions: o, client: client, narrator: n, key: key, path: path, argv: argv}
 	err = e.run(cmd.Context())

@@ -589,3 +589,22 @@ func TestPasswordsAndCertificatesComeFromFiles(t *testing.T) {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
 }
+
+// Each command gets a token that is higher than those before, for the resource
+// to compare.
+func TestExecGivesTheCommandAFencingToken(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	last := uint64(0)
+	for range 3 {
+		r := start(t, c, "--fence", "k", "--", "sh", "-c", `echo "$REDLOCK_FENCE"`)
+		if code := r.end(t); code != 0 {
+			t.Fatalf("code %d: %s", code, r.stderr.String())
+		}
+		fence, err := strconv.ParseUint(strings.TrimSpace(r.stdout.String()), 10, 64)
+		if err != nil || fence <= last {
+			t.Errorf("token %q after %d", r.stdout.String(), last)
+		}
+		last = fence
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -23,7 +24,9 @@ const mastersVariable = "REDLOCK_MASTERS"
 // sharedFlags are those that mean the same to every command.
 type sharedFlags struct {
 	masters string
+	config  string
 	ttl     time.Duration
+	maxTTL  time.Duration // 0: not given
 	json    bool
 	noColor bool
 }
@@ -32,7 +35,11 @@ type sharedFlags struct {
 func (f *sharedFlags) register(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&f.masters, "masters", "", "comma-separated `urls` of the masters: redis://, rediss:// or unix:// (default $"+mastersVariable+")")
+	flags.StringVar(&f.config, "config", "", "`file` with the masters and how to reach them, for what neither flags nor the environment say: lines such as masters = url,url")
+	_ = root.MarkPersistentFlagFilename("config") // for the completion; the flag exists
 	flags.Var(&durationFlag{&f.ttl}, "ttl", "how long the masters keep a lock whose holder is not heard of any more, 20ms to 1m")
+	flags.Var(&rangeFlag{p: &f.maxTTL, low: demo.MinTTL, high: 24 * time.Hour, orZero: true}, "max-ttl",
+		"the longest TTL of any lock on the masters, the same for all their clients: so long a restarted master does not vote; 0 for 1m, and for the TTL on the demonstration's own masters")
 	flags.BoolVar(&f.json, "json", false, "print one JSON document and nothing else")
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours, as with NO_COLOR; there are none anyway where the output is no terminal")
 }
@@ -56,6 +63,15 @@ func (f *sharedFlags) masterURLs(changed bool, env func(string) string) ([]strin
 		}
 	}
 	return urls, nil
+}
+
+// namedMasters is the list of masters, which there has to be.
+func (f *sharedFlags) namedMasters(cmd *cobra.Command, a *app) ([]string, error) {
+	urls, err := f.masterURLs(cmd.Flags().Changed("masters"), a.env)
+	if err == nil && urls == nil {
+		err = usagef("no masters are named: want --masters url,url,… or %s", mastersVariable)
+	}
+	return urls, err
 }
 
 // screen is the standard output, as what it is.
@@ -158,5 +174,19 @@ func flagError(cmd *cobra.Command, err error) error {
 	text := invalidArgument.ReplaceAllString(err.Error(), "$2 $1: $3")
 	text = strings.Replace(text, "strconv.ParseBool: parsing", "want true or false, not", 1)
 	text = strings.Replace(text, ": invalid syntax", "", 1)
-	return usagef("%s (see %s --help)", text, cmd.CommandPath())
+	return usagef("%s (see %s --help)", visible(text), cmd.CommandPath())
+}
+
+// visible is text with its control characters spelt out: the flag package repeats
+// the names of flags as they were typed.
+func visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsControl(r) {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }

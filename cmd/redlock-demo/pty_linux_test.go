@@ -130,7 +130,7 @@ func TestNoColourIsGivenToThoseWhoWantNone(t *testing.T) {
 func TestAtATerminalAPersonTakesTheMastersAway(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, 3)
-	term := onTerminal(t, command(t, []string{"TERM=xterm", "NO_COLOR=1"}, "--masters", list(c), "--buyers", "8", "--stock", "20"))
+	term := onTerminal(t, command(t, []string{"TERM=xterm", "NO_COLOR=1"}, "--masters", list(c), "--buyers", "8", "--stock", "20", "--max-ttl", "5s"))
 	term.await(t, "Now stop a master")
 	c.Masters()[2].Kill()
 	term.await(t, "Now stop another one")

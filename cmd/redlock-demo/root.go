@@ -34,6 +34,9 @@ Without a command it is "redlock-demo demo".`,
 			}
 			return unknownCommand(cmd, args[0])
 		},
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			return applyConfig(cmd, a, shared.config)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd, a, o) },
 	}
 	root.SetOut(a.out)
@@ -43,7 +46,8 @@ Without a command it is "redlock-demo demo".`,
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
 	shared.register(root)
 	o.register(root)
-	root.AddCommand(newDemo(a, shared), newExec(a, shared), newStatus(a, shared))
+	root.AddCommand(newDemo(a, shared), newExec(a, shared), newStatus(a, shared), newChaos(a, shared),
+		newBench(a, shared), newDoctor(a, shared), newInit(a, shared), newWitness())
 	return root
 }
 

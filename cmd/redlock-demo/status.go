@@ -62,7 +62,8 @@ arguments.`,
 
 func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) error {
 	ctx := cmd.Context()
-	client, err := o.open(cmd, a, o.sharedFlags)
+	// Who only looks gives no master a marker, and needs nobody's vote.
+	client, err := o.open(cmd, a, o.sharedFlags, redlock.WithGuard(redlock.GuardOff))
 	if err != nil {
 		return err
 	}

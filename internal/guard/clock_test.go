@@ -26,7 +26,7 @@ func TestAMastersClockThatIsMoved(t *testing.T) {
 				marker := m.script(Dial, c.DialArgs(m.run, time.Now(), wait))
 				return marker, c.Standings([]Facts{m.facts(marker)}, drift.System().Now())[0]
 			}
-			first := m.script(Init, c.InitArgs(m.run, time.Now(), wait, true))
+			first := m.script(Init, c.InitArgs(m.run, time.Now(), wait, true, ""))
 			wantVerdict(t, first, Forced)
 
 			// A clock that is behind may not age a marker, nor one that is ahead.

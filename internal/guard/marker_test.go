@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -157,4 +158,44 @@ func TestTheCheckHoldsForItsOwnReplyAlone(t *testing.T) {
 			t.Errorf("%v: it holds", v)
 		}
 	}
+}
+
+// Whatever a server answers to the scripts, it is a marker that can be told, or
+// refused. The reply is made of the numbers and texts given.
+func FuzzParseMarker(f *testing.F) {
+	f.Fuzz(func(t *testing.T, verdict string, us int64, texts string, numbers bool) {
+		reply := []any{[]byte(verdict), us}
+		for text := range strings.SplitSeq(texts, ",") {
+			if n, err := strconv.ParseInt(text, 10, 64); err == nil && numbers {
+				reply = append(reply, n)
+			} else if texts != "" {
+				reply = append(reply, []byte(text))
+			}
+		}
+		m, err := ParseMarker(reply, drift.Instant{}, drift.Instant{})
+		if err != nil {
+			if m != (Marker{}) {
+				t.Errorf("%q is refused, and read as %+v", reply, m)
+			}
+			return
+		}
+		if m.Verdict == None || m.Verdict.String() != verdict || m.Clock.Time.UnixMicro() != us {
+			t.Errorf("%q is read as %+v", reply, m)
+		}
+		for _, field := range []string{m.Version, m.Run, m.Since, m.MaxTTL, m.Masters, m.LevelIs, m.Type} {
+			if len(field) > maxValue {
+				t.Errorf("a field has %d bytes", len(field))
+			}
+		}
+		age, known := m.Age(drift.Instant{})
+		if known != m.Verdict.written() || age < 0 {
+			t.Errorf("%q is %v old (%t)", reply, age, known)
+		}
+		if m.Holds([]any{[]byte(m.Run), []byte(m.Since)}) != known {
+			t.Errorf("%q does not hold by its own words", reply)
+		}
+		if m.Holds([]any{[]byte(m.Run + "x"), []byte(m.Since)}) || m.Holds(reply) {
+			t.Errorf("%q holds by others", reply)
+		}
+	})
 }

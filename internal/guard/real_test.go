@@ -134,8 +134,8 @@ func TestTheScriptsRunUnderTheMinimalACL(t *testing.T) {
 	c := config(Strict)
 	wantVerdict(t, m.dial(c), Created)
 	wantVerdict(t, m.dial(c), Same)
-	wantVerdict(t, m.script(Init, c.InitArgs(m.run, m.time(), time.Minute, false)), Present)
-	wantVerdict(t, m.script(Init, c.InitArgs(m.run, m.time(), time.Minute, true)), Forced)
+	wantVerdict(t, m.script(Init, c.InitArgs(m.run, m.time(), time.Minute, false, "")), Present)
+	wantVerdict(t, m.script(Init, c.InitArgs(m.run, m.time(), time.Minute, true, "")), Forced)
 	wantVerdict(t, m.script(Declare, c.DeclareArgs(m.run)), Present)
 	wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.run)), Present)
 	if _, err := conn.Do("SET", "lock", "1"); err == nil {

@@ -44,13 +44,15 @@ func (c Config) DeclareArgs(run string) []any { return Declare.Args(nil, []any{K
 // AdoptArgs are the arguments of EVALSHA for Adopt.
 func (c Config) AdoptArgs(run string) []any { return Adopt.Args(nil, []any{Key}, c.fleet(run)...) }
 
-// InitArgs are the arguments of EVALSHA for Init, otherwise as DialArgs.
-func (c Config) InitArgs(run string, sent time.Time, wait time.Duration, force bool) []any {
+// InitArgs are the arguments of EVALSHA for Init, otherwise as DialArgs. created
+// is the since of the marker that this client's dial script has just written
+// where none was, "" where it did not.
+func (c Config) InitArgs(run string, sent time.Time, wait time.Duration, force bool, created string) []any {
 	forced := "0"
 	if force {
 		forced = "1"
 	}
-	return Init.Args(nil, []any{Key}, append(append(c.fleet(run), c.clock(sent, wait)...), forced)...)
+	return Init.Args(nil, []any{Key}, append(append(c.fleet(run), c.clock(sent, wait)...), forced, created)...)
 }
 
 // fleet is what the marker is to say, but since.

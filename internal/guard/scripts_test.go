@@ -204,7 +204,7 @@ func TestDialStrictRefusesAClockThatIsOffBeforeAnythingElse(t *testing.T) {
 					for _, s := range []struct {
 						name string
 						args []any
-					}{{"dial", c.DialArgs(m.run, sent, wait)}, {"init", c.InitArgs(m.run, sent, wait, true)}} {
+					}{{"dial", c.DialArgs(m.run, sent, wait)}, {"init", c.InitArgs(m.run, sent, wait, true, "")}} {
 						of := Dial
 						if s.name == "init" {
 							of = Init
@@ -294,7 +294,7 @@ func TestAMarkerLosesAnExpiryThatSomebodyGaveIt(t *testing.T) {
 		m.holds(want)
 
 		m.do("PEXPIRE", Key, 60_000)
-		m.script(Init, c.InitArgs(m.run, m.time(), 0, true))
+		m.script(Init, c.InitArgs(m.run, m.time(), 0, true, ""))
 		if ttl := m.do("PTTL", Key); ttl != int64(-1) {
 			t.Errorf("after a forced init it expires in %v ms", ttl)
 		}
@@ -319,8 +319,8 @@ func TestAKeyOfAnotherTypeIsNeverTouched(t *testing.T) {
 					c := config(level)
 					for what, got := range map[string]Marker{
 						"dial":        m.dial(c),
-						"init":        m.script(Init, c.InitArgs(m.run, m.time(), time.Minute, false)),
-						"forced init": m.script(Init, c.InitArgs(m.run, m.time(), time.Minute, true)),
+						"init":        m.script(Init, c.InitArgs(m.run, m.time(), time.Minute, false, "")),
+						"forced init": m.script(Init, c.InitArgs(m.run, m.time(), time.Minute, true, "")),
 					} {
 						if got.Verdict != WrongType || got.Type != kind {
 							t.Errorf("%s: %v, type %q", what, got.Verdict, got.Type)
@@ -378,7 +378,7 @@ func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
 			onEach(t, func(t *testing.T, m *master) {
 				c := config(level)
 				initialise := func(force bool) Marker {
-					return m.script(Init, c.InitArgs(m.run, m.time(), time.Minute, force))
+					return m.script(Init, c.InitArgs(m.run, m.time(), time.Minute, force, ""))
 				}
 				wantVerdict(t, initialise(false), Declared)
 				fresh := map[string]string{"v": "1", "run": m.run, "since": "0", "maxttl": "60000", "n": "5", "level": level.String()}
@@ -407,7 +407,7 @@ func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
 		onEach(t, func(t *testing.T, m *master) {
 			c := config(Standard)
 			then := m.time()
-			got := m.script(Init, c.InitArgs(m.run, then, 0, true))
+			got := m.script(Init, c.InitArgs(m.run, then, 0, true, ""))
 			wantVerdict(t, got, Forced)
 			m.isNow(got, then)
 		})

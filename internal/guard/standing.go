@@ -154,7 +154,7 @@ func (c Config) judgeMarker(f Facts, now drift.Instant) *AbstainError {
 	case m.Verdict == Missing:
 		return &AbstainError{Cause: NoMarker}
 	case m.Verdict == Conflict || !m.matches(c):
-		return &AbstainError{Cause: OtherFleet, Value: m.settings(), Want: c.settings()}
+		return &AbstainError{Cause: OtherFleet, Value: m.Settings(), Want: c.settings()}
 	case f.Changed:
 		return &AbstainError{Cause: Changed, Value: "run " + quote(m.Run) + ", since " + quote(m.Since)}
 	case m.Run != f.Info.RunID:
@@ -203,7 +203,8 @@ func (c Config) settings() string {
 	return fmt.Sprintf("%d masters, MaxTTL %v, level %v", c.Masters, c.MaxTTL, c.Level)
 }
 
-func (m Marker) settings() string {
+// Settings is what the marker says of its fleet, for people.
+func (m Marker) Settings() string {
 	ttl := quote(m.MaxTTL) + " ms"
 	if ms, err := strconv.ParseInt(m.MaxTTL, 10, 44); err == nil && ms >= 0 {
 		ttl = millisText(ms)

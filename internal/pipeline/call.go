@@ -15,11 +15,20 @@ type Call struct {
 	// its own is lost; zero: it dies with its connection (invariant S5).
 	Keep time.Time
 
+	// Check, if it is not nil, is a command as AppendCommand makes it, that is
+	// sent once at the end of the flush that carries the call, and the call is
+	// completed when that has been answered too. It is the same for all calls.
+	Check []byte
+
 	// Set before Owner.Complete.
 	Reply any    // as redigo parses it: nil, int64, string, []byte, []any
 	Err   error  // a redis.Error reply, or one of this package's errors
 	Epoch uint64 // the connection that carried it, counted from 1; 0: none did
 	Sent  bool   // whether the master may have seen it, on any connection
+	// What the check said, as Mark makes it, where the call has a reply; or why
+	// it said nothing.
+	Mark    string
+	MarkErr error
 
 	sentAt time.Time // set on the first call of a batch only, to sample the round trip
 }

@@ -5,7 +5,10 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"net"
+	"runtime"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/chance"
 )
 
 // A Config says how to reach one master and how long to be patient with it.
@@ -31,6 +34,9 @@ type Config struct {
 
 	Scripts []string // sources loaded at every dial
 	Logger  *slog.Logger
+
+	Chance *chance.Source // for simulations; nil: Go's generators
+	Yield  func()         // for simulations; nil: runtime.Gosched
 }
 
 func (c Config) withDefaults() Config {
@@ -51,6 +57,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.QueueLimit == 0 {
 		c.QueueLimit = 1 << 16
+	}
+	if c.Yield == nil {
+		c.Yield = runtime.Gosched
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

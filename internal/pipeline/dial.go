@@ -310,5 +310,5 @@ func (p *Pipeline) backoff(n int) time.Duration {
 	if p.cfg.MinBackoff < d>>(n-1) { // so that doubling cannot overflow
 		d = p.cfg.MinBackoff << (n - 1)
 	}
-	return d/2 + jitter(d/2)
+	return d/2 + p.jitter(d/2)
 }

@@ -23,6 +23,10 @@ var (
 	ErrAbandoned      = errors.New("not sent, nobody needed it any more")
 )
 
+// ErrConnecting is why a master is not connected before the first dial has been
+// decided: nothing is known of it yet.
+var ErrConnecting = errors.New("not connected yet")
+
 // A DownError is what a call gets while its master cannot be reached. It
 // matches ErrDown and, through Cause, why the last attempt to connect failed.
 type DownError struct{ Cause error }

@@ -2,8 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +23,9 @@ type Pipeline struct {
 	state       state
 	cause       error // why the master is not up
 	session     *session
+	over        uint64 // epoch of the last one that has ended
 	id          identity
+	watchers    []Watcher // replaced, never changed
 
 	serving   atomic.Bool   // state is up; written under mu
 	accepted  atomic.Uint64 // calls queued
@@ -49,7 +49,7 @@ func New(cfg Config) *Pipeline {
 		cfg:    cfg.withDefaults(),
 		cancel: cancel,
 		done:   make(chan struct{}),
-		cause:  errors.New("not connected yet"),
+		cause:  ErrConnecting,
 	}
 	p.work = sync.NewCond(&p.mu)
 	go p.supervise(ctx)
@@ -65,14 +65,14 @@ func (p *Pipeline) QueueLimit() int { return p.cfg.QueueLimit }
 // Enqueue queues a call. It never blocks; it completes the call itself when
 // the master is down, the queue is full, or the pipeline is closed.
 func (p *Pipeline) Enqueue(c *Call) {
-	c.Reply, c.Err, c.Epoch, c.Sent, c.sentAt = nil, nil, 0, false, time.Time{}
-	p.requeue(c)
+	c.Epoch, c.Sent = 0, false
+	p.Resend(c)
 }
 
 // Resend queues a call again, from inside its owner's Complete, perhaps with
 // another command: it goes to the same master behind what is queued by now.
 func (p *Pipeline) Resend(c *Call) {
-	c.Reply, c.Err, c.sentAt = nil, nil, time.Time{}
+	c.Reply, c.Err, c.Mark, c.MarkErr, c.sentAt = nil, nil, "", nil, time.Time{}
 	p.requeue(c)
 }
 
@@ -202,9 +202,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // jitter is random in [0, d).
-func jitter(d time.Duration) time.Duration {
+func (p *Pipeline) jitter(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
 	}
-	return rand.N(d)
+	return p.cfg.Chance.N("redial "+p.cfg.Name, d)
 }

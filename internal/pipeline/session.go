@@ -1,7 +1,7 @@
 package pipeline
 
 import (
-	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,6 +31,15 @@ type session struct {
 	err      error
 
 	watch stallWatch
+
+	// The check's command, which stands in inflight for every check; its fields
+	// are the writer's, its address is for both.
+	check Call
+	// Of the reader alone: calls that were answered and wait for the check of
+	// their flush, and what the last check said.
+	held    []*Call
+	mark    string
+	markErr error
 
 	wg         sync.WaitGroup
 	unanswered []*Call // what the reader had claimed when it ended; read after wg.Wait
@@ -72,7 +81,7 @@ func (s *session) run() (leftover []*Call, err error) {
 	s.wg.Wait()
 	s.watch.stop()
 	// Nobody else is left: no lock is needed any more.
-	return append(s.unanswered, s.inflight...), s.err
+	return s.withoutChecks(append(s.unanswered, s.inflight...)), s.err
 }
 
 // write is the writer goroutine: all that is queued goes out in one flush.
@@ -89,6 +98,7 @@ func (s *session) write() {
 			continue
 		}
 		batch[0].sentAt = now
+		batch = s.addCheck(batch)
 		// Under way before the first byte leaves: the reader must find them.
 		s.mu.Lock()
 		s.inflight = append(s.inflight, batch...)
@@ -145,8 +155,7 @@ func (s *session) read() {
 	var claimed []*Call
 	next := 0
 	for {
-		reply, err := s.receive()
-		if err != nil && !isReply(err) {
+		if err := s.wire.await(); err != nil {
 			s.fail(connectionError(err))
 			break
 		}
@@ -154,17 +163,42 @@ func (s *session) read() {
 			claimed, next = s.claim(claimed), 0
 		}
 		c := claimed[next]
+		if c == &s.check {
+			if err := s.checked(); err != nil {
+				s.fail(connectionError(err))
+				break
+			}
+			claimed[next] = nil
+			next++
+			continue
+		}
+		reply, err := s.receive()
+		if err != nil && !isReply(err) {
+			s.fail(connectionError(err))
+			break
+		}
 		claimed[next] = nil
 		next++
-		// Counted together, and before the first of their owners may look.
-		if n := uint64(s.wire.arrived()); n > 0 {
-			s.received.Add(n)
-			s.p.commands.Add(n)
-			s.p.completed.Add(n)
+		s.count()
+		if c.Check != nil {
+			c.Reply, c.Err = reply, err
+			s.held = append(s.held, c)
+			continue
 		}
 		s.p.answered(c, reply, err)
 	}
-	s.unanswered = claimed[next:]
+	s.p.completed.Add(-uint64(len(s.held))) // counted when their replies came
+	s.unanswered = slices.Concat(s.held, claimed[next:])
+}
+
+// count counts the replies that came with the one that was taken last: all
+// together, and before the first of their owners may look.
+func (s *session) count() {
+	if n := uint64(s.wire.arrived()); n > 0 {
+		s.received.Add(n)
+		s.p.commands.Add(n)
+		s.p.completed.Add(n)
+	}
 }
 
 // receive blocks for the next reply. Nearly all are one of three, which need
@@ -205,7 +239,7 @@ func (p *Pipeline) next(s *session, used []*Call) ([]*Call, bool) {
 		// do so: batches grow under load, and with nobody else about this
 		// costs nothing.
 		p.mu.Unlock()
-		runtime.Gosched()
+		p.cfg.Yield()
 		p.mu.Lock()
 	}
 	if s.isFailed() {

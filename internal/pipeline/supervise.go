@@ -14,11 +14,16 @@ import (
 // cameUp starts a session, unless the pipeline was closed meanwhile.
 func (p *Pipeline) cameUp(w *wire, rc redis.Conn, id identity) (*session, bool) {
 	s := newSession(p, p.epoch.Add(1), w, rc)
-	p.mu.Lock()
+	first := p.first(s.epoch, id.runID)
 	if p.state == closed {
 		p.mu.Unlock()
+		for _, c := range first {
+			c.finish(ErrClosed)
+		}
 		return nil, false
 	}
+	p.accepted.Add(uint64(len(first)))
+	p.queue = append(first, p.queue...)
 	p.state, p.cause, p.session, p.id = up, nil, s, id
 	p.serving.Store(true)
 	p.mu.Unlock()
@@ -58,11 +63,15 @@ func (p *Pipeline) change(next state, cause, failure error, leftover []*Call) {
 	if p.state == closed {
 		next, cause, failure = closed, ErrClosed, ErrClosed
 	}
+	if p.session != nil {
+		p.over = p.session.epoch
+	}
 	p.state, p.cause, p.session = next, cause, nil
 	p.serving.Store(false)
 	calls := slices.Concat(leftover, p.queue)
 	p.queue = nil
 	p.mu.Unlock()
+	p.tellDown(cause, next == connecting)
 
 	now := time.Now()
 	var kept []*Call

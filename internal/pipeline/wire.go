@@ -114,14 +114,30 @@ var (
 	}
 )
 
+// await blocks until something of the next reply has been read.
+func (w *wire) await() error {
+	if len(w.unread) == 0 {
+		return w.fill()
+	}
+	return nil
+}
+
+// same takes the next reply if it is exactly this one. It blocks until something
+// has been read.
+func (w *wire) same(reply string) (bool, error) {
+	if err := w.await(); err != nil || string(w.unread) != reply {
+		return false, err
+	}
+	w.unread = nil
+	return true, nil
+}
+
 // common takes the next reply if it is one of those that locks get, +OK, nil
 // and one digit, as redigo would have parsed it; otherwise it is left to
 // redigo. It blocks until something has been read.
 func (w *wire) common() (reply any, ok bool, err error) {
-	if len(w.unread) == 0 {
-		if err := w.fill(); err != nil {
-			return nil, false, err
-		}
+	if err := w.await(); err != nil {
+		return nil, false, err
 	}
 	switch b := w.unread; {
 	case len(b) == 4 && b[0] == ':' && b[1] >= '0' && b[1] <= '9' && b[3] == '\n':

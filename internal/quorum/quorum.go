@@ -2,8 +2,15 @@
 // the answer of the whole is decided: as early as it can be (invariant L1).
 package quorum
 
+import "github.com/redquorum/redquorum/internal/mutant"
+
 // Need is how many of n masters make a quorum: any two quorums share a master.
-func Need(n int) int { return n/2 + 1 }
+func Need(n int) int {
+	if mutant.Is(mutant.HalfQuorum) {
+		return n / 2
+	}
+	return n/2 + 1
+}
 
 // A Tally counts. The zero value is of no use: set Total and Need.
 type Tally struct {

@@ -30,6 +30,20 @@ func (s *Server) SetClock(offset time.Duration) error {
 	return s.clock.set(offset)
 }
 
+// HoldClock makes the server's wall clock stand still at an instant after 1970
+// and before 2200, until it is moved to another or SetClock lets it run again.
+// Otherwise it is SetClock: commands are then executed at an instant that the
+// test knows exactly.
+func (s *Server) HoldClock(at time.Time) error {
+	if s.clock == nil {
+		return fmt.Errorf("redistest: hold the clock of %s: it needs Config.MovableClock", s.Addr())
+	}
+	if y := at.UTC().Year(); y <= 1970 || y >= 2200 {
+		return fmt.Errorf("redistest: the clock is to stand still at %v; accepted: the years 1971 to 2199", at)
+	}
+	return s.clock.hold(at)
+}
+
 // ClockAvailable returns nil if servers with Config.MovableClock can be
 // launched, else why not. It compiles what they need, once a process, by the
 // compiler that CC names or cc; that takes at most a minute.
@@ -55,6 +69,7 @@ type clock struct {
 type clockPage struct {
 	offset atomic.Int64 // in nanoseconds
 	pid    atomic.Int64 // of the process that has loaded the shim last
+	held   atomic.Int64 // in nanoseconds since 1970; 0: it runs
 }
 
 // newClock writes the shim, and maps a page that says 0.
@@ -109,6 +124,17 @@ func (c *clock) set(offset time.Duration) error {
 		return ErrClosed
 	}
 	c.page.offset.Store(int64(offset))
+	c.page.held.Store(0)
+	return nil
+}
+
+func (c *clock) hold(at time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.page == nil {
+		return ErrClosed
+	}
+	c.page.held.Store(at.UnixNano())
 	return nil
 }
 

@@ -192,3 +192,32 @@ func TestAShimThatDoesNotCompileIsAnErrorAndLeavesNothing(t *testing.T) {
 	}
 	mustBeEmpty(t, dir)
 }
+
+func TestAServersClockCanStandStill(t *testing.T) {
+	s := start(t, Config{MovableClock: true})
+	for _, at := range []time.Time{
+		time.Date(2026, 7, 1, 12, 0, 0, 123_456_000, time.UTC),
+		time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC),
+	} {
+		if err := s.HoldClock(at); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			parts, err := redis.Int64s(s.Do("TIME"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if shown := time.Unix(parts[0], parts[1]*1000); !shown.Equal(at) {
+				t.Errorf("the server's clock shows %v, want %v", shown, at)
+			}
+			time.Sleep(2 * time.Millisecond) // real, for the clock to run if it does
+		}
+	}
+	setClock(t, s, time.Minute)
+	mustShow(t, s, time.Minute)
+	for _, at := range []time.Time{{}, time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)} {
+		if err := s.HoldClock(at); err == nil {
+			t.Errorf("the clock stands still at %v: no error", at)
+		}
+	}
+}

@@ -3,17 +3,9 @@
 local EXPIRY = 30000  -- ms, of a queue
 local GRACE = 250000  -- µs that a client has to come for a lock that was handed to it
 
-local BEHIND = 4000000000000000 -- µs that readers are behind
-
 local function now()
   local t = redis.call('TIME')
   return t[1] * 1000000 + t[2]
-end
-
--- Whether somebody holds the lock who keeps everybody out.
-local function taken(lock)
-  local kind = redis.call('TYPE', lock)['ok']
-  return kind ~= 'none' and kind ~= 'zset'
 end
 
 -- Tells the first client of a queue that the lock is free, once: 1 another one, 2 this one, 0 nobody was there.
@@ -43,17 +35,16 @@ local function tell_first(lock, queue, me)
 end
 
 -- Puts the client into a queue, or back to where it was. Returns its score. score is that of before, '' for
--- none, or '+' and for how many µs the client has waited already. behind is added to a new one: a reader's place is
--- behind all others'.
-local function take_place(queue, me, score, behind)
-  local at = tonumber(redis.call('ZSCORE', queue, me) or -1)
-  if at >= 0 and (at < BEHIND or behind > 0) then
-    score = string.format('%.0f', at)
+-- none, or '+' and for how many µs the client has waited already.
+local function take_place(queue, me, score)
+  local at = redis.call('ZSCORE', queue, me)
+  if at and tonumber(at) >= 0 then
+    score = string.format('%.0f', tonumber(at))
   else
     if score == '' then
-      score = string.format('%.0f', now() + behind)
+      score = string.format('%.0f', now())
     elseif string.sub(score, 1, 1) == '+' then
-      score = string.format('%.0f', math.max(0, now() - tonumber(score)) + behind)
+      score = string.format('%.0f', math.max(0, now() - tonumber(score)))
     end
     redis.call('ZADD', queue, score, me)
   end

@@ -63,22 +63,27 @@ var (
 	ReaderAcquire = newScript("reader_acquire", readerAcquireSource)
 	ReaderExtend  = newScript("reader_extend", readerExtendSource)
 	ReaderVerify  = newScript("reader_verify", readerVerifySource)
-	ReaderRelease = newScript("reader_release", withHandOver(readerReleaseSource))
+	ReaderRelease = newScript("reader_release", readerReleaseSource)
 	WriterIntent  = newScript("writer_intent", writerIntentSource)
 )
 
 // All is every script, in no particular order.
-var All = []*Script{
+var All = append([]*Script{
 	Release, Extend, Verify, Holder, Inspect, Queue, QueueSlots,
-	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, AcquireAny, HolderAmong,
+	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, ReleaseSet, AcquireAny, HolderAmong,
 	ReaderAcquire, ReaderExtend, ReaderVerify, ReaderRelease, WriterIntent,
-}
+}, guarded...)
 
 func newScript(name, source string) *Script {
-	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
-	s := &Script{Name: name, Source: source, SHA: hex.EncodeToString(sum[:])}
+	s := &Script{Name: name, Source: source, SHA: SHA(source)}
 	s.sha, s.source = s.SHA, s.Source
 	return s
+}
+
+// SHA is the name that Redis gives to a script.
+func SHA(source string) string {
+	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
+	return hex.EncodeToString(sum[:])
 }
 
 // Sources is what to load on a master when it is dialled.

@@ -25,7 +25,7 @@ var (
 	AcquireAll  = newScript("acquireall", acquireAllSource)
 	ExtendAll   = newScript("extendall", extendAllSource)
 	VerifyAll   = newScript("verifyall", verifyAllSource)
-	ReleaseAll  = newScript("releaseall", withHandOver(releaseAllSource))
+	ReleaseAll  = newScript("releaseall", releaseAllSource)
 	AcquireAny  = newScript("acquireany", acquireAnySource)
 	HolderAmong = newScript("holderamong", holderAmongSource)
 )

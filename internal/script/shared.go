@@ -22,5 +22,12 @@ func withHandOver(source string) string {
 //go:embed queueslots.lua
 var queueSlotsSource string
 
-// QueueSlots is what Queue is, for several locks of which one is wanted.
-var QueueSlots = newScript("queueslots", withHandOver(queueSlotsSource))
+//go:embed releaseset.lua
+var releaseSetSource string
+
+var (
+	// QueueSlots is what Queue is, for several locks of which one is wanted.
+	QueueSlots = newScript("queueslots", withHandOver(queueSlotsSource))
+	// ReleaseSet is ReleaseAll, and hands the locks over.
+	ReleaseSet = newScript("releaseset", plain(releaseAllSource)+withHandOver(releaseSetSource))
+)

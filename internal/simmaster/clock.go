@@ -13,17 +13,27 @@ import (
 // SetTime moved forward since the last access. A step backward it ignores,
 // while in Redis, which keeps the instant of expiry, the key lives longer by
 // the step: turn makes up for it.
+//
+// For miniredis a key of 10 ms is gone once 10 ms have passed; in Redis it lives
+// through the whole millisecond in which its time has come, with a PTTL of 0. So
+// miniredis is told a time that falls behind by a nanosecond more at every turn:
+// what was set at an earlier turn then has a little left at that instant.
 type clock struct {
 	now    func() time.Time
 	offset time.Duration
-	read   time.Time // the master's time when the current command started
-	turned time.Time // what miniredis was told last: read in whole milliseconds
+	read   time.Time     // the master's time when the current command started
+	turned time.Time     // the same in whole milliseconds, when miniredis was told last
+	behind time.Duration // by how much miniredis's time was behind that
 }
+
+// mostBehind is where the nanoseconds begin anew. What was set before may then
+// be gone a millisecond early, as it would be always without them.
+const mostBehind = 500 * time.Microsecond
 
 // adopt makes redis, a fresh one, run by this clock.
 func (c *clock) adopt(redis *miniredis.Miniredis) {
 	c.look()
-	c.turned = c.read.Truncate(time.Millisecond)
+	c.turned, c.behind = c.read.Truncate(time.Millisecond), 0
 	redis.SetTime(c.turned)
 	redis.ClockTTL(true)
 }
@@ -42,11 +52,14 @@ func (c *clock) turn(redis *miniredis.Miniredis) {
 	step := now.Sub(c.turned)
 	switch {
 	case step > 0:
-		redis.SetTime(now)
+		if c.behind++; c.behind == mostBehind {
+			c.behind = 0
+		}
+		redis.SetTime(now.Add(-c.behind))
 	case step < 0:
-		redis.DB(0)             // expire what was due by the clock as it was
-		redis.SetTime(now)      // does not touch TTLs when it goes backward
-		redis.FastForward(step) // negative: lengthens them
+		redis.DB(0)                       // expire what was due by the clock as it was
+		redis.SetTime(now.Add(-c.behind)) // does not touch TTLs when it goes backward
+		redis.FastForward(step)           // negative: lengthens them
 	}
 	c.turned = now
 }

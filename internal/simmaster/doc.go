@@ -19,7 +19,8 @@
 //
 // A master's clock is the host's wall clock (a bubble's virtual one inside a
 // bubble, or [Options].Now) plus an offset. TIME answers by it, to the
-// microsecond, and TTLs run by it, in whole milliseconds as in Redis. A clock
+// microsecond, and TTLs run by it, in whole milliseconds as in Redis, where a key
+// lives through the millisecond in which its time has come. A clock
 // set forward expires keys at once, and they stay gone when it is set back; a
 // clock set backward lengthens every TTL, because Redis keeps the instant of
 // expiry and not the time that is left. A script sees the time at which it
@@ -44,13 +45,18 @@
 //     are forgotten as in Redis. There is no replication, no ACL, no password,
 //     no TLS, no memory limit and no eviction, and CONFIG SET is refused.
 //   - Lua is gopher-lua: numbers are passed to commands in full where Redis
-//     writes 1.79e+15, errors are worded differently, cmsgpack, struct and bit
-//     are missing, and inside EVAL_RO INFO and TIME are refused. A script that
+//     writes 1.79e+15, tonumber knows no inf, nan, 0x10, 1e3 and nothing above
+//     2^63, pcall fails where an argument is nil, errors have the code that they
+//     have in Redis and other words, cmsgpack, struct and bit are missing, and
+//     inside EVAL_RO INFO and TIME are refused. A script that
 //     never ends blocks the master, Freeze and Close: there is no SCRIPT KILL.
 //   - INFO has the sections server, clients, memory, persistence, stats and
 //     replication, with the fields a client can decide by. CLIENT knows ID,
 //     KILL ID, SETNAME, GETNAME, SETINFO, NO-EVICT and NO-TOUCH. These commands
 //     and ROLE, CONFIG and HELLO are refused inside MULTI.
+//   - A message may reach its subscriber a little later than the reply to what
+//     published it is sent.
+//   - Expiries more than 250 years away are refused.
 //   - Requests above 64 MiB, arguments above 16 MiB and inline requests above
 //     16 KiB end the connection, as does malformed input, without an error reply.
 //   - A blocking command (BLPOP and its kin) that already waits when the master

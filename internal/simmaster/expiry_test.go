@@ -22,10 +22,13 @@ func TestKeysExpireInVirtualTime(t *testing.T) {
 		equal(t, "PTTL", do(t, c, "PTTL", "k"), 1)
 		equal(t, "GET", do(t, c, "GET", "k"), "token")
 		time.Sleep(time.Millisecond)
+		equal(t, "PTTL in its last millisecond", do(t, c, "PTTL", "k"), 0)
+		equal(t, "GET in its last millisecond", do(t, c, "GET", "k"), "token")
+		time.Sleep(time.Millisecond)
 		equal(t, "GET after its time", do(t, c, "GET", "k"), "nil")
 		equal(t, "PTTL after its time", do(t, c, "PTTL", "k"), -2)
 		equal(t, "SET NX on a free key", do(t, c, "SET", "k", "other", "NX", "PX", "1"), "OK")
-		time.Sleep(time.Millisecond)
+		time.Sleep(2 * time.Millisecond)
 		equal(t, "keys", m.Keys(), "[]")
 	})
 }
@@ -72,7 +75,7 @@ func TestAClockSetBackwardLengthensWhatIsLeft(t *testing.T) {
 		equal(t, "PTTL of the hash", do(t, c, "PTTL", "h"), 3604000)
 		equal(t, "PTTL of the one without", do(t, c, "PTTL", "forever"), -1)
 		equal(t, "uptime", field(t, do(t, c, "INFO"), "uptime_in_seconds"), -3599)
-		time.Sleep(time.Hour + 4*time.Second)
+		time.Sleep(time.Hour + 4*time.Second + time.Millisecond)
 		equal(t, "keys", m.Keys(), "[forever k]")
 		time.Sleep(5 * time.Second)
 		equal(t, "keys", m.Keys(), "[forever]")
@@ -98,7 +101,7 @@ func TestAStepOfTheHostsClockIsOneOfTheMasters(t *testing.T) {
 		equal(t, "PTTL", do(t, c, "PTTL", "k"), 6000)
 		step = 3999 * time.Millisecond
 		equal(t, "PTTL", do(t, c, "PTTL", "k"), 1)
-		step = 4 * time.Second
+		step = 4001 * time.Millisecond
 		equal(t, "GET", do(t, c, "GET", "k"), "nil")
 	})
 }
@@ -126,5 +129,35 @@ func TestCompareAndDeleteAsReleasesDo(t *testing.T) {
 		do(t, c, "SCRIPT", "FLUSH")
 		fails(t, "NOSCRIPT", c, "EVALSHA", sha, 1, "k", "mine")
 		equal(t, "commands", fmt.Sprint(m.Commands()), "map[EVALSHA:3 SCRIPT:3 SET:1]")
+	})
+}
+
+func TestExpiriesAreReadAsRedisReadsThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := start(t)
+		c := dial(t, m)
+		for _, bad := range []string{"+500", " 500", "500 ", "007", "-0", "1.5", "", "abc", "9223372036854775808"} {
+			const noInteger = "ERR value is not an integer or out of range"
+			fails(t, noInteger, c, "SET", "k", "v", "PX", bad)
+			fails(t, noInteger, c, "PEXPIRE", "k", bad)
+		}
+		fails(t, "ERR invalid expire time in 'set' command", c, "SET", "k", "v", "PX", "0")
+		const longest = "9223372036854775807"
+		fails(t, "ERR invalid expire time in 'set' command", c, "SET", "k", "v", "PX", longest)
+		do(t, c, "SET", "k", "v")
+		fails(t, "ERR invalid expire time in 'pexpire' command", c, "PEXPIRE", "k", longest)
+		equal(t, "keys", m.Keys(), "[k]")
+		equal(t, "PEXPIRE far back", do(t, c, "PEXPIRE", "k", "-"+longest), 1)
+		equal(t, "keys", m.Keys(), "[]")
+		// Now is too late, though a key that has it for its end lives a little longer.
+		time.Sleep(time.Millisecond)
+		for _, command := range [][]any{
+			{"PEXPIREAT", "k", time.Now().UnixMilli()},
+			{"EVAL", "return redis.call('PEXPIREAT', KEYS[1], ARGV[1])", 1, "k", time.Now().UnixMilli()},
+		} {
+			do(t, c, "SET", "k", "v")
+			equal(t, "PEXPIREAT now", do(t, c, command[0].(string), command[1:]...), 1)
+			equal(t, "keys", m.Keys(), "[]")
+		}
 	})
 }

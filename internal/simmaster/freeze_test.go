@@ -173,7 +173,7 @@ func TestKeysExpireWhileFrozen(t *testing.T) {
 		m.Freeze()
 		send(t, c, "EXISTS", "k")
 		flush(t, c)
-		time.Sleep(time.Second)
+		time.Sleep(time.Second + time.Millisecond)
 		m.Thaw()
 		equal(t, "EXISTS", receive(t, c), 0)
 	})

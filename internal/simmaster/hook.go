@@ -116,8 +116,15 @@ func (m *Master) answer(s *session, p *server.Peer, cmd string, args []string) b
 		m.answerTime(p)
 		return true
 	case "INFO", "ROLE", "CLIENT", "CONFIG", "HELLO":
-	default:
+	case "EVAL":
+		if !s.inMulti && runnable(args) { // known by its SHA from now on, also if it fails
+			s.loadRun(p, args[0])
+		}
 		return false
+	case "SCRIPT", "EVALSHA":
+		return s.answerLoaded(p, cmd, args)
+	default:
+		return !s.inMulti && (m.answerExpiry(s.run.srv, p, cmd, args) || answerScore(p, cmd, args))
 	}
 	if s.inMulti {
 		s.silently(p, "GET") // without its key: an error that dooms the transaction, as this one does
@@ -139,9 +146,21 @@ func (m *Master) answer(s *session, p *server.Peer, cmd string, args []string) b
 	return true
 }
 
+// runnable reports whether the arguments of EVAL are such that the script is run.
+func runnable(args []string) bool {
+	if len(args) < 2 {
+		return false
+	}
+	keys, ok := integer(args[1])
+	return ok && 0 <= keys && keys <= int64(len(args)-2)
+}
+
 // answerScript is answer for a command of a script, where Redis refuses
 // connection and server commands.
 func (m *Master) answerScript(p *server.Peer, cmd string, args []string) bool {
+	m.mu.Lock()
+	r := m.run
+	m.mu.Unlock()
 	switch cmd {
 	case "TIME":
 		if len(args) > 0 {
@@ -149,9 +168,6 @@ func (m *Master) answerScript(p *server.Peer, cmd string, args []string) bool {
 		}
 		m.answerTime(p)
 	case "INFO":
-		m.mu.Lock()
-		r := m.run
-		m.mu.Unlock()
 		if r == nil { // killed while the script runs: its reply goes nowhere
 			p.WriteError("ERR the master is shutting down")
 			return true
@@ -160,7 +176,7 @@ func (m *Master) answerScript(p *server.Peer, cmd string, args []string) bool {
 	case "ROLE", "CLIENT", "CONFIG", "HELLO":
 		p.WriteError("ERR This Redis command is not allowed from script")
 	default:
-		return false
+		return r != nil && m.answerExpiry(r.srv, p, cmd, args) || answerScore(p, cmd, args)
 	}
 	return true
 }

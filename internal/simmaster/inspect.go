@@ -34,12 +34,12 @@ func (m *Master) Keys() (keys []string) {
 	return keys
 }
 
-// TTL returns the time that key has left, 0 for one without expiry; ok is false
-// when there is no such key.
+// TTL returns the time that key has left, in whole milliseconds, 0 also for one
+// without expiry; ok is false when there is no such key.
 func (m *Master) TTL(key string) (ttl time.Duration, ok bool) {
 	m.inspect(func() {
 		db := m.redis.DB(0)
-		ttl, ok = db.TTL(key), db.Exists(key)
+		ttl, ok = db.TTL(key).Truncate(time.Millisecond), db.Exists(key)
 	})
 	return ttl, ok
 }

@@ -76,6 +76,7 @@ type run struct {
 	listener net.Listener // nil unless listening; guarded by Master.mu
 	accepted int64        // connections so far, which is also the last client id; guarded by Master.mu
 	executed int64        // commands so far; guarded by Master.mu
+	scripts  scripts      // of the gate's holder
 }
 
 var unnamed atomic.Int64
@@ -112,7 +113,7 @@ func (m *Master) start(keepData bool) error {
 	if _, err := io.ReadFull(m.rand, ids); err != nil {
 		return fmt.Errorf("simmaster: making a run id: %w", err)
 	}
-	r := &run{id: hex.EncodeToString(ids[:20]), replID: hex.EncodeToString(ids[20:]), stopped: make(chan struct{})}
+	r := &run{id: hex.EncodeToString(ids[:20]), replID: hex.EncodeToString(ids[20:]), stopped: make(chan struct{}), scripts: scripts{}}
 
 	m.gate.enterControl()
 	defer m.gate.leave()

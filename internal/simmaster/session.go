@@ -44,6 +44,7 @@ type session struct {
 	claimed bool // the peer that miniredis made for this session is known
 	inside  bool // a command of this session is being executed
 	inMulti bool
+	telling bool // miniredis is told of scripts that it does not know yet
 }
 
 func newSession(m *Master, r *run, id int64, raw net.Conn) *session {
@@ -67,6 +68,10 @@ func (s *session) Write(p []byte) (int, error) {
 	if s.quiet.Load() {
 		return len(p), nil
 	}
+	written := len(p)
+	if len(p) > 0 && p[0] == '-' {
+		p = likeRedis(p)
+	}
 	s.mu.Lock()
 	if s.closing || s.aborted {
 		s.mu.Unlock()
@@ -74,7 +79,7 @@ func (s *session) Write(p []byte) (int, error) {
 	}
 	if s.deaf {
 		s.mu.Unlock()
-		return len(p), nil
+		return written, nil
 	}
 	s.out = append(s.out, p...)
 	full := len(s.out) > maxOutput
@@ -84,7 +89,7 @@ func (s *session) Write(p []byte) (int, error) {
 		return 0, net.ErrClosed
 	}
 	s.wakePump()
-	return len(p), nil
+	return written, nil
 }
 
 // Close lets the pump send what is queued and then close the connection. It

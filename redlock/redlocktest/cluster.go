@@ -54,7 +54,8 @@ func (c *Cluster) Kill(i int) {
 }
 
 // Restart starts master i again, at its URL, without its data and with a new
-// identity; a running or frozen one is killed first. It ends the test at once
+// identity; a running or frozen one is killed first. Clients do not count it for
+// their longest TTL (redlock.WithMaxTTL), unless WithGuard(redlock.GuardOff). It ends the test at once
 // when another process has taken the port and keeps it for 2 s.
 func (c *Cluster) Restart(i int) {
 	c.tb.Helper()

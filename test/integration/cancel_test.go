@@ -60,6 +60,7 @@ func TestAContextThatEndsDuringTheAttemptRollsBack(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := startProcesses(t, five)
+			p.trusting = true
 			c := p.patient()
 			p.freeze(0, 1, 2)
 			ctx, cancel := test.end(context.Background())
@@ -108,6 +109,7 @@ func TestAContextThatEndsBetweenAttemptsIsInTheChain(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := startProcesses(t, five)
+			p.trusting = true
 			pausing := make(chan redlock.RetryInfo, 1)
 			c := p.open(redlock.WithTrace(&redlock.Trace{Retry: func(info redlock.RetryInfo) { pausing <- info }}),
 				redlock.WithBackoff(func(int) time.Duration { return time.Hour }))
@@ -141,6 +143,7 @@ func TestAContextThatEndsBetweenAttemptsIsInTheChain(t *testing.T) {
 
 func TestAContextThatEndsAnExtensionEndsNothingElse(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.patient()
 	l := mustTry(t, c, "lock", redlock.WithLease(longTTL))
 	p.freeze(0, 1, 2)
@@ -167,6 +170,7 @@ func TestAContextThatEndsAnExtensionEndsNothingElse(t *testing.T) {
 // Unlock always sends: under a context that is over, and while masters hang.
 func TestUnlockUnderAContextThatIsOverStillDeletes(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.patient()
 	over, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -16,6 +16,7 @@ import (
 func TestTenThousandLocksWhileAMasterGoesUpAndDown(t *testing.T) {
 	const pairs, workers = 10_000, 8
 	p := startPersistent(t, five)
+	p.trusting = true
 	c := p.open(reconnectSoon(), redlock.WithTTL(longTTL))
 	ctx := context.Background()
 

@@ -14,6 +14,7 @@ import (
 // comes next succeeds.
 func TestKilledConnectionsAreReplaced(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.open(reconnectSoon())
 	ctx := context.Background()
 	l := mustTry(t, c, "held", redlock.WithTTL(longTTL))

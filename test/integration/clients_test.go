@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"errors"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -23,19 +24,31 @@ const patience = 5 * time.Second
 // open makes a client that is patient and connected to every master.
 func (m *masters) open(opts ...redlock.Option) *redlock.Client {
 	m.t.Helper()
-	return m.awaitAll(m.openCold(opts...))
+	return m.awaitAll(m.openCold(append(m.level(), opts...)...))
 }
 
 // openBrisk makes one with the library's own timeouts, for tests in which they
 // play a part.
 func (m *masters) openBrisk(opts ...redlock.Option) *redlock.Client {
 	m.t.Helper()
-	return m.awaitAll(openURLs(m.t, m.urls, opts...))
+	return m.awaitAll(openURLs(m.t, m.urls, append(m.level(), opts...)...))
+}
+
+// level is the guard's: the default one, where all masters are up when the first
+// client comes, so that the fleet is declared, and none is restarted or emptied
+// whose vote the test needs.
+func (m *masters) level() []redlock.Option {
+	if m.trusting {
+		return nil
+	}
+	return []redlock.Option{redlock.WithGuard(redlock.GuardStandard)}
 }
 
 func (m *masters) awaitAll(c *redlock.Client) *redlock.Client {
 	m.t.Helper()
-	eventually(m.t, "all masters are connected", func() bool { return connected(c) == len(m.urls) })
+	eventually(m.t, "all masters vote", func() bool {
+		return !slices.ContainsFunc(c.Masters(context.Background()), func(r redlock.MasterReport) bool { return !r.Votes })
+	})
 	return c
 }
 
@@ -45,10 +58,11 @@ func (m *masters) openCold(opts ...redlock.Option) *redlock.Client {
 	return openURLs(m.t, m.urls, append([]redlock.Option{redlock.WithPool(pool.WithCommandTimeout(patience))}, opts...)...)
 }
 
-// openURLs makes a client that the test closes at its end at the latest.
+// openURLs makes a client that the test closes at its end at the latest. It
+// believes every master, unless the options say otherwise.
 func openURLs(t *testing.T, urls []string, opts ...redlock.Option) *redlock.Client {
 	t.Helper()
-	c, err := redlock.Open(urls, opts...)
+	c, err := redlock.Open(urls, append([]redlock.Option{redlock.WithGuard(redlock.GuardOff)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,7 @@ func TestCloseUnlocksWhatIsHeldAndEndsItsContexts(t *testing.T) {
 
 func TestCloseEndsCallsThatWait(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	pausing := make(chan redlock.RetryInfo, 1)
 	c := p.patient(redlock.WithTrace(&redlock.Trace{Retry: func(info redlock.RetryInfo) { pausing <- info }}),
 		redlock.WithBackoff(func(int) time.Duration { return time.Hour }))
@@ -128,6 +129,7 @@ func TestCloseWaitsForDoNoLongerThanTheLockIsValid(t *testing.T) {
 
 func TestCloseIsBoundedWhileMastersHang(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.openBrisk()
 	l := mustTry(t, c, "lock", redlock.WithTTL(2*time.Second))
 	p.freeze(0, 1, 2, 3, 4)

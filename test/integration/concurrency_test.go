@@ -96,6 +96,7 @@ func TestAHandleMayBeUsedFromManyGoroutines(t *testing.T) {
 func TestNeverTwoHoldersAtATime(t *testing.T) {
 	const clients, workers, each = 3, 4, 40
 	p := startPersistent(t, five)
+	p.trusting = true
 	// Contenders of three clients split the votes of five masters now and then:
 	// they should try again soon, or the test takes its time.
 	soon := redlock.WithBackoff(func(attempt int) time.Duration {

@@ -163,6 +163,7 @@ func TestAnErrorInsideOfDoIsNotMistakenForAFailedAcquisition(t *testing.T) {
 // The work is done: that the release could not be confirmed is for the log.
 func TestAReleaseThatIsNotConfirmedIsNoErrorOfDo(t *testing.T) {
 	p := startPersistent(t, five)
+	p.trusting = true
 	c := p.open(reconnectSoon())
 	err := c.Do(context.Background(), "lock", func(context.Context) error {
 		p.kill(0, 1, 2)

@@ -34,6 +34,7 @@ func TestAnImpossibleQuorumIsReportedAtOnceThoughAMasterHangs(t *testing.T) {
 		name := fmt.Sprintf("%d masters,foreign%v,down%v,frozen%v", test.masters, test.foreign, test.killed, test.frozen)
 		t.Run(name, func(t *testing.T) {
 			p := startProcesses(t, test.masters)
+			p.trusting = true
 			c := p.open(redlock.WithPool(pool.WithCommandTimeout(timeout), pool.WithStallLimit(time.Minute)))
 			p.foreign("lock", strangersToken, test.foreign...)
 			p.kill(test.killed...)

@@ -76,6 +76,7 @@ func TestAnExtensionNeverShortensWhatAMasterKeeps(t *testing.T) {
 // no quorum, and what is set again counts from the next extension on.
 func TestAnEmptyMasterIsSetAgainAndNotCounted(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.open(reconnectSoon())
 	ctx := context.Background()
 	l := mustTry(t, c, "lock", redlock.WithLease(longTTL))
@@ -116,6 +117,7 @@ func TestAnEmptyMasterIsSetAgainAndNotCounted(t *testing.T) {
 // empty has the key again, and carries the hold when others go.
 func TestALockHealsOnMastersThatRestarted(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.open(reconnectSoon())
 	ctx := context.Background()
 	l := mustTry(t, c, "lock", redlock.WithLease(longTTL))
@@ -145,6 +147,7 @@ func TestALockHealsOnMastersThatRestarted(t *testing.T) {
 // and so they have to be told of the release.
 func TestMastersThatJoinedByAnExtensionAreReleasedToo(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.open(reconnectSoon())
 	p.kill(3, 4)
 	awaitRefused(t, c, 3, 4)

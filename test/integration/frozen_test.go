@@ -48,6 +48,7 @@ func TestAMasterThatIsFrozenFromTheStartDoesNotSlowDownLocking(t *testing.T) {
 	for _, frozen := range [][]int{{2}, {0, 4}} {
 		t.Run(fmt.Sprint(frozen), func(t *testing.T) {
 			p := startProcesses(t, five)
+			p.trusting = true
 			p.freeze(frozen...)
 			c := openURLs(t, p.urls)
 			eventually(t, "the others are connected", func() bool { return connected(c) == five-len(frozen) })
@@ -63,6 +64,7 @@ func TestAMasterThatFreezesDoesNotSlowDownLocking(t *testing.T) {
 	for _, frozen := range [][]int{{0}, {1, 3}} {
 		t.Run(fmt.Sprint(frozen), func(t *testing.T) {
 			p := startProcesses(t, five)
+			p.trusting = true
 			// One second, the default, would be over before slow machines are
 			// through with what is measured on living connections.
 			c := p.openBrisk(redlock.WithPool(pool.WithStallLimit(time.Minute)))
@@ -94,6 +96,7 @@ func TestAMasterThatFreezesDoesNotSlowDownLocking(t *testing.T) {
 
 func TestAFrozenMasterCostsNothingBeyondTheStallLimit(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.openBrisk(reconnectSoon(), redlock.WithPool(pool.WithStallLimit(100*time.Millisecond)))
 	p.freeze(1, 2)
 	mustUnlock(t, mustTry(t, c, "lock"))
@@ -112,6 +115,7 @@ func TestThreeFrozenMastersAreAnOutageAndItEnds(t *testing.T) {
 	const ttl = 1500 * time.Millisecond
 	const timeout = ttl / 20 // of one master
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.openBrisk()
 	ctx := context.Background()
 	l := mustTry(t, c, "held", redlock.WithTTL(ttl))

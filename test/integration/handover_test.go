@@ -103,6 +103,7 @@ func TestAdoptNeedsAQuorum(t *testing.T) {
 // Between processes, as an upgrade of a running program would do it.
 func TestAHoldIsHandedFromOneProcessToAnother(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.open()
 	ctx := context.Background()
 	const ttl = 2 * time.Second

@@ -16,6 +16,7 @@ import (
 // What the masters say is what Redis says, of every sort of key.
 func TestInspectOnRealMasters(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.open(redlock.WithOwner("billing"))
 	ctx := context.Background()
 	inspect := func(key string, want redlock.Verdict) *redlock.Inspection {

@@ -16,6 +16,7 @@ const longTTL = time.Minute
 // A frozen master gets SET and release late, in this order, on one connection.
 func TestALateGrantIsReleasedRightBehind(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.open(redlock.WithPool(pool.WithStallLimit(time.Minute)))
 	p.freeze(3)
 	l := mustTry(t, c, "lock", redlock.WithTTL(longTTL))
@@ -30,6 +31,7 @@ func TestALateGrantIsReleasedRightBehind(t *testing.T) {
 
 func TestTheLateGrantsOfAFailedAttemptAreRolledBack(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.openBrisk(redlock.WithPool(pool.WithStallLimit(time.Minute)))
 	p.freeze(0, 2, 4)
 	_, err := c.TryLock(context.Background(), "lock", redlock.WithTTL(longTTL))
@@ -46,6 +48,7 @@ func TestTheLateGrantsOfAFailedAttemptAreRolledBack(t *testing.T) {
 // rollback, however many there are.
 func TestManyLateGrantsLeaveNothing(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.open(redlock.WithPool(pool.WithStallLimit(time.Minute)))
 	p.freeze(1)
 	for range 200 {
@@ -62,6 +65,7 @@ func TestManyLateGrantsLeaveNothing(t *testing.T) {
 // in the master's socket, and the release comes by another connection.
 func TestNoOrphanIsLeftByAConnectionThatWasReplaced(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.openBrisk(reconnectSoon(), redlock.WithPool(
 		pool.WithStallLimit(100*time.Millisecond), pool.WithDialTimeout(200*time.Millisecond)))
 	for range 5 {
@@ -90,6 +94,7 @@ func TestNoOrphanIsLeftByAConnectionThatWasReplaced(t *testing.T) {
 // masters all the same.
 func TestAHoldOutlivesTheReplacementOfConnections(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.openBrisk(reconnectSoon(), redlock.WithPool(
 		pool.WithStallLimit(100*time.Millisecond), pool.WithDialTimeout(200*time.Millisecond)))
 	l := mustTry(t, c, "lock", redlock.WithTTL(longTTL))
@@ -111,6 +116,7 @@ func TestAHoldOutlivesTheReplacementOfConnections(t *testing.T) {
 func TestACloseDuringAFreezeLeavesNothingBeyondATTL(t *testing.T) {
 	const ttl = 2 * time.Second
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.openBrisk(redlock.WithPool(pool.WithStallLimit(time.Minute)))
 	held := mustTry(t, c, "held", redlock.WithTTL(ttl))
 	p.freeze(0, 1, 2)
@@ -126,6 +132,7 @@ func TestACloseDuringAFreezeLeavesNothingBeyondATTL(t *testing.T) {
 // is told as soon as it is back, not left to the TTL.
 func TestAReleaseReachesAMasterThatWasDown(t *testing.T) {
 	p := startPersistent(t, five)
+	p.trusting = true
 	c := p.open(reconnectSoon())
 	l := mustTry(t, c, "lock", redlock.WithTTL(longTTL))
 	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })

@@ -56,6 +56,7 @@ func (p *processes) restartLoading(which ...int) (loaded func()) {
 // outlast the answers LOADING.
 func TestAReleaseOutlastsTheLoadingOfAMaster(t *testing.T) {
 	p := startSlowToLoad(t)
+	p.trusting = true
 	c := p.open(reconnectSoon())
 	l := mustTry(t, c, "lock", redlock.WithTTL(longTTL))
 	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
@@ -70,6 +71,7 @@ func TestAReleaseOutlastsTheLoadingOfAMaster(t *testing.T) {
 // LOADING is no vote, and named.
 func TestMastersThatAreLoadingDoNotVote(t *testing.T) {
 	p := startSlowToLoad(t)
+	p.trusting = true
 	c := p.open(reconnectSoon())
 	ctx := context.Background()
 	p.kill(0, 1, 2)

@@ -7,16 +7,19 @@ import (
 	"testing"
 
 	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/test/integration/internal/container"
+
+	"github.com/redquorum/redquorum/test/integration/internal/leftover"
 )
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(childVariable); role != "" {
 		os.Exit(childMain(role))
 	}
-	stop := removeContainersOnSignal()
+	stop := container.RemoveOnSignal()
 	code := m.Run()
 	stop()
-	if err := leftBehind(); err != nil {
+	if err := leftover.Any(settleBound, "redquorum/test/integration.", "redistest."); err != nil {
 		fmt.Fprintln(os.Stderr, "left behind by the tests:", err)
 		code = max(code, 1)
 	}

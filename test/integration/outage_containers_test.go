@@ -13,6 +13,7 @@ import (
 
 func TestContainersThatAreKilledMidLock(t *testing.T) {
 	m := startContainers(t, five)
+	m.trusting = true
 	renewed, trace := traceRenewals()
 	c := m.openBrisk(trace, reconnectSoon())
 	held := mustTry(t, c, "held", redlock.WithTTL(outageTTL))

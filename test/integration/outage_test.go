@@ -16,6 +16,7 @@ const outageTTL = 4 * time.Second
 // one that comes back ends it.
 func TestMastersThatAreKilledMidLock(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	renewed, trace := traceRenewals()
 	c := p.openBrisk(trace, reconnectSoon())
 	held := mustTry(t, c, "held", redlock.WithTTL(outageTTL))
@@ -46,6 +47,7 @@ func TestMastersThatAreKilledMidLock(t *testing.T) {
 func TestJustMoreThanHalfOfTheMastersAreNeeded(t *testing.T) {
 	for n, spare := range map[int]int{1: 0, 2: 0, 3: 1, 4: 1, 6: 2, 7: 3} {
 		p := startProcesses(t, n)
+		p.trusting = true
 		c := p.open(reconnectSoon())
 		for i := range spare {
 			p.kill(i)
@@ -70,6 +72,7 @@ func TestJustMoreThanHalfOfTheMastersAreNeeded(t *testing.T) {
 func TestManyLocksAreKeptWhileTwoMastersAreKilled(t *testing.T) {
 	const locks, ttl = 300, 1500 * time.Millisecond
 	p := startProcesses(t, five)
+	p.trusting = true
 	renewed, trace := traceRenewals()
 	c := p.open(trace, reconnectSoon())
 	var held []*redlock.Lock

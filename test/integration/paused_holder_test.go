@@ -50,6 +50,7 @@ func TestAHolderThatWasPausedFindsItsLockLost(t *testing.T) {
 func TestAnAttemptThatWasPausedFails(t *testing.T) {
 	const ttl = 2 * time.Second
 	p := startProcesses(t, five)
+	p.trusting = true
 	asker := startChild(t)
 	if r := asker.tell(order{Do: "open", URLs: p.urls}); r.Failed != "" {
 		t.Fatalf("the child's client: %+v", r)

@@ -13,6 +13,7 @@ import (
 // A pool that the caller made serves several clients, and outlives them.
 func TestClientsMayShareAPool(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	shared, err := pool.New(p.urls, pool.WithBackoff(time.Millisecond, 20*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/redquorum/redquorum/internal/redistest"
+
+	"github.com/redquorum/redquorum/test/integration/internal/leftover"
 )
 
 // processes are masters that are redis-server processes of this machine.
@@ -77,7 +79,7 @@ func (p *processes) under(t *testing.T) *processes {
 func wantNoGoroutines(t *testing.T) {
 	t.Helper()
 	eventually(t, "no goroutine of the library is left", func() bool {
-		return len(goroutinesWith(libraryFrames...)) == 0
+		return len(leftover.Goroutines(leftover.Library...)) == 0
 	})
 }
 

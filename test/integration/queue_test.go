@@ -12,6 +12,8 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/redlock"
+
+	"github.com/redquorum/redquorum/test/integration/internal/leftover"
 )
 
 // contendersOf starts n processes that contend for the lock, and waits until
@@ -58,6 +60,7 @@ func TestProcessesGoOnWhenThePilotIsLost(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := startProcesses(t, five)
+			p.trusting = true
 			children := contendersOf(t, p, 5)
 			pilot := p.awaitPilot("lock")
 			test.lose(p, pilot)
@@ -70,6 +73,7 @@ func TestProcessesGoOnWhenThePilotIsLost(t *testing.T) {
 
 func TestProcessesGoOnWhenAHolderCrashes(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	children := contendersOf(t, p, 4)
 	crashing := startChild(t)
 	order := order{Do: "open", URLs: p.urls, Key: "lock", TTL: time.Second}
@@ -86,6 +90,7 @@ func TestProcessesGoOnWhenAHolderCrashes(t *testing.T) {
 func TestTenThousandKeysThatWereWaitedForLeaveNothing(t *testing.T) {
 	const keys, batch = 10_000, 500
 	p := startProcesses(t, five)
+	p.trusting = true
 	waits := make(chan struct{}, keys)
 	c := p.open(redlock.WithTTL(longTTL), redlock.WithTrace(&redlock.Trace{
 		Retry: func(redlock.RetryInfo) { waits <- struct{}{} },
@@ -93,7 +98,7 @@ func TestTenThousandKeysThatWereWaitedForLeaveNothing(t *testing.T) {
 	for i := range five {
 		p.do(i, "EVAL", "for n = 0, ARGV[1] - 1 do redis.call('SET', 'idle-' .. n, 'x', 'PX', 600000) end", 0, keys)
 	}
-	before := len(goroutinesWith(libraryFrames...))
+	before := len(leftover.Goroutines(leftover.Library...))
 	for first := 0; first < keys; first += batch {
 		ctx, cancel := context.WithCancel(context.Background())
 		var wg sync.WaitGroup
@@ -135,7 +140,7 @@ func TestTenThousandKeysThatWereWaitedForLeaveNothing(t *testing.T) {
 		}
 		return true
 	})
-	eventually(t, "no goroutine is left", func() bool { return len(goroutinesWith(libraryFrames...)) <= before })
+	eventually(t, "no goroutine is left", func() bool { return len(leftover.Goroutines(leftover.Library...)) <= before })
 	for i := range five {
 		p.do(i, "FLUSHALL")
 	}
@@ -146,7 +151,7 @@ func TestTenThousandKeysThatWereWaitedForLeaveNothing(t *testing.T) {
 func TestWithoutPermissionForTheQueueWaitersPoll(t *testing.T) {
 	p := startProcesses(t, five)
 	for i := range five {
-		p.do(i, "ACL", "SETUSER", "default", "resetkeys", "~lock*", "resetchannels")
+		p.do(i, "ACL", "SETUSER", "default", "resetkeys", "~lock*", "~redquorum:marker", "resetchannels")
 	}
 	holder := mustTry(t, p.open(), "lock", redlock.WithTTL(longTTL))
 	got := waiting(t, p)

@@ -91,6 +91,7 @@ func TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed(t *testing.T) {
 	for _, r := range refusals {
 		t.Run(r.name, func(t *testing.T) {
 			p := startProcesses(t, five)
+			p.trusting = true
 			c := p.open(redlock.WithTTL(longTTL))
 			ctx := context.Background()
 			before := mustTry(t, c, "held")

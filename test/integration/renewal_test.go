@@ -162,6 +162,7 @@ func TestALeaseIsNotRenewed(t *testing.T) {
 // within the validity that is left.
 func TestARenewalThatIsNotAnsweredIsTriedAgain(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	renewed, trace := traceRenewals()
 	c := p.openBrisk(trace)
 	const ttl = 4 * time.Second // renewed after 1.3 s, 200 ms for a round
@@ -184,6 +185,7 @@ func TestARenewalThatIsNotAnsweredIsTriedAgain(t *testing.T) {
 // others waiting for the end of their contexts.
 func TestAnUnansweredRenewalDoesNotDelayOtherLocks(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	renewed, trace := traceRenewals()
 	c := p.openBrisk(trace)
 	long := mustTry(t, c, "long", redlock.WithTTL(5*time.Second), redlock.WithRenewal(redlock.Renewal{Every: 50 * time.Millisecond}))
@@ -207,6 +209,7 @@ func TestAnUnansweredRenewalDoesNotDelayOtherLocks(t *testing.T) {
 // processor.
 func TestWaitingForFrozenMastersCostsNoProcessorTime(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	renewed, trace := traceRenewals()
 	c := p.openBrisk(trace)
 	l := mustTry(t, c, "lock", redlock.WithTTL(2*time.Second), redlock.WithRenewal(redlock.Renewal{Every: 100 * time.Millisecond}))

@@ -171,7 +171,7 @@ const readerCommands = lockerCommands + " +time +zadd +zrem +zscore +zcount +zre
 func TestAUserOfReadWriteLocksNeedsFewPermissions(t *testing.T) {
 	p := startConfigured(t, redistest.Config{
 		ACL: []string{"user default off", "user locker on >" + rightPassword +
-			" ~lock* ~redquorum:intent:1:lock* resetchannels -@all " + readerCommands},
+			" ~lock* ~redquorum:marker ~redquorum:intent:1:lock* resetchannels -@all " + readerCommands},
 		Username: "locker", Password: rightPassword,
 	}, five)
 	c := p.open(redlock.WithTTL(longTTL))
@@ -221,6 +221,7 @@ func TestADowngradeThatIsForbiddenLosesNothing(t *testing.T) {
 func TestNeverAWriterBesideAnybody(t *testing.T) {
 	const clients, readers, writers, reads, writes = 3, 3, 1, 30, 8
 	p := startPersistent(t, five)
+	p.trusting = true
 	soon := redlock.WithBackoff(func(attempt int) time.Duration { return time.Duration(attempt%7+1) * 2 * time.Millisecond })
 	const writer = int64(1) << 32
 	var inside atomic.Int64 // readers, and writers times that

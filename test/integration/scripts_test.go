@@ -97,6 +97,7 @@ func TestALockIsKeptThoughScriptsAreFlushedAllTheTime(t *testing.T) {
 // behind the release and set the key again.
 func TestTheFallbackOfAnExtensionDoesNotFollowTheRelease(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.open()
 	for i := range five {
 		p.do(i, "SCRIPT", "FLUSH")

@@ -100,6 +100,7 @@ func TestEveryOperationMatchesItsSentinelsAndNoOthers(t *testing.T) {
 		} {
 			t.Run(test.name+"/"+op.name, func(t *testing.T) {
 				p := startProcesses(t, five)
+				p.trusting = true
 				c := p.open()
 				l := mustTry(t, c, "lock", test.opts...)
 				eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
@@ -129,6 +130,7 @@ func TestEveryOperationMatchesItsSentinelsAndNoOthers(t *testing.T) {
 
 func TestTryLockMatchesTakenOrNoQuorumAndNoOthers(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c, other := p.open(), p.open(redlock.WithOwner("neighbour"))
 	ctx := context.Background()
 	l := mustTry(t, other, "lock")

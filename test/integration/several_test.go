@@ -48,6 +48,7 @@ func TestOverlappingSetsProgressAndNeverShareAKey(t *testing.T) {
 	const each = 25
 	sets := [][]string{{"a", "b"}, {"c", "b"}, {"c", "a"}, {"a", "b", "c"}, {"d", "c"}, {"d", "a"}}
 	p := startPersistent(t, five)
+	p.trusting = true
 	var inside [4]atomic.Int32 // holders of a to d
 	var taken atomic.Int32
 	var wg sync.WaitGroup
@@ -92,6 +93,7 @@ func TestNeverMoreHoldersThanSlots(t *testing.T) {
 	const permits, clients, each = 3, 6, 25
 	keys := []string{"slot 0", "slot 1", "slot 2"}
 	p := startPersistent(t, five)
+	p.trusting = true
 	var inside [permits]atomic.Int32
 	var all, taken atomic.Int32
 	var wg sync.WaitGroup
@@ -159,6 +161,7 @@ func TestNeverMoreHoldersThanSlots(t *testing.T) {
 // they wake, what they granted late is released.
 func TestALateGrantOfAnotherSlotIsReleased(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.open()
 	p.foreign("a", strangersToken, 0, 1, 2)
 	p.foreign("b", strangersToken, 3, 4)

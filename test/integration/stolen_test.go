@@ -47,6 +47,7 @@ func TestRenewalNoticesThatAMajorityLostTheKey(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := startProcesses(t, five)
+			p.trusting = true
 			var told atomic.Int32
 			renewed := make(chan struct{}, 100)
 			c := p.open(redlock.WithTrace(&redlock.Trace{
@@ -88,6 +89,7 @@ func TestRenewalNoticesThatAMajorityLostTheKey(t *testing.T) {
 // again, what was taken stays the stranger's.
 func TestRenewalOutlivesAMinorityThatLostTheKey(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	renewed, trace := traceRenewals()
 	c := p.open(trace)
 	l := mustTry(t, c, "lock", renewedOften...)
@@ -131,6 +133,7 @@ func TestUnlockFindsALossAmongTheMastersThatGranted(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := startProcesses(t, five)
+			p.trusting = true
 			c := p.open(reconnectSoon())
 			test.happen(p, c)
 			l := mustTry(t, c, "lock", redlock.WithLease(longTTL))

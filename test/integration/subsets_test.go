@@ -54,6 +54,7 @@ const strangersToken = "stranger"
 // them all sets of masters that are down and all sets that hold a foreign key.
 func TestALockIsGrantedExactlyWhenAQuorumIsFree(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	c := p.open(reconnectSoon())
 	cases := 0
 	gray(func(down masterSet) {
@@ -191,6 +192,7 @@ func wantHolders(t *testing.T, p *processes, c *redlock.Client, foreign masterSe
 // the absence of some for that of all.
 func TestAFreshClientLocksExactlyWhenAQuorumIsUp(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	gray(func(down masterSet) {
 		for i := range five {
 			isDown := p.servers[i].PID() == 0

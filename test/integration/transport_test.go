@@ -50,6 +50,7 @@ func TestLockingWorksOverEveryTransport(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := startConfigured(t, test.cfg, five)
+			p.trusting = true
 			if u, err := url.Parse(p.urls[0]); err != nil || u.Scheme != test.scheme {
 				t.Fatalf("URL %s: want %s", p.urls[0], test.scheme)
 			}
@@ -116,13 +117,16 @@ const queueCommands = "+exists +time +zadd +zrange +zrem +zscore +publish +subsc
 // queueNames are the keys and channels of the advisory queues.
 const queueNames = "~redquorum:q:1:* &redquorum:w:1:* "
 
+// What the guard needs beside the key of its marker.
+const guardCommands = "+eval +info +time +type +hmget +hset +pttl +persist +exists "
+
 // The user of the lock needs these commands and no others.
-const lockerCommands = queueCommands + "+set +get +del +pttl +pexpire +type +getrange +evalsha +eval +script|load " +
+const lockerCommands = queueCommands + guardCommands + "+set +get +del +pttl +pexpire +type +getrange +evalsha +eval +script|load " +
 	"+client|id +client|setname +client|kill +info +ping"
 
 func TestAnACLUserNeedsFewPermissions(t *testing.T) {
 	p := startConfigured(t, redistest.Config{
-		ACL:      []string{"user default off", "user locker on >" + rightPassword + " ~lock* resetchannels " + queueNames + "-@all " + lockerCommands},
+		ACL:      []string{"user default off", "user locker on >" + rightPassword + " ~lock* ~redquorum:marker resetchannels " + queueNames + "-@all " + lockerCommands},
 		Username: "locker", Password: rightPassword,
 	}, five)
 	c := p.open(redlock.WithTTL(longTTL))
@@ -228,7 +232,7 @@ func TestDatabaseAndPrefixAreHeeded(t *testing.T) {
 	for i := range five {
 		eventually(t, "the key stands in database 3", func() bool {
 			info, err := redis.String(p.command(i, "INFO", "keyspace"))
-			return err == nil && strings.Contains(info, "db3:keys=1,") && !strings.Contains(info, "db0:")
+			return err == nil && strings.Contains(info, "db3:keys=2,") && !strings.Contains(info, "db0:")
 		})
 		value, err := redis.String(p.command(i, "EVAL", `redis.call('SELECT', 3) return redis.call('GET', KEYS[1])`, 1, "locks:lock"))
 		if err != nil || value != l.Token() {
@@ -237,9 +241,9 @@ func TestDatabaseAndPrefixAreHeeded(t *testing.T) {
 	}
 	mustUnlock(t, l)
 	for i := range five {
-		eventually(t, "the key is gone", func() bool {
+		eventually(t, "the key is gone, and the marker is not", func() bool {
 			info, err := redis.String(p.command(i, "INFO", "keyspace"))
-			return err == nil && !strings.Contains(info, "db3:")
+			return err == nil && strings.Contains(info, "db3:keys=1,")
 		})
 	}
 }

@@ -101,6 +101,7 @@ func TestRemainingIsNeverMoreThanTheMastersKeep(t *testing.T) {
 func TestARenewalUnderWayDoesNotPostponeTheEndOfTheContext(t *testing.T) {
 	const ttl = 1500 * time.Millisecond
 	p := startProcesses(t, five)
+	p.trusting = true
 	renewed, trace := traceRenewals()
 	c := p.open(trace, wideDrift, redlock.WithPool(
 		pool.WithCommandTimeout(8*time.Second), pool.WithStallLimit(time.Minute)))

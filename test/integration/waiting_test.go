@@ -76,6 +76,7 @@ func TestLockWaitsForTheKeysOfADeadHolderToExpire(t *testing.T) {
 // An outage that ends within WithOutageWait is waited out.
 func TestLockWaitsForAnOutageToEnd(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true
 	p.kill(0, 1, 2)
 	met := make(chan redlock.RetryInfo, 1000)
 	c := p.openCold(reconnectSoon(), redlock.WithTTL(longTTL), redlock.WithOutageWait(settleBound),

@@ -4,8 +4,9 @@
  * stay as they are: sleeps and timers run on, as they do when somebody sets a
  * machine's clock.
  *
- * REDISTEST_CLOCK names a file of two int64: the offset in nanoseconds, and the
- * id of the process that has mapped it, which proves that this was loaded.
+ * REDISTEST_CLOCK names a file of three int64: the offset in nanoseconds, the id
+ * of the process that has mapped it, which proves that this was loaded, and the
+ * instant at which the clock stands still, in nanoseconds since 1970; 0: it runs.
  *
  * The kernel is asked directly, not through the C library, whose own functions
  * may call the ones that are replaced here.
@@ -28,6 +29,7 @@ _Static_assert(sizeof(time_t) == 8 && sizeof(long) == 8, "for 64-bit systems: st
 struct page {
 	_Atomic int64_t offset; /* in nanoseconds; written from outside */
 	_Atomic int64_t pid;
+	_Atomic int64_t held; /* in nanoseconds; written from outside */
 };
 
 static struct page *page; /* NULL: the clock is not moved */
@@ -51,7 +53,13 @@ static int moved(clockid_t id, struct timespec *t)
 	int failed = (int)syscall(SYS_clock_gettime, id, t);
 	if (failed || !page)
 		return failed;
-	int64_t offset = atomic_load(&page->offset); /* once: it may change */
+	int64_t held = atomic_load(&page->held); /* once: it may change */
+	if (held) {
+		t->tv_sec = held / SECOND;
+		t->tv_nsec = held % SECOND;
+		return 0;
+	}
+	int64_t offset = atomic_load(&page->offset);
 	int64_t ns = t->tv_nsec + offset % SECOND;
 	int64_t s = t->tv_sec + offset / SECOND;
 	if (ns < 0) {

@@ -2,10 +2,12 @@ package demo
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
@@ -18,6 +20,12 @@ func cause(err error) string {
 			return "held by " + h.Owner
 		}
 		return "held by another"
+	}
+	if why, ok := errors.AsType[*redlock.AbstainError](err); ok && why.Cause != redlock.AbstainNotConnected {
+		if why.Left > 0 {
+			return fmt.Sprintf("%v for %v more", why.Cause, why.Left.Round(time.Second/10))
+		}
+		return shortened(fmt.Sprintf("%v: %v", why.Cause, why))
 	}
 	var config *pool.ConfigError
 	var dns *net.DNSError

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"time"
 
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -36,6 +37,21 @@ type Owner interface {
 	// Restart starts a killed master again with the data it had, at the same
 	// address, within 10 s.
 	Restart(ctx context.Context, n int) error
+}
+
+// A Breaker is an Owner whose masters take more faults than being killed.
+type Breaker interface {
+	Owner
+	// Forget starts a master again without its data, killing it first where it
+	// runs, within 20 s.
+	Forget(ctx context.Context, n int) error
+	// Freeze stops a master as SIGSTOP does; Thaw lets it go on. A master that
+	// is not there is an error, or nothing happens.
+	Freeze(n int) error
+	Thaw(n int) error
+	// SetClock sets a master's clock to this machine's plus offset. The error
+	// matches errors.ErrUnsupported where it cannot be.
+	SetClock(n int, offset time.Duration) error
 }
 
 // Kind says where the masters come from.

@@ -3,13 +3,14 @@ package demo
 import (
 	"context"
 	"runtime/debug"
+	"time"
 
 	"github.com/redquorum/redquorum/internal/simmaster"
 )
 
 // Embedded starts n masters in this process, each on a loopback port of its
 // own. The caller must Close it.
-func Embedded(n int) (Owner, error) {
+func Embedded(n int) (Breaker, error) {
 	c, err := simmaster.StartCluster(n)
 	if err != nil {
 		return nil, err
@@ -45,6 +46,23 @@ func (e *embedded) Kill(n int) error {
 // Restart keeps the data. A master that forgets what it has granted can break
 // the lock, and is not what is shown here.
 func (e *embedded) Restart(_ context.Context, n int) error { return e.masters[n].Restart(true) }
+
+func (e *embedded) Forget(_ context.Context, n int) error { return e.masters[n].Restart(false) }
+
+func (e *embedded) Freeze(n int) error {
+	e.masters[n].Freeze()
+	return nil
+}
+
+func (e *embedded) Thaw(n int) error {
+	e.masters[n].Thaw()
+	return nil
+}
+
+func (e *embedded) SetClock(n int, offset time.Duration) error {
+	e.masters[n].SetClockOffset(offset)
+	return nil
+}
 
 func (e *embedded) Close() error {
 	e.cluster.Close()

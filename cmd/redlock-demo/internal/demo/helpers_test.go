@@ -46,7 +46,7 @@ func fast() Options {
 	return Options{
 		Buyers: 8, Stock: 20, TTL: 5 * time.Second, Seed: 1, Version: "v0",
 		Watch: 150 * time.Millisecond, Patience: 20 * time.Second,
-		refusal: 10 * time.Second,
+		refusal: 10 * time.Second, trusting: true,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/measure"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -92,7 +93,7 @@ func (l *ledger) in(w window) figures {
 		}
 	}
 	slices.Sort(took)
-	f.sales, f.p50, f.p99 = len(took), percentile(took, 50), percentile(took, 99)
+	f.sales, f.p50, f.p99 = len(took), measure.Percentile(took, 50), measure.Percentile(took, 99)
 	return f
 }
 
@@ -126,14 +127,4 @@ func (l *ledger) remark() (text string, wrong bool) {
 	default:
 		return "", false
 	}
-}
-
-// percentile is the smallest value that p percent of the sorted values do not
-// exceed; 0 of none.
-func percentile(sorted []time.Duration, p int) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	rank := (len(sorted)*p + 99) / 100
-	return sorted[max(rank, 1)-1]
 }

@@ -23,7 +23,7 @@ func (r *run) nothingLeft(ctx context.Context) error {
 	var wg sync.WaitGroup
 	reached := 0
 	for i, m := range r.result.Masters {
-		if m.State != stateUp {
+		if m.State == stateGone {
 			continue
 		}
 		reached++
@@ -54,7 +54,7 @@ func (r *run) nothingLeft(ctx context.Context) error {
 
 // free takes and releases the lock on one master, or says why it cannot.
 func (r *run) free(ctx context.Context, url string) error {
-	c, err := redlock.Open([]string{url}, append(r.clientOptions(0), redlock.WithOutageWait(0))...)
+	c, err := redlock.Open([]string{url}, append(r.clientOptions(0), redlock.WithOutageWait(0), redlock.WithGuard(redlock.GuardOff))...)
 	if err != nil {
 		return err
 	}

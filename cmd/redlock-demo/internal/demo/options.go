@@ -50,6 +50,7 @@ type Options struct {
 	Buyers int           // MinBuyers to MaxBuyers
 	Stock  int           // pieces to sell, MinStock to MaxStock
 	TTL    time.Duration // of the lock, MinTTL to MaxTTL
+	MaxTTL time.Duration // of any lock on the masters; 0: TTL, or a minute on masters that it does not own
 	Seed   uint64        // of the buyers' haste; scheduling stays random
 
 	// Screen is what a person sees; nil: nothing.
@@ -74,6 +75,8 @@ type Options struct {
 	// What tests shorten, and what stands between the buyers in the first phase.
 	ready, refusal, recovery time.Duration
 	unguarded                guard
+	// trusting are clients that count masters right after a restart.
+	trusting bool
 }
 
 func (o *Options) validate() error {
@@ -85,6 +88,9 @@ func (o *Options) validate() error {
 	}
 	if o.TTL < MinTTL || o.TTL > MaxTTL { // package redlock asks for more than that
 		return &InputError{fmt.Errorf("a TTL of %v: want %v to %v", o.TTL, MinTTL, MaxTTL)}
+	}
+	if o.MaxTTL != 0 && o.MaxTTL < o.TTL {
+		return &InputError{fmt.Errorf("a longest TTL of %v: want 0, or the TTL of %v at least", o.MaxTTL, o.TTL)}
 	}
 	return nil
 }
@@ -125,8 +131,14 @@ func openClient(urls []string, opts ...redlock.Option) (Client, error) {
 
 // clientOptions are those of the n-th client, counted from 1.
 func (o *Options) clientOptions(n int) []redlock.Option {
+	level := redlock.GuardStandard
+	if o.trusting {
+		level = redlock.GuardOff
+	}
 	return []redlock.Option{
+		redlock.WithGuard(level),
 		redlock.WithTTL(o.TTL),
+		redlock.WithMaxTTL(o.MaxTTL),
 		redlock.WithOutageWait(outageWait),
 		redlock.WithOwner(fmt.Sprintf("seller-%d", n)),
 		redlock.WithPool(pool.WithClientName("redlock-demo")),

@@ -13,11 +13,14 @@ import (
 
 // States of a Master.
 const (
-	stateUp     = "up"
-	stateGone   = "gone"
-	stateAgreed = "agreed"
-	stateFailed = "failed"
-	stateMoot   = "moot"
+	stateUp   = "up"
+	stateGone = "gone"
+	// stateAbstains is of one that is there and may not vote, after a restart for
+	// example: it counts no more than one that is gone.
+	stateAbstains = "abstains"
+	stateAgreed   = "agreed"
+	stateFailed   = "failed"
+	stateMoot     = "moot"
 )
 
 // A run is one demonstration.
@@ -91,6 +94,13 @@ func (r *run) newResult() *Result {
 
 // whole is the run from the first client to the last check.
 func (r *run) whole(ctx context.Context) error {
+	if r.MaxTTL == 0 {
+		r.MaxTTL = max(MaxTTL, r.TTL) // which is what clients have by default
+		if _, owned := r.cluster.(Owner); owned {
+			r.MaxTTL = r.TTL    // a master that was restarted votes again the sooner
+			r.ready += r.MaxTTL // masters that take a second to answer are not taken for new
+		}
+	}
 	if err := r.openClients(); err != nil {
 		return err
 	}
@@ -174,6 +184,8 @@ func (r *run) masters() []Master {
 		masters[i] = Master{Address: m.Master, State: stateUp, RoundTrip: Millis(m.RoundTrip)}
 		if !m.Connected {
 			masters[i] = Master{Address: m.Master, State: stateGone, Cause: cause(m.Err)}
+		} else if !m.Votes {
+			masters[i] = Master{Address: m.Master, State: stateAbstains, Cause: cause(m.Why)}
 		}
 	}
 	return masters
@@ -194,7 +206,7 @@ func (r *run) mostGone() int {
 func missing(c Client) int {
 	n := 0
 	for _, m := range c.Masters(context.Background()) {
-		if !m.Connected {
+		if !m.Votes {
 			n++
 		}
 	}

@@ -14,9 +14,14 @@ import (
 
 func TestEveryExpectationHoldsOnEmbeddedMasters(t *testing.T) {
 	t.Parallel()
-	res, text, err := shown(t, masters(t, Masters), fast())
+	o := fast()
+	o.trusting = false // so the master that comes back is quarantined first
+	res, text, err := shown(t, masters(t, Masters), o)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
+	}
+	if back := res.Phases[len(res.Phases)-1]; back.Recovery == nil || back.Recovery.duration() < o.TTL {
+		t.Errorf("it recovered before the quarantine was over: %+v", back)
 	}
 	if res.Verdict != VerdictPassed || res.Failed() != 0 {
 		t.Fatalf("verdict %q\n%s", res.Verdict, text)

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
 )
 
 // A Screen is what a person sees of a run: lines and, on a terminal, one live
@@ -71,24 +73,7 @@ const textWidth = 80
 // paragraph prints text after a lead, which is indent columns wide, with what
 // does not fit on the line below it.
 func (s *Screen) paragraph(lead string, indent int, text string) {
-	var lines []string
-	line, used := lead, indent
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-			line += word
-			used += n
-		case used+1+n > textWidth:
-			lines = append(lines, line)
-			line = strings.Repeat(" ", indent) + word
-			used = indent + n
-		default:
-			line += " " + word
-			used += 1 + n
-		}
-	}
-	s.line("%s", strings.Join(append(lines, line), "\n"))
+	s.line("%s", words.Wrap(lead, indent, textWidth, text))
 }
 
 // show replaces the live line.

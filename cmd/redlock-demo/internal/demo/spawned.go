@@ -2,7 +2,9 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/redquorum/redquorum/internal/redistest"
 )
@@ -10,7 +12,7 @@ import (
 // Spawn starts n processes of the redis-server that redistest.Find finds, each
 // on a loopback port and in a temporary directory of its own, with every write
 // on disk before it is answered. ctx bounds the start. The caller must Close it.
-func Spawn(ctx context.Context, n int) (Owner, error) {
+func Spawn(ctx context.Context, n int) (Breaker, error) {
 	path, version, err := redistest.Find()
 	if err != nil {
 		return nil, err
@@ -35,4 +37,16 @@ func (s *spawned) Close() error     { return s.cluster.Close() }
 
 func (s *spawned) Restart(ctx context.Context, n int) error {
 	return s.cluster.Masters[n].Restart(ctx, true)
+}
+
+func (s *spawned) Forget(ctx context.Context, n int) error {
+	return s.cluster.Masters[n].Restart(ctx, false)
+}
+
+func (s *spawned) Freeze(n int) error { return s.cluster.Masters[n].Freeze() }
+func (s *spawned) Thaw(n int) error   { return s.cluster.Masters[n].Thaw() }
+
+// SetClock: a process has the machine's clock.
+func (s *spawned) SetClock(int, time.Duration) error {
+	return fmt.Errorf("the clock of a process is the machine's: %w", errors.ErrUnsupported)
 }

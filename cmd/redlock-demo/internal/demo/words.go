@@ -1,42 +1,9 @@
 package demo
 
-import (
-	"fmt"
-	"strconv"
-	"time"
+import "github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
+
+var (
+	number = words.Number
+	count  = words.Count
+	span   = words.Span
 )
-
-var numbers = [...]string{"none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
-
-// number is n in words where that is short.
-func number(n int) string {
-	if n >= 0 && n < len(numbers) {
-		return numbers[n]
-	}
-	return strconv.Itoa(n)
-}
-
-// count is "1 master" or "3 masters".
-func count(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return strconv.Itoa(n) + " " + of + "s"
-}
-
-// span is a duration to two or three digits: 0.41 ms, 3.2 ms, 412 ms, 1.3 s.
-func span(d time.Duration) string {
-	ms := float64(d) / float64(time.Millisecond)
-	switch {
-	case d <= 0:
-		return "–"
-	case ms < 1:
-		return fmt.Sprintf("%.2f ms", ms)
-	case ms < 9.95:
-		return fmt.Sprintf("%.1f ms", ms)
-	case ms < 999.5:
-		return fmt.Sprintf("%.0f ms", ms)
-	default:
-		return fmt.Sprintf("%.1f s", ms/1000)
-	}
-}

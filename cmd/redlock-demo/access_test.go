@@ -1,0 +1,49 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+func TestMastersThatAreBeingConnectedAreAwaited(t *testing.T) {
+	t.Parallel()
+	c := cluster(t, 3)
+	slow := c.Masters()[2]
+	slow.Freeze() // accepts, and does not greet
+	client, err := redlock.Open(c.URLs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	var seen []int
+	awaitMasters(t.Context(), client, func(up, unknown, _ int) bool {
+		seen = append(seen, unknown)
+		if up == 2 {
+			slow.Thaw()
+		}
+		return unknown == 0
+	})
+	for _, m := range client.Masters(t.Context()) {
+		if !m.Connected {
+			t.Errorf("%s was not awaited: %v, seen %v", m.Master, m.Err, seen)
+		}
+	}
+}
+
+func TestAMasterThatIsGoneIsNotAwaited(t *testing.T) {
+	t.Parallel()
+	c := cluster(t, 3)
+	c.Masters()[2].Kill()
+	client, err := redlock.Open(c.URLs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	began := time.Now()
+	awaitMasters(t.Context(), client, func(_, unknown, _ int) bool { return unknown == 0 })
+	if took := time.Since(began); took >= connectBound {
+		t.Errorf("waited %v", took)
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/bench"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+const benchExamples = `  redlock-demo bench --masters redis://a,redis://b,redis://c
+  redlock-demo bench --goroutines 256 --duration 30s
+  redlock-demo bench --goroutines 64 --keys 1       # all want the same lock
+  redlock-demo bench --guard standard --max-ttl 1m --fence=no
+  redlock-demo bench --json | jq '.rows[].pairs_per_second'`
+
+// benchOptions are the flags of bench.
+type benchOptions struct {
+	*sharedFlags
+	accessFlags
+	guard            string
+	goroutines, keys int
+	duration, ttl    time.Duration
+	fence            string
+}
+
+func newBench(a *app, shared *sharedFlags) *cobra.Command {
+	o := &benchOptions{sharedFlags: shared, goroutines: bench.DefaultGoroutines, duration: bench.DefaultDuration, ttl: bench.DefaultTTL, fence: "both"}
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure what locking costs on the masters",
+		Long: `bench locks and unlocks as fast as it can, from several goroutines of one client,
+and prints how many pairs a second the masters give and how long the calls take.
+It measures without a guard and, where the masters carry the marker of a fleet,
+with the guard that it names, each without and with fencing tokens.
+
+The masters see the load: do not run it where others need them. Its keys begin
+with redlock-demo:bench: and are removed in the end, whatever ends it; where that
+cannot be, it says so, and they expire by themselves. It declares no fleet:
+--guard does, where the library would.
+
+Exit code: 0 when something was measured, 69 when no quorum can be had, 64 for
+a mistake in the arguments.`,
+		Example: benchExamples,
+		Args:    noArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runBench(cmd, a, o) },
+	}
+	flags := cmd.Flags()
+	flags.Var(&numberFlag{&o.goroutines, bench.MinGoroutines, bench.MaxGoroutines}, "goroutines", "how many lock and unlock at the same time")
+	flags.Var(&rangeFlag{p: &o.duration, low: bench.MinDuration, high: bench.MaxDuration}, "duration", "how long each row is measured")
+	flags.Var(&numberFlag{&o.keys, 0, bench.MaxKeys}, "keys", "how many locks they share; 0: one each, so that nobody waits")
+	flags.Var(&rangeFlag{p: &o.ttl, low: bench.MinTTL, high: bench.MaxTTL}, "ttl", "of the locks")
+	registerChoice(cmd, "fence", &o.fence, []string{"yes", "no", "both"}, "measure with fencing tokens: yes, no or both")
+	registerGuard(cmd, &o.guard)
+	o.accessFlags.register(cmd)
+	return cmd
+}
+
+func runBench(cmd *cobra.Command, a *app, o *benchOptions) error {
+	urls, err := o.namedMasters(cmd, a)
+	if err != nil {
+		return err
+	}
+	poolOpts, err := o.pool()
+	if err != nil {
+		return err
+	}
+	v := &benchView{out: a.out, live: !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
+	options := bench.Options{
+		URLs: urls, Pool: poolOpts, Goroutines: o.goroutines, Keys: o.keys, Duration: o.duration, TTL: o.ttl,
+		Progress: v.progress,
+	}
+	if options.Settings, err = o.settings(cmd, urls); err != nil {
+		return err
+	}
+	result, err := bench.Run(cmd.Context(), options)
+	v.done()
+	if result == nil {
+		return inFlags(err)
+	}
+	if o.json {
+		if writeErr := writeJSON(a.out, result); writeErr != nil {
+			return writeErr
+		}
+	} else if writeErr := v.print(result, o.duration); writeErr != nil {
+		return writeErr
+	}
+	switch {
+	case errors.Is(err, redlock.ErrNoQuorum):
+		return &codeError{exitNoQuorum, errors.New(strings.TrimPrefix(err.Error(), "redlock: "))}
+	default:
+		return err
+	}
+}

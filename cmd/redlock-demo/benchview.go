@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/bench"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
+)
+
+// A benchView shows the progress, on a terminal, and the result.
+type benchView struct {
+	out   io.Writer
+	live  bool
+	shown bool // a line of progress
+}
+
+// progress replaces the live line.
+func (v *benchView) progress(p bench.Progress) {
+	if !v.live {
+		return
+	}
+	v.shown = true
+	_, _ = fmt.Fprintf(v.out, "\r\x1b[K  %s: %s, %s pairs", settingName(p.Setting.Guard, p.Setting.Fencing), words.Span(p.Elapsed), thousands(p.Pairs)) // the result's error tells
+}
+
+// done removes it.
+func (v *benchView) done() {
+	if v.shown {
+		_, _ = io.WriteString(v.out, "\r\x1b[K")
+	}
+}
+
+func settingName(guard string, fencing bool) string {
+	if fencing {
+		return "guard " + guard + ", fencing"
+	}
+	return "guard " + guard
+}
+
+// print prints the result as people read it.
+func (v *benchView) print(r *bench.Result, each time.Duration) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s, %d a quorum, %s, %s, TTL %v, %v a row\n\n", words.Count(r.Masters, "master"), r.Quorum,
+		words.Count(r.Goroutines, "goroutine"), words.Count(r.Keys, "key"), time.Duration(r.TTLMS)*time.Millisecond, each)
+	rows := [][]string{{"guard", "fencing", "pairs/s", "lock p50", "p90", "p99", "max", "unlock p50", "p99", "errors"}}
+	for _, row := range r.Rows {
+		fencing := "no"
+		if row.Fencing {
+			fencing = "yes"
+		}
+		if row.Unavailable != "" {
+			rows = append(rows, []string{row.Guard, fencing, row.Unavailable})
+			continue
+		}
+		failed := uint64(0)
+		for _, e := range row.Errors {
+			failed += e.Count
+		}
+		rows = append(rows, []string{
+			row.Guard, fencing, thousands(uint64(row.PairsPerSec + 0.5)),
+			micros(row.Lock.P50), micros(row.Lock.P90), micros(row.Lock.P99), micros(row.Lock.Max),
+			micros(row.Unlock.P50), micros(row.Unlock.P99), thousands(failed),
+		})
+	}
+	if err := align(&b, rows); err != nil {
+		return err
+	}
+	for _, row := range r.Rows {
+		for _, e := range row.Errors {
+			fmt.Fprintf(&b, "\n%s: %s, %s: %s\n", settingName(row.Guard, row.Fencing), e.Kind, words.Count(int(e.Count), "time"), shortened(redacted(e.First), longestError))
+		}
+	}
+	for _, l := range r.Left {
+		fmt.Fprintf(&b, "\nnot removed from %s: %s\n", l.Master, shortened(redacted(l.Error), longestError))
+	}
+	if _, err := v.out.Write(b.Bytes()); err != nil {
+		return &outputError{err}
+	}
+	return nil
+}
+
+func micros(us float64) string { return words.Span(time.Duration(us * 1000)) }
+
+// thousands is a number with commas.
+func thousands(n uint64) string {
+	s := strconv.FormatUint(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

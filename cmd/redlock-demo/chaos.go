@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/chaos"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
+)
+
+const chaosExamples = `  redlock-demo chaos                              watch, and break things by keys
+  redlock-demo chaos --tour                       see every fault once
+  redlock-demo chaos --spawn redis-server         the same with real masters
+  redlock-demo chaos --script faults.txt --json | jq .verdict
+
+  # faults.txt: times since the start, and what happens then
+  2s   kill 1
+  4s   freeze 2,3
+  6s   thaw all
+  8s   empty 1         # restart without its data; restart keeps it
+  9s   skew 4 60s
+  12s  end`
+
+// chaosOptions are the flags of chaos.
+type chaosOptions struct {
+	*sharedFlags
+	metricsFlag
+	spawn, script, guard string
+	tour                 bool
+	contenders           int
+	ttl, hold, duration  time.Duration
+}
+
+func newChaos(a *app, shared *sharedFlags) *cobra.Command {
+	o := &chaosOptions{sharedFlags: shared, contenders: chaos.DefaultContenders, ttl: chaos.DefaultTTL, hold: chaos.DefaultHold}
+	cmd := &cobra.Command{
+		Use:   "chaos",
+		Short: "Break masters while contenders fight for a lock, and check it",
+		Long: `chaos starts five masters of its own and lets contenders fight for one lock on
+them. At a terminal it shows the masters, who holds and for how much longer, and
+takes keys that kill, freeze, restart, empty and cut off masters and set their
+clocks wrong. Elsewhere it prints plain lines, and does what --script says, by
+default the tour of all faults.
+
+All the while it checks that no two contenders hold the lock at once, and that
+fencing tokens rise. What breaks the assumptions of the lock breaks the check:
+set most clocks forward, or empty most masters with --guard off, and see.
+
+Exit code: 0 when the check held, 1 when it did not, 69 when nobody ever had the
+lock, 64 for a mistake in the arguments or the script, 71 when the masters cannot
+be started.`,
+		Example:     chaosExamples,
+		Annotations: map[string]string{ownMasters: ""},
+		Args:        noArguments,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return runChaos(cmd, a, o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.spawn, "spawn", "", "start real masters of this `binary`, a path or a name such as redis-server")
+	flags.StringVar(&o.script, "script", "", "`file` with faults and when they happen, - for the standard input")
+	flags.BoolVar(&o.tour, "tour", false, "the script that has every fault once")
+	flags.Var(&rangeFlag{p: &o.duration, low: chaos.MinDuration, high: chaos.MaxDuration}, "duration", "how long it lasts (default until q is pressed, or the script ends)")
+	flags.Lookup("duration").DefValue = ""
+	flags.Var(&numberFlag{&o.contenders, chaos.MinContenders, chaos.MaxContenders}, "contenders", "how many fight for the lock")
+	flags.Var(&rangeFlag{p: &o.hold, low: chaos.MinHold, high: chaos.MaxHold}, "hold", "about how long each holds it")
+	flags.Var(&rangeFlag{p: &o.ttl, low: chaos.MinTTL, high: chaos.MaxTTL}, "ttl", "how long the masters keep a lock whose holder is not heard of any more")
+	registerGuard(cmd, &o.guard)
+	o.metricsFlag.register(cmd)
+	_ = cmd.MarkFlagFilename("script")
+	return cmd
+}
+
+func runChaos(cmd *cobra.Command, a *app, o *chaosOptions) (err error) {
+	changed := cmd.Flags().Changed
+	switch {
+	case changed("masters"):
+		return usagef("chaos breaks masters of its own only: want --spawn, or neither it nor --masters")
+	case o.tour && changed("script"):
+		return usagef("--tour and --script exclude each other: the one is the script that is built in")
+	case changed("ttl") && o.ttl%time.Millisecond != 0:
+		return usagef("--ttl %v: want whole milliseconds, as Redis counts them", o.ttl)
+	}
+	live := !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"
+	script, err := o.faults(a.in, changed("spawn"), live)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	exposed, err := o.serve(context.WithoutCancel(ctx), cmd)
+	if err != nil {
+		return err
+	}
+	defer exposed.close()
+	cluster, err := chaosCluster(ctx, changed("spawn"), o.spawn)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := cluster.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	show := &show{app: a, json: o.json, live: live, colour: live && !o.noColor && a.env("NO_COLOR") == ""}
+	options := chaos.Options{
+		Cluster: cluster, TTL: o.ttl, MaxTTL: o.maxTTL, Hold: o.hold, Contenders: o.contenders, Duration: o.duration,
+		Script: script, Client: guardOption(o.guard), Fencing: true, Told: show.told, Crash: show.release,
+		Trace: exposed.trace(),
+	}
+	world, err := chaos.New(options)
+	if errors.Is(err, errors.ErrUnsupported) && strings.Contains(err.Error(), "WithFencing") {
+		options.Fencing = false
+		world, err = chaos.New(options)
+	}
+	if err != nil {
+		return inFlags(err)
+	}
+	exposed.observe(world.Client())
+	return show.run(ctx, world, &options)
+}
+
+// afterwards is how long a run goes on after the last fault of a script that
+// does not say when it ends.
+const afterwards = 3 * time.Second
+
+// faults is the script, nil for none. Where nobody is there to end the run, the
+// script does.
+func (o *chaosOptions) faults(in io.Reader, spawned, live bool) ([]chaos.Fault, error) {
+	var text io.Reader
+	switch {
+	case o.script == "-":
+		text = in
+	case o.script != "":
+		file, err := os.Open(o.script)
+		if err != nil {
+			return nil, usagef("--script: %w", err)
+		}
+		defer func() { _ = file.Close() }()
+		text = file
+	case o.tour || !live && o.duration == 0:
+		text = strings.NewReader(chaos.Tour)
+	default:
+		return nil, nil
+	}
+	faults, err := chaos.Parse(text, demo.Masters)
+	if err != nil {
+		return nil, usagef("--script %s: %w", o.script, err)
+	}
+	if o.script == "" && spawned {
+		faults = withoutSkew(faults)
+	}
+	for i, f := range faults {
+		if spawned && f.Action == chaos.Skew {
+			return nil, usagef("--script %s: fault %d: the clocks of processes are the machine's, only those of embedded masters can be set: want no skew with --spawn", o.script, i+1)
+		}
+	}
+	if last := faults[len(faults)-1]; last.Action != chaos.End && o.duration == 0 && !live {
+		faults = append(faults, chaos.Fault{At: last.At + afterwards, Action: chaos.End})
+	}
+	return faults, nil
+}
+
+// withoutSkew is the tour for masters whose clocks cannot be set.
+func withoutSkew(faults []chaos.Fault) (kept []chaos.Fault) {
+	for _, f := range faults {
+		if f.Action != chaos.Skew {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+func chaosCluster(ctx context.Context, spawn bool, binary string) (demo.Breaker, error) {
+	if spawn {
+		return spawned(ctx, binary)
+	}
+	cluster, err := demo.Embedded(demo.Masters)
+	if err != nil {
+		return nil, &startError{err}
+	}
+	return cluster, nil
+}
+
+// chaosError is what the verdict means to the exit code; nil: the check held.
+func chaosError(r *chaos.Result) error {
+	switch r.Verdict {
+	case chaos.VerdictBroken:
+		return &codeError{exitFailed, fmt.Errorf("the lock was broken: %s", r.Sentence())}
+	case chaos.VerdictUntested:
+		return &codeError{exitNoQuorum, errors.New(r.Sentence())}
+	default:
+		return nil
+	}
+}
+
+func writeJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return &outputError{err}
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// modes are those of the terminal, which have to be as before in the end.
+func (term *terminal) modes(t *testing.T) unix.Termios {
+	t.Helper()
+	modes, err := unix.IoctlGetTermios(int(term.master.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *modes
+}
+
+// acquired is shown once somebody had the lock.
+var acquired = regexp.MustCompile(`\D[1-9]\d* acquired`)
+
+// awaitHolds waits until the picture counts holds.
+func (term *terminal) awaitHolds(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !acquired.MatchString(term.String()); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nobody had the lock within a minute")
+		}
+	}
+}
+
+const (
+	otherScreen = "\x1b[?1049h\x1b[?25l\x1b[?7l"
+	backAgain   = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
+)
+
+// checkGivenBack checks that the terminal is as it was, and that the last that
+// the picture did was to leave.
+func checkGivenBack(t *testing.T, before, after unix.Termios, text string) {
+	t.Helper()
+	if before != after {
+		t.Errorf("the terminal's modes were not restored: %+v, want %+v", after, before)
+	}
+	if in, out := strings.LastIndex(text, otherScreen), strings.LastIndex(text, backAgain); in < 0 || out < in {
+		t.Errorf("the screen was not given back: %q", text[max(len(text)-300, 0):])
+	}
+}
+
+func TestChaosTakesKeysAndGivesTheTerminalBack(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, []string{"TERM=xterm"}, "chaos", "--hold", "50ms")
+	term := onTerminal(t, cmd)
+	term.awaitHolds(t)
+	raw := term.modes(t)
+	if raw.Lflag&(unix.ICANON|unix.ECHO|unix.ISIG) != 0 {
+		t.Errorf("the terminal is not raw: %+v", raw)
+	}
+	for _, step := range []struct{ keys, shows string }{
+		{"2k", "master 2 killed"}, {"3f", "master 3 frozen"}, {"f", "master 3 thawed"}, {"2r", "master 2 restarted with its data"},
+		{"4c", "master 4 cut off"}, {"c", "master 4 reachable again"}, {"5e", "master 5 restarted empty"},
+		{"1s", "master 1 has its clock set off by +1s"}, {"\x1b[A?x", "▸"},
+	} {
+		term.press(t, step.keys)
+		term.await(t, step.shows)
+	}
+	term.press(t, "q")
+	code, text := term.end(t)
+	if last := text[strings.LastIndex(text, backAgain):]; code != 0 || !strings.Contains(last, "HELD    ") {
+		t.Errorf("exit code %d\n%q", code, last)
+	}
+}
+
+func TestChaosGivesTheTerminalBackWhateverEndsIt(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		end  func(term *terminal)
+		code int
+		says string
+	}{
+		{"Ctrl-C", func(term *terminal) { _, _ = term.master.WriteString(ctrlC) }, 0, "HELD    "},
+		{"SIGINT", send(syscall.SIGINT), 130, "ended by SIGINT"},
+		{"SIGTERM", send(syscall.SIGTERM), 143, "ended by SIGTERM"},
+		{"SIGHUP", send(syscall.SIGHUP), 129, "ended by SIGHUP"},
+		{"SIGQUIT", send(syscall.SIGQUIT), 131, "ended by SIGQUIT"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, []string{"TERM=xterm", "NO_COLOR=1"}, "chaos", "--hold", "50ms")
+			term := onTerminal(t, cmd)
+			before := cookedModes(t)
+			term.awaitHolds(t)
+			test.end(term)
+			code, text := term.end(t)
+			checkGivenBack(t, before, term.modes(t), text)
+			if last := text[strings.LastIndex(text, backAgain):]; code != test.code || !strings.Contains(last, test.says) {
+				t.Errorf("exit code %d\n%q", code, last)
+			}
+			if strings.Contains(strings.ReplaceAll(text, backAgain, ""), "\x1b[0m") {
+				t.Error("coloured")
+			}
+		})
+	}
+}
+
+// cookedModes are those that a terminal of the tests has at first; the program
+// may have changed them already.
+func cookedModes(t *testing.T) unix.Termios {
+	t.Helper()
+	fresh := onTerminal(t, command(t, nil, "--version"))
+	modes := fresh.modes(t)
+	_, _ = fresh.end(t)
+	return modes
+}
+
+func TestATerminalIsGivenBackWhenChaosIsKilled(t *testing.T) {
+	t.Parallel()
+	term := onTerminal(t, command(t, []string{"TERM=xterm"}, "chaos", "--hold", "50ms"))
+	before := cookedModes(t)
+	term.awaitHolds(t)
+	send(syscall.SIGKILL)(term)
+	_ = term.cmd.Wait() // ended by the signal
+	select {
+	case <-term.gone:
+	case <-time.After(30 * time.Second):
+		t.Fatal("the terminal is still in use")
+	}
+	checkGivenBack(t, before, term.modes(t), term.String())
+}
+
+func send(signal syscall.Signal) func(*terminal) {
+	return func(term *terminal) { _ = term.cmd.Process.Signal(signal) }
+}
+
+func TestChaosGivesTheTerminalBackWhileItIsSuspended(t *testing.T) {
+	t.Parallel()
+	term := onTerminal(t, command(t, []string{"TERM=xterm"}, "chaos", "--hold", "50ms"))
+	before := cookedModes(t)
+	term.awaitHolds(t)
+	send(syscall.SIGTSTP)(term)
+	term.await(t, backAgain)
+	for end := time.Now().Add(10 * time.Second); term.modes(t) != before; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the terminal's modes were not restored")
+		}
+	}
+	shown := strings.Count(term.String(), otherScreen)
+	send(syscall.SIGCONT)(term)
+	for end := time.Now().Add(10 * time.Second); strings.Count(term.String(), otherScreen) == shown; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the picture did not come back")
+		}
+	}
+	term.press(t, "q")
+	code, text := term.end(t)
+	checkGivenBack(t, before, term.modes(t), text)
+	if code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestChaosBreaksRealMasters(t *testing.T) {
+	path, dir := server(t), t.TempDir()
+	faults := file(t, "500ms kill 1\n700ms freeze 2\n2s thaw 2\n2s restart 1\n3s empty 3\n4s cut 4\n5s heal 4\n6s end\n")
+	stdout, stderr, code := output(t, []string{"TMPDIR=" + dir}, "chaos", "--spawn", path, "--script", faults, "--json", "--hold", "50ms")
+	if code != 0 || stderr != "" {
+		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+	for _, want := range []string{`"verdict": "held"`, `"masters": "spawned"`, `"version": "redis-server `, "master 3 restarted empty", "master 2 thawed"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %s in\n%s", want, stdout)
+		}
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v, left behind: %v", err, left)
+	}
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/chaos"
+)
+
+const shortScript = "1s kill 1\n1200ms cut 2\n1400ms restart 1\n1600ms heal 2\n3s end\n"
+
+func TestChaosPrintsLinesAndEndsWithTheVerdict(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := output(t, []string{"TERM=xterm-256color"}, "chaos", "--script", file(t, shortScript), "--hold", "20ms", "--ttl", "5s")
+	for _, want := range []string{
+		`^5 masters in this process, 4 contenders for the lock chaos:\w{20}, TTL 5s\n`,
+		`\n +\d\.\d s  a quorum serves: \d of 5\n`, `\n +1\.\d s  master 1 killed\n`, `master 2 cut off\n`, `master 1 restarted with its data\n`,
+		`\n +[123]\.\d s  · \d of 5 serve · `, `\nHELD    \d+ holds and \d+ looks in 3\.\d s, and never two held the lock at once`,
+	} {
+		if !regexp.MustCompile(want).MatchString(stdout) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if code != 0 || stderr != "" || strings.ContainsAny(stdout, "\x1b\r") || t.Failed() {
+		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+}
+
+func TestChaosReadsItsScriptFromTheStandardInputAndPrintsADocument(t *testing.T) {
+	t.Parallel()
+	cmd := command(t, nil, "chaos", "--json", "--script", "-", "--contenders", "3", "--ttl", "5s", "--hold", "10ms")
+	cmd.Stdin = strings.NewReader(shortScript)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	code := codeOf(t, cmd.Run())
+	var r chaos.Result
+	d := json.NewDecoder(&out)
+	if err := d.Decode(&r); err != nil || d.More() {
+		t.Fatalf("%v in %q", err, out.String())
+	}
+	if code != 0 || errs.String() != "" || r.Verdict != chaos.VerdictHeld || r.Masters != "embedded" || r.TTLMS != 5000 || r.Contenders != 3 {
+		t.Errorf("exit code %d, %q, %+v", code, errs.String(), r)
+	}
+	if r.Counts.Acquired < 3 || !r.Fencing || r.Check.Tokens == 0 || int64(r.Check.Holds) != r.Counts.Acquired || len(r.Events) < 5 || r.DurationMS < 3000 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// breaking sets most clocks forward again and again: no lock on masters whose
+// clocks jump can hold without its guard.
+const breaking = "500ms skew all 60s\n800ms skew all 120s\n1100ms skew all 180s\n1400ms skew all 240s\n1700ms skew all 300s\n2s end\n"
+
+func TestChaosTellsOfALockThatIsBroken(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := output(t, nil, "chaos", "--script", file(t, breaking), "--hold", "10s")
+	if code != exitFailed || !strings.Contains(stdout, " hold the lock at once\n") || !strings.Contains(stdout, "\nBROKEN  two held the lock at once, ") ||
+		!strings.HasPrefix(stderr, "redlock-demo: the lock was broken: two held the lock at once, ") || strings.Count(stderr, "\n") != 1 {
+		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+}
+
+func TestBadInputOfChaosGetsOneSentence(t *testing.T) {
+	t.Parallel()
+	bad := file(t, "2s kill 1\n3s shoot 2\n")
+	backward := file(t, "2s skew 1 60s\n")
+	const help = " (see redlock-demo chaos --help)"
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"extra"}, `unexpected argument "extra"` + help},
+		{[]string{"--masters", "redis://:secret@h"}, "chaos breaks masters of its own only: want --spawn, or neither it nor --masters"},
+		{[]string{"--tour", "--script", bad}, "--tour and --script exclude each other: the one is the script that is built in"},
+		{[]string{"--script", "/no/such/file"}, "--script: open /no/such/file: no such file or directory"},
+		{[]string{"--script", bad}, "--script " + bad + `: line 2: "shoot": want kill, restart, empty, freeze, thaw, cut, heal, skew or end`},
+		{[]string{"--script", backward, "--spawn", "redis-server"}, "--script " + backward + ": fault 1: the clocks of processes are the machine's, only those of embedded masters can be set: want no skew with --spawn"},
+		{[]string{"--duration", "0s"}, `--duration "0s": want a duration from 1s to 24h0m0s, such as 500ms or 2s` + help},
+		{[]string{"--contenders", "1"}, `--contenders "1": want a whole number from 2 to 64` + help},
+		{[]string{"--hold", "0"}, `--hold "0": want a duration from 1ms to 1h0m0s, such as 500ms or 2s` + help},
+		{[]string{"--ttl", "2m"}, `--ttl "2m": want a duration from 200ms to 1m0s, such as 500ms or 2s` + help},
+		{[]string{"--ttl", "1000.5ms"}, "--ttl 1.0005s: want whole milliseconds, as Redis counts them"},
+		{[]string{"--guard", "much"}, `--guard "much": want off, standard or strict` + help},
+		{[]string{"--metrics", "9121"}, `--metrics "9121": want host:port or :port, with a port from 0 to 65535`},
+		{[]string{"--spawn", ""}, "--spawn names no binary: want a path or a name such as redis-server"},
+	} {
+		stdout, stderr, code := output(t, nil, append([]string{"chaos"}, test.args...)...)
+		if code != exitUsage || stdout != "" || stderr != "redlock-demo: "+test.want+"\n" {
+			t.Errorf("%q: exit code %d, %q, %q", test.args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestChaosEndsQuietlyWhereNobodyReads(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"chaos"}, {"chaos", "--json", "--duration", "1s"}} {
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = read.Close()
+		cmd := command(t, nil, args...)
+		var stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = write, &stderr
+		began := time.Now()
+		err = cmd.Run()
+		_ = write.Close()
+		if code := codeOf(t, err); code != exitOutput || stderr.String() != "" {
+			t.Errorf("%q: exit code %d, %q", args, code, stderr.String())
+		}
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("%q: ended after %v", args, took)
+		}
+	}
+}
+
+func TestTheHelpOfChaosIsAsInItsGoldenFile(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := output(t, nil, "chaos", "--help")
+	if code != 0 || stderr != "" {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+	golden(t, "chaos-help", stdout)
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/chaos"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/tty"
+)
+
+const (
+	drawEvery = 100 * time.Millisecond
+	lineEvery = time.Second
+)
+
+// A show is a run of chaos as it is seen: a picture on a terminal, or lines.
+type show struct {
+	app          *app
+	json         bool
+	live, colour bool
+	cancel       context.CancelCauseFunc // the run, with the reason
+
+	mu       sync.Mutex // guards terminal, and keeps lines whole
+	terminal *tty.Terminal
+}
+
+// run shows the world until its end, and gives the verdict.
+func (s *show) run(outer context.Context, w *chaos.World, o *chaos.Options) error {
+	ctx, cancel := context.WithCancelCause(outer)
+	defer cancel(nil)
+	s.cancel = cancel
+	defer s.close()
+	if s.live {
+		if err := s.take(); err != nil {
+			return &outputError{err}
+		}
+	}
+	watching, done := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	start := func(f func(context.Context)) {
+		wg.Go(func() {
+			defer func() {
+				if r := recover(); r != nil {
+					s.release()
+					panic(r)
+				}
+			}()
+			f(watching)
+		})
+	}
+	switch {
+	case s.live:
+		h := &hand{world: w, picture: &chaos.Picture{
+			Title: fmt.Sprintf("redlock-demo chaos   %d masters %s", w.Masters(), whoseMasters[o.Cluster.Kind()]),
+			TTL:   o.TTL, Colour: s.colour, Keys: s.terminal.HasKeys(),
+		}}
+		start(func(ctx context.Context) { s.draw(ctx, w, h) })
+		start(func(ctx context.Context) { s.terminal.Keys(ctx, h.press) })
+		start(func(ctx context.Context) { s.signals(ctx) })
+	case !s.json:
+		s.line("%d masters %s, %d contenders for the lock %s, TTL %v", w.Masters(), whoseMasters[o.Cluster.Kind()], o.Contenders, w.Key(), o.TTL)
+		start(func(ctx context.Context) { s.follow(ctx, w) })
+	}
+	result := w.Run(ctx)
+	done()
+	wg.Wait()
+	s.close()
+	return s.conclude(ctx, result)
+}
+
+var whoseMasters = map[demo.Kind]string{demo.KindEmbedded: "in this process", demo.KindSpawned: "in processes of their own"}
+
+// conclude prints the verdict.
+func (s *show) conclude(ctx context.Context, r *chaos.Result) error {
+	var ended error
+	if ctx.Err() != nil {
+		ended = context.Cause(ctx)
+		r.Error = ended.Error()
+	}
+	if broken, ok := errors.AsType[*outputError](ended); ok {
+		return broken
+	}
+	if s.json {
+		if err := writeJSON(s.app.out, r); err != nil {
+			return err
+		}
+	} else if r.Verdict == chaos.VerdictHeld {
+		if err := s.print("HELD    " + r.Sentence()); err != nil {
+			return err
+		}
+	} else if err := s.print(strings.ToUpper(string(r.Verdict)) + "  " + r.Sentence()); err != nil {
+		return err
+	}
+	if ended != nil && r.Verdict != chaos.VerdictBroken {
+		return ended
+	}
+	return chaosError(r)
+}
+
+// told prints an event, where events are lines.
+func (s *show) told(e chaos.Event) {
+	if !s.json && !s.live {
+		s.line("%s", e.Line())
+	}
+}
+
+func (s *show) line(format string, args ...any) {
+	if err := s.print(fmt.Sprintf(format, args...)); err != nil {
+		s.cancel(err)
+	}
+}
+
+func (s *show) print(text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := io.WriteString(s.app.out, text+"\n"); err != nil {
+		return &outputError{err}
+	}
+	return nil
+}
+
+// follow prints how everything stands, every second.
+func (s *show) follow(ctx context.Context, w *chaos.World) {
+	t := time.NewTicker(lineEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			if snapshot := w.Snapshot(); snapshot.Begun {
+				s.line("%s", snapshot.Line())
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// draw keeps the picture up to date.
+func (s *show) draw(ctx context.Context, w *chaos.World, h *hand) {
+	t := time.NewTicker(drawEvery)
+	defer t.Stop()
+	for {
+		snapshot := w.Snapshot()
+		width, height := s.terminal.Size()
+		if err := s.terminal.Draw(h.draw(&snapshot, width, height)); err != nil {
+			s.cancel(&outputError{err})
+			return
+		}
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *show) take() (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.terminal, err = tty.Take(s.app.in, s.app.out, witnessCommand)
+	return err
+}
+
+// release gives the terminal back; without one it does nothing.
+func (s *show) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.terminal != nil {
+		s.terminal.Release()
+	}
+}
+
+// close is release for good.
+func (s *show) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.terminal != nil {
+		s.terminal.Close()
+	}
+}
+
+// witnessCommand is the command of the process that gives the terminal back when
+// ours cannot.
+const witnessCommand = "witness"
+
+func newWitness() *cobra.Command {
+	return &cobra.Command{
+		Use: witnessCommand, Hidden: true, Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return tty.Witness() },
+	}
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// configured are the flags that a configuration file may give.
+var configured = []string{"masters", "user", "password-file", "tls-ca", "tls-cert", "tls-key", "guard", "max-ttl"}
+
+// ownMasters marks a command that uses no masters of somebody else.
+const ownMasters = "own-masters"
+
+// maxConfig is far above any configuration; what is longer is another file.
+const maxConfig = 64 << 10 // bytes
+
+// A setting is a line of a configuration file.
+type setting struct {
+	line        int
+	name, value string
+}
+
+// applyConfig gives the command what --config says, where neither a flag nor the
+// environment does. What the command has no flag for is passed over.
+func applyConfig(cmd *cobra.Command, a *app, file string) error {
+	if !cmd.Flags().Changed("config") {
+		return nil
+	}
+	settings, err := readConfig(file)
+	if err != nil {
+		return usagef("--config %s: %w", file, err)
+	}
+	_, own := cmd.Annotations[ownMasters]
+	own = own || cmd.Flags().Changed("spawn")
+	for _, s := range settings {
+		flag := cmd.Flags().Lookup(s.name)
+		switch {
+		case flag == nil || flag.Changed:
+		case s.name == "masters" && (own || a.env(mastersVariable) != ""):
+		default:
+			if err := cmd.Flags().Set(s.name, s.value); err != nil {
+				return usagef("--config %s: line %d: %s %q: %w", file, s.line, s.name, s.value, flag.Value.Set(s.value)) // in fewer words than err
+			}
+		}
+	}
+	return nil
+}
+
+// readConfig reads lines such as "masters = redis://a,redis://b". Its errors do
+// not repeat a line, which may hold a password.
+func readConfig(name string) (settings []setting, err error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, maxConfig)
+	size := 0
+	for n := 1; lines.Scan(); n++ {
+		text := strings.TrimSpace(lines.Text())
+		if size += len(text) + 1; size > maxConfig {
+			return nil, fmt.Errorf("longer than %d bytes: that is no configuration", maxConfig)
+		}
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		name, value, ok := strings.Cut(text, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("line %d: want name = value, with one of the names %s", n, strings.Join(configured, ", "))
+		case !slices.Contains(configured, name):
+			return nil, fmt.Errorf("line %d: unknown name: want one of %s", n, strings.Join(configured, ", "))
+		case value == "":
+			return nil, fmt.Errorf("line %d: %s has no value", n, name)
+		case slices.ContainsFunc(settings, func(s setting) bool { return s.name == name }):
+			return nil, fmt.Errorf("line %d: %s is given twice", n, name)
+		}
+		settings = append(settings, setting{n, name, value})
+	}
+	return settings, lines.Err()
+}

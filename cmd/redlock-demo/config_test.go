@@ -1,0 +1,73 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+// file writes a file for a command to read.
+func file(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestAConfigurationFileNamesTheMasters(t *testing.T) {
+	t.Parallel()
+	c, _ := processes(t, 3, redistest.Config{Password: "secret"})
+	var urls []string
+	for _, m := range c.Masters {
+		urls = append(urls, "redis://"+m.Addr())
+	}
+	config := file(t, "# of the test\n\nmasters = "+strings.Join(urls, ",")+"\npassword-file="+file(t, "secret\n")+"\n max-ttl = 30s \n")
+	stdout, stderr, code := output(t, nil, "status", "--config", config, "k")
+	if code != 0 || stderr != "" || !strings.HasPrefix(stdout, "k: free on 3 of 3\n") {
+		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+	}
+
+	other := "redis://" + cluster(t, 1).Masters()[0].Addr()
+	for _, how := range []struct{ env, args []string }{
+		{nil, []string{"--masters", other, "--password-file", file(t, "x")}},
+		{[]string{mastersVariable + "=" + other}, []string{"--password-file", file(t, "x")}},
+	} {
+		stdout, _, _ := output(t, how.env, append([]string{"status", "--config", config, "k"}, how.args...)...)
+		if !strings.Contains(stdout, other[len("redis://"):]) || strings.Contains(stdout, c.Masters[0].Addr()) {
+			t.Errorf("%q %q: the file overrules: %q", how.env, how.args, stdout)
+		}
+	}
+
+	stdout, stderr, code = output(t, nil, "chaos", "--config", config, "--duration", "2s", "--ttl", "5s", "--json")
+	if code != 0 || stderr != "" || !strings.Contains(stdout, `"masters": "embedded"`) {
+		t.Errorf("chaos: exit code %d, %q, %q", code, stdout, stderr)
+	}
+}
+
+func TestAConfigurationFileThatIsNoneIsRefused(t *testing.T) {
+	t.Parallel()
+	const names = "masters, user, password-file, tls-ca, tls-cert, tls-key, guard, max-ttl"
+	for text, want := range map[string]string{
+		"masters redis://:secret@h":          "line 1: want name = value, with one of the names " + names,
+		"\npassword = secret":                "line 2: unknown name: want one of " + names,
+		"masters =":                          "line 1: masters has no value",
+		"guard = off\nguard=off":             "line 2: guard is given twice",
+		"user = a\nmax-ttl = long":           `line 2: max-ttl "long": want 0 or a duration from 20ms to 24h0m0s, such as 500ms or 2s`,
+		strings.Repeat("# 34567\n", 64<<7+1): "longer than 65536 bytes: that is no configuration",
+	} {
+		name := file(t, text)
+		stdout, stderr, code := output(t, nil, "bench", "--config", name)
+		if code != exitUsage || stdout != "" || stderr != "redlock-demo: --config "+name+": "+want+"\n" {
+			t.Errorf("%.40q: exit code %d, %q, %q", text, code, stdout, stderr)
+		}
+	}
+	_, stderr, code := output(t, nil, "status", "--config", "/no/such/file", "k")
+	if code != exitUsage || stderr != "redlock-demo: --config /no/such/file: open /no/such/file: no such file or directory\n" {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+}

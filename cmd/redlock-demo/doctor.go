@@ -1,0 +1,109 @@
+package main
+
+import (
+	"time"
+
+	"github.com/rs/xid"
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
+)
+
+const doctorExamples = `  redlock-demo doctor --masters redis://a,redis://b,redis://c
+  redlock-demo doctor --for 1m                  # the longer, the better it knows the clocks
+  redlock-demo doctor --user locks --password-file pw --key invoices:1
+  redlock-demo doctor --json | jq -r '.findings[] | select(.severity == "serious") | .what'`
+
+const (
+	minExam     = 100 * time.Millisecond
+	maxExam     = time.Hour
+	defaultExam = 3 * time.Second
+)
+
+// exitSerious is doctor's code for a serious finding; exitFailed is that for a
+// warning.
+const exitSerious = 2
+
+// doctorOptions are the flags of doctor.
+type doctorOptions struct {
+	*sharedFlags
+	accessFlags
+	exam time.Duration
+	key  string
+}
+
+func newDoctor(a *app, shared *sharedFlags) *cobra.Command {
+	o := &doctorOptions{sharedFlags: shared, exam: defaultExam}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Examine the masters: what endangers locks on them, and what to do",
+		Long: `doctor asks every master what it is and how it is set up, measures round trips
+and clocks for a while, and says what endangers locks, why, and what to do about
+it. It looks for masters that are out of reach, the same server twice, replicas,
+eviction, missing persistence, clocks that are off or run unevenly, permissions
+that are missing (with the ACL line that mends it), certificates that expire, and
+markers that do not go together. It writes nothing.
+
+INFO and CONFIG GET may be denied: then it says what it could not see.
+
+Exit code: 0 when there is nothing worse than a note, 1 with a warning, 2 with a
+serious finding (locks cannot be had, or are not safe), 64 for a mistake in the
+arguments.`,
+		Example: doctorExamples,
+		Args:    noArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd, a, o) },
+	}
+	flags := cmd.Flags()
+	flags.Var(&rangeFlag{p: &o.exam, low: minExam, high: maxExam}, "for", "how long round trips are taken and clocks watched")
+	flags.StringVar(&o.key, "key", "", "the `name` of a lock, for which permissions are probed; nobody may be using it (default one of doctor's own)")
+	o.accessFlags.register(cmd)
+	return cmd
+}
+
+func runDoctor(cmd *cobra.Command, a *app, o *doctorOptions) error {
+	if cmd.Flags().Changed("key") && o.key == "" {
+		return usagef("--key is empty: want the name of a lock")
+	}
+	urls, err := o.namedMasters(cmd, a)
+	if err != nil {
+		return err
+	}
+	poolOpts, err := o.pool()
+	if err != nil {
+		return err
+	}
+	options := doctor.Options{URLs: urls, Pool: poolOpts, For: o.exam, Key: o.key}
+	if o.key == "" {
+		options.Key = "redlock-demo:doctor:" + xid.New().String()
+	}
+	if options.TLS, err = o.tlsConfig(); err != nil {
+		return err
+	}
+	view := &doctorView{out: a.out, live: !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
+	view.colour = view.live && !o.noColor && a.env("NO_COLOR") == ""
+	stop := view.follow(o.exam)
+	facts, err := doctor.Examine(cmd.Context(), options)
+	stop()
+	if err != nil {
+		if cmd.Context().Err() != nil {
+			return err
+		}
+		return inFlags(err)
+	}
+	report := doctor.NewReport(facts, doctor.Judge(facts, time.Now()))
+	if o.json {
+		err = writeJSON(a.out, report)
+	} else {
+		err = view.print(report)
+	}
+	if err != nil {
+		return err
+	}
+	switch worst, found := doctor.Worst(report.Findings); {
+	case found && worst == doctor.Serious:
+		return &codeError{code: exitSerious}
+	case found && worst == doctor.Warning:
+		return &codeError{code: exitFailed}
+	}
+	return nil
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// examined runs doctor and gives its report.
+func examined(t *testing.T, env []string, args ...string) (*doctor.Report, int) {
+	t.Helper()
+	stdout, stderr, code := output(t, env, append([]string{"doctor", "--json", "--for", "200ms"}, args...)...)
+	var r doctor.Report
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || stderr != "" {
+		t.Fatalf("%v, exit code %d, %q\n%s", err, code, stderr, stdout)
+	}
+	return &r, code
+}
+
+// codes are those of the findings, without what a busy machine causes.
+func codes(r *doctor.Report) (list []string) {
+	for _, f := range r.Findings {
+		if f.Code != "slow" {
+			list = append(list, f.Code)
+		}
+	}
+	return list
+}
+
+func TestDoctorFindsNothingWrongWithGoodMasters(t *testing.T) {
+	t.Parallel()
+	c, urls := processes(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways})
+	r, code := examined(t, nil, "--masters", urls)
+	if code != 0 || !slices.Equal(codes(r), []string{"no-fleet"}) || r.Quorum != 2 || len(r.Masters) != 3 {
+		t.Fatalf("exit code %d, %+v", code, r)
+	}
+	for i, m := range r.Masters {
+		if m.Address != c.Masters[i].Addr() || !m.Up || m.Version == "" || m.Role != "master" || m.Persistence != "aof always" || m.Eviction != "noeviction" ||
+			len(m.RunID) != 40 || m.RoundTrips.Count < 2 || m.RoundTrips.P50 <= 0 || m.RoundTrips.Max < m.RoundTrips.P50 ||
+			m.Clock.OffsetLowUS > 0 || m.Clock.OffsetHighUS < 0 || m.Clock.RateLow == nil {
+			t.Errorf("%+v, %+v, %+v", m, m.RoundTrips, m.Clock)
+		}
+	}
+	checkEmpty(t, c)
+}
+
+func TestDoctorFindsWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	good, _ := processes(t, 1, redistest.Config{AppendOnly: redistest.AppendAlways})
+	bad, _ := processes(t, 2, redistest.Config{MaxMemoryPolicy: "allkeys-lru"})
+	dead, _ := processes(t, 1, redistest.Config{})
+	if err := dead.Masters[0].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	at := good.Masters[0].Addr()
+	_, port, _ := strings.Cut(at, ":")
+	if _, err := bad.Masters[1].Do("REPLICAOF", "127.0.0.1", port); err != nil {
+		t.Fatal(err)
+	}
+	urls := []string{"redis://" + at, "redis://localhost:" + port, bad.Masters[0].URL(), bad.Masters[1].URL(), dead.Masters[0].URL()}
+	r, code := examined(t, []string{"REDLOCK_MASTERS=" + strings.Join(urls, ",")})
+	found := codes(r)
+	for _, want := range []string{"duplicate", "may-evict", "not-master", "unreachable", "forgets"} {
+		if !slices.Contains(found, want) {
+			t.Errorf("%s was not found in %q", want, found)
+		}
+	}
+	if code != exitSerious || r.Masters[4].Up || !strings.Contains(r.Masters[4].Error, "refused") {
+		t.Errorf("exit code %d, %+v", code, r.Masters[4])
+	}
+}
+
+func TestDoctorNamesTheACLLineThatMends(t *testing.T) {
+	t.Parallel()
+	c, urls := processes(t, 3, redistest.Config{
+		AppendOnly: redistest.AppendAlways, Username: "locks", Password: "secret",
+		ACL: []string{"user locks on >secret ~jobs:* +ping +client|id +client|setname +get +eval +evalsha +script|load +acl|whoami +hmget"},
+	})
+	stdout, stderr, code := output(t, nil, "doctor", "--for", "100ms", "--masters", urls, "--key", "jobs:1")
+	if code != exitSerious || stderr != "" || strings.Contains(stdout, "secret") || !strings.Contains(stdout, "✗ serious  "+c.Masters[0].Addr()+", ") {
+		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+	client, err := redlock.Open(c.URLs(), redlock.WithOutageWait(0), redlock.WithGuard(redlock.GuardOff))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if _, err := client.TryLock(t.Context(), "jobs:1"); !errors.Is(err, redlock.ErrNoQuorum) {
+		t.Errorf("locked without permission: %v", err)
+	}
+	// The library's own keys are asked for once the commands on them are permitted.
+	for range 3 {
+		r, _ := examined(t, nil, "--masters", urls, "--key", "jobs:1")
+		for _, f := range r.Findings {
+			grant(t, c, f.Do)
+		}
+	}
+	r, code := examined(t, nil, "--masters", urls, "--key", "jobs:1")
+	if found := codes(r); code != 0 || slices.Contains(found, "permission") || slices.Contains(found, "info-denied") {
+		t.Errorf("exit code %d, %+v", code, r.Findings)
+	}
+	l, err := client.Lock(t.Context(), "jobs:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Unlock(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// grant does what a finding says, if that is an ACL line for the user locks.
+func grant(t *testing.T, c *redistest.Cluster, line string) {
+	t.Helper()
+	_, rules, ok := strings.Cut(line, "ACL SETUSER locks ")
+	if !ok {
+		return
+	}
+	args := []any{"SETUSER", "locks"}
+	for _, rule := range strings.Fields(rules) {
+		if strings.ContainsAny(rule[:1], "+~&") {
+			args = append(args, strings.Trim(rule, ",;."))
+		}
+	}
+	for _, m := range c.Masters {
+		if _, err := m.Do("ACL", args...); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+func TestDoctorLooksAtCertificates(t *testing.T) {
+	t.Parallel()
+	authority, err := redistest.NewAuthority()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, urls := processes(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways, TLS: authority})
+	ca := file(t, string(authority.PEM()))
+	r, _ := examined(t, nil, "--masters", urls, "--tls-ca", ca)
+	if e := r.Masters[0].Expires; e == nil || !e.After(time.Now()) {
+		t.Errorf("%+v", r.Masters[0])
+	}
+	r, code := examined(t, nil, "--masters", urls)
+	if !slices.Contains(codes(r), "unreachable") || code != exitSerious || !strings.Contains(r.Masters[0].Error, "certificate") {
+		t.Errorf("without the authority: exit code %d, %+v", code, r)
+	}
+}
+
+func TestDoctorSeesAClockThatIsOff(t *testing.T) {
+	t.Parallel()
+	c, urls := processes(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways, MovableClock: true})
+	if err := c.Masters[1].SetClock(-time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	r, code := examined(t, nil, "--masters", urls)
+	i := slices.IndexFunc(r.Findings, func(f doctor.Finding) bool { return f.Code == "clock-off" })
+	if code != exitFailed || i < 0 || !slices.Equal(r.Findings[i].Masters, []string{c.Masters[1].Addr()}) || !strings.Contains(r.Findings[i].What, "-1h0m") {
+		t.Errorf("exit code %d, %+v", code, r.Findings)
+	}
+}
+
+func TestDoctorEndsQuietlyWhereNobodyReads(t *testing.T) {
+	t.Parallel()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = read.Close()
+	defer func() { _ = write.Close() }()
+	cmd := command(t, nil, "doctor", "--for", "100ms", "--masters", list(cluster(t, 3)))
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = write, &stderr
+	if code := codeOf(t, cmd.Run()); code != exitOutput || stderr.String() != "" {
+		t.Errorf("exit code %d, %q", code, stderr.String())
+	}
+}
+
+func TestDoctorIsEndedByASignal(t *testing.T) {
+	t.Parallel()
+	c := cluster(t, 3)
+	cmd := command(t, nil, "doctor", "--for", "1m", "--masters", list(c))
+	var stdout, stderr watched
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); c.Masters()[0].Commands()["PING"] < 3; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it did not ask within a minute")
+		}
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := codeOf(t, cmd.Wait()); code != 130 || stdout.String() != "" || stderr.String() != "redlock-demo: ended by SIGINT\n" {
+		t.Errorf("exit code %d, %q, %q", code, stdout.String(), stderr.String())
+	}
+	if keys := c.Masters()[0].Keys(); len(keys) > 0 {
+		t.Errorf("keys %q", keys)
+	}
+}
+
+func TestBadInputOfDoctorGetsOneSentence(t *testing.T) {
+	t.Parallel()
+	const help = " (see redlock-demo doctor --help)"
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "no masters are named: want --masters url,url,… or REDLOCK_MASTERS"},
+		{[]string{"k"}, `unexpected argument "k"` + help},
+		{[]string{"--for", "1ms"}, `--for "1ms": want a duration from 100ms to 1h0m0s, such as 500ms or 2s` + help},
+		{[]string{"--key", ""}, "--key is empty: want the name of a lock"},
+		{[]string{"--masters", "redis://:secret@h:0"}, `master URL 1: port "0": want 1 to 65535`},
+		{[]string{"--masters", "redis://h,redis://H"}, "master URL 2: h:6379 is already master 1: every master must be given once"},
+		{[]string{"--masters", "redis://h", "--password-file", "/no/such/file"}, "--password-file: open /no/such/file: no such file or directory"},
+		{[]string{"--masters", "rediss://h", "--tls-ca", "/no/such/file"}, "--tls-ca: open /no/such/file: no such file or directory"},
+	} {
+		stdout, stderr, code := output(t, nil, append([]string{"doctor"}, test.args...)...)
+		if code != exitUsage || stdout != "" || stderr != "redlock-demo: "+test.want+"\n" {
+			t.Errorf("%q: exit code %d, %q, %q", test.args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestAReportIsAsInItsGoldenFiles(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	master := func(address string, offset time.Duration) doctor.Facts {
+		return doctor.Facts{
+			Master: address, RoundTrips: []time.Duration{180 * time.Microsecond, 200 * time.Microsecond, 1500 * time.Microsecond},
+			Info:   map[string]string{"redis_version": "7.0.15", "role": "master", "run_id": address, "maxmemory_policy": "noeviction"},
+			Config: map[string]string{"appendonly": "yes", "appendfsync": "always"},
+			Marker: &ask.Marker{Run: address, MaxTTL: time.Minute, Masters: 3, Level: "standard"},
+			User:   "locks", HasClock: true, Offset: drift.Span{Low: offset, High: offset + 300*time.Microsecond},
+		}
+	}
+	good := []doctor.Facts{master("10.0.0.1:6379", 0), master("10.0.0.2:6379", 0), master("10.0.0.3:6379", 0)}
+	bad := []doctor.Facts{
+		master("10.0.0.1:6379", 0),
+		master("10.0.0.2:6379", time.Minute),
+		{Master: "10.0.0.3:6379", Down: errors.New("odd\x1b[31m error of redis://:secret@h")},
+	}
+	bad[0].Info["maxmemory_policy"] = "allkeys-lru"
+	bad[1].Missing = []doctor.Permission{{Rule: "+zadd", For: "read-write locks"}, {Rule: "&redquorum:w:1:*", For: "waiting without polling"}}
+	bad[1].Config, bad[1].ConfigErr = nil, errors.New("NOPERM")
+	for name, facts := range map[string][]doctor.Facts{"doctor-good": good, "doctor-bad": bad} {
+		var text bytes.Buffer
+		if err := (&doctorView{out: &text}).print(doctor.NewReport(facts, doctor.Judge(facts, now))); err != nil {
+			t.Error(err)
+		}
+		if s := text.String(); strings.Contains(s, "secret") || strings.Contains(s, "\x1b") {
+			t.Errorf("%q", s)
+		}
+		golden(t, name, text.String())
+	}
+}
+
+func TestTheHelpOfDoctorIsAsInItsGoldenFile(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := output(t, nil, "doctor", "--help")
+	if code != 0 || stderr != "" {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+	golden(t, "doctor-help", stdout)
+}

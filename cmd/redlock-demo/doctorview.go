@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
+)
+
+// A doctorView shows a report as people read it.
+type doctorView struct {
+	out    io.Writer
+	live   bool
+	colour bool
+}
+
+// follow shows, on a terminal, that the examination goes on, until the function
+// that it returns is called, which waits for its goroutine.
+func (v *doctorView) follow(total time.Duration) (stop func()) {
+	if !v.live {
+		return func() {}
+	}
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		t := time.NewTicker(100 * time.Millisecond)
+		defer t.Stop()
+		for began := time.Now(); ; {
+			_, _ = fmt.Fprintf(v.out, "\r\x1b[K  examining, %.1f s of %v", time.Since(began).Seconds(), total) // print's error tells
+			select {
+			case <-t.C:
+			case <-done:
+				_, _ = io.WriteString(v.out, "\r\x1b[K")
+				return
+			}
+		}
+	})
+	return func() {
+		close(done)
+		wg.Wait()
+	}
+}
+
+// textColumns is how wide the text is.
+const textColumns = 80
+
+func (v *doctorView) print(r *doctor.Report) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s, %d a quorum\n\n", words.Count(len(r.Masters), "master"), r.Quorum)
+	rows := [][]string{{"master", "p50", "p99", "version", "role", "persistence", "eviction", "clock"}}
+	for _, m := range r.Masters {
+		if !m.Up {
+			rows = append(rows, []string{m.Address, "✗ " + shortened(redacted(printable(m.Error)), longestError)})
+			continue
+		}
+		p50, p99, clock := "–", "–", "–"
+		if t := m.RoundTrips; t != nil {
+			p50, p99 = micros(t.P50), micros(t.P99)
+		}
+		if m.Clock != nil {
+			clock = m.Clock.String()
+		}
+		rows = append(rows, []string{m.Address, p50, p99, known(m.Version), known(m.Role), m.Persistence, known(m.Eviction), clock})
+	}
+	if err := align(&b, rows); err != nil {
+		return err
+	}
+	b.WriteByte('\n')
+	counts := map[doctor.Severity]int{}
+	for _, f := range r.Findings {
+		counts[f.Severity]++
+		v.finding(&b, f)
+	}
+	if len(r.Findings) == 0 {
+		fmt.Fprintf(&b, "%s nothing was found\n", v.sgr("32", "✓"))
+	} else {
+		fmt.Fprintf(&b, "%d serious, %s, %s\n", counts[doctor.Serious], words.Count(counts[doctor.Warning], "warning"), words.Count(counts[doctor.Note], "note"))
+	}
+	if _, err := v.out.Write(b.Bytes()); err != nil {
+		return &outputError{err}
+	}
+	return nil
+}
+
+func known(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return printable(s)
+}
+
+// finding prints one finding: what, why and what to do.
+func (v *doctorView) finding(b *bytes.Buffer, f doctor.Finding) {
+	heads := map[doctor.Severity]string{
+		doctor.Serious: v.sgr("31", "✗ serious"), doctor.Warning: v.sgr("33", "! warning"), doctor.Note: v.sgr("2", "· note   "),
+	}
+	what := strings.ToUpper(f.What[:1]) + f.What[1:]
+	if len(f.Masters) > 0 {
+		what = strings.Join(f.Masters, ", ") + ": " + f.What
+	}
+	const indent = 11
+	wrapped(b, heads[f.Severity]+"  ", indent, what)
+	space := strings.Repeat(" ", indent)
+	wrapped(b, space, indent, f.Why)
+	wrapped(b, space+v.sgr("1", "→ "), indent+2, f.Do)
+	b.WriteByte('\n')
+}
+
+func wrapped(b *bytes.Buffer, lead string, indent int, text string) {
+	text = strings.Map(func(r rune) rune { // a master may say what it likes
+		if unicode.IsControl(r) {
+			return '�'
+		}
+		return r
+	}, redacted(text))
+	b.WriteString(words.Wrap(lead, indent, textColumns, text) + "\n")
+}
+
+func (v *doctorView) sgr(code, s string) string {
+	if !v.colour {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}

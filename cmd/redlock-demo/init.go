@@ -1,0 +1,279 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+const initExamples = `  redlock-demo init --masters redis://a,redis://b,redis://c
+  redlock-demo init --guard strict --max-ttl 30s
+  redlock-demo init --force --max-ttl 2m      # change it: they vote after the longest TTL`
+
+// defaultMaxTTL is the library's.
+const defaultMaxTTL = time.Minute
+
+// initOptions are the flags of init.
+type initOptions struct {
+	*sharedFlags
+	accessFlags
+	guard      string
+	force, yes bool
+}
+
+func newInit(a *app, shared *sharedFlags) *cobra.Command {
+	o := &initOptions{sharedFlags: shared, guard: "standard"}
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Declare new masters a fleet, so that they vote at once",
+		Long: `init gives every master the marker of a new fleet: how many masters there are,
+the guard level and the longest TTL, on which all clients have to agree. Masters
+that are declared new vote at once, for nobody can hold a lock on them yet. Do so
+when masters are set up, never when a program starts.
+
+It needs all masters, and refuses where one belongs to a fleet already. --force
+writes the markers anew, to change the settings: all masters then abstain until
+every lock of before has expired. Stop the clients first, or they find no master
+that votes for them.
+
+Exit code: 0 when the fleet is as asked for, also if it was so before; 1 when a
+master belongs to a fleet, 69 when one cannot be reached or is not fit to be one,
+64 for a mistake in the arguments or where --force is not confirmed.`,
+		Example: initExamples,
+		Args:    noArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runInit(cmd, a, o) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&o.force, "force", false, "write the markers anew where there are some; asks for confirmation")
+	flags.BoolVar(&o.yes, "yes", false, "do not ask for confirmation")
+	registerChoice(cmd, "guard", &o.guard, []string{"standard", "strict"}, "how much a master has to prove before its vote counts: standard or strict")
+	o.accessFlags.register(cmd)
+	return cmd
+}
+
+// Outcomes of an initReport.
+const (
+	outcomeDeclared = "declared"
+	outcomeAlready  = "already"
+	outcomeChanged  = "changed"
+	outcomeRefused  = "refused"
+)
+
+// An initReport is what --json prints.
+type initReport struct {
+	Outcome      string       `json:"outcome"`
+	Error        string       `json:"error,omitempty"`
+	Masters      []initMaster `json:"masters"`
+	Level        string       `json:"level"`
+	MaxTTLMS     int64        `json:"max_ttl_ms"`
+	QuarantineMS int64        `json:"quarantine_ms"` // after which changed masters vote
+}
+
+// An initMaster is one master, as it was before.
+type initMaster struct {
+	Address string `json:"address"`
+	Error   string `json:"error,omitempty"`
+	Marker  string `json:"marker,omitempty"` // "": none
+}
+
+func runInit(cmd *cobra.Command, a *app, o *initOptions) error {
+	urls, err := o.namedMasters(cmd, a)
+	if err != nil {
+		return err
+	}
+	poolOpts, err := o.pool()
+	if err != nil {
+		return err
+	}
+	wanted := &ask.Marker{Level: o.guard, MaxTTL: o.maxTTL, Masters: len(urls)}
+	if wanted.MaxTTL == 0 {
+		wanted.MaxTTL = defaultMaxTTL
+	}
+	if o.force && !o.yes && !(isTerminal(a.in) && isTerminal(os.Stderr)) {
+		return usagef("--force asks for confirmation: want --yes where there is no terminal")
+	}
+	if err := o.validate(urls, poolOpts); err != nil {
+		return err
+	}
+	reads := readMarkers(cmd.Context(), urls, poolOpts)
+	if cmd.Context().Err() != nil {
+		return context.Cause(cmd.Context())
+	}
+	r := newInitReport(reads, wanted)
+	err = o.initialize(cmd, a, urls, reads, wanted, r)
+	if errors.As(err, new(*signalError)) || errors.As(err, new(*usageError)) {
+		return err
+	}
+	if err != nil {
+		r.Outcome, r.Error = outcomeRefused, redacted(err.Error())
+	}
+	if o.json {
+		if writeErr := writeJSON(a.out, r); writeErr != nil {
+			return writeErr
+		}
+		if err != nil {
+			return &codeError{code: exitCode(err)}
+		}
+		return nil
+	}
+	if writeErr := r.print(a, wanted); writeErr != nil {
+		return writeErr
+	}
+	return err
+}
+
+// validate checks what is given before anybody is asked.
+func (o *initOptions) validate(urls []string, poolOpts []pool.Option) error {
+	if o.guard == guard.Strict.String() && o.maxTTL != 0 && o.maxTTL < time.Second {
+		return usagef("--max-ttl %v: want 1s to 24h0m0s with --guard strict", o.maxTTL)
+	}
+	p, err := pool.New(urls, poolOpts...)
+	if err != nil {
+		return inFlags(err)
+	}
+	return p.Close()
+}
+
+func newInitReport(reads []markerRead, wanted *ask.Marker) *initReport {
+	level := guard.Standard
+	if wanted.Level == guard.Strict.String() {
+		level = guard.Strict
+	}
+	quarantine := guard.Config{Level: level, MaxTTL: wanted.MaxTTL, Masters: wanted.Masters, Drift: drift.Default}.Quarantine()
+	r := &initReport{Level: wanted.Level, MaxTTLMS: wanted.MaxTTL.Milliseconds(), QuarantineMS: quarantine.Milliseconds()}
+	for _, m := range reads {
+		row := initMaster{Address: m.master}
+		switch {
+		case m.err != nil:
+			row.Error = redacted(m.err.Error())
+		case m.marker != nil:
+			row.Marker = m.marker.String()
+		}
+		r.Masters = append(r.Masters, row)
+	}
+	return r
+}
+
+// initialize declares the fleet, if nothing speaks against it.
+func (o *initOptions) initialize(cmd *cobra.Command, a *app, urls []string, reads []markerRead, wanted *ask.Marker, r *initReport) error {
+	silent, marked, same := 0, 0, 0
+	for _, m := range reads {
+		switch {
+		case m.err != nil:
+			silent++
+		case m.marker == nil:
+		default:
+			marked++
+			if m.marker.SameFleet(wanted) {
+				same++
+			}
+		}
+	}
+	switch {
+	case silent > 0:
+		return &codeError{exitNoQuorum, fmt.Errorf("nothing was written: %s cannot be asked, and all are needed", words.Count(silent, "master"))}
+	case same == len(reads) && !o.force:
+		r.Outcome = outcomeAlready
+		return nil
+	case marked > 0 && !o.force:
+		return &codeError{exitFailed, fmt.Errorf("nothing was written: %s to a fleet already (--force changes it)", belong(marked))}
+	}
+	r.Outcome = outcomeDeclared
+	var opts []redlock.InitOption
+	if o.force {
+		if err := o.confirm(cmd.Context(), a, wanted, time.Duration(r.QuarantineMS)*time.Millisecond); err != nil {
+			return err
+		}
+		opts, r.Outcome = append(opts, redlock.ForceInit()), outcomeChanged
+	}
+	client, err := o.open(cmd, a, o.sharedFlags, redlock.WithGuard(guardLevels[wanted.Level]), redlock.WithTTL(min(wanted.MaxTTL, time.Second)))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	err = client.Init(cmd.Context(), opts...)
+	switch {
+	case cmd.Context().Err() != nil:
+		return context.Cause(cmd.Context())
+	case err != nil:
+		return &codeError{exitNoQuorum, errors.New(strings.TrimPrefix(err.Error(), "redlock: "))}
+	}
+	return nil
+}
+
+func belong(n int) string {
+	if n == 1 {
+		return "1 master belongs"
+	}
+	return fmt.Sprintf("%d masters belong", n)
+}
+
+// confirm asks whoever sits at the terminal.
+func (o *initOptions) confirm(ctx context.Context, a *app, wanted *ask.Marker, quarantine time.Duration) error {
+	if o.yes {
+		return nil
+	}
+	if _, err := fmt.Fprintf(a.err, "The fleet becomes: %v.\nNo master votes for the next %v, and clients with other settings find none that does.\nType yes to go on: ", wanted, quarantine); err != nil {
+		return &outputError{err}
+	}
+	answer := make(chan string, 1)
+	go func() { // ends with the process, if nobody types: a read of the terminal cannot be ended
+		line, _ := bufio.NewReader(a.in).ReadString('\n')
+		answer <- strings.TrimSpace(line)
+	}()
+	select {
+	case typed := <-answer:
+		if typed != "yes" {
+			return usagef("not confirmed: nothing was written")
+		}
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// print tells what has become of the masters.
+func (r *initReport) print(a *app, wanted *ask.Marker) error {
+	var b bytes.Buffer
+	rows := [][]string{{"master", "marker before"}}
+	for _, m := range r.Masters {
+		said := m.Marker
+		switch {
+		case m.Error != "":
+			said = "✗ " + shortened(printable(m.Error), longestError)
+		case said == "":
+			said = "none"
+		}
+		rows = append(rows, []string{m.Address, said})
+	}
+	if err := align(&b, rows); err != nil {
+		return err
+	}
+	quarantine := time.Duration(r.QuarantineMS) * time.Millisecond
+	switch r.Outcome {
+	case outcomeDeclared:
+		fmt.Fprintf(&b, "\ndeclared a fleet of %v: it votes at once\n", wanted)
+	case outcomeChanged:
+		fmt.Fprintf(&b, "\nchanged to a fleet of %v: it votes in %v\n", wanted, quarantine)
+	case outcomeAlready:
+		fmt.Fprintf(&b, "\nalready a fleet of %v: nothing was written\n", wanted)
+	}
+	if _, err := a.out.Write(b.Bytes()); err != nil {
+		return &outputError{err}
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+func TestAForcedInitIsConfirmedAtTheTerminal(t *testing.T) {
+	t.Parallel()
+	c, urls := processes(t, 3, redistest.Config{})
+	if _, code := initialized(t, "--masters", urls); code != 0 {
+		t.Fatal(code)
+	}
+	for _, test := range []struct {
+		typed string
+		code  int
+		level string
+	}{{"no\n", exitUsage, "standard"}, {ctrlC, 130, "standard"}, {"yes\n", 0, "strict"}} {
+		term := onTerminal(t, command(t, []string{"TERM=xterm"}, "init", "--masters", urls, "--guard", "strict", "--force"))
+		term.await(t, "Type yes to go on: ")
+		term.press(t, test.typed)
+		code, text := term.end(t)
+		if m := markerOf(t, c.Masters[0]); code != test.code || m.Level != test.level || !strings.Contains(text, "The fleet becomes: 3 masters, strict, longest TTL 1m0s.") {
+			t.Errorf("%q: exit code %d, %+v\n%s", test.typed, code, m, text)
+		}
+	}
+}

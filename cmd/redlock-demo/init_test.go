@@ -1,0 +1,171 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// initialized runs init and gives its report.
+func initialized(t *testing.T, args ...string) (initReport, int) {
+	t.Helper()
+	stdout, stderr, code := output(t, nil, append([]string{"init", "--json"}, args...)...)
+	var r initReport
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || stderr != "" {
+		t.Fatalf("%v, exit code %d, %q\n%s", err, code, stderr, stdout)
+	}
+	return r, code
+}
+
+// markerOf reads a master's marker.
+func markerOf(t *testing.T, m *redistest.Server) *ask.Marker {
+	t.Helper()
+	reads := readMarkers(t.Context(), []string{m.URL()}, nil)
+	if reads[0].err != nil {
+		t.Fatal(reads[0].err)
+	}
+	return reads[0].marker
+}
+
+func TestInitDeclaresAFleetThatVotesAtOnce(t *testing.T) {
+	t.Parallel()
+	c, urls := processes(t, 3, redistest.Config{})
+	stdout, stderr, code := output(t, nil, "init", "--masters", urls)
+	if code != 0 || stderr != "" || strings.Count(stdout, " none\n") != 3 ||
+		!strings.HasSuffix(stdout, "\ndeclared a fleet of 3 masters, standard, longest TTL 1m0s: it votes at once\n") {
+		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+	client, err := redlock.Open(c.URLs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	l, err := client.Lock(t.Context(), "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Unlock(t.Context())
+
+	r, code := initialized(t, "--masters", urls)
+	if code != 0 || r.Outcome != outcomeAlready || r.Masters[0].Marker != "3 masters, standard, longest TTL 1m0s" {
+		t.Errorf("again: exit code %d, %+v", code, r)
+	}
+}
+
+func TestInitRefusesMastersOfAFleetUnlessItIsForced(t *testing.T) {
+	t.Parallel()
+	c, urls := processes(t, 3, redistest.Config{})
+	if r, code := initialized(t, "--masters", urls, "--max-ttl", "2s"); code != 0 || r.Outcome != outcomeDeclared || r.MaxTTLMS != 2000 {
+		t.Fatalf("exit code %d, %+v", code, r)
+	}
+	stdout, stderr, code := output(t, nil, "init", "--masters", urls, "--guard", "strict")
+	if code != exitFailed || stderr != "redlock-demo: nothing was written: 3 masters belong to a fleet already (--force changes it)\n" ||
+		strings.Count(stdout, "3 masters, standard, longest TTL 2s\n") != 3 {
+		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+	if m := markerOf(t, c.Masters[0]); m.Level != "standard" || m.Since != 0 {
+		t.Errorf("the refusal has written: %+v", m)
+	}
+	stdout, stderr, code = output(t, nil, "init", "--masters", urls, "--guard", "strict", "--max-ttl", "5s", "--force")
+	if code != exitUsage || stdout != "" || stderr != "redlock-demo: --force asks for confirmation: want --yes where there is no terminal\n" {
+		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+	r, code := initialized(t, "--masters", urls, "--guard", "strict", "--max-ttl", "5s", "--force", "--yes")
+	if code != 0 || r.Outcome != outcomeChanged || r.QuarantineMS < 5000 {
+		t.Errorf("exit code %d, %+v", code, r)
+	}
+	if m := markerOf(t, c.Masters[0]); m.Level != "strict" || m.Since == 0 || m.MaxTTL.Seconds() != 5 {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestExecLocksOnAStrictFleetAtItsLevelOnly(t *testing.T) {
+	t.Parallel()
+	_, urls := processes(t, 3, redistest.Config{})
+	if r, code := initialized(t, "--masters", urls, "--guard", "strict"); code != 0 || r.Level != "strict" {
+		t.Fatalf("exit code %d, %+v", code, r)
+	}
+	for level, want := range map[string]int{"strict": 0, "standard": exitNoQuorum} {
+		stdout, stderr, code := output(t, nil, "exec", "--masters", urls, "--guard", level, "--try", "k", "--", binary, "--version")
+		if code != want || (want == 0) != strings.HasPrefix(stdout, "redlock-demo ") {
+			t.Errorf("%s: exit code %d, %q, %q", level, code, stdout, stderr)
+		}
+	}
+}
+
+func TestInitNeedsAllMasters(t *testing.T) {
+	t.Parallel()
+	c, urls := processes(t, 3, redistest.Config{})
+	if err := c.Masters[1].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := output(t, nil, "init", "--masters", urls)
+	if code != exitNoQuorum || stderr != "redlock-demo: nothing was written: 1 master cannot be asked, and all are needed\n" || !strings.Contains(stdout, "✗ ") {
+		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+	if m := markerOf(t, c.Masters[0]); m != nil {
+		t.Errorf("the refusal has written: %+v", m)
+	}
+}
+
+func TestInitRefusesAMasterThatIsNotFit(t *testing.T) {
+	t.Parallel()
+	c, _ := processes(t, 2, redistest.Config{})
+	bad, _ := processes(t, 1, redistest.Config{MaxMemoryPolicy: "allkeys-lru"})
+	r, code := initialized(t, "--masters", strings.Join(append(c.URLs(), bad.URLs()...), ","))
+	if code != exitNoQuorum || r.Outcome != outcomeRefused || !strings.Contains(r.Error, "maxmemory-policy") {
+		t.Errorf("exit code %d, %+v", code, r)
+	}
+}
+
+func TestBadInputOfInitGetsOneSentence(t *testing.T) {
+	t.Parallel()
+	const help = " (see redlock-demo init --help)"
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "no masters are named: want --masters url,url,… or REDLOCK_MASTERS"},
+		{[]string{"k"}, `unexpected argument "k"` + help},
+		{[]string{"--guard", "off"}, `--guard "off": want standard or strict` + help},
+		{[]string{"--max-ttl", "1ms"}, `--max-ttl "1ms": want 0 or a duration from 20ms to 24h0m0s, such as 500ms or 2s` + help},
+		{[]string{"--masters", "redis://h", "--guard", "strict", "--max-ttl", "100ms"}, "--max-ttl 100ms: want 1s to 24h0m0s with --guard strict"},
+		{[]string{"--masters", "http://:secret@h"}, `master URL 1: scheme "http": want redis://, rediss:// or unix://`},
+		{[]string{"--masters", "redis://h", "--user", "u"}, "--user needs --password-file"},
+	} {
+		stdout, stderr, code := output(t, nil, append([]string{"init"}, test.args...)...)
+		if code != exitUsage || stdout != "" || stderr != "redlock-demo: "+test.want+"\n" {
+			t.Errorf("%q: exit code %d, %q, %q", test.args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestInitTellsThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	_, urls := processes(t, 1, redistest.Config{})
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = read.Close()
+	defer func() { _ = write.Close() }()
+	cmd := command(t, nil, "init", "--masters", urls)
+	cmd.Stdout = write
+	if code := codeOf(t, cmd.Run()); code != exitOutput {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestTheHelpOfInitIsAsInItsGoldenFile(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := output(t, nil, "init", "--help")
+	if code != 0 || stderr != "" {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+	golden(t, "init-help", stdout)
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+)
+
+// wantOneLine asks that an error be fit for a terminal: what was typed is quoted in it
+// or not in it at all.
+func wantOneLine(t *testing.T, err error) {
+	t.Helper()
+	if text := err.Error(); strings.ContainsFunc(text, unicode.IsControl) {
+		t.Errorf("%q is not one line", text)
+	}
+}
+
+// FuzzFlagValues sets every sort of flag to whatever is typed.
+func FuzzFlagValues(f *testing.F) {
+	f.Fuzz(func(t *testing.T, text string) {
+		n, seed, length, lasts := -1, uint64(7), time.Duration(-1), time.Duration(-1)
+		for _, flag := range []struct {
+			set   func(string) error
+			right func() bool // once it was set
+			same  func() bool // where it was refused
+		}{
+			{(&numberFlag{&n, 2, 9}).Set, func() bool { return 2 <= n && n <= 9 }, func() bool { return n == -1 }},
+			{(&seedFlag{&seed}).Set, func() bool { return true }, func() bool { return seed == 7 }},
+			{(&durationFlag{&length}).Set, func() bool { return true }, func() bool { return length == -1 }},
+			{
+				(&rangeFlag{&lasts, time.Millisecond, time.Minute, true}).Set,
+				func() bool { return lasts == 0 || time.Millisecond <= lasts && lasts <= time.Minute }, func() bool { return lasts == -1 },
+			},
+		} {
+			switch err := flag.set(text); {
+			case err == nil && !flag.right():
+				t.Errorf("%q is taken, and out of range", text)
+			case err != nil && !flag.same():
+				t.Errorf("%q is refused, and was set", text)
+			case err != nil:
+				wantOneLine(t, err)
+			}
+		}
+	})
+}
+
+// FuzzArguments parses a command line, words separated by line feeds, without
+// running anything.
+func FuzzArguments(f *testing.F) {
+	f.Fuzz(func(t *testing.T, text string) {
+		root := newRoot(&app{out: os.Stdout, err: os.Stderr, env: func(string) string { return "" }})
+		cmd, words, err := root.Find(strings.Split(text, "\n"))
+		if err != nil {
+			wantOneLine(t, err)
+			return
+		}
+		if err := cmd.ParseFlags(words); err != nil {
+			wantOneLine(t, flagError(cmd, err))
+		}
+	})
+}
+
+// FuzzMasterURLs reads a list of masters, from the flag and from the environment.
+func FuzzMasterURLs(f *testing.F) {
+	f.Fuzz(func(t *testing.T, list string, changed bool) {
+		shared := &sharedFlags{masters: list}
+		urls, err := shared.masterURLs(changed, func(string) string { return list })
+		if err != nil {
+			wantOneLine(t, err)
+			return
+		}
+		if urls == nil && (changed || list != "") {
+			t.Errorf("%q names no masters, and is no error", list)
+		}
+		for _, url := range urls {
+			if url == "" || strings.TrimSpace(url) != url || strings.Contains(url, ",") || !strings.Contains(list, url) {
+				t.Errorf("%q names %q", list, url)
+			}
+		}
+	})
+}
+
+// FuzzPasswordFile reads a password, or says what is wrong without repeating it.
+func FuzzPasswordFile(f *testing.F) {
+	f.Fuzz(func(t *testing.T, text []byte) {
+		name := filepath.Join(t.TempDir(), "password")
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		password, err := readPassword(name)
+		if err != nil {
+			if secret := strings.Trim(string(text), "\r\n"); len(secret) > 8 && strings.Contains(err.Error(), secret[:8]) {
+				t.Errorf("%q repeats %q", err, secret)
+			}
+			wantOneLine(t, err)
+			return
+		}
+		if password == "" || len(password) > maxPassword || strings.ContainsAny(password, "\r\n") || !strings.HasPrefix(string(text), password) {
+			t.Errorf("%q is read as %q", text, password)
+		}
+	})
+}

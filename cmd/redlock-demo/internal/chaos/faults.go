@@ -1,0 +1,109 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// faultBound is how long doing one thing to one master may take.
+const faultBound = 20 * time.Second
+
+// A condition is what has been done to a master.
+type condition struct {
+	down, starting, frozen, cut bool
+	offset                      time.Duration
+}
+
+func (c condition) String() string {
+	switch {
+	case c.starting:
+		return "starting"
+	case c.down:
+		return "killed"
+	case c.frozen:
+		return "frozen"
+	case c.cut:
+		return "cut off"
+	default:
+		return "up"
+	}
+}
+
+// conditions are those of all masters.
+type conditions struct {
+	mu   sync.Mutex // guards list
+	list []condition
+}
+
+func (c *conditions) of(n int) condition {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.list[n]
+}
+
+func (c *conditions) change(n int, f func(*condition)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(&c.list[n])
+}
+
+// do does something to masters, one after the other, and tells of it.
+func (w *World) do(ctx context.Context, f Fault) {
+	for _, n := range f.Masters {
+		if ctx.Err() != nil {
+			return
+		}
+		if err := w.doTo(ctx, f, n); err != nil {
+			w.tell(EventFailure, "%s %d: %v", f.Action, n+1, err)
+		}
+	}
+}
+
+func (w *World) doTo(ctx context.Context, f Fault, n int) error {
+	bounded, cancel := context.WithTimeout(ctx, faultBound)
+	defer cancel()
+	is := w.conditions.of(n)
+	var err error
+	change := func(*condition) {}
+	switch f.Action {
+	case Kill:
+		err = w.Cluster.Kill(n)
+		change = func(c *condition) { c.down, c.frozen = true, false }
+	case Restart, Empty:
+		w.conditions.change(n, func(c *condition) { c.starting = true })
+		if f.Action == Empty {
+			err = w.Cluster.Forget(bounded, n)
+		} else {
+			err = w.Cluster.Restart(bounded, n)
+		}
+		change = func(c *condition) { c.down, c.frozen = false, false }
+		defer w.conditions.change(n, func(c *condition) { c.starting = false })
+	case Freeze, Thaw:
+		if is.down {
+			return fmt.Errorf("it is not running")
+		}
+		if f.Action == Freeze {
+			err = w.Cluster.Freeze(n)
+		} else {
+			err = w.Cluster.Thaw(n)
+		}
+		change = func(c *condition) { c.frozen = f.Action == Freeze }
+	case Cut:
+		w.network.links[w.addresses[n]].cut()
+		change = func(c *condition) { c.cut = true }
+	case Heal:
+		w.network.links[w.addresses[n]].heal()
+		change = func(c *condition) { c.cut = false }
+	case Skew:
+		err = w.Cluster.SetClock(n, f.Offset)
+		change = func(c *condition) { c.offset = f.Offset }
+	}
+	if err != nil {
+		return err
+	}
+	w.conditions.change(n, change)
+	w.tell(EventFault, "%s", f.did(n))
+	return nil
+}

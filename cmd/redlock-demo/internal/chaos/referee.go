@@ -1,0 +1,133 @@
+package chaos
+
+import (
+	"fmt"
+	"sync"
+	"time"
+)
+
+// A hold is what the referee looks at; a *redlock.Lock is one.
+type hold interface {
+	Remaining() time.Duration
+	Fence() uint64
+}
+
+// A stay is one contender's time with the lock.
+type stay struct {
+	who      string
+	lock     hold
+	overlaps []*stay // told of already
+}
+
+// A referee checks that no two holders have validity left at once, and that
+// fencing tokens rise. It sees all contenders, for they are in one process.
+type referee struct {
+	tell func(violation string)
+
+	mu     sync.Mutex // guards what follows
+	inside []*stay
+	token  uint64 // the highest so far
+	counts CheckCounts
+}
+
+// CheckCounts are what the check has seen.
+type CheckCounts struct {
+	Holds        int `json:"holds"`         // that it was told of
+	Looks        int `json:"looks"`         // at who holds the lock
+	Overlaps     int `json:"overlaps"`      // two who held it at once
+	Tokens       int `json:"tokens"`        // fencing tokens; 0 where there are none
+	TokensFallen int `json:"tokens_fallen"` // not above the one before
+}
+
+// Broken reports whether anything was seen that must not be.
+func (c CheckCounts) Broken() bool { return c.Overlaps > 0 || c.TokensFallen > 0 }
+
+// enter tells that who has the lock from now on. It is called when the lock has
+// been acquired: from then on, and until leave, who is a holder whenever
+// validity remains.
+func (r *referee) enter(who string, lock hold) *stay {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := &stay{who: who, lock: lock}
+	r.counts.Holds++
+	r.inside = append(r.inside, s)
+	r.compare()
+	if f := lock.Fence(); f != 0 && lock.Remaining() > 0 {
+		r.counts.Tokens++
+		if f <= r.token {
+			r.counts.TokensFallen++
+			r.tell(fmt.Sprintf("%s has fencing token %d, after %d", who, f, r.token))
+		}
+		r.token = max(r.token, f)
+	}
+	return s
+}
+
+// leave tells that the holder stops, before it unlocks.
+func (r *referee) leave(s *stay) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.compare()
+	for i, o := range r.inside {
+		if o == s {
+			r.inside = append(r.inside[:i], r.inside[i+1:]...)
+			return
+		}
+	}
+}
+
+// look compares all holders now.
+func (r *referee) look() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.compare()
+}
+
+// compare tells of pairs of which both have validity left. The caller must hold
+// mu. What is read a moment later can have expired only, and validity that has
+// run out does not come back: both were valid when the first was read.
+func (r *referee) compare() {
+	r.counts.Looks++
+	var valid []*stay
+	for _, s := range r.inside {
+		if s.lock.Remaining() > 0 {
+			valid = append(valid, s)
+		}
+	}
+	for i, s := range valid {
+		for _, o := range valid[:i] {
+			if !s.met(o) {
+				s.overlaps = append(s.overlaps, o)
+				r.counts.Overlaps++
+				r.tell(fmt.Sprintf("%s and %s hold the lock at once", o.who, s.who))
+			}
+		}
+	}
+}
+
+func (s *stay) met(other *stay) bool {
+	for _, o := range s.overlaps {
+		if o == other {
+			return true
+		}
+	}
+	return false
+}
+
+// holder is who has the most validity left, and how much.
+func (r *referee) holder() (who string, left time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.inside {
+		if d := s.lock.Remaining(); d > left {
+			who, left = s.who, d
+		}
+	}
+	return who, left
+}
+
+func (r *referee) count() CheckCounts {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.counts
+}

@@ -1,0 +1,67 @@
+package chaos
+
+import (
+	"time"
+)
+
+// A Snapshot is how everything stands.
+type Snapshot struct {
+	Begun      bool // masters vote, and time is counted
+	Elapsed    time.Duration
+	Masters    []MasterRow
+	Quorum     int
+	Serving    int           // masters whose votes count
+	Holder     string        // who has validity left; "": nobody
+	Left       time.Duration // of it
+	Contenders []ContenderRow
+	Counts     Counts
+	Check      CheckCounts
+	Events     []Event // the last ones, oldest first
+}
+
+// A MasterRow is one master.
+type MasterRow struct {
+	Address   string
+	State     string // what was done to it, as a word
+	Votes     bool   // its vote counts
+	Standing  string // why not, in a few words
+	Known     bool   // its clock has been read
+	Offset    time.Duration
+	RoundTrip time.Duration // 0: unknown
+	Answers   bool          // it has said who holds
+	Holder    string        // as it says; "": free
+	TTL       time.Duration
+}
+
+// A ContenderRow is one contender.
+type ContenderRow struct {
+	Name  string
+	State string // waits, holds or pauses
+}
+
+// Counts are what became of the contenders' attempts.
+type Counts struct {
+	Acquired int64 `json:"acquired"`
+	Refused  int64 `json:"refused"` // for want of a quorum
+	Lost     int64 `json:"lost"`
+	Failed   int64 `json:"failed"` // in any other way, which none should
+}
+
+// A Kind of event.
+type Kind string
+
+// The kinds of events.
+const (
+	EventFault     Kind = "fault"     // something was done
+	EventQuorum    Kind = "quorum"    // there is one, or none
+	EventLoss      Kind = "loss"      // a holder lost the lock, and was told in time
+	EventFailure   Kind = "failure"   // what should not happen, but breaks nothing
+	EventViolation Kind = "violation" // what must not happen
+)
+
+// An Event is what happened, at a time since the start.
+type Event struct {
+	At   time.Duration
+	Kind Kind
+	Text string
+}

@@ -1,0 +1,319 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/xid"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
+	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// keptEvents is how many events a World remembers for its Snapshots.
+const keptEvents = 100
+
+// lookEvery is how often the referee looks on its own.
+const lookEvery = 5 * time.Millisecond
+
+// A World is one run.
+type World struct {
+	Options
+	key        string
+	need       int
+	addresses  []string
+	network    *network
+	conditions conditions
+	referee    *referee
+	contenders []*contender
+	observer   *observer
+	began      atomic.Pointer[time.Time]
+	begun      atomic.Bool
+	faults     chan Fault
+	stop       chan struct{}
+	stopping   sync.Once
+	counters   struct{ acquired, refused, lost, failed atomic.Int64 }
+
+	mu     sync.Mutex // guards what follows, and keeps calls of Told apart
+	events []Event
+}
+
+// New prepares a run. The error is one of the library about the options.
+func New(o Options) (made *World, err error) {
+	o.setDefaults()
+	w := &World{
+		Options: o, key: "chaos:" + xid.New().String(),
+		faults: make(chan Fault, 64), stop: make(chan struct{}),
+	}
+	w.start()
+	w.referee = &referee{tell: func(text string) { w.tell(EventViolation, "%s", text) }}
+	urls := o.Cluster.URLs()
+	w.need = quorum.Need(len(urls))
+	w.conditions.list = make([]condition, len(urls))
+	for _, raw := range urls {
+		u, err := url.Parse(raw)
+		if err != nil {
+			return nil, errors.New("a URL of our own masters is none")
+		}
+		w.addresses = append(w.addresses, u.Host)
+	}
+	w.network = newNetwork(o.Dial, w.addresses)
+	defer func() {
+		if err != nil {
+			w.closeAll()
+		}
+	}()
+	for n := range o.Contenders {
+		name := contenderName(n)
+		client, err := redlock.Open(urls, o.clientOptions(name, w.network)...)
+		if err != nil {
+			return nil, err
+		}
+		w.contenders = append(w.contenders, &contender{World: w, name: name, client: client})
+	}
+	w.observer = &observer{World: w}
+	if w.observer.client, err = redlock.Open(urls, o.clientOptions("observer", w.network)...); err != nil {
+		return nil, err
+	}
+	for _, u := range urls {
+		line, err := ask.Open(u, pool.WithClientName("redlock-demo-chaos"), pool.WithDialer(w.network.dialer))
+		if err != nil {
+			return nil, err
+		}
+		w.observer.lines = append(w.observer.lines, line)
+	}
+	return w, nil
+}
+
+// Masters is how many there are.
+func (w *World) Masters() int { return len(w.addresses) }
+
+// Client is one that sees the masters as the contenders do.
+func (w *World) Client() *redlock.Client { return w.observer.client }
+
+// Key is the lock's.
+func (w *World) Key() string { return w.key }
+
+// start is from when on time is counted.
+func (w *World) start() {
+	now := time.Now()
+	w.began.Store(&now)
+}
+
+func (w *World) elapsed() time.Duration { return time.Since(*w.began.Load()) }
+
+// readyBound is how long connecting may take before the contenders just try.
+// Where it takes more than a second, masters that are new may not be taken for
+// that, and abstain for the longest TTL first.
+const readyBound = 5 * time.Second
+
+// ready waits for every contender to have a quorum, for readyBound and the
+// longest TTL at the most, and lets the time begin.
+func (w *World) ready(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, readyBound+w.MaxTTL)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-w.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	for _, c := range w.contenders {
+		if c.client.Ready(ctx) != nil {
+			break // their attempts will tell
+		}
+	}
+	cancel()
+	wg.Wait()
+	w.start()
+	w.begun.Store(true)
+}
+
+// Run waits for a quorum, and then contends and does what the script and Inject
+// say, until ctx ends, the time is over, or Stop is called. Then all masters that are frozen or cut off
+// are let go, everything is unlocked, and the result is given. It may be called
+// once.
+func (w *World) Run(ctx context.Context) *Result {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w.ready(ctx)
+	var wg sync.WaitGroup
+	start := func(f func(context.Context)) {
+		wg.Go(func() {
+			defer w.crashing()
+			f(ctx)
+		})
+	}
+	start(w.act)
+	start(w.play)
+	start(w.observer.run)
+	start(w.referees)
+	for _, c := range w.contenders {
+		start(c.run)
+	}
+	var over <-chan time.Time
+	if w.Duration > 0 {
+		t := time.NewTimer(w.Duration)
+		defer t.Stop()
+		over = t.C
+	}
+	select {
+	case <-over:
+	case <-w.stop:
+	case <-ctx.Done():
+	}
+	w.referee.look()
+	lasted := w.elapsed()
+	cancel()
+	wg.Wait()
+	w.closeAll()
+	return w.result(lasted)
+}
+
+// crashing is deferred by every goroutine of ours: the terminal is given back
+// before a panic ends the process.
+func (w *World) crashing() {
+	if r := recover(); r != nil {
+		w.Crash()
+		panic(r)
+	}
+}
+
+// Stop ends the run. It does not wait, and may be called more than once.
+func (w *World) Stop() { w.stopping.Do(func() { close(w.stop) }) }
+
+// Inject has a fault done now. It does not wait: it reports false where too many
+// are waiting already.
+func (w *World) Inject(f Fault) bool {
+	select {
+	case w.faults <- f:
+		return true
+	default:
+		return false
+	}
+}
+
+// act does the faults that are injected, one at a time.
+func (w *World) act(ctx context.Context) {
+	for {
+		select {
+		case f := <-w.faults:
+			w.do(ctx, f)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// play does what the script says. A fault that takes long makes the next one
+// late.
+func (w *World) play(ctx context.Context) {
+	for _, f := range w.Script {
+		rest(ctx, f.At-w.elapsed())
+		switch {
+		case ctx.Err() != nil:
+			return
+		case f.Action == End:
+			w.Stop()
+			return
+		}
+		select {
+		case w.faults <- f:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (w *World) referees(ctx context.Context) {
+	t := time.NewTicker(lookEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			w.referee.look()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// closeAll closes the clients. Masters are let go before, so that they hear of
+// the releases.
+func (w *World) closeAll() {
+	for n, a := range w.addresses {
+		w.network.links[a].heal()
+		if w.conditions.of(n).frozen {
+			_ = w.Cluster.Thaw(n) // it may have died meanwhile, and is closed soon anyway
+		}
+	}
+	var wg sync.WaitGroup
+	for _, c := range w.contenders {
+		wg.Go(func() { _ = c.client.Close() })
+	}
+	if o := w.observer; o != nil {
+		if o.client != nil {
+			wg.Go(func() { _ = o.client.Close() })
+		}
+		for _, line := range o.lines {
+			wg.Go(line.Close)
+		}
+	}
+	wg.Wait()
+}
+
+// tell tells of an event.
+func (w *World) tell(kind Kind, format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e := Event{At: w.elapsed(), Kind: kind, Text: fmt.Sprintf(format, args...)}
+	if len(w.events) == keptEvents {
+		w.events = slices.Delete(w.events, 0, 1)
+	}
+	w.events = append(w.events, e)
+	w.Told(e)
+}
+
+// Condition says what has been done to a master, for keys that undo it.
+func (w *World) Condition(n int) (frozen, cut bool, offset time.Duration) {
+	c := w.conditions.of(n)
+	return c.frozen, c.cut, c.offset
+}
+
+// Snapshot is how everything stands.
+func (w *World) Snapshot() Snapshot {
+	s := Snapshot{
+		Begun: w.begun.Load(), Elapsed: w.elapsed(), Quorum: w.need,
+		Counts: w.counted(), Check: w.referee.count(),
+		Masters: make([]MasterRow, len(w.addresses)),
+	}
+	copy(s.Masters, w.observer.seen())
+	for i := range s.Masters {
+		row := &s.Masters[i]
+		row.Address, row.State = w.addresses[i], w.conditions.of(i).String()
+		if row.Votes && row.Answers {
+			s.Serving++
+		}
+	}
+	s.Holder, s.Left = w.referee.holder()
+	for _, c := range w.contenders {
+		s.Contenders = append(s.Contenders, ContenderRow{c.name, stateNames[c.state.Load()]})
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s.Events = slices.Clone(w.events)
+	return s
+}
+
+func (w *World) counted() Counts {
+	return Counts{w.counters.acquired.Load(), w.counters.refused.Load(), w.counters.lost.Load(), w.counters.failed.Load()}
+}

@@ -1,0 +1,178 @@
+package doctor
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/pool"
+)
+
+// Options say whom to examine, and for how long.
+type Options struct {
+	URLs []string
+	Pool []pool.Option
+	TLS  *tls.Config   // of Pool, for rediss:// URLs; nil: the default
+	Key  string        // of the probes: a lock that does not exist
+	For  time.Duration // how long clocks are watched, and round trips taken
+}
+
+// Bounds of an examination.
+const (
+	connectBound = 3 * time.Second // of which a dial may take 2 s
+	answerBound  = 2 * time.Second
+	pingEvery    = 20 * time.Millisecond
+	clockEvery   = 200 * time.Millisecond
+	maxTrips     = 10_000
+)
+
+// Examine asks all masters at once. It takes as long as Options.For, and 5 s
+// more at the most where masters do not answer. The error is the library's about
+// the URLs, or ctx's cause.
+func Examine(ctx context.Context, o Options) ([]Facts, error) {
+	p, err := pool.New(o.URLs, o.Pool...) // checks them all together
+	if err != nil {
+		return nil, err
+	}
+	_ = p.Close()
+	facts := make([]Facts, len(o.URLs))
+	var wg sync.WaitGroup
+	errs := make([]error, len(o.URLs))
+	for i, url := range o.URLs {
+		wg.Go(func() { errs[i] = o.examine(ctx, url, &facts[i]) })
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return facts, errors.Join(errs...)
+}
+
+// examine asks one master.
+func (o *Options) examine(ctx context.Context, url string, f *Facts) error {
+	opts := slices.Clone(o.Pool)
+	var expires struct {
+		sync.Mutex
+		at time.Time
+	}
+	if strings.HasPrefix(url, "rediss://") {
+		f.TLS = true
+		config := &tls.Config{MinVersion: tls.VersionTLS12}
+		if o.TLS != nil {
+			config = o.TLS.Clone()
+		}
+		config.VerifyConnection = func(state tls.ConnectionState) error {
+			expires.Lock()
+			defer expires.Unlock()
+			expires.at = firstToExpire(state)
+			return nil
+		}
+		opts = append(opts, pool.WithTLS(config))
+	}
+	m, err := ask.Open(url, opts...)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	f.Master = m.Name()
+	connecting, cancel := context.WithTimeout(ctx, connectBound)
+	defer cancel()
+	if up, err := m.Connect(connecting); !up {
+		f.Down = err
+		if err == nil {
+			f.Down = errors.New("no connection in time")
+		}
+		return nil
+	}
+	o.interview(ctx, m, f)
+	o.watch(ctx, m, f)
+	expires.Lock()
+	defer expires.Unlock()
+	f.Expires = expires.at
+	return nil
+}
+
+// firstToExpire is when the first certificate of the chain does.
+func firstToExpire(state tls.ConnectionState) (first time.Time) {
+	for _, c := range state.PeerCertificates {
+		if first.IsZero() || c.NotAfter.Before(first) {
+			first = c.NotAfter
+		}
+	}
+	return first
+}
+
+// interview asks what is asked once.
+func (o *Options) interview(ctx context.Context, m *ask.Master, f *Facts) {
+	bounded, cancel := context.WithTimeout(ctx, answerBound)
+	defer cancel()
+	if text, err := redis.String(answer(m.Do(bounded, "INFO"))); err != nil {
+		f.InfoErr = err
+	} else {
+		f.Info = parseInfo(text)
+	}
+	f.Config = map[string]string{}
+	for _, name := range []string{"appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "min-replicas-to-write"} {
+		pair, err := redis.StringMap(answer(m.Do(bounded, "CONFIG", "GET", name)))
+		if err != nil {
+			f.Config, f.ConfigErr = nil, err
+			break
+		}
+		for k, v := range pair {
+			f.Config[k] = v
+		}
+	}
+	f.Marker, f.MarkerErr = m.Marker(bounded)
+	if r, err := m.Clock(bounded); err == nil {
+		f.Now = r.Time
+	}
+	f.Missing, f.User = permissions(bounded, m, o.Key)
+}
+
+// watch takes round trips and looks at the clock until the time is over.
+func (o *Options) watch(ctx context.Context, m *ask.Master, f *Facts) {
+	meter := drift.NewMeter(drift.Default)
+	began := time.Now()
+	var looked time.Time
+	for len(f.RoundTrips) < maxTrips {
+		bounded, cancel := context.WithTimeout(ctx, answerBound)
+		if a := m.Do(bounded, "PING"); a.Err == nil || !errors.Is(a.Err, pool.ErrTimeout) {
+			f.RoundTrips = append(f.RoundTrips, a.RoundTrip())
+		}
+		if over := time.Since(began) >= o.For; over || time.Since(looked) >= clockEvery {
+			looked = time.Now()
+			if r, err := m.Clock(bounded); err == nil {
+				if d, err := meter.Add(r); err == nil && d != nil {
+					f.Deviation = d.String()
+				}
+			}
+			if over {
+				cancel()
+				break
+			}
+		}
+		cancel()
+		t := time.NewTimer(pingEvery)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return
+		}
+	}
+	slices.Sort(f.RoundTrips)
+	f.Offset, f.HasClock = meter.Offset()
+	f.RateLow, f.RateHigh, f.HasRate = meter.Rate()
+	if !m.Stats().Connected && len(f.RoundTrips) == 0 {
+		f.Down = fmt.Errorf("it stopped answering: %w", m.Stats().Err)
+	}
+}

@@ -1,0 +1,83 @@
+package doctor
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
+	"github.com/redquorum/redquorum/drift"
+)
+
+// Facts are what one master has told.
+type Facts struct {
+	Master string // its address
+	Down   error  // why it cannot be asked; nil: it can
+
+	RoundTrips []time.Duration   // sorted
+	Info       map[string]string // nil: InfoErr
+	InfoErr    error
+	Config     map[string]string // nil: ConfigErr
+	ConfigErr  error
+	Marker     *ask.Marker // nil: none, or MarkerErr
+	MarkerErr  error
+	Missing    []Permission // that it denies
+	User       string       // the ACL user; "": not known
+
+	HasClock  bool
+	Now       time.Time  // by its clock, at about the same time as Marker
+	Offset    drift.Span // of its clock
+	HasRate   bool
+	RateLow   float64 // by how much faster than ours it runs, at least
+	RateHigh  float64
+	Deviation string // how its clock moved while it was watched; "": as it should
+
+	TLS     bool
+	Expires time.Time // of its certificate; zero: not known
+}
+
+// parseInfo reads what INFO says, of all its sections.
+func parseInfo(text string) map[string]string {
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":"); ok && !strings.HasPrefix(name, "#") {
+			fields[name] = value
+		}
+	}
+	return fields
+}
+
+// persistence is what the master keeps over a restart, in a word or two.
+func (f *Facts) persistence() string {
+	appends, sync := f.Config["appendonly"], f.Config["appendfsync"]
+	switch {
+	case f.Config != nil && appends == "yes" && sync != "":
+		return "aof " + sync
+	case f.Config != nil && appends == "no":
+		return "none"
+	case f.Config == nil && f.Info["aof_enabled"] == "0":
+		return "none"
+	case f.Config == nil && f.Info["aof_enabled"] == "1":
+		return "aof, fsync unknown"
+	default:
+		return "unknown"
+	}
+}
+
+func (f *Facts) policy() string {
+	if p := f.Info["maxmemory_policy"]; p != "" {
+		return p
+	}
+	return f.Config["maxmemory-policy"]
+}
+
+// version is the first two numbers of the version; false: unknown.
+func (f *Facts) version() (major, minor int, ok bool) {
+	parts := strings.SplitN(f.Info["redis_version"], ".", 3)
+	if len(parts) < 2 {
+		return 0, 0, false
+	}
+	major, err1 := strconv.Atoi(parts[0])
+	minor, err2 := strconv.Atoi(parts[1])
+	return major, minor, err1 == nil && err2 == nil
+}

@@ -1,0 +1,347 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/measure"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/pool"
+)
+
+// Judge says what is wrong with the masters, the worst first. now is this
+// machine's time, for certificates.
+func Judge(facts []Facts, now time.Time) []Finding {
+	var l findings
+	judgeNumber(&l, facts)
+	judgeReach(&l, facts)
+	judgeTwins(&l, facts)
+	for i := range facts {
+		f := &facts[i]
+		if f.Down != nil {
+			continue
+		}
+		judgeRole(&l, f)
+		judgeMemory(&l, f)
+		judgePersistence(&l, f)
+		judgePermissions(&l, f)
+		judgeClock(&l, f)
+		judgeSpeed(&l, f)
+		judgeTLS(&l, f, now)
+	}
+	judgeMarkers(&l, facts)
+	return l.sorted()
+}
+
+func judgeNumber(l *findings, facts []Facts) {
+	switch n := len(facts); {
+	case n == 1:
+		l.add(Finding{
+			Severity: Warning, Code: "one-master", What: "there is one master",
+			Why: "When it fails nothing can be locked, and when it forgets its locks two may hold the same one.",
+			Do:  "Use three or five masters that share nothing: no machine, no disk, no replication.",
+		})
+	case n%2 == 0:
+		l.add(Finding{
+			Severity: Warning, Code: "even-number", What: fmt.Sprintf("there are %d masters, an even number", n),
+			Why: fmt.Sprintf("%d of them may fail, no more than of %d, and there is one more to fail.", n-quorum.Need(n), n-1),
+			Do:  "Add one, or take one away. All clients have to change at the same time: see docs/guard.md.",
+		})
+	}
+}
+
+func judgeReach(l *findings, facts []Facts) {
+	up := 0
+	for i := range facts {
+		if facts[i].Down == nil {
+			up++
+		}
+	}
+	need := quorum.Need(len(facts))
+	severity, why := Warning, fmt.Sprintf("With %d of %d left locks go on, but none more may fail.", up, len(facts))
+	if up > need {
+		why = fmt.Sprintf("With %d of %d left locks go on; %d more may fail.", up, len(facts), up-need)
+	}
+	if up < need {
+		severity, why = Serious, fmt.Sprintf("With %d of %d nothing can be locked: %d are needed.", up, len(facts), need)
+	}
+	for i := range facts {
+		f := &facts[i]
+		if f.Down == nil {
+			continue
+		}
+		what, do := "cannot be reached: "+plain(f.Down), "Start it, or mend the network or the name. It may be its firewall."
+		var config *pool.ConfigError
+		if errors.As(f.Down, &config) {
+			what, do = "refuses us: "+plain(f.Down), "Mend the credentials, the database number or the TLS settings that are given here, or those of the master."
+		}
+		l.add(Finding{Severity: severity, Code: "unreachable", What: what, Why: why, Do: do}, f.Master)
+	}
+}
+
+// plain is an error on one line, without the address, which stands elsewhere.
+func plain(err error) string {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return strings.Join(strings.Fields(op.Err.Error()), " ")
+	}
+	return strings.Join(strings.Fields(err.Error()), " ")
+}
+
+func judgeTwins(l *findings, facts []Facts) {
+	first := map[string]string{}
+	for i := range facts {
+		f := &facts[i]
+		run := f.Info["run_id"]
+		if run == "" {
+			continue
+		}
+		if other, ok := first[run]; ok {
+			l.add(Finding{
+				Severity: Serious, Code: "duplicate", What: "is the same server as " + other,
+				Why: "One server would have two votes, and when it fails two are gone.",
+				Do:  "Name every server once.",
+			}, f.Master)
+			continue
+		}
+		first[run] = f.Master
+	}
+}
+
+func judgeRole(l *findings, f *Facts) {
+	if f.InfoErr != nil {
+		l.add(Finding{
+			Severity: Warning, Code: "info-denied", What: "does not say what it is: INFO: " + plain(f.InfoErr),
+			Why: "The guard cannot see a restart, a replica or eviction: at the level standard the master votes unguarded, at strict not at all.",
+			Do:  f.setUser("+info"),
+		}, f.Master)
+		return
+	}
+	if role := f.Info["role"]; role != "" && role != "master" {
+		l.add(Finding{
+			Severity: Serious, Code: "not-master", What: "is a replica (role " + role + ")",
+			Why: "What it has is a late copy: two clients may each be granted the same lock.",
+			Do:  "Name its master instead, or make it one: REPLICAOF NO ONE.",
+		}, f.Master)
+	}
+	if f.Info["loading"] == "1" {
+		l.add(Finding{
+			Severity: Warning, Code: "loading", What: "is still loading its data",
+			Why: "It refuses commands until it is done.", Do: "Wait.",
+		}, f.Master)
+	}
+	if n := f.Info["connected_slaves"]; n != "" && n != "0" {
+		l.add(Finding{
+			Severity: Note, Code: "replicas", What: "has replicas (" + n + ")",
+			Why: "A replica that is promoted in its place lacks the locks of the last moments.",
+			Do:  "Do not put a failover (Sentinel, a cluster manager) before the masters of locks.",
+		}, f.Master)
+	}
+	if major, minor, ok := f.version(); ok && major < 5 {
+		l.add(Finding{
+			Severity: Warning, Code: "old-version", What: fmt.Sprintf("is Redis %d.%d", major, minor),
+			Why: "Below 5.0 there is no queue of those who wait, no read-write lock, and no guard.",
+			Do:  "Use Redis 6.2 or newer.",
+		}, f.Master)
+	}
+}
+
+func judgeMemory(l *findings, f *Facts) {
+	switch p := f.policy(); {
+	case p == "":
+	case p != "noeviction":
+		l.add(Finding{
+			Severity: Serious, Code: "may-evict", What: "may evict locks (maxmemory-policy " + p + ")",
+			Why: "A lock that is evicted is free for somebody else while its holder works.",
+			Do:  "CONFIG SET maxmemory-policy noeviction, and the same in its redis.conf.",
+		}, f.Master)
+	case f.Info["maxmemory"] != "" && f.Info["maxmemory"] != "0":
+		l.add(Finding{
+			Severity: Note, Code: "maxmemory", What: "has a bound on its memory (maxmemory " + f.Info["maxmemory"] + ")",
+			Why: "When it is full it grants no locks. Nothing is evicted.",
+			Do:  "Keep other data out of it, and watch used_memory.",
+		}, f.Master)
+	}
+}
+
+func judgePersistence(l *findings, f *Facts) {
+	kept := f.persistence()
+	guarded := "Without a guard two may then hold the same lock; a guarded client does not count its votes until the longest TTL has passed."
+	switch kept {
+	case "aof always":
+	case "unknown", "aof, fsync unknown":
+		why := "CONFIG GET is denied"
+		if f.ConfigErr == nil {
+			why = "it does not say"
+		}
+		l.add(Finding{
+			Severity: Note, Code: "persistence-unknown", What: fmt.Sprintf("whether it keeps every lock over a restart is not known: %s", why),
+			Why: "A master that forgets locks when it restarts gives them away. " + guarded,
+			Do:  "See to it that it runs with appendonly yes and appendfsync always, or " + f.setUser("+config|get") + " for this check.",
+		}, f.Master)
+	default:
+		severity := Warning
+		if f.Marker != nil {
+			severity = Note // a guard is in use
+		}
+		l.add(Finding{
+			Severity: severity, Code: "forgets", What: "forgets locks when it restarts (persistence: " + kept + ")",
+			Why: guarded,
+			Do:  "CONFIG SET appendonly yes and CONFIG SET appendfsync always, and the same in its redis.conf; or keep it, with a guard.",
+		}, f.Master)
+	}
+	if s := f.Info["aof_last_write_status"]; s != "" && s != "ok" {
+		l.add(Finding{
+			Severity: Serious, Code: "aof-failing", What: "cannot write its append-only file (aof_last_write_status " + s + ")",
+			Why: "It refuses every write until it can.", Do: "Look at its disk and its log.",
+		}, f.Master)
+	}
+	if s := f.Info["rdb_last_bgsave_status"]; s != "" && s != "ok" {
+		l.add(Finding{
+			Severity: Warning, Code: "save-failing", What: "could not save its data (rdb_last_bgsave_status " + s + ")",
+			Why: "By default it refuses every write from then on (stop-writes-on-bgsave-error).", Do: "Look at its disk and its log.",
+		}, f.Master)
+	}
+}
+
+func judgePermissions(l *findings, f *Facts) {
+	for _, vital := range []bool{true, false} {
+		var rules, uses []string
+		for _, p := range f.Missing {
+			if p.Vital != vital {
+				continue
+			}
+			rules = append(rules, p.Rule)
+			if len(uses) == 0 || uses[len(uses)-1] != p.For {
+				uses = append(uses, p.For)
+			}
+		}
+		if rules == nil {
+			continue
+		}
+		severity, why := Warning, "Without that these do not work: "+strings.Join(uses, "; ")+"."
+		if vital {
+			severity, why = Serious, "Without that nothing can be locked."
+		}
+		l.add(Finding{
+			Severity: severity, Code: "permission", What: "denies " + strings.Join(rules, " "),
+			Why: why, Do: f.setUser(rules...),
+		}, f.Master)
+	}
+}
+
+// setUser is the command that grants rules to the user that asked.
+func (f *Facts) setUser(rules ...string) string {
+	user := f.User
+	if user == "" {
+		user = "USER"
+	}
+	return "ACL SETUSER " + user + " " + strings.Join(rules, " ")
+}
+
+// How far a clock may be off before it is said, and at what rate.
+const (
+	offNote    = 100 * time.Millisecond
+	offWarning = time.Second
+	strictOff  = 500 * time.Millisecond // S of the strict guard, at its greatest
+	rateNote   = 0.001
+)
+
+func judgeClock(l *findings, f *Facts) {
+	if f.Deviation != "" {
+		l.add(Finding{
+			Severity: Serious, Code: "clock-jumps", What: "has a clock that " + f.Deviation + " while it was watched",
+			Why: "When it goes forward, locks expire before their holders know.",
+			Do:  "Let one time daemon set it, and slew only: see docs/guard.md.",
+		}, f.Master)
+	}
+	if f.HasRate && max(f.RateLow, -f.RateHigh) > drift.Default.Factor && f.Deviation == "" {
+		l.add(Finding{
+			Severity: Serious, Code: "clock-rate", What: fmt.Sprintf("has a clock that runs %.1f %% off ours at least", 100*max(f.RateLow, -f.RateHigh)),
+			Why: fmt.Sprintf("Locks are computed with %.0f %%.", 100*drift.Default.Factor),
+			Do:  "Mend its clock (chrony: maxslewrate), or give all clients a greater drift factor.",
+		}, f.Master)
+	}
+	if !f.HasClock {
+		return
+	}
+	strict := f.Marker != nil && f.Marker.Level == "strict"
+	severity := Note
+	switch {
+	case strict && f.Offset.Beyond(min(strictOff, f.Marker.MaxTTL/10)):
+		severity = Serious
+	case f.Offset.Beyond(offWarning):
+		severity = Warning
+	case f.Offset.Beyond(offNote):
+	default:
+		return
+	}
+	why := "The lock does not need the same time everywhere, but a clock that is off was set wrongly once, and will be set again; fencing tokens and the strict guard need it about right."
+	if severity == Serious {
+		why = "The fleet is guarded strictly: the master does not vote."
+	}
+	l.add(Finding{
+		Severity: severity, Code: "clock-off", What: "has a clock that is off ours by " + offset(f.Offset),
+		Why: why, Do: "Set it (NTP), or this machine's, if it is the one that is off.",
+	}, f.Master)
+}
+
+// offset is how far a clock is off, with its sign.
+func offset(s drift.Span) string {
+	text := s.String()
+	if s.Middle() > 0 {
+		return "+" + text
+	}
+	return text
+}
+
+// slow is from where on a round trip is a large part of what a lock operation
+// waits for one master: 50 ms at the least.
+const slow = 25 * time.Millisecond
+
+func judgeSpeed(l *findings, f *Facts) {
+	if p99 := measure.Percentile(f.RoundTrips, 99); p99 >= slow {
+		l.add(Finding{
+			Severity: Note, Code: "slow", What: fmt.Sprintf("is slow now and then (99 %% of round trips within %s)", words.Span(p99)),
+			Why: "A lock operation waits for a master for a twentieth of the TTL, 50 ms at least and 250 ms at most.",
+			Do:  "Bring the masters nearer, or set the masters' timeout (WithCommandTimeout).",
+		}, f.Master)
+	}
+}
+
+// How long before its end a certificate is spoken of.
+const (
+	expiresSoon = 30 * 24 * time.Hour
+	expiresNow  = 3 * 24 * time.Hour
+)
+
+func judgeTLS(l *findings, f *Facts, now time.Time) {
+	if f.Expires.IsZero() {
+		return
+	}
+	left := f.Expires.Sub(now)
+	if left >= expiresSoon {
+		return
+	}
+	severity := Warning
+	if left < expiresNow {
+		severity = Serious
+	}
+	l.add(Finding{
+		Severity: severity, Code: "certificate", What: fmt.Sprintf("has a certificate that expires in %s, on %s", daysLeft(left), f.Expires.UTC().Format(time.DateOnly)),
+		Why: "From then on nobody can connect to it.", Do: "Renew it.",
+	}, f.Master)
+}
+
+func daysLeft(d time.Duration) string {
+	if d < 48*time.Hour {
+		return words.Count(int(d.Hours()), "hour")
+	}
+	return words.Count(int(math.Floor(d.Hours()/24)), "day")
+}

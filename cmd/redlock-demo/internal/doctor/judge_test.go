@@ -1,0 +1,166 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/pool"
+)
+
+var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// healthy is a fleet without a fault.
+func healthy(n int) []Facts {
+	facts := make([]Facts, n)
+	for i := range facts {
+		run := strings.Repeat(string(rune('a'+i)), 40)
+		facts[i] = Facts{
+			Master: fmt.Sprintf("10.0.0.%d:6379", i+1), RoundTrips: []time.Duration{200 * time.Microsecond},
+			Info: map[string]string{
+				"redis_version": "7.0.15", "role": "master", "run_id": run, "maxmemory": "0", "maxmemory_policy": "noeviction",
+				"connected_slaves": "0", "loading": "0", "aof_last_write_status": "ok", "rdb_last_bgsave_status": "ok", "aof_enabled": "1",
+			},
+			Config: map[string]string{"appendonly": "yes", "appendfsync": "always"},
+			Marker: &ask.Marker{Run: run, MaxTTL: time.Minute, Masters: n, Level: "standard"},
+			User:   "locks", HasClock: true, Now: now, Offset: drift.Span{Low: -time.Millisecond, High: time.Millisecond},
+			HasRate: true, RateLow: -0.0001, RateHigh: 0.0001, TLS: true, Expires: now.Add(365 * 24 * time.Hour),
+		}
+	}
+	return facts
+}
+
+func TestAHealthyFleetHasNoFindings(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{3, 5} {
+		if found := Judge(healthy(n), now); len(found) != 0 {
+			t.Errorf("%+v", found)
+		}
+	}
+}
+
+func TestEachFaultIsFound(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		change func(f []Facts)
+		want   string // severity and code of each finding
+		says   string // what one of them says, as well
+	}{
+		{"one gone", func(f []Facts) { f[1] = Facts{Master: "b", Down: pool.ErrTimeout} }, "warning unreachable", "1 more may fail"},
+		{"three gone", func(f []Facts) { f[1].Down, f[2].Down, f[3].Down = pool.ErrTimeout, pool.ErrTimeout, pool.ErrTimeout }, "serious unreachable", "With 2 of 5 nothing can be locked: 3 are needed."},
+		{"refused", func(f []Facts) { f[1].Down = &pool.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS")} }, "warning unreachable", "refuses us: AUTH: WRONGPASS"},
+		{"twice", func(f []Facts) {
+			f[3].Info["run_id"] = f[0].Info["run_id"]
+			f[3].Marker.Run = f[0].Marker.Run
+		}, "serious duplicate", "is the same server as 10.0.0.1:6379"},
+		{"a replica", func(f []Facts) { f[1].Info["role"] = "slave" }, "serious not-master", "REPLICAOF NO ONE"},
+		{"INFO denied", func(f []Facts) { f[1].Info, f[1].InfoErr = nil, errors.New("NOPERM") }, "warning info-denied", "ACL SETUSER locks +info"},
+		{"loading", func(f []Facts) { f[1].Info["loading"] = "1" }, "warning loading", ""},
+		{"has replicas", func(f []Facts) { f[1].Info["connected_slaves"] = "2" }, "note replicas", "has replicas (2)"},
+		{"old", func(f []Facts) { f[1].Info["redis_version"] = "4.0.14" }, "warning old-version", "is Redis 4.0"},
+		{"new enough", func(f []Facts) { f[1].Info["redis_version"] = "5.0.0" }, "", ""},
+		{"odd version", func(f []Facts) { f[1].Info["redis_version"] = "unstable" }, "", ""},
+		{"evicts", func(f []Facts) { f[1].Info["maxmemory_policy"] = "volatile-ttl" }, "serious may-evict", "maxmemory-policy volatile-ttl"},
+		{"bounded", func(f []Facts) { f[1].Info["maxmemory"] = "1000" }, "note maxmemory", ""},
+		{"everysec, guarded", func(f []Facts) { f[1].Config["appendfsync"] = "everysec" }, "note forgets", "persistence: aof everysec"},
+		{"nothing kept, unguarded", func(f []Facts) {
+			for i := range f {
+				f[i].Marker = nil
+			}
+			f[1].Config["appendonly"] = "no"
+		}, "warning forgets, note no-fleet", "persistence: none"},
+		{"CONFIG denied", func(f []Facts) { f[1].Config, f[1].ConfigErr = nil, errors.New("NOPERM") }, "note persistence-unknown", "ACL SETUSER locks +config|get"},
+		{"CONFIG denied, nothing kept", func(f []Facts) {
+			f[1].Config, f[1].ConfigErr, f[1].Info["aof_enabled"] = nil, errors.New("NOPERM"), "0"
+		}, "note forgets", ""},
+		{"AOF fails", func(f []Facts) { f[1].Info["aof_last_write_status"] = "err" }, "serious aof-failing", ""},
+		{"save fails", func(f []Facts) { f[1].Info["rdb_last_bgsave_status"] = "err" }, "warning save-failing", ""},
+		{"cannot lock", func(f []Facts) {
+			f[1].Missing = []Permission{{"+set", useLocks, true}, {"~k", useLocks, true}, {"+zadd", useReaders, false}, {"&redquorum:w:1:*", useQueue, false}}
+		}, "serious permission, warning permission", "ACL SETUSER locks +zadd &redquorum:w:1:*"},
+		{"user unknown", func(f []Facts) { f[1].User, f[1].Missing = "", []Permission{{"+set", useLocks, true}} }, "serious permission", "ACL SETUSER USER +set"},
+		{"clock a little off", func(f []Facts) { f[1].Offset = drift.Span{Low: 200 * time.Millisecond, High: 210 * time.Millisecond} }, "note clock-off", "off ours by +205ms ± 5ms"},
+		{"clock off", func(f []Facts) { f[1].Offset = drift.Span{Low: -3605 * time.Second, High: -3600 * time.Second} }, "warning clock-off", "off ours by -1h0m2.5s"},
+		{"clock perhaps off", func(f []Facts) { f[1].Offset = drift.Span{Low: -time.Second, High: 3 * time.Second} }, "", ""},
+		{"clock off, strict", func(f []Facts) {
+			for i := range f {
+				f[i].Marker.Level = "strict"
+			}
+			f[1].Offset = drift.Span{Low: 600 * time.Millisecond, High: 610 * time.Millisecond}
+		}, "serious clock-off", "the master does not vote"},
+		{"clock jumps", func(f []Facts) { f[1].Deviation = "stepped forward by 1m0s" }, "serious clock-jumps", "has a clock that stepped forward by 1m0s while it was watched"},
+		{"clock runs fast", func(f []Facts) { f[1].RateLow, f[1].RateHigh = 0.02, 0.03 }, "serious clock-rate", "runs 2.0 % off ours"},
+		{"clock runs slow", func(f []Facts) { f[1].RateLow, f[1].RateHigh = -0.03, -0.02 }, "serious clock-rate", "runs 2.0 % off ours"},
+		{"rate uncertain", func(f []Facts) { f[1].RateLow, f[1].RateHigh = -0.03, 0.03 }, "", ""},
+		{"slow", func(f []Facts) { f[1].RoundTrips = []time.Duration{time.Millisecond, 40 * time.Millisecond} }, "note slow", "within 40 ms"},
+		{"certificate old", func(f []Facts) { f[1].Expires = now.Add(20*24*time.Hour + time.Minute) }, "warning certificate", "expires in 20 days, on 2026-05-21"},
+		{"certificate almost over", func(f []Facts) { f[1].Expires = now.Add(47*time.Hour + time.Minute) }, "serious certificate", "expires in 47 hours"},
+		{"no TLS", func(f []Facts) { f[1].TLS, f[1].Expires = false, time.Time{} }, "", ""},
+		{"marker lost", func(f []Facts) { f[1].Marker = nil }, "warning no-marker", "until 1m0.702s after"},
+		{"marker denied", func(f []Facts) { f[1].Marker, f[1].MarkerErr = nil, errors.New("NOPERM") }, "warning marker-unreadable", "+hmget ~redquorum:marker"},
+		{"other level", func(f []Facts) { f[1].Marker.Level = "strict" }, "serious other-fleet", "is of another fleet (5 masters, strict, longest TTL 1m0s) than 10.0.0.1:6379"},
+		{"other TTL", func(f []Facts) { f[1].Marker.MaxTTL = time.Second }, "serious other-fleet", ""},
+		{"list too short", func(f []Facts) {
+			for i := range f {
+				f[i].Marker.Masters = 7
+			}
+		}, "serious other-number", "is of a fleet of 7 masters, here are 5"},
+		{"restarted", func(f []Facts) { f[1].Marker.Run = "other" }, "warning restarted", ""},
+		{"quarantined", func(f []Facts) { f[1].Marker.Since = now.Add(-50 * time.Second).UnixMilli() }, "warning quarantine", "for another 10.7s"},
+		{"quarantine over", func(f []Facts) { f[1].Marker.Since = now.Add(-61 * time.Second).UnixMilli() }, "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			facts := healthy(5)
+			test.change(facts)
+			var got []string
+			var text strings.Builder
+			found := Judge(facts, now)
+			for _, f := range found {
+				got = append(got, f.Severity.String()+" "+f.Code)
+				text.WriteString(f.What + "\n" + f.Why + "\n" + f.Do + "\n")
+				if f.What == "" || f.Why == "" || f.Do == "" {
+					t.Errorf("not said: %+v", f)
+				}
+			}
+			if strings.Join(got, ", ") != test.want || !strings.Contains(text.String(), test.says) {
+				t.Errorf("%q, want %q, and %q in\n%s", got, test.want, test.says, text.String())
+			}
+		})
+	}
+}
+
+func TestTheNumberOfMastersIsJudged(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{1: "one-master", 2: "even-number", 3: "", 4: "even-number", 5: "", 6: "even-number"} {
+		code := ""
+		for _, f := range Judge(healthy(n), now) {
+			code = f.Code
+		}
+		if code != want {
+			t.Errorf("%d masters: %q, want %q", n, code, want)
+		}
+	}
+}
+
+func TestTheSameFindingOnSeveralMastersIsOne(t *testing.T) {
+	t.Parallel()
+	facts := healthy(5)
+	facts[1].Info["maxmemory_policy"], facts[3].Info["maxmemory_policy"] = "allkeys-lru", "allkeys-lru"
+	found := Judge(facts, now)
+	if len(found) != 1 || !slices.Equal(found[0].Masters, []string{"10.0.0.2:6379", "10.0.0.4:6379"}) {
+		t.Errorf("%+v", found)
+	}
+	if worst, ok := Worst(found); worst != Serious || !ok {
+		t.Error(worst, ok)
+	}
+	if _, ok := Worst(nil); ok {
+		t.Error("no findings are some")
+	}
+}

@@ -1,0 +1,99 @@
+package doctor
+
+import (
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/measure"
+	"github.com/redquorum/redquorum/internal/quorum"
+)
+
+// A Report is what --json prints.
+type Report struct {
+	Quorum   int       `json:"quorum"`
+	Masters  []Master  `json:"masters"`
+	Findings []Finding `json:"findings"`
+}
+
+// A Master is one of a Report. What is not known is left out.
+type Master struct {
+	Address     string      `json:"address"`
+	Up          bool        `json:"up"`
+	Error       string      `json:"error,omitempty"`
+	RoundTrips  *RoundTrips `json:"round_trips,omitempty"`
+	Version     string      `json:"version,omitempty"`
+	Role        string      `json:"role,omitempty"`
+	RunID       string      `json:"run_id,omitempty"`
+	Persistence string      `json:"persistence,omitempty"`
+	Eviction    string      `json:"eviction,omitempty"`
+	Clock       *Clock      `json:"clock,omitempty"`
+	Marker      *Marker     `json:"marker,omitempty"`
+	Expires     *time.Time  `json:"certificate_expires,omitempty"`
+}
+
+// RoundTrips are those of PING, in microseconds.
+type RoundTrips struct {
+	Count int     `json:"count"`
+	P50   float64 `json:"p50_us"`
+	P90   float64 `json:"p90_us"`
+	P99   float64 `json:"p99_us"`
+	Max   float64 `json:"max_us"`
+}
+
+// A Clock is by how much it is ahead of ours, between the two, and how much
+// faster than ours it runs, as fractions.
+type Clock struct {
+	OffsetLowUS  float64  `json:"offset_low_us"`
+	OffsetHighUS float64  `json:"offset_high_us"`
+	RateLow      *float64 `json:"rate_low,omitempty"`
+	RateHigh     *float64 `json:"rate_high,omitempty"`
+
+	text string
+}
+
+// String is the offset as people read it.
+func (c *Clock) String() string { return c.text }
+
+// A Marker is what the master says of its fleet.
+type Marker struct {
+	Level    string `json:"level"`
+	MaxTTLMS int64  `json:"max_ttl_ms"`
+	Masters  int    `json:"masters"`
+	SinceMS  int64  `json:"since_ms"`
+}
+
+// NewReport puts facts and findings together.
+func NewReport(facts []Facts, found []Finding) *Report {
+	r := &Report{Quorum: quorum.Need(len(facts)), Findings: found}
+	for i := range facts {
+		r.Masters = append(r.Masters, facts[i].master())
+	}
+	return r
+}
+
+func (f *Facts) master() Master {
+	m := Master{Address: f.Master, Up: f.Down == nil}
+	if f.Down != nil {
+		m.Error = plain(f.Down)
+		return m
+	}
+	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+	if n := len(f.RoundTrips); n > 0 {
+		at := func(p int) float64 { return us(measure.Percentile(f.RoundTrips, p)) }
+		m.RoundTrips = &RoundTrips{n, at(50), at(90), at(99), us(f.RoundTrips[n-1])}
+	}
+	m.Version, m.Role, m.RunID = f.Info["redis_version"], f.Info["role"], f.Info["run_id"]
+	m.Persistence, m.Eviction = f.persistence(), f.policy()
+	if f.HasClock {
+		m.Clock = &Clock{OffsetLowUS: us(f.Offset.Low), OffsetHighUS: us(f.Offset.High), text: offset(f.Offset)}
+		if f.HasRate {
+			m.Clock.RateLow, m.Clock.RateHigh = &f.RateLow, &f.RateHigh
+		}
+	}
+	if f.Marker != nil {
+		m.Marker = &Marker{f.Marker.Level, f.Marker.MaxTTL.Milliseconds(), f.Marker.Masters, f.Marker.Since}
+	}
+	if !f.Expires.IsZero() {
+		m.Expires = &f.Expires
+	}
+	return m
+}

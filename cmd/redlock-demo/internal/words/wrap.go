@@ -1,0 +1,29 @@
+package words
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Wrap puts text after a lead, which takes indent columns, and what does not fit
+// into width columns on the lines below it, as far in.
+func Wrap(lead string, indent, width int, text string) string {
+	var b strings.Builder
+	b.WriteString(lead)
+	used := indent
+	for i, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case used+1+n > width:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			used = indent
+		default:
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(word)
+		used += n
+	}
+	return b.String()
+}

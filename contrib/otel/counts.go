@@ -1,0 +1,125 @@
+package redlockotel
+
+import (
+	"context"
+	"errors"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/metrics"
+)
+
+// instruments are those that are told of events.
+type instruments struct {
+	waiting, holding           metric.Int64UpDownCounter
+	attempts, renewals, losses metric.Int64Counter
+	waits, holds, unlocks      metric.Float64Histogram
+	replies                    metric.Float64Histogram
+}
+
+// Upper bounds of the buckets, in seconds.
+var (
+	waitBounds  = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+	holdBounds  = []float64{.001, .005, .01, .05, .1, .5, 1, 5, 10, 30, 60, 300, 1800, 3600, 21600}
+	replyBounds = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5}
+)
+
+func (m *instruments) make(meter metric.Meter) error {
+	var errs []error
+	upDown := func(to *metric.Int64UpDownCounter, name, unit, what string) {
+		var err error
+		*to, err = meter.Int64UpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(what))
+		errs = append(errs, err)
+	}
+	counter := func(to *metric.Int64Counter, name, unit, what string) {
+		var err error
+		*to, err = meter.Int64Counter(name, metric.WithUnit(unit), metric.WithDescription(what))
+		errs = append(errs, err)
+	}
+	seconds := func(to *metric.Float64Histogram, name, what string, bounds []float64) {
+		var err error
+		*to, err = meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(what), metric.WithExplicitBucketBoundaries(bounds...))
+		errs = append(errs, err)
+	}
+	upDown(&m.waiting, "redlock.waiting", "{call}", "Calls that acquire a lock and have not returned yet.")
+	upDown(&m.holding, "redlock.held", "{lock}", "Locks that are held.")
+	counter(&m.attempts, "redlock.attempts", "{attempt}", "Attempts to acquire a lock, by result.")
+	counter(&m.renewals, "redlock.renewals", "{renewal}", "Renewals of held locks, by result.")
+	counter(&m.losses, "redlock.losses", "{lock}", "Locks that were lost, by reason.")
+	seconds(&m.waits, "redlock.wait.duration", "Time that calls took to acquire the lock or to give up, by result.", waitBounds)
+	seconds(&m.holds, "redlock.hold.duration", "Time that locks were held, by how that ended.", holdBounds)
+	seconds(&m.unlocks, "redlock.unlock.duration", "Time that Unlock took, by result.", replyBounds)
+	seconds(&m.replies, "redlock.master.reply.duration", "Time from a question to the master's reply, by operation and result.", replyBounds)
+	return errors.Join(errs...)
+}
+
+func (t *Telemetry) counts() *redlock.Trace {
+	return &redlock.Trace{
+		Begin: func(ctx context.Context, _ redlock.BeginInfo) context.Context {
+			t.waiting.Add(ctx, 1)
+			return nil
+		},
+		Wait: func(i redlock.WaitInfo) {
+			t.waiting.Add(i.Context, -1)
+			t.waits.Record(i.Context, i.Waited.Seconds(), with(keyResult.String(metrics.AcquireResult(i.Err))))
+		},
+		Attempt: func(i redlock.AttemptInfo) {
+			t.attempts.Add(i.Context, 1, with(keyResult.String(metrics.AcquireResult(i.Err))))
+		},
+		Held: func(ctx context.Context, _ redlock.HeldInfo) context.Context {
+			t.holding.Add(ctx, 1)
+			return nil
+		},
+		Released: func(i redlock.ReleasedInfo) {
+			t.holding.Add(i.Context, -1)
+			t.holds.Record(i.Context, i.Held.Seconds(), with(keyEnd.String(i.End.String())))
+		},
+		Renewal: func(i redlock.RenewalInfo) {
+			t.renewals.Add(i.Context, 1, with(keyResult.String(metrics.RenewalResult(i.Err))))
+		},
+		Lost: func(_ *redlock.Lock, err *redlock.LostError) {
+			t.losses.Add(context.Background(), 1, with(keyReason.String(err.Reason.String())))
+		},
+		Unlock: func(i redlock.UnlockInfo) {
+			t.unlocks.Record(i.Context, i.Elapsed.Seconds(), with(keyResult.String(metrics.UnlockResult(i.Err))))
+		},
+		Reply: func(i redlock.ReplyInfo) {
+			result := i.Result.String()
+			if i.Expired {
+				result = "timeout"
+			}
+			t.replies.Record(context.Background(), i.Latency.Seconds(), with(keyMaster.String(i.Master), keyOp.String(i.Op), keyResult.String(result)))
+		},
+	}
+}
+
+func with(attrs ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(attrs...))
+}
+
+// Observe has the state of the client's masters exported as well, until the meter
+// provider shuts down. Call it once, with the client that has the trace. The
+// error is the meter's.
+func (t *Telemetry) Observe(c *redlock.Client) error {
+	connected, err1 := t.meter.Int64ObservableGauge("redlock.master.connected",
+		metric.WithUnit("1"), metric.WithDescription("Whether the master is connected: 1 or 0."))
+	roundTrip, err2 := t.meter.Float64ObservableGauge("redlock.master.round_trip",
+		metric.WithUnit("s"), metric.WithDescription("Moving average of the round trip to the master."))
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	_, err := t.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		for _, m := range c.Masters(ctx) {
+			up := int64(0)
+			if m.Connected {
+				up = 1
+			}
+			o.ObserveInt64(connected, up, with(keyMaster.String(m.Master)))
+			o.ObserveFloat64(roundTrip, m.RoundTrip.Seconds(), with(keyMaster.String(m.Master)))
+		}
+		return nil
+	}, connected, roundTrip)
+	return err
+}

@@ -1,0 +1,56 @@
+package redlockotel_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	redlockotel "github.com/redquorum/redquorum/contrib/otel"
+	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+func Example() {
+	urls, stop := masters() // redis://10.0.0.1:6379, …
+	defer stop()
+	exporter := tracetest.NewInMemoryExporter() // otlptracegrpc.New(ctx) in earnest
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
+
+	telemetry, err := redlockotel.New(redlockotel.WithTracerProvider(provider))
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := redlock.Open(urls, redlock.WithTrace(telemetry.Trace()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	if err := telemetry.Observe(client); err != nil {
+		log.Fatal(err)
+	}
+
+	err = client.Do(context.Background(), "invoice:42", func(context.Context) error { return nil })
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, span := range exporter.GetSpans() { // in the order of their ends
+		fmt.Println(span.Name)
+	}
+	// Output:
+	// redlock.attempt
+	// redlock.acquire
+	// redlock.hold
+	// redlock.unlock
+}
+
+// masters starts masters for the example.
+func masters() (urls []string, stop func()) {
+	cluster, err := simmaster.StartCluster(3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return cluster.URLs(), cluster.Close
+}

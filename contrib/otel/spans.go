@@ -1,0 +1,244 @@
+package redlockotel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/metrics"
+)
+
+// A call is one that acquires. It is told of by one goroutine.
+type call struct {
+	outer  context.Context // the caller's
+	span   trace.Span
+	paused time.Time          // since when it pauses; zero: it does not
+	nodes  []redlock.NodeInfo // of the attempt that is being told of
+}
+
+type callKey struct{}
+
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+func (t *Telemetry) spans() *redlock.Trace {
+	return &redlock.Trace{
+		Begin:    t.begin,
+		Attempt:  t.attempt,
+		Node:     t.node,
+		Retry:    t.retry,
+		Wait:     t.wait,
+		Held:     t.held,
+		Renewal:  t.renewal,
+		Extend:   t.extend,
+		Released: t.released,
+		Unlock:   t.unlock,
+	}
+}
+
+func (t *Telemetry) begin(ctx context.Context, i redlock.BeginInfo) context.Context {
+	inner, span := t.tracer.Start(ctx, "redlock.acquire", trace.WithAttributes(
+		keyKey.String(t.keyName(i.Key)), keyOp.String(i.Op), keyOnce.Bool(i.Once)))
+	if len(i.Keys) > 0 {
+		names := make([]string, len(i.Keys))
+		for n, key := range i.Keys {
+			names[n] = t.keyName(key)
+		}
+		span.SetAttributes(keyKeys.StringSlice(names))
+	}
+	return context.WithValue(inner, callKey{}, &call{outer: ctx, span: span})
+}
+
+// node keeps what an attempt's masters said until the attempt is told.
+func (t *Telemetry) node(i redlock.NodeInfo) {
+	if c := callOf(i.Context); c != nil && i.Op == "lock" && c.span.IsRecording() {
+		c.nodes = append(c.nodes, i)
+	}
+}
+
+func (t *Telemetry) attempt(i redlock.AttemptInfo) {
+	c := callOf(i.Context)
+	if c == nil {
+		return
+	}
+	now := time.Now()
+	began := now.Add(-i.Elapsed)
+	t.endPause(i.Context, c, began)
+	_, span := t.tracer.Start(i.Context, "redlock.attempt", trace.WithTimestamp(began), trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(keyAttempt.Int(i.Attempt), keyAgreed.Int(i.OK), keyNeeded.Int(i.Need), keyResult.String(metrics.AcquireResult(i.Err))))
+	for n := range c.nodes {
+		span.AddEvent("redlock.master", trace.WithTimestamp(now), trace.WithAttributes(nodeAttributes(&c.nodes[n])...))
+	}
+	c.nodes = c.nodes[:0]
+	setHolder(span, i.Err)
+	setStatus(span, i.Err)
+	span.End(trace.WithTimestamp(now))
+}
+
+func nodeAttributes(i *redlock.NodeInfo) []attribute.KeyValue {
+	attrs := []attribute.KeyValue{keyMaster.String(i.Master)}
+	if i.Latency > 0 {
+		attrs = append(attrs, keyLatency.Float64(i.Latency.Seconds()))
+	}
+	if held, ok := errors.AsType[*redlock.HeldError](i.Err); ok {
+		return append(attrs, keyError.String(describe(held)))
+	}
+	if i.Err != nil {
+		attrs = append(attrs, keyError.String(i.Err.Error()))
+	}
+	return attrs
+}
+
+// setHolder names the owner of the lock that is in the way, if it gave a name.
+func setHolder(span trace.Span, err error) {
+	q, ok := errors.AsType[*redlock.QuorumError](err)
+	if !ok || q.Nodes == nil {
+		return
+	}
+	for _, cause := range q.Nodes.Errors {
+		if held, ok := errors.AsType[*redlock.HeldError](cause); ok && held.Owner != "" {
+			span.SetAttributes(keyHolder.String(held.Owner))
+			return
+		}
+	}
+}
+
+// describe says who holds a key, without the token.
+func describe(held *redlock.HeldError) string {
+	public := *held
+	public.Token = ""
+	return public.Error()
+}
+
+func (t *Telemetry) retry(i redlock.RetryInfo) {
+	if c := callOf(i.Context); c != nil && c.paused.IsZero() {
+		c.paused = time.Now()
+	}
+}
+
+// endPause makes the span of the pause that ended then, if there was one.
+func (t *Telemetry) endPause(ctx context.Context, c *call, then time.Time) {
+	if c.paused.IsZero() {
+		return
+	}
+	if then.Before(c.paused) {
+		then = c.paused
+	}
+	_, span := t.tracer.Start(ctx, "redlock.wait", trace.WithTimestamp(c.paused))
+	span.End(trace.WithTimestamp(then))
+	c.paused = time.Time{}
+}
+
+func (t *Telemetry) wait(i redlock.WaitInfo) {
+	c := callOf(i.Context)
+	if c == nil {
+		return
+	}
+	t.endPause(i.Context, c, time.Now())
+	c.span.SetAttributes(keyKey.String(t.keyName(i.Key)), keyAttempts.Int(i.Attempts), keyResult.String(metrics.AcquireResult(i.Err)))
+	setHolder(c.span, i.Err)
+	setStatus(c.span, i.Err)
+	c.span.End()
+}
+
+type holdKey struct{}
+
+// held starts the span of the hold, below the caller's own. What it returns
+// keeps the span, and not the caller's context.
+func (t *Telemetry) held(ctx context.Context, i redlock.HeldInfo) context.Context {
+	outer := ctx
+	var links []trace.Link
+	if c := callOf(ctx); c != nil {
+		outer = c.outer
+		links = append(links, trace.Link{SpanContext: c.span.SpanContext()})
+	}
+	_, span := t.tracer.Start(outer, "redlock.hold", trace.WithLinks(links...), trace.WithAttributes(keyKey.String(t.keyName(i.Key))))
+	return trace.ContextWithSpan(context.WithValue(context.Background(), holdKey{}, true), span)
+}
+
+// holdSpan is the span that held made; nil if the context is not from there.
+func holdSpan(ctx context.Context) trace.Span {
+	if ctx.Value(holdKey{}) == nil {
+		return nil
+	}
+	return trace.SpanFromContext(ctx)
+}
+
+// renewal notes those that failed; of the others there may be any number.
+func (t *Telemetry) renewal(i redlock.RenewalInfo) {
+	if span := holdSpan(i.Context); span != nil && i.Err != nil {
+		span.AddEvent("redlock.renewal_failed", trace.WithAttributes(
+			keyError.String(errorText(i.Err)), keyRemaining.Float64(i.Remaining.Seconds())))
+	}
+}
+
+func (t *Telemetry) released(i redlock.ReleasedInfo) {
+	span := holdSpan(i.Context)
+	if span == nil {
+		return
+	}
+	span.SetAttributes(keyEnd.String(i.End.String()), keyRenewals.Int(i.Renewals))
+	if i.Lost != nil {
+		span.SetAttributes(keyReason.String(i.Lost.Reason.String()))
+	}
+	if i.End == redlock.EndLost {
+		span.SetStatus(codes.Error, "lost: "+i.Lost.Reason.String())
+	}
+	span.End()
+}
+
+func (t *Telemetry) extend(i redlock.ExtendInfo) {
+	span := t.question(i.Context, i.Lock.Key(), "redlock."+i.Op, i.Elapsed, nil, keyResult.String(metrics.RenewalResult(i.Err)))
+	setStatus(span, i.Err)
+	span.End()
+}
+
+func (t *Telemetry) unlock(i redlock.UnlockInfo) {
+	span := t.question(i.Context, i.Key, "redlock.unlock", i.Elapsed, holdSpan(i.Hold),
+		keyResult.String(metrics.UnlockResult(i.Err)), keyAgreed.Int(i.OK), keyNeeded.Int(i.Need))
+	setStatus(span, i.Err)
+	span.End()
+}
+
+// question starts the span of a question that has just been decided.
+func (t *Telemetry) question(ctx context.Context, key, name string, took time.Duration, hold trace.Span, attrs ...attribute.KeyValue) trace.Span {
+	opts := []trace.SpanStartOption{
+		trace.WithTimestamp(time.Now().Add(-took)), trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(append(attrs, keyKey.String(t.keyName(key)))...),
+	}
+	if hold != nil {
+		opts = append(opts, trace.WithLinks(trace.Link{SpanContext: hold.SpanContext()}))
+	}
+	_, span := t.tracer.Start(ctx, name, opts...)
+	return span
+}
+
+// setStatus marks a span as failed. That a lock is taken is no failure of the
+// call's: the result tells.
+func setStatus(span trace.Span, err error) {
+	if err == nil || errors.Is(err, redlock.ErrTaken) {
+		return
+	}
+	span.SetStatus(codes.Error, errorText(err))
+}
+
+// errorText is what went wrong, in few words: the whole text may name the tokens
+// of others.
+func errorText(err error) string {
+	q, ok := errors.AsType[*redlock.QuorumError](err)
+	if !ok {
+		return metrics.AcquireResult(err)
+	}
+	text := q.Op + ": " + metrics.AcquireResult(err)
+	if lost, ok := errors.AsType[*redlock.LostError](err); ok {
+		text = "lost: " + lost.Reason.String()
+	}
+	return text
+}

@@ -1,0 +1,214 @@
+package redlockprom_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/redquorum/redquorum/redlock/metrics"
+)
+
+// The dashboard, the alerts and the documentation speak of what is exported.
+
+func file(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// exported are the metrics of a recorder by name.
+func exported() map[string]metrics.Desc {
+	all := make(map[string]metrics.Desc)
+	for _, d := range metrics.New().Descs() {
+		all[d.Name] = d
+	}
+	return all
+}
+
+// scraped are labels that Prometheus adds.
+var scraped = []string{"job", "instance"}
+
+var (
+	selector  = regexp.MustCompile(`(redlock_[a-z_]+)(\{[^}]*\})?`)
+	labelName = regexp.MustCompile(`([a-z_]+)\s*(?:=~|!~|!=|=)\s*"`)
+	grouping  = regexp.MustCompile(`(?:by|on|without|ignoring) \(([^)]*)\)`)
+)
+
+// series finds the metric that a name in an expression is a series of, and its
+// labels.
+func series(all map[string]metrics.Desc, name string) (labels []string, ok bool) {
+	d, ok := all[name]
+	if ok && d.Type != metrics.HistogramType {
+		return append(slices.Clone(scraped), d.Labels...), true
+	}
+	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+		base, cut := strings.CutSuffix(name, suffix)
+		if d, ok := all[base]; cut && ok && d.Type == metrics.HistogramType {
+			labels := append(slices.Clone(scraped), d.Labels...)
+			if suffix == "_bucket" {
+				labels = append(labels, "le")
+			}
+			return labels, true
+		}
+	}
+	return nil, false // also a histogram without a suffix, which has no series
+}
+
+// checkExpression finds what an expression asks for that is not there. It gives
+// the names of the metrics in it.
+func checkExpression(t *testing.T, where, expr string) (names []string) {
+	t.Helper()
+	if strings.Count(expr, "(") != strings.Count(expr, ")") || strings.Count(expr, "{") != strings.Count(expr, "}") {
+		t.Errorf("%s: brackets do not match: %s", where, expr)
+	}
+	all := exported()
+	var there []string // labels of all series in it
+	for _, found := range selector.FindAllStringSubmatch(expr, -1) {
+		labels, ok := series(all, found[1])
+		if !ok {
+			t.Errorf("%s: %s is not exported", where, found[1])
+			continue
+		}
+		names = append(names, found[1])
+		there = append(there, labels...)
+		for _, label := range labelName.FindAllStringSubmatch(found[2], -1) {
+			if !slices.Contains(labels, label[1]) {
+				t.Errorf("%s: %s has no label %s", where, found[1], label[1])
+			}
+		}
+	}
+	if len(names) == 0 {
+		t.Errorf("%s: no metric in %s", where, expr)
+	}
+	for _, group := range grouping.FindAllStringSubmatch(expr, -1) {
+		for label := range strings.SplitSeq(group[1], ",") {
+			if label = strings.TrimSpace(label); !slices.Contains(there, label) {
+				t.Errorf("%s: no series has the label %s: %s", where, label, expr)
+			}
+		}
+	}
+	return names
+}
+
+func TestTheDashboardShowsWhatIsExported(t *testing.T) {
+	var dashboard struct {
+		UID        string
+		Templating struct {
+			List []struct{ Name, Definition string }
+		}
+		Panels []struct {
+			ID          int
+			Type, Title string
+			Description string
+			GridPos     struct{ X, Y, W, H int }
+			Targets     []struct{ Expr, RefID string }
+		}
+	}
+	if err := json.Unmarshal(file(t, "deploy/grafana/dashboard.json"), &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	shown := make(map[string]bool)
+	ids := make(map[int]bool)
+	for _, p := range dashboard.Panels {
+		if p.Title == "" || ids[p.ID] || p.GridPos.W < 1 || p.GridPos.X+p.GridPos.W > 24 {
+			t.Errorf("panel %d %q at %+v", p.ID, p.Title, p.GridPos)
+		}
+		ids[p.ID] = true
+		if p.Type != "row" && (len(p.Targets) == 0 || p.Description == "") {
+			t.Errorf("panel %q shows nothing, or does not say what", p.Title)
+		}
+		for _, target := range p.Targets {
+			for _, name := range checkExpression(t, p.Title, target.Expr) {
+				shown[base(name)] = true
+			}
+		}
+	}
+	for _, v := range dashboard.Templating.List {
+		if v.Definition != "" {
+			checkExpression(t, "variable "+v.Name, v.Definition)
+		}
+	}
+	if dashboard.UID == "" || len(shown) < len(exported())-1 { // who re-enters is of little interest
+		t.Errorf("%d of %d metrics are shown", len(shown), len(exported()))
+	}
+}
+
+// base is the metric's name that a series belongs to.
+func base(name string) string {
+	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+		if cut, ok := strings.CutSuffix(name, suffix); ok {
+			return cut
+		}
+	}
+	return name
+}
+
+func TestTheAlertsWatchWhatIsExported(t *testing.T) {
+	var rules struct {
+		Groups []struct {
+			Name  string
+			Rules []struct {
+				Alert, Expr, For    string
+				Labels, Annotations map[string]string
+			}
+		}
+	}
+	decoder := yaml.NewDecoder(strings.NewReader(string(file(t, "deploy/grafana/alerts.yaml"))))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&rules); err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]bool)
+	documentation := string(file(t, "docs/metrics.md"))
+	for _, g := range rules.Groups {
+		for _, r := range g.Rules {
+			checkExpression(t, r.Alert, r.Expr)
+			if r.Alert == "" || seen[r.Alert] || r.Annotations["summary"] == "" || r.Annotations["description"] == "" ||
+				!slices.Contains([]string{"warning", "critical"}, r.Labels["severity"]) {
+				t.Errorf("%+v", r)
+			}
+			seen[r.Alert] = true
+			if _, err := time.ParseDuration(r.For); r.For != "" && err != nil {
+				t.Errorf("%s: %v", r.Alert, err)
+			}
+		}
+	}
+	for _, name := range regexp.MustCompile("`(Redlock[A-Za-z]+)`").FindAllStringSubmatch(documentation, -1) {
+		if !seen[name[1]] {
+			t.Errorf("docs/metrics.md names the alert %s, which is not there", name[1])
+		}
+	}
+	if len(seen) < 10 {
+		t.Errorf("%d alerts", len(seen))
+	}
+}
+
+// Each row of the tables is a metric with its type and labels, and each metric
+// has a row.
+func TestTheDocumentationListsWhatIsExported(t *testing.T) {
+	row := regexp.MustCompile("(?m)^\\| `(redlock_[a-z_]+)` \\| ([a-z]+) \\| ([^|]*)\\| (.+) \\|$")
+	documented := make(map[string]bool)
+	for _, found := range row.FindAllStringSubmatch(string(file(t, "docs/metrics.md")), -1) {
+		d, ok := exported()[found[1]]
+		labels := strings.ReplaceAll(strings.TrimSpace(found[3]), "`", "")
+		if !ok || documented[d.Name] || string(d.Type) != found[2] || strings.Join(d.Labels, ", ") != labels {
+			t.Errorf("%s is documented as %s with labels %q, and is %+v", found[1], found[2], labels, d)
+		}
+		documented[found[1]] = true
+	}
+	for name := range exported() {
+		if !documented[name] {
+			t.Errorf("%s is not documented", name)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+// Package chance makes the random choices of the library: pauses, orders,
+// tokens. They come from Go's generators, but for a simulation, which gives each
+// client a seed so that a run can be repeated exactly.
+package chance
+
+import (
+	crand "crypto/rand"
+	"encoding/binary"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// A Source makes random choices. The nil Source is what every program uses: it
+// asks Go's own generators. It is safe for concurrent use.
+type Source struct {
+	seed uint64
+
+	mu    sync.Mutex // guards drawn; a leaf
+	drawn map[string]uint64
+}
+
+// Seeded is a Source whose choices follow from the seed. Those for one purpose
+// do not depend on how many are made for others, so that goroutines that take
+// turns in another order get the same ones.
+func Seeded(seed uint64) *Source {
+	return &Source{seed: seed, drawn: make(map[string]uint64)}
+}
+
+// next is 64 bits of the stream of a purpose.
+func (s *Source) next(purpose string) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.drawn[purpose]
+	s.drawn[purpose] = n + 1
+	return Hash(s.seed, hashOf(purpose), n)
+}
+
+// N is a random duration in [0, n); n must be positive.
+func (s *Source) N(purpose string, n time.Duration) time.Duration {
+	if s == nil {
+		return rand.N(n)
+	}
+	return time.Duration(s.next(purpose) % uint64(n))
+}
+
+// Shuffle puts n elements into a random order.
+func (s *Source) Shuffle(purpose string, n int, swap func(i, j int)) {
+	if s == nil {
+		rand.Shuffle(n, swap)
+		return
+	}
+	for i := n - 1; i > 0; i-- {
+		swap(i, int(s.next(purpose)%uint64(i+1)))
+	}
+}
+
+// Read fills p; from the kernel, where nothing is seeded.
+func (s *Source) Read(purpose string, p []byte) {
+	if s == nil {
+		_, _ = crand.Read(p) // never fails (crypto/rand)
+		return
+	}
+	for len(p) > 0 {
+		var b [8]byte
+		binary.BigEndian.PutUint64(b[:], s.next(purpose))
+		p = p[copy(p, b[:]):]
+	}
+}
+
+// Hash mixes numbers into one: each step is the finalizer of SplitMix64.
+func Hash(parts ...uint64) uint64 {
+	h := uint64(0x9e3779b97f4a7c15)
+	for _, p := range parts {
+		h ^= p
+		h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+		h = (h ^ h>>27) * 0x94d049bb133111eb
+		h ^= h >> 31
+		h += 0x9e3779b97f4a7c15
+	}
+	return h
+}
+
+// hashOf is FNV-1a, 64 bits.
+func hashOf(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}

@@ -1,0 +1,146 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+var testCheck = AppendCommand(nil, "HMGET", "marker", "run", "since")
+
+// startChecked queues calls that ask for the check, in one flush with others
+// before the first connection is up.
+func startChecked(t *testing.T, p *Pipeline, cmds ...string) (all []*waiter) {
+	t.Helper()
+	for _, cmd := range cmds {
+		w := newWaiter(t, cmd)
+		if strings.HasPrefix(cmd, "VOTE") {
+			w.call.Check = testCheck
+		}
+		all = append(all, w.queue(p))
+	}
+	return all
+}
+
+func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		hold := make(chan struct{})
+		var mu sync.Mutex
+		mark := bulks("r1", "0")
+		s.reply = func(_ *fakeConn, args []string) string {
+			switch args[0] {
+			case "HMGET":
+				<-hold
+				mu.Lock()
+				defer mu.Unlock()
+				return mark
+			case "VOTE-BAD":
+				return "-ERR bad\r\n"
+			}
+			return "+OK\r\n"
+		}
+		g := newGate(s)
+		p := open(t, g.config())
+		calls := startChecked(t, p, "VOTE1", "PLAIN", "VOTE-BAD", "VOTE2")
+		g.next <- nil
+		calls[1].wait()
+		synctest.Wait()
+		for _, i := range []int{0, 2, 3} {
+			if !calls[i].pending() {
+				t.Errorf("%s is complete before the check", calls[i].call.Cmd)
+			}
+		}
+		hold <- struct{}{}
+		for i, w := range calls {
+			c := w.wait()
+			if want := i != 1; want && c.Mark != Mark("r1", "0") || !want && c.Mark != "" || c.MarkErr != nil {
+				t.Errorf("%s: mark %q, %v", c.Cmd, c.Mark, c.MarkErr)
+			}
+			if (c.Err != nil) != (c.Cmd == "VOTE-BAD") {
+				t.Errorf("%s: error %v", c.Cmd, c.Err)
+			}
+		}
+		if got := strings.Count(fmt.Sprint(s.conn(1).calls()), "HMGET"); got != 1 {
+			t.Errorf("%d checks in one flush", got)
+		}
+		close(hold)
+
+		for _, test := range []struct{ reply, mark string }{
+			{bulks("r1", "0"), Mark("r1", "0")},
+			{bulks("r1", "7"), Mark("r1", "7")},
+			{"*2\r\n$-1\r\n$-1\r\n", "*2\r\n$-1\r\n$-1\r\n"},
+			{bulks("r1", "7"), Mark("r1", "7")},
+			{"-WRONGTYPE it is a string\r\n", ""},
+			{"+OK\r\n", ""},
+			{"*2\r\n:1\r\n$1\r\n7\r\n", ""},
+			{"$-1\r\n", ""},
+			{bulks("r1", "7"), Mark("r1", "7")},
+		} {
+			mu.Lock()
+			mark = test.reply
+			mu.Unlock()
+			c := startChecked(t, p, "VOTE")[0].wait()
+			if c.Err != nil || c.Mark != test.mark || (c.MarkErr != nil) != strings.HasPrefix(test.reply, "-") {
+				t.Errorf("the check says %q: mark %q, %v; error %v", test.reply, c.Mark, c.MarkErr, c.Err)
+			}
+		}
+		synctest.Wait()
+		if n := p.inFlight(); n != 0 {
+			t.Errorf("%d calls in flight", n)
+		}
+	})
+}
+
+func bulks(values ...string) string { return Mark(values...) }
+
+// What was answered counts for nothing when the check was not.
+func TestACallWhoseCheckIsLostFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.reply = func(c *fakeConn, args []string) string {
+			if args[0] == "HMGET" {
+				_ = c.Close()
+			}
+			return "+OK\r\n"
+		}
+		g := newGate(s)
+		p := open(t, g.config())
+		calls := startChecked(t, p, "VOTE", "PLAIN")
+		g.next <- nil
+		if c := calls[1].wait(); c.Err != nil {
+			t.Errorf("the plain call: %v", c.Err)
+		}
+		if c := calls[0].wait(); !errors.Is(c.Err, ErrConnectionLost) || c.Reply != nil || c.Mark != "" || !c.Sent {
+			t.Errorf("the vote: %v, reply %v, mark %q", c.Err, c.Reply, c.Mark)
+		}
+		synctest.Wait()
+		if n := p.inFlight(); n != 0 {
+			t.Errorf("%d calls in flight", n)
+		}
+	})
+}
+
+func TestASplitReplyOfACheckIsReadWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.reply = func(c *fakeConn, args []string) string {
+			if args[0] != "HMGET" {
+				return "+OK\r\n"
+			}
+			raw := bulks("r1", "12345")
+			_, _ = c.Write([]byte(raw[:9]))
+			synctest.Wait() // until it was read
+			return raw[9:]
+		}
+		p := open(t, s.config())
+		for range 3 {
+			if c := startChecked(t, p, "VOTE")[0].wait(); c.Err != nil || c.Mark != Mark("r1", "12345") {
+				t.Errorf("mark %q, %v", c.Mark, c.Err)
+			}
+		}
+	})
+}

@@ -1,0 +1,58 @@
+package script
+
+import _ "embed" // the scripts
+
+//go:embed guarded.lua
+var guardedSource string
+
+//go:embed guarded_free.lua
+var guardedFreeSource string
+
+//go:embed guarded_acquire.lua
+var guardedAcquireSource string
+
+//go:embed guarded_acquireany.lua
+var guardedAcquireAnySource string
+
+//go:embed guarded_extend.lua
+var guardedExtendSource string
+
+//go:embed guarded_reader_acquire.lua
+var guardedReaderAcquireSource string
+
+//go:embed guarded_release.lua
+var guardedReleaseSource string
+
+//go:embed raise.lua
+var raiseSource string
+
+// The scripts for locks with a fencing token, and in strict: guarded.lua, which
+// says what they have in common, and what they do with it. Where a plain script
+// does the rest its text is a part of theirs, so that there is one text of it.
+var (
+	GuardedAcquire       = newScript("guarded_acquire", guardedFreeSource+guardedSource+guardedAcquireSource)
+	GuardedAcquireAny    = newScript("guarded_acquireany", guardedSource+guardedAcquireAnySource)
+	GuardedExtend        = newScript("guarded_extend", guardedSource+forWriter+plain(extendSource)+guardedExtendSource)
+	GuardedExtendAll     = newScript("guarded_extendall", guardedSource+forWriter+plain(extendAllSource)+guardedExtendSource)
+	GuardedReaderAcquire = newScript("guarded_reader_acquire", guardedSource+plain(readerAcquireSource)+guardedReaderAcquireSource)
+	GuardedReaderExtend  = newScript("guarded_reader_extend", guardedSource+forReader+plain(readerExtendSource)+guardedExtendSource)
+	GuardedRelease       = newScript("guarded_release", plain(releaseSource)+guardedReleaseSource)
+	GuardedReleaseAll    = newScript("guarded_releaseall", plain(releaseAllSource)+guardedReleaseSource)
+	GuardedReaderRelease = newScript("guarded_reader_release", plain(readerReleaseSource)+guardedReleaseSource)
+	GuardedQueue         = newScript("guarded_queue", guardedSource+withHandOver(queueSource))
+	Raise                = newScript("raise", raiseSource)
+)
+
+// guarded is all of them.
+var guarded = []*Script{
+	GuardedAcquire, GuardedAcquireAny, GuardedExtend, GuardedExtendAll, GuardedReaderAcquire, GuardedReaderExtend,
+	GuardedRelease, GuardedReleaseAll, GuardedReaderRelease, GuardedQueue, Raise,
+}
+
+const (
+	forWriter = "local reading = false\n"
+	forReader = "local reading = true\n"
+)
+
+// plain makes a script the function plain of another one.
+func plain(source string) string { return "local function plain(KEYS)\n" + source + "end\n" }

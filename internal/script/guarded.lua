@@ -1,0 +1,131 @@
+-- What the scripts that grant and prolong have in common where the lock is fenced (WithFencing) or the guard is strict.
+-- It stands before each of them. The last nine arguments of all of them are, in this order:
+--   token; TTL in ms; one of the script's own;
+--   fencing: a number, '' for none: the least token to give, or the one that the lock has; retention of the fence in ms;
+--   strict: the client's wall clock in us when this was sent, '' for none; greatest skew in us; how long the client
+--   waits for the reply in us; retention of the lease record in ms.
+-- They reply {code, fencing token, TIME in us (0: not strict), ...}. The codes are those of the plain scripts, and these, with which
+-- nothing is written: 5 this clock is off the client's; 6 {6, 0, TIME, ms left, token} the lock is leased to another.
+local at = #ARGV - 9
+local token, ttl = ARGV[at + 1], tonumber(ARGV[at + 2])
+local fencing, number, fence_ms = ARGV[at + 4] ~= '', tonumber(ARGV[at + 4]) or 0, ARGV[at + 5]
+local strict, sent, skew = ARGV[at + 6] ~= '', tonumber(ARGV[at + 6]) or 0, tonumber(ARGV[at + 7]) or 0
+local patience, lease_ms = tonumber(ARGV[at + 8]) or 0, ARGV[at + 9]
+local micros = 0 -- this clock, in strict: otherwise nobody asks
+if strict then
+  local clock = redis.call('TIME')
+  micros = clock[1] * 1000000 + clock[2]
+end
+local millis = math.floor(micros / 1000)
+
+local function digits(n) return string.format('%.0f', n) end -- Lua itself would write 1.79e+15
+
+local function skewed() return strict and (micros < sent - skew or micros > sent + patience + skew) end
+
+-- The names among KEYS of the locks, their fences and their lease records, n of each; those that are not used are not
+-- there. from: where the fences begin.
+local function names(n, from)
+  local locks, fences, leases = {}, {}, {}
+  for i = 1, n do
+    locks[i] = KEYS[i]
+    if fencing then fences[i] = KEYS[from + i - 1] end
+    if strict then leases[i] = KEYS[#KEYS - n + i] end
+  end
+  return locks, fences, leases
+end
+
+-- How many locks there are, where KEYS has nothing else.
+local function count() return #KEYS / (1 + (fencing and 1 or 0) + (strict and 1 or 0)) end
+
+-- The highest token that a fence has given; nil: what is there is none.
+local LAST = 9007199254740991 -- 2^53 - 1: beyond, numbers are not told apart any more
+local function given(fence)
+  local value = redis.pcall('GET', fence)
+  if not value then return 0 end
+  if type(value) ~= 'string' or #value > 16 or not string.match(value, '^%d+$') then return nil end
+  return tonumber(value)
+end
+
+local function bad_fence(fence)
+  return redis.error_reply('FENCE what is at ' .. fence .. ' is not a number below 2^53 - 1')
+end
+
+-- Writes the highest token: what there is, or more. Of any lock that is held this is harmless: no token falls by it.
+-- Returns the highest of all; nil and an error: nothing was written.
+local function keep(fences)
+  local values, highest = {}, 0
+  for i, fence in ipairs(fences) do
+    local value = given(fence)
+    if not value then return nil, bad_fence(fence) end
+    values[i] = math.max(value, number)
+    highest = math.max(highest, values[i])
+  end
+  for i, fence in ipairs(fences) do
+    if values[i] > 0 then redis.call('SET', fence, digits(values[i]), 'PX', fence_ms) end
+  end
+  return highest
+end
+
+-- A lease record is a sorted set: tokens by when their leases end, in ms of this clock; negative for a writer's. It
+-- outlives the lock's key, which a jump of the clock deletes even if the clock is set right again.
+-- Returns the reply where another's lease is in the way; only a writer's is in that of a reader.
+local unleased = {} -- no record at all, which is usual for a lock that is free
+local function leased(lease, reading)
+  if redis.call('EXISTS', lease) == 0 then
+    unleased[lease] = true
+    return nil
+  end
+  local function other(found)
+    for i = 1, #found, 2 do
+      if found[i] ~= token then
+        return {6, 0, micros, math.abs(tonumber(found[i + 1])) - millis, string.sub(found[i], 1, 256)}
+      end
+    end
+  end
+  local writer = other(redis.call('ZRANGEBYSCORE', lease, '-inf', digits(-millis), 'WITHSCORES', 'LIMIT', 0, 2))
+  if writer or reading then return writer end
+  return other(redis.call('ZREVRANGEBYSCORE', lease, '+inf', digits(millis), 'WITHSCORES', 'LIMIT', 0, 2))
+end
+
+local function any_leased(leases, reading)
+  for _, lease in ipairs(leases) do
+    local taken = leased(lease, reading)
+    if taken then return taken end
+  end
+end
+
+-- Notes leases, and moves them, never to an earlier time. Those of others go only when they are over by the client's
+-- clock as well: this one may be ahead by what the client is ready to wait.
+local function note(leases, reading)
+  if not strict then return end
+  local over = digits(math.floor((math.min(micros, sent) - skew) / 1000))
+  for _, lease in ipairs(leases) do
+    local ends = millis + ttl
+    if not unleased[lease] then
+      redis.call('ZREMRANGEBYSCORE', lease, '(-' .. over, '(' .. over)
+      ends = math.max(ends, math.abs(tonumber(redis.call('ZSCORE', lease, token) or 0) or 0))
+    end
+    redis.call('ZADD', lease, digits(reading and ends or -ends), token)
+    redis.call('PEXPIRE', lease, lease_ms)
+  end
+end
+
+-- Grants all of the locks to a writer, or none: fences, leases, and last the locks, so that an error leaves no lock.
+local function grant(locks, fences, leases)
+  if redis.call('EXISTS', unpack(locks)) > 0 then return {0, 0, micros} end
+  local taken = any_leased(leases, false)
+  if taken then return taken end
+  local f = number
+  for _, fence in ipairs(fences) do
+    local value = given(fence)
+    if not value then return bad_fence(fence) end
+    f = math.max(f, value + 1)
+    if f >= LAST then return bad_fence(fence) end
+  end
+  local value = digits(f)
+  for _, fence in ipairs(fences) do redis.call('SET', fence, value, 'PX', fence_ms) end
+  note(leases, false)
+  for _, lock in ipairs(locks) do redis.call('SET', lock, token, 'PX', ARGV[at + 2]) end
+  return {1, f, micros}
+end
+

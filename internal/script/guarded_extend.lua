@@ -1,0 +1,15 @@
+-- Does what the plain script before it does, which is the function plain, for a lock with a fencing token, or in strict.
+-- KEYS locks, then their fences (fencing), then their lease records (strict); ARGV as in guarded.lua, the third as in
+-- the plain script; reading is set before for readers.
+-- Returns as in guarded.lua, with the codes of the plain script. The token is the highest there is.
+if skewed() then return {5, 0, micros} end
+local n = count()
+local locks, fences, leases = names(n, n + 1)
+local taken = any_leased(leases, reading)
+if taken then return taken end
+local f, bad = keep(fences)
+if bad then return bad end
+local code = plain(locks)
+if type(code) ~= 'number' then return code end -- an error
+if code == 1 or code == 2 then note(leases, reading) end
+return {code, f, micros}

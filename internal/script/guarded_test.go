@@ -1,0 +1,367 @@
+package script
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+// A lua runs scripts on a master of either sort.
+type lua struct {
+	t    *testing.T
+	conn redis.Conn
+}
+
+// onBoth runs a test on an embedded master and on a redis-server, which must
+// agree.
+func onBoth(t *testing.T, test func(t *testing.T, m *lua)) {
+	t.Helper()
+	t.Run("embedded", func(t *testing.T) {
+		conn, err := redis.Dial("tcp", miniredis.RunT(t).Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		test(t, &lua{t, conn})
+	})
+	t.Run("redis-server", func(t *testing.T) {
+		conn, err := redistest.Start(t, 1, redistest.Config{}).Masters[0].Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		test(t, &lua{t, conn})
+	})
+}
+
+func (m *lua) do(cmd string, args ...any) any {
+	m.t.Helper()
+	reply, err := m.conn.Do(cmd, args...)
+	if err != nil {
+		m.t.Fatalf("%s: %v", cmd, err)
+	}
+	return reply
+}
+
+func (m *lua) text(cmd string, args ...any) string {
+	m.t.Helper()
+	s, err := redis.String(m.conn.Do(cmd, args...))
+	if err != nil && err != redis.ErrNil { //nolint:errorlint // as redigo returns it
+		m.t.Fatalf("%s: %v", cmd, err)
+	}
+	return s
+}
+
+// now is the master's clock in µs.
+func (m *lua) now() int64 {
+	m.t.Helper()
+	parts, err := redis.Int64s(m.conn.Do("TIME"))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return parts[0]*1e6 + parts[1]
+}
+
+// A modus is what a guarded script is asked for.
+type modus struct {
+	fenced bool
+	number int64
+	strict bool
+	off    time.Duration // of the master's clock, as we pretend
+	third  string
+}
+
+const (
+	fenceOf  = "redquorum:fence:1:"
+	leaseOf  = "redquorum:lease:1:"
+	retained = int64(100_000_000) // ms
+)
+
+// keys is what the script takes, with other keys behind the first.
+func (o modus) keys(locks []string, others ...string) (keys []any) {
+	add := func(prefix string, names []string) {
+		for _, name := range names {
+			keys = append(keys, prefix+name)
+		}
+	}
+	add("", locks)
+	add("", others)
+	if o.fenced {
+		add(fenceOf, locks)
+	}
+	if o.strict {
+		add(leaseOf, locks)
+	}
+	return keys
+}
+
+// guarded calls a guarded script; the time in its reply is left out.
+func (m *lua) guarded(s *Script, o modus, token string, ttl time.Duration, keys []any, before ...any) any {
+	m.t.Helper()
+	args := append(slices.Clone(before), token, ttl.Milliseconds(), o.third, "", "", "", "", "", "")
+	at := len(args) - 9
+	if o.fenced {
+		args[at+3], args[at+4] = o.number, retained
+	}
+	if o.strict {
+		args[at+5], args[at+6], args[at+7], args[at+8] = m.now()-o.off.Microseconds(), 500_000, 250_000, retained
+	}
+	reply, err := m.conn.Do("EVAL", s.EvalArgs(s.Args(nil, keys, args...))...)
+	if err != nil {
+		return err
+	}
+	if parts, ok := reply.([]any); ok && len(parts) >= 3 && len(parts) < 6 {
+		if at, ok := parts[2].(int64); !ok || o.strict && (at < m.now()-60e6 || at > m.now()) || !o.strict && at != 0 {
+			m.t.Errorf("%s: the time in %v is not the master's", s.Name, parts)
+		}
+		return slices.Delete(parts, 2, 3)
+	}
+	return reply
+}
+
+func (m *lua) want(what string, got any, want ...int64) {
+	m.t.Helper()
+	var all any = make([]any, len(want))
+	for i, n := range want {
+		all.([]any)[i] = n
+	}
+	if !reflect.DeepEqual(got, all) {
+		m.t.Errorf("%s returned %v, want %v", what, got, want)
+	}
+}
+
+// all is every key with what is in it.
+func (m *lua) all() map[string]string {
+	m.t.Helper()
+	names, err := redis.Strings(m.conn.Do("KEYS", "*"))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	found := make(map[string]string)
+	for _, name := range names {
+		if m.text("TYPE", name) == "string" {
+			found[name] = m.text("GET", name)
+		} else {
+			found[name] = m.text("TYPE", name)
+		}
+	}
+	return found
+}
+
+var one = []string{"a"}
+
+func TestAFenceRisesWithEveryGrantAndOutlivesTheLock(t *testing.T) {
+	onBoth(t, func(t *testing.T, m *lua) {
+		o := modus{fenced: true, number: 1_790_000_000_123_456}
+		m.want("acquire", m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(one)), 1, o.number)
+		m.want("acquire", m.guarded(GuardedAcquire, o, other, time.Minute, o.keys(one)), 0, 0)
+		if got, want := m.all(), map[string]string{"a": ours, fenceOf + "a": fmt.Sprint(o.number)}; !reflect.DeepEqual(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+		if ttl := m.do("PTTL", fenceOf+"a").(int64); ttl > retained || ttl < retained-60_000 {
+			t.Errorf("the fence is kept for %d ms", ttl)
+		}
+		m.do("DEL", "a")
+		m.want("the same floor", m.guarded(GuardedAcquire, o, other, time.Minute, o.keys(one)), 1, o.number+1)
+		m.do("DEL", "a")
+		o.number += 1000
+		m.want("a higher floor", m.guarded(GuardedAcquire, o, other, time.Minute, o.keys(one)), 1, o.number)
+	})
+}
+
+func TestAFenceThatIsNoNumberGrantsNothing(t *testing.T) {
+	for name, prepare := range map[string][]any{
+		"a hash":      {"HSET", fenceOf + "b", "f", "1"},
+		"a word":      {"SET", fenceOf + "b", "word"},
+		"negative":    {"SET", fenceOf + "b", "-1"},
+		"a fraction":  {"SET", fenceOf + "b", "1.5"},
+		"in short":    {"SET", fenceOf + "b", "1.79e+15"},
+		"at its end":  {"SET", fenceOf + "b", "9007199254740990"},
+		"beyond that": {"SET", fenceOf + "b", "99999999999999999999"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, m *lua) {
+				m.do(prepare[0].(string), prepare[1:]...)
+				before := m.all()
+				o := modus{fenced: true, number: 1, strict: true}
+				err, _ := m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys([]string{"a", "b"})).(error)
+				if err == nil || !strings.HasPrefix(err.Error(), "FENCE ") {
+					t.Errorf("%v", err)
+				}
+				if after := m.all(); !reflect.DeepEqual(after, before) {
+					t.Errorf("%v, want %v", after, before)
+				}
+			})
+		})
+	}
+}
+
+func TestSeveralLocksHaveOneToken(t *testing.T) {
+	onBoth(t, func(t *testing.T, m *lua) {
+		o := modus{fenced: true, number: 5, strict: true}
+		m.do("SET", fenceOf+"b", 10)
+		keys := o.keys([]string{"a", "b"})
+		m.want("acquire all", m.guarded(GuardedAcquire, o, ours, time.Minute, keys), 1, 11)
+		want := map[string]string{"a": ours, "b": ours, fenceOf + "a": "11", fenceOf + "b": "11", leaseOf + "a": "zset", leaseOf + "b": "zset"}
+		if got := m.all(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+		o.number, o.third = 11, "1"
+		m.want("extend all", m.guarded(GuardedExtendAll, o, ours, time.Minute, keys), 1, 11)
+		m.do("DEL", "a", fenceOf+"a")
+		m.want("set again", m.guarded(GuardedExtendAll, o, ours, time.Minute, keys), 2, 11)
+		if got := m.all(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+		// a is taken, so it is b that is granted, which is third in the order.
+		m.do("DEL", "b", leaseOf+"b")
+		o.third = ""
+		m.want("any", m.guarded(GuardedAcquireAny, o, other, time.Minute, o.keys([]string{"a", "b", "c"})), 1, 12, 2)
+		release := GuardedReleaseAll.Args(nil, []any{"a", "b", leaseOf + "a", leaseOf + "b"}, ours)
+		if got := m.do("EVAL", GuardedReleaseAll.EvalArgs(release)...); got != int64(0) { // b is another's
+			t.Errorf("release all returned %v, want 0", got)
+		}
+	})
+}
+
+// What verification/fence.pml finds where only the owner is compared: the first
+// attempt is executed a second time after others have held the lock.
+func TestARaiseComparesTheFenceAndNotTheOwnerAlone(t *testing.T) {
+	onBoth(t, func(t *testing.T, m *lua) {
+		o := modus{fenced: true, number: 5}
+		raise := func(token string, from, to int64) any {
+			return []any{m.do("EVAL", Raise.EvalArgs(Raise.Args(nil, []any{"a", fenceOf + "a"}, token, from, to, retained))...)}
+		}
+		m.want("acquire", m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(one)), 1, 5)
+		m.do("DEL", "a") // it expires
+		m.want("another", m.guarded(GuardedAcquire, o, other, time.Minute, o.keys(one)), 1, 6)
+		m.want("raise by one that is not the owner", raise(ours, 5, 8), 0)
+		m.do("DEL", "a") // expires as well
+		m.want("the late duplicate", m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(one)), 1, 7)
+		m.want("raise after that", raise(ours, 5, 6), 0)
+		if got := m.text("GET", fenceOf+"a"); got != "7" {
+			t.Errorf("the fence fell to %s", got)
+		}
+		m.want("raise of what was given", raise(ours, 7, 9), 1)
+		if got := m.text("GET", fenceOf+"a"); got != "9" {
+			t.Errorf("the fence is %s", got)
+		}
+	})
+}
+
+func TestWhereTheClocksDifferNothingIsWritten(t *testing.T) {
+	for _, off := range []time.Duration{time.Hour, -time.Hour, time.Second, -time.Second} {
+		onBoth(t, func(t *testing.T, m *lua) {
+			o := modus{fenced: true, number: 5, strict: true, off: off, third: "1"}
+			keys := o.keys(one)
+			readers := o.keys(one, "intents")
+			queue := append([]any{"a", "queue"}, keys[1:]...)
+			for _, s := range []*Script{GuardedAcquire, GuardedAcquireAny, GuardedExtend, GuardedExtendAll, GuardedReaderExtend} {
+				m.want(s.Name, m.guarded(s, o, ours, time.Minute, keys), 5, 0)
+			}
+			m.want("reader", m.guarded(GuardedReaderAcquire, o, ours, time.Minute, readers), 5, 0)
+			m.want("take", m.guarded(GuardedQueue, o, ours, time.Minute, queue, "take", "me", ""), 5, 0)
+			if found := m.all(); len(found) != 0 {
+				t.Errorf("%v is written", found)
+			}
+			o.off = off / 10000 // at most 0.36 s, which is within
+			m.want("acquire", m.guarded(GuardedAcquire, o, ours, time.Minute, keys), 1, 5)
+		})
+	}
+}
+
+// A jump of the clock has deleted the locks, and is over.
+func TestALeaseKeepsOthersOutWhenTheLockIsGone(t *testing.T) {
+	onBoth(t, func(t *testing.T, m *lua) {
+		o := modus{strict: true, third: "1"}
+		keys, readers := o.keys(one), o.keys(one, "intents")
+		queue := append([]any{"a", "queue"}, keys[1:]...)
+		refusedBy := func(what string, reply any, holder string) {
+			t.Helper()
+			parts, ok := reply.([]any)
+			if !ok || len(parts) != 4 || parts[0] != int64(6) || string(parts[3].([]byte)) != holder || parts[2].(int64) < 50_000 || parts[2].(int64) > 60_000 {
+				t.Errorf("%s returned %v, want 6 for %q", what, reply, holder)
+			}
+		}
+		release := func(s *Script, token string, want int64) {
+			t.Helper()
+			if got := m.do("EVAL", s.EvalArgs(s.Args(nil, []any{"a", leaseOf + "a"}, token))...); got != want {
+				t.Errorf("%s returned %v, want %d", s.Name, got, want)
+			}
+		}
+		m.want("the writer", m.guarded(GuardedAcquire, o, ours, time.Minute, keys), 1, 0)
+		m.do("DEL", "a")
+		refusedBy("a writer", m.guarded(GuardedAcquire, o, other, time.Minute, keys), ours)
+		refusedBy("any", m.guarded(GuardedAcquireAny, o, other, time.Minute, keys), ours)
+		refusedBy("a reader", m.guarded(GuardedReaderAcquire, o, other, time.Minute, readers), ours)
+		refusedBy("an extension that sets again", m.guarded(GuardedExtend, o, other, time.Minute, keys), ours)
+		refusedBy("a reader's", m.guarded(GuardedReaderExtend, o, other, time.Minute, keys), ours)
+		took := m.guarded(GuardedQueue, o, other, time.Minute, queue, "take", "me", "").([]any)
+		if len(took) != 6 || string(took[3].([]byte)) != "lease" || string(took[4].([]byte)) != ours {
+			t.Errorf("take returned %v", took)
+		}
+		m.do("DEL", "queue")
+		if found := m.all(); len(found) != 1 {
+			t.Errorf("%v", found)
+		}
+		m.want("the holder's extension", m.guarded(GuardedExtend, o, ours, time.Minute, keys), 2, 0)
+		m.do("DEL", "a")
+		release(GuardedRelease, other, 3) // clears no lease but its own
+		refusedBy("a writer", m.guarded(GuardedAcquire, o, other, time.Minute, keys), ours)
+		release(GuardedRelease, ours, 3)
+
+		m.want("a reader", m.guarded(GuardedReaderAcquire, o, "r1", time.Minute, readers), 1, 0)
+		m.do("DEL", "a")
+		m.want("another reader", m.guarded(GuardedReaderAcquire, o, "r2", time.Minute, readers), 1, 0)
+		m.do("DEL", "a")
+		refusedBy("a writer", m.guarded(GuardedAcquire, o, other, time.Minute, keys), "r2")
+		release(GuardedReaderRelease, "r2", 3)
+		refusedBy("a writer", m.guarded(GuardedAcquire, o, other, time.Minute, keys), "r1")
+		release(GuardedReaderRelease, "r1", 3)
+
+		m.want("a writer", m.guarded(GuardedAcquire, o, ours, time.Minute, keys), 1, 0)
+		m.want("its downgrade", m.guarded(GuardedReaderExtend, o, ours, time.Minute, keys), 1, 0)
+		m.do("DEL", "a")
+		m.want("a reader beside it", m.guarded(GuardedReaderAcquire, o, "r3", time.Minute, readers), 1, 0)
+		if got := m.do("EVAL", Queue.EvalArgs(Queue.Args(nil, []any{"a", "queue", leaseOf + "a"}, "release", "me", ours))...); got != int64(0) {
+			t.Errorf("release of the queue returned %v", got)
+		}
+		release(GuardedReaderRelease, "r3", 1)
+		if found := m.all(); len(found) != 0 {
+			t.Errorf("%v is left", found)
+		}
+	})
+}
+
+func TestALeaseEndsWithItsTTLAndIsNeverShortened(t *testing.T) {
+	m := newClockMaster(t)
+	l := &lua{t, m.conn}
+	o := modus{strict: true, third: "1"}
+	keys := o.keys(one)
+	l.want("acquire", l.guarded(GuardedAcquire, o, ours, 10*time.Second, keys), 1, 0)
+	l.want("extend", l.guarded(GuardedExtend, o, ours, time.Second, keys), 1, 0)
+	l.do("DEL", "a")
+	m.advance(10 * time.Second)
+	if got := l.guarded(GuardedAcquire, o, other, time.Second, keys).([]any)[0]; got != int64(6) {
+		t.Errorf("at its last instant: %v, want 6", got)
+	}
+	m.advance(time.Millisecond)
+	l.want("acquire after that", l.guarded(GuardedAcquire, o, other, time.Second, keys), 1, 0)
+	// The record of the first goes only when it is over by the client's clock too.
+	if n := l.do("ZCARD", leaseOf+"a"); n != int64(2) {
+		t.Errorf("%v records, want 2", n)
+	}
+	m.advance(time.Minute)
+	l.want("acquire", l.guarded(GuardedAcquire, o, "third", time.Second, keys), 1, 0)
+	if n := l.do("ZCARD", leaseOf+"a"); n != int64(1) {
+		t.Errorf("%v records, want 1", n)
+	}
+}

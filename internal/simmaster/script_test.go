@@ -1,0 +1,41 @@
+package simmaster
+
+import "testing"
+
+// A client tells by the first word what went wrong.
+func TestAScriptsErrorHasTheCodeThatItHasInRedis(t *testing.T) {
+	m := start(t)
+	c := dial(t, m)
+	do(t, c, "RPUSH", "list", "a")
+	for script, want := range map[string]string{
+		"return redis.call('GET', KEYS[1])":   "WRONGTYPE Operation against a key holding the wrong kind of value on @user_script:1.",
+		"\n\nlocal x = nil < 1":               "ERR user_script:3: attempt to compare nil with number on @user_script:3.",
+		"return redis.error_reply('OOPS no')": "OOPS no",
+		"return redis.pcall('GET', KEYS[1])":  "WRONGTYPE Operation against a key holding the wrong kind of value",
+	} {
+		fails(t, want, c, "EVAL", script, 1, "list")
+	}
+}
+
+func TestAScriptThatFailsIsKnownAllTheSame(t *testing.T) {
+	m := start(t)
+	c := dial(t, m)
+	const source, sha = "return redis.call('GET', KEYS[1])", "d3c21d0c2b9ca22f82737626a27bcaf5d288f99f"
+	do(t, c, "RPUSH", "list", "a")
+	fails(t, "NOSCRIPT", c, "EVALSHA", sha, 1, "k")
+	fails(t, "ERR Number of keys", c, "EVAL", source, 2, "list")
+	fails(t, "NOSCRIPT", c, "EVALSHA", sha, 1, "k") // it was not run
+	fails(t, "WRONGTYPE", c, "EVAL", source, 1, "list")
+	equal(t, "after", do(t, c, "EVALSHA", sha, 1, "k"), "nil")
+}
+
+func TestNoScoreIsNotANumber(t *testing.T) {
+	m := start(t)
+	c := dial(t, m)
+	for _, bad := range []string{"nan", "-NaN"} {
+		fails(t, "ERR value is not a valid float", c, "ZADD", "z", "1", "a", bad, "b")
+		fails(t, "ERR min or max is not a float", c, "ZCOUNT", "z", "("+bad, "+inf")
+	}
+	equal(t, "a member of that name", do(t, c, "ZADD", "z", "CH", "1", "nan"), 1)
+	equal(t, "keys", m.Keys(), "[z]")
+}

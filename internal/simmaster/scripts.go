@@ -1,0 +1,84 @@
+package simmaster
+
+import (
+	"strings"
+
+	"github.com/alicebob/miniredis/v2/server"
+
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// library is the source of each of the library's scripts, by its SHA. A client
+// loads all of them at every dial, and miniredis parses what it loads, to see
+// whether it compiles: that was three quarters of the work of whoever dials
+// much. These are known to compile.
+var library = func() map[string]string {
+	sources := make(map[string]string, len(script.All))
+	for _, s := range script.All {
+		sources[s.SHA] = s.Source
+	}
+	return sources
+}()
+
+// scripts are those that were loaded in a run, by their SHA: the library's,
+// which miniredis does not know, and others that were run by their source, which
+// it does.
+type scripts map[string]bool
+
+// loadRun notes that a script was run by its source: it is known by its SHA from
+// now on.
+func (s *session) loadRun(p *server.Peer, source string) {
+	sha := script.SHA(source)
+	if s.run.scripts[sha] {
+		return
+	}
+	if library[sha] == "" {
+		s.silently(p, "SCRIPT", "LOAD", source)
+	}
+	s.run.scripts[sha] = true
+}
+
+// answerLoaded executes SCRIPT and EVALSHA where it concerns the library's
+// scripts.
+func (s *session) answerLoaded(p *server.Peer, cmd string, args []string) bool {
+	loaded := s.run.scripts
+	if cmd == "EVALSHA" {
+		if len(args) < 2 {
+			return false
+		}
+		sha := strings.ToLower(args[0])
+		source := library[sha]
+		if source == "" || !loaded[sha] {
+			return false
+		}
+		s.run.srv.Dispatch(p, append([]string{"EVAL", source}, args[1:]...))
+		return true
+	}
+	if len(args) == 0 || s.inMulti || s.telling {
+		return false
+	}
+	switch strings.ToUpper(args[0]) {
+	case "LOAD":
+		if len(args) != 2 {
+			return false
+		}
+		sha := script.SHA(args[1])
+		if library[sha] == "" {
+			return false
+		}
+		loaded[sha] = true
+		p.WriteBulk(sha)
+		return true
+	case "EXISTS": // which miniredis answers, when it has been told
+		s.telling = true
+		defer func() { s.telling = false }()
+		for sha := range loaded {
+			if source := library[sha]; source != "" {
+				s.silently(p, "SCRIPT", "LOAD", source)
+			}
+		}
+	case "FLUSH":
+		clear(loaded)
+	}
+	return false
+}

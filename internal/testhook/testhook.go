@@ -1,0 +1,25 @@
+// Package testhook lets this repository's simulation take the chance out of the
+// library. Nothing outside of the repository can import it, and nothing in a
+// program that uses the library does.
+package testhook
+
+import "github.com/redquorum/redquorum/internal/chance"
+
+// Hooks replace what would make two runs of a simulation differ.
+type Hooks struct {
+	// ID is the client's, instead of a new xid.
+	ID string
+	// Chance makes its random choices; nil: Go's own generators.
+	Chance *chance.Source
+	// Yield is called by the writer of the connection to a master, by its number
+	// in the list, when its queue has become occupied, to let more calls come
+	// for one flush; nil: runtime.Gosched.
+	Yield func(master int)
+}
+
+// Client gives the redlock.Option that installs hooks, and Pool the
+// pool.Option. Packages redlock and pool set them when they are loaded.
+var (
+	Client func(Hooks) any
+	Pool   func(Hooks) any
+)

@@ -1,0 +1,119 @@
+package redlock
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// fencePrefix begins the keys of fences, version 1: the highest fencing token
+// that a master has given for the lock whose key follows.
+const fencePrefix = reservedPrefix + "fence:1:"
+
+const (
+	// lastFence is 2^53 - 1: from there on the numbers of Lua are not told
+	// apart.
+	lastFence = 1<<53 - 1
+	// mostAhead is how far a token may be ahead of this client's clock for it
+	// to move the tokens of other keys.
+	mostAhead = 366 * 24 * time.Hour
+
+	leastRetention = time.Hour
+	usualRetention = 24 * time.Hour
+	mostRetention  = 365 * 24 * time.Hour
+)
+
+// WithFencing asks for a fencing token, [Lock.Fence]: a number that is higher
+// for each holder of a key than for all before it. Give it to the resource with
+// every write, and have the resource refuse what is lower than it has seen: then
+// a holder that was paused past the end of its lock does no harm.
+//
+// Tokens rise while no master loses data, whatever the clocks do; and where
+// masters lose data, as long as clients' clocks differ by less than the masters
+// are kept from voting (see docs/fencing.md). They need Redis 5.0, and cost no
+// round trip more but in one of some thousand acquisitions.
+//
+// Every lock of the key has to be acquired with it for the numbers to be of use.
+// A reader (see [RWMutex.RLock]) gets the highest token that a writer has had,
+// 0 if there is none known: it is not the reader's own, so a resource should
+// compare it and not note it. The token of LockAny is that of the key that was
+// granted: it fences what belongs to that key alone.
+func WithFencing() LockOption {
+	return lockOption(func(o *lockOptions) error {
+		o.fenced = true
+		return nil
+	})
+}
+
+// WithFenceRetention sets for how long masters keep what they know of a key's
+// fencing tokens after it was last locked or extended: from an hour and twice
+// WithMaxTTL, which is longer than a master that lost data is kept from voting,
+// to 365 days; by default 24 hours, or the least if that is more. Later the
+// tokens rise by the clients' clocks alone. Give every client the same.
+func WithFenceRetention(d time.Duration) Option {
+	return clientOption(func(o *clientOptions) error {
+		if d < leastRetention || d > mostRetention {
+			return fmt.Errorf("WithFenceRetention: %v: want %v to %v", d, leastRetention, mostRetention)
+		}
+		o.retention = d
+		return nil
+	})
+}
+
+// settleRetention checks the retention once all options are known.
+func (o *clientOptions) settleRetention() error {
+	least := leastRetention + 2*o.maxTTL
+	switch {
+	case o.retention == 0:
+		o.retention = max(usualRetention, least)
+	case o.retention < least:
+		return fmt.Errorf("WithFenceRetention: %v: want %v (an hour and twice WithMaxTTL) to %v", o.retention, least, mostRetention)
+	}
+	o.retentionArg = o.retention.Milliseconds()
+	// A lease record guards against the clock's steps, so it is to outlast them.
+	o.leaseRetentionArg = (max(o.retention, usualRetention) + o.maxTTL).Milliseconds()
+	return nil
+}
+
+// Fence is the fencing token; 0 unless the lock was acquired WithFencing. It
+// stays the same for as long as the lock is held, also over renewals. It is below
+// 2^53. Of a lock that was adopted it may be higher than the one that the first
+// process had.
+func (l *Lock) Fence() uint64 { return l.hold().fence }
+
+// fences is what a client knows of fencing tokens, and what it has done for them.
+type fences struct {
+	highest atomic.Uint64 // of all that were seen, of any key
+	tokens  atomic.Uint64 // that were given
+	raises  atomic.Uint64 // second rounds
+}
+
+// floor is what the next token is to be at least: from the clock, so that all
+// masters give the same and none has to be raised; and above what this client
+// has seen, should its clock have been set back. wall is the client's clock.
+func (f *fences) floor(wall time.Time) uint64 {
+	return max(uint64(max(wall.UnixMicro(), 1)), f.highest.Load()+1)
+}
+
+// see takes notice of a token, but for one that is far in the future: somebody
+// has set it, and it shall not use up the numbers of all other keys.
+func (f *fences) see(token uint64, wall time.Time) {
+	if most := wall.Add(mostAhead).UnixMicro(); int64(token) > most { //nolint:gosec // it is below 2^53
+		return
+	}
+	for {
+		highest := f.highest.Load()
+		if token <= highest || f.highest.CompareAndSwap(highest, token) {
+			return
+		}
+	}
+}
+
+// An unfencedError refuses a handle with a fencing token on a hold without.
+type unfencedError struct{ key string }
+
+func (e *unfencedError) Error() string {
+	return fmt.Sprintf("redlock: lock %q: %v without a fencing token: want WithFencing there too", e.key, ErrReentrant)
+}
+
+func (e *unfencedError) Unwrap() error { return ErrReentrant }

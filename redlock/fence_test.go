@@ -1,0 +1,359 @@
+package redlock_test
+
+import (
+	"flag"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+var holders = flag.Int("holders", 200, "how many holders follow one another in the test of fencing tokens")
+
+// A skewedClock is Go's clock with a wall clock that is off.
+type skewedClock struct {
+	mu  sync.Mutex
+	off time.Duration // guarded by mu
+}
+
+func (c *skewedClock) Now() drift.Instant {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	return drift.AtWithoutBoot(now.Sub(time.Unix(0, 0)), now.Add(c.off))
+}
+
+// fence is what a master has as the highest token of a key; 0: nothing.
+func (s *sim) fence(master int, key string) uint64 {
+	s.t.Helper()
+	v, ok := s.masters[master].Get("redquorum:fence:1:" + key)
+	if !ok {
+		return 0
+	}
+	f, err := strconv.ParseUint(v, 10, 64)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return f
+}
+
+// spread makes the fences of a key differ, so that whatever masters are a quorum a
+// second round is due. It returns the lowest.
+func (s *sim) spread(key string) (lowest uint64) {
+	s.t.Helper()
+	lowest = uint64(time.Now().Add(time.Hour).UnixMicro())
+	for i := range s.masters {
+		s.setFence(lowest+1000*uint64(i), key, i)
+	}
+	return lowest
+}
+
+func (s *sim) setFence(f uint64, key string, masters ...int) {
+	s.t.Helper()
+	for _, i := range masters {
+		if err := s.masters[i].Set("redquorum:fence:1:"+key, strconv.FormatUint(f, 10), time.Hour); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// wantNoLocks fails when anything but fences is left anywhere.
+func (s *sim) wantNoLocks() {
+	s.t.Helper()
+	synctest.Wait()
+	for _, key := range s.leftovers() {
+		if !strings.HasPrefix(key, "redquorum:fence:1:") {
+			s.t.Errorf("key left behind: %q", key)
+		}
+	}
+}
+
+func TestAFencingTokenIsTheClockAndStoredOnEveryMaster(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithFencing())
+		before := uint64(time.Now().UnixMicro())
+		l := mustLock(t, c, "key")
+		if l.Fence() < before || l.Fence() > before+1000 {
+			t.Errorf("token %d, at %d µs", l.Fence(), before)
+		}
+		for i := range s.masters {
+			if got := s.fence(i, "key"); got != l.Fence() {
+				t.Errorf("master %d stores %d, want %d", i, got, l.Fence())
+			}
+			if ttl, _ := s.masters[i].TTL("redquorum:fence:1:key"); ttl != 24*time.Hour {
+				t.Errorf("kept for %v", ttl)
+			}
+		}
+		unlock(t, l)
+		s.wantNoLocks()
+		if got := c.Stats(); got.FencingTokens != 1 || got.FencingRaises != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestExtensionsKeepTheTokenAndTheFence(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		l := mustLock(t, c, "key", redlock.WithFencing())
+		f := l.Fence()
+		s.restart(false, 0)
+		synctest.Wait()
+		time.Sleep(20 * time.Second) // renewals, which set the lock again
+		synctest.Wait()
+		if l.Fence() != f || s.fence(0, "key") != f || s.holders("key", l.Token()) != 5 {
+			t.Errorf("token %d after %d, the restarted master has %d", l.Fence(), f, s.fence(0, "key"))
+		}
+		if ttl, _ := s.masters[1].TTL("redquorum:fence:1:key"); ttl < 24*time.Hour-5*time.Second {
+			t.Errorf("the fence is kept for %v more", ttl)
+		}
+		unlock(t, l)
+		s.wantNoLocks()
+	})
+}
+
+// Where fewer than a quorum gave the token, a second round raises the others.
+func TestASecondRoundRaisesWhoGaveLess(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		lowest := s.spread("key")
+		l := mustLock(t, c, "key", redlock.WithFencing())
+		synctest.Wait()
+		n := 0
+		for i := range s.masters {
+			if s.fence(i, "key") >= l.Fence() {
+				n++
+			}
+		}
+		if l.Fence() < lowest+2001 || n < 3 {
+			t.Errorf("token %d, the lowest was %d; %d masters store it", l.Fence(), lowest, n)
+		}
+		if got := c.Stats(); got.FencingRaises != 1 {
+			t.Errorf("%+v", got)
+		}
+		unlock(t, l)
+		// The next one of this client has seen them all, and needs one round.
+		if l := mustLock(t, c, "key", redlock.WithFencing()); l.Fence() <= lowest+2001 || c.Stats().FencingRaises != 1 {
+			t.Errorf("token %d, %+v", l.Fence(), c.Stats())
+		}
+	})
+}
+
+// An acquisition that comes to no quorum of fences leaves no lock behind.
+func TestWhereFencesAreAtTheirEndNoLockIsLeft(t *testing.T) {
+	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		s.kill(1)
+		s.setFence(1<<53-2, "key", 2) // its answer is an error
+		_, err := c.TryLock(t.Context(), "key", redlock.WithFencing())
+		wantExactly(t, err, redlock.ErrNoQuorum)
+		if !strings.Contains(err.Error(), "redquorum:fence:1:key") {
+			t.Errorf("the error does not name the fence: %v", err)
+		}
+		s.wantNoLocks()
+	})
+}
+
+// A fence that somebody set far ahead moves no other key's tokens.
+func TestAFenceFarAheadStaysAMatterOfItsKey(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithFencing())
+		far := uint64(1<<53 - 100)
+		s.setFence(far, "key", 0, 1, 2, 3, 4)
+		if l := mustLock(t, c, "key"); l.Fence() != far+1 {
+			t.Errorf("token %d", l.Fence())
+		}
+		if l := mustLock(t, c, "other"); l.Fence() > uint64(time.Now().Add(time.Hour).UnixMicro()) {
+			t.Errorf("the other key's token is %d", l.Fence())
+		}
+	})
+}
+
+func TestEveryLockOfSeveralKeysHasATokenAboveAllOfTheirs(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithFencing())
+		ahead := uint64(time.Now().Add(time.Hour).UnixMicro())
+		s.setFence(ahead, "b", 0, 1, 2, 3, 4)
+		l, err := c.LockAll(t.Context(), []string{"a", "b", "c"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for i := range s.masters {
+			for _, key := range l.Keys() {
+				if s.fence(i, key) != ahead+1 {
+					t.Errorf("master %d stores %d for %s", i, s.fence(i, key), key)
+				}
+			}
+		}
+		if l.Fence() != ahead+1 {
+			t.Errorf("token %d after %d", l.Fence(), ahead)
+		}
+		if err := l.Extend(t.Context()); err != nil {
+			t.Error(err)
+		}
+		unlock(t, l)
+
+		slot, err := c.LockAny(t.Context(), []string{"x", "y"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for i := range s.masters {
+			if s.fence(i, slot.Key()) != slot.Fence() {
+				t.Errorf("master %d stores %d for %s, want %d", i, s.fence(i, slot.Key()), slot.Key(), slot.Fence())
+			}
+		}
+		unlock(t, slot)
+		s.wantNoLocks()
+	})
+}
+
+func TestReadersGetTheWritersTokenAndRaiseNothing(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithFencing())
+		m := c.RWMutex("key")
+		w, err := m.Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := w.Fence()
+		if err := w.Downgrade(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			r, err := m.RLock(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Fence() != f {
+				t.Errorf("token %d, want %d", r.Fence(), f)
+			}
+			synctest.Wait()
+			unlock(t, r)
+		}
+		if w.Fence() != f || s.fence(0, "key") != f {
+			t.Errorf("the writer's token %d and fence %d, want %d", w.Fence(), s.fence(0, "key"), f)
+		}
+		unlock(t, w)
+		s.wantNoLocks()
+	})
+}
+
+func TestATokenIsReadBackByWhoAdoptsAndSharedByWhoReenters(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithFencing(), redlock.WithReentrancy())
+		l := mustLock(t, c, "key")
+		inner, err := c.Lock(l.Context(), "key")
+		if err != nil || inner.Fence() != l.Fence() {
+			t.Fatalf("token %d, want %d: %v", inner.Fence(), l.Fence(), err)
+		}
+		unlock(t, inner)
+		f := l.Fence()
+		token, err := l.HandOver()
+		if err != nil {
+			t.Fatal(err)
+		}
+		adopted, err := s.open().Adopt(t.Context(), "key", token, redlock.WithFencing())
+		if err != nil || adopted.Fence() != f {
+			t.Fatalf("adopted with %d, want %d: %v", adopted.Fence(), f, err)
+		}
+		unlock(t, adopted)
+		s.wantNoLocks()
+	})
+}
+
+func TestWhoWantsATokenIsNotLetInWhereThereIsNone(t *testing.T) {
+	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithReentrancy())
+		l := mustLock(t, c, "key")
+		_, err := c.Lock(l.Context(), "key", redlock.WithFencing())
+		wantExactly(t, err, redlock.ErrReentrant)
+	})
+}
+
+func TestWhoWaitsInTheQueueGetsAToken(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		held := mustLock(t, s.open(redlock.WithFencing()), "key")
+		var waiting []*queuer
+		for range 4 {
+			waiting = append(waiting, s.queue(s.open(redlock.WithFencing()), "key"))
+			time.Sleep(time.Millisecond)
+		}
+		for _, q := range waiting {
+			time.Sleep(time.Second)
+			last := held.Fence()
+			unlock(t, held)
+			if !q.has() {
+				t.Fatal("not woken")
+			}
+			held = q.lock
+			if held.Fence() <= last {
+				t.Errorf("token %d after %d", held.Fence(), last)
+			}
+			stored := 0
+			for i := range s.masters {
+				if s.fence(i, "key") == held.Fence() {
+					stored++
+				}
+			}
+			if stored < 3 { // the release before may have come too late for others
+				t.Errorf("%d masters store the token", stored)
+			}
+			if raises := q.c.Stats().FencingRaises; raises != 0 {
+				t.Errorf("%d second rounds", raises)
+			}
+		}
+		unlock(t, held)
+		s.wantNoLocks()
+	})
+}
+
+// Over hundreds of holders, or as many as the flag says, by clients whose clocks are up to 200 ms off, with
+// masters that lose their data one at a time: tokens are unique and rise. There
+// is no quarantine here, so a master votes as soon as it is back and empty; T2
+// then rests on the clocks alone, and holds because a hold takes longer than the
+// clocks are apart.
+func TestTokensRiseWhileMastersLoseData(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		random := rand.New(rand.NewPCG(1, 2))
+		var clients []*redlock.Client
+		for i := range 5 {
+			clock := &skewedClock{off: time.Duration(i-2) * 100 * time.Millisecond}
+			clients = append(clients, s.open(redlock.WithFencing(), redlock.WithClock(clock)))
+		}
+		last := uint64(0)
+		for n := range *holders {
+			switch random.IntN(30) {
+			case 0:
+				s.restart(false, random.IntN(5))
+				time.Sleep(time.Second) // connected again
+			case 1:
+				for _, i := range random.Perm(5)[:3] { // a quorum forgets all
+					s.masters[i].FlushAll()
+				}
+				time.Sleep(500 * time.Millisecond) // longer than the clocks are apart
+			}
+			l, err := clients[random.IntN(5)].Lock(t.Context(), "key")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.Fence() <= last {
+				t.Fatalf("holder %d: token %d after %d", n, l.Fence(), last)
+			}
+			last = l.Fence()
+			_ = l.Unlock(t.Context())
+		}
+		raises := uint64(0)
+		for _, c := range clients {
+			raises += c.Stats().FencingRaises
+		}
+		t.Logf("%d second rounds", raises)
+	})
+}

@@ -1,0 +1,93 @@
+package redlock
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/guard"
+)
+
+// A GuardLevel says how much a master has to prove before its vote counts.
+type GuardLevel uint8
+
+// Guard levels.
+const (
+	// GuardOff believes every master, for tests and caches: mutual exclusion
+	// then needs masters that forget nothing when they restart (appendfsync
+	// always, or a restart delayed by more than the longest TTL), evict nothing
+	// and are not replaced by a replica.
+	GuardOff GuardLevel = iota
+	// GuardStandard, the default, does not count masters that have restarted
+	// lately, were emptied, may evict keys, are no masters, or are listed twice.
+	// It trusts the masters' clocks to run evenly.
+	GuardStandard
+	// GuardStrict refuses masters whose clock is off as well, and those that do
+	// not say who they are.
+	GuardStrict
+)
+
+// String is the level as it stands in the masters' markers.
+func (l GuardLevel) String() string { return l.internal().String() }
+
+func (l GuardLevel) internal() guard.Level {
+	switch l {
+	case GuardOff:
+		return guard.Off
+	case GuardStandard:
+		return guard.Standard
+	case GuardStrict:
+		return guard.Strict
+	default:
+		return guard.Level(l)
+	}
+}
+
+// WithGuard sets the guard level; GuardStandard by default. It is a property of
+// the fleet: give every client the same, or they refuse each other's masters.
+func WithGuard(level GuardLevel) Option {
+	return clientOption(func(o *clientOptions) error {
+		if level > GuardStrict {
+			return fmt.Errorf("WithGuard: %d: want GuardOff, GuardStandard or GuardStrict", level)
+		}
+		o.guard = level
+		return nil
+	})
+}
+
+// An AbstainError says why a master may not vote, and until when, where that is
+// known. It is the Err of a NodeError, where its answer did not count, and in
+// MasterReport. It never matches a sentinel of this package nor a context's
+// error.
+type AbstainError = guard.AbstainError
+
+// An AbstainCause is why a master may not vote, in one word.
+type AbstainCause = guard.Cause
+
+// The causes for which a master may not vote.
+const (
+	AbstainNotConnected = guard.NotConnected
+	AbstainNotMaster    = guard.NotMaster   // a replica
+	AbstainMayEvict     = guard.MayEvict    // maxmemory-policy is not noeviction
+	AbstainDuplicate    = guard.Duplicate   // the same server as another address
+	AbstainUnreadable   = guard.Unreadable  // strict: INFO cannot be read
+	AbstainUnmarked     = guard.Unmarked    // not known yet
+	AbstainOffClock     = guard.OffClock    // strict: its clock is off
+	AbstainNotOurs      = guard.NotOurs     // the marker's name is taken by another key
+	AbstainOtherFleet   = guard.OtherFleet  // MaxTTL, number of masters or level differ
+	AbstainNoMarker     = guard.NoMarker    // new, or it has lost its data
+	AbstainChanged      = guard.Changed     // its data was lost or replaced just now
+	AbstainQuarantined  = guard.Quarantined // it may have forgotten locks
+)
+
+// minStrictTTL is the shortest TTL at GuardStrict: with less, twice the skew that
+// clocks may have would leave no validity.
+const minStrictTTL = time.Second
+
+// guardConfig is what the guard of a client of n masters goes by.
+func (o *clientOptions) guardConfig(n int) (guard.Config, error) {
+	cfg := guard.Config{Level: o.guard.internal(), MaxTTL: o.maxTTL, Masters: n, Drift: o.drift}
+	if o.guard == GuardStrict && o.maxTTL < minStrictTTL {
+		return cfg, fmt.Errorf("WithMaxTTL: %v: want %v to %v WithGuard(GuardStrict)", o.maxTTL, minStrictTTL, maxTTLLimit)
+	}
+	return cfg, cfg.Validate()
+}

@@ -1,0 +1,352 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// shortFleet has a short quarantine: MaxTTL and a little more.
+const shortFleet = 2 * time.Second
+
+// guarded makes a client of a fleet with a short quarantine.
+func (s *sim) guarded(opts ...redlock.Option) *redlock.Client {
+	s.t.Helper()
+	return s.open(append([]redlock.Option{redlock.WithMaxTTL(shortFleet), redlock.WithTTL(time.Second), redlock.WithOutageWait(0)}, opts...)...)
+}
+
+// quarantine is for how long a master of such a fleet does not vote, at least.
+func quarantine() time.Duration {
+	return guard.Config{Level: guard.Standard, MaxTTL: shortFleet, Masters: 5}.Quarantine()
+}
+
+// causes is why each master may not vote; 0: it votes.
+func causes(t *testing.T, c *redlock.Client) (all []redlock.AbstainCause) {
+	t.Helper()
+	synctest.Wait()
+	for _, m := range c.Masters(t.Context()) {
+		switch {
+		case m.Votes != (m.Why == nil):
+			t.Errorf("%s: votes %v, %v", m.Master, m.Votes, m.Why)
+		case m.Votes:
+			all = append(all, 0)
+		default:
+			all = append(all, m.Why.Cause)
+		}
+	}
+	return all
+}
+
+func wantStandings(t *testing.T, c *redlock.Client, want ...redlock.AbstainCause) {
+	t.Helper()
+	if got := causes(t, c); !slices.Equal(got, want) {
+		t.Errorf("why masters do not vote: %v, want %v", got, want)
+	}
+}
+
+const (
+	votes    = redlock.AbstainCause(0)
+	quaranty = redlock.AbstainQuarantined
+)
+
+// marker is the marker of a master: run and since.
+func (s *sim) marker(i int) (run, since string) {
+	s.t.Helper()
+	conn, err := s.masters[i].Dial(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	rc := redis.NewConn(conn, 0, 0)
+	defer rc.Close()
+	values, err := redis.Strings(rc.Do("HMGET", guard.Key, "run", "since"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return values[0], values[1]
+}
+
+func TestANewFleetIsDeclaredOnceAndVotesAtOnce(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		const clients = 12
+		log := new(logBuffer)
+		var all []*redlock.Client
+		for range clients {
+			c, err := redlock.Open(s.cluster.URLs(), redlock.WithPool(pool.WithDialer(s.cluster.Dialer())), redlock.WithLogger(log.logger()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			all = append(all, c)
+		}
+		var wg sync.WaitGroup
+		for i, c := range all {
+			wg.Go(func() {
+				l, err := c.TryLock(t.Context(), fmt.Sprintf("key-%d", i))
+				if err != nil {
+					t.Errorf("right after Open: %v", err)
+					return
+				}
+				_ = l.Unlock(t.Context())
+			})
+		}
+		// Whoever finds that others are about to declare it looks again.
+		within(t, 50*time.Millisecond, wg.Wait)
+		if !strings.Contains(log.String(), "the fleet is new") {
+			t.Errorf("the log says %q", log.String())
+		}
+		for i := range s.masters {
+			if _, since := s.marker(i); since != "0" {
+				t.Errorf("master %d remembers since %s", i, since)
+			}
+		}
+		time.Sleep(200 * time.Millisecond) // until those who did not declare it have looked again
+		for _, c := range all {
+			wantStandings(t, c, votes, votes, votes, votes, votes)
+		}
+	})
+}
+
+func TestAMasterRestartedEmptyAbstainsAndThenVotes(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		t.Run(fmt.Sprintf("data kept %v", keep), func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				log := new(logBuffer)
+				c := s.guarded(redlock.WithLogger(log.logger()))
+				l := mustLock(t, c, "held")
+				s.restart(keep, 4)
+				wait := settled
+				if keep {
+					wait = 100 * time.Millisecond // nothing has to be found out
+				}
+				time.Sleep(wait)
+				wantStandings(t, c, votes, votes, votes, votes, quaranty)
+				began := time.Now()
+				// Renewals set the key again there, and two more are gone: what the
+				// quarantined one has must not carry an extension.
+				time.Sleep(500 * time.Millisecond)
+				if v, ok := s.masters[4].Get("held"); !ok || v != l.Token() {
+					t.Errorf("the abstaining master has %q, %v", v, ok)
+				}
+				s.kill(0, 1)
+				err := l.Extend(t.Context())
+				wantExactly(t, err, redlock.ErrNoQuorum)
+				why, ok := errors.AsType[*redlock.AbstainError](err)
+				if !ok || why.Cause != quaranty || why.Left <= 0 || why.Left > quarantine() || !strings.Contains(err.Error(), "votes after") {
+					t.Errorf("the error does not tell the quarantine: %v", err)
+				}
+				wantExactly(t, l.Verify(t.Context()), redlock.ErrNoQuorum)
+				_, err = c.TryLock(t.Context(), "other")
+				wantExactly(t, err, redlock.ErrNoQuorum)
+				s.wantRolledBack("other")
+
+				time.Sleep(quarantine() - time.Since(began))
+				again := mustLock(t, c, "again")
+				if err := again.Extend(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if err := again.Verify(t.Context()); err != nil {
+					t.Error(err)
+				}
+				wantStandings(t, c, redlock.AbstainNotConnected, redlock.AbstainNotConnected, votes, votes, votes)
+				for _, text := range []string{"master may not vote", "quarantined", "master votes again"} {
+					if !strings.Contains(log.String(), text) {
+						t.Errorf("the log does not say %q: %q", text, log.String())
+					}
+				}
+			})
+		})
+	}
+}
+
+// settled is long enough for a master to be dialled and adopted.
+const settled = 1500 * time.Millisecond
+
+func (s *sim) wantRolledBack(key string) {
+	s.t.Helper()
+	synctest.Wait()
+	for i, m := range s.masters {
+		if _, ok := m.Get(key); ok && m.Up() {
+			s.t.Errorf("%q is left on master %d", key, i)
+		}
+	}
+}
+
+// What is set on masters that abstain never adds up to a second holder.
+func TestThreeMastersRestartedEmptyCannotGiveTheLockAway(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		holder := s.guarded()
+		l := mustLock(t, holder, "key", redlock.WithLease(time.Second))
+		s.restart(false, 0, 1, 2)
+		other := s.guarded()
+		_, err := other.TryLock(t.Context(), "key")
+		wantExactly(t, err, redlock.ErrNoQuorum)
+		if l.Remaining() <= 0 {
+			t.Fatal("the lock is not held any more")
+		}
+		time.Sleep(settled)
+		_, err = other.TryLock(t.Context(), "key")
+		wantExactly(t, err, redlock.ErrNoQuorum)
+		wantStandings(t, other, quaranty, quaranty, quaranty, votes, votes)
+		time.Sleep(quarantine())
+		mustLock(t, other, "key")
+	})
+}
+
+// An Unlock asks masters for themselves alone: what they say of it needs no vote.
+func TestUnlockCountsMastersThatAbstain(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.guarded()
+		l := mustLock(t, c, "key", redlock.WithTTL(1500*time.Millisecond))
+		s.restart(true, 0, 1, 2)
+		time.Sleep(100 * time.Millisecond)
+		wantStandings(t, c, quaranty, quaranty, quaranty, votes, votes)
+		if err := l.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s.wantClean()
+	})
+}
+
+func TestTheCheckSeesThatDataWasLostOnTheLivingConnection(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		lose func(s *sim, i int)
+	}{
+		{"emptied", func(s *sim, i int) { s.masters[i].FlushAll() }},
+		{"replaced", func(s *sim, i int) { // as by a resynchronisation with another master
+			run, since := s.marker((i + 1) % 5)
+			s.master(i, "HSET", guard.Key, "run", run, "since", since)
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				c := s.guarded()
+				l := mustLock(t, c, "key")
+				for i := range 3 {
+					test.lose(s, i)
+				}
+				wantExactly(t, l.Extend(t.Context()), redlock.ErrNoQuorum)
+				time.Sleep(settled)
+				wantStandings(t, c, quaranty, quaranty, quaranty, votes, votes)
+				for _, m := range c.Masters(t.Context()) {
+					if !m.Connected {
+						t.Errorf("%s was not on a living connection: %v", m.Master, m.Err)
+					}
+				}
+				time.Sleep(quarantine())
+				mustLock(t, c, "other")
+			})
+		})
+	}
+}
+
+// master sends a command to one master.
+func (s *sim) master(i int, command string, args ...any) {
+	s.t.Helper()
+	conn, err := s.masters[i].Dial(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	rc := redis.NewConn(conn, 0, 0)
+	defer rc.Close()
+	if _, err := rc.Do(command, args...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestOneServerAtTwoAddressesVotesOnce(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		dial := s.cluster.Dialer()
+		twin := func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if addr == "twin.sim:6379" {
+				addr = s.masters[0].Name()
+			}
+			return dial(ctx, network, addr)
+		}
+		urls := append(s.cluster.URLs(), "redis://twin.sim:6379", "redis://gone.sim:6379")
+		c, err := redlock.Open(urls, redlock.WithPool(pool.WithDialer(twin)), redlock.WithOutageWait(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := c.Init(t.Context()); err == nil || !strings.Contains(err.Error(), "same server") || !strings.Contains(err.Error(), "gone.sim") {
+			t.Errorf("Init of such a list: %v", err)
+		}
+		time.Sleep(settled + time.Minute + 10*time.Second) // adopted, and no more in quarantine
+		wantStandings(t, c, votes, votes, votes, redlock.AbstainDuplicate, redlock.AbstainNotConnected)
+		before := s.masters[0].Commands()["SET"]
+		l := mustLock(t, c, "key")
+		if n := s.masters[0].Commands()["SET"] - before; n != 1 {
+			t.Errorf("the server at two addresses was asked %d times", n)
+		}
+		s.kill(2)
+		wantExactly(t, l.Extend(t.Context()), redlock.ErrNoQuorum)
+		_, err = c.TryLock(t.Context(), "other")
+		wantExactly(t, err, redlock.ErrNoQuorum)
+		if r := c.Masters(t.Context())[0]; len(r.Twins) != 1 || r.Twins[0] != "twin.sim:6379" {
+			t.Errorf("twins of the first: %v", r.Twins)
+		}
+	})
+}
+
+func TestClientsThatDisagreeAboutTheFleetNameBothSettings(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		s.guarded()
+		for name, open := range map[string]func() *redlock.Client{
+			"2s": func() *redlock.Client { return s.open(redlock.WithOutageWait(0)) },
+			"5 masters": func() *redlock.Client {
+				c, err := redlock.Open(s.cluster.URLs()[:3], redlock.WithPool(pool.WithDialer(s.cluster.Dialer())),
+					redlock.WithMaxTTL(shortFleet), redlock.WithTTL(time.Second), redlock.WithOutageWait(0))
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.closers = append(s.closers, func() { _ = c.Close() })
+				return c
+			},
+			"level standard": func() *redlock.Client { return s.guarded(redlock.WithGuard(redlock.GuardStrict)) },
+		} {
+			c := open()
+			_, err := c.Lock(t.Context(), "key")
+			wantExactly(t, err, redlock.ErrNoQuorum)
+			named := slices.ContainsFunc(nodesOf(err), func(node error) bool {
+				why, ok := errors.AsType[*redlock.AbstainError](node)
+				return ok && why.Cause == redlock.AbstainOtherFleet && strings.Contains(why.Value, name) && !strings.Contains(why.Want, name)
+			})
+			if !named { // of others it may not be known yet
+				t.Errorf("%s: %v", name, err)
+			}
+			_, since := s.marker(0)
+			if since != "0" {
+				t.Errorf("%s: the marker was written: since %s", name, since)
+			}
+			for i, m := range s.masters {
+				// Not even for a moment: it would be in the way of the fleet's clients.
+				if n := m.Commands()["SET"]; n != 0 {
+					t.Errorf("%s: %d locks were set on master %d", name, n, i)
+				}
+			}
+		}
+	})
+}
+
+// nodesOf are the causes of a QuorumError, one a master.
+func nodesOf(err error) []error {
+	quorum, ok := errors.AsType[*redlock.QuorumError](err)
+	if !ok || quorum.Nodes == nil {
+		return nil
+	}
+	return quorum.Nodes.Errors
+}

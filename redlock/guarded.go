@@ -1,0 +1,244 @@
+package redlock
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// Locks with a fencing token, and all locks in strict, are taken and kept by
+// scripts that have more to say than the plain ones; script/guarded.lua says
+// what.
+
+// guardedScripts are those of a kind.
+type guardedScripts struct{ acquire, extend, release *script.Script }
+
+// A guardedRound is what a round has beside, if it asks by such scripts.
+type guardedRound struct {
+	asked bool
+	each  [][]any       // arguments of EVALSHA of each master's own command; nil: all get the same
+	sent  time.Time     // wall clock before the command was written
+	skew  time.Duration // S, of strict; 0: clocks are not compared
+}
+
+func (l *Lock) isGuarded() bool { return l.opts.fenced || l.c.opts.strict() }
+
+func (l *Lock) acquireScript() *script.Script {
+	if l.isGuarded() {
+		return l.kind.guarded.acquire
+	}
+	return l.kind.acquire
+}
+
+func (l *Lock) extendScript() *script.Script {
+	if l.isGuarded() {
+		return l.kind.guarded.extend
+	}
+	return l.kind.extend
+}
+
+// releaseScript is what releases the locks at keys, and what it takes: in strict
+// their lease records too. Fences stay.
+func (l *Lock) releaseScript(keys []any) (*script.Script, []any) {
+	if !l.c.opts.strict() {
+		return l.kind.release, keys
+	}
+	return l.kind.guarded.release, appendNames(keys[:len(keys):len(keys)], leasePrefix, keys)
+}
+
+func appendNames(dst []any, prefix string, keys []any) []any {
+	for _, key := range keys {
+		dst = append(dst, prefix+key.(string))
+	}
+	return dst
+}
+
+// allKeys is the keys of the lock, of their fences and of their lease records, of
+// the latter two what is used. The caller must hold l.mu, or be alone with l.
+func (l *Lock) allKeys() []any {
+	if l.guardedKeys == nil {
+		l.guardedKeys = l.withSides(l.keyArgs)
+	}
+	return l.guardedKeys
+}
+
+// withSides appends the fences and lease records of the lock's keys, in a new
+// slice.
+func (l *Lock) withSides(keys []any) []any {
+	all := append(make([]any, 0, len(keys)+2*len(l.keyArgs)), keys...)
+	if l.opts.fenced {
+		all = appendNames(all, fencePrefix, l.keyArgs)
+	}
+	if l.c.opts.strict() {
+		all = appendNames(all, leasePrefix, l.keyArgs)
+	}
+	return all
+}
+
+func (l *Lock) askGuardedAcquire(r *round) {
+	floor := r.grantedFence // of the pilot: if the others give the same, one round is enough
+	if floor == 0 {
+		floor = l.c.fences.floor(l.c.opts.clock.Now().Wall())
+	}
+	l.askGuarded(r, l.kind.guarded.acquire, argUnused, floor, l.c.nodeTimeout(l.opts.ttl))
+}
+
+func (l *Lock) askGuardedExtend(r *round, again any) {
+	// A renewal may wait in the pipelines for as long as the lock is valid.
+	wait := max(l.c.nodeTimeout(l.opts.ttl), l.remaining(r.start))
+	l.askGuarded(r, l.kind.guarded.extend, again, l.fence, wait)
+}
+
+// argUnused stands where a script needs nothing, argNone for what is off.
+var argUnused, argNone any = "0", ""
+
+// askGuarded asks by a guarded script; third is what it takes as such, and number
+// the token to give at least or to keep.
+func (l *Lock) askGuarded(r *round, s *script.Script, third any, number uint64, wait time.Duration) {
+	keys := l.allKeys()
+	if s == script.GuardedReaderAcquire {
+		keys = l.withSides(l.acquireKeys())
+	}
+	r.guard = l.newGuardedRound()
+	args := l.guardedArgs(&r.guard, third, number, wait)
+	r.eval(s, keys, 0, time.Time{}, args[:]...)
+}
+
+// newGuardedRound reads the wall clock: what follows is sent at once.
+func (l *Lock) newGuardedRound() guardedRound {
+	g := guardedRound{asked: true}
+	if l.c.opts.strict() {
+		g.sent, g.skew = l.c.opts.clock.Now().Wall(), guard.Skew(l.opts.ttl)
+	}
+	return g
+}
+
+// guardedArgs is what script/guarded.lua takes.
+func (l *Lock) guardedArgs(g *guardedRound, third any, number uint64, wait time.Duration) [9]any {
+	args := [9]any{l.tokenArg, l.ttlArg, third, argNone, argNone, argNone, argNone, argNone, argNone}
+	if o := &l.c.opts; l.opts.fenced {
+		args[3], args[4] = int64(min(number, math.MaxInt64)), o.retentionArg //nolint:gosec // it is in range
+	}
+	if g.skew != 0 {
+		args[5], args[6], args[7] = g.sent.UnixMicro(), g.skew.Microseconds(), wait.Microseconds()
+		args[8] = l.c.opts.leaseRetentionArg
+	}
+	return args
+}
+
+// What guarded scripts reply beside 0 to 4, which are as in the plain ones.
+const (
+	codeSkewed = 5
+	codeLeased = 6
+)
+
+// A guardedReply is what script/guarded.lua says.
+type guardedReply struct {
+	code  int64
+	fence uint64
+	slot  int        // of the key that was granted, of several
+	held  *HeldError // code 6: to whom the lock is leased
+}
+
+// readReply reads what a guarded script replied and compares the clocks. ok: it
+// is such a reply. The error is a *SkewError.
+func (g *guardedRound) readReply(c *Client, reply any) (found guardedReply, ok bool, err error) {
+	parts, isArray := reply.([]any)
+	if !isArray || len(parts) < 3 {
+		return found, false, nil
+	}
+	code, ok1 := parts[0].(int64)
+	fence, ok2 := parts[1].(int64)
+	micros, ok3 := parts[2].(int64)
+	if !ok1 || !ok2 || !ok3 || fence < 0 || fence >= lastFence {
+		return found, false, nil
+	}
+	found.code, found.fence = code, uint64(fence)
+	switch {
+	case code == codeLeased && len(parts) == 5:
+		ms, isNumber := parts[3].(int64)
+		token, isText := parts[4].([]byte)
+		found.held = leasedTo(string(token), ms)
+		return found, isNumber && isText, nil
+	case len(parts) == 4:
+		slot, isNumber := parts[3].(int64)
+		if !isNumber || slot < 1 || slot > maxKeys {
+			return found, false, nil
+		}
+		found.slot = int(slot)
+	case len(parts) != 3:
+		return found, false, nil
+	}
+	if g.skew != 0 {
+		err = g.compare(time.UnixMicro(micros), c.opts.clock.Now().Wall())
+	}
+	if code == codeSkewed && err == nil { // it came late, or we read our clock late
+		err = &SkewError{Limit: g.skew}
+	}
+	return found, true, err
+}
+
+// readGuarded reads an answer to an acquisition or extension. What a master
+// grants whose clock differs does not count.
+func (r *round) readGuarded(a *answer, reply any) {
+	found, ok, err := r.guard.readReply(r.c, reply)
+	switch {
+	case err != nil:
+		a.err = err
+		return
+	case ok && found.code == codeLeased:
+		a.verdict, a.held = refused, found.held
+		return
+	case !ok || (found.slot != 0) != (found.code == 1 && len(r.votes) > 0) || found.slot > len(r.votes) && found.slot != 0:
+		a.err = unexpected(reply)
+		return
+	}
+	if r.op == opLock {
+		switch found.code {
+		case 1:
+			a.verdict, a.slot = agreed, found.slot
+		case 0:
+			a.verdict, a.held = refused, &heldUnknown
+		case 4:
+			if r.script == script.GuardedReaderAcquire {
+				a.verdict, a.held = refused, &writerWaits
+			}
+		}
+	} else {
+		a.readCode(found.code)
+	}
+	if a.verdict == failed {
+		a.err = unexpected(reply)
+		return
+	}
+	a.fence = found.fence
+	r.c.fences.see(found.fence, r.c.opts.clock.Now().Wall())
+}
+
+// takeGuarded asks the pilot alone for the lock, as take does.
+func (l *Lock) takeGuarded(ctx context.Context, pilot int, score, only any) (granted bool, t turn, err error) {
+	c := l.c
+	g := l.newGuardedRound()
+	floor := c.fences.floor(c.opts.clock.Now().Wall())
+	args := l.guardedArgs(&g, only, floor, c.patience(pilot, l.opts.ttl))
+	keys := l.withSides([]any{l.keyArgs[0], queueKey(l.fullKey())})
+	q := c.ask(pilot, time.Time{}, script.GuardedQueue, keys, append([]any{argTake, c.id, score}, args[:]...)...)
+	reply, err := q.vote(ctx, l)
+	if err != nil {
+		return false, turn{}, err
+	}
+	found, ok, err := g.readReply(c, reply)
+	switch {
+	case err != nil:
+		return false, turn{}, err
+	case ok && found.code == 1:
+		l.fence = found.fence
+		c.fences.see(found.fence, c.opts.clock.Now().Wall())
+		return true, turn{}, nil
+	}
+	t, err = readTurn(reply, nil)
+	return false, t, err
+}

@@ -1,0 +1,451 @@
+package redlock
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
+)
+
+// A guardian decides which masters may vote (package guard says by what). It is
+// told of every connection, and puts its questions first on it, so that a
+// connection is judged before the first answer that it carries is counted. The
+// client owns it; it is one goroutine, for what takes time, and does the rest
+// where it hears of it. Nothing here blocks but await and close.
+type guardian struct {
+	c     *Client
+	cfg   guard.Config
+	check []byte // the command that ends a flush with votes
+	eyes  []*eye
+
+	judged []atomic.Pointer[judgement] // written under mu, or by who ends a quarantine
+	// spared is those that are asked for no vote (see there), as bits; written
+	// under mu.
+	spared atomic.Uint64
+	open   atomic.Bool // a quorum may not vote yet, but soon may; written under mu
+
+	wake chan struct{} // capacity 1
+	quit chan struct{}
+	done chan struct{}
+
+	// mu guards what follows. No other lock is taken under it; what is to be
+	// sent or told is put off until unlock.
+	mu      sync.Mutex
+	masters []watched
+	missing time.Time     // since when some master has had no marker; zero: none is without
+	news    chan struct{} // closed when open becomes false
+	closed  bool
+	send    []*inquiry
+	tell    []func()
+}
+
+// watched is what the guardian knows of one master.
+type watched struct {
+	facts     guard.Facts
+	epoch     uint64 // of the connection that facts are of; 0: none
+	over      uint64 // the connections up to this one are lost
+	redialing bool   // calls wait for the dial that is under way
+	run       string // run_id, "": not told
+	looked    bool   // INFO was answered on this connection
+	asking    *inquiry
+	asked     time.Time // when the last inquiry was sent
+	looks     int       // in a row that did not tell enough
+	failed    bool      // the last look told nothing
+	created   string    // since of the marker that our look has had written; strict
+	votedAs   string    // the run_id that it had the vote of last
+	standing  guard.Standing
+	warned    guard.Cause // what the log was told last; 0: that it votes
+	clock     clockWatch
+}
+
+const (
+	// settleFor is for how long it is waited for all masters to say whether the
+	// fleet is new, before those without a marker are taken for emptied ones.
+	settleFor = time.Second
+	// lookAgain is the pause before another look at a master that a look may let
+	// vote: short at first, when other clients may be about to declare the fleet.
+	lookAgain = 5 * time.Millisecond
+	// mostLookAgain is what it grows to, by doubling, unless the master does not
+	// answer what it is asked: then to meterEvery.
+	mostLookAgain = 100 * time.Millisecond
+	// meterEvery is how often the masters' clocks are read, and those looked at
+	// again that somebody has to do something about.
+	meterEvery = 5 * time.Second
+)
+
+func newGuardian(c *Client, cfg guard.Config) *guardian {
+	command, args := guard.Check()
+	n := len(c.masters)
+	g := &guardian{
+		c: c, cfg: cfg,
+		check:   pipeline.AppendCommand(nil, command, args...),
+		judged:  make([]atomic.Pointer[judgement], n),
+		masters: make([]watched, n),
+		news:    make(chan struct{}),
+		wake:    make(chan struct{}, 1),
+		quit:    make(chan struct{}),
+		done:    make(chan struct{}),
+	}
+	g.open.Store(true)
+	for i, m := range c.masters {
+		g.judged[i].Store(&judgement{why: errUnjudged})
+		w := &g.masters[i]
+		w.facts.Master, w.redialing = m.Name(), true
+		w.standing = guard.Standing{Master: m.Name(), Why: errUnjudged}
+		g.eyes = append(g.eyes, &eye{g, i})
+	}
+	return g
+}
+
+// start begins to watch.
+func (g *guardian) start() {
+	for i, m := range g.c.masters {
+		m.Watch(g.eyes[i])
+	}
+	go g.run()
+}
+
+// close ends the guardian and waits for its goroutine. Questions that are under
+// way come back to nobody.
+func (g *guardian) close() {
+	if g == nil {
+		return
+	}
+	for i, m := range g.c.masters {
+		m.Unwatch(g.eyes[i])
+	}
+	g.mu.Lock()
+	g.closed = true
+	for i := range g.masters {
+		w := &g.masters[i]
+		w.epoch, w.looked, w.asking = 0, false, nil
+		w.facts = guard.Facts{Master: w.facts.Master, Err: pipeline.ErrClosed}
+		g.judged[i].Store(&judgement{why: errUnjudged})
+	}
+	g.mu.Unlock()
+	close(g.quit)
+	<-g.done
+}
+
+// unlock releases g.mu, and then sends and tells what was put off.
+func (g *guardian) unlock() {
+	send, tell := g.send, g.tell
+	g.send, g.tell = nil, nil
+	closed := g.closed
+	g.mu.Unlock()
+	if closed {
+		return
+	}
+	for _, f := range tell {
+		f()
+	}
+	for _, q := range send {
+		q.enqueue()
+	}
+}
+
+// An eye watches one master.
+type eye struct {
+	g *guardian
+	i int
+}
+
+// CameUp implements pipeline.Watcher.
+func (e *eye) CameUp(epoch uint64, runID string) []*pipeline.Call {
+	g := e.g
+	g.mu.Lock()
+	defer g.unlock()
+	w := &g.masters[e.i]
+	if g.closed || epoch <= max(w.over, w.epoch) {
+		return nil
+	}
+	if w.run != runID || runID == "" {
+		w.clock = clockWatch{} // another clock, perhaps
+	}
+	w.epoch, w.run, w.redialing, w.looked, w.looks, w.failed = epoch, runID, false, false, 0, false
+	w.created = ""
+	w.facts = guard.Facts{Master: w.facts.Master, Connected: true}
+	q := g.look(e.i)
+	g.judge()
+	return q.pointers()
+}
+
+// WentDown implements pipeline.Watcher.
+func (e *eye) WentDown(epoch uint64, cause error, redialing bool) {
+	g := e.g
+	g.mu.Lock()
+	defer g.unlock()
+	w := &g.masters[e.i]
+	if epoch < w.epoch {
+		return // of a connection before
+	}
+	w.over, w.epoch, w.redialing, w.looked, w.asking = max(w.over, epoch), 0, redialing, false, nil
+	w.facts = guard.Facts{Master: w.facts.Master, Err: &pipeline.DownError{Cause: cause}}
+	g.judge()
+}
+
+// judge draws the conclusion of what is known by now. The caller must hold g.mu.
+func (g *guardian) judge() {
+	now := g.c.opts.clock.Now()
+	facts := g.facts()
+	standings := g.standings(facts, now)
+	for i := range standings {
+		g.pronounce(i, standings[i], now)
+	}
+	g.plan(facts)
+	votes, soon := 0, 0
+	for i := range g.masters {
+		w := &g.masters[i]
+		switch {
+		case w.standing.Vote:
+			votes++
+		case w.redialing, w.asking != nil && w.standing.Why.Cause.Passes() && w.standing.Why.Cause != guard.Quarantined,
+			w.standing.Why.Cause == guard.NoMarker:
+			soon++
+		}
+		if w.asking == nil && w.pause() < meterEvery {
+			g.signal()
+		}
+	}
+	g.spared.Store(g.toSpare())
+	g.setOpen(votes < g.c.need && votes+soon >= g.c.need)
+}
+
+// facts is what all masters say. One that has not said who it is counts as one
+// that is not connected. The caller must hold g.mu.
+func (g *guardian) facts() []guard.Facts {
+	facts := make([]guard.Facts, len(g.masters))
+	for i := range g.masters {
+		w := &g.masters[i]
+		facts[i] = w.facts
+		facts[i].Connected = w.looked
+	}
+	return facts
+}
+
+// standings judges all masters. The caller must hold g.mu.
+func (g *guardian) standings(facts []guard.Facts, now drift.Instant) []guard.Standing {
+	standings := g.cfg.Standings(facts, now)
+	for i := range standings {
+		if w := &g.masters[i]; w.epoch != 0 && !w.looked {
+			standings[i].Why = &guard.AbstainError{Cause: guard.Unmarked, Err: w.facts.MarkerErr}
+		}
+	}
+	return standings
+}
+
+// pronounce sets what a master's answers are worth. The caller must hold g.mu.
+func (g *guardian) pronounce(i int, s guard.Standing, now drift.Instant) {
+	w := &g.masters[i]
+	before := g.judged[i].Load()
+	j := &judgement{epoch: w.epoch, why: s.Why, at: now}
+	if j.epoch == before.epoch {
+		j.from = before.from
+	}
+	if w.facts.Info.RunID != "" {
+		j.mark = pipeline.Mark(w.facts.Marker.Run, w.facts.Marker.Since)
+	}
+	switch {
+	case s.Why != nil:
+		j.left = s.Why.Left
+	case j.epoch == before.epoch && j.mark == before.mark:
+		// What was asked during a quarantine is not answered by its end.
+		j.at, j.left = before.at, before.left
+	}
+	if s.Vote && g.inherits(i) {
+		j.from = now
+	}
+	g.judged[i].Store(j)
+	w.standing = s
+	g.report(i)
+}
+
+// inherits notes that a master has the vote of its server, and reports whether
+// another address had it before: within one question both might be counted. The
+// caller must hold g.mu.
+func (g *guardian) inherits(i int) bool {
+	run := g.masters[i].facts.Info.RunID
+	if run == "" || g.masters[i].votedAs == run {
+		return false
+	}
+	g.masters[i].votedAs = run
+	inherited := false
+	for j := range g.masters {
+		if j != i && g.masters[j].votedAs == run {
+			g.masters[j].votedAs, inherited = "", true
+		}
+	}
+	return inherited
+}
+
+// plan does what is to be done about masters without a marker. The caller must
+// hold g.mu.
+func (g *guardian) plan(facts []guard.Facts) {
+	final := !g.missing.IsZero() && time.Since(g.missing) >= settleFor
+	step, which := g.cfg.Plan(facts, final)
+	if step == guard.Nothing {
+		g.missing = time.Time{}
+		return
+	}
+	if g.missing.IsZero() {
+		g.missing = time.Now()
+	}
+	busy := slices.ContainsFunc(g.masters, func(w watched) bool { return w.asking != nil })
+	switch {
+	case step == guard.Again && !busy && !slices.ContainsFunc(g.masters, func(w watched) bool {
+		return w.standing.Vote || w.standing.Why.Cause != guard.NoMarker
+	}):
+		for i := range g.masters { // all answered MISSING, but not at one instant
+			g.send = append(g.send, g.look(i))
+		}
+	case step == guard.ToDeclare && !busy:
+		g.tell = append(g.tell, func() {
+			g.c.opts.logger.Warn("no master has a marker: the fleet is new and is declared so; if it is not, it has lost all locks", "masters", len(facts))
+		})
+		for _, i := range which {
+			g.send = append(g.send, g.ask(i, askDeclare, guard.Declare, g.cfg.DeclareArgs(g.masters[i].run)))
+		}
+	case step == guard.ToAdopt:
+		for _, i := range which {
+			if g.masters[i].asking == nil {
+				g.send = append(g.send, g.ask(i, askAdopt, guard.Adopt, g.cfg.AdoptArgs(g.masters[i].run)))
+			}
+		}
+	}
+}
+
+// setOpen tells those who wait when there is nothing left to wait for. The
+// caller must hold g.mu.
+func (g *guardian) setOpen(open bool) {
+	switch {
+	case open == g.open.Load():
+		return
+	case open:
+		g.news = make(chan struct{})
+	default:
+		close(g.news)
+	}
+	g.open.Store(open)
+}
+
+// await blocks while too few masters may vote but enough may soon: they are being
+// dialled for the first time since they were lost, or asked. It blocks for limit
+// at the most, until ctx ends or the client closes, and reports false when the
+// limit was reached.
+func (g *guardian) await(ctx context.Context, limit time.Duration) bool {
+	if g == nil || !g.open.Load() {
+		return true
+	}
+	g.mu.Lock()
+	news, open := g.news, g.open.Load()
+	g.mu.Unlock()
+	if !open {
+		return true
+	}
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-news:
+		return true
+	case <-ctx.Done():
+		return true // which the caller sees next
+	case <-g.c.closing:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// changed takes notice that a check did not find the marker as it was judged.
+func (g *guardian) changed(i int, j *judgement) {
+	g.mu.Lock()
+	defer g.unlock()
+	w := &g.masters[i]
+	if g.closed || w.epoch != j.epoch || w.facts.Changed || g.judged[i].Load().mark != j.mark {
+		return // known
+	}
+	w.facts.Changed = true
+	if w.asking == nil {
+		g.send = append(g.send, g.look(i))
+	}
+	g.judge()
+}
+
+// released takes notice of the end of a quarantine, if j is what is known.
+func (g *guardian) released(i int, j *judgement) {
+	g.mu.Lock()
+	defer g.unlock()
+	if g.judged[i].Load() == j {
+		g.judge()
+	}
+}
+
+func (g *guardian) signal() {
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run is the guardian's goroutine: it looks again at those that may have become
+// fit to vote, and reads the masters' clocks.
+func (g *guardian) run() {
+	defer close(g.done)
+	t := time.NewTimer(meterEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-g.quit:
+			return
+		case <-g.wake:
+		case <-t.C:
+		}
+		t.Reset(g.tick())
+	}
+}
+
+// tick asks whom it is time to ask, and returns when it is time again.
+func (g *guardian) tick() time.Duration {
+	g.mu.Lock()
+	defer g.unlock()
+	next := meterEvery
+	for i := range g.masters {
+		w := &g.masters[i]
+		if w.epoch == 0 || w.asking != nil {
+			continue
+		}
+		left := w.pause() - time.Since(w.asked)
+		if left > 0 {
+			next = min(next, left)
+			continue
+		}
+		if w.looked && (w.standing.Vote || w.standing.Why.Cause == guard.Quarantined) {
+			g.send = append(g.send, g.askTime(i))
+		} else {
+			g.send = append(g.send, g.look(i))
+		}
+	}
+	return next
+}
+
+// pause is how long a master is left alone after an inquiry.
+func (w *watched) pause() time.Duration {
+	if w.epoch == 0 || w.standing.Vote {
+		return meterEvery
+	}
+	switch w.standing.Why.Cause {
+	case guard.Unmarked, guard.NoMarker, guard.Changed:
+		most := mostLookAgain
+		if w.failed {
+			most = meterEvery
+		}
+		return min(lookAgain<<min(w.looks, 16), most)
+	default:
+		return meterEvery
+	}
+}

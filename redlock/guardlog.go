@@ -1,0 +1,39 @@
+package redlock
+
+import "github.com/redquorum/redquorum/internal/guard"
+
+// report logs that a master has lost or regained its vote, once each time. What
+// passes within moments, or is logged by the pool, is left out. The caller must
+// hold g.mu.
+func (g *guardian) report(i int) {
+	w := &g.masters[i]
+	s, log := w.standing, g.c.opts.logger
+	if s.Vote {
+		if w.warned == 0 {
+			return
+		}
+		passing := w.warned == guard.NotConnected
+		w.warned = 0
+		g.tell = append(g.tell, func() {
+			switch {
+			case s.Unguarded != nil:
+				log.Warn("master votes unguarded", "master", s.Master, "standing", s.String())
+			case !passing:
+				log.Info("master votes again", "master", s.Master)
+			}
+		})
+		return
+	}
+	switch cause := s.Why.Cause; cause {
+	case w.warned:
+	case guard.NotConnected, guard.Unmarked, guard.NoMarker:
+		if w.warned == 0 {
+			w.warned = guard.NotConnected // so that it is told when it votes
+		}
+	default:
+		w.warned = cause
+		g.tell = append(g.tell, func() {
+			log.Warn("master may not vote", "master", s.Master, "cause", cause.String(), "error", s.Why)
+		})
+	}
+}

@@ -1,0 +1,149 @@
+package redlock
+
+import (
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
+)
+
+// A judgement is whether the answers of one connection count. It is not changed
+// once it can be seen.
+type judgement struct {
+	epoch uint64              // of the connection; 0: there is none
+	why   *guard.AbstainError // why they do not; nil: they do
+	// mark is what the check has to say of the marker; "": whatever it says.
+	mark string
+	// A quarantine ends by itself, left after at; it is kept when it has ended.
+	at   drift.Instant
+	left time.Duration
+	// from, if it is not zero, is when the right to vote was gained: only
+	// questions that were asked later are answered with it.
+	from drift.Instant
+}
+
+// over reports whether nothing but a quarantine stood in the way, and it had
+// ended at an instant.
+func (j *judgement) over(at drift.Instant) bool {
+	return j.why.Cause == guard.Quarantined && j.ended(at)
+}
+
+func (j *judgement) ended(at drift.Instant) bool {
+	return j.left == 0 || at.MonotonicSub(j.at) >= j.left
+}
+
+// stillNot is why the master may not vote, as of now.
+func (j *judgement) stillNot(now drift.Instant) *guard.AbstainError {
+	if j.why.Cause != guard.Quarantined {
+		return j.why
+	}
+	why := *j.why
+	why.Left = max(0, j.left-now.MonotonicSub(j.at))
+	return &why
+}
+
+// errUnjudged is of a connection that has not been judged, or not in time for
+// the question.
+var errUnjudged = &guard.AbstainError{Cause: guard.Unmarked}
+
+// abstains is why the answer of master i counts for nothing, nil where it counts:
+// it came by a connection that was judged and may vote, the marker was as judged
+// when the flush that carried the answer ended, and all of that was so when the
+// question was asked. It is called when the call has come back with a reply, from
+// Complete: replies come in order, so a judgement that was made by then is not
+// older than the call. A nil guardian believes everybody.
+func (g *guardian) abstains(i int, call *pipeline.Call, asked drift.Instant) *guard.AbstainError {
+	if g == nil {
+		return nil
+	}
+	j := g.judged[i].Load()
+	switch {
+	case j.epoch == 0 || j.epoch != call.Epoch:
+		return errUnjudged
+	case j.mark != "" && call.Mark != j.mark && (j.why == nil || j.why.Cause == guard.Quarantined):
+		g.changed(i, j)
+		return &guard.AbstainError{Cause: guard.Changed, Value: "run and since as judged are gone", Err: call.MarkErr}
+	case j.why != nil && !j.over(asked):
+		return j.stillNot(asked)
+	case j.why == nil && !j.ended(asked), j.from.MonotonicSub(asked) > 0:
+		return errUnjudged
+	}
+	if j.why != nil {
+		g.released(i, j)
+	}
+	return nil
+}
+
+// asked is the check that ends a flush with votes; nil: none does.
+func (g *guardian) asked() []byte {
+	if g == nil {
+		return nil
+	}
+	return g.check
+}
+
+// withoutAsking is the masters that are asked for no vote, as bits: those that
+// are the same server as another address, since the server is asked there, and
+// would refuse the one what it has just granted the other; and those of another
+// fleet, whose locks are none of ours to get in the way of.
+func (g *guardian) withoutAsking() uint64 {
+	if g == nil {
+		return 0
+	}
+	return g.spared.Load()
+}
+
+// toSpare says which those are. Beside a master of another fleet those that have
+// not been judged yet are likely to be of it, too. The caller must hold g.mu.
+func (g *guardian) toSpare() uint64 {
+	var duplicates, foreign, unjudged uint64
+	for i := range g.masters {
+		s := g.masters[i].standing
+		if s.Vote {
+			continue
+		}
+		switch s.Why.Cause {
+		case guard.Duplicate:
+			duplicates |= 1 << i
+		case guard.OtherFleet:
+			foreign |= 1 << i
+		case guard.Unmarked:
+			unjudged |= 1 << i
+		}
+	}
+	if foreign == 0 {
+		return duplicates
+	}
+	return duplicates | foreign | unjudged
+}
+
+// abstainsNow is why master i may not vote, as far as is known.
+func (g *guardian) abstainsNow(i int, now drift.Instant) *guard.AbstainError {
+	if j := g.judged[i].Load(); j.why != nil {
+		return j.stillNot(now)
+	}
+	return errUnjudged
+}
+
+// mayVote reports whether master i would be counted now, for what is asked of it
+// beside its vote.
+func (g *guardian) mayVote(i int) bool {
+	return g == nil || g.judged[i].Load().why == nil
+}
+
+// sawError takes notice of an error reply. A master that is one no more, or not
+// again yet, is dialled anew: what it was judged by is of before.
+func (g *guardian) sawError(i int, call *pipeline.Call) {
+	if g == nil || !isDemotion(call.Err) {
+		return
+	}
+	g.mu.Lock()
+	w := &g.masters[i]
+	// One that was no master when it was dialled would be dialled for every reply.
+	known := w.epoch != call.Epoch || w.facts.Info.Role != "master"
+	g.mu.Unlock()
+	if !known {
+		g.c.masters[i].Renew(call.Epoch, call.Err)
+	}
+}

@@ -1,0 +1,145 @@
+package redlock
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/guard"
+)
+
+// What GuardStrict adds to every grant: clocks are compared, and leases are
+// kept beside the locks' keys (SAFETY: GuardStrict).
+
+// leasePrefix begins the keys of lease records, version 1; the lock's key
+// follows.
+const leasePrefix = reservedPrefix + "lease:1:"
+
+// leaseType is the Type of a HeldError for a lease whose lock is gone.
+const leaseType = "lease"
+
+const (
+	defaultClockError = 100 * time.Millisecond
+	maxClockError     = 10 * time.Second
+)
+
+// WithClockError sets by how much two clients' wall clocks may misreport the time
+// between the starts of two attempts: one that is stepped meanwhile, or slewed.
+// 0 to 10 s, 100 ms by default. With GuardStrict the validity of every lock is
+// shorter by that much; otherwise it is not used. Give every client the same.
+func WithClockError(d time.Duration) Option {
+	return clientOption(func(o *clientOptions) error {
+		if d < 0 || d > maxClockError {
+			return fmt.Errorf("WithClockError: %v: want 0 to %v", d, maxClockError)
+		}
+		o.clockErr = d
+		return nil
+	})
+}
+
+func (o *clientOptions) strict() bool { return o.guard == GuardStrict || o.strictGrants }
+
+// validity is for how long a lock of this TTL can be relied upon, from before
+// the first byte that asked for it was sent.
+func (o *clientOptions) validity(ttl time.Duration) time.Duration {
+	v := o.drift.Validity(ttl, 0)
+	if o.strict() {
+		// Twice: a clock that was S ahead when it granted the lock may be S
+		// behind when it is asked the next time, or the other way round.
+		v -= 2*guard.Skew(ttl) + o.clockErr
+	}
+	return v
+}
+
+// validateStrict checks what strict asks of a lock.
+func (o *lockOptions) validateStrict(c *clientOptions) error {
+	if !c.strict() {
+		return nil
+	}
+	if o.ttl < minStrictTTL {
+		return fmt.Errorf("WithTTL: %v: want %v to %v with GuardStrict", o.ttl, minStrictTTL, c.maxTTL)
+	}
+	if v := c.validity(o.ttl); v <= 0 {
+		return fmt.Errorf("WithTTL: %v leaves no validity with GuardStrict, after a clock drift of %v, a skew of 2 × %v and WithClockError(%v): want a longer TTL",
+			o.ttl, c.drift.Allowance(o.ttl), guard.Skew(o.ttl), c.clockErr)
+	}
+	return nil
+}
+
+// A SkewError is what a master contributed whose clock and this client's differ
+// by more than GuardStrict allows: nothing that counts. It is in a NodeError.
+type SkewError struct {
+	Off   time.Duration // by how much the master's clock is ahead; negative: behind; 0: not known exactly
+	Limit time.Duration // S
+}
+
+func (e *SkewError) Error() string {
+	switch {
+	case e.Off > 0:
+		return fmt.Sprintf("its clock is %v ahead of this client's, %v allowed", e.Off.Round(time.Millisecond), e.Limit)
+	case e.Off < 0:
+		return fmt.Sprintf("its clock is %v behind this client's, %v allowed", (-e.Off).Round(time.Millisecond), e.Limit)
+	default:
+		return fmt.Sprintf("its clock and this client's differ by more than %v", e.Limit)
+	}
+}
+
+// A ClockError says that this client's clock is what is wrong: a quorum of
+// masters differ from it in the same direction. An error that has one matches
+// ErrNoQuorum.
+type ClockError struct {
+	Off     time.Duration // by how much this client's clock is ahead of theirs, the median; negative: behind
+	Masters int           // that say so
+	Total   int
+	Limit   time.Duration // S
+}
+
+func (e *ClockError) Error() string {
+	way := "ahead of"
+	if e.Off < 0 {
+		way = "behind"
+	}
+	return fmt.Sprintf("this client's clock is %v %s that of %d of %d masters, %v allowed", e.Off.Abs().Round(time.Millisecond), way, e.Masters, e.Total, e.Limit)
+}
+
+// compare is for a master that read its clock between when we sent the question
+// and when we received the answer. It returns a *SkewError.
+func (g *guardedRound) compare(master, received time.Time) error {
+	if off := master.Sub(g.sent); off < -g.skew {
+		return &SkewError{Off: off, Limit: g.skew}
+	}
+	if off := master.Sub(received); off > g.skew {
+		return &SkewError{Off: off, Limit: g.skew}
+	}
+	return nil
+}
+
+// clockError is set if a quorum of masters differ from this client's clock in
+// one direction. The caller must hold r.mu.
+func (r *round) clockError() *ClockError {
+	var ahead, behind []time.Duration // of ours
+	for i := range r.answers {
+		skewed, ok := r.answers[i].err.(*SkewError) //nolint:errorlint // it is never wrapped
+		switch {
+		case !ok || skewed.Off == 0:
+		case skewed.Off < 0:
+			ahead = append(ahead, -skewed.Off)
+		default:
+			behind = append(behind, -skewed.Off)
+		}
+	}
+	offs := ahead
+	if len(behind) > len(ahead) {
+		offs = behind
+	}
+	if len(offs) < r.tally.Need {
+		return nil
+	}
+	slices.Sort(offs)
+	return &ClockError{Off: offs[len(offs)/2], Masters: len(offs), Total: r.tally.Total, Limit: r.guard.skew}
+}
+
+// leasedTo describes a lease that is in the way.
+func leasedTo(token string, ms int64) *HeldError {
+	return &HeldError{Type: leaseType, Token: token, Owner: ownerOf(token), TTL: timeLeft(ms + 1)}
+}

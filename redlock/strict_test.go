@@ -1,0 +1,291 @@
+package redlock_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// turnClocks sets the clocks of masters; none: of all.
+func (s *sim) turnClocks(off time.Duration, masters ...int) {
+	if masters == nil {
+		masters = []int{0, 1, 2, 3, 4}
+	}
+	for _, i := range masters {
+		s.masters[i].SetClockOffset(off)
+	}
+}
+
+// leases is on how many masters the key's lease record is.
+func (s *sim) leases(key string) (n int) {
+	for _, m := range s.masters {
+		for _, name := range m.Keys() {
+			if name == "redquorum:lease:1:"+key {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func TestStrictLocksOfAllSortsAreKeptAndLeaveNothingBehind(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithStrict())
+		l := mustLock(t, c, "key")
+		all, err := c.LockAll(t.Context(), []string{"a", "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slot, err := c.LockAny(t.Context(), []string{"x", "y", "z"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader, err := c.RWMutex("rw").RLock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		turned := mustLock(t, c, "turned")
+		if err := turned.Downgrade(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute) // renewals
+		synctest.Wait()
+		if s.leases("key") != 5 || s.leases("a") != 5 || s.leases("rw") != 5 {
+			t.Errorf("%d, %d and %d leases", s.leases("key"), s.leases("a"), s.leases("rw"))
+		}
+		for _, l := range []*redlock.Lock{l, all, slot, reader, turned} {
+			if l.Fence() != 0 {
+				t.Errorf("a token of %d that nobody asked for", l.Fence())
+			}
+			if err := l.Verify(t.Context()); err != nil {
+				t.Error(err)
+			}
+			unlock(t, l)
+		}
+		s.wantClean()
+	})
+}
+
+func TestStrictHandsOverInTheQueue(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		held := mustLock(t, s.open(redlock.WithStrict()), "key", redlock.WithFencing())
+		var waiting []*queuer
+		for range 4 {
+			waiting = append(waiting, s.queue(s.open(redlock.WithStrict()), "key", redlock.WithFencing()))
+			time.Sleep(time.Millisecond)
+		}
+		for _, q := range waiting {
+			time.Sleep(10 * time.Second)
+			within(t, soon, func() {
+				unlock(t, held)
+				if !q.has() {
+					t.Fatal("not woken")
+				}
+			})
+			if q.lock.Fence() <= held.Fence() {
+				t.Errorf("token %d after %d", q.lock.Fence(), held.Fence())
+			}
+			held = q.lock
+		}
+		unlock(t, held)
+		s.wantNoLocks()
+	})
+}
+
+func TestAMasterWhoseClockIsOffDoesNotVote(t *testing.T) {
+	for _, off := range []time.Duration{time.Minute, -time.Hour, 600 * time.Millisecond, -600 * time.Millisecond} {
+		inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+			c := s.open(redlock.WithStrict())
+			s.turnClocks(off, 0, 1)
+			l := mustLock(t, c, "key") // by the three others
+			if err := l.Extend(t.Context()); err != nil {
+				t.Error(err)
+			}
+			s.turnClocks(off, 2)
+			synctest.Wait()
+			err := l.Extend(t.Context())
+			wantOff(t, err, off)
+			_ = l.Unlock(t.Context()) // a jump forward has deleted it on the third
+			synctest.Wait()
+
+			_, err = c.TryLock(t.Context(), "key")
+			wantExactly(t, err, redlock.ErrNoQuorum)
+			wantOff(t, err, off)
+			_, err = c.RWMutex("rw").TryRLock(t.Context())
+			wantOff(t, err, off)
+			synctest.Wait()
+			s.turnClocks(0)
+			s.wantClean()
+		})
+	}
+}
+
+// wantOff fails unless err says that the clocks of a quorum of five masters are
+// off.
+func wantOff(t *testing.T, err error, off time.Duration) {
+	t.Helper()
+	clock, ok := errors.AsType[*redlock.ClockError](err)
+	if !ok || (clock.Off+off).Abs() > time.Millisecond || clock.Masters < 3 || clock.Total != 5 || clock.Limit != 500*time.Millisecond {
+		t.Errorf("%v: want this client's clock to be %v off", err, -off)
+	}
+	skew, ok := errors.AsType[*redlock.SkewError](err)
+	if !ok || (skew.Off-off).Abs() > time.Millisecond {
+		t.Errorf("%v: want a master's clock to be %v off", err, off)
+	}
+}
+
+func TestAClientWhoseClockIsOffIsToldByHowMuch(t *testing.T) {
+	for _, off := range []time.Duration{time.Hour, -time.Hour} {
+		inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+			c := s.open(redlock.WithStrict(), redlock.WithClock(&skewedClock{off: off}))
+			within(t, 5*time.Second, func() {
+				_, err := c.Lock(t.Context(), "key")
+				wantExactly(t, err, redlock.ErrNoQuorum)
+				wantOff(t, err, -off)
+				if !strings.Contains(err.Error(), "this client's clock is 1h0m0s") || !strings.Contains(err.Error(), " of 5 masters, 500ms allowed") {
+					t.Errorf("the error does not say so: %v", err)
+				}
+			})
+			s.wantClean()
+		})
+	}
+}
+
+// The clocks of three masters jump a minute and are right again 0.3 s later: by
+// then Redis has deleted the locks.
+func TestACorrectedJumpLetsNobodyIn(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		a, b := s.open(redlock.WithStrict()), s.open(redlock.WithStrict())
+		jump := func() {
+			s.turnClocks(time.Minute, 0, 1, 2)
+			time.Sleep(300 * time.Millisecond)
+			s.turnClocks(0, 0, 1, 2)
+		}
+		writer := mustLock(t, a, "key", redlock.WithLease(10*time.Second))
+		jump()
+		if n := s.holders("key", writer.Token()); n != 2 {
+			t.Fatalf("%d masters have the lock, want 2: the jump has not deleted it", n)
+		}
+		_, err := b.TryLock(t.Context(), "key")
+		if wantExactly(t, err, redlock.ErrTaken); err == nil {
+			t.Fatal("two hold the lock")
+		}
+		var leased int
+		for _, e := range nodes(err) {
+			if h, ok := errors.AsType[*redlock.HeldError](e); ok && h.Type == "lease" && h.Token == writer.Token() && h.TTL > 9*time.Second {
+				leased++
+			}
+		}
+		if leased == 0 || // decided before all have said so
+			!strings.Contains(err.Error(), "leased to another") {
+			t.Errorf("no master names the lease: %v", err)
+		}
+		_, err = b.RWMutex("key").TryRLock(t.Context())
+		wantExactly(t, err, redlock.ErrTaken)
+		if writer.Remaining() == 0 {
+			t.Error("the writer's hold is over before that showed anything")
+		}
+		_ = writer.Unlock(t.Context())
+		synctest.Wait()
+
+		reader, err := a.RWMutex("key").RLock(t.Context(), redlock.WithLease(10*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		jump()
+		_, err = b.TryLock(t.Context(), "key")
+		wantExactly(t, err, redlock.ErrTaken)
+		if beside, err := b.RWMutex("key").TryRLock(t.Context()); err != nil {
+			t.Error(err)
+		} else {
+			unlock(t, beside)
+		}
+		_ = reader.Unlock(t.Context())
+		synctest.Wait()
+		unlock(t, mustLock(t, b, "key"))
+
+		// Who waits is served when the lease is over, though nobody released.
+		held := mustLock(t, a, "key", redlock.WithLease(10*time.Second))
+		jump()
+		q := s.queue(b, "key")
+		next := q.mustHave(t)
+		if held.Remaining() > 0 {
+			t.Error("two hold the lock")
+		}
+		if q.took < 8*time.Second || q.took > 11*time.Second {
+			t.Errorf("it took %v", q.took)
+		}
+		unlock(t, next)
+	})
+}
+
+// The clocks are as far behind as they may be when the lock is granted, and as
+// far ahead when the next client comes; the second case has clients whose clocks
+// differ, by E.
+func TestValidityEndsBeforeSkewedClocksGiveTheLockAway(t *testing.T) {
+	for name, test := range map[string]struct {
+		behind, ahead, client time.Duration
+	}{
+		"2S":       {450 * time.Millisecond, 450 * time.Millisecond, 0},
+		"2S and E": {490 * time.Millisecond, 580 * time.Millisecond, 90 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+				exact := redlock.WithDrift(drift.Policy{})
+				a := s.open(redlock.WithStrict(), exact)
+				b := s.open(redlock.WithStrict(), exact, redlock.WithClock(&skewedClock{off: test.client}))
+				s.turnClocks(-test.behind)
+				held := mustLock(t, a, "key", redlock.WithLease(10*time.Second))
+				s.turnClocks(test.ahead)
+				time.Sleep(10*time.Second - test.behind - test.ahead + 2*time.Millisecond)
+				next, err := b.TryLock(t.Context(), "key")
+				if err != nil {
+					t.Fatalf("the clocks have not given the lock away: %v", err)
+				}
+				if left := held.Remaining(); left > 0 {
+					t.Errorf("two hold the lock, the first for %v more", left)
+				}
+				unlock(t, next)
+			})
+		})
+	}
+}
+
+func TestStrictAsksForTTLsThatLeaveValidity(t *testing.T) {
+	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithStrict())
+		_, err := c.Lock(t.Context(), "key", redlock.WithTTL(999*time.Millisecond))
+		if err == nil || !strings.Contains(err.Error(), "WithTTL: 999ms: want 1s to 1m0s with GuardStrict") {
+			t.Error(err)
+		}
+		unlock(t, mustLock(t, c, "key", redlock.WithTTL(time.Second)))
+	})
+	for _, opts := range [][]redlock.Option{
+		{redlock.WithClockError(-1)},
+		{redlock.WithClockError(11 * time.Second)},
+		{redlock.WithStrict(), redlock.WithTTL(time.Second), redlock.WithClockError(900 * time.Millisecond)},
+		{redlock.WithFenceRetention(time.Minute)},
+		{redlock.WithFenceRetention(366 * 24 * time.Hour)},
+		{redlock.WithMaxTTL(time.Hour), redlock.WithFenceRetention(2 * time.Hour)},
+	} {
+		if c, err := redlock.Open(someURLs, opts...); err == nil {
+			_ = c.Close()
+			t.Errorf("options %d were accepted", len(opts))
+		}
+	}
+}
+
+// nodes is what each master contributed to a failure.
+func nodes(err error) []error {
+	q, ok := errors.AsType[*redlock.QuorumError](err)
+	if !ok || q.Nodes == nil {
+		return nil
+	}
+	return q.Nodes.Errors
+}

@@ -1,0 +1,457 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// callMark and holdMark are what a listener puts into the contexts of calls and
+// holds, and callerMark what its caller did.
+type (
+	callMark   struct{}
+	holdMark   struct{}
+	callerMark struct{}
+)
+
+// A listener writes down what a trace is told, and whether it comes with the
+// context that it has to.
+type listener struct {
+	mu    sync.Mutex
+	told  []string
+	begun int // calls
+	holds int
+}
+
+func (n *listener) note(ctx context.Context, format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	text := fmt.Sprintf(format, args...)
+	for _, mark := range []struct {
+		name string
+		key  any
+	}{{"caller", callerMark{}}, {"call", callMark{}}, {"hold", holdMark{}}} {
+		if v := ctx.Value(mark.key); v != nil {
+			text += fmt.Sprintf(" %s %v", mark.name, v)
+		}
+	}
+	n.told = append(n.told, text)
+}
+
+// take gives what was told, and forgets it.
+func (n *listener) take() []string {
+	synctest.Wait()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	told := n.told
+	n.told = nil
+	return told
+}
+
+func kindOf(err error) string {
+	for _, sentinel := range everySentinel {
+		if errors.Is(err, sentinel) {
+			return sentinel.Error()
+		}
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return "ok"
+}
+
+// trace listens to everything but the masters' parts.
+func (n *listener) trace() *redlock.Trace {
+	return &redlock.Trace{
+		Begin: func(ctx context.Context, i redlock.BeginInfo) context.Context {
+			n.note(ctx, "begin %s %s%v once=%v", i.Op, i.Key, i.Keys, i.Once)
+			n.begun++
+			return context.WithValue(ctx, callMark{}, n.begun)
+		},
+		Attempt: func(i redlock.AttemptInfo) {
+			n.note(i.Context, "attempt %d %s quorum=%v token=%v", i.Attempt, kindOf(i.Err), i.OK >= i.Need && i.Need > 0, i.Token != "")
+		},
+		Retry: func(i redlock.RetryInfo) { n.note(i.Context, "retry %d", i.Attempt) },
+		Wait: func(i redlock.WaitInfo) {
+			n.note(i.Context, "wait %s %s attempts=%d %s lock=%v", i.Op, i.Key, i.Attempts, kindOf(i.Err), i.Lock != nil)
+		},
+		Held: func(ctx context.Context, i redlock.HeldInfo) context.Context {
+			n.note(ctx, "held %s token=%v", i.Key, i.Token != "" && i.Token == i.Lock.Token() && i.Lock.Remaining() > 0)
+			n.holds++
+			return context.WithValue(context.Background(), holdMark{}, n.holds)
+		},
+		Renewal: func(i redlock.RenewalInfo) {
+			n.note(i.Context, "renewal %d %s left=%v", i.Count, kindOf(i.Err), i.Remaining > 0)
+		},
+		Extend: func(i redlock.ExtendInfo) { n.note(i.Context, "%s %s", i.Op, kindOf(i.Err)) },
+		Lost: func(l *redlock.Lock, err *redlock.LostError) {
+			n.note(context.Background(), "lost %s %v", l.Key(), err.Reason)
+		},
+		Released: func(i redlock.ReleasedInfo) {
+			n.note(i.Context, "released %v held=%v renewals=%d lost=%v", i.End, i.Held.Round(time.Second), i.Renewals, i.Lost != nil)
+		},
+		Unlock: func(i redlock.UnlockInfo) {
+			n.note(i.Context, "unlock %s asked=%v quorum=%v of hold %v", kindOf(i.Err), i.Need > 0, i.OK >= i.Need, i.Hold.Value(holdMark{}))
+		},
+	}
+}
+
+func wantTold(t *testing.T, n *listener, want ...string) {
+	t.Helper()
+	if told := n.take(); !slices.Equal(told, want) {
+		t.Errorf("told:\n\t%s\nwant:\n\t%s", strings.Join(told, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+func TestATraceIsToldTheLifeOfALockInOrder(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		n := new(listener)
+		c := s.open(redlock.WithTrace(n.trace()), redlock.WithTTL(9*time.Second), redlock.WithRenewal(redlock.Renewal{MaxCount: 1}))
+		caller := context.WithValue(t.Context(), callerMark{}, "me")
+
+		l, err := c.Lock(caller, "key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantTold(t, n,
+			"begin lock key[] once=false caller me",
+			"held key token=true caller me call 1",
+			"attempt 1 ok quorum=true token=true caller me call 1",
+			"wait lock key attempts=1 ok lock=true caller me call 1")
+
+		if err := l.Extend(caller); err != nil {
+			t.Fatal(err)
+		}
+		_ = l.Verify(caller)
+		time.Sleep(4 * time.Second)
+		wantTold(t, n, "extend ok caller me", "verify ok caller me", "renewal 1 ok left=true hold 1")
+
+		if _, err := c.TryLock(t.Context(), "key"); err == nil {
+			t.Fatal("locked twice")
+		}
+		wantTold(t, n, "begin lock key[] once=true", "attempt 1 taken quorum=false token=true call 2", "wait lock key attempts=1 taken lock=false call 2")
+
+		if err := l.Unlock(caller); err != nil {
+			t.Fatal(err)
+		}
+		wantTold(t, n, "released unlocked held=4s renewals=1 lost=false hold 1", "unlock ok asked=true quorum=true of hold 1 caller me")
+
+		_ = l.Unlock(t.Context())
+		wantTold(t, n, "unlock not held asked=false quorum=true of hold 1")
+	})
+}
+
+// Whatever ends a hold, it is told once.
+func TestEveryHoldThatBeginsIsReleasedOnce(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		end  func(t *testing.T, s *sim, c *redlock.Client, l *redlock.Lock)
+		want []string // in order
+	}{
+		{"expired", func(_ *testing.T, s *sim, _ *redlock.Client, _ *redlock.Lock) {
+			s.kill(0, 1, 2)
+			time.Sleep(20 * time.Second)
+		}, []string{"lost key unreachable", "released lost held=10s renewals=0 lost=true hold 1"}},
+		{"Unlock finds it gone", func(t *testing.T, s *sim, _ *redlock.Client, l *redlock.Lock) {
+			s.do("FLUSHALL")
+			wantExactly(t, l.Unlock(t.Context()), redlock.ErrNotHeld, redlock.ErrLost)
+		}, []string{"lost key expired", "released lost held=0s renewals=0 lost=true hold 1", "unlock lost asked=true quorum=false of hold 1"}},
+		{"Unlock without a quorum", func(t *testing.T, s *sim, _ *redlock.Client, l *redlock.Lock) {
+			s.kill(0, 1, 2)
+			wantExactly(t, l.Unlock(t.Context()), redlock.ErrNoQuorum)
+		}, []string{"released unlocked held=0s renewals=0 lost=false hold 1", "unlock no quorum asked=true quorum=false of hold 1"}},
+		{"handed over", func(t *testing.T, _ *sim, _ *redlock.Client, l *redlock.Lock) {
+			if _, err := l.HandOver(); err != nil {
+				t.Error(err)
+			}
+		}, []string{"released handed_over held=0s renewals=0 lost=false hold 1"}},
+		{"closed", func(_ *testing.T, _ *sim, c *redlock.Client, _ *redlock.Lock) { _ = c.Close() },
+			[]string{"lost key closed", "released closed held=0s renewals=0 lost=true hold 1"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				n := new(listener)
+				c := s.open(redlock.WithTrace(n.trace()))
+				l := mustLock(t, c, "key")
+				n.take()
+				test.end(t, s, c, l)
+				_ = c.Close()
+				told := slices.DeleteFunc(n.take(), func(s string) bool { return strings.HasPrefix(s, "renewal") })
+				if !slices.Equal(told, test.want) {
+					t.Errorf("told %q, want %q", told, test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestAHoldHasOneBeginningAndOneEndForAllHandles(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		n := new(listener)
+		c := s.open(redlock.WithTrace(n.trace()))
+		outer := mustLock(t, c, "key")
+		n.take()
+		inner, err := c.Lock(outer.Context(), "key", redlock.WithReentrancy())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = outer.Unlock(t.Context())
+		_ = inner.Unlock(t.Context())
+		wantTold(t, n,
+			"begin lock key[] once=false", "wait lock key attempts=0 ok lock=true call 2",
+			"unlock ok asked=false quorum=true of hold 1",
+			"released unlocked held=0s renewals=0 lost=false hold 1", "unlock ok asked=true quorum=true of hold 1")
+	})
+}
+
+func TestAnAdoptionIsTold(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		n := new(listener)
+		c := s.open(redlock.WithTrace(n.trace()))
+		token, err := mustLock(t, s.open(), "key").HandOver()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Adopt(t.Context(), "key", token); err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Adopt(t.Context(), "other", token)
+		wantExactly(t, err, redlock.ErrNotHeld)
+		wantTold(t, n,
+			"begin adopt key[] once=true", "held key token=true call 1", "wait adopt key attempts=1 ok lock=true call 1",
+			"begin adopt other[] once=true", "wait adopt other attempts=1 not held lock=false call 2")
+	})
+}
+
+// Calls that wait and locks that are held can be counted from what is told,
+// also while masters fail and clients close.
+func TestBeginningsAndEndsComeInPairs(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		var mu sync.Mutex
+		held := make(map[*redlock.Lock]bool)
+		waiting, calls, holds := 0, 0, 0
+		trace := &redlock.Trace{
+			Begin: func(context.Context, redlock.BeginInfo) context.Context {
+				mu.Lock()
+				defer mu.Unlock()
+				waiting++
+				return nil
+			},
+			Wait: func(i redlock.WaitInfo) {
+				mu.Lock()
+				defer mu.Unlock()
+				waiting--
+				calls++
+				if i.Context == nil || (i.Lock == nil) != (i.Err != nil) {
+					t.Errorf("%+v", i)
+				}
+			},
+			Held: func(_ context.Context, i redlock.HeldInfo) context.Context {
+				mu.Lock()
+				defer mu.Unlock()
+				held[i.Lock] = true
+				holds++
+				return nil
+			},
+			Released: func(i redlock.ReleasedInfo) {
+				mu.Lock()
+				defer mu.Unlock()
+				if !held[i.Lock] || i.Context == nil {
+					t.Errorf("not held: %+v", i)
+				}
+				delete(held, i.Lock)
+			},
+		}
+		withFaults(s, func() {
+			for range 3 {
+				c := s.open(redlock.WithTrace(trace), redlock.WithTTL(time.Second))
+				var workers sync.WaitGroup
+				for i := range 8 {
+					workers.Go(func() {
+						for range 10 {
+							ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+							l, err := c.Lock(ctx, []string{"a", "b", "c"}[i%3])
+							cancel()
+							if err != nil {
+								continue
+							}
+							time.Sleep(time.Duration(i) * 200 * time.Millisecond)
+							if i%4 != 0 { // the others are left to Close
+								_ = l.Unlock(t.Context())
+							}
+						}
+					})
+				}
+				time.Sleep(20 * time.Second)
+				_ = c.Close()
+				workers.Wait()
+			}
+		})
+		if waiting != 0 || len(held) != 0 || calls < 50 || holds < 20 {
+			t.Errorf("%d calls wait, %d locks are held; of %d and %d", waiting, len(held), calls, holds)
+		}
+	})
+}
+
+// A slow master does not delay a decision, so only its late reply tells of it.
+func TestRepliesAreToldThatNobodyWaitsFor(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		var mu sync.Mutex
+		replies := make(map[string][]redlock.ReplyInfo)
+		nodes := make(map[string]redlock.NodeInfo)
+		c := s.open(redlock.WithTrace(&redlock.Trace{
+			Reply: func(i redlock.ReplyInfo) {
+				mu.Lock()
+				defer mu.Unlock()
+				replies[i.Master] = append(replies[i.Master], i)
+			},
+			Node: func(i redlock.NodeInfo) {
+				mu.Lock()
+				defer mu.Unlock()
+				nodes[i.Master] = i
+			},
+		}))
+		s.freeze(4)
+		time.AfterFunc(300*time.Millisecond, func() { s.thaw(4) })
+		l := mustLock(t, c, "key")
+		frozen := c.Masters(t.Context())[4].Master
+		mu.Lock()
+		n := nodes[frozen]
+		if len(replies[frozen]) != 0 || n.Err == nil || n.Latency != 0 || n.Token != l.Token() || n.Op != "lock" || n.Key != "key" || n.Context == nil {
+			t.Errorf("before it answers: %+v, %+v", replies[frozen], n)
+		}
+		mu.Unlock()
+		time.Sleep(time.Second)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(replies) != 5 {
+			t.Errorf("%d masters replied", len(replies))
+		}
+		want := redlock.ReplyInfo{Op: "lock", Master: frozen, Latency: 300 * time.Millisecond, Result: redlock.ReplyAgreed, Sent: true, Late: true}
+		if got := replies[frozen]; len(got) != 1 || got[0] != want {
+			t.Errorf("the frozen one's: %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestRepliesTellWhyAMasterIsOfNoUse(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		var mu sync.Mutex
+		var told []string
+		c := s.open(redlock.WithTrace(&redlock.Trace{Reply: func(i redlock.ReplyInfo) {
+			mu.Lock()
+			defer mu.Unlock()
+			if (i.Err != nil) != (i.Result == redlock.ReplyFailed) {
+				t.Errorf("%+v", i)
+			}
+			if i.Op == "lock" {
+				told = append(told, fmt.Sprintf("%v sent=%v expired=%v", i.Result, i.Sent, i.Expired))
+			}
+		}}))
+		take := func(what string, want ...string) {
+			t.Helper()
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			slices.Sort(told)
+			if !slices.Equal(told, want) {
+				t.Errorf("%s: told %q, want %q", what, told, want)
+			}
+			told = nil
+		}
+		_ = s.masters[0].Set("key", "other", time.Hour)
+		s.kill(1)
+		_, _ = c.TryLock(t.Context(), "key")
+		agreed, expired := "agreed sent=true expired=false", "failed sent=true expired=true"
+		take("one refuses, one is down", agreed, agreed, agreed, "failed sent=false expired=false", "refused sent=true expired=false")
+		s.restart(false, 1)
+		time.Sleep(5 * time.Second)
+		s.freeze(1, 2, 3)
+		_, _ = c.TryLock(t.Context(), "free")
+		take("three are frozen", agreed, agreed)
+		s.thaw(1, 2, 3)
+		take("and answer after the deadline", expired, expired, expired)
+	})
+}
+
+func TestTheLogHasLossesAtWarnAndAttemptsAtDebug(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		log := new(logBuffer)
+		c := s.open(redlock.WithLogger(log.logger()))
+		l := mustLock(t, c, "key")
+		_, _ = s.open(redlock.WithLogger(log.logger())).TryLock(t.Context(), "key", redlock.WithFairness())
+		s.do("FLUSHALL")
+		_ = l.Unlock(t.Context())
+		for _, want := range []string{
+			`level=DEBUG msg="lock acquired" key=key attempt=1`,
+			`level=DEBUG msg="attempt failed" key=key attempt=1`,
+			`level=WARN msg="lock lost" key=key reason=expired`,
+		} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("the log lacks %q:\n%s", want, log.String())
+			}
+		}
+	})
+}
+
+// Passwords and the client's own tokens, which release its locks, are not
+// logged, nor told by the reasons why a master is of no use.
+func TestNoSecretIsLogged(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		const password = "s3cret"
+		log := new(logBuffer)
+		rejected := s.open(redlock.WithLogger(log.logger()), redlock.WithOutageWait(0),
+			redlock.WithPool(pool.WithDialer(s.cluster.Dialer()), pool.WithAuth("eve", password)))
+		_, refused := rejected.Lock(t.Context(), "key")
+		wantExactly(t, refused, redlock.ErrNoQuorum)
+		for _, m := range rejected.Masters(t.Context()) {
+			refused = errors.Join(refused, m.Err)
+		}
+		c := s.open(redlock.WithLogger(log.logger()))
+		l := mustLock(t, c, "key")
+		_ = l.Extend(t.Context())
+		s.do("FLUSHALL")
+		_ = l.Unlock(t.Context())
+		kept := mustLock(t, c, "other")
+		s.kill(0, 1)
+		time.Sleep(20 * time.Second) // renewals fail, then it is lost
+		for _, secret := range []string{password, l.Token(), kept.Token()} {
+			if text := log.String() + refused.Error(); strings.Contains(text, secret) {
+				t.Errorf("%q is in:\n%s", secret, text)
+			}
+		}
+		for _, want := range []string{"WRONGPASS", "renewal failed", "lock lost", "lock acquired"} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("the log lacks %q:\n%s", want, log.String())
+			}
+		}
+	})
+}
+
+// The last handle may be one that its call gave up.
+func TestAHoldEndsWithAHandleThatCameToNothing(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		n := new(listener)
+		c := s.open(redlock.WithTrace(n.trace()))
+		outer := mustLock(t, c, "key")
+		n.take()
+		s.freeze(0, 1)
+		time.AfterFunc(50*time.Millisecond, func() { _ = outer.Unlock(t.Context()) })
+		_, err := c.Lock(outer.Context(), "key", redlock.WithReentrancy(), redlock.WithTTL(30*time.Second))
+		wantExactly(t, err, redlock.ErrNoQuorum, context.Canceled)
+		s.thaw(0, 1)
+		wantTold(t, n,
+			"unlock ok asked=false quorum=true of hold 1", "extend no quorum",
+			"released unlocked held=0s renewals=0 lost=false hold 1",
+			"begin lock key[] once=false", "wait lock key attempts=0 no quorum lock=false call 2")
+	})
+}

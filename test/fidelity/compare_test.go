@@ -1,0 +1,94 @@
+package fidelity
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// inWords is a reply such that two are the same exactly if they may be taken for
+// each other. Of an error only the code is told.
+func inWords(reply any) string {
+	switch r := reply.(type) {
+	case nil:
+		return "nil"
+	case int64:
+		return strconv.FormatInt(r, 10)
+	case string:
+		return "+" + r
+	case []byte:
+		return strconv.Quote(number(string(r)))
+	case redis.Error:
+		code, _, _ := strings.Cut(string(r), " ")
+		return "error " + code
+	case []any:
+		parts := make([]string, len(r))
+		for i := range r {
+			parts[i] = inWords(r[i])
+		}
+		return "[" + strings.Join(parts, " ") + "]"
+	default:
+		return fmt.Sprintf("%T %v", reply, reply)
+	}
+}
+
+// number is s, or where that is one with a fraction or an exponent the shortest
+// form of it, and so where it has more than 17 digits: Redis 7.2 has begun to
+// write 1e+300 for what was 1.0000000000000001e+300 before, and the simulation
+// does without exponents for longer.
+func number(s string) string {
+	f, err := strconv.ParseFloat(s, 64)
+	if err == nil && (strings.ContainsAny(s, ".e") || len(strings.TrimLeft(s, "-")) > 17) && !strings.ContainsAny(s, "xp_") {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return s
+}
+
+// inFull is inWords with the text of errors, for people.
+func inFull(reply any) string {
+	if r, ok := reply.(redis.Error); ok {
+		return "error " + string(r)
+	}
+	return inWords(reply)
+}
+
+// sorted puts what has no order into one: the members of a set, or the fields of
+// a hash with their values.
+func sorted(reply any, inPairs bool) any {
+	parts, ok := reply.([]any)
+	if !ok {
+		return reply
+	}
+	var words []string
+	for i := 0; i < len(parts); i++ {
+		word := inWords(parts[i])
+		if inPairs && i+1 < len(parts) {
+			i++
+			word += "=" + inWords(parts[i])
+		}
+		words = append(words, word)
+	}
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}
+
+// differences are the keys at which two masters differ, with what they have.
+func differences(has, simulated map[string]string) (all []string) {
+	for key, value := range has {
+		if other, ok := simulated[key]; !ok {
+			all = append(all, fmt.Sprintf("%s: real %s, simulated nothing", key, value))
+		} else if other != value {
+			all = append(all, fmt.Sprintf("%s: real %s, simulated %s", key, value, other))
+		}
+	}
+	for key, value := range simulated {
+		if _, ok := has[key]; !ok {
+			all = append(all, fmt.Sprintf("%s: real nothing, simulated %s", key, value))
+		}
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,134 @@
+package fidelity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// longest is how many commands a sequence has at the most.
+const longest = 40
+
+// Whatever is asked of both, they answer the same, and keep the same.
+func TestASimulatedMasterAnswersAndKeepsWhatARealOneDoes(t *testing.T) {
+	p := startPair(t)
+	answered, runs := map[string]int{}, 0
+	rapid.Check(t, func(r *rapid.T) {
+		if err := p.reset(); err != nil {
+			r.Fatal(err)
+		}
+		p.load(r)
+		var done []string
+		least := rapid.SampledFrom([]int{1, 10, 20, 30}).Draw(r, "at least") // left alone it makes three or so
+		for _, next := range rapid.SliceOfN(rapid.Custom(makeUp), least, longest).Draw(r, "commands") {
+			if next.step != 0 {
+				if err := p.move(next.step); err != nil {
+					r.Fatal(err)
+				}
+			}
+			command := sent(next.command, p.now)
+			done = append(done, next.inShort(command))
+			reply := p.both(r, command, done)
+			if next.script != "" {
+				runs++
+			}
+			if next.script != "" && !strings.HasPrefix(inWords(reply), "error") {
+				answered[next.script]++
+			}
+			p.compare(r, done)
+		}
+	})
+	t.Logf("%d runs of %d scripts", runs, len(scripts()))
+	for _, s := range scripts() {
+		if answered[s.Name] == 0 && runs > 20*len(scripts()) && !t.Failed() {
+			t.Errorf("the script %s was never run without an error: nothing is known of it", s.Name)
+		}
+	}
+}
+
+// load makes both know the scripts.
+func (p *pair) load(t *rapid.T) {
+	for _, s := range scripts() {
+		p.both(t, []any{"SCRIPT", "LOAD", s.Source}, []string{"SCRIPT LOAD " + s.Name})
+	}
+}
+
+// An event is a command, behind a step of the clock perhaps.
+type event struct {
+	step    time.Duration
+	command []any
+	script  string // its name, if the command runs one
+}
+
+// makeUp makes up an event.
+func makeUp(t *rapid.T) (e event) {
+	if likely(t, "step", 30) {
+		e.step = rapid.SampledFrom(steps).Draw(t, "by")
+	}
+	switch {
+	case likely(t, "forgets scripts", 1):
+		e.command = []any{"SCRIPT", "FLUSH"}
+	case likely(t, "script", 65):
+		e.command, e.script = scriptCommand(t)
+	default:
+		e.command = plainCommand(t)
+	}
+	return e
+}
+
+// both sends a command to both, and wants one reply.
+func (p *pair) both(t *rapid.T, command []any, done []string) any {
+	has, err := p.real.do(command...)
+	if err != nil {
+		t.Fatalf("%s: %v, after\n%s", p.real.name, err, list(done))
+	}
+	simulated, err := p.simulated.do(command...)
+	if err != nil {
+		t.Fatalf("%s: %v, after\n%s", p.simulated.name, err, list(done))
+	}
+	if inWords(has) != inWords(simulated) {
+		t.Fatalf("the last reply differs: real %s, simulated %s, after\n%s", inFull(has), inFull(simulated), list(done))
+	}
+	return has
+}
+
+// compare wants both to have told the same, and to keep the same.
+func (p *pair) compare(t *rapid.T, done []string) {
+	told, err := p.told()
+	if err != nil {
+		t.Fatalf("%v, after\n%s", err, list(done))
+	}
+	if !slices.Equal(told[0], told[1]) {
+		t.Fatalf("what waiting clients hear differs: real %q, simulated %q, after\n%s", told[0], told[1], list(done))
+	}
+	var stored [2]map[string]string
+	for i, s := range p.sides() {
+		if stored[i], err = s.stored(); err != nil {
+			t.Fatalf("%s: %v, after\n%s", s.name, err, list(done))
+		}
+	}
+	if all := differences(stored[0], stored[1]); all != nil {
+		t.Fatalf("what is stored differs:\n    %s\nafter\n%s", strings.Join(all, "\n    "), list(done))
+	}
+}
+
+// inShort is what was done, for people.
+func (e *event) inShort(command []any) string {
+	var b strings.Builder
+	if e.step != 0 {
+		fmt.Fprintf(&b, "(%v later) ", e.step)
+	}
+	for i, word := range command {
+		if e.script != "" && i == 1 {
+			word = e.script
+		}
+		fmt.Fprintf(&b, "%.60q ", fmt.Sprint(word))
+	}
+	return b.String()
+}
+
+func list(done []string) string { return "    " + strings.Join(done, "\n    ") }

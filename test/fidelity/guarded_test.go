@@ -1,0 +1,86 @@
+package fidelity
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// The scripts of locks with a fencing token, and of the strict guard.
+
+const (
+	fenceOf = "redquorum:f:1:"
+	leaseOf = "redquorum:l:1:"
+)
+
+func init() {
+	for name, own := range map[string]func(t *rapid.T) any{
+		"guarded_acquire": unused, "guarded_acquireany": unused,
+		"guarded_extend": again, "guarded_extendall": again, "guarded_reader_extend": again,
+	} {
+		plausible[name] = func(t *rapid.T) call { return guardedCall(t, guardedLocks(t, name), nil, own(t)) }
+	}
+	plausible["guarded_reader_acquire"] = func(t *rapid.T) call { return guardedCall(t, []any{"lock"}, []any{beside[1]}, "") }
+	for _, name := range []string{"guarded_release", "guarded_releaseall", "guarded_reader_release"} {
+		plausible[name] = func(t *rapid.T) call {
+			locks := guardedLocks(t, name)
+			return call{append(locks, beginning(leaseOf, locks)...), []any{token(t)}}
+		}
+	}
+	plausible["guarded_queue"] = func(t *rapid.T) call {
+		q := queueCall(t)
+		if q.args[0] != "take" {
+			return q
+		}
+		c := guardedCall(t, []any{"lock"}, []any{beside[0]}, q.args[5])
+		c.args = append(slices.Clone(q.args[:3]), c.args...)
+		return c
+	}
+	plausible["raise"] = func(t *rapid.T) call {
+		locks := guardedLocks(t, "raise")
+		return call{append(locks, beginning(fenceOf, locks)...), []any{token(t), fence(t), fence(t), "86400000"}}
+	}
+}
+
+func unused(*rapid.T) any { return "" }
+
+// guardedLocks is one lock, and for some scripts several.
+func guardedLocks(t *rapid.T, name string) []any {
+	if slices.Contains([]string{"guarded_extend", "guarded_reader_extend", "guarded_release", "guarded_reader_release"}, name) {
+		return []any{"lock"}
+	}
+	return severalKeys(t)
+}
+
+func beginning(prefix string, names []any) []any {
+	all := make([]any, len(names))
+	for i, name := range names {
+		all[i] = prefix + "{" + name.(string) + "}"
+	}
+	return all
+}
+
+// fence is a fencing token, up to the last.
+func fence(t *rapid.T) any {
+	return strconv.FormatInt(rapid.SampledFrom([]int64{1, 2, 1_782_907_200_123_456, 1<<53 - 3, 1<<53 - 2, 1<<53 - 1}).Draw(t, "fence"), 10)
+}
+
+// guardedCall has the nine arguments of guarded.lua, and the keys that go with
+// them: locks, what stands behind these, then fences and leases.
+func guardedCall(t *rapid.T, locks, behind []any, own any) call {
+	mode := rapid.IntRange(1, 3).Draw(t, "fencing or strict or both")
+	keys := append(slices.Clone(locks), behind...)
+	args := []any{token(t), pick(t, "TTL", ttls), own, "", "", "", "", "", ""}
+	if mode&1 != 0 {
+		keys = append(keys, beginning(fenceOf, locks)...)
+		args[3], args[4] = fence(t), "86400000"
+	}
+	if mode&2 != 0 {
+		keys = append(keys, beginning(leaseOf, locks)...)
+		stamp := time.Duration(rapid.SampledFrom([]int{0, 0, 0, -1, -749, -751, 501}).Draw(t, "sent")) * time.Millisecond
+		args[5], args[6], args[7], args[8] = instant{stamp, time.Microsecond, false}, "500000", "250000", "86400000"
+	}
+	return call{keys, args}
+}

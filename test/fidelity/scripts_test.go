@@ -1,0 +1,148 @@
+package fidelity
+
+import (
+	"slices"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// scripts are all that the library runs on a master.
+func scripts() []*script.Script { return slices.Concat(script.All, guard.Scripts) }
+
+// A call is what a script gets.
+type call struct{ keys, args []any }
+
+// oneKey is the lock that most scripts are about, and never the queue.
+func oneKey(t *rapid.T) []any {
+	if likely(t, "the lock", 80) {
+		return []any{"lock"}
+	}
+	return []any{pick(t, "key", slices.Concat(locks, beside[1:]))}
+}
+
+func severalKeys(t *rapid.T) []any {
+	return words(rapid.SliceOfNDistinct(rapid.SampledFrom(locks), 1, len(locks), rapid.ID).Draw(t, "keys"))
+}
+
+func words(from []string) []any {
+	all := make([]any, len(from))
+	for i := range from {
+		all[i] = from[i]
+	}
+	return all
+}
+
+func token(t *rapid.T) any { return pick(t, "token", tokens) }
+
+func again(t *rapid.T) any { return pick(t, "again", []string{"1", "0", ""}) }
+
+// plausible makes calls as the library does. A script that is not named here
+// gets anything.
+var plausible = map[string]func(t *rapid.T) call{
+	"release": func(t *rapid.T) call { return call{oneKey(t), []any{token(t)}} },
+	"extend":  func(t *rapid.T) call { return call{oneKey(t), []any{token(t), ttl(t), again(t)}} },
+	"verify":  func(t *rapid.T) call { return call{oneKey(t), []any{token(t)}} },
+	"holder":  func(t *rapid.T) call { return call{oneKey(t), nil} },
+	"inspect": func(t *rapid.T) call {
+		return call{oneKey(t), []any{pick(t, "most", []string{"9", "1", "0"})}}
+	},
+	"acquireall": func(t *rapid.T) call { return call{severalKeys(t), []any{token(t), ttl(t)}} },
+	"acquireany": func(t *rapid.T) call { return call{severalKeys(t), []any{token(t), ttl(t)}} },
+	"extendall":  func(t *rapid.T) call { return call{severalKeys(t), []any{token(t), ttl(t), again(t)}} },
+	"verifyall":  func(t *rapid.T) call { return call{severalKeys(t), []any{token(t)}} },
+	"releaseall": func(t *rapid.T) call { return call{severalKeys(t), []any{token(t)}} },
+	"holderamong": func(t *rapid.T) call {
+		return call{severalKeys(t), []any{pick(t, "which", []string{"last", "first"})}}
+	},
+	"reader_acquire": func(t *rapid.T) call {
+		return call{append(oneKey(t), beside[1]), []any{token(t), ttl(t)}}
+	},
+	"reader_extend":  func(t *rapid.T) call { return call{oneKey(t), []any{token(t), ttl(t), again(t)}} },
+	"reader_verify":  func(t *rapid.T) call { return call{oneKey(t), []any{token(t)}} },
+	"reader_release": func(t *rapid.T) call { return call{oneKey(t), []any{token(t)}} },
+	"writer_intent":  func(t *rapid.T) call { return call{[]any{beside[1]}, []any{token(t), ttl(t)}} },
+	"queue":          queueCall,
+	"dial":           markerCall,
+	"declare":        markerCall,
+	"adopt":          markerCall,
+	"init": func(t *rapid.T) call {
+		c := markerCall(t)
+		c.args = append(c.args, pick(t, "forced", []string{"0", "1"}))
+		return c
+	},
+}
+
+func queueCall(t *rapid.T) call {
+	me := pick(t, "client", clients)
+	before := func() any {
+		if likely(t, "has a place", 30) {
+			return score(t, true)
+		}
+		return ""
+	}
+	c := call{keys: append(oneKey(t), beside[0])}
+	switch op := pick(t, "operation", []string{"release", "wait", "wait", "take", "leave"}); op {
+	case "release":
+		c.args = []any{op, me, token(t)}
+	case "take":
+		at := before()
+		if likely(t, "does not wait", 25) {
+			at = "-"
+		}
+		c.args = []any{op, me, at, token(t), ttl(t), pick(t, "yields", []string{"", "1"})}
+	case "wait":
+		c.args = []any{op, me, before()}
+	default:
+		c.args = []any{op, me}
+	}
+	return c
+}
+
+func markerCall(t *rapid.T) call {
+	args := []any{
+		pick(t, "version", []string{"1", "1", "1", "2"}), pick(t, "run", []string{"run-1", "run-2"}),
+		pick(t, "MaxTTL", []string{"60000", "60000", "30000"}), "5", pick(t, "level", []string{"standard", "strict"}),
+	}
+	stamp := time.Duration(rapid.SampledFrom([]int{0, 0, -1, -499, -501, 501, 3600_000}).Draw(t, "sent")) * time.Millisecond
+	return call{[]any{guard.Key}, append(args, instant{stamp, time.Microsecond, false}, "500000", "250000")}
+}
+
+// anything is a call of a script that nothing is known about.
+func anything(t *rapid.T) call {
+	pool := slices.Concat(tokens, ttls, hostile)
+	return call{
+		keys: words(rapid.SliceOfN(rapid.SampledFrom(slices.Concat(locks, beside)), 1, 3).Draw(t, "keys")),
+		args: words(rapid.SliceOfN(rapid.SampledFrom(pool), 1, 8).Draw(t, "arguments")),
+	}
+}
+
+// scriptCommand runs one of the scripts.
+func scriptCommand(t *rapid.T) (command []any, name string) {
+	s := rapid.SampledFrom(scripts()).Draw(t, "script")
+	if likely(t, "the queue", 15) { // has the most to it
+		s = script.Queue
+	}
+	c := anything(t)
+	if known := plausible[s.Name]; known != nil {
+		unknown := c.args
+		if c = known(t); likely(t, "anything", 3) {
+			c.args = unknown
+		} else {
+			c.args = spoilt(t, c.args)
+		}
+		if likely(t, "keys spoilt", 3) {
+			// None less: what a script does with a key that is not there is not
+			// alike, and no client sends it.
+			c.keys[rapid.IntRange(0, len(c.keys)-1).Draw(t, "which key")] = pick(t, "key instead", hostile)
+		}
+	}
+	command = []any{"EVALSHA", s.SHA, len(c.keys)}
+	if likely(t, "in full", 5) {
+		command[0], command[1] = "EVAL", s.Source
+	}
+	return append(append(command, c.keys...), c.args...), s.Name
+}

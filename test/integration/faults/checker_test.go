@@ -1,0 +1,104 @@
+package faults
+
+import (
+	"testing"
+	"time"
+)
+
+// The checks of a history must find what they are for.
+
+func grant(h *history, client int, token string, shared bool, fence uint64, from, to int) {
+	at := func(ms int) instant { return instant(time.Duration(ms) * time.Millisecond) }
+	h.add(client, event{Kind: eventGrant, Hold: token, Keys: []string{"key"}, Shared: shared, At: at(from), Until: at(to), Fence: fence})
+}
+
+func TestTheCheckFindsTwoHoldersAtATime(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		build func(h *history)
+		want  int
+	}{
+		{"one after the other", func(h *history) {
+			grant(h, 0, "a", false, 0, 1, 5)
+			grant(h, 1, "b", false, 0, 5, 9)
+		}, 0},
+		{"two at a time", func(h *history) {
+			grant(h, 0, "a", false, 0, 1, 5)
+			grant(h, 1, "b", false, 0, 4, 9)
+		}, 1},
+		{"within a long one, behind a short one", func(h *history) {
+			grant(h, 0, "a", false, 0, 1, 50)
+			grant(h, 1, "b", false, 0, 2, 3)
+			grant(h, 1, "c", false, 0, 10, 11)
+		}, 2},
+		{"released before its validity was over", func(h *history) {
+			grant(h, 0, "a", false, 0, 1, 50)
+			h.add(0, event{Kind: eventEnd, Hold: "a", At: instant(4 * time.Millisecond)})
+			grant(h, 1, "b", false, 0, 4, 9)
+		}, 0},
+		{"renewed, and never ended, by a client that was killed", func(h *history) {
+			grant(h, 0, "a", false, 0, 1, 5)
+			h.add(0, event{Kind: eventUntil, Hold: "a", Until: instant(20 * time.Millisecond)})
+			grant(h, 1, "b", false, 0, 10, 19)
+		}, 1},
+		{"readers", func(h *history) {
+			grant(h, 0, "a", true, 0, 1, 50)
+			grant(h, 1, "b", true, 0, 2, 40)
+			grant(h, 1, "c", false, 0, 50, 60)
+		}, 0},
+		{"a writer beside the first of two readers", func(h *history) {
+			grant(h, 0, "a", true, 0, 1, 50)
+			grant(h, 1, "b", true, 0, 2, 4)
+			grant(h, 1, "c", false, 0, 10, 60)
+		}, 1},
+		{"a reader beside a writer", func(h *history) {
+			grant(h, 0, "a", false, 0, 1, 50)
+			grant(h, 1, "b", true, 0, 49, 60)
+		}, 1},
+	} {
+		h := newHistory()
+		test.build(h)
+		if found := h.overlaps(); len(found) != test.want {
+			t.Errorf("%s: found %q, want %d", test.name, found, test.want)
+		}
+	}
+}
+
+func TestTheCheckFindsTokensThatDoNotRise(t *testing.T) {
+	for _, test := range []struct {
+		first, second uint64
+		want          int
+	}{{7, 8, 0}, {7, 7, 1}, {7, 6, 1}} {
+		h := newHistory()
+		grant(h, 0, "a", false, test.first, 1, 5)
+		grant(h, 1, "reader", true, test.first, 5, 6)
+		grant(h, 1, "b", false, test.second, 6, 9)
+		if found := h.fallen(); len(found) != test.want {
+			t.Errorf("%d, %d: found %q, want %d", test.first, test.second, found, test.want)
+		}
+	}
+}
+
+func TestTheRegisterFindsLostUpdatesAndRefusesOldTokens(t *testing.T) {
+	r := &register{cells: map[string]*cell{}}
+	read := func(fence uint64, owner string) answer {
+		return r.handle(request{Key: "key", Fence: fence, Owner: owner})
+	}
+	write := func(fence uint64, owner string, value uint64) bool {
+		return r.handle(request{Key: "key", Write: true, Value: value, Fence: fence, Owner: owner}).Accepted
+	}
+	a := read(5, "a")
+	b := read(6, "b")
+	if !write(6, "b", b.Value+1) || write(5, "a", a.Value+1) || write(6, "other", 9) {
+		t.Error("want the newest token accepted, of its owner alone, and the older one refused")
+	}
+	if lost, writes := r.lost(); lost != 0 || writes != 1 || r.rejected != 2 {
+		t.Errorf("%d lost of %d, %d rejected: want none of one, 2 rejected", lost, writes, r.rejected)
+	}
+	first, second := read(0, ""), read(0, "")
+	write(0, "", first.Value+1)
+	write(0, "", second.Value+1)
+	if lost, _ := r.lost(); lost != 1 {
+		t.Errorf("%d updates are lost, want 1", lost)
+	}
+}

@@ -1,0 +1,109 @@
+package faults
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/test/integration/internal/container"
+	"github.com/redquorum/redquorum/test/integration/internal/leftover"
+)
+
+var (
+	requireRedis = os.Getenv(redistest.RequireVariable) == "1"
+	longRows     = os.Getenv("REDQUORUM_FAULTS_LONG") == "1"
+	writeDoc     = os.Getenv("REDQUORUM_FAULTS_DOC") == "1"
+)
+
+// rowsAtOnce is how many rows run side by side at least: they wait most of the
+// time.
+const rowsAtOnce = 3
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) != "" {
+		os.Exit(clientMain())
+	}
+	flag.Parse()
+	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue && runtime.GOMAXPROCS(0) < rowsAtOnce {
+		_ = flag.Set("test.parallel", strconv.Itoa(rowsAtOnce))
+	}
+	stop := container.RemoveOnSignal()
+	code := m.Run()
+	stop()
+	if err := leftover.Any(settleBound, "redquorum/test/integration/", "redistest."); err != nil {
+		fmt.Fprintln(os.Stderr, "left behind by the rows:", err)
+		code = max(code, 1)
+	}
+	if len(table.entries) > 0 {
+		fmt.Print(table.markdown())
+	}
+	fmt.Println(table.closingLine())
+	if writeDoc && code == 0 {
+		if err := record(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// TestFaults is the matrix. Rows are named after their fault and, but for those
+// that other tests assert, after the kind of masters: P, D.
+func TestFaults(t *testing.T) {
+	var others []row
+	for _, w := range matrix() {
+		for _, k := range w.on {
+			if k == elsewhere {
+				others = append(others, w)
+				continue
+			}
+			t.Run(nameOf(w)+"/"+string(k), func(t *testing.T) {
+				t.Parallel()
+				tryRow(t, w, k)
+			})
+		}
+	}
+	t.Run("T", func(t *testing.T) { // beside the others, all in one place
+		t.Parallel()
+		for _, w := range others {
+			t.Run(nameOf(w), func(t *testing.T) { tryElsewhere(t, w) })
+		}
+	})
+}
+
+func nameOf(w row) string { return strings.ReplaceAll(w.fault, "/", " or ") }
+
+const (
+	docFile  = "../../../docs/faults.md"
+	docBegin = "<!-- table: begin -->\n"
+	docEnd   = "<!-- table: end -->\n"
+)
+
+// record replaces the table in docs/faults.md by that of this run, which must
+// have been a whole one.
+func record() error {
+	if n := table.missing(); n > 0 {
+		return fmt.Errorf("%s keeps whole tables only: %d rows were not chosen", docFile, n)
+	}
+	text, err := os.ReadFile(docFile)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(text), docBegin)
+	_, after, closed := strings.Cut(rest, docEnd)
+	if !found || !closed {
+		return fmt.Errorf("%s has no place for the table", docFile)
+	}
+	_, version, err := redistest.Find()
+	if err != nil {
+		return err
+	}
+	where := fmt.Sprintf("The last recorded run: redis-server %s, %s/%s with %d processors, race detector %v.\n\n",
+		version, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), raceDetector)
+	return os.WriteFile(docFile, []byte(before+docBegin+where+table.markdown()+docEnd+after), 0o644)
+}

@@ -1,0 +1,25 @@
+package faults
+
+import "strings"
+
+var both = []kind{processes, containers}
+
+// matrix is the list of faults.
+func matrix() []row {
+	var all []row
+	for _, part := range [][]row{outageRows(), networkRows(), clientRows(), guardRows(), clockRows(), loadRows(), elsewhereRows()} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+// kept says of a key that it is there to stay: the marker of the guard, fencing
+// tokens and lease records outlive every lock.
+func kept(key string) bool {
+	for _, prefix := range []string{"redquorum:marker", "redquorum:fence:", "redquorum:lease:"} {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
+}

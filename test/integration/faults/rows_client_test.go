@@ -1,0 +1,184 @@
+package faults
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+// clientRows are about clients, and about what operators do.
+func clientRows() []row {
+	return []row{{
+		fault:  "client frozen longer than its TTL, in the middle of everything",
+		expect: "what it was about to get fails, what it held is lost; the others go on, and never beside it",
+		on:     []kind{processes, containers},
+		run: func(r *run) {
+			// Who stops between a look at its lock and its deed writes later: with
+			// tokens that is refused, without them nothing can be said.
+			r.steady(func(s *spec) {
+				s.TTL = rowTTL / 2
+				if !fencing() {
+					s.Register = ""
+				}
+			})
+			r.fault(func() error { return r.children[0].freeze() })
+			r.specs[0].Idle = true
+			time.Sleep(rowTTL) // the fault is that much time
+			r.progress(now(), 10)
+			r.heal(func() error { return r.children[0].thaw() })
+			r.specs[0].Idle = false
+			r.recovers(true)
+			for _, h := range r.history.lost() {
+				if h.client != 0 {
+					r.Errorf("client %d was not frozen, and lost %v: %s", h.client, h.keys, h.why)
+				}
+			}
+			if len(r.history.lost()) == 0 {
+				r.Error("the client that was frozen has lost nothing")
+			}
+			r.noteWorst(func(d done) bool { return d.client == 1 })
+		},
+	}, {
+		fault:  "client frozen longer than its TTL that writes without a look at its lock",
+		expect: "its context has ended; a fenced write is rejected",
+		on:     []kind{processes},
+		run: func(r *run) {
+			client := func(do string) spec {
+				return spec{
+					TTL: rowTTL / 2, URLs: r.m.urls(), Register: r.register.listener.Addr().String(), Fencing: fencing(),
+					Workers: []worker{{Do: do, Keys: []string{"lock"}, Pace: 10 * time.Millisecond}},
+				}
+			}
+			stopped := r.client(client(doPaused))
+			if !r.history.await(settleBound, func() bool { return len(r.history.holds) == 1 }) {
+				r.Fatal("the client did not get the lock")
+			}
+			r.client(client(doHot))
+			r.fault(stopped.freeze)
+			r.progress(r.faultIn, 1)
+			r.must(stopped.order(order{Do: "act"}))
+			r.heal(stopped.thaw)
+			var acts []done
+			r.history.await(settleBound, func() bool {
+				acts = nil
+				for _, o := range r.history.ops {
+					if o.Op == opAct {
+						acts = append(acts, o)
+					}
+				}
+				return len(acts) > 0
+			})
+			if len(acts) != 1 || acts[0].Failed != failedLost {
+				r.Errorf("the client that was frozen acted with its context alive: %+v", acts)
+			} else if fencing() && acts[0].Text != "" {
+				r.Error("its write was accepted in spite of the newer token")
+			}
+			if !fencing() {
+				r.register = nil // that write was accepted, as no lock can prevent
+				r.note = "without fencing"
+			}
+		},
+	}, {
+		fault:  "SIGKILL of a client",
+		expect: "what it held is free after its TTL; the others go on",
+		on:     []kind{processes},
+		run: func(r *run) {
+			r.steady()
+			heir := r.client(spec{
+				TTL: rowTTL, URLs: r.m.urls(), Idle: true,
+				Workers: []worker{{Do: doHot, Keys: []string{"held:0"}, Pace: 10 * time.Millisecond}},
+			})
+			r.litter = rowTTL
+			r.crashed = true // while it waited, perhaps
+			first := r.specs[0]
+			r.fault(r.children[0].kill)
+			r.specs[heir.number].Idle = false // it gets what the other one held
+			r.progress(r.faultIn, 10)
+			r.healAt, r.backAt = now(), now()
+			first.Workers = first.Workers[:3] // all but the one that holds
+			r.client(first)
+			r.recovers(true)
+			r.noteWorst(func(d done) bool { return d.client == 1 })
+		},
+	}, {
+		fault:  "CLIENT PAUSE WRITE, DEBUG SLEEP",
+		expect: "as slow: nothing is felt; what may have been granted late is rolled back",
+		on:     []kind{processes},
+		setup:  setup{config: redistest.Config{Args: debugCommand()}},
+		run: func(r *run) {
+			const standstill = 2 * time.Second
+			r.steady()
+			slept := make(chan error, 1)
+			r.fault(func() error {
+				_, err := r.m.do(1, "CLIENT", "PAUSE", standstill.Milliseconds(), "WRITE")
+				go func() {
+					_, err := r.m.do(3, "DEBUG", "SLEEP", standstill.Seconds())
+					slept <- err
+				}()
+				return err
+			}, 1, 3)
+			r.progress(r.faultIn, 60)
+			r.must(<-slept)
+			r.heal(func() error { return nil })
+			r.recovers(true)
+			r.litter = rowTTL
+			r.goesOn()
+			r.quick()
+			r.bounded()
+		},
+	}, {
+		fault:  "SCRIPT FLUSH",
+		expect: "one fallback to EVAL; one vote, one token",
+		on:     []kind{processes},
+		run: func(r *run) {
+			r.steady()
+			r.fault(func() error {
+				for range 5 {
+					for i := range r.m.urls() {
+						if _, err := r.m.do(i, "SCRIPT", "FLUSH"); err != nil {
+							return err
+						}
+					}
+					r.progress(now(), 5)
+				}
+				return nil
+			})
+			r.progress(r.faultIn, 5)
+			r.heal(func() error { return nil })
+			r.goesOn()
+			r.quick()
+			r.bounded()
+		},
+	}}
+}
+
+// debugCommand allows DEBUG, which needs no permission before Redis 7.
+func debugCommand() []string {
+	_, version, err := redistest.Find()
+	var major int
+	if _, scanned := fmt.Sscanf(version, "%d", &major); err != nil || scanned != nil || major < 7 {
+		return nil
+	}
+	return []string{"--enable-debug-command", "local"}
+}
+
+// connections are the numbers of the library's connections on a master.
+func (r *run) connections(i int) map[string]bool {
+	r.Helper()
+	list, err := redis.String(r.m.do(i, "CLIENT", "LIST", "TYPE", "NORMAL"))
+	if err != nil {
+		r.Fatalf("master %d: %v", i, err)
+	}
+	numbers := map[string]bool{}
+	for client := range strings.Lines(list) {
+		if strings.Contains(client, " name=redquorum ") {
+			number, _, _ := strings.Cut(strings.TrimPrefix(client, "id="), " ")
+			numbers[number] = true
+		}
+	}
+	return numbers
+}

@@ -1,0 +1,183 @@
+package faults
+
+import (
+	"strings"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+// clockRows are about wall clocks that are off, or are set.
+func clockRows() []row {
+	movable := setup{config: redistest.Config{MovableClock: true}}
+	return []row{{
+		fault:  "masters' clocks +60 s and −1 h, strict",
+		expect: "refused in both directions; with three of them no quorum",
+		on:     []kind{processes}, level: levelStrict,
+		setup: movable,
+		run: func(r *run) {
+			r.steady()
+			r.fault(func() error { return r.setClocks(time.Minute, 1) }, 1)
+			r.troubled[2], r.troubled[3] = true, true
+			r.must(r.setClocks(-time.Hour, 2))
+			r.faultIn = now()
+			r.progress(now(), 20)
+			r.goesOn()
+			r.quick()
+			r.faultAt = now()
+			r.must(r.setClocks(time.Minute, 3))
+			r.faultIn = now()
+			r.outage(3)
+			r.heal(func() error { return r.setClocks(0, 1, 2, 3) })
+			r.recovers(true)
+			r.bounded()
+		},
+	}, {
+		fault:  "a master's clock +60 s, standard",
+		expect: "reported",
+		on:     []kind{processes}, level: levelStandard,
+		setup: movable,
+		run: func(r *run) {
+			r.steady()
+			r.fault(func() error { return r.setClocks(time.Minute, 1) }, 1)
+			if !r.history.await(settleBound, func() bool {
+				return strings.Contains(r.history.clocks[0], "forward") && strings.Contains(r.history.clocks[1], "forward")
+			}) {
+				r.Errorf("within %v not every client reported it: %v", settleBound, r.history.clocks)
+			}
+			r.history.mu.Lock()
+			r.Log(r.history.clocks)
+			r.history.mu.Unlock()
+			r.healAt = now()
+			r.must(r.setClocks(0, 1))
+			r.goesOn()
+			r.quick()
+			r.bounded()
+		},
+	}, {
+		fault:  "masters' clocks jump +60 s for 0.3 s and back, strict",
+		expect: "nobody gets what is held: refused by the lease record",
+		on:     []kind{processes}, level: levelStrict,
+		setup: movable,
+		run: func(r *run) {
+			// Renewals are far apart: the next may be too late to notice.
+			r.steady(func(s *spec) { s.TTL = 2 * rowTTL })
+			r.fault(func() error {
+				if err := r.setClocks(time.Minute, 0, 1, 2); err != nil {
+					return err
+				}
+				time.Sleep(300 * time.Millisecond) // the jump is that long
+				gone := 0
+				for i := range 3 {
+					if there, err := r.m.do(i, "EXISTS", "held:0"); err == nil && there == int64(0) {
+						gone++
+					}
+				}
+				if gone < 3 {
+					r.Errorf("the jump has deleted the key on %d masters, want 3", gone)
+				}
+				return r.setClocks(0, 0, 1, 2)
+			}, 0, 1, 2)
+			// Who comes now has seen nothing of it, and wants what the others hold.
+			eager := spec{TTL: 2 * rowTTL, URLs: r.m.urls(), Level: r.level, Fencing: fencing(), Stranger: true, Idle: true}
+			for range 4 {
+				eager.Workers = append(eager.Workers, worker{Do: doOwn, Keys: []string{"held:0", "held:1"}, Pace: 2 * time.Millisecond})
+			}
+			r.client(eager)
+			r.healAt, r.backAt = r.faultIn, r.faultIn
+			clear(r.away)
+			r.recovers(true)
+			time.Sleep(2 * rowTTL) // whoever is to get it too early gets it by then
+			r.litter = 2 * rowTTL
+		},
+	}, {
+		fault:  "a client's clock +1 h and −1 h, strict",
+		expect: "an error that names the difference; nothing is held",
+		on:     []kind{processes}, level: levelStrict,
+		run: func(r *run) {
+			r.steady()
+			r.fault(func() error { return nil })
+			for _, offset := range []time.Duration{time.Hour, -time.Hour} {
+				off := r.client(spec{
+					TTL: rowTTL, URLs: r.m.urls(), Level: r.level, Clock: offset, Stranger: true, Idle: true,
+					Workers: []worker{{Do: doOwn, Keys: []string{"off"}, Pace: 50 * time.Millisecond}},
+				})
+				var told []done
+				if !r.history.await(settleBound, func() bool {
+					told = nil
+					for _, o := range r.history.ops {
+						if o.client == off.number {
+							told = append(told, o)
+						}
+					}
+					return len(told) >= 3
+				}) {
+					r.Fatal("a client whose clock is off was told nothing")
+				}
+				for _, o := range told {
+					if o.Failed != failedNoQuorum || !strings.Contains(o.Text, "h0m") && !strings.Contains(o.Text, "59m") {
+						r.Errorf("its clock is off by %v, it was told %q: %s", offset, o.Failed, o.Text)
+					}
+				}
+				r.Log(told[0].Text)
+				r.must(off.end())
+			}
+			r.progress(now(), 10)
+			r.healAt = now()
+			r.goesOn()
+			r.quick()
+			r.bounded()
+		},
+	}, {
+		fault:  "a client's clock +1 h, −1 h, and set forward while it holds, standard",
+		expect: "a constant difference is not felt; a step forward ends the hold early",
+		on:     []kind{processes}, level: levelStandard,
+		run: func(r *run) {
+			offset := time.Hour
+			r.steady(func(s *spec) {
+				s.Clock, s.Movable = offset, true
+				offset = -offset
+				// Its tokens come from its clock: another row is about those.
+				s.Fencing = false
+			})
+			r.fault(func() error { return nil })
+			r.progress(now(), 20)
+			r.healAt = now()
+			r.goesOn()
+			r.quick()
+			r.bounded()
+
+			stepped := now()
+			r.must(r.children[0].order(order{Do: "step", Clock: 2 * time.Hour}))
+			if !r.history.await(settleBound, func() bool {
+				for _, h := range r.history.holds {
+					if h.client == 0 && h.lost && h.keys[0] == "held:0" {
+						return true
+					}
+				}
+				return false
+			}) {
+				r.Error("a step forward has not ended the hold")
+			}
+			for _, h := range r.history.lost() {
+				if h.client != 0 {
+					r.Errorf("client %d, whose clock was not set, lost %v: %s", h.client, h.keys, h.why)
+				}
+				if late := h.noticed.sub(stepped); late > lateness {
+					r.Errorf("the step was noticed after %v", late)
+				}
+			}
+			r.progress(now(), 5)
+		},
+	}}
+}
+
+// setClocks moves masters' clocks.
+func (r *run) setClocks(offset time.Duration, which ...int) error {
+	for _, i := range which {
+		if err := r.m.(*servers).cluster.Masters[i].SetClock(offset); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package faults
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// elsewhereBound bounds the tests of one package that rows refer to, building
+// included.
+const elsewhereBound = 4 * time.Minute
+
+const (
+	ofIntegration = ".."
+	ofPipeline    = "../../../internal/pipeline"
+)
+
+// elsewhereRows are asserted in full by tests that start their own masters, or
+// feign them. The row runs those tests.
+func elsewhereRows() []row {
+	return []row{
+		elsewhereRow("RST in mid-reply, truncated reply, RESP garbage, wrong type, nil, `:2`, `$2147483647`, deep nesting",
+			"never a vote, never a panic, bounded memory; the connection is closed", ofPipeline,
+			"TestAHostileReplyCostsAConnectionAndNoVote", "TestAGoodReplyBeforeABadOneIsNoVoteEither", "TestAReplyThatEndsWithTheConnectionIsNoVote",
+			"TestAResetInMidReplyIsALostConnection", "TestWhatALengthClaimsIsNotAllocated", "TestTheFramerRefusesHostileReplies"),
+		elsewhereRow("OOM, NOREPLICAS, MISCONF, LOADING, BUSY, READONLY",
+			"no vote, the reply is named in the error; a release is still tried; never SCRIPT KILL", ofIntegration,
+			"TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed", "TestAReleaseOutlastsTheLoadingOfAMaster", "TestMastersThatAreLoadingDoNotVote"),
+		elsewhereRow("wrong password, no permission, wrong database, TLS required, wrong CA",
+			"a configuration error for each master, named; goes on if a quorum is left", ofIntegration,
+			"TestAMasterThatIsMisconfiguredIsNamedAndTheOthersGoOn", "TestReadySaysWhichMastersAreMisconfigured", "TestAMasterIsFoundOnceItsConfigurationIsMended"),
+		elsewhereRow("client frozen longer than its TTL before an attempt is decided",
+			"the attempt fails", ofIntegration, "TestAnAttemptThatWasPausedFails"),
+		elsewhereRow("key of another type at the lock's name",
+			"ErrTaken that names the type; never overwritten", ofIntegration, "TestAKeyOfAnotherTypeIsTakenAndNeverOverwritten"),
+		elsewhereRow("another Redlock client (redsync) on the same keys",
+			"never both", ofIntegration, "TestALockOfRedsyncIsTakenForUsAndTheOtherWayRound", "TestWeAndRedsyncContendAndBothProgress"),
+	}
+}
+
+func elsewhereRow(fault, expect, dir string, tests ...string) row {
+	return row{fault: fault, expect: expect, on: []kind{elsewhere}, dir: dir, tests: tests}
+}
+
+// A verdict is what became of a test elsewhere.
+type verdict struct {
+	action string // pass, fail, skip; "" where it did not run
+	output string
+}
+
+// verdicts of the tests that rows refer to, by directory; each is run once.
+var verdicts sync.Map // directory: func() (map[string]verdict, error)
+
+// tryElsewhere runs the tests of a row, together with all others that rows want
+// of the same package.
+func tryElsewhere(t *testing.T, w row) {
+	entry := table.entry(w, elsewhere)
+	entry.measured(0, 0, strings.Join(w.tests, ", "))
+	once, _ := verdicts.LoadOrStore(w.dir, sync.OnceValues(func() (map[string]verdict, error) { return runElsewhere(w.dir) }))
+	of, err := once.(func() (map[string]verdict, error))()
+	if cannot := (*unable)(nil); errors.As(err, &cannot) {
+		entry.became("did not run: " + cannot.Error())
+		t.Skip(cannot)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range w.tests {
+		switch v := of[test]; v.action {
+		case "pass":
+		case "skip":
+			entry.became("did not run: " + test + " was skipped")
+			t.Skipf("%s was skipped: %s", test, v.output)
+		default:
+			t.Errorf("%s: %q:\n%s", test, v.action, v.output)
+		}
+	}
+	if !t.Failed() {
+		entry.became("held")
+	}
+}
+
+func runElsewhere(dir string) (map[string]verdict, error) {
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		return nil, &unable{err}
+	}
+	var names []string
+	for _, w := range elsewhereRows() {
+		if w.dir == dir {
+			names = append(names, w.tests...)
+		}
+	}
+	args := []string{"test", "-json", "-count=1", "-timeout", "2m", "-run", "^(" + strings.Join(names, "|") + ")$"}
+	if raceDetector {
+		args = append(args, "-race")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), elsewhereBound)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, goTool, append(args, ".")...)
+	cmd.Dir = dir
+	cmd.WaitDelay = settleBound
+	cmd.Env = append(os.Environ(), "PWD=") // of this process, it would mislead the go command
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	found := map[string]verdict{}
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		var e struct{ Action, Test, Output string }
+		if json.Unmarshal(lines.Bytes(), &e) != nil || e.Test == "" {
+			continue
+		}
+		name, _, _ := strings.Cut(e.Test, "/")
+		v := found[name]
+		switch e.Action {
+		case "output":
+			v.output += e.Output
+		case "pass", "fail", "skip":
+			if e.Test == name {
+				v.action = e.Action
+			}
+		}
+		found[name] = v
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("go test in %s: %v: %s%s", dir, err, errs.Bytes(), out)
+	}
+	return found, nil
+}

@@ -1,0 +1,309 @@
+package faults
+
+import (
+	"net"
+	"strings"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// guardTTL is the longest TTL of the fleet in rows in which quarantine must last
+// longer than what is held: it lasts a little longer than this.
+const guardTTL = 2 * rowTTL
+
+// guardRows are about masters that have forgotten, or are not what they seem.
+func guardRows() []row {
+	restart := func(how string, mode redistest.AppendOnly) row {
+		return row{
+			fault:  "one master restarts " + how + ", two are down",
+			expect: "abstains for Q, then votes again; without it no quorum, with it one",
+			on:     []kind{processes}, level: levelStandard,
+			setup: setup{config: redistest.Config{AppendOnly: mode}},
+			run: func(r *run) {
+				r.steady(func(s *spec) { s.MaxTTL = guardTTL })
+				r.fault(func() error { return r.m.restart(true, 4) }, 4)
+				restarted := now()
+				r.must(r.m.kill(0, 1))
+				r.faultIn, r.away[0], r.away[1] = now(), true, true
+				r.outage(3)
+				r.healAt, r.backAt = now(), restarted
+				delete(r.away, 4)
+				r.recovers(false)
+				r.quarantined(restarted)
+			},
+		}
+	}
+	return []row{
+		restart("empty", redistest.AppendOff),
+		restart("with AOF everysec", redistest.AppendEverySec),
+		restart("with AOF always", redistest.AppendAlways),
+		{
+			fault:  "all five restart, standard, with AOF",
+			expect: "unavailable for Q, then all vote",
+			on:     []kind{processes}, level: levelStandard,
+			setup: setup{config: redistest.Config{AppendOnly: redistest.AppendAlways}},
+			run:   func(r *run) { r.restartAll(true) },
+		}, {
+			fault:  "all five restart empty, standard, after what was held has ended",
+			expect: "taken for a new fleet: they vote at once (the hole that strict closes)",
+			on:     []kind{processes}, level: levelStandard,
+			run: func(r *run) {
+				r.steady(func(s *spec) { s.MaxTTL = guardTTL })
+				r.fault(func() error { return r.m.kill(0, 1, 2, 3, 4) }, 0, 1, 2, 3, 4)
+				r.outage(3)
+				r.heal(func() error { return r.m.restart(false, 0, 1, 2, 3, 4) })
+				r.recovers(true)
+				if r.healed > guardTTL {
+					r.Errorf("it took %v: want no quarantine", r.healed)
+				}
+			},
+		}, {
+			fault:  "all five restart empty, strict",
+			expect: "unavailable for Q, then tokens are still higher",
+			on:     []kind{processes}, level: levelStrict,
+			run: func(r *run) { r.restartAll(false) },
+		}, {
+			fault:  "REPLICAOF, read-only replica",
+			expect: "refused, the reason is named; after REPLICAOF NO ONE it abstains first",
+			on:     []kind{processes}, level: levelStandard,
+			run: func(r *run) { r.replica("yes") },
+		}, {
+			fault:  "REPLICAOF, writable replica",
+			expect: "as above",
+			on:     []kind{processes}, level: levelStandard,
+			run: func(r *run) { r.replica("no") },
+		}, {
+			fault:  "another process on the same address: a replica is promoted",
+			expect: "its run_id differs: it abstains",
+			on:     []kind{processes}, level: levelStandard,
+			setup: setup{lines: true},
+			run: func(r *run) {
+				r.steady()
+				r.fault(func() error { return r.m.(promoter).promote(1) }, 1)
+				promoted := now()
+				r.progress(promoted, 10)
+				r.heal(func() error { return nil })
+				r.recovers(true)
+				r.quarantined(promoted)
+				r.litter = rowTTL
+				r.goesOn()
+				r.quick()
+				r.bounded()
+			},
+		}, {
+			fault:  "eviction policy that may evict",
+			expect: "refused at dial, the reason is named",
+			on:     []kind{processes}, level: levelStandard,
+			run: func(r *run) {
+				r.steady()
+				redial := func(policy string) error {
+					if _, err := r.m.do(3, "CONFIG", "SET", "maxmemory-policy", policy); err != nil {
+						return err
+					}
+					_, err := r.m.do(3, "CLIENT", "KILL", "TYPE", "NORMAL")
+					return err
+				}
+				r.fault(func() error { return redial("volatile-ttl") }, 3)
+				r.abstains(3, "volatile-ttl")
+				r.progress(now(), 20)
+				r.heal(func() error { return redial("noeviction") })
+				r.recovers(true)
+				r.goesOn()
+				r.quick()
+				r.bounded()
+			},
+		}, {
+			fault:  "FLUSHALL on one master while locks are held",
+			expect: "it loses its vote, and abstains for Q; nothing else is felt",
+			on:     []kind{processes}, level: levelStandard,
+			run: func(r *run) { r.flush() },
+		}, {
+			fault:  "FLUSHALL on one master while locks are held, strict",
+			expect: "as above",
+			on:     []kind{processes}, level: levelStrict,
+			run: func(r *run) { r.flush() },
+		}, {
+			fault:  "the same server at two addresses",
+			expect: "one vote, reported",
+			on:     []kind{processes}, level: levelStandard,
+			run: func(r *run) { r.twins() },
+		}, {
+			fault:  "two clients with different MaxTTL, number of masters or guard level",
+			expect: "an error that names both, nothing is written; a call above MaxTTL is refused",
+			on:     []kind{processes}, level: levelStandard,
+			run: func(r *run) { r.strangers() },
+		},
+	}
+}
+
+// quarantined asks that a master whose process began to serve then has not
+// voted for as long as its quarantine lasts at least.
+func (r *run) quarantined(began instant) {
+	r.Helper()
+	least := r.specs[0].MaxTTL
+	if least == 0 {
+		least = r.specs[0].TTL
+	}
+	if took := r.backAt.add(r.healed).sub(began); took < least {
+		r.Errorf("it voted %v after it had started, want %v at least", took, least)
+	}
+}
+
+// restartAll restarts all masters at the same time: nothing can be locked until
+// they are out of quarantine.
+func (r *run) restartAll(keepData bool) {
+	r.steady(func(s *spec) { s.MaxTTL = guardTTL })
+	r.fault(func() error { return r.m.restart(keepData, 0, 1, 2, 3, 4) })
+	r.outage(3)
+	r.healAt, r.backAt = now(), r.faultIn
+	r.recovers(true)
+	r.quarantined(r.faultIn)
+}
+
+// replica makes a master a replica of another, and a master again.
+func (r *run) replica(readOnly string) {
+	host, port, err := net.SplitHostPort(r.m.(*servers).cluster.Masters[1].Addr())
+	r.must(err)
+	r.steady()
+	r.fault(func() error {
+		if _, err := r.m.do(0, "CONFIG", "SET", "replica-read-only", readOnly); err != nil {
+			return err
+		}
+		_, err := r.m.do(0, "REPLICAOF", host, port)
+		return err
+	}, 0)
+	r.abstains(0, "")
+	r.progress(now(), 20)
+	r.heal(func() error { _, err := r.m.do(0, "REPLICAOF", "NO", "ONE"); return err })
+	r.recovers(true)
+	r.quarantined(r.backAt)
+	r.litter = rowTTL
+	r.goesOn()
+	r.quick()
+	r.bounded()
+}
+
+func (r *run) flush() {
+	r.steady()
+	r.fault(func() error { _, err := r.m.do(2, "FLUSHALL"); return err }, 2)
+	r.abstains(2, "")
+	r.progress(now(), 20)
+	r.healAt, r.backAt = now(), r.faultIn
+	clear(r.away)
+	r.recovers(true)
+	r.quarantined(r.faultIn)
+	r.goesOn()
+	r.quick()
+	r.bounded()
+}
+
+// abstains waits until no client counts a master's vote, and asks whether they
+// say why.
+func (r *run) abstains(master int, why string) {
+	r.Helper()
+	if !r.history.await(settleBound, func() bool {
+		for i := range r.children {
+			if r.history.usable[i]&(1<<master) != 0 {
+				return false
+			}
+		}
+		return true
+	}) {
+		r.Fatalf("master %d still votes", master)
+	}
+	r.history.mu.Lock()
+	defer r.history.mu.Unlock()
+	said := ""
+	for _, c := range r.history.changes {
+		if c.at > r.faultAt && c.usable&(1<<master) == 0 && len(c.whys) > master && strings.Contains(c.whys[master], why) {
+			said = c.whys[master]
+		}
+	}
+	if said == "" {
+		r.Errorf("master %d abstains, and no reason is given that names %q: %v", master, why, r.history.changes)
+	}
+	r.Logf("master %d abstains: %s", master, said)
+}
+
+// twins names one server twice: of five addresses, four servers.
+func (r *run) twins() {
+	urls := append([]string(nil), r.m.urls()[:4]...)
+	urls = append(urls, strings.Replace(urls[3], "127.0.0.1", "localhost", 1))
+	r.twin = true
+	r.steady(func(s *spec) { s.URLs, s.MaxTTL = urls, rowTTL })
+	voters := func() (n int) {
+		for i := range urls {
+			if r.history.usable[0]&(1<<i) != 0 {
+				n++
+			}
+		}
+		return n
+	}
+	if !r.history.await(settleBound, func() bool { return voters() == 4 }) {
+		r.Fatal("there are not four that vote")
+	}
+	r.fault(func() error { return r.m.kill(0, 1) }, 0, 1)
+	// Three addresses of five are left, and two servers.
+	r.outage(3)
+	r.heal(func() error { return r.m.restart(false, 0) })
+	r.away[1] = true
+	r.recovers(false)
+	r.bounded()
+}
+
+// strangers has clients join whose settings differ from those of the fleet.
+func (r *run) strangers() {
+	r.steady(func(s *spec) { s.MaxTTL = guardTTL })
+	r.fault(func() error { return nil })
+	fits := r.specs[0]
+	differ := map[string]func(s *spec){
+		"maxttl": func(s *spec) { s.MaxTTL = 2 * guardTTL },
+		"n":      func(s *spec) { s.URLs = s.URLs[:3] },
+		"level":  func(s *spec) { s.Level = levelStrict },
+	}
+	for what, change := range differ {
+		if what == "level" && offers(levelStrict) != nil {
+			continue
+		}
+		s := fits
+		s.Workers = []worker{{Do: doOwn, Keys: []string{"stranger:" + what}, Pace: 50 * time.Millisecond}}
+		s.Idle, s.Stranger = true, true
+		change(&s)
+		c := r.client(s)
+		var told done
+		if !r.history.await(settleBound, func() bool {
+			for _, o := range r.history.ops {
+				if o.client == c.number {
+					told = o
+					return true
+				}
+			}
+			return false
+		}) {
+			r.Fatalf("a client with another %s was told nothing", what)
+		}
+		if told.Failed != failedNoQuorum {
+			r.Errorf("a client with another %s was told %q: %s", what, told.Failed, told.Text)
+		}
+		r.Logf("another %s: %s", what, told.Text)
+		for i := range r.m.urls() {
+			if value, err := r.m.do(i, "EXISTS", "stranger:"+what); err != nil || value != int64(0) {
+				r.Errorf("a client with another %s has written to master %d (%v)", what, i, err)
+			}
+		}
+		r.must(c.end())
+	}
+	c, err := redlock.Open(r.m.urls(), redlock.WithMaxTTL(guardTTL), redlock.WithTTL(rowTTL))
+	r.must(err)
+	if _, err := c.TryLock(r.Context(), "stranger:ttl", redlock.WithTTL(guardTTL+time.Millisecond)); err == nil || !strings.Contains(err.Error(), guardTTL.String()) {
+		r.Errorf("a TTL above MaxTTL: %v", err)
+	}
+	r.must(c.Close())
+	r.progress(now(), 10)
+	r.healAt = now()
+	r.goesOn()
+	r.quick()
+	r.bounded()
+}

@@ -1,0 +1,87 @@
+package faults
+
+import "time"
+
+func networkRows() []row {
+	return []row{{
+		fault:  "one master cut off one way: its replies are lost",
+		expect: "no vote; nothing is felt; rolled back when it can be reached, keys gone within a TTL",
+		on:     both,
+		setup:  setup{lines: true, drops: true},
+		run: func(r *run) {
+			r.steady()
+			r.fault(func() error { return r.m.cutReplies(2) }, 2)
+			r.progress(r.faultIn, 60)
+			r.heal(func() error { return r.m.heal(2) })
+			r.recovers(true)
+			r.litter = rowTTL
+			r.goesOn()
+			r.quick()
+			r.bounded()
+		},
+	}, {
+		fault:  "two masters cut off both ways",
+		expect: "as above",
+		on:     both,
+		setup:  setup{lines: true},
+		run: func(r *run) {
+			r.steady()
+			r.fault(func() error { return r.m.cut(2, 4) }, 2, 4)
+			r.progress(r.faultIn, 60)
+			r.heal(func() error { return r.m.heal(2, 4) })
+			r.recovers(true)
+			r.litter = rowTTL
+			r.goesOn()
+			r.quick()
+			r.bounded()
+		},
+	}, {
+		fault:  "half-open connections: nothing comes through on those to one master",
+		expect: "nothing is felt; the connections are replaced, nobody starves",
+		on:     both,
+		setup:  setup{lines: true, drops: true},
+		run: func(r *run) {
+			r.steady()
+			before := r.connections(2)
+			r.fault(func() error { return r.m.halfOpen(2) }, 2)
+			r.backAt = r.faultAt
+			replaced := func() bool {
+				fresh := 0
+				for id := range r.connections(2) {
+					if !before[id] {
+						fresh++
+					}
+				}
+				return fresh >= len(r.children)
+			}
+			for deadline := time.Now().Add(settleBound); !replaced(); time.Sleep(lookEvery) {
+				if time.Now().After(deadline) {
+					r.Fatalf("not within %v the connections were replaced", settleBound)
+				}
+			}
+			r.backBy(now())
+			r.progress(now(), 20)
+			r.litter = rowTTL
+			r.goesOn()
+			r.quick()
+			r.bounded()
+		},
+	}, {
+		fault:  "one master 2 s slow",
+		expect: "latency is unaffected; its late grants are released",
+		on:     []kind{processes},
+		setup:  setup{lines: true},
+		run: func(r *run) {
+			const late = 2 * time.Second
+			r.steady()
+			r.fault(func() error { return r.m.slow(late, 0) }, 0)
+			r.progress(r.faultIn, 100)
+			r.heal(func() error { return r.m.heal(0) })
+			r.recovers(true)
+			r.litter = rowTTL + late
+			r.goesOn()
+			r.quick()
+			r.bounded()
+		},
+	}}
+}

@@ -1,0 +1,54 @@
+package faults
+
+func outageRows() []row {
+	return []row{{
+		fault:  "SIGKILL of one or two masters mid-lock",
+		expect: "lock, extend and unlock go on at the latency of the quorum",
+		on:     both,
+		run: func(r *run) {
+			r.steady()
+			r.fault(func() error { return r.m.kill(0) }, 0)
+			r.progress(r.faultIn, 10)
+			r.must(r.m.kill(1))
+			r.away[1] = true
+			r.progress(now(), 30)
+			r.heal(func() error { return r.m.restart(false, 0, 1) })
+			r.recovers(true)
+			r.goesOn()
+			r.quick()
+			r.bounded()
+		},
+	}, {
+		fault:  "SIGKILL of three masters",
+		expect: "ErrNoQuorum within the bound, with three causes; holders' contexts end by their validity; recovers by itself with one that is back",
+		on:     both,
+		run: func(r *run) {
+			r.steady()
+			r.fault(func() error { return r.m.kill(0, 1, 2) }, 0, 1, 2)
+			r.outage(3)
+			r.heal(func() error { return r.m.restart(false, 1) })
+			r.away[0], r.away[2] = true, true
+			r.recovers(false)
+			r.must(r.m.restart(false, 0, 2))
+			clear(r.away)
+			r.allUsable()
+			r.bounded()
+		},
+	}, {
+		fault:  "SIGSTOP or pause of one or two masters",
+		expect: "decided at the latency of the quorum from the first operation on; beyond the stall limit they cost nothing; afterwards no key outlives its TTL",
+		on:     both,
+		run: func(r *run) {
+			r.steady()
+			r.fault(func() error { return r.m.freeze(1, 3) }, 1, 3)
+			r.progress(r.faultIn, 60) // about the stall limit
+			r.history.await(settleBound, func() bool { return r.history.usable[0]&(1<<1|1<<3) == 0 })
+			r.progress(now(), 20)
+			r.heal(func() error { return r.m.thaw(1, 3) })
+			r.recovers(true)
+			r.goesOn()
+			r.quick()
+			r.bounded()
+		},
+	}}
+}

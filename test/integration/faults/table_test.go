@@ -1,0 +1,128 @@
+package faults
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// table is what the rows of this run came to.
+var table results
+
+type results struct {
+	mu      sync.Mutex // guards entries and what is in them
+	entries []*entry
+}
+
+// An entry is a line of the table.
+type entry struct {
+	row     row
+	on      kind
+	result  string
+	worst   time.Duration
+	healed  time.Duration
+	note    string
+	results *results
+}
+
+// entry begins a line. Until it is told otherwise the row has failed.
+func (t *results) entry(w row, k kind) *entry {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := &entry{row: w, on: k, result: "FAILED", results: t}
+	t.entries = append(t.entries, e)
+	return e
+}
+
+func (e *entry) became(result string) {
+	e.results.mu.Lock()
+	defer e.results.mu.Unlock()
+	e.result = result
+}
+
+func (e *entry) measured(worst, healed time.Duration, note string) {
+	e.results.mu.Lock()
+	defer e.results.mu.Unlock()
+	e.worst, e.healed, e.note = worst, healed, note
+}
+
+// markdown is the table, in the order of the rows of the matrix.
+func (t *results) markdown() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var b strings.Builder
+	b.WriteString("| fault | expected | where | result | worst latency | recovery |\n|---|---|---|---|---|---|\n")
+	for _, w := range matrix() {
+		for _, k := range w.on {
+			for _, e := range t.entries {
+				if e.row.fault != w.fault || e.on != k {
+					continue
+				}
+				result := e.result
+				if e.note != "" {
+					result += "; " + e.note
+				}
+				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n",
+					w.fault, w.expect, k, result, shown(e.worst), shown(e.healed))
+			}
+		}
+	}
+	return b.String()
+}
+
+func shown(d time.Duration) string {
+	switch {
+	case d == 0:
+		return ""
+	case d < 100*time.Microsecond:
+		return "0 ms"
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%.1f ms", d.Seconds()*1000)
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	default:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+}
+
+// closingLine counts the rows by what became of them.
+func (t *results) closingLine() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	held, failed := map[kind]int{}, 0
+	reasons := map[string]int{}
+	for _, e := range t.entries {
+		switch {
+		case e.result == "held":
+			held[e.on]++
+		case e.result == "FAILED":
+			failed++
+		default:
+			reasons[e.result]++
+		}
+	}
+	var parts []string
+	for _, k := range []kind{processes, containers, elsewhere} {
+		parts = append(parts, fmt.Sprintf("%d held %s", held[k], map[kind]string{
+			processes: "on processes (P)", containers: "in containers (D)", elsewhere: "by other tests (T)",
+		}[k]))
+	}
+	parts = append(parts, fmt.Sprintf("%d failed", failed))
+	for reason, n := range reasons {
+		parts = append(parts, fmt.Sprintf("%d %s", n, reason))
+	}
+	if n := t.missing(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d not chosen", n))
+	}
+	return "faults: " + strings.Join(parts, "; ")
+}
+
+// missing is how many rows were not chosen. It is asked when all have ended.
+func (t *results) missing() int {
+	n := -len(t.entries)
+	for _, w := range matrix() {
+		n += len(w.on)
+	}
+	return n
+}

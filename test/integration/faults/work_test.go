@@ -1,0 +1,253 @@
+package faults
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// waitBound is how long a worker waits for a lock that others use.
+const waitBound = 10 * time.Second
+
+// A job is a worker at work.
+type job struct {
+	*client
+	worker
+	index  int
+	random *rand.Rand
+}
+
+// work goes on until the client is stopped.
+func (c *client) work(index int, w worker) {
+	j := &job{client: c, worker: w, index: index, random: rand.New(rand.NewPCG(c.spec.Seed, uint64(index)))}
+	if w.Do == doMany {
+		j.many()
+		return
+	}
+	for c.ctx.Err() == nil {
+		j.turn()
+		if w.Do == doPaused {
+			return
+		}
+		j.pause(j.Pace)
+	}
+}
+
+// pause ends early with the client.
+func (j *job) pause(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-j.ctx.Done():
+	}
+}
+
+func (j *job) key() string { return j.Keys[j.random.IntN(len(j.Keys))] }
+
+// turn takes a lock once.
+func (j *job) turn() {
+	ctx, cancel := context.WithTimeout(j.ctx, waitBound)
+	defer cancel()
+	var opts []redlock.LockOption
+	if j.spec.Fencing && !j.Plain {
+		opts = append(opts, redlock.WithFencing())
+	}
+	var l *redlock.Lock
+	began, op, shared := now(), opWait, false
+	var err error
+	switch j.Do {
+	case doOwn:
+		// Not under the client's context: an attempt that is cut short by the
+		// end of the load says nothing of the masters.
+		op = opLock
+		l, err = j.lib.TryLock(context.WithoutCancel(ctx), j.key(), opts...)
+	case doRead:
+		shared = true
+		l, err = j.lib.RWMutex(j.key()).RLock(ctx, opts...)
+	case doWrite:
+		l, err = j.lib.RWMutex(j.key()).Lock(ctx, opts...)
+	case doAll:
+		first := j.random.IntN(len(j.Keys))
+		l, err = j.lib.LockAll(ctx, []string{j.Keys[first], j.Keys[(first+1)%len(j.Keys)]}, opts...)
+	case doAny:
+		l, err = j.lib.LockAny(ctx, j.Keys, opts...)
+	default: // doHot, doHold, doPaused
+		l, err = j.lib.Lock(ctx, j.key(), opts...)
+	}
+	if err != nil && ctx.Err() != nil {
+		if j.ctx.Err() == nil {
+			j.tell(event{Kind: eventOp, Worker: j.index, Op: op, At: began, End: now(), Failed: failedContext, Text: err.Error()})
+		}
+		return
+	}
+	j.tellOp(op, began, err)
+	if err != nil {
+		return
+	}
+	h := &hold{job: j, lock: l}
+	h.begin(shared)
+	switch j.Do {
+	case doHold:
+		h.keep(j.Hold)
+	case doPaused:
+		h.ignoreTheLoss()
+	default:
+		h.workUnderTheLock(shared)
+	}
+	if j.Do == doOwn && j.random.IntN(2) == 0 {
+		h.extend()
+	}
+	h.release()
+}
+
+// tellOp tells of an operation that has ended.
+func (j *job) tellOp(op string, began instant, err error) {
+	e := event{Kind: eventOp, Worker: j.index, Op: op, At: began, End: now()}
+	e.classify(err)
+	j.tell(e)
+}
+
+// A hold is a lock that a worker holds, and what it has told of it.
+type hold struct {
+	*job
+	lock  *redlock.Lock
+	until instant // the lock was valid until then when last looked at
+	told  instant // what was told of until
+	proof instant // the lock was valid then
+}
+
+// tellAfter is by how much a lock has to be valid longer before that is told.
+const tellAfter = 50 * time.Millisecond
+
+// look reads how long the lock is valid. It errs towards less: the clock is read
+// before the lock is asked.
+func (h *hold) look() (valid bool) {
+	t := now()
+	left := h.lock.Remaining()
+	if left <= 0 {
+		return false
+	}
+	h.proof, h.until = t, max(h.until, t.add(left))
+	return true
+}
+
+func (h *hold) begin(shared bool) {
+	if !h.look() { // it came late, and is over
+		h.proof = now()
+		h.until = h.proof
+	}
+	h.told = h.until
+	h.tell(event{
+		Kind: eventGrant, Worker: h.index, Hold: h.lock.Token(), Keys: h.lock.Keys(), Shared: shared,
+		At: h.proof, Until: h.until, Fence: h.lock.Fence(),
+	})
+}
+
+// note tells of a lock that has become valid for longer.
+func (h *hold) note() (valid bool) {
+	valid = h.look()
+	if h.until.sub(h.told) > tellAfter {
+		h.tell(event{Kind: eventUntil, Hold: h.lock.Token(), Until: h.until})
+		h.told = h.until
+	}
+	return valid
+}
+
+// keep holds the lock for so long, or until it is lost.
+func (h *hold) keep(d time.Duration) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	over := time.NewTimer(d)
+	defer over.Stop()
+	for h.note() {
+		select {
+		case <-tick.C:
+		case <-h.lock.Context().Done():
+		case <-over.C:
+			return
+		case <-h.ctx.Done():
+			return
+		}
+	}
+}
+
+// workUnderTheLock is a read-modify-write of what the lock protects.
+func (h *hold) workUnderTheLock(shared bool) {
+	r := h.openRegister()
+	if r == nil || shared {
+		h.pause(h.Hold)
+		return
+	}
+	defer r.close()
+	for _, key := range h.lock.Keys() {
+		value, ok := r.read(key, h.lock)
+		h.pause(h.Hold)
+		// The check before the deed: what no lock can take off its user.
+		if ok && h.look() {
+			r.write(key, h.lock, value+1)
+		}
+	}
+}
+
+// ignoreTheLoss is what a program does that never looks at its lock: it reads,
+// waits for the order to act, however long that takes, and writes.
+func (h *hold) ignoreTheLoss() {
+	r := h.openRegister()
+	if r == nil {
+		return
+	}
+	defer r.close()
+	key := h.lock.Key()
+	value, _ := r.read(key, h.lock)
+	select {
+	case <-h.act:
+	case <-h.ctx.Done():
+		return
+	}
+	ended := h.lock.Context().Err() != nil
+	accepted := r.write(key, h.lock, value+1)
+	e := event{Kind: eventOp, Worker: h.index, Op: opAct, At: h.proof, End: now()}
+	if ended {
+		e.Failed = failedLost
+	}
+	if accepted {
+		e.Text = "accepted"
+	}
+	h.tell(e)
+}
+
+// opAct is a write that ignores whether the lock is held: Failed says whether it
+// was lost, Text whether the write was accepted.
+const opAct = "act"
+
+func (h *hold) extend() {
+	began := now()
+	err := h.lock.Extend(context.Background())
+	h.job.tellOp(opExtend, began, err)
+	h.note()
+}
+
+// release ends the hold. Who has found the lock valid relies on it until then.
+func (h *hold) release() {
+	end := event{Kind: eventEnd, Hold: h.lock.Token()}
+	if h.look() {
+		end.At = h.proof
+	} else {
+		end.Failed = failedLost
+		end.At = h.until // it was valid until then, as far as is known,
+		if now() < h.until {
+			end.At = h.proof // or somebody has said earlier that it is gone
+		}
+		end.Text = "lost"
+		if cause := context.Cause(h.lock.Context()); cause != nil {
+			end.Text = cause.Error()
+		}
+	}
+	end.End = now()
+	h.tell(end)
+	began := now()
+	h.job.tellOp(opUnlock, began, h.lock.Unlock(context.Background()))
+}

@@ -1,0 +1,107 @@
+package container
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ory/dockertest/v3/docker"
+)
+
+// Containers and networks outlive the process that made them, so each carries a
+// label with the run that it belongs to: when it began, and its process id.
+const runLabel = "io.redquorum.integration"
+
+var thisRun = fmt.Sprintf("%d-%d", time.Now().Unix(), os.Getpid())
+
+// stale says whether a run is over that never cleared up behind itself: no run
+// of these tests takes an hour.
+func stale(run string) bool {
+	began, _, _ := strings.Cut(run, "-")
+	unix, err := strconv.ParseInt(began, 10, 64)
+	return err == nil && time.Since(time.Unix(unix, 0)) > time.Hour
+}
+
+// remove removes containers, running or not, and then networks, by their names
+// and the runs that they are of. The engine may still be busy with some of them:
+// it is asked again for a while.
+func (e *Engine) remove(which func(name, run string) bool) error {
+	var err error
+	for deadline := time.Now().Add(settleBound); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		if err = e.removeNow(which); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func (e *Engine) removeNow(which func(name, run string) bool) error {
+	client := e.pool.Client
+	containers, err := client.ListContainers(docker.ListContainersOptions{
+		All: true, Filters: map[string][]string{"label": {runLabel}},
+	})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, c := range containers {
+		if len(c.Names) > 0 && which(strings.TrimPrefix(c.Names[0], "/"), c.Labels[runLabel]) {
+			errs = append(errs, client.RemoveContainer(docker.RemoveContainerOptions{ID: c.ID, Force: true, RemoveVolumes: true}))
+		}
+	}
+	networks, err := client.FilteredListNetworks(docker.NetworkFilterOpts{"label": {runLabel: true}})
+	if err != nil {
+		return errors.Join(append(errs, err)...)
+	}
+	for _, n := range networks {
+		if which(n.Name, n.Labels[runLabel]) {
+			errs = append(errs, client.RemoveNetwork(n.ID))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Litter is how many containers and networks of this run there are.
+func (e *Engine) Litter() (int, error) {
+	filter := runLabel + "=" + thisRun
+	containers, err := e.pool.Client.ListContainers(docker.ListContainersOptions{
+		All: true, Filters: map[string][]string{"label": {filter}},
+	})
+	if err != nil {
+		return 0, err
+	}
+	networks, err := e.pool.Client.FilteredListNetworks(docker.NetworkFilterOpts{"label": {filter: true}})
+	return len(containers) + len(networks), err
+}
+
+// RemoveOnSignal sees to what a run leaves that is interrupted. The
+// function that it returns ends this.
+func RemoveOnSignal() (stop func()) {
+	signals := make(chan os.Signal, 1)
+	over, ended := make(chan struct{}), make(chan struct{})
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		defer close(ended)
+		select {
+		case s := <-signals:
+			fmt.Fprintf(os.Stderr, "integration: %v: removing containers\n", s)
+			if e, err := Find(); err == nil {
+				if err := e.remove(func(_, run string) bool { return run == thisRun }); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+				}
+			}
+			os.Exit(1)
+		case <-over:
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(over)
+		<-ended
+	}
+}

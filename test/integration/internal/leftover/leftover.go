@@ -1,0 +1,79 @@
+// Package leftover finds what outlives a test: goroutines and child processes.
+package leftover
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Library are parts of the names of the functions that the library's goroutines
+// run.
+var Library = []string{
+	"redquorum/redquorum/redlock.",
+	"redquorum/redquorum/pool.",
+	"redquorum/redquorum/internal/pipeline.",
+	"redquorum/redquorum/internal/wakeup.",
+}
+
+// Goroutines returns the stacks of the goroutines, but for the caller's, that
+// run one of the functions named by parts of their names.
+func Goroutines(frames ...string) []string {
+	size := 1 << 20
+	stacks := make([]byte, size)
+	for {
+		n := runtime.Stack(stacks, true)
+		if n < len(stacks) {
+			stacks = stacks[:n]
+			break
+		}
+		size *= 2
+		stacks = make([]byte, size)
+	}
+	var found []string
+	for _, stack := range strings.Split(string(stacks), "\n\n")[1:] { // the first is the caller's
+		for _, frame := range frames {
+			if strings.Contains(stack, frame) {
+				found = append(found, stack)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// Any tells, at the end of a run of tests, what outlived them: goroutines of the
+// library or of the frames named, and child processes. It waits for what is on
+// its way out, for bound at the most.
+func Any(bound time.Duration, frames ...string) error {
+	frames = append(frames, Library...)
+	var err error
+	for deadline := time.Now().Add(bound); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if err = now(frames); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func now(frames []string) error {
+	if stacks := Goroutines(frames...); len(stacks) > 0 {
+		return fmt.Errorf("%d goroutines:\n%s", len(stacks), strings.Join(stacks, "\n\n"))
+	}
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, list := range lists {
+		if pids, err := os.ReadFile(list); err == nil && len(bytes.TrimSpace(pids)) > 0 {
+			errs = append(errs, fmt.Errorf("child processes %s", bytes.TrimSpace(pids)))
+		}
+	}
+	return errors.Join(errs...)
+}

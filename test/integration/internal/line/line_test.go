@@ -1,0 +1,214 @@
+package line
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+)
+
+const bound = 10 * time.Second
+
+// echo is a server that answers every line by itself, and tells what it gets.
+func echo(t *testing.T) (addr string, got <-chan string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := make(chan string, 16)
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() {
+				defer c.Close()
+				for s := bufio.NewScanner(c); s.Scan(); {
+					lines <- s.Text()
+					if _, err := fmt.Fprintln(c, s.Text()); err != nil {
+						return
+					}
+				}
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		serving.Wait()
+	})
+	return listener.Addr().String(), lines
+}
+
+func start(t *testing.T) (l *Line, got <-chan string) {
+	t.Helper()
+	addr, got := echo(t)
+	l, err := New(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l, got
+}
+
+func dial(t *testing.T, l *Line) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", l.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func say(t *testing.T, c net.Conn, what string) {
+	t.Helper()
+	if _, err := fmt.Fprintln(c, what); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func hear(t *testing.T, c net.Conn, want string) {
+	t.Helper()
+	_ = c.SetReadDeadline(time.Now().Add(bound))
+	answer := make([]byte, len(want)+1)
+	if _, err := io.ReadFull(c, answer); err != nil || string(answer) != want+"\n" {
+		t.Fatalf("heard %q (%v), want %q", answer, err, want)
+	}
+}
+
+func hearNothing(t *testing.T, c net.Conn) {
+	t.Helper()
+	_ = c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	if n, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("read %d bytes, %v: want silence", n, err)
+	}
+}
+
+func wantArrived(t *testing.T, got <-chan string, want string) {
+	t.Helper()
+	select {
+	case line := <-got:
+		if line != want {
+			t.Fatalf("the server got %q, want %q", line, want)
+		}
+	case <-time.After(bound):
+		t.Fatalf("the server never got %q", want)
+	}
+}
+
+func TestRepliesThatAreCutOffArriveAfterTheHealing(t *testing.T) {
+	l, got := start(t)
+	c := dial(t, l)
+	say(t, c, "before")
+	hear(t, c, "before")
+	wantArrived(t, got, "before")
+	l.CutReplies()
+	say(t, c, "during")
+	wantArrived(t, got, "during") // it has, and the client does not hear of it
+	hearNothing(t, c)
+	l.Heal()
+	hear(t, c, "during")
+}
+
+func TestNothingArrivesDuringACut(t *testing.T) {
+	l, got := start(t)
+	c := dial(t, l)
+	say(t, c, "before")
+	hear(t, c, "before")
+	wantArrived(t, got, "before")
+	l.Cut()
+	say(t, c, "during")
+	hearNothing(t, c)
+	if len(got) != 0 {
+		t.Fatalf("the server got %q during the cut", <-got)
+	}
+	l.Heal()
+	hear(t, c, "during")
+}
+
+func TestAConnectionMadeDuringACutComesToNothing(t *testing.T) {
+	l, got := start(t)
+	l.Cut()
+	c := dial(t, l)
+	say(t, c, "lost")
+	hearNothing(t, c)
+	l.Heal()
+	_ = c.SetReadDeadline(time.Now().Add(bound))
+	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("read %d bytes, %v: want the end", n, err)
+	}
+	if len(got) != 0 {
+		t.Errorf("the server got %q", <-got)
+	}
+}
+
+func TestOnlyTheConnectionsThatThereAreAreHalfOpen(t *testing.T) {
+	l, got := start(t)
+	before := dial(t, l)
+	say(t, before, "before")
+	hear(t, before, "before")
+	wantArrived(t, got, "before")
+	l.HalfOpen()
+	say(t, before, "lost")
+	hearNothing(t, before)
+	after := dial(t, l)
+	say(t, after, "after")
+	hear(t, after, "after")
+	wantArrived(t, got, "after")
+	hearNothing(t, before)
+}
+
+func TestWhatIsDelayedArrivesThoughTheClientIsGone(t *testing.T) {
+	const delay = 100 * time.Millisecond
+	l, got := start(t)
+	c := dial(t, l)
+	l.Slow(delay)
+	began := time.Now()
+	say(t, c, "late")
+	_ = c.Close()
+	wantArrived(t, got, "late")
+	if took := time.Since(began); took < delay {
+		t.Errorf("arrived after %v, want %v at least", took, delay)
+	}
+}
+
+func TestWhatIsHeldBackIsLostWithTheConnection(t *testing.T) {
+	l, got := start(t)
+	c := dial(t, l)
+	say(t, c, "before")
+	hear(t, c, "before")
+	wantArrived(t, got, "before")
+	l.Cut()
+	say(t, c, "lost")
+	hearNothing(t, c) // it is in the line by now
+	_ = c.Close()
+	l.pumpsLeft(t, 1)
+	l.Heal()
+	if len(got) != 0 {
+		t.Errorf("the server got %q", <-got)
+	}
+}
+
+// pumpsLeft waits until so many connections are left, of both ends.
+func (l *Line) pumpsLeft(t *testing.T, most int) {
+	t.Helper()
+	for deadline := time.Now().Add(bound); ; time.Sleep(time.Millisecond) {
+		l.mu.Lock()
+		n := len(l.conns)
+		l.mu.Unlock()
+		if n < most {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d connections are left", n)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// A Set is the resource of the workload by which Jepsen tests locks: holders read
+// it, add an element and write all of it back. Two who do so at once lose an
+// update. It compares fencing tokens where it is given any. The zero Set is
+// empty; it is safe for concurrent use, and each call is atomic.
+type Set struct {
+	mu       sync.Mutex // guards what follows; a leaf
+	elements []string
+	fence    uint64
+	written  []string // what was told to have been added
+	refused  int
+}
+
+// ErrStale refuses a holder whose fencing token is lower than one that was seen.
+var ErrStale = errors.New("a later holder has been here")
+
+// Read is all elements. A holder's token counts from here on: what comes later
+// with a lower one would be lost on whoever reads now. 0: not compared.
+func (s *Set) Read(fence uint64) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.compare(fence); err != nil {
+		return nil, err
+	}
+	return slices.Clone(s.elements), nil
+}
+
+// Write replaces all elements; added is the new one among them.
+func (s *Set) Write(fence uint64, elements []string, added string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.compare(fence); err != nil {
+		return err
+	}
+	s.elements = slices.Clone(elements)
+	s.written = append(s.written, added)
+	return nil
+}
+
+// compare refuses old tokens. The caller must hold mu.
+func (s *Set) compare(fence uint64) error {
+	if fence == 0 {
+		return nil
+	}
+	if fence < s.fence {
+		s.refused++
+		return ErrStale
+	}
+	s.fence = fence
+	return nil
+}
+
+// Writes is how many there were, and how many were refused.
+func (s *Set) Writes() (written, refused int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.written), s.refused
+}
+
+// Lost finds the updates that were acknowledged and are not there.
+func (s *Set) Lost() (found []Violation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.written {
+		if !slices.Contains(s.elements, e) {
+			found = append(found, Violation{Kind: Update, Text: fmt.Sprintf("%s was written and is gone; %d of %d are there", e, len(s.elements), len(s.written))})
+		}
+	}
+	return found
+}

@@ -1,0 +1,82 @@
+//go:build mutants
+
+package mutants
+
+import (
+	"github.com/redquorum/redquorum/internal/model"
+	"github.com/redquorum/redquorum/internal/mutant"
+	"github.com/redquorum/redquorum/test/proof/history"
+	"github.com/redquorum/redquorum/test/proof/sim"
+)
+
+// A mistake, and where it is found.
+type mistake struct {
+	name    string
+	id      mutant.ID          // what the library gets wrong
+	setting func(*sim.Profile) // or what is set wrongly; nil: nothing
+	model   model.Mutant       // the same in the exhaustive model; 0: it is not there
+
+	profile string // of the simulation; "": it cannot find this one
+	kind    string // of the violation
+	budget  uint64 // seeds
+}
+
+// mistakes is the list of docs/verification.md.
+var mistakes = []mistake{
+	{
+		name: "quorum of N/2", id: mutant.HalfQuorum, model: model.QuorumHalf,
+		profile: "edges", kind: history.Overlap, budget: 10,
+	},
+	{
+		name: "no compare in release", id: mutant.ReleaseWithoutCompare, model: model.NoCompare,
+		profile: "edges", kind: history.Overlap, budget: 10,
+	},
+	{
+		name: "one value for all attempts", id: mutant.OneToken, model: model.OneToken,
+		profile: "breaks", kind: history.Overlap, budget: 30,
+	},
+	{
+		name: "elapsed not subtracted", id: mutant.ElapsedIgnored, model: model.NoElapsed,
+		profile: "edges", kind: history.Overlap, budget: 10,
+	},
+	{
+		name: "no drift term", setting: func(p *sim.Profile) { p.NoDrift = true }, model: model.NoDrift,
+		profile: "drift", kind: history.Overlap, budget: 25,
+	},
+	{
+		name: "restart without guard", setting: func(p *sim.Profile) { p.DelayEmpty = false }, model: model.NoQuarantine,
+		profile: "restarts", kind: history.Overlap, budget: 10,
+	},
+	{
+		name: "rollback on the caller's context", id: mutant.RollbackByCaller,
+		profile: "litter", kind: history.Litter, budget: 5,
+	},
+	{
+		name: "loss timer moved by an extension in flight", id: mutant.LossTimerMoved, model: model.TimerMoved,
+		profile: "renewals", kind: history.Overlap, budget: 30,
+	},
+	{
+		name: "an extension that shortens", id: mutant.ExtensionShortens, model: model.Shortens,
+		profile: "adoptions", kind: history.Overlap, budget: 15,
+	},
+	{
+		name: "a reused tally that takes a late reply", id: mutant.LateReplyCounts, model: model.LateVote,
+		profile: "edges", kind: history.Overlap, budget: 10,
+	},
+	{
+		name: "no raise round", id: mutant.NoRaise,
+		profile: "raises", kind: history.Fence, budget: 30,
+	},
+	{
+		name: "raise without the compare-and-set", id: mutant.RaiseByOwner,
+		profile: "raises", kind: history.Fence, budget: 100,
+	},
+	{
+		name: "a resource that does not compare tokens", setting: func(p *sim.Profile) { p.Unfenced = true },
+		profile: "updates", kind: history.Update, budget: 10,
+	},
+	// Where a quarantined master does not count, counting a re-set one is
+	// harmless: see docs/verification.md.
+	{name: "extension that counts re-set masters", id: mutant.ResetCounts, model: model.CountReset},
+	{name: "a quarantined master counted in an extension", model: model.CountQuarantined},
+}

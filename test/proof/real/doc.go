@@ -1,0 +1,3 @@
+// Package real checks histories of runs against real redis-servers, which are
+// killed and frozen meanwhile.
+package real

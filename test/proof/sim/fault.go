@@ -1,0 +1,202 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// faults starts what goes wrong beside the workers, until they are done.
+func (w *world) faults(wg *sync.WaitGroup) {
+	p := w.p
+	for i, f := range []struct {
+		every time.Duration
+		do    func(d *dice)
+	}{
+		{p.Partitions, w.partition},
+		{p.Freezes, w.freeze},
+		{p.Pauses, w.pause},
+		{p.Restarts, w.restart},
+		{p.MasterSteps, w.step},
+	} {
+		if f.every == 0 {
+			continue
+		}
+		wg.Go(func() {
+			for n := uint64(0); ; n++ {
+				d := roll(w.seed, hashOf("fault"), uint64(i), n)
+				w.sleep(faultLane+i, d.between(0, 2*f.every))
+				if w.over.Load() {
+					return
+				}
+				f.do(d)
+			}
+		})
+	}
+}
+
+// lasting sleeps as long as a fault is there.
+func (w *world) lasting(fault int, d *dice) {
+	w.sleep(faultLane+fault, d.between(time.Millisecond, w.p.BlockedFor))
+}
+
+// partition cuts one client, or all of them, off from a master, in one
+// direction or in both.
+func (w *world) partition(d *dice) {
+	master := d.upTo(w.p.Masters)
+	clients := []int{d.upTo(w.p.Clients)}
+	if d.one(3) {
+		clients = nil
+		for i := range w.p.Clients {
+			clients = append(clients, i)
+		}
+	}
+	dirs := [][]direction{{up}, {down}, {up, down}}[d.upTo(3)]
+	var paths []path
+	for _, c := range clients {
+		for _, dir := range dirs {
+			paths = append(paths, path{c, master, dir})
+		}
+	}
+	w.net.change(func() {
+		w.net.stats.Blocked++
+		for _, p := range paths {
+			w.net.blocked[p] = true
+		}
+	})
+	w.trace.note("FAULT", fmt.Sprintf("clients %v are cut off from m%d, %v", clients, master, [...]string{"commands", "replies", "both ways"}[d.n%3]))
+	w.lasting(0, d)
+	w.net.change(func() {
+		for _, p := range paths {
+			delete(w.net.blocked, p)
+		}
+	})
+	w.trace.note("FAULT", fmt.Sprintf("m%d can be reached again", master))
+}
+
+// freeze stops a master's process.
+func (w *world) freeze(d *dice) {
+	master := d.upTo(w.p.Masters)
+	w.net.change(func() { w.net.frozen[master] = true; w.net.stats.Frozen++ })
+	w.trace.note("FAULT", fmt.Sprintf("m%d is frozen", master))
+	w.lasting(1, d)
+	w.net.change(func() { delete(w.net.frozen, master) })
+	w.trace.note("FAULT", fmt.Sprintf("m%d goes on", master))
+}
+
+// pause stops a client: what arrives waits, and so does what it sends.
+func (w *world) pause(d *dice) {
+	client := d.upTo(w.p.Clients)
+	w.setPaused(client, true)
+	w.lasting(2, d)
+	w.setPaused(client, false)
+}
+
+func (w *world) setPaused(client int, paused bool) {
+	w.net.change(func() {
+		if paused {
+			w.net.stats.Paused++
+		}
+		w.net.paused[client] = paused
+	})
+	w.trace.note("FAULT", fmt.Sprintf("c%d is %s", client, map[bool]string{true: "stopped", false: "going on"}[paused]))
+}
+
+func (n *network) isPaused(client int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.paused[client]
+}
+
+// restart kills a master, or some, and starts them again.
+func (w *world) restart(d *dice) {
+	first, count := d.upTo(w.p.Masters), 1
+	if w.p.Together && d.one(2) {
+		count = 1 + d.upTo(w.p.Masters-1)
+	}
+	loss := pick(d, w.p.Loses)
+	down := d.between(0, w.p.DownFor)
+	if loss != Nothing && w.p.DelayEmpty {
+		// Longer than any key of this master lives, by whatever clock.
+		down += w.p.MaxTTL + w.p.MaxTTL/50
+	}
+	var nodes []*node
+	for i := range count {
+		nodes = append(nodes, w.nodes[(first+i)%w.p.Masters])
+	}
+	if loss == Empty && !w.marked(nodes) {
+		loss = Nothing
+	}
+	for _, n := range nodes {
+		n.master.Kill()
+		w.trace.note("FAULT", fmt.Sprintf("m%d is killed", n.index))
+		w.net.count(func(s *Stats) { s.Restarts++ })
+		w.sleep(faultLane+3, time.Microsecond)
+	}
+	w.sleep(faultLane+3, down)
+	for _, n := range nodes {
+		n.forgetScripts()
+		err := n.master.Restart(loss != Empty)
+		w.trace.detail("FAULT", fmt.Sprintf("m%d is back, %s", n.index, loss), err)
+		if loss == Tail {
+			w.truncate(n, d)
+		}
+		w.sleep(faultLane+3, time.Microsecond)
+	}
+}
+
+// marked reports whether a master is left with a marker when those named have
+// lost their data: where all have lost everything at once the fleet looks new,
+// which the standard guard does not claim to tell apart.
+func (w *world) marked(without []*node) bool {
+	if w.p.Guard == redlock.GuardOff {
+		return true
+	}
+	for _, n := range w.nodes {
+		if !slices.Contains(without, n) && slices.Contains(n.master.Keys(), "redquorum:marker") {
+			return true
+		}
+	}
+	return false
+}
+
+// truncate deletes some of the keys, as where the end of the append-only file is
+// lost. The marker was written long before.
+func (w *world) truncate(n *node, d *dice) {
+	conn, err := n.master.Dial(background)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	rc := redis.NewConn(conn, 0, 0)
+	for _, key := range n.master.Keys() {
+		if key != "redquorum:marker" && d.one(2) {
+			_, err := rc.Do("DEL", key)
+			w.trace.detail("FAULT", fmt.Sprintf("m%d has lost %s", n.index, key), err)
+		}
+	}
+}
+
+// step sets a master's clock forward or back, and sometimes puts it right again.
+func (w *world) step(d *dice) {
+	n := w.nodes[d.upTo(w.p.Masters)]
+	by := d.between(-w.p.StepMost, w.p.StepMost)
+	w.stepBy(n, by)
+	if w.p.StepBack == 0 {
+		return
+	}
+	w.sleep(faultLane+4, d.between(0, w.p.StepBack))
+	w.stepBy(n, -by)
+}
+
+func (w *world) stepBy(n *node, by time.Duration) {
+	n.offset += by
+	n.master.SetClockOffset(n.offset)
+	w.net.count(func(s *Stats) { s.Step++ })
+	w.trace.note("FAULT", fmt.Sprintf("m%d's clock is stepped by %v", n.index, by))
+}

@@ -1,0 +1,363 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A link is one connection, the client's end of it. What the client writes is
+// taken apart into commands, and what the master answers into replies; each
+// arrives at an instant of its own, in order, or not at all.
+type link struct {
+	net    *network
+	client int
+	node   *node
+	number uint64 // of this connection, between these two
+	upward string // names in the trace
+	downwd string
+	srv    net.Conn
+
+	// mu guards what follows. Nothing blocks under it.
+	mu       sync.Mutex
+	ways     [2]way
+	partial  []byte // of a command that was not written to its end
+	commands uint64
+	replies  uint64
+	hearing  uint64        // replies that have arrived at the client
+	greeting uint64        // how many commands at the start only begin the connection
+	in       bytes.Buffer  // what has arrived at the client
+	changed  chan struct{} // closed when that changes, while somebody waits
+	reset    bool          // the client's end is over
+	closed   bool          // the client has closed it
+	deaf     bool          // replies go nowhere
+	severed  bool          // the master's end is over
+}
+
+// A way is one direction: what is on its way, first come first served, and how
+// many of those whose time has come are held up.
+type way struct {
+	lane  int
+	items []item
+	held  int
+}
+
+// An item is a command or a reply that is on its way, or the end of the
+// connection behind it.
+type item struct {
+	data []byte
+	fate fate
+	ends bool
+	lost bool
+}
+
+// A fate is what becomes of a command.
+type fate uint8
+
+const (
+	arrives   fate = iota
+	cutBefore      // the connection breaks before it arrives
+	cutHalf        // half of its bytes arrive, then the connection breaks
+	cutAfter       // it is executed, the reply is lost with the connection
+	twice          // it is executed once more later on
+)
+
+func (f fate) String() string {
+	return [...]string{"arrives", "connection cut before", "connection cut within", "connection cut behind", "comes twice"}[f]
+}
+
+func newLink(n *network, client int, to *node, number uint64, srv net.Conn) *link {
+	l := &link{
+		net: n, client: client, node: to, number: number, srv: srv,
+		upward: fmt.Sprintf("c%d→m%d.%d", client, to.index, number),
+		downwd: fmt.Sprintf("c%d←m%d.%d", client, to.index, number),
+	}
+	for dir := range l.ways {
+		l.ways[dir].lane = linkLane(client, to.index, number, dir)
+	}
+	return l
+}
+
+// send puts an item on its way.
+func (l *link) send(dir direction, it item, delay time.Duration) {
+	l.mu.Lock()
+	l.ways[dir].items = append(l.ways[dir].items, it)
+	l.mu.Unlock()
+	l.net.after(l.ways[dir].lane, delay, func() { l.tick(dir) })
+}
+
+// tick is the time of one item's arrival. There is one for each item, but it is
+// always the first that arrives.
+func (l *link) tick(dir direction) {
+	if l.net.holds(l.client, l.node.index, dir) {
+		l.mu.Lock()
+		l.ways[dir].held++
+		l.mu.Unlock()
+		return
+	}
+	l.mu.Lock()
+	it := l.ways[dir].items[0]
+	l.ways[dir].items = slices.Delete(l.ways[dir].items, 0, 1)
+	l.mu.Unlock()
+	if dir == up {
+		l.atMaster(it)
+	} else {
+		l.atClient(it)
+	}
+}
+
+// resume lets go what was held up.
+func (l *link) resume() {
+	for dir := range direction(2) {
+		if l.net.holds(l.client, l.node.index, dir) {
+			continue
+		}
+		l.mu.Lock()
+		held := l.ways[dir].held
+		l.ways[dir].held = 0
+		l.mu.Unlock()
+		for range held {
+			l.net.after(l.ways[dir].lane, time.Microsecond, func() { l.tick(dir) })
+		}
+	}
+}
+
+// atMaster is what happens when a command arrives.
+func (l *link) atMaster(it item) {
+	l.mu.Lock()
+	over := l.severed
+	l.severed = over || it.ends
+	l.mu.Unlock()
+	switch {
+	case over || it.lost:
+		return
+	case it.ends:
+		l.hangUp()
+		return
+	}
+	data := it.data
+	if greets(verbOf(data)) {
+		if w := words(data); w[0] == "SCRIPT" && len(w) == 3 && l.node.load(w[2]) {
+			data = command("PING") // it is there already: this is only cheaper
+		}
+	}
+	l.net.trace.data(l.upward, commandText, it.data)
+	switch it.fate {
+	case cutBefore, cutHalf, cutAfter:
+		l.net.trace.note(l.upward, it.fate.String())
+		l.net.count(func(s *Stats) { s.Cuts++ })
+		l.mu.Lock()
+		l.deaf, l.severed = true, true
+		l.mu.Unlock()
+		if it.fate == cutHalf {
+			_, _ = l.srv.Write(data[:len(data)/2])
+		} else if it.fate == cutAfter {
+			_, _ = l.srv.Write(data)
+		}
+		// The master goes on until it hears of it.
+		l.net.after(l.ways[up].lane, 10*time.Microsecond, l.hangUp)
+		l.send(down, item{ends: true}, l.net.latency(roll(l.net.seed, hashOf("cut"), hashOf(l.upward)), false))
+		return
+	case twice:
+		l.haunt(data)
+	}
+	_, _ = l.srv.Write(data)
+}
+
+// haunt delivers a command once more, later, on a connection of its own, which
+// ends with the master's process as any does.
+func (l *link) haunt(data []byte) {
+	ghost, err := l.node.master.Dial(background)
+	if err != nil {
+		return
+	}
+	go func() { _, _ = io.Copy(io.Discard, ghost) }()
+	n := l.net
+	n.count(func(s *Stats) { s.Twice++ })
+	d := roll(n.seed, hashOf("ghost"), hashOf(l.upward), uint64(n.now()))
+	lane := linkLane(l.client, l.node.index, l.number, int(ghosts))
+	n.after(lane, d.between(time.Microsecond, n.p.TwiceWithin), func() {
+		n.trace.data(l.upward+" again", commandText, data)
+		_, _ = ghost.Write(data)
+		n.after(lane, time.Millisecond, func() { _ = ghost.Close() })
+	})
+}
+
+// hangUp ends the master's end.
+func (l *link) hangUp() {
+	if c, ok := l.srv.(interface{ SetLinger(int) error }); ok {
+		_ = c.SetLinger(0)
+	}
+	_ = l.srv.Close()
+}
+
+// atClient is what happens when a reply arrives.
+func (l *link) atClient(it item) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.reset {
+		return
+	}
+	if it.ends {
+		l.reset = true
+	} else {
+		// What a master says of itself has the number of its process in it.
+		if l.hearing++; l.hearing > l.greeting && !bytes.Contains(it.data, []byte("process_id:")) {
+			l.net.trace.data(l.downwd, replyText, it.data)
+		}
+		l.in.Write(it.data)
+	}
+	l.wake()
+}
+
+// wake lets Read look again. The caller must hold mu.
+func (l *link) wake() {
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+}
+
+// read is the goroutine that takes what the master answers. It ends with the
+// master's end.
+func (l *link) read() {
+	buf := make([]byte, 4096)
+	var pending []byte
+	for {
+		n, err := l.srv.Read(buf)
+		pending = append(pending, buf[:n]...)
+		for {
+			k := frame(pending)
+			if k == 0 {
+				break
+			}
+			l.answer(pending[:k])
+			pending = pending[k:]
+		}
+		if err != nil {
+			l.mu.Lock()
+			told := l.severed
+			l.severed = true
+			l.mu.Unlock()
+			if !told {
+				l.send(down, item{ends: true}, 100*time.Microsecond)
+			}
+			return
+		}
+	}
+}
+
+// answer puts a reply on its way.
+func (l *link) answer(reply []byte) {
+	l.mu.Lock()
+	n, deaf, greets := l.replies, l.deaf, l.replies < l.greeting
+	l.replies++
+	l.mu.Unlock()
+	if deaf {
+		return
+	}
+	d := roll(l.net.seed, hashOf("down"), uint64(l.client), uint64(l.node.index), l.number, n)
+	l.send(down, item{data: bytes.Clone(reply)}, l.net.latency(d, greets))
+}
+
+// Read implements net.Conn.
+func (l *link) Read(p []byte) (int, error) {
+	for {
+		l.mu.Lock()
+		switch {
+		case l.closed:
+			l.mu.Unlock()
+			return 0, l.wrap("read", net.ErrClosed)
+		case l.in.Len() > 0:
+			n, err := l.in.Read(p)
+			l.mu.Unlock()
+			return n, err
+		case l.reset:
+			l.mu.Unlock()
+			return 0, l.wrap("read", syscall.ECONNRESET)
+		}
+		if l.changed == nil {
+			l.changed = make(chan struct{})
+		}
+		changed := l.changed
+		l.mu.Unlock()
+		<-changed
+	}
+}
+
+// Write implements net.Conn. It never blocks.
+func (l *link) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	if l.closed || l.reset {
+		l.mu.Unlock()
+		return 0, l.wrap("write", syscall.EPIPE)
+	}
+	l.partial = append(l.partial, p...)
+	var commands [][]byte
+	for {
+		k := frame(l.partial)
+		if k == 0 {
+			break
+		}
+		c := bytes.Clone(l.partial[:k])
+		if l.greeting == l.commands+uint64(len(commands)) && greets(verbOf(c)) {
+			l.greeting++
+		}
+		commands = append(commands, c)
+		l.partial = l.partial[k:]
+	}
+	first := l.commands
+	l.commands += uint64(len(commands))
+	l.mu.Unlock()
+	for i, c := range commands {
+		d := roll(l.net.seed, hashOf("up"), uint64(l.client), uint64(l.node.index), l.number, first+uint64(i))
+		delay := l.net.latency(d, greets(verbOf(c)))
+		l.send(up, item{data: c, fate: l.net.fateOf(d, c)}, delay)
+	}
+	return len(p), nil
+}
+
+// Close implements net.Conn: it resets the connection. What is on its way is
+// lost, or, once in a while, arrives all the same.
+func (l *link) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	d := roll(l.net.seed, hashOf("close"), hashOf(l.upward))
+	if !d.one(l.net.p.StraggleOneIn) {
+		for i := range l.ways[up].items {
+			l.ways[up].items[i].lost = true
+		}
+	}
+	l.wake()
+	l.mu.Unlock()
+	l.send(up, item{ends: true}, l.net.latency(d, false))
+	return nil
+}
+
+func (l *link) wrap(op string, err error) error {
+	return &net.OpError{Op: op, Net: "sim", Err: err}
+}
+
+type simAddr string
+
+func (simAddr) Network() string  { return "sim" }
+func (a simAddr) String() string { return string(a) }
+
+// LocalAddr and what follows complete net.Conn. The library sets no deadlines
+// on its connections.
+
+func (l *link) LocalAddr() net.Addr              { return simAddr(fmt.Sprintf("c%d", l.client)) }
+func (l *link) RemoteAddr() net.Addr             { return simAddr(l.node.master.Name()) }
+func (l *link) SetDeadline(time.Time) error      { return nil }
+func (l *link) SetReadDeadline(time.Time) error  { return nil }
+func (l *link) SetWriteDeadline(time.Time) error { return nil }
+func (l *link) SetLinger(int) error              { return nil }

@@ -1,0 +1,288 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// A Profile says what a run is made of. Times are of the run; "one in n" is
+// how often something happens, 0: never.
+type Profile struct {
+	Name    string
+	Masters int
+	Clients int
+	Workers int // goroutines a client that take locks
+	Calls   int // of each worker
+	Keys    int // that they contend for
+	Slots   int // of LockAny
+	Kinds   []weighted[Kind]
+
+	TTL            time.Duration
+	MaxTTL         time.Duration
+	CommandTimeout time.Duration
+	StallLimit     time.Duration
+	Think          time.Duration // pause of a worker, at the most
+	Poll           time.Duration // pause of those that poll, at the most
+	Leases         int           // one in so many calls takes a lease
+	Abandon        int           // one in so many leases is never given back
+	Brief          bool          // holds are short
+	Edges          bool          // holds end at the boundaries: at a renewal, at the end of validity
+
+	Latency                       time.Duration // of most deliveries, at the most
+	SlowOneIn                     int           // deliveries are slow
+	SlowLeast, SlowMost           time.Duration
+	CutOneIn                      int // commands break their connection
+	TwiceOneIn                    int // commands come twice
+	TwiceWithin                   time.Duration
+	StraggleOneIn                 int           // connections whose bytes still arrive after they were closed
+	Partitions, Freezes, Pauses   time.Duration // how often on average
+	BlockedFor                    time.Duration // how long these last, at the most
+	Restarts                      time.Duration // how often on average
+	DownFor                       time.Duration // at the most
+	Loses                         []weighted[Loss]
+	Extremes                      bool // each clock runs off as far as it can
+	NoDrift                       bool // no allowance is made for drift
+	Together                      bool // several masters go down at once, though never all of them
+	DelayEmpty                    bool // a master that has lost its data is down for longer than any lock lives
+	PPM                           int  // how far clocks run off at the most, in parts a million
+	MasterOffset                  time.Duration
+	ClientOffset                  time.Duration
+	MasterSteps                   time.Duration // how often masters' clocks are stepped
+	StepMost                      time.Duration
+	StepBack                      time.Duration // after which a step is undone, at the most; 0: never
+	Updates                       bool          // the holders read, change and write a set
+	StopOneIn                     int           // holders are stopped right before they write
+	Unfenced                      bool          // the set does not look at fencing tokens
+	Guard                         redlock.GuardLevel
+	Fencing                       bool
+	Litter                        bool // nothing may be left when all is done
+	MayOverlap, MayRegress, Loose bool // what the profile does not promise
+}
+
+// Kind is a sort of call.
+type Kind string
+
+// Kinds of calls.
+const (
+	Try       Kind = "TryLock"
+	Wait      Kind = "Lock"
+	Poll      Kind = "Lock, polling"
+	Fair      Kind = "Lock, fair"
+	Pounce    Kind = "TryLock, at the end of another's hold"
+	Cancelled Kind = "Lock, cancelled"
+	Do        Kind = "Do"
+	All       Kind = "LockAll"
+	Any       Kind = "LockAny"
+	Read      Kind = "RLock"
+	Write     Kind = "RWMutex.Lock"
+	Downgrade Kind = "Downgrade"
+	HandOver  Kind = "HandOver"
+	Borrow    Kind = "Adopt, for less"
+)
+
+// Loss is what a master has lost when it comes back.
+type Loss string
+
+// Losses.
+const (
+	Nothing Loss = "with its data"
+	Tail    Loss = "without what it was last told"
+	Empty   Loss = "empty"
+)
+
+// Profiles are the names that Draw knows.
+func Profiles() []string {
+	names := make([]string, len(profiles))
+	for i, p := range profiles {
+		names[i] = p.name
+	}
+	return names
+}
+
+var profiles = []struct {
+	name string
+	set  func(p *Profile, d *dice)
+}{
+	{"edges", func(p *Profile, d *dice) {
+		p.Kinds = []weighted[Kind]{{Poll, 3}, {Pounce, 4}, {Try, 1}, {Cancelled, 1}}
+		p.Keys, p.Edges, p.Leases, p.Abandon = 1, true, 2, 2
+		p.Poll = 2 * time.Millisecond
+		p.StallLimit = 3 * p.TTL
+		p.CommandTimeout = p.TTL * 9 / 10
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 6, p.TTL/2, p.TTL
+		p.TwiceOneIn, p.TwiceWithin = 15, p.TTL
+		p.StraggleOneIn = 2
+	}},
+	{"renewals", func(p *Profile, d *dice) {
+		p.Kinds = []weighted[Kind]{{Poll, 3}, {Wait, 2}, {Do, 1}}
+		p.Keys, p.Edges, p.Leases = 1, true, 6
+		p.Poll = 3 * time.Millisecond
+		p.StallLimit = p.TTL
+		p.CommandTimeout = p.TTL / time.Duration(2+d.upTo(8))
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 8, p.TTL/4, p.TTL
+		p.CutOneIn, p.StraggleOneIn = 40, 2
+		p.Freezes, p.Partitions, p.BlockedFor = 3*p.TTL, 3*p.TTL, 2*p.TTL
+	}},
+	{"breaks", func(p *Profile, d *dice) {
+		p.Kinds = []weighted[Kind]{{Poll, 2}, {Wait, 2}, {Try, 2}, {All, 1}, {Any, 1}}
+		p.CutOneIn, p.StraggleOneIn = 12, 2
+		p.TwiceOneIn, p.TwiceWithin = 12, 3*p.TTL
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 20, p.TTL/10, p.TTL
+	}},
+	{"partitions", func(p *Profile, d *dice) {
+		p.Kinds = []weighted[Kind]{{Poll, 2}, {Wait, 3}, {Do, 1}, {Write, 1}, {Read, 1}}
+		p.Partitions, p.Freezes, p.Pauses, p.BlockedFor = p.TTL, 3*p.TTL, 3*p.TTL, 2*p.TTL
+		p.StraggleOneIn = 2
+		p.Edges, p.Leases, p.Abandon = true, 4, 2
+	}},
+	{"restarts", func(p *Profile, d *dice) {
+		p.Kinds = []weighted[Kind]{{Poll, 3}, {Wait, 3}, {Try, 1}, {Do, 1}}
+		p.Restarts, p.DownFor, p.DelayEmpty = 2*p.TTL, p.TTL, true
+		p.Loses = []weighted[Loss]{{Nothing, 2}, {Empty, 2}}
+		p.Edges, p.Leases, p.Abandon = true, 4, 2
+		p.CutOneIn, p.StraggleOneIn = 60, 2
+	}},
+	{"kinds", func(p *Profile, d *dice) {
+		p.Kinds = []weighted[Kind]{
+			{All, 3}, {Any, 3}, {Read, 4}, {Write, 2}, {Downgrade, 1}, {HandOver, 1}, {Do, 1}, {Try, 1}, {Wait, 1}, {Borrow, 1},
+		}
+		p.Keys, p.Slots = 3, 2
+		p.Workers = 2
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 20, p.TTL/10, p.TTL
+		p.CutOneIn, p.StraggleOneIn = 60, 2
+		p.TwiceOneIn, p.TwiceWithin = 60, 2*p.TTL
+	}},
+	{"readers", func(p *Profile, d *dice) {
+		p.Kinds = []weighted[Kind]{{Read, 4}, {Write, 2}, {Downgrade, 2}, {Try, 1}}
+		p.Keys = 1
+		p.Edges, p.Leases, p.Abandon = true, 2, 2
+		p.Poll = 3 * time.Millisecond
+		p.StallLimit = 2 * p.TTL
+		p.CommandTimeout = p.TTL * 8 / 10
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 10, p.TTL/2, p.TTL
+		p.CutOneIn, p.StraggleOneIn = 40, 2
+		p.TwiceOneIn, p.TwiceWithin = 30, 2*p.TTL
+	}},
+	{"queue", func(p *Profile, d *dice) {
+		p.Kinds = []weighted[Kind]{{Wait, 6}, {Fair, 3}, {Cancelled, 1}, {Try, 1}}
+		p.Keys, p.Clients, p.Workers = 1, 3, 2
+		p.CutOneIn, p.StraggleOneIn = 50, 2
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 25, p.TTL/20, p.TTL/2
+		p.Freezes, p.BlockedFor = 6*p.TTL, p.TTL
+	}},
+	{"adoptions", func(p *Profile, d *dice) {
+		p.Kinds = []weighted[Kind]{{Borrow, 2}, {HandOver, 1}, {Poll, 3}}
+		p.Keys, p.Poll = 1, 3*time.Millisecond
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 20, p.TTL/10, p.TTL
+	}},
+	{"drift", func(p *Profile, d *dice) {
+		p.Kinds = []weighted[Kind]{{Pounce, 1}}
+		p.Keys, p.Edges, p.Leases, p.Abandon = 1, true, 1, 1
+		p.TTL *= 2
+		p.MaxTTL, p.StallLimit = p.TTL, p.TTL
+		p.Calls, p.Latency, p.Extremes = 5, 150*time.Microsecond, true
+	}},
+	{"fences", func(p *Profile, d *dice) { // T1: no data is lost, and clocks do what they please
+		p.Kinds = []weighted[Kind]{{Poll, 3}, {Wait, 2}, {Try, 1}, {All, 2}, {Any, 1}, {Read, 1}, {Write, 1}, {Downgrade, 1}, {Pounce, 1}}
+		p.Fencing, p.MayOverlap = true, true
+		p.Edges, p.Leases, p.Abandon = true, 3, 2
+		p.MasterSteps, p.StepMost, p.StepBack = p.TTL, 2*p.TTL, p.TTL
+		p.Restarts, p.DownFor, p.Loses = 4*p.TTL, p.TTL, []weighted[Loss]{{Nothing, 1}}
+		p.CutOneIn, p.StraggleOneIn = 40, 2
+		p.TwiceOneIn, p.TwiceWithin = 8, 2*p.TTL
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 15, p.TTL/10, p.TTL
+		p.ClientOffset = []time.Duration{0, time.Millisecond, p.TTL, time.Hour}[d.upTo(4)]
+	}},
+	{"raises", func(p *Profile, d *dice) { // tokens that differ between masters
+		p.Kinds = []weighted[Kind]{{Poll, 3}, {Try, 2}}
+		p.Fencing, p.Keys, p.Clients, p.Calls = true, 1, 3, 14
+		p.Poll, p.Think, p.Latency = 2*time.Millisecond, 2*time.Millisecond, 500*time.Microsecond
+		p.Brief = true
+		p.CommandTimeout = 15 * time.Millisecond
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 6, 5*time.Millisecond, p.TTL/2
+		p.StallLimit = 2 * p.TTL
+		if d.one(3) { // what comes twice leaves locks behind, so that there are fewer
+			p.TwiceOneIn, p.TwiceWithin = 6, 20*time.Millisecond
+		}
+		p.ClientOffset = time.Hour
+	}},
+	{"guarded", func(p *Profile, d *dice) { // masters lose their data and are back at once
+		p.Guard = redlock.GuardStandard
+		p.Kinds = []weighted[Kind]{{Poll, 4}, {Wait, 2}, {Try, 1}, {Do, 1}, {All, 1}, {Write, 1}, {Read, 1}}
+		p.Keys, p.Edges, p.Leases, p.Abandon = 1, true, 3, 2
+		p.Poll = 4 * time.Millisecond
+		p.Restarts, p.DownFor = 3*p.TTL, p.TTL/8
+		p.Loses, p.Together = []weighted[Loss]{{Empty, 3}, {Tail, 1}, {Nothing, 1}}, true
+		p.CutOneIn, p.StraggleOneIn = 80, 2
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 25, p.TTL/20, p.TTL/2
+		p.TwiceOneIn, p.TwiceWithin = 40, p.TTL
+		p.Calls = max(4, 24/p.Clients)
+	}},
+	{"guarded fences", func(p *Profile, d *dice) { // T2: what clocks differ by is less than the quarantine
+		p.Guard, p.Fencing = redlock.GuardStandard, true
+		p.Kinds = []weighted[Kind]{{Poll, 4}, {Wait, 1}, {Try, 2}, {All, 1}, {Write, 1}, {Read, 1}}
+		p.Keys, p.Brief = 1, true
+		p.Poll, p.Think = 4*time.Millisecond, 20*time.Millisecond
+		p.Restarts, p.DownFor = 3*p.TTL, p.TTL/8
+		p.Loses, p.Together = []weighted[Loss]{{Empty, 3}, {Tail, 1}}, true
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 15, p.TTL/20, p.TTL/2
+		p.TwiceOneIn, p.TwiceWithin = 20, p.TTL
+		p.ClientOffset = p.TTL / 4
+	}},
+	{"updates", func(p *Profile, d *dice) { // of a resource that compares tokens, by clients that are paused
+		p.Fencing, p.Updates = true, true
+		p.Kinds = []weighted[Kind]{{Poll, 3}, {Wait, 2}, {Do, 1}, {Write, 1}}
+		p.Keys, p.Poll = 1, 5*time.Millisecond
+		p.StopOneIn = 3
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 20, p.TTL/20, p.TTL/2
+		p.CutOneIn, p.StraggleOneIn = 60, 2
+	}},
+	{"litter", func(p *Profile, d *dice) {
+		p.Kinds = []weighted[Kind]{{Cancelled, 4}, {Try, 2}, {Wait, 1}, {All, 1}, {Any, 1}}
+		p.TTL, p.MaxTTL = 8*time.Second, 8*time.Second
+		p.Keys, p.Litter = 1, true
+		p.StallLimit = time.Second
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 5, time.Millisecond, 100*time.Millisecond
+	}},
+}
+
+// Draw makes the profile of that name, of which details follow from the seed.
+// It panics where there is none of the name.
+func Draw(name string, seed uint64) *Profile {
+	d := roll(seed, hashOf("profile"), hashOf(name))
+	p := &Profile{
+		Name:    name,
+		Masters: 3 + 2*d.upTo(2),
+		Clients: 2 + d.upTo(2),
+		Workers: 1,
+		Keys:    1 + d.upTo(2),
+		Slots:   2,
+		TTL:     time.Duration(100+20*d.upTo(11)) * time.Millisecond,
+		Think:   5 * time.Millisecond,
+		Poll:    10 * time.Millisecond,
+		Latency: d.between(200*time.Microsecond, 3*time.Millisecond),
+		PPM:     4500,
+	}
+	p.MaxTTL = p.TTL
+	p.StallLimit = p.TTL / 2
+	p.MasterOffset, p.ClientOffset = time.Hour, time.Hour
+	for _, known := range profiles {
+		if known.name != name {
+			continue
+		}
+		known.set(p, d)
+		// Odd ones, so that no two of a client's timers that were set together
+		// run out together.
+		p.StallLimit += 1_234_567
+		if p.CommandTimeout != 0 {
+			p.CommandTimeout += 345_679
+		}
+		if p.Calls == 0 {
+			p.Calls = max(2, 24/(p.Clients*p.Workers))
+		}
+		return p
+	}
+	panic(fmt.Sprintf("no profile is called %q", name))
+}

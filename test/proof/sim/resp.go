@@ -1,0 +1,66 @@
+package sim
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// frame is the length of the first value in RESP at the start of b, 0 where it is
+// not complete. What both sides send is well-formed.
+func frame(b []byte) int {
+	end := bytes.Index(b, []byte("\r\n"))
+	if end < 0 {
+		return 0
+	}
+	n := end + 2
+	switch b[0] {
+	case '$', '=', '!':
+		length, _ := strconv.Atoi(string(b[1:end]))
+		if length < 0 {
+			return n
+		}
+		if n += length + 2; n > len(b) {
+			return 0
+		}
+	case '*', '~', '>', '%':
+		count, _ := strconv.Atoi(string(b[1:end]))
+		if b[0] == '%' {
+			count *= 2
+		}
+		for range count {
+			element := frame(b[n:])
+			if element == 0 {
+				return 0
+			}
+			n += element
+		}
+	}
+	return n
+}
+
+// words are the bulk strings of a command.
+func words(command []byte) (all []string) {
+	for rest := command; ; {
+		end := bytes.Index(rest, []byte("\r\n"))
+		if end < 0 {
+			return all
+		}
+		line := rest[:end]
+		rest = rest[end+2:]
+		if len(line) > 0 && line[0] == '$' {
+			length, _ := strconv.Atoi(string(line[1:]))
+			all = append(all, string(rest[:length]))
+			rest = rest[length+2:]
+		}
+	}
+}
+
+// command is the bytes of a command.
+func command(words ...string) []byte {
+	var b bytes.Buffer
+	b.WriteString("*" + strconv.Itoa(len(words)) + "\r\n")
+	for _, w := range words {
+		b.WriteString("$" + strconv.Itoa(len(w)) + "\r\n" + w + "\r\n")
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,153 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var (
+	fromSeed  = flag.Uint64("from", 0, "first seed of each profile")
+	seedCount = flag.Int("seeds", 8, "how many seeds of each profile")
+	only      = flag.String("profiles", "", "profiles, separated by commas (all)")
+	timeline  = flag.Bool("timeline", false, "print all that happens in each run")
+	progress  = flag.Bool("progress", false, "print how far it has come, every few seconds")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// Each script is executed in an interpreter of its own, which is garbage
+	// at once.
+	debug.SetGCPercent(400)
+	os.Exit(m.Run())
+}
+
+func chosen() []string {
+	if *only == "" {
+		return Profiles()
+	}
+	return strings.Split(*only, ",")
+}
+
+// A job is one run to do.
+type job struct {
+	profile string
+	seed    uint64
+}
+
+// inParallel has as many goroutines as there are processors do jobs, each of
+// them under a test of its own.
+func inParallel(t *testing.T, jobs []job, do func(t *testing.T, j job)) {
+	var next atomic.Int64
+	began := time.Now()
+	stop := make(chan struct{})
+	var telling sync.WaitGroup
+	if *progress {
+		telling.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(5 * time.Second):
+					done := min(int(next.Load()), len(jobs))
+					fmt.Fprintf(os.Stderr, "%d of %d runs begun, %.1f a second\n", done, len(jobs), float64(done)/time.Since(began).Seconds())
+				}
+			}
+		})
+	}
+	t.Run("runs", func(t *testing.T) {
+		for range runtime.GOMAXPROCS(0) {
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				for {
+					i := int(next.Add(1)) - 1
+					if i >= len(jobs) {
+						return
+					}
+					do(t, jobs[i])
+				}
+			})
+		}
+	})
+	close(stop)
+	telling.Wait()
+}
+
+// Every seed of every profile: nothing that is promised is broken. A failing
+// seed prints its timeline, and
+//
+//	go test ./sim -run TestSeeds -profiles NAME -from SEED -seeds 1 -timeline
+//
+// shows it again.
+func TestSeeds(t *testing.T) {
+	var jobs []job
+	for i := range uint64(*seedCount) {
+		for _, name := range chosen() {
+			jobs = append(jobs, job{name, *fromSeed + i})
+		}
+	}
+	var mu sync.Mutex
+	total := make(map[string]*Stats)
+	began := time.Now()
+	inParallel(t, jobs, func(t *testing.T, j job) {
+		r := Run(t, Draw(j.profile, j.seed), j.seed, *timeline)
+		if len(r.Violations) > 0 && !*timeline {
+			r = Run(t, Draw(j.profile, j.seed), j.seed, true)
+			t.Errorf("replay with -profiles %s -from %d -seeds 1 -timeline\n%s", j.profile, j.seed, r.Report())
+		} else if *timeline {
+			t.Log(r.Report())
+			if len(r.Violations) > 0 {
+				t.Fail()
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if total[j.profile] == nil {
+			total[j.profile] = &Stats{}
+		}
+		total[j.profile].Add(&r.Stats)
+	})
+	for _, name := range chosen() {
+		t.Logf("%-10s %d seeds: %v", name, *seedCount, total[name])
+		if total[name].Granted == 0 {
+			t.Errorf("%s: nothing was ever granted", name)
+		}
+	}
+	t.Logf("%d runs in %v", len(jobs), time.Since(began).Round(time.Millisecond))
+}
+
+func TestTheSameSeedGivesTheSameRun(t *testing.T) {
+	var jobs []job
+	for seed := range uint64(2) {
+		for _, name := range Profiles() {
+			jobs = append(jobs, job{name, 1000 + seed})
+		}
+	}
+	inParallel(t, jobs, func(t *testing.T, j job) {
+		a := Run(t, Draw(j.profile, j.seed), j.seed, true)
+		b := Run(t, Draw(j.profile, j.seed), j.seed, true)
+		if a.Hash != b.Hash {
+			t.Errorf("%s, seed %d: two runs differ:\n%s", j.profile, j.seed, difference(a.Timeline, b.Timeline))
+		}
+	})
+}
+
+// difference is where two timelines part.
+func difference(a, b string) string {
+	left, right := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(left), len(right)) {
+		if left[i] != right[i] {
+			from := max(0, i-12)
+			return fmt.Sprintf("%s\none:\n%s\nother:\n%s", strings.Join(left[from:i], "\n"),
+				strings.Join(left[i:min(i+6, len(left))], "\n"), strings.Join(right[i:min(i+6, len(right))], "\n"))
+		}
+	}
+	return "one is longer"
+}

@@ -1,0 +1,124 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/chance"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// A trace is what happened in a run. Its hash does not depend on the order in
+// which what happened at one instant was noted.
+type trace struct {
+	lanes   *lanes
+	verbose bool
+
+	mu     sync.Mutex // guards what follows; a leaf
+	hash   uint64
+	events int
+	lines  []line
+}
+
+type line struct {
+	at   time.Duration
+	text string
+}
+
+// note takes notice of what happens now.
+func (t *trace) note(who, what string) { t.detail(who, what, nil) }
+
+// detail is note with what people may want to know beside it. An error names
+// what had come by the time it was made, in the order of coming, so it is no
+// part of the hash.
+func (t *trace) detail(who, what string, err error) {
+	at := t.lanes.now()
+	h := chance.Hash(uint64(at), hashOf(who), hashOf(what))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.hash += h
+	t.events++
+	if t.verbose {
+		if err != nil {
+			what += ": " + err.Error()
+		}
+		t.lines = append(t.lines, line{at, who + " " + what})
+	}
+}
+
+// data is note for bytes on a connection, which are put into words only where
+// they are going to be read.
+func (t *trace) data(who string, what func([]byte) string, b []byte) {
+	at := t.lanes.now()
+	h := chance.Hash(uint64(at), hashOf(who), hashOf(string(b)))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.hash += h
+	t.events++
+	if t.verbose {
+		if text := what(b); text != "" {
+			t.lines = append(t.lines, line{at, who + " " + text})
+		}
+	}
+}
+
+// text is the timeline.
+func (t *trace) text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	slices.SortStableFunc(t.lines, func(a, b line) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.text, b.text))
+	})
+	var b strings.Builder
+	for _, l := range t.lines {
+		fmt.Fprintf(&b, "%14.6f ms  %s\n", float64(l.at)/1e6, l.text)
+	}
+	return b.String()
+}
+
+var names = func() map[string]string {
+	m := make(map[string]string)
+	for _, s := range script.All {
+		m[s.SHA], m[s.Source] = s.Name, s.Name
+	}
+	return m
+}()
+
+// commandText is a command for people: scripts by their names; "" for what
+// begins a connection.
+func commandText(b []byte) string {
+	w := words(b)
+	if len(w) == 0 || greets(w[0]) {
+		return ""
+	}
+	for i := range w {
+		if name := names[w[i]]; name != "" {
+			w[i] = name
+		}
+		if len(w[i]) > 70 || strings.ContainsAny(w[i], "\n") {
+			w[i] = fmt.Sprintf("%.20q…", w[i])
+		}
+	}
+	return strings.Join(w, " ")
+}
+
+func replyText(b []byte) string {
+	s := strings.ReplaceAll(strings.TrimSuffix(string(b), "\r\n"), "\r\n", " ")
+	if len(s) > 120 {
+		s = s[:120] + "…"
+	}
+	return s
+}
+
+// hashOf is FNV-1a, 64 bits: it has to be the same in every process.
+func hashOf(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}

@@ -1,0 +1,257 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/chance"
+	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/internal/testhook"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/test/proof/history"
+)
+
+// A Result is what became of a run.
+type Result struct {
+	Seed       uint64
+	Profile    *Profile
+	Hash       uint64 // of everything that happened, and when
+	History    history.History
+	Violations []history.Violation
+	Timeline   string // with Verbose
+	Stats      Stats
+}
+
+// Stats counts what happened in a run.
+type Stats struct {
+	Granted, Failed, Extended, Lost, Raised int
+	Connections, Cuts, Twice                int
+	Restarts, Blocked, Frozen, Paused, Step int
+	Virtual                                 time.Duration // how long it took, in its own time
+}
+
+// Add adds what another run counted.
+func (s *Stats) Add(o *Stats) {
+	s.Granted += o.Granted
+	s.Failed += o.Failed
+	s.Extended += o.Extended
+	s.Lost += o.Lost
+	s.Raised += o.Raised
+	s.Connections += o.Connections
+	s.Cuts += o.Cuts
+	s.Twice += o.Twice
+	s.Restarts += o.Restarts
+	s.Blocked += o.Blocked
+	s.Frozen += o.Frozen
+	s.Paused += o.Paused
+	s.Step += o.Step
+	s.Virtual += o.Virtual
+}
+
+func (s *Stats) String() string {
+	return fmt.Sprintf("%d granted, %d failed, %d extended, %d lost, %d raised; %d connections, %d cut, %d commands twice, %d restarts, %d partitions, %d freezes, %d pauses, %d clock steps; %v of virtual time",
+		s.Granted, s.Failed, s.Extended, s.Lost, s.Raised, s.Connections, s.Cuts, s.Twice, s.Restarts, s.Blocked, s.Frozen, s.Paused, s.Step, s.Virtual.Round(time.Second))
+}
+
+// Run runs a profile with a seed, in a bubble of its own. It fails t where a
+// goroutine is left; what it finds otherwise is in the result.
+func Run(t *testing.T, p *Profile, seed uint64, verbose bool) (r *Result) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w, err := newWorld(p, seed, verbose)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r = w.run()
+	})
+	r.check()
+	return r
+}
+
+// check looks for what the profile promises. It is done outside of the bubble:
+// porcupine keeps to real time.
+func (r *Result) check() {
+	h := r.History
+	if !r.Profile.MayOverlap {
+		r.Violations = append(r.Violations, h.Overlaps()...)
+		r.Violations = append(r.Violations, h.Linearizable(10*time.Second)...)
+		var slots []string
+		for i := range r.Profile.Slots {
+			slots = append(slots, slotName(i))
+		}
+		r.Violations = append(r.Violations, h.CheckPermits(slots, len(slots))...)
+	}
+	if !r.Profile.MayRegress {
+		r.Violations = append(r.Violations, h.Fences()...)
+	}
+	slices.SortStableFunc(r.Violations, func(a, b history.Violation) int { return int(a.At - b.At) })
+}
+
+// A world is a run in progress.
+type world struct {
+	*lanes
+	p       *Profile
+	seed    uint64
+	trace   *trace
+	net     *network
+	nodes   []*node
+	clients []*client
+	set     history.Set
+	over    atomic.Bool // workers are done
+
+	mu         sync.Mutex // guards what follows; a leaf
+	history    history.History
+	violations []history.Violation
+}
+
+// A client is one redlock.Client with a clock of its own, as a process has it.
+type client struct {
+	w     *world
+	index int
+	name  string
+	clock *clock
+	lock  *redlock.Client
+
+	mu     sync.Mutex // guards active; no call into the library is made under it
+	active []*active
+}
+
+func newWorld(p *Profile, seed uint64, verbose bool) (*world, error) {
+	l := newLanes()
+	w := &world{lanes: l, p: p, seed: seed, trace: &trace{lanes: l, verbose: verbose}}
+	d := roll(seed, hashOf("clocks"))
+	var urls []string
+	for i := range p.Masters {
+		c := &clock{start: l.start, ppm: w.rate(d)}
+		var ids bytes.Buffer // enough for a hundred restarts
+		for range 1000 {
+			fmt.Fprintf(&ids, "%016x", d.next())
+		}
+		offset := d.between(-p.MasterOffset, p.MasterOffset).Truncate(time.Microsecond)
+		m, err := simmaster.New(simmaster.Options{
+			Name: fmt.Sprintf("m%d.sim:6379", i), Now: c.Time, Rand: &ids,
+			ClockOffset: offset,
+		})
+		if err != nil {
+			w.close()
+			return nil, err
+		}
+		w.nodes = append(w.nodes, &node{index: i, master: m, clock: c, offset: offset, loaded: make(map[string]bool)})
+		urls = append(urls, m.URL())
+	}
+	w.net = newNetwork(l, w.trace, seed, p, w.nodes)
+	for i := range p.Clients {
+		c := &client{w: w, index: i, name: fmt.Sprintf("c%d", i), clock: &clock{start: l.start, ppm: w.rate(d)}}
+		c.clock.wall.Store(int64(d.between(-p.ClientOffset, p.ClientOffset)))
+		l.sleep(workerLane(i, 0), time.Millisecond)
+		if err := c.open(urls); err != nil {
+			w.close()
+			return nil, err
+		}
+		w.clients = append(w.clients, c)
+	}
+	return w, nil
+}
+
+// rate is one of a clock, in parts a million.
+func (w *world) rate(d *dice) int64 {
+	if w.p.Extremes {
+		return int64((2*d.upTo(2) - 1) * w.p.PPM)
+	}
+	return int64(d.upTo(2*w.p.PPM+1) - w.p.PPM)
+}
+
+func (c *client) open(urls []string) (err error) {
+	p := c.w.p
+	poolOpts := []pool.Option{
+		pool.WithDialer(c.w.net.dialer(c.index)),
+		pool.WithDialTimeout(max(10*time.Millisecond, p.StallLimit)),
+		pool.WithStallLimit(max(10*time.Millisecond, p.StallLimit)),
+		pool.WithBackoff(2*time.Millisecond, 50*time.Millisecond),
+	}
+	if p.CommandTimeout != 0 {
+		poolOpts = append(poolOpts, pool.WithCommandTimeout(p.CommandTimeout))
+	}
+	opts := []redlock.Option{
+		testhook.Client(testhook.Hooks{
+			ID:     fmt.Sprintf("client%014d", c.index),
+			Chance: chance.Seeded(chance.Hash(c.w.seed, hashOf("client"), uint64(c.index))),
+			// Until everybody at this instant has done what there is to do, and
+			// so that no two connections' timers are set at one instant.
+			Yield: func(master int) { time.Sleep(time.Duration(1 + master)) },
+		}).(redlock.Option),
+		redlock.WithClock(c.clock),
+		redlock.WithMaxTTL(p.MaxTTL),
+		redlock.WithTTL(p.TTL),
+		redlock.WithGuard(p.Guard),
+		redlock.WithOutageWait(p.TTL),
+		redlock.WithTrace(&redlock.Trace{Renewal: c.renewed, Lost: c.lost}),
+		redlock.WithPool(poolOpts...),
+	}
+	if p.NoDrift {
+		opts = append(opts, redlock.WithDrift(drift.Policy{}))
+	}
+	c.lock, err = redlock.Open(urls, opts...)
+	return err
+}
+
+// run lets the workers work, then calms everything down and looks whether all
+// is as it should be.
+func (w *world) run() *Result {
+	defer w.close()
+	var working, failing sync.WaitGroup
+	for _, c := range w.clients {
+		for n := range w.p.Workers {
+			working.Go(func() { w.work(c, n) })
+		}
+	}
+	w.faults(&failing)
+	working.Wait()
+	w.over.Store(true)
+	failing.Wait()
+	w.net.setCalm()
+	w.settle()
+	for _, v := range w.set.Lost() {
+		w.violated(v.Kind, v.Text)
+	}
+	for _, c := range w.clients {
+		w.net.stats.Raised += int(c.lock.Stats().FencingRaises)
+		_ = c.lock.Close()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := &Result{Seed: w.seed, Profile: w.p, History: w.history, Violations: w.violations, Stats: w.net.stats}
+	r.Stats.Virtual = w.now()
+	r.Hash = w.trace.hash
+	if w.trace.verbose {
+		r.Timeline = w.trace.text()
+	}
+	return r
+}
+
+// violated notes a violation that the history does not show.
+func (w *world) violated(kind, text string) {
+	v := history.Violation{Kind: kind, Text: text, At: w.now()}
+	w.trace.note("VIOLATION", kind+": "+text)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.violations = append(w.violations, v)
+}
+
+// close ends what was started; more than once if need be.
+func (w *world) close() {
+	for _, c := range w.clients {
+		_ = c.lock.Close()
+	}
+	for _, n := range w.nodes {
+		n.master.Close()
+	}
+}

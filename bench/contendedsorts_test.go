@@ -25,23 +25,12 @@ var sorts = []struct {
 		keys := []string{"any:1", "any:2", "any:3", "any:4", "any:5"}
 		return func(ctx context.Context) (*redlock.Lock, error) { return c.LockAny(ctx, keys) }
 	}},
-	// One of four writes.
-	{"rw", sortsContenders, func(c *redlock.Client, i int) func(context.Context) (*redlock.Lock, error) {
-		m := c.RWMutex("rw")
-		return func(ctx context.Context) (*redlock.Lock, error) {
-			if i%4 == 0 {
-				return m.Lock(ctx)
-			}
-			return m.RLock(ctx)
-		}
-	}},
 }
 
 const sortsContenders = 16
 
-// BenchmarkContendedSorts is BenchmarkContended for sets of keys that overlap,
-// for one of several keys, and for readers and writers; waiting in queues, and
-// polling.
+// BenchmarkContendedSorts is BenchmarkContended for sets of keys that overlap
+// and for one of several keys; waiting in queues, and polling.
 func BenchmarkContendedSorts(b *testing.B) {
 	masters := redistest.Start(b, masterCount, redistest.Config{})
 	for _, sort := range sorts {

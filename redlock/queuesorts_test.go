@@ -69,7 +69,7 @@ func TestEveryReleaseWakesEverySortOfWaiter(t *testing.T) {
 					s.t = t
 					held := hold(t, s.open())
 					q := wait(s, s.open())
-					time.Sleep(10 * time.Second)
+					time.Sleep(time.Second)
 					q.mustBeWoken(t, func() {
 						for _, l := range held {
 							unlock(t, l)
@@ -92,7 +92,7 @@ func TestEveryReleaseWakesWhoWaitsInTheSameClient(t *testing.T) {
 				c := s.open()
 				held := sortsOfHolders["set"](t, c)
 				q := wait(s, c)
-				time.Sleep(10 * time.Second)
+				time.Sleep(time.Second)
 				q.mustBeWoken(t, func() { unlock(t, held[0]) })
 				unlock(t, q.lock)
 				s.wantClean()
@@ -238,7 +238,7 @@ func TestASlotThatIsGivenBackWakesOneWaiter(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		for i, q := range waiting {
-			time.Sleep(5 * time.Second)
+			time.Sleep(time.Second)
 			l := held[0]
 			held = held[1:]
 			q.mustBeWoken(t, func() { unlock(t, l) })

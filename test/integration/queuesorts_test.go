@@ -50,7 +50,7 @@ func TestEverySortOfLockTakesTurns(t *testing.T) {
 	wg.Wait()
 	eventually(t, "nothing is left", func() bool {
 		for i := range five {
-			if found, err := redis.Strings(p.command(i, "KEYS", "*")); err != nil || len(found) > 0 {
+			if len(p.keys(i)) > 0 {
 				return false
 			}
 		}
@@ -109,7 +109,7 @@ func TestWaitingForManyKeysInVainLeavesNothing(t *testing.T) {
 	wg.Wait()
 	eventually(t, "no queue is left", func() bool {
 		for i := range five {
-			if found, err := redis.Strings(p.command(i, "KEYS", "redquorum:*")); err != nil || len(found) > 0 {
+			if found, err := redis.Strings(p.command(i, "KEYS", "redquorum:*:1:*")); err != nil || len(found) > 0 {
 				return false
 			}
 		}

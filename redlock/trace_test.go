@@ -235,7 +235,7 @@ func TestAnAdoptionIsTold(t *testing.T) {
 // Calls that wait and locks that are held can be counted from what is told,
 // also while masters fail and clients close.
 func TestBeginningsAndEndsComeInPairs(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		var mu sync.Mutex
 		held := make(map[*redlock.Lock]bool)
 		waiting, calls, holds := 0, 0, 0

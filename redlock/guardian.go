@@ -24,9 +24,10 @@ type guardian struct {
 	eyes  []*eye
 
 	judged []atomic.Pointer[judgement] // written under mu, or by who ends a quarantine
-	// duplicates is those that another address votes for, as bits; written under mu.
-	duplicates atomic.Uint64
-	open       atomic.Bool // a quorum may not vote yet, but soon may; written under mu
+	// spared is those that are asked for no vote (see there), as bits; written
+	// under mu.
+	spared atomic.Uint64
+	open   atomic.Bool // a quorum may not vote yet, but soon may; written under mu
 
 	wake chan struct{} // capacity 1
 	quit chan struct{}
@@ -197,7 +198,7 @@ func (g *guardian) judge() {
 		g.pronounce(i, standings[i], now)
 	}
 	g.plan(facts)
-	votes, soon, duplicates := 0, 0, uint64(0)
+	votes, soon := 0, 0
 	for i := range g.masters {
 		w := &g.masters[i]
 		switch {
@@ -207,14 +208,11 @@ func (g *guardian) judge() {
 			w.standing.Why.Cause == guard.NoMarker:
 			soon++
 		}
-		if s := w.standing; !s.Vote && s.Why.Cause == guard.Duplicate {
-			duplicates |= 1 << i
-		}
 		if w.asking == nil && w.pause() < meterEvery {
 			g.signal()
 		}
 	}
-	g.duplicates.Store(duplicates)
+	g.spared.Store(g.toSpare())
 	g.setOpen(votes < g.c.need && votes+soon >= g.c.need)
 }
 

@@ -83,14 +83,39 @@ func (g *guardian) asked() []byte {
 	return g.check
 }
 
-// twins is the masters that are the same server as another address, as bits. They
-// are not asked: the server is, and would refuse the one what it has just granted
-// the other.
-func (g *guardian) twins() uint64 {
+// withoutAsking is the masters that are asked for no vote, as bits: those that
+// are the same server as another address, since the server is asked there, and
+// would refuse the one what it has just granted the other; and those of another
+// fleet, whose locks are none of ours to get in the way of.
+func (g *guardian) withoutAsking() uint64 {
 	if g == nil {
 		return 0
 	}
-	return g.duplicates.Load()
+	return g.spared.Load()
+}
+
+// toSpare says which those are. Beside a master of another fleet those that have
+// not been judged yet are likely to be of it, too. The caller must hold g.mu.
+func (g *guardian) toSpare() uint64 {
+	var duplicates, foreign, unjudged uint64
+	for i := range g.masters {
+		s := g.masters[i].standing
+		if s.Vote {
+			continue
+		}
+		switch s.Why.Cause {
+		case guard.Duplicate:
+			duplicates |= 1 << i
+		case guard.OtherFleet:
+			foreign |= 1 << i
+		case guard.Unmarked:
+			unjudged |= 1 << i
+		}
+	}
+	if foreign == 0 {
+		return duplicates
+	}
+	return duplicates | foreign | unjudged
 }
 
 // abstainsNow is why master i may not vote, as far as is known.

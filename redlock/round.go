@@ -124,9 +124,9 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 	r.asking()
 	r.c.unfinished.add()
 	var check []byte
-	var twins uint64
+	var spared uint64
 	if r.op.votes() {
-		check, twins = r.c.guardian.asked(), r.c.guardian.twins()&^(skip|r.granted)
+		check, spared = r.c.guardian.asked(), r.c.guardian.withoutAsking()&^(skip|r.granted)
 	}
 	r.mu.Lock()
 	r.left = 1 // ours, so that the round is not over before all calls are queued
@@ -138,7 +138,7 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 		case r.granted&(1<<i) != 0:
 			r.answers[i] = answer{verdict: agreed, fence: r.grantedFence}
 			r.tally.OK++
-		case twins&(1<<i) != 0:
+		case spared&(1<<i) != 0:
 			r.answers[i] = answer{verdict: failed, unsent: true, err: r.c.guardian.abstainsNow(i, r.start)}
 			r.tally.Failed++
 		default:
@@ -148,7 +148,7 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 	r.due = r.left
 	r.mu.Unlock()
 	for i := range r.calls {
-		if (skip|r.granted|twins)&(1<<i) != 0 {
+		if (skip|r.granted|spared)&(1<<i) != 0 {
 			continue
 		}
 		c := &r.calls[i]

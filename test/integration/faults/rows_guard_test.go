@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/redlock"
 )
 
 // guardTTL is the longest TTL of the fleet in rows in which quarantine must last
@@ -294,6 +295,12 @@ func (r *run) strangers() {
 		}
 		r.must(c.end())
 	}
+	c, err := redlock.Open(r.m.urls(), redlock.WithMaxTTL(guardTTL), redlock.WithTTL(rowTTL))
+	r.must(err)
+	if _, err := c.TryLock(r.Context(), "stranger:ttl", redlock.WithTTL(guardTTL+time.Millisecond)); err == nil || !strings.Contains(err.Error(), guardTTL.String()) {
+		r.Errorf("a TTL above MaxTTL: %v", err)
+	}
+	r.must(c.Close())
 	r.progress(now(), 10)
 	r.healAt = now()
 	r.goesOn()

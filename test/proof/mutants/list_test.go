@@ -45,8 +45,8 @@ var mistakes = []mistake{
 		profile: "drift", kind: history.Overlap, budget: 25,
 	},
 	{
-		name: "restart without guard", setting: func(p *sim.Profile) { p.DelayEmpty = false }, model: model.NoQuarantine,
-		profile: "restarts", kind: history.Overlap, budget: 10,
+		name: "restart without guard", setting: func(p *sim.Profile) { p.Guard = redlock.GuardOff }, model: model.NoQuarantine,
+		profile: "guarded", kind: history.Overlap, budget: 20,
 	},
 	{
 		name: "rollback on the caller's context", id: mutant.RollbackByCaller,
@@ -84,10 +84,6 @@ var mistakes = []mistake{
 	{
 		name: "a mixed fleet taken for new", id: mutant.MixedFleetIsNew,
 		profile: "guarded", kind: history.Overlap, budget: 30,
-	},
-	{
-		name: "restarts seen by no guard", setting: func(p *sim.Profile) { p.Guard = redlock.GuardOff },
-		profile: "guarded", kind: history.Overlap, budget: 10,
 	},
 	// The simulation has not come across these yet.
 	{name: "no 2S in strict mode", id: mutant.NoSkewTerm},

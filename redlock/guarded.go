@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -28,6 +29,9 @@ func (l *Lock) isGuarded() bool { return l.opts.fenced || l.c.opts.strict() }
 
 func (l *Lock) acquireScript() *script.Script {
 	if l.isGuarded() {
+		if mutant.Is(mutant.NoLease) && l.kind == plainKind {
+			return leaselessAcquire
+		}
 		return l.kind.guarded.acquire
 	}
 	return l.kind.acquire

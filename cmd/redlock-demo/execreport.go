@@ -21,6 +21,7 @@ type narrator struct {
 	mu       sync.Mutex // guards what follows, and keeps lines whole
 	attempts int
 	told     bool // that it waits
+	named    bool // and for whom
 	failing  bool // the last renewal did
 	renewals int
 	pauses   int
@@ -49,7 +50,8 @@ func (n *narrator) trace() *redlock.Trace {
 	}
 }
 
-// retry tells once what is waited for, and whenever that is no holder.
+// retry tells once what is waited for, a second time where the holder's name is
+// learnt later, and whenever that is no holder.
 func (n *narrator) retry(i redlock.RetryInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -60,11 +62,12 @@ func (n *narrator) retry(i redlock.RetryInfo) {
 	// The first pause may come before the masters have been asked for the name.
 	n.pauses++
 	holder := heldBy(i.Err)
-	if n.told || holder == heldByUnknown && n.pauses == 1 {
+	known := holder != heldByUnknown
+	if n.named || !known && (n.told || n.pauses == 1) {
 		return
 	}
 	n.line(n.verbose || n.person, "waiting for lock %q, %s", n.key, holder)
-	n.told = true
+	n.told, n.named = true, known
 }
 
 func (n *narrator) waited(i redlock.WaitInfo) {

@@ -5,6 +5,7 @@ package mutants
 import (
 	"github.com/redquorum/redquorum/internal/model"
 	"github.com/redquorum/redquorum/internal/mutant"
+	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/test/proof/history"
 	"github.com/redquorum/redquorum/test/proof/sim"
 )
@@ -78,5 +79,24 @@ var mistakes = []mistake{
 	// Where a quarantined master does not count, counting a re-set one is
 	// harmless: see docs/verification.md.
 	{name: "extension that counts re-set masters", id: mutant.ResetCounts, model: model.CountReset},
-	{name: "a quarantined master counted in an extension", model: model.CountQuarantined},
+	{
+		name: "a quarantined master counted in an extension", id: mutant.QuarantinedCounts, model: model.CountQuarantined,
+		profile: "guarded", kind: history.Overlap, budget: 60,
+	},
+	{
+		name: "a mixed fleet taken for new", id: mutant.MixedFleetIsNew,
+		profile: "guarded", kind: history.Overlap, budget: 30,
+	},
+	{
+		name: "restarts seen by no guard", setting: func(p *sim.Profile) { p.Guard = redlock.GuardOff },
+		profile: "guarded", kind: history.Overlap, budget: 10,
+	},
+	{
+		name: "no 2S in strict mode", id: mutant.NoSkewTerm,
+		profile: "strict skew", kind: history.Overlap, budget: 60,
+	},
+	{
+		name: "no lease record under a corrected jump", id: mutant.NoLease,
+		profile: "strict jumps", kind: history.Overlap, budget: 30,
+	},
 }

@@ -126,8 +126,7 @@ func (t *Terminal) Draw(lines []string) error {
 			continue
 		}
 		at(&b, i)
-		b.WriteString(line)
-		b.WriteString("\x1b[K")
+		b.WriteString("\x1b[K" + line) // erased before: behind a full line the cursor is still on it
 	}
 	if len(lines) < len(t.shown) {
 		at(&b, len(lines))

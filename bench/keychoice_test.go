@@ -50,7 +50,7 @@ func (p *freshKeyPeer) worker(key string) worker {
 
 func TestFreshKeysAreNeverTakenTwice(t *testing.T) {
 	c := redistest.Start(t, 1, redistest.Config{})
-	holder := openWorker(t, freshKeys(openRedquorum), c, "fresh")
+	holder := openWorker(t, freshKeys(openUnguarded), c, "fresh")
 	// Each would find the key taken by the one before.
 	for range 3 {
 		if err := holder.lock(t.Context()); err != nil {

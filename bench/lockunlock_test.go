@@ -22,15 +22,21 @@ func BenchmarkLockUnlock(b *testing.B) {
 			peers = append(slices.Clone(libraries), redsyncFailFast, redsyncGoRedis, unguarded, singleMaster)
 		}
 		for _, lib := range peers {
-			benchmarkPeer(b, lib, masters, goroutines, func(b *testing.B, c *crew) {
-				cpu := serverCPU(b, masters)
-				c.measure(b)
-				cpu = serverCPU(b, masters) - cpu
-				b.ReportMetric(microseconds(cpu)/float64(b.N), "server-cpu-µs/op")
-			})
+			benchmarkPairs(b, lib, masters, goroutines)
 		}
 		benchmarkFloor(b, masters, goroutines)
 	}
+}
+
+// benchmarkPairs measures what the servers do as well.
+func benchmarkPairs(b *testing.B, lib library, masters *redistest.Cluster, goroutines int) {
+	b.Helper()
+	benchmarkPeer(b, lib, masters, goroutines, func(b *testing.B, c *crew) {
+		cpu := serverCPU(b, masters)
+		c.measure(b)
+		cpu = serverCPU(b, masters) - cpu
+		b.ReportMetric(microseconds(cpu)/float64(b.N), "server-cpu-µs/op")
+	})
 }
 
 // benchmarkPeer opens the library, runs one sub-benchmark with a crew of it, and

@@ -16,8 +16,8 @@ func openRedquorum(urls []string) (peer, error) { return openRedquorumAt(urls, r
 // openUnguarded believes every master, as the other libraries do.
 func openUnguarded(urls []string) (peer, error) { return openRedquorumAt(urls, redlock.GuardOff) }
 
-func openRedquorumAt(urls []string, level redlock.GuardLevel) (peer, error) {
-	client, err := redlock.Open(urls, redlock.WithTTL(ttl), redlock.WithGuard(level))
+func openRedquorumAt(urls []string, level redlock.GuardLevel, opts ...redlock.Option) (peer, error) {
+	client, err := redlock.Open(urls, append(opts, redlock.WithTTL(ttl), redlock.WithGuard(level))...)
 	if err != nil {
 		return nil, err
 	}

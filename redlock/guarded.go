@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/mutant"
+	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -28,6 +30,9 @@ func (l *Lock) isGuarded() bool { return l.opts.fenced || l.c.opts.strict() }
 
 func (l *Lock) acquireScript() *script.Script {
 	if l.isGuarded() {
+		if mutant.Is(mutant.NoLease) && l.kind == plainKind {
+			return leaselessAcquire
+		}
 		return l.kind.guarded.acquire
 	}
 	return l.kind.acquire
@@ -146,30 +151,31 @@ type guardedReply struct {
 // readReply reads what a guarded script replied and compares the clocks. ok: it
 // is such a reply. The error is a *SkewError.
 func (g *guardedRound) readReply(c *Client, reply any) (found guardedReply, ok bool, err error) {
-	parts, isArray := reply.([]any)
-	if !isArray || len(parts) < 3 {
-		return found, false, nil
+	three, isThree := reply.(pipeline.ThreeInts)
+	var parts []any // behind those
+	if !isThree {
+		if three, parts, isThree = startsWithThree(reply); !isThree {
+			return found, false, nil
+		}
 	}
-	code, ok1 := parts[0].(int64)
-	fence, ok2 := parts[1].(int64)
-	micros, ok3 := parts[2].(int64)
-	if !ok1 || !ok2 || !ok3 || fence < 0 || fence >= lastFence {
+	code, fence, micros := three[0], three[1], three[2]
+	if fence < 0 || fence >= lastFence {
 		return found, false, nil
 	}
 	found.code, found.fence = code, uint64(fence)
 	switch {
-	case code == codeLeased && len(parts) == 5:
-		ms, isNumber := parts[3].(int64)
-		token, isText := parts[4].([]byte)
+	case code == codeLeased && len(parts) == 2:
+		ms, isNumber := parts[0].(int64)
+		token, isText := parts[1].([]byte)
 		found.held = leasedTo(string(token), ms)
 		return found, isNumber && isText, nil
-	case len(parts) == 4:
-		slot, isNumber := parts[3].(int64)
+	case len(parts) == 1:
+		slot, isNumber := parts[0].(int64)
 		if !isNumber || slot < 1 || slot > maxKeys {
 			return found, false, nil
 		}
 		found.slot = int(slot)
-	case len(parts) != 3:
+	case len(parts) != 0:
 		return found, false, nil
 	}
 	if g.skew != 0 {
@@ -179,6 +185,21 @@ func (g *guardedRound) readReply(c *Client, reply any) (found guardedReply, ok b
 		err = &SkewError{Limit: g.skew}
 	}
 	return found, true, err
+}
+
+// startsWithThree splits the reply of a guarded script that is longer than three
+// integers.
+func startsWithThree(reply any) (three pipeline.ThreeInts, rest []any, ok bool) {
+	parts, ok := reply.([]any)
+	if !ok || len(parts) < len(three) {
+		return three, nil, false
+	}
+	for i := range three {
+		if three[i], ok = parts[i].(int64); !ok {
+			return three, nil, false
+		}
+	}
+	return three, parts[len(three):], true
 }
 
 // readGuarded reads an answer to an acquisition or extension. What a master

@@ -459,7 +459,7 @@ func TestASetUnderAHoldOnOneOfItsKeysIsRefused(t *testing.T) {
 // A master that has forgotten the script gets it once in full, but not when the
 // release is on its way already: it would set the keys again behind it.
 func TestAnAcquisitionIsNotSentAgainAfterUnlock(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		keys := []string{"a", "b"}
 		for i := range 5 {

@@ -20,6 +20,9 @@ var shorteningExtend = script.New("extend", strings.Replace(script.Extend.Source
 var raiseByOwner = script.New("raise", strings.Replace(script.Raise.Source,
 	" or redis.pcall('GET', KEYS[n + i]) ~= ARGV[2]", "", 1))
 
+var leaselessAcquire = script.New("guarded_acquire", strings.Replace(script.GuardedAcquire.Source,
+	"local taken = any_leased(leases, false)", "local taken = nil", 1))
+
 // askShorteningExtend is askExtend, whatever is left of the TTL.
 func (l *Lock) askShorteningExtend(r *round, again any) {
 	r.eval(shorteningExtend, l.keyArgs, 0, time.Time{}, l.tokenArg, l.ttlArg, again)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/mutant"
 )
 
 // What GuardStrict adds to every grant: clocks are compared, and leases are
@@ -47,6 +48,9 @@ func (o *clientOptions) validity(ttl time.Duration) time.Duration {
 		// Twice: a clock that was S ahead when it granted the lock may be S
 		// behind when it is asked the next time, or the other way round.
 		v -= 2*guard.Skew(ttl) + o.clockErr
+		if mutant.Is(mutant.NoSkewTerm) {
+			v += 2 * guard.Skew(ttl)
+		}
 	}
 	return v
 }

@@ -235,7 +235,7 @@ func TestAnAdoptionIsTold(t *testing.T) {
 // Calls that wait and locks that are held can be counted from what is told,
 // also while masters fail and clients close.
 func TestBeginningsAndEndsComeInPairs(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		var mu sync.Mutex
 		held := make(map[*redlock.Lock]bool)
 		waiting, calls, holds := 0, 0, 0
@@ -406,7 +406,7 @@ func TestTheLogHasLossesAtWarnAndAttemptsAtDebug(t *testing.T) {
 // Passwords and the client's own tokens, which release its locks, are not
 // logged, nor told by the reasons why a master is of no use.
 func TestNoSecretIsLogged(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
+	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
 		const password = "s3cret"
 		log := new(logBuffer)
 		rejected := s.open(redlock.WithLogger(log.logger()), redlock.WithOutageWait(0),

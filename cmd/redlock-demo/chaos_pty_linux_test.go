@@ -165,6 +165,7 @@ func TestChaosGivesTheTerminalBackWhileItIsSuspended(t *testing.T) {
 }
 
 func TestChaosBreaksRealMasters(t *testing.T) {
+	t.Parallel()
 	path, dir := server(t), t.TempDir()
 	faults := file(t, "500ms kill 1\n700ms freeze 2\n2s thaw 2\n2s restart 1\n3s empty 3\n4s cut 4\n5s heal 4\n6s end\n")
 	stdout, stderr, code := output(t, []string{"TMPDIR=" + dir}, "chaos", "--spawn", path, "--script", faults, "--json", "--hold", "50ms")

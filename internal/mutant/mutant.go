@@ -21,6 +21,10 @@ const (
 	LateReplyCounts          // a late reply counts in the next attempt's tally
 	NoRaise                  // a fencing token that few masters store is not raised on the others
 	RaiseByOwner             // it is raised wherever the token is the owner's
+	QuarantinedCounts        // a quarantined master counts in an extension
+	MixedFleetIsNew          // what lost its data is declared new as if all masters had
+	NoSkewTerm               // strict: validity is not reduced by 2S
+	NoLease                  // strict: nobody looks at lease records
 )
 
 func (id ID) String() string {
@@ -37,5 +41,9 @@ func (id ID) String() string {
 		"a reused tally that takes a late reply",
 		"no raise round",
 		"raise without the compare-and-set",
+		"a quarantined master counted in an extension",
+		"a mixed fleet taken for new",
+		"no 2S in strict mode",
+		"no lease record under a corrected jump",
 	}[id]
 }

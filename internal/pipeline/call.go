@@ -21,7 +21,7 @@ type Call struct {
 	Check []byte
 
 	// Set before Owner.Complete.
-	Reply any    // as redigo parses it: nil, int64, string, []byte, []any
+	Reply any    // as redigo parses it, nil, int64, string, []byte, []any, or ThreeInts
 	Err   error  // a redis.Error reply, or one of this package's errors
 	Epoch uint64 // the connection that carried it, counted from 1; 0: none did
 	Sent  bool   // whether the master may have seen it, on any connection

@@ -132,9 +132,9 @@ func (w *wire) same(reply string) (bool, error) {
 	return true, nil
 }
 
-// common takes the next reply if it is one of those that locks get, +OK, nil
-// and one digit, as redigo would have parsed it; otherwise it is left to
-// redigo. It blocks until something has been read.
+// common takes the next reply if it is one of those that locks get: +OK, nil and
+// one digit, as redigo would have parsed them, and three integers, as ThreeInts.
+// Otherwise it is left to redigo. It blocks until something has been read.
 func (w *wire) common() (reply any, ok bool, err error) {
 	if err := w.await(); err != nil {
 		return nil, false, err
@@ -146,7 +146,11 @@ func (w *wire) common() (reply any, ok bool, err error) {
 		reply = replyOK
 	case string(b) == "$-1\r\n":
 	default:
-		return nil, false, nil
+		three, ok := threeInts(b)
+		if !ok {
+			return nil, false, nil
+		}
+		reply = three
 	}
 	w.unread = nil
 	return reply, true, nil

@@ -15,11 +15,12 @@ if #KEYS == 1 + (ARGV[4] ~= '' and 1 or 0) + (ARGV[6] ~= '' and 1 or 0) then
       number = tonumber(text)
       local given = redis.pcall('GET', KEYS[2])
       if given then -- usually less than the client proposes
-        given = type(given) == 'string' and #given <= 16 and string.match(given, '^%d+$') and tonumber(given)
-        if not given then
+        local value
+        if type(given) == 'string' and #given <= 16 and string.match(given, '^%d+$') then value = tonumber(given) end
+        if not value then
           number = nil
-        elseif given >= number then
-          number = given + 1
+        elseif value >= number then
+          number = value + 1
           text = string.format('%.0f', number)
         end
       end

@@ -8,6 +8,7 @@ const (
 	handOver   = "HandOver"
 	contended  = "Contended"
 	held       = "Held"
+	guard      = "Guard"
 	masters    = "Masters"
 	keys       = "Keys"
 )
@@ -21,6 +22,11 @@ const (
 	single   = "redislock"
 	floor    = "floor"
 	polling  = "redquorum-polling"
+
+	unguarded    = "redquorum-unguarded"
+	fenced       = "redquorum-fenced"
+	strict       = "redquorum-strict"
+	strictFenced = "redquorum-strict-fenced"
 )
 
 // labels are the names that tables and plots use, where they are others.
@@ -30,6 +36,11 @@ var labels = map[string]string{
 	single:   "redislock (one master only)",
 	floor:    "floor (no library)",
 	polling:  "redquorum, polling",
+
+	unguarded:    "redquorum, guard off",
+	fenced:       "redquorum, fencing",
+	strict:       "redquorum, strict",
+	strictFenced: "redquorum, strict and fencing",
 }
 
 func label(lib string) string {
@@ -90,6 +101,22 @@ var families = []family{
 			value("pairs/s", pairsPerSecond),
 			ratioTo(peer, pairsPerSecond),
 			shareOf(floor, pairsPerSecond),
+			value("p50 µs", p50),
+			value("p99 µs", p99),
+			value("allocs a pair", allocs),
+			value("client CPU µs a pair", clientCPU),
+			value("servers' CPU µs a pair", serverCPU),
+		},
+	},
+	{
+		benchmark: guard,
+		by:        "goroutines",
+		libs:      []string{peer, unguarded, ours, fenced, strict, strictFenced},
+		title:     "The same by guard level, with and without fencing tokens",
+		text:      "The default is the standard guard without fencing.",
+		columns: []column{
+			value("pairs/s", pairsPerSecond),
+			ratioTo(peer, pairsPerSecond),
 			value("p50 µs", p50),
 			value("p99 µs", p99),
 			value("allocs a pair", allocs),

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/pool"
@@ -148,7 +149,7 @@ func (c *client) tell(e event) {
 
 // watchMasters tells which masters can be used.
 func (c *client) watchMasters() {
-	told := uint64(0)
+	told := ""
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
@@ -160,9 +161,9 @@ func (c *client) watchMasters() {
 			}
 			whys = append(whys, why)
 		}
-		if usable != told {
+		if state := fmt.Sprint(usable, inWords(whys)); state != told {
 			c.tell(event{Kind: eventMasters, At: now(), Usable: usable, Whys: whys})
-			told = usable
+			told = state
 		}
 		select {
 		case <-tick.C:
@@ -170,6 +171,16 @@ func (c *client) watchMasters() {
 			return
 		}
 	}
+}
+
+// inWords are texts without their numbers, which may change with every look.
+func inWords(texts []string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, strings.Join(texts, "; "))
 }
 
 // A steppedClock is this machine's, with a wall clock that is off.

@@ -133,6 +133,10 @@ func nothing(int) error { return nil }
 
 func (s *soak) masterTroubles() []trouble {
 	keepData := func(int) bool { return !guarded() || s.random.IntN(2) == 0 }
+	flush := "FLUSHALL"
+	if !guarded() {
+		flush = "PING" // nothing would keep masters that have forgotten from voting
+	}
 	late := time.Duration(s.random.IntN(2000)) * time.Millisecond
 	return []trouble{
 		{"kill", func(i int) error { return s.m.kill(i) }, func(i int) error { return s.m.restart(keepData(i), i) }},
@@ -146,6 +150,7 @@ func (s *soak) masterTroubles() []trouble {
 		{"half-open", func(i int) error { return s.m.halfOpen(i) }, nothing},
 		{"CLIENT PAUSE", func(i int) error { _, err := s.m.do(i, "CLIENT", "PAUSE", 1000, "WRITE"); return err }, nothing},
 		{"SCRIPT FLUSH", func(i int) error { _, err := s.m.do(i, "SCRIPT", "FLUSH"); return err }, nothing},
+		{flush, func(i int) error { _, err := s.m.do(i, flush); return err }, nothing},
 		{"CLIENT KILL", func(i int) error { _, err := s.m.do(i, "CLIENT", "KILL", "TYPE", "NORMAL"); return err }, nothing},
 	}
 }

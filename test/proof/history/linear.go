@@ -56,7 +56,10 @@ var model = porcupine.Model{
 		return true, strings.Join(holders, ",")
 	},
 	DescribeOperation: func(input, _ any) string {
-		e := input.(event)
+		e, ok := input.(event)
+		if !ok {
+			return "" // the picture asks about what is not there
+		}
 		return fmt.Sprintf("%v %v", e.verb, e.hold)
 	},
 	DescribeState: func(state any) string {

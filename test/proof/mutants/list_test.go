@@ -5,6 +5,7 @@ package mutants
 import (
 	"github.com/redquorum/redquorum/internal/model"
 	"github.com/redquorum/redquorum/internal/mutant"
+	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/test/proof/history"
 	"github.com/redquorum/redquorum/test/proof/sim"
 )
@@ -33,7 +34,7 @@ var mistakes = []mistake{
 	},
 	{
 		name: "one value for all attempts", id: mutant.OneToken, model: model.OneToken,
-		profile: "breaks", kind: history.Overlap, budget: 30,
+		profile: "edges", kind: history.Overlap, budget: 60,
 	},
 	{
 		name: "elapsed not subtracted", id: mutant.ElapsedIgnored, model: model.NoElapsed,
@@ -44,8 +45,8 @@ var mistakes = []mistake{
 		profile: "drift", kind: history.Overlap, budget: 25,
 	},
 	{
-		name: "restart without guard", setting: func(p *sim.Profile) { p.DelayEmpty = false }, model: model.NoQuarantine,
-		profile: "restarts", kind: history.Overlap, budget: 10,
+		name: "restart without guard", setting: func(p *sim.Profile) { p.Guard = redlock.GuardOff }, model: model.NoQuarantine,
+		profile: "guarded", kind: history.Overlap, budget: 20,
 	},
 	{
 		name: "rollback on the caller's context", id: mutant.RollbackByCaller,
@@ -53,7 +54,7 @@ var mistakes = []mistake{
 	},
 	{
 		name: "loss timer moved by an extension in flight", id: mutant.LossTimerMoved, model: model.TimerMoved,
-		profile: "renewals", kind: history.Overlap, budget: 30,
+		profile: "partitions", kind: history.Overlap, budget: 60,
 	},
 	{
 		name: "an extension that shortens", id: mutant.ExtensionShortens, model: model.Shortens,
@@ -67,10 +68,9 @@ var mistakes = []mistake{
 		name: "no raise round", id: mutant.NoRaise,
 		profile: "raises", kind: history.Fence, budget: 30,
 	},
-	{
-		name: "raise without the compare-and-set", id: mutant.RaiseByOwner,
-		profile: "raises", kind: history.Fence, budget: 100,
-	},
+	// Found by verification/fence.pml (make spin, RAISE_IF_OWNER): the simulation
+	// has not come across it.
+	{name: "raise without the compare-and-set", id: mutant.RaiseByOwner},
 	{
 		name: "a resource that does not compare tokens", setting: func(p *sim.Profile) { p.Unfenced = true },
 		profile: "updates", kind: history.Update, budget: 10,
@@ -78,5 +78,14 @@ var mistakes = []mistake{
 	// Where a quarantined master does not count, counting a re-set one is
 	// harmless: see docs/verification.md.
 	{name: "extension that counts re-set masters", id: mutant.ResetCounts, model: model.CountReset},
-	{name: "a quarantined master counted in an extension", model: model.CountQuarantined},
+	// Six commands of two clients have to meet in one way: the model finds it, the
+	// simulation has not.
+	{name: "a quarantined master counted in an extension", id: mutant.QuarantinedCounts, model: model.CountQuarantined},
+	{
+		name: "a mixed fleet taken for new", id: mutant.MixedFleetIsNew,
+		profile: "guarded", kind: history.Overlap, budget: 30,
+	},
+	// The simulation has not come across these yet.
+	{name: "no 2S in strict mode", id: mutant.NoSkewTerm},
+	{name: "no lease record under a corrected jump", id: mutant.NoLease},
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/test/proof/history"
 )
@@ -42,6 +43,9 @@ func (c *client) began(l *redlock.Lock) time.Duration {
 	validity := p.TTL
 	if !p.NoDrift {
 		validity = drift.Default.Validity(p.TTL, 0)
+	}
+	if p.Guard == redlock.GuardStrict {
+		validity -= 2*guard.Skew(p.TTL) + 100*time.Millisecond // WithClockError's default
 	}
 	return c.w.now() - c.clock.real(validity-l.Remaining()) - time.Microsecond
 }

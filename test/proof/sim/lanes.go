@@ -23,11 +23,16 @@ func newLanes() *lanes { return &lanes{start: time.Now(), last: make(map[int]int
 // now is the time since the start of the run.
 func (l *lanes) now() time.Duration { return time.Since(l.start) }
 
-// at takes an instant in a lane: d from now, or a little later.
+// in is the instant in a lane d from now, or a little later.
+func (l *lanes) in(lane int, d time.Duration) time.Duration {
+	at := int64(l.now()) + int64(d)
+	return time.Duration(at + (int64(lane)-at%laneStep+laneStep)%laneStep)
+}
+
+// at takes that instant, or the next one that comes after all that were taken
+// in the lane.
 func (l *lanes) at(lane int, d time.Duration) time.Duration {
-	now := int64(l.now())
-	at := now + int64(d)
-	at += (int64(lane) - at%laneStep + laneStep) % laneStep
+	now, at := int64(l.now()), int64(l.in(lane, d))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for at <= now || at <= l.last[lane] {
@@ -54,10 +59,13 @@ const (
 	faultLane   = 1 // and those that follow
 	sampleLane  = 15
 	workerLanes = 16
-	firstLink   = workerLanes + 64
+	firstLink   = workerLanes + 128
 )
 
 func workerLane(client, worker int) int { return workerLanes + client*8 + worker }
+
+// deadlineLane is where a worker's contexts end, which is no event of its lane.
+func deadlineLane(client, worker int) int { return workerLane(client, worker) + 64 }
 
 func linkLane(client, master int, conn uint64, which int) int {
 	return firstLink + ((client*maxMasters+master)*4+int(conn%4))*linkLanes + which

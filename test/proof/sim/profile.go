@@ -23,6 +23,7 @@ type Profile struct {
 	MaxTTL         time.Duration
 	CommandTimeout time.Duration
 	StallLimit     time.Duration
+	PounceFrom     time.Duration // how long before the end of another's hold it is tried for, at the most
 	Think          time.Duration // pause of a worker, at the most
 	Poll           time.Duration // pause of those that poll, at the most
 	Leases         int           // one in so many calls takes a lease
@@ -196,12 +197,12 @@ var profiles = []struct {
 		p.ClientOffset = []time.Duration{0, time.Millisecond, p.TTL, time.Hour}[d.upTo(4)]
 	}},
 	{"raises", func(p *Profile, d *dice) { // tokens that differ between masters
-		p.Kinds = []weighted[Kind]{{Poll, 3}, {Try, 2}}
+		p.Kinds = []weighted[Kind]{{Poll, 4}, {Try, 1}}
 		p.Fencing, p.Keys, p.Clients, p.Calls = true, 1, 3, 14
 		p.Poll, p.Think, p.Latency = 2*time.Millisecond, 2*time.Millisecond, 500*time.Microsecond
 		p.Brief = true
 		p.CommandTimeout = 15 * time.Millisecond
-		p.SlowOneIn, p.SlowLeast, p.SlowMost = 6, 5*time.Millisecond, p.TTL/2
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 25, 5*time.Millisecond, p.TTL/4
 		p.StallLimit = 2 * p.TTL
 		if d.one(3) { // what comes twice leaves locks behind, so that there are fewer
 			p.TwiceOneIn, p.TwiceWithin = 6, 20*time.Millisecond
@@ -210,26 +211,31 @@ var profiles = []struct {
 	}},
 	{"guarded", func(p *Profile, d *dice) { // masters lose their data and are back at once
 		p.Guard = redlock.GuardStandard
+		if d.one(2) { // longer than it takes to find out that the fleet is not new
+			p.TTL *= 10
+			p.MaxTTL, p.StallLimit = p.TTL, p.TTL/4
+		}
 		p.Kinds = []weighted[Kind]{{Poll, 4}, {Wait, 2}, {Try, 1}, {Do, 1}, {All, 1}, {Write, 1}, {Read, 1}}
 		p.Keys, p.Edges, p.Leases, p.Abandon = 1, true, 3, 2
-		p.Poll = 4 * time.Millisecond
-		p.Restarts, p.DownFor = 3*p.TTL, p.TTL/8
+		p.Poll = p.TTL / 40
+		p.Restarts, p.DownFor = p.TTL, p.TTL/8
 		p.Loses, p.Together = []weighted[Loss]{{Empty, 3}, {Tail, 1}, {Nothing, 1}}, true
 		p.CutOneIn, p.StraggleOneIn = 80, 2
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 25, p.TTL/20, p.TTL/2
 		p.TwiceOneIn, p.TwiceWithin = 40, p.TTL
-		p.Calls = max(4, 24/p.Clients)
+		p.Calls = 36 / p.Clients
 	}},
 	{"guarded fences", func(p *Profile, d *dice) { // T2: what clocks differ by is less than the quarantine
 		p.Guard, p.Fencing = redlock.GuardStandard, true
 		p.Kinds = []weighted[Kind]{{Poll, 4}, {Wait, 1}, {Try, 2}, {All, 1}, {Write, 1}, {Read, 1}}
 		p.Keys, p.Brief = 1, true
 		p.Poll, p.Think = 4*time.Millisecond, 20*time.Millisecond
-		p.Restarts, p.DownFor = 3*p.TTL, p.TTL/8
+		p.Restarts, p.DownFor = p.TTL, p.TTL/8
 		p.Loses, p.Together = []weighted[Loss]{{Empty, 3}, {Tail, 1}}, true
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 15, p.TTL/20, p.TTL/2
 		p.TwiceOneIn, p.TwiceWithin = 20, p.TTL
 		p.ClientOffset = p.TTL / 4
+		p.Calls = 36 / p.Clients
 	}},
 	{"updates", func(p *Profile, d *dice) { // of a resource that compares tokens, by clients that are paused
 		p.Fencing, p.Updates = true, true
@@ -239,6 +245,22 @@ var profiles = []struct {
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 20, p.TTL/20, p.TTL/2
 		p.CutOneIn, p.StraggleOneIn = 60, 2
 	}},
+	{"strict jumps", func(p *Profile, d *dice) { // of masters' clocks, by far, and soon put right again
+		strictly(p)
+		p.Kinds = []weighted[Kind]{{Poll, 3}, {Try, 1}, {Pounce, 2}, {All, 1}, {Write, 1}, {Read, 1}}
+		p.MasterSteps, p.StepMost, p.StepBack = p.TTL/8, 3*p.TTL, p.TTL/8
+		p.CutOneIn = 15
+		p.Calls = 24 / p.Clients
+		p.Restarts, p.DownFor, p.Loses = 6*p.TTL, p.TTL/8, []weighted[Loss]{{Empty, 2}, {Nothing, 1}}
+	}},
+	{"strict skew", func(p *Profile, d *dice) { // masters' clocks are as far off as they may be, and change sides
+		strictly(p)
+		p.Kinds = []weighted[Kind]{{Pounce, 1}}
+		p.Leases, p.Abandon = 1, 1
+		p.MasterSteps, p.StepMost, p.StepBack = p.TTL/6, p.TTL/5, p.TTL/2
+		p.PounceFrom = p.TTL / 4
+		p.CutOneIn = 20
+	}},
 	{"litter", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{{Cancelled, 4}, {Try, 2}, {Wait, 1}, {All, 1}, {Any, 1}}
 		p.TTL, p.MaxTTL = 8*time.Second, 8*time.Second
@@ -246,6 +268,19 @@ var profiles = []struct {
 		p.StallLimit = time.Second
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 5, time.Millisecond, 100*time.Millisecond
 	}},
+}
+
+// strictly sets what all runs with the strict guard have in common.
+func strictly(p *Profile) {
+	p.Guard, p.Masters, p.Keys = redlock.GuardStrict, 3, 1
+	p.TTL = time.Second
+	p.MaxTTL, p.StallLimit = p.TTL, p.TTL/2
+	p.Edges, p.Leases, p.Abandon = true, 2, 2
+	p.Poll = 20 * time.Millisecond
+	p.MasterOffset, p.ClientOffset = p.TTL/40, p.TTL/40 // S is a tenth
+	p.PPM = 200                                         // or they part by S while the run lasts
+	p.Calls = 18 / p.Clients
+	p.SlowOneIn, p.SlowLeast, p.SlowMost = 20, p.TTL/100, p.TTL/10
 }
 
 // Draw makes the profile of that name, of which details follow from the seed.

@@ -139,14 +139,14 @@ func (k *worker) call(d *dice) {
 // few times in a row. It returns when the last of them began.
 func (k *worker) pounce(d *dice, key string, opts []redlock.LockOption) (l *redlock.Lock, asked time.Duration, err error) {
 	if end := k.w.beliefOf(key); end != 0 {
-		k.sleep(max(0, end-k.w.now()-d.between(0, k.w.p.TTL/80)))
+		k.sleep(max(0, end-k.w.now()-d.between(0, max(k.w.p.PounceFrom, k.w.p.TTL/80))))
 	}
 	for range 12 {
 		asked = k.w.now()
 		if l, err = k.c.lock.TryLock(background, key, opts...); err == nil {
 			break
 		}
-		k.sleep(d.between(100*time.Microsecond, 800*time.Microsecond))
+		k.sleep(d.between(100*time.Microsecond, max(800*time.Microsecond, k.w.p.PounceFrom/8)))
 	}
 	return l, asked, err
 }
@@ -168,7 +168,7 @@ func (w *world) beliefOf(key string) (end time.Duration) {
 
 // within is a context that ends after d, at an instant of the worker's own.
 func (k *worker) within(d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithDeadline(background, k.w.start.Add(k.w.at(k.lane, d)))
+	return context.WithDeadline(background, k.w.start.Add(k.w.in(deadlineLane(k.c.index, k.number), d)))
 }
 
 // bounded looks whether a call took longer than it may: what its context
@@ -270,6 +270,9 @@ func (k *worker) lend(d *dice, a *active) {
 func (k *worker) use(d *dice, a *active, lease bool) {
 	p := k.w.p
 	length := d.between(0, p.TTL/4)
+	if d.one(4) {
+		length = d.between(0, p.TTL*5/4)
+	}
 	if p.Brief {
 		length = d.between(0, p.Think)
 	}

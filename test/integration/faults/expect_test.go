@@ -1,0 +1,158 @@
+package faults
+
+import (
+	"slices"
+	"time"
+)
+
+// during selects the operations of the fault on locks that nobody else uses.
+func (r *run) during() []done {
+	return r.settleExcuses(r.history.operations(func(d done) bool {
+		return !r.specs[d.client].Stranger && !r.contended(d) && d.Op != opWait && d.End > r.faultAt && (r.healAt == 0 || d.At < r.healAt)
+	}))
+}
+
+// goesOn asks that nothing has failed since the fault. Of a lock that is
+// contended the masters that go on may have given too few votes for its release
+// to be confirmed by them alone.
+func (r *run) goesOn() {
+	r.Helper()
+	failed := r.history.operations(func(d done) bool {
+		unconfirmed := d.Op == opUnlock && d.Failed == failedNoQuorum && r.contended(d)
+		return d.Failed != "" && d.End > r.faultAt && !unconfirmed && !r.specs[d.client].Stranger
+	})
+	failed = r.settleExcuses(failed)
+	for i, d := range failed {
+		if i == 3 {
+			r.Errorf("and %d more", len(failed)-i)
+			break
+		}
+		r.Errorf("client %d: %s failed %v after the fault, after %v: %s", d.client, d.Op, d.At.sub(r.faultAt), d.took(), d.Text)
+	}
+	for _, h := range r.history.lost() {
+		r.Errorf("client %d lost %v: %s", h.client, h.keys, h.why)
+	}
+}
+
+// contended says whether an operation is about a lock that others want, too.
+func (r *run) contended(d done) bool {
+	switch r.specs[d.client].Workers[d.Worker].Do {
+	case doOwn, doHold, doMany:
+		return false
+	}
+	return true
+}
+
+// quick asks that operations were decided by the masters that answer: who waits
+// for the timeout of a master takes half a second. One in ten may be late, for
+// the machine is shared; the first of most workers may not.
+func (r *run) quick() {
+	r.Helper()
+	first := map[doer]time.Duration{}
+	var all []time.Duration
+	late := 0
+	for _, d := range r.during() {
+		all = append(all, d.took())
+		if d.took() > commandTimeout/2 {
+			late++
+		}
+		if who := (doer{d.client, d.Worker, d.Op}); d.Op == opLock && d.At > r.faultIn && first[who] == 0 {
+			first[who] = d.took()
+		}
+	}
+	if len(all) == 0 || len(first) == 0 {
+		r.Error("no operation was tried during the fault")
+		return
+	}
+	slices.Sort(all)
+	if median := all[len(all)/2]; median > commandTimeout/10 || late > len(all)/10 {
+		r.Errorf("median %v, and %d of %d took more than %v: want a median below %v, as with all masters",
+			median, late, len(all), commandTimeout/2, commandTimeout/10)
+	}
+	slow := 0
+	for _, d := range first {
+		if d > commandTimeout/2 {
+			slow++
+		}
+	}
+	if slow > len(first)/2 {
+		r.Errorf("the first attempts after the fault took %v", first)
+	}
+}
+
+// bounded asks that every operation came to its end within the timeout of a
+// master, and notes the longest.
+func (r *run) bounded() {
+	r.Helper()
+	for _, d := range r.during() {
+		if d.took() > r.worst {
+			r.worst = d.took()
+			r.Logf("slowest so far: client %d, %s, %v, begun %v after the fault", d.client, d.Op, d.took(), d.At.sub(r.faultAt))
+		}
+		if d.took() > commandTimeout+lateness {
+			r.Errorf("client %d: %s took %v (%s): want %v and little more", d.client, d.Op, d.took(), d.Failed, commandTimeout)
+		}
+	}
+}
+
+// noteWorst notes the longest of some operations of the fault.
+func (r *run) noteWorst(which func(done) bool) {
+	for _, d := range r.during() {
+		if which(d) {
+			r.worst = max(r.worst, d.took())
+		}
+	}
+}
+
+// outage waits until everybody has been refused, and lost what was held, and
+// asks how they were told.
+func (r *run) outage(causes int) {
+	r.Helper()
+	const refusals = 5
+	refused := func(client, w int) (n int) {
+		for _, o := range r.history.ops {
+			if o.client == client && o.Worker == w && o.Op == opLock && o.Failed != "" && o.At > r.faultIn {
+				n++
+			}
+		}
+		return n
+	}
+	ok := r.history.await(settleBound, func() bool {
+		for i, s := range r.specs {
+			for w, job := range s.Workers {
+				if job.Do == doOwn && refused(i, w) < refusals {
+					return false
+				}
+			}
+		}
+		for _, h := range r.history.holds {
+			if h.to == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	if !ok {
+		r.Fatalf("within %v not everybody was refused, or told that the lock is lost", settleBound)
+	}
+	tried := r.history.operations(func(d done) bool { return d.Op == opLock && d.At > r.faultIn })
+	for _, d := range tried {
+		if d.Failed != failedNoQuorum || d.Causes < causes {
+			r.Errorf("client %d was told %q with %d causes, want %q with %d: %s",
+				d.client, d.Failed, d.Causes, failedNoQuorum, causes, d.Text)
+			break
+		}
+	}
+	lost := r.history.lost()
+	if len(lost) < len(r.specs) {
+		r.Errorf("%d locks were lost, want that of each client at least", len(lost))
+	}
+	for _, h := range lost {
+		if late := h.noticed.sub(h.until); late > lateness {
+			r.Errorf("client %d noticed %v after the validity that it lost %v", h.client, late, h.keys)
+		}
+		if after := h.until.sub(r.faultIn); after > rowTTL {
+			r.Errorf("client %d relied on %v for %v after the outage began, want %v at most", h.client, h.keys, after, rowTTL)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package faults
+
+import "slices"
+
+// recovers waits until everybody has had a lock again, and notes how long that
+// took; with all until every master is used again.
+func (r *run) recovers(all bool) {
+	r.Helper()
+	r.progress(now(), 1)
+	for i, s := range r.specs {
+		for w, job := range s.Workers {
+			if job.Do != doOwn || r.children[i].waited || s.Idle {
+				continue
+			}
+			if !r.history.await(settleBound, func() bool {
+				locked := r.history.good[doer{i, w, opLock}]
+				first, _ := slices.BinarySearch(locked, r.healAt)
+				if first < len(locked) {
+					r.backBy(locked[first])
+				}
+				return first < len(locked)
+			}) {
+				r.Fatalf("client %d had no lock within %v", i, settleBound)
+			}
+		}
+	}
+	if all {
+		r.allUsable()
+	}
+}
+
+// backBy notes that the recovery has taken until t. It counts from when the
+// masters answered, and is over sooner where the clients were faster than that.
+func (r *run) backBy(t instant) { r.healed = max(r.healed, t.sub(r.backAt), 1) }
+
+// allUsable waits until every client can use every master, and notes when that
+// was.
+func (r *run) allUsable() {
+	r.Helper()
+	full := r.awaitUsable()
+	r.history.mu.Lock()
+	defer r.history.mu.Unlock()
+	for _, change := range r.history.changes {
+		if change.usable == full && change.at > r.healAt {
+			r.backBy(change.at)
+		}
+	}
+}
+
+// awaitUsable waits until every client can use every master, of which full has a
+// bit each.
+func (r *run) awaitUsable() (full uint64) {
+	r.Helper()
+	full = uint64(1)<<len(r.m.urls()) - 1
+	if !r.history.await(settleBound, func() bool {
+		for i, c := range r.children {
+			if !c.waited && !r.specs[i].Stranger && r.history.usable[i] != full {
+				return false
+			}
+		}
+		return true
+	}) {
+		r.Fatalf("within %v not every client could use every master: %b", settleBound, r.history.usable)
+	}
+	return full
+}

@@ -180,8 +180,13 @@ func (n notice) tell() {
 // says of the release, and then the number of a key, counted from 1, and who was
 // told of it, and so on.
 func splitHeirs(reply any) (released any, heirs []any) {
-	if parts, ok := reply.([]any); ok && len(parts)%2 == 1 {
-		return parts[0], parts[1:]
+	switch parts := reply.(type) {
+	case pipeline.ThreeInts: // of one key
+		return parts[0], []any{parts[1], parts[2]}
+	case []any:
+		if len(parts)%2 == 1 {
+			return parts[0], parts[1:]
+		}
 	}
 	return reply, nil
 }

@@ -10,16 +10,22 @@ import (
 )
 
 // A contender is a call that waits for a key. While others of this client wait
-// longer it does nothing. Then it queues up at the key's pilot, and sleeps until
-// it is woken: by the release of another client, by one of this client, or by
-// a timer, for the queue is advice: the pilot may be down, and a message lost.
+// longer for the same it does nothing. Then it queues up at the key's pilot, and
+// sleeps until it is woken: by the release of another client, by one of this
+// client, or by a timer, for the queue is advice: the pilot may be down, and a
+// message lost.
+//
+// Who wants several keys together waits for one that is in the way (setturn.go),
+// who wants one of several for all of them (slots.go).
 type contender struct {
 	c      *Client
 	l      *Lock           // the handle of the next attempt
 	call   context.Context // for the trace
-	key    string          // with the prefix
+	key    string          // that it waits for, with the prefix
 	place  *place
 	waiter *wakeup.Waiter // from when it is the first of this client
+	slots  *slots         // of one who wants one of several keys
+	since  time.Time      // when it came first
 	out    *outage        // shared with those who wait behind
 
 	attempts int
@@ -32,32 +38,53 @@ type contender struct {
 	queued     uint64 // masters that may have an entry of ours
 	useless    uint64 // masters that have no queue to offer
 	eager      bool   // tries at the pilot before anything else
+	blind      bool   // it sleeps where there is no queue to wait in
 	slept      bool   // it had to wait
 	polls      int    // since a quorum was asked
 	stale      bool   // the pilot's key is still that of a holder who has let go
 	collisions int    // attempts in a row that failed after the pilot's grant
+	losses     int    // turns of a set that came to nothing, one right after the other
 }
 
 // pollsPerAttempt is how many looks at the pilot there are to one at all
 // masters: the pilot may have a stale key.
 const pollsPerAttempt = 4
 
+func newContender(c *Client, l *Lock) *contender {
+	w := &contender{c: c, l: l, call: l.told, key: l.fullKey(), pilot: noPilot}
+	if l.kind.oneOf {
+		w.slots = newSlots(w)
+	}
+	return w
+}
+
 // wait waits for the key and acquires it. It returns when it has, when an
 // outage lasts too long, or when ctx or the client ends.
 func (w *contender) wait(ctx context.Context, before outage) error {
-	w.place = w.c.lines.join([]string{w.key})
+	w.place = w.c.lines.join([]string{w.l.line()})
 	defer w.place.leave()
 	if err := w.awaitTurn(ctx); err != nil {
 		return err
 	}
-	w.waiter = w.c.hub.Wait(w.key)
-	defer w.leaveQueues()
-	defer func() { w.c.setContended(w.key, w.slept) }()
+	w.since = time.Now()
+	nextTry := w.nextTry
+	if w.slots != nil {
+		nextTry = w.slots.nextTry
+		w.waiter = w.c.hub.Wait(w.slots.keys...)
+	} else {
+		w.waiter = w.c.hub.Wait(w.key)
+	}
+	defer w.leave()
+	defer func() {
+		if w.slept || w.l.kind.queued {
+			w.c.setContended(w.key, w.slept)
+		}
+	}()
 	if w.out = w.place.outage(); w.out.failures == 0 {
 		*w.out = before
 	}
 	for {
-		try, cause := w.nextTry(ctx)
+		try, cause := nextTry(ctx)
 		if cause != nil {
 			return w.ended(cause)
 		}
@@ -96,6 +123,7 @@ func (w *contender) asked(err *QuorumError) *QuorumError {
 	if w.over = w.out.note(err, w.c.opts.outage); w.over {
 		w.place.fail(err)
 	}
+	w.follow(err)
 	return err
 }
 
@@ -158,115 +186,15 @@ func (w *contender) result(err error) (*Lock, int, error) {
 	return w.l, w.attempts, nil
 }
 
-// nextTry waits for the moment to try again, and says how; or what ended the
-// waiting.
-func (w *contender) nextTry(ctx context.Context) (try, error) {
-	for {
-		pilot := w.c.pilot(w.key, w.useless)
-		if w.out.failures > 0 || pilot == noPilot || !w.c.quorumConnected() {
-			return w.sleepBlind(ctx, nil)
-		}
-		if ready := w.waiter.Subscribe(pilot); !isClosed(ready) {
-			next, cause := w.sleepBlind(ctx, ready)
-			if next == nil && cause == nil {
-				continue // subscribed meanwhile
-			}
-			return next, cause
-		}
-		if pilot != w.pilot {
-			w.pilot, w.turn, w.heard = pilot, turn{}, false
-		}
-		if !w.heard && w.eager {
-			return w.tryPilot, nil
-		}
-		if !w.heard {
-			switch cause := w.look(ctx); {
-			case cause != nil:
-				return nil, cause
-			case !w.heard:
-				continue // another pilot
-			}
-		}
-		w.heard = false
-		if w.stale && (w.turn.first || !w.l.opts.fair) {
-			w.stale = false
-			return w.tryAll, nil
-		}
-		if w.turn.ours {
-			return w.tryPilot, w.pauseAfterCollision(ctx)
-		}
-		delay := w.turn.freeIn(w.c.opts.chance, minRetryDelay+w.c.opts.chance.N("poll", maxRetryDelay-minRetryDelay))
-		woken, cause := w.sleep(ctx, delay, nil)
-		switch {
-		case cause != nil:
-			return nil, cause
-		case woken:
-			return w.tryPilot, nil
-		}
-		if w.polls++; w.polls >= pollsPerAttempt && (w.turn.first || !w.l.opts.fair) {
-			return w.tryAll, nil
-		}
-	}
-}
-
-// sleepBlind is the pause before a try at all masters, while there is no queue
-// to wait in. The try is nil when ready was closed before.
-func (w *contender) sleepBlind(ctx context.Context, ready <-chan struct{}) (try, error) {
-	delay := time.Duration(0)
-	if w.last != nil {
-		delay = w.c.retryDelay(w.l, w.attempts, w.out.failures, w.last)
-	}
-	_, cause := w.sleep(ctx, delay, ready)
-	if ready != nil && isClosed(ready) {
-		return nil, cause
-	}
-	return w.tryBlind, cause
-}
-
-// sleep pauses for d, and reports whether it was woken before. ready, if it is
-// not nil, ends the pause too.
-func (w *contender) sleep(ctx context.Context, d time.Duration, ready <-chan struct{}) (woken bool, cause error) {
-	if w.last != nil {
-		w.l.traceRetry(w.call, w.attempts, d, w.last)
-	}
-	w.slept = w.slept || d > 0
-	t := time.NewTimer(d)
-	defer t.Stop()
-	for {
-		select {
-		case <-t.C:
-			return false, nil
-		case <-ready:
-			return false, nil
-		case <-w.place.signal:
-			return true, nil
-		case master := <-w.waiter.Woken():
-			if master == w.pilot {
-				return true, nil
-			}
-			w.c.passOn(master, w.key) // of a pilot before
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-w.c.closing:
-			return false, ErrClosed
-		}
-	}
-}
-
-// pauseAfterCollision lets contenders part that keep splitting the vote, which
-// those can who do not see the same pilot.
-func (w *contender) pauseAfterCollision(ctx context.Context) error {
-	if w.collisions < 2 {
-		return nil
-	}
-	return w.c.pause(ctx, w.c.opts.chance.N("collision", time.Millisecond<<min(w.collisions, 8)))
-}
-
 // look asks the pilot for our turn, and keeps our place there. heard tells
 // whether it said anything; the error is what ended the waiting.
 func (w *contender) look(ctx context.Context) error {
 	w.queued |= 1 << w.pilot
-	q := w.c.askQueue(w.pilot, time.Time{}, w.key, argWait, w.turn.score)
+	var place any = w.turn.score
+	if w.l.isSet() {
+		place = w.age()
+	}
+	q := w.c.askQueue(w.pilot, time.Time{}, w.key, argWait, place)
 	reply, err := q.wait(ctx, w.c.patience(w.pilot, w.l.opts.ttl))
 	t, err := readTurn(reply, err)
 	return w.note(&t, err)
@@ -294,6 +222,9 @@ func (w *contender) learn(held *HeldError) {
 	if held.Type == "none" || w.last != nil && w.last.kind != ErrTaken { //nolint:errorlint // it is one of two values
 		return
 	}
+	if held.Key == "" && len(w.l.others) > 0 {
+		held.Key = w.c.withoutPrefix(w.key)
+	}
 	now := w.c.takenAt(w.l, w.pilot, held)
 	if w.last != nil {
 		now.OK, now.Elapsed = w.last.OK, w.last.Elapsed
@@ -313,17 +244,25 @@ func (w *contender) tryPilot(ctx context.Context) (*QuorumError, bool) {
 	c, l := w.c, w.l
 	c.unfinished.add()
 	defer c.unfinished.done()
-	w.queued |= 1 << w.pilot
 	before := w.turn.held
-	granted, t, err := c.take(ctx, l, w.pilot, w.turn.score, l.opts.fair || w.eager)
+	var granted bool
+	var t turn
+	var err error
+	if l.isSet() {
+		granted, t, err = c.takeSet(ctx, l, w.pilot)
+	} else {
+		w.queued |= 1 << w.pilot
+		granted, t, err = c.take(ctx, l, w.pilot, w.turn.score, l.opts.fair || w.eager)
+	}
 	w.eager = false
 	if granted {
-		w.queued &^= 1 << w.pilot
-		failed := w.asked(c.fanOut(ctx, l, 1<<w.pilot, false))
+		w.queued |= 1 << w.pilot // if it comes to nothing nobody is told of the rollback
+		failed := w.asked(c.fanOut(ctx, l, 1<<w.pilot, l.isSet()))
 		if w.collisions++; failed == nil {
 			w.collisions = 0
-		} else {
-			w.queued |= 1 << w.pilot // nobody was told of the rollback
+			if !l.isSet() {
+				w.queued &^= 1 << w.pilot
+			}
 		}
 		return failed, true
 	}
@@ -336,16 +275,35 @@ func (w *contender) tryPilot(ctx context.Context) (*QuorumError, bool) {
 	}
 	failed := c.takenAt(l, w.pilot, t.held)
 	failed.cause = cause
+	if cause == nil && l.isSet() {
+		w.stale = w.stale && w.prefixed(t.held.Key) == w.key
+		w.heard = false // it has no place in the queue of the key that it has met
+		w.losses++
+		w.follow(failed)
+	}
 	return failed, true
 }
 
-// leaveQueues takes our entries out of the queues. A queue that has called us
-// calls the next one.
-func (w *contender) leaveQueues() {
-	queued := w.queued | w.waiter.Leave()
+// leaveQueue takes our entries out of the queues of the key. A queue that has
+// called us calls the next one.
+func (w *contender) leaveQueue() {
+	queued := w.queued
+	for _, call := range w.waiter.Leave() {
+		queued |= 1 << call.Master
+	}
+	w.queued = 0
 	for i := range w.c.masters {
 		if queued&(1<<i) != 0 {
 			w.c.passOn(i, w.key)
 		}
 	}
+}
+
+// leave ends all waiting.
+func (w *contender) leave() {
+	if w.slots != nil {
+		w.slots.leave()
+		return
+	}
+	w.leaveQueue()
 }

@@ -115,15 +115,30 @@ const (
 // told, those who wait here wait on, or else one process would starve the
 // others.
 func (c *Client) released(pilot int, key string, told successor) {
-	if told == anotherClient || c.lines.wakeFirst(key) || told == nobody {
-		return
+	switch told {
+	case anotherClient:
+	case thisClient:
+		if !c.hub.Call(pilot, key) && !c.lines.wakeFirst(key) {
+			c.leaveQueue(pilot, key)
+		}
+	default: // who queues up nowhere, or at another master, may wait here
+		if c.lines.anybody() && !c.lines.wakeFirst(key) {
+			c.hub.Call(pilot, key)
+		}
 	}
-	c.passOn(pilot, key)
 }
 
-// passOn gives back a wake-up that nobody of this client waits for any more:
-// the next one in the queue gets it.
+// passOn gives back a wake-up that its waiter does not need any more: the next
+// one of this client gets it, or else the next one in the queue.
 func (c *Client) passOn(master int, key string) {
+	if !c.hub.Call(master, key) {
+		c.leaveQueue(master, key)
+	}
+}
+
+// leaveQueue takes this client out of a queue. If the key is free the next one
+// there is told.
+func (c *Client) leaveQueue(master int, key string) {
 	c.askQueue(master, time.Now().Add(queueExpiry), key, argLeave)
 }
 
@@ -132,19 +147,78 @@ type notice struct {
 	lock  *Lock
 	pilot int
 	told  successor
+
+	// Of a release that tells by itself.
+	c       *Client
+	keys    []any
+	heirs   []any
+	passing bool
 }
 
 // successor is the notice to give when the pilot's part of a release has come
-// back. The caller must hold r.mu.
-func (r *round) successor(call *pipeline.Call, told successor) notice {
-	if call.Slot != r.own.pilot {
+// back, or any part of one that tells by itself. The caller must hold r.mu.
+func (r *round) successor(call *pipeline.Call, told successor, heirs []any) notice {
+	switch {
+	case r.tells != nil:
+		return notice{c: r.c, pilot: call.Slot, keys: r.tells, heirs: heirs, passing: r.passing}
+	case call.Slot != r.own.pilot:
 		return notice{}
 	}
-	return notice{r.own.lock, r.own.pilot, told}
+	return notice{lock: r.own.lock, pilot: r.own.pilot, told: told}
 }
 
 func (n notice) tell() {
-	if n.lock != nil {
+	switch {
+	case n.keys != nil:
+		n.tellEach()
+	case n.lock != nil:
 		n.lock.c.released(n.pilot, n.lock.fullKey(), n.told)
+	}
+}
+
+// splitHeirs takes the reply to a release that tells by itself apart: what it
+// says of the release, and then the number of a key, counted from 1, and who was
+// told of it, and so on.
+func splitHeirs(reply any) (released any, heirs []any) {
+	switch parts := reply.(type) {
+	case pipeline.ThreeInts: // of one key
+		return parts[0], []any{parts[1], parts[2]}
+	case []any:
+		if len(parts)%2 == 1 {
+			return parts[0], parts[1:]
+		}
+	}
+	return reply, nil
+}
+
+// tellEach is tell for each key. That nobody waits for a key at its pilot is
+// known only if the pilot has said nothing of it.
+func (n notice) tellEach() {
+	here := !n.passing && n.c.lines.anybody()
+	if len(n.heirs) == 0 && !here {
+		return
+	}
+	said := make(map[int]bool, len(n.heirs)/2)
+	for i := 0; i+1 < len(n.heirs); i += 2 {
+		number, ok1 := n.heirs[i].(int64)
+		told, ok2 := n.heirs[i+1].(int64)
+		if !ok1 || !ok2 || number < 1 || number > int64(len(n.keys)) || told < 0 || told > int64(thisClient) {
+			return
+		}
+		key := n.keys[number-1].(string)
+		if said[int(number-1)] = told > 0; told > 0 {
+			n.c.released(n.pilot, key, successor(told))
+		}
+		if successor(told) == anotherClient { // whoever comes here next is to come behind that one
+			n.c.setContended(key, true)
+		}
+	}
+	if !here {
+		return
+	}
+	for i, key := range n.keys {
+		if key := key.(string); !said[i] && n.c.pilot(key, 0) == n.pilot {
+			n.c.released(n.pilot, key, nobody)
+		}
 	}
 }

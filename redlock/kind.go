@@ -21,9 +21,12 @@ type kind struct {
 	// Which of several keys is the one in the way, as holderamong wants it;
 	// nil: there is one key.
 	inTheWay any
-	// queued: who waits for such a lock queues up, and its release tells the
-	// next one. The others poll.
+	// queued: the queue's own script takes such a lock at the pilot and gives it
+	// back there, and tells who waits next.
 	queued bool
+	// handOver releases as release does, and tells who waits next, given the
+	// client's id. Not where the lock is guarded; nil: nobody is told.
+	handOver *script.Script
 }
 
 // plainKind is the lock of one key, also as the writer of a read-write lock.
@@ -101,6 +104,16 @@ func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
 	if mutant.Is(mutant.ReleaseWithoutCompare) && l.kind == plainKind {
 		r.args = append(r.args[:0], l.keyArgs[0])
 		r.ask("DEL", absent, keep)
+		return
+	}
+	if handOver && l.kind.handOver != nil && !l.isGuarded() {
+		for _, key := range l.keyArgs {
+			if pilot := l.c.pilot(key.(string), 0); pilot != noPilot {
+				absent &^= 1 << pilot
+			}
+		}
+		r.tells = l.keyArgs
+		r.eval(l.kind.handOver, l.keyArgs, absent, keep, l.tokenArg, l.c.id)
 		return
 	}
 	if handOver && l.kind.queued {

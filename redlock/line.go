@@ -1,14 +1,14 @@
 package redlock
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 )
 
-// lines are the calls of one client that wait, in a queue for each key: first
-// come, first served. Only who is first in all of its queues contends over the
-// network. A call joins all its queues in one step, so their orders agree and
-// no two calls wait for each other.
+// lines are the calls of one client that wait, in a queue for each thing that is
+// waited for: first come, first served. Only who is first contends over the
+// network.
 type lines struct {
 	waiting atomic.Int64 // calls that wait, to find none without locking
 
@@ -106,9 +106,12 @@ func (p *place) outage() *outage {
 	return &p.q.byKey[p.keys[0]].out
 }
 
+// anybody reports whether anybody waits for anything.
+func (q *lines) anybody() bool { return q.waiting.Load() != 0 }
+
 // occupied reports whether anybody waits for the key.
 func (q *lines) occupied(key string) bool {
-	if q.waiting.Load() == 0 {
+	if !q.anybody() {
 		return false
 	}
 	q.mu.Lock()
@@ -119,7 +122,7 @@ func (q *lines) occupied(key string) bool {
 // wakeFirst wakes who waits first for the key, and reports whether anybody
 // does.
 func (q *lines) wakeFirst(key string) bool {
-	if q.waiting.Load() == 0 {
+	if !q.anybody() {
 		return false
 	}
 	q.mu.Lock()
@@ -143,3 +146,22 @@ func (p *place) fail(err error) {
 		}
 	}
 }
+
+// line is the name of the line in which a call waits. Only calls that want the
+// same stand in one line. Were a set of keys to stand in the lines of its keys
+// as well, whoever holds one of them and wants another, in the agreed order,
+// would wait here for the set, and the set for the key that is held.
+func (l *Lock) line() string {
+	key := l.fullKey()
+	switch {
+	case len(l.keyArgs) > 1 && !l.isGuarded():
+		// Sorted names, unlike keyArgs.
+		return linePrefix + l.kind.acquire.Name + ":" + l.key + "\x00" + strings.Join(l.others, "\x00")
+	default:
+		return key
+	}
+}
+
+// linePrefix begins the names of lines that are not those of one key's plain
+// lock; no key begins with it.
+const linePrefix = reservedPrefix

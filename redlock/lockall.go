@@ -15,6 +15,7 @@ var allKind = &kind{
 	release:  script.ReleaseAll,
 	guarded:  guardedScripts{script.GuardedAcquire, script.GuardedExtendAll, script.GuardedReleaseAll},
 	inTheWay: "last",
+	handOver: script.ReleaseSet,
 }
 
 // LockAll acquires all of the keys or none, as one lock: one token, one context,

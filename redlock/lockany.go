@@ -95,7 +95,8 @@ func (l *Lock) settleOn(res *result) {
 	defer l.mu.Unlock()
 	granted := res.slot - 1
 	key := l.keyArgs[granted].(string)
-	release, rest := l.releaseScript(slices.Concat(l.keyArgs[:granted], l.keyArgs[granted+1:]))
+	others := slices.Concat(l.keyArgs[:granted], l.keyArgs[granted+1:])
+	release, rest := l.releaseScript(others)
 
 	l.kind, l.key, l.others = plainKind, l.c.withoutPrefix(key), nil
 	l.oneKey[0] = key
@@ -104,7 +105,12 @@ func (l *Lock) settleOn(res *result) {
 
 	if nothing := res.absent | res.here; nothing != l.c.everyone() {
 		r := l.c.newRound(opRelease)
-		r.eval(release, rest, nothing, l.keepRelease(), l.tokenArg)
+		if l.isGuarded() {
+			r.eval(release, rest, nothing, l.keepRelease(), l.tokenArg)
+		} else {
+			r.tells, r.passing = others, true
+			r.eval(script.ReleaseSet, others, nothing, l.keepRelease(), l.tokenArg, l.c.id)
+		}
 		r.letGo()
 	}
 }

@@ -110,7 +110,7 @@ func (c *Client) ask(master int, keep time.Time, s *script.Script, keys []any, a
 	q := &query{c: c, master: master, script: s, done: make(chan struct{})}
 	q.args = s.Args(nil, keys, args...)
 	q.call = pipeline.Call{Cmd: evalSHA, Encoded: pipeline.AppendCommand(nil, evalSHA, q.args...), Owner: q, Keep: keep}
-	if args[0] == argTake {
+	if args[0] == argTake || s == script.AcquireAll {
 		q.call.Check = c.guardian.asked() // its grant is a vote
 	}
 	c.unfinished.add()

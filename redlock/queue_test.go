@@ -31,12 +31,17 @@ type queuer struct {
 
 // queue has a client wait for a key, and returns once it does.
 func (s *sim) queue(c *redlock.Client, key string, opts ...redlock.LockOption) *queuer {
+	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.Lock(ctx, key, opts...) })
+}
+
+// queueFor is queue for a lock of any sort.
+func (s *sim) queueFor(c *redlock.Client, acquire func(context.Context) (*redlock.Lock, error)) *queuer {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	q := &queuer{c: c, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(q.done)
 		began := time.Now()
-		q.lock, q.err = c.Lock(ctx, key, opts...)
+		q.lock, q.err = acquire(ctx)
 		q.took = time.Since(began)
 	}()
 	synctest.Wait()

@@ -33,6 +33,8 @@ type round struct {
 	granted uint64 // masters that have agreed before the round
 	guard   guardedRound
 	own     handOver // what the pilot gets instead
+	tells   []any    // keys of which the release tells who waits next, at every master
+	passing bool     // nobody held those keys
 
 	grantedFence uint64 // what those gave
 
@@ -104,6 +106,7 @@ func (r *round) recycle() {
 	r.granted, r.grantedFence = 0, 0
 	r.guard = guardedRound{}
 	r.own.clear()
+	r.tells, r.passing = nil, false
 	r.outcome, r.expired, r.cut = quorum.Open, false, false
 	r.abandoned.Store(false)
 	r.c.rounds.Put(r)
@@ -245,7 +248,7 @@ func (r *round) Delayed(c *pipeline.Call, cause error) {
 		r.tally.Failed++
 		r.decide()
 	}
-	tell := r.successor(c, nobody)
+	tell := r.successor(c, nobody, nil)
 	r.unlock(0, 1)
 	tell.tell()
 }
@@ -267,6 +270,10 @@ func (r *round) Complete(c *pipeline.Call) {
 			return
 		}
 		c.Reply, told = r.own.split(c.Reply)
+	}
+	var heirs []any
+	if r.tells != nil {
+		c.Reply, heirs = splitHeirs(c.Reply)
 	}
 	r.mu.Lock()
 	a := &r.answers[c.Slot]
@@ -298,7 +305,7 @@ func (r *round) Complete(c *pipeline.Call) {
 		}
 		r.decide()
 	}
-	tell, reply := r.successor(c, told), r.replyOf(c, a)
+	tell, reply := r.successor(c, told, heirs), r.replyOf(c, a)
 	r.unlock(1, due)
 	tell.tell()
 	reply.send()

@@ -91,7 +91,7 @@ func (c *Client) queryTurn(ctx context.Context, l *Lock, q *query) (granted bool
 // attemptOnce is the attempt of a call that has no place in the queue. One that
 // asked for fairness yields to those that have.
 func (c *Client) attemptOnce(ctx context.Context, l *Lock, holders bool) *QuorumError {
-	if !l.opts.fair || !l.kind.queued || len(l.keyArgs) != 1 {
+	if !l.opts.fair || !l.kind.queued {
 		return c.attempt(ctx, l, holders)
 	}
 	c.unfinished.add()
@@ -128,7 +128,7 @@ func (l *Lock) anew() {
 // takenAt is the error of an attempt that went no further than the pilot, or
 // not even there.
 func (c *Client) takenAt(l *Lock, pilot int, held *HeldError) *QuorumError {
-	e := &QuorumError{Op: opLock.String(), Key: l.key, Need: c.need, Total: len(c.masters), kind: ErrTaken}
+	e := &QuorumError{Op: opLock.String(), Key: l.key, others: len(l.others), Need: c.need, Total: len(c.masters), kind: ErrTaken}
 	if l.token != "" {
 		e.Elapsed = c.opts.clock.Now().Sub(l.start)
 	}

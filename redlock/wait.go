@@ -111,16 +111,17 @@ func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, in
 // queues reports whether a call waits in queues rather than polls: not where the
 // caller has said how often, or when, to try.
 func (l *Lock) queues() bool {
-	return l.kind.queued && len(l.keyArgs) == 1 && l.opts.backoff == nil
+	return l.opts.backoff == nil && (l.kind.queued || l.isSet() || l.kind.oneOf && !l.isGuarded())
 }
 
 // acquireQueued attempts once, and then waits to be woken. While others of this
 // client wait it only waits.
 func (c *Client) acquireQueued(ctx context.Context, l *Lock) (*Lock, int, error) {
-	w := &contender{c: c, l: l, call: l.told, key: l.fullKey(), pilot: noPilot}
+	w := newContender(c, l)
 	var out outage
-	if w.eager = c.wasContended(w.key); !w.eager && !c.lines.occupied(w.key) {
-		err := c.attemptOnce(ctx, l, false)
+	if w.key, w.eager = l.asksFirst(); !w.eager && !(c.lines.anybody() && c.lines.occupied(l.line())) {
+		err := c.attemptOnce(ctx, l, l.isSet())
+		w.follow(err)
 		w.over = err != nil && out.note(err, c.opts.outage)
 		if over, err := w.tried(err); over {
 			return w.result(err)
@@ -132,7 +133,7 @@ func (c *Client) acquireQueued(ctx context.Context, l *Lock) (*Lock, int, error)
 // attemptPolling is an attempt of a call that does not queue. Where fairness was
 // asked for it must not overtake those of this client that do.
 func (c *Client) attemptPolling(ctx context.Context, l *Lock) *QuorumError {
-	if l.opts.fair && c.lines.occupied(l.fullKey()) {
+	if l.opts.fair && c.lines.anybody() && c.lines.occupied(l.line()) {
 		err := c.takenAt(l, noPilot, nil)
 		err.note = "others of this client wait for it"
 		return err

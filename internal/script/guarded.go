@@ -39,7 +39,7 @@ var (
 	GuardedRelease       = newScript("guarded_release", plain(releaseSource)+guardedReleaseSource)
 	GuardedReleaseAll    = newScript("guarded_releaseall", plain(releaseAllSource)+guardedReleaseSource)
 	GuardedReaderRelease = newScript("guarded_reader_release", plain(readerReleaseSource)+guardedReleaseSource)
-	GuardedQueue         = newScript("guarded_queue", guardedSource+queueSource)
+	GuardedQueue         = newScript("guarded_queue", guardedSource+withHandOver(queueSource))
 	Raise                = newScript("raise", raiseSource)
 )
 

@@ -7,8 +7,9 @@
 -- ARGV[1] what to do; ARGV[2] id of the client; then
 --   release: ARGV[3] token. Deletes the lock where the token is ours, as release.lua does, and hands over.
 --     Returns what release.lua does, and 10 more if another client was told, 20 more if this client is next.
---   wait: ARGV[3] score of before, '' for none. Keeps the client's place, and hands over if the lock is free.
---   take: ARGV[3] score of before, '' for none, '-' not to wait; ARGV[4] token; ARGV[5] TTL in ms; ARGV[6] '1': only
+--   wait: ARGV[3] score of before, '' for none, or '+' and for how many µs the client has waited already. Keeps the
+--     client's place, and hands over if the lock is free.
+--   take: ARGV[3] as for wait, or '-' not to wait; ARGV[4] token; ARGV[5] TTL in ms; ARGV[6] '1': only
 --     if nobody else is first. Sets the lock, and takes the client out of the queue. Returns OK; else it waits.
 --     With KEYS[3] and the arguments of guarded.lua from the fourth on it returns {code, fencing token, TIME} for OK,
 --     and where the clocks differ; a lease in the way counts as the lock, of the type lease.
@@ -31,52 +32,11 @@ if ARGV[1] == 'release' then
   if redis.call('EXISTS', queue) == 0 then return released end -- nearly always
 end
 
-local EXPIRY = 30000  -- ms, of the queue
-local GRACE = 250000  -- µs that a client has to come for a lock that was handed to it
+-- include handover.lua
 
-local function now()
-  local t = redis.call('TIME')
-  return t[1] * 1000000 + t[2]
-end
+local function hand_over() return tell_first(lock, queue, me) end
 
--- Tells the first client of the queue that the lock is free, once: 1 another one, 2 this one, 0 nobody was there.
--- Clients that nobody receives for are dropped, not more than 16 at a time. PUBLISH may not be permitted.
-local function hand_over()
-  for _ = 1, 16 do
-    local first = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
-    local client, score = first[1], tonumber(first[2])
-    if not client then return 0 end
-    local time = now()
-    local told = 1
-    if score < 0 then
-      if client == me then return 2 end
-      if -score > time then return 1 end
-      told = 0
-    elseif client ~= me then
-      told = redis.pcall('PUBLISH', 'redquorum:w:1:' .. client, lock)
-      if type(told) ~= 'number' then return 0 end
-    end
-    if told > 0 then
-      redis.call('ZADD', queue, string.format('%.0f', -(time + GRACE)), client)
-      return client == me and 2 or 1
-    end
-    redis.call('ZREM', queue, client)
-  end
-  return 0
-end
-
--- Puts the client into the queue, or back to where it was. Returns its score.
-local function enqueue(score)
-  local at = redis.call('ZSCORE', queue, me)
-  if at and tonumber(at) >= 0 then
-    score = string.format('%.0f', tonumber(at))
-  else
-    if score == '' then score = string.format('%.0f', now()) end
-    redis.call('ZADD', queue, score, me)
-  end
-  redis.call('PEXPIRE', queue, EXPIRY)
-  return score
-end
+local function enqueue(score) return take_place(queue, me, score) end
 
 local function state(go, score)
   local first = redis.call('ZRANGE', queue, 0, 0)[1]

@@ -57,7 +57,7 @@ var (
 	Verify  = newScript("verify", verifySource)
 	Holder  = newScript("holder", holderSource)
 	Inspect = newScript("inspect", inspectSource)
-	Queue   = newScript("queue", queueSource)
+	Queue   = newScript("queue", withHandOver(queueSource))
 
 	// Of read-write locks; the writer is the plain lock.
 	ReaderAcquire = newScript("reader_acquire", readerAcquireSource)
@@ -69,8 +69,8 @@ var (
 
 // All is every script, in no particular order.
 var All = append([]*Script{
-	Release, Extend, Verify, Holder, Inspect, Queue,
-	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, AcquireAny, HolderAmong,
+	Release, Extend, Verify, Holder, Inspect, Queue, QueueSlots,
+	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, ReleaseSet, AcquireAny, HolderAmong,
 	ReaderAcquire, ReaderExtend, ReaderVerify, ReaderRelease, WriterIntent,
 }, guarded...)
 

@@ -199,6 +199,11 @@ func TestScriptsForSeveralKeys(t *testing.T) {
 			{ReleaseAll, []any{ours}, "-bo", 0, "-b-"},
 			{ReleaseAll, []any{ours}, "hoz", 0, "h-z"},
 			{ReleaseAll, []any{ours}, "ab", 0, "ab"},
+
+			{ReleaseSet, []any{ours, "me"}, "olo", 1, "---"},
+			{ReleaseSet, []any{ours, "me"}, "o-n", 3, "---"},
+			{ReleaseSet, []any{ours, "me"}, "hoz", 0, "h-z"},
+			{ReleaseSet, []any{ours, "me"}, "ab", 0, "ab"},
 		} {
 			keys := s.make(test.before)
 			if got := s.run(test.script, keys, test.args...); got != test.want {

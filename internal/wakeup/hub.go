@@ -4,6 +4,7 @@
 package wakeup
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -33,7 +34,7 @@ type Hub struct {
 	// mu guards what follows. Nothing blocks, and passOn is not called, under it.
 	mu      sync.Mutex
 	links   []*link
-	waiters map[string]*Waiter
+	waiters map[string][]*Waiter
 	closed  bool
 }
 
@@ -45,29 +46,55 @@ func New(masters []Master, id string, passOn func(master int, key string)) *Hub 
 		channel: Prefix + id,
 		passOn:  passOn,
 		links:   make([]*link, len(masters)),
-		waiters: make(map[string]*Waiter),
+		waiters: make(map[string][]*Waiter),
 	}
 }
 
-// A Waiter is one call that waits for a key; there is one a key at a time.
+// A Waiter is one call that waits for one or several keys. Of the waiters of a
+// key the one that came first is woken.
 type Waiter struct {
 	hub   *Hub
-	key   string
-	woken chan int
+	keys  []string
+	woken chan Call
 	links uint64 // masters that it holds a subscription of; guarded by hub.mu
 }
 
-// Wait registers a waiter, which must Leave.
-func (h *Hub) Wait(key string) *Waiter {
-	w := &Waiter{hub: h, key: key, woken: make(chan int, len(h.masters))}
+// A Call says at which master it is the turn of a key's waiter.
+type Call struct {
+	Master int
+	Key    string
+}
+
+// Wait registers a waiter, which must Leave. The keys are not to be changed.
+func (h *Hub) Wait(keys ...string) *Waiter {
+	w := &Waiter{hub: h, keys: keys, woken: make(chan Call, len(h.masters)+len(keys))}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.waiters[key] = w
+	for _, key := range keys {
+		h.waiters[key] = append(h.waiters[key], w)
+	}
 	return w
 }
 
-// Woken gets the number of a master when it is the waiter's turn there.
-func (w *Waiter) Woken() <-chan int { return w.woken }
+// Call wakes who waits first for the key, as if the master had done so, and
+// reports whether anybody does and could be.
+func (h *Hub) Call(master int, key string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := h.waiters[key]
+	if len(all) == 0 {
+		return false
+	}
+	select {
+	case all[0].woken <- Call{master, key}:
+		return true
+	default: // it has more calls than it can follow
+		return false
+	}
+}
+
+// Woken gets the calls.
+func (w *Waiter) Woken() <-chan Call { return w.woken }
 
 // Subscribe has the master's wake-ups heard, if they are not yet. The channel
 // is closed when they are.
@@ -95,15 +122,18 @@ func (w *Waiter) Subscribe(master int) <-chan struct{} {
 	return l.ready
 }
 
-// Leave ends the waiting, and returns the masters that had called the waiter
-// without being heard, as bits.
-func (w *Waiter) Leave() (unheard uint64) {
+// Leave ends the waiting, and returns the calls that were not heard.
+func (w *Waiter) Leave() (unheard []Call) {
 	h := w.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.waiters[w.key] == w {
-		delete(h.waiters, w.key)
+	for _, key := range w.keys {
+		h.waiters[key] = slices.DeleteFunc(h.waiters[key], func(other *Waiter) bool { return other == w })
+		if len(h.waiters[key]) == 0 {
+			delete(h.waiters, key)
+		}
 	}
+	w.keys = nil
 	for i, l := range h.links {
 		if l != nil && w.links&(1<<i) != 0 {
 			l.release()
@@ -112,8 +142,8 @@ func (w *Waiter) Leave() (unheard uint64) {
 	w.links = 0
 	for {
 		select {
-		case i := <-w.woken:
-			unheard |= 1 << i
+		case call := <-w.woken:
+			unheard = append(unheard, call)
 		default:
 			return unheard
 		}
@@ -201,20 +231,9 @@ func (l *link) Unsubscribed(error) {
 	}
 }
 
-// Message implements pipeline.Listener. A waiter that has been called by every
-// master already needs no more of them.
+// Message implements pipeline.Listener.
 func (l *link) Message(key string) {
-	h := l.hub
-	h.mu.Lock()
-	w := h.waiters[key]
-	if w != nil {
-		select {
-		case w.woken <- l.master:
-		default:
-		}
-	}
-	h.mu.Unlock()
-	if w == nil {
-		h.passOn(l.master, key)
+	if !l.hub.Call(l.master, key) {
+		l.hub.passOn(l.master, key)
 	}
 }

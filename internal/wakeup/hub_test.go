@@ -79,8 +79,8 @@ func (s *setting) connections() (n int) {
 func woken(w *wakeup.Waiter) (all []int) {
 	for {
 		select {
-		case i := <-w.Woken():
-			all = append(all, i)
+		case call := <-w.Woken():
+			all = append(all, call.Master)
 		default:
 			return all
 		}
@@ -115,12 +115,50 @@ func TestAMessageThatNobodyWaitsForIsPassedOn(t *testing.T) {
 		<-w.Subscribe(1)
 		s.publish(1, "another")
 		s.publish(1, "key") // not looked at
-		if unheard := w.Leave(); unheard != 1<<1 {
-			t.Errorf("unheard: %b", unheard)
+		if unheard := w.Leave(); !slices.Equal(unheard, []wakeup.Call{{Master: 1, Key: "key"}}) {
+			t.Errorf("unheard: %v", unheard)
 		}
 		s.publish(1, "key")
 		if want := []string{"1another", "1key"}; !slices.Equal(s.passed, want) {
 			t.Errorf("passed on %q, want %q", s.passed, want)
+		}
+	})
+}
+
+func TestOfTheWaitersOfAKeyTheFirstIsCalled(t *testing.T) {
+	inBubble(t, 2, func(t *testing.T, s *setting) {
+		first, second := s.hub.Wait("a", "b"), s.hub.Wait("b", "c")
+		<-first.Subscribe(0)
+		<-second.Subscribe(0)
+		for _, key := range []string{"c", "b", "a"} {
+			s.publish(0, key)
+		}
+		if got, want := <-second.Woken(), (wakeup.Call{Master: 0, Key: "c"}); got != want || len(second.Woken()) != 0 {
+			t.Errorf("the second was called by %v", got)
+		}
+		want := []wakeup.Call{{Master: 0, Key: "b"}, {Master: 0, Key: "a"}}
+		if unheard := first.Leave(); !slices.Equal(unheard, want) {
+			t.Errorf("the first was called by %v, want %v", unheard, want)
+		}
+		if !s.hub.Call(1, "b") || s.hub.Call(1, "a") {
+			t.Error("b has another waiter, a has none")
+		}
+		if got, want := second.Leave(), (wakeup.Call{Master: 1, Key: "b"}); len(got) != 1 || got[0] != want {
+			t.Errorf("the second was called by %v", got)
+		}
+	})
+}
+
+// More calls than a waiter can follow are not lost.
+func TestCallsTooManyArePassedOn(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, s *setting) {
+		w := s.hub.Wait("key")
+		<-w.Subscribe(0)
+		for range 5 {
+			s.publish(0, "key")
+		}
+		if n := len(w.Leave()) + len(s.passed); n != 5 || len(s.passed) == 0 {
+			t.Errorf("%d of five calls, of which %d were passed on", n, len(s.passed))
 		}
 	})
 }

@@ -55,6 +55,10 @@ var plausible = map[string]func(t *rapid.T) call{
 	"extendall":  func(t *rapid.T) call { return call{severalKeys(t), []any{token(t), ttl(t), again(t)}} },
 	"verifyall":  func(t *rapid.T) call { return call{severalKeys(t), []any{token(t)}} },
 	"releaseall": func(t *rapid.T) call { return call{severalKeys(t), []any{token(t)}} },
+	"releaseset": func(t *rapid.T) call {
+		return call{severalKeys(t), []any{token(t), pick(t, "client", clients)}}
+	},
+	"queueslots": queueSlotsCall,
 	"holderamong": func(t *rapid.T) call {
 		return call{severalKeys(t), []any{pick(t, "which", []string{"last", "first"})}}
 	},
@@ -98,6 +102,19 @@ func queueCall(t *rapid.T) call {
 		c.args = []any{op, me, before()}
 	default:
 		c.args = []any{op, me}
+	}
+	return c
+}
+
+func queueSlotsCall(t *rapid.T) call {
+	keys := append(oneKey(t), beside[0])
+	if likely(t, "a second lock", 50) {
+		keys = append(keys, "a", "redquorum:q:1:{a}")
+	}
+	op := pick(t, "operation", []string{"wait", "wait", "leave"})
+	c := call{keys, []any{op, pick(t, "client", clients)}}
+	if op == "wait" {
+		c.args = append(c.args, pick(t, "waited", []string{"+0", "+1000", "+250000", "+99999999"}))
 	}
 	return c
 }

@@ -227,6 +227,7 @@ func TestWithoutPermissionForINFOStandardIsUnguardedAndStrictRefuses(t *testing.
 	}, 3)
 	c := p.guarded()
 	ready(t, c)
+	awaitStanding(t, c, votes, 0, 1, 2)
 	for _, m := range c.Masters(context.Background()) {
 		if !m.Votes || m.Unguarded == nil || !strings.Contains(m.Unguarded.Error(), "NOPERM") {
 			t.Errorf("%s: votes %v, unguarded %v", m.Master, m.Votes, m.Unguarded)

@@ -1,0 +1,23 @@
+-- Does what releaseall.lua does, which is the function plain before it, and hands the locks over. See queue.lua.
+-- KEYS locks; ARGV[1] token; ARGV[2] id of the client. Returns what releaseall.lua does; or, where this master has
+-- queues of locks that are free now, {that, number of the lock, counted from 1, 1 another client was told or 2 this
+-- one is next or 0 nobody was there, and so on}.
+local released = plain(KEYS)
+local queues = {}
+for i, key in ipairs(KEYS) do queues[i] = 'redquorum:q:1:{' .. key .. '}' end
+local waiting = redis.pcall('EXISTS', unpack(queues)) -- may not be permitted
+if type(waiting) ~= 'number' or waiting == 0 then return released end -- nearly always
+
+-- include handover.lua
+
+local reply = {released}
+for i, key in ipairs(KEYS) do
+  if redis.call('EXISTS', key) == 0 and redis.call('TYPE', queues[i])['ok'] == 'zset' then
+    local ok, told = pcall(tell_first, key, queues[i], ARGV[2]) -- whatever becomes of it, the locks are released
+    if ok then
+      reply[#reply + 1] = i
+      reply[#reply + 1] = told
+    end
+  end
+end
+return reply

@@ -1,0 +1,129 @@
+package redlock
+
+import (
+	"context"
+	"time"
+)
+
+// nextTry waits for the moment to try again, and says how; or what ended the
+// waiting.
+func (w *contender) nextTry(ctx context.Context) (try, error) {
+	for {
+		pilot := w.c.pilot(w.key, w.useless)
+		if w.out.failures > 0 || pilot == noPilot || !w.c.quorumConnected() {
+			return w.sleepBlind(ctx, nil)
+		}
+		if ready := w.waiter.Subscribe(pilot); !isClosed(ready) {
+			next, cause := w.sleepBlind(ctx, ready)
+			if next == nil && cause == nil {
+				continue // subscribed meanwhile
+			}
+			return next, cause
+		}
+		if pilot != w.pilot {
+			w.pilot, w.turn, w.heard = pilot, turn{}, false
+		}
+		if !w.heard && w.eager && w.l.kind.queued {
+			return w.tryPilot, nil
+		}
+		if !w.heard {
+			switch cause := w.look(ctx); {
+			case cause != nil:
+				return nil, cause
+			case !w.heard:
+				continue // another pilot
+			}
+		}
+		w.heard = false
+		if w.stale && (w.turn.first || !w.l.opts.fair) {
+			w.stale = false
+			return w.tryAll, nil
+		}
+		if w.turn.ours {
+			if cause := w.pauseAfterLosses(ctx); cause != nil {
+				return nil, cause
+			}
+			return w.tryPilot, w.pauseAfterCollision(ctx)
+		}
+		delay := w.turn.freeIn(w.c.opts.chance, minRetryDelay+w.c.opts.chance.N("poll", maxRetryDelay-minRetryDelay))
+		woken, cause := w.sleep(ctx, delay, nil)
+		switch {
+		case cause != nil:
+			return nil, cause
+		case woken:
+			return w.tryPilot, w.pauseAfterLosses(ctx)
+		}
+		if w.polls++; w.polls >= pollsPerAttempt && (w.turn.first || !w.l.opts.fair) {
+			return w.tryAll, nil
+		}
+	}
+}
+
+// sleepBlind is the pause before a try at all masters, while there is no queue
+// to wait in. The try is nil when ready was closed before.
+func (w *contender) sleepBlind(ctx context.Context, ready <-chan struct{}) (try, error) {
+	delay := time.Duration(0)
+	if w.last != nil {
+		delay = w.c.retryDelay(w.l, w.attempts, w.out.failures, w.last)
+	}
+	w.blind = true
+	_, cause := w.sleep(ctx, delay, ready)
+	w.blind = false
+	if ready != nil && isClosed(ready) {
+		return nil, cause
+	}
+	return w.tryBlind, cause
+}
+
+// sleep pauses for d, and reports whether it was woken before. ready, if it is
+// not nil, ends the pause too.
+func (w *contender) sleep(ctx context.Context, d time.Duration, ready <-chan struct{}) (woken bool, cause error) {
+	if w.last != nil {
+		w.l.traceRetry(w.call, w.attempts, d, w.last)
+	}
+	w.slept = w.slept || d > 0
+	began := time.Now()
+	defer func() {
+		if time.Since(began) >= time.Millisecond {
+			w.losses = 0
+		}
+	}()
+	t := time.NewTimer(d)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			return false, nil
+		case <-ready:
+			return false, nil
+		case <-w.place.signal:
+			return true, nil
+		case call := <-w.waiter.Woken():
+			switch {
+			case w.slots != nil:
+				w.slots.called(call)
+				return true, nil
+			case w.blind || call.Master == w.pilot:
+				return true, nil
+			}
+			w.c.leaveQueue(call.Master, call.Key) // of a pilot before
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-w.c.closing:
+			return false, ErrClosed
+		}
+	}
+}
+
+// pauseAfterCollision lets contenders part that keep splitting the vote, which
+// those can who do not see the same pilot.
+func (w *contender) pauseAfterCollision(ctx context.Context) error {
+	if w.collisions < 2 {
+		return nil
+	}
+	most := 8
+	if w.l.isSet() {
+		most = 3 // sets meet each other's attempts more often
+	}
+	return w.c.pause(ctx, w.c.opts.chance.N("collision", time.Millisecond<<min(w.collisions, most)))
+}

@@ -1,0 +1,302 @@
+package redlock_test
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+func (s *sim) queueAll(c *redlock.Client, keys ...string) *queuer {
+	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.LockAll(ctx, keys) })
+}
+
+func (s *sim) queueAny(c *redlock.Client, keys ...string) *queuer {
+	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.LockAny(ctx, keys) })
+}
+
+func (s *sim) queueWriter(c *redlock.Client, key string) *queuer {
+	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.RWMutex(key).Lock(ctx) })
+}
+
+// mustBeWoken fails unless the lock is had without a timer.
+func (q *queuer) mustBeWoken(t *testing.T, after func()) {
+	t.Helper()
+	within(t, soon, func() {
+		after()
+		if !q.has() {
+			t.Fatal("not woken")
+		}
+	})
+}
+
+// sortsOfWaiters are calls that wait while "a" and "b" are held.
+var sortsOfWaiters = map[string]func(s *sim, c *redlock.Client) *queuer{
+	"one":    func(s *sim, c *redlock.Client) *queuer { return s.queue(c, "a") },
+	"all":    func(s *sim, c *redlock.Client) *queuer { return s.queueAll(c, "a", "b") },
+	"any":    func(s *sim, c *redlock.Client) *queuer { return s.queueAny(c, "a", "b") },
+	"writer": func(s *sim, c *redlock.Client) *queuer { return s.queueWriter(c, "a") },
+}
+
+// sortsOfHolders hold "a" and "b".
+var sortsOfHolders = map[string]func(t *testing.T, c *redlock.Client) []*redlock.Lock{
+	"set": func(t *testing.T, c *redlock.Client) []*redlock.Lock {
+		l, err := c.LockAll(t.Context(), []string{"a", "b"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []*redlock.Lock{l}
+	},
+	"two": func(t *testing.T, c *redlock.Client) []*redlock.Lock {
+		return []*redlock.Lock{mustLock(t, c, "b"), mustLock(t, c, "a")}
+	},
+	"slots": func(t *testing.T, c *redlock.Client) []*redlock.Lock {
+		keys := []string{"a", "b"}
+		return []*redlock.Lock{mustLockAny(t, c, keys), mustLockAny(t, c, keys)}
+	},
+}
+
+func TestEveryReleaseWakesEverySortOfWaiter(t *testing.T) {
+	for holder, hold := range sortsOfHolders {
+		for waiter, wait := range sortsOfWaiters {
+			t.Run(waiter+" waits for "+holder, func(t *testing.T) {
+				inSim(t, 5, func(t *testing.T, s *sim) {
+					s.t = t
+					held := hold(t, s.open())
+					q := wait(s, s.open())
+					time.Sleep(time.Second)
+					q.mustBeWoken(t, func() {
+						for _, l := range held {
+							unlock(t, l)
+						}
+					})
+					unlock(t, q.lock)
+					s.wantClean()
+				})
+			})
+		}
+	}
+}
+
+// Also one of the same process, for which nothing is published.
+func TestEveryReleaseWakesWhoWaitsInTheSameClient(t *testing.T) {
+	for waiter, wait := range sortsOfWaiters {
+		t.Run(waiter, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				s.t = t
+				c := s.open()
+				held := sortsOfHolders["set"](t, c)
+				q := wait(s, c)
+				time.Sleep(time.Second)
+				q.mustBeWoken(t, func() { unlock(t, held[0]) })
+				unlock(t, q.lock)
+				s.wantClean()
+			})
+		})
+	}
+}
+
+func TestCancelledWaitersOfEverySortLeaveNoEntry(t *testing.T) {
+	for waiter, wait := range sortsOfWaiters {
+		t.Run(waiter, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				s.t = t
+				held := sortsOfHolders["set"](t, s.open())
+				q, next := wait(s, s.open()), wait(s, s.open())
+				time.Sleep(time.Second)
+				within(t, soon, func() {
+					q.cancel()
+					<-q.done
+				})
+				wantExactly(t, q.err, redlock.ErrTaken, context.Canceled)
+				next.mustBeWoken(t, func() { unlock(t, held[0]) })
+				unlock(t, next.lock)
+				s.wantClean()
+			})
+		})
+	}
+}
+
+// Who is cancelled in the moment in which it is told passes the turn on.
+func TestATurnOfEverySortThatComesTooLateIsPassedOn(t *testing.T) {
+	for waiter, wait := range sortsOfWaiters {
+		t.Run(waiter, func(t *testing.T) {
+			for round := range 4 {
+				inSim(t, 5, func(t *testing.T, s *sim) {
+					s.t = t
+					held := sortsOfHolders["set"](t, s.open())
+					first, second := wait(s, s.open()), wait(s, s.open())
+					within(t, soon, func() {
+						var wg sync.WaitGroup
+						wg.Go(func() { _ = held[0].Unlock(t.Context()) })
+						wg.Go(func() {
+							for range round { // the order of the goroutines varies
+								runtime.Gosched()
+							}
+							first.cancel()
+						})
+						wg.Wait()
+						<-first.done
+						if first.err == nil {
+							unlock(t, first.lock)
+						}
+						second.mustHave(t)
+					})
+					unlock(t, second.lock)
+					s.wantClean()
+				})
+			}
+		})
+	}
+}
+
+func TestCloseAndOutagesEndTheWaitingOfEverySort(t *testing.T) {
+	for waiter, wait := range sortsOfWaiters {
+		t.Run(waiter, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				s.t = t
+				held := sortsOfHolders["set"](t, s.open())
+				closing, out := s.open(), s.open()
+				closed := []*queuer{wait(s, closing), wait(s, closing)}
+				within(t, soon, func() {
+					_ = closing.Close()
+					for _, q := range closed {
+						<-q.done
+						wantExactly(t, q.err, redlock.ErrClosed)
+					}
+				})
+				waiting := []*queuer{wait(s, out), wait(s, out), wait(s, out)}
+				s.kill(0, 1, 2)
+				took := within(t, 6*time.Second, func() {
+					for _, q := range waiting {
+						<-q.done
+						wantExactly(t, q.err, redlock.ErrNoQuorum)
+					}
+				})
+				if took < 3*time.Second {
+					t.Errorf("gave up after %v: want 3s", took)
+				}
+				_ = held[0].Unlock(t.Context())
+			})
+		})
+	}
+}
+
+// A set that is woken for one key while another is held waits for that one, and
+// does not keep the first from others.
+func TestASetFollowsTheKeyThatIsInItsWay(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		a, b := mustLock(t, s.open(), "a"), mustLock(t, s.open(), "b")
+		set := s.queueAll(s.open(), "a", "b")
+		time.Sleep(time.Second)
+		other := s.queue(s.open(), "a")
+		other.mustBeWoken(t, func() { unlock(t, a) }) // told at once, or passed on
+		time.Sleep(time.Millisecond)
+		unlock(t, b)
+		if set.has() {
+			t.Fatal("it has a key that another holds")
+		}
+		set.mustBeWoken(t, func() { unlock(t, other.lock) })
+		unlock(t, set.lock)
+		s.wantClean()
+	})
+}
+
+// Whoever holds a key may lock a further one, in an agreed order, while a set of
+// both is waited for in the same process.
+func TestASetThatWaitsDoesNotKeepItsProcessFromItsKeys(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		a := mustLock(t, c, "a")
+		set := s.queueAll(c, "a", "b")
+		within(t, soon, func() { unlock(t, mustLock(t, c, "b")) })
+		b := mustLock(t, s.open(), "b")
+		further := s.queue(c, "b")
+		further.mustBeWoken(t, func() { unlock(t, b) })
+		unlock(t, further.lock)
+		set.mustBeWoken(t, func() { unlock(t, a) })
+		unlock(t, set.lock)
+		s.wantClean()
+	})
+}
+
+func TestASlotThatIsGivenBackWakesOneWaiter(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		keys := slots(5)
+		var held []*redlock.Lock
+		for range keys {
+			held = append(held, mustLockAny(t, s.open(), keys))
+		}
+		var waiting []*queuer
+		for range 8 {
+			waiting = append(waiting, s.queueAny(s.open(), keys...))
+			time.Sleep(time.Millisecond)
+		}
+		for i, q := range waiting {
+			time.Sleep(time.Second)
+			l := held[0]
+			held = held[1:]
+			q.mustBeWoken(t, func() { unlock(t, l) })
+			for _, later := range waiting[i+1:] {
+				if later.has() {
+					t.Fatal("two were served, or a later one first")
+				}
+			}
+			held = append(held, q.lock)
+		}
+		// Who has a slot waits at no other any more.
+		for _, l := range held {
+			unlock(t, l)
+		}
+		s.wantClean()
+	})
+}
+
+func TestWaitersOfEverySortGoOnWhenThePilotIsLost(t *testing.T) {
+	for waiter, wait := range sortsOfWaiters {
+		for _, how := range []string{"killed", "frozen"} {
+			t.Run(waiter+" "+how, func(t *testing.T) {
+				inSim(t, 5, func(t *testing.T, s *sim) {
+					s.t = t
+					held := sortsOfHolders["set"](t, s.open())
+					q := wait(s, s.open())
+					pilot := 0
+					for i, keys := range s.allKeys() {
+						if strings.Contains(keys, "redquorum:q:1:") {
+							pilot = i
+						}
+					}
+					if how == "frozen" {
+						s.freeze(pilot)
+					} else {
+						s.kill(pilot)
+					}
+					time.Sleep(time.Second)
+					unlock(t, held[0])
+					within(t, 2*time.Second, func() { unlock(t, q.mustHave(t)) })
+					if how == "frozen" {
+						s.thaw(pilot)
+					} else {
+						s.restart(true, pilot)
+					}
+					time.Sleep(time.Minute) // entries of before end with their queue
+					s.wantClean()
+				})
+			})
+		}
+	}
+}
+
+// allKeys is what each master has.
+func (s *sim) allKeys() (all []string) {
+	synctest.Wait()
+	for _, m := range s.masters {
+		all = append(all, strings.Join(m.Keys(), " "))
+	}
+	return all
+}

@@ -1,0 +1,261 @@
+package redlock
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/script"
+	"github.com/redquorum/redquorum/internal/wakeup"
+)
+
+// slots are the queues of one who wants one of several keys: those of all keys,
+// each at its own pilot, so that whoever gives one of them back, also as a plain
+// lock, finds it there. When it is its turn for a key it takes that one as a
+// plain lock is taken, the pilot first. They belong to the contender's goroutine.
+type slots struct {
+	w      *contender
+	turns  []wakeup.Call        // that it was told of and has not acted on
+	queued map[wakeup.Call]bool // places that it may have
+	keys   []string
+}
+
+func newSlots(w *contender) *slots {
+	s := &slots{w: w, queued: make(map[wakeup.Call]bool), keys: make([]string, len(w.l.keyArgs))}
+	for i, key := range w.l.keyArgs {
+		s.keys[i] = key.(string)
+	}
+	return s
+}
+
+// called takes notice of a turn.
+func (s *slots) called(turn wakeup.Call) { s.turns = append(s.turns, turn) }
+
+// nextTry is that of the contender.
+func (s *slots) nextTry(ctx context.Context) (try, error) {
+	w := s.w
+	for {
+		if w.out.failures > 0 || !w.c.quorumConnected() {
+			return w.sleepBlind(ctx, nil)
+		}
+		if len(s.turns) > 0 {
+			return s.tryTurn, w.pauseAfterCollision(ctx)
+		}
+		if !w.heard {
+			switch nobody, cause := s.look(ctx); {
+			case cause != nil:
+				return nil, cause
+			case nobody:
+				return w.sleepBlind(ctx, nil)
+			default:
+				continue // a turn, or other pilots
+			}
+		}
+		w.heard = false
+		delay := w.turn.freeIn(w.c.opts.chance, minRetryDelay+w.c.opts.chance.N("poll", maxRetryDelay-minRetryDelay))
+		woken, cause := w.sleep(ctx, delay, nil)
+		if cause != nil {
+			return nil, cause
+		}
+		if w.polls++; !woken && w.polls >= pollsPerAttempt {
+			return w.tryAll, nil
+		}
+	}
+}
+
+// look asks all pilots for our turn, and keeps our places there. nobody: there
+// is none to ask. The error is what ended the waiting.
+func (s *slots) look(ctx context.Context) (nobody bool, cause error) {
+	w, c := s.w, s.w.c
+	byPilot := make([][]any, len(c.masters))
+	nobody = true
+	for _, key := range s.keys {
+		if pilot := c.pilot(key, w.useless); pilot != noPilot {
+			nobody = false
+			byPilot[pilot] = append(byPilot[pilot], key, queueKey(key))
+		}
+	}
+	if cause := s.subscribe(ctx, byPilot); cause != nil {
+		return false, cause
+	}
+	asked := make([]*query, len(byPilot))
+	limit := time.Duration(0)
+	for pilot, keys := range byPilot {
+		if keys == nil {
+			continue
+		}
+		for i := 0; i < len(keys); i += 2 {
+			s.queued[wakeup.Call{Master: pilot, Key: keys[i].(string)}] = true
+		}
+		asked[pilot] = c.ask(pilot, time.Time{}, script.QueueSlots, keys, argWait, c.id, w.age())
+		limit = max(limit, c.patience(pilot, w.l.opts.ttl))
+	}
+	until := time.Now().Add(limit)
+	var soonest turn
+	for pilot, q := range asked {
+		if q == nil {
+			continue
+		}
+		w.pilot = pilot
+		reply, err := q.wait(ctx, max(0, time.Until(until)))
+		t, key, err := s.read(byPilot[pilot], reply, err)
+		if cause := w.note(&t, err); cause != nil {
+			return false, cause
+		}
+		switch {
+		case err != nil:
+		case t.ours:
+			s.called(wakeup.Call{Master: pilot, Key: key})
+		case soonest.held == nil || expiry(&t) < expiry(&soonest):
+			soonest = t
+		}
+	}
+	if w.heard {
+		w.turn = soonest
+	}
+	return nobody, nil
+}
+
+// subscribe has the wake-ups of the pilots heard; those that cannot be heard for
+// now are left out.
+func (s *slots) subscribe(ctx context.Context, byPilot [][]any) error {
+	t := time.NewTimer(leastPatience)
+	defer t.Stop()
+	for pilot := range byPilot {
+		if byPilot[pilot] == nil {
+			continue
+		}
+		ready := s.w.waiter.Subscribe(pilot)
+		select {
+		case <-ready:
+			continue
+		default:
+		}
+		select {
+		case <-ready:
+		case <-t.C:
+			t.Reset(0)
+			byPilot[pilot] = nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.w.c.closing:
+			return ErrClosed
+		}
+	}
+	return nil
+}
+
+// read reads what queueslots.lua says to wait. keys are its keys.
+func (s *slots) read(keys []any, reply any, err error) (turn, string, error) {
+	if err != nil {
+		return turn{}, "", err
+	}
+	if parts, ok := reply.([]any); ok && len(parts) == 5 {
+		ours, ok1 := parts[0].(int64)
+		about, ok2 := parts[1].(int64)
+		held, ok3 := readHolder(parts[2:])
+		if ok1 && ok2 && ok3 && 1 <= about && about <= int64(len(keys)/2) && (ours == 0 || ours == about) {
+			key := keys[2*(about-1)].(string)
+			held.Key = s.w.c.withoutPrefix(key)
+			return turn{ours: ours != 0, held: held}, key, nil
+		}
+	}
+	return turn{}, "", unexpected(reply)
+}
+
+// tryTurn takes the key whose turn was first: the pilot is asked alone, and the
+// others once it has granted it.
+func (s *slots) tryTurn(ctx context.Context) (*QuorumError, bool) {
+	w, c := s.w, s.w.c
+	c.unfinished.add()
+	defer c.unfinished.done()
+	at := s.turns[0]
+	s.turns = s.turns[1:]
+	w.pilot, w.heard = at.Master, false
+	s.queued[at] = true
+	l := w.l.slot(at.Key)
+	granted, t, err := c.take(ctx, l, at.Master, w.age(), l.opts.fair)
+	var failed *QuorumError
+	if granted {
+		delete(s.queued, at)
+		s.giveBack() // at once: it is others' turn there
+		failed = w.asked(c.fanOut(ctx, l, 1<<at.Master, false))
+		if failed == nil {
+			w.l, w.collisions = l, 0
+			return nil, true
+		}
+		w.collisions++
+		s.queued[at] = true // nobody was told of the rollback
+	} else {
+		if err == nil {
+			t.held.Key = c.withoutPrefix(at.Key)
+		}
+		cause := w.note(&t, err)
+		if !w.heard && cause == nil {
+			return nil, false
+		}
+		failed = c.takenAt(l, at.Master, t.held)
+		failed.cause = cause
+	}
+	failed.Key, failed.others = w.l.key, len(w.l.others)
+	return failed, true
+}
+
+// slot is a handle for an attempt at one of the keys, as the plain lock that it
+// is then.
+func (l *Lock) slot(key string) *Lock {
+	one := l.again()
+	one.kind, one.key, one.others = plainKind, l.c.withoutPrefix(key), nil
+	one.oneKey[0] = key
+	one.keyArgs = one.oneKey[:]
+	return one
+}
+
+// giveBack leaves the queues. Where the keys are free the next ones are told.
+func (s *slots) giveBack() {
+	c := s.w.c
+	for drained := false; !drained; {
+		select {
+		case turn := <-s.w.waiter.Woken():
+			s.called(turn)
+		default:
+			drained = true
+		}
+	}
+	for _, at := range s.turns {
+		s.queued[at] = true
+	}
+	s.turns = nil
+	left := make([][]any, len(c.masters))
+	for master := range left {
+		for _, key := range s.keys {
+			if s.queued[wakeup.Call{Master: master, Key: key}] {
+				left[master] = append(left[master], key, queueKey(key))
+			}
+		}
+	}
+	clear(s.queued)
+	for master, keys := range left {
+		if keys != nil {
+			c.ask(master, time.Now().Add(queueExpiry), script.QueueSlots, keys, argLeave, c.id)
+		}
+	}
+}
+
+// leave ends the waiting. Turns that were not acted on are passed on.
+func (s *slots) leave() {
+	for _, at := range append(s.turns, s.w.waiter.Leave()...) {
+		delete(s.queued, at)
+		s.w.c.passOn(at.Master, at.Key)
+	}
+	s.turns = nil
+	s.giveBack()
+}
+
+// expiry is when what was said to be in the way will be gone.
+func expiry(t *turn) time.Duration {
+	if t.held.TTL <= 0 {
+		return math.MaxInt64
+	}
+	return t.held.TTL
+}

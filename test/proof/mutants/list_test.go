@@ -34,7 +34,7 @@ var mistakes = []mistake{
 	},
 	{
 		name: "one value for all attempts", id: mutant.OneToken, model: model.OneToken,
-		profile: "edges", kind: history.Overlap, budget: 60,
+		profile: "edges", kind: history.Overlap, budget: 600,
 	},
 	{
 		name: "elapsed not subtracted", id: mutant.ElapsedIgnored, model: model.NoElapsed,
@@ -66,7 +66,7 @@ var mistakes = []mistake{
 	},
 	{
 		name: "no raise round", id: mutant.NoRaise,
-		profile: "raises", kind: history.Fence, budget: 30,
+		profile: "raises", kind: history.Fence, budget: 60,
 	},
 	// Found by verification/fence.pml (make spin, RAISE_IF_OWNER): the simulation
 	// has not come across it.
@@ -83,7 +83,7 @@ var mistakes = []mistake{
 	{name: "a quarantined master counted in an extension", id: mutant.QuarantinedCounts, model: model.CountQuarantined},
 	{
 		name: "a mixed fleet taken for new", id: mutant.MixedFleetIsNew,
-		profile: "guarded", kind: history.Overlap, budget: 30,
+		profile: "guarded", kind: history.Overlap, budget: 120,
 	},
 	// The simulation has not come across these yet.
 	{name: "no 2S in strict mode", id: mutant.NoSkewTerm},

@@ -93,15 +93,27 @@ func (w *contender) sleep(ctx context.Context, d time.Duration, ready <-chan str
 	for {
 		select {
 		case <-t.C:
+			if w.slots != nil {
+				w.slots.hear()
+				return len(w.slots.turns) > 0, nil
+			}
 			return false, nil
 		case <-ready:
 			return false, nil
 		case <-w.place.signal:
+			if w.slots != nil { // both may come of one release
+				w.slots.hear()
+			}
 			return true, nil
 		case call := <-w.waiter.Woken():
 			switch {
 			case w.slots != nil:
 				w.slots.called(call)
+				w.slots.hear()
+				select {
+				case <-w.place.signal:
+				default:
+				}
 				return true, nil
 			case w.blind || call.Master == w.pilot:
 				return true, nil

@@ -130,6 +130,11 @@ const leastPatience = 20 * time.Millisecond
 // client closes. The error is the answer's, pipeline.ErrTimeout, the context's
 // or ErrClosed.
 func (q *query) wait(ctx context.Context, limit time.Duration) (any, error) {
+	select {
+	case <-q.done: // however little time is left
+		return q.call.Reply, q.call.Err
+	default:
+	}
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {

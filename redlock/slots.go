@@ -28,6 +28,18 @@ func newSlots(w *contender) *slots {
 	return s
 }
 
+// hear takes notice of the turns that it has been told of by now.
+func (s *slots) hear() {
+	for {
+		select {
+		case turn := <-s.w.waiter.Woken():
+			s.called(turn)
+		default:
+			return
+		}
+	}
+}
+
 // called takes notice of a turn.
 func (s *slots) called(turn wakeup.Call) { s.turns = append(s.turns, turn) }
 
@@ -214,14 +226,7 @@ func (l *Lock) slot(key string) *Lock {
 // giveBack leaves the queues. Where the keys are free the next ones are told.
 func (s *slots) giveBack() {
 	c := s.w.c
-	for drained := false; !drained; {
-		select {
-		case turn := <-s.w.waiter.Woken():
-			s.called(turn)
-		default:
-			drained = true
-		}
-	}
+	s.hear()
 	for _, at := range s.turns {
 		s.queued[at] = true
 	}

@@ -1,0 +1,143 @@
+package redlock
+
+import (
+	"slices"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
+)
+
+// What the guardian makes of what all masters say of themselves: who may vote,
+// and what is done about those without a marker.
+
+// judge draws the conclusion of what is known by now. The caller must hold g.mu.
+func (g *guardian) judge() {
+	now := g.c.opts.clock.Now()
+	facts := g.facts()
+	standings := g.standings(facts, now)
+	for i := range standings {
+		g.pronounce(i, standings[i], now)
+	}
+	g.plan(facts)
+	votes, soon := 0, 0
+	for i := range g.masters {
+		w := &g.masters[i]
+		switch {
+		case w.standing.Vote:
+			votes++
+		case w.redialing, w.asking != nil && w.standing.Why.Cause.Passes() && w.standing.Why.Cause != guard.Quarantined,
+			w.standing.Why.Cause == guard.NoMarker:
+			soon++
+		}
+		if w.asking == nil && w.pause() < meterEvery {
+			g.signal()
+		}
+	}
+	g.spared.Store(g.toSpare())
+	g.setOpen(votes < g.c.need && votes+soon >= g.c.need)
+}
+
+// facts is what all masters say. One that has not said who it is counts as one
+// that is not connected. The caller must hold g.mu.
+func (g *guardian) facts() []guard.Facts {
+	facts := make([]guard.Facts, len(g.masters))
+	for i := range g.masters {
+		w := &g.masters[i]
+		facts[i] = w.facts
+		facts[i].Connected = w.looked
+	}
+	return facts
+}
+
+// standings judges all masters. The caller must hold g.mu.
+func (g *guardian) standings(facts []guard.Facts, now drift.Instant) []guard.Standing {
+	standings := g.cfg.Standings(facts, now)
+	for i := range standings {
+		if w := &g.masters[i]; w.epoch != 0 && !w.looked {
+			standings[i].Why = &guard.AbstainError{Cause: guard.Unmarked, Err: w.facts.MarkerErr}
+		}
+	}
+	return standings
+}
+
+// pronounce sets what a master's answers are worth. The caller must hold g.mu.
+func (g *guardian) pronounce(i int, s guard.Standing, now drift.Instant) {
+	w := &g.masters[i]
+	before := g.judged[i].Load()
+	j := &judgement{epoch: w.epoch, why: s.Why, at: now}
+	if j.epoch == before.epoch {
+		j.from = before.from
+	}
+	if w.facts.Info.RunID != "" {
+		j.mark = pipeline.Mark(w.facts.Marker.Run, w.facts.Marker.Since)
+	}
+	switch {
+	case s.Why != nil:
+		j.left = s.Why.Left
+	case j.epoch == before.epoch && j.mark == before.mark:
+		// What was asked during a quarantine is not answered by its end.
+		j.at, j.left = before.at, before.left
+	}
+	if s.Vote && g.inherits(i) {
+		j.from = now
+	}
+	g.judged[i].Store(j)
+	w.standing = s
+	g.report(i)
+}
+
+// inherits notes that a master has the vote of its server, and reports whether
+// another address had it before: within one question both might be counted. The
+// caller must hold g.mu.
+func (g *guardian) inherits(i int) bool {
+	run := g.masters[i].facts.Info.RunID
+	if run == "" || g.masters[i].votedAs == run {
+		return false
+	}
+	g.masters[i].votedAs = run
+	inherited := false
+	for j := range g.masters {
+		if j != i && g.masters[j].votedAs == run {
+			g.masters[j].votedAs, inherited = "", true
+		}
+	}
+	return inherited
+}
+
+// plan does what is to be done about masters without a marker. The caller must
+// hold g.mu.
+func (g *guardian) plan(facts []guard.Facts) {
+	final := !g.missing.IsZero() && time.Since(g.missing) >= settleFor
+	step, which := g.cfg.Plan(facts, final)
+	if step == guard.Nothing {
+		g.missing = time.Time{}
+		return
+	}
+	if g.missing.IsZero() {
+		g.missing = time.Now()
+	}
+	busy := slices.ContainsFunc(g.masters, func(w watched) bool { return w.asking != nil })
+	switch {
+	case step == guard.Again && !busy && !slices.ContainsFunc(g.masters, func(w watched) bool {
+		return w.standing.Vote || w.standing.Why.Cause != guard.NoMarker
+	}):
+		for i := range g.masters { // all answered MISSING, but not at one instant
+			g.send = append(g.send, g.look(i))
+		}
+	case step == guard.ToDeclare && !busy:
+		g.tell = append(g.tell, func() {
+			g.c.opts.logger.Warn("no master has a marker: the fleet is new and is declared so; if it is not, it has lost all locks", "masters", len(facts))
+		})
+		for _, i := range which {
+			g.send = append(g.send, g.ask(i, askDeclare, guard.Declare, g.cfg.DeclareArgs(g.masters[i].run)))
+		}
+	case step == guard.ToAdopt:
+		for _, i := range which {
+			if g.masters[i].asking == nil {
+				g.send = append(g.send, g.ask(i, askAdopt, guard.Adopt, g.cfg.AdoptArgs(g.masters[i].run)))
+			}
+		}
+	}
+}

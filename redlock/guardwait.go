@@ -1,0 +1,50 @@
+package redlock
+
+import (
+	"context"
+	"time"
+)
+
+// Calls wait for masters that are about to be judged.
+
+// setOpen tells those who wait when there is nothing left to wait for. The
+// caller must hold g.mu.
+func (g *guardian) setOpen(open bool) {
+	switch {
+	case open == g.open.Load():
+		return
+	case open:
+		g.news = make(chan struct{})
+	default:
+		close(g.news)
+	}
+	g.open.Store(open)
+}
+
+// await blocks while too few masters may vote but enough may soon: they are being
+// dialled for the first time since they were lost, or asked. It blocks for limit
+// at the most, until ctx ends or the client closes, and reports false when the
+// limit was reached.
+func (g *guardian) await(ctx context.Context, limit time.Duration) bool {
+	if g == nil || !g.open.Load() {
+		return true
+	}
+	g.mu.Lock()
+	news, open := g.news, g.open.Load()
+	g.mu.Unlock()
+	if !open {
+		return true
+	}
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-news:
+		return true
+	case <-ctx.Done():
+		return true // which the caller sees next
+	case <-g.c.closing:
+		return true
+	case <-t.C:
+		return false
+	}
+}

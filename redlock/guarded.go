@@ -246,7 +246,7 @@ func (l *Lock) takeGuarded(ctx context.Context, pilot int, score, only any) (gra
 	floor := c.fences.floor(c.opts.clock.Now().Wall())
 	args := l.guardedArgs(&g, only, floor, c.patience(pilot, l.opts.ttl))
 	keys := l.withSides([]any{l.keyArgs[0], queueKey(l.fullKey())})
-	q := c.ask(pilot, time.Time{}, script.GuardedQueue, keys, append([]any{argTake, c.id, score}, args[:]...)...)
+	q := c.askVote(pilot, script.GuardedQueue, keys, append([]any{argTake, c.id, score}, args[:]...)...)
 	reply, err := q.vote(ctx, l)
 	if err != nil {
 		return false, turn{}, err

@@ -107,14 +107,27 @@ func (c *Client) askQueue(master int, keep time.Time, key, what any, args ...any
 
 // ask queues a question to one master.
 func (c *Client) ask(master int, keep time.Time, s *script.Script, keys []any, args ...any) *query {
+	return c.newQuery(master, keep, s, keys, args).enqueue()
+}
+
+// askVote queues a question to one master of which the answer is a vote: see
+// query.vote.
+func (c *Client) askVote(master int, s *script.Script, keys []any, args ...any) *query {
+	q := c.newQuery(master, time.Time{}, s, keys, args)
+	q.call.Check = c.guardian.asked()
+	return q.enqueue()
+}
+
+func (c *Client) newQuery(master int, keep time.Time, s *script.Script, keys, args []any) *query {
 	q := &query{c: c, master: master, script: s, done: make(chan struct{})}
 	q.args = s.Args(nil, keys, args...)
 	q.call = pipeline.Call{Cmd: evalSHA, Encoded: pipeline.AppendCommand(nil, evalSHA, q.args...), Owner: q, Keep: keep}
-	if args[0] == argTake || s == script.AcquireAll {
-		q.call.Check = c.guardian.asked() // its grant is a vote
-	}
-	c.unfinished.add()
-	c.masters[master].Enqueue(&q.call)
+	return q
+}
+
+func (q *query) enqueue() *query {
+	q.c.unfinished.add()
+	q.c.masters[q.master].Enqueue(&q.call)
 	return q
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/script"
 )
 
 // A turn is what a pilot says to one who waits.
@@ -65,7 +66,7 @@ func (c *Client) take(ctx context.Context, l *Lock, pilot int, score any, yields
 	if l.isGuarded() {
 		granted, t, err = l.takeGuarded(ctx, pilot, score, only)
 	} else {
-		granted, t, err = c.queryTurn(ctx, l, c.askQueue(pilot, time.Time{}, l.keyArgs[0], argTake, score, l.token, l.ttlArg, only))
+		granted, t, err = c.queryTurn(ctx, l, c.askVote(pilot, script.Queue, []any{l.keyArgs[0], queueKey(l.fullKey())}, argTake, c.id, score, l.token, l.ttlArg, only))
 	}
 	if granted {
 		return true, turn{}, nil

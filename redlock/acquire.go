@@ -59,6 +59,9 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 		l.start, elapsed = now, 0
 	}
 	l.absent = res.absent
+	if l.take != nil {
+		l.take.pilotAnswer = r.pilotSaid()
+	}
 	r.traceNodes(l.told, l)
 	var unfenced *QuorumError
 	if validity := c.opts.validity(ttl); res.outcome == quorum.Granted && validity > elapsed {

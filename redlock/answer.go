@@ -63,7 +63,7 @@ func (r *round) read(c *pipeline.Call) answer {
 			a.verdict, a.seen = agreed, h
 		}
 	default:
-		a.readCode(c.Reply)
+		a.readCode(r.op, c.Reply)
 	}
 	if a.verdict == failed {
 		a.err = unexpected(c.Reply)
@@ -71,14 +71,16 @@ func (r *round) read(c *pipeline.Call) answer {
 	return a
 }
 
-// readCode reads what scripts say of a lock that is ours.
-func (a *answer) readCode(code any) {
-	switch code {
-	case any(int64(1)):
+// readCode reads what scripts say of a lock that is ours. That it was missing and
+// is set again only those can say that set it.
+func (a *answer) readCode(op operation, code any) {
+	setsAgain := op == opExtend || op == opDowngrade
+	switch {
+	case code == any(int64(1)):
 		a.verdict = agreed
-	case any(int64(0)):
+	case code == any(int64(0)):
 		a.verdict, a.held = refused, &heldUnknown
-	case any(int64(2)), any(int64(3)):
+	case code == any(int64(3)), setsAgain && code == any(int64(2)):
 		a.verdict, a.missing = refused, true
 		if mutant.Is(mutant.ResetCounts) && code == any(int64(2)) {
 			a.verdict, a.missing = agreed, false

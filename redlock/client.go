@@ -31,6 +31,7 @@ type Client struct {
 	ttlArg   any    // the default TTL in milliseconds, boxed
 
 	pilots     pilots
+	joints     joints
 	lines      lines // calls that wait
 	contended  contended
 	hub        *wakeup.Hub // hears whose turn it is
@@ -129,6 +130,7 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	c.prefix = tokenPrefix(o.lock.owner, c.id)
 	c.keeper = newKeeper(c)
 	c.pilots = newPilots(c.masters)
+	c.joints = newJoints(c.id, o)
 	c.hub = wakeup.New(subscribable(c.masters), c.id, c.passOn)
 	if n := p.Len(); n%2 == 0 {
 		o.logger.Warn("an even number of masters tolerates no more failures than one less", "masters", n, "tolerated", n-c.need)

@@ -40,6 +40,7 @@ type contender struct {
 	eager      bool   // tries at the pilot before anything else
 	blind      bool   // it sleeps where there is no queue to wait in
 	slept      bool   // it had to wait
+	called     bool   // the pilot has called
 	polls      int    // since a quorum was asked
 	stale      bool   // the pilot's key is still that of a holder who has let go
 	collisions int    // attempts in a row that failed after the pilot's grant
@@ -61,7 +62,7 @@ func newContender(c *Client, l *Lock) *contender {
 // wait waits for the key and acquires it. It returns when it has, when an
 // outage lasts too long, or when ctx or the client ends.
 func (w *contender) wait(ctx context.Context, before outage) error {
-	w.place = w.c.lines.join([]string{w.l.line()})
+	w.place = w.c.lines.join(w.l.line())
 	defer w.place.leave()
 	if err := w.awaitTurn(ctx); err != nil {
 		return err

@@ -46,9 +46,10 @@ func WithFencing() LockOption {
 }
 
 // WithFenceRetention sets for how long masters keep what they know of a key's
-// fencing tokens after it was last locked or extended: from an hour and twice
-// WithMaxTTL, which is longer than a master that lost data is kept from voting,
-// to 365 days; by default 24 hours, or the least if that is more. Later the
+// fencing tokens after it was last locked or extended: from an hour, twice
+// WithMaxTTL and twice WithClientSkew, which is longer than a master that lost data
+// is kept from voting, to 365 days; by default 24 hours, or the least if that is
+// more. With GuardStrict it is 24 hours at least, and WithMaxTTL more. Later the
 // tokens rise by the clients' clocks alone. Give every client the same.
 func WithFenceRetention(d time.Duration) Option {
 	return clientOption(func(o *clientOptions) error {
@@ -62,16 +63,21 @@ func WithFenceRetention(d time.Duration) Option {
 
 // settleRetention checks the retention once all options are known.
 func (o *clientOptions) settleRetention() error {
-	least := leastRetention + 2*o.maxTTL
+	least := leastRetention + 2*o.maxTTL + 2*o.clientSkew
 	switch {
 	case o.retention == 0:
 		o.retention = max(usualRetention, least)
 	case o.retention < least:
-		return fmt.Errorf("WithFenceRetention: %v: want %v (an hour and twice WithMaxTTL) to %v", o.retention, least, mostRetention)
+		return fmt.Errorf("WithFenceRetention: %v: want %v (an hour, twice WithMaxTTL and twice WithClientSkew) to %v", o.retention, least, mostRetention)
 	}
-	o.retentionArg = o.retention.Milliseconds()
-	// A lease record guards against the clock's steps, so it is to outlast them.
-	o.leaseRetentionArg = (max(o.retention, usualRetention) + o.maxTTL).Milliseconds()
+	kept := o.retention
+	if o.strict() {
+		// A lease record guards against the clock's steps, so it is to outlast
+		// them. Fences are kept for as long there: one argument less is
+		// noticed on a master.
+		kept = max(kept, usualRetention) + o.maxTTL
+	}
+	o.retentionArg = kept.Milliseconds()
 	return nil
 }
 

@@ -215,7 +215,7 @@ func TestEveryLockOfSeveralKeysHasATokenAboveAllOfTheirs(t *testing.T) {
 	})
 }
 
-func TestReadersGetTheWritersTokenAndRaiseNothing(t *testing.T) {
+func TestReadersGetTheWritersToken(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithFencing())
 		m := c.RWMutex("key")
@@ -242,6 +242,57 @@ func TestReadersGetTheWritersTokenAndRaiseNothing(t *testing.T) {
 			t.Errorf("the writer's token %d and fence %d, want %d", w.Fence(), s.fence(0, "key"), f)
 		}
 		unlock(t, w)
+		s.wantNoLocks()
+	})
+}
+
+// A writer's attempt that came to nothing has left its token on a minority. A
+// reader that meets it has it, and so have all who come later, whomever they
+// meet: writers more.
+func TestAReadersTokenIsKnownToAQuorum(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithFencing())
+		m := c.RWMutex("key")
+		w, err := m.Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := w.Fence()
+		unlock(t, w)
+		left := before + 1_000_000_000 // ahead of everybody's clock
+		s.setFence(left, "key", 0)
+		rlock := func(without ...int) uint64 {
+			t.Helper()
+			s.kill(without...)
+			r, err := s.open(redlock.WithFencing()).RWMutex("key").RLock(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			unlock(t, r)
+			s.restart(true, without...)
+			time.Sleep(time.Minute)
+			return r.Fence()
+		}
+		if f := rlock(0, 4); f != before {
+			t.Errorf("token %d of a reader that did not meet it, want %d", f, before)
+		}
+		if f := rlock(3, 4); f != left {
+			t.Errorf("token %d, want %d", f, left)
+		}
+		if f := rlock(0, 1); f != left {
+			t.Errorf("token %d of a later reader, want %d", f, left)
+		}
+		if n := s.fence(2, "key"); n != left {
+			t.Errorf("fence %d, want %d", n, left)
+		}
+		s.kill(0, 1)
+		w = mustLock(t, s.open(redlock.WithFencing()), "key")
+		if w.Fence() <= left {
+			t.Errorf("token %d of a later writer, want more than %d", w.Fence(), left)
+		}
+		unlock(t, w)
+		s.restart(true, 0, 1)
+		time.Sleep(time.Minute)
 		s.wantNoLocks()
 	})
 }

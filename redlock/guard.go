@@ -83,9 +83,21 @@ const (
 // clocks may have would leave no validity.
 const minStrictTTL = time.Second
 
+const maxClientSkew = 24 * time.Hour
+
+// WithClientSkew sets by how much clients' wall clocks may differ for fencing
+// tokens to go on rising where masters have lost data: 0 to 24 h. A master that may
+// have forgotten tokens is kept from voting for that much longer, and up to a second.
+// By default it is 0, and tokens rise where clocks differ by less than WithMaxTTL
+// less the time that an attempt takes. It does nothing with GuardOff. Give every
+// client the same, and redlock-demo as --client-skew.
+func WithClientSkew(d time.Duration) Option {
+	return upTo(maxClientSkew, "WithClientSkew", d, func(o *clientOptions) *time.Duration { return &o.clientSkew })
+}
+
 // guardConfig is what the guard of a client of n masters goes by.
 func (o *clientOptions) guardConfig(n int) (guard.Config, error) {
-	cfg := guard.Config{Level: o.guard.internal(), MaxTTL: o.maxTTL, Masters: n, Drift: o.drift}
+	cfg := guard.Config{Level: o.guard.internal(), MaxTTL: o.maxTTL, Masters: n, Drift: o.drift, ClientSkew: o.clientSkew}
 	if o.guard == GuardStrict && o.maxTTL < minStrictTTL {
 		return cfg, fmt.Errorf("WithMaxTTL: %v: want %v to %v WithGuard(GuardStrict)", o.maxTTL, minStrictTTL, maxTTLLimit)
 	}

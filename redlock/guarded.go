@@ -88,7 +88,7 @@ func (l *Lock) askGuardedAcquire(r *round) {
 	if floor == 0 {
 		floor = l.c.fences.floor(l.c.opts.clock.Now().Wall())
 	}
-	l.askGuarded(r, l.kind.guarded.acquire, argUnused, floor, l.c.nodeTimeout(l.opts.ttl))
+	l.askGuarded(r, l.acquireScript(), argUnused, floor, l.c.nodeTimeout(l.opts.ttl))
 }
 
 func (l *Lock) askGuardedExtend(r *round, again any) {
@@ -109,6 +109,9 @@ func (l *Lock) askGuarded(r *round, s *script.Script, third any, number uint64, 
 	}
 	r.guard = l.newGuardedRound()
 	args := l.guardedArgs(&r.guard, third, number, wait)
+	if s == script.GuardedAcquire && len(l.keyArgs) == 1 {
+		r.joinAcquire(l, &args)
+	}
 	r.eval(s, keys, 0, time.Time{}, args[:]...)
 }
 
@@ -122,14 +125,14 @@ func (l *Lock) newGuardedRound() guardedRound {
 }
 
 // guardedArgs is what script/guarded.lua takes.
-func (l *Lock) guardedArgs(g *guardedRound, third any, number uint64, wait time.Duration) [9]any {
-	args := [9]any{l.tokenArg, l.ttlArg, third, argNone, argNone, argNone, argNone, argNone, argNone}
-	if o := &l.c.opts; l.opts.fenced {
-		args[3], args[4] = int64(min(number, math.MaxInt64)), o.retentionArg //nolint:gosec // it is in range
+func (l *Lock) guardedArgs(g *guardedRound, third any, number uint64, wait time.Duration) [7]any {
+	args := [7]any{l.tokenArg, l.ttlArg, third, argNone, argNone, argNone, l.c.opts.retentionArg}
+	if l.opts.fenced {
+		args[3] = int64(min(number, math.MaxInt64)) //nolint:gosec // it is in range
 	}
 	if g.skew != 0 {
-		args[5], args[6], args[7] = g.sent.UnixMicro(), g.skew.Microseconds(), wait.Microseconds()
-		args[8] = l.c.opts.leaseRetentionArg
+		sent, skew := g.sent.UnixMicro(), g.skew.Microseconds()
+		args[4], args[5] = sent-skew, sent+wait.Microseconds()+skew
 	}
 	return args
 }
@@ -229,7 +232,7 @@ func (r *round) readGuarded(a *answer, reply any) {
 			}
 		}
 	} else {
-		a.readCode(found.code)
+		a.readCode(r.op, found.code)
 	}
 	if a.verdict == failed {
 		a.err = unexpected(reply)

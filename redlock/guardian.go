@@ -35,10 +35,11 @@ type guardian struct {
 	mu      sync.Mutex
 	masters []watched
 	missing time.Time     // since when some master has had no marker; zero: none is without
-	news    chan struct{} // closed when open becomes false
+	news    chan struct{} // closed after open has become false
 	closed  bool
 	send    []*inquiry
 	tell    []func()
+	over    chan struct{} // news that is to be closed; nil: none
 }
 
 // watched is what the guardian knows of one master.
@@ -129,12 +130,16 @@ func (g *guardian) close() {
 	<-g.done
 }
 
-// unlock releases g.mu, and then sends and tells what was put off.
+// unlock releases g.mu, and then sends and tells what was put off, last those who
+// wait.
 func (g *guardian) unlock() {
-	send, tell := g.send, g.tell
-	g.send, g.tell = nil, nil
+	send, tell, over := g.send, g.tell, g.over
+	g.send, g.tell, g.over = nil, nil, nil
 	closed := g.closed
 	g.mu.Unlock()
+	if over != nil {
+		defer close(over)
+	}
 	if closed {
 		return
 	}
@@ -234,10 +239,15 @@ func (g *guardian) run() {
 	}
 }
 
-// tick asks whom it is time to ask, and returns when it is time again.
 func (g *guardian) tick() time.Duration {
 	g.mu.Lock()
 	defer g.unlock()
+	return g.askDue()
+}
+
+// askDue asks whom it is time to ask, and returns when it is time again. The
+// caller must hold g.mu.
+func (g *guardian) askDue() time.Duration {
 	next := meterEvery
 	for i := range g.masters {
 		w := &g.masters[i]

@@ -21,7 +21,7 @@ func (g *guardian) judge() {
 		g.pronounce(i, standings[i], now)
 	}
 	g.plan(facts)
-	votes, soon := 0, 0
+	votes, soon, again := 0, 0, false
 	for i := range g.masters {
 		w := &g.masters[i]
 		switch {
@@ -31,9 +31,11 @@ func (g *guardian) judge() {
 			w.standing.Why.Cause == guard.NoMarker:
 			soon++
 		}
-		if w.asking == nil && w.pause() < meterEvery {
-			g.signal()
-		}
+		again = again || w.asking == nil && w.pause() < meterEvery
+	}
+	if again {
+		g.askDue() // before those who wait may ask
+		g.signal()
 	}
 	g.spared.Store(g.toSpare())
 	g.setOpen(votes < g.c.need && votes+soon >= g.c.need)

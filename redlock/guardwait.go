@@ -7,8 +7,9 @@ import (
 
 // Calls wait for masters that are about to be judged.
 
-// setOpen tells those who wait when there is nothing left to wait for. The
-// caller must hold g.mu.
+// setOpen has those who wait told when there is nothing left to wait for, behind
+// what is to be sent: the guardian's questions go out before theirs. The caller
+// must hold g.mu.
 func (g *guardian) setOpen(open bool) {
 	switch {
 	case open == g.open.Load():
@@ -16,7 +17,7 @@ func (g *guardian) setOpen(open bool) {
 	case open:
 		g.news = make(chan struct{})
 	default:
-		close(g.news)
+		g.over = g.news
 	}
 	g.open.Store(open)
 }

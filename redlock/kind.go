@@ -51,6 +51,7 @@ func (l *Lock) askAcquire(r *round) {
 		l.c.noteOpen(r)
 	}
 	r.lock = l // which has to be unreleased for a script to be sent again
+	r.key = keyOf(l)
 	l.setting.add()
 	if l.kind.oneOf {
 		l.shuffle()
@@ -64,6 +65,7 @@ func (l *Lock) askAcquire(r *round) {
 		r.eval(s, l.acquireKeys(), 0, time.Time{}, l.tokenArg, l.ttlArg)
 		return
 	}
+	r.take = l.take
 	r.args = append(r.args[:0], l.keyArgs[0], l.tokenArg, argNX, argPX, l.ttlArg)
 	r.ask("SET", 0, time.Time{})
 }
@@ -80,6 +82,7 @@ func (l *Lock) askHolder(r *round, skip uint64) {
 // askExtend asks to prolong the lock; again says whether it is set where it is
 // missing.
 func (l *Lock) askExtend(r *round, again any) {
+	r.key = keyOf(l)
 	if mutant.Is(mutant.ExtensionShortens) && l.kind == plainKind {
 		l.askShorteningExtend(r, again)
 		return
@@ -93,6 +96,7 @@ func (l *Lock) askExtend(r *round, again any) {
 
 // askVerify asks whether the lock is still there.
 func (l *Lock) askVerify(r *round) {
+	r.key = keyOf(l)
 	r.eval(l.kind.verify, l.keyArgs, 0, time.Time{}, l.tokenArg)
 }
 
@@ -123,5 +127,8 @@ func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
 		}
 	}
 	s, keys := l.releaseScript(l.keyArgs)
+	if l.kind == plainKind {
+		r.joinRelease(l)
+	}
 	r.eval(s, keys, absent, keep, l.tokenArg)
 }

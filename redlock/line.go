@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,37 +24,31 @@ type line struct {
 	out    outage // of whoever is first; only that one touches it
 }
 
-// A place is one call's, in the lines of its keys.
+// A place is one call's, in a line.
 type place struct {
-	q    *lines
-	keys []string
+	q   *lines
+	key string // of the line
 	// signal gets a value when the place has come first, when the lock was
 	// released in this process, and when the waiting is in vain.
 	signal chan struct{}
-	behind int   // lines in which it is not the first; guarded by q.mu
 	err    error // why the waiting is in vain; guarded by q.mu
 }
 
-// join takes the last place in the lines of keys, sorted and each once; it must
-// leave.
-func (q *lines) join(keys []string) *place {
-	p := &place{q: q, keys: keys, signal: make(chan struct{}, 1)}
+// join takes the last place in the line of a key; it must leave.
+func (q *lines) join(key string) *place {
+	p := &place{q: q, key: key, signal: make(chan struct{}, 1)}
 	q.waiting.Add(1)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, key := range keys {
-		l := q.byKey[key]
-		if l == nil {
-			if q.byKey == nil {
-				q.byKey = make(map[string]*line)
-			}
-			l = &line{}
-			q.byKey[key] = l
+	l := q.byKey[key]
+	if l == nil {
+		if q.byKey == nil {
+			q.byKey = make(map[string]*line)
 		}
-		if l.places = append(l.places, p); len(l.places) > 1 {
-			p.behind++
-		}
+		l = &line{}
+		q.byKey[key] = l
 	}
+	l.places = append(l.places, p)
 	return p
 }
 
@@ -63,24 +58,14 @@ func (p *place) leave() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waiting.Add(-1)
-	for _, key := range p.keys {
-		l := q.byKey[key]
-		for i, other := range l.places {
-			if other != p {
-				continue
-			}
-			l.places = append(l.places[:i], l.places[i+1:]...)
-			if i == 0 && len(l.places) > 0 {
-				next := l.places[0]
-				if next.behind--; next.behind == 0 {
-					next.wake()
-				}
-			}
-			break
-		}
-		if len(l.places) == 0 {
-			delete(q.byKey, key)
-		}
+	l := q.byKey[p.key]
+	i := slices.Index(l.places, p)
+	l.places = slices.Delete(l.places, i, i+1)
+	switch {
+	case len(l.places) == 0:
+		delete(q.byKey, p.key)
+	case i == 0:
+		l.places[0].wake()
 	}
 }
 
@@ -91,19 +76,19 @@ func (p *place) wake() {
 	}
 }
 
-// state reports whether the place is the first in all of its lines, and why
-// the waiting is in vain, if it is.
+// state reports whether the place is the first in its line, and why the waiting
+// is in vain, if it is.
 func (p *place) state() (first bool, err error) {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
-	return p.behind == 0, p.err
+	return p.q.byKey[p.key].places[0] == p, p.err
 }
 
 // outage is the one that the first of a line is in; it is for that one alone.
 func (p *place) outage() *outage {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
-	return &p.q.byKey[p.keys[0]].out
+	return &p.q.byKey[p.key].out
 }
 
 // anybody reports whether anybody waits for anything.
@@ -135,15 +120,13 @@ func (q *lines) wakeFirst(key string) bool {
 	return true
 }
 
-// fail tells everybody who waits for one of p's keys that it is in vain.
+// fail tells everybody in p's line that the waiting is in vain.
 func (p *place) fail(err error) {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
-	for _, key := range p.keys {
-		for _, other := range p.q.byKey[key].places {
-			other.err = err
-			other.wake()
-		}
+	for _, other := range p.q.byKey[p.key].places {
+		other.err = err
+		other.wake()
 	}
 }
 
@@ -153,13 +136,11 @@ func (p *place) fail(err error) {
 // would wait here for the set, and the set for the key that is held.
 func (l *Lock) line() string {
 	key := l.fullKey()
-	switch {
-	case len(l.keyArgs) > 1 && !l.isGuarded():
-		// Sorted names, unlike keyArgs.
-		return linePrefix + l.kind.acquire.Name + ":" + l.key + "\x00" + strings.Join(l.others, "\x00")
-	default:
+	if len(l.keyArgs) == 1 || l.isGuarded() {
 		return key
 	}
+	// Sorted names, unlike keyArgs.
+	return linePrefix + l.kind.acquire.Name + ":" + l.key + "\x00" + strings.Join(l.others, "\x00")
 }
 
 // linePrefix begins the names of lines that are not those of one key's plain

@@ -27,6 +27,8 @@ type Lock struct {
 	// moment it is held the hold. nil: nothing. Not changed while it is held.
 	told context.Context
 
+	take *pilotTake // the pilot's part in the attempt under way; nil: what the others get
+
 	// Arguments of commands, boxed once.
 	keyArgs          []any // with the prefix
 	oneKey           [1]any

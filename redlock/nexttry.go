@@ -3,6 +3,8 @@ package redlock
 import (
 	"context"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/wakeup"
 )
 
 // nextTry waits for the moment to try again, and says how; or what ended the
@@ -50,6 +52,8 @@ func (w *contender) nextTry(ctx context.Context) (try, error) {
 		switch {
 		case cause != nil:
 			return nil, cause
+		case woken && w.maySkipPilot():
+			return w.tryTogether, nil
 		case woken:
 			return w.tryPilot, w.pauseAfterLosses(ctx)
 		}
@@ -88,43 +92,80 @@ func (w *contender) sleep(ctx context.Context, d time.Duration, ready <-chan str
 			w.losses = 0
 		}
 	}()
+	// In this order, since a select would choose where the pause is none, and what
+	// it left would cut the next pause short.
+	if cause := w.c.interrupted(ctx); cause != nil {
+		return false, cause
+	}
+	if w.hear() {
+		return true, nil
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	for {
 		select {
 		case <-t.C:
-			if w.slots != nil {
-				w.slots.hear()
-				return len(w.slots.turns) > 0, nil
-			}
-			return false, nil
+			return w.hear(), nil
 		case <-ready:
 			return false, nil
 		case <-w.place.signal:
 			if w.slots != nil { // both may come of one release
-				w.slots.hear()
+				w.hear()
 			}
 			return true, nil
 		case call := <-w.waiter.Woken():
-			switch {
-			case w.slots != nil:
-				w.slots.called(call)
-				w.slots.hear()
-				select {
-				case <-w.place.signal:
-				default:
+			if w.heed(call) {
+				if w.slots != nil {
+					w.hear()
 				}
 				return true, nil
-			case w.blind || call.Master == w.pilot:
-				return true, nil
 			}
-			w.c.leaveQueue(call.Master, call.Key) // of a pilot before
 		case <-ctx.Done():
 			return false, ctx.Err()
 		case <-w.c.closing:
 			return false, ErrClosed
 		}
 	}
+}
+
+// hear takes notice of what the sleeper has been told by now, and reports whether
+// it is to wake for that.
+func (w *contender) hear() bool {
+	select {
+	case <-w.place.signal:
+		if w.slots != nil {
+			w.slots.hear()
+		}
+		return true
+	default:
+	}
+	if w.slots != nil {
+		return w.slots.hear()
+	}
+	for {
+		select {
+		case call := <-w.waiter.Woken():
+			if w.heed(call) {
+				return true
+			}
+		default:
+			return false
+		}
+	}
+}
+
+// heed takes notice of a wake-up, and reports whether it is one to wake for.
+func (w *contender) heed(call wakeup.Call) bool {
+	switch {
+	case w.slots != nil:
+		w.slots.called(call)
+	case !w.blind && call.Master != w.pilot:
+		w.c.leaveQueue(call.Master, call.Key) // of a pilot before
+		return false
+	default:
+		w.called = !w.blind
+	}
+	return true
 }
 
 // pauseAfterCollision lets contenders part that keep splitting the vote, which

@@ -62,8 +62,10 @@ type clientOptions struct {
 	retention time.Duration // of fences; 0: the default
 	clockErr  time.Duration // E
 
-	strictGrants                    bool // as in strict, whatever the guard: for tests of that alone
-	retentionArg, leaseRetentionArg any  // in ms, boxed
+	clientSkew time.Duration // of wall clocks, for fencing tokens
+
+	strictGrants bool // as in strict, whatever the guard: for tests of that alone
+	retentionArg any  // of fences and lease records, in ms, boxed
 
 	prefix    string
 	poolOpts  []pool.Option
@@ -270,11 +272,16 @@ func WithClock(c drift.Clock) Option {
 // WithOutageWait is for how long Lock goes on while no quorum can be had, 0 to
 // 1 hour; 3 s by default. With 0 the first such attempt is the last.
 func WithOutageWait(d time.Duration) Option {
+	return upTo(time.Hour, "WithOutageWait", d, func(o *clientOptions) *time.Duration { return &o.outage })
+}
+
+// upTo is an option that sets a field to a duration from 0 to most.
+func upTo(most time.Duration, name string, d time.Duration, field func(o *clientOptions) *time.Duration) Option {
 	return clientOption(func(o *clientOptions) error {
-		if d < 0 || d > time.Hour {
-			return fmt.Errorf("WithOutageWait: %v: want 0 to %v", d, time.Hour)
+		if d < 0 || d > most {
+			return fmt.Errorf("%s: %v: want 0 to %v", name, d, most)
 		}
-		o.outage = d
+		*field(o) = d
 		return nil
 	})
 }

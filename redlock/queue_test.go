@@ -16,9 +16,6 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// soon is what passes while nobody waits for a timer.
-const soon = 0
-
 // queuer waits for a key on a goroutine of its own.
 type queuer struct {
 	c      *redlock.Client
@@ -44,13 +41,13 @@ func (s *sim) queueFor(c *redlock.Client, acquire func(context.Context) (*redloc
 		q.lock, q.err = acquire(ctx)
 		q.took = time.Since(began)
 	}()
-	synctest.Wait()
+	settle()
 	return q
 }
 
 // has reports whether the wait is over and the lock held.
 func (q *queuer) has() bool {
-	synctest.Wait()
+	settle()
 	select {
 	case <-q.done:
 		return q.err == nil

@@ -32,9 +32,13 @@ type round struct {
 	encoded []byte
 	granted uint64 // masters that have agreed before the round
 	guard   guardedRound
-	own     handOver // what the pilot gets instead
-	tells   []any    // keys of which the release tells who waits next, at every master
-	passing bool     // nobody held those keys
+	own     handOver   // what the pilot gets instead of a release
+	take    *pilotTake // and of an acquisition
+	key     uint64     // tells rounds about different keys apart; 0: about several
+	joins   bool       // its calls may be made one command with others
+	part    roundPart
+	tells   []any // keys of which the release tells who waits next, at every master
+	passing bool  // nobody held those keys
 
 	grantedFence uint64 // what those gave
 
@@ -51,6 +55,7 @@ type round struct {
 	// mu guards what follows. Nothing blocks under it.
 	mu       sync.Mutex
 	answers  []answer
+	said     pilotAnswer // to take
 	tally    quorum.Tally
 	outcome  quorum.Outcome
 	votes    []int // for each of several keys; empty where it is all or nothing
@@ -106,6 +111,8 @@ func (r *round) recycle() {
 	r.granted, r.grantedFence = 0, 0
 	r.guard = guardedRound{}
 	r.own.clear()
+	r.key, r.joins = 0, false
+	r.take, r.said = nil, pilotAnswer{}
 	r.tells, r.passing = nil, false
 	r.outcome, r.expired, r.cut = quorum.Open, false, false
 	r.abandoned.Store(false)
@@ -156,8 +163,15 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 		}
 		c := &r.calls[i]
 		c.Cmd, c.Encoded, c.Owner, c.Slot, c.Keep, c.Check = cmd, r.encoded, r, i, keep, check
-		if i == r.own.pilot {
+		c.Key, c.Part = r.key, nil
+		if r.joins {
+			c.Part = r.part.of(i == r.own.pilot)
+		}
+		switch {
+		case i == r.own.pilot:
 			c.Encoded = r.own.encoded
+		case r.take != nil && i == r.take.pilot:
+			c.Cmd, c.Encoded = evalSHA, pipeline.AppendCommand(nil, evalSHA, r.take.args...)
 		}
 		if r.guard.each != nil {
 			c.Encoded = pipeline.AppendCommand(nil, cmd, r.guard.each[i]...)
@@ -255,7 +269,7 @@ func (r *round) Delayed(c *pipeline.Call, cause error) {
 
 // Complete implements pipeline.Owner.
 func (r *round) Complete(c *pipeline.Call) {
-	if pipeline.IsNoScript(c.Err) && c.Cmd == evalSHA && r.resend(c) {
+	if (pipeline.IsNoScript(c.Err) || c.Apart) && c.Cmd == evalSHA && r.resend(c) {
 		return
 	}
 	if mutant.Is(mutant.LateReplyCounts) {
@@ -265,17 +279,24 @@ func (r *round) Complete(c *pipeline.Call) {
 	abstains := r.abstains(c)
 	if c.Slot == r.own.pilot {
 		if r.own.refused(c) {
-			c.Cmd, c.Encoded = evalSHA, r.encoded
+			c.Cmd, c.Encoded, c.Part = evalSHA, r.encoded, nil
 			r.c.masters[c.Slot].Resend(c)
 			return
 		}
 		c.Reply, told = r.own.split(c.Reply)
+	}
+	var said pilotAnswer
+	if r.take != nil && c.Slot == r.take.pilot {
+		said, c.Reply = readTake(c)
 	}
 	var heirs []any
 	if r.tells != nil {
 		c.Reply, heirs = splitHeirs(c.Reply)
 	}
 	r.mu.Lock()
+	if said.answered {
+		r.said = said
+	}
 	a := &r.answers[c.Slot]
 	due := 1
 	if a.delayed {
@@ -332,7 +353,8 @@ func (r *round) abstains(c *pipeline.Call) error {
 
 const evalSHA = "EVALSHA"
 
-// resend answers NOSCRIPT with the whole script. An extension or acquisition is
+// resend answers NOSCRIPT with the whole script, and the refusal of a joint command
+// with that of the call alone. An extension or acquisition is
 // sent again only while it is undecided or granted and its lock is held: after
 // Unlock or the rollback has begun it would set the key again behind the
 // release; so would one for several keys when the lock has settled on one.
@@ -347,11 +369,13 @@ func (r *round) resend(c *pipeline.Call) bool {
 			return false
 		}
 	}
-	c.Cmd = "EVAL"
+	c.Cmd, c.Part = "EVAL", nil
 	if r.guard.each != nil {
 		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.guard.each[c.Slot])...)
 	} else if c.Slot == r.own.pilot && !r.own.plain {
 		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.own.evalArgs()...)
+	} else if r.take != nil && c.Slot == r.take.pilot {
+		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, script.Queue.EvalArgs(r.take.args)...)
 	} else {
 		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.args)...)
 	}

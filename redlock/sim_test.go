@@ -1,10 +1,13 @@
 package redlock_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,7 +64,7 @@ func inUnguardedSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 // connected to whoever can be reached.
 func (s *sim) open(opts ...redlock.Option) *redlock.Client {
 	s.t.Helper()
-	opts = slices.Concat([]redlock.Option{redlock.WithPool(pool.WithDialer(s.cluster.Dialer()))}, s.opts, opts)
+	opts = slices.Concat([]redlock.Option{redlock.WithPool(pool.WithDialer(s.dial))}, s.opts, opts)
 	c, err := redlock.Open(s.cluster.URLs(), opts...)
 	if err != nil {
 		s.t.Fatal(err)
@@ -69,6 +72,50 @@ func (s *sim) open(opts ...redlock.Option) *redlock.Client {
 	s.closers = append(s.closers, func() { _ = c.Close() })
 	synctest.Wait()
 	return c
+}
+
+// messageTrip is how long a message to a subscriber is on its way; all else takes
+// no time. So whoever is woken by a release finds it at all masters, whatever the
+// scheduler does: a release is sent to all of them in one moment.
+const messageTrip = time.Nanosecond
+
+// soon is what passes while nobody waits for a timer, but messages come.
+const soon = 10 * time.Microsecond
+
+// settle lets everybody do what is to be done at once, also after a message.
+func settle() {
+	time.Sleep(10 * messageTrip)
+	synctest.Wait()
+}
+
+// dial is the dialer of the clients.
+func (s *sim) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := s.cluster.Dialer()(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &subscribingConn{Conn: conn}, nil
+}
+
+// A subscribingConn is late from the moment in which it subscribes.
+type subscribingConn struct {
+	net.Conn
+	subscribed atomic.Bool
+}
+
+func (c *subscribingConn) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("\r\nSUBSCRIBE\r\n")) {
+		c.subscribed.Store(true)
+	}
+	return c.Conn.Write(p)
+}
+
+func (c *subscribingConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.subscribed.Load() {
+		time.Sleep(messageTrip)
+	}
+	return n, err
 }
 
 func (s *sim) kill(masters ...int) {

@@ -28,14 +28,16 @@ func newSlots(w *contender) *slots {
 	return s
 }
 
-// hear takes notice of the turns that it has been told of by now.
-func (s *slots) hear() {
+// hear takes notice of the turns that it has been told of by now, and reports
+// whether there are any.
+func (s *slots) hear() (heard bool) {
 	for {
 		select {
 		case turn := <-s.w.waiter.Woken():
 			s.called(turn)
+			heard = true
 		default:
-			return
+			return heard
 		}
 	}
 }

@@ -25,17 +25,12 @@ const (
 )
 
 // WithClockError sets by how much two clients' wall clocks may misreport the time
-// between the starts of two attempts: one that is stepped meanwhile, or slewed.
-// 0 to 10 s, 100 ms by default. With GuardStrict the validity of every lock is
+// between the starts of two attempts: one that is stepped meanwhile, or slewed, or
+// that merely shows another time than the other one, which counts in full. 0 to
+// 10 s, 100 ms by default. With GuardStrict the validity of every lock is
 // shorter by that much; otherwise it is not used. Give every client the same.
 func WithClockError(d time.Duration) Option {
-	return clientOption(func(o *clientOptions) error {
-		if d < 0 || d > maxClockError {
-			return fmt.Errorf("WithClockError: %v: want 0 to %v", d, maxClockError)
-		}
-		o.clockErr = d
-		return nil
-	})
+	return upTo(maxClockError, "WithClockError", d, func(o *clientOptions) *time.Duration { return &o.clockErr })
 }
 
 func (o *clientOptions) strict() bool { return o.guard == GuardStrict || o.strictGrants }
@@ -50,6 +45,9 @@ func (o *clientOptions) validity(ttl time.Duration) time.Duration {
 		v -= 2*guard.Skew(ttl) + o.clockErr
 		if mutant.Is(mutant.NoSkewTerm) {
 			v += 2 * guard.Skew(ttl)
+		}
+		if mutant.Is(mutant.NoClockError) {
+			v += o.clockErr
 		}
 	}
 	return v

@@ -50,7 +50,7 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 			reply := pipeline.Call{Err: errors.New("refused"), Owner: nil}
 			r := c.newRound(opLock)
 			ctx := t.Context()
-			if n := testing.AllocsPerRun(100, func() {
+			told := func() {
 				began := c.stopwatch()
 				call := c.traceBegin(ctx, opLock, l, false)
 				r.asking()
@@ -71,8 +71,16 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 				l.traceLost(lost)
 				l.traceReleased(EndUnlocked, nil, l.start)
 				l.traceUnlock(ctx, l, l.start, 3, 2, nil)
-			}); n != 0 {
-				t.Errorf("%v allocations", n)
+			}
+			// What the pool's goroutines allocate meanwhile is counted too.
+			least := testing.AllocsPerRun(100, told)
+			for range 9 {
+				if least > 0 {
+					least = min(least, testing.AllocsPerRun(100, told))
+				}
+			}
+			if least != 0 {
+				t.Errorf("%v allocations", least)
 			}
 		})
 	}

@@ -141,3 +141,17 @@ func TestRepliesOfHolderAmongAreReadStrictly(t *testing.T) {
 		t.Errorf("a key that is free by now is read as %+v, %v", h, ok)
 	}
 }
+
+// That a lock was set again is no answer to those who did not ask for it.
+func TestRepliesAboutALockThatIsOursAreReadStrictly(t *testing.T) {
+	for op, reset := range map[operation]verdict{
+		opExtend: refused, opDowngrade: refused, opAdopt: failed, opVerify: failed, opRelease: failed,
+	} {
+		for code, want := range map[int64]verdict{0: refused, 1: agreed, 2: reset, 3: refused, 4: failed, -1: failed, 10: failed} {
+			r := &round{op: op}
+			if a := r.read(&pipeline.Call{Reply: code, Sent: true}); a.verdict != want {
+				t.Errorf("%v was answered %d: verdict %d, want %d", op, code, a.verdict, want)
+			}
+		}
+	}
+}

@@ -217,6 +217,9 @@ func (c *Client) freeIn(err *QuorumError) (time.Duration, bool) {
 
 // pause waits for d, or returns what ended the wait.
 func (c *Client) pause(ctx context.Context, d time.Duration) error {
+	if cause := c.interrupted(ctx); cause != nil {
+		return cause // a pause may be none
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -227,6 +230,17 @@ func (c *Client) pause(ctx context.Context, d time.Duration) error {
 	case <-c.closing:
 		return ErrClosed
 	}
+}
+
+// interrupted is what has ended a call's waiting by now: its context, or Close.
+func (c *Client) interrupted(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if c.isClosed() {
+		return ErrClosed
+	}
+	return nil
 }
 
 // A reentrantError says which key it was.

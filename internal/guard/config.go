@@ -40,11 +40,9 @@ type Config struct {
 	Masters int           // how many there are in the list
 	Drift   drift.Policy
 
-	// Fencing asks for a quarantine long enough for fencing tokens too, which
-	// depends on the two fields that follow.
-	Fencing        bool
-	AttemptTimeout time.Duration // the longest that an attempt lasts
-	ClientSkew     time.Duration // by how much clients' wall clocks may differ
+	// ClientSkew is by how much clients' wall clocks may differ for fencing tokens
+	// to go on rising; 0: by no more than a quarantine for locks alone allows.
+	ClientSkew time.Duration
 }
 
 const (
@@ -76,9 +74,6 @@ func (c Config) Validate() error {
 	if c.Masters < 1 || c.Masters > maxMasters {
 		return fmt.Errorf("guard: Config.Masters is %d, want a number in [1, %d]", c.Masters, maxMasters)
 	}
-	if c.AttemptTimeout < 0 || c.AttemptTimeout > maxMaxTTL {
-		return fmt.Errorf("guard: Config.AttemptTimeout is %v, want a duration in [0s, %v]", c.AttemptTimeout, maxMaxTTL)
-	}
 	if c.ClientSkew < 0 || c.ClientSkew > maxMaxTTL {
 		return fmt.Errorf("guard: Config.ClientSkew is %v, want a duration in [0s, %v]", c.ClientSkew, maxMaxTTL)
 	}
@@ -95,15 +90,17 @@ func (c Config) Skew() time.Duration { return Skew(c.MaxTTL) }
 // Quarantine is Q: how long after a master may have forgotten locks it votes
 // again. By then each of them has expired, by the holder's clock and by any
 // master's. In strict both ends of the time are read from a clock that may be
-// off by S, so that is waited for too. With fencing, no client's clock is then
-// still below a token that was forgotten (T2).
+// off by S, so that is waited for too.
+//
+// With ClientSkew no client's clock is then still below a fencing token that was
+// forgotten (T2), whenever in its attempt it was read: an attempt that outlasts its
+// lock comes to nothing, so MaxTTL is the longest that one lasts. No timeout has a
+// part in it, so Q is the same for all clients of the fleet.
 func (c Config) Quarantine() time.Duration {
-	q := c.MaxTTL + c.Drift.Allowance(c.MaxTTL) + margin
-	if c.Level == Strict {
+	since := c.MaxTTL + c.ClientSkew
+	q := since + c.Drift.Allowance(since) + margin
+	if c.Level == Strict || c.ClientSkew > 0 {
 		q += 2 * c.Skew()
-	}
-	if c.Fencing {
-		q = max(q, 2*c.Skew()+c.AttemptTimeout+c.ClientSkew+margin)
 	}
 	return q
 }

@@ -151,7 +151,7 @@ func (m Marker) Age(now drift.Instant) (time.Duration, bool) {
 
 // matches reports whether the marker is one of this fleet's.
 func (m Marker) matches(c Config) bool {
-	return m.Version == Version && m.MaxTTL == millis(c.MaxTTL) && m.Masters == strconv.Itoa(c.Masters) && m.LevelIs == c.Level.String()
+	return Stored{Version: m.Version, MaxTTL: m.MaxTTL, Masters: m.Masters, LevelIs: m.LevelIs}.Matches(c)
 }
 
 // millisText is a number of milliseconds as a duration.

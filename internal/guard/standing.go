@@ -117,7 +117,7 @@ func (c Config) judge(f Facts, first bool, others []string, now drift.Instant) *
 	case f.Info.RunID == "":
 		return nil // unguarded: a marker says nothing about an unknown process
 	}
-	return c.judgeMarker(f, now)
+	return c.JudgeMarker(f, now)
 }
 
 // refuse returns why a server is none to keep locks on, by what it says of
@@ -132,8 +132,9 @@ func refuse(i Info) *AbstainError {
 	return nil
 }
 
-// judgeMarker is judge for a master that told who it is.
-func (c Config) judgeMarker(f Facts, now drift.Instant) *AbstainError {
+// JudgeMarker returns why a master that told who it is may not vote by its marker
+// and clock alone, nil when it may.
+func (c Config) JudgeMarker(f Facts, now drift.Instant) *AbstainError {
 	m := f.Marker
 	if m.Verdict == None || m.Verdict == Present || f.MarkerErr != nil {
 		return &AbstainError{Cause: Unmarked, Err: f.MarkerErr}

@@ -20,11 +20,15 @@ const (
 	ResetCounts              // an extension counts masters that had lost the key
 	LateReplyCounts          // a late reply counts in the next attempt's tally
 	NoRaise                  // a fencing token that few masters store is not raised on the others
+	NoReaderRaise            // nor is that which a reader has met
 	RaiseByOwner             // it is raised wherever the token is the owner's
 	QuarantinedCounts        // a quarantined master counts in an extension
 	MixedFleetIsNew          // what lost its data is declared new as if all masters had
 	NoSkewTerm               // strict: validity is not reduced by 2S
 	NoLease                  // strict: nobody looks at lease records
+	NoClockError             // strict: validity is not reduced by E
+	JoinedOvertaken          // a release that is joined with others falls behind what follows it about its key
+	JoinedForgets            // of the releases that are joined the last is left out
 )
 
 func (id ID) String() string {
@@ -40,10 +44,14 @@ func (id ID) String() string {
 		"extension that counts re-set masters",
 		"a reused tally that takes a late reply",
 		"no raise round",
+		"no raise round of readers",
 		"raise without the compare-and-set",
 		"a quarantined master counted in an extension",
 		"a mixed fleet taken for new",
 		"no 2S in strict mode",
 		"no lease record under a corrected jump",
+		"E not subtracted",
+		"a joined release that is overtaken",
+		"a joined release that is left out",
 	}[id]
 }

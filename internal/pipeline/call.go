@@ -20,17 +20,26 @@ type Call struct {
 	// completed when that has been answered too. It is the same for all calls.
 	Check []byte
 
+	// Key is the same for all calls about one key, as a rule not for others; 0:
+	// unknown, or several.
+	Key uint64
+	// Part, if it is not nil, is how the call can be made one command with
+	// others.
+	Part *Part
+
 	// Set before Owner.Complete.
 	Reply any    // as redigo parses it, nil, int64, string, []byte, []any, or ThreeInts
 	Err   error  // a redis.Error reply, or one of this package's errors
 	Epoch uint64 // the connection that carried it, counted from 1; 0: none did
 	Sent  bool   // whether the master may have seen it, on any connection
+	Apart bool   // it was one command with others, which was refused: it is worth asking alone
 	// What the check said, as Mark makes it, where the call has a reply; or why
 	// it said nothing.
 	Mark    string
 	MarkErr error
 
 	sentAt time.Time // set on the first call of a batch only, to sample the round trip
+	joint  *joint    // that this is; nil: of a single call
 }
 
 // An Owner is told what becomes of its calls. Its methods are called from the

@@ -73,17 +73,3 @@ func (s *session) checked() error {
 	s.held = s.held[:0]
 	return nil
 }
-
-// withoutChecks is what is left of calls when the checks among them are done
-// with.
-func (s *session) withoutChecks(calls []*Call) []*Call {
-	rest := calls[:0]
-	for _, c := range calls {
-		if c == &s.check {
-			s.p.completed.Add(1)
-			continue
-		}
-		rest = append(rest, c)
-	}
-	return rest
-}

@@ -14,7 +14,12 @@ import (
 // pair of lock and unlock cost.
 func AppendCommand(dst []byte, cmd string, args ...any) []byte {
 	dst = appendHeader(dst, '*', 1+len(args))
-	dst = appendString(dst, cmd)
+	return AppendArgs(appendString(dst, cmd), args...)
+}
+
+// AppendArgs appends arguments as AppendCommand does, for commands that are put
+// together.
+func AppendArgs(dst []byte, args ...any) []byte {
 	for _, arg := range args {
 		switch v := arg.(type) {
 		case string:

@@ -73,6 +73,7 @@ func (p *Pipeline) Enqueue(c *Call) {
 // another command: it goes to the same master behind what is queued by now.
 func (p *Pipeline) Resend(c *Call) {
 	c.Reply, c.Err, c.Mark, c.MarkErr, c.sentAt = nil, nil, "", nil, time.Time{}
+	c.Apart = false
 	p.requeue(c)
 }
 

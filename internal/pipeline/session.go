@@ -41,6 +41,10 @@ type session struct {
 	mark    string
 	markErr error
 
+	joiner joiner      // the writer's
+	apart  atomic.Bool // the master has refused a joint command
+	ints   []int64     // the reader's, used again
+
 	wg         sync.WaitGroup
 	unanswered []*Call // what the reader had claimed when it ended; read after wg.Wait
 }
@@ -81,7 +85,7 @@ func (s *session) run() (leftover []*Call, err error) {
 	s.wg.Wait()
 	s.watch.stop()
 	// Nobody else is left: no lock is needed any more.
-	return s.withoutChecks(append(s.unanswered, s.inflight...)), s.err
+	return s.ownersCalls(append(s.unanswered, s.inflight...)), s.err
 }
 
 // write is the writer goroutine: all that is queued goes out in one flush.
@@ -97,13 +101,19 @@ func (s *session) write() {
 		if batch = s.dropAbandoned(batch, now); len(batch) == 0 {
 			continue
 		}
-		batch[0].sentAt = now
-		batch = s.addCheck(batch)
+		var out []*Call
+		if joined, ok := s.join(batch); ok {
+			out = s.addCheck(joined)
+		} else {
+			batch = s.addCheck(batch)
+			out = batch
+		}
+		out[0].sentAt = now
 		// Under way before the first byte leaves: the reader must find them.
 		s.mu.Lock()
-		s.inflight = append(s.inflight, batch...)
+		s.inflight = append(s.inflight, out...)
 		s.mu.Unlock()
-		if err := s.send(batch); err != nil {
+		if err := s.send(out); err != nil {
 			s.fail(connectionError(err))
 			return
 		}
@@ -172,6 +182,15 @@ func (s *session) read() {
 			next++
 			continue
 		}
+		if c.joint != nil {
+			if err := s.receiveJoint(c.joint); err != nil {
+				s.fail(connectionError(err))
+				break
+			}
+			claimed[next] = nil
+			next++
+			continue
+		}
 		reply, err := s.receive()
 		if err != nil && !isReply(err) {
 			s.fail(connectionError(err))
@@ -180,15 +199,20 @@ func (s *session) read() {
 		claimed[next] = nil
 		next++
 		s.count()
-		if c.Check != nil {
-			c.Reply, c.Err = reply, err
-			s.held = append(s.held, c)
-			continue
-		}
-		s.p.answered(c, reply, err)
+		s.replied(c, reply, err)
 	}
 	s.p.completed.Add(-uint64(len(s.held))) // counted when their replies came
 	s.unanswered = slices.Concat(s.held, claimed[next:])
+}
+
+// replied ends a call, at once or when its check has been answered.
+func (s *session) replied(c *Call, reply any, err error) {
+	if c.Check != nil {
+		c.Reply, c.Err = reply, err
+		s.held = append(s.held, c)
+		return
+	}
+	s.p.answered(c, reply, err)
 }
 
 // count counts the replies that came with the one that was taken last: all
@@ -248,4 +272,22 @@ func (p *Pipeline) next(s *session, used []*Call) ([]*Call, bool) {
 	batch := p.queue
 	p.queue = used[:0]
 	return batch, true
+}
+
+// ownersCalls is what is left of calls when the checks among them are done with,
+// and joint commands taken apart.
+func (s *session) ownersCalls(calls []*Call) []*Call {
+	rest := make([]*Call, 0, len(calls))
+	for _, c := range calls {
+		switch {
+		case c == &s.check:
+			s.p.completed.Add(1)
+		case c.joint != nil:
+			rest = append(rest, c.joint.parts...)
+			c.joint.free()
+		default:
+			rest = append(rest, c)
+		}
+	}
+	return rest
 }

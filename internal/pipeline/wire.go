@@ -105,6 +105,10 @@ func (w *wire) arrived() int {
 	return 0
 }
 
+// ahead is how many whole replies came with the one that was taken last, behind
+// it.
+func (w *wire) ahead() int { return len(w.ends) - w.next }
+
 // Replies to locks, boxed once.
 var (
 	replyOK     any = "OK"
@@ -154,6 +158,19 @@ func (w *wire) common() (reply any, ok bool, err error) {
 	}
 	w.unread = nil
 	return reply, true, nil
+}
+
+// ints appends the integers of the next reply, if it is an array of such.
+// Otherwise it is left to redigo. It blocks until something has been read.
+func (w *wire) ints(dst []int64) ([]int64, bool, error) {
+	if err := w.await(); err != nil {
+		return dst, false, err
+	}
+	dst, ok := appendInts(dst, w.unread)
+	if ok {
+		w.unread = nil
+	}
+	return dst, ok, nil
 }
 
 func (w *wire) Write(p []byte) (int, error) {

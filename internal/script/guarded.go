@@ -26,6 +26,9 @@ var guardedReleaseSource string
 //go:embed raise.lua
 var raiseSource string
 
+//go:embed raise_known.lua
+var raiseKnownSource string
+
 // The scripts for locks with a fencing token, and in strict: guarded.lua, which
 // says what they have in common, and what they do with it. Where a plain script
 // does the rest its text is a part of theirs, so that there is one text of it.
@@ -36,17 +39,18 @@ var (
 	GuardedExtendAll     = newScript("guarded_extendall", guardedSource+forWriter+plain(extendAllSource)+guardedExtendSource)
 	GuardedReaderAcquire = newScript("guarded_reader_acquire", guardedSource+plain(readerAcquireSource)+guardedReaderAcquireSource)
 	GuardedReaderExtend  = newScript("guarded_reader_extend", guardedSource+forReader+plain(readerExtendSource)+guardedExtendSource)
-	GuardedRelease       = newScript("guarded_release", plain(releaseSource)+guardedReleaseSource)
-	GuardedReleaseAll    = newScript("guarded_releaseall", plain(releaseAllSource)+guardedReleaseSource)
-	GuardedReaderRelease = newScript("guarded_reader_release", plain(readerReleaseSource)+guardedReleaseSource)
+	GuardedRelease       = newScript("guarded_release", guardedReleaseSource+releaseSource)
+	GuardedReleaseAll    = newScript("guarded_releaseall", guardedReleaseSource+releaseAllSource)
+	GuardedReaderRelease = newScript("guarded_reader_release", guardedReleaseSource+readerReleaseSource)
 	GuardedQueue         = newScript("guarded_queue", guardedSource+withHandOver(queueSource))
 	Raise                = newScript("raise", raiseSource)
+	RaiseKnown           = newScript("raise_known", raiseKnownSource)
 )
 
 // guarded is all of them.
 var guarded = []*Script{
 	GuardedAcquire, GuardedAcquireAny, GuardedExtend, GuardedExtendAll, GuardedReaderAcquire, GuardedReaderExtend,
-	GuardedRelease, GuardedReleaseAll, GuardedReaderRelease, GuardedQueue, Raise,
+	GuardedRelease, GuardedReleaseAll, GuardedReaderRelease, GuardedQueue, Raise, RaiseKnown,
 }
 
 const (

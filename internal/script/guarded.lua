@@ -1,16 +1,16 @@
 -- What the scripts that grant and prolong have in common where the lock is fenced (WithFencing) or the guard is strict.
--- It stands before each of them. The last nine arguments of all of them are, in this order:
+-- It stands before each of them. The last seven arguments of all of them are, in this order:
 --   token; TTL in ms; one of the script's own;
---   fencing: a number, '' for none: the least token to give, or the one that the lock has; retention of the fence in ms;
---   strict: the client's wall clock in us when this was sent, '' for none; greatest skew in us; how long the client
---   waits for the reply in us; retention of the lease record in ms.
+--   fencing: a number, '' for none: the least token to give, or the one that the lock has;
+--   strict: the least and the most that this clock may say in us, '' for none;
+--   retention of the fence and the lease record in ms.
 -- They reply {code, fencing token, TIME in us (0: not strict), ...}. The codes are those of the plain scripts, and these, with which
 -- nothing is written: 5 this clock is off the client's; 6 {6, 0, TIME, ms left, token} the lock is leased to another.
-local at = #ARGV - 9
+local at = #ARGV - 7
 local token, ttl = ARGV[at + 1], tonumber(ARGV[at + 2])
-local fencing, number, fence_ms = ARGV[at + 4] ~= '', tonumber(ARGV[at + 4]) or 0, ARGV[at + 5]
-local strict, sent, skew = ARGV[at + 6] ~= '', tonumber(ARGV[at + 6]) or 0, tonumber(ARGV[at + 7]) or 0
-local patience, lease_ms = tonumber(ARGV[at + 8]) or 0, ARGV[at + 9]
+local fencing, number = ARGV[at + 4] ~= '', tonumber(ARGV[at + 4]) or 0
+local strict, least, most = ARGV[at + 5] ~= '', tonumber(ARGV[at + 5]) or 0, tonumber(ARGV[at + 6]) or 0
+local retention = ARGV[at + 7]
 local micros = 0 -- this clock, in strict: otherwise nobody asks
 if strict then
   local clock = redis.call('TIME')
@@ -20,7 +20,7 @@ local millis = math.floor(micros / 1000)
 
 local function digits(n) return string.format('%.0f', n) end -- Lua itself would write 1.79e+15
 
-local function skewed() return strict and (micros < sent - skew or micros > sent + patience + skew) end
+local function skewed() return strict and (micros < least or micros > most) end
 
 -- The names among KEYS of the locks, their fences and their lease records, n of each; those that are not used are not
 -- there. from: where the fences begin.
@@ -61,7 +61,7 @@ local function keep(fences)
     highest = math.max(highest, values[i])
   end
   for i, fence in ipairs(fences) do
-    if values[i] > 0 then redis.call('SET', fence, digits(values[i]), 'PX', fence_ms) end
+    if values[i] > 0 then redis.call('SET', fence, digits(values[i]), 'PX', retention) end
   end
   return highest
 end
@@ -95,10 +95,11 @@ local function any_leased(leases, reading)
 end
 
 -- Notes leases, and moves them, never to an earlier time. Those of others go only when they are over by the client's
--- clock as well: this one may be ahead by what the client is ready to wait.
+-- clock as well: this one may be ahead by what the client is ready to wait, and by the skew that is allowed. By how
+-- much is not said, but both are in what lies between least and most.
 local function note(leases, reading)
   if not strict then return end
-  local over = digits(math.floor((math.min(micros, sent) - skew) / 1000))
+  local over = digits(math.floor(math.min(micros - (most - least), least) / 1000))
   for _, lease in ipairs(leases) do
     local ends = millis + ttl
     if not unleased[lease] then
@@ -106,7 +107,7 @@ local function note(leases, reading)
       ends = math.max(ends, math.abs(tonumber(redis.call('ZSCORE', lease, token) or 0) or 0))
     end
     redis.call('ZADD', lease, digits(reading and ends or -ends), token)
-    redis.call('PEXPIRE', lease, lease_ms)
+    redis.call('PEXPIRE', lease, retention)
   end
 end
 
@@ -123,7 +124,7 @@ local function grant(locks, fences, leases)
     if f >= LAST then return bad_fence(fence) end
   end
   local value = digits(f)
-  for _, fence in ipairs(fences) do redis.call('SET', fence, value, 'PX', fence_ms) end
+  for _, fence in ipairs(fences) do redis.call('SET', fence, value, 'PX', retention) end
   note(leases, false)
   for _, lock in ipairs(locks) do redis.call('SET', lock, token, 'PX', ARGV[at + 2]) end
   return {1, f, micros}

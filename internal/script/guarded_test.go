@@ -106,13 +106,14 @@ func (o modus) keys(locks []string, others ...string) (keys []any) {
 // guarded calls a guarded script; the time in its reply is left out.
 func (m *lua) guarded(s *Script, o modus, token string, ttl time.Duration, keys []any, before ...any) any {
 	m.t.Helper()
-	args := append(slices.Clone(before), token, ttl.Milliseconds(), o.third, "", "", "", "", "", "")
-	at := len(args) - 9
+	args := append(slices.Clone(before), token, ttl.Milliseconds(), o.third, "", "", "", retained)
+	at := len(args) - 7
 	if o.fenced {
-		args[at+3], args[at+4] = o.number, retained
+		args[at+3] = o.number
 	}
 	if o.strict {
-		args[at+5], args[at+6], args[at+7], args[at+8] = m.now()-o.off.Microseconds(), 500_000, 250_000, retained
+		sent := m.now() - o.off.Microseconds()
+		args[at+4], args[at+5] = sent-500_000, sent+250_000+500_000
 	}
 	reply, err := m.conn.Do("EVAL", s.EvalArgs(s.Args(nil, keys, args...))...)
 	if err != nil {
@@ -193,6 +194,34 @@ func TestAFenceThatIsNoNumberGrantsNothing(t *testing.T) {
 				before := m.all()
 				o := modus{fenced: true, number: 1, strict: true}
 				err, _ := m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys([]string{"a", "b"})).(error)
+				if err == nil || !strings.HasPrefix(err.Error(), "FENCE ") {
+					t.Errorf("%v", err)
+				}
+				if after := m.all(); !reflect.DeepEqual(after, before) {
+					t.Errorf("%v, want %v", after, before)
+				}
+			})
+		})
+	}
+}
+
+// As above where one lock is free, which is granted before all others are
+// looked at.
+func TestAFenceOfOneLockThatIsNoNumberGrantsNothing(t *testing.T) {
+	for name, value := range map[string]string{
+		"a word":             "word",
+		"as long, not a one": "179000000012345x",
+		"negative, as long":  "-790000000123456",
+		"a fraction":         "1790000000123.45",
+		"at its end":         "9007199254740991",
+		"longer":             "00001790000000123",
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, m *lua) {
+				m.do("SET", fenceOf+"a", value)
+				before := m.all()
+				o := modus{fenced: true, number: 1_790_000_000_123_456, strict: true}
+				err, _ := m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(one)).(error)
 				if err == nil || !strings.HasPrefix(err.Error(), "FENCE ") {
 					t.Errorf("%v", err)
 				}

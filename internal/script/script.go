@@ -72,6 +72,7 @@ var All = append([]*Script{
 	Release, Extend, Verify, Holder, Inspect, Queue, QueueSlots,
 	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, ReleaseSet, AcquireAny, HolderAmong,
 	ReaderAcquire, ReaderExtend, ReaderVerify, ReaderRelease, WriterIntent,
+	ReleaseEach, ReleaseLeases, AcquireEach,
 }, guarded...)
 
 func newScript(name, source string) *Script {

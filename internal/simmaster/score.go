@@ -6,8 +6,9 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// answerScore refuses a command on a sorted set that has a NaN for a score, as
-// Redis does, and reports whether it did: miniredis takes it for a number.
+// answerScore refuses a command on a sorted set that has a NaN for a score, or
+// something else than an integer for a LIMIT, as Redis does, and reports whether it
+// did: miniredis takes the one for a number, and for the other also "+500".
 func answerScore(p *server.Peer, cmd string, args []string) bool {
 	switch cmd {
 	case "ZADD":
@@ -18,6 +19,17 @@ func answerScore(p *server.Peer, cmd string, args []string) bool {
 			}
 		}
 	case "ZCOUNT", "ZRANGEBYSCORE", "ZREVRANGEBYSCORE", "ZREMRANGEBYSCORE":
+		for i := 3; i+2 < len(args); i++ {
+			if !strings.EqualFold(args[i], "LIMIT") {
+				continue
+			}
+			for _, n := range args[i+1 : i+3] {
+				if _, ok := integer(n); !ok {
+					p.WriteError("ERR value is not an integer or out of range")
+					return true
+				}
+			}
+		}
 		if len(args) >= 3 && (isNaN(args[1]) || isNaN(args[2])) {
 			p.WriteError("ERR min or max is not a float")
 			return true

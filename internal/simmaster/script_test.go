@@ -39,3 +39,14 @@ func TestNoScoreIsNotANumber(t *testing.T) {
 	equal(t, "a member of that name", do(t, c, "ZADD", "z", "CH", "1", "nan"), 1)
 	equal(t, "keys", m.Keys(), "[z]")
 }
+
+func TestALimitIsAnInteger(t *testing.T) {
+	m := start(t)
+	c := dial(t, m)
+	for _, bad := range []string{"+500", " 1", "", "1.5", "9223372036854775808"} {
+		fails(t, "ERR value is not an integer", c, "ZRANGEBYSCORE", "z", "-inf", "+inf", "LIMIT", "0", bad)
+		fails(t, "ERR value is not an integer", c, "ZREVRANGEBYSCORE", "z", "+inf", "-inf", "WITHSCORES", "limit", bad, "1")
+	}
+	do(t, c, "ZADD", "z", "1", "a", "2", "b", "3", "c")
+	equal(t, "within the limit", do(t, c, "ZRANGEBYSCORE", "z", "-inf", "+inf", "LIMIT", "1", "-1"), "[b c]")
+}

@@ -1,0 +1,91 @@
+// Package acl is what an ACL user needs on the masters. The commands of scripts are
+// read from the scripts; what is sent as it is is listed here.
+package acl
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/script"
+	"github.com/redquorum/redquorum/internal/wakeup"
+)
+
+// A Use is something that the library does on a master, and what the master has to
+// permit for it beside the keys of the locks.
+type Use struct {
+	Name     string
+	Vital    bool     // without it nothing can be locked
+	Commands []string // in lower case, with subcommands as client|id, in order
+	Keys     []string // patterns of the library's own keys
+	Channels []string // patterns
+}
+
+// Names of uses.
+const (
+	Locks     = "locks"
+	Told      = "telling who holds a lock"
+	Several   = "locks of several keys"
+	Readers   = "read-write locks"
+	Fencing   = "fencing tokens and the strict guard"
+	Queue     = "waiting without polling, and releasing many locks at once"
+	Guard     = "the guard"
+	Database  = "a database other than 0"
+	Handshake = "knowing the master, and keeping late commands of lost connections from being executed"
+)
+
+// Uses is all that the library does, what is more important first.
+func Uses() []Use {
+	return []Use{
+		{Name: Locks, Vital: true, Commands: commands(script.Commands(script.Release, script.Extend, script.Verify), "set", "eval", "evalsha")},
+		{Name: Told, Commands: script.Commands(script.Holder, script.HolderAmong, script.Inspect)},
+		{Name: Several, Commands: script.Commands(
+			script.AcquireAll, script.ExtendAll, script.VerifyAll, script.ReleaseAll, script.AcquireAny)},
+		{
+			Name: Readers, Keys: []string{"redquorum:intent:1:*"},
+			Commands: commands(script.Commands(script.ReaderAcquire, script.ReaderExtend, script.ReaderVerify, script.ReaderRelease, script.WriterIntent), "zrem"),
+		},
+		{
+			Name: Fencing, Keys: []string{"redquorum:fence:1:*", "redquorum:lease:1:*"},
+			// Of several keys, of readers and of the queue they call what the plain ones do.
+			Commands: script.Commands(script.GuardedAcquire, script.GuardedAcquireAny, script.GuardedRelease, script.Raise, script.RaiseKnown, script.AcquireEach),
+		},
+		{
+			Name: Queue, Keys: []string{"redquorum:q:1:*"}, Channels: []string{wakeup.Prefix + "*"},
+			Commands: commands(script.Commands(script.Queue, script.QueueSlots, script.ReleaseSet, script.ReleaseEach), "subscribe", "ping"),
+		},
+		{Name: Guard, Keys: []string{guard.Key}, Commands: commands(script.Commands(guard.Scripts...), "eval", "hmget", "info", "time")},
+		{Name: Database, Commands: []string{"select"}},
+		{Name: Handshake, Commands: []string{"client|id", "client|kill", "client|setname", "info", "ping", "script|load"}},
+	}
+}
+
+// commands is what scripts call and what is sent as it is, in order, each once.
+func commands(called []string, sent ...string) []string {
+	all := slices.Concat(called, sent)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Rules is what to grant a user for all uses, as the arguments of ACL SETUSER: the
+// keys that match locks, the library's own, its channels, and the commands.
+func Rules(locks string) []string {
+	keys, channels := []string{"~" + locks}, []string(nil)
+	var permitted []string
+	for _, u := range Uses() {
+		for _, k := range u.Keys {
+			keys = append(keys, "~"+k)
+		}
+		for _, c := range u.Channels {
+			channels = append(channels, "&"+c)
+		}
+		permitted = commands(permitted, u.Commands...)
+	}
+	for i, c := range permitted {
+		permitted[i] = "+" + c
+	}
+	return slices.Concat(keys, []string{"resetchannels"}, channels, []string{"-@all"}, permitted)
+}
+
+// Line is Rules as a line.
+func Line(locks string) string { return strings.Join(Rules(locks), " ") }

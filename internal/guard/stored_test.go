@@ -1,0 +1,135 @@
+package guard
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/drift"
+)
+
+// stored reads what is at a master, as those do who write nothing.
+func (m *master) stored() Stored {
+	m.t.Helper()
+	command, args := ReadStored()
+	reply, err := m.conn.Do(command, args...)
+	var refused redis.Error
+	if err != nil && !errors.As(err, &refused) {
+		m.t.Fatal(err)
+	}
+	s, _ := ParseStored(reply)
+	if s.Type, err = redis.String(m.conn.Do("TYPE", Key)); err != nil {
+		m.t.Fatal(err)
+	}
+	return s
+}
+
+// reading is a look at the master's clock by a client whose wall clock is ahead
+// of it by that much.
+func (m *master) reading(ahead time.Duration) drift.Reading {
+	now := m.time()
+	ours := drift.AtWithoutBoot(0, now.Add(ahead))
+	return drift.Reading{Sent: ours, Received: ours, Time: now}
+}
+
+func TestALookSaysWhatTheDialScriptWouldAnswerAndWritesNothing(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, m *master) {
+		future := itoa(m.time().Add(time.Hour).UnixMilli())
+		long := strings.Repeat("x", 100)
+		for _, changes := range [][]string{
+			{}, {"run", "another"}, {"run", "-"}, {"run", long},
+			{"since", "0"}, {"since", "-"}, {"since", "yesterday"}, {"since", "+1"}, {"since", "-1"}, {"since", " 1"}, {"since", future}, {"since", "1234567890123456"},
+			{"v", "2"}, {"v", "-"}, {"n", "3"}, {"n", "05"}, {"n", "-"}, {"maxttl", "1000"}, {"maxttl", "060000"}, {"maxttl", "-"},
+			{"level", "standard"}, {"level", "strict"}, {"level", "off"}, {"level", long}, {"more", "of it"},
+		} {
+			for _, level := range []Level{Standard, Strict} {
+				for _, ahead := range []time.Duration{0, -time.Minute, time.Minute} {
+					c := config(level)
+					m.put(c, changes...)
+					before := m.marker()
+					looked := c.Look(m.stored(), m.run, m.reading(ahead))
+					m.holds(before)
+					m.compare(looked, m.dialWithin(c, ahead), level.String()+" "+strings.Join(changes, "="))
+				}
+			}
+		}
+		for _, write := range [][]any{{"DEL", Key}, {"SET", Key, "text"}, {"ZADD", Key, 1, "m"}, {"HSET", Key, "other", "field"}} {
+			for _, level := range []Level{Standard, Strict} {
+				c := config(level)
+				m.do("DEL", Key)
+				m.do(write[0].(string), write[1:]...)
+				looked := c.Look(m.stored(), m.run, m.reading(0))
+				m.compare(looked, m.dialWithin(c, 0), level.String()+" "+write[0].(string))
+			}
+		}
+	})
+}
+
+// dialWithin is dial by a client that gets the reply at once, so that its clock is
+// compared as closely as that of a look.
+func (m *master) dialWithin(c Config, ahead time.Duration) Marker {
+	m.t.Helper()
+	return m.script(Dial, c.DialArgs(m.run, m.time().Add(ahead), time.Second))
+}
+
+// compare compares a look with what the script has answered soon after.
+func (m *master) compare(looked, dialled Marker, of string) {
+	m.t.Helper()
+	if wrote := dialled.Verdict == Restarted || dialled.Verdict == Reset || dialled.Verdict == Created; wrote {
+		since, ok := looked.since()
+		if later, _ := dialled.since(); !ok || later.Sub(since) < 0 || later.Sub(since) > 30*time.Second {
+			m.t.Errorf("%s: since is %s, want about %s", of, looked.Since, dialled.Since)
+		}
+		looked.Since, dialled.Since = "", ""
+	}
+	looked.Clock, dialled.Clock = drift.Reading{}, drift.Reading{}
+	if looked != dialled {
+		m.t.Errorf("%s: the look says %+v, the script %+v", of, looked, dialled)
+	}
+}
+
+func TestAStoredMarkerNamesItsFleet(t *testing.T) {
+	t.Parallel()
+	for _, level := range []Level{Standard, Strict} {
+		c := config(level)
+		s := c.Stored("run", 5)
+		if got, ok := s.Fleet(); !ok || got != c {
+			t.Errorf("%+v names %+v, %v", s, got, ok)
+		}
+		if want := "5 masters, " + level.String() + ", longest TTL 1m0s"; s.String() != want || c.String() != want {
+			t.Errorf("%q and %q, want %q", s, c, want)
+		}
+	}
+	fine := config(Standard)
+	for name, change := range map[string]func(*Stored){
+		"version": func(s *Stored) { s.Version = "2" }, "level": func(s *Stored) { s.LevelIs = "off" }, "no level": func(s *Stored) { s.LevelIs = "" },
+		"TTL": func(s *Stored) { s.MaxTTL = "1" }, "long TTL": func(s *Stored) { s.MaxTTL = "9223372036854775807" }, "no TTL": func(s *Stored) { s.MaxTTL = "x" },
+		"leading zero": func(s *Stored) { s.MaxTTL = "060000" }, "number": func(s *Stored) { s.Masters = "0" }, "no number": func(s *Stored) { s.Masters = "" },
+	} {
+		s := fine.Stored("run", 5)
+		change(&s)
+		if c, ok := s.Fleet(); ok || c != (Config{}) {
+			t.Errorf("%s: %+v names %+v", name, s, c)
+		}
+		if s.String() == fine.String() || strings.ContainsAny(s.String(), "\r\n\x1b") {
+			t.Errorf("%s: %q", name, s)
+		}
+	}
+}
+
+func TestWhatIsNoStoredMarkerIsNotRead(t *testing.T) {
+	t.Parallel()
+	for _, reply := range []any{nil, "text", int64(1), []any{}, []any{[]byte("1")}, []any{nil, nil, nil, nil, nil, nil}} {
+		if s, ok := ParseStored(reply); ok {
+			t.Errorf("%v is read as %+v", reply, s)
+		}
+	}
+	s, ok := ParseStored([]any{[]byte("1"), []byte(strings.Repeat("r", 100)), nil, int64(5), []byte("5"), nil})
+	if want := (Stored{Type: "hash", Version: "1", Run: strings.Repeat("r", 64), Masters: "5"}); !ok || s != want {
+		t.Errorf("%+v, %v", s, ok)
+	}
+}

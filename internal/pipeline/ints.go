@@ -1,0 +1,45 @@
+package pipeline
+
+// ThreeInts is a reply of three integers, which scripts give that have more to
+// say than yes or no: redigo would make five values of it.
+type ThreeInts [3]int64
+
+// threeInts parses a whole reply that is one, of numbers that are not negative.
+func threeInts(b []byte) (three ThreeInts, ok bool) {
+	ints, ok := appendInts(three[:0], b)
+	return three, ok && len(ints) == len(three)
+}
+
+// appendInts parses a whole reply that is an array of integers, none of them
+// negative. dst is not changed but behind its end.
+func appendInts(dst []int64, b []byte) ([]int64, bool) {
+	n, b, ok := leadingInt('*', b)
+	if !ok {
+		return dst, false
+	}
+	ints := dst
+	for range n {
+		var i int64
+		if i, b, ok = leadingInt(':', b); !ok {
+			return dst, false
+		}
+		ints = append(ints, i)
+	}
+	return ints, len(b) == 0
+}
+
+// leadingInt takes a line of that kind with a number of less than 19 digits.
+func leadingInt(kind byte, b []byte) (i int64, rest []byte, ok bool) {
+	if len(b) == 0 || b[0] != kind {
+		return 0, nil, false
+	}
+	n := 1
+	for n < len(b) && n < 19 && '0' <= b[n] && b[n] <= '9' {
+		i = i*10 + int64(b[n]-'0')
+		n++
+	}
+	if n == 1 || len(b) < n+2 || b[n] != '\r' || b[n+1] != '\n' {
+		return 0, nil, false
+	}
+	return i, b[n+2:], true
+}

@@ -1,0 +1,310 @@
+package pipeline
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/mutant"
+)
+
+// Calls of one flush that do the same for different keys can be made one
+// command: a script for many keys costs a master little more than the script for
+// one does. Nobody waits for others to come, so it is only done with what is
+// queued anyway, and a call that is alone goes out as it is.
+
+// A Joint is what calls have in common that can be made one command. It is a
+// script that takes the calls' first keys, then their second ones, then their
+// third ones; and their arguments, and then Last. Calls that have a second key
+// come first. It replies with an array of a number for each call, or of three,
+// which become the call's reply. Of three the first may be -1: then the call's
+// reply stands behind the numbers of all, the replies of such calls in order.
+// Where it replies with an error nothing was done, and Call.Apart is set. Joints
+// are told apart by their address.
+type Joint struct {
+	SHA  string
+	Args int    // of each call
+	Last []byte // one encoded argument that all have in common
+	Ints int    // in the reply to each call: 1, or 3, which become ThreeInts
+}
+
+// A Part is a call's part in a joint command.
+type Part struct {
+	Joint *Joint
+	Keys  [3][]byte // encoded; nil: none
+	Args  []byte    // encoded
+}
+
+// otherReply stands where a call's reply is behind the numbers.
+const otherReply = -1
+
+// mostParts bounds a joint command, and so for how long a master is busy with
+// it: with releases some 50 us, with acquisitions in strict some 300.
+const mostParts = 64
+
+// A joint is a command that stands for several calls.
+type joint struct {
+	Call
+	parts []*Call
+}
+
+var joints = sync.Pool{New: func() any { return new(joint) }}
+
+// A joiner makes joint commands of a writer's batches. A call that is to be
+// joined goes out behind all others of its flush, but before the next one about
+// the same key, so that commands about a key stay in order (invariant S5).
+type joiner struct {
+	groups []*group // in the order in which they go out
+	out    []*Call
+}
+
+// A group is calls of one Joint that have been put off.
+type group struct {
+	joint *Joint
+	calls []*Call
+	keys  [64]uint64 // a bit for each key of them
+}
+
+// join makes joint commands of a batch, in a slice that is used again. It
+// reports false, and does nothing, where there are none to make.
+func (j *joiner) join(batch []*Call) ([]*Call, bool) {
+	joinable := 0
+	for _, c := range batch {
+		if c.Part != nil {
+			joinable++
+		}
+	}
+	if joinable < 2 {
+		return nil, false
+	}
+	clear(j.out)
+	j.out = slices.Grow(j.out[:0], len(batch)+1) // and a check
+	for _, c := range batch {
+		switch {
+		case c.Part != nil:
+			j.putOff(c)
+		case j.hasPutOff(c.Key):
+			j.emitAll()
+			fallthrough
+		default:
+			j.out = append(j.out, c)
+		}
+	}
+	j.emitAll()
+	return j.out, true
+}
+
+// hasPutOff reports whether a call about the key may have been put off; key 0:
+// any.
+func (j *joiner) hasPutOff(key uint64) bool { return hasOf(j.groups, key) }
+
+func hasOf(groups []*group, key uint64) bool {
+	if mutant.Is(mutant.JoinedOvertaken) {
+		return false
+	}
+	word, bit := slotOf(key)
+	for _, g := range groups {
+		if len(g.calls) > 0 && (key == 0 || g.keys[word]&bit != 0) {
+			return true
+		}
+	}
+	return false
+}
+
+func slotOf(key uint64) (word int, bit uint64) { return int(key >> 6 & 63), 1 << (key & 63) }
+
+// putOff puts a call into its group. Groups go out one after the other, so none
+// that comes later may have a call about the same key.
+func (j *joiner) putOff(c *Call) {
+	at := j.groupOf(c.Part.Joint)
+	if hasOf(j.groups[at+1:], c.Key) {
+		j.emitAll()
+		at = j.groupOf(c.Part.Joint)
+	}
+	g := j.groups[at]
+	word, bit := slotOf(c.Key)
+	g.keys[word] |= bit
+	if g.calls = append(g.calls, c); len(g.calls) == mostParts {
+		j.emitUpTo(at)
+	}
+}
+
+// groupOf is the place of a Joint's group. Those that are empty are at the end.
+func (j *joiner) groupOf(joint *Joint) int {
+	for i, g := range j.groups {
+		if len(g.calls) == 0 {
+			g.joint = joint
+		}
+		if g.joint == joint {
+			return i
+		}
+	}
+	j.groups = append(j.groups, &group{joint: joint})
+	return len(j.groups) - 1
+}
+
+func (j *joiner) emitAll() { j.emitUpTo(len(j.groups) - 1) }
+
+// emitUpTo puts the calls of groups out, those of one as one command: of the last
+// of them, and of those before it.
+func (j *joiner) emitUpTo(last int) {
+	for _, g := range j.groups[:last+1] {
+		switch {
+		case len(g.calls) == 1:
+			j.out = append(j.out, g.calls[0])
+		case len(g.calls) > 1:
+			j.out = append(j.out, newJoint(g))
+		}
+		clear(g.calls)
+		g.calls, g.keys = g.calls[:0], [64]uint64{}
+	}
+	if last+1 < len(j.groups) {
+		slices.Reverse(j.groups[:last+1])
+		slices.Reverse(j.groups[last+1:])
+		slices.Reverse(j.groups)
+	}
+}
+
+// newJoint encodes the command.
+func newJoint(g *group) *Call {
+	c, _ := joints.Get().(*joint)
+	c.parts = c.parts[:0]
+	keys := 0
+	for _, second := range []bool{true, false} {
+		for _, part := range g.calls {
+			if (part.Part.Keys[1] != nil) != second {
+				continue
+			}
+			c.parts = append(c.parts, part)
+			for _, key := range part.Part.Keys {
+				if key != nil {
+					keys++
+				}
+			}
+		}
+	}
+	b := AppendArray(c.Encoded[:0], 3+keys+g.joint.Args*len(c.parts)+1)
+	b = AppendBulk(b, "EVALSHA")
+	b = AppendBulk(b, g.joint.SHA)
+	b = appendInt(b, int64(keys))
+	for k := range (Part{}).Keys {
+		for i, part := range c.parts {
+			if mutant.Is(mutant.JoinedForgets) && k == 0 && i == len(c.parts)-1 {
+				part = c.parts[0]
+			}
+			b = append(b, part.Part.Keys[k]...)
+		}
+	}
+	for _, part := range c.parts {
+		b = append(b, part.Part.Args...)
+	}
+	b = append(b, g.joint.Last...)
+	c.Encoded = b
+	c.Cmd, c.Sent, c.Epoch, c.Check = "EVALSHA", true, c.parts[0].Epoch, c.parts[0].Check
+	c.Call.joint = c
+	return &c.Call
+}
+
+// free is for a joint command whose parts have been dealt with.
+func (c *joint) free() {
+	clear(c.parts)
+	c.parts = c.parts[:0]
+	c.Call = Call{Encoded: c.Encoded[:0]}
+	joints.Put(c)
+}
+
+// join makes joint commands of a batch, unless the master has refused one.
+func (s *session) join(batch []*Call) ([]*Call, bool) {
+	if s.apart.Load() {
+		return nil, false
+	}
+	return s.joiner.join(batch)
+}
+
+// receiveJoint takes the reply of a joint command, and completes its parts.
+func (s *session) receiveJoint(c *joint) error {
+	kind, n := c.parts[0].Part.Joint, len(c.parts)
+	ints, ok, err := s.wire.ints(s.ints[:0])
+	var reply any
+	if !ok && err == nil {
+		reply, err = s.rc.Receive()
+	}
+	refusal := err
+	if err != nil && !isReply(err) {
+		return err
+	}
+	s.count()
+	var others []any
+	if !ok && err == nil {
+		ints, others, err = splitJoint(reply, kind.Ints, n, ints)
+	} else if ok && len(ints) != kind.Ints*n {
+		err = protocolError("%d numbers for %d questions", len(ints), n)
+	}
+	s.ints = ints
+	if err != nil && refusal == nil {
+		s.p.completed.Add(-uint64(1 + s.wire.ahead())) // counted, and nobody gets to see them
+		return err
+	}
+	s.p.commands.Add(uint64(n) - 1) // one was counted
+	s.p.completed.Add(uint64(n) - 1)
+	if !c.sentAt.IsZero() {
+		s.p.sampleRoundTrip(time.Since(c.sentAt))
+	}
+	if refusal != nil {
+		s.apart.Store(true)
+	}
+	for i, part := range c.parts {
+		switch {
+		case refusal != nil:
+			part.Apart = true
+			s.replied(part, nil, refusal)
+		case kind.Ints == 1:
+			s.replied(part, number(ints[i]), nil)
+		case ints[3*i] != otherReply:
+			s.replied(part, ThreeInts(ints[3*i:]), nil)
+		default:
+			if err, isError := others[0].(redis.Error); isError {
+				s.replied(part, nil, err)
+			} else {
+				s.replied(part, others[0], nil)
+			}
+			others = others[1:]
+		}
+	}
+	c.free()
+	return nil
+}
+
+// number boxes a reply of few digits without an allocation.
+func number(n int64) any {
+	if n >= 0 && n < int64(len(replyDigits)) {
+		return replyDigits[n]
+	}
+	return n
+}
+
+// splitJoint is the reply of a joint command as redigo parses it: the numbers, so
+// many for each of n calls, and the replies that stand behind them, exactly those
+// that are announced.
+func splitJoint(reply any, each, n int, dst []int64) (ints []int64, others []any, err error) {
+	all, ok := reply.([]any)
+	if !ok || len(all) < each*n {
+		return dst, nil, protocolError("no array of %d numbers for %d questions", each*n, n)
+	}
+	announced := 0
+	for i, part := range all[:each*n] {
+		number, ok := part.(int64)
+		if !ok {
+			return dst, nil, protocolError("no number for one of several questions")
+		}
+		if dst = append(dst, number); each > 1 && i%each == 0 && number == otherReply {
+			announced++
+		}
+	}
+	if others = all[each*n:]; len(others) != announced {
+		return dst, nil, protocolError("%d further answers, want %d", len(others), announced)
+	}
+	return dst, others, nil
+}

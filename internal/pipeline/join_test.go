@@ -1,0 +1,337 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var testJoints = []*Joint{
+	{SHA: "sha-a", Args: 1, Last: AppendBulk(nil, "me"), Ints: 1},
+	{SHA: "sha-b", Args: 1, Last: AppendBulk(nil, "me"), Ints: 3},
+	{SHA: "sha-c", Args: 1, Last: AppendBulk(nil, "me"), Ints: 1},
+}
+
+// part makes a call one that can be joined.
+func (w *waiter) part(j *Joint, key string) *waiter {
+	w.call.Part = &Part{Joint: j, Keys: [3][]byte{AppendBulk(nil, key)}, Args: AppendBulk(nil, "token-"+key)}
+	w.call.Key = 1 + uint64(key[0])
+	return w
+}
+
+// What is about one key stays in order, and what is about nobody knows what stays
+// in order with everything; nothing is lost or there twice.
+func TestJoiningKeepsTheOrderOfEachKey(t *testing.T) {
+	var j joiner
+	for seed := range uint64(2000) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		var batch []*Call
+		for range random.IntN(200) {
+			w := newWaiter(t, "X")
+			key := string(rune('a' + random.IntN(1+random.IntN(100))))
+			switch random.IntN(10) {
+			case 0: // unknown
+			case 1, 2, 3:
+				w.call.Key = 1 + uint64(key[0])
+			default:
+				w.part(testJoints[random.IntN(3)], key)
+			}
+			batch = append(batch, w.call)
+		}
+		out, ok := j.join(slices.Clone(batch))
+		if !ok {
+			continue
+		}
+		place := make(map[*Call]int) // of the command that carries it
+		for i, c := range out {
+			parts := []*Call{c}
+			if c.joint != nil {
+				if parts = c.joint.parts; len(parts) < 2 || len(parts) > mostParts {
+					t.Fatalf("seed %d: a joint command of %d", seed, len(parts))
+				}
+			}
+			for k, part := range parts {
+				if _, twice := place[part]; twice {
+					t.Fatalf("seed %d: there twice", seed)
+				}
+				place[part] = i<<16 + k
+				if c.joint != nil && part.Part.Joint != parts[0].Part.Joint {
+					t.Fatalf("seed %d: different things in one command", seed)
+				}
+			}
+		}
+		if len(place) != len(batch) {
+			t.Fatalf("seed %d: %d of %d calls", seed, len(place), len(batch))
+		}
+		for i, a := range batch {
+			for _, b := range batch[i+1:] {
+				together := a.Part != nil && b.Part != nil && a.Part.Joint == b.Part.Joint // these do not mind
+				bothJoin := a.Part != nil && b.Part != nil && a.Key != b.Key
+				if (a.Key == b.Key || a.Key == 0 || b.Key == 0) && !together && !bothJoin && place[a] >= place[b] {
+					t.Fatalf("seed %d: a call about key %d overtook one about %d", seed, b.Key, a.Key)
+				}
+			}
+		}
+	}
+}
+
+func TestAJointCommandHasAllKeysThenAllArguments(t *testing.T) {
+	calls := func(keys, second, third string) (all []*Call) {
+		for _, key := range keys {
+			w := newWaiter(t, "X").part(testJoints[0], string(key))
+			for i, which := range []string{1: second, 2: third} {
+				if strings.ContainsRune(which, key) {
+					w.call.Part.Keys[i] = AppendBulk(nil, fmt.Sprint(i, "-", string(key)))
+				}
+			}
+			all = append(all, w.call)
+		}
+		return all
+	}
+	for _, test := range []struct {
+		keys, second, third string
+		want                []any
+	}{
+		{"xy", "", "", []any{2, "x", "y", "token-x", "token-y", "me"}},
+		{"xy", "xy", "", []any{4, "x", "y", "1-x", "1-y", "token-x", "token-y", "me"}},
+		{"xyz", "z", "", []any{4, "z", "x", "y", "1-z", "token-z", "token-x", "token-y", "me"}},
+		{"xyz", "y", "xyz", []any{7, "y", "x", "z", "1-y", "2-y", "2-x", "2-z", "token-y", "token-x", "token-z", "me"}},
+	} {
+		var j joiner
+		out, ok := j.join(calls(test.keys, test.second, test.third))
+		if !ok || len(out) != 1 {
+			t.Fatalf("%v %v", out, ok)
+		}
+		if got, want := string(out[0].Encoded), string(AppendCommand(nil, "EVALSHA", append([]any{"sha-a"}, test.want...)...)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// queueJoined queues releases of the keys, which go out in one flush, and another
+// command between them.
+func queueJoined(t *testing.T, p *Pipeline, g *gate, keys string) (all []*waiter, other *waiter) {
+	t.Helper()
+	for i, key := range keys {
+		if i == 1 {
+			other = newWaiter(t, "GET", "k")
+			other.call.Key = 99
+			other.queue(p)
+		}
+		w := newWaiter(t, "DEL", string(key)).part(testJoints[0], string(key))
+		w.call.Keep = time.Now().Add(time.Hour)
+		all = append(all, w.queue(p))
+	}
+	g.next <- nil
+	return all, other
+}
+
+func TestEachCallGetsItsNumberOfAJointReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.reply = func(_ *fakeConn, args []string) string {
+			if args[0] == "EVALSHA" {
+				return "*3\r\n:1\r\n:0\r\n:21\r\n"
+			}
+			return "+OK\r\n"
+		}
+		g := newGate(s)
+		p := open(t, g.config())
+		all, other := queueJoined(t, p, g, "abc")
+		for i, want := range []any{int64(1), int64(0), int64(21)} {
+			if c := all[i].wait(); c.Reply != want || c.Err != nil || !c.Sent || c.Epoch != 1 {
+				t.Errorf("call %d: %v, %v; want %v", i, c.Reply, c.Err, want)
+			}
+		}
+		if c := other.wait(); c.Reply != any("OK") {
+			t.Errorf("%v, %v", c.Reply, c.Err)
+		}
+		synctest.Wait()
+		if got := fmt.Sprint(s.conn(1).calls()); strings.Count(got, "EVALSHA") != 1 || strings.Contains(got, "DEL") {
+			t.Errorf("sent %s", got)
+		}
+		if n, st := p.inFlight(), p.Stats(); n != 0 || st.Commands != 4 {
+			t.Errorf("%d calls in flight, %d commands counted, want 0 and 4", n, st.Commands)
+		}
+	})
+}
+
+// A master that does not know the script, or does not permit it, is not asked
+// again on that connection.
+func TestWhereAJointCommandIsRefusedEachCallIsWorthAskingAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.reply = func(_ *fakeConn, args []string) string {
+			if args[0] == "EVALSHA" {
+				return "-NOSCRIPT No matching script.\r\n"
+			}
+			return ":1\r\n"
+		}
+		g := newGate(s)
+		p := open(t, g.config())
+		all, other := queueJoined(t, p, g, "abc")
+		for _, w := range all {
+			if c := w.wait(); !IsNoScript(c.Err) || !c.Apart || c.Reply != nil || !c.Sent {
+				t.Errorf("%v, %v, apart: %t", c.Reply, c.Err, c.Apart)
+			}
+		}
+		if c := other.wait(); c.Err != nil || c.Apart {
+			t.Errorf("%v, apart: %t", c.Err, c.Apart)
+		}
+		var alone []*waiter
+		for range 2 { // one flush
+			alone = append(alone, newWaiter(t, "DEL", "z").part(testJoints[0], "z").queue(p))
+		}
+		for _, w := range alone {
+			if c := w.wait(); c.Reply != any(int64(1)) || c.Err != nil || c.Apart {
+				t.Errorf("%v, %v, apart: %t", c.Reply, c.Err, c.Apart)
+			}
+		}
+		got := fmt.Sprint(s.conn(1).calls())
+		if strings.Count(got, "EVALSHA") != 1 || strings.Count(got, "DEL") != 2 {
+			t.Errorf("sent %s", got)
+		}
+		if n := p.inFlight(); n != 0 {
+			t.Errorf("%d calls in flight", n)
+		}
+	})
+}
+
+// Three numbers for each, and behind them what else there is to say, of which an
+// error is that call's alone. A check holds for all.
+func TestEachCallGetsItsThreeNumbersOfAJointReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.reply = func(_ *fakeConn, args []string) string {
+			switch args[0] {
+			case "EVALSHA":
+				return "*14\r\n:1\r\n:20\r\n:300\r\n:-1\r\n:0\r\n:0\r\n:0\r\n:0\r\n:300\r\n:-1\r\n:0\r\n:0\r\n*2\r\n:6\r\n$1\r\nx\r\n-FENCE bad\r\n"
+			case "HMGET":
+				return "*1\r\n$2\r\nme\r\n"
+			}
+			return "+OK\r\n"
+		}
+		g := newGate(s)
+		p := open(t, g.config())
+		var all []*waiter
+		for _, key := range "abcd" {
+			w := newWaiter(t, "EVALSHA", "alone", string(key)).part(testJoints[1], string(key))
+			w.call.Check = AppendCommand(nil, "HMGET", "marker", "f")
+			all = append(all, w.queue(p))
+		}
+		g.next <- nil
+		for i, want := range []string{"[1 20 300]", "[6 [120]]", "[0 0 300]", "<nil>"} {
+			c := all[i].wait()
+			if got := fmt.Sprint(c.Reply); got != want || (c.Err != nil) != (i == 3) || c.Apart || c.Mark == "" {
+				t.Errorf("call %d: %s, %v, mark %q; want %s", i, got, c.Err, c.Mark, want)
+			}
+			if i == 3 && c.Err.Error() != "FENCE bad" {
+				t.Errorf("%v", c.Err)
+			}
+		}
+		synctest.Wait()
+		if got := fmt.Sprint(s.conn(1).calls()); strings.Count(got, "EVALSHA") != 1 || strings.Count(got, "HMGET") != 1 {
+			t.Errorf("sent %s", got)
+		}
+		if n, st := p.inFlight(), p.Stats(); n != 0 || st.Commands < 5 {
+			t.Errorf("%d calls in flight, %d commands counted, want 0 and 5", n, st.Commands)
+		}
+	})
+}
+
+// Nothing but a number for each is an answer: the connection is closed, and the
+// calls go out again on the next one if they are kept.
+func TestAHostileJointReplyCostsTheConnection(t *testing.T) {
+	for _, reply := range []string{
+		"*4\r\n:-1\r\n:1\r\n:1\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n", "*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n", "*0\r\n", "*-1\r\n", ":1\r\n", "+OK\r\n", "$-1\r\n",
+		"*3\r\n:1\r\n$1\r\n1\r\n:1\r\n", "*3\r\n:1\r\n*1\r\n:1\r\n:1\r\n",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newFakeServer(t)
+			s.reply = func(c *fakeConn, args []string) string {
+				switch {
+				case args[0] == "EVALSHA" && c.number == 1:
+					return reply
+				case args[0] == "EVALSHA":
+					return "*3\r\n:1\r\n:1\r\n:1\r\n"
+				}
+				return "+OK\r\n"
+			}
+			g := newGate(s)
+			p := open(t, g.config())
+			all, _ := queueJoined(t, p, g, "abc")
+			synctest.Wait()
+			if !all[0].pending() {
+				t.Errorf("%q: complete by %v, %v", reply, all[0].call.Reply, all[0].call.Err)
+			}
+			g.next <- nil
+			for _, w := range all {
+				if c := w.wait(); c.Reply != any(int64(1)) || c.Err != nil || c.Epoch != 2 {
+					t.Errorf("%q: %v, %v on connection %d", reply, c.Reply, c.Err, c.Epoch)
+				}
+			}
+			synctest.Wait()
+			if n := p.inFlight(); n != 0 {
+				t.Errorf("%q: %d calls in flight", reply, n)
+			}
+		})
+	}
+}
+
+func TestCallsOfAJointCommandThatIsLostFailOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.reply = func(c *fakeConn, args []string) string {
+			if args[0] == "EVALSHA" {
+				_ = c.Close()
+			}
+			return ""
+		}
+		g := newGate(s)
+		p := open(t, g.config())
+		var all []*waiter
+		for _, key := range "ab" {
+			all = append(all, newWaiter(t, "DEL").part(testJoints[0], string(key)).queue(p))
+		}
+		g.next <- nil
+		for _, w := range all {
+			if c := w.wait(); !errors.Is(c.Err, ErrConnectionLost) || !c.Sent {
+				t.Errorf("%v, %v", c.Reply, c.Err)
+			}
+		}
+		synctest.Wait()
+		if n := p.inFlight(); n != 0 {
+			t.Errorf("%d calls in flight", n)
+		}
+	})
+}
+
+// A joint reply that comes in pieces is left to redigo.
+func TestASplitJointReplyIsReadWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.reply = func(c *fakeConn, args []string) string {
+			if args[0] != "EVALSHA" {
+				return "+OK\r\n"
+			}
+			for _, b := range []byte("*2\r\n:13\r\n:0\r\n") {
+				_, _ = c.Write([]byte{b})
+				time.Sleep(time.Millisecond)
+			}
+			return ""
+		}
+		g := newGate(s)
+		p := open(t, g.config())
+		all, _ := queueJoined(t, p, g, "ab")
+		for i, want := range []any{int64(13), int64(0)} {
+			if c := all[i].wait(); c.Reply != want || c.Err != nil {
+				t.Errorf("call %d: %v, %v; want %v", i, c.Reply, c.Err, want)
+			}
+		}
+	})
+}

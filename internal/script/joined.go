@@ -1,0 +1,34 @@
+package script
+
+import (
+	_ "embed" // the scripts
+	"strings"
+)
+
+//go:embed acquireeach.lua
+var acquireEachSource string
+
+//go:embed releaseeach.lua
+var releaseEachSource string
+
+//go:embed releaseleases.lua
+var releaseLeasesSource string
+
+// The scripts that do at once what others do for one lock each.
+var (
+	// ReleaseEach is Release, and for some the release of Queue.
+	ReleaseEach = newScript("releaseeach", withHandOver(releaseEachSource))
+	// ReleaseLeases is the same in strict: GuardedRelease, and the release of Queue there.
+	ReleaseLeases = newScript("releaseleases", releaseLeasesSource+withHandOver(releaseEachSource))
+	// AcquireEach is GuardedAcquire.
+	AcquireEach = newScript("acquireeach", withGuardedAcquire(acquireEachSource))
+)
+
+// includeGuardedAcquire is the line that asks for guarded_acquire.lua, as the
+// function acquire.
+const includeGuardedAcquire = "-- include guarded_acquire.lua\n"
+
+// withGuardedAcquire is a script with that put in.
+func withGuardedAcquire(source string) string {
+	return strings.Replace(source, includeGuardedAcquire, "local function acquire(KEYS, ARGV)\n"+guardedSource+guardedAcquireSource+"end\n", 1)
+}

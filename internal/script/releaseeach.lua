@@ -1,0 +1,30 @@
+-- Does for each of several locks, which have nothing to do with one another, what release.lua does (invariant S4); and
+-- what queue.lua does to release them for the first ones, so many as there are queues.
+-- KEYS locks, then the queues of the first ones; ARGV tokens of the locks, then the id of the client.
+-- Returns for each lock what release.lua does, or queue.lua.
+local n = #ARGV - 1
+local values = redis.call('MGET', unpack(KEYS, 1, n)) -- false for a key that is missing or no string
+local codes, ours, queues = {}, {}, {unpack(KEYS, n + 1)}
+for i = 1, n do
+  if values[i] == ARGV[i] then
+    codes[i], ours[#ours + 1] = 1, KEYS[i]
+  elseif values[i] or redis.call('EXISTS', KEYS[i]) == 1 then
+    codes[i] = 0
+  else
+    codes[i] = 3
+  end
+end
+if #ours > 0 then redis.call('DEL', unpack(ours)) end
+if #queues == 0 then return codes end
+local waiting = redis.pcall('EXISTS', unpack(queues)) -- what fails from here on must not hide what was released
+if type(waiting) ~= 'number' or waiting == 0 then return codes end -- nearly always
+
+-- include handover.lua
+
+for i, queue in ipairs(queues) do
+  if redis.pcall('TYPE', queue)['ok'] == 'zset' then
+    local ok, told = pcall(tell_first, KEYS[i], queue, ARGV[n + 1])
+    if ok then codes[i] = codes[i] + 10 * told end
+  end
+end
+return codes

@@ -1,0 +1,210 @@
+package redlock_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// many locks that are released at one instant.
+const many = 100
+
+// lockEach holds many keys, each waited for by another client.
+func lockEach(t *testing.T, s *sim, wanted bool) (held []*redlock.Lock, waiting []*queuer) {
+	t.Helper()
+	c, other := s.open(), s.open()
+	for i := range many {
+		key := fmt.Sprint("key-", i)
+		held = append(held, mustLock(t, c, key))
+		if wanted {
+			waiting = append(waiting, s.queue(other, key))
+		}
+	}
+	synctest.Wait()
+	return held, waiting
+}
+
+func unlockAll(t *testing.T, held []*redlock.Lock) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for _, l := range held {
+		wg.Go(func() {
+			if err := l.Unlock(t.Context()); err != nil {
+				t.Errorf("%s: %v", l.Key(), err)
+			}
+		})
+	}
+	wg.Wait()
+	synctest.Wait()
+}
+
+// Releases that go to a master together take it few commands.
+func TestReleasesOfOneFlushAreJoined(t *testing.T) {
+	for _, how := range []string{"as ever", "without scripts"} {
+		t.Run(how, func(t *testing.T) {
+			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+				held, _ := lockEach(t, s, false)
+				if how != "as ever" {
+					s.do("SCRIPT", "FLUSH")
+				}
+				before := s.masters[0].Commands()
+				unlockAll(t, held)
+				after := s.masters[0].Commands()
+				joined := after["EVALSHA"]-before["EVALSHA"] < many/2 && after["EVAL"] == before["EVAL"]
+				if how == "as ever" && !joined {
+					t.Errorf("%d and %d commands for %d releases", after["EVALSHA"]-before["EVALSHA"], after["EVAL"]-before["EVAL"], many)
+				}
+				s.wantClean()
+			})
+		})
+	}
+}
+
+// Acquisitions by a script that go to a master together take it few commands; of
+// those that are rolled back nothing is left.
+func TestGuardedAcquisitionsOfOneFlushAreJoined(t *testing.T) {
+	for name, opts := range map[string][]redlock.Option{"fencing": nil, "strict": {redlock.WithStrict()}} {
+		for _, how := range []string{"as ever", "without scripts"} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+					c := s.open(opts...)
+					for i := range many / 4 { // nobody gets these
+						for _, m := range s.masters[:3] {
+							_ = m.Set(fmt.Sprint("key-", i), "another's", 0)
+						}
+					}
+					if how != "as ever" {
+						s.do("SCRIPT", "FLUSH")
+					}
+					before := s.masters[0].Commands()
+					var wg sync.WaitGroup
+					held := make([]*redlock.Lock, many)
+					for i := range held {
+						wg.Go(func() {
+							l, err := c.TryLock(t.Context(), fmt.Sprint("key-", i), redlock.WithFencing())
+							if i < many/4 {
+								wantExactly(t, err, redlock.ErrTaken)
+							} else if err != nil {
+								t.Error(err)
+							}
+							held[i] = l
+						})
+					}
+					wg.Wait()
+					synctest.Wait()
+					after := s.masters[0].Commands()
+					// Of those that fail holders are asked for, and releases are sent to two.
+					if n := after["EVALSHA"] - before["EVALSHA"]; how == "as ever" && n > many/2+many/4 {
+						t.Errorf("%d commands for %d acquisitions", n, many)
+					}
+					tokens := make(map[uint64]bool)
+					for i, l := range held[many/4:] {
+						if l == nil || l.Fence() == 0 || s.holders(l.Key(), l.Token()) != 5 {
+							t.Fatalf("%d: %+v", i, l)
+						}
+						tokens[l.Fence()] = true
+					}
+					for i := range many / 4 {
+						if n := s.holders(fmt.Sprint("key-", i), "another's"); n != 3 {
+							t.Errorf("key-%d: another's on %d masters", i, n)
+						}
+					}
+					unlockAll(t, held[many/4:])
+					for i := range many / 4 {
+						s.do("DEL", fmt.Sprint("key-", i))
+					}
+					for _, key := range s.leftovers() {
+						if !strings.HasPrefix(key, "redquorum:fence:") {
+							t.Errorf("%s is left", key)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// Two who want one key in one flush do not both get it.
+func TestJoinedAcquisitionsOfOneKeyExcludeEachOther(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithStrict())
+		var wg sync.WaitGroup
+		var granted, taken atomic.Int64
+		for range many {
+			wg.Go(func() {
+				_, err := c.TryLock(t.Context(), "key")
+				switch {
+				case err == nil:
+					granted.Add(1)
+				case errors.Is(err, redlock.ErrTaken):
+					taken.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if granted.Load() != 1 || taken.Load() != many-1 {
+			t.Errorf("granted to %d and refused to %d of %d", granted.Load(), taken.Load(), many)
+		}
+	})
+}
+
+// Who waits for one of them is told as by a release alone.
+func TestJoinedReleasesWakeWhoWaits(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		held, waiting := lockEach(t, s, true)
+		within(t, soon, func() {
+			unlockAll(t, held)
+			for i, q := range waiting {
+				if !q.has() {
+					t.Fatalf("waiter %d was not woken", i)
+				}
+			}
+		})
+		for _, q := range waiting {
+			unlock(t, q.lock)
+		}
+		s.wantClean()
+	})
+}
+
+// Those that are lost are told apart from those that are released beside them.
+func TestOfJoinedReleasesEachHasItsOwnOutcome(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		held, _ := lockEach(t, s, false)
+		for i := range held {
+			if i%2 == 0 {
+				s.do("SET", fmt.Sprint("key-", i), "another's")
+			}
+		}
+		var wg sync.WaitGroup
+		for i, l := range held {
+			wg.Go(func() {
+				err := l.Unlock(t.Context())
+				if i%2 == 0 {
+					wantExactly(t, err, redlock.ErrNotHeld, redlock.ErrLost)
+				} else if err != nil {
+					t.Errorf("%s: %v", l.Key(), err)
+				}
+			})
+		}
+		wg.Wait()
+		synctest.Wait()
+		for i := range held {
+			want := 0
+			if i%2 == 0 {
+				want = 5
+			}
+			if n := s.holders(fmt.Sprint("key-", i), "another's"); n != want {
+				t.Errorf("key-%d: another's on %d masters, want %d", i, n, want)
+			}
+		}
+	})
+}

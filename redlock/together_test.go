@@ -1,0 +1,226 @@
+package redlock_test
+
+import (
+	"context"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// away is how long a request takes to a master of inFarSim; replies and messages
+// take no time.
+const away = 5 * time.Millisecond
+
+// A farConn is that long away. Write does not wait: locks may be held there.
+type farConn struct {
+	net.Conn
+	sent chan parcel
+	done chan struct{}
+	once sync.Once
+}
+
+// A parcel is on its way until it is due.
+type parcel struct {
+	due   time.Time
+	bytes []byte
+}
+
+func newFarConn(conn net.Conn) *farConn {
+	c := &farConn{Conn: conn, sent: make(chan parcel, 100), done: make(chan struct{})}
+	go c.deliver()
+	return c
+}
+
+func (c *farConn) deliver() {
+	for {
+		select {
+		case p := <-c.sent:
+			time.Sleep(time.Until(p.due))
+			_, _ = c.Conn.Write(p.bytes)
+		case <-c.done:
+			return
+		}
+	}
+}
+
+func (c *farConn) Write(b []byte) (int, error) {
+	select {
+	case c.sent <- parcel{time.Now().Add(away), slices.Clone(b)}:
+		return len(b), nil
+	case <-c.done:
+		return 0, net.ErrClosed
+	}
+}
+
+func (c *farConn) Close() error {
+	c.once.Do(func() { close(c.done) })
+	return c.Conn.Close()
+}
+
+// inFarSim is inSim with masters that are away.
+func inFarSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
+	t.Helper()
+	inSim(t, n, func(t *testing.T, s *sim) {
+		dial := s.cluster.Dialer()
+		s.opts = append(s.opts, redlock.WithPool(pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return newFarConn(conn), nil
+		})))
+		test(t, s)
+	})
+}
+
+// openReady is open for masters that are away.
+func (s *sim) openReady() *redlock.Client {
+	s.t.Helper()
+	c := s.open()
+	if err := c.Ready(s.t.Context()); err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+// queueReady is queue, and returns once the client has its place, and will not
+// look at the pilot for another 30 ms: who is called while it looks hears of it
+// when it has looked.
+func (s *sim) queueReady(key string) *queuer {
+	q := s.queue(s.openReady(), key)
+	time.Sleep(time.Second) // subscribed, and in the queue
+	pilot := s.masters[s.pilot(key)]
+	looks := func() int { return pilot.Commands()["EVALSHA"] }
+	for before := looks(); looks() == before; {
+		time.Sleep(time.Millisecond)
+	}
+	for before := -1; looks() != before; { // one look may follow another
+		before = looks()
+		time.Sleep(20 * time.Millisecond)
+	}
+	return q
+}
+
+// called has a client wait for "key" and then be called by its pilot, when the
+// lock is released: it asks, and the masters have not got its question yet.
+func (s *sim) called() (q *queuer, pilot int, began time.Time) {
+	s.t.Helper()
+	held := mustLock(s.t, s.openReady(), "key")
+	q = s.queueReady("key")
+	pilot = s.pilot("key")
+	began = time.Now()
+	unlock(s.t, held)
+	return q, pilot, began
+}
+
+func TestAHandOverTakesTwoRoundTrips(t *testing.T) {
+	inFarSim(t, 5, func(t *testing.T, s *sim) {
+		held := mustLock(t, s.openReady(), "key")
+		q := s.queueReady("key")
+		began := time.Now()
+		if err := held.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		<-q.done
+		if took := time.Since(began); q.err != nil || took != 2*away {
+			t.Errorf("handed over in %v (%v), want two round trips of %v", took, q.err, away)
+		}
+		unlock(t, q.lock)
+		time.Sleep(time.Second)
+		s.wantClean()
+	})
+}
+
+// Between the call and the answer to it others may come first: the vote of one
+// that stands alone does not matter, and with a majority the waiter waits on.
+func TestWhoWasCalledAndIsOvertakenKeepsItsPlace(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		overtake func(s *sim, pilot int)
+		granted  bool
+	}{
+		{"at the pilot", func(s *sim, pilot int) { _ = s.masters[pilot].Set("key", "other", 2*time.Second) }, true},
+		{"at the others", func(s *sim, pilot int) {
+			for i, m := range s.masters {
+				if i != pilot {
+					_ = m.Set("key", "other", 2*time.Second)
+				}
+			}
+		}, false},
+		{"everywhere", func(s *sim, _ int) {
+			for _, m := range s.masters {
+				_ = m.Set("key", "other", 2*time.Second)
+			}
+		}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			inFarSim(t, 5, func(t *testing.T, s *sim) {
+				q, pilot, began := s.called()
+				test.overtake(s, pilot)
+				if test.granted {
+					q.mustHave(t)
+					if took := time.Since(began); took != 2*away {
+						t.Errorf("took %v, want two round trips", took)
+					}
+				} else {
+					time.Sleep(time.Second)
+					if q.has() {
+						t.Fatal("holds what another holds on a majority")
+					}
+					// While the pilot alone is free it is granted and rolled back there again and
+					// again, and each grant takes it out of the queue for an instant.
+					if n := len(s.queues("key")[pilot]); n != 1 && test.name == "everywhere" {
+						t.Errorf("%d entries in the queue, want its own", n)
+					}
+					q.mustHave(t)
+					if took := time.Since(began); took < 2*time.Second || took > 2*time.Second+maxRetry {
+						t.Errorf("took %v, want what is left of the other's key and a retry delay", took)
+					}
+				}
+				unlock(t, q.lock)
+				time.Sleep(3 * time.Second)
+				s.wantClean()
+			})
+		})
+	}
+}
+
+// maxRetry is the longest pause between looks at the pilot.
+const maxRetry = 300 * time.Millisecond
+
+// The pilot calls, and is gone before it is asked: the others decide.
+func TestWhoWasCalledByAPilotThatIsGoneAsksTheOthers(t *testing.T) {
+	for _, how := range []string{"frozen", "killed", "without its scripts"} {
+		t.Run(how, func(t *testing.T) {
+			inFarSim(t, 5, func(t *testing.T, s *sim) {
+				q, pilot, began := s.called()
+				switch how {
+				case "frozen":
+					s.freeze(pilot)
+				case "killed":
+					s.kill(pilot)
+				default:
+					s.do("SCRIPT", "FLUSH")
+				}
+				q.mustHave(t)
+				if took := time.Since(began); took != 2*away {
+					t.Errorf("took %v, want two round trips", took)
+				}
+				if how == "frozen" {
+					s.thaw(pilot)
+				}
+				unlock(t, q.lock)
+				if how == "killed" {
+					s.restart(true, pilot)
+				}
+				time.Sleep(time.Minute) // an entry that was left ends with its queue
+				s.wantClean()
+			})
+		})
+	}
+}

@@ -67,20 +67,30 @@ func fence(t *rapid.T) any {
 	return strconv.FormatInt(rapid.SampledFrom([]int64{1, 2, 1_782_907_200_123_456, 1<<53 - 3, 1<<53 - 2, 1<<53 - 1}).Draw(t, "fence"), 10)
 }
 
-// guardedCall has the nine arguments of guarded.lua, and the keys that go with
+// What a guarded script is asked for: one of them or both.
+const (
+	fencing = 1
+	strict  = 2
+)
+
+// guardedCall has the seven arguments of guarded.lua, and the keys that go with
 // them: locks, what stands behind these, then fences and leases.
 func guardedCall(t *rapid.T, locks, behind []any, own any) call {
-	mode := rapid.IntRange(1, 3).Draw(t, "fencing or strict or both")
+	return guardedMode(t, rapid.IntRange(fencing, fencing|strict).Draw(t, "fencing or strict or both"), locks, behind, own)
+}
+
+func guardedMode(t *rapid.T, mode int, locks, behind []any, own any) call {
 	keys := append(slices.Clone(locks), behind...)
-	args := []any{token(t), pick(t, "TTL", ttls), own, "", "", "", "", "", ""}
-	if mode&1 != 0 {
+	args := []any{token(t), pick(t, "TTL", ttls), own, "", "", "", "86400000"}
+	if mode&fencing != 0 {
 		keys = append(keys, beginning(fenceOf, locks)...)
-		args[3], args[4] = fence(t), "86400000"
+		args[3] = fence(t)
 	}
-	if mode&2 != 0 {
+	if mode&strict != 0 {
 		keys = append(keys, beginning(leaseOf, locks)...)
 		stamp := time.Duration(rapid.SampledFrom([]int{0, 0, 0, -1, -749, -751, 501}).Draw(t, "sent")) * time.Millisecond
-		args[5], args[6], args[7], args[8] = instant{stamp, time.Microsecond, false}, "500000", "250000", "86400000"
+		const skew, wait = 500 * time.Millisecond, 250 * time.Millisecond
+		args[4], args[5] = instant{stamp - skew, time.Microsecond, false}, instant{stamp + wait + skew, time.Microsecond, false}
 	}
 	return call{keys, args}
 }

@@ -1,7 +1,9 @@
 package fidelity
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"pgregory.net/rapid"
@@ -137,6 +139,23 @@ func anything(t *rapid.T) call {
 	}
 }
 
+// modes tells by which arguments a script knows what other keys there are beside
+// the locks: those of fencing and of strict, which are empty or not.
+func modes(name string, args []any) string {
+	var which []int
+	switch {
+	case name == "acquireeach":
+		which = []int{3}
+	case strings.HasPrefix(name, "guarded_") && plausible[name] != nil && !strings.Contains(name, "release"):
+		which = []int{len(args) - 4, len(args) - 3}
+	}
+	said := ""
+	for _, i := range which {
+		said += fmt.Sprint(i >= 0 && i < len(args) && args[i] != any("")) + " "
+	}
+	return said
+}
+
 // scriptCommand runs one of the scripts.
 func scriptCommand(t *rapid.T) (command []any, name string) {
 	s := rapid.SampledFrom(scripts()).Draw(t, "script")
@@ -146,10 +165,20 @@ func scriptCommand(t *rapid.T) (command []any, name string) {
 	c := anything(t)
 	if known := plausible[s.Name]; known != nil {
 		unknown := c.args
-		if c = known(t); likely(t, "anything", 3) {
+		c = known(t)
+		good := c.args
+		switch {
+		case slices.Contains(countKeys, s.Name):
+			if likely(t, "spoilt", 15) {
+				c.args = changed(t, c.args)
+			}
+		case likely(t, "anything", 3):
 			c.args = unknown
-		} else {
+		default:
 			c.args = spoilt(t, c.args)
+		}
+		if modes(s.Name, c.args) != modes(s.Name, good) {
+			c.args = good // it would look for keys that are not there
 		}
 		if likely(t, "keys spoilt", 3) {
 			// None less: what a script does with a key that is not there is not

@@ -146,7 +146,7 @@ func (h History) CheckPermits(keys []string, limit int) (found []Violation) {
 // Fences checks fencing tokens: those of exclusive holds of a key are unique,
 // and rise in real time: what is asked for after another was granted gets a
 // higher one. A reader gets the highest so far, so it never gets less than what
-// was granted before it asked.
+// was granted before it asked, to readers as well.
 func (h History) Fences() (found []Violation) {
 	keys, holds := h.byKey()
 	for _, key := range keys {
@@ -163,7 +163,7 @@ func (h History) Fences() (found []Violation) {
 				if a.Granted >= b.Asked || a.Token == b.Token {
 					continue
 				}
-				if b.Fence < a.Fence || b.Fence == a.Fence && !b.Shared && !a.Shared {
+				if b.Fence < a.Fence || b.Fence == a.Fence && !b.Shared {
 					found = append(found, Violation{Kind: Fence, Text: fmt.Sprintf("%q: not rising: %v; then %v", key, a, b), At: b.Granted})
 					break
 				}

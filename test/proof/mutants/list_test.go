@@ -34,7 +34,7 @@ var mistakes = []mistake{
 	},
 	{
 		name: "one value for all attempts", id: mutant.OneToken, model: model.OneToken,
-		profile: "edges", kind: history.Overlap, budget: 600,
+		profile: "echoes", kind: history.Overlap, budget: 10,
 	},
 	{
 		name: "elapsed not subtracted", id: mutant.ElapsedIgnored, model: model.NoElapsed,
@@ -42,7 +42,7 @@ var mistakes = []mistake{
 	},
 	{
 		name: "no drift term", setting: func(p *sim.Profile) { p.NoDrift = true }, model: model.NoDrift,
-		profile: "drift", kind: history.Overlap, budget: 25,
+		profile: "drift", kind: history.Overlap, budget: 15,
 	},
 	{
 		name: "restart without guard", setting: func(p *sim.Profile) { p.Guard = redlock.GuardOff }, model: model.NoQuarantine,
@@ -54,7 +54,7 @@ var mistakes = []mistake{
 	},
 	{
 		name: "loss timer moved by an extension in flight", id: mutant.LossTimerMoved, model: model.TimerMoved,
-		profile: "partitions", kind: history.Overlap, budget: 60,
+		profile: "partitions", kind: history.Overlap, budget: 20,
 	},
 	{
 		name: "an extension that shortens", id: mutant.ExtensionShortens, model: model.Shortens,
@@ -66,7 +66,11 @@ var mistakes = []mistake{
 	},
 	{
 		name: "no raise round", id: mutant.NoRaise,
-		profile: "raises", kind: history.Fence, budget: 60,
+		profile: "raises", kind: history.Fence, budget: 100,
+	},
+	{
+		name: "no raise round of readers", id: mutant.NoReaderRaise,
+		profile: "readers' raises", kind: history.Fence, budget: 30,
 	},
 	// Found by verification/fence.pml (make spin, RAISE_IF_OWNER): the simulation
 	// has not come across it.
@@ -78,14 +82,36 @@ var mistakes = []mistake{
 	// Where a quarantined master does not count, counting a re-set one is
 	// harmless: see docs/verification.md.
 	{name: "extension that counts re-set masters", id: mutant.ResetCounts, model: model.CountReset},
-	// Six commands of two clients have to meet in one way: the model finds it, the
-	// simulation has not.
-	{name: "a quarantined master counted in an extension", id: mutant.QuarantinedCounts, model: model.CountQuarantined},
+	{
+		name: "a quarantined master counted in an extension", id: mutant.QuarantinedCounts, model: model.CountQuarantined,
+		profile: "ambushes", kind: history.Overlap, budget: 5,
+	},
 	{
 		name: "a mixed fleet taken for new", id: mutant.MixedFleetIsNew,
-		profile: "guarded", kind: history.Overlap, budget: 120,
+		profile: "guarded", kind: history.Overlap, budget: 150,
 	},
-	// The simulation has not come across these yet.
-	{name: "no 2S in strict mode", id: mutant.NoSkewTerm},
-	{name: "no lease record under a corrected jump", id: mutant.NoLease},
+	{
+		name: "no 2S in strict mode", id: mutant.NoSkewTerm,
+		profile: "strict sides", kind: history.Overlap, budget: 30,
+	},
+	{
+		name: "E not subtracted", id: mutant.NoClockError,
+		profile: "strict sides", kind: history.Overlap, budget: 30,
+	},
+	{
+		name: "clients' clocks further apart than E", setting: func(p *sim.Profile) { p.ClientOffset = p.ClockError * 9 / 10 },
+		profile: "strict sides", kind: history.Overlap, budget: 30,
+	},
+	{
+		name: "no lease record under a corrected jump", id: mutant.NoLease,
+		profile: "strict jumps", kind: history.Overlap, budget: 10,
+	},
+	{
+		name: "a joined release that is overtaken", id: mutant.JoinedOvertaken,
+		profile: "flushes", kind: history.Stuck, budget: 5,
+	},
+	{
+		name: "a joined release that is left out", id: mutant.JoinedForgets,
+		profile: "flushes", kind: history.Litter, budget: 10,
+	},
 }

@@ -19,7 +19,7 @@ func (n *network) fateOf(d *dice, data []byte) fate {
 	// The marker's scripts are not repeated: a connection repeats nothing by
 	// itself, and what stands in for it here, late bytes of a connection that
 	// was given up, ends with the process, as a declaration must.
-	case d.one(n.p.TwiceOneIn) && !bytes.Contains(data, []byte("redquorum:marker")):
+	case d.one(n.p.TwiceOneIn) && (n.p.TwiceOnly == "" || n.p.TwiceOnly == nameOf(data)) && !bytes.Contains(data, []byte("redquorum:marker")):
 		return twice
 	}
 	return arrives

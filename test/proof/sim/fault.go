@@ -8,6 +8,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -23,6 +24,9 @@ func (w *world) faults(wg *sync.WaitGroup) {
 		{p.Pauses, w.pause},
 		{p.Restarts, w.restart},
 		{p.MasterSteps, w.step},
+		{p.Sides, w.changeSides},
+		{p.ClientSteps, w.stepClient},
+		{p.Ambushes, w.ambush},
 	} {
 		if f.every == 0 {
 			continue
@@ -37,6 +41,18 @@ func (w *world) faults(wg *sync.WaitGroup) {
 				f.do(d)
 			}
 		})
+	}
+}
+
+// ambushFault is the number of that fault.
+const ambushFault = 7
+
+// setClocks sets the masters' clocks right where they were left at a side.
+func (w *world) setClocks() {
+	for _, n := range w.nodes {
+		if w.p.Sides != 0 {
+			w.stepBy(n, -n.offset)
+		}
 	}
 }
 
@@ -144,7 +160,7 @@ func (w *world) restart(d *dice) {
 		err := n.master.Restart(loss != Empty)
 		w.trace.detail("FAULT", fmt.Sprintf("m%d is back, %s", n.index, loss), err)
 		if loss == Tail {
-			w.truncate(n, d)
+			w.forget(n, func(string) bool { return d.one(2) })
 		}
 		w.sleep(faultLane+3, time.Microsecond)
 	}
@@ -165,9 +181,9 @@ func (w *world) marked(without []*node) bool {
 	return false
 }
 
-// truncate deletes some of the keys, as where the end of the append-only file is
+// forget deletes some of the keys, as where the end of the append-only file is
 // lost. The marker was written long before.
-func (w *world) truncate(n *node, d *dice) {
+func (w *world) forget(n *node, which func(key string) bool) {
 	conn, err := n.master.Dial(background)
 	if err != nil {
 		return
@@ -175,7 +191,7 @@ func (w *world) truncate(n *node, d *dice) {
 	defer conn.Close()
 	rc := redis.NewConn(conn, 0, 0)
 	for _, key := range n.master.Keys() {
-		if key != "redquorum:marker" && d.one(2) {
+		if key != "redquorum:marker" && which(key) {
 			_, err := rc.Do("DEL", key)
 			w.trace.detail("FAULT", fmt.Sprintf("m%d has lost %s", n.index, key), err)
 		}
@@ -192,6 +208,32 @@ func (w *world) step(d *dice) {
 	}
 	w.sleep(faultLane+4, d.between(0, w.p.StepBack))
 	w.stepBy(n, -by)
+}
+
+// changeSides sets the masters' clocks, together or but one, as far off those of
+// the clients as strict admits, to one side or the other, or to the middle.
+func (w *world) changeSides(d *dice) {
+	far := guard.Skew(w.p.TTL) + w.p.ClientOffset - d.between(0, 2*sideMargin)
+	to := time.Duration(d.upTo(3)-1) * far
+	only := d.upTo(3 * w.p.Masters)
+	for _, n := range w.nodes {
+		if only >= w.p.Masters || only == n.index {
+			w.stepBy(n, to-n.offset)
+			w.sleep(faultLane+5, time.Microsecond)
+		}
+	}
+}
+
+// sideMargin is what drift may take of it within a run, at the most.
+const sideMargin = 5 * time.Millisecond
+
+// stepClient sets a client's wall clock anew.
+func (w *world) stepClient(d *dice) {
+	c := w.clients[d.upTo(len(w.clients))]
+	to := w.clientOffset(d, d.upTo(2))
+	by := to - time.Duration(c.clock.wall.Swap(int64(to)))
+	w.net.count(func(s *Stats) { s.Step++ })
+	w.trace.note("FAULT", fmt.Sprintf("%s's clock is stepped by %v", c.name, by))
 }
 
 func (w *world) stepBy(n *node, by time.Duration) {

@@ -45,7 +45,7 @@ func (c *client) began(l *redlock.Lock) time.Duration {
 		validity = drift.Default.Validity(p.TTL, 0)
 	}
 	if p.Guard == redlock.GuardStrict {
-		validity -= 2*guard.Skew(p.TTL) + 100*time.Millisecond // WithClockError's default
+		validity -= 2*guard.Skew(p.TTL) + p.ClockError
 	}
 	return c.w.now() - c.clock.real(validity-l.Remaining()) - time.Microsecond
 }
@@ -85,6 +85,13 @@ func (c *client) holds() []*active {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]*active(nil), c.active...)
+}
+
+// attempted is the trace's hook.
+func (c *client) attempted(info redlock.AttemptInfo) {
+	if info.Err != nil {
+		c.w.trace.detail(c.name, fmt.Sprintf("gets nowhere with %s in attempt %d of the call", info.Key, info.Attempt), info.Err)
+	}
 }
 
 // renewed is the trace's hook.

@@ -52,8 +52,8 @@ func (l *lanes) sleep(lane int, d time.Duration) {
 	time.Sleep(l.at(lane, d) - l.now())
 }
 
-// Numbers of lanes. Of a client's connections to a master, four at a time have
-// lanes of their own.
+// Numbers of lanes. Of a client's connections to a master, so many at a time have
+// lanes of their own (see network.slot).
 const (
 	linkLanes   = 3 // up, down, ghosts
 	faultLane   = 1 // and those that follow
@@ -67,11 +67,17 @@ func workerLane(client, worker int) int { return workerLanes + client*8 + worker
 // deadlineLane is where a worker's contexts end, which is no event of its lane.
 func deadlineLane(client, worker int) int { return workerLane(client, worker) + 64 }
 
-func linkLane(client, master int, conn uint64, which int) int {
-	return firstLink + ((client*maxMasters+master)*4+int(conn%4))*linkLanes + which
+func linkLane(client, master, slot, which int) int {
+	return firstLink + ((client*maxMasters+master)*maxSlots+slot)*linkLanes + which
+}
+
+// flushLane is where a client's flushes to a master are that have gathered.
+func flushLane(client, master int) int {
+	return linkLane(maxClients, 0, 0, 0) + client*maxMasters + master
 }
 
 const (
-	maxClients = 8
-	maxMasters = 7
+	maxClients = 4
+	maxMasters = 5
+	maxSlots   = 31
 )

@@ -19,6 +19,7 @@ type link struct {
 	client int
 	node   *node
 	number uint64 // of this connection, between these two
+	slot   int    // of its lanes
 	upward string // names in the trace
 	downwd string
 	srv    net.Conn
@@ -31,6 +32,7 @@ type link struct {
 	replies  uint64
 	hearing  uint64        // replies that have arrived at the client
 	greeting uint64        // how many commands at the start only begin the connection
+	asked    []string      // names of the commands that were not answered, where the run is told
 	in       bytes.Buffer  // what has arrived at the client
 	changed  chan struct{} // closed when that changes, while somebody waits
 	reset    bool          // the client's end is over
@@ -71,14 +73,14 @@ func (f fate) String() string {
 	return [...]string{"arrives", "connection cut before", "connection cut within", "connection cut behind", "comes twice"}[f]
 }
 
-func newLink(n *network, client int, to *node, number uint64, srv net.Conn) *link {
+func newLink(n *network, client int, to *node, number uint64, slot int, srv net.Conn) *link {
 	l := &link{
-		net: n, client: client, node: to, number: number, srv: srv,
+		net: n, client: client, node: to, number: number, slot: slot, srv: srv,
 		upward: fmt.Sprintf("c%d→m%d.%d", client, to.index, number),
 		downwd: fmt.Sprintf("c%d←m%d.%d", client, to.index, number),
 	}
 	for dir := range l.ways {
-		l.ways[dir].lane = linkLane(client, to.index, number, dir)
+		l.ways[dir].lane = linkLane(client, to.index, slot, dir)
 	}
 	return l
 }
@@ -147,6 +149,9 @@ func (l *link) atMaster(it item) {
 		}
 	}
 	l.net.trace.data(l.upward, commandText, it.data)
+	if keys, _ := jointParts(words(data)); len(keys) > 0 {
+		l.net.count(func(s *Stats) { s.Joined += len(keys) })
+	}
 	switch it.fate {
 	case cutBefore, cutHalf, cutAfter:
 		l.net.trace.note(l.upward, it.fate.String())
@@ -180,7 +185,7 @@ func (l *link) haunt(data []byte) {
 	n := l.net
 	n.count(func(s *Stats) { s.Twice++ })
 	d := roll(n.seed, hashOf("ghost"), hashOf(l.upward), uint64(n.now()))
-	lane := linkLane(l.client, l.node.index, l.number, int(ghosts))
+	lane := linkLane(l.client, l.node.index, l.slot, int(ghosts))
 	n.after(lane, d.between(time.Microsecond, n.p.TwiceWithin), func() {
 		n.trace.data(l.upward+" again", commandText, data)
 		_, _ = ghost.Write(data)
@@ -205,14 +210,26 @@ func (l *link) atClient(it item) {
 	}
 	if it.ends {
 		l.reset = true
+		l.net.trace.note(l.downwd, "is reset")
 	} else {
 		// What a master says of itself has the number of its process in it.
+		to := l.answered(it.data)
 		if l.hearing++; l.hearing > l.greeting && !bytes.Contains(it.data, []byte("process_id:")) {
-			l.net.trace.data(l.downwd, replyText, it.data)
+			l.net.trace.data(l.downwd, func(b []byte) string { return to + ": " + replyText(b) }, it.data)
 		}
 		l.in.Write(it.data)
 	}
 	l.wake()
+}
+
+// answered is what a reply that arrives is one to. The caller must hold mu.
+func (l *link) answered(reply []byte) string {
+	if len(l.asked) == 0 || bytes.HasPrefix(reply, []byte("*3\r\n$7\r\nmessage\r\n")) {
+		return "unasked"
+	}
+	name := l.asked[0]
+	l.asked = l.asked[1:]
+	return "to " + name
 }
 
 // wake lets Read look again. The caller must hold mu.
@@ -309,6 +326,9 @@ func (l *link) Write(p []byte) (int, error) {
 			l.greeting++
 		}
 		commands = append(commands, c)
+		if l.net.trace.verbose {
+			l.asked = append(l.asked, nameOf(c))
+		}
 		l.partial = l.partial[k:]
 	}
 	first := l.commands
@@ -331,6 +351,7 @@ func (l *link) Close() error {
 		return nil
 	}
 	l.closed = true
+	l.net.trace.note(l.upward, "is closed by the client")
 	d := roll(l.net.seed, hashOf("close"), hashOf(l.upward))
 	if !d.one(l.net.p.StraggleOneIn) {
 		for i := range l.ways[up].items {
@@ -339,6 +360,7 @@ func (l *link) Close() error {
 	}
 	l.wake()
 	l.mu.Unlock()
+	l.net.freeSlot(l.client, l.node.index, l.slot)
 	l.send(up, item{ends: true}, l.net.latency(d, false))
 	return nil
 }

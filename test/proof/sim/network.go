@@ -59,10 +59,12 @@ type network struct {
 	mu      sync.Mutex // guards what follows; a leaf
 	calm    bool       // no more faults
 	conns   map[[2]int]uint64
+	slots   map[[3]int]bool // that connections have: client, master, slot
 	links   []*link
 	blocked map[path]bool
-	paused  map[int]bool // clients that are stopped
-	frozen  map[int]bool // masters that are
+	refused map[[2]int]bool // connections of a client to a master
+	paused  map[int]bool    // clients that are stopped
+	frozen  map[int]bool    // masters that are
 	stats   Stats
 }
 
@@ -75,7 +77,7 @@ type path struct {
 func newNetwork(l *lanes, t *trace, seed uint64, p *Profile, nodes []*node) *network {
 	return &network{
 		lanes: l, trace: t, seed: seed, p: p, nodes: nodes,
-		conns: make(map[[2]int]uint64), blocked: make(map[path]bool),
+		conns: make(map[[2]int]uint64), slots: make(map[[3]int]bool), blocked: make(map[path]bool), refused: make(map[[2]int]bool),
 		paused: make(map[int]bool), frozen: make(map[int]bool),
 	}
 }
@@ -102,6 +104,7 @@ func (n *network) setCalm() {
 	n.change(func() {
 		n.calm = true
 		clear(n.blocked)
+		clear(n.refused)
 		clear(n.paused)
 		clear(n.frozen)
 	})
@@ -145,9 +148,16 @@ func (n *network) dial(ctx context.Context, client int, to *node) (net.Conn, err
 	n.mu.Lock()
 	number := n.conns[pair]
 	n.conns[pair]++
+	slot := n.takeSlot(pair, number)
 	n.mu.Unlock()
+	open := false
+	defer func() {
+		if !open {
+			n.freeSlot(client, to.index, slot)
+		}
+	}()
 	d := roll(n.seed, hashOf("dial"), uint64(client), uint64(to.index), number)
-	t := time.NewTimer(n.at(linkLane(client, to.index, number, int(up)), 2*n.latency(d, true)) - n.now())
+	t := time.NewTimer(n.at(linkLane(client, to.index, slot, int(up)), 2*n.latency(d, true)) - n.now())
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -158,18 +168,43 @@ func (n *network) dial(ctx context.Context, client int, to *node) (net.Conn, err
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
+	if err := n.refusal(client, to.index); err != nil {
+		return nil, err
+	}
 	srv, err := to.master.Dial(ctx)
 	if err != nil {
 		n.trace.note(fmt.Sprintf("c%d", client), fmt.Sprintf("cannot connect to m%d", to.index))
 		return nil, syscall.ECONNREFUSED
 	}
-	l := newLink(n, client, to, number, srv)
+	l := newLink(n, client, to, number, slot, srv)
+	open = true
 	n.mu.Lock()
 	n.links = append(n.links, l)
 	n.stats.Connections++
 	n.mu.Unlock()
+	n.trace.note(l.upward, "is connected")
 	go l.read()
 	return l, nil
+}
+
+// takeSlot finds lanes for a connection: in turn, since something of those before
+// may still be on its way, and none of an open one, since both end at the instant
+// at which the master is killed. The caller must hold mu.
+func (n *network) takeSlot(pair [2]int, number uint64) int {
+	for i := range uint64(maxSlots) {
+		slot := int((number + i) % maxSlots)
+		if at := [3]int{pair[0], pair[1], slot}; !n.slots[at] {
+			n.slots[at] = true
+			return slot
+		}
+	}
+	panic(fmt.Sprintf("client %d has %d connections to master %d", pair[0], maxSlots, pair[1]))
+}
+
+func (n *network) freeSlot(client, master, slot int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.slots, [3]int{client, master, slot})
 }
 
 func (n *network) isFrozen(master int) bool {

@@ -25,6 +25,7 @@ type Profile struct {
 	StallLimit     time.Duration
 	PounceFrom     time.Duration // how long before the end of another's hold it is tried for, at the most
 	Think          time.Duration // pause of a worker, at the most
+	Gather         time.Duration // for how long a client lets commands gather for one flush; 0: those of one instant
 	Poll           time.Duration // pause of those that poll, at the most
 	Leases         int           // one in so many calls takes a lease
 	Abandon        int           // one in so many leases is never given back
@@ -37,6 +38,7 @@ type Profile struct {
 	CutOneIn                      int // commands break their connection
 	TwiceOneIn                    int // commands come twice
 	TwiceWithin                   time.Duration
+	TwiceOnly                     string        // the name of the only command that does; "": all do
 	StraggleOneIn                 int           // connections whose bytes still arrive after they were closed
 	Partitions, Freezes, Pauses   time.Duration // how often on average
 	BlockedFor                    time.Duration // how long these last, at the most
@@ -53,6 +55,11 @@ type Profile struct {
 	MasterSteps                   time.Duration // how often masters' clocks are stepped
 	StepMost                      time.Duration
 	StepBack                      time.Duration // after which a step is undone, at the most; 0: never
+	Sides                         time.Duration // how often masters' clocks go to the other side of the clients', as far as strict admits
+	ClientSteps                   time.Duration // how often clients' wall clocks are stepped, within ClientOffset
+	ClockError                    time.Duration // WithClockError, for strict
+	Ambushes                      time.Duration // how often the course of events of ambush is played
+	Long                          bool          // holds last for longer than a TTL
 	Updates                       bool          // the holders read, change and write a set
 	StopOneIn                     int           // holders are stopped right before they write
 	Unfenced                      bool          // the set does not look at fencing tokens
@@ -93,7 +100,7 @@ const (
 	Empty   Loss = "empty"
 )
 
-// Profiles are the names that Draw knows.
+// Profiles are the names of those of which a seed tells all of a run.
 func Profiles() []string {
 	names := make([]string, len(profiles))
 	for i, p := range profiles {
@@ -102,10 +109,12 @@ func Profiles() []string {
 	return names
 }
 
-var profiles = []struct {
+type profile struct {
 	name string
 	set  func(p *Profile, d *dice)
-}{
+}
+
+var profiles = []profile{
 	{"edges", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{{Poll, 3}, {Pounce, 4}, {Try, 1}, {Cancelled, 1}}
 		p.Keys, p.Edges, p.Leases, p.Abandon = 1, true, 2, 2
@@ -115,6 +124,12 @@ var profiles = []struct {
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 6, p.TTL/2, p.TTL
 		p.TwiceOneIn, p.TwiceWithin = 15, p.TTL
 		p.StraggleOneIn = 2
+	}},
+	{"echoes", func(p *Profile, d *dice) { // releases come a second time, while the next attempt is under way or has the lock
+		p.Kinds = []weighted[Kind]{{Poll, 4}, {Try, 1}}
+		p.Keys, p.Clients, p.Poll = 1, 3, 2*time.Millisecond
+		p.TwiceOneIn, p.TwiceWithin, p.TwiceOnly = 2, p.TTL/4, "release"
+		p.Think, p.Latency = 2*time.Millisecond, 2*time.Millisecond
 	}},
 	{"renewals", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{{Poll, 3}, {Wait, 2}, {Do, 1}}
@@ -149,8 +164,7 @@ var profiles = []struct {
 		p.Kinds = []weighted[Kind]{
 			{All, 3}, {Any, 3}, {Read, 4}, {Write, 2}, {Downgrade, 1}, {HandOver, 1}, {Do, 1}, {Try, 1}, {Wait, 1}, {Borrow, 1},
 		}
-		p.Keys, p.Slots = 3, 2
-		p.Workers = 2
+		p.Keys, p.Slots, p.Clients = 3, 2, 3
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 20, p.TTL/10, p.TTL
 		p.CutOneIn, p.StraggleOneIn = 60, 2
 		p.TwiceOneIn, p.TwiceWithin = 60, 2*p.TTL
@@ -173,6 +187,7 @@ var profiles = []struct {
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 25, p.TTL/20, p.TTL/2
 		p.Freezes, p.BlockedFor = 6*p.TTL, p.TTL
 	}},
+	{"flushes", flushing}, // many commands go out at once, and releases as one
 	{"adoptions", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{{Borrow, 2}, {HandOver, 1}, {Poll, 3}}
 		p.Keys, p.Poll = 1, 3*time.Millisecond
@@ -195,6 +210,7 @@ var profiles = []struct {
 		p.TwiceOneIn, p.TwiceWithin = 8, 2*p.TTL
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 15, p.TTL/10, p.TTL
 		p.ClientOffset = []time.Duration{0, time.Millisecond, p.TTL, time.Hour}[d.upTo(4)]
+		p.ClientSteps = 4 * p.TTL
 	}},
 	{"raises", func(p *Profile, d *dice) { // tokens that differ between masters
 		p.Kinds = []weighted[Kind]{{Poll, 4}, {Try, 1}}
@@ -207,6 +223,16 @@ var profiles = []struct {
 		if d.one(3) { // what comes twice leaves locks behind, so that there are fewer
 			p.TwiceOneIn, p.TwiceWithin = 6, 20*time.Millisecond
 		}
+		p.ClientOffset = time.Hour
+	}},
+	{"readers' raises", func(p *Profile, d *dice) { // tokens of writers that came to nothing, which readers meet
+		p.Kinds = []weighted[Kind]{{Read, 5}, {Try, 5}, {Poll, 1}}
+		p.Fencing, p.Keys, p.Clients, p.Calls = true, 1, 3, 16
+		p.Think, p.Poll, p.Latency = 2*time.Millisecond, 2*time.Millisecond, 500*time.Microsecond
+		p.Brief = true
+		p.CommandTimeout = 6 * time.Millisecond
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 3, 5*time.Millisecond, p.TTL/4
+		p.StallLimit = 2 * p.TTL
 		p.ClientOffset = time.Hour
 	}},
 	{"guarded", func(p *Profile, d *dice) { // masters lose their data and are back at once
@@ -224,6 +250,17 @@ var profiles = []struct {
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 25, p.TTL/20, p.TTL/2
 		p.TwiceOneIn, p.TwiceWithin = 40, p.TTL
 		p.Calls = 36 / p.Clients
+	}},
+	{"ambushes", func(p *Profile, d *dice) { // a master that has forgotten a lock gets it back from its holder
+		p.Guard, p.Masters, p.Clients = redlock.GuardStandard, 3, 2
+		p.Kinds = []weighted[Kind]{{Poll, 1}}
+		p.TTL *= 4
+		p.MaxTTL, p.StallLimit = p.TTL, 3*p.TTL
+		p.CommandTimeout = p.TTL * 95 / 100
+		p.Keys, p.Long, p.Ambushes = 1, true, p.TTL/4
+		p.Poll, p.Latency = p.TTL/40, time.Millisecond
+		p.PPM = 500
+		p.Calls = 8
 	}},
 	{"guarded fences", func(p *Profile, d *dice) { // T2: what clocks differ by is less than the quarantine
 		p.Guard, p.Fencing = redlock.GuardStandard, true
@@ -247,7 +284,8 @@ var profiles = []struct {
 	}},
 	{"strict jumps", func(p *Profile, d *dice) { // of masters' clocks, by far, and soon put right again
 		strictly(p)
-		p.Kinds = []weighted[Kind]{{Poll, 3}, {Try, 1}, {Pounce, 2}, {All, 1}, {Write, 1}, {Read, 1}}
+		p.Kinds = []weighted[Kind]{{Poll, 3}, {Wait, 2}, {Try, 1}, {Pounce, 2}, {All, 1}, {Any, 1}, {Write, 1}, {Read, 1}, {Downgrade, 1}, {HandOver, 1}, {Do, 1}}
+		p.Fencing = d.one(2)
 		p.MasterSteps, p.StepMost, p.StepBack = p.TTL/8, 3*p.TTL, p.TTL/8
 		p.CutOneIn = 15
 		p.Calls = 24 / p.Clients
@@ -261,6 +299,14 @@ var profiles = []struct {
 		p.PounceFrom = p.TTL / 4
 		p.CutOneIn = 20
 	}},
+	{"strict sides", func(p *Profile, d *dice) { // all clocks are as far off as they may be: clients' by E, masters' by S of either
+		strictly(p)
+		p.Kinds = []weighted[Kind]{{Pounce, 3}, {Poll, 1}}
+		p.Clients, p.Leases, p.Abandon, p.PounceFrom = 2, 1, 1, p.TTL/4
+		p.Sides, p.ClientSteps, p.Calls = p.TTL/3, 4*p.TTL, 20
+		p.MasterOffset, p.ClientOffset = 0, p.ClockError/2-sideMargin
+		p.PPM = 100
+	}},
 	{"litter", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{{Cancelled, 4}, {Try, 2}, {Wait, 1}, {All, 1}, {Any, 1}}
 		p.TTL, p.MaxTTL = 8*time.Second, 8*time.Second
@@ -270,10 +316,44 @@ var profiles = []struct {
 	}},
 }
 
+// guardedFlushes is a profile that Draw knows and Profiles does not name: two runs
+// of one seed may differ.
+const guardedFlushes = "guarded flushes"
+
+// flushingGuarded is flushing, and acquisitions go out as one too.
+func flushingGuarded(p *Profile, d *dice) {
+	p.Fencing = d.one(2)
+	if !p.Fencing || d.one(2) {
+		strictly(p)
+		p.Edges, p.Leases, p.Abandon = false, 0, 0
+	}
+	flushing(p, d)
+	p.Poll *= 5
+}
+
+// flushing has several workers a client whose commands go out together.
+func flushing(p *Profile, d *dice) {
+	p.Kinds = []weighted[Kind]{{Poll, 5}, {Try, 3}, {Wait, 2}, {Pounce, 1}}
+	p.Keys, p.Clients, p.Workers, p.Calls = 3, 3, 4, 6
+	p.Gather, p.Brief = d.between(200*time.Microsecond, 2*time.Millisecond), d.one(2)
+	p.Think, p.Poll, p.Latency = 4*time.Millisecond, 4*time.Millisecond, time.Millisecond
+	if d.one(2) { // nothing is lost on the way, and nothing may be left
+		p.TTL, p.MaxTTL, p.Litter, p.StallLimit = 8*time.Second, 8*time.Second, true, time.Second
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 12, time.Millisecond, 50*time.Millisecond
+		p.Brief = true
+		return
+	}
+	// No connection is lost, which would wake several workers at one instant.
+	p.StallLimit = 4 * p.TTL
+	p.SlowOneIn, p.SlowLeast, p.SlowMost = 15, p.TTL/10, p.TTL
+	p.TwiceOneIn, p.TwiceWithin = 8, 2*p.TTL
+}
+
 // strictly sets what all runs with the strict guard have in common.
 func strictly(p *Profile) {
 	p.Guard, p.Masters, p.Keys = redlock.GuardStrict, 3, 1
 	p.TTL = time.Second
+	p.ClockError = 100 * time.Millisecond
 	p.MaxTTL, p.StallLimit = p.TTL, p.TTL/2
 	p.Edges, p.Leases, p.Abandon = true, 2, 2
 	p.Poll = 20 * time.Millisecond
@@ -303,17 +383,18 @@ func Draw(name string, seed uint64) *Profile {
 	p.MaxTTL = p.TTL
 	p.StallLimit = p.TTL / 2
 	p.MasterOffset, p.ClientOffset = time.Hour, time.Hour
-	for _, known := range profiles {
+	for _, known := range append(profiles[:len(profiles):len(profiles)], profile{guardedFlushes, flushingGuarded}) {
 		if known.name != name {
 			continue
 		}
 		known.set(p, d)
-		// Odd ones, so that no two of a client's timers that were set together
-		// run out together.
+		// Odd ones, so that no two of a client's timers that were set together, the
+		// guardian's among them, run out together.
 		p.StallLimit += 1_234_567
-		if p.CommandTimeout != 0 {
-			p.CommandTimeout += 345_679
+		if p.CommandTimeout == 0 { // what the library would take
+			p.CommandTimeout = min(max(p.TTL/20, 50*time.Millisecond), 250*time.Millisecond)
 		}
+		p.CommandTimeout += 345_679
 		if p.Calls == 0 {
 			p.Calls = max(2, 24/(p.Clients*p.Workers))
 		}

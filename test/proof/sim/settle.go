@@ -31,6 +31,9 @@ func (w *world) settle() {
 			}
 			k.unlock(c, c.granted(l, Wait, 9, false, asked))
 		}
+		if p.Gather > 0 && p.Keys > 1 {
+			w.giveBackTogether(c)
+		}
 	}
 }
 

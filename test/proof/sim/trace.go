@@ -1,14 +1,17 @@
 package sim
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/chance"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -82,7 +85,7 @@ func (t *trace) text() string {
 
 var names = func() map[string]string {
 	m := make(map[string]string)
-	for _, s := range script.All {
+	for _, s := range slices.Concat(script.All, guard.Scripts) {
 		m[s.SHA], m[s.Source] = s.Name, s.Name
 	}
 	return m
@@ -95,6 +98,9 @@ func commandText(b []byte) string {
 	if len(w) == 0 || greets(w[0]) {
 		return ""
 	}
+	if text := jointText(w); text != "" {
+		return text
+	}
 	for i := range w {
 		if name := names[w[i]]; name != "" {
 			w[i] = name
@@ -106,12 +112,41 @@ func commandText(b []byte) string {
 	return strings.Join(w, " ")
 }
 
+// nameOf is what a command is called beside its reply: a script by its name.
+func nameOf(command []byte) string {
+	w := words(command)
+	if len(w) > 1 && names[w[1]] != "" {
+		return names[w[1]]
+	}
+	return w[0]
+}
+
+// replyText is a reply for people.
 func replyText(b []byte) string {
-	s := strings.ReplaceAll(strings.TrimSuffix(string(b), "\r\n"), "\r\n", " ")
+	s, _ := readable(b)
 	if len(s) > 120 {
 		s = s[:120] + "…"
 	}
 	return s
+}
+
+// readable is the first value in RESP at the start of b, and what follows it.
+func readable(b []byte) (text string, rest []byte) {
+	line, rest, _ := bytes.Cut(b, []byte("\r\n"))
+	n, _ := strconv.Atoi(string(line[1:]))
+	switch {
+	case n < 0 && line[0] != ':':
+		return "nil", rest
+	case line[0] == '$':
+		return strconv.Quote(string(rest[:n])), rest[n+2:]
+	case line[0] == '*' || line[0] == '>':
+		all := make([]string, n)
+		for i := range all {
+			all[i], rest = readable(rest)
+		}
+		return "{" + strings.Join(all, ", ") + "}", rest
+	}
+	return string(line[1:]), rest
 }
 
 // hashOf is FNV-1a, 64 bits: it has to be the same in every process.

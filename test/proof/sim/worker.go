@@ -63,6 +63,9 @@ func slotName(i int) string { return fmt.Sprintf("slot%d", i) }
 func (k *worker) call(d *dice) {
 	p, c := k.w.p, k.c.lock
 	kind := pick(d, p.Kinds)
+	if kind == Wait && k.number > 0 && p.Keys > 1 {
+		kind = Poll // one call of a client waits at a time, or two would wake at one instant
+	}
 	lease := d.one(p.Leases)
 	var opts []redlock.LockOption
 	if lease {
@@ -174,18 +177,10 @@ func (k *worker) within(d time.Duration) (context.Context, context.CancelFunc) {
 // bounded looks whether a call took longer than it may: what its context
 // allows, and then no more than answers are waited for, some times over.
 func (k *worker) bounded(kind Kind, asked, patience time.Duration) {
-	limit := patience + 4*k.nodeTimeout() + 10*time.Millisecond
+	limit := patience + 4*k.w.p.CommandTimeout + 10*time.Millisecond
 	if took := k.w.now() - asked; took > limit {
 		k.w.violated(history.Unbounded, fmt.Sprintf("%s: %s took %v, want at most %v", k.name, kind, took, limit))
 	}
-}
-
-// nodeTimeout is how long the library waits for a master.
-func (k *worker) nodeTimeout() time.Duration {
-	if t := k.w.p.CommandTimeout; t != 0 {
-		return t
-	}
-	return min(max(k.w.p.TTL/20, 50*time.Millisecond), 250*time.Millisecond)
 }
 
 // do holds the lock inside of a function.
@@ -275,6 +270,9 @@ func (k *worker) use(d *dice, a *active, lease bool) {
 	}
 	if p.Brief {
 		length = d.between(0, p.Think)
+	}
+	if p.Long {
+		length = d.between(p.TTL, 2*p.TTL)
 	}
 	if p.Edges {
 		around := d.between(-2*time.Millisecond, 2*time.Millisecond)

@@ -33,7 +33,7 @@ type Result struct {
 // Stats counts what happened in a run.
 type Stats struct {
 	Granted, Failed, Extended, Lost, Raised int
-	Connections, Cuts, Twice                int
+	Connections, Cuts, Twice, Joined        int
 	Restarts, Blocked, Frozen, Paused, Step int
 	Virtual                                 time.Duration // how long it took, in its own time
 }
@@ -48,6 +48,7 @@ func (s *Stats) Add(o *Stats) {
 	s.Connections += o.Connections
 	s.Cuts += o.Cuts
 	s.Twice += o.Twice
+	s.Joined += o.Joined
 	s.Restarts += o.Restarts
 	s.Blocked += o.Blocked
 	s.Frozen += o.Frozen
@@ -57,8 +58,8 @@ func (s *Stats) Add(o *Stats) {
 }
 
 func (s *Stats) String() string {
-	return fmt.Sprintf("%d granted, %d failed, %d extended, %d lost, %d raised; %d connections, %d cut, %d commands twice, %d restarts, %d partitions, %d freezes, %d pauses, %d clock steps; %v of virtual time",
-		s.Granted, s.Failed, s.Extended, s.Lost, s.Raised, s.Connections, s.Cuts, s.Twice, s.Restarts, s.Blocked, s.Frozen, s.Paused, s.Step, s.Virtual.Round(time.Second))
+	return fmt.Sprintf("%d granted, %d failed, %d extended, %d lost, %d raised; %d connections, %d cut, %d commands twice, %d joined, %d restarts, %d partitions, %d freezes, %d pauses, %d clock steps; %v of virtual time",
+		s.Granted, s.Failed, s.Extended, s.Lost, s.Raised, s.Connections, s.Cuts, s.Twice, s.Joined, s.Restarts, s.Blocked, s.Frozen, s.Paused, s.Step, s.Virtual.Round(time.Second))
 }
 
 // Run runs a profile with a seed, in a bubble of its own. It fails t where a
@@ -147,10 +148,14 @@ func newWorld(p *Profile, seed uint64, verbose bool) (*world, error) {
 		w.nodes = append(w.nodes, &node{index: i, master: m, clock: c, offset: offset, loaded: make(map[string]bool)})
 		urls = append(urls, m.URL())
 	}
+	for _, n := range w.nodes {
+		w.trace.note("CLOCK", fmt.Sprintf("m%d's is off by %v and runs %d ppm fast", n.index, n.offset, n.clock.ppm))
+	}
 	w.net = newNetwork(l, w.trace, seed, p, w.nodes)
 	for i := range p.Clients {
 		c := &client{w: w, index: i, name: fmt.Sprintf("c%d", i), clock: &clock{start: l.start, ppm: w.rate(d)}}
-		c.clock.wall.Store(int64(d.between(-p.ClientOffset, p.ClientOffset)))
+		c.clock.wall.Store(int64(w.clientOffset(d, i)))
+		w.trace.note("CLOCK", fmt.Sprintf("%s's is off by %v and runs %d ppm fast", c.name, time.Duration(c.clock.wall.Load()), c.clock.ppm))
 		l.sleep(workerLane(i, 0), time.Millisecond)
 		if err := c.open(urls); err != nil {
 			w.close()
@@ -169,6 +174,14 @@ func (w *world) rate(d *dice) int64 {
 	return int64(d.upTo(2*w.p.PPM+1) - w.p.PPM)
 }
 
+// clientOffset is by how much a client's wall clock is off.
+func (w *world) clientOffset(d *dice, side int) time.Duration {
+	if w.p.Sides != 0 { // as far apart as may be
+		return time.Duration(2*(side%2)-1) * w.p.ClientOffset
+	}
+	return d.between(-w.p.ClientOffset, w.p.ClientOffset)
+}
+
 func (c *client) open(urls []string) (err error) {
 	p := c.w.p
 	poolOpts := []pool.Option{
@@ -176,31 +189,41 @@ func (c *client) open(urls []string) (err error) {
 		pool.WithDialTimeout(max(10*time.Millisecond, p.StallLimit)),
 		pool.WithStallLimit(max(10*time.Millisecond, p.StallLimit)),
 		pool.WithBackoff(2*time.Millisecond, 50*time.Millisecond),
-	}
-	if p.CommandTimeout != 0 {
-		poolOpts = append(poolOpts, pool.WithCommandTimeout(p.CommandTimeout))
+		pool.WithCommandTimeout(p.CommandTimeout),
 	}
 	opts := []redlock.Option{
 		testhook.Client(testhook.Hooks{
 			ID:     fmt.Sprintf("client%014d", c.index),
 			Chance: chance.Seeded(chance.Hash(c.w.seed, hashOf("client"), uint64(c.index))),
-			// Until everybody at this instant has done what there is to do, and
-			// so that no two connections' timers are set at one instant.
-			Yield: func(master int) { time.Sleep(time.Duration(1 + master)) },
+			Yield:  c.gather,
 		}).(redlock.Option),
 		redlock.WithClock(c.clock),
 		redlock.WithMaxTTL(p.MaxTTL),
 		redlock.WithTTL(p.TTL),
 		redlock.WithGuard(p.Guard),
 		redlock.WithOutageWait(p.TTL),
-		redlock.WithTrace(&redlock.Trace{Renewal: c.renewed, Lost: c.lost}),
+		redlock.WithTrace(&redlock.Trace{Attempt: c.attempted, Renewal: c.renewed, Lost: c.lost}),
 		redlock.WithPool(poolOpts...),
+	}
+	if p.Guard == redlock.GuardStrict {
+		opts = append(opts, redlock.WithClockError(p.ClockError))
 	}
 	if p.NoDrift {
 		opts = append(opts, redlock.WithDrift(drift.Policy{}))
 	}
 	c.lock, err = redlock.Open(urls, opts...)
 	return err
+}
+
+// gather lets commands to a master gather: until everybody at this instant has
+// done what there is to do, and so that no two connections' timers are set at one
+// instant, or for longer.
+func (c *client) gather(master int) {
+	if c.w.p.Gather == 0 {
+		time.Sleep(time.Duration(1 + master))
+		return
+	}
+	c.w.sleep(flushLane(c.index, master), c.w.p.Gather)
 }
 
 // run lets the workers work, then calms everything down and looks whether all
@@ -218,6 +241,7 @@ func (w *world) run() *Result {
 	w.over.Store(true)
 	failing.Wait()
 	w.net.setCalm()
+	w.setClocks()
 	w.settle()
 	for _, v := range w.set.Lost() {
 		w.violated(v.Kind, v.Text)

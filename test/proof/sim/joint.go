@@ -1,0 +1,91 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/script"
+	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/test/proof/history"
+)
+
+// jointArgs is how many arguments each part of a joint command has, by script.
+var jointArgs = map[string]int{script.ReleaseEach.SHA: 1, script.ReleaseLeases.SHA: 1, script.AcquireEach.SHA: 5}
+
+// jointParts are the keys that a command releases or acquires which stands for
+// several, and their tokens, of the words of a command; none where it is no such
+// command. Behind the keys of the locks stand others, and behind the arguments of
+// the parts one that they have in common.
+func jointParts(w []string) (keys, tokens []string) {
+	if len(w) < 3 || w[0] != "EVALSHA" || jointArgs[w[1]] == 0 {
+		return nil, nil
+	}
+	each := jointArgs[w[1]]
+	all, err := strconv.Atoi(w[2])
+	n := (len(w) - 3 - all - 1) / each
+	if err != nil || n < 1 || n > all {
+		return nil, nil
+	}
+	for i := range n {
+		tokens = append(tokens, w[3+all+each*i])
+	}
+	return w[3 : 3+n], tokens
+}
+
+// jointText is such a command for people: each key with the end of its token; "" for
+// others.
+func jointText(w []string) string {
+	keys, tokens := jointParts(w)
+	if len(keys) == 0 {
+		return ""
+	}
+	parts := make([]string, len(keys))
+	for i, key := range keys {
+		parts[i] = fmt.Sprintf("%s …%s", key, tokens[i][max(0, len(tokens[i])-8):])
+	}
+	return fmt.Sprintf("%s of %d: %s", names[w[1]], len(keys), strings.Join(parts, ", "))
+}
+
+// giveBackTogether looks whether what goes out in one flush stays in order: a
+// client gives two locks back and asks for one of them at once, before the
+// commands of either have left. It gets it at the first go, for nobody else wants
+// it.
+func (w *world) giveBackTogether(c *client) {
+	k := func(n int) *worker {
+		return &worker{w: w, c: c, number: n, lane: workerLane(c.index, n), name: fmt.Sprintf("%s.%d", c.name, n)}
+	}
+	var held [2]*active
+	for i := range held {
+		ctx, cancel := k(i).within(2 * time.Second)
+		asked := w.now()
+		l, err := c.lock.Lock(ctx, fmt.Sprintf("k%d", i), redlock.WithLease(w.p.TTL))
+		cancel()
+		if err != nil {
+			w.violated(history.Stuck, fmt.Sprintf("%s cannot get k%d after all has calmed down: %v", c.name, i, err))
+			return
+		}
+		held[i] = c.granted(l, Wait, i, false, asked)
+	}
+	done := make(chan struct{})
+	for i, a := range held {
+		go func() {
+			k(i).sleep(0)
+			k(i).unlock(c, a)
+			done <- struct{}{}
+		}()
+	}
+	next := k(len(held))
+	next.sleep(2 * laneStep) // behind both
+	asked := w.now()
+	l, err := c.lock.TryLock(background, "k0", redlock.WithLease(w.p.TTL))
+	for range held {
+		<-done
+	}
+	if err != nil {
+		w.violated(history.Stuck, fmt.Sprintf("%s gives k0 back and cannot get it at once: %v", c.name, err))
+		return
+	}
+	next.unlock(c, c.granted(l, Try, len(held), false, asked))
+}

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/bench"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -26,10 +26,9 @@ func (o *benchOptions) settings(cmd *cobra.Command, urls []string) ([]bench.Sett
 	if o.guard == "" {
 		off := o.fleetOptions("off")
 		levels = []level{{"off", off}}
-		if m := commonMarker(cmd.Context(), urls, poolOpts); m != nil {
-			if _, known := guardLevels[m.Level]; known {
-				levels = append(levels, level{m.Level, append(guardOption(m.Level), redlock.WithMaxTTL(m.MaxTTL))})
-			}
+		if c, ok := commonFleet(cmd.Context(), urls, poolOpts); ok {
+			name := c.Level.String()
+			levels = append(levels, level{name, append(guardOption(name), redlock.WithMaxTTL(c.MaxTTL))})
 		}
 	}
 	var settings []bench.Setting
@@ -43,20 +42,20 @@ func (o *benchOptions) settings(cmd *cobra.Command, urls []string) ([]bench.Sett
 	return settings, nil
 }
 
-// commonMarker is the marker that all masters which answer agree on; nil where
-// there is none.
-func commonMarker(ctx context.Context, urls []string, opts []pool.Option) *ask.Marker {
-	var common *ask.Marker
+// commonFleet is the one that all masters which answer name; false: they do not.
+func commonFleet(ctx context.Context, urls []string, opts []pool.Option) (common guard.Config, ok bool) {
 	for _, m := range readMarkers(ctx, urls, opts) {
-		switch {
-		case m.err != nil:
-		case m.marker == nil:
-			return nil
-		case common == nil:
-			common = m.marker
-		case !m.marker.SameFleet(common):
-			return nil
+		if m.err != nil {
+			continue
 		}
+		if m.marker == nil {
+			return guard.Config{}, false
+		}
+		c, known := m.marker.Fleet()
+		if !known || ok && c != common {
+			return guard.Config{}, false
+		}
+		common, ok = c, true
 	}
-	return common
+	return common, ok
 }

@@ -19,6 +19,7 @@ import (
 const chaosExamples = `  redlock-demo chaos                              watch, and break things by keys
   redlock-demo chaos --tour                       see every fault once
   redlock-demo chaos --spawn redis-server         the same with real masters
+  redlock-demo chaos --containers                 and with masters in containers
   redlock-demo chaos --script faults.txt --json | jq .verdict
 
   # faults.txt: times since the start, and what happens then
@@ -33,10 +34,11 @@ const chaosExamples = `  redlock-demo chaos                              watch, 
 type chaosOptions struct {
 	*sharedFlags
 	metricsFlag
-	spawn, script, guard string
-	tour                 bool
-	contenders           int
-	ttl, hold, duration  time.Duration
+	ownMastersFlags
+	script, guard       string
+	tour                bool
+	contenders          int
+	ttl, hold, duration time.Duration
 }
 
 func newChaos(a *app, shared *sharedFlags) *cobra.Command {
@@ -49,6 +51,11 @@ them. At a terminal it shows the masters, who holds and for how much longer, and
 takes keys that kill, freeze, restart, empty and cut off masters and set their
 clocks wrong. Elsewhere it prints plain lines, and does what --script says, by
 default the tour of all faults.
+
+The masters are embedded in the program; with --spawn they are processes, with
+--containers containers of a Docker engine, removed in the end whatever happens.
+Clocks can be set on embedded masters alone. Containers are cut off by taking
+them off their network, others by holding back what goes to them and comes.
 
 All the while it checks that no two contenders hold the lock at once, and that
 fencing tokens rise. What breaks the assumptions of the lock breaks the check:
@@ -63,7 +70,7 @@ be started.`,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runChaos(cmd, a, o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.spawn, "spawn", "", "start real masters of this `binary`, a path or a name such as redis-server")
+	o.ownMastersFlags.register(cmd)
 	flags.StringVar(&o.script, "script", "", "`file` with faults and when they happen, - for the standard input")
 	flags.BoolVar(&o.tour, "tour", false, "the script that has every fault once")
 	flags.Var(&rangeFlag{p: &o.duration, low: chaos.MinDuration, high: chaos.MaxDuration}, "duration", "how long it lasts (default until q is pressed, or the script ends)")
@@ -79,16 +86,19 @@ be started.`,
 
 func runChaos(cmd *cobra.Command, a *app, o *chaosOptions) (err error) {
 	changed := cmd.Flags().Changed
+	if err := o.check(cmd); err != nil {
+		return err
+	}
 	switch {
 	case changed("masters"):
-		return usagef("chaos breaks masters of its own only: want --spawn, or neither it nor --masters")
+		return usagef("chaos breaks masters of its own only: want --spawn or --containers, or none of these and no --masters")
 	case o.tour && changed("script"):
 		return usagef("--tour and --script exclude each other: the one is the script that is built in")
 	case changed("ttl") && o.ttl%time.Millisecond != 0:
 		return usagef("--ttl %v: want whole milliseconds, as Redis counts them", o.ttl)
 	}
 	live := !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"
-	script, err := o.faults(a.in, changed("spawn"), live)
+	script, err := o.faults(a.in, live)
 	if err != nil {
 		return err
 	}
@@ -98,7 +108,7 @@ func runChaos(cmd *cobra.Command, a *app, o *chaosOptions) (err error) {
 		return err
 	}
 	defer exposed.close()
-	cluster, err := chaosCluster(ctx, changed("spawn"), o.spawn)
+	cluster, err := o.start(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -131,7 +141,7 @@ const afterwards = 3 * time.Second
 
 // faults is the script, nil for none. Where nobody is there to end the run, the
 // script does.
-func (o *chaosOptions) faults(in io.Reader, spawned, live bool) ([]chaos.Fault, error) {
+func (o *chaosOptions) faults(in io.Reader, live bool) ([]chaos.Fault, error) {
 	var text io.Reader
 	switch {
 	case o.script == "-":
@@ -152,12 +162,12 @@ func (o *chaosOptions) faults(in io.Reader, spawned, live bool) ([]chaos.Fault, 
 	if err != nil {
 		return nil, usagef("--script %s: %w", o.script, err)
 	}
-	if o.script == "" && spawned {
+	if o.script == "" && !o.embedded() {
 		faults = withoutSkew(faults)
 	}
 	for i, f := range faults {
-		if spawned && f.Action == chaos.Skew {
-			return nil, usagef("--script %s: fault %d: the clocks of processes are the machine's, only those of embedded masters can be set: want no skew with --spawn", o.script, i+1)
+		if !o.embedded() && f.Action == chaos.Skew {
+			return nil, usagef("--script %s: fault %d: the clocks of processes and containers are the machine's, only those of embedded masters can be set: want no skew with --spawn or --containers", o.script, i+1)
 		}
 	}
 	if last := faults[len(faults)-1]; last.Action != chaos.End && o.duration == 0 && !live {
@@ -174,17 +184,6 @@ func withoutSkew(faults []chaos.Fault) (kept []chaos.Fault) {
 		}
 	}
 	return kept
-}
-
-func chaosCluster(ctx context.Context, spawn bool, binary string) (demo.Breaker, error) {
-	if spawn {
-		return spawned(ctx, binary)
-	}
-	cluster, err := demo.Embedded(demo.Masters)
-	if err != nil {
-		return nil, &startError{err}
-	}
-	return cluster, nil
 }
 
 // chaosError is what the verdict means to the exit code; nil: the check held.

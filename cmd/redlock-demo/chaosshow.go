@@ -60,7 +60,7 @@ func (s *show) run(outer context.Context, w *chaos.World, o *chaos.Options) erro
 	case s.live:
 		h := &hand{world: w, picture: &chaos.Picture{
 			Title: fmt.Sprintf("redlock-demo chaos   %d masters %s", w.Masters(), whoseMasters[o.Cluster.Kind()]),
-			TTL:   o.TTL, Colour: s.colour, Keys: s.terminal.HasKeys(),
+			TTL:   o.TTL, Colour: s.colour, Keys: s.terminal.HasKeys(), Clocks: o.Cluster.Kind() == demo.KindEmbedded,
 		}}
 		start(func(ctx context.Context) { s.draw(ctx, w, h) })
 		start(func(ctx context.Context) { s.terminal.Keys(ctx, h.press) })
@@ -76,7 +76,9 @@ func (s *show) run(outer context.Context, w *chaos.World, o *chaos.Options) erro
 	return s.conclude(ctx, result)
 }
 
-var whoseMasters = map[demo.Kind]string{demo.KindEmbedded: "in this process", demo.KindSpawned: "in processes of their own"}
+var whoseMasters = map[demo.Kind]string{
+	demo.KindEmbedded: "in this process", demo.KindSpawned: "in processes of their own", demo.KindContainers: "in containers",
+}
 
 // conclude prints the verdict.
 func (s *show) conclude(ctx context.Context, r *chaos.Result) error {

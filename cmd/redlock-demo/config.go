@@ -11,7 +11,7 @@ import (
 )
 
 // configured are the flags that a configuration file may give.
-var configured = []string{"masters", "user", "password-file", "tls-ca", "tls-cert", "tls-key", "guard", "max-ttl"}
+var configured = []string{"masters", "user", "password-file", "tls-ca", "tls-cert", "tls-key", "guard", "max-ttl", "client-skew"}
 
 // ownMasters marks a command that uses no masters of somebody else.
 const ownMasters = "own-masters"

@@ -51,7 +51,7 @@ func TestAConfigurationFileNamesTheMasters(t *testing.T) {
 
 func TestAConfigurationFileThatIsNoneIsRefused(t *testing.T) {
 	t.Parallel()
-	const names = "masters, user, password-file, tls-ca, tls-cert, tls-key, guard, max-ttl"
+	const names = "masters, user, password-file, tls-ca, tls-cert, tls-key, guard, max-ttl, client-skew"
 	for text, want := range map[string]string{
 		"masters redis://:secret@h":          "line 1: want name = value, with one of the names " + names,
 		"\npassword = secret":                "line 2: unknown name: want one of " + names,

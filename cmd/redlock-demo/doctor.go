@@ -90,7 +90,7 @@ func runDoctor(cmd *cobra.Command, a *app, o *doctorOptions) error {
 		}
 		return inFlags(err)
 	}
-	report := doctor.NewReport(facts, doctor.Judge(facts, time.Now()))
+	report := doctor.NewReport(facts, doctor.Judge(facts, time.Now(), o.skew))
 	if o.json {
 		err = writeJSON(a.out, report)
 	} else {

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -237,13 +237,15 @@ func TestBadInputOfDoctorGetsOneSentence(t *testing.T) {
 func TestAReportIsAsInItsGoldenFiles(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	here := drift.AtWithoutBoot(time.Hour, now)
 	master := func(address string, offset time.Duration) doctor.Facts {
+		marker := guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: 3}.Stored(address, 0)
 		return doctor.Facts{
 			Master: address, RoundTrips: []time.Duration{180 * time.Microsecond, 200 * time.Microsecond, 1500 * time.Microsecond},
 			Info:   map[string]string{"redis_version": "7.0.15", "role": "master", "run_id": address, "maxmemory_policy": "noeviction"},
 			Config: map[string]string{"appendonly": "yes", "appendfsync": "always"},
-			Marker: &ask.Marker{Run: address, MaxTTL: time.Minute, Masters: 3, Level: "standard"},
-			User:   "locks", HasClock: true, Offset: drift.Span{Low: offset, High: offset + 300*time.Microsecond},
+			Marker: &marker, Clock: drift.Reading{Sent: here, Received: here, Time: now},
+			User: "locks", HasClock: true, Offset: drift.Span{Low: offset, High: offset + 300*time.Microsecond},
 		}
 	}
 	good := []doctor.Facts{master("10.0.0.1:6379", 0), master("10.0.0.2:6379", 0), master("10.0.0.3:6379", 0)}
@@ -257,7 +259,7 @@ func TestAReportIsAsInItsGoldenFiles(t *testing.T) {
 	bad[1].Config, bad[1].ConfigErr = nil, errors.New("NOPERM")
 	for name, facts := range map[string][]doctor.Facts{"doctor-good": good, "doctor-bad": bad} {
 		var text bytes.Buffer
-		if err := (&doctorView{out: &text}).print(doctor.NewReport(facts, doctor.Judge(facts, now))); err != nil {
+		if err := (&doctorView{out: &text}).print(doctor.NewReport(facts, doctor.Judge(facts, now, 0))); err != nil {
 			t.Error(err)
 		}
 		if s := text.String(); strings.Contains(s, "secret") || strings.Contains(s, "\x1b") {

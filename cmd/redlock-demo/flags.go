@@ -27,6 +27,7 @@ type sharedFlags struct {
 	config  string
 	ttl     time.Duration
 	maxTTL  time.Duration // 0: not given
+	skew    time.Duration // of clients' clocks
 	json    bool
 	noColor bool
 }
@@ -40,6 +41,8 @@ func (f *sharedFlags) register(root *cobra.Command) {
 	flags.Var(&durationFlag{&f.ttl}, "ttl", "how long the masters keep a lock whose holder is not heard of any more, 20ms to 1m")
 	flags.Var(&rangeFlag{p: &f.maxTTL, low: demo.MinTTL, high: 24 * time.Hour, orZero: true}, "max-ttl",
 		"the longest TTL of any lock on the masters, the same for all their clients: so long a restarted master does not vote; 0 for 1m, and for the TTL on the demonstration's own masters")
+	flags.Var(&rangeFlag{p: &f.skew, high: 24 * time.Hour}, "client-skew",
+		"by how much clients' clocks may differ for fencing tokens to go on rising, the same for all clients: so much longer a restarted master does not vote")
 	flags.BoolVar(&f.json, "json", false, "print one JSON document and nothing else")
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours, as with NO_COLOR; there are none anyway where the output is no terminal")
 }

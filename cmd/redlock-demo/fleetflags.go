@@ -42,11 +42,15 @@ func guardOption(level string) []redlock.Option {
 }
 
 // fleetOptions are the library's for what all clients of the masters have to
-// agree on: a guard level, "" for the library's default, and the longest TTL.
+// agree on: a guard level, "" for the library's default, the longest TTL, and by how
+// much their clocks may differ.
 func (f *sharedFlags) fleetOptions(level string) []redlock.Option {
 	opts := guardOption(level)
 	if f.maxTTL != 0 {
 		opts = append(opts, redlock.WithMaxTTL(f.maxTTL))
+	}
+	if f.skew != 0 {
+		opts = append(opts, redlock.WithClientSkew(f.skew))
 	}
 	return opts
 }

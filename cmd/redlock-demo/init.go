@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
@@ -99,7 +98,10 @@ func runInit(cmd *cobra.Command, a *app, o *initOptions) error {
 	if err != nil {
 		return err
 	}
-	wanted := &ask.Marker{Level: o.guard, MaxTTL: o.maxTTL, Masters: len(urls)}
+	wanted := guard.Config{Level: guard.Standard, MaxTTL: o.maxTTL, Masters: len(urls), Drift: drift.Default, ClientSkew: o.skew}
+	if o.guard == guard.Strict.String() {
+		wanted.Level = guard.Strict
+	}
 	if wanted.MaxTTL == 0 {
 		wanted.MaxTTL = defaultMaxTTL
 	}
@@ -148,13 +150,8 @@ func (o *initOptions) validate(urls []string, poolOpts []pool.Option) error {
 	return p.Close()
 }
 
-func newInitReport(reads []markerRead, wanted *ask.Marker) *initReport {
-	level := guard.Standard
-	if wanted.Level == guard.Strict.String() {
-		level = guard.Strict
-	}
-	quarantine := guard.Config{Level: level, MaxTTL: wanted.MaxTTL, Masters: wanted.Masters, Drift: drift.Default}.Quarantine()
-	r := &initReport{Level: wanted.Level, MaxTTLMS: wanted.MaxTTL.Milliseconds(), QuarantineMS: quarantine.Milliseconds()}
+func newInitReport(reads []markerRead, wanted guard.Config) *initReport {
+	r := &initReport{Level: wanted.Level.String(), MaxTTLMS: wanted.MaxTTL.Milliseconds(), QuarantineMS: wanted.Quarantine().Milliseconds()}
 	for _, m := range reads {
 		row := initMaster{Address: m.master}
 		switch {
@@ -169,7 +166,7 @@ func newInitReport(reads []markerRead, wanted *ask.Marker) *initReport {
 }
 
 // initialize declares the fleet, if nothing speaks against it.
-func (o *initOptions) initialize(cmd *cobra.Command, a *app, urls []string, reads []markerRead, wanted *ask.Marker, r *initReport) error {
+func (o *initOptions) initialize(cmd *cobra.Command, a *app, urls []string, reads []markerRead, wanted guard.Config, r *initReport) error {
 	silent, marked, same := 0, 0, 0
 	for _, m := range reads {
 		switch {
@@ -178,7 +175,7 @@ func (o *initOptions) initialize(cmd *cobra.Command, a *app, urls []string, read
 		case m.marker == nil:
 		default:
 			marked++
-			if m.marker.SameFleet(wanted) {
+			if m.marker.Matches(wanted) {
 				same++
 			}
 		}
@@ -200,7 +197,7 @@ func (o *initOptions) initialize(cmd *cobra.Command, a *app, urls []string, read
 		}
 		opts, r.Outcome = append(opts, redlock.ForceInit()), outcomeChanged
 	}
-	client, err := o.open(cmd, a, o.sharedFlags, redlock.WithGuard(guardLevels[wanted.Level]), redlock.WithTTL(min(wanted.MaxTTL, time.Second)))
+	client, err := o.open(cmd, a, o.sharedFlags, redlock.WithGuard(guardLevels[o.guard]), redlock.WithTTL(min(wanted.MaxTTL, time.Second)))
 	if err != nil {
 		return err
 	}
@@ -223,7 +220,7 @@ func belong(n int) string {
 }
 
 // confirm asks whoever sits at the terminal.
-func (o *initOptions) confirm(ctx context.Context, a *app, wanted *ask.Marker, quarantine time.Duration) error {
+func (o *initOptions) confirm(ctx context.Context, a *app, wanted guard.Config, quarantine time.Duration) error {
 	if o.yes {
 		return nil
 	}
@@ -247,7 +244,7 @@ func (o *initOptions) confirm(ctx context.Context, a *app, wanted *ask.Marker, q
 }
 
 // print tells what has become of the masters.
-func (r *initReport) print(a *app, wanted *ask.Marker) error {
+func (r *initReport) print(a *app, wanted guard.Config) error {
 	var b bytes.Buffer
 	rows := [][]string{{"master", "marker before"}}
 	for _, m := range r.Masters {

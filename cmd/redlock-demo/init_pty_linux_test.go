@@ -22,7 +22,7 @@ func TestAForcedInitIsConfirmedAtTheTerminal(t *testing.T) {
 		term.await(t, "Type yes to go on: ")
 		term.press(t, test.typed)
 		code, text := term.end(t)
-		if m := markerOf(t, c.Masters[0]); code != test.code || m.Level != test.level || !strings.Contains(text, "The fleet becomes: 3 masters, strict, longest TTL 1m0s.") {
+		if m := markerOf(t, c.Masters[0]); code != test.code || m.LevelIs != test.level || !strings.Contains(text, "The fleet becomes: 3 masters, strict, longest TTL 1m0s.") {
 			t.Errorf("%q: exit code %d, %+v\n%s", test.typed, code, m, text)
 		}
 	}

@@ -5,8 +5,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -23,7 +25,7 @@ func initialized(t *testing.T, args ...string) (initReport, int) {
 }
 
 // markerOf reads a master's marker.
-func markerOf(t *testing.T, m *redistest.Server) *ask.Marker {
+func markerOf(t *testing.T, m *redistest.Server) *guard.Stored {
 	t.Helper()
 	reads := readMarkers(t.Context(), []string{m.URL()}, nil)
 	if reads[0].err != nil {
@@ -68,7 +70,7 @@ func TestInitRefusesMastersOfAFleetUnlessItIsForced(t *testing.T) {
 		strings.Count(stdout, "3 masters, standard, longest TTL 2s\n") != 3 {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
-	if m := markerOf(t, c.Masters[0]); m.Level != "standard" || m.Since != 0 {
+	if m := markerOf(t, c.Masters[0]); m.LevelIs != "standard" || m.Since != "0" {
 		t.Errorf("the refusal has written: %+v", m)
 	}
 	stdout, stderr, code = output(t, nil, "init", "--masters", urls, "--guard", "strict", "--max-ttl", "5s", "--force")
@@ -76,11 +78,17 @@ func TestInitRefusesMastersOfAFleetUnlessItIsForced(t *testing.T) {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
 	r, code := initialized(t, "--masters", urls, "--guard", "strict", "--max-ttl", "5s", "--force", "--yes")
-	if code != 0 || r.Outcome != outcomeChanged || r.QuarantineMS < 5000 {
-		t.Errorf("exit code %d, %+v", code, r)
+	strict := guard.Config{Level: guard.Strict, MaxTTL: 5 * time.Second, Drift: drift.Default}
+	if code != 0 || r.Outcome != outcomeChanged || r.QuarantineMS != strict.Quarantine().Milliseconds() {
+		t.Errorf("exit code %d, %+v, want a quarantine of %v", code, r, strict.Quarantine())
 	}
-	if m := markerOf(t, c.Masters[0]); m.Level != "strict" || m.Since == 0 || m.MaxTTL.Seconds() != 5 {
+	if m := markerOf(t, c.Masters[0]); m.LevelIs != "strict" || m.Since == "0" || m.MaxTTL != "5000" {
 		t.Errorf("%+v", m)
+	}
+	strict.ClientSkew = 10 * time.Second
+	r, code = initialized(t, "--masters", urls, "--guard", "strict", "--max-ttl", "5s", "--client-skew", "10s", "--force", "--yes")
+	if code != 0 || r.QuarantineMS != strict.Quarantine().Milliseconds() {
+		t.Errorf("exit code %d, %+v, want a quarantine of %v", code, r, strict.Quarantine())
 	}
 }
 

@@ -3,16 +3,18 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/pool"
 )
 
 // A markerRead is what one master has told of its fleet.
 type markerRead struct {
 	master string
-	marker *ask.Marker // nil: there is none, or err
+	marker *guard.Stored // nil: there is none, or err
 	err    error
 }
 
@@ -37,6 +39,9 @@ func readMarkers(ctx context.Context, urls []string, opts []pool.Option) []marke
 			switch {
 			case up:
 				r.marker, r.err = m.Marker(ctx)
+				if r.marker != nil && r.marker.Type != "hash" {
+					r.marker, r.err = nil, fmt.Errorf("its key %s is a %s, want a hash: somebody else uses the reserved name; rename or delete that key", guard.Key, r.marker.Type)
+				}
 			case err == nil:
 				r.err = errors.New("no connection in time")
 			default:

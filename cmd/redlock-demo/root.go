@@ -47,7 +47,7 @@ Without a command it is "redlock-demo demo".`,
 	shared.register(root)
 	o.register(root)
 	root.AddCommand(newDemo(a, shared), newExec(a, shared), newStatus(a, shared), newChaos(a, shared),
-		newBench(a, shared), newDoctor(a, shared), newInit(a, shared), newWitness())
+		newBench(a, shared), newDoctor(a, shared), newInit(a, shared), newWitness(), newSweeper())
 	return root
 }
 

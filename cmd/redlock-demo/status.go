@@ -38,7 +38,9 @@ func newStatus(a *app, shared *sharedFlags) *cobra.Command {
 		Use:   "status [flags] KEY...",
 		Short: "Show who holds a lock, on every master",
 		Long: `status asks every master who holds the locks, and says what that amounts to: a
-lock is held by whom a quorum of the masters names. It changes nothing.
+lock is held by whom a quorum of the masters names. It also tells which clients
+wait for it in its queue; those of other libraries, readers, and who polls are in
+none. It changes nothing.
 
 Exit code, the greatest of all keys': 0 when the lock is free or somebody holds
 it on a quorum, 1 when neither is so (attempts that collide look like that for
@@ -68,17 +70,37 @@ func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) erro
 		return err
 	}
 	defer client.Close()
+	queues, err := o.queues(cmd, a)
+	if err != nil {
+		return err
+	}
+	defer queues.close()
 	awaitMasters(ctx, client, func(_, unknown, _ int) bool { return unknown == 0 })
-	s := &statusView{out: a.out, json: o.json, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
+	queues.await(ctx)
+	s := &statusView{out: a.out, json: o.json, waiting: queues.read, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
 	return s.show(ctx, client, keys, o.watch)
+}
+
+// queues reads those of the same masters. The caller must close it.
+func (o *statusOptions) queues(cmd *cobra.Command, a *app) (*queueReader, error) {
+	urls, err := o.namedMasters(cmd, a)
+	if err != nil {
+		return nil, err
+	}
+	poolOpts, err := o.pool()
+	if err != nil {
+		return nil, err
+	}
+	return newQueueReader(urls, poolOpts)
 }
 
 // A statusView shows inspections.
 type statusView struct {
-	out   io.Writer
-	json  bool
-	clear bool // the screen, before each look
-	looks int
+	out     io.Writer
+	json    bool
+	waiting func(ctx context.Context, key string) *waitingStatus // nil: nobody is asked
+	clear   bool                                                 // the screen, before each look
+	looks   int
 }
 
 // show looks at the keys, once or (every > 0) until ctx ends.
@@ -117,12 +139,19 @@ func (s *statusView) look(ctx context.Context, who inspector, keys []string) (co
 			return 0, inspectionError(ctx, err)
 		}
 		code = max(code, verdictCodes[in.Verdict])
-		document.Keys = append(document.Keys, statusOf(in))
+		status := statusOf(in)
+		if s.waiting != nil {
+			status.Waiting = s.waiting(ctx, key)
+		}
+		document.Keys = append(document.Keys, status)
 		if i > 0 || s.looks > 0 && !s.clear {
 			text.WriteByte('\n')
 		}
 		if err := render(&text, in); err != nil {
 			return 0, err
+		}
+		if status.Waiting != nil {
+			status.Waiting.print(&text)
 		}
 	}
 	if s.json {
@@ -261,6 +290,7 @@ type keyStatus struct {
 	Verdict  string         `json:"verdict"` // free, held, split, partial or unknown
 	Sentence string         `json:"sentence"`
 	Masters  []masterStatus `json:"masters"`
+	Waiting  *waitingStatus `json:"waiting,omitempty"`
 }
 
 type masterStatus struct {

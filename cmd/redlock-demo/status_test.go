@@ -159,6 +159,31 @@ func TestStatusEndsQuietlyWhereNobodyReads(t *testing.T) {
 	}
 }
 
+func TestWhoWaitsIsAsInItsGoldenFile(t *testing.T) {
+	t.Parallel()
+	in := answer("invoices", redlock.VerdictHeld, by("billing", 8*time.Second), by("billing", 9*time.Second), by("billing", 7*time.Second))
+	var text, document bytes.Buffer
+	for _, w := range []*waitingStatus{
+		{},
+		{Error: "NOPERM this user has no permissions\x1b[31m"},
+		{Count: 1, Clients: []waitingClient{{"cq1", 4200, false}}, Error: "ERR"},
+		{Count: 2, Clients: []waitingClient{{"cq1\x1b[31m", 61_000, false}, {"cq2", 0, true}}},
+		{Count: 120, Clients: []waitingClient{{"a", 9000, false}, {"b", 8000, false}, {"c", 7000, false}, {"d", 6000, false}, {"e", 5000, false}, {"f", 4000, false}}},
+	} {
+		who := &fakeInspector{answers: map[string]*redlock.Inspection{"invoices": in}}
+		waiting := func(context.Context, string) *waitingStatus { return w }
+		for _, v := range []*statusView{{out: &text, waiting: waiting}, {out: &document, waiting: waiting, json: true}} {
+			if err := v.show(t.Context(), who, []string{"invoices"}, 0); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if strings.ContainsAny(text.String()+document.String(), "\x1b\a") {
+		t.Errorf("control characters: %q", text.String())
+	}
+	golden(t, "status-waiting", text.String()+document.String())
+}
+
 // What is looked at here is whether the command asks at all, and asks whom it is
 // told to; what it prints is in the golden files.
 func TestStatusAsksTheMasters(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
 )
 
 // faultBound is how long doing one thing to one master may take.
@@ -91,10 +93,10 @@ func (w *World) doTo(ctx context.Context, f Fault, n int) error {
 		}
 		change = func(c *condition) { c.frozen = f.Action == Freeze }
 	case Cut:
-		w.network.links[w.addresses[n]].cut()
+		err = w.cut(n)
 		change = func(c *condition) { c.cut = true }
 	case Heal:
-		w.network.links[w.addresses[n]].heal()
+		err = w.heal(n)
 		change = func(c *condition) { c.cut = false }
 	case Skew:
 		err = w.Cluster.SetClock(n, f.Offset)
@@ -105,5 +107,24 @@ func (w *World) doTo(ctx context.Context, f Fault, n int) error {
 	}
 	w.conditions.change(n, change)
 	w.tell(EventFault, "%s", f.did(n))
+	return nil
+}
+
+// cut takes a master off the network, where it is on one; else all our
+// connections to it.
+func (w *World) cut(n int) error {
+	if c, ok := w.Cluster.(demo.Cutter); ok {
+		return c.Cut(n)
+	}
+	w.network.links[w.addresses[n]].cut()
+	return nil
+}
+
+// heal ends cut.
+func (w *World) heal(n int) error {
+	if c, ok := w.Cluster.(demo.Cutter); ok {
+		return c.Heal(n)
+	}
+	w.network.links[w.addresses[n]].heal()
 	return nil
 }

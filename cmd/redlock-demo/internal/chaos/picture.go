@@ -17,6 +17,7 @@ type Picture struct {
 	Colour   bool
 	Selected int  // the master that keys act on
 	Keys     bool // there are some
+	Clocks   bool // of the masters can be set
 }
 
 // columns of the masters' table, with the least width of the terminal at which
@@ -259,11 +260,17 @@ var keyHelp = []string{
 	"1-9 k r e f c s q",
 }
 
+// withoutSkewKey is for masters whose clocks cannot be set.
+var withoutSkewKey = strings.NewReplacer("s skew  ", "", "s(kew) ", "", " s q", " q")
+
 func (p *Picture) keys(width int) []string {
 	help := "Ctrl-C ends"
 	if p.Keys {
 		help = keyHelp[len(keyHelp)-1]
 		for _, h := range keyHelp {
+			if !p.Clocks {
+				h = withoutSkewKey.Replace(h)
+			}
 			if utf8.RuneCountInString(h) <= width {
 				help = h
 				break

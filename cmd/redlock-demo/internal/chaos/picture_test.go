@@ -37,7 +37,7 @@ func sample() *Snapshot {
 }
 
 func picture() *Picture {
-	return &Picture{Title: "redlock-demo chaos   5 masters in this process", TTL: 2 * time.Second, Keys: true, Selected: 2}
+	return &Picture{Title: "redlock-demo chaos   5 masters in this process", TTL: 2 * time.Second, Keys: true, Clocks: true, Selected: 2}
 }
 
 func TestThePictureIsAsInItsGoldenFiles(t *testing.T) {
@@ -100,5 +100,22 @@ func TestALineSaysHowEverythingStands(t *testing.T) {
 	want = "    1:23  · 3 of 5 serve · nobody holds · 123 acquired, 4 refused, 1 lost · BROKEN: 1 pair at once, 0 tokens fell"
 	if got := s.Line(); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestAKeyThatDoesNothingIsNotShown(t *testing.T) {
+	t.Parallel()
+	p := picture()
+	p.Clocks = false
+	for width, want := range map[int]string{
+		100: "1-9 master  k kill  r restart  e restart empty  f freeze  c cut off  q quit",
+		60:  "1-9  k kill  r restart  e empty  f freeze  c cut  q quit",
+		42:  "1-9 k r(estart) e(mpty) f(reeze) c(ut) q",
+		20:  "1-9 k r e f c q",
+	} {
+		lines := p.Draw(sample(), width, 20)
+		if got := strings.TrimSpace(lines[len(lines)-1]); got != want {
+			t.Errorf("at %d columns: %q, want %q", width, got, want)
+		}
 	}
 }

@@ -207,6 +207,10 @@ func (w *World) act(ctx context.Context) {
 	for {
 		select {
 		case f := <-w.faults:
+			if f.Action == End {
+				w.Stop()
+				return
+			}
 			w.do(ctx, f)
 		case <-ctx.Done():
 			return
@@ -215,15 +219,11 @@ func (w *World) act(ctx context.Context) {
 }
 
 // play does what the script says. A fault that takes long makes the next one
-// late.
+// late, and the end too.
 func (w *World) play(ctx context.Context) {
 	for _, f := range w.Script {
 		rest(ctx, f.At-w.elapsed())
-		switch {
-		case ctx.Err() != nil:
-			return
-		case f.Action == End:
-			w.Stop()
+		if ctx.Err() != nil {
 			return
 		}
 		select {
@@ -250,13 +250,16 @@ func (w *World) referees(ctx context.Context) {
 // closeAll closes the clients. Masters are let go before, so that they hear of
 // the releases.
 func (w *World) closeAll() {
-	for n, a := range w.addresses {
-		w.network.links[a].heal()
-		if w.conditions.of(n).frozen {
-			_ = w.Cluster.Thaw(n) // it may have died meanwhile, and is closed soon anyway
-		}
-	}
 	var wg sync.WaitGroup
+	for n := range w.addresses {
+		wg.Go(func() {
+			_ = w.heal(n) // as below
+			if w.conditions.of(n).frozen {
+				_ = w.Cluster.Thaw(n) // it may have died meanwhile, and is closed soon anyway
+			}
+		})
+	}
+	wg.Wait()
 	for _, c := range w.contenders {
 		wg.Go(func() { _ = c.client.Close() })
 	}

@@ -141,25 +141,40 @@ func TestClocksThatAreAllSetForwardBreakTheLock(t *testing.T) {
 const jump = "2s skew all 60s\n2300ms skew all 0s\n4s skew all 60s\n4300ms skew all 0s\n7s end"
 
 func TestAtTheLevelStrictAJumpThatIsCorrectedBreaksNothing(t *testing.T) {
-	for level, want := range map[redlock.GuardLevel]Verdict{redlock.GuardStandard: VerdictBroken, redlock.GuardStrict: VerdictHeld} {
-		r, events := play(t, jump, func(o *Options) {
+	breaksOnlyBelow(t, jump, redlock.GuardStandard, redlock.GuardStrict)
+}
+
+// breaksOnlyBelow plays a script at two levels: the lower one lets it break the
+// lock, if not every time, since who comes when is left to chance; the higher one
+// never does.
+func breaksOnlyBelow(t *testing.T, script string, lower, higher redlock.GuardLevel) {
+	t.Helper()
+	const tries = 10
+	at := func(level redlock.GuardLevel) (*Result, string) {
+		r, events := play(t, script, func(o *Options) {
 			o.Hold, o.Client = 3*time.Second, []redlock.Option{redlock.WithGuard(level)}
 		}, nil)
-		if r.Verdict != want || r.Check.Holds == 0 {
-			t.Errorf("%v: %+v\n%s", level, r, strings.Join(events, "\n"))
+		if r.Check.Holds == 0 {
+			t.Errorf("%v: nothing was held: %+v", level, r)
+		}
+		return r, strings.Join(events, "\n")
+	}
+	for try := 1; ; try++ {
+		if r, events := at(higher); r.Verdict != VerdictHeld {
+			t.Errorf("%v: %+v\n%s", higher, r, events)
+		}
+		r, events := at(lower)
+		if r.Verdict == VerdictBroken {
+			return
+		}
+		if try == tries {
+			t.Fatalf("%v: not broken in %d tries, at last %+v\n%s", lower, tries, r, events)
 		}
 	}
 }
 
 func TestAtTheLevelOffEmptiedMastersBreakTheLock(t *testing.T) {
-	for level, want := range map[redlock.GuardLevel]Verdict{redlock.GuardOff: VerdictBroken, redlock.GuardStandard: VerdictHeld} {
-		r, events := play(t, "2s empty 1,2,3\n2500ms empty 1,2,3\n8s end", func(o *Options) {
-			o.Hold, o.Client = 3*time.Second, []redlock.Option{redlock.WithGuard(level)}
-		}, nil)
-		if r.Verdict != want {
-			t.Errorf("%v: %+v\n%s", level, r, strings.Join(events, "\n"))
-		}
-	}
+	breaksOnlyBelow(t, "2s empty 1,2,3\n2500ms empty 1,2,3\n8s end", redlock.GuardOff, redlock.GuardStandard)
 }
 
 func TestAHolderThatCannotRenewLosesTheLockInTime(t *testing.T) {

@@ -132,9 +132,7 @@ func (o *Options) interview(ctx context.Context, m *ask.Master, f *Facts) {
 		}
 	}
 	f.Marker, f.MarkerErr = m.Marker(bounded)
-	if r, err := m.Clock(bounded); err == nil {
-		f.Now = r.Time
-	}
+	f.Clock, _ = m.Clock(bounded) // permissions tell why not
 	f.Missing, f.User = permissions(bounded, m, o.Key)
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
 )
 
 // Facts are what one master has told.
@@ -19,14 +19,14 @@ type Facts struct {
 	InfoErr    error
 	Config     map[string]string // nil: ConfigErr
 	ConfigErr  error
-	Marker     *ask.Marker // nil: none, or MarkerErr
+	Marker     *guard.Stored // nil: none, or MarkerErr
 	MarkerErr  error
 	Missing    []Permission // that it denies
 	User       string       // the ACL user; "": not known
 
 	HasClock  bool
-	Now       time.Time  // by its clock, at about the same time as Marker
-	Offset    drift.Span // of its clock
+	Clock     drift.Reading // of its clock, at about the same time as Marker; zero: there is none
+	Offset    drift.Span    // of its clock
 	HasRate   bool
 	RateLow   float64 // by how much faster than ours it runs, at least
 	RateHigh  float64
@@ -34,6 +34,14 @@ type Facts struct {
 
 	TLS     bool
 	Expires time.Time // of its certificate; zero: not known
+}
+
+// fleet is the one that the marker names; false: there is no such marker.
+func (f *Facts) fleet() (guard.Config, bool) {
+	if f.Marker == nil {
+		return guard.Config{}, false
+	}
+	return f.Marker.Fleet()
 }
 
 // parseInfo reads what INFO says, of all its sections.

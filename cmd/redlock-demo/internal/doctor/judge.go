@@ -11,13 +11,15 @@ import (
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/measure"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/pool"
 )
 
 // Judge says what is wrong with the masters, the worst first. now is this
-// machine's time, for certificates.
-func Judge(facts []Facts, now time.Time) []Finding {
+// machine's time, for certificates; clientSkew is the clients' WithClientSkew, which
+// no marker tells.
+func Judge(facts []Facts, now time.Time, clientSkew time.Duration) []Finding {
 	var l findings
 	judgeNumber(&l, facts)
 	judgeReach(&l, facts)
@@ -35,7 +37,7 @@ func Judge(facts []Facts, now time.Time) []Finding {
 		judgeSpeed(&l, f)
 		judgeTLS(&l, f, now)
 	}
-	judgeMarkers(&l, facts)
+	judgeMarkers(&l, facts, clientSkew)
 	return l.sorted()
 }
 
@@ -117,7 +119,7 @@ func judgeTwins(l *findings, facts []Facts) {
 func judgeRole(l *findings, f *Facts) {
 	if f.InfoErr != nil {
 		l.add(Finding{
-			Severity: Warning, Code: "info-denied", What: "does not say what it is: INFO: " + plain(f.InfoErr),
+			Severity: Warning, Code: "info-denied", What: "does not say what it is: " + plain(f.InfoErr),
 			Why: "The guard cannot see a restart, a replica or eviction: at the level standard the master votes unguarded, at strict not at all.",
 			Do:  f.setUser("+info"),
 		}, f.Master)
@@ -249,7 +251,6 @@ func (f *Facts) setUser(rules ...string) string {
 const (
 	offNote    = 100 * time.Millisecond
 	offWarning = time.Second
-	strictOff  = 500 * time.Millisecond // S of the strict guard, at its greatest
 	rateNote   = 0.001
 )
 
@@ -271,10 +272,10 @@ func judgeClock(l *findings, f *Facts) {
 	if !f.HasClock {
 		return
 	}
-	strict := f.Marker != nil && f.Marker.Level == "strict"
+	fleet, _ := f.fleet()
 	severity := Note
 	switch {
-	case strict && f.Offset.Beyond(min(strictOff, f.Marker.MaxTTL/10)):
+	case fleet.Level == guard.Strict && f.Offset.Beyond(fleet.Skew()):
 		severity = Serious
 	case f.Offset.Beyond(offWarning):
 		severity = Warning

@@ -4,16 +4,33 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/acl"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/pool"
 )
 
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// marker is that of a process of a fleet of n.
+func marker(n int, run string) *guard.Stored {
+	s := guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: n}.Stored(run, 0)
+	return &s
+}
+
+// reading is a look at a clock that is right.
+func reading() drift.Reading {
+	at := drift.AtWithoutBoot(time.Hour, now)
+	return drift.Reading{Sent: at, Received: at, Time: now}
+}
+
+// since is an instant in a marker, from now.
+func since(d time.Duration) string { return strconv.FormatInt(now.Add(d).UnixMilli(), 10) }
 
 // healthy is a fleet without a fault.
 func healthy(n int) []Facts {
@@ -27,8 +44,8 @@ func healthy(n int) []Facts {
 				"connected_slaves": "0", "loading": "0", "aof_last_write_status": "ok", "rdb_last_bgsave_status": "ok", "aof_enabled": "1",
 			},
 			Config: map[string]string{"appendonly": "yes", "appendfsync": "always"},
-			Marker: &ask.Marker{Run: run, MaxTTL: time.Minute, Masters: n, Level: "standard"},
-			User:   "locks", HasClock: true, Now: now, Offset: drift.Span{Low: -time.Millisecond, High: time.Millisecond},
+			Marker: marker(n, run), Clock: reading(),
+			User: "locks", HasClock: true, Offset: drift.Span{Low: -time.Millisecond, High: time.Millisecond},
 			HasRate: true, RateLow: -0.0001, RateHigh: 0.0001, TLS: true, Expires: now.Add(365 * 24 * time.Hour),
 		}
 	}
@@ -38,7 +55,7 @@ func healthy(n int) []Facts {
 func TestAHealthyFleetHasNoFindings(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{3, 5} {
-		if found := Judge(healthy(n), now); len(found) != 0 {
+		if found := Judge(healthy(n), now, 0); len(found) != 0 {
 			t.Errorf("%+v", found)
 		}
 	}
@@ -82,15 +99,15 @@ func TestEachFaultIsFound(t *testing.T) {
 		{"AOF fails", func(f []Facts) { f[1].Info["aof_last_write_status"] = "err" }, "serious aof-failing", ""},
 		{"save fails", func(f []Facts) { f[1].Info["rdb_last_bgsave_status"] = "err" }, "warning save-failing", ""},
 		{"cannot lock", func(f []Facts) {
-			f[1].Missing = []Permission{{"+set", useLocks, true}, {"~k", useLocks, true}, {"+zadd", useReaders, false}, {"&redquorum:w:1:*", useQueue, false}}
+			f[1].Missing = []Permission{{"+set", acl.Locks, true}, {"~k", acl.Locks, true}, {"+zadd", acl.Readers, false}, {"&redquorum:w:1:*", acl.Queue, false}}
 		}, "serious permission, warning permission", "ACL SETUSER locks +zadd &redquorum:w:1:*"},
-		{"user unknown", func(f []Facts) { f[1].User, f[1].Missing = "", []Permission{{"+set", useLocks, true}} }, "serious permission", "ACL SETUSER USER +set"},
+		{"user unknown", func(f []Facts) { f[1].User, f[1].Missing = "", []Permission{{"+set", acl.Locks, true}} }, "serious permission", "ACL SETUSER USER +set"},
 		{"clock a little off", func(f []Facts) { f[1].Offset = drift.Span{Low: 200 * time.Millisecond, High: 210 * time.Millisecond} }, "note clock-off", "off ours by +205ms ± 5ms"},
 		{"clock off", func(f []Facts) { f[1].Offset = drift.Span{Low: -3605 * time.Second, High: -3600 * time.Second} }, "warning clock-off", "off ours by -1h0m2.5s"},
 		{"clock perhaps off", func(f []Facts) { f[1].Offset = drift.Span{Low: -time.Second, High: 3 * time.Second} }, "", ""},
 		{"clock off, strict", func(f []Facts) {
 			for i := range f {
-				f[i].Marker.Level = "strict"
+				f[i].Marker.LevelIs = "strict"
 			}
 			f[1].Offset = drift.Span{Low: 600 * time.Millisecond, High: 610 * time.Millisecond}
 		}, "serious clock-off", "the master does not vote"},
@@ -104,16 +121,35 @@ func TestEachFaultIsFound(t *testing.T) {
 		{"no TLS", func(f []Facts) { f[1].TLS, f[1].Expires = false, time.Time{} }, "", ""},
 		{"marker lost", func(f []Facts) { f[1].Marker = nil }, "warning no-marker", "until 1m0.702s after"},
 		{"marker denied", func(f []Facts) { f[1].Marker, f[1].MarkerErr = nil, errors.New("NOPERM") }, "warning marker-unreadable", "+hmget ~redquorum:marker"},
-		{"other level", func(f []Facts) { f[1].Marker.Level = "strict" }, "serious other-fleet", "is of another fleet (5 masters, strict, longest TTL 1m0s) than 10.0.0.1:6379"},
-		{"other TTL", func(f []Facts) { f[1].Marker.MaxTTL = time.Second }, "serious other-fleet", ""},
+		{"other level", func(f []Facts) { f[1].Marker.LevelIs = "strict" }, "serious other-fleet", "is of another fleet (5 masters, strict, longest TTL 1m0s) than the others (5 masters, standard, longest TTL 1m0s)"},
+		{"other TTL", func(f []Facts) { f[0].Marker.MaxTTL = "1000" }, "serious other-fleet", "is of another fleet (5 masters, standard, longest TTL 1s) than the others"},
+		{"other version", func(f []Facts) { f[1].Marker.Version = "2" }, "serious other-fleet", "version 2 instead of 1"},
+		{"no number", func(f []Facts) { f[1].Marker.Masters = "all" }, "serious other-fleet", "is of another fleet (all masters, MaxTTL 1m0s, level standard)"},
+		{"something else", func(f []Facts) { f[1].Marker = &guard.Stored{Type: "string"} }, "serious no-hash", "has a string at redquorum:marker"},
+		{"nothing but something else", func(f []Facts) {
+			for i := range f {
+				f[i].Marker = &guard.Stored{Type: "string"}
+			}
+		}, "serious no-hash", ""},
+		{"marker lost, strict", func(f []Facts) {
+			for i := range f {
+				f[i].Marker.LevelIs = "strict"
+			}
+			f[1].Marker = nil
+		}, "warning no-marker", "until 1m1.702s after"},
 		{"list too short", func(f []Facts) {
 			for i := range f {
-				f[i].Marker.Masters = 7
+				f[i].Marker.Masters = "7"
 			}
 		}, "serious other-number", "is of a fleet of 7 masters, here are 5"},
 		{"restarted", func(f []Facts) { f[1].Marker.Run = "other" }, "warning restarted", ""},
-		{"quarantined", func(f []Facts) { f[1].Marker.Since = now.Add(-50 * time.Second).UnixMilli() }, "warning quarantine", "for another 10.7s"},
-		{"quarantine over", func(f []Facts) { f[1].Marker.Since = now.Add(-61 * time.Second).UnixMilli() }, "", ""},
+		{"quarantined", func(f []Facts) { f[1].Marker.Since = since(-50 * time.Second) }, "warning quarantine", "for another 10.7s"},
+		{"quarantine over", func(f []Facts) { f[1].Marker.Since = since(-61 * time.Second) }, "", ""},
+		{"since tomorrow", func(f []Facts) { f[1].Marker.Since = since(time.Hour) }, "warning quarantine", "for another 1m0.7s"},
+		{"since is no time", func(f []Facts) { f[1].Marker.Since = "yesterday" }, "warning quarantine", "for another 1m0.7s"},
+		{"TIME denied", func(f []Facts) { f[1].Clock = drift.Reading{} }, "", ""},
+		{"TIME denied to one of another fleet", func(f []Facts) { f[1].Clock, f[1].Marker.MaxTTL = drift.Reading{}, "1000" }, "serious other-fleet", ""},
+		{"run unknown", func(f []Facts) { delete(f[1].Info, "run_id") }, "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -121,7 +157,7 @@ func TestEachFaultIsFound(t *testing.T) {
 			test.change(facts)
 			var got []string
 			var text strings.Builder
-			found := Judge(facts, now)
+			found := Judge(facts, now, 0)
 			for _, f := range found {
 				got = append(got, f.Severity.String()+" "+f.Code)
 				text.WriteString(f.What + "\n" + f.Why + "\n" + f.Do + "\n")
@@ -136,11 +172,22 @@ func TestEachFaultIsFound(t *testing.T) {
 	}
 }
 
+func TestAQuarantineIsAsLongAsTheClientsClocksAskFor(t *testing.T) {
+	t.Parallel()
+	facts := healthy(5)
+	facts[1].Marker.Since = since(-61 * time.Second)
+	config := guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: 5, Drift: drift.Default, ClientSkew: 10 * time.Second}
+	want := "for another " + (config.Quarantine() - 61*time.Second).Round(100*time.Millisecond).String()
+	if found := Judge(facts, now, config.ClientSkew); len(found) != 1 || found[0].Code != "quarantine" || !strings.Contains(found[0].What, want) {
+		t.Errorf("%+v, want a quarantine %s", found, want)
+	}
+}
+
 func TestTheNumberOfMastersIsJudged(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{1: "one-master", 2: "even-number", 3: "", 4: "even-number", 5: "", 6: "even-number"} {
 		code := ""
-		for _, f := range Judge(healthy(n), now) {
+		for _, f := range Judge(healthy(n), now, 0) {
 			code = f.Code
 		}
 		if code != want {
@@ -153,7 +200,7 @@ func TestTheSameFindingOnSeveralMastersIsOne(t *testing.T) {
 	t.Parallel()
 	facts := healthy(5)
 	facts[1].Info["maxmemory_policy"], facts[3].Info["maxmemory_policy"] = "allkeys-lru", "allkeys-lru"
-	found := Judge(facts, now)
+	found := Judge(facts, now, 0)
 	if len(found) != 1 || !slices.Equal(found[0].Masters, []string{"10.0.0.2:6379", "10.0.0.4:6379"}) {
 		t.Errorf("%+v", found)
 	}

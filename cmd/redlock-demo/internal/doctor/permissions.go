@@ -3,14 +3,15 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
+	"github.com/redquorum/redquorum/internal/acl"
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/wakeup"
 )
 
 // A Permission is one that a master denies.
@@ -21,63 +22,99 @@ type Permission struct {
 	Vital bool
 }
 
-// A probe is a command that tells by being refused. None writes anything: the
-// key is not there, and XX and the like keep it so.
+// A probe is a command that tells by being refused. None writes anything.
 type probe struct {
 	cmd  string
 	args []any
-	use  string
+	rule string // of an ACL, that permits it
+	use  acl.Use
 }
 
-const (
-	useLocks     = "locks"
-	useSeveral   = "locks of several keys"
-	useReaders   = "read-write locks"
-	useFencing   = "fencing tokens"
-	useStrict    = "the strict guard"
-	useQueue     = "waiting without polling"
-	useGuard     = "the guard"
-	useHygiene   = "keeping late commands of lost connections from being executed"
-	useWatchdogs = "knowing the master and its clock"
-)
+// asked is how each command is asked for: with arguments for which it does nothing,
+// XX and the like, on a key that is not there, or those that it refuses after the
+// permission was looked at.
+var asked = map[string]func(key string) []any{
+	"client|id":        fixed("ID"),
+	"client|kill":      fixed("KILL", "ID", 0), // there is none
+	"client|setname":   fixed("SETNAME", "no name"),
+	"del":              onKey(),
+	"eval":             func(key string) []any { return []any{"return 1", 1, key} },
+	"evalsha":          func(key string) []any { return []any{strings.Repeat("0", 40), 1, key} },
+	"exists":           onKey(),
+	"get":              onKey(),
+	"getrange":         onKey(0, 0),
+	"hmget":            onKey("run"),
+	"hset":             onKey("field", "value", "no value"),
+	"info":             fixed("server"),
+	"mget":             onKey(),
+	"persist":          onKey(),
+	"pexpire":          onKey(1),
+	"pexpireat":        onKey(1),
+	"ping":             fixed(),
+	"pttl":             onKey(),
+	"publish":          fixed(wakeup.Prefix+"doctor", "doctor"),
+	"script|load":      fixed("LOAD", "no script"),
+	"set":              onKey("doctor", "XX", "PX", 1),
+	"time":             fixed(),
+	"type":             onKey(),
+	"zadd":             onKey("XX", 1, "doctor"),
+	"zcard":            onKey(),
+	"zcount":           onKey(0, 1),
+	"zrange":           onKey(0, 0),
+	"zrangebyscore":    onKey(0, 1),
+	"zrem":             onKey("doctor"),
+	"zremrangebyscore": onKey(0, 1),
+	"zrevrange":        onKey(0, 0),
+	"zrevrangebyscore": onKey(1, 0),
+	"zscore":           onKey("doctor"),
+}
 
-// probes are the commands that the library uses, on a key that is not there.
-func probes(key string) []probe {
-	queue, intent := "redquorum:q:1:"+key, "redquorum:intent:1:"+key
-	fence, lease := "redquorum:fence:1:"+key, "redquorum:lease:1:"+key
-	channel := "redquorum:w:1:doctor"
-	return []probe{
-		{"SET", []any{key, "doctor", "XX", "PX", 1}, useLocks},
-		{"GET", []any{key}, useLocks},
-		{"DEL", []any{key}, useLocks},
-		{"PTTL", []any{key}, useLocks},
-		{"PEXPIRE", []any{key, 1}, useLocks},
-		{"TYPE", []any{key}, useLocks},
-		{"GETRANGE", []any{key, 0, 0}, useLocks},
-		{"EVAL", []any{"return 1", 1, key}, useLocks},
-		{"EVALSHA", []any{strings.Repeat("0", 40), 1, key}, useLocks},
-		{"MGET", []any{key}, useSeveral},
-		{"EXISTS", []any{key}, useSeveral},
-		{"ZADD", []any{key, "XX", 1, "doctor"}, useReaders},
-		{"ZREM", []any{key, "doctor"}, useReaders},
-		{"ZSCORE", []any{key, "doctor"}, useReaders},
-		{"ZCOUNT", []any{key, 0, 1}, useReaders},
-		{"ZREVRANGE", []any{key, 0, 0}, useReaders},
-		{"ZREVRANGEBYSCORE", []any{key, 1, 0}, useReaders},
-		{"ZREMRANGEBYSCORE", []any{key, 0, 1}, useReaders},
-		{"PEXPIREAT", []any{key, 1}, useReaders},
-		{"ZCARD", []any{intent}, useReaders},
-		{"GET", []any{fence}, useFencing},
-		{"ZRANGEBYSCORE", []any{lease, 0, 1}, useStrict},
-		{"ZCARD", []any{queue}, useQueue},
-		{"ZRANGE", []any{queue, 0, 0}, useQueue},
-		{"PUBLISH", []any{channel, "doctor"}, useQueue},
-		{"HMGET", []any{guard.Key, "run", "since"}, useGuard},
-		{"TIME", nil, useWatchdogs},
-		{"INFO", []any{"server"}, useWatchdogs},
-		{"CLIENT", []any{"ID"}, useHygiene},
-		{"CLIENT", []any{"KILL", "ID", 0}, useHygiene}, // there is none: refused after the permission
+// unasked are the commands that cannot be asked for: SELECT is needed for some
+// masters only, who have then refused it, and to SUBSCRIBE changes the connection.
+var unasked = []string{"select", "subscribe"}
+
+// fixed is arguments that are not about the key.
+func fixed(args ...any) func(string) []any { return func(string) []any { return args } }
+
+// onKey is the key and further arguments.
+func onKey(args ...any) func(string) []any {
+	return func(key string) []any { return append([]any{key}, args...) }
+}
+
+// looked is a command that looks at a key of the library's own, by its pattern.
+var looked = map[string]string{
+	"redquorum:intent:1:*": "zcount",
+	"redquorum:fence:1:*":  "get",
+	"redquorum:lease:1:*":  "exists",
+	"redquorum:q:1:*":      "zrange",
+	guard.Key:              "hmget",
+}
+
+// probes are the commands that the library uses on a key that is not there, each
+// for the most important use, and then one for each sort of the library's own keys.
+// PUBLISH asks for the channels.
+func probes(key string) (all []probe) {
+	for _, use := range acl.Uses() {
+		for _, command := range use.Commands {
+			ask := asked[command]
+			if ask == nil || slices.ContainsFunc(all, func(p probe) bool { return p.rule == "+"+command }) {
+				continue
+			}
+			all = append(all, newProbe(command, ask(key), use))
+		}
 	}
+	for _, use := range acl.Uses() {
+		for _, own := range use.Keys {
+			command := looked[own]
+			all = append(all, newProbe(command, asked[command](strings.Replace(own, "*", key, 1)), use))
+		}
+	}
+	return all
+}
+
+func newProbe(command string, args []any, use acl.Use) probe {
+	cmd, _, _ := strings.Cut(command, "|")
+	return probe{strings.ToUpper(cmd), args, "+" + command, use}
 }
 
 // permissions asks for what the master denies to this user, each rule once.
@@ -87,20 +124,20 @@ func permissions(ctx context.Context, m *ask.Master, key string) (missing []Perm
 	}
 	for _, p := range probes(key) {
 		err := m.Do(ctx, p.cmd, p.args...).Err
-		rule := denied(err, p)
+		rule := denied(err, p, key)
 		if rule == "" || slices.ContainsFunc(missing, func(o Permission) bool { return o.Rule == rule }) {
 			continue
 		}
-		missing = append(missing, Permission{rule, p.use, p.use == useLocks})
+		missing = append(missing, Permission{rule, p.use.Name, p.use.Vital})
 	}
 	return missing, user
 }
 
 func answer(a *ask.Answer) (any, error) { return a.Reply, a.Err }
 
-// denied is the rule that would permit what was refused; "": it was not, or not
-// for want of permission.
-func denied(err error, p probe) string {
+// denied is the rule that would permit what was refused, of a probe on this lock; "":
+// it was not, or not for want of permission.
+func denied(err error, p probe, lock string) string {
 	var reply redis.Error
 	if !errors.As(err, &reply) || !strings.HasPrefix(string(reply), "NOPERM") {
 		return ""
@@ -108,31 +145,21 @@ func denied(err error, p probe) string {
 	text := strings.ToLower(string(reply))
 	switch {
 	case strings.Contains(text, "channel"):
-		return "&redquorum:w:1:*"
+		return "&" + wakeup.Prefix + "*"
 	case strings.Contains(text, "key"):
-		return "~" + pattern(fmt.Sprint(keyOf(p)))
-	case p.cmd == "CLIENT":
-		return "+client|" + strings.ToLower(fmt.Sprint(p.args[0]))
+		return "~" + pattern(p, lock)
 	default:
-		return "+" + strings.ToLower(p.cmd)
+		return p.rule
 	}
 }
 
-// keyOf is the key of a probe.
-func keyOf(p probe) any {
-	if p.cmd == "EVAL" || p.cmd == "EVALSHA" {
-		return p.args[2]
-	}
-	return p.args[0]
-}
-
-// pattern is what to permit for a key: all of the library's own kind, or for a
-// lock its name, which the reader has to widen.
-func pattern(key string) string {
-	for _, prefix := range []string{"redquorum:q:1:", "redquorum:intent:1:", "redquorum:fence:1:", "redquorum:lease:1:"} {
-		if strings.HasPrefix(key, prefix) {
-			return prefix + "*"
+// pattern is what to permit for the key of a probe: all of the library's own sort,
+// or for a lock its name, which the reader has to widen.
+func pattern(p probe, lock string) string {
+	for _, own := range p.use.Keys {
+		if slices.Contains(p.args, any(strings.Replace(own, "*", lock, 1))) {
+			return own
 		}
 	}
-	return key
+	return lock
 }

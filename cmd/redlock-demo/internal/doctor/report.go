@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/measure"
@@ -89,8 +90,9 @@ func (f *Facts) master() Master {
 			m.Clock.RateLow, m.Clock.RateHigh = &f.RateLow, &f.RateHigh
 		}
 	}
-	if f.Marker != nil {
-		m.Marker = &Marker{f.Marker.Level, f.Marker.MaxTTL.Milliseconds(), f.Marker.Masters, f.Marker.Since}
+	if c, ok := f.fleet(); ok {
+		since, _ := strconv.ParseInt(f.Marker.Since, 10, 64) // 0 where it is none
+		m.Marker = &Marker{c.Level.String(), c.MaxTTL.Milliseconds(), c.Masters, since}
 	}
 	if !f.Expires.IsZero() {
 		m.Expires = &f.Expires

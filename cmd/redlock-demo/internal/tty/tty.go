@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"golang.org/x/term"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/witness"
 )
 
 // What is sent to the terminal: the other screen, no cursor, no wrapping at the
@@ -22,7 +24,7 @@ const (
 // A Terminal is one that is taken. It is safe for concurrent use.
 type Terminal struct {
 	in, out *os.File
-	witness *witness // nil: there is none
+	witness *witness.Witness // nil: there is none
 
 	mu            sync.Mutex  // guards what follows, and is held while writing
 	before        *term.State // of the keyboard; nil: it is not taken
@@ -33,12 +35,12 @@ type Terminal struct {
 
 // Take takes the terminal: out for the picture, and in for keys, unless it is no
 // terminal. The caller must Close it, whatever happens. Where nothing can happen
-// any more, a process of its own does, which is this program with the arguments
-// witness; they must call Witness.
-func Take(in, out *os.File, witness ...string) (*Terminal, error) {
+// any more, a process of its own does, which is this program with the arguments;
+// they must call Witness.
+func Take(in, out *os.File, args ...string) (*Terminal, error) {
 	t := &Terminal{in: in, out: out}
 	if readsKeys && term.IsTerminal(int(in.Fd())) {
-		t.witness, _ = newWitness(in, out, witness) // without one there is less safety
+		t.witness, _ = witness.Start(in, out, args...) // without one there is less safety
 	}
 	return t, t.take()
 }
@@ -49,7 +51,7 @@ func (t *Terminal) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.witness != nil {
-		t.witness.dismiss()
+		t.witness.Dismiss()
 		t.witness = nil
 	}
 }

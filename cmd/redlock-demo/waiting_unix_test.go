@@ -1,0 +1,66 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+func TestStatusShowsWhoWaits(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Start(t, 3, redistest.Config{})
+	holder, err := redlock.Open(masters.URLs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close()
+	l, err := holder.Lock(t.Context(), "invoices")
+	if err != nil {
+		t.Fatal(err)
+	}
+	urls := strings.Join(masters.URLs(), ",")
+	status := func() *waitingStatus {
+		stdout, stderr, code := output(t, nil, "status", "--json", "--masters", urls, "invoices")
+		var document struct{ Keys []keyStatus }
+		if err := json.Unmarshal([]byte(stdout), &document); err != nil || code != 0 || len(document.Keys) != 1 || document.Keys[0].Waiting == nil {
+			t.Fatalf("exit code %d, %v, %q, %q", code, err, stdout, stderr)
+		}
+		return document.Keys[0].Waiting
+	}
+	if w := status(); w.Count != 0 || len(w.Clients) != 0 || w.Error != "" {
+		t.Errorf("nobody waits, and %+v", w)
+	}
+	var waiters [2]*exec.Cmd
+	for i := range waiters {
+		waiters[i] = command(t, nil, "exec", "--masters", urls, "--wait", "1m", "invoices", "--", "true")
+		if err := waiters[i].Start(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the client waits", func() bool { return status().Count == i+1 })
+	}
+	w := status()
+	if len(w.Clients) != 2 || w.Clients[0].Client == w.Clients[1].Client || w.Clients[0].ForMS < w.Clients[1].ForMS || w.Clients[1].ForMS <= 0 || w.Error != "" {
+		t.Errorf("%+v", w)
+	}
+	stdout, stderr, code := output(t, nil, "status", "--masters", urls, "invoices")
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "\n   2 clients wait: "+w.Clients[0].Client+" (") {
+		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+	}
+	if err := l.Unlock(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for _, cmd := range waiters {
+		if code := codeOf(t, cmd.Wait()); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+	}
+	if w := status(); w.Count != 0 {
+		t.Errorf("nobody waits any more, and %+v", w)
+	}
+}

@@ -17,7 +17,7 @@ test: ## run all tests, under the race detector; sets up what they need
 integration: ## run the tests on real masters, and print the fault matrix (RECORD=1: into docs/faults.md; LONG=1)
 	@scripts/integration.sh
 
-soak: ## mix the faults at random under load, on real masters (MINUTES, SEED)
+soak: ## mix the faults at random under load, on real masters (MINUTES, SEED, WHERE)
 	@scripts/integration.sh soak
 
 lint: ## check everything that can be checked without running it

@@ -5,9 +5,11 @@
 #   scripts/integration.sh soak   the faults at random, over all kinds of locks
 #
 #   RECORD=1     writes the table of the matrix into docs/faults.md
-#   LONG=1       rows about load run as long as their text says: some minutes more
+#   LONG=1       rows about load run as long as their text says, and ten thousand holders
+#                follow one another in the test of fencing tokens: some minutes more
 #   MINUTES      how long the soak runs (10)
 #   SEED         of the soak (one that is drawn, and told)
+#   WHERE        masters of the soak: processes, containers or both (both where an engine answers)
 #   and what scripts/test.sh heeds
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -25,9 +27,9 @@ soak() {
 	'' | *[!0-9]* | 0*) die "MINUTES=$minutes: want 1 or more" ;;
 	esac
 	need_go
-	ensure_redis || die "the soak needs real redis-servers"
+	[ "${WHERE:-}" = containers ] || ensure_redis || die "the soak needs real redis-servers"
 	if ensure_race; then race=(-race); fi
-	export REDQUORUM_SOAK=${minutes}m REDQUORUM_SOAK_SEED=${SEED:-}
+	export REDQUORUM_SOAK=${minutes}m REDQUORUM_SOAK_SEED=${SEED:-} REDQUORUM_SOAK_WHERE=${WHERE:-}
 	cd "$ROOT/test/integration"
 	go test ${race[@]+"${race[@]}"} -v -count=1 -timeout $((minutes + 10))m -run '^TestSoak$' ./faults
 }

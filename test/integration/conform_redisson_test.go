@@ -28,7 +28,7 @@ func (r *renewals) awaitPast(t *testing.T, key string, ttl time.Duration) {
 // testLockAfterTimeout, testWriteLockAfterTimeout and testReadLockAfterTimeout:
 // the masters are restarted, empty, in the middle of a hold which ends
 // meanwhile. Its Unlock says that it is lost; the next hold is renewed as if nothing
-// had been.
+// had been, and of a higher fencing token, as RedissonFencedLockTest asks for.
 func TestAfterARestartInMidHoldTheNextHoldIsRenewed(t *testing.T) {
 	const ttl = 900 * time.Millisecond
 	for _, kind := range []struct {
@@ -42,9 +42,13 @@ func TestAfterARestartInMidHoldTheNextHoldIsRenewed(t *testing.T) {
 		{"reader", func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
 			return c.RWMutex("lock").RLock(ctx)
 		}},
+		{"fenced", func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
+			return c.Lock(ctx, "lock", redlock.WithFencing())
+		}},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			p := startProcesses(t, 3)
+			p.dropFences()
 			renewed, trace := traceRenewals()
 			// MaxTTL bounds for how long a master that forgot has no vote.
 			c := p.open(trace, reconnectSoon(), redlock.WithTTL(ttl), redlock.WithMaxTTL(ttl), redlock.WithOutageWait(settleBound))
@@ -65,6 +69,9 @@ func TestAfterARestartInMidHoldTheNextHoldIsRenewed(t *testing.T) {
 			renewed.awaitPast(t, "lock", ttl)
 			if err := next.Context().Err(); err != nil {
 				t.Errorf("the next hold ended: %v", context.Cause(next.Context()))
+			}
+			if fenced := kind.name == "fenced"; fenced && next.Fence() <= l.Fence() || (l.Fence() != 0) != fenced {
+				t.Errorf("the token was %d and is %d", l.Fence(), next.Fence())
 			}
 			mustUnlock(t, next)
 			p.wantFree("lock")

@@ -116,6 +116,13 @@ func TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed(t *testing.T) {
 					t.Errorf("master %d says %s, named for %v", i, r.word, cause)
 				}
 			}
+			// What need not be prolonged is not written, and so not refused.
+			for i := range 3 {
+				eventually(t, "the key can be prolonged", func() bool {
+					left, err := redis.Int64(p.command(i, "PTTL", "held"))
+					return err != nil || left < longTTL.Milliseconds()
+				})
+			}
 			wantQuorumOf(t, "Extend", r.extends, before.Extend(ctx))
 			wantQuorumOf(t, "Unlock", r.releases, before.Unlock(ctx))
 

@@ -93,8 +93,14 @@ func exercise(t *testing.T, p *processes, c *redlock.Client) {
 // exerciseWaiting has one call wait for another's lock.
 func exerciseWaiting(t *testing.T, p *processes, c *redlock.Client) {
 	t.Helper()
+	awaitAndUnlock(t, p, c, mustTry(t, c, "lock"))
+}
+
+// awaitAndUnlock has a client wait for the lock "lock" that is held, and gives it
+// back.
+func awaitAndUnlock(t *testing.T, p *processes, c *redlock.Client, l *redlock.Lock) {
+	t.Helper()
 	ctx := context.Background()
-	l := mustTry(t, c, "lock")
 	got := make(chan error, 1)
 	go func() {
 		next, err := c.Lock(ctx, "lock")
@@ -109,44 +115,6 @@ func exerciseWaiting(t *testing.T, p *processes, c *redlock.Client) {
 		t.Error(err)
 	}
 	p.wantFree("lock")
-}
-
-// Without these, and the keys and channels they are for, who waits polls.
-const queueCommands = "+exists +time +zadd +zrange +zrem +zscore +publish +subscribe "
-
-// queueNames are the keys and channels of the advisory queues.
-const queueNames = "~redquorum:q:1:* &redquorum:w:1:* "
-
-// What the guard needs beside the key of its marker.
-const guardCommands = "+eval +info +time +type +hmget +hset +pttl +persist +exists "
-
-// The user of the lock needs these commands and no others.
-const lockerCommands = queueCommands + guardCommands + "+set +get +del +pttl +pexpire +type +getrange +evalsha +eval +script|load " +
-	"+client|id +client|setname +client|kill +info +ping"
-
-func TestAnACLUserNeedsFewPermissions(t *testing.T) {
-	p := startConfigured(t, redistest.Config{
-		ACL:      []string{"user default off", "user locker on >" + rightPassword + " ~lock* ~redquorum:marker resetchannels " + queueNames + "-@all " + lockerCommands},
-		Username: "locker", Password: rightPassword,
-	}, five)
-	c := p.open(redlock.WithTTL(longTTL))
-	exercise(t, p, c)
-	exerciseWaiting(t, p, c)
-	for i := range five {
-		if log, err := redis.Values(p.command(i, "ACL", "LOG")); err != nil || len(log) != 0 {
-			t.Errorf("master %d refused something to the user: %q (%v)", i, log, err)
-		}
-	}
-}
-
-// Without the permissions that are only for comfort, locks work all the same.
-func TestWhatOnlyServesComfortMayBeForbidden(t *testing.T) {
-	p := startConfigured(t, redistest.Config{
-		ACL: []string{"user default off", "user locker on >" + rightPassword + " ~lock* resetchannels -@all " +
-			"+set +get +del +pttl +pexpire +type +getrange +evalsha +eval"},
-		Username: "locker", Password: rightPassword,
-	}, five)
-	exercise(t, p, p.open(redlock.WithTTL(longTTL)))
 }
 
 func TestTheClientsNameShowsOnTheMasters(t *testing.T) {

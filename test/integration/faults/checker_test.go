@@ -41,6 +41,10 @@ func TestTheCheckFindsTwoHoldersAtATime(t *testing.T) {
 			h.add(0, event{Kind: eventUntil, Hold: "a", Until: instant(20 * time.Millisecond)})
 			grant(h, 1, "b", false, 0, 10, 19)
 		}, 1},
+		{"over when it was told, by a client that was frozen", func(h *history) {
+			grant(h, 0, "a", false, 0, 1, 50)
+			grant(h, 1, "b", false, 0, 9, 9)
+		}, 0},
 		{"readers", func(h *history) {
 			grant(h, 0, "a", true, 0, 1, 50)
 			grant(h, 1, "b", true, 0, 2, 40)
@@ -72,6 +76,7 @@ func TestTheCheckFindsTokensThatDoNotRise(t *testing.T) {
 		h := newHistory()
 		grant(h, 0, "a", false, test.first, 1, 5)
 		grant(h, 1, "reader", true, test.first, 5, 6)
+		grant(h, 2, "late", false, 1, 6, 6) // over when it was told
 		grant(h, 1, "b", false, test.second, 6, 9)
 		if found := h.fallen(); len(found) != test.want {
 			t.Errorf("%d, %d: found %q, want %d", test.first, test.second, found, test.want)
@@ -100,5 +105,40 @@ func TestTheRegisterFindsLostUpdatesAndRefusesOldTokens(t *testing.T) {
 	write(0, "", second.Value+1)
 	if lost, _ := r.lost(); lost != 1 {
 		t.Errorf("%d updates are lost, want 1", lost)
+	}
+}
+
+func TestTheCheckFindsOperationsBeyondTheirBound(t *testing.T) {
+	const client, frozen = 0, 1
+	for _, test := range []struct {
+		name   string
+		client int
+		op     event
+		took   time.Duration
+		paused bool // the machine stood still for the client meanwhile
+		want   int
+	}{
+		{"an attempt in time", client, event{Op: opLock}, commandTimeout + lateness, false, 0},
+		{"an attempt that took longer", client, event{Op: opLock}, commandTimeout + lateness + 1, false, 1},
+		{"a release that took longer", client, event{Op: opUnlock}, commandTimeout + lateness + 1, false, 1},
+		{"a wait", client, event{Op: opWait}, waitBound, false, 0},
+		{"a wait that outlasted its context", client, event{Op: opWait}, waitBound + lateness + 1, false, 1},
+		{"of a client that was frozen", frozen, event{Op: opLock}, waitBound, false, 0},
+		{"on a machine that stood still", client, event{Op: opLock}, waitBound, true, 0},
+		{"of another library", client, event{Op: opUnlock, Do: doForeign}, waitBound, false, 0},
+	} {
+		r := &run{
+			T: t, history: newHistory(), specs: make([]spec, 2), children: []*child{{}, {stopped: true}},
+			troubled: map[int]bool{}, standstills: map[instant]bool{},
+		}
+		e := test.op
+		e.Kind, e.At, e.End = eventOp, 1, instant(1).add(test.took)
+		r.history.add(test.client, e)
+		if test.paused {
+			r.history.add(test.client, event{Kind: eventSlow, At: 2, End: 3})
+		}
+		if found := r.late(); len(found) != test.want {
+			t.Errorf("%s: found %v, want %d", test.name, found, test.want)
+		}
 	}
 }

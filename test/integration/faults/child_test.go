@@ -28,6 +28,8 @@ type child struct {
 	ended  chan struct{} // closed once its output has ended
 	killed bool
 	waited bool
+	// stopped: it was frozen once, so what it did then took as long as that.
+	stopped bool
 }
 
 // startChild starts a client whose events go to the history.
@@ -74,6 +76,7 @@ func (c *child) order(o order) error { return c.orders.Encode(o) }
 
 // freeze stops the process, and returns when none of its threads runs any more.
 func (c *child) freeze() error {
+	c.stopped = true
 	if err := c.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,8 +27,9 @@ const (
 	commandTimeout = 500 * time.Millisecond
 	// lookEvery is how often a client looks at its masters and its locks.
 	lookEvery = 20 * time.Millisecond
-	// leaveBound is how long a closed client's goroutines may take to end.
-	leaveBound = 5 * time.Second
+	// leaveBound is how long a closed client's goroutines may take to end: a TTL,
+	// though Close waits for them.
+	leaveBound = rowTTL
 )
 
 // A client is one process of the load.
@@ -73,6 +75,9 @@ func clientMain() int {
 	bye := event{Kind: eventBye, At: now()}
 	bye.classify(c.lib.Close())
 	bye.End = now()
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	bye.Memory = memory.Sys
 	if left := left(); left != "" {
 		bye.Failed, bye.Text = failedOther, left
 	}

@@ -16,6 +16,7 @@
 //
 //	REDQUORUM_FAULTS_DOC    1: writes the table into docs/faults.md
 //	REDQUORUM_FAULTS_LONG   1: the rows about load run for as long as their text says
-//	REDQUORUM_SOAK          how long the soak runs, such as 10m (10 s)
+//	REDQUORUM_SOAK          how long the soak runs, such as 10m (12 s)
 //	REDQUORUM_SOAK_SEED     its seed (one that is drawn, and told)
+//	REDQUORUM_SOAK_WHERE    on which masters: processes, containers or both (both where an engine answers)
 package faults

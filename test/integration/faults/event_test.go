@@ -41,7 +41,7 @@ const (
 const (
 	opLock   = "lock"   // one attempt on a key that nobody else uses
 	opWait   = "wait"   // a lock that others use as well, and are waited for
-	opExtend = "extend" // of a lock that is held
+	opExtend = "extend" // of a lock that is held, or its downgrade
 	opUnlock = "unlock"
 )
 
@@ -59,6 +59,7 @@ type event struct {
 	Kind   string   `json:"k"`
 	Worker int      `json:"w,omitempty"`
 	Op     string   `json:"o,omitempty"`
+	Do     string   `json:"d,omitempty"` // eventOp: what the worker does
 	Hold   string   `json:"h,omitempty"` // which hold: its token
 	Keys   []string `json:"s,omitempty"` // of eventGrant
 	Shared bool     `json:"r,omitempty"` // of eventGrant: a reader's
@@ -69,6 +70,7 @@ type event struct {
 	Failed string   `json:"x,omitempty"` // class of the error, "" for none
 	Text   string   `json:"t,omitempty"` // of the error; eventBye: what is left behind
 	Causes int      `json:"c,omitempty"` // masters that the error names
+	Memory uint64   `json:"b,omitempty"` // eventBye: what the process got of the system, in bytes
 	Usable uint64   `json:"m,omitempty"` // eventMasters: a bit each
 	Whys   []string `json:"y,omitempty"` // eventMasters: of each, why it cannot be used
 }

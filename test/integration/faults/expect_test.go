@@ -12,6 +12,23 @@ func (r *run) during() []done {
 	}))
 }
 
+// told waits until n operations of a client have ended, and returns them.
+func (r *run) told(client, n int) (ops []done) {
+	r.Helper()
+	if !r.history.await(settleBound, func() bool {
+		ops = nil
+		for _, o := range r.history.ops {
+			if o.client == client {
+				ops = append(ops, o)
+			}
+		}
+		return len(ops) >= n
+	}) {
+		r.Fatalf("client %d was told %d times within %v, want %d", client, len(ops), settleBound, n)
+	}
+	return ops
+}
+
 // goesOn asks that nothing has failed since the fault. Of a lock that is
 // contended the masters that go on may have given too few votes for its release
 // to be confirmed by them alone.
@@ -80,8 +97,8 @@ func (r *run) quick() {
 	}
 }
 
-// bounded asks that every operation came to its end within the timeout of a
-// master, and notes the longest.
+// bounded notes the longest operation; that each was decided within its bound
+// is asked at the end of every row.
 func (r *run) bounded() {
 	r.Helper()
 	for _, d := range r.during() {
@@ -89,10 +106,38 @@ func (r *run) bounded() {
 			r.worst = d.took()
 			r.Logf("slowest so far: client %d, %s, %v, begun %v after the fault", d.client, d.Op, d.took(), d.At.sub(r.faultAt))
 		}
-		if d.took() > commandTimeout+lateness {
-			r.Errorf("client %d: %s took %v (%s): want %v and little more", d.client, d.Op, d.took(), d.Failed, commandTimeout)
-		}
 	}
+}
+
+// bound is how long a client's operation may take: one that asks the masters,
+// the timeout for one of them; one that waits for its turn, as long as it was
+// told to; and what a machine that is shared may add.
+func (s *spec) bound(op string) time.Duration {
+	switch {
+	case op == opWait:
+		return waitBound + lateness
+	case s.Timeout != 0:
+		return s.Timeout + lateness
+	default:
+		return commandTimeout + lateness
+	}
+}
+
+// bound is that of the operations whose latency counts: the same for all clients
+// of a row.
+func (r *run) bound() (most time.Duration) {
+	for i := range r.specs {
+		most = max(most, r.specs[i].bound(opLock))
+	}
+	return most
+}
+
+// late are the operations that took longer than their bound, but for those of
+// clients that were stopped meanwhile, and of other libraries.
+func (r *run) late() []done {
+	return r.settleExcuses(r.history.operations(func(d done) bool {
+		return d.Op != opAct && d.Op != opMany && d.Do != doForeign && !r.children[d.client].stopped && d.took() > r.specs[d.client].bound(d.Op)
+	}))
 }
 
 // noteWorst notes the longest of some operations of the fault.

@@ -13,6 +13,7 @@ type history struct {
 	mu      sync.Mutex // guards what follows
 	ops     []done
 	total   map[string]int     // operations, by what they were
+	locked  map[string]int     // acquisitions, by what their workers do
 	good    map[doer][]instant // when each worker's operations that succeeded began
 	holds   map[string]*held   // by client and token
 	usable  map[int]uint64     // the masters that each client can use
@@ -70,7 +71,7 @@ type change struct {
 }
 
 func newHistory() *history {
-	return &history{total: map[string]int{}, good: map[doer][]instant{}, holds: map[string]*held{}, usable: map[int]uint64{}, clocks: map[int]string{}, ready: map[int]bool{}, byes: map[int]event{}}
+	return &history{total: map[string]int{}, locked: map[string]int{}, good: map[doer][]instant{}, holds: map[string]*held{}, usable: map[int]uint64{}, clocks: map[int]string{}, ready: map[int]bool{}, byes: map[int]event{}}
 }
 
 func (h *history) add(client int, e event) {
@@ -88,6 +89,9 @@ func (h *history) add(client int, e event) {
 		if e.Failed == "" {
 			who := doer{client, e.Worker, e.Op}
 			h.good[who] = append(h.good[who], e.At)
+			if e.Op == opLock || e.Op == opWait {
+				h.locked[e.Do]++
+			}
 		}
 	case eventSlow:
 		h.slow = append(h.slow, slow{client, e.Worker, e.At, e.End})
@@ -177,6 +181,9 @@ func (h *history) byKey() map[string][]*held {
 	defer h.mu.Unlock()
 	keys := map[string][]*held{}
 	for _, hold := range h.holds {
+		if hold.until <= hold.from { // over when it was told (see hold.begin): nobody relied on it, and who came first is not known
+			continue
+		}
 		seen := *hold // it may still be added to
 		for _, key := range hold.keys {
 			keys[key] = append(keys[key], &seen)
@@ -225,8 +232,9 @@ func (h *history) fallen() []string {
 				continue
 			}
 			if last != nil && hold.fence <= last.fence {
-				found = append(found, fmt.Sprintf("%s: the token of client %d is %d, after %d of client %d",
-					key, hold.client, hold.fence, last.fence, last.client))
+				found = append(found, fmt.Sprintf("%s: the token of client %d is %d, after %d of client %d, which got it %v before; they relied on it for %v and %v, and it was valid for %v and %v",
+					key, hold.client, hold.fence, last.fence, last.client, hold.from.sub(last.from),
+					hold.end().sub(hold.from), last.end().sub(last.from), hold.until.sub(hold.from), last.until.sub(last.from)))
 			}
 			last = hold
 		}
@@ -246,4 +254,26 @@ func (h *history) lost() []*held {
 		}
 	}
 	return lost
+}
+
+// holding says whether a client has a key, and has not told the end of it. The
+// history must be locked.
+func (h *history) holding(client int, key string) bool {
+	for _, hold := range h.holds {
+		if hold.client == client && hold.to == 0 && slices.Contains(hold.keys, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// lostSince says whether a client has noticed since from that it lost a key. The
+// history must be locked.
+func (h *history) lostSince(from instant, client int, key string) bool {
+	for _, hold := range h.holds {
+		if hold.client == client && hold.lost && hold.noticed > from && slices.Contains(hold.keys, key) {
+			return true
+		}
+	}
+	return false
 }

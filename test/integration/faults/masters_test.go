@@ -60,10 +60,32 @@ func startMasters(k kind, s setup) (masters, error) {
 	if s.n == 0 {
 		s.n = 5
 	}
+	if err := canStart(k, s); err != nil {
+		return nil, err
+	}
 	if k == containers {
 		return startContainers(s)
 	}
 	return startProcesses(s)
+}
+
+// canStart is nil where masters can be started; the error is an *unable.
+func canStart(k kind, s setup) error {
+	if k == containers {
+		if _, err := container.Find(); err != nil {
+			return &unable{err}
+		}
+		return nil
+	}
+	if err := redistest.Available(); err != nil {
+		return &unable{err}
+	}
+	if s.config.MovableClock {
+		if err := redistest.ClockAvailable(); err != nil {
+			return &unable{err}
+		}
+	}
+	return nil
 }
 
 // unable is the reason why a row cannot run on this machine.
@@ -82,14 +104,6 @@ type servers struct {
 }
 
 func startProcesses(s setup) (masters, error) {
-	if err := redistest.Available(); err != nil {
-		return nil, &unable{err}
-	}
-	if s.config.MovableClock {
-		if err := redistest.ClockAvailable(); err != nil {
-			return nil, &unable{err}
-		}
-	}
 	cluster, err := redistest.LaunchN(context.Background(), s.n, s.config)
 	if err != nil {
 		return nil, err
@@ -253,7 +267,12 @@ func (b *boxes) do(i int, cmd string, args ...any) (any, error) { return b.Do(i,
 
 func (b *boxes) kill(which ...int) error { return b.Kill(which...) }
 
-func (b *boxes) restart(_ bool, which ...int) error { return b.Restart(which...) }
+func (b *boxes) restart(keepData bool, which ...int) error {
+	if keepData {
+		return b.Restart(which...)
+	}
+	return b.Renew(which...)
+}
 
 func (b *boxes) freeze(which ...int) error { return b.Pause(which...) }
 func (b *boxes) thaw(which ...int) error   { return b.Unpause(which...) }

@@ -7,7 +7,7 @@ var both = []kind{processes, containers}
 // matrix is the list of faults.
 func matrix() []row {
 	var all []row
-	for _, part := range [][]row{outageRows(), networkRows(), clientRows(), guardRows(), clockRows(), loadRows(), elsewhereRows()} {
+	for _, part := range [][]row{outageRows(), networkRows(), clientRows(), guardRows(), clockRows(), replyRows(), foreignRows(), loadRows(), elsewhereRows()} {
 		all = append(all, part...)
 	}
 	return all

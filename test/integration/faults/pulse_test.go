@@ -1,9 +1,10 @@
 package faults
 
 import (
+	"io"
+	"net"
+	"net/url"
 	"time"
-
-	"github.com/gomodule/redigo/redis"
 )
 
 // A pulse tells a machine that stands still from a library that waits. Beside
@@ -16,9 +17,15 @@ const (
 	slowPulse  = commandTimeout / 4
 )
 
-// pulse pings one master until the client stops.
+// pulse pings one master until the client stops. It reads what it expects and no
+// more, so that whatever a master says can do it no harm.
 func (c *client) pulse(master int) {
-	var conn redis.Conn
+	const ping, pong = "PING\r\n", "+PONG\r\n"
+	u, err := url.Parse(c.spec.URLs[master])
+	if err != nil {
+		panic(err) // the library has accepted it
+	}
+	var conn net.Conn
 	defer func() {
 		if conn != nil {
 			_ = conn.Close()
@@ -29,16 +36,21 @@ func (c *client) pulse(master int) {
 			time.Sleep(wait)
 		}
 		if conn == nil {
-			var err error
-			if conn, err = redis.DialURL(c.spec.URLs[master], redis.DialConnectTimeout(waitBound), redis.DialReadTimeout(waitBound), redis.DialWriteTimeout(waitBound)); err != nil {
+			if conn, err = net.DialTimeout("tcp", u.Host, waitBound); err != nil {
+				conn = nil
 				continue // it is down: that is not slow
 			}
 		}
-		_, err := conn.Do("PING")
+		_ = conn.SetDeadline(time.Now().Add(waitBound))
+		answer := make([]byte, len(pong))
+		_, err := io.WriteString(conn, ping)
+		if err == nil {
+			_, err = io.ReadFull(conn, answer)
+		}
 		if end := now(); end.sub(due) > slowPulse {
 			c.tell(event{Kind: eventSlow, Worker: master, At: due, End: end})
 		}
-		if err != nil {
+		if err != nil || string(answer) != pong {
 			_ = conn.Close()
 			conn = nil
 		}

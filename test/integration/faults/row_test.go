@@ -18,6 +18,8 @@ const (
 	// settleBound is how long is waited for what must happen. It is generous:
 	// who reaches it has met something that is broken, not slow.
 	settleBound = 20 * time.Second
+	// queueLife is after how long a queue expires at which nobody looks.
+	queueLife = 30 * time.Second
 	// lateness is how late the machine may give a process its turn.
 	lateness = time.Second
 )
@@ -28,6 +30,7 @@ type row struct {
 	expect string
 	on     []kind
 	level  string // of the guard; "" is the library's default
+	alone  bool   // it needs the whole machine: no other row runs beside it
 	setup  setup
 	run    func(r *run)
 	dir    string   // where other tests assert it,
@@ -57,8 +60,11 @@ type run struct {
 	healed      time.Duration // how long the recovery took, 0: not measured
 	litter      time.Duration // how long keys may stay behind
 	note        string        // for the table
+	memory      uint64        // what a client may take, in bytes; 0: it is not looked at
 	twin        bool          // one server has two addresses, of which one is used
-	crashed     bool          // a client was killed, perhaps while it waited for a lock
+	// queues: somebody who waited could not leave the queue, since the client was
+	// killed or the master refused. It ends by its own expiry.
+	queues bool
 }
 
 // start gets everything ready but the clients. It is false where the row cannot
@@ -203,9 +209,16 @@ func (r *run) finish() {
 		if err := c.end(); err != nil {
 			r.Error(err)
 		}
-		if bye := r.byeOf(c.number); !c.killed && (bye.Kind == "" || bye.Failed != "") {
+		bye := r.byeOf(c.number)
+		if !c.killed && (bye.Kind == "" || bye.Failed != "") {
 			r.Errorf("client %d at its end: %s", c.number, bye.Text)
 		}
+		if r.memory > 0 && bye.Memory > r.memory {
+			r.Errorf("client %d took %d MiB, want %d at most", c.number, bye.Memory>>20, r.memory>>20)
+		}
+	}
+	for _, d := range r.late() {
+		r.Errorf("client %d: %s took %v (%s): want %v at most", d.client, d.Op, d.took(), d.Failed, r.specs[d.client].bound(d.Op))
 	}
 	for _, o := range r.history.overlaps() {
 		r.Errorf("two holders at a time: %s", o)
@@ -253,8 +266,11 @@ func (r *run) keys(i int) []string {
 		r.Errorf("master %d: %v", i, err)
 	}
 	return slices.DeleteFunc(names, func(key string) bool {
-		// A queue in which nobody waits any more ends by its own expiry.
-		return kept(key) || r.crashed && strings.HasPrefix(key, "redquorum:q:")
+		if r.queues && strings.HasPrefix(key, "redquorum:q:") {
+			left, err := redis.Int64(r.m.do(i, "PTTL", key))
+			return err == nil && left != -1 && left <= queueLife.Milliseconds()
+		}
+		return kept(key)
 	})
 }
 
@@ -287,6 +303,6 @@ func tryRow(t *testing.T, w row, k kind) {
 	if n := len(r.standstills); n > 0 {
 		r.note = strings.TrimPrefix(fmt.Sprintf("%s; excused: %d", r.note, n), "; ")
 	}
-	entry.measured(r.worst, r.healed, r.note)
+	entry.measured(r.worst, r.bound(), r.healed, r.note)
 	entry.became("held")
 }

@@ -93,7 +93,7 @@ func clientRows() []row {
 				Workers: []worker{{Do: doHot, Keys: []string{"held:0"}, Pace: 10 * time.Millisecond}},
 			})
 			r.litter = rowTTL
-			r.crashed = true // while it waited, perhaps
+			r.queues = true // while it waited, perhaps
 			first := r.specs[0]
 			r.fault(r.children[0].kill)
 			r.specs[heir.number].Idle = false // it gets what the other one held

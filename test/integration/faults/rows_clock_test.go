@@ -40,16 +40,43 @@ func clockRows() []row {
 		run: func(r *run) {
 			r.steady()
 			r.fault(func() error { return r.setClocks(time.Minute, 1) }, 1)
-			if !r.history.await(settleBound, func() bool {
-				return strings.Contains(r.history.clocks[0], "forward") && strings.Contains(r.history.clocks[1], "forward")
-			}) {
-				r.Errorf("within %v not every client reported it: %v", settleBound, r.history.clocks)
-			}
-			r.history.mu.Lock()
-			r.Log(r.history.clocks)
-			r.history.mu.Unlock()
+			r.reported()
 			r.healAt = now()
 			r.must(r.setClocks(0, 1))
+			r.goesOn()
+			r.quick()
+			r.bounded()
+		},
+	}, {
+		fault:  "a master's clock jumps +60 s for 0.3 s and back, again and again, standard",
+		expect: "reported as soon as a reading, of which there is one every 5 s, meets a jump",
+		on:     []kind{processes}, level: levelStandard,
+		setup: movable,
+		run: func(r *run) {
+			r.steady()
+			r.fault(func() error { return nil }, 1)
+			over, jumped := make(chan struct{}), make(chan error, 1)
+			go func() {
+				for {
+					for _, jump := range []struct{ to, last time.Duration }{{time.Minute, 300 * time.Millisecond}, {0, 50 * time.Millisecond}} {
+						if err := r.setClocks(jump.to, 1); err != nil {
+							jumped <- err
+							return
+						}
+						time.Sleep(jump.last)
+					}
+					select {
+					case <-over:
+						jumped <- nil
+						return
+					default:
+					}
+				}
+			}()
+			r.reported()
+			close(over)
+			r.must(<-jumped)
+			r.healAt = now()
 			r.goesOn()
 			r.quick()
 			r.bounded()
@@ -102,18 +129,7 @@ func clockRows() []row {
 					TTL: rowTTL, URLs: r.m.urls(), Level: r.level, Clock: offset, Stranger: true, Idle: true,
 					Workers: []worker{{Do: doOwn, Keys: []string{"off"}, Pace: 50 * time.Millisecond}},
 				})
-				var told []done
-				if !r.history.await(settleBound, func() bool {
-					told = nil
-					for _, o := range r.history.ops {
-						if o.client == off.number {
-							told = append(told, o)
-						}
-					}
-					return len(told) >= 3
-				}) {
-					r.Fatal("a client whose clock is off was told nothing")
-				}
+				told := r.told(off.number, 3)
 				for _, o := range told {
 					if o.Failed != failedNoQuorum || !strings.Contains(o.Text, "h0m") && !strings.Contains(o.Text, "59m") {
 						r.Errorf("its clock is off by %v, it was told %q: %s", offset, o.Failed, o.Text)
@@ -127,6 +143,58 @@ func clockRows() []row {
 			r.goesOn()
 			r.quick()
 			r.bounded()
+		},
+	}, {
+		fault:  "a client's clock is set +1 h or −1 h while it holds, strict",
+		expect: "an error that names the difference; what it holds ends by its validity; the other goes on, and both when it is set right",
+		on:     both, level: levelStrict,
+		run: func(r *run) {
+			r.steady(func(s *spec) { s.Movable = true })
+			began := now()
+			for _, offset := range []time.Duration{time.Hour, -time.Hour} {
+				if !r.history.await(settleBound, func() bool { return r.history.holding(0, "held:0") }) {
+					r.Fatalf("within %v it does not hold again", settleBound)
+				}
+				r.fault(func() error { return r.children[0].order(order{Do: "step", Clock: offset}) })
+				r.specs[0].Idle = true
+				if !r.history.await(settleBound, func() bool { return r.history.lostSince(r.faultIn, 0, "held:0") }) {
+					r.Errorf("its clock is off by %v, and it still holds", offset)
+				}
+				var told []done
+				r.history.await(settleBound, func() bool {
+					told = nil
+					for _, o := range r.history.ops {
+						if o.client == 0 && o.Op == opLock && o.Failed != "" && o.At > r.faultIn {
+							told = append(told, o)
+						}
+					}
+					return len(told) >= 3
+				})
+				for _, o := range told {
+					if o.Failed != failedNoQuorum || !strings.Contains(o.Text, "h0m") && !strings.Contains(o.Text, "59m") {
+						r.Errorf("its clock is off by %v, it was told %q: %s", offset, o.Failed, o.Text)
+					}
+				}
+				if len(told) < 3 {
+					r.Errorf("its clock is off by %v, and it was refused %d times", offset, len(told))
+				} else {
+					r.Log(told[0].Text)
+				}
+				r.progress(now(), 10)
+				r.noteWorst(func(d done) bool { return d.client == 1 })
+				r.heal(func() error { return r.children[0].order(order{Do: "step"}) })
+				r.specs[0].Idle = false
+				r.recovers(false)
+			}
+			for _, h := range r.history.lost() {
+				if h.client != 0 {
+					r.Errorf("client %d, whose clock was not set, lost %v: %s", h.client, h.keys, h.why)
+				}
+			}
+			failed := r.settleExcuses(r.history.operations(func(d done) bool { return d.client == 1 && d.Failed != "" && d.At > began }))
+			if len(failed) > 0 {
+				r.Errorf("client 1, whose clock was not set, failed %d times: %s: %s", len(failed), failed[0].Op, failed[0].Text)
+			}
 		},
 	}, {
 		fault:  "a client's clock +1 h, −1 h, and set forward while it holds, standard",
@@ -170,6 +238,20 @@ func clockRows() []row {
 			r.progress(now(), 5)
 		},
 	}}
+}
+
+// reported waits until every client has been told that a master's clock went
+// forward.
+func (r *run) reported() {
+	r.Helper()
+	if !r.history.await(settleBound, func() bool {
+		return strings.Contains(r.history.clocks[0], "forward") && strings.Contains(r.history.clocks[1], "forward")
+	}) {
+		r.Errorf("within %v not every client reported it: %v", settleBound, r.history.clocks)
+	}
+	r.history.mu.Lock()
+	defer r.history.mu.Unlock()
+	r.Log(r.history.clocks)
 }
 
 // setClocks moves masters' clocks.

@@ -22,16 +22,19 @@ const elsewhereBound = 4 * time.Minute
 const (
 	ofIntegration = ".."
 	ofPipeline    = "../../../internal/pipeline"
+	ofRedlock     = "../../../redlock"
 )
 
 // elsewhereRows are asserted in full by tests that start their own masters, or
 // feign them. The row runs those tests.
 func elsewhereRows() []row {
 	return []row{
-		elsewhereRow("RST in mid-reply, truncated reply, RESP garbage, wrong type, nil, `:2`, `$2147483647`, deep nesting",
-			"never a vote, never a panic, bounded memory; the connection is closed", ofPipeline,
+		elsewhereRow("RST in mid-reply, truncated reply, RESP garbage, `$2147483647`, deep nesting",
+			"never a panic, bounded memory; the connection is closed", ofPipeline,
 			"TestAHostileReplyCostsAConnectionAndNoVote", "TestAGoodReplyBeforeABadOneIsNoVoteEither", "TestAReplyThatEndsWithTheConnectionIsNoVote",
 			"TestAResetInMidReplyIsALostConnection", "TestWhatALengthClaimsIsNotAllocated", "TestTheFramerRefusesHostileReplies"),
+		elsewhereRow("wrong type, nil, `:2`, instead of the answer to an acquisition",
+			"never a vote", ofRedlock, "TestRepliesToAcquisitionsAreReadStrictly", "TestRepliesToAnAcquisitionAreReadStrictly", "TestRepliesOfHolderAmongAreReadStrictly"),
 		elsewhereRow("OOM, NOREPLICAS, MISCONF, LOADING, BUSY, READONLY",
 			"no vote, the reply is named in the error; a release is still tried; never SCRIPT KILL", ofIntegration,
 			"TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed", "TestAReleaseOutlastsTheLoadingOfAMaster", "TestMastersThatAreLoadingDoNotVote"),
@@ -40,6 +43,8 @@ func elsewhereRows() []row {
 			"TestAMasterThatIsMisconfiguredIsNamedAndTheOthersGoOn", "TestReadySaysWhichMastersAreMisconfigured", "TestAMasterIsFoundOnceItsConfigurationIsMended"),
 		elsewhereRow("client frozen longer than its TTL before an attempt is decided",
 			"the attempt fails", ofIntegration, "TestAnAttemptThatWasPausedFails"),
+		elsewhereRow("SCRIPT FLUSH, counted",
+			"one fallback to EVAL for each script; one vote, one token", ofIntegration, "TestAFlushOfTheScriptsCostsOneFallbackEach"),
 		elsewhereRow("key of another type at the lock's name",
 			"ErrTaken that names the type; never overwritten", ofIntegration, "TestAKeyOfAnotherTypeIsTakenAndNeverOverwritten"),
 		elsewhereRow("another Redlock client (redsync) on the same keys",
@@ -64,7 +69,7 @@ var verdicts sync.Map // directory: func() (map[string]verdict, error)
 // of the same package.
 func tryElsewhere(t *testing.T, w row) {
 	entry := table.entry(w, elsewhere)
-	entry.measured(0, 0, strings.Join(w.tests, ", "))
+	entry.measured(0, 0, 0, strings.Join(w.tests, ", "))
 	once, _ := verdicts.LoadOrStore(w.dir, sync.OnceValues(func() (map[string]verdict, error) { return runElsewhere(w.dir) }))
 	of, err := once.(func() (map[string]verdict, error))()
 	if cannot := (*unable)(nil); errors.As(err, &cannot) {

@@ -269,18 +269,7 @@ func (r *run) strangers() {
 		s.Idle, s.Stranger = true, true
 		change(&s)
 		c := r.client(s)
-		var told done
-		if !r.history.await(settleBound, func() bool {
-			for _, o := range r.history.ops {
-				if o.client == c.number {
-					told = o
-					return true
-				}
-			}
-			return false
-		}) {
-			r.Fatalf("a client with another %s was told nothing", what)
-		}
+		told := r.told(c.number, 1)[0]
 		if told.Failed != failedNoQuorum {
 			r.Errorf("a client with another %s was told %q: %s", what, told.Failed, told.Text)
 		}

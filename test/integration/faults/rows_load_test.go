@@ -2,20 +2,24 @@ package faults
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/gomodule/redigo/redis"
 )
 
 // loadRows are about numbers. They are shorter here than in the list unless
 // REDQUORUM_FAULTS_LONG asks for the whole of it.
 func loadRows() []row {
-	contend, keys, held, heldTTL := 3*time.Second, 1_000, 2_000, 8*time.Second
+	contend, keys, times, held, heldTTL := 3*time.Second, 1_000, 1, 2_000, 8*time.Second
 	if longRows {
-		contend, keys, held, heldTTL = time.Minute, 10_000, 100_000, time.Minute
+		contend, keys, times, held, heldTTL = time.Minute, 10_000, 10, 100_000, time.Minute
 	}
 	return []row{{
 		fault:  "200 contenders on one key" + during(contend),
 		expect: "progress for everybody, fairness reported, no leak",
-		on:     []kind{processes},
+		on:     []kind{processes}, alone: true,
 		run: func(r *run) {
 			const clients, each = 4, 50
 			for i := range clients {
@@ -43,7 +47,7 @@ func loadRows() []row {
 	}, {
 		fault:  fmt.Sprintf("%d keys by %d goroutines", keys, keys/10),
 		expect: "progress, no leak",
-		on:     []kind{processes},
+		on:     []kind{processes}, alone: true,
 		run: func(r *run) {
 			const clients = 2
 			for i := range clients {
@@ -58,35 +62,64 @@ func loadRows() []row {
 				r.client(s)
 			}
 			r.fault(func() error { return nil })
-			r.progress(r.faultIn, 5)
+			for range times {
+				r.progress(now(), 5)
+			}
 			r.goesOn()
 			r.noteWorst(func(done) bool { return true })
 		},
 	}, {
 		fault:  fmt.Sprintf("%d held locks, two masters killed", held),
-		expect: "all are kept; none is lost",
-		on:     []kind{processes},
+		expect: "all are kept; none is lost; each is renewed as often as its TTL asks for, and hardly more",
+		on:     []kind{processes}, alone: true,
 		run: func(r *run) {
 			r.client(spec{
 				TTL: heldTTL, Timeout: settleBound / 4, URLs: r.m.urls(),
 				Workers: []worker{{Do: doMany, Keys: []string{"held:"}, Count: held}},
 			})
-			r.rounds(1, held)
+			r.allHeld(1, held)
 			r.fault(func() error { return r.m.kill(1, 2) }, 1, 2)
+			before := r.scriptCalls(0)
 			time.Sleep(heldTTL + heldTTL/2) // every one has to be renewed several times
-			r.rounds(1, held)
+			r.allHeld(1, held)
 			r.healAt = now()
 			r.goesOn()
-			r.note = fmt.Sprintf("for %v", r.healAt.sub(r.faultIn).Round(time.Second))
+			// Every third of the TTL, a tenth of that earlier at random, once more at the
+			// edges; a tenth more for what has to be asked again.
+			lasted := r.healAt.sub(r.faultIn)
+			most := float64(held) * (1 + lasted.Seconds()/(heldTTL.Seconds()/3*0.9)) * 1.1
+			renewals := r.scriptCalls(0) - before
+			if float64(renewals) > most {
+				r.Errorf("a master was asked to renew %d times in %v, want %.0f at most", renewals, lasted, most)
+			}
+			r.note = fmt.Sprintf("for %v; %.0f renewals/s", lasted.Round(time.Second), float64(renewals)/lasted.Seconds())
 		},
 	}}
 }
 
+// scriptCalls is how many scripts a master has been asked to run.
+func (r *run) scriptCalls(i int) (n int) {
+	r.Helper()
+	info, err := redis.String(r.m.do(i, "INFO", "commandstats"))
+	r.must(err)
+	for line := range strings.Lines(info) {
+		for _, command := range []string{"cmdstat_eval:", "cmdstat_evalsha:"} {
+			if rest, ok := strings.CutPrefix(line, command+"calls="); ok {
+				calls, _, _ := strings.Cut(rest, ",")
+				more, err := strconv.Atoi(calls)
+				r.must(err)
+				n += more
+			}
+		}
+	}
+	return n
+}
+
 func during(d time.Duration) string { return fmt.Sprintf(" for %v", d) }
 
-// rounds waits until a worker of doMany has found n locks held, so many times
+// allHeld waits until a worker of doMany has found n locks held, so many times
 // from now on.
-func (r *run) rounds(times, n int) {
+func (r *run) allHeld(times, n int) {
 	r.Helper()
 	from := now()
 	lost := false

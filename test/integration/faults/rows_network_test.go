@@ -45,20 +45,7 @@ func networkRows() []row {
 			before := r.connections(2)
 			r.fault(func() error { return r.m.halfOpen(2) }, 2)
 			r.backAt = r.faultAt
-			replaced := func() bool {
-				fresh := 0
-				for id := range r.connections(2) {
-					if !before[id] {
-						fresh++
-					}
-				}
-				return fresh >= len(r.children)
-			}
-			for deadline := time.Now().Add(settleBound); !replaced(); time.Sleep(lookEvery) {
-				if time.Now().After(deadline) {
-					r.Fatalf("not within %v the connections were replaced", settleBound)
-				}
-			}
+			r.awaitReplaced(2, before)
 			r.backBy(now())
 			r.progress(now(), 20)
 			r.litter = rowTTL

@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 
 const (
 	soakTTL     = 1500 * time.Millisecond
-	soakDefault = 10 * time.Second
+	soakDefault = 12 * time.Second
 	soakClients = 3
 	// soakKeeps is how long holds that have ended are compared with later ones:
 	// longer than any client is frozen.
@@ -23,10 +22,44 @@ const (
 )
 
 // TestSoak mixes the faults at random over all kinds of locks, for as long as
-// REDQUORUM_SOAK says. A seed repeats the choice of the faults; what the
-// machine makes of them it cannot repeat.
+// REDQUORUM_SOAK says, on the masters that REDQUORUM_SOAK_WHERE names. It has
+// legs of equal length: a fleet each, one for every kind of masters and level
+// of the guard, since clocks may be set only where clients are strict. A seed
+// repeats the choice of the faults; what the machine makes of them it cannot
+// repeat.
 func TestSoak(t *testing.T) {
-	length, seed := soakDefault, rand.Uint64()
+	length, seed := soakOrder(t)
+	on := soakKinds(t)
+	total := newTally()
+	soakSays(t, "seed %d, for %v: %d clients on five masters", seed, length, soakClients)
+	for i, level := range []string{levelStandard, levelStrict} {
+		for _, k := range on {
+			t.Run(string(k)+"/"+level, func(t *testing.T) {
+				s := &soak{
+					run:    &run{T: t, on: k, level: level},
+					random: rand.New(rand.NewPCG(seed, uint64(i*len(both)+slices.Index(both, k)))),
+					tally:  newTally(),
+				}
+				defer func() {
+					if t.Failed() { // or it came to an end without a count
+						s.violations = max(s.violations, 1)
+					}
+					total.add(s.tally)
+				}()
+				s.leg(length / time.Duration(2*len(on)))
+			})
+		}
+	}
+	soakSays(t, "at the end: %s; violations: %d", total, total.violations)
+	if total.violations > 0 {
+		t.Errorf("%d violations, with seed %d", total.violations, seed)
+	}
+}
+
+// soakOrder is how long the soak is to last, and its seed.
+func soakOrder(t *testing.T) (length time.Duration, seed uint64) {
+	t.Helper()
+	length, seed = soakDefault, rand.Uint64()
 	if text := os.Getenv("REDQUORUM_SOAK"); text != "" {
 		var err error
 		if length, err = time.ParseDuration(text); err != nil {
@@ -39,120 +72,122 @@ func TestSoak(t *testing.T) {
 			t.Fatalf("REDQUORUM_SOAK_SEED: %v", err)
 		}
 	}
-	s := &soak{
-		run:    &run{T: t, on: processes},
-		random: rand.New(rand.NewPCG(seed, 0)),
-		faults: map[string]int{},
+	return length, seed
+}
+
+// soakKinds are the masters that the soak runs on: those that it was told to,
+// which then must be there, or those that are there.
+func soakKinds(t *testing.T) (on []kind) {
+	t.Helper()
+	where, asked := both, true
+	switch text := os.Getenv("REDQUORUM_SOAK_WHERE"); text {
+	case "":
+		asked = false
+	case "both":
+	case "processes":
+		where = []kind{processes}
+	case "containers":
+		where = []kind{containers}
+	default:
+		t.Fatalf("REDQUORUM_SOAK_WHERE is %q; accepted: processes, containers, both; unset: both where there is an engine", text)
 	}
-	err := s.start(setup{lines: true, config: redistest.Config{AppendOnly: redistest.AppendAlways}})
-	if cannot, ok := err.(*unable); ok && !requireRedis { //nolint:errorlint // start returns it as it is
-		t.Skip(cannot)
+	for _, k := range where {
+		err := canStart(k, soakSetup(k))
+		switch {
+		case err == nil:
+			on = append(on, k)
+		case asked || k == processes && requireRedis:
+			t.Fatalf("on %s: %v", k, err)
+		default:
+			soakSays(t, "not on %s: %v", k, err)
+		}
 	}
-	s.must(err)
-	s.say("seed %d, for %v: %d clients on five masters", seed, length, soakClients)
-	for range soakClients {
-		s.another()
+	if len(on) == 0 {
+		t.Skip("there are no masters to be had")
 	}
-	s.progress(now(), 3)
-	began := now()
-	for deadline := began.add(length); now() < deadline && !t.Failed(); {
-		s.round()
-		s.say("%v: %s", now().sub(began).Round(time.Second), s.report())
+	return on
+}
+
+// soakSetup is what the masters of a leg have to be able to do.
+func soakSetup(k kind) setup {
+	return setup{lines: true, config: redistest.Config{
+		AppendOnly: redistest.AppendAlways, MovableClock: k == processes && redistest.ClockAvailable() == nil,
+	}}
+}
+
+// soakSays shows what a long run is at; short ones show it with -v.
+func soakSays(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("REDQUORUM_SOAK") != "" {
+		fmt.Printf("soak: "+format+"\n", args...)
+		return
 	}
-	s.litter = soakTTL + settleBound/4 // a slow line may still deliver
-	s.finish()
-	s.say("at the end: %s; violations: %d", s.report(), s.violations)
-	if s.violations > 0 {
-		t.Errorf("%d violations, with seed %d", s.violations, seed)
-	}
+	t.Logf(format, args...)
 }
 
 // A soak is a run in which one round of faults follows the other.
 type soak struct {
 	*run
-	random     *rand.Rand
-	faults     map[string]int // by kind
-	rounds     int
-	outages    int
-	slowest    time.Duration // recovery
-	violations int
+	*tally
+	random  *rand.Rand
+	drops   bool // containers: replies and connections can be dropped
+	clocked bool // masters' clocks can be set
+	patient int  // the client that something was done to in this round, -1: none
 }
 
-// say shows what a long run is at; short ones show it with -v.
+// leg runs for so long, and then asks what must hold in every row.
+func (s *soak) leg(length time.Duration) {
+	how := soakSetup(s.on)
+	s.must(s.start(how))
+	s.clocked = how.config.MovableClock && s.level == levelStrict
+	if b, ok := s.m.(*boxes); ok {
+		err := b.CanDrop()
+		if s.drops = err == nil; !s.drops {
+			s.say("without packets dropped: %v", err)
+		}
+	} else if err := redistest.ClockAvailable(); err != nil && s.level == levelStrict {
+		s.say("without masters' clocks set: %v", err)
+	}
+	defer func() { s.settle(s.history, len(s.standstills)) }()
+	for range soakClients {
+		s.another()
+	}
+	s.awaitUsable() // a new fleet of strict clients is in quarantine
+	s.progress(now(), 3)
+	began := now()
+	for deadline := began.add(length); now() < deadline && !s.Failed(); {
+		s.round()
+		s.settle(s.history, len(s.standstills))
+		s.say("%v: %s", now().sub(began).Round(time.Second), s.tally)
+	}
+	s.litter = soakTTL + settleBound/4 // a slow line may still deliver
+	s.finish()
+}
+
 func (s *soak) say(format string, args ...any) {
-	if os.Getenv("REDQUORUM_SOAK") != "" {
-		fmt.Printf("soak: "+format+"\n", args...)
-		return
-	}
-	s.Logf(format, args...)
-}
-
-func (s *soak) report() string {
-	s.history.mu.Lock()
-	defer s.history.mu.Unlock()
-	all := 0
-	var ops []string
-	for _, op := range []string{opLock, opWait, opExtend, opUnlock} {
-		all += s.history.total[op]
-		ops = append(ops, fmt.Sprintf("%s %d", op, s.history.total[op]))
-	}
-	var faults []string
-	for name, n := range s.faults {
-		faults = append(faults, fmt.Sprintf("%s %d", name, n))
-	}
-	slices.Sort(faults)
-	return fmt.Sprintf("%d operations (%s), %d rounds of faults, %d of them outages (%s); worst latency %s, slowest recovery %s; excused, since the machine stood still: %d",
-		all, strings.Join(ops, ", "), s.rounds, s.outages, strings.Join(faults, ", "), shown(s.worst), shown(s.slowest), len(s.standstills))
+	s.Helper()
+	soakSays(s.T, string(s.on)+" "+s.level+": "+format, args...)
 }
 
 // another starts one more client, with every kind of lock.
 func (s *soak) another() {
 	n := len(s.children)
 	s.client(spec{
-		Seed: s.random.Uint64(), TTL: soakTTL, URLs: s.m.urls(), Register: s.register.listener.Addr().String(), Fencing: fencing(),
+		Seed: s.random.Uint64(), TTL: soakTTL, Level: s.level, URLs: s.m.urls(), Register: s.register.listener.Addr().String(),
+		Fencing: fencing(), Movable: true,
 		Workers: []worker{
 			{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:0", n)}, Pace: 20 * time.Millisecond},
-			{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:1", n)}, Pace: 30 * time.Millisecond},
+			{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:1", n)}, Pace: 30 * time.Millisecond, Plain: true},
 			{Do: doHold, Keys: []string{fmt.Sprintf("held:%d", n)}, Pace: 50 * time.Millisecond, Hold: time.Hour},
 			{Do: doHot, Keys: []string{"hot:0", "hot:1"}, Pace: 10 * time.Millisecond, Hold: time.Millisecond},
+			{Do: doFair, Keys: []string{"fair"}, Pace: 30 * time.Millisecond, Hold: time.Millisecond},
+			{Do: doDo, Keys: []string{"do:0", "do:1"}, Pace: 30 * time.Millisecond, Hold: time.Millisecond},
 			{Do: doRead, Keys: []string{"rw"}, Pace: 30 * time.Millisecond, Hold: 2 * time.Millisecond},
-			{Do: doWrite, Keys: []string{"rw"}, Pace: 100 * time.Millisecond},
+			{Do: doWrite, Keys: []string{"rw"}, Pace: 100 * time.Millisecond, Hold: time.Millisecond},
 			{Do: doAll, Keys: []string{"set:0", "set:1", "set:2"}, Pace: 50 * time.Millisecond},
 			{Do: doAny, Keys: []string{"slot:0", "slot:1"}, Pace: 50 * time.Millisecond, Hold: 5 * time.Millisecond},
 		},
 	})
-}
-
-// A trouble is what is done to a master or a client, and how it ends.
-type trouble struct {
-	name       string
-	begin, end func(i int) error
-}
-
-func nothing(int) error { return nil }
-
-func (s *soak) masterTroubles() []trouble {
-	keepData := func(int) bool { return !guarded() || s.random.IntN(2) == 0 }
-	flush := "FLUSHALL"
-	if !guarded() {
-		flush = "PING" // nothing would keep masters that have forgotten from voting
-	}
-	late := time.Duration(s.random.IntN(2000)) * time.Millisecond
-	return []trouble{
-		{"kill", func(i int) error { return s.m.kill(i) }, func(i int) error { return s.m.restart(keepData(i), i) }},
-		{"freeze", func(i int) error { return s.m.freeze(i) }, func(i int) error { return s.m.thaw(i) }},
-		{"cut off", func(i int) error { return s.m.cut(i) }, func(i int) error { return s.m.heal(i) }},
-		{"replies cut off", func(i int) error { return s.m.cutReplies(i) }, func(i int) error { return s.m.heal(i) }},
-		{"slow", func(i int) error { return s.m.slow(late, i) }, func(i int) error {
-			defer time.Sleep(late) // what is on its way goes on to be late
-			return s.m.heal(i)
-		}},
-		{"half-open", func(i int) error { return s.m.halfOpen(i) }, nothing},
-		{"CLIENT PAUSE", func(i int) error { _, err := s.m.do(i, "CLIENT", "PAUSE", 1000, "WRITE"); return err }, nothing},
-		{"SCRIPT FLUSH", func(i int) error { _, err := s.m.do(i, "SCRIPT", "FLUSH"); return err }, nothing},
-		{flush, func(i int) error { _, err := s.m.do(i, flush); return err }, nothing},
-		{"CLIENT KILL", func(i int) error { _, err := s.m.do(i, "CLIENT", "KILL", "TYPE", "NORMAL"); return err }, nothing},
-	}
 }
 
 // round makes trouble for one or two masters, rarely for three, and sometimes
@@ -164,10 +199,12 @@ func (s *soak) round() {
 		count = 3
 		s.outages++
 	}
-	kinds := s.masterTroubles()
-	which := s.random.Perm(len(s.m.urls()))[:count]
+	which := s.random.Perm(len(s.m.urls()))
+	whole := which[len(which)-1]
+	which = which[:count]
+	kinds := s.masterTroubles(whole)
 	var made []trouble
-	s.healAt = 0
+	s.healAt, s.patient = 0, -1
 	clear(s.troubled)
 	s.fault(func() error {
 		for _, i := range which {
@@ -178,83 +215,61 @@ func (s *soak) round() {
 		}
 		return nil
 	}, which...)
+	clocks := false
 	for _, k := range made {
 		s.faults[k.name]++
+		clocks = clocks || k.clock
 	}
-	alone := s.troubleAClient()
+	end := s.troubleAClient(clocks)
 	if count < 3 {
 		s.progress(s.faultIn, 5)
 	}
 	time.Sleep(time.Duration(s.random.Int64N(int64(2 * soakTTL)))) // how long the faults last
 	s.heal(func() error {
+		if err := end(); err != nil { // first, for who is frozen notices nothing
+			return err
+		}
 		for n, k := range made {
 			if err := k.end(which[n]); err != nil {
 				return fmt.Errorf("end of %s: %w", k.name, err)
 			}
 		}
-		return alone.end(0)
+		return nil
 	})
 	s.healed = 0
 	s.recovers(true)
-	s.slowest = max(s.slowest, s.healed)
-	s.check(count < 3, alone.name)
+	s.recovered(s.healed)
+	s.check(count < 3)
 	s.history.prune(now().add(-soakKeeps), s.healAt)
 }
 
-// troubleAClient freezes or kills one, now and then. The end of it puts things
-// right.
-func (s *soak) troubleAClient() trouble {
-	none := trouble{"", nothing, nothing}
-	if s.random.IntN(4) != 0 {
-		return none
-	}
-	var alive []*child
-	for _, c := range s.children {
-		if !c.waited {
-			alive = append(alive, c)
-		}
-	}
-	c := alive[s.random.IntN(len(alive))]
-	if s.random.IntN(2) == 0 {
-		s.faults["client killed"]++
-		s.crashed = true
-		s.must(c.kill())
-		return trouble{"kill", nothing, func(int) error { s.another(); return nil }}
-	}
-	if !fencing() { // who is frozen between a look and its deed writes later
-		return none
-	}
-	s.faults["client frozen"]++
-	s.must(c.freeze())
-	s.specs[c.number].Idle = true
-	return trouble{"freeze", nothing, func(int) error { s.specs[c.number].Idle = false; return c.thaw() }}
-}
-
 // check looks for violations in what happened since the last round.
-func (s *soak) check(minority bool, client string) {
+func (s *soak) check(minority bool) {
 	s.Helper()
-	for _, found := range [][]string{s.history.overlaps(), s.history.fallen()} {
-		for _, f := range found {
-			s.violations++
-			s.Errorf("violation: %s", f)
-		}
+	violation := func(format string, args ...any) {
+		s.Helper()
+		s.violations++
+		s.Errorf("violation: "+format, args...)
+	}
+	for _, o := range s.history.overlaps() {
+		violation("two holders at a time: %s", o)
+	}
+	for _, f := range s.history.fallen() {
+		violation("fencing tokens do not rise: %s", f)
 	}
 	if lost, writes := s.register.lost(); lost != 0 {
-		s.violations++
-		s.Errorf("violation: %d of %d updates are lost", lost, writes)
+		violation("%d of %d updates are lost", lost, writes)
+	}
+	for _, d := range s.late() {
+		violation("client %d: %s took %v (%s)", d.client, d.Op, d.took(), d.Failed)
 	}
 	for _, d := range s.during() {
-		if client != "" {
+		if d.client == s.patient {
 			continue // it may have been stopped in the middle of it
 		}
-		s.worst = max(s.worst, d.took())
-		if d.took() > commandTimeout+lateness {
-			s.violations++
-			s.Errorf("violation: client %d: %s took %v (%s)", d.client, d.Op, d.took(), d.Failed)
-		}
+		s.longest = max(s.longest, d.took())
 		if minority && d.Failed != "" {
-			s.violations++
-			s.Errorf("violation: client %d: %s failed though a quorum was left, %v after the fault: %s", d.client, d.Op, d.At.sub(s.faultAt), d.Text)
+			violation("client %d: %s failed though a quorum was left, %v after the fault: %s", d.client, d.Op, d.At.sub(s.faultAt), d.Text)
 		}
 	}
 }

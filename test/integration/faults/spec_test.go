@@ -13,7 +13,7 @@ type spec struct {
 	TTL      time.Duration
 	MaxTTL   time.Duration // 0: the TTL
 	Timeout  time.Duration // for one master; 0: commandTimeout
-	Level    string        // of the guard; "" is standardLevel
+	Level    string        // of the guard; "" is the library's default
 	Fencing  bool          // of all locks but those of workers that are Plain
 	Clock    time.Duration // by how much its wall clock is off
 	Movable  bool          // its wall clock can be moved by an order
@@ -34,15 +34,18 @@ type worker struct {
 }
 
 const (
-	doOwn    = "own"    // TryLock, Extend, Unlock on keys of its own; their latency counts
-	doHot    = "hot"    // Lock on keys that others use too
-	doHold   = "hold"   // Lock, and hold for Hold or until it is lost
-	doRead   = "read"   // RLock
-	doWrite  = "write"  // Lock of a read-write lock
-	doAll    = "all"    // LockAll of two of the keys
-	doAny    = "any"    // LockAny
-	doMany   = "many"   // Lock of Count keys, which begin with the first of Keys, all held until the end
-	doPaused = "paused" // holds its lock until an order, whatever becomes of it
+	doOwn     = "own"     // TryLock, Extend, Unlock on keys of its own; their latency counts
+	doHot     = "hot"     // Lock on keys that others use too
+	doFair    = "fair"    // the same, first come, first served
+	doDo      = "do"      // Do on keys that others use too
+	doHold    = "hold"    // Lock, and hold for Hold or until it is lost
+	doRead    = "read"    // RLock
+	doWrite   = "write"   // Lock of a read-write lock, which half of the time then becomes a reader's
+	doAll     = "all"     // LockAll of two of the keys
+	doAny     = "any"     // LockAny
+	doMany    = "many"    // Lock of Count keys, which begin with the first of Keys, all held until the end
+	doForeign = "foreign" // as doHot, by another Redlock library
+	doPaused  = "paused"  // holds its lock until an order, whatever becomes of it
 )
 
 // An order is what a client is told while it runs.

@@ -21,6 +21,7 @@ type entry struct {
 	on      kind
 	result  string
 	worst   time.Duration
+	bound   time.Duration // of the operations that worst is one of
 	healed  time.Duration
 	note    string
 	results *results
@@ -41,10 +42,10 @@ func (e *entry) became(result string) {
 	e.result = result
 }
 
-func (e *entry) measured(worst, healed time.Duration, note string) {
+func (e *entry) measured(worst, bound, healed time.Duration, note string) {
 	e.results.mu.Lock()
 	defer e.results.mu.Unlock()
-	e.worst, e.healed, e.note = worst, healed, note
+	e.worst, e.bound, e.healed, e.note = worst, bound, healed, note
 }
 
 // markdown is the table, in the order of the rows of the matrix.
@@ -52,7 +53,7 @@ func (t *results) markdown() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var b strings.Builder
-	b.WriteString("| fault | expected | where | result | worst latency | recovery |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| fault | expected | where | result | worst latency (bound) | recovery |\n|---|---|---|---|---|---|\n")
 	for _, w := range matrix() {
 		for _, k := range w.on {
 			for _, e := range t.entries {
@@ -63,8 +64,12 @@ func (t *results) markdown() string {
 				if e.note != "" {
 					result += "; " + e.note
 				}
+				worst := shown(e.worst)
+				if worst != "" {
+					worst += " (" + shown(e.bound) + ")"
+				}
 				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n",
-					w.fault, w.expect, k, result, shown(e.worst), shown(e.healed))
+					w.fault, w.expect, k, result, worst, shown(e.healed))
 			}
 		}
 	}

@@ -22,8 +22,12 @@ type job struct {
 // work goes on until the client is stopped.
 func (c *client) work(index int, w worker) {
 	j := &job{client: c, worker: w, index: index, random: rand.New(rand.NewPCG(c.spec.Seed, uint64(index)))}
-	if w.Do == doMany {
+	switch w.Do {
+	case doMany:
 		j.many()
+		return
+	case doForeign:
+		j.foreign()
 		return
 	}
 	for c.ctx.Err() == nil {
@@ -59,6 +63,11 @@ func (j *job) turn() {
 	began, op, shared := now(), opWait, false
 	var err error
 	switch j.Do {
+	case doDo:
+		j.inside(ctx, began, opts)
+		return
+	case doFair:
+		l, err = j.lib.Lock(ctx, j.key(), append(opts, redlock.WithFairness())...)
 	case doOwn:
 		// Not under the client's context: an attempt that is cut short by the
 		// end of the load says nothing of the masters.
@@ -77,17 +86,10 @@ func (j *job) turn() {
 	default: // doHot, doHold, doPaused
 		l, err = j.lib.Lock(ctx, j.key(), opts...)
 	}
-	if err != nil && ctx.Err() != nil {
-		if j.ctx.Err() == nil {
-			j.tell(event{Kind: eventOp, Worker: j.index, Op: op, At: began, End: now(), Failed: failedContext, Text: err.Error()})
-		}
+	if !j.got(ctx, op, began, err) {
 		return
 	}
-	j.tellOp(op, began, err)
-	if err != nil {
-		return
-	}
-	h := &hold{job: j, lock: l}
+	h := &hold{job: j, lock: l, name: l.Token()}
 	h.begin(shared)
 	switch j.Do {
 	case doHold:
@@ -97,15 +99,52 @@ func (j *job) turn() {
 	default:
 		h.workUnderTheLock(shared)
 	}
-	if j.Do == doOwn && j.random.IntN(2) == 0 {
+	switch half := j.random.IntN(2) == 0; {
+	case j.Do == doOwn && half:
 		h.extend()
+	case j.Do == doWrite && half:
+		h.downgrade()
 	}
 	h.release()
 }
 
+// inside is a turn of doDo.
+func (j *job) inside(ctx context.Context, began instant, opts []redlock.LockOption) {
+	acquired, over := false, instant(0)
+	err := j.lib.Do(ctx, j.key(), func(ctx context.Context) error {
+		acquired = true
+		j.got(ctx, opWait, began, nil)
+		l, _ := redlock.FromContext(ctx)
+		h := &hold{job: j, lock: l, name: l.Token()}
+		h.begin(false)
+		h.workUnderTheLock(false)
+		h.stop()
+		over = now()
+		return nil
+	}, opts...)
+	if acquired {
+		j.tellOp(opUnlock, over, err)
+		return
+	}
+	j.got(ctx, opWait, began, err)
+}
+
+// got tells of an acquisition that has ended, and whether it has succeeded. One
+// that the end of the load has cut short is not told.
+func (j *job) got(ctx context.Context, op string, began instant, err error) bool {
+	if err == nil || ctx.Err() == nil {
+		j.tellOp(op, began, err)
+		return err == nil
+	}
+	if j.ctx.Err() == nil {
+		j.tell(event{Kind: eventOp, Worker: j.index, Op: op, Do: j.Do, At: began, End: now(), Failed: failedContext, Text: err.Error()})
+	}
+	return false
+}
+
 // tellOp tells of an operation that has ended.
 func (j *job) tellOp(op string, began instant, err error) {
-	e := event{Kind: eventOp, Worker: j.index, Op: op, At: began, End: now()}
+	e := event{Kind: eventOp, Worker: j.index, Op: op, Do: j.Do, At: began, End: now()}
 	e.classify(err)
 	j.tell(e)
 }
@@ -114,6 +153,7 @@ func (j *job) tellOp(op string, began instant, err error) {
 type hold struct {
 	*job
 	lock  *redlock.Lock
+	name  string  // what it is told by
 	until instant // the lock was valid until then when last looked at
 	told  instant // what was told of until
 	proof instant // the lock was valid then
@@ -141,7 +181,7 @@ func (h *hold) begin(shared bool) {
 	}
 	h.told = h.until
 	h.tell(event{
-		Kind: eventGrant, Worker: h.index, Hold: h.lock.Token(), Keys: h.lock.Keys(), Shared: shared,
+		Kind: eventGrant, Worker: h.index, Hold: h.name, Keys: h.lock.Keys(), Shared: shared,
 		At: h.proof, Until: h.until, Fence: h.lock.Fence(),
 	})
 }
@@ -150,7 +190,7 @@ func (h *hold) begin(shared bool) {
 func (h *hold) note() (valid bool) {
 	valid = h.look()
 	if h.until.sub(h.told) > tellAfter {
-		h.tell(event{Kind: eventUntil, Hold: h.lock.Token(), Until: h.until})
+		h.tell(event{Kind: eventUntil, Hold: h.name, Until: h.until})
 		h.told = h.until
 	}
 	return valid
@@ -230,9 +270,29 @@ func (h *hold) extend() {
 	h.note()
 }
 
-// release ends the hold. Who has found the lock valid relies on it until then.
+// downgrade makes a writer a reader, which is told as a hold of its own: nobody
+// relies on the writer's from before the call.
+func (h *hold) downgrade() {
+	h.stop()
+	began := now()
+	err := h.lock.Downgrade(context.Background())
+	h.job.tellOp(opExtend, began, err)
+	h.name += " as reader"
+	h.begin(true)
+	h.pause(h.Hold)
+}
+
+// release ends the hold.
 func (h *hold) release() {
-	end := event{Kind: eventEnd, Hold: h.lock.Token()}
+	h.stop()
+	began := now()
+	h.job.tellOp(opUnlock, began, h.lock.Unlock(context.Background()))
+}
+
+// stop tells that nobody relies on the lock any more. Who has found it valid
+// relies on it until then.
+func (h *hold) stop() {
+	end := event{Kind: eventEnd, Hold: h.name}
 	if h.look() {
 		end.At = h.proof
 	} else {
@@ -248,6 +308,4 @@ func (h *hold) release() {
 	}
 	end.End = now()
 	h.tell(end)
-	began := now()
-	h.job.tellOp(opUnlock, began, h.lock.Unlock(context.Background()))
 }

@@ -72,9 +72,37 @@ func (c *Cluster) Restart(which ...int) error {
 	})
 }
 
+// Renew starts masters anew, with nothing on disk, at the addresses that they
+// had; it waits until they answer.
+func (c *Cluster) Renew(which ...int) error {
+	return atOnce(which, func(i int) error {
+		err := c.engine.pool.Client.RemoveContainer(docker.RemoveContainerOptions{ID: c.ids[i], Force: true, RemoveVolumes: true})
+		if err != nil {
+			return err
+		}
+		if err := c.create(i); err != nil {
+			return err
+		}
+		return c.awaitAnswer(i)
+	})
+}
+
+// freezeTries is how often the engine is asked to pause a master: it gives up
+// itself, and lets the processes go on, where a busy machine has not stopped all
+// of them soon.
+const freezeTries = 5
+
 // Pause stops all processes of masters.
 func (c *Cluster) Pause(which ...int) error {
-	return atOnce(which, func(i int) error { return c.engine.pool.Client.PauseContainer(c.ids[i]) })
+	return atOnce(which, func(i int) error {
+		var err error
+		for range freezeTries {
+			if err = c.engine.pool.Client.PauseContainer(c.ids[i]); err == nil || !strings.Contains(err.Error(), "unable to freeze") {
+				return err
+			}
+		}
+		return err
+	})
 }
 
 // Unpause lets them go on.

@@ -37,6 +37,11 @@ type Line struct {
 	held   [2]chan struct{} // nil where the direction is open; closed when it opens
 	dead   chan struct{}    // closed when nothing comes through any more on the connections that there are
 	conns  map[net.Conn]bool
+	// garble is what takes the place of replies, in turn, after so many reads of
+	// a connection; empty: nothing does.
+	garble  []string
+	after   int
+	garbled int
 }
 
 // New starts a line to a server. Close it.
@@ -101,12 +106,40 @@ func (l *Line) Slow(by time.Duration) {
 	l.delay = by
 }
 
+// Garble makes every connection that is made from now on, and those that there
+// are, deliver a wrong reply after so many reads of right ones, and end with
+// it: the given ones in turn. What the server says is not sent any more then,
+// since the replies behind would pass for those to other commands.
+func (l *Line) Garble(after int, replies ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.garble, l.after = replies, after
+}
+
+// Garbled is how many wrong replies were delivered.
+func (l *Line) Garbled() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.garbled
+}
+
+// wrong is what takes the place of a connection's n-th read of replies.
+func (l *Line) wrong(d direction, n int) (reply string, garbled bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if d == requests || len(l.garble) == 0 || n <= l.after {
+		return "", false
+	}
+	l.garbled++
+	return l.garble[(l.garbled-1)%len(l.garble)], true
+}
+
 // Heal ends all faults. What was held back arrives now, unless the sender has
 // given up its connection meanwhile; what is delayed still arrives late.
 func (l *Line) Heal() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.delay = 0
+	l.delay, l.garble = 0, nil
 	for d, held := range l.held {
 		if held != nil {
 			close(held)
@@ -224,6 +257,7 @@ func (l *Line) carry(d direction, to, from net.Conn, ended chan<- struct{}, gone
 			}
 		}
 	})
+	reads := 0
 	for c := range under {
 		if !l.sleepUntil(c.due) || !l.pass(d, gone) {
 			break
@@ -232,6 +266,11 @@ func (l *Line) carry(d direction, to, from net.Conn, ended chan<- struct{}, gone
 		case <-dead:
 			continue // lost
 		default:
+		}
+		reads++
+		if reply, garbled := l.wrong(d, reads); garbled {
+			_, _ = io.WriteString(to, reply)
+			break
 		}
 		if _, err := to.Write(c.data); err != nil {
 			break

@@ -212,3 +212,33 @@ func (l *Line) pumpsLeft(t *testing.T, most int) {
 		}
 	}
 }
+
+func TestAWrongReplyEndsTheConnection(t *testing.T) {
+	l, _ := start(t)
+	c := dial(t, l)
+	say(t, c, "right")
+	hear(t, c, "right")
+	l.Garble(1, "wrong, ", "also ")
+	for n, want := range []string{"wrong, ", "also "} {
+		if n > 0 {
+			c = dial(t, l)
+			say(t, c, "first") // so many reads are right
+			hear(t, c, "first")
+		}
+		say(t, c, "more")
+		_ = c.SetReadDeadline(time.Now().Add(bound))
+		rest, err := io.ReadAll(c)
+		if err != nil || string(rest) != want {
+			t.Errorf("the answer is %q, %v: want %q and the end", rest, err, want)
+		}
+	}
+	l.Heal()
+	c = dial(t, l)
+	for range 3 {
+		say(t, c, "right")
+		hear(t, c, "right")
+	}
+	if n := l.Garbled(); n != 2 {
+		t.Errorf("%d replies were wrong, want 2", n)
+	}
+}

@@ -1,0 +1,165 @@
+package faults
+
+import (
+	"net"
+	"net/url"
+	"time"
+)
+
+// A trouble is what is done to a master, and how it ends.
+type trouble struct {
+	name       string
+	begin, end func(i int) error
+	clock      bool // sets the master's clock
+}
+
+func nothing(int) error { return nil }
+
+// masterTroubles are those that these masters can have. Nothing is done to
+// whole.
+func (s *soak) masterTroubles(whole int) []trouble {
+	command := func(cmd string, args ...any) func(i int) error {
+		return func(i int) error { _, err := s.m.do(i, cmd, args...); return err }
+	}
+	healed := func(i int) error { return s.m.heal(i) }
+	restarted := func(keepData bool) func(i int) error {
+		return func(i int) error { return s.m.restart(keepData, i) }
+	}
+	killed := func(i int) error { return s.m.kill(i) }
+	all := []trouble{
+		{name: "kill and restart", begin: killed, end: restarted(true)},
+		{name: "CLIENT PAUSE", begin: command("CLIENT", "PAUSE", 1000, "WRITE"), end: command("CLIENT", "UNPAUSE")},
+		{name: "CLIENT KILL", begin: command("CLIENT", "KILL", "TYPE", "NORMAL"), end: nothing},
+		{name: "SCRIPT FLUSH", begin: command("SCRIPT", "FLUSH"), end: nothing},
+		{name: "freeze", begin: func(i int) error { return s.m.freeze(i) }, end: func(i int) error { return s.m.thaw(i) }},
+		{name: "cut off", begin: func(i int) error { return s.m.cut(i) }, end: healed},
+	}
+	if guarded() { // else nothing keeps masters that have forgotten from voting
+		all = append(all,
+			trouble{name: "kill and restart empty", begin: killed, end: restarted(false)},
+			trouble{name: "FLUSHALL", begin: command("FLUSHALL"), end: nothing},
+			trouble{name: "REPLICAOF", begin: func(i int) error { return s.replicate(i, whole) }, end: command("REPLICAOF", "NO", "ONE")})
+	}
+	if s.on == processes || s.drops {
+		before := map[int]map[string]bool{} // the connections that are lost
+		all = append(all,
+			trouble{name: "replies cut off", begin: func(i int) error { return s.m.cutReplies(i) }, end: healed},
+			trouble{name: "half-open", begin: func(i int) error {
+				before[i] = s.connections(i)
+				return s.m.halfOpen(i)
+			}, end: func(i int) error {
+				// Until then the fault goes on for who has not noticed.
+				s.awaitReplaced(i, before[i])
+				return nil
+			}})
+	}
+	if s.on == processes {
+		late := time.Duration(s.random.IntN(2000)) * time.Millisecond
+		all = append(all, trouble{name: "slow", begin: func(i int) error { return s.m.slow(late, i) }, end: func(i int) error {
+			defer time.Sleep(late) // what is on its way goes on to be late
+			return s.m.heal(i)
+		}})
+	}
+	if s.clocked {
+		all = append(all,
+			trouble{name: "clock set", clock: true, begin: func(i int) error { return s.setClocks(s.offset(), i) }, end: func(i int) error { return s.setClocks(0, i) }},
+			trouble{name: "clock jumps and is set back", clock: true, begin: func(i int) error {
+				if err := s.setClocks(s.offset(), i); err != nil {
+					return err
+				}
+				time.Sleep(300 * time.Millisecond) // as long as the jump is
+				return s.setClocks(0, i)
+			}, end: nothing})
+	}
+	return all
+}
+
+// awaitReplaced waits until every client that lives has a connection to a
+// master that it did not have before.
+func (r *run) awaitReplaced(i int, before map[string]bool) {
+	r.Helper()
+	for deadline := time.Now().Add(settleBound); ; time.Sleep(lookEvery) {
+		alive, fresh := 0, 0
+		for _, c := range r.children {
+			if !c.waited {
+				alive++
+			}
+		}
+		for id := range r.connections(i) {
+			if !before[id] {
+				fresh++
+			}
+		}
+		if fresh >= alive {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.Fatalf("%d of %d clients have replaced their connections to master %d within %v", fresh, alive, i, settleBound)
+		}
+	}
+}
+
+// offset is by how much a clock is set, up to an hour either way: far more than
+// strict clients accept, and less than the lease records last.
+func (s *soak) offset() time.Duration {
+	by := 2*time.Second + time.Duration(s.random.Int64N(int64(time.Hour)))
+	if s.random.IntN(2) == 0 {
+		return -by
+	}
+	return by
+}
+
+// replicate makes a master a replica of another, whose data it gets.
+func (s *soak) replicate(i, of int) error {
+	u, err := url.Parse(s.m.urls()[of])
+	if err != nil {
+		return err
+	}
+	host, port, err := net.SplitHostPort(u.Host)
+	if err != nil {
+		return err
+	}
+	_, err = s.m.do(i, "REPLICAOF", host, port)
+	return err
+}
+
+// troubleAClient freezes or kills one, or sets its clock, now and then, and
+// returns what puts things right. Clients' clocks are set where masters' are
+// not: that all jump together no client can know.
+func (s *soak) troubleAClient(clocks bool) (end func() error) {
+	if s.random.IntN(3) != 0 {
+		return func() error { return nil }
+	}
+	var alive []*child
+	for _, c := range s.children {
+		if !c.waited {
+			alive = append(alive, c)
+		}
+	}
+	c := alive[s.random.IntN(len(alive))]
+	kinds := 2
+	if s.level == levelStrict && !clocks {
+		kinds++
+	}
+	s.patient = c.number
+	switch s.random.IntN(kinds) {
+	case 0:
+		s.faults["client killed"]++
+		s.queues = true
+		s.must(c.kill())
+		return func() error { s.another(); return nil }
+	case 1:
+		s.faults["client frozen"]++
+		s.must(c.freeze())
+		s.specs[c.number].Idle = true
+		return func() error { s.specs[c.number].Idle = false; return c.thaw() }
+	default:
+		s.faults["client's clock set"]++
+		s.specs[c.number].Idle = true
+		s.must(c.order(order{Do: "step", Clock: s.offset()}))
+		return func() error {
+			s.specs[c.number].Idle = false
+			return c.order(order{Do: "step"})
+		}
+	}
+}

@@ -1,0 +1,283 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/acl"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// locker is masters whose only user has these rules.
+func locker(rules string) redistest.Config {
+	return redistest.Config{
+		ACL:      []string{"user default off", "user locker on >" + rightPassword + " " + rules},
+		Username: "locker", Password: rightPassword,
+	}
+}
+
+// permitted is the rules of some uses alone.
+func permitted(names ...string) string {
+	var rules []string
+	for _, u := range acl.Uses() {
+		if !slices.Contains(names, u.Name) {
+			continue
+		}
+		for _, k := range u.Keys {
+			rules = append(rules, "~"+k)
+		}
+		for _, c := range u.Channels {
+			rules = append(rules, "&"+c)
+		}
+		for _, c := range u.Commands {
+			rules = append(rules, "+"+c)
+		}
+	}
+	return strings.Join(rules, " ")
+}
+
+// refused is what a master has refused to its user for want of permission.
+func (m *masters) refused(i int) []any {
+	m.t.Helper()
+	log, err := redis.Values(m.command(i, "ACL", "LOG"))
+	if err != nil {
+		m.t.Fatalf("master %d: %v", i, err)
+	}
+	return log
+}
+
+func (m *masters) wantNothingRefused() {
+	m.t.Helper()
+	m.each(func(i int) {
+		if log := m.refused(i); len(log) != 0 {
+			m.t.Errorf("master %d refused something to the user: %q", i, log)
+		}
+	})
+}
+
+// countCommands has every command of the test counted, so that those of the
+// clients can be told from them.
+func (p *processes) countCommands() (tested map[string]int) {
+	p.t.Helper()
+	tested = make(map[string]int)
+	var mu sync.Mutex
+	command := p.command
+	p.command = func(i int, cmd string, args ...any) (any, error) {
+		name := strings.ToLower(cmd)
+		if name == "client" || name == "script" {
+			name += "|" + strings.ToLower(fmt.Sprint(args[0]))
+		}
+		mu.Lock()
+		tested[name]++
+		mu.Unlock()
+		return command(i, cmd, args...)
+	}
+	p.each(func(i int) { p.do(i, "CONFIG", "RESETSTAT") })
+	return tested
+}
+
+// Every sort of lock, at both levels, with and without tokens: nothing is refused,
+// and nothing is permitted that none of them needs.
+func TestEverySortOfLockNeedsThesePermissionsAndNoOthers(t *testing.T) {
+	used := make(map[string]int)
+	for _, level := range []redlock.GuardLevel{redlock.GuardStandard, redlock.GuardStrict} {
+		t.Run(level.String(), func(t *testing.T) {
+			p := startConfigured(t, locker(acl.Line("lock*")), five)
+			p.dropFences()
+			tested := p.countCommands()
+			fleet := []redlock.Option{redlock.WithGuard(level), redlock.WithMaxTTL(2 * time.Second), redlock.WithTTL(2 * time.Second), reconnectSoon()}
+			open := func(opts ...redlock.Option) *redlock.Client {
+				return p.open(append(fleet[:len(fleet):len(fleet)], opts...)...)
+			}
+			plain, other := open(), open()
+			everySort(t, p, plain, other)
+			fenced, fencedOther := open(redlock.WithFencing()), open(redlock.WithFencing())
+			everySort(t, p, fenced, fencedOther)
+			raised(t, p, fenced)
+
+			// Connections are replaced, by scripts that the masters have forgotten, a
+			// marker has got an expiry, and the fleet is declared anew.
+			p.each(func(i int) {
+				p.do(i, "EXPIRE", guard.Key, 3600)
+				p.do(i, "SCRIPT", "FLUSH")
+				p.do(i, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+			})
+			p.awaitAll(plain)
+			mustUnlock(t, mustTry(t, plain, "lock"))
+			elsewhere := open(redlock.WithPool(pool.WithDatabase(3)))
+			mustUnlock(t, mustTry(t, elsewhere, "lock"))
+			if err := plain.Init(context.Background(), redlock.ForceInit()); err != nil {
+				t.Error(err)
+			}
+
+			p.wantNothingRefused()
+			p.each(func(i int) {
+				for _, rule := range acl.Rules("lock*") {
+					if name, ok := strings.CutPrefix(rule, "+"); ok {
+						used[name] += p.calls(i, name)
+					}
+				}
+			})
+			for name, n := range tested {
+				used[name] -= n
+			}
+		})
+	}
+	for _, rule := range acl.Rules("lock*") {
+		if name, ok := strings.CutPrefix(rule, "+"); ok && used[name] <= 0 && !t.Failed() {
+			t.Errorf("%s is permitted, and no client has used it", name)
+		}
+	}
+}
+
+// everySort has two clients use locks of every sort, alone and against each other.
+func everySort(t *testing.T, p *processes, c, other *redlock.Client) {
+	t.Helper()
+	ctx := context.Background()
+	exercise(t, p, c)
+	exerciseWaiting(t, p, c)
+	keys := []string{"lock:1", "lock:2", "lock:3"}
+	rw := func(c *redlock.Client) *redlock.RWMutex { return c.RWMutex("lock") }
+	try := func(l *redlock.Lock, err error) *redlock.Lock {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(l.Extend(ctx), l.Verify(ctx)); err != nil {
+			t.Error(err)
+		}
+		if _, err := other.Inspect(ctx, l.Key()); err != nil {
+			t.Error(err)
+		}
+		return l
+	}
+	for name, wait := range map[string]func(c *redlock.Client) (*redlock.Lock, error){
+		"plain": func(c *redlock.Client) (*redlock.Lock, error) { return c.Lock(ctx, "lock") },
+		"fair":  func(c *redlock.Client) (*redlock.Lock, error) { return c.Lock(ctx, "lock", redlock.WithFairness()) },
+		"all":   func(c *redlock.Client) (*redlock.Lock, error) { return c.LockAll(ctx, keys) },
+		"any":   func(c *redlock.Client) (*redlock.Lock, error) { return c.LockAny(ctx, keys) },
+		"write": func(c *redlock.Client) (*redlock.Lock, error) { return rw(c).Lock(ctx) },
+		"read":  func(c *redlock.Client) (*redlock.Lock, error) { return rw(c).RLock(ctx) },
+	} {
+		mustUnlock(t, try(wait(c)))
+		var wg sync.WaitGroup
+		for n := range 6 { // who meet each other
+			wg.Go(func() {
+				l, err := wait([]*redlock.Client{c, other}[n%2])
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					return
+				}
+				time.Sleep(5 * time.Millisecond) // the hold
+				if err := l.Unlock(ctx); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+
+	// A writer waits for readers and notes its intent; another one queues up; and
+	// one turns into a reader.
+	r := try(rw(c).TryRLock(ctx))
+	_, err := rw(other).Lock(ctx, redlock.WithTries(2))
+	wantExactly(t, "Lock beside a reader", err, redlock.ErrTaken)
+	token, err := r.HandOver()
+	if err != nil {
+		t.Fatal(err)
+	}
+	awaitAndUnlock(t, p, other, try(rw(c).RAdopt(ctx, token)))
+	w := try(rw(c).TryLock(ctx))
+	if err := w.Downgrade(ctx); err != nil {
+		t.Error(err)
+	}
+	mustUnlock(t, try(w, nil))
+
+	// Releases that go out together, of locks for which somebody waits or not.
+	var held []*redlock.Lock
+	for n := range 48 {
+		held = append(held, try(c.TryLock(ctx, fmt.Sprintf("lock:%d", n))))
+	}
+	var wg sync.WaitGroup
+	for n := range 8 {
+		wg.Go(func() {
+			l, err := other.Lock(ctx, fmt.Sprintf("lock:%d", n))
+			if err == nil {
+				err = l.Unlock(ctx)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for n := range 8 {
+		p.awaitPilot(fmt.Sprintf("lock:%d", n))
+	}
+	for _, l := range held {
+		wg.Go(func() {
+			if err := l.Unlock(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// raised has a token raised: three masters have fences that differ, and every
+// quorum has one of them.
+func raised(t *testing.T, p *processes, c *redlock.Client) {
+	t.Helper()
+	before := c.Stats().FencingRaises
+	for i := range 3 {
+		p.do(i, "SET", fencePrefix+"lock", time.Now().Add(time.Duration(i+1)*time.Minute).UnixMicro())
+	}
+	mustUnlock(t, mustTry(t, c, "lock"))
+	if c.Stats().FencingRaises == before {
+		t.Error("no token was raised")
+	}
+}
+
+// Each of the library's own keys, and its channels, have to be permitted.
+func TestEveryKeyAndChannelThatIsPermittedIsUsed(t *testing.T) {
+	for _, without := range acl.Rules("lock*")[1:] {
+		if !strings.ContainsAny(without[:1], "~&") {
+			continue
+		}
+		t.Run(without, func(t *testing.T) {
+			left := slices.DeleteFunc(acl.Rules("lock*"), func(rule string) bool { return rule == without })
+			p := startConfigured(t, locker(strings.Join(left, " ")), 1)
+			p.dropFences()
+			c := p.openCold(redlock.WithGuard(redlock.GuardStrict), redlock.WithMaxTTL(time.Second), redlock.WithTTL(time.Second), redlock.WithFencing())
+			eventually(t, "something is refused", func() bool {
+				ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+				defer cancel()
+				if r, err := c.RWMutex("lock").RLock(ctx); err == nil {
+					_, _ = c.RWMutex("lock").Lock(ctx) // waits in vain
+					_ = r.Unlock(context.Background())
+				}
+				if l, err := c.Lock(ctx, "lock"); err == nil {
+					_, _ = c.Lock(ctx, "lock")
+					_ = l.Unlock(context.Background())
+				}
+				return len(p.refused(0)) != 0
+			})
+		})
+	}
+}
+
+// Without the permissions that are only for comfort, locks work all the same.
+func TestWhatOnlyServesComfortMayBeForbidden(t *testing.T) {
+	p := startConfigured(t, locker("~lock* resetchannels -@all +set +get +del +pttl +pexpire +type +getrange +evalsha +eval"), five)
+	exercise(t, p, p.open(redlock.WithTTL(longTTL)))
+}

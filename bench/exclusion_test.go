@@ -62,6 +62,8 @@ func TestEachLibraryRespectsTheOthersLock(t *testing.T) {
 		{redquorum, failFast},
 		{redsyncGoRedis, redquorum},
 		{redquorum, redsyncGoRedis},
+		{pipelined, redquorum},
+		{redquorum, pipelined},
 	} {
 		t.Run(test.holder.name+" holds against "+test.other.name, func(t *testing.T) {
 			const key, quorum = "shared", masterCount/2 + 1

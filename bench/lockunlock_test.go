@@ -17,9 +17,9 @@ const masterCount = 5
 func BenchmarkLockUnlock(b *testing.B) {
 	masters := redistest.Start(b, masterCount, redistest.Config{})
 	for _, goroutines := range []int{1, 16, 256, 1024} {
-		peers := libraries
+		peers := append(slices.Clone(libraries), pipelined)
 		if goroutines < 1024 {
-			peers = append(slices.Clone(libraries), redsyncFailFast, redsyncGoRedis, unguarded, singleMaster)
+			peers = append(peers, redsyncFailFast, redsyncGoRedis, unguarded, singleMaster)
 		}
 		for _, lib := range peers {
 			benchmarkPairs(b, lib, masters, goroutines)

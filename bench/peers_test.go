@@ -26,6 +26,7 @@ var libraries = []library{
 var (
 	redsyncFailFast = library{"redsync-failfast", freshKeys(openRedsyncFailFast)}
 	redsyncGoRedis  = library{"redsync-goredis", openRedsyncGoRedis}
+	pipelined       = library{"pipelined", openPipelined}
 	unguarded       = library{"redquorum-unguarded", openUnguarded}
 	singleMaster    = library{"redislock", openRedislock}
 )
@@ -54,5 +55,5 @@ type worker interface {
 // isTaken says whether an attempt of any library failed because another holds
 // the key.
 func isTaken(err error) bool {
-	return redquorumTaken(err) || redsyncTaken(err) || redislockTaken(err)
+	return redquorumTaken(err) || redsyncTaken(err) || redislockTaken(err) || pipelinedTaken(err)
 }

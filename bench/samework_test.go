@@ -19,7 +19,7 @@ import (
 // need.
 func TestEveryPairReachesEveryMaster(t *testing.T) {
 	const pairs = 200
-	for _, lib := range append(slices.Clone(libraries), redsyncGoRedis) {
+	for _, lib := range append(slices.Clone(libraries), redsyncGoRedis, pipelined) {
 		t.Run(lib.name, func(t *testing.T) {
 			c := redistest.Start(t, masterCount, redistest.Config{})
 			w := openWorker(t, lib.open, c, "same-work")

@@ -20,6 +20,7 @@ const (
 	failFast = "redsync-failfast"
 	goRedis  = "redsync-goredis"
 	single   = "redislock"
+	pipes    = "pipelined"
 	floor    = "floor"
 	polling  = "redquorum-polling"
 
@@ -34,6 +35,7 @@ var labels = map[string]string{
 	failFast: "redsync, fail-fast",
 	goRedis:  "redsync on go-redis",
 	single:   "redislock (one master only)",
+	pipes:    "pipelining alone",
 	floor:    "floor (no library)",
 	polling:  "redquorum, polling",
 
@@ -92,11 +94,12 @@ var families = []family{
 	{
 		benchmark: lockUnlock,
 		by:        "goroutines",
-		libs:      []string{peer, failFast, goRedis, single, ours, floor},
+		libs:      []string{peer, failFast, goRedis, single, pipes, unguarded, ours, floor},
 		title:     "Lock and unlock, a key for every goroutine",
 		text: "redsync waits for all masters, with its fail-fast for a quorum; with that its pairs each have a fresh key, " +
 			"because a late SET can keep a key for its TTL. redislock locks on the first of the masters only, so it has a fifth " +
-			"of the work and no quorum: no ratios. The floor is the same commands in large batches without a library.",
+			"of the work and no quorum: no ratios. Pipelining alone is Redlock on shared redigo connections without any of this " +
+			"library's safety: no guard, renewal, redial, limits, clocks. The floor is the same commands in large batches without a library.",
 		columns: []column{
 			value("pairs/s", pairsPerSecond),
 			ratioTo(peer, pairsPerSecond),

@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"sync"
 	"testing"
 	"time"
 )
@@ -118,4 +119,26 @@ func TestASystemWithoutBootTimeIsNotBelievedToHaveIt(t *testing.T) {
 			t.Errorf("boot time %d", ns)
 		}
 	}
+}
+
+// A reading of boot time may be late, by what a goroutine is held up between
+// one clock and the next, so that two of them may stand the wrong way round;
+// but none is early, or time asleep would be missed.
+func TestBootTimeIsNeverReadEarly(t *testing.T) {
+	if _, ok := bootTime(); !ok {
+		t.Skip("the system does not tell boot time")
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 1000 {
+				before, _ := bootTime()
+				if now := System().Now(); now.boot < before {
+					t.Errorf("boot time %d after %d", now.boot, before)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -23,6 +23,7 @@
 //	BenchmarkOneFrozen   one of the masters is suspended by SIGSTOP (redquorum
 //	                     alone, the benchmark says why)
 //	BenchmarkSlowMaster  one of the masters is 20 ms away
+//	BenchmarkNearMaster  the same, but for the distance
 //	BenchmarkMasters     3, 5, 7 and 9 masters
 //	BenchmarkKeys        keys drawn from 1 to 100,000, so that some are taken
 //	BenchmarkHandOver    from Unlock in one client to Lock in one that waits

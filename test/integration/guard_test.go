@@ -12,6 +12,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -24,11 +25,12 @@ func quarantine() time.Duration {
 }
 
 // guarded makes a client of a fleet with a short quarantine, whose attempts that
-// find no quorum are the last.
+// find no quorum are the last. It is patient, as far as the validity allows.
 func (m *masters) guarded(opts ...redlock.Option) *redlock.Client {
 	m.t.Helper()
 	return openURLs(m.t, m.urls, append([]redlock.Option{
-		redlock.WithGuard(redlock.GuardStandard), reconnectSoon(), redlock.WithMaxTTL(briefMaxTTL), redlock.WithTTL(briefMaxTTL), redlock.WithOutageWait(0),
+		redlock.WithGuard(redlock.GuardStandard), reconnectSoon(), redlock.WithPool(pool.WithCommandTimeout(patience)),
+		redlock.WithMaxTTL(briefMaxTTL), redlock.WithTTL(briefMaxTTL), redlock.WithOutageWait(0),
 	}, opts...)...)
 }
 

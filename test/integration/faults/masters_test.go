@@ -43,8 +43,9 @@ type masters interface {
 	close() error
 }
 
-// A promoter has a replica take over a master's address.
-type promoter interface{ promote(i int) error }
+// A promoter has a replica take over a master's address, and says since when at
+// the earliest it may have served there.
+type promoter interface{ promote(i int) (instant, error) }
 
 // A setup says what a row needs of its masters.
 type setup struct {
@@ -181,43 +182,51 @@ func (p *servers) slow(by time.Duration, which ...int) error {
 
 // promote has another process, a replica with all the master's data, take over
 // its address, as a service address or a virtual one does; the master is gone.
-func (p *servers) promote(i int) error {
+func (p *servers) promote(i int) (instant, error) {
 	if p.lines == nil {
-		return errNoLines
+		return 0, errNoLines
 	}
 	master := p.cluster.Masters[i]
 	replica, err := redistest.Launch(context.Background(), redistest.Config{})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	p.replicas = append(p.replicas, replica)
 	host, port, err := net.SplitHostPort(master.Addr())
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if _, err := replica.Do("REPLICAOF", host, port); err != nil {
-		return err
+		return 0, err
 	}
+	if err := inStep(replica.Do); err != nil {
+		return 0, err
+	}
+	if err := master.Kill(); err != nil {
+		return 0, err
+	}
+	promoted := now()
+	if _, err := replica.Do("REPLICAOF", "NO", "ONE"); err != nil {
+		return 0, err
+	}
+	p.lines[i].Retarget(replica.Addr())
+	return promoted, nil
+}
+
+// inStep waits until a replica has all that its master has.
+func inStep(do func(cmd string, args ...any) (any, error)) error {
 	for deadline := time.Now().Add(settleBound); ; time.Sleep(10 * time.Millisecond) {
-		info, err := redis.String(replica.Do("INFO", "replication"))
+		info, err := redis.String(do("INFO", "replication"))
 		if err != nil {
 			return err
 		}
 		if strings.Contains(info, "master_link_status:up") {
-			break
+			return nil
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("the replica is not in step within %v", settleBound)
 		}
 	}
-	if err := master.Kill(); err != nil {
-		return err
-	}
-	if _, err := replica.Do("REPLICAOF", "NO", "ONE"); err != nil {
-		return err
-	}
-	p.lines[i].Retarget(replica.Addr())
-	return nil
 }
 
 func (p *servers) close() error {

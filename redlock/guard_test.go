@@ -119,6 +119,43 @@ func TestANewFleetIsDeclaredOnceAndVotesAtOnce(t *testing.T) {
 	})
 }
 
+// Of masters that are far away some look is always under way, and their answers
+// never come together.
+func TestANewFleetIsDeclaredHoweverFarItsMastersAre(t *testing.T) {
+	for _, least := range []time.Duration{20 * time.Millisecond, 95 * time.Millisecond, 105 * time.Millisecond, 150 * time.Millisecond} {
+		for _, more := range []time.Duration{0, time.Millisecond, 7 * time.Millisecond} {
+			for _, how := range []string{"by itself", "by Init"} {
+				t.Run(fmt.Sprintf("%v and %v more each, %s", least, more, how), func(t *testing.T) {
+					inSim(t, 5, func(t *testing.T, s *sim) {
+						s.placeAway(func(i int) time.Duration { return least + time.Duration(i)*more })
+						began := time.Now()
+						c := s.guarded(redlock.WithPool(pool.WithCommandTimeout(time.Second)))
+						if how == "by Init" {
+							if err := c.Init(t.Context()); err != nil {
+								t.Error(err)
+							}
+						}
+						ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+						defer cancel()
+						if err := c.Ready(ctx); err != nil {
+							t.Error(err)
+						}
+						if took, most := time.Since(began), 10*(least+4*more); took > most {
+							t.Errorf("took %v, want some round trips, %v at most", took, most)
+						}
+						time.Sleep(time.Second) // a quorum is ready sooner
+						for i := range s.masters {
+							if _, since := s.marker(i); since != "0" {
+								t.Errorf("master %d: since %q, want it declared", i, since)
+							}
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
 func TestAMasterRestartedEmptyAbstainsAndThenVotes(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		t.Run(fmt.Sprintf("data kept %v", keep), func(t *testing.T) {

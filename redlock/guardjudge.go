@@ -121,6 +121,9 @@ func (g *guardian) plan(facts []guard.Facts) {
 		g.missing = time.Now()
 	}
 	busy := slices.ContainsFunc(g.masters, func(w watched) bool { return w.asking != nil })
+	// That all have been empty at one instant is known, whatever a look that is
+	// under way will tell; of masters far away one always is.
+	writing := slices.ContainsFunc(g.masters, func(w watched) bool { return w.asking != nil && w.asking.purpose.writes() })
 	switch {
 	case step == guard.Again && !busy && !slices.ContainsFunc(g.masters, func(w watched) bool {
 		return w.standing.Vote || w.standing.Why.Cause != guard.NoMarker
@@ -128,7 +131,7 @@ func (g *guardian) plan(facts []guard.Facts) {
 		for i := range g.masters { // all answered MISSING, but not at one instant
 			g.send = append(g.send, g.look(i))
 		}
-	case step == guard.ToDeclare && !busy:
+	case step == guard.ToDeclare && !writing:
 		g.tell = append(g.tell, func() {
 			g.c.opts.logger.Warn("no master has a marker: the fleet is new and is declared so; if it is not, it has lost all locks", "masters", len(facts))
 		})

@@ -107,7 +107,9 @@ func (g *guardian) awaitLooks(ctx context.Context) error {
 		pending := false
 		for i := range g.masters {
 			w := &g.masters[i]
-			pending = pending || w.redialing || w.asking != nil && w.asking.purpose != askTime
+			// Masters that have told are looked at again and again: one far away always is.
+			pending = pending || w.redialing ||
+				w.asking != nil && (w.asking.purpose.writes() || w.asking.purpose == askLook && (w.looks == 0 || w.facts.Changed))
 		}
 		g.mu.Unlock()
 		if !pending {

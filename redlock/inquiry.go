@@ -39,6 +39,10 @@ const (
 	askTime                   //
 )
 
+// writes reports whether it is a marker that is asked for. (Where one is due the
+// dial script of a look writes one as well.)
+func (p purpose) writes() bool { return p != askLook && p != askTime }
+
 // waitForDial is how long the reply of a script that compares clocks is waited
 // for; later ones tell nothing.
 const waitForDial = time.Second

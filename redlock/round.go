@@ -353,9 +353,8 @@ func (r *round) abstains(c *pipeline.Call) error {
 
 const evalSHA = "EVALSHA"
 
-// resend answers NOSCRIPT with the whole script, and the refusal of a joint command
-// with that of the call alone. An extension or acquisition is
-// sent again only while it is undecided or granted and its lock is held: after
+// resend answers NOSCRIPT with the whole script, and another refusal of a joint
+// command with the call alone. An extension or acquisition is sent again only while it is undecided or granted and its lock is held: after
 // Unlock or the rollback has begun it would set the key again behind the
 // release; so would one for several keys when the lock has settled on one.
 func (r *round) resend(c *pipeline.Call) bool {
@@ -369,7 +368,12 @@ func (r *round) resend(c *pipeline.Call) bool {
 			return false
 		}
 	}
-	c.Cmd, c.Part = "EVAL", nil
+	c.Part = nil
+	if !pipeline.IsNoScript(c.Err) { // refused together with others, not for want of the script
+		r.c.masters[c.Slot].Resend(c)
+		return true
+	}
+	c.Cmd = "EVAL"
 	if r.guard.each != nil {
 		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.guard.each[c.Slot])...)
 	} else if c.Slot == r.own.pilot && !r.own.plain {

@@ -97,8 +97,16 @@ func (w *contender) tryTogether(ctx context.Context) (*QuorumError, bool) {
 	case said.granted:
 		w.collisions++
 	case said.answered:
-		if cause := w.note(&said.turn, said.err); cause != nil && failed.cause == nil {
+		if failed.cause == nil {
+			w.last = failed // which the pilot may know the holder of
+		}
+		cause := w.note(&said.turn, said.err)
+		switch {
+		case failed.cause != nil:
+		case cause != nil:
 			failed.cause = cause
+		default:
+			failed = w.last
 		}
 	}
 	return failed, true

@@ -2,12 +2,14 @@ package redlock_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -16,9 +18,10 @@ import (
 // take no time.
 const away = 5 * time.Millisecond
 
-// A farConn is that long away. Write does not wait: locks may be held there.
+// A farConn is away. Write does not wait: locks may be held there.
 type farConn struct {
 	net.Conn
+	away time.Duration
 	sent chan parcel
 	done chan struct{}
 	once sync.Once
@@ -30,8 +33,8 @@ type parcel struct {
 	bytes []byte
 }
 
-func newFarConn(conn net.Conn) *farConn {
-	c := &farConn{Conn: conn, sent: make(chan parcel, 100), done: make(chan struct{})}
+func newFarConn(conn net.Conn, away time.Duration) *farConn {
+	c := &farConn{Conn: conn, away: away, sent: make(chan parcel, 100), done: make(chan struct{})}
 	go c.deliver()
 	return c
 }
@@ -40,8 +43,12 @@ func (c *farConn) deliver() {
 	for {
 		select {
 		case p := <-c.sent:
-			time.Sleep(time.Until(p.due))
-			_, _ = c.Conn.Write(p.bytes)
+			select {
+			case <-time.After(time.Until(p.due)):
+				_, _ = c.Conn.Write(p.bytes)
+			case <-c.done:
+				return
+			}
 		case <-c.done:
 			return
 		}
@@ -50,7 +57,7 @@ func (c *farConn) deliver() {
 
 func (c *farConn) Write(b []byte) (int, error) {
 	select {
-	case c.sent <- parcel{time.Now().Add(away), slices.Clone(b)}:
+	case c.sent <- parcel{time.Now().Add(c.away), slices.Clone(b)}:
 		return len(b), nil
 	case <-c.done:
 		return 0, net.ErrClosed
@@ -66,16 +73,22 @@ func (c *farConn) Close() error {
 func inFarSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 	t.Helper()
 	inSim(t, n, func(t *testing.T, s *sim) {
-		dial := s.cluster.Dialer()
-		s.opts = append(s.opts, redlock.WithPool(pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := dial(ctx, network, addr)
-			if err != nil {
-				return nil, err
-			}
-			return newFarConn(conn), nil
-		})))
+		s.placeAway(func(int) time.Duration { return away })
 		test(t, s)
 	})
+}
+
+// placeAway has the masters be so far away from clients that are made from now on.
+func (s *sim) placeAway(away func(i int) time.Duration) {
+	dial := s.cluster.Dialer()
+	s.opts = append(s.opts, redlock.WithPool(pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(s.masters, func(m *simmaster.Master) bool { return m.Addr() == addr })
+		return newFarConn(conn, away(i)), nil
+	})))
 }
 
 // openReady is open for masters that are away.
@@ -188,6 +201,22 @@ func TestWhoWasCalledAndIsOvertakenKeepsItsPlace(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What the pilot says of who overtook is in the error, also where nobody asks
+// again before the wait ends.
+func TestWhoWasCalledAndIsOvertakenKnowsByWhom(t *testing.T) {
+	inFarSim(t, 1, func(t *testing.T, s *sim) {
+		q, pilot, _ := s.called()
+		_ = s.masters[pilot].Set("key", "other", time.Minute)
+		time.Sleep(3 * away) // answered
+		q.cancel()
+		<-q.done
+		wantExactly(t, q.err, redlock.ErrTaken, context.Canceled)
+		if h, ok := errors.AsType[*redlock.HeldError](q.err); !ok || h.Token != "other" || h.TTL <= 0 {
+			t.Errorf("%v: want who holds it, and for how long", q.err)
+		}
+	})
 }
 
 // maxRetry is the longest pause between looks at the pilot.

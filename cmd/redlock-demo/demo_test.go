@@ -139,7 +139,9 @@ func TestAFailedExpectationIsExitCodeOne(t *testing.T) {
 	defer wg.Wait()
 	defer close(done)
 	stdout, stderr, code := output(t, nil, "--masters", list(c))
-	if code != exitFailed || !strings.Contains(stdout, "✗ FAILED the lock excludes") || !strings.Contains(stderr, "expectations did not hold\n") {
+	// Which one it is depends on who comes when: two at the stock at once, or
+	// what was set here is found to be left behind.
+	if code != exitFailed || !strings.Contains(stdout, "✗ FAILED ") || !strings.Contains(stderr, "expectations did not hold\n") {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
 }

@@ -60,7 +60,7 @@ type Owner interface {
 
 // finish completes a call that got no reply.
 func (c *Call) finish(err error) {
-	c.Reply, c.Err = nil, err
+	c.Reply, c.Err, c.Apart = nil, err, false // what a connection said is lost with it
 	c.Owner.Complete(c)
 }
 

@@ -335,3 +335,31 @@ func TestASplitJointReplyIsReadWhole(t *testing.T) {
 		}
 	})
 }
+
+// What a connection has said is lost with it: nobody asks alone on the next one.
+func TestARefusalThatIsLostWithItsCheckIsNoReasonToAskAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.reply = func(c *fakeConn, args []string) string {
+			if args[0] == "HMGET" {
+				_ = c.Close()
+				return ""
+			}
+			return "-NOSCRIPT No matching script.\r\n"
+		}
+		g := newGate(s)
+		p := open(t, g.config())
+		var all []*waiter
+		for _, key := range "ab" {
+			w := newWaiter(t, "EVALSHA", "alone", string(key)).part(testJoints[1], string(key))
+			w.call.Check = testCheck
+			all = append(all, w.queue(p))
+		}
+		g.next <- nil
+		for _, w := range all {
+			if c := w.wait(); !errors.Is(c.Err, ErrConnectionLost) || c.Apart {
+				t.Errorf("%v, apart: %t", c.Err, c.Apart)
+			}
+		}
+	})
+}

@@ -30,13 +30,15 @@ func (r *run) told(client, n int) (ops []done) {
 }
 
 // goesOn asks that nothing has failed since the fault. Of a lock that is
-// contended the masters that go on may have given too few votes for its release
-// to be confirmed by them alone.
+// contended the masters that go on may have given too few votes, since others had
+// some, for its release to be confirmed by them alone; and where a master that
+// something was done to has forgotten its own, no majority has kept it.
 func (r *run) goesOn() {
 	r.Helper()
 	failed := r.history.operations(func(d done) bool {
 		unconfirmed := d.Op == opUnlock && d.Failed == failedNoQuorum && r.contended(d)
-		return d.Failed != "" && d.End > r.faultAt && !unconfirmed && !r.specs[d.client].Stranger
+		forgotten := d.Op == opUnlock && d.Failed == failedLost && r.contended(d) && len(r.troubled) > 0
+		return d.Failed != "" && d.End > r.faultAt && !unconfirmed && !forgotten && !r.specs[d.client].Stranger
 	})
 	failed = r.settleExcuses(failed)
 	for i, d := range failed {

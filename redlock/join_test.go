@@ -1,14 +1,19 @@
 package redlock_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
+	"github.com/redquorum/redquorum/internal/script"
+	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -128,6 +133,55 @@ func TestGuardedAcquisitionsOfOneFlushAreJoined(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A forbiddingConn has its master not know the joint acquisition's command.
+type forbiddingConn struct{ net.Conn }
+
+func (c forbiddingConn) Write(p []byte) (int, error) {
+	joint := "EVALSHA\r\n$40\r\n" + script.AcquireEach.SHA
+	if _, err := c.Conn.Write(bytes.ReplaceAll(p, []byte(joint), []byte(strings.Replace(joint, "EVALSHA", "UNKNOWN", 1)))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Refused otherwise than for want of the script, each is asked alone, by the hash
+// that its master knows.
+func TestWhereJointAcquisitionsAreForbiddenEachIsAskedAlone(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		dial := s.cluster.Dialer()
+		c := s.open(redlock.WithPool(pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return forbiddingConn{conn}, nil
+		})))
+		before := s.masters[0].Commands()
+		var wg sync.WaitGroup
+		held := make([]*redlock.Lock, many)
+		for i := range held {
+			wg.Go(func() {
+				l, err := c.TryLock(t.Context(), fmt.Sprint("key-", i), redlock.WithFencing())
+				if err != nil {
+					t.Error(err)
+				}
+				held[i] = l
+			})
+		}
+		wg.Wait()
+		synctest.Wait()
+		after := s.masters[0].Commands()
+		if n := after["EVALSHA"] - before["EVALSHA"]; n != many {
+			t.Errorf("%d of %d were asked by hash", n, many)
+		}
+		if n := after["EVAL"] - before["EVAL"]; n != 0 {
+			t.Errorf("%d were asked by their whole script", n)
+		}
+		unlockAll(t, held)
+		s.wantNoLocks()
+	})
 }
 
 // Two who want one key in one flush do not both get it.

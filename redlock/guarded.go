@@ -24,6 +24,7 @@ type guardedRound struct {
 	each  [][]any       // arguments of EVALSHA of each master's own command; nil: all get the same
 	sent  time.Time     // wall clock before the command was written
 	skew  time.Duration // S, of strict; 0: clocks are not compared
+	floor uint64        // the token that is meant by 0, of an acquisition that may be joined
 }
 
 func (l *Lock) isGuarded() bool { return l.opts.fenced || l.c.opts.strict() }
@@ -111,6 +112,9 @@ func (l *Lock) askGuarded(r *round, s *script.Script, third any, number uint64, 
 	args := l.guardedArgs(&r.guard, third, number, wait)
 	if s == script.GuardedAcquire && len(l.keyArgs) == 1 {
 		r.joinAcquire(l, &args)
+		if l.opts.fenced {
+			r.guard.floor = number
+		}
 	}
 	r.eval(s, keys, 0, time.Time{}, args[:]...)
 }
@@ -166,6 +170,9 @@ func (g *guardedRound) readReply(c *Client, reply any) (found guardedReply, ok b
 		return found, false, nil
 	}
 	found.code, found.fence = code, uint64(fence)
+	if code == 1 && fence == 0 {
+		found.fence = g.floor
+	}
 	switch {
 	case code == codeLeased && len(parts) == 2:
 		ms, isNumber := parts[0].(int64)

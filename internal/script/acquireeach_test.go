@@ -78,8 +78,11 @@ func (m *lua) together(strict bool, all []wanted) (replies []string) {
 		m.t.Fatalf("%v, %v", values, err)
 	}
 	others := values[3*len(all):]
-	for i := range all {
+	for i, w := range all {
 		if three := values[3*i : 3*i+3]; three[0] != any(int64(-1)) {
+			if three[0] == any(int64(1)) && three[1] == any(int64(0)) {
+				three[1] = w.number
+			}
 			replies = append(replies, m.inShort(three))
 			continue
 		}

@@ -24,7 +24,7 @@ type guardedRound struct {
 	each  [][]any       // arguments of EVALSHA of each master's own command; nil: all get the same
 	sent  time.Time     // wall clock before the command was written
 	skew  time.Duration // S, of strict; 0: clocks are not compared
-	floor uint64        // the token that is meant by 0, of an acquisition that may be joined
+	floor uint64        // the token that 0 stands for, of an acquisition that may be joined
 }
 
 func (l *Lock) isGuarded() bool { return l.opts.fenced || l.c.opts.strict() }
@@ -104,18 +104,18 @@ var argUnused, argNone any = "0", ""
 // askGuarded asks by a guarded script; third is what it takes as such, and number
 // the token to give at least or to keep.
 func (l *Lock) askGuarded(r *round, s *script.Script, third any, number uint64, wait time.Duration) {
+	r.guard = l.newGuardedRound()
+	n := l.guardedNumbers(&r.guard, number, wait)
+	if s == script.GuardedAcquire && len(l.keyArgs) == 1 {
+		r.encodeAcquire(l, n)
+		r.send(evalSHA, 0, time.Time{})
+		return
+	}
 	keys := l.allKeys()
 	if s == script.GuardedReaderAcquire {
 		keys = l.withSides(l.acquireKeys())
 	}
-	r.guard = l.newGuardedRound()
-	args := l.guardedArgs(&r.guard, third, number, wait)
-	if s == script.GuardedAcquire && len(l.keyArgs) == 1 {
-		r.joinAcquire(l, &args)
-		if l.opts.fenced {
-			r.guard.floor = number
-		}
-	}
+	args := l.guardedArgs(&r.guard, third, n)
 	r.eval(s, keys, 0, time.Time{}, args[:]...)
 }
 
@@ -128,15 +128,31 @@ func (l *Lock) newGuardedRound() guardedRound {
 	return g
 }
 
-// guardedArgs is what script/guarded.lua takes.
-func (l *Lock) guardedArgs(g *guardedRound, third any, number uint64, wait time.Duration) [7]any {
-	args := [7]any{l.tokenArg, l.ttlArg, third, argNone, argNone, argNone, l.c.opts.retentionArg}
+// guardedNumbers are those that script/guarded.lua takes.
+type guardedNumbers struct {
+	fence       int64 // if the lock is fenced
+	least, most int64 // in strict
+}
+
+func (l *Lock) guardedNumbers(g *guardedRound, fence uint64, wait time.Duration) (n guardedNumbers) {
 	if l.opts.fenced {
-		args[3] = int64(min(number, math.MaxInt64)) //nolint:gosec // it is in range
+		n.fence = int64(min(fence, math.MaxInt64)) //nolint:gosec // it is in range
 	}
 	if g.skew != 0 {
 		sent, skew := g.sent.UnixMicro(), g.skew.Microseconds()
-		args[4], args[5] = sent-skew, sent+wait.Microseconds()+skew
+		n.least, n.most = sent-skew, sent+wait.Microseconds()+skew
+	}
+	return n
+}
+
+// guardedArgs is what script/guarded.lua takes.
+func (l *Lock) guardedArgs(g *guardedRound, third any, n guardedNumbers) [7]any {
+	args := [7]any{l.tokenArg, l.ttlArg, third, argNone, argNone, argNone, l.c.opts.retentionArg}
+	if l.opts.fenced {
+		args[3] = n.fence
+	}
+	if g.skew != 0 {
+		args[4], args[5] = n.least, n.most
 	}
 	return args
 }
@@ -158,12 +174,9 @@ type guardedReply struct {
 // readReply reads what a guarded script replied and compares the clocks. ok: it
 // is such a reply. The error is a *SkewError.
 func (g *guardedRound) readReply(c *Client, reply any) (found guardedReply, ok bool, err error) {
-	three, isThree := reply.(pipeline.ThreeInts)
-	var parts []any // behind those
-	if !isThree {
-		if three, parts, isThree = startsWithThree(reply); !isThree {
-			return found, false, nil
-		}
+	three, parts, ok := startsWithThree(reply)
+	if !ok {
+		return found, false, nil
 	}
 	code, fence, micros := three[0], three[1], three[2]
 	if fence < 0 || fence >= lastFence {
@@ -197,9 +210,12 @@ func (g *guardedRound) readReply(c *Client, reply any) (found guardedReply, ok b
 	return found, true, err
 }
 
-// startsWithThree splits the reply of a guarded script that is longer than three
-// integers.
+// startsWithThree splits the reply of a guarded script: three integers, and what
+// stands behind them.
 func startsWithThree(reply any) (three pipeline.ThreeInts, rest []any, ok bool) {
+	if exactly, ok := reply.(*pipeline.ThreeInts); ok {
+		return *exactly, nil, true
+	}
 	parts, ok := reply.([]any)
 	if !ok || len(parts) < len(three) {
 		return three, nil, false
@@ -254,7 +270,7 @@ func (l *Lock) takeGuarded(ctx context.Context, pilot int, score, only any) (gra
 	c := l.c
 	g := l.newGuardedRound()
 	floor := c.fences.floor(c.opts.clock.Now().Wall())
-	args := l.guardedArgs(&g, only, floor, c.patience(pilot, l.opts.ttl))
+	args := l.guardedArgs(&g, only, l.guardedNumbers(&g, floor, c.patience(pilot, l.opts.ttl)))
 	keys := l.withSides([]any{l.keyArgs[0], queueKey(l.fullKey())})
 	q := c.askVote(pilot, script.GuardedQueue, keys, append([]any{argTake, c.id, score}, args[:]...)...)
 	reply, err := q.vote(ctx, l)

@@ -35,7 +35,8 @@ type handOver struct {
 	pilot   int // noPilot: nobody is told
 	lock    *Lock
 	encoded []byte
-	plain   bool // the pilot refused it, and gets what the others got
+	queue   []byte // the queue's name in it
+	plain   bool   // the pilot refused it, and gets what the others got
 }
 
 // encode makes the pilot's own command. The arguments are not boxed: most
@@ -53,17 +54,20 @@ func (h *handOver) encode(l *Lock, pilot int) {
 	b = pipeline.AppendBulk(b, script.Queue.SHA)
 	b = pipeline.AppendBulk(b, keys)
 	b = pipeline.AppendBulk(b, key)
+	at := len(b)
 	b = pipeline.AppendBulk(b, queuePrefix, key, queueSuffix)
+	behind := len(b)
 	if strict {
 		b = pipeline.AppendBulk(b, leasePrefix, key)
 	}
 	b = pipeline.AppendBulk(b, "release")
 	b = pipeline.AppendBulk(b, l.c.id)
 	h.encoded = pipeline.AppendBulk(b, l.token)
+	h.queue = h.encoded[at:behind]
 }
 
 func (h *handOver) clear() {
-	h.pilot, h.lock, h.encoded, h.plain = noPilot, nil, h.encoded[:0], false
+	h.pilot, h.lock, h.encoded, h.queue, h.plain = noPilot, nil, h.encoded[:0], nil, false
 }
 
 // refused reports whether the pilot has just refused its own command, for want
@@ -75,16 +79,6 @@ func (h *handOver) refused(call *pipeline.Call) bool {
 	h.plain = true
 	h.lock.c.pilots.note(h.pilot, call.Err)
 	return true
-}
-
-// evalArgs is the same with the script's source.
-func (h *handOver) evalArgs() []any {
-	key := h.lock.fullKey()
-	keys := []any{key, queueKey(key)}
-	if h.lock.c.opts.strict() {
-		keys = append(keys, leasePrefix+key)
-	}
-	return script.Queue.EvalArgs(script.Queue.Args(nil, keys, "release", h.lock.c.id, h.lock.token))
 }
 
 // fullKey is the lock's first key in Redis.
@@ -181,7 +175,7 @@ func (n notice) tell() {
 // told of it, and so on.
 func splitHeirs(reply any) (released any, heirs []any) {
 	switch parts := reply.(type) {
-	case pipeline.ThreeInts: // of one key
+	case *pipeline.ThreeInts: // of one key
 		return parts[0], []any{parts[1], parts[2]}
 	case []any:
 		if len(parts)%2 == 1 {

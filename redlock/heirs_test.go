@@ -15,7 +15,7 @@ func TestHeirsAreReadWhateverTheFormOfTheReply(t *testing.T) {
 		heirs           []any
 	}{
 		{int64(1), int64(1), nil},
-		{pipeline.ThreeInts{3, 2, 1}, int64(3), []any{int64(2), int64(1)}},
+		{&pipeline.ThreeInts{3, 2, 1}, int64(3), []any{int64(2), int64(1)}},
 		{[]any{int64(1), int64(2), int64(0)}, int64(1), []any{int64(2), int64(0)}},
 		{[]any{int64(1), int64(1), int64(1), int64(2), int64(2)}, int64(1), []any{int64(1), int64(1), int64(2), int64(2)}},
 		{[]any{int64(1), int64(2)}, []any{int64(1), int64(2)}, nil},

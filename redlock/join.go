@@ -19,16 +19,13 @@ func newJoints(id string, o *clientOptions) joints {
 	}
 	return joints{
 		release: pipeline.Joint{SHA: release.SHA, Args: 1, Last: pipeline.AppendBulk(nil, id), Ints: 1},
-		acquire: pipeline.Joint{SHA: script.AcquireEach.SHA, Args: 5, Last: pipeline.AppendArgs(nil, o.retentionArg), Ints: 3},
+		acquire: pipeline.Joint{SHA: script.AcquireEach.SHA, Args: 6, Last: pipeline.AppendArgs(nil, o.retentionArg), Ints: 3},
 	}
 }
 
-// A roundPart is a round's part in joint commands: at the pilot, where who waits
-// next is told of a release, and elsewhere.
-type roundPart struct {
-	buffer       []byte // what both are made of
-	pilot, plain pipeline.Part
-}
+// A roundPart is a round's part in joint commands, of the bytes of its own: at the
+// pilot, where who waits next is told of a release, and elsewhere.
+type roundPart struct{ pilot, plain pipeline.Part }
 
 func (p *roundPart) of(pilot bool) *pipeline.Part {
 	if pilot {
@@ -37,54 +34,90 @@ func (p *roundPart) of(pilot bool) *pipeline.Part {
 	return &p.plain
 }
 
-// joinRelease makes the round, a release of the plain lock l, one that may be
-// joined with others.
-func (r *round) joinRelease(l *Lock) {
-	key := l.fullKey()
-	p := &r.part
-	b := pipeline.AppendBulk(p.buffer[:0], key)
+// encodeRelease makes the round's command, a release of the plain lock l, one
+// that may be joined with others. The pilot's is made before.
+func (r *round) encodeRelease(l *Lock) {
+	key, strict := l.fullKey(), l.c.opts.strict()
+	s, keys := l.kind.release, int64(1)
+	if strict {
+		s, keys = l.kind.guarded.release, 2
+	}
+	b := r.beginEval(s, keys, 1)
+	at := len(b)
+	b = pipeline.AppendBulk(b, key)
 	keyEnd := len(b)
-	b = pipeline.AppendBulk(b, l.token)
-	tokenEnd := len(b)
-	b = pipeline.AppendBulk(b, queuePrefix, key, queueSuffix)
-	queueEnd := len(b)
-	strict := l.c.opts.strict()
 	if strict {
 		b = pipeline.AppendBulk(b, leasePrefix, key)
 	}
-	p.buffer = b
-	p.plain = pipeline.Part{Joint: &l.c.joints.release, Keys: [3][]byte{b[:keyEnd]}, Args: b[keyEnd:tokenEnd]}
+	leaseEnd := len(b)
+	b = pipeline.AppendBulk(b, l.token)
+
+	p := &r.part
+	p.plain = pipeline.Part{Joint: &l.c.joints.release, Keys: [3][]byte{b[at:keyEnd]}, Args: b[leaseEnd:]}
 	if strict {
-		p.plain.Keys[2] = b[queueEnd:]
+		p.plain.Keys[2] = b[keyEnd:leaseEnd]
 	}
 	p.pilot = p.plain
-	p.pilot.Keys[1] = b[tokenEnd:queueEnd]
-	r.key, r.joins = keyOf(l), true
+	p.pilot.Keys[1] = r.own.queue
+	r.encoded, r.key, r.joins = b, keyOf(l), true
 }
 
-// joinAcquire is joinRelease for an acquisition by script.GuardedAcquire, with
-// what that takes.
-func (r *round) joinAcquire(l *Lock, args *[7]any) {
-	key := l.fullKey()
-	p := &r.part
-	b := pipeline.AppendArgs(p.buffer[:0], args[0], args[1], args[3], args[4], args[5])
-	p.plain = pipeline.Part{Joint: &l.c.joints.acquire}
-	var ends [4]int
-	ends[0] = len(b)
-	for i, prefix := range []string{"", fencePrefix, leasePrefix} {
-		if i == 0 || i == 1 && l.opts.fenced || i == 2 && l.c.opts.strict() {
-			b = pipeline.AppendBulk(b, prefix, key)
-		}
-		ends[i+1] = len(b)
+// encodeAcquire is encodeRelease for an acquisition by script.GuardedAcquire.
+func (r *round) encodeAcquire(l *Lock, n guardedNumbers) {
+	key, fenced, strict := l.fullKey(), l.opts.fenced, l.c.opts.strict()
+	keys := int64(1)
+	if fenced {
+		keys++
 	}
-	p.buffer = b
-	p.plain.Args = b[:ends[0]]
-	for i := range p.plain.Keys {
-		if ends[i] != ends[i+1] {
-			p.plain.Keys[i] = b[ends[i]:ends[i+1]]
-		}
+	if strict {
+		keys++
 	}
-	r.joins = true
+	b := r.beginEval(l.acquireScript(), keys, 7)
+	at := len(b)
+	b = pipeline.AppendBulk(b, key)
+	keyEnd := len(b)
+	if fenced {
+		b = pipeline.AppendBulk(b, fencePrefix, key)
+	}
+	fenceEnd := len(b)
+	if strict {
+		b = pipeline.AppendBulk(b, leasePrefix, key)
+	}
+	args := len(b)
+	b = pipeline.AppendBulk(b, l.token)
+	b = pipeline.AppendArgs(b, l.ttlArg, argUnused)
+	if fenced {
+		b = pipeline.AppendInt(b, n.fence)
+	} else {
+		b = pipeline.AppendBulk(b)
+	}
+	if strict {
+		b = pipeline.AppendInt(pipeline.AppendInt(b, n.least), n.most)
+	} else {
+		b = pipeline.AppendBulk(pipeline.AppendBulk(b))
+	}
+	argsEnd := len(b)
+	b = pipeline.AppendArgs(b, l.c.opts.retentionArg)
+
+	p := &r.part.plain
+	*p = pipeline.Part{Joint: &l.c.joints.acquire, Keys: [3][]byte{b[at:keyEnd]}, Args: b[args:argsEnd]}
+	if fenced {
+		p.Keys[1] = b[keyEnd:fenceEnd]
+		r.guard.floor = uint64(n.fence) //nolint:gosec // it is not negative
+	}
+	if strict {
+		p.Keys[2] = b[fenceEnd:args]
+	}
+	r.encoded, r.joins = b, true
+}
+
+// beginEval encodes a call of a script up to its keys.
+func (r *round) beginEval(s *script.Script, keys, args int64) []byte {
+	r.script = s
+	b := pipeline.AppendArray(r.encoded[:0], int(3+keys+args))
+	b = pipeline.AppendBulk(b, evalSHA)
+	b = pipeline.AppendBulk(b, s.SHA)
+	return pipeline.AppendInt(b, keys)
 }
 
 // keyOf tells commands about different keys apart: 0 where there are several.

@@ -126,9 +126,11 @@ func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
 			absent &^= 1 << pilot
 		}
 	}
-	s, keys := l.releaseScript(l.keyArgs)
 	if l.kind == plainKind {
-		r.joinRelease(l)
+		r.encodeRelease(l)
+		r.send(evalSHA, absent, keep)
+		return
 	}
+	s, keys := l.releaseScript(l.keyArgs)
 	r.eval(s, keys, absent, keep, l.tokenArg)
 }

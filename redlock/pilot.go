@@ -120,8 +120,8 @@ func (c *Client) askVote(master int, s *script.Script, keys []any, args ...any) 
 
 func (c *Client) newQuery(master int, keep time.Time, s *script.Script, keys, args []any) *query {
 	q := &query{c: c, master: master, script: s, done: make(chan struct{})}
-	q.args = s.Args(nil, keys, args...)
-	q.call = pipeline.Call{Cmd: evalSHA, Encoded: pipeline.AppendCommand(nil, evalSHA, q.args...), Owner: q, Keep: keep}
+	encoded := pipeline.AppendCommand(nil, evalSHA, s.Args(nil, keys, args...)...)
+	q.call = pipeline.Call{Cmd: evalSHA, Encoded: encoded, Owner: q, Keep: keep}
 	return q
 }
 
@@ -190,7 +190,7 @@ func (q *query) Delayed(*pipeline.Call, error) { q.settle() }
 func (q *query) Complete(call *pipeline.Call) {
 	if pipeline.IsNoScript(call.Err) && call.Cmd == evalSHA && !q.Abandoned(call) {
 		call.Cmd = "EVAL"
-		call.Encoded = pipeline.AppendCommand(nil, call.Cmd, q.script.EvalArgs(q.args)...)
+		call.Encoded = pipeline.EvalOf(call.Encoded, q.script.Source)
 		q.c.masters[q.master].Resend(call)
 		return
 	}

@@ -130,7 +130,12 @@ func (r *round) eval(s *script.Script, keys []any, skip uint64, keep time.Time, 
 // names: they are known not to have the key. keep is until when the call is
 // worth repeating on a later connection; zero: never.
 func (r *round) ask(cmd string, skip uint64, keep time.Time) {
-	r.encoded = pipeline.AppendCommand(r.encoded[:0], cmd, r.args...) // once for all masters
+	r.encoded = pipeline.AppendCommand(r.encoded[:0], cmd, r.args...)
+	r.send(cmd, skip, keep)
+}
+
+// send is ask for a command that has been encoded, once for all masters.
+func (r *round) send(cmd string, skip uint64, keep time.Time) {
 	r.asking()
 	r.c.unfinished.add()
 	var check []byte
@@ -171,7 +176,7 @@ func (r *round) ask(cmd string, skip uint64, keep time.Time) {
 		case i == r.own.pilot:
 			c.Encoded = r.own.encoded
 		case r.take != nil && i == r.take.pilot:
-			c.Cmd, c.Encoded = evalSHA, pipeline.AppendCommand(nil, evalSHA, r.take.args...)
+			c.Cmd, c.Encoded = evalSHA, r.take.encoded
 		}
 		if r.guard.each != nil {
 			c.Encoded = pipeline.AppendCommand(nil, cmd, r.guard.each[i]...)
@@ -373,16 +378,11 @@ func (r *round) resend(c *pipeline.Call) bool {
 		r.c.masters[c.Slot].Resend(c)
 		return true
 	}
-	c.Cmd = "EVAL"
-	if r.guard.each != nil {
-		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.guard.each[c.Slot])...)
-	} else if c.Slot == r.own.pilot && !r.own.plain {
-		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.own.evalArgs()...)
-	} else if r.take != nil && c.Slot == r.take.pilot {
-		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, script.Queue.EvalArgs(r.take.args)...)
-	} else {
-		c.Encoded = pipeline.AppendCommand(nil, c.Cmd, r.script.EvalArgs(r.args)...)
+	s := r.script
+	if c.Slot == r.own.pilot && !r.own.plain || r.take != nil && c.Slot == r.take.pilot {
+		s = script.Queue
 	}
+	c.Cmd, c.Encoded = "EVAL", pipeline.EvalOf(c.Encoded, s.Source)
 	r.c.masters[c.Slot].Resend(c)
 	return true
 }

@@ -18,8 +18,8 @@ import (
 // client out of the queue with the grant, and what the pilot said to it by the
 // time the attempt was decided.
 type pilotTake struct {
-	pilot int
-	args  []any // of EVALSHA
+	pilot   int
+	encoded []byte
 	pilotAnswer
 }
 
@@ -39,8 +39,8 @@ func (l *Lock) newPilotTake(pilot int, score any) *pilotTake {
 	}
 	keys := []any{l.keyArgs[0], queueKey(l.fullKey())}
 	return &pilotTake{
-		pilot: pilot,
-		args:  script.Queue.Args(nil, keys, argTake, l.c.id, score, l.token, l.ttlArg, only),
+		pilot:   pilot,
+		encoded: pipeline.AppendCommand(nil, evalSHA, script.Queue.Args(nil, keys, argTake, l.c.id, score, l.token, l.ttlArg, only)...),
 	}
 }
 

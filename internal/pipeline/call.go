@@ -28,7 +28,7 @@ type Call struct {
 	Part *Part
 
 	// Set before Owner.Complete.
-	Reply any    // as redigo parses it, nil, int64, string, []byte, []any, or ThreeInts
+	Reply any    // as redigo parses it, nil, int64, string, []byte, []any, or *ThreeInts that is the call's
 	Err   error  // a redis.Error reply, or one of this package's errors
 	Epoch uint64 // the connection that carried it, counted from 1; 0: none did
 	Sent  bool   // whether the master may have seen it, on any connection
@@ -40,6 +40,7 @@ type Call struct {
 
 	sentAt time.Time // set on the first call of a batch only, to sample the round trip
 	joint  *joint    // that this is; nil: of a single call
+	ints   ThreeInts // what Reply points to
 }
 
 // An Owner is told what becomes of its calls. Its methods are called from the

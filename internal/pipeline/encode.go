@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 )
@@ -28,9 +29,9 @@ func AppendArgs(dst []byte, args ...any) []byte {
 			dst = appendHeader(dst, '$', len(v))
 			dst = append(append(dst, v...), crlf...)
 		case int:
-			dst = appendInt(dst, int64(v))
+			dst = AppendInt(dst, int64(v))
 		case int64:
-			dst = appendInt(dst, v)
+			dst = AppendInt(dst, v)
 		default:
 			dst = appendString(dst, fmt.Sprint(v))
 		}
@@ -57,6 +58,19 @@ func AppendBulk(dst []byte, parts ...string) []byte {
 
 const crlf = "\r\n"
 
+// EvalOf is an encoded EVALSHA as EVAL of that script, in a new slice.
+func EvalOf(evalSHA []byte, source string) []byte {
+	head := bytes.IndexByte(evalSHA, '\n') + 1
+	rest := evalSHA[head:]
+	for range 2 { // the name and the digest
+		n, behind, _ := leadingInt('$', rest)
+		rest = behind[int(n)+len(crlf):]
+	}
+	b := make([]byte, 0, len(evalSHA)+len(source))
+	b = append(b, evalSHA[:head]...)
+	return append(AppendBulk(AppendBulk(b, "EVAL"), source), rest...)
+}
+
 func appendHeader(dst []byte, kind byte, n int) []byte {
 	return append(strconv.AppendInt(append(dst, kind), int64(n), 10), crlf...)
 }
@@ -65,7 +79,8 @@ func appendString(dst []byte, s string) []byte {
 	return append(append(appendHeader(dst, '$', len(s)), s...), crlf...)
 }
 
-func appendInt(dst []byte, n int64) []byte {
+// AppendInt is AppendBulk for a number.
+func AppendInt(dst []byte, n int64) []byte {
 	var digits [20]byte
 	text := strconv.AppendInt(digits[:0], n, 10)
 	return append(append(appendHeader(dst, '$', len(text)), text...), crlf...)

@@ -1,13 +1,18 @@
 package pipeline
 
+import "fmt"
+
 // ThreeInts is a reply of three integers, which scripts give that have more to
 // say than yes or no: redigo would make five values of it.
 type ThreeInts [3]int64
 
-// threeInts parses a whole reply that is one, of numbers that are not negative.
-func threeInts(b []byte) (three ThreeInts, ok bool) {
+func (three *ThreeInts) String() string { return fmt.Sprint(*three) }
+
+// parse reads a whole reply that is one, of numbers that are not negative. If it
+// is none they are left as they may be.
+func (three *ThreeInts) parse(b []byte) bool {
 	ints, ok := appendInts(three[:0], b)
-	return three, ok && len(ints) == len(three)
+	return ok && len(ints) == len(three)
 }
 
 // appendInts parses a whole reply that is an array of integers, none of them

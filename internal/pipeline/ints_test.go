@@ -8,11 +8,12 @@ func TestThreeIntegersAreReadWhole(t *testing.T) {
 		"*3\r\n:1\r\n:1795276729558265\r\n:1795276729558266\r\n": {1, 1795276729558265, 1795276729558266},
 		"*3\r\n:1\r\n:999999999999999999\r\n:007\r\n":            {1, 999999999999999999, 7},
 	} {
-		if got, ok := threeInts([]byte(reply)); !ok || got != want {
+		var got ThreeInts
+		if ok := got.parse([]byte(reply)); !ok || got != want {
 			t.Errorf("%q is %v, %v: want %v", reply, got, ok, want)
 		}
 		for n := range reply {
-			if got, ok := threeInts([]byte(reply[:n])); ok {
+			if got.parse([]byte(reply[:n])) {
 				t.Errorf("%q is %v", reply[:n], got)
 			}
 		}
@@ -22,7 +23,8 @@ func TestThreeIntegersAreReadWhole(t *testing.T) {
 		"*3\r\n:1\r\n$1\r\n2\r\n:3\r\n", "*3\r\n:1\r\n:2000000000000000000\r\n:3\r\n", "*3\r\n:\r\n:2\r\n:3\r\n", "*3\r\n:+1\r\n:2\r\n:3\r\n",
 		"*3\n:1\n:2\n:3\n", ":3\r\n",
 	} {
-		if got, ok := threeInts([]byte(reply)); ok {
+		var got ThreeInts
+		if got.parse([]byte(reply)) {
 			t.Errorf("%q is %v", reply, got)
 		}
 	}

@@ -27,7 +27,7 @@ type Joint struct {
 	SHA  string
 	Args int    // of each call
 	Last []byte // one encoded argument that all have in common
-	Ints int    // in the reply to each call: 1, or 3, which become ThreeInts
+	Ints int    // in the reply to each call: 1, or 3, which become *ThreeInts
 }
 
 // A Part is a call's part in a joint command.
@@ -188,7 +188,7 @@ func newJoint(g *group) *Call {
 	b := AppendArray(c.Encoded[:0], 3+keys+g.joint.Args*len(c.parts)+1)
 	b = AppendBulk(b, "EVALSHA")
 	b = AppendBulk(b, g.joint.SHA)
-	b = appendInt(b, int64(keys))
+	b = AppendInt(b, int64(keys))
 	for k := range (Part{}).Keys {
 		for i, part := range c.parts {
 			if mutant.Is(mutant.JoinedForgets) && k == 0 && i == len(c.parts)-1 {
@@ -263,7 +263,8 @@ func (s *session) receiveJoint(c *joint) error {
 		case kind.Ints == 1:
 			s.replied(part, number(ints[i]), nil)
 		case ints[3*i] != otherReply:
-			s.replied(part, ThreeInts(ints[3*i:]), nil)
+			part.ints = ThreeInts(ints[3*i:])
+			s.replied(part, &part.ints, nil)
 		default:
 			if err, isError := others[0].(redis.Error); isError {
 				s.replied(part, nil, err)

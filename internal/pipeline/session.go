@@ -191,7 +191,7 @@ func (s *session) read() {
 			next++
 			continue
 		}
-		reply, err := s.receive()
+		reply, err := s.receive(c)
 		if err != nil && !isReply(err) {
 			s.fail(connectionError(err))
 			break
@@ -225,10 +225,10 @@ func (s *session) count() {
 	}
 }
 
-// receive blocks for the next reply. Nearly all are one of three, which need
+// receive blocks for the reply to a call. Nearly all are one of three, which need
 // no parser.
-func (s *session) receive() (any, error) {
-	reply, ok, err := s.wire.common()
+func (s *session) receive(c *Call) (any, error) {
+	reply, ok, err := s.wire.common(&c.ints)
 	if ok || err != nil {
 		return reply, err
 	}

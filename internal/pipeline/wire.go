@@ -137,9 +137,9 @@ func (w *wire) same(reply string) (bool, error) {
 }
 
 // common takes the next reply if it is one of those that locks get: +OK, nil and
-// one digit, as redigo would have parsed them, and three integers, as ThreeInts.
+// one digit, as redigo would have parsed them, and three integers, as ThreeInts in three.
 // Otherwise it is left to redigo. It blocks until something has been read.
-func (w *wire) common() (reply any, ok bool, err error) {
+func (w *wire) common(three *ThreeInts) (reply any, ok bool, err error) {
 	if err := w.await(); err != nil {
 		return nil, false, err
 	}
@@ -150,8 +150,7 @@ func (w *wire) common() (reply any, ok bool, err error) {
 		reply = replyOK
 	case string(b) == "$-1\r\n":
 	default:
-		three, ok := threeInts(b)
-		if !ok {
+		if !three.parse(b) {
 			return nil, false, nil
 		}
 		reply = three

@@ -1,13 +1,13 @@
 -- Does for each of several locks, which have nothing to do with one another, what guarded_acquire.lua does (invariant S3).
 -- KEYS locks, then the fences of the first ones, which are fenced, then the lease records of all (strict); ARGV for each
--- lock its token, TTL, floor, least and most as in guarded.lua, and then the retention.
+-- lock the first six of guarded.lua's arguments, and then the retention.
 -- Returns for each lock the three numbers that guarded_acquire.lua does, with 0 for a fencing token that is the floor; or
 -- -1, 0, 0 where it says something else: that stands behind the numbers of all, in the same order.
 -- Locks that are free and have no lease record are granted here, as guarded_free.lua does it; another one is left to what
 -- is included. Whatever fails fails for its lock alone: others' may have been granted by then.
 local keys, args, call = KEYS, ARGV, redis.call
-local n = (#args - 1) / 5
-local strict, retention = args[4] ~= '', args[#args]
+local n = (#args - 1) / 6
+local strict, retention = args[5] ~= '', args[#args]
 local fences = #keys - (strict and 2 or 1) * n -- how many
 local micros, now = 0, '' -- the latter as text
 if strict then
@@ -43,7 +43,7 @@ end
 local function alone(i, a)
   local its = {keys[i], i <= fences and keys[n + i] or nil}
   if strict then its[#its + 1] = keys[#keys - n + i] end
-  local ok, reply = pcall(acquire, its, {args[a], args[a + 1], '0', args[a + 2], args[a + 3], args[a + 4], retention})
+  local ok, reply = pcall(acquire, its, {args[a], args[a + 1], args[a + 2], args[a + 3], args[a + 4], args[a + 5], retention})
   if ok or type(reply) == 'table' then return reply end
   return redis.error_reply((string.match(reply, '^%u+ ') and '' or 'ERR ') .. reply)
 end
@@ -53,7 +53,7 @@ local met = {} -- a lock may be there twice, for two who want it
 local numbers, others = {}, {}
 local r, a = 0, 1
 for i = 1, n do
-  local lock, token, ttl, floor, least, most = keys[i], args[a], args[a + 1], args[a + 2], args[a + 3], args[a + 4]
+  local lock, token, ttl, floor, least, most = keys[i], args[a], args[a + 1], args[a + 3], args[a + 4], args[a + 5]
   local fence, lease = i <= fences and keys[n + i], strict and keys[leases + i]
   local other -- than three numbers
   if not met[lock] and (nothing or call('EXISTS', lock, lease or lock) == 0)
@@ -84,7 +84,7 @@ for i = 1, n do
     numbers[r + 1], numbers[r + 2], numbers[r + 3] = -1, 0, 0
     others[#others + 1] = other
   end
-  r, a = r + 3, a + 5
+  r, a = r + 3, a + 6
 end
 for i, other in ipairs(others) do numbers[r + i] = other end
 return numbers

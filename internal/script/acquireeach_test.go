@@ -22,15 +22,16 @@ type wanted struct {
 	off         time.Duration // of the master's clock, as we pretend
 }
 
-// args are what guarded.lua takes of it: token, TTL, number, least and most.
+// args are the first six that guarded.lua takes of it: token, TTL, one that is not
+// used, number, least and most.
 func (w wanted) args(strict bool, now int64) []any {
-	args := []any{w.token, w.ttl.Milliseconds(), "", "", ""}
+	args := []any{w.token, w.ttl.Milliseconds(), "0", "", "", ""}
 	if w.number != 0 {
-		args[2] = w.number
+		args[3] = w.number
 	}
 	if strict {
 		sent := now - w.off.Microseconds()
-		args[3], args[4] = sent-500_000, sent+60_000_000
+		args[4], args[5] = sent-500_000, sent+60_000_000
 	}
 	return args
 }
@@ -47,7 +48,7 @@ func (m *lua) oneByOne(strict bool, all []wanted) (replies []string) {
 			keys = append(keys, leaseOf+w.lock)
 		}
 		args := w.args(strict, m.now())
-		args = append(slices.Insert(args, 2, any("0")), retained)
+		args = append(args, retained)
 		reply, err := m.conn.Do("EVAL", GuardedAcquire.EvalArgs(GuardedAcquire.Args(nil, keys, args...))...)
 		if err != nil {
 			reply = err

@@ -12,7 +12,7 @@ import (
 )
 
 // jointArgs is how many arguments each part of a joint command has, by script.
-var jointArgs = map[string]int{script.ReleaseEach.SHA: 1, script.ReleaseLeases.SHA: 1, script.AcquireEach.SHA: 5}
+var jointArgs = map[string]int{script.ReleaseEach.SHA: 1, script.ReleaseLeases.SHA: 1, script.AcquireEach.SHA: 6}
 
 // jointParts are the keys that a command releases or acquires which stands for
 // several, and their tokens, of the words of a command; none where it is no such

@@ -180,7 +180,8 @@ func WithBackoff(least, most time.Duration) Option {
 
 // WithQueueLimit bounds the commands that wait for one master or are under
 // way to it, 16 to 16,777,216; 65,536 by default. Beyond it commands fail with
-// [ErrQueueFull].
+// [ErrQueueFull]; all but releases do so beyond 2,048 of them while the master
+// answers nothing, for 50 ms and four round trips.
 func WithQueueLimit(n int) Option {
 	return func(o *options) error {
 		if n < 16 || n > 1<<24 {

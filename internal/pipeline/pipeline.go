@@ -30,6 +30,7 @@ type Pipeline struct {
 	serving   atomic.Bool   // state is up; written under mu
 	accepted  atomic.Uint64 // calls queued
 	completed atomic.Uint64 // of those, by count
+	backlog   backlog
 	counters
 }
 
@@ -78,7 +79,8 @@ func (p *Pipeline) Resend(c *Call) {
 }
 
 func (p *Pipeline) requeue(c *Call) {
-	if int64(p.accepted.Add(1)-p.completed.Load()) > int64(p.cfg.QueueLimit) {
+	waiting := int64(p.accepted.Add(1) - p.completed.Load())
+	if waiting > int64(p.cfg.QueueLimit) || p.grows(c, waiting) {
 		p.complete(c, ErrQueueFull)
 		return
 	}

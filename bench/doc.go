@@ -25,6 +25,7 @@
 //	BenchmarkSlowMaster  one of the masters is 20 ms away
 //	BenchmarkNearMaster  the same, but for the distance
 //	BenchmarkMasters     3, 5, 7 and 9 masters
+//	BenchmarkTLS         the connections are encrypted
 //	BenchmarkKeys        keys drawn from 1 to 100,000, so that some are taken
 //	BenchmarkHandOver    from Unlock in one client to Lock in one that waits
 //

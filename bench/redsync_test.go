@@ -34,14 +34,16 @@ type connectionPool interface {
 }
 
 // openRedsync is redsync over redigo, as its documentation shows it first.
-func openRedsync(urls []string) (peer, error) {
+func openRedsync(urls []string) (peer, error) { return dialRedsync(urls) }
+
+func dialRedsync(urls []string, opts ...redis.DialOption) (peer, error) {
 	p := &redsyncPeer{}
 	delegates := make([]redsyncredis.Pool, len(urls))
 	for i, url := range urls {
 		pool := &redis.Pool{
 			MaxIdle: maxIdle, // MaxActive is 0: no bound, and so nobody waits for a connection
 			DialContext: func(ctx context.Context) (redis.Conn, error) {
-				return redis.DialURLContext(ctx, url)
+				return redis.DialURLContext(ctx, url, opts...)
 			},
 		}
 		p.pools = append(p.pools, redigoPool{pool})

@@ -84,7 +84,6 @@ type query struct {
 	c       *Client
 	master  int
 	script  *script.Script
-	args    []any // of EVALSHA
 	call    pipeline.Call
 	state   atomic.Uint32
 	settled atomic.Bool // nobody has to wait for it when the client closes

@@ -12,6 +12,8 @@ const (
 	guard      = "Guard"
 	masters    = "Masters"
 	keys       = "Keys"
+	several    = "SeveralKeys"
+	overTLS    = "TLS"
 )
 
 // Libraries, as the benchmarks name them.
@@ -29,6 +31,11 @@ const (
 	fenced       = "redquorum-fenced"
 	strict       = "redquorum-strict"
 	strictFenced = "redquorum-strict-fenced"
+
+	oneKey = "one"
+	all2   = "all-2"
+	all10  = "all-10"
+	any10  = "any-10"
 )
 
 // labels are the names that tables and plots use, where they are others.
@@ -44,6 +51,11 @@ var labels = map[string]string{
 	fenced:       "redquorum, fencing",
 	strict:       "redquorum, strict",
 	strictFenced: "redquorum, strict and fencing",
+
+	oneKey: "one key",
+	all2:   "all of 2 keys",
+	all10:  "all of 10 keys",
+	any10:  "any of 10 keys",
 }
 
 func label(lib string) string {
@@ -139,6 +151,7 @@ var families = []family{
 			shareOfSame("of the rate without", lockUnlock, pairsPerSecond),
 			value("p50 µs", p50),
 			value("p99 µs", p99),
+			shareOfSame("times that without", lockUnlock, p99),
 			value("allocs a pair", allocs),
 			value("client CPU µs a pair", clientCPU),
 		},
@@ -169,6 +182,38 @@ var families = []family{
 			value("pairs/s", pairsPerSecond),
 			ratioTo(peer, pairsPerSecond),
 			value("p50 µs", p50),
+			value("p99 µs", p99),
+			value("allocs a pair", allocs),
+			value("client CPU µs a pair", clientCPU),
+		},
+	},
+	{
+		benchmark: overTLS,
+		by:        "goroutines",
+		libs:      []string{peer, ours},
+		title:     "Lock and unlock over TLS",
+		columns: []column{
+			value("pairs/s", pairsPerSecond),
+			ratioTo(peer, pairsPerSecond),
+			shareOfSame("of the rate without TLS", lockUnlock, pairsPerSecond),
+			value("p50 µs", p50),
+			value("p99 µs", p99),
+			value("allocs a pair", allocs),
+			value("client CPU µs a pair", clientCPU),
+			value("servers' CPU µs a pair", serverCPU),
+		},
+	},
+	{
+		benchmark: several,
+		by:        "goroutines",
+		libs:      []string{oneKey, all2, all10, any10},
+		title:     "Several keys as one lock, and one of several",
+		text: "LockAll and LockAny with keys of their own for every goroutine. The masters do ten times the work for ten keys, " +
+			"which decides where goroutines share them.",
+		columns: []column{
+			value("pairs/s", pairsPerSecond),
+			value("p50 µs", p50),
+			ratioTo(oneKey, p50),
 			value("p99 µs", p99),
 			value("allocs a pair", allocs),
 			value("client CPU µs a pair", clientCPU),

@@ -31,7 +31,7 @@ func valueOfSame(head, benchmark, unit string) column {
 // ratioTo is what a library has over another, within a repetition: its median,
 // and its least and its greatest value.
 func ratioTo(lib, unit string) column {
-	return column{"× " + lib + " (least to greatest)", func(m *measurements, row id) string {
+	return column{"× " + label(lib) + " (least to greatest)", func(m *measurements, row id) string {
 		switch row.lib {
 		case lib:
 			return "1"

@@ -49,7 +49,7 @@ func acquireEachCall(t *rapid.T) call {
 		if mode&strict != 0 {
 			leases = append(leases, one.keys[2])
 		}
-		args = append(args, one.args[0], one.args[1], one.args[3], one.args[4], one.args[5])
+		args = append(args, one.args[:6]...)
 	}
 	return call{slices.Concat(locks, fences, leases), append(args, "86400000")}
 }

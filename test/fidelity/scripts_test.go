@@ -145,7 +145,7 @@ func modes(name string, args []any) string {
 	var which []int
 	switch {
 	case name == "acquireeach":
-		which = []int{3}
+		which = []int{4}
 	case strings.HasPrefix(name, "guarded_") && plausible[name] != nil && !strings.Contains(name, "release"):
 		which = []int{len(args) - 4, len(args) - 3}
 	}

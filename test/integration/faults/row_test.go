@@ -24,6 +24,9 @@ const (
 	lateness = time.Second
 )
 
+// hotPrefix begins the keys that several clients want.
+const hotPrefix = "hot:"
+
 // A row is one fault and what must follow from it.
 type row struct {
 	fault  string
@@ -65,6 +68,10 @@ type run struct {
 	// queues: somebody who waited could not leave the queue, since the client was
 	// killed or the master refused. It ends by its own expiry.
 	queues bool
+	// jumps: a master's clock is set and the guard is the standard one, which does
+	// not promise exclusion then (SAFETY: T0). A lock that is contended may be held
+	// by a bare majority, and the next one's may share that master alone with it.
+	jumps bool
 }
 
 // start gets everything ready but the clients. It is false where the row cannot
@@ -103,7 +110,7 @@ func (r *run) steady(change ...func(s *spec)) {
 			Workers: []worker{
 				{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:0", i)}, Pace: 10 * time.Millisecond},
 				{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:1", i)}, Pace: 15 * time.Millisecond, Plain: true},
-				{Do: doHot, Keys: []string{"hot:0", "hot:1"}, Pace: 10 * time.Millisecond, Hold: time.Millisecond},
+				{Do: doHot, Keys: []string{hotPrefix + "0", hotPrefix + "1"}, Pace: 10 * time.Millisecond, Hold: time.Millisecond},
 				{Do: doHold, Keys: []string{fmt.Sprintf("held:%d", i)}, Pace: 50 * time.Millisecond, Hold: time.Hour},
 			},
 		}
@@ -220,8 +227,16 @@ func (r *run) finish() {
 	for _, d := range r.late() {
 		r.Errorf("client %d: %s took %v (%s): want %v at most", d.client, d.Op, d.took(), d.Failed, r.specs[d.client].bound(d.Op))
 	}
+	contended := 0
 	for _, o := range r.history.overlaps() {
+		if r.jumps && strings.HasPrefix(o, hotPrefix) {
+			contended++
+			continue
+		}
 		r.Errorf("two holders at a time: %s", o)
+	}
+	if contended > 0 {
+		r.note = fmt.Sprintf("two holders of a contended lock, not promised otherwise: %d times", contended)
 	}
 	for _, f := range r.history.fallen() {
 		r.Errorf("fencing tokens do not rise: %s", f)

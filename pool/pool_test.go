@@ -24,7 +24,7 @@ func (reply) Delayed(*pipeline.Call, error) {}
 func (r reply) Complete(c *pipeline.Call)   { r <- c }
 func ask(p *pipeline.Pipeline, cmd string, args ...any) reply {
 	r := make(reply, 1)
-	p.Enqueue(&pipeline.Call{Cmd: cmd, Encoded: pipeline.AppendCommand(nil, cmd, args...), Owner: r})
+	p.Enqueue(&pipeline.Call{Command: &pipeline.Command{Cmd: cmd, Encoded: pipeline.AppendCommand(nil, cmd, args...), Owner: r}})
 	return r
 }
 

@@ -34,7 +34,6 @@ func (l *Lock) begin() {
 	if l.token == "" || !mutant.Is(mutant.OneToken) {
 		l.token = newToken(l.c.opts.chance, l.c.tokenPrefix(l.opts.owner))
 	}
-	l.tokenArg = l.token
 	l.start = l.c.opts.clock.Now()
 }
 

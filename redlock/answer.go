@@ -43,7 +43,7 @@ func (r *round) read(c *pipeline.Call) answer {
 		return a
 	}
 	switch {
-	case r.guard.asked:
+	case r.guarded:
 		r.readGuarded(&a, c.Reply)
 		return a
 	case r.op == opRaise:

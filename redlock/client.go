@@ -28,7 +28,6 @@ type Client struct {
 	need     int
 	id       string // xid: the client's part of its tokens
 	prefix   string // tokenPrefix of the default owner
-	ttlArg   any    // the default TTL in milliseconds, boxed
 
 	pilots     pilots
 	joints     joints
@@ -120,7 +119,6 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 		masters:  p.Masters(),
 		need:     quorum.Need(p.Len()),
 		id:       o.id,
-		ttlArg:   o.lock.ttl.Milliseconds(),
 		closing:  make(chan struct{}),
 		doing:    make(map[*Lock]chan struct{}),
 	}
@@ -158,7 +156,7 @@ func (c *Client) newLock(ctx context.Context, op operation, key string, opts []L
 	if err := c.checkKey(key); err != nil {
 		return nil, fmt.Errorf("redlock: %v: %w", op, err)
 	}
-	l := &Lock{c: c, kind: plainKind, key: key, opts: c.opts.lock, index: notScheduled, ttlArg: c.ttlArg}
+	l := &Lock{c: c, kind: plainKind, key: key, opts: c.opts.lock, index: notScheduled}
 	o := &l.opts
 	for _, opt := range opts {
 		if opt == nil {
@@ -178,9 +176,6 @@ func (c *Client) newLock(ctx context.Context, op operation, key string, opts []L
 	}
 	l.oneKey[0] = c.opts.prefix + key
 	l.keyArgs = l.oneKey[:]
-	if o.ttl != c.opts.lock.ttl {
-		l.ttlArg = o.ttl.Milliseconds()
-	}
 	return l, nil
 }
 

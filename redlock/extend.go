@@ -148,7 +148,7 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 	if n := len(token); n < 1 || n > maxToken {
 		return nil, fmt.Errorf("redlock: adopt %q: the token has %d bytes: want 1 to %d", key, n, maxToken)
 	}
-	l.token, l.tokenArg = token, token
+	l.token = token
 
 	began := c.stopwatch()
 	call := c.traceBegin(ctx, opAdopt, l, true)

@@ -20,8 +20,6 @@ type guardedScripts struct{ acquire, extend, release *script.Script }
 
 // A guardedRound is what a round has beside, if it asks by such scripts.
 type guardedRound struct {
-	asked bool
-	each  [][]any       // arguments of EVALSHA of each master's own command; nil: all get the same
 	sent  time.Time     // wall clock before the command was written
 	skew  time.Duration // S, of strict; 0: clocks are not compared
 	floor uint64        // the token that 0 stands for, of an acquisition that may be joined
@@ -104,7 +102,7 @@ var argUnused, argNone any = "0", ""
 // askGuarded asks by a guarded script; third is what it takes as such, and number
 // the token to give at least or to keep.
 func (l *Lock) askGuarded(r *round, s *script.Script, third any, number uint64, wait time.Duration) {
-	r.guard = l.newGuardedRound()
+	r.guard, r.guarded = l.newGuardedRound(), true
 	n := l.guardedNumbers(&r.guard, number, wait)
 	if s == script.GuardedAcquire && len(l.keyArgs) == 1 {
 		r.encodeAcquire(l, n)
@@ -121,7 +119,7 @@ func (l *Lock) askGuarded(r *round, s *script.Script, third any, number uint64, 
 
 // newGuardedRound reads the wall clock: what follows is sent at once.
 func (l *Lock) newGuardedRound() guardedRound {
-	g := guardedRound{asked: true}
+	var g guardedRound
 	if l.c.opts.strict() {
 		g.sent, g.skew = l.c.opts.clock.Now().Wall(), guard.Skew(l.opts.ttl)
 	}
@@ -147,7 +145,7 @@ func (l *Lock) guardedNumbers(g *guardedRound, fence uint64, wait time.Duration)
 
 // guardedArgs is what script/guarded.lua takes.
 func (l *Lock) guardedArgs(g *guardedRound, third any, n guardedNumbers) [7]any {
-	args := [7]any{l.tokenArg, l.ttlArg, third, argNone, argNone, argNone, l.c.opts.retentionArg}
+	args := [7]any{l.token, l.ttlArg(), third, argNone, argNone, argNone, l.c.opts.retentionArg}
 	if l.opts.fenced {
 		args[3] = n.fence
 	}

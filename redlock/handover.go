@@ -32,42 +32,49 @@ var (
 
 // handOver is the part of a release that only the pilot gets.
 type handOver struct {
-	pilot   int // noPilot: nobody is told
 	lock    *Lock
-	encoded []byte
-	queue   []byte // the queue's name in it
-	plain   bool   // the pilot refused it, and gets what the others got
+	command pipeline.Command
+	plain   bool // the pilot refused it, and gets what the others got
 }
 
 // encode makes the pilot's own command. The arguments are not boxed: most
 // releases find nobody waiting, and should not pay for it.
-func (h *handOver) encode(l *Lock, pilot int) {
+func (h *handOver) encode(l *Lock) {
 	key := l.fullKey()
-	h.pilot, h.lock = pilot, l
+	h.lock = l
 	strict := l.c.opts.strict()
 	n, keys := 8, "2"
 	if strict {
 		n, keys = 9, "3"
 	}
-	b := pipeline.AppendArray(h.encoded[:0], n)
+	b := pipeline.AppendArray(h.command.Encoded[:0], n)
 	b = pipeline.AppendBulk(b, evalSHA)
 	b = pipeline.AppendBulk(b, script.Queue.SHA)
 	b = pipeline.AppendBulk(b, keys)
-	b = pipeline.AppendBulk(b, key)
 	at := len(b)
+	b = pipeline.AppendBulk(b, key)
+	keyEnd := len(b)
 	b = pipeline.AppendBulk(b, queuePrefix, key, queueSuffix)
-	behind := len(b)
+	queueEnd := len(b)
 	if strict {
 		b = pipeline.AppendBulk(b, leasePrefix, key)
 	}
+	leaseEnd := len(b)
 	b = pipeline.AppendBulk(b, "release")
 	b = pipeline.AppendBulk(b, l.c.id)
-	h.encoded = pipeline.AppendBulk(b, l.token)
-	h.queue = h.encoded[at:behind]
+	token := len(b)
+	b = pipeline.AppendBulk(b, l.token)
+
+	h.command.Encoded = b
+	h.command.Part = pipeline.Part{ // without a Joint: not every kind of lock has one
+		Keys: [3]pipeline.Span{pipeline.SpanOf(at, keyEnd), pipeline.SpanOf(keyEnd, queueEnd), pipeline.SpanOf(queueEnd, leaseEnd)},
+		Args: pipeline.SpanOf(token, len(b)),
+	}
 }
 
 func (h *handOver) clear() {
-	h.pilot, h.lock, h.encoded, h.queue, h.plain = noPilot, nil, h.encoded[:0], nil, false
+	h.lock, h.plain = nil, false
+	h.command = pipeline.Command{Encoded: h.command.Encoded[:0]}
 }
 
 // refused reports whether the pilot has just refused its own command, for want
@@ -77,7 +84,7 @@ func (h *handOver) refused(call *pipeline.Call) bool {
 		return false
 	}
 	h.plain = true
-	h.lock.c.pilots.note(h.pilot, call.Err)
+	h.lock.c.pilots.note(call.Slot, call.Err)
 	return true
 }
 
@@ -155,10 +162,10 @@ func (r *round) successor(call *pipeline.Call, told successor, heirs []any) noti
 	switch {
 	case r.tells != nil:
 		return notice{c: r.c, pilot: call.Slot, keys: r.tells, heirs: heirs, passing: r.passing}
-	case call.Slot != r.own.pilot:
+	case call.Slot != r.pilot || r.take != nil:
 		return notice{}
 	}
-	return notice{lock: r.own.lock, pilot: r.own.pilot, told: told}
+	return notice{lock: r.own.lock, pilot: r.pilot, told: told}
 }
 
 func (n notice) tell() {

@@ -89,7 +89,8 @@ func (g *guardian) newInquiry(i int, p purpose, calls int) *inquiry {
 }
 
 func (q *inquiry) add(cmd string, args ...any) {
-	q.calls = append(q.calls, pipeline.Call{Cmd: cmd, Encoded: pipeline.AppendCommand(nil, cmd, args...), Owner: q, Slot: q.i})
+	asked := &pipeline.Command{Cmd: cmd, Encoded: pipeline.AppendCommand(nil, cmd, args...), Owner: q}
+	q.calls = append(q.calls, pipeline.Call{Command: asked, Slot: q.i})
 	q.left++
 }
 

@@ -23,19 +23,9 @@ func newJoints(id string, o *clientOptions) joints {
 	}
 }
 
-// A roundPart is a round's part in joint commands, of the bytes of its own: at the
-// pilot, where who waits next is told of a release, and elsewhere.
-type roundPart struct{ pilot, plain pipeline.Part }
-
-func (p *roundPart) of(pilot bool) *pipeline.Part {
-	if pilot {
-		return &p.pilot
-	}
-	return &p.plain
-}
-
 // encodeRelease makes the round's command, a release of the plain lock l, one
-// that may be joined with others. The pilot's is made before.
+// that may be joined with others. So may the pilot's own then, which is made
+// before.
 func (r *round) encodeRelease(l *Lock) {
 	key, strict := l.fullKey(), l.c.opts.strict()
 	s, keys := l.kind.release, int64(1)
@@ -52,14 +42,13 @@ func (r *round) encodeRelease(l *Lock) {
 	leaseEnd := len(b)
 	b = pipeline.AppendBulk(b, l.token)
 
-	p := &r.part
-	p.plain = pipeline.Part{Joint: &l.c.joints.release, Keys: [3][]byte{b[at:keyEnd]}, Args: b[leaseEnd:]}
-	if strict {
-		p.plain.Keys[2] = b[keyEnd:leaseEnd]
+	r.command.Encoded, r.command.Key = b, keyOf(l)
+	r.command.Part = pipeline.Part{
+		Joint: &l.c.joints.release,
+		Keys:  [3]pipeline.Span{0: pipeline.SpanOf(at, keyEnd), 2: pipeline.SpanOf(keyEnd, leaseEnd)},
+		Args:  pipeline.SpanOf(leaseEnd, len(b)),
 	}
-	p.pilot = p.plain
-	p.pilot.Keys[1] = r.own.queue
-	r.encoded, r.key, r.joins = b, keyOf(l), true
+	r.own.command.Part.Joint = r.command.Part.Joint
 }
 
 // encodeAcquire is encodeRelease for an acquisition by script.GuardedAcquire.
@@ -85,7 +74,8 @@ func (r *round) encodeAcquire(l *Lock, n guardedNumbers) {
 	}
 	args := len(b)
 	b = pipeline.AppendBulk(b, l.token)
-	b = pipeline.AppendArgs(b, l.ttlArg, argUnused)
+	b = pipeline.AppendInt(b, l.ttlArg())
+	b = pipeline.AppendArgs(b, argUnused)
 	if fenced {
 		b = pipeline.AppendInt(b, n.fence)
 	} else {
@@ -99,22 +89,21 @@ func (r *round) encodeAcquire(l *Lock, n guardedNumbers) {
 	argsEnd := len(b)
 	b = pipeline.AppendArgs(b, l.c.opts.retentionArg)
 
-	p := &r.part.plain
-	*p = pipeline.Part{Joint: &l.c.joints.acquire, Keys: [3][]byte{b[at:keyEnd]}, Args: b[args:argsEnd]}
 	if fenced {
-		p.Keys[1] = b[keyEnd:fenceEnd]
 		r.guard.floor = uint64(n.fence) //nolint:gosec // it is not negative
 	}
-	if strict {
-		p.Keys[2] = b[fenceEnd:args]
+	r.command.Encoded = b
+	r.command.Part = pipeline.Part{
+		Joint: &l.c.joints.acquire,
+		Keys:  [3]pipeline.Span{pipeline.SpanOf(at, keyEnd), pipeline.SpanOf(keyEnd, fenceEnd), pipeline.SpanOf(fenceEnd, args)},
+		Args:  pipeline.SpanOf(args, argsEnd),
 	}
-	r.encoded, r.joins = b, true
 }
 
 // beginEval encodes a call of a script up to its keys.
 func (r *round) beginEval(s *script.Script, keys, args int64) []byte {
 	r.script = s
-	b := pipeline.AppendArray(r.encoded[:0], int(3+keys+args))
+	b := pipeline.AppendArray(r.command.Encoded[:0], int(3+keys+args))
 	b = pipeline.AppendBulk(b, evalSHA)
 	b = pipeline.AppendBulk(b, s.SHA)
 	return pipeline.AppendInt(b, keys)

@@ -58,12 +58,12 @@ func (g *guardian) abstains(i int, call *pipeline.Call, asked drift.Instant) *gu
 		return nil
 	}
 	j := g.judged[i].Load()
-	switch {
+	switch said := call.Said(); {
 	case j.epoch == 0 || j.epoch != call.Epoch:
 		return errUnjudged
-	case j.mark != "" && call.Mark != j.mark && (j.why == nil || j.why.Cause == guard.Quarantined):
+	case j.mark != "" && said.Mark != j.mark && (j.why == nil || j.why.Cause == guard.Quarantined):
 		g.changed(i, j)
-		return &guard.AbstainError{Cause: guard.Changed, Value: "run and since as judged are gone", Err: call.MarkErr}
+		return &guard.AbstainError{Cause: guard.Changed, Value: "run and since as judged are gone", Err: said.Err}
 	case j.why != nil && !j.over(asked):
 		return j.stillNot(asked)
 	case j.why == nil && !j.ended(asked), j.from.MonotonicSub(asked) > 0:

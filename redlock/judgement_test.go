@@ -50,7 +50,7 @@ func TestAnAnswerIsAVoteOnlyAsJudged(t *testing.T) {
 		c.opts.clock = clock
 		g := &guardian{c: c, masters: make([]watched, 1), judged: make([]atomic.Pointer[judgement], 1)}
 		g.judged[0].Store(&test.j)
-		why := g.abstains(0, &pipeline.Call{Epoch: test.epoch, Mark: test.mark}, test.asked)
+		why := g.abstains(0, &pipeline.Call{Epoch: test.epoch, Checked: &pipeline.Checked{Mark: test.mark}}, test.asked)
 		var got guard.Cause
 		if why != nil {
 			got = why.Cause

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/mutant"
+	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -40,7 +41,6 @@ var plainKind = &kind{
 
 // Arguments of commands, boxed once.
 var (
-	argNX, argPX any = "NX", "PX"
 	// Whether the extension script sets the key again where it is missing.
 	argSetAgain, argLeaveMissing any = "1", "0"
 )
@@ -51,7 +51,7 @@ func (l *Lock) askAcquire(r *round) {
 		l.c.noteOpen(r)
 	}
 	r.lock = l // which has to be unreleased for a script to be sent again
-	r.key = keyOf(l)
+	r.command.Key = keyOf(l)
 	l.setting.add()
 	if l.kind.oneOf {
 		l.shuffle()
@@ -62,13 +62,30 @@ func (l *Lock) askAcquire(r *round) {
 		return
 	}
 	if s := l.kind.acquire; s != nil {
-		r.eval(s, l.acquireKeys(), 0, time.Time{}, l.tokenArg, l.ttlArg)
+		r.eval(s, l.acquireKeys(), 0, time.Time{}, l.token, l.ttlArg())
 		return
 	}
-	r.take = l.take
-	r.args = append(r.args[:0], l.keyArgs[0], l.tokenArg, argNX, argPX, l.ttlArg)
-	r.ask("SET", 0, time.Time{})
+	if l.take != nil {
+		r.pilot, r.take = l.take.pilot, l.take
+	}
+	r.encodeSet(l)
+	r.send("SET", 0, time.Time{})
 }
+
+// encodeSet makes the round's command, the acquisition of one key without a
+// script.
+func (r *round) encodeSet(l *Lock) {
+	b := pipeline.AppendArray(r.command.Encoded[:0], 6)
+	b = pipeline.AppendBulk(b, "SET")
+	b = pipeline.AppendBulk(b, l.fullKey())
+	b = pipeline.AppendBulk(b, l.token)
+	b = pipeline.AppendBulk(b, "NX")
+	b = pipeline.AppendBulk(b, "PX")
+	r.command.Encoded = pipeline.AppendInt(b, l.ttlArg())
+}
+
+// ttlArg is the TTL in milliseconds.
+func (l *Lock) ttlArg() int64 { return l.opts.ttl.Milliseconds() }
 
 // askHolder asks the masters that are not skipped who holds the lock.
 func (l *Lock) askHolder(r *round, skip uint64) {
@@ -82,7 +99,7 @@ func (l *Lock) askHolder(r *round, skip uint64) {
 // askExtend asks to prolong the lock; again says whether it is set where it is
 // missing.
 func (l *Lock) askExtend(r *round, again any) {
-	r.key = keyOf(l)
+	r.command.Key = keyOf(l)
 	if mutant.Is(mutant.ExtensionShortens) && l.kind == plainKind {
 		l.askShorteningExtend(r, again)
 		return
@@ -91,13 +108,13 @@ func (l *Lock) askExtend(r *round, again any) {
 		l.askGuardedExtend(r, again)
 		return
 	}
-	r.eval(l.kind.extend, l.keyArgs, 0, time.Time{}, l.tokenArg, l.ttlArg, again)
+	r.eval(l.kind.extend, l.keyArgs, 0, time.Time{}, l.token, l.ttlArg(), again)
 }
 
 // askVerify asks whether the lock is still there.
 func (l *Lock) askVerify(r *round) {
-	r.key = keyOf(l)
-	r.eval(l.kind.verify, l.keyArgs, 0, time.Time{}, l.tokenArg)
+	r.command.Key = keyOf(l)
+	r.eval(l.kind.verify, l.keyArgs, 0, time.Time{}, l.token)
 }
 
 // askRelease gives the lock back, and goes on trying until keep where a master
@@ -117,12 +134,13 @@ func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
 			}
 		}
 		r.tells = l.keyArgs
-		r.eval(l.kind.handOver, l.keyArgs, absent, keep, l.tokenArg, l.c.id)
+		r.eval(l.kind.handOver, l.keyArgs, absent, keep, l.token, l.c.id)
 		return
 	}
 	if handOver && l.kind.queued {
 		if pilot := l.c.pilot(l.fullKey(), 0); pilot != noPilot {
-			r.own.encode(l, pilot)
+			r.pilot = pilot
+			r.own.encode(l)
 			absent &^= 1 << pilot
 		}
 	}
@@ -132,5 +150,5 @@ func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
 		return
 	}
 	s, keys := l.releaseScript(l.keyArgs)
-	r.eval(s, keys, absent, keep, l.tokenArg)
+	r.eval(s, keys, absent, keep, l.token)
 }

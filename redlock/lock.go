@@ -20,37 +20,36 @@ type Lock struct {
 	token    string
 	intent   *intent       // of a writer that keeps readers out while it waits; nil: none
 	acquired drift.Instant // start of the attempt that acquired it
-	overdue  bool          // too few masters were judged in time for its attempt
 	outer    *Lock         // the hold that this is a further handle on; nil: this is the hold
 
 	// What the trace made a context of: first the call that acquires, from the
 	// moment it is held the hold. nil: nothing. Not changed while it is held.
 	told context.Context
 
-	take *pilotTake // the pilot's part in the attempt under way; nil: what the others get
+	take    *pilotTake // the pilot's part in the attempt under way; nil: what the others get
+	overdue bool       // too few masters were judged in time for it
 
-	// Arguments of commands, boxed once.
-	keyArgs          []any // with the prefix
-	oneKey           [1]any
-	guardedKeys      []any // see allKeys; nil: not made yet
-	tokenArg, ttlArg any
+	// Keys as arguments of commands, boxed once.
+	keyArgs     []any // with the prefix
+	oneKey      [1]any
+	guardedKeys []any // see allKeys; nil: not made yet
 
 	// mu guards what follows. Under it calls are queued, so that nothing of
 	// this lock follows its release, but nothing blocks.
 	mu       sync.Mutex
-	kind     *kind // a writer may become a reader
 	state    lockState
 	granted  uint8         // masters that had agreed when the attempt was decided
 	returned bool          // unlocked while other handles go on holding; guarded by the hold's mu
+	sent     bool          // the release has been sent
+	extended bool          // an extension was sent: keys may outlive the TTL
+	kind     *kind         // a writer may become a reader
 	shared   *sharing      // the handles on this hold; nil: just this
 	start    drift.Instant // validity runs from here
 	validity time.Duration // TTL less the clock drift
 	lost     *LostError    // when state is lost
 	ctx      *holdContext  // made when first asked for
-	sent     bool          // the release has been sent
 	fence    uint64        // the fencing token; 0: none
 	absent   uint64        // masters that certainly have nothing of ours
-	extended bool          // an extension was sent: keys may outlive the TTL
 	renewing *round        // the renewal under way
 	renewed  int           // renewals that succeeded
 	misses   int           // renewals that failed since
@@ -80,7 +79,7 @@ func (l *Lock) Keys() []string { return append([]string{l.key}, l.others...) }
 func (l *Lock) again() *Lock {
 	next := &Lock{
 		c: l.c, kind: l.kind, key: l.key, others: l.others, opts: l.opts,
-		keyArgs: l.keyArgs, ttlArg: l.ttlArg, intent: l.intent, told: l.told, index: notScheduled,
+		keyArgs: l.keyArgs, intent: l.intent, told: l.told, index: notScheduled,
 	}
 	if mutant.Is(mutant.OneToken) {
 		next.token = l.token

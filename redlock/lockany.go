@@ -106,10 +106,10 @@ func (l *Lock) settleOn(res *result) {
 	if nothing := res.absent | res.here; nothing != l.c.everyone() {
 		r := l.c.newRound(opRelease)
 		if l.isGuarded() {
-			r.eval(release, rest, nothing, l.keepRelease(), l.tokenArg)
+			r.eval(release, rest, nothing, l.keepRelease(), l.token)
 		} else {
 			r.tells, r.passing = others, true
-			r.eval(script.ReleaseSet, others, nothing, l.keepRelease(), l.tokenArg, l.c.id)
+			r.eval(script.ReleaseSet, others, nothing, l.keepRelease(), l.token, l.c.id)
 		}
 		r.letGo()
 	}

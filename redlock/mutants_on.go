@@ -25,7 +25,7 @@ var leaselessAcquire = script.New("guarded_acquire", strings.Replace(script.Guar
 
 // askShorteningExtend is askExtend, whatever is left of the TTL.
 func (l *Lock) askShorteningExtend(r *round, again any) {
-	r.eval(shorteningExtend, l.keyArgs, 0, time.Time{}, l.tokenArg, l.ttlArg, again)
+	r.eval(shorteningExtend, l.keyArgs, 0, time.Time{}, l.token, l.ttlArg(), again)
 }
 
 var open struct {

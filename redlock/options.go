@@ -79,10 +79,10 @@ type clientOptions struct {
 type lockOptions struct {
 	ttl     time.Duration
 	renewal Renewal
-	fixed   bool // a lease: no renewal
-	tries   int  // 0: as long as it takes
+	tries   int // 0: as long as it takes
 	backoff func(attempt int) time.Duration
 	owner   string
+	fixed   bool // a lease: no renewal
 	reenter bool
 	fair    bool
 	fenced  bool

@@ -120,7 +120,7 @@ func (c *Client) askVote(master int, s *script.Script, keys []any, args ...any) 
 func (c *Client) newQuery(master int, keep time.Time, s *script.Script, keys, args []any) *query {
 	q := &query{c: c, master: master, script: s, done: make(chan struct{})}
 	encoded := pipeline.AppendCommand(nil, evalSHA, s.Args(nil, keys, args...)...)
-	q.call = pipeline.Call{Cmd: evalSHA, Encoded: encoded, Owner: q, Keep: keep}
+	q.call.Command = &pipeline.Command{Cmd: evalSHA, Encoded: encoded, Owner: q, Keep: keep}
 	return q
 }
 
@@ -188,8 +188,7 @@ func (q *query) Delayed(*pipeline.Call, error) { q.settle() }
 // Complete implements pipeline.Owner.
 func (q *query) Complete(call *pipeline.Call) {
 	if pipeline.IsNoScript(call.Err) && call.Cmd == evalSHA && !q.Abandoned(call) {
-		call.Cmd = "EVAL"
-		call.Encoded = pipeline.EvalOf(call.Encoded, q.script.Source)
+		call.Command = call.With("EVAL", pipeline.EvalOf(call.Encoded, q.script.Source))
 		q.c.masters[q.master].Resend(call)
 		return
 	}

@@ -105,10 +105,10 @@ func (l *Lock) askRaise(r *round, given []uint64, skip uint64) {
 		r.script = raiseByOwner
 	}
 	keys := appendNames(l.keyArgs[:len(l.keyArgs):len(l.keyArgs)], fencePrefix, l.keyArgs)
-	r.guard.each = make([][]any, len(given))
+	r.each = make([][]any, len(given))
 	for i, f := range given {
 		if (skip|r.granted)&(1<<i) == 0 {
-			r.guard.each[i] = r.script.Args(nil, keys, l.tokenArg, strconv.FormatUint(f, 10), strconv.FormatUint(l.fence, 10), l.c.opts.retentionArg)
+			r.each[i] = r.script.Args(nil, keys, l.token, strconv.FormatUint(f, 10), strconv.FormatUint(l.fence, 10), l.c.opts.retentionArg)
 		}
 	}
 	r.ask(evalSHA, skip, time.Time{})

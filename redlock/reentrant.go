@@ -159,7 +159,7 @@ func (l *Lock) admit(outer *Lock, key string, handle *Lock) (longer bool, err er
 		if longer = handle.opts.ttl > l.opts.ttl; longer {
 			// Not taken back if the extension fails: it may have reached some
 			// masters, and a renewal with the longer TTL does no harm.
-			l.opts.ttl, l.ttlArg = handle.opts.ttl, handle.ttlArg
+			l.opts.ttl = handle.opts.ttl
 		}
 	}
 	l.mu.Unlock()

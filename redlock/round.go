@@ -20,52 +20,59 @@ import (
 // Rounds are used again, but only when every call has come back and the
 // starter has let go (invariant L4): a late reply never counts in another
 // round.
+//
+// What is looked at when a call comes back stands first: with a thousand rounds
+// under way nothing of one is in the cache of the processor that reads a reply.
 type round struct {
-	c     *Client
-	op    operation
-	lock  *Lock         // whose acquisition or extension this is; nil otherwise
-	start drift.Instant // read before the first byte is sent (invariant S2)
-	calls []pipeline.Call
-	// The command of all calls; not changed until the round is used again.
-	script  *script.Script // nil: a plain command
-	args    []any
-	encoded []byte
-	granted uint64 // masters that have agreed before the round
-	guard   guardedRound
-	own     handOver   // what the pilot gets instead of a release
-	take    *pilotTake // and of an acquisition
-	key     uint64     // tells rounds about different keys apart; 0: about several
-	joins   bool       // its calls may be made one command with others
-	part    roundPart
-	tells   []any // keys of which the release tells who waits next, at every master
-	passing bool  // nobody held those keys
+	c       *Client
+	answers []answer      // guarded by mu
+	start   drift.Instant // read before the first byte is sent (invariant S2)
 
+	// mu guards what follows, up to slot. Nothing blocks under it.
+	mu      sync.Mutex
+	tally   quorum.Tally
+	outcome quorum.Outcome
+	expired bool  // decided by a deadline
+	inUse   bool  // the starter may still look
+	left    uint8 // calls that the pipelines still have, and one while they are being queued
+	due     uint8 // the same without those that are delayed: what Close waits for
+	cut     bool  // by Close
+	slot    int   // the one of several keys with most votes, counted from 1; 0: none
+
+	// The command of all calls; not changed until the round is used again.
+	command pipeline.Command
+
+	pilot     int // the master that gets a command of its own, see own and take; noPilot: none
+	op        operation
+	renewal   bool           // the keeper started it and is told of the decision
+	guarded   bool           // guard says what is made of the answers
+	abandoned atomic.Bool    // calls that are not sent yet need not be
+	lock      *Lock          // whose acquisition or extension this is; nil otherwise
+	script    *script.Script // nil: a plain command
+
+	tells   []any // keys of which the release tells who waits next, at every master
+	passing bool  // nobody held them
+
+	take  *pilotTake // what the pilot gets instead of an acquisition
+	own   handOver   // and of a release
+	guard guardedRound
+	each  [][]any // arguments of EVALSHA of each master's own command; nil: all get the same
+	args  []any
+	calls []pipeline.Call
+
+	granted      uint64 // masters that have agreed before the round
 	grantedFence uint64 // what those gave
 
-	asked   time.Time     // for the trace
-	infos   []NodeInfo    // for the trace
-	ttl     time.Duration // that an extension asked for
-	renewal bool          // the keeper started it and is told of the decision
-	wake    chan struct{} // otherwise: gets one value when the round is decided
-	timer   *time.Timer   // of wait, runs tick
-	ticked  chan struct{} // gets one value when the timer has run for good
+	asked time.Time     // for the trace
+	infos []NodeInfo    // for the trace
+	ttl   time.Duration // that an extension asked for
 
-	abandoned atomic.Bool // calls that are not sent yet need not be
-
-	// mu guards what follows. Nothing blocks under it.
-	mu       sync.Mutex
-	answers  []answer
-	said     pilotAnswer // to take
-	tally    quorum.Tally
-	outcome  quorum.Outcome
-	votes    []int // for each of several keys; empty where it is all or nothing
-	slot     int   // the key with most of them, counted from 1; 0: none
-	expired  bool  // decided by a deadline
-	cut      bool  // by Close
-	deadline time.Time
-	left     int  // calls that the pipelines still have, and one while they are being queued
-	due      int  // the same without those that are delayed: what Close waits for
-	inUse    bool // the starter may still look
+	wake     chan struct{} // gets one value when the round is decided, unless it is a renewal
+	timer    *time.Timer   // of wait, runs tick
+	ticked   chan struct{} // gets one value when the timer has run for good
+	deadline time.Time     // guarded by mu
+	said     pilotAnswer   // to take; guarded by mu
+	votes    []int         // for each of several keys, guarded by mu; empty where it is all or nothing
 }
 
 // newRound takes a round from those that are free.
@@ -79,7 +86,11 @@ func (c *Client) newRound(op operation) *round {
 			answers: make([]answer, n),
 			wake:    make(chan struct{}, 1),
 			ticked:  make(chan struct{}, 1),
-			own:     handOver{pilot: noPilot, encoded: make([]byte, 0, 256)},
+			pilot:   noPilot,
+			own:     handOver{command: pipeline.Command{Encoded: make([]byte, 0, 256)}},
+		}
+		for i := range r.calls {
+			r.calls[i].Slot = i
 		}
 	}
 	r.op, r.inUse = op, true
@@ -102,95 +113,31 @@ func (r *round) recycle() {
 	}
 	clear(r.answers)
 	clear(r.args)
-	r.script, r.args, r.encoded = nil, r.args[:0], r.encoded[:0]
+	r.script, r.args, r.command = nil, r.args[:0], pipeline.Command{Encoded: r.command.Encoded[:0]}
 	for i := range r.calls {
 		r.calls[i].Reply, r.calls[i].Err = nil, nil
 	}
 	r.lock, r.renewal, r.start = nil, false, drift.Instant{}
 	r.votes, r.slot = r.votes[:0], 0
 	r.granted, r.grantedFence = 0, 0
-	r.guard = guardedRound{}
-	r.own.clear()
-	r.key, r.joins = 0, false
-	r.take, r.said = nil, pilotAnswer{}
+	if r.guarded {
+		r.guarded, r.guard = false, guardedRound{}
+	}
+	if r.pilot != noPilot {
+		r.pilot = noPilot
+		r.own.clear()
+		r.take, r.said = nil, pilotAnswer{}
+	}
+	r.each = nil
 	r.tells, r.passing = nil, false
 	r.outcome, r.expired, r.cut = quorum.Open, false, false
 	r.abandoned.Store(false)
 	r.c.rounds.Put(r)
 }
 
-// eval asks by a script.
-func (r *round) eval(s *script.Script, keys []any, skip uint64, keep time.Time, args ...any) {
-	r.script = s
-	r.args = s.Args(r.args[:0], keys, args...)
-	r.ask(evalSHA, skip, keep)
-}
-
-// ask queues the command with r.args for every master, but for those that skip
-// names: they are known not to have the key. keep is until when the call is
-// worth repeating on a later connection; zero: never.
-func (r *round) ask(cmd string, skip uint64, keep time.Time) {
-	r.encoded = pipeline.AppendCommand(r.encoded[:0], cmd, r.args...)
-	r.send(cmd, skip, keep)
-}
-
-// send is ask for a command that has been encoded, once for all masters.
-func (r *round) send(cmd string, skip uint64, keep time.Time) {
-	r.asking()
-	r.c.unfinished.add()
-	var check []byte
-	var spared uint64
-	if r.op.votes() {
-		check, spared = r.c.guardian.asked(), r.c.guardian.withoutAsking()&^(skip|r.granted)
-	}
-	r.mu.Lock()
-	r.left = 1 // ours, so that the round is not over before all calls are queued
-	for i := range r.calls {
-		switch {
-		case skip&(1<<i) != 0:
-			r.answers[i] = answer{verdict: refused, missing: true}
-			r.tally.Refused++
-		case r.granted&(1<<i) != 0:
-			r.answers[i] = answer{verdict: agreed, fence: r.grantedFence}
-			r.tally.OK++
-		case spared&(1<<i) != 0:
-			r.answers[i] = answer{verdict: failed, unsent: true, err: r.c.guardian.abstainsNow(i, r.start)}
-			r.tally.Failed++
-		default:
-			r.left++
-		}
-	}
-	r.due = r.left
-	r.mu.Unlock()
-	for i := range r.calls {
-		if (skip|r.granted|spared)&(1<<i) != 0 {
-			continue
-		}
-		c := &r.calls[i]
-		c.Cmd, c.Encoded, c.Owner, c.Slot, c.Keep, c.Check = cmd, r.encoded, r, i, keep, check
-		c.Key, c.Part = r.key, nil
-		if r.joins {
-			c.Part = r.part.of(i == r.own.pilot)
-		}
-		switch {
-		case i == r.own.pilot:
-			c.Encoded = r.own.encoded
-		case r.take != nil && i == r.take.pilot:
-			c.Cmd, c.Encoded = evalSHA, r.take.encoded
-		}
-		if r.guard.each != nil {
-			c.Encoded = pipeline.AppendCommand(nil, cmd, r.guard.each[i]...)
-		}
-		r.c.masters[i].Enqueue(c)
-	}
-	r.mu.Lock()
-	r.decide()
-	r.unlock(1, 1)
-}
-
 // unlock releases r.mu after left and due calls less are outstanding. If
 // nobody needs the round any more it is free for its next use.
-func (r *round) unlock(left, due int) {
+func (r *round) unlock(left, due uint8) {
 	r.left -= left
 	r.due -= due
 	// Once it is free the round may serve another question at any moment.
@@ -282,17 +229,17 @@ func (r *round) Complete(c *pipeline.Call) {
 	}
 	told := nobody
 	abstains := r.abstains(c)
-	if c.Slot == r.own.pilot {
-		if r.own.refused(c) {
-			c.Cmd, c.Encoded, c.Part = evalSHA, r.encoded, nil
-			r.c.masters[c.Slot].Resend(c)
-			return
-		}
-		c.Reply, told = r.own.split(c.Reply)
-	}
 	var said pilotAnswer
-	if r.take != nil && c.Slot == r.take.pilot {
+	switch {
+	case c.Slot != r.pilot:
+	case r.take != nil:
 		said, c.Reply = readTake(c)
+	case r.own.refused(c):
+		c.Command = r.command.With(evalSHA, r.command.Encoded)
+		r.c.masters[c.Slot].Resend(c)
+		return
+	default:
+		c.Reply, told = r.own.split(c.Reply)
 	}
 	var heirs []any
 	if r.tells != nil {
@@ -303,7 +250,7 @@ func (r *round) Complete(c *pipeline.Call) {
 		r.said = said
 	}
 	a := &r.answers[c.Slot]
-	due := 1
+	due := uint8(1)
 	if a.delayed {
 		due = 0 // Delayed has counted it
 	}
@@ -354,35 +301,4 @@ func (r *round) abstains(c *pipeline.Call) error {
 		return why
 	}
 	return nil
-}
-
-const evalSHA = "EVALSHA"
-
-// resend answers NOSCRIPT with the whole script, and another refusal of a joint
-// command with the call alone. An extension or acquisition is sent again only while it is undecided or granted and its lock is held: after
-// Unlock or the rollback has begun it would set the key again behind the
-// release; so would one for several keys when the lock has settled on one.
-func (r *round) resend(c *pipeline.Call) bool {
-	if r.op != opRelease && r.abandoned.Load() {
-		return false
-	}
-	if l := r.lock; l != nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.state != held || r.op == opLock && r.script != l.acquireScript() {
-			return false
-		}
-	}
-	c.Part = nil
-	if !pipeline.IsNoScript(c.Err) { // refused together with others, not for want of the script
-		r.c.masters[c.Slot].Resend(c)
-		return true
-	}
-	s := r.script
-	if c.Slot == r.own.pilot && !r.own.plain || r.take != nil && c.Slot == r.take.pilot {
-		s = script.Queue
-	}
-	c.Cmd, c.Encoded = "EVAL", pipeline.EvalOf(c.Encoded, s.Source)
-	r.c.masters[c.Slot].Resend(c)
-	return true
 }

@@ -94,7 +94,7 @@ func (w *contender) pauseAfterLosses(ctx context.Context) error {
 func (c *Client) takeSet(ctx context.Context, l *Lock, pilot int) (granted bool, t turn, err error) {
 	c.awaitVoters(ctx, l)
 	l.begin()
-	reply, err := c.askVote(pilot, l.kind.acquire, l.keyArgs, l.tokenArg, l.ttlArg).vote(ctx, l)
+	reply, err := c.askVote(pilot, l.kind.acquire, l.keyArgs, l.token, l.ttlArg()).vote(ctx, l)
 	l.absent = c.everyone()
 	switch {
 	case err == nil && reply == any(int64(1)):

@@ -40,7 +40,7 @@ func (l *Lock) newPilotTake(pilot int, score any) *pilotTake {
 	keys := []any{l.keyArgs[0], queueKey(l.fullKey())}
 	return &pilotTake{
 		pilot:   pilot,
-		encoded: pipeline.AppendCommand(nil, evalSHA, script.Queue.Args(nil, keys, argTake, l.c.id, score, l.token, l.ttlArg, only)...),
+		encoded: pipeline.AppendCommand(nil, evalSHA, script.Queue.Args(nil, keys, argTake, l.c.id, score, l.token, l.ttlArg(), only)...),
 	}
 }
 

@@ -47,7 +47,7 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 			l := &Lock{c: c, key: "key", token: "token", kind: plainKind, opts: o.lock, index: notScheduled}
 			failure := &QuorumError{kind: ErrTaken}
 			lost := &LostError{Reason: ReasonClosed} // which is not logged
-			reply := pipeline.Call{Err: errors.New("refused"), Owner: nil}
+			reply := pipeline.Call{Err: errors.New("refused")}
 			r := c.newRound(opLock)
 			ctx := t.Context()
 			told := func() {

@@ -66,7 +66,7 @@ func (c *Client) take(ctx context.Context, l *Lock, pilot int, score any, yields
 	if l.isGuarded() {
 		granted, t, err = l.takeGuarded(ctx, pilot, score, only)
 	} else {
-		granted, t, err = c.queryTurn(ctx, l, c.askVote(pilot, script.Queue, []any{l.keyArgs[0], queueKey(l.fullKey())}, argTake, c.id, score, l.token, l.ttlArg, only))
+		granted, t, err = c.queryTurn(ctx, l, c.askVote(pilot, script.Queue, []any{l.keyArgs[0], queueKey(l.fullKey())}, argTake, c.id, score, l.token, l.ttlArg(), only))
 	}
 	if granted {
 		return true, turn{}, nil

@@ -2,14 +2,12 @@ package pipeline
 
 import "time"
 
-// A Call is one command to one master, and what became of it. It belongs to
-// the pipeline from Enqueue until Owner.Complete; until then only the fields
-// that the owner does not change may be read.
-type Call struct {
+// A Command is what a call asks. All calls that ask the same at a time may have
+// one; it is not changed while a pipeline has any of them.
+type Command struct {
 	Cmd     string // its name, for errors
-	Encoded []byte // as AppendCommand makes it; shared between calls and never changed while in use
+	Encoded []byte // as AppendCommand makes it
 	Owner   Owner
-	Slot    int // the owner's own number for the master
 
 	// Keep is until when the call is worth sending on a later connection when
 	// its own is lost; zero: it dies with its connection (invariant S5).
@@ -23,24 +21,36 @@ type Call struct {
 	// Key is the same for all calls about one key, as a rule not for others; 0:
 	// unknown, or several.
 	Key uint64
-	// Part, if it is not nil, is how the call can be made one command with
-	// others.
-	Part *Part
+	// Part is how the call can be made one command with others; zero: it cannot.
+	Part Part
+}
+
+// With is the same for another command, which goes out alone.
+func (c *Command) With(cmd string, encoded []byte) *Command {
+	return &Command{Cmd: cmd, Encoded: encoded, Owner: c.Owner, Keep: c.Keep, Check: c.Check, Key: c.Key}
+}
+
+// A Call is one command to one master, and what became of it. It belongs to
+// the pipeline from Enqueue until Owner.Complete; until then only the fields
+// that the owner does not change may be read.
+//
+// It is small: where thousands are under way, fetching them from memory is much of
+// what they cost.
+type Call struct {
+	*Command
+	Slot int // the owner's own number for the master
 
 	// Set before Owner.Complete.
-	Reply any    // as redigo parses it, nil, int64, string, []byte, []any, or *ThreeInts that is the call's
-	Err   error  // a redis.Error reply, or one of this package's errors
-	Epoch uint64 // the connection that carried it, counted from 1; 0: none did
-	Sent  bool   // whether the master may have seen it, on any connection
-	Apart bool   // it was one command with others, which was refused: it is worth asking alone
-	// What the check said, as Mark makes it, where the call has a reply; or why
-	// it said nothing.
-	Mark    string
-	MarkErr error
+	Reply   any      // as redigo parses it, nil, int64, string, []byte, []any, or *ThreeInts that is the call's
+	Err     error    // a redis.Error reply, or one of this package's errors
+	Epoch   uint64   // the connection that carried it, counted from 1; 0: none did
+	Sent    bool     // whether the master may have seen it, on any connection
+	Apart   bool     // it was one command with others, which was refused: it is worth asking alone
+	Checked *Checked // what the check said, where there was one and the call has a reply
 
-	sentAt time.Time // set on the first call of a batch only, to sample the round trip
-	joint  *joint    // that this is; nil: of a single call
-	ints   ThreeInts // what Reply points to
+	sentAt time.Duration // see session.timed
+	joint  *joint        // that this is; nil: of a single call
+	ints   ThreeInts     // what Reply points to
 }
 
 // An Owner is told what becomes of its calls. Its methods are called from the
@@ -57,6 +67,14 @@ type Owner interface {
 	Delayed(c *Call, cause error)
 	// Complete hands the call back. It comes exactly once.
 	Complete(*Call)
+}
+
+// Said is what the check said; nothing where there was none, or no reply.
+func (c *Call) Said() Checked {
+	if c.Checked == nil {
+		return Checked{}
+	}
+	return *c.Checked
 }
 
 // finish completes a call that got no reply.

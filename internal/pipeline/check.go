@@ -4,8 +4,14 @@ package pipeline
 // the flush's end for all calls that have it as Call.Check. They are completed
 // when its answer has come, with that answer.
 
+// Checked is what a check said. It is not changed.
+type Checked struct {
+	Mark string // as Mark makes it; "": something else
+	Err  error  // an error reply
+}
+
 // Mark is the answer of a check that two values or more were asked for, as
-// Call.Mark has it.
+// Checked has it.
 func Mark(values ...string) string {
 	parts := make([]any, len(values))
 	for i, v := range values {
@@ -40,7 +46,7 @@ func markOf(reply any) string {
 func (s *session) addCheck(batch []*Call) []*Call {
 	for _, c := range batch {
 		if c.Check != nil {
-			s.check.Encoded = c.Check
+			s.checking.Encoded = c.Check
 			s.p.accepted.Add(1) // it completes like any other
 			return append(batch, &s.check)
 		}
@@ -50,13 +56,13 @@ func (s *session) addCheck(batch []*Call) []*Call {
 
 // checked takes the reply of a check, and completes the calls that wait for it.
 func (s *session) checked() error {
-	same, err := s.wire.same(s.mark)
+	same, err := s.wire.same(s.said.Mark)
 	if err == nil && !same {
 		var reply any
 		if reply, err = s.rc.Receive(); err == nil || isReply(err) {
-			s.mark, s.markErr, err = markOf(reply), err, nil
-			if s.markErr != nil {
-				s.mark = ""
+			s.said = &Checked{Mark: markOf(reply), Err: err}
+			if err != nil {
+				s.said.Mark, err = "", nil
 				s.p.failures.Add(1)
 			}
 		}
@@ -67,8 +73,8 @@ func (s *session) checked() error {
 	s.count()
 	for i, c := range s.held {
 		s.held[i] = nil
-		c.Mark, c.MarkErr = s.mark, s.markErr
-		s.p.answered(c, c.Reply, c.Err)
+		c.Checked = s.said
+		s.answered(c, c.Reply, c.Err)
 	}
 	s.held = s.held[:0]
 	return nil

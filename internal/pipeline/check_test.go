@@ -57,8 +57,8 @@ func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {
 		hold <- struct{}{}
 		for i, w := range calls {
 			c := w.wait()
-			if want := i != 1; want && c.Mark != Mark("r1", "0") || !want && c.Mark != "" || c.MarkErr != nil {
-				t.Errorf("%s: mark %q, %v", c.Cmd, c.Mark, c.MarkErr)
+			if want := i != 1; want && c.Said().Mark != Mark("r1", "0") || !want && c.Said().Mark != "" || c.Said().Err != nil {
+				t.Errorf("%s: mark %q, %v", c.Cmd, c.Said().Mark, c.Said().Err)
 			}
 			if (c.Err != nil) != (c.Cmd == "VOTE-BAD") {
 				t.Errorf("%s: error %v", c.Cmd, c.Err)
@@ -84,8 +84,8 @@ func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {
 			mark = test.reply
 			mu.Unlock()
 			c := startChecked(t, p, "VOTE")[0].wait()
-			if c.Err != nil || c.Mark != test.mark || (c.MarkErr != nil) != strings.HasPrefix(test.reply, "-") {
-				t.Errorf("the check says %q: mark %q, %v; error %v", test.reply, c.Mark, c.MarkErr, c.Err)
+			if c.Err != nil || c.Said().Mark != test.mark || (c.Said().Err != nil) != strings.HasPrefix(test.reply, "-") {
+				t.Errorf("the check says %q: mark %q, %v; error %v", test.reply, c.Said().Mark, c.Said().Err, c.Err)
 			}
 		}
 		synctest.Wait()
@@ -114,8 +114,8 @@ func TestACallWhoseCheckIsLostFails(t *testing.T) {
 		if c := calls[1].wait(); c.Err != nil {
 			t.Errorf("the plain call: %v", c.Err)
 		}
-		if c := calls[0].wait(); !errors.Is(c.Err, ErrConnectionLost) || c.Reply != nil || c.Mark != "" || !c.Sent {
-			t.Errorf("the vote: %v, reply %v, mark %q", c.Err, c.Reply, c.Mark)
+		if c := calls[0].wait(); !errors.Is(c.Err, ErrConnectionLost) || c.Reply != nil || c.Said().Mark != "" || !c.Sent {
+			t.Errorf("the vote: %v, reply %v, mark %q", c.Err, c.Reply, c.Said().Mark)
 		}
 		synctest.Wait()
 		if n := p.inFlight(); n != 0 {
@@ -138,8 +138,8 @@ func TestASplitReplyOfACheckIsReadWhole(t *testing.T) {
 		}
 		p := open(t, s.config())
 		for range 3 {
-			if c := startChecked(t, p, "VOTE")[0].wait(); c.Err != nil || c.Mark != Mark("r1", "12345") {
-				t.Errorf("mark %q, %v", c.Mark, c.Err)
+			if c := startChecked(t, p, "VOTE")[0].wait(); c.Err != nil || c.Said().Mark != Mark("r1", "12345") {
+				t.Errorf("mark %q, %v", c.Said().Mark, c.Err)
 			}
 		}
 	})

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/gomodule/redigo/redis"
 
@@ -30,12 +29,23 @@ type Joint struct {
 	Ints int    // in the reply to each call: 1, or 3, which become *ThreeInts
 }
 
-// A Part is a call's part in a joint command.
+// A Part is a call's part in a joint command, where it stands in its own.
 type Part struct {
 	Joint *Joint
-	Keys  [3][]byte // encoded; nil: none
-	Args  []byte    // encoded
+	Keys  [3]Span
+	Args  Span
 }
+
+// A Span is a piece of Command.Encoded; the zero Span is none.
+type Span struct{ From, To int32 }
+
+// SpanOf is the piece between two lengths that the command had while it was
+// encoded.
+func SpanOf(from, to int) Span { return Span{int32(from), int32(to)} } //nolint:gosec // commands are shorter
+
+func (s Span) empty() bool { return s.From == s.To }
+
+func (c *Command) piece(s Span) []byte { return c.Encoded[s.From:s.To] }
 
 // otherReply stands where a call's reply is behind the numbers.
 const otherReply = -1
@@ -47,7 +57,8 @@ const mostParts = 64
 // A joint is a command that stands for several calls.
 type joint struct {
 	Call
-	parts []*Call
+	command Command
+	parts   []*Call
 }
 
 var joints = sync.Pool{New: func() any { return new(joint) }}
@@ -72,7 +83,7 @@ type group struct {
 func (j *joiner) join(batch []*Call) ([]*Call, bool) {
 	joinable := 0
 	for _, c := range batch {
-		if c.Part != nil {
+		if c.Part.Joint != nil {
 			joinable++
 		}
 	}
@@ -83,7 +94,7 @@ func (j *joiner) join(batch []*Call) ([]*Call, bool) {
 	j.out = slices.Grow(j.out[:0], len(batch)+1) // and a check
 	for _, c := range batch {
 		switch {
-		case c.Part != nil:
+		case c.Part.Joint != nil:
 			j.putOff(c)
 		case j.hasPutOff(c.Key):
 			j.emitAll()
@@ -174,18 +185,18 @@ func newJoint(g *group) *Call {
 	keys := 0
 	for _, second := range []bool{true, false} {
 		for _, part := range g.calls {
-			if (part.Part.Keys[1] != nil) != second {
+			if part.Part.Keys[1].empty() == second {
 				continue
 			}
 			c.parts = append(c.parts, part)
 			for _, key := range part.Part.Keys {
-				if key != nil {
+				if !key.empty() {
 					keys++
 				}
 			}
 		}
 	}
-	b := AppendArray(c.Encoded[:0], 3+keys+g.joint.Args*len(c.parts)+1)
+	b := AppendArray(c.command.Encoded[:0], 3+keys+g.joint.Args*len(c.parts)+1)
 	b = AppendBulk(b, "EVALSHA")
 	b = AppendBulk(b, g.joint.SHA)
 	b = AppendInt(b, int64(keys))
@@ -194,16 +205,15 @@ func newJoint(g *group) *Call {
 			if mutant.Is(mutant.JoinedForgets) && k == 0 && i == len(c.parts)-1 {
 				part = c.parts[0]
 			}
-			b = append(b, part.Part.Keys[k]...)
+			b = append(b, part.piece(part.Part.Keys[k])...)
 		}
 	}
 	for _, part := range c.parts {
-		b = append(b, part.Part.Args...)
+		b = append(b, part.piece(part.Part.Args)...)
 	}
 	b = append(b, g.joint.Last...)
-	c.Encoded = b
-	c.Cmd, c.Sent, c.Epoch, c.Check = "EVALSHA", true, c.parts[0].Epoch, c.parts[0].Check
-	c.Call.joint = c
+	c.command = Command{Cmd: "EVALSHA", Encoded: b, Check: c.parts[0].Check}
+	c.Call = Call{Command: &c.command, Sent: true, Epoch: c.parts[0].Epoch, joint: c}
 	return &c.Call
 }
 
@@ -211,7 +221,7 @@ func newJoint(g *group) *Call {
 func (c *joint) free() {
 	clear(c.parts)
 	c.parts = c.parts[:0]
-	c.Call = Call{Encoded: c.Encoded[:0]}
+	c.Call, c.command = Call{}, Command{Encoded: c.command.Encoded[:0]}
 	joints.Put(c)
 }
 
@@ -249,9 +259,7 @@ func (s *session) receiveJoint(c *joint) error {
 	}
 	s.p.commands.Add(uint64(n) - 1) // one was counted
 	s.p.completed.Add(uint64(n) - 1)
-	if !c.sentAt.IsZero() {
-		s.p.sampleRoundTrip(time.Since(c.sentAt))
-	}
+	s.timed(&c.Call)
 	if refusal != nil {
 		s.apart.Store(true)
 	}

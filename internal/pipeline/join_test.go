@@ -17,9 +17,15 @@ var testJoints = []*Joint{
 	{SHA: "sha-c", Args: 1, Last: AppendBulk(nil, "me"), Ints: 1},
 }
 
-// part makes a call one that can be joined.
+// part makes a call one that can be joined: a command with a key and a token.
 func (w *waiter) part(j *Joint, key string) *waiter {
-	w.call.Part = &Part{Joint: j, Keys: [3][]byte{AppendBulk(nil, key)}, Args: AppendBulk(nil, "token-"+key)}
+	b := AppendBulk(AppendArray(nil, 3), w.call.Cmd)
+	at := len(b)
+	b = AppendBulk(b, key)
+	keyEnd := len(b)
+	b = AppendBulk(b, "token-"+key)
+	w.call.Encoded = b
+	w.call.Part = Part{Joint: j, Keys: [3]Span{SpanOf(at, keyEnd)}, Args: SpanOf(keyEnd, len(b))}
 	w.call.Key = 1 + uint64(key[0])
 	return w
 }
@@ -70,8 +76,8 @@ func TestJoiningKeepsTheOrderOfEachKey(t *testing.T) {
 		}
 		for i, a := range batch {
 			for _, b := range batch[i+1:] {
-				together := a.Part != nil && b.Part != nil && a.Part.Joint == b.Part.Joint // these do not mind
-				bothJoin := a.Part != nil && b.Part != nil && a.Key != b.Key
+				together := a.Part.Joint != nil && a.Part.Joint == b.Part.Joint // these do not mind
+				bothJoin := a.Part.Joint != nil && b.Part.Joint != nil && a.Key != b.Key
 				if (a.Key == b.Key || a.Key == 0 || b.Key == 0) && !together && !bothJoin && place[a] >= place[b] {
 					t.Fatalf("seed %d: a call about key %d overtook one about %d", seed, b.Key, a.Key)
 				}
@@ -86,7 +92,9 @@ func TestAJointCommandHasAllKeysThenAllArguments(t *testing.T) {
 			w := newWaiter(t, "X").part(testJoints[0], string(key))
 			for i, which := range []string{1: second, 2: third} {
 				if strings.ContainsRune(which, key) {
-					w.call.Part.Keys[i] = AppendBulk(nil, fmt.Sprint(i, "-", string(key)))
+					at := len(w.call.Encoded) // it is not sent
+					w.call.Encoded = AppendBulk(w.call.Encoded, fmt.Sprint(i, "-", string(key)))
+					w.call.Part.Keys[i] = SpanOf(at, len(w.call.Encoded))
 				}
 			}
 			all = append(all, w.call)
@@ -227,8 +235,8 @@ func TestEachCallGetsItsThreeNumbersOfAJointReply(t *testing.T) {
 		g.next <- nil
 		for i, want := range []string{"[1 20 300]", "[6 [120]]", "[0 0 300]", "<nil>"} {
 			c := all[i].wait()
-			if got := fmt.Sprint(c.Reply); got != want || (c.Err != nil) != (i == 3) || c.Apart || c.Mark == "" {
-				t.Errorf("call %d: %s, %v, mark %q; want %s", i, got, c.Err, c.Mark, want)
+			if got := fmt.Sprint(c.Reply); got != want || (c.Err != nil) != (i == 3) || c.Apart || c.Said().Mark == "" {
+				t.Errorf("call %d: %s, %v, mark %q; want %s", i, got, c.Err, c.Said().Mark, want)
 			}
 			if i == 3 && c.Err.Error() != "FENCE bad" {
 				t.Errorf("%v", c.Err)

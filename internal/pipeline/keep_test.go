@@ -264,7 +264,7 @@ func TestDelayedMayQueueAnotherCall(t *testing.T) {
 		fails, newer := newWaiter(t, "FAILS"), newWaiter(t, "NEWER")
 		newer.call.Keep = time.Now().Add(time.Hour)
 		owner := &delayedOwner{onDelayed: func() { fails.queue(p); newer.queue(p) }, done: make(chan struct{})}
-		p.Enqueue(&Call{Cmd: "K1", Encoded: AppendCommand(nil, "K1"), Owner: owner, Keep: newer.call.Keep})
+		p.Enqueue(&Call{Command: &Command{Cmd: "K1", Encoded: AppendCommand(nil, "K1"), Owner: owner, Keep: newer.call.Keep}})
 		second := startKept(t, p, time.Hour, "K2")
 		g.next <- errRefused
 		if c := fails.wait(); !errors.Is(c.Err, ErrDown) {
@@ -286,7 +286,7 @@ func TestDelayedComesBeforeTheCallIsQueued(t *testing.T) {
 		g := newGate(newFakeServer(t))
 		p := open(t, g.config())
 		owner := &delayedOwner{done: make(chan struct{})}
-		c := &Call{Cmd: "K1", Encoded: AppendCommand(nil, "K1"), Owner: owner, Keep: time.Now().Add(time.Hour)}
+		c := &Call{Command: &Command{Cmd: "K1", Encoded: AppendCommand(nil, "K1"), Owner: owner, Keep: time.Now().Add(time.Hour)}}
 		times := 0
 		owner.onDelayed = func() {
 			times++

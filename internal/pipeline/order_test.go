@@ -83,7 +83,7 @@ func TestResendGoesOutAgainWithAnotherCommand(t *testing.T) {
 		}
 		p := connect(t, s.config())
 		owner := &resender{p: p, done: make(chan struct{})}
-		c := &Call{Cmd: "EVALSHA", Encoded: AppendCommand(nil, "EVALSHA", "sha", 1, "key"), Owner: owner}
+		c := &Call{Command: &Command{Cmd: "EVALSHA", Encoded: AppendCommand(nil, "EVALSHA", "sha", 1, "key"), Owner: owner}}
 		p.Enqueue(c)
 		await(t, "the call is completed", owner.done)
 		if c.Err != nil || c.Reply != int64(1) || !c.Sent || c.Epoch != 1 {
@@ -108,7 +108,7 @@ func (*resender) Abandoned(*Call) bool { return false }
 func (*resender) Delayed(*Call, error) {}
 func (r *resender) Complete(c *Call) {
 	if IsNoScript(c.Err) {
-		c.Cmd, c.Encoded = "EVAL", AppendCommand(nil, "EVAL", "source", 1, "key")
+		c.Command = c.With("EVAL", AppendCommand(nil, "EVAL", "source", 1, "key"))
 		r.p.Resend(c)
 		return
 	}

@@ -22,7 +22,7 @@ type waiter struct {
 func newWaiter(t *testing.T, cmd string, args ...any) *waiter {
 	t.Helper()
 	w := &waiter{t: t, done: make(chan struct{})}
-	w.call = &Call{Cmd: cmd, Encoded: AppendCommand(nil, cmd, args...), Owner: w}
+	w.call = &Call{Command: &Command{Cmd: cmd, Encoded: AppendCommand(nil, cmd, args...), Owner: w}}
 	return w
 }
 

@@ -73,7 +73,7 @@ func (p *Pipeline) Enqueue(c *Call) {
 // Resend queues a call again, from inside its owner's Complete, perhaps with
 // another command: it goes to the same master behind what is queued by now.
 func (p *Pipeline) Resend(c *Call) {
-	c.Reply, c.Err, c.Mark, c.MarkErr, c.sentAt = nil, nil, "", nil, time.Time{}
+	c.Reply, c.Err, c.Checked, c.sentAt = nil, nil, nil, 0
 	c.Apart = false
 	p.requeue(c)
 }
@@ -125,19 +125,6 @@ func (p *Pipeline) complete(c *Call, err error) {
 	p.failures.Add(1)
 	p.completed.Add(1)
 	c.finish(err)
-}
-
-// answered ends a call with what the master said.
-func (p *Pipeline) answered(c *Call, reply any, err error) {
-	if !c.sentAt.IsZero() {
-		p.sampleRoundTrip(time.Since(c.sentAt))
-	}
-	if err != nil {
-		p.failures.Add(1)
-		err = withoutPermission(c.Cmd, err)
-	}
-	c.Reply, c.Err = reply, err
-	c.Owner.Complete(c)
 }
 
 // Close fails what is queued and under way, and waits for the goroutines. It

@@ -17,6 +17,7 @@ type session struct {
 	epoch uint64
 	wire  *wire
 	rc    redis.Conn
+	began time.Time
 
 	// mu guards inflight, the calls written (or about to be) whose replies
 	// the reader has not claimed yet, oldest first. Nothing blocks under it.
@@ -34,12 +35,12 @@ type session struct {
 
 	// The check's command, which stands in inflight for every check; its fields
 	// are the writer's, its address is for both.
-	check Call
+	check    Call
+	checking Command
 	// Of the reader alone: calls that were answered and wait for the check of
 	// their flush, and what the last check said.
-	held    []*Call
-	mark    string
-	markErr error
+	held []*Call
+	said *Checked
 
 	joiner joiner      // the writer's
 	apart  atomic.Bool // the master has refused a joint command
@@ -50,7 +51,8 @@ type session struct {
 }
 
 func newSession(p *Pipeline, epoch uint64, w *wire, rc redis.Conn) *session {
-	s := &session{p: p, epoch: epoch, wire: w, rc: rc, failed: make(chan struct{})}
+	s := &session{p: p, epoch: epoch, wire: w, rc: rc, began: time.Now(), failed: make(chan struct{})}
+	s.check.Command, s.said = &s.checking, &Checked{}
 	s.watch.init(s)
 	return s
 }
@@ -108,7 +110,7 @@ func (s *session) write() {
 			batch = s.addCheck(batch)
 			out = batch
 		}
-		out[0].sentAt = now
+		out[0].sentAt = 1 + now.Sub(s.began)
 		// Under way before the first byte leaves: the reader must find them.
 		s.mu.Lock()
 		s.inflight = append(s.inflight, out...)
@@ -152,7 +154,7 @@ func (s *session) dropAbandoned(batch []*Call, now time.Time) []*Call {
 		}
 		// A call that was first in its batch on the connection before is no
 		// sample of the round trip on this one.
-		c.Sent, c.Epoch, c.sentAt = true, s.epoch, time.Time{}
+		c.Sent, c.Epoch, c.sentAt = true, s.epoch, 0
 		live = append(live, c)
 	}
 	clear(batch[len(live):])
@@ -212,7 +214,26 @@ func (s *session) replied(c *Call, reply any, err error) {
 		s.held = append(s.held, c)
 		return
 	}
-	s.p.answered(c, reply, err)
+	s.answered(c, reply, err)
+}
+
+// answered ends a call with what the master said.
+func (s *session) answered(c *Call, reply any, err error) {
+	s.timed(c)
+	if err != nil {
+		s.p.failures.Add(1)
+		err = withoutPermission(c.Cmd, err)
+	}
+	c.Reply, c.Err = reply, err
+	c.Owner.Complete(c)
+}
+
+// timed takes a sample of the round trip from the first call of a flush, which
+// alone has a sentAt: when it was sent, counted from 1 when the session began.
+func (s *session) timed(c *Call) {
+	if c.sentAt != 0 {
+		s.p.sampleRoundTrip(1 + time.Since(s.began) - c.sentAt)
+	}
 }
 
 // count counts the replies that came with the one that was taken last: all

@@ -87,6 +87,10 @@ func (s *stress) job(c *Call, callback string) *job {
 	return j
 }
 
+func newJob(s *stress, slot int) *job {
+	return &job{Call: Call{Command: &Command{Owner: s}, Slot: slot}}
+}
+
 // run uses a job for a new call.
 func (s *stress) run(p *Pipeline, j *job) {
 	if !j.busy.CompareAndSwap(false, true) {
@@ -132,8 +136,7 @@ func TestCallsAreCompletedExactlyOnceWhateverTheServerDoes(t *testing.T) {
 	p := open(t, cfg)
 	s := &stress{t: t, free: make(chan *job, jobs)}
 	for i := range jobs {
-		j := &job{}
-		j.Owner, j.Slot = s, i
+		j := newJob(s, i)
 		s.all = append(s.all, j)
 		s.free <- j
 	}
@@ -187,8 +190,7 @@ func TestCallsAreCompletedExactlyOnceByClose(t *testing.T) {
 		const jobs = 100
 		s := &stress{t: t, free: make(chan *job, jobs)}
 		for i := range jobs {
-			j := &job{}
-			j.Owner, j.Slot = s, i
+			j := newJob(s, i)
 			s.all = append(s.all, j)
 			s.free <- j
 		}

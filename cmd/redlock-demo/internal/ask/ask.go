@@ -73,7 +73,7 @@ func (a *Answer) RoundTrip() time.Duration { return a.Received.Sub(a.Sent) }
 // is then pool.ErrTimeout.
 func (m *Master) Do(ctx context.Context, cmd string, args ...any) *Answer {
 	q := &question{done: make(chan struct{}), clock: m.clock}
-	call := &pipeline.Call{Cmd: cmd, Encoded: pipeline.AppendCommand(nil, cmd, args...), Owner: q}
+	call := &pipeline.Call{Command: &pipeline.Command{Cmd: cmd, Encoded: pipeline.AppendCommand(nil, cmd, args...), Owner: q}}
 	a := &Answer{Sent: m.clock.Now()}
 	m.line.Enqueue(call)
 	select {

@@ -10,11 +10,12 @@ import (
 const slewLimit = 0.1
 
 // meterReadings is how many readings a Meter keeps, and meterSpacing how far
-// they are apart: two minutes, in which a rate twice that of the default Policy
-// shows as more than a second.
+// they are apart at least. Read every five seconds at the most, they reach back
+// nearly two minutes, in which a rate twice that of the default Policy shows as
+// more than a second.
 const (
 	meterReadings = 24
-	meterSpacing  = 5 * time.Second
+	meterSpacing  = 4 * time.Second
 )
 
 // A Meter watches a master's clock by the Readings that it is given: how far it

@@ -51,11 +51,12 @@ type watched struct {
 	run       string // run_id, "": not told
 	looked    bool   // INFO was answered on this connection
 	asking    *inquiry
-	asked     time.Time // when the last inquiry was sent
-	looks     int       // in a row that did not tell enough
-	failed    bool      // the last look told nothing
-	created   string    // since of the marker that our look has had written; strict
-	votedAs   string    // the run_id that it had the vote of last
+	asked     time.Time     // when the last inquiry was sent
+	every     time.Duration // from then until the next reading of its clock
+	looks     int           // in a row that did not tell enough
+	failed    bool          // the last look told nothing
+	created   string        // since of the marker that our look has had written; strict
+	votedAs   string        // the run_id that it had the vote of last
 	standing  guard.Standing
 	warned    guard.Cause // what the log was told last; 0: that it votes
 	clock     clockWatch
@@ -71,8 +72,10 @@ const (
 	// mostLookAgain is what it grows to, by doubling, unless the master does not
 	// answer what it is asked: then to meterEvery.
 	mostLookAgain = 100 * time.Millisecond
-	// meterEvery is how often the masters' clocks are read, and those looked at
-	// again that somebody has to do something about.
+	// meterEvery is how far apart the readings of a master's clock are at the most,
+	// and the looks at one that somebody has to do something about. Each comes up
+	// to a tenth earlier, at random: else what happens to a clock in some rhythm
+	// could stay between the readings for long.
 	meterEvery = 5 * time.Second
 )
 
@@ -264,6 +267,7 @@ func (g *guardian) askDue() time.Duration {
 		} else {
 			g.send = append(g.send, g.look(i))
 		}
+		next = min(next, w.every)
 	}
 	return next
 }
@@ -271,16 +275,16 @@ func (g *guardian) askDue() time.Duration {
 // pause is how long a master is left alone after an inquiry.
 func (w *watched) pause() time.Duration {
 	if w.epoch == 0 || w.standing.Vote {
-		return meterEvery
+		return w.every
 	}
 	switch w.standing.Why.Cause {
 	case guard.Unmarked, guard.NoMarker, guard.Changed:
 		most := mostLookAgain
 		if w.failed {
-			most = meterEvery
+			most = w.every
 		}
 		return min(lookAgain<<min(w.looks, 16), most)
 	default:
-		return meterEvery
+		return w.every
 	}
 }

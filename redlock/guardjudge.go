@@ -31,7 +31,7 @@ func (g *guardian) judge() {
 			w.standing.Why.Cause == guard.NoMarker:
 			soon++
 		}
-		again = again || w.asking == nil && w.pause() < meterEvery
+		again = again || w.asking == nil && w.pause() < w.every
 	}
 	if again {
 		g.askDue() // before those who wait may ask

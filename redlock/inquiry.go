@@ -85,6 +85,7 @@ func (g *guardian) newInquiry(i int, p purpose, calls int) *inquiry {
 		calls: make([]pipeline.Call, 0, calls),
 	}
 	w.asking, w.asked = q, time.Now()
+	w.every = meterEvery - g.c.opts.chance.N("meter", meterEvery/10)
 	return q
 }
 

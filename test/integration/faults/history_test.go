@@ -18,8 +18,8 @@ type history struct {
 	holds   map[string]*held   // by client and token
 	usable  map[int]uint64     // the masters that each client can use
 	slow    []slow
-	clocks  map[int]string // what each client has last said of masters' clocks
-	changes []change       // of usable
+	clocks  map[int][]string // what each client has said of masters' clocks
+	changes []change         // of usable
 	ready   map[int]bool
 	byes    map[int]event
 	waiters []chan struct{}
@@ -71,7 +71,7 @@ type change struct {
 }
 
 func newHistory() *history {
-	return &history{total: map[string]int{}, locked: map[string]int{}, good: map[doer][]instant{}, holds: map[string]*held{}, usable: map[int]uint64{}, clocks: map[int]string{}, ready: map[int]bool{}, byes: map[int]event{}}
+	return &history{total: map[string]int{}, locked: map[string]int{}, good: map[doer][]instant{}, holds: map[string]*held{}, usable: map[int]uint64{}, clocks: map[int][]string{}, ready: map[int]bool{}, byes: map[int]event{}}
 }
 
 func (h *history) add(client int, e event) {
@@ -96,7 +96,7 @@ func (h *history) add(client int, e event) {
 	case eventSlow:
 		h.slow = append(h.slow, slow{client, e.Worker, e.At, e.End})
 	case eventClock:
-		h.clocks[client] = e.Text
+		h.clocks[client] = append(h.clocks[client], e.Text)
 	case eventMasters:
 		h.usable[client] = e.Usable
 		h.changes = append(h.changes, change{client, e.At, e.Usable, e.Whys})

@@ -283,7 +283,11 @@ func (c *Client) awaitDo(valid map[*Lock]time.Duration) {
 	}
 	c.mu.Unlock()
 	for l, done := range running {
-		t := time.NewTimer(valid[l.hold()] - time.Since(began))
+		left := valid[l.hold()] - time.Since(began)
+		if left <= 0 {
+			continue
+		}
+		t := time.NewTimer(left)
 		select {
 		case <-done:
 		case <-t.C:

@@ -142,18 +142,12 @@ func (k *keeper) stop() {
 
 func (k *keeper) run() {
 	defer close(k.done)
-	timer := time.NewTimer(0)
+	timer := time.NewTimer(never)
 	defer timer.Stop()
 	// Read when the keeper was made, before any lock: the clocks may part as
 	// soon as one is acquired.
 	anchor, anchored := k.anchor, time.Duration(0)
 	for {
-		select {
-		case <-k.quit:
-			return
-		case <-k.wake:
-		case <-timer.C:
-		}
 		for _, r := range k.takeFinished() {
 			k.renewed(r)
 		}
@@ -166,6 +160,12 @@ func (k *keeper) run() {
 			k.look(l)
 		}
 		timer.Reset(k.sleep())
+		select {
+		case <-k.quit:
+			return
+		case <-k.wake:
+		case <-timer.C:
+		}
 	}
 }
 

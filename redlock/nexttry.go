@@ -92,13 +92,13 @@ func (w *contender) sleep(ctx context.Context, d time.Duration, ready <-chan str
 			w.losses = 0
 		}
 	}()
-	// In this order, since a select would choose where the pause is none, and what
-	// it left would cut the next pause short.
+	// In this order, since a select would choose, and what it left would cut the
+	// next pause short.
 	if cause := w.c.interrupted(ctx); cause != nil {
 		return false, cause
 	}
-	if w.hear() {
-		return true, nil
+	if heard := w.hear(); heard || d <= 0 {
+		return heard, nil
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()

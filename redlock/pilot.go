@@ -147,17 +147,16 @@ func (q *query) wait(ctx context.Context, limit time.Duration) (any, error) {
 		return q.call.Reply, q.call.Err
 	default:
 	}
+	if limit <= 0 {
+		return nil, q.overdue()
+	}
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {
 	case <-q.done:
 		return q.call.Reply, q.call.Err
 	case <-t.C:
-		q.c.pilots.overdue[q.master].Add(1)
-		if !q.state.CompareAndSwap(queryAsked, queryOverdue) {
-			q.c.pilots.overdue[q.master].Add(-1)
-		}
-		return nil, pipeline.ErrTimeout
+		return nil, q.overdue()
 	case <-ctx.Done():
 		q.state.CompareAndSwap(queryAsked, queryDropped)
 		return nil, ctx.Err()
@@ -165,6 +164,16 @@ func (q *query) wait(ctx context.Context, limit time.Duration) (any, error) {
 		q.state.CompareAndSwap(queryAsked, queryDropped)
 		return nil, ErrClosed
 	}
+}
+
+// overdue gives up on the answer. Until it comes the master counts as one that
+// has not answered in time.
+func (q *query) overdue() error {
+	q.c.pilots.overdue[q.master].Add(1)
+	if !q.state.CompareAndSwap(queryAsked, queryOverdue) {
+		q.c.pilots.overdue[q.master].Add(-1)
+	}
+	return pipeline.ErrTimeout
 }
 
 // vote waits for the grant of a lock, which counts only if the master may vote.

@@ -135,6 +135,7 @@ func (s *slots) look(ctx context.Context) (nobody bool, cause error) {
 func (s *slots) subscribe(ctx context.Context, byPilot [][]any) error {
 	t := time.NewTimer(leastPatience)
 	defer t.Stop()
+	late := false
 	for pilot := range byPilot {
 		if byPilot[pilot] == nil {
 			continue
@@ -145,11 +146,14 @@ func (s *slots) subscribe(ctx context.Context, byPilot [][]any) error {
 			continue
 		default:
 		}
+		if late {
+			byPilot[pilot] = nil
+			continue
+		}
 		select {
 		case <-ready:
 		case <-t.C:
-			t.Reset(0)
-			byPilot[pilot] = nil
+			late, byPilot[pilot] = true, nil
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.w.c.closing:

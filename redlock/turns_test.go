@@ -18,7 +18,7 @@ func TestSetsThatOverlapAllTakeTurns(t *testing.T) {
 		var holders [keys]atomic.Int32
 		var turns [clients]int
 		var longest [clients]time.Duration
-		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 600*time.Millisecond)
 		defer cancel()
 		var wg sync.WaitGroup
 		for i := range clients {

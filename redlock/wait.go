@@ -217,8 +217,8 @@ func (c *Client) freeIn(err *QuorumError) (time.Duration, bool) {
 
 // pause waits for d, or returns what ended the wait.
 func (c *Client) pause(ctx context.Context, d time.Duration) error {
-	if cause := c.interrupted(ctx); cause != nil {
-		return cause // a pause may be none
+	if cause := c.interrupted(ctx); cause != nil || d <= 0 {
+		return cause
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -461,6 +461,7 @@ func TestAHoldEndsWithAHandleThatCameToNothing(t *testing.T) {
 		time.AfterFunc(50*time.Millisecond, func() { _ = outer.Unlock(t.Context()) })
 		_, err := c.Lock(outer.Context(), "key", redlock.WithReentrancy(), redlock.WithTTL(30*time.Second))
 		wantExactly(t, err, redlock.ErrNoQuorum, context.Canceled)
+		synctest.Wait() // for Unlock to have told
 		s.thaw(0, 1)
 		wantToldBeside(t, n, "unlock ok asked=false quorum=true of hold 1",
 			"extend no quorum",

@@ -32,6 +32,16 @@ formatted() {
 	return 1
 }
 
+# A built command once stood in the tree for weeks.
+small() {
+	local large
+	large=$(git ls-files -z | xargs -0 stat -c '%s %n' -- | awk '$1 > 300000') || return 1
+	[ -z "$large" ] && return 0
+	say "files above 300 kB (built files do not belong in the tree):"
+	say "$large"
+	return 1
+}
+
 # in_module DIR COMMAND… runs a command in the module's directory.
 in_module() { (cd "$1" && shift && "$@"); }
 
@@ -40,6 +50,7 @@ in_module() { (cd "$1" && shift && "$@"); }
 vet_as() { GOOS=$1 GOARCH=$2 CGO_ENABLED=0 go vet ./...; }
 
 check "gofmt" formatted
+check "no large files" small
 for module in ${MODULES:-. $(nested_modules)}; do
 	[ -f "$module/go.mod" ] || die "MODULES names $module, which holds no go.mod"
 	check "go vet: $module" in_module "$module" go vet ./...

@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
@@ -13,10 +14,10 @@ import (
 // answer is decided. On failure every master is rolled back that may have the
 // key; the rollback goes out behind the acquisition and is not waited for. Who
 // holds a key that is taken is asked only if the caller wants to know.
-func (c *Client) attempt(ctx context.Context, l *Lock, holders bool) *QuorumError {
+func (c *Client) attempt(ctx context.Context, l *Lock, holders bool) *outcome.Failure {
 	// Close waits for what is begun here, rollback included.
-	c.unfinished.add()
-	defer c.unfinished.done()
+	c.unfinished.Add()
+	defer c.unfinished.Done()
 	c.awaitVoters(ctx, l)
 	l.begin()
 	return c.fanOut(ctx, l, 0, holders)
@@ -25,31 +26,31 @@ func (c *Client) attempt(ctx context.Context, l *Lock, holders bool) *QuorumErro
 // awaitVoters waits while a quorum may not vote yet but soon may, for as long as
 // a master is waited for. If that was too short nothing is left for the attempt.
 func (c *Client) awaitVoters(ctx context.Context, l *Lock) {
-	l.overdue = !c.guardian.await(ctx, c.nodeTimeout(l.opts.ttl))
+	l.overdue = !c.voters.Await(ctx, c.nodeTimeout(l.opts.ttl))
 }
 
 // begin makes the handle's token, and reads the clock: what follows may send
 // (S2, S3).
 func (l *Lock) begin() {
-	if l.token == "" || !mutant.Is(mutant.OneToken) {
-		l.token = newToken(l.c.opts.chance, l.c.tokenPrefix(l.opts.owner))
+	if l.claim.token == "" || !mutant.Is(mutant.OneToken) {
+		l.claim.token = newToken(l.c.opts.chance, l.c.tokenPrefix(l.opts.owner))
 	}
 	l.start = l.c.opts.clock.Now()
 }
 
 // fanOut is an attempt that has begun, for the masters that have not granted it
 // yet.
-func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bool) *QuorumError {
+func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bool) *outcome.Failure {
 	ttl := l.opts.ttl
 	r := c.newRound(opLock)
-	defer r.letGo()
-	r.start, r.granted, r.grantedFence = l.start, granted, l.fence
+	defer r.LetGo()
+	r.Start, r.Agreed, r.agreedFence = l.start, granted, l.claim.fence
 	l.askAcquire(r)
 	limit := c.nodeTimeout(ttl)
 	if l.overdue {
 		limit = 0
 	}
-	cause := r.wait(ctx, limit)
+	cause := r.Wait(ctx, limit)
 
 	res := r.result()
 	now := c.opts.clock.Now()
@@ -57,15 +58,15 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 	if mutant.Is(mutant.ElapsedIgnored) {
 		l.start, elapsed = now, 0
 	}
-	l.absent = res.absent
+	l.claim.absent = res.absent
 	if l.take != nil {
 		l.take.pilotAnswer = r.pilotSaid()
 	}
 	r.traceNodes(l.told, l)
-	var unfenced *QuorumError
+	var unfenced *outcome.Failure
 	if validity := c.opts.validity(ttl); res.outcome == quorum.Granted && validity > elapsed {
 		l.acquired, l.validity = l.start, validity
-		if l.kind.oneOf {
+		if l.claim.kind.oneOf {
 			l.settleOn(&res)
 		}
 		if unfenced = l.settleFence(ctx, r, true); unfenced == nil {
@@ -87,22 +88,22 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 		cause = ErrClosed
 	}
 
-	var err *QuorumError
+	var err *outcome.Failure
 	switch {
 	case unfenced != nil && cause == nil:
 		err = unfenced
 	case res.outcome == quorum.Granted:
-		err = r.err(l.key, ErrNoQuorum, cause, elapsed)
-		err.note = "the answers took so long that no validity is left"
+		err = r.err(l.key, outcome.NoQuorum, cause, elapsed)
+		err.Note = "the answers took so long that no validity is left"
 	case res.outcome == quorum.Refused:
 		if cause == nil && holders && res.refused != 0 {
 			c.askHolders(ctx, r, l, res.refused, elapsed)
 		}
 		err = r.err(l.key, r.kind(), cause, elapsed)
 	default:
-		err = r.err(l.key, ErrNoQuorum, cause, elapsed)
+		err = r.err(l.key, outcome.NoQuorum, cause, elapsed)
 	}
-	err.others = len(l.others)
+	err.Others = len(l.others)
 	return err
 }
 
@@ -132,7 +133,7 @@ func (l *Lock) sendRelease(handOver bool) {
 		return
 	}
 	if r := l.startRelease(handOver); r != nil {
-		r.letGo()
+		r.LetGo()
 	}
 }
 

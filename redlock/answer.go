@@ -3,72 +3,51 @@ package redlock
 import (
 	"errors"
 	"fmt"
-	"time"
+	"github.com/redquorum/redquorum/internal/outcome"
 
+	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// A verdict is what one master's answer means for the operation.
-type verdict uint8
-
-const (
-	pending verdict = iota
-	agreed
-	refused // another holds the key, or ours is gone
-	failed  // no usable answer
-)
-
-// An answer is one master's part in a round.
+// An answer is a ballot's, and what else the reply says.
 type answer struct {
-	verdict verdict
-	delayed bool          // failed for now: the call is kept for a later connection
-	unsent  bool          // the call came back and the master never saw it
-	missing bool          // refused because the key was not there
-	late    bool          // came after the decision
-	took    time.Duration // since the question; 0 where no trace wants to know
-	fence   uint64        // the highest token of its fence, of the lock that it agreed to
-	slot    int           // agreed to this one of several keys, counted from 1; 0: to what was asked for
-	held    *HeldError    // refused because somebody else's was, as far as known
-	err     error         // failed because of this
-	seen    *MasterHold   // what an inspection found
+	ballot.Answer
+	*fact
 }
 
-// read turns a call that came back into an answer. Only the exact replies
-// count: whatever else a server says is a failure.
-func (r *round) read(c *pipeline.Call) answer {
-	a := answer{unsent: !c.Sent, verdict: failed, err: c.Err}
-	if c.Err != nil {
-		return a
-	}
+// read turns a reply into an answer. Only the exact replies count: whatever else a
+// server says is a failure.
+func (r *round) read(f *fact, reply any) ballot.Answer {
+	a := answer{ballot.Answer{Verdict: ballot.Failed}, f}
 	switch {
 	case r.guarded:
-		r.readGuarded(&a, c.Reply)
-		return a
+		r.readGuarded(&a, reply)
+		return a.Answer
 	case r.op == opRaise:
-		readRaise(&a, c.Reply)
-		return a
+		readRaise(&a, reply)
+		return a.Answer
 	}
 	switch r.op {
 	case opLock:
-		r.readGrant(&a, c.Reply)
+		r.readGrant(&a, reply)
 	case opHolder:
-		if h, ok := readHolder(c.Reply); ok {
-			a.verdict, a.held = agreed, h
+		if h, ok := readHolder(reply); ok {
+			a.Verdict, a.held = ballot.Agreed, h
 		}
 	case opInspect:
-		if h, ok := readMasterHold(c.Reply); ok {
-			h.RoundTrip = r.c.opts.clock.Now().Sub(r.start)
-			a.verdict, a.seen = agreed, h
+		if h, ok := readMasterHold(reply); ok {
+			h.RoundTrip = r.c.opts.clock.Now().Sub(r.Start)
+			a.Verdict, a.seen = ballot.Agreed, h
 		}
 	default:
-		a.readCode(r.op, c.Reply)
+		a.readCode(r.op, reply)
 	}
-	if a.verdict == failed {
-		a.err = unexpected(c.Reply)
+	if a.Verdict == ballot.Failed {
+		a.Err = unexpected(reply)
 	}
-	return a
+	return a.Answer
 }
 
 // readCode reads what scripts say of a lock that is ours. That it was missing and
@@ -77,13 +56,13 @@ func (a *answer) readCode(op operation, code any) {
 	setsAgain := op == opExtend || op == opDowngrade
 	switch {
 	case code == any(int64(1)):
-		a.verdict = agreed
+		a.Verdict = ballot.Agreed
 	case code == any(int64(0)):
-		a.verdict, a.held = refused, &heldUnknown
+		a.Verdict, a.held = ballot.Refused, &heldUnknown
 	case code == any(int64(3)), setsAgain && code == any(int64(2)):
-		a.verdict, a.missing = refused, true
+		a.Verdict, a.missing = ballot.Refused, true
 		if mutant.Is(mutant.ResetCounts) && code == any(int64(2)) {
-			a.verdict, a.missing = agreed, false
+			a.Verdict, a.missing = ballot.Agreed, false
 		}
 	}
 }
@@ -96,22 +75,22 @@ func unexpected(reply any) error {
 // grants all or nothing, or by one that grants one of several keys.
 func (r *round) readGrant(a *answer, reply any) {
 	n, isNumber := reply.(int64)
-	switch slots := int64(len(r.votes)); {
+	switch slots := int64(len(r.Tally().Votes)); {
 	case r.script == nil && reply == any("OK"),
 		r.script != nil && slots == 0 && isNumber && n == 1:
-		a.verdict = agreed
+		a.Verdict = ballot.Agreed
 	case isNumber && 1 <= n && n <= slots:
-		a.verdict, a.slot = agreed, int(n)
+		a.Verdict, a.Candidate = ballot.Agreed, int(n)
 	case r.script == nil && reply == nil, r.script != nil && isNumber && n == 0:
-		a.verdict, a.held = refused, &heldUnknown
+		a.Verdict, a.held = ballot.Refused, &heldUnknown
 	case r.script == script.ReaderAcquire && isNumber && n == 4:
-		a.verdict, a.held = refused, &writerWaits
+		a.Verdict, a.held = ballot.Refused, &writerWaits
 	}
 }
 
 // heldUnknown stands for a holder that nobody has asked about yet, writerWaits
 // for a writer that keeps readers out.
-var heldUnknown, writerWaits = HeldError{}, HeldError{Type: "intent"}
+var heldUnknown, writerWaits = outcome.Held{}, outcome.Held{Type: "intent"}
 
 // errMissing is what a master without the key says to its supposed holder.
 var errMissing = errors.New("the key is not there")
@@ -122,23 +101,31 @@ var errNotAwaited = errors.New("decided without its answer")
 
 // reason is why a master did not agree; nil if it did. The caller must hold
 // r.mu.
-func (r *round) reason(i int) error {
-	switch a := &r.answers[i]; {
-	case a.verdict == agreed && a.slot != r.slot:
-		return errElsewhere
-	case a.verdict == agreed:
-		return nil
-	case a.verdict == pending && r.expired:
-		return pipeline.ErrTimeout
-	case a.missing && r.op == opRaise: // it had no part in the first round either
-		return errNotAwaited
-	case a.verdict == pending, a.late && a.held == &heldUnknown:
-		return errNotAwaited
-	case a.held != nil:
-		return a.held
-	case a.missing:
-		return errMissing
+func (r *round) reason(i int) (*outcome.Held, error) {
+	a, f := &r.Answers()[i], &r.facts[i]
+	_, expired := r.Outcome()
+	switch {
+	case a.Verdict == ballot.Agreed && a.Candidate != r.Tally().Leads:
+		return nil, errElsewhere
+	case a.Verdict == ballot.Agreed:
+		return nil, nil
+	case a.Verdict == ballot.Pending && expired:
+		return nil, pipeline.ErrTimeout
+	case f.missing && r.op == opRaise: // it had no part in the first round either
+		return nil, errNotAwaited
+	case a.Verdict == ballot.Pending, a.Late && f.held == &heldUnknown:
+		return nil, errNotAwaited
+	case f.held != nil:
+		return f.held, nil
+	case f.missing:
+		return nil, errMissing
 	default:
-		return a.err
+		return nil, a.Err
 	}
+}
+
+// publicReason is reason as users see it.
+func (r *round) publicReason(i int) error {
+	held, err := r.reason(i)
+	return publicPart(outcome.Part{Held: held, Err: err})
 }

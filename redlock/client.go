@@ -9,8 +9,10 @@ import (
 
 	"github.com/rs/xid"
 
+	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/voters"
 	"github.com/redquorum/redquorum/internal/wakeup"
 	"github.com/redquorum/redquorum/pool"
 )
@@ -36,8 +38,9 @@ type Client struct {
 	hub        *wakeup.Hub // hears whose turn it is
 	rounds     sync.Pool   // of *round
 	keeper     *keeper
-	guardian   *guardian // nil: every master is believed
-	unfinished unfinished
+	voters     *voters.Monitor // nil: every master is believed
+	unfinished ballot.Count
+	ballots    ballot.Config
 	fences     fences
 	closing    chan struct{} // closed when Close begins
 
@@ -134,8 +137,14 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 		o.logger.Warn("an even number of masters tolerates no more failures than one less", "masters", n, "tolerated", n-c.need)
 	}
 	if o.guard != GuardOff {
-		c.guardian = newGuardian(c, cfg)
-		c.guardian.start()
+		c.voters = voters.New(voters.Config{
+			Guard: cfg, Masters: c.masters, Need: c.need, Clock: o.clock, Chance: o.chance,
+			Logger: o.logger, Closing: c.closing, ClockChanged: o.trace.clockChanged(),
+		})
+	}
+	c.ballots = ballot.Config{
+		Masters: c.masters, Need: c.need, Voters: c.voters, InFlight: &c.unfinished,
+		Closing: c.closing, Replied: c.replied(),
 	}
 	return c, nil
 }
@@ -156,7 +165,7 @@ func (c *Client) newLock(ctx context.Context, op operation, key string, opts []L
 	if err := c.checkKey(key); err != nil {
 		return nil, fmt.Errorf("redlock: %v: %w", op, err)
 	}
-	l := &Lock{c: c, kind: plainKind, key: key, opts: c.opts.lock, index: notScheduled}
+	l := &Lock{c: c, claim: claim{kind: plainKind}, key: key, opts: c.opts.lock, index: notScheduled}
 	o := &l.opts
 	for _, opt := range opts {
 		if opt == nil {
@@ -174,8 +183,8 @@ func (c *Client) newLock(ctx context.Context, op operation, key string, opts []L
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("redlock: %v %q: nothing was attempted: %w", op, key, err)
 	}
-	l.oneKey[0] = c.opts.prefix + key
-	l.keyArgs = l.oneKey[:]
+	l.claim.one[0] = c.opts.prefix + key
+	l.claim.keys = l.claim.one[:]
 	return l, nil
 }
 
@@ -241,10 +250,10 @@ func (c *Client) Close() error {
 	}
 	c.awaitDo(valid)
 	c.releaseAll(locks)
-	c.unfinished.wait(c.nodeTimeout(c.opts.lock.ttl))
+	c.unfinished.Wait(c.nodeTimeout(c.opts.lock.ttl))
 	c.keeper.stop()
 	c.hub.Close()
-	c.guardian.close()
+	c.voters.Close()
 	if c.ownsPool {
 		return c.pool.Close()
 	}
@@ -266,7 +275,7 @@ func (c *Client) releaseAll(locks []*Lock) {
 			l.mu.Unlock()
 		}
 		deadline := time.Now().Add(c.nodeTimeout(c.opts.lock.ttl))
-		for c.unfinished.n.Load() > int64(portion) && time.Now().Before(deadline) {
+		for c.unfinished.Load() > int64(portion) && time.Now().Before(deadline) {
 			time.Sleep(releasePoll)
 		}
 	}

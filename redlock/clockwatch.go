@@ -6,14 +6,6 @@ import (
 	"github.com/redquorum/redquorum/drift"
 )
 
-// A clockWatch follows one master's clock. It only tells: no lock is believed in
-// for longer because of it.
-type clockWatch struct {
-	meter *drift.Meter
-	last  *drift.Deviation // the last one; nil: none
-	when  time.Time
-}
-
 // ClockInfo tells that a master's clock was set, or runs faster or slower than
 // WithDrift allows for.
 type ClockInfo struct {
@@ -38,33 +30,10 @@ type ClockReport struct {
 	At        time.Time
 }
 
-// addReading takes one more look at a master's clock. The caller must hold g.mu.
-func (g *guardian) addReading(i int, r drift.Reading) {
-	w := &g.masters[i].clock
-	if w.meter == nil {
-		w.meter = drift.NewMeter(g.c.opts.drift)
-	}
-	d, err := w.meter.Add(r)
-	if err != nil || d == nil {
-		return // an error is of a reading that is none: there is nothing to learn
-	}
-	w.last, w.when = d, time.Now()
-	name := g.masters[i].facts.Master
-	g.tell = append(g.tell, func() {
-		g.c.opts.logger.Warn("master's clock", "master", name, "clock", d.String())
-		if t := g.c.opts.trace; t != nil && t.Clock != nil {
-			t.Clock(ClockInfo{Master: name, Deviation: d})
-		}
-	})
-}
-
-// report is what the watch has seen; nil: nothing yet.
-func (w *clockWatch) report() *ClockReport {
-	if w.meter == nil {
+// clockChanged is what the watch of the masters' clocks tells, if anybody listens.
+func (t *Trace) clockChanged() func(master string, d *drift.Deviation) {
+	if t == nil || t.Clock == nil {
 		return nil
 	}
-	r := &ClockReport{Deviation: w.last, At: w.when}
-	r.Offset, _ = w.meter.Offset()
-	r.RateLow, r.RateHigh, r.RateKnown = w.meter.Rate()
-	return r
+	return func(master string, d *drift.Deviation) { t.Clock(ClockInfo{Master: master, Deviation: d}) }
 }

@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"errors"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/pipeline"
@@ -29,8 +30,8 @@ type contender struct {
 	out    *outage        // shared with those who wait behind
 
 	attempts int
-	last     *QuorumError // of the last attempt, and what the pilot said since
-	over     bool         // no quorum could be had for too long
+	last     *outcome.Failure // of the last attempt, and what the pilot said since
+	over     bool             // no quorum could be had for too long
 
 	pilot      int    // where it queues up
 	turn       turn   // what the pilot said last
@@ -53,7 +54,7 @@ const pollsPerAttempt = 4
 
 func newContender(c *Client, l *Lock) *contender {
 	w := &contender{c: c, l: l, call: l.told, key: l.fullKey(), pilot: noPilot}
-	if l.kind.oneOf {
+	if l.claim.kind.oneOf {
 		w.slots = newSlots(w)
 	}
 	return w
@@ -77,7 +78,7 @@ func (w *contender) wait(ctx context.Context, before outage) error {
 	}
 	defer w.leave()
 	defer func() {
-		if w.slept || w.l.kind.queued {
+		if w.slept || w.l.claim.kind.queued {
 			w.c.setContended(w.key, w.slept)
 		}
 	}()
@@ -102,23 +103,23 @@ func (w *contender) wait(ctx context.Context, before outage) error {
 
 // A try is one way to try for the lock. It reports false when it could not be
 // tried in that way.
-type try func(ctx context.Context) (*QuorumError, bool)
+type try func(ctx context.Context) (*outcome.Failure, bool)
 
 // tryAll asks all masters together.
-func (w *contender) tryAll(ctx context.Context) (*QuorumError, bool) {
+func (w *contender) tryAll(ctx context.Context) (*outcome.Failure, bool) {
 	w.polls = 0
 	return w.asked(w.c.attempt(ctx, w.l, true)), true
 }
 
 // tryBlind tries where there is no queue to wait in.
-func (w *contender) tryBlind(ctx context.Context) (*QuorumError, bool) {
+func (w *contender) tryBlind(ctx context.Context) (*outcome.Failure, bool) {
 	w.polls = 0
 	return w.asked(w.c.attemptOnce(ctx, w.l, true)), true
 }
 
 // asked takes notice of an answer of all masters.
-func (w *contender) asked(err *QuorumError) *QuorumError {
-	if err == nil || err.cause != nil {
+func (w *contender) asked(err *outcome.Failure) *outcome.Failure {
+	if err == nil || err.Cause != nil {
 		return err
 	}
 	if w.over = w.out.note(err, w.c.opts.outage); w.over {
@@ -129,21 +130,21 @@ func (w *contender) asked(err *QuorumError) *QuorumError {
 }
 
 // tried takes notice of an attempt, and reports whether the waiting is over.
-func (w *contender) tried(err *QuorumError) (over bool, result error) {
+func (w *contender) tried(err *outcome.Failure) (over bool, result error) {
 	w.attempts++
 	w.c.traceAttempt(w.call, w.l, w.attempts, err)
 	switch {
 	case err == nil:
 		return true, nil
-	case err.cause != nil:
+	case err.Cause != nil:
 		if w.last == nil { // else what was learnt before says more
 			w.last = err
 		}
-		return true, w.ended(err.cause)
+		return true, w.ended(err.Cause)
 	}
 	w.last = err
 	if w.over {
-		return true, err
+		return true, w.c.quorumError(err)
 	}
 	w.l = w.l.again()
 	return false, nil
@@ -153,18 +154,17 @@ func (w *contender) tried(err *QuorumError) (over bool, result error) {
 func (w *contender) ended(cause error) error {
 	if w.last == nil {
 		w.last = w.c.takenAt(w.l, noPilot, nil)
-		w.last.note = "others of this client wait for it as well"
+		w.last.Note = "others of this client wait for it as well"
 	}
-	return w.last.endedBy(cause)
+	return w.c.endedBy(w.last, cause)
 }
 
 // awaitTurn waits until nobody of this client waits longer for the key.
 func (w *contender) awaitTurn(ctx context.Context) error {
 	for {
 		first, err := w.place.state()
-		if q, ok := errors.AsType[*QuorumError](err); ok {
-			own := *q // each caller's error is its own
-			return &own
+		if err != nil {
+			return w.c.quorumError(err) // each caller's error is its own
 		}
 		if first {
 			return nil
@@ -219,8 +219,8 @@ func (w *contender) note(t *turn, err error) (cause error) {
 
 // learn puts what the pilot says of the holder into the error of the last
 // attempt. That may be in other hands by now: the new one is a copy.
-func (w *contender) learn(held *HeldError) {
-	if held.Type == "none" || w.last != nil && w.last.kind != ErrTaken { //nolint:errorlint // it is one of two values
+func (w *contender) learn(held *outcome.Held) {
+	if held.Type == "none" || w.last != nil && w.last.Kind != outcome.Taken {
 		return
 	}
 	if held.Key == "" && len(w.l.others) > 0 {
@@ -229,11 +229,9 @@ func (w *contender) learn(held *HeldError) {
 	now := w.c.takenAt(w.l, w.pilot, held)
 	if w.last != nil {
 		now.OK, now.Elapsed = w.last.OK, w.last.Elapsed
-		if w.last.Nodes != nil {
-			for _, e := range w.last.Nodes.Errors {
-				if n, ok := errors.AsType[*NodeError](e); ok && n.Master != w.c.masters[w.pilot].Name() {
-					now.Nodes.Errors = append(now.Nodes.Errors, e)
-				}
+		for _, p := range w.last.Parts {
+			if p.Master != w.pilot {
+				now.Parts = append(now.Parts, p)
 			}
 		}
 	}
@@ -241,10 +239,10 @@ func (w *contender) learn(held *HeldError) {
 }
 
 // tryPilot asks the pilot alone, and the others once it has granted the lock.
-func (w *contender) tryPilot(ctx context.Context) (*QuorumError, bool) {
+func (w *contender) tryPilot(ctx context.Context) (*outcome.Failure, bool) {
 	c, l := w.c, w.l
-	c.unfinished.add()
-	defer c.unfinished.done()
+	c.unfinished.Add()
+	defer c.unfinished.Done()
 	before := w.turn.held
 	var granted bool
 	var t turn
@@ -275,7 +273,7 @@ func (w *contender) tryPilot(ctx context.Context) (*QuorumError, bool) {
 		w.stale = t.held.Token == before.Token
 	}
 	failed := c.takenAt(l, w.pilot, t.held)
-	failed.cause = cause
+	failed.Cause = cause
 	if cause == nil && l.isSet() {
 		w.stale = w.stale && w.prefixed(t.held.Key) == w.key
 		w.heard = false // it has no place in the queue of the key that it has met

@@ -27,13 +27,13 @@ import (
 // Unlock deletes). The way back is closed: no reader becomes a writer.
 func (l *Lock) Downgrade(ctx context.Context) error {
 	return l.question(ctx, opDowngrade, func(h *Lock) (*round, error) {
-		if h.kind != plainKind && h.kind != readerKind {
+		if h.claim.kind != plainKind && h.claim.kind != readerKind {
 			return nil, fmt.Errorf("redlock: %v %q: only the lock of one key can become a reader's", opDowngrade, l.key)
 		}
 		if err := h.sharedError(opDowngrade.String()); err != nil {
 			return nil, err // the others believe to be writers
 		}
-		h.kind = readerKind // under h.mu, so whatever is sent next is a reader's
+		h.claim.kind = readerKind // under h.mu, so whatever is sent next is a reader's
 		return h.startExtension(opDowngrade, false), nil
 	})
 }
@@ -41,5 +41,5 @@ func (l *Lock) Downgrade(ctx context.Context) error {
 // outdated reports whether a round asked for the writer that l was and is no
 // more: a refusal says nothing about the reader then. The caller must hold l.mu.
 func (l *Lock) outdated(r *round) bool {
-	return r.script != l.extendScript() && r.script != l.kind.verify
+	return r.script != l.extendScript() && r.script != l.claim.kind.verify
 }

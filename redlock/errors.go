@@ -3,10 +3,13 @@ package redlock
 import (
 	"errors"
 	"fmt"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/redquorum/redquorum/internal/voters"
 )
 
 // Sentinels: what to do next. Compare with errors.Is.
@@ -27,7 +30,7 @@ var (
 	// client; waiting for it would be waiting for oneself.
 	ErrReentrant = errors.New("already held under this context")
 	// ErrClosed: the client is closed.
-	ErrClosed = errors.New("client is closed")
+	ErrClosed = voters.ErrClosed
 )
 
 // A QuorumError tells how an operation on N masters failed. It matches
@@ -233,6 +236,22 @@ func (e *notHeldError) Error() string {
 
 func (e *notHeldError) Unwrap() []error { return []error{ErrNotHeld, e.why} }
 
+// quorumError makes the public error of what has failed.
+func (c *Client) quorumError(f *outcome.Failure) *QuorumError {
+	e := &QuorumError{
+		Op: f.Op, Key: f.Key, OK: f.OK, Need: f.Need, Total: f.Total, Elapsed: f.Elapsed,
+		others: f.Others, cause: f.Cause, note: f.Note, clock: (*ClockError)(f.Clock),
+		kind: [...]error{outcome.NoQuorum: ErrNoQuorum, outcome.Taken: ErrTaken, outcome.NotHeld: ErrNotHeld}[f.Kind],
+	}
+	for _, p := range f.Parts {
+		if e.Nodes == nil {
+			e.Nodes = &multierror.Error{ErrorFormat: joinNodes}
+		}
+		e.Nodes.Errors = append(e.Nodes.Errors, &NodeError{Master: c.masters[p.Master].Name(), Op: f.Op, Err: publicPart(p)})
+	}
+	return e
+}
+
 // joinNodes keeps the errors of all masters on one line.
 func joinNodes(errs []error) string {
 	texts := make([]string, len(errs))
@@ -240,4 +259,12 @@ func joinNodes(errs []error) string {
 		texts[i] = err.Error()
 	}
 	return strings.Join(texts, "; ")
+}
+
+// publicPart is a master's part as users see it.
+func publicPart(p outcome.Part) error {
+	if p.Held != nil {
+		return (*HeldError)(p.Held)
+	}
+	return p.Err
 }

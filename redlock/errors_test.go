@@ -77,7 +77,7 @@ func TestErrorTextsAreOneLineThatSaysWhatMatters(t *testing.T) {
 		{&HeldError{Type: "zset", TTL: time.Second}, "the key is a zset, not a lock"},
 		{&HeldError{Type: "zset", TTL: time.Second, Readers: 1}, "held by a reader for 1s more"},
 		{&HeldError{Type: "zset", TTL: time.Second, Readers: 7}, "held by 7 readers for at most 1s more"},
-		{&writerWaits, "kept for a writer that waits"},
+		{(*HeldError)(&writerWaits), "kept for a writer that waits"},
 		{&HeldError{Type: "string", Token: "x", Owner: "web-1", TTL: -1}, `held by "web-1" (token "x") without an expiry`},
 		{&LostError{Key: "key", Reason: ReasonTaken}, `redlock: lock "key" lost: taken`},
 		{&LostError{Key: "key", Reason: ReasonUnreachable, Err: errors.New("redlock: why")}, `redlock: lock "key" lost: unreachable: why`},

@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"fmt"
+	"github.com/redquorum/redquorum/internal/outcome"
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/mutant"
@@ -47,8 +48,8 @@ func (l *Lock) question(ctx context.Context, op operation, start func(h *Lock) (
 	if err != nil {
 		return err
 	}
-	defer r.letGo()
-	cause := r.wait(ctx, limit)
+	defer r.LetGo()
+	cause := r.Wait(ctx, limit)
 	err = h.finishExtension(ctx, r, cause)
 	l.traceExtend(ctx, op, now, err)
 	return err
@@ -58,12 +59,15 @@ func (l *Lock) question(ctx context.Context, op operation, start func(h *Lock) (
 // is queued behind the release.
 func (l *Lock) startExtension(op operation, renewal bool) *round {
 	r := l.c.newRound(op)
-	r.lock, r.renewal, r.ttl = l, renewal, l.opts.ttl
-	l.setting.add()
-	l.extended, l.absent = true, 0
-	r.start = l.c.opts.clock.Now()
+	r.lock, r.ttl, r.Over = l, l.opts.ttl, &l.setting
+	if renewal {
+		r.Decided = l.c.keeper
+	}
+	l.setting.Add()
+	l.extended, l.claim.absent = true, 0
+	r.Start = l.c.opts.clock.Now()
 	if mutant.Is(mutant.LossTimerMoved) {
-		l.start = r.start
+		l.start = r.Start
 	}
 	l.askExtend(r, argSetAgain)
 	return r
@@ -81,7 +85,7 @@ func (l *Lock) finishExtension(ctx context.Context, r *round, cause error) error
 	lostNow := l.expire(now)
 	err := l.unusable(r.op.String())
 	if err == nil && res.gone() && !l.outdated(r) {
-		lostNow = l.lose(res.lossReason(), r.err(l.key, ErrNoQuorum, nil, now.Sub(r.start)))
+		lostNow = l.lose(res.lossReason(), l.c.quorumError(r.err(l.key, outcome.NoQuorum, nil, now.Sub(r.Start))))
 		err = l.unusable(r.op.String())
 	}
 	if err == nil {
@@ -97,21 +101,21 @@ func (l *Lock) finishExtension(ctx context.Context, r *round, cause error) error
 // conclude acts on what the masters said of a lock that is still held. The
 // caller must hold l.mu.
 func (l *Lock) conclude(r *round, res *result, cause error, now drift.Instant) error {
-	took := now.Sub(r.start)
+	took := now.Sub(r.Start)
 	// By the TTL that the masters were asked for: that of the hold may have
 	// been raised since.
 	validity := l.c.opts.validity(r.ttl)
 	switch {
 	case res.outcome != quorum.Granted:
-		return r.err(l.key, ErrNoQuorum, cause, took)
+		return l.c.quorumError(r.err(l.key, outcome.NoQuorum, cause, took))
 	case r.op == opVerify:
 		return nil
 	case validity <= took:
-		err := r.err(l.key, ErrNoQuorum, cause, took)
-		err.note = "the answers took so long that they prolong nothing"
-		return err
+		err := r.err(l.key, outcome.NoQuorum, cause, took)
+		err.Note = "the answers took so long that they prolong nothing"
+		return l.c.quorumError(err)
 	case validity-took > l.remaining(now): // never shortened (S6)
-		l.start, l.validity = r.start, validity
+		l.start, l.validity = r.Start, validity
 	}
 	return nil
 }
@@ -122,7 +126,7 @@ func (l *Lock) conclude(r *round, res *result, cause error, now drift.Instant) e
 func (l *Lock) Verify(ctx context.Context) error {
 	return l.question(ctx, opVerify, func(h *Lock) (*round, error) {
 		r := h.c.newRound(opVerify)
-		r.start = h.c.opts.clock.Now()
+		r.Start = h.c.opts.clock.Now()
 		h.askVerify(r)
 		return r, nil
 	})
@@ -148,7 +152,7 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 	if n := len(token); n < 1 || n > maxToken {
 		return nil, fmt.Errorf("redlock: adopt %q: the token has %d bytes: want 1 to %d", key, n, maxToken)
 	}
-	l.token = token
+	l.claim.token = token
 
 	began := c.stopwatch()
 	call := c.traceBegin(ctx, opAdopt, l, true)
@@ -163,22 +167,22 @@ func (c *Client) adoptOnce(ctx context.Context, l *Lock) (*Lock, error) {
 	key := l.key
 	c.awaitVoters(ctx, l)
 	r := c.newRound(opAdopt)
-	defer r.letGo()
-	r.start = c.opts.clock.Now()
-	l.start, l.acquired = r.start, r.start
+	defer r.LetGo()
+	r.Start = c.opts.clock.Now()
+	l.start, l.acquired = r.Start, r.Start
 	l.askExtend(r, argLeaveMissing)
-	cause := r.wait(ctx, c.nodeTimeout(l.opts.ttl))
+	cause := r.Wait(ctx, c.nodeTimeout(l.opts.ttl))
 	r.traceNodes(l.told, l)
 	res := r.result()
 	now := c.opts.clock.Now()
-	took := now.Sub(r.start)
+	took := now.Sub(r.Start)
 	l.validity = c.opts.validity(l.opts.ttl)
 	if res.outcome == quorum.Granted {
 		if err := l.settleFence(ctx, r, false); err != nil {
-			return nil, err
+			return nil, c.quorumError(err)
 		}
 		now = c.opts.clock.Now()
-		took = now.Sub(r.start)
+		took = now.Sub(r.Start)
 	}
 	switch {
 	case res.outcome == quorum.Granted && took < l.validity:
@@ -188,9 +192,9 @@ func (c *Client) adoptOnce(ctx context.Context, l *Lock) (*Lock, error) {
 		}
 		return l, nil
 	case res.gone():
-		return nil, r.err(key, ErrNotHeld, cause, took)
+		return nil, c.quorumError(r.err(key, outcome.NotHeld, cause, took))
 	default:
-		return nil, r.err(key, ErrNoQuorum, cause, took)
+		return nil, c.quorumError(r.err(key, outcome.NoQuorum, cause, took))
 	}
 }
 
@@ -229,6 +233,6 @@ func (l *Lock) HandOver() (token string, err error) {
 	}
 	h.c.keeper.remove(h)
 	h.traceReleased(EndHandedOver, nil, now)
-	h.setting.wait(h.c.nodeTimeout(h.opts.ttl))
-	return h.token, nil
+	h.setting.Wait(h.c.nodeTimeout(h.opts.ttl))
+	return h.claim.token, nil
 }

@@ -85,7 +85,7 @@ func (o *clientOptions) settleRetention() error {
 // stays the same for as long as the lock is held, also over renewals. It is below
 // 2^53. Of a lock that was adopted it may be higher than the one that the first
 // process had.
-func (l *Lock) Fence() uint64 { return l.hold().fence }
+func (l *Lock) Fence() uint64 { return l.hold().claim.fence }
 
 // fences is what a client knows of fencing tokens, and what it has done for them.
 type fences struct {

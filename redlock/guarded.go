@@ -2,9 +2,11 @@ package redlock
 
 import (
 	"context"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"math"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/pipeline"
@@ -29,28 +31,28 @@ func (l *Lock) isGuarded() bool { return l.opts.fenced || l.c.opts.strict() }
 
 func (l *Lock) acquireScript() *script.Script {
 	if l.isGuarded() {
-		if mutant.Is(mutant.NoLease) && l.kind == plainKind {
+		if mutant.Is(mutant.NoLease) && l.claim.kind == plainKind {
 			return leaselessAcquire
 		}
-		return l.kind.guarded.acquire
+		return l.claim.kind.guarded.acquire
 	}
-	return l.kind.acquire
+	return l.claim.kind.acquire
 }
 
 func (l *Lock) extendScript() *script.Script {
 	if l.isGuarded() {
-		return l.kind.guarded.extend
+		return l.claim.kind.guarded.extend
 	}
-	return l.kind.extend
+	return l.claim.kind.extend
 }
 
 // releaseScript is what releases the locks at keys, and what it takes: in strict
 // their lease records too. Fences stay.
 func (l *Lock) releaseScript(keys []any) (*script.Script, []any) {
 	if !l.c.opts.strict() {
-		return l.kind.release, keys
+		return l.claim.kind.release, keys
 	}
-	return l.kind.guarded.release, appendNames(keys[:len(keys):len(keys)], leasePrefix, keys)
+	return l.claim.kind.guarded.release, appendNames(keys[:len(keys):len(keys)], leasePrefix, keys)
 }
 
 func appendNames(dst []any, prefix string, keys []any) []any {
@@ -63,27 +65,27 @@ func appendNames(dst []any, prefix string, keys []any) []any {
 // allKeys is the keys of the lock, of their fences and of their lease records, of
 // the latter two what is used. The caller must hold l.mu, or be alone with l.
 func (l *Lock) allKeys() []any {
-	if l.guardedKeys == nil {
-		l.guardedKeys = l.withSides(l.keyArgs)
+	if l.claim.sides == nil {
+		l.claim.sides = l.withSides(l.claim.keys)
 	}
-	return l.guardedKeys
+	return l.claim.sides
 }
 
 // withSides appends the fences and lease records of the lock's keys, in a new
 // slice.
 func (l *Lock) withSides(keys []any) []any {
-	all := append(make([]any, 0, len(keys)+2*len(l.keyArgs)), keys...)
+	all := append(make([]any, 0, len(keys)+2*len(l.claim.keys)), keys...)
 	if l.opts.fenced {
-		all = appendNames(all, fencePrefix, l.keyArgs)
+		all = appendNames(all, fencePrefix, l.claim.keys)
 	}
 	if l.c.opts.strict() {
-		all = appendNames(all, leasePrefix, l.keyArgs)
+		all = appendNames(all, leasePrefix, l.claim.keys)
 	}
 	return all
 }
 
 func (l *Lock) askGuardedAcquire(r *round) {
-	floor := r.grantedFence // of the pilot: if the others give the same, one round is enough
+	floor := r.agreedFence // of the pilot: if the others give the same, one round is enough
 	if floor == 0 {
 		floor = l.c.fences.floor(l.c.opts.clock.Now().Wall())
 	}
@@ -92,8 +94,8 @@ func (l *Lock) askGuardedAcquire(r *round) {
 
 func (l *Lock) askGuardedExtend(r *round, again any) {
 	// A renewal may wait in the pipelines for as long as the lock is valid.
-	wait := max(l.c.nodeTimeout(l.opts.ttl), l.remaining(r.start))
-	l.askGuarded(r, l.kind.guarded.extend, again, l.fence, wait)
+	wait := max(l.c.nodeTimeout(l.opts.ttl), l.remaining(r.Start))
+	l.askGuarded(r, l.claim.kind.guarded.extend, again, l.claim.fence, wait)
 }
 
 // argUnused stands where a script needs nothing, argNone for what is off.
@@ -104,7 +106,7 @@ var argUnused, argNone any = "0", ""
 func (l *Lock) askGuarded(r *round, s *script.Script, third any, number uint64, wait time.Duration) {
 	r.guard, r.guarded = l.newGuardedRound(), true
 	n := l.guardedNumbers(&r.guard, number, wait)
-	if s == script.GuardedAcquire && len(l.keyArgs) == 1 {
+	if s == script.GuardedAcquire && len(l.claim.keys) == 1 {
 		r.encodeAcquire(l, n)
 		r.send(evalSHA, 0, time.Time{})
 		return
@@ -145,7 +147,7 @@ func (l *Lock) guardedNumbers(g *guardedRound, fence uint64, wait time.Duration)
 
 // guardedArgs is what script/guarded.lua takes.
 func (l *Lock) guardedArgs(g *guardedRound, third any, n guardedNumbers) [7]any {
-	args := [7]any{l.token, l.ttlArg(), third, argNone, argNone, argNone, l.c.opts.retentionArg}
+	args := [7]any{l.claim.token, l.ttlArg(), third, argNone, argNone, argNone, l.c.opts.retentionArg}
 	if l.opts.fenced {
 		args[3] = n.fence
 	}
@@ -165,8 +167,8 @@ const (
 type guardedReply struct {
 	code  int64
 	fence uint64
-	slot  int        // of the key that was granted, of several
-	held  *HeldError // code 6: to whom the lock is leased
+	slot  int           // of the key that was granted, of several
+	held  *outcome.Held // code 6: to whom the lock is leased
 }
 
 // readReply reads what a guarded script replied and compares the clocks. ok: it
@@ -232,31 +234,31 @@ func (r *round) readGuarded(a *answer, reply any) {
 	found, ok, err := r.guard.readReply(r.c, reply)
 	switch {
 	case err != nil:
-		a.err = err
+		a.Err = err
 		return
 	case ok && found.code == codeLeased:
-		a.verdict, a.held = refused, found.held
+		a.Verdict, a.held = ballot.Refused, found.held
 		return
-	case !ok || (found.slot != 0) != (found.code == 1 && len(r.votes) > 0) || found.slot > len(r.votes) && found.slot != 0:
-		a.err = unexpected(reply)
+	case !ok || (found.slot != 0) != (found.code == 1 && len(r.Tally().Votes) > 0) || found.slot > len(r.Tally().Votes) && found.slot != 0:
+		a.Err = unexpected(reply)
 		return
 	}
 	if r.op == opLock {
 		switch found.code {
 		case 1:
-			a.verdict, a.slot = agreed, found.slot
+			a.Verdict, a.Candidate = ballot.Agreed, found.slot
 		case 0:
-			a.verdict, a.held = refused, &heldUnknown
+			a.Verdict, a.held = ballot.Refused, &heldUnknown
 		case 4:
 			if r.script == script.GuardedReaderAcquire {
-				a.verdict, a.held = refused, &writerWaits
+				a.Verdict, a.held = ballot.Refused, &writerWaits
 			}
 		}
 	} else {
 		a.readCode(r.op, found.code)
 	}
-	if a.verdict == failed {
-		a.err = unexpected(reply)
+	if a.Verdict == ballot.Failed {
+		a.Err = unexpected(reply)
 		return
 	}
 	a.fence = found.fence
@@ -269,7 +271,7 @@ func (l *Lock) takeGuarded(ctx context.Context, pilot int, score, only any) (gra
 	g := l.newGuardedRound()
 	floor := c.fences.floor(c.opts.clock.Now().Wall())
 	args := l.guardedArgs(&g, only, l.guardedNumbers(&g, floor, c.patience(pilot, l.opts.ttl)))
-	keys := l.withSides([]any{l.keyArgs[0], queueKey(l.fullKey())})
+	keys := l.withSides([]any{l.claim.keys[0], queueKey(l.fullKey())})
 	q := c.askVote(pilot, script.GuardedQueue, keys, append([]any{argTake, c.id, score}, args[:]...)...)
 	reply, err := q.vote(ctx, l)
 	if err != nil {
@@ -280,7 +282,7 @@ func (l *Lock) takeGuarded(ctx context.Context, pilot int, score, only any) (gra
 	case err != nil:
 		return false, turn{}, err
 	case ok && found.code == 1:
-		l.fence = found.fence
+		l.claim.fence = found.fence
 		c.fences.see(found.fence, c.opts.clock.Now().Wall())
 		return true, turn{}, nil
 	}

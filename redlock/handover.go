@@ -63,7 +63,7 @@ func (h *handOver) encode(l *Lock) {
 	b = pipeline.AppendBulk(b, "release")
 	b = pipeline.AppendBulk(b, l.c.id)
 	token := len(b)
-	b = pipeline.AppendBulk(b, l.token)
+	b = pipeline.AppendBulk(b, l.claim.token)
 
 	h.command.Encoded = b
 	h.command.Part = pipeline.Part{ // without a Joint: not every kind of lock has one
@@ -90,7 +90,7 @@ func (h *handOver) refused(call *pipeline.Call) bool {
 
 // fullKey is the lock's first key in Redis.
 func (l *Lock) fullKey() string {
-	key, _ := l.keyArgs[0].(string)
+	key, _ := l.claim.keys[0].(string)
 	return key
 }
 

@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"strconv"
 	"time"
 )
@@ -12,25 +13,25 @@ import (
 // not hold up a decided attempt (L1).
 func (c *Client) askHolders(ctx context.Context, failed *round, l *Lock, refused uint64, elapsed time.Duration) {
 	r := c.newRound(opHolder)
-	defer r.letGo()
+	defer r.LetGo()
 	l.askHolder(r, c.everyone()&^refused)
 	limit := min(c.nodeTimeout(l.opts.ttl), 5*time.Millisecond+2*elapsed)
-	_ = r.wait(ctx, limit)
+	_ = r.Wait(ctx, limit)
 
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	failed.mu.Lock()
-	defer failed.mu.Unlock()
-	for i := range r.answers {
-		if h := r.answers[i].held; h != nil {
+	r.Lock()
+	defer r.Unlock()
+	failed.Lock()
+	defer failed.Unlock()
+	for i := range r.Answers() {
+		if h := r.facts[i].held; h != nil {
 			h.Key = c.withoutPrefix(h.Key)
-			failed.answers[i].held = h
+			failed.facts[i].held = h
 		}
 	}
 }
 
 // readHolder reads what the scripts holder and holderamong return.
-func readHolder(reply any) (*HeldError, bool) {
+func readHolder(reply any) (*outcome.Held, bool) {
 	parts, ok := reply.([]any)
 	if ok && len(parts) == 4 {
 		return readHolderAmong(parts)
@@ -44,7 +45,7 @@ func readHolder(reply any) (*HeldError, bool) {
 	if !ok1 || !ok2 || !ok3 {
 		return nil, false
 	}
-	h := &HeldError{Type: kind}
+	h := &outcome.Held{Type: kind}
 	if h.Type == "string" || h.Type == leaseType {
 		h.Token = readToken(value)
 		h.Owner = ownerOf(h.Token)

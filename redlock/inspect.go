@@ -100,10 +100,10 @@ func (c *Client) Inspect(ctx context.Context, key string) (*Inspection, error) {
 		return nil, err
 	}
 	r := c.newRound(opInspect)
-	defer r.letGo()
-	r.start = c.opts.clock.Now()
-	r.eval(script.Inspect, l.keyArgs, 0, time.Time{}, argListedReaders)
-	if cause := r.wait(ctx, c.nodeTimeout(l.opts.ttl)); cause != nil {
+	defer r.LetGo()
+	r.Start = c.opts.clock.Now()
+	r.eval(script.Inspect, l.claim.keys, 0, time.Time{}, argListedReaders)
+	if cause := r.Wait(ctx, c.nodeTimeout(l.opts.ttl)); cause != nil {
 		return nil, fmt.Errorf("redlock: inspect %q: %w", key, cause)
 	}
 	in := &Inspection{Key: key, Masters: r.masterHolds(), Need: c.need}
@@ -113,14 +113,14 @@ func (c *Client) Inspect(ctx context.Context, key string) (*Inspection, error) {
 
 // masterHolds gives each master's part of a decided inspection.
 func (r *round) masterHolds() []MasterHold {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	holds := make([]MasterHold, len(r.answers))
-	for i := range r.answers {
-		if seen := r.answers[i].seen; seen != nil {
+	r.Lock()
+	defer r.Unlock()
+	holds := make([]MasterHold, len(r.facts))
+	for i := range r.Answers() {
+		if seen := r.facts[i].seen; seen != nil {
 			holds[i] = *seen
 		} else {
-			holds[i].Err = r.reason(i)
+			holds[i].Err = r.publicReason(i)
 		}
 		holds[i].Master = r.c.masters[i].Name()
 	}

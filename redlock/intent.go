@@ -36,7 +36,7 @@ func (w *intent) note() {
 		w.mark = newToken(w.lock.c.opts.chance, w.lock.c.tokenPrefix(w.lock.opts.owner))
 	}
 	r := w.round()
-	defer r.letGo()
+	defer r.LetGo()
 	r.eval(script.WriterIntent, []any{intentKey(w.lock)}, 0, time.Time{}, w.mark, intentTTL.Milliseconds())
 }
 
@@ -51,7 +51,7 @@ func (w *intent) withdraw() {
 		return
 	}
 	r := w.round()
-	defer r.letGo()
+	defer r.LetGo()
 	r.args = append(r.args[:0], intentKey(w.lock), w.mark)
 	r.ask("ZREM", 0, time.Now().Add(intentTTL))
 }

@@ -28,9 +28,9 @@ func newJoints(id string, o *clientOptions) joints {
 // before.
 func (r *round) encodeRelease(l *Lock) {
 	key, strict := l.fullKey(), l.c.opts.strict()
-	s, keys := l.kind.release, int64(1)
+	s, keys := l.claim.kind.release, int64(1)
 	if strict {
-		s, keys = l.kind.guarded.release, 2
+		s, keys = l.claim.kind.guarded.release, 2
 	}
 	b := r.beginEval(s, keys, 1)
 	at := len(b)
@@ -40,15 +40,15 @@ func (r *round) encodeRelease(l *Lock) {
 		b = pipeline.AppendBulk(b, leasePrefix, key)
 	}
 	leaseEnd := len(b)
-	b = pipeline.AppendBulk(b, l.token)
+	b = pipeline.AppendBulk(b, l.claim.token)
 
-	r.command.Encoded, r.command.Key = b, keyOf(l)
-	r.command.Part = pipeline.Part{
+	r.Command.Encoded, r.Command.Key = b, keyOf(l)
+	r.Command.Part = pipeline.Part{
 		Joint: &l.c.joints.release,
 		Keys:  [3]pipeline.Span{0: pipeline.SpanOf(at, keyEnd), 2: pipeline.SpanOf(keyEnd, leaseEnd)},
 		Args:  pipeline.SpanOf(leaseEnd, len(b)),
 	}
-	r.own.command.Part.Joint = r.command.Part.Joint
+	r.own.command.Part.Joint = r.Command.Part.Joint
 }
 
 // encodeAcquire is encodeRelease for an acquisition by script.GuardedAcquire.
@@ -73,7 +73,7 @@ func (r *round) encodeAcquire(l *Lock, n guardedNumbers) {
 		b = pipeline.AppendBulk(b, leasePrefix, key)
 	}
 	args := len(b)
-	b = pipeline.AppendBulk(b, l.token)
+	b = pipeline.AppendBulk(b, l.claim.token)
 	b = pipeline.AppendInt(b, l.ttlArg())
 	b = pipeline.AppendArgs(b, argUnused)
 	if fenced {
@@ -92,8 +92,8 @@ func (r *round) encodeAcquire(l *Lock, n guardedNumbers) {
 	if fenced {
 		r.guard.floor = uint64(n.fence) //nolint:gosec // it is not negative
 	}
-	r.command.Encoded = b
-	r.command.Part = pipeline.Part{
+	r.Command.Encoded = b
+	r.Command.Part = pipeline.Part{
 		Joint: &l.c.joints.acquire,
 		Keys:  [3]pipeline.Span{pipeline.SpanOf(at, keyEnd), pipeline.SpanOf(keyEnd, fenceEnd), pipeline.SpanOf(fenceEnd, args)},
 		Args:  pipeline.SpanOf(args, argsEnd),
@@ -103,7 +103,7 @@ func (r *round) encodeAcquire(l *Lock, n guardedNumbers) {
 // beginEval encodes a call of a script up to its keys.
 func (r *round) beginEval(s *script.Script, keys, args int64) []byte {
 	r.script = s
-	b := pipeline.AppendArray(r.command.Encoded[:0], int(3+keys+args))
+	b := pipeline.AppendArray(r.Command.Encoded[:0], int(3+keys+args))
 	b = pipeline.AppendBulk(b, evalSHA)
 	b = pipeline.AppendBulk(b, s.SHA)
 	return pipeline.AppendInt(b, keys)
@@ -111,7 +111,7 @@ func (r *round) beginEval(s *script.Script, keys, args int64) []byte {
 
 // keyOf tells commands about different keys apart: 0 where there are several.
 func keyOf(l *Lock) uint64 {
-	if len(l.keyArgs) > 1 {
+	if len(l.claim.keys) > 1 {
 		return 0
 	}
 	return mix(hashOf(l.fullKey())) | 1<<63 // not 0

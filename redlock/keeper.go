@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/ballot"
 )
 
 // A keeper looks after all held locks of a client: it renews them, and ends
@@ -38,9 +39,9 @@ type keeper struct {
 	// last: nothing else is locked, and nothing blocks, under it.
 	mu       sync.Mutex
 	locks    lockHeap
-	finished []*round      // renewals that were decided
-	sleeping time.Duration // when the goroutine will look by itself; never: when it is woken
-	idle     bool          // nothing was held when it went to sleep
+	finished []*ballot.Ballot // renewals that were decided
+	sleeping time.Duration    // when the goroutine will look by itself; never: when it is woken
+	idle     bool             // nothing was held when it went to sleep
 	running  bool
 	closed   bool
 }
@@ -106,11 +107,11 @@ func (k *keeper) remove(l *Lock) {
 	}
 }
 
-// decided is told of a renewal that was decided.
-func (k *keeper) decided(r *round) {
+// Decided is told of a renewal that was decided.
+func (k *keeper) Decided(b *ballot.Ballot) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.finished = append(k.finished, r)
+	k.finished = append(k.finished, b)
 	k.signal()
 }
 
@@ -149,7 +150,7 @@ func (k *keeper) run() {
 	anchor, anchored := k.anchor, time.Duration(0)
 	for {
 		for _, r := range k.takeFinished() {
-			k.renewed(r)
+			k.renewed(r.Question().(*round))
 		}
 		instant, now := k.c.opts.clock.Now(), k.now()
 		if instant.Sub(anchor)-(now-anchored) > clocksPart {
@@ -169,7 +170,7 @@ func (k *keeper) run() {
 	}
 }
 
-func (k *keeper) takeFinished() []*round {
+func (k *keeper) takeFinished() []*ballot.Ballot {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	rounds := k.finished

@@ -48,21 +48,22 @@ var (
 // askAcquire asks for the lock.
 func (l *Lock) askAcquire(r *round) {
 	if mutant.Is(mutant.LateReplyCounts) {
-		l.c.noteOpen(r)
+		r.NoteOpen()
 	}
 	r.lock = l // which has to be unreleased for a script to be sent again
-	r.command.Key = keyOf(l)
-	l.setting.add()
-	if l.kind.oneOf {
+	r.Command.Key = keyOf(l)
+	l.setting.Add()
+	r.Over = &l.setting
+	if l.claim.kind.oneOf {
 		l.shuffle()
-		r.votes = append(r.votes[:0], make([]int, len(l.keyArgs))...)
+		r.Tally().Votes = append(r.Tally().Votes[:0], make([]int, len(l.claim.keys))...)
 	}
 	if l.isGuarded() {
 		l.askGuardedAcquire(r)
 		return
 	}
-	if s := l.kind.acquire; s != nil {
-		r.eval(s, l.acquireKeys(), 0, time.Time{}, l.token, l.ttlArg())
+	if s := l.claim.kind.acquire; s != nil {
+		r.eval(s, l.acquireKeys(), 0, time.Time{}, l.claim.token, l.ttlArg())
 		return
 	}
 	if l.take != nil {
@@ -75,13 +76,13 @@ func (l *Lock) askAcquire(r *round) {
 // encodeSet makes the round's command, the acquisition of one key without a
 // script.
 func (r *round) encodeSet(l *Lock) {
-	b := pipeline.AppendArray(r.command.Encoded[:0], 6)
+	b := pipeline.AppendArray(r.Command.Encoded[:0], 6)
 	b = pipeline.AppendBulk(b, "SET")
 	b = pipeline.AppendBulk(b, l.fullKey())
-	b = pipeline.AppendBulk(b, l.token)
+	b = pipeline.AppendBulk(b, l.claim.token)
 	b = pipeline.AppendBulk(b, "NX")
 	b = pipeline.AppendBulk(b, "PX")
-	r.command.Encoded = pipeline.AppendInt(b, l.ttlArg())
+	r.Command.Encoded = pipeline.AppendInt(b, l.ttlArg())
 }
 
 // ttlArg is the TTL in milliseconds.
@@ -89,18 +90,18 @@ func (l *Lock) ttlArg() int64 { return l.opts.ttl.Milliseconds() }
 
 // askHolder asks the masters that are not skipped who holds the lock.
 func (l *Lock) askHolder(r *round, skip uint64) {
-	if l.kind.inTheWay == nil {
-		r.eval(script.Holder, l.keyArgs[:1], skip, time.Time{})
+	if l.claim.kind.inTheWay == nil {
+		r.eval(script.Holder, l.claim.keys[:1], skip, time.Time{})
 		return
 	}
-	r.eval(script.HolderAmong, l.keyArgs, skip, time.Time{}, l.kind.inTheWay)
+	r.eval(script.HolderAmong, l.claim.keys, skip, time.Time{}, l.claim.kind.inTheWay)
 }
 
 // askExtend asks to prolong the lock; again says whether it is set where it is
 // missing.
 func (l *Lock) askExtend(r *round, again any) {
-	r.command.Key = keyOf(l)
-	if mutant.Is(mutant.ExtensionShortens) && l.kind == plainKind {
+	r.Command.Key = keyOf(l)
+	if mutant.Is(mutant.ExtensionShortens) && l.claim.kind == plainKind {
 		l.askShorteningExtend(r, again)
 		return
 	}
@@ -108,47 +109,47 @@ func (l *Lock) askExtend(r *round, again any) {
 		l.askGuardedExtend(r, again)
 		return
 	}
-	r.eval(l.kind.extend, l.keyArgs, 0, time.Time{}, l.token, l.ttlArg(), again)
+	r.eval(l.claim.kind.extend, l.claim.keys, 0, time.Time{}, l.claim.token, l.ttlArg(), again)
 }
 
 // askVerify asks whether the lock is still there.
 func (l *Lock) askVerify(r *round) {
-	r.command.Key = keyOf(l)
-	r.eval(l.kind.verify, l.keyArgs, 0, time.Time{}, l.token)
+	r.Command.Key = keyOf(l)
+	r.eval(l.claim.kind.verify, l.claim.keys, 0, time.Time{}, l.claim.token)
 }
 
 // askRelease gives the lock back, and goes on trying until keep where a master
 // cannot be reached now. With handOver the next one who waits is told, also
 // where there is nothing to give back.
 func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
-	absent := l.absent
-	if mutant.Is(mutant.ReleaseWithoutCompare) && l.kind == plainKind {
-		r.args = append(r.args[:0], l.keyArgs[0])
+	absent := l.claim.absent
+	if mutant.Is(mutant.ReleaseWithoutCompare) && l.claim.kind == plainKind {
+		r.args = append(r.args[:0], l.claim.keys[0])
 		r.ask("DEL", absent, keep)
 		return
 	}
-	if handOver && l.kind.handOver != nil && !l.isGuarded() {
-		for _, key := range l.keyArgs {
+	if handOver && l.claim.kind.handOver != nil && !l.isGuarded() {
+		for _, key := range l.claim.keys {
 			if pilot := l.c.pilot(key.(string), 0); pilot != noPilot {
 				absent &^= 1 << pilot
 			}
 		}
-		r.tells = l.keyArgs
-		r.eval(l.kind.handOver, l.keyArgs, absent, keep, l.token, l.c.id)
+		r.tells = l.claim.keys
+		r.eval(l.claim.kind.handOver, l.claim.keys, absent, keep, l.claim.token, l.c.id)
 		return
 	}
-	if handOver && l.kind.queued {
+	if handOver && l.claim.kind.queued {
 		if pilot := l.c.pilot(l.fullKey(), 0); pilot != noPilot {
 			r.pilot = pilot
 			r.own.encode(l)
 			absent &^= 1 << pilot
 		}
 	}
-	if l.kind == plainKind {
+	if l.claim.kind == plainKind {
 		r.encodeRelease(l)
 		r.send(evalSHA, absent, keep)
 		return
 	}
-	s, keys := l.releaseScript(l.keyArgs)
-	r.eval(s, keys, absent, keep, l.token)
+	s, keys := l.releaseScript(l.claim.keys)
+	r.eval(s, keys, absent, keep, l.claim.token)
 }

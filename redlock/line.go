@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"github.com/redquorum/redquorum/internal/outcome"
 	"slices"
 	"strings"
 	"sync"
@@ -31,7 +32,7 @@ type place struct {
 	// signal gets a value when the place has come first, when the lock was
 	// released in this process, and when the waiting is in vain.
 	signal chan struct{}
-	err    error // why the waiting is in vain; guarded by q.mu
+	err    *outcome.Failure // why the waiting is in vain; guarded by q.mu
 }
 
 // join takes the last place in the line of a key; it must leave.
@@ -78,7 +79,7 @@ func (p *place) wake() {
 
 // state reports whether the place is the first in its line, and why the waiting
 // is in vain, if it is.
-func (p *place) state() (first bool, err error) {
+func (p *place) state() (first bool, err *outcome.Failure) {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
 	return p.q.byKey[p.key].places[0] == p, p.err
@@ -121,7 +122,7 @@ func (q *lines) wakeFirst(key string) bool {
 }
 
 // fail tells everybody in p's line that the waiting is in vain.
-func (p *place) fail(err error) {
+func (p *place) fail(err *outcome.Failure) {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
 	for _, other := range p.q.byKey[p.key].places {
@@ -136,11 +137,11 @@ func (p *place) fail(err error) {
 // would wait here for the set, and the set for the key that is held.
 func (l *Lock) line() string {
 	key := l.fullKey()
-	if len(l.keyArgs) == 1 || l.isGuarded() {
+	if len(l.claim.keys) == 1 || l.isGuarded() {
 		return key
 	}
 	// Sorted names, unlike keyArgs.
-	return linePrefix + l.kind.acquire.Name + ":" + l.key + "\x00" + strings.Join(l.others, "\x00")
+	return linePrefix + l.claim.kind.acquire.Name + ":" + l.key + "\x00" + strings.Join(l.others, "\x00")
 }
 
 // linePrefix begins the names of lines that are not those of one key's plain

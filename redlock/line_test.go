@@ -1,6 +1,10 @@
 package redlock
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/redquorum/redquorum/internal/outcome"
+)
 
 func first(p *place) bool {
 	is, _ := p.state()
@@ -27,9 +31,10 @@ func TestALineIsFirstComeFirstServedAndGoneWhenEmpty(t *testing.T) {
 func TestWhenWaitingIsInVainAllInTheLineAreTold(t *testing.T) {
 	var q lines
 	a, b, other := q.join("key"), q.join("key"), q.join("other")
-	a.fail(ErrNoQuorum)
+	why := &outcome.Failure{}
+	a.fail(why)
 	for _, p := range []*place{a, b} {
-		if _, err := p.state(); err != ErrNoQuorum { //nolint:errorlint // this very value
+		if _, err := p.state(); err != why { //nolint:errorlint // this very value
 			t.Errorf("%v", err)
 		}
 	}

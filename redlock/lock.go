@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/mutant"
 )
 
@@ -17,7 +18,7 @@ type Lock struct {
 	key      string // as the caller named it; the first where there are several
 	others   []string
 	opts     lockOptions
-	token    string
+	claim    claim         // its kind and absent are guarded by mu
 	intent   *intent       // of a writer that keeps readers out while it waits; nil: none
 	acquired drift.Instant // start of the attempt that acquired it
 	outer    *Lock         // the hold that this is a further handle on; nil: this is the hold
@@ -30,9 +31,6 @@ type Lock struct {
 	overdue bool       // too few masters were judged in time for it
 
 	// Keys as arguments of commands, boxed once.
-	keyArgs     []any // with the prefix
-	oneKey      [1]any
-	guardedKeys []any // see allKeys; nil: not made yet
 
 	// mu guards what follows. Under it calls are queued, so that nothing of
 	// this lock follows its release, but nothing blocks.
@@ -42,21 +40,18 @@ type Lock struct {
 	returned bool          // unlocked while other handles go on holding; guarded by the hold's mu
 	sent     bool          // the release has been sent
 	extended bool          // an extension was sent: keys may outlive the TTL
-	kind     *kind         // a writer may become a reader
 	shared   *sharing      // the handles on this hold; nil: just this
 	start    drift.Instant // validity runs from here
 	validity time.Duration // TTL less the clock drift
 	lost     *LostError    // when state is lost
 	ctx      *holdContext  // made when first asked for
-	fence    uint64        // the fencing token; 0: none
-	absent   uint64        // masters that certainly have nothing of ours
 	renewing *round        // the renewal under way
 	renewed  int           // renewals that succeeded
 	misses   int           // renewals that failed since
 	lastMiss error         // why the last of them did
 	renewAt  time.Duration // when the next starts, or the one under way has to end, on the keeper's clock
 
-	setting unfinished // rounds that may set or prolong the keys and that some master has not answered
+	setting ballot.Count // rounds that may set or prolong the keys and that some master has not answered
 
 	index int // in the keeper's heap, guarded by its mutex; notScheduled if it is not there
 }
@@ -78,11 +73,11 @@ func (l *Lock) Keys() []string { return append([]string{l.key}, l.others...) }
 // again is a new handle for another attempt at what l was for.
 func (l *Lock) again() *Lock {
 	next := &Lock{
-		c: l.c, kind: l.kind, key: l.key, others: l.others, opts: l.opts,
-		keyArgs: l.keyArgs, intent: l.intent, told: l.told, index: notScheduled,
+		c: l.c, claim: claim{kind: l.claim.kind, keys: l.claim.keys}, key: l.key, others: l.others, opts: l.opts,
+		intent: l.intent, told: l.told, index: notScheduled,
 	}
 	if mutant.Is(mutant.OneToken) {
-		next.token = l.token
+		next.claim.token = l.claim.token
 	}
 	return next
 }
@@ -90,7 +85,7 @@ func (l *Lock) again() *Lock {
 // Token is the value that stands in Redis: owner name if one was given, the
 // client's xid, and a random part; new for every attempt. It proves ownership
 // to Redis. It is not a fencing token: it does not rise.
-func (l *Lock) Token() string { return l.token }
+func (l *Lock) Token() string { return l.claim.token }
 
 // Remaining is for how much longer the lock is guaranteed, computed now, on a
 // clock that counts time during which the machine was suspended. 0: it is not

@@ -60,27 +60,9 @@ func (c *Client) lockAny(ctx context.Context, keys []string, opts []LockOption, 
 // all, contenders that start together would split each other's votes for the
 // first key, and then for the next.
 func (l *Lock) shuffle() {
-	keys := slices.Clone(l.keyArgs)
+	keys := slices.Clone(l.claim.keys)
 	l.c.opts.chance.Shuffle("order", len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
-	l.keyArgs, l.guardedKeys = keys, nil
-}
-
-// vote counts a master that agreed. Where each grants one key of several, the
-// tally is that of the key with most votes, and a vote for another is as good as
-// a refusal: so an attempt is decided as soon as some key has a quorum, or none
-// can reach one any more (L1). The caller must hold r.mu.
-func (r *round) vote(slot int) {
-	if len(r.votes) == 0 {
-		r.tally.OK++
-		return
-	}
-	r.votes[slot-1]++
-	if r.votes[slot-1] > r.tally.OK {
-		r.tally.OK++ // the others' votes stay as many as before, whichever led
-		r.slot = slot
-	} else {
-		r.tally.Refused++
-	}
+	l.claim.keys, l.claim.sides = keys, nil
 }
 
 // errElsewhere is what a master says that granted a key which came to nothing.
@@ -94,23 +76,23 @@ func (l *Lock) settleOn(res *result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	granted := res.slot - 1
-	key := l.keyArgs[granted].(string)
-	others := slices.Concat(l.keyArgs[:granted], l.keyArgs[granted+1:])
+	key := l.claim.keys[granted].(string)
+	others := slices.Concat(l.claim.keys[:granted], l.claim.keys[granted+1:])
 	release, rest := l.releaseScript(others)
 
-	l.kind, l.key, l.others = plainKind, l.c.withoutPrefix(key), nil
-	l.oneKey[0] = key
-	l.keyArgs, l.guardedKeys = l.oneKey[:], nil
-	l.absent = res.absent | res.elsewhere
+	l.claim.kind, l.key, l.others = plainKind, l.c.withoutPrefix(key), nil
+	l.claim.one[0] = key
+	l.claim.keys, l.claim.sides = l.claim.one[:], nil
+	l.claim.absent = res.absent | res.elsewhere
 
 	if nothing := res.absent | res.here; nothing != l.c.everyone() {
 		r := l.c.newRound(opRelease)
 		if l.isGuarded() {
-			r.eval(release, rest, nothing, l.keepRelease(), l.token)
+			r.eval(release, rest, nothing, l.keepRelease(), l.claim.token)
 		} else {
 			r.tells, r.passing = others, true
-			r.eval(script.ReleaseSet, others, nothing, l.keepRelease(), l.token, l.c.id)
+			r.eval(script.ReleaseSet, others, nothing, l.keepRelease(), l.claim.token, l.c.id)
 		}
-		r.letGo()
+		r.LetGo()
 	}
 }

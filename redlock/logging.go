@@ -2,18 +2,19 @@ package redlock
 
 import (
 	"context"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"log/slog"
 )
 
 // logAttempt logs an attempt. It asks first whether anybody reads that: to hand
 // over the fields costs allocations.
-func (c *Client) logAttempt(l *Lock, attempt int, err *QuorumError) {
+func (c *Client) logAttempt(l *Lock, attempt int, err *outcome.Failure) {
 	log := c.opts.logger
 	if !log.Enabled(context.Background(), slog.LevelDebug) {
 		return
 	}
 	if err != nil {
-		log.Debug("attempt failed", "key", l.key, "attempt", attempt, "error", err)
+		log.Debug("attempt failed", "key", l.key, "attempt", attempt, "error", c.quorumError(err))
 		return
 	}
 	log.Debug("lock acquired", "key", l.key, "attempt", attempt, "agreed", l.granted)

@@ -42,22 +42,15 @@ func (c *Client) Masters(_ context.Context) []MasterReport {
 			Votes: s.Connected,
 		}
 	}
-	c.guardian.describe(reports)
-	return reports
-}
-
-// describe adds what the guardian knows.
-func (g *guardian) describe(reports []MasterReport) {
-	if g == nil {
-		return
+	if c.voters == nil {
+		return reports
 	}
-	g.mu.Lock()
-	defer g.unlock()
-	for i, s := range g.standings(g.facts(), g.c.opts.clock.Now()) {
+	for i, s := range c.voters.Standings() {
 		r := &reports[i]
 		r.Votes, r.Why, r.Twins, r.Unguarded = s.Vote, s.Why, s.Twins, s.Unguarded
-		r.Clock = g.masters[i].clock.report()
+		r.Clock = (*ClockReport)(s.Clock)
 	}
+	return reports
 }
 
 const readyPoll = 5 * time.Millisecond
@@ -71,7 +64,7 @@ func (c *Client) Ready(ctx context.Context) error {
 	t := time.NewTicker(readyPoll)
 	defer t.Stop()
 	for {
-		up, missing := c.voters()
+		up, missing := c.countVoters()
 		if up >= c.need {
 			return nil
 		}
@@ -90,15 +83,14 @@ func (c *Client) Ready(ctx context.Context) error {
 
 // voters counts the masters that may vote, and has a *NodeError for each that
 // may not.
-func (c *Client) voters() (voting int, missing *multierror.Error) {
+func (c *Client) countVoters() (voting int, missing *multierror.Error) {
 	absent := func(master string, err error) {
 		if missing == nil {
 			missing = &multierror.Error{ErrorFormat: joinNodes}
 		}
 		missing.Errors = append(missing.Errors, &NodeError{Master: master, Op: "ready", Err: err})
 	}
-	g := c.guardian
-	if g == nil {
+	if c.voters == nil {
 		for _, m := range c.masters {
 			if ok, err := m.Up(); ok {
 				voting++
@@ -108,9 +100,7 @@ func (c *Client) voters() (voting int, missing *multierror.Error) {
 		}
 		return voting, missing
 	}
-	g.mu.Lock()
-	defer g.unlock()
-	for _, s := range g.standings(g.facts(), c.opts.clock.Now()) {
+	for _, s := range c.voters.Standings() {
 		if s.Vote {
 			voting++
 		} else {

@@ -3,7 +3,6 @@
 package redlock
 
 import (
-	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -12,7 +11,3 @@ import (
 var raiseByOwner, leaselessAcquire *script.Script
 
 func (l *Lock) askShorteningExtend(*round, any) {}
-
-func (r *round) countInNext(*pipeline.Call) {}
-
-func (c *Client) noteOpen(*round) {}

@@ -25,7 +25,7 @@ func (w *contender) nextTry(ctx context.Context) (try, error) {
 		if pilot != w.pilot {
 			w.pilot, w.turn, w.heard = pilot, turn{}, false
 		}
-		if !w.heard && w.eager && w.l.kind.queued {
+		if !w.heard && w.eager && w.l.claim.kind.queued {
 			return w.tryPilot, nil
 		}
 		if !w.heard {

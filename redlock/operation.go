@@ -1,5 +1,7 @@
 package redlock
 
+import "github.com/redquorum/redquorum/internal/ballot"
+
 // An operation is a kind of question that is put to all masters.
 type operation uint8
 
@@ -23,6 +25,13 @@ func (op operation) votes() bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// rules is how a question of that sort is decided.
+func (op operation) rules() ballot.Rules {
+	return ballot.Rules{
+		Votes: op.votes(), All: op == opHolder || op == opInspect, Persist: op == opRelease, Acquires: op == opLock, Extends: op == opExtend,
 	}
 }
 

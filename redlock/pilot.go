@@ -55,7 +55,7 @@ func (c *Client) pilot(key string, passed uint64) int {
 		if best == noPilot {
 			break
 		}
-		if c.pilots.overdue[best].Load() == 0 && !c.pilots.noQueue[best].Load() && c.masters[best].Connected() && c.guardian.mayVote(best) {
+		if c.pilots.overdue[best].Load() == 0 && !c.pilots.noQueue[best].Load() && c.masters[best].Connected() && c.voters.MayVote(best) {
 			return best
 		}
 		passed |= 1 << best
@@ -113,7 +113,7 @@ func (c *Client) ask(master int, keep time.Time, s *script.Script, keys []any, a
 // query.vote.
 func (c *Client) askVote(master int, s *script.Script, keys []any, args ...any) *query {
 	q := c.newQuery(master, time.Time{}, s, keys, args)
-	q.call.Check = c.guardian.asked()
+	q.call.Check = c.voters.Check()
 	return q.enqueue()
 }
 
@@ -125,7 +125,7 @@ func (c *Client) newQuery(master int, keep time.Time, s *script.Script, keys, ar
 }
 
 func (q *query) enqueue() *query {
-	q.c.unfinished.add()
+	q.c.unfinished.Add()
 	q.c.masters[q.master].Enqueue(&q.call)
 	return q
 }
@@ -182,7 +182,7 @@ func (q *query) vote(ctx context.Context, l *Lock) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if why := q.c.guardian.abstains(q.master, &q.call, l.start); why != nil {
+	if why := q.c.voters.Abstains(q.master, &q.call, l.start); why != nil {
 		return nil, why
 	}
 	return reply, nil
@@ -210,7 +210,7 @@ func (q *query) Complete(call *pipeline.Call) {
 
 func (q *query) settle() {
 	if !q.settled.Swap(true) {
-		q.c.unfinished.done()
+		q.c.unfinished.Done()
 	}
 }
 

@@ -3,11 +3,14 @@ package redlock
 import (
 	"context"
 	"errors"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"math/bits"
 	"strconv"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/mutant"
+	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -26,7 +29,7 @@ var errFenceMoved = errors.New("its fencing token could not be raised: the lock 
 // writer, or reader, may get a lower one.
 //
 // acquired: r was an acquisition of l, and not the extension that adopts it.
-func (l *Lock) settleFence(ctx context.Context, r *round, acquired bool) *QuorumError {
+func (l *Lock) settleFence(ctx context.Context, r *round, acquired bool) *outcome.Failure {
 	if !l.opts.fenced {
 		return nil
 	}
@@ -35,7 +38,7 @@ func (l *Lock) settleFence(ctx context.Context, r *round, acquired bool) *Quorum
 	for _, f := range given {
 		token = max(token, f)
 	}
-	l.fence = token
+	l.claim.fence = token
 	l.c.fences.tokens.Add(1)
 	if token == 0 || mutant.Is(mutant.NoRaise) { // adopted, and never fenced, or a reader before any writer
 		return nil
@@ -44,11 +47,11 @@ func (l *Lock) settleFence(ctx context.Context, r *round, acquired bool) *Quorum
 		switch {
 		case f == token:
 			stored |= 1 << i
-		case f == 0 && l.kind != readerKind: // it was never given a token there
+		case f == 0 && l.claim.kind != readerKind: // it was never given a token there
 			agreeing &^= 1 << i
 		}
 	}
-	if bits.OnesCount64(stored) >= l.c.need || mutant.Is(mutant.NoReaderRaise) && l.kind == readerKind {
+	if bits.OnesCount64(stored) >= l.c.need || mutant.Is(mutant.NoReaderRaise) && l.claim.kind == readerKind {
 		return nil
 	}
 	return l.raise(ctx, r, given, agreeing, stored, acquired)
@@ -56,12 +59,12 @@ func (l *Lock) settleFence(ctx context.Context, r *round, acquired bool) *Quorum
 
 // fences is what each master gave that agreed to what was decided, and which did.
 func (r *round) fences() (given []uint64, agreeing uint64) {
-	given = make([]uint64, len(r.answers))
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i := range r.answers {
-		if a := &r.answers[i]; a.verdict == agreed && a.slot == r.slot {
-			given[i] = a.fence
+	given = make([]uint64, len(r.facts))
+	r.Lock()
+	defer r.Unlock()
+	for i := range r.Answers() {
+		if a := &r.Answers()[i]; a.Verdict == ballot.Agreed && a.Candidate == r.Tally().Leads {
+			given[i] = r.facts[i].fence
 			agreeing |= 1 << i
 		}
 	}
@@ -71,29 +74,29 @@ func (r *round) fences() (given []uint64, agreeing uint64) {
 // raise is the second round: of the masters that agreed in the first those that
 // store the token agree already, and those that gave less are asked to raise it;
 // the others do not count.
-func (l *Lock) raise(ctx context.Context, first *round, given []uint64, agreeing, stored uint64, acquired bool) *QuorumError {
+func (l *Lock) raise(ctx context.Context, first *round, given []uint64, agreeing, stored uint64, acquired bool) *outcome.Failure {
 	c := l.c
 	c.fences.raises.Add(1)
 	r := c.newRound(opRaise)
-	defer r.letGo()
-	r.start, r.granted = first.start, stored
+	defer r.LetGo()
+	r.Start, r.Agreed = first.Start, stored
 	skip := c.everyone() &^ agreeing
-	if l.kind == readerKind {
-		r.eval(script.RaiseKnown, appendNames(nil, fencePrefix, l.keyArgs), skip, time.Time{}, strconv.FormatUint(l.fence, 10), c.opts.retentionArg)
+	if l.claim.kind == readerKind {
+		r.eval(script.RaiseKnown, appendNames(nil, fencePrefix, l.claim.keys), skip, time.Time{}, strconv.FormatUint(l.claim.fence, 10), c.opts.retentionArg)
 	} else {
 		l.askRaise(r, given, skip)
 	}
-	cause := r.wait(ctx, c.nodeTimeout(l.opts.ttl))
+	cause := r.Wait(ctx, c.nodeTimeout(l.opts.ttl))
 	r.traceNodes(ctx, l)
 	if r.result().outcome == quorum.Granted {
 		return nil
 	}
 	kind := r.kind()
 	if !acquired {
-		kind = ErrNoQuorum
+		kind = outcome.NoQuorum
 	}
-	err := r.err(l.key, kind, cause, c.opts.clock.Now().Sub(r.start))
-	err.note = "the fencing token could not be stored at a quorum"
+	err := r.err(l.key, kind, cause, c.opts.clock.Now().Sub(r.Start))
+	err.Note = "the fencing token could not be stored at a quorum"
 	return err
 }
 
@@ -104,11 +107,11 @@ func (l *Lock) askRaise(r *round, given []uint64, skip uint64) {
 	if mutant.Is(mutant.RaiseByOwner) {
 		r.script = raiseByOwner
 	}
-	keys := appendNames(l.keyArgs[:len(l.keyArgs):len(l.keyArgs)], fencePrefix, l.keyArgs)
-	r.each = make([][]any, len(given))
+	keys := appendNames(l.claim.keys[:len(l.claim.keys):len(l.claim.keys)], fencePrefix, l.claim.keys)
 	for i, f := range given {
-		if (skip|r.granted)&(1<<i) == 0 {
-			r.each[i] = r.script.Args(nil, keys, l.token, strconv.FormatUint(f, 10), strconv.FormatUint(l.fence, 10), l.c.opts.retentionArg)
+		if (skip|r.Agreed)&(1<<i) == 0 {
+			args := r.script.Args(nil, keys, l.claim.token, strconv.FormatUint(f, 10), strconv.FormatUint(l.claim.fence, 10), l.c.opts.retentionArg)
+			r.SetOwn(i, &pipeline.Command{Cmd: evalSHA, Encoded: pipeline.AppendCommand(nil, evalSHA, args...)})
 		}
 	}
 	r.ask(evalSHA, skip, time.Time{})
@@ -118,10 +121,10 @@ func (l *Lock) askRaise(r *round, given []uint64, skip uint64) {
 func readRaise(a *answer, reply any) {
 	switch reply {
 	case any(int64(1)):
-		a.verdict = agreed
+		a.Verdict = ballot.Agreed
 	case any(int64(0)):
-		a.verdict, a.err = refused, errFenceMoved
+		a.Verdict, a.Err = ballot.Refused, errFenceMoved
 	default:
-		a.err = unexpected(reply)
+		a.Err = unexpected(reply)
 	}
 }

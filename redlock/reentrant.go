@@ -154,7 +154,7 @@ func (l *Lock) admit(outer *Lock, key string, handle *Lock) (longer bool, err er
 		if l.shared == nil {
 			l.shared = &sharing{handles: map[*Lock]struct{}{l: {}}}
 		}
-		handle.outer, handle.token, handle.acquired = l, l.token, now
+		handle.outer, handle.claim.token, handle.acquired = l, l.claim.token, now
 		l.shared.handles[handle] = struct{}{}
 		if longer = handle.opts.ttl > l.opts.ttl; longer {
 			// Not taken back if the extension fails: it may have reached some
@@ -174,11 +174,11 @@ func (l *Lock) admit(outer *Lock, key string, handle *Lock) (longer bool, err er
 // hold l.mu.
 func (l *Lock) refuseAgain(key string, handle *Lock) error {
 	switch {
-	case l.kind == readerKind && handle.kind == plainKind:
+	case l.claim.kind == readerKind && handle.claim.kind == plainKind:
 		return &upgradeError{key}
 	case handle.opts.fenced && !l.opts.fenced:
 		return &unfencedError{key}
-	case !handle.opts.reenter || l.kind != handle.kind || l.key != handle.key || !slices.Equal(l.others, handle.others):
+	case !handle.opts.reenter || l.claim.kind != handle.claim.kind || l.key != handle.key || !slices.Equal(l.others, handle.others):
 		return &reentrantError{key}
 	}
 	return nil

@@ -97,7 +97,7 @@ func (k *keeper) look(l *Lock) {
 	switch {
 	case l.state != held || now < l.renewAt:
 	case l.renewing != nil: // and its time is over
-		l.renewing.expire()
+		l.renewing.Expire()
 		l.renewAt = never // until its conclusion is drawn
 	case k.underWay >= k.mostUnderWay:
 		// Put off: the less validity is left the sooner it comes again.
@@ -128,7 +128,7 @@ func (k *keeper) replan(l *Lock) {
 
 // renewed draws the conclusion of a renewal that was decided.
 func (k *keeper) renewed(r *round) {
-	defer r.letGo()
+	defer r.LetGo()
 	k.underWay--
 	l := r.lock
 	l.mu.Lock()

@@ -2,10 +2,10 @@ package redlock
 
 import (
 	"errors"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"time"
 
-	"github.com/hashicorp/go-multierror"
-
+	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
@@ -23,24 +23,25 @@ type result struct {
 
 // result looks at a decided round.
 func (r *round) result() result {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	res := result{outcome: r.outcome, tally: r.tally, slot: r.slot}
-	for i := range r.answers {
-		a := &r.answers[i]
+	r.Lock()
+	defer r.Unlock()
+	res := result{tally: *r.Tally(), slot: r.Tally().Leads}
+	res.outcome, _ = r.Outcome()
+	for i := range r.Answers() {
+		a, f := &r.Answers()[i], &r.facts[i]
 		switch {
-		case a.verdict == agreed && a.slot == r.slot:
+		case a.Verdict == ballot.Agreed && a.Candidate == res.slot:
 			res.here |= 1 << i
-		case a.verdict == agreed:
+		case a.Verdict == ballot.Agreed:
 			res.elsewhere |= 1 << i
 		}
-		if a.verdict == refused {
-			if a.held == &heldUnknown {
+		if a.Verdict == ballot.Refused {
+			if f.held == &heldUnknown {
 				res.refused |= 1 << i
 			}
-			res.taken = res.taken || !a.missing
+			res.taken = res.taken || !f.missing
 		}
-		if a.unsent || r.op == opLock && a.verdict == refused {
+		if a.Unsent || r.op == opLock && a.Verdict == ballot.Refused {
 			res.absent |= 1 << i
 		}
 	}
@@ -56,13 +57,13 @@ func (res *result) gone() bool {
 // kind tells contention from an outage, for an acquisition that failed: by all
 // answers that have come by now, since an early decision may have seen refusals
 // before failures.
-func (r *round) kind() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.tally.Total-r.tally.Failed < r.tally.Need {
-		return ErrNoQuorum
+func (r *round) kind() outcome.Kind {
+	r.Lock()
+	defer r.Unlock()
+	if r.Tally().Total-r.Tally().Failed < r.Tally().Need {
+		return outcome.NoQuorum
 	}
-	return ErrTaken
+	return outcome.Taken
 }
 
 // lossReason is why a lock that is gone is gone.
@@ -74,23 +75,20 @@ func (res *result) lossReason() Reason {
 }
 
 // err describes a round that did not come to what it was for.
-func (r *round) err(key string, kind, cause error, elapsed time.Duration) *QuorumError {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	e := &QuorumError{
+func (r *round) err(key string, kind outcome.Kind, cause error, elapsed time.Duration) *outcome.Failure {
+	r.Lock()
+	defer r.Unlock()
+	e := &outcome.Failure{
 		Op: r.op.String(), Key: key,
-		OK: r.tally.OK, Need: r.tally.Need, Total: r.tally.Total,
-		Elapsed: elapsed, kind: kind, cause: cause,
+		OK: r.Tally().OK, Need: r.Tally().Need, Total: r.Tally().Total,
+		Elapsed: elapsed, Kind: kind, Cause: cause,
 	}
-	if errors.Is(kind, ErrNoQuorum) {
-		e.clock = r.clockError()
+	if kind == outcome.NoQuorum {
+		e.Clock = r.clockError()
 	}
-	for i := range r.answers {
-		if err := r.reason(i); err != nil && !errors.Is(err, errNotAwaited) {
-			if e.Nodes == nil {
-				e.Nodes = &multierror.Error{ErrorFormat: joinNodes}
-			}
-			e.Nodes.Errors = append(e.Nodes.Errors, &NodeError{Master: r.c.masters[i].Name(), Op: e.Op, Err: err})
+	for i := range r.Answers() {
+		if held, err := r.reason(i); held != nil || err != nil && !errors.Is(err, errNotAwaited) {
+			e.Parts = append(e.Parts, outcome.Part{Master: i, Held: held, Err: err})
 		}
 	}
 	return e

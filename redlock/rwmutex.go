@@ -41,10 +41,10 @@ var readerKind = &kind{
 // acquireKeys is what the acquire script takes: a reader looks for waiting
 // writers too.
 func (l *Lock) acquireKeys() []any {
-	if l.kind == readerKind {
-		return []any{l.keyArgs[0], intentKey(l)}
+	if l.claim.kind == readerKind {
+		return []any{l.claim.keys[0], intentKey(l)}
 	}
-	return l.keyArgs
+	return l.claim.keys
 }
 
 // Lock acquires for writing. It is Client.Lock, at the same cost, but that after
@@ -61,8 +61,8 @@ func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Lock, error) {
 		return m.c.acquireLike(ctx, template, true) // which does not wait
 	}
 	// Close lets out what ends the wait.
-	m.c.unfinished.add()
-	defer m.c.unfinished.done()
+	m.c.unfinished.Add()
+	defer m.c.unfinished.Done()
 	w := &intent{lock: template}
 	template.intent = w
 	l, err := m.c.acquireLike(ctx, template, false)
@@ -97,7 +97,7 @@ func (m *RWMutex) rlock(ctx context.Context, opts []LockOption, once bool) (*Loc
 	if err != nil {
 		return nil, err
 	}
-	template.kind = readerKind
+	template.claim.kind = readerKind
 	return m.c.acquireLike(ctx, template, once)
 }
 
@@ -108,7 +108,7 @@ func (m *RWMutex) RAdopt(ctx context.Context, token string, opts ...LockOption) 
 	if err != nil {
 		return nil, err
 	}
-	l.kind = readerKind
+	l.claim.kind = readerKind
 	return m.c.adopt(ctx, l, token)
 }
 

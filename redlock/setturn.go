@@ -2,7 +2,7 @@ package redlock
 
 import (
 	"context"
-	"errors"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"strconv"
 	"time"
 
@@ -17,15 +17,15 @@ import (
 
 // isSet reports whether the lock is one of several keys together that queues up:
 // guarded ones poll.
-func (l *Lock) isSet() bool { return len(l.keyArgs) > 1 && !l.kind.oneOf && !l.isGuarded() }
+func (l *Lock) isSet() bool { return len(l.claim.keys) > 1 && !l.claim.kind.oneOf && !l.isGuarded() }
 
 // asksFirst reports whether a call asks for its turn before it tries at all
 // masters: where it would mostly fail, and where it must not overtake. key is
 // the one to wait for: of several together one that was waited for lately.
 func (l *Lock) asksFirst() (key string, first bool) {
 	switch {
-	case len(l.keyArgs) > 1:
-		for _, key := range l.keyArgs {
+	case len(l.claim.keys) > 1:
+		for _, key := range l.claim.keys {
 			if key := key.(string); l.c.wasContended(key) {
 				return key, true
 			}
@@ -33,7 +33,7 @@ func (l *Lock) asksFirst() (key string, first bool) {
 	case l.c.wasContended(l.fullKey()):
 		return l.fullKey(), true
 	}
-	return l.fullKey(), l.opts.fair && !l.kind.queued
+	return l.fullKey(), l.opts.fair && !l.claim.kind.queued
 }
 
 // age is for how long the call has waited, as its score in a queue: the
@@ -47,15 +47,15 @@ func (w *contender) prefixed(key string) string { return w.c.opts.prefix + key }
 
 // follow has one who wants several keys wait for the one that kept it out on
 // most masters, as far as err tells.
-func (w *contender) follow(err *QuorumError) {
-	if err == nil || err.Nodes == nil || !w.l.isSet() {
+func (w *contender) follow(err *outcome.Failure) {
+	if err == nil || !w.l.isSet() {
 		return
 	}
 	met := make(map[string]int)
 	most := ""
-	for _, e := range err.Nodes.Errors {
-		h, ok := errors.AsType[*HeldError](e)
-		if !ok || h.Key == "" {
+	for _, p := range err.Parts {
+		h := p.Held
+		if h == nil || h.Key == "" {
 			continue
 		}
 		if met[h.Key]++; most == "" || met[h.Key] > met[most] {
@@ -94,23 +94,23 @@ func (w *contender) pauseAfterLosses(ctx context.Context) error {
 func (c *Client) takeSet(ctx context.Context, l *Lock, pilot int) (granted bool, t turn, err error) {
 	c.awaitVoters(ctx, l)
 	l.begin()
-	reply, err := c.askVote(pilot, l.kind.acquire, l.keyArgs, l.token, l.ttlArg()).vote(ctx, l)
-	l.absent = c.everyone()
+	reply, err := c.askVote(pilot, l.claim.kind.acquire, l.claim.keys, l.claim.token, l.ttlArg()).vote(ctx, l)
+	l.claim.absent = c.everyone()
 	switch {
 	case err == nil && reply == any(int64(1)):
-		l.absent = 0
+		l.claim.absent = 0
 		return true, turn{}, nil
 	case err != nil:
-		l.absent &^= 1 << pilot // whether it granted them is not known
+		l.claim.absent &^= 1 << pilot // whether it granted them is not known
 	case reply != any(int64(0)):
-		l.absent &^= 1 << pilot
+		l.claim.absent &^= 1 << pilot
 		err = unexpected(reply)
 	}
 	l.rollback()
 	if err != nil {
 		return false, turn{}, err
 	}
-	reply, err = c.ask(pilot, time.Time{}, script.HolderAmong, l.keyArgs, l.kind.inTheWay).wait(ctx, c.patience(pilot, l.opts.ttl))
+	reply, err = c.ask(pilot, time.Time{}, script.HolderAmong, l.claim.keys, l.claim.kind.inTheWay).wait(ctx, c.patience(pilot, l.opts.ttl))
 	if err != nil {
 		return false, turn{}, err
 	}

@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"fmt"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"slices"
 	"strings"
 )
@@ -33,10 +34,10 @@ func (c *Client) newSet(ctx context.Context, k *kind, keys []string, opts []Lock
 	if err != nil || len(keys) == 1 {
 		return l, err
 	}
-	l.kind, l.others = k, keys[1:]
-	l.keyArgs = make([]any, len(keys))
+	l.claim.kind, l.others = k, keys[1:]
+	l.claim.keys = make([]any, len(keys))
 	for i, key := range keys {
-		l.keyArgs[i] = c.opts.prefix + key
+		l.claim.keys[i] = c.opts.prefix + key
 	}
 	return l, nil
 }
@@ -54,7 +55,7 @@ func (l *Lock) has(key string) bool { return l.key == key || slices.Contains(l.o
 
 // readHolderAmong reads what the script holderamong returns: what the script
 // holder does, and the key that it is about.
-func readHolderAmong(parts []any) (*HeldError, bool) {
+func readHolderAmong(parts []any) (*outcome.Held, bool) {
 	h, ok := readHolder(parts[:3])
 	key, isKey := parts[3].([]byte)
 	if !ok || !isKey || len(key) > 2*maxKey { // a prefix may be as long again

@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"math"
 	"time"
 
@@ -21,8 +22,8 @@ type slots struct {
 }
 
 func newSlots(w *contender) *slots {
-	s := &slots{w: w, queued: make(map[wakeup.Call]bool), keys: make([]string, len(w.l.keyArgs))}
-	for i, key := range w.l.keyArgs {
+	s := &slots{w: w, queued: make(map[wakeup.Call]bool), keys: make([]string, len(w.l.claim.keys))}
+	for i, key := range w.l.claim.keys {
 		s.keys[i] = key.(string)
 	}
 	return s
@@ -183,17 +184,17 @@ func (s *slots) read(keys []any, reply any, err error) (turn, string, error) {
 
 // tryTurn takes the key whose turn was first: the pilot is asked alone, and the
 // others once it has granted it.
-func (s *slots) tryTurn(ctx context.Context) (*QuorumError, bool) {
+func (s *slots) tryTurn(ctx context.Context) (*outcome.Failure, bool) {
 	w, c := s.w, s.w.c
-	c.unfinished.add()
-	defer c.unfinished.done()
+	c.unfinished.Add()
+	defer c.unfinished.Done()
 	at := s.turns[0]
 	s.turns = s.turns[1:]
 	w.pilot, w.heard = at.Master, false
 	s.queued[at] = true
 	l := w.l.slot(at.Key)
 	granted, t, err := c.take(ctx, l, at.Master, w.age(), l.opts.fair)
-	var failed *QuorumError
+	var failed *outcome.Failure
 	if granted {
 		delete(s.queued, at)
 		s.giveBack() // at once: it is others' turn there
@@ -213,9 +214,9 @@ func (s *slots) tryTurn(ctx context.Context) (*QuorumError, bool) {
 			return nil, false
 		}
 		failed = c.takenAt(l, at.Master, t.held)
-		failed.cause = cause
+		failed.Cause = cause
 	}
-	failed.Key, failed.others = w.l.key, len(w.l.others)
+	failed.Key, failed.Others = w.l.key, len(w.l.others)
 	return failed, true
 }
 
@@ -223,9 +224,9 @@ func (s *slots) tryTurn(ctx context.Context) (*QuorumError, bool) {
 // is then.
 func (l *Lock) slot(key string) *Lock {
 	one := l.again()
-	one.kind, one.key, one.others = plainKind, l.c.withoutPrefix(key), nil
-	one.oneKey[0] = key
-	one.keyArgs = one.oneKey[:]
+	one.claim.kind, one.key, one.others = plainKind, l.c.withoutPrefix(key), nil
+	one.claim.one[0] = key
+	one.claim.keys = one.claim.one[:]
 	return one
 }
 

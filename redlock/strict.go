@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"fmt"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"slices"
 	"time"
 
@@ -118,10 +119,10 @@ func (g *guardedRound) compare(master, received time.Time) error {
 
 // clockError is set if a quorum of masters differ from this client's clock in
 // one direction. The caller must hold r.mu.
-func (r *round) clockError() *ClockError {
+func (r *round) clockError() *outcome.Clock {
 	var ahead, behind []time.Duration // of ours
-	for i := range r.answers {
-		skewed, ok := r.answers[i].err.(*SkewError) //nolint:errorlint // it is never wrapped
+	for i := range r.Answers() {
+		skewed, ok := r.Answers()[i].Err.(*SkewError) //nolint:errorlint // it is never wrapped
 		switch {
 		case !ok || skewed.Off == 0:
 		case skewed.Off < 0:
@@ -134,14 +135,14 @@ func (r *round) clockError() *ClockError {
 	if len(behind) > len(ahead) {
 		offs = behind
 	}
-	if len(offs) < r.tally.Need {
+	if len(offs) < r.Tally().Need {
 		return nil
 	}
 	slices.Sort(offs)
-	return &ClockError{Off: offs[len(offs)/2], Masters: len(offs), Total: r.tally.Total, Limit: r.guard.skew}
+	return &outcome.Clock{Off: offs[len(offs)/2], Masters: len(offs), Total: r.Tally().Total, Limit: r.guard.skew}
 }
 
 // leasedTo describes a lease that is in the way.
-func leasedTo(token string, ms int64) *HeldError {
-	return &HeldError{Type: leaseType, Token: token, Owner: ownerOf(token), TTL: timeLeft(ms + 1)}
+func leasedTo(token string, ms int64) *outcome.Held {
+	return &outcome.Held{Type: leaseType, Token: token, Owner: ownerOf(token), TTL: timeLeft(ms + 1)}
 }

@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"errors"
+	"github.com/redquorum/redquorum/internal/outcome"
 
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
@@ -37,10 +38,10 @@ func (l *Lock) newPilotTake(pilot int, score any) *pilotTake {
 	if l.opts.fair {
 		only = argOnlyFirst
 	}
-	keys := []any{l.keyArgs[0], queueKey(l.fullKey())}
+	keys := []any{l.claim.keys[0], queueKey(l.fullKey())}
 	return &pilotTake{
 		pilot:   pilot,
-		encoded: pipeline.AppendCommand(nil, evalSHA, script.Queue.Args(nil, keys, argTake, l.c.id, score, l.token, l.ttlArg(), only)...),
+		encoded: pipeline.AppendCommand(nil, evalSHA, script.Queue.Args(nil, keys, argTake, l.c.id, score, l.claim.token, l.ttlArg(), only)...),
 	}
 }
 
@@ -62,8 +63,8 @@ func readTake(c *pipeline.Call) (pilotAnswer, any) {
 
 // pilotSaid is what the pilot has said to take by now.
 func (r *round) pilotSaid() pilotAnswer {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.Lock()
+	defer r.Unlock()
 	return r.said
 }
 
@@ -71,14 +72,14 @@ func (r *round) pilotSaid() pilotAnswer {
 func (w *contender) maySkipPilot() bool {
 	called := w.called
 	w.called = false
-	return called && w.collisions == 0 && w.l.kind.queued && !w.l.isGuarded()
+	return called && w.collisions == 0 && w.l.claim.kind.queued && !w.l.isGuarded()
 }
 
 // tryTogether asks the pilot and the others at once.
-func (w *contender) tryTogether(ctx context.Context) (*QuorumError, bool) {
+func (w *contender) tryTogether(ctx context.Context) (*outcome.Failure, bool) {
 	c, l := w.c, w.l
-	c.unfinished.add()
-	defer c.unfinished.done()
+	c.unfinished.Add()
+	defer c.unfinished.Done()
 	bit := uint64(1) << w.pilot
 	w.queued |= bit
 	c.awaitVoters(ctx, l)
@@ -97,14 +98,14 @@ func (w *contender) tryTogether(ctx context.Context) (*QuorumError, bool) {
 	case said.granted:
 		w.collisions++
 	case said.answered:
-		if failed.cause == nil {
+		if failed.Cause == nil {
 			w.last = failed // which the pilot may know the holder of
 		}
 		cause := w.note(&said.turn, said.err)
 		switch {
-		case failed.cause != nil:
+		case failed.Cause != nil:
 		case cause != nil:
-			failed.cause = cause
+			failed.Cause = cause
 		default:
 			failed = w.last
 		}

@@ -3,9 +3,11 @@ package redlock
 import (
 	"context"
 	"errors"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
@@ -73,11 +75,11 @@ func sinceStart(began time.Time) time.Duration {
 }
 
 // traceAttempt tells trace and log of an attempt that was decided.
-func (c *Client) traceAttempt(call context.Context, l *Lock, attempt int, err *QuorumError) {
+func (c *Client) traceAttempt(call context.Context, l *Lock, attempt int, err *outcome.Failure) {
 	if t := c.opts.trace; t != nil && t.Attempt != nil {
-		info := AttemptInfo{Key: l.key, Token: l.token, Attempt: attempt, OK: int(l.granted), Need: c.need, Context: orBackground(call)}
+		info := AttemptInfo{Key: l.key, Token: l.claim.token, Attempt: attempt, OK: int(l.granted), Need: c.need, Context: orBackground(call)}
 		if err != nil {
-			info.OK, info.Elapsed, info.Err = err.OK, err.Elapsed, err
+			info.OK, info.Elapsed, info.Err = err.OK, err.Elapsed, c.quorumError(err)
 		} else {
 			info.Elapsed = c.opts.clock.Now().Sub(l.acquired)
 		}
@@ -87,9 +89,9 @@ func (c *Client) traceAttempt(call context.Context, l *Lock, attempt int, err *Q
 }
 
 // traceRetry tells of a pause after the attempt that ended with err.
-func (l *Lock) traceRetry(call context.Context, attempt int, delay time.Duration, err *QuorumError) {
+func (l *Lock) traceRetry(call context.Context, attempt int, delay time.Duration, err *outcome.Failure) {
 	if t := l.c.opts.trace; t != nil && t.Retry != nil {
-		t.Retry(RetryInfo{Key: l.key, Attempt: attempt, Delay: delay, Err: err, Context: orBackground(call)})
+		t.Retry(RetryInfo{Key: l.key, Attempt: attempt, Delay: delay, Err: l.c.quorumError(err), Context: orBackground(call)})
 	}
 }
 
@@ -99,7 +101,7 @@ func (l *Lock) traceHeld() {
 	call := l.told
 	l.told = nil // a hold does not keep what belongs to the call
 	if t := l.c.opts.trace; t != nil && t.Held != nil {
-		l.told = t.Held(orBackground(call), HeldInfo{Lock: l, Key: l.key, Token: l.token})
+		l.told = t.Held(orBackground(call), HeldInfo{Lock: l, Key: l.key, Token: l.claim.token})
 	}
 }
 
@@ -113,7 +115,7 @@ func (l *Lock) traceReleased(end HoldEnd, lost *LostError, at drift.Instant) {
 	renewals := l.renewed
 	l.mu.Unlock()
 	t.Released(ReleasedInfo{
-		Lock: l, Key: l.key, Token: l.token, Held: at.Sub(l.acquired),
+		Lock: l, Key: l.key, Token: l.claim.token, Held: at.Sub(l.acquired),
 		Renewals: renewals, End: end, Lost: lost, Context: orBackground(l.told),
 	})
 }
@@ -141,7 +143,7 @@ func (l *Lock) traceExtend(ctx context.Context, op operation, began drift.Instan
 func (l *Lock) traceRenewal(r *round, count int, at drift.Instant, err error) {
 	if t := l.c.opts.trace; t != nil && t.Renewal != nil {
 		t.Renewal(RenewalInfo{
-			Lock: l, Key: l.key, Count: count, Elapsed: at.Sub(r.start),
+			Lock: l, Key: l.key, Count: count, Elapsed: at.Sub(r.Start),
 			Remaining: l.holdRemaining(), Err: err, Context: orBackground(l.told),
 		})
 	}
@@ -152,7 +154,7 @@ func (l *Lock) traceRenewal(r *round, count int, at drift.Instant, err error) {
 func (l *Lock) traceUnlock(ctx context.Context, h *Lock, began drift.Instant, ok, need int, err error) {
 	if t := l.c.opts.trace; t != nil && t.Unlock != nil {
 		t.Unlock(UnlockInfo{
-			Lock: l, Key: l.key, Token: l.token, Held: began.Sub(l.acquired), OK: ok, Need: need,
+			Lock: l, Key: l.key, Token: l.claim.token, Held: began.Sub(l.acquired), OK: ok, Need: need,
 			Elapsed: l.c.opts.clock.Now().Sub(began), Err: err, Context: ctx, Hold: orBackground(h.told),
 		})
 	}
@@ -165,72 +167,52 @@ func (r *round) traceNodes(ctx context.Context, l *Lock) {
 		return
 	}
 	if r.infos == nil {
-		r.infos = make([]NodeInfo, len(r.answers)) // kept: rounds are used again
+		r.infos = make([]NodeInfo, len(r.facts)) // kept: rounds are used again
 	}
 	op := r.op.String()
-	r.mu.Lock()
-	for i := range r.answers {
+	r.Lock()
+	for i := range r.Answers() {
 		r.infos[i] = NodeInfo{
-			Op: op, Key: l.key, Token: l.token, Master: r.c.masters[i].Name(),
-			Latency: r.answers[i].took, Err: r.reason(i), Context: orBackground(ctx),
+			Op: op, Key: l.key, Token: l.claim.token, Master: r.c.masters[i].Name(),
+			Latency: r.Answers()[i].Took, Err: r.publicReason(i), Context: orBackground(ctx),
 		}
 	}
-	r.mu.Unlock()
+	r.Unlock()
 	for i := range r.infos {
 		t.Node(r.infos[i])
 	}
 	clear(r.infos)
 }
 
-// asking notes when the masters are asked, if a trace is told how long they
-// take.
-func (r *round) asking() {
-	if t := r.c.opts.trace; t != nil && (t.Node != nil || t.Reply != nil) {
-		r.asked = time.Now()
+// replied is what tells the trace of replies; nil where nobody listens.
+func (c *Client) replied() func(b *ballot.Ballot, reply ballot.Reply) {
+	t := c.opts.trace
+	if t == nil || t.Reply == nil {
+		return nil
 	}
-}
-
-// sinceAsked is how long ago the masters were asked; 0 where nobody wants to
-// know.
-func (r *round) sinceAsked() time.Duration { return sinceStart(r.asked) }
-
-// A replyNotice is what a trace is told of a reply once the round's mutex is
-// free.
-type replyNotice struct {
-	tell func(ReplyInfo) // nil: nothing is told
-	info ReplyInfo
-}
-
-// replyOf is the notice of a call that has come back. The caller must hold
-// r.mu; a is the answer that was made of it.
-func (r *round) replyOf(c *pipeline.Call, a *answer) (n replyNotice) {
-	t := r.c.opts.trace
-	if t == nil || t.Reply == nil || errors.Is(c.Err, pipeline.ErrAbandoned) {
-		return n
-	}
-	n.tell = t.Reply
-	n.info = ReplyInfo{
-		Op: r.op.String(), Master: r.c.masters[c.Slot].Name(), Latency: r.sinceAsked(), Sent: c.Sent,
-		Late: a.late || r.expired, Expired: r.expired,
-	}
-	switch {
-	case r.expired:
-		n.info.Result, n.info.Err = ReplyFailed, pipeline.ErrTimeout
-		if c.Err != nil && !pipeline.IsReply(c.Err) {
-			n.info.Err = c.Err
+	return func(b *ballot.Ballot, reply ballot.Reply) {
+		if errors.Is(reply.Call.Err, pipeline.ErrAbandoned) {
+			return
 		}
-	case a.verdict == agreed:
-		n.info.Result = ReplyAgreed
-	case a.verdict == refused:
-		n.info.Result = ReplyRefused
-	default:
-		n.info.Result, n.info.Err = ReplyFailed, a.err
-	}
-	return n
-}
-
-func (n *replyNotice) send() {
-	if n.tell != nil {
-		n.tell(n.info)
+		r := b.Question().(*round)
+		a := &reply.Answer
+		info := ReplyInfo{
+			Op: r.op.String(), Master: c.masters[reply.Master].Name(), Latency: r.SinceAsked(), Sent: reply.Call.Sent,
+			Late: a.Late || reply.Expired, Expired: reply.Expired,
+		}
+		switch {
+		case reply.Expired:
+			info.Result, info.Err = ReplyFailed, pipeline.ErrTimeout
+			if err := reply.Call.Err; err != nil && !pipeline.IsReply(err) {
+				info.Err = err
+			}
+		case a.Verdict == ballot.Agreed:
+			info.Result = ReplyAgreed
+		case a.Verdict == ballot.Refused:
+			info.Result = ReplyRefused
+		default:
+			info.Result, info.Err = ReplyFailed, a.Err
+		}
+		t.Reply(info)
 	}
 }

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"strconv"
 	"time"
-
-	"github.com/hashicorp/go-multierror"
 
 	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/pipeline"
@@ -16,10 +15,10 @@ import (
 
 // A turn is what a pilot says to one who waits.
 type turn struct {
-	ours  bool       // the lock is free, and it is our turn
-	first bool       // nobody is before us
-	score string     // our place; "": none
-	held  *HeldError // never nil once it was read
+	ours  bool          // the lock is free, and it is our turn
+	first bool          // nobody is before us
+	score string        // our place; "": none
+	held  *outcome.Held // never nil once it was read
 }
 
 // readTurn reads what queue.lua says to wait, and to take that did not succeed.
@@ -66,14 +65,14 @@ func (c *Client) take(ctx context.Context, l *Lock, pilot int, score any, yields
 	if l.isGuarded() {
 		granted, t, err = l.takeGuarded(ctx, pilot, score, only)
 	} else {
-		granted, t, err = c.queryTurn(ctx, l, c.askVote(pilot, script.Queue, []any{l.keyArgs[0], queueKey(l.fullKey())}, argTake, c.id, score, l.token, l.ttlArg(), only))
+		granted, t, err = c.queryTurn(ctx, l, c.askVote(pilot, script.Queue, []any{l.claim.keys[0], queueKey(l.fullKey())}, argTake, c.id, score, l.claim.token, l.ttlArg(), only))
 	}
 	if granted {
 		return true, turn{}, nil
 	}
-	l.absent = c.everyone()
+	l.claim.absent = c.everyone()
 	if err != nil {
-		l.absent &^= 1 << pilot // whether it granted the lock is not known
+		l.claim.absent &^= 1 << pilot // whether it granted the lock is not known
 	}
 	l.rollback()
 	return false, t, err
@@ -91,12 +90,12 @@ func (c *Client) queryTurn(ctx context.Context, l *Lock, q *query) (granted bool
 
 // attemptOnce is the attempt of a call that has no place in the queue. One that
 // asked for fairness yields to those that have.
-func (c *Client) attemptOnce(ctx context.Context, l *Lock, holders bool) *QuorumError {
-	if !l.opts.fair || !l.kind.queued {
+func (c *Client) attemptOnce(ctx context.Context, l *Lock, holders bool) *outcome.Failure {
+	if !l.opts.fair || !l.claim.kind.queued {
 		return c.attempt(ctx, l, holders)
 	}
-	c.unfinished.add()
-	defer c.unfinished.done()
+	c.unfinished.Add()
+	defer c.unfinished.Done()
 	for passed := uint64(0); ; {
 		pilot := c.pilot(l.fullKey(), passed)
 		if pilot == noPilot {
@@ -110,7 +109,7 @@ func (c *Client) attemptOnce(ctx context.Context, l *Lock, holders bool) *Quorum
 			return c.takenAt(l, pilot, t.held)
 		case errors.Is(err, ErrClosed), isContextError(err):
 			failed := c.takenAt(l, pilot, nil)
-			failed.cause = err
+			failed.Cause = err
 			return failed
 		}
 		passed |= 1 << pilot
@@ -123,20 +122,18 @@ func (c *Client) attemptOnce(ctx context.Context, l *Lock, holders bool) *Quorum
 func (l *Lock) anew() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.state, l.sent, l.absent, l.fence = held, false, 0, 0
+	l.state, l.sent, l.claim.absent, l.claim.fence = held, false, 0, 0
 }
 
 // takenAt is the error of an attempt that went no further than the pilot, or
 // not even there.
-func (c *Client) takenAt(l *Lock, pilot int, held *HeldError) *QuorumError {
-	e := &QuorumError{Op: opLock.String(), Key: l.key, others: len(l.others), Need: c.need, Total: len(c.masters), kind: ErrTaken}
-	if l.token != "" {
+func (c *Client) takenAt(l *Lock, pilot int, held *outcome.Held) *outcome.Failure {
+	e := &outcome.Failure{Op: opLock.String(), Key: l.key, Others: len(l.others), Need: c.need, Total: len(c.masters), Kind: outcome.Taken}
+	if l.claim.token != "" {
 		e.Elapsed = c.opts.clock.Now().Sub(l.start)
 	}
 	if held != nil {
-		e.Nodes = &multierror.Error{ErrorFormat: joinNodes, Errors: []error{
-			&NodeError{Master: c.masters[pilot].Name(), Op: e.Op, Err: held},
-		}}
+		e.Parts = []outcome.Part{{Master: pilot, Held: held}}
 	}
 	return e
 }

@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"errors"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
@@ -50,7 +51,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 		need = h.c.need
 		h.ended(began, err)
 	} else if r != nil {
-		r.letGo()
+		r.LetGo()
 	}
 	l.traceUnlock(ctx, h, began, ok, need, err)
 	return err
@@ -73,7 +74,7 @@ func (l *Lock) ended(at drift.Instant, err error) {
 // l.mu, and let go of the round; nil: there is no master to tell.
 func (l *Lock) startRelease(handOver bool) *round {
 	l.sent = true
-	if everyone := l.c.everyone(); l.absent&everyone == everyone {
+	if everyone := l.c.everyone(); l.claim.absent&everyone == everyone {
 		return nil
 	}
 	r := l.c.newRound(opRelease)
@@ -84,8 +85,8 @@ func (l *Lock) startRelease(handOver bool) *round {
 // awaitRelease waits for a quorum to confirm a release, and counts who has
 // by then.
 func (l *Lock) awaitRelease(ctx context.Context, r *round, began drift.Instant) (ok int, err error) {
-	defer r.letGo()
-	cause := r.wait(ctx, l.c.nodeTimeout(l.opts.ttl))
+	defer r.LetGo()
+	cause := r.Wait(ctx, l.c.nodeTimeout(l.opts.ttl))
 	r.traceNodes(ctx, l)
 	res := r.result()
 	switch {
@@ -94,7 +95,7 @@ func (l *Lock) awaitRelease(ctx context.Context, r *round, began drift.Instant) 
 	case res.gone():
 		return res.tally.OK, &notHeldError{opRelease.String(), l.key, &LostError{Key: l.key, Reason: res.lossReason()}}
 	default:
-		return res.tally.OK, r.err(l.key, ErrNoQuorum, cause, l.c.opts.clock.Now().Sub(began))
+		return res.tally.OK, l.c.quorumError(r.err(l.key, outcome.NoQuorum, cause, l.c.opts.clock.Now().Sub(began)))
 	}
 }
 

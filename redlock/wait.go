@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"slices"
 	"time"
 )
@@ -16,7 +17,7 @@ import (
 // outage does not look like contention. ctx bounds the waiting only, never the
 // holding: the lock is held, and renewed, until Unlock.
 //
-// An error is a *QuorumError that matches ErrTaken or ErrNoQuorum, and ctx's
+// An error is a *outcome.Failure that matches ErrTaken or ErrNoQuorum, and ctx's
 // error beside it if ctx ended the waiting; or ErrReentrant, ErrClosed, or one
 // that names a bad argument.
 func (c *Client) Lock(ctx context.Context, key string, opts ...LockOption) (*Lock, error) {
@@ -41,7 +42,7 @@ func (c *Client) acquire(ctx context.Context, key string, opts []LockOption, onc
 // acquireLike acquires what a call is about, as newLock made it, unless the
 // context carries a hold on one of the keys.
 func (c *Client) acquireLike(ctx context.Context, template *Lock, once bool) (*Lock, error) {
-	for i := range template.keyArgs {
+	for i := range template.claim.keys {
 		key := template.nthKey(i)
 		outer := c.holdIn(ctx, key)
 		if outer == nil {
@@ -77,29 +78,29 @@ func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, in
 	}
 	call := l.told
 	var out outage
-	var last *QuorumError
+	var last *outcome.Failure
 	for attempt := 1; ; attempt++ {
 		err := c.attemptPolling(ctx, l)
 		c.traceAttempt(call, l, attempt, err)
 		switch {
 		case err == nil:
 			return l, attempt, nil
-		case err.cause != nil:
+		case err.Cause != nil:
 			// Cut short: what was learnt before says more.
 			if last == nil {
 				last = err
 			}
-			return nil, attempt, last.endedBy(err.cause)
+			return nil, attempt, c.endedBy(last, err.Cause)
 		case attempt == tries:
-			return nil, attempt, err
+			return nil, attempt, c.quorumError(err)
 		}
 		if over := out.note(err, c.opts.outage); over && tries == 0 {
-			return nil, attempt, err
+			return nil, attempt, c.quorumError(err)
 		}
 		delay := c.retryDelay(l, attempt, out.failures, err)
 		l.traceRetry(call, attempt, delay, err)
 		if cause := c.pause(ctx, delay); cause != nil {
-			return nil, attempt, err.endedBy(cause)
+			return nil, attempt, c.endedBy(err, cause)
 		}
 		last = err
 		// A handle that was rolled back is of no more use: the late answers
@@ -111,7 +112,7 @@ func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, in
 // queues reports whether a call waits in queues rather than polls: not where the
 // caller has said how often, or when, to try.
 func (l *Lock) queues() bool {
-	return l.opts.backoff == nil && (l.kind.queued || l.isSet() || l.kind.oneOf && !l.isGuarded())
+	return l.opts.backoff == nil && (l.claim.kind.queued || l.isSet() || l.claim.kind.oneOf && !l.isGuarded())
 }
 
 // acquireQueued attempts once, and then waits to be woken. While others of this
@@ -132,22 +133,22 @@ func (c *Client) acquireQueued(ctx context.Context, l *Lock) (*Lock, int, error)
 
 // attemptPolling is an attempt of a call that does not queue. Where fairness was
 // asked for it must not overtake those of this client that do.
-func (c *Client) attemptPolling(ctx context.Context, l *Lock) *QuorumError {
+func (c *Client) attemptPolling(ctx context.Context, l *Lock) *outcome.Failure {
 	if l.opts.fair && c.lines.anybody() && c.lines.occupied(l.line()) {
 		err := c.takenAt(l, noPilot, nil)
-		err.note = "others of this client wait for it"
+		err.Note = "others of this client wait for it"
 		return err
 	}
 	return c.attemptOnce(ctx, l, true)
 }
 
 // endedBy is the error of a call that a context ended, or Close.
-func (e *QuorumError) endedBy(cause error) error {
+func (c *Client) endedBy(e *outcome.Failure, cause error) error {
 	if errors.Is(cause, ErrClosed) {
 		return fmt.Errorf("redlock: %s %q: %w", e.Op, e.Key, ErrClosed)
 	}
-	e.cause = cause
-	return e
+	e.Cause = cause
+	return c.quorumError(e)
 }
 
 // An outage counts attempts in a row for which no quorum could be had.
@@ -158,8 +159,8 @@ type outage struct {
 
 // note takes notice of a failed attempt and reports whether the outage has
 // lasted for limit.
-func (o *outage) note(err *QuorumError, limit time.Duration) bool {
-	if !errors.Is(err.kind, ErrNoQuorum) {
+func (o *outage) note(err *outcome.Failure, limit time.Duration) bool {
+	if err.Kind != outcome.NoQuorum {
 		o.failures = 0
 		return false
 	}
@@ -172,7 +173,7 @@ func (o *outage) note(err *QuorumError, limit time.Duration) bool {
 // retryDelay is the pause after a failed attempt. Contenders that collided
 // must not collide again, hence the random part; while there is no quorum it
 // grows.
-func (c *Client) retryDelay(l *Lock, attempt, failures int, err *QuorumError) time.Duration {
+func (c *Client) retryDelay(l *Lock, attempt, failures int, err *outcome.Failure) time.Duration {
 	if f := l.opts.backoff; f != nil {
 		return max(0, f(attempt))
 	}
@@ -188,16 +189,12 @@ func (c *Client) retryDelay(l *Lock, attempt, failures int, err *QuorumError) ti
 
 // freeIn is when the keys that are in the way will have expired on so many
 // masters that a quorum can be had, if that is known.
-func (c *Client) freeIn(err *QuorumError) (time.Duration, bool) {
-	if err.Nodes == nil {
-		return 0, false
-	}
+func (c *Client) freeIn(err *outcome.Failure) (time.Duration, bool) {
 	usable := err.OK
 	var ttls []time.Duration
-	for _, e := range err.Nodes.Errors {
-		h, ok := errors.AsType[*HeldError](e)
-		switch {
-		case !ok || h.TTL < 0:
+	for _, p := range err.Parts {
+		switch h := p.Held; {
+		case h == nil || h.TTL < 0:
 		case h.Type == "none":
 			usable++
 		case h.TTL > 0:

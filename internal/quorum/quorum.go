@@ -19,6 +19,29 @@ type Tally struct {
 	OK      int // said yes
 	Refused int // said no: somebody else has the key, or ours is gone
 	Failed  int // no usable answer, or not allowed to vote
+
+	// Of a question of which each master grants one of several candidates: the
+	// votes of each, and which leads, counted from 1; 0: none.
+	Votes []int
+	Leads int
+}
+
+// Agree counts a master that said yes, to a candidate counted from 1; 0: there is
+// one. The tally is that of the candidate with most votes, and a vote for another is
+// as good as a refusal: so it is decided as soon as some candidate has a quorum, or
+// none can reach one any more (L1).
+func (t *Tally) Agree(candidate int) {
+	if len(t.Votes) == 0 {
+		t.OK++
+		return
+	}
+	t.Votes[candidate-1]++
+	if t.Votes[candidate-1] > t.OK {
+		t.OK++ // the others' votes stay as many as before, whichever led
+		t.Leads = candidate
+	} else {
+		t.Refused++
+	}
 }
 
 // An Outcome is what a tally has come to.

@@ -112,9 +112,9 @@ func later(tally Tally, f func(Tally)) {
 		return
 	}
 	for _, next := range []Tally{
-		{tally.Total, tally.Need, tally.OK + 1, tally.Refused, tally.Failed},
-		{tally.Total, tally.Need, tally.OK, tally.Refused + 1, tally.Failed},
-		{tally.Total, tally.Need, tally.OK, tally.Refused, tally.Failed + 1},
+		{Total: tally.Total, Need: tally.Need, OK: tally.OK + 1, Refused: tally.Refused, Failed: tally.Failed},
+		{Total: tally.Total, Need: tally.Need, OK: tally.OK, Refused: tally.Refused + 1, Failed: tally.Failed},
+		{Total: tally.Total, Need: tally.Need, OK: tally.OK, Refused: tally.Refused, Failed: tally.Failed + 1},
 	} {
 		f(next)
 	}

@@ -1,13 +1,13 @@
-package redlock
+package voters
 
 import "github.com/redquorum/redquorum/internal/guard"
 
 // report logs that a master has lost or regained its vote, once each time. What
 // passes within moments, or is logged by the pool, is left out. The caller must
 // hold g.mu.
-func (g *guardian) report(i int) {
+func (g *Monitor) report(i int) {
 	w := &g.masters[i]
-	s, log := w.standing, g.c.opts.logger
+	s, log := w.standing, g.logger
 	if s.Vote {
 		if w.warned == 0 {
 			return

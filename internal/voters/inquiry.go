@@ -1,4 +1,4 @@
-package redlock
+package voters
 
 import (
 	"errors"
@@ -12,10 +12,10 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// An inquiry is a question of the guardian's to one master, on one connection:
+// An inquiry is a question of the Monitor's to one master, on one connection:
 // an answer that came by another counts for nothing. It is used once.
 type inquiry struct {
-	g       *guardian
+	g       *Monitor
 	i       int
 	epoch   uint64
 	purpose purpose
@@ -25,7 +25,7 @@ type inquiry struct {
 	result  guard.Marker  // with done
 	err     error         // with done
 
-	// Guarded by the guardian's mu.
+	// Guarded by the Monitor's mu.
 	left int
 }
 
@@ -51,7 +51,7 @@ const waitForDial = time.Second
 var infoSections = []string{"server", "replication", "memory"}
 
 // look makes the inquiry that tells all of a master. The caller must hold g.mu.
-func (g *guardian) look(i int) *inquiry {
+func (g *Monitor) look(i int) *inquiry {
 	w := &g.masters[i]
 	q := g.newInquiry(i, askLook, len(infoSections)+1)
 	for _, section := range infoSections {
@@ -64,7 +64,7 @@ func (g *guardian) look(i int) *inquiry {
 }
 
 // ask makes the inquiry that runs one script. The caller must hold g.mu.
-func (g *guardian) ask(i int, p purpose, s *script.Script, args []any) *inquiry {
+func (g *Monitor) ask(i int, p purpose, s *script.Script, args []any) *inquiry {
 	q := g.newInquiry(i, p, 1)
 	q.add("EVAL", s.EvalArgs(args)...)
 	return q
@@ -72,20 +72,20 @@ func (g *guardian) ask(i int, p purpose, s *script.Script, args []any) *inquiry 
 
 // askTime makes the inquiry that reads a master's clock. The caller must hold
 // g.mu.
-func (g *guardian) askTime(i int) *inquiry {
+func (g *Monitor) askTime(i int) *inquiry {
 	q := g.newInquiry(i, askTime, 1)
 	q.add("TIME")
 	return q
 }
 
-func (g *guardian) newInquiry(i int, p purpose, calls int) *inquiry {
+func (g *Monitor) newInquiry(i int, p purpose, calls int) *inquiry {
 	w := &g.masters[i]
 	q := &inquiry{
-		g: g, i: i, epoch: w.epoch, purpose: p, sent: g.c.opts.clock.Now(),
+		g: g, i: i, epoch: w.epoch, purpose: p, sent: g.clock.Now(),
 		calls: make([]pipeline.Call, 0, calls),
 	}
 	w.asking, w.asked = q, time.Now()
-	w.every = meterEvery - g.c.opts.chance.N("meter", meterEvery/10)
+	w.every = meterEvery - g.chance.N("meter", meterEvery/10)
 	return q
 }
 
@@ -105,7 +105,7 @@ func (q *inquiry) pointers() []*pipeline.Call {
 
 func (q *inquiry) enqueue() {
 	for _, call := range q.pointers() {
-		q.g.c.masters[q.i].Enqueue(call)
+		q.g.pipes[q.i].Enqueue(call)
 	}
 }
 
@@ -138,7 +138,7 @@ func (q *inquiry) Complete(*pipeline.Call) {
 // conclude takes the answers into what is known of the master. The caller must
 // hold g.mu.
 func (q *inquiry) conclude(w *watched) {
-	received := q.g.c.opts.clock.Now()
+	received := q.g.clock.Now()
 	if q.purpose == askTime {
 		q.concludeTime(w, received)
 		return

@@ -1,22 +1,33 @@
-package redlock
+package voters
 
 import (
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// A guardian decides which masters may vote (package guard says by what). It is
+// A Monitor decides which masters may vote (package guard says by what). It is
 // told of every connection, and puts its questions first on it, so that a
 // connection is judged before the first answer that it carries is counted. The
 // client owns it; it is one goroutine, for what takes time, and does the rest
 // where it hears of it. Nothing here blocks but await and close.
-type guardian struct {
-	c     *Client
-	cfg   guard.Config
+type Monitor struct {
+	cfg     guard.Config
+	pipes   []*pipeline.Pipeline
+	need    int
+	clock   drift.Clock
+	chance  *chance.Source
+	logger  *slog.Logger
+	closing <-chan struct{}
+	// clockChanged is told of a master's clock that was set or runs off.
+	clockChanged func(master string, d *drift.Deviation)
+
 	check []byte // the command that ends a flush with votes
 	eyes  []*eye
 
@@ -42,7 +53,7 @@ type guardian struct {
 	over    chan struct{} // news that is to be closed; nil: none
 }
 
-// watched is what the guardian knows of one master.
+// watched is what the Monitor knows of one master.
 type watched struct {
 	facts     guard.Facts
 	epoch     uint64 // of the connection that facts are of; 0: none
@@ -79,11 +90,27 @@ const (
 	meterEvery = 5 * time.Second
 )
 
-func newGuardian(c *Client, cfg guard.Config) *guardian {
+// A Config is what a Monitor needs.
+type Config struct {
+	Guard   guard.Config
+	Masters []*pipeline.Pipeline
+	Need    int // masters that make a quorum
+	Clock   drift.Clock
+	Chance  *chance.Source
+	Logger  *slog.Logger
+	Closing <-chan struct{} // closed when nobody is to wait any more
+	// ClockChanged, if it is not nil, is told of a master's clock that was set or
+	// runs faster or slower than Guard.Drift allows for.
+	ClockChanged func(master string, d *drift.Deviation)
+}
+
+// New begins to watch the masters. The caller closes the Monitor.
+func New(c Config) *Monitor {
 	command, args := guard.Check()
-	n := len(c.masters)
-	g := &guardian{
-		c: c, cfg: cfg,
+	n := len(c.Masters)
+	g := &Monitor{
+		cfg: c.Guard, pipes: c.Masters, need: c.Need, clock: c.Clock, chance: c.Chance,
+		logger: c.Logger, closing: c.Closing, clockChanged: c.ClockChanged,
 		check:   pipeline.AppendCommand(nil, command, args...),
 		judged:  make([]atomic.Pointer[judgement], n),
 		masters: make([]watched, n),
@@ -93,31 +120,27 @@ func newGuardian(c *Client, cfg guard.Config) *guardian {
 		done:    make(chan struct{}),
 	}
 	g.open.Store(true)
-	for i, m := range c.masters {
+	for i, m := range c.Masters {
 		g.judged[i].Store(&judgement{why: errUnjudged})
 		w := &g.masters[i]
 		w.facts.Master, w.redialing = m.Name(), true
 		w.standing = guard.Standing{Master: m.Name(), Why: errUnjudged}
 		g.eyes = append(g.eyes, &eye{g, i})
 	}
-	return g
-}
-
-// start begins to watch.
-func (g *guardian) start() {
-	for i, m := range g.c.masters {
+	for i, m := range g.pipes {
 		m.Watch(g.eyes[i])
 	}
 	go g.run()
+	return g
 }
 
-// close ends the guardian and waits for its goroutine. Questions that are under
+// Close ends the Monitor and waits for its goroutine. Questions that are under
 // way come back to nobody.
-func (g *guardian) close() {
+func (g *Monitor) Close() {
 	if g == nil {
 		return
 	}
-	for i, m := range g.c.masters {
+	for i, m := range g.pipes {
 		m.Unwatch(g.eyes[i])
 	}
 	g.mu.Lock()
@@ -135,7 +158,7 @@ func (g *guardian) close() {
 
 // unlock releases g.mu, and then sends and tells what was put off, last those who
 // wait.
-func (g *guardian) unlock() {
+func (g *Monitor) unlock() {
 	send, tell, over := g.send, g.tell, g.over
 	g.send, g.tell, g.over = nil, nil, nil
 	closed := g.closed
@@ -156,7 +179,7 @@ func (g *guardian) unlock() {
 
 // An eye watches one master.
 type eye struct {
-	g *guardian
+	g *Monitor
 	i int
 }
 
@@ -195,7 +218,7 @@ func (e *eye) WentDown(epoch uint64, cause error, redialing bool) {
 }
 
 // changed takes notice that a check did not find the marker as it was judged.
-func (g *guardian) changed(i int, j *judgement) {
+func (g *Monitor) changed(i int, j *judgement) {
 	g.mu.Lock()
 	defer g.unlock()
 	w := &g.masters[i]
@@ -210,7 +233,7 @@ func (g *guardian) changed(i int, j *judgement) {
 }
 
 // released takes notice of the end of a quarantine, if j is what is known.
-func (g *guardian) released(i int, j *judgement) {
+func (g *Monitor) released(i int, j *judgement) {
 	g.mu.Lock()
 	defer g.unlock()
 	if g.judged[i].Load() == j {
@@ -218,16 +241,16 @@ func (g *guardian) released(i int, j *judgement) {
 	}
 }
 
-func (g *guardian) signal() {
+func (g *Monitor) signal() {
 	select {
 	case g.wake <- struct{}{}:
 	default:
 	}
 }
 
-// run is the guardian's goroutine: it looks again at those that may have become
+// run is the Monitor's goroutine: it looks again at those that may have become
 // fit to vote, and reads the masters' clocks.
-func (g *guardian) run() {
+func (g *Monitor) run() {
 	defer close(g.done)
 	t := time.NewTimer(meterEvery)
 	defer t.Stop()
@@ -242,7 +265,7 @@ func (g *guardian) run() {
 	}
 }
 
-func (g *guardian) tick() time.Duration {
+func (g *Monitor) tick() time.Duration {
 	g.mu.Lock()
 	defer g.unlock()
 	return g.askDue()
@@ -250,7 +273,7 @@ func (g *guardian) tick() time.Duration {
 
 // askDue asks whom it is time to ask, and returns when it is time again. The
 // caller must hold g.mu.
-func (g *guardian) askDue() time.Duration {
+func (g *Monitor) askDue() time.Duration {
 	next := meterEvery
 	for i := range g.masters {
 		w := &g.masters[i]

@@ -1,4 +1,4 @@
-package redlock
+package voters
 
 import (
 	"time"
@@ -47,13 +47,13 @@ func (j *judgement) stillNot(now drift.Instant) *guard.AbstainError {
 // the question.
 var errUnjudged = &guard.AbstainError{Cause: guard.Unmarked}
 
-// abstains is why the answer of master i counts for nothing, nil where it counts:
+// Abstains is why the answer of master i counts for nothing, nil where it counts:
 // it came by a connection that was judged and may vote, the marker was as judged
 // when the flush that carried the answer ended, and all of that was so when the
 // question was asked. It is called when the call has come back with a reply, from
 // Complete: replies come in order, so a judgement that was made by then is not
-// older than the call. A nil guardian believes everybody.
-func (g *guardian) abstains(i int, call *pipeline.Call, asked drift.Instant) *guard.AbstainError {
+// older than the call. A nil Monitor believes everybody.
+func (g *Monitor) Abstains(i int, call *pipeline.Call, asked drift.Instant) *guard.AbstainError {
 	if g == nil {
 		return nil
 	}
@@ -75,19 +75,19 @@ func (g *guardian) abstains(i int, call *pipeline.Call, asked drift.Instant) *gu
 	return nil
 }
 
-// asked is the check that ends a flush with votes; nil: none does.
-func (g *guardian) asked() []byte {
+// Check is the check that ends a flush with votes; nil: none does.
+func (g *Monitor) Check() []byte {
 	if g == nil {
 		return nil
 	}
 	return g.check
 }
 
-// withoutAsking is the masters that are asked for no vote, as bits: those that
+// Excluded is the masters that are asked for no vote, as bits: those that
 // are the same server as another address, since the server is asked there, and
 // would refuse the one what it has just granted the other; and those of another
 // fleet, whose locks are none of ours to get in the way of.
-func (g *guardian) withoutAsking() uint64 {
+func (g *Monitor) Excluded() uint64 {
 	if g == nil {
 		return 0
 	}
@@ -96,7 +96,7 @@ func (g *guardian) withoutAsking() uint64 {
 
 // toSpare says which those are. Beside a master of another fleet those that have
 // not been judged yet are likely to be of it, too. The caller must hold g.mu.
-func (g *guardian) toSpare() uint64 {
+func (g *Monitor) toSpare() uint64 {
 	var duplicates, foreign, unjudged uint64
 	for i := range g.masters {
 		s := g.masters[i].standing
@@ -118,23 +118,23 @@ func (g *guardian) toSpare() uint64 {
 	return duplicates | foreign | unjudged
 }
 
-// abstainsNow is why master i may not vote, as far as is known.
-func (g *guardian) abstainsNow(i int, now drift.Instant) *guard.AbstainError {
+// AbstainsNow is why master i may not vote, as far as is known.
+func (g *Monitor) AbstainsNow(i int, now drift.Instant) *guard.AbstainError {
 	if j := g.judged[i].Load(); j.why != nil {
 		return j.stillNot(now)
 	}
 	return errUnjudged
 }
 
-// mayVote reports whether master i would be counted now, for what is asked of it
+// MayVote reports whether master i would be counted now, for what is asked of it
 // beside its vote.
-func (g *guardian) mayVote(i int) bool {
+func (g *Monitor) MayVote(i int) bool {
 	return g == nil || g.judged[i].Load().why == nil
 }
 
-// sawError takes notice of an error reply. A master that is one no more, or not
+// SawError takes notice of an error reply. A master that is one no more, or not
 // again yet, is dialled anew: what it was judged by is of before.
-func (g *guardian) sawError(i int, call *pipeline.Call) {
+func (g *Monitor) SawError(i int, call *pipeline.Call) {
 	if g == nil || !isDemotion(call.Err) {
 		return
 	}
@@ -144,6 +144,6 @@ func (g *guardian) sawError(i int, call *pipeline.Call) {
 	known := w.epoch != call.Epoch || w.facts.Info.Role != "master"
 	g.mu.Unlock()
 	if !known {
-		g.c.masters[i].Renew(call.Epoch, call.Err)
+		g.pipes[i].Renew(call.Epoch, call.Err)
 	}
 }

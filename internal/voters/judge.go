@@ -1,4 +1,4 @@
-package redlock
+package voters
 
 import (
 	"slices"
@@ -9,12 +9,12 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// What the guardian makes of what all masters say of themselves: who may vote,
+// What the Monitor makes of what all masters say of themselves: who may vote,
 // and what is done about those without a marker.
 
 // judge draws the conclusion of what is known by now. The caller must hold g.mu.
-func (g *guardian) judge() {
-	now := g.c.opts.clock.Now()
+func (g *Monitor) judge() {
+	now := g.clock.Now()
 	facts := g.facts()
 	standings := g.standings(facts, now)
 	for i := range standings {
@@ -38,12 +38,12 @@ func (g *guardian) judge() {
 		g.signal()
 	}
 	g.spared.Store(g.toSpare())
-	g.setOpen(votes < g.c.need && votes+soon >= g.c.need)
+	g.setOpen(votes < g.need && votes+soon >= g.need)
 }
 
 // facts is what all masters say. One that has not said who it is counts as one
 // that is not connected. The caller must hold g.mu.
-func (g *guardian) facts() []guard.Facts {
+func (g *Monitor) facts() []guard.Facts {
 	facts := make([]guard.Facts, len(g.masters))
 	for i := range g.masters {
 		w := &g.masters[i]
@@ -54,7 +54,7 @@ func (g *guardian) facts() []guard.Facts {
 }
 
 // standings judges all masters. The caller must hold g.mu.
-func (g *guardian) standings(facts []guard.Facts, now drift.Instant) []guard.Standing {
+func (g *Monitor) standings(facts []guard.Facts, now drift.Instant) []guard.Standing {
 	standings := g.cfg.Standings(facts, now)
 	for i := range standings {
 		if w := &g.masters[i]; w.epoch != 0 && !w.looked {
@@ -65,7 +65,7 @@ func (g *guardian) standings(facts []guard.Facts, now drift.Instant) []guard.Sta
 }
 
 // pronounce sets what a master's answers are worth. The caller must hold g.mu.
-func (g *guardian) pronounce(i int, s guard.Standing, now drift.Instant) {
+func (g *Monitor) pronounce(i int, s guard.Standing, now drift.Instant) {
 	w := &g.masters[i]
 	before := g.judged[i].Load()
 	j := &judgement{epoch: w.epoch, why: s.Why, at: now}
@@ -93,7 +93,7 @@ func (g *guardian) pronounce(i int, s guard.Standing, now drift.Instant) {
 // inherits notes that a master has the vote of its server, and reports whether
 // another address had it before: within one question both might be counted. The
 // caller must hold g.mu.
-func (g *guardian) inherits(i int) bool {
+func (g *Monitor) inherits(i int) bool {
 	run := g.masters[i].facts.Info.RunID
 	if run == "" || g.masters[i].votedAs == run {
 		return false
@@ -110,7 +110,7 @@ func (g *guardian) inherits(i int) bool {
 
 // plan does what is to be done about masters without a marker. The caller must
 // hold g.mu.
-func (g *guardian) plan(facts []guard.Facts) {
+func (g *Monitor) plan(facts []guard.Facts) {
 	final := !g.missing.IsZero() && time.Since(g.missing) >= settleFor
 	step, which := g.cfg.Plan(facts, final)
 	if step == guard.Nothing {
@@ -133,7 +133,7 @@ func (g *guardian) plan(facts []guard.Facts) {
 		}
 	case step == guard.ToDeclare && !writing:
 		g.tell = append(g.tell, func() {
-			g.c.opts.logger.Warn("no master has a marker: the fleet is new and is declared so; if it is not, it has lost all locks", "masters", len(facts))
+			g.logger.Warn("no master has a marker: the fleet is new and is declared so; if it is not, it has lost all locks", "masters", len(facts))
 		})
 		for _, i := range which {
 			g.send = append(g.send, g.ask(i, askDeclare, guard.Declare, g.cfg.DeclareArgs(g.masters[i].run)))

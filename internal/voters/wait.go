@@ -1,4 +1,4 @@
-package redlock
+package voters
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 // Calls wait for masters that are about to be judged.
 
 // setOpen has those who wait told when there is nothing left to wait for, behind
-// what is to be sent: the guardian's questions go out before theirs. The caller
+// what is to be sent: the Monitor's questions go out before theirs. The caller
 // must hold g.mu.
-func (g *guardian) setOpen(open bool) {
+func (g *Monitor) setOpen(open bool) {
 	switch {
 	case open == g.open.Load():
 		return
@@ -22,11 +22,11 @@ func (g *guardian) setOpen(open bool) {
 	g.open.Store(open)
 }
 
-// await blocks while too few masters may vote but enough may soon: they are being
+// Await blocks while too few masters may vote but enough may soon: they are being
 // dialled for the first time since they were lost, or asked. It blocks for limit
 // at the most, until ctx ends or the client closes, and reports false when the
 // limit was reached.
-func (g *guardian) await(ctx context.Context, limit time.Duration) bool {
+func (g *Monitor) Await(ctx context.Context, limit time.Duration) bool {
 	if g == nil || !g.open.Load() {
 		return true
 	}
@@ -43,7 +43,7 @@ func (g *guardian) await(ctx context.Context, limit time.Duration) bool {
 		return true
 	case <-ctx.Done():
 		return true // which the caller sees next
-	case <-g.c.closing:
+	case <-g.closing:
 		return true
 	case <-t.C:
 		return false

@@ -35,7 +35,7 @@ formatted() {
 # A built command once stood in the tree for weeks.
 small() {
 	local large
-	large=$(git ls-files -z | xargs -0 stat -c '%s %n' -- | awk '$1 > 300000') || return 1
+	large=$(git ls-files -z | xargs -0 wc -c | awk '$1 > 300000 && $2 != "total"') || return 1
 	[ -z "$large" ] && return 0
 	say "files above 300 kB (built files do not belong in the tree):"
 	say "$large"

@@ -1,0 +1,112 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/pool"
+)
+
+// silentTrace has every function, and none does anything.
+func silentTrace() *Trace {
+	return &Trace{
+		Begin:    func(ctx context.Context, _ BeginInfo) context.Context { return ctx },
+		Attempt:  func(AttemptInfo) {},
+		Node:     func(NodeInfo) {},
+		Reply:    func(ReplyInfo) {},
+		Retry:    func(RetryInfo) {},
+		Wait:     func(WaitInfo) {},
+		Held:     func(ctx context.Context, _ HeldInfo) context.Context { return ctx },
+		Renewal:  func(RenewalInfo) {},
+		Extend:   func(ExtendInfo) {},
+		Lost:     func(*Lock, *LostError) {},
+		Released: func(ReleasedInfo) {},
+		Unlock:   func(UnlockInfo) {},
+	}
+}
+
+// What is told of a lock and its release costs no allocation, whether nobody
+// listens, to nothing, or to everything. Of a failure it costs the public error,
+// and that only where somebody listens.
+func TestATraceDoesNotAllocate(t *testing.T) {
+	for name, test := range map[string]struct {
+		trace  *Trace
+		errors float64 // public errors that are made of the failure
+	}{
+		"none":   {nil, 0},
+		"empty":  {&Trace{}, 0},
+		"silent": {silentTrace(), 2},
+		"joined": {JoinTraces(silentTrace(), silentTrace()), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := defaultOptions()
+			o.trace = test.trace
+			p, err := pool.New([]string{"unix:///nowhere/1", "unix:///nowhere/2", "unix:///nowhere/3"}, pool.WithBackoff(time.Minute, time.Minute))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := newClient(p, true, &o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			l := &Lock{c: c, key: "key", claim: claim{token: "token", kind: plainKind}, opts: o.lock, index: notScheduled}
+			failure := &outcome.Failure{Kind: outcome.Taken}
+			lost := &LostError{Reason: ReasonClosed} // which is not logged
+			reply := pipeline.Call{Err: errors.New("refused")}
+			r := c.newRound(opLock)
+			ctx := t.Context()
+			replied := c.replied()
+			told := func() {
+				began := c.stopwatch()
+				call := c.traceBegin(ctx, opLock, l, false)
+				for i := range r.Answers() {
+					r.Answers()[i] = ballot.Answer{Verdict: ballot.Agreed, Took: r.SinceAsked()}
+					if replied != nil {
+						replied(&r.Ballot, ballot.Reply{Master: i, Answer: r.Answers()[i], Call: &reply})
+					}
+				}
+				r.traceNodes(call, l)
+				l.told = call
+				l.traceHeld()
+				c.traceAttempt(call, l, 2, nil)
+				c.traceWait(call, opLock, l, l, 1, sinceStart(began), nil)
+				l.traceExtend(ctx, opExtend, l.start, nil)
+				l.traceRenewal(r, 1, l.start, nil)
+				l.traceLost(lost)
+				l.traceReleased(EndUnlocked, nil, l.start)
+				l.traceUnlock(ctx, l, l.start, 3, 2, nil)
+			}
+			wantAllocations(t, 0, told)
+			var public *QuorumError
+			anError := testing.AllocsPerRun(100, func() { public = c.quorumError(failure) })
+			if public.kind != ErrTaken { //nolint:errorlint // this very value
+				t.Errorf("the public error is %v", public)
+			}
+			wantAllocations(t, test.errors*anError, func() {
+				l.traceRetry(ctx, 1, time.Second, failure)
+				c.traceAttempt(ctx, l, 1, failure)
+			})
+		})
+	}
+}
+
+// wantAllocations fails where f needs more than so many. What the pool's goroutines
+// allocate meanwhile is counted too, so the least of some runs is taken.
+func wantAllocations(t *testing.T, want float64, f func()) {
+	t.Helper()
+	least := testing.AllocsPerRun(100, f)
+	for range 9 {
+		if least > want {
+			least = min(least, testing.AllocsPerRun(100, f))
+		}
+	}
+	if least > want {
+		t.Errorf("%v allocations, want %v", least, want)
+	}
+}

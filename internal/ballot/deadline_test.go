@@ -1,0 +1,196 @@
+package ballot_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/quorum"
+)
+
+// Whoever has not answered at the deadline has failed, and a later answer changes
+// nothing.
+func TestADeadlineCountsSilentMastersAsFailed(t *testing.T) {
+	for each, want := range map[string]struct {
+		outcome             quorum.Outcome
+		ok, refused, failed int
+	}{
+		"yy---": {quorum.Unreachable, 2, 0, 3},
+		"nn---": {quorum.Unreachable, 0, 2, 3},
+		"yynn-": {quorum.Refused, 2, 2, 1},
+	} {
+		t.Run(each, func(t *testing.T) {
+			inFleet(t, 5, func(t *testing.T, f *fleet) {
+				f.answers(each)
+				p := f.begun(ballot.Rules{})
+				p.send(0, time.Time{})
+				if err := p.wait(70*time.Millisecond, 70*time.Millisecond); err != nil {
+					t.Error(err)
+				}
+				p.wantOutcome(want.outcome, true)
+				p.wantTally(want.ok, want.refused, want.failed)
+				read := p.happened("read")
+				for i, a := range each {
+					if a == '-' {
+						f.answer(i, "y")
+						f.thaw(i)
+						if a := p.answerOf(i); a.Verdict != ballot.Pending || a.Unsent {
+							t.Errorf("master %d answered after the deadline: %+v", i, a)
+						}
+					}
+				}
+				p.wantOutcome(want.outcome, true)
+				p.wantTally(want.ok, want.refused, want.failed)
+				p.wantHappened(read, "read")
+				f.wantInFlight(0)
+				p.LetGo()
+				p.wantHappened("free", "free")
+			})
+		})
+	}
+}
+
+// An answer that comes in time is not affected by the deadline, and the deadline of
+// one use does not end the next.
+func TestADeadlineEndsOneUseOnly(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("yyy")
+		p := f.begun(ballot.Rules{}).ask()
+		p.LetGo()
+		for _, limit := range []time.Duration{30 * time.Millisecond, 200 * time.Millisecond, 30 * time.Millisecond} {
+			f.answers("---")
+			p.beginAgain(ballot.Rules{})
+			p.send(0, time.Time{})
+			if err := p.wait(limit, limit); err != nil {
+				t.Error(err)
+			}
+			for i := range 3 {
+				f.thaw(i)
+			}
+			p.LetGo()
+
+			f.answers("yyy")
+			p.beginAgain(ballot.Rules{})
+			p.send(0, time.Time{})
+			if err := p.wait(limit, 0); err != nil {
+				t.Error(err)
+			}
+			p.wantOutcome(quorum.Granted, false)
+			p.LetGo()
+		}
+	})
+}
+
+func TestTheEndOfTheContextEndsTheWait(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("---")
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		p := f.begun(ballot.Rules{})
+		p.send(0, time.Time{})
+		err := f.takes(20*time.Millisecond, func() error { return p.Wait(ctx, second) })
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+		p.wantOutcome(quorum.Unreachable, true)
+		p.LetGo()
+		for i := range 3 {
+			f.thaw(i)
+		}
+		p.wantHappened("free", "free")
+		p.wantHappened("", "read")
+	})
+}
+
+// The answer that decides and the end of the context may come together: whatever is
+// returned, what was decided stays.
+func TestAContextThatIsOverDoesNotUndoADecision(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("yyy")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 20 {
+			p := f.begun(ballot.Rules{}).ask()
+			if err := p.Wait(ctx, second); err != nil && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			p.wantOutcome(quorum.Granted, false)
+			p.LetGo()
+			p.wantHappened("free", "free")
+		}
+	})
+}
+
+// Close ends what is waited for, but not what has to reach the masters still.
+func TestCloseEndsTheWaitUnlessTheBallotPersists(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("---")
+		p, release := f.begun(ballot.Rules{}), f.begun(persistent)
+		p.send(0, time.Time{})
+		release.send(0, time.Time{})
+		time.AfterFunc(70*time.Millisecond, f.close)
+		// Looked for every 50 ms.
+		if err := p.wait(second, 100*time.Millisecond); !errors.Is(err, errClosed) {
+			t.Errorf("%v", err)
+		}
+		p.wantOutcome(quorum.Unreachable, true)
+		if err := release.wait(200*time.Millisecond, 200*time.Millisecond); err != nil {
+			t.Errorf("a ballot that persists: %v", err)
+		}
+		p.LetGo()
+		release.LetGo()
+		for i := range 3 {
+			f.thaw(i)
+		}
+		// What has ended one use does not end the next.
+		f.answers("yyy")
+		p.beginAgain(persistent)
+		p.send(0, time.Time{})
+		if err := p.wait(second, 0); err != nil {
+			t.Errorf("the next use: %v", err)
+		}
+		p.LetGo()
+	})
+}
+
+// A ballot that is decided when the client closes has its decision.
+func TestCloseDoesNotUndoADecision(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("yyy")
+		p := f.begun(ballot.Rules{}).ask()
+		f.close()
+		if err := p.wait(second, 0); err != nil {
+			t.Error(err)
+		}
+		p.wantOutcome(quorum.Granted, false)
+		p.LetGo()
+	})
+}
+
+func TestExpireDecidesOnce(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("y--")
+		p := f.begun(ballot.Rules{}).ask()
+		p.Expire()
+		p.Expire()
+		p.wantOutcome(quorum.Unreachable, true)
+		p.wantTally(1, 0, 2)
+		if err := p.wait(second, 0); err != nil {
+			t.Error(err)
+		}
+		p.LetGo()
+
+		f.thaw(1)
+		f.thaw(2)
+		f.answers("yyy")
+		q := f.begun(ballot.Rules{}).ask()
+		q.Expire()
+		q.wantOutcome(quorum.Granted, false)
+		q.LetGo()
+		synctest.Wait()
+		q.wantHappened("free", "free")
+	})
+}

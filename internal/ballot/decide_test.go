@@ -1,0 +1,204 @@
+package ballot_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/quorum"
+)
+
+var (
+	noContext = context.Background()
+	discard   = slog.New(slog.DiscardHandler)
+)
+
+const second = time.Second
+
+// Invariant L1: a ballot returns with the answer that decides it, and no silent
+// master delays it.
+func TestABallotIsDecidedWithoutSilentMasters(t *testing.T) {
+	for each, want := range map[string]quorum.Outcome{
+		"yyy--": quorum.Granted,
+		"--yyy": quorum.Granted,
+		"yyynx": quorum.Granted,
+		"yynny": quorum.Granted,
+		"nnn--": quorum.Refused,
+		"nxn--": quorum.Refused,
+		"yynnx": quorum.Refused,
+		"xxx--": quorum.Unreachable,
+		"yyxxx": quorum.Unreachable,
+	} {
+		t.Run(each, func(t *testing.T) {
+			inFleet(t, 5, func(t *testing.T, f *fleet) {
+				f.answers(each)
+				p := f.begun(ballot.Rules{})
+				defer p.LetGo()
+				p.send(0, time.Time{})
+				if err := p.wait(second, 0); err != nil {
+					t.Error(err)
+				}
+				p.wantOutcome(want, false)
+			})
+		})
+	}
+}
+
+// A ballot that is still open waits.
+func TestABallotThatIsOpenIsNotDecided(t *testing.T) {
+	for _, each := range []string{"yy---", "nn---", "xx---", "yynn-", "yyxx-", "-----"} {
+		t.Run(each, func(t *testing.T) {
+			inFleet(t, 5, func(t *testing.T, f *fleet) {
+				f.answers(each)
+				p := f.begun(ballot.Rules{}).ask()
+				p.wantOutcome(quorum.Open, false)
+				p.Expire()
+				p.LetGo()
+			})
+		})
+	}
+}
+
+// Where every answer is wanted the ballot waits for the last, and is granted
+// whatever they are.
+func TestAQuestionToAllIsDecidedByTheLastAnswer(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("nx-")
+		p := f.begun(everyone).ask()
+		defer p.LetGo()
+		p.wantOutcome(quorum.Open, false)
+		f.answer(2, "y")
+		f.thaw(2)
+		if err := p.wait(second, 0); err != nil {
+			t.Error(err)
+		}
+		p.wantOutcome(quorum.Granted, false)
+		p.wantTally(1, 1, 1)
+	})
+}
+
+// Masters that agreed before count, those that are skipped refuse; neither is
+// asked, and a master that is both refuses.
+func TestMastersWhoseAnswerIsKnownAreNotAsked(t *testing.T) {
+	inFleet(t, 5, func(t *testing.T, f *fleet) {
+		f.answers("xxyyy")
+		p := f.begun(ballot.Rules{})
+		defer p.LetGo()
+		p.Agreed = 1<<0 | 1<<1
+		p.send(1<<1, time.Time{})
+		synctest.Wait()
+		p.wantTally(4, 1, 0)
+		for i, want := range []int{0, 0, 1, 1, 1} {
+			if n := f.asked(i); n != want {
+				t.Errorf("master %d was asked %d times, want %d", i, n, want)
+			}
+		}
+		p.wantHappened("", "ended")
+		if a := p.answerOf(0); a.Verdict != ballot.Agreed {
+			t.Errorf("%+v", a)
+		}
+		if a := p.answerOf(1); a.Verdict != ballot.Refused {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+func TestABallotOfWhichAllIsKnownIsDecidedAtOnce(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		p := f.begun(ballot.Rules{})
+		p.Agreed = 1 << 0
+		p.send(1<<1|1<<2, time.Time{})
+		p.wantOutcome(quorum.Refused, false)
+		f.wantInFlight(0)
+		if err := p.wait(second, 0); err != nil {
+			t.Error(err)
+		}
+		p.wantHappened("", "free")
+		p.LetGo()
+		p.wantHappened("free", "free")
+	})
+}
+
+// Of several candidates the one with a quorum wins; votes for the others count as
+// refusals.
+func TestACandidateWinsWithAQuorumOfItsOwn(t *testing.T) {
+	for each, want := range map[string]struct {
+		outcome quorum.Outcome
+		leads   int
+	}{
+		"222--": {quorum.Granted, 2},
+		"12121": {quorum.Granted, 1},
+		"121n-": {quorum.Open, 1},
+		"1122n": {quorum.Refused, 1},
+		"123--": {quorum.Open, 1},
+		"12312": {quorum.Refused, 1},
+	} {
+		t.Run(each, func(t *testing.T) {
+			inFleet(t, 5, func(t *testing.T, f *fleet) {
+				f.answers(each)
+				p := f.begun(ballot.Rules{})
+				p.Tally().Votes = make([]int, 3)
+				p.ask()
+				p.wantOutcome(want.outcome, false)
+				p.Lock()
+				if n := p.Tally(); want.outcome == quorum.Granted && n.Leads != want.leads {
+					t.Errorf("candidate %d leads, want %d", n.Leads, want.leads)
+				}
+				p.Unlock()
+				p.Expire()
+				p.LetGo()
+			})
+		})
+	}
+}
+
+// Took and SinceAsked are measured only where somebody wants them.
+func TestAnswersAreTimedWhereThatIsWanted(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		for _, timed := range []bool{false, true} {
+			f.answers("--y")
+			p := f.begun(everyone)
+			p.Timed = timed
+			p.ask()
+			for i := range 2 {
+				time.Sleep(10 * time.Millisecond)
+				f.answer(i, "y")
+				f.thaw(i)
+			}
+			took := []time.Duration{p.answerOf(0).Took, p.answerOf(1).Took, p.answerOf(2).Took, p.SinceAsked()}
+			want := make([]time.Duration, 4)
+			if timed {
+				want = []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 0, 20 * time.Millisecond}
+			}
+			if !slices.Equal(took, want) {
+				t.Errorf("timed %v: %v, want %v", timed, took, want)
+			}
+			p.LetGo()
+		}
+	})
+}
+
+// What a ballot itself costs.
+func TestABallotThatIsUsedAgainAllocatesNothing(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		for _, timed := range []bool{false, true} {
+			p := f.poll()
+			p.Timed = timed
+			n := testing.AllocsPerRun(100, func() {
+				p.Begin(ballot.Rules{})
+				p.Agreed = 1<<0 | 1<<1
+				p.Send("GET", 1<<2, time.Time{})
+				_ = p.Wait(noContext, second)
+				p.events = p.events[:0]
+				p.LetGo()
+			})
+			if n != 0 {
+				t.Errorf("timed %v: %v allocations", timed, n)
+			}
+		}
+	})
+}

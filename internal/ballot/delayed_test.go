@@ -1,0 +1,220 @@
+package ballot_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
+)
+
+// kill ends masters, and waits until their pipelines know.
+func (f *fleet) kill(masters ...int) {
+	for _, i := range masters {
+		f.masters[i].Kill()
+	}
+	time.Sleep(second) // the first redial has failed
+	synctest.Wait()
+}
+
+// restart starts a master again with its data, and waits until it is connected.
+func (f *fleet) restart(i int) {
+	f.t.Helper()
+	if err := f.masters[i].Restart(true); err != nil {
+		f.t.Fatal(err)
+	}
+	time.Sleep(2 * second)
+	synctest.Wait()
+}
+
+// aMinute is until when the calls of a test are worth repeating.
+func aMinute() time.Time { return time.Now().Add(time.Minute) }
+
+// A call that is kept for a master that is down has failed for now, so that it does
+// not delay the decision; Close does not wait for it; and its answer counts when the
+// master is back.
+func TestACallThatIsKeptCountsAsFailedUntilItIsAnswered(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("yny")
+		f.kill(2)
+		p := f.begun(persistent)
+		p.send(0, aMinute())
+		if err := p.wait(second, 0); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		p.wantOutcome(quorum.Refused, false)
+		p.wantTally(1, 1, 1)
+		if a := p.answerOf(2); a.Verdict != ballot.Failed || !a.Delayed || !errors.Is(a.Err, pipeline.ErrDown) {
+			t.Errorf("%+v", a)
+		}
+		f.wantInFlight(0)
+
+		f.restart(2)
+		p.wantTally(2, 1, 0)
+		p.wantOutcome(quorum.Refused, false)
+		if a := p.answerOf(2); a.Verdict != ballot.Agreed || a.Delayed || !a.Late || a.Unsent || a.Err != nil {
+			t.Errorf("%+v", a)
+		}
+		f.wantInFlight(0)
+		p.wantHappened("", "free")
+		p.LetGo()
+		p.wantHappened("free", "free")
+	})
+}
+
+// Where the kept calls decide, their answers do.
+func TestTheAnswersOfKeptCallsCanDecide(t *testing.T) {
+	inFleet(t, 5, func(t *testing.T, f *fleet) {
+		f.answers("yy-yy")
+		f.kill(3, 4)
+		p := f.begun(persistent)
+		p.send(0, aMinute())
+		synctest.Wait()
+		p.wantOutcome(quorum.Open, false)
+		p.wantTally(2, 0, 2)
+		f.restart(3)
+		p.wantOutcome(quorum.Granted, false)
+		f.wantInFlight(1) // the silent master alone
+		f.thaw(2)
+		f.wantInFlight(0)
+		p.LetGo()
+	})
+}
+
+// A master that is lost while it is asked has failed at once, though its call is kept.
+func TestTheLossOfAMasterDecidesAlthoughItsCallIsKept(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("n--")
+		p := f.begun(persistent)
+		p.send(0, aMinute())
+		synctest.Wait()
+		p.wantOutcome(quorum.Open, false)
+		f.kill(1)
+		p.wantOutcome(quorum.Refused, false)
+		p.LetGo()
+	})
+}
+
+// After a deadline a kept call has failed for good.
+func TestAKeptCallThatIsAnsweredAfterTheDeadlineCountsForNothing(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("y-y")
+		f.kill(2)
+		p := f.begun(persistent)
+		p.send(0, aMinute())
+		if err := p.wait(50*time.Millisecond, 50*time.Millisecond); err != nil {
+			t.Error(err)
+		}
+		p.wantTally(1, 0, 2)
+		f.restart(2)
+		p.wantTally(1, 0, 2)
+		p.wantHappened("read 0", "read")
+		f.answer(1, "y")
+		f.thaw(1)
+		p.LetGo()
+		p.wantHappened("free", "free")
+		f.wantInFlight(0)
+	})
+}
+
+// A master may be lost after the deadline as well: it is not counted again.
+func TestACallThatIsKeptAfterTheDeadlineIsNotCountedAgain(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("y--")
+		p := f.begun(persistent)
+		p.send(0, aMinute())
+		synctest.Wait()
+		p.Expire()
+		p.wantTally(1, 0, 2)
+		f.wantInFlight(1)
+		f.kill(1, 2)
+		p.wantTally(1, 0, 2)
+		f.wantInFlight(0)
+		f.restart(1)
+		f.restart(2)
+		p.wantTally(1, 0, 2)
+		p.LetGo()
+		p.wantHappened("free", "free")
+	})
+}
+
+// A call without keep dies with its connection, and is not sent on another.
+func TestACallThatIsNotKeptDiesWithItsConnection(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("yy-")
+		p := f.begun(everyone).ask()
+		f.kill(2)
+		p.wantOutcome(quorum.Granted, false)
+		p.wantTally(2, 0, 1)
+		if a := p.answerOf(2); a.Delayed || a.Unsent || !errors.Is(a.Err, pipeline.ErrConnectionLost) {
+			t.Errorf("%+v", a)
+		}
+		p.LetGo()
+		f.restart(2)
+		if n := f.asked(2); n != 0 {
+			t.Errorf("it was asked %d times", n)
+		}
+	})
+}
+
+// A master that is known to be down has certainly not seen the question.
+func TestACallToAMasterThatIsDownIsUnsent(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("yyy")
+		f.kill(2)
+		p := f.begun(ballot.Rules{}).ask()
+		if a := p.answerOf(2); !a.Unsent || a.Verdict != ballot.Failed || !errors.Is(a.Err, pipeline.ErrDown) {
+			t.Errorf("%+v", a)
+		}
+		if p.answerOf(0).Unsent {
+			t.Error("an answer without its question")
+		}
+		p.LetGo()
+	})
+}
+
+// What has been refused or has failed is not sent any more to masters that have not
+// seen it. What persists is, and what was granted.
+func TestCallsAreGivenUpWhenTheDecisionIsANo(t *testing.T) {
+	for name, test := range map[string]struct {
+		rules ballot.Rules
+		each  string
+		sent  bool
+	}{
+		"refused":              {ballot.Rules{}, "nny", false},
+		"failed":               {ballot.Rules{}, "xxy", false},
+		"granted":              {ballot.Rules{}, "yyy", true},
+		"refused, but persist": {persistent, "nny", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inFleet(t, 3, func(t *testing.T, f *fleet) {
+				f.answers(test.each)
+				f.kill(2)
+				p := f.begun(test.rules)
+				p.send(0, aMinute())
+				synctest.Wait()
+				if p.GivenUp() == test.sent {
+					t.Errorf("given up: %v", p.GivenUp())
+				}
+				f.restart(2)
+				if n := f.asked(2); (n == 1) != test.sent || n > 1 {
+					t.Errorf("the third master was asked %d times", n)
+				}
+				a := p.answerOf(2)
+				if a.Unsent == test.sent {
+					t.Errorf("unsent: %v", a.Unsent)
+				}
+				if !test.sent && (a.Verdict != ballot.Failed || !errors.Is(a.Err, pipeline.ErrDown)) {
+					t.Errorf("it is not the failure before: %+v", a)
+				}
+				p.LetGo()
+				p.wantHappened("free", "free")
+				f.wantInFlight(0)
+			})
+		})
+	}
+}

@@ -1,0 +1,294 @@
+package ballot_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/internal/voters"
+)
+
+// A fleet is embedded masters in a bubble of virtual time, and what ballots need to
+// ask them. Time passes only while nothing else can happen.
+type fleet struct {
+	t        *testing.T
+	masters  []*simmaster.Master
+	inFlight ballot.Count
+	closing  chan struct{}
+	cfg      *ballot.Config
+}
+
+// inFleet runs a test against n masters.
+func inFleet(t *testing.T, n int, test func(t *testing.T, f *fleet)) {
+	t.Helper()
+	inFleetAt(t, n, nil, test)
+}
+
+// inFleetAt is inFleet with further addresses: also names the masters, counted
+// from 0, that are listed once more.
+func inFleetAt(t *testing.T, n int, also []int, test func(t *testing.T, f *fleet)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		cluster, err := simmaster.StartMemoryCluster(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cluster.Close()
+		f := &fleet{t: t, masters: cluster.Masters(), closing: make(chan struct{})}
+		for _, i := range also {
+			f.masters = append(f.masters, f.masters[i])
+		}
+		f.cfg = &ballot.Config{Need: quorum.Need(len(f.masters)), InFlight: &f.inFlight, Closing: f.closing}
+		for i, m := range f.masters {
+			p := pipeline.New(pipeline.Config{
+				Name: fmt.Sprint("address-", i+1), Network: "tcp", Addr: m.Name(), Dialer: cluster.Dialer(),
+				StallLimit: time.Hour, // a frozen master is silent, and not given up
+			})
+			defer p.Close()
+			f.cfg.Masters = append(f.cfg.Masters, p)
+		}
+		synctest.Wait()
+		test(t, f)
+	})
+}
+
+// errClosed is what ends a wait when the client closes.
+var errClosed = voters.ErrClosed
+
+// close is the client's Close, as far as ballots hear of it.
+func (f *fleet) close() { close(f.closing) }
+
+// guarded has the ballots of the test ask a guard who may vote.
+func (f *fleet) guarded() {
+	f.t.Helper()
+	f.cfg.Voters = voters.New(voters.Config{
+		Guard:   guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: len(f.masters), Drift: drift.Default},
+		Masters: f.cfg.Masters, Need: f.cfg.Need, Clock: drift.Runtime(), Logger: discard, Closing: f.closing,
+	})
+	f.t.Cleanup(f.cfg.Voters.Close)
+	// A list with a server twice is not declared new: its masters are adopted, and
+	// vote after a quarantine.
+	time.Sleep(2 * time.Minute)
+	synctest.Wait()
+	if !f.cfg.Voters.MayVote(0) || !f.cfg.Voters.MayVote(1) {
+		f.t.Fatal("the first two masters may not vote")
+	}
+}
+
+// answers sets what each master answers: y agrees, n refuses, x fails, 1 to 9 is a
+// vote for that candidate, - does not answer until it is thawed.
+func (f *fleet) answers(each string) {
+	f.t.Helper()
+	synctest.Wait() // what is being asked is answered before
+	for i, a := range each {
+		if a == '-' {
+			f.masters[i].Freeze()
+			continue
+		}
+		f.answer(i, string(a))
+	}
+}
+
+func (f *fleet) answer(i int, a string) {
+	f.t.Helper()
+	if err := f.masters[i].Set("answer", a, 0); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// thaw lets a master go on, and everything happen that follows at once.
+func (f *fleet) thaw(i int) {
+	f.masters[i].Thaw()
+	synctest.Wait()
+}
+
+// asked is how often a master has executed the question.
+func (f *fleet) asked(i int) int { return f.masters[i].Commands()["GET"] }
+
+// wantInFlight fails unless Close would wait for so many ballots.
+func (f *fleet) wantInFlight(want int64) {
+	f.t.Helper()
+	if n := f.inFlight.Load(); n != want {
+		f.t.Errorf("%d ballots are in flight, want %d", n, want)
+	}
+}
+
+// A poll is a question about nothing: each master has the answer at a key.
+type poll struct {
+	ballot.Ballot
+	f *fleet
+	// resend, if it is set, is asked by Resend.
+	resend func(c *pipeline.Call) bool
+
+	mu     sync.Mutex // guards events
+	events []string
+}
+
+var (
+	errNoAnswer = errors.New("the master has no answer")
+	everyone    = ballot.Rules{All: true}
+	persistent  = ballot.Rules{Persist: true}
+	voting      = ballot.Rules{Votes: true}
+)
+
+// poll makes a ballot that has not begun.
+func (f *fleet) poll() *poll {
+	p := &poll{f: f}
+	p.Init(f.cfg, p)
+	return p
+}
+
+// getCommand is a command that reads another key.
+func getCommand(key string) *pipeline.Command {
+	return &pipeline.Command{Cmd: "GET", Encoded: pipeline.AppendCommand(nil, "GET", key)}
+}
+
+// begun is a ballot that has begun.
+func (f *fleet) begun(rules ballot.Rules) *poll {
+	p := f.poll()
+	p.Begin(rules)
+	return p
+}
+
+// beginAgain begins the next use of a ballot, which must be free.
+func (p *poll) beginAgain(rules ballot.Rules) {
+	p.f.t.Helper()
+	synctest.Wait()
+	if got := p.happened("free"); got != "free" {
+		p.f.t.Fatalf("the ballot is not free once: %q", got)
+	}
+	p.mu.Lock()
+	p.events = nil
+	p.mu.Unlock()
+	p.Begin(rules)
+}
+
+// ask sends the question to all masters, and lets those answer that do at once.
+func (p *poll) ask() *poll {
+	p.send(0, time.Time{})
+	synctest.Wait()
+	return p
+}
+
+func (p *poll) send(skip uint64, keep time.Time) {
+	p.Command.Encoded = pipeline.AppendCommand(p.Command.Encoded[:0], "GET", "answer")
+	p.Send("GET", skip, keep)
+}
+
+// Read implements ballot.Question.
+func (p *poll) Read(c *pipeline.Call) ballot.Answer {
+	p.note("read", c.Slot)
+	if c.Err != nil {
+		return ballot.Answer{Verdict: ballot.Failed, Err: c.Err}
+	}
+	text, _ := c.Reply.([]byte)
+	switch a := string(text); {
+	case a == "y":
+		return ballot.Answer{Verdict: ballot.Agreed}
+	case a == "n":
+		return ballot.Answer{Verdict: ballot.Refused}
+	case len(a) == 1 && '1' <= a[0] && a[0] <= '9':
+		return ballot.Answer{Verdict: ballot.Agreed, Candidate: int(a[0] - '0')}
+	default:
+		return ballot.Answer{Verdict: ballot.Failed, Err: errNoAnswer}
+	}
+}
+
+// Resend implements ballot.Question.
+func (p *poll) Resend(c *pipeline.Call) bool { return p.resend != nil && p.resend(c) }
+
+// Ended implements ballot.Question. It is told with no lock held.
+func (p *poll) Ended(c *pipeline.Call) {
+	p.Lock()
+	defer p.Unlock()
+	p.note("ended", c.Slot)
+}
+
+// Free implements ballot.Question.
+func (p *poll) Free() { p.note("free") }
+
+// note adds to what has happened: a word, and the masters that it is about.
+func (p *poll) note(what string, masters ...int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, i := range masters {
+		what += fmt.Sprint(" ", i)
+	}
+	p.events = append(p.events, what)
+}
+
+// happened is what has happened so far, of the kinds that are named.
+func (p *poll) happened(kinds ...string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var events []string
+	for _, e := range p.events {
+		if kind, _, _ := strings.Cut(e, " "); slices.Contains(kinds, kind) {
+			events = append(events, e)
+		}
+	}
+	return strings.Join(events, ", ")
+}
+
+// wantHappened fails unless just this has happened, in this order.
+func (p *poll) wantHappened(want string, kinds ...string) {
+	p.f.t.Helper()
+	if got := p.happened(kinds...); got != want {
+		p.f.t.Errorf("%v: %q has happened, want %q", kinds, got, want)
+	}
+}
+
+// wantOutcome fails unless that is the decision, and a deadline made it or did not.
+func (p *poll) wantOutcome(want quorum.Outcome, byDeadline bool) {
+	p.f.t.Helper()
+	p.Lock()
+	defer p.Unlock()
+	if o, expired := p.Outcome(); o != want || expired != byDeadline {
+		p.f.t.Errorf("outcome %v, by a deadline: %v; want %v, %v", o, expired, want, byDeadline)
+	}
+}
+
+// wantTally fails unless so many masters have been counted.
+func (p *poll) wantTally(ok, refused, failed int) {
+	p.f.t.Helper()
+	p.Lock()
+	defer p.Unlock()
+	if n := p.Tally(); n.OK != ok || n.Refused != refused || n.Failed != failed {
+		p.f.t.Errorf("%d agreed, %d refused, %d failed; want %d, %d, %d", n.OK, n.Refused, n.Failed, ok, refused, failed)
+	}
+}
+
+// answerOf is a master's part.
+func (p *poll) answerOf(i int) ballot.Answer {
+	p.Lock()
+	defer p.Unlock()
+	return p.Answers()[i]
+}
+
+// wait is Wait without a context, and fails unless it takes just so long.
+func (p *poll) wait(limit, want time.Duration) error {
+	p.f.t.Helper()
+	return p.f.takes(want, func() error { return p.Wait(noContext, limit) })
+}
+
+// takes fails unless f takes just so long, of virtual time.
+func (f *fleet) takes(want time.Duration, wait func() error) error {
+	f.t.Helper()
+	began := time.Now()
+	err := wait()
+	if took := time.Since(began); took != want {
+		f.t.Errorf("it waited for %v, want %v", took, want)
+	}
+	return err
+}

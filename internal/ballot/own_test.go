@@ -1,0 +1,99 @@
+package ballot_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
+)
+
+// A master with a command of its own gets that one, with what the others' has
+// beside the text; the others get theirs.
+func TestAMasterGetsTheCommandOfItsOwn(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("yyy")
+		f.answer(1, "n")
+		if err := f.masters[1].Set("other", "y", 0); err != nil {
+			t.Fatal(err)
+		}
+		p := f.begun(everyone)
+		own, keep := getCommand("other"), aMinute()
+		p.SetOwn(1, own)
+		p.Command.Key = 7
+		p.send(0, keep)
+		synctest.Wait()
+		p.wantTally(3, 0, 0)
+		if own.Owner != pipeline.Owner(&p.Ballot) || !own.Keep.Equal(keep) || own.Key != 7 {
+			t.Errorf("%+v", own)
+		}
+		p.LetGo()
+
+		f.answers("yyn")
+		p.beginAgain(everyone)
+		p.ask()
+		p.wantTally(2, 1, 0) // the first one's own command is gone
+		p.LetGo()
+	})
+}
+
+// An answer that Question.Resend has replaced is none: the master's part is read
+// once, when its last answer comes.
+func TestAQuestionThatIsSentAgainIsAnsweredOnce(t *testing.T) {
+	const source = "return redis.call('GET', KEYS[1])"
+	const unknown = "0123456789012345678901234567890123456789"
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("ynn")
+		p := f.begun(persistent)
+		p.resend = func(c *pipeline.Call) bool {
+			p.note("resend", c.Slot)
+			if !pipeline.IsNoScript(c.Err) || c.Slot == 2 {
+				return false
+			}
+			p.Ballot.Resend(c, c.With("EVAL", pipeline.EvalOf(c.Encoded, source)))
+			return true
+		}
+		p.Tell = 1<<0 | 1<<1 | 1<<2
+		p.Command.Encoded = pipeline.AppendCommand(nil, "EVALSHA", unknown, 1, "answer")
+		p.Send("EVALSHA", 0, time.Time{})
+		if err := p.wait(second, 0); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		p.wantOutcome(quorum.Refused, false)
+		p.wantTally(1, 1, 1)
+		if n := strings.Count(p.happened("resend"), "resend"); n != 3 {
+			t.Errorf("it was asked %d times whether to send again", n)
+		}
+		for _, kind := range []string{"read", "ended"} {
+			if n := strings.Count(p.happened(kind), kind); n != 3 {
+				t.Errorf("%d of %s: want one of each master", n, kind)
+			}
+		}
+		if a := p.answerOf(2); a.Verdict != ballot.Failed || !pipeline.IsNoScript(a.Err) || a.Unsent {
+			t.Errorf("%+v", a)
+		}
+		f.wantInFlight(0)
+		p.LetGo()
+		p.wantHappened("free", "free")
+	})
+}
+
+// Only what may be worth sending again is asked about: not a lost connection.
+func TestOnlyErrorRepliesAreAskedAbout(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("yy-")
+		p := f.begun(everyone)
+		p.resend = func(*pipeline.Call) bool {
+			t.Error("asked")
+			return false
+		}
+		p.ask()
+		f.kill(2)
+		p.wantOutcome(quorum.Granted, false)
+		p.LetGo()
+	})
+}

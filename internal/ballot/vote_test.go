@@ -1,0 +1,113 @@
+package ballot_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/quorum"
+)
+
+// wantAbstains fails unless a master's part is a failure because it may not vote.
+func (p *poll) wantAbstains(i int, want guard.Cause) {
+	p.f.t.Helper()
+	a := p.answerOf(i)
+	why, ok := errors.AsType[*guard.AbstainError](a.Err)
+	if a.Verdict != ballot.Failed || !ok || why.Cause != want {
+		p.f.t.Errorf("master %d: %+v, want that it abstains: %v", i, a, want)
+	}
+}
+
+// A server that is listed twice has one vote, and is asked once; but what is no vote
+// goes to every address.
+func TestExcludedMastersAreAskedForNoVote(t *testing.T) {
+	inFleetAt(t, 2, []int{0}, func(t *testing.T, f *fleet) {
+		f.guarded()
+		f.answers("yy")
+		p := f.begun(voting)
+		p.Start = drift.Runtime().Now()
+		p.send(0, time.Time{})
+		if err := p.wait(second, 0); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		p.wantOutcome(quorum.Granted, false)
+		p.wantTally(2, 0, 1)
+		if n := f.asked(0); n != 1 {
+			t.Errorf("the server with two addresses was asked %d times", n)
+		}
+		p.wantAbstains(2, guard.Duplicate)
+		if a := p.answerOf(2); !a.Unsent {
+			t.Errorf("%+v", a)
+		}
+		f.wantInFlight(0)
+		p.LetGo()
+		p.wantHappened("free", "free")
+
+		q := f.begun(ballot.Rules{}).ask()
+		q.wantTally(3, 0, 0)
+		q.LetGo()
+	})
+}
+
+// What is known of an excluded master without asking stays as it is known.
+func TestAnExcludedMasterMayHaveAgreedBefore(t *testing.T) {
+	inFleetAt(t, 2, []int{0}, func(t *testing.T, f *fleet) {
+		f.guarded()
+		f.answers("ny")
+		p := f.begun(voting)
+		p.Start = drift.Runtime().Now()
+		p.Agreed = 1 << 2
+		p.ask()
+		p.wantTally(2, 1, 0)
+		p.LetGo()
+	})
+}
+
+// The answers of masters that may not vote are failures, whatever they say; only
+// where a vote is asked for.
+func TestAnswersOfMastersThatMayNotVoteDoNotCount(t *testing.T) {
+	for each, counted := range map[string][3]int{"yyy": {1, 0, 2}, "nnn": {0, 1, 2}} {
+		inFleet(t, 3, func(t *testing.T, f *fleet) {
+			f.guarded()
+			for _, i := range []int{0, 1} { // as after a restart without data
+				f.masters[i].FlushAll()
+			}
+			f.answers(each)
+			p := f.begun(ballot.Rules{Votes: true, Persist: true})
+			p.Start = drift.Runtime().Now()
+			p.ask()
+			p.wantTally(counted[0], counted[1], counted[2])
+			p.wantAbstains(0, guard.Changed)
+			p.wantAbstains(1, guard.Changed)
+			if p.answerOf(0).Unsent {
+				t.Error("the master has seen it")
+			}
+			p.LetGo()
+
+			q := f.begun(persistent).ask()
+			q.wantTally(counted[0]*3, counted[1]*3, 0)
+			q.LetGo()
+		})
+	}
+}
+
+// What has failed has failed for its own reason, also where the master may not vote.
+func TestAFailureKeepsItsReasonWhereTheMasterMayNotVote(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.guarded()
+		f.masters[0].FlushAll()
+		f.answers("xyy")
+		p := f.begun(voting)
+		p.Start = drift.Runtime().Now()
+		p.ask()
+		if a := p.answerOf(0); !errors.Is(a.Err, errNoAnswer) {
+			t.Errorf("%+v", a)
+		}
+		p.LetGo()
+	})
+}

@@ -111,6 +111,8 @@ func (r *round) reason(i int) (*outcome.Held, error) {
 		return nil, nil
 	case a.Verdict == ballot.Pending && expired:
 		return nil, pipeline.ErrTimeout
+	case a.Verdict == ballot.Failed: // whatever the reply said, if its master may not vote
+		return nil, a.Err
 	case f.missing && r.op == opRaise: // it had no part in the first round either
 		return nil, errNotAwaited
 	case a.Verdict == ballot.Pending, a.Late && f.held == &heldUnknown:

@@ -30,6 +30,24 @@ func silentTrace() *Trace {
 	}
 }
 
+// unreachableClient is a client of three masters that nobody can reach, closed at the
+// end of the test.
+func unreachableClient(t *testing.T, trace *Trace) *Client {
+	t.Helper()
+	o := defaultOptions()
+	o.trace = trace
+	p, err := pool.New([]string{"unix:///nowhere/1", "unix:///nowhere/2", "unix:///nowhere/3"}, pool.WithBackoff(time.Minute, time.Minute))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := newClient(p, true, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
 // What is told of a lock and its release costs no allocation, whether nobody
 // listens, to nothing, or to everything. Of a failure it costs the public error,
 // and that only where somebody listens.
@@ -44,18 +62,8 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 		"joined": {JoinTraces(silentTrace(), silentTrace()), 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := defaultOptions()
-			o.trace = test.trace
-			p, err := pool.New([]string{"unix:///nowhere/1", "unix:///nowhere/2", "unix:///nowhere/3"}, pool.WithBackoff(time.Minute, time.Minute))
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := newClient(p, true, &o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			l := &Lock{c: c, key: "key", claim: claim{token: "token", kind: plainKind}, opts: o.lock, index: notScheduled}
+			c := unreachableClient(t, test.trace)
+			l := &Lock{c: c, key: "key", claim: claim{token: "token", kind: plainKind}, opts: c.opts.lock, index: notScheduled}
 			failure := &outcome.Failure{Kind: outcome.Taken}
 			lost := &LostError{Reason: ReasonClosed} // which is not logged
 			reply := pipeline.Call{Err: errors.New("refused")}

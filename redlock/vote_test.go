@@ -31,6 +31,23 @@ func (r *round) answerToReply(reply any) answer {
 	return r.answerTo(&pipeline.Call{Reply: reply, Sent: true})
 }
 
+// What a master says that may not vote is not told as the reason: it abstains, also
+// where it has refused, and where its answer came late.
+func TestAMasterThatMayNotVoteIsToldToAbstain(t *testing.T) {
+	abstains := &AbstainError{Cause: AbstainQuarantined}
+	for name, reply := range map[string]any{"granted": "OK", "refused": nil} {
+		for _, late := range []bool{false, true} {
+			c := unreachableClient(t, nil)
+			r := c.newRound(opLock)
+			r.Read(&pipeline.Call{Reply: reply, Sent: true})
+			r.Answers()[0] = ballot.Answer{Verdict: ballot.Failed, Err: abstains, Late: late}
+			if held, err := r.reason(0); held != nil || !errors.Is(err, abstains) {
+				t.Errorf("%s, late %v: told as %v, %v", name, late, held, err)
+			}
+		}
+	}
+}
+
 // Only the exact replies are votes, each for its own sort of question.
 func TestRepliesToAcquisitionsAreReadStrictly(t *testing.T) {
 	type counted struct {

@@ -8,20 +8,20 @@ import (
 	"github.com/redquorum/redquorum/internal/voters"
 )
 
-// closeTick is how soon a round that is waited for takes notice of Close.
+// closeTick is how long a ballot may be waited for after the client's Close.
 const closeTick = 50 * time.Millisecond
 
-// Wait blocks until the round is decided, for timeout at the most, or until ctx
-// ends or the client closes. It returns the context's error or ErrClosed if
-// that is what ended the wait.
+// Wait blocks until the ballot is decided: by the masters' answers, after limit, when
+// ctx ends, or within 50 ms of the client's Close, unless the ballot persists. It
+// returns ctx's error, or why the client closed, if that ended the wait.
 //
-// The timer runs a function, and Close is looked for by that function, so that
-// the usual wait is for one channel, or two: a select over four, one of them
-// shared by all callers, cost a tenth of a pair.
-func (b *Ballot) Wait(ctx context.Context, timeout time.Duration) error {
+// The timer runs a function, which also looks whether the client closes, so that the
+// goroutine waits for one channel, or two. A select of four channels, one of them shared
+// by all callers, cost a tenth of a lock and its release.
+func (b *Ballot) Wait(ctx context.Context, limit time.Duration) error {
 	b.mu.Lock()
-	b.deadline = time.Now().Add(timeout)
-	first := min(timeout, closeTick)
+	b.deadline = time.Now().Add(limit)
+	first := min(limit, closeTick)
 	if b.timer == nil {
 		b.timer = time.AfterFunc(first, b.tick)
 	} else {
@@ -41,38 +41,38 @@ func (b *Ballot) Wait(ctx context.Context, timeout time.Duration) error {
 		}
 	}
 	if !b.timer.Stop() {
-		<-b.ticked // it has begun to run, and may not touch the round's next use
+		<-b.ticked // it has begun to run, and must not touch the next use
 	}
-	if cause == nil && b.wasCut() {
+	if cause == nil && b.wasEndedByClose() {
 		cause = voters.ErrClosed
 	}
 	return cause
 }
 
-// tick is what the timer of wait runs. It sets the timer again while there is
-// time left; otherwise it tells that it will not run any more.
+// tick is what the timer of Wait runs. While time remains it sets the timer again;
+// otherwise it decides the ballot and tells Wait that it will not run any more.
 func (b *Ballot) tick() {
 	b.mu.Lock()
 	if b.outcome == quorum.Open {
-		left := time.Until(b.deadline)
-		b.cut = !b.Rules.Persist && b.closed()
-		if left > 0 && !b.cut {
-			b.timer.Reset(min(left, closeTick))
+		remaining := time.Until(b.deadline)
+		b.endedByClose = !b.Rules.Persist && b.closed()
+		if remaining > 0 && !b.endedByClose {
+			b.timer.Reset(min(remaining, closeTick))
 			b.mu.Unlock()
 			return
 		}
 		b.expired = true
-		b.settle(b.tally.Close())
+		b.decideAs(b.tally.Close())
 	}
 	b.mu.Unlock()
-	b.ticked <- struct{}{} // capacity 1, received before the timer is set anew
+	b.ticked <- struct{}{} // capacity 1, and received before the timer is set again
 }
 
-// wasCut reports whether Close ended the round.
-func (b *Ballot) wasCut() bool {
+// wasEndedByClose reports whether the client's Close decided the ballot.
+func (b *Ballot) wasEndedByClose() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.cut
+	return b.endedByClose
 }
 
 func (b *Ballot) closed() bool {

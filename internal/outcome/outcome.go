@@ -1,43 +1,46 @@
 // Package outcome says in plain facts how a question to all masters failed.
-// Package redlock makes its public errors of them; nothing below it does.
+//
+// It owns no behaviour and imports nothing of ours. Package redlock makes its public
+// errors of these facts, at the edge; no other room makes or reads a public error.
 package outcome
 
 import "time"
 
-// Kind says what to do about a Failure.
+// A Kind says which public error a Failure becomes.
 type Kind uint8
 
 // Kinds.
 const (
-	NoQuorum Kind = iota // too few masters answered
-	Taken                // somebody else has the lock
-	NotHeld              // too many masters say that it is not held
+	NoQuorum Kind = iota // too few masters answered, or may vote
+	Taken                // another holds the lock
+	NotHeld              // too many masters say that the lock is not held
 )
 
-// A Failure is how a question failed.
+// A Failure is how a question failed. It may be shared by those who wait for the same
+// lock, and is then not changed any more.
 type Failure struct {
 	Op     string
 	Key    string // the first of several
 	Others int    // keys beside the first
 
 	Kind            Kind
-	OK, Need, Total int
-	Elapsed         time.Duration
-	Parts           []Part // of each master that did not agree
-	Cause           error  // what ended the call before: its context's error, or that the client was closed; nil: nothing
-	Note            string
-	Clock           *Clock // this client's clock is what is wrong; nil: it is not
+	OK, Need, Total int           // masters: that agreed, that had to, that there are
+	Elapsed         time.Duration // since the question's start
+	Parts           []Part        // one for each master that did not agree
+	Cause           error         // what ended the call early: its context's error, or why the client closed; nil: nothing
+	Note            string        // a further reason, for people; "": none
+	Clock           *Clock        // this client's clock is what is wrong; nil: it is not
 }
 
 // A Part is what one master contributed.
 type Part struct {
-	Master int
-	Held   *Held // another's lock is in the way; nil: Err is why
+	Master int   // its index
+	Held   *Held // another's lock is in the way; nil: Err says why it did not agree
 	Err    error
 }
 
-// Held has the fields of redlock.HeldError, which says what they are: the one is
-// converted to the other.
+// Held describes the lock that is in the way. Its fields are those of
+// redlock.HeldError, which says what they mean: the one is converted to the other.
 type Held struct {
 	Token   string
 	Owner   string
@@ -47,7 +50,8 @@ type Held struct {
 	Readers int
 }
 
-// Clock has those of redlock.ClockError.
+// Clock describes a client's clock that is wrong. Its fields are those of
+// redlock.ClockError, which says what they mean: the one is converted to the other.
 type Clock struct {
 	Off     time.Duration
 	Masters int

@@ -1,0 +1,57 @@
+package ballot
+
+import (
+	"time"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
+)
+
+// A Question is what a ballot asks. Its methods are called by the pipelines'
+// goroutines and must not block.
+type Question interface {
+	// Read says what a reply means, or what it means that there is none (Call.Err).
+	// It is called with the ballot locked, once for each master, and not after the
+	// deadline.
+	Read(c *pipeline.Call) Answer
+	// Resend may send a call again, with Ballot.Resend, after an error reply, or when
+	// the master refused it together with others (Call.Apart). It returns false where
+	// the reply is the master's answer.
+	Resend(c *pipeline.Call) bool
+	// Ended is called when a master's part has ended, and also when its call is kept
+	// for a later connection, with no lock held. It is called only for the masters in
+	// Ballot.Tell.
+	Ended(c *pipeline.Call)
+	// Free is called when nothing of the ballot is in use any more: it may be used
+	// again at once.
+	Free()
+}
+
+// A Verdict is what one master's answer means for the question.
+type Verdict uint8
+
+// Verdicts.
+const (
+	Pending Verdict = iota
+	Agreed
+	Refused // another holds the key, or ours is gone
+	Failed  // no usable answer, or the master may not vote
+)
+
+// An Answer is one master's part.
+type Answer struct {
+	Verdict   Verdict
+	Delayed   bool          // failed for now: the call is kept for a later connection
+	Unsent    bool          // the call came back and the master never saw it
+	Late      bool          // came after the decision
+	Took      time.Duration // since the question was sent; 0 unless Ballot.Timed
+	Candidate int           // the candidate that it agreed to, counted from 1; 0: there is only one
+	Err       error         // why it failed
+}
+
+// A Reply is what Config.Replied is told.
+type Reply struct {
+	Master  int
+	Answer  Answer
+	Call    *pipeline.Call
+	Expired bool // it came after the deadline, and Answer is not what it said
+}

@@ -1,0 +1,92 @@
+package ballot
+
+import (
+	"time"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
+)
+
+// Send queues Command, whose Encoded is set, for every master, or the master's own
+// command. It never blocks.
+//
+// Masters in skip are not asked: they are known to have nothing, which counts as a
+// refusal. Masters in Agreed are not asked either, and count as agreed. keep is until
+// when a call is worth sending on a later connection; zero: it is lost with its
+// connection (invariant S5).
+func (b *Ballot) Send(cmd string, skip uint64, keep time.Time) {
+	if b.Timed {
+		b.asked = time.Now()
+	}
+	b.cfg.InFlight.Add()
+	var check []byte
+	var excluded uint64
+	if b.Rules.Votes {
+		check, excluded = b.cfg.Voters.Check(), b.cfg.Voters.Excluded()&^(skip|b.Agreed)
+	}
+	b.mu.Lock()
+	b.outstanding = 1 // so that it is not over before all calls are queued
+	for i := range b.calls {
+		switch {
+		case skip&(1<<i) != 0:
+			b.answers[i] = Answer{Verdict: Refused}
+			b.tally.Refused++
+		case b.Agreed&(1<<i) != 0:
+			b.answers[i] = Answer{Verdict: Agreed}
+			b.tally.OK++
+		case excluded&(1<<i) != 0:
+			b.answers[i] = Answer{Verdict: Failed, Unsent: true, Err: b.cfg.Voters.AbstainsNow(i, b.Start)}
+			b.tally.Failed++
+		default:
+			b.outstanding++
+		}
+	}
+	b.awaitedAtClose = b.outstanding
+	b.mu.Unlock()
+	b.Command.Cmd, b.Command.Owner, b.Command.Keep, b.Command.Check = cmd, b, keep, check
+	for i := range b.calls {
+		if (skip|b.Agreed|excluded)&(1<<i) != 0 {
+			continue
+		}
+		c := &b.calls[i]
+		c.Command = &b.Command
+		if len(b.Own) > 0 && b.Own[i] != nil {
+			own := b.Own[i]
+			own.Owner, own.Keep, own.Check, own.Key = b, keep, check, b.Command.Key
+			c.Command = own
+		}
+		b.cfg.Masters[i].Enqueue(c)
+	}
+	b.mu.Lock()
+	b.decide()
+	b.unlock(1, 1)
+}
+
+// SetOwn gives one master a command of its own. It is called before Send, which
+// completes the command.
+func (b *Ballot) SetOwn(master int, c *pipeline.Command) {
+	if len(b.Own) == 0 {
+		n := len(b.calls)
+		if cap(b.Own) < n {
+			b.Own = make([]*pipeline.Command, n)
+		}
+		b.Own = b.Own[:n]
+	}
+	b.Own[master] = c
+}
+
+// Resend sends a call again, perhaps with another command. It is for Question.Resend.
+func (b *Ballot) Resend(c *pipeline.Call, other *pipeline.Command) {
+	c.Command = other
+	b.cfg.Masters[c.Slot].Resend(c)
+}
+
+// GivenUp reports whether calls that are not sent yet need not be.
+func (b *Ballot) GivenUp() bool { return b.abandoned.Load() }
+
+// SinceAsked is how long ago Send was called; 0 unless Timed.
+func (b *Ballot) SinceAsked() time.Duration {
+	if !b.Timed {
+		return 0
+	}
+	return time.Since(b.asked)
+}

@@ -42,7 +42,11 @@ type Client struct {
 	unfinished ballot.Count
 	ballots    ballot.Config
 	fences     fences
-	closing    chan struct{} // closed when Close begins
+	// life ends when Close begins, with cause ErrClosed. It is what the rooms below are
+	// given to know of it.
+	life    context.Context
+	endLife context.CancelCauseFunc
+	closing <-chan struct{} // life.Done()
 
 	// mu guards what follows.
 	mu     sync.Mutex
@@ -122,9 +126,10 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 		masters:  p.Masters(),
 		need:     quorum.Need(p.Len()),
 		id:       o.id,
-		closing:  make(chan struct{}),
 		doing:    make(map[*Lock]chan struct{}),
 	}
+	c.life, c.endLife = context.WithCancelCause(context.Background())
+	c.closing = c.life.Done()
 	if c.id == "" {
 		c.id = xid.New().String()
 	}
@@ -144,7 +149,7 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	}
 	c.ballots = ballot.Config{
 		Masters: c.masters, Need: c.need, Voters: c.voters, InFlight: &c.unfinished,
-		Closing: c.closing, Replied: c.replied(),
+		Life: c.life, Replied: c.replied(),
 	}
 	return c, nil
 }
@@ -232,7 +237,7 @@ func (c *Client) Close() error {
 	}
 	c.closed = make(chan struct{})
 	defer close(c.closed)
-	close(c.closing)
+	c.endLife(ErrClosed)
 	c.mu.Unlock()
 
 	locks := c.keeper.close()

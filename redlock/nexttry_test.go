@@ -12,7 +12,9 @@ import (
 // newSleeper is a contender with nobody before it and no master to ask.
 func newSleeper() *contender {
 	hub := wakeup.New(nil, "id", nil)
-	c := &Client{closing: make(chan struct{}), hub: hub}
+	c := &Client{hub: hub}
+	c.life, c.endLife = context.WithCancelCause(context.Background())
+	c.closing = c.life.Done()
 	return &contender{c: c, l: &Lock{}, pilot: noPilot, place: c.lines.join("key"), waiter: hub.Wait("key")}
 }
 
@@ -46,7 +48,7 @@ func TestWhatEndsTheWaitingComesBeforeAPauseOfNoLength(t *testing.T) {
 		if cause := w.c.pause(ctx, 0); cause != context.Canceled { //nolint:errorlint // as above
 			t.Fatalf("pause: %v, want %v", cause, context.Canceled)
 		}
-		close(w.c.closing)
+		w.c.endLife(ErrClosed)
 		if cause := w.c.pause(t.Context(), 0); cause != ErrClosed { //nolint:errorlint // as above
 			t.Fatalf("pause of a closed client: %v, want %v", cause, ErrClosed)
 		}

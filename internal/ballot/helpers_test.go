@@ -1,6 +1,7 @@
 package ballot_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,7 +26,8 @@ type fleet struct {
 	t        *testing.T
 	masters  []*simmaster.Master
 	inFlight ballot.Count
-	closing  chan struct{}
+	life     context.Context
+	endLife  context.CancelCauseFunc
 	cfg      *ballot.Config
 }
 
@@ -45,11 +47,13 @@ func inFleetAt(t *testing.T, n int, also []int, test func(t *testing.T, f *fleet
 			t.Fatal(err)
 		}
 		defer cluster.Close()
-		f := &fleet{t: t, masters: cluster.Masters(), closing: make(chan struct{})}
+		f := &fleet{t: t, masters: cluster.Masters()}
+		f.life, f.endLife = context.WithCancelCause(context.Background())
+		defer f.endLife(nil)
 		for _, i := range also {
 			f.masters = append(f.masters, f.masters[i])
 		}
-		f.cfg = &ballot.Config{Need: quorum.Need(len(f.masters)), InFlight: &f.inFlight, Closing: f.closing}
+		f.cfg = &ballot.Config{Need: quorum.Need(len(f.masters)), InFlight: &f.inFlight, Life: f.life}
 		for i, m := range f.masters {
 			p := pipeline.New(pipeline.Config{
 				Name: fmt.Sprint("address-", i+1), Network: "tcp", Addr: m.Name(), Dialer: cluster.Dialer(),
@@ -63,18 +67,18 @@ func inFleetAt(t *testing.T, n int, also []int, test func(t *testing.T, f *fleet
 	})
 }
 
-// errClosed is what ends a wait when the client closes.
-var errClosed = voters.ErrClosed
+// errClosed is the cause with which the client's life ends.
+var errClosed = errors.New("the client is closed")
 
 // close is the client's Close, as far as ballots hear of it.
-func (f *fleet) close() { close(f.closing) }
+func (f *fleet) close() { f.endLife(errClosed) }
 
 // guarded has the ballots of the test ask a guard who may vote.
 func (f *fleet) guarded() {
 	f.t.Helper()
 	f.cfg.Voters = voters.New(voters.Config{
 		Guard:   guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: len(f.masters), Drift: drift.Default},
-		Masters: f.cfg.Masters, Need: f.cfg.Need, Clock: drift.Runtime(), Logger: discard, Closing: f.closing,
+		Masters: f.cfg.Masters, Need: f.cfg.Need, Clock: drift.Runtime(), Logger: discard, Closing: f.life.Done(),
 	})
 	f.t.Cleanup(f.cfg.Voters.Close)
 	// A list with a server twice is not declared new: its masters are adopted, and

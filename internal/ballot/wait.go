@@ -5,15 +5,14 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/quorum"
-	"github.com/redquorum/redquorum/internal/voters"
 )
 
 // closeTick is how long a ballot may be waited for after the client's Close.
 const closeTick = 50 * time.Millisecond
 
 // Wait blocks until the ballot is decided: by the masters' answers, after limit, when
-// ctx ends, or within 50 ms of the client's Close, unless the ballot persists. It
-// returns ctx's error, or why the client closed, if that ended the wait.
+// ctx ends, or within 50 ms of the end of Config.Life, unless the ballot persists. It
+// returns ctx's error, or the cause of Life's end, if that ended the wait.
 //
 // The timer runs a function, which also looks whether the client closes, so that the
 // goroutine waits for one channel, or two. A select of four channels, one of them shared
@@ -44,7 +43,7 @@ func (b *Ballot) Wait(ctx context.Context, limit time.Duration) error {
 		<-b.ticked // it has begun to run, and must not touch the next use
 	}
 	if cause == nil && b.wasEndedByClose() {
-		cause = voters.ErrClosed
+		cause = context.Cause(b.cfg.Life)
 	}
 	return cause
 }
@@ -55,7 +54,7 @@ func (b *Ballot) tick() {
 	b.mu.Lock()
 	if b.outcome == quorum.Open {
 		remaining := time.Until(b.deadline)
-		b.endedByClose = !b.Rules.Persist && b.closed()
+		b.endedByClose = !b.Rules.Persist && b.cfg.Life.Err() != nil
 		if remaining > 0 && !b.endedByClose {
 			b.timer.Reset(min(remaining, closeTick))
 			b.mu.Unlock()
@@ -73,13 +72,4 @@ func (b *Ballot) wasEndedByClose() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.endedByClose
-}
-
-func (b *Ballot) closed() bool {
-	select {
-	case <-b.cfg.Closing:
-		return true
-	default:
-		return false
-	}
 }

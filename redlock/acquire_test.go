@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,8 +81,8 @@ func TestAnAttemptSucceedsExactlyWhenAQuorumCanBeHad(t *testing.T) {
 	})
 }
 
-// wantCauses checks what a QuorumError says of each master. Only a decision
-// made early may leave masters out.
+// wantCauses checks what a QuorumError says of each master. A decision made
+// early may say of masters that they were not awaited.
 func wantCauses(t *testing.T, err error, taken, down int, foreign string) {
 	t.Helper()
 	q, ok := errors.AsType[*redlock.QuorumError](err)
@@ -108,9 +109,13 @@ func wantCauses(t *testing.T, err error, taken, down int, foreign string) {
 			}
 		case errors.Is(e, pool.ErrDown) || errors.Is(e, pool.ErrConnectionLost):
 			unreachable++
+		case errors.Is(e, redlock.ErrNotAwaited):
 		default:
 			t.Errorf("unexpected cause: %v", e)
 		}
+	}
+	if q.OK+q.Nodes.Len() != q.Total {
+		t.Errorf("%d of %d masters agreed and %d are named: %v", q.OK, q.Total, q.Nodes.Len(), err)
 	}
 	if errors.Is(err, redlock.ErrTaken) && described == 0 {
 		t.Errorf("%v does not say who holds the key", err)
@@ -118,6 +123,49 @@ func wantCauses(t *testing.T, err error, taken, down int, foreign string) {
 	if heldBy > taken || unreachable > down {
 		t.Errorf("%d causes say taken and %d unreachable: there are %d and %d", heldBy, unreachable, taken, down)
 	}
+}
+
+// Of five masters three decide a refusal: the other two are named as well, as not
+// awaited, and change nothing of what the error matches.
+func TestARefusalNamesEveryMasterAlsoThoseThatWereNotAwaited(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		mustLock(t, s.open(), "key")
+		other := s.open()
+		s.freeze(1, 3)
+		_, err := other.TryLock(t.Context(), "key")
+		wantExactly(t, err, redlock.ErrTaken)
+		if errors.Is(err, pool.ErrTimeout) {
+			t.Errorf("%v matches a time-out: nobody was waited for", err)
+		}
+		q, _ := errors.AsType[*redlock.QuorumError](err)
+		if q == nil || q.OK != 0 || q.Need != 3 || q.Total != 5 || q.Nodes.Len() != 5 {
+			t.Fatalf("%+v", q)
+		}
+		for i, e := range q.Nodes.Errors {
+			n, _ := errors.AsType[*redlock.NodeError](e)
+			if n == nil || n.Master != s.masters[i].Addr() || n.Op != "lock" {
+				t.Errorf("cause %d is %+v", i, n)
+				continue
+			}
+			if silent := i == 1 || i == 3; errors.Is(n, redlock.ErrNotAwaited) != silent {
+				t.Errorf("master %d is named for %v", i, n.Err)
+			}
+		}
+		want := fmt.Sprintf("; %s, %s: not awaited: the attempt was decided without them", s.masters[1].Addr(), s.masters[3].Addr())
+		if !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v does not end with %s", err, want)
+		}
+		s.thaw(1, 3)
+
+		// One that waits has heard of the pilot alone.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = other.Lock(ctx, "key")
+		wantExactly(t, err, redlock.ErrTaken, context.DeadlineExceeded)
+		if q, _ := errors.AsType[*redlock.QuorumError](err); q == nil || q.Nodes.Len() != 5 {
+			t.Errorf("%v does not name all masters", err)
+		}
+	})
 }
 
 func TestFrozenMastersDoNotSlowADecidedAttempt(t *testing.T) {

@@ -95,10 +95,6 @@ var heldUnknown, writerWaits = outcome.Held{}, outcome.Held{Type: "intent"}
 // errMissing is what a master without the key says to its supposed holder.
 var errMissing = errors.New("the key is not there")
 
-// errNotAwaited is said of a master whose answer could not change the decision
-// any more. It is no failure of the master's, and no cause of one.
-var errNotAwaited = errors.New("decided without its answer")
-
 // reason is why a master did not agree; nil if it did. The caller must hold
 // r.mu.
 func (r *round) reason(i int) (*outcome.Held, error) {
@@ -114,9 +110,9 @@ func (r *round) reason(i int) (*outcome.Held, error) {
 	case a.Verdict == ballot.Failed: // whatever the reply said, if its master may not vote
 		return nil, a.Err
 	case f.missing && r.op == opRaise: // it had no part in the first round either
-		return nil, errNotAwaited
+		return nil, ErrNotAwaited
 	case a.Verdict == ballot.Pending, a.Late && f.held == &heldUnknown:
-		return nil, errNotAwaited
+		return nil, ErrNotAwaited
 	case f.held != nil:
 		return f.held, nil
 	case f.missing:

@@ -228,7 +228,7 @@ func (w *contender) learn(held *outcome.Held) {
 	}
 	now := w.c.takenAt(w.l, w.pilot, held)
 	if w.last != nil {
-		now.OK, now.Elapsed = w.last.OK, w.last.Elapsed
+		now.OK, now.Agreed, now.Elapsed = w.last.OK, w.last.Agreed, w.last.Elapsed
 		for _, p := range w.last.Parts {
 			if p.Master != w.pilot {
 				now.Parts = append(now.Parts, p)

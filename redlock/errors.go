@@ -33,6 +33,12 @@ var (
 	ErrClosed = voters.ErrClosed
 )
 
+// ErrNotAwaited is the Err of a *NodeError whose master was not asked, or had not
+// answered when the attempt was decided: its answer could not have changed that.
+// It is no failure of the master's, and says nothing of the whole: it matches none
+// of the errors above.
+var ErrNotAwaited = errors.New("not awaited: the attempt was decided without it")
+
 // A QuorumError tells how an operation on N masters failed. It matches
 // ErrTaken or ErrNoQuorum when an acquisition failed; for other operations
 // ErrNoQuorum, where too few masters answered. When a context ended the call
@@ -45,7 +51,10 @@ type QuorumError struct {
 	Need    int               // masters that had to
 	Total   int               // masters there are
 	Elapsed time.Duration     // of the last attempt
-	Nodes   *multierror.Error // *NodeError of each master that did not agree; nil if all did
+	// Nodes has a *NodeError for each master that did not agree, in the order of
+	// the masters; nil if all did. Those that were not waited for are named with
+	// ErrNotAwaited.
+	Nodes *multierror.Error
 
 	others int   // keys beside the first
 	kind   error // ErrTaken or ErrNoQuorum
@@ -98,9 +107,10 @@ func (e *QuorumError) Unwrap() []error {
 }
 
 // A NodeError is what one master contributed to a failure. Err is a
-// *HeldError, an *AbstainError, one of package pool's errors, or the error reply
-// of the master; never one of this package's sentinels and never a context's error, so that
-// one master's answer is not mistaken for the whole's.
+// *HeldError, an *AbstainError, one of package pool's errors, the error reply of
+// the master, or ErrNotAwaited; never one of the sentinels that say what became of
+// the whole and never a context's error, so that one master's answer is not
+// mistaken for the whole's.
 type NodeError struct {
 	Master string // address
 	Op     string
@@ -243,25 +253,53 @@ func (c *Client) quorumError(f *outcome.Failure) *QuorumError {
 		others: f.Others, cause: f.Cause, note: f.Note, clock: (*ClockError)(f.Clock),
 		kind: [...]error{outcome.NoQuorum: ErrNoQuorum, outcome.Taken: ErrTaken, outcome.NotHeld: ErrNotHeld}[f.Kind],
 	}
-	for _, p := range f.Parts {
-		if e.Nodes == nil {
-			e.Nodes = &multierror.Error{ErrorFormat: joinNodes}
+	nodes := make([]error, 0, len(c.masters))
+	for i, m := range c.masters {
+		if err := publicPart(partOf(f, i)); err != nil {
+			nodes = append(nodes, &NodeError{Master: m.Name(), Op: f.Op, Err: err})
 		}
-		e.Nodes.Errors = append(e.Nodes.Errors, &NodeError{Master: c.masters[p.Master].Name(), Op: f.Op, Err: publicPart(p)})
+	}
+	if len(nodes) > 0 {
+		e.Nodes = &multierror.Error{Errors: nodes, ErrorFormat: joinNodes}
 	}
 	return e
 }
 
-// joinNodes keeps the errors of all masters on one line.
+// partOf is the part of a master in a failure; zero: it agreed.
+func partOf(f *outcome.Failure, master int) outcome.Part {
+	for _, p := range f.Parts {
+		if p.Master == master {
+			return p
+		}
+	}
+	if f.Agreed&(1<<master) != 0 {
+		return outcome.Part{}
+	}
+	return outcome.Part{Master: master, Err: ErrNotAwaited}
+}
+
+// joinNodes keeps the errors of all masters on one line, and those that were not
+// awaited together at its end.
 func joinNodes(errs []error) string {
-	texts := make([]string, len(errs))
-	for i, err := range errs {
-		texts[i] = err.Error()
+	var texts, others []string
+	for _, err := range errs {
+		if n, ok := err.(*NodeError); ok && n.Err == ErrNotAwaited { //nolint:errorlint // they are never wrapped
+			others = append(others, n.Master)
+			continue
+		}
+		texts = append(texts, err.Error())
+	}
+	switch len(others) {
+	case 0:
+	case 1:
+		texts = append(texts, others[0]+": "+ErrNotAwaited.Error())
+	default:
+		texts = append(texts, strings.Join(others, ", ")+": not awaited: the attempt was decided without them")
 	}
 	return strings.Join(texts, "; ")
 }
 
-// publicPart is a master's part as users see it.
+// publicPart is a master's part as users see it; nil: it agreed.
 func publicPart(p outcome.Part) error {
 	if p.Held != nil {
 		return (*HeldError)(p.Held)

@@ -62,6 +62,26 @@ func TestAQuorumErrorWithoutCausesCanBeSearched(t *testing.T) {
 	}
 }
 
+func TestMastersThatWereNotAwaitedMatchNothingElse(t *testing.T) {
+	err := error(quorumError(ErrTaken, nil, &HeldError{Token: "t", Type: "string"}, ErrNotAwaited))
+	if !errors.Is(err, ErrNotAwaited) || !errors.Is(err, ErrTaken) {
+		t.Errorf("%v does not match what it is made of", err)
+	}
+	for _, not := range []error{
+		ErrTaken, ErrNoQuorum, ErrLost, ErrNotHeld, ErrUnlocked, ErrReentrant, ErrClosed,
+		context.Canceled, context.DeadlineExceeded, pool.ErrTimeout, pool.ErrDown, pool.ErrStalled, pool.ErrConnectionLost,
+	} {
+		if errors.Is(ErrNotAwaited, not) {
+			t.Errorf("ErrNotAwaited matches %v", not)
+		}
+	}
+	for _, not := range []error{ErrNoQuorum, context.Canceled, context.DeadlineExceeded, pool.ErrTimeout} {
+		if errors.Is(err, not) {
+			t.Errorf("%v matches %v", err, not)
+		}
+	}
+}
+
 func TestErrorTextsAreOneLineThatSaysWhatMatters(t *testing.T) {
 	for _, test := range []struct {
 		err  error
@@ -70,6 +90,14 @@ func TestErrorTextsAreOneLineThatSaysWhatMatters(t *testing.T) {
 		{
 			quorumError(ErrTaken, context.DeadlineExceeded, &HeldError{Token: "abc", Type: "string", TTL: 1500 * time.Millisecond}),
 			`redlock: lock "key": taken (context deadline exceeded): 1 of 5 masters agreed, 3 needed, after 1ms: 127.0.0.1:7001: held by another (token "abc") for 1.5s more`,
+		},
+		{
+			quorumError(ErrNoQuorum, nil, ErrNotAwaited, pool.ErrTimeout),
+			`redlock: lock "key": no quorum: 1 of 5 masters agreed, 3 needed, after 1ms: 127.0.0.1:7001: no answer in time; 127.0.0.1:7001: not awaited: the attempt was decided without it`,
+		},
+		{
+			quorumError(ErrNoQuorum, nil, ErrNotAwaited, pool.ErrTimeout, ErrNotAwaited),
+			`redlock: lock "key": no quorum: 1 of 5 masters agreed, 3 needed, after 1ms: 127.0.0.1:7001: no answer in time; 127.0.0.1:7001, 127.0.0.1:7001: not awaited: the attempt was decided without them`,
 		},
 		{&HeldError{Type: "hash"}, "the key is a hash, not a lock"},
 		{&HeldError{Type: "none"}, "was held by another, is free now"},

@@ -87,8 +87,11 @@ func (r *round) err(key string, kind outcome.Kind, cause error, elapsed time.Dur
 		e.Clock = r.clockError()
 	}
 	for i := range r.Answers() {
-		if held, err := r.reason(i); held != nil || err != nil && !errors.Is(err, errNotAwaited) {
+		switch held, err := r.reason(i); {
+		case held != nil || err != nil && !errors.Is(err, ErrNotAwaited):
 			e.Parts = append(e.Parts, outcome.Part{Master: i, Held: held, Err: err})
+		case err == nil:
+			e.Agreed |= 1 << i
 		}
 	}
 	return e

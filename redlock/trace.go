@@ -90,7 +90,7 @@ type NodeInfo struct {
 	Token   string
 	Master  string
 	Latency time.Duration // from the question to its answer; 0: there was none by then
-	Err     error         // nil: agreed; also set where the decision fell before the answer came
+	Err     error         // nil: agreed; ErrNotAwaited: the decision fell before the answer came
 	Context context.Context
 }
 

@@ -26,7 +26,8 @@ type Failure struct {
 	Kind            Kind
 	OK, Need, Total int           // masters: that agreed, that had to, that there are
 	Elapsed         time.Duration // since the question's start
-	Parts           []Part        // one for each master that did not agree
+	Agreed          uint64        // masters that agreed, as bits
+	Parts           []Part        // one for each master that is known not to have agreed; those in neither were not awaited
 	Cause           error         // what ended the call early: its context's error, or why the client closed; nil: nothing
 	Note            string        // a further reason, for people; "": none
 	Clock           *Clock        // this client's clock is what is wrong; nil: it is not

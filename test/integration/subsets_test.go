@@ -147,14 +147,23 @@ func wantRefusal(t *testing.T, p *processes, err error, kind error, free, down, 
 			q.Op, q.Key, q.OK, q.Total, q.Need, free.size())
 	}
 	named := causes(t, err)
-	if len(named) < five-quorum+1 {
-		t.Errorf("%d masters are named, which does not rule out a quorum: %v", len(named), err)
+	if q.OK+len(named) != five {
+		t.Errorf("%d of 5 masters agreed and %d are named: %v", q.OK, len(named), err)
+	}
+	awaited := 0
+	for _, cause := range named {
+		if !errors.Is(cause, redlock.ErrNotAwaited) {
+			awaited++
+		}
+	}
+	if awaited < five-quorum+1 {
+		t.Errorf("%d masters are named for what they did, which does not rule out a quorum: %v", awaited, err)
 	}
 	for i := range five {
 		cause := named[p.address(i)]
 		_, held := errors.AsType[*redlock.HeldError](cause)
 		switch {
-		case cause == nil:
+		case cause == nil, errors.Is(cause, redlock.ErrNotAwaited):
 		case down.has(i) && !errors.Is(cause, pool.ErrDown):
 			t.Errorf("master %d is down, named for %v", i, cause)
 		case foreign.has(i) && !held:

@@ -69,7 +69,7 @@ type event struct {
 	Fence  uint64   `json:"f,omitempty"`
 	Failed string   `json:"x,omitempty"` // class of the error, "" for none
 	Text   string   `json:"t,omitempty"` // of the error; eventBye: what is left behind
-	Causes int      `json:"c,omitempty"` // masters that the error names
+	Causes int      `json:"c,omitempty"` // masters that the error names for what they did or did not do
 	Memory uint64   `json:"b,omitempty"` // eventBye: what the process got of the system, in bytes
 	Usable uint64   `json:"m,omitempty"` // eventMasters: a bit each
 	Whys   []string `json:"y,omitempty"` // eventMasters: of each, why it cannot be used
@@ -83,7 +83,11 @@ func (e *event) classify(err error) {
 	e.Text = err.Error()
 	var quorum *redlock.QuorumError
 	if errors.As(err, &quorum) && quorum.Nodes != nil {
-		e.Causes = len(quorum.Nodes.Errors)
+		for _, cause := range quorum.Nodes.Errors {
+			if !errors.Is(cause, redlock.ErrNotAwaited) {
+				e.Causes++
+			}
+		}
 	}
 	switch {
 	case errors.Is(err, redlock.ErrLost):

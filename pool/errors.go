@@ -8,8 +8,9 @@ var (
 	// ErrTimeout: the master did not answer in time. Whether it executed the
 	// command is not known.
 	ErrTimeout = pipeline.ErrTimeout
-	// ErrDown: the master could not be reached when last tried; the command
-	// was not sent.
+	// ErrDown: the master could not be reached when last tried, or refused this
+	// client (then the error has a *ConfigError, and says that the master is up);
+	// the command was not sent.
 	ErrDown = pipeline.ErrDown
 	// ErrStalled: the connection made no progress for the stall limit and was
 	// closed.
@@ -26,7 +27,9 @@ var (
 	ErrClosed = pipeline.ErrClosed
 )
 
-// A ConfigError is a refusal that no waiting mends: wrong password, missing
-// permission, wrong database, TLS where none is spoken or the other way
-// round. Reach it with errors.As. Its text never holds a secret.
+// A ConfigError is a refusal by a master that is up: wrong password, missing
+// permission, wrong database, TLS where none is spoken or the other way round.
+// No waiting mends it, unless the master has too many clients, or a credentials
+// callback has others for the next dial. Reach it with errors.As. Its text never
+// holds a secret.
 type ConfigError = pipeline.ConfigError

@@ -23,9 +23,15 @@ type target struct {
 // that is wrong, which may be the password.
 var errNoURL = errors.New("not a valid URL (characters such as @ : / ? # % in a user, password or path have to be percent-encoded)")
 
+// errNoScheme repeats nothing either.
+var errNoScheme = errors.New("no scheme: add redis:// before the address (rediss:// for TLS, unix:// for a socket)")
+
 // parseURL reads a master's URL. Its errors never repeat the URL, which may
 // hold a password.
 func parseURL(raw string) (target, error) {
+	if !hasScheme(raw) {
+		return target{}, errNoScheme
+	}
 	u, err := url.Parse(raw)
 	// With an @ behind the host, what was taken for a port, a path or a query
 	// is part of a password that holds a / ? or # as it is.
@@ -40,8 +46,6 @@ func parseURL(raw string) (target, error) {
 	case "unix":
 		t.network = "unix"
 		err = t.unix(u)
-	case "":
-		err = errors.New("no scheme: want redis://, rediss:// or unix://")
 	default:
 		err = fmt.Errorf("scheme %q: want redis://, rediss:// or unix://", u.Scheme)
 	}
@@ -56,6 +60,20 @@ func parseURL(raw string) (target, error) {
 		}
 	}
 	return t, nil
+}
+
+// hasScheme reports whether something was meant for a scheme: host:port alone is
+// none, though package url may take the host for one.
+func hasScheme(raw string) bool {
+	scheme, _, ok := strings.Cut(raw, ":")
+	if !ok || scheme == "" {
+		return false
+	}
+	switch strings.ToLower(scheme) {
+	case "redis", "rediss", "unix":
+		return true
+	}
+	return strings.Contains(raw, "://")
 }
 
 // behindHost is what follows the authority of a URL; all of it where there is

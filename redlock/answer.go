@@ -125,5 +125,5 @@ func (r *round) reason(i int) (*outcome.Held, error) {
 // publicReason is reason as users see it.
 func (r *round) publicReason(i int) error {
 	held, err := r.reason(i)
-	return publicPart(outcome.Part{Held: held, Err: err})
+	return r.c.publicPart(outcome.Part{Held: held, Err: err})
 }

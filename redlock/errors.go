@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"github.com/redquorum/redquorum/internal/outcome"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/go-multierror"
 
+	tokens "github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/internal/voters"
 )
 
@@ -45,12 +47,12 @@ var ErrNotAwaited = errors.New("not awaited: the attempt was decided without it"
 // it matches that context's error too. The causes are reached with errors.As
 // (*NodeError, *HeldError) or through Nodes.
 type QuorumError struct {
-	Op      string            // lock, extend, unlock, verify, adopt
-	Key     string            // the first of several
-	OK      int               // masters that agreed
-	Need    int               // masters that had to
-	Total   int               // masters there are
-	Elapsed time.Duration     // of the last attempt
+	Op      string        // lock, extend, unlock, verify, adopt
+	Key     string        // the first of several
+	OK      int           // masters that agreed
+	Need    int           // masters that had to
+	Total   int           // masters there are
+	Elapsed time.Duration // of the last attempt
 	// Nodes has a *NodeError for each master that did not agree, in the order of
 	// the masters; nil if all did. Those that were not waited for are named with
 	// ErrNotAwaited.
@@ -125,7 +127,9 @@ func (e *NodeError) Unwrap() error { return e.Err }
 // A HeldError describes the key on a master where it is somebody else's, as
 // seen right after the refusal. Fields are zero where they were not learnt.
 type HeldError struct {
-	Token string        // the value of the key, its first 256 bytes
+	// Token is the value of the key, its first 256 bytes. With it the lock can be
+	// released and adopted: keep it out of logs. Texts show its beginning alone.
+	Token string
 	Owner string        // the name its owner gave with WithOwner, if it is a client of this library
 	TTL   time.Duration // until the key expires; 0: unknown; negative: never
 	Key   string        // the one that is in the way, of a lock of several keys
@@ -135,6 +139,9 @@ type HeldError struct {
 	// and the lease record of its holder is not (GuardStrict).
 	Type    string
 	Readers int // how many readers hold the lock
+	// Own is set where this client itself took the lock: in another call, or in one
+	// whose hold was handed over since (see Lock.HandOver).
+	Own bool
 }
 
 func (e *HeldError) Error() string {
@@ -151,7 +158,7 @@ func (e *HeldError) what() string {
 	case e.Type == "none":
 		return "was held by another, is free now"
 	case e.Type == leaseType:
-		return fmt.Sprintf("leased to another (token %.64q) for %v more, though its key is gone", e.Token, e.TTL)
+		return fmt.Sprintf("leased to %s for %v more, though its key is gone", e.holder(), e.TTL)
 	case e.Type == writerWaits.Type:
 		return "kept for a writer that waits"
 	case e.Readers == 1:
@@ -161,18 +168,32 @@ func (e *HeldError) what() string {
 	case e.Type != "string":
 		return fmt.Sprintf("the key is a %s, not a lock", e.Type)
 	}
-	s := "held by another"
-	if e.Owner != "" {
-		s = fmt.Sprintf("held by %q", e.Owner)
-	}
-	if e.Token != "" {
-		s += fmt.Sprintf(" (token %.64q)", e.Token)
+	s := "held by " + e.holder()
+	if e.Own { // and perhaps handed over since
+		s = "taken by " + e.holder()
 	}
 	switch {
 	case e.TTL > 0:
 		s += fmt.Sprintf(" for %v more", e.TTL)
 	case e.TTL < 0:
 		s += " without an expiry"
+	}
+	return s
+}
+
+// holder is who holds a lock, as far as people are told.
+func (e *HeldError) holder() string {
+	s := "another"
+	switch {
+	case e.Own && e.Owner != "":
+		s = fmt.Sprintf("another call of this client, %q", e.Owner)
+	case e.Own:
+		s = "another call of this client"
+	case e.Owner != "":
+		s = strconv.Quote(e.Owner)
+	}
+	if e.Token != "" {
+		s += fmt.Sprintf(" (token %q)", tokens.Short(e.Token))
 	}
 	return s
 }
@@ -255,7 +276,7 @@ func (c *Client) quorumError(f *outcome.Failure) *QuorumError {
 	}
 	nodes := make([]error, 0, len(c.masters))
 	for i, m := range c.masters {
-		if err := publicPart(partOf(f, i)); err != nil {
+		if err := c.publicPart(partOf(f, i)); err != nil {
 			nodes = append(nodes, &NodeError{Master: m.Name(), Op: f.Op, Err: err})
 		}
 	}
@@ -300,9 +321,14 @@ func joinNodes(errs []error) string {
 }
 
 // publicPart is a master's part as users see it; nil: it agreed.
-func publicPart(p outcome.Part) error {
-	if p.Held != nil {
-		return (*HeldError)(p.Held)
+func (c *Client) publicPart(p outcome.Part) error {
+	switch held := (*HeldError)(p.Held); {
+	case held != nil && c.made(held.Token):
+		own := *held // which others may look at
+		own.Own = true
+		return &own
+	case held != nil:
+		return held
 	}
 	return p.Err
 }

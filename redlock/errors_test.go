@@ -12,6 +12,12 @@ import (
 	"github.com/redquorum/redquorum/pool"
 )
 
+// A token of this library is made of these.
+const (
+	aClient = "dc0lbmpksdubv602g4g0"
+	aRandom = "0123456789abcdef0123456789abcdef"
+)
+
 func quorumError(kind, cause error, nodes ...error) *QuorumError {
 	e := &QuorumError{Op: "lock", Key: "key", OK: 1, Need: 3, Total: 5, Elapsed: time.Millisecond, kind: kind, cause: cause}
 	for _, err := range nodes {
@@ -89,7 +95,7 @@ func TestErrorTextsAreOneLineThatSaysWhatMatters(t *testing.T) {
 	}{
 		{
 			quorumError(ErrTaken, context.DeadlineExceeded, &HeldError{Token: "abc", Type: "string", TTL: 1500 * time.Millisecond}),
-			`redlock: lock "key": taken (context deadline exceeded): 1 of 5 masters agreed, 3 needed, after 1ms: 127.0.0.1:7001: held by another (token "abc") for 1.5s more`,
+			`redlock: lock "key": taken (context deadline exceeded): 1 of 5 masters agreed, 3 needed, after 1ms: 127.0.0.1:7001: held by another (token "a…") for 1.5s more`,
 		},
 		{
 			quorumError(ErrNoQuorum, nil, ErrNotAwaited, pool.ErrTimeout),
@@ -106,7 +112,18 @@ func TestErrorTextsAreOneLineThatSaysWhatMatters(t *testing.T) {
 		{&HeldError{Type: "zset", TTL: time.Second, Readers: 1}, "held by a reader for 1s more"},
 		{&HeldError{Type: "zset", TTL: time.Second, Readers: 7}, "held by 7 readers for at most 1s more"},
 		{(*HeldError)(&writerWaits), "kept for a writer that waits"},
-		{&HeldError{Type: "string", Token: "x", Owner: "web-1", TTL: -1}, `held by "web-1" (token "x") without an expiry`},
+		{&HeldError{Type: "string", Token: "web-1:" + aClient + ":" + aRandom, Owner: "web-1", TTL: -1}, `held by "web-1" (token "` + aClient + `:0123…") without an expiry`},
+		{&HeldError{Type: "string", Token: aClient + ":" + aRandom, TTL: time.Second}, `held by another (token "` + aClient + `:0123…") for 1s more`},
+		{&HeldError{Type: "string", Token: aClient + ":" + aRandom, TTL: time.Second, Own: true}, `taken by another call of this client (token "` + aClient + `:0123…") for 1s more`},
+		{
+			&HeldError{Type: "string", Token: "web-1:" + aClient + ":" + aRandom, Owner: "web-1", TTL: time.Second, Own: true, Key: "k"},
+			`"k": taken by another call of this client, "web-1" (token "` + aClient + `:0123…") for 1s more`,
+		},
+		{&HeldError{Type: leaseType, Token: "2Hh0QHNoZhdXv0PdJ0ioKQ==", TTL: time.Second}, `leased to another (token "2Hh0QHNo…") for 1s more, though its key is gone`},
+		{
+			&HeldError{Type: leaseType, Token: "web-1:" + aClient + ":" + aRandom, Owner: "web-1", TTL: time.Second},
+			`leased to "web-1" (token "` + aClient + `:0123…") for 1s more, though its key is gone`,
+		},
 		{&LostError{Key: "key", Reason: ReasonTaken}, `redlock: lock "key" lost: taken`},
 		{&LostError{Key: "key", Reason: ReasonUnreachable, Err: errors.New("redlock: why")}, `redlock: lock "key" lost: unreachable: why`},
 		{&notHeldError{"unlock", "key", ErrUnlocked}, `redlock: unlock "key": not held: unlocked`},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/script"
+	tokens "github.com/redquorum/redquorum/internal/token"
 )
 
 // A Verdict is what the masters' answers to [Client.Inspect] come to.
@@ -119,6 +120,9 @@ func (r *round) masterHolds() []MasterHold {
 	for i := range r.Answers() {
 		if seen := r.facts[i].seen; seen != nil {
 			holds[i] = *seen
+			if seen.Held != nil {
+				seen.Held.Own = r.c.made(seen.Held.Token) // nobody else has it
+			}
 		} else {
 			holds[i].Err = r.publicReason(i)
 		}
@@ -285,7 +289,7 @@ func (h *Holder) name() string {
 	case h.Owner != "":
 		return fmt.Sprintf("%s%q", kind, h.Owner)
 	case h.Type == "string" || h.Token != "":
-		return fmt.Sprintf("%stoken %.64q", kind, h.Token)
+		return fmt.Sprintf("%stoken %q", kind, tokens.Short(h.Token))
 	case h.Type == "zset":
 		return "a sorted set without readers"
 	default:

@@ -55,7 +55,7 @@ func TestInspectJudgesWhatTheMastersSay(t *testing.T) {
 		}
 	}
 	set := func(s *sim, i int, token string, ttl time.Duration) {
-		if err := s.masters[i].Set(key, token, ttl); err != nil {
+		if err := s.masters[i].Set(key, token+"-2345678", ttl); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -73,36 +73,36 @@ func TestInspectJudgesWhatTheMastersSay(t *testing.T) {
 		{"nobody answers", func(_ *testing.T, s *sim) { s.kill(0, 1, 2, 3, 4) }, redlock.VerdictUnknown,
 			"unknown, 5 did not answer"},
 		{"one on all", five(func(s *sim, i int) { set(s, i, "a", 6100*time.Millisecond) }), redlock.VerdictHeld,
-			`held by token "a" on 5 of 5, 6.1 s left at the quorum`},
+			`held by token "a-2…" on 5 of 5, 6.1 s left at the quorum`},
 		{"the TTL is that of the quorum", five(func(s *sim, i int) { set(s, i, "a", time.Duration(i+1)*time.Second) }),
-			redlock.VerdictHeld, `held by token "a" on 5 of 5, 3.0 s left at the quorum`},
+			redlock.VerdictHeld, `held by token "a-2…" on 5 of 5, 3.0 s left at the quorum`},
 		{"without an expiry on two", five(func(s *sim, i int) { set(s, i, "a", time.Duration(i/2)*300*time.Millisecond) }),
-			redlock.VerdictHeld, `held by token "a" on 5 of 5, 600 ms left at the quorum`},
+			redlock.VerdictHeld, `held by token "a-2…" on 5 of 5, 600 ms left at the quorum`},
 		{"without an expiry", five(func(s *sim, i int) { set(s, i, "a", 0) }), redlock.VerdictHeld,
-			`held by token "a" on 5 of 5, no expiry at the quorum`},
+			`held by token "a-2…" on 5 of 5, no expiry at the quorum`},
 		{"a quorum beside another's", five(func(s *sim, i int) { set(s, i, "abbbb"[i:i+1], time.Second) }),
-			redlock.VerdictHeld, `held by token "b" on 4 of 5, 1.0 s left at the quorum`},
+			redlock.VerdictHeld, `held by token "b-2…" on 4 of 5, 1.0 s left at the quorum`},
 		{"a quorum while two are down", func(t *testing.T, s *sim) {
 			five(func(s *sim, i int) { set(s, i, "a", time.Second) })(t, s)
 			s.kill(0, 1)
-		}, redlock.VerdictHeld, `held by token "a" on 3 of 5, 1.0 s left at the quorum, 2 did not answer`},
+		}, redlock.VerdictHeld, `held by token "a-2…" on 3 of 5, 1.0 s left at the quorum, 2 did not answer`},
 		{"split", five(func(s *sim, i int) { set(s, i, "aabbc"[i:i+1], time.Second) }), redlock.VerdictSplit,
-			`split, nobody has the quorum of 3: token "a" on 2 of 5, token "b" on 2 of 5, token "c" on 1 of 5`},
+			`split, nobody has the quorum of 3: token "a-2…" on 2 of 5, token "b-2…" on 2 of 5, token "c-2…" on 1 of 5`},
 		{"split among many", five(func(s *sim, i int) { set(s, i, "abcde"[i:i+1], time.Second) }), redlock.VerdictSplit,
-			`split, nobody has the quorum of 3: token "a" on 1 of 5, token "b" on 1 of 5, token "c" on 1 of 5, and 2 more`},
+			`split, nobody has the quorum of 3: token "a-2…" on 1 of 5, token "b-2…" on 1 of 5, token "c-2…" on 1 of 5, and 2 more`},
 		{"a minority", func(_ *testing.T, s *sim) { set(s, 0, "a", time.Second); set(s, 4, "a", time.Second) },
-			redlock.VerdictPartial, `held without the quorum of 3: token "a" on 2 of 5`},
+			redlock.VerdictPartial, `held without the quorum of 3: token "a-2…" on 2 of 5`},
 		{"a minority that may be a quorum", func(_ *testing.T, s *sim) {
 			set(s, 0, "a", time.Second)
 			set(s, 1, "a", time.Second)
 			s.kill(4)
-		}, redlock.VerdictUnknown, `unknown, token "a" on 2 of 5, 1 did not answer`},
+		}, redlock.VerdictUnknown, `unknown, token "a-2…" on 2 of 5, 1 did not answer`},
 		{"a minority that cannot be a quorum", func(_ *testing.T, s *sim) { set(s, 0, "a", time.Second); s.kill(4) },
-			redlock.VerdictPartial, `held without the quorum of 3: token "a" on 1 of 5, 1 did not answer`},
+			redlock.VerdictPartial, `held without the quorum of 3: token "a-2…" on 1 of 5, 1 did not answer`},
 		{"no lock", five(func(s *sim, i int) { s.on(i, "RPUSH", key, "x") }), redlock.VerdictHeld,
 			"held by a list that is not a lock on 5 of 5, no expiry at the quorum"},
-		{"a reader", five(func(s *sim, i int) { s.addReader(i, key, "r", 2*time.Second) }), redlock.VerdictHeld,
-			`held by reader token "r" on 5 of 5, 2.0 s left at the quorum`},
+		{"a reader", five(func(s *sim, i int) { s.addReader(i, key, "r-2345678", 2*time.Second) }), redlock.VerdictHeld,
+			`held by reader token "r-2…" on 5 of 5, 2.0 s left at the quorum`},
 		{"readers, one of them on a minority", five(func(s *sim, i int) {
 			s.addReader(i, key, "r", 2*time.Second)
 			s.addReader(i, key, "s", 4*time.Second)
@@ -165,7 +165,7 @@ func TestInspectNamesHolderMasterByMaster(t *testing.T) {
 		if h := in.Holders[0]; h.Owner != "billing" || h.Masters != 2 || h.Token != l.Token() {
 			t.Errorf("%+v", h)
 		}
-		if want := `unknown, "billing" on 2 of 5, token "thief" on 1 of 5, 1 did not answer`; in.String() != want {
+		if want := `unknown, "billing" on 2 of 5, token "t…" on 1 of 5, 1 did not answer`; in.String() != want {
 			t.Errorf("%s: want %s", in, want)
 		}
 		s.restart(false, 2)

@@ -82,10 +82,32 @@ type lockOptions struct {
 	tries   int // 0: as long as it takes
 	backoff func(attempt int) time.Duration
 	owner   string
+	ttlBy   ttlOption
 	fixed   bool // a lease: no renewal
 	reenter bool
 	fair    bool
 	fenced  bool
+}
+
+// A ttlOption is what has set the TTL.
+type ttlOption uint8
+
+const (
+	byDefault ttlOption = iota
+	byTTL
+	byLease
+)
+
+// String is what errors name.
+func (o ttlOption) String() string {
+	switch o {
+	case byTTL:
+		return "WithTTL"
+	case byLease:
+		return "WithLease"
+	default:
+		return "the default TTL (WithTTL)"
+	}
 }
 
 func defaultOptions() clientOptions {
@@ -105,13 +127,13 @@ func defaultOptions() clientOptions {
 // validate checks what only shows when all options are known.
 func (o *lockOptions) validate(c *clientOptions) error {
 	if o.ttl > c.maxTTL {
-		return fmt.Errorf("WithTTL: %v is above WithMaxTTL: want %v to %v", o.ttl, minTTL, c.maxTTL)
+		return fmt.Errorf("%v: %v is above WithMaxTTL: want %v to %v", o.ttlBy, o.ttl, minTTL, c.maxTTL)
 	}
 	if err := o.validateStrict(c); err != nil {
 		return err
 	}
 	if v := c.drift.Validity(o.ttl, 0); v <= 0 {
-		return fmt.Errorf("WithTTL: %v leaves no validity after a clock drift of %v: want a longer TTL", o.ttl, c.drift.Allowance(o.ttl))
+		return fmt.Errorf("%v: %v leaves no validity after a clock drift of %v: want a longer TTL", o.ttlBy, o.ttl, c.drift.Allowance(o.ttl))
 	}
 	if every := o.renewal.Every; !o.fixed && every > o.ttl/2 {
 		return fmt.Errorf("WithRenewal: Every is %v with a TTL of %v: want %v to %v, half of the TTL", every, o.ttl, minRenewal, o.ttl/2)
@@ -146,7 +168,7 @@ func WithTTL(d time.Duration) LockOption {
 		if err := checkTTL("WithTTL", d); err != nil {
 			return err
 		}
-		o.ttl, o.fixed = d, false
+		o.ttl, o.ttlBy, o.fixed = d, byTTL, false
 		return nil
 	})
 }
@@ -158,7 +180,7 @@ func WithLease(d time.Duration) LockOption {
 		if err := checkTTL("WithLease", d); err != nil {
 			return err
 		}
-		o.ttl, o.fixed = d, true
+		o.ttl, o.ttlBy, o.fixed = d, byLease, true
 		return nil
 	})
 }
@@ -270,7 +292,9 @@ func WithClock(c drift.Clock) Option {
 }
 
 // WithOutageWait is for how long Lock goes on while no quorum can be had, 0 to
-// 1 hour; 3 s by default. With 0 the first such attempt is the last.
+// 1 hour; 3 s by default. With 0 the first such attempt is the last. Where
+// misconfigured masters alone rule a quorum out the first attempt is the last
+// anyway: only somebody who mends them could end that.
 func WithOutageWait(d time.Duration) Option {
 	return upTo(time.Hour, "WithOutageWait", d, func(o *clientOptions) *time.Duration { return &o.outage })
 }

@@ -27,6 +27,8 @@ func TestBadOptionsAreRefusedByName(t *testing.T) {
 		{redlock.WithTTL(2 * time.Minute), []string{"WithTTL", "2m0s", "WithMaxTTL", "1m0s"}},
 		{redlock.WithTTL(time.Second + time.Microsecond), []string{"WithTTL", "1.000001s", "milliseconds"}},
 		{redlock.WithLease(0), []string{"WithLease", "0s", "20ms"}},
+		{redlock.WithLease(time.Hour), []string{"redlock: WithLease: 1h0m0s is above WithMaxTTL: want 20ms to 1m0s"}},
+		{redlock.WithMaxTTL(5 * time.Second), []string{"redlock: the default TTL (WithTTL): 10s is above WithMaxTTL: want 20ms to 5s"}},
 		{redlock.WithRenewal(redlock.Renewal{Every: time.Millisecond}), []string{"WithRenewal", "1ms", "5ms"}},
 		{redlock.WithRenewal(redlock.Renewal{Every: 6 * time.Second}), []string{"WithRenewal", "6s", "5s"}},
 		{redlock.WithRenewal(redlock.Renewal{MaxHold: -1}), []string{"WithRenewal", "MaxHold", "-1ns"}},

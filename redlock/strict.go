@@ -60,11 +60,11 @@ func (o *lockOptions) validateStrict(c *clientOptions) error {
 		return nil
 	}
 	if o.ttl < minStrictTTL {
-		return fmt.Errorf("WithTTL: %v: want %v to %v with GuardStrict", o.ttl, minStrictTTL, c.maxTTL)
+		return fmt.Errorf("%v: %v: want %v to %v with GuardStrict", o.ttlBy, o.ttl, minStrictTTL, c.maxTTL)
 	}
 	if v := c.validity(o.ttl); v <= 0 {
-		return fmt.Errorf("WithTTL: %v leaves no validity with GuardStrict, after a clock drift of %v, a skew of 2 × %v and WithClockError(%v): want a longer TTL",
-			o.ttl, c.drift.Allowance(o.ttl), guard.Skew(o.ttl), c.clockErr)
+		return fmt.Errorf("%v: %v leaves no validity with GuardStrict, after a clock drift of %v, a skew of 2 × %v and WithClockError(%v): want a longer TTL",
+			o.ttlBy, o.ttl, c.drift.Allowance(o.ttl), guard.Skew(o.ttl), c.clockErr)
 	}
 	return nil
 }

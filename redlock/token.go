@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"github.com/redquorum/redquorum/internal/chance"
+	tokens "github.com/redquorum/redquorum/internal/token"
 )
 
 const (
-	randomBytes  = 16
+	randomBytes  = tokens.Random / 2
 	maxOwnerName = 64
 	maxToken     = 256 // of tokens that Adopt accepts, and that HeldError repeats
 )
@@ -39,11 +40,18 @@ func tokenPrefix(owner, client string) string {
 // ownerOf reads the owner's name from a token of this library; "" if there is
 // none.
 func ownerOf(token string) string {
-	parts := strings.Split(token, ":")
-	if len(parts) != 3 || len(parts[2]) != 2*randomBytes || checkOwner(parts[0]) != nil {
+	owner, _, ok := tokens.Parse(token)
+	if !ok || checkOwner(owner) != nil {
 		return ""
 	}
-	return parts[0]
+	return owner
+}
+
+// made reports whether this client made a token: for a hold of its own, or one
+// that it has handed over since.
+func (c *Client) made(token string) bool {
+	_, client, ok := tokens.Parse(token)
+	return ok && client == c.id
 }
 
 func checkOwner(name string) error {

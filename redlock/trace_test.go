@@ -435,6 +435,13 @@ func TestNoSecretIsLogged(t *testing.T) {
 		s.do("FLUSHALL")
 		_ = l.Unlock(t.Context())
 		kept := mustLock(t, c, "other")
+		neighbour := s.open(redlock.WithLogger(log.logger()))
+		_, taken := neighbour.TryLock(t.Context(), "other")
+		wantExactly(t, taken, redlock.ErrTaken)
+		refused = errors.Join(refused, taken)
+		if h, ok := errors.AsType[*redlock.HeldError](taken); !ok || h.Token != kept.Token() {
+			t.Errorf("%+v has not the whole token", h)
+		}
 		s.kill(0, 1)
 		time.Sleep(20 * time.Second) // renewals fail, then it is lost
 		for _, secret := range []string{password, l.Token(), kept.Token()} {

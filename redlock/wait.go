@@ -7,6 +7,9 @@ import (
 	"github.com/redquorum/redquorum/internal/outcome"
 	"slices"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
 // Lock acquires the key. It waits while somebody else holds it, for as long as
@@ -14,10 +17,12 @@ import (
 // about in the order of their coming (see WithFairness). With WithTries or
 // WithBackoff it polls instead. While no quorum can be had it waits for
 // WithOutageWait (3 s by default) and then returns ErrNoQuorum, so that an
-// outage does not look like contention. ctx bounds the waiting only, never the
-// holding: the lock is held, and renewed, until Unlock.
+// outage does not look like contention; at once where no waiting would mend it:
+// so many masters refuse the password, permit too little, or have another
+// configuration, that the others make no quorum. ctx bounds the waiting only,
+// never the holding: the lock is held, and renewed, until Unlock.
 //
-// An error is a *outcome.Failure that matches ErrTaken or ErrNoQuorum, and ctx's
+// An error is a *QuorumError that matches ErrTaken or ErrNoQuorum, and ctx's
 // error beside it if ctx ended the waiting; or ErrReentrant, ErrClosed, or one
 // that names a bad argument.
 func (c *Client) Lock(ctx context.Context, key string, opts ...LockOption) (*Lock, error) {
@@ -94,7 +99,7 @@ func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, in
 		case attempt == tries:
 			return nil, attempt, c.quorumError(err)
 		}
-		if over := out.note(err, c.opts.outage); over && tries == 0 {
+		if over := out.note(err, c.opts.outage); over && (tries == 0 || misconfigured(err)) {
 			return nil, attempt, c.quorumError(err)
 		}
 		delay := c.retryDelay(l, attempt, out.failures, err)
@@ -158,7 +163,7 @@ type outage struct {
 }
 
 // note takes notice of a failed attempt and reports whether the outage has
-// lasted for limit.
+// lasted for limit, or is one that no waiting ends.
 func (o *outage) note(err *outcome.Failure, limit time.Duration) bool {
 	if err.Kind != outcome.NoQuorum {
 		o.failures = 0
@@ -167,7 +172,29 @@ func (o *outage) note(err *outcome.Failure, limit time.Duration) bool {
 	if o.failures++; o.failures == 1 {
 		o.since = time.Now().Add(-err.Elapsed)
 	}
-	return time.Since(o.since) >= limit
+	return misconfigured(err) || time.Since(o.since) >= limit
+}
+
+// misconfigured reports whether so many masters need somebody to change a
+// configuration that without them there is no quorum, whatever the others say.
+func misconfigured(err *outcome.Failure) bool {
+	usable := err.Total
+	for _, p := range err.Parts {
+		if p.Held == nil && isLasting(p.Err) {
+			usable--
+		}
+	}
+	return usable < err.Need
+}
+
+// isLasting reports whether a master's part will not change by itself. A replica
+// may be promoted any moment, and a clock is set right by those that watch it.
+func isLasting(err error) bool {
+	if pipeline.IsLasting(err) {
+		return true
+	}
+	why, ok := errors.AsType[*guard.AbstainError](err)
+	return ok && !why.Cause.Passes() && why.Cause != guard.NotMaster && why.Cause != guard.OffClock
 }
 
 // retryDelay is the pause after a failed attempt. Contenders that collided

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	tokens "github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -259,11 +260,13 @@ func rowHolder(h *redlock.HeldError) string {
 	}
 }
 
+// rowToken is a token as far as a screen shows it: with all of it anybody could
+// release the lock. A program finds it in what --json prints.
 func rowToken(token string) string {
 	if token == "" {
 		return "–"
 	}
-	return printable(token)
+	return printable(tokens.Short(token))
 }
 
 func rowTTL(ttl time.Duration) string {

@@ -49,6 +49,7 @@ type Held struct {
 	Key     string
 	Type    string
 	Readers int
+	Own     bool
 }
 
 // Clock describes a client's clock that is wrong. Its fields are those of

@@ -91,10 +91,10 @@ func (p *Pipeline) logIn(ctx context.Context, w *wire) (*handshake, error) {
 	if p.cfg.Credentials != nil {
 		var err error
 		if username, password, err = p.cfg.Credentials(ctx); err != nil {
-			return nil, &ConfigError{"credentials", redacted(withoutContext(err), password)}
+			return nil, &ConfigError{What: credentials, Err: redacted(withoutContext(err), password), passes: true}
 		}
 	}
-	h := &handshake{w: w, rc: redis.NewConn(w, 0, 0), secret: password}
+	h := &handshake{w: w, rc: redis.NewConn(w, 0, 0), secret: password, rotates: p.cfg.Credentials != nil}
 	if password != "" {
 		if username == "" {
 			h.send("AUTH", "AUTH", password)
@@ -150,7 +150,7 @@ func (p *Pipeline) handshakeTLS(ctx context.Context, raw net.Conn) (net.Conn, er
 		if ctx.Err() != nil || broken(err) {
 			return nil, connectionError(err)
 		}
-		return nil, &ConfigError{"TLS handshake", withoutContext(err)}
+		return nil, &ConfigError{What: "TLS handshake", Err: withoutContext(err)}
 	}
 	return conn, nil
 }
@@ -158,10 +158,11 @@ func (p *Pipeline) handshakeTLS(ctx context.Context, raw net.Conn) (net.Conn, er
 // A handshake is a list of commands sent in one flush, with what to do with
 // each reply.
 type handshake struct {
-	w      *wire
-	rc     redis.Conn
-	secret string
-	steps  []step
+	w       *wire
+	rc      redis.Conn
+	secret  string
+	rotates bool // the next dial may come with another one
+	steps   []step
 }
 
 type step struct {
@@ -202,7 +203,7 @@ func (h *handshake) run() error {
 		// what it said is still to be read.
 		switch _, said := h.rc.Receive(); {
 		case isReply(said):
-			return &ConfigError{"handshake", redacted(said, h.secret)}
+			return h.refusal("handshake", said)
 		case alerted(said):
 			return h.ended(said)
 		default:
@@ -219,9 +220,9 @@ func (h *handshake) run() error {
 		case !isReply(err):
 			return h.ended(err)
 		case s.what != "" && !isLoading(err):
-			return &ConfigError{s.what, redacted(err, h.secret)}
+			return h.refusal(s.what, err)
 		case shutsOut(err):
-			return &ConfigError{"handshake", redacted(err, h.secret)}
+			return h.refusal("handshake", err)
 		case isLoading(err):
 			return redacted(err, h.secret)
 		}
@@ -229,15 +230,21 @@ func (h *handshake) run() error {
 	return nil
 }
 
+// refusal is why the master does not serve us.
+func (h *handshake) refusal(what string, err error) error {
+	passes := h.rotates || strings.HasPrefix(err.Error(), noRoom)
+	return &ConfigError{What: what, Err: redacted(err, h.secret), passes: passes}
+}
+
 // ended explains a connection that broke during the handshake.
 func (h *handshake) ended(err error) error {
 	if h.w.frame.kind == tlsAlert && errors.Is(err, ErrProtocol) {
-		return &ConfigError{"handshake", errors.New("the master answers in TLS: use a rediss:// URL")}
+		return &ConfigError{What: "handshake", Err: errors.New("the master answers in TLS: use a rediss:// URL")}
 	}
 	// In TLS 1.3 a server refuses a client's certificate, or the lack of one,
 	// after the client has finished its handshake.
 	if alerted(err) {
-		return &ConfigError{"TLS handshake", err}
+		return &ConfigError{What: "TLS handshake", Err: err}
 	}
 	return connectionError(err)
 }
@@ -277,10 +284,13 @@ func redacted(err error, secret string) error {
 // nothing yet, and releases that were kept for it would be lost.
 func isLoading(err error) bool { return strings.HasPrefix(err.Error(), "LOADING") }
 
+// noRoom is what a master says that has as many clients as it takes.
+const noRoom = "ERR max number of clients"
+
 // shutsOut reports whether a reply means that no command will be served on
 // this connection.
 func shutsOut(err error) bool {
-	for _, prefix := range []string{"NOAUTH", "DENIED", "ERR max number of clients"} {
+	for _, prefix := range []string{"NOAUTH", "DENIED", noRoom} {
 		if strings.HasPrefix(err.Error(), prefix) {
 			return true
 		}

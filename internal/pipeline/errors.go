@@ -27,23 +27,58 @@ var (
 // decided: nothing is known of it yet.
 var ErrConnecting = errors.New("not connected yet")
 
-// A DownError is what a call gets while its master cannot be reached. It
-// matches ErrDown and, through Cause, why the last attempt to connect failed.
+// A DownError is what a call gets while its master cannot be used. It matches
+// ErrDown and, through Cause, why the last attempt to connect failed.
 type DownError struct{ Cause error }
 
-func (e *DownError) Error() string   { return fmt.Sprintf("%v: %v", ErrDown, e.Cause) }
+func (e *DownError) Error() string {
+	if refused, ok := errors.AsType[*ConfigError](e.Cause); ok {
+		return fmt.Sprintf("%s (the master is up): %v", refused.verdict(), e.Cause)
+	}
+	return fmt.Sprintf("%v: %v", ErrDown, e.Cause)
+}
+
 func (e *DownError) Unwrap() []error { return []error{ErrDown, e.Cause} }
 
-// A ConfigError is a refusal that no waiting mends: wrong password, missing
+// A ConfigError is a refusal by a master that is up: wrong password, missing
 // permission, wrong database, TLS where none is spoken or the other way round.
-// Its text never holds a secret.
+// No waiting mends it, but where IsLasting says otherwise. Its text never holds a
+// secret.
 type ConfigError struct {
 	What string // what was refused: AUTH, SELECT 3, TLS handshake
 	Err  error
+
+	passes bool // the next dial may fare better
 }
 
 func (e *ConfigError) Error() string { return fmt.Sprintf("%s: %v", e.What, e.Err) }
 func (e *ConfigError) Unwrap() error { return e.Err }
+
+// verdict is what became of the dial, in two words.
+func (e *ConfigError) verdict() string {
+	switch {
+	case strings.HasPrefix(e.What, "AUTH"):
+		return "password refused"
+	case e.What == credentials:
+		return "no password"
+	case strings.HasPrefix(e.Err.Error(), "NOAUTH"):
+		return "password wanted"
+	default:
+		return "no session"
+	}
+}
+
+// credentials is the What of a callback's error.
+const credentials = "credentials"
+
+// IsLasting reports whether err is, or wraps, a refusal that no waiting mends,
+// only somebody who changes a configuration. A master that has too many clients
+// may have fewer soon, and a callback may have other credentials for the next
+// dial.
+func IsLasting(err error) bool {
+	refused, ok := errors.AsType[*ConfigError](err)
+	return ok && !refused.passes
+}
 
 // withoutContext flattens an error that matches a context's error: net reports
 // a dial that took too long as one that is context.DeadlineExceeded.
@@ -94,7 +129,7 @@ func isReply(err error) bool {
 // not do this.
 func withoutPermission(cmd string, err error) error {
 	if strings.HasPrefix(err.Error(), "NOPERM") || strings.HasPrefix(err.Error(), "NOAUTH") {
-		return &ConfigError{cmd, err}
+		return &ConfigError{What: cmd, Err: err}
 	}
 	return err
 }

@@ -46,9 +46,9 @@ func (p *Pipeline) explain(ctx context.Context, err error, failures int) error {
 		defer cancel()
 		switch {
 		case plain && p.probe(ctx, answersTLS):
-			p.explained = &ConfigError{"handshake", errors.New("the master speaks TLS: use a rediss:// URL")}
+			p.explained = &ConfigError{What: "handshake", Err: errors.New("the master speaks TLS: use a rediss:// URL")}
 		case inTLS && p.probe(ctx, answersPlainly):
-			p.explained = &ConfigError{"TLS handshake", errors.New("the master does not speak TLS: use a redis:// URL")}
+			p.explained = &ConfigError{What: "TLS handshake", Err: errors.New("the master does not speak TLS: use a redis:// URL")}
 		}
 	}
 	if p.explained != nil {

@@ -28,29 +28,30 @@ func TestARefusalInTheHandshakeIsNamed(t *testing.T) {
 		// what the server refuses, "" for everything, and how
 		command, text string
 		want          string
+		verdict       string
 	}{
 		{"a wrong password", func(c *Config) { c.Password = "pw" }, "AUTH",
 			"WRONGPASS invalid username-password pair or user is disabled.",
-			"AUTH: WRONGPASS invalid username-password pair or user is disabled."},
+			"AUTH: WRONGPASS invalid username-password pair or user is disabled.", "password refused"},
 		{"a wrong password of a user", func(c *Config) { c.Username, c.Password = "me", "pw" }, "AUTH",
 			"WRONGPASS invalid username-password pair or user is disabled.",
-			"AUTH as me: WRONGPASS invalid username-password pair or user is disabled."},
+			"AUTH as me: WRONGPASS invalid username-password pair or user is disabled.", "password refused"},
 		{"a password where none is wanted", func(c *Config) { c.Password = "pw" }, "AUTH",
 			"ERR AUTH <password> called without any password configured for the default user.",
-			"AUTH: ERR AUTH <password> called without any password configured for the default user."},
+			"AUTH: ERR AUTH <password> called without any password configured for the default user.", "password refused"},
 		{"no password where one is wanted", func(*Config) {}, "",
-			"NOAUTH Authentication required.", "handshake: NOAUTH Authentication required."},
+			"NOAUTH Authentication required.", "handshake: NOAUTH Authentication required.", "password wanted"},
 		{"no password and a database", func(c *Config) { c.DB = 3 }, "",
-			"NOAUTH Authentication required.", "SELECT 3: NOAUTH Authentication required."},
+			"NOAUTH Authentication required.", "SELECT 3: NOAUTH Authentication required.", "password wanted"},
 		{"a database that is not there", func(c *Config) { c.DB = 99 }, "SELECT",
-			"ERR DB index is out of range", "SELECT 99: ERR DB index is out of range"},
+			"ERR DB index is out of range", "SELECT 99: ERR DB index is out of range", "no session"},
 		{"a database without permission", func(c *Config) { c.DB = 1 }, "SELECT",
 			"NOPERM this user has no permissions to run the 'select' command",
-			"SELECT 1: NOPERM this user has no permissions to run the 'select' command"},
+			"SELECT 1: NOPERM this user has no permissions to run the 'select' command", "no session"},
 		{"protected mode", func(*Config) {}, "",
-			"DENIED Redis is running in protected mode", "handshake: DENIED Redis is running in protected mode"},
+			"DENIED Redis is running in protected mode", "handshake: DENIED Redis is running in protected mode", "no session"},
 		{"no room", func(*Config) {}, "",
-			"ERR max number of clients reached", "handshake: ERR max number of clients reached"},
+			"ERR max number of clients reached", "handshake: ERR max number of clients reached", "no session"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -66,6 +67,12 @@ func TestARefusalInTheHandshakeIsNamed(t *testing.T) {
 				}
 				if !errors.Is(c.Err, ErrDown) || c.Sent {
 					t.Errorf("error %v, sent %t", c.Err, c.Sent)
+				}
+				if want := test.verdict + " (the master is up): " + test.want; c.Err.Error() != want {
+					t.Errorf("the call fails with %q, want %q", c.Err, want)
+				}
+				if lasting := test.name != "no room"; IsLasting(c.Err) != lasting {
+					t.Errorf("%v: lasting is %t", c.Err, IsLasting(c.Err))
 				}
 				if got := s.conn(1).client.linger.Load(); got != 0 {
 					t.Errorf("the connection was closed with linger %d", got)

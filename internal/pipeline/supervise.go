@@ -50,7 +50,11 @@ func (p *Pipeline) lost(err error, leftover []*Call, failures int) {
 // wentDown is the end of a dial that failed.
 func (p *Pipeline) wentDown(err error, failures int) {
 	if failures == 1 {
-		p.cfg.Logger.Warn("master unreachable", slog.String("master", p.cfg.Name), slog.Any("error", err))
+		what := "master unreachable"
+		if isConfig(err) {
+			what = "master refuses this client"
+		}
+		p.cfg.Logger.Warn(what, slog.String("master", p.cfg.Name), slog.Any("error", err))
 	}
 	p.change(down, err, &DownError{err}, nil)
 }

@@ -16,8 +16,11 @@ import (
 // cause is an error of one master in few words, at most 60 characters.
 func cause(err error) string {
 	if h, ok := errors.AsType[*redlock.HeldError](err); ok {
-		if h.Owner != "" {
+		switch {
+		case h.Owner != "":
 			return "held by " + h.Owner
+		case h.Own:
+			return "held by this client"
 		}
 		return "held by another"
 	}
@@ -65,13 +68,12 @@ func shortened(s string) string {
 }
 
 // causes is what each master contributed to a refusal. One that is not named in
-// it agreed, unless the refusal was certain before its answer came.
+// it agreed.
 func causes(err *redlock.QuorumError, masters []Master) []Master {
 	list := make([]Master, len(masters))
 	for i, m := range masters {
 		list[i] = Master{Address: m.Address, State: stateAgreed}
 	}
-	named := 0
 	if err.Nodes != nil {
 		for _, e := range err.Nodes.Errors {
 			node, ok := errors.AsType[*redlock.NodeError](e)
@@ -80,14 +82,9 @@ func causes(err *redlock.QuorumError, masters []Master) []Master {
 			}
 			if i := slices.IndexFunc(list, func(m Master) bool { return m.Address == node.Master }); i >= 0 {
 				list[i].State, list[i].Cause = stateFailed, cause(node.Err)
-				named++
-			}
-		}
-	}
-	if err.OK < len(list)-named {
-		for i := range list {
-			if list[i].State == stateAgreed {
-				list[i].State, list[i].Cause = stateMoot, "up, but could not change that"
+				if errors.Is(node.Err, redlock.ErrNotAwaited) {
+					list[i].State, list[i].Cause = stateMoot, "up, but could not change that"
+				}
 			}
 		}
 	}

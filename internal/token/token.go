@@ -1,0 +1,47 @@
+// Package token knows what the tokens of this library look like: who made one, and
+// how much of one people are shown. A token is a capability: whoever has all of it
+// can release the lock, or adopt it.
+package token
+
+import "strings"
+
+// Random is how many characters of a token are random: hexadecimal digits.
+const Random = 32
+
+const (
+	shownRandom  = 4 // of the random part: to tell one client's holds apart
+	shownForeign = 8 // of another library's token, and a third of it at the most
+)
+
+// Parse takes a token apart that this library has made: "owner:client:random", or
+// "client:random".
+func Parse(token string) (owner, client string, ok bool) {
+	rest, random, ok := cutLast(token)
+	if !ok || len(random) != Random {
+		return "", "", false
+	}
+	if owner, client, named := cutLast(rest); named {
+		return owner, client, !strings.Contains(owner, ":")
+	}
+	return "", rest, true
+}
+
+// cutLast cuts at the last colon.
+func cutLast(s string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(s, ':')
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
+}
+
+// Short is as much of a token as texts and logs show: of this library's which
+// client made it, and the beginning of the random part; of another's its
+// beginning. What is left out is too much to be guessed.
+func Short(token string) string {
+	if _, client, ok := Parse(token); ok {
+		random := token[len(token)-Random:]
+		return client + ":" + random[:shownRandom] + "…"
+	}
+	return token[:min(shownForeign, len(token)/3)] + "…"
+}

@@ -1,0 +1,98 @@
+package redlock_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// openAsNobody makes a client whose password the first n masters refuse.
+func (s *sim) openAsNobody(n int, opts ...redlock.Option) *redlock.Client {
+	s.t.Helper()
+	urls := s.cluster.URLs()
+	for i := range n {
+		urls[i] = strings.Replace(urls[i], "redis://", "redis://nobody:secret@", 1)
+	}
+	c, err := redlock.Open(urls, append([]redlock.Option{redlock.WithPool(pool.WithDialer(s.dial))}, opts...)...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.closers = append(s.closers, func() { _ = c.Close() })
+	synctest.Wait()
+	return c
+}
+
+// Nobody is kept waiting for what only somebody who changes a configuration can
+// mend. Nor is it called an outage of the masters.
+func TestLockFailsAtOnceWhenRefusedPasswordsRuleAQuorumOut(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		mustLock(t, s.open(), "other") // the fleet is known
+		for name, opts := range map[string][]redlock.LockOption{
+			"waiting": nil, "polling": {redlock.WithBackoff(func(int) time.Duration { return time.Second })}, "with tries": {redlock.WithTries(10)},
+		} {
+			c := s.openAsNobody(3)
+			var err error
+			within(t, 250*time.Millisecond, func() { _, err = c.Lock(t.Context(), "key", opts...) })
+			wantExactly(t, err, redlock.ErrNoQuorum)
+			for _, m := range s.masters[:3] {
+				if want := m.Addr() + ": password refused (the master is up): AUTH as nobody: "; !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: %v does not say %q", name, err, want)
+				}
+			}
+			if strings.Contains(err.Error(), "is down") || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s: the error says %v", name, err)
+			}
+		}
+	})
+}
+
+// With two of five misconfigured a quorum can be had again once a third master
+// that is down is back, so that is waited for.
+func TestLockWaitsWhereMisconfiguredMastersAloneDoNotRuleAQuorumOut(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		s.kill(4)
+		c := s.openAsNobody(2, redlock.WithGuard(redlock.GuardOff))
+		time.AfterFunc(time.Second, func() { s.restart(true, 4) })
+		within(t, 3*time.Second, func() {
+			if _, err := c.Lock(t.Context(), "key"); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}
+
+// Credentials that are asked for at every dial may be others by then.
+func TestLockWaitsForCredentialsThatMayChange(t *testing.T) {
+	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
+		began := time.Now()
+		c := s.open(redlock.WithPool(pool.WithCredentials(func(context.Context) (string, string, error) {
+			if time.Since(began) < time.Second {
+				return "nobody", "secret", nil
+			}
+			return "", "", nil
+		})))
+		within(t, 3*time.Second, func() {
+			if _, err := c.Lock(t.Context(), "key"); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}
+
+func TestLockFailsAtOnceOnMastersOfAnotherFleet(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		mustLock(t, s.open(), "other")
+		c := s.open(redlock.WithMaxTTL(30 * time.Second))
+		var err error
+		within(t, 250*time.Millisecond, func() { _, err = c.Lock(t.Context(), "key") })
+		wantExactly(t, err, redlock.ErrNoQuorum)
+		if !strings.Contains(err.Error(), "give all clients the same settings") {
+			t.Errorf("the error says %v", err)
+		}
+	})
+}

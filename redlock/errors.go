@@ -239,10 +239,18 @@ type LostError struct {
 	Key    string
 	Reason Reason
 	Err    error
+	// Planned is set where the hold ended as it was asked to: its lease was over,
+	// or what it had after the last renewal that MaxHold or MaxCount permit. The
+	// holder has to stop as after any loss; metrics and logs count it as none. The
+	// Reason is ReasonExpired then.
+	Planned bool
 }
 
 func (e *LostError) Error() string {
 	s := fmt.Sprintf("redlock: lock %q lost: %v", e.Key, e.Reason)
+	if e.Planned {
+		s += " as planned (WithLease, MaxHold or MaxCount)"
+	}
 	if e.Err != nil {
 		s += ": " + strings.TrimPrefix(e.Err.Error(), "redlock: ")
 	}

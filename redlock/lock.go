@@ -127,11 +127,26 @@ func (l *Lock) expire(now drift.Instant) (lostNow bool) {
 	if l.state != held || l.remaining(now) > 0 {
 		return false
 	}
-	reason := ReasonExpired
-	if l.misses > 0 || l.renewing != nil {
-		reason = ReasonUnreachable
+	switch {
+	case l.endsAsPlanned():
+		return l.loseFor(&LostError{Key: l.key, Reason: ReasonExpired, Planned: true})
+	case l.misses > 0 || l.renewing != nil:
+		return l.lose(ReasonUnreachable, l.lastMiss)
+	default:
+		return l.lose(ReasonExpired, nil)
 	}
-	return l.lose(reason, l.lastMiss)
+}
+
+// endsAsPlanned reports whether the validity that the lock has now is the last
+// that it was to have. The caller must hold l.mu.
+func (l *Lock) endsAsPlanned() bool {
+	r := &l.opts.renewal
+	switch {
+	case l.opts.fixed, r.MaxCount > 0 && l.renewed >= r.MaxCount:
+		return true
+	default:
+		return r.MaxHold > 0 && l.start.Sub(l.acquired)+l.validity >= r.MaxHold
+	}
 }
 
 // unusable says why the lock is not held, or nil. The caller must hold l.mu.
@@ -150,11 +165,16 @@ func (l *Lock) unusable(op string) error {
 // the lock's context. The caller must hold l.mu, and call l.afterLoss without
 // it if the result is true.
 func (l *Lock) lose(reason Reason, cause error) bool {
+	return l.loseFor(&LostError{Key: l.key, Reason: reason, Err: cause})
+}
+
+// loseFor is lose.
+func (l *Lock) loseFor(why *LostError) bool {
 	if l.state != held {
 		return false
 	}
 	l.state = lostHold
-	l.lost = &LostError{Key: l.key, Reason: reason, Err: cause}
+	l.lost = why
 	if l.ctx != nil {
 		l.ctx.cancel(l.lost)
 	}
@@ -177,9 +197,5 @@ func (l *Lock) afterLoss() {
 	}
 	l.mu.Unlock()
 	l.traceLost(err)
-	end := EndLost
-	if err.Reason == ReasonClosed {
-		end = EndClosed
-	}
-	l.traceReleased(end, err, l.c.opts.clock.Now())
+	l.traceReleased(err.end(), err, l.c.opts.clock.Now())
 }

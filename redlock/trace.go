@@ -51,7 +51,8 @@ type Trace struct {
 	// Extend is called when an Extend, Verify or Downgrade has been decided.
 	Extend func(ExtendInfo)
 	// Lost is called once when a lock is lost, also where Unlock finds it out.
-	// The client's Close loses what is held, with ReasonClosed.
+	// The client's Close loses what is held, with ReasonClosed; a lease, or a hold
+	// that MaxHold or MaxCount bounds, ends with LostError.Planned.
 	Lost func(l *Lock, err *LostError)
 	// Released is called once when a hold has ended, by whatever.
 	Released func(ReleasedInfo)
@@ -187,7 +188,20 @@ const (
 	EndLost               // before it was unlocked, or found out by Unlock
 	EndHandedOver         // to another process, by HandOver
 	EndClosed             // by the client's Close
+	EndPlanned            // it ended by itself, as WithLease, MaxHold or MaxCount asked
 )
+
+// end is how a hold ended that was lost in that way.
+func (e *LostError) end() HoldEnd {
+	switch {
+	case e.Planned:
+		return EndPlanned
+	case e.Reason == ReasonClosed:
+		return EndClosed
+	default:
+		return EndLost
+	}
+}
 
 func (e HoldEnd) String() string {
 	switch e {
@@ -199,6 +213,8 @@ func (e HoldEnd) String() string {
 		return "handed_over"
 	case EndClosed:
 		return "closed"
+	case EndPlanned:
+		return "planned"
 	default:
 		return fmt.Sprintf("HoldEnd(%d)", uint8(e))
 	}
@@ -212,7 +228,7 @@ type ReleasedInfo struct {
 	Held     time.Duration // from the start of the attempt that acquired it until the end was noticed
 	Renewals int           // that succeeded
 	End      HoldEnd
-	Lost     *LostError // with EndLost and EndClosed
+	Lost     *LostError // with EndLost, EndClosed and EndPlanned
 	Context  context.Context
 }
 

@@ -122,8 +122,11 @@ func (l *Lock) traceReleased(end HoldEnd, lost *LostError, at drift.Instant) {
 
 // traceLost tells trace and log of a loss.
 func (l *Lock) traceLost(err *LostError) {
-	if err.Reason != ReasonClosed { // which is the caller's own doing
-		l.c.opts.logger.Warn("lock lost", "key", l.key, "reason", err.Reason.String(), "error", err)
+	switch log := l.c.opts.logger; {
+	case err.Planned:
+		log.Info("lock expired as planned", "key", l.key)
+	case err.Reason != ReasonClosed: // which is the caller's own doing
+		log.Warn("lock lost", "key", l.key, "reason", err.Reason.String(), "error", err)
 	}
 	if t := l.c.opts.trace; t != nil && t.Lost != nil {
 		t.Lost(l, err)

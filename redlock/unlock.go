@@ -62,7 +62,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 func (l *Lock) ended(at drift.Instant, err error) {
 	if lost, ok := errors.AsType[*LostError](err); ok {
 		l.traceLost(lost)
-		l.traceReleased(EndLost, lost, at)
+		l.traceReleased(lost.end(), lost, at)
 		return
 	}
 	l.traceReleased(EndUnlocked, nil, at)

@@ -47,7 +47,7 @@ func (m *instruments) make(meter metric.Meter) error {
 	upDown(&m.holding, "redlock.held", "{lock}", "Locks that are held.")
 	counter(&m.attempts, "redlock.attempts", "{attempt}", "Attempts to acquire a lock, by result.")
 	counter(&m.renewals, "redlock.renewals", "{renewal}", "Renewals of held locks, by result.")
-	counter(&m.losses, "redlock.losses", "{lock}", "Locks that were lost, by reason.")
+	counter(&m.losses, "redlock.losses", "{lock}", "Locks that were lost, by reason; leases that ended are not among them.")
 	seconds(&m.waits, "redlock.wait.duration", "Time that calls took to acquire the lock or to give up, by result.", waitBounds)
 	seconds(&m.holds, "redlock.hold.duration", "Time that locks were held, by how that ended.", holdBounds)
 	seconds(&m.unlocks, "redlock.unlock.duration", "Time that Unlock took, by result.", replyBounds)
@@ -80,7 +80,9 @@ func (t *Telemetry) counts() *redlock.Trace {
 			t.renewals.Add(i.Context, 1, with(keyResult.String(metrics.RenewalResult(i.Err))))
 		},
 		Lost: func(_ *redlock.Lock, err *redlock.LostError) {
-			t.losses.Add(context.Background(), 1, with(keyReason.String(err.Reason.String())))
+			if !err.Planned {
+				t.losses.Add(context.Background(), 1, with(keyReason.String(err.Reason.String())))
+			}
 		},
 		Unlock: func(i redlock.UnlockInfo) {
 			t.unlocks.Record(i.Context, i.Elapsed.Seconds(), with(keyResult.String(metrics.UnlockResult(i.Err))))

@@ -139,8 +139,9 @@ func TestRealLocksShowInTheMetrics(t *testing.T) {
 		{"redlock_contended_total", nil, 1},
 		{"redlock_wait_seconds", []string{"result", "acquired"}, 2},
 		{"redlock_hold_seconds", []string{"end", "unlocked"}, 1},
-		{"redlock_hold_seconds", []string{"end", "lost"}, 1},
-		{"redlock_losses_total", []string{"reason", "expired"}, 1},
+		{"redlock_hold_seconds", []string{"end", "planned"}, 1}, // a lease
+		{"redlock_hold_seconds", []string{"end", "lost"}, -1},
+		{"redlock_losses_total", []string{"reason", "expired"}, 0},
 		{"redlock_unlock_seconds", []string{"result", "released"}, 1},
 		{"redlock_extensions_total", []string{"op", "extend", "result", "ok"}, 1},
 		{"redlock_renewals_total", []string{"result", "lost"}, 0},

@@ -35,7 +35,7 @@ var callResults = [...]string{"acquired", "taken", "no_quorum", "cancelled", "re
 var retryReasons = [...]string{"taken", "no_quorum"}
 
 // Ends of a hold: redlock.HoldEnd less one.
-var holdEnds = [...]string{"unlocked", "lost", "handed_over", "closed"}
+var holdEnds = [...]string{"unlocked", "lost", "handed_over", "closed", "planned"}
 
 // Results of what keeps a lock.
 const (

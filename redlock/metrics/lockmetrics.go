@@ -55,7 +55,7 @@ var lockMetrics = []lockMetric{
 			return samples
 		},
 	}, {
-		Desc{"redlock_losses_total", "Locks that were lost, by reason; closed is the program's own doing.", Counter, []string{"reason"}},
+		Desc{"redlock_losses_total", "Locks that were lost, by reason; closed is the program's own doing. Leases that ended are not among them.", Counter, []string{"reason"}},
 		func(c *class) []Sample { return each(lossReasons[:], c.losses[:]) },
 	}, {
 		Desc{"redlock_unlock_seconds", "Time that Unlock took, by result; unconfirmed releases are sent later or expire.", HistogramType, []string{"result"}},

@@ -79,7 +79,7 @@ func (r *Recorder) extend(i redlock.ExtendInfo) {
 }
 
 func (r *Recorder) lost(l *redlock.Lock, err *redlock.LostError) {
-	if n := int(err.Reason) - 1; n >= 0 && n < len(lossReasons) {
+	if n := int(err.Reason) - 1; n >= 0 && n < len(lossReasons) && !err.Planned {
 		r.class(l.Key()).losses[n].Add(1)
 	}
 }

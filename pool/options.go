@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/chance"
+	"github.com/redquorum/redquorum/internal/defaultlog"
 )
 
 // An Option sets something for all masters of a pool. It is checked by [New].
@@ -43,6 +44,7 @@ func defaults() options {
 		minBackoff:  10 * time.Millisecond,
 		maxBackoff:  time.Second,
 		queueLimit:  1 << 16,
+		logger:      defaultlog.Warnings(),
 	}
 }
 
@@ -192,12 +194,14 @@ func WithQueueLimit(n int) Option {
 	}
 }
 
-// WithLogger logs connections gained (debug) and lost (warn); silent by
-// default. Credentials are never logged.
+// WithLogger sets where connections gained (debug) and lost (warn) are logged. By
+// default warnings go to slog.Default(), as it is when they are logged; with nil
+// nothing is logged. Credentials never are. A client that is made by redlock.Open
+// gives its own logger to its pool.
 func WithLogger(l *slog.Logger) Option {
 	return func(o *options) error {
 		if l == nil {
-			return errors.New("WithLogger: the logger is nil")
+			l = slog.New(slog.DiscardHandler)
 		}
 		o.logger = l
 		return nil

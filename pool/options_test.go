@@ -99,10 +99,10 @@ func TestOptionsAreCheckedAgainstTheirLimits(t *testing.T) {
 			[]Option{WithDialer(nil)},
 			[]string{""},
 		}, {
-			"WithLogger", "is nil",
-			[]Option{WithLogger(slog.Default())},
-			[]Option{WithLogger(nil)},
-			[]string{""},
+			"WithLogger", "",
+			[]Option{WithLogger(slog.Default()), WithLogger(nil)},
+			nil,
+			nil,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

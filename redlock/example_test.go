@@ -70,7 +70,7 @@ func ExampleLock_Context() {
 	<-lock.Context().Done() // work until then
 	cause := context.Cause(lock.Context())
 	fmt.Println(errors.Is(cause, redlock.ErrLost), cause)
-	// Output: true redlock: lock "leader" lost: expired
+	// Output: true redlock: lock "leader" lost: expired as planned (WithLease, MaxHold or MaxCount)
 }
 
 func ExampleClient_Adopt() {

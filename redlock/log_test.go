@@ -3,7 +3,12 @@ package redlock_test
 import (
 	"bytes"
 	"log/slog"
+	"strings"
 	"sync"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
 )
 
 // A logBuffer keeps what is logged.
@@ -26,4 +31,63 @@ func (b *logBuffer) String() string {
 
 func (b *logBuffer) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// setDefaultLogger makes a buffer the program's log, of all levels, for the
+// duration of the test.
+func setDefaultLogger(t *testing.T) *logBuffer {
+	t.Helper()
+	before := slog.Default()
+	t.Cleanup(func() { slog.SetDefault(before) })
+	log := new(logBuffer)
+	slog.SetDefault(log.logger())
+	return log
+}
+
+// breakThings has a client meet what it warns of.
+func breakThings(t *testing.T, s *sim, opts ...redlock.Option) {
+	t.Helper()
+	c := s.open(opts...)
+	mustLock(t, c, "key", redlock.WithTTL(time.Second))
+	s.restart(false, 0)
+	time.Sleep(5 * time.Second) // it is adopted
+	s.kill(0, 1)
+	time.Sleep(time.Minute)
+}
+
+// Who has not said where to log hears of what somebody has to know.
+func TestWarningsGoToTheDefaultLogger(t *testing.T) {
+	inSim(t, 4, func(t *testing.T, s *sim) {
+		log := setDefaultLogger(t)
+		breakThings(t, s)
+		for _, want := range []string{
+			`level=WARN msg="an even number of masters`, `level=WARN msg="no master has a marker: the fleet is new`,
+			`level=WARN msg="master lost"`, `level=WARN msg="master may not vote"`, `level=WARN msg="lock lost" key=key`,
+		} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("the log lacks %s:\n%s", want, log)
+			}
+		}
+		if n := strings.Count(log.String(), `msg="renewal failed"`); n != 1 {
+			t.Errorf("%d failed renewals in a row are warned of:\n%s", n, log)
+		}
+		if strings.Contains(log.String(), "level=INFO") || strings.Contains(log.String(), "level=DEBUG") {
+			t.Errorf("more than warnings is logged:\n%s", log)
+		}
+	})
+}
+
+func TestWithLoggerTakesTheWarningsAndNilSilencesThem(t *testing.T) {
+	inSim(t, 4, func(t *testing.T, s *sim) {
+		standard, own := setDefaultLogger(t), new(logBuffer)
+		breakThings(t, s, redlock.WithLogger(nil))
+		s.restart(true, 0, 1)
+		s.open(redlock.WithLogger(own.logger()))
+		if standard.String() != "" {
+			t.Errorf("the default logger got:\n%s", standard)
+		}
+		if !strings.Contains(own.String(), "an even number of masters") || !strings.Contains(own.String(), "level=DEBUG") {
+			t.Errorf("the logger got:\n%s", own)
+		}
+	})
 }

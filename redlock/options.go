@@ -9,6 +9,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/chance"
+	"github.com/redquorum/redquorum/internal/defaultlog"
 	"github.com/redquorum/redquorum/pool"
 )
 
@@ -120,7 +121,7 @@ func defaultOptions() clientOptions {
 
 		clockErr: defaultClockError,
 		guard:    GuardStandard,
-		logger:   slog.New(slog.DiscardHandler),
+		logger:   defaultlog.Warnings(),
 	}
 }
 
@@ -342,12 +343,19 @@ func WithTrace(t *Trace) Option {
 	})
 }
 
-// WithLogger logs losses and failed renewals at warn, attempts that failed at
-// debug; silent by default. The pool that [Open] makes logs there too.
+// WithLogger sets where the client logs, and the pool that [Open] makes: at warn
+// locks that were lost, renewals that failed (the first of several in a row),
+// masters that were lost or may not vote, an even number of masters, and a fleet
+// that is declared new; at info what is good news; at debug attempts and
+// connections.
+//
+// By default warnings go to slog.Default(), as it is when they are logged, and
+// nothing else is logged. With nil nothing is. Passwords are never logged, and of
+// a token the beginning at the most.
 func WithLogger(l *slog.Logger) Option {
 	return clientOption(func(o *clientOptions) error {
 		if l == nil {
-			return errors.New("WithLogger: the logger is nil")
+			l = slog.New(slog.DiscardHandler)
 		}
 		o.logger = l
 		return nil

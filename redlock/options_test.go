@@ -46,7 +46,6 @@ func TestBadOptionsAreRefusedByName(t *testing.T) {
 		{redlock.WithKeyPrefix("redquorum:x"), []string{"WithKeyPrefix", "redquorum:"}},
 		{redlock.WithPool(pool.WithStallLimit(0)), []string{"WithStallLimit", "0s", "10ms"}},
 		{redlock.WithTrace(nil), []string{"WithTrace", "nil"}},
-		{redlock.WithLogger(nil), []string{"WithLogger", "nil"}},
 		{redlock.WithGuard(9), []string{"WithGuard", "9"}},
 		{nil, []string{"option is nil"}},
 	} {

@@ -1,6 +1,8 @@
 package redlock
 
 import (
+	"context"
+	"log/slog"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
@@ -154,11 +156,15 @@ func (k *keeper) renewed(r *round) {
 		l.lastMiss = err
 	}
 	l.planRenewal(now, instant)
-	due, count := l.nextEvent(now, instant), l.renewed
+	due, count, first := l.nextEvent(now, instant), l.renewed, l.misses == 1
 	l.mu.Unlock()
 	k.schedule(l, due)
 	if err != nil {
-		k.c.opts.logger.Warn("renewal failed", "key", l.key, "error", err)
+		level := slog.LevelDebug // in an outage they come by the thousand
+		if first {
+			level = slog.LevelWarn
+		}
+		k.c.opts.logger.Log(context.Background(), level, "renewal failed", "key", l.key, "error", err)
 	}
 	l.traceRenewal(r, count, instant, err)
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"regexp"
@@ -22,6 +23,8 @@ func main() { os.Exit(run(os.Args[1:])) }
 
 // run is the program, from the arguments to the exit code.
 func run(args []string) int {
+	// The commands say in their own words what happens to masters and locks.
+	slog.SetDefault(slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Getenv, skip: make(chan struct{})}

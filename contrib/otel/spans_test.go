@@ -43,7 +43,7 @@ func newBench(t *testing.T, opts ...redlockotel.Option) *bench {
 		t.Fatal(err)
 	}
 	b.telemetry = telemetry
-	b.client, err = redlock.Open(b.cluster.URLs(), redlock.WithTrace(telemetry.Trace()))
+	b.client, err = redlock.Open(b.cluster.URLs(), redlock.WithTrace(telemetry.Trace()), redlock.WithLogger(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

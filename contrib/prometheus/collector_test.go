@@ -27,7 +27,7 @@ func work(t *testing.T, opts ...metrics.Option) (*redlockprom.Collector, *promet
 	cluster := redlocktest.StartCluster(t, 5)
 	collector := redlockprom.New(opts...)
 	renewed := make(chan struct{}, 1)
-	client, err := redlock.Open(cluster.URLs(), redlock.WithTrace(redlock.JoinTraces(collector.Trace(), &redlock.Trace{
+	client, err := redlock.Open(cluster.URLs(), redlock.WithLogger(nil), redlock.WithTrace(redlock.JoinTraces(collector.Trace(), &redlock.Trace{
 		Renewal: func(redlock.RenewalInfo) {
 			select {
 			case renewed <- struct{}{}:
@@ -187,7 +187,7 @@ func TestTheTextWithoutClientGolangIsTheSame(t *testing.T) {
 		recorder := metrics.New(opts...)
 		collector := redlockprom.Over(recorder)
 		cluster := redlocktest.StartCluster(t, 3)
-		client, err := redlock.Open(cluster.URLs(), redlock.WithTrace(collector.Trace()))
+		client, err := redlock.Open(cluster.URLs(), redlock.WithTrace(collector.Trace()), redlock.WithLogger(nil))
 		if err != nil {
 			t.Fatal(err)
 		}

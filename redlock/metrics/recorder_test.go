@@ -29,7 +29,7 @@ func inSim(t *testing.T, n int, r *metrics.Recorder, level redlock.GuardLevel, t
 			t.Fatal(err)
 		}
 		defer cluster.Close()
-		c, err := redlock.Open(cluster.URLs(), redlock.WithTrace(r.Trace()), redlock.WithGuard(level), redlock.WithPool(pool.WithDialer(cluster.Dialer())))
+		c, err := redlock.Open(cluster.URLs(), redlock.WithLogger(nil), redlock.WithTrace(r.Trace()), redlock.WithGuard(level), redlock.WithPool(pool.WithDialer(cluster.Dialer())))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,7 @@ func TestHistoriesOfRealMasters(t *testing.T) {
 	defer cancel()
 	var working sync.WaitGroup
 	for i := range 4 {
-		c, err := redlock.Open(cluster.URLs(), redlock.WithTTL(ttl), redlock.WithMaxTTL(ttl), redlock.WithFencing(),
+		c, err := redlock.Open(cluster.URLs(), redlock.WithLogger(nil), redlock.WithTTL(ttl), redlock.WithMaxTTL(ttl), redlock.WithFencing(),
 			redlock.WithOutageWait(lasting), redlock.WithTrace(&redlock.Trace{Renewal: w.renewed}))
 		if err != nil {
 			t.Fatal(err)

@@ -204,6 +204,7 @@ func (c *client) open(urls []string) (err error) {
 		redlock.WithOutageWait(p.TTL),
 		redlock.WithTrace(&redlock.Trace{Attempt: c.attempted, Renewal: c.renewed, Lost: c.lost}),
 		redlock.WithPool(poolOpts...),
+		redlock.WithLogger(nil),
 	}
 	if p.Guard == redlock.GuardStrict {
 		opts = append(opts, redlock.WithClockError(p.ClockError))

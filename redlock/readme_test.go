@@ -56,3 +56,82 @@ func TestTheReadmesProgramCompilesAndIsTheExample(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// The README's rates are those of BENCHMARKS.md, which make bench writes.
+func TestTheReadmesRatesAreThoseOfTheBenchmarks(t *testing.T) {
+	rows := func(file, heading string) [][]string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, section, ok := strings.Cut(string(text), "\n## "+heading+"\n")
+		if !ok {
+			t.Fatalf("%s has no section %q", file, heading)
+		}
+		section, _, _ = strings.Cut(section, "\n## ")
+		var rows [][]string
+		for line := range strings.Lines(section) {
+			if cells := strings.Split(strings.TrimSpace(line), " | "); len(cells) > 4 {
+				cells[0] = strings.TrimPrefix(cells[0], "| ")
+				rows = append(rows, cells)
+			}
+		}
+		return rows[1:]
+	}
+	measured := make(map[string][]string)
+	for _, row := range rows("../BENCHMARKS.md", "Lock and unlock, a key for every goroutine") {
+		measured[row[0]+" "+row[1]] = row
+	}
+	claims := 0
+	for _, row := range rows("../README.md", "Speed") {
+		theirs, ours := measured[row[0]+" redsync"], measured[row[0]+" redquorum"]
+		if theirs == nil {
+			continue
+		}
+		claims++
+		p50 := theirs[5] + " / " + ours[5]
+		if row[1] != theirs[2] || row[2] != ours[2] || row[3] != ours[3] || row[4] != p50 {
+			t.Errorf("the README says %q\nwhere redsync has %q\nand redquorum   %q", row, theirs, ours)
+		}
+	}
+	if claims != 4 {
+		t.Errorf("%d rows of the README are compared: want 4", claims)
+	}
+}
+
+// What is measured stands in BENCHMARKS.md, and the pages link to it there.
+func TestLinksToTheBenchmarksLeadToASection(t *testing.T) {
+	text, err := os.ReadFile("../BENCHMARKS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := make(map[string]bool)
+	for line := range strings.Lines(string(text)) {
+		if title, ok := strings.CutPrefix(strings.TrimSpace(line), "## "); ok {
+			sections[strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(title), ",", ""), " ", "-")] = true
+		}
+	}
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := 0
+	for _, page := range append(pages, "../README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rest := range strings.Split(string(text), "BENCHMARKS.md#")[1:] {
+			section, _, _ := strings.Cut(rest, ")")
+			if links++; !sections[section] {
+				t.Errorf("%s links to the section %q, which there is not", page, section)
+			}
+		}
+		if strings.Contains(string(text), "of a core") || strings.Contains(string(text), "of one core,") {
+			t.Errorf("%s says itself what held locks cost: want a link to BENCHMARKS.md", page)
+		}
+	}
+	if links < 5 {
+		t.Errorf("%d links are found", links)
+	}
+}

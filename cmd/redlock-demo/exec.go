@@ -85,7 +85,8 @@ lost, the group gets SIGTERM and, after --grace, SIGKILL; the masters may give
 the lock to somebody else meanwhile.
 
 Its environment has REDLOCK_KEY, REDLOCK_TOKEN (which proves the hold to the
-masters) and REDLOCK_VALID_UNTIL (RFC 3339; it moves on as the lock is renewed).
+masters) and REDLOCK_VALID_UNTIL (RFC 3339; when the lock would end without a
+renewal, as of the start of the command).
 
 Exit code: the command's, or 128+n where signal n ended it; 75 (or -E) when
 somebody else holds the lock, which -E 0 passes over in silence; 69 when no

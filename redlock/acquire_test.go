@@ -168,6 +168,29 @@ func TestARefusalNamesEveryMasterAlsoThoseThatWereNotAwaited(t *testing.T) {
 	})
 }
 
+// Who waits hears more of the pilot later; the masters that agreed before are still
+// not those that were not awaited.
+func TestAWaitersRefusalNamesAllThatDidNotAgree(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		for i := range 8 { // each has a pilot of its own
+			key := fmt.Sprint("key", i)
+			for _, m := range s.masters[:3] {
+				if err := m.Set(key, "somebody-else", time.Hour); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_, err := c.Lock(ctx, key)
+			cancel()
+			wantExactly(t, err, redlock.ErrTaken, context.DeadlineExceeded)
+			if q, _ := errors.AsType[*redlock.QuorumError](err); q == nil || q.OK+q.Nodes.Len() != 5 {
+				t.Errorf("%v", err)
+			}
+		}
+	})
+}
+
 func TestFrozenMastersDoNotSlowADecidedAttempt(t *testing.T) {
 	for _, frozen := range [][]int{{0}, {4}, {1, 3}} {
 		t.Run(fmt.Sprint(frozen), func(t *testing.T) {

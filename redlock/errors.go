@@ -282,10 +282,11 @@ func (c *Client) quorumError(f *outcome.Failure) *QuorumError {
 		others: f.Others, cause: f.Cause, note: f.Note, clock: (*ClockError)(f.Clock),
 		kind: [...]error{outcome.NoQuorum: ErrNoQuorum, outcome.Taken: ErrTaken, outcome.NotHeld: ErrNotHeld}[f.Kind],
 	}
-	nodes := make([]error, 0, len(c.masters))
+	nodes, parts := make([]error, 0, len(c.masters)), make([]NodeError, len(c.masters)) // all in two allocations
 	for i, m := range c.masters {
 		if err := c.publicPart(partOf(f, i)); err != nil {
-			nodes = append(nodes, &NodeError{Master: m.Name(), Op: f.Op, Err: err})
+			parts[i] = NodeError{Master: m.Name(), Op: f.Op, Err: err}
+			nodes = append(nodes, &parts[i])
 		}
 	}
 	if len(nodes) > 0 {

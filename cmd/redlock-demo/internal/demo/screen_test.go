@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-multierror"
+
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -195,5 +197,17 @@ func TestMillisAreNumbersToTheMicrosecond(t *testing.T) {
 		if err != nil || string(got) != want {
 			t.Errorf("%d: %s, %v, want %s", m, got, err, want)
 		}
+	}
+}
+
+func TestAMasterThatWasNotAwaitedIsNoFailure(t *testing.T) {
+	t.Parallel()
+	masters := []Master{{Address: "a"}, {Address: "b"}, {Address: "c"}}
+	err := &redlock.QuorumError{OK: 1, Need: 2, Total: 3, Nodes: &multierror.Error{Errors: []error{
+		&redlock.NodeError{Master: "b", Err: pool.ErrTimeout}, &redlock.NodeError{Master: "c", Err: redlock.ErrNotAwaited},
+	}}}
+	got := causes(err, masters)
+	if got[0].State != stateAgreed || got[1].State != stateFailed || got[2].State != stateMoot || got[2].Cause != "up, but could not change that" {
+		t.Errorf("%+v", got)
 	}
 }

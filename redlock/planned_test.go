@@ -14,7 +14,7 @@ import (
 // A hold that ends as it was asked to is over for its holder as any other, and no
 // loss for whoever watches.
 func TestAHoldThatEndsAsItWasAskedToIsToldFromALoss(t *testing.T) {
-	renewal := func(r redlock.Renewal) redlock.LockOption { return redlock.WithRenewal(r) }
+	renewal := redlock.WithRenewal
 	for _, test := range []struct {
 		name    string
 		opt     redlock.LockOption

@@ -15,7 +15,9 @@ func Warnings() *slog.Logger {
 }
 
 // warnings is a slog.Handler. with adds what WithAttrs and WithGroup were given.
-type warnings struct{ with func(slog.Handler) slog.Handler }
+type warnings struct {
+	with func(slog.Handler) slog.Handler
+}
 
 // Enabled implements slog.Handler.
 func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {

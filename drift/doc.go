@@ -43,6 +43,11 @@
 // a wall clock that is stepped forward ends locks early, one that is stepped
 // back changes nothing.
 //
+// Two plain readings do not show that the wall clock was stepped back between
+// them and then forward, by less. [Cumulative] makes a Clock that counts each
+// step forward by itself, as long as it is read often enough to meet the steps
+// one by one.
+//
 // # What no clock covers
 //
 // A virtual machine that is reverted to a snapshot continues with the memory

@@ -20,12 +20,28 @@ type Instant struct {
 	flags flags
 }
 
-type flags uint8
+// flags tells what a reading has. Above them stands how far the wall clock was
+// stepped forward before the reading, in nanoseconds (see Cumulative): together
+// they keep an Instant at four words.
+type flags uint64
 
 const (
 	hasReading flags = 1 << iota // tells a reading of all zeros from no reading
 	hasBoot
+	flagBits = iota
 )
+
+// gained is the sum of all steps of the wall clock forward that were met before
+// i.
+func (i Instant) gained() int64 { return int64(i.flags >> flagBits) } //nolint:gosec // 62 bits
+
+// withGained is i after steps forward of that many nanoseconds, which are held at
+// the greatest number that fits, 146 years.
+func (i Instant) withGained(ns int64) Instant {
+	const most = 1<<(64-flagBits) - 1
+	i.flags = i.flags&(1<<flagBits-1) | flags(min(ns, most))<<flagBits //nolint:gosec // it is not negative
+	return i
+}
 
 // At returns the Instant at which the three clocks show what is given. The
 // origins of mono and boot are free, but must be the same for all Instants
@@ -46,7 +62,9 @@ func AtWithoutBoot(mono time.Duration, wall time.Time) Instant {
 
 // Sub returns how much time has passed since earlier: the largest of the
 // differences of the monotonic clocks, of boot times where both readings have
-// it, and of the wall clocks. It is never negative.
+// it, and of the wall clocks. It is never negative. Between Instants of a clock
+// of Cumulative, steps of the wall clock forward are added to what passed by the
+// monotonic clock before the largest is taken.
 //
 // So time that the machine slept is counted, a wall clock stepped back changes
 // nothing, and one stepped forward makes the result longer: an error on the
@@ -56,7 +74,7 @@ func (i Instant) Sub(earlier Instant) time.Duration {
 	if i.IsZero() || earlier.IsZero() {
 		return math.MaxInt64
 	}
-	d := max(0, sub(i.mono, earlier.mono), sub(i.wall, earlier.wall))
+	d := max(0, add(sub(i.mono, earlier.mono), i.gained()-earlier.gained()), sub(i.wall, earlier.wall))
 	if i.flags&earlier.flags&hasBoot != 0 {
 		d = max(d, sub(i.boot, earlier.boot))
 	}

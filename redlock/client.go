@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/xid"
 
+	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
@@ -111,6 +112,7 @@ func clientOptionsOf(opts []Option) (*clientOptions, error) {
 	if err := o.settleRetention(); err != nil {
 		return nil, fmt.Errorf("redlock: %w", err)
 	}
+	o.clock = drift.Cumulative(o.clock) // S7: a step back hides no later one forward
 	return &o, nil
 }
 

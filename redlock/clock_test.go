@@ -39,3 +39,9 @@ func (c *shiftedClock) sleep(d time.Duration) {
 	defer c.mu.Unlock()
 	c.slept += d
 }
+
+func (c *skewedClock) step(by time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.off += by
+}

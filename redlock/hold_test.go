@@ -324,6 +324,54 @@ func TestTimeThatTheMachineSleptCounts(t *testing.T) {
 	})
 }
 
+// Only the wall clock shows that a virtual machine was paused, and it may have
+// been set back before: while the lock was held, or before it was acquired.
+func TestAStepBackOfTheWallClockHidesNoLaterStepForward(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		t.Run(fmt.Sprintf("acquired before it: %v", before), func(t *testing.T) {
+			inSim(t, 3, func(t *testing.T, s *sim) {
+				clock := new(skewedClock)
+				c := s.open(redlock.WithClock(clock))
+				other := mustLock(t, c, "other") // has the keeper look at the clock
+				acquire := func() *redlock.Lock { return mustLock(t, c, "key", redlock.WithLease(10*time.Second)) }
+				var l *redlock.Lock
+				if before {
+					l = acquire()
+				}
+				clock.step(-20 * time.Second)
+				time.Sleep(time.Second)
+				if !before {
+					l = acquire()
+				}
+				left := l.Remaining()
+				clock.step(4 * time.Second)
+				if got, want := l.Remaining(), left-4*time.Second; got != want {
+					t.Errorf("4s after a step forward by 4s %v remain: want %v", got, want)
+				}
+				time.Sleep(50 * time.Millisecond)
+				synctest.Wait()
+				if got := other.Remaining(); got < 9*time.Second {
+					t.Errorf("what is renewed has %v left: want it renewed at once", got)
+				}
+				if got, want := l.Remaining(), left-4*time.Second-50*time.Millisecond; got != want || l.Context().Err() != nil {
+					t.Errorf("%v remain, the context says %v: want %v", got, l.Context().Err(), want)
+				}
+				ctx := l.Context()
+				clock.step(15 * time.Second)
+				began := time.Now()
+				select {
+				case <-ctx.Done(): // nobody asked
+				case <-time.After(time.Second):
+				}
+				if d := time.Since(began); d > 50*time.Millisecond {
+					t.Errorf("noticed after %v: want at most 50ms", d)
+				}
+				wantReason(t, context.Cause(ctx), redlock.ReasonExpired)
+			})
+		})
+	}
+}
+
 func TestOperationsOnWhatIsNotHeldSayWhy(t *testing.T) {
 	for name, test := range map[string]func(t *testing.T, s *sim, c *redlock.Client){
 		"after Unlock": func(t *testing.T, s *sim, c *redlock.Client) {

@@ -19,11 +19,14 @@ import (
 // Timers stand still while a machine sleeps and know nothing of a wall clock
 // that was set. So while anything is held the keeper wakes at least every 50 ms
 // and compares the library's clock with Go's; where they have parted it looks
-// at every lock again (S7).
+// at every lock again (S7). The library's clock adds up the steps of the wall
+// clock forward that it meets (drift.Cumulative), and meets each because of
+// these wakings. So a step back does not hide a later one forward: not from
+// the keeper, and not from what Remaining and Context().Err() compute.
 type keeper struct {
 	c      *Client
 	base   time.Time
-	anchor drift.Instant // base, on the library's clock
+	anchor drift.Instant // base, on the library's clock, which is a cumulative one
 	wake   chan struct{} // capacity 1
 	quit   chan struct{}
 	done   chan struct{}

@@ -112,6 +112,7 @@ func clientOptionsOf(opts []Option) (*clientOptions, error) {
 	if err := o.settleRetention(); err != nil {
 		return nil, fmt.Errorf("redlock: %w", err)
 	}
+	o.settleLongest()
 	o.clock = drift.Cumulative(o.clock) // S7: a step back hides no later one forward
 	return &o, nil
 }

@@ -116,6 +116,10 @@ func (l *Lock) askGuarded(r *round, s *script.Script, third any, number uint64, 
 		keys = l.withSides(l.acquireKeys())
 	}
 	args := l.guardedArgs(&r.guard, third, n)
+	if l.claim.kind.longest {
+		r.eval(s, keys, 0, time.Time{}, append([]any{l.c.opts.longestArg}, args[:]...)...)
+		return
+	}
 	r.eval(s, keys, 0, time.Time{}, args[:]...)
 }
 

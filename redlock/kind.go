@@ -25,6 +25,9 @@ type kind struct {
 	// queued: the queue's own script takes such a lock at the pilot and gives it
 	// back there, and tells who waits next.
 	queued bool
+	// longest: but for verify, the scripts take the longest TTL of all clients as
+	// their last argument, the guarded ones as their first; readers do.
+	longest bool
 	// handOver releases as release does, and tells who waits next, given the
 	// client's id. Not where the lock is guarded; nil: nobody is told.
 	handOver *script.Script
@@ -63,6 +66,10 @@ func (l *Lock) askAcquire(r *round) {
 		return
 	}
 	if s := l.claim.kind.acquire; s != nil {
+		if l.claim.kind.longest {
+			r.eval(s, l.acquireKeys(), 0, time.Time{}, l.claim.token, l.ttlArg(), l.c.opts.longestArg)
+			return
+		}
 		r.eval(s, l.acquireKeys(), 0, time.Time{}, l.claim.token, l.ttlArg())
 		return
 	}
@@ -109,6 +116,10 @@ func (l *Lock) askExtend(r *round, again any) {
 		l.askGuardedExtend(r, again)
 		return
 	}
+	if l.claim.kind.longest {
+		r.eval(l.claim.kind.extend, l.claim.keys, 0, time.Time{}, l.claim.token, l.ttlArg(), again, l.c.opts.longestArg)
+		return
+	}
 	r.eval(l.claim.kind.extend, l.claim.keys, 0, time.Time{}, l.claim.token, l.ttlArg(), again)
 }
 
@@ -151,5 +162,9 @@ func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
 		return
 	}
 	s, keys := l.releaseScript(l.claim.keys)
+	if l.claim.kind.longest {
+		r.eval(s, keys, absent, keep, l.claim.token, l.c.opts.longestArg)
+		return
+	}
 	r.eval(s, keys, absent, keep, l.claim.token)
 }

@@ -67,6 +67,7 @@ type clientOptions struct {
 
 	strictGrants bool // as in strict, whatever the guard: for tests of that alone
 	retentionArg any  // of fences and lease records, in ms, boxed
+	longestArg   any  // the longest TTL that a reader may have, in ms, boxed
 
 	prefix    string
 	poolOpts  []pool.Option

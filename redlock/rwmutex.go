@@ -36,6 +36,18 @@ var readerKind = &kind{
 	verify:  script.ReaderVerify,
 	release: script.ReaderRelease,
 	guarded: guardedScripts{script.GuardedReaderAcquire, script.GuardedReaderExtend, script.GuardedReaderRelease},
+	longest: true,
+}
+
+// settleLongest says for how long a reader can be alive at the most. A master
+// whose clock was set back cuts what is entered for longer. Without a guard
+// clients may differ in WithMaxTTL, so that it takes what no TTL exceeds.
+func (o *clientOptions) settleLongest() {
+	longest := o.maxTTL
+	if o.guard == GuardOff {
+		longest = maxTTLLimit
+	}
+	o.longestArg = longest.Milliseconds()
 }
 
 // acquireKeys is what the acquire script takes: a reader looks for waiting

@@ -104,7 +104,7 @@ func TestAReaderGetsInExactlyWhenAQuorumCanBeHad(t *testing.T) {
 					s.ask(i, "ZADD", key, inAMinute, "a reader")
 					s.ask(i, "PEXPIREAT", key, inAMinute)
 				case intent:
-					s.ask(i, "ZADD", intentKey(key), inAMinute, "a writer")
+					s.ask(i, "ZADD", intentKey(key), time.Now().Add(time.Second).UnixMilli(), "a writer")
 				case taken:
 					s.ask(i, "SET", key, "foreign", "PX", 60_000)
 				case hash:
@@ -637,6 +637,49 @@ func TestCloseReleasesReaders(t *testing.T) {
 		}
 		_ = c.Close()
 		wantReason(t, context.Cause(l.Context()), redlock.ReasonClosed)
+		s.wantClean()
+	})
+}
+
+// A reader whose time, by a clock that was set back since, ends after the longest
+// TTL is believed all the same: it is alive.
+func TestNoWriterGetsInBesideAReaderWhoseMastersClocksWereSetBack(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		longest := redlock.WithMaxTTL(10 * time.Second)
+		c, other := s.open(longest), s.open(longest)
+		reader := mustRLock(t, c, "key", redlock.WithTTL(10*time.Second))
+		for _, m := range s.masters {
+			m.SetClockOffset(-100 * time.Millisecond)
+		}
+		beside := mustRLock(t, other, "key", redlock.WithTTL(time.Second)) // its script judges the set
+		mustUnlock(t, beside)
+		_, err := other.TryLock(t.Context(), "key")
+		wantExactly(t, err, redlock.ErrTaken)
+		if n := s.readingOn("key", reader.Token()); n != 5 {
+			t.Errorf("the reader is in on %d masters", n)
+		}
+		crash(t, reader)
+		time.Sleep(9900 * time.Millisecond)
+		_, err = other.TryLock(t.Context(), "key")
+		wantExactly(t, err, redlock.ErrTaken)
+		time.Sleep(100*time.Millisecond + lastMoment)
+		mustUnlock(t, mustLock(t, other, "key"))
+		s.wantClean()
+	})
+}
+
+// A reader that crashed before the masters' clocks were set back keeps writers out
+// for the longest TTL, and not for as long as the step.
+func TestAReaderThatCrashedIsOutAfterTheLongestTTLThoughClocksWereSetBack(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		longest := redlock.WithMaxTTL(10 * time.Second)
+		crash(t, mustRLock(t, s.open(longest), "key", redlock.WithTTL(10*time.Second)))
+		for _, m := range s.masters {
+			m.SetClockOffset(-time.Hour)
+		}
+		c := s.open(longest)
+		mustUnlock(t, mustRLock(t, c, "key", redlock.WithTTL(time.Second)))
+		within(t, 10*time.Second+10*time.Millisecond, func() { mustUnlock(t, mustLock(t, c, "key")) })
 		s.wantClean()
 	})
 }

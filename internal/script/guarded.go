@@ -37,11 +37,11 @@ var (
 	GuardedAcquireAny    = newScript("guarded_acquireany", guardedSource+guardedAcquireAnySource)
 	GuardedExtend        = newScript("guarded_extend", guardedSource+forWriter+plain(extendSource)+guardedExtendSource)
 	GuardedExtendAll     = newScript("guarded_extendall", guardedSource+forWriter+plain(extendAllSource)+guardedExtendSource)
-	GuardedReaderAcquire = newScript("guarded_reader_acquire", guardedSource+plain(readerAcquireSource)+guardedReaderAcquireSource)
-	GuardedReaderExtend  = newScript("guarded_reader_extend", guardedSource+forReader+plain(readerExtendSource)+guardedExtendSource)
+	GuardedReaderAcquire = newScript("guarded_reader_acquire", guardedSource+plain(withReaders(readerAcquireSource))+guardedReaderAcquireSource)
+	GuardedReaderExtend  = newScript("guarded_reader_extend", guardedSource+forReader+plain(withReaders(readerExtendSource))+guardedExtendSource)
 	GuardedRelease       = newScript("guarded_release", guardedReleaseSource+releaseSource)
 	GuardedReleaseAll    = newScript("guarded_releaseall", guardedReleaseSource+releaseAllSource)
-	GuardedReaderRelease = newScript("guarded_reader_release", guardedReleaseSource+readerReleaseSource)
+	GuardedReaderRelease = newScript("guarded_reader_release", guardedReleaseSource+withReaders(readerReleaseSource))
 	GuardedQueue         = newScript("guarded_queue", guardedSource+withHandOver(queueSource))
 	Raise                = newScript("raise", raiseSource)
 	RaiseKnown           = newScript("raise_known", raiseKnownSource)
@@ -59,4 +59,4 @@ const (
 )
 
 // plain makes a script the function plain of another one.
-func plain(source string) string { return "local function plain(KEYS)\n" + source + "end\n" }
+func plain(source string) string { return "local function plain(KEYS, ARGV)\n" + source + "end\n" }

@@ -4,6 +4,7 @@
 --   fencing: a number, '' for none: the least token to give, or the one that the lock has;
 --   strict: the least and the most that this clock may say in us, '' for none;
 --   retention of the fence and the lease record in ms.
+-- Before them stands the last argument of the plain script where that has more, which is so for readers.
 -- They reply {code, fencing token, TIME in us (0: not strict), ...}. The codes are those of the plain scripts, and these, with which
 -- nothing is written: 5 this clock is off the client's; 6 {6, 0, TIME, ms left, token} the lock is leased to another.
 local at = #ARGV - 7

@@ -9,7 +9,7 @@ local taken = any_leased(leases, reading)
 if taken then return taken end
 local f, bad = keep(fences)
 if bad then return bad end
-local code = plain(locks)
+local code = plain(locks, {token, ARGV[at + 2], ARGV[at + 3], ARGV[at]})
 if type(code) ~= 'number' then return code end -- an error
 if code == 1 or code == 2 then note(leases, reading) end
 return {code, f, micros}

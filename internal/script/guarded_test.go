@@ -296,7 +296,7 @@ func TestWhereTheClocksDifferNothingIsWritten(t *testing.T) {
 			for _, s := range []*Script{GuardedAcquire, GuardedAcquireAny, GuardedExtend, GuardedExtendAll, GuardedReaderExtend} {
 				m.want(s.Name, m.guarded(s, o, ours, time.Minute, keys), 5, 0)
 			}
-			m.want("reader", m.guarded(GuardedReaderAcquire, o, ours, time.Minute, readers), 5, 0)
+			m.want("reader", m.guarded(GuardedReaderAcquire, o, ours, time.Minute, readers, longest), 5, 0)
 			m.want("take", m.guarded(GuardedQueue, o, ours, time.Minute, queue, "take", "me", ""), 5, 0)
 			if found := m.all(); len(found) != 0 {
 				t.Errorf("%v is written", found)
@@ -322,7 +322,7 @@ func TestALeaseKeepsOthersOutWhenTheLockIsGone(t *testing.T) {
 		}
 		release := func(s *Script, token string, want int64) {
 			t.Helper()
-			if got := m.do("EVAL", s.EvalArgs(s.Args(nil, []any{"a", leaseOf + "a"}, token))...); got != want {
+			if got := m.do("EVAL", s.EvalArgs(s.Args(nil, []any{"a", leaseOf + "a"}, token, longest))...); got != want {
 				t.Errorf("%s returned %v, want %d", s.Name, got, want)
 			}
 		}
@@ -330,9 +330,9 @@ func TestALeaseKeepsOthersOutWhenTheLockIsGone(t *testing.T) {
 		m.do("DEL", "a")
 		refusedBy("a writer", m.guarded(GuardedAcquire, o, other, time.Minute, keys), ours)
 		refusedBy("any", m.guarded(GuardedAcquireAny, o, other, time.Minute, keys), ours)
-		refusedBy("a reader", m.guarded(GuardedReaderAcquire, o, other, time.Minute, readers), ours)
+		refusedBy("a reader", m.guarded(GuardedReaderAcquire, o, other, time.Minute, readers, longest), ours)
 		refusedBy("an extension that sets again", m.guarded(GuardedExtend, o, other, time.Minute, keys), ours)
-		refusedBy("a reader's", m.guarded(GuardedReaderExtend, o, other, time.Minute, keys), ours)
+		refusedBy("a reader's", m.guarded(GuardedReaderExtend, o, other, time.Minute, keys, longest), ours)
 		took := m.guarded(GuardedQueue, o, other, time.Minute, queue, "take", "me", "").([]any)
 		if len(took) != 6 || string(took[3].([]byte)) != "lease" || string(took[4].([]byte)) != ours {
 			t.Errorf("take returned %v", took)
@@ -347,9 +347,9 @@ func TestALeaseKeepsOthersOutWhenTheLockIsGone(t *testing.T) {
 		refusedBy("a writer", m.guarded(GuardedAcquire, o, other, time.Minute, keys), ours)
 		release(GuardedRelease, ours, 3)
 
-		m.want("a reader", m.guarded(GuardedReaderAcquire, o, "r1", time.Minute, readers), 1, 0)
+		m.want("a reader", m.guarded(GuardedReaderAcquire, o, "r1", time.Minute, readers, longest), 1, 0)
 		m.do("DEL", "a")
-		m.want("another reader", m.guarded(GuardedReaderAcquire, o, "r2", time.Minute, readers), 1, 0)
+		m.want("another reader", m.guarded(GuardedReaderAcquire, o, "r2", time.Minute, readers, longest), 1, 0)
 		m.do("DEL", "a")
 		refusedBy("a writer", m.guarded(GuardedAcquire, o, other, time.Minute, keys), "r2")
 		release(GuardedReaderRelease, "r2", 3)
@@ -357,9 +357,9 @@ func TestALeaseKeepsOthersOutWhenTheLockIsGone(t *testing.T) {
 		release(GuardedReaderRelease, "r1", 3)
 
 		m.want("a writer", m.guarded(GuardedAcquire, o, ours, time.Minute, keys), 1, 0)
-		m.want("its downgrade", m.guarded(GuardedReaderExtend, o, ours, time.Minute, keys), 1, 0)
+		m.want("its downgrade", m.guarded(GuardedReaderExtend, o, ours, time.Minute, keys, longest), 1, 0)
 		m.do("DEL", "a")
-		m.want("a reader beside it", m.guarded(GuardedReaderAcquire, o, "r3", time.Minute, readers), 1, 0)
+		m.want("a reader beside it", m.guarded(GuardedReaderAcquire, o, "r3", time.Minute, readers, longest), 1, 0)
 		if got := m.do("EVAL", Queue.EvalArgs(Queue.Args(nil, []any{"a", "queue", leaseOf + "a"}, "release", "me", ours))...); got != int64(0) {
 			t.Errorf("release of the queue returned %v", got)
 		}

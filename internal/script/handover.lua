@@ -1,7 +1,7 @@
 -- What scripts that look into queues share; it is put into them where they say so. See queue.lua.
 
 local EXPIRY = 30000  -- ms, of a queue
-local GRACE = 250000  -- µs that a client has to come for a lock that was handed to it
+local GRACE = 250000  -- µs that a client has to come for a lock that was handed to it: its mark counts within them only
 
 local function now()
   local t = redis.call('TIME')
@@ -19,7 +19,7 @@ local function tell_first(lock, queue, me)
     local told = 1
     if score < 0 then
       if client == me then return 2 end
-      if -score > time then return 1 end
+      if -score > time and -score <= time + GRACE then return 1 end -- later: this clock was set back since
       told = 0
     elseif client ~= me then
       told = redis.pcall('PUBLISH', 'redquorum:w:1:' .. client, lock)
@@ -35,19 +35,22 @@ local function tell_first(lock, queue, me)
 end
 
 -- Puts the client into a queue, or back to where it was. Returns its score. score is that of before, '' for
--- none, or '+' and for how many µs the client has waited already.
+-- none, or '+' and for how many µs the client has waited already. Nobody came later than now: a score that says so is
+-- from before this clock was set back, and would stand behind all who come for as long as that was.
 local function take_place(queue, me, score)
-  local at = redis.call('ZSCORE', queue, me)
-  if at and tonumber(at) >= 0 then
-    score = string.format('%.0f', tonumber(at))
-  else
-    if score == '' then
-      score = string.format('%.0f', now())
-    elseif string.sub(score, 1, 1) == '+' then
-      score = string.format('%.0f', math.max(0, now() - tonumber(score)))
+  local at, time = tonumber(redis.call('ZSCORE', queue, me) or ''), now()
+  local place = at
+  if not at or at < 0 then
+    place = time
+    if string.sub(score, 1, 1) == '+' then
+      place = math.max(0, time - tonumber(score))
+    elseif score ~= '' then
+      place = tonumber(score)
     end
-    redis.call('ZADD', queue, score, me)
   end
+  place = math.min(place, time)
+  score = string.format('%.0f', place)
+  if place ~= at then redis.call('ZADD', queue, score, me) end
   redis.call('PEXPIRE', queue, EXPIRY)
   return score
 end

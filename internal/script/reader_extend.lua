@@ -1,10 +1,14 @@
 -- Prolongs a reader's hold, and makes a reader of the writer whose token is ours (invariants S4, S6).
--- KEYS[1] lock; ARGV[1] token; ARGV[2] TTL in ms; ARGV[3] '1': turn the writer, and enter where it is missing.
+-- KEYS[1] lock; ARGV[1] token; ARGV[2] TTL in ms; ARGV[3] '1': turn the writer, and enter where it is missing; ARGV[4] the
+-- longest TTL of all clients in ms.
 -- Returns 1 still held, 2 was missing and is entered again, 3 missing, 0 held by another.
--- Writers that wait do not matter here. No reader's expiry is ever shortened.
+-- Writers that wait do not matter here. No reader's expiry is ever shortened, but to the longest TTL from now.
+
+-- include readers.lua
+
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local ends = now + ARGV[2]
+local ends, most = now + ARGV[2], now + ARGV[4]
 local kind = redis.call('TYPE', KEYS[1])['ok']
 local missing = kind == 'none'
 if kind == 'zset' then
@@ -30,7 +34,6 @@ end
 if missing and ARGV[3] ~= '1' then return 3 end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('(%.0f', now))
 redis.call('ZADD', KEYS[1], string.format('%.0f', ends), ARGV[1])
-local last = redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]
-redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', tonumber(last)))
+expire_with_last(KEYS[1], most)
 if missing then return 2 end
 return 1

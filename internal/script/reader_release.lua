@@ -1,6 +1,10 @@
 -- Takes a reader out (invariant S4), or the writer with our token where it was not yet turned into one.
--- KEYS[1] lock; ARGV[1] token. Returns 1 taken out, 0 held by another, 3 missing or expired.
+-- KEYS[1] lock; ARGV[1] token; ARGV[2] the longest TTL of all clients in ms.
+-- Returns 1 taken out, 0 held by another, 3 missing or expired.
 -- The set expires with the last of those that stay; an empty one is gone at once.
+
+-- include readers.lua
+
 local kind = redis.call('TYPE', KEYS[1])['ok']
 if kind == 'none' then return 3 end
 if kind == 'string' and redis.call('GET', KEYS[1]) == ARGV[1] then
@@ -10,10 +14,10 @@ end
 if kind ~= 'zset' then return 0 end
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local most = now + ARGV[2]
 local mine = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if not mine then return 3 end
 redis.call('ZREM', KEYS[1], ARGV[1])
-local last = redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]
-if last then redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', tonumber(last))) end
+expire_with_last(KEYS[1], most)
 if tonumber(mine) < now then return 3 end
 return 1

@@ -12,7 +12,10 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-const writers = "redquorum:intent:1:" + key
+const (
+	writers = "redquorum:intent:1:" + key
+	longest = 24 * 60 * 60 * 1000 // the TTL of all clients, in ms
+)
 
 // A clockMaster is a master whose clock the test moves.
 type clockMaster struct {
@@ -45,7 +48,7 @@ func (m *clockMaster) runOn(s *Script, keys []any, args ...any) any {
 
 func (m *clockMaster) enter(token string, ttl time.Duration) any {
 	m.t.Helper()
-	return m.runOn(ReaderAcquire, []any{key, writers}, token, ttl.Milliseconds())
+	return m.runOn(ReaderAcquire, []any{key, writers}, token, ttl.Milliseconds(), longest)
 }
 
 func (m *clockMaster) want(what string, got any, want int64) {
@@ -138,8 +141,8 @@ func TestAReaderStaysOutWhileAWriterWaits(t *testing.T) {
 	m.inSet(writers, ttls{"w1": 2 * time.Second, "w2": time.Second})
 	m.want("acquire", m.enter(other, time.Minute), 4)
 	m.reads(ttls{ours: time.Minute})
-	m.want("a renewal", m.runOn(ReaderExtend, []any{key}, ours, 90_000, "1"), 1)
-	m.want("a reader that is entered again", m.runOn(ReaderExtend, []any{key}, "again", 90_000, "1"), 2)
+	m.want("a renewal", m.runOn(ReaderExtend, []any{key}, ours, 90_000, "1", longest), 1)
+	m.want("a reader that is entered again", m.runOn(ReaderExtend, []any{key}, "again", 90_000, "1", longest), 2)
 	m.advance(time.Second + time.Millisecond)
 	m.want("intent", intent("w2", 3*time.Second), 1)
 	m.inSet(writers, ttls{"w1": 999 * time.Millisecond, "w2": 3 * time.Second})
@@ -183,7 +186,7 @@ func TestAReaderIsProlongedAndNeverShortened(t *testing.T) {
 		m.enter(ours, 10*time.Second)
 		m.enter(other, 20*time.Second)
 		extend := func(ttl time.Duration) any {
-			return m.runOn(ReaderExtend, []any{key}, ours, ttl.Milliseconds(), again)
+			return m.runOn(ReaderExtend, []any{key}, ours, ttl.Milliseconds(), again, longest)
 		}
 		m.want("extend", extend(5*time.Second), 1)
 		m.reads(ttls{ours: 10 * time.Second, other: 20 * time.Second})
@@ -215,10 +218,10 @@ func TestAReaderThatIsMissingIsEnteredAgainOnlyIfAsked(t *testing.T) {
 				if again == "1" {
 					has[ours], want = 10*time.Second, 2
 				}
-				m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, 10_000, again), want)
+				m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, 10_000, again, longest), want)
 				m.reads(has)
 				if again == "1" { // it counts from the next extension on (S6)
-					m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, 10_000, again), 1)
+					m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, 10_000, again, longest), 1)
 				}
 			})
 		}
@@ -233,9 +236,9 @@ func TestTheWriterIsTurnedIntoAReaderInOneStep(t *testing.T) {
 		m := newClockMaster(t)
 		m.set(ours, test.has)
 		m.want("verify", m.runOn(ReaderVerify, []any{key}, ours), 1)
-		m.want("adopt", m.runOn(ReaderExtend, []any{key}, ours, test.asked.Milliseconds(), "0"), 0)
+		m.want("adopt", m.runOn(ReaderExtend, []any{key}, ours, test.asked.Milliseconds(), "0", longest), 0)
 		m.holds(ours, test.has)
-		m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, test.asked.Milliseconds(), "1"), 1)
+		m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, test.asked.Milliseconds(), "1", longest), 1)
 		m.reads(ttls{ours: test.want})
 		m.want("a writer's extension that comes late", m.run(Extend, ours, 60_000, "1"), 0)
 		m.want("a writer's release that comes late", m.run(Release, ours), 0)
@@ -244,12 +247,12 @@ func TestTheWriterIsTurnedIntoAReaderInOneStep(t *testing.T) {
 	}
 	m := newClockMaster(t)
 	m.do("SET", key, ours) // made last by somebody
-	m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, 1000, "1"), 1)
+	m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, 1000, "1", longest), 1)
 	m.reads(ttls{ours: time.Second})
 
 	m = newClockMaster(t)
 	m.set(ours, time.Second)
-	m.want("release", m.runOn(ReaderRelease, []any{key}, ours), 1)
+	m.want("release", m.runOn(ReaderRelease, []any{key}, ours, longest), 1)
 	m.holds("", 0)
 }
 
@@ -258,10 +261,10 @@ func TestAReadersScriptsLeaveAnothersLockAlone(t *testing.T) {
 		m := newClockMaster(t)
 		m.set(token, time.Second)
 		for _, again := range []string{"1", "0"} {
-			m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, 10_000, again), 0)
+			m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, 10_000, again, longest), 0)
 		}
 		m.want("verify", m.runOn(ReaderVerify, []any{key}, ours), 0)
-		m.want("release", m.runOn(ReaderRelease, []any{key}, ours), 0)
+		m.want("release", m.runOn(ReaderRelease, []any{key}, ours, longest), 0)
 		if got, err := m.Get(key); err != nil || got != token || m.TTL(key) != time.Second {
 			t.Errorf("the key holds %q (%v) for %v", got, err, m.TTL(key))
 		}
@@ -270,7 +273,7 @@ func TestAReadersScriptsLeaveAnothersLockAlone(t *testing.T) {
 
 func TestAReadersReleaseTakesItOutAndNobodyElse(t *testing.T) {
 	m := newClockMaster(t)
-	release := func(token string) any { return m.runOn(ReaderRelease, []any{key}, token) }
+	release := func(token string) any { return m.runOn(ReaderRelease, []any{key}, token, longest) }
 	m.want("no key", release(ours), 3)
 	m.enter(ours, time.Minute)
 	m.enter(other, 10*time.Second)
@@ -322,14 +325,14 @@ func TestAReadersScriptsLeaveOtherTypesAlone(t *testing.T) {
 				}
 				before := m.Dump()
 				m.want("acquire", m.enter("token", time.Minute), 0)
-				m.want("extend", m.runOn(ReaderExtend, []any{key}, "token", 60_000, "1"), 0)
-				m.want("adopt", m.runOn(ReaderExtend, []any{key}, "token", 60_000, "0"), 0)
+				m.want("extend", m.runOn(ReaderExtend, []any{key}, "token", 60_000, "1", longest), 0)
+				m.want("adopt", m.runOn(ReaderExtend, []any{key}, "token", 60_000, "0", longest), 0)
 				for _, s := range []*Script{ReaderVerify, ReaderRelease} {
 					want := int64(0)
 					if command[0] == "ZADD" {
 						want = 3 // it may be the readers', and we are not in
 					}
-					m.want(s.Name, m.runOn(s, []any{key}, "token"), want)
+					m.want(s.Name, m.runOn(s, []any{key}, "token", longest), want)
 				}
 				if reply := m.run(Holder).([]any); string(reply[1].([]byte)) != "" {
 					t.Errorf("holder says %q", reply)
@@ -378,7 +381,7 @@ func TestAReadersExtensionGivesBackALostExpiry(t *testing.T) {
 	m := newClockMaster(t)
 	m.enter(ours, time.Minute)
 	m.do("PERSIST", key)
-	m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, 1000, "1"), 1)
+	m.want("extend", m.runOn(ReaderExtend, []any{key}, ours, 1000, "1", longest), 1)
 	m.reads(ttls{ours: time.Minute})
 }
 
@@ -386,7 +389,7 @@ func TestAReadersExtensionGivesBackALostExpiry(t *testing.T) {
 func TestAReadersScriptsRefuseWhatIsNoTTL(t *testing.T) {
 	for _, ttl := range []any{"", "soon"} {
 		m := newClockMaster(t)
-		args := ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []any{key, writers}, ours, ttl))
+		args := ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []any{key, writers}, ours, ttl, longest))
 		var refused redis.Error
 		if reply, err := m.conn.Do("EVAL", args...); !errors.As(err, &refused) || strings.HasPrefix(err.Error(), "NOSCRIPT") {
 			t.Errorf("a TTL of %q: %v, %v", ttl, reply, err)

@@ -2,7 +2,7 @@
 -- KEYS locks; ARGV[1] token; ARGV[2] id of the client. Returns what releaseall.lua does; or, where this master has
 -- queues of locks that are free now, {that, number of the lock, counted from 1, 1 another client was told or 2 this
 -- one is next or 0 nobody was there, and so on}.
-local released = plain(KEYS)
+local released = plain(KEYS, ARGV)
 local queues = {}
 for i, key in ipairs(KEYS) do queues[i] = 'redquorum:q:1:{' .. key .. '}' end
 local waiting = redis.pcall('EXISTS', unpack(queues)) -- may not be permitted

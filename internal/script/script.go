@@ -60,10 +60,10 @@ var (
 	Queue   = newScript("queue", withHandOver(queueSource))
 
 	// Of read-write locks; the writer is the plain lock.
-	ReaderAcquire = newScript("reader_acquire", readerAcquireSource)
-	ReaderExtend  = newScript("reader_extend", readerExtendSource)
+	ReaderAcquire = newScript("reader_acquire", withReaders(readerAcquireSource))
+	ReaderExtend  = newScript("reader_extend", withReaders(readerExtendSource))
 	ReaderVerify  = newScript("reader_verify", readerVerifySource)
-	ReaderRelease = newScript("reader_release", readerReleaseSource)
+	ReaderRelease = newScript("reader_release", withReaders(readerReleaseSource))
 	WriterIntent  = newScript("writer_intent", writerIntentSource)
 )
 

@@ -33,7 +33,7 @@ func TestEveryFileIsAScriptAndIsLoaded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		source := withGuardedAcquire(withHandOver(string(b)))
+		source := withReaders(withGuardedAcquire(withHandOver(string(b))))
 		part := func(s *Script) bool { return strings.Contains(s.Source, source) }
 		if !slices.ContainsFunc(All, part) {
 			t.Errorf("%s is in no script", file)
@@ -57,7 +57,7 @@ func TestEveryFileIsAScriptAndIsLoaded(t *testing.T) {
 
 // isPart is of files that are put together with others.
 func isPart(file string) bool {
-	return strings.HasPrefix(file, "guarded") || slices.Contains([]string{"handover.lua", "releaseset.lua", "releaseleases.lua"}, file)
+	return strings.HasPrefix(file, "guarded") || slices.Contains([]string{"handover.lua", "readers.lua", "releaseset.lua", "releaseleases.lua"}, file)
 }
 
 // KEYS without an index stands for however many there are.

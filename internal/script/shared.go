@@ -19,6 +19,17 @@ func withHandOver(source string) string {
 	return strings.Replace(source, includeHandOver, handOverSource, 1)
 }
 
+//go:embed readers.lua
+var readersSource string
+
+// includeReaders is the line that asks for readers.lua.
+const includeReaders = "-- include readers.lua\n"
+
+// withReaders is a script with that put in.
+func withReaders(source string) string {
+	return strings.Replace(source, includeReaders, readersSource, 1)
+}
+
 //go:embed queueslots.lua
 var queueSlotsSource string
 

@@ -18,12 +18,18 @@ const (
 func init() {
 	for name, own := range map[string]func(t *rapid.T) any{
 		"guarded_acquire": unused, "guarded_acquireany": unused,
-		"guarded_extend": again, "guarded_extendall": again, "guarded_reader_extend": again,
+		"guarded_extend": again, "guarded_extendall": again,
 	} {
 		plausible[name] = func(t *rapid.T) call { return guardedCall(t, guardedLocks(t, name), nil, own(t)) }
 	}
-	plausible["guarded_reader_acquire"] = func(t *rapid.T) call { return guardedCall(t, []any{"lock"}, []any{beside[1]}, "") }
-	for _, name := range []string{"guarded_release", "guarded_releaseall", "guarded_reader_release"} {
+	plausible["guarded_reader_acquire"] = func(t *rapid.T) call {
+		return behindTTL(t, guardedCall(t, []any{"lock"}, []any{beside[1]}, ""))
+	}
+	plausible["guarded_reader_extend"] = func(t *rapid.T) call { return behindTTL(t, guardedCall(t, []any{"lock"}, nil, again(t))) }
+	plausible["guarded_reader_release"] = func(t *rapid.T) call {
+		return call{append([]any{"lock"}, beginning(leaseOf, []any{"lock"})...), []any{token(t), ttl(t)}}
+	}
+	for _, name := range []string{"guarded_release", "guarded_releaseall"} {
 		plausible[name] = func(t *rapid.T) call {
 			locks := guardedLocks(t, name)
 			return call{append(locks, beginning(leaseOf, locks)...), []any{token(t)}}
@@ -44,11 +50,17 @@ func init() {
 	}
 }
 
+// behindTTL is a call of readers, with the longest TTL of all before the rest.
+func behindTTL(t *rapid.T, c call) call {
+	c.args = append([]any{ttl(t)}, c.args...)
+	return c
+}
+
 func unused(*rapid.T) any { return "" }
 
 // guardedLocks is one lock, and for some scripts several.
 func guardedLocks(t *rapid.T, name string) []any {
-	if slices.Contains([]string{"guarded_extend", "guarded_reader_extend", "guarded_release", "guarded_reader_release"}, name) {
+	if slices.Contains([]string{"guarded_extend", "guarded_release"}, name) {
 		return []any{"lock"}
 	}
 	return severalKeys(t)

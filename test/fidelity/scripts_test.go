@@ -65,11 +65,13 @@ var plausible = map[string]func(t *rapid.T) call{
 		return call{severalKeys(t), []any{pick(t, "which", []string{"last", "first"})}}
 	},
 	"reader_acquire": func(t *rapid.T) call {
-		return call{append(oneKey(t), beside[1]), []any{token(t), ttl(t)}}
+		return call{append(oneKey(t), beside[1]), []any{token(t), ttl(t), ttl(t)}}
 	},
-	"reader_extend":  func(t *rapid.T) call { return call{oneKey(t), []any{token(t), ttl(t), again(t)}} },
+	"reader_extend": func(t *rapid.T) call {
+		return call{oneKey(t), []any{token(t), ttl(t), again(t), ttl(t)}}
+	},
 	"reader_verify":  func(t *rapid.T) call { return call{oneKey(t), []any{token(t)}} },
-	"reader_release": func(t *rapid.T) call { return call{oneKey(t), []any{token(t)}} },
+	"reader_release": func(t *rapid.T) call { return call{oneKey(t), []any{token(t), ttl(t)}} },
 	"writer_intent":  func(t *rapid.T) call { return call{[]any{beside[1]}, []any{token(t), ttl(t)}} },
 	"queue":          queueCall,
 	"dial":           markerCall,

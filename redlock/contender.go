@@ -33,19 +33,19 @@ type contender struct {
 	last     *outcome.Failure // of the last attempt, and what the pilot said since
 	over     bool             // no quorum could be had for too long
 
-	pilot      int    // where it queues up
-	turn       turn   // what the pilot said last
-	heard      bool   // that was not acted on yet
-	queued     uint64 // masters that may have an entry of ours
-	useless    uint64 // masters that have no queue to offer
-	eager      bool   // tries at the pilot before anything else
-	blind      bool   // it sleeps where there is no queue to wait in
-	slept      bool   // it had to wait
-	called     bool   // the pilot has called
-	polls      int    // since a quorum was asked
-	stale      bool   // the pilot's key is still that of a holder who has let go
-	collisions int    // attempts in a row that failed after the pilot's grant
-	losses     int    // turns of a set that came to nothing, one right after the other
+	pilot      int           // where it queues up
+	turn       turn          // what the pilot said last
+	heard      bool          // that was not acted on yet
+	queued     uint64        // masters that may have an entry of ours
+	eager      bool          // tries at the pilot before anything else
+	blind      bool          // it sleeps where there is no queue to wait in
+	slept      bool          // it had to wait
+	called     bool          // the pilot has called
+	polls      int           // since a quorum was asked
+	refused    []noQueueMark // by master; nil: none has
+	stale      bool          // the pilot's key is still that of a holder who has let go
+	collisions int           // attempts in a row that failed after the pilot's grant
+	losses     int           // turns of a set that came to nothing, one right after the other
 }
 
 // pollsPerAttempt is how many looks at the pilot there are to one at all
@@ -191,11 +191,7 @@ func (w *contender) result(err error) (*Lock, int, error) {
 // whether it said anything; the error is what ended the waiting.
 func (w *contender) look(ctx context.Context) error {
 	w.queued |= 1 << w.pilot
-	var place any = w.turn.score
-	if w.l.isSet() {
-		place = w.age()
-	}
-	q := w.c.askQueue(w.pilot, time.Time{}, w.key, argWait, place)
+	q := w.c.askQueue(w.pilot, time.Time{}, w.key, argWait, w.position())
 	reply, err := q.wait(ctx, w.c.patience(w.pilot, w.l.opts.ttl))
 	t, err := readTurn(reply, err)
 	return w.note(&t, err)
@@ -208,13 +204,28 @@ func (w *contender) note(t *turn, err error) (cause error) {
 		w.turn, w.heard = *t, true
 		w.learn(t.held)
 	case errors.Is(err, pipeline.ErrTimeout): // passed over until it answers
+	case errors.Is(err, pipeline.ErrConnectionLost), errors.Is(err, pipeline.ErrDown), errors.Is(err, pipeline.ErrStalled):
+		// passed over until it is connected
 	case errors.Is(err, ErrClosed), isContextError(err):
 		return err
 	default:
-		w.useless |= 1 << w.pilot
-		w.c.pilots.note(w.pilot, err)
+		if w.refused == nil {
+			w.refused = make([]noQueueMark, len(w.c.masters))
+		}
+		w.refused[w.pilot] = w.c.markNoQueue(w.pilot, noQueueFor)
+		w.c.noteForbidden(w.pilot, err)
 	}
 	return nil
+}
+
+// noQueueMasters are those that have refused this call a queue lately.
+func (w *contender) noQueueMasters() (masters uint64) {
+	for i, mark := range w.refused {
+		if w.c.stands(i, mark) {
+			masters |= 1 << i
+		}
+	}
+	return masters
 }
 
 // learn puts what the pilot says of the holder into the error of the last
@@ -251,7 +262,7 @@ func (w *contender) tryPilot(ctx context.Context) (*outcome.Failure, bool) {
 		granted, t, err = c.takeSet(ctx, l, w.pilot)
 	} else {
 		w.queued |= 1 << w.pilot
-		granted, t, err = c.take(ctx, l, w.pilot, w.turn.score, l.opts.fair || w.eager)
+		granted, t, err = c.take(ctx, l, w.pilot, w.position(), l.opts.fair || w.eager)
 	}
 	w.eager = false
 	if granted {

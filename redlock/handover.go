@@ -84,7 +84,7 @@ func (h *handOver) refused(call *pipeline.Call) bool {
 		return false
 	}
 	h.plain = true
-	h.lock.c.pilots.note(call.Slot, call.Err)
+	h.lock.c.noteForbidden(call.Slot, call.Err)
 	return true
 }
 

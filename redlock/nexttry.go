@@ -11,7 +11,7 @@ import (
 // waiting.
 func (w *contender) nextTry(ctx context.Context) (try, error) {
 	for {
-		pilot := w.c.pilot(w.key, w.useless)
+		pilot := w.c.pilot(w.key, w.noQueueMasters())
 		if w.out.failures > 0 || pilot == noPilot || !w.c.quorumConnected() {
 			return w.sleepBlind(ctx, nil)
 		}

@@ -19,25 +19,58 @@ const noPilot = -1
 
 // pilots chooses them.
 type pilots struct {
-	names   []uint64       // hashes of the masters' names
-	overdue []atomic.Int32 // queries that a master has not answered in time, and not since
-	noQueue []atomic.Bool  // masters that do not permit a queue
+	names   []uint64                      // hashes of the masters' names
+	overdue []atomic.Int32                // queries that a master has not answered in time, and not since
+	noQueue []atomic.Pointer[noQueueMark] // masters that do not permit a queue
 }
 
 func newPilots(masters []*pipeline.Pipeline) pilots {
 	n := len(masters)
-	p := pilots{names: make([]uint64, n), overdue: make([]atomic.Int32, n), noQueue: make([]atomic.Bool, n)}
+	p := pilots{names: make([]uint64, n), overdue: make([]atomic.Int32, n), noQueue: make([]atomic.Pointer[noQueueMark], n)}
 	for i, m := range masters {
 		p.names[i] = hashOf(m.Name())
 	}
 	return p
 }
 
-// note takes notice of a refusal that no waiting mends.
-func (p *pilots) note(master int, err error) {
+// A noQueueMark says that a master has refused to be a pilot. None lasts for
+// good: permissions are given and keys deleted, and a caller that went on without
+// the queue of which it was the first would be overtaken for as long as it waits.
+// A mark ends with the connection on which it was made, and at its time anyway.
+// The zero mark has ended.
+type noQueueMark struct {
+	epoch uint64        // of the connection
+	until time.Duration // on the keeper's clock
+}
+
+// For how long a master is passed over that has refused.
+const (
+	noQueueFor   = time.Second     // for whatever reason, by the call that met it
+	forbiddenFor = 5 * time.Second // for want of a permission, by the whole client
+)
+
+// markNoQueue makes a mark.
+func (c *Client) markNoQueue(master int, d time.Duration) noQueueMark {
+	return noQueueMark{epoch: c.masters[master].Stats().Epoch, until: c.keeper.now() + d}
+}
+
+// stands reports whether a mark has not ended yet.
+func (c *Client) stands(master int, m noQueueMark) bool {
+	return m.until > c.keeper.now() && m.epoch == c.masters[master].Stats().Epoch
+}
+
+// noteForbidden takes notice of an error that may be want of a permission.
+func (c *Client) noteForbidden(master int, err error) {
 	if _, ok := errors.AsType[*pipeline.ConfigError](err); ok {
-		p.noQueue[master].Store(true)
+		mark := c.markNoQueue(master, forbiddenFor)
+		c.pilots.noQueue[master].Store(&mark)
 	}
+}
+
+// permitsQueue reports whether a master has not forbidden its queues lately.
+func (c *Client) permitsQueue(master int) bool {
+	mark := c.pilots.noQueue[master].Load()
+	return mark == nil || !c.stands(master, *mark)
 }
 
 // pilot is the key's pilot, or noPilot when no master is connected and may vote,
@@ -55,7 +88,7 @@ func (c *Client) pilot(key string, passed uint64) int {
 		if best == noPilot {
 			break
 		}
-		if c.pilots.overdue[best].Load() == 0 && !c.pilots.noQueue[best].Load() && c.masters[best].Connected() && c.voters.MayVote(best) {
+		if c.pilots.overdue[best].Load() == 0 && c.permitsQueue(best) && c.masters[best].Connected() && c.voters.MayVote(best) {
 			return best
 		}
 		passed |= 1 << best

@@ -42,6 +42,16 @@ func (w *contender) age() any {
 	return "+" + strconv.FormatInt(time.Since(w.since).Microseconds(), 10)
 }
 
+// position is the call's place in the pilot's queue, as it knows it. At a pilot
+// that has not told it any, or where it was dropped while it could not be reached
+// and was passed over, that is by how long it has waited.
+func (w *contender) position() any {
+	if w.turn.score == "" || w.l.isSet() {
+		return w.age()
+	}
+	return w.turn.score
+}
+
 // prefixed is the name of a key in Redis.
 func (w *contender) prefixed(key string) string { return w.c.opts.prefix + key }
 

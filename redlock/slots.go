@@ -83,9 +83,10 @@ func (s *slots) nextTry(ctx context.Context) (try, error) {
 func (s *slots) look(ctx context.Context) (nobody bool, cause error) {
 	w, c := s.w, s.w.c
 	byPilot := make([][]any, len(c.masters))
+	passed := w.noQueueMasters()
 	nobody = true
 	for _, key := range s.keys {
-		if pilot := c.pilot(key, w.useless); pilot != noPilot {
+		if pilot := c.pilot(key, passed); pilot != noPilot {
 			nobody = false
 			byPilot[pilot] = append(byPilot[pilot], key, queueKey(key))
 		}

@@ -84,7 +84,7 @@ func (w *contender) tryTogether(ctx context.Context) (*outcome.Failure, bool) {
 	w.queued |= bit
 	c.awaitVoters(ctx, l)
 	l.begin()
-	l.take = l.newPilotTake(w.pilot, w.turn.score)
+	l.take = l.newPilotTake(w.pilot, w.position())
 	failed := w.asked(c.fanOut(ctx, l, 0, false))
 	said := l.take.pilotAnswer
 	l.take = nil

@@ -316,9 +316,15 @@ func (p *Pipeline) backoff(n int) time.Duration {
 	if n <= 0 {
 		return 0
 	}
+	d := p.longestPause(n)
+	return d/2 + p.jitter(d/2)
+}
+
+// longestPause is what backoff gives at the most.
+func (p *Pipeline) longestPause(n int) time.Duration {
 	d := p.cfg.MaxBackoff
 	if p.cfg.MinBackoff < d>>(n-1) { // so that doubling cannot overflow
 		d = p.cfg.MinBackoff << (n - 1)
 	}
-	return d/2 + p.jitter(d/2)
+	return d
 }

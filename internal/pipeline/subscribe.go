@@ -55,42 +55,45 @@ func (s *Subscription) Close() {
 func (s *Subscription) supervise(ctx context.Context) {
 	defer close(s.done)
 	for failures := 0; pause(ctx, s.p.backoff(failures)); {
-		heard, err := s.listen(ctx)
+		lasted, heard, err := s.listen(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if failures++; heard {
+		// One that was cut off after it had listened for a while is no failure:
+		// where that happens again and again, whoever waits would hear ever less.
+		if failures++; heard || lasted > s.p.longestPause(failures) {
 			failures = 0
 		}
 		s.listener.Unsubscribed(err)
 	}
 }
 
-// listen makes one connection and listens to it until it fails. It reports
-// whether anything was heard after the acknowledgement.
-func (s *Subscription) listen(ctx context.Context) (heard bool, err error) {
+// listen makes one connection and listens to it until it fails. It reports for
+// how long after the acknowledgement, and whether anything was heard.
+func (s *Subscription) listen(ctx context.Context) (lasted time.Duration, heard bool, err error) {
 	w, rc, err := s.p.connect(ctx, func(h *handshake) error {
 		h.name(s.p.cfg.ClientName)
 		h.send("SUBSCRIBE", "SUBSCRIBE", s.channel)
 		return h.run()
 	})
 	if err != nil {
-		return false, err
+		return 0, false, err
 	}
 	defer func() { _ = w.abort() }()
 	defer context.AfterFunc(ctx, func() { _ = w.abort() })()
 	// The master speaks without being asked from now on.
 	w.asked.Store(math.MaxUint64)
 	s.listener.Subscribed()
+	began := time.Now()
 	pulse := startPulse(w, s.p.cfg.StallLimit)
 	defer pulse.stop()
 	for {
 		reply, err := rc.Receive()
 		if err != nil {
 			if pulse.failed.Load() {
-				return heard, ErrStalled
+				return time.Since(began), heard, ErrStalled
 			}
-			return heard, connectionError(err)
+			return time.Since(began), heard, connectionError(err)
 		}
 		heard = true
 		pulse.heard.Store(true)

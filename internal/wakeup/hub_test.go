@@ -211,6 +211,54 @@ func TestASubscriptionIsMadeAgainWhenItIsLost(t *testing.T) {
 	}
 }
 
+// What was cut off after it had listened for a while is made again at once, each
+// time: nobody has spoken on it, but it was none that could not be made.
+func TestASubscriptionThatIsCutOffAgainAndAgainIsMadeAgainAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, err := simmaster.New(simmaster.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		var last net.Conn // synctest.Wait orders it
+		p := pipeline.New(pipeline.Config{
+			Name: m.Name(),
+			Dialer: func(ctx context.Context, _, _ string) (conn net.Conn, err error) {
+				conn, err = m.Dial(ctx)
+				last = conn
+				return conn, err
+			},
+		})
+		defer p.Close()
+		hub := wakeup.New([]wakeup.Master{p}, "me", func(int, string) {})
+		defer hub.Close()
+		synctest.Wait()
+		w := hub.Wait("key")
+		defer w.Leave()
+		for i := range 8 {
+			<-w.Subscribe(0)
+			time.Sleep(300 * time.Millisecond)
+			_ = last.Close()
+			began := time.Now()
+			synctest.Wait()
+			<-w.Subscribe(0)
+			if d := time.Since(began); d > 0 {
+				t.Errorf("cut %d: subscribed again after %v", i, d)
+			}
+		}
+		// One that ends as soon as it is made is made again ever less often.
+		began := time.Now()
+		for range 8 {
+			<-w.Subscribe(0)
+			_ = last.Close()
+			synctest.Wait()
+		}
+		if d := time.Since(began); d < 500*time.Millisecond {
+			t.Errorf("made eight times within %v", d)
+		}
+	})
+}
+
 func TestAfterCloseNothingIsSubscribed(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, s *setting) {
 		before := s.connections()

@@ -1,0 +1,288 @@
+package redlock_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// A slowLine is how one client reaches the masters: what one of them says comes
+// late, and it may be cut off.
+type slowLine struct {
+	s    *sim
+	addr string        // of the slow master
+	late time.Duration // how much its answers are
+
+	mu    sync.Mutex // guards what follows
+	off   bool
+	conns []net.Conn // to the slow master, those that were closed too
+	cuts  int        // so many questions more are cut off before the answer
+
+	cutting sync.WaitGroup
+}
+
+func (l *slowLine) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if addr != l.addr {
+		return l.s.dial(ctx, network, addr)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.off {
+		return nil, errors.New("cut off")
+	}
+	conn, err := l.s.dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	l.conns = append(l.conns, conn)
+	return &lateConn{conn, l}, nil
+}
+
+// cut ends all connections to the slow master, and refuses new ones for d.
+func (l *slowLine) cut(d time.Duration) {
+	l.mu.Lock()
+	l.off = true
+	for _, c := range l.conns {
+		_ = c.Close()
+	}
+	l.conns = nil
+	l.mu.Unlock()
+	time.Sleep(d)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.off = false
+}
+
+type lateConn struct {
+	net.Conn
+	line *slowLine
+}
+
+// Write looks for the question of one who waits.
+func (c *lateConn) Write(p []byte) (int, error) {
+	l := c.line
+	l.mu.Lock()
+	if l.cuts > 0 && bytes.Contains(p, []byte("\r\nwait\r\n")) {
+		l.cuts--
+		l.cutting.Go(func() {
+			time.Sleep(l.late / 2)
+			l.cut(30 * time.Millisecond)
+		})
+	}
+	l.mu.Unlock()
+	return c.Conn.Write(p)
+}
+
+func (c *lateConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	time.Sleep(c.line.late)
+	return n, err
+}
+
+// pilotOf is the master at which a key's queue is.
+func (s *sim) pilotOf(key string) int {
+	s.t.Helper()
+	c := s.open()
+	held := mustLock(s.t, c, key)
+	q := s.queue(s.open(), key)
+	pilot := s.pilot(key)
+	unlock(s.t, held)
+	unlock(s.t, q.mustHave(s.t))
+	return pilot
+}
+
+// A pilot that is lost while it is asked is the pilot again once it is back: who
+// waits would else stay in a queue that nobody else sees.
+func TestAFairWaiterWhosePilotIsCutOffAgainAndAgainIsServedInItsTurn(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		fair := redlock.WithFairness()
+		line := &slowLine{s: s, addr: s.masters[s.pilotOf("key")].Addr(), late: 60 * time.Millisecond}
+		patient := s.open(redlock.WithPool(pool.WithDialer(line.dial)))
+		time.Sleep(time.Second)
+		held := mustLock(t, s.open(), "key", fair)
+		first := s.queue(patient, "key", fair)
+		time.Sleep(time.Second) // it has its place
+		var served int
+		var mu sync.Mutex
+		var others sync.WaitGroup
+		over := make(chan struct{})
+		for range 3 {
+			c := s.open()
+			others.Go(func() {
+				for {
+					l, err := c.Lock(t.Context(), "key", fair)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					served++
+					mu.Unlock()
+					time.Sleep(20 * time.Millisecond)
+					_ = l.Unlock(t.Context())
+					select {
+					case <-over:
+						return
+					case <-time.After(time.Millisecond):
+					}
+				}
+			})
+		}
+		line.mu.Lock()
+		line.cuts = 8
+		line.mu.Unlock()
+		time.Sleep(5 * time.Second)
+		line.cutting.Wait()
+		if line.cuts != 0 {
+			t.Errorf("%d cuts are left", line.cuts)
+		}
+		unlock(t, held)
+		select {
+		case <-first.done:
+		case <-time.After(30 * time.Second):
+		}
+		mu.Lock()
+		overtaken := served
+		mu.Unlock()
+		if !first.has() {
+			t.Errorf("not served in 30s, others %d times", overtaken)
+			first.cancel()
+			<-first.done
+		} else {
+			unlock(t, first.lock)
+		}
+		if overtaken > 0 {
+			t.Errorf("others were served %d times before", overtaken)
+		}
+		close(over)
+		others.Wait()
+	})
+}
+
+// A client that was called while it could not be reached has lost its entry: it
+// comes back to where it was, not behind those who came later.
+func TestWhoCouldNotBeReachedComesBackToItsPlaceInTheQueue(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		fair := redlock.WithFairness()
+		line := &slowLine{s: s, addr: s.masters[s.pilotOf("key")].Addr()}
+		held := mustLock(t, s.open(), "key", fair)
+		first := s.queue(s.open(redlock.WithPool(pool.WithDialer(line.dial))), "key", fair)
+		time.Sleep(time.Second)
+		second, third := s.queue(s.open(), "key", fair), s.queue(s.open(), "key", fair)
+		time.Sleep(time.Second)
+		var cut sync.WaitGroup
+		cut.Go(func() { line.cut(time.Second) })
+		settle()
+		unlock(t, held)
+		if first.has() || !second.has() {
+			t.Fatal("the second one was not called")
+		}
+		cut.Wait()
+		time.Sleep(time.Second) // it is back
+		unlock(t, second.lock)
+		if !first.has() || third.has() {
+			t.Fatalf("the first one has it: %v, the third: %v", first.has(), third.has())
+		}
+		unlock(t, first.lock)
+		unlock(t, third.mustHave(t))
+	})
+}
+
+// A refusal is asked about again after a second, on the same connection.
+func TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater(t *testing.T) {
+	for name, want := range map[string]func(c *redlock.Client) func(context.Context) (*redlock.Lock, error){
+		"one key": func(c *redlock.Client) func(context.Context) (*redlock.Lock, error) {
+			return func(ctx context.Context) (*redlock.Lock, error) { return c.Lock(ctx, "key") }
+		},
+		"one of several": func(c *redlock.Client) func(context.Context) (*redlock.Lock, error) {
+			return func(ctx context.Context) (*redlock.Lock, error) { return c.LockAny(ctx, []string{"key"}) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				const queue = "redquorum:q:1:{key}"
+				pilot := s.pilotOf("key")
+				s.ask(pilot, "SET", queue, "no queue")
+				held := mustLock(t, s.open(), "key")
+				q := s.queueFor(s.open(), want(s.open()))
+				time.Sleep(500 * time.Millisecond)
+				if got := s.queuesBeside(pilot, queue); got != 1 {
+					t.Errorf("%d masters have the queue: want another one to", got)
+				}
+				s.ask(pilot, "DEL", queue)
+				time.Sleep(2 * time.Second)
+				if got := s.members(pilot, queue); len(got) != 1 {
+					t.Errorf("in the pilot's queue are %q", got)
+				}
+				within(t, soon, func() {
+					unlock(t, held)
+					if !q.has() {
+						t.Error("not woken by the pilot")
+					}
+				})
+				unlock(t, q.mustHave(t))
+			})
+		})
+	}
+}
+
+// queuesBeside is how many masters but one have members in a queue.
+func (s *sim) queuesBeside(but int, queue string) (n int) {
+	for i := range s.masters {
+		if i != but && len(s.members(i, queue)) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Who was called and has died is waited for by the pilot's clock, which may be set
+// back in that moment.
+func TestAPilotsClockThatIsSetBackAfterACallHoldsNobodyOff(t *testing.T) {
+	for name, opts := range map[string][]redlock.LockOption{"fair": {redlock.WithFairness()}, "not fair": nil} {
+		t.Run(name, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				pilot := s.pilotOf("key")
+				called := time.Now().Add(250 * time.Millisecond)
+				s.ask(pilot, "ZADD", "redquorum:q:1:{key}", -called.UnixMicro(), "dead")
+				s.masters[pilot].SetClockOffset(-time.Hour)
+				c := s.open()
+				within(t, soon, func() { unlock(t, mustLock(t, c, "key", opts...)) })
+				// Who waits has its turn, too.
+				held := mustLock(t, c, "key", opts...)
+				q := s.queue(s.open(), "key", opts...)
+				s.ask(pilot, "ZADD", "redquorum:q:1:{key}", -called.UnixMicro(), "dead")
+				within(t, soon, func() {
+					unlock(t, held)
+					unlock(t, q.mustHave(t))
+				})
+			})
+		})
+	}
+}
+
+// The places of those who wait already are in the future then: newcomers must not
+// go before them.
+func TestWhoWaitsKeepsItsPlaceWhenThePilotsClockIsSetBack(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		fair := redlock.WithFairness()
+		held := mustLock(t, s.open(), "key", fair)
+		first := s.queue(s.open(), "key", fair)
+		s.masters[s.pilot("key")].SetClockOffset(-time.Hour)
+		time.Sleep(time.Second)
+		second := s.queue(s.open(), "key", fair)
+		unlock(t, held)
+		if !first.has() || second.has() {
+			t.Fatal("who came later was served before")
+		}
+		unlock(t, first.lock)
+		unlock(t, second.mustHave(t))
+	})
+}

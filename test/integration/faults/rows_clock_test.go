@@ -240,6 +240,38 @@ func clockRows() []row {
 			}
 			r.progress(now(), 5)
 		},
+	}, {
+		fault:  "a client's wall clock is set 60 s back, and later 30 s forward while it holds, as after a pause that only it shows",
+		expect: "the step back is not felt; with the step forward the hold ends at once",
+		on:     []kind{processes}, level: levelStandard,
+		run: func(r *run) {
+			// Renewals are far apart: the next would notice too.
+			r.steady(func(s *spec) { s.TTL, s.Movable, s.Fencing = 4*rowTTL, true, false })
+			r.fault(func() error { return r.children[0].order(order{Do: "step", Clock: -time.Minute}) })
+			r.progress(now(), 20)
+			r.healAt = now()
+			r.goesOn()
+			r.quick()
+			r.bounded()
+
+			if !r.history.await(settleBound, func() bool { return r.history.holding(0, "held:0") }) {
+				r.Fatalf("within %v it does not hold", settleBound)
+			}
+			stepped := now()
+			r.must(r.children[0].order(order{Do: "step", Clock: -30 * time.Second}))
+			if !r.history.await(settleBound, func() bool { return r.history.lostSince(stepped, 0, "held:0") }) {
+				r.Error("the step forward has not ended the hold")
+			}
+			for _, h := range r.history.lost() {
+				if h.client != 0 {
+					r.Errorf("client %d, whose clock was not set, lost %v: %s", h.client, h.keys, h.why)
+				}
+				if late := h.noticed.sub(stepped); late < 0 || late > lateness {
+					r.Errorf("%v was lost %v after the step", h.keys, late)
+				}
+			}
+			r.progress(now(), 5)
+		},
 	}}
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
@@ -32,9 +31,7 @@ func (c *Client) awaitVoters(ctx context.Context, l *Lock) {
 // begin makes the handle's token, and reads the clock: what follows may send
 // (S2, S3).
 func (l *Lock) begin() {
-	if l.claim.token == "" || !mutant.Is(mutant.OneToken) {
-		l.claim.token = newToken(l.c.opts.chance, l.c.tokenPrefix(l.opts.owner))
-	}
+	l.claim.token = newToken(l.c.opts.chance, l.c.tokenPrefix(l.opts.owner))
 	l.start = l.c.opts.clock.Now()
 }
 
@@ -55,9 +52,6 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 	res := r.result()
 	now := c.opts.clock.Now()
 	elapsed := now.Sub(l.start)
-	if mutant.Is(mutant.ElapsedIgnored) {
-		l.start, elapsed = now, 0
-	}
 	l.claim.absent = res.absent
 	if l.take != nil {
 		l.take.pilotAnswer = r.pilotSaid()
@@ -80,9 +74,7 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 			}
 		}
 	}
-	if !mutant.Is(mutant.RollbackByCaller) || ctx.Err() == nil {
-		l.rollback()
-	}
+	l.rollback()
 	l.intent.note()
 	if c.isClosed() {
 		cause = ErrClosed

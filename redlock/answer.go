@@ -6,7 +6,6 @@ import (
 	"github.com/redquorum/redquorum/internal/outcome"
 
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -61,9 +60,6 @@ func (a *answer) readCode(op operation, code any) {
 		a.Verdict, a.held = ballot.Refused, &heldUnknown
 	case code == any(int64(3)), setsAgain && code == any(int64(2)):
 		a.Verdict, a.missing = ballot.Refused, true
-		if mutant.Is(mutant.ResetCounts) && code == any(int64(2)) {
-			a.Verdict, a.missing = ballot.Agreed, false
-		}
 	}
 }
 

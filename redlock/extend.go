@@ -6,7 +6,6 @@ import (
 	"github.com/redquorum/redquorum/internal/outcome"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
@@ -66,9 +65,6 @@ func (l *Lock) startExtension(op operation, renewal bool) *round {
 	l.setting.Add()
 	l.extended, l.claim.absent = true, 0
 	r.Start = l.c.opts.clock.Now()
-	if mutant.Is(mutant.LossTimerMoved) {
-		l.start = r.Start
-	}
 	l.askExtend(r, argSetAgain)
 	return r
 }

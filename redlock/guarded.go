@@ -8,7 +8,6 @@ import (
 
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -31,9 +30,6 @@ func (l *Lock) isGuarded() bool { return l.opts.fenced || l.c.opts.strict() }
 
 func (l *Lock) acquireScript() *script.Script {
 	if l.isGuarded() {
-		if mutant.Is(mutant.NoLease) && l.claim.kind == plainKind {
-			return leaselessAcquire
-		}
 		return l.claim.kind.guarded.acquire
 	}
 	return l.claim.kind.acquire

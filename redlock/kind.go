@@ -3,7 +3,6 @@ package redlock
 import (
 	"time"
 
-	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -50,9 +49,6 @@ var (
 
 // askAcquire asks for the lock.
 func (l *Lock) askAcquire(r *round) {
-	if mutant.Is(mutant.LateReplyCounts) {
-		r.NoteOpen()
-	}
 	r.lock = l // which has to be unreleased for a script to be sent again
 	r.Command.Key = keyOf(l)
 	l.setting.Add()
@@ -108,10 +104,6 @@ func (l *Lock) askHolder(r *round, skip uint64) {
 // missing.
 func (l *Lock) askExtend(r *round, again any) {
 	r.Command.Key = keyOf(l)
-	if mutant.Is(mutant.ExtensionShortens) && l.claim.kind == plainKind {
-		l.askShorteningExtend(r, again)
-		return
-	}
 	if l.isGuarded() {
 		l.askGuardedExtend(r, again)
 		return
@@ -134,11 +126,6 @@ func (l *Lock) askVerify(r *round) {
 // where there is nothing to give back.
 func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
 	absent := l.claim.absent
-	if mutant.Is(mutant.ReleaseWithoutCompare) && l.claim.kind == plainKind {
-		r.args = append(r.args[:0], l.claim.keys[0])
-		r.ask("DEL", absent, keep)
-		return
-	}
 	if handOver && l.claim.kind.handOver != nil && !l.isGuarded() {
 		for _, key := range l.claim.keys {
 			if pilot := l.c.pilot(key.(string), 0); pilot != noPilot {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/mutant"
 )
 
 // A Lock is one hold: what [Client.Lock] and its siblings return. It is held
@@ -72,14 +71,10 @@ func (l *Lock) Keys() []string { return append([]string{l.key}, l.others...) }
 
 // again is a new handle for another attempt at what l was for.
 func (l *Lock) again() *Lock {
-	next := &Lock{
+	return &Lock{
 		c: l.c, claim: claim{kind: l.claim.kind, keys: l.claim.keys}, key: l.key, others: l.others, opts: l.opts,
 		intent: l.intent, told: l.told, index: notScheduled,
 	}
-	if mutant.Is(mutant.OneToken) {
-		next.claim.token = l.claim.token
-	}
-	return next
 }
 
 // Token is the value that stands in Redis: owner name if one was given, the

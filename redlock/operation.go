@@ -30,9 +30,7 @@ func (op operation) votes() bool {
 
 // rules is how a question of that sort is decided.
 func (op operation) rules() ballot.Rules {
-	return ballot.Rules{
-		Votes: op.votes(), All: op == opHolder || op == opInspect, Persist: op == opRelease, Acquires: op == opLock, Extends: op == opExtend,
-	}
+	return ballot.Rules{Votes: op.votes(), All: op == opHolder || op == opInspect, Persist: op == opRelease}
 }
 
 func (op operation) String() string {

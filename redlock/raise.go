@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
@@ -40,7 +39,7 @@ func (l *Lock) settleFence(ctx context.Context, r *round, acquired bool) *outcom
 	}
 	l.claim.fence = token
 	l.c.fences.tokens.Add(1)
-	if token == 0 || mutant.Is(mutant.NoRaise) { // adopted, and never fenced, or a reader before any writer
+	if token == 0 { // adopted, and never fenced, or a reader before any writer
 		return nil
 	}
 	for i, f := range given {
@@ -51,7 +50,7 @@ func (l *Lock) settleFence(ctx context.Context, r *round, acquired bool) *outcom
 			agreeing &^= 1 << i
 		}
 	}
-	if bits.OnesCount64(stored) >= l.c.need || mutant.Is(mutant.NoReaderRaise) && l.claim.kind == readerKind {
+	if bits.OnesCount64(stored) >= l.c.need {
 		return nil
 	}
 	return l.raise(ctx, r, given, agreeing, stored, acquired)
@@ -104,9 +103,6 @@ func (l *Lock) raise(ctx context.Context, first *round, given []uint64, agreeing
 // what it has given.
 func (l *Lock) askRaise(r *round, given []uint64, skip uint64) {
 	r.script = script.Raise
-	if mutant.Is(mutant.RaiseByOwner) {
-		r.script = raiseByOwner
-	}
 	keys := appendNames(l.claim.keys[:len(l.claim.keys):len(l.claim.keys)], fencePrefix, l.claim.keys)
 	for i, f := range given {
 		if (skip|r.Agreed)&(1<<i) == 0 {

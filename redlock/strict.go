@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/mutant"
 )
 
 // What GuardStrict adds to every grant: clocks are compared, and leases are
@@ -44,12 +43,6 @@ func (o *clientOptions) validity(ttl time.Duration) time.Duration {
 		// Twice: a clock that was S ahead when it granted the lock may be S
 		// behind when it is asked the next time, or the other way round.
 		v -= 2*guard.Skew(ttl) + o.clockErr
-		if mutant.Is(mutant.NoSkewTerm) {
-			v += 2 * guard.Skew(ttl)
-		}
-		if mutant.Is(mutant.NoClockError) {
-			v += o.clockErr
-		}
 	}
 	return v
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/voters"
@@ -39,8 +38,6 @@ type Rules struct {
 	Votes   bool // only the answers of masters that may vote count
 	All     bool // it is decided by the last answer, and granted whatever they are
 	Persist bool // it goes to every master whatever the first answers are, also while the client closes
-	// For internal/mutant.
-	Acquires, Extends bool
 }
 
 // A Ballot is one question to the masters: a call to each, their tally, and the
@@ -256,9 +253,6 @@ func (b *Ballot) Complete(c *pipeline.Call) {
 	if (pipeline.IsReply(c.Err) || c.Apart) && b.q.Resend(c) {
 		return
 	}
-	if mutant.Is(mutant.LateReplyCounts) {
-		b.countInNext(c)
-	}
 	abstains := b.abstains(c)
 	master := c.Slot
 	b.mu.Lock()
@@ -318,9 +312,5 @@ func (b *Ballot) abstains(c *pipeline.Call) *guard.AbstainError {
 	if !b.Rules.Votes {
 		return nil
 	}
-	why := b.cfg.Voters.Abstains(c.Slot, c, b.Start)
-	if mutant.Is(mutant.QuarantinedCounts) && b.Rules.Extends && why != nil && why.Cause == guard.Quarantined {
-		return nil
-	}
-	return why
+	return b.cfg.Voters.Abstains(c.Slot, c, b.Start)
 }

@@ -1,9 +1,6 @@
 package guard
 
-import (
-	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/mutant"
-)
+import "github.com/redquorum/redquorum/drift"
 
 // A Step is what to do about masters without a marker, in standard. (In strict
 // the dial script has written one: a new fleet waits for its quarantine.)
@@ -65,8 +62,6 @@ func (c Config) Plan(facts []Facts, final bool) (Step, []int) {
 		if !atOnce(facts) {
 			return Again, nil
 		}
-		return ToDeclare, missing
-	case final && mutant.Is(mutant.MixedFleetIsNew):
 		return ToDeclare, missing
 	case final:
 		return ToAdopt, missing

@@ -5,8 +5,6 @@ import (
 	"sync"
 
 	"github.com/gomodule/redigo/redis"
-
-	"github.com/redquorum/redquorum/internal/mutant"
 )
 
 // Calls of one flush that do the same for different keys can be made one
@@ -112,9 +110,6 @@ func (j *joiner) join(batch []*Call) ([]*Call, bool) {
 func (j *joiner) hasPutOff(key uint64) bool { return hasOf(j.groups, key) }
 
 func hasOf(groups []*group, key uint64) bool {
-	if mutant.Is(mutant.JoinedOvertaken) {
-		return false
-	}
 	word, bit := slotOf(key)
 	for _, g := range groups {
 		if len(g.calls) > 0 && (key == 0 || g.keys[word]&bit != 0) {
@@ -201,10 +196,7 @@ func newJoint(g *group) *Call {
 	b = AppendBulk(b, g.joint.SHA)
 	b = AppendInt(b, int64(keys))
 	for k := range (Part{}).Keys {
-		for i, part := range c.parts {
-			if mutant.Is(mutant.JoinedForgets) && k == 0 && i == len(c.parts)-1 {
-				part = c.parts[0]
-			}
+		for _, part := range c.parts {
 			b = append(b, part.piece(part.Part.Keys[k])...)
 		}
 	}

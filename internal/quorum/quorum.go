@@ -2,13 +2,8 @@
 // the answer of the whole is decided: as early as it can be (invariant L1).
 package quorum
 
-import "github.com/redquorum/redquorum/internal/mutant"
-
 // Need is how many of n masters make a quorum: any two quorums share a master.
 func Need(n int) int {
-	if mutant.Is(mutant.HalfQuorum) {
-		return n / 2
-	}
 	return n/2 + 1
 }
 

@@ -1,6 +1,28 @@
-// Package mutants shows that the proof would find the mistakes that it is there
-// to find. Each is a line that the library gets wrong with the build tag mutants
-// (see internal/mutant), or a setting that leaves a precaution out. With it a
-// violation of the right kind is found within a budget of seeds; without any, the
-// whole budget finds none.
+// Package mutants shows that the proof finds the mistakes that it is there to
+// find. A mutant is the library with one mistake: some edits of its source, which
+// the go command's -overlay puts in the place of the files, so that nothing of
+// them stands in the library; or a setting that leaves a precaution out. Each has
+// to be found by what the list names: a profile of the simulation, within a
+// budget of seeds, or a test of the module. The library as it is passes the same.
+//
+// To add one, add an entry to the list in list_test.go:
+//
+//	{
+//		name:    "quorum of N/2",
+//		breaks:  "S1: any two quorums share a master",
+//		edits:   []edit{{"internal/quorum/quorum.go", "return n/2 + 1", "return n / 2"}},
+//		foundBy: simulation{"edges", history.Overlap, 10},
+//	},
+//
+// or, where a test finds it,
+//
+//	foundBy: goTest{"./internal/quorum", "TestNeed"},
+//
+// and run
+//
+//	cd test/proof && go test ./mutants -v -only N/2
+//
+// A mutant fails the test if it survives, if it does not compile, if the old text
+// of an edit is not there exactly once, or if an edit changes no code. A mistake
+// that takes code of its own has a file in testdata.
 package mutants

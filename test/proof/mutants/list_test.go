@@ -1,117 +1,216 @@
-//go:build mutants
-
 package mutants
 
 import (
 	"github.com/redquorum/redquorum/internal/model"
-	"github.com/redquorum/redquorum/internal/mutant"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/test/proof/history"
 	"github.com/redquorum/redquorum/test/proof/sim"
 )
 
-// A mistake, and where it is found.
-type mistake struct {
+// A mutant is the library with one mistake.
+type mutant struct {
 	name    string
-	id      mutant.ID          // what the library gets wrong
-	setting func(*sim.Profile) // or what is set wrongly; nil: nothing
+	breaks  string             // the rule
+	edits   []edit             // that make the mistake
+	setting func(*sim.Profile) // or what is set wrongly in the simulation; nil: nothing
 	model   model.Mutant       // the same in the exhaustive model; 0: it is not there
-
-	profile string // of the simulation; "": it cannot find this one
-	kind    string // of the violation
-	budget  uint64 // seeds
+	foundBy finder             // what has to find it: a simulation or a goTest
 }
 
-// mistakes is the list of docs/verification.md.
-var mistakes = []mistake{
+// mutants is the list of docs/verification.md.
+var mutants = []mutant{
 	{
-		name: "quorum of N/2", id: mutant.HalfQuorum, model: model.QuorumHalf,
-		profile: "edges", kind: history.Overlap, budget: 10,
+		name:    "quorum of N/2",
+		breaks:  "S1: any two quorums share a master",
+		edits:   []edit{{"internal/quorum/quorum.go", "return n/2 + 1", "return n / 2"}},
+		model:   model.QuorumHalf,
+		foundBy: simulation{"edges", history.Overlap, 10},
 	},
 	{
-		name: "no compare in release", id: mutant.ReleaseWithoutCompare, model: model.NoCompare,
-		profile: "edges", kind: history.Overlap, budget: 10,
+		name:   "no compare in release",
+		breaks: "S4: a release deletes only where the token is ours",
+		edits: []edit{
+			{"internal/script/release.lua", "if held == ARGV[1] then", "if held then"},
+			{"internal/script/releaseeach.lua", "if values[i] == ARGV[i] then", "if values[i] then"},
+			{"internal/script/queue.lua", "if held == ARGV[3] then", "if held then"},
+		},
+		model:   model.NoCompare,
+		foundBy: simulation{"edges", history.Overlap, 10},
 	},
 	{
-		name: "one value for all attempts", id: mutant.OneToken, model: model.OneToken,
-		profile: "echoes", kind: history.Overlap, budget: 10,
+		name:   "one value for all attempts",
+		breaks: "S3: every attempt has a fresh token",
+		edits: []edit{
+			{"redlock/acquire.go", "	l.claim.token = newToken(", `	if l.claim.token != "" {
+		l.start = l.c.opts.clock.Now()
+		return
+	}
+	l.claim.token = newToken(`},
+			{"redlock/lock.go", "claim{kind: l.claim.kind, keys: l.claim.keys}", "claim{kind: l.claim.kind, keys: l.claim.keys, token: l.claim.token}"},
+		},
+		model:   model.OneToken,
+		foundBy: simulation{"echoes", history.Overlap, 10},
 	},
 	{
-		name: "elapsed not subtracted", id: mutant.ElapsedIgnored, model: model.NoElapsed,
-		profile: "edges", kind: history.Overlap, budget: 10,
+		name:   "elapsed not subtracted",
+		breaks: "S2: validity runs from before the first byte is sent",
+		edits: []edit{{"redlock/acquire.go", "	elapsed := now.Sub(l.start)\n", `	l.start = now
+	elapsed := now.Sub(l.start)
+`}},
+		model:   model.NoElapsed,
+		foundBy: simulation{"edges", history.Overlap, 10},
 	},
 	{
-		name: "no drift term", setting: func(p *sim.Profile) { p.NoDrift = true }, model: model.NoDrift,
-		profile: "drift", kind: history.Overlap, budget: 15,
+		name:    "no drift term",
+		breaks:  "S2: validity loses what the clocks may run apart",
+		setting: func(p *sim.Profile) { p.NoDrift = true },
+		model:   model.NoDrift,
+		foundBy: simulation{"drift", history.Overlap, 15},
 	},
 	{
-		name: "restart without guard", setting: func(p *sim.Profile) { p.Guard = redlock.GuardOff }, model: model.NoQuarantine,
-		profile: "guarded", kind: history.Overlap, budget: 20,
+		name:    "restart without guard",
+		breaks:  "S1: a master that has lost its data does not vote until its locks are over",
+		setting: func(p *sim.Profile) { p.Guard = redlock.GuardOff },
+		model:   model.NoQuarantine,
+		foundBy: simulation{"guarded", history.Overlap, 20},
 	},
 	{
-		name: "rollback on the caller's context", id: mutant.RollbackByCaller,
-		profile: "litter", kind: history.Litter, budget: 5,
+		name:   "rollback on the caller's context",
+		breaks: "L2: an attempt that failed is rolled back, also when its caller has given up",
+		edits: []edit{{"redlock/acquire.go", "	l.rollback()\n", `	if ctx.Err() == nil {
+		l.rollback()
+	}
+`}},
+		foundBy: simulation{"litter", history.Litter, 5},
 	},
 	{
-		name: "loss timer moved by an extension in flight", id: mutant.LossTimerMoved, model: model.TimerMoved,
-		profile: "partitions", kind: history.Overlap, budget: 20,
+		name:   "loss timer moved by an extension in flight",
+		breaks: "S7: an extension that is on its way does not postpone the loss",
+		edits: []edit{{"redlock/extend.go", "	r.Start = l.c.opts.clock.Now()\n", `	r.Start = l.c.opts.clock.Now()
+	l.start = r.Start
+`}},
+		model:   model.TimerMoved,
+		foundBy: simulation{"partitions", history.Overlap, 20},
 	},
 	{
-		name: "an extension that shortens", id: mutant.ExtensionShortens, model: model.Shortens,
-		profile: "adoptions", kind: history.Overlap, budget: 15,
+		name:    "an extension that shortens",
+		breaks:  "S6: an extension never shortens what a master keeps",
+		edits:   []edit{{"internal/script/extend.lua", "redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2])", "true"}},
+		model:   model.Shortens,
+		foundBy: simulation{"adoptions", history.Overlap, 15},
 	},
 	{
-		name: "a reused tally that takes a late reply", id: mutant.LateReplyCounts, model: model.LateVote,
-		profile: "edges", kind: history.Overlap, budget: 10,
+		name:   "a reused tally that takes a late reply",
+		breaks: "L4: a late reply never votes in another attempt",
+		edits: []edit{
+			addFile("internal/ballot/latereply.go", "late_reply.go"),
+			{"internal/ballot/ballot.go", "	b.cfg.InFlight.Add()\n", "	b.cfg.InFlight.Add()\n	b.noteLatest()\n"},
+			{"internal/ballot/ballot.go", "	abstains := b.abstains(c)\n", "	b.countInNext(c)\n	abstains := b.abstains(c)\n"},
+		},
+		model:   model.LateVote,
+		foundBy: simulation{"edges", history.Overlap, 10},
 	},
 	{
-		name: "no raise round", id: mutant.NoRaise,
-		profile: "raises", kind: history.Fence, budget: 100,
+		name:    "no raise round",
+		breaks:  "S8: a fencing token is stored at a quorum",
+		edits:   []edit{{"redlock/raise.go", "	if token == 0 {", "	if true {"}},
+		foundBy: simulation{"raises", history.Fence, 100},
 	},
 	{
-		name: "no raise round of readers", id: mutant.NoReaderRaise,
-		profile: "readers' raises", kind: history.Fence, budget: 30,
+		name:   "no raise round of readers",
+		breaks: "S8: so is that which a reader has met",
+		edits: []edit{{
+			"redlock/raise.go", "	if bits.OnesCount64(stored) >= l.c.need {",
+			"	if bits.OnesCount64(stored) >= l.c.need || l.claim.kind == readerKind {",
+		}},
+		foundBy: simulation{"readers' raises", history.Fence, 30},
 	},
-	// Found by verification/fence.pml (make spin, RAISE_IF_OWNER): the simulation
-	// has not come across it.
-	{name: "raise without the compare-and-set", id: mutant.RaiseByOwner},
+	// By fence.pml too (make spin, RAISE_IF_OWNER). The simulation has not come
+	// across it in 60 seeds.
 	{
-		name: "a resource that does not compare tokens", setting: func(p *sim.Profile) { p.Unfenced = true },
-		profile: "updates", kind: history.Update, budget: 10,
-	},
-	// Where a quarantined master does not count, counting a re-set one is
-	// harmless: see docs/verification.md.
-	{name: "extension that counts re-set masters", id: mutant.ResetCounts, model: model.CountReset},
-	{
-		name: "a quarantined master counted in an extension", id: mutant.QuarantinedCounts, model: model.CountQuarantined,
-		profile: "ambushes", kind: history.Overlap, budget: 5,
-	},
-	{
-		name: "a mixed fleet taken for new", id: mutant.MixedFleetIsNew,
-		profile: "guarded", kind: history.Overlap, budget: 150,
+		name:    "raise without the compare-and-set",
+		breaks:  "S8: a fence is raised only from what it gave",
+		edits:   []edit{{"internal/script/raise.lua", " or redis.pcall('GET', KEYS[n + i]) ~= ARGV[2]", ""}},
+		foundBy: goTest{"./internal/script", "TestARaiseComparesTheFenceAndNotTheOwnerAlone"},
 	},
 	{
-		name: "no 2S in strict mode", id: mutant.NoSkewTerm,
-		profile: "strict sides", kind: history.Overlap, budget: 30,
+		name:    "a resource that does not compare tokens",
+		breaks:  "what fencing tokens are for",
+		setting: func(p *sim.Profile) { p.Unfenced = true },
+		foundBy: simulation{"updates", history.Update, 10},
+	},
+	// Where a quarantined master does not count, counting a re-set one is harmless
+	// (docs/verification.md): histories do not show it.
+	{
+		name:    "extension that counts re-set masters",
+		breaks:  "S6: an extension counts only masters that still held the key",
+		edits:   []edit{{"redlock/answer.go", "	case code == any(int64(1)):\n", "	case code == any(int64(1)), setsAgain && code == any(int64(2)):\n"}},
+		model:   model.CountReset,
+		foundBy: goTest{"./redlock", "TestAMasterThatLostTheKeyDoesNotCountTowardsTheExtensionThatSetsItAgain"},
 	},
 	{
-		name: "E not subtracted", id: mutant.NoClockError,
-		profile: "strict sides", kind: history.Overlap, budget: 30,
+		name:   "a quarantined master counted in an extension",
+		breaks: "S1: a quarantined master does not vote on anything",
+		edits: []edit{
+			{"redlock/operation.go", "ballot.Rules{Votes:", "ballot.Rules{Extends: op == opExtend, Votes:"},
+			{"internal/ballot/ballot.go", "type Rules struct {\n", "type Rules struct {\n	Extends bool // it is an extension\n"},
+			{"internal/ballot/ballot.go", "	return b.cfg.Voters.Abstains(c.Slot, c, b.Start)\n", `	why := b.cfg.Voters.Abstains(c.Slot, c, b.Start)
+	if b.Rules.Extends && why != nil && why.Cause == guard.Quarantined {
+		return nil
+	}
+	return why
+`},
+		},
+		model:   model.CountQuarantined,
+		foundBy: simulation{"ambushes", history.Overlap, 5},
 	},
 	{
-		name: "clients' clocks further apart than E", setting: func(p *sim.Profile) { p.ClientOffset = p.ClockError * 9 / 10 },
-		profile: "strict sides", kind: history.Overlap, budget: 30,
+		name:    "a mixed fleet taken for new",
+		breaks:  "S1: only a fleet of which every master is empty at one instant is new",
+		edits:   []edit{{"internal/guard/fleet.go", "		return ToAdopt, missing", "		return ToDeclare, missing"}},
+		foundBy: simulation{"guarded", history.Overlap, 150},
 	},
 	{
-		name: "no lease record under a corrected jump", id: mutant.NoLease,
-		profile: "strict jumps", kind: history.Overlap, budget: 10,
+		name:    "no 2S in strict mode",
+		breaks:  "S1 in strict: validity loses twice the skew that is allowed",
+		edits:   []edit{{"redlock/strict.go", "v -= 2*guard.Skew(ttl) + o.clockErr", "v -= o.clockErr"}},
+		foundBy: simulation{"strict sides", history.Overlap, 30},
 	},
 	{
-		name: "a joined release that is overtaken", id: mutant.JoinedOvertaken,
-		profile: "flushes", kind: history.Stuck, budget: 5,
+		name:    "E not subtracted",
+		breaks:  "S1 in strict: validity loses what clients' clocks may misreport",
+		edits:   []edit{{"redlock/strict.go", "v -= 2*guard.Skew(ttl) + o.clockErr", "v -= 2 * guard.Skew(ttl)"}},
+		foundBy: simulation{"strict sides", history.Overlap, 30},
 	},
 	{
-		name: "a joined release that is left out", id: mutant.JoinedForgets,
-		profile: "flushes", kind: history.Litter, budget: 10,
+		name:    "clients' clocks further apart than E",
+		breaks:  "S1 in strict: WithClockError covers all clients",
+		setting: func(p *sim.Profile) { p.ClientOffset = p.ClockError * 9 / 10 },
+		foundBy: simulation{"strict sides", history.Overlap, 30},
+	},
+	{
+		name:    "no lease record under a corrected jump",
+		breaks:  "S1 in strict: a lease outlives a key that a jump of the clock has deleted",
+		edits:   []edit{{"internal/script/guarded.lua", "local taken = any_leased(leases, false)", "local taken = nil"}},
+		foundBy: simulation{"strict jumps", history.Overlap, 10},
+	},
+	{
+		name:    "a joined release that is overtaken",
+		breaks:  "S5: commands about a key stay in order",
+		edits:   []edit{{"internal/pipeline/join.go", "	word, bit := slotOf(key)\n	for _, g := range groups {", "	word, bit := slotOf(key)\n	for _, g := range groups[:0] {"}},
+		foundBy: simulation{"flushes", history.Stuck, 5},
+	},
+	{
+		name:   "a joined release that is left out",
+		breaks: "L4: every release reaches the masters",
+		edits: []edit{{"internal/pipeline/join.go", `		for _, part := range c.parts {
+			b = append(b, part.piece(part.Part.Keys[k])...)
+`, `		for i, part := range c.parts {
+			if k == 0 && i == len(c.parts)-1 {
+				part = c.parts[0]
+			}
+			b = append(b, part.piece(part.Part.Keys[k])...)
+`}},
+		foundBy: simulation{"flushes", history.Litter, 10},
 	},
 }

@@ -1,0 +1,94 @@
+package mutants
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A goTest is a test of the module that finds a mutant by failing: it says so, or
+// panics, or is stuck. With the library as it is it passes.
+type goTest struct {
+	pkg  string // as the go command wants it: ./redlock
+	name string // of the test, or of a part of it: TestX/part
+}
+
+func (g goTest) tests() (dir, pkg string) { return root, g.pkg }
+
+func (g goTest) find(t *testing.T, m *mutant, clean string) (cells string, err error) {
+	out, failed, err := g.run(t, clean)
+	switch {
+	case err != nil:
+		return "", err
+	case failed:
+		return "", fmt.Errorf("%s fails with the library as it is\n%s", g.name, out)
+	case strings.Contains(out, "--- SKIP: "+g.name+" "):
+		t.Skipf("%s is skipped here\n%s", g.name, out)
+	case !strings.Contains(out, "--- PASS: "+g.name+" "):
+		return "", fmt.Errorf("%s has no test %s\n%s", g.pkg, g.name, out)
+	}
+	program, err := build(t, root, g.pkg, m.edits)
+	if err != nil {
+		return "", err
+	}
+	out, failed, err = g.run(t, program)
+	if err != nil {
+		return "", err
+	}
+	if !failed {
+		return "", fmt.Errorf("it survives: %s passes\n%s", g.name, out)
+	}
+	t.Logf("%s", out)
+	return fmt.Sprintf("– | %s in %s | – | –", g.name, g.pkg), nil
+}
+
+// stuckAfter is when a test that has not ended counts as failed. None takes nearly
+// as long with the library as it is.
+const stuckAfter = "1m"
+
+// run runs the test. The error is that it did not come to its end.
+func (g goTest) run(t *testing.T, program string) (out string, failed bool, err error) {
+	var pattern []string
+	for part := range strings.SplitSeq(g.name, "/") {
+		pattern = append(pattern, "^"+regexp.QuoteMeta(part)+"$")
+	}
+	cmd := exec.CommandContext(t.Context(), program, "-test.v", "-test.timeout", stuckAfter, "-test.run", strings.Join(pattern, "/"))
+	cmd.Dir = filepath.Join(root, g.pkg)
+	output, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() < 0 {
+		return "", false, fmt.Errorf("%s did not come to its end: %w\n%s", g.name, err, output)
+	}
+	return string(output), err != nil, nil
+}
+
+// What of a mutant is not found, for whatever reason, is an error that says it.
+func TestAMutantThatIsNotFoundIsAnError(t *testing.T) {
+	needGo(t)
+	const file, right = "internal/quorum/quorum.go", "return n/2 + 1"
+	as := goTest{"./internal/quorum", "TestNeed"}
+	clean, err := build(t, root, as.pkg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what     string
+		old, new string
+		test     string
+		want     string // in the error; "": none
+	}{
+		{"a mistake", right, "return n / 2", as.name, ""},
+		{"no mistake", right, "return 1 + n/2", as.name, "it survives"},
+		{"what does not compile", right, "return n/2 +", as.name, "it does not compile"},
+		{"an edit that does not apply", "return n/3", "return n / 2", as.name, file + ": the old text is there 0 times"},
+		{"a test that is not there", right, "return n / 2", "TestNee", "has no test TestNee"},
+	} {
+		m := &mutant{edits: []edit{{file, c.old, c.new}}}
+		_, err := goTest{as.pkg, c.test}.find(t, m, clean)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: the error is %v, want %q", c.what, err, c.want)
+		}
+	}
+}

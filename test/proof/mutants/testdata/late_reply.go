@@ -1,0 +1,55 @@
+package ballot
+
+import (
+	"sync"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
+)
+
+// The mistake "a reused tally that takes a late reply": a client has one tally,
+// which its next attempt uses again at once, while replies to the one before are
+// still on their way.
+
+// latest is the question that each client has asked last, of those that count votes.
+var latest struct {
+	sync.Mutex
+	of map[*Config]*Ballot
+}
+
+// noteLatest is called when a question is about to be sent.
+func (b *Ballot) noteLatest() {
+	if !b.Rules.Votes {
+		return
+	}
+	latest.Lock()
+	defer latest.Unlock()
+	if latest.of == nil {
+		latest.of = make(map[*Config]*Ballot)
+	}
+	latest.of[b.cfg] = b
+}
+
+// countInNext is called with every reply. One that comes after its question was
+// decided counts in the client's latest question about the same key.
+func (b *Ballot) countInNext(c *pipeline.Call) {
+	b.mu.Lock()
+	late, key := b.Rules.Votes && b.outcome != quorum.Open, b.Command.Key
+	b.mu.Unlock()
+	latest.Lock()
+	next := latest.of[b.cfg]
+	latest.Unlock()
+	if !late || next == nil || next == b {
+		return
+	}
+	next.mu.Lock()
+	defer next.mu.Unlock()
+	if next.outcome != quorum.Open || next.Command.Key != key {
+		return
+	}
+	if a := next.q.Read(c); a.Verdict == Agreed && a.Candidate == 0 && next.tally.Outstanding() > 0 {
+		next.answers[c.Slot] = a
+		next.tally.OK++
+		next.decide()
+	}
+}

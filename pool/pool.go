@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -90,7 +91,7 @@ func (o *options) configs(urls []string) ([]pipeline.Config, error) {
 			MinBackoff:  o.minBackoff,
 			MaxBackoff:  o.maxBackoff,
 			QueueLimit:  o.queueLimit,
-			Scripts:     script.Sources(),
+			Scripts:     append(script.Sources(), guard.Check.Source),
 			Logger:      o.logger,
 			Chance:      o.chance,
 		}

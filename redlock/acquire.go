@@ -23,9 +23,26 @@ func (c *Client) attempt(ctx context.Context, l *Lock, holders bool) *outcome.Fa
 }
 
 // awaitVoters waits while a quorum may not vote yet but soon may, for as long as
-// a master is waited for. If that was too short nothing is left for the attempt.
+// a master is waited for. If that was too short the attempt is not made.
 func (c *Client) awaitVoters(ctx context.Context, l *Lock) {
-	l.overdue = !c.voters.Await(ctx, c.nodeTimeout(l.opts.ttl))
+	waited, ok := c.voters.Await(ctx, c.nodeTimeout(l.opts.ttl))
+	l.waited, l.overdue = waited, !ok
+}
+
+// unjudged is the failure of an attempt that is not made, since too few masters
+// may vote.
+func (c *Client) unjudged(l *Lock) *outcome.Failure {
+	f := &outcome.Failure{
+		Op: opLock.String(), Key: l.key, Others: len(l.others), Kind: outcome.NoQuorum,
+		Need: c.need, Total: len(c.masters), Elapsed: l.waited, Note: "too few masters may vote, so none was asked",
+	}
+	now := c.opts.clock.Now()
+	for i := range c.masters {
+		if why := c.voters.AbstainsNow(i, now); why != nil {
+			f.Parts = append(f.Parts, outcome.Part{Master: i, Err: why})
+		}
+	}
+	return f
 }
 
 // begin makes the handle's token, and reads the clock: what follows may send
@@ -38,16 +55,18 @@ func (l *Lock) begin() {
 // fanOut is an attempt that has begun, for the masters that have not granted it
 // yet.
 func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bool) *outcome.Failure {
+	if l.overdue {
+		if granted != 0 {
+			l.rollback()
+		}
+		return c.unjudged(l)
+	}
 	ttl := l.opts.ttl
 	r := c.newRound(opLock)
 	defer r.LetGo()
 	r.Start, r.Agreed, r.agreedFence = l.start, granted, l.claim.fence
 	l.askAcquire(r)
-	limit := c.nodeTimeout(ttl)
-	if l.overdue {
-		limit = 0
-	}
-	cause := r.Wait(ctx, limit)
+	cause := r.Wait(ctx, c.nodeTimeout(ttl))
 
 	res := r.result()
 	now := c.opts.clock.Now()
@@ -80,6 +99,7 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 		cause = ErrClosed
 	}
 
+	elapsed += l.waited // for people, from here on
 	var err *outcome.Failure
 	switch {
 	case unfenced != nil && cause == nil:

@@ -284,7 +284,14 @@ func (c *Client) quorumError(f *outcome.Failure) *QuorumError {
 	}
 	nodes, parts := make([]error, 0, len(c.masters)), make([]NodeError, len(c.masters)) // all in two allocations
 	for i, m := range c.masters {
-		if err := c.publicPart(partOf(f, i)); err != nil {
+		part := partOf(f, i)
+		if part.Err == ErrNotAwaited && f.Kind == outcome.NoQuorum { //nolint:errorlint // it is never wrapped
+			// Its answer was not awaited, and would not have counted.
+			if why := c.voters.AbstainsNow(i, c.opts.clock.Now()); why != nil {
+				part.Err = why
+			}
+		}
+		if err := c.publicPart(part); err != nil {
 			parts[i] = NodeError{Master: m.Name(), Op: f.Op, Err: err}
 			nodes = append(nodes, &parts[i])
 		}

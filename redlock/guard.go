@@ -77,6 +77,8 @@ const (
 	AbstainNoMarker     = guard.NoMarker    // new, or it has lost its data
 	AbstainChanged      = guard.Changed     // its data was lost or replaced just now
 	AbstainQuarantined  = guard.Quarantined // it may have forgotten locks
+	// AbstainNotStandalone is for members of a Redis Cluster and for Sentinels.
+	AbstainNotStandalone = guard.NotStandalone
 )
 
 // minStrictTTL is the shortest TTL at GuardStrict: with less, twice the skew that

@@ -181,7 +181,7 @@ func TestAMasterRestartedEmptyAbstainsAndThenVotes(t *testing.T) {
 				err := l.Extend(t.Context())
 				wantExactly(t, err, redlock.ErrNoQuorum)
 				why, ok := errors.AsType[*redlock.AbstainError](err)
-				if !ok || why.Cause != quaranty || why.Left <= 0 || why.Left > quarantine() || !strings.Contains(err.Error(), "votes after") {
+				if !ok || why.Cause != quaranty || why.Left <= 0 || why.Left > quarantine() || !strings.Contains(err.Error(), "votes at") {
 					t.Errorf("the error does not tell the quarantine: %v", err)
 				}
 				wantExactly(t, l.Verify(t.Context()), redlock.ErrNoQuorum)

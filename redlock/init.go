@@ -4,15 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	mathbits "math/bits"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
 // An InitOption changes what Init does.
 type InitOption func(*initOptions)
 
-type initOptions struct{ force bool }
+type initOptions struct {
+	force   bool
+	without []string
+}
 
 // ForceInit makes Init write the markers anew where there are some: to change
 // MaxTTL, the number of masters or the guard level of a fleet. All masters then
@@ -21,14 +29,23 @@ type initOptions struct{ force bool }
 // find no master that lets them vote.
 func ForceInit() InitOption { return func(o *initOptions) { o.force = true } }
 
+// InitWithout names masters that are absent, by the addresses that MasterReport
+// has: a minority, and out of reach. Init then declares the others alone, and they
+// vote at once. Each absent one is adopted when it comes and votes after its
+// quarantine; if it comes with a marker of its own, the fleet was not new, and the
+// others lose their vote for a quarantine.
+func InitWithout(masters ...string) InitOption {
+	return func(o *initOptions) { o.without = append(o.without, masters...) }
+}
+
 // Init declares a new fleet: its masters vote at once. An operator does so, or
 // a script that sets up masters, when no lock can be held on any of them; it is
 // never part of a program's start, which could not know that.
 //
-// It asks all masters first, and does nothing unless each can be reached, is fit
-// to be one and has no marker yet, but for what this client has just had written;
-// of masters that all have the marker of this
-// fleet and were declared new already it returns nil. The error is a
+// It asks all masters first, and does nothing unless each can be reached, or is
+// named by InitWithout; is fit to be one; and has no marker yet, or one that it was
+// given because it had none, and does not vote by yet. Of masters that all have the
+// marker of this fleet and were declared new already it returns nil. The error is a
 // *QuorumError that matches ErrNoQuorum and names every master and what its
 // marker says. It blocks until ctx ends, at the most for 5 s.
 func (c *Client) Init(ctx context.Context, opts ...InitOption) error {
@@ -42,12 +59,40 @@ func (c *Client) Init(ctx context.Context, opts ...InitOption) error {
 	case c.isClosed():
 		return fmt.Errorf("redlock: init: %w", ErrClosed)
 	}
+	without, err := c.absent(o.without)
+	if err != nil {
+		return fmt.Errorf("redlock: init: %w", err)
+	}
 	began := time.Now()
-	reasons, err := c.voters.Init(ctx, o.force)
+	reasons, err := c.voters.Init(ctx, o.force, without)
 	if err != nil {
 		return fmt.Errorf("redlock: init: %w", err)
 	}
 	return c.initError(reasons, began)
+}
+
+// absent finds the masters that InitWithout names, as bits.
+func (c *Client) absent(names []string) (bits uint64, err error) {
+	for _, name := range names {
+		i := slices.IndexFunc(c.masters, func(m *pipeline.Pipeline) bool { return m.Name() == name })
+		if i < 0 {
+			return 0, fmt.Errorf("InitWithout: %q: want one of the masters %s", name, c.names())
+		}
+		bits |= 1 << i
+	}
+	if most, n := len(c.masters)-c.need, mathbits.OnesCount64(bits); n > most {
+		return 0, fmt.Errorf("InitWithout: %d of %d masters: want %d at the most, so that a quorum is there", n, len(c.masters), most)
+	}
+	return bits, nil
+}
+
+// names lists the masters for people.
+func (c *Client) names() string {
+	names := make([]string, len(c.masters))
+	for i, m := range c.masters {
+		names[i] = m.Name()
+	}
+	return strings.Join(names, ", ")
 }
 
 // initError is the error of an Init that has these reasons; nil: there are none.

@@ -26,8 +26,11 @@ type Lock struct {
 	// moment it is held the hold. nil: nothing. Not changed while it is held.
 	told context.Context
 
-	take    *pilotTake // the pilot's part in the attempt under way; nil: what the others get
-	overdue bool       // too few masters were judged in time for it
+	take *pilotTake // the pilot's part in the attempt under way; nil: what the others get
+	// Of the attempt under way: for how long it has waited for masters to be
+	// judged, and whether too few were in time for it.
+	waited  time.Duration
+	overdue bool
 
 	// Keys as arguments of commands, boxed once.
 

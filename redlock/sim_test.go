@@ -178,7 +178,7 @@ func (s *sim) leftovers() (keys []string) {
 	for _, m := range s.masters {
 		keys = append(keys, m.Keys()...)
 	}
-	return slices.DeleteFunc(keys, func(key string) bool { return key == guard.Key })
+	return slices.DeleteFunc(keys, func(key string) bool { return key == guard.Key || key == guard.Sighting })
 }
 
 // wantClean fails when a key is left anywhere.

@@ -70,7 +70,11 @@ func (c *Client) acquireAs(ctx context.Context, template *Lock, once bool) (*Loc
 	}
 	call := c.traceBegin(ctx, opLock, template, once)
 	template.told = call
+	start := time.Now()
 	l, attempts, err := c.acquireLoop(ctx, template, tries)
+	if q, ok := err.(*QuorumError); ok { //nolint:errorlint // it is this call's own, not one that it has met
+		q.Elapsed = time.Since(start)
+	}
 	c.traceWait(call, opLock, template, l, attempts, sinceStart(began), err)
 	return l, err
 }

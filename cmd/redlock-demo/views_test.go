@@ -60,7 +60,7 @@ func TestWhatInitHasDoneIsAsInItsGoldenFile(t *testing.T) {
 		outcomeChanged:  {{master: "10.0.0.1:6379", marker: &before}, {master: "10.0.0.2:6379"}, {master: "10.0.0.3:6379"}},
 		outcomeAlready:  {{master: "10.0.0.1:6379", marker: &before}, {master: "10.0.0.2:6379", marker: &before}, {master: "10.0.0.3:6379", marker: &before}},
 		outcomeRefused: {
-			{master: "10.0.0.1:6379", marker: &guard.Stored{Type: "hash", Version: "2\x1b[31m", Masters: "3"}}, {master: "10.0.0.2:6379"},
+			{master: "10.0.0.1:6379", marker: &guard.Stored{Type: "hash", Fields: guard.Fields{Version: "3\x1b[31m", Masters: "3"}}}, {master: "10.0.0.2:6379"},
 			{master: "10.0.0.3:6379", err: &os.PathError{Op: "dial", Path: "redis://:secret@h\x1b", Err: os.ErrClosed}},
 		},
 	} {

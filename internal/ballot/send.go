@@ -18,7 +18,7 @@ func (b *Ballot) Send(cmd string, skip uint64, keep time.Time) {
 		b.asked = time.Now()
 	}
 	b.cfg.InFlight.Add()
-	var check []byte
+	var check *pipeline.Check
 	var excluded uint64
 	if b.Rules.Votes {
 		check, excluded = b.cfg.Voters.Check(), b.cfg.Voters.Excluded()&^(skip|b.Agreed)
@@ -34,7 +34,7 @@ func (b *Ballot) Send(cmd string, skip uint64, keep time.Time) {
 			b.answers[i] = Answer{Verdict: Agreed}
 			b.tally.OK++
 		case excluded&(1<<i) != 0:
-			b.answers[i] = Answer{Verdict: Failed, Unsent: true, Err: b.cfg.Voters.AbstainsNow(i, b.Start)}
+			b.answers[i] = Answer{Verdict: Failed, Unsent: true, Err: b.cfg.Voters.WhyExcluded(i, b.Start)}
 			b.tally.Failed++
 		default:
 			b.outstanding++

@@ -11,21 +11,22 @@ import (
 // A Cause is why a master may not vote.
 type Cause uint8
 
-// The causes, in the order in which they are looked for: the first that
-// applies is told.
+// The causes. Of those that apply the first is told, but that NotStandalone comes
+// behind NotConnected.
 const (
-	NotConnected Cause = iota + 1
-	NotMaster          // a replica
-	MayEvict           // maxmemory-policy is not noeviction
-	Duplicate          // the same server as another address, which has the vote
-	Unreadable         // strict: INFO does not say what has to be known
-	Unmarked           // the marker's script has not answered
-	OffClock           // strict: its clock is off ours
-	NotOurs            // what is at the marker's name is no marker
-	OtherFleet         // the marker is of a fleet with another configuration
-	NoMarker           // there is none, and it has not been decided whether the fleet is new
-	Changed            // the marker changed on the living connection
-	Quarantined        // it may have forgotten locks
+	NotConnected  Cause = iota + 1
+	NotMaster           // a replica
+	MayEvict            // maxmemory-policy is not noeviction
+	Duplicate           // the same server as another address, which has the vote
+	Unreadable          // strict: INFO does not say what has to be known
+	Unmarked            // the marker's script has not answered
+	OffClock            // strict: its clock is off ours
+	NotOurs             // what is at the marker's name is no marker
+	OtherFleet          // the marker is of a fleet with another configuration
+	NoMarker            // there is none, and it has not been decided whether the fleet is new
+	Changed             // the marker changed on the living connection
+	Quarantined         // it may have forgotten locks
+	NotStandalone       // a member of a Redis Cluster, or a Sentinel
 )
 
 // String is the cause in a word or two.
@@ -34,6 +35,7 @@ func (c Cause) String() string {
 		NotConnected: "not connected", NotMaster: "not a master", MayEvict: "may evict", Duplicate: "duplicate",
 		Unreadable: "INFO unreadable", Unmarked: "no answer about the marker", OffClock: "clock off", NotOurs: "marker is another's",
 		OtherFleet: "other configuration", NoMarker: "no marker", Changed: "marker changed", Quarantined: "quarantined",
+		NotStandalone: "not standalone",
 	}
 	if int(c) >= len(names) || names[c] == "" {
 		return fmt.Sprintf("Cause(%d)", uint8(c))
@@ -64,6 +66,10 @@ type AbstainError struct {
 	// by our wall clock; with Quarantined alone.
 	Left  time.Duration
 	Until time.Time
+	// How is what made it forget, or seem to: restarted, resynced, adopted, created,
+	// reset, forced or revoked, "" where its marker does not tell; with Quarantined
+	// alone. docs/guard.md says what each means.
+	How string
 	// By is by how much its clock is ahead of ours, and Ours says that most
 	// masters disagree with us in the same way; with OffClock.
 	By   drift.Span
@@ -98,14 +104,59 @@ func (r *AbstainError) Error() string {
 	case OtherFleet:
 		return fmt.Sprintf("its marker says %s, this client says %s: give all clients the same settings, or declare the fleet anew (redlock-demo init --force)", r.Value, r.Want)
 	case NoMarker:
-		return "it has no marker, so it is new or has lost its data: it is adopted, and quarantined, unless the whole fleet is new"
+		return "it has no marker, so it is new or has lost its data: it is adopted once all masters have answered or failed, and votes after a quarantine; " + ifNew
 	case Changed:
-		return fmt.Sprintf("its marker is no longer as it was (%s), so its data was lost or replaced: it is looked at again", r.Value)
+		return fmt.Sprintf("its data was lost or replaced (%s): it is being checked again", r.Value)
 	case Quarantined:
-		return fmt.Sprintf("it may have forgotten locks: it remembers since %s and votes after %s, in %v, at %s",
-			r.Value, r.Want, r.Left.Round(time.Millisecond), r.Until.Add(time.Second-1).UTC().Format(time.RFC3339))
+		return fmt.Sprintf("%s: it votes at %s (in %v)%s",
+			r.forgot(), r.Until.Add(time.Second-1).UTC().Format(time.RFC3339), r.Left.Round(time.Millisecond), r.remedy())
+	case NotStandalone:
+		return notStandalone(r.Value)
 	default:
 		return r.Cause.String()
+	}
+}
+
+// ifNew is what an operator can do about masters that seem to have lost their data.
+const ifNew = "if the whole fleet is new, declare it: redlock-demo init, or Client.Init"
+
+// forgot is why it may have forgotten locks.
+func (r *AbstainError) forgot() string {
+	switch r.How {
+	case HowRestarted:
+		return "it was restarted"
+	case HowResynced:
+		return "its data has another history: it was resynchronised from another server, or its first replica was attached"
+	case HowAdopted, HowCreated:
+		return "it was found without a marker, so it was new or had lost its data"
+	case HowReset:
+		return "its clock was set back"
+	case HowForced:
+		return "an operator has changed the fleet"
+	case HowRevoked:
+		return "the fleet was declared new without a master that had locks"
+	default:
+		return "it may have forgotten locks"
+	}
+}
+
+// remedy is what ends the quarantine sooner, where something does.
+func (r *AbstainError) remedy() string {
+	if r.How == HowAdopted || r.How == HowCreated {
+		return "; " + ifNew
+	}
+	return ""
+}
+
+// notStandalone says what a server in another mode is, and what to do about it.
+func notStandalone(mode string) string {
+	switch mode {
+	case "cluster":
+		return "it is a member of a Redis Cluster, want independent masters (docs/topologies.md): the cluster moves keys between its members and replaces them by replicas"
+	case "sentinel":
+		return "it is a Sentinel, which keeps no keys: list the master that it watches (docs/topologies.md)"
+	default:
+		return fmt.Sprintf("it runs in mode %s, want standalone (docs/topologies.md)", mode)
 	}
 }
 

@@ -1,10 +1,10 @@
--- Takes a master without a marker into a fleet that is not new: a marker with since = now, where none is.
--- KEYS[1] marker; ARGV[1] version of the marker; ARGV[2] run_id; ARGV[3] MaxTTL in ms; ARGV[4] number of masters;
--- ARGV[5] level.
--- Returns {verdict, TIME in us, v, run, since, maxttl, n, level}: ADOPTED; or {'PRESENT', TIME} and nothing is written.
-local t = redis.call('TIME')
-local now = t[1] * 1000000 + t[2]
-if redis.call('EXISTS', KEYS[1]) == 1 then return {'PRESENT', now} end
-local ms = string.format('%.0f', math.floor(now / 1000))
-redis.call('HSET', KEYS[1], 'v', ARGV[1], 'run', ARGV[2], 'since', ms, 'maxttl', ARGV[3], 'n', ARGV[4], 'level', ARGV[5])
-return {'ADOPTED', now, ARGV[1], ARGV[2], ms, ARGV[3], ARGV[4], ARGV[5]}
+-- Takes a master without a marker into a fleet that is not new. It remembers since it was first seen without one.
+-- ARGV[11] for how many ms it must have been known that there is none.
+-- Returns {verdict, TIME in us, the marker as in dial.lua}: ADOPTED; or {'PRESENT', TIME} where there is one, and
+-- {'MISSING', TIME, for how many ms that has been known}, and nothing is written but a sighting.
+-- include marker.lua
+if redis.call('EXISTS', marker) == 1 then return {'PRESENT', now} end
+local age = seen()
+if age < tonumber(ARGV[11]) then return {'MISSING', now, age} end
+redis.call('DEL', sighting)
+return write('ADOPTED', fresh(string.format('%.0f', ms - age), string.format('%.0f', wall - age), 'adopted'))

@@ -1,40 +1,40 @@
--- Judges the marker of a master's incarnation when it is dialled, and writes it where that is due.
--- KEYS[1] marker; ARGV[1] version of the marker; ARGV[2] run_id; ARGV[3] MaxTTL in ms; ARGV[4] number of masters;
--- ARGV[5] level; for 'strict', else unused: ARGV[6] client's wall clock in us when this was sent; ARGV[7] greatest
--- skew in us; ARGV[8] how long the client waits for the reply, in us.
--- Returns {verdict, TIME in us, v, run, since, maxttl, n, level}: the marker as it stands now, '' for what it lacks,
--- 64 bytes of each. The verdicts SKEW {verdict, TIME} and TYPE {verdict, TIME, type}, CONFIG and MISSING write nothing.
-local t = redis.call('TIME')
-local now = t[1] * 1000000 + t[2]
-local ms = string.format('%.0f', math.floor(now / 1000))
-local strict = ARGV[5] == 'strict'
-if strict and (now < ARGV[6] - ARGV[7] or now > ARGV[6] + ARGV[8] + ARGV[7]) then return {'SKEW', now} end
-
-local kind = redis.call('TYPE', KEYS[1])['ok']
+-- Judges the marker of a master, and writes it where that is due: when it is dialled, and at each later look.
+-- Returns {verdict, TIME in us, and the marker as it stands now, the fields in the order of names in marker.lua, '' for
+-- what it lacks, 64 bytes of each}. SKEW {verdict, TIME}, TYPE {verdict, TIME, type} and CONFIG write nothing; MISSING
+-- {verdict, TIME, for how many ms that has been known} writes a sighting at most.
+-- include marker.lua
+if skewed then return {'SKEW', now} end
+local kind = redis.call('TYPE', marker)['ok']
 if kind == 'none' then
-  if not strict then return {'MISSING', now, '', '', '', '', '', ''} end
-  redis.call('HSET', KEYS[1], 'v', ARGV[1], 'run', ARGV[2], 'since', ms, 'maxttl', ARGV[3], 'n', ARGV[4], 'level', ARGV[5])
-  return {'CREATED', now, ARGV[1], ARGV[2], ms, ARGV[3], ARGV[4], ARGV[5]}
+  if ARGV[5] ~= 'strict' then return {'MISSING', now, seen()} end
+  return write('CREATED', fresh(ms, wall, 'created'))
 end
 if kind ~= 'hash' then return {'TYPE', now, kind} end
 
-local m = redis.call('HMGET', KEYS[1], 'v', 'run', 'since', 'maxttl', 'n', 'level')
-local function field(i) return string.sub(m[i] or '', 1, 64) end
-local v, run, since, maxttl, n, level = field(1), field(2), field(3), field(4), field(5), field(6)
-if v ~= ARGV[1] or maxttl ~= ARGV[3] or n ~= ARGV[4] or level ~= ARGV[5] then
-  return {'CONFIG', now, v, run, since, maxttl, n, level}
+local m = read()
+-- Version 1 had no replid, wall, db, fleet, how and without: what it says of this process is taken over.
+local older = m.v == '1'
+if not older and m.v ~= ARGV[1] or m.maxttl ~= ARGV[3] or m.n ~= ARGV[4] or m.level ~= ARGV[5] or m.db ~= '' and m.db ~= ARGV[6] then
+  return answer('CONFIG', m)
 end
 
 -- An expiry that somebody gave it would make a fleet that holds locks look new.
-if redis.call('PTTL', KEYS[1]) >= 0 then redis.call('PERSIST', KEYS[1]) end
-local verdict = 'SAME'
-if run ~= ARGV[2] then
-  verdict = 'RESTARTED'
-elseif not string.match(since, '^%d+$') or #since > 15 or tonumber(since) > tonumber(ms) then
-  verdict = 'RESET' -- in the future, or no time at all
+if redis.call('PTTL', marker) >= 0 then redis.call('PERSIST', marker) end
+local verdict, change = 'SAME', {}
+if m.run ~= ARGV[2] then
+  verdict, change.how = 'RESTARTED', 'restarted'
+elseif m.replid ~= '' and replid ~= '' and m.replid ~= replid then
+  verdict, change.how = 'RESTARTED', 'resynced'
+elseif not past(m.since, ms) then
+  verdict, change.how = 'RESET', 'reset' -- in the future, or no time at all
 end
 if verdict ~= 'SAME' then
-  redis.call('HSET', KEYS[1], 'run', ARGV[2], 'since', ms)
-  run, since = ARGV[2], ms
+  change.run, change.replid, change.since, change.wall, change.without = ARGV[2], replid, ms, wall, ''
+elseif m.replid == '' and replid ~= '' then
+  change.replid = replid
 end
-return {verdict, now, v, run, since, maxttl, n, level}
+if older then change.v = ARGV[1] end
+if m.db == '' then change.db = ARGV[6] end
+if m.fleet == '' and ARGV[10] ~= '' then change.fleet = ARGV[10] end
+if next(change) == nil then return answer(verdict, m) end
+return write(verdict, change)

@@ -1,16 +1,23 @@
 package guard
 
-import "github.com/redquorum/redquorum/drift"
+import (
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+)
 
 // Facts are what is known of one master by its present connection. Nothing of
-// an earlier connection belongs here: it may have led to another process. The
-// errors are shown, and reached by errors.Is through AbstainError: none may be a
-// context's, since one master's timeout is not the caller's.
+// an earlier connection belongs here but Age: it may have led to another process.
+// The errors are shown, and reached by errors.Is through AbstainError: none may be
+// a context's, since one master's timeout is not the caller's.
 type Facts struct {
 	Master string // address: unique, for people
+	DB     int    // number of the database of the locks
 
 	Connected bool
 	Err       error // why it is not
+	// Pending: it is being dialled, or has not answered what it was asked first.
+	Pending bool
 
 	Info    Info
 	InfoErr error // why INFO, or a part of it, could not be read
@@ -19,18 +26,67 @@ type Facts struct {
 	MarkerErr error  // why none did
 	// Changed: Check has found another marker than this one since.
 	Changed bool
-
-	// Clock is the newest look at the master's clock; zero: that of Marker.
-	Clock drift.Reading
+	Age     Age // of Marker; set by Answer
 
 	// missingFrom is when the first of the newest MISSING answers in a row was
 	// received; zero: the newest is another.
 	missingFrom drift.Instant
 }
 
-func (f Facts) clock() drift.Reading {
-	if f.Clock.Received.IsZero() {
-		return f.Marker.Clock
+// Answer takes what a script has answered on this connection.
+func (f *Facts) Answer(m Marker) {
+	switch {
+	case m.Verdict != Missing:
+		f.missingFrom = drift.Instant{}
+	case f.missingFrom.IsZero():
+		f.missingFrom = m.Clock.Received
 	}
-	return f.Clock
+	f.Marker, f.MarkerErr, f.Changed = m, nil, false
+	f.Age = f.Age.with(m)
+}
+
+// An Age is for how long a master has remembered everything, as this client has
+// seen it: from its first look at a marker on, by its own monotonic clock. A
+// master's clock that is set later makes no marker older.
+type Age struct {
+	run, replid, since string // of the marker that it is of
+	connection         bool   // seen on this connection
+	age                time.Duration
+	at                 drift.Instant
+}
+
+// Earlier is what still holds of it on the next connection.
+func (a Age) Earlier() Age {
+	a.connection = false
+	return a
+}
+
+// with is the age of a marker, of which this may be an earlier look.
+func (a Age) with(m Marker) Age {
+	age, ok := m.Age(m.Clock.Received)
+	if !ok {
+		return a // it may come back as it was
+	}
+	seen := Age{run: m.Run, replid: m.Replid, since: m.Since, connection: true, age: age, at: m.Clock.Received}
+	if !a.of(m) || !a.connection && a.now(seen.at) > age {
+		return seen
+	}
+	a.connection = true
+	return a
+}
+
+func (a Age) of(m Marker) bool {
+	return !a.at.IsZero() && a.run == m.Run && a.replid == m.Replid && a.since == m.Since
+}
+
+func (a Age) now(now drift.Instant) time.Duration { return a.age + now.MonotonicSub(a.at) }
+
+// age is for how long the master has remembered everything, at least; false: it
+// has no marker of ours.
+func (f Facts) age(now drift.Instant) (time.Duration, bool) {
+	age, ok := f.Marker.Age(now)
+	if ok && f.Age.of(f.Marker) {
+		age = f.Age.now(now)
+	}
+	return age, ok
 }

@@ -1,15 +1,24 @@
 package guard
 
-import "github.com/redquorum/redquorum/drift"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
-// A Step is what to do about masters without a marker, in standard. (In strict
-// the dial script has written one: a new fleet waits for its quarantine.)
+	"github.com/redquorum/redquorum/drift"
+)
+
+// A Step is what to do about the markers of a fleet.
 type Step uint8
 
-// The steps.
+// The steps. (In strict the dial script writes a marker where there is none: a new
+// fleet waits for its quarantine. Only those from ToName on are for it, too.)
 const (
-	// Nothing: no master lacks a marker, or the clients disagree about the
-	// fleet and nobody may write one.
+	// Nothing: all is as it should be, or the clients disagree about the fleet and
+	// nobody may write a marker.
 	Nothing Step = iota
 	// Again: run the dial script on all masters again, soon, and plan anew.
 	Again
@@ -19,13 +28,33 @@ const (
 	// ToAdopt: the fleet is not new, so these have lost their data or replace
 	// others. Adopt them.
 	ToAdopt
+	// ToName: give these the id of the fleet.
+	ToName
+	// ToComplete: note on these that no master of the fleet is absent any more.
+	ToComplete
+	// ToRevoke: these were declared new, without a master that has turned out to be
+	// of an older fleet. Take their vote back, and warn in the log.
+	ToRevoke
 )
 
-// Plan decides what to do about the masters without a marker, and returns their
-// indices. Until final, it does not settle for less than the answers of all:
-// masters that are not connected yet may show that the fleet is new, and other
-// clients may be about to declare it. Nothing is lost by it, for none of these
-// masters votes meanwhile; a second is long enough.
+// A Plan is a step, the masters that it is to be done on, and the id of the fleet
+// for their markers; "": none is known.
+type Plan struct {
+	Step    Step
+	Masters []int
+	Fleet   string
+}
+
+const (
+	// settleFor is for how long masters must be known to have no marker before they
+	// are adopted: other clients may be about to declare the fleet.
+	settleFor = time.Second
+	// awayAfter is for how long until those that neither answer nor fail are waited
+	// for no more. It is longer than any connection takes that comes up.
+	awayAfter = 10 * time.Second
+)
+
+// Plan decides what to do about markers, by what all masters say, as of now.
 //
 // A new fleet is one where all N masters, which are N servers fit to be masters,
 // have no marker at one and the same instant: each has answered MISSING both
@@ -34,40 +63,67 @@ const (
 // then declared those that are still empty would let them vote although they
 // have only just forgotten their locks. All N losing everything at once looks
 // like a new fleet nevertheless; only strict tells that apart.
-func (c Config) Plan(facts []Facts, final bool) (Step, []int) {
-	if c.Level != Standard {
-		return Nothing, nil
+//
+// Other masters without a marker are adopted when that has been known for a second
+// and every master has answered or failed: one that has not may show that the fleet
+// is new, or another one. Since when it is known stands on the master (seen in
+// marker.lua), so callers that live for less than a second adopt them too, among
+// themselves. Waiting is safe: none of these masters votes in the meantime.
+func (c Config) Plan(facts []Facts, now drift.Instant) Plan {
+	if c.Level == Off || slices.ContainsFunc(facts, func(f Facts) bool {
+		return f.Connected && f.MarkerErr == nil && f.Marker.Verdict == Conflict
+	}) {
+		return Plan{}
 	}
-	var missing []int
-	fit := 0
+	if missing := c.missing(facts); missing != nil && c.Level == Standard {
+		return c.planMissing(facts, missing, now)
+	}
+	return c.planFleet(facts, now)
+}
+
+// missing are the masters without a marker that may be given one.
+func (c Config) missing(facts []Facts) (missing []int) {
 	for i, f := range facts {
-		if !f.Connected || f.MarkerErr != nil {
+		if !f.Connected || f.MarkerErr != nil || f.Marker.Verdict != Missing || f.Info.RunID == "" {
 			continue
 		}
-		if f.Marker.Verdict == Conflict {
-			return Nothing, nil
-		}
-		first, _ := twins(facts, i)
-		if f.Marker.Verdict == Missing && f.Info.RunID != "" && first && refuse(f.Info) == nil {
+		if first, _ := twins(facts, i); first && refuse(f.Info) == nil {
 			missing = append(missing, i)
-			if !f.unguarded() {
-				fit++
-			}
+		}
+	}
+	return missing
+}
+
+func (c Config) planMissing(facts []Facts, missing []int, now drift.Instant) Plan {
+	fit := 0
+	for _, i := range missing {
+		if !facts[i].unguarded() {
+			fit++
 		}
 	}
 	switch {
-	case missing == nil:
-		return Nothing, nil
 	case fit == c.Masters && fit == len(facts):
 		if !atOnce(facts) {
-			return Again, nil
+			return Plan{Step: Again}
 		}
-		return ToDeclare, missing
-	case final:
-		return ToAdopt, missing
+		return Plan{ToDeclare, missing, c.NewFleetID(facts)}
+	case settled(facts, missing, now):
+		fleet, _ := c.FleetID(facts)
+		return Plan{ToAdopt, missing, fleet}
 	default:
-		return Again, nil
+		return Plan{Step: Again}
 	}
+}
+
+// settled reports whether nothing more is to be learnt about masters without a
+// marker by waiting.
+func settled(facts []Facts, missing []int, now drift.Instant) bool {
+	known := awayAfter
+	for _, i := range missing {
+		m := facts[i].Marker
+		known = min(known, m.Sighted+now.MonotonicSub(m.Clock.Received))
+	}
+	return known >= awayAfter || known >= settleFor && !slices.ContainsFunc(facts, func(f Facts) bool { return f.Pending })
 }
 
 // atOnce reports whether there was an instant at which all of them, which have
@@ -85,13 +141,117 @@ func atOnce(facts []Facts) bool {
 	return true
 }
 
-// Answer takes what a script has answered on this connection.
-func (f *Facts) Answer(m Marker) {
-	switch {
-	case m.Verdict != Missing:
-		f.missingFrom = drift.Instant{}
-	case f.missingFrom.IsZero():
-		f.missingFrom = m.Clock.Received
+// planFleet decides what is to be done about the ids of the fleet in the markers.
+func (c Config) planFleet(facts []Facts, now drift.Instant) Plan {
+	if declared, id := c.wrongly(facts, now); declared != nil {
+		return Plan{ToRevoke, declared, id}
 	}
-	f.Marker, f.MarkerErr, f.Changed, f.Clock = m, nil, false, drift.Reading{}
+	id, settled := c.FleetID(facts)
+	if !settled {
+		if id = c.smallest(facts); id == "" {
+			id = c.NewFleetID(facts)
+		}
+	}
+	var marked, others, unnamed, flagged []int
+	for i, f := range facts {
+		if !f.marked(c) {
+			continue
+		}
+		marked = append(marked, i)
+		switch {
+		case f.Marker.Fleet == "":
+			unnamed = append(unnamed, i)
+		case f.Marker.Fleet != id:
+			others = append(others, i)
+		}
+		if f.Marker.Without == "1" {
+			flagged = append(flagged, i)
+		}
+	}
+	switch {
+	case settled && unnamed != nil:
+		return Plan{ToName, unnamed, id}
+	case settled && flagged != nil && len(marked) == len(facts) && others == nil:
+		return Plan{ToComplete, flagged, id}
+	case !settled && len(marked) >= c.need() && len(unnamed)+len(others) > 0:
+		return Plan{ToName, append(unnamed, others...), id}
+	}
+	return Plan{}
+}
+
+// marked reports whether the master has a marker of this configuration.
+func (f Facts) marked(c Config) bool {
+	return f.Connected && f.MarkerErr == nil && f.Marker.Verdict.written() && f.Marker.matches(c)
+}
+
+func (c Config) need() int { return c.Masters/2 + 1 }
+
+// FleetID is the id that a quorum of the markers have: it does not change any more.
+func (c Config) FleetID(facts []Facts) (id string, settled bool) {
+	count := map[string]int{}
+	for _, f := range facts {
+		if !f.marked(c) || f.Marker.Fleet == "" {
+			continue
+		}
+		if count[f.Marker.Fleet]++; count[f.Marker.Fleet] >= c.need() {
+			return f.Marker.Fleet, true
+		}
+	}
+	return "", false
+}
+
+// smallest is the id that markers come to where clients have given them several:
+// whoever sees a smaller one takes that.
+func (c Config) smallest(facts []Facts) string {
+	least := ""
+	for _, f := range facts {
+		if id := f.Marker.Fleet; f.marked(c) && id != "" && (least == "" || id < least) {
+			least = id
+		}
+	}
+	return least
+}
+
+// NewFleetID is the id of a fleet that has none yet: the same for all clients that
+// see the same processes, and another one for every other fleet.
+func (c Config) NewFleetID(facts []Facts) string {
+	var runs []string
+	for _, f := range facts {
+		if f.Connected && f.Info.RunID != "" {
+			runs = append(runs, f.Info.RunID+"/"+strconv.Itoa(f.DB))
+		}
+	}
+	if runs == nil {
+		return ""
+	}
+	slices.Sort(runs)
+	sum := sha256.Sum256([]byte(c.settings() + " " + strings.Join(runs, " ")))
+	return hex.EncodeToString(sum[:10])
+}
+
+// wrongly returns the masters of a fleet that was declared new while some of its
+// masters were absent, and its id, where one of those has come back with an older
+// marker: the fleet was not new.
+func (c Config) wrongly(facts []Facts, now drift.Instant) (declared []int, id string) {
+	for i, f := range facts {
+		if f.marked(c) && f.Marker.Without == "1" && (id == "" || f.Marker.Fleet == id) {
+			declared, id = append(declared, i), f.Marker.Fleet
+		}
+	}
+	for _, f := range facts {
+		// Some may have been given a marker before, which says nothing of the past.
+		if declared != nil && f.marked(c) && f.Marker.Fleet != id && !c.Replaceable(f, now) {
+			return declared, id
+		}
+	}
+	return nil, ""
+}
+
+// Replaceable reports whether Init may declare a master that has a marker: it was
+// given to a master that had none, and does not vote yet. So there was nothing to
+// remember, and nothing has been promised since.
+func (c Config) Replaceable(f Facts, now drift.Instant) bool {
+	age, ok := f.age(now)
+	how := f.Marker.How
+	return ok && f.marked(c) && (how == HowAdopted || how == HowCreated) && age < c.Quarantine()
 }

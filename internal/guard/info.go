@@ -12,6 +12,7 @@ type Info struct {
 	RunID  string // new for every process
 	Role   string // master or slave
 	Policy string // maxmemory_policy
+	Mode   string // redis_mode: standalone, cluster or sentinel; "" also where a server does not know it
 }
 
 // What is read of INFO. Redis' own fields are much shorter, and all of INFO is
@@ -29,8 +30,12 @@ func ParseInfo(texts ...[]byte) (Info, error) {
 	fields := []struct {
 		name  string
 		value *string
+		extra bool // it may be missing
 		twice bool
-	}{{name: "run_id", value: &info.RunID}, {name: "role", value: &info.Role}, {name: "maxmemory_policy", value: &info.Policy}}
+	}{
+		{name: "run_id", value: &info.RunID}, {name: "role", value: &info.Role},
+		{name: "maxmemory_policy", value: &info.Policy}, {name: "redis_mode", value: &info.Mode, extra: true},
+	}
 
 	size := 0
 	var bad error
@@ -60,7 +65,7 @@ func ParseInfo(texts ...[]byte) (Info, error) {
 	}
 	var missing []string
 	for _, f := range fields {
-		if *f.value == "" {
+		if *f.value == "" && !f.extra {
 			missing = append(missing, f.name)
 		}
 	}

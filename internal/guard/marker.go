@@ -13,34 +13,39 @@ import (
 // hash without expiry.
 const Key = "redquorum:marker"
 
+// Sighting is where it stands since when a master without a marker is known to
+// have none, in the same database: a hash that expires after a day.
+const Sighting = "redquorum:sighted"
+
 // Version of the marker that this package writes, its field v.
-const Version = "1"
+const Version = "2"
 
 // A Verdict is what a script found and did.
 type Verdict uint8
 
-// The verdicts. With those up to Forced there is a marker of this fleet and of
+// The verdicts. With those up to Revoked there is a marker of this fleet and of
 // this process, and its age can be told.
 const (
 	None      Verdict = iota // no script has answered yet
 	Same                     // it was as it should be
-	Restarted                // it was of another process; since is now
+	Restarted                // it was of another process, or its data had another history; since is now
 	Reset                    // its since lay in the future or was none; it is now
 	Created                  // there was none; since is now (strict)
-	Adopted                  // there was none; since is now
+	Adopted                  // there was none; since is when it was first seen without one
 	Declared                 // there was none; since is 0: it votes at once
 	Forced                   // an operator wrote it anew; since is now
-	Missing                  // there is none; nothing was written
+	Revoked                  // its fleet was declared new and was not; since is now
+	Missing                  // there is none
 	Conflict                 // it is of a fleet with another configuration; nothing was written
 	WrongType                // there is something else at its name; nothing was written
 	Skewed                   // the master's clock is off ours; nothing was written
-	Present                  // there is one by now; nothing was written
+	Present                  // it is not what it was taken for by now; nothing was written
 )
 
 var verdicts = map[string]Verdict{
 	"SAME": Same, "RESTARTED": Restarted, "RESET": Reset, "CREATED": Created, "ADOPTED": Adopted,
-	"DECLARED": Declared, "FORCED": Forced, "MISSING": Missing, "CONFIG": Conflict, "TYPE": WrongType,
-	"SKEW": Skewed, "PRESENT": Present,
+	"DECLARED": Declared, "FORCED": Forced, "REVOKED": Revoked, "MISSING": Missing, "CONFIG": Conflict,
+	"TYPE": WrongType, "SKEW": Skewed, "PRESENT": Present,
 }
 
 // String is the verdict as the scripts answer it.
@@ -57,18 +62,60 @@ func (v Verdict) String() string {
 }
 
 // written reports whether there is a marker whose age can be told.
-func (v Verdict) written() bool { return v >= Same && v <= Forced }
+func (v Verdict) written() bool { return v >= Same && v <= Revoked }
 
-// A Marker is what a script answered. The texts are the fields as they stand in
-// Redis, whoever wrote them, 64 bytes at most.
+// Written reports whether there is a marker of this fleet and of this process.
+func (m Marker) Written() bool { return m.Verdict.written() }
+
+// A Marker is what a script answered.
 type Marker struct {
 	Verdict Verdict
 	Clock   drift.Reading // of the master's clock, by the script's TIME
+	Fields
 
-	Version, Run, Since      string
-	MaxTTL, Masters, LevelIs string
-	Type                     string // with WrongType: what is at its name
+	Type string // with WrongType: what is at its name
+	// Sighted is for how long it has been known that there is none, at least; with
+	// Missing.
+	Sighted time.Duration
 }
+
+// Fields are those of the hash, as they stand in Redis, whoever wrote them, 64
+// bytes at most; "" for what it lacks.
+type Fields struct {
+	Version string
+	Run     string // run_id of the process that it was written for
+	Replid  string // master_replid, the history of its data; "": INFO is not permitted
+	Since   string // from when on that remembers every lock, by the master's clock, in ms since 1970
+	Wall    string // the same by the wall clock of the client that wrote it
+	MaxTTL  string // in ms
+	Masters string
+	LevelIs string
+	DB      string // number of the database
+	Fleet   string // id of the fleet; "": not given yet
+	How     string // what has made Since what it is: one of the How constants; "": not told
+	Without string // "1": the fleet was declared while some of its masters were absent
+}
+
+// The values of Fields.How.
+const (
+	HowDeclared  = "declared"  // with its fleet, as new
+	HowAdopted   = "adopted"   // it had no marker, and its fleet was not new
+	HowCreated   = "created"   // the same in strict
+	HowRestarted = "restarted" // another process serves it
+	HowResynced  = "resynced"  // its data has another history
+	HowReset     = "reset"     // Since was no instant of the past
+	HowForced    = "forced"    // an operator changed the fleet
+	HowRevoked   = "revoked"   // its fleet was declared new and was not
+)
+
+// texts are the fields in the order of names in marker.lua.
+func (f *Fields) texts() []*string {
+	return []*string{
+		&f.Version, &f.Run, &f.Replid, &f.Since, &f.Wall, &f.MaxTTL, &f.Masters, &f.LevelIs, &f.DB, &f.Fleet, &f.How, &f.Without,
+	}
+}
+
+var fieldNames = []any{"v", "run", "replid", "since", "wall", "maxttl", "n", "level", "db", "fleet", "how", "without"}
 
 var errReply = errors.New("guard: not the reply of a marker script")
 
@@ -77,7 +124,7 @@ var errReply = errors.New("guard: not the reply of a marker script")
 // not return: it never becomes a vote.
 func ParseMarker(reply any, sent, received drift.Instant) (Marker, error) {
 	parts, ok := reply.([]any)
-	if !ok || len(parts) < 2 || len(parts) > 8 {
+	if !ok || len(parts) < 2 || len(parts) > 2+len(fieldNames) {
 		return Marker{}, errReply
 	}
 	us, ok := parts[1].(int64)
@@ -85,93 +132,99 @@ func ParseMarker(reply any, sent, received drift.Instant) (Marker, error) {
 		return Marker{}, errReply
 	}
 	m := Marker{Clock: drift.Reading{Sent: sent, Received: received, Time: time.UnixMicro(us)}}
-	var name string
-	texts := []*string{&name, nil, &m.Version, &m.Run, &m.Since, &m.MaxTTL, &m.Masters, &m.LevelIs}
-	if len(parts) == 3 {
-		texts[2] = &m.Type
-	}
-	for i, part := range parts {
-		if texts[i] == nil {
-			continue
-		}
-		b, ok := part.([]byte)
-		if !ok || len(b) > maxValue {
-			return Marker{}, errReply
-		}
-		*texts[i] = string(b)
-	}
+	name, ok := word(parts[0])
 	m.Verdict = verdicts[name]
-	if !m.Verdict.hasParts(len(parts)) {
+	if !ok || !m.Verdict.hasParts(len(parts)) {
 		return Marker{}, errReply
 	}
-	if _, ok := m.since(); m.Verdict.written() && !ok {
+	switch rest := parts[2:]; m.Verdict {
+	case Missing:
+		ms, ok := rest[0].(int64)
+		if !ok || ms < 0 || ms >= 1<<43 {
+			return Marker{}, errReply
+		}
+		m.Sighted = time.Duration(ms) * time.Millisecond
+	case WrongType:
+		if m.Type, ok = word(rest[0]); !ok {
+			return Marker{}, errReply
+		}
+	default:
+		for i, text := range m.texts()[:len(rest)] {
+			if *text, ok = word(rest[i]); !ok {
+				return Marker{}, errReply
+			}
+		}
+	}
+	if _, ok := instant(m.Since); m.Verdict.written() && !ok {
 		return Marker{}, errReply
 	}
 	return m, nil
 }
 
+func word(part any) (string, bool) {
+	b, ok := part.([]byte)
+	return string(b[:min(len(b), maxValue)]), ok && len(b) <= maxValue
+}
+
 // hasParts reports whether a reply with this verdict has n elements.
 func (v Verdict) hasParts(n int) bool {
+	all := 2 + len(fieldNames)
 	switch v {
 	case None:
 		return false
 	case Skewed:
 		return n == 2
-	case WrongType:
+	case WrongType, Missing:
 		return n == 3
 	case Present:
-		return n == 2 || n == 8 // with the marker from init alone
+		return n == 2 || n == all // with the marker from init alone
 	default:
-		return n == 8
+		return n == all
 	}
 }
 
-// since is the instant from which on the master remembers, by its own clock.
-func (m Marker) since() (time.Time, bool) {
-	if len(m.Since) == 0 || len(m.Since) > 15 {
+// instant is a number of milliseconds since 1970.
+func instant(text string) (time.Time, bool) {
+	if len(text) == 0 || len(text) > 15 {
 		return time.Time{}, false
 	}
-	ms, err := strconv.ParseUint(m.Since, 10, 63)
+	ms, err := strconv.ParseUint(text, 10, 63)
 	return time.UnixMilli(int64(ms)), err == nil //nolint:gosec // 15 digits
 }
 
-// Age is for how long the master has remembered everything, at least: by its
-// own clock up to the script's look at it, and from the reply on by our
-// monotonic one. It reports false where there is no marker of ours.
+// Age is for how long the master has remembered everything, at least: the
+// smaller of what its own clock and our wall clock say, up to the script's look at
+// it, and from the reply on by our monotonic clock. It reports false where there
+// is no marker of ours.
+//
+// Our wall clock is heard because a master that boots with a slow clock, which is
+// then set right, would seem to remember for longer than it does. Where it lies
+// before Wall, ours or that of the client that wrote it is off, and it is left
+// out: a client whose clock is behind by an hour could not lock for as long after
+// a restart.
 func (m Marker) Age(now drift.Instant) (time.Duration, bool) {
-	since, ok := m.since()
+	since, ok := instant(m.Since)
 	if !ok || !m.Verdict.written() {
 		return 0, false
 	}
 	age := max(m.Clock.Time.Sub(since), 0)
+	if wall, ok := instant(m.Wall); ok {
+		if ours := m.Clock.Sent.Wall().Sub(wall); ours >= 0 {
+			age = min(age, ours)
+		}
+	}
 	// The sum stays below 292 years: 2⁵³ µs are 285 and a process runs for less
 	// than seven.
 	return age + now.MonotonicSub(m.Clock.Received), true
 }
 
 // matches reports whether the marker is one of this fleet's.
-func (m Marker) matches(c Config) bool {
-	return Stored{Version: m.Version, MaxTTL: m.MaxTTL, Masters: m.Masters, LevelIs: m.LevelIs}.Matches(c)
-}
+func (m Marker) matches(c Config) bool { return Stored{Fields: m.Fields}.Matches(c) }
 
 // millisText is a number of milliseconds as a duration.
 func millisText(ms int64) string { return (time.Duration(ms) * time.Millisecond).String() }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// Check is the command, with its arguments, that ends each flush that carries
-// what asks for a vote. The votes of the flush count only if Holds says so of
-// its reply. What it does not see is lost between it and the next dial.
-func Check() (command string, args []any) { return "HMGET", []any{Key, "run", "since"} }
-
-// Holds reports whether Check found the marker as it was judged: the master has
-// not lost or replaced its data on the living connection.
-func (m Marker) Holds(reply any) bool {
-	parts, ok := reply.([]any)
-	if !ok || len(parts) != 2 || !m.Verdict.written() {
-		return false
-	}
-	run, isRun := parts[0].([]byte)
-	since, isSince := parts[1].([]byte)
-	return isRun && isSince && string(run) == m.Run && string(since) == m.Since
-}
+// Checked is what Check answers while the master is the one that was judged.
+func (m Marker) Checked() []string { return []string{m.Run, m.Since, m.Replid, m.DB} }

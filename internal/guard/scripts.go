@@ -3,10 +3,14 @@ package guard
 import (
 	_ "embed" // the scripts
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/script"
 )
+
+//go:embed marker.lua
+var markerSource string
 
 //go:embed dial.lua
 var dialSource string
@@ -20,54 +24,94 @@ var adoptSource string
 //go:embed init.lua
 var initSource string
 
+//go:embed fleet.lua
+var fleetSource string
+
+//go:embed sight.lua
+var sightSource string
+
+//go:embed check.lua
+var checkSource string
+
+// includeMarker is the line that asks for marker.lua: Lua on a master knows no
+// modules.
+const includeMarker = "-- include marker.lua\n"
+
+func withMarker(source string) string {
+	return strings.Replace(source, includeMarker, markerSource, 1)
+}
+
 // The scripts. What they take and return is written in their files.
 var (
-	Dial    = script.New("dial", dialSource)
-	Declare = script.New("declare", declareSource)
-	Adopt   = script.New("adopt", adoptSource)
-	Init    = script.New("init", initSource)
+	Dial    = script.New("dial", withMarker(dialSource))
+	Declare = script.New("declare", withMarker(declareSource))
+	Adopt   = script.New("adopt", withMarker(adoptSource))
+	Init    = script.New("init", withMarker(initSource))
+	Fleet   = script.New("fleet", withMarker(fleetSource))
+	Sight   = script.New("sight", withMarker(sightSource))
+	// Check ends each flush that carries what asks for a vote, with CheckArgs. The
+	// votes of the flush count only if it answers what Marker.Checked says.
+	Check = script.New("check", checkSource)
 )
 
 // Scripts is every script, in no particular order.
-var Scripts = []*script.Script{Dial, Declare, Adopt, Init}
+var Scripts = []*script.Script{Dial, Declare, Adopt, Init, Fleet, Sight, Check}
 
-// DialArgs are the arguments of EVALSHA for Dial: run is the run_id that INFO
-// told on the same connection, sent our wall clock just before this is written
-// and wait how long its reply is waited for at most.
-func (c Config) DialArgs(run string, sent time.Time, wait time.Duration) []any {
-	return Dial.Args(nil, []any{Key}, append(c.fleet(run), c.clock(sent, wait)...)...)
+// A Target is a master that a script runs on, and the moment at which it is sent.
+type Target struct {
+	Run   string        // run_id that INFO told on the same connection
+	DB    int           // number of the database of the locks
+	Fleet string        // id of the fleet; "": not known
+	Sent  time.Time     // our wall clock just before the script is sent
+	Wait  time.Duration // for how long its reply is waited for, at the most
 }
+
+// DialArgs are the arguments of EVALSHA for Dial.
+func (c Config) DialArgs(t Target) []any { return c.args(Dial, t) }
+
+// SightArgs are the arguments of EVALSHA for Sight.
+func (c Config) SightArgs(t Target) []any { return c.args(Sight, t) }
 
 // DeclareArgs are the arguments of EVALSHA for Declare.
-func (c Config) DeclareArgs(run string) []any { return Declare.Args(nil, []any{Key}, c.fleet(run)...) }
+func (c Config) DeclareArgs(t Target) []any { return c.args(Declare, t) }
 
 // AdoptArgs are the arguments of EVALSHA for Adopt.
-func (c Config) AdoptArgs(run string) []any { return Adopt.Args(nil, []any{Key}, c.fleet(run)...) }
+func (c Config) AdoptArgs(t Target) []any { return c.args(Adopt, t, millis(settleFor)) }
 
-// InitArgs are the arguments of EVALSHA for Init, otherwise as DialArgs. created
-// is the since of the marker that this client's dial script has just written
-// where none was, "" where it did not.
-func (c Config) InitArgs(run string, sent time.Time, wait time.Duration, force bool, created string) []any {
-	forced := "0"
-	if force {
-		forced = "1"
-	}
-	return Init.Args(nil, []any{Key}, append(append(c.fleet(run), c.clock(sent, wait)...), forced, created)...)
+// InitArgs are the arguments of EVALSHA for Init. force: also over a marker that
+// is there; without: some masters of the fleet are absent.
+func (c Config) InitArgs(t Target, force, without bool) []any {
+	return c.args(Init, t, flag(force), millis(c.Quarantine()), flag(without))
 }
 
-// fleet is what the marker is to say, but since.
-func (c Config) fleet(run string) []any {
-	return []any{Version, run, millis(c.MaxTTL), strconv.Itoa(c.Masters), c.Level.String()}
+// NameArgs are the arguments of EVALSHA for Fleet that give a marker of the fleet
+// seen the id of t.
+func (c Config) NameArgs(t Target, seen string) []any { return c.args(Fleet, t, "name", seen) }
+
+// WholeArgs are those that note that no master of the fleet is absent.
+func (c Config) WholeArgs(t Target, seen string) []any { return c.args(Fleet, t, "whole", seen) }
+
+// RevokeArgs are those that take the vote back which a declaration gave.
+func (c Config) RevokeArgs(t Target, seen string) []any { return c.args(Fleet, t, "revoke", seen) }
+
+// CheckArgs are the arguments of EVALSHA for Check.
+func CheckArgs() []any { return Check.Args(nil, []any{Key}) }
+
+func (c Config) args(s *script.Script, t Target, further ...any) []any {
+	skew := "" // clocks are not compared
+	if c.Level == Strict {
+		skew = strconv.FormatInt(c.Skew().Microseconds(), 10)
+	}
+	args := []any{
+		Version, t.Run, millis(c.MaxTTL), strconv.Itoa(c.Masters), c.Level.String(), strconv.Itoa(t.DB),
+		strconv.FormatInt(t.Sent.UnixMicro(), 10), skew, strconv.FormatInt(t.Wait.Microseconds(), 10), t.Fleet,
+	}
+	return s.Args(nil, []any{Key, Sighting}, append(args, further...)...)
 }
 
-// clock is what the master's clock is compared with, in microseconds.
-func (c Config) clock(sent time.Time, wait time.Duration) []any {
-	if c.Level != Strict {
-		return []any{"", "", ""}
+func flag(set bool) string {
+	if set {
+		return "1"
 	}
-	return []any{
-		strconv.FormatInt(sent.UnixMicro(), 10),
-		strconv.FormatInt(c.Skew().Microseconds(), 10),
-		strconv.FormatInt(wait.Microseconds(), 10),
-	}
+	return "0"
 }

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -85,13 +86,19 @@ func twins(facts []Facts, i int) (first bool, others []string) {
 
 // unguarded reports whether INFO does not say enough to judge the master.
 func (f Facts) unguarded() bool {
-	return f.InfoErr != nil || f.Info.RunID == "" || f.Info.Role == "" || f.Info.Policy == ""
+	return f.InfoErr != nil || f.Info.RunID == "" || f.Info.Role == "" || f.Info.Policy == "" || f.historyless()
 }
+
+// historyless reports whether the scripts cannot read the history of its data.
+func (f Facts) historyless() bool { return f.Marker.Verdict.written() && f.Marker.Replid == "" }
 
 // unreadable is why.
 func (f Facts) unreadable() error {
 	if f.InfoErr != nil {
 		return f.InfoErr
+	}
+	if f.historyless() {
+		return errors.New("scripts cannot read master_replid of INFO replication")
 	}
 	return fmt.Errorf("INFO says run_id %q, role %q, maxmemory_policy %q", f.Info.RunID, f.Info.Role, f.Info.Policy)
 }
@@ -124,6 +131,8 @@ func (c Config) judge(f Facts, first bool, others []string, now drift.Instant) *
 // itself.
 func refuse(i Info) *AbstainError {
 	switch {
+	case i.Mode != "" && i.Mode != "standalone":
+		return &AbstainError{Cause: NotStandalone, Value: quote(i.Mode), Want: "standalone"}
 	case i.Role != "" && i.Role != "master":
 		return &AbstainError{Cause: NotMaster, Value: quote(i.Role), Want: "master"}
 	case i.Policy != "" && i.Policy != "noeviction":
@@ -140,11 +149,7 @@ func (c Config) JudgeMarker(f Facts, now drift.Instant) *AbstainError {
 		return &AbstainError{Cause: Unmarked, Err: f.MarkerErr}
 	}
 	if c.Level == Strict {
-		// SKEW stands until the script answers otherwise: it has written nothing.
-		by := f.clock().Offset()
-		if m.Verdict == Skewed {
-			by = m.Clock.Offset()
-		}
+		by := m.Clock.Offset()
 		if m.Verdict == Skewed || by.Beyond(c.Skew()) {
 			return &AbstainError{Cause: OffClock, By: by, Want: c.Skew().String()}
 		}
@@ -155,25 +160,35 @@ func (c Config) JudgeMarker(f Facts, now drift.Instant) *AbstainError {
 	case m.Verdict == Missing:
 		return &AbstainError{Cause: NoMarker}
 	case m.Verdict == Conflict || !m.matches(c):
-		return &AbstainError{Cause: OtherFleet, Value: m.Settings(), Want: c.settings()}
+		return f.otherFleet(c)
 	case f.Changed:
 		return &AbstainError{Cause: Changed, Value: "run " + quote(m.Run) + ", since " + quote(m.Since)}
 	case m.Run != f.Info.RunID:
 		return &AbstainError{Cause: Changed, Value: "run " + quote(m.Run) + " for run_id " + quote(f.Info.RunID)}
 	}
-	return c.quarantine(m, now)
+	return c.quarantine(f, now)
+}
+
+// otherFleet says how the marker differs from what this client wants.
+func (f Facts) otherFleet(c Config) *AbstainError {
+	r := &AbstainError{Cause: OtherFleet, Value: f.Marker.Settings(), Want: c.settings()}
+	if db := strconv.Itoa(f.DB); f.Marker.DB != "" && f.Marker.DB != db {
+		r.Value += ", database " + quote(f.Marker.DB)
+		r.Want += ", database " + db
+	}
+	return r
 }
 
 // quarantine returns for how much longer a master has to wait, nil when it has
 // waited long enough.
-func (c Config) quarantine(m Marker, now drift.Instant) *AbstainError {
+func (c Config) quarantine(f Facts, now drift.Instant) *AbstainError {
 	q := c.Quarantine()
-	age, ok := m.Age(now)
+	age, ok := f.age(now)
 	if ok && age >= q {
 		return nil
 	}
 	return &AbstainError{
-		Cause: Quarantined, Value: age.Truncate(1e6).String() + " ago", Want: q.String(),
+		Cause: Quarantined, Value: age.Truncate(1e6).String() + " ago", Want: q.String(), How: f.Marker.How,
 		Left: q - age, Until: now.Wall().Add(q - age),
 	}
 }
@@ -205,7 +220,7 @@ func (c Config) settings() string {
 }
 
 // Settings is what the marker says of its fleet, for people.
-func (m Marker) Settings() string {
+func (m Fields) Settings() string {
 	ttl := quote(m.MaxTTL) + " ms"
 	if ms, err := strconv.ParseInt(m.MaxTTL, 10, 44); err == nil && ms >= 0 {
 		ttl = millisText(ms)

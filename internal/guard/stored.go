@@ -9,32 +9,26 @@ import (
 	"github.com/redquorum/redquorum/drift"
 )
 
-// Stored is what stands at Key in Redis, for those who look without writing. The
-// texts are those of the fields, "" for what it lacks, 64 bytes at most.
+// Stored is what stands at Key in Redis, for those who look without writing.
 type Stored struct {
 	Type string // of the key, as TYPE tells; "" and none: nothing is there
-
-	Version, Run, Since      string
-	MaxTTL, Masters, LevelIs string
+	Fields
 }
-
-// storedFields are those of the hash, in the order of ParseStored.
-var storedFields = []any{"v", "run", "since", "maxttl", "n", "level"}
 
 // ReadStored is the command, with its arguments, whose reply ParseStored takes.
 // It is refused where the key is no hash.
-func ReadStored() (command string, args []any) { return "HMGET", append([]any{Key}, storedFields...) }
+func ReadStored() (command string, args []any) { return "HMGET", append([]any{Key}, fieldNames...) }
 
 // ParseStored reads the reply, as redigo returns it; false: there is nothing in
 // it, or it is none.
 func ParseStored(reply any) (Stored, bool) {
 	parts, ok := reply.([]any)
-	if !ok || len(parts) != len(storedFields) {
+	if !ok || len(parts) != len(fieldNames) {
 		return Stored{}, false
 	}
 	s := Stored{Type: "hash"}
 	found := false
-	for i, text := range []*string{&s.Version, &s.Run, &s.Since, &s.MaxTTL, &s.Masters, &s.LevelIs} {
+	for i, text := range s.texts() {
 		b, ok := parts[i].([]byte)
 		found = found || ok
 		*text = string(b[:min(len(b), maxValue)])
@@ -45,10 +39,10 @@ func ParseStored(reply any) (Stored, bool) {
 // Stored is the marker that this fleet's have to be like, of a process that
 // remembers since an instant of its own clock, in ms.
 func (c Config) Stored(run string, since int64) Stored {
-	return Stored{
-		Type: "hash", Version: Version, Run: run, Since: strconv.FormatInt(since, 10),
+	return Stored{Type: "hash", Fields: Fields{
+		Version: Version, Run: run, Since: strconv.FormatInt(since, 10),
 		MaxTTL: millis(c.MaxTTL), Masters: strconv.Itoa(c.Masters), LevelIs: c.Level.String(),
-	}
+	}}
 }
 
 // Fleet is the configuration that the marker names, with the default drift;
@@ -72,9 +66,10 @@ func (s Stored) Fleet() (Config, bool) {
 	return c, true
 }
 
-// Matches reports whether the marker is one of this fleet's.
+// Matches reports whether the marker is one of this fleet's, as far as all its
+// masters have it in common. One of version 1 is, too: the scripts take it over.
 func (s Stored) Matches(c Config) bool {
-	return s.Version == Version && s.MaxTTL == millis(c.MaxTTL) && s.Masters == strconv.Itoa(c.Masters) && s.LevelIs == c.Level.String()
+	return (s.Version == Version || s.Version == "1") && s.MaxTTL == millis(c.MaxTTL) && s.Masters == strconv.Itoa(c.Masters) && s.LevelIs == c.Level.String()
 }
 
 // String is what it says of its fleet, for people.
@@ -82,7 +77,7 @@ func (s Stored) String() string {
 	if c, ok := s.Fleet(); ok {
 		return c.String()
 	}
-	return Marker{Version: s.Version, MaxTTL: s.MaxTTL, Masters: s.Masters, LevelIs: s.LevelIs}.Settings()
+	return s.Settings()
 }
 
 // String is what all clients of the fleet have in common, for people.
@@ -95,11 +90,16 @@ func (c Config) String() string {
 }
 
 // Look is what Dial would answer to a client of this fleet, and so what it would
-// write, by what is stored at a master with this run_id and by a look at its
-// clock.
-func (c Config) Look(s Stored, run string, clock drift.Reading) Marker {
+// write, by what is stored at a master with this run_id and master_replid and by a
+// look at its clock. A sighting is not looked at.
+func (c Config) Look(s Stored, run, replid string, clock drift.Reading) Marker {
 	m := Marker{Clock: clock}
 	now := strconv.FormatInt(clock.Time.UnixMilli(), 10)
+	quarantined := func(verdict Verdict, how string) {
+		m.Verdict = verdict
+		s.Run, s.Replid, s.Since, s.How = run, replid, now, how
+		s.Wall = strconv.FormatInt(clock.Sent.Wall().UnixMilli(), 10)
+	}
 	switch {
 	case c.Level == Strict && clock.Offset().Beyond(c.Skew()):
 		m.Verdict = Skewed
@@ -107,7 +107,7 @@ func (c Config) Look(s Stored, run string, clock drift.Reading) Marker {
 	case s.Type == "" || s.Type == "none":
 		if m.Verdict = Missing; c.Level == Strict {
 			s = c.Stored(run, clock.Time.UnixMilli())
-			m.Verdict = Created
+			quarantined(Created, HowCreated)
 		}
 	case s.Type != "hash":
 		m.Verdict, m.Type = WrongType, s.Type
@@ -115,14 +115,15 @@ func (c Config) Look(s Stored, run string, clock drift.Reading) Marker {
 	case !s.Matches(c):
 		m.Verdict = Conflict
 	case s.Run != run:
-		m.Verdict, s.Run, s.Since = Restarted, run, now
+		quarantined(Restarted, HowRestarted)
+	case s.Replid != "" && replid != "" && s.Replid != replid:
+		quarantined(Restarted, HowResynced)
 	default:
-		since, ok := (Marker{Since: s.Since}).since()
-		if m.Verdict = Same; !ok || since.UnixMilli() > clock.Time.UnixMilli() {
-			m.Verdict, s.Since = Reset, now
+		m.Verdict = Same
+		if since, ok := instant(s.Since); !ok || since.UnixMilli() > clock.Time.UnixMilli() {
+			quarantined(Reset, HowReset)
 		}
 	}
-	m.Version, m.Run, m.Since = s.Version, s.Run, s.Since
-	m.MaxTTL, m.Masters, m.LevelIs = s.MaxTTL, s.Masters, s.LevelIs
+	m.Fields = s.Fields
 	return m
 }

@@ -13,10 +13,10 @@ type Command struct {
 	// its own is lost; zero: it dies with its connection (invariant S5).
 	Keep time.Time
 
-	// Check, if it is not nil, is a command as AppendCommand makes it, that is
-	// sent once at the end of the flush that carries the call, and the call is
-	// completed when that has been answered too. It is the same for all calls.
-	Check []byte
+	// Check, if it is not nil, is asked once at the end of the flush that carries
+	// the call, and the call is completed when that has been answered too. It asks
+	// the same for all calls.
+	Check *Check
 
 	// Key is the same for all calls about one key, as a rule not for others; 0:
 	// unknown, or several.

@@ -9,7 +9,15 @@ import (
 	"testing/synctest"
 )
 
-var testCheck = AppendCommand(nil, "HMGET", "marker", "run", "since")
+// testCheck asks by a script that fake servers know.
+const checkText, checkSHA = "return 'the check'", "0123456789012345678901234567890123456789"
+
+var testCheck = NewCheck(checkText, checkSHA, 1, "marker")
+
+// isCheck reports whether a command is the check, by its digest or by its text.
+func isCheck(args []string) bool {
+	return len(args) > 1 && (args[1] == checkSHA || args[1] == checkText)
+}
 
 // startChecked queues calls that ask for the check, in one flush with others
 // before the first connection is up.
@@ -32,13 +40,13 @@ func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {
 		var mu sync.Mutex
 		mark := bulks("r1", "0")
 		s.reply = func(_ *fakeConn, args []string) string {
-			switch args[0] {
-			case "HMGET":
+			switch {
+			case isCheck(args):
 				<-hold
 				mu.Lock()
 				defer mu.Unlock()
 				return mark
-			case "VOTE-BAD":
+			case args[0] == "VOTE-BAD":
 				return "-ERR bad\r\n"
 			}
 			return "+OK\r\n"
@@ -64,7 +72,7 @@ func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {
 				t.Errorf("%s: error %v", c.Cmd, c.Err)
 			}
 		}
-		if got := strings.Count(fmt.Sprint(s.conn(1).calls()), "HMGET"); got != 1 {
+		if got := strings.Count(fmt.Sprint(s.conn(1).calls()), "EVALSHA"); got != 1 {
 			t.Errorf("%d checks in one flush", got)
 		}
 		close(hold)
@@ -102,7 +110,7 @@ func TestACallWhoseCheckIsLostFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
 		s.reply = func(c *fakeConn, args []string) string {
-			if args[0] == "HMGET" {
+			if isCheck(args) {
 				_ = c.Close()
 			}
 			return "+OK\r\n"
@@ -128,7 +136,7 @@ func TestASplitReplyOfACheckIsReadWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
 		s.reply = func(c *fakeConn, args []string) string {
-			if args[0] != "HMGET" {
+			if !isCheck(args) {
 				return "+OK\r\n"
 			}
 			raw := bulks("r1", "12345")
@@ -143,4 +151,82 @@ func TestASplitReplyOfACheckIsReadWhole(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A master that has forgotten its scripts is asked by the text, and no vote waits
+// for longer, or is answered without a check.
+func TestACheckThatTheMasterDoesNotKnowIsAskedByItsText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		var mu sync.Mutex
+		known, asked := false, []string{}
+		s.reply = func(_ *fakeConn, args []string) string {
+			mu.Lock()
+			defer mu.Unlock()
+			asked = append(asked, args[0])
+			switch {
+			case args[0] == "EVAL":
+				known = true
+			case args[0] == "EVALSHA" && !known:
+				return "-NOSCRIPT No matching script.\r\n"
+			case args[0] == "VOTE-BAD":
+				return "-ERR bad\r\n"
+			}
+			if isCheck(args) {
+				return bulks("r1", "0")
+			}
+			return "+OK\r\n"
+		}
+		g := newGate(s)
+		p := open(t, g.config())
+		calls := startChecked(t, p, "VOTE1", "VOTE-BAD", "VOTE2")
+		g.next <- nil
+		for _, w := range calls {
+			if c := w.wait(); c.Err == nil && c.Said().Mark != bulks("r1", "0") || (c.Err != nil) != (c.Cmd == "VOTE-BAD") {
+				t.Errorf("%s: mark %q, %v", c.Cmd, c.Said().Mark, c.Err)
+			}
+		}
+		synctest.Wait()
+		mu.Lock()
+		known, asked = false, nil // forgotten again
+		mu.Unlock()
+		for range 2 {
+			if c := startChecked(t, p, "VOTE")[0].wait(); c.Err != nil || c.Said().Mark != bulks("r1", "0") {
+				t.Errorf("mark %q, %v", c.Said().Mark, c.Err)
+			}
+		}
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		if got, want := strings.Join(asked, " "), "VOTE EVALSHA EVAL VOTE EVALSHA"; got != want {
+			t.Errorf("it was asked %s, want %s", got, want)
+		}
+		if n := p.inFlight(); n != 0 {
+			t.Errorf("%d calls in flight", n)
+		}
+	})
+}
+
+// Where no further check can be had the votes come back without one, and count
+// for nothing.
+func TestVotesComeBackUncheckedWhereNoFurtherCheckCanBeHad(t *testing.T) {
+	for name, limit := range map[string]int{"the queue is full": 1, "the master does not know the text either": 100} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newFakeServer(t)
+				s.reply = func(_ *fakeConn, args []string) string {
+					if isCheck(args) {
+						return "-NOSCRIPT No matching script.\r\n"
+					}
+					return "+OK\r\n"
+				}
+				cfg := s.config()
+				cfg.QueueLimit = limit
+				p := open(t, cfg)
+				if c := startChecked(t, p, "VOTE")[0].wait(); c.Err != nil || c.Said().Mark != "" || !IsNoScript(c.Said().Err) {
+					t.Errorf("mark %q, check %v, error %v", c.Said().Mark, c.Said().Err, c.Err)
+				}
+			})
+		})
+	}
 }

@@ -60,6 +60,9 @@ func New(cfg Config) *Pipeline {
 // Name is what the master is called in errors.
 func (p *Pipeline) Name() string { return p.cfg.Name }
 
+// DB is the number of the database that its connections use.
+func (p *Pipeline) DB() int { return p.cfg.DB }
+
 // QueueLimit is how many calls may be queued or under way.
 func (p *Pipeline) QueueLimit() int { return p.cfg.QueueLimit }
 

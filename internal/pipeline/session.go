@@ -35,8 +35,9 @@ type session struct {
 
 	// The check's command, which stands in inflight for every check; its fields
 	// are the writer's, its address is for both.
-	check    Call
-	checking Command
+	check       Call
+	checking    Command
+	checkByText atomic.Bool // the master does not know the check's script; set by the reader
 	// Of the reader alone: calls that were answered and wait for the check of
 	// their flush, and what the last check said.
 	held []*Call

@@ -20,53 +20,82 @@ const (
 
 var errInitLimit = errors.New("not all masters have answered")
 
-// Init declares a new fleet (see redlock.Client.Init). reasons says for each master
-// why it is not declared; nil where it is. The error is what ended the waiting
-// before anything was written: ctx's, or ErrClosed.
-func (g *Monitor) Init(ctx context.Context, force bool) (reasons []error, err error) {
+// Init declares a new fleet (see redlock.Client.Init). without is the masters that
+// are absent, as bits. reasons says for each of the others why it is not declared,
+// and for these why they are not absent; nil where nothing is wrong. The error is
+// what ended the waiting before anything was written: ctx's, or ErrClosed.
+func (g *Monitor) Init(ctx context.Context, force bool, without uint64) (reasons []error, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, initLimit, errInitLimit)
 	defer cancel()
+	g.lookAnew()
 	if err := g.awaitLooks(ctx); err != nil {
 		return nil, err
 	}
-	reasons, declared := g.unfit(force)
+	reasons, declared := g.unfit(force, without)
 	if declared {
 		return make([]error, len(reasons)), nil
 	}
 	if slices.ContainsFunc(reasons, func(err error) bool { return err != nil }) {
 		return reasons, nil
 	}
-	g.mu.Lock()
-	asked := make([]*inquiry, len(g.masters))
-	for i := range g.masters {
-		w := &g.masters[i]
-		q := g.newInquiry(i, askInit, 1)
-		q.done = make(chan struct{})
-		q.add("EVAL", guard.Init.EvalArgs(g.cfg.InitArgs(w.run, q.sent.Wall(), waitForDial, force, w.created))...)
-		asked[i] = q
-		g.send = append(g.send, q)
-	}
-	g.unlock()
-	for i, q := range asked {
-		select {
-		case <-q.done:
-		case <-ctx.Done():
-			reasons[i] = errInitUnknown
-			continue
-		}
-		switch {
-		case q.err != nil:
-			reasons[i] = q.err
-		case q.result.Verdict == guard.Present:
-			reasons[i] = fmt.Errorf("somebody else has just written its marker: %s", q.result.Settings())
-		case q.result.Verdict != guard.Declared && q.result.Verdict != guard.Forced:
-			reasons[i] = fmt.Errorf("the script answers %v", q.result.Verdict)
+	for i, q := range g.askInit(force, without) {
+		if q != nil {
+			reasons[i] = q.initialized(ctx)
 		}
 	}
 	return reasons, nil
 }
 
+// askInit sends the script that declares a master to all but those that are absent.
+func (g *Monitor) askInit(force bool, without uint64) []*inquiry {
+	g.mu.Lock()
+	defer g.unlock()
+	asked := make([]*inquiry, len(g.masters))
+	fleet := g.cfg.NewFleetID(g.facts())
+	for i := range g.masters {
+		if without&(1<<i) != 0 {
+			continue
+		}
+		q := g.ask(i, askInit, guard.Init, fleet, func(t guard.Target) []any { return g.cfg.InitArgs(t, force, without != 0) })
+		q.done = make(chan struct{})
+		asked[i] = q
+		g.send = append(g.send, q)
+	}
+	return asked
+}
+
+// initialized waits for the answer, and says why the master is not declared.
+func (q *inquiry) initialized(ctx context.Context) error {
+	select {
+	case <-q.done:
+	case <-ctx.Done():
+		return errInitUnknown
+	}
+	switch {
+	case q.err != nil:
+		return q.err
+	case q.result.Verdict == guard.Present:
+		return fmt.Errorf("somebody else has just written its marker: %s", q.result.Settings())
+	case q.result.Verdict != guard.Declared && q.result.Verdict != guard.Forced:
+		return fmt.Errorf("the script answers %v", q.result.Verdict)
+	}
+	return nil
+}
+
 var errInitUnknown = errors.New("no answer: its marker may have been written, ask again")
+
+// lookAnew looks at every master again that is not being asked: what is known of it
+// may be seconds old.
+func (g *Monitor) lookAnew() {
+	g.mu.Lock()
+	defer g.unlock()
+	for i := range g.masters {
+		if w := &g.masters[i]; w.epoch != 0 && w.asking == nil {
+			w.looks = 0
+			g.send = append(g.send, g.look(i))
+		}
+	}
+}
 
 // awaitLooks waits until every master was looked at, or cannot be reached.
 func (g *Monitor) awaitLooks(ctx context.Context) error {
@@ -100,24 +129,31 @@ func (g *Monitor) awaitLooks(ctx context.Context) error {
 
 // unfit says for each master why it keeps the fleet from being declared; nil
 // where it does not. declared: all of them are what Init would make of them.
-func (g *Monitor) unfit(force bool) (reasons []error, declared bool) {
+func (g *Monitor) unfit(force bool, without uint64) (reasons []error, declared bool) {
 	g.mu.Lock()
 	defer g.unlock()
 	reasons = make([]error, len(g.masters))
-	standings := g.standings(g.facts(), g.clock.Now())
+	now := g.clock.Now()
+	standings := g.standings(g.facts(), now)
 	declared = !force
 	for i := range g.masters {
 		w, s := &g.masters[i], &standings[i]
+		if without&(1<<i) != 0 {
+			if w.epoch != 0 {
+				reasons[i] = errors.New("it is not absent: it can be reached")
+			}
+			continue
+		}
 		declared = declared && s.Vote && w.facts.Marker.Since == "0"
 		switch m := w.facts.Marker; {
 		case !s.Vote && !markersOwn[s.Why.Cause]:
 			reasons[i] = s.Why
 		case w.run == "":
-			reasons[i] = fmt.Errorf("it does not say who it is: permit +info")
+			reasons[i] = errors.New("it does not say who it is: permit +info")
 		case m.Verdict == guard.WrongType || m.Verdict == guard.None:
 			reasons[i] = s.Why
-		case m.Verdict != guard.Missing && !force && (w.created == "" || m.Since != w.created):
-			reasons[i] = fmt.Errorf("it has a marker: %s", m.Settings())
+		case m.Verdict != guard.Missing && !force && !g.cfg.Replaceable(w.facts, now):
+			reasons[i] = fmt.Errorf("it has a marker, so it may have locks: %s", m.Settings())
 		}
 	}
 	return reasons, declared

@@ -2,7 +2,6 @@ package voters
 
 import (
 	"errors"
-	"strconv"
 	"strings"
 	"time"
 
@@ -36,12 +35,12 @@ const (
 	askDeclare                //
 	askAdopt                  //
 	askInit                   //
-	askTime                   //
+	askFleet                  // what the marker says of its fleet, which decides no vote but to revoke it
 )
 
 // writes reports whether it is a marker that is asked for. (Where one is due the
 // dial script of a look writes one as well.)
-func (p purpose) writes() bool { return p != askLook && p != askTime }
+func (p purpose) writes() bool { return p != askLook && p != askFleet }
 
 // waitForDial is how long the reply of a script that compares clocks is waited
 // for; later ones tell nothing.
@@ -58,23 +57,24 @@ func (g *Monitor) look(i int) *inquiry {
 		q.add("INFO", section)
 	}
 	if w.run != "" {
-		q.add("EVAL", guard.Dial.EvalArgs(g.cfg.DialArgs(w.run, q.sent.Wall(), waitForDial))...)
+		q.addScript(guard.Dial, g.cfg.DialArgs(q.target(g.fleet)))
 	}
 	return q
 }
 
-// ask makes the inquiry that runs one script. The caller must hold g.mu.
-func (g *Monitor) ask(i int, p purpose, s *script.Script, args []any) *inquiry {
-	q := g.newInquiry(i, p, 1)
-	q.add("EVAL", s.EvalArgs(args)...)
-	return q
+// target is what the scripts of this inquiry are told. The Monitor's mu must be
+// held.
+func (q *inquiry) target(fleet string) guard.Target {
+	return guard.Target{Run: q.g.masters[q.i].run, DB: q.g.pipes[q.i].DB(), Fleet: fleet, Sent: q.sent.Wall(), Wait: waitForDial}
 }
 
-// askTime makes the inquiry that reads a master's clock. The caller must hold
+func (q *inquiry) addScript(s *script.Script, args []any) { q.add("EVAL", s.EvalArgs(args)...) }
+
+// ask makes the inquiry that runs one script, with a fleet id. The caller must hold
 // g.mu.
-func (g *Monitor) askTime(i int) *inquiry {
-	q := g.newInquiry(i, askTime, 1)
-	q.add("TIME")
+func (g *Monitor) ask(i int, p purpose, s *script.Script, fleet string, args func(guard.Target) []any) *inquiry {
+	q := g.newInquiry(i, p, 1)
+	q.addScript(s, args(q.target(fleet)))
 	return q
 }
 
@@ -85,7 +85,7 @@ func (g *Monitor) newInquiry(i int, p purpose, calls int) *inquiry {
 		calls: make([]pipeline.Call, 0, calls),
 	}
 	w.asking, w.asked = q, time.Now()
-	w.every = meterEvery - g.chance.N("meter", meterEvery/10)
+	w.every = lookEvery - g.chance.N("meter", lookEvery/10)
 	return q
 }
 
@@ -139,15 +139,10 @@ func (q *inquiry) Complete(*pipeline.Call) {
 // hold g.mu.
 func (q *inquiry) conclude(w *watched) {
 	received := q.g.clock.Now()
-	if q.purpose == askTime {
-		q.concludeTime(w, received)
-		return
-	}
-	last := &q.calls[len(q.calls)-1]
 	if q.purpose == askLook {
 		w.looks++
 		if err := q.readInfo(w); err != nil {
-			w.facts.MarkerErr, w.failed = err, true
+			w.failedBy(err)
 			return
 		}
 		if w.run == "" {
@@ -158,29 +153,49 @@ func (q *inquiry) conclude(w *watched) {
 			return
 		}
 	}
-	m, err := guard.ParseMarker(last.Reply, q.sent, received)
-	switch {
-	case last.Err != nil || last.Epoch != q.epoch:
-		err = last.Err
-	case err == nil && received.MonotonicSub(q.sent) > waitForDial && q.g.cfg.Level == guard.Strict:
-		err = pipeline.ErrTimeout
-	}
-	q.result, q.err = m, err
-	if err != nil {
-		w.facts.MarkerErr, w.failed = err, true
+	q.result, q.err = q.marker(received)
+	if q.err != nil {
+		w.failedBy(q.err)
 		return
 	}
+	m := q.result
+	q.g.addReading(q.i, m.Clock)
 	w.failed = false
-	if m.Verdict == guard.Created {
-		w.created = m.Since
+	if q.purpose == askFleet && !m.Written() { // another client was quicker
+		q.g.send = append(q.g.send, q.g.look(q.i))
+		return
 	}
 	w.facts.Answer(m)
 	if m.Verdict != guard.Missing {
 		w.looks = 0
 	}
-	q.g.addReading(q.i, m.Clock)
 	if m.Verdict == guard.Present && q.purpose != askInit {
 		q.g.send = append(q.g.send, q.g.look(q.i))
+	}
+}
+
+// marker is what the script has answered, by the connection that it was sent by and
+// in time.
+func (q *inquiry) marker(received drift.Instant) (guard.Marker, error) {
+	last := &q.calls[len(q.calls)-1]
+	switch {
+	case last.Err != nil:
+		return guard.Marker{}, last.Err
+	case last.Epoch != q.epoch:
+		return guard.Marker{}, pipeline.ErrConnectionLost
+	case received.MonotonicSub(q.sent) > waitForDial && q.g.cfg.Level == guard.Strict:
+		return guard.Marker{}, pipeline.ErrTimeout
+	}
+	return guard.ParseMarker(last.Reply, q.sent, received)
+}
+
+// failedBy takes notice of an inquiry that told nothing. What earlier ones on this
+// connection have told stands, unless the master will not tell it again: the check
+// behind each flush goes on watching.
+func (w *watched) failedBy(err error) {
+	w.failed = true
+	if isRefusal(err) || !w.facts.Marker.Written() || w.facts.Changed {
+		w.facts.MarkerErr = err
 	}
 }
 
@@ -193,7 +208,9 @@ func (q *inquiry) readInfo(w *watched) error {
 		call := &q.calls[i]
 		text, ok := call.Reply.([]byte)
 		switch {
-		case call.Err == nil && call.Epoch == q.epoch && ok:
+		case call.Err == nil && call.Epoch != q.epoch:
+			return pipeline.ErrConnectionLost
+		case call.Err == nil && ok:
 			texts = append(texts, text)
 		case call.Err == nil:
 			return pipeline.ErrProtocol
@@ -230,33 +247,4 @@ func isDemotion(err error) bool {
 		}
 	}
 	return false
-}
-
-// concludeTime takes a look at the master's clock. The caller must hold g.mu.
-func (q *inquiry) concludeTime(w *watched, received drift.Instant) {
-	call := &q.calls[0]
-	at, ok := readTime(call.Reply)
-	if call.Err != nil || call.Epoch != q.epoch || !ok {
-		return
-	}
-	w.facts.Clock = drift.Reading{Sent: q.sent, Received: received, Time: at}
-	q.g.addReading(q.i, w.facts.Clock)
-}
-
-// readTime reads the reply of TIME: seconds and microseconds.
-func readTime(reply any) (time.Time, bool) {
-	parts, ok := reply.([]any)
-	if !ok || len(parts) != 2 {
-		return time.Time{}, false
-	}
-	var numbers [2]int64
-	for i, part := range parts {
-		text, ok := part.([]byte)
-		n, err := strconv.ParseInt(string(text), 10, 53)
-		if !ok || err != nil || n < 0 {
-			return time.Time{}, false
-		}
-		numbers[i] = n
-	}
-	return time.Unix(numbers[0], numbers[1]*int64(time.Microsecond)), true
 }

@@ -2,7 +2,6 @@ package voters
 
 import (
 	"slices"
-	"time"
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
@@ -20,7 +19,7 @@ func (g *Monitor) judge() {
 	for i := range standings {
 		g.pronounce(i, standings[i], now)
 	}
-	g.plan(facts)
+	g.plan(facts, now)
 	votes, soon, again := 0, 0, false
 	for i := range g.masters {
 		w := &g.masters[i]
@@ -49,6 +48,8 @@ func (g *Monitor) facts() []guard.Facts {
 		w := &g.masters[i]
 		facts[i] = w.facts
 		facts[i].Connected = w.looked
+		answered := w.looked && (w.facts.Marker.Verdict != guard.None || w.facts.MarkerErr != nil)
+		facts[i].Pending = w.redialing || w.epoch != 0 && !answered
 	}
 	return facts
 }
@@ -73,7 +74,7 @@ func (g *Monitor) pronounce(i int, s guard.Standing, now drift.Instant) {
 		j.from = before.from
 	}
 	if w.facts.Info.RunID != "" {
-		j.mark = pipeline.Mark(w.facts.Marker.Run, w.facts.Marker.Since)
+		j.mark = pipeline.Mark(w.facts.Marker.Checked()...)
 	}
 	switch {
 	case s.Why != nil:
@@ -108,41 +109,65 @@ func (g *Monitor) inherits(i int) bool {
 	return inherited
 }
 
-// plan does what is to be done about masters without a marker. The caller must
-// hold g.mu.
-func (g *Monitor) plan(facts []guard.Facts) {
-	final := !g.missing.IsZero() && time.Since(g.missing) >= settleFor
-	step, which := g.cfg.Plan(facts, final)
-	if step == guard.Nothing {
-		g.missing = time.Time{}
-		return
-	}
-	if g.missing.IsZero() {
-		g.missing = time.Now()
-	}
+// plan does what is to be done about the markers. The caller must hold g.mu.
+func (g *Monitor) plan(facts []guard.Facts, now drift.Instant) {
+	g.fleet, _ = g.cfg.FleetID(facts)
+	plan := g.cfg.Plan(facts, now)
 	busy := slices.ContainsFunc(g.masters, func(w watched) bool { return w.asking != nil })
 	// That all have been empty at one instant is known, whatever a look that is
 	// under way will tell; of masters far away one always is.
 	writing := slices.ContainsFunc(g.masters, func(w watched) bool { return w.asking != nil && w.asking.purpose.writes() })
-	switch {
-	case step == guard.Again && !busy && !slices.ContainsFunc(g.masters, func(w watched) bool {
-		return w.standing.Vote || w.standing.Why.Cause != guard.NoMarker
-	}):
+	switch plan.Step {
+	case guard.Again:
+		if busy || slices.ContainsFunc(g.masters, func(w watched) bool {
+			return w.standing.Vote || w.standing.Why.Cause != guard.NoMarker
+		}) {
+			return
+		}
 		for i := range g.masters { // all answered MISSING, but not at one instant
 			g.send = append(g.send, g.look(i))
 		}
-	case step == guard.ToDeclare && !writing:
-		g.tell = append(g.tell, func() {
-			g.logger.Warn("no master has a marker: the fleet is new and is declared so; if it is not, it has lost all locks", "masters", len(facts))
-		})
-		for _, i := range which {
-			g.send = append(g.send, g.ask(i, askDeclare, guard.Declare, g.cfg.DeclareArgs(g.masters[i].run)))
+	case guard.ToDeclare:
+		if writing {
+			return
 		}
-	case step == guard.ToAdopt:
-		for _, i := range which {
-			if g.masters[i].asking == nil {
-				g.send = append(g.send, g.ask(i, askAdopt, guard.Adopt, g.cfg.AdoptArgs(g.masters[i].run)))
-			}
+		g.warn("no master has a marker: the fleet is new and is declared so; if it is not, it has lost all locks", "masters", len(facts))
+		for _, i := range plan.Masters {
+			g.send = append(g.send, g.ask(i, askDeclare, guard.Declare, plan.Fleet, g.cfg.DeclareArgs))
+		}
+	case guard.ToAdopt:
+		for _, i := range g.idle(plan.Masters) {
+			g.send = append(g.send, g.ask(i, askAdopt, guard.Adopt, plan.Fleet, g.cfg.AdoptArgs))
+		}
+	case guard.ToName:
+		g.askFleet(plan, g.cfg.NameArgs)
+	case guard.ToComplete:
+		g.askFleet(plan, g.cfg.WholeArgs)
+	case guard.ToRevoke:
+		if g.askFleet(plan, g.cfg.RevokeArgs) {
+			g.warn("the fleet was declared new without a master that has locks: the others vote again after their quarantine", "fleet", plan.Fleet)
 		}
 	}
+}
+
+// idle are those of the masters that are not being asked. The caller must hold g.mu.
+func (g *Monitor) idle(masters []int) []int {
+	return slices.DeleteFunc(slices.Clone(masters), func(i int) bool { return g.masters[i].asking != nil })
+}
+
+// askFleet changes what markers say of their fleet, and reports whether it asks
+// anybody. One that could not be told is asked again when it is looked at. The
+// caller must hold g.mu.
+func (g *Monitor) askFleet(p guard.Plan, args func(t guard.Target, seen string) []any) bool {
+	masters := slices.DeleteFunc(g.idle(p.Masters), func(i int) bool { return g.masters[i].failed })
+	for _, i := range masters {
+		seen := g.masters[i].facts.Marker.Fleet
+		g.send = append(g.send, g.ask(i, askFleet, guard.Fleet, p.Fleet, func(t guard.Target) []any { return args(t, seen) }))
+	}
+	return len(masters) > 0
+}
+
+// warn logs a warning when g.mu is free. The caller must hold it.
+func (g *Monitor) warn(text string, args ...any) {
+	g.tell = append(g.tell, func() { g.logger.Warn(text, args...) })
 }

@@ -28,8 +28,7 @@ type Monitor struct {
 	// clockChanged is told of a master's clock that was set or runs off.
 	clockChanged func(master string, d *drift.Deviation)
 
-	check []byte // the command that ends a flush with votes
-	eyes  []*eye
+	eyes []*eye
 
 	judged []atomic.Pointer[judgement] // written under mu, or by who ends a quarantine
 	// spared is those that are asked for no vote (see there), as bits; written
@@ -45,7 +44,7 @@ type Monitor struct {
 	// sent or told is put off until unlock.
 	mu      sync.Mutex
 	masters []watched
-	missing time.Time     // since when some master has had no marker; zero: none is without
+	fleet   string        // id of the fleet; "": not known
 	news    chan struct{} // closed after open has become false
 	closed  bool
 	send    []*inquiry
@@ -63,10 +62,9 @@ type watched struct {
 	looked    bool   // INFO was answered on this connection
 	asking    *inquiry
 	asked     time.Time     // when the last inquiry was sent
-	every     time.Duration // from then until the next reading of its clock
+	every     time.Duration // from then until the next look at it
 	looks     int           // in a row that did not tell enough
 	failed    bool          // the last look told nothing
-	created   string        // since of the marker that our look has had written; strict
 	votedAs   string        // the run_id that it had the vote of last
 	standing  guard.Standing
 	warned    guard.Cause // what the log was told last; 0: that it votes
@@ -74,20 +72,17 @@ type watched struct {
 }
 
 const (
-	// settleFor is for how long it is waited for all masters to say whether the
-	// fleet is new, before those without a marker are taken for emptied ones.
-	settleFor = time.Second
 	// lookAgain is the pause before another look at a master that a look may let
 	// vote: short at first, when other clients may be about to declare the fleet.
 	lookAgain = 5 * time.Millisecond
 	// mostLookAgain is what it grows to, by doubling, unless the master does not
-	// answer what it is asked: then to meterEvery.
+	// answer what it is asked: then to lookEvery.
 	mostLookAgain = 100 * time.Millisecond
-	// meterEvery is how far apart the readings of a master's clock are at the most,
-	// and the looks at one that somebody has to do something about. Each comes up
-	// to a tenth earlier, at random: else what happens to a clock in some rhythm
-	// could stay between the readings for long.
-	meterEvery = 5 * time.Second
+	// lookEvery is how far apart the looks at a master are at the most: what it was
+	// dialled by may change on the living connection, and its clock may be set. Each
+	// comes up to a tenth earlier, at random: else what happens in some rhythm could
+	// stay between the looks for long.
+	lookEvery = 5 * time.Second
 )
 
 // A Config is what a Monitor needs.
@@ -106,12 +101,10 @@ type Config struct {
 
 // New begins to watch the masters. The caller closes the Monitor.
 func New(c Config) *Monitor {
-	command, args := guard.Check()
 	n := len(c.Masters)
 	g := &Monitor{
 		cfg: c.Guard, pipes: c.Masters, need: c.Need, clock: c.Clock, chance: c.Chance,
 		logger: c.Logger, closing: c.Closing, clockChanged: c.ClockChanged,
-		check:   pipeline.AppendCommand(nil, command, args...),
 		judged:  make([]atomic.Pointer[judgement], n),
 		masters: make([]watched, n),
 		news:    make(chan struct{}),
@@ -123,7 +116,7 @@ func New(c Config) *Monitor {
 	for i, m := range c.Masters {
 		g.judged[i].Store(&judgement{why: errUnjudged})
 		w := &g.masters[i]
-		w.facts.Master, w.redialing = m.Name(), true
+		w.facts.Master, w.facts.DB, w.redialing = m.Name(), m.DB(), true
 		w.standing = guard.Standing{Master: m.Name(), Why: errUnjudged}
 		g.eyes = append(g.eyes, &eye{g, i})
 	}
@@ -196,8 +189,7 @@ func (e *eye) CameUp(epoch uint64, runID string) []*pipeline.Call {
 		w.clock = clockWatch{} // another clock, perhaps
 	}
 	w.epoch, w.run, w.redialing, w.looked, w.looks, w.failed = epoch, runID, false, false, 0, false
-	w.created = ""
-	w.facts = guard.Facts{Master: w.facts.Master, Connected: true}
+	w.facts = guard.Facts{Master: w.facts.Master, DB: w.facts.DB, Connected: true, Age: w.facts.Age.Earlier()}
 	q := g.look(e.i)
 	g.judge()
 	return q.pointers()
@@ -213,7 +205,7 @@ func (e *eye) WentDown(epoch uint64, cause error, redialing bool) {
 		return // of a connection before
 	}
 	w.over, w.epoch, w.redialing, w.looked, w.asking = max(w.over, epoch), 0, redialing, false, nil
-	w.facts = guard.Facts{Master: w.facts.Master, Err: &pipeline.DownError{Cause: cause}}
+	w.facts = guard.Facts{Master: w.facts.Master, DB: w.facts.DB, Err: &pipeline.DownError{Cause: cause}, Age: w.facts.Age}
 	g.judge()
 }
 
@@ -248,11 +240,11 @@ func (g *Monitor) signal() {
 	}
 }
 
-// run is the Monitor's goroutine: it looks again at those that may have become
-// fit to vote, and reads the masters' clocks.
+// run is the Monitor's goroutine: it looks at the masters again, sooner at those
+// that may have become fit to vote.
 func (g *Monitor) run() {
 	defer close(g.done)
-	t := time.NewTimer(meterEvery)
+	t := time.NewTimer(lookEvery)
 	defer t.Stop()
 	for {
 		select {
@@ -274,7 +266,7 @@ func (g *Monitor) tick() time.Duration {
 // askDue asks whom it is time to ask, and returns when it is time again. The
 // caller must hold g.mu.
 func (g *Monitor) askDue() time.Duration {
-	next := meterEvery
+	next := lookEvery
 	for i := range g.masters {
 		w := &g.masters[i]
 		if w.epoch == 0 || w.asking != nil {
@@ -285,11 +277,7 @@ func (g *Monitor) askDue() time.Duration {
 			next = min(next, left)
 			continue
 		}
-		if w.looked && (w.standing.Vote || w.standing.Why.Cause == guard.Quarantined) {
-			g.send = append(g.send, g.askTime(i))
-		} else {
-			g.send = append(g.send, g.look(i))
-		}
+		g.send = append(g.send, g.look(i))
 		next = min(next, w.every)
 	}
 	return next

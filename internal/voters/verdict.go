@@ -63,7 +63,7 @@ func (g *Monitor) Abstains(i int, call *pipeline.Call, asked drift.Instant) *gua
 		return errUnjudged
 	case j.mark != "" && said.Mark != j.mark && (j.why == nil || j.why.Cause == guard.Quarantined):
 		g.changed(i, j)
-		return &guard.AbstainError{Cause: guard.Changed, Value: "run and since as judged are gone", Err: said.Err}
+		return &guard.AbstainError{Cause: guard.Changed, Value: "its marker, or the history of its data, is not what it was", Err: said.Err}
 	case j.why != nil && !j.over(asked):
 		return j.stillNot(asked)
 	case j.why == nil && !j.ended(asked), j.from.MonotonicSub(asked) > 0:
@@ -75,12 +75,15 @@ func (g *Monitor) Abstains(i int, call *pipeline.Call, asked drift.Instant) *gua
 	return nil
 }
 
+// check is the same for all masters and clients.
+var check = pipeline.NewCheck(guard.Check.Source, guard.CheckArgs()...)
+
 // Check is the check that ends a flush with votes; nil: none does.
-func (g *Monitor) Check() []byte {
+func (g *Monitor) Check() *pipeline.Check {
 	if g == nil {
 		return nil
 	}
-	return g.check
+	return check
 }
 
 // Excluded is the masters that are asked for no vote, as bits: those that
@@ -118,12 +121,27 @@ func (g *Monitor) toSpare() uint64 {
 	return duplicates | foreign | unjudged
 }
 
-// AbstainsNow is why master i may not vote, as far as is known.
+// AbstainsNow is why master i may not vote, as far as is known; nil: it may.
+// A nil Monitor believes everybody.
 func (g *Monitor) AbstainsNow(i int, now drift.Instant) *guard.AbstainError {
-	if j := g.judged[i].Load(); j.why != nil {
-		return j.stillNot(now)
+	if g == nil {
+		return nil
 	}
-	return errUnjudged
+	switch j := g.judged[i].Load(); {
+	case j.why != nil && !j.over(now):
+		return j.stillNot(now)
+	case j.why == nil && !j.ended(now):
+		return errUnjudged
+	}
+	return nil
+}
+
+// WhyExcluded is why master i, which Excluded names, is asked for no vote.
+func (g *Monitor) WhyExcluded(i int, now drift.Instant) *guard.AbstainError {
+	if why := g.AbstainsNow(i, now); why != nil {
+		return why
+	}
+	return errUnjudged // it is judged again by now
 }
 
 // MayVote reports whether master i would be counted now, for what is asked of it

@@ -24,28 +24,27 @@ func (g *Monitor) setOpen(open bool) {
 
 // Await blocks while too few masters may vote but enough may soon: they are being
 // dialled for the first time since they were lost, or asked. It blocks for limit
-// at the most, until ctx ends or the client closes, and reports false when the
-// limit was reached.
-func (g *Monitor) Await(ctx context.Context, limit time.Duration) bool {
+// at the most, until ctx ends or the client closes, and reports for how long it did,
+// and false when the limit was reached.
+func (g *Monitor) Await(ctx context.Context, limit time.Duration) (waited time.Duration, ok bool) {
 	if g == nil || !g.open.Load() {
-		return true
+		return 0, true
 	}
 	g.mu.Lock()
 	news, open := g.news, g.open.Load()
 	g.mu.Unlock()
 	if !open {
-		return true
+		return 0, true
 	}
+	began := time.Now()
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {
 	case <-news:
-		return true
-	case <-ctx.Done():
-		return true // which the caller sees next
+	case <-ctx.Done(): // which the caller sees next
 	case <-g.closing:
-		return true
 	case <-t.C:
-		return false
+		return time.Since(began), false
 	}
+	return time.Since(began), true
 }

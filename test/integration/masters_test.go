@@ -102,7 +102,7 @@ func (m *masters) keys(i int) []string {
 	if err != nil {
 		m.t.Fatalf("master %d: %v", i, err)
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return name == guard.Key })
+	names = slices.DeleteFunc(names, func(name string) bool { return name == guard.Key || name == guard.Sighting })
 	for n, name := range names {
 		if value, err := redis.String(m.command(i, "GET", name)); err == nil {
 			names[n] = fmt.Sprintf("%s=%s (%d ms left)", name, value, m.pttl(i, name))
@@ -126,7 +126,7 @@ func (m *masters) wantNoKeys() {
 			if err != nil {
 				m.t.Errorf("master %d: %v", i, err)
 			}
-			marker, _ := redis.Int64(m.command(i, "EXISTS", guard.Key))
+			marker, _ := redis.Int64(m.command(i, "EXISTS", guard.Key, guard.Sighting))
 			sum += n - marker
 		})
 		return sum == 0

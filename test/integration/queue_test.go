@@ -153,7 +153,7 @@ func TestTenThousandKeysThatWereWaitedForLeaveNothing(t *testing.T) {
 func TestWithoutPermissionForTheQueueWaitersPoll(t *testing.T) {
 	p := startProcesses(t, five)
 	for i := range five {
-		p.do(i, "ACL", "SETUSER", "default", "resetkeys", "~lock*", "~redquorum:marker", "resetchannels")
+		p.do(i, "ACL", "SETUSER", "default", "resetkeys", "~lock*", "~redquorum:marker", "~redquorum:sighted", "resetchannels")
 	}
 	holder := mustTry(t, p.open(), "lock", redlock.WithTTL(longTTL))
 	got := waiting(t, p)

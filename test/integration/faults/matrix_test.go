@@ -16,7 +16,7 @@ func matrix() []row {
 // kept says of a key that it is there to stay: the marker of the guard, fencing
 // tokens and lease records outlive every lock.
 func kept(key string) bool {
-	for _, prefix := range []string{"redquorum:marker", "redquorum:fence:", "redquorum:lease:"} {
+	for _, prefix := range []string{"redquorum:marker", "redquorum:sighted", "redquorum:fence:", "redquorum:lease:"} {
 		if strings.HasPrefix(key, prefix) {
 			return true
 		}

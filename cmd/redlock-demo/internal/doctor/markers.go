@@ -82,7 +82,7 @@ func judgeMarker(l *findings, f *Facts, fleet, config guard.Config) {
 	if run == "" {
 		run = stored.Run // nothing is known of a restart: INFO is a finding of its own
 	}
-	look := config.Look(stored, run, f.Clock)
+	look := config.Look(stored, run, f.Info["master_replid"], f.Clock)
 	why := config.JudgeMarker(guard.Facts{Master: f.Master, Connected: true, Info: guard.Info{RunID: run}, Marker: look}, f.Clock.Received)
 	if why == nil || why.Cause == guard.OffClock { // which judgeClock tells
 		return

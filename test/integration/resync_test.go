@@ -1,0 +1,379 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// A master that takes over the data of its own stale replica forgets what it has
+// granted since, and keeps its process, its connections and a marker that looks
+// right. Only the history of its data tells.
+func TestAMasterResynchronisedFromItsStaleReplicaGrantsNothingTwice(t *testing.T) {
+	const ttl = 5 * time.Second
+	for _, level := range []redlock.GuardLevel{redlock.GuardStandard, redlock.GuardStrict} {
+		for _, redial := range []bool{false, true} {
+			name := level.String() + ", living connection"
+			if redial {
+				name = level.String() + ", new connection"
+			}
+			t.Run(name, func(t *testing.T) {
+				atOnce := redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0"}}
+				p := startConfigured(t, atOnce, 3)
+				replica := redistest.Start(t, 1, atOnce).Masters[0]
+				// Before the fleet is declared: a first replica changes the history.
+				follow(t, replica.Do, p.servers[0].Addr())
+
+				open := func() *redlock.Client {
+					return p.guarded(redlock.WithGuard(level), redlock.WithMaxTTL(ttl), redlock.WithTTL(ttl))
+				}
+				first, second := open(), open()
+				if level == redlock.GuardStrict { // else the first client declares the fleet
+					if err := first.Init(context.Background()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				ready(t, first)
+				ready(t, second)
+				inStep(t, replica.Do, p.servers[0].Do)
+				if _, err := replica.Do("REPLICAOF", "NO", "ONE"); err != nil { // cut off
+					t.Fatal(err)
+				}
+
+				p.do(2, "SET", "key", "foreign", "PX", 60_000) // so that the lock is on 0 and 1 alone
+				l, err := first.TryLock(context.Background(), "key", redlock.WithLease(ttl))
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.do(2, "DEL", "key")
+				if p.value(0, "key") != l.Token() || p.value(1, "key") != l.Token() {
+					t.Fatal("the lock is not on both masters")
+				}
+
+				follow(t, p.servers[0].Do, replica.Addr())
+				p.do(0, "REPLICAOF", "NO", "ONE")
+				if got := p.value(0, "key"); got != "" {
+					t.Fatalf("the master has not forgotten its lock: %q", got)
+				}
+				if redial {
+					second = open()
+				}
+				// Now 0 and 2 are free.
+				for i := range 20 {
+					other, err := second.TryLock(context.Background(), "key")
+					if err == nil {
+						t.Fatalf("attempt %d: a second holder, with %v left, beside %v", i, other.Remaining(), l.Remaining())
+					}
+				}
+				awaitStanding(t, second, redlock.AbstainQuarantined, 0)
+				why := second.Masters(context.Background())[0].Why
+				if !strings.Contains(why.Error(), "another history") {
+					t.Errorf("it says %q", why)
+				}
+				within(t, 3*ttl, "it votes after its quarantine", func() bool { return standing(second, 0) == votes })
+				if l.Remaining() != 0 {
+					t.Errorf("it votes while a lock that it has forgotten has %v left", l.Remaining())
+				}
+				_ = l.Unlock(context.Background())
+				mustUnlock(t, mustTry(t, second, "key"))
+			})
+		}
+	}
+}
+
+// follow makes a server a replica, and waits until it has its master's data.
+func follow(t *testing.T, do func(cmd string, args ...any) (any, error), addr string) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := do("REPLICAOF", host, port); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the replica has its master's data", func() bool {
+		info, err := redis.String(do("INFO", "replication"))
+		return err == nil && strings.Contains(info, "master_link_status:up")
+	})
+}
+
+// inStep waits until a replica has all that its master has.
+func inStep(t *testing.T, replica, master func(cmd string, args ...any) (any, error)) {
+	t.Helper()
+	offset := func(do func(cmd string, args ...any) (any, error), field string) string {
+		info, err := redis.String(do("INFO", "replication"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(info) {
+			if value, ok := strings.CutPrefix(strings.TrimSpace(line), field+":"); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	eventually(t, "the replica is in step", func() bool {
+		at := offset(master, "master_repl_offset")
+		return at != "" && at == offset(replica, "slave_repl_offset")
+	})
+}
+
+// What a master was dialled by changes on the living connection, without a word to
+// its clients.
+func TestAMasterThatIsReconfiguredLosesItsVoteOnTheLivingConnection(t *testing.T) {
+	p := startProcesses(t, 3)
+	c := p.guarded()
+	ready(t, c)
+	p.do(2, "CONFIG", "SET", "maxmemory-policy", "allkeys-random")
+	awaitStanding(t, c, redlock.AbstainMayEvict, 2)
+	p.do(2, "CONFIG", "SET", "maxmemory-policy", "noeviction")
+	awaitStanding(t, c, votes, 2)
+}
+
+// callBriefly is a program that lives for 100 ms at the most.
+func (p *processes) callBriefly(opts ...redlock.Option) error {
+	p.t.Helper()
+	c, err := redlock.Open(p.urls, append([]redlock.Option{redlock.WithMaxTTL(briefMaxTTL), redlock.WithTTL(briefMaxTTL)}, opts...)...)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	l, err := c.Lock(ctx, "key")
+	if err != nil {
+		return err
+	}
+	return l.Unlock(context.Background())
+}
+
+// Nobody lives for long enough to see that a master stays without a marker: the
+// masters remember it for them.
+func TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver(t *testing.T) {
+	for name, prepare := range map[string]func(p *processes){
+		"a new fleet with one master down": func(p *processes) { p.kill(4) },
+		"two masters of five emptied, one down": func(p *processes) {
+			c := p.guarded()
+			ready(p.t, c)
+			closeClient(p.t, c)
+			p.kill(4)
+			p.do(0, "FLUSHALL")
+			p.do(1, "FLUSHALL")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := startProcesses(t, five)
+			prepare(p)
+			began := time.Now()
+			within(t, settleBound, "a lock", func() bool {
+				err := p.callBriefly()
+				if err == nil {
+					return true
+				}
+				q, ok := errors.AsType[*redlock.QuorumError](err)
+				if !ok || q.Nodes == nil || !errors.Is(err, redlock.ErrNoQuorum) {
+					t.Fatalf("%v", err)
+				}
+				for i := range p.urls {
+					if !strings.Contains(err.Error(), p.address(i)) {
+						t.Errorf("it says nothing of %s: %v", p.address(i), err)
+					}
+				}
+				if strings.Contains(err.Error(), "no answer in time") {
+					t.Errorf("masters that answer are blamed: %v", err)
+				}
+				return false
+			})
+			if took := time.Since(began); took < quarantine() {
+				t.Errorf("a lock after %v, before the quarantine of %v", took, quarantine())
+			}
+			for i := range 4 {
+				if n, err := redis.Int(p.command(i, "EXISTS", "redquorum:sighted")); err != nil || n != 0 {
+					t.Errorf("master %d keeps its sighting (%v)", i, err)
+				}
+			}
+		})
+	}
+}
+
+func TestInitDeclaresAFleetWithoutAMasterThatIsAbsent(t *testing.T) {
+	for _, level := range []redlock.GuardLevel{redlock.GuardStandard, redlock.GuardStrict} {
+		t.Run(level.String(), func(t *testing.T) {
+			p := startProcesses(t, five)
+			p.kill(4)
+			c := p.guarded(redlock.WithGuard(level))
+			awaitStanding(t, c, redlock.AbstainQuarantined, 0, 1, 2, 3)
+			ctx := context.Background()
+			wantExactly(t, "Init", c.Init(ctx), redlock.ErrNoQuorum)
+			for name, without := range map[string][]string{
+				"one that is there": {p.address(3)}, "a majority": {p.address(2), p.address(3), p.address(4)}, "a stranger": {"10.0.0.1:6379"},
+			} {
+				if err := c.Init(ctx, redlock.InitWithout(without...)); err == nil {
+					t.Errorf("without %s: declared", name)
+				}
+			}
+			if err := c.Init(ctx, redlock.InitWithout(p.address(4))); err != nil {
+				t.Fatal(err)
+			}
+			awaitStanding(t, c, votes, 0, 1, 2, 3)
+			mustUnlock(t, mustTry(t, c, "key"))
+			p.restart(4) // empty
+			awaitStanding(t, c, redlock.AbstainQuarantined, 4)
+			awaitStanding(t, c, votes, 0, 1, 2, 3, 4)
+		})
+	}
+}
+
+// The operator was wrong: the absent master has locks of a fleet that was there.
+func TestAFleetThatWasWronglyDeclaredNewIsRevoked(t *testing.T) {
+	p := startPersistent(t, five)
+	c := p.guarded()
+	ready(t, c)
+	p.kill(4)
+	for i := range 4 {
+		p.do(i, "FLUSHALL")
+	}
+	if err := c.Init(context.Background(), redlock.InitWithout(p.address(4))); err != nil {
+		t.Fatal(err)
+	}
+	awaitStanding(t, c, votes, 0, 1, 2, 3)
+	p.restart(4)
+	awaitStanding(t, c, redlock.AbstainQuarantined, 0, 1, 2, 3)
+	why := c.Masters(context.Background())[0].Why
+	if why == nil || !strings.Contains(why.Error(), "declared new") {
+		t.Errorf("it says %v", why)
+	}
+	awaitStanding(t, c, votes, 0, 1, 2, 3, 4)
+}
+
+// A machine boots with a slow clock, which is then set right: the marker that was
+// written before is no older for it.
+func TestAClockThatIsSetRightAfterABootAgesNoMarker(t *testing.T) {
+	if err := redistest.ClockAvailable(); err != nil {
+		t.Skip("needs a clock that can be moved:", err)
+	}
+	p := startConfigured(t, redistest.Config{MovableClock: true}, five)
+	ready(t, p.guarded())
+	const slow = time.Hour
+	if err := p.servers[4].SetClock(-slow); err != nil {
+		t.Fatal(err)
+	}
+	p.do(4, "FLUSHALL")
+	began := time.Now()
+	adopting := p.guarded()
+	awaitStanding(t, adopting, redlock.AbstainQuarantined, 4)
+	if err := p.servers[4].SetClock(0); err != nil {
+		t.Fatal(err)
+	}
+	fresh := p.guarded() // has seen nothing of it
+	for name, c := range map[string]*redlock.Client{"the client that has adopted it": adopting, "a new client": fresh} {
+		awaitStanding(t, c, votes, 4)
+		if took := time.Since(began); took < quarantine() {
+			t.Errorf("for %s it votes after %v, want %v at least", name, took, quarantine())
+		}
+	}
+}
+
+func TestAMemberOfARedisClusterIsRefusedByName(t *testing.T) {
+	bus, err := net.Listen("tcp", "127.0.0.1:0") // by itself it would take a port that there may not be
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(bus.Addr().String())
+	_ = bus.Close()
+	p := join(t, redistest.Start(t, 1, redistest.Config{Args: []string{"--cluster-enabled", "yes", "--cluster-port", port}}), redistest.Start(t, 2, redistest.Config{}))
+	c := p.guarded()
+	awaitStanding(t, c, redlock.AbstainNotStandalone, 0)
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	if err := c.Ready(ctx); err != nil && !strings.Contains(err.Error(), "Redis Cluster") {
+		t.Errorf("Ready: %v", err)
+	}
+	why := c.Masters(context.Background())[0].Why
+	if !strings.Contains(why.Error(), "member of a Redis Cluster") || !strings.Contains(why.Error(), "docs/topologies.md") {
+		t.Errorf("it says %q", why)
+	}
+}
+
+// A first replica, a backlog that is freed and a REPLICAOF that comes to nothing
+// change the history of the data, and nothing is lost. The master cannot tell that
+// from a resynchronisation, so it abstains.
+func TestAChangeOfTheReplicationHistoryCostsAQuarantineThoughNothingIsLost(t *testing.T) {
+	atOnce := redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0", "--repl-backlog-ttl", "0"}}
+	p := startConfigured(t, atOnce, 3)
+	replica := redistest.Start(t, 1, atOnce).Masters[0]
+	c := p.guarded()
+	ready(t, c)
+	abstains := func(what string) {
+		t.Helper()
+		within(t, 2*settleBound, what+": it abstains", func() bool { return standing(c, 0) == redlock.AbstainQuarantined })
+		awaitStanding(t, c, votes, 0, 1, 2)
+	}
+
+	follow(t, replica.Do, p.servers[0].Addr())
+	abstains("a first replica")
+	if _, err := replica.Do("REPLICAOF", "NO", "ONE"); err != nil {
+		t.Fatal(err)
+	}
+	follow(t, replica.Do, p.servers[0].Addr()) // a replica that comes back changes nothing
+	l := mustTry(t, c, "lock")
+	time.Sleep(quarantine() / 4)
+	mustUnlock(t, l)
+	awaitStanding(t, c, votes, 0)
+
+	if _, err := replica.Do("REPLICAOF", "NO", "ONE"); err != nil {
+		t.Fatal(err)
+	}
+	p.do(0, "CONFIG", "SET", "repl-backlog-ttl", "1")
+	abstains("a backlog that is freed")
+
+	p.do(0, "REPLICAOF", "127.0.0.1", "1") // where nobody listens
+	p.do(0, "REPLICAOF", "NO", "ONE")
+	abstains("a REPLICAOF that comes to nothing")
+}
+
+func TestASentinelIsRefusedByName(t *testing.T) {
+	path, _, err := redistest.Find()
+	if err != nil {
+		t.Skip("needs a redis-server:", err)
+	}
+	p := startProcesses(t, 2)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := free.Addr().String()
+	_, port, _ := net.SplitHostPort(addr)
+	_ = free.Close()
+	conf := filepath.Join(t.TempDir(), "sentinel.conf")
+	if err := os.WriteFile(conf, []byte("bind 127.0.0.1\nport "+port+"\nsentinel monitor m 127.0.0.1 1 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sentinel := exec.Command(path, conf, "--sentinel")
+	if err := sentinel.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = sentinel.Process.Kill()
+		_ = sentinel.Wait()
+	})
+	listed := p.masters
+	listed.urls = append(slices.Clone(p.urls), "redis://"+addr)
+	c := listed.guarded()
+	awaitStanding(t, c, redlock.AbstainNotStandalone, 2)
+	if why := c.Masters(context.Background())[2].Why.Error(); !strings.Contains(why, "is a Sentinel") {
+		t.Errorf("it says %q", why)
+	}
+}

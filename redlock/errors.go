@@ -52,7 +52,7 @@ type QuorumError struct {
 	OK      int           // masters that agreed
 	Need    int           // masters that had to
 	Total   int           // masters there are
-	Elapsed time.Duration // of the last attempt
+	Elapsed time.Duration // for how long the call has lasted
 	// Nodes has a *NodeError for each master that did not agree, in the order of
 	// the masters; nil if all did. Those that were not waited for are named with
 	// ErrNotAwaited.

@@ -42,7 +42,8 @@
 //     takes some 4 ms.
 //   - Nothing is written to disk. [Master.Restart] with keepData true stands for
 //     a master that lost nothing (appendfsync always); scripts and client ids
-//     are forgotten as in Redis. There is no replication, no ACL, no password,
+//     are forgotten as in Redis. There is no replication ([Master.NewHistory] changes
+//     the one field of INFO that it would), no ACL, no password,
 //     no TLS, no memory limit and no eviction, and CONFIG SET is refused.
 //   - Lua is gopher-lua: numbers are passed to commands in full where Redis
 //     writes 1.79e+15, tonumber knows no inf, nan, 0x10, 1e3 and nothing above

@@ -135,3 +135,37 @@ func TestServerCommandsInsideMultiDoomTheTransaction(t *testing.T) {
 		equal(t, "afterwards", field(t, do(t, c, "INFO"), "role"), "master")
 	})
 }
+
+func TestAnotherHistoryLeavesTheProcessAndItsDataAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := start(t)
+		c := dial(t, m)
+		replID := func() string { t.Helper(); return field(t, do(t, c, "INFO", "replication"), "master_replid") }
+		do(t, c, "SET", "k", "v")
+		before, run := replID(), m.RunID()
+		if err := m.NewHistory(); err != nil {
+			t.Fatal(err)
+		}
+		after := replID()
+		if after == before || !regexp.MustCompile(`^[0-9a-f]{40}$`).MatchString(after) {
+			t.Fatalf("the history is %q, before %q", after, before)
+		}
+		equal(t, "in a script", do(t, c, "EVAL", `return string.match(redis.call('INFO'), 'master_replid:(%w+)')`, 0), after)
+		equal(t, "run_id", m.RunID(), run)
+		equal(t, "CLIENT ID", do(t, c, "CLIENT", "ID"), 1)
+		equal(t, "GET", do(t, c, "GET", "k"), "v")
+
+		m.Freeze()
+		if err := m.NewHistory(); err != nil {
+			t.Fatal(err)
+		}
+		m.Thaw()
+		if replID() == after {
+			t.Fatal("a frozen master keeps its history")
+		}
+		m.Kill()
+		equal(t, "killed", m.NewHistory(), ErrKilled)
+		m.Close()
+		equal(t, "closed", m.NewHistory(), ErrClosed)
+	})
+}

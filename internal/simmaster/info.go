@@ -33,7 +33,7 @@ func (m *Master) info(r *run, args []string) string {
 	all := len(args) == 0 || wanted["default"] || wanted["all"] || wanted["everything"]
 
 	m.mu.Lock()
-	clients, accepted, executed := len(m.sessions), r.accepted, r.executed
+	clients, accepted, executed, replID := len(m.sessions), r.accepted, r.executed, r.replID
 	port := 0
 	if r.listener != nil {
 		port = r.listener.Addr().(*net.TCPAddr).Port
@@ -77,7 +77,7 @@ func (m *Master) info(r *run, args []string) string {
 			"role:master",
 			"connected_slaves:0",
 			"master_failover_state:no-failover",
-			"master_replid:" + r.replID,
+			"master_replid:" + replID,
 			"master_replid2:" + strings.Repeat("0", 40),
 			"master_repl_offset:0",
 			"second_repl_offset:-1",

@@ -34,8 +34,8 @@ type Options struct {
 	// Now is the clock that the offset is added to. Default: time.Now. It is
 	// called for every command and must not block.
 	Now func() time.Time
-	// Rand is what run ids are made of, 40 bytes a start; for runs that are to
-	// replay exactly. Default: crypto/rand.
+	// Rand is what run ids and histories are made of, 40 bytes a start and 20 a
+	// NewHistory; for runs that are to replay exactly. Default: crypto/rand.
 	Rand io.Reader
 }
 
@@ -69,8 +69,8 @@ type Master struct {
 // run is one life of the process: from a start to a kill.
 type run struct {
 	srv      *server.Server
-	id       string // run_id
-	replID   string
+	id       string    // run_id
+	replID   string    // master_replid; guarded by Master.mu
 	started  time.Time // by the master's clock
 	stopped  chan struct{}
 	listener net.Listener // nil unless listening; guarded by Master.mu
@@ -199,6 +199,33 @@ func (m *Master) RunID() string {
 		return ""
 	}
 	return m.run.id
+}
+
+// NewHistory gives the running process another master_replid, and leaves its run_id,
+// connections and data as they are. A real master has another one after it was a
+// replica, and when it gets its first replica. The data of a stale replica can be
+// put in place beforehand: a resynchronisation is both. It takes effect between two
+// commands, on a frozen master too. The error is ErrKilled, ErrClosed or one of
+// Options.Rand.
+func (m *Master) NewHistory() error {
+	m.lock()
+	defer m.unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	id := make([]byte, 20)
+	if _, err := io.ReadFull(m.rand, id); err != nil {
+		return fmt.Errorf("simmaster: making a history: %w", err)
+	}
+	m.gate.enterControl()
+	defer m.gate.leave()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.run == nil {
+		return ErrKilled
+	}
+	m.run.replID = hex.EncodeToString(id)
+	return nil
 }
 
 // Up reports whether the master runs; a frozen one does.

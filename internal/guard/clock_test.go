@@ -23,10 +23,10 @@ func TestAMastersClockThatIsMoved(t *testing.T) {
 			// look dials as this machine does, by its own clock.
 			look := func() (Marker, Standing) {
 				t.Helper()
-				marker := m.script(Dial, c.DialArgs(m.run, time.Now(), wait))
+				marker := m.script(Dial, c.DialArgs(Target{Run: m.run, Sent: time.Now(), Wait: wait}))
 				return marker, c.Standings([]Facts{m.facts(marker)}, drift.System().Now())[0]
 			}
-			first := m.script(Init, c.InitArgs(m.run, time.Now(), wait, true, ""))
+			first := m.script(Init, c.InitArgs(Target{Run: m.run, Sent: time.Now(), Wait: wait}, true, false))
 			wantVerdict(t, first, Forced)
 
 			// A clock that is behind may not age a marker, nor one that is ahead.
@@ -43,11 +43,14 @@ func TestAMastersClockThatIsMoved(t *testing.T) {
 			switch marker, s := look(); {
 			case level == Strict && (s.Vote || marker.Verdict != Skewed || s.Why.By.Low < 59*time.Minute):
 				t.Errorf("%v: an hour ahead: %v; it %v", level, marker.Verdict, s)
-			case level == Standard && !s.Vote: // it trusts the masters' clocks (T0)
-				t.Errorf("%v: an hour ahead: it %v", level, s)
+			case level == Standard && (s.Vote || marker.Verdict != Same || s.Why.Cause != Quarantined): // by our own clock
+				t.Errorf("%v: an hour ahead: %v; it %v", level, marker.Verdict, s)
 			}
 			m.set(0)
 			marker, s := look()
+			if level == Standard && (marker.Verdict != Same || s.Vote || s.Why.Cause != Quarantined) {
+				t.Errorf("%v: set right again: %v; it %v", level, marker, s)
+			}
 			if level == Strict && (marker.Verdict != Same || marker.Since != first.Since || s.Vote || s.Why.Cause != Quarantined) {
 				t.Errorf("%v: set right again: %v; it %v", level, marker, s)
 			}
@@ -63,7 +66,7 @@ func TestAClockThatIsAheadByLessThanTheWaitIsSeenInTheAnswer(t *testing.T) {
 		c.Masters = 1
 		m.put(c)
 		m.set(30 * time.Second)
-		marker := m.script(Dial, c.DialArgs(m.run, time.Now(), time.Minute))
+		marker := m.script(Dial, c.DialArgs(Target{Run: m.run, Sent: time.Now(), Wait: time.Minute}))
 		wantVerdict(t, marker, Same)
 		if s := c.Standings([]Facts{m.facts(marker)}, drift.System().Now())[0]; s.Vote || s.Why.Cause != OffClock {
 			t.Errorf("it %v", s)
@@ -79,7 +82,7 @@ func TestTheMeterSeesARealMastersStep(t *testing.T) {
 			offset, step time.Duration
 		}{{0, 0}, {0, 0}, {time.Minute, time.Minute}, {time.Minute, 0}, {-time.Hour, -61 * time.Minute}, {0, time.Hour}} {
 			m.set(test.offset)
-			d, err := meter.Add(m.script(Dial, c.DialArgs(m.run, time.Now(), time.Minute)).Clock)
+			d, err := meter.Add(m.script(Dial, c.DialArgs(Target{Run: m.run, Sent: time.Now(), Wait: time.Minute})).Clock)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -35,6 +35,7 @@ elseif m.replid == '' and replid ~= '' then
 end
 if older then change.v = ARGV[1] end
 if m.db == '' then change.db = ARGV[6] end
-if m.fleet == '' and ARGV[10] ~= '' then change.fleet = ARGV[10] end
+-- Only of one that was taken into this fleet without its id: an older marker may show that the fleet was not new.
+if m.fleet == '' and (m.how == 'adopted' or m.how == 'created') and ARGV[10] ~= '' then change.fleet = ARGV[10] end
 if next(change) == nil then return answer(verdict, m) end
 return write(verdict, change)

@@ -75,10 +75,13 @@ func (c Config) Plan(facts []Facts, now drift.Instant) Plan {
 	}) {
 		return Plan{}
 	}
+	if declared, id := c.wrongly(facts, now); declared != nil {
+		return Plan{ToRevoke, declared, id}
+	}
 	if missing := c.missing(facts); missing != nil && c.Level == Standard {
 		return c.planMissing(facts, missing, now)
 	}
-	return c.planFleet(facts, now)
+	return c.planFleet(facts)
 }
 
 // missing are the masters without a marker that may be given one.
@@ -142,10 +145,7 @@ func atOnce(facts []Facts) bool {
 }
 
 // planFleet decides what is to be done about the ids of the fleet in the markers.
-func (c Config) planFleet(facts []Facts, now drift.Instant) Plan {
-	if declared, id := c.wrongly(facts, now); declared != nil {
-		return Plan{ToRevoke, declared, id}
-	}
+func (c Config) planFleet(facts []Facts) Plan {
 	id, settled := c.FleetID(facts)
 	if !settled {
 		if id = c.smallest(facts); id == "" {
@@ -234,9 +234,13 @@ func (c Config) NewFleetID(facts []Facts) string {
 // marker: the fleet was not new.
 func (c Config) wrongly(facts []Facts, now drift.Instant) (declared []int, id string) {
 	for i, f := range facts {
-		if f.marked(c) && f.Marker.Without == "1" && (id == "" || f.Marker.Fleet == id) {
-			declared, id = append(declared, i), f.Marker.Fleet
+		if !f.marked(c) || f.Marker.Without != "1" || declared != nil && f.Marker.Fleet > id {
+			continue
 		}
+		if f.Marker.Fleet < id { // of several the smallest, in whatever order they are
+			declared = nil
+		}
+		declared, id = append(declared, i), f.Marker.Fleet
 	}
 	for _, f := range facts {
 		// Some may have been given a marker before, which says nothing of the past.

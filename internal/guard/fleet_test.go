@@ -26,6 +26,15 @@ func missingAt(d time.Duration) Marker {
 	return Marker{Verdict: Missing, Clock: drift.Reading{Sent: at(d - 10*time.Millisecond), Received: at(d), Time: at(d).Wall()}}
 }
 
+// settledAt is when it has been known for a second that a master is empty, and
+// awayAt when that has been known for ten.
+var settledAt, awayAt = at(2 * time.Second), at(11 * time.Second)
+
+// instants are some from the last look on.
+var instants = []drift.Instant{at(time.Second), at(2*time.Second - 1), settledAt, at(11*time.Second - 1), awayAt, at(time.Hour)}
+
+var errTest = errors.New("NOPERM")
+
 func TestPlan(t *testing.T) {
 	all := []int{0, 1, 2, 3, 4}
 	rest := []int{1, 2, 3, 4}
@@ -67,13 +76,25 @@ func TestPlan(t *testing.T) {
 				facts[i].empty()
 			}
 			test.change(facts)
-			if step, _ := c.Plan(facts, false); step != test.early {
-				t.Errorf("before the pass is over: step %d, want %d", step, test.early)
+			wantFleet := map[Step]string{ToDeclare: c.NewFleetID(facts)}
+			wanted := func(now drift.Instant, step Step, on []int) {
+				t.Helper()
+				if step != ToDeclare && step != ToAdopt {
+					on = nil
+				}
+				p := c.Plan(facts, now)
+				if p.Step != step || !slices.Equal(p.Masters, on) || p.Fleet != wantFleet[step] {
+					t.Errorf("the plan is %+v, want %d on %v for %q", p, step, on, wantFleet[step])
+				}
 			}
-			step, on := c.Plan(facts, true)
-			if step != test.final || !slices.Equal(on, test.on) {
-				t.Errorf("step %d on %v, want %d on %v", step, on, test.final, test.on)
-			}
+			wanted(at(2*time.Second-1), test.early, test.on)
+			wanted(settledAt, test.final, test.on)
+			wanted(awayAt, test.final, test.on)
+			// While one may yet answer, nobody is adopted for ten seconds.
+			facts[4].Pending = true
+			wanted(settledAt, test.early, test.on)
+			wanted(at(11*time.Second-1), test.early, test.on)
+			wanted(awayAt, test.final, test.on)
 		})
 	}
 }
@@ -100,17 +121,17 @@ func TestOneLookDoesNotDeclare(t *testing.T) {
 				facts[i].Answer(missingAt(d))
 			}
 		}
-		for _, final := range []bool{false, true} {
-			if step, on := c.Plan(facts, final); step != Again {
-				t.Errorf("%s, final %v: step %d on %v, want another look", name, final, step, on)
+		for _, now := range append([]drift.Instant{at(9e9)}, instants...) {
+			if p := c.Plan(facts, now); p.Step != Again || p.Masters != nil {
+				t.Errorf("%s, at %v: %+v, want another look", name, now, p)
 			}
 		}
 		for i := range facts {
 			facts[i].Answer(missingAt(5e9))
 			facts[i].Answer(missingAt(6e9))
 		}
-		if step, _ := c.Plan(facts, false); step != ToDeclare {
-			t.Errorf("%s, and two more looks: step %d", name, step)
+		if p := c.Plan(facts, at(6e9)); p.Step != ToDeclare {
+			t.Errorf("%s, and two more looks: %+v", name, p)
 		}
 	}
 }
@@ -124,8 +145,10 @@ func TestAMarkerInBetweenStartsTheLooksAnew(t *testing.T) {
 	}
 	facts[2].Answer(marker)
 	facts[2].Answer(missingAt(2e9))
-	if step, _ := c.Plan(facts, true); step != Again {
-		t.Errorf("step %d", step)
+	for _, now := range instants {
+		if p := c.Plan(facts, now); p.Step != Again {
+			t.Errorf("at %v: %+v", now, p)
+		}
 	}
 }
 
@@ -161,7 +184,7 @@ func TestARollingRestartIsNoNewFleet(t *testing.T) {
 		}
 		for i := range facts {
 			m := dialled(i)
-			m.script(Declare, c.DeclareArgs(m.run))
+			m.script(Declare, c.DeclareArgs(m.now()))
 		}
 
 		if err := cluster.Masters()[0].Restart(false); err != nil {
@@ -169,22 +192,28 @@ func TestARollingRestartIsNoNewFleet(t *testing.T) {
 		}
 		look(0) // empty
 		adopting := dialled(0)
-		adopting.script(Adopt, c.AdoptArgs(adopting.run)) // by another client, which sees the others' markers
+		time.Sleep(time.Second)
+		wantVerdict(t, adopting.script(Adopt, c.AdoptArgs(adopting.now())), Adopted) // by another client, which sees the others' markers
 		for _, i := range []int{1, 2} {
 			if err := cluster.Masters()[i].Restart(false); err != nil {
 				t.Fatal(err)
 			}
 			look(i) // empty
 		}
-		if step, _ := c.Plan(facts, true); step == ToDeclare {
+		time.Sleep(time.Second)
+		if p := c.Plan(facts, drift.System().Now()); p.Step != Again {
+			t.Errorf("found empty once each: %+v", p)
+		}
+		time.Sleep(time.Hour)
+		if p := c.Plan(facts, drift.System().Now()); p.Step == ToDeclare {
 			t.Fatal("each was found empty once, and that is taken for a new fleet")
 		}
 		for i := range facts {
 			look(i)
 		}
-		step, on := c.Plan(facts, true)
-		if step != ToAdopt || !slices.Equal(on, []int{1, 2}) {
-			t.Errorf("step %d on %v, want %d on [1 2]", step, on, ToAdopt)
+		p := c.Plan(facts, drift.System().Now())
+		if p.Step != ToAdopt || !slices.Equal(p.Masters, []int{1, 2}) {
+			t.Errorf("%+v, want %d on [1 2]", p, ToAdopt)
 		}
 	})
 }
@@ -196,13 +225,15 @@ func TestAnotherNumberOfMastersNeverDeclares(t *testing.T) {
 	for i := range facts {
 		facts[i].empty()
 	}
-	c.Masters = 6
-	if step, _ := c.Plan(facts, true); step == ToDeclare {
-		t.Error("five of six declare the fleet")
-	}
-	c.Masters = 4
-	if step, _ := c.Plan(facts, true); step == ToDeclare {
-		t.Error("five of four declare the fleet")
+	for _, now := range instants {
+		c.Masters = 6
+		if p := c.Plan(facts, now); p.Step == ToDeclare {
+			t.Error("five of six declare the fleet")
+		}
+		c.Masters = 4
+		if p := c.Plan(facts, now); p.Step == ToDeclare {
+			t.Error("five of four declare the fleet")
+		}
 	}
 }
 
@@ -227,13 +258,13 @@ func TestAFleetIsDeclaredOnlyWhenAllNAreEmpty(t *testing.T) {
 				facts[i].empty()
 			}
 		}
-		step, on := c.Plan(facts, rng.IntN(2) == 0)
-		if (step == ToDeclare) != allEmpty {
-			t.Fatalf("seed %d: step %d, all empty: %v", seed, step, allEmpty)
+		p := c.Plan(facts, instants[rng.IntN(len(instants))])
+		if (p.Step == ToDeclare) != allEmpty {
+			t.Fatalf("seed %d: %+v, all empty: %v", seed, p, allEmpty)
 		}
-		for _, i := range on {
-			if facts[i].Marker.Verdict != Missing {
-				t.Fatalf("seed %d: step %d on a master that answered %v", seed, step, facts[i].Marker.Verdict)
+		for _, i := range p.Masters {
+			if write := p.Step == ToDeclare || p.Step == ToAdopt; write != (facts[i].Marker.Verdict == Missing) {
+				t.Fatalf("seed %d: step %d on a master that answered %v", seed, p.Step, facts[i].Marker.Verdict)
 			}
 		}
 	}
@@ -243,31 +274,39 @@ func TestAnAdoptedMasterWaitsAndADeclaredOneVotes(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
 		c := config(Standard)
 		c.Masters = 1
-		f := Facts{Master: "m", Connected: true, Info: Info{RunID: m.run, Role: "master", Policy: "noeviction"}, Marker: m.dial(c)}
+		f := m.facts(m.dial(c))
 		f.Answer(f.Marker)
 		judge := func() Standing { return c.Standings([]Facts{f}, f.Marker.Clock.Received)[0] }
+		plan := func(after time.Duration) Step { return c.Plan([]Facts{f}, later(f.Marker.Clock.Received, after)).Step }
 		if s := judge(); s.Vote || s.Why.Cause != NoMarker {
 			t.Errorf("before: %v", s)
 		}
-		if step, _ := c.Plan([]Facts{f}, true); step != Again {
+		if step := plan(time.Minute); step != Again {
 			t.Errorf("after one look: step %d", step)
 		}
 		f.Answer(m.dial(c))
-		if step, _ := c.Plan([]Facts{f}, false); step != ToDeclare {
+		if step := plan(0); step != ToDeclare {
 			t.Errorf("after two looks: step %d", step)
 		}
-		f.Marker = m.script(Declare, c.DeclareArgs(m.run))
+		f.Answer(m.script(Declare, c.DeclareArgs(m.now())))
 		if s := judge(); !s.Vote {
 			t.Errorf("declared: %v", s)
 		}
 		m.do("FLUSHALL")
-		f.Marker = m.script(Adopt, c.AdoptArgs(m.run))
-		if s := judge(); s.Vote || s.Why.Cause != Quarantined || s.Why.Left > c.Quarantine() || s.Why.Left < c.Quarantine()-time.Minute {
+		m.sight(10*time.Second, 10*time.Second)
+		f.Answer(m.script(Adopt, c.AdoptArgs(m.now())))
+		wantVerdict(t, f.Marker, Adopted)
+		if s := judge(); s.Vote || s.Why.Cause != Quarantined || s.Why.Left > c.Quarantine()-10*time.Second || s.Why.Left < c.Quarantine()-time.Minute || s.Why.How != HowAdopted {
 			t.Errorf("adopted: %v", s)
 		}
-		f.Marker = m.dial(c)
+		f.Answer(m.dial(c))
 		if s := judge(); s.Vote || s.Why.Cause != Quarantined {
 			t.Errorf("dialled again: %v", s)
 		}
 	})
+}
+
+// later is an instant by our clocks, so much after another.
+func later(than drift.Instant, by time.Duration) drift.Instant {
+	return drift.AtWithoutBoot(than.MonotonicSub(drift.AtWithoutBoot(0, time.Time{}))+by, than.Wall().Add(by))
 }

@@ -13,6 +13,7 @@ const goodInfo = "# Server\r\nredis_version:7.0.15\r\nrun_id:" + id + "\r\n\r\n#
 
 func TestParseInfo(t *testing.T) {
 	all := Info{RunID: id, Role: "master", Policy: "noeviction"}
+	in := func(mode string) Info { i := all; i.Mode = mode; return i }
 	for name, test := range map[string]struct {
 		texts []string
 		want  Info
@@ -23,18 +24,25 @@ func TestParseInfo(t *testing.T) {
 		"no last line's end":    {[]string{strings.TrimSpace(goodInfo)}, all, ""},
 		"section by section":    {[]string{"# Server\r\nrun_id:" + id + "\r\n", "role:master\r\n", "maxmemory_policy:noeviction"}, all, ""},
 		"twice the same":        {[]string{goodInfo, goodInfo}, all, ""},
-		"a replica":             {[]string{"role:slave\r\nrun_id:x\r\nmaxmemory_policy:allkeys-lru"}, Info{"x", "slave", "allkeys-lru"}, ""},
+		"a replica":             {[]string{"role:slave\r\nrun_id:x\r\nmaxmemory_policy:allkeys-lru"}, Info{RunID: "x", Role: "slave", Policy: "allkeys-lru"}, ""},
 		"nothing":               {nil, Info{}, "run_id, role, maxmemory_policy"},
 		"one missing":           {[]string{"role:master\r\nrun_id:x"}, Info{RunID: "x", Role: "master"}, "does not say maxmemory_policy"},
 		"names that only begin": {[]string{"run_id2:x\r\nxrole:y\r\nrun_i:z\r\nrun_id"}, Info{}, "INFO"},
 		"contradiction":         {[]string{goodInfo, "role:slave\r\nrole:master"}, Info{RunID: id, Policy: "noeviction"}, `role:master and role:"slave"`},
 		"empty":                 {[]string{goodInfo, "role:\r\n"}, all, `role:""`},
-		"spaces":                {[]string{"run_id: x\r\nrole:master\r\nmaxmemory_policy:noeviction"}, Info{"", "master", "noeviction"}, `run_id:" x"`},
+		"spaces":                {[]string{"run_id: x\r\nrole:master\r\nmaxmemory_policy:noeviction"}, Info{Role: "master", Policy: "noeviction"}, `run_id:" x"`},
 		"control characters":    {[]string{"run_id:a\x00b\r\nrole:master"}, Info{Role: "master"}, `"a\x00b"`},
 		"not ASCII":             {[]string{"role:mäster"}, Info{}, "role:"},
-		"a colon":               {[]string{"run_id:a:b\r\nrole:master\r\nmaxmemory_policy:x"}, Info{"a:b", "master", "x"}, ""},
+		"a colon":               {[]string{"run_id:a:b\r\nrole:master\r\nmaxmemory_policy:x"}, Info{RunID: "a:b", Role: "master", Policy: "x"}, ""},
 		"too long":              {[]string{"run_id:" + strings.Repeat("a", 65)}, Info{}, "aaaa"},
-		"longest":               {[]string{"run_id:" + strings.Repeat("a", 64) + "\nrole:master\nmaxmemory_policy:x"}, Info{strings.Repeat("a", 64), "master", "x"}, ""},
+		"longest":               {[]string{"run_id:" + strings.Repeat("a", 64) + "\nrole:master\nmaxmemory_policy:x"}, Info{RunID: strings.Repeat("a", 64), Role: "master", Policy: "x"}, ""},
+		"standalone":            {[]string{goodInfo + "redis_mode:standalone\r\n"}, in("standalone"), ""},
+		"of a cluster":          {[]string{"# Server\r\nredis_mode:cluster\r\n" + goodInfo}, in("cluster"), ""},
+		"a sentinel":            {[]string{goodInfo, "redis_mode:sentinel"}, in("sentinel"), ""},
+		"a sentinel alone":      {[]string{"redis_mode:sentinel\r\nrun_id:x"}, Info{RunID: "x", Mode: "sentinel"}, "does not say role, maxmemory_policy"},
+		"two modes":             {[]string{goodInfo + "redis_mode:cluster\r\nredis_mode:standalone"}, in(""), `redis_mode:cluster and redis_mode:"standalone"`},
+		"an empty mode":         {[]string{goodInfo + "redis_mode:\r\n"}, in(""), `redis_mode:""`},
+		"a mode of two words":   {[]string{goodInfo + "redis_mode:stand alone\r\n"}, in(""), `redis_mode:"stand alone"`},
 		"too much":              {[]string{goodInfo, strings.Repeat("x", 1<<20)}, Info{}, "more than 1048576 bytes"},
 	} {
 		texts := make([][]byte, len(test.texts))
@@ -53,6 +61,7 @@ func TestParseInfo(t *testing.T) {
 
 func FuzzParseInfo(f *testing.F) {
 	f.Add([]byte(goodInfo), []byte(""))
+	f.Add([]byte(goodInfo+"redis_mode:cluster\r\n"), []byte("redis_mode:sentinel"))
 	f.Add([]byte("role:master\r\nrole:slave"), []byte("run_id:\xff\r\nrun_id:x"))
 	f.Add([]byte("maxmemory_policy:"+strings.Repeat("y", 65)), []byte(":\n:\r\nrun_id\n"))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
@@ -68,7 +77,7 @@ func FuzzParseInfo(f *testing.F) {
 			t.Fatalf("the error has %d bytes", len(err.Error()))
 		}
 		whole := append(append(bytes.Clone(a), '\n'), b...)
-		for _, value := range []string{info.RunID, info.Role, info.Policy} {
+		for _, value := range []string{info.RunID, info.Role, info.Policy, info.Mode} {
 			if value != "" && (!credible([]byte(value)) || !bytes.Contains(whole, []byte(":"+value))) {
 				t.Fatalf("%q is not what INFO says", value)
 			}

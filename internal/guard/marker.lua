@@ -1,13 +1,13 @@
 -- Of all scripts about the marker: KEYS[1] marker; KEYS[2] sighting; ARGV[1] version of the marker; ARGV[2] run_id; ARGV[3]
 -- MaxTTL in ms; ARGV[4] number of masters; ARGV[5] level; ARGV[6] number of the database; ARGV[7] client's wall clock in us
--- when this was sent; ARGV[8] greatest skew in us, '' where clocks are not compared; ARGV[9] how long the client waits for
--- the reply, in us; ARGV[10] id of the fleet, '' where the client does not know it.
+-- when this was sent; ARGV[8] greatest skew in us, for 'strict', else unused; ARGV[9] how long the client waits for the
+-- reply, in us; ARGV[10] id of the fleet, '' where the client does not know it.
 local marker, sighting = KEYS[1], KEYS[2]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local ms = string.format('%.0f', math.floor(now / 1000))
 local wall = string.format('%.0f', math.floor(ARGV[7] / 1000))
-local skewed = ARGV[8] ~= '' and (now < ARGV[7] - ARGV[8] or now > ARGV[7] + ARGV[9] + ARGV[8])
+local skewed = ARGV[5] == 'strict' and (now < ARGV[7] - ARGV[8] or now > ARGV[7] + ARGV[9] + ARGV[8])
 
 -- The history of the data, which a resynchronisation replaces; '' where INFO is not permitted. Read here: what the client
 -- knows of it may be out of date.

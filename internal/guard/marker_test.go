@@ -2,12 +2,14 @@ package guard
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
 // answer is a reply as redigo returns it.
@@ -20,44 +22,65 @@ func answer(verdict string, us int64, fields ...string) []any {
 }
 
 func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
-	good := []string{"1", id, "1000", "60000", "5", "standard"}
+	// good is a whole marker, with other fields: name, value…
+	good := func(changes ...string) []string {
+		fields := []string{"2", id, otherID, "1000", "2000", "60000", "5", "standard", "0", "f1", "adopted", ""}
+		for i := 0; i < len(changes); i += 2 {
+			fields[slices.Index(fieldNames, any(changes[i]))] = changes[i+1]
+		}
+		return fields
+	}
+	sighted := func(ms any) []any { return append(answer("MISSING", 5_000_000), ms) }
 	long := strings.Repeat("x", 65)
 	for name, test := range map[string]struct {
 		reply any
 		want  Verdict // None: refused
 	}{
-		"same":                    {answer("SAME", 5_000_000, good...), Same},
-		"missing":                 {answer("MISSING", 5_000_000, "", "", "", "", "", ""), Missing},
+		"same":                    {answer("SAME", 5_000_000, good()...), Same},
+		"revoked":                 {answer("REVOKED", 5_000_000, good()...), Revoked},
+		"missing":                 {sighted(int64(0)), Missing},
+		"missing for long":        {sighted(int64(1<<43 - 1)), Missing},
+		"missing for too long":    {sighted(int64(1 << 43)), None},
+		"missing since later":     {sighted(int64(-1)), None},
+		"missing, as a text":      {sighted([]byte("5")), None},
+		"missing, as nil":         {sighted(nil), None},
+		"missing, short":          {answer("MISSING", 1), None},
+		"missing, with a marker":  {answer("MISSING", 1, good()...), None},
+		"of version 1":            {answer("SAME", 1, "1", id, "1000", "60000", "5", "standard"), None},
 		"skew":                    {answer("SKEW", 0), Skewed},
 		"type":                    {answer("TYPE", 1, "list"), WrongType},
 		"present, short":          {answer("PRESENT", 1), Present},
-		"present, long":           {answer("PRESENT", 1, good...), Present},
+		"present, long":           {answer("PRESENT", 1, good()...), Present},
 		"nil":                     {nil, None},
 		"a number":                {int64(1), None},
 		"a string":                {[]byte("SAME"), None},
 		"empty":                   {[]any{}, None},
 		"a verdict alone":         {answer("SAME", 1)[:1], None},
-		"another verdict":         {answer("FINE", 1, good...), None},
-		"in lower case":           {answer("same", 1, good...), None},
-		"none":                    {answer("NONE", 1, good...), None},
-		"no verdict":              {answer("", 1, good...), None},
-		"nil in it":               {append(answer("SAME", 1, good[:5]...), nil), None},
-		"a number in it":          {append(answer("SAME", 1, good[:5]...), int64(5)), None},
+		"another verdict":         {answer("FINE", 1, good()...), None},
+		"in lower case":           {answer("same", 1, good()...), None},
+		"none":                    {answer("NONE", 1, good()...), None},
+		"no verdict":              {answer("", 1, good()...), None},
+		"nil in it":               {append(answer("SAME", 1, good()[:11]...), nil), None},
+		"a number in it":          {append(answer("SAME", 1, good()[:11]...), int64(5)), None},
 		"same, short":             {answer("SAME", 1), None},
-		"same, one short":         {answer("SAME", 1, good[:5]...), None},
-		"one too many":            {answer("SAME", 1, append(good, "x")...), None},
-		"skew, long":              {answer("SKEW", 1, good...), None},
+		"same, one short":         {answer("SAME", 1, good()[:11]...), None},
+		"one too many":            {answer("SAME", 1, append(good(), "x")...), None},
+		"skew, long":              {answer("SKEW", 1, good()...), None},
 		"type, short":             {answer("TYPE", 1), None},
-		"a negative time":         {answer("SAME", -1, good...), None},
-		"a time beyond":           {answer("SAME", 1<<53, good...), None},
+		"a negative time":         {answer("SAME", -1, good()...), None},
+		"a time beyond":           {answer("SAME", 1<<53, good()...), None},
 		"time as a text":          {[]any{[]byte("SKEW"), []byte("1")}, None},
-		"a long field":            {answer("CONFIG", 1, "1", long, "1", "1", "1", "1"), None},
-		"no since":                {answer("SAME", 1, "1", id, "", "60000", "5", "standard"), None},
-		"since is a word":         {answer("SAME", 1, "1", id, "x", "60000", "5", "standard"), None},
-		"since is signed":         {answer("SAME", 1, "1", id, "+1", "60000", "5", "standard"), None},
-		"since of another fleet":  {answer("CONFIG", 1, "1", id, "x", "60000", "5", "standard"), Conflict},
-		"since is long":           {answer("SAME", 1, "1", id, "0000000000000001", "60000", "5", "standard"), None},
-		"the largest and longest": {answer("SAME", 1<<53-1, "1", id, "999999999999999", "60000", "5", "standard"), Same},
+		"wall is a word":          {answer("SAME", 1, good("wall", "x")...), Same}, // it is left out
+		"no wall":                 {answer("SAME", 1, good("wall", "")...), Same},
+		"a long type":             {answer("TYPE", 1, long), None},
+		"a number for a type":     {append(answer("TYPE", 1), int64(1)), None},
+		"a long field":            {answer("CONFIG", 1, good("replid", long)...), None},
+		"no since":                {answer("SAME", 1, good("since", "")...), None},
+		"since is a word":         {answer("SAME", 1, good("since", "x")...), None},
+		"since is signed":         {answer("SAME", 1, good("since", "+1")...), None},
+		"since of another fleet":  {answer("CONFIG", 1, good("since", "x")...), Conflict},
+		"since is long":           {answer("SAME", 1, good("since", "0000000000000001")...), None},
+		"the largest and longest": {answer("SAME", 1<<53-1, good("since", "999999999999999", "fleet", long[:64])...), Same},
 	} {
 		m, err := ParseMarker(test.reply, at(0), at(time.Second))
 		if (err == nil) != (test.want != None) || m.Verdict != test.want {
@@ -67,7 +90,22 @@ func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
 			t.Errorf("%s: the age is %v", name, age)
 		}
 	}
+	m, err := ParseMarker(answer("SAME", 5_000_000, "2", "r", "h", "3", "4", "5", "6", "l", "7", "f", "w", "1"), at(0), at(time.Second))
+	want := Fields{
+		Version: "2", Run: "r", Replid: "h", Since: "3", Wall: "4", MaxTTL: "5", Masters: "6", LevelIs: "l", DB: "7", Fleet: "f", How: "w", Without: "1",
+	}
+	if err != nil || m.Fields != want {
+		t.Errorf("%+v, %v; want %+v", m.Fields, err, want)
+	}
+	if got, want := m.Checked(), []string{"r", "3", "h", "7"}; !slices.Equal(got, want) {
+		t.Errorf("its check has to answer %q, want %q", got, want)
+	}
+	if m, err := ParseMarker(sighted(int64(1500)), at(0), at(time.Second)); err != nil || m.Sighted != 1500*time.Millisecond {
+		t.Errorf("known for %v, %v; want 1.5s", m.Sighted, err)
+	}
 }
+
+const otherID = "fedcba9876543210fedcba9876543210fedcba98"
 
 // at is a reading of our clocks, so much after a start.
 func at(d time.Duration) drift.Instant {
@@ -79,7 +117,7 @@ func TestAgeIsCountedByTheMastersClockAndThenByOurMonotonicOne(t *testing.T) {
 	sent := c.Now()
 	c.Advance(50 * time.Millisecond)
 	received := c.Now()
-	m, err := ParseMarker(answer("SAME", 5_000_000_000, "1", id, "4000000", "60000", "5", "standard"), sent, received)
+	m, err := ParseMarker(answer("SAME", 5_000_000_000, "2", id, otherID, "4000000", "", "60000", "5", "standard", "0", "", "", ""), sent, received)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,8 +147,44 @@ func TestAgeIsCountedByTheMastersClockAndThenByOurMonotonicOne(t *testing.T) {
 	}
 	for v := None; v <= Present; v++ {
 		m.Verdict = v
-		if _, ok := m.Age(c.Now()); ok != (v >= Same && v <= Forced) {
+		if _, ok := m.Age(c.Now()); ok != (v >= Same && v <= Revoked) {
 			t.Errorf("%v has an age: %v", v, ok)
+		}
+	}
+}
+
+// Our wall clock when the script was sent, against that of the client that wrote
+// the marker.
+func TestAgeIsBoundedByOurWallClockUnlessThatIsBehind(t *testing.T) {
+	c := drift.NewFake(time.Unix(1_000_000, 0))
+	sent := c.Now()
+	c.Advance(50 * time.Millisecond)
+	received := c.Now()
+	for name, test := range map[string]struct {
+		wall string // now is 1000000000
+		want time.Duration
+	}{
+		"older":            {"1000", 1000 * time.Second},
+		"as old":           {"999000000", 1000 * time.Second},
+		"younger":          {"999990000", 10 * time.Second},
+		"just now":         {"1000000000", 0},
+		"in the future":    {"1000000001", 1000 * time.Second},
+		"far in it":        {"999999999999999", 1000 * time.Second},
+		"none":             {"", 1000 * time.Second},
+		"no instant":       {"x", 1000 * time.Second},
+		"too long":         {"0000000999990000", 1000 * time.Second},
+		"of a declaration": {"0", 1000 * time.Second},
+	} {
+		m, err := ParseMarker(answer("SAME", 5_000_000_000, "2", id, otherID, "4000000", test.wall, "60000", "5", "standard", "0", "", "", ""), sent, received)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := m.Age(received); !ok || got != test.want {
+			t.Errorf("%s: the age is %v (%v), want %v", name, got, ok, test.want)
+		}
+		later := c.Now()
+		if got, _ := m.Age(later); got != test.want {
+			t.Errorf("%s: at once the age is %v, want %v", name, got, test.want)
 		}
 	}
 }
@@ -134,28 +208,28 @@ func TestVerdictsAreNamedAsTheScriptsDo(t *testing.T) {
 	}
 }
 
+// What the check answers is compared as pipeline has it.
 func TestTheCheckHoldsForItsOwnReplyAlone(t *testing.T) {
-	m := Marker{Verdict: Same, Run: id, Since: "1000"}
-	texts := func(s ...string) (parts []any) {
-		for _, text := range s {
-			parts = append(parts, []byte(text))
-		}
-		return parts
+	m := Marker{Verdict: Same, Fields: Fields{Run: id, Replid: otherID, Since: "1000", DB: "0"}}
+	own := pipeline.Mark(m.Checked()...)
+	if own == "" || own != pipeline.Mark(id, "1000", otherID, "0") {
+		t.Errorf("its own reply does not hold: %q", own)
 	}
-	if !m.Holds(texts(id, "1000")) {
-		t.Error("its own reply does not hold")
-	}
-	for name, reply := range map[string]any{
-		"nil": nil, "both gone": []any{nil, nil}, "one": texts(id), "three": texts(id, "1000", "x"), "another run": texts("x", "1000"),
-		"another since": texts(id, "1001"), "since gone": []any{[]byte(id), nil}, "swapped": texts("1000", id), "an error": fmt.Errorf("x"),
+	for name, reply := range map[string][]string{
+		"none": {}, "one": {id}, "two, as of version 1": {id, "1000"}, "three": {id, "1000", otherID}, "five": {id, "1000", otherID, "0", "x"},
+		"another run": {"x", "1000", otherID, "0"}, "another since": {id, "1001", otherID, "0"}, "another history": {id, "1000", id, "0"},
+		"another database": {id, "1000", otherID, "1"}, "swapped": {"1000", id, otherID, "0"}, "empty": {"", "", "", ""},
 	} {
-		if m.Holds(reply) {
+		if pipeline.Mark(reply...) == own {
 			t.Errorf("%s: it holds", name)
 		}
 	}
-	for _, v := range []Verdict{None, Missing, Conflict, Skewed, Present, WrongType} {
-		if m.Verdict = v; m.Holds(texts(id, "1000")) {
-			t.Errorf("%v: it holds", v)
+	for name, other := range map[string]Fields{
+		"run": {Replid: otherID, Since: "1000", DB: "0"}, "history": {Run: id, Since: "1000", DB: "0"},
+		"since": {Run: id, Replid: otherID, DB: "0"}, "database": {Run: id, Replid: otherID, Since: "1000"},
+	} {
+		if pipeline.Mark(Marker{Fields: other}.Checked()...) == own {
+			t.Errorf("without its %s it holds", name)
 		}
 	}
 }
@@ -182,7 +256,7 @@ func FuzzParseMarker(f *testing.F) {
 		if m.Verdict == None || m.Verdict.String() != verdict || m.Clock.Time.UnixMicro() != us {
 			t.Errorf("%q is read as %+v", reply, m)
 		}
-		for _, field := range []string{m.Version, m.Run, m.Since, m.MaxTTL, m.Masters, m.LevelIs, m.Type} {
+		for _, field := range append(valuesOf(m.Fields), m.Type) {
 			if len(field) > maxValue {
 				t.Errorf("a field has %d bytes", len(field))
 			}
@@ -191,11 +265,18 @@ func FuzzParseMarker(f *testing.F) {
 		if known != m.Verdict.written() || age < 0 {
 			t.Errorf("%q is %v old (%t)", reply, age, known)
 		}
-		if m.Holds([]any{[]byte(m.Run), []byte(m.Since)}) != known {
-			t.Errorf("%q does not hold by its own words", reply)
+		if m.Sighted < 0 || m.Sighted > 0 && m.Verdict != Missing {
+			t.Errorf("%q has been known for %v", reply, m.Sighted)
 		}
-		if m.Holds([]any{[]byte(m.Run + "x"), []byte(m.Since)}) || m.Holds(reply) {
-			t.Errorf("%q holds by others", reply)
+		if got, want := m.Checked(), []string{m.Run, m.Since, m.Replid, m.DB}; !slices.Equal(got, want) {
+			t.Errorf("%q: the check has to answer %q, want %q", reply, got, want)
 		}
 	})
+}
+
+func valuesOf(f Fields) (values []string) {
+	for _, text := range f.texts() {
+		values = append(values, *text)
+	}
+	return values
 }

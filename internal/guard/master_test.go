@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,10 +45,12 @@ func TestMain(m *testing.M) {
 
 // A master runs the scripts.
 type master struct {
-	t    *testing.T
-	conn redis.Conn
-	run  string                     // run_id
-	set  func(offset time.Duration) // moves its clock, from ours; or skips the test
+	t          *testing.T
+	conn       redis.Conn
+	run        string                     // run_id
+	replid     string                     // master_replid
+	set        func(offset time.Duration) // moves its clock, from ours; or skips the test
+	newHistory func()                     // gives its data another history
 }
 
 // onEach runs a test on an embedded master and on a real one, both empty.
@@ -65,6 +68,12 @@ func onEach(t *testing.T, test func(t *testing.T, m *master)) {
 		}
 		m := ready(t, redis.NewConn(conn, 0, 0))
 		m.set = sim.SetClockOffset
+		m.newHistory = func() {
+			if err := sim.NewHistory(); err != nil {
+				t.Fatal(err)
+			}
+			m.identify()
+		}
 		test(t, m)
 	})
 	t.Run("redis-server", func(t *testing.T) {
@@ -87,6 +96,11 @@ func onEach(t *testing.T, test func(t *testing.T, m *master)) {
 				t.Fatal(err)
 			}
 		}
+		m.newHistory = func() {
+			m.do("REPLICAOF", "127.0.0.1", "1") // where nobody is, so nothing is lost
+			m.do("REPLICAOF", "NO", "ONE")
+			m.identify()
+		}
 		t.Cleanup(func() {
 			if redistest.ClockAvailable() == nil {
 				_ = server.SetClock(0)
@@ -101,16 +115,22 @@ func ready(t *testing.T, conn redis.Conn) *master {
 	t.Cleanup(func() { _ = conn.Close() })
 	m := &master{t: t, conn: conn}
 	m.do("FLUSHALL")
-	info, err := redis.Bytes(conn.Do("INFO"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := ParseInfo(info)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.run = parsed.RunID
+	m.identify()
 	return m
+}
+
+var history = regexp.MustCompile(`master_replid:(\w+)`)
+
+// identify asks the master who it is.
+func (m *master) identify() {
+	m.t.Helper()
+	text, ok := m.do("INFO").([]byte)
+	info, err := ParseInfo(text)
+	found := history.FindSubmatch(text)
+	if !ok || err != nil || found == nil {
+		m.t.Fatalf("INFO: %v", err)
+	}
+	m.run, m.replid = info.RunID, string(found[1])
 }
 
 func (m *master) do(cmd string, args ...any) any {
@@ -144,6 +164,17 @@ func (m *master) script(s *script.Script, args []any) Marker {
 	return marker
 }
 
+// at is the master, for a script of a client whose wall clock shows sent.
+func (m *master) at(sent time.Time) Target {
+	return Target{Run: m.run, Sent: sent, Wait: 30 * time.Second}
+}
+
+// now is at of a client whose wall clock shows what the master's does.
+func (m *master) now() Target {
+	m.t.Helper()
+	return m.at(m.time())
+}
+
 // dial runs the dial script as a client does whose wall clock is ahead of the
 // master's by that much.
 func (m *master) dial(c Config, ahead ...time.Duration) Marker {
@@ -152,7 +183,28 @@ func (m *master) dial(c Config, ahead ...time.Duration) Marker {
 	for _, d := range ahead {
 		sent = sent.Add(d)
 	}
-	return m.script(Dial, c.DialArgs(m.run, sent, 30*time.Second))
+	return m.script(Dial, c.DialArgs(m.at(sent)))
+}
+
+// check is what the check behind a flush answers: nil for an error.
+func (m *master) check() []string {
+	m.t.Helper()
+	reply, err := redis.Values(m.conn.Do("EVAL", Check.EvalArgs(CheckArgs())...))
+	var refused redis.Error
+	switch {
+	case errors.As(err, &refused):
+		return nil
+	case err != nil:
+		m.t.Fatal(err)
+	}
+	texts := make([]string, len(reply))
+	for i, part := range reply {
+		b, ok := part.([]byte)
+		if texts[i] = string(b); !ok {
+			texts[i] = fmt.Sprint(part)
+		}
+	}
+	return texts
 }
 
 // marker is what is in the marker's hash.
@@ -165,18 +217,28 @@ func (m *master) marker() map[string]string {
 	return fields
 }
 
-// put writes a marker, with changes to the one that a client with this
-// configuration would find: field, value, field, value…; "-" removes a field.
-func (m *master) put(c Config, changes ...string) map[string]string {
-	m.t.Helper()
+// whole is the marker of a fleet that was declared long ago, with changes: field,
+// value, field, value…; "-" removes a field.
+func (m *master) whole(c Config, changes ...string) map[string]string {
 	fields := map[string]string{
-		"v": Version, "run": m.run, "since": "1000", "maxttl": millis(c.MaxTTL), "n": fmt.Sprint(c.Masters), "level": c.Level.String(),
+		"v": "2", "run": m.run, "replid": m.replid, "since": "1000", "wall": "1000", "maxttl": millis(c.MaxTTL), "n": fmt.Sprint(c.Masters),
+		"level": c.Level.String(), "db": "0", "fleet": "f1", "how": "declared", "without": "",
 	}
 	for i := 0; i < len(changes); i += 2 {
 		if fields[changes[i]] = changes[i+1]; changes[i+1] == "-" {
 			delete(fields, changes[i])
 		}
 	}
+	return fields
+}
+
+// version1 are the changes that make it a marker of version 1.
+var version1 = []string{"v", "1", "replid", "-", "wall", "-", "db", "-", "fleet", "-", "how", "-", "without", "-"}
+
+// put writes a marker: whole.
+func (m *master) put(c Config, changes ...string) map[string]string {
+	m.t.Helper()
+	fields := m.whole(c, changes...)
 	m.do("DEL", Key)
 	args := []any{Key}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -198,15 +260,19 @@ func (m *master) holds(want map[string]string) {
 	}
 }
 
-// isNow fails unless the marker says since now, which is between then and now.
+// isNow fails unless the marker says since now, which is between then and now, by
+// the master's clock and by the client's, which show the same.
 func (m *master) isNow(marker Marker, then time.Time) {
 	m.t.Helper()
-	since, ok := marker.since()
-	if !ok || since.Before(then.Truncate(time.Millisecond)) || since.After(m.time()) {
-		m.t.Errorf("since is %s (%v), want an instant in [%v, %v]", marker.Since, since, then, m.time())
-	}
-	if got := m.marker()["since"]; got != marker.Since {
-		m.t.Errorf("the script answers since %s, the marker says %q", marker.Since, got)
+	stored := m.marker()
+	for name, text := range map[string]string{"since": marker.Since, "wall": marker.Wall} {
+		at, ok := instant(text)
+		if !ok || at.Before(then.Truncate(time.Millisecond)) || at.After(m.time()) {
+			m.t.Errorf("%s is %s (%v), want an instant in [%v, %v]", name, text, at, then, m.time())
+		}
+		if stored[name] != text {
+			m.t.Errorf("the script answers %s %s, the marker says %q", name, text, stored[name])
+		}
 	}
 }
 

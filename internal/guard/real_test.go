@@ -23,7 +23,7 @@ func started(t *testing.T, s *redistest.Server) *master {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	m := &master{t: t, conn: conn}
-	m.run = m.info().RunID
+	m.identify()
 	return m
 }
 
@@ -44,7 +44,7 @@ func TestARestartIsSeenWhetherOrNotTheDataIsKept(t *testing.T) {
 	s := redistest.Start(t, 1, redistest.Config{AppendOnly: redistest.AppendAlways}).Masters[0]
 	c := config(Standard)
 	m := started(t, s)
-	wantVerdict(t, m.script(Declare, c.DeclareArgs(m.run)), Declared)
+	wantVerdict(t, m.script(Declare, c.DeclareArgs(m.now())), Declared)
 	for _, keep := range []bool{true, false} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -72,8 +72,8 @@ func TestAMasterThatWasAReplicaAbstainsFirst(t *testing.T) {
 	servers := redistest.Start(t, 2, redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0"}}).Masters
 	c := config(Standard)
 	m, source := started(t, servers[0]), started(t, servers[1])
-	at := m.script(Declare, c.DeclareArgs(m.run))
-	source.script(Declare, c.DeclareArgs(source.run))
+	at := m.script(Declare, c.DeclareArgs(m.now()))
+	source.script(Declare, c.DeclareArgs(source.now()))
 
 	host, port, _ := strings.Cut(servers[1].Addr(), ":")
 	m.do("REPLICAOF", host, port)
@@ -84,21 +84,23 @@ func TestAMasterThatWasAReplicaAbstainsFirst(t *testing.T) {
 	if s := c.Standings([]Facts{f}, drift.System().Now())[0]; s.Vote || s.Why.Cause != NotMaster {
 		t.Errorf("as a replica it %v", s)
 	}
-	command, args := Check()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if reply, err := m.conn.Do(command, args...); err == nil && !at.Holds(reply) {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("not within 20s: the check sees the other server's marker")
-		}
+	// At once: it is no master any more, whatever its marker still says.
+	if got := m.check(); got == nil || len(got) != 0 {
+		t.Errorf("as a replica its check answers %q, want nothing", got)
 	}
-	if reply, err := m.conn.Do("EVAL", Dial.EvalArgs(c.DialArgs(m.run, m.time(), 0))...); err == nil {
+	m.await("it has the other server's marker", func() bool { return m.marker()["run"] == source.run })
+	if got := m.check(); slices.Equal(got, at.Checked()) || len(got) != 0 {
+		t.Errorf("with another's marker its check answers %q, want nothing", got)
+	}
+	if reply, err := m.conn.Do("EVAL", Dial.EvalArgs(c.DialArgs(m.now()))...); err == nil {
 		t.Errorf("a replica answers the dial script: %q", reply)
 	}
 	m.do("REPLICAOF", "NO", "ONE")
 	answer := m.dial(c)
 	wantVerdict(t, answer, Restarted)
+	if answer.How != HowRestarted { // both apply, and the other process is the plainer one
+		t.Errorf("promoted, how is %q", answer.How)
+	}
 	f = m.facts(answer)
 	f.Info = m.info()
 	if s := c.Standings([]Facts{f}, drift.System().Now())[0]; s.Vote || s.Why.Cause != Quarantined {
@@ -118,27 +120,227 @@ func TestTheScriptsRunUnderTheMinimalACL(t *testing.T) {
 	}
 	slices.Sort(commands)
 	commands = slices.Compact(commands)
-	documented := []string{"del", "exists", "hmget", "hset", "persist", "pttl", "time", "type"}
+	documented := []string{"del", "exists", "hmget", "hset", "info", "persist", "pexpire", "pttl", "time", "type"}
 	if !slices.Equal(commands, documented) {
 		t.Errorf("the scripts use %v, docs/guard.md says %v", commands, documented)
 	}
-	acl := "user guard on >secret ~" + Key + " +evalsha +eval +info +" + strings.Join(documented, " +")
+	acl := "user guard on >secret ~" + Key + " ~" + Sighting + " +evalsha +eval +" + strings.Join(documented, " +")
 	s := redistest.Start(t, 1, redistest.Config{ACL: []string{acl}, Username: "guard", Password: "secret"}).Masters[0]
+	m := asUser(t, s)
+	m.identify()
+	c := config(Strict)
+	wantVerdict(t, m.dial(c), Created)
+	wantVerdict(t, m.dial(c), Same)
+	wantVerdict(t, m.script(Init, c.InitArgs(m.now(), true, false)), Forced)
+	wantVerdict(t, m.script(Init, c.InitArgs(m.now(), false, false)), Present)
+	wantVerdict(t, m.script(Declare, c.DeclareArgs(m.now())), Present)
+	wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now())), Present)
+	wantVerdict(t, m.script(Sight, c.SightArgs(m.now())), Present)
+	wantVerdict(t, m.script(Fleet, c.NameArgs(m.now(), "")), Same)
+	if got := m.check(); len(got) != 4 {
+		t.Errorf("the check answers %q", got)
+	}
+	m.do("DEL", Key)
+	c = config(Standard)
+	wantVerdict(t, m.dial(c), Missing)
+	wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now())), Missing)
+	wantVerdict(t, m.script(Declare, c.DeclareArgs(m.now())), Declared)
+	if _, err := m.conn.Do("SET", "lock", "1"); err == nil {
+		t.Error("the user may do more than it was given")
+	}
+}
+
+// asUser is the master, as the user of the server's URL sees it.
+func asUser(t *testing.T, s *redistest.Server) *master {
+	t.Helper()
 	conn, err := redis.DialURLContext(t.Context(), s.URL())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	m := &master{t: t, conn: conn}
-	m.run = m.info().RunID
-	c := config(Strict)
-	wantVerdict(t, m.dial(c), Created)
+	return &master{t: t, conn: conn}
+}
+
+func (m *master) await(what string, ok func() bool) {
+	m.t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			m.t.Fatalf("not within 20s: %s", what)
+		}
+	}
+}
+
+// follows makes the master a replica of another, and returns when it has its data.
+func (m *master) follows(s *redistest.Server) {
+	m.t.Helper()
+	host, port, _ := strings.Cut(s.Addr(), ":")
+	m.do("REPLICAOF", host, port)
+	m.await("it is synchronised", func() bool {
+		info, _ := redis.String(m.do("INFO", "replication"), nil)
+		return strings.Contains(info, "master_link_status:up")
+	})
+}
+
+// The copy of its own stale replica has the same marker, the process and the
+// connection are the same: the history of the data alone tells.
+func TestAMasterThatTakesItsOwnReplicasDataIsQuarantined(t *testing.T) {
+	servers := redistest.Start(t, 2, redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0"}}).Masters
+	for _, level := range []Level{Standard, Strict} {
+		c := config(level)
+		m, replica := started(t, servers[0]), started(t, servers[1])
+		m.do("FLUSHALL")
+		replica.follows(servers[0])
+		m.identify() // its first replica has changed it
+		m.put(c)
+		at := m.dial(c)
+		wantVerdict(t, at, Same)
+		if got := m.check(); !slices.Equal(got, at.Checked()) {
+			t.Fatalf("%v: the check answers %q, want %q", level, got, at.Checked())
+		}
+		replica.await("the replica has the marker", func() bool { return replica.marker()["run"] == m.run })
+
+		replica.do("REPLICAOF", "NO", "ONE")
+		m.do("SET", "lock", "forgotten")
+		m.follows(servers[1])
+		if got := m.check(); got == nil || len(got) != 0 {
+			t.Errorf("%v: as a replica its check answers %q, want nothing", level, got)
+		}
+		m.do("REPLICAOF", "NO", "ONE")
+		if n := m.do("EXISTS", "lock"); n != int64(0) {
+			t.Fatal("nothing was forgotten")
+		}
+		if stored := m.marker(); stored["run"] != m.run || stored["since"] != at.Since || stored["replid"] != at.Replid {
+			t.Fatalf("the copy's marker is %v: the test shows nothing", stored)
+		}
+		if got := m.check(); got == nil || len(got) != 0 {
+			t.Errorf("%v: with the copy its check answers %q, want nothing", level, got)
+		}
+		then := m.time()
+		answer := m.dial(c)
+		wantVerdict(t, answer, Restarted)
+		m.isNow(answer, then)
+		m.identify()
+		if answer.How != HowResynced || answer.Replid != m.replid || answer.Replid == at.Replid {
+			t.Errorf("%v: it answers %+v", level, answer)
+		}
+		f := m.facts(answer)
+		f.Info = m.info()
+		if s := c.Standings([]Facts{f}, drift.System().Now())[0]; s.Vote || s.Why.Cause != Quarantined || s.Why.How != HowResynced {
+			t.Errorf("%v: it %v", level, s)
+		}
+	}
+}
+
+// No data is lost, and no master can tell that from a loss.
+func TestAFirstReplicaCostsTheMasterAQuarantineAndASecondDoesNot(t *testing.T) {
+	servers := redistest.Start(t, 3, redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0"}}).Masters
+	c := config(Standard)
+	m := started(t, servers[0])
+	m.put(c)
+	at := m.dial(c)
+	wantVerdict(t, at, Same)
+	started(t, servers[1]).follows(servers[0])
+	if got := m.check(); len(got) != 0 {
+		t.Errorf("the check answers %q, want nothing", got)
+	}
+	answer := m.dial(c)
+	wantVerdict(t, answer, Restarted)
+	if answer.How != HowResynced || answer.Since == at.Since || answer.Run != at.Run {
+		t.Errorf("it answers %+v", answer)
+	}
+	started(t, servers[2]).follows(servers[0])
+	if got := m.check(); !slices.Equal(got, answer.Checked()) {
+		t.Errorf("after a second replica the check answers %q, want %q", got, answer.Checked())
+	}
+	if again := m.dial(c); again.Verdict != Same || again.Since != answer.Since {
+		t.Errorf("after a second replica it answers %+v", again)
+	}
+}
+
+func TestSwappedDatabasesAreSeenByTheCheckAndByTheDial(t *testing.T) {
+	s := redistest.Start(t, 1, redistest.Config{}).Masters[0]
+	c := config(Standard)
+	m := started(t, s)
+	m.do("SELECT", "1")
+	other := m.now()
+	other.DB = 1
+	wantVerdict(t, m.script(Declare, c.DeclareArgs(other)), Declared)
+	m.do("SELECT", "0")
+	wantVerdict(t, m.script(Declare, c.DeclareArgs(m.now())), Declared)
+	at := m.dial(c)
+	wantVerdict(t, at, Same)
+
+	m.do("SWAPDB", "0", "1")
+	if got := m.check(); len(got) != 4 || slices.Equal(got, at.Checked()) {
+		t.Errorf("the check answers %q, before %q", got, at.Checked())
+	}
+	before := m.marker()
+	answer := m.dial(c)
+	wantVerdict(t, answer, Conflict)
+	m.holds(before)
+	f := m.facts(answer)
+	if s := c.Standings([]Facts{f}, drift.System().Now())[0]; s.Vote || s.Why.Cause != OtherFleet || !strings.Contains(s.String(), "database 1") || !strings.Contains(s.String(), "database 0") {
+		t.Errorf("it %v", s)
+	}
+	for _, args := range [][]any{c.NameArgs(m.now(), ""), c.WholeArgs(m.now(), ""), c.RevokeArgs(m.now(), "")} {
+		wantVerdict(t, m.script(Fleet, args), Present)
+	}
+	m.holds(before)
+	m.do("SWAPDB", "0", "1")
+	if got := m.check(); !slices.Equal(got, at.Checked()) {
+		t.Errorf("swapped back, the check answers %q, want %q", got, at.Checked())
+	}
+
+	m.do("SELECT", "2") // empty
+	m.do("SWAPDB", "2", "0")
+	m.do("SELECT", "0")
+	if got := m.check(); len(got) != 0 {
+		t.Errorf("of an empty database the check answers %q", got)
+	}
+}
+
+// Who may not ask INFO is judged without the history, and keeps the vote.
+func TestWhereINFOIsNotPermittedTheMarkerAloneIsChecked(t *testing.T) {
+	acl := "user guard on >secret ~* +@all -info"
+	s := redistest.Start(t, 1, redistest.Config{ACL: []string{acl}, Username: "guard", Password: "secret"}).Masters[0]
+	c := config(Standard)
+	other := started(t, s) // who may ask
+	m := asUser(t, s)
+	m.run = other.run
+	at := m.script(Declare, c.DeclareArgs(m.now()))
+	wantVerdict(t, at, Declared)
+	if at.Replid != "" || m.marker()["replid"] != "" {
+		t.Errorf("it answers %+v", at)
+	}
+	want := []string{m.run, "0", "", "0"}
+	if got := m.check(); !slices.Equal(got, want) || !slices.Equal(at.Checked(), want) {
+		t.Errorf("the check answers %q, want %q as %q", got, want, at.Checked())
+	}
+	if got := other.check(); !slices.Equal(got, want) {
+		t.Errorf("to who may ask the check answers %q, want %q", got, want)
+	}
 	wantVerdict(t, m.dial(c), Same)
-	wantVerdict(t, m.script(Init, c.InitArgs(m.run, m.time(), time.Minute, false, "")), Present)
-	wantVerdict(t, m.script(Init, c.InitArgs(m.run, m.time(), time.Minute, true, "")), Forced)
-	wantVerdict(t, m.script(Declare, c.DeclareArgs(m.run)), Present)
-	wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.run)), Present)
-	if _, err := conn.Do("SET", "lock", "1"); err == nil {
-		t.Error("the user may do more than it was given")
+	f := m.facts(at)
+	if s := c.Standings([]Facts{f}, drift.System().Now())[0]; !s.Vote || s.Unguarded == nil || !strings.Contains(s.String(), "master_replid") {
+		t.Errorf("it %v", s)
+	}
+	if s := config(Strict).Standings([]Facts{f}, drift.System().Now())[0]; s.Vote || s.Why.Cause != Unreadable {
+		t.Errorf("in strict it %v", s)
+	}
+
+	// Who may ask notes the history, and nothing else; the other accepts it.
+	answer := other.dial(c)
+	wantVerdict(t, answer, Same)
+	if answer.Since != at.Since || answer.Replid != other.replid || answer.Replid == "" {
+		t.Errorf("it answers %+v", answer)
+	}
+	wantVerdict(t, m.dial(c), Same)
+	want[2] = other.replid
+	if got := m.check(); !slices.Equal(got, want) {
+		t.Errorf("the check answers %q, want %q", got, want)
+	}
+	other.do("FLUSHALL")
+	if got := m.check(); slices.Equal(got, want) || !slices.Equal(got, []string{"<nil>", "<nil>", "<nil>", "<nil>"}) {
+		t.Errorf("flushed, the check answers %q", got)
 	}
 }

@@ -98,7 +98,7 @@ func (c Config) RevokeArgs(t Target, seen string) []any { return c.args(Fleet, t
 func CheckArgs() []any { return Check.Args(nil, []any{Key}) }
 
 func (c Config) args(s *script.Script, t Target, further ...any) []any {
-	skew := "" // clocks are not compared
+	skew := "" // unused: clocks are not compared
 	if c.Level == Strict {
 		skew = strconv.FormatInt(c.Skew().Microseconds(), 10)
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,10 +23,17 @@ var parameter = regexp.MustCompile(`(KEYS|ARGV)\[\d+\]`)
 // Whoever calls a script reads its head alone.
 func TestEveryScriptStatesWhatItTakesAndReturns(t *testing.T) {
 	files, err := filepath.Glob("*.lua")
-	if err != nil || len(files) != len(Scripts) {
+	if err != nil || len(files) != len(Scripts)+1 { // and marker.lua
 		t.Fatalf("%d files (%v), %d scripts", len(files), err, len(Scripts))
 	}
 	for _, s := range Scripts {
+		own, err := os.ReadFile(s.Name + ".lua")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := strings.Replace(string(own), "-- include marker.lua\n", markerSource, 1); s.Source != want || strings.Contains(want, "-- include") {
+			t.Errorf("%s: its text is not that of its file with what it includes", s.Name)
+		}
 		sum := sha1.Sum([]byte(s.Source))
 		if s.SHA != hex.EncodeToString(sum[:]) {
 			t.Errorf("%s: SHA %s", s.Name, s.SHA)
@@ -35,7 +43,7 @@ func TestEveryScriptStatesWhatItTakesAndReturns(t *testing.T) {
 			line, rest, _ := strings.Cut(body, "\n")
 			head, body = head+line+"\n", rest
 		}
-		if !strings.Contains(head, "Returns ") {
+		if stated, _, _ := strings.Cut(string(own), "-- include"); !strings.Contains(stated, "Returns ") {
 			t.Errorf("%s: its head does not say what it returns", s.Name)
 		}
 		stated, used := parameter.FindAllString(head, -1), parameter.FindAllString(body, -1)
@@ -47,7 +55,7 @@ func TestEveryScriptStatesWhatItTakesAndReturns(t *testing.T) {
 	}
 }
 
-func TestDialStandardWritesNothingWhereNoMarkerIs(t *testing.T) {
+func TestDialStandardWritesASightingAloneWhereNoMarkerIs(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
 		before := m.time()
 		got := m.dial(config(Standard))
@@ -55,8 +63,9 @@ func TestDialStandardWritesNothingWhereNoMarkerIs(t *testing.T) {
 		if got.Clock.Time.Before(before) || got.Clock.Time.After(m.time()) {
 			t.Errorf("it says it is %v", got.Clock.Time)
 		}
-		if n := m.do("DBSIZE"); n != int64(0) {
-			t.Errorf("%v keys were written", n)
+		m.holds(nil)
+		if n := m.do("DBSIZE"); n != int64(1) || len(m.sighted()) == 0 {
+			t.Errorf("%v keys were written, and %v says %v", n, Sighting, m.sighted())
 		}
 	})
 }
@@ -67,11 +76,17 @@ func TestDialStrictStartsAQuarantineWhereNoMarkerIs(t *testing.T) {
 		got := m.dial(config(Strict))
 		wantVerdict(t, got, Created)
 		m.isNow(got, then)
-		m.holds(map[string]string{"v": "1", "run": m.run, "since": got.Since, "maxttl": "60000", "n": "5", "level": "strict"})
+		m.holds(map[string]string{
+			"v": "2", "run": m.run, "replid": m.replid, "since": got.Since, "wall": got.Wall, "maxttl": "60000", "n": "5", "level": "strict",
+			"db": "0", "fleet": "", "how": "created", "without": "",
+		})
 		again := m.dial(config(Strict))
 		wantVerdict(t, again, Same)
-		if again.Since != got.Since {
-			t.Errorf("a second dial moved since from %s to %s", got.Since, again.Since)
+		if again.Since != got.Since || again.Wall != got.Wall {
+			t.Errorf("a second dial moved since from %s to %s, wall from %s to %s", got.Since, again.Since, got.Wall, again.Wall)
+		}
+		if n := m.do("EXISTS", Sighting); n != int64(0) {
+			t.Error("a sighting is written where nobody reads it")
 		}
 	})
 }
@@ -82,7 +97,7 @@ func TestDialReturnsTheAgeOfTheSameProcess(t *testing.T) {
 			onEach(t, func(t *testing.T, m *master) {
 				c := config(level)
 				then := m.time().Add(-time.Hour).Truncate(time.Millisecond)
-				want := m.put(c, "since", itoa(then.UnixMilli()))
+				want := m.put(c, "since", itoa(then.UnixMilli()), "wall", itoa(then.UnixMilli()))
 				got := m.dial(c)
 				wantVerdict(t, got, Same)
 				m.holds(want)
@@ -90,7 +105,7 @@ func TestDialReturnsTheAgeOfTheSameProcess(t *testing.T) {
 				if !ok || age < time.Hour || age > m.time().Sub(then) {
 					t.Errorf("the age is %v (%v), want an hour", age, ok)
 				}
-				if !got.matches(c) || got.Run != m.run {
+				if !got.matches(c) || got.Run != m.run || got.Replid != m.replid || got.DB != "0" || got.Fleet != "f1" || got.How != HowDeclared {
 					t.Errorf("what it answers is not the marker: %+v", got)
 				}
 			})
@@ -113,8 +128,13 @@ func TestDialQuarantinesAnotherProcess(t *testing.T) {
 				got := m.dial(c)
 				wantVerdict(t, got, Restarted)
 				m.isNow(got, then)
-				want["run"], want["since"] = m.run, got.Since
+				for name, text := range map[string]string{"run": m.run, "since": got.Since, "wall": got.Wall, "how": HowRestarted} {
+					want[name] = text
+				}
 				m.holds(want)
+				if got.How != HowRestarted {
+					t.Errorf("it answers how %q", got.How)
+				}
 			})
 		})
 	}
@@ -137,7 +157,7 @@ func TestDialSetsASinceThatIsNoPastInstantToNow(t *testing.T) {
 				got := m.dial(c)
 				wantVerdict(t, got, Reset)
 				m.isNow(got, then)
-				want["since"] = got.Since
+				want["since"], want["wall"], want["how"] = got.Since, got.Wall, HowReset
 				m.holds(want)
 			})
 		})
@@ -150,7 +170,10 @@ func TestDialNamesAnotherFleetsSettingsAndWritesNothing(t *testing.T) {
 		"MaxTTL 60000.0": {"maxttl", "60000.0", "60000.0"},
 		"masters":        {"n", "3", "3"},
 		"level":          {"level", "strict", "strict"},
-		"version":        {"v", "2", "2"},
+		"version":        {"v", "3", "3"},
+		"version 1.0":    {"v", "1.0", "1.0"},
+		"database":       {"db", "1", "1"},
+		"database 00":    {"db", "00", "00"},
 		"no MaxTTL":      {"maxttl", "-", ""},
 		"no masters":     {"n", "-", ""},
 		"no level":       {"level", "-", ""},
@@ -161,11 +184,14 @@ func TestDialNamesAnotherFleetsSettingsAndWritesNothing(t *testing.T) {
 			onEach(t, func(t *testing.T, m *master) {
 				c := config(Standard)
 				// Whatever the other rules would write, nothing is written.
-				for _, others := range [][]string{{}, {"run", "another"}, {"since", "999999999999999"}, {"run", "-", "since", "-"}} {
-					want := m.put(c, append(others, test.field, test.value)...)
+				for _, others := range [][]string{
+					{}, {"run", "another"}, {"since", "999999999999999"}, {"run", "-", "since", "-"}, {"replid", "another"}, {"replid", "", "fleet", ""},
+					version1[2:],
+				} {
+					want := m.put(c, append(slices.Clone(others), test.field, test.value)...)
 					got := m.dial(c)
 					wantVerdict(t, got, Conflict)
-					shown := map[string]string{"maxttl": got.MaxTTL, "n": got.Masters, "level": got.LevelIs, "v": got.Version}
+					shown := map[string]string{"maxttl": got.MaxTTL, "n": got.Masters, "level": got.LevelIs, "v": got.Version, "db": got.DB}
 					if shown[test.field] != test.shown {
 						t.Errorf("it shows %q, want %q", shown[test.field], test.shown)
 					}
@@ -201,10 +227,11 @@ func TestDialStrictRefusesAClockThatIsOffBeforeAnythingElse(t *testing.T) {
 				for state, put := range states {
 					m.do("DEL", Key)
 					want := put()
+					target := Target{Run: m.run, Sent: sent, Wait: wait}
 					for _, s := range []struct {
 						name string
 						args []any
-					}{{"dial", c.DialArgs(m.run, sent, wait)}, {"init", c.InitArgs(m.run, sent, wait, true, "")}} {
+					}{{"dial", c.DialArgs(target)}, {"init", c.InitArgs(target, true, false)}} {
 						of := Dial
 						if s.name == "init" {
 							of = Init
@@ -249,7 +276,7 @@ func TestTheSkewIsAcceptedUpToItsLimitAndNotAMicrosecondMore(t *testing.T) {
 			for ahead, want := range map[time.Duration]Verdict{
 				s: Same, s + us: Skewed, s - us: Same, 0: Same, -wait - s: Same, -wait - s - us: Skewed, -wait - s + us: Same,
 			} {
-				if got := m.script(Dial, c.DialArgs(m.run, time.Now().Add(ahead), wait)); got.Verdict != want {
+				if got := m.script(Dial, c.DialArgs(Target{Run: m.run, Sent: time.Now().Add(ahead), Wait: wait})); got.Verdict != want {
 					t.Errorf("MaxTTL %v, our clock %v ahead: %v, want %v", ttl, ahead, got.Verdict, want)
 				}
 			}
@@ -273,15 +300,26 @@ func TestStandardDoesNotCompareClocks(t *testing.T) {
 	})
 }
 
-// Strict without the client's clock must not pass for an even one.
+// Strict without the client's clock, or the skew that is accepted, must not pass
+// for an even one.
 func TestStrictWithoutAClockIsAnError(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
-		args := append(config(Strict).fleet(m.run), "", "", "", "1")
-		for _, s := range Scripts[:1] {
-			m.replyError("EVAL", s.EvalArgs(s.Args(nil, []any{Key}, args...))...)
+		c := config(Strict)
+		for name, without := range map[string][]int{"clock": {6}, "skew": {7}, "wait": {8}, "all": {6, 7, 8}} {
+			for _, args := range [][]any{c.DialArgs(m.now()), c.InitArgs(m.now(), true, false)} {
+				for _, i := range without {
+					args[2+2+i] = "" // behind SHA, number of keys and the keys
+				}
+				of := Dial
+				if args[0] == any(Init.SHA) {
+					of = Init
+				}
+				if reply, err := m.conn.Do("EVAL", of.EvalArgs(args)...); err == nil {
+					t.Errorf("%s without %s: %q", of.Name, name, reply)
+				}
+				m.unchanged(nil)
+			}
 		}
-		m.replyError("EVAL", Init.EvalArgs(Init.Args(nil, []any{Key}, args...))...)
-		m.unchanged(nil)
 	})
 }
 
@@ -294,7 +332,7 @@ func TestAMarkerLosesAnExpiryThatSomebodyGaveIt(t *testing.T) {
 		m.holds(want)
 
 		m.do("PEXPIRE", Key, 60_000)
-		m.script(Init, c.InitArgs(m.run, m.time(), 0, true, ""))
+		m.script(Init, c.InitArgs(m.now(), true, false))
 		if ttl := m.do("PTTL", Key); ttl != int64(-1) {
 			t.Errorf("after a forced init it expires in %v ms", ttl)
 		}
@@ -319,15 +357,19 @@ func TestAKeyOfAnotherTypeIsNeverTouched(t *testing.T) {
 					c := config(level)
 					for what, got := range map[string]Marker{
 						"dial":        m.dial(c),
-						"init":        m.script(Init, c.InitArgs(m.run, m.time(), time.Minute, false, "")),
-						"forced init": m.script(Init, c.InitArgs(m.run, m.time(), time.Minute, true, "")),
+						"init":        m.script(Init, c.InitArgs(m.now(), false, false)),
+						"forced init": m.script(Init, c.InitArgs(m.now(), true, false)),
 					} {
 						if got.Verdict != WrongType || got.Type != kind {
 							t.Errorf("%s: %v, type %q", what, got.Verdict, got.Type)
 						}
 					}
-					wantVerdict(t, m.script(Declare, c.DeclareArgs(m.run)), Present)
-					wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.run)), Present)
+					wantVerdict(t, m.script(Declare, c.DeclareArgs(m.now())), Present)
+					wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now())), Present)
+					wantVerdict(t, m.script(Sight, c.SightArgs(m.now())), Present)
+					for _, args := range [][]any{c.NameArgs(m.now(), ""), c.WholeArgs(m.now(), ""), c.RevokeArgs(m.now(), "")} {
+						wantVerdict(t, m.script(Fleet, args), Present)
+					}
 				}
 				if got := m.do("TYPE", Key); got != kind {
 					t.Errorf("it has become a %v", got)
@@ -336,8 +378,7 @@ func TestAKeyOfAnotherTypeIsNeverTouched(t *testing.T) {
 					t.Errorf("its expiry is gone: %d", ttl)
 				}
 				// The check that ends a flush fails there, and so no vote counts.
-				command, args := Check()
-				if text := m.replyError(command, args...); !strings.HasPrefix(text, "WRONGTYPE") {
+				if text := m.replyError("EVAL", Check.EvalArgs(CheckArgs())...); !strings.Contains(text, "WRONGTYPE") {
 					t.Errorf("the check answers %q", text)
 				}
 			})
@@ -348,27 +389,33 @@ func TestAKeyOfAnotherTypeIsNeverTouched(t *testing.T) {
 func TestDeclareAndAdoptActOnlyWhereNoMarkerIs(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
 		c := config(Standard)
-		got := m.script(Declare, c.DeclareArgs(m.run))
+		another := m.now()
+		another.Run, another.Fleet = "another", "f2"
+		target := m.now()
+		target.Fleet = "f1"
+		got := m.script(Declare, c.DeclareArgs(target))
 		wantVerdict(t, got, Declared)
-		declared := map[string]string{"v": "1", "run": m.run, "since": "0", "maxttl": "60000", "n": "5", "level": "standard"}
+		declared := m.whole(c, "since", "0", "wall", "0")
 		m.holds(declared)
 		if age, ok := got.Age(got.Clock.Received); !ok || age < c.Quarantine() {
 			t.Errorf("a declared master has the age %v (%v)", age, ok)
 		}
-		wantVerdict(t, m.script(Declare, c.DeclareArgs("another")), Present)
-		wantVerdict(t, m.script(Adopt, c.AdoptArgs("another")), Present)
+		wantVerdict(t, m.script(Declare, c.DeclareArgs(another)), Present)
+		wantVerdict(t, m.script(Adopt, c.AdoptArgs(another)), Present)
 		m.holds(declared)
 		wantVerdict(t, m.dial(c), Same)
+		m.holds(declared)
 
 		m.do("DEL", Key)
 		then := m.time()
-		got = m.script(Adopt, c.AdoptArgs(m.run))
+		m.sight(2*time.Second, 2*time.Second)
+		target = m.now()
+		got = m.script(Adopt, c.AdoptArgs(target))
 		wantVerdict(t, got, Adopted)
-		m.isNow(got, then)
-		declared["since"] = got.Since
-		m.holds(declared)
-		wantVerdict(t, m.script(Declare, c.DeclareArgs(m.run)), Present)
-		m.holds(declared)
+		m.isAgo(got, then, 2*time.Second)
+		m.holds(m.whole(c, "since", got.Since, "wall", got.Wall, "how", "adopted", "fleet", ""))
+		wantVerdict(t, m.script(Declare, c.DeclareArgs(m.now())), Present)
+		m.holds(m.whole(c, "since", got.Since, "wall", got.Wall, "how", "adopted", "fleet", ""))
 	})
 }
 
@@ -378,10 +425,12 @@ func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
 			onEach(t, func(t *testing.T, m *master) {
 				c := config(level)
 				initialise := func(force bool) Marker {
-					return m.script(Init, c.InitArgs(m.run, m.time(), time.Minute, force, ""))
+					target := m.now()
+					target.Fleet = "f1"
+					return m.script(Init, c.InitArgs(target, force, false))
 				}
 				wantVerdict(t, initialise(false), Declared)
-				fresh := map[string]string{"v": "1", "run": m.run, "since": "0", "maxttl": "60000", "n": "5", "level": level.String()}
+				fresh := m.whole(c, "since", "0", "wall", "0")
 				m.holds(fresh)
 				wantVerdict(t, initialise(false), Present)
 				m.holds(fresh)
@@ -398,7 +447,7 @@ func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
 				got = initialise(true)
 				wantVerdict(t, got, Forced)
 				m.isNow(got, then)
-				fresh["since"] = got.Since
+				fresh["since"], fresh["wall"], fresh["how"] = got.Since, got.Wall, "forced"
 				m.holds(fresh)
 			})
 		})
@@ -407,7 +456,7 @@ func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
 		onEach(t, func(t *testing.T, m *master) {
 			c := config(Standard)
 			then := m.time()
-			got := m.script(Init, c.InitArgs(m.run, then, 0, true, ""))
+			got := m.script(Init, c.InitArgs(m.now(), true, false))
 			wantVerdict(t, got, Forced)
 			m.isNow(got, then)
 		})
@@ -415,27 +464,58 @@ func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
 }
 
 func TestTheCheckHoldsUntilTheMarkerChanges(t *testing.T) {
-	command, args := Check()
 	for name, change := range map[string]func(m *master){
-		"flushed":         func(m *master) { m.do("FLUSHALL") },
-		"since":           func(m *master) { m.do("HSET", Key, "since", "1001") },
-		"run":             func(m *master) { m.do("HSET", Key, "run", "another") },
-		"since is gone":   func(m *master) { m.do("HDEL", Key, "since") },
-		"of another type": func(m *master) { m.do("SET", Key, "x") },
+		"flushed":            func(m *master) { m.do("FLUSHALL") },
+		"since":              func(m *master) { m.do("HSET", Key, "since", "1001") },
+		"run":                func(m *master) { m.do("HSET", Key, "run", "another") },
+		"replid":             func(m *master) { m.do("HSET", Key, "replid", strings.Repeat("0", 40)) },
+		"another's history":  func(m *master) { m.newHistory() },
+		"database":           func(m *master) { m.do("HSET", Key, "db", "1") },
+		"since is gone":      func(m *master) { m.do("HDEL", Key, "since") },
+		"replid is gone":     func(m *master) { m.do("HDEL", Key, "replid") },
+		"database is gone":   func(m *master) { m.do("HDEL", Key, "db") },
+		"of another type":    func(m *master) { m.do("SET", Key, "x") },
+		"written by another": func(m *master) { m.script(Init, config(Standard).InitArgs(m.now(), true, false)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, m *master) {
 				c := config(Standard)
 				m.put(c)
 				marker := m.dial(c)
-				if reply := m.do(command, args...); !marker.Holds(reply) {
-					t.Fatalf("nothing changed, and %q does not hold", reply)
+				if got, want := m.check(), []string{m.run, "1000", m.replid, "0"}; !slices.Equal(got, want) || !slices.Equal(marker.Checked(), want) {
+					t.Fatalf("nothing changed, and the check answers %q, want %q as %q", got, want, marker.Checked())
 				}
 				change(m)
-				if reply, _ := m.conn.Do(command, args...); marker.Holds(reply) {
-					t.Errorf("%q holds", reply)
+				if got := m.check(); slices.Equal(got, marker.Checked()) {
+					t.Errorf("the check answers %q as before", got)
 				}
 			})
 		})
 	}
+}
+
+// What the check does not look at may change: the locks are the same.
+func TestTheCheckHoldsWhileOnlyTheFleetsNameChanges(t *testing.T) {
+	onEach(t, func(t *testing.T, m *master) {
+		m.put(config(Standard))
+		marker := m.dial(config(Standard))
+		m.do("HSET", Key, "fleet", "another", "without", "1", "wall", "5", "how", "forced")
+		if got := m.check(); !slices.Equal(got, marker.Checked()) {
+			t.Errorf("the check answers %q, want %q", got, marker.Checked())
+		}
+	})
+}
+
+func TestTheCheckAnswersNothingOfAnotherHistory(t *testing.T) {
+	onEach(t, func(t *testing.T, m *master) {
+		m.put(config(Standard))
+		m.newHistory()
+		if got := m.check(); got == nil || len(got) != 0 {
+			t.Errorf("the check answers %q, want nothing", got)
+		}
+		m.do("DEL", Key)
+		if got := m.check(); got == nil || len(got) != 0 {
+			t.Errorf("without a marker the check answers %q, want nothing", got)
+		}
+	})
 }

@@ -21,10 +21,10 @@ func healthy(c Config, i int, age time.Duration) Facts {
 		Master:    fmt.Sprintf("10.0.0.%d:6379", i),
 		Connected: true,
 		Info:      Info{RunID: run, Role: "master", Policy: "noeviction"},
-		Marker: Marker{
-			Verdict: Same, Clock: clock, Version: Version, Run: run, Since: itoa(clock.Time.Add(-age).UnixMilli()),
-			MaxTTL: millis(c.MaxTTL), Masters: itoa(int64(c.Masters)), LevelIs: c.Level.String(),
-		},
+		Marker: Marker{Verdict: Same, Clock: clock, Fields: Fields{
+			Version: Version, Run: run, Replid: otherID, Since: itoa(clock.Time.Add(-age).UnixMilli()), Wall: itoa(clock.Sent.Wall().Add(-age).UnixMilli()),
+			MaxTTL: millis(c.MaxTTL), Masters: itoa(int64(c.Masters)), LevelIs: c.Level.String(), DB: "0", Fleet: "f1", How: HowDeclared,
+		}},
 	}
 }
 
@@ -39,7 +39,7 @@ func fleet(c Config) []Facts {
 // skewed moves a master's clock, and its marker with it.
 func (f *Facts) skewed(by time.Duration) {
 	f.Marker.Clock.Time = f.Marker.Clock.Time.Add(by)
-	since, _ := f.Marker.since()
+	since, _ := instant(f.Marker.Since)
 	f.Marker.Since = itoa(since.Add(by).UnixMilli())
 }
 
@@ -62,31 +62,52 @@ func TestStandings(t *testing.T) {
 		"may evict":       {both, func(f *Facts) { f.Info.Policy = "allkeys-lru" }, MayEvict, []string{"allkeys-lru", "want noeviction", "CONFIG SET"}},
 		"evicts volatile": {both, func(f *Facts) { f.Info.Policy = "volatile-ttl" }, MayEvict, []string{"volatile-ttl"}},
 
+		"a member of a cluster":    {both, func(f *Facts) { f.Info.Mode = "cluster" }, NotStandalone, []string{"Redis Cluster", "independent masters", "docs/topologies.md"}},
+		"a sentinel":               {both, func(f *Facts) { f.Info = Info{RunID: f.Info.RunID, Mode: "sentinel"} }, NotStandalone, []string{"is a Sentinel", "list the master that it watches", "docs/topologies.md"}},
+		"another mode":             {both, func(f *Facts) { f.Info.Mode = "swarm" }, NotStandalone, []string{"mode swarm, want standalone"}},
+		"a replica in a cluster":   {both, func(f *Facts) { f.Info.Mode, f.Info.Role = "cluster", "slave" }, NotStandalone, nil},
+		"one of a cluster, evicts": {both, func(f *Facts) { f.Info.Mode, f.Info.Policy = "cluster", "allkeys-lru" }, NotStandalone, nil},
+		"standalone":               {both, func(f *Facts) { f.Info.Mode = "standalone" }, votes, nil},
+		"off, of a cluster":        {off, func(f *Facts) { f.Info.Mode = "cluster" }, votes, nil},
+		"a cluster, not connected": {both, func(f *Facts) { f.Info.Mode, f.Connected = "cluster", false }, NotConnected, nil},
+		"no history, standard":     {standard, func(f *Facts) { f.Marker.Replid = "" }, votes, []string{"unguarded", "master_replid", "+info"}},
+		"no history, strict":       {strict, func(f *Facts) { f.Marker.Replid = "" }, Unreadable, []string{"master_replid", "+info"}},
+		"no history, and young":    {standard, func(f *Facts) { f.restarted(Restarted); f.Marker.Replid = "" }, Quarantined, nil},
+
 		"INFO refused, strict":    {strict, func(f *Facts) { f.Info, f.InfoErr = Info{}, errors.New("NOPERM\r\nno") }, Unreadable, []string{"INFO cannot be read: NOPERM  no", "+info"}},
 		"INFO refused, standard":  {standard, func(f *Facts) { f.Info, f.InfoErr = Info{}, errors.New("NOPERM") }, votes, []string{"votes, unguarded", "NOPERM", "+info"}},
 		"no policy, strict":       {strict, func(f *Facts) { f.Info.Policy = "" }, Unreadable, []string{`maxmemory_policy ""`}},
 		"no policy, standard":     {standard, func(f *Facts) { f.Info.Policy = "" }, votes, []string{"unguarded", `maxmemory_policy ""`}},
-		"no policy, and young":    {standard, func(f *Facts) { f.Info.Policy, f.Marker.Since = "", itoa(f.Marker.Clock.Time.UnixMilli()) }, Quarantined, nil},
+		"no policy, and young":    {standard, func(f *Facts) { f.Info.Policy = ""; f.restarted(Restarted) }, Quarantined, nil},
 		"no run_id, and evicting": {standard, func(f *Facts) { f.Info.RunID, f.Info.Policy = "", "allkeys-lfu" }, MayEvict, nil},
 		"half of INFO, a replica": {both, func(f *Facts) { f.Info, f.InfoErr = Info{Role: "slave"}, errors.New("half") }, NotMaster, nil},
 
 		"the script has not answered": {both, func(f *Facts) { f.Marker = Marker{} }, Unmarked, []string{"not known yet"}},
 		"the script failed":           {both, func(f *Facts) { f.MarkerErr = errors.New("READONLY") }, Unmarked, []string{"not known yet: READONLY"}},
 		"another was faster":          {both, func(f *Facts) { f.Marker = Marker{Verdict: Present} }, Unmarked, nil},
-		"no marker":                   {standard, func(f *Facts) { f.Marker = Marker{Verdict: Missing} }, NoMarker, []string{"new or has lost its data", "adopted"}},
+		"no marker":                   {standard, func(f *Facts) { f.Marker = Marker{Verdict: Missing} }, NoMarker, []string{"new or has lost its data", "adopted once all masters have answered or failed", "redlock-demo init", "Client.Init"}},
 		"what is no marker":           {both, func(f *Facts) { f.Marker = Marker{Verdict: WrongType, Clock: f.Marker.Clock, Type: "zset"} }, NotOurs, []string{Key, "zset", "want a hash"}},
 
 		"conflict":            {both, func(f *Facts) { f.Marker.Verdict, f.Marker.Masters = Conflict, "3" }, OtherFleet, []string{"3 masters, MaxTTL 1m0s", "this client says 5 masters, MaxTTL 1m0s", "init --force"}},
 		"another MaxTTL":      {both, func(f *Facts) { f.Marker.MaxTTL = "30000" }, OtherFleet, []string{"MaxTTL 30s"}},
 		"garbage for MaxTTL":  {both, func(f *Facts) { f.Marker.MaxTTL = "3\n" }, OtherFleet, []string{`MaxTTL "3\n" ms`}},
 		"the other level":     {standard, func(f *Facts) { f.Marker.LevelIs = "strict" }, OtherFleet, []string{"level strict", "level standard"}},
-		"another version":     {both, func(f *Facts) { f.Marker.Version = "2" }, OtherFleet, []string{"version 2 instead of 1"}},
-		"changed since":       {both, func(f *Facts) { f.Changed = true }, Changed, []string{"no longer as it was", "looked at again"}},
+		"another version":     {both, func(f *Facts) { f.Marker.Version = "3" }, OtherFleet, []string{"version 3 instead of 2"}},
+		"another database":    {both, func(f *Facts) { f.Marker.Verdict, f.Marker.DB, f.DB = Conflict, "7", 3 }, OtherFleet, []string{"database 7", "database 3"}},
+		"version 1":           {both, func(f *Facts) { f.Marker.Version = "1" }, votes, nil},
+		"changed since":       {both, func(f *Facts) { f.Changed = true }, Changed, []string{"lost or replaced", "being checked again"}},
 		"of another process":  {both, func(f *Facts) { f.Marker.Run = "x" }, Changed, []string{"run x for run_id 000"}},
-		"restarted":           {both, func(f *Facts) { f.restarted(Restarted) }, Quarantined, []string{"may have forgotten locks", "remembers since 0s ago"}},
-		"adopted":             {standard, func(f *Facts) { f.restarted(Adopted) }, Quarantined, nil},
-		"created":             {strict, func(f *Facts) { f.restarted(Created) }, Quarantined, nil},
-		"forced":              {both, func(f *Facts) { f.restarted(Forced) }, Quarantined, nil},
+		"restarted":           {both, func(f *Facts) { f.restarted(Restarted) }, Quarantined, []string{"it was restarted", "votes at "}},
+		"resynced":            {both, func(f *Facts) { f.restarted(Restarted); f.Marker.How = HowResynced }, Quarantined, []string{"another history", "resynchronised", "first replica"}},
+		"reset":               {both, func(f *Facts) { f.restarted(Reset) }, Quarantined, []string{"clock was set back"}},
+		"adopted":             {standard, func(f *Facts) { f.restarted(Adopted) }, Quarantined, []string{"without a marker", "new or had lost its data", "redlock-demo init"}},
+		"created":             {strict, func(f *Facts) { f.restarted(Created) }, Quarantined, []string{"without a marker", "Client.Init"}},
+		"forced":              {both, func(f *Facts) { f.restarted(Forced) }, Quarantined, []string{"operator has changed the fleet"}},
+		"revoked":             {both, func(f *Facts) { f.restarted(Revoked) }, Quarantined, []string{"declared new without a master"}},
+		"young, not told how": {both, func(f *Facts) { f.restarted(Same) }, Quarantined, []string{"may have forgotten locks"}},
+		"young by our wall":   {both, func(f *Facts) { f.Marker.Wall = itoa(f.Marker.Clock.Sent.Wall().Add(-time.Second).UnixMilli()) }, Quarantined, nil},
+		"wall in the future":  {both, func(f *Facts) { f.Marker.Wall = itoa(f.Marker.Clock.Sent.Wall().Add(time.Second).UnixMilli()) }, votes, nil},
+		"no wall":             {both, func(f *Facts) { f.Marker.Wall = "" }, votes, nil},
 		"declared":            {both, func(f *Facts) { f.Marker.Verdict, f.Marker.Since = Declared, "0" }, votes, nil},
 		"since in the future": {both, func(f *Facts) { f.Marker.Since = "999999999999999" }, Quarantined, nil},
 		"since is garbage":    {both, func(f *Facts) { f.Marker.Since = "x" }, Quarantined, nil},
@@ -98,12 +119,16 @@ func TestStandings(t *testing.T) {
 		"clock just behind":         {strict, func(f *Facts) { f.skewed(-500 * time.Millisecond) }, votes, nil},
 		"the script says SKEW":      {strict, func(f *Facts) { f.Marker = Marker{Verdict: Skewed, Clock: f.Marker.Clock} }, OffClock, nil},
 		"a newer look at the clock": {strict, func(f *Facts) {
-			f.Clock = f.Marker.Clock
-			f.Clock.Time = f.Clock.Time.Add(time.Minute)
+			f.Answer(f.Marker)
+			m := f.Marker
+			m.Clock.Time = m.Clock.Time.Add(time.Minute)
+			f.Answer(m)
 		}, OffClock, []string{"1m0s"}},
 		"a newer look that is well": {strict, func(f *Facts) {
-			f.Clock = f.Marker.Clock
+			m := f.Marker
 			f.skewed(-time.Minute)
+			f.Answer(f.Marker)
+			f.Answer(m)
 		}, votes, nil},
 		"no look at the clock": {strict, func(f *Facts) { f.Marker.Clock = drift.Reading{Time: at(0).Wall()} }, votes, nil},
 	} {
@@ -141,6 +166,10 @@ func TestStandings(t *testing.T) {
 
 func (f *Facts) restarted(v Verdict) {
 	f.Marker.Verdict, f.Marker.Since = v, itoa(f.Marker.Clock.Time.UnixMilli())
+	f.Marker.Wall = itoa(f.Marker.Clock.Sent.Wall().UnixMilli())
+	f.Marker.How = map[Verdict]string{
+		Restarted: HowRestarted, Reset: HowReset, Adopted: HowAdopted, Created: HowCreated, Forced: HowForced, Revoked: HowRevoked,
+	}[v]
 }
 
 func TestTheQuarantineIsToldUntilItsEnd(t *testing.T) {
@@ -158,10 +187,13 @@ func TestTheQuarantineIsToldUntilItsEnd(t *testing.T) {
 		if s.Why.Left > left || s.Why.Left < left-time.Millisecond {
 			t.Errorf("after %v: %v left, want %v", passed, s.Why.Left, left)
 		}
+		if s.Why.Want != q.String() {
+			t.Errorf("it wants %s, want %v", s.Why.Want, q)
+		}
 		if want := at(passed).Wall().Add(s.Why.Left); !s.Why.Until.Equal(want) {
 			t.Errorf("until %v, want %v", s.Why.Until, want)
 		}
-		if text := s.String(); !strings.Contains(text, s.Why.Until.Add(time.Second-1).UTC().Format("2006-01-02T15:04:05Z")) || !strings.Contains(text, q.String()) {
+		if text := s.String(); !strings.Contains(text, s.Why.Until.Add(time.Second-1).UTC().Format("2006-01-02T15:04:05Z")) || !strings.Contains(text, "in "+s.Why.Left.Round(time.Millisecond).String()) {
 			t.Errorf("it %s", text)
 		}
 	}
@@ -266,6 +298,29 @@ func anyFacts(rng *rand.Rand, c Config, i int) Facts {
 		f.skewed(time.Duration(rng.Int64N(int64(2*time.Second))) - time.Second)
 	}
 	f.Changed = one(10)
+	if one(10) {
+		f.Info.Mode = []string{"cluster", "standalone"}[rng.IntN(2)]
+	}
+	if one(10) {
+		f.Marker.Replid = ""
+	}
+	if one(10) {
+		f.Marker.Wall = itoa(at(0).Wall().UnixMilli() - rng.Int64N(2*c.Quarantine().Milliseconds()))
+	}
+	f.Marker.Fleet = []string{"f1", "f1", "f1", "f2", ""}[rng.IntN(5)]
+	f.Marker.How = []string{HowDeclared, HowAdopted, HowCreated, HowRestarted, ""}[rng.IntN(5)]
+	if one(4) {
+		f.Marker.Without = "1"
+	}
+	f.Marker.Sighted = time.Duration(rng.Int64N(int64(12 * time.Second)))
+	f.Pending = one(5)
+	if one(3) { // seen before, perhaps with another clock
+		m := f.Marker
+		f.Answer(m)
+		m.Clock.Time = m.Clock.Time.Add(time.Duration(rng.Int64N(int64(2*time.Hour))) - time.Hour)
+		f.Answer(m)
+		f.MarkerErr, f.Changed = nil, false
+	}
 	return f
 }
 
@@ -305,13 +360,16 @@ func TestPropertiesOfStandings(t *testing.T) {
 			if c.Level == Off || c.Level == Standard && f.Info.RunID == "" {
 				continue
 			}
-			if age, ok := f.Marker.Age(now); !ok || age < c.Quarantine() {
+			if f.Info.Mode == "cluster" || c.Level == Strict && f.Marker.Replid == "" {
+				t.Fatalf("seed %d: it votes: %+v", seed, f)
+			}
+			if age, ok := f.age(now); !ok || age < c.Quarantine() {
 				t.Fatalf("seed %d: a master that remembers for %v (%v) votes, the quarantine is %v", seed, age, ok, c.Quarantine())
 			}
 			if f.Info.Role != "master" || f.Info.Policy != "noeviction" || f.MarkerErr != nil || f.Changed || f.Marker.Run != f.Info.RunID || !f.Marker.matches(c) {
 				t.Fatalf("seed %d: it votes: %+v", seed, f)
 			}
-			if by := f.clock().Offset(); c.Level == Strict && by.Beyond(c.Skew()) {
+			if by := f.Marker.Clock.Offset(); c.Level == Strict && by.Beyond(c.Skew()) {
 				t.Fatalf("seed %d: a master votes whose clock is off by %v", seed, by)
 			}
 		}
@@ -327,17 +385,21 @@ func TestPropertiesOfStandings(t *testing.T) {
 			}
 		}
 
-		step, on := c.Plan(facts, seed%2 == 0)
-		planned := addresses(facts, on)
+		later := now
+		if seed%2 == 0 {
+			later = at(awayAfter)
+		}
+		plan := c.Plan(facts, later)
+		planned := addresses(facts, plan.Masters)
 		rng.Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
 		for _, s := range c.Standings(facts, now) {
 			if !reflect.DeepEqual(s, byAddress[s.Master]) {
 				t.Fatalf("seed %d: in another order %v, before %v", seed, s, byAddress[s.Master])
 			}
 		}
-		again, on := c.Plan(facts, seed%2 == 0)
-		if again != step || !slices.Equal(addresses(facts, on), planned) {
-			t.Fatalf("seed %d: in another order the plan is %v for %v, before %v for %v", seed, again, addresses(facts, on), step, planned)
+		again := c.Plan(facts, later)
+		if again.Step != plan.Step || again.Fleet != plan.Fleet || !slices.Equal(addresses(facts, again.Masters), planned) {
+			t.Fatalf("seed %d: in another order the plan is %+v for %v, before %+v for %v", seed, again, addresses(facts, again.Masters), plan, planned)
 		}
 	}
 }
@@ -357,7 +419,7 @@ func TestReasonsDoNotHideTheirCauses(t *testing.T) {
 		t.Error("errors.Is does not reach what went wrong")
 	}
 	seen := map[string]bool{}
-	for c := NotConnected; c <= Quarantined; c++ {
+	for c := NotConnected; c <= NotStandalone; c++ {
 		if s := c.String(); seen[s] || strings.HasPrefix(s, "Cause(") {
 			t.Errorf("cause %d is called %q", c, s)
 		}
@@ -369,7 +431,7 @@ func TestReasonsDoNotHideTheirCauses(t *testing.T) {
 	if s := Cause(0).String() + Cause(99).String(); s != "Cause(0)Cause(99)" {
 		t.Errorf("%q", s)
 	}
-	if !Quarantined.Passes() || OtherFleet.Passes() || OffClock.Passes() {
+	if !Quarantined.Passes() || OtherFleet.Passes() || OffClock.Passes() || NotStandalone.Passes() {
 		t.Error("Passes")
 	}
 }

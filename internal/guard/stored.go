@@ -91,13 +91,14 @@ func (c Config) String() string {
 
 // Look is what Dial would answer to a client of this fleet, and so what it would
 // write, by what is stored at a master with this run_id and master_replid and by a
-// look at its clock. A sighting is not looked at.
+// look at its clock. It looks at no sighting, and does not know the database nor the
+// id of the fleet: they are as stored.
 func (c Config) Look(s Stored, run, replid string, clock drift.Reading) Marker {
 	m := Marker{Clock: clock}
 	now := strconv.FormatInt(clock.Time.UnixMilli(), 10)
 	quarantined := func(verdict Verdict, how string) {
 		m.Verdict = verdict
-		s.Run, s.Replid, s.Since, s.How = run, replid, now, how
+		s.Run, s.Replid, s.Since, s.How, s.Without = run, replid, now, how, ""
 		s.Wall = strconv.FormatInt(clock.Sent.Wall().UnixMilli(), 10)
 	}
 	switch {
@@ -122,6 +123,12 @@ func (c Config) Look(s Stored, run, replid string, clock drift.Reading) Marker {
 		m.Verdict = Same
 		if since, ok := instant(s.Since); !ok || since.UnixMilli() > clock.Time.UnixMilli() {
 			quarantined(Reset, HowReset)
+		}
+	}
+	if m.Written() {
+		s.Version = Version // an older one is taken over
+		if s.Replid == "" {
+			s.Replid = replid
 		}
 	}
 	m.Fields = s.Fields

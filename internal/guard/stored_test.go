@@ -43,7 +43,11 @@ func TestALookSaysWhatTheDialScriptWouldAnswerAndWritesNothing(t *testing.T) {
 		for _, changes := range [][]string{
 			{}, {"run", "another"}, {"run", "-"}, {"run", long},
 			{"since", "0"}, {"since", "-"}, {"since", "yesterday"}, {"since", "+1"}, {"since", "-1"}, {"since", " 1"}, {"since", future}, {"since", "1234567890123456"},
-			{"v", "2"}, {"v", "-"}, {"n", "3"}, {"n", "05"}, {"n", "-"}, {"maxttl", "1000"}, {"maxttl", "060000"}, {"maxttl", "-"},
+			version1, append([]string{"run", "another"}, version1...), append([]string{"since", future}, version1...), append([]string{"n", "3"}, version1...),
+			{"replid", "another"}, {"replid", ""}, {"replid", "-"}, {"replid", "another", "run", "another"}, {"replid", "another", "since", future}, {"replid", long},
+			{"wall", "-"}, {"wall", future}, {"how", "-"}, {"how", "adopted"}, {"without", "1"}, {"without", "1", "run", "another"}, {"without", "1", "since", "-"},
+			{"fleet", "-"}, {"fleet", ""},
+			{"v", "3"}, {"v", "-"}, {"n", "3"}, {"n", "05"}, {"n", "-"}, {"maxttl", "1000"}, {"maxttl", "060000"}, {"maxttl", "-"},
 			{"level", "standard"}, {"level", "strict"}, {"level", "off"}, {"level", long}, {"more", "of it"},
 		} {
 			for _, level := range []Level{Standard, Strict} {
@@ -51,7 +55,7 @@ func TestALookSaysWhatTheDialScriptWouldAnswerAndWritesNothing(t *testing.T) {
 					c := config(level)
 					m.put(c, changes...)
 					before := m.marker()
-					looked := c.Look(m.stored(), m.run, m.reading(ahead))
+					looked := c.Look(m.stored(), m.run, m.replid, m.reading(ahead))
 					m.holds(before)
 					m.compare(looked, m.dialWithin(c, ahead), level.String()+" "+strings.Join(changes, "="))
 				}
@@ -62,7 +66,7 @@ func TestALookSaysWhatTheDialScriptWouldAnswerAndWritesNothing(t *testing.T) {
 				c := config(level)
 				m.do("DEL", Key)
 				m.do(write[0].(string), write[1:]...)
-				looked := c.Look(m.stored(), m.run, m.reading(0))
+				looked := c.Look(m.stored(), m.run, m.replid, m.reading(0))
 				m.compare(looked, m.dialWithin(c, 0), level.String()+" "+write[0].(string))
 			}
 		}
@@ -73,19 +77,25 @@ func TestALookSaysWhatTheDialScriptWouldAnswerAndWritesNothing(t *testing.T) {
 // compared as closely as that of a look.
 func (m *master) dialWithin(c Config, ahead time.Duration) Marker {
 	m.t.Helper()
-	return m.script(Dial, c.DialArgs(m.run, m.time().Add(ahead), time.Second))
+	return m.script(Dial, c.DialArgs(Target{Run: m.run, Sent: m.time().Add(ahead), Wait: time.Second}))
 }
 
 // compare compares a look with what the script has answered soon after.
 func (m *master) compare(looked, dialled Marker, of string) {
 	m.t.Helper()
 	if wrote := dialled.Verdict == Restarted || dialled.Verdict == Reset || dialled.Verdict == Created; wrote {
-		since, ok := looked.since()
-		if later, _ := dialled.since(); !ok || later.Sub(since) < 0 || later.Sub(since) > 30*time.Second {
-			m.t.Errorf("%s: since is %s, want about %s", of, looked.Since, dialled.Since)
+		for name, texts := range map[string][2]*string{"since": {&looked.Since, &dialled.Since}, "wall": {&looked.Wall, &dialled.Wall}} {
+			earlier, ok := instant(*texts[0])
+			if later, ok2 := instant(*texts[1]); !ok || !ok2 || later.Sub(earlier) < 0 || later.Sub(earlier) > 30*time.Second {
+				m.t.Errorf("%s: %s is %s, want about %s", of, name, *texts[0], *texts[1])
+			}
+			*texts[0], *texts[1] = "", ""
 		}
-		looked.Since, dialled.Since = "", ""
 	}
+	if looked.DB == "" && dialled.Written() { // which it does not know
+		looked.DB = dialled.DB
+	}
+	looked.Sighted, dialled.Sighted = 0, 0 // which it does not look at
 	looked.Clock, dialled.Clock = drift.Reading{}, drift.Reading{}
 	if looked != dialled {
 		m.t.Errorf("%s: the look says %+v, the script %+v", of, looked, dialled)
@@ -105,8 +115,13 @@ func TestAStoredMarkerNamesItsFleet(t *testing.T) {
 		}
 	}
 	fine := config(Standard)
+	older := fine.Stored("run", 5)
+	older.Version = "1" // which the scripts take over
+	if c, ok := older.Fleet(); !ok || c != fine || older.String() != fine.String() {
+		t.Errorf("%+v names %+v, %v", older, c, ok)
+	}
 	for name, change := range map[string]func(*Stored){
-		"version": func(s *Stored) { s.Version = "2" }, "level": func(s *Stored) { s.LevelIs = "off" }, "no level": func(s *Stored) { s.LevelIs = "" },
+		"version": func(s *Stored) { s.Version = "3" }, "level": func(s *Stored) { s.LevelIs = "off" }, "no level": func(s *Stored) { s.LevelIs = "" },
 		"TTL": func(s *Stored) { s.MaxTTL = "1" }, "long TTL": func(s *Stored) { s.MaxTTL = "9223372036854775807" }, "no TTL": func(s *Stored) { s.MaxTTL = "x" },
 		"leading zero": func(s *Stored) { s.MaxTTL = "060000" }, "number": func(s *Stored) { s.Masters = "0" }, "no number": func(s *Stored) { s.Masters = "" },
 	} {
@@ -123,13 +138,15 @@ func TestAStoredMarkerNamesItsFleet(t *testing.T) {
 
 func TestWhatIsNoStoredMarkerIsNotRead(t *testing.T) {
 	t.Parallel()
-	for _, reply := range []any{nil, "text", int64(1), []any{}, []any{[]byte("1")}, []any{nil, nil, nil, nil, nil, nil}} {
+	for _, reply := range []any{
+		nil, "text", int64(1), []any{}, []any{[]byte("1")}, make([]any, 12), []any{[]byte("1"), nil, nil, nil, nil, nil}, append(make([]any, 12), []byte("1")),
+	} {
 		if s, ok := ParseStored(reply); ok {
 			t.Errorf("%v is read as %+v", reply, s)
 		}
 	}
-	s, ok := ParseStored([]any{[]byte("1"), []byte(strings.Repeat("r", 100)), nil, int64(5), []byte("5"), nil})
-	if want := (Stored{Type: "hash", Version: "1", Run: strings.Repeat("r", 64), Masters: "5"}); !ok || s != want {
+	s, ok := ParseStored([]any{[]byte("1"), []byte(strings.Repeat("r", 100)), nil, int64(5), nil, nil, []byte("5"), nil, []byte("0"), nil, nil, []byte("1")})
+	if want := (Stored{Type: "hash", Fields: Fields{Version: "1", Run: strings.Repeat("r", 64), Masters: "5", DB: "0", Without: "1"}}); !ok || s != want {
 		t.Errorf("%+v, %v", s, ok)
 	}
 }

@@ -1,0 +1,367 @@
+package guard
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDialQuarantinesAnotherHistory(t *testing.T) {
+	for name, replid := range map[string]string{
+		"another": strings.Repeat("0", 40), "a longer one": "+", "a shorter one": "-", "a long one": strings.Repeat("x", 1000),
+	} {
+		for _, level := range []Level{Standard, Strict} {
+			t.Run(name+", "+level.String(), func(t *testing.T) {
+				onEach(t, func(t *testing.T, m *master) {
+					switch replid {
+					case "+":
+						replid = m.replid + "0"
+					case "-":
+						replid = m.replid[:39]
+					}
+					c := config(level)
+					want := m.put(c, "replid", replid, "since", "0", "without", "1")
+					then := m.time()
+					got := m.dial(c)
+					wantVerdict(t, got, Restarted)
+					m.isNow(got, then)
+					for name, text := range map[string]string{"replid": m.replid, "since": got.Since, "wall": got.Wall, "how": HowResynced, "without": ""} {
+						want[name] = text
+					}
+					m.holds(want)
+					if got.How != HowResynced || got.Replid != m.replid {
+						t.Errorf("it answers %+v", got)
+					}
+					if again := m.dial(c); again.Verdict != Same || again.Since != got.Since {
+						t.Errorf("a second dial answers %+v", again)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestALivingMasterThatGetsAnotherHistoryIsQuarantined(t *testing.T) {
+	onEach(t, func(t *testing.T, m *master) {
+		c := config(Standard)
+		c.Masters = 1
+		at := m.script(Declare, c.DeclareArgs(m.now()))
+		if s := c.Standings([]Facts{m.facts(at)}, at.Clock.Received)[0]; !s.Vote {
+			t.Errorf("before, it %v", s)
+		}
+		before := m.replid
+		m.newHistory()
+		if m.replid == before || m.run != at.Run {
+			t.Fatalf("history %s and run %s, before %s and %s", m.replid, m.run, before, at.Run)
+		}
+		then := m.time()
+		answer := m.dial(c)
+		wantVerdict(t, answer, Restarted)
+		m.isNow(answer, then)
+		s := c.Standings([]Facts{m.facts(answer)}, answer.Clock.Received)[0]
+		if s.Vote || s.Why.Cause != Quarantined || s.Why.How != HowResynced || !strings.Contains(s.String(), "resynchronised") || !strings.Contains(s.String(), "first replica") {
+			t.Errorf("it %v", s)
+		}
+	})
+}
+
+func TestAMarkerOfVersion1IsTakenOverWithoutAQuarantine(t *testing.T) {
+	for _, level := range []Level{Standard, Strict} {
+		t.Run(level.String(), func(t *testing.T) {
+			onEach(t, func(t *testing.T, m *master) {
+				c := config(level)
+				c.Masters = 1
+				want := m.put(c, version1...)
+				got := m.dial(c)
+				wantVerdict(t, got, Same)
+				want["v"], want["replid"], want["db"] = "2", m.replid, "0"
+				m.holds(want)
+				if got.Version != "2" || got.Since != "1000" || got.Replid != m.replid || got.DB != "0" || got.Wall != "" || got.Fleet != "" || got.How != "" {
+					t.Errorf("it answers %+v", got)
+				}
+				if s := c.Standings([]Facts{m.facts(got)}, got.Clock.Received)[0]; !s.Vote || s.Unguarded != nil {
+					t.Errorf("it %v", s)
+				}
+				if c2 := m.dial(c); c2.Verdict != Same || c2.Fields != got.Fields {
+					t.Errorf("a second dial answers %+v, the first %+v", c2, got)
+				}
+				// From now on its history counts.
+				m.newHistory()
+				wantVerdict(t, m.dial(c), Restarted)
+			})
+		})
+	}
+}
+
+// Only what it says of this process and configuration is taken over.
+func TestAMarkerOfVersion1IsJudgedLikeAnyOther(t *testing.T) {
+	for name, test := range map[string]struct {
+		field, value string
+		want         Verdict
+		how          string
+	}{
+		"another process":   {"run", "another", Restarted, HowRestarted},
+		"in the future":     {"since", "999999999999999", Reset, HowReset},
+		"no time":           {"since", "never", Reset, HowReset},
+		"another MaxTTL":    {"maxttl", "30000", Conflict, ""},
+		"another number":    {"n", "3", Conflict, ""},
+		"another level":     {"level", "strict", Conflict, ""},
+		"another version":   {"v", "0", Conflict, ""},
+		"another database":  {"db", "7", Conflict, ""},
+		"another history":   {"replid", strings.Repeat("0", 40), Restarted, HowResynced}, // of half a version
+		"as it should be":   {"more", "of it", Same, ""},
+		"a later version":   {"v", "3", Conflict, ""},
+		"no version at all": {"v", "-", Conflict, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, m *master) {
+				c := config(Standard)
+				want := m.put(c, append(append([]string(nil), version1...), test.field, test.value)...)
+				then := m.time()
+				got := m.dial(c)
+				wantVerdict(t, got, test.want)
+				if got.How != test.how {
+					t.Errorf("how is %q, want %q", got.How, test.how)
+				}
+				switch test.want {
+				case Conflict:
+					m.holds(want)
+				case Same:
+				default:
+					m.isNow(got, then)
+					if stored := m.marker(); stored["v"] != "2" || stored["run"] != m.run || stored["replid"] != m.replid || stored["db"] != "0" || stored["without"] != "" {
+						t.Errorf("the marker is %v", stored)
+					}
+				}
+			})
+		})
+	}
+}
+
+// Where a client has no INFO the history is filled in by the first that has.
+func TestDialFillsInWhatAMarkerLacksAndKeepsSince(t *testing.T) {
+	for name, test := range map[string]struct{ field, kept, want string }{
+		"history":                      {"replid", "declared", "+"},
+		"database":                     {"db", "declared", "0"},
+		"fleet, adopted":               {"fleet", "adopted", "f1"},
+		"fleet, created":               {"fleet", "created", "f1"},
+		"fleet, of an older one":       {"fleet", "declared", ""},
+		"fleet, restarted":             {"fleet", "restarted", ""},
+		"fleet, of one without a past": {"fleet", "", ""},
+	} {
+		for _, missing := range []string{"", "-"} {
+			t.Run(name+missing, func(t *testing.T) {
+				onEach(t, func(t *testing.T, m *master) {
+					c := config(Standard)
+					want := m.put(c, test.field, missing, "how", test.kept)
+					target := m.now()
+					target.Fleet = "f1"
+					got := m.script(Dial, c.DialArgs(target))
+					wantVerdict(t, got, Same)
+					switch test.want {
+					case "+":
+						want[test.field] = m.replid
+					case "":
+					default:
+						want[test.field] = test.want
+					}
+					m.holds(want)
+				})
+			})
+		}
+	}
+	onEach(t, func(t *testing.T, m *master) {
+		c := config(Standard)
+		want := m.put(c)
+		target := m.now()
+		target.Fleet = "f2"
+		wantVerdict(t, m.script(Dial, c.DialArgs(target)), Same)
+		m.holds(want) // an id that it has is not replaced
+	})
+}
+
+func TestTheFleetsScriptActsOnlyOnTheMarkerThatWasSeen(t *testing.T) {
+	type args = func(c Config, t Target, seen string) []any
+	name, whole, revoke := args(Config.NameArgs), args(Config.WholeArgs), args(Config.RevokeArgs)
+	for what, test := range map[string]struct {
+		do      args
+		seen    string
+		changes []string
+		want    Verdict
+		written map[string]string // beside since and wall of REVOKED
+	}{
+		"name":               {name, "", []string{"fleet", ""}, Same, map[string]string{"fleet": "f2"}},
+		"name, none at all":  {name, "", []string{"fleet", "-"}, Same, map[string]string{"fleet": "f2"}},
+		"another name":       {name, "f1", nil, Same, map[string]string{"fleet": "f2"}},
+		"another was faster": {name, "", nil, Present, nil},
+		"of another process": {name, "f1", []string{"run", "another"}, Present, nil},
+		"of another history": {name, "f1", []string{"replid", "another"}, Present, nil},
+		"another database":   {name, "f1", []string{"db", "1"}, Present, nil},
+		"another version":    {name, "f1", []string{"v", "3"}, Present, nil},
+		"version 1":          {name, "", version1, Present, nil},
+
+		"whole":                        {whole, "f1", []string{"without", "1"}, Same, map[string]string{"without": ""}},
+		"whole already":                {whole, "f1", nil, Present, nil},
+		"whole, never so":              {whole, "f1", []string{"without", "-"}, Present, nil},
+		"whole, another fleet":         {whole, "f2", []string{"without", "1"}, Present, nil},
+		"whole, of another process":    {whole, "f1", []string{"without", "1", "run", "another"}, Present, nil},
+		"revoke":                       {revoke, "f1", []string{"without", "1", "since", "0"}, Revoked, map[string]string{"without": "", "how": "revoked"}},
+		"revoke of one that is whole":  {revoke, "f1", []string{"since", "0"}, Present, nil},
+		"revoke of another fleet":      {revoke, "f2", []string{"without", "1", "since", "0"}, Present, nil},
+		"revoke of another process":    {revoke, "f1", []string{"without", "1", "run", "another"}, Present, nil},
+		"revoke of another history":    {revoke, "f1", []string{"without", "1", "replid", "another"}, Present, nil},
+		"revoke where it is forgotten": {revoke, "f1", nil, Present, nil},
+	} {
+		t.Run(what, func(t *testing.T) {
+			onEach(t, func(t *testing.T, m *master) {
+				c := config(Standard)
+				want := m.put(c, test.changes...)
+				if what == "revoke where it is forgotten" {
+					m.do("DEL", Key)
+					want = nil
+				}
+				then := m.time()
+				target := m.now()
+				target.Fleet = "f2"
+				got := m.script(Fleet, test.do(c, target, test.seen))
+				wantVerdict(t, got, test.want)
+				for field, text := range test.written {
+					want[field] = text
+				}
+				if test.want == Revoked {
+					m.isNow(got, then)
+					want["since"], want["wall"] = got.Since, got.Wall
+				}
+				m.holds(want)
+				if n := m.do("EXISTS", Sighting); n != int64(0) {
+					t.Error("a sighting is written")
+				}
+			})
+		})
+	}
+}
+
+func TestInitReplacesAMarkerThatWasGivenLatelyAndNoOther(t *testing.T) {
+	q := config(Standard).Quarantine()
+	for name, test := range map[string]struct {
+		changes []string
+		age     time.Duration
+		ok      bool
+	}{
+		"adopted just now":           {[]string{"how", "adopted"}, 0, true},
+		"created just now":           {[]string{"how", "created"}, 0, true},
+		"adopted, with a fleet":      {[]string{"how", "adopted", "fleet", "another"}, 0, true},
+		"adopted, shortly before":    {[]string{"how", "adopted"}, q - 10*time.Second, true},
+		"adopted, and votes by now":  {[]string{"how", "adopted"}, q, false},
+		"created, and votes by now":  {[]string{"how", "created"}, q + time.Second, false},
+		"restarted":                  {[]string{"how", "restarted"}, 0, false},
+		"resynced":                   {[]string{"how", "resynced"}, 0, false},
+		"reset":                      {[]string{"how", "reset"}, 0, false},
+		"forced":                     {[]string{"how", "forced"}, 0, false},
+		"revoked":                    {[]string{"how", "revoked"}, 0, false},
+		"declared":                   {[]string{"how", "declared"}, 0, false},
+		"not told":                   {[]string{"how", ""}, 0, false},
+		"version 1":                  {version1, 0, false},
+		"another version":            {[]string{"how", "adopted", "v", "3"}, 0, false},
+		"another MaxTTL":             {[]string{"how", "adopted", "maxttl", "30000"}, 0, false},
+		"another number":             {[]string{"how", "adopted", "n", "3"}, 0, false},
+		"another level":              {[]string{"how", "adopted", "level", "off"}, 0, false},
+		"another database":           {[]string{"how", "adopted", "db", "1"}, 0, false},
+		"adopted by another process": {[]string{"how", "adopted", "run", "another"}, 0, false},
+		"adopted in another history": {[]string{"how", "adopted", "replid", "another"}, 0, false},
+		"adopted without a history":  {[]string{"how", "adopted", "replid", ""}, 0, false},
+		"adopted in the future":      {[]string{"how", "adopted"}, -time.Hour, false},
+		"adopted at no time":         {[]string{"how", "adopted", "since", "never"}, 0, false},
+	} {
+		for _, level := range []Level{Standard, Strict} {
+			t.Run(name+", "+level.String(), func(t *testing.T) {
+				onEach(t, func(t *testing.T, m *master) {
+					c := config(level)
+					age := test.age
+					if age >= q { // of this level
+						age += c.Quarantine() - q
+					}
+					since := itoa(m.time().Add(-age).UnixMilli())
+					want := m.put(c, append([]string{"since", since, "wall", since, "junk", "x"}, test.changes...)...)
+					m.sight(0, 0)
+					target := m.now()
+					target.Fleet = "f2"
+					got := m.script(Init, c.InitArgs(target, false, true))
+					if !test.ok {
+						wantVerdict(t, got, Present)
+						m.holds(want)
+						return
+					}
+					wantVerdict(t, got, Declared)
+					m.holds(m.whole(c, "since", "0", "wall", "0", "fleet", "f2", "without", "1"))
+					if n := m.do("EXISTS", Sighting); n != int64(0) {
+						t.Error("the sighting is left")
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestInitNotesThatMastersAreAbsent(t *testing.T) {
+	onEach(t, func(t *testing.T, m *master) {
+		c := config(Standard)
+		for without, want := range map[bool]string{true: "1", false: ""} {
+			m.do("DEL", Key)
+			got := m.script(Init, c.InitArgs(m.now(), false, without))
+			wantVerdict(t, got, Declared)
+			if got.Without != want {
+				t.Errorf("absent: %v, it answers %q", without, got.Without)
+			}
+			m.holds(m.whole(c, "since", "0", "wall", "0", "fleet", "", "without", want))
+		}
+	})
+}
+
+// Replaceable, by which Init asks, is what the script goes by.
+func TestReplaceableIsWhatInitReplaces(t *testing.T) {
+	onEach(t, func(t *testing.T, m *master) {
+		for _, level := range []Level{Standard, Strict} {
+			c := config(level)
+			for _, how := range []string{HowAdopted, HowCreated, HowDeclared, HowRestarted, HowResynced, HowReset, HowForced, HowRevoked, ""} {
+				for _, age := range []time.Duration{0, c.Quarantine() - 5*time.Second, c.Quarantine() + time.Millisecond, time.Hour} {
+					for _, fleet := range []string{"", "f1"} {
+						since := itoa(m.time().Add(-age).UnixMilli())
+						m.put(c, "since", since, "wall", since, "how", how, "fleet", fleet)
+						f := m.facts(m.dial(c))
+						may := c.Replaceable(f, f.Marker.Clock.Received)
+						got := m.script(Init, c.InitArgs(m.now(), false, false))
+						if want := (how == HowAdopted || how == HowCreated) && age < c.Quarantine(); may != want || (got.Verdict == Declared) != want {
+							t.Errorf("%v, %q for %v: Replaceable says %v, the script %v, want %v", level, how, age, may, got.Verdict, want)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestReplaceableIsNothingThatHasNotAnswered(t *testing.T) {
+	c := config(Standard)
+	f := healthy(c, 1, 0)
+	f.Marker.How = HowAdopted
+	if !c.Replaceable(f, at(0)) {
+		t.Fatal("a young adopted master is not replaceable")
+	}
+	for name, change := range map[string]func(f *Facts){
+		"not connected":  func(f *Facts) { f.Connected = false },
+		"an error":       func(f *Facts) { f.MarkerErr = errTest },
+		"no answer":      func(f *Facts) { f.Marker = Marker{} },
+		"conflict":       func(f *Facts) { f.Marker.Verdict = Conflict },
+		"other settings": func(f *Facts) { f.Marker.MaxTTL = "1" },
+		"no since":       func(f *Facts) { f.Marker.Since = "" },
+	} {
+		g := f
+		if change(&g); c.Replaceable(g, at(0)) {
+			t.Errorf("%s: it is replaceable", name)
+		}
+	}
+	if c.Replaceable(f, at(c.Quarantine())) {
+		t.Error("it votes, and is replaceable")
+	}
+}

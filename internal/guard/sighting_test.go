@@ -1,0 +1,378 @@
+package guard
+
+import (
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// sighted is what is in the sighting's hash.
+func (m *master) sighted() map[string]string {
+	m.t.Helper()
+	fields, err := redis.StringMap(m.do("HGETALL", Sighting), nil)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return fields
+}
+
+// sight writes that the master was first seen without a marker so long ago, by its
+// clock and by the wall clock of a client, with changes: field, value…; "-" removes
+// a field.
+func (m *master) sight(ago, wallAgo time.Duration, changes ...string) map[string]string {
+	m.t.Helper()
+	now := m.time()
+	fields := map[string]string{
+		"run": m.run, "replid": m.replid, "since": itoa(now.Add(-ago).UnixMilli()), "wall": itoa(now.Add(-wallAgo).UnixMilli()),
+	}
+	for i := 0; i < len(changes); i += 2 {
+		if fields[changes[i]] = changes[i+1]; changes[i+1] == "-" {
+			delete(fields, changes[i])
+		}
+	}
+	m.do("DEL", Sighting)
+	args := []any{Sighting}
+	for name, value := range fields {
+		args = append(args, name, value)
+	}
+	m.do("HSET", args...)
+	m.do("PEXPIRE", Sighting, 3_600_000)
+	return fields
+}
+
+// seesItNow fails unless the sighting is of this process and history, from now on,
+// which is between then and now, by both clocks, and is kept for a day.
+func (m *master) seesItNow(then time.Time) {
+	m.t.Helper()
+	got := m.sighted()
+	for _, name := range []string{"since", "wall"} {
+		if at, ok := instant(got[name]); !ok || at.Before(then.Truncate(time.Millisecond)) || at.After(m.time()) {
+			m.t.Errorf("%s of the sighting is %q, want an instant in [%v, %v]", name, got[name], then, m.time())
+		}
+	}
+	if len(got) != 4 || got["run"] != m.run || got["replid"] != m.replid {
+		m.t.Errorf("the sighting is %v", got)
+	}
+	day := (24 * time.Hour).Milliseconds()
+	if ttl, _ := redis.Int64(m.do("PTTL", Sighting), nil); ttl > day || ttl < day-60_000 {
+		m.t.Errorf("the sighting expires in %d ms, want a day", ttl)
+	}
+}
+
+// isAgo fails unless the marker says since so long before now, which is between
+// then and now, by both clocks, which are read in milliseconds.
+func (m *master) isAgo(marker Marker, then time.Time, ago time.Duration) {
+	m.t.Helper()
+	stored := m.marker()
+	for name, text := range map[string]string{"since": marker.Since, "wall": marker.Wall} {
+		at, ok := instant(text)
+		if low, high := then.Add(-ago-time.Millisecond).Truncate(time.Millisecond), m.time().Add(-ago); !ok || at.Before(low) || at.After(high) {
+			m.t.Errorf("%s is %q, want an instant in [%v, %v]", name, text, low, high)
+		}
+		if stored[name] != text {
+			m.t.Errorf("the script answers %s %s, the marker says %q", name, text, stored[name])
+		}
+	}
+}
+
+// lookers are the scripts that write a sighting, and nothing else.
+var lookers = map[string]func(m *master, sent time.Time) Marker{
+	"dial":  func(m *master, sent time.Time) Marker { return m.script(Dial, config(Standard).DialArgs(m.at(sent))) },
+	"sight": func(m *master, sent time.Time) Marker { return m.script(Sight, config(Standard).SightArgs(m.at(sent))) },
+	"adopt": func(m *master, sent time.Time) Marker { return m.script(Adopt, config(Standard).AdoptArgs(m.at(sent))) },
+}
+
+func TestAMasterWithoutAMarkerIsSightedOnceAndLaterLooksLeaveThat(t *testing.T) {
+	for name, look := range lookers {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, m *master) {
+				then := m.time()
+				first := look(m, m.time())
+				wantVerdict(t, first, Missing)
+				if first.Sighted != 0 {
+					t.Errorf("at first sight it has been known for %v", first.Sighted)
+				}
+				m.seesItNow(then)
+				m.holds(nil)
+
+				for _, later := range []time.Duration{0, 999*time.Millisecond - 50*time.Millisecond} { // not yet time to adopt it
+					for again, look := range lookers {
+						then := m.time()
+						want := m.sight(later, later)
+						got := look(m, m.time())
+						wantVerdict(t, got, Missing)
+						if most := later + m.time().Sub(then) + 2*time.Millisecond; got.Sighted < later || got.Sighted > most {
+							t.Errorf("%s: it has been known for %v, want about %v", again, got.Sighted, later)
+						}
+						if now := m.sighted(); !maps.Equal(now, want) {
+							t.Errorf("%s: the sighting has become %v, was %v", again, now, want)
+						}
+						if ttl, _ := redis.Int64(m.do("PTTL", Sighting), nil); ttl > 3_600_000 {
+							t.Errorf("%s: it expires in %d ms, which is later than before", again, ttl)
+						}
+						m.holds(nil)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestASightingIsAsOldAsTheYoungerOfBothClocksSays(t *testing.T) {
+	for name, test := range map[string]struct{ ago, wallAgo, want time.Duration }{
+		"equal":                {10 * time.Second, 10 * time.Second, 10 * time.Second},
+		"the master's clock":   {2 * time.Second, time.Hour, 2 * time.Second},
+		"the client's clock":   {time.Hour, 3 * time.Second, 3 * time.Second},
+		"the client's, at 0":   {time.Hour, 0, 0},
+		"the master's, at 0":   {0, time.Hour, 0},
+		"hours, as at a start": {5 * time.Hour, 4 * time.Hour, 4 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, m *master) {
+				then := m.time()
+				want := m.sight(test.ago, test.wallAgo)
+				got := m.dial(config(Standard))
+				wantVerdict(t, got, Missing)
+				if most := test.want + m.time().Sub(then) + 2*time.Millisecond; got.Sighted < test.want || got.Sighted > most {
+					t.Errorf("it has been known for %v, want %v", got.Sighted, test.want)
+				}
+				if now := m.sighted(); !maps.Equal(now, want) {
+					t.Errorf("the sighting has become %v, was %v", now, want)
+				}
+			})
+		})
+	}
+}
+
+// What another process or another history was seen without says nothing, nor does
+// what will be seen.
+func TestASightingThatIsNotOfThisProcessAndPastBeginsAnew(t *testing.T) {
+	for name, changes := range map[string][]string{
+		"another process":         {"run", strings.Repeat("0", 40)},
+		"no process":              {"run", "-"},
+		"another history":         {"replid", strings.Repeat("0", 40)},
+		"no history":              {"replid", ""},
+		"no history at all":       {"replid", "-"},
+		"since an hour ahead":     {"since", "+1h"},
+		"wall an hour ahead":      {"wall", "+1h"},
+		"since is a word":         {"since", "never"},
+		"wall is a word":          {"wall", "never"},
+		"since is gone":           {"since", "-"},
+		"wall is gone":            {"wall", "-"},
+		"since is negative":       {"since", "-5"},
+		"wall is an exponent":     {"wall", "1e3"},
+		"since is too long":       {"since", "0000000000001000"},
+		"wall is not a number":    {"wall", "nan"},
+		"since is a hexadecimal":  {"since", "0x10"},
+		"nothing but another one": {"run", "-", "replid", "-", "since", "-", "wall", "-", "x", "y"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, m *master) {
+				for script, look := range lookers {
+					changed := append([]string(nil), changes...)
+					if changed[1] == "+1h" {
+						changed[1] = itoa(m.time().Add(time.Hour).UnixMilli())
+					}
+					m.sight(time.Minute, time.Minute, changed...)
+					m.do("HDEL", Sighting, "y")
+					then := m.time()
+					got := look(m, m.time())
+					if got.Verdict != Missing || got.Sighted != 0 {
+						t.Errorf("%s: %v, known for %v, want MISSING from now on", script, got.Verdict, got.Sighted)
+					}
+					m.do("HDEL", Sighting, "x")
+					m.seesItNow(then)
+					m.holds(nil)
+				}
+			})
+		})
+	}
+}
+
+func TestAnotherHistoryOfTheDataBeginsASightingAnew(t *testing.T) {
+	onEach(t, func(t *testing.T, m *master) {
+		m.sight(time.Minute, time.Minute)
+		m.newHistory()
+		then := m.time()
+		if got := m.dial(config(Standard)); got.Verdict != Missing || got.Sighted != 0 {
+			t.Errorf("it answers %v, known for %v", got.Verdict, got.Sighted)
+		}
+		m.seesItNow(then)
+	})
+}
+
+// A client whose wall clock is behind that of the one which saw it first.
+func TestASightingFollowsTheClientWhoseClockIsBehind(t *testing.T) {
+	onEach(t, func(t *testing.T, m *master) {
+		c := config(Standard)
+		m.sight(time.Minute, time.Minute)
+		sent := m.time().Add(-time.Hour)
+		got := m.script(Dial, c.DialArgs(m.at(sent)))
+		if got.Verdict != Missing || got.Sighted != 0 {
+			t.Errorf("it answers %v, known for %v", got.Verdict, got.Sighted)
+		}
+		kept := m.sighted()
+		if kept["wall"] != itoa(sent.UnixMilli()) {
+			t.Errorf("wall is %s, want %d", kept["wall"], sent.UnixMilli())
+		}
+		m.dial(c) // by a client whose clock is right: it is in the past, so it stays
+		m.script(Dial, c.DialArgs(m.at(sent.Add(time.Second))))
+		if now := m.sighted(); !maps.Equal(now, kept) {
+			t.Errorf("the sighting has become %v, was %v", now, kept)
+		}
+	})
+}
+
+// It moves the clock of the master that the sighting was written with.
+func TestAClockThatIsSetForwardMakesNoSightingOlder(t *testing.T) {
+	onEach(t, func(t *testing.T, m *master) {
+		c := config(Standard)
+		dial := func() Marker { return m.script(Dial, c.DialArgs(m.at(time.Now()))) }
+		m.set(-time.Hour) // a boot with a slow clock
+		wantVerdict(t, dial(), Missing)
+		m.set(0)
+		if got := dial(); got.Verdict != Missing || got.Sighted > time.Minute {
+			t.Errorf("set right, it answers %v, known for %v", got.Verdict, got.Sighted)
+		}
+		kept := m.sighted()
+		m.set(-2 * time.Hour)
+		if got := dial(); got.Verdict != Missing || got.Sighted != 0 || maps.Equal(kept, m.sighted()) {
+			t.Errorf("set back, it answers %v, known for %v, and says %v", got.Verdict, got.Sighted, m.sighted())
+		}
+	})
+}
+
+func TestAKeyOfAnotherTypeIsNoSightingAndNeverTouched(t *testing.T) {
+	for kind, command := range otherTypes {
+		t.Run(kind, func(t *testing.T) {
+			onEach(t, func(t *testing.T, m *master) {
+				args := append([]any{Sighting}, command[2:]...)
+				m.do(command[0].(string), args...)
+				for script, look := range lookers {
+					if got := look(m, m.time()); got.Verdict != Missing || got.Sighted != 0 {
+						t.Errorf("%s: %v, known for %v", script, got.Verdict, got.Sighted)
+					}
+				}
+				if got := m.do("TYPE", Sighting); got != kind {
+					t.Errorf("it has become a %v", got)
+				}
+				if ttl := m.do("PTTL", Sighting); ttl != int64(-1) {
+					t.Errorf("it expires in %v ms", ttl)
+				}
+				m.holds(nil)
+			})
+		})
+	}
+}
+
+func TestASightingIsNeitherReadNorWrittenWhereAMarkerIs(t *testing.T) {
+	onEach(t, func(t *testing.T, m *master) {
+		want := m.put(config(Standard))
+		wantVerdict(t, lookers["dial"](m, m.time()), Same)
+		wantVerdict(t, lookers["sight"](m, m.time()), Present)
+		wantVerdict(t, lookers["adopt"](m, m.time()), Present)
+		m.holds(want)
+		if n := m.do("EXISTS", Sighting); n != int64(0) {
+			t.Errorf("a sighting is written: %v", m.sighted())
+		}
+	})
+}
+
+func TestAMasterIsAdoptedAfterASecondWithoutAMarkerAndNotBefore(t *testing.T) {
+	for name, test := range map[string]struct {
+		ago, wallAgo, want time.Duration // want: since when it remembers; 0: it is not adopted
+	}{
+		"never seen":                      {0, 0, 0},
+		"half a second":                   {500 * time.Millisecond, 500 * time.Millisecond, 0},
+		"below by the master's clock":     {500 * time.Millisecond, time.Hour, 0},
+		"below by the client's clock":     {time.Hour, 500 * time.Millisecond, 0},
+		"a second":                        {time.Second, time.Second, time.Second},
+		"a minute":                        {time.Minute, time.Minute, time.Minute},
+		"the master's clock is behind":    {20 * time.Second, time.Minute, 20 * time.Second},
+		"the master's clock was set on":   {time.Hour, 20 * time.Second, 20 * time.Second},
+		"the second by the client's only": {time.Hour, time.Second, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, m *master) {
+				c := config(Standard)
+				then := m.time()
+				m.sight(test.ago, test.wallAgo)
+				if test.ago == 0 {
+					m.do("DEL", Sighting)
+				}
+				target := m.now()
+				target.Fleet = "f1"
+				got := m.script(Adopt, c.AdoptArgs(target))
+				if test.want == 0 {
+					if got.Verdict != Missing || got.Sighted > time.Second {
+						t.Errorf("it answers %v, known for %v", got.Verdict, got.Sighted)
+					}
+					m.holds(nil)
+					return
+				}
+				wantVerdict(t, got, Adopted)
+				m.isAgo(got, then, test.want)
+				m.holds(m.whole(c, "since", got.Since, "wall", got.Wall, "how", "adopted"))
+				if n := m.do("EXISTS", Sighting); n != int64(0) {
+					t.Errorf("the sighting is left: %v", m.sighted())
+				}
+				age, ok := got.Age(got.Clock.Received)
+				if !ok || age < test.want-50*time.Millisecond || age > test.want+m.time().Sub(then)+50*time.Millisecond {
+					t.Errorf("it is %v old (%v), want %v", age, ok, test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestADeclaredMasterHasNoSightingLeft(t *testing.T) {
+	onEach(t, func(t *testing.T, m *master) {
+		c := config(Standard)
+		for name, declare := range map[string]func() Marker{
+			"declare":     func() Marker { return m.script(Declare, c.DeclareArgs(m.now())) },
+			"init":        func() Marker { return m.script(Init, c.InitArgs(m.now(), false, false)) },
+			"forced init": func() Marker { return m.script(Init, c.InitArgs(m.now(), true, false)) },
+		} {
+			m.do("DEL", Key)
+			m.sight(time.Minute, time.Minute)
+			if got := declare(); got.Verdict != Declared && got.Verdict != Forced {
+				t.Errorf("%s: %v", name, got.Verdict)
+			}
+			if n := m.do("EXISTS", Sighting); n != int64(0) {
+				t.Errorf("%s: the sighting is left: %v", name, m.sighted())
+			}
+		}
+	})
+}
+
+// Which lets callers that live for less than a second adopt a master among them.
+func TestCallersThatLiveBrieflyAdoptAMasterAmongThem(t *testing.T) {
+	onEach(t, func(t *testing.T, m *master) {
+		c := config(Standard)
+		c.Masters = 3
+		caller := func() Plan {
+			facts := fleet(c)
+			facts[0] = Facts{}
+			for i := range facts[1:] {
+				facts[1+i] = healthy(c, i+1, time.Hour)
+			}
+			facts[0] = m.facts(Marker{})
+			facts[0].Answer(m.dial(c))
+			return c.Plan(facts, facts[0].Marker.Clock.Received)
+		}
+		if p := caller(); p.Step != Again {
+			t.Errorf("the first caller plans %+v", p)
+		}
+		then := m.time()
+		m.sight(1500*time.Millisecond, 1500*time.Millisecond) // which is the first caller's, later
+		if p := caller(); p.Step != ToAdopt || len(p.Masters) != 1 || p.Masters[0] != 0 {
+			t.Errorf("a later caller plans %+v", p)
+		}
+		got := m.script(Adopt, c.AdoptArgs(m.now()))
+		wantVerdict(t, got, Adopted)
+		m.isAgo(got, then, 1500*time.Millisecond)
+	})
+}

@@ -1,10 +1,14 @@
 package fidelity
 
 import (
+	"bytes"
 	"context"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -36,9 +40,15 @@ type side struct {
 func startPair(t *testing.T) *pair {
 	t.Helper()
 	server := redistest.Start(t, 1, redistest.Config{MovableClock: true}).Masters[0]
+	info, err := redis.String(server.Do("INFO"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var clock atomic.Int64
 	clock.Store(began.UnixNano())
-	sim, err := simmaster.New(simmaster.Options{Now: func() time.Time { return time.Unix(0, clock.Load()) }})
+	sim, err := simmaster.New(simmaster.Options{
+		Now: func() time.Time { return time.Unix(0, clock.Load()) }, Rand: identity(t, info),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +66,23 @@ func startPair(t *testing.T) *pair {
 		return sim.Dial(context.Background())
 	})
 	return p
+}
+
+// identity is what a simulated master makes its run_id and master_replid of, so that
+// they are those of the real one: scripts read and write them.
+func identity(t *testing.T, info string) io.Reader {
+	t.Helper()
+	var ids []byte
+	for _, name := range []string{"run_id:", "master_replid:"} {
+		_, rest, _ := strings.Cut(info, "\r\n"+name)
+		text, _, _ := strings.Cut(rest, "\r\n")
+		id, err := hex.DecodeString(text)
+		if err != nil || len(id) != 20 {
+			t.Fatalf("INFO says %s%q", name, text)
+		}
+		ids = append(ids, id...)
+	}
+	return bytes.NewReader(ids)
 }
 
 // replyBound is how long a reply may take: who reaches it has met a master that

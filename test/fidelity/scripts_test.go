@@ -74,15 +74,21 @@ var plausible = map[string]func(t *rapid.T) call{
 	"reader_release": func(t *rapid.T) call { return call{oneKey(t), []any{token(t), ttl(t)}} },
 	"writer_intent":  func(t *rapid.T) call { return call{[]any{beside[1]}, []any{token(t), ttl(t)}} },
 	"queue":          queueCall,
-	"dial":           markerCall,
-	"declare":        markerCall,
-	"adopt":          markerCall,
+	"dial":           func(t *rapid.T) call { return markerCall(t) },
+	"declare":        func(t *rapid.T) call { return markerCall(t) },
+	"sight":          func(t *rapid.T) call { return markerCall(t) },
+	"adopt":          func(t *rapid.T) call { return markerCall(t, pick(t, "settling", []string{"1000", "0"})) },
 	"init": func(t *rapid.T) call {
-		c := markerCall(t)
-		c.args = append(c.args, pick(t, "forced", []string{"0", "1"}))
-		return c
+		return markerCall(t, pick(t, "forced", []string{"0", "1"}), pick(t, "quarantine", []string{"60702", "1000"}), pick(t, "absent", []string{"0", "1"}))
 	},
+	"fleet": func(t *rapid.T) call {
+		return markerCall(t, pick(t, "what", []string{"name", "whole", "revoke"}), pick(t, "seen", fleets))
+	},
+	"check": func(*rapid.T) call { return call{keys: []any{guard.Key}} },
 }
+
+// fleets are the ids of fleets, and none.
+var fleets = []string{"", "f1", "f2"}
 
 func queueCall(t *rapid.T) call {
 	me := pick(t, "client", clients)
@@ -123,13 +129,16 @@ func queueSlotsCall(t *rapid.T) call {
 	return c
 }
 
-func markerCall(t *rapid.T) call {
-	args := []any{
-		pick(t, "version", []string{"1", "1", "1", "2"}), pick(t, "run", []string{"run-1", "run-2"}),
-		pick(t, "MaxTTL", []string{"60000", "60000", "30000"}), "5", pick(t, "level", []string{"standard", "strict"}),
-	}
+// markerCall makes a call of a script about the marker, with what the script takes
+// beside what all of them do.
+func markerCall(t *rapid.T, further ...any) call {
 	stamp := time.Duration(rapid.SampledFrom([]int{0, 0, -1, -499, -501, 501, 3600_000}).Draw(t, "sent")) * time.Millisecond
-	return call{[]any{guard.Key}, append(args, instant{stamp, time.Microsecond, false}, "500000", "250000")}
+	args := []any{
+		pick(t, "version", []string{"2", "2", "2", "1", "3"}), pick(t, "run", []string{"run-1", "run-2"}),
+		pick(t, "MaxTTL", []string{"60000", "60000", "30000"}), "5", pick(t, "level", []string{"standard", "strict"}),
+		pick(t, "database", []string{"0", "0", "0", "1"}), instant{stamp, time.Microsecond, false}, "500000", "250000", pick(t, "fleet", fleets),
+	}
+	return call{[]any{guard.Key, guard.Sighting}, append(args, further...)}
 }
 
 // anything is a call of a script that nothing is known about.

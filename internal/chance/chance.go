@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/hash"
 )
 
 // A Source makes random choices. The nil Source is what every program uses: it
@@ -33,7 +35,7 @@ func (s *Source) next(purpose string) uint64 {
 	defer s.mu.Unlock()
 	n := s.drawn[purpose]
 	s.drawn[purpose] = n + 1
-	return Hash(s.seed, hashOf(purpose), n)
+	return Hash(s.seed, hash.Text(purpose), n)
 }
 
 // N is a random duration in [0, n); n must be positive.
@@ -72,20 +74,7 @@ func (s *Source) Read(purpose string, p []byte) {
 func Hash(parts ...uint64) uint64 {
 	h := uint64(0x9e3779b97f4a7c15)
 	for _, p := range parts {
-		h ^= p
-		h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-		h = (h ^ h>>27) * 0x94d049bb133111eb
-		h ^= h >> 31
-		h += 0x9e3779b97f4a7c15
-	}
-	return h
-}
-
-// hashOf is FNV-1a, 64 bits.
-func hashOf(s string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
+		h = hash.Mix(h^p) + 0x9e3779b97f4a7c15
 	}
 	return h
 }

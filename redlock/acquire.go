@@ -2,10 +2,10 @@ package redlock
 
 import (
 	"context"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 

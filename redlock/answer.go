@@ -3,9 +3,9 @@ package redlock
 import (
 	"errors"
 	"fmt"
-	"github.com/redquorum/redquorum/internal/outcome"
 
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )

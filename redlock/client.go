@@ -147,7 +147,7 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	if o.guard != GuardOff {
 		c.voters = voters.New(voters.Config{
 			Guard: cfg, Masters: c.masters, Need: c.need, Clock: o.clock, Chance: o.chance,
-			Logger: o.logger, Closing: c.closing, ClockChanged: o.trace.clockChanged(),
+			Logger: o.logger, Life: c.life, ClockChanged: o.trace.clockChanged(),
 		})
 	}
 	c.ballots = ballot.Config{

@@ -3,9 +3,9 @@ package redlock
 import (
 	"context"
 	"errors"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/wakeup"
 )

@@ -3,15 +3,14 @@ package redlock
 import (
 	"errors"
 	"fmt"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/go-multierror"
 
+	"github.com/redquorum/redquorum/internal/outcome"
 	tokens "github.com/redquorum/redquorum/internal/token"
-	"github.com/redquorum/redquorum/internal/voters"
 )
 
 // Sentinels: what to do next. Compare with errors.Is.
@@ -32,7 +31,7 @@ var (
 	// client; waiting for it would be waiting for oneself.
 	ErrReentrant = errors.New("already held under this context")
 	// ErrClosed: the client is closed.
-	ErrClosed = voters.ErrClosed
+	ErrClosed = errors.New("client is closed")
 )
 
 // ErrNotAwaited is the Err of a *NodeError whose master was not asked, or had not

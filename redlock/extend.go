@@ -3,9 +3,9 @@ package redlock
 import (
 	"context"
 	"fmt"
-	"github.com/redquorum/redquorum/internal/outcome"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 

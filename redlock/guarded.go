@@ -2,12 +2,12 @@ package redlock
 
 import (
 	"context"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"math"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )

@@ -2,9 +2,10 @@ package redlock
 
 import (
 	"context"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"strconv"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/outcome"
 )
 
 // askHolders asks the masters that refused an acquisition who holds the key,

@@ -1,11 +1,12 @@
 package redlock
 
 import (
-	"github.com/redquorum/redquorum/internal/outcome"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/redquorum/redquorum/internal/outcome"
 )
 
 // lines are the calls of one client that wait, in a queue for each thing that is

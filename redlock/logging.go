@@ -2,8 +2,9 @@ package redlock
 
 import (
 	"context"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"log/slog"
+
+	"github.com/redquorum/redquorum/internal/outcome"
 )
 
 // logAttempt logs an attempt. It asks first whether anybody reads that: to hand

@@ -3,12 +3,12 @@ package redlock
 import (
 	"context"
 	"errors"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"math/bits"
 	"strconv"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"

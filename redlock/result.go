@@ -2,10 +2,10 @@ package redlock
 
 import (
 	"errors"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 

@@ -1,10 +1,10 @@
 package redlock
 
 import (
-	"github.com/redquorum/redquorum/internal/outcome"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )

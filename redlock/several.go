@@ -3,9 +3,10 @@ package redlock
 import (
 	"context"
 	"fmt"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"slices"
 	"strings"
+
+	"github.com/redquorum/redquorum/internal/outcome"
 )
 
 // What LockAll and LockAny share: calls that name several keys.

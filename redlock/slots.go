@@ -2,10 +2,10 @@ package redlock
 
 import (
 	"context"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"math"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/script"
 	"github.com/redquorum/redquorum/internal/wakeup"
 )

@@ -2,11 +2,11 @@ package redlock
 
 import (
 	"fmt"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"slices"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/outcome"
 )
 
 // What GuardStrict adds to every grant: clocks are compared, and leases are

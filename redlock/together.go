@@ -3,8 +3,8 @@ package redlock
 import (
 	"context"
 	"errors"
-	"github.com/redquorum/redquorum/internal/outcome"
 
+	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )

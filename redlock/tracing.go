@@ -3,11 +3,11 @@ package redlock
 import (
 	"context"
 	"errors"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"strconv"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/chance"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )

@@ -3,10 +3,10 @@ package redlock
 import (
 	"context"
 	"errors"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"slices"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 

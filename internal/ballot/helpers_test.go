@@ -78,7 +78,7 @@ func (f *fleet) guarded() {
 	f.t.Helper()
 	f.cfg.Voters = voters.New(voters.Config{
 		Guard:   guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: len(f.masters), Drift: drift.Default},
-		Masters: f.cfg.Masters, Need: f.cfg.Need, Clock: drift.Runtime(), Logger: discard, Closing: f.life.Done(),
+		Masters: f.cfg.Masters, Need: f.cfg.Need, Clock: drift.Runtime(), Logger: discard, Life: f.life,
 	})
 	f.t.Cleanup(f.cfg.Voters.Close)
 	// A list with a server twice is not declared new: its masters are adopted, and

@@ -10,9 +10,6 @@ import (
 	"github.com/redquorum/redquorum/internal/guard"
 )
 
-// ErrClosed is what ends a wait when Config.Closing is closed.
-var ErrClosed = errors.New("client is closed")
-
 const (
 	initLimit = 5 * time.Second
 	readyPoll = 5 * time.Millisecond
@@ -23,7 +20,7 @@ var errInitLimit = errors.New("not all masters have answered")
 // Init declares a new fleet (see redlock.Client.Init). without is the masters that
 // are absent, as bits. reasons says for each of the others why it is not declared,
 // and for these why they are not absent; nil where nothing is wrong. The error is
-// what ended the waiting before anything was written: ctx's, or ErrClosed.
+// what ended the waiting before anything was written: ctx's, or the cause of Life.
 func (g *Monitor) Init(ctx context.Context, force bool, without uint64) (reasons []error, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, initLimit, errInitLimit)
 	defer cancel()
@@ -116,8 +113,8 @@ func (g *Monitor) awaitLooks(ctx context.Context) error {
 		}
 		select {
 		case <-t.C:
-		case <-g.closing:
-			return ErrClosed
+		case <-g.life.Done():
+			return context.Cause(g.life)
 		case <-ctx.Done():
 			if cause := context.Cause(ctx); !errors.Is(cause, errInitLimit) {
 				return fmt.Errorf("nothing was written: %w", cause)

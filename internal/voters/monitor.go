@@ -1,6 +1,10 @@
+// Package voters says which masters may vote now. It asks each new connection who
+// serves it and what it remembers, looks again every few seconds, and applies the
+// rules of package guard. It follows the masters' clocks, too.
 package voters
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -18,13 +22,13 @@ import (
 // client owns it; it is one goroutine, for what takes time, and does the rest
 // where it hears of it. Nothing here blocks but await and close.
 type Monitor struct {
-	cfg     guard.Config
-	pipes   []*pipeline.Pipeline
-	need    int
-	clock   drift.Clock
-	chance  *chance.Source
-	logger  *slog.Logger
-	closing <-chan struct{}
+	cfg    guard.Config
+	pipes  []*pipeline.Pipeline
+	need   int
+	clock  drift.Clock
+	chance *chance.Source
+	logger *slog.Logger
+	life   context.Context
 	// clockChanged is told of a master's clock that was set or runs off.
 	clockChanged func(master string, d *drift.Deviation)
 
@@ -93,7 +97,7 @@ type Config struct {
 	Clock   drift.Clock
 	Chance  *chance.Source
 	Logger  *slog.Logger
-	Closing <-chan struct{} // closed when nobody is to wait any more
+	Life    context.Context // ends when nobody is to wait any more, with why as its cause
 	// ClockChanged, if it is not nil, is told of a master's clock that was set or
 	// runs faster or slower than Guard.Drift allows for.
 	ClockChanged func(master string, d *drift.Deviation)
@@ -104,7 +108,7 @@ func New(c Config) *Monitor {
 	n := len(c.Masters)
 	g := &Monitor{
 		cfg: c.Guard, pipes: c.Masters, need: c.Need, clock: c.Clock, chance: c.Chance,
-		logger: c.Logger, closing: c.Closing, clockChanged: c.ClockChanged,
+		logger: c.Logger, life: c.Life, clockChanged: c.ClockChanged,
 		judged:  make([]atomic.Pointer[judgement], n),
 		masters: make([]watched, n),
 		news:    make(chan struct{}),

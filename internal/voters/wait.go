@@ -42,7 +42,7 @@ func (g *Monitor) Await(ctx context.Context, limit time.Duration) (waited time.D
 	select {
 	case <-news:
 	case <-ctx.Done(): // which the caller sees next
-	case <-g.closing:
+	case <-g.life.Done():
 	case <-t.C:
 		return time.Since(began), false
 	}

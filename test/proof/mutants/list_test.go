@@ -104,7 +104,7 @@ var mutants = []mutant{
 		breaks: "L4: a late reply never votes in another attempt",
 		edits: []edit{
 			addFile("internal/ballot/latereply.go", "late_reply.go"),
-			{"internal/ballot/ballot.go", "	b.cfg.InFlight.Add()\n", "	b.cfg.InFlight.Add()\n	b.noteLatest()\n"},
+			{"internal/ballot/send.go", "	b.cfg.InFlight.Add()\n", "	b.cfg.InFlight.Add()\n	b.noteLatest()\n"},
 			{"internal/ballot/ballot.go", "	abstains := b.abstains(c)\n", "	b.countInNext(c)\n	abstains := b.abstains(c)\n"},
 		},
 		model:   model.LateVote,

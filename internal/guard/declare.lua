@@ -2,5 +2,5 @@
 -- Returns {verdict, TIME in us, the marker as in dial.lua}: DECLARED; or {'PRESENT', TIME} and nothing is written.
 -- include marker.lua
 if redis.call('EXISTS', marker) == 1 then return {'PRESENT', now} end
-redis.call('DEL', sighting)
+redis.pcall('DEL', sighting)
 return write('DECLARED', fresh('0', '0', 'declared'))

@@ -173,10 +173,24 @@ func (c Config) planFleet(facts []Facts) Plan {
 		return Plan{ToName, unnamed, id}
 	case settled && flagged != nil && len(marked) == len(facts) && others == nil:
 		return Plan{ToComplete, flagged, id}
-	case !settled && len(marked) >= c.need() && len(unnamed)+len(others) > 0:
+	case !settled && len(marked) >= c.need() && len(unnamed)+len(others) > 0 && !c.maySettle(facts, len(facts)-len(marked), id):
 		return Plan{ToName, append(unnamed, others...), id}
 	}
 	return Plan{}
+}
+
+// maySettle reports whether another id than this one may be that of a quorum, with
+// so many masters that do not tell: then it must not be replaced.
+func (c Config) maySettle(facts []Facts, unseen int, id string) bool {
+	count := map[string]int{}
+	for _, f := range facts {
+		if f.marked(c) && f.Marker.Fleet != "" && f.Marker.Fleet != id {
+			if count[f.Marker.Fleet]++; count[f.Marker.Fleet]+unseen >= c.need() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // marked reports whether the master has a marker of this configuration.
@@ -243,12 +257,18 @@ func (c Config) wrongly(facts []Facts, now drift.Instant) (declared []int, id st
 		declared, id = append(declared, i), f.Marker.Fleet
 	}
 	for _, f := range facts {
-		// Some may have been given a marker before, which says nothing of the past.
-		if declared != nil && f.marked(c) && f.Marker.Fleet != id && !c.Replaceable(f, now) {
+		if declared != nil && f.marked(c) && f.Marker.Fleet != id && !c.givenLately(f, now) {
 			return declared, id
 		}
 	}
 	return nil, ""
+}
+
+// givenLately reports whether a marker says nothing of the past: a master got it that
+// had none, before the declaration, or since by a client that did not know the id.
+func (c Config) givenLately(f Facts, now drift.Instant) bool {
+	m := f.Marker
+	return c.Replaceable(f, now) || m.Fleet == "" && (m.How == HowAdopted || m.How == HowCreated)
 }
 
 // Replaceable reports whether Init may declare a master that has a marker: it was

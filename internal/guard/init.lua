@@ -9,7 +9,8 @@ if skewed then return {'SKEW', now} end
 local kind = redis.call('TYPE', marker)['ok']
 if kind ~= 'none' and kind ~= 'hash' then return {'TYPE', now, kind} end
 if ARGV[11] == '1' then
-  redis.call('DEL', marker, sighting) -- with what else is in it, and an expiry
+  redis.call('DEL', marker) -- with what else is in it, and an expiry
+  redis.pcall('DEL', sighting)
   return write('FORCED', fresh(ms, wall, 'forced'))
 end
 if kind == 'hash' then
@@ -20,7 +21,8 @@ if kind == 'hash' then
     and past(m.since, ms) and ms - m.since < tonumber(ARGV[12])
   if not waits then return answer('PRESENT', m) end
 end
-redis.call('DEL', marker, sighting)
+redis.call('DEL', marker)
+redis.pcall('DEL', sighting)
 local m = fresh('0', '0', 'declared')
 m.without = ARGV[13] == '1' and '1' or ''
 return write('DECLARED', m)

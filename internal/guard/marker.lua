@@ -1,8 +1,9 @@
--- Of all scripts about the marker: KEYS[1] marker; KEYS[2] sighting; ARGV[1] version of the marker; ARGV[2] run_id; ARGV[3]
+-- Of all scripts about the marker: KEYS[1] marker; ARGV[1] version of the marker; ARGV[2] run_id; ARGV[3]
 -- MaxTTL in ms; ARGV[4] number of masters; ARGV[5] level; ARGV[6] number of the database; ARGV[7] client's wall clock in us
 -- when this was sent; ARGV[8] greatest skew in us, for 'strict', else unused; ARGV[9] how long the client waits for the
 -- reply, in us; ARGV[10] id of the fleet, '' where the client does not know it.
-local marker, sighting = KEYS[1], KEYS[2]
+-- The sighting is no key of the script's: a user who may not touch it can have markers judged all the same.
+local marker, sighting = KEYS[1], 'redquorum:sighted'
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local ms = string.format('%.0f', math.floor(now / 1000))

@@ -106,7 +106,7 @@ func (c Config) args(s *script.Script, t Target, further ...any) []any {
 		Version, t.Run, millis(c.MaxTTL), strconv.Itoa(c.Masters), c.Level.String(), strconv.Itoa(t.DB),
 		strconv.FormatInt(t.Sent.UnixMicro(), 10), skew, strconv.FormatInt(t.Wait.Microseconds(), 10), t.Fleet,
 	}
-	return s.Args(nil, []any{Key, Sighting}, append(args, further...)...)
+	return s.Args(nil, []any{Key}, append(args, further...)...)
 }
 
 func flag(set bool) string {

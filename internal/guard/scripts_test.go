@@ -308,7 +308,7 @@ func TestStrictWithoutAClockIsAnError(t *testing.T) {
 		for name, without := range map[string][]int{"clock": {6}, "skew": {7}, "wait": {8}, "all": {6, 7, 8}} {
 			for _, args := range [][]any{c.DialArgs(m.now()), c.InitArgs(m.now(), true, false)} {
 				for _, i := range without {
-					args[2+2+i] = "" // behind SHA, number of keys and the keys
+					args[2+1+i] = "" // behind SHA, number of keys and the key
 				}
 				of := Dial
 				if args[0] == any(Init.SHA) {

@@ -138,7 +138,7 @@ func markerCall(t *rapid.T, further ...any) call {
 		pick(t, "MaxTTL", []string{"60000", "60000", "30000"}), "5", pick(t, "level", []string{"standard", "strict"}),
 		pick(t, "database", []string{"0", "0", "0", "1"}), instant{stamp, time.Microsecond, false}, "500000", "250000", pick(t, "fleet", fleets),
 	}
-	return call{[]any{guard.Key, guard.Sighting}, append(args, further...)}
+	return call{[]any{guard.Key}, append(args, further...)}
 }
 
 // anything is a call of a script that nothing is known about.

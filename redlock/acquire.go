@@ -23,7 +23,8 @@ func (c *Client) attempt(ctx context.Context, l *Lock, holders bool) *outcome.Fa
 }
 
 // awaitVoters waits while a quorum may not vote yet but soon may, for as long as
-// a master is waited for. If that was too short the attempt is not made.
+// a master is waited for. If that was too short, or the call ends meanwhile, the
+// attempt is not made.
 func (c *Client) awaitVoters(ctx context.Context, l *Lock) {
 	waited, ok := c.voters.Await(ctx, c.nodeTimeout(l.opts.ttl))
 	l.waited, l.overdue = waited, !ok
@@ -31,10 +32,11 @@ func (c *Client) awaitVoters(ctx context.Context, l *Lock) {
 
 // unjudged is the failure of an attempt that is not made, since too few masters
 // may vote.
-func (c *Client) unjudged(l *Lock) *outcome.Failure {
+func (c *Client) unjudged(ctx context.Context, l *Lock) *outcome.Failure {
 	f := &outcome.Failure{
 		Op: opLock.String(), Key: l.key, Others: len(l.others), Kind: outcome.NoQuorum,
 		Need: c.need, Total: len(c.masters), Elapsed: l.waited, Note: "too few masters may vote, so none was asked",
+		Cause: c.interrupted(ctx),
 	}
 	now := c.opts.clock.Now()
 	for i := range c.masters {
@@ -59,7 +61,7 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 		if granted != 0 {
 			l.rollback()
 		}
-		return c.unjudged(l)
+		return c.unjudged(ctx, l)
 	}
 	ttl := l.opts.ttl
 	r := c.newRound(opLock)

@@ -93,7 +93,7 @@ func (r *AbstainError) Error() string {
 	case Unreadable:
 		return fmt.Sprintf("INFO cannot be read%s: permit +info, level strict refuses masters that do not say who they are", r.because())
 	case Unmarked:
-		return "whether it remembers its locks is not known yet" + r.because()
+		return "it is still being checked" + r.because()
 	case OffClock:
 		if r.Ours {
 			return fmt.Sprintf("%s, at most %s is accepted, and most masters say the same: set this machine's clock right", ahead(r.By), r.Want)

@@ -82,8 +82,8 @@ func TestStandings(t *testing.T) {
 		"no run_id, and evicting": {standard, func(f *Facts) { f.Info.RunID, f.Info.Policy = "", "allkeys-lfu" }, MayEvict, nil},
 		"half of INFO, a replica": {both, func(f *Facts) { f.Info, f.InfoErr = Info{Role: "slave"}, errors.New("half") }, NotMaster, nil},
 
-		"the script has not answered": {both, func(f *Facts) { f.Marker = Marker{} }, Unmarked, []string{"not known yet"}},
-		"the script failed":           {both, func(f *Facts) { f.MarkerErr = errors.New("READONLY") }, Unmarked, []string{"not known yet: READONLY"}},
+		"the script has not answered": {both, func(f *Facts) { f.Marker = Marker{} }, Unmarked, []string{"still being checked"}},
+		"the script failed":           {both, func(f *Facts) { f.MarkerErr = errors.New("READONLY") }, Unmarked, []string{"still being checked: READONLY"}},
 		"another was faster":          {both, func(f *Facts) { f.Marker = Marker{Verdict: Present} }, Unmarked, nil},
 		"no marker":                   {standard, func(f *Facts) { f.Marker = Marker{Verdict: Missing} }, NoMarker, []string{"new or has lost its data", "adopted once all masters have answered or failed", "redlock-demo init", "Client.Init"}},
 		"what is no marker":           {both, func(f *Facts) { f.Marker = Marker{Verdict: WrongType, Clock: f.Marker.Clock, Type: "zset"} }, NotOurs, []string{Key, "zset", "want a hash"}},

@@ -24,8 +24,8 @@ func (g *Monitor) setOpen(open bool) {
 
 // Await blocks while too few masters may vote but enough may soon: they are being
 // dialled for the first time since they were lost, or asked. It blocks for limit
-// at the most, until ctx ends or the client closes, and reports for how long it did,
-// and false when the limit was reached.
+// at the most, until ctx ends or the client closes. It reports for how long it did,
+// and whether there is nothing left to wait for.
 func (g *Monitor) Await(ctx context.Context, limit time.Duration) (waited time.Duration, ok bool) {
 	if g == nil || !g.open.Load() {
 		return 0, true
@@ -41,10 +41,10 @@ func (g *Monitor) Await(ctx context.Context, limit time.Duration) (waited time.D
 	defer t.Stop()
 	select {
 	case <-news:
-	case <-ctx.Done(): // which the caller sees next
+		ok = true
+	case <-ctx.Done():
 	case <-g.life.Done():
 	case <-t.C:
-		return time.Since(began), false
 	}
-	return time.Since(began), true
+	return time.Since(began), ok
 }

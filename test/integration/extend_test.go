@@ -10,6 +10,7 @@ import (
 
 func TestAnExpiredLockIsNotExtendedThoughItsKeyIsFree(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true // scripts are counted, and the guard's check is one
 	c := p.open()
 	l := mustTry(t, c, "lock", redlock.WithLease(300*time.Millisecond))
 	await(t, settleBound, "the lease ends", l.Context().Done())
@@ -53,6 +54,7 @@ func TestAnExtensionProlongsTheKeyOnEveryMaster(t *testing.T) {
 // shortened, or a late extension would do harm.
 func TestAnExtensionNeverShortensWhatAMasterKeeps(t *testing.T) {
 	p := startProcesses(t, five)
+	p.trusting = true // scripts are counted, and the guard's check is one
 	c := p.open()
 	l := mustTry(t, c, "lock", redlock.WithLease(5*time.Second))
 	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })

@@ -34,7 +34,7 @@ func TestWhenWaitingIsInVainAllInTheLineAreTold(t *testing.T) {
 	why := &outcome.Failure{}
 	a.fail(why)
 	for _, p := range []*place{a, b} {
-		if _, err := p.state(); err != why { //nolint:errorlint // this very value
+		if _, err := p.state(); err != why {
 			t.Errorf("%v", err)
 		}
 	}

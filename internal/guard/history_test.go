@@ -182,7 +182,7 @@ func TestDialFillsInWhatAMarkerLacksAndKeepsSince(t *testing.T) {
 
 func TestTheFleetsScriptActsOnlyOnTheMarkerThatWasSeen(t *testing.T) {
 	type args = func(c Config, t Target, seen string) []any
-	name, whole, revoke := args(Config.NameArgs), args(Config.WholeArgs), args(Config.RevokeArgs)
+	name, whole, revoke := Config.NameArgs, Config.WholeArgs, Config.RevokeArgs
 	for what, test := range map[string]struct {
 		do      args
 		seen    string

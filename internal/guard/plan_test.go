@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -270,6 +269,6 @@ func fleetIDs(facts []Facts) (ids []string) {
 func TestStepsAreDistinct(t *testing.T) {
 	steps := []Step{Nothing, Again, ToDeclare, ToAdopt, ToName, ToComplete, ToRevoke}
 	if got := len(slices.Compact(slices.Sorted(slices.Values(steps)))); got != len(steps) {
-		t.Errorf("%d of %s", got, fmt.Sprint(steps))
+		t.Errorf("%d of %v", got, steps)
 	}
 }

@@ -180,7 +180,8 @@ func TestAReaderFurtherAheadThanTheLongestTTLIsCutToThat(t *testing.T) {
 						t.Errorf("%s: there %v, for %v: want %v", member, there, got, want)
 					}
 				}
-				if got := time.Duration(m.do("PTTL", "a").(int64)) * time.Millisecond; !about(got, most) {
+				ms := m.do("PTTL", "a").(int64)
+				if got := time.Duration(ms) * time.Millisecond; !about(got, most) {
 					t.Errorf("the key expires in %v: want %v", got, most)
 				}
 				// As before, no writer gets in.

@@ -306,7 +306,7 @@ func (b *Ballot) Complete(c *pipeline.Call) {
 // no vote is asked for.
 func (b *Ballot) abstains(c *pipeline.Call) *guard.AbstainError {
 	if c.Err != nil {
-		b.cfg.Voters.SawError(c.Slot, c)
+		b.cfg.Voters.ErrorReply(c.Slot, c)
 		return nil // it has failed anyway
 	}
 	if !b.Rules.Votes {

@@ -37,7 +37,7 @@ func (g *Monitor) addReading(i int, r drift.Reading) {
 	}
 	w.last, w.when = d, time.Now()
 	name := g.masters[i].facts.Master
-	g.tell = append(g.tell, func() {
+	g.notify = append(g.notify, func() {
 		g.logger.Warn("master's clock", "master", name, "clock", d.String())
 		if g.clockChanged != nil {
 			g.clockChanged(name, d)

@@ -17,7 +17,7 @@ func (g *Monitor) judge() {
 	facts := g.facts()
 	standings := g.standings(facts, now)
 	for i := range standings {
-		g.pronounce(i, standings[i], now)
+		g.setRight(i, standings[i], now)
 	}
 	g.plan(facts, now)
 	votes, soon, again := 0, 0, false
@@ -36,7 +36,7 @@ func (g *Monitor) judge() {
 		g.askDue() // before those who wait may ask
 		g.signal()
 	}
-	g.spared.Store(g.toSpare())
+	g.excluded.Store(g.mustExclude())
 	g.setOpen(votes < g.need && votes+soon >= g.need)
 }
 
@@ -65,11 +65,11 @@ func (g *Monitor) standings(facts []guard.Facts, now drift.Instant) []guard.Stan
 	return standings
 }
 
-// pronounce sets what a master's answers are worth. The caller must hold g.mu.
-func (g *Monitor) pronounce(i int, s guard.Standing, now drift.Instant) {
+// setRight sets what a master's answers are worth. The caller must hold g.mu.
+func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 	w := &g.masters[i]
-	before := g.judged[i].Load()
-	j := &judgement{epoch: w.epoch, why: s.Why, at: now}
+	before := g.rights[i].Load()
+	j := &votingRight{epoch: w.epoch, reason: s.Why, at: now}
 	if j.epoch == before.epoch {
 		j.from = before.from
 	}
@@ -86,7 +86,7 @@ func (g *Monitor) pronounce(i int, s guard.Standing, now drift.Instant) {
 	if s.Vote && g.inherits(i) {
 		j.from = now
 	}
-	g.judged[i].Store(j)
+	g.rights[i].Store(j)
 	w.standing = s
 	g.report(i)
 }
@@ -169,5 +169,5 @@ func (g *Monitor) askFleet(p guard.Plan, args func(t guard.Target, seen string) 
 
 // warn logs a warning when g.mu is free. The caller must hold it.
 func (g *Monitor) warn(text string, args ...any) {
-	g.tell = append(g.tell, func() { g.logger.Warn(text, args...) })
+	g.notify = append(g.notify, func() { g.logger.Warn(text, args...) })
 }

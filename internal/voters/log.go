@@ -14,7 +14,7 @@ func (g *Monitor) report(i int) {
 		}
 		passing := w.warned == guard.NotConnected
 		w.warned = 0
-		g.tell = append(g.tell, func() {
+		g.notify = append(g.notify, func() {
 			switch {
 			case s.Unguarded != nil:
 				log.Warn("master votes unguarded", "master", s.Master, "standing", s.String())
@@ -32,7 +32,7 @@ func (g *Monitor) report(i int) {
 		}
 	default:
 		w.warned = cause
-		g.tell = append(g.tell, func() {
+		g.notify = append(g.notify, func() {
 			log.Warn("master may not vote", "master", s.Master, "cause", cause.String(), "error", s.Why)
 		})
 	}

@@ -20,7 +20,7 @@ import (
 // told of every connection, and puts its questions first on it, so that a
 // connection is judged before the first answer that it carries is counted. The
 // client owns it; it is one goroutine, for what takes time, and does the rest
-// where it hears of it. Nothing here blocks but await and close.
+// where it hears of it. Nothing here blocks but Await, Init and Close.
 type Monitor struct {
 	cfg    guard.Config
 	pipes  []*pipeline.Pipeline
@@ -32,13 +32,13 @@ type Monitor struct {
 	// clockChanged is told of a master's clock that was set or runs off.
 	clockChanged func(master string, d *drift.Deviation)
 
-	eyes []*eye
+	watchers []*watcher
 
-	judged []atomic.Pointer[judgement] // written under mu, or by who ends a quarantine
-	// spared is those that are asked for no vote (see there), as bits; written
+	rights []atomic.Pointer[votingRight] // written under mu, or by who ends a quarantine
+	// excluded is those that are asked for no vote, as bits (see mustExclude); written
 	// under mu.
-	spared atomic.Uint64
-	open   atomic.Bool // a quorum may not vote yet, but soon may; written under mu
+	excluded atomic.Uint64
+	open     atomic.Bool // a quorum may not vote yet, but soon may; written under mu
 
 	wake chan struct{} // capacity 1
 	quit chan struct{}
@@ -52,27 +52,29 @@ type Monitor struct {
 	news    chan struct{} // closed after open has become false
 	closed  bool
 	send    []*inquiry
-	tell    []func()
-	over    chan struct{} // news that is to be closed; nil: none
+	notify  []func()
+	// newsOver is the news that is to be closed; nil: none.
+	newsOver chan struct{}
 }
 
 // watched is what the Monitor knows of one master.
 type watched struct {
-	facts     guard.Facts
-	epoch     uint64 // of the connection that facts are of; 0: none
-	over      uint64 // the connections up to this one are lost
-	redialing bool   // calls wait for the dial that is under way
-	run       string // run_id, "": not told
-	looked    bool   // INFO was answered on this connection
-	asking    *inquiry
-	asked     time.Time     // when the last inquiry was sent
-	every     time.Duration // from then until the next look at it
-	looks     int           // in a row that did not tell enough
-	failed    bool          // the last look told nothing
-	votedAs   string        // the run_id that it had the vote of last
-	standing  guard.Standing
-	warned    guard.Cause // what the log was told last; 0: that it votes
-	clock     clockWatch
+	facts guard.Facts
+	epoch uint64 // of the connection that facts are of; 0: none
+	// lastLostEpoch: the connections up to this one are lost.
+	lastLostEpoch uint64
+	redialing     bool   // calls wait for the dial that is under way
+	run           string // run_id, "": not told
+	looked        bool   // INFO was answered on this connection
+	asking        *inquiry
+	asked         time.Time     // when the last inquiry was sent
+	every         time.Duration // from then until the next look at it
+	looks         int           // in a row that did not tell enough
+	failed        bool          // the last look told nothing
+	votedAs       string        // the run_id that it had the vote of last
+	standing      guard.Standing
+	warned        guard.Cause // what the log was told last; 0: that it votes
+	clock         clockWatch
 }
 
 const (
@@ -109,7 +111,7 @@ func New(c Config) *Monitor {
 	g := &Monitor{
 		cfg: c.Guard, pipes: c.Masters, need: c.Need, clock: c.Clock, chance: c.Chance,
 		logger: c.Logger, life: c.Life, clockChanged: c.ClockChanged,
-		judged:  make([]atomic.Pointer[judgement], n),
+		rights:  make([]atomic.Pointer[votingRight], n),
 		masters: make([]watched, n),
 		news:    make(chan struct{}),
 		wake:    make(chan struct{}, 1),
@@ -118,14 +120,14 @@ func New(c Config) *Monitor {
 	}
 	g.open.Store(true)
 	for i, m := range c.Masters {
-		g.judged[i].Store(&judgement{why: errUnjudged})
+		g.rights[i].Store(&votingRight{reason: errUnjudged})
 		w := &g.masters[i]
 		w.facts.Master, w.facts.DB, w.redialing = m.Name(), m.DB(), true
 		w.standing = guard.Standing{Master: m.Name(), Why: errUnjudged}
-		g.eyes = append(g.eyes, &eye{g, i})
+		g.watchers = append(g.watchers, &watcher{g, i})
 	}
 	for i, m := range g.pipes {
-		m.Watch(g.eyes[i])
+		m.Watch(g.watchers[i])
 	}
 	go g.run()
 	return g
@@ -138,7 +140,7 @@ func (g *Monitor) Close() {
 		return
 	}
 	for i, m := range g.pipes {
-		m.Unwatch(g.eyes[i])
+		m.Unwatch(g.watchers[i])
 	}
 	g.mu.Lock()
 	g.closed = true
@@ -146,7 +148,7 @@ func (g *Monitor) Close() {
 		w := &g.masters[i]
 		w.epoch, w.looked, w.asking = 0, false, nil
 		w.facts = guard.Facts{Master: w.facts.Master, Err: pipeline.ErrClosed}
-		g.judged[i].Store(&judgement{why: errUnjudged})
+		g.rights[i].Store(&votingRight{reason: errUnjudged})
 	}
 	g.mu.Unlock()
 	close(g.quit)
@@ -156,17 +158,17 @@ func (g *Monitor) Close() {
 // unlock releases g.mu, and then sends and tells what was put off, last those who
 // wait.
 func (g *Monitor) unlock() {
-	send, tell, over := g.send, g.tell, g.over
-	g.send, g.tell, g.over = nil, nil, nil
+	send, notify, newsOver := g.send, g.notify, g.newsOver
+	g.send, g.notify, g.newsOver = nil, nil, nil
 	closed := g.closed
 	g.mu.Unlock()
-	if over != nil {
-		defer close(over)
+	if newsOver != nil {
+		defer close(newsOver)
 	}
 	if closed {
 		return
 	}
-	for _, f := range tell {
+	for _, f := range notify {
 		f()
 	}
 	for _, q := range send {
@@ -174,19 +176,19 @@ func (g *Monitor) unlock() {
 	}
 }
 
-// An eye watches one master.
-type eye struct {
+// A watcher watches one master.
+type watcher struct {
 	g *Monitor
 	i int
 }
 
 // CameUp implements pipeline.Watcher.
-func (e *eye) CameUp(epoch uint64, runID string) []*pipeline.Call {
+func (e *watcher) CameUp(epoch uint64, runID string) []*pipeline.Call {
 	g := e.g
 	g.mu.Lock()
 	defer g.unlock()
 	w := &g.masters[e.i]
-	if g.closed || epoch <= max(w.over, w.epoch) {
+	if g.closed || epoch <= max(w.lastLostEpoch, w.epoch) {
 		return nil
 	}
 	if w.run != runID || runID == "" {
@@ -200,7 +202,7 @@ func (e *eye) CameUp(epoch uint64, runID string) []*pipeline.Call {
 }
 
 // WentDown implements pipeline.Watcher.
-func (e *eye) WentDown(epoch uint64, cause error, redialing bool) {
+func (e *watcher) WentDown(epoch uint64, cause error, redialing bool) {
 	g := e.g
 	g.mu.Lock()
 	defer g.unlock()
@@ -208,17 +210,17 @@ func (e *eye) WentDown(epoch uint64, cause error, redialing bool) {
 	if epoch < w.epoch {
 		return // of a connection before
 	}
-	w.over, w.epoch, w.redialing, w.looked, w.asking = max(w.over, epoch), 0, redialing, false, nil
+	w.lastLostEpoch, w.epoch, w.redialing, w.looked, w.asking = max(w.lastLostEpoch, epoch), 0, redialing, false, nil
 	w.facts = guard.Facts{Master: w.facts.Master, DB: w.facts.DB, Err: &pipeline.DownError{Cause: cause}, Age: w.facts.Age}
 	g.judge()
 }
 
 // changed takes notice that a check did not find the marker as it was judged.
-func (g *Monitor) changed(i int, j *judgement) {
+func (g *Monitor) changed(i int, j *votingRight) {
 	g.mu.Lock()
 	defer g.unlock()
 	w := &g.masters[i]
-	if g.closed || w.epoch != j.epoch || w.facts.Changed || g.judged[i].Load().mark != j.mark {
+	if g.closed || w.epoch != j.epoch || w.facts.Changed || g.rights[i].Load().mark != j.mark {
 		return // known
 	}
 	w.facts.Changed = true
@@ -229,10 +231,10 @@ func (g *Monitor) changed(i int, j *judgement) {
 }
 
 // released takes notice of the end of a quarantine, if j is what is known.
-func (g *Monitor) released(i int, j *judgement) {
+func (g *Monitor) released(i int, j *votingRight) {
 	g.mu.Lock()
 	defer g.unlock()
-	if g.judged[i].Load() == j {
+	if g.rights[i].Load() == j {
 		g.judge()
 	}
 }

@@ -17,7 +17,7 @@ func (g *Monitor) setOpen(open bool) {
 	case open:
 		g.news = make(chan struct{})
 	default:
-		g.over = g.news
+		g.newsOver = g.news
 	}
 	g.open.Store(open)
 }

@@ -8,37 +8,37 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// A judgement is whether the answers of one connection count. It is not changed
+// A votingRight is whether the answers of one connection count. It is not changed
 // once it can be seen.
-type judgement struct {
-	epoch uint64              // of the connection; 0: there is none
-	why   *guard.AbstainError // why they do not; nil: they do
+type votingRight struct {
+	epoch  uint64              // of the connection; 0: there is none
+	reason *guard.AbstainError // why they do not; nil: they do
 	// mark is what the check has to say of the marker; "": whatever it says.
 	mark string
 	// A quarantine ends by itself, left after at; it is kept when it has ended.
 	at   drift.Instant
-	left time.Duration
+	left time.Duration // remaining
 	// from, if it is not zero, is when the right to vote was gained: only
 	// questions that were asked later are answered with it.
 	from drift.Instant
 }
 
-// over reports whether nothing but a quarantine stood in the way, and it had
+// quarantineEnded reports whether nothing but a quarantine stood in the way, and it had
 // ended at an instant.
-func (j *judgement) over(at drift.Instant) bool {
-	return j.why.Cause == guard.Quarantined && j.ended(at)
+func (j *votingRight) quarantineEnded(at drift.Instant) bool {
+	return j.reason.Cause == guard.Quarantined && j.ended(at)
 }
 
-func (j *judgement) ended(at drift.Instant) bool {
+func (j *votingRight) ended(at drift.Instant) bool {
 	return j.left == 0 || at.MonotonicSub(j.at) >= j.left
 }
 
-// stillNot is why the master may not vote, as of now.
-func (j *judgement) stillNot(now drift.Instant) *guard.AbstainError {
-	if j.why.Cause != guard.Quarantined {
-		return j.why
+// reasonAt is why the master may not vote, as of now.
+func (j *votingRight) reasonAt(now drift.Instant) *guard.AbstainError {
+	if j.reason.Cause != guard.Quarantined {
+		return j.reason
 	}
-	why := *j.why
+	why := *j.reason
 	why.Left = max(0, j.left-now.MonotonicSub(j.at))
 	return &why
 }
@@ -51,25 +51,25 @@ var errUnjudged = &guard.AbstainError{Cause: guard.Unmarked}
 // it came by a connection that was judged and may vote, the marker was as judged
 // when the flush that carried the answer ended, and all of that was so when the
 // question was asked. It is called when the call has come back with a reply, from
-// Complete: replies come in order, so a judgement that was made by then is not
+// Complete: replies come in order, so a votingRight that was made by then is not
 // older than the call. A nil Monitor believes everybody.
 func (g *Monitor) Abstains(i int, call *pipeline.Call, asked drift.Instant) *guard.AbstainError {
 	if g == nil {
 		return nil
 	}
-	j := g.judged[i].Load()
+	j := g.rights[i].Load()
 	switch said := call.Said(); {
 	case j.epoch == 0 || j.epoch != call.Epoch:
 		return errUnjudged
-	case j.mark != "" && said.Mark != j.mark && (j.why == nil || j.why.Cause == guard.Quarantined):
+	case j.mark != "" && said.Mark != j.mark && (j.reason == nil || j.reason.Cause == guard.Quarantined):
 		g.changed(i, j)
 		return &guard.AbstainError{Cause: guard.Changed, Value: "its marker, or the history of its data, is not what it was", Err: said.Err}
-	case j.why != nil && !j.over(asked):
-		return j.stillNot(asked)
-	case j.why == nil && !j.ended(asked), j.from.MonotonicSub(asked) > 0:
+	case j.reason != nil && !j.quarantineEnded(asked):
+		return j.reasonAt(asked)
+	case j.reason == nil && !j.ended(asked), j.from.MonotonicSub(asked) > 0:
 		return errUnjudged
 	}
-	if j.why != nil {
+	if j.reason != nil {
 		g.released(i, j)
 	}
 	return nil
@@ -94,12 +94,12 @@ func (g *Monitor) Excluded() uint64 {
 	if g == nil {
 		return 0
 	}
-	return g.spared.Load()
+	return g.excluded.Load()
 }
 
-// toSpare says which those are. Beside a master of another fleet those that have
+// mustExclude says which those are. Beside a master of another fleet those that have
 // not been judged yet are likely to be of it, too. The caller must hold g.mu.
-func (g *Monitor) toSpare() uint64 {
+func (g *Monitor) mustExclude() uint64 {
 	var duplicates, foreign, unjudged uint64
 	for i := range g.masters {
 		s := g.masters[i].standing
@@ -127,10 +127,10 @@ func (g *Monitor) AbstainsNow(i int, now drift.Instant) *guard.AbstainError {
 	if g == nil {
 		return nil
 	}
-	switch j := g.judged[i].Load(); {
-	case j.why != nil && !j.over(now):
-		return j.stillNot(now)
-	case j.why == nil && !j.ended(now):
+	switch j := g.rights[i].Load(); {
+	case j.reason != nil && !j.quarantineEnded(now):
+		return j.reasonAt(now)
+	case j.reason == nil && !j.ended(now):
 		return errUnjudged
 	}
 	return nil
@@ -147,12 +147,12 @@ func (g *Monitor) WhyExcluded(i int, now drift.Instant) *guard.AbstainError {
 // MayVote reports whether master i would be counted now, for what is asked of it
 // beside its vote.
 func (g *Monitor) MayVote(i int) bool {
-	return g == nil || g.judged[i].Load().why == nil
+	return g == nil || g.rights[i].Load().reason == nil
 }
 
-// SawError takes notice of an error reply. A master that is one no more, or not
+// ErrorReply takes notice of an error reply. A master that is one no more, or not
 // again yet, is dialled anew: what it was judged by is of before.
-func (g *Monitor) SawError(i int, call *pipeline.Call) {
+func (g *Monitor) ErrorReply(i int, call *pipeline.Call) {
 	if g == nil || !isDemotion(call.Err) {
 		return
 	}

@@ -1,0 +1,63 @@
+package voters
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
+)
+
+// An answer is a vote only by the connection that was judged, with the marker as
+// it was judged, and for questions asked since the right was gained.
+func TestAnAnswerIsAVoteOnlyAsJudged(t *testing.T) {
+	const mark = "the marker"
+	clock := drift.NewFake(time.Unix(1e9, 0))
+	var at [4]drift.Instant // a second apart
+	for i := range at {
+		clock.Advance(time.Second)
+		at[i] = clock.Now()
+	}
+	quarantined := &guard.AbstainError{Cause: guard.Quarantined, Left: 2 * time.Second}
+	for name, test := range map[string]struct {
+		j     votingRight
+		epoch uint64
+		mark  string
+		asked drift.Instant
+		want  guard.Cause // 0: it counts
+	}{
+		"as judged":                     {votingRight{epoch: 7, mark: mark}, 7, mark, at[0], 0},
+		"another connection":            {votingRight{epoch: 7, mark: mark}, 8, mark, at[0], guard.Unmarked},
+		"an earlier connection":         {votingRight{epoch: 7, mark: mark}, 6, mark, at[0], guard.Unmarked},
+		"no connection":                 {votingRight{mark: mark}, 0, mark, at[0], guard.Unmarked},
+		"another marker":                {votingRight{epoch: 7, mark: mark}, 7, mark + "s", at[0], guard.Changed},
+		"the check failed":              {votingRight{epoch: 7, mark: mark}, 7, "", at[0], guard.Changed},
+		"unguarded":                     {votingRight{epoch: 7}, 7, "", at[0], 0},
+		"may not vote":                  {votingRight{epoch: 7, mark: mark, reason: &guard.AbstainError{Cause: guard.MayEvict}}, 7, mark, at[0], guard.MayEvict},
+		"in quarantine":                 {votingRight{epoch: 7, mark: mark, reason: quarantined, at: at[0], left: 2 * time.Second}, 7, mark, at[1], guard.Quarantined},
+		"after it":                      {votingRight{epoch: 7, mark: mark, reason: quarantined, at: at[0], left: 2 * time.Second}, 7, mark, at[2], 0},
+		"after it, emptied":             {votingRight{epoch: 7, mark: mark, reason: quarantined, at: at[0], left: 2 * time.Second}, 7, "", at[2], guard.Changed},
+		"asked in it, answered after":   {votingRight{epoch: 7, mark: mark, at: at[0], left: 2 * time.Second}, 7, mark, at[1], guard.Unmarked},
+		"asked and answered after":      {votingRight{epoch: 7, mark: mark, at: at[0], left: 2 * time.Second}, 7, mark, at[3], 0},
+		"asked before a twin lost it":   {votingRight{epoch: 7, mark: mark, from: at[1]}, 7, mark, at[0], guard.Unmarked},
+		"asked when the twin lost it":   {votingRight{epoch: 7, mark: mark, from: at[1]}, 7, mark, at[1], 0},
+		"asked after the twin lost its": {votingRight{epoch: 7, mark: mark, from: at[1]}, 7, mark, at[2], 0},
+	} {
+		g := &Monitor{clock: clock, masters: make([]watched, 1), rights: make([]atomic.Pointer[votingRight], 1)}
+		g.rights[0].Store(&test.j)
+		why := g.Abstains(0, &pipeline.Call{Epoch: test.epoch, Checked: &pipeline.Checked{Mark: test.mark}}, test.asked)
+		var got guard.Cause
+		if why != nil {
+			got = why.Cause
+		}
+		if got != test.want {
+			t.Errorf("%s: %v, want %v (0: it counts)", name, got, test.want)
+		}
+	}
+	var off *Monitor
+	if why := off.Abstains(0, &pipeline.Call{}, drift.Instant{}); why != nil {
+		t.Errorf("GuardOff: %v", why)
+	}
+}

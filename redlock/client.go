@@ -11,6 +11,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/voters"
@@ -32,7 +33,7 @@ type Client struct {
 	id       string // xid: the client's part of its tokens
 	prefix   string // tokenPrefix of the default owner
 
-	pilots     pilots
+	pilots     *pilot.Chooser
 	joints     joints
 	lines      lines // calls that wait
 	contended  contended
@@ -138,7 +139,6 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	}
 	c.prefix = tokenPrefix(o.lock.owner, c.id)
 	c.keeper = newKeeper(c)
-	c.pilots = newPilots(c.masters)
 	c.joints = newJoints(c.id, o)
 	c.hub = wakeup.New(subscribable(c.masters), c.id, c.passOn)
 	if n := p.Len(); n%2 == 0 {
@@ -150,6 +150,7 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 			Logger: o.logger, Life: c.life, ClockChanged: o.trace.clockChanged(),
 		})
 	}
+	c.pilots = pilot.New(c.masters, c.voters.MayVote) // which a nil monitor answers, too
 	c.ballots = ballot.Config{
 		Masters: c.masters, Need: c.need, Voters: c.voters, InFlight: &c.unfinished,
 		Life: c.life, Replied: c.replied(),

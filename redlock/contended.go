@@ -3,6 +3,8 @@ package redlock
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/hash"
 )
 
 // contended remembers for a moment for which keys this client had to wait. A
@@ -16,7 +18,7 @@ type contended [256]atomic.Int64 // until when, in ns of Go's clock since the cl
 const contendedFor = time.Second
 
 func (c *Client) contendedSlot(key string) *atomic.Int64 {
-	return &c.contended[mix(hashOf(key))%uint64(len(c.contended))]
+	return &c.contended[hash.Mix(hash.Text(key))%uint64(len(c.contended))]
 }
 
 // wasContended reports whether the key was waited for lately.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/wakeup"
 )
@@ -33,19 +34,19 @@ type contender struct {
 	last     *outcome.Failure // of the last attempt, and what the pilot said since
 	over     bool             // no quorum could be had for too long
 
-	pilot      int           // where it queues up
-	turn       turn          // what the pilot said last
-	heard      bool          // that was not acted on yet
-	queued     uint64        // masters that may have an entry of ours
-	eager      bool          // tries at the pilot before anything else
-	blind      bool          // it sleeps where there is no queue to wait in
-	slept      bool          // it had to wait
-	called     bool          // the pilot has called
-	polls      int           // since a quorum was asked
-	refused    []noQueueMark // by master; nil: none has
-	stale      bool          // the pilot's key is still that of a holder who has let go
-	collisions int           // attempts in a row that failed after the pilot's grant
-	losses     int           // turns of a set that came to nothing, one right after the other
+	pilot      int            // where it queues up
+	turn       turn           // what the pilot said last
+	heard      bool           // that was not acted on yet
+	queued     uint64         // masters that may have an entry of ours
+	eager      bool           // tries at the pilot before anything else
+	blind      bool           // it sleeps where there is no queue to wait in
+	slept      bool           // it had to wait
+	called     bool           // the pilot has called
+	polls      int            // since a quorum was asked
+	refusals   pilot.Refusals // of a queue, to this call
+	stale      bool           // the pilot's key is still that of a holder who has let go
+	collisions int            // attempts in a row that failed after the pilot's grant
+	losses     int            // turns of a set that came to nothing, one right after the other
 }
 
 // pollsPerAttempt is how many looks at the pilot there are to one at all
@@ -53,7 +54,7 @@ type contender struct {
 const pollsPerAttempt = 4
 
 func newContender(c *Client, l *Lock) *contender {
-	w := &contender{c: c, l: l, call: l.told, key: l.fullKey(), pilot: noPilot}
+	w := &contender{c: c, l: l, call: l.told, key: l.fullKey(), pilot: pilot.None}
 	if l.claim.kind.oneOf {
 		w.slots = newSlots(w)
 	}
@@ -153,7 +154,7 @@ func (w *contender) tried(err *outcome.Failure) (over bool, result error) {
 // ended is the error of a waiting that was cut short.
 func (w *contender) ended(cause error) error {
 	if w.last == nil {
-		w.last = w.c.takenAt(w.l, noPilot, nil)
+		w.last = w.c.takenAt(w.l, pilot.None, nil)
 		w.last.Note = "others of this client wait for it as well"
 	}
 	return w.c.endedBy(w.last, cause)
@@ -209,23 +210,10 @@ func (w *contender) note(t *turn, err error) (cause error) {
 	case errors.Is(err, ErrClosed), isContextError(err):
 		return err
 	default:
-		if w.refused == nil {
-			w.refused = make([]noQueueMark, len(w.c.masters))
-		}
-		w.refused[w.pilot] = w.c.markNoQueue(w.pilot, noQueueFor)
-		w.c.noteForbidden(w.pilot, err)
+		w.refusals.Add(w.c.pilots, w.pilot)
+		w.c.pilots.Forbidden(w.pilot, err)
 	}
 	return nil
-}
-
-// noQueueMasters are those that have refused this call a queue lately.
-func (w *contender) noQueueMasters() (masters uint64) {
-	for i, mark := range w.refused {
-		if w.c.stands(i, mark) {
-			masters |= 1 << i
-		}
-	}
-	return masters
 }
 
 // learn puts what the pilot says of the holder into the error of the last

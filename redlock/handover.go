@@ -84,7 +84,7 @@ func (h *handOver) refused(call *pipeline.Call) bool {
 		return false
 	}
 	h.plain = true
-	h.lock.c.noteForbidden(call.Slot, call.Err)
+	h.lock.c.pilots.Forbidden(call.Slot, call.Err)
 	return true
 }
 
@@ -218,7 +218,7 @@ func (n notice) tellEach() {
 		return
 	}
 	for i, key := range n.keys {
-		if key := key.(string); !said[i] && n.c.pilot(key, 0) == n.pilot {
+		if key := key.(string); !said[i] && n.c.pilots.Of(key, 0) == n.pilot {
 			n.c.released(n.pilot, key, nobody)
 		}
 	}

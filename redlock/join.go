@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"github.com/redquorum/redquorum/internal/hash"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -114,5 +115,5 @@ func keyOf(l *Lock) uint64 {
 	if len(l.claim.keys) > 1 {
 		return 0
 	}
-	return mix(hashOf(l.fullKey())) | 1<<63 // not 0
+	return hash.Mix(hash.Text(l.fullKey())) | 1<<63 // not 0
 }

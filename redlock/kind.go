@@ -3,6 +3,7 @@ package redlock
 import (
 	"time"
 
+	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -128,8 +129,8 @@ func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
 	absent := l.claim.absent
 	if handOver && l.claim.kind.handOver != nil && !l.isGuarded() {
 		for _, key := range l.claim.keys {
-			if pilot := l.c.pilot(key.(string), 0); pilot != noPilot {
-				absent &^= 1 << pilot
+			if master := l.c.pilots.Of(key.(string), 0); master != pilot.None {
+				absent &^= 1 << master
 			}
 		}
 		r.tells = l.claim.keys
@@ -137,10 +138,10 @@ func (l *Lock) askRelease(r *round, keep time.Time, handOver bool) {
 		return
 	}
 	if handOver && l.claim.kind.queued {
-		if pilot := l.c.pilot(l.fullKey(), 0); pilot != noPilot {
-			r.pilot = pilot
+		if master := l.c.pilots.Of(l.fullKey(), 0); master != pilot.None {
+			r.pilot = master
 			r.own.encode(l)
-			absent &^= 1 << pilot
+			absent &^= 1 << master
 		}
 	}
 	if l.claim.kind == plainKind {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/wakeup"
 )
 
@@ -11,19 +12,19 @@ import (
 // waiting.
 func (w *contender) nextTry(ctx context.Context) (try, error) {
 	for {
-		pilot := w.c.pilot(w.key, w.noQueueMasters())
-		if w.out.failures > 0 || pilot == noPilot || !w.c.quorumConnected() {
+		master := w.c.pilots.Of(w.key, w.refusals.Masters(w.c.pilots))
+		if w.out.failures > 0 || master == pilot.None || !w.c.quorumConnected() {
 			return w.sleepBlind(ctx, nil)
 		}
-		if ready := w.waiter.Subscribe(pilot); !isClosed(ready) {
+		if ready := w.waiter.Subscribe(master); !isClosed(ready) {
 			next, cause := w.sleepBlind(ctx, ready)
 			if next == nil && cause == nil {
 				continue // subscribed meanwhile
 			}
 			return next, cause
 		}
-		if pilot != w.pilot {
-			w.pilot, w.turn, w.heard = pilot, turn{}, false
+		if master != w.pilot {
+			w.pilot, w.turn, w.heard = master, turn{}, false
 		}
 		if !w.heard && w.eager && w.l.claim.kind.queued {
 			return w.tryPilot, nil

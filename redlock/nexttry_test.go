@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/wakeup"
 )
 
@@ -15,7 +16,7 @@ func newSleeper() *contender {
 	c := &Client{hub: hub}
 	c.life, c.endLife = context.WithCancelCause(context.Background())
 	c.closing = c.life.Done()
-	return &contender{c: c, l: &Lock{}, pilot: noPilot, place: c.lines.join("key"), waiter: hub.Wait("key")}
+	return &contender{c: c, l: &Lock{}, pilot: pilot.None, place: c.lines.join("key"), waiter: hub.Wait("key")}
 }
 
 // A select would choose between the wake-up and the end of such a pause, and what

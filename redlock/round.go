@@ -5,6 +5,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -16,7 +17,7 @@ type round struct {
 	facts []fact // beside the ballot's answers, guarded by its lock
 
 	op      operation
-	pilot   int            // the master that gets a command of its own, see own and take; noPilot: none
+	pilot   int            // the master that gets a command of its own, see own and take; pilot.None: none
 	guarded bool           // guard says what is made of the answers
 	lock    *Lock          // whose acquisition or extension this is; nil otherwise
 	script  *script.Script // nil: a plain command
@@ -48,7 +49,7 @@ func (c *Client) newRound(op operation) *round {
 	r, _ := c.rounds.Get().(*round)
 	if r == nil {
 		r = &round{
-			c: c, pilot: noPilot, facts: make([]fact, len(c.masters)),
+			c: c, pilot: pilot.None, facts: make([]fact, len(c.masters)),
 			own: handOver{command: pipeline.Command{Encoded: make([]byte, 0, 256)}},
 		}
 		r.Init(&c.ballots, r)
@@ -69,8 +70,8 @@ func (r *round) Free() {
 	if r.guarded {
 		r.guarded, r.guard = false, guardedRound{}
 	}
-	if r.pilot != noPilot {
-		r.pilot = noPilot
+	if r.pilot != pilot.None {
+		r.pilot = pilot.None
 		r.own.clear()
 		r.take, r.said = nil, pilotAnswer{}
 	}
@@ -180,7 +181,7 @@ func (r *round) send(cmd string, skip uint64, keep time.Time) {
 		r.Tell = 0
 	case r.tells != nil:
 		r.Tell = r.c.everyone()
-	case r.pilot != noPilot:
+	case r.pilot != pilot.None:
 		r.own.command.Cmd = evalSHA
 		r.SetOwn(r.pilot, &r.own.command)
 		r.Tell = 1 << r.pilot

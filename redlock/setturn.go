@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -86,7 +87,7 @@ func (w *contender) moveTo(key string) {
 		w.leaveQueue()
 		w.waiter = w.c.hub.Wait(key)
 	}
-	w.key, w.pilot, w.turn, w.heard = key, noPilot, turn{}, false
+	w.key, w.pilot, w.turn, w.heard = key, pilot.None, turn{}, false
 }
 
 // pauseAfterLosses lets sets part that keep meeting each other's attempts, one at

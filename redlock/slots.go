@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/script"
 	"github.com/redquorum/redquorum/internal/wakeup"
 )
@@ -83,12 +84,12 @@ func (s *slots) nextTry(ctx context.Context) (try, error) {
 func (s *slots) look(ctx context.Context) (nobody bool, cause error) {
 	w, c := s.w, s.w.c
 	byPilot := make([][]any, len(c.masters))
-	passed := w.noQueueMasters()
+	passed := w.refusals.Masters(c.pilots)
 	nobody = true
 	for _, key := range s.keys {
-		if pilot := c.pilot(key, passed); pilot != noPilot {
+		if master := c.pilots.Of(key, passed); master != pilot.None {
 			nobody = false
-			byPilot[pilot] = append(byPilot[pilot], key, queueKey(key))
+			byPilot[master] = append(byPilot[master], key, queueKey(key))
 		}
 	}
 	if cause := s.subscribe(ctx, byPilot); cause != nil {

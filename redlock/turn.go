@@ -9,6 +9,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -97,22 +98,22 @@ func (c *Client) attemptOnce(ctx context.Context, l *Lock, holders bool) *outcom
 	c.unfinished.Add()
 	defer c.unfinished.Done()
 	for passed := uint64(0); ; {
-		pilot := c.pilot(l.fullKey(), passed)
-		if pilot == noPilot {
+		master := c.pilots.Of(l.fullKey(), passed)
+		if master == pilot.None {
 			return c.attempt(ctx, l, holders)
 		}
-		granted, t, err := c.take(ctx, l, pilot, argNoWait, true)
+		granted, t, err := c.take(ctx, l, master, argNoWait, true)
 		switch {
 		case granted:
-			return c.fanOut(ctx, l, 1<<pilot, holders)
+			return c.fanOut(ctx, l, 1<<master, holders)
 		case err == nil:
-			return c.takenAt(l, pilot, t.held)
+			return c.takenAt(l, master, t.held)
 		case errors.Is(err, ErrClosed), isContextError(err):
-			failed := c.takenAt(l, pilot, nil)
+			failed := c.takenAt(l, master, nil)
 			failed.Cause = err
 			return failed
 		}
-		passed |= 1 << pilot
+		passed |= 1 << master
 		l.anew()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -14,7 +15,7 @@ import (
 // asked is a round that asks by a script; nil: by a plain command. With candidates
 // a master may grant one of so many.
 func asked(op operation, s *script.Script, candidates int) *round {
-	r := &round{op: op, script: s, pilot: noPilot, facts: make([]fact, 1)}
+	r := &round{op: op, script: s, pilot: pilot.None, facts: make([]fact, 1)}
 	if candidates > 0 {
 		r.Tally().Votes = make([]int, candidates)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
@@ -144,7 +145,7 @@ func (c *Client) acquireQueued(ctx context.Context, l *Lock) (*Lock, int, error)
 // asked for it must not overtake those of this client that do.
 func (c *Client) attemptPolling(ctx context.Context, l *Lock) *outcome.Failure {
 	if l.opts.fair && c.lines.anybody() && c.lines.occupied(l.line()) {
-		err := c.takenAt(l, noPilot, nil)
+		err := c.takenAt(l, pilot.None, nil)
 		err.Note = "others of this client wait for it"
 		return err
 	}

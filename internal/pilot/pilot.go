@@ -1,9 +1,11 @@
 // Package pilot chooses for each key the master that keeps the key's waiting queue, its
-// pilot.
+// pilot. Those who wait for the key queue up there, and ask there before they ask the
+// other masters, so that they do not split the votes. A pilot plays no other part; when it
+// is not there the next master in the key's order is the pilot.
 //
-// It owns the choice and what is known of masters that make no good pilot: those that are
-// silent, and those that refuse a queue. It asks no master and knows no lock; who asks
-// tells it what came of it.
+// The package owns the choice, and what is known of masters that make no good pilot:
+// those that are silent, and those that refuse a queue. It asks no master and knows no
+// lock; who asks tells it what came of it.
 package pilot
 
 import (
@@ -46,14 +48,14 @@ type Chooser struct {
 
 // New makes a Chooser. mayVote reports whether a master may vote now; it is called for
 // each choice and must not block.
-func New(masters []Master, mayVote func(master int) bool) *Chooser {
+func New[M Master](masters []M, mayVote func(master int) bool) *Chooser {
 	n := len(masters)
 	c := &Chooser{
-		masters: masters, mayVote: mayVote, since: time.Now(), names: make([]uint64, n),
+		masters: make([]Master, n), mayVote: mayVote, since: time.Now(), names: make([]uint64, n),
 		unanswered: make([]atomic.Int32, n), forbidden: make([]atomic.Pointer[mark], n),
 	}
 	for i, m := range masters {
-		c.names[i] = hash.Text(m.Name())
+		c.masters[i], c.names[i] = m, hash.Text(m.Name())
 	}
 	return c
 }

@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
@@ -10,107 +9,6 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 	"github.com/redquorum/redquorum/internal/wakeup"
 )
-
-// Of the masters one is the pilot of a key: those who wait for the key queue
-// up there, and ask there before they ask the others, so that they do not split
-// the votes. It plays no other part; when it is not there the next one does.
-
-const noPilot = -1
-
-// pilots chooses them.
-type pilots struct {
-	names   []uint64                      // hashes of the masters' names
-	overdue []atomic.Int32                // queries that a master has not answered in time, and not since
-	noQueue []atomic.Pointer[noQueueMark] // masters that do not permit a queue
-}
-
-func newPilots(masters []*pipeline.Pipeline) pilots {
-	n := len(masters)
-	p := pilots{names: make([]uint64, n), overdue: make([]atomic.Int32, n), noQueue: make([]atomic.Pointer[noQueueMark], n)}
-	for i, m := range masters {
-		p.names[i] = hashOf(m.Name())
-	}
-	return p
-}
-
-// A noQueueMark says that a master has refused to be a pilot. None lasts for
-// good: permissions are given and keys deleted, and a caller that went on without
-// the queue of which it was the first would be overtaken for as long as it waits.
-// A mark ends with the connection on which it was made, and at its time anyway.
-// The zero mark has ended.
-type noQueueMark struct {
-	epoch uint64        // of the connection
-	until time.Duration // on the keeper's clock
-}
-
-// For how long a master is passed over that has refused.
-const (
-	noQueueFor   = time.Second     // for whatever reason, by the call that met it
-	forbiddenFor = 5 * time.Second // for want of a permission, by the whole client
-)
-
-// markNoQueue makes a mark.
-func (c *Client) markNoQueue(master int, d time.Duration) noQueueMark {
-	return noQueueMark{epoch: c.masters[master].Stats().Epoch, until: c.keeper.now() + d}
-}
-
-// stands reports whether a mark has not ended yet.
-func (c *Client) stands(master int, m noQueueMark) bool {
-	return m.until > c.keeper.now() && m.epoch == c.masters[master].Stats().Epoch
-}
-
-// noteForbidden takes notice of an error that may be want of a permission.
-func (c *Client) noteForbidden(master int, err error) {
-	if _, ok := errors.AsType[*pipeline.ConfigError](err); ok {
-		mark := c.markNoQueue(master, forbiddenFor)
-		c.pilots.noQueue[master].Store(&mark)
-	}
-}
-
-// permitsQueue reports whether a master has not forbidden its queues lately.
-func (c *Client) permitsQueue(master int) bool {
-	mark := c.pilots.noQueue[master].Load()
-	return mark == nil || !c.stands(master, *mark)
-}
-
-// pilot is the key's pilot, or noPilot when no master is connected and may vote,
-// but for those that passed names. Highest weight first (rendezvous hashing), so that
-// clients whose lists are ordered differently agree. key has the prefix.
-func (c *Client) pilot(key string, passed uint64) int {
-	h := hashOf(key)
-	for range c.masters {
-		best, most := noPilot, uint64(0)
-		for i, name := range c.pilots.names {
-			if weight := mix(h ^ name); passed&(1<<i) == 0 && (best == noPilot || weight > most) {
-				best, most = i, weight
-			}
-		}
-		if best == noPilot {
-			break
-		}
-		if c.pilots.overdue[best].Load() == 0 && c.permitsQueue(best) && c.masters[best].Connected() && c.voters.MayVote(best) {
-			return best
-		}
-		passed |= 1 << best
-	}
-	return noPilot
-}
-
-// hashOf is FNV-1a, 64 bits.
-func hashOf(s string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
-	}
-	return h
-}
-
-// mix is the finalizer of SplitMix64.
-func mix(h uint64) uint64 {
-	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-	h = (h ^ h>>27) * 0x94d049bb133111eb
-	return h ^ h>>31
-}
 
 // A query is a question to one master alone. It is used once.
 type query struct {
@@ -202,9 +100,9 @@ func (q *query) wait(ctx context.Context, limit time.Duration) (any, error) {
 // overdue gives up on the answer. Until it comes the master counts as one that
 // has not answered in time.
 func (q *query) overdue() error {
-	q.c.pilots.overdue[q.master].Add(1)
+	q.c.pilots.Silent(q.master)
 	if !q.state.CompareAndSwap(queryAsked, queryOverdue) {
-		q.c.pilots.overdue[q.master].Add(-1)
+		q.c.pilots.Answered(q.master)
 	}
 	return pipeline.ErrTimeout
 }
@@ -235,7 +133,7 @@ func (q *query) Complete(call *pipeline.Call) {
 		return
 	}
 	if q.state.Swap(queryDone) == queryOverdue {
-		q.c.pilots.overdue[q.master].Add(-1)
+		q.c.pilots.Answered(q.master)
 	}
 	close(q.done)
 	q.settle()

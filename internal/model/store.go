@@ -1,5 +1,7 @@
 package model
 
+import "github.com/redquorum/redquorum/internal/hash"
+
 // A store keeps states and tells whether it has one. States are numbered in
 // the order of their arrival; each has a parent, the state it was first reached
 // from.
@@ -71,18 +73,12 @@ func (st *store) parent(i int) int { return int(st.parents[i/pageStates][i%pageS
 
 // hash mixes the words as splitmix64 does.
 func (st *store) hash(s *state) uint64 {
-	h := mix(uint64(s.clients))
+	const step = 0x9e3779b97f4a7c15
+	h := hash.Mix(uint64(s.clients) + step)
 	for m := range st.masters {
-		h = mix(h ^ uint64(s.masters[m]))
+		h = hash.Mix((h ^ uint64(s.masters[m])) + step)
 	}
 	return h
-}
-
-func mix(h uint64) uint64 {
-	h += 0x9e3779b97f4a7c15
-	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-	h = (h ^ h>>27) * 0x94d049bb133111eb
-	return h ^ h>>31
 }
 
 func (st *store) grow() {

@@ -9,6 +9,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/hash"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -33,7 +34,7 @@ func (w *world) faults(wg *sync.WaitGroup) {
 		}
 		wg.Go(func() {
 			for n := uint64(0); ; n++ {
-				d := roll(w.seed, hashOf("fault"), uint64(i), n)
+				d := roll(w.seed, hash.Text("fault"), uint64(i), n)
 				w.sleep(faultLane+i, d.between(0, 2*f.every))
 				if w.over.Load() {
 					return

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/hash"
 )
 
 // A link is one connection, the client's end of it. What the client writes is
@@ -166,7 +168,7 @@ func (l *link) atMaster(it item) {
 		}
 		// The master goes on until it hears of it.
 		l.net.after(l.ways[up].lane, 10*time.Microsecond, l.hangUp)
-		l.send(down, item{ends: true}, l.net.latency(roll(l.net.seed, hashOf("cut"), hashOf(l.upward)), false))
+		l.send(down, item{ends: true}, l.net.latency(roll(l.net.seed, hash.Text("cut"), hash.Text(l.upward)), false))
 		return
 	case twice:
 		l.haunt(data)
@@ -184,7 +186,7 @@ func (l *link) haunt(data []byte) {
 	go func() { _, _ = io.Copy(io.Discard, ghost) }()
 	n := l.net
 	n.count(func(s *Stats) { s.Twice++ })
-	d := roll(n.seed, hashOf("ghost"), hashOf(l.upward), uint64(n.now()))
+	d := roll(n.seed, hash.Text("ghost"), hash.Text(l.upward), uint64(n.now()))
 	lane := linkLane(l.client, l.node.index, l.slot, int(ghosts))
 	n.after(lane, d.between(time.Microsecond, n.p.TwiceWithin), func() {
 		n.trace.data(l.upward+" again", commandText, data)
@@ -278,7 +280,7 @@ func (l *link) answer(reply []byte) {
 	if deaf {
 		return
 	}
-	d := roll(l.net.seed, hashOf("down"), uint64(l.client), uint64(l.node.index), l.number, n)
+	d := roll(l.net.seed, hash.Text("down"), uint64(l.client), uint64(l.node.index), l.number, n)
 	l.send(down, item{data: bytes.Clone(reply)}, l.net.latency(d, greets))
 }
 
@@ -335,7 +337,7 @@ func (l *link) Write(p []byte) (int, error) {
 	l.commands += uint64(len(commands))
 	l.mu.Unlock()
 	for i, c := range commands {
-		d := roll(l.net.seed, hashOf("up"), uint64(l.client), uint64(l.node.index), l.number, first+uint64(i))
+		d := roll(l.net.seed, hash.Text("up"), uint64(l.client), uint64(l.node.index), l.number, first+uint64(i))
 		delay := l.net.latency(d, greets(verbOf(c)))
 		l.send(up, item{data: c, fate: l.net.fateOf(d, c)}, delay)
 	}
@@ -352,7 +354,7 @@ func (l *link) Close() error {
 	}
 	l.closed = true
 	l.net.trace.note(l.upward, "is closed by the client")
-	d := roll(l.net.seed, hashOf("close"), hashOf(l.upward))
+	d := roll(l.net.seed, hash.Text("close"), hash.Text(l.upward))
 	if !d.one(l.net.p.StraggleOneIn) {
 		for i := range l.ways[up].items {
 			l.ways[up].items[i].lost = true

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/hash"
 	"github.com/redquorum/redquorum/internal/simmaster"
 )
 
@@ -156,7 +157,7 @@ func (n *network) dial(ctx context.Context, client int, to *node) (net.Conn, err
 			n.freeSlot(client, to.index, slot)
 		}
 	}()
-	d := roll(n.seed, hashOf("dial"), uint64(client), uint64(to.index), number)
+	d := roll(n.seed, hash.Text("dial"), uint64(client), uint64(to.index), number)
 	t := time.NewTimer(n.at(linkLane(client, to.index, slot, int(up)), 2*n.latency(d, true)) - n.now())
 	defer t.Stop()
 	select {

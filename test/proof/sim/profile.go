@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/hash"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -103,7 +104,7 @@ const (
 // Draw makes the profile of that name, of which details follow from the seed.
 // It panics where there is none of the name.
 func Draw(name string, seed uint64) *Profile {
-	d := roll(seed, hashOf("profile"), hashOf(name))
+	d := roll(seed, hash.Text("profile"), hash.Text(name))
 	p := &Profile{
 		Name:    name,
 		Masters: 3 + 2*d.upTo(2),

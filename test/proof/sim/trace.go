@@ -12,6 +12,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/hash"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -40,7 +41,7 @@ func (t *trace) note(who, what string) { t.detail(who, what, nil) }
 // part of the hash.
 func (t *trace) detail(who, what string, err error) {
 	at := t.lanes.now()
-	h := chance.Hash(uint64(at), hashOf(who), hashOf(what))
+	h := chance.Hash(uint64(at), hash.Text(who), hash.Text(what))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.hash += h
@@ -57,7 +58,7 @@ func (t *trace) detail(who, what string, err error) {
 // they are going to be read.
 func (t *trace) data(who string, what func([]byte) string, b []byte) {
 	at := t.lanes.now()
-	h := chance.Hash(uint64(at), hashOf(who), hashOf(string(b)))
+	h := chance.Hash(uint64(at), hash.Text(who), hash.Text(string(b)))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.hash += h
@@ -147,13 +148,4 @@ func readable(b []byte) (text string, rest []byte) {
 		return "{" + strings.Join(all, ", ") + "}", rest
 	}
 	return string(line[1:]), rest
-}
-
-// hashOf is FNV-1a, 64 bits: it has to be the same in every process.
-func hashOf(s string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
-	}
-	return h
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/hash"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/test/proof/history"
 )
@@ -23,7 +24,7 @@ type worker struct {
 func (w *world) work(c *client, number int) {
 	k := &worker{w: w, c: c, number: number, lane: workerLane(c.index, number), name: fmt.Sprintf("%s.%d", c.name, number)}
 	for call := range w.p.Calls {
-		d := roll(w.seed, hashOf("call"), uint64(c.index), uint64(number), uint64(call))
+		d := roll(w.seed, hash.Text("call"), uint64(c.index), uint64(number), uint64(call))
 		k.sleep(d.between(0, w.p.Think))
 		k.call(d)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/chance"
+	"github.com/redquorum/redquorum/internal/hash"
 	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/internal/testhook"
 	"github.com/redquorum/redquorum/pool"
@@ -128,7 +129,7 @@ type client struct {
 func newWorld(p *Profile, seed uint64, verbose bool) (*world, error) {
 	l := newLanes()
 	w := &world{lanes: l, p: p, seed: seed, trace: &trace{lanes: l, verbose: verbose}}
-	d := roll(seed, hashOf("clocks"))
+	d := roll(seed, hash.Text("clocks"))
 	var urls []string
 	for i := range p.Masters {
 		c := &clock{start: l.start, ppm: w.rate(d)}
@@ -194,7 +195,7 @@ func (c *client) open(urls []string) (err error) {
 	opts := []redlock.Option{
 		testhook.Client(testhook.Hooks{
 			ID:     fmt.Sprintf("client%014d", c.index),
-			Chance: chance.Seeded(chance.Hash(c.w.seed, hashOf("client"), uint64(c.index))),
+			Chance: chance.Seeded(chance.Hash(c.w.seed, hash.Text("client"), uint64(c.index))),
 			Yield:  c.gather,
 		}).(redlock.Option),
 		redlock.WithClock(c.clock),

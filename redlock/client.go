@@ -44,11 +44,9 @@ type Client struct {
 	unfinished ballot.Count
 	ballots    ballot.Config
 	fences     fences
-	// life ends when Close begins, with cause ErrClosed. It is what the rooms below are
-	// given to know of it.
+	// life ends when Close begins, with cause ErrClosed. The rooms below are given it, too.
 	life    context.Context
 	endLife context.CancelCauseFunc
-	closing <-chan struct{} // life.Done()
 
 	// mu guards what follows.
 	mu     sync.Mutex
@@ -133,7 +131,6 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 		doing:    make(map[*Lock]chan struct{}),
 	}
 	c.life, c.endLife = context.WithCancelCause(context.Background())
-	c.closing = c.life.Done()
 	if c.id == "" {
 		c.id = xid.New().String()
 	}
@@ -216,14 +213,7 @@ func (c *Client) checkKey(key string) error {
 // everyone is all masters, as bits.
 func (c *Client) everyone() uint64 { return uint64(1)<<len(c.masters) - 1 }
 
-func (c *Client) isClosed() bool {
-	select {
-	case <-c.closing:
-		return true
-	default:
-		return false
-	}
-}
+func (c *Client) isClosed() bool { return c.life.Err() != nil }
 
 // Close ends the client. Calls that wait end with ErrClosed; the contexts of
 // all locks end with a *LostError of ReasonClosed; running Do calls are waited

@@ -174,8 +174,8 @@ func (w *contender) awaitTurn(ctx context.Context) error {
 		case <-w.place.signal:
 		case <-ctx.Done():
 			return w.ended(ctx.Err())
-		case <-w.c.closing:
-			return w.ended(ErrClosed)
+		case <-w.c.life.Done():
+			return w.ended(context.Cause(w.c.life))
 		}
 	}
 }

@@ -70,8 +70,8 @@ func (c *Client) Ready(ctx context.Context) error {
 		}
 		select {
 		case <-t.C:
-		case <-c.closing:
-			return fmt.Errorf("redlock: ready: %w", ErrClosed)
+		case <-c.life.Done():
+			return fmt.Errorf("redlock: ready: %w", context.Cause(c.life))
 		case <-ctx.Done():
 			return &QuorumError{
 				Op: "ready", OK: up, Need: c.need, Total: len(c.masters),

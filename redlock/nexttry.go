@@ -123,8 +123,8 @@ func (w *contender) sleep(ctx context.Context, d time.Duration, ready <-chan str
 			}
 		case <-ctx.Done():
 			return false, ctx.Err()
-		case <-w.c.closing:
-			return false, ErrClosed
+		case <-w.c.life.Done():
+			return false, context.Cause(w.c.life)
 		}
 	}
 }

@@ -15,7 +15,6 @@ func newSleeper() *contender {
 	hub := wakeup.New(nil, "id", nil)
 	c := &Client{hub: hub}
 	c.life, c.endLife = context.WithCancelCause(context.Background())
-	c.closing = c.life.Done()
 	return &contender{c: c, l: &Lock{}, pilot: pilot.None, place: c.lines.join("key"), waiter: hub.Wait("key")}
 }
 

@@ -91,9 +91,9 @@ func (q *query) wait(ctx context.Context, limit time.Duration) (any, error) {
 	case <-ctx.Done():
 		q.state.CompareAndSwap(queryAsked, queryDropped)
 		return nil, ctx.Err()
-	case <-q.c.closing:
+	case <-q.c.life.Done():
 		q.state.CompareAndSwap(queryAsked, queryDropped)
-		return nil, ErrClosed
+		return nil, context.Cause(q.c.life)
 	}
 }
 

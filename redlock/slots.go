@@ -159,8 +159,8 @@ func (s *slots) subscribe(ctx context.Context, byPilot [][]any) error {
 			late, byPilot[pilot] = true, nil
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-s.w.c.closing:
-			return ErrClosed
+		case <-s.w.c.life.Done():
+			return context.Cause(s.w.c.life)
 		}
 	}
 	return nil

@@ -256,8 +256,8 @@ func (c *Client) pause(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-c.closing:
-		return ErrClosed
+	case <-c.life.Done():
+		return context.Cause(c.life)
 	}
 }
 
@@ -267,7 +267,7 @@ func (c *Client) interrupted(ctx context.Context) error {
 		return err
 	}
 	if c.isClosed() {
-		return ErrClosed
+		return context.Cause(c.life)
 	}
 	return nil
 }

@@ -202,7 +202,7 @@ func TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater(t *testing.T) {
 			return func(ctx context.Context) (*redlock.Lock, error) { return c.Lock(ctx, "key") }
 		},
 		"one of several": func(c *redlock.Client) func(context.Context) (*redlock.Lock, error) {
-			return func(ctx context.Context) (*redlock.Lock, error) { return c.LockAny(ctx, []string{"key"}) }
+			return func(ctx context.Context) (*redlock.Lock, error) { return c.LockAny(ctx, []string{"key", "other"}) }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -210,6 +210,7 @@ func TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater(t *testing.T) {
 				const queue = "redquorum:q:1:{key}"
 				pilot := s.pilotOf("key")
 				s.ask(pilot, "SET", queue, "no queue")
+				mustLock(t, s.open(), "other")
 				held := mustLock(t, s.open(), "key")
 				q := s.queueFor(s.open(), want(s.open()))
 				time.Sleep(500 * time.Millisecond)

@@ -292,6 +292,30 @@ func TestTheCheckSeesThatDataWasLostOnTheLivingConnection(t *testing.T) {
 	}
 }
 
+// No vote is asked for, so that nothing but the Monitor's own looks can see it: each
+// comes within 5 s of the one before, on the living connection.
+func TestAClientWithoutTrafficSeesAnotherHistoryWithinFiveSeconds(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.guarded()
+		wantStandings(t, c, votes, votes, votes, votes, votes)
+		time.Sleep(time.Minute) // the first looks are long over
+		if err := s.masters[1].NewHistory(); err != nil {
+			t.Fatal(err)
+		}
+		changed := time.Now()
+		for c.Masters(t.Context())[1].Votes && time.Since(changed) < time.Minute {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if after := time.Since(changed); after > 5*time.Second+100*time.Millisecond {
+			t.Errorf("it was seen after %v: want at most 5s", after)
+		}
+		wantStandings(t, c, votes, quaranty, votes, votes, votes)
+		if m := c.Masters(t.Context())[1]; !m.Connected {
+			t.Errorf("%s was not on a living connection: %v", m.Master, m.Err)
+		}
+	})
+}
+
 // master sends a command to one master.
 func (s *sim) master(i int, command string, args ...any) {
 	s.t.Helper()

@@ -153,6 +153,23 @@ func TestLocksAreCounted(t *testing.T) {
 	})
 }
 
+func TestAHoldThatEndsAsPlannedIsNoLoss(t *testing.T) {
+	r := metrics.New()
+	inSim(t, 3, r, redlock.GuardOff, func(t *testing.T, c *redlock.Client, _ []*simmaster.Master) {
+		l, err := c.Lock(t.Context(), "key", redlock.WithLease(5*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-l.Context().Done()
+		synctest.Wait()
+		want(t, r, map[string]string{
+			"redlock_held": "0",
+			`redlock_hold_seconds_count{end="planned"}`: "1",
+			`redlock_losses_total{reason="expired"}`:    "0",
+		})
+	})
+}
+
 func TestMastersAreShownOnceAClientIsObserved(t *testing.T) {
 	r := metrics.New()
 	inSim(t, 3, r, redlock.GuardStandard, func(t *testing.T, c *redlock.Client, masters []*simmaster.Master) {

@@ -1,6 +1,8 @@
 package mutants
 
 import (
+	"slices"
+
 	"github.com/redquorum/redquorum/internal/model"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/test/proof/history"
@@ -18,7 +20,10 @@ type mutant struct {
 }
 
 // mutants is the list of docs/verification.md.
-var mutants = []mutant{
+var mutants = slices.Concat(general, ofTheGuard, ofTheWaiting)
+
+// general are those that the simulation finds, or could.
+var general = []mutant{
 	{
 		name:    "quorum of N/2",
 		breaks:  "S1: any two quorums share a master",
@@ -77,9 +82,10 @@ var mutants = []mutant{
 	{
 		name:   "rollback on the caller's context",
 		breaks: "L2: an attempt that failed is rolled back, also when its caller has given up",
-		edits: []edit{{"redlock/acquire.go", "	l.rollback()\n", `	if ctx.Err() == nil {
+		edits: []edit{{"redlock/acquire.go", "	l.rollback()\n	l.intent.note()\n", `	if ctx.Err() == nil {
 		l.rollback()
 	}
+	l.intent.note()
 `}},
 		foundBy: simulation{"litter", history.Litter, 5},
 	},
@@ -167,7 +173,7 @@ var mutants = []mutant{
 	{
 		name:    "a mixed fleet taken for new",
 		breaks:  "S1: only a fleet of which every master is empty at one instant is new",
-		edits:   []edit{{"internal/guard/fleet.go", "		return ToAdopt, missing", "		return ToDeclare, missing"}},
+		edits:   []edit{{"internal/guard/fleet.go", "return Plan{ToAdopt, missing, fleet}", "return Plan{ToDeclare, missing, fleet}"}},
 		foundBy: simulation{"guarded", history.Overlap, 150},
 	},
 	{

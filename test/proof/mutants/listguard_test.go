@@ -1,0 +1,132 @@
+package mutants
+
+// ofTheGuard are mistakes about who may vote. Histories show few of them: they take
+// operators, replicas and clocks that the simulation does not have.
+var ofTheGuard = []mutant{
+	{
+		name:    "another history votes",
+		breaks:  "S1: a master whose data has another history is in quarantine",
+		edits:   []edit{{"internal/guard/dial.lua", "elseif m.replid ~= '' and replid ~= '' and m.replid ~= replid then", "elseif false then"}},
+		foundBy: goTest{"./internal/guard", "TestDialQuarantinesAnotherHistory"},
+	},
+	{
+		name:    "a check that compares no history",
+		breaks:  "S1: a resynchronisation on a living connection takes the vote",
+		edits:   []edit{{"internal/guard/check.lua", "m[3] and string.find(info, 'master_replid:' .. m[3], 1, true)", "m[3]"}},
+		foundBy: goTest{"./internal/guard", "TestTheCheckAnswersNothingOfAnotherHistory"},
+	},
+	{
+		name:    "a check that takes a replica for a master",
+		breaks:  "S1: a replica does not vote",
+		edits:   []edit{{"internal/guard/check.lua", "string.find(info, 'role:master', 1, true) and m[3]", "m[3]"}},
+		foundBy: goTest{"./internal/guard", "TestAMasterThatWasAReplicaAbstainsFirst"},
+	},
+	{
+		name:    "a check that is not compared with the history",
+		breaks:  "S1: a check holds for the marker as it was judged",
+		edits:   []edit{{"internal/guard/marker.go", "[]string{m.Run, m.Since, m.Replid, m.DB}", "[]string{m.Run, m.Since, m.DB}"}},
+		foundBy: goTest{"./internal/guard", "TestTheCheckHoldsForItsOwnReplyAlone"},
+	},
+	{
+		name:   "a sighting that each look moves",
+		breaks: "what is known of a master without a marker is kept for the callers after",
+		edits: []edit{{
+			"internal/guard/marker.lua", "      return math.min(ms - s[3], wall - s[4])\n",
+			`      redis.call('HSET', sighting, 'since', ms, 'wall', wall)
+      return math.min(ms - s[3], wall - s[4])
+`,
+		}},
+		foundBy: goTest{"./internal/guard", "TestAMasterWithoutAMarkerIsSightedOnceAndLaterLooksLeaveThat"},
+	},
+	{
+		name:    "the sighting of another process",
+		breaks:  "S1: only the process that was seen empty has been so since",
+		edits:   []edit{{"internal/guard/marker.lua", "s[1] == ARGV[2] and ", ""}},
+		foundBy: goTest{"./internal/guard", "TestASightingThatIsNotOfThisProcessAndPastBeginsAnew"},
+	},
+	{
+		name:    "a sighting as old as the master's clock says",
+		breaks:  "S1: a clock that is set ends no quarantine",
+		edits:   []edit{{"internal/guard/marker.lua", "math.min(ms - s[3], wall - s[4])", "ms - s[3]"}},
+		foundBy: goTest{"./internal/guard", "TestASightingIsAsOldAsTheYoungerOfBothClocksSays"},
+	},
+	{
+		name:    "an adoption at once",
+		breaks:  "a master is adopted when it has been seen empty for a second",
+		edits:   []edit{{"internal/guard/adopt.lua", "if age < tonumber(ARGV[11]) then", "if false then"}},
+		foundBy: goTest{"./internal/guard", "TestAMasterIsAdoptedAfterASecondWithoutAMarkerAndNotBefore"},
+	},
+	{
+		name:    "an adoption before all have answered",
+		breaks:  "masters are adopted when every one has answered or failed",
+		edits:   []edit{{"internal/guard/fleet.go", " && !slices.ContainsFunc(facts, func(f Facts) bool { return f.Pending })", ""}},
+		foundBy: goTest{"./internal/guard", "TestEmptyMastersAreAdoptedWhenNothingMoreIsToBeLearnt"},
+	},
+	{
+		name:    "Init over a master that was restarted",
+		breaks:  "S1: Init declares only masters that had nothing to remember",
+		edits:   []edit{{"internal/guard/init.lua", "(m.how == 'adopted' or m.how == 'created')", "(m.how == 'adopted' or m.how == 'created' or m.how == 'restarted')"}},
+		foundBy: goTest{"./internal/guard", "TestInitReplacesAMarkerThatWasGivenLatelyAndNoOther"},
+	},
+	{
+		name:    "a marker that ages by the master's clock",
+		breaks:  "S1: a clock that is set ends no quarantine, as this client has seen it",
+		edits:   []edit{{"internal/guard/facts.go", "if ok && f.Age.of(f.Marker) {", "if false {"}},
+		foundBy: goTest{"./internal/guard", "TestAClockThatIsSetRightAfterABootEndsNoQuarantine"},
+	},
+	{
+		name:    "a client's wall clock that is not heard",
+		breaks:  "S1: a clock that was set before this client looked ends no quarantine",
+		edits:   []edit{{"internal/guard/marker.go", "if wall, ok := instant(m.Wall); ok {", "if wall, ok := instant(m.Wall); false && ok {"}},
+		foundBy: goTest{"./internal/guard", "TestAgeIsBoundedByOurWallClockUnlessThatIsBehind"},
+	},
+	{
+		name:    "a wrongly declared fleet that goes on",
+		breaks:  "S1: a fleet that was declared new, and was not, loses its vote",
+		edits:   []edit{{"internal/guard/fleet.go", "c.wrongly(facts, now); declared != nil {", "c.wrongly(facts, now); false && declared != nil {"}},
+		foundBy: goTest{"./internal/guard", "TestPlanOfWhatMarkersSayOfTheirFleet"},
+	},
+	{
+		name:    "a voter that is not looked at again",
+		breaks:  "S1: a master is judged anew every 5 s, also without traffic",
+		edits:   []edit{{"internal/voters/monitor.go", "if w.epoch == 0 || w.asking != nil {", "if w.epoch == 0 || w.asking != nil || w.standing.Vote {"}},
+		foundBy: goTest{"./redlock", "TestAClientWithoutTrafficSeesAnotherHistoryWithinFiveSeconds"},
+	},
+	{
+		name:   "a voter that is asked for its time alone",
+		breaks: "S1: a master is judged anew every 5 s, by all that it was judged by first",
+		edits: []edit{{
+			"internal/voters/inquiry.go", "	q.g.addReading(q.i, m.Clock)\n",
+			`	q.g.addReading(q.i, m.Clock)
+	if w.standing.Vote {
+		return
+	}
+`,
+		}},
+		foundBy: goTest{"./redlock", "TestAClientWithoutTrafficSeesAnotherHistoryWithinFiveSeconds"},
+	},
+	{
+		name:    "an answer by another connection",
+		breaks:  "S1: a master is judged by what came on its present connection",
+		edits:   []edit{{"internal/voters/inquiry.go", "case last.Epoch != q.epoch:", "case false:"}},
+		foundBy: goTest{"./internal/voters", "TestAnAnswerByAnotherConnectionTellsNothingOfTheMaster"},
+	},
+	{
+		name:    "the run_id of another connection",
+		breaks:  "S1: so is what INFO tells",
+		edits:   []edit{{"internal/voters/inquiry.go", "case call.Err == nil && call.Epoch != q.epoch:", "case false:"}},
+		foundBy: goTest{"./internal/voters", "TestAnAnswerByAnotherConnectionTellsNothingOfTheMaster"},
+	},
+	{
+		name:    "a forgotten check that holds nothing up",
+		breaks:  "S1: a vote counts with its check, also after SCRIPT FLUSH",
+		edits:   []edit{{"internal/pipeline/check.go", "IsNoScript(err) && s.askByText()", "IsNoScript(err) && false"}},
+		foundBy: goTest{"./internal/pipeline", "TestACheckThatTheMasterDoesNotKnowIsAskedByItsText"},
+	},
+	{
+		name:    "an abstention that is told as a refusal",
+		breaks:  "errors name why a master does not vote",
+		edits:   []edit{{"redlock/answer.go", "	case a.Verdict == ballot.Failed: // whatever the reply said, if its master may not vote\n		return nil, a.Err\n", ""}},
+		foundBy: goTest{"./redlock", "TestAMasterThatMayNotVoteIsToldToAbstain"},
+	},
+}

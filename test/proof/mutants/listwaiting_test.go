@@ -1,0 +1,78 @@
+package mutants
+
+// ofTheWaiting are mistakes about those who wait, clocks that are set meanwhile, and
+// what is told. No history shows them: they cost progress, fairness, or secrets.
+var ofTheWaiting = []mutant{
+	{
+		name:    "a step back that hides a later one forward",
+		breaks:  "S7: a hold is lost in time, however the wall clock is set",
+		edits:   []edit{{"redlock/client.go", "o.clock = drift.Cumulative(o.clock)", "o.clock = drift.Clock(o.clock)"}},
+		foundBy: goTest{"./redlock", "TestAStepBackOfTheWallClockHidesNoLaterStepForward"},
+	},
+	{
+		name:    "a turn that is marked for long",
+		breaks:  "progress: a mark counts within its grace only, though the clock was set back",
+		edits:   []edit{{"internal/script/handover.lua", " and -score <= time + GRACE", ""}},
+		foundBy: goTest{"./internal/script", "TestAMarkFurtherAheadThanItsGraceDoesNotCount"},
+	},
+	{
+		name:    "a place in the future",
+		breaks:  "fairness: nobody came later than now",
+		edits:   []edit{{"internal/script/handover.lua", "  place = math.min(place, time)\n", ""}},
+		foundBy: goTest{"./internal/script", "TestAPlaceInTheFutureCountsAsNow"},
+	},
+	{
+		name:    "an intent that stands for ever",
+		breaks:  "progress: a writer's intent keeps readers out for 2 s",
+		edits:   []edit{{"internal/script/reader_acquire.lua", "string.format('%.0f', now + INTENT)", "'+inf'"}},
+		foundBy: goTest{"./internal/script", "TestAnIntentFurtherAheadThanItStandsDoesNotCount"},
+	},
+	{
+		name:    "a reader that outlives the longest TTL",
+		breaks:  "progress: a set of readers expires, though the clock was set back",
+		edits:   []edit{{"internal/script/readers.lua", "if tonumber(last[2]) <= most then", "if true then"}},
+		foundBy: goTest{"./internal/script", "TestAReaderFurtherAheadThanTheLongestTTLIsCutToThat"},
+	},
+	{
+		name:    "a reader ahead that is dropped",
+		breaks:  "S1: no writer beside a reader that is alive",
+		edits:   []edit{{"internal/script/readers.lua", "redis.call('ZADD', readers, string.format('%.0f', most), last[1])", "redis.call('ZREM', readers, last[1])"}},
+		foundBy: goTest{"./internal/script", "TestAReaderFurtherAheadThanTheLongestTTLIsCutToThat"},
+	},
+	{
+		name:    "a place that is lost with the connection",
+		breaks:  "fairness: who could not be reached comes back to its place",
+		edits:   []edit{{"redlock/setturn.go", "		return w.age()\n	}\n	return w.turn.score\n", "		return w.turn.score\n	}\n	return w.turn.score\n"}},
+		foundBy: goTest{"./redlock", "TestWhoCouldNotBeReachedComesBackToItsPlaceInTheQueue"},
+	},
+	{
+		name:    "a refusal that outlasts the connection",
+		breaks:  "fairness: a master that is dialled again may be a pilot again",
+		edits:   []edit{{"internal/pilot/pilot.go", " && m.epoch == c.masters[master].Stats().Epoch", ""}},
+		foundBy: goTest{"./internal/pilot", "TestARefusalEnds"},
+	},
+	{
+		name:    "a refusal that does not end",
+		breaks:  "fairness: a master that refused a queue may be a pilot later",
+		edits:   []edit{{"internal/pilot/pilot.go", "m.until > time.Since(c.since) &&", "true &&"}},
+		foundBy: goTest{"./internal/pilot", "TestARefusalEnds"},
+	},
+	{
+		name:    "wrong passwords that are waited for",
+		breaks:  "a call fails at once where only a change of the configuration helps",
+		edits:   []edit{{"redlock/wait.go", "over && (tries == 0 || misconfigured(err))", "over && tries == 0"}},
+		foundBy: goTest{"./redlock", "TestLockFailsAtOnceWhenRefusedPasswordsRuleAQuorumOut"},
+	},
+	{
+		name:    "a token that is shown whole",
+		breaks:  "logs and errors give nobody a lock",
+		edits:   []edit{{"internal/token/token.go", "shownRandom  = 4", "shownRandom  = 32"}},
+		foundBy: goTest{"./internal/token", "TestAShownTokenLeavesMostOfItOut"},
+	},
+	{
+		name:    "a planned end that counts as a loss",
+		breaks:  "a lease that ends in time is no loss",
+		edits:   []edit{{"redlock/metrics/trace.go", " && !err.Planned", ""}},
+		foundBy: goTest{"./redlock/metrics", "TestAHoldThatEndsAsPlannedIsNoLoss"},
+	},
+}

@@ -46,6 +46,16 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./redlock", "TestWhoCouldNotBeReachedComesBackToItsPlaceInTheQueue"},
 	},
 	{
+		name:   "a pilot that is passed over for good",
+		breaks: "fairness: who waits comes back to a pilot that it could not reach",
+		edits: []edit{
+			{"redlock/contender.go", "case errors.Is(err, pipeline.ErrConnectionLost), errors.Is(err, pipeline.ErrDown), errors.Is(err, pipeline.ErrStalled):", "case false:"},
+			{"redlock/pilot.go", "until: c.keeper.now() + d}", "until: c.keeper.now() + 1000000*d}"},
+			{"redlock/pilot.go", " && m.epoch == c.masters[master].Stats().Epoch", ""},
+		},
+		foundBy: goTest{"./redlock", "TestAFairWaiterWhosePilotIsCutOffAgainAndAgainIsServedInItsTurn"},
+	},
+	{
 		name:    "a refusal that outlasts the connection",
 		breaks:  "fairness: a master that is dialled again may be a pilot again",
 		edits:   []edit{{"internal/pilot/pilot.go", " && m.epoch == c.masters[master].Stats().Epoch", ""}},

@@ -5,7 +5,9 @@
 // to be found by what the list names: a profile of the simulation, within a
 // budget of seeds, or a test of the module. The library as it is passes the same.
 //
-// To add one, add an entry to the list in list_test.go:
+// To add one, add an entry to a list: to that in list_test.go if the simulation finds
+// it or could, else to listguard_test.go (who may vote) or listwaiting_test.go (who
+// waits, and what is told):
 //
 //	{
 //		name:    "quorum of N/2",

@@ -70,7 +70,7 @@ var ofTheGuard = []mutant{
 	},
 	{
 		name:    "a marker that ages by the master's clock",
-		breaks:  "S1: a clock that is set ends no quarantine, as this client has seen it",
+		breaks:  "S1: a clock that is set while this client looks on ends no quarantine",
 		edits:   []edit{{"internal/guard/facts.go", "if ok && f.Age.of(f.Marker) {", "if false {"}},
 		foundBy: goTest{"./internal/guard", "TestAClockThatIsSetRightAfterABootEndsNoQuarantine"},
 	},
@@ -113,7 +113,7 @@ var ofTheGuard = []mutant{
 	},
 	{
 		name:    "the run_id of another connection",
-		breaks:  "S1: so is what INFO tells",
+		breaks:  "S1: a connection says who serves it, and no other",
 		edits:   []edit{{"internal/voters/inquiry.go", "case call.Err == nil && call.Epoch != q.epoch:", "case false:"}},
 		foundBy: goTest{"./internal/voters", "TestAnAnswerByAnotherConnectionTellsNothingOfTheMaster"},
 	},

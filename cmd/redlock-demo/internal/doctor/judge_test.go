@@ -123,7 +123,7 @@ func TestEachFaultIsFound(t *testing.T) {
 		{"marker denied", func(f []Facts) { f[1].Marker, f[1].MarkerErr = nil, errors.New("NOPERM") }, "warning marker-unreadable", "+hmget ~redquorum:marker"},
 		{"other level", func(f []Facts) { f[1].Marker.LevelIs = "strict" }, "serious other-fleet", "is of another fleet (5 masters, strict, longest TTL 1m0s) than the others (5 masters, standard, longest TTL 1m0s)"},
 		{"other TTL", func(f []Facts) { f[0].Marker.MaxTTL = "1000" }, "serious other-fleet", "is of another fleet (5 masters, standard, longest TTL 1s) than the others"},
-		{"other version", func(f []Facts) { f[1].Marker.Version = "2" }, "serious other-fleet", "version 2 instead of 1"},
+		{"other version", func(f []Facts) { f[1].Marker.Version = "3" }, "serious other-fleet", "version 3 instead of 2"},
 		{"no number", func(f []Facts) { f[1].Marker.Masters = "all" }, "serious other-fleet", "is of another fleet (all masters, MaxTTL 1m0s, level standard)"},
 		{"something else", func(f []Facts) { f[1].Marker = &guard.Stored{Type: "string"} }, "serious no-hash", "has a string at redquorum:marker"},
 		{"nothing but something else", func(f []Facts) {

@@ -88,6 +88,7 @@ var looked = map[string]string{
 	"redquorum:lease:1:*":  "exists",
 	"redquorum:q:1:*":      "zrange",
 	guard.Key:              "hmget",
+	guard.Sighting:         "hmget",
 }
 
 // probes are the commands that the library uses on a key that is not there, each

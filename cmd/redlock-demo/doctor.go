@@ -5,13 +5,16 @@ import (
 
 	"github.com/rs/xid"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
+	"github.com/redquorum/redquorum/drift"
 )
 
 const doctorExamples = `  redlock-demo doctor --masters redis://a,redis://b,redis://c
   redlock-demo doctor --for 1m                  # the longer, the better it knows the clocks
   redlock-demo doctor --user locks --password-file pw --key invoices:1
+  redlock-demo doctor --json | jq '.can_lock, .in_ms'
   redlock-demo doctor --json | jq -r '.findings[] | select(.severity == "serious") | .what'`
 
 const (
@@ -20,8 +23,8 @@ const (
 	defaultExam = 3 * time.Second
 )
 
-// exitSerious is doctor's code for a serious finding; exitFailed is that for a
-// warning.
+// exitSerious is doctor's code for a serious finding, and while no lock can be
+// taken; exitFailed is that for a warning.
 const exitSerious = 2
 
 // doctorOptions are the flags of doctor.
@@ -37,18 +40,21 @@ func newDoctor(a *app, shared *sharedFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Examine the masters: what endangers locks on them, and what to do",
-		Long: `doctor asks every master what it is and how it is set up, measures round trips
-and clocks for a while, and says what endangers locks, why, and what to do about
-it. It looks for masters that are out of reach, the same server twice, replicas,
-eviction, missing persistence, clocks that are off or run unevenly, permissions
-that are missing (with the ACL line that mends it), certificates that expire, and
-markers that do not go together. It writes nothing.
+		Long: `doctor says first whether a lock can be taken now, and if not, until when and
+what helps. It asks every master what it is and how it is set up, measures round
+trips and clocks for a while, and says what endangers locks, why, and what to do
+about it. It looks for masters that are out of reach, the same server twice,
+replicas, members of a Redis Cluster, Sentinels, eviction, missing persistence,
+clocks that are off, were set or run unevenly, permissions that are missing (with
+the ACL line that mends it), certificates that expire, and markers that do not go
+together. It writes no lock and declares no fleet. On a master without a marker it
+notes that, so that the quarantine runs from then on.
 
 INFO and CONFIG GET may be denied: then it says what it could not see.
 
-Exit code: 0 when there is nothing worse than a note, 1 with a warning, 2 with a
-serious finding (locks cannot be had, or are not safe), 64 for a mistake in the
-arguments.`,
+Exit code: 0 when there is nothing worse than a note, 1 with a warning, 2 when no
+lock can be taken now or with another serious finding (locks are not safe), 64 for
+a mistake in the arguments.`,
 		Example: doctorExamples,
 		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd, a, o) },
@@ -81,6 +87,11 @@ func runDoctor(cmd *cobra.Command, a *app, o *doctorOptions) error {
 	}
 	view := &doctorView{out: a.out, live: !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
 	view.colour = view.live && !o.noColor && a.env("NO_COLOR") == ""
+	if isTerminal(a.out) {
+		if width, _, err := term.GetSize(int(a.out.Fd())); err == nil {
+			view.width = width
+		}
+	}
 	stop := view.follow(o.exam)
 	facts, err := doctor.Examine(cmd.Context(), options)
 	stop()
@@ -90,7 +101,8 @@ func runDoctor(cmd *cobra.Command, a *app, o *doctorOptions) error {
 		}
 		return inFlags(err)
 	}
-	report := doctor.NewReport(facts, doctor.Judge(facts, time.Now(), o.skew))
+	verdict, found := doctor.Judge(facts, drift.System().Now(), doctor.Client{MaxTTL: o.maxTTL, Skew: o.skew})
+	report := doctor.NewReport(facts, verdict, found)
 	if o.json {
 		err = writeJSON(a.out, report)
 	} else {
@@ -100,7 +112,7 @@ func runDoctor(cmd *cobra.Command, a *app, o *doctorOptions) error {
 		return err
 	}
 	switch worst, found := doctor.Worst(report.Findings); {
-	case found && worst == doctor.Serious:
+	case found && worst == doctor.Serious, !report.CanLock:
 		return &codeError{code: exitSerious}
 	case found && worst == doctor.Warning:
 		return &codeError{code: exitFailed}

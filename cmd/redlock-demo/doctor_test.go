@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"net"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
 	"github.com/redquorum/redquorum/drift"
@@ -52,7 +56,82 @@ func TestDoctorFindsNothingWrongWithGoodMasters(t *testing.T) {
 			t.Errorf("%+v, %+v, %+v", m, m.RoundTrips, m.Clock)
 		}
 	}
-	checkEmpty(t, c)
+	if !r.CanLock || !r.New || r.Votes != 0 {
+		t.Errorf("%+v, want a new fleet", r.Verdict)
+	}
+	for _, m := range c.Masters { // it notes that they have no marker, and nothing else
+		if keys, err := redis.Strings(m.Do("KEYS", "*")); err != nil || !slices.Equal(keys, []string{guard.Sighting}) {
+			t.Errorf("%s: %q, %v", m.Addr(), keys, err)
+		}
+	}
+}
+
+// Doctor, exec and their exit codes say the same, before, during and after an outage.
+func TestDoctorAndExecAgreeAboutAnOutage(t *testing.T) {
+	t.Parallel()
+	c, urls := processes(t, 5, redistest.Config{AppendOnly: redistest.AppendAlways})
+	try := func(want int) string {
+		t.Helper()
+		_, stderr, code := output(t, nil, "exec", "--masters", urls, "--max-ttl", "5s", "--ttl", "1s", "--try", "k", "--", binary, "--version")
+		if code != want {
+			t.Errorf("exec ends with %d, want %d: %s", code, want, stderr)
+		}
+		return stderr
+	}
+	verdict := func(want string, code int) string {
+		t.Helper()
+		stdout, stderr, got := output(t, nil, "doctor", "--for", "100ms", "--masters", urls, "--max-ttl", "5s")
+		first, _, _ := strings.Cut(stdout, "\n\n")
+		first = strings.Join(strings.Fields(first), " ")
+		if !regexp.MustCompile(want).MatchString(first) || got != code || stderr != "" || code == exitSerious && strings.Contains(stdout, "locks go on") {
+			t.Errorf("exit code %d, %q, want %d, %s\n%s", got, stderr, code, want, stdout)
+		}
+		return first
+	}
+	verdict(`^Can lock: YES\. The fleet is new: the first client declares it, then 5 of 5 masters vote, 3 needed\.$`, 0)
+	try(0)
+	verdict(`^Can lock: YES\. 5 of 5 masters vote, 3 needed\.$`, 0)
+	restart := func(keepData bool) {
+		t.Helper()
+		for _, m := range c.Masters[:3] {
+			if err := m.Restart(t.Context(), keepData); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	restart(true) // the markers are there, and nobody has seen yet that the processes are others
+	verdict(`^Can lock: NO\. 2 of 5 masters vote, 3 needed; waiting alone does not help\. → Run a client, `, exitSerious)
+	if stderr := try(exitNoQuorum); !strings.Contains(stderr, "no quorum") {
+		t.Errorf("%q", stderr)
+	}
+	verdict(`^Can lock: NO\. 2 of 5 masters vote, 3 needed; 3 votes at \d\d:\d\d:\d\d \(in \d s\)$`, exitSerious)
+	restart(false) // doctor itself notes that
+	verdict(`^Can lock: NO\. 2 of 5 masters vote, 3 needed; 3 votes at \d\d:\d\d:\d\d \(in [56] s\)$`, exitSerious)
+	try(exitNoQuorum)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		if r, code := examined(t, nil, "--masters", urls); r.CanLock && code != exitSerious {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("no quorum within a minute")
+		}
+	}
+	try(0)
+}
+
+func TestDoctorNamesMembersOfACluster(t *testing.T) {
+	t.Parallel()
+	bus, err := net.Listen("tcp", "127.0.0.1:0") // by itself it would take a port that there may not be
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(bus.Addr().String())
+	_ = bus.Close()
+	member, _ := processes(t, 1, redistest.Config{Args: []string{"--cluster-enabled", "yes", "--cluster-port", port}})
+	r, code := examined(t, nil, "--masters", member.URLs()[0])
+	if found := codes(r); code != exitSerious || r.CanLock || !slices.Equal(found, []string{"not-standalone", "one-master"}) {
+		t.Errorf("exit code %d, %+v", code, r.Findings)
+	}
 }
 
 func TestDoctorFindsWhatIsWrong(t *testing.T) {
@@ -206,7 +285,7 @@ func TestDoctorIsEndedByASignal(t *testing.T) {
 	if code := codeOf(t, cmd.Wait()); code != 130 || stdout.String() != "" || stderr.String() != "redlock-demo: ended by SIGINT\n" {
 		t.Errorf("exit code %d, %q, %q", code, stdout.String(), stderr.String())
 	}
-	if keys := c.Masters()[0].Keys(); len(keys) > 0 {
+	if keys := c.Masters()[0].Keys(); !slices.Equal(keys, []string{guard.Sighting}) {
 		t.Errorf("keys %q", keys)
 	}
 }
@@ -258,8 +337,10 @@ func TestAReportIsAsInItsGoldenFiles(t *testing.T) {
 	bad[1].Missing = []doctor.Permission{{Rule: "+zadd", For: "read-write locks"}, {Rule: "&redquorum:w:1:*", For: "waiting without polling"}}
 	bad[1].Config, bad[1].ConfigErr = nil, errors.New("NOPERM")
 	for name, facts := range map[string][]doctor.Facts{"doctor-good": good, "doctor-bad": bad} {
+		verdict, found := doctor.Judge(facts, here, doctor.Client{})
+		report := doctor.NewReport(facts, verdict, found)
 		var text bytes.Buffer
-		if err := (&doctorView{out: &text}).print(doctor.NewReport(facts, doctor.Judge(facts, now, 0))); err != nil {
+		if err := (&doctorView{out: &text}).print(report); err != nil {
 			t.Error(err)
 		}
 		if s := text.String(); strings.Contains(s, "secret") || strings.Contains(s, "\x1b") {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
@@ -18,6 +19,7 @@ type doctorView struct {
 	out    io.Writer
 	live   bool
 	colour bool
+	width  int // in columns; 0: textColumns
 }
 
 // follow shows, on a terminal, that the examination goes on, until the function
@@ -52,7 +54,7 @@ const textColumns = 80
 
 func (v *doctorView) print(r *doctor.Report) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s, %d a quorum\n\n", words.Count(len(r.Masters), "master"), r.Quorum)
+	v.verdict(&b, r)
 	rows := [][]string{{"master", "p50", "p99", "version", "role", "persistence", "eviction", "clock"}}
 	for _, m := range r.Masters {
 		if !m.Up {
@@ -68,7 +70,7 @@ func (v *doctorView) print(r *doctor.Report) error {
 		}
 		rows = append(rows, []string{m.Address, p50, p99, known(m.Version), known(m.Role), m.Persistence, known(m.Eviction), clock})
 	}
-	if err := align(&b, rows); err != nil {
+	if err := v.table(&b, rows); err != nil {
 		return err
 	}
 	b.WriteByte('\n')
@@ -88,6 +90,57 @@ func (v *doctorView) print(r *doctor.Report) error {
 	return nil
 }
 
+// verdict prints the answer to what was asked first: can I lock now?
+func (v *doctorView) verdict(b *bytes.Buffer, r *doctor.Report) {
+	code := "32"
+	if !r.CanLock {
+		code = "31"
+	}
+	text := r.Verdict.String()
+	if v.colour {
+		text = v.sgr(code+";1", words.Wrap("", 0, v.columns(), text))
+		b.WriteString(text + "\n")
+	} else {
+		v.wrapped(b, "", 0, text)
+	}
+	for _, help := range r.Help {
+		v.wrapped(b, "  → ", 4, help)
+	}
+	b.WriteByte('\n')
+}
+
+// table prints the masters: a line each where they fit, else each as a paragraph.
+func (v *doctorView) table(b *bytes.Buffer, rows [][]string) error {
+	var t bytes.Buffer
+	if err := align(&t, rows); err != nil {
+		return err
+	}
+	fits := true
+	for line := range strings.Lines(t.String()) {
+		fits = fits && utf8.RuneCountInString(strings.TrimRight(line, "\n")) <= v.columns()
+	}
+	if fits || v.width == 0 { // into a pipe every master has its line
+		b.Write(t.Bytes())
+		return nil
+	}
+	for _, row := range rows[1:] {
+		text := row[1]
+		if len(row) == len(rows[0]) {
+			text = fmt.Sprintf("p50 %s, p99 %s, version %s, %s, persistence %s, %s, clock %s", row[1], row[2], row[3], row[4], row[5], row[6], row[7])
+		}
+		v.wrapped(b, "   ", 3, row[0]+": "+text)
+	}
+	return nil
+}
+
+// columns is how wide the text may be.
+func (v *doctorView) columns() int {
+	if v.width == 0 {
+		return textColumns
+	}
+	return min(v.width, textColumns)
+}
+
 func known(s string) string {
 	if s == "" {
 		return "unknown"
@@ -105,21 +158,21 @@ func (v *doctorView) finding(b *bytes.Buffer, f doctor.Finding) {
 		what = strings.Join(f.Masters, ", ") + ": " + f.What
 	}
 	const indent = 11
-	wrapped(b, heads[f.Severity]+"  ", indent, what)
+	v.wrapped(b, heads[f.Severity]+"  ", indent, what)
 	space := strings.Repeat(" ", indent)
-	wrapped(b, space, indent, f.Why)
-	wrapped(b, space+v.sgr("1", "→ "), indent+2, f.Do)
+	v.wrapped(b, space, indent, f.Why)
+	v.wrapped(b, space+v.sgr("1", "→ "), indent+2, f.Do)
 	b.WriteByte('\n')
 }
 
-func wrapped(b *bytes.Buffer, lead string, indent int, text string) {
+func (v *doctorView) wrapped(b *bytes.Buffer, lead string, indent int, text string) {
 	text = strings.Map(func(r rune) rune { // a master may say what it likes
 		if unicode.IsControl(r) {
 			return '�'
 		}
 		return r
 	}, redacted(text))
-	b.WriteString(words.Wrap(lead, indent, textColumns, text) + "\n")
+	b.WriteString(words.Wrap(lead, indent, v.columns(), text) + "\n")
 }
 
 func (v *doctorView) sgr(code, s string) string {

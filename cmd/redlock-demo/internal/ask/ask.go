@@ -36,6 +36,9 @@ func (m *Master) Close() { _ = m.pool.Close() }
 // Name is the master's address.
 func (m *Master) Name() string { return m.line.Name() }
 
+// DB is the number of the database that it is asked in.
+func (m *Master) DB() int { return m.line.DB() }
+
 // Stats is how the connection stands.
 func (m *Master) Stats() pool.Stats { return m.line.Stats() }
 

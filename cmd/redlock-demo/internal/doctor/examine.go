@@ -14,6 +14,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/pool"
 )
 
@@ -83,7 +84,7 @@ func (o *Options) examine(ctx context.Context, url string, f *Facts) error {
 		return err
 	}
 	defer m.Close()
-	f.Master = m.Name()
+	f.Master, f.DB = m.Name(), m.DB()
 	connecting, cancel := context.WithTimeout(ctx, connectBound)
 	defer cancel()
 	if up, err := m.Connect(connecting); !up {
@@ -121,7 +122,7 @@ func (o *Options) interview(ctx context.Context, m *ask.Master, f *Facts) {
 		f.Info = parseInfo(text)
 	}
 	f.Config = map[string]string{}
-	for _, name := range []string{"appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "min-replicas-to-write"} {
+	for _, name := range []string{"appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "min-replicas-to-write", "repl-backlog-ttl"} {
 		pair, err := redis.StringMap(answer(m.Do(bounded, "CONFIG", "GET", name)))
 		if err != nil {
 			f.Config, f.ConfigErr = nil, err
@@ -131,9 +132,35 @@ func (o *Options) interview(ctx context.Context, m *ask.Master, f *Facts) {
 			f.Config[k] = v
 		}
 	}
+	if !f.standalone() {
+		return
+	}
 	f.Marker, f.MarkerErr = m.Marker(bounded)
 	f.Clock, _ = m.Clock(bounded) // permissions tell why not
+	if f.Marker == nil && f.MarkerErr == nil {
+		f.Sighting = sighted(bounded, m, f)
+	}
 	f.Missing, f.User = permissions(bounded, m, o.Key)
+}
+
+// sighted notes on a master without a marker that it has none, where it has not been
+// noted yet, and tells since when; nil: it cannot be noted. It never writes a marker.
+func sighted(ctx context.Context, m *ask.Master, f *Facts) *guard.Marker {
+	run := f.Info["run_id"]
+	if run == "" || f.Info["role"] != "master" {
+		return nil
+	}
+	config := guard.Config{Level: guard.Standard} // a sighting is of no fleet
+	target := guard.Target{Run: run, DB: f.DB, Sent: time.Now(), Wait: answerBound}
+	a := m.Do(ctx, "EVAL", guard.Sight.EvalArgs(config.SightArgs(target))...)
+	if a.Err != nil {
+		return nil // permissions tell
+	}
+	said, err := guard.ParseMarker(a.Reply, a.Sent, a.Received)
+	if err != nil || said.Verdict != guard.Missing {
+		return nil
+	}
+	return &said
 }
 
 // watch takes round trips and looks at the clock until the time is over.

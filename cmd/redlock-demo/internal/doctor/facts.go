@@ -12,6 +12,7 @@ import (
 // Facts are what one master has told.
 type Facts struct {
 	Master string // its address
+	DB     int    // number of the database of the locks
 	Down   error  // why it cannot be asked; nil: it can
 
 	RoundTrips []time.Duration   // sorted
@@ -21,8 +22,11 @@ type Facts struct {
 	ConfigErr  error
 	Marker     *guard.Stored // nil: none, or MarkerErr
 	MarkerErr  error
-	Missing    []Permission // that it denies
-	User       string       // the ACL user; "": not known
+	// Sighting is what stands on the master since when it has no marker; nil: it has
+	// one, or none could be written.
+	Sighting *guard.Marker
+	Missing  []Permission // that it denies
+	User     string       // the ACL user; "": not known
 
 	HasClock  bool
 	Clock     drift.Reading // of its clock, at about the same time as Marker; zero: there is none

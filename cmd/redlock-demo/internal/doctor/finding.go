@@ -2,7 +2,10 @@ package doctor
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 )
 
 // A Severity says how bad a finding is.
@@ -53,6 +56,35 @@ func (l *findings) add(f Finding, masters ...string) {
 		return
 	}
 	l.list[i].Masters = append(l.list[i].Masters, masters...)
+}
+
+// raise makes serious what keeps masters from voting while no lock can be taken, and
+// says at least that none can.
+func (l *findings) raise(v *Verdict, facts []Facts) {
+	keep := []string{"unreachable", "no-marker", "restarted", "quarantine", "marker-unreadable", "info-denied", "loading"}
+	for i := range l.list {
+		f := &l.list[i]
+		if !slices.Contains(keep, f.Code) {
+			continue
+		}
+		for k := range facts {
+			if !v.seats[k].vote && slices.Contains(f.Masters, facts[k].Master) {
+				f.Severity = Serious
+			}
+		}
+	}
+	if worst, _ := Worst(l.list); worst == Serious {
+		return
+	}
+	for k := range facts {
+		if s := &v.seats[k]; !s.vote {
+			l.add(Finding{
+				Severity: Serious, Code: "does-not-vote", What: "does not vote: " + plain(errors.New(s.why)),
+				Why: fmt.Sprintf("With %d of %d nothing can be locked: %d are needed.", v.Votes, len(facts), v.Quorum),
+				Do:  cmp.Or(strings.Join(v.Help, " "), "Wait."),
+			}, facts[k].Master)
+		}
+	}
 }
 
 // sorted is all of them, the worst first.

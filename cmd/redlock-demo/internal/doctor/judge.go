@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,29 +17,44 @@ import (
 	"github.com/redquorum/redquorum/pool"
 )
 
-// Judge says what is wrong with the masters, the worst first. now is this
-// machine's time, for certificates; clientSkew is the clients' WithClientSkew, which
-// no marker tells.
-func Judge(facts []Facts, now time.Time, clientSkew time.Duration) []Finding {
+// Judge says whether a client can take a lock, and what is wrong with the masters,
+// the worst first, as of now.
+func Judge(facts []Facts, now drift.Instant, client Client) (Verdict, []Finding) {
 	var l findings
+	fleet, found := fleetOf(facts, client)
+	// The clients that this is about have the list that was given here.
+	config := fleet
+	config.Masters, config.ClientSkew = len(facts), client.Skew
+	if client.MaxTTL != 0 {
+		config.MaxTTL = client.MaxTTL
+	}
+	verdict := newVerdict(facts, config, now)
 	judgeNumber(&l, facts)
-	judgeReach(&l, facts)
+	judgeReach(&l, facts, &verdict)
 	judgeTwins(&l, facts)
 	for i := range facts {
 		f := &facts[i]
 		if f.Down != nil {
 			continue
 		}
+		judgeTLS(&l, f, now.Wall())
+		judgeSpeed(&l, f)
+		if judgeMode(&l, f) {
+			continue // the rest is about masters
+		}
 		judgeRole(&l, f)
+		judgeBacklog(&l, f, config)
 		judgeMemory(&l, f)
 		judgePersistence(&l, f)
 		judgePermissions(&l, f)
 		judgeClock(&l, f)
-		judgeSpeed(&l, f)
-		judgeTLS(&l, f, now)
+		judgeStep(&l, f, config)
 	}
-	judgeMarkers(&l, facts, clientSkew)
-	return l.sorted()
+	judgeMarkers(&l, facts, fleet, found, config, now)
+	if !verdict.CanLock {
+		l.raise(&verdict, facts)
+	}
+	return verdict, l.sorted()
 }
 
 func judgeNumber(l *findings, facts []Facts) {
@@ -58,20 +74,13 @@ func judgeNumber(l *findings, facts []Facts) {
 	}
 }
 
-func judgeReach(l *findings, facts []Facts) {
-	up := 0
-	for i := range facts {
-		if facts[i].Down == nil {
-			up++
-		}
+func judgeReach(l *findings, facts []Facts, v *Verdict) {
+	severity, why := Warning, fmt.Sprintf("With %d of %d left locks go on, but none more may fail.", v.Votes, len(facts))
+	if v.Votes > v.Quorum {
+		why = fmt.Sprintf("With %d of %d left locks go on; %d more may fail.", v.Votes, len(facts), v.Votes-v.Quorum)
 	}
-	need := quorum.Need(len(facts))
-	severity, why := Warning, fmt.Sprintf("With %d of %d left locks go on, but none more may fail.", up, len(facts))
-	if up > need {
-		why = fmt.Sprintf("With %d of %d left locks go on; %d more may fail.", up, len(facts), up-need)
-	}
-	if up < need {
-		severity, why = Serious, fmt.Sprintf("With %d of %d nothing can be locked: %d are needed.", up, len(facts), need)
+	if !v.CanLock {
+		severity, why = Serious, fmt.Sprintf("With %d of %d nothing can be locked: %d are needed.", v.Votes, len(facts), v.Quorum)
 	}
 	for i := range facts {
 		f := &facts[i]
@@ -116,6 +125,29 @@ func judgeTwins(l *findings, facts []Facts) {
 	}
 }
 
+// judgeMode reports whether it is a server that keeps no locks of ours, whatever its
+// permissions and settings are.
+func judgeMode(l *findings, f *Facts) bool {
+	finding := Finding{
+		Severity: Serious, Code: "not-standalone",
+		Why: "A lock needs a majority of masters that all keep its key and share nothing (docs/topologies.md). A guarded client does not count its votes.",
+		Do:  "List independent masters, of which each runs with cluster-enabled no.",
+	}
+	if f.standalone() {
+		return false
+	}
+	switch mode := f.Info["redis_mode"]; mode {
+	case "cluster":
+		finding.What = "is a member of a Redis Cluster, which moves keys between its members and replaces them by replicas"
+	case "sentinel":
+		finding.What, finding.Do = "is a Sentinel, which keeps no keys", "List the master that it watches."
+	default:
+		finding.What = "runs in mode " + mode + ", want standalone"
+	}
+	l.add(finding, f.Master)
+	return true
+}
+
 func judgeRole(l *findings, f *Facts) {
 	if f.InfoErr != nil {
 		l.add(Finding{
@@ -152,6 +184,28 @@ func judgeRole(l *findings, f *Facts) {
 			Do:  "Use Redis 6.2 or newer.",
 		}, f.Master)
 	}
+}
+
+// judgeBacklog warns of replicas whose absence costs the master its vote.
+func judgeBacklog(l *findings, f *Facts, config guard.Config) {
+	ttl := f.Config["repl-backlog-ttl"]
+	if ttl == "" || ttl == "0" || f.Info["role"] != "master" {
+		return
+	}
+	has := ""
+	switch {
+	case f.Info["connected_slaves"] != "" && f.Info["connected_slaves"] != "0":
+		has = "has replicas"
+	case f.Info["repl_backlog_active"] == "1":
+		has = "had replicas and keeps a backlog for them"
+	default:
+		return
+	}
+	l.add(Finding{
+		Severity: Warning, Code: "backlog-ttl", What: fmt.Sprintf("%s, and repl-backlog-ttl is %s, want 0", has, ttl),
+		Why: fmt.Sprintf("When no replica was connected for %s s, Redis frees the backlog and gives the data another history (master_replid). The guard cannot tell that from a resynchronisation: the master does not vote for %v, though nothing is lost.", ttl, config.Quarantine()),
+		Do:  "CONFIG SET repl-backlog-ttl 0, and the same in its redis.conf. Attach and detach replicas at one master at a time, a quarantine apart.",
+	}, f.Master)
 }
 
 func judgeMemory(l *findings, f *Facts) {
@@ -300,6 +354,37 @@ func offset(s drift.Span) string {
 		return "+" + text
 	}
 	return text
+}
+
+// stepNote is by how much a clock has to have been set for it to be said. Clocks of
+// clients may differ by about as much.
+const stepNote = 2 * time.Second
+
+// judgeStep looks for a clock that was set since the marker was written: the marker
+// has that instant by the master's clock and by the clock of the client that wrote it.
+func judgeStep(l *findings, f *Facts, config guard.Config) {
+	if f.Marker == nil || !f.HasClock || f.Clock.Time.IsZero() || f.look(config).Verdict != guard.Same {
+		return // of another process it says nothing of this one
+	}
+	since, err := strconv.ParseInt(f.Marker.Since, 10, 64)
+	wall, err2 := strconv.ParseInt(f.Marker.Wall, 10, 64)
+	const most = math.MaxInt64 / int64(time.Millisecond)
+	if err != nil || err2 != nil || since <= 0 || wall <= 0 || since > most || wall > most {
+		return
+	}
+	then := time.Duration(since-wall) * time.Millisecond
+	by, way := f.Offset.Low-then, "forward"
+	if f.Offset.High < then {
+		by, way = then-f.Offset.High, "back"
+	}
+	if by < stepNote {
+		return
+	}
+	l.add(Finding{
+		Severity: Warning, Code: "clock-set", What: fmt.Sprintf("has a clock that was set %s by about %v after its marker was written", way, by.Round(time.Second)),
+		Why: "It was off when the master began to remember its locks. A client whose own clock is behind believes that it has done so for longer than it has, and may count its votes too early. (Or the clock of the client that wrote the marker was off by as much.)",
+		Do:  "Let the time daemon set the clock before Redis is started, and slew from then on: see docs/guard.md.",
+	}, f.Master)
 }
 
 // slow is from where on a round trip is a large part of what a lock operation

@@ -15,18 +15,24 @@ import (
 	"github.com/redquorum/redquorum/pool"
 )
 
-var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+var (
+	now  = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	here = drift.AtWithoutBoot(time.Hour, now)
+)
+
+// history is the master_replid of all of them.
+const history = "5eed"
 
 // marker is that of a process of a fleet of n.
 func marker(n int, run string) *guard.Stored {
 	s := guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: n}.Stored(run, 0)
+	s.Replid = history
 	return &s
 }
 
 // reading is a look at a clock that is right.
 func reading() drift.Reading {
-	at := drift.AtWithoutBoot(time.Hour, now)
-	return drift.Reading{Sent: at, Received: at, Time: now}
+	return drift.Reading{Sent: here, Received: here, Time: now}
 }
 
 // since is an instant in a marker, from now.
@@ -40,7 +46,7 @@ func healthy(n int) []Facts {
 		facts[i] = Facts{
 			Master: fmt.Sprintf("10.0.0.%d:6379", i+1), RoundTrips: []time.Duration{200 * time.Microsecond},
 			Info: map[string]string{
-				"redis_version": "7.0.15", "role": "master", "run_id": run, "maxmemory": "0", "maxmemory_policy": "noeviction",
+				"redis_version": "7.0.15", "role": "master", "run_id": run, "master_replid": history, "redis_mode": "standalone", "maxmemory": "0", "maxmemory_policy": "noeviction",
 				"connected_slaves": "0", "loading": "0", "aof_last_write_status": "ok", "rdb_last_bgsave_status": "ok", "aof_enabled": "1",
 			},
 			Config: map[string]string{"appendonly": "yes", "appendfsync": "always"},
@@ -55,7 +61,7 @@ func healthy(n int) []Facts {
 func TestAHealthyFleetHasNoFindings(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{3, 5} {
-		if found := Judge(healthy(n), now, 0); len(found) != 0 {
+		if _, found := Judge(healthy(n), here, Client{}); len(found) != 0 {
 			t.Errorf("%+v", found)
 		}
 	}
@@ -157,7 +163,7 @@ func TestEachFaultIsFound(t *testing.T) {
 			test.change(facts)
 			var got []string
 			var text strings.Builder
-			found := Judge(facts, now, 0)
+			_, found := Judge(facts, here, Client{})
 			for _, f := range found {
 				got = append(got, f.Severity.String()+" "+f.Code)
 				text.WriteString(f.What + "\n" + f.Why + "\n" + f.Do + "\n")
@@ -178,7 +184,7 @@ func TestAQuarantineIsAsLongAsTheClientsClocksAskFor(t *testing.T) {
 	facts[1].Marker.Since = since(-61 * time.Second)
 	config := guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: 5, Drift: drift.Default, ClientSkew: 10 * time.Second}
 	want := "for another " + (config.Quarantine() - 61*time.Second).Round(100*time.Millisecond).String()
-	if found := Judge(facts, now, config.ClientSkew); len(found) != 1 || found[0].Code != "quarantine" || !strings.Contains(found[0].What, want) {
+	if _, found := Judge(facts, here, Client{Skew: config.ClientSkew}); len(found) != 1 || found[0].Code != "quarantine" || !strings.Contains(found[0].What, want) {
 		t.Errorf("%+v, want a quarantine %s", found, want)
 	}
 }
@@ -187,7 +193,8 @@ func TestTheNumberOfMastersIsJudged(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{1: "one-master", 2: "even-number", 3: "", 4: "even-number", 5: "", 6: "even-number"} {
 		code := ""
-		for _, f := range Judge(healthy(n), now, 0) {
+		_, found := Judge(healthy(n), here, Client{})
+		for _, f := range found {
 			code = f.Code
 		}
 		if code != want {
@@ -200,7 +207,7 @@ func TestTheSameFindingOnSeveralMastersIsOne(t *testing.T) {
 	t.Parallel()
 	facts := healthy(5)
 	facts[1].Info["maxmemory_policy"], facts[3].Info["maxmemory_policy"] = "allkeys-lru", "allkeys-lru"
-	found := Judge(facts, now, 0)
+	_, found := Judge(facts, here, Client{})
 	if len(found) != 1 || !slices.Equal(found[0].Masters, []string{"10.0.0.2:6379", "10.0.0.4:6379"}) {
 		t.Errorf("%+v", found)
 	}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -12,9 +13,9 @@ import (
 // judgeMarkers judges what the masters say of their fleet as the guard of a
 // client of that fleet does. It asks nobody to write a marker: the first guarded
 // client does.
-func judgeMarkers(l *findings, facts []Facts, clientSkew time.Duration) {
+func judgeMarkers(l *findings, facts []Facts, fleet guard.Config, found bool, config guard.Config, now drift.Instant) {
 	for i := range facts {
-		if f := &facts[i]; f.Down == nil && f.MarkerErr != nil {
+		if f := &facts[i]; f.Down == nil && f.standalone() && f.MarkerErr != nil {
 			l.add(Finding{
 				Severity: Warning, Code: "marker-unreadable", What: "does not show its marker: " + plain(f.MarkerErr),
 				Why: "A guarded client cannot count its votes.",
@@ -22,29 +23,26 @@ func judgeMarkers(l *findings, facts []Facts, clientSkew time.Duration) {
 			}, f.Master)
 		}
 	}
-	fleet, found := fleetOf(facts)
-	if !found && without(facts) == len(facts) {
+	unmarked := without(facts)
+	if !found && unmarked == len(facts) {
 		l.add(Finding{
 			Severity: Note, Code: "no-fleet", What: "the masters carry no marker: no guarded client has used them",
 			Why: "A guard sees masters that have forgotten locks. The first guarded client declares the fleet by itself.",
 			Do:  "redlock-demo init declares it now.",
 		})
 	}
-	// The clients that this is about have the list that was given here.
-	config := fleet
-	config.Masters, config.ClientSkew = len(facts), clientSkew
 	for i := range facts {
 		f := &facts[i]
-		if f.Down != nil || f.MarkerErr != nil || f.Marker == nil && !found {
+		if f.Down != nil || !f.standalone() || f.MarkerErr != nil || f.Marker == nil && unmarked == len(facts) {
 			continue
 		}
-		judgeMarker(l, f, fleet, config)
+		judgeMarker(l, f, fleet, config, now)
 	}
 }
 
 // fleetOf is the fleet that most masters name, the first of those in doubt; false:
 // none names one.
-func fleetOf(facts []Facts) (fleet guard.Config, found bool) {
+func fleetOf(facts []Facts, client Client) (fleet guard.Config, found bool) {
 	votes := map[guard.Config]int{}
 	for i := range facts {
 		if c, ok := facts[i].fleet(); ok {
@@ -57,7 +55,7 @@ func fleetOf(facts []Facts) (fleet guard.Config, found bool) {
 		}
 	}
 	if !found {
-		fleet = guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: len(facts), Drift: drift.Default} // a client's defaults
+		fleet = guard.Config{Level: guard.Standard, MaxTTL: cmp.Or(client.MaxTTL, time.Minute), Masters: len(facts), Drift: drift.Default} // a client's defaults
 	}
 	return fleet, found
 }
@@ -65,7 +63,7 @@ func fleetOf(facts []Facts) (fleet guard.Config, found bool) {
 // without is how many masters carry no marker.
 func without(facts []Facts) (n int) {
 	for i := range facts {
-		if f := &facts[i]; f.Down == nil && f.MarkerErr == nil && f.Marker == nil {
+		if f := &facts[i]; f.Down == nil && f.standalone() && f.MarkerErr == nil && f.Marker == nil {
 			n++
 		}
 	}
@@ -73,17 +71,17 @@ func without(facts []Facts) (n int) {
 }
 
 // judgeMarker says what the guard has against one master's marker.
-func judgeMarker(l *findings, f *Facts, fleet, config guard.Config) {
+func judgeMarker(l *findings, f *Facts, fleet, config guard.Config, now drift.Instant) {
 	var stored guard.Stored
 	if f.Marker != nil {
 		stored = *f.Marker
 	}
-	run := f.Info["run_id"]
-	if run == "" {
-		run = stored.Run // nothing is known of a restart: INFO is a finding of its own
+	look := f.look(config)
+	at := now
+	if f.Clock.Time.IsZero() {
+		at = f.Clock.Received // nothing is known of its age
 	}
-	look := config.Look(stored, run, f.Info["master_replid"], f.Clock)
-	why := config.JudgeMarker(guard.Facts{Master: f.Master, Connected: true, Info: guard.Info{RunID: run}, Marker: look}, f.Clock.Received)
+	why := config.JudgeMarker(guard.Facts{Master: f.Master, DB: f.DB, Connected: true, Info: guard.Info{RunID: cmp.Or(f.Info["run_id"], look.Run)}, Marker: look}, at)
 	if why == nil || why.Cause == guard.OffClock { // which judgeClock tells
 		return
 	}
@@ -94,6 +92,18 @@ func judgeMarker(l *findings, f *Facts, fleet, config guard.Config) {
 			Severity: Serious, Code: "no-hash", What: fmt.Sprintf("has a %s at %s, which is no marker", why.Value, guard.Key),
 			Why: "A guarded client does not count its votes, and writes nothing over what is not its own.",
 			Do:  "Find out who wrote it, and rename or delete that key.",
+		}, f.Master)
+	case why.Cause == guard.OtherFleet && stored.Matches(config):
+		l.add(Finding{
+			Severity: Serious, Code: "other-database", What: fmt.Sprintf("has the marker of database %s, here is %d", stored.DB, f.DB),
+			Why: "Its databases were exchanged (SWAPDB), with the locks in them: it does not vote.",
+			Do:  "Exchange them again, or name that database in the URL.",
+		}, f.Master)
+	case why.Cause == guard.OtherFleet && stored.Matches(fleet) && fleet.Masters == config.Masters:
+		l.add(Finding{
+			Severity: Serious, Code: "other-max-ttl", What: fmt.Sprintf("is of a fleet whose longest TTL is %v, --max-ttl says %v", fleet.MaxTTL, config.MaxTTL),
+			Why: "Its quarantine would be too short or too long for the other clients: it does not vote for those with this setting.",
+			Do:  "Give all clients the same --max-ttl (WithMaxTTL); or redlock-demo init --force, when no client is running.",
 		}, f.Master)
 	case why.Cause == guard.OtherFleet && stored.Matches(fleet):
 		l.add(Finding{
@@ -108,16 +118,16 @@ func judgeMarker(l *findings, f *Facts, fleet, config guard.Config) {
 			Do:  "Take the list of masters that belong together; or redlock-demo init --force, when no client is running.",
 		}, f.Master)
 	case look.Verdict == guard.Missing || look.Verdict == guard.Created:
-		l.add(Finding{
-			Severity: Warning, Code: "no-marker", What: "has no marker, others have: it has lost its data, or is new",
-			Why: fmt.Sprintf("A guarded client does not count its votes until %v after it was first seen so.", quarantine),
-			Do:  "Nothing, if that is known: wait. Otherwise find out why it lost its data.",
-		}, f.Master)
+		judgeUnmarked(l, f, quarantine, now)
 	case look.Verdict == guard.Restarted:
+		what := "was restarted since a guarded client last saw it"
+		if look.How == guard.HowResynced {
+			what = "has another history of its data than a guarded client last saw: it was resynchronised from another server, its first replica was attached, or its backlog was freed"
+		}
 		l.add(Finding{
-			Severity: Warning, Code: "restarted", What: "was restarted since a guarded client last saw it",
-			Why: fmt.Sprintf("It does not vote until %v after the next one sees it.", quarantine),
-			Do:  "Wait.",
+			Severity: Warning, Code: "restarted", What: what,
+			Why: fmt.Sprintf("It does not vote until %v after the next one sees it. Nothing else begins that quarantine.", quarantine),
+			Do:  "Run a client, redlock-demo exec for one.",
 		}, f.Master)
 	case f.Clock.Time.IsZero(): // TIME is denied, which is a finding: since when it remembers is not known
 	default:
@@ -127,4 +137,23 @@ func judgeMarker(l *findings, f *Facts, fleet, config guard.Config) {
 			Do:  "Wait.",
 		}, f.Master)
 	}
+}
+
+// judgeUnmarked tells of a master without a marker since when that is known.
+func judgeUnmarked(l *findings, f *Facts, quarantine time.Duration, now drift.Instant) {
+	finding := Finding{
+		Severity: Warning, Code: "no-marker", What: "has no marker: it has lost its data, or is new",
+		Why: fmt.Sprintf("A guarded client does not count its votes until %v after it was first seen so.", quarantine),
+		Do:  "Nothing, if that is known: wait. Otherwise find out why it lost its data.",
+	}
+	if s := f.Sighting; s != nil {
+		known := s.Sighted + now.MonotonicSub(s.Clock.Received)
+		finding.What += ", and has been seen so since " + now.Wall().Add(-known).Format(time.TimeOnly)
+	}
+	l.add(finding, f.Master)
+}
+
+// standalone reports whether it is a master, as far as it says.
+func (f *Facts) standalone() bool {
+	return f.Info["redis_mode"] == "" || f.Info["redis_mode"] == "standalone"
 }

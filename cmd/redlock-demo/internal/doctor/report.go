@@ -5,12 +5,11 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/measure"
-	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // A Report is what --json prints.
 type Report struct {
-	Quorum   int       `json:"quorum"`
+	Verdict
 	Masters  []Master  `json:"masters"`
 	Findings []Finding `json:"findings"`
 }
@@ -19,6 +18,8 @@ type Report struct {
 type Master struct {
 	Address     string      `json:"address"`
 	Up          bool        `json:"up"`
+	Votes       bool        `json:"votes"`
+	Abstains    string      `json:"abstains,omitempty"` // why it does not vote
 	Error       string      `json:"error,omitempty"`
 	RoundTrips  *RoundTrips `json:"round_trips,omitempty"`
 	Version     string      `json:"version,omitempty"`
@@ -62,11 +63,15 @@ type Marker struct {
 	SinceMS  int64  `json:"since_ms"`
 }
 
-// NewReport puts facts and findings together.
-func NewReport(facts []Facts, found []Finding) *Report {
-	r := &Report{Quorum: quorum.Need(len(facts)), Findings: found}
+// NewReport puts facts and what Judge makes of them together.
+func NewReport(facts []Facts, v Verdict, found []Finding) *Report {
+	r := &Report{Verdict: v, Findings: found}
 	for i := range facts {
-		r.Masters = append(r.Masters, facts[i].master())
+		m := facts[i].master()
+		if m.Votes = v.seats[i].vote; !m.Votes {
+			m.Abstains = v.seats[i].why
+		}
+		r.Masters = append(r.Masters, m)
 	}
 	return r
 }

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,12 +17,14 @@ import (
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
 
 const initExamples = `  redlock-demo init --masters redis://a,redis://b,redis://c
   redlock-demo init --guard strict --max-ttl 30s
+  redlock-demo init --without c:6379 --yes    # c is down, and the fleet is new for certain
   redlock-demo init --force --max-ttl 2m      # change it: they vote after the longest TTL`
 
 // defaultMaxTTL is the library's.
@@ -32,6 +36,7 @@ type initOptions struct {
 	accessFlags
 	guard      string
 	force, yes bool
+	without    []string
 }
 
 func newInit(a *app, shared *sharedFlags) *cobra.Command {
@@ -44,20 +49,31 @@ the guard level and the longest TTL, on which all clients have to agree. Masters
 that are declared new vote at once, for nobody can hold a lock on them yet. Do so
 when masters are set up, never when a program starts.
 
-It needs all masters, and refuses where one belongs to a fleet already. --force
-writes the markers anew, to change the settings: all masters then abstain until
-every lock of before has expired. Stop the clients first, or they find no master
-that votes for them.
+It needs all masters, and refuses where one belongs to a fleet already. Masters
+that were only adopted because they had no marker, and do not vote yet, may be
+declared.
+
+--without names a master that is absent, so that the others can be declared: a
+minority at the most, and out of reach. The others vote at once, and the absent
+one after the longest TTL, when it comes. If it comes with a marker of its own, the
+fleet was not new, and the others lose their vote for as long. Only you can know
+that the fleet is new, so init asks for confirmation.
+
+--force writes the markers anew, to change the settings: all masters then abstain
+until every lock of before has expired. Stop the clients first, or they find no
+master that votes for them.
 
 Exit code: 0 when the fleet is as asked for, also if it was so before; 1 when a
-master belongs to a fleet, 69 when one cannot be reached or is not fit to be one,
-64 for a mistake in the arguments or where --force is not confirmed.`,
+master belongs to a fleet or answers though --without names it, 69 when one cannot
+be reached or is not fit to be one, 64 for a mistake in the arguments or where
+--force or --without is not confirmed.`,
 		Example: initExamples,
 		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runInit(cmd, a, o) },
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.force, "force", false, "write the markers anew where there are some; asks for confirmation")
+	flags.StringArrayVar(&o.without, "without", nil, "the `host:port` of a master that is absent, as --masters has it; may be given several times; asks for confirmation")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask for confirmation")
 	registerChoice(cmd, "guard", &o.guard, []string{"standard", "strict"}, "how much a master has to prove before its vote counts: standard or strict")
 	o.accessFlags.register(cmd)
@@ -85,6 +101,7 @@ type initReport struct {
 // An initMaster is one master, as it was before.
 type initMaster struct {
 	Address string `json:"address"`
+	Absent  bool   `json:"absent,omitempty"` // as --without says
 	Error   string `json:"error,omitempty"`
 	Marker  string `json:"marker,omitempty"` // "": none
 }
@@ -105,15 +122,23 @@ func runInit(cmd *cobra.Command, a *app, o *initOptions) error {
 	if wanted.MaxTTL == 0 {
 		wanted.MaxTTL = defaultMaxTTL
 	}
-	if o.force && !o.yes && !(isTerminal(a.in) && isTerminal(os.Stderr)) {
-		return usagef("--force asks for confirmation: want --yes where there is no terminal")
-	}
-	if err := o.validate(urls, poolOpts); err != nil {
+	absent, err := o.validate(urls, poolOpts)
+	if err != nil {
 		return err
+	}
+	if (o.force || absent != nil) && !o.yes && !(isTerminal(a.in) && isTerminal(os.Stderr)) {
+		flag := "--force"
+		if !o.force {
+			flag = "--without"
+		}
+		return usagef("%s asks for confirmation: want --yes where there is no terminal", flag)
 	}
 	reads := readMarkers(cmd.Context(), urls, poolOpts)
 	if cmd.Context().Err() != nil {
 		return context.Cause(cmd.Context())
+	}
+	for i := range reads {
+		reads[i].absent = slices.Contains(absent, reads[i].master)
 	}
 	r := newInitReport(reads, wanted)
 	err = o.initialize(cmd, a, urls, reads, wanted, r)
@@ -138,22 +163,39 @@ func runInit(cmd *cobra.Command, a *app, o *initOptions) error {
 	return err
 }
 
-// validate checks what is given before anybody is asked.
-func (o *initOptions) validate(urls []string, poolOpts []pool.Option) error {
+// validate checks what is given before anybody is asked, and gives the names of the
+// masters that are absent.
+func (o *initOptions) validate(urls []string, poolOpts []pool.Option) (absent []string, err error) {
 	if o.guard == guard.Strict.String() && o.maxTTL != 0 && o.maxTTL < time.Second {
-		return usagef("--max-ttl %v: want 1s to 24h0m0s with --guard strict", o.maxTTL)
+		return nil, usagef("--max-ttl %v: want 1s to 24h0m0s with --guard strict", o.maxTTL)
 	}
 	p, err := pool.New(urls, poolOpts...)
 	if err != nil {
-		return inFlags(err)
+		return nil, inFlags(err)
 	}
-	return p.Close()
+	defer func() { _ = p.Close() }()
+	var names []string
+	for _, m := range p.Masters() {
+		names = append(names, m.Name())
+	}
+	for _, name := range o.without {
+		if !slices.Contains(names, name) {
+			return nil, usagef("--without %q: want one of the masters %s", name, strings.Join(names, ", "))
+		}
+		if !slices.Contains(absent, name) {
+			absent = append(absent, name)
+		}
+	}
+	if most := len(names) - quorum.Need(len(names)); len(absent) > most {
+		return nil, usagef("--without names %d of %s: want %d at the most, so that a quorum is there", len(absent), words.Count(len(names), "master"), most)
+	}
+	return absent, nil
 }
 
 func newInitReport(reads []markerRead, wanted guard.Config) *initReport {
 	r := &initReport{Level: wanted.Level.String(), MaxTTLMS: wanted.MaxTTL.Milliseconds(), QuarantineMS: wanted.Quarantine().Milliseconds()}
 	for _, m := range reads {
-		row := initMaster{Address: m.master}
+		row := initMaster{Address: m.master, Absent: m.absent}
 		switch {
 		case m.err != nil:
 			row.Error = redacted(m.err.Error())
@@ -167,23 +209,39 @@ func newInitReport(reads []markerRead, wanted guard.Config) *initReport {
 
 // initialize declares the fleet, if nothing speaks against it.
 func (o *initOptions) initialize(cmd *cobra.Command, a *app, urls []string, reads []markerRead, wanted guard.Config, r *initReport) error {
-	silent, marked, same := 0, 0, 0
-	for _, m := range reads {
+	silent, marked, same, present := 0, 0, 0, 0
+	var absent, answer []string
+	now := drift.System().Now()
+	for i := range reads {
+		m := &reads[i]
+		if m.absent {
+			absent = append(absent, m.master)
+			// One that refuses our password is not absent either.
+			if _, refuses := errors.AsType[*pool.ConfigError](m.err); m.err == nil || refuses {
+				answer = append(answer, m.master)
+			}
+			continue
+		}
+		present++
 		switch {
 		case m.err != nil:
 			silent++
 		case m.marker == nil:
 		default:
-			marked++
 			if m.marker.Matches(wanted) {
 				same++
+			}
+			if !m.replaceable(wanted, now) {
+				marked++
 			}
 		}
 	}
 	switch {
+	case answer != nil:
+		return &codeError{exitFailed, fmt.Errorf("nothing was written: --without names %s, which can be reached: want masters that are absent", strings.Join(answer, ", "))}
 	case silent > 0:
-		return &codeError{exitNoQuorum, fmt.Errorf("nothing was written: %s cannot be asked, and all are needed", words.Count(silent, "master"))}
-	case same == len(reads) && !o.force:
+		return &codeError{exitNoQuorum, fmt.Errorf("nothing was written: %s cannot be asked, and all are needed%s", words.Count(silent, "master"), butFor(absent))}
+	case same == present && marked > 0 && !o.force:
 		r.Outcome = outcomeAlready
 		return nil
 	case marked > 0 && !o.force:
@@ -192,10 +250,15 @@ func (o *initOptions) initialize(cmd *cobra.Command, a *app, urls []string, read
 	r.Outcome = outcomeDeclared
 	var opts []redlock.InitOption
 	if o.force {
-		if err := o.confirm(cmd.Context(), a, wanted, time.Duration(r.QuarantineMS)*time.Millisecond); err != nil {
+		opts, r.Outcome = append(opts, redlock.ForceInit()), outcomeChanged
+	}
+	if absent != nil {
+		opts = append(opts, redlock.InitWithout(absent...))
+	}
+	if o.force || absent != nil {
+		if err := o.confirm(cmd.Context(), a, wanted, time.Duration(r.QuarantineMS)*time.Millisecond, absent); err != nil {
 			return err
 		}
-		opts, r.Outcome = append(opts, redlock.ForceInit()), outcomeChanged
 	}
 	client, err := o.open(cmd, a, o.sharedFlags, redlock.WithGuard(guardLevels[o.guard]), redlock.WithTTL(min(wanted.MaxTTL, time.Second)))
 	if err != nil {
@@ -212,6 +275,14 @@ func (o *initOptions) initialize(cmd *cobra.Command, a *app, urls []string, read
 	return nil
 }
 
+// butFor is that some are not needed.
+func butFor(absent []string) string {
+	if absent == nil {
+		return ""
+	}
+	return " but " + strings.Join(absent, ", ")
+}
+
 func belong(n int) string {
 	if n == 1 {
 		return "1 master belongs"
@@ -220,11 +291,20 @@ func belong(n int) string {
 }
 
 // confirm asks whoever sits at the terminal.
-func (o *initOptions) confirm(ctx context.Context, a *app, wanted guard.Config, quarantine time.Duration) error {
+func (o *initOptions) confirm(ctx context.Context, a *app, wanted guard.Config, quarantine time.Duration, absent []string) error {
 	if o.yes {
 		return nil
 	}
-	if _, err := fmt.Fprintf(a.err, "The fleet becomes: %v.\nNo master votes for the next %v, and clients with other settings find none that does.\nType yes to go on: ", wanted, quarantine); err != nil {
+	text := fmt.Sprintf("The fleet becomes: %v.\n", wanted)
+	if absent != nil {
+		text += fmt.Sprintf("These masters are absent, and are taken for new ones: %s.\n", strings.Join(absent, ", "))
+	}
+	if o.force {
+		text += fmt.Sprintf("No master votes for the next %v, and clients with other settings find none that does.\n", quarantine)
+	} else {
+		text += "The others vote at once. If the fleet is not new, somebody may hold a lock on it, and another be granted the same one.\n"
+	}
+	if _, err := io.WriteString(a.err, text+"Type yes to go on: "); err != nil {
 		return &outputError{err}
 	}
 	answer := make(chan string, 1)
@@ -250,6 +330,8 @@ func (r *initReport) print(a *app, wanted guard.Config) error {
 	for _, m := range r.Masters {
 		said := m.Marker
 		switch {
+		case m.Absent && m.Error != "":
+			said = "absent"
 		case m.Error != "":
 			said = "✗ " + shortened(printable(m.Error), longestError)
 		case said == "":
@@ -264,6 +346,11 @@ func (r *initReport) print(a *app, wanted guard.Config) error {
 	switch r.Outcome {
 	case outcomeDeclared:
 		fmt.Fprintf(&b, "\ndeclared a fleet of %v: it votes at once\n", wanted)
+		for _, m := range r.Masters {
+			if m.Absent {
+				fmt.Fprintf(&b, "%s is absent: it votes %v after it has come\n", m.Address, quarantine)
+			}
+		}
 	case outcomeChanged:
 		fmt.Fprintf(&b, "\nchanged to a fleet of %v: it votes in %v\n", wanted, quarantine)
 	case outcomeAlready:

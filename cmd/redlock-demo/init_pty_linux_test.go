@@ -7,6 +7,28 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
+func TestAnInitWithoutAMasterIsConfirmedAtTheTerminal(t *testing.T) {
+	t.Parallel()
+	c, urls := processes(t, 3, redistest.Config{})
+	if err := c.Masters[2].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		typed    string
+		code     int
+		declared bool
+	}{{"no\n", exitUsage, false}, {"yes\n", 0, true}} {
+		term := onTerminal(t, command(t, []string{"TERM=xterm"}, "init", "--masters", urls, "--without", c.Masters[2].Addr()))
+		term.await(t, "Type yes to go on: ")
+		term.press(t, test.typed)
+		code, text := term.end(t)
+		want := "These masters are absent, and are taken for new ones: " + c.Masters[2].Addr() + "."
+		if m := markerOf(t, c.Masters[0]); code != test.code || (m != nil) != test.declared || !strings.Contains(text, want) || !strings.Contains(text, "The others vote at once.") {
+			t.Errorf("%q: exit code %d, %+v\n%s", test.typed, code, m, text)
+		}
+	}
+}
+
 func TestAForcedInitIsConfirmedAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	c, urls := processes(t, 3, redistest.Config{})

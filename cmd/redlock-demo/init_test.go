@@ -121,6 +121,94 @@ func TestInitNeedsAllMasters(t *testing.T) {
 	}
 }
 
+func TestInitWithoutAMasterThatIsAbsentDeclaresTheOthers(t *testing.T) {
+	t.Parallel()
+	c, urls := processes(t, 3, redistest.Config{})
+	away := c.Masters[2]
+	if err := away.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := output(t, nil, "init", "--masters", urls, "--without", away.Addr(), "--yes")
+	if code != 0 || stderr != "" || !strings.Contains(stdout, away.Addr()+"  absent\n") ||
+		!strings.HasSuffix(stdout, "\ndeclared a fleet of 3 masters, standard, longest TTL 1m0s: it votes at once\n"+away.Addr()+" is absent: it votes 1m0.702s after it has come\n") {
+		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+	if m := markerOf(t, c.Masters[0]); m.Since != "0" || m.How != guard.HowDeclared || m.Without != "1" {
+		t.Errorf("%+v", m)
+	}
+	if _, stderr, code := output(t, nil, "exec", "--masters", urls, "--try", "k", "--", binary, "--version"); code != 0 {
+		t.Errorf("exec: exit code %d, %q", code, stderr)
+	}
+	if r, code := initialized(t, "--masters", urls, "--without", away.Addr(), "--yes"); code != 0 || r.Outcome != outcomeAlready || !r.Masters[2].Absent {
+		t.Errorf("again: exit code %d, %+v", code, r)
+	}
+}
+
+// Callers that live for a moment adopt masters while one is away: the operator who
+// knows that the fleet is new may still say so.
+func TestInitDeclaresMastersThatWereAdoptedAndDoNotVoteYet(t *testing.T) {
+	t.Parallel()
+	c, urls := processes(t, 3, redistest.Config{})
+	away := c.Masters[2]
+	if err := away.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); markerOf(t, c.Masters[0]) == nil || markerOf(t, c.Masters[1]) == nil; {
+		_, stderr, code := output(t, nil, "exec", "--masters", urls, "--try", "k", "--", binary, "--version")
+		if code != exitNoQuorum {
+			t.Fatalf("exec ends with %d: %q", code, stderr)
+		}
+		if time.Now().After(end) {
+			t.Fatal("nobody was adopted within a minute")
+		}
+	}
+	if m := markerOf(t, c.Masters[0]); m.How != guard.HowAdopted {
+		t.Fatalf("%+v", m)
+	}
+	r, code := initialized(t, "--masters", urls, "--without", away.Addr(), "--yes")
+	if code != 0 || r.Outcome != outcomeDeclared || r.Masters[0].Marker == "" {
+		t.Fatalf("exit code %d, %+v", code, r)
+	}
+	if _, stderr, code := output(t, nil, "exec", "--masters", urls, "--try", "k", "--", binary, "--version"); code != 0 {
+		t.Errorf("exec: exit code %d, %q", code, stderr)
+	}
+}
+
+func TestInitWithoutRefusesWhatIsNotAbsentOrNotNew(t *testing.T) {
+	t.Parallel()
+	c, urls := processes(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways})
+	last := c.Masters[2]
+	stdout, stderr, code := output(t, nil, "init", "--masters", urls, "--without", last.Addr(), "--yes")
+	if want := "redlock-demo: nothing was written: --without names " + last.Addr() + ", which can be reached: want masters that are absent\n"; code != exitFailed || stderr != want {
+		t.Errorf("exit code %d, %q, want %q\n%s", code, stderr, want, stdout)
+	}
+	if m := markerOf(t, c.Masters[0]); m != nil {
+		t.Errorf("the refusal has written: %+v", m)
+	}
+	if _, code := initialized(t, "--masters", urls); code != 0 {
+		t.Fatal(code)
+	}
+	if err := last.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range c.Masters[:1] { // it may have granted locks
+		if err := m.Restart(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, stderr, code = output(t, nil, "init", "--masters", urls, "--without", last.Addr(), "--yes")
+	if want := "redlock-demo: nothing was written: 1 master belongs to a fleet already (--force changes it)\n"; code != exitFailed || stderr != want {
+		t.Errorf("exit code %d, %q, want %q", code, stderr, want)
+	}
+	if err := c.Masters[1].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr, code = output(t, nil, "init", "--masters", urls, "--without", last.Addr(), "--yes")
+	if want := "redlock-demo: nothing was written: 1 master cannot be asked, and all are needed but " + last.Addr() + "\n"; code != exitNoQuorum || stderr != want {
+		t.Errorf("exit code %d, %q, want %q", code, stderr, want)
+	}
+}
+
 func TestInitRefusesAMasterThatIsNotFit(t *testing.T) {
 	t.Parallel()
 	c, _ := processes(t, 2, redistest.Config{})
@@ -144,6 +232,10 @@ func TestBadInputOfInitGetsOneSentence(t *testing.T) {
 		{[]string{"--max-ttl", "1ms"}, `--max-ttl "1ms": want 0 or a duration from 20ms to 24h0m0s, such as 500ms or 2s` + help},
 		{[]string{"--masters", "redis://h", "--guard", "strict", "--max-ttl", "100ms"}, "--max-ttl 100ms: want 1s to 24h0m0s with --guard strict"},
 		{[]string{"--masters", "http://:secret@h"}, `master URL 1: scheme "http": want redis://, rediss:// or unix://`},
+		{[]string{"--masters", "redis://a,redis://b,redis://c", "--without", "d:6379", "--yes"}, `--without "d:6379": want one of the masters a:6379, b:6379, c:6379`},
+		{[]string{"--masters", "redis://a,redis://b,redis://c", "--without", "", "--yes"}, `--without "": want one of the masters a:6379, b:6379, c:6379`},
+		{[]string{"--masters", "redis://a,redis://b,redis://c", "--without", "a:6379", "--without", "b:6379", "--yes"}, "--without names 2 of 3 masters: want 1 at the most, so that a quorum is there"},
+		{[]string{"--masters", "redis://a,redis://b,redis://c", "--without", "a:6379"}, "--without asks for confirmation: want --yes where there is no terminal"},
 		{[]string{"--masters", "redis://h", "--user", "u"}, "--user needs --password-file"},
 	} {
 		stdout, stderr, code := output(t, nil, append([]string{"init"}, test.args...)...)

@@ -192,7 +192,7 @@ func judgeBacklog(l *findings, f *Facts, config guard.Config) {
 	if ttl == "" || ttl == "0" || f.Info["role"] != "master" {
 		return
 	}
-	has := ""
+	var has string
 	switch {
 	case f.Info["connected_slaves"] != "" && f.Info["connected_slaves"] != "0":
 		has = "has replicas"

@@ -112,7 +112,7 @@ func runDoctor(cmd *cobra.Command, a *app, o *doctorOptions) error {
 		return err
 	}
 	switch worst, found := doctor.Worst(report.Findings); {
-	case found && worst == doctor.Serious, !report.CanLock:
+	case found && worst == doctor.Serious: // as while no lock can be taken
 		return &codeError{code: exitSerious}
 	case found && worst == doctor.Warning:
 		return &codeError{code: exitFailed}

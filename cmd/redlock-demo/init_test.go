@@ -185,6 +185,12 @@ func TestInitWithoutRefusesWhatIsNotAbsentOrNotNew(t *testing.T) {
 	if m := markerOf(t, c.Masters[0]); m != nil {
 		t.Errorf("the refusal has written: %+v", m)
 	}
+	locked, _ := processes(t, 1, redistest.Config{Password: "secret"}) // it answers, though not to us
+	_, stderr, code = output(t, nil, "init", "--masters", strings.Join(append(c.URLs()[:2], "redis://"+locked.Masters[0].Addr()), ","),
+		"--without", locked.Masters[0].Addr(), "--yes")
+	if code != exitFailed || !strings.Contains(stderr, "which can be reached") {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
 	if _, code := initialized(t, "--masters", urls); code != 0 {
 		t.Fatal(code)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
 const (
@@ -136,8 +137,8 @@ func (g *Monitor) unfit(force bool, without uint64) (reasons []error, declared b
 	for i := range g.masters {
 		w, s := &g.masters[i], &standings[i]
 		if without&(1<<i) != 0 {
-			if w.epoch != 0 {
-				reasons[i] = errors.New("it is not absent: it can be reached")
+			if _, refuses := errors.AsType[*pipeline.ConfigError](w.facts.Err); w.epoch != 0 || refuses {
+				reasons[i] = errors.New("it is not absent: it answers")
 			}
 			continue
 		}

@@ -234,6 +234,19 @@ func TestInitDeclaresAFleetWithoutAMasterThatIsAbsent(t *testing.T) {
 	}
 }
 
+// It may have locks, and says no word of them.
+func TestInitDoesNotTakeAMasterForAbsentThatRefusesThePassword(t *testing.T) {
+	p := join(t, redistest.Start(t, 2, redistest.Config{}), redistest.Start(t, 1, redistest.Config{Password: rightPassword}))
+	listed := p.masters
+	listed.urls = append(slices.Clone(p.urls[:2]), "redis://:wrong@"+p.address(2))
+	c := listed.guarded()
+	err := c.Init(context.Background(), redlock.InitWithout(p.address(2)))
+	wantExactly(t, "Init", err, redlock.ErrNoQuorum)
+	if !strings.Contains(err.Error(), p.address(2)+": it is not absent") {
+		t.Errorf("%v", err)
+	}
+}
+
 // The operator was wrong: the absent master has locks of a fleet that was there.
 func TestAFleetThatWasWronglyDeclaredNewIsRevoked(t *testing.T) {
 	p := startPersistent(t, five)

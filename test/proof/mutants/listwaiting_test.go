@@ -50,8 +50,8 @@ var ofTheWaiting = []mutant{
 		breaks: "fairness: who waits comes back to a pilot that it could not reach",
 		edits: []edit{
 			{"redlock/contender.go", "case errors.Is(err, pipeline.ErrConnectionLost), errors.Is(err, pipeline.ErrDown), errors.Is(err, pipeline.ErrStalled):", "case false:"},
-			{"redlock/pilot.go", "until: c.keeper.now() + d}", "until: c.keeper.now() + 1000000*d}"},
-			{"redlock/pilot.go", " && m.epoch == c.masters[master].Stats().Epoch", ""},
+			{"internal/pilot/pilot.go", "until: time.Since(c.since) + d}", "until: time.Since(c.since) + 1000000*d}"},
+			{"internal/pilot/pilot.go", " && m.epoch == c.masters[master].Stats().Epoch", ""},
 		},
 		foundBy: goTest{"./redlock", "TestAFairWaiterWhosePilotIsCutOffAgainAndAgainIsServedInItsTurn"},
 	},

@@ -63,7 +63,7 @@ fi
 # Go's cache does not see them. A -count in GOTESTFLAGS comes later and wins.
 # One package at a time: several of them start whole clusters and look at how
 # they behave under a load that they make themselves.
-flags=(-count=1 -p 1 -timeout "${TIMEOUT:-10m}")
+flags=(-count=1 -p 1 -timeout "${TIMEOUT:-25m}")
 if [ "${RACE:-1}" = 0 ]; then
 	say "the race detector: RACE=0" >>"$out/left-out"
 elif ensure_race; then

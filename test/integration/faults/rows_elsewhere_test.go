@@ -17,7 +17,7 @@ import (
 
 // elsewhereBound bounds the tests of one package that rows refer to, building
 // included.
-const elsewhereBound = 4 * time.Minute
+const elsewhereBound = 10 * time.Minute
 
 const (
 	ofIntegration = ".."
@@ -132,7 +132,7 @@ func runElsewhere(dir string) (map[string]verdict, error) {
 			names = append(names, w.tests...)
 		}
 	}
-	args := []string{"test", "-json", "-count=1", "-timeout", "2m", "-run", "^(" + strings.Join(names, "|") + ")$"}
+	args := []string{"test", "-json", "-count=1", "-timeout", "8m", "-run", "^(" + strings.Join(names, "|") + ")$"}
 	if raceDetector {
 		args = append(args, "-race")
 	}

@@ -6,7 +6,7 @@
 #   PKG          packages of the root module to test, and nothing else (./...)
 #   MODULES      directories of the modules to test, and nothing else (all)
 #   GOTESTFLAGS  further flags of go test, such as "-run Lock -count 3"
-#   TIMEOUT      bound of a package's tests (10m)
+#   TIMEOUT      bound of a package's tests (25m)
 #   RACE=0       without the race detector
 #   REDQUORUM_REQUIRE_REDIS=1  fail, rather than skip, without redis-server;
 #                set by itself once redis-server was found or installed

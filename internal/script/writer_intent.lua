@@ -10,7 +10,7 @@ local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('(%.0f', now))
 -- Those that would stand for longer than any does are from before this clock was set back.
-redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + math.max(INTENT, tonumber(ARGV[2]))), '+inf')
+redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', math.max(now + INTENT, now + ARGV[2])), '+inf')
 redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2]), ARGV[1])
 local last = redis.call('ZREVRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]
 redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', tonumber(last)))

@@ -1,6 +1,7 @@
 package simmaster
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/alicebob/miniredis/v2/server"
@@ -8,14 +9,23 @@ import (
 
 // answerScore refuses a command on a sorted set that has a NaN for a score, or
 // something else than an integer for a LIMIT, as Redis does, and reports whether it
-// did: miniredis takes the one for a number, and for the other also "+500".
+// did: miniredis takes the one for a number, and for the other also "+500". It makes
+// 0 of a score of -0 among args, as Redis does in a set of up to 128.
 func answerScore(p *server.Peer, cmd string, args []string) bool {
 	switch cmd {
 	case "ZADD":
 		for i := 1; i+1 < len(args); i++ { // flags stand before the first pair; no flag is a number
-			if isNaN(args[i]) && (len(args)-i)%2 == 0 {
+			if (len(args)-i)%2 != 0 {
+				continue
+			}
+			if isNaN(args[i]) {
 				p.WriteError("ERR value is not a valid float")
 				return true
+			}
+			if strings.HasPrefix(args[i], "-0") {
+				if score, err := strconv.ParseFloat(args[i], 64); err == nil && score == 0 {
+					args[i] = "0"
+				}
 			}
 		}
 	case "ZCOUNT", "ZRANGEBYSCORE", "ZREVRANGEBYSCORE", "ZREMRANGEBYSCORE":

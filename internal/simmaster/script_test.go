@@ -1,6 +1,9 @@
 package simmaster
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // A client tells by the first word what went wrong.
 func TestAScriptsErrorHasTheCodeThatItHasInRedis(t *testing.T) {
@@ -49,4 +52,23 @@ func TestALimitIsAnInteger(t *testing.T) {
 	}
 	do(t, c, "ZADD", "z", "1", "a", "2", "b", "3", "c")
 	equal(t, "within the limit", do(t, c, "ZRANGEBYSCORE", "z", "-inf", "+inf", "LIMIT", "1", "-1"), "[b c]")
+}
+
+func TestAScriptReadsIntegersOfMoreThan64Bits(t *testing.T) {
+	c := dial(t, start(t))
+	for text, want := range map[string]string{
+		"9223372036854775807": "9223372036854775808", "9223372036854775808": "9223372036854775808", "-99999999999999999999": "-100000000000000000000",
+		"12": "12", "1e3": "1000", "0x10": "16", "": "nil", "x": "nil", "1 2": "nil",
+	} {
+		equal(t, text, do(t, c, "EVAL", "local n = tonumber(ARGV[1]) return n and string.format('%.0f', n) or 'nil'", 0, text), want)
+	}
+	equal(t, "a base", do(t, c, "EVAL", "return tonumber('ff', 16)", 0), 255)
+	equal(t, "a number", do(t, c, "EVAL", "return tonumber(7)", 0), 7)
+}
+
+func TestAScoreOfMinusZeroIsZero(t *testing.T) {
+	c := dial(t, start(t))
+	do(t, c, "ZADD", "zero", "-0", "-0", "-0.5", "less")
+	do(t, c, "EVAL", "return redis.call('ZADD', KEYS[1], '-0', 'by a script')", 1, "zero")
+	equal(t, "minus zero", fmt.Sprint(do(t, c, "ZRANGE", "zero", 0, -1, "WITHSCORES")), "[less -0.5 -0 0 by a script 0]")
 }

@@ -20,6 +20,15 @@ var library = func() map[string]string {
 	return sources
 }()
 
+// wideNumbers stands before every script, in its first line: the tonumber of
+// miniredis' Lua knows no exponent and no integer above 64 bits, which its
+// arithmetic does.
+const wideNumbers = `local narrow = tonumber local tonumber = function(v, base) ` +
+	`local n if base then n = narrow(v, base) else n = narrow(v) end ` +
+	`if n == nil and base == nil and type(v) == 'string' and string.find(v, '^[-+]?[%d.]+[eE]?[-+]?%d*$') then ` +
+	`local ok, sum = pcall(function() return v + 0 end) if ok then n = sum end end ` +
+	`return n end; `
+
 // scripts are those that were loaded in a run, by their SHA: the library's,
 // which miniredis does not know, and others that were run by their source, which
 // it does.

@@ -138,7 +138,7 @@ func TestDefaultsAreThoseOfTheDocumentation(t *testing.T) {
 		got.StallLimit != time.Second || got.MinBackoff != 10*time.Millisecond || got.MaxBackoff != time.Second || got.QueueLimit != 65_536 {
 		t.Errorf("%+v", got)
 	}
-	if want := len(script.All) + 1; len(got.Scripts) != want { // and the guard's check
+	if want := len(script.All); len(got.Scripts) != want {
 		t.Errorf("%d scripts are loaded at a dial, want %d", len(got.Scripts), want)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -91,7 +90,7 @@ func (o *options) configs(urls []string) ([]pipeline.Config, error) {
 			MinBackoff:  o.minBackoff,
 			MaxBackoff:  o.maxBackoff,
 			QueueLimit:  o.queueLimit,
-			Scripts:     append(script.Sources(), guard.Check.Source),
+			Scripts:     script.Sources(),
 			Logger:      o.logger,
 			Chance:      o.chance,
 		}

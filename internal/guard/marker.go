@@ -225,6 +225,3 @@ func (m Marker) matches(c Config) bool { return Stored{Fields: m.Fields}.Matches
 func millisText(ms int64) string { return (time.Duration(ms) * time.Millisecond).String() }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-
-// Checked is what Check answers while the master is the one that was judged.
-func (m Marker) Checked() []string { return []string{m.Run, m.Since, m.Replid, m.DB} }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
 // answer is a reply as redigo returns it.
@@ -97,7 +96,7 @@ func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
 	if err != nil || m.Fields != want {
 		t.Errorf("%+v, %v; want %+v", m.Fields, err, want)
 	}
-	if got, want := m.Checked(), []string{"r", "3", "h", "7"}; !slices.Equal(got, want) {
+	if got, want := m.Mark(), mark("r", "3", "h", "7"); got != want {
 		t.Errorf("its check has to answer %q, want %q", got, want)
 	}
 	if m, err := ParseMarker(sighted(int64(1500)), at(0), at(time.Second)); err != nil || m.Sighted != 1500*time.Millisecond {
@@ -211,8 +210,8 @@ func TestVerdictsAreNamedAsTheScriptsDo(t *testing.T) {
 // What the check answers is compared as pipeline has it.
 func TestTheCheckHoldsForItsOwnReplyAlone(t *testing.T) {
 	m := Marker{Verdict: Same, Fields: Fields{Run: id, Replid: otherID, Since: "1000", DB: "0"}}
-	own := pipeline.Mark(m.Checked()...)
-	if own == "" || own != pipeline.Mark(id, "1000", otherID, "0") {
+	own := m.Mark()
+	if own == "" || own != mark(id, "1000", otherID, "0") {
 		t.Errorf("its own reply does not hold: %q", own)
 	}
 	for name, reply := range map[string][]string{
@@ -220,7 +219,7 @@ func TestTheCheckHoldsForItsOwnReplyAlone(t *testing.T) {
 		"another run": {"x", "1000", otherID, "0"}, "another since": {id, "1001", otherID, "0"}, "another history": {id, "1000", id, "0"},
 		"another database": {id, "1000", otherID, "1"}, "swapped": {"1000", id, otherID, "0"}, "empty": {"", "", "", ""},
 	} {
-		if pipeline.Mark(reply...) == own {
+		if mark(reply...) == own {
 			t.Errorf("%s: it holds", name)
 		}
 	}
@@ -228,7 +227,7 @@ func TestTheCheckHoldsForItsOwnReplyAlone(t *testing.T) {
 		"run": {Replid: otherID, Since: "1000", DB: "0"}, "history": {Run: id, Since: "1000", DB: "0"},
 		"since": {Run: id, Replid: otherID, DB: "0"}, "database": {Run: id, Replid: otherID, Since: "1000"},
 	} {
-		if pipeline.Mark(Marker{Fields: other}.Checked()...) == own {
+		if (Marker{Fields: other}).Mark() == own {
 			t.Errorf("without its %s it holds", name)
 		}
 	}
@@ -268,7 +267,7 @@ func FuzzParseMarker(f *testing.F) {
 		if m.Sighted < 0 || m.Sighted > 0 && m.Verdict != Missing {
 			t.Errorf("%q has been known for %v", reply, m.Sighted)
 		}
-		if got, want := m.Checked(), []string{m.Run, m.Since, m.Replid, m.DB}; !slices.Equal(got, want) {
+		if got, want := m.Mark(), mark(m.Run, m.Since, m.Replid, m.DB); got != want {
 			t.Errorf("%q: the check has to answer %q, want %q", reply, got, want)
 		}
 	})

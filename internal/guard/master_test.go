@@ -186,25 +186,26 @@ func (m *master) dial(c Config, ahead ...time.Duration) Marker {
 	return m.script(Dial, c.DialArgs(m.at(sent)))
 }
 
-// check is what the check behind a flush answers: nil for an error.
-func (m *master) check() []string {
+// check is the mark that the check behind a flush makes, or an error reply's text.
+func (m *master) check() string {
 	m.t.Helper()
-	reply, err := redis.Values(m.conn.Do("EVAL", Check.EvalArgs(CheckArgs())...))
-	var refused redis.Error
-	switch {
-	case errors.As(err, &refused):
-		return nil
-	case err != nil:
-		m.t.Fatal(err)
-	}
-	texts := make([]string, len(reply))
-	for i, part := range reply {
-		b, ok := part.([]byte)
-		if texts[i] = string(b); !ok {
-			texts[i] = fmt.Sprint(part)
+	var replies [len(CheckCommands)]any
+	for i, command := range CheckCommands {
+		reply, err := m.conn.Do(command[0].(string), command[1:]...)
+		var refused redis.Error
+		switch {
+		case errors.As(err, &refused):
+			reply = refused
+		case err != nil:
+			m.t.Fatal(err)
 		}
+		replies[i] = reply
 	}
-	return texts
+	mark, err := ReadCheck(replies)
+	if err != nil {
+		return err.Error()
+	}
+	return mark
 }
 
 // marker is what is in the marker's hash.

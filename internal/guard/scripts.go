@@ -30,9 +30,6 @@ var fleetSource string
 //go:embed sight.lua
 var sightSource string
 
-//go:embed check.lua
-var checkSource string
-
 // includeMarker is the line that asks for marker.lua: Lua on a master knows no
 // modules.
 const includeMarker = "-- include marker.lua\n"
@@ -49,13 +46,10 @@ var (
 	Init    = script.New("init", withMarker(initSource))
 	Fleet   = script.New("fleet", withMarker(fleetSource))
 	Sight   = script.New("sight", withMarker(sightSource))
-	// Check ends each flush that carries what asks for a vote, with CheckArgs. The
-	// votes of the flush count only if it answers what Marker.Checked says.
-	Check = script.New("check", checkSource)
 )
 
 // Scripts is every script, in no particular order.
-var Scripts = []*script.Script{Dial, Declare, Adopt, Init, Fleet, Sight, Check}
+var Scripts = []*script.Script{Dial, Declare, Adopt, Init, Fleet, Sight}
 
 // A Target is a master that a script runs on, and the moment at which it is sent.
 type Target struct {
@@ -93,9 +87,6 @@ func (c Config) WholeArgs(t Target, seen string) []any { return c.args(Fleet, t,
 
 // RevokeArgs are those that take the vote back which a declaration gave.
 func (c Config) RevokeArgs(t Target, seen string) []any { return c.args(Fleet, t, "revoke", seen) }
-
-// CheckArgs are the arguments of EVALSHA for Check.
-func CheckArgs() []any { return Check.Args(nil, []any{Key}) }
 
 func (c Config) args(s *script.Script, t Target, further ...any) []any {
 	skew := "" // unused: clocks are not compared

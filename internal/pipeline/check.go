@@ -1,47 +1,130 @@
 package pipeline
 
-import "sync/atomic"
-
-// A Check is a question that the last calls of a flush share: one script at
+// A Check is a question that the last calls of a flush share: two commands at
 // the flush's end for all calls that have it as Command.Check. They are completed
-// when its answer has come, with that answer. It is not changed once it is in use.
+// when the replies have come, with what those come to. It is not changed once it
+// is in use.
 type Check struct {
-	bySHA  []byte // EVALSHA
-	byText []byte // EVAL, for a master that does not know the script
+	commands [checkSize][]byte
+	read     ReadCheck
 }
 
-// NewCheck is the check by a script of this text, with the arguments of EVALSHA.
-func NewCheck(source string, args ...any) *Check {
-	c := &Check{bySHA: AppendCommand(nil, "EVALSHA", args...)}
-	c.byText = EvalOf(c.bySHA, source)
+// ReadCheck says what the replies to a check's commands come to, in their order:
+// as redigo parses them, error replies among them. What it returns is as in
+// Checked. It must not keep the replies.
+type ReadCheck func(replies [checkSize]any) (mark string, err error)
+
+const checkSize = 2
+
+// NewCheck is the check by these commands, each with its arguments.
+func NewCheck(commands [checkSize][]any, read ReadCheck) *Check {
+	c := &Check{read: read}
+	for i, words := range commands {
+		name, _ := words[0].(string)
+		c.commands[i] = AppendCommand(nil, name, words[1:]...)
+	}
 	return c
 }
 
 // Checked is what a check said. It is not changed.
 type Checked struct {
-	Mark string // as Mark makes it; "": something else
+	Mark string // equal for equal facts; "": nothing that a vote could count with
 	Err  error  // an error reply
 }
 
-// Mark is the answer of a check that two values or more were asked for, as
-// Checked has it.
-func Mark(values ...string) string {
-	parts := make([]any, len(values))
-	for i, v := range values {
-		parts[i] = []byte(v)
-	}
-	return markOf(parts)
+// A checking is what a session keeps of its checks: the usual replies, the same
+// as last time, are compared and not parsed.
+type checking struct {
+	// Stand in inflight for every check; the commands are the writer's, the
+	// addresses are for both.
+	calls    [checkSize]Call
+	commands [checkSize]Command
+
+	// Of the reader alone.
+	raw     [checkSize]string // the last replies as Redis sends them; "": one that is parsed each time
+	replies [checkSize]any    // the same, parsed
+	changed bool              // since said was read from them
+	held    []*Call           // answered, waiting for the check of their flush
+	said    *Checked
 }
 
-// markOf is the reply of a check in the form in which Redis sends it, so that
-// the usual answer, the same as last time, is compared and not parsed. "" if it
-// is not an array of strings and nils.
-func markOf(reply any) string {
-	parts, ok := reply.([]any)
-	if !ok {
-		return ""
+func (k *checking) init() {
+	for i := range k.calls {
+		k.calls[i].Command = &k.commands[i]
 	}
-	raw := appendHeader(nil, '*', len(parts))
+	k.said = &Checked{}
+}
+
+// index is which of a check's commands a call stands for; -1: none.
+func (k *checking) index(c *Call) int {
+	for i := range k.calls {
+		if c == &k.calls[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// addCheck puts the check behind a batch in which somebody asks for it.
+func (s *session) addCheck(batch []*Call) []*Call {
+	for _, c := range batch {
+		if c.Check == nil {
+			continue
+		}
+		for i := range s.checking.calls {
+			s.checking.commands[i].Encoded = c.Check.commands[i]
+			batch = append(batch, &s.checking.calls[i])
+		}
+		s.p.accepted.Add(checkSize) // they complete like any other
+		return batch
+	}
+	return batch
+}
+
+// checked takes the reply to one of a check's commands. With the last of them it
+// completes the calls that wait for it.
+func (s *session) checked(i int) error {
+	k := &s.checking
+	same, err := s.wire.same(k.raw[i])
+	if err == nil && !same {
+		var reply any
+		reply, err = s.rc.Receive()
+		if isReply(err) {
+			reply, err = err, nil
+			s.p.failures.Add(1)
+		}
+		k.raw[i], k.replies[i], k.changed = rawOf(reply), reply, true
+	}
+	if err != nil {
+		return err
+	}
+	s.count()
+	if i < checkSize-1 {
+		return nil
+	}
+	if k.changed && len(k.held) > 0 {
+		k.said, k.changed = &Checked{}, false
+		k.said.Mark, k.said.Err = k.held[0].Check.read(k.replies)
+	}
+	for i, c := range k.held {
+		k.held[i] = nil
+		c.Checked = k.said
+		s.answered(c, c.Reply, c.Err)
+	}
+	k.held = k.held[:0]
+	return nil
+}
+
+// rawOf is a reply as Redis sends it, if it is a string or an array of strings
+// and nils; otherwise "".
+func rawOf(reply any) string {
+	parts, ok := reply.([]any)
+	var raw []byte
+	if ok {
+		raw = appendHeader(nil, '*', len(parts))
+	} else {
+		parts = []any{reply}
+	}
 	for _, part := range parts {
 		switch v := part.(type) {
 		case nil:
@@ -54,92 +137,3 @@ func markOf(reply any) string {
 	}
 	return string(raw)
 }
-
-// addCheck puts the check behind a batch in which somebody asks for it.
-func (s *session) addCheck(batch []*Call) []*Call {
-	for _, c := range batch {
-		if c.Check != nil {
-			s.checking.Encoded = c.Check.bySHA
-			if s.checkByText.Load() {
-				s.checking.Encoded = c.Check.byText
-			}
-			s.p.accepted.Add(1) // it completes like any other
-			return append(batch, &s.check)
-		}
-	}
-	return batch
-}
-
-// checked takes the reply of a check, and completes the calls that wait for it.
-func (s *session) checked() error {
-	same, err := s.wire.same(s.said.Mark)
-	if err == nil && !same {
-		var reply any
-		if reply, err = s.rc.Receive(); IsNoScript(err) && s.askByText() {
-			s.count()
-			return nil
-		}
-		if err == nil || isReply(err) {
-			s.said = &Checked{Mark: markOf(reply), Err: err}
-			if err != nil {
-				s.said.Mark, err = "", nil
-				s.p.failures.Add(1)
-			}
-		}
-	}
-	if err != nil {
-		return err
-	}
-	s.count()
-	s.checkByText.Store(false)
-	for i, c := range s.held {
-		s.held[i] = nil
-		c.Checked = s.said
-		s.answered(c, c.Reply, c.Err)
-	}
-	s.held = s.held[:0]
-	return nil
-}
-
-// askByText has the calls that wait for a check wait for the next one, which
-// names its script by its text: the master has forgotten it (SCRIPT FLUSH). What
-// is asked later covers them as well. Those that have failed need no check. It
-// reports false where another check cannot be had.
-func (s *session) askByText() bool {
-	waiting, answered := s.held[:0], false
-	for _, c := range s.held {
-		if _, ok := c.Owner.(*recheck); ok {
-			answered = true // by text, and all the same it says so: no Redis does
-		}
-		if c.Err != nil {
-			s.answered(c, c.Reply, c.Err)
-		} else {
-			waiting = append(waiting, c)
-		}
-	}
-	clear(s.held[len(waiting):])
-	s.held = waiting
-	if answered {
-		return false
-	}
-	if s.checkByText.Swap(true) || len(waiting) == 0 {
-		return true // asked for already: this answers a flush that was written before
-	}
-	again := &recheck{}
-	s.p.Resend(&Call{Command: &Command{
-		Cmd: "PING", Encoded: AppendCommand(nil, "PING"), Owner: again, Check: waiting[0].Check,
-	}})
-	return !again.failed.Load()
-}
-
-// A recheck owns a call that is sent for the check behind it.
-type recheck struct{ failed atomic.Bool }
-
-// Abandoned implements Owner.
-func (*recheck) Abandoned(*Call) bool { return false }
-
-// Delayed implements Owner. It is not called: the call is not kept.
-func (*recheck) Delayed(*Call, error) {}
-
-// Complete implements Owner.
-func (r *recheck) Complete(c *Call) { r.failed.Store(c.Err != nil) }

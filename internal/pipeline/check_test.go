@@ -2,22 +2,27 @@ package pipeline
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/gomodule/redigo/redis"
 )
 
-// testCheck asks by a script that fake servers know.
-const checkText, checkSHA = "return 'the check'", "0123456789012345678901234567890123456789"
-
-var testCheck = NewCheck(checkText, checkSHA, 1, "marker")
-
-// isCheck reports whether a command is the check, by its digest or by its text.
-func isCheck(args []string) bool {
-	return len(args) > 1 && (args[1] == checkSHA || args[1] == checkText)
-}
+// testCheck makes a mark of the texts that a master answers to its two commands.
+var testCheck = NewCheck([checkSize][]any{{"FIRST", 1}, {"SECOND", "marker"}}, func(replies [checkSize]any) (string, error) {
+	for _, reply := range replies {
+		if err, failed := reply.(redis.Error); failed {
+			return "", err
+		}
+	}
+	first, second := rawOf(replies[0]), rawOf(replies[1])
+	if first == "" || second == "" {
+		return "", nil
+	}
+	return first + second, nil
+})
 
 // startChecked queues calls that ask for the check, in one flush with others
 // before the first connection is up.
@@ -33,20 +38,25 @@ func startChecked(t *testing.T, p *Pipeline, cmds ...string) (all []*waiter) {
 	return all
 }
 
+// What a master says to the check in these tests.
+const saysA, saysB, saysList = "$1\r\na\r\n", "$1\r\nb\r\n", "*2\r\n$2\r\nr1\r\n$-1\r\n"
+
 func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
 		hold := make(chan struct{})
 		var mu sync.Mutex
-		mark := bulks("r1", "0")
+		first, second := saysA, saysList
 		s.reply = func(_ *fakeConn, args []string) string {
-			switch {
-			case isCheck(args):
+			mu.Lock()
+			defer mu.Unlock()
+			switch args[0] {
+			case "FIRST":
+				return first
+			case "SECOND":
 				<-hold
-				mu.Lock()
-				defer mu.Unlock()
-				return mark
-			case args[0] == "VOTE-BAD":
+				return second
+			case "VOTE-BAD":
 				return "-ERR bad\r\n"
 			}
 			return "+OK\r\n"
@@ -65,35 +75,38 @@ func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {
 		hold <- struct{}{}
 		for i, w := range calls {
 			c := w.wait()
-			if want := i != 1; want && c.Said().Mark != Mark("r1", "0") || !want && c.Said().Mark != "" || c.Said().Err != nil {
+			if want := i != 1; want && c.Said().Mark != saysA+saysList || !want && c.Said().Mark != "" || c.Said().Err != nil {
 				t.Errorf("%s: mark %q, %v", c.Cmd, c.Said().Mark, c.Said().Err)
 			}
 			if (c.Err != nil) != (c.Cmd == "VOTE-BAD") {
 				t.Errorf("%s: error %v", c.Cmd, c.Err)
 			}
 		}
-		if got := strings.Count(fmt.Sprint(s.conn(1).calls()), "EVALSHA"); got != 1 {
-			t.Errorf("%d checks in one flush", got)
+		if got := strings.Join(s.conn(1).calls(), ", "); got != "VOTE1, PLAIN, VOTE-BAD, VOTE2, FIRST 1, SECOND marker" {
+			t.Errorf("it was asked %s", got)
 		}
 		close(hold)
 
-		for _, test := range []struct{ reply, mark string }{
-			{bulks("r1", "0"), Mark("r1", "0")},
-			{bulks("r1", "7"), Mark("r1", "7")},
-			{"*2\r\n$-1\r\n$-1\r\n", "*2\r\n$-1\r\n$-1\r\n"},
-			{bulks("r1", "7"), Mark("r1", "7")},
-			{"-WRONGTYPE it is a string\r\n", ""},
-			{"+OK\r\n", ""},
-			{"*2\r\n:1\r\n$1\r\n7\r\n", ""},
-			{"$-1\r\n", ""},
-			{bulks("r1", "7"), Mark("r1", "7")},
+		for _, test := range []struct{ first, second, mark string }{
+			{saysA, saysList, saysA + saysList},
+			{saysB, saysList, saysB + saysList},
+			{saysB, saysA, saysB + saysA},
+			{saysB, saysA, saysB + saysA},
+			{"-NOPERM\r\n", saysA, ""},
+			{saysB, "-WRONGTYPE it is a string\r\n", ""},
+			{saysB, saysA, saysB + saysA},
+			{"$-1\r\n", "*2\r\n$-1\r\n$-1\r\n", "$-1\r\n*2\r\n$-1\r\n$-1\r\n"},
+			{"+OK\r\n", saysA, ""},
+			{saysA, "*2\r\n:1\r\n$1\r\n7\r\n", ""},
+			{saysA, saysList, saysA + saysList},
 		} {
 			mu.Lock()
-			mark = test.reply
+			first, second = test.first, test.second
 			mu.Unlock()
+			failed := strings.HasPrefix(first, "-") || strings.HasPrefix(second, "-")
 			c := startChecked(t, p, "VOTE")[0].wait()
-			if c.Err != nil || c.Said().Mark != test.mark || (c.Said().Err != nil) != strings.HasPrefix(test.reply, "-") {
-				t.Errorf("the check says %q: mark %q, %v; error %v", test.reply, c.Said().Mark, c.Said().Err, c.Err)
+			if c.Err != nil || c.Said().Mark != test.mark || (c.Said().Err != nil) != failed {
+				t.Errorf("the check says %q, %q: mark %q, %v; error %v", first, second, c.Said().Mark, c.Said().Err, c.Err)
 			}
 		}
 		synctest.Wait()
@@ -103,130 +116,59 @@ func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {
 	})
 }
 
-func bulks(values ...string) string { return Mark(values...) }
-
-// What was answered counts for nothing when the check was not.
+// What was answered counts for nothing when the check was not, or only in part.
 func TestACallWhoseCheckIsLostFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		s.reply = func(c *fakeConn, args []string) string {
-			if isCheck(args) {
-				_ = c.Close()
-			}
-			return "+OK\r\n"
-		}
-		g := newGate(s)
-		p := open(t, g.config())
-		calls := startChecked(t, p, "VOTE", "PLAIN")
-		g.next <- nil
-		if c := calls[1].wait(); c.Err != nil {
-			t.Errorf("the plain call: %v", c.Err)
-		}
-		if c := calls[0].wait(); !errors.Is(c.Err, ErrConnectionLost) || c.Reply != nil || c.Said().Mark != "" || !c.Sent {
-			t.Errorf("the vote: %v, reply %v, mark %q", c.Err, c.Reply, c.Said().Mark)
-		}
-		synctest.Wait()
-		if n := p.inFlight(); n != 0 {
-			t.Errorf("%d calls in flight", n)
-		}
-	})
+	for _, last := range []string{"FIRST", "SECOND"} {
+		t.Run(last, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newFakeServer(t)
+				s.reply = func(c *fakeConn, args []string) string {
+					switch args[0] {
+					case last:
+						_ = c.Close()
+					case "FIRST":
+						return saysA
+					}
+					return "+OK\r\n"
+				}
+				g := newGate(s)
+				p := open(t, g.config())
+				calls := startChecked(t, p, "VOTE", "PLAIN")
+				g.next <- nil
+				if c := calls[1].wait(); c.Err != nil {
+					t.Errorf("the plain call: %v", c.Err)
+				}
+				if c := calls[0].wait(); !errors.Is(c.Err, ErrConnectionLost) || c.Reply != nil || c.Said().Mark != "" || !c.Sent {
+					t.Errorf("the vote: %v, reply %v, mark %q", c.Err, c.Reply, c.Said().Mark)
+				}
+				synctest.Wait()
+				if n := p.inFlight(); n != 0 {
+					t.Errorf("%d calls in flight", n)
+				}
+			})
+		})
+	}
 }
 
 func TestASplitReplyOfACheckIsReadWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
 		s.reply = func(c *fakeConn, args []string) string {
-			if !isCheck(args) {
-				return "+OK\r\n"
-			}
-			raw := bulks("r1", "12345")
-			_, _ = c.Write([]byte(raw[:9]))
-			synctest.Wait() // until it was read
-			return raw[9:]
-		}
-		p := open(t, s.config())
-		for range 3 {
-			if c := startChecked(t, p, "VOTE")[0].wait(); c.Err != nil || c.Said().Mark != Mark("r1", "12345") {
-				t.Errorf("mark %q, %v", c.Said().Mark, c.Err)
-			}
-		}
-	})
-}
-
-// A master that has forgotten its scripts is asked by the text, and no vote waits
-// for longer, or is answered without a check.
-func TestACheckThatTheMasterDoesNotKnowIsAskedByItsText(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		var mu sync.Mutex
-		known, asked := false, []string{}
-		s.reply = func(_ *fakeConn, args []string) string {
-			mu.Lock()
-			defer mu.Unlock()
-			asked = append(asked, args[0])
-			switch {
-			case args[0] == "EVAL":
-				known = true
-			case args[0] == "EVALSHA" && !known:
-				return "-NOSCRIPT No matching script.\r\n"
-			case args[0] == "VOTE-BAD":
-				return "-ERR bad\r\n"
-			}
-			if isCheck(args) {
-				return bulks("r1", "0")
+			switch args[0] {
+			case "FIRST":
+				return saysA
+			case "SECOND":
+				_, _ = c.Write([]byte(saysList[:9]))
+				synctest.Wait() // until it was read
+				return saysList[9:]
 			}
 			return "+OK\r\n"
 		}
-		g := newGate(s)
-		p := open(t, g.config())
-		calls := startChecked(t, p, "VOTE1", "VOTE-BAD", "VOTE2")
-		g.next <- nil
-		for _, w := range calls {
-			if c := w.wait(); c.Err == nil && c.Said().Mark != bulks("r1", "0") || (c.Err != nil) != (c.Cmd == "VOTE-BAD") {
-				t.Errorf("%s: mark %q, %v", c.Cmd, c.Said().Mark, c.Err)
-			}
-		}
-		synctest.Wait()
-		mu.Lock()
-		known, asked = false, nil // forgotten again
-		mu.Unlock()
-		for range 2 {
-			if c := startChecked(t, p, "VOTE")[0].wait(); c.Err != nil || c.Said().Mark != bulks("r1", "0") {
+		p := open(t, s.config())
+		for range 3 {
+			if c := startChecked(t, p, "VOTE")[0].wait(); c.Err != nil || c.Said().Mark != saysA+saysList {
 				t.Errorf("mark %q, %v", c.Said().Mark, c.Err)
 			}
 		}
-		synctest.Wait()
-		mu.Lock()
-		defer mu.Unlock()
-		if got, want := strings.Join(asked, " "), "VOTE EVALSHA EVAL VOTE EVALSHA"; got != want {
-			t.Errorf("it was asked %s, want %s", got, want)
-		}
-		if n := p.inFlight(); n != 0 {
-			t.Errorf("%d calls in flight", n)
-		}
 	})
-}
-
-// Where no further check can be had the votes come back without one, and count
-// for nothing.
-func TestVotesComeBackUncheckedWhereNoFurtherCheckCanBeHad(t *testing.T) {
-	for name, limit := range map[string]int{"the queue is full": 1, "the master does not know the text either": 100} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newFakeServer(t)
-				s.reply = func(_ *fakeConn, args []string) string {
-					if isCheck(args) {
-						return "-NOSCRIPT No matching script.\r\n"
-					}
-					return "+OK\r\n"
-				}
-				cfg := s.config()
-				cfg.QueueLimit = limit
-				p := open(t, cfg)
-				if c := startChecked(t, p, "VOTE")[0].wait(); c.Err != nil || c.Said().Mark != "" || !IsNoScript(c.Said().Err) {
-					t.Errorf("mark %q, check %v, error %v", c.Said().Mark, c.Said().Err, c.Err)
-				}
-			})
-		})
-	}
 }

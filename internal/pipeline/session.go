@@ -33,15 +33,7 @@ type session struct {
 
 	watch stallWatch
 
-	// The check's command, which stands in inflight for every check; its fields
-	// are the writer's, its address is for both.
-	check       Call
-	checking    Command
-	checkByText atomic.Bool // the master does not know the check's script; set by the reader
-	// Of the reader alone: calls that were answered and wait for the check of
-	// their flush, and what the last check said.
-	held []*Call
-	said *Checked
+	checking checking
 
 	joiner joiner      // the writer's
 	apart  atomic.Bool // the master has refused a joint command
@@ -53,7 +45,7 @@ type session struct {
 
 func newSession(p *Pipeline, epoch uint64, w *wire, rc redis.Conn) *session {
 	s := &session{p: p, epoch: epoch, wire: w, rc: rc, began: time.Now(), failed: make(chan struct{})}
-	s.check.Command, s.said = &s.checking, &Checked{}
+	s.checking.init()
 	s.watch.init(s)
 	return s
 }
@@ -176,8 +168,8 @@ func (s *session) read() {
 			claimed, next = s.claim(claimed), 0
 		}
 		c := claimed[next]
-		if c == &s.check {
-			if err := s.checked(); err != nil {
+		if i := s.checking.index(c); i >= 0 {
+			if err := s.checked(i); err != nil {
 				s.fail(connectionError(err))
 				break
 			}
@@ -204,15 +196,15 @@ func (s *session) read() {
 		s.count()
 		s.replied(c, reply, err)
 	}
-	s.p.completed.Add(-uint64(len(s.held))) // counted when their replies came
-	s.unanswered = slices.Concat(s.held, claimed[next:])
+	s.p.completed.Add(-uint64(len(s.checking.held))) // counted when their replies came
+	s.unanswered = slices.Concat(s.checking.held, claimed[next:])
 }
 
 // replied ends a call, at once or when its check has been answered.
 func (s *session) replied(c *Call, reply any, err error) {
 	if c.Check != nil {
 		c.Reply, c.Err = reply, err
-		s.held = append(s.held, c)
+		s.checking.held = append(s.checking.held, c)
 		return
 	}
 	s.answered(c, reply, err)
@@ -302,7 +294,7 @@ func (s *session) ownersCalls(calls []*Call) []*Call {
 	rest := make([]*Call, 0, len(calls))
 	for _, c := range calls {
 		switch {
-		case c == &s.check:
+		case s.checking.index(c) >= 0:
 			s.p.completed.Add(1)
 		case c.joint != nil:
 			rest = append(rest, c.joint.parts...)

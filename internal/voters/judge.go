@@ -5,7 +5,6 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
 // What the Monitor makes of what all masters say of themselves: who may vote,
@@ -74,7 +73,7 @@ func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 		j.from = before.from
 	}
 	if w.facts.Info.RunID != "" {
-		j.mark = pipeline.Mark(w.facts.Marker.Checked()...)
+		j.mark = w.facts.Marker.Mark()
 	}
 	switch {
 	case s.Why != nil:

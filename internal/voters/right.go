@@ -76,7 +76,7 @@ func (g *Monitor) Abstains(i int, call *pipeline.Call, asked drift.Instant) *gua
 }
 
 // check is the same for all masters and clients.
-var check = pipeline.NewCheck(guard.Check.Source, guard.CheckArgs()...)
+var check = pipeline.NewCheck(guard.CheckCommands, guard.ReadCheck)
 
 // Check is the check that ends a flush with votes; nil: none does.
 func (g *Monitor) Check() *pipeline.Check {

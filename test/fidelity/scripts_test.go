@@ -84,7 +84,6 @@ var plausible = map[string]func(t *rapid.T) call{
 	"fleet": func(t *rapid.T) call {
 		return markerCall(t, pick(t, "what", []string{"name", "whole", "revoke"}), pick(t, "seen", fleets))
 	},
-	"check": func(*rapid.T) call { return call{keys: []any{guard.Key}} },
 }
 
 // fleets are the ids of fleets, and none.

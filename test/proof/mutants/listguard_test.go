@@ -12,19 +12,19 @@ var ofTheGuard = []mutant{
 	{
 		name:    "a check that compares no history",
 		breaks:  "S1: a resynchronisation on a living connection takes the vote",
-		edits:   []edit{{"internal/guard/check.lua", "m[3] and string.find(info, 'master_replid:' .. m[3], 1, true)", "m[3]"}},
+		edits:   []edit{{"internal/guard/check.go", `, !bytes.Contains(info, []byte("\nmaster_replid:"+fields[2])):`, ":"}},
 		foundBy: goTest{"./internal/guard", "TestTheCheckAnswersNothingOfAnotherHistory"},
 	},
 	{
 		name:    "a check that takes a replica for a master",
 		breaks:  "S1: a replica does not vote",
-		edits:   []edit{{"internal/guard/check.lua", "string.find(info, 'role:master', 1, true) and m[3]", "m[3]"}},
+		edits:   []edit{{"internal/guard/check.go", `!bytes.Contains(info, []byte("\nrole:master\r\n")), `, ""}},
 		foundBy: goTest{"./internal/guard", "TestAMasterThatWasAReplicaAbstainsFirst"},
 	},
 	{
 		name:    "a check that is not compared with the history",
 		breaks:  "S1: a check holds for the marker as it was judged",
-		edits:   []edit{{"internal/guard/marker.go", "[]string{m.Run, m.Since, m.Replid, m.DB}", "[]string{m.Run, m.Since, m.DB}"}},
+		edits:   []edit{{"internal/guard/check.go", "mark(m.Run, m.Since, m.Replid, m.DB)", "mark(m.Run, m.Since, m.DB)"}},
 		foundBy: goTest{"./internal/guard", "TestTheCheckHoldsForItsOwnReplyAlone"},
 	},
 	{
@@ -118,10 +118,16 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./internal/voters", "TestAnAnswerByAnotherConnectionTellsNothingOfTheMaster"},
 	},
 	{
-		name:    "a forgotten check that holds nothing up",
-		breaks:  "S1: a vote counts with its check, also after SCRIPT FLUSH",
-		edits:   []edit{{"internal/pipeline/check.go", "IsNoScript(err) && s.askByText()", "IsNoScript(err) && false"}},
-		foundBy: goTest{"./internal/pipeline", "TestACheckThatTheMasterDoesNotKnowIsAskedByItsText"},
+		name:    "a check that is read by its first half",
+		breaks:  "S1: a vote counts with its check, and with the whole of it",
+		edits:   []edit{{"internal/pipeline/check.go", "	if i < checkSize-1 {\n		return nil\n	}\n", ""}},
+		foundBy: goTest{"./internal/pipeline", "TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt"},
+	},
+	{
+		name:    "an INFO that fails and is taken for one that is not permitted",
+		breaks:  "S1: a vote counts with its check, and with the whole of it",
+		edits:   []edit{{"internal/guard/check.go", "refused != \"\" && !notPermitted(refused)", "false"}},
+		foundBy: goTest{"./internal/guard", "TestTheCheckReadsAMarkWhereAMasterHasTheHistoryOfItsMarker"},
 	},
 	{
 		name:    "an abstention that is told as a refusal",

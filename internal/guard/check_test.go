@@ -1,0 +1,54 @@
+package guard
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+func TestTheCheckReadsAMarkWhereAMasterHasTheHistoryOfItsMarker(t *testing.T) {
+	const info = "# Replication\r\nrole:master\r\nconnected_slaves:0\r\nmaster_replid:" + otherID + "\r\nmaster_replid2:" + id + "\r\n"
+	texts := func(values ...string) any {
+		reply := make([]any, len(values))
+		for i, v := range values {
+			reply[i] = []byte(v)
+		}
+		return reply
+	}
+	right := texts(id, "1000", otherID, "0")
+	own := Marker{Fields: Fields{Run: id, Replid: otherID, Since: "1000", DB: "0"}}.Mark()
+	with := func(old, by string) any { return []byte(strings.Replace(info, old, by, 1)) }
+	for name, test := range map[string]struct {
+		replies [2]any
+		mark    string
+		err     bool
+	}{
+		"as it was judged":                     {replies: [2]any{[]byte(info), right}, mark: own},
+		"judged without a history":             {replies: [2]any{[]byte(info), texts(id, "1000", "", "0")}, mark: mark(id, "1000", "", "0")},
+		"INFO is not permitted":                {replies: [2]any{redis.Error("NOPERM this user has no permissions"), right}, mark: own},
+		"INFO is renamed":                      {replies: [2]any{redis.Error("ERR unknown command 'INFO'"), right}, mark: own},
+		"another error of INFO":                {replies: [2]any{redis.Error("BUSY Redis is busy"), right}, err: true},
+		"an error of the marker":               {replies: [2]any{[]byte(info), redis.Error("WRONGTYPE")}, err: true},
+		"neither is permitted":                 {replies: [2]any{redis.Error("NOPERM"), redis.Error("NOPERM")}, err: true},
+		"a replica":                            {replies: [2]any{with("role:master", "role:slave"), right}},
+		"a replica that is named like one":     {replies: [2]any{with("role:master", "role:slave\r\nslave0:ip=role:master"), right}},
+		"another history":                      {replies: [2]any{with("master_replid:"+otherID, "master_replid:"+id), right}},
+		"the history before":                   {replies: [2]any{[]byte(info), texts(id, "1000", id, "0")}},
+		"a history in a replica's name":        {replies: [2]any{with("master_replid:"+otherID, "slave0:ip=master_replid:"+otherID), right}},
+		"INFO is no text":                      {replies: [2]any{int64(1), right}},
+		"INFO is nothing":                      {replies: [2]any{nil, right}},
+		"no marker":                            {replies: [2]any{[]byte(info), []any{nil, nil, nil, nil}}},
+		"no marker, and INFO is not permitted": {replies: [2]any{redis.Error("NOPERM"), []any{nil, nil, nil, nil}}},
+		"three fields":                         {replies: [2]any{[]byte(info), texts(id, "1000", otherID)}},
+		"five fields":                          {replies: [2]any{[]byte(info), texts(id, "1000", otherID, "0", "0")}},
+		"a number among them":                  {replies: [2]any{[]byte(info), []any{[]byte(id), int64(1000), []byte(otherID), []byte("0")}}},
+		"no list":                              {replies: [2]any{[]byte(info), []byte(id)}},
+		"not even that":                        {replies: [2]any{[]byte(info), nil}},
+	} {
+		got, err := ReadCheck(test.replies)
+		if got != test.mark || (err != nil) != test.err {
+			t.Errorf("%s: %q, %v; want %q, error %t", name, got, err, test.mark, test.err)
+		}
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -282,17 +281,6 @@ func wantVerdict(t *testing.T, got Marker, want Verdict) {
 	if got.Verdict != want {
 		t.Errorf("the verdict is %v, want %v: %+v", got.Verdict, want, got)
 	}
-}
-
-// replyError is the master's error reply to a command that must have one.
-func (m *master) replyError(cmd string, args ...any) string {
-	m.t.Helper()
-	reply, err := m.conn.Do(cmd, args...)
-	var refused redis.Error
-	if !errors.As(err, &refused) {
-		m.t.Fatalf("%s: %v, %v; want an error reply", cmd, reply, err)
-	}
-	return strings.TrimSpace(string(refused))
 }
 
 func itoa(ms int64) string { return strconv.FormatInt(ms, 10) }

@@ -149,7 +149,7 @@ func TestBadInputOfBenchGetsOneSentence(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "no masters are named: want --masters url,url,… or REDLOCK_MASTERS"},
+		{nil, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
 		{[]string{"k"}, `unexpected argument "k"` + help},
 		{[]string{"--goroutines", "0"}, `--goroutines "0": want a whole number from 1 to 10000` + help},
 		{[]string{"--keys", "-1"}, `--keys "-1": want a whole number from 0 to 1000000` + help},

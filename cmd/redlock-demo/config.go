@@ -25,15 +25,18 @@ type setting struct {
 	name, value string
 }
 
-// applyConfig gives the command what --config says, where neither a flag nor the
+// applyConfig gives the command what the configuration file says, where neither a flag nor the
 // environment does. What the command has no flag for is passed over.
 func applyConfig(cmd *cobra.Command, a *app, file string) error {
+	origin := "--config"
 	if !cmd.Flags().Changed("config") {
-		return nil
+		if origin, file = configVariable, a.env(configVariable); file == "" {
+			return nil
+		}
 	}
 	settings, err := readConfig(file)
 	if err != nil {
-		return usagef("--config %s: %w", file, err)
+		return usagef("%s %s: %w", origin, file, err)
 	}
 	_, own := cmd.Annotations[ownMasters]
 	own = own || cmd.Flags().Changed("spawn")
@@ -44,7 +47,7 @@ func applyConfig(cmd *cobra.Command, a *app, file string) error {
 		case s.name == "masters" && (own || a.env(mastersVariable) != ""):
 		default:
 			if err := cmd.Flags().Set(s.name, s.value); err != nil {
-				return usagef("--config %s: line %d: %s %q: %w", file, s.line, s.name, s.value, flag.Value.Set(s.value)) // in fewer words than err
+				return usagef("%s %s: line %d: %s %q: %w", origin, file, s.line, s.name, s.value, flag.Value.Set(s.value)) // in fewer words than err
 			}
 		}
 	}
@@ -52,7 +55,7 @@ func applyConfig(cmd *cobra.Command, a *app, file string) error {
 }
 
 // readConfig reads lines such as "masters = redis://a,redis://b". Its errors do
-// not repeat a line, which may hold a password.
+// repeat the name on a line at the most: what is behind it may be a password.
 func readConfig(name string) (settings []setting, err error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -76,7 +79,7 @@ func readConfig(name string) (settings []setting, err error) {
 		case !ok:
 			return nil, fmt.Errorf("line %d: want name = value, with one of the names %s", n, strings.Join(configured, ", "))
 		case !slices.Contains(configured, name):
-			return nil, fmt.Errorf("line %d: unknown name: want one of %s", n, strings.Join(configured, ", "))
+			return nil, fmt.Errorf("line %d: unknown name %q: want one of %s", n, name, strings.Join(configured, ", "))
 		case value == "":
 			return nil, fmt.Errorf("line %d: %s has no value", n, name)
 		case slices.ContainsFunc(settings, func(s setting) bool { return s.name == name }):

@@ -32,6 +32,15 @@ func TestAConfigurationFileNamesTheMasters(t *testing.T) {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
 
+	fromVariable, _, code := output(t, []string{configVariable + "=" + config}, "status", "k")
+	if code != 0 || fromVariable == "" || !strings.HasPrefix(fromVariable, "k: free on 3 of 3\n") {
+		t.Errorf("by %s: exit code %d, %q", configVariable, code, fromVariable)
+	}
+	_, stderr, code = output(t, []string{configVariable + "=/no/such/file"}, "status", "k")
+	if code != exitUsage || stderr != "redlock-demo: "+configVariable+" /no/such/file: open /no/such/file: no such file or directory\n" {
+		t.Errorf("by %s: exit code %d, %q", configVariable, code, stderr)
+	}
+
 	other := "redis://" + cluster(t, 1).Masters()[0].Addr()
 	for _, how := range []struct{ env, args []string }{
 		{nil, []string{"--masters", other, "--password-file", file(t, "x")}},
@@ -54,7 +63,7 @@ func TestAConfigurationFileThatIsNoneIsRefused(t *testing.T) {
 	const names = "masters, user, password-file, tls-ca, tls-cert, tls-key, guard, max-ttl, client-skew"
 	for text, want := range map[string]string{
 		"masters redis://:secret@h":          "line 1: want name = value, with one of the names " + names,
-		"\npassword = secret":                "line 2: unknown name: want one of " + names,
+		"\npassword = secret":                "line 2: unknown name \"password\": want one of " + names,
 		"masters =":                          "line 1: masters has no value",
 		"guard = off\nguard=off":             "line 2: guard is given twice",
 		"user = a\nmax-ttl = long":           `line 2: max-ttl "long": want 0 or a duration from 20ms to 24h0m0s, such as 500ms or 2s`,

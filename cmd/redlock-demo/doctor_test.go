@@ -297,7 +297,7 @@ func TestBadInputOfDoctorGetsOneSentence(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "no masters are named: want --masters url,url,… or REDLOCK_MASTERS"},
+		{nil, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
 		{[]string{"k"}, `unexpected argument "k"` + help},
 		{[]string{"--for", "1ms"}, `--for "1ms": want a duration from 100ms to 1h0m0s, such as 500ms or 2s` + help},
 		{[]string{"--key", ""}, "--key is empty: want the name of a lock"},

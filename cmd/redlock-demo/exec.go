@@ -48,7 +48,7 @@ type execOptions struct {
 	try              bool
 	owner            string
 	guard            string
-	fence            bool
+	fence, reentrant bool
 	busyCode         int
 	json, verbose    bool
 }
@@ -58,10 +58,11 @@ func (o *execOptions) register(cmd *cobra.Command) {
 	flags.Var(&rangeFlag{p: &o.ttl, low: minExecTTL, high: maxExecTTL}, "ttl", "how long the masters keep the lock if this host dies, 20ms to 1m")
 	flags.Var(&rangeFlag{p: &o.wait, low: minWait, high: maxWait, orZero: true}, "wait", "how long to wait while somebody else holds it; 0: as long as it takes")
 	flags.BoolVar(&o.try, "try", false, "do not wait while somebody else holds it")
-	flags.StringVar(&o.owner, "owner", "", "`name` to be shown to those who ask who holds the lock")
+	flags.StringVar(&o.owner, "owner", "", "`name` to be shown to those who ask who holds the lock, or waits for it (default user@host/pid)")
 	flags.Var(&rangeFlag{p: &o.grace, high: maxGrace}, "grace", "time between SIGTERM and SIGKILL for the command when the lock is lost; 0: SIGKILL at once")
 	flags.VarP(&numberFlag{&o.busyCode, 0, 255}, "conflict-exit-code", "E", "exit code where somebody else holds the lock")
 	flags.BoolVar(&o.fence, "fence", false, "take a fencing token, for the command's $REDLOCK_FENCE")
+	flags.BoolVar(&o.reentrant, "reentrant", false, "where the lock is held around this command already, run under that one")
 	flags.BoolVar(&o.json, "json", false, "report on standard error, as one JSON document at the end, and nothing else")
 	flags.BoolVar(&o.verbose, "verbose", false, "tell on standard error what happens to the lock")
 	registerGuard(cmd, &o.guard)
@@ -86,7 +87,8 @@ the lock to somebody else meanwhile.
 
 Its environment has REDLOCK_KEY, REDLOCK_TOKEN (which proves the hold to the
 masters) and REDLOCK_VALID_UNTIL (RFC 3339; when the lock would end without a
-renewal, as of the start of the command).
+renewal, as of the start of the command). REDLOCK_HELD lists the keys of all
+locks around it, of which exec takes none again: it would wait for itself.
 
 Exit code: the command's, or 128+n where signal n ended it; 75 (or -E) when
 somebody else holds the lock, which -E 0 passes over in silence; 69 when no
@@ -141,6 +143,9 @@ func runExec(cmd *cobra.Command, a *app, o *execOptions, key string, argv []stri
 	if err != nil {
 		return err
 	}
+	if is, err := o.nested(a, key, path, argv); is {
+		return err
+	}
 	n := &narrator{out: a.err, key: key, verbose: o.verbose && !o.json, person: !o.json && isTerminal(os.Stderr)}
 	// Signals are the command's: they do not end it.
 	exposed, err := o.serve(context.WithoutCancel(cmd.Context()), cmd)
@@ -149,9 +154,10 @@ func runExec(cmd *cobra.Command, a *app, o *execOptions, key string, argv []stri
 	}
 	defer exposed.close()
 	opts := append(guardOption(o.guard), redlock.WithTTL(o.ttl), redlock.WithTrace(redlock.JoinTraces(n.trace(), exposed.trace())))
-	if o.owner != "" || cmd.Flags().Changed("owner") {
-		opts = append(opts, redlock.WithOwner(o.owner))
+	if o.owner == "" && !cmd.Flags().Changed("owner") {
+		o.owner = thisProcess()
 	}
+	opts = append(opts, redlock.WithOwner(o.owner))
 	if o.fence {
 		opts = append(opts, redlock.WithFencing())
 	}
@@ -162,7 +168,7 @@ func runExec(cmd *cobra.Command, a *app, o *execOptions, key string, argv []stri
 	defer client.Close()
 	exposed.observe(client)
 
-	e := &execution{execOptions: o, client: client, narrator: n, key: key, path: path, argv: argv}
+	e := &execution{execOptions: o, client: client, narrator: n, key: key, path: path, argv: argv, around: heldAround(a.env)}
 	err = e.run(cmd.Context())
 	switch {
 	case errors.As(err, new(*usageError)):
@@ -204,6 +210,7 @@ type execution struct {
 	key    string
 	path   string
 	argv   []string
+	around []string // keys of the locks that are held around this process
 
 	waited  time.Duration // for the lock
 	heldFor time.Duration
@@ -252,7 +259,7 @@ func (e *execution) runCommand(lock *redlock.Lock, signals chan os.Signal) (job.
 	command := &job.Command{
 		Path:      e.path,
 		Args:      e.argv,
-		Env:       environment(os.Environ(), lock),
+		Env:       environment(os.Environ(), e.around, lock),
 		Signals:   signals,
 		Lost:      lock.Context().Done(),
 		Held:      func() bool { return lock.Context().Err() == nil },
@@ -263,17 +270,17 @@ func (e *execution) runCommand(lock *redlock.Lock, signals chan os.Signal) (job.
 }
 
 // environment is the command's: ours, and what it may know of the lock.
-func environment(ours []string, lock *redlock.Lock) []string {
-	env := make([]string, 0, len(ours)+4)
+func environment(ours, around []string, lock *redlock.Lock) []string {
+	env := make([]string, 0, len(ours)+5)
 	for _, v := range ours {
 		switch name, _, _ := strings.Cut(v, "="); name {
-		case "REDLOCK_KEY", "REDLOCK_TOKEN", "REDLOCK_VALID_UNTIL", "REDLOCK_FENCE": // of another lock, around this one
+		case "REDLOCK_KEY", "REDLOCK_TOKEN", "REDLOCK_VALID_UNTIL", "REDLOCK_FENCE", heldVariable: // of another lock, around this one
 		default:
 			env = append(env, v)
 		}
 	}
 	env = append(env,
-		"REDLOCK_KEY="+lock.Key(),
+		"REDLOCK_KEY="+lock.Key(), heldWithin(around, lock.Key()),
 		"REDLOCK_TOKEN="+lock.Token(),
 		"REDLOCK_VALID_UNTIL="+lock.ValidUntil().UTC().Format(time.RFC3339Nano))
 	if fence := lock.Fence(); fence != 0 {

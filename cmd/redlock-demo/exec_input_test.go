@@ -44,7 +44,7 @@ func TestBadInputOfExecGetsOneSentence(t *testing.T) {
 		{"empty key", append([]string{"--masters", three}, "", "--", "sh"), 64, "the key is empty"},
 		{"long key", append([]string{"--masters", three}, strings.Repeat("k", 1025), "--", "sh"), 64, "the key has 1025 bytes: want 1 to 1024"},
 		{"reserved key", append([]string{"--masters", three}, "redquorum:k", "--", "sh"), 64, `key "redquorum:k": the prefix "redquorum:" is reserved`},
-		{"no masters", []string{"k", "--", "sh"}, 64, "no masters are named: want --masters url,url,… or REDLOCK_MASTERS"},
+		{"no masters", []string{"k", "--", "sh"}, 64, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
 		{"bad masters", []string{"--masters", "http://u:s3cret@h", "k", "--", "sh"}, 64, `master URL 1: scheme "http": want redis://, rediss:// or unix://`},
 		{"TTL in words", on("--ttl", "long"), 64, `--ttl "long": want a duration from 20ms to 1m0s, such as 500ms or 2s` + hint},
 		{"short TTL", on("--ttl", "2ms"), 64, `--ttl "2ms": want a duration from 20ms to 1m0s, such as 500ms or 2s` + hint},

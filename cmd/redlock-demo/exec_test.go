@@ -241,6 +241,9 @@ func TestExecAnswersABusyLock(t *testing.T) {
 		if _, err := s.Do("RPUSH", "list", "x"); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := s.Do("SET", "for-ever", "x"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, test := range []struct {
 		args []string
@@ -250,6 +253,7 @@ func TestExecAnswersABusyLock(t *testing.T) {
 		{[]string{"--try", "k"}, 75, `redlock-demo: lock "k" is taken: held by "billing"` + "\n"},
 		{[]string{"--try", "plain"}, 75, `redlock-demo: lock "plain" is taken: held by somebody who gave no name` + "\n"},
 		{[]string{"--try", "list"}, 75, `redlock-demo: lock "list" is taken: the key is a list, not a lock` + "\n"},
+		{[]string{"--try", "for-ever"}, 75, `redlock-demo: lock "for-ever" is taken: it never expires: not a lock of ours?` + "\n"},
 		{[]string{"--wait", "300ms", "k"}, 75, `redlock-demo: lock "k" is taken: held by "billing", waited 300ms` + "\n"},
 		{[]string{"--try", "-E", "3", "k"}, 3, `redlock-demo: lock "k" is taken: held by "billing"` + "\n"},
 		{[]string{"--try", "--conflict-exit-code=0", "k"}, 0, ""},

@@ -107,6 +107,8 @@ func heldBy(err error) string {
 		return heldByUnknown
 	case most.Type != "string":
 		return most.Error()
+	case most.TTL < 0:
+		return "it never expires: not a lock of ours?"
 	case most.Owner != "":
 		return fmt.Sprintf("held by %q", most.Owner)
 	default:

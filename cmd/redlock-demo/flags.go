@@ -21,6 +21,9 @@ import (
 // mastersVariable names the masters where --masters does not.
 const mastersVariable = "REDLOCK_MASTERS"
 
+// configVariable names the configuration file where --config does not.
+const configVariable = "REDLOCK_CONFIG"
+
 // sharedFlags are those that mean the same to every command.
 type sharedFlags struct {
 	masters string
@@ -36,7 +39,7 @@ type sharedFlags struct {
 func (f *sharedFlags) register(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&f.masters, "masters", "", "comma-separated `urls` of the masters: redis://, rediss:// or unix:// (default $"+mastersVariable+")")
-	flags.StringVar(&f.config, "config", "", "`file` with the masters and how to reach them, for what neither flags nor the environment say: lines such as masters = url,url")
+	flags.StringVar(&f.config, "config", "", "`file` with the masters and how to reach them, for what neither flags nor the environment say: lines such as masters = url,url (default $"+configVariable+")")
 	_ = root.MarkPersistentFlagFilename("config") // for the completion; the flag exists
 	flags.Var(&durationFlag{&f.ttl}, "ttl", "how long the masters keep a lock whose holder is not heard of any more, 20ms to 1m")
 	flags.Var(&rangeFlag{p: &f.maxTTL, low: demo.MinTTL, high: 24 * time.Hour, orZero: true}, "max-ttl",
@@ -72,7 +75,7 @@ func (f *sharedFlags) masterURLs(changed bool, env func(string) string) ([]strin
 func (f *sharedFlags) namedMasters(cmd *cobra.Command, a *app) ([]string, error) {
 	urls, err := f.masterURLs(cmd.Flags().Changed("masters"), a.env)
 	if err == nil && urls == nil {
-		err = usagef("no masters are named: want --masters url,url,… or %s", mastersVariable)
+		err = usagef("no masters are named: want --masters url,url,…, %s or --config file", mastersVariable)
 	}
 	return urls, err
 }

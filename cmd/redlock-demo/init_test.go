@@ -232,7 +232,7 @@ func TestBadInputOfInitGetsOneSentence(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "no masters are named: want --masters url,url,… or REDLOCK_MASTERS"},
+		{nil, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
 		{[]string{"k"}, `unexpected argument "k"` + help},
 		{[]string{"--guard", "off"}, `--guard "off": want standard or strict` + help},
 		{[]string{"--max-ttl", "1ms"}, `--max-ttl "1ms": want 0 or a duration from 20ms to 24h0m0s, such as 500ms or 2s` + help},

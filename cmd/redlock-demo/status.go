@@ -64,6 +64,9 @@ arguments.`,
 }
 
 func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) error {
+	if err := o.checkWatch(cmd, keys); err != nil {
+		return err
+	}
 	ctx := cmd.Context()
 	// Who only looks gives no master a marker, and needs nobody's vote.
 	client, err := o.open(cmd, a, o.sharedFlags, redlock.WithGuard(redlock.GuardOff))
@@ -80,6 +83,21 @@ func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) erro
 	queues.await(ctx)
 	s := &statusView{out: a.out, json: o.json, waiting: queues.read, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
 	return s.show(ctx, client, keys, o.watch)
+}
+
+// checkWatch refuses a pause between looks that was taken for a key: the flag has
+// its value behind "=" alone. A key of that form goes behind --.
+func (o *statusOptions) checkWatch(cmd *cobra.Command, keys []string) error {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		keys = keys[:dash]
+	}
+	if o.watch == 0 || len(keys) == 0 {
+		return nil
+	}
+	if _, err := time.ParseDuration(keys[0]); err == nil {
+		return usagef("key %q is a duration: want --watch=%[1]s KEY..., or -- before a key of that name", keys[0])
+	}
+	return nil
 }
 
 // queues reads those of the same masters. The caller must close it.

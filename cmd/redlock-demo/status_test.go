@@ -221,8 +221,10 @@ func TestBadInputOfStatusGetsOneSentence(t *testing.T) {
 		want string
 	}{
 		{nil, "no key is named: want redlock-demo status KEY... (see redlock-demo status --help)"},
-		{[]string{"k"}, "no masters are named: want --masters url,url,… or REDLOCK_MASTERS"},
+		{[]string{"k"}, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
 		{[]string{"--watch=1ms", "k"}, `--watch "1ms": want a duration from 100ms to 1h0m0s, such as 500ms or 2s (see redlock-demo status --help)`},
+		{[]string{"--watch", "1s", "k"}, `key "1s" is a duration: want --watch=1s KEY..., or -- before a key of that name`},
+		{[]string{"--masters", "redis://127.0.0.1:1", "--watch", "--", "1s", ""}, "inspect: the key is empty"},
 		{[]string{"--masters", "redis://127.0.0.1:1", ""}, "inspect: the key is empty"},
 	} {
 		stdout, stderr, code := output(t, nil, append([]string{"status"}, test.args...)...)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
@@ -63,6 +64,8 @@ that the fleet is new, so init asks for confirmation.
 until every lock of before has expired. Stop the clients first, or they find no
 master that votes for them.
 
+At the end it says whether a lock can be taken now, and if not, until when.
+
 Exit code: 0 when the fleet is as asked for, also if it was so before; 1 when a
 master belongs to a fleet or answers though --without names it, 69 when one cannot
 be reached or is not fit to be one, 64 for a mistake in the arguments or where
@@ -90,12 +93,13 @@ const (
 
 // An initReport is what --json prints.
 type initReport struct {
-	Outcome      string       `json:"outcome"`
-	Error        string       `json:"error,omitempty"`
-	Masters      []initMaster `json:"masters"`
-	Level        string       `json:"level"`
-	MaxTTLMS     int64        `json:"max_ttl_ms"`
-	QuarantineMS int64        `json:"quarantine_ms"` // after which changed masters vote
+	*doctor.Verdict              // of afterwards; nil: not asked
+	Outcome         string       `json:"outcome"`
+	Error           string       `json:"error,omitempty"`
+	Masters         []initMaster `json:"masters"`
+	Level           string       `json:"level"`
+	MaxTTLMS        int64        `json:"max_ttl_ms"`
+	QuarantineMS    int64        `json:"quarantine_ms"` // after which changed masters vote
 }
 
 // An initMaster is one master, as it was before.
@@ -147,6 +151,9 @@ func runInit(cmd *cobra.Command, a *app, o *initOptions) error {
 	}
 	if err != nil {
 		r.Outcome, r.Error = outcomeRefused, redacted(err.Error())
+	}
+	if options, optionsErr := verdictOptions(cmd, a, o.sharedFlags, &o.accessFlags); optionsErr == nil {
+		r.Verdict, _ = doctor.CanLock(cmd.Context(), options, doctor.Client{MaxTTL: o.maxTTL, Skew: o.skew})
 	}
 	if o.json {
 		if writeErr := writeJSON(a.out, r); writeErr != nil {
@@ -355,6 +362,10 @@ func (r *initReport) print(a *app, wanted guard.Config) error {
 		fmt.Fprintf(&b, "\nchanged to a fleet of %v: it votes in %v\n", wanted, quarantine)
 	case outcomeAlready:
 		fmt.Fprintf(&b, "\nalready a fleet of %v: nothing was written\n", wanted)
+	}
+	if r.Verdict != nil {
+		b.WriteByte('\n')
+		printVerdict(&b, r.Verdict)
 	}
 	if _, err := a.out.Write(b.Bytes()); err != nil {
 		return &outputError{err}

@@ -39,7 +39,7 @@ func TestInitDeclaresAFleetThatVotesAtOnce(t *testing.T) {
 	c, urls := processes(t, 3, redistest.Config{})
 	stdout, stderr, code := output(t, nil, "init", "--masters", urls)
 	if code != 0 || stderr != "" || strings.Count(stdout, " none\n") != 3 ||
-		!strings.HasSuffix(stdout, "\ndeclared a fleet of 3 masters, standard, longest TTL 1m0s: it votes at once\n") {
+		!strings.HasSuffix(stdout, "\ndeclared a fleet of 3 masters, standard, longest TTL 1m0s: it votes at once\n\nCan lock: YES. 3 of 3 masters vote, 2 needed.\n") {
 		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
 	client, err := redlock.Open(c.URLs())
@@ -62,12 +62,12 @@ func TestInitDeclaresAFleetThatVotesAtOnce(t *testing.T) {
 func TestInitRefusesMastersOfAFleetUnlessItIsForced(t *testing.T) {
 	t.Parallel()
 	c, urls := processes(t, 3, redistest.Config{})
-	if r, code := initialized(t, "--masters", urls, "--max-ttl", "2s"); code != 0 || r.Outcome != outcomeDeclared || r.MaxTTLMS != 2000 {
+	if r, code := initialized(t, "--masters", urls, "--max-ttl", "2s"); code != 0 || r.Outcome != outcomeDeclared || r.MaxTTLMS != 2000 || r.Verdict == nil || !r.CanLock || r.Votes != 3 {
 		t.Fatalf("exit code %d, %+v", code, r)
 	}
 	stdout, stderr, code := output(t, nil, "init", "--masters", urls, "--guard", "strict")
 	if code != exitFailed || stderr != "redlock-demo: nothing was written: 3 masters belong to a fleet already (--force changes it)\n" ||
-		strings.Count(stdout, "3 masters, standard, longest TTL 2s\n") != 3 {
+		strings.Count(stdout, "3 masters, standard, longest TTL 2s\n") != 3 || !strings.HasSuffix(stdout, "\nCan lock: YES. 3 of 3 masters vote, 2 needed.\n") {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
 	if m := markerOf(t, c.Masters[0]); m.LevelIs != "standard" || m.Since != "0" {
@@ -81,6 +81,9 @@ func TestInitRefusesMastersOfAFleetUnlessItIsForced(t *testing.T) {
 	strict := guard.Config{Level: guard.Strict, MaxTTL: 5 * time.Second, Drift: drift.Default}
 	if code != 0 || r.Outcome != outcomeChanged || r.QuarantineMS != strict.Quarantine().Milliseconds() {
 		t.Errorf("exit code %d, %+v, want a quarantine of %v", code, r, strict.Quarantine())
+	}
+	if r.CanLock || r.Votes != 0 || r.InMS <= 0 || r.InMS > r.QuarantineMS {
+		t.Errorf("afterwards: %+v", r.Verdict)
 	}
 	if m := markerOf(t, c.Masters[0]); m.LevelIs != "strict" || m.Since == "0" || m.MaxTTL != "5000" {
 		t.Errorf("%+v", m)
@@ -130,7 +133,7 @@ func TestInitWithoutAMasterThatIsAbsentDeclaresTheOthers(t *testing.T) {
 	}
 	stdout, stderr, code := output(t, nil, "init", "--masters", urls, "--without", away.Addr(), "--yes")
 	if code != 0 || stderr != "" || !strings.Contains(stdout, away.Addr()+"  absent\n") ||
-		!strings.HasSuffix(stdout, "\ndeclared a fleet of 3 masters, standard, longest TTL 1m0s: it votes at once\n"+away.Addr()+" is absent: it votes 1m0.702s after it has come\n") {
+		!strings.HasSuffix(stdout, "\ndeclared a fleet of 3 masters, standard, longest TTL 1m0s: it votes at once\n"+away.Addr()+" is absent: it votes 1m0.702s after it has come\n\nCan lock: YES. 2 of 3 masters vote, 2 needed.\n") {
 		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
 	if m := markerOf(t, c.Masters[0]); m.Since != "0" || m.How != guard.HowDeclared || m.Without != "1" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
 	tokens "github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -37,16 +38,18 @@ func newStatus(a *app, shared *sharedFlags) *cobra.Command {
 	o := &statusOptions{sharedFlags: shared}
 	cmd := &cobra.Command{
 		Use:   "status [flags] KEY...",
-		Short: "Show who holds a lock, on every master",
-		Long: `status asks every master who holds the locks, and says what that amounts to: a
-lock is held by whom a quorum of the masters names. It also tells which clients
-wait for it in its queue; those of other libraries, readers, and who polls are in
-none. It changes nothing.
+		Short: "Show whether locks can be taken, and who holds one",
+		Long: `status says first whether a lock can be taken now, and if not, until when and
+what helps, as doctor does. Then it asks every master who holds the locks, and says
+what that amounts to: a lock is held by whom a quorum of the masters names. It also
+tells which clients wait for it in its queue; those of other libraries, readers,
+and who polls are in none. It changes no lock. On a master that has no marker it
+notes since when that is so.
 
-Exit code, the greatest of all keys': 0 when the lock is free or somebody holds
-it on a quorum, 1 when neither is so (attempts that collide look like that for
-a moment), 69 when too few masters answer to tell, 64 for a mistake in the
-arguments.`,
+Exit code: 69 when no lock can be taken now, or too few masters answer to tell who
+holds one; else the greatest of all keys': 0 when the lock is free or somebody
+holds it on a quorum, 1 when neither is so (attempts that collide look like that
+for a moment); 64 for a mistake in the arguments.`,
 		Example: statusExamples,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -79,9 +82,13 @@ func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) erro
 		return err
 	}
 	defer queues.close()
+	options, err := verdictOptions(cmd, a, o.sharedFlags, &o.accessFlags)
+	if err != nil {
+		return err
+	}
 	awaitMasters(ctx, client, func(_, unknown, _ int) bool { return unknown == 0 })
 	queues.await(ctx)
-	s := &statusView{out: a.out, json: o.json, waiting: queues.read, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
+	s := &statusView{out: a.out, json: o.json, verdict: verdicts(options, doctor.Client{MaxTTL: o.maxTTL, Skew: o.skew}), waiting: queues.read, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
 	return s.show(ctx, client, keys, o.watch)
 }
 
@@ -117,6 +124,7 @@ func (o *statusOptions) queues(cmd *cobra.Command, a *app) (*queueReader, error)
 type statusView struct {
 	out     io.Writer
 	json    bool
+	verdict func(ctx context.Context) (*doctor.Verdict, error)   // nil: nobody is asked
 	waiting func(ctx context.Context, key string) *waitingStatus // nil: nobody is asked
 	clear   bool                                                 // the screen, before each look
 	looks   int
@@ -150,7 +158,20 @@ func (s *statusView) show(ctx context.Context, who inspector, keys []string, eve
 func (s *statusView) look(ctx context.Context, who inspector, keys []string) (code int, err error) {
 	var text bytes.Buffer
 	var document struct {
+		*doctor.Verdict
 		Keys []keyStatus `json:"keys"`
+	}
+	if s.verdict != nil {
+		if document.Verdict, err = s.verdict(ctx); err != nil {
+			return 0, inspectionError(ctx, err)
+		}
+		if s.looks > 0 && !s.clear {
+			text.WriteByte('\n')
+		}
+		printVerdict(&text, document.Verdict)
+		if !document.CanLock {
+			code = exitNoQuorum
+		}
 	}
 	for i, key := range keys {
 		in, err := who.Inspect(ctx, key)
@@ -163,7 +184,7 @@ func (s *statusView) look(ctx context.Context, who inspector, keys []string) (co
 			status.Waiting = s.waiting(ctx, key)
 		}
 		document.Keys = append(document.Keys, status)
-		if i > 0 || s.looks > 0 && !s.clear {
+		if i > 0 || document.Verdict != nil || s.looks > 0 && !s.clear {
 			text.WriteByte('\n')
 		}
 		if err := render(&text, in); err != nil {

@@ -200,7 +200,7 @@ func TestStatusAsksTheMasters(t *testing.T) {
 	}
 	urls := strings.Join(masters.URLs(), ",")
 	stdout, stderr, code := output(t, nil, "status", "--masters", urls, "invoices", "other")
-	if code != 0 || stderr != "" || !strings.Contains(stdout, `held by "billing" on `) || !strings.Contains(stdout, strings.Split(l.Token(), ":")[1]) || strings.Contains(stdout, l.Token()) || !strings.Contains(stdout, "other: free on ") {
+	if code != 0 || stderr != "" || !strings.HasPrefix(stdout, "Can lock: YES. 3 of 3 masters vote, 2 needed.\n\ninvoices: ") || !strings.Contains(stdout, `held by "billing" on `) || !strings.Contains(stdout, strings.Split(l.Token(), ":")[1]) || strings.Contains(stdout, l.Token()) || !strings.Contains(stdout, "other: free on ") {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
 	for i := range 2 {
@@ -209,8 +209,60 @@ func TestStatusAsksTheMasters(t *testing.T) {
 		}
 	}
 	stdout, stderr, code = output(t, nil, "status", "--masters", urls, "invoices")
-	if code != exitNoQuorum || !strings.Contains(stdout, "unknown") || strings.Count(stdout, "✗") != 2 {
+	if code != exitNoQuorum || !strings.HasPrefix(stdout, "Can lock: NO. 1 of 3 masters vote, 2 needed; waiting alone does not help.\n  → Start ") || !strings.Contains(stdout, "unknown") || strings.Count(stdout, "✗") != 2 {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+	}
+}
+
+// Masters that can be reached and may not vote are no votes: exec would find no
+// quorum.
+func TestStatusSaysWhetherALockCanBeTaken(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Start(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways})
+	client, err := redlock.Open(masters.URLs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.Init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	urls := strings.Join(masters.URLs(), ",")
+	for _, s := range masters.Masters[:2] {
+		if err := s.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Restart(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the client has seen the restarts", func() bool {
+		return slices.ContainsFunc(client.Masters(t.Context())[:2], func(m redlock.MasterReport) bool { return m.Why != nil && m.Why.Left > 0 })
+	})
+	var document struct {
+		CanLock       bool `json:"can_lock"`
+		Votes, Quorum int
+		InMS          int64       `json:"in_ms"`
+		At            time.Time   `json:"at"`
+		Keys          []keyStatus `json:"keys"`
+	}
+	eventually(t, "both are in quarantine", func() bool {
+		stdout, stderr, code := output(t, nil, "status", "--json", "--masters", urls, "k")
+		if err := json.Unmarshal([]byte(stdout), &document); err != nil || code != exitNoQuorum || document.CanLock {
+			t.Fatalf("exit code %d, %v, %q, %q", code, err, stdout, stderr)
+		}
+		return document.InMS > 0
+	})
+	if document.Votes != 1 || document.Quorum != 2 || document.InMS > 61_000 || document.At.IsZero() || len(document.Keys) != 1 || document.Keys[0].Verdict != "free" {
+		t.Errorf("%+v", document)
+	}
+	stdout, stderr, code := output(t, nil, "status", "--masters", urls, "k")
+	if code != exitNoQuorum || stderr != "" || !strings.HasPrefix(stdout, "Can lock: NO. 1 of 3 masters vote, 2 needed; 2 votes at ") || !strings.Contains(stdout, "\n\nk: free on 3 of 3\n") {
+		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+	}
+	stdout, _, code = output(t, nil, "status", "--max-ttl", "30s", "--masters", urls, "k")
+	if code != exitNoQuorum || !strings.HasPrefix(stdout, "Can lock: NO. 0 of 3 masters vote, 2 needed; waiting alone does not help.\n") {
+		t.Errorf("with another --max-ttl: exit code %d, %q", code, stdout)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,8 @@ type Options struct {
 	TLS  *tls.Config   // of Pool, for rediss:// URLs; nil: the default
 	Key  string        // of the probes: a lock that does not exist
 	For  time.Duration // how long clocks are watched, and round trips taken
+
+	verdictOnly bool // nothing is asked but what a verdict hangs on
 }
 
 // Bounds of an examination.
@@ -56,6 +59,19 @@ func Examine(ctx context.Context, o Options) ([]Facts, error) {
 		return nil, context.Cause(ctx)
 	}
 	return facts, errors.Join(errs...)
+}
+
+// CanLock asks all masters at once what says whether a client can take a lock now,
+// and judges it. It takes a few round trips, and 5 s at the most where masters do
+// not answer. It writes sightings at most. The error is as that of Examine.
+func CanLock(ctx context.Context, o Options, client Client) (*Verdict, error) {
+	o.verdictOnly = true
+	facts, err := Examine(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	verdict, _ := Judge(facts, drift.System().Now(), client)
+	return &verdict, nil
 }
 
 // examine asks one master.
@@ -95,6 +111,9 @@ func (o *Options) examine(ctx context.Context, url string, f *Facts) error {
 		return nil
 	}
 	o.interview(ctx, m, f)
+	if o.verdictOnly {
+		return nil
+	}
 	o.watch(ctx, m, f)
 	expires.Lock()
 	defer expires.Unlock()
@@ -121,16 +140,8 @@ func (o *Options) interview(ctx context.Context, m *ask.Master, f *Facts) {
 	} else {
 		f.Info = parseInfo(text)
 	}
-	f.Config = map[string]string{}
-	for _, name := range []string{"appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "min-replicas-to-write", "repl-backlog-ttl"} {
-		pair, err := redis.StringMap(answer(m.Do(bounded, "CONFIG", "GET", name)))
-		if err != nil {
-			f.Config, f.ConfigErr = nil, err
-			break
-		}
-		for k, v := range pair {
-			f.Config[k] = v
-		}
+	if !o.verdictOnly {
+		f.readConfig(bounded, m)
 	}
 	if !f.standalone() {
 		return
@@ -140,7 +151,22 @@ func (o *Options) interview(ctx context.Context, m *ask.Master, f *Facts) {
 	if f.Marker == nil && f.MarkerErr == nil {
 		f.Sighting = sighted(bounded, m, f)
 	}
-	f.Missing, f.User = permissions(bounded, m, o.Key)
+	if !o.verdictOnly {
+		f.Missing, f.User = permissions(bounded, m, o.Key)
+	}
+}
+
+// readConfig asks for the settings that findings are about.
+func (f *Facts) readConfig(ctx context.Context, m *ask.Master) {
+	f.Config = map[string]string{}
+	for _, name := range []string{"appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "min-replicas-to-write", "repl-backlog-ttl"} {
+		pair, err := redis.StringMap(answer(m.Do(ctx, "CONFIG", "GET", name)))
+		if err != nil {
+			f.Config, f.ConfigErr = nil, err
+			break
+		}
+		maps.Copy(f.Config, pair)
+	}
 }
 
 // sighted notes on a master without a marker that it has none, where it has not been

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
+)
+
+// verdictOptions are the masters of the flags, for doctor.CanLock.
+func verdictOptions(cmd *cobra.Command, a *app, shared *sharedFlags, access *accessFlags) (o doctor.Options, err error) {
+	if o.URLs, err = shared.namedMasters(cmd, a); err != nil {
+		return o, err
+	}
+	if o.Pool, err = access.pool(); err != nil {
+		return o, err
+	}
+	o.TLS, err = access.tlsConfig()
+	return o, err
+}
+
+// verdictEvery is how long a verdict is shown before the masters are asked anew:
+// each time, they are connected to.
+const verdictEvery = time.Second
+
+// verdicts says, as often as it is asked, whether such a client can take a lock. It
+// is for one goroutine.
+func verdicts(o doctor.Options, client doctor.Client) func(context.Context) (*doctor.Verdict, error) {
+	var last *doctor.Verdict
+	var asked time.Time
+	return func(ctx context.Context) (*doctor.Verdict, error) {
+		if last != nil && time.Since(asked) < verdictEvery {
+			return last, nil
+		}
+		asked = time.Now()
+		var err error
+		last, err = doctor.CanLock(ctx, o, client)
+		return last, err
+	}
+}
+
+// printVerdict prints the answer to what is asked first, and what helps.
+func printVerdict(w io.Writer, v *doctor.Verdict) {
+	fmt.Fprintln(w, v)
+	for _, help := range v.Help {
+		fmt.Fprintln(w, "  → "+help)
+	}
+}

@@ -128,3 +128,13 @@ func golden(t *testing.T, name, got string) {
 		t.Errorf("not as in %s (go test -update writes it):\n%s", name, got)
 	}
 }
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, met func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !met(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}

@@ -8,9 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -248,7 +246,7 @@ func (e *execution) run(outer context.Context) error {
 		if lost == nil {
 			lost, _ = errors.AsType[*redlock.LostError](context.Cause(lock.Context()))
 		}
-		return &codeError{exitLost, &lostError{lost, result, e.grace}}
+		return &codeError{exitLost, &lostError{e.key, lost, result, e.grace}}
 	case result.Code != 0:
 		return &codeError{code: result.Code}
 	}
@@ -287,43 +285,4 @@ func environment(ours, around []string, lock *redlock.Lock) []string {
 		env = append(env, fmt.Sprintf("REDLOCK_FENCE=%d", fence))
 	}
 	return env
-}
-
-// A lostError says how the lock was lost, and what became of the command.
-type lostError struct {
-	lost   *redlock.LostError
-	result job.Result
-	grace  time.Duration
-}
-
-func (e *lostError) Error() string {
-	why := "the lock was lost"
-	if e.lost != nil {
-		why = strings.TrimPrefix(e.lost.Error(), "redlock: ")
-	}
-	return e.fate() + ": " + why
-}
-
-func (e *lostError) fate() string {
-	switch r := e.result; {
-	case r.Stuck:
-		return "the command does not end, not even by SIGKILL"
-	case r.Killed && e.grace > 0 && runtime.GOOS != "windows":
-		return fmt.Sprintf("the command was ended by SIGKILL, %v after SIGTERM", e.grace)
-	case r.Killed:
-		return "the command was killed"
-	case r.Lost && r.Signal == syscall.SIGTERM:
-		return "the command was ended by SIGTERM"
-	case r.Lost:
-		return fmt.Sprintf("the command was sent SIGTERM and ended with exit code %d", r.Code)
-	default:
-		return fmt.Sprintf("the command ended by itself, with exit code %d, but too late", r.Code)
-	}
-}
-
-func (e *lostError) Unwrap() error {
-	if e.lost == nil {
-		return redlock.ErrLost
-	}
-	return e.lost
 }

@@ -83,7 +83,7 @@ func TestASuspendedCommandDoesNotGoOnWithoutItsLock(t *testing.T) {
 	free(t, c, "k") // it expires
 	term.press(t, "go on\n")
 	term.await(t, "ended: 74")
-	if _, text := term.end(t); strings.Contains(text, "went") || !strings.Contains(text, "the command was ended by SIGTERM") {
+	if _, text := term.end(t); strings.Contains(text, "went") || !strings.Contains(text, "The command was stopped (SIGTERM)") {
 		t.Errorf("%q", text)
 	}
 }

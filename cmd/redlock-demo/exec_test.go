@@ -51,16 +51,6 @@ func holders(t *testing.T, c *redistest.Cluster, key string) int {
 	return n
 }
 
-// eventually waits for a condition.
-func eventually(t *testing.T, what string, met func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !met(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
-}
-
 // free waits until no master has the key.
 func free(t *testing.T, c *redistest.Cluster, key string) {
 	t.Helper()
@@ -403,13 +393,13 @@ func TestALossEndsTheWholeGroup(t *testing.T) {
 		name, grace, script string
 		says                string
 	}{
-		{"by SIGTERM", "1h", `sleep 600 & echo $$ $!; echo ready; wait`, "the command was ended by SIGTERM"},
+		{"by SIGTERM", "1h", `sleep 600 & echo $$ $!; echo ready; wait`, "The command was stopped (SIGTERM)"},
 		{"in its own way", "1h", `trap 'echo cleaned up; exit 0' TERM; sleep 600 & echo $$ $!; echo ready; wait`,
-			"the command was sent SIGTERM and ended with exit code 0"},
-		{"by SIGKILL", "200ms", `trap '' TERM; sleep 600 & echo $$ $!; echo ready; wait`, "the command was ended by SIGKILL, 200ms after SIGTERM"},
-		{"without grace", "0", `trap 'echo asked' TERM; sleep 600 & echo $$ $!; echo ready; wait`, "the command was killed"},
-		{"suspended", "1h", `sleep 600 & echo $$ $!; echo ready; kill -STOP $$`, "the command was ended by SIGTERM"},
-		{"in the background", "1h", `sleep 600 & echo $$ $!; echo ready`, "the command was sent SIGTERM and ended with exit code 0"},
+			"The command was sent SIGTERM and ended with exit code 0"},
+		{"by SIGKILL", "200ms", `trap '' TERM; sleep 600 & echo $$ $!; echo ready; wait`, "The command was stopped (SIGKILL, 200ms after SIGTERM)"},
+		{"without grace", "0", `trap 'echo asked' TERM; sleep 600 & echo $$ $!; echo ready; wait`, "The command was stopped (SIGKILL)"},
+		{"suspended", "1h", `sleep 600 & echo $$ $!; echo ready; kill -STOP $$`, "The command was stopped (SIGTERM)"},
+		{"in the background", "1h", `sleep 600 & echo $$ $!; echo ready`, "The command was sent SIGTERM and ended with exit code 0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -421,8 +411,14 @@ func TestALossEndsTheWholeGroup(t *testing.T) {
 			}
 			code := r.end(t)
 			text := r.stderr.String()
-			if code != 74 || !strings.Contains(text, "redlock-demo: "+test.says+`: lock "k" lost: unreachable`) {
+			if code != 74 || !strings.Contains(text, `redlock-demo: lock "k" LOST: `) || !strings.HasSuffix(text, "). "+test.says+". Another host may hold it now.\n") {
 				t.Errorf("exit code %d, %q", code, text)
+			}
+			_, silent, _ := strings.Cut(text, " of 5 masters do not answer (")
+			for _, s := range c.Masters[:3] {
+				if !strings.Contains(silent, s.Addr()) {
+					t.Errorf("%s is not said to be silent: %q", s.Addr(), text)
+				}
 			}
 			if strings.Contains(r.stdout.String(), "asked") {
 				t.Error("it got SIGTERM")
@@ -450,7 +446,7 @@ func TestALossIsNoticedWhereAnotherTakesTheKey(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if code := r.end(t); code != 74 || !strings.Contains(r.stderr.String(), `the command was ended by SIGTERM: lock "k" lost: taken`) {
+	if code := r.end(t); code != 74 || !strings.HasSuffix(r.stderr.String(), `lock "k" LOST: held by somebody else. The command was stopped (SIGTERM). Another host may hold it now.`+"\n") {
 		t.Errorf("exit code %d, %q", code, r.stderr.String())
 	}
 	if holders(t, c, "k") != 3 {

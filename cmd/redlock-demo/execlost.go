@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/job"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// A lostError says how the lock was lost, and what became of the command.
+type lostError struct {
+	key    string
+	lost   *redlock.LostError // nil: not known
+	result job.Result
+	grace  time.Duration
+}
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("lock %q LOST: %s. %s. Another host may hold it now.", e.key, e.why(), e.fate())
+}
+
+func (e *lostError) Unwrap() error {
+	if e.lost == nil {
+		return redlock.ErrLost
+	}
+	return e.lost
+}
+
+// why is how it was lost, in few words where that is possible.
+func (e *lostError) why() string {
+	if e.lost == nil {
+		return "it could not be given back"
+	}
+	failed, ok := errors.AsType[*redlock.QuorumError](e.lost.Err)
+	switch {
+	case !ok || failed.Nodes == nil:
+	case e.lost.Reason == redlock.ReasonTaken:
+		return heldBy(failed)
+	case e.lost.Reason == redlock.ReasonUnreachable:
+		if silent := silentMasters(failed); len(silent) > failed.Total-failed.Need {
+			return fmt.Sprintf("%d of %s do not answer (%s)", len(silent), words.Count(failed.Total, "master"), strings.Join(silent, ", "))
+		}
+	}
+	text := strings.TrimPrefix(e.lost.Error(), "redlock: ")
+	return strings.TrimPrefix(text, fmt.Sprintf("lock %q lost: ", e.lost.Key))
+}
+
+// silentMasters is those that have not answered.
+func silentMasters(failed *redlock.QuorumError) (names []string) {
+	for _, cause := range failed.Nodes.Errors {
+		node, ok := errors.AsType[*redlock.NodeError](cause)
+		if !ok {
+			continue
+		}
+		for _, silence := range []error{pool.ErrDown, pool.ErrTimeout, pool.ErrStalled, pool.ErrConnectionLost} {
+			if errors.Is(cause, silence) {
+				names = append(names, node.Master)
+				break
+			}
+		}
+	}
+	return names
+}
+
+// fate is what became of the command.
+func (e *lostError) fate() string {
+	switch r := e.result; {
+	case r.Stuck:
+		return "The command does not end, not even by SIGKILL"
+	case r.Killed && e.grace > 0 && runtime.GOOS != "windows":
+		return fmt.Sprintf("The command was stopped (SIGKILL, %v after SIGTERM)", e.grace)
+	case r.Killed && runtime.GOOS != "windows":
+		return "The command was stopped (SIGKILL)"
+	case r.Killed:
+		return "The command was stopped"
+	case r.Lost && r.Signal == syscall.SIGTERM:
+		return "The command was stopped (SIGTERM)"
+	case r.Lost:
+		return fmt.Sprintf("The command was sent SIGTERM and ended with exit code %d", r.Code)
+	default:
+		return fmt.Sprintf("The command ended by itself, with exit code %d, but too late", r.Code)
+	}
+}

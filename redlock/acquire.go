@@ -7,6 +7,8 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/token"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // attempt asks every master for the key, once, and returns as soon as the
@@ -26,7 +28,7 @@ func (c *Client) attempt(ctx context.Context, l *Lock, holders bool) *outcome.Fa
 // a master is waited for. If that was too short, or the call ends meanwhile, the
 // attempt is not made.
 func (c *Client) awaitVoters(ctx context.Context, l *Lock) {
-	waited, ok := c.voters.Await(ctx, c.nodeTimeout(l.opts.ttl))
+	waited, ok := c.voters.Await(ctx, c.nodeTimeout(l.claim.TTL))
 	l.waited, l.overdue = waited, !ok
 }
 
@@ -34,7 +36,7 @@ func (c *Client) awaitVoters(ctx context.Context, l *Lock) {
 // may vote.
 func (c *Client) unjudged(ctx context.Context, l *Lock) *outcome.Failure {
 	f := &outcome.Failure{
-		Op: opLock.String(), Key: l.key, Others: len(l.others), Kind: outcome.NoQuorum,
+		Op: wire.OpLock.String(), Key: l.key, Others: len(l.others), Kind: outcome.NoQuorum,
 		Need: c.need, Total: len(c.masters), Elapsed: l.waited, Note: "too few masters may vote, so none was asked",
 		Cause: c.interrupted(ctx),
 	}
@@ -50,7 +52,7 @@ func (c *Client) unjudged(ctx context.Context, l *Lock) *outcome.Failure {
 // begin makes the handle's token, and reads the clock: what follows may send
 // (S2, S3).
 func (l *Lock) begin() {
-	l.claim.token = newToken(l.c.opts.chance, l.c.tokenPrefix(l.opts.owner))
+	l.claim.Token = token.New(l.c.opts.chance, l.c.tokenPrefix(l.opts.owner))
 	l.start = l.c.opts.clock.Now()
 }
 
@@ -63,33 +65,33 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 		}
 		return c.unjudged(ctx, l)
 	}
-	ttl := l.opts.ttl
-	r := c.newRound(opLock)
+	ttl := l.claim.TTL
+	r := c.wire.Acquire(&l.claim, &wire.Try{
+		Live: (*liveLock)(l), Over: &l.setting, Start: l.start, Agreed: granted, Wait: c.nodeTimeout(ttl), Take: l.take,
+	})
 	defer r.LetGo()
-	r.Start, r.Agreed, r.agreedFence = l.start, granted, l.claim.fence
-	l.askAcquire(r)
 	cause := r.Wait(ctx, c.nodeTimeout(ttl))
 
-	res := r.result()
+	res := r.Result()
 	now := c.opts.clock.Now()
 	elapsed := now.Sub(l.start)
-	l.claim.absent = res.absent
+	l.claim.Absent = res.Absent
 	if l.take != nil {
-		l.take.pilotAnswer = r.pilotSaid()
+		l.take.Answer = r.PilotSaid()
 	}
-	r.traceNodes(l.told, l)
+	c.traceNodes(l.told, r, l)
 	var unfenced *outcome.Failure
-	if validity := c.opts.validity(ttl); res.outcome == quorum.Granted && validity > elapsed {
+	if validity := c.opts.validity(ttl); res.Outcome == quorum.Granted && validity > elapsed {
 		l.acquired, l.validity = l.start, validity
-		if l.claim.kind.oneOf {
+		if l.claim.Kind.OneOf {
 			l.settleOn(&res)
 		}
 		if unfenced = l.settleFence(ctx, r, true); unfenced == nil {
-			if l.opts.fenced { // which may have taken another round
+			if l.claim.Fenced { // which may have taken another round
 				now = c.opts.clock.Now()
 				elapsed = now.Sub(l.start)
 			}
-			l.granted = uint8(res.tally.OK)
+			l.granted = uint8(res.Tally.OK)
 			if validity > elapsed && l.keep(now) {
 				return nil
 			}
@@ -106,16 +108,16 @@ func (c *Client) fanOut(ctx context.Context, l *Lock, granted uint64, holders bo
 	switch {
 	case unfenced != nil && cause == nil:
 		err = unfenced
-	case res.outcome == quorum.Granted:
-		err = r.err(l.key, outcome.NoQuorum, cause, elapsed)
+	case res.Outcome == quorum.Granted:
+		err = r.Failure(l.key, outcome.NoQuorum, cause, elapsed)
 		err.Note = "the answers took so long that no validity is left"
-	case res.outcome == quorum.Refused:
-		if cause == nil && holders && res.refused != 0 {
-			c.askHolders(ctx, r, l, res.refused, elapsed)
+	case res.Outcome == quorum.Refused:
+		if cause == nil && holders && res.Refused != 0 {
+			c.askHolders(ctx, r, l, res.Refused, elapsed)
 		}
-		err = r.err(l.key, r.kind(), cause, elapsed)
+		err = r.Failure(l.key, r.FailureKind(), cause, elapsed)
 	default:
-		err = r.err(l.key, outcome.NoQuorum, cause, elapsed)
+		err = r.Failure(l.key, outcome.NoQuorum, cause, elapsed)
 	}
 	err.Others = len(l.others)
 	return err

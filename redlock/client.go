@@ -14,13 +14,12 @@ import (
 	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/internal/voters"
 	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/wire"
 	"github.com/redquorum/redquorum/pool"
 )
-
-// reservedPrefix begins every key that the library keeps beside the locks.
-const reservedPrefix = "redquorum:"
 
 // A Client takes locks on a fixed list of masters. Make one for the program and
 // share it: it is safe for concurrent use.
@@ -34,16 +33,14 @@ type Client struct {
 	prefix   string // tokenPrefix of the default owner
 
 	pilots     *pilot.Chooser
-	joints     joints
+	wire       *wire.Wire
 	lines      lines // calls that wait
 	contended  contended
 	hub        *wakeup.Hub // hears whose turn it is
-	rounds     sync.Pool   // of *round
 	keeper     *keeper
 	voters     *voters.Monitor // nil: every master is believed
 	unfinished ballot.Count
-	ballots    ballot.Config
-	fences     fences
+	nodeInfos  sync.Pool // of *[]NodeInfo, see traceNodes
 	// life ends when Close begins, with cause ErrClosed. The rooms below are given it, too.
 	life    context.Context
 	endLife context.CancelCauseFunc
@@ -134,9 +131,8 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	if c.id == "" {
 		c.id = xid.New().String()
 	}
-	c.prefix = tokenPrefix(o.lock.owner, c.id)
+	c.prefix = token.Prefix(o.lock.owner, c.id)
 	c.keeper = newKeeper(c)
-	c.joints = newJoints(c.id, o)
 	c.hub = wakeup.New(subscribable(c.masters), c.id, c.passOn)
 	if n := p.Len(); n%2 == 0 {
 		o.logger.Warn("an even number of masters tolerates no more failures than one less", "masters", n, "tolerated", n-c.need)
@@ -148,10 +144,14 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 		})
 	}
 	c.pilots = pilot.New(c.masters, c.voters.MayVote) // which a nil monitor answers, too
-	c.ballots = ballot.Config{
-		Masters: c.masters, Need: c.need, Voters: c.voters, InFlight: &c.unfinished,
-		Life: c.life, Replied: c.replied(),
-	}
+	c.wire = wire.New(wire.Config{
+		Ballots: ballot.Config{
+			Masters: c.masters, Need: c.need, Voters: c.voters, InFlight: &c.unfinished,
+			Life: c.life, Replied: c.replied(),
+		},
+		Pilots: c.pilots, ID: c.id, Strict: o.strict(), Retention: o.kept, Longest: o.longest,
+		Clock: o.clock, Chance: o.chance, Timed: o.trace.timed(), Successors: (*successors)(c),
+	})
 	return c, nil
 }
 
@@ -160,18 +160,18 @@ func (c *Client) tokenPrefix(owner string) string {
 	if owner == c.opts.lock.owner {
 		return c.prefix
 	}
-	return tokenPrefix(owner, c.id)
+	return token.Prefix(owner, c.id)
 }
 
 // newLock checks a call and makes the handle that it is about.
-func (c *Client) newLock(ctx context.Context, op operation, key string, opts []LockOption) (*Lock, error) {
+func (c *Client) newLock(ctx context.Context, op wire.Op, key string, opts []LockOption) (*Lock, error) {
 	if c.isClosed() {
 		return nil, fmt.Errorf("redlock: %v %q: %w", op, key, ErrClosed)
 	}
 	if err := c.checkKey(key); err != nil {
 		return nil, fmt.Errorf("redlock: %v: %w", op, err)
 	}
-	l := &Lock{c: c, claim: claim{kind: plainKind}, key: key, opts: c.opts.lock, index: notScheduled}
+	l := &Lock{c: c, key: key, opts: c.opts.lock, index: notScheduled}
 	o := &l.opts
 	for _, opt := range opts {
 		if opt == nil {
@@ -189,29 +189,23 @@ func (c *Client) newLock(ctx context.Context, op operation, key string, opts []L
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("redlock: %v %q: nothing was attempted: %w", op, key, err)
 	}
-	l.claim.one[0] = c.opts.prefix + key
-	l.claim.keys = l.claim.one[:]
+	l.claim.TTL, l.claim.Fenced = o.ttl, o.fenced
+	l.claim.SetPlain(c.opts.prefix + key)
 	return l, nil
 }
-
-// maxKey is far above any sensible name, and far below what Redis takes.
-const maxKey = 1024
 
 func (c *Client) checkKey(key string) error {
 	switch n := len(key); {
 	case n == 0:
 		return errors.New("the key is empty")
-	case n > maxKey:
-		return fmt.Errorf("the key has %d bytes: want 1 to %d", n, maxKey)
+	case n > wire.MaxKey:
+		return fmt.Errorf("the key has %d bytes: want 1 to %d", n, wire.MaxKey)
 	}
-	if full := c.opts.prefix + key; len(full) >= len(reservedPrefix) && full[:len(reservedPrefix)] == reservedPrefix {
-		return fmt.Errorf("key %q: the prefix %q is reserved", key, reservedPrefix)
+	if full := c.opts.prefix + key; len(full) >= len(wire.ReservedPrefix) && full[:len(wire.ReservedPrefix)] == wire.ReservedPrefix {
+		return fmt.Errorf("key %q: the prefix %q is reserved", key, wire.ReservedPrefix)
 	}
 	return nil
 }
-
-// everyone is all masters, as bits.
-func (c *Client) everyone() uint64 { return uint64(1)<<len(c.masters) - 1 }
 
 func (c *Client) isClosed() bool { return c.life.Err() != nil }
 
@@ -302,4 +296,11 @@ func (c *Client) awaitDo(valid map[*Lock]time.Duration) {
 		}
 		t.Stop()
 	}
+}
+
+// made reports whether this client made a token: for a hold of its own, or one
+// that it has handed over since.
+func (c *Client) made(holder string) bool {
+	_, client, ok := token.Parse(holder)
+	return ok && client == c.id
 }

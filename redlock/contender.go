@@ -9,6 +9,7 @@ import (
 	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // A contender is a call that waits for a key. While others of this client wait
@@ -35,7 +36,7 @@ type contender struct {
 	over     bool             // no quorum could be had for too long
 
 	pilot      int            // where it queues up
-	turn       turn           // what the pilot said last
+	turn       wire.Turn      // what the pilot said last
 	heard      bool           // that was not acted on yet
 	queued     uint64         // masters that may have an entry of ours
 	eager      bool           // tries at the pilot before anything else
@@ -54,8 +55,8 @@ type contender struct {
 const pollsPerAttempt = 4
 
 func newContender(c *Client, l *Lock) *contender {
-	w := &contender{c: c, l: l, call: l.told, key: l.fullKey(), pilot: pilot.None}
-	if l.claim.kind.oneOf {
+	w := &contender{c: c, l: l, call: l.told, key: l.claim.Key(), pilot: pilot.None}
+	if l.claim.Kind.OneOf {
 		w.slots = newSlots(w)
 	}
 	return w
@@ -79,7 +80,7 @@ func (w *contender) wait(ctx context.Context, before outage) error {
 	}
 	defer w.leave()
 	defer func() {
-		if w.slept || w.l.claim.kind.queued {
+		if w.slept || w.l.claim.Kind.Queued {
 			w.c.setContended(w.key, w.slept)
 		}
 	}()
@@ -192,18 +193,16 @@ func (w *contender) result(err error) (*Lock, int, error) {
 // whether it said anything; the error is what ended the waiting.
 func (w *contender) look(ctx context.Context) error {
 	w.queued |= 1 << w.pilot
-	q := w.c.askQueue(w.pilot, time.Time{}, w.key, argWait, w.position())
-	reply, err := q.wait(ctx, w.c.patience(w.pilot, w.l.opts.ttl))
-	t, err := readTurn(reply, err)
+	t, err := w.c.wire.WaitAt(ctx, w.pilot, w.key, w.position(), w.c.patience(w.pilot, w.l.claim.TTL))
 	return w.note(&t, err)
 }
 
 // note takes notice of what the pilot said, if it did.
-func (w *contender) note(t *turn, err error) (cause error) {
+func (w *contender) note(t *wire.Turn, err error) (cause error) {
 	switch {
 	case err == nil:
 		w.turn, w.heard = *t, true
-		w.learn(t.held)
+		w.learn(t.Held)
 	case errors.Is(err, pipeline.ErrTimeout): // passed over until it answers
 	case errors.Is(err, pipeline.ErrConnectionLost), errors.Is(err, pipeline.ErrDown), errors.Is(err, pipeline.ErrStalled):
 		// passed over until it is connected
@@ -242,15 +241,15 @@ func (w *contender) tryPilot(ctx context.Context) (*outcome.Failure, bool) {
 	c, l := w.c, w.l
 	c.unfinished.Add()
 	defer c.unfinished.Done()
-	before := w.turn.held
+	before := w.turn.Held
 	var granted bool
-	var t turn
+	var t wire.Turn
 	var err error
 	if l.isSet() {
 		granted, t, err = c.takeSet(ctx, l, w.pilot)
 	} else {
 		w.queued |= 1 << w.pilot
-		granted, t, err = c.take(ctx, l, w.pilot, w.position(), l.opts.fair || w.eager)
+		granted, t, err = c.take(ctx, l, w.pilot, wire.Place{Score: w.position(), OnlyFirst: l.opts.fair || w.eager})
 	}
 	w.eager = false
 	if granted {
@@ -269,12 +268,12 @@ func (w *contender) tryPilot(ctx context.Context) (*outcome.Failure, bool) {
 		return nil, false
 	}
 	if cause == nil && before != nil && before.Token != "" {
-		w.stale = t.held.Token == before.Token
+		w.stale = t.Held.Token == before.Token
 	}
-	failed := c.takenAt(l, w.pilot, t.held)
+	failed := c.takenAt(l, w.pilot, t.Held)
 	failed.Cause = cause
 	if cause == nil && l.isSet() {
-		w.stale = w.stale && w.prefixed(t.held.Key) == w.key
+		w.stale = w.stale && w.prefixed(t.Held.Key) == w.key
 		w.heard = false // it has no place in the queue of the key that it has met
 		w.losses++
 		w.follow(failed)

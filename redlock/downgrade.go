@@ -3,6 +3,8 @@ package redlock
 import (
 	"context"
 	"fmt"
+
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // Downgrade turns the writer's hold of a key into a reader's, without letting
@@ -26,20 +28,20 @@ import (
 // alone) or nothing (and sets the string, which the next extension turns, and
 // Unlock deletes). The way back is closed: no reader becomes a writer.
 func (l *Lock) Downgrade(ctx context.Context) error {
-	return l.question(ctx, opDowngrade, func(h *Lock) (*round, error) {
-		if h.claim.kind != plainKind && h.claim.kind != readerKind {
-			return nil, fmt.Errorf("redlock: %v %q: only the lock of one key can become a reader's", opDowngrade, l.key)
+	return l.question(ctx, wire.OpDowngrade, func(h *Lock) (*wire.Ask, error) {
+		if h.claim.Kind != wire.Plain && h.claim.Kind != wire.Reader {
+			return nil, fmt.Errorf("redlock: %v %q: only the lock of one key can become a reader's", wire.OpDowngrade, l.key)
 		}
-		if err := h.sharedError(opDowngrade.String()); err != nil {
+		if err := h.sharedError(wire.OpDowngrade.String()); err != nil {
 			return nil, err // the others believe to be writers
 		}
-		h.claim.kind = readerKind // under h.mu, so whatever is sent next is a reader's
-		return h.startExtension(opDowngrade, false), nil
+		h.claim.BecomeReader() // under h.mu, so whatever is sent next is a reader's
+		return h.startExtension(wire.OpDowngrade, false), nil
 	})
 }
 
 // outdated reports whether a round asked for the writer that l was and is no
 // more: a refusal says nothing about the reader then. The caller must hold l.mu.
-func (l *Lock) outdated(r *round) bool {
-	return r.script != l.extendScript() && r.script != l.claim.kind.verify
+func (l *Lock) outdated(r *wire.Ask) bool {
+	return r.Generation() != l.claim.Generation
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/outcome"
 	tokens "github.com/redquorum/redquorum/internal/token"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // Sentinels: what to do next. Compare with errors.Is.
@@ -156,9 +157,9 @@ func (e *HeldError) what() string {
 		return "held by another"
 	case e.Type == "none":
 		return "was held by another, is free now"
-	case e.Type == leaseType:
+	case e.Type == wire.LeaseType:
 		return fmt.Sprintf("leased to %s for %v more, though its key is gone", e.holder(), e.TTL)
-	case e.Type == writerWaits.Type:
+	case e.Type == wire.IntentType:
 		return "kept for a writer that waits"
 	case e.Readers == 1:
 		return fmt.Sprintf("held by a reader for %v more", e.TTL)
@@ -345,5 +346,25 @@ func (c *Client) publicPart(p outcome.Part) error {
 	case held != nil:
 		return held
 	}
-	return p.Err
+	return publicCause(p.Err)
+}
+
+// publicCause is why a master did not agree as users see it.
+func publicCause(err error) error {
+	switch err := err.(type) { //nolint:errorlint // neither is ever wrapped
+	case *wire.SkewError:
+		return (*SkewError)(err)
+	default:
+		if err == wire.ErrNotAwaited { //nolint:errorlint // as above
+			return ErrNotAwaited
+		}
+		return err
+	}
+}
+
+// publicReason is why a master did not agree to a question, as users see it; nil: it
+// did. The ask must be locked.
+func (c *Client) publicReason(r *wire.Ask, master int) error {
+	held, err := r.Reason(master)
+	return c.publicPart(outcome.Part{Held: held, Err: err})
 }

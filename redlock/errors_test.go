@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 
+	"github.com/redquorum/redquorum/internal/wire"
 	"github.com/redquorum/redquorum/pool"
 )
 
@@ -111,7 +112,7 @@ func TestErrorTextsAreOneLineThatSaysWhatMatters(t *testing.T) {
 		{&HeldError{Type: "zset", TTL: time.Second}, "the key is a zset, not a lock"},
 		{&HeldError{Type: "zset", TTL: time.Second, Readers: 1}, "held by a reader for 1s more"},
 		{&HeldError{Type: "zset", TTL: time.Second, Readers: 7}, "held by 7 readers for at most 1s more"},
-		{(*HeldError)(&writerWaits), "kept for a writer that waits"},
+		{&HeldError{Type: wire.IntentType}, "kept for a writer that waits"},
 		{&HeldError{Type: "string", Token: "web-1:" + aClient + ":" + aRandom, Owner: "web-1", TTL: -1}, `held by "web-1" (token "` + aClient + `:0123…") without an expiry`},
 		{&HeldError{Type: "string", Token: aClient + ":" + aRandom, TTL: time.Second}, `held by another (token "` + aClient + `:0123…") for 1s more`},
 		{&HeldError{Type: "string", Token: aClient + ":" + aRandom, TTL: time.Second, Own: true}, `taken by another call of this client (token "` + aClient + `:0123…") for 1s more`},
@@ -119,9 +120,9 @@ func TestErrorTextsAreOneLineThatSaysWhatMatters(t *testing.T) {
 			&HeldError{Type: "string", Token: "web-1:" + aClient + ":" + aRandom, Owner: "web-1", TTL: time.Second, Own: true, Key: "k"},
 			`"k": taken by another call of this client, "web-1" (token "` + aClient + `:0123…") for 1s more`,
 		},
-		{&HeldError{Type: leaseType, Token: "2Hh0QHNoZhdXv0PdJ0ioKQ==", TTL: time.Second}, `leased to another (token "2Hh0QHNo…") for 1s more, though its key is gone`},
+		{&HeldError{Type: wire.LeaseType, Token: "2Hh0QHNoZhdXv0PdJ0ioKQ==", TTL: time.Second}, `leased to another (token "2Hh0QHNo…") for 1s more, though its key is gone`},
 		{
-			&HeldError{Type: leaseType, Token: "web-1:" + aClient + ":" + aRandom, Owner: "web-1", TTL: time.Second},
+			&HeldError{Type: wire.LeaseType, Token: "web-1:" + aClient + ":" + aRandom, Owner: "web-1", TTL: time.Second},
 			`leased to "web-1" (token "` + aClient + `:0123…") for 1s more, though its key is gone`,
 		},
 		{&LostError{Key: "key", Reason: ReasonTaken}, `redlock: lock "key" lost: taken`},
@@ -147,60 +148,10 @@ func TestALostErrorDoesNotMatchWhatItQuotes(t *testing.T) {
 	}
 }
 
-func TestOwnersAreReadFromOurTokensOnly(t *testing.T) {
-	client := "dc0lbmpksdubv602g4g0"
-	for _, test := range []struct{ token, want string }{
-		{newToken(nil, tokenPrefix("web-1", client)), "web-1"},
-		{newToken(nil, tokenPrefix("", client)), ""},
-		{"a:b:c", ""},
-		{"", ""},
-		{"some-base64-of-redsync==", ""},
-	} {
-		if got := ownerOf(test.token); got != test.want {
-			t.Errorf("ownerOf(%q) is %q: want %q", test.token, got, test.want)
-		}
-	}
-}
-
 func TestReasonsHaveNames(t *testing.T) {
 	for r, want := range map[Reason]string{ReasonExpired: "expired", ReasonTaken: "taken", ReasonUnreachable: "unreachable", ReasonClosed: "closed", 99: "Reason(99)"} {
 		if r.String() != want {
 			t.Errorf("%d is %q", r, r)
 		}
-	}
-}
-
-func TestRepliesOfTheHolderScriptAreReadStrictly(t *testing.T) {
-	b := func(s string) any { return []byte(s) }
-	for _, bad := range []any{
-		nil, int64(1), "OK", []any{}, []any{b("string"), b("x")},
-		[]any{b("string"), b("x"), b("1")}, []any{int64(1), b("x"), int64(1)}, []any{b("string"), nil, int64(1)},
-	} {
-		if h, ok := readHolder(bad); ok {
-			t.Errorf("%v is read as %+v", bad, h)
-		}
-	}
-	h, ok := readHolder([]any{b("string"), b("x"), int64(1 << 62)})
-	if !ok || h.TTL <= 0 {
-		t.Errorf("a huge TTL is read as %+v", h)
-	}
-}
-
-func TestRepliesOfTheInspectScriptAreReadStrictly(t *testing.T) {
-	b := func(s string) any { return []byte(s) }
-	for _, bad := range []any{
-		nil, int64(1), "OK", []any{}, []any{b("string"), int64(1), b("x")},
-		[]any{b("string"), int64(1), b("x"), int64(-1)}, []any{b("string"), int64(1), b("x"), b("0")},
-		[]any{b("string"), b("1"), b("x"), int64(0)}, []any{nil, int64(1), b("x"), int64(0)},
-		[]any{b("string"), int64(1), nil, int64(0)}, []any{b("zset"), int64(1), b(""), int64(1), b("r")},
-		[]any{b("zset"), int64(1), b(""), int64(1), b("r"), b("1")}, []any{b("zset"), int64(1), b(""), int64(1), nil, int64(1)},
-	} {
-		if m, ok := readMasterHold(bad); ok {
-			t.Errorf("%v is read as %+v", bad, m)
-		}
-	}
-	m, ok := readMasterHold([]any{b("zset"), int64(1 << 62), b(""), int64(1), b("r"), int64(1 << 62)})
-	if !ok || m.Held.TTL <= 0 || m.Readers[0].TTL <= 0 {
-		t.Errorf("a huge TTL is read as %+v", m)
 	}
 }

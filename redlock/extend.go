@@ -7,6 +7,8 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/token"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // Extend prolongs the hold to a full TTL from now. It succeeds only if a quorum
@@ -19,12 +21,12 @@ import (
 // then the lock is still held for what is Remaining. A lock that expired is
 // lost even if its key is free.
 func (l *Lock) Extend(ctx context.Context) error {
-	return l.question(ctx, opExtend, func(h *Lock) (*round, error) { return h.startExtension(opExtend, false), nil })
+	return l.question(ctx, wire.OpExtend, func(h *Lock) (*wire.Ask, error) { return h.startExtension(wire.OpExtend, false), nil })
 }
 
 // question puts a question about a held lock to the masters, and waits for the
 // answer. start gets the hold, with its mutex locked, and may refuse.
-func (l *Lock) question(ctx context.Context, op operation, start func(h *Lock) (*round, error)) error {
+func (l *Lock) question(ctx context.Context, op wire.Op, start func(h *Lock) (*wire.Ask, error)) error {
 	// Asked first: the lock's own context looks at the lock, under its mutex.
 	over := ctx.Err()
 	now := l.c.opts.clock.Now()
@@ -35,8 +37,8 @@ func (l *Lock) question(ctx context.Context, op operation, start func(h *Lock) (
 	if err == nil && over != nil {
 		err = fmt.Errorf("redlock: %v %q: nothing was attempted: %w", op, l.key, over)
 	}
-	limit := min(h.c.nodeTimeout(h.opts.ttl), h.remaining(now))
-	var r *round
+	limit := min(h.c.nodeTimeout(h.claim.TTL), h.remaining(now))
+	var r *wire.Ask
 	if err == nil {
 		r, err = start(h)
 	}
@@ -56,33 +58,32 @@ func (l *Lock) question(ctx context.Context, op operation, start func(h *Lock) (
 
 // startExtension queues an extension. The caller must hold l.mu, so that none
 // is queued behind the release.
-func (l *Lock) startExtension(op operation, renewal bool) *round {
-	r := l.c.newRound(op)
-	r.lock, r.ttl, r.Over = l, l.opts.ttl, &l.setting
+func (l *Lock) startExtension(op wire.Op, renewal bool) *wire.Ask {
+	l.extended, l.claim.Absent = true, 0
+	start := l.c.opts.clock.Now()
+	x := wire.Extension{Op: op, Live: (*liveLock)(l), Over: &l.setting, Start: start}
+	// A renewal may wait in the pipelines for as long as the lock is valid.
+	x.Wait = max(l.c.nodeTimeout(l.claim.TTL), l.remaining(start))
 	if renewal {
-		r.Decided = l.c.keeper
+		x.Decided = l.c.keeper
 	}
-	l.setting.Add()
-	l.extended, l.claim.absent = true, 0
-	r.Start = l.c.opts.clock.Now()
-	l.askExtend(r, argSetAgain)
-	return r
+	return l.c.wire.Extend(&l.claim, &x)
 }
 
 // finishExtension draws the conclusion of a decided extension or verification.
-func (l *Lock) finishExtension(ctx context.Context, r *round, cause error) error {
-	r.traceNodes(ctx, l)
-	res := r.result()
+func (l *Lock) finishExtension(ctx context.Context, r *wire.Ask, cause error) error {
+	l.c.traceNodes(ctx, r, l)
+	res := r.Result()
 	now := l.c.opts.clock.Now()
 
 	l.mu.Lock()
 	// A success that arrives after the loss is not adopted. What it set is
 	// released: by the loss, or by the Unlock, queued behind it.
 	lostNow := l.expire(now)
-	err := l.unusable(r.op.String())
-	if err == nil && res.gone() && !l.outdated(r) {
-		lostNow = l.lose(res.lossReason(), l.c.quorumError(r.err(l.key, outcome.NoQuorum, nil, now.Sub(r.Start))))
-		err = l.unusable(r.op.String())
+	err := l.unusable(r.Op().String())
+	if err == nil && res.Gone() && !l.outdated(r) {
+		lostNow = l.lose(lossReason(&res), l.c.quorumError(r.Failure(l.key, outcome.NoQuorum, nil, now.Sub(r.Start))))
+		err = l.unusable(r.Op().String())
 	}
 	if err == nil {
 		err = l.conclude(r, &res, cause, now)
@@ -96,18 +97,18 @@ func (l *Lock) finishExtension(ctx context.Context, r *round, cause error) error
 
 // conclude acts on what the masters said of a lock that is still held. The
 // caller must hold l.mu.
-func (l *Lock) conclude(r *round, res *result, cause error, now drift.Instant) error {
+func (l *Lock) conclude(r *wire.Ask, res *wire.Result, cause error, now drift.Instant) error {
 	took := now.Sub(r.Start)
 	// By the TTL that the masters were asked for: that of the hold may have
 	// been raised since.
-	validity := l.c.opts.validity(r.ttl)
+	validity := l.c.opts.validity(r.TTL)
 	switch {
-	case res.outcome != quorum.Granted:
-		return l.c.quorumError(r.err(l.key, outcome.NoQuorum, cause, took))
-	case r.op == opVerify:
+	case res.Outcome != quorum.Granted:
+		return l.c.quorumError(r.Failure(l.key, outcome.NoQuorum, cause, took))
+	case r.Op() == wire.OpVerify:
 		return nil
 	case validity <= took:
-		err := r.err(l.key, outcome.NoQuorum, cause, took)
+		err := r.Failure(l.key, outcome.NoQuorum, cause, took)
 		err.Note = "the answers took so long that they prolong nothing"
 		return l.c.quorumError(err)
 	case validity-took > l.remaining(now): // never shortened (S6)
@@ -120,11 +121,8 @@ func (l *Lock) conclude(r *round, res *result, cause error, now drift.Instant) e
 // nothing there. If a majority says no, the lock is lost. Waiting and errors
 // are those of Extend.
 func (l *Lock) Verify(ctx context.Context) error {
-	return l.question(ctx, opVerify, func(h *Lock) (*round, error) {
-		r := h.c.newRound(opVerify)
-		r.Start = h.c.opts.clock.Now()
-		h.askVerify(r)
-		return r, nil
+	return l.question(ctx, wire.OpVerify, func(h *Lock) (*wire.Ask, error) {
+		return h.c.wire.Verify(&h.claim, h.c.opts.clock.Now()), nil
 	})
 }
 
@@ -135,7 +133,7 @@ func (l *Lock) Verify(ctx context.Context) error {
 // ErrNoQuorum when too few answered; what the other process holds is not
 // touched then.
 func (c *Client) Adopt(ctx context.Context, key, token string, opts ...LockOption) (*Lock, error) {
-	l, err := c.newLock(ctx, opAdopt, key, opts)
+	l, err := c.newLock(ctx, wire.OpAdopt, key, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -143,18 +141,18 @@ func (c *Client) Adopt(ctx context.Context, key, token string, opts ...LockOptio
 }
 
 // adopt adopts what a call is about, as newLock made it.
-func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error) {
+func (c *Client) adopt(ctx context.Context, l *Lock, value string) (*Lock, error) {
 	key := l.key
-	if n := len(token); n < 1 || n > maxToken {
-		return nil, fmt.Errorf("redlock: adopt %q: the token has %d bytes: want 1 to %d", key, n, maxToken)
+	if n := len(value); n < 1 || n > token.Max {
+		return nil, fmt.Errorf("redlock: adopt %q: the token has %d bytes: want 1 to %d", key, n, token.Max)
 	}
-	l.claim.token = token
+	l.claim.Token = value
 
 	began := c.stopwatch()
-	call := c.traceBegin(ctx, opAdopt, l, true)
+	call := c.traceBegin(ctx, wire.OpAdopt, l, true)
 	l.told = call
 	adopted, err := c.adoptOnce(ctx, l)
-	c.traceWait(call, opAdopt, l, adopted, 1, sinceStart(began), err)
+	c.traceWait(call, wire.OpAdopt, l, adopted, 1, sinceStart(began), err)
 	return adopted, err
 }
 
@@ -162,18 +160,17 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 func (c *Client) adoptOnce(ctx context.Context, l *Lock) (*Lock, error) {
 	key := l.key
 	c.awaitVoters(ctx, l)
-	r := c.newRound(opAdopt)
+	start := c.opts.clock.Now()
+	l.start, l.acquired = start, start
+	r := c.wire.Extend(&l.claim, &wire.Extension{Op: wire.OpAdopt, Start: start, Wait: c.nodeTimeout(l.claim.TTL)})
 	defer r.LetGo()
-	r.Start = c.opts.clock.Now()
-	l.start, l.acquired = r.Start, r.Start
-	l.askExtend(r, argLeaveMissing)
-	cause := r.Wait(ctx, c.nodeTimeout(l.opts.ttl))
-	r.traceNodes(l.told, l)
-	res := r.result()
+	cause := r.Wait(ctx, c.nodeTimeout(l.claim.TTL))
+	c.traceNodes(l.told, r, l)
+	res := r.Result()
 	now := c.opts.clock.Now()
 	took := now.Sub(r.Start)
-	l.validity = c.opts.validity(l.opts.ttl)
-	if res.outcome == quorum.Granted {
+	l.validity = c.opts.validity(l.claim.TTL)
+	if res.Outcome == quorum.Granted {
 		if err := l.settleFence(ctx, r, false); err != nil {
 			return nil, c.quorumError(err)
 		}
@@ -181,16 +178,16 @@ func (c *Client) adoptOnce(ctx context.Context, l *Lock) (*Lock, error) {
 		took = now.Sub(r.Start)
 	}
 	switch {
-	case res.outcome == quorum.Granted && took < l.validity:
-		l.granted = uint8(res.tally.OK)
+	case res.Outcome == quorum.Granted && took < l.validity:
+		l.granted = uint8(res.Tally.OK)
 		if !l.keep(now) {
 			return nil, fmt.Errorf("redlock: adopt %q: %w", key, ErrClosed)
 		}
 		return l, nil
-	case res.gone():
-		return nil, c.quorumError(r.err(key, outcome.NotHeld, cause, took))
+	case res.Gone():
+		return nil, c.quorumError(r.Failure(key, outcome.NotHeld, cause, took))
 	default:
-		return nil, c.quorumError(r.err(key, outcome.NoQuorum, cause, took))
+		return nil, c.quorumError(r.Failure(key, outcome.NoQuorum, cause, took))
 	}
 }
 
@@ -229,6 +226,6 @@ func (l *Lock) HandOver() (token string, err error) {
 	}
 	h.c.keeper.remove(h)
 	h.traceReleased(EndHandedOver, nil, now)
-	h.setting.Wait(h.c.nodeTimeout(h.opts.ttl))
-	return h.claim.token, nil
+	h.setting.Wait(h.c.nodeTimeout(h.claim.TTL))
+	return h.claim.Token, nil
 }

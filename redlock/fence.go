@@ -2,22 +2,10 @@ package redlock
 
 import (
 	"fmt"
-	"sync/atomic"
 	"time"
 )
 
-// fencePrefix begins the keys of fences, version 1: the highest fencing token
-// that a master has given for the lock whose key follows.
-const fencePrefix = reservedPrefix + "fence:1:"
-
 const (
-	// lastFence is 2^53 - 1: from there on the numbers of Lua are not told
-	// apart.
-	lastFence = 1<<53 - 1
-	// mostAhead is how far a token may be ahead of this client's clock for it
-	// to move the tokens of other keys.
-	mostAhead = 366 * 24 * time.Hour
-
 	leastRetention = time.Hour
 	usualRetention = 24 * time.Hour
 	mostRetention  = 365 * 24 * time.Hour
@@ -77,7 +65,7 @@ func (o *clientOptions) settleRetention() error {
 		// noticed on a master.
 		kept = max(kept, usualRetention) + o.maxTTL
 	}
-	o.retentionArg = kept.Milliseconds()
+	o.kept = kept
 	return nil
 }
 
@@ -85,35 +73,7 @@ func (o *clientOptions) settleRetention() error {
 // stays the same for as long as the lock is held, also over renewals. It is below
 // 2^53. Of a lock that was adopted it may be higher than the one that the first
 // process had.
-func (l *Lock) Fence() uint64 { return l.hold().claim.fence }
-
-// fences is what a client knows of fencing tokens, and what it has done for them.
-type fences struct {
-	highest atomic.Uint64 // of all that were seen, of any key
-	tokens  atomic.Uint64 // that were given
-	raises  atomic.Uint64 // second rounds
-}
-
-// floor is what the next token is to be at least: from the clock, so that all
-// masters give the same and none has to be raised; and above what this client
-// has seen, should its clock have been set back. wall is the client's clock.
-func (f *fences) floor(wall time.Time) uint64 {
-	return max(uint64(max(wall.UnixMicro(), 1)), f.highest.Load()+1)
-}
-
-// see takes notice of a token, but for one that is far in the future: somebody
-// has set it, and it shall not use up the numbers of all other keys.
-func (f *fences) see(token uint64, wall time.Time) {
-	if most := wall.Add(mostAhead).UnixMicro(); int64(token) > most { //nolint:gosec // it is below 2^53
-		return
-	}
-	for {
-		highest := f.highest.Load()
-		if token <= highest || f.highest.CompareAndSwap(highest, token) {
-			return
-		}
-	}
-}
+func (l *Lock) Fence() uint64 { return l.hold().claim.Fence }
 
 // An unfencedError refuses a handle with a fencing token on a hold without.
 type unfencedError struct{ key string }

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/script"
 	tokens "github.com/redquorum/redquorum/internal/token"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // A Verdict is what the masters' answers to [Client.Inspect] come to.
@@ -81,12 +81,6 @@ type Holder struct {
 	TTL time.Duration
 }
 
-// listedReaders is how many readers a master lists.
-const listedReaders = 100
-
-// argListedReaders is the same as an argument, boxed once.
-var argListedReaders any = listedReaders
-
 // Inspect asks all masters who holds the key, in one round trip, and changes
 // nothing. It knows every sort of lock: plain ones, also those of other Redlock
 // clients, the readers of a read-write lock, and keys that are no locks.
@@ -96,39 +90,46 @@ var argListedReaders any = listedReaders
 // is returned only when the key is bad (see Lock), ctx ends first, which the
 // error then matches, or the client is closed (ErrClosed).
 func (c *Client) Inspect(ctx context.Context, key string) (*Inspection, error) {
-	l, err := c.newLock(ctx, opInspect, key, nil)
+	l, err := c.newLock(ctx, wire.OpInspect, key, nil)
 	if err != nil {
 		return nil, err
 	}
-	r := c.newRound(opInspect)
+	r := c.wire.Inspect(&l.claim, c.opts.clock.Now())
 	defer r.LetGo()
-	r.Start = c.opts.clock.Now()
-	r.eval(script.Inspect, l.claim.keys, 0, time.Time{}, argListedReaders)
-	if cause := r.Wait(ctx, c.nodeTimeout(l.opts.ttl)); cause != nil {
+	if cause := r.Wait(ctx, c.nodeTimeout(l.claim.TTL)); cause != nil {
 		return nil, fmt.Errorf("redlock: inspect %q: %w", key, cause)
 	}
-	in := &Inspection{Key: key, Masters: r.masterHolds(), Need: c.need}
+	in := &Inspection{Key: key, Masters: c.masterHolds(r), Need: c.need}
 	in.judge()
 	return in, nil
 }
 
 // masterHolds gives each master's part of a decided inspection.
-func (r *round) masterHolds() []MasterHold {
+func (c *Client) masterHolds(r *wire.Ask) []MasterHold {
 	r.Lock()
 	defer r.Unlock()
-	holds := make([]MasterHold, len(r.facts))
-	for i := range r.Answers() {
-		if seen := r.facts[i].seen; seen != nil {
-			holds[i] = *seen
-			if seen.Held != nil {
-				seen.Held.Own = r.c.made(seen.Held.Token) // nobody else has it
+	holds := make([]MasterHold, len(c.masters))
+	for i := range holds {
+		if state := r.StateOn(i); state != nil {
+			holds[i] = masterHold(state)
+			if held := holds[i].Held; held != nil {
+				held.Own = c.made(held.Token) // nobody else has it
 			}
 		} else {
-			holds[i].Err = r.publicReason(i)
+			holds[i].Err = c.publicReason(r, i)
 		}
-		holds[i].Master = r.c.masters[i].Name()
+		holds[i].Master = c.masters[i].Name()
 	}
 	return holds
+}
+
+// masterHold is what stands on a master as users see it.
+func masterHold(state *wire.KeyState) MasterHold {
+	m := MasterHold{Held: (*HeldError)(state.Held), ReaderCount: state.ReaderCount, RoundTrip: state.RoundTrip}
+	for _, r := range state.Readers {
+		m.Readers = append(m.Readers, Holder{Token: r.Token, Owner: r.Owner, Type: m.Held.Type, Masters: 1, TTL: r.TTL})
+	}
+	return m
 }
 
 // holders is whom one master names: a reader each, the one token, or what
@@ -306,52 +307,5 @@ func left(ttl time.Duration) string {
 		return fmt.Sprintf("%d ms left", ttl.Milliseconds())
 	default:
 		return fmt.Sprintf("%.1f s left", ttl.Seconds())
-	}
-}
-
-// readMasterHold reads what the inspect script returns.
-func readMasterHold(reply any) (*MasterHold, bool) {
-	parts, ok := reply.([]any)
-	if !ok || len(parts) < 4 || len(parts)%2 != 0 {
-		return nil, false
-	}
-	kind, ok1 := readType(parts[0])
-	ms, ok2 := parts[1].(int64)
-	value, ok3 := parts[2].([]byte)
-	readers, ok4 := parts[3].(int64)
-	if !ok1 || !ok2 || !ok3 || !ok4 || readers < 0 {
-		return nil, false
-	}
-	m := &MasterHold{ReaderCount: int(readers)}
-	if kind == "none" {
-		return m, true
-	}
-	m.Held = &HeldError{Type: kind, Token: readToken(value), TTL: timeLeft(ms)}
-	m.Held.Owner = ownerOf(m.Held.Token)
-	for i := 4; i < len(parts); i += 2 {
-		token, ok1 := parts[i].([]byte)
-		ms, ok2 := parts[i+1].(int64)
-		if !ok1 || !ok2 {
-			return nil, false
-		}
-		m.Readers = append(m.Readers, Holder{
-			Token: readToken(token), Owner: ownerOf(readToken(token)),
-			Type: m.Held.Type, Masters: 1, TTL: timeLeft(ms),
-		})
-	}
-	return m, true
-}
-
-// timeLeft turns a PTTL into a duration: negative where there is no expiry, 0
-// where it is not known, a year at the most.
-func timeLeft(ms int64) time.Duration {
-	const year = 365 * 24 * time.Hour
-	switch {
-	case ms == -1:
-		return -1
-	case ms <= 0:
-		return 0
-	default:
-		return time.Duration(min(ms, int64(year/time.Millisecond))) * time.Millisecond
 	}
 }

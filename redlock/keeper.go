@@ -9,6 +9,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // A keeper looks after all held locks of a client: it renews them, and ends
@@ -153,7 +154,7 @@ func (k *keeper) run() {
 	anchor, anchored := k.anchor, time.Duration(0)
 	for {
 		for _, r := range k.takeFinished() {
-			k.renewed(r.Question().(*round))
+			k.renewed(r.Question().(*wire.Ask))
 		}
 		instant, now := k.c.opts.clock.Now(), k.now()
 		if instant.Sub(anchor)-(now-anchored) > clocksPart {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // lines are the calls of one client that wait, in a queue for each thing that is
@@ -137,14 +138,14 @@ func (p *place) fail(err *outcome.Failure) {
 // as well, whoever holds one of them and wants another, in the agreed order,
 // would wait here for the set, and the set for the key that is held.
 func (l *Lock) line() string {
-	key := l.fullKey()
-	if len(l.claim.keys) == 1 || l.isGuarded() {
+	key := l.claim.Key()
+	if len(l.claim.Keys) == 1 || l.c.wire.Scripted(&l.claim) {
 		return key
 	}
 	// Sorted names, unlike keyArgs.
-	return linePrefix + l.claim.kind.acquire.Name + ":" + l.key + "\x00" + strings.Join(l.others, "\x00")
+	return linePrefix + l.claim.Kind.Name() + ":" + l.key + "\x00" + strings.Join(l.others, "\x00")
 }
 
 // linePrefix begins the names of lines that are not those of one key's plain
 // lock; no key begins with it.
-const linePrefix = reservedPrefix
+const linePrefix = wire.ReservedPrefix

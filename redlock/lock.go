@@ -7,6 +7,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // A Lock is one hold: what [Client.Lock] and its siblings return. It is held
@@ -17,7 +18,7 @@ type Lock struct {
 	key      string // as the caller named it; the first where there are several
 	others   []string
 	opts     lockOptions
-	claim    claim         // its kind and absent are guarded by mu
+	claim    wire.Claim    // its kind and absent are guarded by mu
 	intent   *intent       // of a writer that keeps readers out while it waits; nil: none
 	acquired drift.Instant // start of the attempt that acquired it
 	outer    *Lock         // the hold that this is a further handle on; nil: this is the hold
@@ -26,13 +27,11 @@ type Lock struct {
 	// moment it is held the hold. nil: nothing. Not changed while it is held.
 	told context.Context
 
-	take *pilotTake // the pilot's part in the attempt under way; nil: what the others get
+	take *wire.PilotTake // the pilot's part in the attempt under way; nil: what the others get
 	// Of the attempt under way: for how long it has waited for masters to be
 	// judged, and whether too few were in time for it.
 	waited  time.Duration
 	overdue bool
-
-	// Keys as arguments of commands, boxed once.
 
 	// mu guards what follows. Under it calls are queued, so that nothing of
 	// this lock follows its release, but nothing blocks.
@@ -47,13 +46,13 @@ type Lock struct {
 	validity time.Duration // TTL less the clock drift
 	lost     *LostError    // when state is lost
 	ctx      *holdContext  // made when first asked for
-	renewing *round        // the renewal under way
+	renewing *wire.Ask     // the renewal under way
 	renewed  int           // renewals that succeeded
 	misses   int           // renewals that failed since
 	lastMiss error         // why the last of them did
 	renewAt  time.Duration // when the next starts, or the one under way has to end, on the keeper's clock
 
-	setting ballot.Count // rounds that may set or prolong the keys and that some master has not answered
+	setting ballot.Count // questions that may set or prolong the keys and that some master has not answered
 
 	index int // in the keeper's heap, guarded by its mutex; notScheduled if it is not there
 }
@@ -75,7 +74,7 @@ func (l *Lock) Keys() []string { return append([]string{l.key}, l.others...) }
 // again is a new handle for another attempt at what l was for.
 func (l *Lock) again() *Lock {
 	return &Lock{
-		c: l.c, claim: claim{kind: l.claim.kind, keys: l.claim.keys}, key: l.key, others: l.others, opts: l.opts,
+		c: l.c, claim: l.claim.Again(), key: l.key, others: l.others, opts: l.opts,
 		intent: l.intent, told: l.told, index: notScheduled,
 	}
 }
@@ -83,7 +82,7 @@ func (l *Lock) again() *Lock {
 // Token is the value that stands in Redis: owner name if one was given, the
 // client's xid, and a random part; new for every attempt. It proves ownership
 // to Redis. It is not a fencing token: it does not rise.
-func (l *Lock) Token() string { return l.claim.token }
+func (l *Lock) Token() string { return l.claim.Token }
 
 // Remaining is for how much longer the lock is guaranteed, computed now, on a
 // clock that counts time during which the machine was suspended. 0: it is not
@@ -196,4 +195,27 @@ func (l *Lock) afterLoss() {
 	l.mu.Unlock()
 	l.traceLost(err)
 	l.traceReleased(err.end(), err, l.c.opts.clock.Now())
+}
+
+// A liveLock is a lock as package wire sees it.
+type liveLock Lock
+
+// IfLive implements wire.Live.
+func (h *liveLock) IfLive(generation uint8, send func()) bool {
+	l := (*Lock)(h)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state != held || l.claim.Generation != generation {
+		return false
+	}
+	send()
+	return true
+}
+
+// lossReason is why a lock that is gone is gone.
+func lossReason(res *wire.Result) Reason {
+	if res.Taken {
+		return ReasonTaken
+	}
+	return ReasonExpired
 }

@@ -3,20 +3,8 @@ package redlock
 import (
 	"context"
 
-	"github.com/redquorum/redquorum/internal/script"
+	"github.com/redquorum/redquorum/internal/wire"
 )
-
-// allKind is the lock of several keys together. To the masters and to other
-// clients each of them is a plain lock with the same token.
-var allKind = &kind{
-	acquire:  script.AcquireAll,
-	extend:   script.ExtendAll,
-	verify:   script.VerifyAll,
-	release:  script.ReleaseAll,
-	guarded:  guardedScripts{script.GuardedAcquire, script.GuardedExtendAll, script.GuardedReleaseAll},
-	inTheWay: "last",
-	handOver: script.ReleaseSet,
-}
 
 // LockAll acquires all of the keys or none, as one lock: one token, one context,
 // one Unlock. A master votes only if every key was free there, and writes
@@ -40,7 +28,7 @@ func (c *Client) TryLockAll(ctx context.Context, keys []string, opts ...LockOpti
 }
 
 func (c *Client) lockAll(ctx context.Context, keys []string, opts []LockOption, once bool) (*Lock, error) {
-	template, err := c.newSet(ctx, allKind, keys, opts)
+	template, err := c.newSet(ctx, wire.Set, keys, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // nextTry waits for the moment to try again, and says how; or what ended the
@@ -24,9 +25,9 @@ func (w *contender) nextTry(ctx context.Context) (try, error) {
 			return next, cause
 		}
 		if master != w.pilot {
-			w.pilot, w.turn, w.heard = master, turn{}, false
+			w.pilot, w.turn, w.heard = master, wire.Turn{}, false
 		}
-		if !w.heard && w.eager && w.l.claim.kind.queued {
+		if !w.heard && w.eager && w.l.claim.Kind.Queued {
 			return w.tryPilot, nil
 		}
 		if !w.heard {
@@ -38,17 +39,17 @@ func (w *contender) nextTry(ctx context.Context) (try, error) {
 			}
 		}
 		w.heard = false
-		if w.stale && (w.turn.first || !w.l.opts.fair) {
+		if w.stale && (w.turn.First || !w.l.opts.fair) {
 			w.stale = false
 			return w.tryAll, nil
 		}
-		if w.turn.ours {
+		if w.turn.Ours {
 			if cause := w.pauseAfterLosses(ctx); cause != nil {
 				return nil, cause
 			}
 			return w.tryPilot, w.pauseAfterCollision(ctx)
 		}
-		delay := w.turn.freeIn(w.c.opts.chance, minRetryDelay+w.c.opts.chance.N("poll", maxRetryDelay-minRetryDelay))
+		delay := freeIn(&w.turn, w.c.opts.chance, minRetryDelay+w.c.opts.chance.N("poll", maxRetryDelay-minRetryDelay))
 		woken, cause := w.sleep(ctx, delay, nil)
 		switch {
 		case cause != nil:
@@ -58,7 +59,7 @@ func (w *contender) nextTry(ctx context.Context) (try, error) {
 		case woken:
 			return w.tryPilot, w.pauseAfterLosses(ctx)
 		}
-		if w.polls++; w.polls >= pollsPerAttempt && (w.turn.first || !w.l.opts.fair) {
+		if w.polls++; w.polls >= pollsPerAttempt && (w.turn.First || !w.l.opts.fair) {
 			return w.tryAll, nil
 		}
 	}
@@ -161,7 +162,7 @@ func (w *contender) heed(call wakeup.Call) bool {
 	case w.slots != nil:
 		w.slots.called(call)
 	case !w.blind && call.Master != w.pilot:
-		w.c.leaveQueue(call.Master, call.Key) // of a pilot before
+		w.c.wire.LeaveQueue(call.Master, call.Key) // of a pilot before
 		return false
 	default:
 		w.called = !w.blind

@@ -6,8 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // newSleeper is a contender with nobody before it and no master to ask.
@@ -51,6 +53,15 @@ func TestWhatEndsTheWaitingComesBeforeAPauseOfNoLength(t *testing.T) {
 		w.c.endLife(ErrClosed)
 		if cause := w.c.pause(t.Context(), 0); cause != ErrClosed { //nolint:errorlint // as above
 			t.Fatalf("pause of a closed client: %v, want %v", cause, ErrClosed)
+		}
+	}
+}
+
+func TestThePilotIsAskedAgainWhenItsKeyExpires(t *testing.T) {
+	for _, held := range []*outcome.Held{nil, {TTL: -1}, {TTL: 0}, {TTL: time.Millisecond}, {TTL: 365 * 24 * time.Hour}} {
+		in := freeIn(&wire.Turn{Held: held}, nil, time.Second)
+		if in < 0 || in > time.Second || held != nil && held.TTL == time.Millisecond && in > 6*time.Millisecond {
+			t.Errorf("%+v: asked again in %v", held, in)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/defaultlog"
+	"github.com/redquorum/redquorum/internal/token"
+	"github.com/redquorum/redquorum/internal/wire"
 	"github.com/redquorum/redquorum/pool"
 )
 
@@ -65,9 +67,9 @@ type clientOptions struct {
 
 	clientSkew time.Duration // of wall clocks, for fencing tokens
 
-	strictGrants bool // as in strict, whatever the guard: for tests of that alone
-	retentionArg any  // of fences and lease records, in ms, boxed
-	longestArg   any  // the longest TTL that a reader may have, in ms, boxed
+	strictGrants bool          // as in strict, whatever the guard: for tests of that alone
+	kept         time.Duration // of fences and lease records, on the masters
+	longest      time.Duration // the longest TTL that a reader may have
 
 	prefix    string
 	poolOpts  []pool.Option
@@ -143,12 +145,12 @@ func (o *lockOptions) validate(c *clientOptions) error {
 	return nil
 }
 
-// every is the renewal interval.
-func (o *lockOptions) every() time.Duration {
-	if o.renewal.Every != 0 {
-		return o.renewal.Every
+// every is the renewal interval of a hold with a TTL.
+func (r *Renewal) every(ttl time.Duration) time.Duration {
+	if r.Every != 0 {
+		return r.Every
 	}
-	return o.ttl / 3
+	return ttl / 3
 }
 
 // lockOption is a LockOption made of one function.
@@ -247,7 +249,7 @@ func WithBackoff(f func(attempt int) time.Duration) LockOption {
 // without spaces and colons.
 func WithOwner(name string) LockOption {
 	return lockOption(func(o *lockOptions) error {
-		if err := checkOwner(name); err != nil {
+		if err := token.CheckOwner(name); err != nil {
 			return fmt.Errorf("WithOwner: %w", err)
 		}
 		o.owner = name
@@ -316,8 +318,8 @@ func upTo(most time.Duration, name string, d time.Duration, field func(o *client
 // none: the lock is named as the caller names it, as in other Redlock clients.
 func WithKeyPrefix(s string) Option {
 	return clientOption(func(o *clientOptions) error {
-		if strings.HasPrefix(s, reservedPrefix) {
-			return fmt.Errorf("WithKeyPrefix: %q: the prefix %q is reserved", s, reservedPrefix)
+		if strings.HasPrefix(s, wire.ReservedPrefix) {
+			return fmt.Errorf("WithKeyPrefix: %q: the prefix %q is reserved", s, wire.ReservedPrefix)
 		}
 		o.prefix = s
 		return nil

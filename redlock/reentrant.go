@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // WithReentrancy lets a call lock what its context already holds. Without it
@@ -135,8 +137,8 @@ func (c *Client) reenter(ctx context.Context, outer *Lock, key string, template 
 		}
 		l = nil
 	}
-	call := c.traceBegin(ctx, opLock, template, false)
-	c.traceWait(call, opLock, template, l, 0, sinceStart(began), err)
+	call := c.traceBegin(ctx, wire.OpLock, template, false)
+	c.traceWait(call, wire.OpLock, template, l, 0, sinceStart(began), err)
 	return l, err
 }
 
@@ -147,19 +149,19 @@ func (l *Lock) admit(outer *Lock, key string, handle *Lock) (longer bool, err er
 	now := l.c.opts.clock.Now()
 	l.mu.Lock()
 	lostNow := l.expire(now)
-	if err = l.unusableBy(outer, opLock.String()); err == nil {
+	if err = l.unusableBy(outer, wire.OpLock.String()); err == nil {
 		err = l.refuseAgain(key, handle)
 	}
 	if err == nil {
 		if l.shared == nil {
 			l.shared = &sharing{handles: map[*Lock]struct{}{l: {}}}
 		}
-		handle.outer, handle.claim.token, handle.acquired = l, l.claim.token, now
+		handle.outer, handle.claim.Token, handle.acquired = l, l.claim.Token, now
 		l.shared.handles[handle] = struct{}{}
-		if longer = handle.opts.ttl > l.opts.ttl; longer {
+		if longer = handle.claim.TTL > l.claim.TTL; longer {
 			// Not taken back if the extension fails: it may have reached some
 			// masters, and a renewal with the longer TTL does no harm.
-			l.opts.ttl = handle.opts.ttl
+			l.claim.TTL = handle.claim.TTL
 		}
 	}
 	l.mu.Unlock()
@@ -174,11 +176,11 @@ func (l *Lock) admit(outer *Lock, key string, handle *Lock) (longer bool, err er
 // hold l.mu.
 func (l *Lock) refuseAgain(key string, handle *Lock) error {
 	switch {
-	case l.claim.kind == readerKind && handle.claim.kind == plainKind:
+	case l.claim.Kind == wire.Reader && handle.claim.Kind == wire.Plain:
 		return &upgradeError{key}
-	case handle.opts.fenced && !l.opts.fenced:
+	case handle.claim.Fenced && !l.claim.Fenced:
 		return &unfencedError{key}
-	case !handle.opts.reenter || l.claim.kind != handle.claim.kind || l.key != handle.key || !slices.Equal(l.others, handle.others):
+	case !handle.opts.reenter || l.claim.Kind != handle.claim.Kind || l.key != handle.key || !slices.Equal(l.others, handle.others):
 		return &reentrantError{key}
 	}
 	return nil

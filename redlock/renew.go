@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // Renewal of one lock, as the keeper drives it.
@@ -44,7 +45,7 @@ func (c *Client) mostUnderWay() int {
 // once. It leaves time for several attempts. The caller must hold l.mu.
 func (k *keeper) patience(l *Lock, left time.Duration) time.Duration {
 	queued := min(left/4, time.Duration(k.underWay)*eachUnderWay)
-	return min(left, max(k.c.nodeTimeout(l.opts.ttl), queued))
+	return min(left, max(k.c.nodeTimeout(l.claim.TTL), queued))
 }
 
 // slack is the grid on which renewals start, by their interval.
@@ -61,16 +62,17 @@ func slack(every time.Duration) time.Duration {
 func (l *Lock) planRenewal(now time.Duration, instant drift.Instant) {
 	o := &l.opts
 	left := l.remaining(instant)
-	every := o.every()
+	ttl := l.claim.TTL
+	every := o.renewal.every(ttl)
 	grid := slack(every)
 	at := now - instant.Sub(l.start) + every - l.c.opts.chance.N("renewal", every/10-grid+1)
 	at -= at % grid
 	switch {
 	case l.misses > 0:
-		pause := max(l.c.nodeTimeout(o.ttl), time.Duration(l.c.keeper.held.Load())*retryEach)
+		pause := max(l.c.nodeTimeout(ttl), time.Duration(l.c.keeper.held.Load())*retryEach)
 		pause = max(retryRenewal, min(pause, left/4))
 		at = now + pause/2 + l.c.opts.chance.N("renewal", pause/2+1)
-	case left < o.ttl/2:
+	case left < ttl/2:
 		at = now
 	}
 	switch {
@@ -106,7 +108,7 @@ func (k *keeper) look(l *Lock) {
 		l.renewAt = now + retryRenewal + k.c.opts.chance.N("renewal", l.remaining(instant)/4+1)
 	default:
 		k.underWay++
-		l.renewing = l.startExtension(opExtend, true)
+		l.renewing = l.startExtension(wire.OpExtend, true)
 		l.renewAt = now + k.patience(l, l.remaining(instant))
 	}
 	due := l.nextEvent(now, instant)
@@ -129,10 +131,10 @@ func (k *keeper) replan(l *Lock) {
 }
 
 // renewed draws the conclusion of a renewal that was decided.
-func (k *keeper) renewed(r *round) {
+func (k *keeper) renewed(r *wire.Ask) {
 	defer r.LetGo()
 	k.underWay--
-	l := r.lock
+	l := (*Lock)(r.Live().(*liveLock))
 	l.mu.Lock()
 	l.renewing = nil
 	over := l.state != held

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // newTestLock is a held lock of a client without masters, with so much validity
@@ -16,7 +17,7 @@ func newTestLock(t *testing.T, ttl, left time.Duration) (l *Lock, now time.Durat
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	l, err = c.newLock(t.Context(), opLock, "key", nil)
+	l, err = c.newLock(t.Context(), wire.OpLock, "key", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

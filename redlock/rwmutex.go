@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/redquorum/redquorum/internal/script"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // An RWMutex is a lock for many readers or one writer, by quorum like any
@@ -27,18 +27,6 @@ type RWMutex struct {
 // RWMutex makes a handle; it asks nobody, and may be made as often as needed.
 func (c *Client) RWMutex(key string) *RWMutex { return &RWMutex{c, key} }
 
-// readerKind is a reader of a read-write lock. Its extension also turns the
-// writer's lock with the same token into the reader (see Lock.Downgrade), and
-// the others of its scripts know such a lock for theirs.
-var readerKind = &kind{
-	acquire: script.ReaderAcquire,
-	extend:  script.ReaderExtend,
-	verify:  script.ReaderVerify,
-	release: script.ReaderRelease,
-	guarded: guardedScripts{script.GuardedReaderAcquire, script.GuardedReaderExtend, script.GuardedReaderRelease},
-	longest: true,
-}
-
 // settleLongest says for how long a reader can be alive at the most. A master
 // whose clock was set back cuts what is entered for longer. Without a guard
 // clients may differ in WithMaxTTL, so that it takes what no TTL exceeds.
@@ -47,16 +35,7 @@ func (o *clientOptions) settleLongest() {
 	if o.guard == GuardOff {
 		longest = maxTTLLimit
 	}
-	o.longestArg = longest.Milliseconds()
-}
-
-// acquireKeys is what the acquire script takes: a reader looks for waiting
-// writers too.
-func (l *Lock) acquireKeys() []any {
-	if l.claim.kind == readerKind {
-		return []any{l.claim.keys[0], intentKey(l)}
-	}
-	return l.claim.keys
+	o.longest = longest
 }
 
 // Lock acquires for writing. It is Client.Lock, at the same cost, but that after
@@ -65,7 +44,7 @@ func (l *Lock) acquireKeys() []any {
 // Under a context that carries a hold of the key, be it a reader's, it is
 // refused with ErrReentrant: it would wait for itself.
 func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Lock, error) {
-	template, err := m.c.newLock(ctx, opLock, m.key, opts)
+	template, err := m.c.newLock(ctx, wire.OpLock, m.key, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -105,22 +84,22 @@ func (m *RWMutex) TryRLock(ctx context.Context, opts ...LockOption) (*Lock, erro
 }
 
 func (m *RWMutex) rlock(ctx context.Context, opts []LockOption, once bool) (*Lock, error) {
-	template, err := m.c.newLock(ctx, opLock, m.key, opts)
+	template, err := m.c.newLock(ctx, wire.OpLock, m.key, opts)
 	if err != nil {
 		return nil, err
 	}
-	template.claim.kind = readerKind
+	template.claim.Kind = wire.Reader
 	return m.c.acquireLike(ctx, template, once)
 }
 
 // RAdopt is Client.Adopt for the token of a reader that another process handed
 // on.
 func (m *RWMutex) RAdopt(ctx context.Context, token string, opts ...LockOption) (*Lock, error) {
-	l, err := m.c.newLock(ctx, opAdopt, m.key, opts)
+	l, err := m.c.newLock(ctx, wire.OpAdopt, m.key, opts)
 	if err != nil {
 		return nil, err
 	}
-	l.claim.kind = readerKind
+	l.claim.Kind = wire.Reader
 	return m.c.adopt(ctx, l, token)
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pilot"
-	"github.com/redquorum/redquorum/internal/script"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // Who wants several keys together queues up for one that is in the way, at that
@@ -18,23 +18,25 @@ import (
 
 // isSet reports whether the lock is one of several keys together that queues up:
 // guarded ones poll.
-func (l *Lock) isSet() bool { return len(l.claim.keys) > 1 && !l.claim.kind.oneOf && !l.isGuarded() }
+func (l *Lock) isSet() bool {
+	return len(l.claim.Keys) > 1 && !l.claim.Kind.OneOf && !l.c.wire.Scripted(&l.claim)
+}
 
 // asksFirst reports whether a call asks for its turn before it tries at all
 // masters: where it would mostly fail, and where it must not overtake. key is
 // the one to wait for: of several together one that was waited for lately.
 func (l *Lock) asksFirst() (key string, first bool) {
 	switch {
-	case len(l.claim.keys) > 1:
-		for _, key := range l.claim.keys {
+	case len(l.claim.Keys) > 1:
+		for _, key := range l.claim.Keys {
 			if key := key.(string); l.c.wasContended(key) {
 				return key, true
 			}
 		}
-	case l.c.wasContended(l.fullKey()):
-		return l.fullKey(), true
+	case l.c.wasContended(l.claim.Key()):
+		return l.claim.Key(), true
 	}
-	return l.fullKey(), l.opts.fair && !l.claim.kind.queued
+	return l.claim.Key(), l.opts.fair && !l.claim.Kind.Queued
 }
 
 // age is for how long the call has waited, as its score in a queue: the
@@ -47,10 +49,10 @@ func (w *contender) age() any {
 // that has not told it any, or where it was dropped while it could not be reached
 // and was passed over, that is by how long it has waited.
 func (w *contender) position() any {
-	if w.turn.score == "" || w.l.isSet() {
+	if w.turn.Score == "" || w.l.isSet() {
 		return w.age()
 	}
-	return w.turn.score
+	return w.turn.Score
 }
 
 // prefixed is the name of a key in Redis.
@@ -87,7 +89,7 @@ func (w *contender) moveTo(key string) {
 		w.leaveQueue()
 		w.waiter = w.c.hub.Wait(key)
 	}
-	w.key, w.pilot, w.turn, w.heard = key, pilot.None, turn{}, false
+	w.key, w.pilot, w.turn, w.heard = key, pilot.None, wire.Turn{}, false
 }
 
 // pauseAfterLosses lets sets part that keep meeting each other's attempts, one at
@@ -102,33 +104,22 @@ func (w *contender) pauseAfterLosses(ctx context.Context) error {
 // takeSet begins an attempt and asks a pilot alone for several keys together. If
 // it grants them the caller asks the others; otherwise the attempt is over, and
 // the turn tells which key is in the way.
-func (c *Client) takeSet(ctx context.Context, l *Lock, pilot int) (granted bool, t turn, err error) {
+func (c *Client) takeSet(ctx context.Context, l *Lock, pilot int) (granted bool, t wire.Turn, err error) {
 	c.awaitVoters(ctx, l)
 	l.begin()
-	reply, err := c.askVote(pilot, l.claim.kind.acquire, l.claim.keys, l.claim.token, l.ttlArg()).vote(ctx, l)
-	l.claim.absent = c.everyone()
-	switch {
-	case err == nil && reply == any(int64(1)):
-		l.claim.absent = 0
-		return true, turn{}, nil
-	case err != nil:
-		l.claim.absent &^= 1 << pilot // whether it granted them is not known
-	case reply != any(int64(0)):
-		l.claim.absent &^= 1 << pilot
-		err = unexpected(reply)
+	limit := c.patience(pilot, l.claim.TTL)
+	granted, err = c.wire.TakeSetAt(ctx, &l.claim, pilot, l.start, limit)
+	if granted {
+		return true, wire.Turn{}, nil
 	}
 	l.rollback()
 	if err != nil {
-		return false, turn{}, err
+		return false, wire.Turn{}, err
 	}
-	reply, err = c.ask(pilot, time.Time{}, script.HolderAmong, l.claim.keys, l.claim.kind.inTheWay).wait(ctx, c.patience(pilot, l.opts.ttl))
+	h, err := c.wire.HolderAt(ctx, &l.claim, pilot, limit)
 	if err != nil {
-		return false, turn{}, err
-	}
-	h, ok := readHolder(reply)
-	if !ok {
-		return false, turn{}, unexpected(reply)
+		return false, wire.Turn{}, err
 	}
 	h.Key = c.withoutPrefix(h.Key)
-	return false, turn{held: h}, nil
+	return false, wire.Turn{Held: h}, nil
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pilot"
-	"github.com/redquorum/redquorum/internal/script"
 	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // slots are the queues of one who wants one of several keys: those of all keys,
@@ -23,8 +23,8 @@ type slots struct {
 }
 
 func newSlots(w *contender) *slots {
-	s := &slots{w: w, queued: make(map[wakeup.Call]bool), keys: make([]string, len(w.l.claim.keys))}
-	for i, key := range w.l.claim.keys {
+	s := &slots{w: w, queued: make(map[wakeup.Call]bool), keys: make([]string, len(w.l.claim.Keys))}
+	for i, key := range w.l.claim.Keys {
 		s.keys[i] = key.(string)
 	}
 	return s
@@ -68,7 +68,7 @@ func (s *slots) nextTry(ctx context.Context) (try, error) {
 			}
 		}
 		w.heard = false
-		delay := w.turn.freeIn(w.c.opts.chance, minRetryDelay+w.c.opts.chance.N("poll", maxRetryDelay-minRetryDelay))
+		delay := freeIn(&w.turn, w.c.opts.chance, minRetryDelay+w.c.opts.chance.N("poll", maxRetryDelay-minRetryDelay))
 		woken, cause := w.sleep(ctx, delay, nil)
 		if cause != nil {
 			return nil, cause
@@ -83,48 +83,50 @@ func (s *slots) nextTry(ctx context.Context) (try, error) {
 // is none to ask. The error is what ended the waiting.
 func (s *slots) look(ctx context.Context) (nobody bool, cause error) {
 	w, c := s.w, s.w.c
-	byPilot := make([][]any, len(c.masters))
+	byPilot := make([][]string, len(c.masters))
 	passed := w.refusals.Masters(c.pilots)
 	nobody = true
 	for _, key := range s.keys {
 		if master := c.pilots.Of(key, passed); master != pilot.None {
 			nobody = false
-			byPilot[master] = append(byPilot[master], key, queueKey(key))
+			byPilot[master] = append(byPilot[master], key)
 		}
 	}
 	if cause := s.subscribe(ctx, byPilot); cause != nil {
 		return false, cause
 	}
-	asked := make([]*query, len(byPilot))
+	asked := make([]wire.KeysQuery, len(byPilot))
 	limit := time.Duration(0)
 	for pilot, keys := range byPilot {
 		if keys == nil {
 			continue
 		}
-		for i := 0; i < len(keys); i += 2 {
-			s.queued[wakeup.Call{Master: pilot, Key: keys[i].(string)}] = true
+		for _, key := range keys {
+			s.queued[wakeup.Call{Master: pilot, Key: key}] = true
 		}
-		asked[pilot] = c.ask(pilot, time.Time{}, script.QueueSlots, keys, argWait, c.id, w.age())
-		limit = max(limit, c.patience(pilot, w.l.opts.ttl))
+		asked[pilot] = c.wire.WaitAtEach(pilot, keys, w.age())
+		limit = max(limit, c.patience(pilot, w.l.claim.TTL))
 	}
 	until := time.Now().Add(limit)
-	var soonest turn
+	var soonest wire.Turn
 	for pilot, q := range asked {
-		if q == nil {
+		if byPilot[pilot] == nil {
 			continue
 		}
 		w.pilot = pilot
-		reply, err := q.wait(ctx, max(0, time.Until(until)))
-		t, key, err := s.read(byPilot[pilot], reply, err)
+		t, key, err := q.Answer(ctx, max(0, time.Until(until)))
 		if cause := w.note(&t, err); cause != nil {
 			return false, cause
 		}
 		switch {
 		case err != nil:
-		case t.ours:
+		case t.Ours:
 			s.called(wakeup.Call{Master: pilot, Key: key})
-		case soonest.held == nil || expiry(&t) < expiry(&soonest):
-			soonest = t
+		default:
+			t.Held.Key = c.withoutPrefix(key)
+			if soonest.Held == nil || expiry(&t) < expiry(&soonest) {
+				soonest = t
+			}
 		}
 	}
 	if w.heard {
@@ -135,8 +137,8 @@ func (s *slots) look(ctx context.Context) (nobody bool, cause error) {
 
 // subscribe has the wake-ups of the pilots heard; those that cannot be heard for
 // now are left out.
-func (s *slots) subscribe(ctx context.Context, byPilot [][]any) error {
-	t := time.NewTimer(leastPatience)
+func (s *slots) subscribe(ctx context.Context, byPilot [][]string) error {
+	t := time.NewTimer(wire.LeastPatience)
 	defer t.Stop()
 	late := false
 	for pilot := range byPilot {
@@ -166,24 +168,6 @@ func (s *slots) subscribe(ctx context.Context, byPilot [][]any) error {
 	return nil
 }
 
-// read reads what queueslots.lua says to wait. keys are its keys.
-func (s *slots) read(keys []any, reply any, err error) (turn, string, error) {
-	if err != nil {
-		return turn{}, "", err
-	}
-	if parts, ok := reply.([]any); ok && len(parts) == 5 {
-		ours, ok1 := parts[0].(int64)
-		about, ok2 := parts[1].(int64)
-		held, ok3 := readHolder(parts[2:])
-		if ok1 && ok2 && ok3 && 1 <= about && about <= int64(len(keys)/2) && (ours == 0 || ours == about) {
-			key := keys[2*(about-1)].(string)
-			held.Key = s.w.c.withoutPrefix(key)
-			return turn{ours: ours != 0, held: held}, key, nil
-		}
-	}
-	return turn{}, "", unexpected(reply)
-}
-
 // tryTurn takes the key whose turn was first: the pilot is asked alone, and the
 // others once it has granted it.
 func (s *slots) tryTurn(ctx context.Context) (*outcome.Failure, bool) {
@@ -195,7 +179,7 @@ func (s *slots) tryTurn(ctx context.Context) (*outcome.Failure, bool) {
 	w.pilot, w.heard = at.Master, false
 	s.queued[at] = true
 	l := w.l.slot(at.Key)
-	granted, t, err := c.take(ctx, l, at.Master, w.age(), l.opts.fair)
+	granted, t, err := c.take(ctx, l, at.Master, wire.Place{Score: w.age(), OnlyFirst: l.opts.fair})
 	var failed *outcome.Failure
 	if granted {
 		delete(s.queued, at)
@@ -209,13 +193,13 @@ func (s *slots) tryTurn(ctx context.Context) (*outcome.Failure, bool) {
 		s.queued[at] = true // nobody was told of the rollback
 	} else {
 		if err == nil {
-			t.held.Key = c.withoutPrefix(at.Key)
+			t.Held.Key = c.withoutPrefix(at.Key)
 		}
 		cause := w.note(&t, err)
 		if !w.heard && cause == nil {
 			return nil, false
 		}
-		failed = c.takenAt(l, at.Master, t.held)
+		failed = c.takenAt(l, at.Master, t.Held)
 		failed.Cause = cause
 	}
 	failed.Key, failed.Others = w.l.key, len(w.l.others)
@@ -226,9 +210,8 @@ func (s *slots) tryTurn(ctx context.Context) (*outcome.Failure, bool) {
 // is then.
 func (l *Lock) slot(key string) *Lock {
 	one := l.again()
-	one.claim.kind, one.key, one.others = plainKind, l.c.withoutPrefix(key), nil
-	one.claim.one[0] = key
-	one.claim.keys = one.claim.one[:]
+	one.key, one.others = l.c.withoutPrefix(key), nil
+	one.claim.SetPlain(key)
 	return one
 }
 
@@ -240,18 +223,18 @@ func (s *slots) giveBack() {
 		s.queued[at] = true
 	}
 	s.turns = nil
-	left := make([][]any, len(c.masters))
+	left := make([][]string, len(c.masters))
 	for master := range left {
 		for _, key := range s.keys {
 			if s.queued[wakeup.Call{Master: master, Key: key}] {
-				left[master] = append(left[master], key, queueKey(key))
+				left[master] = append(left[master], key)
 			}
 		}
 	}
 	clear(s.queued)
 	for master, keys := range left {
 		if keys != nil {
-			c.ask(master, time.Now().Add(queueExpiry), script.QueueSlots, keys, argLeave, c.id)
+			c.wire.LeaveEach(master, keys)
 		}
 	}
 }
@@ -267,9 +250,9 @@ func (s *slots) leave() {
 }
 
 // expiry is when what was said to be in the way will be gone.
-func expiry(t *turn) time.Duration {
-	if t.held.TTL <= 0 {
+func expiry(t *wire.Turn) time.Duration {
+	if t.Held.TTL <= 0 {
 		return math.MaxInt64
 	}
-	return t.held.TTL
+	return t.Held.TTL
 }

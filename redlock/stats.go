@@ -22,7 +22,7 @@ func (c *Client) Stats() Stats {
 		Need:    c.need,
 		Masters: c.pool.Stats(),
 
-		FencingTokens: c.fences.tokens.Load(),
-		FencingRaises: c.fences.raises.Load(),
+		FencingTokens: c.wire.Fences.Tokens.Load(),
+		FencingRaises: c.wire.Fences.Raises.Load(),
 	}
 }

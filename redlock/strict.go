@@ -2,22 +2,14 @@ package redlock
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // What GuardStrict adds to every grant: clocks are compared, and leases are
 // kept beside the locks' keys (SAFETY: GuardStrict).
-
-// leasePrefix begins the keys of lease records, version 1; the lock's key
-// follows.
-const leasePrefix = reservedPrefix + "lease:1:"
-
-// leaseType is the Type of a HeldError for a lease whose lock is gone.
-const leaseType = "lease"
 
 const (
 	defaultClockError = 100 * time.Millisecond
@@ -69,16 +61,7 @@ type SkewError struct {
 	Limit time.Duration // S
 }
 
-func (e *SkewError) Error() string {
-	switch {
-	case e.Off > 0:
-		return fmt.Sprintf("its clock is %v ahead of this client's, %v allowed", e.Off.Round(time.Millisecond), e.Limit)
-	case e.Off < 0:
-		return fmt.Sprintf("its clock is %v behind this client's, %v allowed", (-e.Off).Round(time.Millisecond), e.Limit)
-	default:
-		return fmt.Sprintf("its clock and this client's differ by more than %v", e.Limit)
-	}
-}
+func (e *SkewError) Error() string { return (*wire.SkewError)(e).Error() }
 
 // A ClockError says that this client's clock is what is wrong: a quorum of
 // masters differ from it in the same direction. An error that has one matches
@@ -96,46 +79,4 @@ func (e *ClockError) Error() string {
 		way = "behind"
 	}
 	return fmt.Sprintf("this client's clock is %v %s that of %d of %d masters, %v allowed", e.Off.Abs().Round(time.Millisecond), way, e.Masters, e.Total, e.Limit)
-}
-
-// compare is for a master that read its clock between when we sent the question
-// and when we received the answer. It returns a *SkewError.
-func (g *guardedRound) compare(master, received time.Time) error {
-	if off := master.Sub(g.sent); off < -g.skew {
-		return &SkewError{Off: off, Limit: g.skew}
-	}
-	if off := master.Sub(received); off > g.skew {
-		return &SkewError{Off: off, Limit: g.skew}
-	}
-	return nil
-}
-
-// clockError is set if a quorum of masters differ from this client's clock in
-// one direction. The caller must hold r.mu.
-func (r *round) clockError() *outcome.Clock {
-	var ahead, behind []time.Duration // of ours
-	for i := range r.Answers() {
-		skewed, ok := r.Answers()[i].Err.(*SkewError) //nolint:errorlint // it is never wrapped
-		switch {
-		case !ok || skewed.Off == 0:
-		case skewed.Off < 0:
-			ahead = append(ahead, -skewed.Off)
-		default:
-			behind = append(behind, -skewed.Off)
-		}
-	}
-	offs := ahead
-	if len(behind) > len(ahead) {
-		offs = behind
-	}
-	if len(offs) < r.Tally().Need {
-		return nil
-	}
-	slices.Sort(offs)
-	return &outcome.Clock{Off: offs[len(offs)/2], Masters: len(offs), Total: r.Tally().Total, Limit: r.guard.skew}
-}
-
-// leasedTo describes a lease that is in the way.
-func leasedTo(token string, ms int64) *outcome.Held {
-	return &outcome.Held{Type: leaseType, Token: token, Owner: ownerOf(token), TTL: timeLeft(ms + 1)}
 }

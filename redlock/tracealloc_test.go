@@ -9,6 +9,7 @@ import (
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/wire"
 	"github.com/redquorum/redquorum/pool"
 )
 
@@ -63,28 +64,35 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := unreachableClient(t, test.trace)
-			l := &Lock{c: c, key: "key", claim: claim{token: "token", kind: plainKind}, opts: c.opts.lock, index: notScheduled}
+			l := &Lock{c: c, key: "key", claim: wire.Claim{Token: "token", TTL: time.Second}, opts: c.opts.lock, index: notScheduled}
+			l.claim.SetPlain("key")
 			failure := &outcome.Failure{Kind: outcome.Taken}
 			lost := &LostError{Reason: ReasonClosed} // which is not logged
 			reply := pipeline.Call{Err: errors.New("refused")}
-			r := c.newRound(opLock)
+			r := c.wire.Inspect(&l.claim, l.start)
+			defer r.LetGo()
+			if err := r.Wait(t.Context(), time.Second); err != nil {
+				t.Fatal(err)
+			}
 			ctx := t.Context()
 			replied := c.replied()
 			told := func() {
 				began := c.stopwatch()
-				call := c.traceBegin(ctx, opLock, l, false)
+				call := c.traceBegin(ctx, wire.OpLock, l, false)
 				for i := range r.Answers() {
+					r.Lock()
 					r.Answers()[i] = ballot.Answer{Verdict: ballot.Agreed, Took: r.SinceAsked()}
+					r.Unlock()
 					if replied != nil {
 						replied(&r.Ballot, ballot.Reply{Master: i, Answer: r.Answers()[i], Call: &reply})
 					}
 				}
-				r.traceNodes(call, l)
+				c.traceNodes(call, r, l)
 				l.told = call
 				l.traceHeld()
 				c.traceAttempt(call, l, 2, nil)
-				c.traceWait(call, opLock, l, l, 1, sinceStart(began), nil)
-				l.traceExtend(ctx, opExtend, l.start, nil)
+				c.traceWait(call, wire.OpLock, l, l, 1, sinceStart(began), nil)
+				l.traceExtend(ctx, wire.OpExtend, l.start, nil)
 				l.traceRenewal(r, 1, l.start, nil)
 				l.traceLost(lost)
 				l.traceReleased(EndUnlocked, nil, l.start)

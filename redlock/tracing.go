@@ -9,6 +9,7 @@ import (
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // How the library tells its Trace. Nothing here may be called under a lock,
@@ -27,7 +28,7 @@ func orBackground(ctx context.Context) context.Context {
 
 // traceBegin tells of a call that begins, and gives the context of what else is
 // told of it; nil where nobody listens.
-func (c *Client) traceBegin(ctx context.Context, op operation, l *Lock, once bool) context.Context {
+func (c *Client) traceBegin(ctx context.Context, op wire.Op, l *Lock, once bool) context.Context {
 	t := c.opts.trace
 	if t == nil {
 		return nil
@@ -47,7 +48,7 @@ func (c *Client) traceBegin(ctx context.Context, op operation, l *Lock, once boo
 
 // traceWait tells that a call has ended. l is nil with an error, and template
 // what the call was for.
-func (c *Client) traceWait(ctx context.Context, op operation, template, l *Lock, attempts int, waited time.Duration, err error) {
+func (c *Client) traceWait(ctx context.Context, op wire.Op, template, l *Lock, attempts int, waited time.Duration, err error) {
 	t := c.opts.trace
 	if t == nil || t.Wait == nil {
 		return
@@ -77,7 +78,7 @@ func sinceStart(began time.Time) time.Duration {
 // traceAttempt tells trace and log of an attempt that was decided.
 func (c *Client) traceAttempt(call context.Context, l *Lock, attempt int, err *outcome.Failure) {
 	if t := c.opts.trace; t != nil && t.Attempt != nil {
-		info := AttemptInfo{Key: l.key, Token: l.claim.token, Attempt: attempt, OK: int(l.granted), Need: c.need, Context: orBackground(call)}
+		info := AttemptInfo{Key: l.key, Token: l.claim.Token, Attempt: attempt, OK: int(l.granted), Need: c.need, Context: orBackground(call)}
 		if err != nil {
 			info.OK, info.Elapsed, info.Err = err.OK, err.Elapsed, c.quorumError(err)
 		} else {
@@ -101,7 +102,7 @@ func (l *Lock) traceHeld() {
 	call := l.told
 	l.told = nil // a hold does not keep what belongs to the call
 	if t := l.c.opts.trace; t != nil && t.Held != nil {
-		l.told = t.Held(orBackground(call), HeldInfo{Lock: l, Key: l.key, Token: l.claim.token})
+		l.told = t.Held(orBackground(call), HeldInfo{Lock: l, Key: l.key, Token: l.claim.Token})
 	}
 }
 
@@ -115,7 +116,7 @@ func (l *Lock) traceReleased(end HoldEnd, lost *LostError, at drift.Instant) {
 	renewals := l.renewed
 	l.mu.Unlock()
 	t.Released(ReleasedInfo{
-		Lock: l, Key: l.key, Token: l.claim.token, Held: at.Sub(l.acquired),
+		Lock: l, Key: l.key, Token: l.claim.Token, Held: at.Sub(l.acquired),
 		Renewals: renewals, End: end, Lost: lost, Context: orBackground(l.told),
 	})
 }
@@ -134,7 +135,7 @@ func (l *Lock) traceLost(err *LostError) {
 }
 
 // traceExtend tells of a question of the holder's that was decided.
-func (l *Lock) traceExtend(ctx context.Context, op operation, began drift.Instant, err error) {
+func (l *Lock) traceExtend(ctx context.Context, op wire.Op, began drift.Instant, err error) {
 	if t := l.c.opts.trace; t != nil && t.Extend != nil {
 		t.Extend(ExtendInfo{
 			Lock: l, Op: op.String(), Key: l.key, Elapsed: l.c.opts.clock.Now().Sub(began), Err: err, Context: ctx,
@@ -143,7 +144,7 @@ func (l *Lock) traceExtend(ctx context.Context, op operation, began drift.Instan
 }
 
 // traceRenewal tells of a renewal that was decided at an instant.
-func (l *Lock) traceRenewal(r *round, count int, at drift.Instant, err error) {
+func (l *Lock) traceRenewal(r *wire.Ask, count int, at drift.Instant, err error) {
 	if t := l.c.opts.trace; t != nil && t.Renewal != nil {
 		t.Renewal(RenewalInfo{
 			Lock: l, Key: l.key, Count: count, Elapsed: at.Sub(r.Start),
@@ -157,35 +158,41 @@ func (l *Lock) traceRenewal(r *round, count int, at drift.Instant, err error) {
 func (l *Lock) traceUnlock(ctx context.Context, h *Lock, began drift.Instant, ok, need int, err error) {
 	if t := l.c.opts.trace; t != nil && t.Unlock != nil {
 		t.Unlock(UnlockInfo{
-			Lock: l, Key: l.key, Token: l.claim.token, Held: began.Sub(l.acquired), OK: ok, Need: need,
+			Lock: l, Key: l.key, Token: l.claim.Token, Held: began.Sub(l.acquired), OK: ok, Need: need,
 			Elapsed: l.c.opts.clock.Now().Sub(began), Err: err, Context: ctx, Hold: orBackground(h.told),
 		})
 	}
 }
 
 // traceNodes tells the trace each master's part in what was asked for l.
-func (r *round) traceNodes(ctx context.Context, l *Lock) {
-	t := r.c.opts.trace
+func (c *Client) traceNodes(ctx context.Context, r *wire.Ask, l *Lock) {
+	t := c.opts.trace
 	if t == nil || t.Node == nil {
 		return
 	}
-	if r.infos == nil {
-		r.infos = make([]NodeInfo, len(r.facts)) // kept: rounds are used again
+	infos, _ := c.nodeInfos.Get().(*[]NodeInfo)
+	if infos == nil {
+		all := make([]NodeInfo, len(c.masters))
+		infos = &all
 	}
-	op := r.op.String()
+	op := r.Op().String()
 	r.Lock()
-	for i := range r.Answers() {
-		r.infos[i] = NodeInfo{
-			Op: op, Key: l.key, Token: l.claim.token, Master: r.c.masters[i].Name(),
-			Latency: r.Answers()[i].Took, Err: r.publicReason(i), Context: orBackground(ctx),
+	for i := range *infos {
+		(*infos)[i] = NodeInfo{
+			Op: op, Key: l.key, Token: l.claim.Token, Master: c.masters[i].Name(),
+			Latency: r.Answers()[i].Took, Err: c.publicReason(r, i), Context: orBackground(ctx),
 		}
 	}
 	r.Unlock()
-	for i := range r.infos {
-		t.Node(r.infos[i])
+	for i := range *infos {
+		t.Node((*infos)[i])
 	}
-	clear(r.infos)
+	clear(*infos)
+	c.nodeInfos.Put(infos)
 }
+
+// timed reports whether answers are to be timed for it.
+func (t *Trace) timed() bool { return t != nil && (t.Node != nil || t.Reply != nil) }
 
 // replied is what tells the trace of replies; nil where nobody listens.
 func (c *Client) replied() func(b *ballot.Ballot, reply ballot.Reply) {
@@ -197,10 +204,10 @@ func (c *Client) replied() func(b *ballot.Ballot, reply ballot.Reply) {
 		if errors.Is(reply.Call.Err, pipeline.ErrAbandoned) {
 			return
 		}
-		r := b.Question().(*round)
+		r := b.Question().(*wire.Ask)
 		a := &reply.Answer
 		info := ReplyInfo{
-			Op: r.op.String(), Master: c.masters[reply.Master].Name(), Latency: r.SinceAsked(), Sent: reply.Call.Sent,
+			Op: r.Op().String(), Master: c.masters[reply.Master].Name(), Latency: r.SinceAsked(), Sent: reply.Call.Sent,
 			Late: a.Late || reply.Expired, Expired: reply.Expired,
 		}
 		switch {
@@ -214,7 +221,7 @@ func (c *Client) replied() func(b *ballot.Ballot, reply ballot.Reply) {
 		case a.Verdict == ballot.Refused:
 			info.Result = ReplyRefused
 		default:
-			info.Result, info.Err = ReplyFailed, a.Err
+			info.Result, info.Err = ReplyFailed, publicCause(a.Err)
 		}
 		t.Reply(info)
 	}

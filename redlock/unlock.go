@@ -8,6 +8,7 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // Unlock ends the hold: its context ends, nothing renews it any more, and the
@@ -28,7 +29,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 	h := l.hold()
 	h.mu.Lock()
 	lostNow := h.expire(began)
-	err := h.unusableBy(l, opRelease.String())
+	err := h.unusableBy(l, wire.OpRelease.String())
 	last := h.leave(l)
 	if err == nil && last {
 		h.state = unlocked
@@ -36,7 +37,7 @@ func (l *Lock) Unlock(ctx context.Context) error {
 			h.ctx.cancel(ErrUnlocked) // before the masters can give the key away
 		}
 	}
-	var r *round
+	var r *wire.Ask
 	if last && !h.sent {
 		r = h.startRelease(true)
 	}
@@ -72,35 +73,30 @@ func (l *Lock) ended(at drift.Instant, err error) {
 // keeps it for those that cannot be reached now, for as long as the key can
 // live there. With handOver, whoever waits first is told. The caller must hold
 // l.mu, and let go of the round; nil: there is no master to tell.
-func (l *Lock) startRelease(handOver bool) *round {
+func (l *Lock) startRelease(handOver bool) *wire.Ask {
 	l.sent = true
-	if everyone := l.c.everyone(); l.claim.absent&everyone == everyone {
-		return nil
-	}
-	r := l.c.newRound(opRelease)
-	l.askRelease(r, l.keepRelease(), handOver)
-	return r
+	return l.c.wire.Release(&l.claim, l.keepRelease(), handOver)
 }
 
 // awaitRelease waits for a quorum to confirm a release, and counts who has
 // by then.
-func (l *Lock) awaitRelease(ctx context.Context, r *round, began drift.Instant) (ok int, err error) {
+func (l *Lock) awaitRelease(ctx context.Context, r *wire.Ask, began drift.Instant) (ok int, err error) {
 	defer r.LetGo()
-	cause := r.Wait(ctx, l.c.nodeTimeout(l.opts.ttl))
-	r.traceNodes(ctx, l)
-	res := r.result()
+	cause := r.Wait(ctx, l.c.nodeTimeout(l.claim.TTL))
+	l.c.traceNodes(ctx, r, l)
+	res := r.Result()
 	switch {
-	case res.outcome == quorum.Granted:
-		return res.tally.OK, nil
-	case res.gone():
-		return res.tally.OK, &notHeldError{opRelease.String(), l.key, &LostError{Key: l.key, Reason: res.lossReason()}}
+	case res.Outcome == quorum.Granted:
+		return res.Tally.OK, nil
+	case res.Gone():
+		return res.Tally.OK, &notHeldError{wire.OpRelease.String(), l.key, &LostError{Key: l.key, Reason: lossReason(&res)}}
 	default:
-		return res.tally.OK, l.c.quorumError(r.err(l.key, outcome.NoQuorum, cause, l.c.opts.clock.Now().Sub(began)))
+		return res.Tally.OK, l.c.quorumError(r.Failure(l.key, outcome.NoQuorum, cause, l.c.opts.clock.Now().Sub(began)))
 	}
 }
 
 // keepRelease is until when a release is worth sending: as long as a key that
 // is set now can live.
 func (l *Lock) keepRelease() time.Time {
-	return time.Now().Add(l.opts.ttl + l.c.opts.drift.Allowance(l.opts.ttl))
+	return time.Now().Add(l.claim.TTL + l.c.opts.drift.Allowance(l.claim.TTL))
 }

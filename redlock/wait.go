@@ -11,6 +11,7 @@ import (
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // Lock acquires the key. It waits while somebody else holds it, for as long as
@@ -38,7 +39,7 @@ func (c *Client) TryLock(ctx context.Context, key string, opts ...LockOption) (*
 }
 
 func (c *Client) acquire(ctx context.Context, key string, opts []LockOption, once bool) (*Lock, error) {
-	template, err := c.newLock(ctx, opLock, key, opts)
+	template, err := c.newLock(ctx, wire.OpLock, key, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func (c *Client) acquire(ctx context.Context, key string, opts []LockOption, onc
 // acquireLike acquires what a call is about, as newLock made it, unless the
 // context carries a hold on one of the keys.
 func (c *Client) acquireLike(ctx context.Context, template *Lock, once bool) (*Lock, error) {
-	for i := range template.claim.keys {
+	for i := range template.claim.Keys {
 		key := template.nthKey(i)
 		outer := c.holdIn(ctx, key)
 		if outer == nil {
@@ -69,14 +70,14 @@ func (c *Client) acquireAs(ctx context.Context, template *Lock, once bool) (*Loc
 	if once {
 		tries = 1
 	}
-	call := c.traceBegin(ctx, opLock, template, once)
+	call := c.traceBegin(ctx, wire.OpLock, template, once)
 	template.told = call
 	start := time.Now()
 	l, attempts, err := c.acquireLoop(ctx, template, tries)
 	if q, ok := err.(*QuorumError); ok { //nolint:errorlint // it is this call's own, not one that it has met
 		q.Elapsed = time.Since(start)
 	}
-	c.traceWait(call, opLock, template, l, attempts, sinceStart(began), err)
+	c.traceWait(call, wire.OpLock, template, l, attempts, sinceStart(began), err)
 	return l, err
 }
 
@@ -122,7 +123,7 @@ func (c *Client) acquireLoop(ctx context.Context, l *Lock, tries int) (*Lock, in
 // queues reports whether a call waits in queues rather than polls: not where the
 // caller has said how often, or when, to try.
 func (l *Lock) queues() bool {
-	return l.opts.backoff == nil && (l.claim.kind.queued || l.isSet() || l.claim.kind.oneOf && !l.isGuarded())
+	return l.opts.backoff == nil && (l.claim.Kind.Queued || l.isSet() || l.claim.Kind.OneOf && !l.c.wire.Scripted(&l.claim))
 }
 
 // acquireQueued attempts once, and then waits to be woken. While others of this

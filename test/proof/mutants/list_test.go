@@ -46,12 +46,12 @@ var general = []mutant{
 		name:   "one value for all attempts",
 		breaks: "S3: every attempt has a fresh token",
 		edits: []edit{
-			{"redlock/acquire.go", "	l.claim.token = newToken(", `	if l.claim.token != "" {
+			{"redlock/acquire.go", "	l.claim.Token = token.New(", `	if l.claim.Token != "" {
 		l.start = l.c.opts.clock.Now()
 		return
 	}
-	l.claim.token = newToken(`},
-			{"redlock/lock.go", "claim{kind: l.claim.kind, keys: l.claim.keys}", "claim{kind: l.claim.kind, keys: l.claim.keys, token: l.claim.token}"},
+	l.claim.Token = token.New(`},
+			{"internal/wire/claim.go", "Claim{Kind: c.Kind,", "Claim{Token: c.Token, Kind: c.Kind,"},
 		},
 		model:   model.OneToken,
 		foundBy: simulation{"echoes", history.Overlap, 10},
@@ -92,9 +92,9 @@ var general = []mutant{
 	{
 		name:   "loss timer moved by an extension in flight",
 		breaks: "S7: an extension that is on its way does not postpone the loss",
-		edits: []edit{{"redlock/extend.go", "	r.Start = l.c.opts.clock.Now()\n", `	r.Start = l.c.opts.clock.Now()
-	l.start = r.Start
-`}},
+		edits: []edit{{"redlock/extend.go", "	start := l.c.opts.clock.Now()\n	x :=", `	start := l.c.opts.clock.Now()
+	l.start = start
+	x :=`}},
 		model:   model.TimerMoved,
 		foundBy: simulation{"partitions", history.Overlap, 20},
 	},
@@ -127,7 +127,7 @@ var general = []mutant{
 		breaks: "S8: so is that which a reader has met",
 		edits: []edit{{
 			"redlock/raise.go", "	if bits.OnesCount64(stored) >= l.c.need {",
-			"	if bits.OnesCount64(stored) >= l.c.need || l.claim.kind == readerKind {",
+			"	if bits.OnesCount64(stored) >= l.c.need || l.claim.Kind.SharesFence {",
 		}},
 		foundBy: simulation{"readers' raises", history.Fence, 30},
 	},
@@ -150,7 +150,7 @@ var general = []mutant{
 	{
 		name:    "extension that counts re-set masters",
 		breaks:  "S6: an extension counts only masters that still held the key",
-		edits:   []edit{{"redlock/answer.go", "	case code == any(int64(1)):\n", "	case code == any(int64(1)), setsAgain && code == any(int64(2)):\n"}},
+		edits:   []edit{{"internal/wire/answer.go", "	case code == any(int64(1)):\n", "	case code == any(int64(1)), setsAgain && code == any(int64(2)):\n"}},
 		model:   model.CountReset,
 		foundBy: goTest{"./redlock", "TestAMasterThatLostTheKeyDoesNotCountTowardsTheExtensionThatSetsItAgain"},
 	},
@@ -158,7 +158,7 @@ var general = []mutant{
 		name:   "a quarantined master counted in an extension",
 		breaks: "S1: a quarantined master does not vote on anything",
 		edits: []edit{
-			{"redlock/operation.go", "ballot.Rules{Votes:", "ballot.Rules{Extends: op == opExtend, Votes:"},
+			{"internal/wire/op.go", "ballot.Rules{Votes:", "ballot.Rules{Extends: op == OpExtend, Votes:"},
 			{"internal/ballot/ballot.go", "type Rules struct {\n", "type Rules struct {\n	Extends bool // it is an extension\n"},
 			{"internal/ballot/ballot.go", "	return b.cfg.Voters.Abstains(c.Slot, c, b.Start)\n", `	why := b.cfg.Voters.Abstains(c.Slot, c, b.Start)
 	if b.Rules.Extends && why != nil && why.Cause == guard.Quarantined {

@@ -132,7 +132,7 @@ var ofTheGuard = []mutant{
 	{
 		name:    "an abstention that is told as a refusal",
 		breaks:  "errors name why a master does not vote",
-		edits:   []edit{{"redlock/answer.go", "	case a.Verdict == ballot.Failed: // whatever the reply said, if its master may not vote\n		return nil, a.Err\n", ""}},
-		foundBy: goTest{"./redlock", "TestAMasterThatMayNotVoteIsToldToAbstain"},
+		edits:   []edit{{"internal/wire/result.go", "	case answer.Verdict == ballot.Failed: // whatever the reply said, if its master may not vote\n		return nil, answer.Err\n", ""}},
+		foundBy: goTest{"./internal/wire", "TestAMasterThatMayNotVoteIsToldToAbstain"},
 	},
 }

@@ -42,7 +42,7 @@ var ofTheWaiting = []mutant{
 	{
 		name:    "a place that is lost with the connection",
 		breaks:  "fairness: who could not be reached comes back to its place",
-		edits:   []edit{{"redlock/setturn.go", "		return w.age()\n	}\n	return w.turn.score\n", "		return w.turn.score\n	}\n	return w.turn.score\n"}},
+		edits:   []edit{{"redlock/setturn.go", "		return w.age()\n	}\n	return w.turn.Score\n", "		return w.turn.Score\n	}\n	return w.turn.Score\n"}},
 		foundBy: goTest{"./redlock", "TestWhoCouldNotBeReachedComesBackToItsPlaceInTheQueue"},
 	},
 	{

@@ -1,4 +1,4 @@
-package redlock
+package wire
 
 import (
 	"reflect"
@@ -9,10 +9,10 @@ import (
 
 // What a release says of the keys that it handed over comes in one form or the
 // other, by how many there are.
-func TestHeirsAreReadWhateverTheFormOfTheReply(t *testing.T) {
+func TestSuccessorsAreReadWhateverTheFormOfTheReply(t *testing.T) {
 	for _, tt := range []struct {
 		reply, released any
-		heirs           []any
+		successors      []any
 	}{
 		{int64(1), int64(1), nil},
 		{&pipeline.ThreeInts{3, 2, 1}, int64(3), []any{int64(2), int64(1)}},
@@ -21,9 +21,9 @@ func TestHeirsAreReadWhateverTheFormOfTheReply(t *testing.T) {
 		{[]any{int64(1), int64(2)}, []any{int64(1), int64(2)}, nil},
 		{"OK", "OK", nil},
 	} {
-		released, heirs := splitHeirs(tt.reply)
-		if !reflect.DeepEqual(released, tt.released) || len(heirs) != len(tt.heirs) || len(heirs) > 0 && !reflect.DeepEqual(heirs, tt.heirs) {
-			t.Errorf("%v: %v and %v, want %v and %v", tt.reply, released, heirs, tt.released, tt.heirs)
+		released, successors := splitSuccessors(tt.reply)
+		if !reflect.DeepEqual(released, tt.released) || len(successors) != len(tt.successors) || len(successors) > 0 && !reflect.DeepEqual(successors, tt.successors) {
+			t.Errorf("%v: %v and %v, want %v and %v", tt.reply, released, successors, tt.released, tt.successors)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package redlock
+package wire
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
-	"github.com/redquorum/redquorum/internal/script"
+	"github.com/redquorum/redquorum/internal/token"
 )
 
 // spelt reads a reply as redigo returns it from lines that a fuzzer can change
@@ -81,14 +81,11 @@ func FuzzScriptReplies(f *testing.F) {
 		if h, ok := readHolder(reply); ok {
 			wantSensible(t, h)
 		}
-		if m, ok := readMasterHold(reply); ok {
-			in := Inspection{Key: "key", Need: 1, Masters: []MasterHold{*m}}
-			in.judge()
-			wantOneLine(t, "the inspection", in.String())
-			if m.Held != nil {
-				wantSensible(t, (*outcome.Held)(m.Held))
+		if state, ok := readKeyState(reply); ok {
+			if state.Held != nil {
+				wantSensible(t, state.Held)
 			}
-			for _, r := range m.Readers {
+			for _, r := range state.Readers {
 				if r.TTL < -1 || r.TTL > longestLeft {
 					t.Errorf("a reader has %v left", r.TTL)
 				}
@@ -102,32 +99,33 @@ func FuzzScriptReplies(f *testing.F) {
 			wantOneLine(t, "the error of readTurn", err.Error())
 			return
 		}
-		if got.held == nil || !isScore(got.score) {
+		if got.Held == nil || !isScore(got.Score) {
 			t.Errorf("%q is read as %+v", text, got)
-		}
-		if in := got.freeIn(nil, time.Second); in < 0 || in > time.Second {
-			t.Errorf("it is looked at again in %v", in)
 		}
 	})
 }
 
 func wantSensible(t *testing.T, h *outcome.Held) {
 	t.Helper()
-	if h.TTL < -1 || h.TTL > longestLeft || h.Readers < 0 || len(h.Token) > maxToken || len(h.Key) > 2*maxKey {
+	if h.TTL < -1 || h.TTL > longestLeft || h.Readers < 0 || len(h.Token) > token.Max || len(h.Key) > 2*MaxKey {
 		t.Errorf("read as %+v", h)
 	}
-	wantOneLine(t, "the holder", (*HeldError)(h).Error())
+	wantOneLine(t, "the type", h.Type)
+	wantOneLine(t, "the owner", h.Owner)
 }
 
 // FuzzVerdicts reads whatever a server answers to a question: only the very
 // replies that the scripts have for it are votes.
 func FuzzVerdicts(f *testing.F) {
-	scripts := []*script.Script{nil, script.AcquireAll, script.AcquireAny, script.ReaderAcquire}
+	kinds := []*Kind{Plain, Set, AnyOf, Reader}
 	f.Fuzz(func(t *testing.T, text string, kind, op uint8, candidates uint8) {
 		reply := speltReply(text)
-		r := asked([]operation{opLock, opExtend, opAdopt, opVerify, opRelease, opDowngrade}[op%6], nil, 0)
-		if r.op == opLock {
-			if r.script = scripts[int(kind)%len(scripts)]; r.script == script.AcquireAny {
+		what := []Op{OpLock, OpExtend, OpAdopt, OpVerify, OpRelease, OpDowngrade}[op%6]
+		r := askedOf(what, nil, 0)
+		if what == OpLock {
+			k := kinds[int(kind)%len(kinds)]
+			r = askedOf(what, k, 0)
+			if k.OneOf {
 				r.Tally().Votes = make([]int, 1+candidates%8)
 			}
 		}
@@ -136,7 +134,7 @@ func FuzzVerdicts(f *testing.F) {
 		n, isNumber := reply.(int64)
 		if a.Verdict == ballot.Agreed {
 			switch {
-			case r.op == opLock && r.script == nil:
+			case r.op == OpLock && r.kind == Plain:
 				if reply != any("OK") {
 					t.Errorf("SET answered %v: a vote", reply)
 				}
@@ -153,26 +151,9 @@ func FuzzVerdicts(f *testing.F) {
 		if a.Err != nil {
 			wantOneLine(t, "the error", a.Err.Error())
 		}
-		released, told := new(handOver).split(reply)
-		if m, ok := released.(int64); told != nobody && (!isNumber || !ok || m < 0 || m > 9) {
+		released, told := new(releaseAtPilot).split(reply)
+		if m, ok := released.(int64); told != Nobody && (!isNumber || !ok || m < 0 || m > 9) {
 			t.Errorf("%v is split into %v and %v", reply, released, told)
-		}
-	})
-}
-
-// FuzzOwner reads an owner's name from whatever stands in Redis.
-func FuzzOwner(f *testing.F) {
-	f.Fuzz(func(t *testing.T, token string) {
-		owner := ownerOf(token)
-		if owner != "" && !strings.HasPrefix(token, owner+":") {
-			t.Errorf("the owner of %q is %q", token, owner)
-		}
-		wantOneLine(t, "the holder", (&HeldError{Type: "string", Token: token, Owner: owner}).Error())
-		if checkOwner(owner) == nil {
-			again := newToken(nil, tokenPrefix(owner, "client"))
-			if got := ownerOf(again); got != owner {
-				t.Errorf("%q is the token of %q, read as %q", again, owner, got)
-			}
 		}
 	})
 }

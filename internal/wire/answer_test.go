@@ -1,4 +1,4 @@
-package redlock
+package wire
 
 import (
 	"errors"
@@ -6,43 +6,51 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/pilot"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
-	"github.com/redquorum/redquorum/internal/script"
 )
 
-// asked is a round that asks by a script; nil: by a plain command. With candidates
-// a master may grant one of so many.
-func asked(op operation, s *script.Script, candidates int) *round {
-	r := &round{op: op, script: s, pilot: pilot.None, facts: make([]fact, 1)}
-	if candidates > 0 {
-		r.Tally().Votes = make([]int, candidates)
+// askedOf is a question to the only master: what it asks for and, of an acquisition, of
+// which kind. With candidates the master may grant one of so many.
+func askedOf(op Op, k *Kind, candidates int) *Ask {
+	w := New(Config{Ballots: ballot.Config{Masters: make([]*pipeline.Pipeline, 1), Need: 1}, Clock: drift.System()})
+	a := w.newAsk(op)
+	if k != nil {
+		a.kind, a.read = k, k.readGrant
 	}
-	return r
+	if candidates > 0 {
+		a.Tally().Votes = make([]int, candidates)
+	}
+	return a
 }
 
-// answerTo is what the round makes of the only master's call.
-func (r *round) answerTo(c *pipeline.Call) answer {
-	return answer{r.Read(c), &r.facts[0]}
+// A readAnswer is what is made of the master's call.
+type readAnswer struct {
+	ballot.Answer
+	*fact
+}
+
+func (a *Ask) answerTo(c *pipeline.Call) readAnswer {
+	return readAnswer{a.Read(c), &a.facts[0]}
 }
 
 // answerToReply is answerTo for a reply without an error.
-func (r *round) answerToReply(reply any) answer {
-	return r.answerTo(&pipeline.Call{Reply: reply, Sent: true})
+func (a *Ask) answerToReply(reply any) readAnswer {
+	return a.answerTo(&pipeline.Call{Reply: reply, Sent: true})
 }
 
 // What a master says that may not vote is not told as the reason: it abstains, also
 // where it has refused, and where its answer came late.
 func TestAMasterThatMayNotVoteIsToldToAbstain(t *testing.T) {
-	abstains := &AbstainError{Cause: AbstainQuarantined}
+	abstains := &guard.AbstainError{Cause: guard.Quarantined}
 	for name, reply := range map[string]any{"granted": "OK", "refused": nil} {
 		for _, late := range []bool{false, true} {
-			c := unreachableClient(t, nil)
-			r := c.newRound(opLock)
-			r.Read(&pipeline.Call{Reply: reply, Sent: true})
-			r.Answers()[0] = ballot.Answer{Verdict: ballot.Failed, Err: abstains, Late: late}
-			if held, err := r.reason(0); held != nil || !errors.Is(err, abstains) {
+			a := askedOf(OpLock, Plain, 0)
+			a.Read(&pipeline.Call{Reply: reply, Sent: true})
+			a.Answers()[0] = ballot.Answer{Verdict: ballot.Failed, Err: abstains, Late: late}
+			if held, err := a.Reason(0); held != nil || !errors.Is(err, abstains) {
 				t.Errorf("%s, late %v: told as %v, %v", name, late, held, err)
 			}
 		}
@@ -57,10 +65,10 @@ func TestRepliesToAcquisitionsAreReadStrictly(t *testing.T) {
 	}
 	nobody := counted{verdict: ballot.Failed}
 	yes, no := counted{verdict: ballot.Agreed}, counted{verdict: ballot.Refused}
-	questions := map[string]*round{
-		"set": asked(opLock, nil, 0),
-		"all": asked(opLock, script.AcquireAll, 0),
-		"any": asked(opLock, script.AcquireAny, 3),
+	questions := map[string]*Ask{
+		"set": askedOf(OpLock, Plain, 0),
+		"all": askedOf(OpLock, Set, 0),
+		"any": askedOf(OpLock, AnyOf, 3),
 	}
 	for _, test := range []struct {
 		reply         any
@@ -131,15 +139,15 @@ func TestRepliesOfHolderAmongAreReadStrictly(t *testing.T) {
 
 // That a lock was set again is no answer to those who did not ask for it.
 func TestRepliesAboutALockThatIsOursAreReadStrictly(t *testing.T) {
-	for op, reset := range map[operation]ballot.Verdict{
-		opExtend: ballot.Refused, opDowngrade: ballot.Refused,
-		opAdopt: ballot.Failed, opVerify: ballot.Failed, opRelease: ballot.Failed,
+	for op, reset := range map[Op]ballot.Verdict{
+		OpExtend: ballot.Refused, OpDowngrade: ballot.Refused,
+		OpAdopt: ballot.Failed, OpVerify: ballot.Failed, OpRelease: ballot.Failed,
 	} {
 		for code, want := range map[int64]ballot.Verdict{
 			0: ballot.Refused, 1: ballot.Agreed, 2: reset, 3: ballot.Refused,
 			4: ballot.Failed, -1: ballot.Failed, 10: ballot.Failed,
 		} {
-			if a := asked(op, nil, 0).answerToReply(code); a.Verdict != want {
+			if a := askedOf(op, nil, 0).answerToReply(code); a.Verdict != want {
 				t.Errorf("%v was answered %d: verdict %d, want %d", op, code, a.Verdict, want)
 			}
 		}

@@ -1,4 +1,4 @@
-package redlock
+package wire
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/outcome"
-	"github.com/redquorum/redquorum/internal/script"
 )
 
 // Only the exact replies are votes, and what is a yes of SET is none of a
@@ -20,12 +19,12 @@ func TestRepliesToAnAcquisitionAreReadStrictly(t *testing.T) {
 		[]any{}, []any{int64(1)}, []any{"OK"}, redis.Error("ERR"), 1.0, true,
 	}
 	for _, test := range []struct {
-		asked *script.Script
+		kind  *Kind
 		votes map[any]ballot.Verdict
 	}{
-		{nil, map[any]ballot.Verdict{"OK": ballot.Agreed, nil: ballot.Refused}},
-		{script.ReaderAcquire, map[any]ballot.Verdict{int64(1): ballot.Agreed, int64(0): ballot.Refused, int64(4): ballot.Refused}},
-		{script.Extend, map[any]ballot.Verdict{int64(1): ballot.Agreed, int64(0): ballot.Refused}}, // any other script that acquires
+		{Plain, map[any]ballot.Verdict{"OK": ballot.Agreed, nil: ballot.Refused}},
+		{Reader, map[any]ballot.Verdict{int64(1): ballot.Agreed, int64(0): ballot.Refused, int64(4): ballot.Refused}},
+		{Set, map[any]ballot.Verdict{int64(1): ballot.Agreed, int64(0): ballot.Refused}},
 	} {
 		for _, reply := range replies {
 			want := ballot.Failed
@@ -34,9 +33,9 @@ func TestRepliesToAnAcquisitionAreReadStrictly(t *testing.T) {
 					want = v
 				}
 			}
-			a := asked(opLock, test.asked, 0).answerToReply(reply)
+			a := askedOf(OpLock, test.kind, 0).answerToReply(reply)
 			if a.Verdict != want || (a.Err == nil) != (want != ballot.Failed) || (a.held == nil) != (want != ballot.Refused) {
-				t.Errorf("script %v: %T %v is read as %+v: want verdict %d", test.asked, reply, reply, a, want)
+				t.Errorf("%v: %T %v is read as %+v: want verdict %d", test.kind.Name(), reply, reply, a, want)
 			}
 		}
 	}

@@ -1,0 +1,63 @@
+package wire
+
+import (
+	"fmt"
+
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pipeline"
+)
+
+// Only the exact replies count: whatever else a server says is a failure. The readers
+// here return the zero Answer for it, which Ask.Read turns into one.
+
+// A fact is what a master's reply says beside its verdict.
+type fact struct {
+	missing bool          // refused because the key was not there
+	fence   uint64        // the highest token of its fence, of the lock that it agreed to
+	held    *outcome.Held // refused because somebody else's was, as far as known
+	state   *KeyState     // what an inspection found
+}
+
+// agreed is the answer of a master that agrees.
+var agreed = ballot.Answer{Verdict: ballot.Agreed}
+
+// heldUnknown stands for a holder that nobody has asked about yet.
+var heldUnknown = outcome.Held{}
+
+// refusal is the answer of a master on which another's lock is in the way.
+func refusal(f *fact, held *outcome.Held) ballot.Answer {
+	f.held = held
+	return ballot.Answer{Verdict: ballot.Refused}
+}
+
+// readGrant reads the answer of a script that grants all or nothing.
+func readGrant(_ *Ask, f *fact, reply any) ballot.Answer {
+	switch reply {
+	case any(int64(1)):
+		return agreed
+	case any(int64(0)):
+		return refusal(f, &heldUnknown)
+	}
+	return ballot.Answer{}
+}
+
+// readCode reads what scripts say of a lock that is ours. That it was missing and is
+// set again only those can say that set it.
+func readCode(a *Ask, f *fact, code any) ballot.Answer {
+	setsAgain := a.op == OpExtend || a.op == OpDowngrade
+	switch {
+	case code == any(int64(1)):
+		return agreed
+	case code == any(int64(0)):
+		return refusal(f, &heldUnknown)
+	case code == any(int64(3)), setsAgain && code == any(int64(2)):
+		f.missing = true
+		return ballot.Answer{Verdict: ballot.Refused}
+	}
+	return ballot.Answer{}
+}
+
+func unexpected(reply any) error {
+	return fmt.Errorf("%w: unexpected reply %.64q", pipeline.ErrProtocol, fmt.Sprint(reply))
+}

@@ -1,0 +1,75 @@
+package wire
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// AnyOf is an attempt at one of several keys. Once one has been granted the lock is the
+// plain one of that key.
+var AnyOf = &Kind{
+	name:      "anyof",
+	acquire:   script.AcquireAny,
+	extend:    script.ExtendAll,
+	verify:    script.VerifyAll,
+	release:   script.ReleaseAll,
+	scripted:  scriptedKind{script.GuardedAcquireAny, script.GuardedExtendAll, script.GuardedReleaseAll},
+	readGrant: readNumberGranted,
+	OneOf:     true,
+	inTheWay:  "first",
+}
+
+// errElsewhere is what a master says that granted a key which came to nothing.
+var errElsewhere = errors.New("granted another of the keys")
+
+// shuffle puts the keys into an order that is random: with the same order for all,
+// contenders that start together would split each other's votes for the first key, and
+// then for the next.
+func (w *Wire) shuffle(c *Claim) {
+	keys := slices.Clone(c.Keys)
+	w.cfg.Chance.Shuffle("order", len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	c.Keys, c.sides = keys, nil
+}
+
+// readNumberGranted reads the number of the key that was granted, counted from 1.
+func readNumberGranted(a *Ask, f *fact, reply any) ballot.Answer {
+	if n, ok := reply.(int64); ok && 1 <= n && n <= int64(len(a.Tally().Votes)) {
+		return ballot.Answer{Verdict: ballot.Agreed, Candidate: int(n)}
+	}
+	if reply == any(int64(0)) {
+		return refusal(f, &heldUnknown)
+	}
+	return ballot.Answer{}
+}
+
+// KeepOnly makes the claim that of the one key which was granted at a quorum, and
+// returns that key. The token is released on all other keys, on every master that may
+// have granted one of those: behind the acquisition on the same connection, so that
+// this also holds for grants that are still to come (S5). The caller holds what guards
+// the claim.
+func (w *Wire) KeepOnly(c *Claim, res *Result, keep time.Time) (key string) {
+	granted := res.slot - 1
+	key = c.Keys[granted].(string)
+	others := slices.Concat(c.Keys[:granted], c.Keys[granted+1:])
+	release, rest := w.releaseScript(c, others)
+
+	c.become(Plain)
+	c.setKey(key)
+	c.Absent = res.Absent | res.elsewhere
+
+	if nothing := res.Absent | res.here; nothing != w.everyone {
+		a := w.newAsk(OpRelease)
+		if w.scripted(c) {
+			a.eval(release, rest, nothing, keep, c.Token)
+		} else {
+			a.notify, a.wasFree = others, true
+			a.eval(script.ReleaseSet, others, nothing, keep, c.Token, w.cfg.ID)
+		}
+		a.LetGo()
+	}
+	return key
+}

@@ -1,0 +1,342 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pilot"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+const evalSHA = "EVALSHA"
+
+// An Ask is one question about a claim to all masters: a ballot, the command that asks,
+// and how the replies are read. It is used again after LetGo.
+type Ask struct {
+	ballot.Ballot
+	w     *Wire
+	facts []fact // beside the ballot's answers, guarded by its lock
+
+	op   Op
+	read func(a *Ask, f *fact, reply any) ballot.Answer
+	// TTL is what an extension has asked for.
+	TTL time.Duration
+
+	live       Live           // whose acquisition or extension this is; nil otherwise
+	generation uint8          // the claim's when it was asked
+	kind       *Kind          // of an acquisition
+	script     *script.Script // nil: a plain command
+	args       []any
+	clock      clockCheck // of scripted questions
+
+	pilot  int            // the master that gets a command of its own, see take and own; pilot.None: none
+	take   *PilotTake     // the pilot's part in an acquisition
+	answer PilotAnswer    // to that; guarded by the ballot's lock
+	own    releaseAtPilot // its part in a release
+
+	notify  []any // keys of which the release tells who waits next, at every master
+	wasFree bool  // nobody held them
+
+	agreedFence uint64 // what those gave that have agreed before
+}
+
+// A Live is what an acquisition or extension is for. It is sent again, after NOSCRIPT,
+// only while it is held.
+type Live interface {
+	// IfLive calls send if the hold has not ended and its claim is of that generation.
+	// The release is not sent meanwhile.
+	IfLive(generation uint8, send func()) bool
+}
+
+// newAsk takes an Ask from those that are free.
+func (w *Wire) newAsk(op Op) *Ask {
+	a, _ := w.asks.Get().(*Ask)
+	if a == nil {
+		a = &Ask{
+			w: w, pilot: pilot.None, facts: make([]fact, len(w.cfg.Ballots.Masters)),
+			own: releaseAtPilot{command: pipeline.Command{Encoded: make([]byte, 0, 256)}},
+		}
+		a.Init(&w.cfg.Ballots, a)
+		a.Timed = w.cfg.Timed
+	}
+	a.op, a.read = op, readCode
+	a.Begin(op.rules())
+	return a
+}
+
+// Op is what is asked for.
+func (a *Ask) Op() Op { return a.op }
+
+// Live is what it was asked for.
+func (a *Ask) Live() Live { return a.live }
+
+// Generation is the claim's when it was asked.
+func (a *Ask) Generation() uint8 { return a.generation }
+
+// Free implements ballot.Question.
+func (a *Ask) Free() {
+	clear(a.facts)
+	clear(a.args)
+	a.script, a.args, a.live, a.kind, a.agreedFence = nil, a.args[:0], nil, nil, 0
+	if a.clock != (clockCheck{}) {
+		a.clock = clockCheck{}
+	}
+	if a.pilot != pilot.None {
+		a.pilot = pilot.None
+		a.own.clear()
+		a.take, a.answer = nil, PilotAnswer{}
+	}
+	a.notify, a.wasFree = nil, false
+	a.w.asks.Put(a)
+}
+
+// Read implements ballot.Question. Only the exact replies count: whatever else a server
+// says is a failure.
+func (a *Ask) Read(c *pipeline.Call) ballot.Answer {
+	f := &a.facts[c.Slot]
+	*f = fact{}
+	reply := c.Reply
+	switch {
+	case c.Slot == a.pilot && a.take != nil:
+		a.answer, reply = readTakeTogether(c)
+		if c.Err != nil {
+			return ballot.Answer{Verdict: ballot.Failed, Err: c.Err}
+		}
+	case c.Err != nil:
+		return ballot.Answer{Verdict: ballot.Failed, Err: c.Err}
+	case c.Slot == a.pilot:
+		reply, _ = a.own.split(reply)
+	case a.notify != nil:
+		reply, _ = splitSuccessors(reply)
+	}
+	answer := a.read(a, f, reply)
+	if answer.Verdict == ballot.Pending {
+		answer.Verdict = ballot.Failed
+		if answer.Err == nil {
+			answer.Err = unexpected(reply)
+		}
+	}
+	return answer
+}
+
+// Ended implements ballot.Question: a release has come back that says who waits next.
+func (a *Ask) Ended(c *pipeline.Call) {
+	if a.notify != nil {
+		var successors []any
+		if c.Err == nil {
+			_, successors = splitSuccessors(c.Reply)
+		}
+		a.notifyEach(c.Slot, successors)
+		return
+	}
+	to := Nobody
+	if c.Err == nil {
+		_, to = a.own.split(c.Reply)
+	}
+	if c.Slot == a.pilot && a.take == nil {
+		a.w.cfg.Successors.Released(a.pilot, a.own.key, to)
+	}
+}
+
+// Resend implements ballot.Question: it answers NOSCRIPT with the whole script, and
+// another refusal of a batch with the call alone. An extension or acquisition is sent
+// again only while it is undecided or granted and its lock is held: after Unlock or the
+// rollback has begun it would set the key again behind the release; so would one for
+// several keys when the lock has settled on one.
+func (a *Ask) Resend(c *pipeline.Call) bool {
+	if c.Slot == a.pilot && a.take == nil && !pipeline.IsNoScript(c.Err) && !c.Apart {
+		if !a.own.refused(a.w, c) {
+			return false
+		}
+		a.Ballot.Resend(c, a.Command.With(evalSHA, a.Command.Encoded))
+		return true
+	}
+	if !pipeline.IsNoScript(c.Err) && !c.Apart || c.Cmd != evalSHA || a.op != OpRelease && a.GivenUp() {
+		return false
+	}
+	if a.live != nil {
+		return a.live.IfLive(a.generation, func() { a.resendScript(c) })
+	}
+	a.resendScript(c)
+	return true
+}
+
+func (a *Ask) resendScript(c *pipeline.Call) {
+	if !pipeline.IsNoScript(c.Err) { // refused together with others, not for want of the script
+		a.Ballot.Resend(c, c.With(evalSHA, c.Encoded))
+		return
+	}
+	s := a.script
+	if c.Slot == a.pilot && !a.own.plain {
+		s = script.Queue
+	}
+	a.Ballot.Resend(c, c.With("EVAL", pipeline.EvalOf(c.Encoded, s.Source)))
+}
+
+// eval asks by a script.
+func (a *Ask) eval(s *script.Script, keys []any, skip uint64, keep time.Time, args ...any) {
+	a.script = s
+	a.args = s.Args(a.args[:0], keys, args...)
+	a.ask(evalSHA, skip, keep)
+}
+
+// ask queues the command with a.args for every master, but for those that skip names:
+// they are known not to have the key.
+func (a *Ask) ask(cmd string, skip uint64, keep time.Time) {
+	a.Command.Encoded = pipeline.AppendCommand(a.Command.Encoded[:0], cmd, a.args...)
+	a.send(cmd, skip, keep)
+}
+
+// send is ask for a command that has been encoded, once for all masters.
+func (a *Ask) send(cmd string, skip uint64, keep time.Time) {
+	for i := range a.facts {
+		switch {
+		case skip&(1<<i) != 0:
+			a.facts[i].missing = true
+		case a.Agreed&(1<<i) != 0:
+			a.facts[i].fence = a.agreedFence
+		}
+	}
+	switch {
+	case a.take != nil:
+		a.SetOwn(a.pilot, &pipeline.Command{Cmd: evalSHA, Encoded: a.take.encoded})
+		a.Tell = 0
+	case a.notify != nil:
+		a.Tell = a.w.everyone
+	case a.pilot != pilot.None:
+		a.own.command.Cmd = evalSHA
+		a.SetOwn(a.pilot, &a.own.command)
+		a.Tell = 1 << a.pilot
+	}
+	a.Send(cmd, skip, keep)
+}
+
+// A Try is what an attempt adds to its claim.
+type Try struct {
+	Live Live
+	// Over counts one less when no master can set the keys any more.
+	Over   *ballot.Count
+	Start  drift.Instant
+	Agreed uint64        // masters that have granted it already
+	Wait   time.Duration // for how long the masters are waited for
+	Take   *PilotTake    // the pilot's part in it; nil: what the others get
+}
+
+// Acquire asks for the lock.
+func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
+	a := w.newAsk(OpLock)
+	a.Start, a.Agreed, a.agreedFence = t.Start, t.Agreed, c.Fence
+	a.live, a.generation, a.kind = t.Live, c.Generation, c.Kind
+	a.Command.Key = c.id()
+	t.Over.Add()
+	a.Over = t.Over
+	if c.Kind.OneOf {
+		w.shuffle(c)
+		a.Tally().Votes = append(a.Tally().Votes[:0], make([]int, len(c.Keys))...)
+	}
+	if w.scripted(c) {
+		a.acquireScripted(c, t.Wait)
+		return a
+	}
+	a.read = c.Kind.readGrant
+	if s := c.Kind.acquire; s != nil {
+		if c.Kind.longest {
+			a.eval(s, c.acquireKeys(), 0, time.Time{}, c.Token, c.milliseconds(), w.longest)
+			return a
+		}
+		a.eval(s, c.acquireKeys(), 0, time.Time{}, c.Token, c.milliseconds())
+		return a
+	}
+	if t.Take != nil {
+		a.pilot, a.take = t.Take.Pilot, t.Take
+	}
+	a.encodeSet(c)
+	a.send("SET", 0, time.Time{})
+	return a
+}
+
+// An Extension is what a prolongation adds to its claim.
+type Extension struct {
+	Op    Op // OpExtend, OpAdopt or OpDowngrade
+	Live  Live
+	Over  *ballot.Count // as in Try; nil: nobody wants to know
+	Start drift.Instant
+	Wait  time.Duration // for how long it may be on its way
+	// Decided is told of the decision, and nobody waits for it; nil: the caller waits.
+	Decided interface{ Decided(*ballot.Ballot) }
+}
+
+// Whether the extension script sets the key again where it is missing.
+var argSetAgain, argLeaveMissing any = "1", "0"
+
+// Extend asks to prolong the lock to a full TTL.
+func (w *Wire) Extend(c *Claim, x *Extension) *Ask {
+	a := w.newAsk(x.Op)
+	a.live, a.generation, a.TTL = x.Live, c.Generation, c.TTL
+	if x.Over != nil {
+		x.Over.Add()
+		a.Over = x.Over
+	}
+	if x.Decided != nil {
+		a.Decided = x.Decided
+	}
+	a.Start = x.Start
+	a.Command.Key = c.id()
+	again := argSetAgain
+	if x.Op == OpAdopt {
+		again = argLeaveMissing
+	}
+	switch {
+	case w.scripted(c):
+		a.extendScripted(c, again, x.Wait)
+	case c.Kind.longest:
+		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), again, w.longest)
+	default:
+		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), again)
+	}
+	return a
+}
+
+// Verify asks whether the lock is still there.
+func (w *Wire) Verify(c *Claim, start drift.Instant) *Ask {
+	a := w.newAsk(OpVerify)
+	a.Start, a.generation = start, c.Generation
+	a.Command.Key = c.id()
+	a.eval(c.Kind.verify, c.Keys, 0, time.Time{}, c.Token)
+	return a
+}
+
+// Holders asks the masters that are not skipped who holds the lock, and which of
+// several keys is in the way.
+func (w *Wire) Holders(c *Claim, skip uint64) *Ask {
+	a := w.newAsk(OpHolder)
+	a.read = readHolderAnswer
+	if c.Kind.inTheWay == nil {
+		a.eval(script.Holder, c.Keys[:1], skip, time.Time{})
+	} else {
+		a.eval(script.HolderAmong, c.Keys, skip, time.Time{}, c.Kind.inTheWay)
+	}
+	return a
+}
+
+// HeldOn is who holds the lock on a master, as far as it has said so; nil: not known.
+// The ask must be locked.
+func (a *Ask) HeldOn(master int) *outcome.Held { return a.facts[master].held }
+
+// Learn puts what the masters said to holders into the answers of the attempt a. Keys
+// are without the prefix then.
+func (a *Ask) Learn(holders *Ask, withoutPrefix func(string) string) {
+	holders.Lock()
+	defer holders.Unlock()
+	a.Lock()
+	defer a.Unlock()
+	for i := range holders.facts {
+		if h := holders.facts[i].held; h != nil {
+			h.Key = withoutPrefix(h.Key)
+			a.facts[i].held = h
+		}
+	}
+}

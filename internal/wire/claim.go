@@ -1,0 +1,107 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/redquorum/redquorum/internal/hash"
+)
+
+// A Claim is what an attempt or a hold has on the masters. It must not be copied: Keys
+// may be its own array.
+type Claim struct {
+	Kind   *Kind
+	Keys   []any // with the prefix, as arguments of commands, boxed once
+	Token  string
+	TTL    time.Duration
+	Fenced bool   // with a fencing token
+	Fence  uint64 // which; 0: none
+	Absent uint64 // masters that certainly have nothing of ours
+	// Generation counts how often the claim has become another kind of lock. What was
+	// asked for before is not asked again.
+	Generation uint8
+
+	one   [1]any
+	sides []any // see allKeys; nil: not made yet
+}
+
+// SetPlain makes a claim that is not in use yet that of one key's plain lock. The key
+// has the prefix.
+func (c *Claim) SetPlain(key string) {
+	c.Kind = Plain
+	c.setKey(key)
+}
+
+func (c *Claim) setKey(key string) {
+	c.one[0] = key
+	c.Keys, c.sides = c.one[:], nil
+}
+
+// Key is the first key in Redis.
+func (c *Claim) Key() string {
+	key, _ := c.Keys[0].(string)
+	return key
+}
+
+// Again is a claim for another attempt at the same. The boxed keys are shared.
+func (c *Claim) Again() Claim {
+	return Claim{Kind: c.Kind, Keys: c.Keys, TTL: c.TTL, Fenced: c.Fenced}
+}
+
+// become makes it the claim of another kind of lock.
+func (c *Claim) become(k *Kind) {
+	if c.Kind != k {
+		c.Kind = k
+		c.Generation++
+	}
+}
+
+// BecomeReader makes a writer's claim a reader's: the next extension turns what stands
+// on the masters. The caller holds what guards the claim.
+func (c *Claim) BecomeReader() { c.become(Reader) }
+
+// milliseconds is the TTL as commands take it.
+func (c *Claim) milliseconds() int64 { return c.TTL.Milliseconds() }
+
+// id tells commands about different keys apart: 0 where there are several.
+func (c *Claim) id() uint64 {
+	if len(c.Keys) > 1 {
+		return 0
+	}
+	return hash.Mix(hash.Text(c.Key())) | 1<<63 // not 0
+}
+
+// allKeys is the keys of the lock, of their fences and of their lease records, of the
+// latter two what is used.
+func (w *Wire) allKeys(c *Claim) []any {
+	if c.sides == nil {
+		c.sides = w.withSides(c, c.Keys)
+	}
+	return c.sides
+}
+
+// withSides appends the fences and lease records of the claim's keys, in a new slice.
+func (w *Wire) withSides(c *Claim, keys []any) []any {
+	all := append(make([]any, 0, len(keys)+2*len(c.Keys)), keys...)
+	if c.Fenced {
+		all = appendNames(all, fencePrefix, c.Keys)
+	}
+	if w.cfg.Strict {
+		all = appendNames(all, leasePrefix, c.Keys)
+	}
+	return all
+}
+
+func appendNames(dst []any, prefix string, keys []any) []any {
+	for _, key := range keys {
+		dst = append(dst, prefix+key.(string))
+	}
+	return dst
+}
+
+// acquireKeys is what the acquire script takes.
+func (c *Claim) acquireKeys() []any {
+	if c.Kind.seesIntents {
+		return []any{c.Keys[0], intentPrefix + c.Key()}
+	}
+	return c.Keys
+}

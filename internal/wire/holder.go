@@ -1,0 +1,92 @@
+package wire
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/token"
+)
+
+func readHolderAnswer(_ *Ask, f *fact, reply any) ballot.Answer {
+	if h, ok := readHolder(reply); ok {
+		f.held = h
+		return agreed
+	}
+	return ballot.Answer{}
+}
+
+// readHolder reads what the scripts holder and holderamong return.
+func readHolder(reply any) (*outcome.Held, bool) {
+	parts, ok := reply.([]any)
+	if ok && len(parts) == 4 {
+		return readHolderAmong(parts)
+	}
+	if !ok || len(parts) != 3 {
+		return nil, false
+	}
+	kind, ok1 := readType(parts[0])
+	value, ok2 := parts[1].([]byte)
+	ms, ok3 := parts[2].(int64)
+	if !ok1 || !ok2 || !ok3 {
+		return nil, false
+	}
+	h := &outcome.Held{Type: kind}
+	if h.Type == "string" || h.Type == LeaseType {
+		h.Token = readToken(value)
+		h.Owner = token.Owner(h.Token)
+	} else {
+		h.Readers, _ = strconv.Atoi(string(value)) // "": they are not readers
+	}
+	h.TTL = timeLeft(ms)
+	return h, true
+}
+
+// readHolderAmong reads what the script holderamong returns: what the script holder
+// does, and the key that it is about.
+func readHolderAmong(parts []any) (*outcome.Held, bool) {
+	h, ok := readHolder(parts[:3])
+	key, isKey := parts[3].([]byte)
+	if !ok || !isKey || len(key) > 2*MaxKey { // a prefix may be as long again
+		return nil, false
+	}
+	if h.Type != "none" {
+		h.Key = string(key)
+	}
+	return h, true
+}
+
+// maxType is far above the names of Redis's types, and of those of modules.
+const maxType = 32
+
+// readType reads the name of a type, which people are shown as it is: a word.
+func readType(reply any) (string, bool) {
+	name, ok := reply.([]byte)
+	if !ok || len(name) == 0 || len(name) > maxType {
+		return "", false
+	}
+	for _, c := range name {
+		if c <= ' ' || c > '~' {
+			return "", false
+		}
+	}
+	return string(name), true
+}
+
+// readToken is a token as far as it is repeated. The scripts cut it off as well.
+func readToken(value []byte) string { return string(value[:min(len(value), token.Max)]) }
+
+// timeLeft turns a PTTL into a duration: negative where there is no expiry, 0 where it
+// is not known, a year at the most.
+func timeLeft(ms int64) time.Duration {
+	const year = 365 * 24 * time.Hour
+	switch {
+	case ms == -1:
+		return -1
+	case ms <= 0:
+		return 0
+	default:
+		return time.Duration(min(ms, int64(year/time.Millisecond))) * time.Millisecond
+	}
+}

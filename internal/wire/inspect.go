@@ -1,0 +1,83 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/script"
+	"github.com/redquorum/redquorum/internal/token"
+)
+
+// A KeyState is what stands at a lock's key on one master.
+type KeyState struct {
+	Held    *outcome.Held // nil: nothing
+	Readers []Reading     // of a read-write lock, longest first; at most 100
+	// ReaderCount is how many there are.
+	ReaderCount int
+	RoundTrip   time.Duration
+}
+
+// A Reading is a reader's entry.
+type Reading struct {
+	Token, Owner string
+	TTL          time.Duration
+}
+
+// argListedReaders is how many readers a master lists, boxed once.
+var argListedReaders any = 100
+
+// Inspect asks everyone what stands at the claim's key.
+func (w *Wire) Inspect(c *Claim, start drift.Instant) *Ask {
+	a := w.newAsk(OpInspect)
+	a.read = readInspection
+	a.Start = start
+	a.eval(script.Inspect, c.Keys, 0, time.Time{}, argListedReaders)
+	return a
+}
+
+// StateOn is what an inspection found on a master; nil: it has not said. The ask must
+// be locked.
+func (a *Ask) StateOn(master int) *KeyState { return a.facts[master].state }
+
+func readInspection(a *Ask, f *fact, reply any) ballot.Answer {
+	state, ok := readKeyState(reply)
+	if !ok {
+		return ballot.Answer{}
+	}
+	state.RoundTrip = a.w.cfg.Clock.Now().Sub(a.Start)
+	f.state = state
+	return agreed
+}
+
+// readKeyState reads what the script inspect returns.
+func readKeyState(reply any) (*KeyState, bool) {
+	parts, ok := reply.([]any)
+	if !ok || len(parts) < 4 || len(parts)%2 != 0 {
+		return nil, false
+	}
+	kind, ok1 := readType(parts[0])
+	ms, ok2 := parts[1].(int64)
+	value, ok3 := parts[2].([]byte)
+	readers, ok4 := parts[3].(int64)
+	if !ok1 || !ok2 || !ok3 || !ok4 || readers < 0 {
+		return nil, false
+	}
+	s := &KeyState{ReaderCount: int(readers)}
+	if kind == "none" {
+		return s, true
+	}
+	s.Held = &outcome.Held{Type: kind, Token: readToken(value), TTL: timeLeft(ms)}
+	s.Held.Owner = token.Owner(s.Held.Token)
+	for i := 4; i < len(parts); i += 2 {
+		value, ok1 := parts[i].([]byte)
+		ms, ok2 := parts[i+1].(int64)
+		if !ok1 || !ok2 {
+			return nil, false
+		}
+		reader := readToken(value)
+		s.Readers = append(s.Readers, Reading{Token: reader, Owner: token.Owner(reader), TTL: timeLeft(ms)})
+	}
+	return s, true
+}

@@ -1,0 +1,17 @@
+package wire
+
+import (
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/token"
+)
+
+// leasePrefix begins the keys of lease records, version 1; the lock's key follows.
+const leasePrefix = ReservedPrefix + "lease:1:"
+
+// LeaseType is the Type of a holder whose lock is gone and whose lease is not over.
+const LeaseType = "lease"
+
+// leasedTo describes a lease that is in the way.
+func leasedTo(holder string, ms int64) *outcome.Held {
+	return &outcome.Held{Type: LeaseType, Token: holder, Owner: token.Owner(holder), TTL: timeLeft(ms + 1)}
+}

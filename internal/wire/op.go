@@ -1,0 +1,40 @@
+package wire
+
+import "github.com/redquorum/redquorum/internal/ballot"
+
+// An Op is what all masters are asked for.
+type Op uint8
+
+// Ops.
+const (
+	OpLock      Op = iota
+	OpExtend       // also sets the key again where it is missing
+	OpAdopt        // an extension that does not
+	OpVerify       //
+	OpRelease      //
+	OpHolder       // asks those that refused who holds the key
+	OpInspect      // asks everyone
+	OpDowngrade    // an extension that makes a reader of the writer
+	OpRaise        // the second round of an acquisition with a fencing token
+)
+
+// votes reports whether an answer is a vote, which not every master has. Who releases
+// needs none: the masters that answer tell of themselves alone.
+func (op Op) votes() bool {
+	switch op {
+	case OpLock, OpExtend, OpAdopt, OpVerify, OpDowngrade, OpRaise:
+		return true
+	default:
+		return false
+	}
+}
+
+// rules is how such a question is decided.
+func (op Op) rules() ballot.Rules {
+	return ballot.Rules{Votes: op.votes(), All: op == OpHolder || op == OpInspect, Persist: op == OpRelease}
+}
+
+// String is the name of the call that asks, for errors.
+func (op Op) String() string {
+	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect", "inspect", "downgrade", "lock"}[op]
+}

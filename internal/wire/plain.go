@@ -1,0 +1,42 @@
+package wire
+
+import (
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// Plain is the lock of one key, also as the writer of a read-write lock. It is
+// acquired by SET NX PX.
+var Plain = &Kind{
+	name:      "plain",
+	extend:    script.Extend,
+	verify:    script.Verify,
+	release:   script.Release,
+	scripted:  scriptedKind{script.GuardedAcquire, script.GuardedExtend, script.GuardedRelease},
+	readGrant: readSet,
+	Queued:    true,
+	batched:   true,
+}
+
+// encodeSet makes the command of an acquisition without a script.
+func (a *Ask) encodeSet(c *Claim) {
+	b := pipeline.AppendArray(a.Command.Encoded[:0], 6)
+	b = pipeline.AppendBulk(b, "SET")
+	b = pipeline.AppendBulk(b, c.Key())
+	b = pipeline.AppendBulk(b, c.Token)
+	b = pipeline.AppendBulk(b, "NX")
+	b = pipeline.AppendBulk(b, "PX")
+	a.Command.Encoded = pipeline.AppendInt(b, c.milliseconds())
+}
+
+// readSet reads the answer to SET NX.
+func readSet(_ *Ask, f *fact, reply any) ballot.Answer {
+	switch reply {
+	case any("OK"):
+		return agreed
+	case nil:
+		return refusal(f, &heldUnknown)
+	}
+	return ballot.Answer{}
+}

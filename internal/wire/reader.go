@@ -1,0 +1,40 @@
+package wire
+
+import (
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// Reader is a reader of a read-write lock. Its extension also turns the writer's lock
+// with the same token into the reader, and the others of its scripts know such a lock
+// for theirs.
+var Reader = &Kind{
+	name:        "reader",
+	acquire:     script.ReaderAcquire,
+	extend:      script.ReaderExtend,
+	verify:      script.ReaderVerify,
+	release:     script.ReaderRelease,
+	scripted:    scriptedKind{script.GuardedReaderAcquire, script.GuardedReaderExtend, script.GuardedReaderRelease},
+	readGrant:   readReaderGrant,
+	longest:     true,
+	seesIntents: true,
+	SharesFence: true,
+}
+
+// codeWriterWaits is what the scripts say that keep a reader out for a writer that
+// waits.
+const codeWriterWaits = 4
+
+// IntentType is the Type of a writer that waits and keeps readers out.
+const IntentType = "intent"
+
+// writerWaits stands for that writer.
+var writerWaits = outcome.Held{Type: IntentType}
+
+func readReaderGrant(a *Ask, f *fact, reply any) ballot.Answer {
+	if reply == any(int64(codeWriterWaits)) {
+		return refusal(f, &writerWaits)
+	}
+	return readGrant(a, f, reply)
+}

@@ -1,0 +1,187 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/redquorum/redquorum/internal/pilot"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// Who gives a lock back tells who waits first: the release at the key's pilot looks
+// into the advisory queue there.
+
+// A Successor is whom a release has handed a key over to.
+type Successor uint8
+
+// Successors.
+const (
+	Nobody        Successor = iota // waits at the pilot, as far as is known
+	AnotherClient                  //
+	ThisClient                     //
+)
+
+// Successors are told of releases, with no lock held. They must not block.
+type Successors interface {
+	// Released is told of a master's answer to the release of a key.
+	Released(master int, key string, to Successor)
+	// AnybodyWaits reports whether any call of this client waits.
+	AnybodyWaits() bool
+	// WasContended notes that somebody waits for the key, or did just now.
+	WasContended(key string)
+}
+
+// Release gives the lock back, and goes on trying until keep where a master cannot be
+// reached now. With handOver the next one who waits is told, also where there is
+// nothing to give back. nil: there is no master to tell. The caller holds what guards
+// the claim, and nothing of the claim is sent any more.
+func (w *Wire) Release(c *Claim, keep time.Time, handOver bool) *Ask {
+	absent := c.Absent
+	if absent&w.everyone == w.everyone {
+		return nil
+	}
+	a := w.newAsk(OpRelease)
+	if handOver && c.Kind.handOver != nil && !w.scripted(c) {
+		for _, key := range c.Keys {
+			if master := w.cfg.Pilots.Of(key.(string), 0); master != pilot.None {
+				absent &^= 1 << master
+			}
+		}
+		a.notify = c.Keys
+		a.eval(c.Kind.handOver, c.Keys, absent, keep, c.Token, w.cfg.ID)
+		return a
+	}
+	if handOver && c.Kind.Queued {
+		if master := w.cfg.Pilots.Of(c.Key(), 0); master != pilot.None {
+			a.pilot = master
+			a.own.encode(w, c)
+			absent &^= 1 << master
+		}
+	}
+	if c.Kind.batched {
+		a.encodeRelease(c)
+		a.send(evalSHA, absent, keep)
+		return a
+	}
+	s, keys := w.releaseScript(c, c.Keys)
+	if c.Kind.longest {
+		a.eval(s, keys, absent, keep, c.Token, w.longest)
+	} else {
+		a.eval(s, keys, absent, keep, c.Token)
+	}
+	return a
+}
+
+// releaseAtPilot is the part of a release that only the pilot gets.
+type releaseAtPilot struct {
+	key     string
+	command pipeline.Command
+	plain   bool // the pilot refused it, and gets what the others got
+}
+
+// encode makes the pilot's own command. The arguments are not boxed: most releases find
+// nobody waiting, and should not pay for it.
+func (p *releaseAtPilot) encode(w *Wire, c *Claim) {
+	key := c.Key()
+	p.key = key
+	n, keys := 8, "2"
+	if w.cfg.Strict {
+		n, keys = 9, "3"
+	}
+	b := pipeline.AppendArray(p.command.Encoded[:0], n)
+	b = pipeline.AppendBulk(b, evalSHA)
+	b = pipeline.AppendBulk(b, script.Queue.SHA)
+	b = pipeline.AppendBulk(b, keys)
+	at := len(b)
+	b = pipeline.AppendBulk(b, key)
+	keyEnd := len(b)
+	b = pipeline.AppendBulk(b, queuePrefix, key, queueSuffix)
+	queueEnd := len(b)
+	if w.cfg.Strict {
+		b = pipeline.AppendBulk(b, leasePrefix, key)
+	}
+	leaseEnd := len(b)
+	b = pipeline.AppendBulk(b, "release")
+	b = pipeline.AppendBulk(b, w.cfg.ID)
+	token := len(b)
+	b = pipeline.AppendBulk(b, c.Token)
+
+	p.command.Encoded = b
+	p.command.Part = pipeline.Part{ // without a Joint: not every kind of lock has one
+		Keys: [3]pipeline.Span{pipeline.SpanOf(at, keyEnd), pipeline.SpanOf(keyEnd, queueEnd), pipeline.SpanOf(queueEnd, leaseEnd)},
+		Args: pipeline.SpanOf(token, len(b)),
+	}
+}
+
+func (p *releaseAtPilot) clear() {
+	p.key, p.plain = "", false
+	p.command = pipeline.Command{Encoded: p.command.Encoded[:0]}
+}
+
+// refused reports whether the pilot has just refused its own command, for want of a
+// permission, say: the lock must be released there all the same.
+func (p *releaseAtPilot) refused(w *Wire, call *pipeline.Call) bool {
+	if p.plain || !pipeline.IsReply(call.Err) {
+		return false
+	}
+	p.plain = true
+	w.cfg.Pilots.Forbidden(call.Slot, call.Err)
+	return true
+}
+
+// split takes the pilot's reply apart: what release.lua says, and who was told.
+func (p *releaseAtPilot) split(reply any) (released any, to Successor) {
+	n, ok := reply.(int64)
+	if !ok || n < 0 || n > 29 {
+		return reply, Nobody
+	}
+	return n % 10, Successor(n / 10)
+}
+
+// splitSuccessors takes the reply to a release that tells by itself apart: what it says
+// of the release, and then the number of a key, counted from 1, and who was told of it,
+// and so on.
+func splitSuccessors(reply any) (released any, successors []any) {
+	switch parts := reply.(type) {
+	case *pipeline.ThreeInts: // of one key
+		return parts[0], []any{parts[1], parts[2]}
+	case []any:
+		if len(parts)%2 == 1 {
+			return parts[0], parts[1:]
+		}
+	}
+	return reply, nil
+}
+
+// notifyEach tells of each key whom the release at a master has handed it over to. That
+// nobody waits for a key at its pilot is known only if the pilot has said nothing of it.
+func (a *Ask) notifyEach(master int, successors []any) {
+	to := a.w.cfg.Successors
+	here := !a.wasFree && to.AnybodyWaits()
+	if len(successors) == 0 && !here {
+		return
+	}
+	said := make(map[int]bool, len(successors)/2)
+	for i := 0; i+1 < len(successors); i += 2 {
+		number, ok1 := successors[i].(int64)
+		told, ok2 := successors[i+1].(int64)
+		if !ok1 || !ok2 || number < 1 || number > int64(len(a.notify)) || told < 0 || told > int64(ThisClient) {
+			return
+		}
+		key := a.notify[number-1].(string)
+		if said[int(number-1)] = told > 0; told > 0 {
+			to.Released(master, key, Successor(told))
+		}
+		if Successor(told) == AnotherClient { // whoever comes here next is to come behind that one
+			to.WasContended(key)
+		}
+	}
+	if !here {
+		return
+	}
+	for i, key := range a.notify {
+		if key := key.(string); !said[i] && a.w.cfg.Pilots.Of(key, 0) == master {
+			to.Released(master, key, Nobody)
+		}
+	}
+}

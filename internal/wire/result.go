@@ -1,0 +1,125 @@
+package wire
+
+import (
+	"errors"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
+)
+
+// A Result is what a decided Ask came to.
+type Result struct {
+	Outcome quorum.Outcome
+	Tally   quorum.Tally
+	Refused uint64 // masters that refused, and did not say for whose sake
+	Absent  uint64 // masters that certainly have nothing of ours
+	Taken   bool   // some master has another's token
+
+	slot int // which of several keys was granted, counted from 1
+	// Masters that granted that key (or all that was asked for), and another.
+	here, elsewhere uint64
+}
+
+// Result looks at a decided Ask.
+func (a *Ask) Result() Result {
+	a.Lock()
+	defer a.Unlock()
+	res := Result{Tally: *a.Tally(), slot: a.Tally().Leads}
+	res.Outcome, _ = a.Outcome()
+	for i := range a.Answers() {
+		answer, f := &a.Answers()[i], &a.facts[i]
+		switch {
+		case answer.Verdict == ballot.Agreed && answer.Candidate == res.slot:
+			res.here |= 1 << i
+		case answer.Verdict == ballot.Agreed:
+			res.elsewhere |= 1 << i
+		}
+		if answer.Verdict == ballot.Refused {
+			if f.held == &heldUnknown {
+				res.Refused |= 1 << i
+			}
+			res.Taken = res.Taken || !f.missing
+		}
+		if answer.Unsent || a.op == OpLock && answer.Verdict == ballot.Refused {
+			res.Absent |= 1 << i
+		}
+	}
+	return res
+}
+
+// Gone reports whether so many masters have answered that they do not keep our token
+// that no quorum can.
+func (res *Result) Gone() bool {
+	return res.Tally.Total-res.Tally.Refused < res.Tally.Need
+}
+
+// FailureKind tells contention from an outage, for an acquisition that failed: by all
+// answers that have come by now, since an early decision may have seen refusals before
+// failures.
+func (a *Ask) FailureKind() outcome.Kind {
+	a.Lock()
+	defer a.Unlock()
+	if a.Tally().Total-a.Tally().Failed < a.Tally().Need {
+		return outcome.NoQuorum
+	}
+	return outcome.Taken
+}
+
+// Failure describes an Ask that did not come to what it was for.
+func (a *Ask) Failure(key string, kind outcome.Kind, cause error, elapsed time.Duration) *outcome.Failure {
+	a.Lock()
+	defer a.Unlock()
+	e := &outcome.Failure{
+		Op: a.op.String(), Key: key,
+		OK: a.Tally().OK, Need: a.Tally().Need, Total: a.Tally().Total,
+		Elapsed: elapsed, Kind: kind, Cause: cause,
+	}
+	if kind == outcome.NoQuorum {
+		e.Clock = a.clientClock()
+	}
+	for i := range a.Answers() {
+		switch held, err := a.Reason(i); {
+		case held != nil || err != nil && !errors.Is(err, ErrNotAwaited):
+			e.Parts = append(e.Parts, outcome.Part{Master: i, Held: held, Err: err})
+		case err == nil:
+			e.Agreed |= 1 << i
+		}
+	}
+	return e
+}
+
+var (
+	// ErrNotAwaited is the reason of a master whose answer was not needed.
+	ErrNotAwaited = errors.New("not awaited")
+	// errMissing is what a master without the key says to its supposed holder.
+	errMissing = errors.New("the key is not there")
+)
+
+// Reason is why a master did not agree; nil if it did. The ask must be locked.
+func (a *Ask) Reason(master int) (*outcome.Held, error) {
+	answer, f := &a.Answers()[master], &a.facts[master]
+	_, expired := a.Outcome()
+	switch {
+	case answer.Verdict == ballot.Agreed && answer.Candidate != a.Tally().Leads:
+		return nil, errElsewhere
+	case answer.Verdict == ballot.Agreed:
+		return nil, nil
+	case answer.Verdict == ballot.Pending && expired:
+		return nil, pipeline.ErrTimeout
+	case answer.Verdict == ballot.Failed: // whatever the reply said, if its master may not vote
+		return nil, answer.Err
+	case f.missing && a.op == OpRaise: // it had no part in the first round either
+		return nil, ErrNotAwaited
+	case answer.Verdict == ballot.Pending, answer.Late && f.held == &heldUnknown:
+		return nil, ErrNotAwaited
+	case f.held != nil:
+		return f.held, nil
+	case f.missing:
+		return nil, errMissing
+	default:
+		return nil, answer.Err
+	}
+}

@@ -1,0 +1,217 @@
+package wire
+
+import (
+	"math"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// Locks with a fencing token, and all locks in strict, are acquired and kept by scripts
+// that have more to say than the plain ones; script/guarded.lua says what.
+
+// What these scripts reply beside 0 to 4, which are as in the plain ones.
+const (
+	codeSkewed = 5
+	codeLeased = 6
+)
+
+// argUnused stands where a script needs nothing, argNone for what is off.
+var argUnused, argNone any = "0", ""
+
+// acquireScript is what acquires the claim; nil: SET NX PX.
+func (w *Wire) acquireScript(c *Claim) *script.Script {
+	if w.scripted(c) {
+		return c.Kind.scripted.acquire
+	}
+	return c.Kind.acquire
+}
+
+// releaseScript is what releases the locks at keys, and what it takes: in strict their
+// lease records too. Fences stay.
+func (w *Wire) releaseScript(c *Claim, keys []any) (*script.Script, []any) {
+	if !w.cfg.Strict {
+		return c.Kind.release, keys
+	}
+	return c.Kind.scripted.release, appendNames(keys[:len(keys):len(keys)], leasePrefix, keys)
+}
+
+func (a *Ask) acquireScripted(c *Claim, wait time.Duration) {
+	floor := a.agreedFence // of the pilot: if the others give the same, one round is enough
+	if floor == 0 {
+		floor = a.w.Fences.floor(a.w.cfg.Clock.Now().Wall())
+	}
+	a.read = readScriptedGrant
+	a.evalScripted(c, a.w.acquireScript(c), argUnused, floor, wait)
+}
+
+func (a *Ask) extendScripted(c *Claim, again any, wait time.Duration) {
+	a.read = readScriptedCode
+	a.evalScripted(c, c.Kind.scripted.extend, again, c.Fence, wait)
+}
+
+// evalScripted asks by such a script; third is what it takes as such, and number the
+// token to give at least or to keep.
+func (a *Ask) evalScripted(c *Claim, s *script.Script, third any, number uint64, wait time.Duration) {
+	w := a.w
+	a.clock = w.newClockCheck(c.TTL)
+	n := w.scriptedNumbers(c, &a.clock, number, wait)
+	if s == script.GuardedAcquire && len(c.Keys) == 1 {
+		a.encodeAcquire(c, n)
+		a.send(evalSHA, 0, time.Time{})
+		return
+	}
+	keys := w.allKeys(c)
+	if s == script.GuardedReaderAcquire {
+		keys = w.withSides(c, c.acquireKeys())
+	}
+	args := w.scriptedArgs(c, &a.clock, third, n)
+	if c.Kind.longest {
+		a.eval(s, keys, 0, time.Time{}, append([]any{w.longest}, args[:]...)...)
+		return
+	}
+	a.eval(s, keys, 0, time.Time{}, args[:]...)
+}
+
+// scriptedNumbers are those that script/guarded.lua takes.
+type scriptedNumbers struct {
+	fence       int64 // if the claim is fenced
+	least, most int64 // in strict
+}
+
+func (w *Wire) scriptedNumbers(c *Claim, k *clockCheck, fence uint64, wait time.Duration) (n scriptedNumbers) {
+	if c.Fenced {
+		n.fence = int64(min(fence, math.MaxInt64)) //nolint:gosec // it is in range
+	}
+	if k.skew != 0 {
+		sent, skew := k.sent.UnixMicro(), k.skew.Microseconds()
+		n.least, n.most = sent-skew, sent+wait.Microseconds()+skew
+	}
+	return n
+}
+
+// scriptedArgs is what script/guarded.lua takes.
+func (w *Wire) scriptedArgs(c *Claim, k *clockCheck, third any, n scriptedNumbers) [7]any {
+	args := [7]any{c.Token, c.milliseconds(), third, argNone, argNone, argNone, w.retention}
+	if c.Fenced {
+		args[3] = n.fence
+	}
+	if k.skew != 0 {
+		args[4], args[5] = n.least, n.most
+	}
+	return args
+}
+
+// A scriptedReply is what script/guarded.lua says.
+type scriptedReply struct {
+	code  int64
+	fence uint64
+	slot  int           // which of several keys, counted from 1; 0: there is one
+	held  *outcome.Held // of codeLeased
+}
+
+// readScriptedReply reads it. ok is false where it is no such reply; the error is a
+// *SkewError. floor is the token that 0 stands for.
+func (w *Wire) readScriptedReply(k *clockCheck, reply any) (found scriptedReply, ok bool, err error) {
+	three, parts, ok := startsWithThree(reply)
+	if !ok {
+		return found, false, nil
+	}
+	code, fence, micros := three[0], three[1], three[2]
+	if fence < 0 || fence >= lastFence {
+		return found, false, nil
+	}
+	found.code, found.fence = code, uint64(fence)
+	if code == 1 && fence == 0 {
+		found.fence = k.floor
+	}
+	switch {
+	case code == codeLeased && len(parts) == 2:
+		ms, isNumber := parts[0].(int64)
+		token, isText := parts[1].([]byte)
+		found.held = leasedTo(string(token), ms)
+		return found, isNumber && isText, nil
+	case len(parts) == 1:
+		slot, isNumber := parts[0].(int64)
+		if !isNumber || slot < 1 || slot > MaxKeys {
+			return found, false, nil
+		}
+		found.slot = int(slot)
+	case len(parts) != 0:
+		return found, false, nil
+	}
+	if k.skew != 0 {
+		err = k.compare(time.UnixMicro(micros), w.cfg.Clock.Now().Wall())
+	}
+	if code == codeSkewed && err == nil { // it came late, or we read our clock late
+		err = &SkewError{Limit: k.skew}
+	}
+	return found, true, err
+}
+
+// startsWithThree splits the reply: three integers, and what stands behind them.
+func startsWithThree(reply any) (three pipeline.ThreeInts, rest []any, ok bool) {
+	if exactly, ok := reply.(*pipeline.ThreeInts); ok {
+		return *exactly, nil, true
+	}
+	parts, ok := reply.([]any)
+	if !ok || len(parts) < len(three) {
+		return three, nil, false
+	}
+	for i := range three {
+		if three[i], ok = parts[i].(int64); !ok {
+			return three, nil, false
+		}
+	}
+	return three, parts[len(three):], true
+}
+
+// readScriptedGrant reads the answer to an acquisition.
+func readScriptedGrant(a *Ask, f *fact, reply any) ballot.Answer {
+	return a.readScripted(f, reply, func(found *scriptedReply) ballot.Answer {
+		if (found.slot != 0) != (found.code == 1 && a.kind.OneOf) {
+			return ballot.Answer{}
+		}
+		code, read := found.code, a.kind.readGrant
+		if found.slot != 0 {
+			code = int64(found.slot)
+		}
+		if a.kind.acquire == nil {
+			read = readGrant
+		}
+		return read(a, f, code)
+	})
+}
+
+// readScriptedCode reads the answer to an extension.
+func readScriptedCode(a *Ask, f *fact, reply any) ballot.Answer {
+	return a.readScripted(f, reply, func(found *scriptedReply) ballot.Answer {
+		if found.slot != 0 {
+			return ballot.Answer{}
+		}
+		return readCode(a, f, found.code)
+	})
+}
+
+// readScripted reads what both have in common. What a master grants whose clock differs
+// does not count.
+func (a *Ask) readScripted(f *fact, reply any, read func(*scriptedReply) ballot.Answer) ballot.Answer {
+	found, ok, err := a.w.readScriptedReply(&a.clock, reply)
+	switch {
+	case err != nil:
+		return ballot.Answer{Err: err}
+	case !ok:
+		return ballot.Answer{}
+	case found.code == codeLeased:
+		return refusal(f, found.held)
+	}
+	answer := read(&found)
+	if answer.Verdict != ballot.Pending {
+		f.fence = found.fence
+		a.w.Fences.see(found.fence, a.w.cfg.Clock.Now().Wall())
+	}
+	return answer
+}

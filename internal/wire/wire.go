@@ -1,0 +1,73 @@
+package wire
+
+import (
+	"sync"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/chance"
+	"github.com/redquorum/redquorum/internal/pilot"
+)
+
+// ReservedPrefix begins every key that the library keeps beside the locks.
+const ReservedPrefix = "redquorum:"
+
+const (
+	// MaxKey is the length of a key in bytes, without the prefix. It is far above any
+	// sensible name, and far below what Redis takes.
+	MaxKey = 1024
+	// MaxKeys bounds the keys of one claim: a master does nothing else while it executes
+	// a script, some 2 µs a key.
+	MaxKeys = 128
+)
+
+// Config is what a client's locks have in common.
+type Config struct {
+	Ballots ballot.Config
+	Pilots  *pilot.Chooser
+	ID      string // the client's part of its tokens, and its name in queues
+	// Strict: clocks are compared with every grant, and leases kept (SAFETY:
+	// GuardStrict).
+	Strict    bool
+	Retention time.Duration // of fences and lease records
+	Longest   time.Duration // the longest TTL that a reader of any client may have
+	Clock     drift.Clock
+	Chance    *chance.Source
+	Timed     bool // the answers' times are wanted
+	// Successors hears whom a release has handed a key over to.
+	Successors Successors
+}
+
+// A Wire writes the locks of one client. It is safe for concurrent use.
+type Wire struct {
+	// Fences is what the client knows of fencing tokens.
+	Fences Fences
+
+	cfg      Config
+	everyone uint64    // all masters, as bits
+	asks     sync.Pool // of *Ask
+	batches  batches
+	// Arguments in milliseconds, boxed once.
+	retention, longest any
+}
+
+// New makes the wire of a client.
+func New(cfg Config) *Wire {
+	w := &Wire{
+		cfg: cfg, everyone: uint64(1)<<len(cfg.Ballots.Masters) - 1,
+		retention: cfg.Retention.Milliseconds(), longest: cfg.Longest.Milliseconds(),
+	}
+	w.batches = newBatches(&cfg, w.retention)
+	return w
+}
+
+// Everyone is all masters, as bits.
+func (w *Wire) Everyone() uint64 { return w.everyone }
+
+// scripted reports whether the claim's acquisitions and extensions are made by scripts
+// that know fences and leases.
+func (w *Wire) scripted(c *Claim) bool { return c.Fenced || w.cfg.Strict }
+
+// Scripted reports the same to those who choose how to wait.
+func (w *Wire) Scripted(c *Claim) bool { return w.scripted(c) }

@@ -43,6 +43,7 @@ func (b *Ballot) Send(cmd string, skip uint64, keep time.Time) {
 	b.awaitedAtClose = b.outstanding
 	b.mu.Unlock()
 	b.Command.Cmd, b.Command.Owner, b.Command.Keep, b.Command.Check = cmd, b, keep, check
+	b.Command.Vote = b.Rules.Votes
 	for i := range b.calls {
 		if (skip|b.Agreed|excluded)&(1<<i) != 0 {
 			continue
@@ -51,7 +52,7 @@ func (b *Ballot) Send(cmd string, skip uint64, keep time.Time) {
 		c.Command = &b.Command
 		if len(b.Own) > 0 && b.Own[i] != nil {
 			own := b.Own[i]
-			own.Owner, own.Keep, own.Check, own.Key = b, keep, check, b.Command.Key
+			own.Owner, own.Keep, own.Check, own.Key, own.Vote = b, keep, check, b.Command.Key, b.Rules.Votes
 			c.Command = own
 		}
 		b.cfg.Masters[i].Enqueue(c)

@@ -13,6 +13,11 @@ type Command struct {
 	// its own is lost; zero: it dies with its connection (invariant S5).
 	Keep time.Time
 
+	// Vote: nobody needs the answer of a master that is silent, and what it is asked may
+	// set a key. It is not written to a master that has answered nothing for a quarter
+	// of StallLimit, but fails with ErrStalled.
+	Vote bool
+
 	// Check, if it is not nil, is asked once at the end of the flush that carries
 	// the call, and the call is completed when that has been answered too. It asks
 	// the same for all calls.
@@ -27,7 +32,7 @@ type Command struct {
 
 // With is the same for another command, which goes out alone.
 func (c *Command) With(cmd string, encoded []byte) *Command {
-	return &Command{Cmd: cmd, Encoded: encoded, Owner: c.Owner, Keep: c.Keep, Check: c.Check, Key: c.Key}
+	return &Command{Cmd: cmd, Encoded: encoded, Owner: c.Owner, Keep: c.Keep, Vote: c.Vote, Check: c.Check, Key: c.Key}
 }
 
 // A Call is one command to one master, and what became of it. It belongs to

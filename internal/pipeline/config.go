@@ -39,6 +39,8 @@ type Config struct {
 	Yield  func()         // for simulations; nil: runtime.Gosched
 }
 
+const defaultStallLimit = time.Second
+
 func (c Config) withDefaults() Config {
 	if c.Dialer == nil {
 		c.Dialer = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
@@ -47,7 +49,7 @@ func (c Config) withDefaults() Config {
 		c.DialTimeout = 2 * time.Second
 	}
 	if c.StallLimit == 0 {
-		c.StallLimit = time.Second
+		c.StallLimit = defaultStallLimit
 	}
 	if c.MinBackoff == 0 {
 		c.MinBackoff = 10 * time.Millisecond

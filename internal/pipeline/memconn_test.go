@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -15,9 +16,12 @@ import (
 type memConn struct {
 	in, out *memStream
 	writes  atomic.Int64 // calls of Write
-	linger  atomic.Int64 // what SetLinger was given last; -1: it was not
+	linger  atomic.Int64 // what SetLinger was given last; -1: it was not; closedInOrder
 	closing sync.Once
 }
+
+// closedInOrder is the linger of a connection that was closed without a reset.
+const closedInOrder = -2
 
 // memPipe returns the two ends of a connection, each of whose directions
 // holds window bytes before its writer waits.
@@ -55,6 +59,8 @@ func (c *memConn) Close() error {
 		end := io.EOF
 		if c.linger.Load() == 0 {
 			end = syscall.ECONNRESET
+		} else {
+			c.linger.Store(closedInOrder)
 		}
 		c.out.end(end, net.ErrClosed)
 		c.in.end(net.ErrClosed, syscall.EPIPE)
@@ -67,11 +73,24 @@ func (c *memConn) SetLinger(sec int) error {
 	return nil
 }
 
-func (c *memConn) LocalAddr() net.Addr              { return memAddr{} }
-func (c *memConn) RemoteAddr() net.Addr             { return memAddr{} }
-func (c *memConn) SetDeadline(time.Time) error      { return nil }
-func (c *memConn) SetReadDeadline(time.Time) error  { return nil }
-func (c *memConn) SetWriteDeadline(time.Time) error { return nil }
+func (c *memConn) LocalAddr() net.Addr  { return memAddr{} }
+func (c *memConn) RemoteAddr() net.Addr { return memAddr{} }
+
+// SetDeadline ends what waits only where the deadline has passed already.
+func (c *memConn) SetDeadline(t time.Time) error {
+	_ = c.SetReadDeadline(t)
+	return c.SetWriteDeadline(t)
+}
+
+func (c *memConn) SetReadDeadline(t time.Time) error {
+	c.in.interrupt(&c.in.readDue, t)
+	return nil
+}
+
+func (c *memConn) SetWriteDeadline(t time.Time) error {
+	c.out.interrupt(&c.out.writeDue, t)
+	return nil
+}
 
 type memAddr struct{}
 
@@ -86,6 +105,8 @@ type memStream struct {
 	window   int
 	readEnd  error // what the reader gets when there is no data; nil: it waits
 	writeEnd error // what the writer gets; nil: it may write
+	readDue  bool  // the reader's deadline has passed
+	writeDue bool  // the writer's
 }
 
 func newMemStream(window int) *memStream {
@@ -97,8 +118,11 @@ func newMemStream(window int) *memStream {
 func (s *memStream) read(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.data) == 0 && s.readEnd == nil {
+	for len(s.data) == 0 && s.readEnd == nil && !s.readDue {
 		s.changed.Wait()
+	}
+	if s.readDue && s.readEnd == nil {
+		return 0, os.ErrDeadlineExceeded
 	}
 	if s.readEnd == net.ErrClosed || len(s.data) == 0 { //nolint:errorlint // it is ours
 		return 0, s.readEnd
@@ -116,6 +140,9 @@ func (s *memStream) write(p []byte) (n int, err error) {
 		if s.writeEnd != nil {
 			return n, s.writeEnd
 		}
+		if s.writeDue {
+			return n, os.ErrDeadlineExceeded
+		}
 		some := min(len(p)-n, s.window-len(s.data))
 		s.data = append(s.data, p[n:n+some]...)
 		n += some
@@ -125,6 +152,13 @@ func (s *memStream) write(p []byte) (n int, err error) {
 		}
 		s.changed.Wait()
 	}
+}
+
+func (s *memStream) interrupt(due *bool, t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*due = !t.IsZero() && !t.After(time.Now())
+	s.changed.Broadcast()
 }
 
 // end tells reader and writer that the connection is over. The first to close

@@ -23,11 +23,13 @@ type Pipeline struct {
 	state       state
 	cause       error // why the master is not up
 	session     *session
-	over        uint64 // epoch of the last one that has ended
+	parked      *parked // the connection before, whose master has stalled; nil: none
+	over        uint64  // epoch of the last one that has ended
 	id          identity
 	watchers    []Watcher // replaced, never changed
 
 	serving   atomic.Bool   // state is up; written under mu
+	silent    atomic.Bool   // the master has answered nothing for a quarter of StallLimit
 	accepted  atomic.Uint64 // calls queued
 	completed atomic.Uint64 // of those, by count
 	backlog   backlog
@@ -83,8 +85,12 @@ func (p *Pipeline) Resend(c *Call) {
 
 func (p *Pipeline) requeue(c *Call) {
 	waiting := int64(p.accepted.Add(1) - p.completed.Load())
-	if waiting > int64(p.cfg.QueueLimit) || p.grows(c, waiting) {
+	switch {
+	case waiting > int64(p.cfg.QueueLimit) || p.grows(c, waiting):
 		p.complete(c, ErrQueueFull)
+		return
+	case c.Vote && p.silent.Load():
+		p.complete(c, ErrStalled)
 		return
 	}
 	p.mu.Lock()
@@ -108,6 +114,7 @@ func (p *Pipeline) requeue(c *Call) {
 			p.complete(c, ErrClosed)
 			return
 		}
+		p.parked.add(c.Encoded)
 		p.push(c)
 	default:
 		p.push(c)
@@ -150,6 +157,7 @@ func (p *Pipeline) Close() {
 // lost, and dials again.
 func (p *Pipeline) supervise(ctx context.Context) {
 	defer close(p.done)
+	defer func() { p.unpark().close() }()
 	defer p.change(closed, ErrClosed, ErrClosed, nil)
 	var id identity
 	for failures := 0; pause(ctx, p.backoff(failures)); {
@@ -170,6 +178,11 @@ func (p *Pipeline) supervise(ctx context.Context) {
 		}
 		begun := time.Now()
 		leftover, err := s.run()
+		if k := s.parked(); k != nil {
+			p.mu.Lock()
+			p.parked = k
+			p.mu.Unlock()
+		}
 		// A connection that never answered anything counts as a failed dial:
 		// a server that greets and hangs up must not be dialled in a loop. Not
 		// so one that was idle for longer than any pause: servers close those.
@@ -179,6 +192,15 @@ func (p *Pipeline) supervise(ctx context.Context) {
 		}
 		p.lost(err, leftover, failures)
 	}
+}
+
+// unpark is what is parked, which is the caller's to end now.
+func (p *Pipeline) unpark() *parked {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.parked
+	p.parked = nil
+	return k
 }
 
 // pause waits for d and reports whether ctx is still alive.

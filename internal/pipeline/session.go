@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,8 @@ type session struct {
 	failOnce sync.Once
 	failed   chan struct{} // closed by fail, after err is set
 	err      error
+	giveUp   *time.Timer // of a stall: closes the socket where it cannot be parked
+	cut      bool        // the writer has not written all of its last batch; read after wg.Wait
 
 	watch stallWatch
 
@@ -50,12 +53,19 @@ func newSession(p *Pipeline, epoch uint64, w *wire, rc redis.Conn) *session {
 	return s
 }
 
-// fail ends the session, once: both goroutines leave, the socket is closed.
+// fail ends the session, once: both goroutines leave, the socket is closed, but for that
+// of a master that has stalled (see parked).
 func (s *session) fail(err error) {
 	s.failOnce.Do(func() {
 		s.err = err
-		close(s.failed)
-		_ = s.wire.abort()
+		if errors.Is(err, ErrStalled) {
+			s.giveUp = time.AfterFunc(parkWait, func() { _ = s.wire.abort() })
+			close(s.failed)
+			s.wire.interrupt()
+		} else {
+			close(s.failed)
+			_ = s.wire.abort()
+		}
 		s.p.mu.Lock()
 		s.p.work.Broadcast() // the writer may be waiting for work
 		s.p.mu.Unlock()
@@ -79,8 +89,22 @@ func (s *session) run() (leftover []*Call, err error) {
 	go s.read()
 	s.wg.Wait()
 	s.watch.stop()
+	s.p.silent.Store(false)
 	// Nobody else is left: no lock is needed any more.
 	return s.ownersCalls(append(s.unanswered, s.inflight...)), s.err
+}
+
+// parked takes the connection over, after run, if releases can still be written to it;
+// nil: they cannot, and it is closed.
+func (s *session) parked() *parked {
+	if s.giveUp == nil {
+		return nil
+	}
+	if !s.giveUp.Stop() || s.cut {
+		_ = s.wire.abort()
+		return nil
+	}
+	return park(s.wire)
 }
 
 // write is the writer goroutine: all that is queued goes out in one flush.
@@ -109,6 +133,7 @@ func (s *session) write() {
 		s.inflight = append(s.inflight, out...)
 		s.mu.Unlock()
 		if err := s.send(out); err != nil {
+			s.cut = true
 			s.fail(connectionError(err))
 			return
 		}
@@ -234,6 +259,9 @@ func (s *session) timed(c *Call) {
 func (s *session) count() {
 	if n := uint64(s.wire.arrived()); n > 0 {
 		s.received.Add(n)
+		if s.p.silent.Load() {
+			s.p.silent.Store(false)
+		}
 		s.p.commands.Add(n)
 		s.p.completed.Add(n)
 	}

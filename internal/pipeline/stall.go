@@ -53,13 +53,21 @@ func (w *stallWatch) check() {
 	switch now := time.Now(); {
 	case received == w.s.sent.Load():
 		w.armed = false
+		w.s.p.silent.Store(false)
 		return
 	case received != w.marked:
 		w.since, w.marked = now, received
+		w.s.p.silent.Store(false)
 	case now.Sub(w.since) >= w.s.p.cfg.StallLimit:
 		w.over = true
 		w.s.fail(ErrStalled)
 		return
+	}
+	if received == w.marked && time.Since(w.since) >= w.interval() {
+		w.s.p.silent.Store(true)
+		if w.s.received.Load() != received { // which has come meanwhile
+			w.s.p.silent.Store(false)
+		}
 	}
 	w.timer.Reset(w.interval())
 }

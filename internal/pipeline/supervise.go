@@ -13,6 +13,7 @@ import (
 
 // cameUp starts a session, unless the pipeline was closed meanwhile.
 func (p *Pipeline) cameUp(w *wire, rc redis.Conn, id identity) (*session, bool) {
+	p.unpark().abort()
 	s := newSession(p, p.epoch.Add(1), w, rc)
 	first := p.first(s.epoch, id.runID)
 	if p.state == closed {
@@ -74,10 +75,17 @@ func (p *Pipeline) change(next state, cause, failure error, leftover []*Call) {
 	p.serving.Store(false)
 	calls := slices.Concat(leftover, p.queue)
 	p.queue = nil
+	now := time.Now()
+	if errors.Is(cause, ErrStalled) {
+		for _, c := range calls[len(leftover):] { // the others were written
+			if c.kept(now) {
+				p.parked.add(c.Encoded)
+			}
+		}
+	}
 	p.mu.Unlock()
 	p.tellDown(cause, next == connecting)
 
-	now := time.Now()
 	var kept []*Call
 	for _, c := range calls {
 		switch {

@@ -39,7 +39,7 @@ func (w *Wire) query(master int, keep time.Time, s *script.Script, keys []any, a
 // Query.vote.
 func (w *Wire) queryVote(master int, s *script.Script, keys []any, args ...any) *Query {
 	q := w.newQuery(master, time.Time{}, s, keys, args)
-	q.call.Check = w.cfg.Ballots.Voters.Check()
+	q.call.Vote, q.call.Check = true, w.cfg.Ballots.Voters.Check()
 	return q.enqueue()
 }
 

@@ -1,5 +1,10 @@
 package faults
 
+import (
+	"fmt"
+	"time"
+)
+
 func outageRows() []row {
 	return []row{{
 		fault:  "SIGKILL of one or two masters mid-lock",
@@ -48,6 +53,32 @@ func outageRows() []row {
 			r.recovers(true)
 			r.goesOn()
 			r.quick()
+			r.bounded()
+		},
+	}, {
+		fault:  "SIGSTOP or pause of three masters, and the clients exit before they go on",
+		expect: "what the masters had received is executed with its release behind it: no lock comes back for a client that is gone",
+		on:     both,
+		run: func(r *run) {
+			r.steady()
+			// Locks whose renewals are spread over time: some are on their way whenever
+			// the masters stop.
+			spread := spec{TTL: rowTTL, URLs: r.m.urls()}
+			for i := range 24 {
+				hold := rowTTL*2/5 + time.Duration(i)*rowTTL/40
+				spread.Workers = append(spread.Workers, worker{Do: doHold, Keys: []string{fmt.Sprint("spread:", i)}, Pace: 10 * time.Millisecond, Hold: hold})
+			}
+			r.client(spread)
+			r.progress(now(), 1)
+			r.fault(func() error { return r.m.freeze(0, 1, 2) }, 0, 1, 2)
+			for _, c := range r.children {
+				r.history.await(settleBound, func() bool { return r.history.usable[c.number]&(1<<0|1<<1|1<<2) == 0 })
+			}
+			for i, c := range r.children {
+				r.must(c.end())
+				r.specs[i].Idle = true
+			}
+			r.heal(func() error { return r.m.thaw(0, 1, 2) })
 			r.bounded()
 		},
 	}}

@@ -68,6 +68,24 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./internal/pilot", "TestARefusalEnds"},
 	},
 	{
+		name:    "a stalled connection that is given up with a lock's release unwritten",
+		breaks:  "S5: a release is written behind all that may set its keys",
+		edits:   []edit{{"internal/pipeline/parked.go", "	k.waiting = append(k.waiting, command...)\n", "	_ = command\n"}},
+		foundBy: goTest{"./internal/pipeline", "TestAReleaseIsWrittenBehindWhatAStoppedMasterHasReceived"},
+	},
+	{
+		name:    "a connection that is parked beside the next one",
+		breaks:  "S5: late bytes are not executed behind a later connection's",
+		edits:   []edit{{"internal/pipeline/supervise.go", "	p.unpark().abort()\n", ""}},
+		foundBy: goTest{"./internal/pipeline", "TestAMasterThatIsConnectedAgainGetsTheReleaseThere"},
+	},
+	{
+		name:    "votes that are asked of a silent master",
+		breaks:  "what nobody waits for is not left to a stopped master",
+		edits:   []edit{{"internal/pipeline/pipeline.go", "c.Vote && p.silent.Load()", "false"}},
+		foundBy: goTest{"./internal/pipeline", "TestASilentMasterIsNotAskedForVotes"},
+	},
+	{
 		name:    "wrong passwords that are waited for",
 		breaks:  "a call fails at once where only a change of the configuration helps",
 		edits:   []edit{{"redlock/wait.go", "over && (tries == 0 || misconfigured(err))", "over && tries == 0"}},

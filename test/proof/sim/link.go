@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -40,7 +41,9 @@ type link struct {
 	reset    bool          // the client's end is over
 	closed   bool          // the client has closed it
 	deaf     bool          // replies go nowhere
-	severed  bool          // the master's end is over
+	// interrupted: the deadline of Read has passed.
+	interrupted bool
+	severed     bool // the master's end is over
 }
 
 // A way is one direction: what is on its way, first come first served, and how
@@ -299,6 +302,9 @@ func (l *link) Read(p []byte) (int, error) {
 		case l.reset:
 			l.mu.Unlock()
 			return 0, l.wrap("read", syscall.ECONNRESET)
+		case l.interrupted:
+			l.mu.Unlock()
+			return 0, l.wrap("read", os.ErrDeadlineExceeded)
 		}
 		if l.changed == nil {
 			l.changed = make(chan struct{})
@@ -376,12 +382,20 @@ type simAddr string
 func (simAddr) Network() string  { return "sim" }
 func (a simAddr) String() string { return string(a) }
 
-// LocalAddr and what follows complete net.Conn. The library sets no deadlines
-// on its connections.
+// SetReadDeadline ends a Read only where the deadline has passed already: the library
+// sets no other.
+func (l *link) SetReadDeadline(t time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.interrupted = !t.IsZero() && !t.After(time.Now())
+	l.wake()
+	return nil
+}
+
+// LocalAddr and what follows complete net.Conn.
 
 func (l *link) LocalAddr() net.Addr              { return simAddr(fmt.Sprintf("c%d", l.client)) }
 func (l *link) RemoteAddr() net.Addr             { return simAddr(l.node.master.Name()) }
-func (l *link) SetDeadline(time.Time) error      { return nil }
-func (l *link) SetReadDeadline(time.Time) error  { return nil }
+func (l *link) SetDeadline(t time.Time) error    { return l.SetReadDeadline(t) } // Write never blocks
 func (l *link) SetWriteDeadline(time.Time) error { return nil }
 func (l *link) SetLinger(int) error              { return nil }

@@ -1,0 +1,199 @@
+package pipeline
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// stopOn makes the server's first connection execute nothing from FREEZE on until the
+// function is called. What it has to say to a client that is gone goes nowhere.
+func stopOn(s *fakeServer) (goOn func()) {
+	stopped := make(chan struct{})
+	s.greet = func(_ *fakeConn, args []string) (string, bool) { return "", len(args) == 3 && args[1] == "REPLY" }
+	s.reply = func(c *fakeConn, args []string) string {
+		if args[0] == "FREEZE" && c.number == 1 {
+			<-stopped
+		}
+		if c.number == 1 && c.client.linger.Load() == closedInOrder {
+			return ""
+		}
+		return "+OK\r\n"
+	}
+	return func() { close(stopped) }
+}
+
+// executed is the names of the commands that a connection has read since FREEZE.
+func executed(c *fakeConn) (names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, args := range c.commands {
+		if args[0] == "CLIENT" && len(names) > 0 { // REPLY OFF
+			continue
+		}
+		if args[0] == "FREEZE" || len(names) > 0 {
+			names = append(names, args[0])
+		}
+	}
+	return names
+}
+
+// stalled is a pipeline whose first connection has stalled with SET in the master's
+// buffer, and which cannot be connected again before the gate lets it.
+func stalled(t *testing.T, s *fakeServer) (*Pipeline, *gate) {
+	t.Helper()
+	g := newGate(s)
+	p := open(t, g.config())
+	g.next <- nil
+	waitUp(t, p)
+	frozen := start(t, p, "FREEZE")
+	synctest.Wait()
+	set := start(t, p, "SET")
+	for _, w := range []*waiter{frozen, set} {
+		if c := w.wait(); !errors.Is(c.Err, ErrStalled) || !c.Sent {
+			t.Fatalf("%s: error %v, sent %t", c.Cmd, c.Err, c.Sent)
+		}
+	}
+	synctest.Wait()
+	return p, g
+}
+
+// A master that goes on when this program has ended finds the release behind what it
+// had received (S5).
+func TestAReleaseIsWrittenBehindWhatAStoppedMasterHasReceived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		goOn := stopOn(s)
+		p, _ := stalled(t, s)
+		lost := start(t, p, "LOST")
+		release := startKept(t, p, time.Hour, "RELEASE")
+		if c := lost.wait(); !errors.Is(c.Err, ErrDown) {
+			t.Errorf("%v", c.Err)
+		}
+		p.Close()
+		if c := release.wait(); !errors.Is(c.Err, ErrClosed) {
+			t.Errorf("%v", c.Err)
+		}
+		goOn()
+		synctest.Wait()
+		if got, want := executed(s.conn(1)), []string{"FREEZE", "SET", "RELEASE"}; !slices.Equal(got, want) {
+			t.Errorf("executed %v, want %v", got, want)
+		}
+	})
+}
+
+// So are those that were queued in the very moment of the stall, or are written while
+// others are.
+func TestAllReleasesAreWrittenToAStoppedMaster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		goOn := stopOn(s)
+		p, _ := stalled(t, s)
+		want := []string{"FREEZE", "SET"}
+		for range 1000 {
+			startKept(t, p, time.Hour, "RELEASE")
+			want = append(want, "RELEASE")
+		}
+		p.Close()
+		goOn()
+		synctest.Wait()
+		if got := executed(s.conn(1)); !slices.Equal(got, want) {
+			t.Errorf("%d commands were executed, want %d", len(got), len(want))
+		}
+	})
+}
+
+// The release reaches a master that is connected again on the new connection, and the
+// old one is reset: late bytes must not be executed behind it (S5).
+func TestAMasterThatIsConnectedAgainGetsTheReleaseThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		goOn := stopOn(s)
+		p, g := stalled(t, s)
+		release := startKept(t, p, time.Hour, "RELEASE")
+		synctest.Wait()
+		if got := s.conn(1).client.linger.Load(); got == 0 {
+			t.Error("the connection is closed already")
+		}
+		g.next <- nil
+		if c := release.wait(); c.Err != nil || c.Epoch != 2 {
+			t.Errorf("error %v, epoch %d", c.Err, c.Epoch)
+		}
+		if got := s.conn(1).client.linger.Load(); got != 0 {
+			t.Errorf("the old connection has linger %d, want 0: closed", got)
+		}
+		goOn()
+	})
+}
+
+// Where the writer is stuck half-way nothing can follow: the connection is reset.
+func TestAConnectionThatTakesNoMoreIsNotParked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		goOn := stopOn(s)
+		s.window = 512
+		g := newGate(s)
+		p := open(t, g.config())
+		g.next <- nil
+		waitUp(t, p)
+		start(t, p, "FREEZE")
+		synctest.Wait()
+		if c := start(t, p, "SET", string(make([]byte, 4096))).wait(); !errors.Is(c.Err, ErrStalled) {
+			t.Errorf("%v", c.Err)
+		}
+		synctest.Wait()
+		if got := s.conn(1).client.linger.Load(); got != 0 {
+			t.Errorf("linger %d, want 0: closed", got)
+		}
+		startKept(t, p, time.Hour, "RELEASE")
+		p.Close()
+		goOn()
+		synctest.Wait()
+		if got, want := executed(s.conn(1)), []string{"FREEZE"}; !slices.Equal(got, want) {
+			t.Errorf("executed %v, want %v", got, want)
+		}
+	})
+}
+
+// What asks for a vote is not written to a master that is silent; what gives a lock back
+// is. With the next reply the master is asked again.
+func TestASilentMasterIsNotAskedForVotes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		goOn := stopOn(s)
+		p := connect(t, s.config())
+		vote := func() *waiter {
+			w := newWaiter(t, "SET")
+			w.call.Vote = true
+			return w.queue(p)
+		}
+		start(t, p, "FREEZE")
+		synctest.Wait()
+		early := vote()
+		time.Sleep(defaultStallLimit / 2)
+		if c := vote().wait(); !errors.Is(c.Err, ErrStalled) || c.Sent {
+			t.Errorf("error %v, sent %t", c.Err, c.Sent)
+		}
+		if !early.pending() {
+			t.Error("what was asked before the silence has ended")
+		}
+		release := startKept(t, p, time.Hour, "RELEASE")
+		synctest.Wait()
+		goOn()
+		synctest.Wait()
+		for _, w := range []*waiter{early, release, vote()} {
+			if c := w.wait(); c.Err != nil || c.Epoch != 1 {
+				t.Errorf("%s: error %v, epoch %d", c.Cmd, c.Err, c.Epoch)
+			}
+		}
+		time.Sleep(time.Hour) // idle is not silent
+		if c := vote().wait(); c.Err != nil {
+			t.Error(c.Err)
+		}
+		if got, want := executed(s.conn(1)), []string{"FREEZE", "SET", "RELEASE", "SET", "SET"}; !slices.Equal(got, want) {
+			t.Errorf("executed %v, want %v", got, want)
+		}
+	})
+}

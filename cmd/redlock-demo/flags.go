@@ -90,13 +90,16 @@ func (f *sharedFlags) screen(a *app) *demo.Screen {
 		able = false // an old console shows control sequences as they are
 	}
 	colour := able && !f.noColor && a.env("NO_COLOR") == ""
-	return demo.NewScreen(a.out, colour, able, func() int {
-		width, _, err := term.GetSize(int(a.out.Fd()))
-		if err != nil || width <= 0 {
-			return 80
-		}
-		return width
-	})
+	return demo.NewScreen(a.out, colour, able, func() int { return columnsOf(a.out) })
+}
+
+// columnsOf is how wide a terminal is.
+func columnsOf(f *os.File) int {
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		return 80
+	}
+	return width
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -44,11 +44,14 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds())
 
 // printable is what somebody else has stored, without what would move the
 // cursor, and shortened.
-func printable(s string) string {
+func printable(s string) string { return shortened(unmoving(s), 48) }
+
+// unmoving is what somebody else has stored, without what would move the cursor.
+func unmoving(s string) string {
 	if quoted := fmt.Sprintf("%q", s); quoted != `"`+s+`"` {
-		s = quoted
+		return quoted
 	}
-	return shortened(s, 48)
+	return s
 }
 
 func shortened(s string, most int) string {

@@ -21,12 +21,6 @@ const statusExamples = `  redlock-demo status invoices
   redlock-demo status --watch=500ms invoices deploy
   redlock-demo status --json invoices | jq -r '.keys[].verdict'`
 
-const (
-	defaultWatch = time.Second
-	minWatch     = 100 * time.Millisecond
-	maxWatch     = time.Hour
-)
-
 // statusOptions are the flags of status.
 type statusOptions struct {
 	*sharedFlags
@@ -59,15 +53,13 @@ for a moment); 64 for a mistake in the arguments.`,
 		},
 		RunE: func(cmd *cobra.Command, keys []string) error { return runStatus(cmd, a, o, keys) },
 	}
-	watch := cmd.Flags().VarPF(&rangeFlag{p: &o.watch, low: minWatch, high: maxWatch}, "watch", "", "look again and again, by default every second; written --watch=duration")
-	watch.NoOptDefVal = defaultWatch.String()
-	watch.DefValue = ""
+	registerWatch(cmd, &o.watch)
 	o.accessFlags.register(cmd)
 	return cmd
 }
 
 func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) error {
-	if err := o.checkWatch(cmd, keys); err != nil {
+	if err := checkWatch(cmd, o.watch, "KEY...", keys); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
@@ -77,7 +69,7 @@ func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) erro
 		return err
 	}
 	defer client.Close()
-	queues, err := o.queues(cmd, a)
+	queues, err := openQueues(cmd, a, o.sharedFlags, &o.accessFlags)
 	if err != nil {
 		return err
 	}
@@ -92,34 +84,6 @@ func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) erro
 	return s.show(ctx, client, keys, o.watch)
 }
 
-// checkWatch refuses a pause between looks that was taken for a key: the flag has
-// its value behind "=" alone. A key of that form goes behind --.
-func (o *statusOptions) checkWatch(cmd *cobra.Command, keys []string) error {
-	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-		keys = keys[:dash]
-	}
-	if o.watch == 0 || len(keys) == 0 {
-		return nil
-	}
-	if _, err := time.ParseDuration(keys[0]); err == nil {
-		return usagef("key %q is a duration: want --watch=%[1]s KEY..., or -- before a key of that name", keys[0])
-	}
-	return nil
-}
-
-// queues reads those of the same masters. The caller must close it.
-func (o *statusOptions) queues(cmd *cobra.Command, a *app) (*queueReader, error) {
-	urls, err := o.namedMasters(cmd, a)
-	if err != nil {
-		return nil, err
-	}
-	poolOpts, err := o.pool()
-	if err != nil {
-		return nil, err
-	}
-	return newQueueReader(urls, poolOpts)
-}
-
 // A statusView shows inspections.
 type statusView struct {
 	out     io.Writer
@@ -132,26 +96,7 @@ type statusView struct {
 
 // show looks at the keys, once or (every > 0) until ctx ends.
 func (s *statusView) show(ctx context.Context, who inspector, keys []string, every time.Duration) error {
-	for {
-		code, err := s.look(ctx, who, keys)
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err != nil:
-			return err
-		case every == 0 && code == exitOK:
-			return nil
-		case every == 0:
-			return &codeError{code: code}
-		}
-		pause := time.NewTimer(every)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return context.Cause(ctx)
-		}
-	}
+	return watching(ctx, every, func() (int, error) { return s.look(ctx, who, keys) })
 }
 
 // look asks and prints once. What is printed is printed whole.

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
 	"github.com/redquorum/redquorum/pool"
@@ -18,6 +20,19 @@ import (
 // A queueReader reads the queues of locks, which one master keeps at a time, and
 // a further one for a while when that has changed.
 type queueReader struct{ lines []*ask.Master }
+
+// openQueues connects to the masters of the flags. The caller must close it.
+func openQueues(cmd *cobra.Command, a *app, shared *sharedFlags, access *accessFlags) (*queueReader, error) {
+	urls, err := shared.namedMasters(cmd, a)
+	if err != nil {
+		return nil, err
+	}
+	poolOpts, err := access.pool()
+	if err != nil {
+		return nil, err
+	}
+	return newQueueReader(urls, poolOpts)
+}
 
 // newQueueReader connects to the masters. The caller must close it.
 func newQueueReader(urls []string, opts []pool.Option) (*queueReader, error) {

@@ -232,6 +232,7 @@ func (e *execution) run(outer context.Context) error {
 		return err
 	}
 	began = time.Now()
+	operator := e.watchOperator(lock)
 	result, err := e.runCommand(lock, signals)
 	if err == nil {
 		e.command = &result
@@ -246,7 +247,11 @@ func (e *execution) run(outer context.Context) error {
 		if lost == nil {
 			lost, _ = errors.AsType[*redlock.LostError](context.Cause(lock.Context()))
 		}
-		return &codeError{exitLost, &lostError{e.key, lost, result, e.grace}}
+		by := operator()
+		if by == "" && isLost { // by Unlock alone, which found it out just now
+			by = operatorAt(e.client, e.key)
+		}
+		return &codeError{exitLost, &lostError{e.key, lost, by, result, e.grace}}
 	case result.Code != 0:
 		return &codeError{code: result.Code}
 	}

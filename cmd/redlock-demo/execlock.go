@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/release"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -100,6 +101,11 @@ func heldBy(err error) string {
 		votes[value{h.Type, h.Token}]++
 		if most == nil || votes[value{h.Type, h.Token}] > votes[value{most.Type, most.Token}] {
 			most = h
+		}
+	}
+	if most != nil {
+		if operator, ok := release.By(most.Token); ok {
+			return byOperator(operator)
 		}
 	}
 	switch {

@@ -16,10 +16,11 @@ import (
 
 // A lostError says how the lock was lost, and what became of the command.
 type lostError struct {
-	key    string
-	lost   *redlock.LostError // nil: not known
-	result job.Result
-	grace  time.Duration
+	key      string
+	lost     *redlock.LostError // nil: not known
+	operator string             // who has taken it; "": none is known to have
+	result   job.Result
+	grace    time.Duration
 }
 
 func (e *lostError) Error() string {
@@ -35,6 +36,9 @@ func (e *lostError) Unwrap() error {
 
 // why is how it was lost, in few words where that is possible.
 func (e *lostError) why() string {
+	if e.operator != "" {
+		return byOperator(e.operator)
+	}
 	if e.lost == nil {
 		return "it could not be given back"
 	}

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -311,23 +309,11 @@ func (o *initOptions) confirm(ctx context.Context, a *app, wanted guard.Config, 
 	} else {
 		text += "The others vote at once. If the fleet is not new, somebody may hold a lock on it, and another be granted the same one.\n"
 	}
-	if _, err := io.WriteString(a.err, text+"Type yes to go on: "); err != nil {
-		return &outputError{err}
+	yes, err := confirmed(ctx, a, text)
+	if err == nil && !yes {
+		err = usagef("not confirmed: nothing was written")
 	}
-	answer := make(chan string, 1)
-	go func() { // ends with the process, if nobody types: a read of the terminal cannot be ended
-		line, _ := bufio.NewReader(a.in).ReadString('\n')
-		answer <- strings.TrimSpace(line)
-	}()
-	select {
-	case typed := <-answer:
-		if typed != "yes" {
-			return usagef("not confirmed: nothing was written")
-		}
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return err
 }
 
 // print tells what has become of the masters.

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/release"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/survey"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
 	tokens "github.com/redquorum/redquorum/internal/token"
@@ -137,8 +138,10 @@ func lockHolder(l *survey.Lock) string {
 	if l.Kind == survey.Readers && l.Readers > 1 {
 		return words.Count(l.Readers, "reader")
 	}
-	name := "no name"
-	if first := l.Holders[0]; first.Owner != "" {
+	name, first := "no name", l.Holders[0]
+	if operator, ok := release.By(first.Token); ok {
+		name = "released by " + unmoving(operator)
+	} else if first.Owner != "" {
 		name = unmoving(first.Owner)
 	}
 	if more := len(l.Holders) - 1; more > 0 {

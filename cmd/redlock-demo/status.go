@@ -160,7 +160,7 @@ func (s *statusView) look(ctx context.Context, who inspector, keys []string) (co
 
 // render prints one key as people read it: the sentence, and a row a master.
 func render(w io.Writer, in *redlock.Inspection) error {
-	fmt.Fprintf(w, "%s: %s\n", printable(in.Key), in)
+	fmt.Fprintf(w, "%s: %s\n", printable(in.Key), sentenceOf(in))
 	rows := [][]string{{"master", "holder", "left", "round trip", "token"}}
 	for _, m := range in.Masters {
 		switch h := m.Held; {
@@ -300,7 +300,7 @@ type readerStatus struct {
 }
 
 func statusOf(in *redlock.Inspection) keyStatus {
-	k := keyStatus{Key: in.Key, Verdict: verdictNames[in.Verdict], Sentence: in.String()}
+	k := keyStatus{Key: in.Key, Verdict: verdictNames[in.Verdict], Sentence: sentenceOf(in)}
 	for _, m := range in.Masters {
 		row := masterStatus{Master: m.Master, State: "held", RoundTripUS: m.RoundTrip.Microseconds()}
 		switch {

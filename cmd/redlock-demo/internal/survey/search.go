@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -124,7 +125,7 @@ func (s *Search) step(ctx context.Context, m *ask.Master, cursor, pattern string
 	}
 	reply, err := redis.Values(a.Reply, a.Err)
 	if err != nil {
-		return "", nil, err
+		return "", nil, forbidden(err)
 	}
 	var keys, hidden int
 	if reply, err = redis.Scan(reply, &next, &keys, &hidden); err != nil {
@@ -138,4 +139,13 @@ func (s *Search) step(ctx context.Context, m *ask.Master, cursor, pattern string
 	s.Hidden += hidden
 	s.Slowest = max(s.Slowest, a.RoundTrip())
 	return next, names, nil
+}
+
+// forbidden says what a user needs whom the master does not let search.
+func forbidden(err error) error {
+	text := err.Error()
+	if strings.Contains(text, "NOPERM") || strings.Contains(text, "can't run this command") {
+		return errors.New("this user may not search: it needs +eval +scan +type +pttl")
+	}
+	return err
 }

@@ -1,0 +1,38 @@
+// Package release takes a lock from its holder, as an operator does: it replaces the
+// holder's token by one that nobody uses, or deletes the key. Both are done on each
+// master where that very token stands, and nowhere else.
+package release
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
+
+	tokens "github.com/redquorum/redquorum/internal/token"
+)
+
+// An operator's token is "released-by/user@host:operator-release:random": to all
+// clients the token of a lock whose owner is called so. The part that names a
+// client names none, for those are called otherwise.
+const (
+	ownerPrefix = "released-by/"
+	client      = "operator-release"
+)
+
+// NewToken is the token that an operator leaves at a key.
+func NewToken(operator string) string {
+	var mark [tokens.Random / 2]byte
+	_, _ = rand.Read(mark[:]) // it never fails
+	return ownerPrefix + operator + ":" + client + ":" + hex.EncodeToString(mark[:])
+}
+
+// LongestOperator is how many bytes an operator's name may have: those of an owner's
+// name in a token, beside the prefix.
+const LongestOperator = 64 - len(ownerPrefix)
+
+// By tells the operator whose token it is; false: it is none.
+func By(token string) (operator string, ok bool) {
+	owner, made, ok := tokens.Parse(token)
+	operator, prefixed := strings.CutPrefix(owner, ownerPrefix)
+	return operator, ok && prefixed && made == client
+}

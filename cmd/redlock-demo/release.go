@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/release"
+	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+const releaseExamples = `  redlock-demo status invoices          # look first
+  redlock-demo release invoices         # stop its holder, let nobody in early
+  redlock-demo release --now invoices   # its holder is dead for certain
+  redlock-demo release --yes --json invoices | jq -r .outcome`
+
+// releaseOptions are the flags of release.
+type releaseOptions struct {
+	*sharedFlags
+	accessFlags
+	now, yes bool
+}
+
+func newRelease(a *app, shared *sharedFlags) *cobra.Command {
+	o := &releaseOptions{sharedFlags: shared}
+	cmd := &cobra.Command{
+		Use:   "release [flags] KEY",
+		Short: "Take a lock from its holder, as an operator",
+		Long: `release takes a lock from its holder: one that hangs, or whose host is gone. It
+shows who holds the lock on a quorum of the masters, and asks for confirmation.
+
+Then it puts a token of yours in the place of the holder's, on all masters where
+that very token stands, and leaves the time that the lock has left. The holder
+cannot renew the lock any more, and is told that it is lost when it tries: within
+a third of its TTL. Nobody gets in before the time that was left is over, so that
+two never hold it. exec says then "released by an operator (USER@HOST)", and so
+does status.
+
+--now deletes the key instead, on all masters where that very token stands, and
+wakes who waits for it. The holder may still be working, and hears of it when it
+renews next: do so only when it is dead for certain. In a fleet with the guard
+level strict the lease record still keeps others out, until the lock's time is
+over or its holder has heard of it.
+
+A lock that has changed hands since it was shown is not touched. Fencing tokens
+and lease records are left as they are. It releases plain locks, and writers of
+read-write locks; not readers.
+
+Exit code: 0 when it was released, also if an operator had done so before; 1 when
+nobody held it, or somebody else by then; 69 when too few masters answered, so
+that the holder may go on; 75 when it is held by what release does not touch; 64
+for a mistake in the arguments or where it is not confirmed.`,
+		Example: releaseExamples,
+		Args:    oneKey,
+		RunE:    func(cmd *cobra.Command, args []string) error { return runRelease(cmd, a, o, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&o.now, "now", false, "let the next one in at once, though the holder may still be working")
+	flags.BoolVar(&o.yes, "yes", false, "do not ask for confirmation")
+	o.accessFlags.register(cmd)
+	return cmd
+}
+
+// oneKey wants a key and nothing else.
+func oneKey(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("%d keys are named: want %s KEY (see %[2]s --help)", len(args), cmd.CommandPath())
+	}
+	return nil
+}
+
+func runRelease(cmd *cobra.Command, a *app, o *releaseOptions, key string) error {
+	if !o.yes && !(isTerminal(a.in) && isTerminal(os.Stderr)) {
+		return usagef("release asks for confirmation: want --yes where there is no terminal")
+	}
+	ctx := cmd.Context()
+	client, err := o.open(cmd, a, o.sharedFlags, redlock.WithGuard(redlock.GuardOff))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	masters, err := openQueues(cmd, a, o.sharedFlags, &o.accessFlags)
+	if err != nil {
+		return err
+	}
+	defer masters.close()
+	awaitMasters(ctx, client, func(_, unknown, _ int) bool { return unknown == 0 })
+	r := &releasing{releaseOptions: o, a: a, client: client, masters: masters, report: releaseReport{Key: key, Now: o.now}}
+	err = r.run(ctx)
+	if err != nil && (errors.As(err, new(*signalError)) || errors.As(err, new(*usageError)) || errors.As(err, new(*outputError))) {
+		return err
+	}
+	return r.report.show(a.out, o.json, err)
+}
+
+// A releasing is one run of release.
+type releasing struct {
+	*releaseOptions
+	a       *app
+	client  inspector
+	masters *queueReader
+	holder  redlock.Holder
+	report  releaseReport
+}
+
+// run looks, asks and acts. The report says how it went, and the error, if any, why
+// the lock was not released.
+func (r *releasing) run(ctx context.Context) error {
+	in, err := r.client.Inspect(ctx, r.report.Key)
+	if err != nil {
+		return inspectionError(ctx, err)
+	}
+	if err := r.judge(in); err != nil || r.report.Outcome == releaseAlready {
+		return err
+	}
+	if !r.yes {
+		yes, err := confirmed(ctx, r.a, r.intention(in))
+		if err == nil && !yes {
+			err = usagef("not confirmed: the lock is left as it is")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.act(ctx, in.Need)
+}
+
+// judge says whether there is a holder that can be released, and sets it.
+func (r *releasing) judge(in *redlock.Inspection) error {
+	key := printable(in.Key)
+	switch in.Verdict {
+	case redlock.VerdictHeld:
+	case redlock.VerdictUnknown:
+		r.report.Outcome = outcomeNoQuorum
+		return &codeError{exitNoQuorum, fmt.Errorf("too few masters answer to say who holds %q: %s", key, in)}
+	case redlock.VerdictFree:
+		r.report.Outcome = releaseNotHeld
+		return &codeError{exitFailed, fmt.Errorf("nobody holds %q: %s", key, in)}
+	default: // what is left over expires
+		r.report.Outcome = releaseNotHeld
+		return &codeError{exitFailed, fmt.Errorf("nobody holds %q on a quorum of masters, and what is there expires by itself: %s", key, in)}
+	}
+	r.holder = in.Holders[0]
+	if err := untouchable(&r.holder); err != nil {
+		r.report.Outcome = releaseRefused
+		return &codeError{exitBusy, fmt.Errorf("%q is not released: %w", key, err)}
+	}
+	r.report.noteHolder(&r.holder)
+	if operator, ok := release.By(r.holder.Token); ok && !r.now {
+		r.report.Outcome, r.report.By = releaseAlready, operator
+		r.report.free(r.holder.TTL)
+	}
+	return nil
+}
+
+// longestToken is how much of a token Inspect tells.
+const longestToken = 256
+
+// untouchable says why what stands on a quorum is not released; nil: it may be.
+func untouchable(h *redlock.Holder) error {
+	switch {
+	case h.Type == "zset":
+		return errors.New("it is held by readers of a read-write lock, which release does not touch: end them, or wait")
+	case h.Type != "string":
+		return fmt.Errorf("what is there is a %s, not a lock", printable(h.Type))
+	case h.TTL < 0:
+		return errors.New("what is there never expires, so it is not a lock")
+	case h.Token == "" || len(h.Token) >= longestToken:
+		return fmt.Errorf("its value has none or more than %d bytes, and is not a lock's token", longestToken-1)
+	}
+	return nil
+}
+
+// intention says what is going to be done.
+func (r *releasing) intention(in *redlock.Inspection) string {
+	text := fmt.Sprintf("%s: %s\n", printable(in.Key), sentenceOf(in))
+	if r.now {
+		return text + "The lock becomes free at once. Its holder may still be working, and hears of it\nwhen it renews the lock: until then two may work at the same time.\n"
+	}
+	return text + fmt.Sprintf("Its holder cannot renew it any more, and is told so when it tries. Nobody gets in\nbefore the time that is left is over (%s).\n", seconds(r.holder.TTL))
+}
+
+// act takes the lock from its holder.
+func (r *releasing) act(ctx context.Context, need int) error {
+	bounded, cancel := context.WithTimeout(ctx, connectBound)
+	defer cancel()
+	lines, key := r.masters.lines, r.report.Key
+	var results []release.Result
+	if r.now {
+		results = release.Deletions(bounded, lines, key, r.holder.Token)
+		r.report.leased(release.Leased(bounded, lines, key, r.holder.Token))
+	} else {
+		r.report.By = thisOperator()
+		results = release.Tombstones(bounded, lines, key, r.holder.Token, release.NewToken(r.report.By))
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // of what was sent nothing is taken back
+	}
+	return r.conclude(results, need)
+}
+
+// conclude says what the masters' answers come to.
+func (r *releasing) conclude(results []release.Result, need int) error {
+	r.report.noteResults(results)
+	done, failed := 0, 0
+	var left []time.Duration
+	for i := range results {
+		switch res := &results[i]; {
+		case res.Done():
+			done++
+			left = append(left, res.Left)
+		case res.State == release.Failed:
+			failed++
+		}
+	}
+	switch {
+	case done >= need:
+		r.report.Outcome = releaseDone
+		if !r.now {
+			r.report.free(freeIn(left, len(results)))
+		}
+		return nil
+	case done+failed < need:
+		r.report.Outcome = releaseChanged
+		return &codeError{exitFailed, fmt.Errorf("the lock has changed hands or ended meanwhile: %s", r.report.doneOn(done))}
+	default:
+		r.report.Outcome = outcomeNoQuorum
+		return &codeError{exitNoQuorum, fmt.Errorf("too few masters answered: %s, %d needed. Its holder may go on: try again", r.report.doneOn(done), need)}
+	}
+}
+
+// freeIn is how long the operator's tokens keep others from a quorum, of so many
+// masters.
+func freeIn(left []time.Duration, masters int) time.Duration {
+	slices.Sort(left)
+	expired := len(left) - (masters - quorum.Need(masters)) // as many have to be
+	return left[max(expired, 1)-1]
+}

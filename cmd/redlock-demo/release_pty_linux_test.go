@@ -1,0 +1,72 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+// atThePrompt starts release on a terminal, and waits until it asks.
+func atThePrompt(t *testing.T, c *redistest.Cluster, args ...string) *terminal {
+	t.Helper()
+	term := onTerminal(t, command(t, []string{"TERM=xterm"}, append([]string{"release", "--masters", addresses(c)}, args...)...))
+	term.await(t, "Type yes to go on: ")
+	return term
+}
+
+func TestAReleaseIsConfirmedAtTheTerminal(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	token := "billing" + tokenOf
+	do(t, c.Masters, "SET", "k", token, "PX", minuteInMS)
+	for _, test := range []struct {
+		typed    string
+		code     int
+		released bool
+	}{{"no\n", exitUsage, false}, {ctrlC, 130, false}, {"yes\n", 0, true}} {
+		term := atThePrompt(t, c, "k")
+		term.press(t, test.typed)
+		code, text := term.end(t)
+		if is := value(t, c.Masters[0], "k") != token; code != test.code || is != test.released || !strings.Contains(text, `k: held by "billing" on 3 of 3, `) || !strings.Contains(text, "Nobody gets in") {
+			t.Errorf("%q: exit code %d, released %t\n%s", test.typed, code, is, text)
+		}
+	}
+}
+
+func TestALockThatHasChangedHandsSinceItWasShownIsNotTouched(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 5)
+	next := "shop" + strings.ReplaceAll(tokenOf, "a", "b")
+	for _, now := range []string{"--now=false", "--now"} {
+		do(t, c.Masters, "SET", "k", "billing"+tokenOf, "PX", minuteInMS)
+		term := atThePrompt(t, c, now, "k")
+		do(t, c.Masters, "SET", "k", next, "PX", minuteInMS)
+		term.press(t, "yes\n")
+		code, text := term.end(t)
+		if code != exitFailed || strings.Count(text, "changed\r\n") != 5 || !strings.Contains(text, "the lock has changed hands or ended meanwhile: ") {
+			t.Errorf("%s: exit code %d\n%s", now, code, text)
+		}
+		for i, m := range c.Masters {
+			if got := value(t, m, "k"); got != next {
+				t.Errorf("%s: master %d has %q", now, i, got)
+			}
+		}
+	}
+}
+
+func TestAReleaseThatTooFewMastersAnswerSaysThatTheHolderMayGoOn(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	do(t, c.Masters, "SET", "k", "billing"+tokenOf, "PX", minuteInMS)
+	term := atThePrompt(t, c, "k")
+	for _, m := range c.Masters[:2] {
+		if err := m.Kill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	term.press(t, "yes\n")
+	if code, text := term.end(t); code != exitNoQuorum || !strings.Contains(text, "too few masters answered: replaced on 1 of 3 masters, 2 needed. Its holder may go on: try again") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+}

@@ -1,0 +1,328 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/acl"
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// released is the report of release --yes --json.
+func released(t *testing.T, c *redistest.Cluster, want int, args ...string) (r releaseReport) {
+	t.Helper()
+	stdout, stderr, code := output(t, nil, append([]string{"release", "--yes", "--json", "--masters", addresses(c)}, args...)...)
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != want || r.ExitCode != want || stderr != "" {
+		t.Fatalf("exit code %d, want %d, %v, %q, %q", code, want, err, stdout, stderr)
+	}
+	return r
+}
+
+const minuteInMS = "60000"
+
+func TestAHolderUnderExecHearsThatAnOperatorReleasedItsLock(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 5)
+	r := start(t, c, "--ttl", "3s", "k", "--", "sh", "-c", `echo ready; exec sleep 600`)
+	r.stdout.await(t, "ready")
+	stdout, stderr, code := output(t, nil, "release", "--yes", "--masters", addresses(c), "k")
+	if code != 0 || stderr != "" || strings.Count(stdout, "  replaced\n") < 3 || !strings.Contains(stdout, "\nk: released. Its holder \"") || !strings.Contains(stdout, " cannot renew it any more. Nobody gets in for ") {
+		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+	}
+	want := `redlock-demo: lock "k" LOST: released by an operator (` + thisOperator() + `). The command was stopped (SIGTERM). Another host may hold it now.` + "\n"
+	if code := r.end(t); code != exitLost || r.stderr.String() != want {
+		t.Errorf("exit code %d, %q, want %q", code, r.stderr.String(), want)
+	}
+}
+
+func TestALockThatAnOperatorReleasedIsShownAsThat(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	do(t, c.Masters, "SET", "k", "billing"+tokenOf, "PX", minuteInMS)
+	if r := released(t, c, 0, "k"); r.Outcome != releaseDone || r.By != thisOperator() || r.Holder.Owner != "billing" || r.FreeInMS < 1 || r.FreeInMS > 60_000 || len(r.Masters) != 3 {
+		t.Errorf("%+v", r)
+	}
+	said := "released by an operator (" + thisOperator() + ")"
+	if stdout, _, code := output(t, nil, "status", "--masters", addresses(c), "k"); code != 0 || !strings.Contains(stdout, "\nk: "+said+" on 3 of 3, free in ") {
+		t.Errorf("status: exit code %d, %q", code, stdout)
+	}
+	if stdout, _, code := output(t, nil, "locks", "--masters", addresses(c)); code != 0 || !strings.Contains(stdout, "  released by "+thisOperator()+"  3 of 3  ") {
+		t.Errorf("locks: exit code %d, %q", code, stdout)
+	}
+	if _, stderr, code := output(t, nil, "exec", "--try", "--masters", addresses(c), "k", "--", "true"); code != exitBusy || stderr != `redlock-demo: lock "k" is taken: `+said+"\n" {
+		t.Errorf("exec: exit code %d, %q", code, stderr)
+	}
+	if r := released(t, c, 0, "k"); r.Outcome != releaseAlready || r.By != thisOperator() || r.Masters != nil {
+		t.Errorf("again: %+v", r)
+	}
+	if r := released(t, c, 0, "--now", "k"); r.Outcome != releaseDone || holders(t, c, "k") != 0 {
+		t.Errorf("what an operator has left is not deleted: %+v", r)
+	}
+}
+
+func TestNobodyGetsInBeforeTheTimeOfAReleasedLockIsOver(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 5)
+	waiter := opened(t, c)
+	if _, err := waiter.TryLock(t.Context(), "other"); err != nil { // connected, and it may vote
+		t.Fatal(err)
+	}
+	end := time.Now().Add(3 * time.Second) // at the earliest
+	do(t, c.Masters, "SET", "k", "billing"+tokenOf, "PX", "3000")
+	got := make(chan time.Time, 1)
+	go func() {
+		if _, err := waiter.Lock(t.Context(), "k"); err != nil {
+			t.Error(err)
+		}
+		got <- time.Now()
+	}()
+	if r := released(t, c, 0, "k"); r.Outcome != releaseDone || r.FreeInMS < 1 || r.FreeInMS > 3000 {
+		t.Errorf("%+v", r)
+	}
+	if _, err := opened(t, c).TryLock(t.Context(), "k"); !errors.Is(err, redlock.ErrTaken) {
+		t.Errorf("right after the release: %v", err)
+	}
+	if at := <-got; at.Before(end.Add(-2 * time.Millisecond)) { // keys expire by the millisecond
+		t.Errorf("somebody got in %v before the end", end.Sub(at))
+	}
+}
+
+func TestReleaseNowLetsAWaiterIn(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 5)
+	holder, waiter := opened(t, c), opened(t, c)
+	held := mustLock(t, holder, "k", redlock.WithLease(time.Minute))
+	got := make(chan *redlock.Lock, 1)
+	go func() {
+		l, err := waiter.Lock(t.Context(), "k")
+		if err != nil {
+			t.Error(err)
+		}
+		got <- l
+	}()
+	eventually(t, "it waits in the queue", func() bool {
+		for _, m := range c.Masters {
+			if n, err := redis.Int(m.Do("ZCARD", "redquorum:q:1:{k}")); err == nil && n == 1 {
+				return true
+			}
+		}
+		return false
+	})
+	if r := released(t, c, 0, "--now", "k"); r.Outcome != releaseDone || !r.Told || r.FreeInMS != 0 || r.LeasedMS != 0 || r.By != "" {
+		t.Errorf("%+v", r)
+	}
+	l := <-got
+	if l == nil || held.Remaining() == 0 {
+		t.Fatal("the waiter did not get in before the holder's time was over")
+	}
+	if err := held.Unlock(t.Context()); !errors.Is(err, redlock.ErrLost) {
+		t.Errorf("the holder's Unlock: %v", err)
+	}
+	if err := l.Verify(t.Context()); err != nil {
+		t.Errorf("the next holder: %v", err)
+	}
+}
+
+func TestWhatIsNotHeldIsNotReleased(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 5)
+	client := opened(t, c)
+	if _, err := client.RWMutex("read").RLock(t.Context(), redlock.WithTTL(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	do(t, c.Masters[:2], "SET", "half", "billing"+tokenOf, "PX", minuteInMS)
+	do(t, c.Masters, "SET", "endless", "billing"+tokenOf)
+	do(t, c.Masters, "SET", "long", strings.Repeat("x", 300), "PX", minuteInMS)
+	do(t, c.Masters, "RPUSH", "list", "billing"+tokenOf)
+	for _, test := range []struct {
+		key, outcome string
+		code         int
+	}{
+		{"free", releaseNotHeld, exitFailed},
+		{"half", releaseNotHeld, exitFailed},
+		{"read", releaseRefused, exitBusy},
+		{"endless", releaseRefused, exitBusy},
+		{"long", releaseRefused, exitBusy},
+		{"list", releaseRefused, exitBusy},
+	} {
+		for _, now := range []string{"--now=false", "--now"} {
+			if r := released(t, c, test.code, now, test.key); r.Outcome != test.outcome || r.Error == "" || r.Masters != nil {
+				t.Errorf("%s %s: %+v", now, test.key, r)
+			}
+		}
+	}
+	if holders(t, c, "half") != 2 || holders(t, c, "endless") != 5 {
+		t.Error("what is not released was touched")
+	}
+}
+
+func TestALockIsNotReleasedWithoutAQuorum(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 5)
+	do(t, c.Masters, "SET", "k", "billing"+tokenOf, "PX", minuteInMS)
+	for i := range 2 {
+		if err := c.Masters[i].Kill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := released(t, c, 0, "k"); r.Outcome != releaseDone || r.Masters[0].State != "failed" || r.Masters[0].Error == "" || r.Masters[4].State != "replaced" {
+		t.Errorf("%+v", r)
+	}
+	if err := c.Masters[2].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if r := released(t, c, exitNoQuorum, "--now", "k"); r.Outcome != outcomeNoQuorum || value(t, c.Masters[4], "k") == "" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Who holds several keys by one call has lost them all with one of them.
+func TestOneOfSeveralLocksIsReleased(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	client := opened(t, c)
+	all, err := client.LockAll(t.Context(), []string{"a", "b"}, redlock.WithTTL(time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	released(t, c, 0, "a")
+	<-all.Context().Done()
+	if !errors.Is(context.Cause(all.Context()), redlock.ErrLost) {
+		t.Error(context.Cause(all.Context()))
+	}
+	free(t, c, "b")
+}
+
+// strictFleet is masters that were declared a strict fleet, and a client.
+func strictFleet(t *testing.T) (*redistest.Cluster, *redlock.Client) {
+	t.Helper()
+	c := redistest.Start(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways})
+	client := opened(t, c, redlock.WithGuard(redlock.GuardStrict))
+	if err := client.Init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return c, client
+}
+
+func TestInAStrictFleetTheLeaseRecordKeepsOthersOutAfterARelease(t *testing.T) {
+	t.Parallel()
+	c, holder := strictFleet(t)
+	began := time.Now()
+	mustLock(t, holder, "k", redlock.WithLease(3*time.Second))
+	r := released(t, c, 0, "--now", "k")
+	if r.Outcome != releaseDone || r.LeasedMS < 1 || r.LeasedMS > 3000 || holders(t, c, "k") != 0 {
+		t.Errorf("%+v", r)
+	}
+	other := opened(t, c, redlock.WithGuard(redlock.GuardStrict))
+	mustLock(t, other, "k")
+	if waited := time.Since(began); waited < 3*time.Second {
+		t.Errorf("somebody got in after %v, before the lease was over", waited)
+	}
+}
+
+func TestInAStrictFleetAHolderThatHearsOfItsReleaseLetsOthersIn(t *testing.T) {
+	t.Parallel()
+	c, holder := strictFleet(t)
+	held := mustLock(t, holder, "k", redlock.WithTTL(time.Minute), redlock.WithRenewal(redlock.Renewal{Every: 200 * time.Millisecond}))
+	if r := released(t, c, 0, "--now", "k"); r.LeasedMS < 1 {
+		t.Errorf("%+v", r)
+	}
+	mustLock(t, opened(t, c, redlock.WithGuard(redlock.GuardStrict)), "k")
+	if lost, ok := errors.AsType[*redlock.LostError](context.Cause(held.Context())); !ok {
+		t.Errorf("the holder has lost nothing: %v, %v", lost, context.Cause(held.Context()))
+	}
+}
+
+func TestFencingTokensRiseAfterARelease(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	client := opened(t, c, redlock.WithFencing())
+	before := mustLock(t, client, "k", redlock.WithLease(time.Minute)).Fence()
+	released(t, c, 0, "--now", "k")
+	if after := mustLock(t, client, "k").Fence(); after <= before {
+		t.Errorf("%d after %d", after, before)
+	}
+}
+
+func TestWhenAReleasedLockIsFreeForOthers(t *testing.T) {
+	t.Parallel()
+	const s = time.Second
+	for _, test := range []struct {
+		masters int
+		left    []time.Duration
+		want    time.Duration
+	}{
+		{5, []time.Duration{5 * s, 1 * s, 4 * s, 2 * s, 3 * s}, 3 * s}, // three are free then
+		{5, []time.Duration{3 * s, 2 * s, 4 * s}, 2 * s},
+		{3, []time.Duration{3 * s, 2 * s}, 2 * s},
+		{4, []time.Duration{1 * s, 2 * s, 3 * s, 4 * s}, 3 * s},
+		{1, []time.Duration{7 * s}, 7 * s},
+	} {
+		if got := freeIn(test.left, test.masters); got != test.want {
+			t.Errorf("%d masters, %v: %v, want %v", test.masters, test.left, got, test.want)
+		}
+	}
+}
+
+func TestBadInputOfReleaseGetsOneSentence(t *testing.T) {
+	t.Parallel()
+	const nowhere = "redis://127.0.0.1:1"
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "0 keys are named: want redlock-demo release KEY (see redlock-demo release --help)"},
+		{[]string{"a", "b"}, "2 keys are named: want redlock-demo release KEY (see redlock-demo release --help)"},
+		{[]string{"--masters", nowhere, "k"}, "release asks for confirmation: want --yes where there is no terminal"},
+		{[]string{"--yes", "k"}, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
+		{[]string{"--yes", "--masters", nowhere, "redquorum:marker"}, `inspect: key "redquorum:marker": the prefix "redquorum:" is reserved`},
+	} {
+		stdout, stderr, code := output(t, nil, append([]string{"release"}, test.args...)...)
+		if code != exitUsage || stdout != "" || stderr != "redlock-demo: "+test.want+"\n" {
+			t.Errorf("%q: exit code %d, %q, %q", test.args, code, stdout, stderr)
+		}
+	}
+}
+
+func TestTheHelpOfReleaseIsAsInItsGoldenFile(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := output(t, nil, "release", "--help")
+	if code != 0 || stderr != "" {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+	golden(t, "release-help", stdout)
+}
+
+func TestWhoMayLockMayReleaseAndListNeedsScan(t *testing.T) {
+	t.Parallel()
+	for _, more := range []string{"", " +scan"} {
+		c := redistest.Start(t, 3, redistest.Config{ACL: []string{"user locker on >secret " + acl.Line("lock*") + more}, Username: "locker", Password: "secret"})
+		do(t, c.Masters, "SET", "lock", "billing"+tokenOf, "PX", minuteInMS)
+		for _, mode := range []string{"--now=false", "--now"} {
+			if r := released(t, c, 0, mode, "lock"); r.Outcome != releaseDone {
+				t.Errorf("%+v", r)
+			}
+		}
+		do(t, c.Masters, "SET", "lock", "billing"+tokenOf, "PX", minuteInMS)
+		do(t, c.Masters, "SET", "secret", "billing"+tokenOf, "PX", minuteInMS)
+		switch {
+		case more == "":
+			if d := listed(t, exitNoQuorum, "--masters", addresses(c)); !strings.Contains(d.Masters[0].Error, "it needs +eval +scan") {
+				t.Errorf("%+v", d)
+			}
+		default:
+			if d := listed(t, 0, "--masters", addresses(c)); len(d.Locks) != 1 || d.Locks[0].Key != "lock" || d.Masters[0].Hidden != 1 {
+				t.Errorf("%+v", d)
+			}
+		}
+	}
+}

@@ -22,6 +22,15 @@ var verdictCodes = map[redlock.Verdict]int{
 	redlock.VerdictUnknown: exitNoQuorum,
 }
 
+// checkCodes are those of status --check: whether somebody holds the lock on a quorum.
+var checkCodes = map[redlock.Verdict]int{
+	redlock.VerdictFree:    exitOK,
+	redlock.VerdictHeld:    exitFailed,
+	redlock.VerdictSplit:   exitOK,
+	redlock.VerdictPartial: exitOK,
+	redlock.VerdictUnknown: exitNoQuorum,
+}
+
 // verdictNames are the verdicts as --json has them.
 var verdictNames = map[redlock.Verdict]string{
 	redlock.VerdictFree:    "free",

@@ -37,10 +37,10 @@ shows who holds the lock on a quorum of the masters, and asks for confirmation.
 
 Then it puts a token of yours in the place of the holder's, on all masters where
 that very token stands, and leaves the time that the lock has left. The holder
-cannot renew the lock any more, and is told that it is lost when it tries: within
-a third of its TTL. Nobody gets in before the time that was left is over, so that
-two never hold it. exec says then "released by an operator (USER@HOST)", and so
-does status.
+cannot renew the lock any more, and is told that it is lost when it tries, within
+a third of its TTL. Nobody gets in before the time that was left is over, so two
+never hold it. exec says then "released by an operator (USER@HOST)", and so does
+status.
 
 --now deletes the key instead, on all masters where that very token stands, and
 wakes who waits for it. The holder may still be working, and hears of it when it
@@ -52,10 +52,10 @@ A lock that has changed hands since it was shown is not touched. Fencing tokens
 and lease records are left as they are. It releases plain locks, and writers of
 read-write locks; not readers.
 
-Exit code: 0 when it was released, also if an operator had done so before; 1 when
-nobody held it, or somebody else by then; 69 when too few masters answered, so
-that the holder may go on; 75 when it is held by what release does not touch; 64
-for a mistake in the arguments or where it is not confirmed.`,
+Exit code: 0 when it was released, also if an operator had done so before; 1
+when nobody held it, or somebody else by then; 69 when too few masters answered,
+so that the holder may go on; 75 when it is held by what release does not touch;
+64 for a mistake in the arguments or where it is not confirmed.`,
 		Example: releaseExamples,
 		Args:    oneKey,
 		RunE:    func(cmd *cobra.Command, args []string) error { return runRelease(cmd, a, o, args[0]) },

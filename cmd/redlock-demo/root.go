@@ -46,7 +46,7 @@ Without a command it is "redlock-demo demo".`,
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
 	shared.register(root)
 	o.register(root)
-	root.AddCommand(newDemo(a, shared), newExec(a, shared), newStatus(a, shared), newLocks(a, shared), newRelease(a, shared), newChaos(a, shared),
+	root.AddCommand(newDemo(a, shared), newExec(a, shared), newStatus(a, shared), newLocks(a, shared), newRelease(a, shared), newWait(a, shared), newChaos(a, shared),
 		newBench(a, shared), newDoctor(a, shared), newInit(a, shared), newWitness(), newSweeper())
 	return root
 }

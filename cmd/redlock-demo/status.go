@@ -19,13 +19,15 @@ import (
 
 const statusExamples = `  redlock-demo status invoices
   redlock-demo status --watch=500ms invoices deploy
+  redlock-demo status --check --quiet deploy && echo "nobody deploys"
   redlock-demo status --json invoices | jq -r '.keys[].verdict'`
 
 // statusOptions are the flags of status.
 type statusOptions struct {
 	*sharedFlags
 	accessFlags
-	watch time.Duration // 0: one look
+	watch        time.Duration // 0: one look
+	check, quiet bool
 }
 
 func newStatus(a *app, shared *sharedFlags) *cobra.Command {
@@ -43,7 +45,9 @@ notes since when that is so.
 Exit code: 69 when no lock can be taken now, or too few masters answer to tell who
 holds one; else the greatest of all keys': 0 when the lock is free or somebody
 holds it on a quorum, 1 when neither is so (attempts that collide look like that
-for a moment); 64 for a mistake in the arguments.`,
+for a moment); 64 for a mistake in the arguments. With --check 0 and 1 mean
+something else: 1 when somebody holds one of the locks on a quorum, 0 when nobody
+does.`,
 		Example: statusExamples,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -54,6 +58,8 @@ for a moment); 64 for a mistake in the arguments.`,
 		RunE: func(cmd *cobra.Command, keys []string) error { return runStatus(cmd, a, o, keys) },
 	}
 	registerWatch(cmd, &o.watch)
+	cmd.Flags().BoolVar(&o.check, "check", false, "let the exit code say whether somebody holds the lock: 1, or 0 where nobody does")
+	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print nothing: the exit code says it")
 	o.accessFlags.register(cmd)
 	return cmd
 }
@@ -61,6 +67,9 @@ for a moment); 64 for a mistake in the arguments.`,
 func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) error {
 	if err := checkWatch(cmd, o.watch, "KEY...", keys); err != nil {
 		return err
+	}
+	if o.quiet && o.watch > 0 {
+		return usagef("--quiet and --watch exclude each other: nothing would be shown again and again")
 	}
 	ctx := cmd.Context()
 	// Who only looks gives no master a marker, and needs nobody's vote.
@@ -81,6 +90,12 @@ func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) erro
 	awaitMasters(ctx, client, func(_, unknown, _ int) bool { return unknown == 0 })
 	queues.await(ctx)
 	s := &statusView{out: a.out, json: o.json, verdict: verdicts(options, doctor.Client{MaxTTL: o.maxTTL, Skew: o.skew}), waiting: queues.read, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
+	if o.check {
+		s.codes = checkCodes
+	}
+	if o.quiet {
+		s.out = io.Discard
+	}
 	return s.show(ctx, client, keys, o.watch)
 }
 
@@ -88,6 +103,7 @@ func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) erro
 type statusView struct {
 	out     io.Writer
 	json    bool
+	codes   map[redlock.Verdict]int                              // nil: verdictCodes
 	verdict func(ctx context.Context) (*doctor.Verdict, error)   // nil: nobody is asked
 	waiting func(ctx context.Context, key string) *waitingStatus // nil: nobody is asked
 	clear   bool                                                 // the screen, before each look
@@ -123,7 +139,7 @@ func (s *statusView) look(ctx context.Context, who inspector, keys []string) (co
 		if err != nil {
 			return 0, inspectionError(ctx, err)
 		}
-		code = max(code, verdictCodes[in.Verdict])
+		code = max(code, s.codeOf(in.Verdict))
 		status := statusOf(in)
 		if s.waiting != nil {
 			status.Waiting = s.waiting(ctx, key)
@@ -156,6 +172,14 @@ func (s *statusView) look(ctx context.Context, who inspector, keys []string) (co
 		return 0, &outputError{err}
 	}
 	return code, nil
+}
+
+// codeOf is the exit code for one key.
+func (s *statusView) codeOf(v redlock.Verdict) int {
+	if s.codes != nil {
+		return s.codes[v]
+	}
+	return verdictCodes[v]
 }
 
 // render prints one key as people read it: the sentence, and a row a master.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/release"
 	"github.com/redquorum/redquorum/internal/quorum"
+	tokens "github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -152,15 +153,14 @@ func (r *releasing) judge(in *redlock.Inspection) error {
 		return &codeError{exitBusy, fmt.Errorf("%q is not released: %w", key, err)}
 	}
 	r.report.noteHolder(&r.holder)
-	if operator, ok := release.By(r.holder.Token); ok && !r.now {
-		r.report.Outcome, r.report.By = releaseAlready, operator
+	operator, before := release.By(r.holder.Token)
+	r.report.By = operator
+	if before && !r.now {
+		r.report.Outcome = releaseAlready
 		r.report.free(r.holder.TTL)
 	}
 	return nil
 }
-
-// longestToken is how much of a token Inspect tells.
-const longestToken = 256
 
 // untouchable says why what stands on a quorum is not released; nil: it may be.
 func untouchable(h *redlock.Holder) error {
@@ -171,8 +171,8 @@ func untouchable(h *redlock.Holder) error {
 		return fmt.Errorf("what is there is a %s, not a lock", printable(h.Type))
 	case h.TTL < 0:
 		return errors.New("what is there never expires, so it is not a lock")
-	case h.Token == "" || len(h.Token) >= longestToken:
-		return fmt.Errorf("its value has none or more than %d bytes, and is not a lock's token", longestToken-1)
+	case h.Token == "" || len(h.Token) >= tokens.Max:
+		return fmt.Errorf("its value has none or more than %d bytes, and is not a lock's token", tokens.Max-1)
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func (r *releasing) act(ctx context.Context, need int) error {
 	var results []release.Result
 	if r.now {
 		results = release.Deletions(bounded, lines, key, r.holder.Token)
-		r.report.leased(release.Leased(bounded, lines, key, r.holder.Token))
+		r.report.leased(release.Leased(bounded, lines, key))
 	} else {
 		r.report.By = thisOperator()
 		results = release.Tombstones(bounded, lines, key, r.holder.Token, release.NewToken(r.report.By))

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +49,7 @@ func TestALockThatAnOperatorReleasedIsShownAsThat(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)
 	do(t, c.Masters, "SET", "k", "billing"+tokenOf, "PX", minuteInMS)
+	do(t, c.Masters, "ZADD", "redquorum:lease:1:k", fmt.Sprint(-time.Now().Add(time.Minute).UnixMilli()), "billing"+tokenOf)
 	if r := released(t, c, 0, "k"); r.Outcome != releaseDone || r.By != thisOperator() || r.Holder.Owner != "billing" || r.FreeInMS < 1 || r.FreeInMS > 60_000 || len(r.Masters) != 3 {
 		t.Errorf("%+v", r)
 	}
@@ -64,7 +66,7 @@ func TestALockThatAnOperatorReleasedIsShownAsThat(t *testing.T) {
 	if r := released(t, c, 0, "k"); r.Outcome != releaseAlready || r.By != thisOperator() || r.Masters != nil {
 		t.Errorf("again: %+v", r)
 	}
-	if r := released(t, c, 0, "--now", "k"); r.Outcome != releaseDone || holders(t, c, "k") != 0 {
+	if r := released(t, c, 0, "--now", "k"); r.Outcome != releaseDone || r.LeasedMS < 1 || r.By == "" || holders(t, c, "k") != 0 {
 		t.Errorf("what an operator has left is not deleted: %+v", r)
 	}
 }
@@ -100,7 +102,7 @@ func TestReleaseNowLetsAWaiterIn(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 5)
 	holder, waiter := opened(t, c), opened(t, c)
-	held := mustLock(t, holder, "k", redlock.WithLease(time.Minute))
+	held := mustLock(t, holder, "k", redlock.WithOwner("billing"), redlock.WithLease(time.Minute))
 	got := make(chan *redlock.Lock, 1)
 	go func() {
 		l, err := waiter.Lock(t.Context(), "k")
@@ -223,6 +225,10 @@ func TestInAStrictFleetTheLeaseRecordKeepsOthersOutAfterARelease(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	other := opened(t, c, redlock.WithGuard(redlock.GuardStrict))
+	_, err := other.TryLock(t.Context(), "k")
+	if held, ok := errors.AsType[*redlock.HeldError](err); !ok || held.Type != "lease" {
+		t.Errorf("right after the release: %v", err)
+	}
 	mustLock(t, other, "k")
 	if waited := time.Since(began); waited < 3*time.Second {
 		t.Errorf("somebody got in after %v, before the lease was over", waited)

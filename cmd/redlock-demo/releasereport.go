@@ -28,7 +28,7 @@ type releaseReport struct {
 	ExitCode int              `json:"exit_code"`
 	Error    string           `json:"error,omitempty"`
 	Now      bool             `json:"now"`
-	By       string           `json:"by,omitempty"`     // the operator whose token is there
+	By       string           `json:"by,omitempty"`     // the operator whose token is there, or was
 	Holder   *releasedHolder  `json:"holder,omitempty"` // as it was before
 	FreeInMS int64            `json:"free_in_ms,omitempty"`
 	LeasedMS int64            `json:"leased_ms,omitempty"` // with --now: so long the lease record may keep others out
@@ -132,7 +132,10 @@ func (r *releaseReport) sentence() string {
 
 // name is the holder that was.
 func (r *releaseReport) name() string {
-	if r.Holder.Owner == "" {
+	switch {
+	case r.Now && r.By != "": // what that operator had left was deleted
+		return "Its former holder"
+	case r.Holder.Owner == "":
 		return "Its holder"
 	}
 	return fmt.Sprintf("Its holder %q", printable(r.Holder.Owner))

@@ -18,10 +18,13 @@ type Waiting struct {
 // mostWaiting is how many of them Queue tells.
 const mostWaiting = 100
 
+// QueueKey is where the queue of a lock is.
+func QueueKey(key string) string { return "redquorum:q:1:{" + key + "}" }
+
 // Queue reads the queue of the key's lock that this master keeps, and how many
 // clients are in it, of whom it tells the first 100. It changes nothing.
 func (m *Master) Queue(ctx context.Context, key string) (first []Waiting, all int, err error) {
-	queue := "redquorum:q:1:{" + key + "}"
+	queue := QueueKey(key)
 	a := m.Do(ctx, "ZCARD", queue)
 	if all, err = redis.Int(a.Reply, a.Err); err != nil || all == 0 {
 		return nil, 0, err

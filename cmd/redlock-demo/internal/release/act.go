@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed" // the script
 	"errors"
+	"strconv"
 	"sync"
 	"time"
 
@@ -80,7 +81,7 @@ func (r *Result) set(code int64, done State) {
 // waits first for the lock, as a release by its holder does: the queue of the lock is
 // on one of the masters.
 func Deletions(ctx context.Context, masters []*ask.Master, key, token string) []Result {
-	queue, nobody := "redquorum:q:1:{"+key+"}", xid.New().String()
+	queue, nobody := ask.QueueKey(key), xid.New().String()
 	return onEach(ctx, masters, func(m *ask.Master, r *Result) {
 		a := m.Do(ctx, "EVAL", script.Queue.Source, 2, key, queue, "release", nobody, token)
 		var refused redis.Error
@@ -119,25 +120,15 @@ func onEach(ctx context.Context, masters []*ask.Master, act func(m *ask.Master, 
 	return results
 }
 
-// Leased is until when the token's lease record keeps others out (docs/strict.md), by
+// Leased is until when the lock's lease record keeps others out (docs/strict.md), by
 // the master where that is longest; 0: no master has such a record, or tells.
-func Leased(ctx context.Context, masters []*ask.Master, key, token string) time.Duration {
+func Leased(ctx context.Context, masters []*ask.Master, key string) time.Duration {
 	left := make([]time.Duration, len(masters))
 	var wg sync.WaitGroup
 	for i, m := range masters {
-		if !m.Stats().Connected {
-			continue
+		if m.Stats().Connected {
+			wg.Go(func() { left[i] = leased(ctx, m, key) })
 		}
-		wg.Go(func() {
-			a := m.Do(ctx, "ZSCORE", "redquorum:lease:1:"+key, token)
-			ends, err := redis.Float64(a.Reply, a.Err) // in ms; negative: a writer's
-			if err != nil || ends > 0 || ends < -1<<53 {
-				return
-			}
-			if now, err := m.Clock(ctx); err == nil {
-				left[i] = time.UnixMilli(int64(-ends)).Sub(now.Time)
-			}
-		})
 	}
 	wg.Wait()
 	var longest time.Duration
@@ -145,4 +136,23 @@ func Leased(ctx context.Context, masters []*ask.Master, key, token string) time.
 		longest = max(longest, d)
 	}
 	return longest
+}
+
+// leased asks one master. The score of a writer's lease is the negative of when it
+// ends, in ms of the master's clock.
+func leased(ctx context.Context, m *ask.Master, key string) time.Duration {
+	a := m.Do(ctx, "ZRANGEBYSCORE", "redquorum:lease:1:"+key, "-inf", "(0", "WITHSCORES", "LIMIT", 0, 1)
+	last, err := redis.Strings(a.Reply, a.Err)
+	if err != nil || len(last) != 2 {
+		return 0
+	}
+	ends, err := strconv.ParseFloat(last[1], 64)
+	if err != nil || ends < -1<<53 {
+		return 0
+	}
+	now, err := m.Clock(ctx)
+	if err != nil {
+		return 0
+	}
+	return time.UnixMilli(int64(-ends)).Sub(now.Time)
 }

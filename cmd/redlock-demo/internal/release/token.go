@@ -4,8 +4,6 @@
 package release
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"strings"
 
 	tokens "github.com/redquorum/redquorum/internal/token"
@@ -21,18 +19,19 @@ const (
 
 // NewToken is the token that an operator leaves at a key.
 func NewToken(operator string) string {
-	var mark [tokens.Random / 2]byte
-	_, _ = rand.Read(mark[:]) // it never fails
-	return ownerPrefix + operator + ":" + client + ":" + hex.EncodeToString(mark[:])
+	return tokens.New(nil, tokens.Prefix(ownerPrefix+operator, client))
 }
 
 // LongestOperator is how many bytes an operator's name may have: those of an owner's
 // name in a token, beside the prefix.
 const LongestOperator = 64 - len(ownerPrefix)
 
-// By tells the operator whose token it is; false: it is none.
+// By tells the operator whose token it is; "", false: it is none.
 func By(token string) (operator string, ok bool) {
 	owner, made, ok := tokens.Parse(token)
 	operator, prefixed := strings.CutPrefix(owner, ownerPrefix)
-	return operator, ok && prefixed && made == client
+	if !ok || !prefixed || made != client {
+		return "", false
+	}
+	return operator, true
 }

@@ -26,7 +26,7 @@ func TestAnOperatorsTokenIsToldFromAHolders(t *testing.T) {
 		"alice@db1:operator-release" + random,
 		"released-by/alice@db1:operator-release:short",
 	} {
-		if by, is := By(token); is {
+		if by, is := By(token); is || by != "" {
 			t.Errorf("%q is taken for the token of operator %q", token, by)
 		}
 	}

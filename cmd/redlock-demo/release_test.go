@@ -248,6 +248,26 @@ func TestInAStrictFleetAHolderThatHearsOfItsReleaseLetsOthersIn(t *testing.T) {
 	}
 }
 
+func TestInAStrictFleetNobodyGetsInWhenAHolderHearsOfItsRelease(t *testing.T) {
+	t.Parallel()
+	c, holder := strictFleet(t)
+	held := mustLock(t, holder, "k", redlock.WithTTL(time.Minute), redlock.WithRenewal(redlock.Renewal{Every: 200 * time.Millisecond}))
+	released(t, c, 0, "k")
+	<-held.Context().Done()
+	eventually(t, "the holder has cleared its leases", func() bool {
+		for _, m := range c.Masters {
+			if n, err := redis.Int(m.Do("ZCARD", "redquorum:lease:1:k")); err != nil || n != 0 {
+				return false
+			}
+		}
+		return true
+	})
+	other := opened(t, c, redlock.WithGuard(redlock.GuardStrict))
+	if _, err := other.TryLock(t.Context(), "k"); !errors.Is(err, redlock.ErrTaken) {
+		t.Errorf("before the time was over: %v", err)
+	}
+}
+
 func TestFencingTokensRiseAfterARelease(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)

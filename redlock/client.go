@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -133,7 +134,8 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	}
 	c.prefix = token.Prefix(o.lock.owner, c.id)
 	c.keeper = newKeeper(c)
-	c.hub = wakeup.New(subscribable(c.masters), c.id, c.passOn)
+	inQueues := strings.TrimSuffix(c.prefix, ":")
+	c.hub = wakeup.New(subscribable(c.masters), inQueues, c.passOn)
 	if n := p.Len(); n%2 == 0 {
 		o.logger.Warn("an even number of masters tolerates no more failures than one less", "masters", n, "tolerated", n-c.need)
 	}
@@ -149,7 +151,7 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 			Masters: c.masters, Need: c.need, Voters: c.voters, InFlight: &c.unfinished,
 			Life: c.life, Replied: c.replied(),
 		},
-		Pilots: c.pilots, ID: c.id, Strict: o.strict(), Retention: o.kept, Longest: o.longest,
+		Pilots: c.pilots, ID: inQueues, Strict: o.strict(), Retention: o.kept, Longest: o.longest,
 		Clock: o.clock, Chance: o.chance, Timed: o.trace.timed(), Successors: (*successors)(c),
 	})
 	return c, nil

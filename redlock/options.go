@@ -116,7 +116,7 @@ func (o ttlOption) String() string {
 
 func defaultOptions() clientOptions {
 	return clientOptions{
-		lock:   lockOptions{ttl: defaultTTL},
+		lock:   lockOptions{ttl: defaultTTL, owner: token.ProcessOwner()},
 		maxTTL: defaultMaxTTL,
 		drift:  drift.Default,
 		clock:  drift.System(),
@@ -244,9 +244,10 @@ func WithBackoff(f func(attempt int) time.Duration) LockOption {
 	})
 }
 
-// WithOwner puts a name into the token, for whoever asks who holds the lock.
-// It plays no part in deciding who does. 1 to 64 bytes of printable ASCII
-// without spaces and colons.
+// WithOwner puts a name into the token, for whoever asks who holds the lock; the
+// client's name stands in the queues of the locks that it waits for, too. It plays
+// no part in deciding who does. 1 to 64 bytes of printable ASCII without spaces and
+// colons. By default it is user@host/pid, as far as the process can tell.
 func WithOwner(name string) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if err := token.CheckOwner(name); err != nil {

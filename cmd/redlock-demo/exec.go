@@ -152,10 +152,9 @@ func runExec(cmd *cobra.Command, a *app, o *execOptions, key string, argv []stri
 	}
 	defer exposed.close()
 	opts := append(guardOption(o.guard), redlock.WithTTL(o.ttl), redlock.WithTrace(redlock.JoinTraces(n.trace(), exposed.trace())))
-	if o.owner == "" && !cmd.Flags().Changed("owner") {
-		o.owner = thisProcess()
+	if cmd.Flags().Changed("owner") { // the library's default names this process
+		opts = append(opts, redlock.WithOwner(o.owner))
 	}
-	opts = append(opts, redlock.WithOwner(o.owner))
 	if o.fence {
 		opts = append(opts, redlock.WithFencing())
 	}

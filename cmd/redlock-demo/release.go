@@ -196,7 +196,7 @@ func (r *releasing) act(ctx context.Context, need int) error {
 		results = release.Deletions(bounded, lines, key, r.holder.Token)
 		r.report.leased(release.Leased(bounded, lines, key))
 	} else {
-		r.report.By = thisOperator()
+		r.report.By = tokens.Operator(release.LongestOperator)
 		results = release.Tombstones(bounded, lines, key, r.holder.Token, release.NewToken(r.report.By))
 	}
 	if ctx.Err() != nil {

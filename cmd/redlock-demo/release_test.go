@@ -13,8 +13,10 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/release"
 	"github.com/redquorum/redquorum/internal/acl"
 	"github.com/redquorum/redquorum/internal/redistest"
+	tokens "github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -39,7 +41,7 @@ func TestAHolderUnderExecHearsThatAnOperatorReleasedItsLock(t *testing.T) {
 	if code != 0 || stderr != "" || strings.Count(stdout, "  replaced\n") < 3 || !strings.Contains(stdout, "\nk: released. Its holder \"") || !strings.Contains(stdout, " cannot renew it any more. Nobody gets in for ") {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
-	want := `redlock-demo: lock "k" LOST: released by an operator (` + thisOperator() + `). The command was stopped (SIGTERM). Another host may hold it now.` + "\n"
+	want := `redlock-demo: lock "k" LOST: released by an operator (` + tokens.Operator(release.LongestOperator) + `). The command was stopped (SIGTERM). Another host may hold it now.` + "\n"
 	if code := r.end(t); code != exitLost || r.stderr.String() != want {
 		t.Errorf("exit code %d, %q, want %q", code, r.stderr.String(), want)
 	}
@@ -50,20 +52,20 @@ func TestALockThatAnOperatorReleasedIsShownAsThat(t *testing.T) {
 	c := servers(t, 3)
 	do(t, c.Masters, "SET", "k", "billing"+tokenOf, "PX", minuteInMS)
 	do(t, c.Masters, "ZADD", "redquorum:lease:1:k", fmt.Sprint(-time.Now().Add(time.Minute).UnixMilli()), "billing"+tokenOf)
-	if r := released(t, c, 0, "k"); r.Outcome != releaseDone || r.By != thisOperator() || r.Holder.Owner != "billing" || r.FreeInMS < 1 || r.FreeInMS > 60_000 || len(r.Masters) != 3 {
+	if r := released(t, c, 0, "k"); r.Outcome != releaseDone || r.By != tokens.Operator(release.LongestOperator) || r.Holder.Owner != "billing" || r.FreeInMS < 1 || r.FreeInMS > 60_000 || len(r.Masters) != 3 {
 		t.Errorf("%+v", r)
 	}
-	said := "released by an operator (" + thisOperator() + ")"
+	said := "released by an operator (" + tokens.Operator(release.LongestOperator) + ")"
 	if stdout, _, code := output(t, nil, "status", "--masters", addresses(c), "k"); code != 0 || !strings.Contains(stdout, "\nk: "+said+" on 3 of 3, free in ") {
 		t.Errorf("status: exit code %d, %q", code, stdout)
 	}
-	if stdout, _, code := output(t, nil, "locks", "--masters", addresses(c)); code != 0 || !strings.Contains(stdout, "  released by "+thisOperator()+"  3 of 3  ") {
+	if stdout, _, code := output(t, nil, "locks", "--masters", addresses(c)); code != 0 || !strings.Contains(stdout, "  released by "+tokens.Operator(release.LongestOperator)+"  3 of 3  ") {
 		t.Errorf("locks: exit code %d, %q", code, stdout)
 	}
 	if _, stderr, code := output(t, nil, "exec", "--try", "--masters", addresses(c), "k", "--", "true"); code != exitBusy || stderr != `redlock-demo: lock "k" is taken: `+said+"\n" {
 		t.Errorf("exec: exit code %d, %q", code, stderr)
 	}
-	if r := released(t, c, 0, "k"); r.Outcome != releaseAlready || r.By != thisOperator() || r.Masters != nil {
+	if r := released(t, c, 0, "k"); r.Outcome != releaseAlready || r.By != tokens.Operator(release.LongestOperator) || r.Masters != nil {
 		t.Errorf("again: %+v", r)
 	}
 	if r := released(t, c, 0, "--now", "k"); r.Outcome != releaseDone || r.LeasedMS < 1 || r.By == "" || holders(t, c, "k") != 0 {

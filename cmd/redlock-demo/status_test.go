@@ -166,9 +166,9 @@ func TestWhoWaitsIsAsInItsGoldenFile(t *testing.T) {
 	for _, w := range []*waitingStatus{
 		{},
 		{Error: "NOPERM this user has no permissions\x1b[31m"},
-		{Count: 1, Clients: []waitingClient{{"cq1", 4200, false}}, Error: "ERR"},
-		{Count: 2, Clients: []waitingClient{{"cq1\x1b[31m", 61_000, false}, {"cq2", 0, true}}},
-		{Count: 120, Clients: []waitingClient{{"a", 9000, false}, {"b", 8000, false}, {"c", 7000, false}, {"d", 6000, false}, {"e", 5000, false}, {"f", 4000, false}}},
+		{Count: 1, Clients: []waitingClient{{"cq1", "", 4200, false}}, Error: "ERR"},
+		{Count: 2, Clients: []waitingClient{{"cq1\x1b[31m", "web\x1b[31m@host/1", 61_000, false}, {"cq2", "", 0, true}}},
+		{Count: 120, Clients: []waitingClient{{"a", "", 9000, false}, {"b", "", 8000, false}, {"c", "", 7000, false}, {"d", "", 6000, false}, {"e", "", 5000, false}, {"f", "", 4000, false}}},
 	} {
 		who := &fakeInspector{answers: map[string]*redlock.Inspection{"invoices": in}}
 		waiting := func(context.Context, string) *waitingStatus { return w }

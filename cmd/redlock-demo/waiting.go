@@ -95,7 +95,7 @@ func (r *queueReader) read(ctx context.Context, key string) *waitingStatus {
 		}
 		s.Count = max(s.Count, q.all)
 		for _, w := range q.first {
-			s.add(waitingClient{w.Client, w.For.Milliseconds(), w.Called})
+			s.add(waitingClient{w.Client, w.Owner, w.For.Milliseconds(), w.Called})
 		}
 	}
 	s.Count = max(s.Count, len(s.Clients))
@@ -112,6 +112,7 @@ type waitingStatus struct {
 
 type waitingClient struct {
 	Client string `json:"client"`           // the id with which its tokens begin, or follow its owner's name
+	Owner  string `json:"owner,omitempty"`  // the client's name
 	ForMS  int64  `json:"for_ms"`           // since when it has waited; 0 where it was called
 	Called bool   `json:"called,omitempty"` // it is told that the lock is free
 }
@@ -143,7 +144,7 @@ func (s *waitingStatus) print(w io.Writer) {
 		if c.Called {
 			since = "called"
 		}
-		names = append(names, fmt.Sprintf("%s (%s)", printable(c.Client), since))
+		names = append(names, fmt.Sprintf("%s (%s)", printable(cmp.Or(c.Owner, c.Client)), since))
 	}
 	if more := s.Count - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))

@@ -26,7 +26,8 @@ const (
 type Config struct {
 	Ballots ballot.Config
 	Pilots  *pilot.Chooser
-	ID      string // the client's part of its tokens, and its name in queues
+	// ID is the client's name in queues: owner and client, as in its tokens.
+	ID string
 	// Strict: clocks are compared with every grant, and leases kept (SAFETY:
 	// GuardStrict).
 	Strict    bool

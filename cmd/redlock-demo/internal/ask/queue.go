@@ -3,6 +3,7 @@ package ask
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -11,6 +12,7 @@ import (
 // A Waiting is a client in the queue of a lock, as docs/waiting.md has it.
 type Waiting struct {
 	Client string // its id
+	Owner  string // its name; "": it has none
 	For    time.Duration
 	Called bool // the lock was handed over to it, and For is not known
 }
@@ -40,6 +42,9 @@ func (m *Master) Queue(ctx context.Context, key string) (first []Waiting, all in
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		w := Waiting{Client: pairs[i]}
+		if at := strings.LastIndexByte(pairs[i], ':'); at >= 0 {
+			w.Owner, w.Client = pairs[i][:at], pairs[i][at+1:]
+		}
 		since, err := strconv.ParseFloat(pairs[i+1], 64) // µs; negative: until when it is waited for
 		if w.Called = err == nil && since < 0; err == nil && since >= 0 && since < 1<<53 {
 			w.For = max(now.Time.Sub(time.UnixMicro(int64(since))), 0)

@@ -1,16 +1,18 @@
-package main
+package token
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/redquorum/redquorum/redlock"
 )
 
 func TestTheNameOfAProcessIsAnOwners(t *testing.T) {
-	if got := thisProcess(); !strings.HasSuffix(got, "/"+strconv.Itoa(os.Getpid())) || !strings.Contains(got, "@") {
+	if got := ProcessOwner(); !strings.HasSuffix(got, "/"+strconv.Itoa(os.Getpid())) || !strings.Contains(got, "@") || CheckOwner(got) != nil {
+		t.Errorf("%q", got)
+	}
+	if got := Operator(20); !strings.Contains(got, "@") || len(got) > 20 || !strings.HasPrefix(ProcessOwner(), got) {
 		t.Errorf("%q", got)
 	}
 	long := strings.Repeat("long", 30)
@@ -24,15 +26,9 @@ func TestTheNameOfAProcessIsAnOwners(t *testing.T) {
 		{"", "", 2, "@/2"},
 		{long, long, 4194304, long[:20] + "@" + long[:35] + "/4194304"},
 	} {
-		got := ownerName(test.who, test.host, test.pid)
-		if got != test.want || len(got) > longestOwner {
+		got := personOn(test.who, test.host, fmt.Sprintf("/%d", test.pid), maxOwner)
+		if got != test.want || CheckOwner(got) != nil {
 			t.Errorf("%q, %q, %d: %q, want %q", test.who, test.host, test.pid, got, test.want)
 		}
-		c, err := redlock.Open([]string{"redis://127.0.0.1:1"}, redlock.WithOwner(got))
-		if err != nil {
-			t.Errorf("no owner's name: %v", err)
-			continue
-		}
-		_ = c.Close()
 	}
 }

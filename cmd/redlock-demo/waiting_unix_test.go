@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
@@ -48,8 +49,13 @@ func TestStatusShowsWhoWaits(t *testing.T) {
 	if len(w.Clients) != 2 || w.Clients[0].Client == w.Clients[1].Client || w.Clients[0].ForMS < w.Clients[1].ForMS || w.Clients[1].ForMS <= 0 || w.Error != "" {
 		t.Errorf("%+v", w)
 	}
+	for i, cmd := range waiters {
+		if !strings.HasSuffix(w.Clients[i].Owner, fmt.Sprintf("/%d", cmd.Process.Pid)) {
+			t.Errorf("%+v is process %d", w.Clients[i], cmd.Process.Pid)
+		}
+	}
 	stdout, stderr, code := output(t, nil, "status", "--masters", urls, "invoices")
-	if code != 0 || stderr != "" || !strings.Contains(stdout, "\n   2 clients wait: "+w.Clients[0].Client+" (") {
+	if code != 0 || stderr != "" || !strings.Contains(stdout, "\n   2 clients wait: "+w.Clients[0].Owner+" (") {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
 	if err := l.Unlock(t.Context()); err != nil {

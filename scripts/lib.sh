@@ -9,6 +9,8 @@
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export ROOT
 
+MODULE=github.com/redquorum/redquorum
+
 # Each module is built by its own go.mod, also where somebody keeps a go.work.
 export GOWORK=off
 
@@ -53,6 +55,54 @@ need_go() {
 nested_modules() {
 	(cd "$ROOT" && find . -mindepth 2 \( -name '.?*' -o -name '_*' -o -name testdata -o -name vendor -o -path ./bin \) -prune \
 		-o -name go.mod -print) | sed -e 's|^\./||' -e 's|/go\.mod$||' | LC_ALL=C sort
+}
+
+# in_module DIR COMMAND… runs a command in a module's directory. Modules below
+# contrib/ are built with the root module of this tree, whatever release their
+# go.mod requires: by a workspace file in bin/, or by another go.mod there for
+# the commands that ignore workspaces. docs/releasing.md says why the replace is
+# no line of their own go.mod.
+in_module() {
+	local dir=$1
+	shift
+	case $dir:$1:${2:-} in
+	contrib/*:go:mod | contrib/*:go:get)
+		tree_modfile "$dir"
+		(cd "$ROOT/$dir" && GOFLAGS="$(go env GOFLAGS) -modfile=$(tree_file "$dir" mod)" "$@")
+		;;
+	contrib/*)
+		tree_workspace "$dir"
+		(cd "$ROOT/$dir" && GOWORK=$(tree_file "$dir" work) "$@")
+		;;
+	*) (cd "$ROOT/$dir" && "$@") ;;
+	esac
+}
+
+tree_file() { printf '%s/bin/tree/%s.%s\n' "$ROOT" "${1//\//-}" "$2"; }
+
+# tree_workspace DIR writes a workspace of the module alone, in which the root is
+# replaced. (With the root as its second module, go.work would still want the
+# required release to exist.)
+tree_workspace() {
+	mkdir -p "$ROOT/bin/tree"
+	printf '%s\n\nuse %s\n\nreplace %s => %s\n' \
+		"$(grep '^go ' "$ROOT/$1/go.mod")" "$ROOT/$1" "$MODULE" "$ROOT" >"$(tree_file "$1" work)"
+}
+
+# tree_modfile DIR writes the module's go.mod anew with a replace, and its go.sum
+# without the sums of the root's release, which the replace makes superfluous.
+tree_modfile() {
+	mkdir -p "$ROOT/bin/tree"
+	cp "$ROOT/$1/go.mod" "$(tree_file "$1" mod)"
+	go mod edit -replace="$MODULE=$ROOT" "$(tree_file "$1" mod)"
+	grep -v "^$MODULE v" "$ROOT/$1/go.sum" >"$(tree_file "$1" sum)"
+}
+
+# release_tool VERB… runs tools/release on this tree.
+release_tool() {
+	mkdir -p "$ROOT/bin"
+	(cd "$ROOT/tools/release" && go build -o "$ROOT/bin/release" .)
+	(cd "$ROOT" && bin/release "$@")
 }
 
 # install_packages PACKAGE… installs Debian packages where that is possible without

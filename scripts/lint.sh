@@ -42,15 +42,13 @@ small() {
 	return 1
 }
 
-# in_module DIR COMMAND… runs a command in the module's directory.
-in_module() { (cd "$1" && shift && "$@"); }
-
 # The system calls behind clocks, sockets and processes differ between systems.
 # vet type-checks what a test run on this one never compiles.
 vet_as() { GOOS=$1 GOARCH=$2 CGO_ENABLED=0 go vet ./...; }
 
 check "gofmt" formatted
 check "no large files" small
+check "modules that users import" release_tool check
 for module in ${MODULES:-. $(nested_modules)}; do
 	[ -f "$module/go.mod" ] || die "MODULES names $module, which holds no go.mod"
 	check "go vet: $module" in_module "$module" go vet ./...

@@ -94,7 +94,7 @@ for module in $modules; do
 	: >"$out/module"
 	status=0
 	# shellcheck disable=SC2086 # GOTESTFLAGS and PKG are lists of words
-	(cd "$module" && go test -json "${flags[@]}" ${GOTESTFLAGS:-} $packages) |
+	in_module "$module" go test -json "${flags[@]}" ${GOTESTFLAGS:-} $packages |
 		bin/testreport -closing "$out/module" -skipped "$out/skipped" || status=$?
 	if [ "$status" != 0 ]; then
 		failed=1

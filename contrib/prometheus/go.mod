@@ -6,7 +6,7 @@ require (
 	github.com/prometheus/client_golang v1.25.0
 	github.com/prometheus/client_model v0.6.3
 	github.com/prometheus/common v0.72.0
-	github.com/redquorum/redquorum v0.0.0
+	github.com/redquorum/redquorum v0.1.0
 	go.yaml.in/yaml/v3 v3.0.5
 )
 
@@ -25,5 +25,3 @@ require (
 	golang.org/x/sys v0.48.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
-
-replace github.com/redquorum/redquorum => ../../

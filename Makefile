@@ -3,7 +3,8 @@
 # `make test PKG=./pool/... GOTESTFLAGS=-v`, `make fuzz FUZZTIME=5m`.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test integration soak lint bench bench-check fuzz verify spin simulate image demo-image up down compose-demo compose-check
+.PHONY: help demo test integration soak lint bench bench-check fuzz verify spin simulate image demo-image up down compose-demo compose-check \
+	release release-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,3 +59,9 @@ compose-demo: ## start them, run the demonstration against them, stop them (ARGS
 
 compose-check: ## start them, demonstrate and measure against them, stop them, as continuous integration does
 	@scripts/compose.sh check
+
+release: ## check, commit, tag and build a release; publishes nothing (VERSION=v0.1.0, TESTS, BRANCH)
+	@scripts/release.sh $(VERSION)
+
+release-check: ## rehearse it, and have an empty module get, build and run all that users import
+	@scripts/release-check.sh

@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# Proves that a release of this tree, as it stands, can be fetched and used. It
+# makes the release in a clone, packs the tags as a module proxy serves them, and
+# has an empty module elsewhere get, build and run a program that uses all modules
+# that users import. No replace and no workspace is involved.
+#
+# Third-party modules come from this machine's module cache; the network is asked
+# only for what is not there.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+need_go
+have git || die "git is needed"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+tree=$work/tree
+
+# clone_tree makes a clone whose last commit is the tree as it stands, with what
+# is neither committed nor ignored.
+clone_tree() {
+	export GIT_AUTHOR_NAME=rehearsal GIT_AUTHOR_EMAIL=rehearsal@example.test
+	export GIT_COMMITTER_NAME=rehearsal GIT_COMMITTER_EMAIL=rehearsal@example.test
+	git clone -q --no-checkout "$ROOT" "$tree"
+	git --git-dir="$tree/.git" --work-tree="$ROOT" add -A
+	git -C "$tree" commit -q --allow-empty -m "The tree as it stands"
+	git -C "$tree" checkout -q -f HEAD
+}
+
+# rehearse makes the next release in the clone. Right after a release there is no
+# section for a next one yet: it gets one for the check alone.
+rehearse() {
+	local state
+	read -r version state < <(in_clone release_tool next)
+	if [ "$state" = released ]; then
+		version=${version%.*}.$((${version##*.} + 1))
+		in_clone awk -v heading="## ${version#v} (unreleased)" \
+			'/^## / && !done { print heading "\n\n- A rehearsal.\n"; done = 1 } { print }' CHANGELOG.md >"$work/changelog"
+		cp "$work/changelog" "$tree/CHANGELOG.md"
+		git -C "$tree" commit -q -a -m "Begin the next version"
+	fi
+	in_clone env REHEARSAL=1 PLATFORMS="$(go env GOHOSTOS)/$(go env GOHOSTARCH)" scripts/release.sh "$version"
+	in_clone release_tool pack "$version" "$work/proxy"
+}
+
+# in_clone COMMAND… runs a command, or a function of lib.sh, as if the clone were
+# the repository.
+# shellcheck disable=SC2030,SC2031 # ROOT is meant to change in here alone
+in_clone() { (ROOT=$tree && cd "$tree" && "$@"); }
+
+# as_users_do COMMAND… runs a go command that finds our modules in the packed
+# folder alone. Its module cache is empty at first, so that nothing of ours can
+# come from elsewhere. GOSUMDB=off: the checksum database does not know a version
+# that is not published, and third-party modules were checked when they came here.
+as_users_do() {
+	GOWORK=off GOMODCACHE=$work/modcache GOSUMDB=off GOFLAGS="-trimpath -modcacherw $goflags" \
+		GOPROXY="file://$work/proxy,file://$modcache/cache/download,$goproxy" "$@"
+}
+
+# consume gets, builds and runs the program in an empty module.
+consume() {
+	local modules module versions=() goflags=-mod=mod
+	modules=$MODULE
+	for module in $(in_clone release_tool modules); do
+		modules="$modules $MODULE/$module"
+	done
+	for module in $modules; do
+		versions+=("$module@$version")
+	done
+	mkdir "$work/consumer"
+	cd "$work/consumer"
+	go mod init example.test/consumer 2>/dev/null
+	as_users_do go get "${versions[@]}" 2>"$work/get" || die "go get failed: $(cat "$work/get")"
+	cp "$tree/tools/release/testdata/consumer/main.go" .
+	as_users_do go build -o consumer .
+	./consumer
+	as_users_do go list -deps -f '{{with .Module}}{{.Path}}{{end}}' . >"$work/used"
+	for module in $modules; do
+		[ "$(as_users_do go list -m -f '{{.Version}} {{.Replace}}' "$module")" = "$version <nil>" ] ||
+			die "the program was not built with $module $version"
+		grep -q "^$module$" "$work/used" || die "the program does not use $module"
+	done
+	say "got, built and ran: $modules"
+}
+
+# install_command does what the first line of an instruction for users does.
+install_command() {
+	local goflags=
+	cd "$work"
+	GOBIN=$work/bin as_users_do go install "$MODULE/cmd/redlock-demo@$version"
+	[ "$("$work/bin/redlock-demo" --version)" = "redlock-demo $version" ] ||
+		die "the installed command says that it is $("$work/bin/redlock-demo" --version)"
+	say "installed: $("$work/bin/redlock-demo" --version)"
+}
+
+# vet_as_tagged builds each nested module by its own go.mod and go.sum, as
+# somebody does who checks out the tag; tests too.
+vet_as_tagged() {
+	local module goflags=-mod=readonly
+	for module in $(in_clone release_tool modules); do
+		cd "$tree/$module"
+		as_users_do go vet ./...
+		say "builds at its tag: $module"
+	done
+}
+
+goproxy=$(go env GOPROXY) modcache=$(go env GOMODCACHE)
+clone_tree
+rehearse
+consume
+install_command
+vet_as_tagged
+say "release-check: $version can be released"

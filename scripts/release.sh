@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Makes a release: docs/releasing.md says how, and what it promises.
+#
+#   scripts/release.sh VERSION        checks, writes VERSION into CHANGELOG.md and the
+#                                     go.mod files below contrib/, commits, tags, builds.
+#                                     It pushes nothing, and says how to
+#   scripts/release.sh build VERSION  builds the command of that tag into dist/
+#
+#   TESTS        directories of the modules to test, such as ". contrib/otel" (all)
+#   BRANCH       the branch that releases are made of (main)
+#   PLATFORMS    what to build the command for (linux and darwin on amd64 and arm64)
+#   REHEARSAL=1  without lint, tests, release-check and a look at the branch: what
+#                scripts/release-check.sh does in a clone
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+released_platforms() { say linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; }
+
+# tags VERSION prints the tags in the order in which they are made: the root's
+# first, for the others require it.
+tags() {
+	say "$1"
+	release_tool modules | sed "s|\$|/$1|"
+}
+
+ready_to_tag() {
+	local tag branch
+	[ -z "$(git status --porcelain)" ] || die "the tree is not clean: commit or stash what git status shows"
+	[ "$(release_tool next)" = "$1 unreleased" ] ||
+		die "CHANGELOG.md has to begin with the section \"## ${1#v} (unreleased)\"; it begins with $(release_tool next)"
+	for tag in $(tags "$1"); do
+		! git rev-parse -q --verify "refs/tags/$tag" >/dev/null || die "the tag $tag is there already; a version is never made twice"
+	done
+	[ "${REHEARSAL:-}" != 1 ] || return 0
+	branch=$(git symbolic-ref -q --short HEAD || true)
+	[ "$branch" = "${BRANCH:-main}" ] || die "releases are made of the branch ${BRANCH:-main}, not of ${branch:-a commit without a branch}"
+}
+
+passes_tests() {
+	[ "${REHEARSAL:-}" != 1 ] || return 0
+	scripts/lint.sh
+	MODULES=${TESTS:-} scripts/test.sh
+	scripts/release-check.sh
+	[ -z "$(git status --porcelain)" ] || die "the checks changed the tree: $(git status --porcelain)"
+}
+
+commit_and_tag() {
+	local tag
+	release_tool prepare "$1" "$(date -u +%Y-%m-%d)"
+	git commit -q -a -m "Release $1"
+	for tag in $(tags "$1"); do
+		git tag -a -m "Release $1" "$tag"
+		say "tagged $tag"
+	done
+}
+
+sha256() { if have sha256sum; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }
+
+# build makes the programs that a release offers for download. The go command
+# stamps them with the version of the tag.
+build() {
+	local platform name here
+	[ "$(git rev-parse -q --verify "refs/tags/$1^{commit}")" = "$(git rev-parse HEAD)" ] || die "HEAD is not $1"
+	[ -z "$(git status --porcelain)" ] || die "the tree is not what was tagged: see git status"
+	rm -rf dist
+	mkdir dist
+	for platform in ${PLATFORMS:-$(released_platforms)}; do
+		name=redlock-demo_$1_${platform%/*}_${platform#*/}
+		CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} \
+			go build -trimpath -buildvcs=true -ldflags '-s -w' -o "dist/$name" ./cmd/redlock-demo
+	done
+	(cd dist && sha256 redlock-demo_* >SHA256SUMS)
+	here=dist/redlock-demo_$1_$(go env GOHOSTOS)_$(go env GOHOSTARCH)
+	if [ -x "$here" ]; then
+		[ "$("$here" --version)" = "redlock-demo $1" ] || die "$here says that it is $("$here" --version)"
+	fi
+	say "built into dist/:"
+	cat dist/SHA256SUMS
+}
+
+release() {
+	ready_to_tag "$1"
+	passes_tests "$1"
+	commit_and_tag "$1"
+	build "$1"
+	[ "${REHEARSAL:-}" = 1 ] || say "
+nothing is published yet. To publish $1, all tags at once:
+    git push --atomic origin ${BRANCH:-main} $(tags "$1" | tr '\n' ' ')
+To take it back before that:
+    git tag -d $(tags "$1" | tr '\n' ' ')&& git reset --hard HEAD~"
+}
+
+need_go
+cd "$ROOT"
+case $#:${1:-} in
+2:build) verb=build version=$2 ;;
+1:v*) verb=release version=$1 ;;
+*) die "usage: make release VERSION=v0.1.0, or scripts/release.sh build VERSION" ;;
+esac
+"$verb" "$version"

@@ -95,7 +95,7 @@ tree_modfile() {
 	mkdir -p "$ROOT/bin/tree"
 	cp "$ROOT/$1/go.mod" "$(tree_file "$1" mod)"
 	go mod edit -replace="$MODULE=$ROOT" "$(tree_file "$1" mod)"
-	grep -v "^$MODULE v" "$ROOT/$1/go.sum" >"$(tree_file "$1" sum)"
+	sed "\|^$MODULE v|d" "$ROOT/$1/go.sum" >"$(tree_file "$1" sum)"
 }
 
 # release_tool VERB… runs tools/release on this tree.

@@ -1,0 +1,113 @@
+package redsync
+
+import (
+	"context"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// maxTries is the most that redlock.WithTries takes.
+const maxTries = 1_000_000
+
+// defaultDriftFactor is redsync's, and of what the client allows for by default.
+const defaultDriftFactor = 0.01
+
+// acquire locks in so many attempts.
+func (m *Mutex) acquire(ctx context.Context, tries int) error {
+	ctx = orBackground(ctx)
+	options, err := m.lockOptions(tries)
+	if err != nil {
+		return err
+	}
+	if tries < 1 {
+		return ErrFailed
+	}
+	lock, err := m.client.Lock(ctx, m.name, options...)
+	if err != nil {
+		return m.lockError(ctx, err)
+	}
+	if !m.keep(lock) {
+		_ = lock.Unlock(ctx) // sent in any case; it expires otherwise
+		return ErrFailed
+	}
+	return nil
+}
+
+// lockOptions makes redlock's options of redsync's: a lease, since nothing renews
+// a mutex, and polling, since that is what tries and delays are.
+func (m *Mutex) lockOptions(tries int) ([]redlock.LockOption, error) {
+	if err := m.unsafeOption(); err != nil {
+		return nil, err
+	}
+	options := []redlock.LockOption{
+		redlock.WithLease(m.expiry),
+		redlock.WithTries(min(max(tries, 1), maxTries)),
+		redlock.WithBackoff(m.delayFunc),
+	}
+	owner, err := m.generate()
+	if err != nil {
+		return nil, err
+	}
+	if ownerName(owner) {
+		options = append(options, redlock.WithOwner(owner))
+	}
+	return options, nil
+}
+
+// keep notes a lock that was acquired, adopted or extended, and says whether it
+// is still valid.
+func (m *Mutex) keep(lock *redlock.Lock) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	until := lock.ValidUntil().Add(-m.furtherDrift())
+	if lock.Remaining() <= m.furtherDrift() {
+		return false
+	}
+	m.hold, m.value, m.until = lock, lock.Token(), until
+	return true
+}
+
+// furtherDrift is what WithDriftFactor takes off the validity beyond the client's
+// own allowance.
+func (m *Mutex) furtherDrift() time.Duration {
+	return time.Duration(max(m.driftFactor-defaultDriftFactor, 0) * float64(m.expiry))
+}
+
+// generate calls the function of WithGenValueFunc, and refuses one that repeats
+// itself.
+func (m *Mutex) generate() (string, error) {
+	if m.genValueFunc == nil {
+		return "", nil
+	}
+	m.mu.Lock()
+	last := m.generated
+	m.mu.Unlock()
+	var err error
+	if last == "" {
+		if last, err = m.genValueFunc(); err != nil {
+			return "", err
+		}
+	}
+	value, err := m.genValueFunc()
+	if err != nil {
+		return "", err
+	}
+	if value == last {
+		return "", errRepeatedValue
+	}
+	m.mu.Lock()
+	m.generated = value
+	m.mu.Unlock()
+	return value, nil
+}
+
+// ownerName says whether redlock.WithOwner takes the name.
+func ownerName(name string) bool {
+	for _, c := range []byte(name) {
+		if c <= ' ' || c > '~' || c == ':' {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 64
+}

@@ -1,0 +1,60 @@
+package redsync
+
+import (
+	"context"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// maxLookedAt is how much of a value redlock.Client.Inspect shows.
+const maxLookedAt = 256
+
+// setValue makes the mutex one for a lock that was acquired elsewhere.
+func (m *Mutex) setValue(value string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.hold, m.value, m.until = nil, value, time.Time{}
+}
+
+// held gives the lock of the mutex. Where only its value is known it is adopted,
+// for a full expiry.
+func (m *Mutex) held(ctx context.Context) (lock *redlock.Lock, adopted bool, err error) {
+	lock, value := m.current()
+	if lock != nil {
+		return lock, false, nil
+	}
+	if value == "" {
+		return nil, false, errNeverLocked
+	}
+	lock, err = m.client.Adopt(ctx, m.name, value, redlock.WithLease(m.expiry))
+	if err != nil {
+		return nil, false, err
+	}
+	m.mu.Lock()
+	m.hold = lock
+	m.mu.Unlock()
+	return lock, true, nil
+}
+
+// stands says whether a value that was never adopted has a quorum. It changes
+// nothing on the masters.
+func (m *Mutex) stands(ctx context.Context, value string) (bool, error) {
+	if value == "" {
+		return false, m.verifyError(ctx, errNeverLocked)
+	}
+	found, err := m.client.Inspect(ctx, m.name)
+	if err != nil {
+		return false, m.verifyError(ctx, err)
+	}
+	shown := value[:min(len(value), maxLookedAt)]
+	for _, holder := range found.Holders {
+		if holder.Token == shown && holder.Masters >= found.Need {
+			return true, nil
+		}
+	}
+	if found.Verdict == redlock.VerdictUnknown {
+		return false, m.inspectError(found)
+	}
+	return false, m.verifyError(ctx, errElsewhere)
+}

@@ -1,0 +1,92 @@
+package redsync_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	upstream "github.com/go-redsync/redsync/v4"
+	upstreamredis "github.com/go-redsync/redsync/v4/redis"
+	"github.com/go-redsync/redsync/v4/redis/redigo"
+	redigolib "github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// waitBound is how long the tests wait for what must happen.
+const waitBound = 20 * time.Second
+
+// A fleet is real masters, for this package and for redsync.
+type fleet struct {
+	*redistest.Cluster
+	t *testing.T
+}
+
+func startFleet(t *testing.T, n int) *fleet {
+	t.Helper()
+	return &fleet{redistest.Start(t, n, redistest.Config{}), t}
+}
+
+func (f *fleet) open(opts ...redlock.Option) *redlock.Client {
+	f.t.Helper()
+	client, err := redlock.Open(f.URLs(), opts...)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// upstream makes redsync itself on the same masters.
+func (f *fleet) upstream() *upstream.Redsync {
+	var pools []upstreamredis.Pool
+	for _, s := range f.Masters {
+		pool := &redigolib.Pool{
+			MaxIdle: 8,
+			DialContext: func(ctx context.Context) (redigolib.Conn, error) {
+				return redigolib.DialContext(ctx, "tcp", s.Addr())
+			},
+		}
+		f.t.Cleanup(func() { _ = pool.Close() })
+		pools = append(pools, redigo.NewPool(pool))
+	}
+	return upstream.New(pools...)
+}
+
+// values is what stands at a key, master by master; "" for nothing.
+func (f *fleet) values(key string) []string {
+	f.t.Helper()
+	var values []string
+	for _, s := range f.Masters {
+		value, err := redigolib.String(s.Do("GET", key))
+		if err != nil && !errors.Is(err, redigolib.ErrNil) {
+			f.t.Fatal(err)
+		}
+		values = append(values, value)
+	}
+	return values
+}
+
+// wantFree waits until no master has the key.
+func (f *fleet) wantFree(key string) {
+	f.t.Helper()
+	eventually(f.t, key+" is free on all masters", func() bool {
+		for _, value := range f.values(key) {
+			if value != "" {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(waitBound); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", waitBound, what)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package redsync_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A program that uses redsync compiles with this package: whatever redsync
+// exports, with the same parameters and results, is here. New alone differs.
+func TestEveryExportedNameOfRedsyncIsHere(t *testing.T) {
+	theirs, ours := exported(t, redsyncDir(t)), exported(t, ".")
+	if len(theirs) < 30 {
+		t.Fatalf("redsync exports only %v", theirs)
+	}
+	for name, signature := range theirs {
+		got, found := ours[name]
+		switch {
+		case name == "New":
+		case !found:
+			t.Errorf("%s is missing", name)
+		case got != signature && signature != "":
+			t.Errorf("%s%s, in redsync %s", name, got, signature)
+		}
+	}
+}
+
+// exported is what the package in dir exports, with the signatures of functions;
+// methods are named Type.Method. Methods of aliases are not listed.
+func exported(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	names := make(map[string]string)
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			addExported(names, decl)
+		}
+	}
+	return names
+}
+
+func addExported(names map[string]string, decl ast.Decl) {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		name := d.Name.Name
+		if d.Recv != nil {
+			name = receiver(d) + "." + name
+			// The error types are redsync's own.
+			if strings.HasPrefix(name, "Err") || strings.HasPrefix(name, "RedisError") {
+				return
+			}
+		}
+		if d.Name.IsExported() {
+			names[name] = signature(d.Type)
+		}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch s := spec.(type) {
+			case *ast.TypeSpec:
+				if s.Name.IsExported() {
+					names[s.Name.Name] = ""
+				}
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					if n.IsExported() {
+						names[n.Name] = ""
+					}
+				}
+			}
+		}
+	}
+}
+
+func receiver(d *ast.FuncDecl) string {
+	kind := d.Recv.List[0].Type
+	if star, ok := kind.(*ast.StarExpr); ok {
+		kind = star.X
+	}
+	return types(kind)
+}
+
+// signature is the types of parameters and results; names do not matter.
+func signature(f *ast.FuncType) string {
+	return "(" + list(f.Params) + ") (" + list(f.Results) + ")"
+}
+
+func list(fields *ast.FieldList) string {
+	var all []string
+	if fields != nil {
+		for _, f := range fields.List {
+			for range max(len(f.Names), 1) {
+				all = append(all, types(f.Type))
+			}
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+func types(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.StarExpr:
+		return "*" + types(e.X)
+	case *ast.SelectorExpr:
+		return types(e.X) + "." + e.Sel.Name
+	case *ast.Ellipsis:
+		return "..." + types(e.Elt)
+	case *ast.FuncType:
+		return "func" + signature(e)
+	}
+	return "?"
+}

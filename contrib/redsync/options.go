@@ -1,0 +1,91 @@
+package redsync
+
+import "time"
+
+// An Option configures a mutex.
+type Option interface {
+	Apply(*Mutex)
+}
+
+// OptionFunc is a function that configures a mutex.
+type OptionFunc func(*Mutex)
+
+// Apply calls f(mutex).
+func (f OptionFunc) Apply(mutex *Mutex) {
+	f(mutex)
+}
+
+// WithExpiry sets the expiry of a mutex. The default is 8s. Lock refuses what the
+// client does not permit: below 20 ms, or above its redlock.WithMaxTTL, which is a
+// minute by default.
+func WithExpiry(expiry time.Duration) Option {
+	return OptionFunc(func(m *Mutex) { m.expiry = expiry })
+}
+
+// WithTries sets how often an acquisition is attempted: 32 times by default, a
+// million times at the most.
+func WithTries(tries int) Option {
+	return OptionFunc(func(m *Mutex) { m.tries = tries })
+}
+
+// WithRetryDelay sets the time between tries. The default is random in 50 to
+// 250 ms.
+func WithRetryDelay(delay time.Duration) Option {
+	return WithRetryDelayFunc(func(int) time.Duration { return delay })
+}
+
+// WithRetryDelayFunc sets the time between tries by a function of how many have
+// failed.
+func WithRetryDelayFunc(delayFunc DelayFunc) Option {
+	return OptionFunc(func(m *Mutex) { m.delayFunc = delayFunc })
+}
+
+// WithDriftFactor sets the part of the expiry by which clocks may drift: 0.01 by
+// default. More shortens the validity that Until tells. Less does nothing: the
+// client allows for what its redlock.WithDrift says, 1 % and 2 ms by default.
+func WithDriftFactor(factor float64) Option {
+	return OptionFunc(func(m *Mutex) { m.driftFactor = factor })
+}
+
+// WithSetNXOnExtend is refused: Lock, Extend and Valid return ErrUnsafeOption.
+// It sets a key that is gone again, and so takes a lock that was lost: another
+// may have held it meanwhile, and what it protected has changed hands.
+func WithSetNXOnExtend() Option {
+	return OptionFunc(func(m *Mutex) { m.setNXOnExtend = true })
+}
+
+// WithGenValueFunc takes a function for values that are different each time. The
+// keys have the client's own tokens, as Value tells; a value that is printable
+// ASCII without spaces and colons, up to 64 bytes, stands in the token as the
+// owner's name.
+//
+// Lock refuses a function that repeats a value, with ErrUnsafeOption: with one
+// value for two holders the first, when it comes too late, releases the lock of
+// the second. To see that, the first Lock of a mutex calls the function twice.
+func WithGenValueFunc(genValueFunc func() (string, error)) Option {
+	return OptionFunc(func(m *Mutex) { m.genValueFunc = genValueFunc })
+}
+
+// WithValue names the value of a lock that was acquired elsewhere, by Mutex.Value
+// of this package or of redsync. Unlock and Extend then adopt that lock first
+// (see redlock.Client.Adopt), which gives it a full expiry; Valid only looks.
+func WithValue(v string) Option {
+	return OptionFunc(func(m *Mutex) { m.setValue(v) })
+}
+
+// WithFailFast does nothing: every call returns with the answer that decides it,
+// and waits for no further master.
+func WithFailFast(bool) Option {
+	return OptionFunc(func(*Mutex) {})
+}
+
+// WithShufflePools does nothing: all masters are asked at once.
+func WithShufflePools(bool) Option {
+	return OptionFunc(func(*Mutex) {})
+}
+
+// WithTimeoutFactor does nothing: a master is waited for as long as the client's
+// pool.WithCommandTimeout says, or about a twentieth of the expiry, as in redsync.
+func WithTimeoutFactor(float64) Option {
+	return OptionFunc(func(*Mutex) {})
+}

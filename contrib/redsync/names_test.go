@@ -4,7 +4,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -123,4 +125,19 @@ func types(e ast.Expr) string {
 		return "func" + signature(e)
 	}
 	return "?"
+}
+
+func TestTheMigrationGuideNamesWhatRedsyncExports(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/migrating-from-redsync.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range exported(t, redsyncDir(t)) {
+		if _, method, found := strings.Cut(name, "."); found {
+			name = method
+		}
+		if !regexp.MustCompile("`" + name + "[`(]").Match(guide) {
+			t.Errorf("the guide does not tell of %s", name)
+		}
+	}
 }

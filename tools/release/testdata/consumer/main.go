@@ -12,6 +12,7 @@ import (
 
 	redlockotel "github.com/redquorum/redquorum/contrib/otel"
 	redlockprom "github.com/redquorum/redquorum/contrib/prometheus"
+	"github.com/redquorum/redquorum/contrib/redsync"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/redlock/redlocktest"
 )
@@ -44,6 +45,15 @@ func main() {
 		log.Fatal(err)
 	}
 	fmt.Println("counted by client_golang:", holds(collector))
+
+	mutex := redsync.New(client).NewMutex("invoice:43")
+	if err := mutex.Lock(); err != nil {
+		log.Fatal(err)
+	}
+	if ok, err := mutex.Unlock(); !ok {
+		log.Fatal(err)
+	}
+	fmt.Println("locked invoice:43 as redsync does")
 }
 
 // holds is how many holds the collector tells of.

@@ -5,6 +5,7 @@
 #                                     go.mod files below contrib/, commits, tags, builds.
 #                                     It pushes nothing, and says how to
 #   scripts/release.sh build VERSION  builds the command of that tag into dist/
+#   scripts/release.sh notes VERSION  prints what CHANGELOG.md says of it
 #
 #   TESTS        directories of the modules to test, such as ". contrib/otel" (all)
 #   BRANCH       the branch that releases are made of (main)
@@ -78,6 +79,8 @@ build() {
 	cat dist/SHA256SUMS
 }
 
+notes() { release_tool notes "$1"; }
+
 release() {
 	ready_to_tag "$1"
 	passes_tests "$1"
@@ -93,8 +96,8 @@ To take it back before that:
 need_go
 cd "$ROOT"
 case $#:${1:-} in
-2:build) verb=build version=$2 ;;
+2:build | 2:notes) verb=$1 version=$2 ;;
 1:v*) verb=release version=$1 ;;
-*) die "usage: make release VERSION=v0.1.0, or scripts/release.sh build VERSION" ;;
+*) die "usage: make release VERSION=v0.1.0, or scripts/release.sh build | notes VERSION" ;;
 esac
 "$verb" "$version"

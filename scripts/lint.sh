@@ -46,7 +46,17 @@ small() {
 # vet type-checks what a test run on this one never compiles.
 vet_as() { GOOS=$1 GOARCH=$2 CGO_ENABLED=0 go vet ./...; }
 
+# A module that no workflow names would not be tested there.
+in_workflow() {
+	local module missing=
+	for module in . $(nested_modules); do
+		grep -Eq "modules: (\"|.* )?$module( .*|\"|)}" .github/workflows/test.yml || missing="$missing $module"
+	done
+	[ -z "$missing" ] || { say ".github/workflows/test.yml does not test:$missing" && return 1; }
+}
+
 check "gofmt" formatted
+check "tested modules" in_workflow
 check "no large files" small
 check "modules that users import" release_tool check
 for module in ${MODULES:-. $(nested_modules)}; do

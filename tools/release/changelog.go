@@ -64,10 +64,15 @@ func (c changelog) newest() (section, error) {
 	return c.sections[0], nil
 }
 
+// A link into the repository, as the changelog has it.
+var repositoryLink = regexp.MustCompile(`\]\(([\w./-]+\.md)`)
+
+// notes is the section of version without its heading, for a page elsewhere:
+// links go to the files as they are at the tag.
 func (c changelog) notes(version string) (string, error) {
 	for _, s := range c.sections {
 		if "v"+s.version == version {
-			return s.body, nil
+			return repositoryLink.ReplaceAllString(s.body, "](https://"+rootPath+"/blob/"+version+"/$1"), nil
 		}
 	}
 	return "", fmt.Errorf("%s has no section for %s", changelogFile, version)

@@ -52,6 +52,11 @@ func TestNotesAreTheSectionWithoutItsHeading(t *testing.T) {
 			t.Errorf("notes of %s: %q, %v; want %q", version, got, err, want)
 		}
 	}
+	linked := strings.Replace(twoVersions, "New.", "New ([docs](docs/new.md#why), [elsewhere](https://example.test/a.md)).", 1)
+	want := "- New ([docs](https://github.com/redquorum/redquorum/blob/v0.2.0/docs/new.md#why), [elsewhere](https://example.test/a.md))."
+	if got, err := parseChangelog(linked).notes("v0.2.0"); err != nil || got != want {
+		t.Errorf("notes with links: %q, %v; want %q", got, err, want)
+	}
 	if _, err := parseChangelog(twoVersions).notes("v1.0.0"); err == nil {
 		t.Error("notes of a version that has none")
 	}

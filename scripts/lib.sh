@@ -81,8 +81,8 @@ in_module() {
 tree_file() { printf '%s/bin/tree/%s.%s\n' "$ROOT" "${1//\//-}" "$2"; }
 
 # tree_workspace DIR writes a workspace of the module alone, in which the root is
-# replaced. (With the root as its second module, go.work would still want the
-# required release to exist.)
+# replaced. (To have the root as its second module is not enough: go.work would
+# still want the required release to exist.)
 tree_workspace() {
 	mkdir -p "$ROOT/bin/tree"
 	printf '%s\n\nuse %s\n\nreplace %s => %s\n' \

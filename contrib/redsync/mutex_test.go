@@ -219,3 +219,32 @@ func TestAnExpiryAboveTheClientsMaxTTLIsRefused(t *testing.T) {
 		t.Errorf("with no tries: %v, want ErrFailed", err)
 	}
 }
+
+// redsync would count these masters, and grant the lock twice.
+func TestALockIsNotGrantedTwiceByMastersThatRestartedEmpty(t *testing.T) {
+	f := startFleet(t, 5)
+	holder := redsync.New(f.open()).NewMutex("lock", redsync.WithExpiry(50*time.Second))
+	if err := holder.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range f.Masters[:3] {
+		if err := s.Restart(t.Context(), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second := f.upstream().NewMutex("lock", upstream.WithTries(1))
+	if err := second.Lock(); err != nil {
+		t.Fatalf("redsync counts the empty masters, so it gets the lock; but: %v", err)
+	}
+	if ok, err := second.Unlock(); !ok || err != nil {
+		t.Fatal(err)
+	}
+
+	err := redsync.New(f.open()).NewMutex("lock", redsync.WithTries(3)).Lock()
+	if _, abstains := errors.AsType[*redlock.AbstainError](err); !abstains {
+		t.Errorf("got %v, want an error that says which masters abstain", err)
+	}
+	if _, ok := errors.AsType[*redsync.RedisError](err); !ok {
+		t.Errorf("got %v, want a *redsync.RedisError for a master that abstains", err)
+	}
+}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,7 +89,7 @@ func runBench(cmd *cobra.Command, a *app, o *benchOptions) error {
 	}
 	switch {
 	case errors.Is(err, redlock.ErrNoQuorum):
-		return &codeError{exitNoQuorum, errors.New(strings.TrimPrefix(err.Error(), "redlock: "))}
+		return &codeError{exitNoQuorum, &noQuorumError{err}}
 	default:
 		return err
 	}

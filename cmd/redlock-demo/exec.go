@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/job"
+	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -144,7 +145,7 @@ func runExec(cmd *cobra.Command, a *app, o *execOptions, key string, argv []stri
 	if is, err := o.nested(a, key, path, argv); is {
 		return err
 	}
-	n := &narrator{out: a.err, key: key, verbose: o.verbose && !o.json, person: !o.json && isTerminal(os.Stderr)}
+	n := &narrator{out: a.err, key: key, pauses: newPauseWatch(drift.System()), verbose: o.verbose && !o.json, person: !o.json && isTerminal(os.Stderr)}
 	// Signals are the command's: they do not end it.
 	exposed, err := o.serve(context.WithoutCancel(cmd.Context()), cmd)
 	if err != nil {
@@ -231,6 +232,8 @@ func (e *execution) run(outer context.Context) error {
 		return err
 	}
 	began = time.Now()
+	e.pauses.forget()
+	defer e.pauses.start()()
 	operator := e.watchOperator(lock)
 	result, err := e.runCommand(lock, signals)
 	if err == nil {
@@ -250,7 +253,7 @@ func (e *execution) run(outer context.Context) error {
 		if by == "" && isLost { // by Unlock alone, which found it out just now
 			by = operatorAt(e.client, e.key)
 		}
-		return &codeError{exitLost, &lostError{e.key, lost, by, result, e.grace}}
+		return &codeError{exitLost, &lostError{key: e.key, lost: lost, operator: by, result: result, grace: e.grace, pause: e.pauses.look(), ttl: e.ttl}}
 	case result.Code != 0:
 		return &codeError{code: result.Code}
 	}

@@ -83,7 +83,8 @@ func TestASuspendedCommandDoesNotGoOnWithoutItsLock(t *testing.T) {
 	free(t, c, "k") // it expires
 	term.press(t, "go on\n")
 	term.await(t, "ended: 74")
-	if _, text := term.end(t); strings.Contains(text, "went") || !strings.Contains(text, "The command was stopped (SIGTERM)") {
+	if _, text := term.end(t); strings.Contains(text, "went") || !strings.Contains(text, "The command was stopped (SIGTERM)") ||
+		!strings.Contains(text, `lock "k" LOST: suspended for `) {
 		t.Errorf("%q", text)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -59,7 +58,7 @@ func (e *execution) acquisitionError(err error) error {
 	case errors.Is(err, redlock.ErrTaken):
 		return &codeError{e.busyCode, &busyError{key: e.key, wait: e.wait, err: err}}
 	case errors.Is(err, redlock.ErrNoQuorum):
-		return &codeError{exitNoQuorum, errors.New(strings.TrimPrefix(err.Error(), "redlock: "))}
+		return &codeError{exitNoQuorum, &noQuorumError{err}}
 	default:
 		return inFlags(err)
 	}
@@ -83,6 +82,9 @@ func (e *busyError) Error() string {
 }
 
 const heldByUnknown = "held by somebody else"
+
+// neverExpires is said of a key that locks of this library never are.
+const neverExpires = "it never expires: not a lock of ours?"
 
 // heldBy names the holder that most masters name.
 func heldBy(err error) string {
@@ -111,10 +113,12 @@ func heldBy(err error) string {
 	switch {
 	case most == nil || most.Type == "none":
 		return heldByUnknown
+	case isStranger(most.Type):
+		return fmt.Sprintf("the masters have a %s under this name; choose another name", printable(most.Type))
 	case most.Type != "string":
 		return most.Error()
 	case most.TTL < 0:
-		return "it never expires: not a lock of ours?"
+		return neverExpires
 	case most.Owner != "":
 		return fmt.Sprintf("held by %q", most.Owner)
 	default:

@@ -21,6 +21,8 @@ type lostError struct {
 	operator string             // who has taken it; "": none is known to have
 	result   job.Result
 	grace    time.Duration
+	pause    pause // while the lock was held
+	ttl      time.Duration
 }
 
 func (e *lostError) Error() string {
@@ -41,6 +43,9 @@ func (e *lostError) why() string {
 	}
 	if e.lost == nil {
 		return "it could not be given back"
+	}
+	if cost := e.pause.cost(e.ttl); cost != "" {
+		return cost
 	}
 	failed, ok := errors.AsType[*redlock.QuorumError](e.lost.Err)
 	switch {

@@ -17,6 +17,7 @@ type narrator struct {
 	key     string
 	verbose bool
 	person  bool // somebody looks at it
+	pauses  *pauseWatch
 
 	mu       sync.Mutex // guards what follows, and keeps lines whole
 	attempts int
@@ -24,7 +25,7 @@ type narrator struct {
 	named    bool // and for whom
 	failing  bool // the last renewal did
 	renewals int
-	pauses   int
+	retries  int
 }
 
 // tell prints a line where everything is to be told.
@@ -60,10 +61,10 @@ func (n *narrator) retry(i redlock.RetryInfo) {
 		return
 	}
 	// The first pause may come before the masters have been asked for the name.
-	n.pauses++
+	n.retries++
 	holder := heldBy(i.Err)
 	known := holder != heldByUnknown
-	if n.named || !known && (n.told || n.pauses == 1) {
+	if n.named || !known && (n.told || n.retries == 1) {
 		return
 	}
 	n.line(n.verbose || n.person, "waiting for lock %q, %s", n.key, holder)
@@ -88,6 +89,7 @@ func (n *narrator) renewed(i redlock.RenewalInfo) {
 		return
 	}
 	n.renewals, n.failing = i.Count, false
+	n.pauses.forget()
 	n.line(n.verbose, "renewed %q, %d so far", n.key, i.Count)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/trouble"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
@@ -106,6 +107,8 @@ type initMaster struct {
 	Absent  bool   `json:"absent,omitempty"` // as --without says
 	Error   string `json:"error,omitempty"`
 	Marker  string `json:"marker,omitempty"` // "": none
+
+	short string // Error in few words
 }
 
 func runInit(cmd *cobra.Command, a *app, o *initOptions) error {
@@ -203,7 +206,7 @@ func newInitReport(reads []markerRead, wanted guard.Config) *initReport {
 		row := initMaster{Address: m.master, Absent: m.absent}
 		switch {
 		case m.err != nil:
-			row.Error = redacted(m.err.Error())
+			row.Error, row.short = redacted(m.err.Error()), redacted(trouble.Short(m.err))
 		case m.marker != nil:
 			row.Marker = m.marker.String()
 		}
@@ -326,7 +329,7 @@ func (r *initReport) print(a *app, wanted guard.Config) error {
 		case m.Absent && m.Error != "":
 			said = "absent"
 		case m.Error != "":
-			said = "✗ " + shortened(printable(m.Error), longestError)
+			said = "✗ " + visible(m.short)
 		case said == "":
 			said = "none"
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/pool"
 )
 
@@ -89,9 +89,9 @@ func readMarkers(ctx context.Context, urls []string, opts []pool.Option) []marke
 			case up:
 				r.read(ctx, m)
 			case err == nil:
-				r.err = errors.New("no connection in time")
+				r.err = &pipeline.DownError{Cause: pool.ErrTimeout}
 			default:
-				r.err = err
+				r.err = &pipeline.DownError{Cause: err}
 			}
 		})
 	}

@@ -28,7 +28,7 @@ func TestAReleaseIsConfirmedAtTheTerminal(t *testing.T) {
 		term := atThePrompt(t, c, "k")
 		term.press(t, test.typed)
 		code, text := term.end(t)
-		if is := value(t, c.Masters[0], "k") != token; code != test.code || is != test.released || !strings.Contains(text, `k: held by "billing" on 3 of 3, `) || !strings.Contains(text, "Nobody gets in") {
+		if is := value(t, c.Masters[0], "k") != token; code != test.code || is != test.released || !strings.Contains(text, `k: held by "billing" on 3 of 3 for `) || !strings.Contains(text, "Nobody gets in") {
 			t.Errorf("%q: exit code %d, released %t\n%s", test.typed, code, is, text)
 		}
 	}

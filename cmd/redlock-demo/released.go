@@ -15,15 +15,13 @@ func byOperator(operator string) string {
 	return fmt.Sprintf("released by an operator (%s)", printable(operator))
 }
 
-// sentenceOf is an inspection in one sentence for people.
-func sentenceOf(in *redlock.Inspection) string {
-	if in.Verdict != redlock.VerdictHeld {
-		return in.String()
-	}
+// releasedSentence is an inspection of a lock that an operator has taken from its
+// holder; "": none has.
+func releasedSentence(in *redlock.Inspection) string {
 	first := &in.Holders[0]
 	operator, ok := release.By(first.Token)
 	if !ok {
-		return in.String()
+		return ""
 	}
 	return fmt.Sprintf("%s on %d of %d, free in %s", byOperator(operator), first.Masters, len(in.Masters), seconds(first.TTL))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/trouble"
 	tokens "github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -108,6 +109,15 @@ type statusView struct {
 	waiting func(ctx context.Context, key string) *waitingStatus // nil: nobody is asked
 	clear   bool                                                 // the screen, before each look
 	looks   int
+	now     func() time.Time // nil: time.Now
+}
+
+// clock is what the time is.
+func (s *statusView) clock() time.Time {
+	if s.now != nil {
+		return s.now()
+	}
+	return time.Now()
 }
 
 // show looks at the keys, once or (every > 0) until ctx ends.
@@ -140,7 +150,8 @@ func (s *statusView) look(ctx context.Context, who inspector, keys []string) (co
 			return 0, inspectionError(ctx, err)
 		}
 		code = max(code, s.codeOf(in.Verdict))
-		status := statusOf(in)
+		said := sentence(in, s.clock())
+		status := statusOf(in, said)
 		if s.waiting != nil {
 			status.Waiting = s.waiting(ctx, key)
 		}
@@ -148,7 +159,7 @@ func (s *statusView) look(ctx context.Context, who inspector, keys []string) (co
 		if i > 0 || document.Verdict != nil || s.looks > 0 && !s.clear {
 			text.WriteByte('\n')
 		}
-		if err := render(&text, in); err != nil {
+		if err := render(&text, in, said); err != nil {
 			return 0, err
 		}
 		if status.Waiting != nil {
@@ -183,13 +194,13 @@ func (s *statusView) codeOf(v redlock.Verdict) int {
 }
 
 // render prints one key as people read it: the sentence, and a row a master.
-func render(w io.Writer, in *redlock.Inspection) error {
-	fmt.Fprintf(w, "%s: %s\n", printable(in.Key), sentenceOf(in))
+func render(w io.Writer, in *redlock.Inspection, said string) error {
+	fmt.Fprintf(w, "%s: %s\n", printable(in.Key), said)
 	rows := [][]string{{"master", "holder", "left", "round trip", "token"}}
 	for _, m := range in.Masters {
 		switch h := m.Held; {
 		case m.Err != nil:
-			rows = append(rows, []string{m.Master, "✗ " + shortened(redacted(m.Err.Error()), longestError)})
+			rows = append(rows, []string{m.Master, "✗ " + visible(redacted(trouble.Short(m.Err)))})
 		case h == nil:
 			rows = append(rows, []string{m.Master, "free", "–", roundTrip(m.RoundTrip), "–"})
 		case m.ReaderCount > 0:
@@ -323,8 +334,8 @@ type readerStatus struct {
 	TTLMS int64  `json:"ttl_ms,omitempty"`
 }
 
-func statusOf(in *redlock.Inspection) keyStatus {
-	k := keyStatus{Key: in.Key, Verdict: verdictNames[in.Verdict], Sentence: sentenceOf(in)}
+func statusOf(in *redlock.Inspection, said string) keyStatus {
+	k := keyStatus{Key: in.Key, Verdict: verdictNames[in.Verdict], Sentence: said}
 	for _, m := range in.Masters {
 		row := masterStatus{Master: m.Master, State: "held", RoundTripUS: m.RoundTrip.Microseconds()}
 		switch {

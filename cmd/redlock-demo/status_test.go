@@ -5,12 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -34,6 +37,9 @@ func (f *fakeInspector) Inspect(_ context.Context, key string) (*redlock.Inspect
 
 const tokenOf = ":dc0ofu9ksdue9s8caem0:54a329938b2398e2921c05e19f4a66a1"
 
+// soon is seven minutes after the client of tokenOf was made.
+func soon() time.Time { return time.Date(2026, 11, 21, 12, 8, 9, 0, time.UTC) }
+
 func by(owner string, ttl time.Duration) redlock.MasterHold {
 	return redlock.MasterHold{Held: &redlock.HeldError{Type: "string", Token: owner + tokenOf, Owner: owner, TTL: ttl}, RoundTrip: 321 * time.Microsecond}
 }
@@ -46,10 +52,22 @@ func read(count int, owners ...string) redlock.MasterHold {
 	return m
 }
 
+// plain is the lock of another library.
+func plain() redlock.MasterHold {
+	return redlock.MasterHold{Held: &redlock.HeldError{Type: "string", Token: "2Hh0QHNoZhdXv0PdJ0ioKQ==", TTL: 3 * time.Second}, RoundTrip: 321 * time.Microsecond}
+}
+
+func listKey() redlock.MasterHold {
+	return redlock.MasterHold{Held: &redlock.HeldError{Type: "list", TTL: -1}, RoundTrip: 321 * time.Microsecond}
+}
+
 func nothing() redlock.MasterHold { return redlock.MasterHold{RoundTrip: 1234 * time.Microsecond} }
 
+// refused is what a master is that does not run.
+var refused = &pipeline.DownError{Cause: fmt.Errorf("dial tcp 10.0.0.1:6379: connect: %w", syscall.ECONNREFUSED)}
+
 func silent() redlock.MasterHold {
-	return redlock.MasterHold{Err: errors.New("dial tcp 10.0.0.1:6379: connect: connection refused")}
+	return redlock.MasterHold{Err: refused}
 }
 
 // answer is an inspection as the library gives it: who stands on how many
@@ -86,6 +104,9 @@ var inspections = []struct {
 	{"split", answer("invoices", redlock.VerdictSplit, by("billing", 8*time.Second), by("shop", 9*time.Second), by("billing", 9*time.Second), by("shop", 9*time.Second), nothing())},
 	{"silent", answer("invoices", redlock.VerdictUnknown, silent(), silent(), by("billing", 9*time.Second))},
 	{"readers", answer("invoices", redlock.VerdictHeld, read(2, "report", "export"), read(7, "report", "export", "a", "b", "c", "d", "e"), silent())},
+	{"for-ever", answer("invoices", redlock.VerdictHeld, by("billing", -1), by("billing", -1), by("billing", -1))},
+	{"plain", answer("invoices", redlock.VerdictHeld, plain(), plain(), silent())},
+	{"list", answer("invoices", redlock.VerdictPartial, listKey(), listKey(), nothing(), nothing(), nothing())},
 	{"foreign", answer("invoices\x1b[31m", redlock.VerdictHeld,
 		redlock.MasterHold{Held: &redlock.HeldError{Type: "list", TTL: -1}},
 		redlock.MasterHold{Held: &redlock.HeldError{Type: "string", Token: "other\x1b]0;client\a", TTL: -1}},
@@ -97,11 +118,11 @@ func TestStatusIsAsInItsGoldenFiles(t *testing.T) {
 	for _, test := range inspections {
 		var text, document bytes.Buffer
 		who := &fakeInspector{answers: map[string]*redlock.Inspection{test.in.Key: test.in}}
-		err := (&statusView{out: &text}).show(t.Context(), who, []string{test.in.Key}, 0)
+		err := (&statusView{out: &text, now: soon}).show(t.Context(), who, []string{test.in.Key}, 0)
 		if code := exitCode(err); code != verdictCodes[test.in.Verdict] {
 			t.Errorf("%s: exit code %d, %v", test.name, code, err)
 		}
-		_ = (&statusView{out: &document, json: true}).show(t.Context(), who, []string{test.in.Key}, 0)
+		_ = (&statusView{out: &document, json: true, now: soon}).show(t.Context(), who, []string{test.in.Key}, 0)
 		if strings.ContainsAny(text.String()+document.String(), "\x1b\a") {
 			t.Errorf("%s: control characters: %q", test.name, text.String())
 		}
@@ -172,7 +193,7 @@ func TestWhoWaitsIsAsInItsGoldenFile(t *testing.T) {
 	} {
 		who := &fakeInspector{answers: map[string]*redlock.Inspection{"invoices": in}}
 		waiting := func(context.Context, string) *waitingStatus { return w }
-		for _, v := range []*statusView{{out: &text, waiting: waiting}, {out: &document, waiting: waiting, json: true}} {
+		for _, v := range []*statusView{{out: &text, waiting: waiting, now: soon}, {out: &document, waiting: waiting, json: true, now: soon}} {
 			if err := v.show(t.Context(), who, []string{"invoices"}, 0); err != nil {
 				t.Error(err)
 			}

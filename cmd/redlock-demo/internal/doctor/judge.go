@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/measure"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/trouble"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
@@ -89,7 +90,7 @@ func judgeReach(l *findings, facts []Facts, v *Verdict) {
 		what, do := "cannot be reached: "+plain(f.Down), "Start it, or mend the network or the name. It may be its firewall."
 		var config *pool.ConfigError
 		if errors.As(f.Down, &config) {
-			what, do = "refuses us: "+plain(f.Down), "Mend the credentials, the database number or the TLS settings that are given here, or those of the master."
+			what, do = "refuses us: "+trouble.Short(f.Down), "Mend the credentials, the database number or the TLS settings that are given here, or those of the master."
 		}
 		l.add(Finding{Severity: severity, Code: "unreachable", What: what, Why: why, Do: do}, f.Master)
 	}

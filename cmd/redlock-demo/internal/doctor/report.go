@@ -1,10 +1,13 @@
 package doctor
 
 import (
+	"errors"
 	"strconv"
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/measure"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/trouble"
+	"github.com/redquorum/redquorum/pool"
 )
 
 // A Report is what --json prints.
@@ -80,6 +83,9 @@ func (f *Facts) master() Master {
 	m := Master{Address: f.Master, Up: f.Down == nil}
 	if f.Down != nil {
 		m.Error = plain(f.Down)
+		if _, refuses := errors.AsType[*pool.ConfigError](f.Down); refuses {
+			m.Error = trouble.Short(f.Down)
+		}
 		return m
 	}
 	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }

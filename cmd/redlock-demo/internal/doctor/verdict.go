@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/quorum"
@@ -69,13 +69,7 @@ func (v *Verdict) String() string {
 	if v.Quorum == 1 {
 		votes = "vote"
 	}
-	wait := time.Duration(v.InMS) * time.Millisecond
-	at := v.At.Add(time.Second - 1)
-	format := time.TimeOnly
-	if wait >= 12*time.Hour {
-		format = time.DateTime
-	}
-	return no + fmt.Sprintf("%d %s at %s (in %s)", v.Quorum, votes, at.Format(format), inSeconds(wait))
+	return no + fmt.Sprintf("%d %s at %s", v.Quorum, votes, words.Until(*v.At, time.Duration(v.InMS)*time.Millisecond))
 }
 
 func mastersVote(n int) string {
@@ -83,15 +77,6 @@ func mastersVote(n int) string {
 		return "master votes"
 	}
 	return "masters vote"
-}
-
-// inSeconds rounds up, to seconds.
-func inSeconds(d time.Duration) string {
-	s := math.Ceil(d.Seconds())
-	if s < 600 {
-		return fmt.Sprintf("%.0f s", s)
-	}
-	return (time.Duration(s) * time.Second).String()
 }
 
 // newVerdict counts the masters that vote, by the guard's rules, as of now.

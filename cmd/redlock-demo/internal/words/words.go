@@ -3,6 +3,7 @@ package words
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 )
@@ -40,4 +41,46 @@ func Span(d time.Duration) string {
 	default:
 		return fmt.Sprintf("%.1f s", ms/1000)
 	}
+}
+
+// About is a duration as it is said: 412 ms, 5 s, 2.7 s, 13 s, 20m0s, 3 days.
+func About(d time.Duration) string {
+	switch s := d.Seconds(); {
+	case d < time.Second:
+		return Span(d)
+	case s < 9.95:
+		return strconv.FormatFloat(math.Round(s*10)/10, 'f', -1, 64) + " s"
+	case d >= 48*time.Hour:
+		return Count(int(d.Hours()/24), "day")
+	case s < 119.5:
+		return fmt.Sprintf("%.0f s", s)
+	default:
+		return d.Round(time.Second).String()
+	}
+}
+
+// Until is an instant that is still to come, by the clock on the wall, and how long
+// that takes, both rounded up to seconds: 20:24:17 (in 61 s).
+func Until(at time.Time, in time.Duration) string {
+	format := time.TimeOnly
+	if in >= 12*time.Hour {
+		format = time.DateTime
+	}
+	return fmt.Sprintf("%s (in %s)", at.Add(time.Second-1).Local().Format(format), whole(math.Ceil(in.Seconds())))
+}
+
+// whole is a number of seconds.
+func whole(s float64) string {
+	if s < 600 {
+		return fmt.Sprintf("%.0f s", s)
+	}
+	return (time.Duration(s) * time.Second).String()
+}
+
+// Are is "is" behind one subject, "are" behind several.
+func Are(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }

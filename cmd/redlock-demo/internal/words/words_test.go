@@ -19,6 +19,35 @@ func TestNumbersAreAsPeopleReadThem(t *testing.T) {
 	}
 }
 
+func TestDurationsAreAsPeopleSayThem(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		412 * time.Millisecond: "412 ms", 5000609 * time.Microsecond: "5 s", 2700 * time.Millisecond: "2.7 s",
+		9960 * time.Millisecond: "10 s", 13200 * time.Millisecond: "13 s", 20 * time.Minute: "20m0s",
+		7*time.Minute + 12*time.Second: "7m12s", 24 * time.Hour: "24h0m0s", 71 * time.Hour: "2 days",
+	} {
+		if got := About(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+// Who comes at that time, or after so long, finds it past.
+func TestAnInstantToComeIsRoundedUp(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 23, 20, 0, 59, 200_000_000, time.Local)
+	for in, want := range map[time.Duration]string{
+		60702 * time.Millisecond: "20:01:00 (in 61 s)",
+		61 * time.Second:         "20:01:00 (in 61 s)",
+		20 * time.Minute:         "20:01:00 (in 20m0s)",
+		24 * time.Hour:           "2026-11-23 20:01:00 (in 24h0m0s)",
+	} {
+		if got := Until(at, in); got != want {
+			t.Errorf("%v: %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestTextIsWrapped(t *testing.T) {
 	t.Parallel()
 	if got, want := Wrap("→ ", 2, 12, "ein  Wört ist\tda drüben"), "→ ein Wört\n  ist da\n  drüben"; got != want {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -98,5 +100,28 @@ func TestACommandInAPipelineMayReadFromTheTerminal(t *testing.T) {
 	term.await(t, "ended: 0")
 	if _, text := term.end(t); !strings.Contains(text, "read hello") {
 		t.Errorf("%q", text)
+	}
+}
+
+// Whoever looks on is told, in time to do something, and told that it is over.
+func TestATerminalIsToldOfRenewalsInTrouble(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	term := onTerminal(t, command(t, nil, "exec", "--masters", addresses(c), "--ttl", "20s", "k", "--", "sh", "-c", "echo ready; read line"))
+	term.await(t, "ready")
+	if err := errors.Join(c.Masters[0].Freeze(), c.Masters[1].Freeze()); err != nil {
+		t.Fatal(err)
+	}
+	term.await(t, `redlock-demo: renewal of "k" is in trouble: `)
+	term.await(t, " unless it succeeds\r\n")
+	if err := errors.Join(c.Masters[0].Thaw(), c.Masters[1].Thaw()); err != nil {
+		t.Fatal(err)
+	}
+	term.await(t, `redlock-demo: renewal of "k" works again`+"\r\n")
+	term.press(t, "\n")
+	code, text := term.end(t)
+	told := regexp.MustCompile(`(?m)^redlock-demo: renewal of "k" is in trouble: 2 of 3 masters do not answer \(([\d.:]+), ([\d.:]+)\); the lock ends at \d\d:\d\d:\d\d unless it succeeds\r$`).FindAllStringSubmatch(text, -1)
+	if code != 0 || len(told) != 1 || told[0][1] != c.Masters[0].Addr() || told[0][2] != c.Masters[1].Addr() || strings.Count(text, "works again") != 1 {
+		t.Errorf("exit code %d\n%s", code, text)
 	}
 }

@@ -420,6 +420,9 @@ func TestALossEndsTheWholeGroup(t *testing.T) {
 					t.Errorf("%s is not said to be silent: %q", s.Addr(), text)
 				}
 			}
+			if strings.Count(text, "\n") != 1 { // of a renewal in trouble a terminal is told
+				t.Errorf("more than the loss is told: %q", text)
+			}
 			if strings.Contains(r.stdout.String(), "asked") {
 				t.Error("it got SIGTERM")
 			}

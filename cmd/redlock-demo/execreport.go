@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -83,14 +84,32 @@ func (n *narrator) waited(i redlock.WaitInfo) {
 func (n *narrator) renewed(i redlock.RenewalInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if i.Err != nil {
-		n.line(n.verbose && !n.failing, "not renewed, trying again: %v", i.Err)
+	switch {
+	case errors.Is(i.Err, redlock.ErrLost): // of which the command's end tells
+		return
+	case i.Err != nil:
+		n.line((n.verbose || n.person) && !n.failing, "renewal of %q is in trouble: %s; the lock ends at %s unless it succeeds",
+			n.key, notRenewed(i.Err), time.Now().Add(i.Remaining).Format(time.TimeOnly))
 		n.failing = true
 		return
+	case n.failing:
+		n.line(n.verbose || n.person, "renewal of %q works again", n.key)
 	}
 	n.renewals, n.failing = i.Count, false
 	n.pauses.forget()
 	n.line(n.verbose, "renewed %q, %d so far", n.key, i.Count)
+}
+
+// notRenewed is why a renewal failed that is tried again.
+func notRenewed(err error) string {
+	failed, ok := errors.AsType[*redlock.QuorumError](err)
+	if !ok {
+		return strings.TrimPrefix(err.Error(), "redlock: ")
+	}
+	if texts := complaintsOf(failed).sentences(failed.Total); texts != nil {
+		return strings.TrimSuffix(strings.Join(texts, " "), ".")
+	}
+	return strings.TrimPrefix(err.Error(), "redlock: ")
 }
 
 func (n *narrator) unlocked(i redlock.UnlockInfo) {

@@ -33,24 +33,14 @@ func (e *noQuorumError) Error() string {
 	return text + ": " + whyNoQuorum(failed)
 }
 
-// whyNoQuorum is what the masters say that did not agree.
+// whyNoQuorum is what the masters say that did not agree, and what that means to the
+// others.
 func whyNoQuorum(failed *redlock.QuorumError) string {
-	var said complaints
-	if failed.Nodes != nil {
-		for _, cause := range failed.Nodes.Errors {
-			if node, ok := errors.AsType[*redlock.NodeError](cause); ok {
-				said.add(node.Master, node.Err)
-			}
-		}
-	}
-	var texts []string
+	said := complaintsOf(failed)
+	texts := said.sentences(failed.Total)
 	if clock, ok := errors.AsType[*redlock.ClockError](failed); ok {
-		texts = append(texts, clock.Error()+".")
+		texts = append([]string{clock.Error() + "."}, texts...)
 	}
-	if said.unreachable() > failed.Total-failed.Need {
-		said.withoutUnchecked()
-	}
-	texts = append(texts, said.sentences(failed.Total)...)
 	others := failed.Total - said.count
 	if said.count == 0 || others == 0 {
 		return strings.Join(texts, " ")
@@ -63,6 +53,24 @@ func whyNoQuorum(failed *redlock.QuorumError) string {
 		return strings.TrimSuffix(texts[0], ".") + "; " + rest
 	}
 	return strings.Join(append(texts, "T"+rest[1:]), " ")
+}
+
+// complaintsOf are those of the masters that did not agree. Where those that cannot be
+// asked decide, nothing is said of masters of which nothing is known yet.
+func complaintsOf(failed *redlock.QuorumError) *complaints {
+	said := &complaints{}
+	if failed.Nodes == nil {
+		return said
+	}
+	for _, cause := range failed.Nodes.Errors {
+		if node, ok := errors.AsType[*redlock.NodeError](cause); ok {
+			said.add(node.Master, node.Err)
+		}
+	}
+	if said.unreachable() > failed.Total-failed.Need {
+		said.withoutUnchecked()
+	}
+	return said
 }
 
 // A complaint is why some masters did not agree, all of them in the same words.

@@ -28,8 +28,8 @@ func Down(err error) (text string, down bool) {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return dns.Err, true
 	}
-	if errors.Is(err, pool.ErrTimeout) {
-		return pool.ErrTimeout.Error(), true
+	if IsSilence(err) { // a dial that nobody answers
+		return "", false
 	}
 	if e, ok := errors.AsType[*pipeline.DownError](err); ok {
 		return strings.Join(strings.Fields(e.Cause.Error()), " "), true

@@ -5,7 +5,6 @@ import (
 
 	"github.com/rs/xid"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
 	"github.com/redquorum/redquorum/drift"
@@ -87,11 +86,7 @@ func runDoctor(cmd *cobra.Command, a *app, o *doctorOptions) error {
 	}
 	view := &doctorView{out: a.out, live: !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
 	view.colour = view.live && !o.noColor && a.env("NO_COLOR") == ""
-	if isTerminal(a.out) {
-		if width, _, err := term.GetSize(int(a.out.Fd())); err == nil {
-			view.width = width
-		}
-	}
+	view.width = layoutFor(a.out).columns
 	stop := view.follow(o.exam)
 	facts, err := doctor.Examine(cmd.Context(), options)
 	stop()

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
@@ -58,7 +57,7 @@ func (v *doctorView) print(r *doctor.Report) error {
 	rows := [][]string{{"master", "p50", "p99", "version", "role", "persistence", "eviction", "clock"}}
 	for _, m := range r.Masters {
 		if !m.Up {
-			rows = append(rows, []string{m.Address, "✗ " + shortened(redacted(printable(m.Error)), longestError)})
+			rows = append(rows, []string{m.Address, "✗ " + visible(redacted(m.Error))})
 			continue
 		}
 		p50, p99, clock := "–", "–", "–"
@@ -70,9 +69,12 @@ func (v *doctorView) print(r *doctor.Report) error {
 		}
 		rows = append(rows, []string{m.Address, p50, p99, known(m.Version), known(m.Role), m.Persistence, known(m.Eviction), clock})
 	}
-	if err := v.table(&b, rows); err != nil {
-		return err
-	}
+	v.wide().table(&b, table{rows, nil, func(row []string) string {
+		if len(row) < len(rows[0]) {
+			return row[0] + ": " + row[1]
+		}
+		return fmt.Sprintf("%s: p50 %s, p99 %s, version %s, %s, persistence %s, %s, clock %s", row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7])
+	}})
 	b.WriteByte('\n')
 	counts := map[doctor.Severity]int{}
 	for _, f := range r.Findings {
@@ -109,28 +111,12 @@ func (v *doctorView) verdict(b *bytes.Buffer, r *doctor.Report) {
 	b.WriteByte('\n')
 }
 
-// table prints the masters: a line each where they fit, else each as a paragraph.
-func (v *doctorView) table(b *bytes.Buffer, rows [][]string) error {
-	var t bytes.Buffer
-	if err := align(&t, rows); err != nil {
-		return err
+// wide is the layout of the table: in a pipe every master has its line.
+func (v *doctorView) wide() layout {
+	if v.width == 0 {
+		return layout{}
 	}
-	fits := true
-	for line := range strings.Lines(t.String()) {
-		fits = fits && utf8.RuneCountInString(strings.TrimRight(line, "\n")) <= v.columns()
-	}
-	if fits || v.width == 0 { // into a pipe every master has its line
-		b.Write(t.Bytes())
-		return nil
-	}
-	for _, row := range rows[1:] {
-		text := row[1]
-		if len(row) == len(rows[0]) {
-			text = fmt.Sprintf("p50 %s, p99 %s, version %s, %s, persistence %s, %s, clock %s", row[1], row[2], row[3], row[4], row[5], row[6], row[7])
-		}
-		v.wrapped(b, "   ", 3, row[0]+": "+text)
-	}
-	return nil
+	return layout{v.columns()}
 }
 
 // columns is how wide the text may be.

@@ -303,16 +303,18 @@ func (o *initOptions) confirm(ctx context.Context, a *app, wanted guard.Config, 
 	if o.yes {
 		return nil
 	}
-	text := fmt.Sprintf("The fleet becomes: %v.\n", wanted)
+	var b bytes.Buffer
+	line := func(format string, args ...any) { layoutFor(os.Stderr).text(&b, "", 0, fmt.Sprintf(format, args...)) }
+	line("The fleet becomes: %v.", wanted)
 	if absent != nil {
-		text += fmt.Sprintf("These masters are absent, and are taken for new ones: %s.\n", strings.Join(absent, ", "))
+		line("These masters are absent, and are taken for new ones: %s.", strings.Join(absent, ", "))
 	}
 	if o.force {
-		text += fmt.Sprintf("No master votes for the next %v, and clients with other settings find none that does.\n", quarantine)
+		line("No master votes for the next %v, and clients with other settings find none that does.", quarantine)
 	} else {
-		text += "The others vote at once. If the fleet is not new, somebody may hold a lock on it, and another be granted the same one.\n"
+		line("The others vote at once. If the fleet is not new, somebody may hold a lock on it, and another be granted the same one.")
 	}
-	yes, err := confirmed(ctx, a, text)
+	yes, err := confirmed(ctx, a, b.String())
 	if err == nil && !yes {
 		err = usagef("not confirmed: nothing was written")
 	}
@@ -335,26 +337,28 @@ func (r *initReport) print(a *app, wanted guard.Config) error {
 		}
 		rows = append(rows, []string{m.Address, said})
 	}
-	if err := align(&b, rows); err != nil {
-		return err
-	}
+	l := layoutFor(a.out)
+	l.table(&b, table{rows, nil, func(row []string) string { return row[0] + ": " + row[1] }})
 	quarantine := time.Duration(r.QuarantineMS) * time.Millisecond
 	switch r.Outcome {
 	case outcomeDeclared:
-		fmt.Fprintf(&b, "\ndeclared a fleet of %v: it votes at once\n", wanted)
+		b.WriteByte('\n')
+		l.text(&b, "", 0, fmt.Sprintf("declared a fleet of %v: it votes at once", wanted))
 		for _, m := range r.Masters {
 			if m.Absent {
-				fmt.Fprintf(&b, "%s is absent: it votes %v after it has come\n", m.Address, quarantine)
+				l.text(&b, "", 0, fmt.Sprintf("%s is absent: it votes %v after it has come", m.Address, quarantine))
 			}
 		}
 	case outcomeChanged:
-		fmt.Fprintf(&b, "\nchanged to a fleet of %v: it votes in %v\n", wanted, quarantine)
+		b.WriteByte('\n')
+		l.text(&b, "", 0, fmt.Sprintf("changed to a fleet of %v: it votes in %v", wanted, quarantine))
 	case outcomeAlready:
-		fmt.Fprintf(&b, "\nalready a fleet of %v: nothing was written\n", wanted)
+		b.WriteByte('\n')
+		l.text(&b, "", 0, fmt.Sprintf("already a fleet of %v: nothing was written", wanted))
 	}
 	if r.Verdict != nil {
 		b.WriteByte('\n')
-		printVerdict(&b, r.Verdict)
+		printVerdict(&b, l, r.Verdict)
 	}
 	if _, err := a.out.Write(b.Bytes()); err != nil {
 		return &outputError{err}

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A terminal is a pseudo-terminal of 80 columns with a command on it.
+// A terminal is a pseudo-terminal with a command on it.
 type terminal struct {
 	watched
 	cmd    *exec.Cmd
@@ -24,6 +24,12 @@ type terminal struct {
 
 // onTerminal starts the command on a terminal of its own, standard error too.
 func onTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
+	t.Helper()
+	return onTerminalOf(t, 80, cmd)
+}
+
+// onTerminalOf is onTerminal with so many columns.
+func onTerminalOf(t *testing.T, columns uint16, cmd *exec.Cmd) *terminal {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -38,7 +44,7 @@ func onTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
 	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: 80}); err != nil {
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 50, Col: columns}); err != nil {
 		t.Fatal(err)
 	}
 	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)

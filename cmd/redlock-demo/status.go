@@ -2,13 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -90,7 +90,7 @@ func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) erro
 	}
 	awaitMasters(ctx, client, func(_, unknown, _ int) bool { return unknown == 0 })
 	queues.await(ctx)
-	s := &statusView{out: a.out, json: o.json, verdict: verdicts(options, doctor.Client{MaxTTL: o.maxTTL, Skew: o.skew}), waiting: queues.read, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
+	s := &statusView{out: a.out, wide: func() layout { return layoutFor(a.out) }, json: o.json, verdict: verdicts(options, doctor.Client{MaxTTL: o.maxTTL, Skew: o.skew}), waiting: queues.read, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
 	if o.check {
 		s.codes = checkCodes
 	}
@@ -110,6 +110,7 @@ type statusView struct {
 	clear   bool                                                 // the screen, before each look
 	looks   int
 	now     func() time.Time // nil: time.Now
+	wide    func() layout    // nil: no terminal
 }
 
 // clock is what the time is.
@@ -118,6 +119,13 @@ func (s *statusView) clock() time.Time {
 		return s.now()
 	}
 	return time.Now()
+}
+
+func (s *statusView) layout() layout {
+	if s.wide == nil {
+		return layout{}
+	}
+	return s.wide()
 }
 
 // show looks at the keys, once or (every > 0) until ctx ends.
@@ -139,7 +147,7 @@ func (s *statusView) look(ctx context.Context, who inspector, keys []string) (co
 		if s.looks > 0 && !s.clear {
 			text.WriteByte('\n')
 		}
-		printVerdict(&text, document.Verdict)
+		printVerdict(&text, s.layout(), document.Verdict)
 		if !document.CanLock {
 			code = exitNoQuorum
 		}
@@ -159,11 +167,9 @@ func (s *statusView) look(ctx context.Context, who inspector, keys []string) (co
 		if i > 0 || document.Verdict != nil || s.looks > 0 && !s.clear {
 			text.WriteByte('\n')
 		}
-		if err := render(&text, in, said); err != nil {
-			return 0, err
-		}
+		render(&text, s.layout(), in, said)
 		if status.Waiting != nil {
-			status.Waiting.print(&text)
+			status.Waiting.print(&text, s.layout())
 		}
 	}
 	if s.json {
@@ -194,8 +200,8 @@ func (s *statusView) codeOf(v redlock.Verdict) int {
 }
 
 // render prints one key as people read it: the sentence, and a row a master.
-func render(w io.Writer, in *redlock.Inspection, said string) error {
-	fmt.Fprintf(w, "%s: %s\n", printable(in.Key), said)
+func render(b *bytes.Buffer, l layout, in *redlock.Inspection, said string) {
+	l.text(b, "", 0, printable(in.Key)+": "+said)
 	rows := [][]string{{"master", "holder", "left", "round trip", "token"}}
 	for _, m := range in.Masters {
 		switch h := m.Held; {
@@ -209,7 +215,12 @@ func render(w io.Writer, in *redlock.Inspection, said string) error {
 			rows = append(rows, []string{m.Master, rowHolder(h), rowTTL(h.TTL), roundTrip(m.RoundTrip), rowToken(h.Token)})
 		}
 	}
-	return align(w, rows)
+	l.table(b, table{rows, []int{3, 4}, func(row []string) string {
+		if len(row) < len(rows[0]) {
+			return strings.TrimPrefix(strings.Join(row, ": "), ": ")
+		}
+		return strings.TrimPrefix(fmt.Sprintf("%s: %s, left %s, round trip %s, token %s", row[0], row[1], row[2], cmp.Or(row[3], "–"), row[4]), ": ")
+	}})
 }
 
 // shownReaders is how many readers of a master have a row.
@@ -240,33 +251,6 @@ func rowsOfReaders(m *redlock.MasterHold) [][]string {
 }
 
 const longestError = 120 // characters
-
-// align prints rows, each column as wide as it needs. The last cell of a row
-// takes no part in that.
-func align(w io.Writer, rows [][]string) error {
-	var width []int
-	for _, row := range rows {
-		for i, cell := range row[:len(row)-1] {
-			if i == len(width) {
-				width = append(width, 0)
-			}
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
-		}
-	}
-	for _, row := range rows {
-		line := "  "
-		for i, cell := range row {
-			line += " " + cell
-			if i < len(row)-1 {
-				line += strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+1)
-			}
-		}
-		if _, err := fmt.Fprintln(w, line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 func rowHolder(h *redlock.HeldError) string {
 	switch {

@@ -1,9 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,9 +43,9 @@ func verdicts(o doctor.Options, client doctor.Client) func(context.Context) (*do
 }
 
 // printVerdict prints the answer to what is asked first, and what helps.
-func printVerdict(w io.Writer, v *doctor.Verdict) {
-	fmt.Fprintln(w, v)
+func printVerdict(b *bytes.Buffer, l layout, v *doctor.Verdict) {
+	l.text(b, "", 0, v.String())
 	for _, help := range v.Help {
-		fmt.Fprintln(w, "  → "+help)
+		l.text(b, "  → ", 4, help)
 	}
 }

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -131,10 +131,10 @@ func (s *waitingStatus) add(c waitingClient) {
 const shownWaiting = 5
 
 // print is the sentence as people read it; nothing where nobody waits.
-func (s *waitingStatus) print(w io.Writer) {
+func (s *waitingStatus) print(b *bytes.Buffer, l layout) {
 	if s.Count == 0 {
 		if s.Error != "" {
-			fmt.Fprintf(w, "   who waits is not known: %s\n", shortened(printable(s.Error), longestError))
+			l.text(b, "   ", 3, "who waits is not known: "+visible(s.Error))
 		}
 		return
 	}
@@ -153,5 +153,5 @@ func (s *waitingStatus) print(w io.Writer) {
 	if s.Count == 1 {
 		verb = "waits"
 	}
-	fmt.Fprintf(w, "   %s %s: %s\n", words.Count(s.Count, "client"), verb, strings.Join(names, ", "))
+	l.text(b, "   ", 3, fmt.Sprintf("%s %s: %s", words.Count(s.Count, "client"), verb, strings.Join(names, ", ")))
 }

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// narrow is a table, as wide as it has to be.
+func narrow(columns int) string {
+	var b bytes.Buffer
+	layout{columns}.table(&b, table{
+		rows: [][]string{
+			{"master", "holder", "left", "token"},
+			{"10.0.0.1:6379", "billing", "8.0 s", "dc0ofu9ksdue9s8caem0:54a3…"},
+			{"10.0.0.2:6379", "✗ no session (the master is up): SELECT 3: ERR DB index"},
+		},
+		spare:     []int{3},
+		paragraph: func(row []string) string { return strings.Join(row, ", ") },
+	})
+	return b.String()
+}
+
+func TestATableGetsNarrowerAndLosesNothingOfErrors(t *testing.T) {
+	t.Parallel()
+	const short = "   10.0.0.2:6379  ✗ no session (the master is up): SELECT 3: ERR DB index\n"
+	for columns, want := range map[int]string{
+		0:  "   master         holder   left   token\n   10.0.0.1:6379  billing  8.0 s  dc0ofu9ksdue9s8caem0:54a3…\n" + short,
+		80: "   master         holder   left   token\n   10.0.0.1:6379  billing  8.0 s  dc0ofu9ksdue9s8caem0:54a3…\n" + short,
+		50: "   master         holder   left\n   10.0.0.1:6379  billing  8.0 s\n   10.0.0.2:6379  ✗ no session (the master is up):\n                  SELECT 3: ERR DB index\n",
+		32: "   10.0.0.1:6379, billing, 8.0\n     s,\n     dc0ofu9ksdue9s8caem0:54a3…\n   10.0.0.2:6379, ✗ no session\n     (the master is up): SELECT\n     3: ERR DB index\n",
+	} {
+		if got := narrow(columns); got != want {
+			t.Errorf("%d columns:\n%s\nwant\n%s", columns, got, want)
+		}
+	}
+}
+
+func TestNoLineOfATableIsLongerThanTheTerminal(t *testing.T) {
+	t.Parallel()
+	words := strings.Fields(narrow(0))
+	for columns := 34; columns < 100; columns++ {
+		text := narrow(columns)
+		if !(layout{columns}).fits(text) {
+			t.Errorf("%d columns:\n%s", columns, text)
+		}
+		for _, word := range words[len(words)-8:] { // of the error
+			if !slices.Contains(strings.Fields(text), word) {
+				t.Errorf("%d columns: %q is missing:\n%s", columns, word, text)
+			}
+		}
+	}
+}
+
+// longest is how long the longest line is.
+func longest(text string) (n int) {
+	for line := range strings.Lines(text) {
+		n = max(n, utf8.RuneCountInString(strings.TrimRight(line, "\r\n")))
+	}
+	return n
+}

@@ -44,8 +44,10 @@ cannot be, it says so, and they expire by themselves. It declares no fleet:
 Exit code: 0 when something was measured, 69 when no quorum can be had, 64 for
 a mistake in the arguments.`,
 		Example: benchExamples,
-		Args:    noArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runBench(cmd, a, o) },
+
+		Annotations: map[string]string{heeds: "masters config max-ttl client-skew json"},
+		Args:        noArguments,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return runBench(cmd, a, o) },
 	}
 	flags := cmd.Flags()
 	flags.Var(&numberFlag{&o.goroutines, bench.MinGoroutines, bench.MaxGoroutines}, "goroutines", "how many lock and unlock at the same time")

@@ -65,7 +65,7 @@ Exit code: 0 when the check held, 1 when it did not, 69 when nobody ever had the
 lock, 64 for a mistake in the arguments or the script, 71 when the masters cannot
 be started.`,
 		Example:     chaosExamples,
-		Annotations: map[string]string{ownMasters: ""},
+		Annotations: map[string]string{ownMasters: "", heeds: "config max-ttl json no-color"},
 		Args:        noArguments,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runChaos(cmd, a, o) },
 	}

@@ -29,7 +29,10 @@ type setting struct {
 // environment does. What the command has no flag for is passed over.
 func applyConfig(cmd *cobra.Command, a *app, file string) error {
 	origin := "--config"
-	if !cmd.Flags().Changed("config") {
+	switch {
+	case cmd.Flags().Lookup("config") == nil: // it heeds none, as the completion
+		return nil
+	case !cmd.Flags().Changed("config"):
 		if origin, file = configVariable, a.env(configVariable); file == "" {
 			return nil
 		}

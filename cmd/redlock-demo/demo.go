@@ -15,6 +15,9 @@ const demoExamples = `  redlock-demo                          five masters insid
   redlock-demo --masters redis://a,redis://b:7000,rediss://user:pw@c
   redlock-demo --json | jq .verdict`
 
+// demoHeeds is the shared flags that demo heeds. Its fencing tokens are nobody else's.
+const demoHeeds = "masters config ttl max-ttl json no-color"
+
 // demoOptions are the flags of demo.
 type demoOptions struct {
 	*sharedFlags
@@ -54,8 +57,10 @@ Exit code: 0 when every expectation held, 1 when one did not, 64 for a mistake
 in the arguments or where none of the masters answers, 69 where some answer but
 no quorum does.`,
 		Example: demoExamples,
-		Args:    noArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runDemo(cmd, a, o) },
+
+		Annotations: map[string]string{heeds: demoHeeds},
+		Args:        noArguments,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return runDemo(cmd, a, o) },
 	}
 	o.register(cmd)
 	return cmd

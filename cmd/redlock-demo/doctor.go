@@ -55,8 +55,10 @@ Exit code: 0 when there is nothing worse than a note, 1 with a warning, 2 when n
 lock can be taken now or with another serious finding (locks are not safe), 64 for
 a mistake in the arguments.`,
 		Example: doctorExamples,
-		Args:    noArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd, a, o) },
+
+		Annotations: map[string]string{heeds: "masters config max-ttl client-skew json no-color"},
+		Args:        noArguments,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd, a, o) },
 	}
 	flags := cmd.Flags()
 	flags.Var(&rangeFlag{p: &o.exam, low: minExam, high: maxExam}, "for", "how long round trips are taken and clocks watched")

@@ -95,8 +95,10 @@ quorum of masters can be had, 74 when the lock was lost, 126 when the command
 cannot be run, 127 when there is none of that name, 64 for a mistake in the
 arguments.`,
 		Example: execExamples,
-		Args:    execArguments,
-		RunE:    func(cmd *cobra.Command, args []string) error { return runExec(cmd, a, o, args[0], args[1:]) },
+
+		Annotations: map[string]string{heeds: "masters config max-ttl client-skew"},
+		Args:        execArguments,
+		RunE:        func(cmd *cobra.Command, args []string) error { return runExec(cmd, a, o, args[0], args[1:]) },
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		err = flagError(cmd, err)

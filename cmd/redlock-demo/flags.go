@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,12 +36,38 @@ type sharedFlags struct {
 	noColor bool
 }
 
-// register adds the flags to the root, for all commands.
-func (f *sharedFlags) register(root *cobra.Command) {
-	flags := root.PersistentFlags()
+// heeds is the annotation of a command with the names of the shared flags that mean
+// something to it; without it all do.
+const heeds = "heeds"
+
+// tolerated are the shared flags that a command takes though they mean nothing to it:
+// there is nothing to be coloured, or it says itself why not. The help has them not.
+var tolerated = []string{"no-color", "masters"}
+
+// register adds to a command the shared flags that it heeds, but for those of its own.
+func (f *sharedFlags) register(cmd *cobra.Command) {
+	names, some := cmd.Annotations[heeds]
+	all := f.all()
+	for _, name := range sharedNames {
+		flag := all.Flags().Lookup(name)
+		heeded := !some || slices.Contains(strings.Fields(names), name)
+		flag.Hidden = !heeded
+		if cmd.Flags().Lookup(name) == nil && (heeded || slices.Contains(tolerated, name)) {
+			cmd.Flags().AddFlag(flag)
+		}
+	}
+	_ = cmd.MarkFlagFilename("config") // for the completion, where the flag exists
+}
+
+// sharedNames are the names of the shared flags.
+var sharedNames = []string{"masters", "config", "ttl", "max-ttl", "client-skew", "json", "no-color"}
+
+// all has all shared flags, and is no command to be run.
+func (f *sharedFlags) all() *cobra.Command {
+	all := &cobra.Command{}
+	flags := all.Flags()
 	flags.StringVar(&f.masters, "masters", "", "comma-separated `urls` of the masters: redis://, rediss:// or unix:// (default $"+mastersVariable+")")
 	flags.StringVar(&f.config, "config", "", "`file` with the masters and how to reach them, for what neither flags nor the environment say: lines such as masters = url,url (default $"+configVariable+")")
-	_ = root.MarkPersistentFlagFilename("config") // for the completion; the flag exists
 	flags.Var(&durationFlag{&f.ttl}, "ttl", "how long the masters keep a lock whose holder is not heard of any more, 20ms to 1m")
 	flags.Var(&rangeFlag{p: &f.maxTTL, low: demo.MinTTL, high: 24 * time.Hour, orZero: true}, "max-ttl",
 		"the longest TTL of any lock on the masters, the same for all their clients: so long a restarted master does not vote; 0 for 1m, and for the TTL on the demonstration's own masters")
@@ -48,6 +75,7 @@ func (f *sharedFlags) register(root *cobra.Command) {
 		"by how much clients' clocks may differ for fencing tokens to go on rising, the same for all clients: so much longer a restarted master does not vote")
 	flags.BoolVar(&f.json, "json", false, "print one JSON document and nothing else")
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours, as with NO_COLOR; there are none anyway where the output is no terminal")
+	return all
 }
 
 // masterURLs is the list of masters, nil where none was given. changed tells

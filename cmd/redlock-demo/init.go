@@ -70,8 +70,10 @@ master belongs to a fleet or answers though --without names it, 69 when one cann
 be reached or is not fit to be one, 64 for a mistake in the arguments or where
 --force or --without is not confirmed.`,
 		Example: initExamples,
-		Args:    noArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return runInit(cmd, a, o) },
+
+		Annotations: map[string]string{heeds: "masters config max-ttl client-skew json"},
+		Args:        noArguments,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return runInit(cmd, a, o) },
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.force, "force", false, "write the markers anew where there are some; asks for confirmation")

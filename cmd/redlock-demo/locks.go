@@ -59,6 +59,8 @@ the key within the last day, to whomever.
 Exit code: 0; 1 when not all was seen before --timeout; 69 when fewer masters
 than a quorum were searched; 64 for a mistake in the arguments.`,
 		Example: locksExamples,
+
+		Annotations: map[string]string{heeds: "masters config json"},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("%d patterns: want one at the most, in quotes (see %s --help)", len(args), cmd.CommandPath())

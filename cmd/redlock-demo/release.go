@@ -58,8 +58,10 @@ when nobody held it, or somebody else by then; 69 when too few masters answered,
 so that the holder may go on; 75 when it is held by what release does not touch;
 64 for a mistake in the arguments or where it is not confirmed.`,
 		Example: releaseExamples,
-		Args:    oneKey,
-		RunE:    func(cmd *cobra.Command, args []string) error { return runRelease(cmd, a, o, args[0]) },
+
+		Annotations: map[string]string{heeds: "masters config json"},
+		Args:        oneKey,
+		RunE:        func(cmd *cobra.Command, args []string) error { return runRelease(cmd, a, o, args[0]) },
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.now, "now", false, "let the next one in at once, though the holder may still be working")

@@ -23,6 +23,7 @@ runs a command while holding a lock.
 
 Without a command it is "redlock-demo demo".`,
 		Example:       demoExamples,
+		Annotations:   map[string]string{heeds: demoHeeds},
 		Version:       version(),
 		SilenceErrors: true, // main prints them
 		SilenceUsage:  true,
@@ -44,10 +45,14 @@ Without a command it is "redlock-demo demo".`,
 	root.SetVersionTemplate("redlock-demo {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
-	shared.register(root)
 	o.register(root)
 	root.AddCommand(newDemo(a, shared), newExec(a, shared), newStatus(a, shared), newLocks(a, shared), newRelease(a, shared), newWait(a, shared), newChaos(a, shared),
 		newBench(a, shared), newDoctor(a, shared), newInit(a, shared), newWitness(), newSweeper())
+	for _, cmd := range append(root.Commands(), root) {
+		if !cmd.Hidden {
+			shared.register(cmd)
+		}
+	}
 	return root
 }
 

@@ -50,6 +50,8 @@ for a moment); 64 for a mistake in the arguments. With --check 0 and 1 mean
 something else: 1 when somebody holds one of the locks on a quorum, 0 when nobody
 does.`,
 		Example: statusExamples,
+
+		Annotations: map[string]string{heeds: "masters config max-ttl client-skew json"},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("no key is named: want %s KEY... (see %[1]s --help)", cmd.CommandPath())

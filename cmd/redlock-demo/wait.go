@@ -38,8 +38,10 @@ Exit code: 0 when the lock is free; 75 when it is held and --timeout is over; 69
 when for 3 s too few masters answer to tell, or at the end of --timeout; 64 for a
 mistake in the arguments.`,
 		Example: waitExamples,
-		Args:    oneKey,
-		RunE:    func(cmd *cobra.Command, args []string) error { return runWait(cmd, a, o, args[0]) },
+
+		Annotations: map[string]string{heeds: "masters config json"},
+		Args:        oneKey,
+		RunE:        func(cmd *cobra.Command, args []string) error { return runWait(cmd, a, o, args[0]) },
 	}
 	flags := cmd.Flags()
 	flags.Var(&rangeFlag{p: &o.timeout, low: minWait, high: maxWait, orZero: true}, "timeout", "how long to wait; 0: as long as it takes")

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// A probe shows that a command heeds a shared flag.
+type probe struct {
+	flag     string // and its value
+	commands []string
+	shows    string // a regular expression, for what is printed with the flag
+	how      how
+}
+
+// how a probe is made.
+type how int
+
+const (
+	alone    how = iota // nothing but the flag has the command print that
+	compared            // with what is printed without the flag
+	missing             // compared, on a terminal, and the other way round: the flag takes away
+)
+
+// The masters of the probes are three, of which two were restarted and are in
+// quarantine. What demo heeds the root does, which runs it.
+var probes = []probe{
+	{"masters ,", []string{"demo", "exec k -- true", "status k", "locks", "release --yes k", "wait k", "bench", "doctor", "init"}, "names no masters", alone},
+	{"config /no/such/file", []string{"demo", "exec k -- true", "status k", "locks", "release --yes k", "wait k", "bench", "doctor", "init", "chaos --duration 1s"}, "no such file", alone},
+	{"ttl 1ns", []string{"demo --buyers 2 --stock 4"}, "a TTL of 1ns", alone},
+	{"max-ttl 21ms", []string{"demo --buyers 2 --stock 4", "exec --try k -- true", "bench", "chaos --duration 1s"}, "21ms: want|longest TTL of 21ms|above --max-ttl", alone},
+	{"max-ttl 30s", []string{"status k", "doctor --for 100ms"}, "NO. 0 of 3 masters vote", compared},
+	{"max-ttl 30s", []string{"init --json"}, `"max_ttl_ms": 30000`, compared},
+	{"client-skew 1h", []string{"exec --try k -- true", "status k", "doctor --for 100ms", "bench --duration 100ms --guard standard"}, `\(in (1h\d+m|\d\dm)\d+s\)`, compared},
+	{"client-skew 1h", []string{"init --json"}, `"quarantine_ms": 36`, compared},
+	{"json", []string{"demo --buyers 2 --stock 4", "status k", "locks", "release --yes k", "wait k", "bench --duration 100ms", "doctor --for 100ms", "init", "chaos --duration 1s"}, `(?s)^\{.*\}\s*$`, alone},
+	{"no-color", []string{"demo --buyers 2 --stock 4", "doctor --for 100ms", "chaos --duration 1s"}, `\x1b\[(1|3\d)(;1)?m`, missing},
+}
+
+// ownFlags are commands that have a flag of their own where others have a shared one.
+var ownFlags = []string{"exec --ttl", "exec --json", "chaos --ttl", "bench --ttl"}
+
+// commandOf is the command that a command line is of.
+func commandOf(line string) string {
+	name, _, _ := strings.Cut(line, " ")
+	return name
+}
+
+// Whoever reads of a flag in the help of a command relies on it.
+func TestTheHelpListsOnlyWhatACommandHeeds(t *testing.T) {
+	t.Parallel()
+	probed := func(command, flag string) bool {
+		return slices.ContainsFunc(probes, func(p probe) bool {
+			name, _, _ := strings.Cut(p.flag, " ")
+			return name == flag && slices.ContainsFunc(p.commands, func(line string) bool { return commandOf(line) == command })
+		})
+	}
+	root := newRoot(&app{out: os.Stdout, err: os.Stderr, env: func(string) string { return "" }})
+	for _, cmd := range append(root.Commands(), root) {
+		name := cmd.Name()
+		if cmd == root {
+			name = "demo"
+		}
+		for _, shared := range sharedNames {
+			flag := cmd.Flags().Lookup(shared)
+			listed := flag != nil && !flag.Hidden && !cmd.Hidden && !slices.Contains(ownFlags, name+" --"+shared)
+			if listed != probed(name, shared) {
+				t.Errorf("%q lists --%s: %v. That it heeds it is probed: %v. The commands' annotation heeds says which it lists", name, shared, listed, !listed)
+			}
+		}
+	}
+}
+
+func TestACommandHeedsTheFlagsThatItLists(t *testing.T) {
+	t.Parallel()
+	c, urls := processes(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways})
+	client, err := redlock.Open(c.URLs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.Init(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range c.Masters[:2] {
+		if err := s.Restart(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "both are in quarantine", func() bool {
+		n := 0
+		for _, m := range client.Masters(t.Context()) {
+			if m.Why != nil && m.Why.Left > 0 {
+				n++
+			}
+		}
+		return n == 2
+	})
+	for _, p := range probes {
+		for _, line := range p.commands {
+			t.Run(strings.TrimSpace(commandOf(line)+" --"+p.flag), func(t *testing.T) {
+				t.Parallel()
+				p.probe(t, urls, line)
+			})
+		}
+	}
+}
+
+// probe runs a command line with the flag and without.
+func (p *probe) probe(t *testing.T, urls, line string) {
+	t.Helper()
+	flag := strings.Fields("--" + p.flag)
+	name, rest, _ := strings.Cut(line, " ")
+	var env []string
+	if name != "demo" && name != "chaos" {
+		env = []string{mastersVariable + "=" + urls}
+	}
+	run := func(flag ...string) string {
+		args := slices.Concat([]string{name}, flag, strings.Fields(rest))
+		if p.how == missing {
+			term := onTerminal(t, command(t, append(env, "TERM=xterm"), args...))
+			if name == "demo" { // its first lines are enough
+				term.await(t, "Without a lock")
+				term.press(t, ctrlC)
+			}
+			_, text := term.end(t)
+			return text
+		}
+		stdout, stderr, _ := output(t, env, args...)
+		if stdout == "" {
+			return stderr
+		}
+		if p.how == compared {
+			stdout += stderr
+		}
+		return stdout
+	}
+	shows := regexp.MustCompile(p.shows)
+	if with := run(flag...); shows.MatchString(with) == (p.how == missing) {
+		t.Errorf("with %q:\n%s", flag, with)
+	}
+	if p.how == alone {
+		return
+	}
+	if without := run(); shows.MatchString(without) != (p.how == missing) {
+		t.Errorf("without %q:\n%s", flag, without)
+	}
+}

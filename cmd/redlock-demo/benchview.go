@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/bench"
@@ -66,16 +67,21 @@ func (v *benchView) print(r *bench.Result, each time.Duration) error {
 			micros(row.Unlock.P50), micros(row.Unlock.P99), thousands(failed),
 		})
 	}
-	if err := align(&b, rows); err != nil {
+	if len(r.Rows) == 0 {
+		b.WriteString("nothing was measured\n")
+	} else if err := align(&b, rows); err != nil {
 		return err
 	}
 	for _, row := range r.Rows {
 		for _, e := range row.Errors {
-			fmt.Fprintf(&b, "\n%s: %s, %s: %s\n", settingName(row.Guard, row.Fencing), e.Kind, words.Count(int(e.Count), "time"), shortened(redacted(e.First), longestError))
+			fmt.Fprintf(&b, "\n%s: %s, %s: %s\n", settingName(row.Guard, row.Fencing), e.Kind, words.Count(int(e.Count), "time"), visible(redacted(e.First)))
 		}
 	}
+	if r.Away != nil {
+		fmt.Fprintf(&b, "\nout of reach all along, so nothing was written there: %s\n", strings.Join(r.Away, ", "))
+	}
 	for _, l := range r.Left {
-		fmt.Fprintf(&b, "\nnot removed from %s: %s\n", l.Master, shortened(redacted(l.Error), longestError))
+		fmt.Fprintf(&b, "\nnot removed from %s: %s. The keys expire by themselves\n", l.Master, visible(redacted(l.Error)))
 	}
 	if _, err := v.out.Write(b.Bytes()); err != nil {
 		return &outputError{err}

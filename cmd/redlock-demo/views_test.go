@@ -34,6 +34,7 @@ func TestAMeasurementIsAsInItsGoldenFile(t *testing.T) {
 				{Kind: "no quorum", Count: 1234, First: "2 of 3 answered, redis://:secret@h"}, {Kind: "lost", Count: 1, First: "expired"},
 			}},
 		},
+		Away: []string{"10.0.0.4:6379", "10.0.0.5:6379"},
 		Left: []bench.Left{{Master: "10.0.0.3:6379", Error: "no answer in time"}},
 	}
 	var text bytes.Buffer

@@ -16,26 +16,34 @@ const (
 )
 
 // clean deletes on every master what the library may have left beside the locks,
-// all at once. It goes on when the run was ended early.
-func (o *Options) clean(prefix string) (left []Left) {
+// all at once. It goes on when the run was ended early. A master that was not reached
+// before and is not now is away: it has nothing to be deleted.
+func (o *Options) clean(prefix string, reached []bool) (left []Left, away []string) {
 	var names []any
 	for n := range o.keys() {
 		key := prefix + strconv.Itoa(n)
 		names = append(names, key, "redquorum:q:1:"+key, "redquorum:fence:1:"+key, "redquorum:lease:1:"+key)
 	}
 	var wg sync.WaitGroup
-	var mu sync.Mutex // guards left
-	for _, url := range o.URLs {
+	all := make([]Left, len(o.URLs))
+	for i, url := range o.URLs {
 		wg.Go(func() {
 			if name, err := o.cleanMaster(url, names); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				left = append(left, Left{name, err.Error()})
+				all[i] = Left{name, err.Error()}
 			}
 		})
 	}
 	wg.Wait()
-	return left
+	for i, l := range all {
+		switch {
+		case l.Error == "":
+		case reached[i]:
+			left = append(left, l)
+		default:
+			away = append(away, l.Master)
+		}
+	}
+	return left, away
 }
 
 func (o *Options) cleanMaster(url string, names []any) (master string, err error) {

@@ -16,7 +16,9 @@ type Result struct {
 	Prefix     string `json:"prefix"` // of the keys
 	Rows       []Row  `json:"rows"`
 	Left       []Left `json:"left"` // behind, on masters that could not be cleaned
-	Error      string `json:"error,omitempty"`
+	// Away are the masters that were out of reach all along: nothing was written there.
+	Away  []string `json:"away,omitempty"`
+	Error string   `json:"error,omitempty"`
 }
 
 // A Row is what one setting came to.

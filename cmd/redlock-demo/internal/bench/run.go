@@ -29,9 +29,10 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		Rows: []Row{}, Left: []Left{},
 	}
 	var err error
+	reached := make([]bool, len(o.URLs))
 	for i, s := range o.Settings {
 		var row *Row
-		row, err = o.measure(ctx, r.Prefix, s)
+		row, err = o.measure(ctx, r.Prefix, s, reached)
 		if bad, ok := errors.AsType[*optionError](err); ok {
 			if i == 0 {
 				return nil, bad.err // nothing has been asked
@@ -45,7 +46,8 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 			break
 		}
 	}
-	r.Left = append(r.Left, o.clean(r.Prefix)...)
+	left, away := o.clean(r.Prefix, reached)
+	r.Left, r.Away = append(r.Left, left...), away
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -60,8 +62,9 @@ type optionError struct{ err error }
 
 func (e *optionError) Error() string { return strings.TrimPrefix(e.err.Error(), "redlock: ") }
 
-// measure runs one setting. Without a row nothing was measured.
-func (o *Options) measure(ctx context.Context, prefix string, s Setting) (*Row, error) {
+// measure runs one setting, and notes which masters it has reached. Without a row
+// nothing was measured.
+func (o *Options) measure(ctx context.Context, prefix string, s Setting, reached []bool) (*Row, error) {
 	row := &Row{Guard: s.Guard, Fencing: s.Fencing, Errors: []ErrorsCount{}}
 	opts := append([]redlock.Option{redlock.WithTTL(o.TTL), redlock.WithOwner("bench"), redlock.WithPool(o.Pool...)}, s.Options...)
 	if s.Fencing {
@@ -86,6 +89,9 @@ func (o *Options) measure(ctx context.Context, prefix string, s Setting) (*Row, 
 	}
 	l := &load{Options: o, client: client, setting: s, prefix: prefix}
 	l.run(ctx)
+	for i, m := range client.Masters(ctx) {
+		reached[i] = reached[i] || m.Connected || m.RoundTrip > 0 || m.RunID != ""
+	}
 	l.fill(row)
 	return row, nil
 }

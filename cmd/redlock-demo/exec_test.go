@@ -234,6 +234,9 @@ func TestExecAnswersABusyLock(t *testing.T) {
 		if _, err := s.Do("SET", "for-ever", "x"); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := s.Do("ZADD", "ranks", 1, "x"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, test := range []struct {
 		args []string
@@ -244,6 +247,9 @@ func TestExecAnswersABusyLock(t *testing.T) {
 		{[]string{"--try", "plain"}, 75, `redlock-demo: lock "plain" is taken: held by somebody who gave no name` + "\n"},
 		{[]string{"--try", "list"}, 75, `redlock-demo: lock "list" is taken: the masters have a list under this name; choose another name` + "\n"},
 		{[]string{"--try", "for-ever"}, 75, `redlock-demo: lock "for-ever" is taken: it never expires: not a lock of ours?` + "\n"},
+		{[]string{"--try", "ranks"}, 75, `redlock-demo: lock "ranks" is taken: the masters have a sorted set under this name; choose another name` + "\n"},
+		{[]string{"--wait", "300ms", "--verbose", "for-ever"}, 75, `redlock-demo: waiting for lock "for-ever": it never expires: not a lock of ours?` + "\n" +
+			`redlock-demo: lock "for-ever" is taken: it never expires: not a lock of ours?, waited 300ms` + "\n"},
 		{[]string{"--wait", "300ms", "k"}, 75, `redlock-demo: lock "k" is taken: held by "billing", waited 300ms` + "\n"},
 		{[]string{"--try", "-E", "3", "k"}, 3, `redlock-demo: lock "k" is taken: held by "billing"` + "\n"},
 		{[]string{"--try", "--conflict-exit-code=0", "k"}, 0, ""},

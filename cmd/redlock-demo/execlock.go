@@ -113,8 +113,8 @@ func heldBy(err error) string {
 	switch {
 	case most == nil || most.Type == "none":
 		return heldByUnknown
-	case isStranger(most.Type):
-		return fmt.Sprintf("the masters have a %s under this name; choose another name", printable(most.Type))
+	case isStranger(most.Type, most.Readers > 0, most.TTL):
+		return fmt.Sprintf("the masters have a %s under this name; choose another name", kindName(most.Type))
 	case most.Type != "string":
 		return most.Error()
 	case most.TTL < 0:

@@ -68,7 +68,11 @@ func (n *narrator) retry(i redlock.RetryInfo) {
 	if n.named || !known && (n.told || n.retries == 1) {
 		return
 	}
-	n.line(n.verbose || n.person, "waiting for lock %q, %s", n.key, holder)
+	by := ", "
+	if !strings.HasPrefix(holder, "held by ") { // but something else stands there
+		by = ": "
+	}
+	n.line(n.verbose || n.person, "waiting for lock %q%s%s", n.key, by, holder)
 	n.told, n.named = true, known
 }
 

@@ -57,6 +57,11 @@ func plain() redlock.MasterHold {
 	return redlock.MasterHold{Held: &redlock.HeldError{Type: "string", Token: "2Hh0QHNoZhdXv0PdJ0ioKQ==", TTL: 3 * time.Second}, RoundTrip: 321 * time.Microsecond}
 }
 
+// sorted is a sorted set without readers.
+func sorted() redlock.MasterHold {
+	return redlock.MasterHold{Held: &redlock.HeldError{Type: "zset", TTL: -1}, RoundTrip: 321 * time.Microsecond}
+}
+
 func listKey() redlock.MasterHold {
 	return redlock.MasterHold{Held: &redlock.HeldError{Type: "list", TTL: -1}, RoundTrip: 321 * time.Microsecond}
 }
@@ -106,6 +111,7 @@ var inspections = []struct {
 	{"readers", answer("invoices", redlock.VerdictHeld, read(2, "report", "export"), read(7, "report", "export", "a", "b", "c", "d", "e"), silent())},
 	{"for-ever", answer("invoices", redlock.VerdictHeld, by("billing", -1), by("billing", -1), by("billing", -1))},
 	{"plain", answer("invoices", redlock.VerdictHeld, plain(), plain(), silent())},
+	{"sorted-set", answer("invoices", redlock.VerdictHeld, sorted(), sorted(), nothing())},
 	{"list", answer("invoices", redlock.VerdictPartial, listKey(), listKey(), nothing(), nothing(), nothing())},
 	{"foreign", answer("invoices\x1b[31m", redlock.VerdictHeld,
 		redlock.MasterHold{Held: &redlock.HeldError{Type: "list", TTL: -1}},

@@ -35,7 +35,7 @@ func sentence(in *redlock.Inspection, now time.Time) string {
 		}
 	case in.Verdict == redlock.VerdictHeld && releasedSentence(in) != "":
 		s = releasedSentence(in)
-	case in.Verdict == redlock.VerdictHeld && !isStranger(in.Holders[0].Type):
+	case in.Verdict == redlock.VerdictHeld && !holderIsStranger(&in.Holders[0]):
 		s = heldOn(in, now)
 		if others := strangers(in); others != "" {
 			s += "; " + others
@@ -53,22 +53,34 @@ func sentence(in *redlock.Inspection, now time.Time) string {
 	return s
 }
 
-// isStranger reports whether what stands at the key is no lock at all.
-func isStranger(kind string) bool {
-	return !slices.Contains([]string{"string", "zset", "lease", "none"}, kind)
+// isStranger reports whether what stands at the key is no lock at all. A sorted set
+// is one of readers, unless it has none and never expires.
+func isStranger(kind string, readers bool, ttl time.Duration) bool {
+	return !slices.Contains([]string{"string", "zset", "lease", "intent", "none"}, kind) || kind == "zset" && !readers && ttl < 0
 }
+
+// kindName is what people call a type of Redis.
+func kindName(kind string) string {
+	if kind == "zset" {
+		return "sorted set"
+	}
+	return printable(kind)
+}
+
+func holderIsStranger(h *redlock.Holder) bool { return isStranger(h.Type, h.Token != "", h.TTL) }
 
 // strangers says that something else has the name; "": nothing has.
 func strangers(in *redlock.Inspection) string {
-	for _, h := range in.Holders {
-		if !isStranger(h.Type) {
+	for i := range in.Holders {
+		h := &in.Holders[i]
+		if !holderIsStranger(h) {
 			continue
 		}
 		have := "have"
 		if h.Masters == 1 {
 			have = "has"
 		}
-		return fmt.Sprintf("%s %s a %s under this name; choose another name", words.Count(h.Masters, "master"), have, printable(h.Type))
+		return fmt.Sprintf("%s %s a %s under this name; choose another name", words.Count(h.Masters, "master"), have, kindName(h.Type))
 	}
 	return ""
 }

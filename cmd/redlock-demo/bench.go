@@ -91,7 +91,7 @@ func runBench(cmd *cobra.Command, a *app, o *benchOptions) error {
 	}
 	switch {
 	case errors.Is(err, redlock.ErrNoQuorum):
-		return &codeError{exitNoQuorum, &noQuorumError{err}}
+		return &codeError{exitNoQuorum, &noQuorumError{err: err}}
 	default:
 		return err
 	}

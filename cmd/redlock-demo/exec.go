@@ -36,6 +36,10 @@ const (
 	minWait        = 100 * time.Millisecond // in which one attempt is decided
 	maxWait        = 30 * 24 * time.Hour
 	maxGrace       = time.Hour
+
+	defaultWaitQuorum = 3 * time.Second // the library's
+	maxWaitQuorum     = time.Hour
+	tryEvery          = 250 * time.Millisecond // with --try and --wait-quorum
 )
 
 // execOptions are the flags of exec.
@@ -44,6 +48,7 @@ type execOptions struct {
 	accessFlags
 	metricsFlag
 	ttl, wait, grace time.Duration
+	waitQuorum       time.Duration
 	try              bool
 	owner            string
 	guard            string
@@ -57,6 +62,7 @@ func (o *execOptions) register(cmd *cobra.Command) {
 	flags.Var(&rangeFlag{p: &o.ttl, low: minExecTTL, high: maxExecTTL}, "ttl", "how long the masters keep the lock if this host dies, 20ms to 1m")
 	flags.Var(&rangeFlag{p: &o.wait, low: minWait, high: maxWait, orZero: true}, "wait", "how long to wait while somebody else holds it; 0: as long as it takes")
 	flags.BoolVar(&o.try, "try", false, "do not wait while somebody else holds it")
+	flags.Var(&rangeFlag{p: &o.waitQuorum, high: maxWaitQuorum}, "wait-quorum", "how long to go on, within --wait, while no quorum of masters can be had; longer than --max-ttl waits for masters that were restarted; with --try 0 by default")
 	flags.StringVar(&o.owner, "owner", "", "`name` to be shown to those who ask who holds the lock, or waits for it (default user@host/pid)")
 	flags.Var(&rangeFlag{p: &o.grace, high: maxGrace}, "grace", "time between SIGTERM and SIGKILL for the command when the lock is lost; 0: SIGKILL at once")
 	flags.VarP(&numberFlag{&o.busyCode, 0, 255}, "conflict-exit-code", "E", "exit code where somebody else holds the lock")
@@ -70,7 +76,7 @@ func (o *execOptions) register(cmd *cobra.Command) {
 }
 
 func newExec(a *app, shared *sharedFlags) *cobra.Command {
-	o := &execOptions{sharedFlags: shared, ttl: defaultExecTTL, grace: defaultGrace, busyCode: exitBusy}
+	o := &execOptions{sharedFlags: shared, ttl: defaultExecTTL, grace: defaultGrace, waitQuorum: defaultWaitQuorum, busyCode: exitBusy}
 	cmd := &cobra.Command{
 		Use:   "exec [flags] KEY -- COMMAND [ARGUMENT]...",
 		Short: "Run a command while holding a lock",
@@ -140,6 +146,9 @@ func runExec(cmd *cobra.Command, a *app, o *execOptions, key string, argv []stri
 	if o.try && cmd.Flags().Changed("wait") {
 		return usagef("--try and --wait exclude each other: the one does not wait, the other says for how long")
 	}
+	if o.try && !cmd.Flags().Changed("wait-quorum") {
+		o.waitQuorum = 0
+	}
 	path, err := findCommand(argv[0])
 	if err != nil {
 		return err
@@ -154,7 +163,7 @@ func runExec(cmd *cobra.Command, a *app, o *execOptions, key string, argv []stri
 		return err
 	}
 	defer exposed.close()
-	opts := append(guardOption(o.guard), redlock.WithTTL(o.ttl), redlock.WithTrace(redlock.JoinTraces(n.trace(), exposed.trace())))
+	opts := append(guardOption(o.guard), redlock.WithTTL(o.ttl), redlock.WithOutageWait(o.waitQuorum), redlock.WithTrace(redlock.JoinTraces(n.trace(), exposed.trace())))
 	if cmd.Flags().Changed("owner") { // the library's default names this process
 		opts = append(opts, redlock.WithOwner(o.owner))
 	}

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -630,5 +631,56 @@ func TestExecGivesTheCommandAFencingToken(t *testing.T) {
 			t.Errorf("token %q after %d", r.stdout.String(), last)
 		}
 		last = fence
+	}
+}
+
+// A quarantine passes: whoever may wait for its end need not be woken.
+func TestExecWaitsForAQuorumAsLongAsItIsTold(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	urls := addresses(c)
+	if _, code := initialized(t, "--masters", urls, "--max-ttl", "8s"); code != 0 {
+		t.Fatal(code)
+	}
+	for _, s := range c.Masters[:2] {
+		if err := s.Restart(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"exec", "--masters", urls, "--max-ttl", "8s", "--ttl", "5s"}
+	waiting := startCommand(t, command(t, nil, slices.Concat(args, []string{"--verbose", "--wait", "1m", "--wait-quorum", "1m", "k", "--", "true"})...))
+	trying := startCommand(t, command(t, nil, slices.Concat(args, []string{"--verbose", "--try", "--wait-quorum", "1m", "another", "--", "true"})...))
+	for _, test := range []struct {
+		flags []string
+		says  string
+	}{
+		{[]string{"--try"}, `^redlock-demo: lock "k": no quorum: .*The other one cannot decide alone\.\n$`},
+		{[]string{"--wait", "1m", "--wait-quorum", "0s"}, `^redlock-demo: lock "k": no quorum: .*The outage ended the waiting, not a holder\.\n$`},
+		{[]string{"--wait", "1m"}, `^redlock-demo: lock "k": no quorum for 3(\.\d)? s: .* (was|were) .*; (it votes|they vote) again at \d\d:\d\d:\d\d \(in \d s\)\. The other one cannot decide alone\. The outage ended the waiting, not a holder\.\n$`},
+	} {
+		_, stderr, code := output(t, nil, slices.Concat(args, test.flags, []string{"k", "--", "true"})...)
+		if code != exitNoQuorum || !regexp.MustCompile(test.says).MatchString(stderr) {
+			t.Errorf("%q: exit code %d, %q", test.flags, code, stderr)
+		}
+	}
+	for key, r := range map[string]*running{"k": waiting, "another": trying} {
+		told := fmt.Sprintf("redlock-demo: no quorum for lock %q, trying again: ", key)
+		if code := r.end(t); code != 0 || strings.Count(r.stderr.String(), told) != 1 {
+			t.Errorf("%s: exit code %d, %s", key, code, r.stderr.String())
+		}
+	}
+}
+
+// What no waiting mends is said at once.
+func TestExecDoesNotWaitForAQuorumThatNeedsSomebody(t *testing.T) {
+	t.Parallel()
+	c := redistest.Start(t, 3, redistest.Config{Password: "s3cret"})
+	masters := regexp.MustCompile(`//[^@]*@`).ReplaceAllString(addresses(c), "//")
+	for _, how := range []string{"--try", "--wait=1m"} {
+		began := time.Now()
+		_, stderr, code := output(t, nil, "exec", "--masters", masters, how, "--wait-quorum", "1h", "k", "--", "true")
+		if code != exitNoQuorum || !strings.Contains(stderr, ": password wanted (the master is up).") || time.Since(began) > 30*time.Second {
+			t.Errorf("%s: exit code %d, %q", how, code, stderr)
+		}
 	}
 }

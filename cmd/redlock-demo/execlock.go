@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/release"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/trouble"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -40,7 +41,7 @@ func (e *execution) acquire(ctx context.Context, signals <-chan os.Signal) (*red
 func (e *execution) lock(ctx context.Context) (*redlock.Lock, error) {
 	awaitMasters(ctx, e.client, func(up, unknown, need int) bool { return up >= need || up+unknown < need })
 	if e.try {
-		return e.client.TryLock(ctx, e.key)
+		return e.tryLock(ctx)
 	}
 	if e.wait > 0 {
 		var cancel context.CancelFunc
@@ -48,6 +49,39 @@ func (e *execution) lock(ctx context.Context) (*redlock.Lock, error) {
 		defer cancel()
 	}
 	return e.client.Lock(ctx, e.key)
+}
+
+// tryLock tries once, and again only while no quorum can be had.
+func (e *execution) tryLock(ctx context.Context) (*redlock.Lock, error) {
+	for began := time.Now(); ; {
+		lock, err := e.client.TryLock(ctx, e.key)
+		failed, ok := errors.AsType[*redlock.QuorumError](err)
+		if !ok || !errors.Is(err, redlock.ErrNoQuorum) || isMisconfigured(failed) || time.Since(began) >= e.waitQuorum {
+			return lock, err
+		}
+		e.retry(redlock.RetryInfo{Key: e.key, Err: err})
+		pause := time.NewTimer(tryEvery)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return nil, err
+		}
+	}
+}
+
+// isMisconfigured reports whether so many masters need somebody to mend something that
+// no waiting leads to a quorum.
+func isMisconfigured(failed *redlock.QuorumError) bool {
+	usable := failed.Total
+	if failed.Nodes != nil {
+		for _, cause := range failed.Nodes.Errors {
+			if trouble.Lasts(cause) {
+				usable--
+			}
+		}
+	}
+	return usable < failed.Need
 }
 
 // acquisitionError is why there is no lock, with the exit code for it.
@@ -58,7 +92,7 @@ func (e *execution) acquisitionError(err error) error {
 	case errors.Is(err, redlock.ErrTaken):
 		return &codeError{e.busyCode, &busyError{key: e.key, wait: e.wait, err: err}}
 	case errors.Is(err, redlock.ErrNoQuorum):
-		return &codeError{exitNoQuorum, &noQuorumError{err}}
+		return &codeError{exitNoQuorum, &noQuorumError{err: err, lasted: e.outage(), waited: !e.try}}
 	default:
 		return inFlags(err)
 	}

@@ -22,9 +22,11 @@ type narrator struct {
 
 	mu       sync.Mutex // guards what follows, and keeps lines whole
 	attempts int
-	told     bool // that it waits
-	named    bool // and for whom
-	failing  bool // the last renewal did
+	told     bool      // that it waits
+	named    bool      // and for whom
+	failing  bool      // the last renewal did
+	outageAt time.Time // when the attempts began that find no quorum; zero: the last did
+	outages  bool      // told, of this outage
 	renewals int
 	retries  int
 }
@@ -45,6 +47,7 @@ func (n *narrator) line(wanted bool, format string, args ...any) {
 
 func (n *narrator) trace() *redlock.Trace {
 	return &redlock.Trace{
+		Attempt: n.attempted,
 		Retry:   n.retry,
 		Wait:    n.waited,
 		Renewal: n.renewed,
@@ -52,13 +55,38 @@ func (n *narrator) trace() *redlock.Trace {
 	}
 }
 
+// attempted notes since when there has been no quorum.
+func (n *narrator) attempted(i redlock.AttemptInfo) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case !errors.Is(i.Err, redlock.ErrNoQuorum):
+		n.outageAt, n.outages = time.Time{}, false
+	case n.outageAt.IsZero():
+		n.outageAt = time.Now().Add(-i.Elapsed)
+	}
+}
+
+// outage is for how long there has been no quorum.
+func (n *narrator) outage() time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.outageAt.IsZero() {
+		return 0
+	}
+	return time.Since(n.outageAt)
+}
+
 // retry tells once what is waited for, a second time where the holder's name is
-// learnt later, and whenever that is no holder.
+// learnt later, and once of each outage.
 func (n *narrator) retry(i redlock.RetryInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if errors.Is(i.Err, redlock.ErrNoQuorum) {
-		n.line(n.verbose, "no quorum of masters for lock %q: trying again", n.key)
+		if failed, ok := errors.AsType[*redlock.QuorumError](i.Err); ok && !n.outages {
+			n.line(n.verbose || n.person, "no quorum for lock %q, trying again: %s", n.key, whyNoQuorum(failed))
+			n.outages = true
+		}
 		return
 	}
 	// The first pause may come before the masters have been asked for the name.
@@ -79,7 +107,7 @@ func (n *narrator) retry(i redlock.RetryInfo) {
 func (n *narrator) waited(i redlock.WaitInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.attempts = i.Attempts
+	n.attempts += i.Attempts
 	if i.Err == nil {
 		n.line(n.verbose, "locked %q after %v, attempt %d", n.key, i.Waited.Round(time.Millisecond), i.Attempts)
 	}

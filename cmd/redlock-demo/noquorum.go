@@ -14,7 +14,11 @@ import (
 
 // A noQuorumError says why no quorum could be had: what keeps so many masters from
 // agreeing, those of one kind together.
-type noQuorumError struct{ err error }
+type noQuorumError struct {
+	err    error
+	lasted time.Duration // the outage; 0: as long as the call
+	waited bool          // the call might have waited for a holder, too
+}
 
 func (e *noQuorumError) Unwrap() error { return e.err }
 
@@ -27,10 +31,17 @@ func (e *noQuorumError) Error() string {
 	if failed.Key != "" {
 		text = fmt.Sprintf("%s %q: %s", failed.Op, failed.Key, text)
 	}
-	if failed.Elapsed >= time.Second {
+	switch {
+	case e.lasted >= time.Second:
+		text += " for " + words.About(e.lasted)
+	case e.lasted == 0 && failed.Elapsed >= time.Second:
 		text += " within " + words.About(failed.Elapsed)
 	}
-	return text + ": " + whyNoQuorum(failed)
+	text += ": " + whyNoQuorum(failed)
+	if e.waited {
+		text += " The outage ended the waiting, not a holder."
+	}
+	return text
 }
 
 // whyNoQuorum is what the masters say that did not agree, and what that means to the

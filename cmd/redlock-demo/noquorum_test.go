@@ -87,7 +87,7 @@ func TestWhyThereIsNoQuorumIsSaidInFewWords(t *testing.T) {
 			`no quorum within 5 s: 3 of 5 masters are down (10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379: connection refused); the other 2 cannot decide alone.`,
 		},
 	} {
-		if got := (&noQuorumError{test.err}).Error(); got != test.want {
+		if got := (&noQuorumError{err: test.err}).Error(); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
 		}
 	}

@@ -37,6 +37,16 @@ func Down(err error) (text string, down bool) {
 	return "", true
 }
 
+// Lasts reports whether a master's part will not change until somebody mends
+// something. A replica may be promoted any moment, and a clock be set right.
+func Lasts(err error) bool {
+	if pipeline.IsLasting(err) {
+		return true
+	}
+	why, ok := errors.AsType[*redlock.AbstainError](err)
+	return ok && !why.Cause.Passes() && why.Cause != redlock.AbstainNotMaster && why.Cause != redlock.AbstainOffClock
+}
+
 // IsSilence reports whether a master did not answer.
 func IsSilence(err error) bool {
 	return slices.ContainsFunc([]error{pool.ErrTimeout, pool.ErrStalled, pool.ErrConnectionLost}, func(silence error) bool { return errors.Is(err, silence) })

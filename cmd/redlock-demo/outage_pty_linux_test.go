@@ -1,0 +1,286 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+// The page of an outage shows what the commands print.
+var (
+	outagePage = filepath.Join("..", "..", "docs", "outage.md")
+	alertRules = filepath.Join("..", "..", "deploy", "grafana", "alerts.yaml")
+)
+
+// A transcript is what was printed in an outage, by the names of the boxes in the page.
+type transcript struct {
+	t     *testing.T
+	env   []string
+	c     *redistest.Cluster
+	boxes map[string]string
+}
+
+// Whoever reads it at night must be able to rely on it.
+func TestThePageOfAnOutageIsAsItIs(t *testing.T) {
+	t.Parallel()
+	c, urls := processes(t, 5, redistest.Config{AppendOnly: redistest.AppendAlways})
+	s := &transcript{t: t, c: c, boxes: map[string]string{}, env: []string{
+		mastersVariable + "=" + urls, configVariable + "=" + file(t, "max-ttl = 20s\n"),
+	}}
+	if _, stderr, code := output(t, s.env, "init"); code != 0 {
+		t.Fatal(stderr)
+	}
+	s.outage()
+	s.recovery()
+	s.compare()
+}
+
+// outage takes three masters away from a job that holds a lock.
+func (s *transcript) outage() {
+	const job = "exec --ttl 5s nightly-report -- ./report"
+	report := filepath.Join(s.t.TempDir(), "report")
+	if err := os.WriteFile(report, []byte("#!/bin/sh\necho ready\nexec sleep 600\n"), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	holder := startCommand(s.t, command(s.t, s.env, strings.Fields(strings.Replace(job, "./report", report, 1))...))
+	holder.stdout.await(s.t, "ready")
+	for _, m := range s.c.Masters[2:] {
+		if err := m.Kill(); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if code := holder.end(s.t); code != exitLost {
+		s.t.Errorf("exit code %d", code)
+	}
+	s.boxes["lost"] = s.box("$ redlock-demo "+job, holder.stderr.String())
+	s.boxes["alert"] = s.alert("2")
+	s.run("refused", exitNoQuorum, "exec --try deploy -- make deploy")
+	s.run("status", exitNoQuorum, "status deploy")
+	s.run("doctor", exitSerious, "doctor --for 1s")
+	s.runNarrow("status in 60 columns", "status deploy")
+	s.runNarrow("doctor in 60 columns", "doctor --for 1s")
+	s.runJSON("status in JSON", "status --json deploy", "{can_lock, votes, quorum, help, verdict: .keys[0].verdict}", "can_lock", "votes", "quorum", "help", "verdict")
+	s.runJSON("doctor in JSON", "doctor --json --for 1s", ".findings[0]", "severity", "code", "masters", "what", "why", "do")
+}
+
+// recovery starts them again.
+func (s *transcript) recovery() {
+	for _, m := range s.c.Masters[2:] {
+		if err := m.Restart(s.t.Context(), true); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.run("started", exitNoQuorum, "status deploy")
+	const waits = "exec --wait-quorum 2m deploy -- echo deployed"
+	waiting := startCommand(s.t, command(s.t, s.env, strings.Fields(waits)...))
+	eventually(s.t, "the quarantine has begun", func() bool {
+		stdout, _, _ := output(s.t, s.env, "status", "deploy")
+		return strings.Contains(stdout, " (in ")
+	})
+	s.run("quarantine", exitNoQuorum, "status deploy")
+	s.runJSON("quarantine in JSON", "status --json deploy", "{can_lock, at, in_ms}", "can_lock", "at", "in_ms")
+	if code := waiting.end(s.t); code != 0 || waiting.stderr.String() != "" {
+		s.t.Errorf("exit code %d, %s", code, waiting.stderr.String())
+	}
+	s.boxes["waiting"] = s.box("$ redlock-demo "+waits, waiting.stdout.String())
+	eventually(s.t, "all masters vote", func() bool {
+		stdout, _, _ := output(s.t, s.env, "status", "deploy")
+		return strings.HasPrefix(stdout, "Can lock: YES. 5 of 5 masters vote, 3 needed.\n")
+	})
+	s.run("end", 0, "status deploy")
+}
+
+// run runs a command, and makes a box of what it prints.
+func (s *transcript) run(name string, code int, args string) {
+	s.t.Helper()
+	text := s.quiet(func() string {
+		stdout, stderr, got := output(s.t, s.env, strings.Fields(strings.Replace(args, "make deploy", "true", 1))...)
+		if got != code {
+			s.t.Errorf("%s: exit code %d, want %d", args, got, code)
+		}
+		return stdout + stderr
+	})
+	s.boxes[name] = s.box("$ redlock-demo "+args, s.fixedTable(text))
+}
+
+// runNarrow is run on a terminal of 60 columns.
+func (s *transcript) runNarrow(name, args string) {
+	s.t.Helper()
+	text := s.quiet(func() string {
+		_, text := onTerminalOf(s.t, 60, command(s.t, append(s.env, "TERM=dumb"), strings.Fields(args)...)).end(s.t)
+		return strings.ReplaceAll(text, "\r\n", "\n")
+	})
+	if n := longest(text); n > 60 {
+		s.t.Errorf("%s: %d columns", args, n)
+	}
+	s.boxes[name] = s.box("$ redlock-demo "+args, s.fixedParagraphs(text))
+}
+
+// quiet repeats an examination in which a busy machine made a master look slow.
+func (s *transcript) quiet(run func() string) (text string) {
+	s.t.Helper()
+	eventually(s.t, "no master is slow", func() bool {
+		text = run()
+		return !strings.Contains(text, "is slow now and then") && !strings.Contains(text, "has a clock")
+	})
+	return text
+}
+
+// runJSON makes a box of what jq would make of the document.
+func (s *transcript) runJSON(name, args, filter string, fields ...string) {
+	s.t.Helper()
+	stdout, _, _ := output(s.t, s.env, strings.Fields(args)...)
+	var document struct {
+		Findings []map[string]json.RawMessage `json:"findings"`
+		Keys     []map[string]json.RawMessage `json:"keys"`
+	}
+	var all map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal([]byte(stdout), &document), json.Unmarshal([]byte(stdout), &all)); err != nil {
+		s.t.Fatal(err, stdout)
+	}
+	if document.Findings != nil {
+		all = document.Findings[0]
+	} else {
+		all["verdict"] = document.Keys[0]["verdict"]
+	}
+	var b bytes.Buffer
+	for i, field := range fields {
+		if all[field] == nil {
+			s.t.Errorf("%s: no %s in %s", args, field, stdout)
+		}
+		fmt.Fprintf(&b, "%s%q:%s", []string{",", "{"}[b2i(i == 0)], field, all[field])
+	}
+	b.WriteByte('}')
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, b.Bytes(), "", "  "); err != nil {
+		s.t.Fatal(err)
+	}
+	s.boxes[name] = s.box(fmt.Sprintf("$ redlock-demo %s | jq '%s'", args, filter), pretty.String()+"\n")
+}
+
+func b2i(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// alert is what the rule for an outage says, with that many masters that vote.
+func (s *transcript) alert(votes string) string {
+	s.t.Helper()
+	rules, err := os.ReadFile(alertRules)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	rule := regexp.MustCompile(`(?s)alert: (RedlockNoQuorum)\n.*?severity: (\w+).*?summary: "(.*?)"\n.*?description: "(.*?)"\n`).FindSubmatch(rules)
+	if rule == nil {
+		s.t.Fatal("there is no such rule")
+	}
+	text := fmt.Sprintf("%s (%s)\n%s\n%s\n", rule[1], rule[2], words.Wrap("", 0, 100, string(rule[3])), words.Wrap("", 0, 100, string(rule[4])))
+	return s.box("", strings.NewReplacer("{{ $labels.instance }}", "app-17:9121", "{{ $value }}", votes).Replace(text))
+}
+
+// box is text as the page has it, with addresses, times and figures that are fixed. The
+// addresses are as long as the real ones, so that nothing moves.
+func (s *transcript) box(prompt, text string) string {
+	for i, m := range s.c.Masters {
+		fixed := fmt.Sprintf("10.0.0.10%d:6379", i+1)
+		if len(fixed) != len(m.Addr()) {
+			s.t.Fatalf("%s is not as long as %s", m.Addr(), fixed)
+		}
+		text = strings.ReplaceAll(text, m.Addr(), fixed)
+	}
+	for _, fix := range []struct{ what, by string }{
+		{`"at": "[^"]*"`, `"at": "2026-11-23T20:24:17Z"`},
+		{`"in_ms": \d+`, `"in_ms": 18000`},
+		{`\b\d\d:\d\d:\d\d\b`, "20:24:17"},
+		{`\(in \d\d s\)`, "(in 18 s)"},
+	} {
+		text = regexp.MustCompile(fix.what).ReplaceAllString(text, fix.by)
+	}
+	text = regexp.MustCompile(`\d+\.\d ms +`).ReplaceAllStringFunc(text, func(trip string) string { return fmt.Sprintf("%-*s", len(trip), "0.3 ms") })
+	if prompt != "" {
+		prompt += "\n"
+	}
+	return "```\n" + prompt + text + "```\n"
+}
+
+// figures are those of a master that doctor measures.
+var figures = []string{"0.21 ms", "0.48 ms", "7.0.15", "+12µs ± 40µs"}
+
+// fixedTable gives the table of doctor fixed figures.
+func (s *transcript) fixedTable(text string) string {
+	head, rest, found := strings.Cut(text, "   master           p50")
+	if !found {
+		return text
+	}
+	block, rest, _ := strings.Cut("   master           p50"+rest, "\n\n")
+	var rows [][]string
+	for line := range strings.Lines(block + "\n") {
+		row := regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(line), -1)
+		if len(row) == 8 && row[0] != "master" {
+			row[1], row[2], row[3], row[7] = figures[0], figures[1], figures[2], figures[3]
+		}
+		rows = append(rows, row)
+	}
+	return head + layout{}.lines(rows) + "\n" + rest
+}
+
+// fixedParagraphs does so where each master is a paragraph.
+func (s *transcript) fixedParagraphs(text string) string {
+	paragraph := regexp.MustCompile(`(?m)^   (127\.[^\n]*\n(?:     \S[^\n]*\n)*)`)
+	return paragraph.ReplaceAllStringFunc(text, func(p string) string {
+		if !strings.Contains(p, ": p50 ") {
+			return p
+		}
+		line := strings.Join(strings.Fields(p), " ")
+		line = regexp.MustCompile(`p50 [^,]+, p99 [^,]+, version [^,]+,`).ReplaceAllString(line, "p50 "+figures[0]+", p99 "+figures[1]+", version "+figures[2]+",")
+		line = regexp.MustCompile(`clock .*`).ReplaceAllString(line, "clock "+figures[3])
+		return strings.ReplaceAll(words.Wrap("   ", 3, 58, line), "\n", "\n  ") + "\n"
+	})
+}
+
+// compare compares the boxes with those of the page, or writes them there.
+func (s *transcript) compare() {
+	s.t.Helper()
+	page, err := os.ReadFile(outagePage)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	mark := regexp.MustCompile("(?s)<!-- made by the test: ([^>]*) -->\n(?:\n```\n.*?\n```\n)?")
+	var used []string
+	now := mark.ReplaceAllStringFunc(string(page), func(m string) string {
+		name := mark.FindStringSubmatch(m)[1]
+		box, ok := s.boxes[name]
+		if !ok {
+			s.t.Errorf("nothing makes the box %q", name)
+			return m
+		}
+		used = append(used, name)
+		return "<!-- made by the test: " + name + " -->\n\n" + box
+	})
+	for name := range s.boxes {
+		if !slices.Contains(used, name) {
+			s.t.Errorf("the box %q is not in %s", name, outagePage)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(outagePage, []byte(now), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+		return
+	}
+	if now != string(page) {
+		s.t.Errorf("not as in %s (go test -update writes it):\n%s", outagePage, now)
+	}
+}

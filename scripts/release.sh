@@ -57,6 +57,16 @@ commit_and_tag() {
 
 sha256() { if have sha256sum; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }
 
+# pack makes an archive of the files that it is told, the same from the same files
+# where tar is GNU's.
+pack() {
+	local same=()
+	if tar --version 2>/dev/null | grep -q GNU; then
+		same=(--mtime=@0 --owner=0 --group=0 --numeric-owner --mode=644)
+	fi
+	tar "${same[@]}" -cf - -T - | gzip -n
+}
+
 # build makes the programs that a release offers for download. The go command
 # stamps them with the version of the tag.
 build() {
@@ -70,6 +80,10 @@ build() {
 		CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} \
 			go build -trimpath -buildvcs=true -ldflags '-s -w' -o "dist/$name" ./cmd/redlock-demo
 	done
+	# Manual pages and completions, below a directory such as /usr/local/share.
+	go run ./cmd/redlock-demo share "dist/share"
+	(cd dist && find share -type f | sort | pack) >"dist/redlock-demo_$1_share.tar.gz"
+	rm -r dist/share
 	(cd dist && sha256 redlock-demo_* >SHA256SUMS)
 	here=dist/redlock-demo_$1_$(go env GOHOSTOS)_$(go env GOHOSTARCH)
 	if [ -x "$here" ]; then

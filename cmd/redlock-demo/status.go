@@ -29,6 +29,7 @@ type statusOptions struct {
 	accessFlags
 	watch        time.Duration // 0: one look
 	check, quiet bool
+	showTokens   bool
 }
 
 func newStatus(a *app, shared *sharedFlags) *cobra.Command {
@@ -63,6 +64,7 @@ does.`,
 	registerWatch(cmd, &o.watch)
 	cmd.Flags().BoolVar(&o.check, "check", false, "let the exit code say whether somebody holds the lock: 1, or 0 where nobody does")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print nothing: the exit code says it")
+	cmd.Flags().BoolVar(&o.showTokens, "show-tokens", false, "print tokens in full: whoever has one can release its lock")
 	o.accessFlags.register(cmd)
 	return cmd
 }
@@ -92,7 +94,7 @@ func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) erro
 	}
 	awaitMasters(ctx, client, func(_, unknown, _ int) bool { return unknown == 0 })
 	queues.await(ctx)
-	s := &statusView{out: a.out, wide: func() layout { return layoutFor(a.out) }, json: o.json, verdict: verdicts(options, doctor.Client{MaxTTL: o.maxTTL, Skew: o.skew}), waiting: queues.read, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
+	s := &statusView{out: a.out, tokens: o.showTokens, wide: func() layout { return layoutFor(a.out) }, json: o.json, verdict: verdicts(options, doctor.Client{MaxTTL: o.maxTTL, Skew: o.skew}), waiting: queues.read, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
 	if o.check {
 		s.codes = checkCodes
 	}
@@ -106,6 +108,7 @@ func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) erro
 type statusView struct {
 	out     io.Writer
 	json    bool
+	tokens  bool                                                 // shown in full
 	codes   map[redlock.Verdict]int                              // nil: verdictCodes
 	verdict func(ctx context.Context) (*doctor.Verdict, error)   // nil: nobody is asked
 	waiting func(ctx context.Context, key string) *waitingStatus // nil: nobody is asked
@@ -161,7 +164,7 @@ func (s *statusView) look(ctx context.Context, who inspector, keys []string) (co
 		}
 		code = max(code, s.codeOf(in.Verdict))
 		said := sentence(in, s.clock())
-		status := statusOf(in, said)
+		status := statusOf(in, said, s.token)
 		if s.waiting != nil {
 			status.Waiting = s.waiting(ctx, key)
 		}
@@ -169,7 +172,7 @@ func (s *statusView) look(ctx context.Context, who inspector, keys []string) (co
 		if i > 0 || document.Verdict != nil || s.looks > 0 && !s.clear {
 			text.WriteByte('\n')
 		}
-		render(&text, s.layout(), in, said)
+		render(&text, s.layout(), in, said, s.token)
 		if status.Waiting != nil {
 			status.Waiting.print(&text, s.layout())
 		}
@@ -202,7 +205,7 @@ func (s *statusView) codeOf(v redlock.Verdict) int {
 }
 
 // render prints one key as people read it: the sentence, and a row a master.
-func render(b *bytes.Buffer, l layout, in *redlock.Inspection, said string) {
+func render(b *bytes.Buffer, l layout, in *redlock.Inspection, said string, shown func(string) string) {
 	l.text(b, "", 0, printable(in.Key)+": "+said)
 	rows := [][]string{{"master", "holder", "left", "round trip", "token"}}
 	for _, m := range in.Masters {
@@ -212,9 +215,9 @@ func render(b *bytes.Buffer, l layout, in *redlock.Inspection, said string) {
 		case h == nil:
 			rows = append(rows, []string{m.Master, "free", "–", roundTrip(m.RoundTrip), "–"})
 		case m.ReaderCount > 0:
-			rows = append(rows, rowsOfReaders(&m)...)
+			rows = append(rows, rowsOfReaders(&m, shown)...)
 		default:
-			rows = append(rows, []string{m.Master, rowHolder(h), rowTTL(h.TTL), roundTrip(m.RoundTrip), rowToken(h.Token)})
+			rows = append(rows, []string{m.Master, rowHolder(h), rowTTL(h.TTL), roundTrip(m.RoundTrip), rowToken(shown(h.Token))})
 		}
 	}
 	l.table(b, table{rows, []int{3, 4}, func(row []string) string {
@@ -230,7 +233,7 @@ const shownReaders = 5
 
 // rowsOfReaders gives each reader of a master a row, those that stay longest
 // first.
-func rowsOfReaders(m *redlock.MasterHold) [][]string {
+func rowsOfReaders(m *redlock.MasterHold, shown func(string) string) [][]string {
 	var rows [][]string
 	for i, r := range m.Readers {
 		master, trip := "", ""
@@ -244,7 +247,7 @@ func rowsOfReaders(m *redlock.MasterHold) [][]string {
 		if r.Owner != "" {
 			name = printable(r.Owner)
 		}
-		rows = append(rows, []string{master, "reader " + name, rowTTL(r.TTL), trip, rowToken(r.Token)})
+		rows = append(rows, []string{master, "reader " + name, rowTTL(r.TTL), trip, rowToken(shown(r.Token))})
 	}
 	if more := m.ReaderCount - len(rows); more > 0 {
 		rows = append(rows, []string{"", fmt.Sprintf("and %d readers more", more)})
@@ -265,13 +268,20 @@ func rowHolder(h *redlock.HeldError) string {
 	}
 }
 
-// rowToken is a token as far as a screen shows it: with all of it anybody could
-// release the lock. A program finds it in what --json prints.
+// token is a token as far as it is shown: with all of it anybody could release the
+// lock.
+func (s *statusView) token(token string) string {
+	if s.tokens || token == "" {
+		return token
+	}
+	return tokens.Short(token)
+}
+
 func rowToken(token string) string {
 	if token == "" {
 		return "–"
 	}
-	return printable(tokens.Short(token))
+	return unmoving(token)
 }
 
 func rowTTL(ttl time.Duration) string {
@@ -306,7 +316,7 @@ type masterStatus struct {
 	State       string         `json:"state"` // free, held or error
 	Type        string         `json:"type,omitempty"`
 	Owner       string         `json:"owner,omitempty"`
-	Token       string         `json:"token,omitempty"`
+	Token       string         `json:"token,omitempty"`  // its beginning, unless --show-tokens is given
 	TTLMS       int64          `json:"ttl_ms,omitempty"` // -1: for ever
 	ReaderCount int            `json:"reader_count,omitempty"`
 	Readers     []readerStatus `json:"readers,omitempty"` // those that stay longest, 100 at the most
@@ -320,7 +330,7 @@ type readerStatus struct {
 	TTLMS int64  `json:"ttl_ms,omitempty"`
 }
 
-func statusOf(in *redlock.Inspection, said string) keyStatus {
+func statusOf(in *redlock.Inspection, said string, shown func(string) string) keyStatus {
 	k := keyStatus{Key: in.Key, Verdict: verdictNames[in.Verdict], Sentence: said}
 	for _, m := range in.Masters {
 		row := masterStatus{Master: m.Master, State: "held", RoundTripUS: m.RoundTrip.Microseconds()}
@@ -330,14 +340,14 @@ func statusOf(in *redlock.Inspection, said string) keyStatus {
 		case m.Held == nil:
 			row.State = "free"
 		default:
-			row.Type, row.Owner, row.Token = m.Held.Type, m.Held.Owner, m.Held.Token
+			row.Type, row.Owner, row.Token = m.Held.Type, m.Held.Owner, shown(m.Held.Token)
 			row.TTLMS = m.Held.TTL.Milliseconds()
 			if m.Held.TTL < 0 {
 				row.TTLMS = -1
 			}
 			row.ReaderCount = m.ReaderCount
 			for _, r := range m.Readers {
-				row.Readers = append(row.Readers, readerStatus{r.Owner, r.Token, r.TTL.Milliseconds()})
+				row.Readers = append(row.Readers, readerStatus{r.Owner, shown(r.Token), r.TTL.Milliseconds()})
 			}
 		}
 		k.Masters = append(k.Masters, row)

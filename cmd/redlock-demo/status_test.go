@@ -321,3 +321,21 @@ func TestTheHelpOfStatusIsAsInItsGoldenFile(t *testing.T) {
 	}
 	golden(t, "status-help", stdout)
 }
+
+func TestStatusShowsTokensInFullWhereItIsAskedTo(t *testing.T) {
+	t.Parallel()
+	const random = "54a329938b2398e2921c05e19f4a66a1" // of the holder
+	in := answer("invoices", redlock.VerdictHeld, by("billing", 8*time.Second), by("billing", 9*time.Second), by("billing", 7*time.Second))
+	who := &fakeInspector{answers: map[string]*redlock.Inspection{"invoices": in}}
+	for _, shown := range []bool{false, true} {
+		for _, json := range []bool{false, true} {
+			var out bytes.Buffer
+			if err := (&statusView{out: &out, json: json, tokens: shown}).show(t.Context(), who, []string{"invoices"}, 0); err != nil {
+				t.Error(err)
+			}
+			if got := strings.Count(out.String(), random); shown && got != 3 || !shown && got != 0 {
+				t.Errorf("shown %t, JSON %t: the token is there %d times: %s", shown, json, got, out.String())
+			}
+		}
+	}
+}

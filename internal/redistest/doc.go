@@ -9,8 +9,9 @@
 // and is gone, process and directory, after [Server.Close].
 //
 // The binary is the one that the environment variable REDIS_SERVER names, or
-// redis-server on the PATH; see [Find]. Redis 6.0 or newer is expected (ACL and
-// TLS came with it).
+// redis-server on the PATH; see [Find]. Redis 5.0 or newer is expected, or a fork
+// of it. Tests that need what some servers lack, such as ACL, are skipped there
+// and say so: see [Feature].
 //
 // With [Config.MovableClock] a server's wall clock can be stepped while it runs,
 // by [Server.SetClock]. That needs Linux and a C compiler; where there is none

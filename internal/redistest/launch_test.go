@@ -35,20 +35,23 @@ func TestAPortThatIsSnatchedIsReplaced(t *testing.T) {
 	other := start(t, Config{})
 
 	for name, cfg := range map[string]Config{"TCP": {}, "TLS": {TLS: authority(t)}} {
-		reserve, made := ports(taken, other.port)
-		s, err := launch(background(t), cfg, reserve)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if *made != 3 || s.port == taken || s.port == other.port {
-			t.Errorf("%s: listens on port %d after %d choices; want one that is free, after 3", name, s.port, *made)
-		}
-		if runID(t, s) == runID(t, other) {
-			t.Errorf("%s: the server is taken for the one that had the port before", name)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		t.Run(name, func(t *testing.T) {
+			Need(t, cfg.Needs()...)
+			reserve, made := ports(taken, other.port)
+			s, err := launch(background(t), cfg, reserve)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if *made != 3 || s.port == taken || s.port == other.port {
+				t.Errorf("it listens on port %d after %d choices; want one that is free, after 3", s.port, *made)
+			}
+			if runID(t, s) == runID(t, other) {
+				t.Error("the server is taken for the one that had the port before")
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -23,7 +23,8 @@ type TB interface {
 // Start starts n servers for a test, which ends them when it is over and, if it
 // failed, shows the ends of their logs. Where no redis-server can be run the test
 // is skipped; with REDQUORUM_REQUIRE_REDIS=1 in the environment it fails. Where
-// Config.MovableClock cannot be had, the test is skipped.
+// Config.MovableClock cannot be had, or the server lacks ACL or TLS and the
+// configuration needs it, the test is skipped.
 func Start(tb TB, n int, cfg Config) *Cluster {
 	tb.Helper()
 	if err := Available(); err != nil {
@@ -39,6 +40,9 @@ func Start(tb TB, n int, cfg Config) *Cluster {
 			tb.Skipf("needs a redis-server whose clock can be moved: %v", err)
 			return nil
 		}
+	}
+	if !need(tb, cfg.Needs()) {
+		return nil
 	}
 	c, err := LaunchN(context.Background(), n, cfg)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 // A wanted lock is a part of a joint acquisition.
@@ -97,14 +99,14 @@ func (m *lua) together(strict bool, all []wanted) (replies []string) {
 }
 
 // inShort is a reply without what differs from one call to the next: times, and
-// what an error says of the script.
+// what an error says of the script (or the server of where in it).
 func (m *lua) inShort(reply any) string {
 	var refused redis.Error
 	if err, ok := reply.(error); ok {
 		if !errors.As(err, &refused) {
 			m.t.Fatal(err)
 		}
-		return strings.Fields(refused.Error())[0]
+		return redistest.Code(refused)
 	}
 	parts := slices.Clone(reply.([]any))
 	if at := parts[2].(int64); at != 0 {

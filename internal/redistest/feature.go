@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,17 +18,21 @@ import (
 type Feature struct {
 	name  string
 	since string // the first Redis that has it
-	ask   []any  // a command whose reply names the feature, and is empty without it
+	shown func(s *Server) (bool, error)
 }
 
 // The features that tests ask for.
 var (
 	// ACL: several users, and permissions for each. It comes with the commands
 	// ACL and CLIENT KILL USER.
-	ACL = Feature{"ACL", "6.0", []any{"COMMAND", "INFO", "acl"}}
+	ACL = Feature{"ACL", "6.0", listed("COMMAND", "INFO", "acl")}
 
 	// TLS: the server was built with it.
-	TLS = Feature{"TLS", "6.0, where it was built in", []any{"CONFIG", "GET", "tls-port"}}
+	TLS = Feature{"TLS", "6.0, where it was built in", listed("CONFIG", "GET", "tls-port")}
+
+	// BoundedTTL: a TTL by which the expiry would overflow is an error. Without, the
+	// key expires at once.
+	BoundedTTL = Feature{"error for a TTL that overflows", "6.2", refused("SET", "key", "value", "PX", math.MaxInt64)}
 )
 
 // Missing returns nil if the redis-server of [Find] has all these features. The
@@ -113,7 +119,7 @@ func (a *answers) ask(binary string, f Feature) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	has, err := s.names(f)
+	has, err := f.shown(s)
 	if err := errors.Join(err, s.Close()); err != nil {
 		return false, err
 	}
@@ -127,17 +133,23 @@ func (a *answers) ask(binary string, f Feature) (bool, error) {
 	return has, nil
 }
 
-// names says whether the reply of the feature's question holds anything.
-func (s *Server) names(f Feature) (bool, error) {
-	reply, err := redis.Values(s.Do(f.ask[0].(string), f.ask[1:]...))
-	if err != nil {
-		return false, err
+// listed is a question whose reply is a list: with the feature, of what is known
+// of it.
+func listed(cmd string, args ...any) func(*Server) (bool, error) {
+	return func(s *Server) (bool, error) {
+		reply, err := redis.Values(s.Do(cmd, args...))
+		// An unknown setting is not listed, an unknown command is as nil.
+		return slices.ContainsFunc(reply, func(item any) bool { return item != nil }), err
 	}
-	// An unknown command is a nil in the list, an unknown setting is not listed.
-	for _, item := range reply {
-		if item != nil {
+}
+
+// refused is a command that is refused with the feature, and executed without.
+func refused(cmd string, args ...any) func(*Server) (bool, error) {
+	return func(s *Server) (bool, error) {
+		_, err := s.Do(cmd, args...)
+		if reply := redis.Error(""); errors.As(err, &reply) {
 			return true, nil
 		}
+		return false, err
 	}
-	return false, nil
 }

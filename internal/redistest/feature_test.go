@@ -27,16 +27,19 @@ func TestAServerIsSaidToLackWhatItCannotBeConfiguredWith(t *testing.T) {
 
 func TestATestIsSkippedForEachFeatureThatTheServerLacks(t *testing.T) {
 	needRedis(t)
-	ping := Feature{name: "PING", since: "1.0", ask: []any{"COMMAND", "INFO", "ping"}}
-	port := Feature{name: "ports", since: "1.0", ask: []any{"CONFIG", "GET", "port"}}
-	command := Feature{name: "such command", since: "99", ask: []any{"COMMAND", "INFO", "no-such-command"}}
-	setting := Feature{name: "such setting", since: "99", ask: []any{"CONFIG", "GET", "no-such-setting"}}
+	ping := Feature{name: "PING", since: "1.0", shown: listed("COMMAND", "INFO", "ping")}
+	port := Feature{name: "ports", since: "1.0", shown: listed("CONFIG", "GET", "port")}
+	failure := Feature{name: "errors", since: "1.0", shown: refused("GET")}
+	none := Feature{name: "refusal", since: "99", shown: refused("PING")}
+	command := Feature{name: "such command", since: "99", shown: listed("COMMAND", "INFO", "no-such-command")}
+	setting := Feature{name: "such setting", since: "99", shown: listed("CONFIG", "GET", "no-such-setting")}
 	for _, c := range []struct {
 		features []Feature
 		want     []string
 	}{
-		{[]Feature{ping, port}, nil},
+		{[]Feature{ping, port, failure}, nil},
 		{[]Feature{ping, command}, []string{"left out on this server: it has no such command (Redis 99)"}},
+		{[]Feature{none}, []string{"left out on this server: it has no refusal (Redis 99)"}},
 		{[]Feature{command, port, setting}, []string{"left out on this server: it has no such command (Redis 99), no such setting (Redis 99)"}},
 	} {
 		var r recorder

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 // inWords is a reply such that two are the same exactly if they may be taken for
@@ -22,8 +24,7 @@ func inWords(reply any) string {
 	case []byte:
 		return strconv.Quote(number(string(r)))
 	case redis.Error:
-		code, _, _ := strings.Cut(string(r), " ")
-		return "error " + code
+		return "error " + redistest.Code(r)
 	case []any:
 		parts := make([]string, len(r))
 		for i := range r {

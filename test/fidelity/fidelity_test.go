@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 // longest is how many commands a sequence has at the most.
@@ -46,6 +48,26 @@ func TestASimulatedMasterAnswersAndKeepsWhatARealOneDoes(t *testing.T) {
 	for _, s := range scripts() {
 		if answered[s.Name] == 0 && runs > 20*len(scripts()) && !t.Failed() {
 			t.Errorf("the script %s was never run without an error: nothing is known of it", s.Name)
+		}
+	}
+}
+
+// It is a test of its own, so that a run on a server that accepts such a TTL names
+// what it has left out.
+func TestATTLThatOverflowsIsRefused(t *testing.T) {
+	redistest.Need(t, redistest.BoundedTTL)
+	p := startPair(t)
+	if err := p.reset(); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range p.sides() {
+		if _, err := s.do("SET", "lock", "token"); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range [][]any{{"SET", "lock", "other", "PX", overflowing}, {"PEXPIRE", "lock", overflowing}} {
+			if reply, err := s.do(command...); err != nil || inWords(reply) != "error ERR" {
+				t.Errorf("%s: %q: %s, %v; want an error", s.name, command, inFull(reply), err)
+			}
 		}
 	}
 }

@@ -145,14 +145,15 @@ func TestAReleaseReachesAMasterThatWasDown(t *testing.T) {
 
 // CLIENT PAUSE is a master that is slow: it grants late, and is told late.
 func TestASlowMasterCostsNothingAndItsLateGrantIsReleased(t *testing.T) {
+	const pause = 800 * time.Millisecond
 	p := startProcesses(t, five)
 	c := p.openBrisk()
-	p.do(2, "CLIENT", "PAUSE", 800, "WRITE")
+	p.pauseWrites(2, pause)
 	lockExtendUnlock(t, c)
 	eventually(t, "the slow master has executed all", func() bool { return p.calls(2, "set") == rounds })
 	p.wantFree("lock")
 	for i := range 3 {
-		p.do(i, "CLIENT", "PAUSE", 800, "WRITE")
+		p.pauseWrites(i, pause)
 	}
 	_, err := c.TryLock(context.Background(), "lock", redlock.WithTTL(longTTL))
 	wantExactly(t, "TryLock", err, redlock.ErrNoQuorum)

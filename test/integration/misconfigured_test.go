@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gomodule/redigo/redis"
+
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
@@ -255,10 +257,25 @@ func TestAMasterIsFoundOnceItsConfigurationIsMended(t *testing.T) {
 	_, err := c.TryLock(context.Background(), "lock")
 	wantExactly(t, "TryLock", err, redlock.ErrNoQuorum)
 	for i := range p.servers {
-		// A second password, so that the servers' own one stays.
-		p.do(i, "ACL", "SETUSER", "default", ">"+wrongPassword)
+		p.do(i, "CONFIG", "SET", "requirepass", wrongPassword)
 	}
 	awaitConnected(t, c, 0, 1, 2)
 	mustUnlock(t, mustTry(t, c, "lock"))
+	for _, u := range urls { // the test asks them with the one that they were started with
+		setPassword(t, u, rightPassword)
+	}
 	p.wantFree("lock")
+}
+
+// setPassword changes the password of a server, which its URL has.
+func setPassword(t *testing.T, rawURL, password string) {
+	t.Helper()
+	conn, err := redis.DialURL(rawURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Do("CONFIG", "SET", "requirepass", password); err != nil {
+		t.Fatal(err)
+	}
 }

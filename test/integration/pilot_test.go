@@ -213,6 +213,7 @@ func TestAFairWaiterIsServedThoughItsSlowPilotWasCutOff(t *testing.T) {
 // A permission that was missing for a moment is found again, by who waits and by
 // who releases.
 func TestAPilotThatForbadeItsQueueIsThePilotAgainWhenItIsPermitted(t *testing.T) {
+	redistest.Need(t, redistest.ACL)
 	p := startProcesses(t, five)
 	pilot := p.pilotOf("lock")
 	p.do(pilot, "ACL", "SETUSER", "default", "resetkeys", "~lock", "~redquorum:marker")

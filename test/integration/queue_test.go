@@ -11,6 +11,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
 
 	"github.com/redquorum/redquorum/test/integration/internal/leftover"
@@ -151,6 +152,7 @@ func TestTenThousandKeysThatWereWaitedForLeaveNothing(t *testing.T) {
 // What the queue needs may be forbidden: then who waits polls, and releases
 // reach every master all the same.
 func TestWithoutPermissionForTheQueueWaitersPoll(t *testing.T) {
+	redistest.Need(t, redistest.ACL)
 	p := startProcesses(t, five)
 	for i := range five {
 		p.do(i, "ACL", "SETUSER", "default", "resetkeys", "~lock*", "~redquorum:marker", "~redquorum:sighted", "resetchannels")

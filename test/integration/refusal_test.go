@@ -60,7 +60,7 @@ var refusals = []refusal{
 	{
 		name: "busy with a script", word: "BUSY",
 		start: func(p *processes, i int) {
-			p.do(i, "CONFIG", "SET", "busy-reply-threshold", "1")
+			p.do(i, "CONFIG", "SET", "lua-time-limit", "1")
 			conn, err := p.servers[i].Dial(context.Background())
 			if err != nil {
 				p.t.Fatal(err)

@@ -43,11 +43,7 @@ func (m *masters) readers(i int, key string) (tokens []string, last, expires int
 			m.t.Fatalf("a score of %q: %v", pairs[n+1], err)
 		}
 	}
-	expires, err = redis.Int64(m.command(i, "PEXPIRETIME", key))
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return tokens, last, expires
+	return tokens, last, m.expires(i, key)
 }
 
 func (m *masters) reading(key, token string) (n int) {

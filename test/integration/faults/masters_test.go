@@ -81,6 +81,9 @@ func canStart(k kind, s setup) error {
 	if err := redistest.Available(); err != nil {
 		return &unable{err}
 	}
+	if err := redistest.Missing(s.config.Needs()...); err != nil {
+		return &unable{err}
+	}
 	if s.config.MovableClock {
 		if err := redistest.ClockAvailable(); err != nil {
 			return &unable{err}

@@ -114,7 +114,7 @@ func clientRows() []row {
 			r.steady()
 			slept := make(chan error, 1)
 			r.fault(func() error {
-				_, err := r.m.do(1, "CLIENT", "PAUSE", standstill.Milliseconds(), "WRITE")
+				err := redistest.PauseWrites(func(cmd string, args ...any) (any, error) { return r.m.do(1, cmd, args...) }, standstill)
 				go func() {
 					_, err := r.m.do(3, "DEBUG", "SLEEP", standstill.Seconds())
 					slept <- err

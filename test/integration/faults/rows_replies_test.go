@@ -197,7 +197,7 @@ func (r *run) failSnapshots(i int) error {
 // keepBusy runs a script that ends only when it is killed, for which nobody
 // waits.
 func (r *run) keepBusy(i int) error {
-	if _, err := r.m.do(i, "CONFIG", "SET", "busy-reply-threshold", "1"); err != nil {
+	if _, err := r.m.do(i, "CONFIG", "SET", "lua-time-limit", "1"); err != nil {
 		return err
 	}
 	conn, err := r.m.(*servers).cluster.Masters[i].Dial(r.Context())

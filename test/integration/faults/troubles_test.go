@@ -4,6 +4,8 @@ import (
 	"net"
 	"net/url"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 // A trouble is what is done to a master, and how it ends.
@@ -21,6 +23,9 @@ func (s *soak) masterTroubles(whole int) []trouble {
 	command := func(cmd string, args ...any) func(i int) error {
 		return func(i int) error { _, err := s.m.do(i, cmd, args...); return err }
 	}
+	on := func(i int) func(cmd string, args ...any) (any, error) {
+		return func(cmd string, args ...any) (any, error) { return s.m.do(i, cmd, args...) }
+	}
 	healed := func(i int) error { return s.m.heal(i) }
 	restarted := func(keepData bool) func(i int) error {
 		return func(i int) error { return s.m.restart(keepData, i) }
@@ -28,7 +33,7 @@ func (s *soak) masterTroubles(whole int) []trouble {
 	killed := func(i int) error { return s.m.kill(i) }
 	all := []trouble{
 		{name: "kill and restart", begin: killed, end: restarted(true)},
-		{name: "CLIENT PAUSE", begin: command("CLIENT", "PAUSE", 1000, "WRITE"), end: command("CLIENT", "UNPAUSE")},
+		{name: "CLIENT PAUSE", begin: func(i int) error { return redistest.PauseWrites(on(i), time.Second) }, end: func(i int) error { return redistest.ResumeWrites(on(i)) }},
 		{name: "CLIENT KILL", begin: command("CLIENT", "KILL", "TYPE", "NORMAL"), end: nothing},
 		{name: "SCRIPT FLUSH", begin: command("SCRIPT", "FLUSH"), end: nothing},
 		{name: "freeze", begin: func(i int) error { return s.m.freeze(i) }, end: func(i int) error { return s.m.thaw(i) }},

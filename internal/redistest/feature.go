@@ -30,6 +30,20 @@ var (
 	// TLS: the server was built with it.
 	TLS = Feature{"TLS", "6.0, where it was built in", listed("CONFIG", "GET", "tls-port")}
 
+	// SubcommandStats: INFO commandstats counts CLIENT ID, say, by itself.
+	SubcommandStats = Feature{"commandstats of subcommands", "7.0", listed("COMMAND", "INFO", "client|id")}
+
+	// LoadDelay: a server can be made slow to load its data.
+	LoadDelay = Feature{"key-load-delay", "6.0", listed("CONFIG", "GET", "key-load-delay")}
+
+	// ReplicasForScripts: min-replicas-to-write holds for what scripts write, too.
+	ReplicasForScripts = Feature{"min-replicas-to-write for scripts", "6.0", func(s *Server) (bool, error) {
+		if _, err := s.Do("CONFIG", "SET", "min-replicas-to-write", 1); err != nil {
+			return false, err
+		}
+		return refused("EVAL", "return redis.call('SET', KEYS[1], '')", 1, "key")(s)
+	}}
+
 	// BoundedTTL: a TTL by which the expiry would overflow is an error. Without, the
 	// key expires at once.
 	BoundedTTL = Feature{"error for a TTL that overflows", "6.2", refused("SET", "key", "value", "PX", math.MaxInt64)}

@@ -40,7 +40,11 @@ func inWords(reply any) string {
 // form of it, and so where it has more than 17 digits: Redis 7.2 has begun to
 // write 1e+300 for what was 1.0000000000000001e+300 before, and the simulation
 // does without exponents for longer.
+// Redis before 7.0 writes a score of -0 with its sign.
 func number(s string) string {
+	if s == "-0" {
+		return "0"
+	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err == nil && (strings.ContainsAny(s, ".e") || len(strings.TrimLeft(s, "-")) > 17) && !strings.ContainsAny(s, "xp_") {
 		return strconv.FormatFloat(f, 'g', -1, 64)

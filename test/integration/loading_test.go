@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gomodule/redigo/redis"
@@ -17,12 +18,28 @@ import (
 // its clients after every 1,024 commands that it has read.
 func startSlowToLoad(t *testing.T) *processes {
 	t.Helper()
-	p := startConfigured(t, redistest.Config{
-		AppendOnly: redistest.AppendAlways,
-		Args:       []string{"--key-load-delay", "150"}, // microseconds a command
-	}, five)
+	cfg, ballast, times := redistest.Config{AppendOnly: redistest.AppendAlways}, "", 0
+	if redistest.Missing(redistest.LoadDelay) == nil {
+		cfg.Args = []string{"--key-load-delay", "150"} // microseconds a command
+		ballast, times = `for n = 1, 6000 do redis.call('INCR', KEYS[1]) end redis.call('DEL', KEYS[1])`, 1
+	} else { // commands that take as long by themselves
+		ballast, times = `for n = 1, 400 do redis.call('RPUSH', KEYS[1], n * 7919 % 400) end
+			for n = 1, 1000 do redis.call('SORT', KEYS[1], 'STORE', KEYS[2]) end redis.call('DEL', KEYS[1], KEYS[2])`, 5
+	}
+	p := startConfigured(t, cfg, five)
+	var group sync.WaitGroup
 	for i := range five {
-		p.do(i, "EVAL", `for n = 1, 6000 do redis.call('INCR', KEYS[1]) end redis.call('DEL', KEYS[1])`, 1, "ballast")
+		group.Go(func() {
+			for range times {
+				if _, err := p.command(i, "EVAL", ballast, 2, "ballast", "sorted"); err != nil {
+					t.Errorf("master %d: %v", i, err)
+					return
+				}
+			}
+		})
+	}
+	if group.Wait(); t.Failed() {
+		t.FailNow()
 	}
 	return p
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -297,14 +298,37 @@ func TestAClockThatIsSetRightAfterABootAgesNoMarker(t *testing.T) {
 	}
 }
 
-func TestAMemberOfARedisClusterIsRefusedByName(t *testing.T) {
-	bus, err := net.Listen("tcp", "127.0.0.1:0") // by itself it would take a port that there may not be
-	if err != nil {
-		t.Fatal(err)
+// portWithBus is a free port with a free one 10,000 above it, where a member of a
+// cluster listens for the others.
+func portWithBus(t *testing.T) int {
+	t.Helper()
+	for range 100 {
+		port := freePort(t, 0)
+		if bus := port + 10_000; bus <= 65_535 && freePort(t, bus) != 0 {
+			return port
+		}
 	}
-	_, port, _ := net.SplitHostPort(bus.Addr().String())
-	_ = bus.Close()
-	p := join(t, redistest.Start(t, 1, redistest.Config{Args: []string{"--cluster-enabled", "yes", "--cluster-port", port}}), redistest.Start(t, 2, redistest.Config{}))
+	t.Fatal("no free port with a free one 10,000 above it")
+	return 0
+}
+
+// freePort is the given port, or any for 0; 0 if it is not free.
+func freePort(t *testing.T, port int) int {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		if port == 0 {
+			t.Fatal(err)
+		}
+		return 0
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func TestAMemberOfARedisClusterIsRefusedByName(t *testing.T) {
+	member := redistest.Config{Port: portWithBus(t), Args: []string{"--cluster-enabled", "yes"}}
+	p := join(t, redistest.Start(t, 1, member), redistest.Start(t, 2, redistest.Config{}))
 	c := p.guarded()
 	awaitStanding(t, c, redlock.AbstainNotStandalone, 0)
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)

@@ -96,6 +96,7 @@ func canStart(k kind, s setup) error {
 type unable struct{ reason error }
 
 func (u *unable) Error() string { return u.reason.Error() }
+func (u *unable) Unwrap() error { return u.reason }
 
 // servers are masters that are processes, each behind a line where one is asked
 // for.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"net"
 	"os"
 	"regexp"
 	"slices"
@@ -125,13 +124,11 @@ func TestDoctorAndExecAgreeAboutAnOutage(t *testing.T) {
 
 func TestDoctorNamesMembersOfACluster(t *testing.T) {
 	t.Parallel()
-	bus, err := net.Listen("tcp", "127.0.0.1:0") // by itself it would take a port that there may not be
+	cfg, err := redistest.Member()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, _ := net.SplitHostPort(bus.Addr().String())
-	_ = bus.Close()
-	member, _ := processes(t, 1, redistest.Config{Args: []string{"--cluster-enabled", "yes", "--cluster-port", port}})
+	member, _ := processes(t, 1, cfg)
 	r, code := examined(t, nil, "--masters", member.URLs()[0])
 	if found := codes(r); code != exitSerious || r.CanLock || !slices.Equal(found, []string{"not-standalone", "one-master"}) {
 		t.Errorf("exit code %d, %+v", code, r.Findings)

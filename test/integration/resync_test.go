@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -298,36 +297,11 @@ func TestAClockThatIsSetRightAfterABootAgesNoMarker(t *testing.T) {
 	}
 }
 
-// portWithBus is a free port with a free one 10,000 above it, where a member of a
-// cluster listens for the others.
-func portWithBus(t *testing.T) int {
-	t.Helper()
-	for range 100 {
-		port := freePort(t, 0)
-		if bus := port + 10_000; bus <= 65_535 && freePort(t, bus) != 0 {
-			return port
-		}
-	}
-	t.Fatal("no free port with a free one 10,000 above it")
-	return 0
-}
-
-// freePort is the given port, or any for 0; 0 if it is not free.
-func freePort(t *testing.T, port int) int {
-	t.Helper()
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if err != nil {
-		if port == 0 {
-			t.Fatal(err)
-		}
-		return 0
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 func TestAMemberOfARedisClusterIsRefusedByName(t *testing.T) {
-	member := redistest.Config{Port: portWithBus(t), Args: []string{"--cluster-enabled", "yes"}}
+	member, err := redistest.Member()
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := join(t, redistest.Start(t, 1, member), redistest.Start(t, 2, redistest.Config{}))
 	c := p.guarded()
 	awaitStanding(t, c, redlock.AbstainNotStandalone, 0)

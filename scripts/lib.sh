@@ -127,6 +127,27 @@ install_packages() {
 # name, to the tests as well as here.
 redis_server() { command -v "${REDIS_SERVER:-redis-server}"; }
 
+# redis_version prints the version of the redis-server in use.
+redis_version() { "$(redis_server)" --version | sed -n 's/.* v=\([^ ]*\).*/\1/p'; }
+
+# server_of_image IMAGE FILE copies the server out of an official image of Redis or
+# Valkey, and fails where it does not run on this machine.
+server_of_image() {
+	local image=$1 file=$2 container name status=1
+	image_at_hand "$image" 300 >/dev/null || die "$image is not there and cannot be pulled"
+	container=$(docker create "$image") || die "no container can be made of $image"
+	# Valkey's has redis-server as a link, where it was not left out.
+	for name in redis-server valkey-server; do
+		if docker cp -L "$container:/usr/local/bin/$name" "$file" >/dev/null 2>&1; then
+			status=0
+			break
+		fi
+	done
+	docker rm "$container" >/dev/null
+	[ "$status" = 0 ] || die "$image has neither redis-server nor valkey-server in /usr/local/bin"
+	"$file" --version || die "the server of $image does not run here"
+}
+
 # ensure_redis finds or installs redis-server, which most tests of failures run
 # against. From then on a test that misses it fails instead of being skipped:
 # it exports REDQUORUM_REQUIRE_REDIS=1. Returns 1 where there is none to be had.
@@ -135,7 +156,7 @@ ensure_redis() {
 		say "note: the package may also have started a Redis of its own on port 6379; nothing here uses it"
 	fi
 	if redis_server >/dev/null; then
-		say "redis-server: $(redis_server), version $("$(redis_server)" --version | sed -n 's/.* v=\([^ ]*\).*/\1/p')"
+		say "redis-server: $(redis_server), version $(redis_version)"
 		export REDQUORUM_REQUIRE_REDIS=1
 		return 0
 	fi

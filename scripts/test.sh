@@ -106,7 +106,11 @@ for module in $modules; do
 done
 
 say
-say "== left out"
+if redis_server >/dev/null; then
+	say "== left out, on redis-server $(redis_version)"
+else
+	say "== left out"
+fi
 if [ -s "$out/left-out" ] || [ -s "$out/skipped" ]; then
 	cat "$out/left-out" "$out/skipped"
 else

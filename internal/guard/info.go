@@ -44,11 +44,12 @@ func ParseInfo(texts ...[]byte) (Info, error) {
 			return Info{}, fmt.Errorf("INFO has more than %d bytes", maxInfo)
 		}
 		for line := range bytes.Lines(text) {
-			name, value, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(":"))
+			key, value, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(":"))
+			name := InfoField(string(key))
 			for i := range fields {
 				f := &fields[i]
 				switch {
-				case f.name != string(name) || f.twice:
+				case f.name != name || f.twice:
 				case !credible(value):
 					bad = fmt.Errorf("INFO says %s:%.64q", f.name, value)
 				case *f.value == "":
@@ -73,6 +74,15 @@ func ParseInfo(texts ...[]byte) (Info, error) {
 		return info, fmt.Errorf("INFO does not say %s", strings.Join(missing, ", "))
 	}
 	return info, nil
+}
+
+// InfoField is the name by which Redis has a field of INFO. Valkey has another for
+// one of them since 8.0, unless its extended-redis-compatibility is on.
+func InfoField(name string) string {
+	if name == "server_mode" {
+		return "redis_mode"
+	}
+	return name
 }
 
 // credible reports whether a value is a word, as Redis' own are: it is compared,

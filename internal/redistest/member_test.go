@@ -13,7 +13,7 @@ func TestAMemberOfAClusterStarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, err := redis.String(start(t, member).Do("INFO", "server"))
-	if err != nil || !strings.Contains(info, "redis_mode:cluster") {
+	if err != nil || !strings.Contains(info, "_mode:cluster") {
 		t.Errorf("INFO server: %v\n%s", err, info)
 	}
 }

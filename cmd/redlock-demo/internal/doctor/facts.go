@@ -48,12 +48,13 @@ func (f *Facts) fleet() (guard.Config, bool) {
 	return f.Marker.Fleet()
 }
 
-// parseInfo reads what INFO says, of all its sections.
+// parseInfo reads what INFO says, of all its sections, with the names that Redis has
+// for the fields.
 func parseInfo(text string) map[string]string {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
 		if name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":"); ok && !strings.HasPrefix(name, "#") {
-			fields[name] = value
+			fields[guard.InfoField(name)] = value
 		}
 	}
 	return fields

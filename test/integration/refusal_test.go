@@ -95,7 +95,9 @@ func TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			p := startProcesses(t, five)
 			p.trusting = true
+			p.dropFences()
 			c := p.open(redlock.WithTTL(longTTL))
+			fenced := p.open(redlock.WithTTL(longTTL), redlock.WithFencing())
 			ctx := context.Background()
 			before := mustTry(t, c, "held")
 			eventually(t, "all have the key", func() bool { return p.holders("held", before.Token()) == five })
@@ -126,8 +128,17 @@ func TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed(t *testing.T) {
 					return err != nil || left < longTTL.Milliseconds()
 				})
 			}
-			if r.forScripts != nil && redistest.Missing(*r.forScripts) != nil {
+			scripts := r.forScripts != nil && redistest.Missing(*r.forScripts) != nil
+			if scripts {
 				r.extends, r.releases = true, true
+			}
+			// A script takes it.
+			l, err = fenced.TryLock(ctx, "fenced")
+			wantQuorumOf(t, "TryLock of a fenced lock", scripts, err)
+			if err == nil {
+				mustUnlock(t, l)
+			} else if !strings.Contains(err.Error(), r.word) {
+				t.Errorf("masters say %s to a script, and the error %q", r.word, err)
 			}
 			wantQuorumOf(t, "Extend", r.extends, before.Extend(ctx))
 			wantQuorumOf(t, "Unlock", r.releases, before.Unlock(ctx))
@@ -141,6 +152,7 @@ func TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed(t *testing.T) {
 			mustUnlock(t, mustTry(t, c, "lock"))
 			p.wantFree("lock")
 			p.wantFree("held")
+			p.wantFree("fenced")
 		})
 	}
 }

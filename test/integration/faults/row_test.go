@@ -67,8 +67,8 @@ type run struct {
 	note        string        // for the table
 	memory      uint64        // what a client may take, in bytes; 0: it is not looked at
 	twin        bool          // one server has two addresses, of which one is used
-	// queues: somebody who waited could not leave the queue, since the client was
-	// killed or the master refused. It ends by its own expiry.
+	// queues: somebody stays in a queue that nobody leaves: the client was killed, the
+	// master refused, or it is the copy of a queue. It ends by its own expiry.
 	queues bool
 	// jumps: a master's clock is set and the guard is the standard one, which does
 	// not promise exclusion then (SAFETY: T0). A lock that is contended may be held

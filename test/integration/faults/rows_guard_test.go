@@ -191,7 +191,7 @@ func (r *run) replica(readOnly string) {
 	} else {
 		r.quarantined(r.faultAt) // its marker may be written while it is a replica, which does not vote
 	}
-	r.litter = rowTTL
+	r.litter, r.queues = rowTTL, true // it has copies of the other's queues, which nobody leaves
 	r.goesOn()
 	r.quick()
 	r.bounded()

@@ -114,8 +114,10 @@ func (s *soak) offset() time.Duration {
 	return by
 }
 
-// replicate makes a master a replica of another, whose data it gets.
+// replicate makes a master a replica of another, whose data it gets, with the queues
+// that are there: nobody leaves a copy of a queue.
 func (s *soak) replicate(i, of int) error {
+	s.queues = true
 	u, err := url.Parse(s.m.urls()[of])
 	if err != nil {
 		return err

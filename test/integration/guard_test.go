@@ -196,6 +196,7 @@ func TestAReplicaIsRefusedAndAbstainsWhenPromoted(t *testing.T) {
 			if !strings.Contains(why.Error(), "role is slave") {
 				t.Errorf("it says %q", why)
 			}
+			awaitLink(t, p.servers[4].Do)
 			p.do(4, "REPLICAOF", "NO", "ONE")
 			awaitStanding(t, c, redlock.AbstainQuarantined, 4)
 			awaitStanding(t, c, votes, 4)

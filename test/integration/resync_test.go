@@ -103,6 +103,13 @@ func follow(t *testing.T, do func(cmd string, args ...any) (any, error), addr st
 	if _, err := do("REPLICAOF", host, port); err != nil {
 		t.Fatal(err)
 	}
+	awaitLink(t, do)
+}
+
+// awaitLink waits until a replica has its master's data. While it still loads them,
+// it refuses to be made a master.
+func awaitLink(t *testing.T, do func(cmd string, args ...any) (any, error)) {
+	t.Helper()
 	eventually(t, "the replica has its master's data", func() bool {
 		info, err := redis.String(do("INFO", "replication"))
 		return err == nil && strings.Contains(info, "master_link_status:up")

@@ -3,6 +3,7 @@ package faults
 import (
 	"net"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/redistest"
@@ -43,7 +44,7 @@ func (s *soak) masterTroubles(whole int) []trouble {
 		all = append(all,
 			trouble{name: "kill and restart empty", begin: killed, end: restarted(false)},
 			trouble{name: "FLUSHALL", begin: command("FLUSHALL"), end: nothing},
-			trouble{name: "REPLICAOF", begin: func(i int) error { return s.replicate(i, whole) }, end: command("REPLICAOF", "NO", "ONE")})
+			trouble{name: "REPLICAOF", begin: func(i int) error { return s.replicate(i, whole) }, end: s.independent})
 	}
 	if s.on == processes || s.drops {
 		before := map[int]map[string]bool{} // the connections that are lost
@@ -128,6 +129,17 @@ func (s *soak) replicate(i, of int) error {
 	}
 	_, err = s.m.do(i, "REPLICAOF", host, port)
 	return err
+}
+
+// independent makes a replica a master again, which it refuses while it loads the
+// data of the other.
+func (s *soak) independent(i int) error {
+	for deadline := time.Now().Add(settleBound); ; time.Sleep(lookEvery) {
+		_, err := s.m.do(i, "REPLICAOF", "NO", "ONE")
+		if err == nil || !strings.Contains(err.Error(), "LOADING") || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 // troubleAClient freezes or kills one, or sets its clock, now and then, and

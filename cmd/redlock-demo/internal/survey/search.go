@@ -144,7 +144,8 @@ func (s *Search) step(ctx context.Context, m *ask.Master, cursor, pattern string
 // forbidden says what a user needs whom the master does not let search.
 func forbidden(err error) error {
 	text := err.Error()
-	if strings.Contains(text, "NOPERM") || strings.Contains(text, "can't run this command") {
+	// In a script Redis says the second up to 7.0, the third since 7.2.
+	if strings.Contains(text, "NOPERM") || strings.Contains(text, "can't run this command") || strings.Contains(text, "ACL failure in script") {
 		return errors.New("this user may not search: it needs +eval +scan +type +pttl")
 	}
 	return err

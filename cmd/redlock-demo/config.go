@@ -80,7 +80,7 @@ func readConfig(name string) (settings []setting, err error) {
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("line %d: want name = value, with one of the names %s", n, strings.Join(configured, ", "))
+			return nil, fmt.Errorf("line %d: %s: want name = value, with one of the names %s", n, printable(redacted(text)), strings.Join(configured, ", "))
 		case !slices.Contains(configured, name):
 			return nil, fmt.Errorf("line %d: unknown name %q: want one of %s", n, name, strings.Join(configured, ", "))
 		case value == "":

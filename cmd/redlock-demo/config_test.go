@@ -62,7 +62,7 @@ func TestAConfigurationFileThatIsNoneIsRefused(t *testing.T) {
 	t.Parallel()
 	const names = "masters, user, password-file, tls-ca, tls-cert, tls-key, guard, max-ttl, client-skew"
 	for text, want := range map[string]string{
-		"masters redis://:secret@h":          "line 1: want name = value, with one of the names " + names,
+		"masters redis://:secret@h":          "line 1: masters redis://[redacted]@h: want name = value, with one of the names " + names,
 		"\npassword = secret":                "line 2: unknown name \"password\": want one of " + names,
 		"masters =":                          "line 1: masters has no value",
 		"guard = off\nguard=off":             "line 2: guard is given twice",

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/outcome"
 	tokens "github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/internal/wire"
@@ -351,9 +352,11 @@ func (c *Client) publicPart(p outcome.Part) error {
 
 // publicCause is why a master did not agree as users see it.
 func publicCause(err error) error {
-	switch err := err.(type) { //nolint:errorlint // neither is ever wrapped
+	switch err := err.(type) { //nolint:errorlint // none of them is ever wrapped
 	case *wire.SkewError:
 		return (*SkewError)(err)
+	case *guard.AbstainError:
+		return publicAbstention(err)
 	default:
 		if err == wire.ErrNotAwaited { //nolint:errorlint // as above
 			return ErrNotAwaited

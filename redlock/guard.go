@@ -54,33 +54,6 @@ func WithGuard(level GuardLevel) Option {
 	})
 }
 
-// An AbstainError says why a master may not vote, and until when, where that is
-// known. It is the Err of a NodeError, where its answer did not count, and in
-// MasterReport. It never matches a sentinel of this package nor a context's
-// error.
-type AbstainError = guard.AbstainError
-
-// An AbstainCause is why a master may not vote, in one word.
-type AbstainCause = guard.Cause
-
-// The causes for which a master may not vote.
-const (
-	AbstainNotConnected = guard.NotConnected
-	AbstainNotMaster    = guard.NotMaster   // a replica
-	AbstainMayEvict     = guard.MayEvict    // maxmemory-policy is not noeviction
-	AbstainDuplicate    = guard.Duplicate   // the same server as another address
-	AbstainUnreadable   = guard.Unreadable  // strict: INFO cannot be read
-	AbstainUnmarked     = guard.Unmarked    // not known yet
-	AbstainOffClock     = guard.OffClock    // strict: its clock is off
-	AbstainNotOurs      = guard.NotOurs     // the marker's name is taken by another key
-	AbstainOtherFleet   = guard.OtherFleet  // MaxTTL, number of masters or level differ
-	AbstainNoMarker     = guard.NoMarker    // new, or it has lost its data
-	AbstainChanged      = guard.Changed     // its data was lost or replaced just now
-	AbstainQuarantined  = guard.Quarantined // it may have forgotten locks
-	// AbstainNotStandalone is for members of a Redis Cluster and for Sentinels.
-	AbstainNotStandalone = guard.NotStandalone
-)
-
 // minStrictTTL is the shortest TTL at GuardStrict: with less, twice the skew that
 // clocks may have would leave no validity.
 const minStrictTTL = time.Second

@@ -106,7 +106,7 @@ func (c *Client) initError(reasons []error, began time.Time) error {
 			e.OK++
 			continue
 		}
-		e.Nodes.Errors = append(e.Nodes.Errors, &NodeError{Master: c.masters[i].Name(), Op: e.Op, Err: err})
+		e.Nodes.Errors = append(e.Nodes.Errors, &NodeError{Master: c.masters[i].Name(), Op: e.Op, Err: publicCause(err)})
 	}
 	if e.OK == e.Total {
 		return nil

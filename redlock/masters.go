@@ -47,7 +47,7 @@ func (c *Client) Masters(_ context.Context) []MasterReport {
 	}
 	for i, s := range c.voters.Standings() {
 		r := &reports[i]
-		r.Votes, r.Why, r.Twins, r.Unguarded = s.Vote, s.Why, s.Twins, s.Unguarded
+		r.Votes, r.Why, r.Twins, r.Unguarded = s.Vote, publicAbstention(s.Why), s.Twins, s.Unguarded
 		r.Clock = (*ClockReport)(s.Clock)
 	}
 	return reports
@@ -104,7 +104,7 @@ func (c *Client) countVoters() (voting int, missing *multierror.Error) {
 		if s.Vote {
 			voting++
 		} else {
-			absent(s.Master, s.Why)
+			absent(s.Master, publicAbstention(s.Why))
 		}
 	}
 	return voting, missing

@@ -1,6 +1,10 @@
 package pool
 
-import "github.com/redquorum/redquorum/internal/pipeline"
+import (
+	"fmt"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
+)
 
 // Why a command got no reply from a master; compare with errors.Is. None of
 // them matches a context's error.
@@ -32,4 +36,17 @@ var (
 // No waiting mends it, unless the master has too many clients, or a credentials
 // callback has others for the next dial. Reach it with errors.As. Its text never
 // holds a secret.
-type ConfigError = pipeline.ConfigError
+type ConfigError struct {
+	What string // what was refused: AUTH, SELECT 3, TLS handshake, or the command that is not permitted
+	Err  error  // how: mostly the master's error reply
+}
+
+// Error is What, and the text of Err.
+func (e *ConfigError) Error() string { return fmt.Sprintf("%s: %v", e.What, e.Err) }
+
+// Unwrap gives Err.
+func (e *ConfigError) Unwrap() error { return e.Err }
+
+func init() {
+	pipeline.Refusal = func(e *pipeline.ConfigError) error { return &ConfigError{What: e.What, Err: e.Err} }
+}

@@ -120,10 +120,6 @@ func (p *Pool) Len() int { return len(p.masters) }
 // CommandTimeout is what WithCommandTimeout set; 0 if it was not given.
 func (p *Pool) CommandTimeout() time.Duration { return p.timeout }
 
-// Masters gives the pipelines to package redlock, in the order of the URLs.
-// Their type is internal: this is no part of the API for other modules.
-func (p *Pool) Masters() []*pipeline.Pipeline { return p.masters }
-
 // Close fails what is queued with [ErrClosed], closes the connections and
 // waits for their goroutines. It blocks only for as long as a dialer of the
 // caller's takes to notice that its context ended. It may be called more than

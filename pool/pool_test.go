@@ -67,7 +67,7 @@ func TestAPoolServesEveryMasterInTheOrderOfTheURLs(t *testing.T) {
 	if p.Len() != 5 || len(p.Masters()) != 5 || p.CommandTimeout() != 123*time.Millisecond {
 		t.Errorf("%d masters, %d pipelines, command timeout %v", p.Len(), len(p.Masters()), p.CommandTimeout())
 	}
-	for i, m := range p.Masters() {
+	for i, m := range p.masters {
 		if c := ask(m, "SET", "key", i).wait(t); c.Err != nil || c.Reply != "OK" {
 			t.Fatalf("master %d: %v, %v", i, c.Reply, c.Err)
 		}
@@ -88,7 +88,7 @@ func TestCredentialsAndDatabaseOfTheURLAreUsed(t *testing.T) {
 	m := miniredis.RunT(t)
 	m.RequireUserAuth("me", "p@:/#%")
 	p := open(t, []string{"redis://me:p%40%3A%2F%23%25@" + m.Addr() + "/7"})
-	if c := ask(p.Masters()[0], "SET", "key", "value").wait(t); c.Err != nil {
+	if c := ask(p.masters[0], "SET", "key", "value").wait(t); c.Err != nil {
 		t.Fatal(c.Err)
 	}
 	if got, err := m.DB(7).Get("key"); err != nil || got != "value" {
@@ -101,7 +101,7 @@ func TestAWrongPasswordIsAConfigErrorWithoutThePassword(t *testing.T) {
 	m := miniredis.RunT(t)
 	m.RequireUserAuth("me", "right")
 	p := open(t, []string{"redis://" + m.Addr()}, WithAuth("me", secret))
-	c := ask(p.Masters()[0], "GET", "key").wait(t)
+	c := ask(p.masters[0], "GET", "key").wait(t)
 	var config *ConfigError
 	if !errors.As(c.Err, &config) || !errors.Is(c.Err, ErrDown) || config.What != "AUTH as me" {
 		t.Errorf("error %v", c.Err)
@@ -119,7 +119,7 @@ func TestAUnixSocketIsAnAddressLikeAnyOther(t *testing.T) {
 		dialled <- network + " " + addr
 		return new(net.Dialer).DialContext(ctx, "tcp", m.Addr())
 	}))
-	if c := ask(p.Masters()[0], "SET", "key", "value").wait(t); c.Err != nil {
+	if c := ask(p.masters[0], "SET", "key", "value").wait(t); c.Err != nil {
 		t.Fatal(c.Err)
 	}
 	if got := <-dialled; got != "unix /run/redis 1.sock" {
@@ -159,7 +159,7 @@ func TestCloseEndsEverythingAndIsIdempotent(t *testing.T) {
 		}
 		p := open(t, []string{"redis://a", "redis://b", "redis://c"}, WithDialer(hangs))
 		var calls []reply
-		for _, m := range p.Masters() {
+		for _, m := range p.masters {
 			calls = append(calls, ask(m, "GET", "key"))
 		}
 		synctest.Wait()
@@ -186,7 +186,7 @@ func TestCloseEndsEverythingAndIsIdempotent(t *testing.T) {
 				t.Error("a call is pending after Close")
 			}
 		}
-		if c := ask(p.Masters()[0], "GET", "key").wait(t); !errors.Is(c.Err, ErrClosed) {
+		if c := ask(p.masters[0], "GET", "key").wait(t); !errors.Is(c.Err, ErrClosed) {
 			t.Errorf("after Close: %v", c.Err)
 		}
 	})
@@ -195,7 +195,7 @@ func TestCloseEndsEverythingAndIsIdempotent(t *testing.T) {
 func TestAPoolRecoversWhenAMasterIsBack(t *testing.T) {
 	m := miniredis.RunT(t)
 	p := open(t, []string{"redis://" + m.Addr()}, WithBackoff(time.Millisecond, 5*time.Millisecond))
-	master := p.Masters()[0]
+	master := p.masters[0]
 	if c := ask(master, "SET", "key", "value").wait(t); c.Err != nil {
 		t.Fatal(c.Err)
 	}
@@ -222,6 +222,37 @@ func TestTheErrorsAreThoseOfThePipelines(t *testing.T) {
 	} {
 		if !errors.Is(pair[0], pair[1]) {
 			t.Errorf("%v is not %v", pair[0], pair[1])
+		}
+	}
+}
+
+// What users are given shows no internal types, and is what the pipelines know.
+func TestMastersAndTheirStatsAreTold(t *testing.T) {
+	a, b := miniredis.RunT(t), miniredis.RunT(t)
+	p := open(t, []string{"redis://" + a.Addr(), "redis://" + b.Addr() + "/3"})
+	for i, m := range p.Masters() {
+		if c := ask(p.masters[i], "GET", "key").wait(t); c.Err != nil {
+			t.Fatal(c.Err)
+		}
+		if want := []string{a.Addr(), b.Addr()}[i]; m.Name() != want || m.DB() != []int{0, 3}[i] || !m.Connected() {
+			t.Errorf("master %d: %q, database %d, connected %v", i, m.Name(), m.DB(), m.Connected())
+		}
+		if one, all := m.Stats(), p.Stats()[i]; one != all || one.Commands != 1 {
+			t.Errorf("master %d: %+v and %+v", i, one, all)
+		}
+	}
+}
+
+func TestAConfigErrorIsReachedThroughWhatWrapsIt(t *testing.T) {
+	reply := errors.New("WRONGPASS invalid")
+	internal := &pipeline.ConfigError{What: "AUTH", Err: reply}
+	for _, err := range []error{internal, &pipeline.DownError{Cause: internal}, fmt.Errorf("dial: %w", internal)} {
+		var config *ConfigError
+		if !errors.As(err, &config) {
+			t.Fatalf("%v has no ConfigError", err)
+		}
+		if config.What != "AUTH" || config.Err != reply || config.Error() != internal.Error() || !errors.Is(err, reply) { //nolint:errorlint // the very same
+			t.Errorf("%+v of %v", config, err)
 		}
 	}
 }

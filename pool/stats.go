@@ -1,16 +1,35 @@
 package pool
 
-import "github.com/redquorum/redquorum/internal/pipeline"
+import (
+	"time"
 
-// Stats is a snapshot of one master's connection.
-type Stats = pipeline.Stats
+	"github.com/redquorum/redquorum/internal/pipeline"
+)
+
+// Stats is a snapshot of one master's connection. The counts are of this pool,
+// since it was made.
+type Stats struct {
+	Name       string        // the master's address
+	Connected  bool          // it can be asked now
+	Err        error         // why it is not connected; nil when it is
+	Epoch      uint64        // number of the connection, counted from 1; 0: there was none yet
+	RunID      string        // run_id of the Redis process last connected to; "": it does not tell
+	InFlight   int           // commands that wait to be sent or for their reply
+	Commands   uint64        // replies received
+	Failures   uint64        // error replies, and commands without a reply
+	Reconnects uint64        // connections after the first
+	RoundTrip  time.Duration // moving average; 0: not measured yet
+}
 
 // Stats takes a snapshot for every master, in the order of the URLs. It does
 // not block; the snapshots of different masters are not of one instant.
 func (p *Pool) Stats() []Stats {
 	all := make([]Stats, len(p.masters))
 	for i, m := range p.masters {
-		all[i] = m.Stats()
+		all[i] = statsOf(m)
 	}
 	return all
 }
+
+// statsOf compiles only while both types have the same fields.
+func statsOf(m *pipeline.Pipeline) Stats { return Stats(m.Stats()) }

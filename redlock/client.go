@@ -12,6 +12,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/inpool"
 	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
@@ -123,7 +124,7 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 		opts:     *o,
 		pool:     p,
 		ownsPool: owned,
-		masters:  p.Masters(),
+		masters:  inpool.Pipelines(p),
 		need:     quorum.Need(p.Len()),
 		id:       o.id,
 		doing:    make(map[*Lock]chan struct{}),

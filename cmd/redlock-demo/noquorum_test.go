@@ -33,8 +33,8 @@ func TestWhyThereIsNoQuorumIsSaidInFewWords(t *testing.T) {
 	t.Parallel()
 	down := &pipeline.DownError{Cause: fmt.Errorf("dial tcp: %w", syscall.ECONNREFUSED)}
 	unnamed := &pipeline.DownError{Cause: &net.DNSError{Err: "no such host"}}
-	wrongPassword := &pool.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS invalid username-password pair or user is disabled")}
-	wrongDB := &pool.ConfigError{What: "SELECT 3", Err: errors.New("ERR DB index is out of range")}
+	wrongPassword := &pipeline.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS invalid username-password pair or user is disabled")}
+	wrongDB := &pipeline.ConfigError{What: "SELECT 3", Err: errors.New("ERR DB index is out of range")}
 	until := time.Now().Add(60702 * time.Millisecond)
 	at := words.Until(until, 60702*time.Millisecond)
 	quarantined := func(how string) error {

@@ -43,7 +43,7 @@ func (e *DownError) Unwrap() []error { return []error{ErrDown, e.Cause} }
 // A ConfigError is a refusal by a master that is up: wrong password, missing
 // permission, wrong database, TLS where none is spoken or the other way round.
 // No waiting mends it, but where IsLasting says otherwise. Its text never holds a
-// secret.
+// secret. Users see it as the pool.ConfigError that it wraps.
 type ConfigError struct {
 	What string // what was refused: AUTH, SELECT 3, TLS handshake
 	Err  error
@@ -52,7 +52,11 @@ type ConfigError struct {
 }
 
 func (e *ConfigError) Error() string { return fmt.Sprintf("%s: %v", e.What, e.Err) }
-func (e *ConfigError) Unwrap() error { return e.Err }
+func (e *ConfigError) Unwrap() error { return Refusal(e) }
+
+// Refusal is the public error of a refusal, which wraps its Err. Package pool, which
+// cannot be imported here, sets it when it is loaded.
+var Refusal = func(e *ConfigError) error { return e.Err }
 
 // verdict is what became of the dial, in two words.
 func (e *ConfigError) verdict() string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/inpool"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/pool"
 )
@@ -27,7 +28,7 @@ func Open(url string, opts ...pool.Option) (*Master, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Master{pool: p, line: p.Masters()[0], clock: drift.System()}, nil
+	return &Master{pool: p, line: inpool.Pipelines(p)[0], clock: drift.System()}, nil
 }
 
 // Close ends the connection, and waits for what is under way to fail.
@@ -40,7 +41,7 @@ func (m *Master) Name() string { return m.line.Name() }
 func (m *Master) DB() int { return m.line.DB() }
 
 // Stats is how the connection stands.
-func (m *Master) Stats() pool.Stats { return m.line.Stats() }
+func (m *Master) Stats() pool.Stats { return pool.Stats(m.line.Stats()) }
 
 // connectPoll is how often Connect looks.
 const connectPoll = 2 * time.Millisecond

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 
+	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -170,7 +171,7 @@ func TestCausesAreShort(t *testing.T) {
 		{&net.OpError{Op: "dial", Net: "unix", Err: os.NewSyscallError("connect", syscall.ENOENT)}, "connect: no such file or directory"},
 		{fmt.Errorf("%w (dial tcp: i/o timeout)", pool.ErrTimeout), "no answer in time"},
 		{fmt.Errorf("%w: and so on", pool.ErrStalled), "master stopped answering"},
-		{&pool.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS invalid username-password pair or user is disabled")},
+		{&pipeline.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS invalid username-password pair or user is disabled")},
 			"AUTH: WRONGPASS invalid username-password pair or user is d…"},
 		{&redlock.HeldError{Owner: "seller-1"}, "held by seller-1"},
 		{&redlock.HeldError{}, "held by another"},

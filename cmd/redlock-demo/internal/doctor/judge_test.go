@@ -12,6 +12,7 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/acl"
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/pool"
 )
 
@@ -77,7 +78,7 @@ func TestEachFaultIsFound(t *testing.T) {
 	}{
 		{"one gone", func(f []Facts) { f[1] = Facts{Master: "b", Down: pool.ErrTimeout} }, "warning unreachable", "1 more may fail"},
 		{"three gone", func(f []Facts) { f[1].Down, f[2].Down, f[3].Down = pool.ErrTimeout, pool.ErrTimeout, pool.ErrTimeout }, "serious unreachable", "With 2 of 5 nothing can be locked: 3 are needed."},
-		{"refused", func(f []Facts) { f[1].Down = &pool.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS")} }, "warning unreachable", "refuses us: password refused (the master is up)"},
+		{"refused", func(f []Facts) { f[1].Down = &pipeline.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS")} }, "warning unreachable", "refuses us: password refused (the master is up)"},
 		{"twice", func(f []Facts) {
 			f[3].Info["run_id"] = f[0].Info["run_id"]
 			f[3].Marker.Run = f[0].Marker.Run

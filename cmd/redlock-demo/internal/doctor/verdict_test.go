@@ -11,6 +11,7 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/acl"
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/pool"
 )
 
@@ -58,7 +59,7 @@ func TestTheVerdictSaysWhetherALockCanBeTaken(t *testing.T) {
 		},
 		{
 			"three refuse the password", func(f []Facts) {
-				each(f[2:], func(f *Facts) { f.Down = &pool.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS")} })
+				each(f[2:], func(f *Facts) { f.Down = &pipeline.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS")} })
 			},
 			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
 			"Mend the credentials, the database number or the TLS settings of 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379, or those given here.",

@@ -109,7 +109,7 @@ func quarantined(why *redlock.AbstainError) (one, many string) {
 // refusal is how a master that is up refuses us: of a password no more than that.
 func refusal(err error) string {
 	text := err.Error()
-	if config, ok := errors.AsType[*pool.ConfigError](err); ok {
+	if config, ok := errors.AsType[*pipeline.ConfigError](err); ok {
 		text = (&pipeline.DownError{Cause: config}).Error()
 	}
 	if short, _, ok := strings.Cut(text, " (the master is up): "); ok && strings.HasPrefix(short, "password") {

@@ -17,7 +17,7 @@ func TestATableSaysInAWordOrTwoWhyAMasterDidNotAnswer(t *testing.T) {
 		"down: odd":                           &pipeline.DownError{Cause: errors.New("odd")},
 		"down":                                pool.ErrDown,
 		"does not answer":                     pool.ErrTimeout,
-		"password refused (the master is up)": &pipeline.DownError{Cause: &pool.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS")}},
+		"password refused (the master is up)": &pipeline.DownError{Cause: &pipeline.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS")}},
 		"is still being checked":              &pipeline.DownError{Cause: pipeline.ErrConnecting},
 		"NOPERM this user":                    errors.New("NOPERM this user"),
 	} {

@@ -3,6 +3,7 @@ package redlock
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -45,8 +46,9 @@ var ErrNotAwaited = errors.New("not awaited: the attempt was decided without it"
 // A QuorumError tells how an operation on N masters failed. It matches
 // ErrTaken or ErrNoQuorum when an acquisition failed; for other operations
 // ErrNoQuorum, where too few masters answered. When a context ended the call
-// it matches that context's error too. The causes are reached with errors.As
-// (*NodeError, *HeldError) or through Nodes.
+// it matches that context's error too. What each master contributed is told by
+// NodeErrors; the first of a sort is found with errors.As (*NodeError, *HeldError,
+// *AbstainError).
 type QuorumError struct {
 	Op      string        // lock, extend, unlock, verify, adopt
 	Key     string        // the first of several
@@ -56,7 +58,7 @@ type QuorumError struct {
 	Elapsed time.Duration // for how long the call has lasted
 	// Nodes has a *NodeError for each master that did not agree, in the order of
 	// the masters; nil if all did. Those that were not waited for are named with
-	// ErrNotAwaited.
+	// ErrNotAwaited. NodeErrors ranges over them.
 	Nodes *multierror.Error
 
 	others int   // keys beside the first
@@ -91,6 +93,21 @@ func (e *QuorumError) Error() string {
 		b.WriteString(": " + e.Nodes.Error())
 	}
 	return b.String()
+}
+
+// NodeErrors ranges over the *NodeError of each master that did not agree, in the
+// order of the masters: what Nodes has.
+func (e *QuorumError) NodeErrors() iter.Seq[*NodeError] {
+	return func(yield func(*NodeError) bool) {
+		if e.Nodes == nil {
+			return
+		}
+		for _, err := range e.Nodes.Errors {
+			if n, ok := err.(*NodeError); ok && !yield(n) { //nolint:errorlint // they are never wrapped
+				return
+			}
+		}
+	}
 }
 
 // Unwrap gives the kind, the context's error and the causes; nil is left out,

@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,29 @@ func TestAQuorumErrorMatchesItsKindAndItsCauses(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), "\n") {
 		t.Errorf("%q is more than a line", err)
+	}
+}
+
+func TestAQuorumErrorIsRangedOverInTheOrderOfItsMasters(t *testing.T) {
+	held := &HeldError{Token: "t", Type: "string"}
+	err := quorumError(ErrNoQuorum, nil, held, pool.ErrTimeout, ErrNotAwaited)
+	var causes []error
+	for n := range err.NodeErrors() {
+		causes = append(causes, n.Err)
+	}
+	if want := []error{held, pool.ErrTimeout, ErrNotAwaited}; !slices.Equal(causes, want) {
+		t.Errorf("causes %v, want %v", causes, want)
+	}
+	seen := 0
+	for range err.NodeErrors() {
+		seen++
+		break
+	}
+	if seen != 1 {
+		t.Errorf("%d causes after the loop was left", seen)
+	}
+	for n := range quorumError(ErrNoQuorum, nil).NodeErrors() {
+		t.Errorf("%v, though all agreed", n)
 	}
 }
 

@@ -18,10 +18,26 @@ import (
 // also when fn returned nil. A release that could not be confirmed is no error
 // of Do: the work is done and the key expires by itself; Trace and log tell.
 func (c *Client) Do(ctx context.Context, key string, fn func(ctx context.Context) error, opts ...LockOption) error {
+	return c.do(ctx, key, fn, opts, false)
+}
+
+// TryDo is Do for work that may be skipped while somebody else is at it: it makes
+// one attempt, as TryLock does, and runs fn only if the key is free. If somebody
+// else holds the key, TryDo returns after about one round trip with an error that
+// matches ErrTaken, and fn did not run: for many callers that is no failure. All
+// else is as with Do; ErrNoQuorum comes at once, too.
+//
+// TryDo keeps two runs from overlapping. It does not keep a later one from doing
+// the work again: once fn has returned, the key is free.
+func (c *Client) TryDo(ctx context.Context, key string, fn func(ctx context.Context) error, opts ...LockOption) error {
+	return c.do(ctx, key, fn, opts, true)
+}
+
+func (c *Client) do(ctx context.Context, key string, fn func(ctx context.Context) error, opts []LockOption, once bool) error {
 	if fn == nil {
 		return fmt.Errorf("redlock: do %q: the function is nil", key)
 	}
-	l, err := c.Lock(ctx, key, opts...)
+	l, err := c.acquire(ctx, key, opts, once)
 	if err != nil {
 		return err
 	}

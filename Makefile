@@ -15,7 +15,7 @@ demo: ## see Redlock work, on five masters inside the program; needs Go alone (A
 test: ## run all tests, under the race detector; sets up what they need
 	@scripts/test.sh
 
-integration: ## run the tests on real masters, and print the fault matrix (RECORD=1: into docs/faults.md; LONG=1)
+integration: ## run the tests on real masters, and print the fault matrix (RECORD=1: into docs/explanation/faults.md; LONG=1)
 	@scripts/integration.sh
 
 soak: ## mix the faults at random under load, on real masters (MINUTES, SEED, WHERE)

@@ -3,7 +3,7 @@ package redlock
 // WithFairness asks for first come, first served among all calls, of all
 // clients, that ask for it: none of them takes a lock for which another one
 // waits longer. The promise holds while the key's pilot master serves (see
-// docs/waiting.md); without it the lock is as exclusive as ever, but anybody
+// docs/explanation/waiting.md); without it the lock is as exclusive as ever, but anybody
 // may be next. Calls without this option may overtake in the instant between
 // release and hand-over.
 //

@@ -18,7 +18,7 @@ const (
 //
 // Tokens rise while no master loses data, whatever the clocks do; and where
 // masters lose data, as long as clients' clocks differ by less than the masters
-// are kept from voting (see docs/fencing.md). They need Redis 5.0, and cost no
+// are kept from voting (see docs/explanation/fencing.md). They need Redis 5.0, and cost no
 // round trip more but in one of some thousand acquisitions.
 //
 // Every lock of the key has to be acquired with it for the numbers to be of use.

@@ -111,12 +111,8 @@ func TestLinksToTheBenchmarksLeadToASection(t *testing.T) {
 			sections[strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(title), ",", ""), " ", "-")] = true
 		}
 	}
-	pages, err := filepath.Glob("../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	links := 0
-	for _, page := range append(pages, "../README.md") {
+	for _, page := range append(pagesOf(t, "../docs"), "../README.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -36,7 +36,7 @@ check() {
 		tee "$out/check.txt"
 	say
 	"$out/report" -bounds bounds.json "$out/check.txt" ||
-		die "a bound of bench/bounds.json is not kept. On a machine that is busy with other things, run it again; if it stays, look for the cause (docs/performance.md), or move the bound and say why"
+		die "a bound of bench/bounds.json is not kept. On a machine that is busy with other things, run it again; if it stays, look for the cause (docs/explanation/performance.md), or move the bound and say why"
 }
 
 measure() {

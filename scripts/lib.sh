@@ -60,7 +60,7 @@ nested_modules() {
 # in_module DIR COMMAND… runs a command in a module's directory. Modules below
 # contrib/ are built with the root module of this tree, whatever release their
 # go.mod requires: by a workspace file in bin/, or by another go.mod there for
-# the commands that ignore workspaces. docs/releasing.md says why the replace is
+# the commands that ignore workspaces. docs/how-to/releasing.md says why the replace is
 # no line of their own go.mod.
 in_module() {
 	local dir=$1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a release: docs/releasing.md says how, and what it promises.
+# Makes a release: docs/how-to/releasing.md says how, and what it promises.
 #
 #   scripts/release.sh VERSION        checks, writes VERSION into CHANGELOG.md and the
 #                                     go.mod files below contrib/, commits, tags, builds.

@@ -127,11 +127,11 @@ func ended(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 func TestHelpAndPageSayThatValidUntilIsAsOfTheStart(t *testing.T) {
 	t.Parallel()
 	help, stderr, code := output(t, nil, "exec", "--help")
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "exec.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "exec.md"))
 	if err != nil || code != 0 || stderr != "" {
 		t.Fatal(err, code, stderr)
 	}
-	for name, text := range map[string]string{"the help": help, "docs/exec.md": string(page)} {
+	for name, text := range map[string]string{"the help": help, "docs/reference/exec.md": string(page)} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), "as of the start of the command") {
 			t.Errorf("%s does not say it", name)
 		}

@@ -18,7 +18,7 @@ import (
 
 // The page of an outage shows what the commands print.
 var (
-	outagePage = filepath.Join("..", "..", "docs", "outage.md")
+	outagePage = filepath.Join("..", "..", "docs", "how-to", "outage.md")
 	alertRules = filepath.Join("..", "..", "deploy", "grafana", "alerts.yaml")
 )
 

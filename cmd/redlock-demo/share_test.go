@@ -85,7 +85,7 @@ func TestACompletionIsOneThatTheShellTakes(t *testing.T) {
 // The line is that of the page.
 func TestThePromptOfThePageShowsTheLock(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "shell.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "shell.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

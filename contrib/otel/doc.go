@@ -1,5 +1,5 @@
 // Package redlockotel makes OpenTelemetry spans and metrics of what a redlock
-// client does. docs/tracing.md says which.
+// client does. docs/reference/tracing.md says which.
 //
 //	telemetry, err := redlockotel.New()
 //	…

@@ -13,9 +13,9 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Whatever is exported, by whichever name, is in docs/tracing.md.
+// Whatever is exported, by whichever name, is in docs/reference/tracing.md.
 func TestTheDocumentationListsWhatIsExported(t *testing.T) {
-	documentation, err := os.ReadFile(filepath.Join("..", "..", "docs", "tracing.md"))
+	documentation, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "tracing.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func TestTheAlertsWatchWhatIsExported(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := make(map[string]bool)
-	documentation := string(file(t, "docs/metrics.md"))
+	documentation := string(file(t, "docs/reference/metrics.md"))
 	for _, g := range rules.Groups {
 		for _, r := range g.Rules {
 			checkExpression(t, r.Alert, r.Expr)
@@ -185,7 +185,7 @@ func TestTheAlertsWatchWhatIsExported(t *testing.T) {
 	}
 	for _, name := range regexp.MustCompile("`(Redlock[A-Za-z]+)`").FindAllStringSubmatch(documentation, -1) {
 		if !seen[name[1]] {
-			t.Errorf("docs/metrics.md names the alert %s, which is not there", name[1])
+			t.Errorf("docs/reference/metrics.md names the alert %s, which is not there", name[1])
 		}
 	}
 	if len(seen) < 10 {
@@ -198,7 +198,7 @@ func TestTheAlertsWatchWhatIsExported(t *testing.T) {
 func TestTheDocumentationListsWhatIsExported(t *testing.T) {
 	row := regexp.MustCompile("(?m)^\\| `(redlock_[a-z_]+)` \\| ([a-z]+) \\| ([^|]*)\\| (.+) \\|$")
 	documented := make(map[string]bool)
-	for _, found := range row.FindAllStringSubmatch(string(file(t, "docs/metrics.md")), -1) {
+	for _, found := range row.FindAllStringSubmatch(string(file(t, "docs/reference/metrics.md")), -1) {
 		d, ok := exported()[found[1]]
 		labels := strings.ReplaceAll(strings.TrimSpace(found[3]), "`", "")
 		if !ok || documented[d.Name] || string(d.Type) != found[2] || strings.Join(d.Labels, ", ") != labels {

@@ -1,6 +1,6 @@
 // Package redlockprom exports what a redlock client does through client_golang,
 // under the same names as package redlock/metrics writes them by itself.
-// docs/metrics.md lists them.
+// docs/reference/metrics.md lists them.
 //
 //	collector := redlockprom.New()
 //	client, err := redlock.Open(urls, redlock.WithTrace(collector.Trace()))

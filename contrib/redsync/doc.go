@@ -13,6 +13,6 @@
 // goes on to work; every error matches those of package redlock as well.
 //
 // Locks of this package and of redsync exclude each other on the same masters, so
-// the programs of a fleet can move one at a time. docs/migrating-from-redsync.md
+// the programs of a fleet can move one at a time. docs/how-to/migrating-from-redsync.md
 // says what differs, and what has to be done before the first one moves.
 package redsync

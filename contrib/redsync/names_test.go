@@ -128,7 +128,7 @@ func types(e ast.Expr) string {
 }
 
 func TestTheMigrationGuideNamesWhatRedsyncExports(t *testing.T) {
-	guide, err := os.ReadFile("../../docs/migrating-from-redsync.md")
+	guide, err := os.ReadFile("../../docs/how-to/migrating-from-redsync.md")
 	if err != nil {
 		t.Fatal(err)
 	}

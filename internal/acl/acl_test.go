@@ -46,7 +46,7 @@ func TestGuardedScriptsCallWhatThePlainOnesDo(t *testing.T) {
 }
 
 func TestTheDocumentationShowsTheseRules(t *testing.T) {
-	page, err := os.ReadFile("../../docs/wire.md")
+	page, err := os.ReadFile("../../docs/reference/wire.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestTheDocumentationShowsTheseRules(t *testing.T) {
 	}
 	for _, part := range []string{want.String(), "\n    ACL SETUSER locker " + Line("locks:*") + "\n"} {
 		if !strings.Contains(string(page), part) {
-			t.Errorf("docs/wire.md does not have\n%s", part)
+			t.Errorf("docs/reference/wire.md does not have\n%s", part)
 		}
 	}
 }

@@ -68,7 +68,7 @@ type AbstainError struct {
 	Until time.Time
 	// How is what made it forget, or seem to: restarted, resynced, adopted, created,
 	// reset, forced or revoked, "" where its marker does not tell; with Quarantined
-	// alone. docs/guard.md says what each means.
+	// alone. docs/explanation/guard.md says what each means.
 	How string
 	// By is by how much its clock is ahead of ours, and Ours says that most
 	// masters disagree with us in the same way; with OffClock.
@@ -152,11 +152,11 @@ func (r *AbstainError) remedy() string {
 func notStandalone(mode string) string {
 	switch mode {
 	case "cluster":
-		return "it is a member of a Redis Cluster, want independent masters (docs/topologies.md): the cluster moves keys between its members and replaces them by replicas"
+		return "it is a member of a Redis Cluster, want independent masters (docs/how-to/topologies.md): the cluster moves keys between its members and replaces them by replicas"
 	case "sentinel":
-		return "it is a Sentinel, which keeps no keys: list the master that it watches (docs/topologies.md)"
+		return "it is a Sentinel, which keeps no keys: list the master that it watches (docs/how-to/topologies.md)"
 	default:
-		return fmt.Sprintf("it runs in mode %s, want standalone (docs/topologies.md)", mode)
+		return fmt.Sprintf("it runs in mode %s, want standalone (docs/how-to/topologies.md)", mode)
 	}
 }
 

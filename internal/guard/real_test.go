@@ -110,7 +110,7 @@ func TestAMasterThatWasAReplicaAbstainsFirst(t *testing.T) {
 
 var called = regexp.MustCompile(`redis\.p?call\('(\w+)'`)
 
-// The commands that docs/guard.md names for an ACL are all that the scripts use.
+// The commands that docs/explanation/guard.md names for an ACL are all that the scripts use.
 func TestTheScriptsRunUnderTheMinimalACL(t *testing.T) {
 	var commands []string
 	for _, s := range Scripts {
@@ -122,7 +122,7 @@ func TestTheScriptsRunUnderTheMinimalACL(t *testing.T) {
 	commands = slices.Compact(commands)
 	documented := []string{"del", "exists", "hmget", "hset", "info", "persist", "pexpire", "pttl", "time", "type"}
 	if !slices.Equal(commands, documented) {
-		t.Errorf("the scripts use %v, docs/guard.md says %v", commands, documented)
+		t.Errorf("the scripts use %v, docs/explanation/guard.md says %v", commands, documented)
 	}
 	acl := "user guard on >secret ~" + Key + " ~" + Sighting + " +evalsha +eval +" + strings.Join(documented, " +")
 	s := redistest.Start(t, 1, redistest.Config{ACL: []string{acl}, Username: "guard", Password: "secret"}).Masters[0]

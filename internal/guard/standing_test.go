@@ -62,8 +62,8 @@ func TestStandings(t *testing.T) {
 		"may evict":       {both, func(f *Facts) { f.Info.Policy = "allkeys-lru" }, MayEvict, []string{"allkeys-lru", "want noeviction", "CONFIG SET"}},
 		"evicts volatile": {both, func(f *Facts) { f.Info.Policy = "volatile-ttl" }, MayEvict, []string{"volatile-ttl"}},
 
-		"a member of a cluster":    {both, func(f *Facts) { f.Info.Mode = "cluster" }, NotStandalone, []string{"Redis Cluster", "independent masters", "docs/topologies.md"}},
-		"a sentinel":               {both, func(f *Facts) { f.Info = Info{RunID: f.Info.RunID, Mode: "sentinel"} }, NotStandalone, []string{"is a Sentinel", "list the master that it watches", "docs/topologies.md"}},
+		"a member of a cluster":    {both, func(f *Facts) { f.Info.Mode = "cluster" }, NotStandalone, []string{"Redis Cluster", "independent masters", "docs/how-to/topologies.md"}},
+		"a sentinel":               {both, func(f *Facts) { f.Info = Info{RunID: f.Info.RunID, Mode: "sentinel"} }, NotStandalone, []string{"is a Sentinel", "list the master that it watches", "docs/how-to/topologies.md"}},
 		"another mode":             {both, func(f *Facts) { f.Info.Mode = "swarm" }, NotStandalone, []string{"mode swarm, want standalone"}},
 		"a replica in a cluster":   {both, func(f *Facts) { f.Info.Mode, f.Info.Role = "cluster", "slave" }, NotStandalone, nil},
 		"one of a cluster, evicts": {both, func(f *Facts) { f.Info.Mode, f.Info.Policy = "cluster", "allkeys-lru" }, NotStandalone, nil},

@@ -1,7 +1,7 @@
 // Package hash has the two hash functions that choices are made by which every client,
 // or every run of the simulation, has to make alike.
 //
-// They are fixed: the pilots of all clients depend on them (docs/waiting.md). They are
+// They are fixed: the pilots of all clients depend on them (docs/explanation/waiting.md). They are
 // no protection against keys that somebody has chosen to collide.
 package hash
 

@@ -7,7 +7,7 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// The advisory queues of keys, at their pilots. docs/waiting.md says how they are used.
+// The advisory queues of keys, at their pilots. docs/explanation/waiting.md says how they are used.
 
 // The keys of the queues: version 1.
 const (

@@ -1,7 +1,7 @@
 // Package metrics counts what a client does, for Prometheus, and writes it in
 // the text format that Prometheus reads. It depends on nothing beyond the
 // standard library; the collector of contrib/prometheus exports the same
-// metrics through client_golang. docs/metrics.md lists them.
+// metrics through client_golang. docs/reference/metrics.md lists them.
 //
 //	recorder := metrics.New()
 //	client, err := redlock.Open(urls, redlock.WithTrace(recorder.Trace()))

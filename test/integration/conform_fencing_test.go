@@ -11,7 +11,7 @@ import (
 // Redisson's RedissonFencedLockTest.testTokenIncrease (redisson/redisson,
 // redisson/src/test/java/org/redisson/RedissonFencedLockTest.java): every way to
 // acquire gives a higher token than all before. There they are 1, 2, 3; here they
-// only rise, since they start from a clock. See docs/conformance.md.
+// only rise, since they start from a clock. See docs/explanation/conformance.md.
 func TestTokensIncreaseByEveryWayToAcquire(t *testing.T) {
 	p := startProcesses(t, 3)
 	p.dropFences()

@@ -12,7 +12,7 @@ import (
 )
 
 // What the tests of node-redlock ask of a lock (mike-marcacci/node-redlock,
-// src/single.test.ts and src/multi.test.ts). See docs/conformance.md.
+// src/single.test.ts and src/multi.test.ts). See docs/explanation/conformance.md.
 
 // An attempts records what a call tried, and how long it paused in between.
 type attempts struct {

@@ -9,7 +9,7 @@ import (
 )
 
 // What the tests of pottery ask of a lock (brainix/pottery,
-// tests/test_redlock.py). See docs/conformance.md.
+// tests/test_redlock.py). See docs/explanation/conformance.md.
 
 // test_acquire_quorumisimpossible, test_locked_quorumisimpossible,
 // test_extend_quorumisimpossible, test_release_quorumisimpossible: with too few

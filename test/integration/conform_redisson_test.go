@@ -14,7 +14,7 @@ import (
 
 // What the tests of Redisson ask of a lock (redisson/redisson,
 // RedissonLockExpirationRenewalTest.java and RedissonLockTest.java under
-// redisson/src/test/java/org/redisson). See docs/conformance.md.
+// redisson/src/test/java/org/redisson). See docs/explanation/conformance.md.
 
 // awaitPast waits until a key that is held from now on has been renewed for longer
 // than a TTL. That a renewal has succeeded says nothing of what it prolonged.

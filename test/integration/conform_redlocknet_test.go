@@ -12,7 +12,7 @@ import (
 )
 
 // What the tests of RedLock.net ask of a lock (samcook/RedLock.net,
-// RedLockNet.Tests/RedLockTests.cs). See docs/conformance.md.
+// RedLockNet.Tests/RedLockTests.cs). See docs/explanation/conformance.md.
 
 // TestQuorum, TestSingleLock and TestFactoryHasAtLeastOneEndPoint: masters that
 // run beside addresses where none does.

@@ -9,7 +9,7 @@ import (
 )
 
 // What the tests of redlock-rb ask of a lock (leandromoreira/redlock-rb,
-// spec/client_spec.rb). See docs/conformance.md.
+// spec/client_spec.rb). See docs/explanation/conformance.md.
 
 // "(when extending) resets the TTL, rather than adding extra time to it", and
 // "interprets lock time as milliseconds".

@@ -13,7 +13,7 @@ import (
 )
 
 // What the tests of rueidislock ask of a lock (redis/rueidis,
-// rueidislock/lock_test.go). See docs/conformance.md.
+// rueidislock/lock_test.go). See docs/explanation/conformance.md.
 //
 // rueidislock hears of every change of its keys from the masters, by client-side
 // caching, and asks anew. This library asks when it renews, and when Verify is

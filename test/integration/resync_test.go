@@ -318,7 +318,7 @@ func TestAMemberOfARedisClusterIsRefusedByName(t *testing.T) {
 		t.Errorf("Ready: %v", err)
 	}
 	why := c.Masters(context.Background())[0].Why
-	if !strings.Contains(why.Error(), "member of a Redis Cluster") || !strings.Contains(why.Error(), "docs/topologies.md") {
+	if !strings.Contains(why.Error(), "member of a Redis Cluster") || !strings.Contains(why.Error(), "docs/how-to/topologies.md") {
 		t.Errorf("it says %q", why)
 	}
 }

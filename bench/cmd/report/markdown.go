@@ -30,7 +30,7 @@ func (m *measurements) markdown(image string) (string, error) {
 		return "", errNothing
 	}
 	return "# Benchmarks\n\n" +
-		"Written by `make bench`; [docs/performance.md](docs/performance.md) says what is measured and how. " +
+		"Written by `make bench`; [docs/explanation/performance.md](docs/explanation/performance.md) says what is measured and how. " +
 		m.conditions() + " The masters run on the same machine.\n\n" +
 		strings.TrimRight(sections.String(), "\n") + "\n", nil
 }

@@ -19,7 +19,7 @@ type mutant struct {
 	foundBy finder             // what has to find it: a simulation or a goTest
 }
 
-// mutants is the list of docs/verification.md.
+// mutants is the list of docs/explanation/verification.md.
 var mutants = slices.Concat(general, ofTheGuard, ofTheWaiting)
 
 // general are those that the simulation finds, or could.
@@ -146,7 +146,7 @@ var general = []mutant{
 		foundBy: simulation{"updates", history.Update, 10},
 	},
 	// Where a quarantined master does not count, counting a re-set one is harmless
-	// (docs/verification.md): histories do not show it.
+	// (docs/explanation/verification.md): histories do not show it.
 	{
 		name:    "extension that counts re-set masters",
 		breaks:  "S6: an extension counts only masters that still held the key",

@@ -9,7 +9,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// A Waiting is a client in the queue of a lock, as docs/waiting.md has it.
+// A Waiting is a client in the queue of a lock, as docs/explanation/waiting.md has it.
 type Waiting struct {
 	Client string // its id
 	Owner  string // its name; "": it has none

@@ -22,7 +22,7 @@ func judgeClock(l *findings, f *Facts) {
 		l.add(Finding{
 			Severity: Serious, Code: "clock-jumps", What: "has a clock that " + f.Deviation + " while it was watched",
 			Why: "When it goes forward, locks expire before their holders know.",
-			Do:  "Let one time daemon set it, and slew only: see docs/guard.md.",
+			Do:  "Let one time daemon set it, and slew only: see docs/explanation/guard.md.",
 		}, f.Master)
 	}
 	if f.HasRate && max(f.RateLow, -f.RateHigh) > drift.Default.Factor && f.Deviation == "" {
@@ -92,7 +92,7 @@ func judgeStep(l *findings, f *Facts, config guard.Config) {
 	l.add(Finding{
 		Severity: Warning, Code: "clock-set", What: fmt.Sprintf("has a clock that was set %s by about %v after its marker was written", way, by.Round(time.Second)),
 		Why: "It was off when the master began to remember its locks. A client whose own clock is behind believes that it has done so for longer than it has, and may count its votes too early. (Or the clock of the client that wrote the marker was off by as much.)",
-		Do:  "Let the time daemon set the clock before Redis is started, and slew from then on: see docs/guard.md.",
+		Do:  "Let the time daemon set the clock before Redis is started, and slew from then on: see docs/explanation/guard.md.",
 	}, f.Master)
 }
 

@@ -69,7 +69,7 @@ func judgeNumber(l *findings, facts []Facts) {
 		l.add(Finding{
 			Severity: Warning, Code: "even-number", What: fmt.Sprintf("there are %d masters, an even number", n),
 			Why: fmt.Sprintf("%d of them may fail, no more than of %d, and there is one more to fail.", n-quorum.Need(n), n-1),
-			Do:  "Add one, or take one away. All clients have to change at the same time: see docs/guard.md.",
+			Do:  "Add one, or take one away. All clients have to change at the same time: see docs/explanation/guard.md.",
 		})
 	}
 }
@@ -130,7 +130,7 @@ func judgeTwins(l *findings, facts []Facts) {
 func judgeMode(l *findings, f *Facts) bool {
 	finding := Finding{
 		Severity: Serious, Code: "not-standalone",
-		Why: "A lock needs a majority of masters that all keep its key and share nothing (docs/topologies.md). A guarded client does not count its votes.",
+		Why: "A lock needs a majority of masters that all keep its key and share nothing (docs/how-to/topologies.md). A guarded client does not count its votes.",
 		Do:  "List independent masters, of which each runs with cluster-enabled no.",
 	}
 	if f.standalone() {

@@ -19,7 +19,7 @@ func judgeMarkers(l *findings, facts []Facts, fleet guard.Config, found bool, co
 			l.add(Finding{
 				Severity: Warning, Code: "marker-unreadable", What: "does not show its marker: " + plain(f.MarkerErr),
 				Why: "A guarded client cannot count its votes.",
-				Do:  f.setUser("+hmget", "~"+guard.Key) + ", and what docs/guard.md lists.",
+				Do:  f.setUser("+hmget", "~"+guard.Key) + ", and what docs/explanation/guard.md lists.",
 			}, f.Master)
 		}
 	}

@@ -177,7 +177,7 @@ func newSeat(f *Facts, s guard.Standing, m guard.Marker, config guard.Config, no
 			n.help = "Mend the credentials, the database number or the TLS settings of %s, or those given here."
 		}
 	case guard.NotStandalone:
-		n.help = "List independent masters instead of %s (docs/topologies.md)."
+		n.help = "List independent masters instead of %s (docs/how-to/topologies.md)."
 	case guard.NotMaster:
 		n.help = "List the master of %s, or make it one: REPLICAOF NO ONE."
 	case guard.MayEvict:
@@ -211,7 +211,7 @@ func newSeat(f *Facts, s guard.Standing, m guard.Marker, config guard.Config, no
 		}
 		n.timed, n.left = true, why.Left
 	default:
-		n.help = "Permit the guard's commands on %s (docs/wire.md)."
+		n.help = "Permit the guard's commands on %s (docs/reference/wire.md)."
 	}
 	return n
 }

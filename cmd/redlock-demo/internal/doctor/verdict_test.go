@@ -164,7 +164,7 @@ func TestTheVerdictSaysWhetherALockCanBeTaken(t *testing.T) {
 				each(f, func(f *Facts) { f.Info["redis_mode"], f.Marker, f.Clock = "cluster", nil, drift.Reading{} })
 			},
 			"NO. 0 of 5 masters vote, 3 needed; waiting alone does not help.",
-			"List independent masters instead of 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379 (docs/topologies.md).",
+			"List independent masters instead of 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379 (docs/how-to/topologies.md).",
 		},
 		{
 			"INFO denied, strict", func(f []Facts) {
@@ -202,12 +202,12 @@ func TestTheVerdictSaysWhetherALockCanBeTaken(t *testing.T) {
 		{
 			"markers denied", func(f []Facts) { each(f[2:], func(f *Facts) { f.Marker, f.MarkerErr = nil, errors.New("NOPERM") }) },
 			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
-			"Permit the guard's commands on 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379 (docs/wire.md).",
+			"Permit the guard's commands on 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379 (docs/reference/wire.md).",
 		},
 		{
 			"TIME denied", func(f []Facts) { each(f[2:], func(f *Facts) { f.Clock = drift.Reading{} }) },
 			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
-			"Permit the guard's commands on 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379 (docs/wire.md).",
+			"Permit the guard's commands on 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379 (docs/reference/wire.md).",
 		},
 		{
 			"locks denied, loading, no disk", func(f []Facts) {

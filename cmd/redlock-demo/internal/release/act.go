@@ -120,7 +120,7 @@ func onEach(ctx context.Context, masters []*ask.Master, act func(m *ask.Master, 
 	return results
 }
 
-// Leased is until when the lock's lease record keeps others out (docs/strict.md), by
+// Leased is until when the lock's lease record keeps others out (docs/explanation/strict.md), by
 // the master where that is longest; 0: no master has such a record, or tells.
 func Leased(ctx context.Context, masters []*ask.Master, key string) time.Duration {
 	left := make([]time.Duration, len(masters))

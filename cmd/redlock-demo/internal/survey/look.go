@@ -129,7 +129,7 @@ func made(token string) bool {
 }
 
 // expiresWithReaders reports whether a sorted set ends with its last member, to the
-// second. One that does not is somebody else's (docs/wire.md).
+// second. One that does not is somebody else's (docs/reference/wire.md).
 func expiresWithReaders(m *redlock.MasterHold) bool {
 	return m.Held.TTL >= 0 && len(m.Readers) > 0 && (m.Held.TTL-m.Readers[0].TTL).Abs() <= time.Second
 }

@@ -153,6 +153,9 @@ func base(name string) string {
 	return name
 }
 
+// runbookURL is where the rules find what to do about an alert.
+const runbookURL = "https://github.com/redquorum/redquorum/blob/main/docs/how-to/runbook.md"
+
 func TestTheAlertsWatchWhatIsExported(t *testing.T) {
 	var rules struct {
 		Groups []struct {
@@ -169,6 +172,7 @@ func TestTheAlertsWatchWhatIsExported(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := make(map[string]bool)
+	runbook := string(file(t, "docs/how-to/runbook.md"))
 	documentation := string(file(t, "docs/reference/metrics.md"))
 	for _, g := range rules.Groups {
 		for _, r := range g.Rules {
@@ -178,6 +182,12 @@ func TestTheAlertsWatchWhatIsExported(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 			seen[r.Alert] = true
+			if want := runbookURL + "#" + strings.ToLower(r.Alert); r.Annotations["runbook_url"] != want {
+				t.Errorf("%s: the runbook is at %q: want %q", r.Alert, r.Annotations["runbook_url"], want)
+			}
+			if !strings.Contains(runbook, "\n## "+r.Alert+"\n") {
+				t.Errorf("docs/how-to/runbook.md has no section %s", r.Alert)
+			}
 			if _, err := time.ParseDuration(r.For); r.For != "" && err != nil {
 				t.Errorf("%s: %v", r.Alert, err)
 			}
@@ -186,6 +196,11 @@ func TestTheAlertsWatchWhatIsExported(t *testing.T) {
 	for _, name := range regexp.MustCompile("`(Redlock[A-Za-z]+)`").FindAllStringSubmatch(documentation, -1) {
 		if !seen[name[1]] {
 			t.Errorf("docs/reference/metrics.md names the alert %s, which is not there", name[1])
+		}
+	}
+	for _, title := range regexp.MustCompile(`(?m)^## (Redlock\w+)$`).FindAllStringSubmatch(runbook, -1) {
+		if !seen[title[1]] {
+			t.Errorf("docs/how-to/runbook.md has a section for the alert %s, which is not there", title[1])
 		}
 	}
 	if len(seen) < 10 {

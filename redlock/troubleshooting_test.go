@@ -1,0 +1,156 @@
+package redlock_test
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+const troubleshooting = "../docs/how-to/troubleshooting.md"
+
+// knownTexts are texts of errors as users get them.
+func knownTexts() []string {
+	var texts []string
+	for _, err := range []error{
+		redlock.ErrTaken, redlock.ErrNoQuorum, redlock.ErrLost, redlock.ErrNotHeld, redlock.ErrUnlocked,
+		redlock.ErrReentrant, redlock.ErrClosed, redlock.ErrNotAwaited,
+		pool.ErrTimeout, pool.ErrStalled, pool.ErrQueueFull, pool.ErrProtocol, pool.ErrClosed,
+		fmt.Errorf("%w: refused", pool.ErrDown), fmt.Errorf("%w: reset", pool.ErrConnectionLost), pipeline.ErrConnecting,
+	} {
+		texts = append(texts, err.Error())
+	}
+	for _, refused := range []pool.ConfigError{
+		{What: "AUTH", Err: errors.New("WRONGPASS")},
+		{What: "handshake", Err: errors.New("NOAUTH")},
+		{What: "credentials", Err: errors.New("no vault")},
+		{What: "SELECT 3", Err: errors.New("ERR")},
+	} {
+		texts = append(texts, (&pipeline.DownError{Cause: &refused}).Error())
+	}
+	for _, held := range []redlock.HeldError{
+		{}, {Type: "none"}, {Type: "lease", TTL: time.Second}, {Type: "intent"}, {Type: "zset", Readers: 1}, {Type: "zset", Readers: 2},
+		{Type: "list"}, {Type: "string", Token: "token", TTL: time.Second}, {Type: "string", Owner: "me", TTL: -1},
+		{Type: "string", Own: true, TTL: time.Second},
+	} {
+		texts = append(texts, held.Error())
+	}
+	for reason := redlock.ReasonExpired; reason <= redlock.ReasonClosed; reason++ {
+		_, text, _ := strings.Cut((&redlock.LostError{Key: "k", Reason: reason}).Error(), "lost: ")
+		texts = append(texts, text)
+	}
+	_, text, _ := strings.Cut((&redlock.LostError{Key: "k", Reason: redlock.ReasonExpired, Planned: true}).Error(), "lost: ")
+	texts = append(texts, text)
+
+	for cause := redlock.AbstainNotConnected; cause <= redlock.AbstainNotStandalone; cause++ {
+		texts = append(texts, (&redlock.AbstainError{Cause: cause}).Error())
+	}
+	for _, how := range []string{
+		guard.HowRestarted, guard.HowResynced, guard.HowAdopted, guard.HowCreated, guard.HowReset, guard.HowForced, guard.HowRevoked,
+	} {
+		texts = append(texts, (&redlock.AbstainError{Cause: redlock.AbstainQuarantined, How: how}).Error())
+	}
+	return append(texts,
+		(&redlock.AbstainError{Cause: redlock.AbstainNotStandalone, Value: "cluster"}).Error(),
+		(&redlock.AbstainError{Cause: redlock.AbstainNotStandalone, Value: "sentinel"}).Error(),
+		(&redlock.AbstainError{Cause: redlock.AbstainOffClock, Ours: true}).Error(),
+		(&redlock.ClockError{}).Error(),
+	)
+}
+
+// Whoever searches the page for the text of an error finds its row.
+func TestTroubleshootingHasTheTextsOfTheErrors(t *testing.T) {
+	rows := troubleshootingRows(t)
+	used := make(map[string]bool)
+	for _, text := range knownTexts() {
+		found := false
+		for _, row := range rows {
+			if matchesText(row, text) {
+				found, used[row] = true, true
+			}
+		}
+		if !found {
+			t.Errorf("%s has no row for the error %q", troubleshooting, text)
+		}
+	}
+
+	// The other rows are about texts that the test cannot make so easily: each part
+	// of them stands in the code.
+	literals := stringLiterals(t, ".", "../pool", "../internal/guard", "../internal/pipeline", "../internal/voters", "../internal/wire")
+	for _, row := range rows {
+		if used[row] {
+			continue
+		}
+		for part := range strings.SplitSeq(row, "…") {
+			if part = strings.TrimSpace(part); !strings.Contains(literals, part) {
+				t.Errorf("%s has a row for %q, which no error says: %q is nowhere in the code", troubleshooting, row, part)
+			}
+		}
+	}
+}
+
+// troubleshootingRows are the texts in the first column of the page's tables.
+func troubleshootingRows(t *testing.T) []string {
+	t.Helper()
+	page, err := os.ReadFile(troubleshooting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for _, found := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(string(page), -1) {
+		rows = append(rows, found[1])
+	}
+	if len(rows) < 50 {
+		t.Errorf("%s has %d rows: too few to be all", troubleshooting, len(rows))
+	}
+	return rows
+}
+
+// matchesText reports whether a text is that of a row, where … stands for anything.
+func matchesText(row, text string) bool {
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(row), "…", ".*")
+	return regexp.MustCompile("^" + pattern + "$").MatchString(text)
+}
+
+// stringLiterals are all string literals of the packages, one a line, without verbs.
+func stringLiterals(t *testing.T, folders ...string) string {
+	t.Helper()
+	var all strings.Builder
+	verb := regexp.MustCompile(`%[-+#.\d]*[a-zA-Z]`)
+	for _, folder := range folders {
+		names, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil || len(names) == 0 {
+			t.Fatal(folder, err)
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					text, _ := strconv.Unquote(lit.Value)
+					all.WriteString(verb.ReplaceAllString(text, "\n") + "\n")
+				}
+				return true
+			})
+		}
+	}
+	return all.String()
+}

@@ -52,7 +52,7 @@ func readBounds(file string) ([]bound, error) {
 }
 
 func (b *bound) complete() error {
-	name := namePattern.FindStringSubmatch("Benchmark" + b.Benchmark)
+	name := namePattern.FindStringSubmatch(b.Benchmark)
 	if name == nil || name[5] != "" {
 		return fmt.Errorf(`benchmark is %q: want a name such as "LockUnlock/lib=redquorum/goroutines=16"`, b.Benchmark)
 	}

@@ -1,6 +1,10 @@
 package main
 
-import "slices"
+import (
+	"slices"
+
+	"golang.org/x/perf/benchmath"
+)
 
 // A spread is what several repetitions say of one quantity. Of no values it is
 // the zero spread.
@@ -9,19 +13,17 @@ type spread struct {
 	median, least, most float64
 }
 
-// spreadOf sorts a copy of the values. Of an even number the median is the mean
-// of the two in the middle.
+// spreadOf has the median that benchstat shows. It leaves the values as they are.
 func spreadOf(values []float64) spread {
-	n := len(values)
-	if n == 0 {
+	if len(values) == 0 {
 		return spread{}
 	}
-	sorted := slices.Sorted(slices.Values(values))
+	sample := benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
 	return spread{
-		n:      n,
-		median: (sorted[(n-1)/2] + sorted[n/2]) / 2,
-		least:  sorted[0],
-		most:   sorted[n-1],
+		n:      len(values),
+		median: benchmath.AssumeNothing.Summary(sample, 0.95).Center,
+		least:  sample.Values[0],
+		most:   sample.Values[len(values)-1],
 	}
 }
 
@@ -37,7 +39,8 @@ func of(series []metrics, unit string) spread {
 }
 
 // ratios divides one series by another, repetition by repetition, for as many as
-// both have.
+// both have. benchstat would divide the medians: a machine that was slower for a
+// while would then slow one side alone.
 func ratios(series, by []metrics, unit string) spread {
 	var values []float64
 	for i := range min(len(series), len(by)) {

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"regexp"
 	"strconv"
-	"strings"
+
+	"golang.org/x/perf/benchfmt"
 )
 
 // measurements are the results of a file.
@@ -37,66 +38,62 @@ func (i id) String() string { return fmt.Sprintf("%s/lib=%s/%s=%d", i.benchmark,
 type metrics map[string]float64
 
 var (
-	// "BenchmarkLockUnlock/lib=redsync/goroutines=16-2"; the last number is
-	// GOMAXPROCS, left out where it is 1.
-	namePattern   = regexp.MustCompile(`^Benchmark(\w+)/lib=([^/]+)/(\w+)=(\d+)(?:-(\d+))?$`)
-	configPattern = regexp.MustCompile(`^([a-z][^\s:]*):\s+(.*)$`)
+	// "LockUnlock/lib=redsync/goroutines=16-2"; the last number is GOMAXPROCS,
+	// left out where it is 1.
+	namePattern = regexp.MustCompile(`^(\w+)/lib=([^/]+)/(\w+)=(\d+)(?:-(\d+))?$`)
+	// A benchmark that fails has had its name printed on the same line.
+	failed = regexp.MustCompile(`(?m)^.*--- FAIL: .*$|^panic: .*$`)
 )
 
 // procsKey is where config has GOMAXPROCS.
 const procsKey = "GOMAXPROCS"
 
-// parse reads what go test -bench prints, by the format of
-// golang.org/design/14313-benchmark-format. Lines that are none of it, and
-// benchmarks that are named otherwise, are passed over; a result that cannot be
-// read is an error, and so is a benchmark that failed: half a measurement would
-// look like a whole one.
+// parse reads what go test -bench prints. Benchmarks that are named otherwise are
+// passed over. A result that cannot be read is an error, and so is a benchmark that
+// failed: half a measurement would look like a whole one.
 func parse(r io.Reader) (*measurements, error) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	if at := failed.FindIndex(text); at != nil {
+		line := 1 + bytes.Count(text[:at[0]], []byte("\n"))
+		return nil, fmt.Errorf("line %d: the benchmarks failed: %s", line, text[at[0]:at[1]])
+	}
 	m := &measurements{config: make(map[string]string), series: make(map[id][]metrics)}
-	lines := bufio.NewScanner(r)
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimRight(lines.Text(), " \t\r")
-		// A benchmark that fails has had its name printed on the same line.
-		if strings.Contains(line, "--- FAIL: ") || strings.HasPrefix(line, "panic: ") {
-			return nil, fmt.Errorf("line %d: the benchmarks failed: %s", n, line)
-		}
-		if c := configPattern.FindStringSubmatch(line); c != nil {
-			m.config[c[1]] = c[2]
-			continue
-		}
-		if err := m.add(strings.Fields(line)); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+	records := benchfmt.NewReader(bytes.NewReader(text), "")
+	for records.Scan() {
+		switch record := records.Result().(type) {
+		case *benchfmt.SyntaxError:
+			return nil, fmt.Errorf("line %d: %s", record.Line, record.Msg)
+		case *benchfmt.Result:
+			if err := m.add(record); err != nil {
+				_, line := record.Pos()
+				return nil, fmt.Errorf("line %d: %w", line, err)
+			}
 		}
 	}
-	return m, lines.Err()
+	return m, records.Err()
 }
 
-// add takes one line: name, iterations, and values with their units.
-func (m *measurements) add(fields []string) error {
-	if len(fields) < 2 { // nothing, or a name that -v prints by itself
-		return nil
+func (m *measurements) add(r *benchfmt.Result) error {
+	for _, c := range r.Config {
+		m.config[c.Key] = string(c.Value)
 	}
-	name := namePattern.FindStringSubmatch(fields[0])
+	name := namePattern.FindStringSubmatch(r.Name.String())
 	if name == nil {
 		return nil
 	}
-	if _, err := strconv.ParseUint(fields[1], 10, 64); err != nil {
-		return fmt.Errorf("%s: iterations are %q: want a number", fields[0], fields[1])
-	}
-	if len(fields)%2 != 0 || len(fields) == 2 {
-		return fmt.Errorf("%s: %d fields after the iterations: want pairs of value and unit", fields[0], len(fields)-2)
-	}
 	what, procs, err := idOf(name)
 	if err != nil {
-		return fmt.Errorf("%s: %w", fields[0], err)
+		return fmt.Errorf("%s: %w", r.Name, err)
 	}
 	values := make(metrics)
-	for i := 2; i < len(fields); i += 2 {
-		value, err := strconv.ParseFloat(fields[i], 64)
-		if err != nil {
-			return fmt.Errorf("%s: %s is %q: want a number", fields[0], fields[i+1], fields[i])
+	for _, v := range r.Values {
+		if v.OrigUnit != "" { // was made seconds of nanoseconds
+			v.Value, v.Unit = v.OrigValue, v.OrigUnit
 		}
-		values[fields[i+1]] = value
+		values[v.Unit] = v.Value
 	}
 	m.series[what] = append(m.series[what], values)
 	m.config[procsKey] = procs

@@ -81,10 +81,10 @@ func TestInputThatCannotBeReported(t *testing.T) {
 		{"a size beyond all bounds", "BenchmarkLockUnlock/lib=redsync/goroutines=99999999999999999999 1 2 ns/op\n", "value out of range"},
 		{"another size", "BenchmarkLockUnlock/lib=redsync/locks=4 1 2 ns/op\n", "no result"},
 		{"a panic", good + "panic: x\n", "line 2: the benchmarks failed"},
-		{"no iterations", good + "BenchmarkLockUnlock/lib=redsync/goroutines=4 x 20 ns/op\n", "line 2: BenchmarkLockUnlock/lib=redsync/goroutines=4: iterations"},
-		{"a line cut short", "BenchmarkLockUnlock/lib=redsync/goroutines=4 10 20\n", "1 fields after the iterations"},
-		{"no values", "BenchmarkLockUnlock/lib=redsync/goroutines=4 10\n", "0 fields after the iterations"},
-		{"no number", "BenchmarkLockUnlock/lib=redsync/goroutines=4 10 ? ns/op\n", `ns/op is "?"`},
+		{"no iterations", good + "BenchmarkLockUnlock/lib=redsync/goroutines=4 x 20 ns/op\n", "line 2: parsing iteration count"},
+		{"a line cut short", "BenchmarkLockUnlock/lib=redsync/goroutines=4 10 20\n", "line 1: missing units"},
+		{"no values", "BenchmarkLockUnlock/lib=redsync/goroutines=4 10\n", "line 1: missing measurements"},
+		{"no number", "BenchmarkLockUnlock/lib=redsync/goroutines=4 10 ? ns/op\n", "line 1: parsing measurement"},
 		{"a line without end", strings.Repeat("x", 1<<20), "token too long"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

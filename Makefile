@@ -3,7 +3,7 @@
 # `make test PKG=./pool/... GOTESTFLAGS=-v`, `make fuzz FUZZTIME=5m`.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test integration soak lint bench bench-check fuzz verify spin simulate image demo-image up down compose-demo compose-check \
+.PHONY: help demo test test-all integration soak lint bench bench-check fuzz verify spin simulate image demo-image up down compose-demo compose-check \
 	release release-check
 
 help: ## list the targets
@@ -12,7 +12,10 @@ help: ## list the targets
 demo: ## see Redlock work, on five masters inside the program; needs Go alone (ARGS=--json …)
 	@go run ./cmd/redlock-demo $(ARGS)
 
-test: ## run all tests, under the race detector; sets up what they need
+test: ## run the tests for a commit, under the race detector and on real masters: 4 minutes on two cores
+	@scripts/test.sh quick
+
+test-all: ## run all tests: those, and the slow ones of test/slow.txt; sets up what they need
 	@scripts/test.sh
 
 integration: ## run the tests on real masters, and print the fault matrix (RECORD=1: into docs/explanation/faults.md; LONG=1)

@@ -51,11 +51,16 @@ need_go() {
 }
 
 # nested_modules prints the directories of all modules but the root, relative to
-# it, one a line. Directories the go command ignores are left out.
+# it, one a line. Directories the go command ignores are left out, and tools/, which
+# holds versions and no packages.
 nested_modules() {
-	(cd "$ROOT" && find . -mindepth 2 \( -name '.?*' -o -name '_*' -o -name testdata -o -name vendor -o -path ./bin \) -prune \
+	(cd "$ROOT" && find . -mindepth 2 \( -name '.?*' -o -name '_*' -o -name testdata -o -name vendor -o -path ./bin -o -path ./tools/go.mod \) -prune \
 		-o -name go.mod -print) | sed -e 's|^\./||' -e 's|/go\.mod$||' | LC_ALL=C sort
 }
+
+# slow_tests MODULE prints what test/slow.txt leaves to `make test-all`: a package and
+# a test, or "*" for all of the package, a line each.
+slow_tests() { awk -v module="$1" '$1 == module { print $2, $3 }' "$ROOT/test/slow.txt"; }
 
 # in_module DIR COMMAND… runs a command in a module's directory. Modules below
 # contrib/ are built with the root module of this tree, whatever release their

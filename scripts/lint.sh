@@ -55,7 +55,20 @@ in_workflow() {
 	[ -z "$missing" ] || { say ".github/workflows/test.yml does not test:$missing" && return 1; }
 }
 
+# A test that is called otherwise by now would be back among the quick ones.
+slow_tests_exist() {
+	local module package test unknown=
+	while read -r module package test; do
+		case $module:$test in
+		'#'* | : | *:'*') continue ;;
+		esac
+		grep -qs "^func $test(" "$module/$package"/*_test.go || unknown="$unknown $module/$package:$test"
+	done <test/slow.txt
+	[ -z "$unknown" ] || { say "test/slow.txt names tests that are not there:$unknown" && return 1; }
+}
+
 check "gofmt" formatted
+check "slow tests" slow_tests_exist
 check "tested modules" in_workflow
 check "no large files" small
 check "modules that users import" release_tool check
@@ -66,8 +79,7 @@ for module in ${MODULES:-. $(nested_modules)}; do
 		check "go vet for macOS: $module" vet_as darwin arm64
 		check "go vet for Windows: $module" vet_as windows amd64
 	fi
-	# To tidy the tools would fetch all that their own tests need.
-	[ "$module" = tools ] || check "go mod tidy: $module" in_module "$module" go mod tidy -diff
+	check "go mod tidy: $module" in_module "$module" go mod tidy -diff
 	check "staticcheck: $module" in_module "$module" "$staticcheck" ./...
 	check "golangci-lint: $module" in_module "$module" "$golangci" run --config "$ROOT/.golangci.yml" ./...
 done

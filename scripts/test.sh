@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
 # Runs the tests of all modules under the race detector, after setting up what
-# they need. The last lines are the go command's own closing lines; what was
-# skipped, and why, stands before them.
+# they need.
+#
+#   scripts/test.sh        all of them: make test-all
+#   scripts/test.sh quick  all but those of test/slow.txt: make test
+#
+# Says first which part runs and what is left out. Ends with the tests that were
+# skipped or failed, the go command's closing line of each package, and the count.
 #
 #   PKG          packages of the root module to test, and nothing else (./...)
 #   MODULES      directories of the modules to test, and nothing else (all)
@@ -42,81 +47,100 @@ choose_image() {
 	export REDIS_IMAGE
 }
 
+left_out() { say "left out: $*"; }
+
+# packages MODULE prints those to test, and skipped MODULE the tests in them that are
+# left out, as regular expression: by test/slow.txt, where the part is a quick one.
+packages() {
+	local slow
+	slow=$(slow_tests "$1" | sed -n 's|^\./\(.*\) \*$|\1|p')
+	if [ "$part" != quick ] || [ -n "${PKG:-}" ] || [ -z "$slow" ]; then
+		say "${PKG:-./...}"
+	elif [ "$slow" != "..." ]; then
+		in_module "$1" go list -f '{{.Dir}}' ./... | sed "s|^$(cd "$1" && pwd -P)|.|" |
+			{ grep -vxF "$(say "$slow" | sed 's|^|./|')" || true; }
+	fi
+}
+skipped() {
+	[ "$part" != quick ] || slow_tests "$1" | awk '$2 != "*" { names = names "|" $2 } END { print substr(names, 2) }'
+}
+
+# events runs the tests and prints what they do, as JSON. It writes down which
+# module failed.
+events() {
+	local module packages skipped
+	for module in $modules; do
+		packages=$(packages "$module")
+		[ -n "$packages" ] || continue
+		skipped=$(skipped "$module")
+		# shellcheck disable=SC2086 # GOTESTFLAGS and packages are lists of words
+		in_module "$module" go test -json "${flags[@]}" ${skipped:+-skip "^($skipped)\$"} ${GOTESTFLAGS:-} $packages ||
+			printf 'FAIL\t%s\n' "$module" >>"$out/failed"
+	done
+}
+
 cd "$ROOT"
 need_go
+part=${1:-all}
+case $part in
+all) say "== all tests" ;;
+quick) say "== the tests to run before a commit" ;;
+*) die "usage: scripts/test.sh [quick]" ;;
+esac
 
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 trap 'exit 130' INT TERM
-: >"$out/closing"
-: >"$out/skipped"
+: >"$out/failed"
 : >"$out/left-out"
 
 say "go: $(go env GOVERSION)"
-ensure_redis || say "tests on real masters: no redis-server" >>"$out/left-out"
-if choose_image; then
+ensure_redis || left_out "tests on real masters: no redis-server" >>"$out/left-out"
+if [ "$part" = quick ]; then
+	left_out "what test/slow.txt names, the fault matrix, mutants and containers among it: make test-all" >>"$out/left-out"
+elif choose_image; then
 	say "docker: engine answers, tests in containers use $REDIS_IMAGE"
 else
-	say "tests in containers: $no_containers" | tee -a "$out/left-out"
+	left_out "tests in containers: $no_containers" >>"$out/left-out"
 fi
 # -count=1: what passed earlier says nothing about the servers of this run, and
 # Go's cache does not see them. A -count in GOTESTFLAGS comes later and wins.
 # One package at a time: several of them start whole clusters and look at how
-# they behave under a load that they make themselves.
-flags=(-count=1 -p 1 -timeout "${TIMEOUT:-25m}")
+# they behave under a load that they make themselves. The quick ones make little.
+flags=(-count=1 -timeout "${TIMEOUT:-25m}")
+if [ "$part" = quick ]; then flags+=(-p 2); else flags+=(-p 1); fi
 if [ "${RACE:-1}" = 0 ]; then
-	say "the race detector: RACE=0" >>"$out/left-out"
+	left_out "the race detector: RACE=0" >>"$out/left-out"
 elif ensure_race; then
 	flags+=(-race)
+	# Each program would sleep for a second before it ends. Tests wait for their goroutines.
+	export GORACE="atexit_sleep_ms=0 ${GORACE:-}"
 elif [ -n "${CI:-}" ]; then
 	die "the race detector cannot run here"
 else
-	say "the race detector: it cannot run here" >>"$out/left-out"
+	left_out "the race detector: it cannot run here" >>"$out/left-out"
 fi
-
-# The report filter of the tools module needs nothing beyond Go's own library.
-mkdir -p bin
-(cd tools && go build -o "$ROOT/bin/testreport" ./testreport)
-
-packages=${PKG:-./...}
-if [ -n "${MODULES:-}" ]; then
-	modules=$MODULES
-elif [ -n "${PKG:-}" ]; then
+modules=${MODULES:-}
+if [ -z "$modules" ]; then
 	modules=.
-else
-	modules=". $(nested_modules | tr '\n' ' ')"
+	[ -n "${PKG:-}" ] || modules=". $(nested_modules | tr '\n' ' ')"
 fi
-
-failed=0
 for module in $modules; do
 	[ -f "$module/go.mod" ] || die "MODULES names $module, which holds no go.mod"
-	say "== go test: $module"
-	: >"$out/module"
-	status=0
-	# shellcheck disable=SC2086 # GOTESTFLAGS and PKG are lists of words
-	in_module "$module" go test -json "${flags[@]}" ${GOTESTFLAGS:-} $packages |
-		bin/testreport -closing "$out/module" -skipped "$out/skipped" || status=$?
-	if [ "$status" != 0 ]; then
-		failed=1
-		# Go had not come as far as a package: a broken go.mod, say.
-		grep -q '^FAIL' "$out/module" ||
-			printf 'FAIL\t%s\t[go test ended with exit status %s before any package failed]\n' "$module" "$status" >>"$out/module"
-	fi
-	cat "$out/module" >>"$out/closing"
 done
+gotestsum=$(scripts/tool.sh gotestsum)
+
+failed=0
+events | "$gotestsum" --raw-command --ignore-non-json-output-lines --format standard-quiet --jsonfile "$out/events" -- cat |
+	tee "$out/shown" || failed=1
+[ ! -s "$out/failed" ] || failed=1
 
 say
-if redis_server >/dev/null; then
-	say "== left out, on redis-server $(redis_version)"
-else
-	say "== left out"
-fi
-if [ -s "$out/left-out" ] || [ -s "$out/skipped" ]; then
-	cat "$out/left-out" "$out/skipped"
-else
-	say "nothing: no test was skipped"
-fi
+say "== left out"
+cat "$out/left-out"
 say
-say "== go test, all modules"
-cat "$out/closing"
+say "== closing lines of go test, $part"
+awk '/^(ok  |FAIL|\?   )\t/ && !seen[$0]++' "$out/shown"
+cat "$out/failed"
+grep '^DONE ' "$out/shown" || true
 exit "$failed"

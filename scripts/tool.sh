@@ -2,7 +2,7 @@
 # Prints the path of a tool of tools/go.mod, building it into bin/ when it is
 # not there yet or is not of the version that go.mod and the Go in use ask for.
 #
-#   scripts/tool.sh golangci-lint | staticcheck | benchstat
+#   scripts/tool.sh golangci-lint | staticcheck | benchstat | gotestsum
 #
 # Built into bin/ rather than run by `go tool`: linking golangci-lint alone
 # takes longer than most of its runs, and linters run in nested modules, where
@@ -14,7 +14,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 need_go
 
 cd "$ROOT/tools"
-package=$(go mod edit -json | sed -n 's|.*"Path": "\(.*/'"$1"'\)".*|\1|p' | grep '/cmd/' | head -n 1)
+package=$(go mod edit -json | sed -n '/"Tool"/,/]/s|.*"Path": "\(.*/'"$1"'\)".*|\1|p')
 [ -n "$package" ] || die "$1 is no tool of tools/go.mod"
 
 # The digest covers every version that may end up in the binary.

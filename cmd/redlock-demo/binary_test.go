@@ -14,8 +14,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/container"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -51,7 +49,7 @@ func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, binary, args...)
 	for _, v := range os.Environ() {
 		switch name, _, _ := strings.Cut(v, "="); name {
-		case mastersVariable, "REDIS_SERVER", container.ImageVariable, "NO_COLOR", "TERM":
+		case mastersVariable, "REDIS_SERVER", "NO_COLOR", "TERM":
 		default:
 			cmd.Env = append(cmd.Env, v)
 		}

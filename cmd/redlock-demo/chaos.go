@@ -14,12 +14,13 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/chaos"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
+	"github.com/redquorum/redquorum/redlock"
 )
 
 const chaosExamples = `  redlock-demo chaos                              watch, and break things by keys
   redlock-demo chaos --tour                       see every fault once
   redlock-demo chaos --spawn redis-server         the same with real masters
-  redlock-demo chaos --containers                 and with masters in containers
+  redlock-demo chaos --masters redis://a,redis://b,redis://c   and yours, which you break
   redlock-demo chaos --script faults.txt --json | jq .verdict
 
   # faults.txt: times since the start, and what happens then
@@ -34,7 +35,7 @@ const chaosExamples = `  redlock-demo chaos                              watch, 
 type chaosOptions struct {
 	*sharedFlags
 	metricsFlag
-	ownMastersFlags
+	chaosMasters
 	script, guard       string
 	tour                bool
 	contenders          int
@@ -52,10 +53,10 @@ takes keys that kill, freeze, restart, empty and cut off masters and set their
 clocks wrong. Elsewhere it prints plain lines, and does what --script says, by
 default the tour of all faults.
 
-The masters are embedded in the program; with --spawn they are processes, with
---containers containers of a Docker engine, removed in the end whatever happens.
-Clocks can be set on embedded masters alone. Containers are cut off by taking
-them off their network, others by holding back what goes to them and comes.
+The masters are embedded in the program; with --spawn they are processes, whose
+clocks cannot be set. With --masters they are yours: chaos does nothing to them
+but lock, shows which of them answer and vote, and you break them by other means.
+It goes on until q, a signal or --duration, and deletes its keys in the end.
 
 All the while it checks that no two contenders hold the lock at once, and that
 fencing tokens rise. What breaks the assumptions of the lock breaks the check:
@@ -65,12 +66,12 @@ Exit code: 0 when the check held, 1 when it did not, 69 when nobody ever had the
 lock, 64 for a mistake in the arguments or the script, 71 when the masters cannot
 be started.`,
 		Example:     chaosExamples,
-		Annotations: map[string]string{ownMasters: "", heeds: "config max-ttl json no-color"},
+		Annotations: map[string]string{ownMasters: "", heeds: "config max-ttl client-skew json no-color"},
 		Args:        noArguments,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runChaos(cmd, a, o) },
 	}
 	flags := cmd.Flags()
-	o.ownMastersFlags.register(cmd)
+	o.chaosMasters.register(cmd, &shared.masters)
 	flags.StringVar(&o.script, "script", "", "`file` with faults and when they happen, - for the standard input")
 	flags.BoolVar(&o.tour, "tour", false, "the script that has every fault once")
 	flags.Var(&rangeFlag{p: &o.duration, low: chaos.MinDuration, high: chaos.MaxDuration}, "duration", "how long it lasts (default until q is pressed, or the script ends)")
@@ -86,19 +87,21 @@ be started.`,
 
 func runChaos(cmd *cobra.Command, a *app, o *chaosOptions) (err error) {
 	changed := cmd.Flags().Changed
-	if err := o.check(cmd); err != nil {
+	if err := o.check(cmd, o.sharedFlags); err != nil {
 		return err
 	}
 	switch {
-	case changed("masters"):
-		return usagef("chaos breaks masters of its own only: want --spawn or --containers, or none of these and no --masters")
 	case o.tour && changed("script"):
 		return usagef("--tour and --script exclude each other: the one is the script that is built in")
 	case changed("ttl") && o.ttl%time.Millisecond != 0:
 		return usagef("--ttl %v: want whole milliseconds, as Redis counts them", o.ttl)
 	}
 	live := !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"
-	script, err := o.faults(a.in, live)
+	script, err := o.faults(a.in, live, !changed("spawn"))
+	if err != nil {
+		return err
+	}
+	access, err := o.access()
 	if err != nil {
 		return err
 	}
@@ -108,7 +111,7 @@ func runChaos(cmd *cobra.Command, a *app, o *chaosOptions) (err error) {
 		return err
 	}
 	defer exposed.close()
-	cluster, err := o.start(ctx, a)
+	cluster, err := o.start(ctx, cmd)
 	if err != nil {
 		return err
 	}
@@ -119,8 +122,8 @@ func runChaos(cmd *cobra.Command, a *app, o *chaosOptions) (err error) {
 	}()
 	show := &show{app: a, json: o.json, live: live, colour: live && !o.noColor && a.env("NO_COLOR") == ""}
 	options := chaos.Options{
-		Cluster: cluster, TTL: o.ttl, MaxTTL: o.maxTTL, Hold: o.hold, Contenders: o.contenders, Duration: o.duration,
-		Script: script, Client: guardOption(o.guard), Fencing: true, Told: show.told, Crash: show.release,
+		Cluster: cluster, Pool: access, TTL: o.ttl, MaxTTL: o.maxTTL, Hold: o.hold, Contenders: o.contenders, Duration: o.duration,
+		Script: script, Client: o.clientOptions(), Fencing: true, Told: show.told, Crash: show.release,
 		Trace: exposed.trace(),
 	}
 	world, err := chaos.New(options)
@@ -139,11 +142,22 @@ func runChaos(cmd *cobra.Command, a *app, o *chaosOptions) (err error) {
 // does not say when it ends.
 const afterwards = 3 * time.Second
 
+// clientOptions are those of all clients, but for the longest TTL.
+func (o *chaosOptions) clientOptions() []redlock.Option {
+	opts := guardOption(o.guard)
+	if o.skew != 0 {
+		opts = append(opts, redlock.WithClientSkew(o.skew))
+	}
+	return opts
+}
+
 // faults is the script, nil for none. Where nobody is there to end the run, the
-// script does.
-func (o *chaosOptions) faults(in io.Reader, live bool) ([]chaos.Fault, error) {
+// script does. clocks says whether the masters' can be set.
+func (o *chaosOptions) faults(in io.Reader, live, clocks bool) ([]chaos.Fault, error) {
 	var text io.Reader
 	switch {
+	case o.given != nil:
+		return nil, nil
 	case o.script == "-":
 		text = in
 	case o.script != "":
@@ -162,12 +176,12 @@ func (o *chaosOptions) faults(in io.Reader, live bool) ([]chaos.Fault, error) {
 	if err != nil {
 		return nil, usagef("--script %s: %w", o.script, err)
 	}
-	if o.script == "" && !o.embedded() {
+	if o.script == "" && !clocks {
 		faults = withoutSkew(faults)
 	}
 	for i, f := range faults {
-		if !o.embedded() && f.Action == chaos.Skew {
-			return nil, usagef("--script %s: fault %d: the clocks of processes and containers are the machine's, only those of embedded masters can be set: want no skew with --spawn or --containers", o.script, i+1)
+		if !clocks && f.Action == chaos.Skew {
+			return nil, usagef("--script %s: fault %d: the clocks of processes are the machine's, only those of embedded masters can be set: want no skew with --spawn", o.script, i+1)
 		}
 	}
 	if last := faults[len(faults)-1]; last.Action != chaos.End && o.duration == 0 && !live {

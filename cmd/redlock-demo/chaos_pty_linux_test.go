@@ -118,21 +118,6 @@ func cookedModes(t *testing.T) unix.Termios {
 	return modes
 }
 
-func TestATerminalIsGivenBackWhenChaosIsKilled(t *testing.T) {
-	t.Parallel()
-	term := onTerminal(t, command(t, []string{"TERM=xterm"}, "chaos", "--hold", "50ms"))
-	before := cookedModes(t)
-	term.awaitHolds(t)
-	send(syscall.SIGKILL)(term)
-	_ = term.cmd.Wait() // ended by the signal
-	select {
-	case <-term.gone:
-	case <-time.After(30 * time.Second):
-		t.Fatal("the terminal is still in use")
-	}
-	checkGivenBack(t, before, term.modes(t), term.String())
-}
-
 func send(signal syscall.Signal) func(*terminal) {
 	return func(term *terminal) { _ = term.cmd.Process.Signal(signal) }
 }

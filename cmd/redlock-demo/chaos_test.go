@@ -68,24 +68,23 @@ func TestBadInputOfChaosGetsOneSentence(t *testing.T) {
 	t.Parallel()
 	bad := file(t, "2s kill 1\n3s shoot 2\n")
 	backward := file(t, "2s skew 1 60s\n")
-	skewless := "--script " + backward + ": fault 1: the clocks of processes and containers are the machine's, only those of embedded masters can be set: want no skew with --spawn or --containers"
+	skewless := "--script " + backward + ": fault 1: the clocks of processes are the machine's, only those of embedded masters can be set: want no skew with --spawn"
 	const help = " (see redlock-demo chaos --help)"
 	for _, test := range []struct {
 		args []string
 		want string
 	}{
 		{[]string{"extra"}, `unexpected argument "extra"` + help},
-		{[]string{"--masters", "redis://:secret@h"}, "chaos breaks masters of its own only: want --spawn or --containers, or none of these and no --masters"},
+		{[]string{"--masters", "redis://:secret@h", "--tour"}, "--masters and --tour exclude each other: chaos breaks masters of its own only"},
+		{[]string{"--masters", "redis://:secret@h", "--script", bad}, "--masters and --script exclude each other: chaos breaks masters of its own only"},
+		{[]string{"--masters", "redis://:secret@h", "--spawn", "redis-server"}, "--masters and --spawn exclude each other: chaos breaks masters of its own only"},
+		{[]string{"--masters", ","}, "--masters names no masters: want url,url,…"},
+		{[]string{"--masters", "redis://:secret@h", "--user", "u"}, "--user needs --password-file"},
+		{[]string{"--masters", "http://:secret@h"}, `master URL 1: scheme "http": want redis://, rediss:// or unix://`},
 		{[]string{"--tour", "--script", bad}, "--tour and --script exclude each other: the one is the script that is built in"},
 		{[]string{"--script", "/no/such/file"}, "--script: open /no/such/file: no such file or directory"},
 		{[]string{"--script", bad}, "--script " + bad + `: line 2: "shoot": want kill, restart, empty, freeze, thaw, cut, heal, skew or end`},
 		{[]string{"--script", backward, "--spawn", "redis-server"}, skewless},
-		{[]string{"--script", backward, "--containers"}, skewless},
-		{[]string{"--spawn", "redis-server", "--containers"}, "--spawn and --containers exclude each other: the one starts processes, the other containers"},
-		{[]string{"--image", "redis"}, "--image is of use with --containers alone"},
-		{[]string{"--containers", "--image", ""}, `--image "": want the name of an image, such as redis:7.4-alpine`},
-		{[]string{"--containers", "--image", "--rm"}, `--image "--rm": want the name of an image, such as redis:7.4-alpine`},
-		{[]string{"--containers", "--image", "a b"}, `--image "a b": want the name of an image, such as redis:7.4-alpine`},
 		{[]string{"--duration", "0s"}, `--duration "0s": want a duration from 1s to 24h0m0s, such as 500ms or 2s` + help},
 		{[]string{"--contenders", "1"}, `--contenders "1": want a whole number from 2 to 64` + help},
 		{[]string{"--hold", "0"}, `--hold "0": want a duration from 1ms to 1h0m0s, such as 500ms or 2s` + help},

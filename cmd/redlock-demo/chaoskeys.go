@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -28,13 +29,17 @@ var skews = []time.Duration{0, time.Second, time.Minute, -time.Minute}
 func (h *hand) press(key byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if strings.IndexByte("qQ\x03\x04", key) >= 0 { // and Ctrl-C, Ctrl-D
+		h.world.Stop()
+		return
+	}
+	if h.picture.Watching {
+		return
+	}
 	n := h.picture.Selected
 	frozen, cut, offset := h.world.Condition(n)
 	var action chaos.Action
 	switch key {
-	case 'q', 'Q', 3, 4: // and Ctrl-C, Ctrl-D
-		h.world.Stop()
-		return
 	case 'k':
 		action = chaos.Kill
 	case 'r':

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/chaos"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/tty"
@@ -37,7 +35,7 @@ func (s *show) run(outer context.Context, w *chaos.World, o *chaos.Options) erro
 	ctx, cancel := context.WithCancelCause(outer)
 	defer cancel(nil)
 	s.cancel = cancel
-	defer s.close()
+	defer s.release()
 	if s.live {
 		if err := s.take(); err != nil {
 			return &outputError{err}
@@ -60,7 +58,8 @@ func (s *show) run(outer context.Context, w *chaos.World, o *chaos.Options) erro
 	case s.live:
 		h := &hand{world: w, picture: &chaos.Picture{
 			Title: fmt.Sprintf("redlock-demo chaos   %d masters %s", w.Masters(), whoseMasters[o.Cluster.Kind()]),
-			TTL:   o.TTL, Colour: s.colour, Keys: s.terminal.HasKeys(), Clocks: o.Cluster.Kind() == demo.KindEmbedded,
+			TTL:   o.TTL, Colour: s.colour, Keys: s.terminal.HasKeys(),
+			Clocks: o.Cluster.Kind() == demo.KindEmbedded, Watching: o.Cluster.Kind() == demo.KindGiven,
 		}}
 		start(func(ctx context.Context) { s.draw(ctx, w, h) })
 		start(func(ctx context.Context) { s.terminal.Keys(ctx, h.press) })
@@ -72,12 +71,12 @@ func (s *show) run(outer context.Context, w *chaos.World, o *chaos.Options) erro
 	result := w.Run(ctx)
 	done()
 	wg.Wait()
-	s.close()
+	s.release()
 	return s.conclude(ctx, result)
 }
 
 var whoseMasters = map[demo.Kind]string{
-	demo.KindEmbedded: "in this process", demo.KindSpawned: "in processes of their own", demo.KindContainers: "in containers",
+	demo.KindEmbedded: "in this process", demo.KindSpawned: "in processes of their own", demo.KindGiven: "that others run",
 }
 
 // conclude prints the verdict.
@@ -167,7 +166,7 @@ func (s *show) draw(ctx context.Context, w *chaos.World, h *hand) {
 func (s *show) take() (err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.terminal, err = tty.Take(s.app.in, s.app.out, witnessCommand)
+	s.terminal, err = tty.Take(s.app.in, s.app.out)
 	return err
 }
 
@@ -177,25 +176,5 @@ func (s *show) release() {
 	defer s.mu.Unlock()
 	if s.terminal != nil {
 		s.terminal.Release()
-	}
-}
-
-// close is release for good.
-func (s *show) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.terminal != nil {
-		s.terminal.Close()
-	}
-}
-
-// witnessCommand is the command of the process that gives the terminal back when
-// ours cannot.
-const witnessCommand = "witness"
-
-func newWitness() *cobra.Command {
-	return &cobra.Command{
-		Use: witnessCommand, Hidden: true, Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return tty.Witness() },
 	}
 }

@@ -118,9 +118,5 @@ func (o *demoOptions) cluster(ctx context.Context, cmd *cobra.Command, a *app) (
 	case urls != nil:
 		return demo.Given(urls), nil
 	}
-	cluster, err := demo.Embedded(demo.Masters)
-	if err != nil {
-		return nil, &startError{err}
-	}
-	return cluster, nil
+	return embedded()
 }

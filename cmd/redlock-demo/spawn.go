@@ -10,6 +10,15 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
+// embedded starts masters in this process.
+func embedded() (demo.Cluster, error) {
+	cluster, err := demo.Embedded(demo.Masters)
+	if err != nil {
+		return nil, &startError{err}
+	}
+	return cluster, nil
+}
+
 // spawned starts masters of the binary that --spawn names. Package redistest is
 // told of it as of any other choice of the binary: by the environment.
 func spawned(ctx context.Context, binary string) (demo.Breaker, error) {

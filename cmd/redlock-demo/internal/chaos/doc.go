@@ -1,4 +1,5 @@
-// Package chaos lets contenders fight for one lock while masters of its own are
-// killed, frozen, emptied, cut off and given wrong clocks, and checks all the
-// while that no two of them hold it at once.
+// Package chaos lets contenders fight for one lock while masters break, and checks
+// all the while that no two of them hold it at once. Masters of its own it kills,
+// freezes, empties, cuts off and gives wrong clocks; those that others run it only
+// watches.
 package chaos

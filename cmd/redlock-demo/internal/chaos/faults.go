@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
 )
 
 // faultBound is how long doing one thing to one master may take.
@@ -51,8 +49,12 @@ func (c *conditions) change(n int, f func(*condition)) {
 	f(&c.list[n])
 }
 
-// do does something to masters, one after the other, and tells of it.
+// do does something to masters of our own, one after the other, and tells of it.
 func (w *World) do(ctx context.Context, f Fault) {
+	if w.breaker == nil {
+		w.tell(EventFailure, "%v: others run these masters", f)
+		return
+	}
 	for _, n := range f.Masters {
 		if ctx.Err() != nil {
 			return
@@ -71,14 +73,14 @@ func (w *World) doTo(ctx context.Context, f Fault, n int) error {
 	change := func(*condition) {}
 	switch f.Action {
 	case Kill:
-		err = w.Cluster.Kill(n)
+		err = w.breaker.Kill(n)
 		change = func(c *condition) { c.down, c.frozen = true, false }
 	case Restart, Empty:
 		w.conditions.change(n, func(c *condition) { c.starting = true })
 		if f.Action == Empty {
-			err = w.Cluster.Forget(bounded, n)
+			err = w.breaker.Forget(bounded, n)
 		} else {
-			err = w.Cluster.Restart(bounded, n)
+			err = w.breaker.Restart(bounded, n)
 		}
 		change = func(c *condition) { c.down, c.frozen = false, false }
 		defer w.conditions.change(n, func(c *condition) { c.starting = false })
@@ -87,19 +89,19 @@ func (w *World) doTo(ctx context.Context, f Fault, n int) error {
 			return fmt.Errorf("it is not running")
 		}
 		if f.Action == Freeze {
-			err = w.Cluster.Freeze(n)
+			err = w.breaker.Freeze(n)
 		} else {
-			err = w.Cluster.Thaw(n)
+			err = w.breaker.Thaw(n)
 		}
 		change = func(c *condition) { c.frozen = f.Action == Freeze }
 	case Cut:
-		err = w.cut(n)
+		w.network.links[w.addresses[n]].cut()
 		change = func(c *condition) { c.cut = true }
 	case Heal:
-		err = w.heal(n)
+		w.network.links[w.addresses[n]].heal()
 		change = func(c *condition) { c.cut = false }
 	case Skew:
-		err = w.Cluster.SetClock(n, f.Offset)
+		err = w.breaker.SetClock(n, f.Offset)
 		change = func(c *condition) { c.offset = f.Offset }
 	}
 	if err != nil {
@@ -107,24 +109,5 @@ func (w *World) doTo(ctx context.Context, f Fault, n int) error {
 	}
 	w.conditions.change(n, change)
 	w.tell(EventFault, "%s", f.did(n))
-	return nil
-}
-
-// cut takes a master off the network, where it is on one; else all our
-// connections to it.
-func (w *World) cut(n int) error {
-	if c, ok := w.Cluster.(demo.Cutter); ok {
-		return c.Cut(n)
-	}
-	w.network.links[w.addresses[n]].cut()
-	return nil
-}
-
-// heal ends cut.
-func (w *World) heal(n int) error {
-	if c, ok := w.Cluster.(demo.Cutter); ok {
-		return c.Heal(n)
-	}
-	w.network.links[w.addresses[n]].heal()
 	return nil
 }

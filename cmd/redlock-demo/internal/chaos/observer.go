@@ -23,6 +23,8 @@ type observer struct {
 	client *redlock.Client
 	lines  []*ask.Master // for their clocks
 
+	sights []sight // of masters that others run, as they were told of last; run's alone
+
 	mu     sync.Mutex // guards what follows
 	rows   []MasterRow
 	quorum bool
@@ -74,7 +76,11 @@ func (o *observer) look(ctx context.Context) {
 			row.Holder, row.TTL = heldBy(m.Held), m.Held.TTL
 		}
 	}
-	o.standing(ctx, rows)
+	reports := o.client.Masters(ctx)
+	standing(reports, rows)
+	if o.breaker == nil {
+		o.watch(ctx, reports, in, rows)
+	}
 	o.publish(ctx, rows)
 }
 
@@ -86,8 +92,8 @@ func heldBy(h *redlock.HeldError) string {
 }
 
 // standing fills in whose votes count.
-func (o *observer) standing(ctx context.Context, rows []MasterRow) {
-	for i, m := range o.client.Masters(ctx) {
+func standing(reports []redlock.MasterReport, rows []MasterRow) {
+	for i, m := range reports {
 		row := &rows[i]
 		row.Address, row.RoundTrip, row.Votes = m.Master, m.RoundTrip, m.Votes
 		switch {

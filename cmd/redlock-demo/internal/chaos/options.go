@@ -33,9 +33,12 @@ const outageWait = 250 * time.Millisecond
 
 // Options say what happens in a run.
 type Options struct {
-	Cluster    demo.Breaker
+	// Cluster is the masters. Faults are done to a demo.Breaker alone; others are
+	// watched.
+	Cluster    demo.Cluster
+	Pool       []pool.Option // how masters are reached that others run
 	TTL        time.Duration // of the lock
-	MaxTTL     time.Duration // for so long a master that may have forgotten locks abstains; 0: TTL
+	MaxTTL     time.Duration // for so long a master that may have forgotten locks abstains; 0: TTL, or the library's for masters that others run
 	Hold       time.Duration // about how long it is held; half to one and a half times
 	Contenders int
 	Duration   time.Duration // 0: until Stop, the script's end or the context's
@@ -51,7 +54,7 @@ type Options struct {
 	// Crash is called before a panic of a contender ends the process; nil: nothing
 	// is.
 	Crash func()
-	// Dial replaces net.Dialer, for tests.
+	// Dial replaces net.Dialer to masters of our own, for tests.
 	Dial dialFunc
 }
 
@@ -59,7 +62,7 @@ func (o *Options) setDefaults() {
 	if o.Told == nil {
 		o.Told = func(Event) {}
 	}
-	if o.MaxTTL == 0 {
+	if _, own := o.Cluster.(demo.Breaker); own && o.MaxTTL == 0 {
 		o.MaxTTL = o.TTL // a fleet of its own: what was emptied is back soon
 	}
 	if o.Crash == nil {
@@ -70,14 +73,25 @@ func (o *Options) setDefaults() {
 	}
 }
 
+// poolOptions are those of every connection. n is nil for masters that others run.
+func (o *Options) poolOptions(n *network) []pool.Option {
+	opts := append([]pool.Option{pool.WithClientName("redlock-demo-chaos")}, o.Pool...)
+	if n != nil {
+		opts = append(opts, pool.WithDialer(n.dialer))
+	}
+	return opts
+}
+
 // clientOptions are those of a client that its owner calls so.
 func (o *Options) clientOptions(owner string, n *network) []redlock.Option {
 	opts := []redlock.Option{
 		redlock.WithTTL(o.TTL),
-		redlock.WithMaxTTL(o.MaxTTL),
 		redlock.WithOutageWait(outageWait),
 		redlock.WithOwner(owner),
-		redlock.WithPool(pool.WithClientName("redlock-demo-chaos"), pool.WithDialer(n.dialer)),
+		redlock.WithPool(o.poolOptions(n)...),
+	}
+	if o.MaxTTL != 0 {
+		opts = append(opts, redlock.WithMaxTTL(o.MaxTTL))
 	}
 	if o.Fencing {
 		opts = append(opts, redlock.WithFencing())

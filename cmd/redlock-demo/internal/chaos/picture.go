@@ -18,6 +18,7 @@ type Picture struct {
 	Selected int  // the master that keys act on
 	Keys     bool // there are some
 	Clocks   bool // of the masters can be set
+	Watching bool // nothing can be done to the masters
 }
 
 // columns of the masters' table, with the least width of the terminal at which
@@ -66,7 +67,7 @@ func (p *Picture) masters(s *Snapshot, width int) []string {
 	lines := []string{p.dim(p.row("   ", heads, nil, width))}
 	for n, m := range s.Masters {
 		lead := " " + strconv.Itoa(n+1) + " "
-		if p.Keys && n == p.Selected {
+		if p.Keys && !p.Watching && n == p.Selected {
 			lead = "▸" + strconv.Itoa(n+1) + " "
 		}
 		cells, paint := p.cells(&m)
@@ -246,7 +247,7 @@ func (p *Picture) event(e Event, width int) string {
 		text = p.bold(text)
 	case EventViolation, EventFailure:
 		text = p.red(text)
-	case EventQuorum, EventLoss:
+	case EventMaster, EventQuorum, EventLoss:
 		text = p.yellow(text)
 	}
 	return p.dim(padded(clock(e.At), factWidth)) + text
@@ -265,7 +266,10 @@ var withoutSkewKey = strings.NewReplacer("s skew  ", "", "s(kew) ", "", " s q", 
 
 func (p *Picture) keys(width int) []string {
 	help := "Ctrl-C ends"
-	if p.Keys {
+	switch {
+	case p.Keys && p.Watching:
+		help = "q quit"
+	case p.Keys:
 		help = keyHelp[len(keyHelp)-1]
 		for _, h := range keyHelp {
 			if !p.Clocks {

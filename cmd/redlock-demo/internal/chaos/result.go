@@ -22,8 +22,8 @@ type Result struct {
 	Verdict    Verdict       `json:"verdict"`
 	Error      string        `json:"error,omitempty"` // why it ended early
 	DurationMS int64         `json:"duration_ms"`
-	Masters    string        `json:"masters"` // embedded or spawned
-	Version    string        `json:"version"` // of theirs
+	Masters    string        `json:"masters"`           // embedded, spawned or given
+	Version    string        `json:"version,omitempty"` // of theirs, where we run them
 	TTLMS      int64         `json:"ttl_ms"`
 	Contenders int           `json:"contenders"`
 	Fencing    bool          `json:"fencing"`

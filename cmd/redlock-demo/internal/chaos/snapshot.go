@@ -22,7 +22,7 @@ type Snapshot struct {
 // A MasterRow is one master.
 type MasterRow struct {
 	Address   string
-	State     string // what was done to it, as a word
+	State     string // what was done to it, as a word, or how it is seen where others run it
 	Votes     bool   // its vote counts
 	Standing  string // why not, in a few words
 	Known     bool   // its clock has been read
@@ -53,6 +53,7 @@ type Kind string
 // The kinds of events.
 const (
 	EventFault     Kind = "fault"     // something was done
+	EventMaster    Kind = "master"    // a master that others run is seen to be otherwise
 	EventQuorum    Kind = "quorum"    // there is one, or none
 	EventLoss      Kind = "loss"      // a holder lost the lock, and was told in time
 	EventFailure   Kind = "failure"   // what should not happen, but breaks nothing

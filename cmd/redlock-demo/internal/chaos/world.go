@@ -13,8 +13,8 @@ import (
 	"github.com/rs/xid"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
 	"github.com/redquorum/redquorum/internal/quorum"
-	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -30,7 +30,8 @@ type World struct {
 	key        string
 	need       int
 	addresses  []string
-	network    *network
+	breaker    demo.Breaker // nil: others run the masters
+	network    *network     // as breaker
 	conditions conditions
 	referee    *referee
 	contenders []*contender
@@ -58,14 +59,11 @@ func New(o Options) (made *World, err error) {
 	urls := o.Cluster.URLs()
 	w.need = quorum.Need(len(urls))
 	w.conditions.list = make([]condition, len(urls))
-	for _, raw := range urls {
-		u, err := url.Parse(raw)
-		if err != nil {
-			return nil, errors.New("a URL of our own masters is none")
+	if w.breaker, _ = o.Cluster.(demo.Breaker); w.breaker != nil {
+		if err := w.connect(urls); err != nil {
+			return nil, err
 		}
-		w.addresses = append(w.addresses, u.Host)
 	}
-	w.network = newNetwork(o.Dial, w.addresses)
 	defer func() {
 		if err != nil {
 			w.closeAll()
@@ -84,13 +82,29 @@ func New(o Options) (made *World, err error) {
 		return nil, err
 	}
 	for _, u := range urls {
-		line, err := ask.Open(u, pool.WithClientName("redlock-demo-chaos"), pool.WithDialer(w.network.dialer))
+		line, err := ask.Open(u, o.poolOptions(w.network)...)
 		if err != nil {
 			return nil, err
 		}
 		w.observer.lines = append(w.observer.lines, line)
+		if w.breaker == nil {
+			w.addresses = append(w.addresses, line.Name())
+		}
 	}
 	return w, nil
+}
+
+// connect makes the network to masters of our own.
+func (w *World) connect(urls []string) error {
+	for _, raw := range urls {
+		u, err := url.Parse(raw)
+		if err != nil {
+			return errors.New("a URL of our own masters is none")
+		}
+		w.addresses = append(w.addresses, u.Host)
+	}
+	w.network = newNetwork(w.Dial, w.addresses)
+	return nil
 }
 
 // Masters is how many there are.
@@ -115,10 +129,14 @@ func (w *World) elapsed() time.Duration { return time.Since(*w.began.Load()) }
 // that, and abstain for the longest TTL first.
 const readyBound = 5 * time.Second
 
-// ready waits for every contender to have a quorum, for readyBound and the
-// longest TTL at the most, and lets the time begin.
+// ready waits for every contender to have a quorum, for readyBound and, with
+// masters of our own, the longest TTL at the most, and lets the time begin.
 func (w *World) ready(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, readyBound+w.MaxTTL)
+	bound := readyBound
+	if w.breaker != nil {
+		bound += w.MaxTTL
+	}
+	ctx, cancel := context.WithTimeout(ctx, bound)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		select {
@@ -251,13 +269,10 @@ func (w *World) referees(ctx context.Context) {
 // the releases.
 func (w *World) closeAll() {
 	var wg sync.WaitGroup
-	for n := range w.addresses {
-		wg.Go(func() {
-			_ = w.heal(n) // as below
-			if w.conditions.of(n).frozen {
-				_ = w.Cluster.Thaw(n) // it may have died meanwhile, and is closed soon anyway
-			}
-		})
+	if w.breaker != nil {
+		for n := range w.addresses {
+			wg.Go(func() { w.letGo(n) })
+		}
 	}
 	wg.Wait()
 	for _, c := range w.contenders {
@@ -270,6 +285,32 @@ func (w *World) closeAll() {
 		for _, line := range o.lines {
 			wg.Go(line.Close)
 		}
+	}
+	wg.Wait()
+	if w.breaker == nil {
+		w.clean()
+	}
+}
+
+// letGo undoes what holds a master of ours up.
+func (w *World) letGo(n int) {
+	w.network.links[w.addresses[n]].heal()
+	if w.conditions.of(n).frozen {
+		_ = w.breaker.Thaw(n) // it may have died meanwhile, and is closed soon anyway
+	}
+}
+
+// cleanBound is how long masters that others run have to delete our keys.
+const cleanBound = time.Second
+
+// clean deletes what the lock has left on masters that others run. Where one cannot
+// be reached, it expires.
+func (w *World) clean() {
+	ctx, cancel := context.WithTimeout(context.Background(), cleanBound)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, u := range w.Cluster.URLs() {
+		wg.Go(func() { _, _ = ask.Delete(ctx, u, ask.LeftBy(w.key), w.poolOptions(nil)...) })
 	}
 	wg.Wait()
 }
@@ -302,7 +343,10 @@ func (w *World) Snapshot() Snapshot {
 	copy(s.Masters, w.observer.seen())
 	for i := range s.Masters {
 		row := &s.Masters[i]
-		row.Address, row.State = w.addresses[i], w.conditions.of(i).String()
+		row.Address = w.addresses[i]
+		if w.breaker != nil {
+			row.State = w.conditions.of(i).String()
+		}
 		if row.Votes && row.Answers {
 			s.Serving++
 		}

@@ -187,7 +187,7 @@ func TestAHolderThatCannotRenewLosesTheLockInTime(t *testing.T) {
 func TestWithoutAnyHoldNothingWasChecked(t *testing.T) {
 	r, _ := play(t, "3s end", func(o *Options) {
 		for n := range 5 {
-			_ = o.Cluster.Kill(n) // has no error
+			_ = o.Cluster.(demo.Breaker).Kill(n) // has no error
 		}
 	}, nil)
 	if r.Verdict != VerdictUntested || r.Sentence() != "nobody ever had the lock, so nothing was checked, in 3.0 s" {

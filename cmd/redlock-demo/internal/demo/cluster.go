@@ -54,24 +54,14 @@ type Breaker interface {
 	SetClock(n int, offset time.Duration) error
 }
 
-// A Cutter is a Breaker that can take its masters off the network.
-type Cutter interface {
-	Breaker
-	// Cut has what is sent to a master, and what it sends, get lost, while it
-	// goes on; Heal puts it back. A master that is so already is no error.
-	Cut(n int) error
-	Heal(n int) error
-}
-
 // Kind says where the masters come from.
 type Kind string
 
 // The kinds of clusters.
 const (
-	KindEmbedded   Kind = "embedded"   // inside this process
-	KindSpawned    Kind = "spawned"    // processes of our own
-	KindContainers Kind = "containers" // containers of our own
-	KindGiven      Kind = "given"      // somebody else's
+	KindEmbedded Kind = "embedded" // inside this process
+	KindSpawned  Kind = "spawned"  // processes of our own
+	KindGiven    Kind = "given"    // somebody else's
 )
 
 // Given is the masters at the URLs, which somebody else runs. The URLs are

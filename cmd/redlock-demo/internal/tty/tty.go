@@ -10,8 +10,6 @@ import (
 	"sync"
 
 	"golang.org/x/term"
-
-	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/witness"
 )
 
 // What is sent to the terminal: the other screen, no cursor, no wrapping at the
@@ -24,7 +22,6 @@ const (
 // A Terminal is one that is taken. It is safe for concurrent use.
 type Terminal struct {
 	in, out *os.File
-	witness *witness.Witness // nil: there is none
 
 	mu            sync.Mutex  // guards what follows, and is held while writing
 	before        *term.State // of the keyboard; nil: it is not taken
@@ -34,26 +31,10 @@ type Terminal struct {
 }
 
 // Take takes the terminal: out for the picture, and in for keys, unless it is no
-// terminal. The caller must Close it, whatever happens. Where nothing can happen
-// any more, a process of its own does, which is this program with the arguments;
-// they must call Witness.
-func Take(in, out *os.File, args ...string) (*Terminal, error) {
+// terminal. The caller must Release it, whatever happens.
+func Take(in, out *os.File) (*Terminal, error) {
 	t := &Terminal{in: in, out: out}
-	if readsKeys && term.IsTerminal(int(in.Fd())) {
-		t.witness, _ = witness.Start(in, out, args...) // without one there is less safety
-	}
 	return t, t.take()
-}
-
-// Close is Release, for good. It is idempotent.
-func (t *Terminal) Close() {
-	t.Release()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.witness != nil {
-		t.witness.Dismiss()
-		t.witness = nil
-	}
 }
 
 func (t *Terminal) take() error {

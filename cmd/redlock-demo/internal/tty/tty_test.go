@@ -27,8 +27,8 @@ func drawn(t *testing.T, pictures ...[]string) []string {
 		}
 		_, _ = io.WriteString(write, end)
 	}
-	term.Close()
-	term.Close()
+	term.Release()
+	term.Release()
 	if err := term.Draw([]string{"after"}); err != nil {
 		t.Error(err)
 	}

@@ -1,0 +1,121 @@
+package chaos
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// others is masters that somebody else runs: the World can do nothing to them.
+type others struct{ demo.Cluster }
+
+func (others) Kind() demo.Kind { return demo.KindGiven }
+
+// watchOthers has masters watched that fault breaks by itself, every half second.
+func watchOthers(t *testing.T, lasts time.Duration, fault func(m []*simmaster.Master, at time.Duration)) (*Result, string, map[string]bool) {
+	t.Helper()
+	var masters []*simmaster.Master
+	states := map[string]bool{}
+	r, events := play(t, "1s kill 1", func(o *Options) {
+		cluster := o.Cluster.(inMemory).Cluster
+		masters = cluster.Masters()
+		o.Cluster, o.Script, o.Duration = others{o.Cluster}, nil, lasts
+		o.MaxTTL = o.TTL // as the fleet has declared
+		o.Pool, o.Dial = []pool.Option{pool.WithDialer(cluster.Dialer())}, nil
+	}, func(w *World) {
+		s := w.Snapshot()
+		for _, m := range s.Masters {
+			states[m.State] = true
+		}
+		if s.Begun {
+			fault(masters, s.Elapsed.Round(500*time.Millisecond))
+		}
+	})
+	return r, strings.Join(events, "\n"), states
+}
+
+func TestMastersThatOthersBreakAreWatched(t *testing.T) {
+	r, events, states := watchOthers(t, 16*time.Second, func(m []*simmaster.Master, at time.Duration) {
+		switch at {
+		case 2 * time.Second:
+			m[0].Kill()
+		case 4 * time.Second:
+			m[1].Freeze()
+		case 7 * time.Second:
+			_ = m[0].Restart(false) // in memory it has no error
+		case 8 * time.Second:
+			m[1].Thaw()
+		}
+	})
+	if r.Verdict != VerdictHeld || r.Check.Broken() || r.Counts.Acquired < 10 || r.Counts.Failed != 0 || r.Masters != "given" || r.Version != "simulated" {
+		t.Errorf("%+v", r)
+	}
+	for _, want := range []string{seenUp, seenGone, seenSilent, seenAbstains} {
+		if !states[want] {
+			t.Errorf("no master was seen to be %s: %v", want, states)
+		}
+	}
+	left := events
+	for _, want := range []string{
+		"master 1 ", ": down", "master 2 ", ": does not answer", "master 1 ", ": was new, or had lost its data; it votes again at ", ": votes again",
+	} {
+		_, after, found := strings.Cut(left, want)
+		if !found {
+			t.Fatalf("not told in this order: %q in\n%s", want, events)
+		}
+		left = after
+	}
+}
+
+func TestNothingIsDoneToMastersThatOthersRun(t *testing.T) {
+	asked := false
+	r, events, _ := watchOthers(t, 4*time.Second, func(m []*simmaster.Master, at time.Duration) {
+		if at > 3*time.Second && !m[0].Up() {
+			t.Error("a master was killed")
+		}
+	})
+	if strings.Contains(events, "kill") || r.Verdict != VerdictHeld {
+		t.Errorf("%+v\n%s", r, events)
+	}
+	play(t, "1s end", func(o *Options) {
+		o.Pool = []pool.Option{pool.WithDialer(o.Cluster.(inMemory).Dialer())}
+		o.Cluster, o.Duration, o.Script = others{o.Cluster}, 2*time.Second, []Fault{{At: time.Second, Action: Kill, Masters: []int{0}}}
+		o.Told = func(e Event) { asked = asked || e.Kind == EventFailure && e.Text == "kill 1: others run these masters" }
+	}, nil)
+	if !asked {
+		t.Error("a fault was not refused")
+	}
+}
+
+func TestHowAMasterIsSeenIsSaid(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken pipe")
+	for _, test := range []struct {
+		name   string
+		m      redlock.MasterReport
+		answer error
+		want   sight
+	}{
+		{"not tried yet", redlock.MasterReport{Err: pipeline.ErrConnecting}, nil, sight{state: seenGone, text: "is still being checked", open: true}},
+		{"no connection", redlock.MasterReport{Err: broken}, nil, sight{state: seenGone, text: "down: broken pipe"}},
+		{"a connection that says nothing", redlock.MasterReport{Connected: true}, pool.ErrTimeout, sight{state: seenSilent, text: "does not answer"}},
+		{"a wrong password", redlock.MasterReport{Err: &pool.ConfigError{What: "AUTH", Err: errors.New("no")}}, nil, sight{state: seenRefuses, text: "password refused (the master is up)"}},
+		{
+			"still being checked", redlock.MasterReport{Connected: true, Why: &redlock.AbstainError{Cause: redlock.AbstainUnmarked}}, nil,
+			sight{state: seenAbstains, cause: redlock.AbstainUnmarked, text: "is still being checked", open: true},
+		},
+		{"well", redlock.MasterReport{Connected: true, Votes: true}, nil, sight{state: seenUp, text: "votes again"}},
+		{"a command refused", redlock.MasterReport{Connected: true, Votes: true}, errors.New("NOPERM"), sight{state: seenRefuses, text: "NOPERM"}},
+	} {
+		if got := seen(&test.m, test.answer); got != test.want {
+			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
+		}
+	}
+}

@@ -36,19 +36,29 @@ type delayProxy struct {
 // the URL to use instead.
 func startDelayProxy(tb testing.TB, target string, delay time.Duration) string {
 	tb.Helper()
-	u, err := url.Parse(target)
+	p, url, err := newDelayProxy(target, delay)
 	if err != nil {
 		tb.Fatal(err)
+	}
+	tb.Cleanup(p.close)
+	return url
+}
+
+// newDelayProxy starts one before a URL, and returns the URL to use instead. The
+// caller closes it.
+func newDelayProxy(target string, delay time.Duration) (*delayProxy, string, error) {
+	u, err := url.Parse(target)
+	if err != nil {
+		return nil, "", err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		tb.Fatal(err)
+		return nil, "", err
 	}
 	p := &delayProxy{listener: listener, target: u.Host, delay: delay}
 	p.pumps.Go(p.accept)
-	tb.Cleanup(p.close)
 	u.Host = listener.Addr().String()
-	return u.String()
+	return p, u.String(), nil
 }
 
 func (p *delayProxy) accept() {

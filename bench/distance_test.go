@@ -1,0 +1,325 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+// distances are how far the masters are away in a benchmark: there and back, as a ping
+// takes. A quorum's round trip is that of the third nearest.
+var distances = []struct {
+	benchmark string // of BenchmarkDistance
+	name      string
+	far       [masterCount]time.Duration
+}{
+	{"BenchmarkDistance", "micros=500", all(500 * time.Microsecond)},
+	{"BenchmarkDistance", "micros=2000", all(2 * time.Millisecond)},
+	{"BenchmarkDistanceMixed", "micros=2000", [...]time.Duration{
+		300 * time.Microsecond, 300 * time.Microsecond, 2 * time.Millisecond, 2 * time.Millisecond, 80 * time.Millisecond,
+	}},
+}
+
+func all(d time.Duration) (far [masterCount]time.Duration) {
+	for i := range far {
+		far[i] = d
+	}
+	return far
+}
+
+// BenchmarkDistance measures each operation with all masters 0.5 and 2 ms away, in
+// round trips: how long it took, divided by how long a quorum of the masters takes to
+// answer a PING on the same line. What is least possible stands in the report.
+//
+// The delay is that of a network device where the kernel and the rights permit one
+// (distanceline_linux_test.go), so that connecting and TCP's slow start cost what they
+// do at that distance; elsewhere it is that of a proxy, to which connections cost
+// nothing. The line "distances:" of the output says which ran. An operation is a whole
+// series of measurements, whatever -benchtime says.
+func BenchmarkDistance(b *testing.B) { benchmarkDistance(b) }
+
+// BenchmarkDistanceMixed is BenchmarkDistance with two masters 0.3 ms away, two 2 ms,
+// and one 80 ms.
+func BenchmarkDistanceMixed(b *testing.B) { benchmarkDistance(b) }
+
+func benchmarkDistance(b *testing.B) {
+	if err := redistest.Available(); err != nil {
+		b.Skip(err)
+	}
+	for _, d := range distances {
+		if d.benchmark != b.Name() {
+			continue
+		}
+		for _, lib := range distanceLibraries {
+			b.Run(fmt.Sprintf("lib=%s/%s", lib.name, d.name), func(b *testing.B) {
+				if b.N > 1 {
+					b.Fatal("a series took less than a second: it is repeated by COUNT")
+				}
+				r, err := measureApart(b.Context(), distanceJob{Library: lib.name, Far: d.far})
+				if err != nil {
+					b.Fatal(err)
+				}
+				r.report(b)
+			})
+		}
+	}
+}
+
+// A distanceJob is what a process measures by itself.
+type distanceJob struct {
+	Library string // "": nothing is measured but the round trip
+	Far     [masterCount]time.Duration
+	Samples int // of each operation; 0: as many as the benchmark makes
+}
+
+// A distanceResult is what it found.
+type distanceResult struct {
+	Line  string                     // what made the distance
+	Took  map[string][]time.Duration // by operation, sorted
+	Trip  time.Duration              // a quorum's round trip
+	Extra map[string]float64         // further figures, by unit
+}
+
+// report gives the benchmark its figures.
+func (r *distanceResult) report(b *testing.B) {
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(microseconds(r.Trip), "trip-µs")
+	for op, took := range r.Took {
+		b.ReportMetric(r.trips(took, 50), op+"-rt")
+		if len(took) >= leastForP90 {
+			b.ReportMetric(r.trips(took, 90), op+"-p90-rt")
+		}
+	}
+	for unit, v := range r.Extra {
+		b.ReportMetric(v, unit)
+	}
+}
+
+// leastForP90 is of how many values a 90th percentile says something.
+const leastForP90 = 10
+
+// trips is a percentile in round trips.
+func (r *distanceResult) trips(took []time.Duration, percent int) float64 {
+	return float64(took[(len(took)*percent+99)/100-1]) / float64(r.Trip)
+}
+
+// distanceVariable is how a process is told what to measure.
+const distanceVariable = "REDQUORUM_BENCH_DISTANCE"
+
+// measureApart has another process of this binary measure, in a network of its own
+// where that can be.
+func measureApart(ctx context.Context, job distanceJob) (*distanceResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, distanceBound)
+	defer cancel()
+	spec, err := json.Marshal(job)
+	if err != nil {
+		return nil, err
+	}
+	run := func(prepare func(*exec.Cmd)) ([]byte, error) {
+		c := exec.CommandContext(ctx, os.Args[0])
+		c.Env = append(os.Environ(), distanceVariable+"="+string(spec))
+		c.WaitDelay = 10 * time.Second
+		var said bytes.Buffer
+		c.Stderr = &said
+		prepare(c)
+		out, err := c.Output()
+		if err != nil && said.Len() > 0 {
+			err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(said.Bytes()))
+		}
+		return out, err
+	}
+	out, err := run(inOwnNetwork)
+	if _, started := errors.AsType[*exec.ExitError](err); err != nil && !started && ctx.Err() == nil {
+		out, err = run(func(*exec.Cmd) {})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the process that measures: %w", err)
+	}
+	r := &distanceResult{}
+	return r, json.Unmarshal(out, r)
+}
+
+// distanceBound is for one series: a bound against hanging.
+const distanceBound = 2 * time.Minute
+
+// measureHere is the other process: it measures what the variable says, and writes
+// the result. It returns the exit code.
+func measureHere(spec string) int {
+	var job distanceJob
+	err := json.Unmarshal([]byte(spec), &job)
+	var r *distanceResult
+	if err == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), distanceBound)
+		defer cancel()
+		r, err = job.run(ctx)
+	}
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(r)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// run starts masters, puts them at their distances, and measures.
+func (j distanceJob) run(ctx context.Context) (r *distanceResult, err error) {
+	line, lineErr := openDistanceLine()
+	cfg := redistest.Config{}
+	if lineErr == nil {
+		cfg.Args = []string{"--bind", "127.0.0.1", lineAddress, "--protected-mode", "no"}
+	}
+	masters, err := redistest.LaunchN(ctx, masterCount, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, masters.Close()) }()
+	urls := masters.URLs()
+	for i, far := range j.Far {
+		if lineErr == nil {
+			u, err := url.Parse(urls[i])
+			if err != nil {
+				return nil, err
+			}
+			u.Host = line.far(byte(i+1), far/2) + ":" + u.Port()
+			urls[i] = u.String()
+			continue
+		}
+		p, through, err := newDelayProxy(urls[i], far/2)
+		if err != nil {
+			return nil, err
+		}
+		defer p.close()
+		urls[i] = through
+	}
+	r = &distanceResult{Line: "a delaying network device", Took: map[string][]time.Duration{}, Extra: map[string]float64{}}
+	if lineErr != nil {
+		r.Line = fmt.Sprintf("a delaying proxy, to which connections cost nothing (no device: %v)", lineErr)
+	}
+	pings := make([][]time.Duration, len(urls))
+	if err := pingAll(ctx, urls, pings); err != nil {
+		return nil, err
+	}
+	if err := j.measure(ctx, urls, r); err != nil {
+		return nil, err
+	}
+	if err := pingAll(ctx, urls, pings); err != nil { // before and after
+		return nil, err
+	}
+	r.Trip = quorumTrip(pings)
+	for _, took := range r.Took {
+		slices.Sort(took)
+	}
+	r.settleHotKey()
+	return r, nil
+}
+
+// measure runs the library's operations.
+func (j distanceJob) measure(ctx context.Context, urls []string, r *distanceResult) error {
+	if j.Library == "" {
+		return nil
+	}
+	i := slices.IndexFunc(distanceLibraries, func(l distanceLibrary) bool { return l.name == j.Library })
+	if i < 0 {
+		return fmt.Errorf("library %q is not known", j.Library)
+	}
+	samples := j.Samples
+	if samples == 0 {
+		samples = distanceSamples
+	}
+	return distanceLibraries[i].measure(ctx, &distanceRun{urls: urls, samples: samples, result: r})
+}
+
+// pingAll adds to the round trips of every master.
+func pingAll(ctx context.Context, urls []string, pings [][]time.Duration) error {
+	for i, u := range urls {
+		err := func() error {
+			conn, err := redis.DialURLContext(ctx, u)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = conn.Close() }()
+			for range 20 {
+				began := time.Now()
+				if _, err := redis.DoContext(conn, ctx, "PING"); err != nil {
+					return err
+				}
+				pings[i] = append(pings[i], time.Since(began))
+			}
+			return nil
+		}()
+		if err != nil {
+			return fmt.Errorf("ping master %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// quorumTrip is how long a quorum takes to answer: the median of its farthest master.
+func quorumTrip(pings [][]time.Duration) time.Duration {
+	medians := make([]time.Duration, len(pings))
+	for i, p := range pings {
+		medians[i], _ = percentiles(slices.Clone(p))
+	}
+	slices.Sort(medians)
+	return medians[len(medians)/2]
+}
+
+// printDistances says what makes the distances here, in the form of printVersions.
+func printDistances() {
+	r, err := measureApart(context.Background(), distanceJob{Far: all(time.Millisecond)})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "distances cannot be made:", err)
+		return
+	}
+	_, _ = io.WriteString(os.Stdout, "distances: "+r.Line+"\n")
+}
+
+func TestADistanceIsThatOfAPing(t *testing.T) {
+	if err := redistest.Available(); err != nil {
+		if os.Getenv(redistest.RequireVariable) == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	r, err := measureApart(t.Context(), distanceJob{Far: distances[2].far})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s: %v", r.Line, r.Trip)
+	// The third nearest of the mixed distances; far below the fifth on any machine.
+	if r.Trip < 2*time.Millisecond || r.Trip > 40*time.Millisecond {
+		t.Errorf("a quorum is %v away: want 2ms, and what the machine adds", r.Trip)
+	}
+}
+
+func TestPercentilesInRoundTrips(t *testing.T) {
+	r := &distanceResult{Trip: 2}
+	for _, test := range []struct {
+		percent int
+		took    []time.Duration
+		want    float64
+	}{
+		{50, []time.Duration{4}, 2}, {90, []time.Duration{4}, 2},
+		{50, []time.Duration{2, 4, 6}, 2}, {90, []time.Duration{2, 4, 6}, 3},
+		{90, []time.Duration{1, 2, 3, 4, 5, 6, 7, 8, 9, 20}, 4.5},
+	} {
+		if got := r.trips(test.took, test.percent); got != test.want {
+			t.Errorf("p%d of %v by %v: %v, want %v", test.percent, test.took, r.Trip, got, test.want)
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/pipeline"
-	"github.com/redquorum/redquorum/internal/script"
 )
 
 // MaxMasters is how many masters a pool may have.
@@ -90,7 +89,6 @@ func (o *options) configs(urls []string) ([]pipeline.Config, error) {
 			MinBackoff:  o.minBackoff,
 			MaxBackoff:  o.maxBackoff,
 			QueueLimit:  o.queueLimit,
-			Scripts:     script.Sources(),
 			Logger:      o.logger,
 			Chance:      o.chance,
 		}

@@ -32,8 +32,7 @@ type Config struct {
 	MaxBackoff  time.Duration // default 1 s
 	QueueLimit  int           // commands waiting or under way; default 65,536
 
-	Scripts []string // sources loaded at every dial
-	Logger  *slog.Logger
+	Logger *slog.Logger
 
 	Chance *chance.Source // for simulations; nil: Go's generators
 	Yield  func()         // for simulations; nil: runtime.Gosched

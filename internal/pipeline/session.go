@@ -39,7 +39,8 @@ type session struct {
 	checking checking
 
 	joiner joiner      // the writer's
-	apart  atomic.Bool // the master has refused a joint command
+	apart  atomic.Bool // the master has refused a joint command, and its script is not loaded
+	loads  int         // of scripts; the reader's
 	ints   []int64     // the reader's, used again
 
 	wg         sync.WaitGroup
@@ -239,7 +240,9 @@ func (s *session) replied(c *Call, reply any, err error) {
 func (s *session) answered(c *Call, reply any, err error) {
 	s.timed(c)
 	if err != nil {
-		s.p.failures.Add(1)
+		if !IsNoScript(err) { // no failure: what it asks for comes next
+			s.p.failures.Add(1)
+		}
 		err = withoutPermission(c.Cmd, err)
 	}
 	c.Reply, c.Err = reply, err

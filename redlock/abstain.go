@@ -54,7 +54,7 @@ type AbstainError struct {
 	Until time.Time
 	// How is what made the master forget its locks, or seem to: restarted,
 	// resynced, adopted, created, reset, forced or revoked; "": its marker does not
-	// tell. docs/guard.md says what each means. With AbstainQuarantined alone.
+	// tell. docs/explanation/guard.md says what each means. With AbstainQuarantined alone.
 	How string
 	// By is by how much the master's clock is ahead of this machine's; negative:
 	// behind. Ours says that most masters disagree with this machine in the same

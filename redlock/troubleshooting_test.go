@@ -33,7 +33,7 @@ func knownTexts() []string {
 	} {
 		texts = append(texts, err.Error())
 	}
-	for _, refused := range []pool.ConfigError{
+	for _, refused := range []pipeline.ConfigError{
 		{What: "AUTH", Err: errors.New("WRONGPASS")},
 		{What: "handshake", Err: errors.New("NOAUTH")},
 		{What: "credentials", Err: errors.New("no vault")},

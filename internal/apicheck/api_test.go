@@ -45,7 +45,7 @@ func TestTheExportedAPIIsWhatTheListingsSay(t *testing.T) {
 			continue
 		}
 		if diff := difference(string(before), now); diff != "" {
-			t.Errorf("the exported API of %s has changed:\n%s\nWhat programs name today may not go away (docs/stability.md). If the change is meant: "+
+			t.Errorf("the exported API of %s has changed:\n%s\nWhat programs name today may not go away (docs/reference/stability.md). If the change is meant: "+
 				"go test ./internal/apicheck -update, and a line in CHANGELOG.md", dir, diff)
 		}
 	}

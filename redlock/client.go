@@ -18,7 +18,7 @@ import (
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/internal/voters"
-	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/waitqueue"
 	"github.com/redquorum/redquorum/internal/wire"
 	"github.com/redquorum/redquorum/pool"
 )
@@ -36,9 +36,8 @@ type Client struct {
 
 	pilots     *pilot.Chooser
 	wire       *wire.Wire
-	lines      lines // calls that wait
-	contended  contended
-	hub        *wakeup.Hub // hears whose turn it is
+	waiting    *waitqueue.Room // calls that wait
+	calls      sync.Pool       // of *call
 	keeper     *keeper
 	voters     *voters.Monitor // nil: every master is believed
 	unfinished ballot.Count
@@ -136,7 +135,6 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	c.prefix = token.Prefix(o.lock.owner, c.id)
 	c.keeper = newKeeper(c)
 	inQueues := strings.TrimSuffix(c.prefix, ":")
-	c.hub = wakeup.New(subscribable(c.masters), inQueues, c.passOn)
 	if n := p.Len(); n%2 == 0 {
 		o.logger.Warn("an even number of masters tolerates no more failures than one less", "masters", n, "tolerated", n-c.need)
 	}
@@ -147,14 +145,19 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 		})
 	}
 	c.pilots = pilot.New(c.masters, c.voters.MayVote) // which a nil monitor answers, too
+	c.waiting = waitqueue.New(waitqueue.Config{
+		Masters: waitqueue.Masters(c.masters), Need: c.need, Pilots: c.pilots, ID: inQueues, Prefix: o.prefix,
+		OutageWait: o.outage, Chance: o.chance, Life: c.life,
+	})
 	c.wire = wire.New(wire.Config{
 		Ballots: ballot.Config{
 			Masters: c.masters, Need: c.need, Voters: c.voters, InFlight: &c.unfinished,
 			Life: c.life, Replied: c.replied(),
 		},
 		Pilots: c.pilots, ID: inQueues, Strict: o.strict(), Retention: o.kept, Longest: o.longest,
-		Clock: o.clock, Chance: o.chance, Timed: o.trace.timed(), Successors: (*successors)(c),
+		Clock: o.clock, Chance: o.chance, Timed: o.trace.timed(), Successors: c.waiting,
 	})
+	c.waiting.SetQueues(c.wire)
 	return c, nil
 }
 
@@ -248,7 +251,7 @@ func (c *Client) Close() error {
 	c.releaseAll(locks)
 	c.unfinished.Wait(c.nodeTimeout(c.opts.lock.ttl))
 	c.keeper.stop()
-	c.hub.Close()
+	c.waiting.Close()
 	c.voters.Close()
 	if c.ownsPool {
 		return c.pool.Close()

@@ -48,9 +48,6 @@ const (
 	defaultMaxTTL    = time.Minute
 	defaultOutage    = 3 * time.Second
 	minRenewal       = 5 * time.Millisecond
-	minRetryDelay    = 50 * time.Millisecond
-	maxRetryDelay    = 250 * time.Millisecond
-	maxOutageDelay   = time.Second
 	leastNodeTimeout = 50 * time.Millisecond
 	mostNodeTimeout  = 250 * time.Millisecond
 )

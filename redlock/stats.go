@@ -18,7 +18,7 @@ type Stats struct {
 func (c *Client) Stats() Stats {
 	return Stats{
 		Held:    int(c.keeper.held.Load()),
-		Waiting: int(c.lines.waiting.Load()),
+		Waiting: c.waiting.Waiting(),
 		Need:    c.need,
 		Masters: c.pool.Stats(),
 

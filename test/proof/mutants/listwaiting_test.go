@@ -42,14 +42,14 @@ var ofTheWaiting = []mutant{
 	{
 		name:    "a place that is lost with the connection",
 		breaks:  "fairness: who could not be reached comes back to its place",
-		edits:   []edit{{"redlock/setturn.go", "		return w.age()\n	}\n	return w.turn.Score\n", "		return w.turn.Score\n	}\n	return w.turn.Score\n"}},
+		edits:   []edit{{"internal/waitqueue/pilotask.go", "		return q.w.age()\n	}\n	return q.turn.Score\n", "		return q.turn.Score\n	}\n	return q.turn.Score\n"}},
 		foundBy: goTest{"./redlock", "TestWhoCouldNotBeReachedComesBackToItsPlaceInTheQueue"},
 	},
 	{
 		name:   "a pilot that is passed over for good",
 		breaks: "fairness: who waits comes back to a pilot that it could not reach",
 		edits: []edit{
-			{"redlock/contender.go", "case errors.Is(err, pipeline.ErrConnectionLost), errors.Is(err, pipeline.ErrDown), errors.Is(err, pipeline.ErrStalled):", "case false:"},
+			{"internal/waitqueue/waiter.go", "case errors.Is(err, pipeline.ErrConnectionLost), errors.Is(err, pipeline.ErrDown), errors.Is(err, pipeline.ErrStalled):", "case false:"},
 			{"internal/pilot/pilot.go", "until: time.Since(c.since) + d}", "until: time.Since(c.since) + 1000000*d}"},
 			{"internal/pilot/pilot.go", " && m.epoch == c.masters[master].Stats().Epoch", ""},
 		},
@@ -88,7 +88,7 @@ var ofTheWaiting = []mutant{
 	{
 		name:    "wrong passwords that are waited for",
 		breaks:  "a call fails at once where only a change of the configuration helps",
-		edits:   []edit{{"redlock/wait.go", "over && (tries == 0 || misconfigured(err))", "over && tries == 0"}},
+		edits:   []edit{{"internal/waitqueue/poll.go", "over && (want.Tries == 0 || misconfigured(failed))", "over && want.Tries == 0"}},
 		foundBy: goTest{"./redlock", "TestLockFailsAtOnceWhenRefusedPasswordsRuleAQuorumOut"},
 	},
 	{

@@ -1,13 +1,11 @@
-package redlock
+package waitqueue
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/redquorum/redquorum/internal/outcome"
-	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // lines are the calls of one client that wait, in a queue for each thing that is
@@ -97,14 +95,15 @@ func (p *place) outage() *outage {
 // anybody reports whether anybody waits for anything.
 func (q *lines) anybody() bool { return q.waiting.Load() != 0 }
 
-// occupied reports whether anybody waits for the key.
-func (q *lines) occupied(key string) bool {
+// occupied reports whether anybody waits for the same.
+func (q *lines) occupied(want *Want) bool {
 	if !q.anybody() {
 		return false
 	}
+	name := want.line()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.byKey[key] != nil
+	return q.byKey[name] != nil
 }
 
 // wakeFirst wakes who waits first for the key, and reports whether anybody
@@ -132,20 +131,3 @@ func (p *place) fail(err *outcome.Failure) {
 		other.wake()
 	}
 }
-
-// line is the name of the line in which a call waits. Only calls that want the
-// same stand in one line. Were a set of keys to stand in the lines of its keys
-// as well, whoever holds one of them and wants another, in the agreed order,
-// would wait here for the set, and the set for the key that is held.
-func (l *Lock) line() string {
-	key := l.claim.Key()
-	if len(l.claim.Keys) == 1 || l.c.wire.Scripted(&l.claim) {
-		return key
-	}
-	// Sorted names, unlike keyArgs.
-	return linePrefix + l.claim.Kind.Name() + ":" + l.key + "\x00" + strings.Join(l.others, "\x00")
-}
-
-// linePrefix begins the names of lines that are not those of one key's plain
-// lock; no key begins with it.
-const linePrefix = wire.ReservedPrefix

@@ -1,38 +1,41 @@
-package redlock
+package waitqueue
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/outcome"
-	"github.com/redquorum/redquorum/internal/pilot"
-	"github.com/redquorum/redquorum/internal/wakeup"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// newSleeper is a contender with nobody before it and no master to ask.
-func newSleeper() *contender {
-	hub := wakeup.New(nil, "id", nil)
-	c := &Client{hub: hub}
-	c.life, c.endLife = context.WithCancelCause(context.Background())
-	return &contender{c: c, l: &Lock{}, pilot: pilot.None, place: c.lines.join("key"), waiter: hub.Wait("key")}
+var errOver = errors.New("the client has ended")
+
+// newSleeper is a waiter with nobody before it and no master to ask, and what ends its
+// client.
+func newSleeper() (*waiter, context.CancelCauseFunc) {
+	life, end := context.WithCancelCause(context.Background())
+	r := New(Config{Life: life})
+	w := newWaiter(r, Want{Keys: []any{"key"}, Kind: wire.Plain}, nil, "key", false)
+	w.place, w.ear = r.lines.join("key"), r.hub.Wait("key")
+	return w, end
 }
 
-// A select would choose between the wake-up and the end of such a pause, and what
-// it left would end the next one.
+// A select would choose between the wake-up and the end of such a pause, and what it left
+// would end the next one.
 func TestAWakeUpIsHeardInAPauseOfNoLength(t *testing.T) {
 	for range 100 {
 		synctest.Test(t, func(t *testing.T) {
-			w := newSleeper()
+			w, _ := newSleeper()
 			w.place.wake()
-			if woken, cause := w.sleep(t.Context(), 0, nil); !woken || cause != nil {
-				t.Fatalf("woken %v, cause %v: want woken and no cause", woken, cause)
+			if woken, cause := w.sleep(t.Context(), 0, nil); woken != byRelease || cause != nil {
+				t.Fatalf("woken %v, cause %v: want woken by a release, and no cause", woken, cause)
 			}
 			began := time.Now()
 			woken, cause := w.sleep(t.Context(), time.Second, nil)
-			if slept := time.Since(began); woken || cause != nil || slept != time.Second {
+			if slept := time.Since(began); woken != byTimer || cause != nil || slept != time.Second {
 				t.Fatalf("the next pause: woken %v, cause %v, after %v; want one of a second", woken, cause, slept)
 			}
 		})
@@ -41,18 +44,18 @@ func TestAWakeUpIsHeardInAPauseOfNoLength(t *testing.T) {
 
 func TestWhatEndsTheWaitingComesBeforeAPauseOfNoLength(t *testing.T) {
 	for range 100 {
-		w := newSleeper()
+		w, end := newSleeper()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, cause := w.sleep(ctx, 0, nil); cause != context.Canceled { //nolint:errorlint // it is the context's own
 			t.Fatalf("sleep: %v, want %v", cause, context.Canceled)
 		}
-		if cause := w.c.pause(ctx, 0); cause != context.Canceled { //nolint:errorlint // as above
+		if cause := w.room.pause(ctx, 0); cause != context.Canceled { //nolint:errorlint // as above
 			t.Fatalf("pause: %v, want %v", cause, context.Canceled)
 		}
-		w.c.endLife(ErrClosed)
-		if cause := w.c.pause(t.Context(), 0); cause != ErrClosed { //nolint:errorlint // as above
-			t.Fatalf("pause of a closed client: %v, want %v", cause, ErrClosed)
+		end(errOver)
+		if cause := w.room.pause(t.Context(), 0); cause != errOver { //nolint:errorlint // as above
+			t.Fatalf("pause of a closed client: %v, want %v", cause, errOver)
 		}
 	}
 }

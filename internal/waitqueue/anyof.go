@@ -1,0 +1,269 @@
+package waitqueue
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/pilot"
+	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+// An anyOf is the places of a waiter that wants one of several keys: in the queues of all
+// keys, each at its own pilot, so that whoever gives one of them back, also as a plain
+// lock, finds it there. When it is its turn for a key it takes that one as a plain lock is
+// taken, the pilot first.
+type anyOf struct {
+	w      *waiter
+	names  []string             // of the keys
+	last   wire.Turn            // what was said last; of several answers the one that expires first
+	turns  []wakeup.Call        // that it was told of and has not acted on
+	queued map[wakeup.Call]bool // places that it may have
+}
+
+func newAnyOf(w *waiter) *anyOf {
+	q := &anyOf{w: w, names: make([]string, len(w.want.Keys)), queued: make(map[wakeup.Call]bool)}
+	for i, key := range w.want.Keys {
+		q.names[i], _ = key.(string)
+	}
+	return q
+}
+
+func (q *anyOf) keys() []string { return q.names }
+
+// ready implements queue: pilots whose calls cannot be heard for now are left out.
+func (q *anyOf) ready() <-chan struct{} { return nil }
+
+// hear implements queue.
+func (q *anyOf) hear(call wakeup.Call) bool {
+	q.turns = append(q.turns, call)
+	return true
+}
+
+// seek implements queue. The pilots are chosen when they are asked.
+func (q *anyOf) seek() event {
+	switch {
+	case q.w.out.failures > 0 || !q.w.room.quorumConnected():
+		return noQueue
+	case len(q.turns) > 0:
+		return q.w.itsTurn()
+	default:
+		return found
+	}
+}
+
+// judge implements queue: turns show before.
+func (q *anyOf) judge() event { return behind }
+
+// sleep implements queue.
+func (q *anyOf) sleep(ctx context.Context) event {
+	w := q.w
+	random := w.room.cfg.Chance
+	delay := freeIn(&q.last, random, minRetryDelay+random.N("poll", maxRetryDelay-minRetryDelay))
+	woken, cause := w.sleep(ctx, delay, nil)
+	if cause != nil {
+		return w.interrupted(cause)
+	}
+	switch w.counts.looks++; {
+	case woken != byTimer:
+		return turnsCome
+	case w.counts.looks >= looksPerAttempt:
+		return overdue
+	default:
+		return timer
+	}
+}
+
+// ask implements queue: it asks the pilots of all keys.
+func (q *anyOf) ask(ctx context.Context) event {
+	byPilot := q.byPilot()
+	if byPilot == nil {
+		return noQueue
+	}
+	if cause := q.subscribe(ctx, byPilot); cause != nil {
+		return q.w.interrupted(cause)
+	}
+	heard, cause := q.askEach(ctx, byPilot)
+	switch {
+	case cause != nil:
+		return q.w.interrupted(cause)
+	case len(q.turns) > 0:
+		return q.w.itsTurn()
+	case heard:
+		return behind
+	default:
+		return silent
+	}
+}
+
+// byPilot is the keys of each pilot; nil: there is none.
+func (q *anyOf) byPilot() [][]string {
+	r := q.w.room
+	passed := q.w.refusals.Masters(r.cfg.Pilots)
+	var byPilot [][]string
+	for _, key := range q.names {
+		if master := r.cfg.Pilots.Of(key, passed); master != pilot.None {
+			if byPilot == nil {
+				byPilot = make([][]string, len(r.cfg.Masters))
+			}
+			byPilot[master] = append(byPilot[master], key)
+		}
+	}
+	return byPilot
+}
+
+// subscribe has the calls of the pilots heard; pilots whose calls cannot be heard for now
+// are left out.
+func (q *anyOf) subscribe(ctx context.Context, byPilot [][]string) (cause error) {
+	t := time.NewTimer(wire.LeastPatience)
+	defer t.Stop()
+	late := false
+	for master := range byPilot {
+		if byPilot[master] == nil {
+			continue
+		}
+		ready := q.w.ear.Subscribe(master)
+		if isClosed(ready) {
+			continue
+		}
+		if late {
+			byPilot[master] = nil
+			continue
+		}
+		select {
+		case <-ready:
+		case <-t.C:
+			late, byPilot[master] = true, nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-q.w.room.cfg.Life.Done():
+			return context.Cause(q.w.room.cfg.Life)
+		}
+	}
+	return nil
+}
+
+// askEach asks each pilot where the waiter stands in the queues of its keys, and keeps the
+// places there. heard: one of them said so. cause is what ended the waiting.
+func (q *anyOf) askEach(ctx context.Context, byPilot [][]string) (heard bool, cause error) {
+	w, queues := q.w, q.w.room.queues
+	asked := make([]wire.KeysQuery, len(byPilot))
+	limit := time.Duration(0)
+	for master, keys := range byPilot {
+		if keys == nil {
+			continue
+		}
+		for _, key := range keys {
+			q.queued[wakeup.Call{Master: master, Key: key}] = true
+		}
+		asked[master] = queues.WaitAtEach(master, keys, w.age())
+		limit = max(limit, queues.Patience(master, w.want.Limit))
+	}
+	until := time.Now().Add(limit)
+	var soonest wire.Turn
+	for master, query := range asked {
+		if byPilot[master] == nil {
+			continue
+		}
+		t, key, err := query.Answer(ctx, max(0, time.Until(until)))
+		said, cause := w.note(master, key, &t, err)
+		switch {
+		case cause != nil:
+			return false, cause
+		case !said:
+			continue
+		case t.Ours:
+			q.turns = append(q.turns, wakeup.Call{Master: master, Key: key})
+		default:
+			t.Held.Key = w.room.name(key)
+			if soonest.Held == nil || expiry(&t) < expiry(&soonest) {
+				soonest = t
+			}
+		}
+		heard = true
+	}
+	if heard {
+		q.last = soonest
+	}
+	return heard, nil
+}
+
+// take implements queue, for the key whose turn came first.
+func (q *anyOf) take(ctx context.Context, _ bool) event {
+	w := q.w
+	at := q.turns[0]
+	q.turns = q.turns[1:]
+	q.queued[at] = true
+	granted, t, err := w.caller.Pilot(ctx, at.Master, at.Key, wire.Place{Score: w.age(), OnlyFirst: w.want.Fair})
+	if granted {
+		delete(q.queued, at)
+		q.giveBack() // at once: it is others' turn there
+		f := w.caller.Others(ctx, false)
+		over := w.isOver(f)
+		if w.counts.collisions++; f == nil {
+			w.counts.collisions = 0
+		} else {
+			q.queued[at] = true // nobody was told of the rollback
+		}
+		return w.attempted(f, over)
+	}
+	if err == nil {
+		t.Held.Key = w.room.name(at.Key)
+	}
+	heard, cause := w.note(at.Master, at.Key, &t, err)
+	if !heard && cause == nil {
+		return silent
+	}
+	f := w.caller.Taken(at.Master, t.Held)
+	f.Cause = cause
+	if heard {
+		q.last = t
+	}
+	return w.attemptedAt(f, false)
+}
+
+// takeTogether implements queue: a turn is for one of the keys, and its pilot goes first.
+func (q *anyOf) takeTogether(ctx context.Context) event { return q.take(ctx, false) }
+
+// giveBack leaves the queues. Where the keys are free the next ones are told.
+func (q *anyOf) giveBack() {
+	r := q.w.room
+	q.w.hearAll()
+	for _, at := range q.turns {
+		q.queued[at] = true
+	}
+	q.turns = nil
+	left := make([][]string, len(r.cfg.Masters))
+	for master := range left {
+		for _, key := range q.names {
+			if q.queued[wakeup.Call{Master: master, Key: key}] {
+				left[master] = append(left[master], key)
+			}
+		}
+	}
+	clear(q.queued)
+	for master, keys := range left {
+		if keys != nil {
+			r.queues.LeaveEach(master, keys)
+		}
+	}
+}
+
+// leave implements queue.
+func (q *anyOf) leave() {
+	for _, at := range append(q.turns, q.w.ear.Leave()...) {
+		delete(q.queued, at)
+		q.w.room.passOn(at.Master, at.Key)
+	}
+	q.turns = nil
+	q.giveBack()
+}
+
+// expiry is when what was said to be in the way will be gone.
+func expiry(t *wire.Turn) time.Duration {
+	if t.Held.TTL <= 0 {
+		return math.MaxInt64
+	}
+	return t.Held.TTL
+}

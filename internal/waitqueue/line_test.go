@@ -1,0 +1,69 @@
+package waitqueue
+
+import (
+	"testing"
+
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+func first(p *place) bool {
+	is, _ := p.state()
+	return is
+}
+
+func TestALineIsFirstComeFirstServedAndGoneWhenEmpty(t *testing.T) {
+	var q lines
+	a, b, c := q.join("key"), q.join("key"), q.join("key")
+	if !first(a) || first(b) || first(c) || !q.occupied(plain("key")) || q.occupied(plain("other")) {
+		t.Error("the first to come is not the first")
+	}
+	b.leave() // gives up
+	a.leave()
+	if !first(c) || len(c.signal) != 1 {
+		t.Error("the last one was not called")
+	}
+	c.leave()
+	if len(q.byKey) != 0 || q.waiting.Load() != 0 || q.wakeFirst("key") {
+		t.Error("something is left")
+	}
+}
+
+func TestWhenWaitingIsInVainAllInTheLineAreTold(t *testing.T) {
+	var q lines
+	a, b, other := q.join("key"), q.join("key"), q.join("other")
+	why := &outcome.Failure{}
+	a.fail(why)
+	for _, p := range []*place{a, b} {
+		if _, err := p.state(); err != why {
+			t.Errorf("%v", err)
+		}
+	}
+	if _, err := other.state(); err != nil {
+		t.Errorf("another key's: %v", err)
+	}
+}
+
+func plain(key string) *Want { return &Want{Keys: []any{key}, Kind: wire.Plain} }
+
+// Were a set to stand in the line of one of its keys, who holds that one and waits for
+// another would wait for itself.
+func TestOnlyCallsThatWantTheSameStandInOneLine(t *testing.T) {
+	var q lines
+	set := &Want{Keys: []any{"a", "b"}, Kind: wire.Set}
+	p := q.join(set.line())
+	defer p.leave()
+	if !q.occupied(&Want{Keys: []any{"a", "b"}, Kind: wire.Set}) {
+		t.Error("the line of the same set is another one")
+	}
+	for _, other := range []*Want{
+		plain("a"), plain("b"), plain("a\x00b"),
+		{Keys: []any{"a", "b"}, Kind: wire.AnyOf},
+		{Keys: []any{"a"}, Kind: wire.Set},
+		{Keys: []any{"a", "b", "c"}, Kind: wire.Set},
+	} {
+		if q.occupied(other) {
+			t.Errorf("%v %q stands in the line of the set", other.Kind.Name(), other.Keys)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package waitqueue
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/chance"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+// How long one waits, and what ends it.
+
+const (
+	minRetryDelay  = 50 * time.Millisecond
+	maxRetryDelay  = 250 * time.Millisecond
+	maxOutageDelay = time.Second
+)
+
+// An outage counts attempts in a row for which no quorum could be had.
+type outage struct {
+	failures int
+	since    time.Time
+}
+
+// note takes notice of a failed attempt and reports whether the outage has lasted for
+// limit, or is one that no waiting ends.
+func (o *outage) note(failed *outcome.Failure, limit time.Duration) (over bool) {
+	if failed.Kind != outcome.NoQuorum {
+		o.failures = 0
+		return false
+	}
+	if o.failures++; o.failures == 1 {
+		o.since = time.Now().Add(-failed.Elapsed)
+	}
+	return misconfigured(failed) || time.Since(o.since) >= limit
+}
+
+// misconfigured reports whether so many masters need somebody to change a configuration
+// that without them there is no quorum, whatever the others say.
+func misconfigured(failed *outcome.Failure) bool {
+	usable := failed.Total
+	for _, p := range failed.Parts {
+		if p.Held == nil && isLasting(p.Err) {
+			usable--
+		}
+	}
+	return usable < failed.Need
+}
+
+// isLasting reports whether a master's part will not change by itself. A replica may be
+// promoted any moment, and a clock is set right by those that watch it.
+func isLasting(err error) bool {
+	if pipeline.IsLasting(err) {
+		return true
+	}
+	why, ok := errors.AsType[*guard.AbstainError](err)
+	return ok && !why.Cause.Passes() && why.Cause != guard.NotMaster && why.Cause != guard.OffClock
+}
+
+// retryDelay is the pause after a failed attempt. Callers that collided must not collide
+// again, hence the random part; while there is no quorum it grows.
+func (r *Room) retryDelay(want *Want, attempt, failures int, failed *outcome.Failure) time.Duration {
+	if f := want.Backoff; f != nil {
+		return max(0, f(attempt))
+	}
+	delay := minRetryDelay + r.cfg.Chance.N("retry", maxRetryDelay-minRetryDelay)
+	if failures > 0 {
+		return min(delay<<min(failures-1, 8), maxOutageDelay)
+	}
+	if free, ok := freeAfter(failed); ok {
+		delay = min(delay, free+r.cfg.Chance.N("retry", 5*time.Millisecond))
+	}
+	return delay
+}
+
+// freeAfter is when the keys that are in the way will have expired on so many masters
+// that a quorum can be had, if that is known.
+func freeAfter(failed *outcome.Failure) (time.Duration, bool) {
+	usable := failed.OK
+	var ttls []time.Duration
+	for _, p := range failed.Parts {
+		switch h := p.Held; {
+		case h == nil || h.TTL < 0:
+		case h.Type == "none":
+			usable++
+		case h.TTL > 0:
+			ttls = append(ttls, h.TTL)
+		}
+	}
+	more := failed.Need - usable // masters that have to become free
+	if more <= 0 {
+		return 0, true
+	}
+	if more > len(ttls) {
+		return 0, false
+	}
+	slices.Sort(ttls)
+	return ttls[more-1], true
+}
+
+// freeIn is the sooner of limit and when the pilot's key expires.
+func freeIn(t *wire.Turn, random *chance.Source, limit time.Duration) time.Duration {
+	if t.Held == nil || t.Held.TTL <= 0 {
+		return limit
+	}
+	return min(limit, t.Held.TTL+random.N("poll", 5*time.Millisecond))
+}
+
+// pause waits for d, or returns what ended the wait.
+func (r *Room) pause(ctx context.Context, d time.Duration) error {
+	if cause := r.interrupted(ctx); cause != nil || d <= 0 {
+		return cause
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-r.cfg.Life.Done():
+		return context.Cause(r.cfg.Life)
+	}
+}
+
+// interrupted is what has ended a call's waiting by now: its context, or the client's end.
+func (r *Room) interrupted(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if r.cfg.Life.Err() != nil {
+		return context.Cause(r.cfg.Life)
+	}
+	return nil
+}
+
+// ends reports whether an answer's error is one that ended the waiting for it.
+func (r *Room) ends(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
+		r.cfg.Life.Err() != nil && errors.Is(err, context.Cause(r.cfg.Life))
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,228 @@
+package waitqueue
+
+import (
+	"context"
+
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pilot"
+	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+// looksPerAttempt is how many looks at the pilot there are to one attempt at all masters:
+// the pilot may have a stale key.
+const looksPerAttempt = 4
+
+// A oneKey is a waiter's place in the queue of one key, at the key's pilot.
+type oneKey struct {
+	w          *waiter
+	pilot      int
+	turn       turn
+	queued     uint64          // masters that may have an entry of ours
+	subscribed <-chan struct{} // closed when the pilot's calls are heard
+}
+
+// A turn is what the pilot said last.
+type turn struct {
+	wire.Turn
+	// stale: the lock was given back since, and the pilot still has the holder's key.
+	stale bool
+}
+
+func (q *oneKey) keys() []string { return []string{q.w.key} }
+
+func (q *oneKey) ready() <-chan struct{} { return q.subscribed }
+
+// seek implements queue: the pilot has to be there, and its calls to be heard.
+func (q *oneKey) seek() event {
+	w, r := q.w, q.w.room
+	master := r.cfg.Pilots.Of(w.key, w.refusals.Masters(r.cfg.Pilots))
+	if w.out.failures > 0 || master == pilot.None || !r.quorumConnected() {
+		return noQueue
+	}
+	if q.subscribed = w.ear.Subscribe(master); !isClosed(q.subscribed) {
+		return unheard
+	}
+	if master == q.pilot {
+		return found
+	}
+	q.pilot, q.turn = master, turn{}
+	return foundAnother
+}
+
+// ask implements queue.
+func (q *oneKey) ask(ctx context.Context) event {
+	w, r := q.w, q.w.room
+	q.queued |= 1 << q.pilot
+	t, err := r.queues.WaitAt(ctx, q.pilot, w.key, q.position(), r.queues.Patience(q.pilot, w.want.Limit))
+	switch heard, cause := w.note(q.pilot, w.key, &t, err); {
+	case cause != nil:
+		return w.interrupted(cause)
+	case !heard:
+		return silent
+	}
+	q.turn.Turn = t
+	return q.judge()
+}
+
+// judge implements queue.
+func (q *oneKey) judge() event {
+	switch {
+	case q.turn.stale && q.mayOvertake():
+		q.turn.stale = false
+		return stale
+	case q.turn.Ours:
+		return q.w.itsTurn()
+	default:
+		return behind
+	}
+}
+
+// mayOvertake reports whether all masters may be asked although the pilot has not called.
+func (q *oneKey) mayOvertake() bool { return q.turn.First || !q.w.want.Fair }
+
+// sleep implements queue. One whom the pilot has called has the lock kept for it there,
+// and need not ask the pilot alone, unless that came to nothing the last time.
+func (q *oneKey) sleep(ctx context.Context) event {
+	w := q.w
+	random := w.room.cfg.Chance
+	delay := freeIn(&q.turn.Turn, random, minRetryDelay+random.N("poll", maxRetryDelay-minRetryDelay))
+	switch woken, cause := w.sleep(ctx, delay, nil); {
+	case cause != nil:
+		return w.interrupted(cause)
+	case woken == byPilot && w.counts.collisions == 0 && w.want.asksTogether():
+		return pilotCalls
+	case woken != byTimer:
+		return released
+	}
+	if w.counts.looks++; w.counts.looks >= looksPerAttempt && q.mayOvertake() {
+		return overdue
+	}
+	return timer
+}
+
+// hear implements queue.
+func (q *oneKey) hear(call wakeup.Call) bool {
+	if !q.w.state.listens() && call.Master != q.pilot {
+		q.w.room.queues.LeaveQueue(call.Master, call.Key) // of a pilot before
+		return false
+	}
+	return true
+}
+
+// take implements queue.
+func (q *oneKey) take(ctx context.Context, onlyFirst bool) event {
+	w := q.w
+	if cause := w.pauseAfterLosses(ctx); cause != nil {
+		return w.interrupted(cause)
+	}
+	before := q.turn.Held
+	if !w.want.isSet() {
+		q.queued |= 1 << q.pilot
+	}
+	granted, t, err := w.caller.Pilot(ctx, q.pilot, w.key, wire.Place{Score: q.position(), OnlyFirst: w.want.Fair || onlyFirst})
+	if granted {
+		return q.takeOthers(ctx)
+	}
+	heard, cause := w.note(q.pilot, w.key, &t, err)
+	if heard {
+		q.turn.Turn = t
+		if before != nil && before.Token != "" {
+			q.turn.stale = t.Held.Token == before.Token
+		}
+	} else if cause == nil {
+		return silent
+	}
+	f := w.caller.Taken(q.pilot, t.Held)
+	f.Cause = cause
+	if cause == nil && w.want.isSet() {
+		q.lostTurn(f)
+		return w.attempted(f, false)
+	}
+	return w.attemptedAt(f, false)
+}
+
+// takeOthers asks the others for what the pilot has granted.
+func (q *oneKey) takeOthers(ctx context.Context) event {
+	w := q.w
+	q.queued |= 1 << q.pilot // if it comes to nothing nobody is told of the rollback
+	f := w.caller.Others(ctx, w.want.isSet())
+	over := w.isOver(f)
+	if w.counts.collisions++; f == nil {
+		w.counts.collisions = 0
+		if !w.want.isSet() {
+			q.queued &^= 1 << q.pilot
+		}
+	}
+	return w.attempted(f, over)
+}
+
+// takeTogether implements queue. Only a call that does not know of the queue can take
+// votes from the waiter then; after that it asks the pilot first.
+func (q *oneKey) takeTogether(ctx context.Context) event {
+	w := q.w
+	bit := uint64(1) << q.pilot
+	q.queued |= bit
+	said, f := w.caller.Together(ctx, q.pilot, wire.Place{Score: q.position(), OnlyFirst: w.want.Fair})
+	over := w.isOver(f)
+	switch {
+	case f == nil:
+		w.counts.collisions = 0
+		if said.Granted {
+			q.queued &^= bit
+		}
+	case said.Granted:
+		w.counts.collisions++
+	case said.Answered && !over:
+		return q.refusedTogether(&said, f)
+	}
+	return w.attempted(f, over)
+}
+
+// refusedTogether puts what the pilot said, which may know the holder, into the failure.
+func (q *oneKey) refusedTogether(said *wire.PilotAnswer, f *outcome.Failure) event {
+	w := q.w
+	if f.Cause == nil {
+		w.last = f
+	}
+	heard, cause := w.note(q.pilot, w.key, &said.Turn, said.Err)
+	if heard {
+		q.turn.Turn = said.Turn
+	}
+	switch {
+	case f.Cause != nil:
+	case cause != nil:
+		f.Cause = cause
+	default:
+		f = w.last
+	}
+	if heard {
+		return w.attemptedAt(f, false)
+	}
+	return w.attempted(f, false)
+}
+
+// position is the call's place in the pilot's queue, as it knows it. At a pilot that has
+// not told it any, or where it was dropped while it could not be reached and was passed
+// over, that is by how long it has waited.
+func (q *oneKey) position() any {
+	if q.turn.Score == "" || q.w.want.isSet() {
+		return q.w.age()
+	}
+	return q.turn.Score
+}
+
+// leave implements queue. A queue that has called us calls the next one.
+func (q *oneKey) leave() {
+	r := q.w.room
+	queued := q.queued
+	for _, call := range q.w.ear.Leave() {
+		queued |= 1 << call.Master
+	}
+	q.queued = 0
+	for i := range r.cfg.Masters {
+		if queued&(1<<i) != 0 {
+			r.passOn(i, q.w.key)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package waitqueue
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/hash"
+)
+
+// recent remembers for a moment which keys this client had to wait for. A call for such a
+// key asks the pilot first: asking all masters would mostly fail, and in the instant
+// between release and hand-over it would take votes from the client whose turn it is. It
+// is a hint: keys may share an entry, and to forget one, or to take a free key for a
+// contended one, costs a round trip. It is safe for concurrent use.
+type recent struct {
+	since   time.Time
+	entries [256]atomic.Int64 // until when, in ns since since; 0: not
+}
+
+// recentFor is how long a key counts as waited for lately.
+const recentFor = time.Second
+
+func (r *recent) entry(key string) *atomic.Int64 {
+	return &r.entries[hash.Mix(hash.Text(key))%uint64(len(r.entries))]
+}
+
+// has reports whether the key was waited for lately.
+func (r *recent) has(key string) bool {
+	until := r.entry(key).Load()
+	return until != 0 && int64(time.Since(r.since)) < until
+}
+
+// note says whether the key had to be waited for.
+func (r *recent) note(key string, waited bool) {
+	until := int64(0)
+	if waited {
+		until = int64(time.Since(r.since) + recentFor)
+	}
+	r.entry(key).Store(until)
+}
+
+// among is the key that a call waits for: of several the first that was waited for lately.
+func (r *recent) among(w *Want) (key string, lately bool) {
+	for _, k := range w.Keys {
+		if k, _ := k.(string); r.has(k) {
+			return k, true
+		}
+	}
+	return w.key(), false
+}

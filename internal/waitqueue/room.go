@@ -1,0 +1,157 @@
+package waitqueue
+
+import (
+	"context"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/chance"
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pilot"
+	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+// A Master is what the waiting needs of a master. *pipeline.Pipeline is one.
+type Master interface {
+	wakeup.Master
+	Connected() bool
+}
+
+// Masters are a client's masters.
+func Masters[M Master](masters []M) []Master {
+	all := make([]Master, len(masters))
+	for i, m := range masters {
+		all[i] = m
+	}
+	return all
+}
+
+// Queues are the queues of keys, at their pilots. *wire.Wire has them.
+type Queues interface {
+	WaitAt(ctx context.Context, pilot int, key string, score any, limit time.Duration) (wire.Turn, error)
+	WaitAtEach(pilot int, keys []string, score any) wire.KeysQuery
+	LeaveQueue(pilot int, key string)
+	LeaveEach(pilot int, keys []string)
+	Patience(master int, most time.Duration) time.Duration
+}
+
+// Config is what a client's calls have in common.
+type Config struct {
+	Masters []Master
+	Need    int // masters that make a quorum
+	Pilots  *pilot.Chooser
+	// ID is the client's name in queues, as in wire.Config.
+	ID string
+	// Prefix begins all keys. Failures name them without it.
+	Prefix string
+	// OutageWait is for how long a call waits while no quorum can be had.
+	OutageWait time.Duration
+	Chance     *chance.Source
+	Life       context.Context // ends every waiting, with its cause
+}
+
+// A Room is where the calls of one client wait. It is safe for concurrent use. It
+// implements wire.Successors.
+type Room struct {
+	cfg    Config
+	queues Queues
+	lines  lines
+	recent recent
+	hub    *wakeup.Hub // hears whose turn it is
+}
+
+// New makes a room, without any connection. SetQueues must be called before anything
+// else.
+func New(cfg Config) *Room {
+	r := &Room{cfg: cfg, recent: recent{since: time.Now()}}
+	masters := make([]wakeup.Master, len(cfg.Masters))
+	for i, m := range cfg.Masters {
+		masters[i] = m
+	}
+	r.hub = wakeup.New(masters, cfg.ID, r.passOn)
+	return r
+}
+
+// SetQueues gives the room its queues. They are not in Config since they need the room to
+// tell of releases.
+func (r *Room) SetQueues(q Queues) { r.queues = q }
+
+// Close ends the subscriptions and waits for them. Life has to be over. It may be called
+// more than once.
+func (r *Room) Close() { r.hub.Close() }
+
+// Waiting is how many calls wait.
+func (r *Room) Waiting() int { return int(r.lines.waiting.Load()) }
+
+// Acquire acquires what the call wants, and blocks until it has, until an outage has
+// lasted for OutageWait, or until ctx or Life ends. nil: the caller has the lock.
+// Otherwise it is the failure of the last attempt, with the Cause that ended the waiting;
+// others may have got the same, so it is not to be changed.
+//
+// While nobody waits it is one attempt by the caller, and allocates nothing itself.
+func (r *Room) Acquire(ctx context.Context, want *Want, c Caller) *outcome.Failure {
+	if !want.queues() {
+		return r.poll(ctx, want, c)
+	}
+	key, lately := r.recent.among(want)
+	// Not where an attempt would mostly fail, and not where it must not overtake.
+	pilotFirst := lately || want.Fair && !want.Kind.Queued
+	if pilotFirst || r.lines.occupied(want) {
+		return newWaiter(r, *want, c, key, pilotFirst).wait(ctx)
+	}
+	failed := r.attempt(ctx, want, c, want.isSet())
+	over := false
+	var out outage
+	if failed != nil {
+		over = out.note(failed, r.cfg.OutageWait)
+	}
+	c.Attempted(1, failed)
+	if failed == nil || failed.Cause != nil || over {
+		return failed
+	}
+	w := newWaiter(r, *want, c, key, false)
+	w.counts.attempts, w.last, w.before = 1, failed, out
+	w.follow(failed)
+	return w.wait(ctx)
+}
+
+// AnybodyWaits implements wire.Successors.
+func (r *Room) AnybodyWaits() bool { return r.lines.anybody() }
+
+// WasContended implements wire.Successors.
+func (r *Room) WasContended(key string) { r.recent.note(key, true) }
+
+// Released implements wire.Successors. When another client was told, those who wait here
+// wait on, or else one process would starve the others.
+func (r *Room) Released(pilot int, key string, to wire.Successor) {
+	switch to {
+	case wire.AnotherClient:
+	case wire.ThisClient:
+		if !r.hub.Call(pilot, key) && !r.lines.wakeFirst(key) {
+			r.queues.LeaveQueue(pilot, key)
+		}
+	default: // who queues up nowhere, or at another master, may wait here
+		if r.lines.anybody() && !r.lines.wakeFirst(key) {
+			r.hub.Call(pilot, key)
+		}
+	}
+}
+
+// passOn gives back a call of a pilot's that its waiter does not need any more: the next
+// one of this client gets it, or else the next one in the queue.
+func (r *Room) passOn(master int, key string) {
+	if !r.hub.Call(master, key) {
+		r.queues.LeaveQueue(master, key)
+	}
+}
+
+// quorumConnected reports whether so many masters are.
+func (r *Room) quorumConnected() bool {
+	n := 0
+	for _, m := range r.cfg.Masters {
+		if m.Connected() {
+			n++
+		}
+	}
+	return n >= r.cfg.Need
+}

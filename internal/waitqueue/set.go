@@ -1,0 +1,66 @@
+package waitqueue
+
+import (
+	"context"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pilot"
+)
+
+// Who wants several keys together queues up for one that is in the way, at that key's
+// pilot. When it is that one's turn and another key is in the way, it passes the turn on
+// and queues up for the other, where its place is by how long it has waited already. So it
+// never keeps a key from others while it waits for a further one.
+
+// follow has one who wants several keys wait for the one that kept it out on most masters,
+// as far as the failure tells.
+func (w *waiter) follow(failed *outcome.Failure) {
+	if failed == nil || !w.want.isSet() {
+		return
+	}
+	met := make(map[string]int)
+	most := ""
+	for _, p := range failed.Parts {
+		h := p.Held
+		if h == nil || h.Key == "" {
+			continue
+		}
+		if met[h.Key]++; most == "" || met[h.Key] > met[most] {
+			most = h.Key
+		}
+	}
+	if most != "" {
+		w.moveTo(w.room.cfg.Prefix + most)
+	}
+}
+
+// moveTo leaves the queue of one key for that of another.
+func (w *waiter) moveTo(key string) {
+	if key == w.key {
+		return
+	}
+	if w.ear != nil {
+		w.queue.leave()
+		w.ear = w.room.hub.Wait(key)
+	}
+	w.key, w.queue = key, &oneKey{w: w, pilot: pilot.None}
+}
+
+// lostTurn takes notice of a turn that came to nothing: the failure tells which key was in
+// the way at the pilot. The set has no place in that key's queue.
+func (q *oneKey) lostTurn(failed *outcome.Failure) {
+	w := q.w
+	q.turn.stale = q.turn.stale && w.room.cfg.Prefix+q.turn.Held.Key == w.key
+	w.counts.losses++
+	w.follow(failed)
+}
+
+// pauseAfterLosses lets sets part that keep meeting each other's attempts, one at the
+// pilot of this key and one at that of another.
+func (w *waiter) pauseAfterLosses(ctx context.Context) error {
+	if w.counts.losses < 2 {
+		return nil
+	}
+	return w.room.pause(ctx, w.room.cfg.Chance.N("loss", time.Millisecond<<min(w.counts.losses, 5)))
+}

@@ -1,0 +1,99 @@
+package waitqueue
+
+import (
+	"context"
+	"time"
+)
+
+// A waking is what ended a pause.
+type waking uint8
+
+// Wakings.
+const (
+	byTimer   waking = iota // or since the pilot's calls are heard now
+	byRelease               // in this process
+	byPilot                 // it has called
+)
+
+// sleep pauses for d, and says what has woken the waiter before. ready, if it is not nil,
+// ends the pause too. cause is what ended the waiting.
+func (w *waiter) sleep(ctx context.Context, d time.Duration, ready <-chan struct{}) (woken waking, cause error) {
+	if w.last != nil {
+		w.caller.Pausing(w.counts.attempts, d, w.last)
+	}
+	if d > 0 {
+		w.counts.naps++
+	}
+	began := time.Now()
+	defer func() {
+		if time.Since(began) >= time.Millisecond {
+			w.counts.losses = 0
+		}
+	}()
+	// In this order, since a select would choose, and what it left would cut the next
+	// pause short.
+	if cause := w.room.interrupted(ctx); cause != nil {
+		return byTimer, cause
+	}
+	if woken := w.heard(); woken != byTimer || d <= 0 {
+		return woken, nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			return w.heard(), nil
+		case <-ready:
+			return byTimer, nil
+		case <-w.place.signal:
+			w.hearAll() // both may come of one release
+			return byRelease, nil
+		case call := <-w.ear.Woken():
+			if w.queue.hear(call) {
+				w.hearAll()
+				return byPilot, nil
+			}
+		case <-ctx.Done():
+			return byTimer, ctx.Err()
+		case <-w.room.cfg.Life.Done():
+			return byTimer, context.Cause(w.room.cfg.Life)
+		}
+	}
+}
+
+// heard says what the waiter has been told by now.
+func (w *waiter) heard() waking {
+	select {
+	case <-w.place.signal:
+		w.hearAll()
+		return byRelease
+	default:
+	}
+	for {
+		select {
+		case call := <-w.ear.Woken():
+			if w.queue.hear(call) {
+				w.hearAll()
+				return byPilot
+			}
+		default:
+			return byTimer
+		}
+	}
+}
+
+// hearAll takes notice of all further calls, where each may be of another key.
+func (w *waiter) hearAll() {
+	if !w.want.Kind.OneOf {
+		return
+	}
+	for {
+		select {
+		case call := <-w.ear.Woken():
+			w.queue.hear(call)
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package waitqueue
+
+// A state is where a call that waits stands. doc.go has the picture; a test compares it
+// with the table below.
+type state uint8
+
+// States.
+const (
+	inLine   state = iota // others of this client wait longer for the same
+	knocking              // the key was waited for lately: asks the pilot for the lock before anything else
+	seeking               // chooses a pilot, and has its calls heard
+	deaf                  // the pilot's calls are not heard yet: pauses, then asks all masters
+	blind                 // there is no queue to wait in: pauses, then asks all masters
+	asking                // asks the pilot where it stands in the queue
+	told                  // the pilot has refused the lock, and said where it stands
+	queued                // sleeps in the queue
+	called                // the pilot has called: asks it and the others together
+	ourTurn               // the lock seems to be free: asks the pilot alone, then the others
+	collided              // its turn again after collisions: pauses
+	doubting              // the pilot's key may be stale: asks all masters
+	acquired
+	ended
+)
+
+// An event is what came of what a waiter did in a state.
+type event uint8
+
+// Events.
+const (
+	cameFirst      event = iota // nobody of this client waits longer
+	cameFirstAgain              // the same, and the key was waited for lately
+
+	found        // the pilot is there, as before
+	foundAnother // another master is the pilot now
+	noQueue      // no pilot is there, or no quorum
+	unheard      // a pilot is there, and its calls are not heard yet
+	subscribed   // they are now
+
+	silent    // the pilot did not answer, or refused its queue
+	behind    // others are before it, or the lock is held
+	ours      // the lock is free, and it is this waiter's turn
+	oursAgain // the same, after collisions
+	stale     // the pilot's key is that of a holder who has let go
+
+	timer      // nobody woke it
+	overdue    // nobody woke it, for the fourth time
+	released   // somebody gave the lock back
+	pilotCalls // the pilot says so, and keeps the lock for it
+	turnsCome  // there may be turns, for one of several keys
+	pauseOver  //
+
+	won         // the lock
+	failed      // an attempt failed, and nothing was learnt of the queue
+	refused     // an attempt failed at the pilot, which said where the waiter stands
+	interrupted // the context, or the client, has ended
+	inVain      // no quorum could be had for too long
+)
+
+// ways are the transitions. From each state interrupted and inVain lead to ended, and
+// won to acquired.
+var ways = [...]map[event]state{
+	inLine:   {cameFirst: seeking, cameFirstAgain: knocking},
+	knocking: {noQueue: blind, unheard: deaf, silent: seeking, refused: told, failed: seeking},
+	seeking:  {found: asking, foundAnother: asking, noQueue: blind, unheard: deaf, ours: ourTurn, oursAgain: collided},
+	deaf:     {subscribed: seeking, failed: seeking},
+	blind:    {failed: seeking},
+	asking:   {ours: ourTurn, oursAgain: collided, behind: queued, stale: doubting, silent: seeking, noQueue: blind},
+	told:     {ours: ourTurn, oursAgain: collided, behind: queued, stale: doubting, foundAnother: asking, noQueue: blind, unheard: deaf},
+	queued:   {timer: seeking, overdue: doubting, released: ourTurn, pilotCalls: called, turnsCome: seeking},
+	called:   {refused: told, failed: seeking},
+	ourTurn:  {refused: told, failed: seeking, silent: seeking},
+	collided: {pauseOver: ourTurn},
+	doubting: {failed: seeking},
+}
+
+// after is the state that follows.
+func (s state) after(e event) state {
+	switch e {
+	case won:
+		return acquired
+	case interrupted, inVain:
+		return ended
+	}
+	if next, ok := ways[s][e]; ok {
+		return next
+	}
+	return seeking // which finds out everything anew; no state's action comes to this
+}
+
+// listens reports whether a call of any master, for the key, is one to wake for: there is
+// no queue in which the waiter would be called again.
+func (s state) listens() bool { return s == blind || s == deaf }

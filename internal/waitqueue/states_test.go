@@ -1,0 +1,301 @@
+package waitqueue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pilot"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+// A fake is the masters, the queues and the caller of one waiter, on which its states are
+// tried one by one.
+type fake struct {
+	connected, hears bool
+	all, others      *outcome.Failure // what all masters say, and those beside the pilot
+	granted          bool             // by the pilot
+	turn             wire.Turn        // if it is not
+	err              error            // instead of the pilot's answer
+	together         wire.PilotAnswer
+	did              []string
+
+	w      *waiter
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// fakeMaster is number 0 or 1 of two masters.
+type fakeMaster struct {
+	*fake
+	number int
+}
+
+func (m fakeMaster) Name() string          { return fmt.Sprint("master", m.number) }
+func (m fakeMaster) Connected() bool       { return m.connected }
+func (m fakeMaster) Stats() pipeline.Stats { return pipeline.Stats{Epoch: 1} }
+func (m fakeMaster) Subscribe(_ string, l pipeline.Listener) *pipeline.Subscription {
+	if m.hears {
+		go l.Subscribed()
+	}
+	return nil
+}
+
+func (f *fake) do(what ...any) {
+	f.did = append(f.did, strings.TrimSpace(strings.Join(strings.Fields(fmt.Sprintln(what...)), " ")))
+}
+
+func (f *fake) All(context.Context, bool) *outcome.Failure { f.do("all"); return f.all }
+
+func (f *fake) Pilot(_ context.Context, _ int, key string, at wire.Place) (bool, wire.Turn, error) {
+	if at.OnlyFirst {
+		key += " if first"
+	}
+	f.do("pilot", key)
+	return f.granted, f.turn, f.err
+}
+
+func (f *fake) Others(context.Context, bool) *outcome.Failure { f.do("others"); return f.others }
+
+func (f *fake) Together(context.Context, int, wire.Place) (wire.PilotAnswer, *outcome.Failure) {
+	f.do("together")
+	return f.together, f.all
+}
+
+func (f *fake) Taken(master int, held *outcome.Held) *outcome.Failure {
+	t := &outcome.Failure{Kind: outcome.Taken, Need: 1, Total: 2}
+	if held != nil {
+		t.Parts = []outcome.Part{{Master: master, Held: held}}
+	}
+	return t
+}
+
+func (f *fake) Attempted(int, *outcome.Failure)              {}
+func (f *fake) Pausing(int, time.Duration, *outcome.Failure) {}
+
+func (f *fake) WaitAt(_ context.Context, _ int, key string, _ any, _ time.Duration) (wire.Turn, error) {
+	f.do("wait", key)
+	return f.turn, f.err
+}
+
+func (f *fake) WaitAtEach(int, []string, any) wire.KeysQuery { panic("not asked for") }
+func (f *fake) LeaveQueue(pilot int, key string)             { f.do("leave", pilot, key) }
+func (f *fake) LeaveEach(int, []string)                      {}
+func (f *fake) Patience(int, time.Duration) time.Duration    { return time.Millisecond }
+
+// begun is a fake whose waiter has come first and has found its pilot.
+func begun(t *testing.T, want Want) *fake {
+	f := &fake{connected: true, hears: true, turn: wire.Turn{Held: &outcome.Held{Type: "none"}}}
+	f.ctx, f.cancel = context.WithCancel(t.Context())
+	masters := []fakeMaster{{f, 0}, {f, 1}}
+	r := New(Config{
+		Masters: Masters(masters), Need: 1, Life: context.Background(), OutageWait: time.Minute, Prefix: "p:",
+		Pilots: pilot.New(masters, func(int) bool { return true }),
+	})
+	r.SetQueues(f)
+	f.w = newWaiter(r, want, f, want.key(), false)
+	f.w.place = r.lines.join(want.line())
+	f.w.begin()
+	f.subscribe()
+	if q, ok := f.w.queue.(*oneKey); ok {
+		q.pilot = f.pilot()
+	}
+	return f
+}
+
+func (f *fake) pilot() int { return f.w.room.cfg.Pilots.Of(f.w.key, 0) }
+
+// subscribe has the pilot's calls heard, where they can be.
+func (f *fake) subscribe() {
+	if f.hears {
+		<-f.w.ear.Subscribe(f.pilot())
+	}
+}
+
+// deafen has no pilot's calls heard.
+func (f *fake) deafen() {
+	f.hears = false
+	f.w.room.hub = wakeup.New([]wakeup.Master{fakeMaster{f, 0}, fakeMaster{f, 1}}, "", func(int, string) {})
+	f.w.ear = f.w.room.hub.Wait(f.w.key)
+}
+
+func (f *fake) one() *oneKey { return f.w.queue.(*oneKey) }
+
+// call is one of the pilot's.
+func (f *fake) call() { f.w.room.hub.Call(f.pilot(), f.w.key) }
+
+var (
+	oneWanted  = Want{Keys: []any{"p:a"}, Kind: wire.Plain}
+	fairWanted = Want{Keys: []any{"p:a"}, Kind: wire.Plain, Fair: true}
+	setWanted  = Want{Keys: []any{"p:a", "p:b"}, Kind: wire.Set}
+	anyWanted  = Want{Keys: []any{"p:a", "p:b"}, Kind: wire.AnyOf}
+)
+
+func taken() *outcome.Failure { return &outcome.Failure{Kind: outcome.Taken, Need: 1, Total: 2} }
+
+func heldBy(token string) *outcome.Held { return &outcome.Held{Token: token, Type: "string"} }
+
+var stateNames = [...]string{
+	inLine: "inLine", knocking: "knocking", seeking: "seeking", deaf: "deaf", blind: "blind", asking: "asking", told: "told", queued: "queued",
+	called: "called", ourTurn: "ourTurn", collided: "collided", doubting: "doubting", acquired: "acquired", ended: "ended",
+}
+
+// String is the state's name for people.
+func (s state) String() string { return stateNames[s] }
+
+// steps are the transitions: from a state, in a situation, to a state by some actions.
+var steps = []struct {
+	from      state
+	situation string
+	want      *Want // nil: one key
+	given     func(f *fake)
+	to        state
+	did       string
+}{
+	{inLine, "nobody waits longer", nil, nil, seeking, ""},
+	{inLine, "nobody waits longer, and the key was contended", nil, func(f *fake) { f.w.again = true }, knocking, ""},
+	{inLine, "a set, and one of its keys was contended", &setWanted, func(f *fake) { f.w.again = true }, seeking, ""},
+	{inLine, "an outage was too long for those before", nil, func(f *fake) { f.w.place.fail(&outcome.Failure{}) }, ended, ""},
+
+	{knocking, "the pilot grants, the others too", nil, func(f *fake) { f.granted = true }, acquired, "pilot p:a if first; others"},
+	{knocking, "the pilot grants, the others do not", nil, func(f *fake) { f.granted, f.others = true, taken() }, seeking, "pilot p:a if first; others"},
+	{knocking, "the pilot refuses", nil, nil, told, "pilot p:a if first"},
+	{knocking, "the pilot is silent", nil, func(f *fake) { f.err = pipeline.ErrTimeout }, seeking, "pilot p:a if first"},
+	{knocking, "no quorum is connected", nil, func(f *fake) { f.connected = false }, blind, ""},
+	{knocking, "the pilot's calls are not heard yet", nil, (*fake).deafen, deaf, ""},
+
+	{seeking, "the pilot is there", nil, nil, asking, ""},
+	{seeking, "another pilot is there", nil, func(f *fake) { f.one().pilot = 1 - f.pilot() }, asking, ""},
+	{seeking, "no quorum is connected", nil, func(f *fake) { f.connected = false }, blind, ""},
+	{seeking, "in an outage", nil, func(f *fake) { f.w.out.failures = 1 }, blind, ""},
+	{seeking, "the pilot has refused its queue", nil, func(f *fake) {
+		f.w.refusals.Add(f.w.room.cfg.Pilots, 0)
+		f.w.refusals.Add(f.w.room.cfg.Pilots, 1)
+	}, blind, ""},
+	{seeking, "the pilot's calls are not heard yet", nil, (*fake).deafen, deaf, ""},
+	{seeking, "one of several keys, called for one", &anyWanted, (*fake).called, ourTurn, ""},
+	{seeking, "one of several keys, called for one after collisions", &anyWanted, func(f *fake) { f.called(); f.w.counts.collisions = 2 }, collided, ""},
+
+	{deaf, "the calls are heard in time", nil, func(f *fake) { f.w.last = taken(); f.w.queue.seek() }, seeking, ""},
+	{deaf, "the calls are not heard in time, the lock is taken", nil, func(f *fake) { f.deafen(); f.w.queue.seek(); f.all = taken() }, seeking, "all"},
+	{deaf, "the calls are not heard in time, the lock is free", nil, func(f *fake) { f.deafen(); f.w.queue.seek() }, acquired, "all"},
+
+	{blind, "the lock is taken", nil, func(f *fake) { f.all = taken() }, seeking, "all"},
+	{blind, "the lock is free", nil, nil, acquired, "all"},
+	{blind, "there is no quorum", nil, func(f *fake) { f.all = &outcome.Failure{Total: 2, Need: 1} }, seeking, "all"},
+	{blind, "there is no quorum for too long", nil, func(f *fake) { f.all = &outcome.Failure{Total: 2, Need: 1, Elapsed: time.Hour} }, ended, "all"},
+	{blind, "the context ends", nil, func(f *fake) { f.cancel() }, ended, ""},
+
+	{asking, "it is our turn", nil, func(f *fake) { f.turn.Ours = true }, ourTurn, "wait p:a"},
+	{asking, "it is our turn after collisions", nil, func(f *fake) { f.turn.Ours = true; f.w.counts.collisions = 2 }, collided, "wait p:a"},
+	{asking, "others are before us", nil, nil, queued, "wait p:a"},
+	{asking, "the pilot's key is stale", nil, func(f *fake) { f.one().turn.stale = true }, doubting, "wait p:a"},
+	{asking, "the pilot's key is stale, and others are before one who is fair", &fairWanted, func(f *fake) { f.one().turn.stale = true }, queued, "wait p:a"},
+	{asking, "the pilot's key is stale, and nobody is before one who is fair", &fairWanted, func(f *fake) { f.one().turn.stale, f.turn.First = true, true }, doubting, "wait p:a"},
+	{asking, "the pilot is silent", nil, func(f *fake) { f.err = pipeline.ErrTimeout }, seeking, "wait p:a"},
+	{asking, "the context ends", nil, func(f *fake) { f.err = context.Canceled }, ended, "wait p:a"},
+	{asking, "one of several keys, and no pilot", &anyWanted, func(f *fake) {
+		f.w.refusals.Add(f.w.room.cfg.Pilots, 0)
+		f.w.refusals.Add(f.w.room.cfg.Pilots, 1)
+	}, blind, ""},
+
+	{told, "others are before us", nil, nil, queued, ""},
+	{told, "it is our turn", nil, func(f *fake) { f.one().turn.Ours = true }, ourTurn, ""},
+	{told, "it is our turn after collisions", nil, func(f *fake) { f.one().turn.Ours = true; f.w.counts.collisions = 2 }, collided, ""},
+	{told, "the pilot's key is stale", nil, func(f *fake) { f.one().turn.stale = true }, doubting, ""},
+	{told, "another master is the pilot now", nil, func(f *fake) { f.one().pilot, f.one().turn.Ours = 1-f.pilot(), true }, asking, ""},
+	{told, "no quorum is connected", nil, func(f *fake) { f.connected = false }, blind, ""},
+	{told, "the pilot's calls are not heard any more", nil, (*fake).deafen, deaf, ""},
+
+	{queued, "nobody calls", nil, nil, seeking, ""},
+	{queued, "nobody calls for the fourth time", nil, func(f *fake) { f.w.counts.looks = 3 }, doubting, ""},
+	{queued, "nobody calls for the fourth time, and others are before one who is fair", &fairWanted, func(f *fake) { f.w.counts.looks = 3 }, seeking, ""},
+	{queued, "a lock is given back in this process", nil, func(f *fake) { f.w.place.wake() }, ourTurn, ""},
+	{queued, "the pilot calls", nil, (*fake).call, called, ""},
+	{queued, "the pilot calls after a collision", nil, func(f *fake) { f.w.counts.collisions = 1; f.call() }, ourTurn, ""},
+	{queued, "the pilot calls a set", &setWanted, (*fake).call, ourTurn, ""},
+	{queued, "a pilot from before calls", nil, func(f *fake) { f.w.room.hub.Call(1-f.pilot(), f.w.key) }, seeking, "leave former"},
+	{queued, "the context ends", nil, func(f *fake) { f.cancel() }, ended, ""},
+	{queued, "one of several keys, and a pilot calls", &anyWanted, (*fake).call, seeking, ""},
+
+	{called, "all grant", nil, func(f *fake) { f.together.Answered, f.together.Granted = true, true }, acquired, "together"},
+	{called, "the pilot grants, the others do not", nil, func(f *fake) { f.together.Answered, f.together.Granted, f.all = true, true, taken() }, seeking, "together"},
+	{called, "the pilot refuses", nil, func(f *fake) { f.together.Answered, f.together.Turn, f.all = true, f.turn, taken() }, told, "together"},
+	{called, "it fails without the pilot's answer", nil, func(f *fake) { f.all = taken() }, seeking, "together"},
+
+	{ourTurn, "all grant", nil, func(f *fake) { f.granted = true }, acquired, "pilot p:a; others"},
+	{ourTurn, "the pilot grants, the others do not", nil, func(f *fake) { f.granted, f.others = true, taken() }, seeking, "pilot p:a; others"},
+	{ourTurn, "the pilot refuses", nil, nil, told, "pilot p:a"},
+	{ourTurn, "the pilot is silent", nil, func(f *fake) { f.err = pipeline.ErrTimeout }, seeking, "pilot p:a"},
+	{ourTurn, "one who is fair", &fairWanted, nil, told, "pilot p:a if first"},
+	{ourTurn, "a set, and another key is in the way", &setWanted, func(f *fake) {
+		f.one().queued = 1 << f.pilot()
+		f.turn.Held = &outcome.Held{Type: "string", Key: "b"}
+	}, seeking, "pilot p:a; leave p:a"},
+
+	{collided, "after the pause", nil, nil, ourTurn, ""},
+	{collided, "the context ends", nil, func(f *fake) { f.cancel() }, ended, ""},
+
+	{doubting, "the lock is taken", nil, func(f *fake) { f.all = taken() }, seeking, "all"},
+	{doubting, "the lock is free", nil, nil, acquired, "all"},
+}
+
+// called has one who wants one of several keys be called for one.
+func (f *fake) called() { f.w.queue.hear(wakeup.Call{Master: f.pilot(), Key: f.w.key}) }
+
+func TestEachStateDoesWhatItsSituationAsksFor(t *testing.T) {
+	gone := make(map[state]map[event]bool)
+	for _, step := range steps {
+		t.Run(fmt.Sprintf("%v, %s", step.from, step.situation), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				want := &oneWanted
+				if step.want != nil {
+					want = step.want
+				}
+				f := begun(t, *want)
+				defer f.cancel()
+				if step.given != nil {
+					step.given(f)
+				}
+				pilot := f.pilot()
+				f.w.state = step.from
+				e := f.w.act(f.ctx)
+				if to := step.from.after(e); to != step.to {
+					t.Errorf("goes to %v, want %v", to, step.to)
+				}
+				did := strings.Join(f.did, "; ")
+				did = strings.ReplaceAll(did, fmt.Sprintf("leave %d", pilot), "leave")
+				did = strings.ReplaceAll(did, fmt.Sprintf("leave %d p:a", 1-pilot), "leave former")
+				if did != step.did {
+					t.Errorf("it did %q, want %q", did, step.did)
+				}
+				if step.to == ended && f.w.last == nil {
+					t.Error("no failure says why it has ended")
+				}
+				if gone[step.from] == nil {
+					gone[step.from] = make(map[event]bool)
+				}
+				gone[step.from][e] = true
+			})
+		})
+	}
+	for from, ways := range ways {
+		for e, to := range ways {
+			if !gone[state(from)][e] {
+				t.Errorf("no step goes from %v to %v by event %d", state(from), to, e)
+			}
+		}
+		for e := range gone[state(from)] {
+			if _, ok := ways[e]; !ok && !slices.Contains([]event{won, interrupted, inVain}, e) {
+				t.Errorf("the table does not say where event %d leads from %v", e, state(from))
+			}
+		}
+	}
+}

@@ -1,0 +1,331 @@
+package waitqueue
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pilot"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+// A waiter is a call that waits. While others of this client wait longer for the same it
+// does nothing. Then it queues up at the key's pilot, and sleeps until it is woken: by the
+// release of another client, by one of this client, or by a timer, for the queue is
+// advice: the pilot may be down, and a message lost. It belongs to the call's goroutine.
+type waiter struct {
+	room   *Room
+	want   Want
+	caller Caller
+	queue  queue // of one key, or of several
+
+	state state
+	key   string // that it waits for; of a set the one that is in the way
+	again bool   // that key was waited for lately
+	place *place
+	ear   *wakeup.Waiter // since it came first
+	since time.Time      // when it came first
+
+	before   outage           // of the attempt that was made before the waiting
+	out      *outage          // shared with those who wait behind
+	last     *outcome.Failure // of the last attempt, and what the pilot said since; then what the call returns
+	refusals pilot.Refusals   // of a queue, to this call
+	counts   counts
+}
+
+// counts is what a waiter counts.
+type counts struct {
+	attempts   int
+	naps       int // pauses that it had to make
+	looks      int // at pilots, since all masters were asked
+	collisions int // attempts in a row that failed after the pilot's grant
+	losses     int // turns of a set that came to nothing, one right after the other
+}
+
+// A queue is how a waiter uses the queues: that of one key at its pilot, or those of
+// several keys at once. What it does in a state is a function that returns the event.
+type queue interface {
+	// keys are those that it waits for.
+	keys() []string
+	// seek chooses a pilot for each key, or finds that there are turns to act on.
+	seek() event
+	// ask asks where the waiter stands, and keeps its places.
+	ask(ctx context.Context) event
+	// judge says what the last answer means.
+	judge() event
+	// sleep waits to be called.
+	sleep(ctx context.Context) event
+	// take asks a pilot alone for the lock, and then the others. onlyFirst: it is not to
+	// be granted to one who overtakes others.
+	take(ctx context.Context, onlyFirst bool) event
+	// takeTogether asks the pilot and the others at once.
+	takeTogether(ctx context.Context) event
+	// hear takes notice of a pilot's call, and reports whether it is one to wake for.
+	hear(call wakeup.Call) bool
+	// ready is closed when the pilot's calls are heard; nil: nothing is waited for.
+	ready() <-chan struct{}
+	// leave gives up all places. Calls that were not acted on are passed on.
+	leave()
+}
+
+func newWaiter(r *Room, want Want, c Caller, key string, again bool) *waiter {
+	w := &waiter{room: r, want: want, caller: c, key: key, again: again}
+	if want.Kind.OneOf {
+		w.queue = newAnyOf(w)
+	} else {
+		w.queue = &oneKey{w: w, pilot: pilot.None}
+	}
+	return w
+}
+
+// wait waits for the key and acquires it. It returns when it has, when an outage lasts too
+// long, or when ctx or the client ends.
+func (w *waiter) wait(ctx context.Context) *outcome.Failure {
+	w.place = w.room.lines.join(w.want.line())
+	defer w.place.leave()
+	defer w.end()
+	for {
+		w.state = w.state.after(w.act(ctx))
+		switch w.state {
+		case acquired:
+			return nil
+		case ended:
+			return w.last
+		default:
+		}
+	}
+}
+
+// act does what a waiter does in its state, and says what came of it.
+func (w *waiter) act(ctx context.Context) event {
+	switch w.state {
+	case inLine:
+		return w.awaitTurn(ctx)
+	case knocking:
+		if e := w.queue.seek(); e != found && e != foundAnother {
+			return e
+		}
+		return w.queue.take(ctx, true)
+	case seeking:
+		return w.queue.seek()
+	case deaf, blind:
+		return w.tryBlind(ctx)
+	case asking:
+		return w.queue.ask(ctx)
+	case told:
+		if e := w.queue.seek(); e != found {
+			return e
+		}
+		return w.queue.judge()
+	case queued:
+		return w.queue.sleep(ctx)
+	case called:
+		return w.queue.takeTogether(ctx)
+	case ourTurn:
+		return w.queue.take(ctx, false)
+	case collided:
+		return w.pauseAfterCollision(ctx)
+	default: // doubting
+		return w.tryAll(ctx)
+	}
+}
+
+// awaitTurn waits until nobody of this client waits longer for the same.
+func (w *waiter) awaitTurn(ctx context.Context) event {
+	for {
+		first, failed := w.place.state()
+		switch {
+		case failed != nil:
+			w.last = failed
+			return inVain
+		case first:
+			w.begin()
+			if w.again && w.want.Kind.Queued {
+				return cameFirstAgain
+			}
+			return cameFirst
+		}
+		select {
+		case <-w.place.signal:
+		case <-ctx.Done():
+			return w.interrupted(ctx.Err())
+		case <-w.room.cfg.Life.Done():
+			return w.interrupted(context.Cause(w.room.cfg.Life))
+		}
+	}
+}
+
+// begin is for one who has come first.
+func (w *waiter) begin() {
+	w.since = time.Now()
+	w.ear = w.room.hub.Wait(w.queue.keys()...)
+	if w.out = w.place.outage(); w.out.failures == 0 {
+		*w.out = w.before
+	}
+}
+
+// end ends the waiting of one who came first.
+func (w *waiter) end() {
+	if w.ear == nil {
+		return
+	}
+	if waited := w.counts.naps > 0; waited || w.want.Kind.Queued {
+		w.room.recent.note(w.key, waited)
+	}
+	w.queue.leave()
+}
+
+// tryAll asks all masters together.
+func (w *waiter) tryAll(ctx context.Context) event {
+	w.counts.looks = 0
+	failed := w.caller.All(ctx, true)
+	return w.attempted(failed, w.isOver(failed))
+}
+
+// tryBlind pauses, and asks all masters, while there is no queue to wait in.
+func (w *waiter) tryBlind(ctx context.Context) event {
+	delay := time.Duration(0)
+	if w.last != nil {
+		delay = w.room.retryDelay(&w.want, w.counts.attempts, w.out.failures, w.last)
+	}
+	var ready <-chan struct{}
+	if w.state == deaf {
+		ready = w.queue.ready()
+	}
+	if _, cause := w.sleep(ctx, delay, ready); cause != nil {
+		return w.interrupted(cause)
+	}
+	if ready != nil && isClosed(ready) {
+		return subscribed
+	}
+	w.counts.looks = 0
+	failed := w.room.attempt(ctx, &w.want, w.caller, true)
+	return w.attempted(failed, w.isOver(failed))
+}
+
+// isOver takes notice of an answer of all masters, and reports whether it ends the
+// waiting, for those who wait behind as well.
+func (w *waiter) isOver(failed *outcome.Failure) (over bool) {
+	if failed == nil || failed.Cause != nil {
+		return false
+	}
+	if over = w.out.note(failed, w.room.cfg.OutageWait); over {
+		w.place.fail(failed)
+	}
+	w.follow(failed)
+	return over
+}
+
+// attempted tells of an attempt, and says what it means. over: it ends the waiting.
+func (w *waiter) attempted(f *outcome.Failure, over bool) event {
+	w.counts.attempts++
+	w.caller.Attempted(w.counts.attempts, f)
+	switch {
+	case f == nil:
+		return won
+	case f.Cause != nil:
+		if w.last == nil { // else what was learnt before says more
+			w.last = f
+		}
+		return w.interrupted(f.Cause)
+	}
+	w.last = f
+	if over {
+		return inVain
+	}
+	return failed
+}
+
+// attemptedAt is attempted where the pilot has said what stands in the way.
+func (w *waiter) attemptedAt(f *outcome.Failure, over bool) event {
+	if e := w.attempted(f, over); e != failed {
+		return e
+	}
+	return refused
+}
+
+// interrupted makes the failure of a waiting that was cut short.
+func (w *waiter) interrupted(cause error) event {
+	if w.last == nil {
+		w.last = w.caller.Taken(pilot.None, nil)
+		w.last.Note = "others of this client wait for it as well"
+	}
+	w.last.Cause = cause
+	return interrupted
+}
+
+// note takes notice of what a key's pilot said, if it did. cause is what ended the
+// waiting.
+func (w *waiter) note(master int, key string, t *wire.Turn, err error) (heard bool, cause error) {
+	switch {
+	case err == nil:
+		w.learn(master, key, t.Held)
+		return true, nil
+	case errors.Is(err, pipeline.ErrTimeout): // passed over until it answers
+	case errors.Is(err, pipeline.ErrConnectionLost), errors.Is(err, pipeline.ErrDown), errors.Is(err, pipeline.ErrStalled):
+		// passed over until it is connected
+	case w.room.ends(err):
+		return false, err
+	default:
+		w.refusals.Add(w.room.cfg.Pilots, master)
+		w.room.cfg.Pilots.Forbidden(master, err)
+	}
+	return false, nil
+}
+
+// learn puts what a pilot says of the holder into the failure of the last attempt. That
+// may be in other hands by now: the new one is a copy.
+func (w *waiter) learn(master int, key string, held *outcome.Held) {
+	if held.Type == "none" || w.last != nil && w.last.Kind != outcome.Taken {
+		return
+	}
+	if held.Key == "" && len(w.want.Keys) > 1 {
+		held.Key = w.room.name(key)
+	}
+	now := w.caller.Taken(master, held)
+	if w.last != nil {
+		now.OK, now.Agreed, now.Elapsed = w.last.OK, w.last.Agreed, w.last.Elapsed
+		for _, p := range w.last.Parts {
+			if p.Master != master {
+				now.Parts = append(now.Parts, p)
+			}
+		}
+	}
+	w.last = now
+}
+
+// name is the name under which the caller knows a key.
+func (r *Room) name(key string) string { return strings.TrimPrefix(key, r.cfg.Prefix) }
+
+// age is for how long the call has waited, as its score in a queue: the masters' clocks
+// may differ.
+func (w *waiter) age() any {
+	return "+" + strconv.FormatInt(time.Since(w.since).Microseconds(), 10)
+}
+
+// pauseAfterCollision lets callers part that keep splitting the vote, which those can who
+// do not see the same pilot.
+func (w *waiter) pauseAfterCollision(ctx context.Context) event {
+	most := 8
+	if w.want.isSet() {
+		most = 3 // sets meet each other's attempts more often
+	}
+	limit := time.Millisecond << min(w.counts.collisions, most)
+	if cause := w.room.pause(ctx, w.room.cfg.Chance.N("collision", limit)); cause != nil {
+		return w.interrupted(cause)
+	}
+	return pauseOver
+}
+
+// itsTurn is the event of a turn: after collisions a pause comes first.
+func (w *waiter) itsTurn() event {
+	if w.counts.collisions < 2 {
+		return ours
+	}
+	return oursAgain
+}

@@ -1,0 +1,51 @@
+package waitqueue
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// arrows are those of the table, without the ways to ended.
+func arrows() map[string]bool {
+	all := make(map[string]bool)
+	for from, ways := range ways {
+		for _, to := range ways {
+			all[state(from).String()+" "+to.String()] = true
+		}
+	}
+	for _, from := range []state{knocking, deaf, blind, called, ourTurn, doubting} {
+		all[from.String()+" "+acquired.String()] = true
+	}
+	return all
+}
+
+func TestThePicturesShowTheTable(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*/waiting.md")
+	if err != nil || len(pages) == 0 {
+		pages = []string{"../../docs/waiting.md"}
+	}
+	for file, arrow := range map[string]*regexp.Regexp{
+		"doc.go": regexp.MustCompile(`(?m)^//\t(\w+) +-> (.*)$`),
+		pages[0]: regexp.MustCompile(`(?m)^ +(\w+) --> (\w+)`),
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := make(map[string]bool)
+		for _, m := range arrow.FindAllStringSubmatch(string(text), -1) {
+			for to := range strings.SplitSeq(m[2], ", ") {
+				shown[m[1]+" "+to] = true
+			}
+		}
+		want := arrows()
+		if !maps.Equal(shown, want) {
+			t.Errorf("%s shows\n%q, the table has\n%q", file, slices.Sorted(maps.Keys(shown)), slices.Sorted(maps.Keys(want)))
+		}
+	}
+}

@@ -7,25 +7,27 @@ import "github.com/redquorum/redquorum/internal/token"
 // itself; it is advice, and plays no part in who holds the lock. It belongs to
 // the goroutine of the call that waits.
 type intent struct {
-	lock *Lock // what is waited for
-	mark any   // the waiter's, since attempts have tokens of their own; nil: not noted yet
+	c     *Client
+	key   string // with the prefix
+	owner string
+	mark  any // the waiting call's, since attempts have tokens of their own; nil: not noted yet
 }
 
 // note queues the intent, or its prolongation, for every master. Nobody waits
 // for that. A nil intent is none.
-func (w *intent) note() {
-	if w == nil {
+func (i *intent) note() {
+	if i == nil {
 		return
 	}
-	if w.mark == nil {
-		w.mark = token.New(w.lock.c.opts.chance, w.lock.c.tokenPrefix(w.lock.opts.owner))
+	if i.mark == nil {
+		i.mark = token.New(i.c.opts.chance, i.c.tokenPrefix(i.owner))
 	}
-	w.lock.c.wire.NoteIntent(w.lock.claim.Key(), w.mark)
+	i.c.wire.NoteIntent(i.key, i.mark)
 }
 
 // withdraw takes it back.
-func (w *intent) withdraw() {
-	if w.mark != nil {
-		w.lock.c.wire.WithdrawIntent(w.lock.claim.Key(), w.mark)
+func (i *intent) withdraw() {
+	if i.mark != nil {
+		i.c.wire.WithdrawIntent(i.key, i.mark)
 	}
 }

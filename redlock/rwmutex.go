@@ -54,7 +54,7 @@ func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Lock, error) {
 	// Close lets out what ends the wait.
 	m.c.unfinished.Add()
 	defer m.c.unfinished.Done()
-	w := &intent{lock: template}
+	w := &intent{c: m.c, key: template.claim.Key(), owner: template.opts.owner}
 	template.intent = w
 	l, err := m.c.acquireLike(ctx, template, false)
 	w.withdraw()

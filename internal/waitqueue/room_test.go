@@ -1,0 +1,155 @@
+package waitqueue
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+// A release wakes one of this process only where no other client was told, and a call that
+// nobody here waits for goes back to the queue.
+func TestAReleaseWakesWhoeverItWasHandedTo(t *testing.T) {
+	for name, test := range map[string]struct {
+		to              wire.Successor
+		inLine, inQueue bool // somebody waits here: in the line only, or in the queue as well
+		woken, called   bool
+		leaves          bool // the next one in the queue is told
+	}{
+		"another client was told":                    {wire.AnotherClient, true, true, false, false, false},
+		"this client was told":                       {wire.ThisClient, true, true, false, true, false},
+		"this client was told, and nobody queues":    {wire.ThisClient, true, false, true, false, false},
+		"this client was told, and nobody waits":     {wire.ThisClient, false, false, false, false, true},
+		"nobody was told":                            {wire.Nobody, true, true, true, false, false},
+		"nobody was told, and one queues for it too": {wire.Nobody, false, true, false, true, false},
+		"nobody was told, and nobody waits":          {wire.Nobody, false, false, false, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := New(Config{Masters: make([]Master, 1)})
+			f := &fake{}
+			r.SetQueues(f)
+			var first *place
+			if test.inLine {
+				first = r.lines.join("key")
+			}
+			var ear *wakeup.Waiter
+			if test.inQueue {
+				defer r.lines.join("a set").leave() // whose line is another one
+				ear = r.hub.Wait("key")
+			}
+			r.Released(0, "key", test.to)
+			if woken := first != nil && len(first.signal) == 1; woken != test.woken {
+				t.Errorf("the first in the line is woken: %v, want %v", woken, test.woken)
+			}
+			if called := ear != nil && len(ear.Woken()) == 1; called != test.called {
+				t.Errorf("the one in the queue is called: %v, want %v", called, test.called)
+			}
+			if left := slices.Equal(f.did, []string{"leave 0 key"}); left != test.leaves || !left && len(f.did) > 0 {
+				t.Errorf("it did %q", f.did)
+			}
+		})
+	}
+}
+
+func TestAKeyThatWasWaitedForIsRememberedForASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := recent{since: time.Now()}
+		set := &Want{Keys: []any{"a", "b"}, Kind: wire.Set}
+		if key, lately := r.among(set); lately || key != "a" {
+			t.Errorf("before: %q, %v", key, lately)
+		}
+		r.note("b", true)
+		time.Sleep(recentFor - 1)
+		if key, lately := r.among(set); !lately || key != "b" {
+			t.Errorf("within a second: %q, %v", key, lately)
+		}
+		time.Sleep(1)
+		if r.has("b") {
+			t.Error("remembered for longer than a second")
+		}
+		r.note("b", true)
+		r.note("b", false)
+		if r.has("b") {
+			t.Error("remembered although it was free since")
+		}
+	})
+}
+
+// A set waits for the key that is in the way on most masters.
+func TestASetFollowsTheKeyThatIsInItsWay(t *testing.T) {
+	for want, parts := range map[string]string{"p:a": "", "p:b": "b", "p:c": "bcc", "p:d": "d-d"} {
+		synctest.Test(t, func(t *testing.T) {
+			f := begun(t, Want{Keys: []any{"p:a", "p:b", "p:c", "p:d"}, Kind: wire.Set})
+			defer f.cancel()
+			failed := taken()
+			for i, key := range strings.Split(parts, "") {
+				failed.Parts = append(failed.Parts, outcome.Part{Master: i, Held: &outcome.Held{Key: strings.Trim(key, "-")}})
+			}
+			before := f.w.queue
+			f.w.follow(failed)
+			if f.w.key != want {
+				t.Errorf("%q are in the way, and it waits for %q: want %q", parts, f.w.key, want)
+			}
+			if moved := f.w.queue != before; moved != (want != "p:a") {
+				t.Errorf("%q are in the way, and its place is another: %v", parts, moved)
+			}
+			if !f.w.room.hub.Call(0, want) {
+				t.Errorf("calls for %q are not heard", want)
+			}
+		})
+	}
+}
+
+// Who leaves was called, and did not act on it: the next one of this client is.
+func TestCallsThatWereNotActedOnArePassedOn(t *testing.T) {
+	for name, want := range map[string]Want{"one key": oneWanted, "one of several": anyWanted} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := begun(t, want)
+				defer f.cancel()
+				f.call()
+				next := f.w.room.hub.Wait(f.w.key)
+				f.w.end()
+				f.w.place.leave()
+				if len(next.Woken()) != 1 {
+					t.Error("the next one of this client was not called")
+				}
+				if len(f.did) != 0 {
+					t.Errorf("and it did %q", f.did)
+				}
+				if f.w.room.Waiting() != 0 {
+					t.Error("it waits still")
+				}
+			})
+		})
+	}
+}
+
+func TestAPauseEndsWhenEnoughKeysExpire(t *testing.T) {
+	part := func(ttl time.Duration) outcome.Part {
+		return outcome.Part{Held: &outcome.Held{Type: "string", TTL: ttl}}
+	}
+	none := outcome.Part{Held: &outcome.Held{Type: "none"}}
+	for name, test := range map[string]struct {
+		ok    int
+		parts []outcome.Part
+		free  time.Duration
+		known bool
+	}{
+		"all are free by now":        {1, []outcome.Part{none, none}, 0, true},
+		"two have to expire":         {1, []outcome.Part{part(3), part(1), part(2)}, 2, true},
+		"one of them never does":     {1, []outcome.Part{part(-1), part(2)}, 0, false},
+		"of one nothing is known":    {1, []outcome.Part{{}, part(2)}, 0, false},
+		"one is free, one to expire": {1, []outcome.Part{none, part(2), part(1)}, 1, true},
+	} {
+		free, known := freeAfter(&outcome.Failure{Need: 3, OK: test.ok, Parts: test.parts})
+		if free != test.free || known != test.known {
+			t.Errorf("%s: free after %v, known %v: want %v, %v", name, free, known, test.free, test.known)
+		}
+	}
+}

@@ -336,7 +336,7 @@ func TestTheHelpOfReleaseIsAsInItsGoldenFile(t *testing.T) {
 func TestWhoMayLockMayReleaseAndListNeedsScan(t *testing.T) {
 	t.Parallel()
 	for _, more := range []string{"", " +scan"} {
-		c := redistest.Start(t, 3, redistest.Config{ACL: []string{"user locker on >secret " + acl.Line("lock*") + more}, Username: "locker", Password: "secret"})
+		c := redistest.Start(t, 3, redistest.Config{ACL: []string{"user locker on >secret " + strings.Join(acl.Rules("lock*"), " ") + more}, Username: "locker", Password: "secret"})
 		do(t, c.Masters, "SET", "lock", "billing"+tokenOf, "PX", minuteInMS)
 		for _, mode := range []string{"--now=false", "--now"} {
 			if r := released(t, c, 0, mode, "lock"); r.Outcome != releaseDone {

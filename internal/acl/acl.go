@@ -4,7 +4,6 @@ package acl
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/script"
@@ -86,6 +85,3 @@ func Rules(locks string) []string {
 	}
 	return slices.Concat(keys, []string{"resetchannels"}, channels, []string{"-@all"}, permitted)
 }
-
-// Line is Rules as a line.
-func Line(locks string) string { return strings.Join(Rules(locks), " ") }

@@ -150,14 +150,6 @@ func (w *Waiter) Leave() (unheard []Call) {
 	}
 }
 
-// Hears reports whether the master's wake-ups are heard now.
-func (h *Hub) Hears(master int) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	l := h.links[master]
-	return l != nil && l.up
-}
-
 // Close ends all subscriptions and waits for them. It may be called more than
 // once.
 func (h *Hub) Close() {

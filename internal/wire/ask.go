@@ -5,7 +5,6 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
@@ -321,10 +320,6 @@ func (w *Wire) Holders(c *Claim, skip uint64) *Ask {
 	}
 	return a
 }
-
-// HeldOn is who holds the lock on a master, as far as it has said so; nil: not known.
-// The ask must be locked.
-func (a *Ask) HeldOn(master int) *outcome.Held { return a.facts[master].held }
 
 // Learn puts what the masters said to holders into the answers of the attempt a. Keys
 // are without the prefix then.

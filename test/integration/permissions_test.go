@@ -116,7 +116,7 @@ func TestEverySortOfLockNeedsThesePermissionsAndNoOthers(t *testing.T) {
 	used := make(map[string]int)
 	for _, level := range []redlock.GuardLevel{redlock.GuardStandard, redlock.GuardStrict} {
 		t.Run(level.String(), func(t *testing.T) {
-			p := startConfigured(t, locker(acl.Line("lock*")), five)
+			p := startConfigured(t, locker(strings.Join(acl.Rules("lock*"), " ")), five)
 			p.dropFences()
 			tested := p.countCommands()
 			fleet := []redlock.Option{redlock.WithGuard(level), redlock.WithMaxTTL(2 * time.Second), redlock.WithTTL(2 * time.Second), reconnectSoon()}

@@ -10,11 +10,10 @@ import (
 	"github.com/redquorum/redquorum/internal/guard"
 )
 
-// How far a clock may be off before it is said, and at what rate.
+// How far a clock may be off before it is said.
 const (
 	offNote    = 100 * time.Millisecond
 	offWarning = time.Second
-	rateNote   = 0.001
 )
 
 func judgeClock(l *findings, f *Facts) {

@@ -69,10 +69,6 @@ var asked = map[string]func(key string) []any{
 	"zscore":           onKey("doctor"),
 }
 
-// unasked are the commands that cannot be asked for: SELECT is needed for some
-// masters only, who have then refused it, and to SUBSCRIBE changes the connection.
-var unasked = []string{"select", "subscribe"}
-
 // fixed is arguments that are not about the key.
 func fixed(args ...any) func(string) []any { return func(string) []any { return args } }
 

@@ -70,9 +70,6 @@ func isPort(s string) bool {
 	return err == nil && n >= 0 && n <= 65535
 }
 
-// Addr is where the server listens: host:port.
-func (s *Server) Addr() string { return s.listener.Addr().String() }
-
 // Close ends the server. It waits for scrapes that are under way, for a second
 // at the most. It may be called again.
 func (s *Server) Close() {

@@ -60,9 +60,6 @@ func (c *Cluster) Close() error {
 	})
 }
 
-// Len is the number of masters.
-func (c *Cluster) Len() int { return len(c.ids) }
-
 // Address is a master's host and port.
 func (c *Cluster) Address(i int) string { return c.addresses[i] + ":6379" }
 

@@ -24,8 +24,8 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/redquorum/redquorum/examples/fencing/sqlresource"
-	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/redlocktest"
 )
 
 const (
@@ -49,12 +49,12 @@ func main() {
 func run(ctx context.Context, out io.Writer, masters string, opts ...redlock.Option) error {
 	urls := strings.Split(masters, ",")
 	if masters == "" {
-		cluster, err := simmaster.StartCluster(5)
+		embedded, stop, err := redlocktest.Run(5)
 		if err != nil {
 			return err
 		}
-		defer cluster.Close()
-		urls = cluster.URLs()
+		defer stop()
+		urls = embedded
 	}
 	client, err := redlock.Open(urls, opts...)
 	if err != nil {

@@ -1,6 +1,7 @@
 package redlocktest
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/redquorum/redquorum/internal/simmaster"
@@ -14,6 +15,19 @@ import (
 func Start(tb testing.TB, n int) []string {
 	tb.Helper()
 	return StartCluster(tb, n).URLs()
+}
+
+// Run starts n masters, 1 to 1000, where there is no testing.TB: in TestMain, in an
+// Example function, or in a program that shows something. It returns their URLs, as
+// redlock.Open takes them, and a function that stops them and waits for them; close
+// the clients first. The error says why they cannot be started, or that n is out of
+// range; there is nothing to stop then.
+func Run(n int) (urls []string, stop func(), err error) {
+	c, err := simmaster.StartCluster(n)
+	if err != nil {
+		return nil, nil, fmt.Errorf("redlocktest: starting %d masters: %w", n, err)
+	}
+	return c.URLs(), c.Close, nil
 }
 
 // Cluster is a number of masters, numbered from 0 in the order of URLs. Its

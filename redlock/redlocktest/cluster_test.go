@@ -53,6 +53,26 @@ func TestStartedMastersServeUntilTheTestIsOver(t *testing.T) {
 	}
 }
 
+func TestMastersOfNoTestServeUntilTheyAreStopped(t *testing.T) {
+	urls, stop, err := Run(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range urls {
+		set(t, dial(t, url), "k") // free on each: they are independent
+	}
+	stop()
+	stop() // does nothing more
+	for _, url := range urls {
+		if _, err := redis.DialURL(url); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("%s when stopped: %v, want ECONNREFUSED", url, err)
+		}
+	}
+	if urls, stop, err := Run(0); err == nil || urls != nil || stop != nil || !strings.Contains(err.Error(), "redlocktest: starting 0 masters") {
+		t.Errorf("no masters: %v, %v", urls, err)
+	}
+}
+
 func TestAKilledMasterComesBackEmptyAtItsURL(t *testing.T) {
 	c := StartCluster(t, 3)
 	before := c.URLs()

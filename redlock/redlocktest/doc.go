@@ -27,6 +27,9 @@
 //	masters.Freeze(1) // three of five are left: locking goes on
 //	masters.Kill(2)   // two are left: redlock.ErrNoQuorum
 //
+// [Run] is for TestMain, for Example functions and for programs, which have no
+// testing.TB.
+//
 // A restarted master has lost its data. At the guard's default level it does
 // not vote until every lock it may have forgotten is over (redlock.WithMaxTTL):
 // lower that in a test that waits for it.

@@ -27,7 +27,7 @@ func arrows() map[string]bool {
 func TestThePicturesShowTheTable(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/*/waiting.md")
 	if err != nil || len(pages) == 0 {
-		pages = []string{"../../docs/waiting.md"}
+		pages = []string{"../../docs/explanation/waiting.md"}
 	}
 	for file, arrow := range map[string]*regexp.Regexp{
 		"doc.go": regexp.MustCompile(`(?m)^//\t(\w+) +-> (.*)$`),

@@ -1,0 +1,122 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/redlocktest"
+)
+
+// A program that fails at its start where its masters are misconfigured, and not
+// with its first lock.
+func ExampleClient_Ready() {
+	client, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := client.Ready(ctx); errors.Is(err, redlock.ErrNoQuorum) {
+		log.Fatal(err) // which masters may not vote, and why
+	}
+	fmt.Println("a quorum may vote")
+	// Output: a quorum may vote
+}
+
+// Why masters do not vote: here a second client has another MaxTTL than the fleet.
+func ExampleClient_Masters() {
+	urls, stop, err := redlocktest.Run(3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer stop()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	client, err := redlock.Open(urls)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.Ready(ctx); err != nil {
+		log.Fatal(err)
+	}
+
+	other, err := redlock.Open(urls, redlock.WithMaxTTL(time.Hour), redlock.WithLogger(nil))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer other.Close()
+	_, err = other.TryLock(ctx, "key")
+	fmt.Println(errors.Is(err, redlock.ErrNoQuorum))
+	mine := 0
+	for _, master := range other.Masters(ctx) {
+		if !master.Votes && master.Why.Cause == redlock.AbstainOtherFleet {
+			mine++ // Why.Value is the fleet's setting, Why.Want that of this client
+		}
+	}
+	fmt.Println("the settings of this client are wrong:", mine >= 2)
+	// Output:
+	// true
+	// the settings of this client are wrong: true
+}
+
+// A fleet of which one master is still to come. A script that sets up masters does
+// this, or an operator; a program's start does not.
+func ExampleClient_Init() {
+	urls, stop, err := redlocktest.Run(2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer stop()
+	absent := "127.0.0.1:1"
+	client, err := redlock.Open(append(urls, "redis://"+absent), redlock.WithLogger(nil))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+
+	if err := client.Init(ctx, redlock.InitWithout(absent)); err != nil {
+		log.Fatal(err) // names every master, and what its marker says
+	}
+	fmt.Println(client.Ready(ctx))
+	// Output: <nil>
+}
+
+// The longest TTL of a fleet is changed while no client holds a lock. Then the
+// masters keep from voting until what was locked under the old one has expired.
+func ExampleForceInit() {
+	urls, stop, err := redlocktest.Run(3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer stop()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	before, err := redlock.Open(urls)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := before.Ready(ctx); err != nil {
+		log.Fatal(err)
+	}
+	_ = before.Close()
+
+	after, err := redlock.Open(urls, redlock.WithMaxTTL(2*time.Minute), redlock.WithLogger(nil))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer after.Close()
+	fmt.Println("without force:", after.Init(ctx) != nil)
+	fmt.Println("with force:", after.Init(ctx, redlock.ForceInit()))
+	// Output:
+	// without force: true
+	// with force: <nil>
+}

@@ -148,14 +148,15 @@ func TestEveryChangeThatUsersSeeChangesTheListing(t *testing.T) {
 func TestWhatUsersDoNotSeeIsNotInTheListing(t *testing.T) {
 	want := list(t, before)
 	for name, change := range map[string][2]string{
-		"a comment":            {"// New is a comment.", "// New is another one."},
-		"a body":               {"&Client{Name: name}, nil", "&Client{}, nil"},
-		"an unexported field":  {"\tn    int", "\tm    int"},
-		"the text of an error": {`errors.New("gone")`, `errors.New("lost")`},
-		"an unexported type":   {"Field int", "Other int"},
+		"a comment":                                {"// New is a comment.", "// New is another one."},
+		"a comment that separates fields":          {"\tName string\n", "\tName string\n\t// A comment.\n\n\t// Another.\n"},
+		"a body":                                   {"&Client{Name: name}, nil", "&Client{}, nil"},
+		"an unexported field":                      {"\tn    int", "\tm    int"},
+		"the text of an error":                     {`errors.New("gone")`, `errors.New("lost")`},
+		"an unexported type":                       {"Field int", "Other int"},
 		"an unexported method of an exported type": {"func (c *Client) Close()", "func (c *Client) close() {}\n\nfunc (c *Client) Close()"},
-		"the order":                             {"type Kind uint8\n\nvar ErrGone = errors.New(\"gone\")", "var ErrGone = errors.New(\"gone\")\n\ntype Kind uint8"},
-		"an unexported method of the interface": {"\tapply(c *Client)", "\tapply(c *Client, n int)"},
+		"the order":                                {"type Kind uint8\n\nvar ErrGone = errors.New(\"gone\")", "var ErrGone = errors.New(\"gone\")\n\ntype Kind uint8"},
+		"an unexported method of the interface":    {"\tapply(c *Client)", "\tapply(c *Client, n int)"},
 	} {
 		if got := list(t, replaced(t, before, change)); got != want {
 			t.Errorf("%s: %s", name, difference(want, got))

@@ -148,7 +148,8 @@ func receiverName(t ast.Expr) string {
 	return ""
 }
 
-// source prints a node without the blank lines that the comments have left.
+// source prints a node as it is without the comments: these have left blank lines, and
+// aligned what is between them.
 func source(fset *token.FileSet, node any) string {
 	var b bytes.Buffer
 	if err := (&printer.Config{Mode: printer.UseSpaces | printer.TabIndent, Tabwidth: 8}).Fprint(&b, fset, node); err != nil {
@@ -156,8 +157,10 @@ func source(fset *token.FileSet, node any) string {
 	}
 	var lines []string
 	for line := range strings.Lines(b.String()) {
-		if line = strings.TrimRight(line, " \t\n"); line != "" {
-			lines = append(lines, line)
+		text := strings.TrimLeft(line, "\t")
+		indent := line[:len(line)-len(text)]
+		if text = strings.Join(strings.Fields(text), " "); text != "" {
+			lines = append(lines, indent+text)
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -53,7 +53,12 @@
 // # Failing
 //
 // [ErrTaken] is contention, [ErrNoQuorum] an outage. The two are never mixed
-// up, and a [QuorumError] names for every master why it did not agree. A master
-// that is slow, frozen or gone does not slow down an operation that the others
-// can decide.
+// up, and a [QuorumError] names for every master why it did not agree
+// ([QuorumError.NodeErrors]). A master that is slow, frozen or gone does not slow
+// down an operation that the others can decide.
+//
+// # Testing
+//
+// Package redlocktest starts masters inside a test, with nothing to install, and
+// lets them die.
 package redlock

@@ -43,14 +43,15 @@ var (
 // of the errors above.
 var ErrNotAwaited = errors.New("not awaited: the attempt was decided without it")
 
-// A QuorumError tells how an operation on N masters failed. It matches
-// ErrTaken or ErrNoQuorum when an acquisition failed; for other operations
-// ErrNoQuorum, where too few masters answered. When a context ended the call
-// it matches that context's error too. What each master contributed is told by
+// A QuorumError tells how an operation on N masters failed. It matches ErrTaken or
+// ErrNoQuorum where an acquisition failed. For other operations it matches
+// ErrNotHeld where too many masters say that the lock is not there, and ErrNoQuorum
+// where too few answered. When a context ended the call it matches that context's
+// error, too. What each master contributed is told by
 // NodeErrors; the first of a sort is found with errors.As (*NodeError, *HeldError,
 // *AbstainError).
 type QuorumError struct {
-	Op      string        // lock, extend, unlock, verify, adopt
+	Op      string        // lock, adopt, extend, verify, downgrade, unlock, ready or init
 	Key     string        // the first of several
 	OK      int           // masters that agreed
 	Need    int           // masters that had to
@@ -126,24 +127,26 @@ func (e *QuorumError) Unwrap() []error {
 	return all
 }
 
-// A NodeError is what one master contributed to a failure. Err is a
-// *HeldError, an *AbstainError, one of package pool's errors, the error reply of
-// the master, or ErrNotAwaited; never one of the sentinels that say what became of
-// the whole and never a context's error, so that one master's answer is not
-// mistaken for the whole's.
+// A NodeError is what one master contributed to a failure.
 type NodeError struct {
 	Master string // address
-	Op     string
-	Err    error
+	Op     string // as in QuorumError
+	// Err is a *HeldError, an *AbstainError, a *SkewError, one of package pool's
+	// errors, the master's error reply, or ErrNotAwaited. It matches no sentinel of
+	// the whole operation and no context's error, so that one master's answer is
+	// not mistaken for that of all.
+	Err error
 }
+
+// Error is the master's address and the text of Err.
 
 func (e *NodeError) Error() string { return e.Master + ": " + e.Err.Error() }
 
 // Unwrap gives Err.
 func (e *NodeError) Unwrap() error { return e.Err }
 
-// A HeldError describes the key on a master where it is somebody else's, as
-// seen right after the refusal. Fields are zero where they were not learnt.
+// A HeldError describes the key on a master where it is somebody else's, as it was
+// read right after the refusal. What the master did not tell is zero.
 type HeldError struct {
 	// Token is the value of the key, its first 256 bytes. With it the lock can be
 	// released and adopted: keep it out of logs. Texts show its beginning alone.
@@ -151,10 +154,14 @@ type HeldError struct {
 	Owner string        // the name its owner gave with WithOwner, if it is a client of this library
 	TTL   time.Duration // until the key expires; 0: unknown; negative: never
 	Key   string        // the one that is in the way, of a lock of several keys
-	// Type is that of the key: string for a lock, zset for its readers; "":
-	// unknown, none: free by the time it was looked at. It is "intent" where a
-	// reader was refused because a writer waits, and lease where the key is gone
-	// and the lease record of its holder is not (GuardStrict).
+	// Type is one of
+	//   - "string": a lock;
+	//   - "zset": the readers of a read-write lock;
+	//   - "none": free by the time it was looked at;
+	//   - "intent": free, but a writer waits, so that a reader is refused;
+	//   - "lease": the key is gone, the lease record of its holder is not (GuardStrict);
+	//   - another type of Redis: the key is no lock;
+	//   - "": not known.
 	Type    string
 	Readers int // how many readers hold the lock
 	// Own is set where this client itself took the lock: in another call, or in one
@@ -162,6 +169,7 @@ type HeldError struct {
 	Own bool
 }
 
+// Error is who holds the key and for how long, in words.
 func (e *HeldError) Error() string {
 	if e.Key != "" {
 		return fmt.Sprintf("%q: %s", e.Key, e.what())
@@ -233,6 +241,7 @@ const (
 	ReasonClosed
 )
 
+// String is the reason in one word.
 func (r Reason) String() string {
 	switch r {
 	case ReasonExpired:
@@ -248,15 +257,16 @@ func (r Reason) String() string {
 	}
 }
 
-// A LostError is the cause of a lock's context that ended because the lock can
-// no longer be guaranteed. It matches ErrLost; with ReasonClosed also
-// ErrClosed. Err, if any, is the last *QuorumError of a renewal; it is for
-// people: errors.Is and errors.As do not reach it, for a lock that was lost is
-// neither taken nor refused.
+// A LostError is the cause (context.Cause) of a lock's context that ended because
+// the lock can no longer be guaranteed. It matches ErrLost; with ReasonClosed also
+// ErrClosed.
 type LostError struct {
-	Key    string
+	Key    string // the first of several
 	Reason Reason
-	Err    error
+	// Err is the last *QuorumError of a renewal; nil: there was none. It is for
+	// people: errors.Is and errors.As do not reach it, since a lock that was lost
+	// is neither taken nor without a quorum.
+	Err error
 	// Planned is set where the hold ended as it was asked to: its lease was over,
 	// or what it had after the last renewal that MaxHold or MaxCount permit. The
 	// holder has to stop as after any loss; metrics and logs count it as none. The
@@ -264,6 +274,7 @@ type LostError struct {
 	Planned bool
 }
 
+// Error is one line.
 func (e *LostError) Error() string {
 	s := fmt.Sprintf("redlock: lock %q lost: %v", e.Key, e.Reason)
 	if e.Planned {

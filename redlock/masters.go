@@ -12,27 +12,28 @@ import (
 type MasterReport struct {
 	Master    string        // address
 	Connected bool          // it can be asked now
-	Err       error         // why not
+	Err       error         // why it is not connected; nil when it is
 	RunID     string        // of the Redis process, "" if it does not tell
 	RoundTrip time.Duration // moving average; 0: not measured yet
 
 	// Votes is whether its answers count. At GuardOff they do as long as it is
 	// connected.
 	Votes bool
-	// Why not, what to do about it, and until when, where that is known; nil if
-	// it votes, and at GuardOff.
+	// Why says why it does not vote, what to do about it, and until when, where that
+	// is known. It is nil if the master votes, and at GuardOff.
 	Why *AbstainError
-	// Twins are the other addresses that lead to the same server: one of them
-	// all has its vote.
+	// Twins are the other addresses that lead to the same server. One of all these
+	// addresses has the server's vote.
 	Twins []string
-	// Unguarded is why it votes without having shown all that it should: INFO
-	// cannot be read.
+	// Unguarded is set where the master votes although it has not shown all that it
+	// should, and says why: INFO cannot be read.
 	Unguarded error
 	Clock     *ClockReport // nil: not read yet, or GuardOff
 }
 
-// Masters tells how each master stands, in the order of the URLs, as the
-// client has last seen it. It does not block.
+// Masters tells how each master stands, in the order of the URLs, as the client
+// has last seen it. It asks nobody, does not block, and pays no attention to the
+// context.
 func (c *Client) Masters(_ context.Context) []MasterReport {
 	reports := make([]MasterReport, len(c.masters))
 	for i, m := range c.masters {
@@ -56,8 +57,9 @@ func (c *Client) Masters(_ context.Context) []MasterReport {
 const readyPoll = 5 * time.Millisecond
 
 // Ready waits until a quorum of the masters may vote, for as long as ctx allows.
-// Otherwise the error matches ErrNoQuorum and ctx's error, and says which masters
-// may not and why. Locking does not need it: a program calls it to fail early
+// If ctx ends first the error is a *QuorumError that matches ErrNoQuorum and ctx's
+// error, and says which masters may not vote and why. If the client is closed it
+// matches ErrClosed. Locking does not need Ready: a program calls it to fail early
 // where its masters are misconfigured.
 func (c *Client) Ready(ctx context.Context) error {
 	began := time.Now()

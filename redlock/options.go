@@ -196,8 +196,8 @@ func checkTTL(option string, d time.Duration) error {
 	return nil
 }
 
-// WithRenewal sets how the lock is renewed: interval and bounds. By default
-// every third of the TTL, without a bound.
+// WithRenewal sets how the lock is renewed, and for how long. By default it is
+// renewed at every third of its TTL until Unlock. It undoes WithLease.
 func WithRenewal(r Renewal) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if r.Every != 0 && (r.Every < minRenewal || r.Every > maxTTLLimit/2) {
@@ -214,10 +214,10 @@ func WithRenewal(r Renewal) LockOption {
 	})
 }
 
-// WithTries bounds the attempts of one Lock call, whether they fail because
-// the lock is taken or because no quorum can be had: 1 to 1,000,000. By
-// default contention is waited out for as long as the context allows and
-// unavailability for WithOutageWait.
+// WithTries bounds the attempts of one call, whether they fail because the lock is
+// taken or because no quorum can be had: 1 to 1,000,000. The call then polls and does
+// not queue up (see WithBackoff for the pauses). By default there is no bound: a
+// holder is waited for as long as the context allows, a quorum for WithOutageWait.
 func WithTries(n int) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if n < 1 || n > 1_000_000 {
@@ -228,9 +228,10 @@ func WithTries(n int) LockOption {
 	})
 }
 
-// WithBackoff sets the pause after an attempt that failed; attempts count from
-// 1. A negative pause is none. By default it is random in [50 ms, 250 ms),
-// and doubles up to a second while no quorum can be had.
+// WithBackoff sets the pause after an attempt that failed; attempts count from 1. The
+// call then polls and does not queue up. A negative pause is none. f must be safe for
+// concurrent use. Where a call polls without it the pause is random in [50 ms,
+// 250 ms), and doubles up to a second while no quorum can be had.
 func WithBackoff(f func(attempt int) time.Duration) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if f == nil {
@@ -241,10 +242,10 @@ func WithBackoff(f func(attempt int) time.Duration) LockOption {
 	})
 }
 
-// WithOwner puts a name into the token, for whoever asks who holds the lock; the
-// client's name stands in the queues of the locks that it waits for, too. It plays
-// no part in deciding who does. 1 to 64 bytes of printable ASCII without spaces and
-// colons. By default it is user@host/pid, as far as the process can tell.
+// WithOwner puts a name into the token, for whoever asks who holds the lock. The name
+// given to a client stands in the queues of the locks that it waits for, too. It
+// plays no part in deciding who gets a lock. 1 to 64 bytes of printable ASCII without
+// spaces and colons. By default it is user@host/pid, as far as the process can tell.
 func WithOwner(name string) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if err := token.CheckOwner(name); err != nil {
@@ -268,8 +269,9 @@ func WithMaxTTL(d time.Duration) Option {
 	})
 }
 
-// WithDrift sets how far the masters' clocks may run off ours; by default 1 %
-// of the TTL and 2 ms.
+// WithDrift sets by how much the masters' clocks may run faster or slower than this
+// machine's while a lock is held; by default 1 % of the TTL and 2 ms. The validity of
+// every lock is shorter by that much.
 func WithDrift(p drift.Policy) Option {
 	return clientOption(func(o *clientOptions) error {
 		if err := p.Validate(); err != nil {
@@ -293,10 +295,10 @@ func WithClock(c drift.Clock) Option {
 	})
 }
 
-// WithOutageWait is for how long Lock goes on while no quorum can be had, 0 to
-// 1 hour; 3 s by default. With 0 the first such attempt is the last. Where
-// misconfigured masters alone rule a quorum out the first attempt is the last
-// anyway: only somebody who mends them could end that.
+// WithOutageWait sets for how long a call that waits goes on while no quorum can be
+// had: 0 to 1 hour, 3 s by default. With 0 the first such attempt is the last. The
+// first is the last anyway where so many masters are misconfigured that the others
+// make no quorum: waiting does not mend them.
 func WithOutageWait(d time.Duration) Option {
 	return upTo(time.Hour, "WithOutageWait", d, func(o *clientOptions) *time.Duration { return &o.outage })
 }
@@ -333,7 +335,8 @@ func WithPool(opts ...pool.Option) Option {
 	})
 }
 
-// WithTrace calls the functions of t at the events they are named after.
+// WithTrace calls the functions of t at the events they are named after. Where it is
+// given several times the last one counts: join traces with [JoinTraces].
 func WithTrace(t *Trace) Option {
 	return clientOption(func(o *clientOptions) error {
 		if t == nil {
@@ -344,11 +347,12 @@ func WithTrace(t *Trace) Option {
 	})
 }
 
-// WithLogger sets where the client logs, and the pool that [Open] makes: at warn
-// locks that were lost, renewals that failed (the first of several in a row),
-// masters that were lost or may not vote, an even number of masters, and a fleet
-// that is declared new; at info what is good news; at debug attempts and
-// connections.
+// WithLogger sets where the client logs, and the pool that [Open] makes:
+//   - at warn locks that were lost, renewals that failed (the first of several in a
+//     row), masters that were lost or may not vote, an even number of masters, and a
+//     fleet that is declared new;
+//   - at info what is good news;
+//   - at debug attempts and connections.
 //
 // By default warnings go to slog.Default(), as it is when they are logged, and
 // nothing else is logged. With nil nothing is. Passwords are never logged, and of

@@ -9,8 +9,11 @@ type Stats struct {
 	Need    int          // masters that make a quorum
 	Masters []pool.Stats // the connections, in the order of the URLs
 
-	FencingTokens uint64 // acquisitions and adoptions that came to one so far, those included that failed after that
-	FencingRaises uint64 // of these, how many took a second round
+	// FencingTokens is how many acquisitions and adoptions were given a fencing token
+	// so far, with those that failed afterwards; FencingRaises how many of them took
+	// a second round trip for it.
+	FencingTokens uint64
+	FencingRaises uint64
 }
 
 // Stats takes a snapshot. It does not block. What the client has done since it

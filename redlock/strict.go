@@ -16,11 +16,12 @@ const (
 	maxClockError     = 10 * time.Second
 )
 
-// WithClockError sets by how much two clients' wall clocks may misreport the time
-// between the starts of two attempts: one that is stepped meanwhile, or slewed, or
-// that merely shows another time than the other one, which counts in full. 0 to
-// 10 s, 100 ms by default. With GuardStrict the validity of every lock is
-// shorter by that much; otherwise it is not used. Give every client the same.
+// WithClockError sets by how much clients' wall clocks may be wrong against each
+// other with GuardStrict: 0 to 10 s, 100 ms by default. What counts is the time from
+// the start of one client's attempt to that of another's, as their wall clocks show
+// it: a difference between the two clocks counts in full, and so does a step or a
+// slew in between. The validity of every lock is shorter by that much. At other
+// guard levels it is not used. Give every client the same.
 func WithClockError(d time.Duration) Option {
 	return upTo(maxClockError, "WithClockError", d, func(o *clientOptions) *time.Duration { return &o.clockErr })
 }
@@ -54,13 +55,14 @@ func (o *lockOptions) validateStrict(c *clientOptions) error {
 	return nil
 }
 
-// A SkewError is what a master contributed whose clock and this client's differ
-// by more than GuardStrict allows: nothing that counts. It is in a NodeError.
+// A SkewError says that a master's answer did not count because its clock and this
+// client's differ by more than GuardStrict allows. It is the Err of a NodeError.
 type SkewError struct {
 	Off   time.Duration // by how much the master's clock is ahead; negative: behind; 0: not known exactly
-	Limit time.Duration // S
+	Limit time.Duration // what is allowed: a tenth of the TTL, at most 500 ms
 }
 
+// Error is one line.
 func (e *SkewError) Error() string { return (*wire.SkewError)(e).Error() }
 
 // A ClockError says that this client's clock is what is wrong: a quorum of
@@ -68,11 +70,12 @@ func (e *SkewError) Error() string { return (*wire.SkewError)(e).Error() }
 // ErrNoQuorum.
 type ClockError struct {
 	Off     time.Duration // by how much this client's clock is ahead of theirs, the median; negative: behind
-	Masters int           // that say so
-	Total   int
-	Limit   time.Duration // S
+	Masters int           // masters that say so
+	Total   int           // masters there are
+	Limit   time.Duration // what is allowed: a tenth of the TTL, at most 500 ms
 }
 
+// Error is one line.
 func (e *ClockError) Error() string {
 	way := "ahead of"
 	if e.Off < 0 {

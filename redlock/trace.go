@@ -7,23 +7,23 @@ import (
 )
 
 // A Trace is told what a client does, in the manner of net/http/httptrace. Any
-// function may be nil, and costs nothing then. They are called synchronously, by
-// the goroutine that does the work; they must be safe for concurrent use and
-// must not block. With the exception of Reply they are called with no lock of the
-// library held. Several traces are joined by [JoinTraces].
+// function may be nil, and costs nothing then. The functions are called by the
+// goroutine that does the work, which waits for them: they must not block, and must
+// be safe for concurrent use. All but Reply are called with no lock of the library
+// held. Several traces are joined by [JoinTraces].
 //
-// What is told of one lock, in this order: Begin, then for each attempt Node,
-// Held if it succeeded, and Attempt, with a Retry between attempts, then Wait.
-// From Held on Renewal, Extend and Lost may come, also before Wait. Every Held is
-// followed by one Released. Begin and Wait, Held and Released come in pairs, so
-// that calls that wait and locks that are held can be counted.
+// This is told of one lock, in this order: Begin; for each attempt Node, then Held if
+// the attempt succeeded, then Attempt, with a Retry between two attempts; Wait. From
+// Held on Renewal, Extend and Lost may come, also before Wait. Begin and Wait come in
+// pairs, and so do Held and Released, so that calls that wait and locks that are held
+// can be counted.
 //
-// Context in what is told is the one that Begin or Held made of the caller's, for
-// whoever keeps spans or log fields there. The library itself goes on under the
-// caller's own, so a trace cannot cancel or prolong anything. It is never nil.
+// The Context that is told is the one that Begin or Held made of the caller's, for
+// whoever keeps spans or log fields there. It is never nil. The library itself goes
+// on under the caller's own context, so a trace cannot cancel or prolong anything.
 type Trace struct {
-	// Begin is called when a call that acquires or adopts begins. Its result
-	// is the Context of what else is told of the call; nil: ctx.
+	// Begin is called when a call that acquires or adopts begins. What it returns
+	// is the Context of all else that is told of the call; nil: ctx.
 	Begin func(ctx context.Context, info BeginInfo) context.Context
 	// Attempt is called when an attempt to acquire has been decided.
 	Attempt func(AttemptInfo)
@@ -41,10 +41,10 @@ type Trace struct {
 	Retry func(RetryInfo)
 	// Wait is called when a call that acquires or adopts ends.
 	Wait func(WaitInfo)
-	// Held is called when a hold begins, once for all handles on it; ctx is
-	// that of the call that acquired it. Its result is the Context of what else
-	// is told of the hold; nil: one without values, so that a long hold does
-	// not keep what the call's context refers to.
+	// Held is called when a hold begins, once for all handles on it; ctx is the
+	// Context of the call that acquired it. What it returns is the Context of all
+	// else that is told of the hold; nil: one without values, so that a long hold
+	// does not keep what the call's context refers to.
 	Held func(ctx context.Context, info HeldInfo) context.Context
 	// Renewal is called when a renewal has been decided.
 	Renewal func(RenewalInfo)
@@ -54,7 +54,7 @@ type Trace struct {
 	// The client's Close loses what is held, with ReasonClosed; a lease, or a hold
 	// that MaxHold or MaxCount bounds, ends with LostError.Planned.
 	Lost func(l *Lock, err *LostError)
-	// Released is called once when a hold has ended, by whatever.
+	// Released is called once when a hold has ended, however that came.
 	Released func(ReleasedInfo)
 	// Unlock is called when an Unlock has been decided, also by Do, for each
 	// handle on a hold. Close unlocks without it.
@@ -74,8 +74,8 @@ type BeginInfo struct {
 
 // AttemptInfo describes an attempt to acquire.
 type AttemptInfo struct {
-	Key     string
-	Token   string // "": nobody was asked
+	Key     string // the first of several
+	Token   string // of this attempt; "": nobody was asked
 	Attempt int    // counted from 1 within one call
 	OK      int    // masters that had granted it by then; late ones are not counted
 	Need    int    // masters that had to
@@ -86,7 +86,7 @@ type AttemptInfo struct {
 
 // NodeInfo describes one master's part in an operation when that was decided.
 type NodeInfo struct {
-	Op      string
+	Op      string // as in QuorumError
 	Key     string
 	Token   string
 	Master  string
@@ -105,6 +105,7 @@ const (
 	ReplyFailed              // no usable reply
 )
 
+// String is the result in one word.
 func (r ReplyResult) String() string {
 	switch r {
 	case ReplyAgreed:
@@ -120,23 +121,23 @@ func (r ReplyResult) String() string {
 
 // ReplyInfo describes how one master's part in an operation ended.
 type ReplyInfo struct {
-	Op     string
-	Master string
+	Op     string // as in QuorumError, or inspect
+	Master string // address
 	// Latency is the time from the question to the reply, queueing included.
 	Latency time.Duration
 	Result  ReplyResult
 	Sent    bool  // the master may have seen the question
 	Late    bool  // it came after the decision
 	Expired bool  // the operation's deadline had passed: it counted as a failure
-	Err     error // with ReplyFailed
+	Err     error // why there was no usable reply; with ReplyFailed alone
 }
 
 // RetryInfo describes a pause between attempts.
 type RetryInfo struct {
 	Key     string
-	Attempt int // the one that failed
-	Delay   time.Duration
-	Err     error
+	Attempt int           // the one that failed
+	Delay   time.Duration // how long the pause is going to be
+	Err     error         // of the attempt: a *QuorumError
 	Context context.Context
 }
 
@@ -144,10 +145,10 @@ type RetryInfo struct {
 type WaitInfo struct {
 	Op       string // lock or adopt
 	Key      string
-	Attempts int // 0: the lock was held under the call's context (WithReentrancy)
-	Waited   time.Duration
-	Lock     *Lock // nil with Err
-	Err      error
+	Attempts int           // 0: the lock was held under the call's context (WithReentrancy)
+	Waited   time.Duration // from the start of the call to its end
+	Lock     *Lock         // nil with Err
+	Err      error         // what the call returns
 	Context  context.Context
 }
 
@@ -162,8 +163,8 @@ type HeldInfo struct {
 type RenewalInfo struct {
 	Lock      *Lock
 	Key       string
-	Count     int // renewals that succeeded so far
-	Elapsed   time.Duration
+	Count     int           // renewals that succeeded so far
+	Elapsed   time.Duration // from its start to its decision
 	Remaining time.Duration // validity that is left now
 	Err       error         // matches ErrLost if the lock is lost, else it is tried again
 	Context   context.Context
@@ -175,7 +176,7 @@ type ExtendInfo struct {
 	Op      string // extend, verify or downgrade
 	Key     string
 	Elapsed time.Duration
-	Err     error
+	Err     error           // what the call returns
 	Context context.Context // the caller's
 }
 
@@ -203,6 +204,7 @@ func (e *LostError) end() HoldEnd {
 	}
 }
 
+// String is the end in one word, as metrics and spans have it.
 func (e HoldEnd) String() string {
 	switch e {
 	case EndUnlocked:

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/memconn"
 )
 
 func TestAFrozenMasterExecutesNothingUntilItIsThawed(t *testing.T) {
@@ -134,7 +136,7 @@ func TestWhatAClientLeftBehindIsExecutedAtTheThaw(t *testing.T) {
 		for i := range 10 {
 			mustWrite(t, conn, fmt.Sprintf("SET orphan%d v PX 1000\r\n", i))
 		}
-		_ = conn.(*memConn).SetLinger(0)
+		_ = conn.(*memconn.Conn).SetLinger(0)
 		_ = conn.Close()
 		synctest.Wait()
 		equal(t, "keys while frozen", m.Keys(), "[]")

@@ -2,7 +2,9 @@ package simmaster
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"runtime"
 	"strings"
@@ -175,4 +177,20 @@ func field(t *testing.T, info, name string) string {
 	}
 	t.Fatalf("INFO has no %s:\n%s", name, info)
 	return ""
+}
+
+func mustWrite(t *testing.T, c net.Conn, p string) {
+	t.Helper()
+	if n, err := c.Write([]byte(p)); err != nil || n != len(p) {
+		t.Fatalf("Write: %d, %v", n, err)
+	}
+}
+
+func wantRead(t *testing.T, c net.Conn, want string, wantErr error) {
+	t.Helper()
+	buf := make([]byte, 64)
+	n, err := c.Read(buf)
+	if string(buf[:n]) != want || !errors.Is(err, wantErr) {
+		t.Fatalf("Read: %q, %v; want %q, %v", buf[:n], err, want, wantErr)
+	}
 }

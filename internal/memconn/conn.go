@@ -1,4 +1,6 @@
-package simmaster
+// Package memconn is connections in memory, for tests in virtual time: they are
+// buffered, have deadlines, and can be reset as those of TCP can.
+package memconn
 
 import (
 	"bytes"
@@ -12,27 +14,27 @@ import (
 	"time"
 )
 
-// memBuffer is how many bytes a direction of an in-memory connection holds
-// before its writer waits, comparable to a socket's buffers. With none, as in
-// net.Pipe, a client that writes a batch before it reads would deadlock with a
-// server that answers in between.
-const memBuffer = 256 << 10
+// Buffer is how many bytes a direction holds before its writer waits, comparable to
+// a socket's buffers. With none, as in net.Pipe, a client that writes a batch before
+// it reads would deadlock with a server that answers in between.
+const Buffer = 256 << 10
 
-// memAddr is an address of an in-memory connection.
-type memAddr string
+// An Addr is the address of an end, of network "mem".
+type Addr string
 
-func (memAddr) Network() string  { return "mem" }
-func (a memAddr) String() string { return string(a) }
+// Network is "mem".
+func (Addr) Network() string  { return "mem" }
+func (a Addr) String() string { return string(a) }
 
-// memConn is one end of an in-memory, buffered, full-duplex connection. It
+// A Conn is one end of an in-memory, buffered, full-duplex connection. It
 // waits on channels alone, so every wait in it is durable in a synctest bubble.
 // Like a net.Conn of TCP it is safe for concurrent use, and each Write is
 // delivered in one piece. Close lets the other end read what was sent and then
 // io.EOF; after SetLinger(0) the other end gets ECONNRESET instead of io.EOF,
 // as it does on Linux after the bytes that had already arrived.
-type memConn struct {
+type Conn struct {
 	in, out       *stream
-	local, remote memAddr
+	local, remote Addr
 	writing       chan struct{} // one slot: held by the Write in progress
 	readBy        deadline
 	writeBy       deadline
@@ -41,11 +43,12 @@ type memConn struct {
 	linger0       atomic.Bool
 }
 
-// newMemConns returns the two ends of a connection.
-func newMemConns(client, server memAddr) (*memConn, *memConn) {
-	up, down := &stream{}, &stream{}
-	end := func(in, out *stream, local, remote memAddr) *memConn {
-		return &memConn{
+// Pipe returns the two ends of a connection, each of whose directions holds buffer
+// bytes, at least 1.
+func Pipe(client, server Addr, buffer int) (*Conn, *Conn) {
+	up, down := &stream{room: buffer}, &stream{room: buffer}
+	end := func(in, out *stream, local, remote Addr) *Conn {
+		return &Conn{
 			in: in, out: out, local: local, remote: remote,
 			writing: make(chan struct{}, 1), done: make(chan struct{}),
 			readBy: newDeadline(), writeBy: newDeadline(),
@@ -56,7 +59,7 @@ func newMemConns(client, server memAddr) (*memConn, *memConn) {
 
 // Read blocks until there is a byte, the other end is closed, this end is, or
 // the read deadline passes.
-func (c *memConn) Read(p []byte) (int, error) {
+func (c *Conn) Read(p []byte) (int, error) {
 	for {
 		if err := c.over(&c.readBy); err != nil {
 			return 0, c.wrap("read", err)
@@ -78,7 +81,7 @@ func (c *memConn) Read(p []byte) (int, error) {
 
 // Write blocks while the other end's buffer is full, until either end is closed
 // or the write deadline passes. n bytes were sent also when it fails.
-func (c *memConn) Write(p []byte) (n int, err error) {
+func (c *Conn) Write(p []byte) (n int, err error) {
 	if err := c.over(&c.writeBy); err != nil {
 		return 0, c.wrap("write", err)
 	}
@@ -111,7 +114,7 @@ func (c *memConn) Write(p []byte) (n int, err error) {
 }
 
 // over says why no more can be done at this end.
-func (c *memConn) over(by *deadline) error {
+func (c *Conn) over(by *deadline) error {
 	select {
 	case <-c.done:
 		return net.ErrClosed
@@ -123,12 +126,12 @@ func (c *memConn) over(by *deadline) error {
 	return nil
 }
 
-func (c *memConn) wrap(op string, err error) error {
+func (c *Conn) wrap(op string, err error) error {
 	return &net.OpError{Op: op, Net: "mem", Source: c.local, Addr: c.remote, Err: err}
 }
 
 // Close ends both directions. It does not block, and is idempotent.
-func (c *memConn) Close() error {
+func (c *Conn) Close() error {
 	c.closing.Do(func() {
 		close(c.done)
 		c.readBy.set(time.Time{})
@@ -141,19 +144,19 @@ func (c *memConn) Close() error {
 
 // SetLinger with 0 makes Close reset the connection, as (*net.TCPConn).SetLinger
 // does; any other value makes it end in order.
-func (c *memConn) SetLinger(sec int) error {
+func (c *Conn) SetLinger(sec int) error {
 	c.linger0.Store(sec == 0)
 	return nil
 }
 
 // LocalAddr is this end's address, of network "mem".
-func (c *memConn) LocalAddr() net.Addr { return c.local }
+func (c *Conn) LocalAddr() net.Addr { return c.local }
 
 // RemoteAddr is the other end's address, of network "mem".
-func (c *memConn) RemoteAddr() net.Addr { return c.remote }
+func (c *Conn) RemoteAddr() net.Addr { return c.remote }
 
 // SetDeadline sets both deadlines; the zero time means none.
-func (c *memConn) SetDeadline(t time.Time) error {
+func (c *Conn) SetDeadline(t time.Time) error {
 	if err := c.SetReadDeadline(t); err != nil {
 		return err
 	}
@@ -161,12 +164,12 @@ func (c *memConn) SetDeadline(t time.Time) error {
 }
 
 // SetReadDeadline bounds the Read in progress and those to come.
-func (c *memConn) SetReadDeadline(t time.Time) error { return c.setDeadline(&c.readBy, t) }
+func (c *Conn) SetReadDeadline(t time.Time) error { return c.setDeadline(&c.readBy, t) }
 
 // SetWriteDeadline bounds the Write in progress and those to come.
-func (c *memConn) SetWriteDeadline(t time.Time) error { return c.setDeadline(&c.writeBy, t) }
+func (c *Conn) SetWriteDeadline(t time.Time) error { return c.setDeadline(&c.writeBy, t) }
 
-func (c *memConn) setDeadline(by *deadline, t time.Time) error {
+func (c *Conn) setDeadline(by *deadline, t time.Time) error {
 	select {
 	case <-c.done:
 		return c.wrap("set", net.ErrClosed)
@@ -178,6 +181,8 @@ func (c *memConn) setDeadline(by *deadline, t time.Time) error {
 
 // stream is one direction of a connection.
 type stream struct {
+	room int // for bytes that have not been read
+
 	mu      sync.Mutex // guards the fields below; never held while waiting
 	data    bytes.Buffer
 	ended   bool          // the writer is gone: io.EOF after the data
@@ -214,7 +219,7 @@ func (s *stream) put(p []byte) (n int, wait <-chan struct{}, err error) {
 	if s.refused {
 		return 0, nil, syscall.EPIPE
 	}
-	n = min(len(p), memBuffer-s.data.Len())
+	n = min(len(p), s.room-s.data.Len())
 	s.data.Write(p[:n])
 	if n > 0 {
 		s.wake()

@@ -1,4 +1,4 @@
-package simmaster
+package memconn
 
 import (
 	"sync"

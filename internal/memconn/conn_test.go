@@ -1,8 +1,9 @@
-package simmaster
+package memconn
 
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -14,7 +15,7 @@ import (
 )
 
 func pair(t *testing.T) (net.Conn, net.Conn) {
-	a, b := newMemConns("a", "b")
+	a, b := Pipe("a", "b", Buffer)
 	t.Cleanup(func() { _, _ = a.Close(), b.Close() })
 	return a, b
 }
@@ -56,7 +57,7 @@ func TestWhatWasSentBeforeACloseIsReadBeforeEOF(t *testing.T) {
 func TestAResetIsSeenAfterTheBytesThatHadArrived(t *testing.T) {
 	a, b := pair(t)
 	mustWrite(t, a, "late")
-	if err := a.(*memConn).SetLinger(0); err != nil {
+	if err := a.(*Conn).SetLinger(0); err != nil {
 		t.Fatal(err)
 	}
 	_ = a.Close()
@@ -67,7 +68,7 @@ func TestAResetIsSeenAfterTheBytesThatHadArrived(t *testing.T) {
 func TestAWriterWaitsForRoomAndForNothingElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pair(t)
-		mustWrite(t, a, string(make([]byte, memBuffer)))
+		mustWrite(t, a, string(make([]byte, Buffer)))
 		done := make(chan error, 1)
 		go func() {
 			_, err := a.Write([]byte("more"))
@@ -79,7 +80,7 @@ func TestAWriterWaitsForRoomAndForNothingElse(t *testing.T) {
 			t.Fatalf("a full buffer took more: %v", err)
 		default:
 		}
-		if _, err := io.ReadFull(b, make([]byte, memBuffer)); err != nil {
+		if _, err := io.ReadFull(b, make([]byte, Buffer)); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-done; err != nil {
@@ -107,8 +108,8 @@ func TestDeadlinesEndWaitsAtTheirInstant(t *testing.T) {
 		wantRead(t, a, "in time", nil)
 
 		_ = a.SetWriteDeadline(time.Now().Add(time.Second))
-		n, err := a.Write(make([]byte, memBuffer+10))
-		if n != memBuffer || !errors.Is(err, os.ErrDeadlineExceeded) {
+		n, err := a.Write(make([]byte, Buffer+10))
+		if n != Buffer || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Fatalf("a write into a full buffer: %d, %v", n, err)
 		}
 	})
@@ -139,7 +140,7 @@ func TestMovingADeadlineReachesTheReadInProgress(t *testing.T) {
 func TestCloseEndsTheReadAndTheWritesInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _ := pair(t)
-		mustWrite(t, a, string(make([]byte, memBuffer)))
+		mustWrite(t, a, string(make([]byte, Buffer)))
 		errs := make(chan error, 3)
 		go func() { _, err := a.Read(make([]byte, 1)); errs <- err }()
 		for range 2 { // one waits for room, one for the other
@@ -157,7 +158,7 @@ func TestCloseEndsTheReadAndTheWritesInProgress(t *testing.T) {
 
 func TestConcurrentWritesArriveInOnePieceEach(t *testing.T) {
 	a, b := pair(t)
-	const size = memBuffer + 1000 // more than fits at once
+	const size = Buffer + 1000 // more than fits at once
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
@@ -176,4 +177,11 @@ func TestConcurrentWritesArriveInOnePieceEach(t *testing.T) {
 		}
 	}
 	wg.Wait()
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
+		t.Fatalf("%s: got %s, want %s", what, g, w)
+	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/redquorum/redquorum/internal/faultproxy"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -190,21 +191,23 @@ func (j distanceJob) run(ctx context.Context) (r *distanceResult, err error) {
 	defer func() { err = errors.Join(err, masters.Close()) }()
 	urls := masters.URLs()
 	for i, far := range j.Far {
+		u, err := url.Parse(urls[i])
+		if err != nil {
+			return nil, err
+		}
 		if lineErr == nil {
-			u, err := url.Parse(urls[i])
-			if err != nil {
-				return nil, err
-			}
 			u.Host = line.far(byte(i+1), far/2) + ":" + u.Port()
 			urls[i] = u.String()
 			continue
 		}
-		p, through, err := newDelayProxy(urls[i], far/2)
+		p, err := faultproxy.New(u.Host)
 		if err != nil {
 			return nil, err
 		}
-		defer p.close()
-		urls[i] = through
+		defer p.Close()
+		p.Delay(far / 2)
+		u.Host = p.Addr()
+		urls[i] = u.String()
 	}
 	r = &distanceResult{Line: "a delaying network device", Took: map[string][]time.Duration{}, Extra: map[string]float64{}}
 	if lineErr != nil {

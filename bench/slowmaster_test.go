@@ -7,6 +7,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/redquorum/redquorum/internal/faultproxy"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -26,9 +27,23 @@ func BenchmarkSlowMaster(b *testing.B) { benchmarkBehindProxy(b, farAway) }
 // distance does.
 func BenchmarkNearMaster(b *testing.B) { benchmarkBehindProxy(b, 0) }
 
+// behindProxy is the masters' URLs, with the first behind a proxy that delays every
+// byte in both directions.
+func behindProxy(tb testing.TB, c *redistest.Cluster, delay time.Duration) []string {
+	tb.Helper()
+	p, err := faultproxy.New(c.Masters[0].Addr())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(p.Close)
+	p.Delay(delay)
+	urls := c.URLs()
+	urls[0] = "redis://" + p.Addr()
+	return urls
+}
+
 func benchmarkBehindProxy(b *testing.B, delay time.Duration) {
-	urls := redistest.Start(b, masterCount, redistest.Config{}).URLs()
-	urls[0] = startDelayProxy(b, urls[0], delay)
+	urls := behindProxy(b, redistest.Start(b, masterCount, redistest.Config{}), delay)
 	for _, goroutines := range []int{1, 16} {
 		for _, lib := range append(slices.Clone(libraries), redsyncFailFast) {
 			benchmarkNamed(b, lib, urls, goroutinesName(goroutines), func(b *testing.B, p peer) {
@@ -41,8 +56,7 @@ func benchmarkBehindProxy(b *testing.B, delay time.Duration) {
 func TestASlowMasterIsSlowAndGetsEverything(t *testing.T) {
 	const pairs = 20
 	c := redistest.Start(t, masterCount, redistest.Config{})
-	urls := c.URLs()
-	urls[0] = startDelayProxy(t, urls[0], farAway)
+	urls := behindProxy(t, c, farAway)
 
 	conn, err := redis.DialURLContext(t.Context(), urls[0])
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/redquorum/redquorum/internal/faultproxy"
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/test/integration/internal/container"
-	"github.com/redquorum/redquorum/test/integration/internal/line"
 )
 
 // A kind of masters.
@@ -102,7 +102,7 @@ func (u *unable) Unwrap() error { return u.reason }
 // for.
 type servers struct {
 	cluster *redistest.Cluster
-	lines   []*line.Line // nil: none
+	lines   []*faultproxy.Proxy // nil: none
 	targets []string
 	// replicas that were promoted
 	replicas []*redistest.Server
@@ -116,7 +116,7 @@ func startProcesses(s setup) (masters, error) {
 	p := &servers{cluster: cluster, targets: cluster.URLs()}
 	if s.lines {
 		for i, m := range cluster.Masters {
-			l, err := line.New(m.Addr())
+			l, err := faultproxy.New(m.Addr())
 			if err != nil {
 				return nil, errors.Join(err, p.close())
 			}
@@ -164,7 +164,7 @@ func (p *servers) restart(keepData bool, which ...int) error {
 
 var errNoLines = errors.New("these masters are not behind lines")
 
-func (p *servers) eachLine(which []int, f func(l *line.Line)) error {
+func (p *servers) eachLine(which []int, f func(l *faultproxy.Proxy)) error {
 	if p.lines == nil {
 		return errNoLines
 	}
@@ -174,14 +174,18 @@ func (p *servers) eachLine(which []int, f func(l *line.Line)) error {
 	return nil
 }
 
-func (p *servers) cut(which ...int) error        { return p.eachLine(which, (*line.Line).Cut) }
-func (p *servers) cutReplies(which ...int) error { return p.eachLine(which, (*line.Line).CutReplies) }
-func (p *servers) heal(which ...int) error       { return p.eachLine(which, (*line.Line).Heal) }
+func (p *servers) cut(which ...int) error { return p.eachLine(which, (*faultproxy.Proxy).Cut) }
+func (p *servers) cutReplies(which ...int) error {
+	return p.eachLine(which, (*faultproxy.Proxy).CutReplies)
+}
+func (p *servers) heal(which ...int) error { return p.eachLine(which, (*faultproxy.Proxy).Heal) }
 
-func (p *servers) halfOpen(which ...int) error { return p.eachLine(which, (*line.Line).HalfOpen) }
+func (p *servers) halfOpen(which ...int) error {
+	return p.eachLine(which, (*faultproxy.Proxy).HalfOpen)
+}
 
 func (p *servers) slow(by time.Duration, which ...int) error {
-	return p.eachLine(which, func(l *line.Line) { l.Slow(by) })
+	return p.eachLine(which, func(l *faultproxy.Proxy) { l.Slow(by) })
 }
 
 // promote has another process, a replica with all the master's data, take over

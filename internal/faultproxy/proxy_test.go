@@ -1,4 +1,4 @@
-package line
+package faultproxy
 
 import (
 	"bufio"
@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -47,7 +48,7 @@ func echo(t *testing.T) (addr string, got <-chan string) {
 	return listener.Addr().String(), lines
 }
 
-func start(t *testing.T) (l *Line, got <-chan string) {
+func start(t *testing.T) (l *Proxy, got <-chan string) {
 	t.Helper()
 	addr, got := echo(t)
 	l, err := New(addr)
@@ -58,7 +59,7 @@ func start(t *testing.T) (l *Line, got <-chan string) {
 	return l, got
 }
 
-func dial(t *testing.T, l *Line) net.Conn {
+func dial(t *testing.T, l *Proxy) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", l.Addr())
 	if err != nil {
@@ -198,7 +199,7 @@ func TestWhatIsHeldBackIsLostWithTheConnection(t *testing.T) {
 }
 
 // pumpsLeft waits until so many connections are left, of both ends.
-func (l *Line) pumpsLeft(t *testing.T, most int) {
+func (l *Proxy) pumpsLeft(t *testing.T, most int) {
 	t.Helper()
 	for deadline := time.Now().Add(bound); ; time.Sleep(time.Millisecond) {
 		l.mu.Lock()
@@ -241,4 +242,43 @@ func TestAWrongReplyEndsTheConnection(t *testing.T) {
 	if n := l.Garbled(); n != 2 {
 		t.Errorf("%d replies were wrong, want 2", n)
 	}
+}
+
+func TestADelayKeepsTheOrderAndDoesNotAddUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const delay = 10 * time.Millisecond
+		p := &Proxy{quit: make(chan struct{})}
+		p.Delay(delay)
+		for d := range direction(2) {
+			from, sender := net.Pipe()
+			receiver, to := net.Pipe()
+			var carrying, sending sync.WaitGroup
+			carrying.Go(func() { p.carry(d, to, from, nil, nil, nil) })
+			start := time.Now()
+			sending.Go(func() {
+				for _, message := range []string{"a", "b", "c"} {
+					if _, err := io.WriteString(sender, message); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(time.Millisecond)
+				}
+			})
+			room := make([]byte, 1)
+			for i, want := range []string{"a", "b", "c"} {
+				if _, err := io.ReadFull(receiver, room); err != nil || string(room) != want {
+					t.Fatalf("%q, error %v: want %q", room, err, want)
+				}
+				if got, want := time.Since(start), delay+time.Duration(i)*time.Millisecond; got != want {
+					t.Errorf("%s arrived after %v: want %v", room, got, want)
+				}
+			}
+			sending.Wait()
+			sender.Close()
+			carrying.Wait()
+			if _, err := receiver.Read(room); !errors.Is(err, io.EOF) {
+				t.Errorf("error %v after the sender's end: want %v", err, io.EOF)
+			}
+		}
+	})
 }

@@ -1,19 +1,19 @@
 package redistest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/leftover"
 )
 
 // waitBound is how long the tests wait for what must happen.
@@ -24,41 +24,11 @@ func TestMain(m *testing.M) {
 		os.Exit(parentMain())
 	}
 	code := m.Run()
-	if err := leftovers(); err != nil {
+	if err := leftover.Any(waitBound, "redistest.startProcess"); err != nil {
 		fmt.Fprintln(os.Stderr, "left behind by the tests:", err)
 		code = max(code, 1)
 	}
 	os.Exit(code)
-}
-
-// leftovers reports goroutines of the package and children of this process that
-// are still there after a while.
-func leftovers() error {
-	var err error
-	for deadline := time.Now().Add(waitBound); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if err = leftoversNow(); err == nil {
-			return nil
-		}
-	}
-	return err
-}
-
-func leftoversNow() error {
-	stacks := make([]byte, 1<<20)
-	stacks = stacks[:runtime.Stack(stacks, true)]
-	if bytes.Contains(stacks, []byte("redistest.startProcess")) {
-		return fmt.Errorf("a goroutine that waits for a process:\n%s", stacks)
-	}
-	lists, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		return err
-	}
-	for _, list := range lists {
-		if pids, err := os.ReadFile(list); err == nil && len(bytes.TrimSpace(pids)) > 0 {
-			return fmt.Errorf("child processes %s", pids)
-		}
-	}
-	return nil
 }
 
 // start starts one server, or skips the test.

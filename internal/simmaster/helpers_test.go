@@ -6,40 +6,19 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/leftover"
 )
 
 // TestMain fails the run when goroutines are left behind by tests that do not
 // run in a bubble, which checks this by itself.
 func TestMain(m *testing.M) {
-	code := m.Run()
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
-		left := leftBehind()
-		if len(left) == 0 {
-			os.Exit(code)
-		}
-		if time.Now().After(end) {
-			fmt.Fprintf(os.Stderr, "%d goroutines left behind:\n\n%s\n", len(left), strings.Join(left, "\n\n"))
-			os.Exit(1)
-		}
-	}
-}
-
-// leftBehind returns the stacks of goroutines of a master. Counting all
-// goroutines would count those of the runtime and of the testing package too.
-func leftBehind() (stacks []string) {
-	buf := make([]byte, 1<<20)
-	for s := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		if (strings.Contains(s, "simmaster.") || strings.Contains(s, "miniredis")) && !strings.Contains(s, "TestMain") {
-			stacks = append(stacks, s)
-		}
-	}
-	return stacks
+	os.Exit(leftover.Run(m.Run, 5*time.Second))
 }
 
 // start returns a master that is closed when the test, or its bubble, ends.

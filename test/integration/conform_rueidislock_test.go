@@ -8,8 +8,8 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/redquorum/redquorum/internal/leftover"
 	"github.com/redquorum/redquorum/redlock"
-	"github.com/redquorum/redquorum/test/integration/internal/leftover"
 )
 
 // What the tests of rueidislock ask of a lock (redis/rueidis,

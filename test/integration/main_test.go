@@ -10,7 +10,7 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/test/integration/internal/container"
 
-	"github.com/redquorum/redquorum/test/integration/internal/leftover"
+	"github.com/redquorum/redquorum/internal/leftover"
 )
 
 func TestMain(m *testing.M) {

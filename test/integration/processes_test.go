@@ -7,7 +7,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/redistest"
 
-	"github.com/redquorum/redquorum/test/integration/internal/leftover"
+	"github.com/redquorum/redquorum/internal/leftover"
 )
 
 // processes are masters that are redis-server processes of this machine.

@@ -14,7 +14,7 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
 
-	"github.com/redquorum/redquorum/test/integration/internal/leftover"
+	"github.com/redquorum/redquorum/internal/leftover"
 )
 
 // contendersOf starts n processes that contend for the lock, and waits until

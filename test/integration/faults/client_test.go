@@ -16,9 +16,9 @@ import (
 	"unicode"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/leftover"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
-	"github.com/redquorum/redquorum/test/integration/internal/leftover"
 )
 
 const (

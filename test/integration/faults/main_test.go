@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redquorum/redquorum/internal/leftover"
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/test/integration/internal/container"
-	"github.com/redquorum/redquorum/test/integration/internal/leftover"
 )
 
 var (

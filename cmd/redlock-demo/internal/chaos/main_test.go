@@ -2,14 +2,13 @@ package chaos
 
 import (
 	"flag"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/leftover"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -18,27 +17,7 @@ var update = flag.Bool("update", false, "write the golden files")
 func TestMain(m *testing.M) {
 	// Masters are broken on purpose: their clients' warnings would bury the results.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	code := m.Run()
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
-		left := leftBehind()
-		if len(left) == 0 {
-			os.Exit(code)
-		}
-		if time.Now().After(end) {
-			fmt.Fprintf(os.Stderr, "%d goroutines left behind:\n\n%s\n", len(left), strings.Join(left, "\n\n"))
-			os.Exit(1)
-		}
-	}
-}
-
-func leftBehind() (stacks []string) {
-	buf := make([]byte, 1<<20)
-	for s := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		if strings.Contains(s, "redquorum/") && !strings.Contains(s, "TestMain") {
-			stacks = append(stacks, s)
-		}
-	}
-	return stacks
+	os.Exit(leftover.Run(m.Run, 5*time.Second))
 }
 
 // golden compares what people see with a file in testdata.

@@ -3,15 +3,14 @@ package demo
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/leftover"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -19,28 +18,7 @@ import (
 func TestMain(m *testing.M) {
 	// Masters are broken on purpose: their clients' warnings would bury the results.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	code := m.Run()
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
-		left := leftBehind()
-		if len(left) == 0 {
-			os.Exit(code)
-		}
-		if time.Now().After(end) {
-			fmt.Fprintf(os.Stderr, "%d goroutines left behind:\n\n%s\n", len(left), strings.Join(left, "\n\n"))
-			os.Exit(1)
-		}
-	}
-}
-
-// leftBehind returns the stacks of goroutines of this module.
-func leftBehind() (stacks []string) {
-	buf := make([]byte, 1<<20)
-	for s := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
-		if strings.Contains(s, "redquorum/") && !strings.Contains(s, "TestMain") {
-			stacks = append(stacks, s)
-		}
-	}
-	return stacks
+	os.Exit(leftover.Run(m.Run, 5*time.Second))
 }
 
 // fast are options of a run of about two seconds. The TTL is long so that

@@ -4,6 +4,7 @@ package leftover
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,6 +46,24 @@ func Goroutines(frames ...string) []string {
 		}
 	}
 	return found
+}
+
+// Run runs tests and returns the code to exit with: they fail where a goroutine
+// outlives them that was not there before, unless they fuzz. It waits for those on
+// their way out, for bound at the most.
+func Run(tests func() int, bound time.Duration) (code int) {
+	before := runtime.NumGoroutine()
+	code = tests()
+	if f := flag.Lookup("test.fuzz"); f != nil && f.Value.String() != "" {
+		return code // the fuzzing engine has goroutines of its own, for as long as the process
+	}
+	for deadline := time.Now().Add(bound); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			fmt.Fprintf(os.Stderr, "goroutines left behind by the tests:\n%s\n", strings.Join(Goroutines(""), "\n\n"))
+			return max(code, 1)
+		}
+	}
+	return code
 }
 
 // Any tells, at the end of a run of tests, what outlived them: goroutines of the

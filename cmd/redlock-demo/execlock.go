@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/release"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/trouble"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -60,11 +61,7 @@ func (e *execution) tryLock(ctx context.Context) (*redlock.Lock, error) {
 			return lock, err
 		}
 		e.retry(redlock.RetryInfo{Key: e.key, Err: err})
-		pause := time.NewTimer(tryEvery)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
+		if sleep.For(ctx, tryEvery) != nil {
 			return nil, err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/survey"
 	"github.com/redquorum/redquorum/internal/quorum"
-	"github.com/redquorum/redquorum/redlock"
 )
 
 const locksExamples = `  redlock-demo locks
@@ -85,22 +84,16 @@ func runLocks(cmd *cobra.Command, a *app, o *locksOptions, args []string) error 
 		pattern = args[0]
 	}
 	ctx := cmd.Context()
-	client, err := o.open(cmd, a, o.sharedFlags, redlock.WithGuard(redlock.GuardOff))
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	masters, err := openQueues(cmd, a, o.sharedFlags, &o.accessFlags)
+	masters, err := openLooker(cmd, a, o.sharedFlags, &o.accessFlags)
 	if err != nil {
 		return err
 	}
 	defer masters.close()
-	awaitMasters(ctx, client, func(_, unknown, _ int) bool { return unknown == 0 })
 	v := newLocksView(a, o)
 	return watching(ctx, o.watch, func() (int, error) {
 		bounded, cancel := context.WithTimeout(ctx, o.timeout)
 		defer cancel()
-		s, err := survey.Find(bounded, masters.lines, client, pattern)
+		s, err := survey.Find(bounded, masters.queues.lines, masters.client, pattern)
 		if err == nil {
 			err = ctx.Err()
 		}

@@ -83,18 +83,12 @@ func runRelease(cmd *cobra.Command, a *app, o *releaseOptions, key string) error
 		return usagef("release asks for confirmation: want --yes where there is no terminal")
 	}
 	ctx := cmd.Context()
-	client, err := o.open(cmd, a, o.sharedFlags, redlock.WithGuard(redlock.GuardOff))
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	masters, err := openQueues(cmd, a, o.sharedFlags, &o.accessFlags)
+	masters, err := openLooker(cmd, a, o.sharedFlags, &o.accessFlags)
 	if err != nil {
 		return err
 	}
 	defer masters.close()
-	awaitMasters(ctx, client, func(_, unknown, _ int) bool { return unknown == 0 })
-	r := &releasing{releaseOptions: o, a: a, client: client, masters: masters, report: releaseReport{Key: key, Now: o.now}}
+	r := &releasing{releaseOptions: o, a: a, client: masters.client, masters: masters.queues, report: releaseReport{Key: key, Now: o.now}}
 	err = r.run(ctx)
 	if err != nil && (errors.As(err, new(*signalError)) || errors.As(err, new(*usageError)) || errors.As(err, new(*outputError))) {
 		return err

@@ -77,31 +77,23 @@ func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) erro
 		return usagef("--quiet and --watch exclude each other: nothing would be shown again and again")
 	}
 	ctx := cmd.Context()
-	// Who only looks gives no master a marker, and needs nobody's vote.
-	client, err := o.open(cmd, a, o.sharedFlags, redlock.WithGuard(redlock.GuardOff))
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	queues, err := openQueues(cmd, a, o.sharedFlags, &o.accessFlags)
-	if err != nil {
-		return err
-	}
-	defer queues.close()
 	options, err := verdictOptions(cmd, a, o.sharedFlags, &o.accessFlags)
 	if err != nil {
 		return err
 	}
-	awaitMasters(ctx, client, func(_, unknown, _ int) bool { return unknown == 0 })
-	queues.await(ctx)
-	s := &statusView{out: a.out, tokens: o.showTokens, wide: func() layout { return layoutFor(a.out) }, json: o.json, verdict: verdicts(options, doctor.Client{MaxTTL: o.maxTTL, Skew: o.skew}), waiting: queues.read, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
+	masters, err := openLooker(cmd, a, o.sharedFlags, &o.accessFlags)
+	if err != nil {
+		return err
+	}
+	defer masters.close()
+	s := &statusView{out: a.out, tokens: o.showTokens, wide: func() layout { return layoutFor(a.out) }, json: o.json, verdict: verdicts(options, doctor.Client{MaxTTL: o.maxTTL, Skew: o.skew}), waiting: masters.queues.read, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
 	if o.check {
 		s.codes = checkCodes
 	}
 	if o.quiet {
 		s.out = io.Discard
 	}
-	return s.show(ctx, client, keys, o.watch)
+	return s.show(ctx, masters.client, keys, o.watch)
 }
 
 // A statusView shows inspections.

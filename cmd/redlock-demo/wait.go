@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -206,12 +207,5 @@ func (w *waitFor) pause(ctx context.Context, in *redlock.Inspection) error {
 	if w.timeout > 0 {
 		d = min(d, max(w.timeout-w.waited, 0))
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return sleep.For(ctx, d)
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
-	"github.com/redquorum/redquorum/pool"
 )
 
 // A queueReader reads the queues of locks, which one master keeps at a time, and
@@ -31,14 +30,9 @@ func openQueues(cmd *cobra.Command, a *app, shared *sharedFlags, access *accessF
 	if err != nil {
 		return nil, err
 	}
-	return newQueueReader(urls, poolOpts)
-}
-
-// newQueueReader connects to the masters. The caller must close it.
-func newQueueReader(urls []string, opts []pool.Option) (*queueReader, error) {
 	r := &queueReader{}
 	for _, url := range urls {
-		line, err := ask.Open(url, opts...)
+		line, err := ask.Open(url, poolOpts...)
 		if err != nil {
 			r.close()
 			return nil, inFlags(err)

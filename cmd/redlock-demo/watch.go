@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
 )
 
 const (
@@ -50,12 +52,8 @@ func watching(ctx context.Context, every time.Duration, look func() (code int, e
 		case every == 0:
 			return &codeError{code: code}
 		}
-		pause := time.NewTimer(every)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return context.Cause(ctx)
+		if err := sleep.For(ctx, every); err != nil {
+			return err
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -41,7 +42,7 @@ func (c *contender) run(ctx context.Context) {
 			c.hold(ctx, lock)
 		}
 		c.state.Store(statePauses)
-		rest(ctx, rand.N(longestPause))
+		_ = sleep.For(ctx, rand.N(longestPause)) // the loop looks at ctx
 	}
 }
 
@@ -78,15 +79,6 @@ func (c *contender) refused(ctx context.Context, err error) {
 	default: // nothing else is expected
 		c.counters.failed.Add(1)
 		c.tell(EventFailure, "%s: %v", c.name, err)
-		rest(ctx, time.Second)
-	}
-}
-
-func rest(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
+		_ = sleep.For(ctx, time.Second) // run looks at ctx
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -240,8 +241,7 @@ func (w *World) act(ctx context.Context) {
 // late, and the end too.
 func (w *World) play(ctx context.Context) {
 	for _, f := range w.Script {
-		rest(ctx, f.At-w.elapsed())
-		if ctx.Err() != nil {
+		if sleep.For(ctx, f.At-w.elapsed()) != nil {
 			return
 		}
 		select {

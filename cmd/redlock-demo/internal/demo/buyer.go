@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -120,7 +121,7 @@ func (s *shop) serve(ctx context.Context, b *buyer, g guard) {
 			s.ledger.failed(called, err)
 			rest = around(b.rand, 100*time.Millisecond) // there is no hurry now
 		}
-		if out || sleep(ctx, rest) != nil {
+		if out || sleep.For(ctx, rest) != nil {
 			return
 		}
 	}
@@ -134,27 +135,12 @@ func (s *shop) buy(ctx context.Context, b *buyer) (sold, out bool, err error) {
 	if stock <= 0 {
 		return false, true, nil
 	}
-	pause := leastPause + time.Duration(b.rand.Int64N(int64(mostPause-leastPause)))
-	if err := sleep(ctx, pause); err != nil {
+	thinks := leastPause + time.Duration(b.rand.Int64N(int64(mostPause-leastPause)))
+	if err := sleep.For(ctx, thinks); err != nil { // a lock's context computes: timers may be late
 		return false, false, err
-	}
-	if ctx.Err() != nil { // a lock's context computes: timers may be late
-		return false, false, context.Cause(ctx)
 	}
 	s.stock.sell(stock - 1)
 	return true, false, nil
-}
-
-// sleep waits for d, or returns why ctx ended.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // refusalOf is the error of a buyer who was refused for want of a quorum.

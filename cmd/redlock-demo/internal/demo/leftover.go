@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -76,7 +77,7 @@ func (r *run) free(ctx context.Context, url string) error {
 		if ctx.Err() == nil || last == nil {
 			last = firstNode(err)
 		}
-		if sleep(ctx, 10*time.Millisecond) != nil {
+		if sleep.For(ctx, 10*time.Millisecond) != nil {
 			return last
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
 )
 
 const (
@@ -105,7 +107,7 @@ func (o *outage) watch(ctx context.Context, gone int, since time.Time) (counted 
 		return fmt.Sprintf("sold %d · refused %d · %s", f.sales, f.refused, span(time.Since(since)))
 	})
 	defer stop()
-	if err := sleep(ctx, o.Watch); err != nil {
+	if err := sleep.For(ctx, o.Watch); err != nil {
 		return false, err
 	}
 	// Where the machine or the masters are slow, there is more to see later.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
 )
 
 // recovers has one master brought back and waits until it sells again.
@@ -42,7 +44,7 @@ func (o *outage) recovers(ctx context.Context) error {
 		return fmt.Sprintf("sold %d · refused %d · %s", f.sales, f.refused, span(time.Since(since)))
 	})
 	defer stop()
-	if err := sleep(ctx, o.Watch); err != nil {
+	if err := sleep.For(ctx, o.Watch); err != nil {
 		return err
 	}
 	stop()

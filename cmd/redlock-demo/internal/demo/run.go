@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/rs/xid"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
 )
 
 // States of a Master.
@@ -169,7 +171,7 @@ func (r *run) awaitQuorum(ctx context.Context) error {
 // true.
 func (r *run) await(ctx context.Context, bound time.Duration, met func() bool) bool {
 	for end := time.Now().Add(bound); !met(); {
-		if time.Now().After(end) || sleep(ctx, 5*time.Millisecond) != nil {
+		if time.Now().After(end) || sleep.For(ctx, 5*time.Millisecond) != nil {
 			return false
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
 	tokens "github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -56,7 +57,7 @@ func (s *Survey) look(ctx context.Context, masters []*ask.Master, who Inspector,
 			return false, err
 		}
 		s.Locks = append(s.Locks, locks...)
-		if names = names[n:]; len(names) > 0 && !pause(ctx) {
+		if names = names[n:]; len(names) > 0 && sleep.For(ctx, Pause) != nil {
 			return true, nil
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
 	"github.com/redquorum/redquorum/pool"
 )
 
@@ -93,7 +94,7 @@ func (s *Search) run(ctx context.Context, m *ask.Master, pattern string, found *
 		if cursor = next; cursor == "0" {
 			return nil
 		}
-		if !pause(ctx) {
+		if sleep.For(ctx, Pause) != nil {
 			return errBound
 		}
 	}

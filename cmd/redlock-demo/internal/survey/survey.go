@@ -57,15 +57,3 @@ func Find(ctx context.Context, masters []*ask.Master, who Inspector, pattern str
 	s.Took = time.Since(began)
 	return s, err
 }
-
-// pause waits between steps; false: ctx has ended.
-func pause(ctx context.Context) bool {
-	t := time.NewTimer(Pause)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
-}

@@ -140,8 +140,6 @@ var (
 
 func taken() *outcome.Failure { return &outcome.Failure{Kind: outcome.Taken, Need: 1, Total: 2} }
 
-func heldBy(token string) *outcome.Held { return &outcome.Held{Token: token, Type: "string"} }
-
 var stateNames = [...]string{
 	inLine: "inLine", knocking: "knocking", seeking: "seeking", deaf: "deaf", blind: "blind", asking: "asking", told: "told", queued: "queued",
 	called: "called", ourTurn: "ourTurn", collided: "collided", doubting: "doubting", acquired: "acquired", ended: "ended",
@@ -233,6 +231,9 @@ var steps = []struct {
 	{ourTurn, "all grant", nil, func(f *fake) { f.granted = true }, acquired, "pilot p:a; others"},
 	{ourTurn, "the pilot grants, the others do not", nil, func(f *fake) { f.granted, f.others = true, taken() }, seeking, "pilot p:a; others"},
 	{ourTurn, "the pilot refuses", nil, nil, told, "pilot p:a"},
+	{ourTurn, "the pilot refuses, with the key that it had before the release", nil, func(f *fake) {
+		f.one().turn.Held, f.turn.Held = heldBy("before"), heldBy("before")
+	}, told, "pilot p:a"},
 	{ourTurn, "the pilot is silent", nil, func(f *fake) { f.err = pipeline.ErrTimeout }, seeking, "pilot p:a"},
 	{ourTurn, "one who is fair", &fairWanted, nil, told, "pilot p:a if first"},
 	{ourTurn, "a set, and another key is in the way", &setWanted, func(f *fake) {
@@ -246,6 +247,8 @@ var steps = []struct {
 	{doubting, "the lock is taken", nil, func(f *fake) { f.all = taken() }, seeking, "all"},
 	{doubting, "the lock is free", nil, nil, acquired, "all"},
 }
+
+func heldBy(token string) *outcome.Held { return &outcome.Held{Token: token, Type: "string"} }
 
 // called has one who wants one of several keys be called for one.
 func (f *fake) called() { f.w.queue.hear(wakeup.Call{Master: f.pilot(), Key: f.w.key}) }

@@ -231,9 +231,6 @@ var steps = []struct {
 	{ourTurn, "all grant", nil, func(f *fake) { f.granted = true }, acquired, "pilot p:a; others"},
 	{ourTurn, "the pilot grants, the others do not", nil, func(f *fake) { f.granted, f.others = true, taken() }, seeking, "pilot p:a; others"},
 	{ourTurn, "the pilot refuses", nil, nil, told, "pilot p:a"},
-	{ourTurn, "the pilot refuses, with the key that it had before the release", nil, func(f *fake) {
-		f.one().turn.Held, f.turn.Held = heldBy("before"), heldBy("before")
-	}, told, "pilot p:a"},
 	{ourTurn, "the pilot is silent", nil, func(f *fake) { f.err = pipeline.ErrTimeout }, seeking, "pilot p:a"},
 	{ourTurn, "one who is fair", &fairWanted, nil, told, "pilot p:a if first"},
 	{ourTurn, "a set, and another key is in the way", &setWanted, func(f *fake) {
@@ -249,6 +246,25 @@ var steps = []struct {
 }
 
 func heldBy(token string) *outcome.Held { return &outcome.Held{Token: token, Type: "string"} }
+
+// A pilot that refuses for the holder who has let go is doubted; one that names another is
+// not.
+func TestAPilotIsDoubtedThatStillHasTheKeyOfTheLastHolder(t *testing.T) {
+	for token, want := range map[string]state{"before": doubting, "another": queued, "": queued} {
+		synctest.Test(t, func(t *testing.T) {
+			f := begun(t, oneWanted)
+			defer f.cancel()
+			f.one().turn.Held, f.turn.Held = heldBy("before"), heldBy(token)
+			f.w.state = ourTurn
+			for range 2 {
+				f.w.state = f.w.state.after(f.w.act(f.ctx))
+			}
+			if f.w.state != want {
+				t.Errorf("refused for %q: goes to %v, want %v", token, f.w.state, want)
+			}
+		})
+	}
+}
 
 // called has one who wants one of several keys be called for one.
 func (f *fake) called() { f.w.queue.hear(wakeup.Call{Master: f.pilot(), Key: f.w.key}) }

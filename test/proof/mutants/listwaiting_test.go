@@ -92,6 +92,24 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./redlock", "TestLockFailsAtOnceWhenRefusedPasswordsRuleAQuorumOut"},
 	},
 	{
+		name:    "a pilot's call that is lost with its waiter",
+		breaks:  "progress: who is called tries for the lock, or passes the call on",
+		edits:   []edit{{"internal/waitqueue/pilotask.go", "			r.passOn(i, q.w.key)\n", "			_ = i\n"}},
+		foundBy: goTest{"./internal/waitqueue", "TestCallsThatWereNotActedOnArePassedOn"},
+	},
+	{
+		name:    "a release that wakes its own process though another client was told",
+		breaks:  "fairness: one process does not starve the others",
+		edits:   []edit{{"internal/waitqueue/room.go", "	case wire.AnotherClient:\n	case wire.ThisClient:\n", "	case wire.AnotherClient, wire.ThisClient:\n"}},
+		foundBy: goTest{"./internal/waitqueue", "TestAReleaseWakesWhoeverItWasHandedTo"},
+	},
+	{
+		name:    "votes that are split again at once",
+		breaks:  "progress: callers that collide part by pauses",
+		edits:   []edit{{"internal/waitqueue/waiter.go", "	if w.counts.collisions < 2 {\n", "	if true {\n"}},
+		foundBy: goTest{"./internal/waitqueue", "TestEachStateDoesWhatItsSituationAsksFor"},
+	},
+	{
 		name:    "a token that is shown whole",
 		breaks:  "logs and errors give nobody a lock",
 		edits:   []edit{{"internal/token/token.go", "shownRandom  = 4", "shownRandom  = 32"}},

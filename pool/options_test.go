@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/script"
 )
 
 // configsOf is what New would make of URLs and options, without connecting.
@@ -136,6 +137,9 @@ func TestDefaultsAreThoseOfTheDocumentation(t *testing.T) {
 		got.Credentials != nil || got.DB != 0 || got.ClientName != "redquorum" || got.DialTimeout != 2*time.Second ||
 		got.StallLimit != time.Second || got.MinBackoff != 10*time.Millisecond || got.MaxBackoff != time.Second || got.QueueLimit != 65_536 {
 		t.Errorf("%+v", got)
+	}
+	if want := len(script.All); len(got.Scripts) != want {
+		t.Errorf("%d scripts are loaded at a dial, want %d", len(got.Scripts), want)
 	}
 }
 

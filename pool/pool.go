@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/script"
 )
 
 // MaxMasters is how many masters a pool may have.
@@ -89,6 +90,7 @@ func (o *options) configs(urls []string) ([]pipeline.Config, error) {
 			MinBackoff:  o.minBackoff,
 			MaxBackoff:  o.maxBackoff,
 			QueueLimit:  o.queueLimit,
+			Scripts:     script.Sources(),
 			Logger:      o.logger,
 			Chance:      o.chance,
 		}

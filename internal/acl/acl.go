@@ -51,11 +51,11 @@ func Uses() []Use {
 		},
 		{
 			Name: Queue, Keys: []string{"redquorum:q:1:*"}, Channels: []string{wakeup.Prefix + "*"},
-			Commands: commands(script.Commands(script.Queue, script.QueueSlots, script.ReleaseSet, script.ReleaseEach), "subscribe", "ping", "script|load"),
+			Commands: commands(script.Commands(script.Queue, script.QueueSlots, script.ReleaseSet, script.ReleaseEach), "subscribe", "ping"),
 		},
 		{Name: Guard, Keys: []string{guard.Key, guard.Sighting}, Commands: commands(script.Commands(guard.Scripts...), "eval", "evalsha", "info")},
 		{Name: Database, Commands: []string{"select"}},
-		{Name: Handshake, Commands: []string{"client|id", "client|kill", "client|setname", "info", "ping"}},
+		{Name: Handshake, Commands: []string{"client|id", "client|kill", "client|setname", "info", "ping", "script|load"}},
 	}
 }
 

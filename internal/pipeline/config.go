@@ -32,7 +32,8 @@ type Config struct {
 	MaxBackoff  time.Duration // default 1 s
 	QueueLimit  int           // commands waiting or under way; default 65,536
 
-	Logger *slog.Logger
+	Scripts []string // sources loaded at every dial
+	Logger  *slog.Logger
 
 	Chance *chance.Source // for simulations; nil: Go's generators
 	Yield  func()         // for simulations; nil: runtime.Gosched

@@ -105,7 +105,7 @@ func (p *Pipeline) logIn(ctx context.Context, w *wire) (*handshake, error) {
 	return h, nil
 }
 
-// greet asks who answers. It loads no script: see load.go.
+// greet asks who answers, and loads the scripts.
 func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 	if p.cfg.DB != 0 {
 		h.send(fmt.Sprintf("SELECT %d", p.cfg.DB), "SELECT", p.cfg.DB)
@@ -120,6 +120,9 @@ func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 		}
 	})
 	h.name(p.cfg.ClientName)
+	for _, source := range p.cfg.Scripts {
+		h.ask("SCRIPT", []any{"LOAD", source}, nil)
+	}
 	h.ask("PING", nil, nil)
 	if err := h.run(); err != nil {
 		return identity{}, err

@@ -33,7 +33,8 @@ func TestTheHandshakeIsSentInOneFlush(t *testing.T) {
 		{"a database", func(c *Config) { c.DB = 7 }, []string{"SELECT 7", "CLIENT ID", "INFO server", "PING"}},
 		{"everything", func(c *Config) {
 			c.Username, c.Password, c.DB, c.ClientName = "me", "pw", 7, "redquorum"
-		}, []string{"AUTH me pw", "SELECT 7", "CLIENT ID", "INFO server", "CLIENT SETNAME redquorum", "PING"}},
+			c.Scripts = []string{"return 1", "return 2"}
+		}, []string{"AUTH me pw", "SELECT 7", "CLIENT ID", "INFO server", "CLIENT SETNAME redquorum", "SCRIPT LOAD return 1", "SCRIPT LOAD return 2", "PING"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -222,7 +223,7 @@ func TestWhatIsOptionalMayBeRefused(t *testing.T) {
 					return "-" + text + "\r\n", args[0] != "AUTH" && args[0] != "SELECT"
 				}
 				cfg := s.config()
-				cfg.Password, cfg.DB, cfg.ClientName = "pw", 1, "redquorum"
+				cfg.Password, cfg.DB, cfg.ClientName, cfg.Scripts = "pw", 1, "redquorum", []string{"return 1"}
 				p := connect(t, cfg)
 				for n := range 3 { // the kill of the one before is refused, too
 					mustAnswer(t, p, "OK", "GET", "x")

@@ -21,11 +21,10 @@ import (
 // Where it replies with an error nothing was done, and Call.Apart is set. Joints
 // are told apart by their address.
 type Joint struct {
-	SHA    string
-	Source string // what is loaded where the master does not have it; "": nothing
-	Args   int    // of each call
-	Last   []byte // one encoded argument that all have in common
-	Ints   int    // in the reply to each call: 1, or 3, which become *ThreeInts
+	SHA  string
+	Args int    // of each call
+	Last []byte // one encoded argument that all have in common
+	Ints int    // in the reply to each call: 1, or 3, which become *ThreeInts
 }
 
 // A Part is a call's part in a joint command, where it stands in its own.
@@ -218,8 +217,7 @@ func (c *joint) free() {
 	joints.Put(c)
 }
 
-// join makes joint commands of a batch, unless the master has refused one, and has not
-// loaded its script since.
+// join makes joint commands of a batch, unless the master has refused one.
 func (s *session) join(batch []*Call) ([]*Call, bool) {
 	if s.apart.Load() {
 		return nil, false
@@ -255,7 +253,7 @@ func (s *session) receiveJoint(c *joint) error {
 	s.p.completed.Add(uint64(n) - 1)
 	s.timed(&c.Call)
 	if refusal != nil {
-		s.refused(kind, refusal)
+		s.apart.Store(true)
 	}
 	for i, part := range c.parts {
 		switch {

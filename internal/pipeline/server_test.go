@@ -189,7 +189,7 @@ func (c *fakeConn) answer(args []string) string {
 
 // handshakes reports whether a command is one that the tests' calls never use.
 func handshakes(args []string) bool {
-	return slices.Contains([]string{"AUTH", "SELECT", "CLIENT", "INFO", "PING"}, args[0])
+	return slices.Contains([]string{"AUTH", "SELECT", "CLIENT", "INFO", "SCRIPT", "PING"}, args[0])
 }
 
 func (c *fakeConn) greeting(args []string) string {
@@ -200,6 +200,8 @@ func (c *fakeConn) greeting(args []string) string {
 		return ":1\r\n"
 	case "INFO server":
 		return bulk("# Server\r\nredis_version:7.0.0\r\nrun_id:" + testRunID + "\r\ntcp_port:6379\r\n")
+	case "SCRIPT LOAD":
+		return bulk("0123456789012345678901234567890123456789")
 	default:
 		return "+OK\r\n"
 	}

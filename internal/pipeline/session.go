@@ -39,8 +39,7 @@ type session struct {
 	checking checking
 
 	joiner joiner      // the writer's
-	apart  atomic.Bool // the master has refused a joint command, and its script is not loaded
-	loads  int         // of scripts; the reader's
+	apart  atomic.Bool // the master has refused a joint command
 	ints   []int64     // the reader's, used again
 
 	wg         sync.WaitGroup
@@ -240,9 +239,7 @@ func (s *session) replied(c *Call, reply any, err error) {
 func (s *session) answered(c *Call, reply any, err error) {
 	s.timed(c)
 	if err != nil {
-		if !IsNoScript(err) { // no failure: what it asks for comes next
-			s.p.failures.Add(1)
-		}
+		s.p.failures.Add(1)
 		err = withoutPermission(c.Cmd, err)
 	}
 	c.Reply, c.Err = reply, err

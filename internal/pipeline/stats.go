@@ -14,7 +14,7 @@ type Stats struct {
 	RunID      string        // run_id of the master last connected to; "" if it does not tell
 	InFlight   int           // commands waiting to be sent or for their reply
 	Commands   uint64        // replies received
-	Failures   uint64        // error replies but NOSCRIPT, and commands without a reply
+	Failures   uint64        // error replies, and commands without a reply
 	Reconnects uint64        // connections after the first
 	RoundTrip  time.Duration // moving average; 0: not measured yet
 }

@@ -7,8 +7,7 @@ import (
 )
 
 const (
-	firstRead  = 4 << 10   // one read takes what the kernel has, up to this at first,
-	readAhead  = 64 << 10  // and up to this after reads that were full
+	readAhead  = 64 << 10  // one read takes what the kernel has, up to this
 	writeBatch = 256 << 10 // a batch above this is written in several pieces
 )
 
@@ -24,7 +23,6 @@ type wire struct {
 	raw      net.Conn // the socket below: what is closed
 
 	in     []byte
-	full   bool   // the last read has filled it
 	unread []byte // of the reply that is being read: what was not taken yet
 	rest   []byte // what came behind it
 	ends   []int  // lengths of the replies that end in what was last read
@@ -42,7 +40,7 @@ type wire struct {
 }
 
 func newWire(raw, conn net.Conn) *wire {
-	return &wire{Conn: conn, raw: raw, in: make([]byte, firstRead), silent: true}
+	return &wire{Conn: conn, raw: raw, in: make([]byte, readAhead), silent: true}
 }
 
 func (w *wire) Read(p []byte) (int, error) {
@@ -76,11 +74,7 @@ func (w *wire) fill() error {
 // take reads what the kernel has and checks all of it: what comes before a bad
 // byte counts no more than what comes behind it.
 func (w *wire) take() error {
-	if w.full && len(w.in) < readAhead { // nothing of it is needed any more
-		w.in = make([]byte, 4*len(w.in))
-	}
 	n, err := w.Conn.Read(w.in)
-	w.full = n == len(w.in)
 	if n == 0 {
 		return err
 	}

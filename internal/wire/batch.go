@@ -18,8 +18,8 @@ func newBatches(cfg *Config, retention any) batches {
 		release = script.ReleaseLeases
 	}
 	return batches{
-		release: pipeline.Joint{SHA: release.SHA, Source: release.Source, Args: 1, Last: pipeline.AppendBulk(nil, cfg.ID), Ints: 1},
-		acquire: pipeline.Joint{SHA: script.AcquireEach.SHA, Source: script.AcquireEach.Source, Args: 6, Last: pipeline.AppendArgs(nil, retention), Ints: 3},
+		release: pipeline.Joint{SHA: release.SHA, Args: 1, Last: pipeline.AppendBulk(nil, cfg.ID), Ints: 1},
+		acquire: pipeline.Joint{SHA: script.AcquireEach.SHA, Args: 6, Last: pipeline.AppendArgs(nil, retention), Ints: 3},
 	}
 }
 

@@ -72,6 +72,7 @@ check "slow tests" slow_tests_exist
 check "tested modules" in_workflow
 check "no large files" small
 check "modules that users import" release_tool check
+check "API since the newest version" scripts/api-diff.sh
 for module in ${MODULES:-. $(nested_modules)}; do
 	[ -f "$module/go.mod" ] || die "MODULES names $module, which holds no go.mod"
 	check "go vet: $module" in_module "$module" go vet ./...

@@ -170,10 +170,7 @@ func TestBenchSaysWhatItCouldNotRemove(t *testing.T) {
 func TestBadInputOfBenchGetsOneSentence(t *testing.T) {
 	t.Parallel()
 	const help = " (see redlock-demo bench --help)"
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
+	refuses(t, "bench", []mistake{
 		{nil, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
 		{[]string{"k"}, `unexpected argument "k"` + help},
 		{[]string{"--goroutines", "0"}, `--goroutines "0": want a whole number from 1 to 10000` + help},
@@ -187,19 +184,5 @@ func TestBadInputOfBenchGetsOneSentence(t *testing.T) {
 		{[]string{"--masters", "http://:secret@h"}, `master URL 1: scheme "http": want redis://, rediss:// or unix://`},
 		{[]string{"--masters", "redis://127.0.0.1:1", "--password-file", "/no/such/file"}, "--password-file: open /no/such/file: no such file or directory"},
 		{[]string{"--masters", "rediss://127.0.0.1:1", "--tls-cert", "/no/such/file"}, "--tls-cert and --tls-key need each other"},
-	} {
-		stdout, stderr, code := output(t, nil, append([]string{"bench"}, test.args...)...)
-		if code != exitUsage || stdout != "" || stderr != "redlock-demo: "+test.want+"\n" {
-			t.Errorf("%q: exit code %d, %q, %q", test.args, code, stdout, stderr)
-		}
-	}
-}
-
-func TestTheHelpOfBenchIsAsInItsGoldenFile(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := output(t, nil, "bench", "--help")
-	if code != 0 || stderr != "" {
-		t.Errorf("exit code %d, %q", code, stderr)
-	}
-	golden(t, "bench-help", stdout)
+	})
 }

@@ -127,6 +127,45 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// A mistake is arguments that are refused, and in which sentence.
+type mistake struct {
+	args []string
+	want string
+}
+
+// refuses checks that a command refuses mistakes.
+func refuses(t *testing.T, name string, mistakes []mistake) {
+	t.Helper()
+	for _, m := range mistakes {
+		stdout, stderr, code := output(t, nil, append([]string{name}, m.args...)...)
+		if code != exitUsage || stdout != "" || stderr != "redlock-demo: "+m.want+"\n" {
+			t.Errorf("%q: exit code %d, %q, %q", m.args, code, stdout, stderr)
+		}
+	}
+}
+
+// endsUnread checks that a command ends soon and quietly where nobody reads what it
+// prints.
+func endsUnread(t *testing.T, args ...string) {
+	t.Helper()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = read.Close()
+	defer func() { _ = write.Close() }()
+	cmd := command(t, nil, args...)
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = write, &stderr
+	began := time.Now()
+	if code := codeOf(t, cmd.Run()); code != exitOutput || stderr.String() != "" {
+		t.Errorf("%q: exit code %d, %q", args, code, stderr.String())
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("%q: ended after %v", args, took)
+	}
+}
+
 // eventually waits for a condition.
 func eventually(t *testing.T, what string, met func() bool) {
 	t.Helper()

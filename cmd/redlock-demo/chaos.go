@@ -20,7 +20,7 @@ import (
 const chaosExamples = `  redlock-demo chaos                              watch, and break things by keys
   redlock-demo chaos --tour                       see every fault once
   redlock-demo chaos --spawn redis-server         the same with real masters
-  redlock-demo chaos --masters redis://a,redis://b,redis://c   and yours, which you break
+  redlock-demo chaos --masters redis://a,redis://b,redis://c     break yours
   redlock-demo chaos --script faults.txt --json | jq .verdict
 
   # faults.txt: times since the start, and what happens then

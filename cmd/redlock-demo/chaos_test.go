@@ -3,11 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/chaos"
 )
@@ -70,10 +68,7 @@ func TestBadInputOfChaosGetsOneSentence(t *testing.T) {
 	backward := file(t, "2s skew 1 60s\n")
 	skewless := "--script " + backward + ": fault 1: the clocks of processes are the machine's, only those of embedded masters can be set: want no skew with --spawn"
 	const help = " (see redlock-demo chaos --help)"
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
+	refuses(t, "chaos", []mistake{
 		{[]string{"extra"}, `unexpected argument "extra"` + help},
 		{[]string{"--masters", "redis://:secret@h", "--tour"}, "--masters and --tour exclude each other: chaos breaks masters of its own only"},
 		{[]string{"--masters", "redis://:secret@h", "--script", bad}, "--masters and --script exclude each other: chaos breaks masters of its own only"},
@@ -93,42 +88,11 @@ func TestBadInputOfChaosGetsOneSentence(t *testing.T) {
 		{[]string{"--guard", "much"}, `--guard "much": want off, standard or strict` + help},
 		{[]string{"--metrics", "9121"}, `--metrics "9121": want host:port or :port, with a port from 0 to 65535`},
 		{[]string{"--spawn", ""}, "--spawn names no binary: want a path or a name such as redis-server"},
-	} {
-		stdout, stderr, code := output(t, nil, append([]string{"chaos"}, test.args...)...)
-		if code != exitUsage || stdout != "" || stderr != "redlock-demo: "+test.want+"\n" {
-			t.Errorf("%q: exit code %d, %q, %q", test.args, code, stdout, stderr)
-		}
-	}
+	})
 }
 
 func TestChaosEndsQuietlyWhereNobodyReads(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"chaos"}, {"chaos", "--json", "--duration", "1s"}} {
-		read, write, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = read.Close()
-		cmd := command(t, nil, args...)
-		var stderr bytes.Buffer
-		cmd.Stdout, cmd.Stderr = write, &stderr
-		began := time.Now()
-		err = cmd.Run()
-		_ = write.Close()
-		if code := codeOf(t, err); code != exitOutput || stderr.String() != "" {
-			t.Errorf("%q: exit code %d, %q", args, code, stderr.String())
-		}
-		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("%q: ended after %v", args, took)
-		}
-	}
-}
-
-func TestTheHelpOfChaosIsAsInItsGoldenFile(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := output(t, nil, "chaos", "--help")
-	if code != 0 || stderr != "" {
-		t.Errorf("exit code %d, %q", code, stderr)
-	}
-	golden(t, "chaos-help", stdout)
+	endsUnread(t, "chaos")
+	endsUnread(t, "chaos", "--json", "--duration", "1s")
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"slices"
@@ -148,27 +147,8 @@ func TestAFailedExpectationIsExitCodeOne(t *testing.T) {
 
 func TestAClosedOutputEndsItQuietly(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"demo"}, {"--json", "--masters", list(cluster(t, 3)), "--stock", "10"}} {
-		read, write, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := read.Close(); err != nil {
-			t.Fatal(err)
-		}
-		cmd := command(t, nil, args...)
-		var stderr bytes.Buffer
-		cmd.Stdout, cmd.Stderr = write, &stderr
-		began := time.Now()
-		err = cmd.Run()
-		_ = write.Close()
-		if code := codeOf(t, err); code != exitOutput || stderr.String() != "" {
-			t.Errorf("%q: exit code %d, %q", args, code, stderr.String())
-		}
-		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("%q: ended after %v", args, took)
-		}
-	}
+	endsUnread(t, "demo")
+	endsUnread(t, "--json", "--masters", list(cluster(t, 3)), "--stock", "10")
 }
 
 // needsRedis skips a test where no redis-server can be run, or fails it where

@@ -252,18 +252,7 @@ func TestDoctorSeesAClockThatIsOff(t *testing.T) {
 
 func TestDoctorEndsQuietlyWhereNobodyReads(t *testing.T) {
 	t.Parallel()
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = read.Close()
-	defer func() { _ = write.Close() }()
-	cmd := command(t, nil, "doctor", "--for", "100ms", "--masters", list(cluster(t, 3)))
-	var stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = write, &stderr
-	if code := codeOf(t, cmd.Run()); code != exitOutput || stderr.String() != "" {
-		t.Errorf("exit code %d, %q", code, stderr.String())
-	}
+	endsUnread(t, "doctor", "--for", "100ms", "--masters", list(cluster(t, 3)))
 }
 
 func TestDoctorIsEndedByASignal(t *testing.T) {
@@ -294,10 +283,7 @@ func TestDoctorIsEndedByASignal(t *testing.T) {
 func TestBadInputOfDoctorGetsOneSentence(t *testing.T) {
 	t.Parallel()
 	const help = " (see redlock-demo doctor --help)"
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
+	refuses(t, "doctor", []mistake{
 		{nil, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
 		{[]string{"k"}, `unexpected argument "k"` + help},
 		{[]string{"--for", "1ms"}, `--for "1ms": want a duration from 100ms to 1h0m0s, such as 500ms or 2s` + help},
@@ -306,12 +292,7 @@ func TestBadInputOfDoctorGetsOneSentence(t *testing.T) {
 		{[]string{"--masters", "redis://h,redis://H"}, "master URL 2: h:6379 is already master 1: every master must be given once"},
 		{[]string{"--masters", "redis://h", "--password-file", "/no/such/file"}, "--password-file: open /no/such/file: no such file or directory"},
 		{[]string{"--masters", "rediss://h", "--tls-ca", "/no/such/file"}, "--tls-ca: open /no/such/file: no such file or directory"},
-	} {
-		stdout, stderr, code := output(t, nil, append([]string{"doctor"}, test.args...)...)
-		if code != exitUsage || stdout != "" || stderr != "redlock-demo: "+test.want+"\n" {
-			t.Errorf("%q: exit code %d, %q, %q", test.args, code, stdout, stderr)
-		}
-	}
+	})
 }
 
 func TestAReportIsAsInItsGoldenFiles(t *testing.T) {
@@ -349,13 +330,4 @@ func TestAReportIsAsInItsGoldenFiles(t *testing.T) {
 		}
 		golden(t, name, text.String())
 	}
-}
-
-func TestTheHelpOfDoctorIsAsInItsGoldenFile(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := output(t, nil, "doctor", "--help")
-	if code != 0 || stderr != "" {
-		t.Errorf("exit code %d, %q", code, stderr)
-	}
-	golden(t, "doctor-help", stdout)
 }

@@ -97,17 +97,3 @@ func TestBadInputOfExecGetsOneSentence(t *testing.T) {
 		})
 	}
 }
-
-func TestTheHelpOfExecIsAsInItsGoldenFile(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := output(t, nil, "exec", "--help")
-	if code != 0 || stderr != "" {
-		t.Errorf("exit code %d, %q", code, stderr)
-	}
-	golden(t, "exec-help", stdout)
-	for line := range strings.Lines(stdout) {
-		if len([]rune(line)) > 81 {
-			t.Errorf("a line above 80 columns: %s", line)
-		}
-	}
-}

@@ -231,10 +231,7 @@ func TestInitRefusesAMasterThatIsNotFit(t *testing.T) {
 func TestBadInputOfInitGetsOneSentence(t *testing.T) {
 	t.Parallel()
 	const help = " (see redlock-demo init --help)"
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
+	refuses(t, "init", []mistake{
 		{nil, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
 		{[]string{"k"}, `unexpected argument "k"` + help},
 		{[]string{"--guard", "off"}, `--guard "off": want standard or strict` + help},
@@ -246,12 +243,7 @@ func TestBadInputOfInitGetsOneSentence(t *testing.T) {
 		{[]string{"--masters", "redis://a,redis://b,redis://c", "--without", "a:6379", "--without", "b:6379", "--yes"}, "--without names 2 of 3 masters: want 1 at the most, so that a quorum is there"},
 		{[]string{"--masters", "redis://a,redis://b,redis://c", "--without", "a:6379"}, "--without asks for confirmation: want --yes where there is no terminal"},
 		{[]string{"--masters", "redis://h", "--user", "u"}, "--user needs --password-file"},
-	} {
-		stdout, stderr, code := output(t, nil, append([]string{"init"}, test.args...)...)
-		if code != exitUsage || stdout != "" || stderr != "redlock-demo: "+test.want+"\n" {
-			t.Errorf("%q: exit code %d, %q, %q", test.args, code, stdout, stderr)
-		}
-	}
+	})
 }
 
 func TestInitTellsThatNobodyReads(t *testing.T) {
@@ -268,13 +260,4 @@ func TestInitTellsThatNobodyReads(t *testing.T) {
 	if code := codeOf(t, cmd.Run()); code != exitOutput {
 		t.Errorf("exit code %d", code)
 	}
-}
-
-func TestTheHelpOfInitIsAsInItsGoldenFile(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := output(t, nil, "init", "--help")
-	if code != 0 || stderr != "" {
-		t.Errorf("exit code %d, %q", code, stderr)
-	}
-	golden(t, "init-help", stdout)
 }

@@ -262,27 +262,10 @@ func TestLocksAreAsInTheirGoldenFile(t *testing.T) {
 
 func TestBadInputOfLocksGetsOneSentence(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
+	refuses(t, "locks", []mistake{
 		{nil, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
 		{[]string{"a", "b"}, "2 patterns: want one at the most, in quotes (see redlock-demo locks --help)"},
 		{[]string{"--watch", "1s"}, `key "1s" is a duration: want --watch=1s [PATTERN], or -- before a key of that name`},
 		{[]string{"--limit", "0"}, `--limit "0": want a whole number from 1 to 1000000 (see redlock-demo locks --help)`},
-	} {
-		stdout, stderr, code := output(t, nil, append([]string{"locks"}, test.args...)...)
-		if code != exitUsage || stdout != "" || stderr != "redlock-demo: "+test.want+"\n" {
-			t.Errorf("%q: exit code %d, %q, %q", test.args, code, stdout, stderr)
-		}
-	}
-}
-
-func TestTheHelpOfLocksIsAsInItsGoldenFile(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := output(t, nil, "locks", "--help")
-	if code != 0 || stderr != "" {
-		t.Errorf("exit code %d, %q", code, stderr)
-	}
-	golden(t, "locks-help", stdout)
+	})
 }

@@ -307,30 +307,13 @@ func TestWhenAReleasedLockIsFreeForOthers(t *testing.T) {
 func TestBadInputOfReleaseGetsOneSentence(t *testing.T) {
 	t.Parallel()
 	const nowhere = "redis://127.0.0.1:1"
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
+	refuses(t, "release", []mistake{
 		{nil, "0 keys are named: want redlock-demo release KEY (see redlock-demo release --help)"},
 		{[]string{"a", "b"}, "2 keys are named: want redlock-demo release KEY (see redlock-demo release --help)"},
 		{[]string{"--masters", nowhere, "k"}, "release asks for confirmation: want --yes where there is no terminal"},
 		{[]string{"--yes", "k"}, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
 		{[]string{"--yes", "--masters", nowhere, "redquorum:marker"}, `inspect: key "redquorum:marker": the prefix "redquorum:" is reserved`},
-	} {
-		stdout, stderr, code := output(t, nil, append([]string{"release"}, test.args...)...)
-		if code != exitUsage || stdout != "" || stderr != "redlock-demo: "+test.want+"\n" {
-			t.Errorf("%q: exit code %d, %q, %q", test.args, code, stdout, stderr)
-		}
-	}
-}
-
-func TestTheHelpOfReleaseIsAsInItsGoldenFile(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := output(t, nil, "release", "--help")
-	if code != 0 || stderr != "" {
-		t.Errorf("exit code %d, %q", code, stderr)
-	}
-	golden(t, "release-help", stdout)
+	})
 }
 
 func TestWhoMayLockMayReleaseAndListNeedsScan(t *testing.T) {

@@ -295,31 +295,14 @@ func TestStatusSaysWhetherALockCanBeTaken(t *testing.T) {
 
 func TestBadInputOfStatusGetsOneSentence(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
+	refuses(t, "status", []mistake{
 		{nil, "no key is named: want redlock-demo status KEY... (see redlock-demo status --help)"},
 		{[]string{"k"}, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
 		{[]string{"--watch=1ms", "k"}, `--watch "1ms": want a duration from 100ms to 1h0m0s, such as 500ms or 2s (see redlock-demo status --help)`},
 		{[]string{"--watch", "1s", "k"}, `key "1s" is a duration: want --watch=1s KEY..., or -- before a key of that name`},
 		{[]string{"--masters", "redis://127.0.0.1:1", "--watch", "--", "1s", ""}, "inspect: the key is empty"},
 		{[]string{"--masters", "redis://127.0.0.1:1", ""}, "inspect: the key is empty"},
-	} {
-		stdout, stderr, code := output(t, nil, append([]string{"status"}, test.args...)...)
-		if code != exitUsage || stdout != "" || stderr != "redlock-demo: "+test.want+"\n" {
-			t.Errorf("%q: exit code %d, %q, %q", test.args, code, stdout, stderr)
-		}
-	}
-}
-
-func TestTheHelpOfStatusIsAsInItsGoldenFile(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := output(t, nil, "status", "--help")
-	if code != 0 || stderr != "" {
-		t.Errorf("exit code %d, %q", code, stderr)
-	}
-	golden(t, "status-help", stdout)
+	})
 }
 
 func TestStatusShowsTokensInFullWhereItIsAskedTo(t *testing.T) {

@@ -7,19 +7,27 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/bench"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
 )
 
-func TestTheHelpOfTheProgramIsAsInItsGoldenFile(t *testing.T) {
+func TestTheHelpIsAsInItsGoldenFiles(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, code := output(t, nil, "--help")
-	if code != 0 || stderr != "" {
-		t.Errorf("exit code %d, %q", code, stderr)
+	for _, name := range []string{"", "bench", "chaos", "doctor", "exec", "init", "locks", "release", "status", "wait"} {
+		stdout, stderr, code := output(t, nil, strings.Fields(name+" --help")...)
+		if code != 0 || stderr != "" {
+			t.Errorf("%s: exit code %d, %q", name, code, stderr)
+		}
+		golden(t, strings.TrimPrefix(name+"-help", "-"), stdout)
+		for line := range strings.Lines(stdout) {
+			if name == "exec" && utf8.RuneCountInString(line) > 81 { // others are wider
+				t.Errorf("%s: a line above 80 columns: %s", name, line)
+			}
+		}
 	}
-	golden(t, "help", stdout)
 }
 
 func TestAMeasurementIsAsInItsGoldenFile(t *testing.T) {

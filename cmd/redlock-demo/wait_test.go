@@ -191,12 +191,3 @@ func TestBadInputOfWaitGetsOneSentence(t *testing.T) {
 		}
 	}
 }
-
-func TestTheHelpOfWaitIsAsInItsGoldenFile(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := output(t, nil, "wait", "--help")
-	if code != 0 || stderr != "" {
-		t.Errorf("exit code %d, %q", code, stderr)
-	}
-	golden(t, "wait-help", stdout)
-}

@@ -53,14 +53,21 @@ func dropOn(s *fakeServer) {
 	}
 }
 
+// connected is a pipeline that is up, to a server of dropOn.
+func connected(t *testing.T) (*fakeServer, *gate, *Pipeline) {
+	t.Helper()
+	s := newFakeServer(t)
+	dropOn(s)
+	g := newGate(s)
+	p := open(t, g.config())
+	g.next <- nil
+	mustAnswer(t, p, "OK", "GET", "x")
+	return s, g, p
+}
+
 func TestKeptCallsSurviveAReconnectInOrderAndAheadOfNewerOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		dropOn(s)
-		g := newGate(s)
-		p := open(t, g.config())
-		g.next <- nil
-		mustAnswer(t, p, "OK", "GET", "x")
+		s, g, p := connected(t)
 
 		kept := []*waiter{startKept(t, p, time.Minute, "K1"), nil, startKept(t, p, time.Minute, "K2")}
 		synctest.Wait() // K1 and K2 are under way
@@ -92,12 +99,7 @@ func TestKeptCallsSurviveAReconnectInOrderAndAheadOfNewerOnes(t *testing.T) {
 
 func TestKeptCallsWaitForAMasterThatIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		dropOn(s)
-		g := newGate(s)
-		p := open(t, g.config())
-		g.next <- nil
-		mustAnswer(t, p, "OK", "GET", "x")
+		s, g, p := connected(t)
 
 		first := startKept(t, p, time.Hour, "K1")
 		drop := start(t, p, "DROP")
@@ -137,12 +139,7 @@ func TestKeptCallsWaitForAMasterThatIsDown(t *testing.T) {
 
 func TestKeptCallsAreNotSentPastTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		dropOn(s)
-		g := newGate(s)
-		p := open(t, g.config())
-		g.next <- nil
-		mustAnswer(t, p, "OK", "GET", "x")
+		s, g, p := connected(t)
 		short, long := startKept(t, p, time.Second, "K1"), startKept(t, p, time.Minute, "K2")
 		start(t, p, "DROP").wait()
 		time.Sleep(time.Second) // the dial takes as long: Keep is over in this instant
@@ -183,12 +180,7 @@ func TestKeptCallsFailOnceTheirTimeIsOverWhileTheMasterIsDown(t *testing.T) {
 
 func TestAKeptCallThatIsAbandonedMeanwhileIsNotSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		dropOn(s)
-		g := newGate(s)
-		p := open(t, g.config())
-		g.next <- nil
-		mustAnswer(t, p, "OK", "GET", "x")
+		s, g, p := connected(t)
 		w := startKept(t, p, time.Minute, "K1")
 		start(t, p, "DROP").wait()
 		w.unwanted.Store(true)
@@ -204,12 +196,7 @@ func TestAKeptCallThatIsAbandonedMeanwhileIsNotSentAgain(t *testing.T) {
 
 func TestKeptCallsEndWithThePipeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		dropOn(s)
-		g := newGate(s)
-		p := open(t, g.config())
-		g.next <- nil
-		mustAnswer(t, p, "OK", "GET", "x")
+		_, g, p := connected(t)
 		underWay := startKept(t, p, time.Hour, "K1")
 		start(t, p, "DROP").wait()
 		g.next <- errRefused
@@ -322,12 +309,7 @@ func (o *delayedOwner) Complete(*Call)             { close(o.done) }
 // first of the new batch is a sample: the outage is no round trip.
 func TestAnOutageIsNoRoundTrip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		dropOn(s)
-		g := newGate(s)
-		p := open(t, g.config())
-		g.next <- nil
-		mustAnswer(t, p, "OK", "GET", "x")
+		_, g, p := connected(t)
 		var kept []*waiter
 		for _, cmd := range []string{"K1", "K2", "K3"} {
 			kept = append(kept, startKept(t, p, time.Hour, cmd))

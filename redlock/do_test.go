@@ -3,39 +3,38 @@ package redlock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redquorum/redquorum/redlock"
 )
 
-func TestDoRunsUnderTheLockAndReleasesIt(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		ran := false
-		err := c.Do(t.Context(), "key", func(ctx context.Context) error {
-			ran = true
-			l, ok := redlock.FromContext(ctx)
-			if !ok || l.Key() != "key" || s.holders("key", l.Token()) < 3 {
-				t.Error("the lock is not held in fn")
-			}
-			return nil
-		})
-		if err != nil || !ran {
-			t.Error(err, ran)
-		}
-		s.wantClean()
-	})
-}
+var errWork = errors.New("the work failed")
 
-func TestDoReturnsWhatTheFunctionReturns(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		boom := errors.New("boom")
-		if err := s.open().Do(t.Context(), "key", func(context.Context) error { return boom }); !errors.Is(err, boom) {
-			t.Errorf("got %v", err)
+func TestDoRunsUnderTheLockAndReleasesIt(t *testing.T) {
+	onEach(t, 5, func(t *testing.T, f *fleet) {
+		c := f.open()
+		type caller struct{}
+		ctx := context.WithValue(t.Context(), caller{}, "the caller's value")
+		for _, result := range []error{nil, errWork} {
+			ran := false
+			err := c.Do(ctx, "key", func(ctx context.Context) error {
+				ran = true
+				l, ok := redlock.FromContext(ctx)
+				if !ok || l.Key() != "key" || l.Remaining() <= 0 || f.holders("key", l.Token()) < 3 {
+					t.Error("the lock is not held in fn")
+				}
+				if ctx.Value(caller{}) != "the caller's value" {
+					t.Error("the caller's values do not reach fn")
+				}
+				return result
+			})
+			if !ran || !errors.Is(err, result) || result == nil && err != nil {
+				t.Errorf("ran: %v, error %v: want %v", ran, err, result)
+			}
+			f.wantFree("key")
 		}
 	})
 }
@@ -43,256 +42,214 @@ func TestDoReturnsWhatTheFunctionReturns(t *testing.T) {
 // A caller may try again on ErrTaken and ErrNoQuorum, because then fn has not
 // run: what fn brings back must not look like that.
 func TestDoHidesTheKindOfAnInnerAcquisition(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		mustLock(t, s.open(), "inner")
-		err := c.Do(t.Context(), "outer", func(ctx context.Context) error {
-			_, err := c.TryLock(ctx, "inner")
-			wantExactly(t, err, redlock.ErrTaken)
-			return errors.Join(err, context.Canceled)
-		})
-		wantExactly(t, err, context.Canceled)
-		if _, ok := errors.AsType[*redlock.QuorumError](err); !ok {
-			t.Errorf("%v has lost its facts", err)
+	onEach(t, 5, func(t *testing.T, f *fleet) {
+		c, other := f.open(), f.open()
+		inner := f.lock(other, "inner")
+		for _, join := range []error{nil, context.Canceled} {
+			err := c.Do(t.Context(), "outer", func(ctx context.Context) error {
+				_, err := c.TryLock(ctx, "inner")
+				wantExactly(t, err, redlock.ErrTaken)
+				if join != nil {
+					err = fmt.Errorf("%w, and %w", err, join)
+				}
+				return err
+			})
+			if join == nil {
+				wantExactly(t, err)
+			} else {
+				wantExactly(t, err, join)
+			}
+			if q, ok := errors.AsType[*redlock.QuorumError](err); !ok || q.Key != "inner" {
+				t.Errorf("%v has lost its facts", err)
+			}
 		}
 		ran := false
-		err = c.Do(t.Context(), "inner", func(context.Context) error { ran = true; return nil }, redlock.WithTries(1))
+		err := c.Do(t.Context(), "inner", func(context.Context) error { ran = true; return nil }, redlock.WithTries(1))
 		wantExactly(t, err, redlock.ErrTaken)
 		if ran {
 			t.Error("fn ran without the lock")
 		}
+		f.unlock(inner)
+		f.wantFree("inner")
+		f.wantFree("outer")
 	})
 }
 
+// A majority of the keys is deleted or taken while the function runs. Do says so,
+// whatever the function returns and whether or not it noticed.
 func TestDoSaysThatTheLockWasLostEvenIfTheFunctionSucceeds(t *testing.T) {
-	lose := func(s *sim, ctx context.Context) {
-		for _, m := range s.masters {
-			m.FlushAll()
-		}
-		<-ctx.Done()
+	renewed := []redlock.LockOption{redlock.WithTTL(20 * time.Second), redlock.WithRenewal(redlock.Renewal{Every: 400 * time.Millisecond})}
+	lease := []redlock.LockOption{redlock.WithLease(time.Minute)}
+	for _, test := range []struct {
+		name    string
+		opts    []redlock.LockOption
+		notices bool // the function waits for its context to end
+		taken   bool // the keys are somebody else's afterwards
+		result  error
+	}{
+		{"noticed, nil", renewed, true, false, nil},
+		{"noticed, error", renewed, true, true, errWork},
+		{"unnoticed, nil", lease, false, false, nil},
+		{"unnoticed, taken, nil", lease, false, true, nil},
+		{"unnoticed, error", lease, false, false, errWork},
+		{"expired, nil", []redlock.LockOption{redlock.WithLease(500 * time.Millisecond)}, true, false, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
+				c := f.open()
+				err := c.Do(t.Context(), "key", func(ctx context.Context) error {
+					l, _ := redlock.FromContext(ctx)
+					f.atOnce("all have the key", func() bool { return f.holders("key", l.Token()) == 5 })
+					// All of them, so that a renewal in between heals no majority.
+					if test.taken {
+						f.foreign("key", f.all()...)
+					} else {
+						f.remove("key")
+					}
+					if test.notices {
+						<-ctx.Done()
+						wantExactly(t, context.Cause(ctx), redlock.ErrLost)
+					}
+					return test.result
+				}, test.opts...)
+				wantExactly(t, err, redlock.ErrLost)
+				if test.result != nil && !errors.Is(err, test.result) {
+					t.Errorf("%v does not have fn's error", err)
+				}
+				if _, ok := errors.AsType[*redlock.LostError](err); !ok {
+					t.Errorf("%v is no *LostError", err)
+				}
+				if test.taken && f.holders("key", stranger) != 5 {
+					t.Error("the stranger's keys were touched")
+				}
+				f.remove("key")
+			})
+		})
 	}
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		err := c.Do(t.Context(), "key", func(ctx context.Context) error {
-			lose(s, ctx)
-			wantExactly(t, context.Cause(ctx), redlock.ErrLost)
-			return nil
-		})
-		wantExactly(t, err, redlock.ErrLost)
-		boom := errors.New("boom")
-		err = c.Do(t.Context(), "key", func(ctx context.Context) error {
-			lose(s, ctx)
-			return boom
-		})
-		wantExactly(t, err, redlock.ErrLost)
-		if !errors.Is(err, boom) {
-			t.Errorf("%v does not have fn's error", err)
-		}
-		// Lost, and nobody has noticed when fn returns.
-		err = c.Do(t.Context(), "key", func(context.Context) error {
-			for _, m := range s.masters {
-				m.FlushAll()
-			}
-			return nil
-		})
-		wantExactly(t, err, redlock.ErrLost)
-	})
 }
 
-func TestDoUnlocksUnderACancelledCallerAPanicAndGoexit(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		ctx, cancel := context.WithCancel(t.Context())
+func TestDoEndsTheContextOfItsFunctionWithTheCallers(t *testing.T) {
+	onEach(t, 5, func(t *testing.T, f *fleet) {
+		c := f.open()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("the caller's reason")
 		err := c.Do(ctx, "key", func(inner context.Context) error {
-			cancel()
+			cancel(why)
 			<-inner.Done()
+			if cause := context.Cause(inner); !errors.Is(cause, why) {
+				t.Errorf("the cause is %v, want the caller's", cause)
+			}
+			if l, _ := redlock.FromContext(inner); l.Context().Err() != nil {
+				t.Errorf("the caller's context ended the lock: %v", context.Cause(l.Context()))
+			}
 			return inner.Err()
 		})
 		wantExactly(t, err, context.Canceled)
-		s.wantClean()
+		f.wantFree("key")
+	})
+}
 
+func TestDoUnlocksAfterAPanicAndGoexit(t *testing.T) {
+	onEach(t, 5, func(t *testing.T, f *fleet) {
+		c := f.open()
 		func() {
 			defer func() {
 				if p := recover(); p != "boom" {
 					t.Errorf("recovered %v", p)
 				}
 			}()
-			_ = c.Do(t.Context(), "key", func(context.Context) error { panic("boom") })
+			_ = c.Do(t.Context(), "key", func(context.Context) error { panic("boom") }, redlock.WithTTL(time.Minute))
+			t.Error("the panic was swallowed")
 		}()
-		s.wantClean()
+		f.wantFree("key")
 
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			_ = c.Do(t.Context(), "key", func(context.Context) error { runtime.Goexit(); return nil })
-		})
-		wg.Wait()
-		s.wantClean()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = c.Do(t.Context(), "key", func(context.Context) error { runtime.Goexit(); return nil }, redlock.WithTTL(time.Minute))
+			t.Error("Goexit was swallowed")
+		}()
+		<-ended
+		f.wantFree("key")
+		f.unlock(f.lock(c, "key"))
+		f.wantFree("key")
 	})
 }
 
 // The work is done and the key will expire: an error would make the caller do
-// it again.
+// it again. Masters get the release when they answer again.
 func TestAReleaseThatCouldNotBeConfirmedIsNoErrorOfDo(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		var traced error
-		c := s.open(redlock.WithTrace(&redlock.Trace{Unlock: func(i redlock.UnlockInfo) { traced = i.Err }}))
-		err := c.Do(t.Context(), "key", func(context.Context) error {
-			s.freeze(0, 1, 2)
-			return nil
+	for name, test := range map[string]struct{ strike, mend func(f *fleet, which ...int) }{
+		"frozen": {(*fleet).freeze, (*fleet).thaw},
+		"killed": {(*fleet).kill, func(f *fleet, which ...int) { f.restart(true, which...) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
+				var traced error
+				c := f.openBrisk(redlock.WithTrace(&redlock.Trace{Unlock: func(i redlock.UnlockInfo) { traced = i.Err }}))
+				err := c.Do(t.Context(), "key", func(ctx context.Context) error {
+					l, _ := redlock.FromContext(ctx)
+					f.atOnce("all have the key", func() bool { return f.holders("key", l.Token()) == 5 })
+					test.strike(f, 0, 1, 2)
+					return nil
+				}, redlock.WithTTL(time.Minute))
+				if err != nil {
+					t.Error(err)
+				}
+				wantExactly(t, traced, redlock.ErrNoQuorum)
+				test.mend(f, 0, 1, 2)
+				f.eventually("all have released it", func() bool { return len(f.keys()) == 0 })
+			})
 		})
-		if err != nil {
-			t.Error(err)
-		}
-		wantExactly(t, traced, redlock.ErrNoQuorum)
-		s.thaw(0, 1, 2)
-		s.wantClean()
-	})
+	}
 }
 
 func TestLockingAgainWhatTheContextHoldsIsRefused(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		err := c.Do(t.Context(), "key", func(ctx context.Context) error {
-			within(t, 0, func() {
+	onEach(t, 5, func(t *testing.T, f *fleet) {
+		c, other := f.open(), f.open()
+		l := f.lock(c, "key")
+		bound, cancel := l.WithContext(t.Context())
+		defer cancel()
+		fn := func(context.Context) error { t.Error("fn ran"); return nil }
+		refused := func(ctx context.Context) {
+			f.within(0, func() {
 				_, err := c.Lock(ctx, "key")
 				wantExactly(t, err, redlock.ErrReentrant)
 			})
-			return c.Do(ctx, "other", func(ctx context.Context) error {
-				_, err := c.TryLock(ctx, "key") // also from further inside
-				wantExactly(t, err, redlock.ErrReentrant)
-				_, err = s.open().TryLock(ctx, "key") // another client is somebody else
-				wantExactly(t, err, redlock.ErrTaken)
-				return nil
-			})
-		})
-		if err != nil {
-			t.Error(err)
+			_, err := c.TryLock(ctx, "key")
+			wantExactly(t, err, redlock.ErrReentrant)
+			wantExactly(t, c.Do(ctx, "key", fn), redlock.ErrReentrant)
+			_, err = other.TryLock(ctx, "key") // another client is somebody else
+			wantExactly(t, err, redlock.ErrTaken)
+			if found, ok := redlock.FromContext(ctx); !ok || found.Key() != "key" && found.Key() != "another" {
+				t.Errorf("FromContext: %v, %v", found, ok)
+			}
 		}
-		l := mustLock(t, c, "key")
-		ctx := l.Context()
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
+		for _, ctx := range []context.Context{l.Context(), bound} {
+			refused(ctx)
+			if found, _ := redlock.FromContext(ctx); found != l {
+				t.Errorf("FromContext does not find the lock: %v", found)
+			}
+			// Also from further inside.
+			if err := c.Do(ctx, "another", func(ctx context.Context) error { refused(ctx); return nil }); err != nil {
+				t.Error(err)
+			}
 		}
+		f.unlock(l)
+		f.wantFree("another")
+		_, err := c.TryLock(bound, "key")
+		wantExactly(t, err, context.Canceled)
+		f.wantFree("key")
 		// A hold that is over is in nobody's way.
-		l, err = c.Lock(context.WithoutCancel(ctx), "key")
+		l, err = c.Lock(context.WithoutCancel(bound), "key")
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = l.Unlock(t.Context())
-	})
-}
-
-func TestCloseEndsContextsWaitsForDoAndUnlocks(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		plain := mustLock(t, c, "plain")
-		plainCtx := plain.Context()
-		finished := false
-		var doErr error
-		var wg sync.WaitGroup
-		started := make(chan struct{})
-		wg.Go(func() {
-			doErr = c.Do(t.Context(), "in-do", func(ctx context.Context) error {
-				close(started)
-				<-ctx.Done()
-				time.Sleep(time.Second) // tidying up
-				if n := len(s.leftovers()); n == 0 {
-					t.Error("released while fn was still running")
-				}
-				finished = true
-				return nil
-			})
-		})
-		<-started
-		took := within(t, 1100*time.Millisecond, func() {
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		if !finished || took < time.Second {
-			t.Errorf("Close did not wait for Do: %v", took)
-		}
-		wg.Wait()
-		wantExactly(t, doErr, redlock.ErrLost, redlock.ErrClosed)
-		wantExactly(t, context.Cause(plainCtx), redlock.ErrLost, redlock.ErrClosed)
-		wantReason(t, context.Cause(plainCtx), redlock.ReasonClosed)
-		s.wantClean()
-		wantExactly(t, plain.Unlock(t.Context()), redlock.ErrNotHeld, redlock.ErrLost, redlock.ErrClosed)
-		wantExactly(t, plain.Extend(t.Context()), redlock.ErrNotHeld, redlock.ErrLost, redlock.ErrClosed)
-		_, err := c.Lock(t.Context(), "key")
-		wantExactly(t, err, redlock.ErrClosed)
-		_, err = c.Adopt(t.Context(), "key", "token")
-		wantExactly(t, err, redlock.ErrClosed)
-		wantExactly(t, c.Ready(t.Context()), redlock.ErrClosed)
-		if err := c.Close(); err != nil {
+		f.unlock(l)
+		// And under the context of a Do.
+		err = c.Do(t.Context(), "key", func(ctx context.Context) error { refused(ctx); return nil })
+		if err != nil {
 			t.Error(err)
-		}
-	})
-}
-
-func TestCloseWaitsForAStubbornDoOnlyWhileItsLockIsValid(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		started, stop := make(chan struct{}), make(chan struct{})
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			_ = c.Do(t.Context(), "key", func(context.Context) error {
-				close(started)
-				<-stop
-				return nil
-			}, redlock.WithTTL(2*time.Second))
-		})
-		<-started
-		took := within(t, 2*time.Second, func() { _ = c.Close() })
-		if took < time.Second {
-			t.Errorf("Close waited for %v only", took)
-		}
-		close(stop)
-		wg.Wait()
-	})
-}
-
-func TestCloseEndsCallsThatWait(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		mustLock(t, s.open(), "key")
-		c := s.open()
-		var err error
-		var wg sync.WaitGroup
-		wg.Go(func() { _, err = c.Lock(t.Context(), "key") })
-		time.Sleep(time.Second)
-		_ = c.Close()
-		wg.Wait()
-		wantExactly(t, err, redlock.ErrClosed)
-	})
-}
-
-func TestCloseIsBoundedWhenMastersHang(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		for range 10 {
-			mustLock(t, c, "key-"+time.Now().String())
-			time.Sleep(time.Millisecond)
-		}
-		s.freeze(0, 1, 2, 3, 4)
-		within(t, 250*time.Millisecond, func() { _ = c.Close() })
-		s.thaw(0, 1, 2, 3, 4)
-	})
-}
-
-// What a failed attempt left to roll back is still sent when the program stops
-// right after it.
-func TestCloseLetsRollbacksOut(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		for i := range 3 {
-			_ = s.masters[i].Set("key", "other", time.Hour)
-		}
-		_, err := c.TryLock(t.Context(), "key")
-		wantExactly(t, err, redlock.ErrTaken)
-		_ = c.Close()
-		synctest.Wait()
-		if n := len(s.leftovers()); n != 3 {
-			t.Errorf("keys left: %q", s.leftovers())
 		}
 	})
 }

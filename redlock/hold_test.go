@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,29 +38,42 @@ func TestValidityIsTheTTLLessElapsedTimeAndDrift(t *testing.T) {
 }
 
 func TestALeaseEndsByItselfBeforeTheMastersExpireIt(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		l := mustLock(t, c, "key", redlock.WithLease(10*time.Second))
-		began := time.Now()
+	onEach(t, 5, func(t *testing.T, f *fleet) {
+		var renewals, ofOther atomic.Int32
+		c := f.open(redlock.WithTrace(&redlock.Trace{Renewal: func(i redlock.RenewalInfo) {
+			if i.Key == "key" {
+				renewals.Add(1)
+			} else {
+				ofOther.Add(1)
+			}
+		}}))
+		const lease = 2 * time.Second
+		other := f.lock(c, "other", redlock.WithRenewal(redlock.Renewal{Every: 40 * time.Millisecond}))
+		l := f.lock(c, "key", redlock.WithLease(lease))
+		until := l.ValidUntil()
 		<-l.Context().Done()
-		if got, want := time.Since(began), 10*time.Second-allowance; got != want {
-			t.Errorf("the context ended after %v: want %v", got, want)
+		if f.exactly && !time.Now().Equal(until) || time.Now().Before(until.Add(-5*time.Millisecond)) {
+			t.Errorf("the context ended %v after its validity", time.Since(until))
 		}
-		if got := s.holders("key", l.Token()); got != 5 {
+		if got := f.holders("key", l.Token()); f.exactly && got != 5 {
 			t.Errorf("when the context ended %d masters had the key: want all", got)
 		}
-		wantExactly(t, context.Cause(l.Context()), redlock.ErrLost)
-		wantReason(t, context.Cause(l.Context()), redlock.ReasonExpired)
-		if l.Remaining() != 0 {
-			t.Errorf("Remaining is %v", l.Remaining())
+		wantLost(t, l, redlock.ReasonExpired)
+		if n := renewals.Load(); n != 0 {
+			t.Errorf("the lease was renewed %d times", n)
 		}
-		time.Sleep(allowance + lastMoment)
-		s.wantClean()
+		if ofOther.Load() == 0 {
+			t.Error("a lock beside the lease was not renewed")
+		}
+		f.unlock(other)
+		time.Sleep(lease/100 + 2*time.Millisecond + lastMoment) // the allowance for drift
+		f.wantFree("key")
 		// The key is free, and stays so: the lock is lost for good (S6).
 		wantExactly(t, l.Extend(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
 		wantExactly(t, l.Verify(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
-		s.wantClean()
+		f.wantFree("key")
 		wantExactly(t, l.Unlock(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
+		f.unlock(f.lock(c, "key"))
 	})
 }
 
@@ -115,23 +131,36 @@ func TestALockIsRenewedUntilUnlock(t *testing.T) {
 }
 
 func TestRenewalIsBounded(t *testing.T) {
+	const ttl = 900 * time.Millisecond
 	for _, test := range []struct {
 		name        string
 		renewal     redlock.Renewal
+		count       int
 		least, most time.Duration
 	}{
-		{"by count", redlock.Renewal{MaxCount: 2}, 2*2700*time.Millisecond + 9*time.Second - 92*time.Millisecond, 2*3*time.Second + 9*time.Second},
-		{"by time", redlock.Renewal{MaxHold: 20 * time.Second}, 20*time.Second - 3*time.Second + 9*time.Second - 92*time.Millisecond, 29 * time.Second},
+		{"by count", redlock.Renewal{MaxCount: 2}, 2, 2*270*time.Millisecond + ttl - 11*time.Millisecond, 2*300*time.Millisecond + ttl},
+		{"by time", redlock.Renewal{MaxHold: 2 * time.Second}, 0, 2*time.Second - ttl/3 + ttl - 11*time.Millisecond, 2*time.Second + ttl},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			inSim(t, 3, func(t *testing.T, s *sim) {
-				l := mustLock(t, s.open(), "key", redlock.WithTTL(9*time.Second), redlock.WithRenewal(test.renewal))
+			onEach(t, 3, func(t *testing.T, f *fleet) {
+				var renewals atomic.Int32
+				c := f.open(redlock.WithTrace(&redlock.Trace{Renewal: func(i redlock.RenewalInfo) {
+					if i.Err != nil {
+						t.Errorf("renewal %d: %v", i.Count, i.Err)
+					}
+					renewals.Add(1)
+				}}))
+				l := f.lock(c, "key", redlock.WithTTL(ttl), redlock.WithRenewal(test.renewal))
 				began := time.Now()
 				<-l.Context().Done()
-				if d := time.Since(began); d < test.least || d > test.most {
+				if d := time.Since(began); d < test.least-f.slack/5 || d > test.most+f.slack {
 					t.Errorf("held for %v: want %v to %v", d, test.least, test.most)
 				}
-				wantReason(t, context.Cause(l.Context()), redlock.ReasonExpired)
+				if n := renewals.Load(); test.count != 0 && n != int32(test.count) {
+					t.Errorf("%d renewals: want %d", n, test.count)
+				}
+				wantLost(t, l, redlock.ReasonExpired)
+				f.eventually("the key is gone", func() bool { return len(f.keys()) == 0 })
 			})
 		})
 	}
@@ -158,64 +187,112 @@ func TestTheContextEndsOnTimeWhileAnExtensionIsUnderWay(t *testing.T) {
 	})
 }
 
+// A renewal that is not answered has a deadline of its own.
 func TestARenewalThatFailsIsTriedAgainWithinTheValidity(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		l := mustLock(t, c, "key")
-		s.freeze(0, 1, 2)
-		time.Sleep(4 * time.Second) // the first renewal has failed
-		s.thaw(0, 1, 2)
-		time.Sleep(time.Minute)
+	onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
+		var good, failed atomic.Int32
+		c := f.openBrisk(redlock.WithTrace(&redlock.Trace{Renewal: func(i redlock.RenewalInfo) {
+			if i.Err == nil {
+				good.Add(1)
+			} else {
+				failed.Add(1)
+			}
+		}}))
+		l := f.lock(c, "key", redlock.WithTTL(4*time.Second)) // renewed after 1.3 s
+		f.freeze(0, 1, 2)
+		f.eventually("a renewal fails", func() bool { return failed.Load() > 0 })
+		if l.Context().Err() != nil {
+			t.Fatalf("a renewal failed only when the lock was lost: %v", context.Cause(l.Context()))
+		}
+		f.thaw(0, 1, 2)
+		f.eventually("a later renewal succeeds", func() bool { return good.Load() > 0 })
+		if f.exactly {
+			time.Sleep(time.Minute)
+		}
 		if err := l.Verify(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
-		s.wantClean()
+		f.unlock(l)
+		f.wantFree("key")
 	})
 }
 
+// What happens to the keys behind the holder's back, and what renewal makes of it.
 func TestTheHolderHearsWhenAMajorityHasLostTheKey(t *testing.T) {
+	// Between two renewals there is time to change several masters.
+	opts := []redlock.LockOption{redlock.WithTTL(20 * time.Second), redlock.WithRenewal(redlock.Renewal{Every: 400 * time.Millisecond})}
+	flush := func(which ...int) func(f *fleet) { return func(f *fleet) { f.do(which, "FLUSHALL") } }
 	for _, test := range []struct {
 		name   string
-		strike func(s *sim, i int)
+		strike func(f *fleet)
 		reason redlock.Reason
+		taken  []int // masters that must keep the stranger's key
 	}{
-		{"deleted", func(s *sim, i int) { s.masters[i].FlushAll() }, redlock.ReasonExpired},
-		{"taken", func(s *sim, i int) { _ = s.masters[i].Set("key", "thief", time.Minute) }, redlock.ReasonTaken},
+		{"flushed from all", flush(0, 1, 2, 3, 4), redlock.ReasonExpired, nil},
+		{"flushed from three", flush(0, 1, 2), redlock.ReasonExpired, nil},
+		{"taken on three", func(f *fleet) { f.foreign("key", 2, 3, 4) }, redlock.ReasonTaken, []int{2, 3, 4}},
+		{"deleted on two, taken on two", func(f *fleet) {
+			f.do([]int{0, 1}, "DEL", "key")
+			f.foreign("key", 2, 3)
+		}, redlock.ReasonTaken, []int{2, 3}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-				l := mustLock(t, s.open(), "key")
-				for i := range 3 {
-					test.strike(s, i)
+			onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
+				var told atomic.Int32
+				renewed := make(chan struct{}, 100)
+				c := f.open(redlock.WithTrace(&redlock.Trace{
+					Lost:    func(*redlock.Lock, *redlock.LostError) { told.Add(1) },
+					Renewal: func(redlock.RenewalInfo) { renewed <- struct{}{} },
+				}))
+				l := f.lock(c, "key", opts...)
+				<-renewed // the next is a while away
+				f.settle()
+				test.strike(f)
+				f.within(400*time.Millisecond, func() { <-l.Context().Done() })
+				wantLost(t, l, test.reason)
+				// What the last renewal set again is released without an Unlock.
+				f.atOnce("nothing of ours is left", func() bool { return f.holders("key", l.Token()) == 0 })
+				wantExactly(t, l.Extend(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
+				wantExactly(t, l.Verify(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
+				wantExactly(t, l.Unlock(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
+				if n := f.holders("key", l.Token()); n != 0 {
+					t.Errorf("%d masters have the token of the lock that is lost", n)
 				}
-				began := time.Now()
-				<-l.Context().Done()
-				if d := time.Since(began); d > 10*time.Second/3 {
-					t.Errorf("noticed after %v: want at the next renewal", d)
+				f.atOnce("Trace.Lost is called", func() bool { return told.Load() > 0 })
+				if n := told.Load(); n != 1 {
+					t.Errorf("Trace.Lost was called %d times", n)
 				}
-				wantReason(t, context.Cause(l.Context()), test.reason)
-				synctest.Wait()
-				if n := s.holders("key", l.Token()); n != 0 {
-					t.Errorf("a lost lock was left on %d masters", n)
+				for _, i := range test.taken {
+					if v := f.value(i, "key"); v != stranger {
+						t.Errorf("master %d: the stranger's key is %q now", i, v)
+					}
 				}
+				f.remove("key")
 			})
 		})
 	}
+	// What was flushed is set again, what was taken stays the stranger's.
 	t.Run("not a minority", func(t *testing.T) {
-		inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-			l := mustLock(t, s.open(), "key")
-			s.masters[0].FlushAll()
-			_ = s.masters[1].Set("key", "thief", time.Minute)
-			time.Sleep(time.Minute)
+		onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
+			var renewals atomic.Int32
+			c := f.open(redlock.WithTrace(&redlock.Trace{Renewal: func(redlock.RenewalInfo) { renewals.Add(1) }}))
+			l := f.lock(c, "key", opts...)
+			f.do([]int{0}, "FLUSHALL")
+			f.foreign("key", 4)
+			before := renewals.Load()
+			f.eventually("it is renewed", func() bool { return renewals.Load() >= before+3 })
 			if err := l.Context().Err(); err != nil {
 				t.Error(context.Cause(l.Context()))
 			}
-			if v, _ := s.masters[0].Get("key"); v != l.Token() {
+			if v := f.value(0, "key"); v != l.Token() {
 				t.Errorf("the master that forgot the key has %q now: want it set again", v)
 			}
+			f.unlock(l)
+			f.atOnce("ours is released", func() bool { return f.holders("key", "") == 4 })
+			if v := f.value(4, "key"); v != stranger {
+				t.Errorf("the stranger's key is %q after the release", v)
+			}
+			f.remove("key")
 		})
 	})
 }
@@ -223,29 +300,44 @@ func TestTheHolderHearsWhenAMajorityHasLostTheKey(t *testing.T) {
 // A master that lost the key gets it again, and counts from the next extension
 // on, never towards this one (S6).
 func TestAMasterThatLostTheKeyDoesNotCountTowardsTheExtensionThatSetsItAgain(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		l := mustLock(t, c, "key", redlock.WithLease(10*time.Second))
-		s.kill(3, 4)
-		s.masters[0].FlushAll() // two of five still have it, and two are down
-		before := l.Remaining()
+	onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
+		c := f.open()
+		l := f.lock(c, "key", redlock.WithLease(time.Minute))
+		f.kill(0, 1, 2)
+		f.awaitDown(c, 0, 1, 2)
+		f.restart(false, 0) // two of five still have it, and two are down
+		f.awaitUp(c, 0)
+		if v := f.value(0, "key"); v != "" {
+			t.Fatalf("the master that restarted has %q", v)
+		}
+		until := l.ValidUntil()
 		err := l.Extend(t.Context())
 		wantExactly(t, err, redlock.ErrNoQuorum)
-		if l.Remaining() != before {
-			t.Errorf("Remaining went from %v to %v", before, l.Remaining())
+		q, ok := errors.AsType[*redlock.QuorumError](err)
+		if !ok || q.Op != "extend" || q.OK > 2 || q.Need != 3 || q.Total != 5 {
+			t.Fatalf("%+v: want extend, at most 2 of 5, 3 needed", q)
 		}
-		if v, _ := s.masters[0].Get("key"); v != l.Token() {
-			t.Errorf("the key was not set again: %q", v)
+		master := c.Masters(t.Context())[0].Master
+		if !slices.ContainsFunc(q.Nodes.Errors, func(err error) bool {
+			n, ok := errors.AsType[*redlock.NodeError](err)
+			return ok && n.Master == master && n.Err != nil
+		}) {
+			t.Errorf("the empty master is not named: %v", err)
 		}
+		if l.ValidUntil() != until || l.Context().Err() != nil {
+			t.Errorf("an extension that failed moved ValidUntil by %v (%v)", l.ValidUntil().Sub(until), context.Cause(l.Context()))
+		}
+		f.atOnce("the key is set again", func() bool { return f.value(0, "key") == l.Token() })
+		time.Sleep(time.Millisecond) // or in virtual time it would be valid no longer
 		if err := l.Extend(t.Context()); err != nil {
 			t.Errorf("the second extension, with three of five: %v", err)
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
+		if !l.ValidUntil().After(until) {
+			t.Error("an extension that succeeded did not move ValidUntil")
 		}
-		s.restart(true, 3, 4)
-		time.Sleep(3 * time.Second)
-		s.wantClean()
+		f.unlock(l)
+		f.restart(true, 1, 2)
+		f.eventually("they are told of the release", func() bool { return len(f.keys()) == 0 })
 	})
 }
 
@@ -268,11 +360,17 @@ func TestAnExtensionIsNeverSetOverAnotherHolder(t *testing.T) {
 	})
 }
 
+// A master may keep the key for longer than this extension asks for: it is not
+// shortened, or a late extension would do harm.
 func TestAnExtensionNeverShortensWhatAMasterKeeps(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		l := mustLock(t, c, "key", redlock.WithLease(30*time.Second))
-		token, err := l.HandOver()
+	onEach(t, 5, func(t *testing.T, f *fleet) {
+		c := f.open()
+		l := f.lock(c, "key", redlock.WithLease(5*time.Second))
+		f.do(f.all(), "PEXPIRE", "key", 60_000)
+		if err := l.Extend(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		token, err := l.HandOver() // waits until the extension has come to all
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,14 +378,13 @@ func TestAnExtensionNeverShortensWhatAMasterKeeps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, m := range s.masters {
-			if ttl, _ := m.TTL("key"); ttl != 30*time.Second {
+		f.settle()
+		for i := range f.urls {
+			if ttl := f.ttl(i, "key"); f.exactly && ttl != time.Minute || ttl < 30*time.Second {
 				t.Errorf("master %d keeps the key for %v", i, ttl)
 			}
 		}
-		if err := shorter.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		f.unlock(shorter)
 	})
 }
 
@@ -462,15 +559,28 @@ func TestALockMayBeUsedUnderItsOwnContext(t *testing.T) {
 	})
 }
 
+// Unlock always sends: under a context that is over, and while masters hang.
 func TestUnlockUnderAContextThatIsOverStillSends(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		l := mustLock(t, s.open(), "key")
-		ctx, cancel := context.WithCancel(t.Context())
+	onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
+		c := f.patient()
+		over, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := l.Unlock(ctx); err != nil {
+		l := f.lock(c, "key", redlock.WithTTL(time.Minute))
+		if err := l.Unlock(over); err != nil {
 			wantExactly(t, err, redlock.ErrNoQuorum, context.Canceled) // it did not wait for the answers
 		}
-		s.wantClean()
+		f.wantFree("key")
+		wantExactly(t, context.Cause(l.Context()), redlock.ErrUnlocked)
+
+		l = f.lock(c, "key", redlock.WithTTL(time.Minute))
+		f.freeze(0, 1, 2)
+		var err error
+		f.within(0, func() { err = l.Unlock(over) })
+		wantExactly(t, err, redlock.ErrNoQuorum, context.Canceled)
+		wantExactly(t, l.Unlock(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
+		f.wantFree("key")
+		f.thaw(0, 1, 2)
+		f.wantFree("key")
 	})
 }
 
@@ -540,9 +650,9 @@ func TestAnExtensionIsNotSentAgainAfterUnlock(t *testing.T) {
 }
 
 func TestAdoptTakesOverWhatAnotherClientHandedOn(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		giver, taker := s.open(), s.open()
-		l := mustLock(t, giver, "key")
+	onEach(t, 5, func(t *testing.T, f *fleet) {
+		giver, taker, third := f.open(), f.open(), f.open()
+		l := f.lock(giver, "key", redlock.WithTTL(2*time.Second), redlock.WithRenewal(redlock.Renewal{Every: 20 * time.Millisecond}))
 		ctx := l.Context()
 		token, err := l.HandOver()
 		if err != nil || token != l.Token() {
@@ -550,20 +660,35 @@ func TestAdoptTakesOverWhatAnotherClientHandedOn(t *testing.T) {
 		}
 		wantExactly(t, context.Cause(ctx), redlock.ErrUnlocked)
 		wantExactly(t, l.Unlock(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
-		_ = giver.Close()
-
-		l2, err := taker.Adopt(t.Context(), "key", token)
+		wantExactly(t, l.Extend(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
+		if n := f.holders("key", token); n < 3 {
+			t.Fatalf("%d masters have the token between the two", n)
+		}
+		l2, err := taker.Adopt(t.Context(), "key", token, redlock.WithTTL(time.Second))
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute)
+		if l2.Token() != token || l2.Key() != "key" {
+			t.Errorf("adopted %q with token %q", l2.Key(), l2.Token())
+		}
+		// The giver's end is none of the adopter's business.
+		_ = giver.Close()
+		// For more than the TTL of the one who handed it over, too.
+		for began := time.Now(); time.Since(began) < 3*time.Second; time.Sleep(100 * time.Millisecond) {
+			_, err := third.TryLock(t.Context(), "key")
+			wantExactly(t, err, redlock.ErrTaken)
+			if l2.Context().Err() != nil {
+				t.Fatalf("the adopted hold ended: %v", context.Cause(l2.Context()))
+			}
+		}
 		if err := l2.Verify(t.Context()); err != nil {
 			t.Errorf("the adopted lock was not renewed: %v", err)
 		}
-		if err := l2.Unlock(t.Context()); err != nil {
+		if err := l2.Extend(t.Context()); err != nil {
 			t.Error(err)
 		}
-		s.wantClean()
+		f.unlock(l2)
+		f.wantFree("key")
 	})
 }
 
@@ -618,29 +743,55 @@ func TestHandOverWaitsForWhatIsUnderWay(t *testing.T) {
 	}
 }
 
+// A minority that has the token is no hold, a majority is one, and whoever names a
+// wrong token touches nothing.
 func TestAdoptVerifiesAtAQuorum(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		l := mustLock(t, c, "key")
-		_, err := c.Adopt(t.Context(), "key", "no-such-token")
-		wantExactly(t, err, redlock.ErrNotHeld)
-		_, err = c.Adopt(t.Context(), "free", "no-such-token")
-		wantExactly(t, err, redlock.ErrNotHeld)
-		if n := s.holders("free", "no-such-token"); n != 0 {
-			t.Errorf("Adopt set a key on %d masters", n)
+	onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
+		c, other := f.open(), f.open()
+		adopt := func(key, token string) error {
+			_, err := c.Adopt(t.Context(), key, token, redlock.WithTTL(time.Minute))
+			return err
 		}
-		s.kill(0, 1, 2)
-		_, err = c.Adopt(t.Context(), "key", l.Token())
-		wantExactly(t, err, redlock.ErrNoQuorum)
-		_, err = c.Adopt(t.Context(), "key", "")
-		if err == nil {
+		wantExactly(t, adopt("free", "no-such-token"), redlock.ErrNotHeld)
+		f.wantFree("free")
+		l := f.lock(other, "key", redlock.WithLease(time.Minute))
+		f.do(f.all(), "PEXPIRE", "key", 30_000)
+		wantExactly(t, adopt("key", l.Token()+"x"), redlock.ErrNotHeld)
+		if adopt("key", "") == nil {
 			t.Error("an empty token was accepted")
 		}
-		s.restart(true, 0, 1, 2)
-		time.Sleep(3 * time.Second)
+		f.settle()
+		for i := range f.urls {
+			if v, left := f.value(i, "key"), f.ttl(i, "key"); v != l.Token() || left > 30*time.Second {
+				t.Errorf("master %d: %q with %v left, want it untouched", i, v, left)
+			}
+		}
+		f.kill(0, 1, 2)
+		f.awaitDown(c, 0, 1, 2)
+		wantExactly(t, adopt("key", l.Token()), redlock.ErrNoQuorum)
+		f.restart(true, 0, 1, 2)
+		f.awaitUp(c, 0, 1, 2)
+		f.awaitUp(other, 0, 1, 2)
 		if err := l.Verify(t.Context()); err != nil {
 			t.Errorf("the holder suffered: %v", err)
 		}
+		f.unlock(l)
+		f.wantFree("key")
+
+		f.do([]int{0, 1}, "SET", "key", "token", "PX", 60_000)
+		wantExactly(t, adopt("key", "token"), redlock.ErrNotHeld)
+		f.do([]int{2}, "SET", "key", "token", "PX", 60_000)
+		f.foreign("key", 3)
+		l, err := c.Adopt(t.Context(), "key", "token")
+		if err != nil {
+			t.Fatalf("Adopt of three of five: %v", err)
+		}
+		f.unlock(l)
+		f.atOnce("ours is released", func() bool { return f.holders("key", "") == 4 })
+		if v := f.value(3, "key"); v != stranger {
+			t.Errorf("the stranger's key is %q", v)
+		}
+		f.remove("key")
 	})
 }
 
@@ -684,56 +835,72 @@ func TestWithContextEndsWithWhicheverEndsFirst(t *testing.T) {
 	})
 }
 
+// One handle, used by many goroutines at once while it is unlocked: exactly one
+// Unlock succeeds, and no extension sets the key again behind it.
 func TestALockMayBeUsedFromManyGoroutines(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		for round := range 20 {
-			l := mustLock(t, c, fmt.Sprint("key-", round))
+	onEach(t, 5, func(t *testing.T, f *fleet) {
+		c := f.open()
+		ended := func(what string, err error) bool {
+			if err != nil && !errors.Is(err, redlock.ErrUnlocked) {
+				t.Errorf("%s: %v", what, err)
+			} else if err != nil {
+				wantExactly(t, err, redlock.ErrNotHeld, redlock.ErrUnlocked)
+			}
+			return err != nil
+		}
+		for n := range 40 {
+			l := f.lock(c, fmt.Sprint("key-", n), redlock.WithTTL(time.Minute), redlock.WithRenewal(redlock.Renewal{Every: 5 * time.Millisecond}))
 			var wg sync.WaitGroup
-			for range 4 {
+			var unlocked, extended atomic.Int32
+			for range 3 {
 				wg.Go(func() {
-					for range 20 {
-						_ = l.Extend(t.Context())
-						_ = l.ValidUntil()
-						_ = l.Remaining()
-						_ = l.Context().Err()
-						_ = l.Verify(t.Context())
+					for !ended("Extend", l.Extend(t.Context())) {
+						extended.Add(1)
 					}
 				})
 			}
 			wg.Go(func() {
-				if err := l.Unlock(t.Context()); err != nil {
-					t.Errorf("unlock: %v", err)
+				for !ended("Verify", l.Verify(t.Context())) {
+					continue
 				}
 			})
+			for range 2 {
+				wg.Go(func() {
+					lock := l.Context()
+					bound, cancel := l.WithContext(t.Context())
+					defer cancel()
+					var until time.Time
+					for lock.Err() == nil {
+						if now := l.ValidUntil(); now.Before(until) {
+							t.Errorf("ValidUntil went back by %v", until.Sub(now))
+						} else {
+							until = now
+						}
+						if l.Remaining() <= 0 && l.Context().Err() == nil {
+							t.Error("nothing remains of a lock that is held")
+						}
+						_, _, _ = l.Key(), l.Keys(), l.Token()
+						runtime.Gosched()
+					}
+					<-bound.Done()
+					wantExactly(t, context.Cause(bound), redlock.ErrUnlocked)
+				})
+			}
+			for range 10 {
+				wg.Go(func() {
+					for extended.Load() < int32(n%5) && l.Context().Err() == nil { // sooner or later
+						runtime.Gosched()
+					}
+					if !ended("Unlock", l.Unlock(t.Context())) {
+						unlocked.Add(1)
+					}
+				})
+			}
 			wg.Wait()
-			s.wantClean()
-		}
-	})
-}
-
-// Among many that unlock at once exactly one releases.
-func TestOnlyOneOfManyUnlocksSucceeds(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		l := mustLock(t, s.open(), "key")
-		var wg sync.WaitGroup
-		var mu sync.Mutex
-		released := 0
-		for range 10 {
-			wg.Go(func() {
-				err := l.Unlock(t.Context())
-				mu.Lock()
-				defer mu.Unlock()
-				if err == nil {
-					released++
-				} else {
-					wantExactly(t, err, redlock.ErrNotHeld, redlock.ErrUnlocked)
-				}
-			})
-		}
-		wg.Wait()
-		if released != 1 {
-			t.Errorf("%d unlocks succeeded", released)
+			if unlocked.Load() != 1 {
+				t.Errorf("Unlock succeeded %d times", unlocked.Load())
+			}
+			f.wantFree(l.Key())
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -198,7 +199,8 @@ var everySentinel = []error{
 	context.Canceled, context.DeadlineExceeded,
 }
 
-// wantExactly fails unless err matches each of want and no other sentinel.
+// wantExactly fails unless err matches each of want and no other sentinel, and its
+// text is one line.
 func wantExactly(t *testing.T, err error, want ...error) {
 	t.Helper()
 	if err == nil {
@@ -210,6 +212,9 @@ func wantExactly(t *testing.T, err error, want ...error) {
 		if is := errors.Is(err, sentinel); is != wanted {
 			t.Errorf("errors.Is(%q, %v) is %v: want %v", err, sentinel, is, wanted)
 		}
+	}
+	if strings.ContainsAny(err.Error(), "\r\n") {
+		t.Errorf("the text has more than one line: %q", err)
 	}
 }
 

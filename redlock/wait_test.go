@@ -1,6 +1,7 @@
 package redlock_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -9,46 +10,46 @@ import (
 )
 
 func TestLockWaitsForTheHolder(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		first := mustLock(t, s.open(), "key")
-		c := s.open()
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			began := time.Now()
+	onEach(t, 5, func(t *testing.T, f *fleet) {
+		first := f.lock(f.open(), "key", redlock.WithTTL(time.Minute))
+		c := f.open()
+		got := make(chan *redlock.Lock)
+		go func() {
 			l, err := c.Lock(t.Context(), "key")
 			if err != nil {
 				t.Error(err)
-				return
 			}
-			if d := time.Since(began); d < time.Minute || d > time.Minute+250*time.Millisecond {
-				t.Errorf("acquired after %v: want within a retry delay of the release after a minute", d)
-			}
-			if err := l.Unlock(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-		time.Sleep(time.Minute)
-		if err := first.Unlock(t.Context()); err != nil {
-			t.Error(err)
+			got <- l
+		}()
+		f.eventually("it waits", func() bool { return c.Stats().Waiting == 1 })
+		if f.exactly {
+			time.Sleep(time.Minute)
 		}
-		wg.Wait()
-		s.wantClean()
+		f.unlock(first)
+		var l *redlock.Lock
+		f.within(250*time.Millisecond, func() { l = <-got })
+		f.unlock(l)
+		f.wantFree("key")
 	})
 }
 
 // A holder that crashed is waited for until its key expires, and not much
 // longer.
 func TestTheNextOneIsInSoonAfterACrashedHoldersKeyExpires(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		for _, m := range s.masters {
-			_ = m.Set("key", "crashed", 5*time.Second)
-		}
+	onEach(t, 5, func(t *testing.T, f *fleet) {
+		c := f.open()
+		const ttl = 600 * time.Millisecond
 		began := time.Now()
-		l := mustLock(t, s.open(), "key")
-		if d := time.Since(began); d < 5*time.Second || d > 5*time.Second+250*time.Millisecond {
+		f.do(f.all(), "SET", "key", "crashed", "PX", ttl.Milliseconds())
+		l, err := c.Lock(t.Context(), "key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(began); d < ttl-3*time.Millisecond || d > ttl+250*time.Millisecond+f.slack {
 			t.Errorf("acquired after %v", d)
 		}
-		_ = l.Unlock(t.Context())
+		f.unlock(l)
+		f.wantFree("key")
 	})
 }
 
@@ -70,23 +71,37 @@ func TestAnOutageIsReportedNotWaitedOut(t *testing.T) {
 	})
 }
 
+// An outage that ends within WithOutageWait is waited out, whether or not the client
+// has been connected before it.
 func TestAShortOutageIsSurvived(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		s.kill(0, 1, 2)
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			l, err := c.Lock(t.Context(), "key")
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			_ = l.Unlock(t.Context())
+	for _, before := range []bool{true, false} {
+		t.Run(fmt.Sprintf("connected before: %v", before), func(t *testing.T) {
+			onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
+				if !before {
+					f.kill(0, 1, 2)
+				}
+				met := make(chan redlock.RetryInfo, 1000)
+				c := f.open(redlock.WithOutageWait(10*time.Second), redlock.WithTrace(&redlock.Trace{Retry: func(i redlock.RetryInfo) { met <- i }}))
+				if before {
+					f.kill(0, 1, 2)
+				}
+				got := make(chan *redlock.Lock)
+				go func() {
+					l, err := c.Lock(t.Context(), "key", redlock.WithTTL(time.Minute))
+					if err != nil {
+						t.Error(err)
+					}
+					got <- l
+				}()
+				<-met // a first attempt has failed
+				f.restart(true, 2)
+				if l := <-got; l != nil {
+					f.unlock(l)
+				}
+				f.wantFree("key")
+			})
 		})
-		time.Sleep(time.Second)
-		s.restart(true, 2)
-		wg.Wait()
-	})
+	}
 }
 
 func TestTriesBoundAttemptsOfEitherKind(t *testing.T) {

@@ -166,31 +166,3 @@ func TestAContextThatEndsAnExtensionEndsNothingElse(t *testing.T) {
 	mustUnlock(t, l)
 	p.wantFree("lock")
 }
-
-// Unlock always sends: under a context that is over, and while masters hang.
-func TestUnlockUnderAContextThatIsOverStillDeletes(t *testing.T) {
-	p := startProcesses(t, five)
-	p.trusting = true
-	c := p.patient()
-	over, cancel := context.WithCancel(context.Background())
-	cancel()
-
-	l := mustTry(t, c, "lock", redlock.WithTTL(longTTL))
-	if err := l.Unlock(over); err != nil {
-		wantExactly(t, "Unlock", err, redlock.ErrNoQuorum, context.Canceled)
-	}
-	p.wantFree("lock")
-	wantExactly(t, "cause of the lock's context", context.Cause(l.Context()), redlock.ErrUnlocked)
-
-	l = mustTry(t, c, "lock", redlock.WithTTL(longTTL))
-	p.freeze(0, 1, 2)
-	var err error
-	if took := timed(func() { err = l.Unlock(over) }); took > time.Second {
-		t.Errorf("Unlock took %v though its context was over", took)
-	}
-	wantExactly(t, "Unlock, masters frozen", err, redlock.ErrNoQuorum, context.Canceled)
-	wantExactly(t, "a second Unlock", l.Unlock(context.Background()), redlock.ErrNotHeld, redlock.ErrUnlocked)
-	p.wantFree("lock")
-	p.thaw(0, 1, 2)
-	p.wantFree("lock")
-}

@@ -164,39 +164,3 @@ func TestTryLockMatchesTakenOrNoQuorumAndNoOthers(t *testing.T) {
 	wantExactly(t, "Unlock in an outage", l.Unlock(ctx), redlock.ErrNoQuorum)
 	p.wantFree("lock")
 }
-
-func TestLockingAgainUnderTheSameHoldIsReentrant(t *testing.T) {
-	p := startProcesses(t, five)
-	c, other := p.open(), p.open()
-	l := mustTry(t, c, "lock")
-	ctx, cancel := l.WithContext(context.Background())
-	defer cancel()
-	for _, under := range []context.Context{l.Context(), ctx} {
-		_, err := c.TryLock(under, "lock")
-		wantExactly(t, "TryLock", err, redlock.ErrReentrant)
-		_, err = c.Lock(under, "lock")
-		wantExactly(t, "Lock", err, redlock.ErrReentrant)
-		err = c.Do(under, "lock", func(context.Context) error { t.Error("Do ran its function"); return nil })
-		wantExactly(t, "Do", err, redlock.ErrReentrant)
-		_, err = other.TryLock(under, "lock")
-		wantExactly(t, "TryLock of another client", err, redlock.ErrTaken)
-		if found, ok := redlock.FromContext(under); !ok || found != l {
-			t.Errorf("FromContext: %v, %v", found, ok)
-		}
-		mustUnlock(t, mustTryUnder(under, t, c, "another lock"))
-	}
-	mustUnlock(t, l)
-	_, err := c.TryLock(ctx, "lock")
-	wantExactly(t, "TryLock under a hold that has ended", err, context.Canceled)
-	p.wantFree("lock")
-	p.wantFree("another lock")
-}
-
-func mustTryUnder(ctx context.Context, t *testing.T, c *redlock.Client, key string) *redlock.Lock {
-	t.Helper()
-	l, err := c.TryLock(ctx, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
-}

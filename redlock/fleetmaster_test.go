@@ -1,0 +1,37 @@
+package redlock_test
+
+import (
+	"context"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/simmaster"
+)
+
+// simulated is a master of the simulation.
+type simulated struct{ m *simmaster.Master }
+
+func (s simulated) kill() error             { s.m.Kill(); return nil }
+func (s simulated) restart(keep bool) error { return s.m.Restart(keep) }
+func (s simulated) freeze() error           { s.m.Freeze(); return nil }
+func (s simulated) thaw() error             { s.m.Thaw(); return nil }
+
+// process is a redis-server.
+type process struct{ s *redistest.Server }
+
+func (p process) kill() error             { return p.s.Kill() }
+func (p process) restart(keep bool) error { return p.s.Restart(context.Background(), keep) }
+func (p process) freeze() error           { return p.s.Freeze() }
+func (p process) thaw() error             { return p.s.Thaw() }
+
+// command sends a command to a simulated master, as another client would.
+func (s *sim) command(i int, name string, args ...any) (any, error) {
+	conn, err := s.masters[i].Dial(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	rc := redis.NewConn(conn, 0, 0)
+	defer func() { _ = rc.Close() }()
+	return rc.Do(name, args...)
+}

@@ -6,8 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -77,26 +75,6 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-func TestAServerMayAskForAClientCertificate(t *testing.T) {
-	ca := authority(t)
-	s := start(t, Config{TLS: ca, Args: []string{"--tls-auth-clients", "yes"}})
-	if err := ping(s.URL(), redis.DialTLSConfig(ca.ClientConfig())); err != nil {
-		t.Errorf("with a certificate: %v", err)
-	}
-	if err := ping(s.URL(), redis.DialTLSConfig(&tls.Config{RootCAs: ca.Pool()})); err == nil {
-		t.Error("without a certificate the server answers")
-	}
-}
-
-func TestOneAuthorityServesACluster(t *testing.T) {
-	ca := authority(t)
-	for _, u := range Start(t, 2, Config{TLS: ca}).URLs() {
-		if err := ping(u, redis.DialTLSConfig(ca.ClientConfig())); err != nil {
-			t.Errorf("%s: %v", u, err)
-		}
-	}
-}
-
 func TestUnixSocket(t *testing.T) {
 	s := start(t, Config{UnixSocket: true, Password: "p@ss/word"})
 	if want := "unix://:p%40ss%2Fword@" + s.files.socket(); s.URL() != want {
@@ -119,32 +97,6 @@ func TestUnixSocket(t *testing.T) {
 	}
 	if exists(s.files.socket()) {
 		t.Errorf("the socket %s was left behind", s.files.socket())
-	}
-}
-
-func TestAUnixSocketHasAShortPathUnderALongTMPDIR(t *testing.T) {
-	needRedis(t)
-	long := filepath.Join(t.TempDir(), strings.Repeat("d", 100))
-	t.Setenv("TMPDIR", long)
-	if _, err := Launch(background(t), Config{UnixSocket: true}); err == nil {
-		t.Error("a TMPDIR that does not exist is accepted")
-	}
-	if err := os.Mkdir(long, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	s := start(t, Config{UnixSocket: true})
-	if n := len(s.files.socket()); n > maxSocketPath {
-		t.Errorf("the socket's path has %d bytes; want at most %d", n, maxSocketPath)
-	}
-	if err := ping(s.URL()); err != nil {
-		t.Error(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	mustBeEmpty(t, long)
-	if exists(s.files.socketDir) {
-		t.Errorf("the directory %s was left behind", s.files.socketDir)
 	}
 }
 

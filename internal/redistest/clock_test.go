@@ -2,8 +2,6 @@ package redistest
 
 import (
 	"errors"
-	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -77,18 +75,6 @@ func TestKeysExpireByTheMovedClock(t *testing.T) {
 	setClock(t, s, 0)
 	if got := get(t, s, "key"); got != "" {
 		t.Errorf("the clock is right again, and what has expired holds %q", got)
-	}
-}
-
-// Nobody asks for the key while the clock is wrong.
-func TestAStepThatIsCorrectedAgainHasDeletedKeys(t *testing.T) {
-	s := start(t, Config{MovableClock: true})
-	do(t, s, "SET", "key", "value", "PX", 30*60*1000)
-	setClock(t, s, time.Hour)
-	eventually(t, "the key expires by itself", func() bool { return do(t, s, "DBSIZE") == int64(0) })
-	setClock(t, s, 0)
-	if got := get(t, s, "key"); got != "" {
-		t.Errorf("it holds %q", got)
 	}
 }
 
@@ -178,19 +164,6 @@ func TestWithoutACompilerATestIsSkipped(t *testing.T) {
 	if _, err := Launch(t.Context(), Config{MovableClock: true}); err == nil {
 		t.Error("it was launched")
 	}
-}
-
-func TestAShimThatDoesNotCompileIsAnErrorAndLeavesNothing(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("on other systems than Linux nothing is compiled")
-	}
-	dir := temporary(t)
-	script(t, "echo sorry >&2; exit 1")
-	t.Setenv("CC", os.Getenv(ServerVariable))
-	if _, err := compileShim(); err == nil || !strings.Contains(err.Error(), "sorry") {
-		t.Errorf("got %v", err)
-	}
-	mustBeEmpty(t, dir)
 }
 
 func TestAServersClockCanStandStill(t *testing.T) {

@@ -43,14 +43,3 @@ func TestAClusterThatCannotStartLeavesNothing(t *testing.T) {
 	}
 	mustBeEmpty(t, dir)
 }
-
-func TestTheSizeOfAClusterIsChecked(t *testing.T) {
-	for _, n := range []int{-1, 0, 101} {
-		if _, err := LaunchN(t.Context(), n, Config{}); err == nil || !strings.Contains(err.Error(), "1 to 100") {
-			t.Errorf("%d servers: %v", n, err)
-		}
-	}
-	if _, err := LaunchN(t.Context(), 2, Config{Port: 7000}); err == nil || !strings.Contains(err.Error(), "Config.Port") {
-		t.Errorf("two servers on one port: %v", err)
-	}
-}

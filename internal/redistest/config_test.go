@@ -37,21 +37,6 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 	}
 }
 
-func TestQuote(t *testing.T) {
-	for in, want := range map[string]string{
-		"":            `""`,
-		"plain":       `"plain"`,
-		"a b":         `"a b"`,
-		`say "\x00"`:  `"say \"\\x00\""`,
-		"tab\t\n\x00": `"tab\x09\x0a\x00"`,
-		"é":           `"\xc3\xa9"`,
-	} {
-		if got := quote(in); got != want {
-			t.Errorf("quote(%q) = %s; want %s", in, got, want)
-		}
-	}
-}
-
 func TestAServerIsWhatItsConfigurationSays(t *testing.T) {
 	for name, test := range map[string]struct {
 		cfg  Config

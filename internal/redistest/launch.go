@@ -31,7 +31,7 @@ func launch(ctx context.Context, cfg Config, reserve func() (*reservation, error
 	if err != nil {
 		return nil, fmt.Errorf("redistest: directories: %w", err)
 	}
-	s := &Server{cfg: cfg, binary: binary, files: files, port: cfg.Port, stopBound: stopBound}
+	s := &Server{cfg: cfg, binary: binary, files: files, port: cfg.Port}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())

@@ -24,7 +24,7 @@ func (s *Server) Stop() error {
 	if p == nil || !p.running() {
 		return nil
 	}
-	return s.wrap("stop", p.stop(s.stopBound))
+	return s.wrap("stop", p.stop(stopBound))
 }
 
 // Freeze suspends the server with SIGSTOP and returns once every thread of it has

@@ -130,69 +130,6 @@ func TestDoOnAFrozenServerEndsInTime(t *testing.T) {
 	}
 }
 
-func TestStopAndKillEndAFrozenServer(t *testing.T) {
-	c := Start(t, 2, Config{})
-	for i, end := range []func() error{c.Masters[0].Stop, c.Masters[1].Kill} {
-		s := c.Masters[i]
-		pid := s.PID()
-		if err := s.Freeze(); err != nil {
-			t.Fatal(err)
-		}
-		if err := end(); err != nil {
-			t.Error(err)
-		}
-		if alive(pid) {
-			t.Errorf("process %d still exists", pid)
-		}
-	}
-}
-
-func TestStopKillsAServerThatDoesNotListen(t *testing.T) {
-	s := start(t, Config{})
-	s.stopBound = 100 * time.Millisecond
-	conn, err := s.Dial(background(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	if err := conn.Send("EVAL", "while true do end", 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the script keeps the server busy", func() bool {
-		ctx, cancel := context.WithTimeout(background(t), 100*time.Millisecond)
-		defer cancel()
-		_, err := s.do(ctx, "PING")
-		return err != nil
-	})
-	pid := s.PID()
-	if err := s.Stop(); err == nil || !strings.Contains(err.Error(), "was killed") {
-		t.Errorf("Stop: %v; want an error that says the server was killed", err)
-	}
-	if alive(pid) {
-		t.Errorf("process %d still exists", pid)
-	}
-}
-
-func TestWhatNeedsARunningServerSaysSo(t *testing.T) {
-	s := start(t, Config{})
-	if err := s.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	for name, call := range map[string]func() error{"Freeze": s.Freeze, "Thaw": s.Thaw} {
-		if err := call(); !errors.Is(err, ErrNotRunning) {
-			t.Errorf("%s: %v; want %v", name, err, ErrNotRunning)
-		}
-	}
-	for name, call := range map[string]func() error{"Kill": s.Kill, "Stop": s.Stop} {
-		if err := call(); err != nil {
-			t.Errorf("%s of a server that is down: %v", name, err)
-		}
-	}
-}
-
 func TestACrashOfTheServerIsNoticed(t *testing.T) {
 	s := start(t, Config{})
 	if _, err := s.Do("SHUTDOWN", "NOSAVE"); err == nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -113,16 +112,6 @@ func background(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), 6*waitBound)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-// script writes an executable shell script and makes it the redis-server.
-func script(t *testing.T, body string) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "redis-server")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv(ServerVariable, path)
 }
 
 // temporary makes a fresh directory the one for temporary files, so that a test

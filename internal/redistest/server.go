@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 var (
@@ -25,7 +24,6 @@ type Server struct {
 	files  layout
 	// user and password are those of Dial; empty where none is needed.
 	user, password string
-	stopBound      time.Duration
 
 	clock *clock // nil without Config.MovableClock
 

@@ -56,8 +56,10 @@ packages() {
 	slow=$(slow_tests "$1" | sed -n 's|^\./\(.*\) \*$|\1|p')
 	if [ "$part" != quick ] || [ -n "${PKG:-}" ] || [ -z "$slow" ]; then
 		say "${PKG:-./...}"
-	elif [ "$slow" != "..." ]; then
-		in_module "$1" go list -f '{{.Dir}}' ./... | sed "s|^$(cd "$1" && pwd -P)|.|" |
+	elif [ "$slow" = "..." ]; then
+		[ -z "${MODULES:-}" ] || say ./... # it was asked for by its name
+	else
+		in_module "$1" go list -f '{{.Dir}}' ./... | sed "s|^$(cd "$ROOT/$1" && pwd)|.|" |
 			{ grep -vxF "$(say "$slow" | sed 's|^|./|')" || true; }
 	fi
 }

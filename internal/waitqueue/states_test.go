@@ -2,6 +2,7 @@ package waitqueue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -246,6 +247,41 @@ var steps = []struct {
 }
 
 func heldBy(token string) *outcome.Held { return &outcome.Held{Token: token, Type: "string"} }
+
+// A pilot that could not be reached is asked again as soon as it is connected; one that
+// refuses its queue is passed over for a second.
+func TestOnlyAPilotThatRefusesItsQueueIsPassedOver(t *testing.T) {
+	for _, test := range []struct {
+		err    error
+		passed bool
+	}{
+		{pipeline.ErrTimeout, false},
+		{pipeline.ErrConnectionLost, false},
+		{pipeline.ErrDown, false},
+		{pipeline.ErrStalled, false},
+		{errors.New("WRONGTYPE"), true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := begun(t, oneWanted)
+			defer f.cancel()
+			f.err = test.err
+			master := f.pilot()
+			for _, f.w.state = range []state{asking, ourTurn} {
+				if to := f.w.state.after(f.w.act(f.ctx)); to != seeking {
+					t.Errorf("%v while %v: goes to %v, want %v", test.err, f.w.state, to, seeking)
+				}
+			}
+			pilots := f.w.room.cfg.Pilots
+			if passed := f.w.refusals.Masters(pilots)&(1<<master) != 0; passed != test.passed {
+				t.Errorf("%v: passed over: %v, want %v", test.err, passed, test.passed)
+			}
+			time.Sleep(time.Second)
+			if f.w.refusals.Masters(pilots) != 0 {
+				t.Errorf("%v: passed over for more than a second", test.err)
+			}
+		})
+	}
+}
 
 // A pilot that refuses for the holder who has let go is doubted; one that names another is
 // not.

@@ -53,7 +53,7 @@ var ofTheWaiting = []mutant{
 			{"internal/pilot/pilot.go", "until: time.Since(c.since) + d}", "until: time.Since(c.since) + 1000000*d}"},
 			{"internal/pilot/pilot.go", " && m.epoch == c.masters[master].Stats().Epoch", ""},
 		},
-		foundBy: goTest{"./redlock", "TestAFairWaiterWhosePilotIsCutOffAgainAndAgainIsServedInItsTurn"},
+		foundBy: goTest{"./internal/waitqueue", "TestOnlyAPilotThatRefusesItsQueueIsPassedOver"},
 	},
 	{
 		name:    "a refusal that outlasts the connection",

@@ -1,0 +1,218 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
+
+// The shell blocks of every page run, in the order of the page, in one bash and one
+// folder, and print to standard output what the page shows below them. Programs are built, and run where
+// their output stands below them.
+//
+// A page that starts masters gets those, at ports of the test's own; the others find
+// five masters in REDLOCK_MASTERS.
+func TestCommandsOfThePagesRun(t *testing.T) {
+	t.Parallel()
+	if err := redistest.Available(); err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, page := range pages(t) {
+		if !hasRun(blocks(t, page)) {
+			continue
+		}
+		ran++
+		name, _ := filepath.Rel(filepath.Join("..", ".."), page)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runPage(t, blocks(t, page))
+		})
+	}
+	if ran < 4 {
+		t.Errorf("%d pages have something to run: too few to be all", ran)
+	}
+}
+
+func hasRun(all []*block) bool {
+	for _, b := range all {
+		if runs(b) {
+			return true
+		}
+	}
+	return false
+}
+
+// runs reports whether a block is to be run.
+func runs(b *block) bool { return b.lang == "sh" && !notRun.MatchString(b.marker) }
+
+// fixedPorts are those of the masters that a page starts.
+var fixedPorts = regexp.MustCompile(`\b710[1-5]\b`)
+
+func runPage(t *testing.T, all []*block) {
+	dir := t.TempDir()
+	ports := freePorts(t)
+	own := func(text string) string {
+		return fixedPorts.ReplaceAllStringFunc(text, func(port string) string {
+			n, _ := strconv.Atoi(port)
+			return ports[n-7101]
+		})
+	}
+	env := []string{"PATH=" + filepath.Dir(binary) + string(filepath.ListSeparator) + os.Getenv("PATH"), "HOME=" + dir, "LC_ALL=C.UTF-8"}
+	var script strings.Builder
+	starts := false
+	for i, b := range all {
+		switch {
+		case b.lang == "go" && programMarker.MatchString(b.marker):
+			name := programMarker.FindStringSubmatch(b.marker)[1]
+			buildProgram(t, filepath.Join(dir, name), own(b.text))
+			if b.below != nil && b.below.lang == "text" {
+				fmt.Fprintf(&script, "echo '<<<%d>>>'\n./%s || exit\n", i, name)
+			}
+		case runs(b):
+			starts = starts || strings.Contains(b.text, "redis-server ")
+			want := "0"
+			if code := exitMarker.FindStringSubmatch(b.marker); code != nil {
+				want = code[1]
+			}
+			fmt.Fprintf(&script, "echo '<<<%d>>>'\n%s\n[ $? = %s ] || { echo 'the exit code is not %s'; exit 1; }\n", i, own(b.text), want, want)
+		}
+	}
+	if starts {
+		t.Cleanup(func() { // of a page that did not come to its end
+			for _, port := range ports {
+				_ = exec.Command("redis-cli", "-p", port, "shutdown", "nosave").Run()
+			}
+		})
+	} else {
+		_, urls := processes(t, 5, redistest.Config{AppendOnly: redistest.AppendAlways})
+		env = append(env, mastersVariable+"="+urls)
+	}
+
+	out, errs, err := bash(t, dir, env, script.String())
+	parts := regexp.MustCompile(`(?m)^<<<(\d+)>>>\n`).FindAllStringSubmatchIndex(out, -1)
+	for n, part := range parts {
+		i, _ := strconv.Atoi(out[part[2]:part[3]])
+		end := len(out)
+		if n+1 < len(parts) {
+			end = parts[n+1][0]
+		}
+		said, b := out[part[1]:end], all[i]
+		if below := b.below; below != nil && below.lang == "text" && !shows(own(below.text), said) {
+			t.Errorf("%s:%d: it prints\n%s\nand not\n%s", b.page, b.line, said, own(below.text))
+		}
+	}
+	if err != nil {
+		t.Errorf("%v\n%s\n%s", err, out, errs)
+	}
+}
+
+// bash runs a script in a process group of its own, which has ended when it returns.
+func bash(t *testing.T, dir string, env []string, script string) (stdout, stderr string, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-uc", script)
+	cmd.Dir, cmd.Env = dir, env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = 5 * time.Second
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has left in the background
+	}
+	return out.String(), errs.String(), err
+}
+
+// shows reports whether a page shows what was printed. There … stands for anything
+// within a line, and in a line of its own for any lines, also none.
+func shows(page, printed string) bool {
+	var pattern strings.Builder
+	for line := range strings.Lines(page) {
+		line = strings.TrimRight(line, " \n")
+		if line == "…" {
+			pattern.WriteString(`(?:.*\n)*`)
+			continue
+		}
+		pattern.WriteString(strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".+") + ` *\n`)
+	}
+	return regexp.MustCompile(`^` + pattern.String() + `$`).MatchString(printed)
+}
+
+// buildProgram builds a page's program in this tree.
+func buildProgram(t *testing.T, to, text string) {
+	t.Helper()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := filepath.Join(t.TempDir(), "main.go")
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{
+		"Replace": map[string]string{filepath.Join(root, "internal", "page", "main.go"): source},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(t.TempDir(), "overlay.json")
+	if err := os.WriteFile(config, overlay, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", config, "-o", to, "./internal/page")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// freePorts are five ports on which nothing listens.
+func freePorts(t *testing.T) []string {
+	t.Helper()
+	var ports []string
+	for range 5 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		_, port, _ := net.SplitHostPort(l.Addr().String())
+		ports = append(ports, port)
+	}
+	return ports
+}
+
+func TestAPageShowsWhatIsPrinted(t *testing.T) {
+	for _, test := range []struct {
+		page, printed string
+		want          bool
+	}{
+		{"a\n", "a\n", true},
+		{"a\n", "a\nb\n", false},
+		{"a … c\n…\n", "a b c\n", true},
+		{"…\nlast\n", "one\ntwo\nlast\n", true},
+		{"a …\n", "a \n", false},
+	} {
+		if got := shows(test.page, test.printed); got != test.want {
+			t.Errorf("%q shows %q: %v", test.page, test.printed, got)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package pages
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// around is what stands around the fragments of the pages: the names that they use
+// and do not declare, as any program of that kind has them.
+const around = `package page
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/redquorum/redquorum/contrib/otel"
+	"github.com/redquorum/redquorum/contrib/prometheus"
+	"github.com/redquorum/redquorum/contrib/redsync"
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/metrics"
+	"github.com/redquorum/redquorum/redlock/redlocktest"
+)
+
+var (
+	ctx               context.Context
+	client, old, five *redlock.Client
+	urls              []string
+	key               string
+	db                *sql.DB
+	mutex             *redsync.Mutex
+	slow              interface{ Observe(time.Duration) }
+)
+
+func charge(context.Context) error        { return nil }
+func book(context.Context) error          { return nil }
+func lead(context.Context) error          { return nil }
+func report(context.Context) error        { return nil }
+func serve(context.Context, string) error { return nil }
+func work(context.Context, string)        {}
+func page(string, error)                  {}
+
+`
+
+// Every block of Go in the documentation compiles: whole programs as they are, and
+// fragments in a function. The fragments of a page follow each other, each in a scope
+// inside the one before, so that a later one may use what an earlier one has declared.
+// A line of … alone stands for code that is left out.
+func TestCodeOfThePagesCompiles(t *testing.T) {
+	exports := exportData(t)
+	checked := 0
+	for _, page := range documentation(t) {
+		var fragments []fragment
+		for _, f := range goBlocks(t, page) {
+			checked++
+			if strings.HasPrefix(f.text, "package ") {
+				compile(t, exports, page, f.text)
+				continue
+			}
+			fragments = append(fragments, f)
+		}
+		if len(fragments) > 0 {
+			compile(t, exports, page, wrapped(page, fragments))
+		}
+	}
+	if checked < 25 {
+		t.Errorf("%d blocks of Go: too few to be all", checked)
+	}
+}
+
+// A mistake in the code of a page is found, with the page's line.
+func TestMistakesInThePagesAreFound(t *testing.T) {
+	exports := exportData(t)
+	for text, want := range map[string]string{
+		"lock, err := client.Lock(ctx)\n":                           "not enough arguments",
+		"client.NoSuchCall(ctx)\n":                                  "NoSuchCall",
+		"lock, err := client.Lock(ctx, key)\nif err {\n}\n":         "non-boolean condition",
+		"return client.Do(ctx, key, charge, redlock.WithTTL(10))\n": "",
+		"unused := 1\n": "",
+	} {
+		err := errors.Join(check(exports, "page.md", wrapped("page.md", []fragment{{line: 7, text: text}}))...)
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%q: %v", text, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "page.md:")):
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// documentation is the pages with code for users.
+func documentation(t *testing.T) []string {
+	t.Helper()
+	pages := []string{"../../README.md"}
+	err := filepath.WalkDir("../../docs", func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".md" {
+			pages = append(pages, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages
+}
+
+// A fragment is a block of Go.
+type fragment struct {
+	line int // of its first line, in the page
+	text string
+}
+
+func goBlocks(t *testing.T, page string) []fragment {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []fragment
+	var open *fragment
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		switch fence := strings.TrimSpace(line); {
+		case open == nil && fence == "```go":
+			open = &fragment{line: n + 1}
+		case open != nil && fence == "```":
+			all, open = append(all, *open), nil
+		case open != nil && fence == "…":
+			open.text += "\n"
+		case open != nil:
+			open.text += line
+		}
+	}
+	return all
+}
+
+// importLine is an import in a fragment, which says where a name comes from.
+var importLine = regexp.MustCompile(`(?m)^import "[^"]+".*$`)
+
+// wrapped makes a file of fragments.
+func wrapped(page string, fragments []fragment) string {
+	var b strings.Builder
+	b.WriteString(around + "func _() error {\n")
+	for _, f := range fragments {
+		fmt.Fprintf(&b, "{\n//line %s:%d\n%s\n", page, f.line, importLine.ReplaceAllString(f.text, ""))
+	}
+	b.WriteString(strings.Repeat("}\n", len(fragments)) + "return nil\n}\n")
+	return b.String()
+}
+
+func compile(t *testing.T, exports map[string]string, page, text string) {
+	t.Helper()
+	for _, err := range check(exports, page, text) {
+		t.Error(err)
+	}
+}
+
+// check is what is wrong with a file. Names that are declared and not used are left
+// out: a fragment shows what it shows.
+func check(exports map[string]string, page, text string) (errs []error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, page, text, parser.SkipObjectResolution)
+	if err != nil {
+		return []error{err}
+	}
+	config := types.Config{
+		Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+			if exports[path] == "" {
+				return nil, fmt.Errorf("package %s is not among those of doc.go", path)
+			}
+			return os.Open(exports[path])
+		}),
+		Error: func(err error) {
+			if e, ok := errors.AsType[types.Error](err); !ok || !e.Soft {
+				errs = append(errs, err)
+			}
+		},
+	}
+	_, _ = config.Check("page", fset, []*ast.File{file}, nil) // errors come one by one
+	return errs
+}
+
+// exportData builds what the pages import, and gives the compiler's files by path.
+func exportData(t *testing.T) map[string]string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}",
+		".", "database/sql", "net/http", "os/signal", "testing").Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Fatalf("go list: %v\n%s", err, exit.Stderr)
+		}
+		t.Fatal(err)
+	}
+	exports := make(map[string]string)
+	for line := range strings.Lines(string(out)) {
+		path, file, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		exports[path] = file
+	}
+	return exports
+}

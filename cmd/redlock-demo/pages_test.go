@@ -155,6 +155,30 @@ func TestCommandsOfThePagesAreTaken(t *testing.T) {
 	}
 }
 
+// The page of the command has a row for every command that the help names, and no other.
+func TestPageOfTheCommandHasEveryCommand(t *testing.T) {
+	page := filepath.Join("..", "..", "docs", "reference", "command.md")
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make(map[string]bool)
+	for _, found := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\|").FindAllStringSubmatch(string(text), -1) {
+		rows[found[1]] = true
+	}
+	root := newRoot(&app{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: func(string) string { return "" }})
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if !cmd.Hidden && !rows[cmd.Name()] {
+			t.Errorf("%s has no row for %s", page, cmd.Name())
+		}
+		delete(rows, cmd.Name())
+	}
+	for name := range rows {
+		t.Errorf("%s has a row for %s, which there is not", page, name)
+	}
+}
+
 // shown are the commands behind the prompts of a transcript.
 func shown(text string) string {
 	var all strings.Builder

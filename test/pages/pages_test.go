@@ -54,6 +54,7 @@ var (
 	db                *sql.DB
 	mutex             *redsync.Mutex
 	slow              interface{ Observe(time.Duration) }
+	err               error
 )
 
 func charge(context.Context) error        { return nil }

@@ -192,7 +192,7 @@ func check(exports map[string]string, page, text string) (errs []error) {
 	config := types.Config{
 		Importer: importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
 			if exports[path] == "" {
-				return nil, fmt.Errorf("package %s is not among those of doc.go", path)
+				return nil, fmt.Errorf("package %s is not among those that exportData builds", path)
 			}
 			return os.Open(exports[path])
 		}),
@@ -206,14 +206,36 @@ func check(exports map[string]string, page, text string) (errs []error) {
 	return errs
 }
 
-// exportData builds what the pages import, and gives the compiler's files by path.
+// exportData builds what the pages import, and gives the compiler's files by path. The
+// modules below contrib/ require a release of the root: a workspace puts this tree in
+// its place, as scripts/in-tree.sh does.
 func exportData(t *testing.T) map[string]string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}",
-		".", "database/sql", "net/http", "os/signal", "testing").Output()
+	root, err := filepath.Abs("../..")
 	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	const module = "github.com/redquorum/redquorum"
+	contrib := []string{"otel", "prometheus", "redsync"}
+	work := fmt.Sprintf("go 1.26.0\n\nreplace %s => %s\n\n", module, root)
+	list := []string{
+		"list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", "database/sql", "net/http", "os/signal", "testing",
+		module + "/redlock/redlocktest", module + "/redlock/metrics",
+	}
+	for _, name := range contrib {
+		work += fmt.Sprintf("use %s\n", filepath.Join(root, "contrib", name))
+		list = append(list, module+"/contrib/"+name)
+	}
+	file := filepath.Join(t.TempDir(), "go.work")
+	if err := os.WriteFile(file, []byte(work), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", list...)
+	cmd.Dir = filepath.Join(root, "contrib", contrib[0])
+	cmd.Env = append(os.Environ(), "GOWORK="+file)
+	out, err := cmd.Output()
+	if err != nil {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			t.Fatalf("go list: %v\n%s", err, exit.Stderr)
 		}
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/chaos"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -119,6 +120,75 @@ func runPage(t *testing.T, all []*block) {
 	}
 	if err != nil {
 		t.Errorf("%v\n%s\n%s", err, out, errs)
+	}
+}
+
+// Configurations that the pages show are taken by what they are for.
+func TestConfigurationsOfThePagesAreTaken(t *testing.T) {
+	t.Parallel()
+	seen := make(map[string]int)
+	for _, page := range pages(t) {
+		for _, b := range blocks(t, page) {
+			if b.lang != "conf" {
+				continue
+			}
+			var err error
+			switch {
+			case strings.Contains(b.text, " kill "):
+				seen["chaos"]++
+				_, err = chaos.Parse(strings.NewReader(b.text), 5)
+			case strings.Contains(b.text, "appendonly "):
+				seen["redis"]++
+				err = startsRedis(t, b.text)
+			case strings.Contains(b.text, "masters "):
+				seen["the command"]++
+				_, err = readConfig(file(t, b.text))
+			default:
+				t.Errorf("%s:%d: a configuration of nothing that the test knows", page, b.line)
+			}
+			if err != nil {
+				t.Errorf("%s:%d: %v", page, b.line, err)
+			}
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("%v: configurations of one sort are missing", seen)
+	}
+}
+
+// startsRedis says what keeps a redis-server from starting with the configuration.
+func startsRedis(t *testing.T, text string) error {
+	t.Helper()
+	server, _, err := redistest.Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := freePorts(t)[0]
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, server, file(t, text), "--port", port)
+	cmd.Dir = t.TempDir()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }() // which the test waits for below
+	for {
+		select {
+		case err := <-ended:
+			return fmt.Errorf("redis-server: %v\n%s", err, out.String())
+		case <-time.After(20 * time.Millisecond):
+		}
+		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err != nil {
+			continue
+		}
+		_ = conn.Close()
+		_ = cmd.Process.Kill()
+		<-ended
+		return nil
 	}
 }
 

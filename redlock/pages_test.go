@@ -46,6 +46,25 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 	}
 }
 
+// The index names every page, so that none is found by chance alone.
+func TestIndexHasEveryPage(t *testing.T) {
+	const index = "../docs/README.md"
+	text, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := make(map[string]bool)
+	for _, found := range link.FindAllStringSubmatch(string(text), -1) {
+		file, _, _ := strings.Cut(found[1], "#")
+		named[filepath.Join(filepath.Dir(index), file)] = true
+	}
+	for _, page := range pagesOf(t, "../docs") {
+		if page != filepath.Clean(index) && !named[page] {
+			t.Errorf("%s does not name %s", index, page)
+		}
+	}
+}
+
 // pagesOf are the Markdown files below a folder. Those that tests compare something
 // with are left out: they are no pages of this tree.
 func pagesOf(t *testing.T, folder string) []string {

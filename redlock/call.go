@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
 	"time"
 
+	"github.com/redquorum/redquorum/internal/hold"
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/waitqueue"
@@ -13,27 +15,24 @@ import (
 )
 
 // A call is a Lock call under way. It makes the attempts for those who wait
-// (waitqueue.Caller), each with a handle of its own: one that was rolled back is
-// of no more use, for the late answers of its attempt are still on their way. It
-// belongs to the goroutine of the call.
+// (waitqueue.Caller), each with a hold of its own. It belongs to the goroutine of the
+// call.
 type call struct {
-	c     *Client
-	trace context.Context
-	l     *Lock // the handle of the attempt under way, or of the last one; at first the template
-	one   *Lock // the same of an attempt at one of several keys, as the plain lock that it is then; else nil
-	used  bool  // an attempt was made with l
-	pilot int   // that has granted the lock
-
+	c        *Client
+	l        *Lock           // what is acquired
+	trace    context.Context // of the call
+	used     bool            // an attempt was made with the handle's hold
+	granted  hold.Attempt    // by a pilot; Others goes on with it
 	attempts int
 }
 
 // newCall is from the client's pool.
-func (c *Client) newCall(template *Lock) *call {
+func (c *Client) newCall(l *Lock) *call {
 	t, _ := c.calls.Get().(*call)
 	if t == nil {
 		t = &call{}
 	}
-	*t = call{c: c, trace: template.told, l: template}
+	*t = call{c: c, l: l, trace: l.told}
 	return t
 }
 
@@ -43,121 +42,88 @@ func (t *call) end(failed *outcome.Failure) (l *Lock, attempts int, err error) {
 	l, attempts = t.l, t.attempts
 	*t = call{}
 	c.calls.Put(t)
-	switch {
-	case failed == nil:
+	if failed == nil {
 		return l, attempts, nil
-	case errors.Is(failed.Cause, ErrClosed):
-		return nil, attempts, fmt.Errorf("redlock: %s %q: %w", failed.Op, failed.Key, ErrClosed)
-	default:
-		return nil, attempts, c.quorumError(failed) // each caller's error is its own
 	}
+	return nil, attempts, c.failureError(failed)
+}
+
+// failureError is the public error of a call that has failed.
+func (c *Client) failureError(f *outcome.Failure) error {
+	if errors.Is(f.Cause, ErrClosed) {
+		return fmt.Errorf("redlock: %s %q: %w", f.Op, f.Key, ErrClosed)
+	}
+	return c.quorumError(f) // each caller's error is its own
 }
 
 // want is what the waiting is told of a call.
 func (l *Lock) want(tries int) waitqueue.Want {
+	claim := l.own.Claim()
 	return waitqueue.Want{
-		Keys: l.claim.Keys, Kind: l.claim.Kind, Scripted: l.c.wire.Scripted(&l.claim), Fair: l.opts.fair,
-		Limit: l.c.nodeTimeout(l.claim.TTL), Tries: tries, Backoff: l.opts.backoff,
+		Keys: claim.Keys, Kind: claim.Kind, Scripted: l.c.wire.Scripted(claim), Fair: l.opts.fair,
+		Limit: l.c.holds.Timeout(claim.TTL), Tries: tries, Backoff: l.opts.backoff,
 	}
 }
 
-// fresh is a handle with which no attempt was made.
-func (t *call) fresh() *Lock {
+// fresh makes the handle one with which no attempt was made.
+func (t *call) fresh() *hold.Handle {
 	if t.used {
-		t.l, t.used = t.l.again(), false
+		t.l.handle.Again()
+		t.used = false
 	}
-	t.one = nil
-	return t.l
+	return &t.l.handle
 }
 
-// next is the handle of the next attempt.
-func (t *call) next() *Lock {
-	l := t.fresh()
+// next is the handle for the next attempt.
+func (t *call) next() *hold.Handle {
+	h := t.fresh()
 	t.used = true
-	return l
+	return h
 }
 
-// asked is the handle of the attempt under way.
-func (t *call) asked() *Lock {
-	if t.one != nil {
-		return t.one
+// failed has readers kept out where a writer's attempt has failed.
+func (t *call) failed(f *outcome.Failure) *outcome.Failure {
+	if f != nil {
+		t.l.intent.note()
 	}
-	return t.l
+	return f
 }
 
 // All implements waitqueue.Caller.
 func (t *call) All(ctx context.Context, holders bool) *outcome.Failure {
-	return t.c.attempt(ctx, t.next(), holders)
+	return t.failed(t.next().Acquire(ctx, holders))
 }
 
 // Pilot implements waitqueue.Caller.
 func (t *call) Pilot(ctx context.Context, pilot int, key string, at wire.Place) (granted bool, turn wire.Turn, err error) {
-	c := t.c
-	// Close waits for what is begun here; Others ends it.
-	c.unfinished.Add()
-	l := t.next()
-	if l.claim.Kind.OneOf {
-		t.one = l.slot(key)
-		l = t.one
-	}
-	c.awaitVoters(ctx, l)
-	l.begin()
-	limit := c.wire.Patience(pilot, c.nodeTimeout(l.claim.TTL))
-	if len(l.claim.Keys) > 1 {
-		granted, turn, err = c.takeSet(ctx, l, pilot, limit)
-	} else if granted, turn, err = c.wire.TakeAt(ctx, &l.claim, pilot, at, l.start, limit); !granted {
-		l.rollback()
-	}
-	if t.pilot = pilot; !granted {
-		c.unfinished.Done()
+	h := &t.l.handle
+	limit := t.c.wire.Patience(pilot, t.c.holds.Timeout(t.l.opts.ttl))
+	switch _, others := h.Hold().Wanted(); {
+	case others == 0:
+		t.granted, granted, turn, err = t.next().AskPilot(ctx, pilot, at, limit)
+	case h.Hold().WantsOneOf():
+		h.AgainWith(key)
+		t.used = true
+		t.granted, granted, turn, err = h.AskPilot(ctx, pilot, at, limit)
+	default:
+		t.granted, granted, turn, err = t.next().AskPilotForSet(ctx, pilot, limit)
 	}
 	return granted, turn, err
 }
 
-// takeSet asks a pilot alone for several keys together. Where it does not grant
-// them the turn tells which key is in the way.
-func (c *Client) takeSet(ctx context.Context, l *Lock, pilot int, limit time.Duration) (granted bool, t wire.Turn, err error) {
-	granted, err = c.wire.TakeSetAt(ctx, &l.claim, pilot, l.start, limit)
-	if granted {
-		return true, wire.Turn{}, nil
-	}
-	l.rollback()
-	if err != nil {
-		return false, wire.Turn{}, err
-	}
-	h, err := c.wire.HolderAt(ctx, &l.claim, pilot, limit)
-	if err != nil {
-		return false, wire.Turn{}, err
-	}
-	h.Key = c.withoutPrefix(h.Key)
-	return false, wire.Turn{Held: h}, nil
-}
-
 // Others implements waitqueue.Caller.
 func (t *call) Others(ctx context.Context, holders bool) *outcome.Failure {
-	defer t.c.unfinished.Done()
-	l := t.asked()
-	failed := t.c.fanOut(ctx, l, 1<<t.pilot, holders)
-	if failed == nil {
-		t.l = l
-	} else {
-		failed.Key, failed.Others = t.l.key, len(t.l.others)
+	f := t.failed(t.granted.AskOthers(ctx, holders))
+	if f != nil {
+		f.Key, f.Others = t.l.handle.Hold().Wanted()
 	}
-	return failed
+	return f
 }
 
 // Together implements waitqueue.Caller.
 func (t *call) Together(ctx context.Context, pilot int, at wire.Place) (wire.PilotAnswer, *outcome.Failure) {
-	c, l := t.c, t.next()
-	c.unfinished.Add()
-	defer c.unfinished.Done()
-	c.awaitVoters(ctx, l)
-	l.begin()
-	l.take = c.wire.NewPilotTake(&l.claim, pilot, at)
-	failed := c.fanOut(ctx, l, 0, false)
-	said := l.take.Answer
-	l.take = nil
-	return said, failed
+	said, f := t.next().AcquireWith(ctx, pilot, at)
+	return said, t.failed(f)
 }
 
 // Taken implements waitqueue.Caller.
@@ -165,13 +131,11 @@ func (t *call) Taken(master int, held *outcome.Held) *outcome.Failure {
 	if master == pilot.None {
 		t.fresh()
 	}
-	c, l := t.c, t.asked()
-	e := &outcome.Failure{
-		Op: wire.OpLock.String(), Key: t.l.key, Others: len(t.l.others),
-		Need: c.need, Total: len(c.masters), Kind: outcome.Taken,
-	}
-	if l.claim.Token != "" {
-		e.Elapsed = c.opts.clock.Now().Sub(l.start)
+	h := t.l.handle.Hold()
+	e := &outcome.Failure{Op: wire.OpLock.String(), Need: t.c.need, Total: len(t.c.masters), Kind: outcome.Taken}
+	e.Key, e.Others = h.Wanted()
+	if t.used {
+		e.Elapsed = t.c.opts.clock.Now().Sub(h.Start())
 	}
 	if held != nil {
 		e.Parts = []outcome.Part{{Master: master, Held: held}}
@@ -188,12 +152,4 @@ func (t *call) Attempted(attempt int, failed *outcome.Failure) {
 // Pausing implements waitqueue.Caller.
 func (t *call) Pausing(attempts int, d time.Duration, last *outcome.Failure) {
 	t.l.traceRetry(t.trace, attempts, d, last)
-}
-
-// slot is a handle for an attempt at one of several keys.
-func (l *Lock) slot(key string) *Lock {
-	one := l.again()
-	one.key, one.others = l.c.withoutPrefix(key), nil
-	one.claim.SetPlain(key)
-	return one
 }

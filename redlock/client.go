@@ -12,6 +12,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/hold"
 	"github.com/redquorum/redquorum/internal/inpool"
 	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
@@ -32,13 +33,12 @@ type Client struct {
 	masters  []*pipeline.Pipeline
 	need     int
 	id       string // xid: the client's part of its tokens
-	prefix   string // tokenPrefix of the default owner
 
 	pilots     *pilot.Chooser
 	wire       *wire.Wire
 	waiting    *waitqueue.Room // calls that wait
 	calls      sync.Pool       // of *call
-	keeper     *keeper
+	holds      *hold.Home
 	voters     *voters.Monitor // nil: every master is believed
 	unfinished ballot.Count
 	nodeInfos  sync.Pool // of *[]NodeInfo, see traceNodes
@@ -132,9 +132,7 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	if c.id == "" {
 		c.id = xid.New().String()
 	}
-	c.prefix = token.Prefix(o.lock.owner, c.id)
-	c.keeper = newKeeper(c)
-	inQueues := strings.TrimSuffix(c.prefix, ":")
+	inQueues := strings.TrimSuffix(token.Prefix(o.lock.hold.Owner, c.id), ":")
 	if n := p.Len(); n%2 == 0 {
 		o.logger.Warn("an even number of masters tolerates no more failures than one less", "masters", n, "tolerated", n-c.need)
 	}
@@ -158,16 +156,18 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 		Clock: o.clock, Chance: o.chance, Timed: o.trace.timed(), Successors: c.waiting,
 	})
 	c.waiting.SetQueues(c.wire)
+	c.holds = hold.New(hold.Config{
+		Wire: c.wire, Voters: c.voters, Masters: c.masters, Need: c.need, InFlight: &c.unfinished,
+		Clock: o.clock, Chance: o.chance, Life: c.life, CommandTimeout: p.CommandTimeout(),
+		Validity: o.validity, Allowance: o.drift.Allowance, KeyName: c.withoutPrefix,
+		Unlocked: ErrUnlocked, ClientID: c.id, Owner: o.lock.hold.Owner,
+	})
 	return c, nil
 }
 
-// tokenPrefix is the constant part of the tokens under an owner's name.
-func (c *Client) tokenPrefix(owner string) string {
-	if owner == c.opts.lock.owner {
-		return c.prefix
-	}
-	return token.Prefix(owner, c.id)
-}
+// nodeTimeout is how long one master is waited for: the pool's command timeout
+// or a twentieth of the TTL, never more than the validity.
+func (c *Client) nodeTimeout(ttl time.Duration) time.Duration { return c.holds.Timeout(ttl) }
 
 // newLock checks a call and makes the handle that it is about.
 func (c *Client) newLock(ctx context.Context, op wire.Op, key string, opts []LockOption) (*Lock, error) {
@@ -177,7 +177,7 @@ func (c *Client) newLock(ctx context.Context, op wire.Op, key string, opts []Loc
 	if err := c.checkKey(key); err != nil {
 		return nil, fmt.Errorf("redlock: %v: %w", op, err)
 	}
-	l := &Lock{c: c, key: key, opts: c.opts.lock, index: notScheduled}
+	l := &Lock{c: c, opts: c.opts.lock}
 	o := &l.opts
 	for _, opt := range opts {
 		if opt == nil {
@@ -195,9 +195,16 @@ func (c *Client) newLock(ctx context.Context, op wire.Op, key string, opts []Loc
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("redlock: %v %q: nothing was attempted: %w", op, key, err)
 	}
-	l.claim.TTL, l.claim.Fenced = o.ttl, o.fenced
-	l.claim.SetPlain(c.opts.prefix + key)
+	claim := l.own.Init(c.holds, (*owner)(l), &l.handle, &o.hold, key, c.opts.prefix+key)
+	claim.TTL, claim.Fenced = o.ttl, o.fenced
 	return l, nil
+}
+
+// sibling is a handle for what l is for, before anything was attempted.
+func (l *Lock) sibling() *Lock {
+	s := &Lock{c: l.c, opts: l.opts}
+	s.own.InitLike(l.handle.Hold(), (*owner)(s), &s.handle, &s.opts.hold)
+	return s
 }
 
 func (c *Client) checkKey(key string) error {
@@ -234,23 +241,11 @@ func (c *Client) Close() error {
 	c.endLife(ErrClosed)
 	c.mu.Unlock()
 
-	locks := c.keeper.close()
-	valid := make(map[*Lock]time.Duration, len(locks))
-	for _, l := range locks {
-		valid[l] = l.holdRemaining()
-	}
-	for _, l := range locks {
-		l.mu.Lock()
-		lostNow := l.lose(ReasonClosed, nil)
-		l.mu.Unlock()
-		if lostNow {
-			l.afterLoss()
-		}
-	}
+	valid := c.holds.LoseAll()
 	c.awaitDo(valid)
-	c.releaseAll(locks)
+	c.holds.ReleaseAll(valid, c.opts.lock.ttl)
 	c.unfinished.Wait(c.nodeTimeout(c.opts.lock.ttl))
-	c.keeper.stop()
+	c.holds.Stop()
 	c.waiting.Close()
 	c.voters.Close()
 	if c.ownsPool {
@@ -259,30 +254,9 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// releasePoll is how often Close looks whether a portion has been released.
-const releasePoll = time.Millisecond
-
-// releaseAll gives back what is held, in portions that the queues have room
-// for: the next is sent when no more than one is under way, or after the masters'
-// timeout.
-func (c *Client) releaseAll(locks []*Lock) {
-	portion := c.mostUnderWay()
-	for n := 0; n < len(locks); n += portion {
-		for _, l := range locks[n:min(n+portion, len(locks))] {
-			l.mu.Lock()
-			l.sendRelease(true)
-			l.mu.Unlock()
-		}
-		deadline := time.Now().Add(c.nodeTimeout(c.opts.lock.ttl))
-		for c.unfinished.Load() > int64(portion) && time.Now().Before(deadline) {
-			time.Sleep(releasePoll)
-		}
-	}
-}
-
 // awaitDo waits for the running Do calls, each for as long as its lock is
 // valid.
-func (c *Client) awaitDo(valid map[*Lock]time.Duration) {
+func (c *Client) awaitDo(valid map[*hold.Hold]time.Duration) {
 	began := time.Now()
 	c.mu.Lock()
 	running := make(map[*Lock]chan struct{}, len(c.doing))
@@ -291,7 +265,7 @@ func (c *Client) awaitDo(valid map[*Lock]time.Duration) {
 	}
 	c.mu.Unlock()
 	for l, done := range running {
-		left := valid[l.hold()] - time.Since(began)
+		left := valid[l.handle.Hold()] - time.Since(began)
 		if left <= 0 {
 			continue
 		}

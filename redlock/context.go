@@ -4,52 +4,13 @@ import (
 	"context"
 )
 
-// A holdContext ends with the hold. Err computes: it does not wait for a timer
-// to notice that the validity has run out, since timers stand still while a
-// machine sleeps (S7).
-type holdContext struct {
-	context.Context // ends with a cause
-	cancel          context.CancelCauseFunc
-	lock            *Lock
-}
-
-func (c *holdContext) Err() error {
-	c.lock.check()
-	return c.Context.Err()
-}
-
-// check notices an expiry that no timer has reported yet.
-func (l *Lock) check() {
-	now := l.c.opts.clock.Now()
-	h := l.hold()
-	h.mu.Lock()
-	lostNow := h.expire(now)
-	h.mu.Unlock()
-	if lostNow {
-		h.afterLoss()
-	}
-}
-
 // Context ends when the lock can no longer be guaranteed, with a *LostError as
 // its cause, or when it is unlocked, with ErrUnlocked (see context.Cause). It
 // is not bound to the context under which the lock was acquired. Locking the
 // same key again under it is refused with ErrReentrant, or [WithReentrancy]
 // shares the hold.
 func (l *Lock) Context() context.Context {
-	h := l.hold()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if l.ctx == nil {
-		ctx, cancel := context.WithCancelCause(withHold(context.Background(), l))
-		l.ctx = &holdContext{Context: ctx, cancel: cancel, lock: l}
-		switch {
-		case l.returned || h.state == unlocked:
-			cancel(ErrUnlocked)
-		case h.state == lostHold:
-			cancel(h.lost)
-		}
-	}
-	return l.ctx
+	return l.handle.Context(func() context.Context { return withHold(context.Background(), l) })
 }
 
 // WithContext gives a child of ctx, with its values and its cancellation, that
@@ -108,17 +69,9 @@ func FromContext(ctx context.Context) (*Lock, bool) {
 func (c *Client) holdIn(ctx context.Context, key string) *Lock {
 	h, _ := ctx.Value(holdsKey{}).(*holds)
 	for ; h != nil; h = h.outer {
-		if h.lock.c == c && h.lock.has(key) && h.lock.isHeld() {
+		if h.lock.c == c && h.lock.has(key) && h.lock.handle.IsHeld() {
 			return h.lock
 		}
 	}
 	return nil
-}
-
-func (l *Lock) isHeld() bool {
-	l.check()
-	h := l.hold()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.state == held && !l.returned
 }

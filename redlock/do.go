@@ -54,7 +54,7 @@ func (c *Client) run(ctx context.Context, l *Lock, fn func(ctx context.Context) 
 	c.mu.Unlock()
 	if closed {
 		_ = l.Unlock(ctx) // Close does so as well
-		return fmt.Errorf("redlock: do %q: the function was not run: %w", l.key, ErrClosed)
+		return fmt.Errorf("redlock: do %q: the function was not run: %w", l.Key(), ErrClosed)
 	}
 	inner, cancel := l.WithContext(ctx)
 	// Deferred, so that it happens on a panic and on Goexit as well.
@@ -79,7 +79,7 @@ func (l *Lock) endDo(ctx context.Context) error {
 		return lost
 	}
 	if err != nil && !errors.Is(err, ErrUnlocked) { // fn may unlock by itself
-		l.c.opts.logger.Warn("release not confirmed", "key", l.key, "error", err)
+		l.c.opts.logger.Warn("release not confirmed", "key", l.Key(), "error", err)
 	}
 	return nil
 }

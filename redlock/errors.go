@@ -304,6 +304,25 @@ func (e *notHeldError) Error() string {
 
 func (e *notHeldError) Unwrap() []error { return []error{ErrNotHeld, e.why} }
 
+// A notAttemptedError is for an operation whose context was over before it began.
+type notAttemptedError struct {
+	op, key string
+	why     error
+}
+
+func (e *notAttemptedError) Error() string {
+	return fmt.Sprintf("redlock: %s %q: nothing was attempted: %v", e.op, e.key, e.why)
+}
+
+func (e *notAttemptedError) Unwrap() error { return e.why }
+
+// A kindError refuses to make a reader's what is no lock of one key.
+type kindError struct{ op, key string }
+
+func (e *kindError) Error() string {
+	return fmt.Sprintf("redlock: %s %q: only the lock of one key can become a reader's", e.op, e.key)
+}
+
 // quorumError makes the public error of what has failed.
 func (c *Client) quorumError(f *outcome.Failure) *QuorumError {
 	e := &QuorumError{

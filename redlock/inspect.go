@@ -94,9 +94,9 @@ func (c *Client) Inspect(ctx context.Context, key string) (*Inspection, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := c.wire.Inspect(&l.claim, c.opts.clock.Now())
+	r := c.wire.Inspect(l.handle.Hold().Claim(), c.opts.clock.Now())
 	defer r.LetGo()
-	if cause := r.Wait(ctx, c.nodeTimeout(l.claim.TTL)); cause != nil {
+	if cause := r.Wait(ctx, c.nodeTimeout(l.opts.ttl)); cause != nil {
 		return nil, fmt.Errorf("redlock: inspect %q: %w", key, cause)
 	}
 	in := &Inspection{Key: key, Masters: c.masterHolds(r), Need: c.need}

@@ -1,7 +1,5 @@
 package redlock
 
-import "github.com/redquorum/redquorum/internal/token"
-
 // An intent tells the masters that a writer waits, so that they let no new
 // reader in. It is noted after every attempt that failed, and expires soon by
 // itself; it is advice, and plays no part in who holds the lock. It belongs to
@@ -20,7 +18,7 @@ func (i *intent) note() {
 		return
 	}
 	if i.mark == nil {
-		i.mark = token.New(i.c.opts.chance, i.c.tokenPrefix(i.owner))
+		i.mark = i.c.holds.NewToken(i.owner)
 	}
 	i.c.wire.NoteIntent(i.key, i.mark)
 }

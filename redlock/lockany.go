@@ -38,15 +38,7 @@ func (c *Client) lockAny(ctx context.Context, keys []string, opts []LockOption, 
 	}
 	free := func(key string) bool { return c.holdIn(ctx, key) == nil }
 	if !slices.ContainsFunc(template.Keys(), free) {
-		return nil, &reentrantError{template.key}
+		return nil, &reentrantError{template.Key()}
 	}
 	return c.acquireAs(ctx, template, once)
-}
-
-// settleOn makes the lock that of the one key that was granted at a quorum.
-func (l *Lock) settleOn(res *wire.Result) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	key := l.c.wire.KeepOnly(&l.claim, res, l.keepRelease())
-	l.key, l.others = l.c.withoutPrefix(key), nil
 }

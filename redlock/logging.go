@@ -15,8 +15,8 @@ func (c *Client) logAttempt(l *Lock, attempt int, err *outcome.Failure) {
 		return
 	}
 	if err != nil {
-		log.Debug("attempt failed", "key", l.key, "attempt", attempt, "error", c.quorumError(err))
+		log.Debug("attempt failed", "key", err.Key, "attempt", attempt, "error", c.quorumError(err))
 		return
 	}
-	log.Debug("lock acquired", "key", l.key, "attempt", attempt, "agreed", l.granted)
+	log.Debug("lock acquired", "key", l.Key(), "attempt", attempt, "agreed", l.handle.Hold().Agreed())
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/defaultlog"
+	"github.com/redquorum/redquorum/internal/hold"
 	"github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/internal/wire"
 	"github.com/redquorum/redquorum/pool"
@@ -42,14 +43,12 @@ type Renewal struct {
 }
 
 const (
-	minTTL           = 20 * time.Millisecond
-	maxTTLLimit      = 24 * time.Hour
-	defaultTTL       = 10 * time.Second
-	defaultMaxTTL    = time.Minute
-	defaultOutage    = 3 * time.Second
-	minRenewal       = 5 * time.Millisecond
-	leastNodeTimeout = 50 * time.Millisecond
-	mostNodeTimeout  = 250 * time.Millisecond
+	minTTL        = 20 * time.Millisecond
+	maxTTLLimit   = 24 * time.Hour
+	defaultTTL    = 10 * time.Second
+	defaultMaxTTL = time.Minute
+	defaultOutage = 3 * time.Second
+	minRenewal    = 5 * time.Millisecond
 )
 
 type clientOptions struct {
@@ -79,12 +78,10 @@ type clientOptions struct {
 
 type lockOptions struct {
 	ttl     time.Duration
-	renewal Renewal
+	hold    hold.Options
 	tries   int // 0: as long as it takes
 	backoff func(attempt int) time.Duration
-	owner   string
 	ttlBy   ttlOption
-	fixed   bool // a lease: no renewal
 	reenter bool
 	fair    bool
 	fenced  bool
@@ -113,7 +110,7 @@ func (o ttlOption) String() string {
 
 func defaultOptions() clientOptions {
 	return clientOptions{
-		lock:   lockOptions{ttl: defaultTTL, owner: token.ProcessOwner()},
+		lock:   lockOptions{ttl: defaultTTL, hold: hold.Options{Owner: token.ProcessOwner()}},
 		maxTTL: defaultMaxTTL,
 		drift:  drift.Default,
 		clock:  drift.System(),
@@ -136,18 +133,10 @@ func (o *lockOptions) validate(c *clientOptions) error {
 	if v := c.drift.Validity(o.ttl, 0); v <= 0 {
 		return fmt.Errorf("%v: %v leaves no validity after a clock drift of %v: want a longer TTL", o.ttlBy, o.ttl, c.drift.Allowance(o.ttl))
 	}
-	if every := o.renewal.Every; !o.fixed && every > o.ttl/2 {
+	if every := o.hold.Every; !o.hold.Fixed && every > o.ttl/2 {
 		return fmt.Errorf("WithRenewal: Every is %v with a TTL of %v: want %v to %v, half of the TTL", every, o.ttl, minRenewal, o.ttl/2)
 	}
 	return nil
-}
-
-// every is the renewal interval of a hold with a TTL.
-func (r *Renewal) every(ttl time.Duration) time.Duration {
-	if r.Every != 0 {
-		return r.Every
-	}
-	return ttl / 3
 }
 
 // lockOption is a LockOption made of one function.
@@ -169,7 +158,7 @@ func WithTTL(d time.Duration) LockOption {
 		if err := checkTTL("WithTTL", d); err != nil {
 			return err
 		}
-		o.ttl, o.ttlBy, o.fixed = d, byTTL, false
+		o.ttl, o.ttlBy, o.hold.Fixed = d, byTTL, false
 		return nil
 	})
 }
@@ -181,7 +170,7 @@ func WithLease(d time.Duration) LockOption {
 		if err := checkTTL("WithLease", d); err != nil {
 			return err
 		}
-		o.ttl, o.ttlBy, o.fixed = d, byLease, true
+		o.ttl, o.ttlBy, o.hold.Fixed = d, byLease, true
 		return nil
 	})
 }
@@ -209,7 +198,7 @@ func WithRenewal(r Renewal) LockOption {
 		if r.MaxCount < 0 {
 			return fmt.Errorf("WithRenewal: MaxCount is %d: want 0 (no bound) or more", r.MaxCount)
 		}
-		o.renewal, o.fixed = r, false
+		o.hold.Every, o.hold.MaxHold, o.hold.MaxCount, o.hold.Fixed = r.Every, r.MaxHold, r.MaxCount, false
 		return nil
 	})
 }
@@ -251,7 +240,7 @@ func WithOwner(name string) LockOption {
 		if err := token.CheckOwner(name); err != nil {
 			return fmt.Errorf("WithOwner: %w", err)
 		}
-		o.owner = name
+		o.hold.Owner = name
 		return nil
 	})
 }

@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
+	"github.com/redquorum/redquorum/internal/hold"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -31,75 +30,6 @@ func WithReentrancy() LockOption {
 	})
 }
 
-// A sharing is the set of handles on one hold that have not been unlocked, that
-// of the hold itself included. It is made with the second handle, and guarded
-// by the hold's mutex.
-type sharing struct {
-	handles map[*Lock]struct{}
-}
-
-// end ends the contexts of all handles.
-func (s *sharing) end(cause error) {
-	if s == nil {
-		return
-	}
-	for l := range s.handles {
-		if l.ctx != nil {
-			l.ctx.cancel(cause)
-		}
-	}
-}
-
-// hold is what l is a handle on: itself, or what it shares.
-func (l *Lock) hold() *Lock {
-	if l.outer != nil {
-		return l.outer
-	}
-	return l
-}
-
-// holdRemaining is Remaining of the hold l, whichever handles are left.
-func (l *Lock) holdRemaining() time.Duration {
-	now := l.c.opts.clock.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.remaining(now)
-}
-
-// unusableBy says why a handle on the hold l does not hold it, or nil. The caller
-// must hold l.mu.
-func (l *Lock) unusableBy(handle *Lock, op string) error {
-	if handle.returned {
-		return &notHeldError{op, handle.key, ErrUnlocked}
-	}
-	return l.unusable(op)
-}
-
-// leave ends a handle on the hold l, and reports whether none is left: then the
-// caller, who must hold l.mu, ends the hold.
-func (l *Lock) leave(handle *Lock) (last bool) {
-	if l.shared == nil {
-		return true
-	}
-	if l.state == held {
-		handle.returned = true // after a loss it stays lost
-	}
-	delete(l.shared.handles, handle)
-	if handle.ctx != nil {
-		handle.ctx.cancel(ErrUnlocked)
-	}
-	return len(l.shared.handles) == 0
-}
-
-// sharedError says that others share the hold, or nil. The caller must hold
-// l.mu.
-func (l *Lock) sharedError(op string) error {
-	if l.shared == nil || len(l.shared.handles) < 2 {
-		return nil
-	}
-	return &sharedHoldError{op, l.key, len(l.shared.handles) - 1}
-}
-
 // A sharedHoldError refuses what would take the hold from other handles.
 type sharedHoldError struct {
 	op, key string
@@ -112,26 +42,44 @@ func (e *sharedHoldError) Error() string {
 
 func (e *sharedHoldError) Unwrap() error { return ErrReentrant }
 
-// reenter answers a call for what template describes under a context that
-// carries outer, of one of its keys: with an error if it did not ask for
-// reentrancy, else with a further handle. Both are nil when the hold has ended meanwhile; template is
-// then as it was.
-func (c *Client) reenter(ctx context.Context, outer *Lock, key string, template *Lock) (*Lock, error) {
-	began := c.stopwatch()
-	l := template.again()
-	h := outer.hold()
-	longer, err := h.admit(outer, key, l)
-	if errors.Is(err, ErrNotHeld) {
+// reenterFor answers a call for what template describes, if the context carries a hold
+// on one of its keys. Both are nil where it does not.
+func (c *Client) reenterFor(ctx context.Context, template *Lock) (*Lock, error) {
+	if ctx.Value(holdsKey{}) == nil {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
+	for _, key := range template.Keys() {
+		outer := c.holdIn(ctx, key)
+		if outer == nil {
+			continue
+		}
+		if l, err := c.reenter(ctx, outer, key, template); l != nil || err != nil {
+			return l, err
+		}
 	}
+	return nil, nil
+}
+
+// reenter answers a call for what template describes under a context that
+// carries outer, of one of its keys: with an error if it did not ask for
+// reentrancy, else with a further handle. Both are nil when the hold has ended
+// meanwhile; template is then as it was.
+func (c *Client) reenter(ctx context.Context, outer *Lock, key string, template *Lock) (*Lock, error) {
+	began := c.stopwatch()
+	l := template.sibling()
+	longer, refusal := l.handle.Join(&outer.handle, l.opts.reenter)
+	if refusal == hold.Over {
+		return nil, nil
+	}
+	if refusal != hold.NotRefused {
+		return nil, refusalError(refusal, key)
+	}
+	var err error
 	if longer {
 		err = l.Extend(ctx)
 	}
 	if err != nil {
-		h.dismiss(l)
+		l.handle.Leave()
 		if errors.Is(err, ErrLost) {
 			return nil, nil
 		}
@@ -142,67 +90,23 @@ func (c *Client) reenter(ctx context.Context, outer *Lock, key string, template 
 	return l, err
 }
 
-// admit makes handle one on the hold l. The error matches ErrNotHeld if outer, the
-// handle that would let it in, has ended, and ErrReentrant if it may not be let
-// in. It reports whether the hold has to be extended for it.
-func (l *Lock) admit(outer *Lock, key string, handle *Lock) (longer bool, err error) {
-	now := l.c.opts.clock.Now()
-	l.mu.Lock()
-	lostNow := l.expire(now)
-	if err = l.unusableBy(outer, wire.OpLock.String()); err == nil {
-		err = l.refuseAgain(key, handle)
-	}
-	if err == nil {
-		if l.shared == nil {
-			l.shared = &sharing{handles: map[*Lock]struct{}{l: {}}}
-		}
-		handle.outer, handle.claim.Token, handle.acquired = l, l.claim.Token, now
-		l.shared.handles[handle] = struct{}{}
-		if longer = handle.claim.TTL > l.claim.TTL; longer {
-			// Not taken back if the extension fails: it may have reached some
-			// masters, and a renewal with the longer TTL does no harm.
-			l.claim.TTL = handle.claim.TTL
-		}
-	}
-	l.mu.Unlock()
-	if lostNow {
-		l.afterLoss()
-	}
-	return longer, err
-}
-
-// refuseAgain is why handle cannot be one more on the hold l of key, or nil. Another
-// sort of lock on the key, or other keys, is not what is held. The caller must
-// hold l.mu.
-func (l *Lock) refuseAgain(key string, handle *Lock) error {
-	switch {
-	case l.claim.Kind == wire.Reader && handle.claim.Kind == wire.Plain:
+// refusalError is why a call under a context that holds key may not share the hold.
+func refusalError(why hold.Refusal, key string) error {
+	switch why {
+	case hold.Upgrade:
 		return &upgradeError{key}
-	case handle.claim.Fenced && !l.claim.Fenced:
+	case hold.Unfenced:
 		return &unfencedError{key}
-	case !handle.opts.reenter || l.claim.Kind != handle.claim.Kind || l.key != handle.key || !slices.Equal(l.others, handle.others):
+	default:
 		return &reentrantError{key}
 	}
-	return nil
 }
 
-// dismiss undoes admit. All others may have left meanwhile: then nobody waits
-// for the release.
-func (l *Lock) dismiss(handle *Lock) {
-	l.mu.Lock()
-	last := l.leave(handle)
-	ended := last && l.state == held
-	if last {
-		if ended {
-			l.state = unlocked
-		}
-		l.sendRelease(true)
-	}
-	l.mu.Unlock()
-	if last {
-		l.c.keeper.remove(l)
-	}
-	if ended {
-		l.traceReleased(EndUnlocked, nil, l.c.opts.clock.Now())
-	}
+// A reentrantError says which key it was.
+type reentrantError struct{ key string }
+
+func (e *reentrantError) Error() string {
+	return fmt.Sprintf("redlock: lock %q: %v", e.key, ErrReentrant)
 }
+
+func (e *reentrantError) Unwrap() error { return ErrReentrant }

@@ -54,7 +54,7 @@ func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Lock, error) {
 	// Close lets out what ends the wait.
 	m.c.unfinished.Add()
 	defer m.c.unfinished.Done()
-	w := &intent{c: m.c, key: template.claim.Key(), owner: template.opts.owner}
+	w := &intent{c: m.c, key: template.own.Claim().Key(), owner: template.opts.hold.Owner}
 	template.intent = w
 	l, err := m.c.acquireLike(ctx, template, false)
 	w.withdraw()
@@ -88,7 +88,7 @@ func (m *RWMutex) rlock(ctx context.Context, opts []LockOption, once bool) (*Loc
 	if err != nil {
 		return nil, err
 	}
-	template.claim.Kind = wire.Reader
+	template.own.Claim().Kind = wire.Reader
 	return m.c.acquireLike(ctx, template, once)
 }
 
@@ -99,7 +99,7 @@ func (m *RWMutex) RAdopt(ctx context.Context, token string, opts ...LockOption) 
 	if err != nil {
 		return nil, err
 	}
-	l.claim.Kind = wire.Reader
+	l.own.Claim().Kind = wire.Reader
 	return m.c.adopt(ctx, l, token)
 }
 

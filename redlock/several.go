@@ -31,24 +31,19 @@ func (c *Client) newSet(ctx context.Context, k *wire.Kind, keys []string, opts [
 	if err != nil || len(keys) == 1 {
 		return l, err
 	}
-	l.claim.Kind, l.others = k, keys[1:]
-	l.claim.Keys = make([]any, len(keys))
+	prefixed := make([]any, len(keys))
 	for i, key := range keys {
-		l.claim.Keys[i] = c.opts.prefix + key
+		prefixed[i] = c.opts.prefix + key
 	}
+	l.own.Several(k, keys, prefixed)
 	return l, nil
 }
 
-// nthKey is the lock's key number i, counted from 0.
-func (l *Lock) nthKey(i int) string {
-	if i == 0 {
-		return l.key
-	}
-	return l.others[i-1]
-}
-
 // has reports whether key is one of the lock's.
-func (l *Lock) has(key string) bool { return l.key == key || slices.Contains(l.others, key) }
+func (l *Lock) has(key string) bool {
+	h := l.handle.Hold()
+	return h.Name() == key || slices.Contains(h.Others(), key)
+}
 
 // withoutPrefix is the name under which the caller knows a key.
 func (c *Client) withoutPrefix(key string) string { return strings.TrimPrefix(key, c.opts.prefix) }

@@ -20,7 +20,7 @@ type Stats struct {
 // was made is told by a [Trace]; package redlock/metrics counts it.
 func (c *Client) Stats() Stats {
 	return Stats{
-		Held:    int(c.keeper.held.Load()),
+		Held:    c.holds.Held(),
 		Waiting: c.waiting.Waiting(),
 		Need:    c.need,
 		Masters: c.pool.Stats(),

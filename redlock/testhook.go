@@ -10,8 +10,8 @@ func init() {
 	testhook.Client = func(h testhook.Hooks) any {
 		return clientOption(func(o *clientOptions) error {
 			o.id, o.chance = h.ID, h.Chance
-			if o.lock.owner == token.ProcessOwner() {
-				o.lock.owner = "" // which is another one in every run
+			if o.lock.hold.Owner == token.ProcessOwner() {
+				o.lock.hold.Owner = "" // which is another one in every run
 			}
 			o.poolOpts = append(o.poolOpts, testhook.Pool(h).(pool.Option))
 			return nil

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/hold"
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/wire"
@@ -64,12 +66,15 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := unreachableClient(t, test.trace)
-			l := &Lock{c: c, key: "key", claim: wire.Claim{Token: "token", TTL: time.Second}, opts: c.opts.lock, index: notScheduled}
-			l.claim.SetPlain("key")
+			l, err := c.newLock(t.Context(), wire.OpLock, "key", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var now drift.Instant
 			failure := &outcome.Failure{Kind: outcome.Taken}
 			lost := &LostError{Reason: ReasonClosed} // which is not logged
 			reply := pipeline.Call{Err: errors.New("refused")}
-			r := c.wire.Inspect(&l.claim, l.start)
+			r := c.wire.Inspect(l.own.Claim(), now)
 			defer r.LetGo()
 			if err := r.Wait(t.Context(), time.Second); err != nil {
 				t.Fatal(err)
@@ -92,11 +97,11 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 				l.traceHeld()
 				c.traceAttempt(call, l, 2, nil)
 				c.traceWait(call, wire.OpLock, l, l, 1, sinceStart(began), nil)
-				l.traceExtend(ctx, wire.OpExtend, l.start, nil)
-				l.traceRenewal(r, 1, l.start, nil)
+				l.traceExtend(ctx, wire.OpExtend, now, nil)
+				l.traceRenewal(&hold.Renewed{Ask: r, Count: 1}, nil)
 				l.traceLost(lost)
-				l.traceReleased(EndUnlocked, nil, l.start)
-				l.traceUnlock(ctx, l, l.start, 3, 2, nil)
+				l.traceReleased(&hold.End{}, EndUnlocked, nil)
+				l.traceUnlock(ctx, now, &hold.Release{OK: 3, Need: 2}, nil)
 			}
 			wantAllocations(t, 0, told)
 			var public *QuorumError

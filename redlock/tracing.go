@@ -7,6 +7,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/hold"
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/wire"
@@ -36,8 +37,8 @@ func (c *Client) traceBegin(ctx context.Context, op wire.Op, l *Lock, once bool)
 	if t.Begin == nil {
 		return ctx
 	}
-	info := BeginInfo{Op: op.String(), Key: l.key, Once: once}
-	if len(l.others) > 0 {
+	info := BeginInfo{Op: op.String(), Key: l.Key(), Once: once}
+	if len(l.handle.Hold().Others()) > 0 {
 		info.Keys = l.Keys()
 	}
 	if made := t.Begin(ctx, info); made != nil {
@@ -53,9 +54,9 @@ func (c *Client) traceWait(ctx context.Context, op wire.Op, template, l *Lock, a
 	if t == nil || t.Wait == nil {
 		return
 	}
-	key := template.key
+	key, _ := template.handle.Hold().Wanted()
 	if l != nil {
-		key = l.key // of several that would do
+		key = l.Key() // of several that would do
 	}
 	t.Wait(WaitInfo{Op: op.String(), Key: key, Attempts: attempts, Waited: waited, Lock: l, Err: err, Context: orBackground(ctx)})
 }
@@ -78,11 +79,11 @@ func sinceStart(began time.Time) time.Duration {
 // traceAttempt tells trace and log of an attempt that was decided.
 func (c *Client) traceAttempt(call context.Context, l *Lock, attempt int, err *outcome.Failure) {
 	if t := c.opts.trace; t != nil && t.Attempt != nil {
-		info := AttemptInfo{Key: l.key, Token: l.claim.Token, Attempt: attempt, OK: int(l.granted), Need: c.need, Context: orBackground(call)}
+		info := AttemptInfo{Key: l.Key(), Token: l.Token(), Attempt: attempt, OK: l.handle.Hold().Agreed(), Need: c.need, Context: orBackground(call)}
 		if err != nil {
-			info.OK, info.Elapsed, info.Err = err.OK, err.Elapsed, c.quorumError(err)
+			info.Key, info.OK, info.Elapsed, info.Err = err.Key, err.OK, err.Elapsed, c.quorumError(err)
 		} else {
-			info.Elapsed = c.opts.clock.Now().Sub(l.acquired)
+			info.Elapsed = c.opts.clock.Now().Sub(l.handle.Hold().Acquired())
 		}
 		t.Attempt(info)
 	}
@@ -92,7 +93,8 @@ func (c *Client) traceAttempt(call context.Context, l *Lock, attempt int, err *o
 // traceRetry tells of a pause after the attempt that ended with err.
 func (l *Lock) traceRetry(call context.Context, attempt int, delay time.Duration, err *outcome.Failure) {
 	if t := l.c.opts.trace; t != nil && t.Retry != nil {
-		t.Retry(RetryInfo{Key: l.key, Attempt: attempt, Delay: delay, Err: l.c.quorumError(err), Context: orBackground(call)})
+		key, _ := l.handle.Hold().Wanted()
+		t.Retry(RetryInfo{Key: key, Attempt: attempt, Delay: delay, Err: l.c.quorumError(err), Context: orBackground(call)})
 	}
 }
 
@@ -102,22 +104,19 @@ func (l *Lock) traceHeld() {
 	call := l.told
 	l.told = nil // a hold does not keep what belongs to the call
 	if t := l.c.opts.trace; t != nil && t.Held != nil {
-		l.told = t.Held(orBackground(call), HeldInfo{Lock: l, Key: l.key, Token: l.claim.Token})
+		l.told = t.Held(orBackground(call), HeldInfo{Lock: l, Key: l.Key(), Token: l.Token()})
 	}
 }
 
-// traceReleased tells of a hold that ended at an instant.
-func (l *Lock) traceReleased(end HoldEnd, lost *LostError, at drift.Instant) {
+// traceReleased tells of a hold that ended.
+func (l *Lock) traceReleased(end *hold.End, how HoldEnd, lost *LostError) {
 	t := l.c.opts.trace
 	if t == nil || t.Released == nil {
 		return
 	}
-	l.mu.Lock()
-	renewals := l.renewed
-	l.mu.Unlock()
 	t.Released(ReleasedInfo{
-		Lock: l, Key: l.key, Token: l.claim.Token, Held: at.Sub(l.acquired),
-		Renewals: renewals, End: end, Lost: lost, Context: orBackground(l.told),
+		Lock: l, Key: l.Key(), Token: l.Token(), Held: end.At.Sub(l.handle.Hold().Acquired()),
+		Renewals: end.Renewals, End: how, Lost: lost, Context: orBackground(l.told),
 	})
 }
 
@@ -125,9 +124,9 @@ func (l *Lock) traceReleased(end HoldEnd, lost *LostError, at drift.Instant) {
 func (l *Lock) traceLost(err *LostError) {
 	switch log := l.c.opts.logger; {
 	case err.Planned:
-		log.Info("lock expired as planned", "key", l.key)
+		log.Info("lock expired as planned", "key", l.Key())
 	case err.Reason != ReasonClosed: // which is the caller's own doing
-		log.Warn("lock lost", "key", l.key, "reason", err.Reason.String(), "error", err)
+		log.Warn("lock lost", "key", l.Key(), "reason", err.Reason.String(), "error", err)
 	}
 	if t := l.c.opts.trace; t != nil && t.Lost != nil {
 		t.Lost(l, err)
@@ -138,28 +137,27 @@ func (l *Lock) traceLost(err *LostError) {
 func (l *Lock) traceExtend(ctx context.Context, op wire.Op, began drift.Instant, err error) {
 	if t := l.c.opts.trace; t != nil && t.Extend != nil {
 		t.Extend(ExtendInfo{
-			Lock: l, Op: op.String(), Key: l.key, Elapsed: l.c.opts.clock.Now().Sub(began), Err: err, Context: ctx,
+			Lock: l, Op: op.String(), Key: l.Key(), Elapsed: l.c.opts.clock.Now().Sub(began), Err: err, Context: ctx,
 		})
 	}
 }
 
-// traceRenewal tells of a renewal that was decided at an instant.
-func (l *Lock) traceRenewal(r *wire.Ask, count int, at drift.Instant, err error) {
+// traceRenewal tells of a renewal that was decided.
+func (l *Lock) traceRenewal(r *hold.Renewed, err error) {
 	if t := l.c.opts.trace; t != nil && t.Renewal != nil {
 		t.Renewal(RenewalInfo{
-			Lock: l, Key: l.key, Count: count, Elapsed: at.Sub(r.Start),
-			Remaining: l.holdRemaining(), Err: err, Context: orBackground(l.told),
+			Lock: l, Key: l.Key(), Count: r.Count, Elapsed: r.At.Sub(r.Ask.Start),
+			Remaining: l.handle.Hold().Remaining(), Err: err, Context: orBackground(l.told),
 		})
 	}
 }
 
-// traceUnlock tells of an Unlock by the handle l on the hold h. ok and need are
-// those of the masters that were asked.
-func (l *Lock) traceUnlock(ctx context.Context, h *Lock, began drift.Instant, ok, need int, err error) {
+// traceUnlock tells of an Unlock by the handle l.
+func (l *Lock) traceUnlock(ctx context.Context, began drift.Instant, r *hold.Release, err error) {
 	if t := l.c.opts.trace; t != nil && t.Unlock != nil {
 		t.Unlock(UnlockInfo{
-			Lock: l, Key: l.key, Token: l.claim.Token, Held: began.Sub(l.acquired), OK: ok, Need: need,
-			Elapsed: l.c.opts.clock.Now().Sub(began), Err: err, Context: ctx, Hold: orBackground(h.told),
+			Lock: l, Key: l.Key(), Token: l.Token(), Held: l.handle.Since(began), OK: r.OK, Need: r.Need,
+			Elapsed: l.c.opts.clock.Now().Sub(began), Err: err, Context: ctx, Hold: orBackground(l.handle.Hold().Owner().(*owner).told),
 		})
 	}
 }
@@ -179,7 +177,7 @@ func (c *Client) traceNodes(ctx context.Context, r *wire.Ask, l *Lock) {
 	r.Lock()
 	for i := range *infos {
 		(*infos)[i] = NodeInfo{
-			Op: op, Key: l.key, Token: l.claim.Token, Master: c.masters[i].Name(),
+			Op: op, Key: l.Key(), Token: l.Token(), Master: c.masters[i].Name(),
 			Latency: r.Answers()[i].Took, Err: c.publicReason(r, i), Context: orBackground(ctx),
 		}
 	}

@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/wire"
@@ -43,15 +42,8 @@ func (c *Client) acquire(ctx context.Context, key string, opts []LockOption, onc
 // acquireLike acquires what a call is about, as newLock made it, unless the
 // context carries a hold on one of the keys.
 func (c *Client) acquireLike(ctx context.Context, template *Lock, once bool) (*Lock, error) {
-	for i := range template.claim.Keys {
-		key := template.nthKey(i)
-		outer := c.holdIn(ctx, key)
-		if outer == nil {
-			continue
-		}
-		if l, err := c.reenter(ctx, outer, key, template); l != nil || err != nil {
-			return l, err
-		}
+	if l, err := c.reenterFor(ctx, template); l != nil || err != nil {
+		return l, err
 	}
 	return c.acquireAs(ctx, template, once)
 }
@@ -75,23 +67,3 @@ func (c *Client) acquireAs(ctx context.Context, template *Lock, once bool) (*Loc
 	c.traceWait(call, wire.OpLock, template, l, attempts, sinceStart(began), err)
 	return l, err
 }
-
-// interrupted is what has ended a call's waiting by now: its context, or Close.
-func (c *Client) interrupted(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if c.isClosed() {
-		return context.Cause(c.life)
-	}
-	return nil
-}
-
-// A reentrantError says which key it was.
-type reentrantError struct{ key string }
-
-func (e *reentrantError) Error() string {
-	return fmt.Sprintf("redlock: lock %q: %v", e.key, ErrReentrant)
-}
-
-func (e *reentrantError) Unwrap() error { return ErrReentrant }

@@ -66,7 +66,7 @@ func (w *Wire) KeepOnly(c *Claim, res *Result, keep time.Time) (key string) {
 		if w.scripted(c) {
 			a.eval(release, rest, nothing, keep, c.Token)
 		} else {
-			a.notify, a.wasFree = others, true
+			a.handOver.keys, a.handOver.wasFree = others, true
 			a.eval(script.ReleaseSet, others, nothing, keep, c.Token, w.cfg.ID)
 		}
 		a.LetGo()

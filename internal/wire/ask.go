@@ -31,15 +31,24 @@ type Ask struct {
 	args       []any
 	clock      clockCheck // of scripted questions
 
-	pilot  int            // the master that gets a command of its own, see take and own; pilot.None: none
-	take   *PilotTake     // the pilot's part in an acquisition
-	answer PilotAnswer    // to that; guarded by the ballot's lock
-	own    releaseAtPilot // its part in a release
-
-	notify  []any // keys of which the release tells who waits next, at every master
-	wasFree bool  // nobody held them
+	atPilot  pilotPart
+	handOver handOver
 
 	agreedFence uint64 // what those gave that have agreed before
+}
+
+// A pilotPart is what the key's pilot is asked, where that is not what the others are.
+type pilotPart struct {
+	master  int            // which one it is; pilot.None: it is asked what the others are
+	take    *PilotTake     // its part in an acquisition; nil: this is a release
+	answer  PilotAnswer    // to that; guarded by the ballot's lock
+	release releaseAtPilot // its part in a release
+}
+
+// A handOver is what a release tells of those who wait, at every master.
+type handOver struct {
+	keys    []any // of which it tells who waits next; nil: it tells nothing
+	wasFree bool  // nobody held them
 }
 
 // A Live is what an acquisition or extension is for. It is sent again, after NOSCRIPT,
@@ -55,8 +64,11 @@ func (w *Wire) newAsk(op Op) *Ask {
 	a, _ := w.asks.Get().(*Ask)
 	if a == nil {
 		a = &Ask{
-			w: w, pilot: pilot.None, facts: make([]fact, len(w.cfg.Ballots.Masters)),
-			own: releaseAtPilot{command: pipeline.Command{Encoded: make([]byte, 0, 256)}},
+			w: w, facts: make([]fact, len(w.cfg.Ballots.Masters)),
+			atPilot: pilotPart{
+				master:  pilot.None,
+				release: releaseAtPilot{command: pipeline.Command{Encoded: make([]byte, 0, 256)}},
+			},
 		}
 		a.Init(&w.cfg.Ballots, a)
 		a.Timed = w.cfg.Timed
@@ -83,12 +95,12 @@ func (a *Ask) Free() {
 	if a.clock != (clockCheck{}) {
 		a.clock = clockCheck{}
 	}
-	if a.pilot != pilot.None {
-		a.pilot = pilot.None
-		a.own.clear()
-		a.take, a.answer = nil, PilotAnswer{}
+	if a.atPilot.master != pilot.None {
+		a.atPilot.master = pilot.None
+		a.atPilot.release.clear()
+		a.atPilot.take, a.atPilot.answer = nil, PilotAnswer{}
 	}
-	a.notify, a.wasFree = nil, false
+	a.handOver.keys, a.handOver.wasFree = nil, false
 	a.w.asks.Put(a)
 }
 
@@ -99,16 +111,16 @@ func (a *Ask) Read(c *pipeline.Call) ballot.Answer {
 	*f = fact{}
 	reply := c.Reply
 	switch {
-	case c.Slot == a.pilot && a.take != nil:
-		a.answer, reply = readTakeTogether(c)
+	case c.Slot == a.atPilot.master && a.atPilot.take != nil:
+		a.atPilot.answer, reply = readTakeTogether(c)
 		if c.Err != nil {
 			return ballot.Answer{Verdict: ballot.Failed, Err: c.Err}
 		}
 	case c.Err != nil:
 		return ballot.Answer{Verdict: ballot.Failed, Err: c.Err}
-	case c.Slot == a.pilot:
-		reply, _ = a.own.split(reply)
-	case a.notify != nil:
+	case c.Slot == a.atPilot.master:
+		reply, _ = a.atPilot.release.split(reply)
+	case a.handOver.keys != nil:
 		reply, _ = splitSuccessors(reply)
 	}
 	answer := a.read(a, f, reply)
@@ -123,7 +135,7 @@ func (a *Ask) Read(c *pipeline.Call) ballot.Answer {
 
 // Ended implements ballot.Question: a release has come back that says who waits next.
 func (a *Ask) Ended(c *pipeline.Call) {
-	if a.notify != nil {
+	if a.handOver.keys != nil {
 		var successors []any
 		if c.Err == nil {
 			_, successors = splitSuccessors(c.Reply)
@@ -133,10 +145,10 @@ func (a *Ask) Ended(c *pipeline.Call) {
 	}
 	to := Nobody
 	if c.Err == nil {
-		_, to = a.own.split(c.Reply)
+		_, to = a.atPilot.release.split(c.Reply)
 	}
-	if c.Slot == a.pilot && a.take == nil {
-		a.w.cfg.Successors.Released(a.pilot, a.own.key, to)
+	if c.Slot == a.atPilot.master && a.atPilot.take == nil {
+		a.w.cfg.Successors.Released(a.atPilot.master, a.atPilot.release.key, to)
 	}
 }
 
@@ -146,8 +158,8 @@ func (a *Ask) Ended(c *pipeline.Call) {
 // rollback has begun it would set the key again behind the release; so would one for
 // several keys when the lock has settled on one.
 func (a *Ask) Resend(c *pipeline.Call) bool {
-	if c.Slot == a.pilot && a.take == nil && !pipeline.IsNoScript(c.Err) && !c.Apart {
-		if !a.own.refused(a.w, c) {
+	if c.Slot == a.atPilot.master && a.atPilot.take == nil && !pipeline.IsNoScript(c.Err) && !c.Apart {
+		if !a.atPilot.release.refused(a.w, c) {
 			return false
 		}
 		a.Ballot.Resend(c, a.Command.With(evalSHA, a.Command.Encoded))
@@ -169,7 +181,7 @@ func (a *Ask) resendScript(c *pipeline.Call) {
 		return
 	}
 	s := a.script
-	if c.Slot == a.pilot && !a.own.plain {
+	if c.Slot == a.atPilot.master && !a.atPilot.release.plain {
 		s = script.Queue
 	}
 	a.Ballot.Resend(c, c.With("EVAL", pipeline.EvalOf(c.Encoded, s.Source)))
@@ -200,15 +212,15 @@ func (a *Ask) send(cmd string, skip uint64, keep time.Time) {
 		}
 	}
 	switch {
-	case a.take != nil:
-		a.SetOwn(a.pilot, &pipeline.Command{Cmd: evalSHA, Encoded: a.take.encoded})
+	case a.atPilot.take != nil:
+		a.SetOwn(a.atPilot.master, &pipeline.Command{Cmd: evalSHA, Encoded: a.atPilot.take.encoded})
 		a.Tell = 0
-	case a.notify != nil:
+	case a.handOver.keys != nil:
 		a.Tell = a.w.everyone
-	case a.pilot != pilot.None:
-		a.own.command.Cmd = evalSHA
-		a.SetOwn(a.pilot, &a.own.command)
-		a.Tell = 1 << a.pilot
+	case a.atPilot.master != pilot.None:
+		a.atPilot.release.command.Cmd = evalSHA
+		a.SetOwn(a.atPilot.master, &a.atPilot.release.command)
+		a.Tell = 1 << a.atPilot.master
 	}
 	a.Send(cmd, skip, keep)
 }
@@ -250,7 +262,7 @@ func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
 		return a
 	}
 	if t.Take != nil {
-		a.pilot, a.take = t.Take.Pilot, t.Take
+		a.atPilot.master, a.atPilot.take = t.Take.Pilot, t.Take
 	}
 	a.encodeSet(c)
 	a.send("SET", 0, time.Time{})

@@ -47,7 +47,7 @@ func (a *Ask) encodeRelease(c *Claim) {
 		Keys:  [3]pipeline.Span{0: pipeline.SpanOf(at, keyEnd), 2: pipeline.SpanOf(keyEnd, leaseEnd)},
 		Args:  pipeline.SpanOf(leaseEnd, len(b)),
 	}
-	a.own.command.Part.Joint = a.Command.Part.Joint
+	a.atPilot.release.command.Part.Joint = a.Command.Part.Joint
 }
 
 // encodeAcquire is encodeRelease for an acquisition by script.GuardedAcquire.

@@ -47,14 +47,14 @@ func (w *Wire) Release(c *Claim, keep time.Time, handOver bool) *Ask {
 				absent &^= 1 << master
 			}
 		}
-		a.notify = c.Keys
+		a.handOver.keys = c.Keys
 		a.eval(c.Kind.handOver, c.Keys, absent, keep, c.Token, w.cfg.ID)
 		return a
 	}
 	if handOver && c.Kind.Queued {
 		if master := w.cfg.Pilots.Of(c.Key(), 0); master != pilot.None {
-			a.pilot = master
-			a.own.encode(w, c)
+			a.atPilot.master = master
+			a.atPilot.release.encode(w, c)
 			absent &^= 1 << master
 		}
 	}
@@ -157,7 +157,7 @@ func splitSuccessors(reply any) (released any, successors []any) {
 // nobody waits for a key at its pilot is known only if the pilot has said nothing of it.
 func (a *Ask) notifyEach(master int, successors []any) {
 	to := a.w.cfg.Successors
-	here := !a.wasFree && to.AnybodyWaits()
+	here := !a.handOver.wasFree && to.AnybodyWaits()
 	if len(successors) == 0 && !here {
 		return
 	}
@@ -165,10 +165,10 @@ func (a *Ask) notifyEach(master int, successors []any) {
 	for i := 0; i+1 < len(successors); i += 2 {
 		number, ok1 := successors[i].(int64)
 		told, ok2 := successors[i+1].(int64)
-		if !ok1 || !ok2 || number < 1 || number > int64(len(a.notify)) || told < 0 || told > int64(ThisClient) {
+		if !ok1 || !ok2 || number < 1 || number > int64(len(a.handOver.keys)) || told < 0 || told > int64(ThisClient) {
 			return
 		}
-		key := a.notify[number-1].(string)
+		key := a.handOver.keys[number-1].(string)
 		if said[int(number-1)] = told > 0; told > 0 {
 			to.Released(master, key, Successor(told))
 		}
@@ -179,7 +179,7 @@ func (a *Ask) notifyEach(master int, successors []any) {
 	if !here {
 		return
 	}
-	for i, key := range a.notify {
+	for i, key := range a.handOver.keys {
 		if key := key.(string); !said[i] && a.w.cfg.Pilots.Of(key, 0) == master {
 			to.Released(master, key, Nobody)
 		}

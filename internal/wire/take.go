@@ -155,5 +155,5 @@ func readTakeTogether(c *pipeline.Call) (PilotAnswer, any) {
 func (a *Ask) PilotSaid() PilotAnswer {
 	a.Lock()
 	defer a.Unlock()
-	return a.answer
+	return a.atPilot.answer
 }

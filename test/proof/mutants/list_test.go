@@ -46,11 +46,10 @@ var general = []mutant{
 		name:   "one value for all attempts",
 		breaks: "S3: every attempt has a fresh token",
 		edits: []edit{
-			{"redlock/acquire.go", "	l.claim.Token = token.New(", `	if l.claim.Token != "" {
-		l.start = l.c.opts.clock.Now()
-		return
+			{"internal/hold/attempt.go", "	h.claim.Token = home.NewToken(h.opts.Owner)\n", `	if h.claim.Token == "" {
+		h.claim.Token = home.NewToken(h.opts.Owner)
 	}
-	l.claim.Token = token.New(`},
+`},
 			{"internal/wire/claim.go", "Claim{Kind: c.Kind,", "Claim{Token: c.Token, Kind: c.Kind,"},
 		},
 		model:   model.OneToken,
@@ -59,8 +58,8 @@ var general = []mutant{
 	{
 		name:   "elapsed not subtracted",
 		breaks: "S2: validity runs from before the first byte is sent",
-		edits: []edit{{"redlock/acquire.go", "	elapsed := now.Sub(l.start)\n", `	l.start = now
-	elapsed := now.Sub(l.start)
+		edits: []edit{{"internal/hold/attempt.go", "	h.claim.Absent = res.Absent\n", `	h.life.start = now
+	h.claim.Absent = res.Absent
 `}},
 		model:   model.NoElapsed,
 		foundBy: simulation{"edges", history.Overlap, 10},
@@ -82,18 +81,17 @@ var general = []mutant{
 	{
 		name:   "rollback on the caller's context",
 		breaks: "L2: an attempt that failed is rolled back, also when its caller has given up",
-		edits: []edit{{"redlock/acquire.go", "	l.rollback()\n	l.intent.note()\n", `	if ctx.Err() == nil {
-		l.rollback()
+		edits: []edit{{"internal/hold/attempt.go", "	h.rollback()\n	if home.closed() {", `	if ctx.Err() == nil {
+		h.rollback()
 	}
-	l.intent.note()
-`}},
+	if home.closed() {`}},
 		foundBy: simulation{"litter", history.Litter, 5},
 	},
 	{
 		name:   "loss timer moved by an extension in flight",
 		breaks: "S7: an extension that is on its way does not postpone the loss",
-		edits: []edit{{"redlock/extend.go", "	start := l.c.opts.clock.Now()\n	x :=", `	start := l.c.opts.clock.Now()
-	l.start = start
+		edits: []edit{{"internal/hold/extend.go", "	start := h.home.now()\n	x :=", `	start := h.home.now()
+	h.life.start = start
 	x :=`}},
 		model:   model.TimerMoved,
 		foundBy: simulation{"partitions", history.Overlap, 20},
@@ -117,17 +115,35 @@ var general = []mutant{
 		foundBy: simulation{"edges", history.Overlap, 10},
 	},
 	{
+		name:    "a question about the writer asked again about the reader",
+		breaks:  "S5: after NOSCRIPT a question is asked again only for the hold that it was about",
+		edits:   []edit{{"internal/hold/hold.go", "h.life.state > held || h.claim.Generation != generation", "h.life.state > held"}},
+		foundBy: goTest{"./internal/hold", "TestAQuestionIsAskedAgainOnlyForTheHoldThatItWasAbout"},
+	},
+	{
+		name:    "a question asked again behind the release",
+		breaks:  "S5: nothing of a lock follows its release",
+		edits:   []edit{{"internal/hold/hold.go", "h.life.state > held || h.claim.Generation != generation", "h.claim.Generation != generation"}},
+		foundBy: goTest{"./internal/hold", "TestAQuestionIsAskedAgainOnlyForTheHoldThatItWasAbout"},
+	},
+	{
+		name:    "an attempt at one of several keys that gives up the others",
+		breaks:  "progress: LockAny takes whichever key is free",
+		edits:   []edit{{"internal/hold/hold.go", "	if h.several != nil {\n		another.wantSeveral() // whatever h has settled on\n	}\n", ""}},
+		foundBy: goTest{"./internal/hold", "TestAnAttemptAtOneOfSeveralKeysIsFollowedByOneAtAll"},
+	},
+	{
 		name:    "no raise round",
 		breaks:  "S8: a fencing token is stored at a quorum",
-		edits:   []edit{{"redlock/raise.go", "	if token == 0 {", "	if true {"}},
+		edits:   []edit{{"internal/hold/fence.go", "	if token == 0 {", "	if true {"}},
 		foundBy: simulation{"raises", history.Fence, 100},
 	},
 	{
 		name:   "no raise round of readers",
 		breaks: "S8: so is that which a reader has met",
 		edits: []edit{{
-			"redlock/raise.go", "	if bits.OnesCount64(stored) >= l.c.need {",
-			"	if bits.OnesCount64(stored) >= l.c.need || l.claim.Kind.SharesFence {",
+			"internal/hold/fence.go", "	if bits.OnesCount64(stored) >= h.home.cfg.Need {",
+			"	if bits.OnesCount64(stored) >= h.home.cfg.Need || h.claim.Kind.SharesFence {",
 		}},
 		foundBy: simulation{"readers' raises", history.Fence, 30},
 	},

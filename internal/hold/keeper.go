@@ -1,4 +1,4 @@
-package redlock
+package hold
 
 import (
 	"container/heap"
@@ -12,20 +12,20 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A keeper looks after all held locks of a client: it renews them, and ends
-// their contexts when their validity runs out. It is one goroutine with one
-// timer, started with the first lock and owned by the client, whose Close stops
-// it. Locks wait in a heap for their next event.
+// A keeper looks after all holds of a client: it renews them, and ends their
+// contexts when their validity runs out. It is one goroutine with one timer,
+// started with the first hold and owned by the home, whose Stop ends it. Holds
+// wait in a heap for their next event.
 //
 // Timers stand still while a machine sleeps and know nothing of a wall clock
 // that was set. So while anything is held the keeper wakes at least every 50 ms
 // and compares the library's clock with Go's; where they have parted it looks
-// at every lock again (S7). The library's clock adds up the steps of the wall
+// at every hold again (S7). The library's clock adds up the steps of the wall
 // clock forward that it meets (drift.Cumulative), and meets each because of
 // these wakings. So a step back does not hide a later one forward: not from
 // the keeper, and not from what Remaining and Context().Err() compute.
 type keeper struct {
-	c      *Client
+	home   *Home
 	base   time.Time
 	anchor drift.Instant // base, on the library's clock, which is a cumulative one
 	wake   chan struct{} // capacity 1
@@ -36,13 +36,13 @@ type keeper struct {
 	underWay     int // renewals not decided yet
 	mostUnderWay int
 
-	// held is len(locks), to be read without mu.
+	// held is len(holds), to be read without mu.
 	held atomic.Int64
 
-	// mu guards what follows, and index of every lock. It is taken
+	// mu guards what follows, and the index of every hold. It is taken
 	// last: nothing else is locked, and nothing blocks, under it.
 	mu       sync.Mutex
-	locks    lockHeap
+	holds    schedule
 	finished []*ballot.Ballot // renewals that were decided
 	sleeping time.Duration    // when the goroutine will look by itself; never: when it is woken
 	idle     bool             // nothing was held when it went to sleep
@@ -51,46 +51,45 @@ type keeper struct {
 }
 
 const (
-	keeperTick   = 50 * time.Millisecond
-	never        = time.Duration(math.MaxInt64)
-	notScheduled = -1
+	keeperTick = 50 * time.Millisecond
+	never      = time.Duration(math.MaxInt64)
 	// clocksPart is the difference of the two clocks that counts.
 	clocksPart = 500 * time.Microsecond
 )
 
-func newKeeper(c *Client) *keeper {
+func newKeeper(home *Home) *keeper {
 	return &keeper{
-		c:      c,
+		home:   home,
 		base:   time.Now(),
-		anchor: c.opts.clock.Now(),
+		anchor: home.now(),
 		wake:   make(chan struct{}, 1),
 		quit:   make(chan struct{}),
 		done:   make(chan struct{}),
 
-		mostUnderWay: c.mostUnderWay(),
+		mostUnderWay: home.mostUnderWay(),
 	}
 }
 
 // now is the keeper's clock: Go's monotonic one.
 func (k *keeper) now() time.Duration { return time.Since(k.base) }
 
-// add takes charge of a lock that was just acquired. It reports false when the
+// add takes charge of a hold that was just acquired. It reports false when the
 // client is closed.
-func (k *keeper) add(l *Lock, instant drift.Instant) bool {
+func (k *keeper) add(h *Hold, instant drift.Instant) bool {
 	now := k.now()
-	l.mu.Lock()
-	l.planRenewal(now, instant)
-	due := l.nextEvent(now, instant)
-	l.mu.Unlock()
+	h.mu.Lock()
+	h.planRenewal(now, instant)
+	due := h.nextEvent(now, instant)
+	h.mu.Unlock()
 
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
 		return false
 	}
-	k.locks.add(event{due, l})
-	heap.Fix(&k.locks, l.index)
-	k.held.Store(int64(len(k.locks)))
+	k.holds.add(event{due, h})
+	heap.Fix(&k.holds, int(h.index))
+	k.held.Store(int64(len(k.holds)))
 	if !k.running {
 		k.running = true
 		go k.run()
@@ -101,13 +100,13 @@ func (k *keeper) add(l *Lock, instant drift.Instant) bool {
 	return true
 }
 
-// remove is for a lock that is not held any more.
-func (k *keeper) remove(l *Lock) {
+// remove is for a hold that is not held any more.
+func (k *keeper) remove(h *Hold) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if l.index != notScheduled {
-		heap.Remove(&k.locks, l.index)
-		k.held.Store(int64(len(k.locks)))
+	if h.index != notScheduled {
+		heap.Remove(&k.holds, int(h.index))
+		k.held.Store(int64(len(k.holds)))
 	}
 }
 
@@ -126,8 +125,8 @@ func (k *keeper) signal() {
 	}
 }
 
-// close takes no more locks, and returns those that are held.
-func (k *keeper) close() []*Lock {
+// close takes no more holds, and returns those that are held.
+func (k *keeper) close() []*Hold {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.closed = true
@@ -149,20 +148,20 @@ func (k *keeper) run() {
 	defer close(k.done)
 	timer := time.NewTimer(never)
 	defer timer.Stop()
-	// Read when the keeper was made, before any lock: the clocks may part as
+	// Read when the keeper was made, before any hold: the clocks may part as
 	// soon as one is acquired.
 	anchor, anchored := k.anchor, time.Duration(0)
 	for {
 		for _, r := range k.takeFinished() {
 			k.renewed(r.Question().(*wire.Ask))
 		}
-		instant, now := k.c.opts.clock.Now(), k.now()
+		instant, now := k.home.now(), k.now()
 		if instant.Sub(anchor)-(now-anchored) > clocksPart {
 			anchor, anchored = instant, now
 			k.lookAtAll()
 		}
-		for l := k.nextDue(now); l != nil; l = k.nextDue(now) {
-			k.look(l)
+		for h := k.nextDue(now); h != nil; h = k.nextDue(now) {
+			k.look(h)
 		}
 		timer.Reset(k.sleep())
 		select {
@@ -177,104 +176,67 @@ func (k *keeper) run() {
 func (k *keeper) takeFinished() []*ballot.Ballot {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	rounds := k.finished
+	decided := k.finished
 	k.finished = nil
-	return rounds
+	return decided
 }
 
-// nextDue gives the lock whose event came first, of those whose event has come.
+// nextDue gives the hold whose event came first, of those whose event has come.
 // look then sets its next event, which is later than now, or removes it.
-func (k *keeper) nextDue(now time.Duration) *Lock {
+func (k *keeper) nextDue(now time.Duration) *Hold {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.locks) == 0 || k.locks[0].due > now {
+	if len(k.holds) == 0 || k.holds[0].due > now {
 		return nil
 	}
-	return k.locks[0].lock
+	return k.holds[0].hold
 }
 
-// all gives the locks that are held. The caller must hold k.mu.
-func (k *keeper) all() []*Lock {
-	locks := make([]*Lock, len(k.locks))
-	for i := range k.locks {
-		locks[i] = k.locks[i].lock
+// all gives what is held. The caller must hold k.mu.
+func (k *keeper) all() []*Hold {
+	holds := make([]*Hold, len(k.holds))
+	for i := range k.holds {
+		holds[i] = k.holds[i].hold
 	}
-	return locks
+	return holds
 }
 
 func (k *keeper) lookAtAll() {
 	k.mu.Lock()
 	all := k.all()
 	k.mu.Unlock()
-	for _, l := range all {
-		k.replan(l)
-		k.look(l)
+	for _, h := range all {
+		k.replan(h)
+		k.look(h)
 	}
 }
 
 // sleep says for how long the goroutine may. With nothing held it sleeps until
-// a lock is added, but not before one idle tick: a program that locks and
+// a hold is added, but not before one idle tick: a program that locks and
 // unlocks in a loop should not wake it every time.
 func (k *keeper) sleep() time.Duration {
 	now := k.now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if len(k.locks) == 0 && k.idle {
+	if len(k.holds) == 0 && k.idle {
 		k.sleeping = never
 		return never
 	}
-	k.idle = len(k.locks) == 0
+	k.idle = len(k.holds) == 0
 	d := keeperTick
 	if !k.idle {
-		d = min(d, max(0, k.locks[0].due-now))
+		d = min(d, max(0, k.holds[0].due-now))
 	}
 	k.sleeping = now + d
 	return d
 }
 
-// schedule sets when a lock is looked at next, if it is still in the heap.
-func (k *keeper) schedule(l *Lock, due time.Duration) {
+// schedule sets when a hold is looked at next, if it is still in the heap.
+func (k *keeper) schedule(h *Hold, due time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if l.index != notScheduled {
-		k.locks[l.index].due = due
-		heap.Fix(&k.locks, l.index)
+	if h.index != notScheduled {
+		k.holds[h.index].due = due
+		heap.Fix(&k.holds, int(h.index))
 	}
-}
-
-// An event is when a lock has to be looked at.
-type event struct {
-	due  time.Duration
-	lock *Lock
-}
-
-// A lockHeap orders locks by their next event. It is used under keeper.mu. It
-// has the times itself: to read them from 100,000 locks was a fifth of what
-// renewing these cost.
-type lockHeap []event
-
-func (h lockHeap) Len() int           { return len(h) }
-func (h lockHeap) Less(i, j int) bool { return h[i].due < h[j].due }
-
-func (h lockHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].lock.index, h[j].lock.index = i, j
-}
-
-func (h *lockHeap) Push(x any) {
-	h.add(x.(event))
-}
-
-// add appends without the allocation that heap.Push makes of an event.
-func (h *lockHeap) add(e event) {
-	e.lock.index = len(*h)
-	*h = append(*h, e)
-}
-
-func (h *lockHeap) Pop() any {
-	last := len(*h) - 1
-	(*h)[last].lock.index = notScheduled
-	(*h)[last] = event{}
-	*h = (*h)[:last]
-	return nil // nobody asks
 }

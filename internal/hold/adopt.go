@@ -1,0 +1,47 @@
+package hold
+
+import (
+	"context"
+
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+// Adopt makes the handle's hold that of a token which another process handed on, if a
+// quorum has it, with a full TTL. It makes one attempt. On failure nothing is released:
+// what the other process holds is not touched.
+func (n *Handle) Adopt(ctx context.Context, token string) *outcome.Failure {
+	h := n.hold
+	home := h.home
+	limit := home.Timeout(h.claim.TTL)
+	home.cfg.Voters.Await(ctx, limit)
+	h.claim.Token = token
+	start := home.now()
+	h.life.start, h.acquired = start, start
+	ask := home.cfg.Wire.Extend(&h.claim, &wire.Extension{Op: wire.OpAdopt, Start: start, Wait: limit})
+	defer ask.LetGo()
+	cause := ask.Wait(ctx, limit)
+	h.owner.Answered(nil, ask)
+	res := ask.Result()
+	h.life.validity = home.cfg.Validity(h.claim.TTL)
+	if res.Outcome == quorum.Granted && h.claim.Fenced {
+		if failed := h.settleFence(ctx, ask, false); failed != nil {
+			return failed
+		}
+	}
+	now := home.now()
+	took := now.Sub(start)
+	kind := outcome.NoQuorum
+	switch {
+	case res.Outcome == quorum.Granted && took < h.life.validity:
+		h.life.agreed = uint8(res.Tally.OK)
+		if h.keep(now) {
+			return nil
+		}
+		cause = context.Cause(home.cfg.Life)
+	case res.Gone():
+		kind = outcome.NotHeld
+	}
+	return ask.Failure(h.name, kind, cause, took)
+}

@@ -1,0 +1,229 @@
+package hold
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+// A Handle is one caller's share in a hold. The first is given to Hold.Init; others join
+// it. It is safe for concurrent use from when its hold is held.
+type Handle struct {
+	hold   *Hold         // not changed any more once that is held
+	joined time.Duration // for how long the hold was held already
+
+	// Guarded by the hold's mutex.
+	returned bool
+	ctx      *handleContext // nil: nobody has asked for it
+}
+
+// Hold is what it is a handle on.
+func (n *Handle) Hold() *Hold { return n.hold }
+
+// Since is when the handle began to hold.
+func (n *Handle) Since(now drift.Instant) time.Duration { return now.Sub(n.hold.acquired) - n.joined }
+
+// Again makes the handle one on a new hold, for another attempt at the same.
+func (n *Handle) Again() { n.hold = n.hold.next() }
+
+// AgainWith is Again for an attempt at one of several keys alone, by its name in Redis: as
+// the plain lock that it is then.
+func (n *Handle) AgainWith(key string) {
+	n.Again()
+	n.hold.name, n.hold.alone = n.hold.home.cfg.KeyName(key), true
+	n.hold.claim.SetPlain(key)
+}
+
+// Remaining is for how much longer the handle holds.
+func (n *Handle) Remaining() time.Duration {
+	now := n.hold.home.now()
+	h := n.hold
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n.returned {
+		return 0
+	}
+	return h.remaining(now)
+}
+
+// ValidUntil is until when the hold is guaranteed unless it is extended, by this
+// machine's wall clock at the start of the last question that prolonged it.
+func (n *Handle) ValidUntil() time.Time {
+	h := n.hold
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.life.start.Wall().Add(h.life.validity)
+}
+
+// IsHeld reports whether the handle holds now.
+func (n *Handle) IsHeld() bool {
+	now := n.hold.home.now()
+	h := n.hold
+	h.mu.Lock()
+	defer h.unlock()
+	h.expire(now)
+	return h.life.state == held && !n.returned
+}
+
+// unusable says why the handle does not hold, or nil. The caller must hold the hold's
+// mutex.
+func (n *Handle) unusable() *Problem {
+	if n.returned {
+		return &Problem{Unlocked: true}
+	}
+	return n.hold.over()
+}
+
+// over says why the hold is not held any more, or nil. The caller must hold h.mu.
+func (h *Hold) over() *Problem {
+	switch h.life.state {
+	case lost:
+		return &Problem{Loss: h.life.loss}
+	case ended:
+		return &Problem{Unlocked: true}
+	default:
+		return nil
+	}
+}
+
+// A Refusal is why a handle cannot be one more on a hold.
+type Refusal uint8
+
+// Refusals.
+const (
+	NotRefused Refusal = iota
+	Over               // the hold, or the handle by which it was found, has ended
+	Upgrade            // a reader's hold is not made a writer's
+	Unfenced           // the hold has no fencing token
+	Reentrant          // it may not be shared, or is of another kind or of other keys
+)
+
+// Join makes n, whose own hold was not attempted and says what is wanted, one more handle
+// on the hold of in. may: the caller permits it. It reports whether the hold has to be
+// extended for it, since a longer TTL is wanted.
+func (n *Handle) Join(in *Handle, may bool) (longer bool, why Refusal) {
+	h, wanted := in.hold, n.hold
+	now := h.home.now()
+	h.mu.Lock()
+	defer h.unlock()
+	h.expire(now)
+	switch {
+	case in.unusable() != nil:
+		return false, Over
+	case h.claim.Kind == wire.Reader && wanted.claim.Kind == wire.Plain:
+		return false, Upgrade
+	case wanted.claim.Fenced && !h.claim.Fenced:
+		return false, Unfenced
+	case !may || h.claim.Kind != wanted.claim.Kind || h.name != wanted.name || !slices.Equal(h.Others(), wanted.Others()):
+		return false, Reentrant
+	}
+	if h.handles == nil {
+		h.handles = map[*Handle]struct{}{h.first: {}}
+	}
+	h.handles[n] = struct{}{}
+	n.hold, n.joined = h, now.Sub(h.acquired)
+	if longer = wanted.claim.TTL > h.claim.TTL; longer {
+		// Not taken back if the extension fails: it may have reached some masters, and a
+		// renewal with the longer TTL does no harm.
+		h.claim.TTL = wanted.claim.TTL
+	}
+	return longer, NotRefused
+}
+
+// Leave undoes Join. All others may have left meanwhile: then the hold is released, and
+// nobody waits for that.
+func (n *Handle) Leave() {
+	h := n.hold
+	h.mu.Lock()
+	last := h.leave(n)
+	ends := last && h.life.state == held
+	if last {
+		if ends {
+			h.life.state = ended
+		}
+		h.sendRelease(true)
+	}
+	h.unlock()
+	if last {
+		h.home.keeper.remove(h)
+	}
+	if ends {
+		h.tellEnd(nil, false, h.home.now())
+	}
+}
+
+// leave ends a handle on the hold, and reports whether none is left: then the caller, who
+// must hold h.mu, ends the hold.
+func (h *Hold) leave(n *Handle) (last bool) {
+	if h.handles == nil {
+		return true
+	}
+	if h.life.state == held {
+		n.returned = true // after a loss it stays lost
+	}
+	delete(h.handles, n)
+	n.endContext(h.home.cfg.Unlocked)
+	return len(h.handles) == 0
+}
+
+// shared says that others share the hold, or nil. The caller must hold h.mu.
+func (h *Hold) shared() *Problem {
+	if len(h.handles) < 2 {
+		return nil
+	}
+	return &Problem{Shared: len(h.handles) - 1}
+}
+
+// Context is the handle's context: it ends with the handle and with the hold. parent
+// makes what it is a child of, when it is first asked for.
+func (n *Handle) Context(parent func() context.Context) context.Context {
+	h := n.hold
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n.ctx == nil {
+		ctx, cancel := context.WithCancelCause(parent())
+		n.ctx = &handleContext{ctx, cancel, n}
+		switch {
+		case n.returned || h.life.state == ended:
+			cancel(h.home.cfg.Unlocked)
+		case h.life.state == lost:
+			cancel(h.life.loss.Cause)
+		}
+	}
+	return n.ctx
+}
+
+// endContext ends the handle's context. The caller must hold the hold's mutex.
+func (n *Handle) endContext(cause error) {
+	if n.ctx != nil {
+		n.ctx.cancel(cause)
+	}
+}
+
+// endContexts ends the contexts of all handles. The caller must hold h.mu.
+func (h *Hold) endContexts(cause error) {
+	if h.handles == nil {
+		h.first.endContext(cause)
+		return
+	}
+	for n := range h.handles {
+		n.endContext(cause)
+	}
+}
+
+// A handleContext ends with its handle and hold. Err computes: it does not wait for a
+// timer to notice that the validity has run out, since timers stand still while a machine
+// sleeps (S7).
+type handleContext struct {
+	context.Context // ends with a cause
+	cancel          context.CancelCauseFunc
+	handle          *Handle
+}
+
+func (c *handleContext) Err() error {
+	c.handle.IsHeld()
+	return c.Context.Err()
+}

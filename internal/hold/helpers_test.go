@@ -1,0 +1,150 @@
+package hold_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/hold"
+	"github.com/redquorum/redquorum/internal/pilot"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+const ttl = 3 * time.Second
+
+var (
+	errUnlocked = errors.New("unlocked")
+	errClosed   = errors.New("the client is closed")
+)
+
+// A client is what holds need of one, on embedded masters in a bubble of virtual time.
+type client struct {
+	t        *testing.T
+	masters  []*simmaster.Master
+	home     *hold.Home
+	inFlight ballot.Count
+	endLife  context.CancelCauseFunc
+	stopped  bool
+}
+
+// inClient runs a test with three masters.
+func inClient(t *testing.T, test func(t *testing.T, c *client)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		cluster, err := simmaster.StartMemoryCluster(3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cluster.Close()
+		c := &client{t: t, masters: cluster.Masters()}
+		life, endLife := context.WithCancelCause(context.Background())
+		c.endLife = endLife
+		defer endLife(nil)
+		var masters []*pipeline.Pipeline
+		for i, m := range c.masters {
+			p := pipeline.New(pipeline.Config{Name: fmt.Sprint("address-", i+1), Network: "tcp", Addr: m.Name(), Dialer: cluster.Dialer()})
+			defer p.Close()
+			masters = append(masters, p)
+		}
+		clock := drift.Cumulative(drift.Runtime())
+		w := wire.New(wire.Config{
+			Ballots: ballot.Config{Masters: masters, Need: quorum.Need(3), InFlight: &c.inFlight, Life: life},
+			Pilots:  pilot.New(masters, func(int) bool { return true }), ID: "client", Retention: time.Hour, Longest: time.Minute,
+			Clock: clock, Successors: nobodyWaits{},
+		})
+		c.home = hold.New(hold.Config{
+			Wire: w, Masters: masters, Need: quorum.Need(3), InFlight: &c.inFlight, Clock: clock, Life: life,
+			Validity:  func(ttl time.Duration) time.Duration { return drift.Default.Validity(ttl, 0) },
+			Allowance: drift.Default.Allowance, KeyName: func(key string) string { return key },
+			Unlocked: errUnlocked, ClientID: "client",
+		})
+		defer c.stop()
+		synctest.Wait()
+		test(t, c)
+		synctest.Wait() // answers to releases
+	})
+}
+
+// want is a handle for an attempt at a key.
+func (c *client) want(key string, o hold.Options) (*hold.Handle, *owner) {
+	h, n, own := &hold.Hold{}, &hold.Handle{}, &owner{}
+	h.Init(c.home, own, n, &o, key, key).TTL = ttl
+	return n, own
+}
+
+// acquire has to succeed.
+func (c *client) acquire(key string, o hold.Options) (*hold.Handle, *owner) {
+	c.t.Helper()
+	n, own := c.want(key, o)
+	if failed := n.Acquire(c.t.Context(), false); failed != nil {
+		c.t.Fatalf("not acquired: %+v", failed)
+	}
+	return n, own
+}
+
+// on counts the masters that have a key, once nothing is under way any more.
+func (c *client) on(key string) int {
+	synctest.Wait()
+	n := 0
+	for _, m := range c.masters {
+		if _, ok := m.Get(key); ok {
+			n++
+		}
+	}
+	return n
+}
+
+// An owner notes what it is told.
+type owner struct {
+	mu   sync.Mutex
+	told []string
+}
+
+func (o *owner) note(format string, args ...any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.told = append(o.told, fmt.Sprintf(format, args...))
+}
+
+// wasTold has to have been told just this, in this order, of what is no answer.
+func (o *owner) wasTold(t *testing.T, want ...string) {
+	t.Helper()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !slices.Equal(o.told, want) {
+		t.Errorf("the owner was told %q, want %q", o.told, want)
+	}
+}
+
+func (o *owner) Answered(context.Context, *wire.Ask) {}
+func (o *owner) Held()                               { o.note("held") }
+func (o *owner) Lost(l *hold.Loss)                   { o.note("lost %d", l.Reason) }
+func (o *owner) Cause(l *hold.Loss) error            { return fmt.Errorf("lost: reason %d", l.Reason) }
+func (o *owner) Renewed(r hold.Renewed)              { o.note("renewed %d %v", r.Count, r.Problem == nil) }
+func (o *owner) Released(e hold.End)                 { o.note("released after loss %v", e.Loss != nil) }
+
+type nobodyWaits struct{}
+
+func (nobodyWaits) Released(int, string, wire.Successor) {}
+func (nobodyWaits) AnybodyWaits() bool                   { return false }
+func (nobodyWaits) WasContended(string)                  {}
+
+// stop ends the goroutine that looks after the holds.
+func (c *client) stop() {
+	if !c.stopped {
+		c.stopped = true
+		c.home.Stop()
+	}
+}
+
+func (c *client) now() drift.Instant { return drift.Runtime().Now() }

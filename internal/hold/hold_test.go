@@ -1,0 +1,239 @@
+package hold_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/hold"
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+func TestAHoldIsToldItsLifeInOrder(t *testing.T) {
+	inClient(t, func(t *testing.T, c *client) {
+		n, own := c.acquire("key", hold.Options{})
+		if got := c.on("key"); got != 3 {
+			t.Errorf("the key is on %d masters, want 3", got)
+		}
+		time.Sleep(ttl) // renewed at each third of it
+		synctest.Wait()
+		if left := n.Remaining(); left < ttl/2 {
+			t.Errorf("%v left after renewals, want most of %v", left, ttl)
+		}
+		r, p := n.Release(t.Context(), c.now())
+		if p != nil || r.OK < 2 || r.Need != 2 {
+			t.Errorf("release: %+v, %+v", r, p)
+		}
+		if got := c.on("key"); got != 0 {
+			t.Errorf("the key is on %d masters after the release", got)
+		}
+		own.wasTold(t, "held", "renewed 1 true", "renewed 2 true", "renewed 3 true", "released after loss false")
+	})
+}
+
+func TestAFailedAttemptIsRolledBackAndTheHandleTriesAgain(t *testing.T) {
+	inClient(t, func(t *testing.T, c *client) {
+		first, _ := c.acquire("key", hold.Options{})
+		second, own := c.want("key", hold.Options{})
+		failed := second.Acquire(t.Context(), true)
+		if failed == nil || failed.Kind != outcome.Taken || len(failed.Parts) == 0 || failed.Parts[0].Held == nil {
+			t.Fatalf("the second attempt: %+v, want it taken, and by whom", failed)
+		}
+		before := second.Hold()
+		second.Again()
+		if second.Hold() == before {
+			t.Error("the next attempt has the same hold: late answers would reach it")
+		}
+		if _, p := first.Release(t.Context(), c.now()); p != nil {
+			t.Fatalf("release: %+v", p)
+		}
+		synctest.Wait()
+		if failed := second.Acquire(t.Context(), false); failed != nil {
+			t.Fatalf("the third attempt: %+v", failed)
+		}
+		if before.Claim().Token == second.Hold().Claim().Token {
+			t.Error("two attempts have one token (S3)")
+		}
+		own.wasTold(t, "held")
+		second.Release(t.Context(), c.now())
+	})
+}
+
+func TestALossIsToldOnceAndEndsTheContext(t *testing.T) {
+	inClient(t, func(t *testing.T, c *client) {
+		n, own := c.acquire("key", hold.Options{Fixed: true})
+		ctx := n.Context(context.Background)
+		time.Sleep(ttl)
+		synctest.Wait()
+		if ctx.Err() == nil {
+			t.Fatal("the context of a lease that is over has not ended")
+		}
+		if cause := context.Cause(ctx); cause == nil || cause.Error() != "lost: reason 1" {
+			t.Errorf("the cause is %v", cause)
+		}
+		_, p := n.Extend(t.Context(), c.now())
+		if p == nil || p.Loss == nil || !p.Loss.Planned {
+			t.Errorf("Extend after that: %+v, want the planned loss", p)
+		}
+		n.Release(t.Context(), c.now())
+		own.wasTold(t, "held", "lost 1", "released after loss true")
+	})
+}
+
+// Whoever looks first notices the end of the validity: no timer is waited for (S7).
+func TestAnExpiryIsNoticedByWhoeverLooks(t *testing.T) {
+	inClient(t, func(t *testing.T, c *client) {
+		n, own := c.acquire("key", hold.Options{Fixed: true})
+		c.stop() // no keeper looks
+		time.Sleep(ttl)
+		if n.IsHeld() {
+			t.Error("held after its TTL")
+		}
+		own.wasTold(t, "held", "lost 1", "released after loss true")
+	})
+}
+
+func TestTheLastHandleReleases(t *testing.T) {
+	inClient(t, func(t *testing.T, c *client) {
+		outer, own := c.acquire("key", hold.Options{})
+		inner, _ := c.want("key", hold.Options{})
+		inner.Hold().Claim().TTL = 2 * ttl
+		if longer, why := inner.Join(outer, true); !longer || why != hold.NotRefused {
+			t.Fatalf("join: longer %v, refused %d", longer, why)
+		}
+		other, _ := c.want("key", hold.Options{})
+		if _, why := other.Join(outer, false); why != hold.Reentrant {
+			t.Errorf("a join that was not permitted: refusal %d", why)
+		}
+		if _, p := outer.HandOver(c.now()); p == nil || p.Shared != 1 {
+			t.Errorf("a shared hold was handed over: %+v", p)
+		}
+		ctx := outer.Context(context.Background)
+		if _, p := outer.Release(t.Context(), c.now()); p != nil {
+			t.Fatalf("release of one handle: %+v", p)
+		}
+		if !errors.Is(context.Cause(ctx), errUnlocked) || outer.IsHeld() || !inner.IsHeld() || c.on("key") != 3 {
+			t.Error("one handle's release ended more, or less, than the handle")
+		}
+		if _, p := inner.Release(t.Context(), c.now()); p != nil {
+			t.Fatalf("release of the last handle: %+v", p)
+		}
+		if got := c.on("key"); got != 0 {
+			t.Errorf("the key is on %d masters after the last release", got)
+		}
+		if _, why := other.Join(inner, true); why != hold.Over {
+			t.Errorf("a hold that is over was joined: refusal %d", why)
+		}
+		own.wasTold(t, "held", "released after loss false")
+	})
+}
+
+func TestAHandedOverHoldIsAdoptedByItsToken(t *testing.T) {
+	inClient(t, func(t *testing.T, c *client) {
+		n, own := c.acquire("key", hold.Options{})
+		token, p := n.HandOver(c.now())
+		if p != nil || token == "" {
+			t.Fatalf("hand over: %q, %+v", token, p)
+		}
+		if got := c.on("key"); got != 3 {
+			t.Errorf("the key is on %d masters after the hand-over, want 3", got)
+		}
+		own.wasTold(t, "held", "released after loss false")
+		wrong, _ := c.want("key", hold.Options{})
+		if failed := wrong.Adopt(t.Context(), "another"); failed == nil || failed.Kind != outcome.NotHeld {
+			t.Errorf("adopted with another token: %+v", failed)
+		}
+		adopted, _ := c.want("key", hold.Options{})
+		if failed := adopted.Adopt(t.Context(), token); failed != nil {
+			t.Fatalf("adopt: %+v", failed)
+		}
+		if _, p := adopted.Release(t.Context(), c.now()); p != nil {
+			t.Errorf("release: %+v", p)
+		}
+	})
+}
+
+// When the client closes contexts end first, and what is held is given back after that.
+func TestCloseEndsHoldsAndThenReleasesThem(t *testing.T) {
+	inClient(t, func(t *testing.T, c *client) {
+		n, own := c.acquire("key", hold.Options{})
+		ctx := n.Context(context.Background)
+		c.endLife(errClosed)
+		valid := c.home.LoseAll()
+		if len(valid) != 1 || valid[n.Hold()] < ttl/2 {
+			t.Errorf("what was held: %v", valid)
+		}
+		if ctx.Err() == nil || c.on("key") != 3 {
+			t.Error("the context goes on, or the key is gone already")
+		}
+		late, lateOwner := c.want("other", hold.Options{})
+		if failed := late.Acquire(t.Context(), false); failed == nil || !errors.Is(failed.Cause, errClosed) {
+			t.Errorf("acquired after Close began: %+v", failed)
+		}
+		c.home.ReleaseAll(valid, ttl)
+		if c.on("key") != 0 || c.on("other") != 0 {
+			t.Error("keys are left")
+		}
+		own.wasTold(t, "held", "lost 4", "released after loss true")
+		lateOwner.wasTold(t, "held", "released after loss true")
+	})
+}
+
+// An attempt may settle on one of several keys, or ask for one alone; when it comes to
+// nothing the next one is for all of them again.
+func TestAnAttemptAtOneOfSeveralKeysIsFollowedByOneAtAll(t *testing.T) {
+	inClient(t, func(t *testing.T, c *client) {
+		n, _ := c.want("a", hold.Options{})
+		n.Hold().Several(wire.AnyOf, []string{"a", "b"}, []any{"a", "b"})
+		n.AgainWith("b")
+		if h := n.Hold(); h.Name() != "b" || len(h.Others()) != 0 {
+			t.Errorf("an attempt at b alone is for %q and %q", h.Name(), h.Others())
+		}
+		if name, others := n.Hold().Wanted(); name != "a" || others != 1 {
+			t.Errorf("what is wanted is %q and %d more", name, others)
+		}
+		n.Again()
+		if h := n.Hold(); h.Name() != "a" || len(h.Others()) != 1 || h.Claim().Kind != wire.AnyOf {
+			t.Errorf("the next attempt is for %q and %q", h.Name(), h.Others())
+		}
+		if failed := n.Acquire(t.Context(), false); failed != nil {
+			t.Fatalf("not acquired: %+v", failed)
+		}
+		h := n.Hold()
+		if len(h.Others()) != 0 || c.on("a")+c.on("b") != c.on(h.Name()) {
+			t.Errorf("%q is held, and keys stand on %d and %d masters", h.Name(), c.on("a"), c.on("b"))
+		}
+		n.Release(t.Context(), c.now())
+	})
+}
+
+// What was asked about a writer is not asked again about the reader that it has become,
+// nor when the release has been sent (S5).
+func TestAQuestionIsAskedAgainOnlyForTheHoldThatItWasAbout(t *testing.T) {
+	inClient(t, func(t *testing.T, c *client) {
+		n, _ := c.acquire("key", hold.Options{})
+		generation := n.Hold().Claim().Generation
+		again := func(generation uint8) (sent bool) {
+			return n.Hold().IfLive(generation, func() { sent = true }) && sent
+		}
+		if !again(generation) {
+			t.Error("a question about the writer was not asked again while that is held")
+		}
+		if _, p := n.Downgrade(t.Context(), c.now()); p != nil {
+			t.Fatalf("downgrade: %+v", p)
+		}
+		if again(generation) {
+			t.Error("a question about the writer was asked again about the reader")
+		}
+		if !again(n.Hold().Claim().Generation) {
+			t.Error("a question about the reader was not asked again while that is held")
+		}
+		n.Release(t.Context(), c.now())
+		if again(n.Hold().Claim().Generation) {
+			t.Error("a question was asked again behind the release")
+		}
+	})
+}

@@ -1,0 +1,140 @@
+package hold
+
+import (
+	"context"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/chance"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/token"
+	"github.com/redquorum/redquorum/internal/voters"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+// Config is what the holds of a client have in common.
+type Config struct {
+	Wire     *wire.Wire
+	Voters   *voters.Monitor // nil: every master is believed
+	Masters  []*pipeline.Pipeline
+	Need     int           // masters that make a quorum
+	InFlight *ballot.Count // what Close waits for
+	Clock    drift.Clock   // a cumulative one (S7)
+	Chance   *chance.Source
+	Life     context.Context // ends when the client's Close begins
+	// CommandTimeout is for how long one master is waited for; 0: a twentieth of the
+	// TTL, 50 to 250 ms.
+	CommandTimeout time.Duration
+	// Validity is for how long a lock of this TTL can be relied upon, from before the
+	// first byte that asked for it was sent.
+	Validity func(ttl time.Duration) time.Duration
+	// Allowance is by how much longer than its TTL a key may live on a master, by this
+	// machine's clock.
+	Allowance func(ttl time.Duration) time.Duration
+	// KeyName is the name under which the caller knows a key.
+	KeyName func(key string) string
+	// Unlocked is the cause of contexts that end with a release.
+	Unlocked error
+	// ClientID is the client's part of its tokens, Owner the name in most of them.
+	ClientID, Owner string
+}
+
+const (
+	leastTimeout = 50 * time.Millisecond
+	mostTimeout  = 250 * time.Millisecond
+)
+
+// A Home is where the holds of a client are. It is safe for concurrent use.
+type Home struct {
+	cfg    Config
+	prefix string // of most tokens
+	keeper *keeper
+}
+
+// New makes the home of a client's holds. Its one goroutine starts with the first hold;
+// Stop ends it.
+func New(cfg Config) *Home {
+	h := &Home{cfg: cfg, prefix: token.Prefix(cfg.Owner, cfg.ClientID)}
+	h.keeper = newKeeper(h)
+	return h
+}
+
+// Timeout is how long one master is waited for: never longer than the validity.
+func (home *Home) Timeout(ttl time.Duration) time.Duration {
+	d := home.cfg.CommandTimeout
+	if d == 0 {
+		d = min(max(ttl/20, leastTimeout), mostTimeout)
+	}
+	return min(d, home.cfg.Validity(ttl))
+}
+
+// NewToken makes a token under an owner's name (S3).
+func (home *Home) NewToken(owner string) string {
+	prefix := home.prefix
+	if owner != home.cfg.Owner {
+		prefix = token.Prefix(owner, home.cfg.ClientID)
+	}
+	return token.New(home.cfg.Chance, prefix)
+}
+
+// Held is how many holds there are. It does not block.
+func (home *Home) Held() int { return int(home.keeper.held.Load()) }
+
+func (home *Home) now() drift.Instant { return home.cfg.Clock.Now() }
+
+// closed reports whether the client's Close has begun.
+func (home *Home) closed() bool { return home.cfg.Life.Err() != nil }
+
+// interrupted is what has ended a call by now: its context, or Close; nil: nothing.
+func (home *Home) interrupted(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if home.closed() {
+		return context.Cause(home.cfg.Life)
+	}
+	return nil
+}
+
+// LoseAll ends the contexts of all holds, for the client closes, and takes no more. It
+// gives what was held, and how long each was valid then. Their keys stay: see ReleaseAll.
+func (home *Home) LoseAll() map[*Hold]time.Duration {
+	holds := home.keeper.close()
+	valid := make(map[*Hold]time.Duration, len(holds))
+	for _, h := range holds {
+		valid[h] = h.Remaining()
+	}
+	for _, h := range holds {
+		h.mu.Lock()
+		h.lose(&Loss{Reason: Closed})
+		h.unlock()
+	}
+	return valid
+}
+
+// releasePoll is how often ReleaseAll looks whether a portion has been released.
+const releasePoll = time.Millisecond
+
+// ReleaseAll gives back what is held, in portions that the queues have room for: the
+// next is sent when no more than one is under way, or after the masters' timeout for
+// this TTL.
+func (home *Home) ReleaseAll(holds map[*Hold]time.Duration, ttl time.Duration) {
+	portion := home.mostUnderWay()
+	sent := 0
+	for h := range holds {
+		h.mu.Lock()
+		h.sendRelease(true)
+		h.unlock()
+		if sent++; sent%portion != 0 && sent != len(holds) {
+			continue
+		}
+		deadline := time.Now().Add(home.Timeout(ttl))
+		for home.cfg.InFlight.Load() > int64(portion) && time.Now().Before(deadline) {
+			time.Sleep(releasePoll)
+		}
+	}
+}
+
+// Stop ends the goroutine and waits for it.
+func (home *Home) Stop() { home.keeper.stop() }

@@ -1,0 +1,122 @@
+package hold
+
+import (
+	"context"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+// A Release is what the masters said of one. Those that answer later are not counted.
+type Release struct {
+	OK   int // masters that have confirmed it
+	Need int // masters that have to; 0: nobody was asked
+}
+
+// Release ends the handle, and with the last one the hold: its context ends, nothing
+// renews it any more, and it is released on every master that may have the key. That is
+// always sent (S5); ctx and the masters' timeout only bound the waiting for a quorum
+// to confirm. Began is now.
+func (n *Handle) Release(ctx context.Context, began drift.Instant) (r Release, p *Problem) {
+	h := n.hold
+	h.mu.Lock()
+	h.expire(began)
+	p = n.unusable()
+	last := h.leave(n)
+	if p == nil && last {
+		h.life.state = ended
+		n.endContext(h.home.cfg.Unlocked) // before the masters can give the key away
+	}
+	var ask *wire.Ask
+	if last && !h.sent {
+		ask = h.startRelease(true)
+	}
+	h.unlock()
+	if p != nil || !last {
+		if ask != nil {
+			ask.LetGo()
+		}
+		return Release{}, p
+	}
+	h.home.keeper.remove(h)
+	r.Need = h.home.cfg.Need
+	r.OK, p = h.awaitRelease(ctx, ask, began)
+	if p != nil && p.Loss != nil {
+		h.owner.Lost(p.Loss)
+		h.tellEnd(p.Loss, false, began)
+	} else {
+		h.tellEnd(nil, false, began)
+	}
+	return r, p
+}
+
+// HandOver ends the handle without releasing the lock, and gives the token with which
+// another process can adopt it. It waits until no question that may set the keys is
+// under way, for the masters' timeout at the most.
+func (n *Handle) HandOver(now drift.Instant) (token string, p *Problem) {
+	h := n.hold
+	h.mu.Lock()
+	h.expire(now)
+	if p = n.unusable(); p == nil {
+		p = h.shared()
+	}
+	if p == nil {
+		h.leave(n)
+		h.life.state, h.sent = ended, true
+		n.endContext(h.home.cfg.Unlocked)
+	}
+	h.unlock()
+	if p != nil {
+		return "", p
+	}
+	h.home.keeper.remove(h)
+	h.tellEnd(nil, true, now)
+	h.setting.Wait(h.home.Timeout(h.claim.TTL))
+	return h.claim.Token, nil
+}
+
+// startRelease queues the release on every master that may have the key, and keeps it
+// for those that cannot be reached now, for as long as the key can live there. With
+// handOver, whoever waits first is told. The caller must hold h.mu, and let go of the
+// question; nil: there is no master to tell.
+func (h *Hold) startRelease(handOver bool) *wire.Ask {
+	h.sent = true
+	return h.home.cfg.Wire.Release(&h.claim, h.keepRelease(), handOver)
+}
+
+// sendRelease queues a release that nobody waits for, once. The caller must hold h.mu.
+func (h *Hold) sendRelease(handOver bool) {
+	if h.sent {
+		return
+	}
+	if ask := h.startRelease(handOver); ask != nil {
+		ask.LetGo()
+	}
+}
+
+// keepRelease is until when a release is worth sending: as long as a key that is set now
+// can live.
+func (h *Hold) keepRelease() time.Time {
+	return time.Now().Add(h.claim.TTL + h.home.cfg.Allowance(h.claim.TTL))
+}
+
+// awaitRelease waits for a quorum to confirm a release, and counts who has by then.
+func (h *Hold) awaitRelease(ctx context.Context, ask *wire.Ask, began drift.Instant) (ok int, p *Problem) {
+	defer ask.LetGo()
+	cause := ask.Wait(ctx, h.home.Timeout(h.claim.TTL))
+	h.owner.Answered(ctx, ask)
+	res := ask.Result()
+	switch {
+	case res.Outcome == quorum.Granted:
+		return res.Tally.OK, nil
+	case res.Gone():
+		l := &Loss{Reason: lossReason(&res)}
+		l.Cause = h.owner.Cause(l)
+		return res.Tally.OK, &Problem{Loss: l}
+	default:
+		return res.Tally.OK, &Problem{Failure: ask.Failure(h.name, outcome.NoQuorum, cause, h.home.now().Sub(began))}
+	}
+}

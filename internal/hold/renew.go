@@ -1,0 +1,178 @@
+package hold
+
+import (
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+// A renewal is how a hold is renewed, as the keeper drives it. It is guarded by the
+// hold's mutex.
+type renewal struct {
+	underWay    *wire.Ask        // nil: none
+	count       int              // that succeeded
+	failed      int              // that failed since
+	lastFailure *outcome.Failure // why the last of them did
+	nextAt      time.Duration    // when the next starts, or the one under way has to end, on the keeper's clock
+}
+
+// Renewed describes a renewal that was decided.
+type Renewed struct {
+	Ask          *wire.Ask
+	At           drift.Instant
+	Count        int      // renewals that succeeded so far
+	FirstFailure bool     // after one that succeeded
+	Problem      *Problem // nil: it succeeded
+}
+
+const (
+	// retryRenewal is the least pause after a renewal that failed.
+	retryRenewal = 5 * time.Millisecond
+	// retryEach is how far apart the failed renewals of all locks are tried
+	// again on average: in an outage the retries of 100,000 locks would leave
+	// the machine no time for anything else, recovery included.
+	retryEach = 20 * time.Microsecond
+	// mostSlack is how much earlier a renewal starts at the most so that it
+	// goes out together with others: one flush a master for all of them.
+	mostSlack = 10 * time.Millisecond
+	// mostRenewals is how many may be under way, unless the pool's queues are
+	// so short that it has to be less. It counts when many locks are due at
+	// once, as after a suspend, or where masters or machine cannot keep up: it
+	// is enough for 10,000 a second at 400 ms each, and delays other commands
+	// by a tenth of a second where they can.
+	mostRenewals = 4096
+	// eachUnderWay is how much longer a renewal waits for each that is under
+	// way: for machines and masters that manage 2,000 a second.
+	eachUnderWay = 500 * time.Microsecond
+)
+
+// mostUnderWay is how many renewals a client has under way at the most. Each may
+// leave a call behind with a master that has fallen silent, and the next ones
+// need room beside those.
+func (home *Home) mostUnderWay() int {
+	return min(mostRenewals, home.cfg.Masters[0].QueueLimit()/4)
+}
+
+// patience is how long a renewal of h waits for a quorum: as long as other
+// operations, but longer where many are under way. Another attempt would only
+// stand behind all of them on the same connections; one that is lost fails it at
+// once. It leaves time for several attempts. The caller must hold h.mu.
+func (k *keeper) patience(h *Hold, left time.Duration) time.Duration {
+	queued := min(left/4, time.Duration(k.underWay)*eachUnderWay)
+	return min(left, max(k.home.Timeout(h.claim.TTL), queued))
+}
+
+// slack is the grid on which renewals start, by their interval.
+func slack(every time.Duration) time.Duration {
+	return min(mostSlack, every/32) // a third of the jitter
+}
+
+// planRenewal sets when the next renewal starts: a third of the TTL (or
+// Renewal.Every) after the round that the validity counts from, a little
+// earlier at random so that holds that began together are not renewed together; at
+// once when less than half of the TTL is left; after a failure as soon as it
+// makes sense to try again within what is left. The caller must hold h.mu; now
+// and instant are the same moment on two clocks.
+func (h *Hold) planRenewal(now time.Duration, instant drift.Instant) {
+	o := h.opts
+	left := h.remaining(instant)
+	ttl := h.claim.TTL
+	every := o.every(ttl)
+	grid := slack(every)
+	at := now - instant.Sub(h.life.start) + every - h.home.cfg.Chance.N("renewal", every/10-grid+1)
+	at -= at % grid
+	switch {
+	case h.renewal.failed > 0:
+		pause := max(h.home.Timeout(ttl), time.Duration(h.home.keeper.held.Load())*retryEach)
+		pause = max(retryRenewal, min(pause, left/4))
+		at = now + pause/2 + h.home.cfg.Chance.N("renewal", pause/2+1)
+	case left < ttl/2:
+		at = now
+	}
+	switch {
+	case o.Fixed,
+		o.MaxCount > 0 && h.renewal.count >= o.MaxCount,
+		o.MaxHold > 0 && instant.Sub(h.acquired)+max(0, at-now) > o.MaxHold:
+		at = never
+	}
+	h.renewal.nextAt = at
+}
+
+// nextEvent is when the keeper has to look at the hold. The caller must hold
+// h.mu.
+func (h *Hold) nextEvent(now time.Duration, instant drift.Instant) time.Duration {
+	if h.life.state != held {
+		return never
+	}
+	return min(h.renewal.nextAt, now+h.remaining(instant))
+}
+
+// look is what is done when a hold's event has come.
+func (k *keeper) look(h *Hold) {
+	now, instant := k.now(), k.home.now()
+	h.mu.Lock()
+	h.expire(instant)
+	switch r := &h.renewal; {
+	case h.life.state != held || now < r.nextAt:
+	case r.underWay != nil: // and its time is over
+		r.underWay.Expire()
+		r.nextAt = never // until its conclusion is drawn
+	case k.underWay >= k.mostUnderWay:
+		// Put off: the less validity is left the sooner it comes again.
+		r.nextAt = now + retryRenewal + k.home.cfg.Chance.N("renewal", h.remaining(instant)/4+1)
+	default:
+		k.underWay++
+		r.underWay = h.startExtension(wire.OpExtend, true)
+		r.nextAt = now + k.patience(h, h.remaining(instant))
+	}
+	due := h.nextEvent(now, instant)
+	h.unlock()
+	k.schedule(h, due) // which one that was lost has left
+}
+
+// replan sets the next renewal anew after the clocks have parted.
+func (k *keeper) replan(h *Hold) {
+	now, instant := k.now(), k.home.now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.life.state == held && h.renewal.underWay == nil {
+		h.planRenewal(now, instant)
+	}
+}
+
+// renewed draws the conclusion of a renewal that was decided.
+func (k *keeper) renewed(ask *wire.Ask) {
+	defer ask.LetGo()
+	k.underWay--
+	h := ask.Live().(*Hold)
+	h.mu.Lock()
+	h.renewal.underWay = nil
+	over := h.life.state != held
+	h.mu.Unlock()
+	if over { // released or lost while the renewal was under way
+		return
+	}
+	p := h.finishExtension(nil, ask, nil)
+
+	now, instant := k.now(), k.home.now()
+	h.mu.Lock()
+	switch r := &h.renewal; {
+	case p == nil:
+		r.count++
+		r.failed, r.lastFailure = 0, nil
+	case h.life.state == ended:
+		h.mu.Unlock()
+		return
+	default:
+		r.failed++
+		r.lastFailure = p.Failure
+	}
+	h.planRenewal(now, instant)
+	due := h.nextEvent(now, instant)
+	told := Renewed{Ask: ask, At: instant, Count: h.renewal.count, FirstFailure: h.renewal.failed == 1, Problem: p}
+	h.mu.Unlock()
+	k.schedule(h, due)
+	h.owner.Renewed(told)
+}

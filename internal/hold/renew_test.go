@@ -1,0 +1,144 @@
+package hold
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+// newTestHold is what is held of a client whose masters cannot be reached, with so much
+// validity left, and the moment on both clocks.
+func newTestHold(t *testing.T, ttl, left time.Duration) (h *Hold, now time.Duration, instant drift.Instant) {
+	t.Helper()
+	master := pipeline.New(pipeline.Config{
+		Name: "nowhere", Network: "unix", Addr: "/nowhere", MinBackoff: time.Minute, MaxBackoff: time.Minute,
+	})
+	t.Cleanup(master.Close)
+	home := New(Config{
+		Masters: []*pipeline.Pipeline{master}, Need: 1, Clock: drift.System(), Life: t.Context(),
+		Validity:  func(ttl time.Duration) time.Duration { return drift.Default.Validity(ttl, 0) },
+		Allowance: drift.Default.Allowance,
+		KeyName:   func(key string) string { return key }, Unlocked: errors.New("unlocked"),
+	})
+	h = &Hold{}
+	h.Init(home, noOwner{}, &Handle{}, &Options{}, "key", "key").TTL = ttl
+	start := time.Now()
+	at := func(d time.Duration) drift.Instant { return drift.At(d, d, start.Add(d)) }
+	h.life = life{state: held, start: at(0), validity: home.cfg.Validity(ttl)}
+	elapsed := h.life.validity - left
+	return h, time.Hour + elapsed, at(elapsed)
+}
+
+// Failed renewals of many locks are tried again less often each, so that an
+// outage leaves time for recovery; but several times within what is left.
+func TestFailedRenewalsOfManyHoldsAreSpreadOut(t *testing.T) {
+	for _, test := range []struct {
+		held        int64
+		left        time.Duration
+		least, most time.Duration
+	}{
+		{1, 20 * time.Second, 125 * time.Millisecond, 250 * time.Millisecond},
+		{1000, 20 * time.Second, 125 * time.Millisecond, 250 * time.Millisecond},
+		{100_000, 20 * time.Second, time.Second, 2 * time.Second},
+		{100_000, 4 * time.Second, 500 * time.Millisecond, time.Second},
+		{1_000_000, 20 * time.Second, 2500 * time.Millisecond, 5 * time.Second},
+		{1_000_000, time.Second, 125 * time.Millisecond, 250 * time.Millisecond},
+		{1_000_000, time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond},
+	} {
+		h, now, instant := newTestHold(t, 30*time.Second, test.left)
+		h.home.keeper.held.Store(test.held)
+		h.renewal.failed = 1
+		for range 100 {
+			h.planRenewal(now, instant)
+			if d := h.renewal.nextAt - now; d < test.least || d > test.most {
+				t.Errorf("%d held, %v left: tried again after %v, want %v to %v", test.held, test.left, d, test.least, test.most)
+				break
+			}
+		}
+	}
+}
+
+// A renewal starts between nine tenths of its interval and its end, on the grid.
+func TestRenewalsStartOnAGridWithinTheirJitter(t *testing.T) {
+	for _, ttl := range []time.Duration{20 * time.Millisecond, 60 * time.Millisecond, time.Second, 30 * time.Second, time.Hour} {
+		h, now, instant := newTestHold(t, ttl, ttl*9/10)
+		start, every := now-instant.Sub(h.life.start), ttl/3
+		seen := make(map[time.Duration]bool)
+		for range 1000 {
+			h.planRenewal(now, instant)
+			if d := h.renewal.nextAt - start; d < every-every/10 || d > every {
+				t.Errorf("TTL %v: renewed after %v", ttl, d)
+			}
+			if off := h.renewal.nextAt % slack(every); off != 0 {
+				t.Errorf("TTL %v: %v off the grid of %v", ttl, off, slack(every))
+			}
+			seen[h.renewal.nextAt] = true
+		}
+		if len(seen) < 2 {
+			t.Errorf("TTL %v: no jitter", ttl)
+		}
+	}
+}
+
+// A lone renewal has the masters' timeout; one behind many has longer, but no
+// more than leaves time for others.
+func TestARenewalBehindManyOthersWaitsLonger(t *testing.T) {
+	for _, test := range []struct {
+		underWay   int
+		left, want time.Duration
+	}{
+		{1, 20 * time.Second, 250 * time.Millisecond},
+		{500, 20 * time.Second, 250 * time.Millisecond},
+		{4096, 20 * time.Second, 2048 * time.Millisecond},
+		{4096, 4 * time.Second, time.Second},
+		{4096, 400 * time.Millisecond, 250 * time.Millisecond},
+		{4096, 100 * time.Millisecond, 100 * time.Millisecond},
+	} {
+		h, _, _ := newTestHold(t, 30*time.Second, test.left)
+		k := newKeeper(h.home)
+		k.underWay = test.underWay
+		if got := k.patience(h, test.left); got != test.want {
+			t.Errorf("%d under way, %v left: waits for %v, want %v", test.underWay, test.left, got, test.want)
+		}
+	}
+}
+
+// The bounds of renewal end it: no next one is planned.
+func TestNoRenewalIsPlannedBeyondItsBounds(t *testing.T) {
+	for name, test := range map[string]struct {
+		opts  Options
+		count int
+		want  bool // a renewal is planned
+	}{
+		"no bound":               {Options{}, 1000, true},
+		"a lease":                {Options{Fixed: true}, 0, false},
+		"one of two renewals":    {Options{MaxCount: 2}, 1, true},
+		"both of two renewals":   {Options{MaxCount: 2}, 2, false},
+		"well within MaxHold":    {Options{MaxHold: time.Hour}, 0, true},
+		"the next is after that": {Options{MaxHold: 4 * time.Second}, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, now, instant := newTestHold(t, 30*time.Second, 29*time.Second)
+			h.acquired, h.opts, h.renewal.count = h.life.start, &test.opts, test.count
+			h.planRenewal(now, instant)
+			if planned := h.renewal.nextAt != never; planned != test.want {
+				t.Errorf("a renewal is planned: %v, want %v", planned, test.want)
+			}
+		})
+	}
+}
+
+// noOwner listens to nothing.
+type noOwner struct{}
+
+func (noOwner) Answered(context.Context, *wire.Ask) {}
+func (noOwner) Held()                               {}
+func (noOwner) Renewed(Renewed)                     {}
+func (noOwner) Cause(*Loss) error                   { return errors.New("lost") }
+func (noOwner) Lost(*Loss)                          {}
+func (noOwner) Released(End)                        {}

@@ -1,0 +1,79 @@
+package redlock
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/redquorum/redquorum/internal/hold"
+	"github.com/redquorum/redquorum/internal/wire"
+)
+
+// An owner is a lock as package hold sees it, which tells it what becomes of its hold.
+// It makes traces, log lines and public errors of that.
+type owner Lock
+
+// Answered implements hold.Owner.
+func (o *owner) Answered(ctx context.Context, a *wire.Ask) {
+	l := (*Lock)(o)
+	if ctx == nil {
+		ctx = l.told
+	}
+	l.c.traceNodes(ctx, a, l)
+}
+
+// Held implements hold.Owner.
+func (o *owner) Held() { (*Lock)(o).traceHeld() }
+
+// Renewed implements hold.Owner.
+func (o *owner) Renewed(r hold.Renewed) {
+	l := (*Lock)(o)
+	err := l.problemError(wire.OpExtend.String(), r.Problem)
+	if err != nil {
+		level := slog.LevelDebug // in an outage they come by the thousand
+		if r.FirstFailure {
+			level = slog.LevelWarn
+		}
+		l.c.opts.logger.Log(background, level, "renewal failed", "key", l.Key(), "error", err)
+	}
+	l.traceRenewal(&r, err)
+}
+
+// Cause implements hold.Owner.
+func (o *owner) Cause(loss *hold.Loss) error {
+	l := (*Lock)(o)
+	e := &LostError{Key: l.Key(), Reason: reasonOf(loss.Reason), Planned: loss.Planned}
+	if loss.Failure != nil {
+		e.Err = l.c.quorumError(loss.Failure)
+	}
+	return e
+}
+
+// reasonOf is the public name of how a hold was lost.
+func reasonOf(r hold.Reason) Reason {
+	return [...]Reason{
+		hold.Expired: ReasonExpired, hold.Taken: ReasonTaken,
+		hold.Unreachable: ReasonUnreachable, hold.Closed: ReasonClosed,
+	}[r]
+}
+
+// lostError is what Cause has made of a loss.
+func lostError(loss *hold.Loss) *LostError {
+	return loss.Cause.(*LostError) //nolint:errorlint // nobody wraps it
+}
+
+// Lost implements hold.Owner.
+func (o *owner) Lost(loss *hold.Loss) { (*Lock)(o).traceLost(lostError(loss)) }
+
+// Released implements hold.Owner.
+func (o *owner) Released(end hold.End) {
+	l := (*Lock)(o)
+	switch {
+	case end.Loss != nil:
+		lost := lostError(end.Loss)
+		l.traceReleased(&end, lost.end(), lost)
+	case end.HandedOver:
+		l.traceReleased(&end, EndHandedOver, nil)
+	default:
+		l.traceReleased(&end, EndUnlocked, nil)
+	}
+}

@@ -33,6 +33,7 @@ type Client struct {
 	masters  []*pipeline.Pipeline
 	need     int
 	id       string // xid: the client's part of its tokens
+	fleet    fleetName
 
 	pilots     *pilot.Chooser
 	wire       *wire.Wire
@@ -196,7 +197,7 @@ func (c *Client) newLock(ctx context.Context, op wire.Op, key string, opts []Loc
 		return nil, fmt.Errorf("redlock: %v %q: nothing was attempted: %w", op, key, err)
 	}
 	claim := l.own.Init(c.holds, (*owner)(l), &l.handle, &o.hold, key, c.opts.prefix+key)
-	claim.TTL, claim.Fenced = o.ttl, o.fenced
+	claim.TTL, claim.Fenced, claim.Floor = o.ttl, o.fenced, o.floor
 	return l, nil
 }
 

@@ -73,7 +73,7 @@ func (o *clientOptions) settleRetention() error {
 // stays the same for as long as the lock is held, also over renewals. It is below
 // 2^53. Of a lock that was adopted it may be higher than the one that the first
 // process had.
-func (l *Lock) Fence() uint64 { return l.handle.Hold().Claim().Fence }
+func (l *Lock) Fence() uint64 { return l.handle.Hold().Fence() }
 
 // An unfencedError refuses a handle with a fencing token on a hold without.
 type unfencedError struct{ key string }

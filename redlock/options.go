@@ -85,6 +85,7 @@ type lockOptions struct {
 	reenter bool
 	fair    bool
 	fenced  bool
+	floor   uint64 // fencing token to propose; 0: by the clock
 }
 
 // A ttlOption is what has set the TTL.

@@ -62,6 +62,44 @@ func (h *Hold) raise(ctx context.Context, first *wire.Ask, given []uint64, agree
 		kind = ask.FailureKind()
 	}
 	f := ask.Failure(h.name, kind, cause, h.home.now().Sub(ask.Start))
-	f.Note = "the fencing token could not be stored at a quorum"
+	f.Note = notStored
 	return f
 }
+
+// Raise stores a higher fencing token at a quorum, and makes it that of the hold. It is
+// the second round of an acquisition, by the same rule (S8): a master raises its fence
+// only where the lock is ours and the fence is what we were given. Until it has succeeded
+// the hold keeps its token, so that a renewal meanwhile writes nothing that the compare
+// would stumble over. It blocks for the masters' timeout at the most, and is to be
+// called before anybody but traces has the hold.
+func (n *Handle) Raise(ctx context.Context, token uint64) *outcome.Failure {
+	h := n.hold
+	home := h.home
+	h.mu.Lock()
+	claim, before := h.claim.Again(), h.claim.Fence
+	claim.Token, claim.Fence = h.claim.Token, token
+	h.mu.Unlock()
+	given := make([]uint64, len(home.cfg.Masters))
+	for i := range given {
+		given[i] = before
+	}
+	w := home.cfg.Wire
+	w.Fences.Raises.Add(1)
+	ask := w.Raise(&claim, home.now(), given, w.Everyone(), 0)
+	defer ask.LetGo()
+	cause := ask.Wait(ctx, home.Timeout(claim.TTL))
+	h.owner.Answered(ctx, ask)
+	if ask.Result().Outcome != quorum.Granted {
+		f := ask.Failure(h.name, outcome.NoQuorum, cause, home.now().Sub(ask.Start))
+		f.Note = notStored
+		return f
+	}
+	h.mu.Lock()
+	h.claim.Fence = token
+	h.mu.Unlock()
+	w.Fences.See(token, home.now().Wall())
+	return nil
+}
+
+// notStored is what a failure notes.
+const notStored = "the fencing token could not be stored at a quorum"

@@ -165,12 +165,19 @@ func (h *Hold) Wanted() (name string, others int) {
 // WantsOneOf reports whether one of several keys is wanted.
 func (h *Hold) WantsOneOf() bool { return h.several != nil && h.several.kind.OneOf }
 
-// Claim is what it has, or wants, on the masters. Of a hold that is held only Token,
-// Fenced and Fence may be read.
+// Claim is what it has, or wants, on the masters. Of a hold that is held only Token
+// and Fenced may be read.
 func (h *Hold) Claim() *wire.Claim { return &h.claim }
 
 // Owner is who was given to Init.
 func (h *Hold) Owner() Owner { return h.owner }
+
+// Fence is its fencing token; 0: it has none.
+func (h *Hold) Fence() uint64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.claim.Fence
+}
 
 // Start is when the attempt began whose decision its validity counts from. It is for the
 // goroutine that acquires.

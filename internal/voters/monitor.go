@@ -155,6 +155,17 @@ func (g *Monitor) Close() {
 	<-g.done
 }
 
+// FleetID is the id that a quorum of the markers have; "": it is not known now. A nil
+// Monitor knows none.
+func (g *Monitor) FleetID() string {
+	if g == nil {
+		return ""
+	}
+	g.mu.Lock()
+	defer g.unlock()
+	return g.fleet
+}
+
 // unlock releases g.mu, and then sends and tells what was put off, last those who
 // wait.
 func (g *Monitor) unlock() {

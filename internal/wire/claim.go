@@ -15,6 +15,7 @@ type Claim struct {
 	TTL    time.Duration
 	Fenced bool   // with a fencing token
 	Fence  uint64 // which; 0: none
+	Floor  uint64 // the least that an acquisition gets; 0: by the clock
 	Absent uint64 // masters that certainly have nothing of ours
 	// Generation counts how often the claim has become another kind of lock. What was
 	// asked for before is not asked again.
@@ -44,7 +45,7 @@ func (c *Claim) Key() string {
 
 // Again is a claim for another attempt at the same. The boxed keys are shared.
 func (c *Claim) Again() Claim {
-	return Claim{Kind: c.Kind, Keys: c.Keys, TTL: c.TTL, Fenced: c.Fenced}
+	return Claim{Kind: c.Kind, Keys: c.Keys, TTL: c.TTL, Fenced: c.Fenced, Floor: c.Floor}
 }
 
 // become makes it the claim of another kind of lock.

@@ -38,9 +38,20 @@ func (f *Fences) floor(wall time.Time) uint64 {
 	return max(uint64(max(wall.UnixMicro(), 1)), f.highest.Load()+1)
 }
 
-// see takes notice of a token, but for one that is far in the future: somebody has set
+// leastFence is what an acquisition of the claim proposes.
+func (w *Wire) leastFence(c *Claim) uint64 {
+	if c.Floor != 0 {
+		return c.Floor
+	}
+	return w.Fences.floor(w.cfg.Clock.Now().Wall())
+}
+
+// Highest is the highest token that was seen; 0: none was.
+func (f *Fences) Highest() uint64 { return f.highest.Load() }
+
+// See takes notice of a token, but for one that is far in the future: somebody has set
 // it, and it shall not use up the numbers of all other keys.
-func (f *Fences) see(token uint64, wall time.Time) {
+func (f *Fences) See(token uint64, wall time.Time) {
 	if most := wall.Add(mostAhead).UnixMicro(); int64(token) > most { //nolint:gosec // it is below 2^53
 		return
 	}

@@ -42,7 +42,7 @@ func (w *Wire) releaseScript(c *Claim, keys []any) (*script.Script, []any) {
 func (a *Ask) acquireScripted(c *Claim, wait time.Duration) {
 	floor := a.agreedFence // of the pilot: if the others give the same, one round is enough
 	if floor == 0 {
-		floor = a.w.Fences.floor(a.w.cfg.Clock.Now().Wall())
+		floor = a.w.leastFence(c)
 	}
 	a.read = readScriptedGrant
 	a.evalScripted(c, a.w.acquireScript(c), argUnused, floor, wait)
@@ -211,7 +211,7 @@ func (a *Ask) readScripted(f *fact, reply any, read func(*scriptedReply) ballot.
 	answer := read(&found)
 	if answer.Verdict != ballot.Pending {
 		f.fence = found.fence
-		a.w.Fences.see(found.fence, a.w.cfg.Clock.Now().Wall())
+		a.w.Fences.See(found.fence, a.w.cfg.Clock.Now().Wall())
 	}
 	return answer
 }

@@ -53,7 +53,7 @@ func (w *Wire) TakeAt(ctx context.Context, c *Claim, pilot int, at Place, start 
 // takeScripted is the same by a script that knows fences and leases.
 func (w *Wire) takeScripted(ctx context.Context, c *Claim, pilot int, at Place, start drift.Instant, limit time.Duration) (granted bool, t Turn, err error) {
 	k := w.newClockCheck(c.TTL)
-	floor := w.Fences.floor(w.cfg.Clock.Now().Wall())
+	floor := w.leastFence(c)
 	args := w.scriptedArgs(c, &k, at.only(), w.scriptedNumbers(c, &k, floor, limit))
 	keys := w.withSides(c, []any{c.Keys[0], queueKey(c.Key())})
 	q := w.queryVote(pilot, script.GuardedQueue, keys, append([]any{argTake, w.cfg.ID, at.Score}, args[:]...)...)
@@ -67,7 +67,7 @@ func (w *Wire) takeScripted(ctx context.Context, c *Claim, pilot int, at Place, 
 		return false, Turn{}, err
 	case ok && found.code == 1:
 		c.Fence = found.fence
-		w.Fences.see(found.fence, w.cfg.Clock.Now().Wall())
+		w.Fences.See(found.fence, w.cfg.Clock.Now().Wall())
 		return true, Turn{}, nil
 	}
 	t, err = readTurn(reply, nil)

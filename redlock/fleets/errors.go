@@ -1,0 +1,84 @@
+package fleets
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// A FleetError is an error of one fleet. Fleet is the name of its shard, and "from" or
+// "to" for the sides of a Moving; of one inside another the names are joined by "/". It
+// matches what Err does.
+type FleetError struct {
+	Fleet string
+	Err   error
+}
+
+// Error is one line.
+func (e *FleetError) Error() string {
+	return fmt.Sprintf("redlock: fleet %q: %s", e.Fleet, plain(e.Err))
+}
+
+// Unwrap gives Err.
+func (e *FleetError) Unwrap() error { return e.Err }
+
+// plain is an error's text without the prefix that the one around it has.
+func plain(err error) string { return strings.TrimPrefix(err.Error(), "redlock: ") }
+
+// inFleet says which fleet an error is of; nil stays nil. A path that is empty names
+// none.
+func inFleet(path string, err error) error {
+	if err == nil || path == "" {
+		return err
+	}
+	if inner, ok := err.(*FleetError); ok { //nolint:errorlint // what wraps one is named already
+		return &FleetError{Fleet: path + "/" + inner.Fleet, Err: inner.Err}
+	}
+	return &FleetError{Fleet: path, Err: err}
+}
+
+// A severalError is what several fleets have said, on one line.
+type severalError struct{ errs []error }
+
+func (e *severalError) Error() string {
+	texts := make([]string, len(e.errs))
+	for i, err := range e.errs {
+		texts[i] = plain(err)
+	}
+	return "redlock: " + strings.Join(texts, "; ")
+}
+
+func (e *severalError) Unwrap() []error { return e.errs }
+
+// joined makes one error of those of a hold's fleets; nil where there is none. Where
+// one was lost the others were given back: that they are unlocked is no news then.
+func joined(errs []error) error {
+	var all, lost []error
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		all = append(all, err)
+		if errors.Is(err, redlock.ErrLost) {
+			lost = append(lost, err)
+		}
+	}
+	if lost != nil {
+		all = lost
+	}
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	default:
+		return &severalError{all}
+	}
+}
+
+// badError refuses what a caller gave: what it is, its value and why.
+func badError(format string, args ...any) error {
+	return fmt.Errorf("redlock: fleets: "+format, args...)
+}

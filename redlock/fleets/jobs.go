@@ -1,0 +1,41 @@
+package fleets
+
+import "sync"
+
+// jobs are the goroutines of a Locker that give back what is left of a lost hold. Its
+// Close waits for them. The zero value has none.
+type jobs struct {
+	mu    sync.Mutex // guards what follows
+	n     int
+	ended chan struct{} // closed when n becomes 0; nil: nobody waits
+}
+
+func (j *jobs) begin() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.n++
+}
+
+func (j *jobs) end() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.n--; j.n == 0 && j.ended != nil {
+		close(j.ended)
+		j.ended = nil
+	}
+}
+
+// wait waits until there are none. Each takes the masters' timeout at the most.
+func (j *jobs) wait() {
+	j.mu.Lock()
+	if j.n == 0 {
+		j.mu.Unlock()
+		return
+	}
+	if j.ended == nil {
+		j.ended = make(chan struct{})
+	}
+	ended := j.ended
+	j.mu.Unlock()
+	<-ended
+}

@@ -1,0 +1,194 @@
+package fleets
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// Moving takes every lock in two fleets, or Shardeds, at once: while clients are moved
+// from the one to the other. Clients of from alone, and of to alone, are both kept out.
+// Three phases, each of which may take days:
+//
+//	all clients use One(from) → all use Moving(from, to) → all use One(to)
+//
+// Clients of the first and the third phase do not exclude each other, so none may be left
+// in the first when the third begins: redlock-demo fleet close sees to that
+// (docs/how-to/moving-a-fleet.md).
+//
+// A hold is one in both fleets. Its context ends when it is lost in either, and then it is
+// given back in the other; Remaining and ValidUntil are the smaller; Extend and Verify ask
+// both at once; Unlock leaves them in the opposite order of taking. With
+// redlock.WithFencing its token is above every earlier one of either fleet, and every
+// later one of either is above it.
+//
+// Where one fleet has no quorum, Moving has none; the *FleetError says which: "from" or
+// "to". A lock takes a round trip in each fleet. The fleets are taken in one order by all
+// clients, that of the ids in their markers (with redlock.GuardOff, of their addresses),
+// and nobody waits for one while holding another: what is in the way in a later one is
+// waited for alone, after all were given back. A key that is in the same fleet on both
+// sides, as most are while a shard is added, is taken there once.
+//
+// from and to are of [One], [Sharded] or Moving; a fleet that is to be moved to itself is
+// refused: at once where that shows in the addresses, otherwise by Ready and the calls.
+// Close closes both.
+func Moving(from, to Locker) (Locker, error) {
+	f, err := plannerOf(from)
+	if err != nil {
+		return nil, badError("Moving: from: %w", err)
+	}
+	t, err := plannerOf(to)
+	if err != nil {
+		return nil, badError("Moving: to: %w", err)
+	}
+	m := &moving{from: f, to: t}
+	if f == t {
+		return nil, badError("Moving: from and to are the same Locker: want two")
+	}
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// moving is the Locker of Moving.
+type moving struct {
+	from, to planner
+	jobs     jobs
+	settled  atomic.Bool // the ids are known, and not of one fleet
+	late     atomic.Bool // they were waited for in vain
+}
+
+// check refuses a fleet that is moved to itself, as far as is known. Between two Shardeds
+// fleets may stay.
+func (m *moving) check() error {
+	f, ok := m.from.(*one)
+	t, ok2 := m.to.(*one)
+	if !ok || !ok2 {
+		return nil
+	}
+	switch what := f.shares(t); {
+	case f.same(t):
+		return badError("Moving: from and to are the same fleet (%s), want two: its masters share %s", f.where, what)
+	case what != "":
+		return badError("Moving: from and to share %s: want other servers, or another database of them", what)
+	}
+	return nil
+}
+
+// settleIDs waits until the fleets have told their ids: once, and for as long as an attempt
+// would wait for masters that are being dialled. Without them the order is that of the
+// addresses, which others may have given in other words: that is safe, but a fleet that is
+// on both sides may go unseen until it is known.
+func (m *moving) settleIDs(ctx context.Context) error {
+	if m.settled.Load() {
+		return nil
+	}
+	for end := time.Now().Add(idsWithin); !m.idsKnown(); {
+		if m.late.Load() || ctx.Err() != nil {
+			return m.check()
+		}
+		if !time.Now().Before(end) {
+			m.late.Store(true)
+			return m.check()
+		}
+		m.pause(ctx)
+	}
+	if err := m.check(); err != nil {
+		return err
+	}
+	m.settled.Store(true)
+	return nil
+}
+
+const (
+	idsWithin = 250 * time.Millisecond
+	idsPoll   = 5 * time.Millisecond
+)
+
+func (m *moving) pause(ctx context.Context) {
+	t := time.NewTimer(idsPoll)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+func (m *moving) idsKnown() bool {
+	return !slices.ContainsFunc(m.fleets(""), func(p part) bool { return p.fleet.seam.Guarded() && p.fleet.fleetID() == "" })
+}
+
+// plan implements planner: every fleet of either side once, in the order in which
+// everybody takes them.
+func (m *moving) plan(keys []string, path string) []part {
+	return inOrder(m.from.plan(keys, joinPath(path, "from")), m.to.plan(keys, joinPath(path, "to")))
+}
+
+// fleets implements planner.
+func (m *moving) fleets(path string) []part {
+	return inOrder(m.from.fleets(joinPath(path, "from")), m.to.fleets(joinPath(path, "to")))
+}
+
+// inOrder is all of these, each fleet once, by fleet id.
+func inOrder(from, to []part) []part {
+	var parts []part
+	for _, p := range slices.Concat(from, to) {
+		parts = addPart(parts, p)
+	}
+	slices.SortFunc(parts, func(a, b part) int { return a.fleet.compare(b.fleet) })
+	return parts
+}
+
+// Lock implements Locker.
+func (m *moving) Lock(ctx context.Context, key string, opts ...redlock.LockOption) (Hold, error) {
+	return m.lock(ctx, key, false, opts)
+}
+
+// TryLock implements Locker.
+func (m *moving) TryLock(ctx context.Context, key string, opts ...redlock.LockOption) (Hold, error) {
+	return m.lock(ctx, key, true, opts)
+}
+
+func (m *moving) lock(ctx context.Context, key string, once bool, opts []redlock.LockOption) (Hold, error) {
+	if err := m.settleIDs(ctx); err != nil {
+		return nil, err
+	}
+	return acquireParts(ctx, key, m.plan([]string{key}, ""), asPlain, once, opts, &m.jobs)
+}
+
+// Do implements Locker.
+func (m *moving) Do(ctx context.Context, key string, fn func(ctx context.Context) error, opts ...redlock.LockOption) error {
+	if fn == nil {
+		return badError("do %q: the function is nil", key)
+	}
+	h, err := m.Lock(ctx, key, opts...)
+	if err != nil {
+		return err
+	}
+	return h.(doer).do(ctx, fn)
+}
+
+// Ready implements Locker. Both sides are waited for at once.
+func (m *moving) Ready(ctx context.Context) error {
+	to := make(chan error, 1)
+	go func() { to <- m.to.Ready(ctx) }()
+	err := joined([]error{inFleet("from", m.from.Ready(ctx)), inFleet("to", <-to)})
+	if err != nil {
+		return err
+	}
+	return m.settleIDs(ctx)
+}
+
+// Close implements Locker.
+func (m *moving) Close() error {
+	to := make(chan error, 1)
+	go func() { to <- m.to.Close() }()
+	_ = m.from.Close()
+	<-to
+	m.jobs.wait()
+	return nil
+}

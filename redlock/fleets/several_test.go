@@ -1,0 +1,319 @@
+package fleets_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/fleets"
+)
+
+func inTwoShards(t *testing.T, test func(t *testing.T, s *sim, shards *fleets.Shards)) {
+	t.Helper()
+	inSim(t, 6, func(t *testing.T, s *sim) {
+		test(t, s, s.sharded(map[string]*redlock.Client{"a": s.open(0, 2), "b": s.open(3, 5)}))
+	})
+}
+
+func TestLockAllAcrossShardsIsAllOrNone(t *testing.T) {
+	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
+		a0, a1, b0 := keyOf(shards, "a", 0), keyOf(shards, "a", 1), keyOf(shards, "b", 0)
+		all, err := shards.LockAll(t.Context(), []string{b0, a1, a0, b0}, redlock.WithFencing())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.on(a0, 0, 2) != 3 || s.on(a1, 0, 2) != 3 || s.on(b0, 3, 5) != 3 || s.on(b0, 0, 2) != 0 || s.on(a0, 3, 5) != 0 {
+			t.Error("not all keys are where they should be")
+		}
+		if all.Key() != min(a0, a1, b0) || all.Fence() == 0 || all.Remaining() <= 0 {
+			t.Errorf("key %q, fence %d, remaining %v", all.Key(), all.Fence(), all.Remaining())
+		}
+		_, err = shards.TryLock(all.Context(), a0)
+		if !errors.Is(err, redlock.ErrReentrant) {
+			t.Errorf("under its own context: %v, want %v", err, redlock.ErrReentrant)
+		}
+		_, err = shards.TryLockAll(all.Context(), []string{b0})
+		if !errors.Is(err, redlock.ErrReentrant) {
+			t.Errorf("under its own context: %v, want %v", err, redlock.ErrReentrant)
+		}
+		unlock(t, all)
+		if !errors.Is(context.Cause(all.Context()), redlock.ErrUnlocked) {
+			t.Errorf("the context's cause is %v", context.Cause(all.Context()))
+		}
+
+		one := lock(t, shards, b0, redlock.WithFencing())
+		if one.Fence() <= all.Fence() {
+			t.Errorf("token %d after %d", one.Fence(), all.Fence())
+		}
+		_, err = shards.TryLockAll(t.Context(), []string{a0, b0})
+		wantFleet(t, err, "b", redlock.ErrTaken)
+		if n := s.on(a0, 0, 2); n != 0 {
+			t.Errorf("after a failed attempt %s is left on %d masters", a0, n)
+		}
+		go func() {
+			time.Sleep(300 * time.Millisecond)
+			unlock(t, one)
+		}()
+		all, err = shards.LockAll(t.Context(), []string{a0, b0}, redlock.WithFencing())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all.Fence() <= one.Fence() {
+			t.Errorf("token %d after %d", all.Fence(), one.Fence())
+		}
+		unlock(t, all)
+
+		set, err := shards.LockAll(t.Context(), []string{a1, a0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = shards.TryLockAll(t.Context(), []string{a1, a0})
+		wantFleet(t, err, "a", redlock.ErrTaken)
+		unlock(t, set)
+		if _, err := shards.LockAll(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "0 keys") {
+			t.Errorf("no keys: %v", err)
+		}
+		_, err = shards.LockAll(t.Context(), []string{a0, ""})
+		if err == nil || !strings.Contains(err.Error(), "key is empty") {
+			t.Errorf("an empty key: %v", err)
+		}
+	})
+}
+
+func TestLockAllEndsWithTheLossInAnyShard(t *testing.T) {
+	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
+		a, b := keyOf(shards, "a", 0), keyOf(shards, "b", 0)
+		all, err := shards.LockAll(t.Context(), []string{a, b}, redlock.WithTTL(2*time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.masters[0].Kill()
+		s.masters[1].Kill()
+		<-all.Context().Done()
+		wantFleet(t, context.Cause(all.Context()), "a", redlock.ErrLost)
+		if n := s.on(b, 3, 5); n != 0 {
+			t.Errorf("%s is left on %d masters", b, n)
+		}
+		wantFleet(t, all.Extend(t.Context()), "a", redlock.ErrLost, redlock.ErrNotHeld)
+		wantFleet(t, all.Unlock(t.Context()), "a", redlock.ErrLost, redlock.ErrNotHeld)
+		if all.Remaining() != 0 {
+			t.Errorf("%v remain", all.Remaining())
+		}
+	})
+}
+
+// Sets overlap in every way, over both shards and within one, and single keys are taken
+// in between: everybody gets there.
+func TestOverlappingSetsOverShardsDoNotDeadlock(t *testing.T) {
+	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
+		other := s.sharded(map[string]*redlock.Client{"a": s.open(0, 2), "b": s.open(3, 5)})
+		var keys []string
+		for i := range 2 {
+			keys = append(keys, keyOf(shards, "a", i), keyOf(shards, "b", i))
+		}
+		var mu sync.Mutex
+		owner := map[string]int{}
+		var wg sync.WaitGroup
+		for w := range 8 {
+			l := []*fleets.Shards{shards, other}[w%2]
+			wg.Go(func() {
+				for round := range 5 {
+					mine := []string{keys[(w+round)%4], keys[(w+round+1+round%3)%4]}
+					if w%4 == 3 {
+						mine = mine[:1]
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+					h, err := l.LockAll(ctx, mine)
+					cancel()
+					if err != nil {
+						t.Errorf("worker %d, round %d: %v", w, round, err)
+						return
+					}
+					mu.Lock()
+					for _, key := range mine {
+						if owner[key] != 0 {
+							t.Errorf("worker %d has %s beside worker %d", w, key, owner[key]-1)
+						}
+						owner[key] = w + 1
+					}
+					mu.Unlock()
+					time.Sleep(20 * time.Millisecond)
+					mu.Lock()
+					for _, key := range mine {
+						owner[key] = 0
+					}
+					mu.Unlock()
+					if err := h.Unlock(t.Context()); err != nil {
+						t.Errorf("worker %d, round %d: %v", w, round, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func TestLockAnyTakesWhatIsFreeInAnyShard(t *testing.T) {
+	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
+		keys := []string{keyOf(shards, "a", 0), keyOf(shards, "a", 1), keyOf(shards, "b", 0)}
+		held := map[string]fleets.Hold{}
+		for range keys {
+			h, err := shards.LockAny(t.Context(), keys)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if held[h.Key()] != nil {
+				t.Errorf("%s is held twice", h.Key())
+			}
+			held[h.Key()] = h
+		}
+		_, err := shards.TryLockAny(t.Context(), keys)
+		if !errors.Is(err, redlock.ErrTaken) {
+			t.Errorf("%v, want %v", err, redlock.ErrTaken)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err = shards.LockAny(ctx, keys)
+		if !errors.Is(err, redlock.ErrTaken) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want %v and %v", err, redlock.ErrTaken, context.DeadlineExceeded)
+		}
+		for _, key := range keys {
+			go func() {
+				time.Sleep(700 * time.Millisecond)
+				unlock(t, held[key])
+			}()
+			began := time.Now()
+			h, err := shards.LockAny(t.Context(), keys)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); h.Key() != key || took > 700*time.Millisecond+300*time.Millisecond {
+				t.Errorf("%s became free; got %s after %v", key, h.Key(), took)
+			}
+			held[key] = h
+		}
+		s.masters[3].Kill()
+		s.masters[4].Kill()
+		unlock(t, held[keys[0]])
+		h, err := shards.LockAny(t.Context(), keys)
+		if err != nil || h.Key() != keys[0] {
+			t.Fatalf("%v, %v: one shard has no quorum, want %s of the other", h, err, keys[0])
+		}
+		s.masters[0].Kill()
+		s.masters[1].Kill()
+		synctest.Wait()
+		began := time.Now()
+		if _, err = shards.LockAny(t.Context(), keys); !errors.Is(err, redlock.ErrNoQuorum) || time.Since(began) > 5*time.Second {
+			t.Errorf("%v after %v: want %v after the outage wait", err, time.Since(began), redlock.ErrNoQuorum)
+		}
+	})
+}
+
+// Only if all keys are held under the context there is nothing to wait for.
+func TestLockAnyUnderItsOwnHoldsTakesTheOthers(t *testing.T) {
+	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
+		keys := []string{keyOf(shards, "a", 0), keyOf(shards, "b", 0)}
+		first := lock(t, shards, keys[0])
+		defer unlock(t, first)
+		second, err := shards.LockAny(first.Context(), keys)
+		if err != nil || second.Key() != keys[1] {
+			t.Fatalf("%v, %v: want %s", second, err, keys[1])
+		}
+		defer unlock(t, second)
+		both, err := shards.LockAny(t.Context(), []string{"x", "y", "z", "0", "1", "2"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		unlock(t, both)
+		third := lock(t, fleets.Locker(shards), keyOf(shards, "a", 1))
+		unlock(t, third)
+		one := []string{keys[0]}
+		if _, err := shards.LockAny(first.Context(), one); !errors.Is(err, redlock.ErrReentrant) {
+			t.Errorf("%v, want %v", err, redlock.ErrReentrant)
+		}
+	})
+}
+
+func TestReadersShareAndTheWriterIsThePlainLock(t *testing.T) {
+	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
+		key := keyOf(shards, "b", 0)
+		m := shards.RWMutex(key)
+		var readers []fleets.Hold
+		for range 2 {
+			r, err := m.RLock(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			readers = append(readers, r)
+		}
+		_, err := shards.TryLock(t.Context(), key)
+		wantFleet(t, err, "b", redlock.ErrTaken)
+		_, err = m.TryLock(t.Context())
+		wantFleet(t, err, "b", redlock.ErrTaken)
+		for _, r := range readers {
+			unlock(t, r)
+		}
+		w, err := m.Lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = m.TryRLock(t.Context())
+		wantFleet(t, err, "b", redlock.ErrTaken)
+		unlock(t, w)
+	})
+}
+
+func TestReportsNameTheFleet(t *testing.T) {
+	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
+		h := lock(t, shards, keyOf(shards, "b", 0))
+		defer unlock(t, h)
+		in, err := shards.Inspect(t.Context(), h.Key())
+		if err != nil || len(in) != 1 || in[0].Fleet != "b" || in[0].Verdict != redlock.VerdictHeld || len(in[0].Inspection.Masters) != 3 {
+			t.Errorf("%v, %v", in, err)
+		}
+		_, err = shards.Inspect(t.Context(), "")
+		if err == nil || !strings.Contains(err.Error(), "key is empty") {
+			t.Errorf("%v", err)
+		}
+		var names []string
+		for _, m := range shards.Masters(t.Context()) {
+			names = append(names, fmt.Sprintf("%s:%v", m.Fleet, m.Votes))
+		}
+		if got := strings.Join(names, " "); got != "a:true a:true a:true b:true b:true b:true" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestCloseEndsAllShards(t *testing.T) {
+	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
+		all, err := shards.LockAll(t.Context(), []string{keyOf(shards, "a", 0), keyOf(shards, "b", 0)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := shards.Close(); err != nil {
+			t.Error(err)
+		}
+		<-all.Context().Done()
+		if cause := context.Cause(all.Context()); !errors.Is(cause, redlock.ErrClosed) {
+			t.Errorf("the hold ended with %v", cause)
+		}
+		for _, key := range []string{keyOf(shards, "a", 0), keyOf(shards, "b", 0)} {
+			if n := s.on(key, 0, 5); n != 0 {
+				t.Errorf("%s is left on %d masters", key, n)
+			}
+			if _, err := shards.Lock(t.Context(), key); !errors.Is(err, redlock.ErrClosed) {
+				t.Errorf("%v, want %v", err, redlock.ErrClosed)
+			}
+		}
+		if err := shards.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -106,7 +106,7 @@ func TestHowAMasterIsSeenIsSaid(t *testing.T) {
 		{"not tried yet", redlock.MasterReport{Err: pipeline.ErrConnecting}, nil, sight{state: seenGone, text: "is still being checked", open: true}},
 		{"no connection", redlock.MasterReport{Err: broken}, nil, sight{state: seenGone, text: "down: broken pipe"}},
 		{"a connection that says nothing", redlock.MasterReport{Connected: true}, pool.ErrTimeout, sight{state: seenSilent, text: "does not answer"}},
-		{"a wrong password", redlock.MasterReport{Err: &pool.ConfigError{What: "AUTH", Err: errors.New("no")}}, nil, sight{state: seenRefuses, text: "password refused (the master is up)"}},
+		{"a wrong password", redlock.MasterReport{Err: &pipeline.ConfigError{What: "AUTH", Err: errors.New("no")}}, nil, sight{state: seenRefuses, text: "password refused (the master is up)"}},
 		{
 			"still being checked", redlock.MasterReport{Connected: true, Why: &redlock.AbstainError{Cause: redlock.AbstainUnmarked}}, nil,
 			sight{state: seenAbstains, cause: redlock.AbstainUnmarked, text: "is still being checked", open: true},

@@ -53,6 +53,13 @@ func TestThePictureIsAsInItsGoldenFiles(t *testing.T) {
 		m := &early.Masters[i]
 		m.State, m.Votes, m.Answers, m.Standing = "up", false, true, "waits 1.3 s"
 	}
+	watching, others := picture(), sample()
+	watching.Title, watching.Watching = "redlock-demo chaos   5 masters that others run", true
+	for i, state := range []string{seenUp, seenGone, seenSilent, seenAbstains, seenUp} {
+		others.Masters[i].State = state
+	}
+	others.Masters[3].Votes, others.Masters[3].Standing = false, "waits 57.3 s"
+	others.Events = []Event{{12 * time.Second, EventMaster, "master 2 127.0.0.1:40002: down: connection refused"}}
 	for _, test := range []struct {
 		name          string
 		p             *Picture
@@ -64,6 +71,7 @@ func TestThePictureIsAsInItsGoldenFiles(t *testing.T) {
 		{"picture-120x30", picture(), broken, 120, 30},
 		{"picture-early", picture(), early, 80, 24},
 		{"picture-colours", coloured, broken, 80, 24},
+		{"picture-watching", watching, others, 80, 24},
 	} {
 		golden(t, test.name, strings.Join(test.p.Draw(test.s, test.width, test.height), "\n")+"\n")
 	}

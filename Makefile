@@ -3,7 +3,7 @@
 # `make test PKG=./pool/... GOTESTFLAGS=-v`, `make fuzz FUZZTIME=5m`.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all integration soak lint bench bench-check fuzz verify spin simulate image demo-image up down compose-demo compose-check \
+.PHONY: help demo test test-all integration soak lint bench bench-check pictures fuzz verify spin simulate image demo-image up down compose-demo compose-check \
 	release release-check
 
 help: ## list the targets
@@ -32,6 +32,9 @@ bench: ## measure against real masters, beside other libraries (BENCH, COUNT, BE
 
 bench-check: ## half a minute of it, compared with bench/bounds.json; fails where a bound is not kept
 	@scripts/bench.sh check
+
+pictures: ## record demo and chaos at a terminal, and draw them for the README
+	@scripts/pictures.sh
 
 fuzz: ## fuzz whatever parses bytes (FUZZTIME, FUZZ)
 	@scripts/fuzz.sh

@@ -10,7 +10,7 @@ have redis-server || die "a redis-server is needed"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 (cd "$ROOT" && go build -o "$work/redlock-demo" ./cmd/redlock-demo)
-(cd "$ROOT/tools" && go build -o "$work/termpicture" ./termpicture)
+(cd "$ROOT/tools/termpicture" && go build -o "$work/termpicture" .)
 
 # record NAME COLUMNS ROWS COMMAND writes what the command prints at a terminal.
 record() {

@@ -1,6 +1,7 @@
 package waitqueue
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -150,6 +151,34 @@ func TestAPauseEndsWhenEnoughKeysExpire(t *testing.T) {
 		free, known := freeAfter(&outcome.Failure{Need: 3, OK: test.ok, Parts: test.parts})
 		if free != test.free || known != test.known {
 			t.Errorf("%s: free after %v, known %v: want %v, %v", name, free, known, test.free, test.known)
+		}
+	}
+}
+
+// free is a caller of locks that nobody holds.
+type free struct{ Caller }
+
+func (free) All(context.Context, bool) *outcome.Failure { return nil }
+func (free) Attempted(int, *outcome.Failure)            {}
+
+func TestALockThatNobodyWaitsForAllocatesNothing(t *testing.T) {
+	r := New(Config{Masters: make([]Master, 1)})
+	caller := &free{}
+	keys := []any{"p:a", "p:b"}
+	for name, want := range map[string]Want{
+		"one key":        {Keys: keys[:1], Kind: wire.Plain},
+		"several":        {Keys: keys, Kind: wire.Set},
+		"one of several": {Keys: keys, Kind: wire.AnyOf},
+		"once":           {Keys: keys[:1], Kind: wire.Plain, Tries: 1},
+		"a reader":       {Keys: keys[:1], Kind: wire.Reader},
+	} {
+		if n := testing.AllocsPerRun(100, func() {
+			want := want
+			if failed := r.Acquire(t.Context(), &want, caller); failed != nil {
+				t.Error(failed)
+			}
+		}); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
 }

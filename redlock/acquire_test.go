@@ -356,65 +356,6 @@ func TestNothingIsLeftAfterAMasterHungBeyondTheStallLimit(t *testing.T) {
 	})
 }
 
-func TestACancelledContextEndsAnAttemptInEveryPhaseAndIsRolledBack(t *testing.T) {
-	t.Run("before", func(t *testing.T) {
-		inSim(t, 5, func(t *testing.T, s *sim) {
-			c := s.open()
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			_, err := c.Lock(ctx, "key")
-			wantExactly(t, err, context.Canceled)
-			for _, m := range s.masters {
-				if m.Commands()["SET"] != 0 {
-					t.Error("something was sent")
-				}
-			}
-		})
-	})
-	t.Run("while masters are silent", func(t *testing.T) {
-		inSim(t, 5, func(t *testing.T, s *sim) {
-			c := s.open()
-			s.freeze(0, 1, 2)
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer cancel()
-			var err error
-			within(t, 100*time.Millisecond, func() { _, err = c.Lock(ctx, "key") })
-			wantExactly(t, err, redlock.ErrNoQuorum, context.DeadlineExceeded)
-			s.thaw(0, 1, 2)
-			s.wantClean()
-		})
-	})
-	t.Run("between attempts", func(t *testing.T) {
-		inSim(t, 5, func(t *testing.T, s *sim) {
-			c := s.open()
-			other := mustLock(t, s.open(), "key")
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-			defer cancel()
-			var err error
-			within(t, 5*time.Second, func() { _, err = c.Lock(ctx, "key") })
-			wantExactly(t, err, redlock.ErrTaken, context.DeadlineExceeded)
-			if h, ok := errors.AsType[*redlock.HeldError](err); !ok || h.Token != other.Token() {
-				t.Errorf("%v does not name the holder", err)
-			}
-			if err := other.Unlock(t.Context()); err != nil {
-				t.Error(err)
-			}
-			s.wantClean()
-		})
-	})
-	t.Run("while there is no quorum", func(t *testing.T) {
-		inSim(t, 5, func(t *testing.T, s *sim) {
-			c := s.open()
-			s.kill(0, 1, 2)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			_, err := c.Lock(ctx, "key")
-			wantExactly(t, err, redlock.ErrNoQuorum, context.DeadlineExceeded)
-			s.wantClean()
-		})
-	})
-}
-
 // Whoever competes with himself should not look for a neighbour.
 func TestTheErrorSaysThatAnotherCallOfThisClientHasTheLock(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {

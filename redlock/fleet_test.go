@@ -34,6 +34,7 @@ type fleet struct {
 
 	settle  func() // lets simulated masters and their clients do what is to be done at once
 	command func(i int, name string, args ...any) (any, error)
+	asked   func(i int) int // how many SETs and scripts a master has executed
 	masters []fleetMaster
 }
 
@@ -63,6 +64,10 @@ func onEachWith(t *testing.T, n int, opts []redlock.Option, test func(t *testing
 	t.Run("simulated", func(t *testing.T) {
 		inSim(t, n, func(t *testing.T, s *sim) {
 			f := &fleet{t: t, urls: s.cluster.URLs(), exactly: true, settle: synctest.Wait, command: s.command}
+			f.asked = func(i int) int {
+				done := s.masters[i].Commands()
+				return done["SET"] + done["EVALSHA"]
+			}
 			f.opts = append([]redlock.Option{redlock.WithPool(pool.WithDialer(s.dial))}, opts...)
 			for _, m := range s.masters {
 				f.masters = append(f.masters, simulated{m})
@@ -74,6 +79,7 @@ func onEachWith(t *testing.T, n int, opts []redlock.Option, test func(t *testing
 		cluster := redistest.Start(t, n, redistest.Config{AppendOnly: redistest.AppendAlways})
 		f := &fleet{t: t, urls: cluster.URLs(), slack: time.Second, settle: func() {}}
 		f.command = func(i int, name string, args ...any) (any, error) { return cluster.Masters[i].Do(name, args...) }
+		f.asked = func(i int) int { return executed(t, cluster.Masters[i]) }
 		f.opts = append([]redlock.Option{redlock.WithPool(pool.WithBackoff(10*time.Millisecond, 100*time.Millisecond))}, opts...)
 		for _, s := range cluster.Masters {
 			f.masters = append(f.masters, process{s})
@@ -233,6 +239,16 @@ func (f *fleet) answering() (n int) {
 	for _, away := range f.away {
 		if !away {
 			n++
+		}
+	}
+	return n
+}
+
+// sent is how many SETs and scripts the masters that answer have executed.
+func (f *fleet) sent() (n int) {
+	for i, away := range f.away {
+		if !away {
+			n += f.asked(i)
 		}
 	}
 	return n

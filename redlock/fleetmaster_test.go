@@ -2,6 +2,9 @@ package redlock_test
 
 import (
 	"context"
+	"regexp"
+	"strconv"
+	"testing"
 
 	"github.com/gomodule/redigo/redis"
 
@@ -24,6 +27,22 @@ func (p process) kill() error             { return p.s.Kill() }
 func (p process) restart(keep bool) error { return p.s.Restart(context.Background(), keep) }
 func (p process) freeze() error           { return p.s.Freeze() }
 func (p process) thaw() error             { return p.s.Thaw() }
+
+var calls = regexp.MustCompile(`(?m)^cmdstat_(?:set|evalsha):calls=(\d+)`)
+
+// executed is how many SETs and scripts a redis-server has executed.
+func executed(t *testing.T, s *redistest.Server) (n int) {
+	t.Helper()
+	info, err := redis.String(s.Do("INFO", "commandstats"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range calls.FindAllStringSubmatch(info, -1) {
+		times, _ := strconv.Atoi(found[1])
+		n += times
+	}
+	return n
+}
 
 // command sends a command to a simulated master, as another client would.
 func (s *sim) command(i int, name string, args ...any) (any, error) {

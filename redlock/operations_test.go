@@ -1,0 +1,138 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// Every row of the rules of errors: what is done to a lock, and exactly which
+// sentinels the next operations match.
+func TestEveryOperationMatchesItsSentinelsAndNoOthers(t *testing.T) {
+	unlocked := []error{redlock.ErrNotHeld, redlock.ErrUnlocked}
+	lost := []error{redlock.ErrNotHeld, redlock.ErrLost}
+	closed := []error{redlock.ErrNotHeld, redlock.ErrLost, redlock.ErrClosed}
+	outage := []error{redlock.ErrNoQuorum}
+	lease := redlock.WithLease(time.Minute)
+	for name, test := range map[string]struct {
+		opts    []redlock.LockOption
+		happens func(f *fleet, c *redlock.Client, l *redlock.Lock)
+		// What each operation matches, as the first one after what happened;
+		// nil: it succeeds.
+		extend, verify, unlock, handOver []error
+		// The cause of the lock's context at the end.
+		cause []error
+	}{
+		"held": {
+			happens: func(*fleet, *redlock.Client, *redlock.Lock) {},
+			cause:   []error{redlock.ErrUnlocked},
+		},
+		"unlocked": {
+			happens: func(f *fleet, _ *redlock.Client, l *redlock.Lock) { f.unlock(l) },
+			extend:  unlocked, verify: unlocked, unlock: unlocked, handOver: unlocked,
+			cause: []error{redlock.ErrUnlocked},
+		},
+		"handed over": {
+			happens: func(f *fleet, _ *redlock.Client, l *redlock.Lock) {
+				if _, err := l.HandOver(); err != nil {
+					f.t.Fatal(err)
+				}
+			},
+			extend: unlocked, verify: unlocked, unlock: unlocked, handOver: unlocked,
+			cause: []error{redlock.ErrUnlocked},
+		},
+		"expired": {
+			opts: []redlock.LockOption{redlock.WithLease(500 * time.Millisecond)},
+			happens: func(f *fleet, _ *redlock.Client, l *redlock.Lock) {
+				f.eventually("the lease is over", func() bool { return l.Remaining() == 0 })
+			},
+			extend: lost, verify: lost, unlock: lost, handOver: lost,
+			cause: []error{redlock.ErrLost},
+		},
+		"flushed from all masters": {
+			opts:    []redlock.LockOption{lease},
+			happens: func(f *fleet, _ *redlock.Client, _ *redlock.Lock) { f.do(f.all(), "FLUSHALL") },
+			// HandOver asks nobody.
+			extend: lost, verify: lost, unlock: lost,
+		},
+		"three masters down": {
+			opts: []redlock.LockOption{lease},
+			happens: func(f *fleet, c *redlock.Client, _ *redlock.Lock) {
+				f.kill(0, 1, 2)
+				f.awaitDown(c, 0, 1, 2)
+			},
+			extend: outage, verify: outage, unlock: outage,
+		},
+		"client closed": {
+			happens: func(_ *fleet, c *redlock.Client, _ *redlock.Lock) { _ = c.Close() },
+			extend:  closed, verify: closed, unlock: closed, handOver: closed,
+			cause: []error{redlock.ErrLost, redlock.ErrClosed},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
+				for _, op := range []struct {
+					name string
+					do   func(l *redlock.Lock) error
+					want []error
+				}{
+					{"Extend", func(l *redlock.Lock) error { return l.Extend(t.Context()) }, test.extend},
+					{"Verify", func(l *redlock.Lock) error { return l.Verify(t.Context()) }, test.verify},
+					{"Unlock", func(l *redlock.Lock) error { return l.Unlock(t.Context()) }, test.unlock},
+					{"HandOver", func(l *redlock.Lock) error { _, err := l.HandOver(); return err }, test.handOver},
+				} {
+					t.Log(op.name)
+					c := f.open()
+					l := f.lock(c, "key", test.opts...)
+					test.happens(f, c, l)
+					err := op.do(l)
+					if len(op.want) > 0 {
+						wantExactly(t, err, op.want...)
+					} else if err != nil {
+						t.Errorf("%v, want success", err)
+					}
+					over := op.name == "Unlock" || op.name == "HandOver"
+					if errors.Is(err, redlock.ErrNoQuorum) && !over && (l.Remaining() == 0 || l.Context().Err() != nil) {
+						t.Error("an operation without a quorum ended the hold")
+					}
+					if errors.Is(err, redlock.ErrLost) && name == "flushed from all masters" {
+						wantReason(t, err, redlock.ReasonExpired)
+					}
+					if err == nil && over || errors.Is(err, redlock.ErrNoQuorum) && over {
+						wantExactly(t, l.Unlock(t.Context()), unlocked...)
+					}
+					f.reviveAll(c)
+					if errors.Is(err, redlock.ErrNoQuorum) && !over {
+						f.unlock(l) // the hold has gone on
+					}
+					_ = l.Unlock(t.Context()) // whatever it says: nothing may be left
+					wantExactly(t, l.Context().Err(), context.Canceled)
+					if test.cause != nil {
+						wantExactly(t, context.Cause(l.Context()), test.cause...)
+					}
+					if l.Remaining() != 0 {
+						t.Errorf("Remaining is %v", l.Remaining())
+					}
+					if op.name == "HandOver" || name == "handed over" {
+						f.remove("key") // nobody adopts it
+					}
+					f.eventually("the release has come, also where it was kept", func() bool { return len(f.keys()) == 0 })
+				}
+			})
+		})
+	}
+}
+
+// reviveAll starts all masters that are down, with what they knew.
+func (f *fleet) reviveAll(c *redlock.Client) {
+	f.t.Helper()
+	for i, away := range f.away {
+		if away {
+			f.restart(true, i)
+			f.awaitUp(c, i)
+		}
+	}
+}

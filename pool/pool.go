@@ -13,6 +13,14 @@ import (
 // MaxMasters is how many masters a pool may have.
 const MaxMasters = 63
 
+// scripts are what the masters must have.
+var scripts = func() (all []pipeline.Script) {
+	for _, s := range script.All {
+		all = append(all, pipeline.Script{SHA: s.SHA, Source: s.Source})
+	}
+	return all
+}()
+
 // A Pool is the connections to a fixed list of masters. It is safe for
 // concurrent use.
 type Pool struct {
@@ -90,7 +98,7 @@ func (o *options) configs(urls []string) ([]pipeline.Config, error) {
 			MinBackoff:  o.minBackoff,
 			MaxBackoff:  o.maxBackoff,
 			QueueLimit:  o.queueLimit,
-			Scripts:     script.Sources(),
+			Scripts:     scripts,
 			Logger:      o.logger,
 			Chance:      o.chance,
 		}

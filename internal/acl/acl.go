@@ -55,7 +55,7 @@ func Uses() []Use {
 		},
 		{Name: Guard, Keys: []string{guard.Key, guard.Sighting}, Commands: commands(script.Commands(guard.Scripts...), "eval", "evalsha", "info")},
 		{Name: Database, Commands: []string{"select"}},
-		{Name: Handshake, Commands: []string{"client|id", "client|kill", "client|setname", "info", "ping", "script|load"}},
+		{Name: Handshake, Commands: []string{"client|id", "client|kill", "client|setname", "info", "ping", "script|exists", "script|load"}},
 	}
 }
 

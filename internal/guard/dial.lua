@@ -3,6 +3,7 @@
 -- what it lacks, 64 bytes of each}. SKEW {verdict, TIME}, TYPE {verdict, TIME, type} and CONFIG write nothing; MISSING
 -- {verdict, TIME, for how many ms that has been known} writes a sighting at most.
 -- include marker.lua
+if run == '' then return redis.error_reply('ERR INFO does not tell the run_id') end
 if skewed then return {'SKEW', now} end
 local kind = redis.call('TYPE', marker)['ok']
 if kind == 'none' then
@@ -21,7 +22,7 @@ end
 -- An expiry that somebody gave it would make a fleet that holds locks look new.
 if redis.call('PTTL', marker) >= 0 then redis.call('PERSIST', marker) end
 local verdict, change = 'SAME', {}
-if m.run ~= ARGV[2] then
+if m.run ~= run then
   verdict, change.how = 'RESTARTED', 'restarted'
 elseif m.replid ~= '' and replid ~= '' and m.replid ~= replid then
   verdict, change.how = 'RESTARTED', 'resynced'
@@ -29,7 +30,7 @@ elseif not past(m.since, ms) then
   verdict, change.how = 'RESET', 'reset' -- in the future, or no time at all
 end
 if verdict ~= 'SAME' then
-  change.run, change.replid, change.since, change.wall, change.without = ARGV[2], replid, ms, wall, ''
+  change.run, change.replid, change.since, change.wall, change.without = run, replid, ms, wall, ''
 elseif m.replid == '' and replid ~= '' then
   change.replid = replid
 end

@@ -8,7 +8,7 @@
 -- include marker.lua
 if redis.call('TYPE', marker)['ok'] ~= 'hash' then return {'PRESENT', now} end
 local m = read()
-if m.v ~= ARGV[1] or m.run ~= ARGV[2] or m.db ~= ARGV[6] or m.replid ~= '' and replid ~= '' and m.replid ~= replid then
+if m.v ~= ARGV[1] or m.run ~= run or m.db ~= ARGV[6] or m.replid ~= '' and replid ~= '' and m.replid ~= replid then
   return {'PRESENT', now} -- the dial script has to judge it first
 end
 if m.fleet ~= ARGV[12] or ARGV[11] ~= 'name' and m.without == '' then return {'PRESENT', now} end

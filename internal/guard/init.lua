@@ -17,7 +17,7 @@ if kind == 'hash' then
   -- One of this fleet, that was given to a master without any, and does not vote yet: there was nothing to remember.
   local m = read()
   local waits = m.v == ARGV[1] and m.maxttl == ARGV[3] and m.n == ARGV[4] and m.level == ARGV[5] and m.db == ARGV[6]
-    and m.run == ARGV[2] and m.replid == replid and (m.how == 'adopted' or m.how == 'created')
+    and m.run == run and m.replid == replid and (m.how == 'adopted' or m.how == 'created')
     and past(m.since, ms) and ms - m.since < tonumber(ARGV[12])
   if not waits then return answer('PRESENT', m) end
 end

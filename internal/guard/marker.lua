@@ -1,4 +1,4 @@
--- Of all scripts about the marker: KEYS[1] marker; ARGV[1] version of the marker; ARGV[2] run_id; ARGV[3]
+-- Of all scripts about the marker: KEYS[1] marker; ARGV[1] version of the marker; ARGV[2] run_id, '' where the client has not been told it yet; ARGV[3]
 -- MaxTTL in ms; ARGV[4] number of masters; ARGV[5] level; ARGV[6] number of the database; ARGV[7] client's wall clock in us
 -- when this was sent; ARGV[8] greatest skew in us, for 'strict', else unused; ARGV[9] how long the client waits for the
 -- reply, in us; ARGV[10] id of the fleet, '' where the client does not know it.
@@ -12,6 +12,11 @@ local skewed = ARGV[5] == 'strict' and (now < ARGV[7] - ARGV[8] or now > ARGV[7]
 
 -- The history of the data, which a resynchronisation replaces; '' where INFO is not permitted. Read here: what the client
 -- knows of it may be out of date.
+local run = ARGV[2]
+if run == '' then
+  run = redis.pcall('INFO', 'server')
+  run = type(run) == 'string' and string.match(run, '\nrun_id:(%S+)') or ''
+end
 local replid = redis.pcall('INFO', 'replication')
 replid = type(replid) == 'string' and string.match(replid, 'master_replid:(%x+)') or ''
 
@@ -36,7 +41,7 @@ end
 
 -- A whole marker of this process, fleet and configuration.
 local function fresh(since, at, how)
-  return {v = ARGV[1], run = ARGV[2], replid = replid, since = since, wall = at, maxttl = ARGV[3], n = ARGV[4],
+  return {v = ARGV[1], run = run, replid = replid, since = since, wall = at, maxttl = ARGV[3], n = ARGV[4],
     level = ARGV[5], db = ARGV[6], fleet = ARGV[10], how = how, without = ''}
 end
 
@@ -52,13 +57,13 @@ local function seen()
   local kind = redis.call('TYPE', sighting)['ok']
   if kind == 'hash' then
     local s = redis.call('HMGET', sighting, 'run', 'replid', 'since', 'wall')
-    if s[1] == ARGV[2] and s[2] == replid and past(s[3] or '', ms) and past(s[4] or '', wall) then
+    if s[1] == run and s[2] == replid and past(s[3] or '', ms) and past(s[4] or '', wall) then
       return math.min(ms - s[3], wall - s[4])
     end
   elseif kind ~= 'none' then
     return 0 -- somebody else's
   end
-  redis.call('HSET', sighting, 'run', ARGV[2], 'replid', replid, 'since', ms, 'wall', wall)
+  redis.call('HSET', sighting, 'run', run, 'replid', replid, 'since', ms, 'wall', wall)
   redis.call('PEXPIRE', sighting, 86400000)
   return 0
 end

@@ -53,7 +53,7 @@ var Scripts = []*script.Script{Dial, Declare, Adopt, Init, Fleet, Sight}
 
 // A Target is a master that a script runs on, and the moment at which it is sent.
 type Target struct {
-	Run   string        // run_id that INFO told on the same connection
+	Run   string        // run_id that INFO told on the same connection; "": not yet, for Dial alone
 	DB    int           // number of the database of the locks
 	Fleet string        // id of the fleet; "": not known
 	Sent  time.Time     // our wall clock just before the script is sent

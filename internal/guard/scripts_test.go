@@ -140,6 +140,65 @@ func TestDialQuarantinesAnotherProcess(t *testing.T) {
 	}
 }
 
+// With the handshake the client does not know the run_id yet.
+func TestDialFindsOutItselfWhoServesTheConnection(t *testing.T) {
+	for _, level := range []Level{Standard, Strict} {
+		t.Run(level.String(), func(t *testing.T) {
+			onEach(t, func(t *testing.T, m *master) {
+				c := config(level)
+				dial := func() Marker {
+					target := m.now()
+					target.Run = ""
+					return m.script(Dial, c.DialArgs(target))
+				}
+				want := m.put(c, "since", "1")
+				got := dial()
+				wantVerdict(t, got, Same)
+				m.holds(want)
+				if got.Run != m.run {
+					t.Errorf("run is %q, want %q", got.Run, m.run)
+				}
+				m.put(c, "run", strings.Repeat("f", 40), "since", "1")
+				then := m.time()
+				got = dial()
+				wantVerdict(t, got, Restarted)
+				m.isNow(got, then)
+				if got.Run != m.run || m.marker()["run"] != m.run {
+					t.Errorf("run is %q, and %q stands there, want %q", got.Run, m.marker()["run"], m.run)
+				}
+			})
+		})
+	}
+}
+
+// Who may not ask INFO is told nothing, and nothing is written.
+func TestDialWithoutARunIDWritesNothingWhereINFOIsNotPermitted(t *testing.T) {
+	if errNoServer != nil {
+		t.Skip(errNoServer)
+	}
+	conn, err := server.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := redis.DoContext(conn, t.Context(), "ACL", "WHOAMI"); err != nil {
+		t.Skipf("the server has no ACL: %v", err)
+	}
+	m := ready(t, conn)
+	m.do("FLUSHALL")
+	m.do("ACL", "SETUSER", "blind", "on", "nopass", "~*", "+@all", "-info")
+	defer m.do("ACL", "DELUSER", "blind")
+	target := m.now()
+	target.Run = ""
+	m.do("AUTH", "blind", "")
+	_, err = m.conn.Do("EVAL", Dial.EvalArgs(config(Strict).DialArgs(target))...)
+	if err == nil || !strings.Contains(err.Error(), "run_id") {
+		t.Errorf("the script says %v", err)
+	}
+	if n := m.do("EXISTS", Key); n != int64(0) {
+		t.Error("a marker was written")
+	}
+}
+
 func TestDialSetsASinceThatIsNoPastInstantToNow(t *testing.T) {
 	for name, since := range map[string]string{
 		"an hour ahead": "+1h", "a millisecond ahead of what can be": "999999999999999", "none": "-", "empty": "", "a word": "never",

@@ -32,7 +32,7 @@ type Config struct {
 	MaxBackoff  time.Duration // default 1 s
 	QueueLimit  int           // commands waiting or under way; default 65,536
 
-	Scripts []string // sources loaded at every dial
+	Scripts []Script // loaded at every dial where the master lacks them
 	Logger  *slog.Logger
 
 	Chance *chance.Source // for simulations; nil: Go's generators

@@ -17,9 +17,13 @@ import (
 
 // An identity is what a master said of itself and of our connection.
 type identity struct {
-	clientID int64  // CLIENT ID of the connection; 0: not told
-	runID    string // run_id of INFO server; "": not told
+	clientID int64   // CLIENT ID of the connection; 0: not told
+	runID    string  // run_id of INFO server; "": not told
+	greeted  []*Call // what greetings gave, with the replies
 }
+
+// isNone reports whether there was no connection.
+func (id identity) isNone() bool { return id.clientID == 0 && id.runID == "" }
 
 // dial connects, shakes hands and asks who answers. It blocks for DialTimeout
 // at the most. previous is the identity of the connection before this one: if
@@ -105,7 +109,10 @@ func (p *Pipeline) logIn(ctx context.Context, w *wire) (*handshake, error) {
 	return h, nil
 }
 
-// greet asks who answers, and loads the scripts.
+// greet asks who answers, and loads the scripts that the master lacks. A master keeps a
+// script for as long as its process runs, whoever has loaded it, so that nearly every
+// connection finds all of them there: loading them each time would cost three round
+// trips of TCP's slow start.
 func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 	if p.cfg.DB != 0 {
 		h.send(fmt.Sprintf("SELECT %d", p.cfg.DB), "SELECT", p.cfg.DB)
@@ -120,8 +127,13 @@ func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 		}
 	})
 	h.name(p.cfg.ClientName)
-	for _, source := range p.cfg.Scripts {
-		h.ask("SCRIPT", []any{"LOAD", source}, nil)
+	missing := p.cfg.Scripts // unless the master says otherwise
+	if names := scriptNames(missing); names != nil {
+		h.ask("SCRIPT", names, func(reply any) { missing = missingOf(p.cfg.Scripts, reply) })
+	}
+	if previous.isNone() {
+		id.greeted = p.greetings()
+		h.greet(id.greeted)
 	}
 	h.ask("PING", nil, nil)
 	if err := h.run(); err != nil {
@@ -129,10 +141,14 @@ func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 	}
 	if previous.clientID != 0 && previous.clientID != id.clientID && previous.runID != "" && previous.runID == id.runID {
 		h.ask("CLIENT", []any{"KILL", "ID", previous.clientID}, nil)
-		if err := h.run(); err != nil {
-			return identity{}, err
-		}
 	}
+	for _, s := range missing {
+		h.ask("SCRIPT", []any{"LOAD", s.Source}, nil)
+	}
+	if err := h.run(); err != nil {
+		return identity{}, err
+	}
+	h.w.shrink()
 	return id, nil
 }
 
@@ -168,6 +184,7 @@ type handshake struct {
 type step struct {
 	what string // not "": a refusal ends the handshake
 	then func(reply any)
+	call *Call // gets the reply; nil: none
 }
 
 // send queues a command that has to succeed.
@@ -185,6 +202,16 @@ func (h *handshake) ask(cmd string, args []any, then func(reply any)) {
 	_ = h.rc.Send(cmd, args...)
 }
 
+// greet queues calls, which get what the master says.
+func (h *handshake) greet(calls []*Call) {
+	for _, c := range calls {
+		h.steps = append(h.steps, step{call: c})
+		h.w.asked.Add(1)
+		_ = h.rc.Flush() // what goes before, into the same buffer
+		h.w.gather(c.Encoded)
+	}
+}
+
 // name gives the connection a name that CLIENT LIST shows.
 func (h *handshake) name(name string) {
 	if name != "" {
@@ -192,9 +219,13 @@ func (h *handshake) name(name string) {
 	}
 }
 
+// run sends what is queued, if anything is, and reads the replies.
 func (h *handshake) run() error {
 	steps := h.steps
 	h.steps = nil
+	if len(steps) == 0 {
+		return nil
+	}
 	if err := h.rc.Flush(); err != nil {
 		return connectionError(err)
 	}
@@ -212,6 +243,12 @@ func (h *handshake) run() error {
 	}
 	for _, s := range steps {
 		reply, err := h.rc.Receive()
+		if s.call != nil && (err == nil || isReply(err)) {
+			s.call.Reply, s.call.Err = reply, nil
+			if err != nil {
+				s.call.Err = withoutPermission(s.call.Cmd, err)
+			}
+		}
 		switch {
 		case err == nil:
 			if s.then != nil {

@@ -1,13 +1,17 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 func join(args []string) string { return strings.Join(args, " ") }
@@ -33,8 +37,8 @@ func TestTheHandshakeIsSentInOneFlush(t *testing.T) {
 		{"a database", func(c *Config) { c.DB = 7 }, []string{"SELECT 7", "CLIENT ID", "INFO server", "PING"}},
 		{"everything", func(c *Config) {
 			c.Username, c.Password, c.DB, c.ClientName = "me", "pw", 7, "redquorum"
-			c.Scripts = []string{"return 1", "return 2"}
-		}, []string{"AUTH me pw", "SELECT 7", "CLIENT ID", "INFO server", "CLIENT SETNAME redquorum", "SCRIPT LOAD return 1", "SCRIPT LOAD return 2", "PING"}},
+			c.Scripts = []Script{{"exists-1", "return 1"}, {"exists-2", "return 2"}}
+		}, []string{"AUTH me pw", "SELECT 7", "CLIENT ID", "INFO server", "CLIENT SETNAME redquorum", "SCRIPT EXISTS exists-1 exists-2", "PING"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -223,7 +227,7 @@ func TestWhatIsOptionalMayBeRefused(t *testing.T) {
 					return "-" + text + "\r\n", args[0] != "AUTH" && args[0] != "SELECT"
 				}
 				cfg := s.config()
-				cfg.Password, cfg.DB, cfg.ClientName, cfg.Scripts = "pw", 1, "redquorum", []string{"return 1"}
+				cfg.Password, cfg.DB, cfg.ClientName, cfg.Scripts = "pw", 1, "redquorum", []Script{{"sha1", "return 1"}}
 				p := connect(t, cfg)
 				for n := range 3 { // the kill of the one before is refused, too
 					mustAnswer(t, p, "OK", "GET", "x")
@@ -254,4 +258,126 @@ func TestTheRunIDIsFoundInWhateverINFOLooksLike(t *testing.T) {
 			t.Errorf("%.60q: %q, want %q", info, got, want)
 		}
 	}
+}
+
+func TestOnlyTheScriptsThatAMasterLacksAreLoaded(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		refuse string // what SCRIPT EXISTS is answered with instead
+		want   []string
+	}{
+		{"it tells", "", []string{"SCRIPT LOAD return 1", "SCRIPT LOAD return 3"}},
+		{"it may not tell", "-NOPERM no\r\n", []string{"SCRIPT LOAD return 1", "SCRIPT LOAD return 2", "SCRIPT LOAD return 3"}},
+		{"it tells of too few", "*2\r\n:1\r\n:1\r\n", []string{"SCRIPT LOAD return 1", "SCRIPT LOAD return 2", "SCRIPT LOAD return 3"}},
+		{"it has all", "*3\r\n:1\r\n:1\r\n:1\r\n", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newFakeServer(t)
+				s.greet = func(_ *fakeConn, args []string) (string, bool) {
+					return test.refuse, test.refuse != "" && len(args) > 1 && args[1] == "EXISTS"
+				}
+				cfg := s.config()
+				cfg.Scripts = []Script{{"sha1", "return 1"}, {"exists-2", "return 2"}, {"sha3", "return 3"}}
+				p := connect(t, cfg)
+				mustAnswer(t, p, "OK", "GET", "x")
+				var got []string
+				for _, args := range s.conn(1).seen() {
+					if len(args) > 1 && args[1] == "LOAD" {
+						got = append(got, strings.Join(args, " "))
+					}
+				}
+				if !slices.Equal(got, test.want) {
+					t.Errorf("sent %q, want %q", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// A greeter asks with the first handshake.
+type greeter struct {
+	*recorder
+	calls []*Call
+}
+
+func (g *greeter) Greet() []*Call {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.told = append(g.told, "greet")
+	g.calls = []*Call{newWaiter(g.t, "INFO", "one").call, newWaiter(g.t, "INFO", "two").call}
+	return g.calls
+}
+
+func TestAGreetingGoesOutWithTheFirstHandshakeAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		// Nothing is answered before all has come.
+		s.greet = func(c *fakeConn, args []string) (string, bool) {
+			reply, ok := map[string]string{"INFO one": ":7\r\n", "INFO two": "-NOPERM no\r\n"}[join(args)]
+			return reply, ok
+		}
+		cfg := s.config()
+		dialer, begin := cfg.Dialer, make(chan struct{})
+		cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			<-begin
+			return dialer(ctx, network, addr)
+		}
+		p := open(t, cfg)
+		g := &greeter{recorder: &recorder{t: t}}
+		p.Watch(g)
+		close(begin)
+		synctest.Wait()
+		if got, want := g.all(), "down 0 true, greet, up 1 "+testRunID[:4]; got != want {
+			t.Errorf("told %q, want %q", got, want)
+		}
+		one, two := g.calls[0], g.calls[1]
+		if one.Reply != any(int64(7)) || one.Err != nil || one.Epoch != 1 || !one.Sent {
+			t.Errorf("the first was answered with %v, %v on connection %d", one.Reply, one.Err, one.Epoch)
+		}
+		if _, config := errors.AsType[*ConfigError](two.Err); !config {
+			t.Errorf("the second was answered with %v", two.Err)
+		}
+		got := fmt.Sprint(s.conn(1).seen())
+		if !strings.HasSuffix(got, "[INFO one] [INFO two] [PING]]") {
+			t.Errorf("sent %s", got)
+		}
+		mustAnswer(t, p, "OK", "GET", "x")
+		_ = s.conn(1).Close()
+		synctest.Wait()
+		mustAnswer(t, p, "OK", "GET", "x")
+		if got := fmt.Sprint(s.conn(2).seen()); strings.Contains(got, "one") || strings.Count(g.all(), "greet") != 1 {
+			t.Errorf("the second connection was greeted: %s", got)
+		}
+	})
+}
+
+func TestAHandshakeThatFailsIsGreetedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		var loading atomic.Bool
+		loading.Store(true)
+		s.greet = func(_ *fakeConn, args []string) (string, bool) {
+			return "-LOADING Redis is loading\r\n", join(args) == "INFO one" && loading.Load()
+		}
+		cfg := s.config()
+		dialer, begin := cfg.Dialer, make(chan struct{})
+		cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			<-begin
+			return dialer(ctx, network, addr)
+		}
+		p := open(t, cfg)
+		g := &greeter{recorder: &recorder{t: t}}
+		p.Watch(g)
+		close(begin)
+		synctest.Wait()
+		if got := g.all(); strings.Contains(got, "up") {
+			t.Errorf("told %q of a master that reads its data", got)
+		}
+		loading.Store(false)
+		time.Sleep(time.Second)
+		if got := g.all(); strings.Count(got, "greet") < 2 || !strings.HasSuffix(got, "greet, up 1 "+testRunID[:4]) {
+			t.Errorf("told %q", got)
+		}
+	})
 }

@@ -170,8 +170,9 @@ func (p *Pipeline) supervise(ctx context.Context) {
 			p.wentDown(p.explain(ctx, err, failures), failures)
 			continue
 		}
+		s, ok := p.cameUp(w, rc, next)
+		next.greeted = nil
 		id, p.explained = next, nil
-		s, ok := p.cameUp(w, rc, id)
 		if !ok {
 			_ = w.abort()
 			return

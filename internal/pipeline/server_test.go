@@ -200,6 +200,12 @@ func (c *fakeConn) greeting(args []string) string {
 		return ":1\r\n"
 	case "INFO server":
 		return bulk("# Server\r\nredis_version:7.0.0\r\nrun_id:" + testRunID + "\r\ntcp_port:6379\r\n")
+	case "SCRIPT EXISTS": // those that are called so
+		reply := string(AppendArray(nil, len(args)-2))
+		for _, sha := range args[2:] {
+			reply += ":" + strconv.Itoa(strings.Count(sha, "exists")) + "\r\n"
+		}
+		return reply
 	case "SCRIPT LOAD":
 		return bulk("0123456789012345678901234567890123456789")
 	default:

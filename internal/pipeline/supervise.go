@@ -15,6 +15,10 @@ import (
 func (p *Pipeline) cameUp(w *wire, rc redis.Conn, id identity) (*session, bool) {
 	p.unpark().abort()
 	s := newSession(p, p.epoch.Add(1), w, rc)
+	for _, c := range id.greeted {
+		c.Epoch, c.Sent = s.epoch, true
+	}
+	id.greeted = nil
 	first := p.first(s.epoch, id.runID)
 	if p.state == closed {
 		p.mu.Unlock()

@@ -21,6 +21,31 @@ type Watcher interface {
 	WentDown(epoch uint64, cause error, redialing bool)
 }
 
+// A Greeter is a Watcher that asks already while the connection is made, before anybody
+// knows who serves it: that saves a round trip. Only the first connection of a pipeline
+// is greeted: on a later one nothing may go out before the one before it has been killed
+// (invariant S5).
+type Greeter interface {
+	Watcher
+	// Greet returns what goes out with the handshake. It must not block. What the
+	// master said stands in the calls when CameUp is called for the connection; they
+	// are not completed. Where the connection does not come up, nothing follows.
+	Greet() []*Call
+}
+
+// greetings is what the watchers ask on a first connection.
+func (p *Pipeline) greetings() (calls []*Call) {
+	p.mu.Lock()
+	watchers := p.watchers
+	p.mu.Unlock()
+	for _, w := range watchers {
+		if g, ok := w.(Greeter); ok {
+			calls = append(calls, g.Greet()...)
+		}
+	}
+	return calls
+}
+
 // Watch tells w of the present state, and of all changes from now on until
 // Unwatch.
 func (p *Pipeline) Watch(w Watcher) {

@@ -7,7 +7,9 @@ import (
 )
 
 const (
-	readAhead  = 64 << 10  // one read takes what the kernel has, up to this
+	firstRead  = 4 << 10   // one read takes what the kernel has, up to this at first,
+	readAhead  = 64 << 10  // and up to this where reads were full
+	outKept    = 16 << 10  // what shrink leaves
 	writeBatch = 256 << 10 // a batch above this is written in several pieces
 )
 
@@ -23,6 +25,7 @@ type wire struct {
 	raw      net.Conn // the socket below: what is closed
 
 	in     []byte
+	full   bool   // the last read has filled it
 	unread []byte // of the reply that is being read: what was not taken yet
 	rest   []byte // what came behind it
 	ends   []int  // lengths of the replies that end in what was last read
@@ -40,7 +43,7 @@ type wire struct {
 }
 
 func newWire(raw, conn net.Conn) *wire {
-	return &wire{Conn: conn, raw: raw, in: make([]byte, readAhead), silent: true}
+	return &wire{Conn: conn, raw: raw, in: make([]byte, firstRead), silent: true}
 }
 
 func (w *wire) Read(p []byte) (int, error) {
@@ -74,7 +77,11 @@ func (w *wire) fill() error {
 // take reads what the kernel has and checks all of it: what comes before a bad
 // byte counts no more than what comes behind it.
 func (w *wire) take() error {
+	if w.full && len(w.in) < readAhead { // nothing of it is needed any more
+		w.in = make([]byte, 4*len(w.in))
+	}
 	n, err := w.Conn.Read(w.in)
+	w.full = n == len(w.in)
 	if n == 0 {
 		return err
 	}
@@ -192,6 +199,13 @@ func (w *wire) push() error {
 	_, err := w.Conn.Write(w.out)
 	w.out = w.out[:0]
 	return err
+}
+
+// shrink gives memory back that scripts have needed, when everything has been pushed.
+func (w *wire) shrink() {
+	if cap(w.out) > outKept {
+		w.out = nil
+	}
 }
 
 // Close is redigo's, after an error, and does nothing: who called redigo gets

@@ -311,9 +311,9 @@ func TestHolderTellsTypeValueAndTTL(t *testing.T) {
 // The SHA that a master names a script by is ours, so EVALSHA finds it.
 func TestAMasterKnowsAScriptByItsSHA(t *testing.T) {
 	m := newMaster(t)
-	for i, source := range Sources() {
-		if got, err := redis.String(m.conn.Do("SCRIPT", "LOAD", source)); err != nil || got != All[i].SHA {
-			t.Errorf("%s: the master says %q (%v), want %s", All[i].Name, got, err, All[i].SHA)
+	for _, s := range All {
+		if got, err := redis.String(m.conn.Do("SCRIPT", "LOAD", s.Source)); err != nil || got != s.SHA {
+			t.Errorf("%s: the master says %q (%v), want %s", s.Name, got, err, s.SHA)
 		}
 	}
 	m.set(ours, time.Second)

@@ -87,15 +87,6 @@ func SHA(source string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Sources is what to load on a master when it is dialled.
-func Sources() []string {
-	sources := make([]string, len(All))
-	for i, s := range All {
-		sources[i] = s.Source
-	}
-	return sources
-}
-
 // Args appends the arguments of EVALSHA to dst.
 func (s *Script) Args(dst []any, keys []any, args ...any) []any {
 	return append(append(append(dst, s.sha, len(keys)), keys...), args...)

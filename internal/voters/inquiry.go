@@ -62,6 +62,31 @@ func (g *Monitor) look(i int) *inquiry {
 	return q
 }
 
+// greeting makes the inquiry that goes out with the first handshake: a look, of which
+// the script finds out by itself who serves it. It is not of a connection yet, and so
+// not under way. The caller must hold g.mu.
+func (g *Monitor) greeting(i int) *inquiry {
+	q := g.makeInquiry(i, askLook, len(infoSections)+1)
+	for _, section := range infoSections {
+		q.add("INFO", section)
+	}
+	q.addScript(guard.Dial, g.cfg.DialArgs(guard.Target{DB: g.pipes[i].DB(), Sent: q.sent.Wall(), Wait: waitForDial}))
+	return q
+}
+
+// tells reports whether a greeting tells all that a look does, of the connection that
+// has come up. Otherwise the master is looked at as ever.
+func (q *inquiry) tells(epoch uint64, runID string) bool {
+	for i := range q.calls {
+		if c := &q.calls[i]; c.Err != nil || c.Epoch != epoch {
+			return false
+		}
+	}
+	received := q.g.clock.Now()
+	m, err := q.marker(received)
+	return err == nil && runID != "" && received.MonotonicSub(q.sent) <= waitForDial && (m.Run == "" || m.Run == runID)
+}
+
 // target is what the scripts of this inquiry are told. The Monitor's mu must be
 // held.
 func (q *inquiry) target(fleet string) guard.Target {
@@ -78,15 +103,25 @@ func (g *Monitor) ask(i int, p purpose, s *script.Script, fleet string, args fun
 	return q
 }
 
+// newInquiry makes an inquiry that is under way from now on.
 func (g *Monitor) newInquiry(i int, p purpose, calls int) *inquiry {
-	w := &g.masters[i]
-	q := &inquiry{
-		g: g, i: i, epoch: w.epoch, purpose: p, sent: g.clock.Now(),
+	q := g.makeInquiry(i, p, calls)
+	g.asks(q)
+	return q
+}
+
+func (g *Monitor) makeInquiry(i int, p purpose, calls int) *inquiry {
+	return &inquiry{
+		g: g, i: i, epoch: g.masters[i].epoch, purpose: p, sent: g.clock.Now(),
 		calls: make([]pipeline.Call, 0, calls),
 	}
+}
+
+// asks notes that an inquiry is under way.
+func (g *Monitor) asks(q *inquiry) {
+	w := &g.masters[q.i]
 	w.asking, w.asked = q, time.Now()
 	w.every = lookEvery - g.chance.N("meter", lookEvery/10)
-	return q
 }
 
 func (q *inquiry) add(cmd string, args ...any) {

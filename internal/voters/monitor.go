@@ -63,9 +63,10 @@ type watched struct {
 	epoch uint64 // of the connection that facts are of; 0: none
 	// lastLostEpoch: the connections up to this one are lost.
 	lastLostEpoch uint64
-	redialing     bool   // calls wait for the dial that is under way
-	run           string // run_id, "": not told
-	looked        bool   // INFO was answered on this connection
+	redialing     bool     // calls wait for the dial that is under way
+	run           string   // run_id, "": not told
+	looked        bool     // INFO was answered on this connection
+	greeting      *inquiry // with the handshake that is under way, or was; nil: none
 	asking        *inquiry
 	asked         time.Time     // when the last inquiry was sent
 	every         time.Duration // from then until the next look at it
@@ -207,8 +208,33 @@ func (e *watcher) CameUp(epoch uint64, runID string) []*pipeline.Call {
 	}
 	w.epoch, w.run, w.redialing, w.looked, w.looks, w.failed = epoch, runID, false, false, 0, false
 	w.facts = guard.Facts{Master: w.facts.Master, DB: w.facts.DB, Connected: true, Age: w.facts.Age.Earlier()}
-	q := g.look(e.i)
+	q := w.greeting
+	w.greeting = nil
+	if q != nil {
+		q.epoch = epoch
+		if q.tells(epoch, runID) {
+			g.asks(q)
+			w.asking = nil
+			q.conclude(w)
+			g.judge()
+			return nil
+		}
+	}
+	q = g.look(e.i)
 	g.judge()
+	return q.pointers()
+}
+
+// Greet implements pipeline.Greeter.
+func (e *watcher) Greet() []*pipeline.Call {
+	g := e.g
+	g.mu.Lock()
+	defer g.unlock()
+	if g.closed {
+		return nil
+	}
+	q := g.greeting(e.i)
+	g.masters[e.i].greeting = q
 	return q.pointers()
 }
 

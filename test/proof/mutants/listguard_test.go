@@ -41,7 +41,7 @@ var ofTheGuard = []mutant{
 	{
 		name:    "the sighting of another process",
 		breaks:  "S1: only the process that was seen empty has been so since",
-		edits:   []edit{{"internal/guard/marker.lua", "s[1] == ARGV[2] and ", ""}},
+		edits:   []edit{{"internal/guard/marker.lua", "s[1] == run and ", ""}},
 		foundBy: goTest{"./internal/guard", "TestASightingThatIsNotOfThisProcessAndPastBeginsAnew"},
 	},
 	{
@@ -116,6 +116,18 @@ var ofTheGuard = []mutant{
 		breaks:  "S1: a connection says who serves it, and no other",
 		edits:   []edit{{"internal/voters/inquiry.go", "case call.Err == nil && call.Epoch != q.epoch:", "case false:"}},
 		foundBy: goTest{"./internal/voters", "TestAnAnswerByAnotherConnectionTellsNothingOfTheMaster"},
+	},
+	{
+		name:    "a handshake that is believed whoever has answered it",
+		breaks:  "S1: a connection says who serves it, and no other",
+		edits:   []edit{{"internal/voters/inquiry.go", "m.Run == \"\" || m.Run == runID", "m.Run == \"\" || true"}},
+		foundBy: goTest{"./internal/voters", "TestAHandshakeThatIsServedByTwoProcessesJudgesNobody"},
+	},
+	{
+		name:    "questions before the connection before is killed",
+		breaks:  "S5: nothing goes out before what may still be on its way is known not to be executed",
+		edits:   []edit{{"internal/pipeline/dial.go", "if previous.isNone() {", "if true {"}},
+		foundBy: goTest{"./internal/pipeline", "TestAGreetingGoesOutWithTheFirstHandshakeAlone"},
 	},
 	{
 		name:    "a check that is read by its first half",

@@ -53,6 +53,7 @@ var asked = map[string]func(key string) []any{
 	"ping":             fixed(),
 	"pttl":             onKey(),
 	"publish":          fixed(wakeup.Prefix+"doctor", "doctor"),
+	"script|exists":    fixed("EXISTS", "no script"),
 	"script|load":      fixed("LOAD", "no script"),
 	"set":              onKey("doctor", "XX", "PX", 1),
 	"time":             fixed(),

@@ -1,0 +1,173 @@
+package voters
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/simmaster"
+)
+
+const fleetOf = 3
+
+// A fleet is simulated masters, and the clients that watch them.
+type fleet struct {
+	t       *testing.T
+	cluster *simmaster.Cluster
+}
+
+func inFleet(t *testing.T, test func(f *fleet)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		cluster, err := simmaster.StartMemoryCluster(fleetOf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cluster.Close()
+		test(&fleet{t, cluster})
+	})
+}
+
+// A flightConn notes what is written at once.
+type flightConn struct {
+	net.Conn
+	mu      sync.Mutex // guards flights
+	flights []string
+}
+
+func (c *flightConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	c.flights = append(c.flights, string(p))
+	c.mu.Unlock()
+	return c.Conn.Write(p)
+}
+
+func (c *flightConn) written() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.flights
+}
+
+// watch makes the connections and a Monitor that is there before the first of them, and
+// waits until it has judged all masters that can be.
+func (f *fleet) watch(dial func(ctx context.Context, network, addr string) (net.Conn, error)) (*Monitor, []*flightConn, func()) {
+	f.t.Helper()
+	begin := make(chan struct{})
+	conns := make([]*flightConn, fleetOf)
+	var pipes []*pipeline.Pipeline
+	for i, m := range f.cluster.Masters() {
+		pipes = append(pipes, pipeline.New(pipeline.Config{
+			Name: m.Addr(), Network: "tcp", Addr: m.Addr(),
+			Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				<-begin
+				conn, err := dial(ctx, network, addr)
+				if err != nil {
+					return nil, err
+				}
+				c := &flightConn{Conn: conn}
+				conns[i] = c
+				return c, nil
+			},
+		}))
+	}
+	g := New(Config{
+		Guard:   guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: fleetOf, Drift: drift.Default},
+		Masters: pipes, Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()),
+		Logger: slog.New(slog.DiscardHandler), Life: context.Background(),
+	})
+	close(begin)
+	synctest.Wait()
+	time.Sleep(time.Second)
+	synctest.Wait()
+	return g, conns, func() {
+		g.Close()
+		for _, p := range pipes {
+			p.Close()
+		}
+	}
+}
+
+func (f *fleet) wantVotes(g *Monitor, want int) {
+	f.t.Helper()
+	votes := 0
+	for _, s := range g.Standings() {
+		if s.Vote {
+			votes++
+		}
+	}
+	if votes != want {
+		f.t.Errorf("%d masters vote, want %d: %+v", votes, want, g.Standings())
+	}
+}
+
+func TestADeclaredFleetIsJudgedByTheHandshakeAlone(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		g, _, end := f.watch(f.cluster.Dialer())
+		f.wantVotes(g, fleetOf) // declared
+		end()
+		g, conns, end := f.watch(f.cluster.Dialer())
+		defer end()
+		f.wantVotes(g, fleetOf)
+		for i, c := range conns {
+			flights := c.written()
+			if len(flights) != 1 || !strings.Contains(flights[0], "EVAL") || !strings.Contains(flights[0], "PING") {
+				t.Errorf("master %d was asked in %d flights, want the handshake alone: %q", i, len(flights), flights)
+			}
+			if r := g.rights[i].Load(); r.epoch != 1 || r.mark == "" || r.reason != nil {
+				t.Errorf("master %d: %+v", i, r)
+			}
+		}
+	})
+}
+
+// What another process has said counts for nothing.
+func TestAHandshakeThatIsServedByTwoProcessesJudgesNobody(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		g, _, end := f.watch(f.cluster.Dialer())
+		f.wantVotes(g, fleetOf)
+		end()
+		g = &Monitor{clock: drift.System(), cfg: guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: fleetOf}}
+		const run = "0123456789012345678901234567890123456789"
+		marker := func(run string) []any {
+			return []any{
+				[]byte("SAME"), int64(1), []byte("2"), []byte(run), []byte("r"), []byte("0"), []byte("0"), []byte("60000"),
+				[]byte("3"), []byte("standard"), []byte("0"), []byte("f"), []byte("declared"), []byte(""),
+			}
+		}
+		for name, test := range map[string]struct {
+			run   string
+			epoch uint64
+			err   error
+			later time.Duration
+			reply any
+			want  bool
+		}{
+			"one process":              {run, 1, nil, 0, marker(run), true},
+			"no marker":                {run, 1, nil, 0, []any{[]byte("MISSING"), int64(1), int64(0)}, true},
+			"another process":          {run, 1, nil, 0, marker("f" + run[1:]), false},
+			"a process that is silent": {"", 1, nil, 0, marker(run), false},
+			"another connection":       {run, 2, nil, 0, marker(run), false},
+			"a refusal":                {run, 1, &pipeline.ConfigError{What: "EVAL"}, 0, nil, false},
+			"too late":                 {run, 1, nil, waitForDial + 1, marker(run), false},
+			"no marker's reply":        {run, 1, nil, 0, "OK", false},
+		} {
+			q := &inquiry{g: g, sent: g.clock.Now(), epoch: 1}
+			q.add("EVAL")
+			c := &q.calls[0]
+			c.Reply, c.Err, c.Epoch = test.reply, test.err, 1
+			time.Sleep(test.later)
+			q.epoch = test.epoch
+			if got := q.tells(test.epoch, test.run); got != test.want {
+				t.Errorf("%s: %t, want %t", name, got, test.want)
+			}
+		}
+	})
+}

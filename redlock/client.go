@@ -245,6 +245,11 @@ func (c *Client) Close() error {
 	valid := c.holds.LoseAll()
 	c.awaitDo(valid)
 	c.holds.ReleaseAll(valid, c.opts.lock.ttl)
+	if c.ownsPool { // what was never sent needs no release
+		for _, m := range c.masters {
+			m.CloseUnused()
+		}
+	}
 	c.unfinished.Wait(c.nodeTimeout(c.opts.lock.ttl))
 	c.holds.Stop()
 	c.waiting.Close()

@@ -308,3 +308,45 @@ func TestRedigoSetsNoDeadlinesAndClosesNothing(t *testing.T) {
 		t.Errorf("read %q, %v", b[:n], err)
 	}
 }
+
+func TestWhatWasNeverSentIsNotWaitedForAtClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		cfg := s.config()
+		cfg.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		p := open(t, cfg)
+		kept := newWaiter(t, "DEL", "x")
+		kept.call.Keep = time.Now().Add(time.Hour)
+		kept.queue(p)
+		lost := newWaiter(t, "GET", "x").queue(p)
+		began := time.Now()
+		p.CloseUnused()
+		for _, w := range []*waiter{kept, lost, newWaiter(t, "GET", "y").queue(p)} {
+			if c := w.wait(); !errors.Is(c.Err, ErrClosed) || c.Sent {
+				t.Errorf("%v, sent: %t", c.Err, c.Sent)
+			}
+		}
+		if d := time.Since(began); d > 0 {
+			t.Errorf("it took %v", d)
+		}
+		p.Close()
+	})
+}
+
+// Its releases have to go out.
+func TestAPipelineThatHadAConnectionIsNotClosedAsUnused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		p := connect(t, s.config())
+		p.CloseUnused()
+		mustAnswer(t, p, "OK", "GET", "x")
+		_ = s.conn(1).Close()
+		p.CloseUnused()
+		synctest.Wait()
+		p.CloseUnused()
+		mustAnswer(t, p, "OK", "GET", "x")
+	})
+}

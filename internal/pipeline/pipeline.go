@@ -153,6 +153,21 @@ func (p *Pipeline) Close() {
 	<-p.done
 }
 
+// CloseUnused begins what Close does if there has never been a connection: nothing that
+// was queued has been sent then, so there is nothing to be given back. It fails all of
+// that, and does not wait. Otherwise it does nothing.
+func (p *Pipeline) CloseUnused() {
+	p.mu.Lock()
+	unused := p.session == nil && p.over == 0
+	if unused {
+		p.state, p.cause = closed, ErrClosed
+	}
+	p.mu.Unlock()
+	if unused {
+		p.cancel()
+	}
+}
+
 // supervise owns the connection: it dials, serves until the connection is
 // lost, and dials again.
 func (p *Pipeline) supervise(ctx context.Context) {

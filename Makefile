@@ -30,7 +30,7 @@ lint: ## check everything that can be checked without running it
 bench: ## measure against real masters, beside other libraries (BENCH, COUNT, BENCHTIME, BASE)
 	@scripts/bench.sh
 
-bench-check: ## half a minute of it, compared with bench/bounds.json; fails where a bound is not kept
+bench-check: ## a minute of it, compared with bench/bounds.json; fails where a bound is not kept
 	@scripts/bench.sh check
 
 pictures: ## record demo and chaos at a terminal, and draw them for the README

@@ -4,7 +4,7 @@
 // module of its own so that the peers are no dependencies of the library.
 //
 //	make bench                                   # everything, 6 repetitions, and tables
-//	make bench-check                             # half a minute, compared with bounds.json
+//	make bench-check                             # a minute, compared with bounds.json
 //	go test -bench LockUnlock/lib=.*/goroutines=16 -benchtime 2s
 //	go run ./cmd/report results/latest.txt       # the tables again
 //
@@ -28,6 +28,8 @@
 //	BenchmarkTLS         the connections are encrypted
 //	BenchmarkKeys        keys drawn from 1 to 100,000, so that some are taken
 //	BenchmarkHandOver    from Unlock in one client to Lock in one that waits
+//	BenchmarkDistance    the masters are 0.5 and 2 ms away, or (DistanceMixed) at
+//	                     mixed distances; all operations, in round trips
 //
 // BenchmarkSeveralKeys is of redquorum alone: 2 and 10 keys by LockAll, and one
 // of 10 by LockAny, beside the lock of one key.

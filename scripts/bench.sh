@@ -4,7 +4,7 @@
 #   scripts/bench.sh         all of them, and benchstat's summary and the tables of
 #                            bench/cmd/report; the raw output is kept in
 #                            bench/results/latest.txt
-#   scripts/bench.sh check   half a minute of the most important ones, compared with
+#   scripts/bench.sh check   a minute of the most important ones, compared with
 #                            the bounds in bench/bounds.json; fails where one is not
 #                            kept, and writes nothing
 #
@@ -34,6 +34,8 @@ all_times() {
 check() {
 	all_times '^BenchmarkLockUnlock$/^lib=(redsync|redquorum)$/^goroutines=(16|256)$' "${BENCHTIME:-300ms}" "$count" |
 		tee "$out/check.txt"
+	# In round trips, which hardly depend on the machine.
+	all_times '^BenchmarkDistance$/^lib=redquorum$/^micros=2000$' 100ms "$count" | tee -a "$out/check.txt"
 	say
 	"$out/report" -bounds bounds.json "$out/check.txt" ||
 		die "a bound of bench/bounds.json is not kept. On a machine that is busy with other things, run it again; if it stays, look for the cause (docs/explanation/performance.md), or move the bound and say why"

@@ -26,6 +26,7 @@ func (m *measurements) markdown(image string) (string, error) {
 		m.table(&sections, f, rows)
 		m.notes(&sections, rows)
 	}
+	sections.WriteString(m.distances())
 	if sections.Len() == 0 {
 		return "", errNothing
 	}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Benchmarks at a distance, without "Benchmark".
+const (
+	distance      = "Distance"
+	distanceMixed = "DistanceMixed"
+)
+
+// A distanceTable is one distance: a row for each operation, since all of them are in
+// round trips.
+type distanceTable struct {
+	benchmark string
+	micros    int
+	title     string
+}
+
+var distanceTables = []distanceTable{
+	{distance, 500, "All masters 0.5 ms away"},
+	{distance, 2000, "All masters 2 ms away"},
+	{distanceMixed, 2000, "Two masters 0.3 ms away, two 2 ms, and one 80 ms"},
+}
+
+// distanceOps are the operations, and in how many round trips each could be done at
+// best.
+var distanceOps = []struct {
+	unit, title string
+	least       int
+}{
+	{"first", "from Open to the first lock held, fleet declared", 2},
+	{"program", "from Open to the end of Close, one lock", 3},
+	{"lock", "Lock", 1},
+	{"unlock", "Unlock", 1},
+	{"hand-over", "hand-over", 1},
+	{"fenced", "hand-over with a fencing token", 1},
+	{"lock-all", "hand-over of LockAll", 1},
+	{"lock-any", "hand-over of LockAny", 1},
+	{"rlock", "RLock behind a writer", 1},
+	{"lock-behind-reader", "Lock behind the last reader", 1},
+	{"hot", "one hot key, 16 clients: between two holds", 1},
+}
+
+const distanceText = "In round trips: what an operation took, divided by what a quorum of the masters takes to answer a PING at the same " +
+	"distance; medians, and in parentheses the 90th percentile. A hand-over is counted from the call of Unlock in one client to the " +
+	"return of the call that waits in another."
+
+// distances writes the tables of those distances that were measured; "": of none.
+func (m *measurements) distances() string {
+	var b strings.Builder
+	for _, d := range distanceTables {
+		what := func(lib string) []metrics { return m.series[id{d.benchmark, lib, "micros", d.micros}] }
+		if len(what(ours)) == 0 {
+			continue
+		}
+		if b.Len() == 0 {
+			fmt.Fprintf(&b, "## Real distances\n\n%s", distanceText)
+			if line := m.config["distances"]; line != "" {
+				fmt.Fprintf(&b, " The distance is that of %s.", line)
+			}
+			b.WriteString("\n\n")
+		}
+		fmt.Fprintf(&b, "### %s\n\n", d.title)
+		writeRow(&b, "operation", "least possible", label(ours), label(peer))
+		b.WriteString("|:---|---:|---:|---:|\n")
+		for _, op := range distanceOps {
+			writeRow(&b, op.title, fmt.Sprint(op.least), trips(what(ours), op.unit), trips(what(peer), op.unit))
+		}
+		fmt.Fprintf(&b, "\nA round trip took %s µs. The hot key was acquired %s times a second, with redsync %s times.",
+			number(of(what(ours), "trip-µs")), number(of(what(ours), "hot-acq/s")), number(of(what(peer), "hot-acq/s")))
+		if idle := of(what(ours), "idle-client-KiB"); idle.n > 0 {
+			fmt.Fprintf(&b, " An idle client had %s KiB on the heap.", number(idle))
+		}
+		b.WriteString("\n\n")
+	}
+	return b.String()
+}
+
+// trips is a figure in round trips, with its 90th percentile if there is one.
+func trips(series []metrics, unit string) string {
+	text := number(of(series, unit+"-rt"))
+	if p90 := of(series, unit+"-p90-rt"); p90.n > 0 {
+		text += " (" + number(p90) + ")"
+	}
+	return text
+}

@@ -61,7 +61,7 @@ func TestTheDocumentationShowsTheseRules(t *testing.T) {
 		}
 		want.WriteString("\n")
 	}
-	for _, part := range []string{want.String(), "\n    ACL SETUSER locker " + strings.Join(Rules("locks:*"), " ") + "\n"} {
+	for _, part := range []string{want.String(), "\n```text\nACL SETUSER locker " + strings.Join(Rules("locks:*"), " ") + "\n```\n"} {
 		if !strings.Contains(string(page), part) {
 			t.Errorf("docs/reference/wire.md does not have\n%s", part)
 		}

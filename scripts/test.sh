@@ -97,7 +97,12 @@ trap 'exit 130' INT TERM
 : >"$out/left-out"
 
 say "go: $(go env GOVERSION)"
-ensure_redis || left_out "tests on real masters: no redis-server" >>"$out/left-out"
+server=
+if ensure_redis; then
+	server=$(redis_version)
+else
+	left_out "tests on real masters: no redis-server" >>"$out/left-out"
+fi
 if [ "$part" = quick ]; then
 	left_out "what test/slow.txt names, the fault matrix, mutants and containers among it: make test-all" >>"$out/left-out"
 elif choose_image; then
@@ -138,7 +143,7 @@ events | "$gotestsum" --raw-command --ignore-non-json-output-lines --format stan
 [ ! -s "$out/failed" ] || failed=1
 
 say
-say "== left out"
+say "== left out, besides the tests that were skipped${server:+, on redis-server $server}"
 cat "$out/left-out"
 say
 say "== closing lines of go test, $part"

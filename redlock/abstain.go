@@ -27,6 +27,7 @@ const (
 	AbstainChanged                    // its data was lost or replaced just now
 	AbstainQuarantined                // it may have forgotten locks
 	AbstainNotStandalone              // a member of a Redis Cluster, or a Sentinel
+	AbstainMoved                      // the fleet is being moved, see WithMovedTo
 )
 
 // String is the cause in a word or two.

@@ -59,6 +59,9 @@ func (f *fleetClient) Pause(ctx context.Context, most time.Duration) {
 	}
 }
 
+// JoinMove implements fleetseam.Client.
+func (f *fleetClient) JoinMove(name string) { f.voters.JoinMove(name) }
+
 // SetName implements fleetseam.Client.
 func (f *fleetClient) SetName(name string) { f.fleet.name.CompareAndSwap(nil, &name) }
 

@@ -73,6 +73,9 @@ func WithClientSkew(d time.Duration) Option {
 // guardConfig is what the guard of a client of n masters goes by.
 func (o *clientOptions) guardConfig(n int) (guard.Config, error) {
 	cfg := guard.Config{Level: o.guard.internal(), MaxTTL: o.maxTTL, Masters: n, Drift: o.drift, ClientSkew: o.clientSkew}
+	for _, name := range o.moves {
+		cfg = cfg.JoinMove(name)
+	}
 	if o.guard == GuardStrict && o.maxTTL < minStrictTTL {
 		return cfg, fmt.Errorf("WithMaxTTL: %v: want %v to %v WithGuard(GuardStrict)", o.maxTTL, minStrictTTL, maxTTLLimit)
 	}

@@ -62,6 +62,7 @@ type clientOptions struct {
 	clockErr  time.Duration // E
 
 	clientSkew time.Duration // of wall clocks, for fencing tokens
+	moves      []string      // that the client takes part in
 
 	strictGrants bool          // as in strict, whatever the guard: for tests of that alone
 	kept         time.Duration // of fences and lease records, on the masters

@@ -55,7 +55,7 @@ func knownTexts() []string {
 	_, text, _ := strings.Cut((&redlock.LostError{Key: "k", Reason: redlock.ReasonExpired, Planned: true}).Error(), "lost: ")
 	texts = append(texts, text)
 
-	for cause := redlock.AbstainNotConnected; cause <= redlock.AbstainNotStandalone; cause++ {
+	for cause := redlock.AbstainNotConnected; cause <= redlock.AbstainMoved; cause++ {
 		texts = append(texts, (&redlock.AbstainError{Cause: cause}).Error())
 	}
 	for _, how := range []string{

@@ -17,6 +17,8 @@ type Client interface {
 	Guarded() bool
 	// Servers are the masters, in the order of the list.
 	Servers() []Server
+	// JoinMove says that the client takes every lock in the fleet with this id, too.
+	JoinMove(name string)
 	// HighestFence is the highest fencing token that the client has seen; SeeFence
 	// lets it see another. What it gives from then on is above both.
 	HighestFence() uint64

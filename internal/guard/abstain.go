@@ -27,6 +27,7 @@ const (
 	Changed             // the marker changed on the living connection
 	Quarantined         // it may have forgotten locks
 	NotStandalone       // a member of a Redis Cluster, or a Sentinel
+	Moved               // the fleet is being moved, and this client does not take part
 )
 
 // String is the cause in a word or two.
@@ -35,7 +36,7 @@ func (c Cause) String() string {
 		NotConnected: "not connected", NotMaster: "not a master", MayEvict: "may evict", Duplicate: "duplicate",
 		Unreadable: "INFO unreadable", Unmarked: "no answer about the marker", OffClock: "clock off", NotOurs: "marker is another's",
 		OtherFleet: "other configuration", NoMarker: "no marker", Changed: "marker changed", Quarantined: "quarantined",
-		NotStandalone: "not standalone",
+		NotStandalone: "not standalone", Moved: "fleet is being moved",
 	}
 	if int(c) >= len(names) || names[c] == "" {
 		return fmt.Sprintf("Cause(%d)", uint8(c))
@@ -112,6 +113,8 @@ func (r *AbstainError) Error() string {
 			r.forgot(), r.Until.Add(time.Second-1).UTC().Format(time.RFC3339), r.Left.Round(time.Millisecond), r.remedy())
 	case NotStandalone:
 		return notStandalone(r.Value)
+	case Moved:
+		return fmt.Sprintf("this fleet is being moved to %s, see docs/how-to/moving-a-fleet.md: take locks in both fleets, and say so with WithMovedTo, or in the new one alone", r.Value)
 	default:
 		return r.Cause.String()
 	}

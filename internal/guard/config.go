@@ -43,6 +43,10 @@ type Config struct {
 	// ClientSkew is by how much clients' wall clocks may differ for fencing tokens
 	// to go on rising; 0: by no more than a quarantine for locks alone allows.
 	ClientSkew time.Duration
+
+	// Moves are the names of the moves that this client takes part in, each with a line's
+	// end behind it (JoinMove).
+	Moves string
 }
 
 const (

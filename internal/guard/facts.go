@@ -7,7 +7,7 @@ import (
 )
 
 // Facts are what is known of one master by its present connection. Nothing of
-// an earlier connection belongs here but Age: it may have led to another process.
+// an earlier connection belongs here but Age and MovedTo: it may have led to another process.
 // The errors are shown, and reached by errors.Is through AbstainError: none may be
 // a context's, since one master's timeout is not the caller's.
 type Facts struct {
@@ -28,6 +28,10 @@ type Facts struct {
 	Changed bool
 	Age     Age // of Marker; set by Answer
 
+	// MovedTo is to what the fleet is being moved, as this master has said last, also by an
+	// earlier connection: a marker that it has lost since said so all the same.
+	MovedTo string
+
 	// missingFrom is when the first of the newest MISSING answers in a row was
 	// received; zero: the newest is another.
 	missingFrom drift.Instant
@@ -43,6 +47,9 @@ func (f *Facts) Answer(m Marker) {
 	}
 	f.Marker, f.MarkerErr, f.Changed = m, nil, false
 	f.Age = f.Age.with(m)
+	if m.Written() && (m.To != "" || m.How == HowForced) {
+		f.MovedTo = m.To
+	}
 }
 
 // An Age is for how long a master has remembered everything, as this client has

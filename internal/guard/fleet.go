@@ -35,10 +35,13 @@ const (
 	// ToRevoke: these were declared new, without a master that has turned out to be
 	// of an older fleet. Take their vote back, and warn in the log.
 	ToRevoke
+	// ToClose: tell these that the fleet is being moved, as others of its
+	// masters say.
+	ToClose
 )
 
 // A Plan is a step, the masters that it is to be done on, and the id of the fleet
-// for their markers; "": none is known.
+// for their markers; "": none is known. With ToClose it is the name of the move.
 type Plan struct {
 	Step    Step
 	Masters []int
@@ -78,6 +81,12 @@ func (c Config) Plan(facts []Facts, now drift.Instant) Plan {
 	if declared, id := c.wrongly(facts, now); declared != nil {
 		return Plan{ToRevoke, declared, id}
 	}
+	if p, open := c.planClosing(facts); open {
+		return p
+	}
+	if c.movedTo(facts) != "" {
+		return Plan{} // what this fleet needs is for those to do who know of the move
+	}
 	if missing := c.missing(facts); missing != nil && c.Level == Standard {
 		return c.planMissing(facts, missing, now)
 	}
@@ -105,7 +114,7 @@ func (c Config) planMissing(facts []Facts, missing []int, now drift.Instant) Pla
 		}
 	}
 	switch {
-	case fit == c.Masters && fit == len(facts):
+	case fit == c.Masters && fit == len(facts) && !slices.ContainsFunc(facts, func(f Facts) bool { return f.MovedTo != "" }):
 		if !atOnce(facts) {
 			return Plan{Step: Again}
 		}

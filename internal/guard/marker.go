@@ -23,7 +23,7 @@ const Version = "2"
 // A Verdict is what a script found and did.
 type Verdict uint8
 
-// The verdicts. With those up to Revoked there is a marker of this fleet and of
+// The verdicts. With those up to Closed there is a marker of this fleet and of
 // this process, and its age can be told.
 const (
 	None      Verdict = iota // no script has answered yet
@@ -35,6 +35,7 @@ const (
 	Declared                 // there was none; since is 0: it votes at once
 	Forced                   // an operator wrote it anew; since is now
 	Revoked                  // its fleet was declared new and was not; since is now
+	Closed                   // it was told that its fleet is being moved
 	Missing                  // there is none
 	Conflict                 // it is of a fleet with another configuration; nothing was written
 	WrongType                // there is something else at its name; nothing was written
@@ -44,7 +45,7 @@ const (
 
 var verdicts = map[string]Verdict{
 	"SAME": Same, "RESTARTED": Restarted, "RESET": Reset, "CREATED": Created, "ADOPTED": Adopted,
-	"DECLARED": Declared, "FORCED": Forced, "REVOKED": Revoked, "MISSING": Missing, "CONFIG": Conflict,
+	"DECLARED": Declared, "FORCED": Forced, "REVOKED": Revoked, "CLOSED": Closed, "MISSING": Missing, "CONFIG": Conflict,
 	"TYPE": WrongType, "SKEW": Skewed, "PRESENT": Present,
 }
 
@@ -62,7 +63,7 @@ func (v Verdict) String() string {
 }
 
 // written reports whether there is a marker whose age can be told.
-func (v Verdict) written() bool { return v >= Same && v <= Revoked }
+func (v Verdict) written() bool { return v >= Same && v <= Closed }
 
 // Written reports whether there is a marker of this fleet and of this process.
 func (m Marker) Written() bool { return m.Verdict.written() }
@@ -94,6 +95,8 @@ type Fields struct {
 	Fleet   string // id of the fleet; "": not given yet
 	How     string // what has made Since what it is: one of the How constants; "": not told
 	Without string // "1": the fleet was declared while some of its masters were absent
+	To      string // to what the fleet is being moved; "": it is not
+	Closed  string // since when To stands there, by the master's clock, in ms since 1970
 }
 
 // The values of Fields.How.
@@ -111,11 +114,11 @@ const (
 // texts are the fields in the order of names in marker.lua.
 func (f *Fields) texts() []*string {
 	return []*string{
-		&f.Version, &f.Run, &f.Replid, &f.Since, &f.Wall, &f.MaxTTL, &f.Masters, &f.LevelIs, &f.DB, &f.Fleet, &f.How, &f.Without,
+		&f.Version, &f.Run, &f.Replid, &f.Since, &f.Wall, &f.MaxTTL, &f.Masters, &f.LevelIs, &f.DB, &f.Fleet, &f.How, &f.Without, &f.To, &f.Closed,
 	}
 }
 
-var fieldNames = []any{"v", "run", "replid", "since", "wall", "maxttl", "n", "level", "db", "fleet", "how", "without"}
+var fieldNames = []any{"v", "run", "replid", "since", "wall", "maxttl", "n", "level", "db", "fleet", "how", "without", "to", "closed"}
 
 var errReply = errors.New("guard: not the reply of a marker script")
 

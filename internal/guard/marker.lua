@@ -20,7 +20,7 @@ end
 local replid = redis.pcall('INFO', 'replication')
 replid = type(replid) == 'string' and string.match(replid, 'master_replid:(%x+)') or ''
 
-local names = {'v', 'run', 'replid', 'since', 'wall', 'maxttl', 'n', 'level', 'db', 'fleet', 'how', 'without'}
+local names = {'v', 'run', 'replid', 'since', 'wall', 'maxttl', 'n', 'level', 'db', 'fleet', 'how', 'without', 'to', 'closed'}
 local function read()
   local values, m = redis.call('HMGET', marker, unpack(names)), {}
   for i, name in ipairs(names) do m[name] = string.sub(values[i] or '', 1, 64) end

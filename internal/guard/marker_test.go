@@ -23,7 +23,7 @@ func answer(verdict string, us int64, fields ...string) []any {
 func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
 	// good is a whole marker, with other fields: name, value…
 	good := func(changes ...string) []string {
-		fields := []string{"2", id, otherID, "1000", "2000", "60000", "5", "standard", "0", "f1", "adopted", ""}
+		fields := []string{"2", id, otherID, "1000", "2000", "60000", "5", "standard", "0", "f1", "adopted", "", "", ""}
 		for i := 0; i < len(changes); i += 2 {
 			fields[slices.Index(fieldNames, any(changes[i]))] = changes[i+1]
 		}
@@ -37,6 +37,7 @@ func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
 	}{
 		"same":                    {answer("SAME", 5_000_000, good()...), Same},
 		"revoked":                 {answer("REVOKED", 5_000_000, good()...), Revoked},
+		"closed":                  {answer("CLOSED", 5_000_000, good("to", "x", "closed", "5000")...), Closed},
 		"missing":                 {sighted(int64(0)), Missing},
 		"missing for long":        {sighted(int64(1<<43 - 1)), Missing},
 		"missing for too long":    {sighted(int64(1 << 43)), None},
@@ -59,10 +60,10 @@ func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
 		"in lower case":           {answer("same", 1, good()...), None},
 		"none":                    {answer("NONE", 1, good()...), None},
 		"no verdict":              {answer("", 1, good()...), None},
-		"nil in it":               {append(answer("SAME", 1, good()[:11]...), nil), None},
-		"a number in it":          {append(answer("SAME", 1, good()[:11]...), int64(5)), None},
+		"nil in it":               {append(answer("SAME", 1, good()[:13]...), nil), None},
+		"a number in it":          {append(answer("SAME", 1, good()[:13]...), int64(5)), None},
 		"same, short":             {answer("SAME", 1), None},
-		"same, one short":         {answer("SAME", 1, good()[:11]...), None},
+		"same, one short":         {answer("SAME", 1, good()[:13]...), None},
 		"one too many":            {answer("SAME", 1, append(good(), "x")...), None},
 		"skew, long":              {answer("SKEW", 1, good()...), None},
 		"type, short":             {answer("TYPE", 1), None},
@@ -89,9 +90,9 @@ func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
 			t.Errorf("%s: the age is %v", name, age)
 		}
 	}
-	m, err := ParseMarker(answer("SAME", 5_000_000, "2", "r", "h", "3", "4", "5", "6", "l", "7", "f", "w", "1"), at(0), at(time.Second))
+	m, err := ParseMarker(answer("SAME", 5_000_000, "2", "r", "h", "3", "4", "5", "6", "l", "7", "f", "w", "1", "x", "8"), at(0), at(time.Second))
 	want := Fields{
-		Version: "2", Run: "r", Replid: "h", Since: "3", Wall: "4", MaxTTL: "5", Masters: "6", LevelIs: "l", DB: "7", Fleet: "f", How: "w", Without: "1",
+		Version: "2", Run: "r", Replid: "h", Since: "3", Wall: "4", MaxTTL: "5", Masters: "6", LevelIs: "l", DB: "7", Fleet: "f", How: "w", Without: "1", To: "x", Closed: "8",
 	}
 	if err != nil || m.Fields != want {
 		t.Errorf("%+v, %v; want %+v", m.Fields, err, want)
@@ -116,7 +117,7 @@ func TestAgeIsCountedByTheMastersClockAndThenByOurMonotonicOne(t *testing.T) {
 	sent := c.Now()
 	c.Advance(50 * time.Millisecond)
 	received := c.Now()
-	m, err := ParseMarker(answer("SAME", 5_000_000_000, "2", id, otherID, "4000000", "", "60000", "5", "standard", "0", "", "", ""), sent, received)
+	m, err := ParseMarker(answer("SAME", 5_000_000_000, "2", id, otherID, "4000000", "", "60000", "5", "standard", "0", "", "", "", "", ""), sent, received)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestAgeIsCountedByTheMastersClockAndThenByOurMonotonicOne(t *testing.T) {
 	}
 	for v := None; v <= Present; v++ {
 		m.Verdict = v
-		if _, ok := m.Age(c.Now()); ok != (v >= Same && v <= Revoked) {
+		if _, ok := m.Age(c.Now()); ok != (v >= Same && v <= Closed) {
 			t.Errorf("%v has an age: %v", v, ok)
 		}
 	}
@@ -174,7 +175,7 @@ func TestAgeIsBoundedByOurWallClockUnlessThatIsBehind(t *testing.T) {
 		"too long":         {"0000000999990000", 1000 * time.Second},
 		"of a declaration": {"0", 1000 * time.Second},
 	} {
-		m, err := ParseMarker(answer("SAME", 5_000_000_000, "2", id, otherID, "4000000", test.wall, "60000", "5", "standard", "0", "", "", ""), sent, received)
+		m, err := ParseMarker(answer("SAME", 5_000_000_000, "2", id, otherID, "4000000", test.wall, "60000", "5", "standard", "0", "", "", "", "", ""), sent, received)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -88,6 +88,11 @@ func (c Config) WholeArgs(t Target, seen string) []any { return c.args(Fleet, t,
 // RevokeArgs are those that take the vote back which a declaration gave.
 func (c Config) RevokeArgs(t Target, seen string) []any { return c.args(Fleet, t, "revoke", seen) }
 
+// CloseArgs are those that say that the fleet is being moved.
+func (c Config) CloseArgs(t Target, seen, to string) []any {
+	return c.args(Fleet, t, "close", seen, to)
+}
+
 func (c Config) args(s *script.Script, t Target, further ...any) []any {
 	skew := "" // unused: clocks are not compared
 	if c.Level == Strict {

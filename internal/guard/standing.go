@@ -60,6 +60,7 @@ func (c Config) Standings(facts []Facts, now drift.Instant) []Standing {
 		}
 	}
 	c.suspectOurselves(standings)
+	c.closeAll(facts, standings)
 	return standings
 }
 

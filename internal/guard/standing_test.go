@@ -419,7 +419,7 @@ func TestReasonsDoNotHideTheirCauses(t *testing.T) {
 		t.Error("errors.Is does not reach what went wrong")
 	}
 	seen := map[string]bool{}
-	for c := NotConnected; c <= NotStandalone; c++ {
+	for c := NotConnected; c <= Moved; c++ {
 		if s := c.String(); seen[s] || strings.HasPrefix(s, "Cause(") {
 			t.Errorf("cause %d is called %q", c, s)
 		}
@@ -431,7 +431,7 @@ func TestReasonsDoNotHideTheirCauses(t *testing.T) {
 	if s := Cause(0).String() + Cause(99).String(); s != "Cause(0)Cause(99)" {
 		t.Errorf("%q", s)
 	}
-	if !Quarantined.Passes() || OtherFleet.Passes() || OffClock.Passes() || NotStandalone.Passes() {
+	if !Quarantined.Passes() || OtherFleet.Passes() || OffClock.Passes() || NotStandalone.Passes() || Moved.Passes() {
 		t.Error("Passes")
 	}
 }

@@ -139,14 +139,14 @@ func TestAStoredMarkerNamesItsFleet(t *testing.T) {
 func TestWhatIsNoStoredMarkerIsNotRead(t *testing.T) {
 	t.Parallel()
 	for _, reply := range []any{
-		nil, "text", int64(1), []any{}, []any{[]byte("1")}, make([]any, 12), []any{[]byte("1"), nil, nil, nil, nil, nil}, append(make([]any, 12), []byte("1")),
+		nil, "text", int64(1), []any{}, []any{[]byte("1")}, make([]any, 14), []any{[]byte("1"), nil, nil, nil, nil, nil}, append(make([]any, 14), []byte("1")),
 	} {
 		if s, ok := ParseStored(reply); ok {
 			t.Errorf("%v is read as %+v", reply, s)
 		}
 	}
-	s, ok := ParseStored([]any{[]byte("1"), []byte(strings.Repeat("r", 100)), nil, int64(5), nil, nil, []byte("5"), nil, []byte("0"), nil, nil, []byte("1")})
-	if want := (Stored{Type: "hash", Fields: Fields{Version: "1", Run: strings.Repeat("r", 64), Masters: "5", DB: "0", Without: "1"}}); !ok || s != want {
+	s, ok := ParseStored([]any{[]byte("1"), []byte(strings.Repeat("r", 100)), nil, int64(5), nil, nil, []byte("5"), nil, []byte("0"), nil, nil, []byte("1"), []byte("x"), []byte("7")})
+	if want := (Stored{Type: "hash", Fields: Fields{Version: "1", Run: strings.Repeat("r", 64), Masters: "5", DB: "0", Without: "1", To: "x", Closed: "7"}}); !ok || s != want {
 		t.Errorf("%+v, %v", s, ok)
 	}
 }

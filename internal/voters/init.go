@@ -159,5 +159,5 @@ func (g *Monitor) unfit(force bool, without uint64) (reasons []error, declared b
 
 // markersOwn are the causes that a new marker does away with.
 var markersOwn = map[guard.Cause]bool{
-	guard.OtherFleet: true, guard.NoMarker: true, guard.Changed: true, guard.Quarantined: true,
+	guard.OtherFleet: true, guard.Moved: true, guard.NoMarker: true, guard.Changed: true, guard.Quarantined: true,
 }

@@ -15,7 +15,7 @@ import (
 func TestAnAnswerByAnotherConnectionTellsNothingOfTheMaster(t *testing.T) {
 	const asked = 7
 	clock := drift.NewFake(time.Unix(1e9, 0))
-	fields := []string{"2", "run", "replid", "0", "0", "30000", "1", "standard", "0", "fleet", "declared", ""}
+	fields := []string{"2", "run", "replid", "0", "0", "30000", "1", "standard", "0", "fleet", "declared", "", "", ""}
 	marker := []any{[]byte("SAME"), clock.Now().Wall().UnixMicro()}
 	for _, field := range fields {
 		marker = append(marker, []byte(field))

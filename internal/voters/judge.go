@@ -142,6 +142,10 @@ func (g *Monitor) plan(facts []guard.Facts, now drift.Instant) {
 		g.askFleet(plan, g.cfg.NameArgs)
 	case guard.ToComplete:
 		g.askFleet(plan, g.cfg.WholeArgs)
+	case guard.ToClose:
+		if g.askClosing(plan.Masters, plan.Fleet) {
+			g.warn("the fleet is being moved: a master that did not know is told", "to", plan.Fleet)
+		}
 	case guard.ToRevoke:
 		if g.askFleet(plan, g.cfg.RevokeArgs) {
 			g.warn("the fleet was declared new without a master that has locks: the others vote again after their quarantine", "fleet", plan.Fleet)

@@ -207,7 +207,7 @@ func (e *watcher) CameUp(epoch uint64, runID string) []*pipeline.Call {
 		w.clock = clockWatch{} // another clock, perhaps
 	}
 	w.epoch, w.run, w.redialing, w.looked, w.looks, w.failed = epoch, runID, false, false, 0, false
-	w.facts = guard.Facts{Master: w.facts.Master, DB: w.facts.DB, Connected: true, Age: w.facts.Age.Earlier()}
+	w.facts = guard.Facts{Master: w.facts.Master, DB: w.facts.DB, Connected: true, Age: w.facts.Age.Earlier(), MovedTo: w.facts.MovedTo}
 	q := w.greeting
 	w.greeting = nil
 	if q != nil {
@@ -248,7 +248,7 @@ func (e *watcher) WentDown(epoch uint64, cause error, redialing bool) {
 		return // of a connection before
 	}
 	w.lastLostEpoch, w.epoch, w.redialing, w.looked, w.asking = max(w.lastLostEpoch, epoch), 0, redialing, false, nil
-	w.facts = guard.Facts{Master: w.facts.Master, DB: w.facts.DB, Err: &pipeline.DownError{Cause: cause}, Age: w.facts.Age}
+	w.facts = guard.Facts{Master: w.facts.Master, DB: w.facts.DB, Err: &pipeline.DownError{Cause: cause}, Age: w.facts.Age, MovedTo: w.facts.MovedTo}
 	g.judge()
 }
 

@@ -89,7 +89,8 @@ func (g *Monitor) Check() *pipeline.Check {
 // Excluded is the masters that are asked for no vote, as bits: those that
 // are the same server as another address, since the server is asked there, and
 // would refuse the one what it has just granted the other; and those of another
-// fleet, whose locks are none of ours to get in the way of.
+// fleet, or of one that is moved without us, whose locks are none of ours to get in the
+// way of.
 func (g *Monitor) Excluded() uint64 {
 	if g == nil {
 		return 0
@@ -109,7 +110,7 @@ func (g *Monitor) mustExclude() uint64 {
 		switch s.Why.Cause {
 		case guard.Duplicate:
 			duplicates |= 1 << i
-		case guard.OtherFleet:
+		case guard.OtherFleet, guard.Moved:
 			foreign |= 1 << i
 		case guard.Unmarked:
 			unjudged |= 1 << i

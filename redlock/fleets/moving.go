@@ -87,7 +87,7 @@ func (m *moving) settleIDs(ctx context.Context) error {
 	if m.settled.Load() {
 		return nil
 	}
-	for end := time.Now().Add(idsWithin); !m.idsKnown(); {
+	for end := time.Now().Add(idsWithin); !m.join() || !m.idsKnown(); {
 		if m.late.Load() || ctx.Err() != nil {
 			return m.check()
 		}
@@ -102,6 +102,27 @@ func (m *moving) settleIDs(ctx context.Context) error {
 	}
 	m.settled.Store(true)
 	return nil
+}
+
+// join says to the clients of from that every lock is taken in the fleets of to as well:
+// from may be closed for others (redlock.Client.CloseFleet) under the id of any of these.
+// It reports whether all ids are known.
+func (m *moving) join() bool {
+	all := true
+	from := m.from.fleets("")
+	for _, p := range m.to.fleets("") {
+		id := p.fleet.fleetID()
+		if id == "" {
+			all = all && !p.fleet.seam.Guarded()
+			continue
+		}
+		for _, q := range from {
+			if !q.fleet.same(p.fleet) {
+				q.fleet.seam.JoinMove(id)
+			}
+		}
+	}
+	return all
 }
 
 const (
@@ -172,12 +193,12 @@ func (m *moving) Do(ctx context.Context, key string, fn func(ctx context.Context
 	return h.(doer).do(ctx, fn)
 }
 
-// Ready implements Locker. Both sides are waited for at once.
+// Ready implements Locker. The new fleet is waited for first: from may be closed for those
+// that do not say its id.
 func (m *moving) Ready(ctx context.Context) error {
-	to := make(chan error, 1)
-	go func() { to <- m.to.Ready(ctx) }()
-	err := joined([]error{inFleet("from", m.from.Ready(ctx)), inFleet("to", <-to)})
-	if err != nil {
+	to := inFleet("to", m.to.Ready(ctx))
+	m.join()
+	if err := joined([]error{inFleet("from", m.from.Ready(ctx)), to}); err != nil {
 		return err
 	}
 	return m.settleIDs(ctx)

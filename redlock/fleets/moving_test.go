@@ -25,7 +25,8 @@ type move struct {
 func inMove(t *testing.T, test func(t *testing.T, m *move), opts ...redlock.Option) {
 	t.Helper()
 	inSim(t, 8, func(t *testing.T, s *sim) {
-		m := &move{sim: s, from: s.open(0, 2, opts...), to: s.open(3, 7, opts...)}
+		s.opts = opts
+		m := &move{sim: s, from: s.open(0, 2), to: s.open(3, 7)}
 		for _, c := range []*redlock.Client{m.from, m.to} {
 			// In strict a new fleet is to be declared, or waits for its quarantine.
 			if err := c.Init(t.Context()); err != nil && !strings.Contains(err.Error(), "GuardOff") {

@@ -24,6 +24,7 @@ type sim struct {
 	t       *testing.T
 	cluster *simmaster.Cluster
 	masters []*simmaster.Master
+	opts    []redlock.Option // of all clients
 	closers []func()
 }
 
@@ -49,7 +50,8 @@ func inSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 // them.
 func (s *sim) open(first, last int, opts ...redlock.Option) *redlock.Client {
 	s.t.Helper()
-	c, err := redlock.Open(s.cluster.URLs()[first:last+1], append([]redlock.Option{redlock.WithPool(pool.WithDialer(s.cluster.Dialer()))}, opts...)...)
+	opts = slices.Concat([]redlock.Option{redlock.WithPool(pool.WithDialer(s.cluster.Dialer()))}, s.opts, opts)
+	c, err := redlock.Open(s.cluster.URLs()[first:last+1], opts...)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,0 +1,91 @@
+package voters
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/redquorum/redquorum/internal/guard"
+)
+
+// JoinMove says that the client takes part in a move: it takes every lock in the other
+// fleet, too. A nil Monitor does nothing.
+func (g *Monitor) JoinMove(name string) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.unlock()
+	if c := g.cfg.JoinMove(name); c != g.cfg && !g.closed {
+		g.cfg = c
+		g.judge()
+	}
+}
+
+// askClosing tells masters that the fleet is being moved, and reports whether it asks
+// anybody. The caller must hold g.mu.
+func (g *Monitor) askClosing(masters []int, to string) bool {
+	return g.askFleet(guard.Plan{Masters: masters, Fleet: g.fleet}, func(t guard.Target, seen string) []any {
+		return g.cfg.CloseArgs(t, seen, to)
+	})
+}
+
+// errNotTold is of a master that may not have been told.
+var errNotTold = errors.New("it was not told: ask again")
+
+// CloseFleet tells all masters that the fleet is being moved (see redlock.Client.CloseFleet).
+// reasons says for each that does not say so why; nil where it does. The error is what
+// ended the waiting before anything was written: ctx's, or the cause of Life.
+func (g *Monitor) CloseFleet(ctx context.Context, to string) (closing guard.Closing, reasons []error, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, initLimit, errInitLimit)
+	defer cancel()
+	g.lookAnew()
+	if err := g.awaitLooks(ctx); err != nil {
+		return closing, nil, err
+	}
+	for _, q := range g.startClosing(to) {
+		select {
+		case <-q.done:
+		case <-ctx.Done():
+		}
+	}
+	closing, reasons = g.closingTo(to)
+	return closing, reasons, nil
+}
+
+// startClosing asks all masters that have a marker of this fleet and do not say so yet.
+func (g *Monitor) startClosing(to string) (asked []*inquiry) {
+	g.mu.Lock()
+	defer g.unlock()
+	for i := range g.masters {
+		w := &g.masters[i]
+		m := w.facts.Marker
+		if w.epoch == 0 || w.facts.MarkerErr != nil || w.facts.Changed || !m.Written() || m.To == to {
+			continue
+		}
+		q := g.ask(i, askFleet, guard.Fleet, g.fleet, func(t guard.Target) []any { return g.cfg.CloseArgs(t, m.Fleet, to) })
+		q.done = make(chan struct{})
+		asked = append(asked, q)
+		g.send = append(g.send, q)
+	}
+	return asked
+}
+
+// closingTo is how far it is now, and why masters are not.
+func (g *Monitor) closingTo(to string) (guard.Closing, []error) {
+	g.mu.Lock()
+	defer g.unlock()
+	facts, now := g.facts(), g.clock.Now()
+	closing := g.cfg.ClosingTo(facts, to, now)
+	reasons := make([]error, len(facts))
+	for i, s := range g.standings(facts, now) {
+		switch {
+		case slices.Contains(closing.Closed, i):
+		case s.Why != nil && s.Why.Cause != guard.Quarantined && s.Why.Cause != guard.Moved:
+			reasons[i] = s.Why
+		default:
+			reasons[i] = errNotTold
+		}
+	}
+	return closing, reasons
+}

@@ -1,0 +1,334 @@
+package fleets_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/fleetseam"
+	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/fleets"
+)
+
+// quarantine is how long a lock of before may go on, at the most: the longest TTL and what
+// clocks may drift in it.
+const quarantine = time.Minute + 2*time.Second
+
+func wantMoved(t *testing.T, err error, to string) {
+	t.Helper()
+	why, ok := errors.AsType[*redlock.AbstainError](err)
+	if !errors.Is(err, redlock.ErrNoQuorum) || !ok || why.Cause != redlock.AbstainMoved || !strings.Contains(err.Error(), "this fleet is being moved to "+to+", see docs/how-to/moving-a-fleet.md") {
+		t.Errorf("%v: want to be told that the fleet is being moved to %s", err, to)
+	}
+}
+
+func (m *move) close(to string) *redlock.FleetClosing {
+	m.t.Helper()
+	r, err := m.open(0, 2).CloseFleet(m.t.Context(), to)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return r
+}
+
+func TestAClosedFleetVotesForThoseAloneWhoTakePart(t *testing.T) {
+	inMove(t, func(t *testing.T, m *move) {
+		id := fleetseam.ClientOf(m.to).FleetID()
+		forgotten := m.open(0, 2)
+		held := lock(t, fleets.One(forgotten), "theirs", redlock.WithTTL(3*time.Second))
+		mine := lock(t, m.l, "mine")
+
+		r := m.close(id)
+		if len(r.Closed) != 3 || r.Open != nil || r.Left < time.Minute || r.Left > quarantine || r.Fleet != fleetseam.ClientOf(m.from).FleetID() {
+			t.Errorf("%+v", r)
+		}
+		if until := time.Until(r.Until); until != r.Left {
+			t.Errorf("until in %v, %v left", until, r.Left)
+		}
+
+		// Nobody who takes part is interrupted.
+		if err := mine.Extend(t.Context()); err != nil && !errors.Is(err, redlock.ErrNoQuorum) {
+			t.Error(err)
+		}
+		unlock(t, lock(t, m.l, "k"))
+		if err := mine.Extend(t.Context()); err != nil {
+			t.Error(err)
+		}
+		unlock(t, mine)
+		// Who does not is told at once, before any waiting.
+		began := time.Now()
+		_, err := forgotten.Lock(t.Context(), "k")
+		if wantMoved(t, err, id); time.Since(began) > time.Second {
+			t.Errorf("told after %v", time.Since(began))
+		}
+		if m.on("k", 0, 2) != 0 {
+			t.Error("it got in others' way")
+		}
+		// A client that comes later is told, too.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		wantMoved(t, m.open(0, 2).Ready(ctx), id)
+		// What it held ends within its validity, not by luck of a renewal.
+		<-held.Context().Done()
+		if took := time.Since(began); took > 4*time.Second || !errors.Is(context.Cause(held.Context()), redlock.ErrLost) {
+			t.Errorf("its lock ended after %v: %v", took, context.Cause(held.Context()))
+		}
+
+		time.Sleep(r.Left / 2)
+		if again := m.close(id); again.Left > r.Left/2 || again.Left == 0 {
+			t.Errorf("asked again half way, %v is left, before %v", again.Left, r.Left)
+		}
+		time.Sleep(r.Left)
+		if again := m.close(id); again.Left != 0 {
+			t.Errorf("asked again after all, %v is left", again.Left)
+		}
+		unlock(t, lock(t, m.l, "k"))
+	})
+}
+
+// Sales go on while the fleet is closed: nobody is refused, and nobody waits for longer
+// than a look at the masters takes.
+func TestWhoTakesPartGoesOnWhileTheFleetIsClosed(t *testing.T) {
+	inMove(t, func(t *testing.T, m *move) {
+		id := fleetseam.ClientOf(m.to).FleetID()
+		var stop atomic.Bool
+		var wg sync.WaitGroup
+		n := atomic.Int32{}
+		for range 2 {
+			wg.Go(func() {
+				for !stop.Load() {
+					began := time.Now()
+					h, err := m.l.Lock(t.Context(), "k", redlock.WithFencing())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if took := time.Since(began); took > 500*time.Millisecond {
+						t.Errorf("waited for %v", took)
+					}
+					n.Add(1)
+					time.Sleep(5 * time.Millisecond)
+					if err := h.Unlock(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		time.Sleep(100 * time.Millisecond)
+		before := n.Load()
+		m.close(id)
+		time.Sleep(100 * time.Millisecond)
+		stop.Store(true)
+		wg.Wait()
+		if before < 5 || n.Load() < before+5 {
+			t.Errorf("%d locks before, %d in all", before, n.Load())
+		}
+	})
+}
+
+func TestAMasterThatWasAwayIsClosedWhenItComesBack(t *testing.T) {
+	inMove(t, func(t *testing.T, m *move) {
+		id := fleetseam.ClientOf(m.to).FleetID()
+		m.masters[2].Kill()
+		synctest.Wait()
+		r := m.close(id)
+		if len(r.Closed) != 2 || r.Open == nil || len(r.Open.Errors) != 1 || r.Left == 0 {
+			t.Errorf("%+v", r)
+		}
+		if node, ok := errors.AsType[*redlock.NodeError](r.Open); !ok || !strings.Contains(node.Error(), "connection refused") {
+			t.Errorf("%v", r.Open)
+		}
+		if err := m.masters[2].Restart(true); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		if again := m.close(id); len(again.Closed) != 3 {
+			t.Errorf("when it is back: %+v", again)
+		}
+	})
+}
+
+// Two of three masters that were closed go, and the third comes back empty: a client that
+// saw the fleet closed neither adopts it nor believes it.
+func TestARestartedMasterIsNotAdoptedByAStranger(t *testing.T) {
+	inMove(t, func(t *testing.T, m *move) {
+		id := fleetseam.ClientOf(m.to).FleetID()
+		forgotten := m.open(0, 2)
+		m.close(id)
+		for _, client := range []*redlock.Client{m.from, m.to} {
+			_ = client.Close() // nobody who takes part is there to do it
+		}
+		time.Sleep(6 * time.Second) // until it has looked
+		_, err := forgotten.TryLock(t.Context(), "k")
+		wantMoved(t, err, id)
+		m.masters[0].Kill()
+		if err := m.masters[1].Restart(false); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		if _, found := m.masters[1].TTL("redquorum:marker"); found {
+			t.Error("a stranger has adopted it")
+		}
+		time.Sleep(5 * time.Minute)
+		_, err = forgotten.TryLock(t.Context(), "k")
+		wantMoved(t, err, id)
+
+		// Who takes part adopts it, and closes it.
+		part := m.open(0, 2, redlock.WithMovedTo("another"), redlock.WithMovedTo(id))
+		time.Sleep(2 * time.Minute)
+		if err := part.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		l, err := part.Lock(t.Context(), "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Unlock(t.Context()); err != nil {
+			t.Error(err)
+		}
+		r, err := part.CloseFleet(t.Context(), id)
+		if err != nil || len(r.Closed) != 2 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}
+
+func TestTooFewMastersThatCanBeToldAreNoClosing(t *testing.T) {
+	inMove(t, func(t *testing.T, m *move) {
+		m.killFrom()
+		r, err := m.open(0, 2).CloseFleet(t.Context(), "elsewhere")
+		q, ok := errors.AsType[*redlock.QuorumError](err)
+		if !ok || !errors.Is(err, redlock.ErrNoQuorum) || q.OK != 1 || q.Need != 2 || q.Total != 3 || r == nil || len(r.Closed) != 1 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}
+
+func TestAFleetIsOpenedAgainByForce(t *testing.T) {
+	inMove(t, func(t *testing.T, m *move) {
+		m.close("elsewhere")
+		time.Sleep(6 * time.Second) // until it has looked
+		_, err := m.from.TryLock(t.Context(), "k")
+		wantMoved(t, err, "elsewhere")
+		if err := m.from.Init(t.Context(), redlock.ForceInit()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		unlock(t, lock(t, fleets.One(m.from), "k"))
+	})
+}
+
+func TestBadClosingsAreRefused(t *testing.T) {
+	inMove(t, func(t *testing.T, m *move) {
+		for to, want := range map[string]string{
+			"": "the name is empty", "a b": `"a b"`, strings.Repeat("x", 65): "65 bytes",
+			fleetseam.ClientOf(m.from).FleetID(): "the id of this fleet",
+		} {
+			if _, err := m.from.CloseFleet(t.Context(), to); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v", to, err)
+			}
+		}
+		off := m.open(0, 2, redlock.WithGuard(redlock.GuardOff))
+		if _, err := off.CloseFleet(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "GuardOff") {
+			t.Error(err)
+		}
+		if _, err := redlock.Open([]string{"redis://a:1"}, redlock.WithMovedTo("")); err == nil || !strings.Contains(err.Error(), "WithMovedTo: the name is empty") {
+			t.Error(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := m.from.CloseFleet(ctx, "x"); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		_ = off.Close()
+		_ = m.from.Close()
+		if _, err := m.from.CloseFleet(t.Context(), "x"); !errors.Is(err, redlock.ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+// A program that starts when the fleet is closed already takes part as one that ran before.
+func TestMovingStartsOnAClosedFleet(t *testing.T) {
+	inMove(t, func(t *testing.T, m *move) {
+		m.close(fleetseam.ClientOf(m.to).FleetID())
+		l := m.moving(m.open(0, 2), m.open(3, 7))
+		unlock(t, lock(t, l, "k"))
+		again, err := fleets.Moving(fleets.One(m.open(0, 2)), fleets.One(m.open(3, 7)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		unlock(t, lock(t, again, "k"))
+	})
+}
+
+// The whole move: while it goes on nobody is beside anybody and tokens rise, and whoever
+// was forgotten in the first phase is refused in the third.
+func TestTheThreePhasesExcludeEachOtherThroughout(t *testing.T) {
+	inMove(t, func(t *testing.T, m *move) {
+		id := fleetseam.ClientOf(m.to).FleetID()
+		var mu sync.Mutex
+		holder, last, sold := "", uint64(0), 0
+		sell := func(name string, l fleets.Locker) error {
+			h, err := l.Lock(t.Context(), "k", redlock.WithFencing())
+			if err != nil {
+				return err
+			}
+			mu.Lock()
+			if holder != "" || h.Fence() <= last {
+				t.Errorf("%s beside %q, token %d after %d", name, holder, h.Fence(), last)
+			}
+			holder, last = name, h.Fence()
+			mu.Unlock()
+			time.Sleep(40 * time.Millisecond)
+			mu.Lock()
+			holder = ""
+			sold++
+			mu.Unlock()
+			return h.Unlock(t.Context())
+		}
+		var phase [3]atomic.Pointer[fleets.Locker] // of each client
+		set := func(i int, l fleets.Locker) { phase[i].Store(&l) }
+		for i := range phase {
+			set(i, fleets.One(m.open(0, 2)))
+		}
+		var stop atomic.Bool
+		var wg sync.WaitGroup
+		for i := range phase {
+			wg.Go(func() {
+				for !stop.Load() {
+					if err := sell(string(rune('a'+i)), *phase[i].Load()); err != nil {
+						t.Errorf("client %d: %v", i, err)
+						return
+					}
+				}
+			})
+		}
+		forgotten := fleets.One(m.open(0, 2))
+		step := func() { time.Sleep(200 * time.Millisecond) }
+		step()
+		for i := range phase { // to the second phase, one by one
+			set(i, m.moving(m.open(0, 2), m.open(3, 7)))
+			step()
+		}
+		r := m.close(id)
+		step()
+		wantMoved(t, sell("forgotten", forgotten), id)
+		time.Sleep(r.Left)
+		for i := range phase { // to the third
+			set(i, fleets.One(m.open(3, 7)))
+			step()
+			wantMoved(t, sell("forgotten", forgotten), id)
+		}
+		stop.Store(true)
+		wg.Wait()
+		if sold < 50 {
+			t.Errorf("%d sold", sold)
+		}
+	}, redlock.WithTTL(time.Second), redlock.WithMaxTTL(2*time.Second))
+}

@@ -47,7 +47,7 @@ Without a command it is "redlock-demo demo".`,
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
 	o.register(root)
 	root.AddCommand(newDemo(a, shared), newExec(a, shared), newStatus(a, shared), newLocks(a, shared), newRelease(a, shared), newWait(a, shared), newChaos(a, shared),
-		newBench(a, shared), newDoctor(a, shared), newInit(a, shared), newShare())
+		newBench(a, shared), newDoctor(a, shared), newInit(a, shared), newFleet(a, shared), newShare())
 	for _, cmd := range append(root.Commands(), root) {
 		if !cmd.Hidden {
 			shared.register(cmd)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/fleetseam"
+	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/redlock/fleets"
 )
@@ -517,6 +518,29 @@ func TestAFleetIsNotMovedToItself(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
+	})
+}
+
+// The same servers with another database are another fleet: so settings are changed online.
+func TestAFleetIsMovedToAnotherDatabaseOfItsServers(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		from := s.open(0, 2)
+		var urls []string
+		for _, url := range s.cluster.URLs() {
+			urls = append(urls, url+"/1")
+		}
+		to, err := redlock.Open(urls, redlock.WithPool(pool.WithDialer(s.cluster.Dialer())), redlock.WithMaxTTL(5*time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.closers = append(s.closers, func() { _ = to.Close() })
+		h := lock(t, s.moving(from, to), "k", redlock.WithFencing())
+		for name, c := range map[string]*redlock.Client{"from": from, "to": to} {
+			if _, err := c.TryLock(t.Context(), "k"); !errors.Is(err, redlock.ErrTaken) {
+				t.Errorf("in %s alone: %v", name, err)
+			}
+		}
+		unlock(t, h)
 	})
 }
 

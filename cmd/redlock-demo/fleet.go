@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
+	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+const fleetExamples = `  redlock-demo fleet close --masters redis://a,redis://b,redis://c --to redis://d,redis://e,redis://f
+  redlock-demo fleet close --to shards-of-2027    # the name that clients give to WithMovedTo
+  redlock-demo fleet close --to shards-of-2027    # again: for how much longer to wait`
+
+// newFleet is the group of commands about a fleet as a whole.
+func newFleet(a *app, shared *sharedFlags) *cobra.Command {
+	group := &cobra.Command{
+		Use:         "fleet",
+		Short:       "Move clients from one fleet of masters to another",
+		Long:        "fleet has what an operator does to a fleet as a whole: see its commands.",
+		Annotations: map[string]string{heeds: ""},
+		Args:        noArguments,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	sub := newFleetClose(a, shared)
+	shared.register(sub)
+	group.AddCommand(sub)
+	return group
+}
+
+// fleetCloseOptions are the flags of fleet close.
+type fleetCloseOptions struct {
+	*sharedFlags
+	accessFlags
+	guard, to string
+}
+
+func newFleetClose(a *app, shared *sharedFlags) *cobra.Command {
+	o := &fleetCloseOptions{sharedFlags: shared}
+	cmd := &cobra.Command{
+		Use:   "close --to name|url,url,…",
+		Short: "Close a fleet that is being moved to clients that use it alone",
+		Long: `close tells every master that its fleet is being moved. From then on masters vote
+only for clients that take every lock in both fleets, and say so (fleets.Moving,
+WithMovedTo): others are told where the fleet goes. So a client that was forgotten
+cannot hold a lock beside those that use the new fleet alone.
+
+Do so when all clients should take locks in both fleets, and let none use the new
+one alone before this command says so. It may be run again: it then tells for how
+much longer to wait. docs/how-to/moving-a-fleet.md has all steps.
+
+--to is the list of the new fleet's masters, or the name that clients have.
+
+Exit code: 0 when the new fleet may be used alone now; 75 when the fleet is closed
+and locks of before may still be held; 69 when too few masters could be told, 64 for
+a mistake in the arguments.`,
+		Example:     fleetExamples,
+		Annotations: map[string]string{heeds: "masters config max-ttl client-skew json"},
+		Args:        noArguments,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return runFleetClose(cmd, a, o) },
+	}
+	cmd.Flags().StringVar(&o.to, "to", "", "where to: comma-separated urls of the new fleet's masters, or the `name` that clients have (WithMovedTo)")
+	registerGuard(cmd, &o.guard)
+	o.accessFlags.register(cmd)
+	return cmd
+}
+
+// A closingReport is what --json prints.
+type closingReport struct {
+	Fleet  string   `json:"fleet"`
+	To     string   `json:"to"`
+	Closed []string `json:"closed"`
+	// Open are the masters that do not say so, and why.
+	Open   map[string]string `json:"open,omitempty"`
+	Error  string            `json:"error,omitempty"`
+	LeftMS int64             `json:"left_ms"` // until the new fleet may be used alone
+	Until  *time.Time        `json:"until,omitempty"`
+}
+
+func runFleetClose(cmd *cobra.Command, a *app, o *fleetCloseOptions) error {
+	if o.to == "" {
+		return usagef("where to is not said: want --to with the new fleet's masters, or the name that clients have")
+	}
+	client, err := o.open(cmd, a, o.sharedFlags, append(guardOption(o.guard), redlock.WithTTL(shortTTL(o.maxTTL)))...)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	to, err := o.destination(cmd.Context())
+	if err != nil {
+		return err
+	}
+	found, err := client.CloseFleet(cmd.Context(), to)
+	if cmd.Context().Err() != nil {
+		return context.Cause(cmd.Context())
+	}
+	if found == nil {
+		return usagef("%s", strings.TrimPrefix(err.Error(), "redlock: "))
+	}
+	r := newClosingReport(found, to)
+	switch {
+	case err != nil:
+		err = &codeError{exitNoQuorum, errors.New(strings.TrimPrefix(redacted(err.Error()), "redlock: "))}
+		r.Error = err.Error()
+	case found.Left > 0:
+		err = &codeError{code: exitBusy}
+	}
+	if o.json {
+		if writeErr := writeJSON(a.out, r); writeErr != nil || err == nil {
+			return writeErr
+		}
+		return &codeError{code: exitCode(err)}
+	}
+	if writeErr := r.print(a, found); writeErr != nil {
+		return writeErr
+	}
+	return err
+}
+
+// shortTTL is a TTL that any fleet has room for; the command holds no lock.
+func shortTTL(maxTTL time.Duration) time.Duration {
+	if maxTTL == 0 {
+		return time.Second
+	}
+	return min(maxTTL, time.Second)
+}
+
+// destination is the name of the move: as given, or the id that a quorum of the masters
+// have that were given.
+func (o *fleetCloseOptions) destination(ctx context.Context) (string, error) {
+	if !strings.Contains(o.to, "://") {
+		return o.to, nil
+	}
+	urls, err := (&sharedFlags{masters: o.to}).masterURLs(true, nil)
+	if err != nil {
+		return "", usagef("--to: %w", err)
+	}
+	poolOpts, err := o.pool()
+	if err != nil {
+		return "", err
+	}
+	p, err := pool.New(urls, poolOpts...)
+	if err != nil {
+		return "", usagef("--to: %w", inFlags(err))
+	}
+	_ = p.Close()
+	have, seen := map[string]int{}, 0
+	for _, m := range readMarkers(ctx, urls, poolOpts) {
+		if m.marker == nil || m.marker.Fields.Fleet == "" {
+			continue
+		}
+		seen++
+		if have[m.marker.Fields.Fleet]++; have[m.marker.Fields.Fleet] >= quorum.Need(len(urls)) {
+			return m.marker.Fields.Fleet, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	return "", &codeError{exitNoQuorum, fmt.Errorf("nothing was written: %d of %s of --to say which fleet they are of, and %d have to say the same: declare it first (redlock-demo init), or start them",
+		seen, words.Count(len(urls), "master"), quorum.Need(len(urls)))}
+}
+
+func newClosingReport(found *redlock.FleetClosing, to string) *closingReport {
+	r := &closingReport{Fleet: found.Fleet, To: to, Closed: found.Closed, LeftMS: found.Left.Milliseconds()}
+	if found.Left > 0 {
+		r.Until = &found.Until
+	}
+	if found.Open == nil {
+		return r
+	}
+	r.Open = make(map[string]string)
+	for _, err := range found.Open.Errors {
+		if node, ok := errors.AsType[*redlock.NodeError](err); ok {
+			r.Open[node.Master] = redacted(node.Err.Error())
+		}
+	}
+	return r
+}
+
+// print tells what the masters say now, and what may be done.
+func (r *closingReport) print(a *app, found *redlock.FleetClosing) error {
+	var b bytes.Buffer
+	rows := [][]string{{"master", "is told"}}
+	for _, master := range r.Closed {
+		rows = append(rows, []string{master, "yes"})
+	}
+	for _, master := range slices.Sorted(maps.Keys(r.Open)) {
+		rows = append(rows, []string{master, "✗ " + visible(r.Open[master])})
+	}
+	l := layoutFor(a.out)
+	l.table(&b, table{rows, nil, func(row []string) string { return row[0] + ": " + row[1] }})
+	b.WriteByte('\n')
+	switch {
+	case r.Error != "":
+		l.text(&b, "", 0, "The fleet is not closed: run this again when more masters can be reached. Let no client use the new fleet alone.")
+	case found.Left > 0:
+		l.text(&b, "", 0, fmt.Sprintf("The fleet is closed to clients that use it alone. They may still hold locks until %s: use the new fleet alone no sooner.", words.Until(found.Until, found.Left)))
+	default:
+		l.text(&b, "", 0, "The fleet is closed, and no lock of before is left: clients may use the new fleet alone.")
+	}
+	if r.Error == "" && len(r.Open) > 0 {
+		l.text(&b, "", 0, "The masters that were not told are told by clients when they come; they are too few to grant a lock.")
+	}
+	if _, err := a.out.Write(b.Bytes()); err != nil {
+		return &outputError{err}
+	}
+	return nil
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
@@ -22,22 +25,6 @@ const fleetExamples = `  redlock-demo fleet close --masters redis://a,redis://b,
   redlock-demo fleet close --to shards-of-2027    # the name that clients give to WithMovedTo
   redlock-demo fleet close --to shards-of-2027    # again: for how much longer to wait`
 
-// newFleet is the group of commands about a fleet as a whole.
-func newFleet(a *app, shared *sharedFlags) *cobra.Command {
-	group := &cobra.Command{
-		Use:         "fleet",
-		Short:       "Move clients from one fleet of masters to another",
-		Long:        "fleet has what an operator does to a fleet as a whole: see its commands.",
-		Annotations: map[string]string{heeds: ""},
-		Args:        noArguments,
-		RunE:        func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	sub := newFleetClose(a, shared)
-	shared.register(sub)
-	group.AddCommand(sub)
-	return group
-}
-
 // fleetCloseOptions are the flags of fleet close.
 type fleetCloseOptions struct {
 	*sharedFlags
@@ -45,12 +32,14 @@ type fleetCloseOptions struct {
 	guard, to string
 }
 
-func newFleetClose(a *app, shared *sharedFlags) *cobra.Command {
+// newFleet makes the command for what an operator does to a fleet as a whole. close is all
+// that there is now.
+func newFleet(a *app, shared *sharedFlags) *cobra.Command {
 	o := &fleetCloseOptions{sharedFlags: shared}
 	cmd := &cobra.Command{
-		Use:   "close --to name|url,url,…",
+		Use:   "fleet close --to name|url,url,...",
 		Short: "Close a fleet that is being moved to clients that use it alone",
-		Long: `close tells every master that its fleet is being moved. From then on masters vote
+		Long: `fleet close tells every master that its fleet is being moved. From then on masters vote
 only for clients that take every lock in both fleets, and say so (fleets.Moving,
 WithMovedTo): others are told where the fleet goes. So a client that was forgotten
 cannot hold a lock beside those that use the new fleet alone.
@@ -66,8 +55,14 @@ and locks of before may still be held; 69 when too few masters could be told, 64
 a mistake in the arguments.`,
 		Example:     fleetExamples,
 		Annotations: map[string]string{heeds: "masters config max-ttl client-skew json"},
-		Args:        noArguments,
-		RunE:        func(cmd *cobra.Command, _ []string) error { return runFleetClose(cmd, a, o) },
+		ValidArgs:   []string{"close"},
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || args[0] != "close" {
+				return usagef("what to do is not said: want %s", cmd.UseLine())
+			}
+			return noArguments(cmd, args[1:])
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runFleetClose(cmd, a, o) },
 	}
 	cmd.Flags().StringVar(&o.to, "to", "", "where to: comma-separated urls of the new fleet's masters, or the `name` that clients have (WithMovedTo)")
 	registerGuard(cmd, &o.guard)
@@ -85,6 +80,9 @@ type closingReport struct {
 	Error  string            `json:"error,omitempty"`
 	LeftMS int64             `json:"left_ms"` // until the new fleet may be used alone
 	Until  *time.Time        `json:"until,omitempty"`
+
+	MaxTTLMS     int64 `json:"max_ttl_ms"`
+	QuarantineMS int64 `json:"quarantine_ms"` // for how long to wait once all masters are told
 }
 
 func runFleetClose(cmd *cobra.Command, a *app, o *fleetCloseOptions) error {
@@ -96,21 +94,19 @@ func runFleetClose(cmd *cobra.Command, a *app, o *fleetCloseOptions) error {
 		return err
 	}
 	defer client.Close()
-	to, err := o.destination(cmd.Context())
-	if err != nil {
-		return err
+	r := &closingReport{To: o.to, Closed: []string{}, MaxTTLMS: cmp.Or(o.maxTTL, defaultMaxTTL).Milliseconds()}
+	settings := guard.Config{Level: guard.Standard, MaxTTL: cmp.Or(o.maxTTL, defaultMaxTTL), Drift: drift.Default, ClientSkew: o.skew}
+	if o.guard == guard.Strict.String() {
+		settings.Level = guard.Strict
 	}
-	found, err := client.CloseFleet(cmd.Context(), to)
-	if cmd.Context().Err() != nil {
-		return context.Cause(cmd.Context())
-	}
-	if found == nil {
-		return usagef("%s", strings.TrimPrefix(err.Error(), "redlock: "))
-	}
-	r := newClosingReport(found, to)
+	r.QuarantineMS = settings.Quarantine().Milliseconds()
+	found, err := o.close(cmd.Context(), client, r)
 	switch {
+	case cmd.Context().Err() != nil:
+		return context.Cause(cmd.Context())
+	case errors.As(err, new(*usageError)):
+		return err
 	case err != nil:
-		err = &codeError{exitNoQuorum, errors.New(strings.TrimPrefix(redacted(err.Error()), "redlock: "))}
 		r.Error = err.Error()
 	case found.Left > 0:
 		err = &codeError{code: exitBusy}
@@ -121,10 +117,31 @@ func runFleetClose(cmd *cobra.Command, a *app, o *fleetCloseOptions) error {
 		}
 		return &codeError{code: exitCode(err)}
 	}
-	if writeErr := r.print(a, found); writeErr != nil {
-		return writeErr
+	if found != nil {
+		if writeErr := r.print(a, found); writeErr != nil {
+			return writeErr
+		}
 	}
 	return err
+}
+
+// close tells the masters, and notes in the report what has become of them. Without a
+// FleetClosing nothing was written.
+func (o *fleetCloseOptions) close(ctx context.Context, client *redlock.Client, r *closingReport) (*redlock.FleetClosing, error) {
+	to, err := o.destination(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.To = to
+	found, err := client.CloseFleet(ctx, to)
+	if found == nil {
+		return nil, usagef("%s", strings.TrimPrefix(err.Error(), "redlock: "))
+	}
+	r.note(found)
+	if err != nil {
+		err = &codeError{exitNoQuorum, errors.New(strings.TrimPrefix(redacted(err.Error()), "redlock: "))}
+	}
+	return found, err
 }
 
 // shortTTL is a TTL that any fleet has room for; the command holds no lock.
@@ -171,13 +188,15 @@ func (o *fleetCloseOptions) destination(ctx context.Context) (string, error) {
 		seen, words.Count(len(urls), "master"), quorum.Need(len(urls)))}
 }
 
-func newClosingReport(found *redlock.FleetClosing, to string) *closingReport {
-	r := &closingReport{Fleet: found.Fleet, To: to, Closed: found.Closed, LeftMS: found.Left.Milliseconds()}
+// note takes over what was found.
+func (r *closingReport) note(found *redlock.FleetClosing) {
+	r.Fleet, r.LeftMS = found.Fleet, found.Left.Milliseconds()
+	r.Closed = append(r.Closed, found.Closed...)
 	if found.Left > 0 {
 		r.Until = &found.Until
 	}
 	if found.Open == nil {
-		return r
+		return
 	}
 	r.Open = make(map[string]string)
 	for _, err := range found.Open.Errors {
@@ -185,7 +204,6 @@ func newClosingReport(found *redlock.FleetClosing, to string) *closingReport {
 			r.Open[node.Master] = redacted(node.Err.Error())
 		}
 	}
-	return r
 }
 
 // print tells what the masters say now, and what may be done.

@@ -31,16 +31,16 @@ const (
 // The masters of the probes are three, of which two were restarted and are in
 // quarantine. What demo heeds the root does, which runs it.
 var probes = []probe{
-	{"masters ,", []string{"demo", "exec k -- true", "status k", "locks", "release --yes k", "wait k", "bench", "doctor", "init", "chaos"}, "names no masters", alone},
-	{"config /no/such/file", []string{"demo", "exec k -- true", "status k", "locks", "release --yes k", "wait k", "bench", "doctor", "init", "chaos --duration 1s"}, "no such file", alone},
+	{"masters ,", []string{"demo", "exec k -- true", "status k", "locks", "release --yes k", "wait k", "bench", "doctor", "init", "fleet close --to x", "chaos"}, "names no masters", alone},
+	{"config /no/such/file", []string{"demo", "exec k -- true", "status k", "locks", "release --yes k", "wait k", "bench", "doctor", "init", "fleet close --to x", "chaos --duration 1s"}, "no such file", alone},
 	{"ttl 1ns", []string{"demo --buyers 2 --stock 4"}, "a TTL of 1ns", alone},
 	{"max-ttl 21ms", []string{"demo --buyers 2 --stock 4", "exec --try k -- true", "bench", "chaos --duration 1s"}, "21ms: want|longest TTL of 21ms|above --max-ttl", alone},
 	{"max-ttl 30s", []string{"status k", "doctor --for 100ms"}, "NO. 0 of 3 masters vote", compared},
-	{"max-ttl 30s", []string{"init --json"}, `"max_ttl_ms": 30000`, compared},
+	{"max-ttl 30s", []string{"init --json", "fleet close --json --to redis://127.0.0.1:1"}, `"max_ttl_ms": 30000`, compared},
 	{"client-skew 1h", []string{"exec --try k -- true", "status k", "doctor --for 100ms", "bench --duration 100ms --guard standard"}, `\(in (1h\d+m|\d\dm)\d+s\)`, compared},
 	{"client-skew 1h", []string{"chaos --duration 2s --masters URLS"}, `votes again at .* \(in (1h\d+m|\d\dm)\d+s\)`, compared},
-	{"client-skew 1h", []string{"init --json"}, `"quarantine_ms": 36`, compared},
-	{"json", []string{"demo --buyers 2 --stock 4", "status k", "locks", "release --yes k", "wait k", "bench --duration 100ms", "doctor --for 100ms", "init", "chaos --duration 1s"}, `(?s)^\{.*\}\s*$`, alone},
+	{"client-skew 1h", []string{"init --json", "fleet close --json --to redis://127.0.0.1:1"}, `"quarantine_ms": 36`, compared},
+	{"json", []string{"demo --buyers 2 --stock 4", "status k", "locks", "release --yes k", "wait k", "bench --duration 100ms", "doctor --for 100ms", "init", "fleet close --to redis://127.0.0.1:1", "chaos --duration 1s"}, `(?s)^\{.*\}\s*$`, alone},
 	{"no-color", []string{"demo --buyers 2 --stock 4", "doctor --for 100ms", "chaos --duration 1s"}, `\x1b\[(1|3\d)(;1)?m`, missing},
 }
 

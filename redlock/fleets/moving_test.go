@@ -159,8 +159,9 @@ func TestTheErrorSaysWhichFleetHasNoQuorum(t *testing.T) {
 }
 
 func TestLossInOneFleetIsLossAndGivesTheOtherBack(t *testing.T) {
-	for _, name := range []string{"from", "to"} {
+	for nth := range 2 { // in the order of taking
 		inMove(t, func(t *testing.T, m *move) {
+			name := m.order()[nth]
 			h := lock(t, m.l, "k", redlock.WithTTL(2*time.Second))
 			first, last := 3, 7
 			if name == "from" {
@@ -169,7 +170,11 @@ func TestLossInOneFleetIsLossAndGivesTheOtherBack(t *testing.T) {
 				m.killTo()
 				first, last = 0, 2
 			}
-			<-h.Context().Done()
+			select {
+			case <-h.Context().Done():
+			case <-time.After(time.Minute):
+				t.Fatalf("no end a minute after %s was lost", name)
+			}
 			wantFleet(t, context.Cause(h.Context()), name, redlock.ErrLost)
 			if lost, ok := errors.AsType[*redlock.LostError](context.Cause(h.Context())); !ok || lost.Key != "k" {
 				t.Errorf("no *LostError: %v", context.Cause(h.Context()))
@@ -206,20 +211,19 @@ func TestTheContextEndsWithoutATimer(t *testing.T) {
 }
 
 func TestFencingTokensRiseThroughAllPhases(t *testing.T) {
-	for name, skew := range map[string]time.Duration{"clocks agree": 0, "a phase's clients are ahead": time.Hour} {
+	// One of the two fleets is taken first; where the other gives more, it has to be told.
+	for name, ahead := range map[string][]int{
+		"clocks agree": nil, "tokens of from are ahead": {0, 2}, "tokens of to are ahead": {4, 5, 6}, "a minority of each is": {1, 3, 7},
+	} {
 		t.Run(name, func(t *testing.T) {
 			inMove(t, func(t *testing.T, m *move) {
-				// Tokens of clients whose clocks are ahead stand in one of the fleets.
-				if skew != 0 {
-					for i, master := range m.masters {
-						if i%2 == 0 {
-							_ = master.Set("redquorum:fence:1:k", fmt.Sprint(time.Now().Add(skew+time.Duration(i)*time.Second).UnixMicro()), time.Hour)
-						}
-					}
+				for n, i := range ahead { // given to clients whose clocks were ahead
+					then := time.Now().Add(time.Hour + time.Duration(n)*time.Second)
+					_ = m.masters[i].Set("redquorum:fence:1:k", fmt.Sprint(then.UnixMicro()), 2*time.Hour)
 				}
 				phases := map[string]fleets.Locker{"from": fleets.One(m.from), "moving": m.l, "to": fleets.One(m.to)}
 				last := uint64(0)
-				for i, phase := range []string{"from", "moving", "from", "moving", "moving", "to", "moving", "to", "to", "moving"} {
+				for i, phase := range []string{"moving", "from", "moving", "moving", "to", "moving", "to", "to", "moving"} {
 					h := lock(t, phases[phase], "k", redlock.WithFencing())
 					if h.Fence() <= last {
 						t.Errorf("step %d, %s: token %d after %d", i, phase, h.Fence(), last)
@@ -238,7 +242,7 @@ func TestFencingTokensRiseThroughAllPhases(t *testing.T) {
 					unlock(t, h)
 					time.Sleep(time.Millisecond)
 				}
-				if n := m.from.Stats().FencingRaises + m.to.Stats().FencingRaises; skew == 0 && n != 0 {
+				if n := m.from.Stats().FencingRaises + m.to.Stats().FencingRaises; ahead == nil && n != 0 {
 					t.Errorf("%d second rounds: the second fleet is to give what the first gave", n)
 				}
 			})
@@ -297,9 +301,8 @@ func TestFencingInOneFleetAloneIsRefused(t *testing.T) {
 func TestFleetsAreTakenInTheOrderOfTheirIDs(t *testing.T) {
 	inMove(t, func(t *testing.T, m *move) {
 		back := m.moving(m.to, m.from)
-		ids := [2]string{fleetseam.ClientOf(m.from).FleetID(), fleetseam.ClientOf(m.to).FleetID()}
 		first, second := [2]int{0, 2}, [2]int{3, 7}
-		if ids[1] < ids[0] {
+		if m.order()[0] == "to" {
 			first, second = second, first
 		}
 		for name, l := range map[string]fleets.Locker{"from to to": m.l, "to to from": back} {
@@ -315,6 +318,14 @@ func TestFleetsAreTakenInTheOrderOfTheirIDs(t *testing.T) {
 			}
 		}
 	})
+}
+
+// order is that of the fleets' ids.
+func (m *move) order() [2]string {
+	if fleetseam.ClientOf(m.to).FleetID() < fleetseam.ClientOf(m.from).FleetID() {
+		return [2]string{"to", "from"}
+	}
+	return [2]string{"from", "to"}
 }
 
 func (m *move) commands(name string, masters [2]int) (n int) {

@@ -82,7 +82,7 @@ var plausible = map[string]func(t *rapid.T) call{
 		return markerCall(t, pick(t, "forced", []string{"0", "1"}), pick(t, "quarantine", []string{"60702", "1000"}), pick(t, "absent", []string{"0", "1"}))
 	},
 	"fleet": func(t *rapid.T) call {
-		return markerCall(t, pick(t, "what", []string{"name", "whole", "revoke"}), pick(t, "seen", fleets))
+		return markerCall(t, pick(t, "what", []string{"name", "whole", "revoke", "close"}), pick(t, "seen", fleets), pick(t, "to", fleets))
 	},
 }
 

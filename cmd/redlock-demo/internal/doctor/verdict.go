@@ -178,6 +178,8 @@ func newSeat(f *Facts, s guard.Standing, m guard.Marker, config guard.Config, no
 		}
 	case guard.NotStandalone:
 		n.help = "List independent masters instead of %s (docs/how-to/topologies.md)."
+	case guard.Moved:
+		n.help = "Take locks in both fleets, or in the new one alone: %s votes for who does (docs/how-to/moving-a-fleet.md)."
 	case guard.NotMaster:
 		n.help = "List the master of %s, or make it one: REPLICAOF NO ONE."
 	case guard.MayEvict:

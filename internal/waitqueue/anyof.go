@@ -123,7 +123,7 @@ func (q *anyOf) subscribe(ctx context.Context, byPilot [][]string) (cause error)
 		if byPilot[master] == nil {
 			continue
 		}
-		ready := q.w.ear.Subscribe(master)
+		ready := q.w.listener.Subscribe(master)
 		if isClosed(ready) {
 			continue
 		}
@@ -252,7 +252,7 @@ func (q *anyOf) giveBack() {
 
 // leave implements queue.
 func (q *anyOf) leave() {
-	for _, at := range append(q.turns, q.w.ear.Leave()...) {
+	for _, at := range append(q.turns, q.w.listener.Leave()...) {
 		delete(q.queued, at)
 		q.w.room.passOn(at.Master, at.Key)
 	}

@@ -113,7 +113,7 @@ func (f *fake) pilot() int { return f.w.room.cfg.Pilots.Of(f.w.key, 0) }
 // subscribe has the pilot's calls heard, where they can be.
 func (f *fake) subscribe() {
 	if f.hears {
-		<-f.w.ear.Subscribe(f.pilot())
+		<-f.w.listener.Subscribe(f.pilot())
 	}
 }
 
@@ -121,7 +121,7 @@ func (f *fake) subscribe() {
 func (f *fake) deafen() {
 	f.hears = false
 	f.w.room.hub = wakeup.New([]wakeup.Master{fakeMaster{f, 0}, fakeMaster{f, 1}}, "", func(int, string) {})
-	f.w.ear = f.w.room.hub.Wait(f.w.key)
+	f.w.listener = f.w.room.hub.Wait(f.w.key)
 }
 
 func (f *fake) one() *oneKey { return f.w.queue.(*oneKey) }

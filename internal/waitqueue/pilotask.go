@@ -40,7 +40,7 @@ func (q *oneKey) seek() event {
 	if w.out.failures > 0 || master == pilot.None || !r.quorumConnected() {
 		return noQueue
 	}
-	if q.subscribed = w.ear.Subscribe(master); !isClosed(q.subscribed) {
+	if q.subscribed = w.listener.Subscribe(master); !isClosed(q.subscribed) {
 		return unheard
 	}
 	if master == q.pilot {
@@ -216,7 +216,7 @@ func (q *oneKey) position() any {
 func (q *oneKey) leave() {
 	r := q.w.room
 	queued := q.queued
-	for _, call := range q.w.ear.Leave() {
+	for _, call := range q.w.listener.Leave() {
 		queued |= 1 << call.Master
 	}
 	q.queued = 0

@@ -40,9 +40,9 @@ func (w *waiter) moveTo(key string) {
 	if key == w.key {
 		return
 	}
-	if w.ear != nil {
+	if w.listener != nil {
 		w.queue.leave()
-		w.ear = w.room.hub.Wait(key)
+		w.listener = w.room.hub.Wait(key)
 	}
 	w.key, w.queue = key, &oneKey{w: w, pilot: pilot.None}
 }

@@ -19,7 +19,7 @@ func newSleeper() (*waiter, context.CancelCauseFunc) {
 	life, end := context.WithCancelCause(context.Background())
 	r := New(Config{Life: life})
 	w := newWaiter(r, Want{Keys: []any{"key"}, Kind: wire.Plain}, nil, "key", false)
-	w.place, w.ear = r.lines.join("key"), r.hub.Wait("key")
+	w.place, w.listener = r.lines.join("key"), r.hub.Wait("key")
 	return w, end
 }
 

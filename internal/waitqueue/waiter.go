@@ -24,12 +24,12 @@ type waiter struct {
 	caller Caller
 	queue  queue // of one key, or of several
 
-	state state
-	key   string // that it waits for; of a set the one that is in the way
-	again bool   // that key was waited for lately
-	place *place
-	ear   *wakeup.Waiter // since it came first
-	since time.Time      // when it came first
+	state    state
+	key      string // that it waits for; of a set the one that is in the way
+	again    bool   // that key was waited for lately
+	place    *place
+	listener *wakeup.Waiter // since it came first
+	since    time.Time      // when it came first
 
 	before   outage           // of the attempt that was made before the waiting
 	out      *outage          // shared with those who wait behind
@@ -41,7 +41,7 @@ type waiter struct {
 // counts is what a waiter counts.
 type counts struct {
 	attempts   int
-	naps       int // pauses that it had to make
+	pauses     int // pauses that it had to make
 	looks      int // at pilots, since all masters were asked
 	collisions int // attempts in a row that failed after the pilot's grant
 	losses     int // turns of a set that came to nothing, one right after the other
@@ -163,7 +163,7 @@ func (w *waiter) awaitTurn(ctx context.Context) event {
 // begin is for one who has come first.
 func (w *waiter) begin() {
 	w.since = time.Now()
-	w.ear = w.room.hub.Wait(w.queue.keys()...)
+	w.listener = w.room.hub.Wait(w.queue.keys()...)
 	if w.out = w.place.outage(); w.out.failures == 0 {
 		*w.out = w.before
 	}
@@ -171,10 +171,10 @@ func (w *waiter) begin() {
 
 // end ends the waiting of one who came first.
 func (w *waiter) end() {
-	if w.ear == nil {
+	if w.listener == nil {
 		return
 	}
-	if waited := w.counts.naps > 0; waited || w.want.Kind.Queued {
+	if waited := w.counts.pauses > 0; waited || w.want.Kind.Queued {
 		w.room.recent.note(w.key, waited)
 	}
 	w.queue.leave()

@@ -28,7 +28,7 @@
 //	BenchmarkTLS         the connections are encrypted
 //	BenchmarkKeys        keys drawn from 1 to 100,000, so that some are taken
 //	BenchmarkHandOver    from Unlock in one client to Lock in one that waits
-//	BenchmarkDistance    the masters are 0.5 and 2 ms away, or (DistanceMixed) at
+//	BenchmarkDistance    the masters are 0.5, 2 and 20 ms away, or (DistanceMixed) at
 //	                     mixed distances; all operations, in round trips
 //
 // BenchmarkSeveralKeys is of redquorum alone: 2 and 10 keys by LockAll, and one

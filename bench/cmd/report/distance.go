@@ -22,6 +22,7 @@ type distanceTable struct {
 var distanceTables = []distanceTable{
 	{distance, 500, "All masters 0.5 ms away"},
 	{distance, 2000, "All masters 2 ms away"},
+	{distance, 20_000, "All masters 20 ms away"},
 	{distanceMixed, 2000, "Two masters 0.3 ms away, two 2 ms, and one 80 ms"},
 }
 

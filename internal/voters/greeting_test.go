@@ -139,7 +139,7 @@ func TestAHandshakeThatIsServedByTwoProcessesJudgesNobody(t *testing.T) {
 		marker := func(run string) []any {
 			return []any{
 				[]byte("SAME"), int64(1), []byte("2"), []byte(run), []byte("r"), []byte("0"), []byte("0"), []byte("60000"),
-				[]byte("3"), []byte("standard"), []byte("0"), []byte("f"), []byte("declared"), []byte(""),
+				[]byte("3"), []byte("standard"), []byte("0"), []byte("f"), []byte("declared"), []byte(""), []byte(""), []byte(""),
 			}
 		}
 		for name, test := range map[string]struct {

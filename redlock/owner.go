@@ -12,12 +12,12 @@ import (
 // It makes traces, log lines and public errors of that.
 type owner Lock
 
+// Context implements hold.Owner. Where nobody listens it is nil.
+func (o *owner) Context() context.Context { return o.told }
+
 // Answered implements hold.Owner.
 func (o *owner) Answered(ctx context.Context, a *wire.Ask) {
 	l := (*Lock)(o)
-	if ctx == nil {
-		ctx = l.told
-	}
 	l.c.traceNodes(ctx, a, l)
 }
 

@@ -22,7 +22,7 @@ func (n *Handle) Adopt(ctx context.Context, token string) *outcome.Failure {
 	ask := home.cfg.Wire.Extend(&h.claim, &wire.Extension{Op: wire.OpAdopt, Start: start, Wait: limit})
 	defer ask.LetGo()
 	cause := ask.Wait(ctx, limit)
-	h.owner.Answered(nil, ask)
+	h.owner.Answered(h.owner.Context(), ask)
 	res := ask.Result()
 	h.life.validity = home.cfg.Validity(h.claim.TTL)
 	if res.Outcome == quorum.Granted && h.claim.Fenced {

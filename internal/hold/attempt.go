@@ -127,7 +127,7 @@ func (a *Attempt) askAll(ctx context.Context, holders bool) *outcome.Failure {
 	if a.take != nil {
 		a.take.Answer = ask.PilotSaid()
 	}
-	h.owner.Answered(nil, ask)
+	h.owner.Answered(h.owner.Context(), ask)
 	unfenced, settled := (*outcome.Failure)(nil), false
 	if res.Outcome == quorum.Granted {
 		unfenced, settled = a.settle(ctx, ask, &res, now)

@@ -53,7 +53,7 @@ func (h *Hold) raise(ctx context.Context, first *wire.Ask, given []uint64, agree
 	ask := w.Raise(&h.claim, first.Start, given, agreeing, stored)
 	defer ask.LetGo()
 	cause := ask.Wait(ctx, h.home.Timeout(h.claim.TTL))
-	h.owner.Answered(nil, ask)
+	h.owner.Answered(h.owner.Context(), ask)
 	if ask.Result().Outcome == quorum.Granted {
 		return nil
 	}

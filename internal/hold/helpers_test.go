@@ -126,6 +126,7 @@ func (o *owner) wasTold(t *testing.T, want ...string) {
 	}
 }
 
+func (o *owner) Context() context.Context            { return context.Background() }
 func (o *owner) Answered(context.Context, *wire.Ask) {}
 func (o *owner) Held()                               { o.note("held") }
 func (o *owner) Lost(l *hold.Loss)                   { o.note("lost %d", l.Reason) }

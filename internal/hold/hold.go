@@ -66,10 +66,12 @@ func (o *Options) every(ttl time.Duration) time.Duration {
 }
 
 // An Owner is told what becomes of a hold. Nothing is called under the hold's mutex but
-// Cause. Context is that of the call that asked; nil: none but what the owner has noted
-// of the acquisition, or of the hold.
+// Cause.
 type Owner interface {
-	// Answered is told of each question about the hold when it is decided.
+	// Context is that of the call that acquires; from when the hold is held, the hold's.
+	Context() context.Context
+	// Answered is told of each question about the hold when it is decided, with the context
+	// of the call that has asked, or Context.
 	Answered(ctx context.Context, a *wire.Ask)
 	// Held is told of a hold that begins, before anybody else can see it.
 	Held()

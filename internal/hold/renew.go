@@ -154,7 +154,7 @@ func (k *keeper) renewed(ask *wire.Ask) {
 	if over { // released or lost while the renewal was under way
 		return
 	}
-	p := h.finishExtension(nil, ask, nil)
+	p := h.finishExtension(h.owner.Context(), ask, nil)
 
 	now, instant := k.now(), k.home.now()
 	h.mu.Lock()

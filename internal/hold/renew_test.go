@@ -136,6 +136,7 @@ func TestNoRenewalIsPlannedBeyondItsBounds(t *testing.T) {
 // noOwner listens to nothing.
 type noOwner struct{}
 
+func (noOwner) Context() context.Context            { return context.Background() }
 func (noOwner) Answered(context.Context, *wire.Ask) {}
 func (noOwner) Held()                               {}
 func (noOwner) Renewed(Renewed)                     {}

@@ -292,9 +292,16 @@ func TestTheThreePhasesExcludeEachOtherThroughout(t *testing.T) {
 			mu.Unlock()
 			return h.Unlock(t.Context())
 		}
-		var phase [3]atomic.Pointer[fleets.Locker] // of each client
-		set := func(i int, l fleets.Locker) { phase[i].Store(&l) }
+		// What each client uses. A client is changed between two sales: the fleet is closed
+		// when nobody is under way any more who takes no part.
+		var phase [3]chan fleets.Locker
+		set := func(i int, l fleets.Locker) {
+			<-phase[i]
+			phase[i] <- l
+		}
 		for i := range phase {
+			phase[i] = make(chan fleets.Locker, 1)
+			phase[i] <- nil
 			set(i, fleets.One(m.open(0, 2)))
 		}
 		var stop atomic.Bool
@@ -302,7 +309,11 @@ func TestTheThreePhasesExcludeEachOtherThroughout(t *testing.T) {
 		for i := range phase {
 			wg.Go(func() {
 				for !stop.Load() {
-					if err := sell(string(rune('a'+i)), *phase[i].Load()); err != nil {
+					l := <-phase[i]
+					err := sell(string(rune('a'+i)), l)
+					phase[i] <- l
+					time.Sleep(time.Microsecond) // for whoever wants to change it
+					if err != nil {
 						t.Errorf("client %d: %v", i, err)
 						return
 					}

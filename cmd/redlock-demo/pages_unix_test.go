@@ -187,7 +187,7 @@ func startsRedis(t *testing.T, text string) error {
 		}
 		_ = conn.Close()
 		_ = cmd.Process.Kill()
-		<-ended
+		_ = <-ended
 		return nil
 	}
 }

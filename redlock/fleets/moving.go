@@ -208,8 +208,8 @@ func (m *moving) Ready(ctx context.Context) error {
 func (m *moving) Close() error {
 	to := make(chan error, 1)
 	go func() { to <- m.to.Close() }()
-	_ = m.from.Close()
-	<-to
+	from := m.from.Close()
+	err := joined([]error{inFleet("from", from), inFleet("to", <-to)})
 	m.jobs.wait()
-	return nil
+	return err
 }

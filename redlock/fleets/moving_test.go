@@ -625,11 +625,11 @@ func TestAShardMayBeOneThatMoves(t *testing.T) {
 		if s.on(a, 0, 5) != 6 || s.on(b, 6, 8) != 3 || all.Fence() == 0 {
 			t.Error("the set is not held everywhere")
 		}
-		any, err := shards.LockAny(t.Context(), []string{a, b, keyOf(shards, "a", 1)})
-		if err != nil || any.Key() != keyOf(shards, "a", 1) {
-			t.Fatalf("%v, %v", any, err)
+		one, err := shards.LockAny(t.Context(), []string{a, b, keyOf(shards, "a", 1)})
+		if err != nil || one.Key() != keyOf(shards, "a", 1) {
+			t.Fatalf("%v, %v", one, err)
 		}
-		unlock(t, any)
+		unlock(t, one)
 		unlock(t, all)
 		m := shards.RWMutex(a)
 		r, err := m.RLock(t.Context())

@@ -80,8 +80,8 @@ type clientOptions struct {
 type lockOptions struct {
 	ttl     time.Duration
 	hold    hold.Options
-	tries   int // 0: as long as it takes
 	backoff func(attempt int) time.Duration
+	tries   int32 // 0: as long as it takes
 	ttlBy   ttlOption
 	reenter bool
 	fair    bool
@@ -214,7 +214,7 @@ func WithTries(n int) LockOption {
 		if n < 1 || n > 1_000_000 {
 			return fmt.Errorf("WithTries: %d: want 1 to 1000000", n)
 		}
-		o.tries = n
+		o.tries = int32(n) //nolint:gosec // it was checked above
 		return nil
 	})
 }

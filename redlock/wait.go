@@ -52,7 +52,7 @@ func (c *Client) acquireLike(ctx context.Context, template *Lock, once bool) (*L
 // options allow.
 func (c *Client) acquireAs(ctx context.Context, template *Lock, once bool) (*Lock, error) {
 	began := c.stopwatch()
-	tries := template.opts.tries
+	tries := int(template.opts.tries)
 	if once {
 		tries = 1
 	}

@@ -224,16 +224,13 @@ func (a *Attempt) unjudged(ctx context.Context) *outcome.Failure {
 
 // keep begins the hold's life. It reports false when the client is closed.
 func (h *Hold) keep(now drift.Instant) bool {
-	h.mu.Lock()
-	h.life.state = held
-	h.mu.Unlock()
 	h.owner.Held()
 	if h.home.keeper.add(h, now) {
 		return true
 	}
 	l := &Loss{Reason: Closed}
 	l.Cause = h.owner.Cause(l)
-	h.tellEnd(l, false, now)
+	h.owner.Released(End{Loss: l, At: now})
 	return false
 }
 

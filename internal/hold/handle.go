@@ -65,7 +65,7 @@ func (n *Handle) IsHeld() bool {
 	h.mu.Lock()
 	defer h.unlock()
 	h.expire(now)
-	return h.life.state == held && !n.returned
+	return h.remaining(now) > 0 && !n.returned
 }
 
 // unusable says why the handle does not hold, or nil. The caller must hold the hold's
@@ -146,12 +146,13 @@ func (n *Handle) Leave() {
 		}
 		h.sendRelease(true)
 	}
+	renewals := h.renewal.count
 	h.unlock()
 	if last {
 		h.home.keeper.remove(h)
 	}
 	if ends {
-		h.tellEnd(nil, false, h.home.now())
+		h.owner.Released(End{At: h.home.now(), Renewals: renewals})
 	}
 }
 

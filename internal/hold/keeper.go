@@ -78,6 +78,7 @@ func (k *keeper) now() time.Duration { return time.Since(k.base) }
 func (k *keeper) add(h *Hold, instant drift.Instant) bool {
 	now := k.now()
 	h.mu.Lock()
+	h.life.state = held
 	h.planRenewal(now, instant)
 	due := h.nextEvent(now, instant)
 	h.mu.Unlock()

@@ -21,7 +21,7 @@ type life struct {
 type state uint8
 
 const (
-	trying state = iota // its attempt is not decided
+	trying state = iota // its attempt is not decided, or has just been: then it has a validity
 	held
 	lost
 	ended // released, handed over or rolled back
@@ -78,7 +78,7 @@ func (h *Hold) Remaining() time.Duration {
 
 // remaining is Remaining at an instant. The caller must hold h.mu.
 func (h *Hold) remaining(now drift.Instant) time.Duration {
-	if h.life.state != held {
+	if h.life.state > held {
 		return 0
 	}
 	return max(0, h.life.validity-now.Sub(h.life.start))
@@ -136,15 +136,8 @@ func (h *Hold) endLost() {
 	if (h.extended || early) && l.Reason != Closed {
 		h.sendRelease(true)
 	}
-	h.mu.Unlock()
-	h.owner.Lost(l)
-	h.tellEnd(l, false, h.home.now())
-}
-
-// tellEnd tells the owner of the hold's end.
-func (h *Hold) tellEnd(l *Loss, handedOver bool, at drift.Instant) {
-	h.mu.Lock()
 	renewals := h.renewal.count
 	h.mu.Unlock()
-	h.owner.Released(End{Loss: l, HandedOver: handedOver, At: at, Renewals: renewals})
+	h.owner.Lost(l)
+	h.owner.Released(End{Loss: l, At: h.home.now(), Renewals: renewals})
 }

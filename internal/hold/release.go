@@ -34,6 +34,7 @@ func (n *Handle) Release(ctx context.Context, began drift.Instant) (r Release, p
 	if last && !h.sent {
 		ask = h.startRelease(true)
 	}
+	end := End{At: began, Renewals: h.renewal.count}
 	h.unlock()
 	if p != nil || !last {
 		if ask != nil {
@@ -46,10 +47,9 @@ func (n *Handle) Release(ctx context.Context, began drift.Instant) (r Release, p
 	r.OK, p = h.awaitRelease(ctx, ask, began)
 	if p != nil && p.Loss != nil {
 		h.owner.Lost(p.Loss)
-		h.tellEnd(p.Loss, false, began)
-	} else {
-		h.tellEnd(nil, false, began)
+		end.Loss = p.Loss
 	}
+	h.owner.Released(end)
 	return r, p
 }
 
@@ -68,12 +68,13 @@ func (n *Handle) HandOver(now drift.Instant) (token string, p *Problem) {
 		h.life.state, h.sent = ended, true
 		n.endContext(h.home.cfg.Unlocked)
 	}
+	renewals := h.renewal.count
 	h.unlock()
 	if p != nil {
 		return "", p
 	}
 	h.home.keeper.remove(h)
-	h.tellEnd(nil, true, now)
+	h.owner.Released(End{HandedOver: true, At: now, Renewals: renewals})
 	h.setting.Wait(h.home.Timeout(h.claim.TTL))
 	return h.claim.Token, nil
 }

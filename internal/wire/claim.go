@@ -13,13 +13,14 @@ type Claim struct {
 	Keys   []any // with the prefix, as arguments of commands, boxed once
 	Token  string
 	TTL    time.Duration
-	Fenced bool   // with a fencing token
-	Fence  uint64 // which; 0: none
-	Floor  uint64 // the least that an acquisition gets; 0: by the clock
-	Absent uint64 // masters that certainly have nothing of ours
+	Fenced bool // with a fencing token
 	// Generation counts how often the claim has become another kind of lock. What was
 	// asked for before is not asked again.
 	Generation uint8
+
+	Fence  uint64 // which; 0: none
+	Floor  uint64 // the least that an acquisition gets; 0: by the clock
+	Absent uint64 // masters that certainly have nothing of ours
 
 	one   [1]any
 	sides []any // see allKeys; nil: not made yet

@@ -69,7 +69,9 @@ func TestFleetCloseNeedsEnoughMasters(t *testing.T) {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
 	for _, m := range c.Masters[:2] {
-		m.Kill()
+		if err := m.Kill(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	stdout, stderr, code := output(t, nil, "fleet", "close", "--masters", urls, "--to", "elsewhere")
 	if code != exitNoQuorum || strings.Count(stdout, "✗") != 2 || !strings.Contains(stdout, "is not closed") || !strings.Contains(stderr, "1 of 3 masters agreed, 2 needed") {

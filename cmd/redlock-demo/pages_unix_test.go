@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -187,7 +188,10 @@ func startsRedis(t *testing.T, text string) error {
 		}
 		_ = conn.Close()
 		_ = cmd.Process.Kill()
-		_ = <-ended
+		var killed *exec.ExitError
+		if err := <-ended; !errors.As(err, &killed) {
+			return fmt.Errorf("redis-server did not end by being killed: %w", err)
+		}
 		return nil
 	}
 }

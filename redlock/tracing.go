@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
@@ -223,4 +224,18 @@ func (c *Client) replied() func(b *ballot.Ballot, reply ballot.Reply) {
 		}
 		t.Reply(info)
 	}
+}
+
+// logAttempt logs an attempt. It asks first whether anybody reads that: to hand
+// over the fields costs allocations.
+func (c *Client) logAttempt(l *Lock, attempt int, err *outcome.Failure) {
+	log := c.opts.logger
+	if !log.Enabled(context.Background(), slog.LevelDebug) {
+		return
+	}
+	if err != nil {
+		log.Debug("attempt failed", "key", err.Key, "attempt", attempt, "error", c.quorumError(err))
+		return
+	}
+	log.Debug("lock acquired", "key", l.Key(), "attempt", attempt, "agreed", l.handle.Hold().Agreed())
 }

@@ -1,0 +1,94 @@
+package redlock
+
+import (
+	"fmt"
+	"time"
+)
+
+// Renewal says how a held lock is kept alive.
+type Renewal struct {
+	// Every is the time between renewals, from the start of one round to the
+	// start of the next. 0: a third of the TTL. At least 5 ms, at most half
+	// of the TTL.
+	Every time.Duration
+	// MaxHold bounds the hold: no renewal starts later than this after the
+	// lock was acquired, and the lock then runs out within its TTL. 0: no
+	// bound.
+	MaxHold time.Duration
+	// MaxCount bounds the number of renewals. 0: no bound.
+	MaxCount int
+}
+
+// WithTTL sets how long the masters keep the key when nothing is heard of the
+// holder any more: 20 ms up to WithMaxTTL; 10 s by default. The lock is
+// renewed until Unlock.
+func WithTTL(d time.Duration) LockOption {
+	return lockOption(func(o *lockOptions) error {
+		if err := checkTTL("WithTTL", d); err != nil {
+			return err
+		}
+		o.ttl, o.ttlBy, o.hold.Fixed = d, byTTL, false
+		return nil
+	})
+}
+
+// WithLease sets a fixed TTL: the lock is not renewed and ends by itself. The
+// range is that of WithTTL.
+func WithLease(d time.Duration) LockOption {
+	return lockOption(func(o *lockOptions) error {
+		if err := checkTTL("WithLease", d); err != nil {
+			return err
+		}
+		o.ttl, o.ttlBy, o.hold.Fixed = d, byLease, true
+		return nil
+	})
+}
+
+func checkTTL(option string, d time.Duration) error {
+	if d < minTTL || d > maxTTLLimit {
+		return fmt.Errorf("%s: %v: want %v to %v", option, d, minTTL, maxTTLLimit)
+	}
+	if d%time.Millisecond != 0 {
+		return fmt.Errorf("%s: %v: want whole milliseconds, as Redis counts them", option, d)
+	}
+	return nil
+}
+
+// WithRenewal sets how the lock is renewed, and for how long. By default it is
+// renewed at every third of its TTL until Unlock. It undoes WithLease.
+func WithRenewal(r Renewal) LockOption {
+	return lockOption(func(o *lockOptions) error {
+		if r.Every != 0 && (r.Every < minRenewal || r.Every > maxTTLLimit/2) {
+			return fmt.Errorf("WithRenewal: Every is %v: want %v to half of the TTL, or 0 for a third of it", r.Every, minRenewal)
+		}
+		if r.MaxHold < 0 {
+			return fmt.Errorf("WithRenewal: MaxHold is %v: want 0 (no bound) or more", r.MaxHold)
+		}
+		if r.MaxCount < 0 {
+			return fmt.Errorf("WithRenewal: MaxCount is %d: want 0 (no bound) or more", r.MaxCount)
+		}
+		o.hold.Every, o.hold.MaxHold, o.hold.MaxCount, o.hold.Fixed = r.Every, r.MaxHold, r.MaxCount, false
+		return nil
+	})
+}
+
+// A ttlOption is what has set the TTL.
+type ttlOption uint8
+
+const (
+	byDefault ttlOption = iota
+	byTTL
+	byLease
+)
+
+// String is what errors name.
+func (o ttlOption) String() string {
+	switch o {
+	case byTTL:
+		return "WithTTL"
+	case byLease:
+		return "WithLease"
+	default:
+		return "the default TTL (WithTTL)"
+	}
+}

@@ -40,6 +40,10 @@ const (
 	defaultWaitQuorum = 3 * time.Second // the library's
 	maxWaitQuorum     = time.Hour
 	tryEvery          = 250 * time.Millisecond // with --try and --wait-quorum
+	// With --try, after votes that were split: how often it tries again at the most, and the
+	// longest pause before that, which is random.
+	mostSplits = 10
+	splitPause = 60 * time.Millisecond
 )
 
 // execOptions are the flags of exec.

@@ -684,3 +684,33 @@ func TestExecDoesNotWaitForAQuorumThatNeedsSomebody(t *testing.T) {
 		}
 	}
 }
+
+// Callers that ask in the same instant may split the votes, so that each fails and nobody
+// holds the lock. With --try that is not taken for a holder.
+func TestExecTriesAgainWhereTheVotesWereSplit(t *testing.T) {
+	t.Parallel()
+	c, _ := processes(t, 5, redistest.Config{})
+	for i, s := range c.Masters {
+		if _, err := s.Do("SET", "k", fmt.Sprintf("other-%d", i%3), "PX", "120"); err != nil { // what a rollback will delete
+			t.Fatal(err)
+		}
+	}
+	stdout, stderr, code := output(t, nil, "exec", "--masters", addresses(c), "--try", "k", "--", "echo", "it ran")
+	if code != 0 || stdout != "it ran\n" {
+		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+	}
+}
+
+// Where nobody gets the lock for want of a quorum of keys that stay, it ends all the same.
+func TestExecEndsWhereSplitVotesStay(t *testing.T) {
+	t.Parallel()
+	c, _ := processes(t, 5, redistest.Config{})
+	for i, s := range c.Masters {
+		if _, err := s.Do("SET", "k", fmt.Sprintf("other-%d", i%3), "PX", "3600000"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if stdout, stderr, code := output(t, nil, "exec", "--masters", addresses(c), "--try", "k", "--", "echo", "it ran"); code != 75 || stdout != "" {
+		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"syscall"
 	"time"
@@ -52,10 +53,19 @@ func (e *execution) lock(ctx context.Context) (*redlock.Lock, error) {
 	return e.client.Lock(ctx, e.key)
 }
 
-// tryLock tries once, and again only while no quorum can be had.
+// tryLock tries once, and again only while no quorum can be had, or where the attempt has
+// failed although nobody holds the lock.
 func (e *execution) tryLock(ctx context.Context) (*redlock.Lock, error) {
-	for began := time.Now(); ; {
+	for began, splits := time.Now(), 0; ; {
 		lock, err := e.client.TryLock(ctx, e.key)
+		if errors.Is(err, redlock.ErrTaken) && splits < mostSplits && e.heldByNobody(ctx) {
+			splits++
+			e.retry(redlock.RetryInfo{Key: e.key, Err: err})
+			if sleep.For(ctx, rand.N(splitPause)) != nil {
+				return nil, err
+			}
+			continue
+		}
 		failed, ok := errors.AsType[*redlock.QuorumError](err)
 		if !ok || !errors.Is(err, redlock.ErrNoQuorum) || isMisconfigured(failed) || time.Since(began) >= e.waitQuorum {
 			return lock, err
@@ -64,6 +74,21 @@ func (e *execution) tryLock(ctx context.Context) (*redlock.Lock, error) {
 		if sleep.For(ctx, tryEvery) != nil {
 			return nil, err
 		}
+	}
+}
+
+// heldByNobody reports whether no token has a quorum: callers that asked in the same
+// instant have split the votes, and all of them have failed.
+func (e *execution) heldByNobody(ctx context.Context) bool {
+	in, err := e.client.Inspect(ctx, e.key)
+	if err != nil {
+		return false
+	}
+	switch in.Verdict {
+	case redlock.VerdictFree, redlock.VerdictSplit, redlock.VerdictPartial:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -163,7 +163,7 @@ func TestPageOfTheCommandHasEveryCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := make(map[string]bool)
-	for _, found := range regexp.MustCompile("(?m)^\\| `([a-z]+)` \\|").FindAllStringSubmatch(string(text), -1) {
+	for _, found := range regexp.MustCompile("(?m)^\\| `([a-z]+)(?: [a-z]+)?` \\|").FindAllStringSubmatch(string(text), -1) {
 		rows[found[1]] = true
 	}
 	root := newRoot(&app{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: func(string) string { return "" }})

@@ -105,6 +105,9 @@ func ExampleClient_Inspect() {
 	}
 	defer client.Close()
 	ctx := context.Background()
+	if err := client.Ready(ctx); err != nil { // the masters are connected
+		log.Fatal(err)
+	}
 
 	before, err := client.Inspect(ctx, "invoice:7")
 	if err != nil {

@@ -65,7 +65,7 @@ func blocks(t *testing.T, page string) []*block {
 		n++
 		line = strings.TrimSuffix(line, "\n")
 		fence, isFence := strings.CutPrefix(strings.TrimLeft(line, " "), "```")
-		said := comment.FindStringSubmatch(line)
+		said := comment.FindStringSubmatch(strings.TrimLeft(line, " "))
 		switch {
 		case isFence && open != nil:
 			all, last, open, marker = append(all, open), open, nil, ""
@@ -80,7 +80,7 @@ func blocks(t *testing.T, page string) []*block {
 			marker = said[1]
 		case line != "":
 			last, marker = nil, ""
-			if isCommand(strings.TrimPrefix(line, "    ")) && strings.HasPrefix(line, "    ") {
+			if strings.HasPrefix(line, "    ") && isCommand(strings.TrimLeft(line, " ")) {
 				t.Errorf("%s:%d: a command outside of a block: want it in ```sh", page, n)
 			}
 		}

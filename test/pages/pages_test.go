@@ -42,6 +42,7 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/fleets"
 	"github.com/redquorum/redquorum/redlock/metrics"
 	"github.com/redquorum/redquorum/redlock/redlocktest"
 )
@@ -49,7 +50,11 @@ import (
 var (
 	ctx               context.Context
 	client, old, five *redlock.Client
-	urls              []string
+	clientOfA         *redlock.Client
+	clientOfB         *redlock.Client
+	a, b, c           fleets.Locker
+	urls, urlsOfA     []string
+	oldURLs, newURLs  []string
 	key               string
 	db                *sql.DB
 	mutex             *redsync.Mutex
@@ -220,7 +225,7 @@ func exportData(t *testing.T) map[string]string {
 	work := fmt.Sprintf("go 1.26.0\n\nreplace %s => %s\n\n", module, root)
 	list := []string{
 		"list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", "database/sql", "net/http", "os/signal", "testing",
-		module + "/redlock/redlocktest", module + "/redlock/metrics",
+		module + "/redlock/redlocktest", module + "/redlock/metrics", module + "/redlock/fleets",
 	}
 	for _, name := range contrib {
 		work += fmt.Sprintf("use %s\n", filepath.Join(root, "contrib", name))

@@ -2,6 +2,7 @@ package hold
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
@@ -179,7 +180,7 @@ func (a *Attempt) failure(ctx context.Context, ask *wire.Ask, res *wire.Result, 
 	kind, note := outcome.NoQuorum, ""
 	switch res.Outcome {
 	case quorum.Granted:
-		note = "the answers took so long that no validity is left"
+		note = a.tooLong()
 	case quorum.Refused:
 		if cause == nil && holders && res.Refused != 0 {
 			h.askHolders(ctx, ask, res.Refused, elapsed)
@@ -189,6 +190,18 @@ func (a *Attempt) failure(ctx context.Context, ask *wire.Ask, res *wire.Result, 
 	f := ask.Failure(h.name, kind, cause, elapsed)
 	f.Others, f.Note = len(h.Others()), note
 	return f
+}
+
+// leastStep is the least step of the clock that a failure tells of.
+const leastStep = time.Second
+
+// tooLong says why no validity is left of an attempt that a quorum has granted.
+func (a *Attempt) tooLong() string {
+	now, start := a.hold.home.now(), a.hold.life.start
+	if step := now.Sub(start) - now.MonotonicSub(start); step >= leastStep {
+		return fmt.Sprintf("this machine's clock was set forward by %v meanwhile, or it slept: no validity is left", step.Round(time.Second))
+	}
+	return "the answers took so long that no validity is left"
 }
 
 // askHolders asks the masters that refused an acquisition who holds the key, and puts

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +36,7 @@ type client struct {
 	inFlight ballot.Count
 	endLife  context.CancelCauseFunc
 	stopped  bool
+	clock    steppedClock
 }
 
 // inClient runs a test with three masters.
@@ -56,7 +58,7 @@ func inClient(t *testing.T, test func(t *testing.T, c *client)) {
 			defer p.Close()
 			masters = append(masters, p)
 		}
-		clock := drift.Cumulative(drift.Runtime())
+		clock := drift.Cumulative(&c.clock)
 		w := wire.New(wire.Config{
 			Ballots: ballot.Config{Masters: masters, Need: quorum.Need(3), InFlight: &c.inFlight, Life: life},
 			Pilots:  pilot.New(masters, func(int) bool { return true }), ID: "client", Retention: time.Hour, Longest: time.Minute,
@@ -134,6 +136,15 @@ func (o *owner) Cause(l *hold.Loss) error            { return fmt.Errorf("lost: 
 func (o *owner) Renewed(r hold.Renewed)              { o.note("renewed %d %v", r.Count, r.Problem == nil) }
 func (o *owner) Released(e hold.End)                 { o.note("released after loss %v", e.Loss != nil) }
 
+// A steppedClock is the bubble's; its wall clock can be set forward.
+type steppedClock struct{ by atomic.Int64 }
+
+func (c *steppedClock) Now() drift.Instant {
+	now := time.Now()
+	since := now.Sub(time.Unix(0, 0))
+	return drift.AtWithoutBoot(since, now.Add(time.Duration(c.by.Load())))
+}
+
 type nobodyWaits struct{}
 
 func (nobodyWaits) Released(int, string, wire.Successor) {}
@@ -148,4 +159,4 @@ func (c *client) stop() {
 	}
 }
 
-func (c *client) now() drift.Instant { return drift.Runtime().Now() }
+func (c *client) now() drift.Instant { return c.clock.Now() }

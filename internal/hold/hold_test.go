@@ -3,6 +3,7 @@ package hold_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -234,6 +235,30 @@ func TestAQuestionIsAskedAgainOnlyForTheHoldThatItWasAbout(t *testing.T) {
 		n.Release(t.Context(), c.now())
 		if again(n.Hold().Claim().Generation) {
 			t.Error("a question was asked again behind the release")
+		}
+	})
+}
+
+// Whose clock is set while masters answer is told so, and not that they were slow.
+func TestAnAttemptDuringWhichTheClockIsSetSaysSo(t *testing.T) {
+	inClient(t, func(t *testing.T, c *client) {
+		for _, m := range c.masters {
+			m.Freeze()
+		}
+		n, _ := c.want("key", hold.Options{})
+		go func() {
+			time.Sleep(10 * time.Millisecond)
+			c.clock.by.Store(int64(time.Hour))
+			for _, m := range c.masters {
+				m.Thaw()
+			}
+		}()
+		failed := n.Acquire(t.Context(), false)
+		if failed == nil || failed.Kind != outcome.NoQuorum || !strings.Contains(failed.Note, "clock was set forward by 1h0m0s") {
+			t.Errorf("the attempt: %+v", failed)
+		}
+		if got := c.on("key"); got != 0 {
+			t.Errorf("the key is on %d masters after the rollback", got)
 		}
 	})
 }

@@ -18,6 +18,10 @@ type trouble struct {
 
 func nothing(int) error { return nil }
 
+// replicaOf is the trouble that makes a master another one's replica, which is troubled
+// by it as well.
+const replicaOf = "REPLICAOF"
+
 // masterTroubles are those that these masters can have. Nothing is done to
 // whole.
 func (s *soak) masterTroubles(whole int) []trouble {
@@ -44,7 +48,7 @@ func (s *soak) masterTroubles(whole int) []trouble {
 		all = append(all,
 			trouble{name: "kill and restart empty", begin: killed, end: restarted(false)},
 			trouble{name: "FLUSHALL", begin: command("FLUSHALL"), end: nothing},
-			trouble{name: "REPLICAOF", begin: func(i int) error { return s.replicate(i, whole) }, end: s.independent})
+			trouble{name: replicaOf, begin: func(i int) error { return s.replicate(i, whole) }, end: s.independent})
 	}
 	if s.on == processes || s.drops {
 		before := map[int]map[string]bool{} // the connections that are lost

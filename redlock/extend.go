@@ -3,6 +3,8 @@ package redlock
 import (
 	"context"
 
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/hold"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -16,26 +18,14 @@ import (
 // then the lock is still held for what is Remaining. A lock that expired is
 // lost even if its key is free.
 func (l *Lock) Extend(ctx context.Context) error {
-	began := l.c.opts.clock.Now()
-	asked, p := l.handle.Extend(ctx, began)
-	err := l.problemError(wire.OpExtend.String(), p)
-	if asked {
-		l.traceExtend(ctx, wire.OpExtend, began, err)
-	}
-	return err
+	return l.ask(ctx, wire.OpExtend, (*hold.Handle).Extend)
 }
 
 // Verify asks the masters now whether a quorum still has the lock; it changes
 // nothing there. If a majority says no, the lock is lost. Waiting and errors
 // are those of Extend.
 func (l *Lock) Verify(ctx context.Context) error {
-	began := l.c.opts.clock.Now()
-	asked, p := l.handle.Verify(ctx, began)
-	err := l.problemError(wire.OpVerify.String(), p)
-	if asked {
-		l.traceExtend(ctx, wire.OpVerify, began, err)
-	}
-	return err
+	return l.ask(ctx, wire.OpVerify, (*hold.Handle).Verify)
 }
 
 // Downgrade turns the writer's hold of a key into a reader's, without letting
@@ -59,11 +49,16 @@ func (l *Lock) Verify(ctx context.Context) error {
 // alone) or nothing (and sets the string, which the next extension turns, and
 // Unlock deletes). The way back is closed: no reader becomes a writer.
 func (l *Lock) Downgrade(ctx context.Context) error {
+	return l.ask(ctx, wire.OpDowngrade, (*hold.Handle).Downgrade)
+}
+
+// ask puts a question of the holder's to the masters, and tells of its answer.
+func (l *Lock) ask(ctx context.Context, op wire.Op, question func(*hold.Handle, context.Context, drift.Instant) (bool, *hold.Problem)) error {
 	began := l.c.opts.clock.Now()
-	asked, p := l.handle.Downgrade(ctx, began)
-	err := l.problemError(wire.OpDowngrade.String(), p)
+	asked, p := question(&l.handle, ctx, began)
+	err := l.problemError(op.String(), p)
 	if asked {
-		l.traceExtend(ctx, wire.OpDowngrade, began, err)
+		l.traceExtend(ctx, op, began, err)
 	}
 	return err
 }

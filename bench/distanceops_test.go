@@ -39,6 +39,7 @@ type distanceLibrary struct {
 var distanceLibraries = []distanceLibrary{
 	{"redsync", measureRedsync},
 	{"redquorum", measureRedquorum},
+	{"redquorum-strict", measureStrict},
 }
 
 // A distanceRun is one job under way.
@@ -265,18 +266,12 @@ func measureRedquorum(ctx context.Context, r *distanceRun) (err error) {
 	if err := r.cold(ctx, openRedquorum); err != nil {
 		return err
 	}
-	for _, op := range handOverKinds {
-		duo := func(i int) (holder, waiter acquire) {
-			key := fmt.Sprintf("distance:%s:%d", op.name, i)
-			return op.holder(client(0), key), op.waiter(client(1), key)
-		}
-		if err := r.handOvers(ctx, op.name, duo); err != nil {
-			return err
-		}
+	if err := r.handOversOf(ctx, handOverKinds, client(0), client(1)); err != nil {
+		return err
 	}
 	var hot []acquire
 	for i := range peers {
-		hot = append(hot, locking(client(i), "distance:hot"))
+		hot = append(hot, locking()(client(i), "distance:hot"))
 	}
 	if err := r.hotKey(ctx, hot); err != nil {
 		return err
@@ -284,35 +279,112 @@ func measureRedquorum(ctx context.Context, r *distanceRun) (err error) {
 	return r.idleHeap(ctx)
 }
 
-// handOverKinds are the ways in which a lock of redquorum goes from one to another.
-var handOverKinds = []struct {
-	name           string
-	holder, waiter func(c *redlock.Client, key string) acquire
-}{
-	{"hand-over", plainly, plainly},
-	{"fenced", fencing, fencing},
-	{"lock-all", lockingAll, lockingAll},
-	{"lock-any", lockingAny, lockingAny},
-	{"rlock", plainly, reading},
-	{"lock-behind-reader", reading, plainly},
+// measureStrict is measureRedquorum with the strict guard, as far as clients wait for
+// one another.
+func measureStrict(ctx context.Context, r *distanceRun) (err error) {
+	if err := declareStrict(ctx, r.urls); err != nil {
+		return err
+	}
+	peers, closeAll, err := openDistant(ctx, openLevel(redlock.GuardStrict), r.urls, 2)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	if err := r.pairs(ctx, peers[0]); err != nil {
+		return err
+	}
+	client := func(i int) *redlock.Client { return peers[i].(*redquorumPeer).client }
+	return r.handOversOf(ctx, strictHandOverKinds, client(0), client(1))
 }
 
-func locking(c *redlock.Client, key string, opts ...redlock.LockOption) acquire {
-	return func(ctx context.Context) (release, error) { return released(c.Lock(ctx, key, opts...)) }
+// A handOverKind is a way in which a lock of redquorum goes from one client to another.
+type handOverKind struct {
+	name string
+	duo  func(from, to *redlock.Client, key string) (holder, waiter acquire)
 }
 
-func plainly(c *redlock.Client, key string) acquire { return locking(c, key) }
-
-func fencing(c *redlock.Client, key string) acquire { return locking(c, key, redlock.WithFencing()) }
-
-func lockingAll(c *redlock.Client, key string) acquire {
-	keys := []string{key + ":a", key + ":b"}
-	return func(ctx context.Context) (release, error) { return released(c.LockAll(ctx, keys)) }
+var handOverKinds = []handOverKind{
+	{"hand-over", both(locking())},
+	{"fenced", both(locking(redlock.WithFencing()))},
+	{"lock-all", both(lockingAll())},
+	{"fenced-lock-all", both(lockingAll(redlock.WithFencing()))},
+	{"lock-any", lockingAny()},
+	{"fenced-lock-any", lockingAny(redlock.WithFencing())},
+	{"rlock", from(locking(), reading)},
+	{"lock-behind-reader", from(reading, locking())},
 }
 
-// lockingAny is of one key: with several there would be another one free.
-func lockingAny(c *redlock.Client, key string) acquire {
-	return func(ctx context.Context) (release, error) { return released(c.LockAny(ctx, []string{key})) }
+var strictHandOverKinds = []handOverKind{
+	{"hand-over", both(locking())},
+	{"fenced", both(locking(redlock.WithFencing()))},
+	{"lock-all", both(lockingAll())},
+	{"fenced-lock-all", both(lockingAll(redlock.WithFencing()))},
+	{"lock-any", lockingAny()},
+}
+
+// handOversOf measures each kind of hand-over between two clients.
+func (r *distanceRun) handOversOf(ctx context.Context, kinds []handOverKind, from, to *redlock.Client) error {
+	for _, op := range kinds {
+		duo := func(i int) (holder, waiter acquire) {
+			return op.duo(from, to, fmt.Sprintf("distance:%s:%d", op.name, i))
+		}
+		if err := r.handOvers(ctx, op.name, duo); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// An acquiring makes what a client does with a key.
+type acquiring func(c *redlock.Client, key string) acquire
+
+// from is the hand-over from who does one thing to who does another.
+func from(holder, waiter acquiring) func(from, to *redlock.Client, key string) (acquire, acquire) {
+	return func(from, to *redlock.Client, key string) (acquire, acquire) {
+		return holder(from, key), waiter(to, key)
+	}
+}
+
+func both(a acquiring) func(from, to *redlock.Client, key string) (acquire, acquire) {
+	return from(a, a)
+}
+
+func locking(opts ...redlock.LockOption) acquiring {
+	return func(c *redlock.Client, key string) acquire {
+		return func(ctx context.Context) (release, error) { return released(c.Lock(ctx, key, opts...)) }
+	}
+}
+
+func lockingAll(opts ...redlock.LockOption) acquiring {
+	return func(c *redlock.Client, key string) acquire {
+		keys := []string{key + ":a", key + ":b"}
+		return func(ctx context.Context) (release, error) { return released(c.LockAll(ctx, keys, opts...)) }
+	}
+}
+
+// lockingAny is of two keys: the holder has both, gives one back, and keeps the other
+// until the waiter is done.
+func lockingAny(opts ...redlock.LockOption) func(from, to *redlock.Client, key string) (acquire, acquire) {
+	return func(from, to *redlock.Client, key string) (holder, waiter acquire) {
+		take := func(ctx context.Context, c *redlock.Client) (release, error) {
+			return released(c.LockAny(ctx, []string{key + ":a", key + ":b"}, opts...))
+		}
+		var kept release
+		holder = func(ctx context.Context) (free release, err error) {
+			if kept, err = take(ctx, from); err != nil {
+				return nil, err
+			}
+			return take(ctx, from)
+		}
+		waiter = func(ctx context.Context) (release, error) {
+			free, err := take(ctx, to)
+			if err != nil {
+				return nil, err
+			}
+			return func(ctx context.Context) error { return errors.Join(free(ctx), kept(ctx)) }, nil
+		}
+		return holder, waiter
+	}
 }
 
 func reading(c *redlock.Client, key string) acquire {

@@ -39,14 +39,18 @@ func BenchmarkGuard(b *testing.B) {
 // declare makes the masters a new strict fleet, which votes at once.
 func declare(b *testing.B, urls []string) {
 	b.Helper()
+	if err := declareStrict(b.Context(), urls); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func declareStrict(ctx context.Context, urls []string) error {
 	client, err := redlock.Open(urls, redlock.WithGuard(redlock.GuardStrict))
 	if err != nil {
-		b.Fatal(err)
+		return err
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(b.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if err := client.Init(ctx); err != nil {
-		b.Fatal(err)
-	}
+	return client.Init(ctx)
 }

@@ -21,13 +21,13 @@ type Clock interface {
 // there while all else is virtual.
 func System() Clock { return systemClock{} }
 
-// Runtime returns a clock of what Go's time package tells, which is monotonic
-// and wall time and no boot time. In a testing/synctest bubble the difference
-// of two readings is exactly the virtual time between them; a reading from
-// within a bubble must not be subtracted from one taken outside or in another.
+// Runtime returns a clock that reads only Go's time package: monotonic and wall
+// time, and no boot time. In a testing/synctest bubble the difference of two
+// readings is exactly the virtual time between them. A reading from within a bubble
+// must not be subtracted from one taken outside or in another bubble.
 //
-// Outside of a bubble prefer System: Runtime sees that the machine slept only
-// by its wall clock.
+// Outside of a bubble prefer System: Runtime sees only by its wall clock that the
+// machine slept.
 func Runtime() Clock { return runtimeClock{} }
 
 // base is the origin of monotonic readings. Package time shows its monotonic

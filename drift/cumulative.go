@@ -13,23 +13,23 @@ import (
 // that small movements that go on in one direction add up to one.
 const stepSlack = int64(500 * time.Microsecond)
 
-// Cumulative returns a Clock that reads c and adds up the steps of the wall
-// clock forward, of half a millisecond or more, that it meets between any two of
-// its own readings. Sub of its Instants counts every one of them that fell in
-// between, whatever the wall clock did before or after.
+// Cumulative returns a Clock that reads c and adds up the steps of the wall clock
+// forward, of half a millisecond or more, that it meets between any two of its own
+// readings. Sub of its Instants counts every step that fell in between, whatever the
+// wall clock did before or after.
 //
-// That is for a wall clock that was set back: after 20 s back, a virtual machine
-// that is paused for 15 s has a wall clock that still shows less than when it
-// began, and the difference of two plain Instants cannot tell. A step that
-// nobody read the clock between is lost in a later step back, so whoever relies
-// on it reads the clock at regular intervals. Where a wall clock was set back by
-// mistake, setting it right again counts as time that passed: an error on the
+// That matters after a wall clock was set back. For example it was set back by 20 s,
+// and then a virtual machine is paused for 15 s. Its wall clock still shows less
+// than when it began, so the difference of two plain Instants cannot show the pause.
+// A step between two readings is lost if a later step back falls between the same
+// readings, so read the clock at regular intervals. Where a wall clock was set back
+// by mistake, setting it right again counts as time that passed: an error on the
 // side of believing less.
 //
-// Its Instants may be subtracted from each other, not from those of c. A clock
-// that Cumulative made is returned as it is. Now is safe for concurrent use,
-// allocates nothing but at a step, and blocks only while another goroutine reads
-// c because of one. Cumulative panics when c is nil.
+// Its Instants may be subtracted from each other, not from those of c. A clock that
+// Cumulative made is returned as it is. Now is safe for concurrent use, allocates
+// nothing except at a step, and blocks only while another goroutine reads c because
+// of one. Cumulative panics when c is nil.
 func Cumulative(c Clock) Clock {
 	if c == nil {
 		panic("drift: Cumulative of a nil Clock")

@@ -32,10 +32,10 @@ var (
 )
 
 // A ConfigError is a refusal by a master that is up: wrong password, missing
-// permission, wrong database, TLS where none is spoken or the other way round.
-// No waiting mends it, unless the master has too many clients, or a credentials
-// callback has others for the next dial. Reach it with errors.As. Its text never
-// holds a secret.
+// permission, wrong database, TLS where the master speaks none, or the other way
+// round. Waiting does not mend it, except where the master has too many clients, or
+// where a credentials callback has other credentials for the next dial. Reach it
+// with errors.As. Its text never holds a secret.
 type ConfigError struct {
 	What string // what was refused: AUTH, SELECT 3, TLS handshake, or the command that is not permitted
 	Err  error  // how: mostly the master's error reply

@@ -73,8 +73,8 @@ func (o *options) tlsFor(t target) (*tls.Config, error) {
 	return o.tls.Clone(), nil
 }
 
-// WithAuth sets the ACL user and password for all masters; an empty user is
-// the default one. URLs that carry credentials of their own are overruled.
+// WithAuth sets the ACL user and password for all masters; an empty user is the
+// default one. It overrules credentials in URLs.
 func WithAuth(username, password string) Option {
 	return func(o *options) error {
 		if password == "" {
@@ -111,8 +111,8 @@ func WithTLS(cfg *tls.Config) Option {
 	}
 }
 
-// WithDatabase selects a database for all masters, 0 or more; URLs may name
-// the same one, not another.
+// WithDatabase selects a database for all masters, 0 or more. A URL may name the
+// same database, but no other.
 func WithDatabase(n int) Option {
 	return func(o *options) error {
 		if n < 0 {
@@ -180,10 +180,10 @@ func WithBackoff(least, most time.Duration) Option {
 	}
 }
 
-// WithQueueLimit bounds the commands that wait for one master or are under
-// way to it, 16 to 16,777,216; 65,536 by default. Beyond it commands fail with
-// [ErrQueueFull]; all but releases do so beyond 2,048 of them while the master
-// answers nothing, for 50 ms and four round trips.
+// WithQueueLimit bounds the commands that wait for one master or are under way to
+// it, 16 to 16,777,216; 65,536 by default. Beyond it commands fail with
+// [ErrQueueFull]. While a master has answered nothing for 50 ms and four round
+// trips, the bound is 2,048 for all commands but releases.
 func WithQueueLimit(n int) Option {
 	return func(o *options) error {
 		if n < 16 || n > 1<<24 {

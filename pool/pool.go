@@ -21,8 +21,8 @@ var scripts = func() (all []pipeline.Script) {
 	return all
 }()
 
-// A Pool is the connections to a fixed list of masters. It is safe for
-// concurrent use.
+// A Pool holds the connections to a fixed list of masters. It is safe for concurrent
+// use.
 type Pool struct {
 	masters []*pipeline.Pipeline
 	timeout time.Duration
@@ -125,7 +125,7 @@ func (o *options) configs(urls []string) ([]pipeline.Config, error) {
 // Len is the number of masters.
 func (p *Pool) Len() int { return len(p.masters) }
 
-// CommandTimeout is what WithCommandTimeout set; 0 if it was not given.
+// CommandTimeout is the value of WithCommandTimeout; 0 if it was not given.
 func (p *Pool) CommandTimeout() time.Duration { return p.timeout }
 
 // Close fails what is queued with [ErrClosed], closes the connections and

@@ -33,15 +33,15 @@ const (
 // String is the cause in a word or two.
 func (c AbstainCause) String() string { return guard.Cause(c).String() }
 
-// Passes reports whether waiting may end it: time alone does, or the client asks
-// the master again. The other causes need somebody to do something, which the text
-// of the AbstainError names.
+// Passes reports whether the cause may end by itself: because time passes, or
+// because the client asks the master again. For every other cause somebody has to
+// act; the text of the AbstainError says how.
 func (c AbstainCause) Passes() bool { return guard.Cause(c).Passes() }
 
 // An AbstainError says why a master may not vote, and until when, where that is
-// known. It is the Err of a NodeError, where its answer did not count, and in
-// MasterReport. Its text is one line that also says what to do. It matches what
-// Err does, and never a sentinel of this package nor a context's error.
+// known. It is the Err of a NodeError where the master's answer did not count, and
+// stands in MasterReport. Its text is one line that also says what to do. It matches
+// what its Err matches, and never a sentinel of this package or a context's error.
 type AbstainError struct {
 	Cause AbstainCause
 	Value string // what the master says, where that is the reason: its role, its run_id, the settings in its marker

@@ -18,6 +18,7 @@ import (
 // an attempt succeeds exactly when a quorum can be had, the error has the right
 // kind otherwise, and nothing is left behind.
 func TestAnAttemptSucceedsExactlyWhenAQuorumCanBeHad(t *testing.T) {
+	t.Parallel()
 	const n, need, foreign = 5, 3, "somebody-else"
 	inUnguardedSim(t, n, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithOutageWait(0))

@@ -40,16 +40,16 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 	return adopted, err
 }
 
-// HandOver ends this handle without releasing the key, and returns the token
-// with which another process can Adopt the hold before its TTL has passed. The
-// handle's context ends with ErrUnlocked, nothing renews the lock from here any
-// more, and Unlock finds it not held. The error is that of Unlock for a lock
-// that is not held; where other handles share the hold (see [WithReentrancy]) it
-// matches ErrReentrant, and nothing was done.
+// HandOver ends this handle without releasing the key. It returns the token with
+// which another process can Adopt the hold before its TTL has passed. The handle's
+// context ends with ErrUnlocked, this process renews the lock no more, and Unlock
+// finds it not held. For a lock that is not held the error is that of Unlock. Where
+// other handles share the hold (see [WithReentrancy]) it matches ErrReentrant, and
+// nothing was done.
 //
-// It waits for the answers to the acquisition and to extensions that are under
-// way, for the masters' timeout at the most: one that is executed after the
-// other process has released the key would set it again, for a TTL.
+// It waits for the answers to the acquisition and to extensions that are under way,
+// for the masters' timeout at the most. Otherwise one of these, executed after the
+// other process has released the key, would set it again for a TTL.
 func (l *Lock) HandOver() (token string, err error) {
 	token, p := l.handle.HandOver(l.c.opts.clock.Now())
 	return token, l.problemError("hand over", p)

@@ -59,7 +59,7 @@ func (c *Client) failureError(f *outcome.Failure) error {
 func (l *Lock) want(tries int) waitqueue.Want {
 	claim := l.own.Claim()
 	return waitqueue.Want{
-		Keys: claim.Keys, Kind: claim.Kind, Scripted: l.c.wire.Scripted(claim), Fair: l.opts.fair,
+		Keys: claim.Keys, Kind: claim.Kind, Fair: l.opts.fair,
 		Limit: l.c.holds.Timeout(claim.TTL), Tries: tries, Backoff: l.opts.backoff,
 	}
 }
@@ -107,23 +107,40 @@ func (t *call) Pilot(ctx context.Context, pilot int, key string, at wire.Place) 
 	default:
 		t.granted, granted, turn, err = t.next().AskPilotForSet(ctx, pilot, limit)
 	}
+	if !granted && err == nil {
+		t.l.intent.note()
+	}
 	return granted, turn, err
 }
 
 // Others implements waitqueue.Caller.
 func (t *call) Others(ctx context.Context, holders bool) *outcome.Failure {
-	f := t.failed(t.granted.AskOthers(ctx, holders))
-	if f != nil {
+	return t.ofOne(t.granted.AskOthers(ctx, holders))
+}
+
+// ofOne is the failure of an attempt that may have been at one of several keys alone.
+func (t *call) ofOne(f *outcome.Failure) *outcome.Failure {
+	if t.failed(f) != nil {
 		f.Key, f.Others = t.l.handle.Hold().Wanted()
 	}
 	return f
 }
 
 // Together implements waitqueue.Caller.
-func (t *call) Together(ctx context.Context, pilot int, at wire.Place) (wire.PilotAnswer, *outcome.Failure) {
-	said, f := t.next().AcquireWith(ctx, pilot, at)
-	return said, t.failed(f)
+func (t *call) Together(ctx context.Context, pilot int, key string, at wire.Place) (wire.PilotAnswer, *outcome.Failure) {
+	h := &t.l.handle
+	if h.Hold().WantsOneOf() {
+		h.AgainWith(key)
+		t.used = true
+	} else {
+		h = t.next()
+	}
+	said, f := h.AcquireWith(ctx, pilot, at)
+	return said, t.ofOne(f)
 }
+
+// Called implements waitqueue.Caller.
+func (t *call) Called(ctx context.Context) *outcome.Failure { return t.next().AcquireCalled(ctx) }
 
 // Taken implements waitqueue.Caller.
 func (t *call) Taken(master int, held *outcome.Held) *outcome.Failure {

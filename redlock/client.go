@@ -223,12 +223,12 @@ func (c *Client) checkKey(key string) error {
 
 func (c *Client) isClosed() bool { return c.life.Err() != nil }
 
-// Close ends the client. Calls that wait end with ErrClosed; the contexts of
-// all locks end with a *LostError of ReasonClosed; running Do and TryDo calls are
-// waited for, but only for as long as their locks are valid; then everything is
-// unlocked, a few thousand at a time, without waiting longer for the answers to
-// those than one operation does, and all goroutines have ended when Close
-// returns. Later calls wait for the first.
+// Close ends the client. Calls that wait end with ErrClosed. The contexts of all
+// locks end with a *LostError of ReasonClosed. Close waits for running Do and TryDo
+// calls, but only for as long as their locks are valid. Then it unlocks everything,
+// a few thousand locks at a time, and waits for the answers no longer than one
+// operation does. All goroutines have ended when Close returns. Later calls wait for
+// the first.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	if c.closed != nil {

@@ -6,29 +6,29 @@ import (
 	"fmt"
 )
 
-// Do locks key as Lock does, runs fn while it is held, and unlocks, also when
-// fn panics or calls runtime.Goexit. fn's context is a child of ctx that also
-// ends when the lock can no longer be guaranteed (context.Cause tells which);
-// FromContext finds the lock in it.
+// Do locks key as Lock does, runs fn while the lock is held, and unlocks, also when
+// fn panics or calls runtime.Goexit. fn's context is a child of ctx that also ends
+// when the lock can no longer be guaranteed (context.Cause tells which). FromContext
+// finds the lock in it.
 //
-// If the lock could not be acquired, fn did not run, and the error is that of
-// Lock: only then does it match ErrTaken or ErrNoQuorum, so a caller may try
-// again on those without running fn twice. Otherwise the error is fn's, with
-// those two hidden; if the lock was lost meanwhile it matches ErrLost as well,
-// also when fn returned nil. A release that could not be confirmed is no error
-// of Do: the work is done and the key expires by itself; Trace and log tell.
+// If the lock could not be acquired, fn did not run, and the error is that of Lock.
+// Only then does it match ErrTaken or ErrNoQuorum, so a caller may try again on
+// those without running fn twice. Otherwise the error is that of fn, with those two
+// hidden. If the lock was lost meanwhile, the error matches ErrLost as well, also
+// when fn returned nil. A release that could not be confirmed is no error of Do: the
+// work is done and the key expires by itself. Trace and log report it.
 func (c *Client) Do(ctx context.Context, key string, fn func(ctx context.Context) error, opts ...LockOption) error {
 	return c.do(ctx, key, fn, opts, false)
 }
 
-// TryDo is Do for work that may be skipped while somebody else is at it: it makes
-// one attempt, as TryLock does, and runs fn only if the key is free. If somebody
-// else holds the key, TryDo returns after about one round trip with an error that
-// matches ErrTaken, and fn did not run: for many callers that is no failure. All
-// else is as with Do; ErrNoQuorum comes at once, too.
+// TryDo is Do for work that may be skipped while somebody else does it. It makes one
+// attempt, as TryLock does, and runs fn only if the key is free. If somebody else
+// holds the key, TryDo returns after about one round trip with an error that matches
+// ErrTaken, and fn did not run. For many callers that is no failure. Everything else
+// is as with Do; ErrNoQuorum comes at once, too.
 //
-// TryDo keeps two runs from overlapping. It does not keep a later one from doing
-// the work again: once fn has returned, the key is free.
+// TryDo keeps two runs from overlapping. It does not keep a later run from doing the
+// work again: once fn has returned, the key is free.
 func (c *Client) TryDo(ctx context.Context, key string, fn func(ctx context.Context) error, opts ...LockOption) error {
 	return c.do(ctx, key, fn, opts, true)
 }

@@ -24,6 +24,7 @@ func mustWLock(t *testing.T, c *redlock.Client, key string, opts ...redlock.Lock
 }
 
 func TestADowngradedWriterIsAReader(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c, other := s.open(), s.open()
 		l := mustWLock(t, c, "key")
@@ -246,6 +247,7 @@ func TestAnUnlockDuringADowngradeLeavesNothing(t *testing.T) {
 }
 
 func TestADowngradeMayMeetAnythingElse(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c, other := s.open(), s.open()
 		for i := range 6 {

@@ -32,18 +32,17 @@ var (
 )
 
 // ErrNotAwaited is the Err of a *NodeError whose master was not asked, or had not
-// answered when the attempt was decided: its answer could not have changed that.
-// It is no failure of the master's, and says nothing of the whole: it matches none
-// of the errors above.
+// answered when the attempt was decided. Its answer could not have changed the
+// decision. It is no failure of that master, and it matches none of the errors
+// above.
 var ErrNotAwaited = errors.New("not awaited: the attempt was decided without it")
 
-// A QuorumError tells how an operation on N masters failed. It matches ErrTaken or
-// ErrNoQuorum where an acquisition failed. For other operations it matches
+// A QuorumError says how an operation on N masters failed. Where an acquisition
+// failed it matches ErrTaken or ErrNoQuorum. For other operations it matches
 // ErrNotHeld where too many masters say that the lock is not there, and ErrNoQuorum
-// where too few answered. When a context ended the call it matches that context's
-// error, too. What each master contributed is told by
-// NodeErrors; the first of a sort is found with errors.As (*NodeError, *HeldError,
-// *AbstainError).
+// where too few answered. If a context ended the call, it also matches that
+// context's error. NodeErrors gives the answer of each master. errors.As finds the
+// first *NodeError, *HeldError or *AbstainError.
 type QuorumError struct {
 	Op      string        // lock, adopt, extend, verify, downgrade, unlock, ready or init
 	Key     string        // the first of several

@@ -11,21 +11,21 @@ const (
 	mostRetention  = 365 * 24 * time.Hour
 )
 
-// WithFencing asks for a fencing token, [Lock.Fence]: a number that is higher
-// for each holder of a key than for all before it. Give it to the resource with
-// every write, and have the resource refuse what is lower than it has seen: then
-// a holder that was paused past the end of its lock does no harm.
+// WithFencing asks for a fencing token, [Lock.Fence]: a number that is higher for
+// each holder of a key than for all before it. Give it to the resource with every
+// write, and have the resource refuse a number lower than the highest that it has
+// seen. Then a holder that was paused past the end of its lock does no harm.
 //
-// Tokens rise while no master loses data, whatever the clocks do; and where
-// masters lose data, as long as clients' clocks differ by less than the masters
-// are kept from voting (see docs/explanation/fencing.md). They need Redis 5.0, and cost no
-// round trip more but in one of some thousand acquisitions.
+// While no master loses data, tokens rise whatever the clocks do. Where masters lose
+// data, they rise as long as clients' clocks differ by less than the time for which
+// such masters do not vote (see docs/explanation/fencing.md). They need Redis 5.0.
+// They cost no further round trip, except in one of some thousand acquisitions.
 //
-// Every lock of the key has to be acquired with it for the numbers to be of use.
-// A reader (see [RWMutex.RLock]) gets the highest token that a writer has had,
-// 0 if there is none known: it is not the reader's own, so a resource should
-// compare it and not note it. The token of LockAny is that of the key that was
-// granted: it fences what belongs to that key alone.
+// The numbers are of use only if every lock of the key is acquired with it. A reader
+// (see [RWMutex.RLock]) gets the highest token that a writer has had, 0 if none is
+// known. That token is not the reader's own, so a resource should compare it and not
+// note it. The token of LockAny is that of the key that was granted: it fences only
+// what belongs to that key.
 func WithFencing() LockOption {
 	return lockOption(func(o *lockOptions) error {
 		o.fenced = true
@@ -34,11 +34,12 @@ func WithFencing() LockOption {
 }
 
 // WithFenceRetention sets for how long masters keep what they know of a key's
-// fencing tokens after it was last locked or extended: from an hour, twice
-// WithMaxTTL and twice WithClientSkew, which is longer than a master that lost data
-// is kept from voting, to 365 days; by default 24 hours, or the least if that is
-// more. With GuardStrict it is 24 hours at least, and WithMaxTTL more. Later the
-// tokens rise by the clients' clocks alone. Give every client the same.
+// fencing tokens after it was last locked or extended. The least is an hour plus
+// twice WithMaxTTL plus twice WithClientSkew, which is longer than a master that
+// lost data is kept from voting. The most is 365 days. The default is 24 hours, or
+// the least if that is more. With GuardStrict masters keep it for 24 hours at the
+// least, and for WithMaxTTL on top. After that time the tokens rise by the clients'
+// clocks alone. Give every client the same value.
 func WithFenceRetention(d time.Duration) Option {
 	return clientOption(func(o *clientOptions) error {
 		if d < leastRetention || d > mostRetention {

@@ -372,6 +372,7 @@ func TestWhoWaitsInTheQueueGetsAToken(t *testing.T) {
 // then rests on the clocks alone, and holds because a hold takes longer than the
 // clocks are apart.
 func TestTokensRiseWhileMastersLoseData(t *testing.T) {
+	t.Parallel()
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		random := rand.New(rand.NewPCG(1, 2))
 		var clients []*redlock.Client

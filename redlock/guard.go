@@ -60,12 +60,12 @@ const minStrictTTL = time.Second
 
 const maxClientSkew = 24 * time.Hour
 
-// WithClientSkew sets by how much clients' wall clocks may differ for fencing
-// tokens to go on rising where masters have lost data: 0 to 24 h. A master that may
-// have forgotten tokens is kept from voting for that much longer, and up to a second.
-// By default it is 0, and tokens rise where clocks differ by less than WithMaxTTL
-// less the time that an attempt takes. It does nothing with GuardOff. Give every
-// client the same, and redlock-demo as --client-skew.
+// WithClientSkew sets by how much clients' wall clocks may differ while fencing
+// tokens still rise after masters have lost data: 0 to 24 h. A master that may have
+// forgotten tokens does not vote for that much longer, and up to a second more. The
+// default is 0: then tokens rise where clocks differ by less than WithMaxTTL less
+// the time that an attempt takes. It does nothing with GuardOff. Give every client
+// the same value, and redlock-demo too, as --client-skew.
 func WithClientSkew(d time.Duration) Option {
 	return upTo(maxClientSkew, "WithClientSkew", d, func(o *clientOptions) *time.Duration { return &o.clientSkew })
 }

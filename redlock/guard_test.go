@@ -79,6 +79,7 @@ func (s *sim) marker(i int) (run, since string) {
 }
 
 func TestANewFleetIsDeclaredOnceAndVotesAtOnce(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		const clients = 12
 		log := new(logBuffer)
@@ -122,6 +123,7 @@ func TestANewFleetIsDeclaredOnceAndVotesAtOnce(t *testing.T) {
 // Of masters that are far away some look is always under way, and their answers
 // never come together.
 func TestANewFleetIsDeclaredHoweverFarItsMastersAre(t *testing.T) {
+	t.Parallel()
 	for _, least := range []time.Duration{20 * time.Millisecond, 95 * time.Millisecond, 105 * time.Millisecond, 150 * time.Millisecond} {
 		for _, more := range []time.Duration{0, time.Millisecond, 7 * time.Millisecond} {
 			for _, how := range []string{"by itself", "by Init"} {
@@ -260,6 +262,7 @@ func TestUnlockCountsMastersThatAbstain(t *testing.T) {
 }
 
 func TestTheCheckSeesThatDataWasLostOnTheLivingConnection(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		lose func(s *sim, i int)

@@ -86,6 +86,7 @@ func wantReason(t *testing.T, err error, want redlock.Reason) {
 }
 
 func TestALockIsRenewedUntilUnlock(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		var mu sync.Mutex
 		var renewals []time.Time
@@ -578,6 +579,7 @@ func TestAnExtensionIsNotSentAgainAfterUnlock(t *testing.T) {
 }
 
 func TestAdoptTakesOverWhatAnotherClientHandedOn(t *testing.T) {
+	t.Parallel()
 	onEach(t, 5, func(t *testing.T, f *fleet) {
 		giver, taker, third := f.open(), f.open(), f.open()
 		l := f.lock(giver, "key", redlock.WithTTL(2*time.Second), redlock.WithRenewal(redlock.Renewal{Every: 20 * time.Millisecond}))

@@ -22,32 +22,32 @@ type initOptions struct {
 	without []string
 }
 
-// ForceInit makes Init write the markers anew where there are some: to change
-// MaxTTL, the number of masters or the guard level of a fleet. All masters then
-// vote after the quarantine, when whatever was locked under the old settings has
-// expired. Stop or reconfigure the clients first: those with the old settings
-// find no master that lets them vote.
+// ForceInit makes Init write the markers anew where there are some, to change
+// MaxTTL, the number of masters or the guard level of a fleet. All masters then vote
+// only after the quarantine, when every lock of the old settings has expired. Stop
+// or reconfigure the clients first: no master votes for a client with the old
+// settings.
 func ForceInit() InitOption { return func(o *initOptions) { o.force = true } }
 
-// InitWithout names masters that are absent, by the addresses that MasterReport
-// has: a minority, and out of reach. Init then declares the others alone, and they
-// vote at once. Each absent one is adopted when it comes and votes after its
-// quarantine; if it comes with a marker of its own, the fleet was not new, and the
-// others lose their vote for a quarantine.
+// InitWithout names masters that are absent, by the addresses that MasterReport has:
+// a minority, and out of reach. Init then declares only the others, and they vote at
+// once. Each absent master is adopted when it comes, and votes after its quarantine.
+// If it comes with a marker of its own, the fleet was not new, and the others lose
+// their vote for a quarantine.
 func InitWithout(masters ...string) InitOption {
 	return func(o *initOptions) { o.without = append(o.without, masters...) }
 }
 
-// Init declares a new fleet: its masters vote at once. An operator does so, or
-// a script that sets up masters, when no lock can be held on any of them; it is
-// never part of a program's start, which could not know that.
+// Init declares a new fleet: its masters vote at once. An operator calls it, or a
+// script that sets up masters, when no lock can be held on any of them. It is never
+// part of a program's start: a program cannot know that.
 //
-// It asks all masters first, and does nothing unless each can be reached, or is
-// named by InitWithout; is fit to be one; and has no marker yet, or one that it was
-// given because it had none, and does not vote by yet. Of masters that all have the
-// marker of this fleet and were declared new already it returns nil. The error is a
-// *QuorumError that matches ErrNoQuorum and names every master and what its
-// marker says. It blocks until ctx ends, at the most for 5 s.
+// It asks all masters first, and does nothing unless each of them can be reached or
+// is named by InitWithout; is fit to be a master; and has no marker, or only a
+// marker that it got because it had none, and by which it does not vote yet. It
+// returns nil if all masters have the marker of this fleet and were declared new
+// before. The error is a *QuorumError that matches ErrNoQuorum and names every
+// master and what its marker says. It blocks until ctx ends, at the most for 5 s.
 func (c *Client) Init(ctx context.Context, opts ...InitOption) error {
 	var o initOptions
 	for _, opt := range opts {

@@ -36,9 +36,9 @@ const (
 
 func (v Verdict) String() string { return string(v) }
 
-// An Inspection tells who holds a lock, as the masters see it. The masters are
-// asked at once, not stopped: while a lock changes hands they may answer from
-// before and after.
+// An Inspection tells who holds a lock, as the masters see it. All masters are asked
+// at the same time, but they do not stop for it: while a lock changes hands, some
+// may answer from before and others from after.
 type Inspection struct {
 	Key     string
 	Masters []MasterHold // in the order of the URLs
@@ -82,13 +82,13 @@ type Holder struct {
 }
 
 // Inspect asks all masters who holds the key, in one round trip, and changes
-// nothing. It knows every sort of lock: plain ones, also those of other Redlock
+// nothing. It knows every kind of lock: plain ones, also those of other Redlock
 // clients, the readers of a read-write lock, and keys that are no locks.
 //
-// It waits for all masters, not only for a quorum, each for the masters' timeout
-// at the most. One that could not be asked is a row with Err, not an error: that
-// is returned only when the key is bad (see Lock), ctx ends first, which the
-// error then matches, or the client is closed (ErrClosed).
+// It waits for all masters, not only for a quorum, each for the masters' timeout at
+// the most. A master that could not be asked is a row with Err, not an error.
+// Inspect returns an error only when the key is bad (see Lock), when ctx ends first
+// (the error then matches that of ctx), or when the client is closed (ErrClosed).
 func (c *Client) Inspect(ctx context.Context, key string) (*Inspection, error) {
 	l, err := c.newLock(ctx, wire.OpInspect, key, nil)
 	if err != nil {

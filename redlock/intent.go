@@ -23,9 +23,14 @@ func (i *intent) note() {
 	i.c.wire.NoteIntent(i.key, i.mark)
 }
 
-// withdraw takes it back.
-func (i *intent) withdraw() {
-	if i.mark != nil {
-		i.c.wire.WithdrawIntent(i.key, i.mark)
+// withdraw takes it back. Where the writer has given up, readers that it kept out are
+// called: nobody releases anything that would wake them.
+func (i *intent) withdraw(gaveUp bool) {
+	if i.mark == nil {
+		return
+	}
+	i.c.wire.WithdrawIntent(i.key, i.mark)
+	if gaveUp {
+		i.c.wire.AdmitReaders(i.key, false)
 	}
 }

@@ -44,6 +44,7 @@ func TestAnUncontendedWriterCostsOneCommand(t *testing.T) {
 // Readers that come and overlap forever: without an end to them in sight the
 // writer gets in, and they get in again when it is out.
 func TestAStreamOfReadersDoesNotStarveAWriter(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		ctx, stop := context.WithCancel(t.Context())
 		var readers sync.WaitGroup
@@ -104,6 +105,7 @@ func TestAStreamOfReadersDoesNotStarveAWriter(t *testing.T) {
 }
 
 func TestAWaitingWriterKeepsNewReadersOutAndRenewsNone(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		reader := mustRLock(t, c, "key")
@@ -166,6 +168,7 @@ func TestAReaderThatIsKeptOutDoesNotSpin(t *testing.T) {
 }
 
 func TestAnIntentGoesWhenTheWaitEnds(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		opts []redlock.LockOption
 		end  func(s *sim, reader *redlock.Lock, c *redlock.Client, cancel context.CancelFunc)

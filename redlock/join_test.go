@@ -51,6 +51,7 @@ func unlockAll(t *testing.T, held []*redlock.Lock) {
 
 // Releases that go to a master together take it few commands.
 func TestReleasesOfOneFlushAreJoined(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"as ever", "without scripts"} {
 		t.Run(how, func(t *testing.T) {
 			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
@@ -149,6 +150,7 @@ func (c forbiddingConn) Write(p []byte) (int, error) {
 // Refused otherwise than for want of the script, each is asked alone, by the hash
 // that its master knows.
 func TestWhereJointAcquisitionsAreForbiddenEachIsAskedAlone(t *testing.T) {
+	t.Parallel()
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		dial := s.cluster.Dialer()
 		c := s.open(redlock.WithPool(pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -212,6 +214,7 @@ func TestJoinedAcquisitionsOfOneKeyExcludeEachOther(t *testing.T) {
 
 // Who waits for one of them is told as by a release alone.
 func TestJoinedReleasesWakeWhoWaits(t *testing.T) {
+	t.Parallel()
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		held, waiting := lockEach(t, s, true)
 		within(t, soon, func() {

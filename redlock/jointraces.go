@@ -2,9 +2,9 @@ package redlock
 
 import "context"
 
-// JoinTraces is a trace that tells each of traces, in their order; nil ones are
-// left out. A function that none of them has is nil, and costs nothing. Of Begin
-// and Held each gets the context that the one before it made.
+// JoinTraces is a trace that calls each of traces, in their order; nil ones are left
+// out. A function that none of them has is nil, and costs nothing. In Begin and Held
+// each trace gets the context that the one before it made.
 func JoinTraces(traces ...*Trace) *Trace {
 	joined := &Trace{}
 	for _, t := range traces {

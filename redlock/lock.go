@@ -40,9 +40,9 @@ func (l *Lock) Token() string { return l.handle.Hold().Claim().Token }
 // held any more.
 func (l *Lock) Remaining() time.Duration { return l.handle.Remaining() }
 
-// ValidUntil is until when the lock is guaranteed unless it is extended, by
-// this machine's wall clock at the start of the last round: a snapshot for
-// people and logs. Decide by Remaining and Context.
+// ValidUntil is until when the lock is guaranteed unless it is extended, by this
+// machine's wall clock at the start of the last attempt, extension or renewal. It is
+// a snapshot for people and logs. Decide by Remaining and Context.
 func (l *Lock) ValidUntil() time.Time { return l.handle.ValidUntil() }
 
 // problemError is the public error of what became of an operation; nil: it was done.

@@ -6,15 +6,14 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// LockAll acquires all of the keys or none, as one lock: one token, one context,
-// one Unlock. A master votes only if every key was free there, and writes
-// nothing otherwise, so callers whose keys overlap do not block each other half
-// way: none waits while it holds something. A set costs one round trip, as one
-// key does.
+// LockAll acquires all of the keys or none, as one lock: one token, one context, one
+// Unlock. A master votes only if every key is free there; otherwise it writes
+// nothing. So callers whose keys overlap do not block each other half way: nobody
+// waits while holding some of the keys. A set costs one round trip, as one key does.
 //
-// The keys may be given in any order and more than once; the lock's Keys are
-// sorted, and each is there once. 1 to 128 keys; of one key it is Lock. Each
-// key is excluded against locks of that key alone, also of other clients.
+// The keys may be given in any order and more than once; the lock's Keys are sorted,
+// and each is there once. 1 to 128 keys; with one key it is Lock. Each key excludes
+// only other locks of that key, also those of other clients.
 //
 // Waiting and errors are those of Lock. It is refused with ErrReentrant if the
 // context carries a hold on any of the keys.

@@ -46,6 +46,7 @@ func (s *sim) flushScripts(i int) {
 // both taken, or be down: the attempt succeeds exactly when both are free on a
 // quorum, nothing is written where one is taken, and nothing is left behind.
 func TestAllKeysAreAcquiredExactlyWhenAQuorumHasAllFree(t *testing.T) {
+	t.Parallel()
 	const n, need, states, foreign = 3, 2, 5, "somebody-else"
 	inUnguardedSim(t, n, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithOutageWait(0))
@@ -402,6 +403,7 @@ func TestASetIsStillHeldOnlyWhereAllItsKeysAre(t *testing.T) {
 // One key of the set is enough to lose it, wherever it is missing or taken on a
 // majority; the others are released with it.
 func TestASetIsLostWithAnyOfItsKeys(t *testing.T) {
+	t.Parallel()
 	keys := []string{"a", "b", "c"}
 	for _, key := range keys {
 		t.Run(key, func(t *testing.T) {
@@ -512,6 +514,7 @@ func TestTheKeysOfASetCanBeAdoptedOneByOne(t *testing.T) {
 // Sets that overlap in all ways, from many clients, while masters come and go:
 // everyone gets in, and no key is ever held twice.
 func TestOverlappingSetsAllProgressAndNeverShareAKey(t *testing.T) {
+	t.Parallel()
 	sets := [][]string{{"a", "b"}, {"b", "c"}, {"c", "a"}, {"a", "b", "c"}, {"c", "d"}, {"d", "a"}}
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		var mu sync.Mutex

@@ -45,6 +45,7 @@ func atOnce() redlock.LockOption {
 // quorum, if only in the second order that is tried, and nothing else of the
 // token is left anywhere.
 func TestASlotIsAcquiredExactlyWhenOneIsFreeOnAQuorum(t *testing.T) {
+	t.Parallel()
 	const n, need, states, foreign = 3, 2, 5, "somebody-else"
 	inUnguardedSim(t, n, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithOutageWait(0))
@@ -385,6 +386,7 @@ func TestARandomOrderGivesNearlyEveryContenderASlot(t *testing.T) {
 // A semaphore: never more holders than slots, while masters come and go, and
 // when the dust has settled exactly one slot a holder.
 func TestNeverMoreHoldersThanSlots(t *testing.T) {
+	t.Parallel()
 	const permits, clients, each = 3, 8, 6
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		keys := slots(permits)

@@ -81,6 +81,7 @@ func TestTheReasonOfALossIsToldApartAndStays(t *testing.T) {
 // From the moment Unlock begins no renewal is sent, wherever the keeper is just
 // then: one would set the key again behind the release.
 func TestUnlockAndRenewalMayMeet(t *testing.T) {
+	t.Parallel()
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
 		for range 100 {

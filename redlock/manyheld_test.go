@@ -47,6 +47,7 @@ func wantAllHeld(t *testing.T, locks []*redlock.Lock) {
 // A machine that slept finds all renewals overdue. They go out in portions that
 // the queues have room for.
 func TestManyRenewalsAtOnceDoNotOverflowTheQueues(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		clock := new(shiftedClock)
 		renewed, failed, trace := countRenewals()
@@ -71,6 +72,7 @@ func TestManyRenewalsAtOnceDoNotOverflowTheQueues(t *testing.T) {
 // Renewals that are due within a moment of each other go out together: one write
 // a master for all of them.
 func TestRenewalsOfOneMomentGoOutTogether(t *testing.T) {
+	t.Parallel()
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		times := make(map[time.Time]int) // written by the keeper's goroutine alone
 		c := s.open(redlock.WithTrace(&redlock.Trace{Renewal: func(redlock.RenewalInfo) { times[time.Now()]++ }}))
@@ -87,6 +89,7 @@ func TestRenewalsOfOneMomentGoOutTogether(t *testing.T) {
 
 // Close releases all of them, in portions too, with a frozen master among them.
 func TestCloseReleasesManyLocks(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithPool(pool.WithDialer(s.cluster.Dialer()), pool.WithQueueLimit(64)))
 		lockMany(t, c, 500)

@@ -31,9 +31,8 @@ type MasterReport struct {
 	Clock     *ClockReport // nil: not read yet, or GuardOff
 }
 
-// Masters tells how each master stands, in the order of the URLs, as the client
-// has last seen it. It asks nobody, does not block, and pays no attention to the
-// context.
+// Masters reports how each master stands, in the order of the URLs, as the client
+// saw it last. It asks no master, does not block, and ignores the context.
 func (c *Client) Masters(_ context.Context) []MasterReport {
 	reports := make([]MasterReport, len(c.masters))
 	for i, m := range c.masters {

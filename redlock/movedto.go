@@ -12,14 +12,16 @@ import (
 	"github.com/redquorum/redquorum/internal/guard"
 )
 
-// WithMovedTo says that this client takes part in the move of its fleet to another one:
-// that every lock it takes here is taken in the other fleet, too. name is what the fleet
-// is closed with: redlock-demo fleet close --to, or Client.CloseFleet. From then on only
-// clients that take part get votes; the others are refused with AbstainMoved.
+// WithMovedTo says that this client takes part in the move of its fleet to another
+// one: it takes every lock of this fleet in the other fleet, too. name is the name
+// with which the fleet is closed: redlock-demo fleet close --to, or
+// Client.CloseFleet. From then on only clients that take part get votes; the others
+// are refused with AbstainMoved.
 //
-// Package fleets says so by itself for the id of the fleet that Moving leads to; this
-// option is for moves that have another name, as that of a shard's keys. It may be given
-// several times. 1 to 64 bytes, without spaces. It does nothing with GuardOff.
+// For the id of the fleet that Moving leads to, package fleets says so by itself.
+// This option is for moves with another name, such as that of a shard's keys. It may
+// be given several times. 1 to 64 bytes, without spaces. It does nothing with
+// GuardOff.
 func WithMovedTo(name string) Option {
 	return clientOption(func(o *clientOptions) error {
 		if err := guard.CheckMove(name); err != nil {
@@ -46,20 +48,23 @@ type FleetClosing struct {
 	Until time.Time
 }
 
-// CloseFleet closes the client's fleet to all that take no part in its move to another:
-// every master's marker says from then on where to, and masters vote for those clients
-// alone that name it (WithMovedTo, or fleets.Moving). An operator does so when all clients
-// should take every lock in both fleets; whoever was forgotten is told. Votes are not
-// interrupted for the others.
+// CloseFleet closes the client's fleet to all clients that take no part in its move
+// to another fleet. From then on every master's marker says where the fleet moves,
+// and masters vote only for clients that name that place (WithMovedTo, or
+// fleets.Moving). An operator calls it when all clients should take every lock in
+// both fleets. A client that was forgotten is refused, with the reason. For the
+// others the votes go on without interruption.
 //
-// When it returns without an error so many masters have heard that the others alone are no
-// quorum. Locks of before may go on until FleetClosing.Left is over; then the new fleet
-// may be used alone. It may be called again, and tells then for how much longer. Init with
-// ForceInit opens the fleet again.
+// When it returns without an error, so many masters are closed that the remaining
+// ones are no quorum. From then on so many of them must not lose their data, unless
+// clients that take part are there to tell them again. Locks granted before may still
+// be held until FleetClosing.Left has passed; then the new fleet may be used alone. A
+// further call says how much longer that takes. Init with ForceInit opens the fleet
+// again.
 //
-// to is the id of the new fleet, or the name that WithMovedTo has. The error is a
+// to is the id of the new fleet, or the name given to WithMovedTo. The error is a
 // *QuorumError that matches ErrNoQuorum where too few masters could be told; the
-// FleetClosing says which were. It blocks until ctx ends, at the most for 5 s.
+// FleetClosing says which ones were. It blocks until ctx ends, at the most for 5 s.
 func (c *Client) CloseFleet(ctx context.Context, to string) (*FleetClosing, error) {
 	switch err := guard.CheckMove(to); {
 	case err != nil:

@@ -12,6 +12,7 @@ import (
 // Every row of the rules of errors: what is done to a lock, and exactly which
 // sentinels the next operations match.
 func TestEveryOperationMatchesItsSentinelsAndNoOthers(t *testing.T) {
+	t.Parallel()
 	unlocked := []error{redlock.ErrNotHeld, redlock.ErrUnlocked}
 	lost := []error{redlock.ErrNotHeld, redlock.ErrLost}
 	closed := []error{redlock.ErrNotHeld, redlock.ErrLost, redlock.ErrClosed}

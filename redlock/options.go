@@ -118,9 +118,10 @@ type clientOption func(*clientOptions) error
 func (f clientOption) applyClient(o *clientOptions) error { return f(o) }
 
 // WithTries bounds the attempts of one call, whether they fail because the lock is
-// taken or because no quorum can be had: 1 to 1,000,000. The call then polls and does
-// not queue up (see WithBackoff for the pauses). By default there is no bound: a
-// holder is waited for as long as the context allows, a quorum for WithOutageWait.
+// taken or because there is no quorum: 1 to 1,000,000. The call then polls and does
+// not queue up (see WithBackoff for the pauses). By default there is no bound: the
+// call waits for a holder as long as the context allows, and for a quorum as long as
+// WithOutageWait.
 func WithTries(n int) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if n < 1 || n > 1_000_000 {
@@ -199,9 +200,9 @@ func WithClock(c drift.Clock) Option {
 }
 
 // WithOutageWait sets for how long a call that waits goes on while no quorum can be
-// had: 0 to 1 hour, 3 s by default. With 0 the first such attempt is the last. The
-// first is the last anyway where so many masters are misconfigured that the others
-// make no quorum: waiting does not mend them.
+// had: 0 to 1 hour, 3 s by default. With 0 the call ends with the first such
+// attempt. It also ends with the first where so many masters are misconfigured that
+// the others make no quorum: waiting does not mend them.
 func WithOutageWait(d time.Duration) Option {
 	return upTo(time.Hour, "WithOutageWait", d, func(o *clientOptions) *time.Duration { return &o.outage })
 }
@@ -239,7 +240,7 @@ func WithPool(opts ...pool.Option) Option {
 }
 
 // WithTrace calls the functions of t at the events they are named after. Where it is
-// given several times the last one counts: join traces with [JoinTraces].
+// given several times the last one counts; [JoinTraces] joins traces.
 func WithTrace(t *Trace) Option {
 	return clientOption(func(o *clientOptions) error {
 		if t == nil {

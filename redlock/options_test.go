@@ -186,6 +186,7 @@ func TestALockWithoutFencingHasNoToken(t *testing.T) {
 }
 
 func TestReadyNamesTheMastersThatAreMissing(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		within(t, 0, func() {

@@ -101,6 +101,7 @@ func (s *sim) pilotOf(key string) int {
 // A pilot that is lost while it is asked is the pilot again once it is back: who
 // waits would else stay in a queue that nobody else sees.
 func TestAFairWaiterWhosePilotIsCutOffAgainAndAgainIsServedInItsTurn(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		fair := redlock.WithFairness()
 		line := &slowLine{s: s, addr: s.masters[s.pilotOf("key")].Addr(), late: 60 * time.Millisecond}

@@ -109,6 +109,7 @@ func unlock(t *testing.T, l *redlock.Lock) {
 }
 
 func TestAReleaseWakesTheNextClientAtOnceInTheOrderOfTheirComing(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		held := mustLock(t, s.open(), "key")
 		var waiting []*queuer
@@ -200,6 +201,7 @@ func TestACancelledWaiterLeavesNoEntryAndIsPassedOver(t *testing.T) {
 // A waiter that is cancelled in the moment in which the lock is handed to it
 // passes the turn on.
 func TestATurnThatComesTooLateIsPassedOn(t *testing.T) {
+	t.Parallel()
 	for round := range 20 {
 		inSim(t, 5, func(t *testing.T, s *sim) {
 			held := mustLock(t, s.open(), "key")
@@ -318,6 +320,7 @@ func TestASilentWaiterIsPassedOverSoon(t *testing.T) {
 }
 
 func TestWaitersGoOnWhenThePilotIsLost(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"killed", "killed and empty", "frozen"} {
 		t.Run(how, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
@@ -452,6 +455,7 @@ func TestCloseEndsTheWaiting(t *testing.T) {
 
 // One process with many callers must not starve another with one.
 func TestAProcessWithManyCallersSharesWithOneThatHasFew(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		many, few := s.open(), s.open()
 		var turns [2]atomic.Int64
@@ -506,6 +510,7 @@ func TestSubscriptionsEndWhenNobodyWaits(t *testing.T) {
 }
 
 func TestWithFairnessNobodyOvertakes(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		fair := redlock.WithFairness()
 		held := mustLock(t, s.open(), "key", fair)

@@ -41,6 +41,7 @@ var sortsOfWaiters = map[string]func(s *sim, c *redlock.Client) *queuer{
 	"all":    func(s *sim, c *redlock.Client) *queuer { return s.queueAll(c, "a", "b") },
 	"any":    func(s *sim, c *redlock.Client) *queuer { return s.queueAny(c, "a", "b") },
 	"writer": func(s *sim, c *redlock.Client) *queuer { return s.queueWriter(c, "a") },
+	"reader": func(s *sim, c *redlock.Client) *queuer { return s.reads(c, "a") },
 }
 
 // sortsOfHolders hold "a" and "b".
@@ -61,12 +62,25 @@ var sortsOfHolders = map[string]func(t *testing.T, c *redlock.Client) []*redlock
 	},
 }
 
+// onEachLevel runs a test with clients whose locks are acquired by different scripts.
+func onEachLevel(t *testing.T, test func(t *testing.T, s *sim)) {
+	t.Helper()
+	for level, opts := range levels {
+		t.Run(level, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				s.t, s.opts = t, append(s.opts, opts...)
+				test(t, s)
+			})
+		})
+	}
+}
+
 func TestEveryReleaseWakesEverySortOfWaiter(t *testing.T) {
+	t.Parallel()
 	for holder, hold := range sortsOfHolders {
 		for waiter, wait := range sortsOfWaiters {
 			t.Run(waiter+" waits for "+holder, func(t *testing.T) {
-				inSim(t, 5, func(t *testing.T, s *sim) {
-					s.t = t
+				onEachLevel(t, func(t *testing.T, s *sim) {
 					held := hold(t, s.open())
 					q := wait(s, s.open())
 					time.Sleep(time.Second)
@@ -76,7 +90,7 @@ func TestEveryReleaseWakesEverySortOfWaiter(t *testing.T) {
 						}
 					})
 					unlock(t, q.lock)
-					s.wantClean()
+					s.wantNoLocks()
 				})
 			})
 		}
@@ -87,25 +101,24 @@ func TestEveryReleaseWakesEverySortOfWaiter(t *testing.T) {
 func TestEveryReleaseWakesWhoWaitsInTheSameClient(t *testing.T) {
 	for waiter, wait := range sortsOfWaiters {
 		t.Run(waiter, func(t *testing.T) {
-			inSim(t, 5, func(t *testing.T, s *sim) {
-				s.t = t
+			onEachLevel(t, func(t *testing.T, s *sim) {
 				c := s.open()
 				held := sortsOfHolders["set"](t, c)
 				q := wait(s, c)
 				time.Sleep(time.Second)
 				q.mustBeWoken(t, func() { unlock(t, held[0]) })
 				unlock(t, q.lock)
-				s.wantClean()
+				s.wantNoLocks()
 			})
 		})
 	}
 }
 
 func TestCancelledWaitersOfEverySortLeaveNoEntry(t *testing.T) {
+	t.Parallel()
 	for waiter, wait := range sortsOfWaiters {
 		t.Run(waiter, func(t *testing.T) {
-			inSim(t, 5, func(t *testing.T, s *sim) {
-				s.t = t
+			onEachLevel(t, func(t *testing.T, s *sim) {
 				held := sortsOfHolders["set"](t, s.open())
 				q, next := wait(s, s.open()), wait(s, s.open())
 				time.Sleep(time.Second)
@@ -116,7 +129,7 @@ func TestCancelledWaitersOfEverySortLeaveNoEntry(t *testing.T) {
 				wantExactly(t, q.err, redlock.ErrTaken, context.Canceled)
 				next.mustBeWoken(t, func() { unlock(t, held[0]) })
 				unlock(t, next.lock)
-				s.wantClean()
+				s.wantNoLocks()
 			})
 		})
 	}
@@ -124,6 +137,7 @@ func TestCancelledWaitersOfEverySortLeaveNoEntry(t *testing.T) {
 
 // Who is cancelled in the moment in which it is told passes the turn on.
 func TestATurnOfEverySortThatComesTooLateIsPassedOn(t *testing.T) {
+	t.Parallel()
 	for waiter, wait := range sortsOfWaiters {
 		t.Run(waiter, func(t *testing.T) {
 			for round := range 4 {
@@ -156,6 +170,7 @@ func TestATurnOfEverySortThatComesTooLateIsPassedOn(t *testing.T) {
 }
 
 func TestCloseAndOutagesEndTheWaitingOfEverySort(t *testing.T) {
+	t.Parallel()
 	for waiter, wait := range sortsOfWaiters {
 		t.Run(waiter, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
@@ -226,6 +241,7 @@ func TestASetThatWaitsDoesNotKeepItsProcessFromItsKeys(t *testing.T) {
 }
 
 func TestASlotThatIsGivenBackWakesOneWaiter(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		keys := slots(5)
 		var held []*redlock.Lock
@@ -258,6 +274,7 @@ func TestASlotThatIsGivenBackWakesOneWaiter(t *testing.T) {
 }
 
 func TestWaitersOfEverySortGoOnWhenThePilotIsLost(t *testing.T) {
+	t.Parallel()
 	for waiter, wait := range sortsOfWaiters {
 		for _, how := range []string{"killed", "frozen"} {
 			t.Run(waiter+" "+how, func(t *testing.T) {

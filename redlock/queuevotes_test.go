@@ -15,8 +15,7 @@ import (
 func TestWhatAPilotGrantsThatMayNotVoteDoesNotCount(t *testing.T) {
 	for _, waiter := range []string{"one", "all", "any"} {
 		t.Run(waiter, func(t *testing.T) {
-			inSim(t, 5, func(t *testing.T, s *sim) {
-				s.t = t
+			onEachLevel(t, func(t *testing.T, s *sim) {
 				c := s.guarded(redlock.WithOutageWait(time.Minute))
 				mustLock(t, c, "declared")
 				s.do("SET", "a", "another's", "PX", 1500)
@@ -49,40 +48,8 @@ func TestWhatAPilotGrantsThatMayNotVoteDoesNotCount(t *testing.T) {
 	}
 }
 
-// Sets and slots with a fencing token, and in strict, poll: they are in no queue,
-// and get what is free all the same.
-func TestGuardedSetsAndSlotsPoll(t *testing.T) {
-	for name, open := range map[string]func(s *sim) *redlock.Client{
-		"fenced": func(s *sim) *redlock.Client { return s.open(redlock.WithFencing()) },
-		"strict": func(s *sim) *redlock.Client { return s.open(redlock.WithStrict()) },
-	} {
-		for _, waiter := range []string{"all", "any"} {
-			t.Run(name+" "+waiter, func(t *testing.T) {
-				inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-					s.t = t
-					held := sortsOfHolders["set"](t, open(s))
-					q := sortsOfWaiters[waiter](s, open(s))
-					for range 20 {
-						time.Sleep(97 * time.Millisecond)
-						for i, keys := range s.allKeys() {
-							if strings.Contains(keys, "redquorum:q:1:") {
-								t.Fatalf("master %d has a queue: %s", i, keys)
-							}
-						}
-					}
-					unlock(t, held[0])
-					took := within(t, time.Second, func() { unlock(t, q.mustHave(t)) })
-					t.Log(took)
-					s.wantNoLocks()
-				})
-			})
-		}
-	}
-}
-
-// A set that is waited for in one process does not end the polling of one that
-// is guarded, nor does an end of ctx leave anything.
-func TestAGuardedSetBesideOneThatQueues(t *testing.T) {
+// Those of one client that want the same keys stand in one line, whatever else they want.
+func TestAFencedSetStandsInLineWithOneThatIsNot(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		held := sortsOfHolders["set"](t, s.open())
@@ -91,19 +58,43 @@ func TestAGuardedSetBesideOneThatQueues(t *testing.T) {
 			return c.LockAll(ctx, []string{"a", "b"}, redlock.WithFencing())
 		})
 		time.Sleep(time.Second)
-		unlock(t, held[0])
-		within(t, 2*time.Second, func() {
-			// Where the holder was too late at the pilot, that is free: who queues is
-			// refused by the others, again and again, and may be overtaken by who polls.
-			first, second := plain, fenced
-			select {
-			case <-plain.done:
-			case <-fenced.done:
-				first, second = fenced, plain
+		plain.mustBeWoken(t, func() { unlock(t, held[0]) })
+		if fenced.has() {
+			t.Fatal("two have the set")
+		}
+		fenced.mustBeWoken(t, func() { unlock(t, plain.lock) })
+		unlock(t, fenced.lock)
+		s.wantNoLocks()
+	})
+}
+
+// In strict the holder's lease keeps others out when its keys are gone. A set that waits is
+// not told which key the lease is of. It does not ask again and again: it looks, as while a
+// key is taken.
+func TestASetThatMeetsALeaseWaits(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		s.opts = append(s.opts, redlock.WithStrict(), redlock.WithTTL(time.Minute))
+		held := sortsOfHolders["set"](t, s.open())
+		q := s.queueAll(s.open(), "a", "b")
+		time.Sleep(time.Second)
+		s.do("DEL", "a", "b")
+		asked := func() (n int) {
+			for _, m := range s.masters {
+				n += m.Commands()["EVALSHA"]
 			}
-			unlock(t, first.mustHave(t))
-			unlock(t, second.mustHave(t))
-		})
+			return n
+		}
+		before := asked()
+		time.Sleep(5 * time.Second)
+		if q.has() {
+			t.Fatal("it has what is leased to another")
+		}
+		// One look and one attempt at a pilot each 50 to 250 ms, and sometimes at all masters.
+		if n := asked() - before; n > 300 {
+			t.Errorf("%d questions in 5s", n)
+		}
+		_ = held[0].Unlock(t.Context())
+		within(t, maxRetry, func() { unlock(t, q.mustHave(t)) })
 		s.wantNoLocks()
 	})
 }

@@ -9,20 +9,20 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// WithReentrancy lets a call lock what its context already holds. Without it
-// that is refused with ErrReentrant. With it the call returns a further handle
-// on the same hold, and asks no master; only where it wants a longer TTL than
-// the hold has, the hold is extended to that, and renewed with it from then on.
-// Whether and how the hold is renewed stays as the call that acquired it said.
+// WithReentrancy lets a call lock what its context already holds. Without it that is
+// refused with ErrReentrant. With it the call returns a further handle on the same
+// hold, and asks no master. Only where it wants a longer TTL than the hold has, the
+// hold is extended to that TTL, and renewed with it from then on. The call that
+// acquired the hold decides whether and how it is renewed.
 //
 // The key is released by the Unlock of the last handle, whichever that is. A
 // handle's context ends with the handle, and with the loss of the hold.
 //
 // The context is what lets a call in (see [Lock.Context], [Lock.WithContext],
-// [Client.Do]), as Go knows no identity of goroutines: a context that is handed
-// to other goroutines lets them in as well, at the same time. It lets nobody in
-// once its handle is unlocked or the hold is lost; the call then makes an
-// attempt of its own, as it does under a context of another client.
+// [Client.Do]), because a goroutine has no identity in Go. If you hand the context
+// to other goroutines, it lets them in as well, at the same time. It lets nobody in
+// once its handle is unlocked or the hold is lost. The call then makes an attempt of
+// its own, as it does under a context of another client.
 func WithReentrancy() LockOption {
 	return lockOption(func(o *lockOptions) error {
 		o.reenter = true

@@ -135,6 +135,7 @@ func TestAContextFirstAskedForAfterUnlockOfAHandleHasEnded(t *testing.T) {
 }
 
 func TestAHoldThatOuterHandlesHaveLeftIsRenewedForTheInner(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		outer := mustLock(t, c, "key")
@@ -530,6 +531,7 @@ func TestCloseEndsNestedHolds(t *testing.T) {
 // Handles come and go from many goroutines; the key is there exactly as long as
 // one is.
 func TestAHoldMayBeSharedByManyGoroutines(t *testing.T) {
+	t.Parallel()
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
 		for range 20 {

@@ -7,24 +7,26 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// An RWMutex is a lock for many readers or one writer, by quorum like any
-// other: any quorum of readers' masters and any of a writer's share a master,
-// which has the one or the other. It is safe for concurrent use.
+// An RWMutex is a lock for many readers or one writer, by quorum like any other. Any
+// quorum of a reader's masters and any quorum of a writer's share a master, and that
+// master has only one of the two. It is safe for concurrent use.
 //
-// Its writer is the plain lock of the key, the same that Client.Lock takes; so
-// plain locks of the key and other Redlock clients keep readers out, and are
-// kept out by them. Every reader has a token and an expiry of its own: one that
+// Its writer is the plain lock of the key, the same that [Client.Lock] takes. So
+// plain locks of the key and other Redlock clients keep readers out, and readers
+// keep them out. Every reader has a token and an expiry of its own. A reader that
 // crashed stands in the way for its TTL, whatever the others do.
 //
-// A writer that waits keeps new readers out, so that a steady stream of readers
-// does not starve it; a steady stream of writers may starve readers. Progress is
-// not promised to either.
+// A release wakes who waits, in phases that alternate: a writer's release wakes all
+// readers that wait, and the last reader's release wakes the writer that waits
+// longest. A writer that waits keeps new readers out, but for those that waited
+// before the last writer's release. So neither starves the other while the key's
+// pilot master serves (see docs/explanation/waiting.md). Without it calls poll.
 type RWMutex struct {
 	c   *Client
 	key string
 }
 
-// RWMutex makes a handle; it asks nobody, and may be made as often as needed.
+// RWMutex makes a handle. It asks no master, and may be called as often as needed.
 func (c *Client) RWMutex(key string) *RWMutex { return &RWMutex{c, key} }
 
 // settleLongest says for how long a reader can be alive at the most. A master
@@ -38,11 +40,11 @@ func (o *clientOptions) settleLongest() {
 	o.longest = longest
 }
 
-// Lock acquires for writing. It is Client.Lock, at the same cost, but that after
-// a first attempt that failed new readers are kept out while it waits.
+// Lock acquires for writing. It is Client.Lock, at the same cost, with one
+// difference: while it waits after a failed first attempt, new readers are kept out.
 //
-// Under a context that carries a hold of the key, be it a reader's, it is
-// refused with ErrReentrant: it would wait for itself.
+// Under a context that carries a hold of the key, also a reader's, it is refused
+// with ErrReentrant: it would wait for itself.
 func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Lock, error) {
 	template, err := m.c.newLock(ctx, wire.OpLock, m.key, opts)
 	if err != nil {
@@ -57,7 +59,7 @@ func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Lock, error) {
 	w := &intent{c: m.c, key: template.own.Claim().Key(), owner: template.opts.hold.Owner}
 	template.intent = w
 	l, err := m.c.acquireLike(ctx, template, false)
-	w.withdraw()
+	w.withdraw(err != nil)
 	return l, err
 }
 
@@ -66,14 +68,14 @@ func (m *RWMutex) TryLock(ctx context.Context, opts ...LockOption) (*Lock, error
 	return m.c.TryLock(ctx, m.key, opts...)
 }
 
-// RLock acquires for reading, beside other readers. It waits while a writer
-// holds the lock, or waits for it, as Lock waits for a holder; bounds and errors
-// are those of Client.Lock. The lock is held, renewed, lost and unlocked like
-// any other.
+// RLock acquires for reading, beside other readers. It waits while a writer holds
+// the lock, or waits for it, as Lock waits for a holder, and the writer's release
+// wakes it. Bounds and errors are those of [Client.Lock]. The lock is held, renewed,
+// lost and unlocked like any other.
 //
-// Under a context that carries a hold of the key it is refused with
-// ErrReentrant, also where that is a reader's: a writer that waits between the
-// two would wait for the first, and the second for the writer.
+// Under a context that carries a hold of the key it is refused with ErrReentrant,
+// also where that hold is a reader's: a writer that waits between the two would wait
+// for the first, and the second for the writer.
 func (m *RWMutex) RLock(ctx context.Context, opts ...LockOption) (*Lock, error) {
 	return m.rlock(ctx, opts, false)
 }

@@ -17,6 +17,7 @@ import (
 // Each way of holding a key against each way of asking for it, by the same
 // client and by another.
 func TestReadersShareAndWritersExclude(t *testing.T) {
+	t.Parallel()
 	ways := []struct {
 		name   string
 		reader bool
@@ -79,6 +80,7 @@ func TestReadersShareAndWritersExclude(t *testing.T) {
 // exactly when a quorum can be had, leave nothing behind when not, and touch
 // nothing of anybody else's.
 func TestAReaderGetsInExactlyWhenAQuorumCanBeHad(t *testing.T) {
+	t.Parallel()
 	const n, need, states = 3, 2, 7
 	const (
 		free = iota
@@ -230,6 +232,7 @@ func TestAWriterIsToldOfTheReaders(t *testing.T) {
 }
 
 func TestAReaderIsRenewedVerifiedAndExtendedLikeAnyLock(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		l := mustRLock(t, c, "key")
@@ -280,6 +283,7 @@ func TestAReadersLeaseEndsBeforeTheMastersLetAWriterIn(t *testing.T) {
 // A reader that crashed stands in the way for its own TTL, not for that of
 // others, be they still in or gone.
 func TestACrashedReaderIsOutAtItsExpiry(t *testing.T) {
+	t.Parallel()
 	t.Run("others have left", func(t *testing.T) {
 		inSim(t, 5, func(t *testing.T, s *sim) {
 			c, other := s.open(), s.open()
@@ -316,6 +320,7 @@ func TestACrashedReaderIsOutAtItsExpiry(t *testing.T) {
 // Expiry is by each master's own clock: a master's that is wrong all the time
 // makes no difference.
 func TestReadersExpireByTheMastersOwnClocks(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		for i, m := range s.masters {
 			m.SetClockOffset(time.Duration(i-2) * 24 * time.Hour)
@@ -464,6 +469,7 @@ func TestAReadersAcquisitionIsNotSentAgainAfterUnlock(t *testing.T) {
 }
 
 func TestManyReadersCoexist(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		var locks []*redlock.Lock
 		for range 4 {

@@ -12,6 +12,7 @@ import (
 // Readers and writers of many clients, downgrades, and masters that freeze and
 // die meanwhile: never a writer beside anybody, and everybody gets in.
 func TestNoWriterIsEverInsideBesideAnybody(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		var mu sync.Mutex
 		readers, writers, together, entered := 0, 0, 0, 0

@@ -15,6 +15,7 @@ import (
 // all is over, nothing of an attempt is left but what was granted, and nothing of
 // that after Unlock, nor is anything of others' gone.
 func TestWhateverHappensOnlyWhatWasGrantedIsLeft(t *testing.T) {
+	t.Parallel()
 	const n, cases, foreign = 5, 100, "somebody-else"
 	keys := slots(3)
 	for _, sort := range []struct {

@@ -16,8 +16,8 @@ type Stats struct {
 	FencingRaises uint64
 }
 
-// Stats takes a snapshot. It does not block. What the client has done since it
-// was made is told by a [Trace]; package redlock/metrics counts it.
+// Stats takes a snapshot. It does not block. A [Trace] hears what the client does
+// over time; package redlock/metrics counts it.
 func (c *Client) Stats() Stats {
 	return Stats{
 		Held:    c.holds.Held(),

@@ -18,10 +18,10 @@ const (
 
 // WithClockError sets by how much clients' wall clocks may be wrong against each
 // other with GuardStrict: 0 to 10 s, 100 ms by default. What counts is the time from
-// the start of one client's attempt to that of another's, as their wall clocks show
-// it: a difference between the two clocks counts in full, and so does a step or a
-// slew in between. The validity of every lock is shorter by that much. At other
-// guard levels it is not used. Give every client the same.
+// the start of one client's attempt to the start of another's, as their wall clocks
+// show it. So a difference between the two clocks counts in full, and so does a step
+// or a slew in between. The validity of every lock is shorter by that much. Other
+// guard levels do not use it. Give every client the same value.
 func WithClockError(d time.Duration) Option {
 	return upTo(maxClockError, "WithClockError", d, func(o *clientOptions) *time.Duration { return &o.clockErr })
 }
@@ -55,7 +55,7 @@ func (o *lockOptions) validateStrict(c *clientOptions) error {
 	return nil
 }
 
-// A SkewError says that a master's answer did not count because its clock and this
+// A SkewError says that a master's answer did not count, because its clock and this
 // client's differ by more than GuardStrict allows. It is the Err of a NodeError.
 type SkewError struct {
 	Off   time.Duration // by how much the master's clock is ahead; negative: behind; 0: not known exactly

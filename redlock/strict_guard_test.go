@@ -10,6 +10,7 @@ import (
 
 // The guard's judgement of masters and strict grants together.
 func TestAStrictFleetGrantsFencedLocksAndRefusesClocksThatAreOff(t *testing.T) {
+	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		strict := redlock.WithGuard(redlock.GuardStrict)
 		a := s.open(strict, redlock.WithFencing())

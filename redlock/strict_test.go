@@ -34,6 +34,7 @@ func (s *sim) leases(key string) (n int) {
 }
 
 func TestStrictLocksOfAllSortsAreKeptAndLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithStrict())
 		l := mustLock(t, c, "key")
@@ -72,6 +73,7 @@ func TestStrictLocksOfAllSortsAreKeptAndLeaveNothingBehind(t *testing.T) {
 }
 
 func TestStrictHandsOverInTheQueue(t *testing.T) {
+	t.Parallel()
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		held := mustLock(t, s.open(redlock.WithStrict()), "key", redlock.WithFencing())
 		var waiting []*queuer

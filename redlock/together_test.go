@@ -105,10 +105,18 @@ func (s *sim) openReady() *redlock.Client {
 // look at the pilot for another 30 ms: who is called while it looks hears of it
 // when it has looked.
 func (s *sim) queueReady(key string) *queuer {
-	q := s.queue(s.openReady(), key)
+	return s.ready(s.queue(s.openReady(), key))
+}
+
+// ready waits until a client is so.
+func (s *sim) ready(q *queuer) *queuer {
 	time.Sleep(time.Second) // subscribed, and in the queue
-	pilot := s.masters[s.pilot(key)]
-	looks := func() int { return pilot.Commands()["EVALSHA"] }
+	looks := func() (n int) {
+		for _, m := range s.masters {
+			n += m.Commands()["EVALSHA"]
+		}
+		return n
+	}
 	for before := looks(); looks() == before; {
 		time.Sleep(time.Millisecond)
 	}
@@ -131,22 +139,57 @@ func (s *sim) called() (q *queuer, pilot int, began time.Time) {
 	return q, pilot, began
 }
 
+// levels are clients whose locks are acquired by different scripts.
+var levels = map[string][]redlock.Option{
+	"plain":             nil,
+	"fenced":            {redlock.WithFencing()},
+	"strict":            {redlock.WithStrict()},
+	"strict and fenced": {redlock.WithStrict(), redlock.WithFencing()},
+}
+
+// handOvers are a holder of "a", whose first lock is given back, and who waits for that.
+var handOvers = map[string]struct {
+	hold func(t *testing.T, c *redlock.Client) []*redlock.Lock
+	wait func(s *sim, c *redlock.Client) *queuer
+}{
+	"one to one":    {holdA, sortsOfWaiters["one"]},
+	"one to a set":  {holdA, sortsOfWaiters["all"]},
+	"set to one":    {sortsOfHolders["set"], sortsOfWaiters["one"]},
+	"set to set":    {sortsOfHolders["set"], sortsOfWaiters["all"]},
+	"slot to slot":  {sortsOfHolders["slots"], sortsOfWaiters["any"]},
+	"set to a slot": {sortsOfHolders["set"], sortsOfWaiters["any"]},
+}
+
+func holdA(t *testing.T, c *redlock.Client) []*redlock.Lock {
+	return []*redlock.Lock{mustLock(t, c, "a")}
+}
+
 func TestAHandOverTakesTwoRoundTrips(t *testing.T) {
-	inFarSim(t, 5, func(t *testing.T, s *sim) {
-		held := mustLock(t, s.openReady(), "key")
-		q := s.queueReady("key")
-		began := time.Now()
-		if err := held.Unlock(t.Context()); err != nil {
-			t.Error(err)
+	for level, opts := range levels {
+		for name, handOver := range handOvers {
+			t.Run(level+", "+name, func(t *testing.T) {
+				inFarSim(t, 5, func(t *testing.T, s *sim) {
+					s.opts, s.t = append(s.opts, opts...), t
+					held := handOver.hold(t, s.openReady())
+					q := s.ready(handOver.wait(s, s.openReady()))
+					began := time.Now()
+					unlock(t, held[0])
+					<-q.done
+					if took := time.Since(began); q.err != nil || took != 2*away {
+						t.Fatalf("handed over in %v (%v), want two round trips of %v", took, q.err, away)
+					}
+					if held[0].Fence() != 0 && (q.lock.Fence() <= held[0].Fence() || q.c.Stats().FencingRaises != 0) {
+						t.Errorf("token %d after %d, %d second rounds", q.lock.Fence(), held[0].Fence(), q.c.Stats().FencingRaises)
+					}
+					for _, l := range append(held[1:], q.lock) {
+						unlock(t, l)
+					}
+					time.Sleep(time.Second)
+					s.wantNoLocks()
+				})
+			})
 		}
-		<-q.done
-		if took := time.Since(began); q.err != nil || took != 2*away {
-			t.Errorf("handed over in %v (%v), want two round trips of %v", took, q.err, away)
-		}
-		unlock(t, q.lock)
-		time.Sleep(time.Second)
-		s.wantClean()
-	})
+	}
 }
 
 // Between the call and the answer to it others may come first: the vote of one
@@ -250,6 +293,93 @@ func TestWhoWasCalledByAPilotThatIsGoneAsksTheOthers(t *testing.T) {
 				time.Sleep(time.Minute) // an entry that was left ends with its queue
 				s.wantClean()
 			})
+		})
+	}
+}
+
+// Its part is then sent whole: by the script that it was, so that the token is stored
+// there too, and the place in the queue is given up.
+func TestAPilotWithoutItsScriptsTakesPartInTheHandOver(t *testing.T) {
+	for level, opts := range levels {
+		t.Run(level, func(t *testing.T) {
+			inFarSim(t, 5, func(t *testing.T, s *sim) {
+				s.opts = append(s.opts, opts...)
+				q, pilot, began := s.called()
+				s.master(pilot, "SCRIPT", "FLUSH")
+				l := q.mustHave(t)
+				if took := time.Since(began); took != 2*away {
+					t.Errorf("took %v, want two round trips", took)
+				}
+				time.Sleep(2 * away)
+				if got, _ := s.masters[pilot].Get("key"); got != l.Token() {
+					t.Errorf("the pilot has %q, want the token %q", got, l.Token())
+				}
+				if l.Fence() != 0 && s.fence(pilot, "key") != l.Fence() {
+					t.Errorf("the pilot stores the fencing token %d, want %d", s.fence(pilot, "key"), l.Fence())
+				}
+				if n := len(s.queues("key")[pilot]); n != 0 {
+					t.Errorf("%d entries in the queue, want none", n)
+				}
+				unlock(t, l)
+				time.Sleep(time.Second)
+				s.wantNoLocks()
+			})
+		})
+	}
+}
+
+// Whatever the clocks of the clients say, masters that have given the same token give the
+// same one next.
+func TestAHandOverToASlowClockTakesNoSecondRound(t *testing.T) {
+	inFarSim(t, 5, func(t *testing.T, s *sim) {
+		for _, off := range []time.Duration{-time.Hour, time.Hour, -time.Second} {
+			held := mustLock(t, s.openReady(), "key", redlock.WithFencing())
+			c := s.open(redlock.WithFencing(), redlock.WithClock(&skewedClock{off: off}))
+			if err := c.Ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			q := s.ready(s.queue(c, "key"))
+			began := time.Now()
+			unlock(t, held)
+			l := q.mustHave(t)
+			if took := time.Since(began); took != 2*away || c.Stats().FencingRaises != 0 || l.Fence() <= held.Fence() {
+				t.Errorf("a clock that is off by %v: token %d after %d in %v, %d second rounds",
+					off, l.Fence(), held.Fence(), took, c.Stats().FencingRaises)
+			}
+			unlock(t, l)
+			time.Sleep(time.Second)
+		}
+		s.wantNoLocks()
+	})
+}
+
+// In strict a pilot whose clock is off grants nothing, also in its own part.
+func TestWhoWasCalledByAPilotWhoseClockIsOffAsksTheOthers(t *testing.T) {
+	for _, others := range []int{0, 2} {
+		inFarSim(t, 5, func(t *testing.T, s *sim) {
+			s.opts = append(s.opts, redlock.WithStrict())
+			q, pilot, began := s.called()
+			for i := range others + 1 {
+				s.masters[(pilot+i)%5].SetClockOffset(time.Minute)
+			}
+			if others > 0 {
+				time.Sleep(time.Second)
+				if q.has() {
+					t.Fatal("holds by the votes of masters whose clocks are off")
+				}
+				q.cancel()
+				<-q.done
+				return
+			}
+			l := q.mustHave(t)
+			if took := time.Since(began); took != 2*away {
+				t.Errorf("took %v, want two round trips", took)
+			}
+			time.Sleep(2 * away)
+			if got, ok := s.masters[pilot].Get("key"); ok {
+				t.Errorf("the pilot has granted %q", got)
+			}
+			unlock(t, l)
 		})
 	}
 }

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// A Trace is told what a client does, in the manner of net/http/httptrace. Any
-// function may be nil, and costs nothing then. The functions are called by the
-// goroutine that does the work, which waits for them: they must not block, and must
-// be safe for concurrent use. All but Reply are called with no lock of the library
-// held. Several traces are joined by [JoinTraces].
+// A Trace hears what a client does, in the manner of net/http/httptrace. Any
+// function may be nil, and then costs nothing. The goroutine that does the work
+// calls the functions and waits for them: they must not block, and must be safe for
+// concurrent use. All but Reply are called while no lock of the library is held.
+// [JoinTraces] joins several traces.
 //
-// This is told of one lock, in this order: Begin; for each attempt Node, then Held if
-// the attempt succeeded, then Attempt, with a Retry between two attempts; Wait. From
-// Held on Renewal, Extend and Lost may come, also before Wait. Begin and Wait come in
-// pairs, and so do Held and Released, so that calls that wait and locks that are held
-// can be counted.
+// The events of one lock come in this order: Begin; for each attempt Node, then Held
+// if the attempt succeeded, then Attempt, with a Retry between two attempts; Wait.
+// From Held on Renewal, Extend and Lost may come, also before Wait. Begin and Wait
+// come in pairs, and so do Held and Released. So you can count the calls that wait
+// and the locks that are held.
 //
-// The Context that is told is the one that Begin or Held made of the caller's, for
-// whoever keeps spans or log fields there. It is never nil. The library itself goes
-// on under the caller's own context, so a trace cannot cancel or prolong anything.
+// The Context in an event is the one that Begin or Held made of the caller's, for
+// spans or log fields. It is never nil. The library itself goes on under the
+// caller's own context, so a trace cannot cancel or prolong anything.
 type Trace struct {
 	// Begin is called when a call that acquires or adopts begins. What it returns
 	// is the Context of all else that is told of the call; nil: ctx.

@@ -248,6 +248,7 @@ func TestAnAdoptionIsTold(t *testing.T) {
 // Calls that wait and locks that are held can be counted from what is told,
 // also while masters fail and clients close.
 func TestBeginningsAndEndsComeInPairs(t *testing.T) {
+	t.Parallel()
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		var mu sync.Mutex
 		held := make(map[*redlock.Lock]bool)

@@ -19,9 +19,8 @@ type Renewal struct {
 	MaxCount int
 }
 
-// WithTTL sets how long the masters keep the key when nothing is heard of the
-// holder any more: 20 ms up to WithMaxTTL; 10 s by default. The lock is
-// renewed until Unlock.
+// WithTTL sets how long the masters keep the key after they last heard of the
+// holder: 20 ms up to WithMaxTTL; 10 s by default. The lock is renewed until Unlock.
 func WithTTL(d time.Duration) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if err := checkTTL("WithTTL", d); err != nil {

@@ -7,26 +7,27 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// Lock acquires the key. It waits while somebody else holds it, for as long as
-// ctx allows, and is woken when that one releases it: those who wait are served
-// about in the order of their coming (see WithFairness). With WithTries or
-// WithBackoff it polls instead. While no quorum can be had it waits for
-// WithOutageWait (3 s by default) and then returns ErrNoQuorum, so that an
-// outage does not look like contention; at once where no waiting would mend it:
-// so many masters refuse the password, permit too little, or have another
-// configuration, that the others make no quorum. ctx bounds the waiting only,
-// never the holding: the lock is held, and renewed, until Unlock.
+// Lock acquires the key. It waits while somebody else holds it, for as long as ctx
+// allows, and is woken when the lock is released. Callers that wait are served about
+// in the order in which they came (see WithFairness). With WithTries or WithBackoff
+// it polls instead.
 //
-// An error is a *QuorumError that matches ErrTaken or ErrNoQuorum, and ctx's
-// error beside it if ctx ended the waiting; or ErrReentrant, ErrClosed, or one
-// that names a bad argument.
+// While no quorum can be had it waits for WithOutageWait (3 s by default) and then
+// returns ErrNoQuorum, so that an outage does not look like contention. It returns
+// at once where waiting cannot help: so many masters refuse the password, permit too
+// little, or have another configuration that the others make no quorum. ctx bounds
+// only the waiting, never the holding: the lock is held, and renewed, until Unlock.
+//
+// An error is a *QuorumError that matches ErrTaken or ErrNoQuorum, and also the
+// error of ctx if ctx ended the waiting. Or it matches ErrReentrant or ErrClosed, or
+// names a bad argument.
 func (c *Client) Lock(ctx context.Context, key string, opts ...LockOption) (*Lock, error) {
 	return c.acquire(ctx, key, opts, false)
 }
 
-// TryLock is Lock with one attempt: it does not wait for a holder, nor queue up
-// behind those who do. It blocks for about one round trip, two WithFairness, at
-// the most for the masters' timeout.
+// TryLock is Lock with one attempt: it does not wait for a holder, nor does it join
+// the queue. It blocks for about one round trip, two with WithFairness, and at the
+// most for the masters' timeout.
 func (c *Client) TryLock(ctx context.Context, key string, opts ...LockOption) (*Lock, error) {
 	return c.acquire(ctx, key, opts, true)
 }

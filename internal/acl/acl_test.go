@@ -34,7 +34,8 @@ func TestGuardedScriptsCallWhatThePlainOnesDo(t *testing.T) {
 		uses[u.Name] = u.Commands
 	}
 	for s, plain := range map[*script.Script]string{
-		script.GuardedExtend: Locks, script.GuardedExtendAll: Several, script.GuardedReleaseAll: Several, script.GuardedQueue: Queue,
+		script.GuardedExtend: Locks, script.GuardedExtendAll: Several, script.GuardedReleaseAll: Several, script.GuardedReleaseSet: Queue,
+		script.GuardedQueue:  Queue,
 		script.ReleaseLeases: Queue, script.GuardedReaderAcquire: Readers, script.GuardedReaderExtend: Readers, script.GuardedReaderRelease: Readers,
 	} {
 		for _, c := range script.Commands(s) {
@@ -64,6 +65,23 @@ func TestTheDocumentationShowsTheseRules(t *testing.T) {
 	for _, part := range []string{want.String(), "\n```text\nACL SETUSER locker " + strings.Join(Rules("locks:*"), " ") + "\n```\n"} {
 		if !strings.Contains(string(page), part) {
 			t.Errorf("docs/reference/wire.md does not have\n%s", part)
+		}
+	}
+}
+
+// Readers that wait, and those that wake them, need both: no list of one use has what is the other's.
+func TestReadersThatWaitNeedWhatReadersAndQueuesDo(t *testing.T) {
+	var permitted []string
+	for _, u := range Uses() {
+		if u.Name == Readers || u.Name == Queue {
+			permitted = append(permitted, u.Commands...)
+		}
+	}
+	for _, s := range []*script.Script{script.ReadersQueue, script.ReaderHandOver, script.GuardedReaderHandOver} {
+		for _, c := range script.Commands(s) {
+			if !slices.Contains(permitted, c) {
+				t.Errorf("%s calls %s, which neither %s nor %s permits", s.Name, c, Readers, Queue)
+			}
 		}
 	}
 }

@@ -17,9 +17,11 @@ import (
 type Attempt struct {
 	hold    *Hold
 	agreed  uint64        // masters that have granted it already
+	limit   time.Duration // for how long one master is waited for
 	waited  time.Duration // for masters to be judged
 	overdue bool          // too few were judged in time
 	take    *wire.PilotTake
+	called  bool // a pilot has called this reader
 }
 
 // begin begins an attempt for the handle's hold; end must be called. It waits while a
@@ -29,10 +31,11 @@ func (n *Handle) begin(ctx context.Context) Attempt {
 	h := n.hold
 	home := h.home
 	home.cfg.InFlight.Add() // Close waits for what is begun here, rollback included
-	waited, ok := home.cfg.Voters.Await(ctx, home.Timeout(h.claim.TTL))
+	limit := home.Timeout(h.claim.TTL)
+	waited, ok := home.cfg.Voters.Await(ctx, limit)
 	h.claim.Token = home.NewToken(h.opts.Owner)
 	h.life.start = home.now()
-	return Attempt{hold: h, waited: waited, overdue: !ok}
+	return Attempt{hold: h, limit: limit, waited: waited, overdue: !ok}
 }
 
 func (a *Attempt) end() { a.hold.home.cfg.InFlight.Done() }
@@ -53,9 +56,18 @@ func (n *Handle) Acquire(ctx context.Context, holders bool) *outcome.Failure {
 func (n *Handle) AcquireWith(ctx context.Context, pilot int, at wire.Place) (wire.PilotAnswer, *outcome.Failure) {
 	a := n.begin(ctx)
 	defer a.end()
-	a.take = a.hold.home.cfg.Wire.NewPilotTake(&a.hold.claim, pilot, at)
+	a.take = &wire.PilotTake{Pilot: pilot, At: at}
 	failed := a.askAll(ctx, false)
 	return a.take.Answer, failed
+}
+
+// AcquireCalled is Acquire, of a reader that a pilot has called: no writer that waits
+// keeps it out.
+func (n *Handle) AcquireCalled(ctx context.Context) *outcome.Failure {
+	a := n.begin(ctx)
+	defer a.end()
+	a.called = true
+	return a.askAll(ctx, false)
 }
 
 // AskPilot asks the pilot alone for the lock, and waits for limit at the most. If that
@@ -75,12 +87,12 @@ func (n *Handle) AskPilotForSet(ctx context.Context, pilot int, limit time.Durat
 	a = n.begin(ctx)
 	h := a.hold
 	w := h.home.cfg.Wire
-	granted, err = w.TakeSetAt(ctx, &h.claim, pilot, h.life.start, limit)
+	granted, inTheWay, err := w.TakeSetAt(ctx, &h.claim, pilot, h.life.start, limit)
 	a.pilotSaid(pilot, granted)
-	if granted || err != nil {
-		return a, granted, wire.Turn{}, err
+	if granted || err != nil || inTheWay != nil {
+		return a, granted, wire.Turn{Held: inTheWay}, err
 	}
-	inTheWay, err := w.HolderAt(ctx, &h.claim, pilot, limit)
+	inTheWay, err = w.HolderAt(ctx, &h.claim, pilot, limit)
 	if err != nil {
 		return a, false, wire.Turn{}, err
 	}
@@ -115,12 +127,11 @@ func (a *Attempt) askAll(ctx context.Context, holders bool) *outcome.Failure {
 		}
 		return a.unjudged(ctx)
 	}
-	limit := home.Timeout(h.claim.TTL)
 	ask := home.cfg.Wire.Acquire(&h.claim, &wire.Try{
-		Live: h, Over: &h.setting, Start: h.life.start, Agreed: a.agreed, Wait: limit, Take: a.take,
+		Live: h, Over: &h.setting, Start: h.life.start, Agreed: a.agreed, Wait: a.limit, Take: a.take, Called: a.called,
 	})
 	defer ask.LetGo()
-	cause := ask.Wait(ctx, limit)
+	cause := ask.Wait(ctx, a.limit)
 
 	res := ask.Result()
 	now := home.now()

@@ -28,17 +28,26 @@ func (n *Handle) Verify(ctx context.Context, now drift.Instant) (asked bool, p *
 
 // Downgrade makes a writer's hold a reader's and prolongs it. It is a reader's from when
 // the question is sent, whatever comes of it. Otherwise it is as Extend.
+// Readers that wait for the key are called then.
 func (n *Handle) Downgrade(ctx context.Context, now drift.Instant) (asked bool, p *Problem) {
-	return n.question(ctx, now, func(h *Hold) (*wire.Ask, *Problem) {
+	key := ""
+	asked, p = n.question(ctx, now, func(h *Hold) (*wire.Ask, *Problem) {
 		if h.claim.Kind != wire.Plain && h.claim.Kind != wire.Reader {
 			return nil, &Problem{Kind: true}
 		}
 		if p := h.shared(); p != nil {
 			return nil, p // the others believe to be writers
 		}
+		if h.claim.Kind != wire.Reader {
+			key = h.claim.Key()
+		}
 		h.claim.BecomeReader() // under mu, so whatever is sent next is a reader's
 		return h.startExtension(wire.OpDowngrade, false), nil
 	})
+	if asked && key != "" {
+		n.hold.home.cfg.Wire.AdmitReaders(key, true)
+	}
+	return asked, p
 }
 
 // question puts a question about a hold to the masters, and waits for the answer. start

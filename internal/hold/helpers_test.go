@@ -149,7 +149,6 @@ type nobodyWaits struct{}
 
 func (nobodyWaits) Released(int, string, wire.Successor) {}
 func (nobodyWaits) AnybodyWaits() bool                   { return false }
-func (nobodyWaits) WasContended(string)                  {}
 
 // stop ends the goroutine that looks after the holds.
 func (c *client) stop() {

@@ -1,6 +1,9 @@
 package pipeline
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 func TestEvalOfIsTheSameCallWithTheScriptsText(t *testing.T) {
 	for _, args := range [][]any{
@@ -15,5 +18,25 @@ func TestEvalOfIsTheSameCallWithTheScriptsText(t *testing.T) {
 		if got := string(EvalOf(sha, source)); got != want || string(sha) != before {
 			t.Errorf("%v: %q, want %q", args, got, want)
 		}
+	}
+}
+
+func TestAHeaderHasTheLengthInDecimal(t *testing.T) {
+	for _, n := range []int{0, 1, 9, 10, 11, 99, 100, 101, 999, 1000, 65536} {
+		if got, want := string(AppendArray([]byte("x"), n)), fmt.Sprintf("x*%d\r\n", n); got != want {
+			t.Errorf("AppendArray(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func BenchmarkEncodeSet(b *testing.B) {
+	key, token := "redquorum:orders/4711", "host/123:d4f2k1c8cmvk2r7t0abc:0123456789abcdef"
+	dst := make([]byte, 0, 256)
+	for b.Loop() {
+		dst = AppendArray(dst[:0], 6)
+		for _, arg := range []string{"SET", key, token, "NX", "PX"} {
+			dst = AppendBulk(dst, arg)
+		}
+		dst = AppendInt(dst, 30000)
 	}
 }

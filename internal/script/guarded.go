@@ -41,6 +41,7 @@ var (
 	GuardedReaderExtend  = newScript("guarded_reader_extend", guardedSource+forReader+plain(withReaders(readerExtendSource))+guardedExtendSource)
 	GuardedRelease       = newScript("guarded_release", guardedReleaseSource+releaseSource)
 	GuardedReleaseAll    = newScript("guarded_releaseall", guardedReleaseSource+releaseAllSource)
+	GuardedReleaseSet    = newScript("guarded_releaseset", guardedReleaseSource+plain(releaseAllSource)+withHandOver(releaseSetSource))
 	GuardedReaderRelease = newScript("guarded_reader_release", guardedReleaseSource+withReaders(readerReleaseSource))
 	GuardedQueue         = newScript("guarded_queue", guardedSource+withHandOver(queueSource))
 	Raise                = newScript("raise", raiseSource)
@@ -50,7 +51,7 @@ var (
 // guarded is all of them.
 var guarded = []*Script{
 	GuardedAcquire, GuardedAcquireAny, GuardedExtend, GuardedExtendAll, GuardedReaderAcquire, GuardedReaderExtend,
-	GuardedRelease, GuardedReleaseAll, GuardedReaderRelease, GuardedQueue, Raise, RaiseKnown,
+	GuardedRelease, GuardedReleaseAll, GuardedReleaseSet, GuardedReaderRelease, GuardedQueue, Raise, RaiseKnown,
 }
 
 const (

@@ -8,9 +8,12 @@ local function now()
   return t[1] * 1000000 + t[2]
 end
 
+-- Whether a mark counts: one that is later is from before this clock was set back.
+local function stands(score, time) return score < 0 and -score > time and -score <= time + GRACE end
+
 -- Tells the first client of a queue that the lock is free, once: 1 another one, 2 this one, 0 nobody was there.
 -- Clients that nobody receives for are dropped, not more than 16 at a time. PUBLISH may not be permitted.
-local function tell_first(lock, queue, me)
+local function tell_writer(lock, queue, me)
   for _ = 1, 16 do
     local first = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
     local client, score = first[1], tonumber(first[2])
@@ -19,7 +22,7 @@ local function tell_first(lock, queue, me)
     local told = 1
     if score < 0 then
       if client == me then return 2 end
-      if -score > time and -score <= time + GRACE then return 1 end -- later: this clock was set back since
+      if stands(score, time) then return 1 end
       told = 0
     elseif client ~= me then
       told = redis.pcall('PUBLISH', 'redquorum:w:1:' .. client, lock)

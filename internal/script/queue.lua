@@ -2,7 +2,7 @@
 -- nothing about who holds the lock.
 -- KEYS[1] lock; KEYS[2] queue, a sorted set of client ids by the time (in µs, of this master's clock) at which
 -- they began to wait. A client to which the lock was handed over has the negative of the time until which it
--- is waited for; that is the first place. KEYS[3], if it is given: for release the lease record; for take, with
+-- is waited for; that is the first place. Readers that wait have a set of their own (readers_queue.lua). KEYS[3], if it is given: for release the lease record; for take, with
 -- guarded.lua before this, the fence (fencing) and then the lease record (strict).
 -- ARGV[1] what to do; ARGV[2] id of the client; then
 --   release: ARGV[3] token. Deletes the lock where the token is ours, as release.lua does, and hands over.
@@ -29,12 +29,12 @@ if ARGV[1] == 'release' then
     released = 3
   end
   if KEYS[3] then redis.pcall('ZREM', KEYS[3], ARGV[3]) end
-  if redis.call('EXISTS', queue) == 0 then return released end -- nearly always
+  if redis.call('EXISTS', queue, queue .. ':readers') == 0 then return released end -- nearly always
 end
 
 -- include handover.lua
 
-local function hand_over() return tell_first(lock, queue, me) end
+local function hand_over(after) return tell_first(lock, queue, me, after) end
 
 local function enqueue(score) return take_place(queue, me, score) end
 
@@ -48,8 +48,7 @@ local function state(go, score)
 end
 
 if ARGV[1] == 'release' then
-  if redis.call('TYPE', queue)['ok'] ~= 'zset' then return released end
-  local ok, told = pcall(hand_over) -- whatever becomes of it, the lock is released
+  local ok, told = pcall(hand_over, 'writer') -- whatever becomes of it, the lock is released
   return ok and released + 10 * told or released
 end
 
@@ -58,8 +57,9 @@ if ARGV[1] == 'take' then
   local kind = redis.call('TYPE', queue)['ok']
   local usable = kind == 'zset' or kind == 'none'
   local mine = true
-  if ARGV[6] == '1' and kind == 'zset' and redis.call('EXISTS', lock) == 0 then
-    mine = hand_over() == 2 or redis.call('EXISTS', queue) == 0
+  local waited = kind == 'zset' or kind == 'none' and readers_wait(queue)
+  if ARGV[6] == '1' and waited and redis.call('EXISTS', lock) == 0 then
+    mine = hand_over() == 2 or redis.call('EXISTS', queue) == 0 and not readers_wait(queue)
   end
   local granted, reply = false, redis.status_reply('OK')
   if mine and KEYS[3] then

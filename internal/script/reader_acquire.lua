@@ -1,5 +1,6 @@
 -- Lets a reader in, unless a writer holds the lock or waits for it.
--- KEYS[1] lock; KEYS[2] waiting writers; ARGV[1] token; ARGV[2] TTL in ms; ARGV[3] the longest TTL of all clients in ms.
+-- KEYS[1] lock; KEYS[2] waiting writers; ARGV[1] token; ARGV[2] TTL in ms; ARGV[3] the longest TTL of all clients in ms;
+-- ARGV[4], if it is given: '1': the pilot has called this reader, so writers that wait are behind it (phases.lua).
 -- Returns 1 granted, 0 held by another, 4 a writer waits.
 -- Readers are a sorted set, their tokens by when each expires, which itself
 -- expires with the last of them. One that does not is somebody else's.
@@ -19,7 +20,7 @@ if kind == 'zset' then
 end
 -- Advice for progress: what else may be at that name does not keep readers out, nor does an intent that this clock, set
 -- back since, would have stand for longer than any does.
-local waiting = redis.pcall('ZCOUNT', KEYS[2], string.format('%.0f', now), string.format('%.0f', now + INTENT))
+local waiting = ARGV[4] ~= '1' and redis.pcall('ZCOUNT', KEYS[2], string.format('%.0f', now), string.format('%.0f', now + INTENT))
 if type(waiting) == 'number' and waiting > 0 then return 4 end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('(%.0f', now))
 redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2]), ARGV[1])

@@ -16,15 +16,15 @@ for i = 1, n do
 end
 if #ours > 0 then redis.call('DEL', unpack(ours)) end
 if #queues == 0 then return codes end
-local waiting = redis.pcall('EXISTS', unpack(queues)) -- what fails from here on must not hide what was released
+local names = {unpack(queues)}
+for i, queue in ipairs(queues) do names[#queues + i] = queue .. ':readers' end
+local waiting = redis.pcall('EXISTS', unpack(names)) -- what fails from here on must not hide what was released
 if type(waiting) ~= 'number' or waiting == 0 then return codes end -- nearly always
 
 -- include handover.lua
 
 for i, queue in ipairs(queues) do
-  if redis.pcall('TYPE', queue)['ok'] == 'zset' then
-    local ok, told = pcall(tell_first, KEYS[i], queue, ARGV[n + 1])
-    if ok then codes[i] = codes[i] + 10 * told end
-  end
+  local ok, told = pcall(tell_first, KEYS[i], queue, ARGV[n + 1], 'writer')
+  if ok then codes[i] = codes[i] + 10 * told end
 end
 return codes

@@ -3,8 +3,11 @@
 -- queues of locks that are free now, {that, number of the lock, counted from 1, 1 another client was told or 2 this
 -- one is next or 0 nobody was there, and so on}.
 local released = plain(KEYS, ARGV)
-local queues = {}
-for i, key in ipairs(KEYS) do queues[i] = 'redquorum:q:1:{' .. key .. '}' end
+local queues = {} -- and then those of readers
+for i, key in ipairs(KEYS) do
+  queues[i] = 'redquorum:q:1:{' .. key .. '}'
+  queues[#KEYS + i] = queues[i] .. ':readers'
+end
 local waiting = redis.pcall('EXISTS', unpack(queues)) -- may not be permitted
 if type(waiting) ~= 'number' or waiting == 0 then return released end -- nearly always
 
@@ -12,8 +15,8 @@ if type(waiting) ~= 'number' or waiting == 0 then return released end -- nearly 
 
 local reply = {released}
 for i, key in ipairs(KEYS) do
-  if redis.call('EXISTS', key) == 0 and redis.call('TYPE', queues[i])['ok'] == 'zset' then
-    local ok, told = pcall(tell_first, key, queues[i], ARGV[2]) -- whatever becomes of it, the locks are released
+  if redis.call('EXISTS', key) == 0 and redis.call('EXISTS', queues[i], queues[#KEYS + i]) > 0 then
+    local ok, told = pcall(tell_first, key, queues[i], ARGV[2], 'writer') -- whatever becomes of it, the locks are released
     if ok then
       reply[#reply + 1] = i
       reply[#reply + 1] = told

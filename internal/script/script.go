@@ -73,6 +73,7 @@ var All = append([]*Script{
 	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, ReleaseSet, AcquireAny, HolderAmong,
 	ReaderAcquire, ReaderExtend, ReaderVerify, ReaderRelease, WriterIntent,
 	ReleaseEach, ReleaseLeases, AcquireEach,
+	ReadersQueue, ReaderHandOver, GuardedReaderHandOver,
 }, guarded...)
 
 func newScript(name, source string) *Script {

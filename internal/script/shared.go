@@ -11,12 +11,22 @@ import (
 //go:embed handover.lua
 var handOverSource string
 
-// includeHandOver is the line that asks for handover.lua.
+//go:embed phases.lua
+var phasesSource string
+
+// includeHandOver is the line that asks for handover.lua, and phases.lua behind it.
 const includeHandOver = "-- include handover.lua\n"
 
-// withHandOver is a script with that put in.
+//go:embed intents.lua
+var intentsSource string
+
+// includeIntents is the line that asks for intents.lua.
+const includeIntents = "-- include intents.lua\n"
+
+// withHandOver is a script with them put in.
 func withHandOver(source string) string {
-	return strings.Replace(source, includeHandOver, handOverSource, 1)
+	source = strings.Replace(source, includeIntents, intentsSource, 1)
+	return strings.Replace(source, includeHandOver, handOverSource+phasesSource, 1)
 }
 
 //go:embed readers.lua

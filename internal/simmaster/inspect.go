@@ -28,6 +28,12 @@ func (m *Master) Get(key string) (value string, ok bool) {
 	return value, ok
 }
 
+// Field returns a field of a hash; "" where there is none.
+func (m *Master) Field(key, field string) (value string) {
+	m.inspect(func() { value = m.redis.DB(0).HGet(key, field) })
+	return value
+}
+
 // Keys returns all keys, sorted.
 func (m *Master) Keys() (keys []string) {
 	m.inspect(func() { keys = m.redis.DB(0).Keys() })

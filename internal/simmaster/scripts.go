@@ -1,6 +1,7 @@
 package simmaster
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/alicebob/miniredis/v2/server"
@@ -78,16 +79,36 @@ func (s *session) answerLoaded(p *server.Peer, cmd string, args []string) bool {
 		loaded[sha] = true
 		p.WriteBulk(sha)
 		return true
-	case "EXISTS": // which miniredis answers, when it has been told
-		s.telling = true
-		defer func() { s.telling = false }()
-		for sha := range loaded {
-			if source := library[sha]; source != "" {
-				s.silently(p, "SCRIPT", "LOAD", source)
-			}
-		}
+	case "EXISTS":
+		return s.answerExists(p, args[1:])
 	case "FLUSH":
 		clear(loaded)
+	}
+	return false
+}
+
+// answerExists executes SCRIPT EXISTS. Every client asks for the library's scripts
+// at every dial: that is answered here. Where another script is asked for too,
+// miniredis answers, and is told first of those of the library.
+func (s *session) answerExists(p *server.Peer, shas []string) bool {
+	loaded := s.run.scripts
+	if len(shas) > 0 && !slices.ContainsFunc(shas, func(sha string) bool { return library[sha] == "" }) {
+		p.WriteLen(len(shas))
+		for _, sha := range shas {
+			if loaded[sha] {
+				p.WriteInt(1)
+			} else {
+				p.WriteInt(0)
+			}
+		}
+		return true
+	}
+	s.telling = true
+	defer func() { s.telling = false }()
+	for _, sha := range shas {
+		if source := library[sha]; source != "" && loaded[sha] {
+			s.silently(p, "SCRIPT", "LOAD", source)
+		}
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package simmaster
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/gomodule/redigo/redis"
@@ -39,6 +40,10 @@ func TestLibraryScriptsAreLoadedLikeOthers(t *testing.T) {
 	want(reply, err, script.SHA(other))
 	if got := exist(); got != [2]int64{1, 1} {
 		t.Errorf("loaded: %v", got)
+	}
+	alone, err := redis.Int64s(c.Do("SCRIPT", "EXISTS", script.Release.SHA, script.Extend.SHA))
+	if err != nil || !slices.Equal(alone, []int64{1, 0}) {
+		t.Errorf("two of the library, of which one is loaded: %v, %v", alone, err)
 	}
 	for _, source := range []string{script.Release.SHA, script.SHA(other)} {
 		if n, err := redis.Int(c.Do("EVALSHA", source, 1, "key", "token")); err != nil || n == 0 {

@@ -66,6 +66,8 @@ func (q *anyOf) sleep(ctx context.Context) event {
 		return w.interrupted(cause)
 	}
 	switch w.counts.looks++; {
+	case woken == byPilot && w.counts.collisions == 0:
+		return pilotCalls
 	case woken != byTimer:
 		return turnsCome
 	case w.counts.looks >= looksPerAttempt:
@@ -189,13 +191,21 @@ func (q *anyOf) askEach(ctx context.Context, byPilot [][]string) (heard bool, ca
 	return heard, nil
 }
 
-// take implements queue, for the key whose turn came first.
-func (q *anyOf) take(ctx context.Context, _ bool) event {
-	w := q.w
+// next is the turn that came first, to act on.
+func (q *anyOf) next() wakeup.Call {
 	at := q.turns[0]
 	q.turns = q.turns[1:]
 	q.queued[at] = true
-	granted, t, err := w.caller.Pilot(ctx, at.Master, at.Key, wire.Place{Score: w.age(), OnlyFirst: w.want.Fair})
+	return at
+}
+
+func (q *anyOf) position() wire.Place { return wire.Place{Score: q.w.age(), OnlyFirst: q.w.want.Fair} }
+
+// take implements queue, for the key whose turn came first.
+func (q *anyOf) take(ctx context.Context, _ bool) event {
+	w := q.w
+	at := q.next()
+	granted, t, err := w.caller.Pilot(ctx, at.Master, at.Key, q.position())
 	if granted {
 		delete(q.queued, at)
 		q.giveBack() // at once: it is others' turn there
@@ -223,8 +233,27 @@ func (q *anyOf) take(ctx context.Context, _ bool) event {
 	return w.attemptedAt(f, false)
 }
 
-// takeTogether implements queue: a turn is for one of the keys, and its pilot goes first.
-func (q *anyOf) takeTogether(ctx context.Context) event { return q.take(ctx, false) }
+// takeTogether implements queue, for the key whose turn came first. The other queues are
+// left before that: who is first in all of them would keep the other keys from those behind
+// it. If it comes to nothing the waiter takes its places again.
+func (q *anyOf) takeTogether(ctx context.Context) event {
+	at := q.next()
+	delete(q.queued, at)
+	q.giveBack() // at once: it is others' turn there
+	q.queued[at] = true
+	said, f := q.w.caller.Together(ctx, at.Master, at.Key, q.position())
+	e, heard := q.w.together(at.Master, at.Key, &said, f)
+	if heard {
+		q.last = said.Turn
+	}
+	if f == nil && said.Granted {
+		delete(q.queued, at)
+	}
+	if e == refused {
+		return failed // it stands in no other queue
+	}
+	return e
+}
 
 // giveBack leaves the queues. Where the keys are free the next ones are told.
 func (q *anyOf) giveBack() {

@@ -22,8 +22,12 @@ type Caller interface {
 	Pilot(ctx context.Context, pilot int, key string, at wire.Place) (granted bool, t wire.Turn, err error)
 	// Others asks the other masters, once the pilot has granted the lock.
 	Others(ctx context.Context, holders bool) *outcome.Failure
-	// Together asks the pilot and the others at once, and returns what the pilot said too.
-	Together(ctx context.Context, pilot int, at wire.Place) (wire.PilotAnswer, *outcome.Failure)
+	// Together asks the pilot and the others at once, and returns what the pilot said too. Of
+	// several keys that would do, key is the one to ask for. Not for several keys together,
+	// whose part at the pilot is that of the others: see All.
+	Together(ctx context.Context, pilot int, key string, at wire.Place) (wire.PilotAnswer, *outcome.Failure)
+	// Called asks all masters together for a reader that a pilot has called.
+	Called(ctx context.Context) *outcome.Failure
 	// Taken is the failure of an attempt that went no further than the pilot, or not even
 	// there (pilot.None). held says what is in the way; nil: that is not known.
 	Taken(pilot int, held *outcome.Held) *outcome.Failure

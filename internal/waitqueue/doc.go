@@ -42,6 +42,9 @@
 // outage that lasts too long. However it ends, a waiter leaves its queues, and passes on the
 // calls that it has not acted on.
 //
+// A reader is in no line and does not knock: readers are called together, and each asks all
+// masters then (reader.go).
+//
 // A waiter for several keys together stands in the queue of one key that is in the way, and
 // moves (set.go). A waiter for one of several keys stands in the queues of all (anyof.go): it
 // may find at once, when it seeks, that it was called for one of them.

@@ -62,10 +62,12 @@ func (f *fake) Pilot(_ context.Context, _ int, key string, at wire.Place) (bool,
 
 func (f *fake) Others(context.Context, bool) *outcome.Failure { f.do("others"); return f.others }
 
-func (f *fake) Together(context.Context, int, wire.Place) (wire.PilotAnswer, *outcome.Failure) {
-	f.do("together")
+func (f *fake) Together(_ context.Context, _ int, key string, _ wire.Place) (wire.PilotAnswer, *outcome.Failure) {
+	f.do("together", key)
 	return f.together, f.all
 }
+
+func (f *fake) Called(context.Context) *outcome.Failure { f.do("called"); return f.all }
 
 func (f *fake) Taken(master int, held *outcome.Held) *outcome.Failure {
 	t := &outcome.Failure{Kind: outcome.Taken, Need: 1, Total: 2}
@@ -85,8 +87,17 @@ func (f *fake) WaitAt(_ context.Context, _ int, key string, _ any, _ time.Durati
 
 func (f *fake) WaitAtEach(int, []string, any) wire.KeysQuery { panic("not asked for") }
 func (f *fake) LeaveQueue(pilot int, key string)             { f.do("leave", pilot, key) }
-func (f *fake) LeaveEach(int, []string)                      {}
-func (f *fake) Patience(int, time.Duration) time.Duration    { return time.Millisecond }
+func (f *fake) WaitToRead(_ context.Context, _ int, key string, _ any, _ time.Duration) (wire.Turn, error) {
+	f.do("wait to read", key)
+	return f.turn, f.err
+}
+
+func (f *fake) LeaveReaders(pilot int, key string, others bool) {
+	f.do("leave readers", pilot, key, others)
+}
+
+func (f *fake) LeaveEach(_ int, keys []string)            { f.do("leave each", strings.Join(keys, " ")) }
+func (f *fake) Patience(int, time.Duration) time.Duration { return time.Millisecond }
 
 // begun is a fake whose waiter has come first and has found its pilot.
 func begun(t *testing.T, want Want) *fake {
@@ -102,7 +113,10 @@ func begun(t *testing.T, want Want) *fake {
 	f.w.place = r.lines.join(want.line())
 	f.w.begin()
 	f.subscribe()
-	if q, ok := f.w.queue.(*oneKey); ok {
+	switch q := f.w.queue.(type) {
+	case *oneKey:
+		q.pilot = f.pilot()
+	case *reader:
 		q.pilot = f.pilot()
 	}
 	return f
@@ -129,12 +143,20 @@ func (f *fake) one() *oneKey { return f.w.queue.(*oneKey) }
 // call is one of the pilot's.
 func (f *fake) call() { f.w.room.hub.Call(f.pilot(), f.w.key) }
 
+// callReaders is one of the pilot's, for readers.
+func (f *fake) callReaders() { f.w.room.hub.Call(f.pilot(), wakeup.ForAll+f.w.key) }
+
 var (
+	readWanted = Want{Keys: []any{"p:a"}, Kind: wire.Reader}
 	oneWanted  = Want{Keys: []any{"p:a"}, Kind: wire.Plain}
 	fairWanted = Want{Keys: []any{"p:a"}, Kind: wire.Plain, Fair: true}
 	setWanted  = Want{Keys: []any{"p:a", "p:b"}, Kind: wire.Set}
 	anyWanted  = Want{Keys: []any{"p:a", "p:b"}, Kind: wire.AnyOf}
 )
 
-// called has one who wants one of several keys be called for one.
-func (f *fake) called() { f.w.queue.hear(wakeup.Call{Master: f.pilot(), Key: f.w.key}) }
+// called has one who wants one of several keys be called for one, and stand in the queue
+// of the other.
+func (f *fake) called() {
+	f.w.queue.hear(wakeup.Call{Master: f.pilot(), Key: f.w.key})
+	f.w.queue.(*anyOf).queued[wakeup.Call{Master: f.pilot(), Key: "p:b"}] = true
+}

@@ -3,7 +3,6 @@ package waitqueue
 import (
 	"context"
 
-	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/wakeup"
 	"github.com/redquorum/redquorum/internal/wire"
@@ -54,7 +53,12 @@ func (q *oneKey) seek() event {
 func (q *oneKey) ask(ctx context.Context) event {
 	w, r := q.w, q.w.room
 	q.queued |= 1 << q.pilot
-	t, err := r.queues.WaitAt(ctx, q.pilot, w.key, q.position(), r.queues.Patience(q.pilot, w.want.Limit))
+	return q.asked(r.queues.WaitAt(ctx, q.pilot, w.key, q.position(), r.queues.Patience(q.pilot, w.want.Limit)))
+}
+
+// asked takes notice of the pilot's answer.
+func (q *oneKey) asked(t wire.Turn, err error) event {
+	w := q.w
 	switch heard, cause := w.note(q.pilot, w.key, &t, err); {
 	case cause != nil:
 		return w.interrupted(cause)
@@ -82,7 +86,9 @@ func (q *oneKey) judge() event {
 func (q *oneKey) mayOvertake() bool { return q.turn.First || !q.w.want.Fair }
 
 // sleep implements queue. One whom the pilot has called has the lock kept for it there,
-// and need not ask the pilot alone, unless that came to nothing the last time.
+// and need not ask the pilot alone, unless that came to nothing the last time. A set need
+// not even then: others that its keys' pilots call ask all masters at once, and would come
+// before it each time.
 func (q *oneKey) sleep(ctx context.Context) event {
 	w := q.w
 	random := w.room.cfg.Chance
@@ -90,7 +96,7 @@ func (q *oneKey) sleep(ctx context.Context) event {
 	switch woken, cause := w.sleep(ctx, delay, nil); {
 	case cause != nil:
 		return w.interrupted(cause)
-	case woken == byPilot && w.counts.collisions == 0 && w.want.asksTogether():
+	case woken == byPilot && (w.counts.collisions == 0 || w.want.isSet()):
 		return pilotCalls
 	case woken != byTimer:
 		return released
@@ -135,7 +141,7 @@ func (q *oneKey) take(ctx context.Context, onlyFirst bool) event {
 	}
 	f := w.caller.Taken(q.pilot, t.Held)
 	f.Cause = cause
-	if cause == nil && w.want.isSet() {
+	if cause == nil && w.want.isSet() && t.Held.Type != wire.LeaseType { // of which key a lease is nobody says
 		q.lostTurn(f)
 		return w.attempted(f, false)
 	}
@@ -161,45 +167,19 @@ func (q *oneKey) takeOthers(ctx context.Context) event {
 // votes from the waiter then; after that it asks the pilot first.
 func (q *oneKey) takeTogether(ctx context.Context) event {
 	w := q.w
-	bit := uint64(1) << q.pilot
-	q.queued |= bit
-	said, f := w.caller.Together(ctx, q.pilot, wire.Place{Score: q.position(), OnlyFirst: w.want.Fair})
-	over := w.isOver(f)
-	switch {
-	case f == nil:
-		w.counts.collisions = 0
-		if said.Granted {
-			q.queued &^= bit
-		}
-	case said.Granted:
-		w.counts.collisions++
-	case said.Answered && !over:
-		return q.refusedTogether(&said, f)
+	if w.want.isSet() {
+		return q.takeSetTogether(ctx)
 	}
-	return w.attempted(f, over)
-}
-
-// refusedTogether puts what the pilot said, which may know the holder, into the failure.
-func (q *oneKey) refusedTogether(said *wire.PilotAnswer, f *outcome.Failure) event {
-	w := q.w
-	if f.Cause == nil {
-		w.last = f
-	}
-	heard, cause := w.note(q.pilot, w.key, &said.Turn, said.Err)
+	q.queued |= 1 << q.pilot
+	said, f := w.caller.Together(ctx, q.pilot, w.key, wire.Place{Score: q.position(), OnlyFirst: w.want.Fair})
+	e, heard := w.together(q.pilot, w.key, &said, f)
 	if heard {
 		q.turn.Turn = said.Turn
 	}
-	switch {
-	case f.Cause != nil:
-	case cause != nil:
-		f.Cause = cause
-	default:
-		f = w.last
+	if f == nil && said.Granted {
+		q.queued &^= 1 << q.pilot
 	}
-	if heard {
-		return w.attemptedAt(f, false)
-	}
-	return w.attempted(f, false)
+	return e
 }
 
 // position is the call's place in the pilot's queue, as it knows it. At a pilot that has

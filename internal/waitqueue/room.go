@@ -2,6 +2,7 @@ package waitqueue
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/chance"
@@ -32,6 +33,8 @@ type Queues interface {
 	WaitAtEach(pilot int, keys []string, score any) wire.KeysQuery
 	LeaveQueue(pilot int, key string)
 	LeaveEach(pilot int, keys []string)
+	WaitToRead(ctx context.Context, pilot int, key string, score any, limit time.Duration) (wire.Turn, error)
+	LeaveReaders(pilot int, key string, others bool)
 	Patience(master int, most time.Duration) time.Duration
 }
 
@@ -53,11 +56,12 @@ type Config struct {
 // A Room is where the calls of one client wait. It is safe for concurrent use. It
 // implements wire.Successors.
 type Room struct {
-	cfg    Config
-	queues Queues
-	lines  lines
-	recent recent
-	hub    *wakeup.Hub // hears whose turn it is
+	cfg     Config
+	queues  Queues
+	lines   lines
+	recent  recent
+	readers readers
+	hub     *wakeup.Hub // hears whose turn it is
 }
 
 // New makes a room, without any connection. SetQueues must be called before anything
@@ -94,6 +98,9 @@ func (r *Room) Acquire(ctx context.Context, want *Want, c Caller) *outcome.Failu
 		return r.poll(ctx, want, c)
 	}
 	key, lately := r.recent.among(want)
+	if want.Kind.Shared { // it does not take the votes of those whose turn it is: writers that wait keep it out
+		lately = false
+	}
 	// Not where an attempt would mostly fail, and not where it must not overtake.
 	pilotFirst := lately || want.Fair && !want.Kind.Queued
 	if pilotFirst || r.lines.occupied(want) {
@@ -118,21 +125,19 @@ func (r *Room) Acquire(ctx context.Context, want *Want, c Caller) *outcome.Failu
 // AnybodyWaits implements wire.Successors.
 func (r *Room) AnybodyWaits() bool { return r.lines.anybody() }
 
-// WasContended implements wire.Successors.
-func (r *Room) WasContended(key string) { r.recent.note(key, true) }
-
 // Released implements wire.Successors. When another client was told, those who wait here
 // wait on, or else one process would starve the others.
 func (r *Room) Released(pilot int, key string, to wire.Successor) {
 	switch to {
-	case wire.AnotherClient:
+	case wire.AnotherClient: // whoever comes here next is to come behind that one
+		r.recent.note(key, true)
 	case wire.ThisClient:
 		if !r.hub.Call(pilot, key) && !r.lines.wakeFirst(key) {
 			r.queues.LeaveQueue(pilot, key)
 		}
 	default: // who queues up nowhere, or at another master, may wait here
-		if r.lines.anybody() && !r.lines.wakeFirst(key) {
-			r.hub.Call(pilot, key)
+		if r.lines.anybody() && !r.lines.wakeFirst(key) && !r.hub.Call(pilot, key) {
+			r.hub.Call(pilot, wakeup.ForAll+key)
 		}
 	}
 }
@@ -140,9 +145,14 @@ func (r *Room) Released(pilot int, key string, to wire.Successor) {
 // passOn gives back a call of a pilot's that its waiter does not need any more: the next
 // one of this client gets it, or else the next one in the queue.
 func (r *Room) passOn(master int, key string) {
-	if !r.hub.Call(master, key) {
-		r.queues.LeaveQueue(master, key)
+	if r.hub.Call(master, key) {
+		return
 	}
+	if ofReaders, ok := strings.CutPrefix(key, wakeup.ForAll); ok {
+		r.readers.pass(r.queues, wakeup.Call{Master: master, Key: ofReaders})
+		return
+	}
+	r.queues.LeaveQueue(master, key)
 }
 
 // quorumConnected reports whether so many masters are.

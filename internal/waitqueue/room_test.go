@@ -43,7 +43,16 @@ func TestAReleaseWakesWhoeverItWasHandedTo(t *testing.T) {
 				defer r.lines.join("a set").leave() // whose line is another one
 				ear = r.hub.Wait("key")
 			}
+			reader := r.hub.Wait(wakeup.ForAll + "key")
+			defer r.lines.join(r.line(&readWanted)).leave()
 			r.Released(0, "key", test.to)
+			// Readers that queue at no pilot are woken where nobody else is.
+			if called := len(reader.Woken()) == 1; called != (test.to == wire.Nobody && !test.woken && !test.called) {
+				t.Errorf("the reader is called: %v", called)
+			}
+			if r.recent.has("key") != (test.to == wire.AnotherClient) {
+				t.Error("a client that was told comes before whoever comes here next, and only such a one")
+			}
 			if woken := first != nil && len(first.signal) == 1; woken != test.woken {
 				t.Errorf("the first in the line is woken: %v, want %v", woken, test.woken)
 			}

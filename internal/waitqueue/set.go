@@ -56,6 +56,29 @@ func (q *oneKey) lostTurn(failed *outcome.Failure) {
 	w.follow(failed)
 }
 
+// takeSetTogether asks all masters, of which the pilot has called for one of the keys: it
+// keeps that one for the set. Where another key is in the way the masters say which, and it
+// is a turn that was lost; where the pilot has granted all keys others have taken votes from
+// the set, which is a collision.
+func (q *oneKey) takeSetTogether(ctx context.Context) event {
+	w := q.w
+	if cause := w.pauseAfterLosses(ctx); cause != nil {
+		return w.interrupted(cause)
+	}
+	q.queued |= 1 << q.pilot // the grant leaves it there
+	f := w.caller.All(ctx, true)
+	over := w.isOver(f)
+	switch {
+	case f == nil:
+		w.counts.collisions = 0
+	case f.Agreed&(1<<q.pilot) != 0:
+		w.counts.collisions++
+	default:
+		w.counts.losses++
+	}
+	return w.attempted(f, over)
+}
+
 // pauseAfterLosses lets sets part that keep meeting each other's attempts, one at the
 // pilot of this key and one at that of another.
 func (w *waiter) pauseAfterLosses(ctx context.Context) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/wakeup"
 )
 
 func taken() *outcome.Failure { return &outcome.Failure{Kind: outcome.Taken, Need: 1, Total: 2} }
@@ -94,15 +95,29 @@ var steps = []struct {
 	{queued, "a lock is given back in this process", nil, func(f *fake) { f.w.place.wake() }, ourTurn, ""},
 	{queued, "the pilot calls", nil, (*fake).call, called, ""},
 	{queued, "the pilot calls after a collision", nil, func(f *fake) { f.w.counts.collisions = 1; f.call() }, ourTurn, ""},
-	{queued, "the pilot calls a set", &setWanted, (*fake).call, ourTurn, ""},
+	{queued, "the pilot calls a set", &setWanted, (*fake).call, called, ""},
+	{queued, "the pilot calls a set after a collision", &setWanted, func(f *fake) { f.w.counts.collisions = 1; f.call() }, called, ""},
 	{queued, "a pilot from before calls", nil, func(f *fake) { f.w.room.hub.Call(1-f.pilot(), f.w.key) }, seeking, "leave former"},
 	{queued, "the context ends", nil, func(f *fake) { f.cancel() }, ended, ""},
-	{queued, "one of several keys, and a pilot calls", &anyWanted, (*fake).call, seeking, ""},
+	{queued, "one of several keys, and a pilot calls", &anyWanted, (*fake).call, called, ""},
+	{queued, "one of several keys, and a pilot calls after a collision", &anyWanted, func(f *fake) { f.w.counts.collisions = 1; f.call() }, seeking, ""},
 
-	{called, "all grant", nil, func(f *fake) { f.together.Answered, f.together.Granted = true, true }, acquired, "together"},
-	{called, "the pilot grants, the others do not", nil, func(f *fake) { f.together.Answered, f.together.Granted, f.all = true, true, taken() }, seeking, "together"},
-	{called, "the pilot refuses", nil, func(f *fake) { f.together.Answered, f.together.Turn, f.all = true, f.turn, taken() }, told, "together"},
-	{called, "it fails without the pilot's answer", nil, func(f *fake) { f.all = taken() }, seeking, "together"},
+	{called, "all grant", nil, func(f *fake) { f.together.Answered, f.together.Granted = true, true }, acquired, "together p:a"},
+	{called, "the pilot grants, the others do not", nil, func(f *fake) { f.together.Answered, f.together.Granted, f.all = true, true, taken() }, seeking, "together p:a"},
+	{called, "the pilot refuses", nil, func(f *fake) { f.together.Answered, f.together.Turn, f.all = true, f.turn, taken() }, told, "together p:a"},
+	{called, "it fails without the pilot's answer", nil, func(f *fake) { f.all = taken() }, seeking, "together p:a"},
+
+	{called, "a set, all grant", &setWanted, nil, acquired, "all"},
+	{called, "a set, and another key is in the way", &setWanted, func(f *fake) { f.all = takenBy(0, "b") }, seeking, "all; leave p:a"},
+	{called, "one of several keys, all grant", &anyWanted, func(f *fake) { f.called(); f.together.Answered, f.together.Granted = true, true }, acquired, "leave each p:b; together p:a"},
+	{called, "one of several keys, and the pilot grants, the others do not", &anyWanted, func(f *fake) {
+		f.called()
+		f.together.Answered, f.together.Granted, f.all = true, true, taken()
+	}, seeking, "leave each p:b; together p:a"},
+	{called, "one of several keys, and the pilot refuses", &anyWanted, func(f *fake) {
+		f.called()
+		f.together.Answered, f.together.Turn, f.all = true, f.turn, taken()
+	}, seeking, "leave each p:b; together p:a"},
 
 	{ourTurn, "all grant", nil, func(f *fake) { f.granted = true }, acquired, "pilot p:a; others"},
 	{ourTurn, "the pilot grants, the others do not", nil, func(f *fake) { f.granted, f.others = true, taken() }, seeking, "pilot p:a; others"},
@@ -117,8 +132,29 @@ var steps = []struct {
 	{collided, "after the pause", nil, nil, ourTurn, ""},
 	{collided, "the context ends", nil, func(f *fake) { f.cancel() }, ended, ""},
 
+	{inLine, "a reader, whatever was contended", &readWanted, func(f *fake) { f.w.again = true }, seeking, ""},
+	{asking, "a reader, and it is the readers' turn", &readWanted, func(f *fake) { f.turn.Ours = true }, ourTurn, "wait to read p:a"},
+	{asking, "a reader, and a writer has the lock", &readWanted, nil, queued, "wait to read p:a"},
+	{queued, "the pilot calls the readers", &readWanted, (*fake).callReaders, called, ""},
+	{queued, "the pilot calls a writer, and a reader waits", &readWanted, (*fake).call, seeking, ""},
+	{queued, "the pilot calls the readers after a collision", &readWanted, func(f *fake) { f.w.counts.collisions = 1; f.callReaders() }, ourTurn, ""},
+	{queued, "a pilot from before calls the readers", &readWanted, func(f *fake) { f.w.room.hub.Call(1-f.pilot(), wakeup.ForAll+f.w.key) }, called, ""},
+	{called, "a reader gets in", &readWanted, nil, acquired, "called"},
+	{called, "a reader does not get in", &readWanted, func(f *fake) { f.all = taken() }, seeking, "called"},
+	{ourTurn, "a reader gets in", &readWanted, nil, acquired, "called"},
+	{ourTurn, "a reader does not get in", &readWanted, func(f *fake) { f.all = taken() }, seeking, "called"},
+	{doubting, "a reader asks as one whom nobody has called", &readWanted, func(f *fake) { f.all = taken() }, seeking, "all"},
+
 	{doubting, "the lock is taken", nil, func(f *fake) { f.all = taken() }, seeking, "all"},
 	{doubting, "the lock is free", nil, nil, acquired, "all"},
+}
+
+// takenBy is the failure of an attempt that some masters have granted, as bits, and that a
+// key was in the way of.
+func takenBy(agreed uint64, key string) *outcome.Failure {
+	f := taken()
+	f.Agreed, f.Parts = agreed, []outcome.Part{{Held: &outcome.Held{Type: "string", Key: key}}}
+	return f
 }
 
 func heldBy(token string) *outcome.Held { return &outcome.Held{Token: token, Type: "string"} }
@@ -224,5 +260,27 @@ func TestEachStateDoesWhatItsSituationAsksFor(t *testing.T) {
 				t.Errorf("the table does not say where event %d leads from %v", e, state(from))
 			}
 		}
+	}
+}
+
+// A set that was called and lost its votes to others pauses before it asks the pilot by
+// itself; one that met a key which was taken does not.
+func TestASetWhoseVotesWereSplitPausesBeforeItsNextTurn(t *testing.T) {
+	for agreed, want := range map[uint64]state{0: ourTurn, 1: collided} {
+		synctest.Test(t, func(t *testing.T) {
+			f := begun(t, setWanted)
+			defer f.cancel()
+			f.all, f.turn.Ours = takenBy(agreed<<f.pilot(), "a"), true
+			for range 2 {
+				f.w.state = called
+				if to := f.w.state.after(f.w.act(f.ctx)); to != seeking {
+					t.Fatalf("goes to %v, want %v", to, seeking)
+				}
+			}
+			f.w.state = asking
+			if to := f.w.state.after(f.w.act(f.ctx)); to != want {
+				t.Errorf("its turn when the pilot had granted (%d): goes to %v, want %v", agreed, to, want)
+			}
+		})
 	}
 }

@@ -75,9 +75,12 @@ type queue interface {
 
 func newWaiter(r *Room, want Want, c Caller, key string, again bool) *waiter {
 	w := &waiter{room: r, want: want, caller: c, key: key, again: again}
-	if want.Kind.OneOf {
+	switch {
+	case want.Kind.OneOf:
 		w.queue = newAnyOf(w)
-	} else {
+	case want.Kind.Shared:
+		w.queue = newReader(w)
+	default:
 		w.queue = &oneKey{w: w, pilot: pilot.None}
 	}
 	return w
@@ -86,7 +89,7 @@ func newWaiter(r *Room, want Want, c Caller, key string, again bool) *waiter {
 // wait waits for the key and acquires it. It returns when it has, when an outage lasts too
 // long, or when ctx or the client ends.
 func (w *waiter) wait(ctx context.Context) *outcome.Failure {
-	w.place = w.room.lines.join(w.want.line())
+	w.place = w.room.lines.join(w.room.line(&w.want))
 	defer w.place.leave()
 	defer w.end()
 	for {
@@ -174,7 +177,7 @@ func (w *waiter) end() {
 	if w.listener == nil {
 		return
 	}
-	if waited := w.counts.pauses > 0; waited || w.want.Kind.Queued {
+	if waited := w.counts.pauses > 0; !w.want.Kind.Shared && (waited || w.want.Kind.Queued) {
 		w.room.recent.note(w.key, waited)
 	}
 	w.queue.leave()
@@ -247,6 +250,40 @@ func (w *waiter) attemptedAt(f *outcome.Failure, over bool) event {
 		return e
 	}
 	return refused
+}
+
+// together acts on what came of an attempt at the pilot of a key and at the others at once.
+// heard: the pilot has said where the waiter stands.
+func (w *waiter) together(master int, key string, said *wire.PilotAnswer, f *outcome.Failure) (e event, heard bool) {
+	over := w.isOver(f)
+	switch {
+	case f == nil:
+		w.counts.collisions = 0
+	case said.Granted:
+		w.counts.collisions++
+	case said.Answered && !over:
+		return w.refusedTogether(master, key, said, f)
+	}
+	return w.attempted(f, over), false
+}
+
+// refusedTogether puts what the pilot said, which may know the holder, into the failure.
+func (w *waiter) refusedTogether(master int, key string, said *wire.PilotAnswer, f *outcome.Failure) (e event, heard bool) {
+	if f.Cause == nil {
+		w.last = f
+	}
+	heard, cause := w.note(master, key, &said.Turn, said.Err)
+	switch {
+	case f.Cause != nil:
+	case cause != nil:
+		f.Cause = cause
+	default:
+		f = w.last
+	}
+	if heard {
+		return w.attemptedAt(f, false), true
+	}
+	return w.attempted(f, false), false
 }
 
 // interrupted makes the failure of a waiting that was cut short.

@@ -9,10 +9,9 @@ import (
 
 // Want is what a call wants, and how it is to wait.
 type Want struct {
-	Keys     []any      // as wire.Claim has them: with the prefix, sorted
-	Kind     *wire.Kind // of lock
-	Scripted bool       // acquired by scripts that know fences and leases
-	Fair     bool       // nobody is to be overtaken
+	Keys []any      // as wire.Claim has them: with the prefix, sorted
+	Kind *wire.Kind // of lock
+	Fair bool       // nobody is to be overtaken
 	// Limit is for how long one master is waited for at the most.
 	Limit time.Duration
 	// Tries bounds the attempts of a call that polls; 0: as many as it takes.
@@ -28,24 +27,20 @@ func (w *Want) key() string {
 }
 
 // isSet reports whether several keys are wanted together, by a call that queues.
-func (w *Want) isSet() bool { return len(w.Keys) > 1 && !w.Kind.OneOf && !w.Scripted }
+func (w *Want) isSet() bool { return len(w.Keys) > 1 && !w.Kind.OneOf }
 
 // queues reports whether a call waits in queues rather than polls: not where the caller
 // has said how often, or when, to try, and not where no queue serves its kind.
 func (w *Want) queues() bool {
-	return w.Tries == 0 && w.Backoff == nil && (w.Kind.Queued || w.isSet() || w.Kind.OneOf && !w.Scripted)
+	return w.Tries == 0 && w.Backoff == nil && (w.Kind.Queued || w.Kind.Shared || w.isSet() || w.Kind.OneOf)
 }
-
-// asksTogether reports whether such a lock may be asked for at the pilot and at the
-// others together.
-func (w *Want) asksTogether() bool { return w.Kind.Queued && !w.Scripted }
 
 // line is the name of the line in which a call waits. Only calls that want the same stand
 // in one line. Were a set of keys to stand in the lines of its keys as well, whoever holds
 // one of them and wants another, in the agreed order, would wait here for the set, and the
 // set for the key that is held.
 func (w *Want) line() string {
-	if len(w.Keys) == 1 || w.Scripted {
+	if len(w.Keys) == 1 {
 		return w.key()
 	}
 	var name strings.Builder

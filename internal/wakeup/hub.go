@@ -5,6 +5,7 @@ package wakeup
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,10 @@ import (
 
 // Prefix begins the channels; the client's id follows.
 const Prefix = "redquorum:w:1:"
+
+// ForAll begins the names of keys of which every waiter is woken, and not the first
+// alone: a lock's readers. The lock's key follows.
+const ForAll = "redquorum:r:"
 
 // Idle is for how long a subscription is kept when nobody waits.
 const Idle = 3 * time.Second
@@ -51,7 +56,7 @@ func New(masters []Master, id string, passOn func(master int, key string)) *Hub 
 }
 
 // A Waiter is one call that waits for one or several keys. Of the waiters of a
-// key the one that came first is woken.
+// key the one that came first is woken; all of them where ForAll begins its name.
 type Waiter struct {
 	hub   *Hub
 	keys  []string
@@ -76,8 +81,8 @@ func (h *Hub) Wait(keys ...string) *Waiter {
 	return w
 }
 
-// Call wakes who waits first for the key, as if the master had done so, and
-// reports whether anybody does and could be.
+// Call wakes who waits first for the key (see ForAll), as if the master had done so,
+// and reports whether anybody does and could be.
 func (h *Hub) Call(master int, key string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -85,10 +90,22 @@ func (h *Hub) Call(master int, key string) bool {
 	if len(all) == 0 {
 		return false
 	}
+	if !strings.HasPrefix(key, ForAll) {
+		return all[0].wake(Call{master, key})
+	}
+	woken := false
+	for _, w := range all {
+		woken = w.wake(Call{master, key}) || woken
+	}
+	return woken
+}
+
+// wake reports false where the waiter has more calls than it can follow.
+func (w *Waiter) wake(call Call) bool {
 	select {
-	case all[0].woken <- Call{master, key}:
+	case w.woken <- call:
 		return true
-	default: // it has more calls than it can follow
+	default:
 		return false
 	}
 }

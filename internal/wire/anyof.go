@@ -17,7 +17,7 @@ var AnyOf = &Kind{
 	extend:    script.ExtendAll,
 	verify:    script.VerifyAll,
 	release:   script.ReleaseAll,
-	scripted:  scriptedKind{script.GuardedAcquireAny, script.GuardedExtendAll, script.GuardedReleaseAll},
+	scripted:  scriptedKind{acquire: script.GuardedAcquireAny, extend: script.GuardedExtendAll, release: script.GuardedReleaseAll},
 	readGrant: readNumberGranted,
 	OneOf:     true,
 	inTheWay:  "first",
@@ -55,7 +55,6 @@ func (w *Wire) KeepOnly(c *Claim, res *Result, keep time.Time) (key string) {
 	granted := res.slot - 1
 	key = c.Keys[granted].(string)
 	others := slices.Concat(c.Keys[:granted], c.Keys[granted+1:])
-	release, rest := w.releaseScript(c, others)
 
 	c.become(Plain)
 	c.setKey(key)
@@ -63,12 +62,9 @@ func (w *Wire) KeepOnly(c *Claim, res *Result, keep time.Time) (key string) {
 
 	if nothing := res.Absent | res.here; nothing != w.everyone {
 		a := w.newAsk(OpRelease)
-		if w.scripted(c) {
-			a.eval(release, rest, nothing, keep, c.Token)
-		} else {
-			a.handOver.keys, a.handOver.wasFree = others, true
-			a.eval(script.ReleaseSet, others, nothing, keep, c.Token, w.cfg.ID)
-		}
+		a.handOver.keys, a.handOver.wasFree = others, true
+		release, rest := w.handOverScript(Set, others)
+		a.eval(release, rest, nothing, keep, c.Token, w.cfg.ID)
 		a.LetGo()
 	}
 	return key

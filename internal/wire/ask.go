@@ -112,10 +112,7 @@ func (a *Ask) Read(c *pipeline.Call) ballot.Answer {
 	reply := c.Reply
 	switch {
 	case c.Slot == a.atPilot.master && a.atPilot.take != nil:
-		a.atPilot.answer, reply = readTakeTogether(c)
-		if c.Err != nil {
-			return ballot.Answer{Verdict: ballot.Failed, Err: c.Err}
-		}
+		return a.readTake(f, c)
 	case c.Err != nil:
 		return ballot.Answer{Verdict: ballot.Failed, Err: c.Err}
 	case c.Slot == a.atPilot.master:
@@ -181,7 +178,11 @@ func (a *Ask) resendScript(c *pipeline.Call) {
 		return
 	}
 	s := a.script
-	if c.Slot == a.atPilot.master && !a.atPilot.release.plain {
+	switch at := &a.atPilot; {
+	case c.Slot != at.master:
+	case at.take != nil:
+		s = at.take.script
+	case !at.release.plain:
 		s = script.Queue
 	}
 	a.Ballot.Resend(c, c.With("EVAL", pipeline.EvalOf(c.Encoded, s.Source)))
@@ -233,7 +234,9 @@ type Try struct {
 	Start  drift.Instant
 	Agreed uint64        // masters that have granted it already
 	Wait   time.Duration // for how long the masters are waited for
-	Take   *PilotTake    // the pilot's part in it; nil: what the others get
+	Take   *PilotTake    // the pilot's part in it, of one key; nil: what the others get
+	// Called: a pilot has called this reader, so no writer that waits keeps it out.
+	Called bool
 }
 
 // Acquire asks for the lock.
@@ -248,21 +251,24 @@ func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
 		w.shuffle(c)
 		a.Tally().Votes = append(a.Tally().Votes[:0], make([]int, len(c.Keys))...)
 	}
+	if t.Take != nil {
+		a.atPilot.master, a.atPilot.take = t.Take.Pilot, t.Take
+	}
 	if w.scripted(c) {
-		a.acquireScripted(c, t.Wait)
+		a.acquireScripted(c, t.Called, t.Wait)
 		return a
 	}
 	a.read = c.Kind.readGrant
 	if s := c.Kind.acquire; s != nil {
 		if c.Kind.longest {
-			a.eval(s, c.acquireKeys(), 0, time.Time{}, c.Token, c.milliseconds(), w.longest)
+			a.acquireReader(c, s, t.Called)
 			return a
 		}
 		a.eval(s, c.acquireKeys(), 0, time.Time{}, c.Token, c.milliseconds())
 		return a
 	}
 	if t.Take != nil {
-		a.atPilot.master, a.atPilot.take = t.Take.Pilot, t.Take
+		t.Take.encode(w, script.Queue, c.withQueue(), c.Token, c.milliseconds(), t.Take.At.only())
 	}
 	a.encodeSet(c)
 	a.send("SET", 0, time.Time{})

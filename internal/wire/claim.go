@@ -100,6 +100,9 @@ func appendNames(dst []any, prefix string, keys []any) []any {
 	return dst
 }
 
+// withQueue is what queue.lua takes.
+func (c *Claim) withQueue() []any { return []any{c.Keys[0], queueKey(c.Key())} }
+
 // acquireKeys is what the acquire script takes.
 func (c *Claim) acquireKeys() []any {
 	if c.Kind.seesIntents {

@@ -16,6 +16,9 @@ type Kind struct {
 	// Queued: the queue's own script acquires such a lock at the pilot and gives it
 	// back there, and tells who waits next.
 	Queued bool
+	// Shared: many hold such a lock together. They wait in a queue of their own, beside
+	// that of the others, and are called together (readers_queue.lua).
+	Shared bool
 	// Together: several keys, all or none.
 	Together bool
 
@@ -29,7 +32,7 @@ type Kind struct {
 	// readGrant reads the answer to acquire, or to SET.
 	readGrant func(a *Ask, f *fact, reply any) ballot.Answer
 	// handOver releases as release does, and tells who waits next, given the client's
-	// id. Not where the lock is scripted; nil: nobody is told.
+	// id; nil: nobody is told.
 	handOver *script.Script
 	// inTheWay is which of several keys is the one in the way, as holderamong.lua wants
 	// it; nil: there is one key.
@@ -45,8 +48,9 @@ type Kind struct {
 	SharesFence bool
 }
 
-// scriptedKind are the scripts of a kind that know fences and leases.
-type scriptedKind struct{ acquire, extend, release *script.Script }
+// scriptedKind are the scripts of a kind that know fences and leases. Those that release
+// are for strict alone: fences stay.
+type scriptedKind struct{ acquire, extend, release, handOver *script.Script }
 
 // Name is the kind's in names of queues inside the process.
 func (k *Kind) Name() string { return k.name }

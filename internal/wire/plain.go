@@ -13,7 +13,7 @@ var Plain = &Kind{
 	extend:    script.Extend,
 	verify:    script.Verify,
 	release:   script.Release,
-	scripted:  scriptedKind{script.GuardedAcquire, script.GuardedExtend, script.GuardedRelease},
+	scripted:  scriptedKind{acquire: script.GuardedAcquire, extend: script.GuardedExtend, release: script.GuardedRelease},
 	readGrant: readSet,
 	Queued:    true,
 	batched:   true,

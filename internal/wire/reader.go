@@ -15,9 +15,10 @@ var Reader = &Kind{
 	extend:      script.ReaderExtend,
 	verify:      script.ReaderVerify,
 	release:     script.ReaderRelease,
-	scripted:    scriptedKind{script.GuardedReaderAcquire, script.GuardedReaderExtend, script.GuardedReaderRelease},
+	scripted:    scriptedKind{acquire: script.GuardedReaderAcquire, extend: script.GuardedReaderExtend, release: script.GuardedReaderRelease},
 	readGrant:   readReaderGrant,
 	longest:     true,
+	Shared:      true,
 	seesIntents: true,
 	SharesFence: true,
 }

@@ -27,8 +27,6 @@ type Successors interface {
 	Released(master int, key string, to Successor)
 	// AnybodyWaits reports whether any call of this client waits.
 	AnybodyWaits() bool
-	// WasContended notes that somebody waits for the key, or did just now.
-	WasContended(key string)
 }
 
 // Release gives the lock back, and goes on trying until keep where a master cannot be
@@ -41,14 +39,19 @@ func (w *Wire) Release(c *Claim, keep time.Time, handOver bool) *Ask {
 		return nil
 	}
 	a := w.newAsk(OpRelease)
-	if handOver && c.Kind.handOver != nil && !w.scripted(c) {
+	if handOver && c.Kind.Shared {
+		a.releaseReader(c, absent, keep)
+		return a
+	}
+	if handOver && c.Kind.handOver != nil {
 		for _, key := range c.Keys {
 			if master := w.cfg.Pilots.Of(key.(string), 0); master != pilot.None {
 				absent &^= 1 << master
 			}
 		}
 		a.handOver.keys = c.Keys
-		a.eval(c.Kind.handOver, c.Keys, absent, keep, c.Token, w.cfg.ID)
+		s, keys := w.handOverScript(c.Kind, c.Keys)
+		a.eval(s, keys, absent, keep, c.Token, w.cfg.ID)
 		return a
 	}
 	if handOver && c.Kind.Queued {
@@ -171,9 +174,6 @@ func (a *Ask) notifyEach(master int, successors []any) {
 		key := a.handOver.keys[number-1].(string)
 		if said[int(number-1)] = told > 0; told > 0 {
 			to.Released(master, key, Successor(told))
-		}
-		if Successor(told) == AnotherClient { // whoever comes here next is to come behind that one
-			to.WasContended(key)
 		}
 	}
 	if !here {

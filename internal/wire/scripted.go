@@ -36,16 +36,33 @@ func (w *Wire) releaseScript(c *Claim, keys []any) (*script.Script, []any) {
 	if !w.cfg.Strict {
 		return c.Kind.release, keys
 	}
-	return c.Kind.scripted.release, appendNames(keys[:len(keys):len(keys)], leasePrefix, keys)
+	return c.Kind.scripted.release, withLeases(keys)
 }
 
-func (a *Ask) acquireScripted(c *Claim, wait time.Duration) {
+// handOverScript is the same of a kind that tells who waits next.
+func (w *Wire) handOverScript(k *Kind, keys []any) (*script.Script, []any) {
+	if !w.cfg.Strict {
+		return k.handOver, keys
+	}
+	return k.scripted.handOver, withLeases(keys)
+}
+
+// withLeases appends the lease records of locks, in a new slice.
+func withLeases(locks []any) []any {
+	return appendNames(locks[:len(locks):len(locks)], leasePrefix, locks)
+}
+
+func (a *Ask) acquireScripted(c *Claim, called bool, wait time.Duration) {
 	floor := a.agreedFence // of the pilot: if the others give the same, one round is enough
 	if floor == 0 {
 		floor = a.w.leastFence(c)
 	}
 	a.read = readScriptedGrant
-	a.evalScripted(c, a.w.acquireScript(c), argUnused, floor, wait)
+	third := argUnused
+	if called {
+		third = argCalled
+	}
+	a.evalScripted(c, a.w.acquireScript(c), third, floor, wait)
 }
 
 func (a *Ask) extendScripted(c *Claim, again any, wait time.Duration) {
@@ -59,6 +76,10 @@ func (a *Ask) evalScripted(c *Claim, s *script.Script, third any, number uint64,
 	w := a.w
 	a.clock = w.newClockCheck(c.TTL)
 	n := w.scriptedNumbers(c, &a.clock, number, wait)
+	if t := a.atPilot.take; t != nil { // with the same numbers, so that the tokens are the same
+		own := w.scriptedArgs(c, &a.clock, t.At.only(), n)
+		t.encode(w, script.GuardedQueue, w.withSides(c, c.withQueue()), own[:]...)
+	}
 	if s == script.GuardedAcquire && len(c.Keys) == 1 {
 		a.encodeAcquire(c, n)
 		a.send(evalSHA, 0, time.Time{})

@@ -10,7 +10,7 @@ var Set = &Kind{
 	extend:    script.ExtendAll,
 	verify:    script.VerifyAll,
 	release:   script.ReleaseAll,
-	scripted:  scriptedKind{script.GuardedAcquire, script.GuardedExtendAll, script.GuardedReleaseAll},
+	scripted:  scriptedKind{acquire: script.GuardedAcquire, extend: script.GuardedExtendAll, release: script.GuardedReleaseAll, handOver: script.GuardedReleaseSet},
 	readGrant: readGrant,
 	Together:  true,
 	inTheWay:  "last",

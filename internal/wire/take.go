@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
@@ -32,8 +33,7 @@ func (w *Wire) TakeAt(ctx context.Context, c *Claim, pilot int, at Place, start 
 	if w.scripted(c) {
 		granted, t, err = w.takeScripted(ctx, c, pilot, at, start, limit)
 	} else {
-		keys := []any{c.Keys[0], queueKey(c.Key())}
-		q := w.queryVote(pilot, script.Queue, keys, argTake, w.cfg.ID, at.Score, c.Token, c.milliseconds(), at.only())
+		q := w.queryVote(pilot, script.Queue, c.withQueue(), argTake, w.cfg.ID, at.Score, c.Token, c.milliseconds(), at.only())
 		var reply any
 		if reply, err = q.vote(ctx, start, limit); err == nil && reply == any("OK") {
 			return true, Turn{}, nil
@@ -55,7 +55,7 @@ func (w *Wire) takeScripted(ctx context.Context, c *Claim, pilot int, at Place, 
 	k := w.newClockCheck(c.TTL)
 	floor := w.leastFence(c)
 	args := w.scriptedArgs(c, &k, at.only(), w.scriptedNumbers(c, &k, floor, limit))
-	keys := w.withSides(c, []any{c.Keys[0], queueKey(c.Key())})
+	keys := w.withSides(c, c.withQueue())
 	q := w.queryVote(pilot, script.GuardedQueue, keys, append([]any{argTake, w.cfg.ID, at.Score}, args[:]...)...)
 	reply, err := q.vote(ctx, start, limit)
 	if err != nil {
@@ -75,21 +75,52 @@ func (w *Wire) takeScripted(ctx context.Context, c *Claim, pilot int, at Place, 
 }
 
 // TakeSetAt asks a pilot alone for several keys together, at start. Where it does not
-// grant them Absent is set, and the caller asks HolderAt what is in the way.
-func (w *Wire) TakeSetAt(ctx context.Context, c *Claim, pilot int, start drift.Instant, limit time.Duration) (granted bool, err error) {
-	reply, err := w.queryVote(pilot, c.Kind.acquire, c.Keys, c.Token, c.milliseconds()).vote(ctx, start, limit)
-	c.Absent = w.everyone
-	switch {
-	case err == nil && reply == any(int64(1)):
-		c.Absent = 0
-		return true, nil
-	case err != nil:
-		c.Absent &^= 1 << pilot // whether it granted them is not known
-	case reply != any(int64(0)):
-		c.Absent &^= 1 << pilot
-		err = unexpected(reply)
+// grant them Absent is set, and the caller asks HolderAt what is in the way, unless that is
+// a lease: the lock of its holder is gone.
+func (w *Wire) TakeSetAt(ctx context.Context, c *Claim, pilot int, start drift.Instant, limit time.Duration) (granted bool, leased *outcome.Held, err error) {
+	if w.scripted(c) {
+		granted, leased, err = w.takeSetScripted(ctx, c, pilot, start, limit)
+	} else {
+		var reply any
+		reply, err = w.queryVote(pilot, c.Kind.acquire, c.Keys, c.Token, c.milliseconds()).vote(ctx, start, limit)
+		granted = err == nil && reply == any(int64(1))
+		if err == nil && !granted && reply != any(int64(0)) {
+			err = unexpected(reply)
+		}
 	}
-	return false, err
+	if granted {
+		return true, nil, nil
+	}
+	c.Absent = w.everyone
+	if err != nil {
+		c.Absent &^= 1 << pilot // whether it granted them is not known
+	}
+	return false, leased, err
+}
+
+// takeSetScripted is the same by a script that knows fences and leases.
+func (w *Wire) takeSetScripted(ctx context.Context, c *Claim, pilot int, start drift.Instant, limit time.Duration) (granted bool, leased *outcome.Held, err error) {
+	k := w.newClockCheck(c.TTL)
+	args := w.scriptedArgs(c, &k, argUnused, w.scriptedNumbers(c, &k, w.leastFence(c), limit))
+	reply, err := w.queryVote(pilot, c.Kind.scripted.acquire, w.allKeys(c), args[:]...).vote(ctx, start, limit)
+	if err != nil {
+		return false, nil, err
+	}
+	found, ok, err := w.readScriptedReply(&k, reply)
+	switch {
+	case err != nil:
+		return false, nil, err
+	case !ok || found.slot != 0:
+		return false, nil, unexpected(reply)
+	case found.code == 1:
+		c.Fence = found.fence
+		w.Fences.See(found.fence, w.cfg.Clock.Now().Wall())
+		return true, nil, nil
+	case found.code == 0, found.code == codeLeased:
+		return false, found.held, nil
+	default:
+		return false, nil, unexpected(reply)
+	}
 }
 
 // HolderAt asks one master which of several keys is in the way, and who holds it.
@@ -110,13 +141,15 @@ func (w *Wire) HolderAt(ctx context.Context, c *Claim, master int, limit time.Du
 // together, and saves a round trip while everybody waits. Of the others only one that
 // does not know of the queue can take votes from it; then it asks the pilot first again.
 
-// A PilotTake is the pilot's part in such an attempt: the command that takes the client
-// out of the queue with the grant.
+// A PilotTake is the pilot's part in such an attempt: a command of its own, that takes the
+// client out of the queue with the grant.
 type PilotTake struct {
 	Pilot int
+	At    Place
 	// Answer is what it has said by the time the attempt was decided. The caller sets it.
 	Answer PilotAnswer
 
+	script  *script.Script
 	encoded []byte
 }
 
@@ -128,27 +161,39 @@ type PilotAnswer struct {
 	Err      error
 }
 
-// NewPilotTake is for an attempt whose claim has its token.
-func (w *Wire) NewPilotTake(c *Claim, pilot int, at Place) *PilotTake {
-	keys := []any{c.Keys[0], queueKey(c.Key())}
-	args := script.Queue.Args(nil, keys, argTake, w.cfg.ID, at.Score, c.Token, c.milliseconds(), at.only())
-	return &PilotTake{Pilot: pilot, encoded: pipeline.AppendCommand(nil, evalSHA, args...)}
+// encode makes the command, of queue.lua or with guarded.lua before it. args are what
+// they take from the token on.
+func (t *PilotTake) encode(w *Wire, s *script.Script, keys []any, args ...any) {
+	args = append([]any{argTake, w.cfg.ID, t.At.Score}, args...)
+	t.script, t.encoded = s, pipeline.AppendCommand(nil, evalSHA, s.Args(nil, keys, args...)...)
 }
 
-// readTakeTogether reads what the pilot says to it. What is no grant becomes what SET NX
-// says.
-func readTakeTogether(c *pipeline.Call) (PilotAnswer, any) {
-	if c.Err == nil && c.Reply == any("OK") {
-		return PilotAnswer{Answered: true, Granted: true}, c.Reply
+// readTake reads what the pilot says to it: what the others say that grant, or a turn,
+// which is a refusal.
+func (a *Ask) readTake(f *fact, c *pipeline.Call) ballot.Answer {
+	said := &a.atPilot.answer
+	switch {
+	case errors.Is(c.Err, pipeline.ErrAbandoned), pipeline.IsNoScript(c.Err):
+		return ballot.Answer{Verdict: ballot.Failed, Err: c.Err} // decided without it: that says nothing of the pilot
+	case c.Err != nil:
+		*said = PilotAnswer{Answered: true, Err: c.Err}
+		return ballot.Answer{Verdict: ballot.Failed, Err: c.Err}
 	}
-	if errors.Is(c.Err, pipeline.ErrAbandoned) || pipeline.IsNoScript(c.Err) {
-		return PilotAnswer{}, c.Reply // decided without it: that says nothing of the pilot
+	if t, err := readTurn(c.Reply, nil); err == nil {
+		*said = PilotAnswer{Answered: true, Turn: t}
+		return refusal(f, &heldUnknown)
 	}
-	t, err := readTurn(c.Reply, c.Err)
-	if err != nil {
-		return PilotAnswer{Answered: true, Err: err}, c.Reply
+	answer := a.read(a, f, c.Reply)
+	if answer.Verdict == ballot.Agreed {
+		*said = PilotAnswer{Answered: true, Granted: true}
+		return answer
 	}
-	return PilotAnswer{Answered: true, Turn: t}, nil
+	*f = fact{}
+	if answer.Err == nil {
+		answer.Err = unexpected(c.Reply)
+	}
+	*said = PilotAnswer{Answered: true, Err: answer.Err}
+	return ballot.Answer{Verdict: ballot.Failed, Err: answer.Err}
 }
 
 // PilotSaid is what the pilot has said by now.

@@ -51,6 +51,7 @@ type Wire struct {
 	batches  batches
 	// Arguments in milliseconds, boxed once.
 	retention, longest any
+	id                 any // the client's, boxed once
 }
 
 // New makes the wire of a client.
@@ -58,6 +59,7 @@ func New(cfg Config) *Wire {
 	w := &Wire{
 		cfg: cfg, everyone: uint64(1)<<len(cfg.Ballots.Masters) - 1,
 		retention: cfg.Retention.Milliseconds(), longest: cfg.Longest.Milliseconds(),
+		id: cfg.ID,
 	}
 	w.batches = newBatches(&cfg, w.retention)
 	return w
@@ -69,6 +71,3 @@ func (w *Wire) Everyone() uint64 { return w.everyone }
 // scripted reports whether the claim's acquisitions and extensions are made by scripts
 // that know fences and leases.
 func (w *Wire) scripted(c *Claim) bool { return c.Fenced || w.cfg.Strict }
-
-// Scripted reports the same to those who choose how to wait.
-func (w *Wire) Scripted(c *Claim) bool { return w.scripted(c) }

@@ -19,9 +19,9 @@ func Start(tb testing.TB, n int) []string {
 
 // Run starts n masters, 1 to 1000, where there is no testing.TB: in TestMain, in an
 // Example function, or in a program that shows something. It returns their URLs, as
-// redlock.Open takes them, and a function that stops them and waits for them; close
-// the clients first. The error says why they cannot be started, or that n is out of
-// range; there is nothing to stop then.
+// redlock.Open takes them, and a function that stops the masters and waits for them;
+// close the clients first. The error says why the masters cannot be started, or that
+// n is out of range; then there is nothing to stop.
 func Run(n int) (urls []string, stop func(), err error) {
 	c, err := simmaster.StartCluster(n)
 	if err != nil {

@@ -21,7 +21,7 @@ var (
 	clients   = []string{"client-1", "client-2", "client-3"}
 
 	locks  = []string{"lock", "a", "b{1}", "c c"}
-	beside = []string{"redquorum:q:1:{lock}", "redquorum:rw:1:{lock}", "redquorum:marker", "redquorum:f:1:{lock}", "redquorum:l:1:{lock}", "redquorum:sighted"}
+	beside = []string{"redquorum:q:1:{lock}", "redquorum:rw:1:{lock}", "redquorum:marker", "redquorum:f:1:{lock}", "redquorum:l:1:{lock}", "redquorum:sighted", "redquorum:q:1:{lock}:readers", "redquorum:intent:1:lock"}
 	tokens = []string{"token-1", "token-2", "token-3", "", "t\x00\r\n\xff", strings.Repeat("long", 70)}
 
 	// ttls in milliseconds, as scripts and commands get them.

@@ -35,6 +35,10 @@ func init() {
 			return call{append(locks, beginning(leaseOf, locks)...), []any{token(t)}}
 		}
 	}
+	plausible["guarded_releaseset"] = func(t *rapid.T) call {
+		locks := severalKeys(t)
+		return call{append(locks, beginning(leaseOf, locks)...), []any{token(t), pick(t, "client", clients)}}
+	}
 	plausible["guarded_queue"] = func(t *rapid.T) call {
 		q := queueCall(t)
 		if q.args[0] != "take" {

@@ -65,7 +65,7 @@ var plausible = map[string]func(t *rapid.T) call{
 		return call{severalKeys(t), []any{pick(t, "which", []string{"last", "first"})}}
 	},
 	"reader_acquire": func(t *rapid.T) call {
-		return call{append(oneKey(t), beside[1]), []any{token(t), ttl(t), ttl(t)}}
+		return call{append(oneKey(t), beside[1]), []any{token(t), ttl(t), ttl(t), pick(t, "called", []string{"", "0", "1"})}}
 	},
 	"reader_extend": func(t *rapid.T) call {
 		return call{oneKey(t), []any{token(t), ttl(t), again(t), ttl(t)}}

@@ -3,6 +3,8 @@ package integration
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,17 +14,25 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Clients that want sets, slots, single keys, to read and to write, all of the
-// same three keys: everybody gets their turns, and nothing is left behind.
+// Clients that want sets and slots, with and without a fencing token, single keys,
+// to read and to write, all of the same three keys: everybody gets their turns, and
+// nothing but fences is left behind.
 func TestEverySortOfLockTakesTurns(t *testing.T) {
 	const turns = 5
 	p := startProcesses(t, five)
+	p.dropFences()
 	keys := []string{"a", "b", "c"}
 	sorts := []func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error){
 		func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) { return c.Lock(ctx, "b") },
 		func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) { return c.LockAll(ctx, keys[:2]) },
 		func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) { return c.LockAll(ctx, keys[1:]) },
 		func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) { return c.LockAny(ctx, keys) },
+		func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
+			return c.LockAll(ctx, keys[1:], redlock.WithFencing())
+		},
+		func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
+			return c.LockAny(ctx, keys, redlock.WithFencing())
+		},
 		func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) { return c.RWMutex("a").RLock(ctx) },
 		func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) { return c.RWMutex("a").Lock(ctx) },
 	}
@@ -50,7 +60,8 @@ func TestEverySortOfLockTakesTurns(t *testing.T) {
 	wg.Wait()
 	eventually(t, "nothing is left", func() bool {
 		for i := range five {
-			if len(p.keys(i)) > 0 {
+			fence := func(key string) bool { return strings.HasPrefix(key, fencePrefix) }
+			if len(slices.DeleteFunc(p.keys(i), fence)) > 0 {
 				return false
 			}
 		}

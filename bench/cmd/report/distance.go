@@ -39,7 +39,9 @@ var distanceOps = []struct {
 	{"hand-over", "hand-over", 1},
 	{"fenced", "hand-over with a fencing token", 1},
 	{"lock-all", "hand-over of LockAll", 1},
+	{"fenced-lock-all", "hand-over of LockAll with a fencing token", 1},
 	{"lock-any", "hand-over of LockAny", 1},
+	{"fenced-lock-any", "hand-over of LockAny with a fencing token", 1},
 	{"rlock", "RLock behind a writer", 1},
 	{"lock-behind-reader", "Lock behind the last reader", 1},
 	{"hot", "one hot key, 16 clients: between two holds", 1},
@@ -65,10 +67,10 @@ func (m *measurements) distances() string {
 			b.WriteString("\n\n")
 		}
 		fmt.Fprintf(&b, "### %s\n\n", d.title)
-		writeRow(&b, "operation", "least possible", label(ours), label(peer))
-		b.WriteString("|:---|---:|---:|---:|\n")
+		writeRow(&b, "operation", "least possible", label(ours), label(strict), label(peer))
+		b.WriteString("|:---|---:|---:|---:|---:|\n")
 		for _, op := range distanceOps {
-			writeRow(&b, op.title, fmt.Sprint(op.least), trips(what(ours), op.unit), trips(what(peer), op.unit))
+			writeRow(&b, op.title, fmt.Sprint(op.least), trips(what(ours), op.unit), trips(what(strict), op.unit), trips(what(peer), op.unit))
 		}
 		fmt.Fprintf(&b, "\nA round trip took %s µs. The hot key was acquired %s times a second, with redsync %s times.",
 			number(of(what(ours), "trip-µs")), number(of(what(ours), "hot-acq/s")), number(of(what(peer), "hot-acq/s")))

@@ -1,0 +1,336 @@
+package script
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+)
+
+const readersOf = queueOf + ":readers"
+
+// A phased is a master at which readers and writers wait, each a second after the one
+// before.
+type phased struct {
+	*clockMaster
+	heard map[string]chan string // what clients were told
+}
+
+func newPhased(t *testing.T, clients ...string) *phased {
+	t.Helper()
+	m := &phased{newClockMaster(t), make(map[string]chan string)}
+	for _, client := range clients {
+		s, heard := m.hears(client), make(chan string, 100)
+		m.heard[client] = heard
+		go func() { // it ends with the subscriber
+			for message := range s.Messages() {
+				heard <- message.Message
+			}
+		}()
+	}
+	return m
+}
+
+// hearsBy is what a client is told by what f does.
+func (m *phased) hearsBy(client string, f func()) string {
+	m.t.Helper()
+	f()
+	select {
+	case message := <-m.heard[client]:
+		return message
+	case <-time.After(10 * time.Second):
+		return "nothing"
+	}
+}
+
+// readers asks the script of readers that wait.
+func (m *phased) readers(args ...any) any {
+	m.t.Helper()
+	return m.runOn(ReadersQueue, []any{key, queueOf, writers}, args...)
+}
+
+// reads has clients wait as readers.
+func (m *phased) reads(clients ...string) {
+	m.t.Helper()
+	for _, client := range clients {
+		if got := m.state(m.readers("wait", client, "")); got.ours != 0 {
+			m.t.Errorf("%s may enter: %+v", client, got)
+		}
+		m.advance(time.Second)
+	}
+}
+
+// writes has clients wait as writers.
+func (m *phased) writes(clients ...string) {
+	m.t.Helper()
+	for _, client := range clients {
+		if got := m.state(m.queue("wait", client, "")); got.ours != 0 {
+			m.t.Errorf("%s may lock: %+v", client, got)
+		}
+		m.advance(time.Second)
+	}
+}
+
+// leave is a reader's release by the script that hands over.
+func (m *phased) leave(token string) any {
+	m.t.Helper()
+	return m.runOn(ReaderHandOver, []any{key}, token, longest, "me")
+}
+
+// called are the clients with a mark that stands, of readers and then of writers.
+func (m *phased) called() (readers, writers []string) {
+	m.t.Helper()
+	grace := float64(250 * time.Millisecond / time.Microsecond)
+	for _, set := range []string{readersOf, queueOf} {
+		all, _ := m.ZMembers(set)
+		for _, client := range all {
+			score, err := m.ZScore(set, client)
+			if err != nil {
+				m.t.Fatal(err)
+			}
+			now := float64(m.now.UnixMicro())
+			switch {
+			case -score <= now || -score > now+grace:
+			case set == readersOf:
+				readers = append(readers, client)
+			default:
+				writers = append(writers, client)
+			}
+		}
+	}
+	return readers, writers
+}
+
+func (m *phased) wantCalled(when string, readers, writers []string) {
+	m.t.Helper()
+	r, w := m.called()
+	if !reflect.DeepEqual(r, readers) || !reflect.DeepEqual(w, writers) {
+		m.t.Errorf("%s the readers %q and the writers %q are called, want %q and %q", when, r, w, readers, writers)
+	}
+}
+
+func TestAWritersReleaseCallsAllReadersAndNoWriter(t *testing.T) {
+	m := newPhased(t, "w1", "w2", "r1", "r2")
+	m.set(ours, time.Minute)
+	m.writes("w1")
+	m.reads("r1", "dead", "r2")
+	m.writes("w2")
+	var reply any
+	got := m.hearsBy("r2", func() { reply = m.queue("release", "me", ours) })
+	if got != "redquorum:r:"+key || reply != int64(11) {
+		t.Errorf("the message %q, the reply %v", got, reply)
+	}
+	m.wantCalled("after the release", []string{"r1", "r2"}, nil)
+	if all, _ := m.ZMembers(readersOf); len(all) != 2 {
+		t.Errorf("%q wait to read: want those that heard", all)
+	}
+	// Until they have come, or have had the time to, no writer gets it.
+	if got := m.state(m.queue("wait", "w1", "")); got.ours != 0 {
+		t.Errorf("a writer goes before the readers: %+v", got)
+	}
+	if got := m.queue("take", "w1", "", "token", 1000, "1"); m.state(got).kind != "none" {
+		t.Errorf("a writer takes the lock before the readers: %v", got)
+	}
+	if got := m.queue("take", "new", "-", "token", 1000, "1"); m.state(got).kind != "none" {
+		t.Errorf("a newcomer takes the lock before the readers: %v", got)
+	}
+	for _, reader := range []string{"r1", "r2"} {
+		if got := m.state(m.readers("wait", reader, "")); got.ours != 1 {
+			t.Errorf("%s was called: %+v", reader, got)
+		}
+	}
+	m.advance(251 * time.Millisecond)
+	if got := m.state(m.queue("wait", "w1", "")); got.ours != 1 {
+		t.Errorf("no reader came in time: %+v", got)
+	}
+}
+
+func TestTheLastReaderAtTheMasterCallsTheFirstWriter(t *testing.T) {
+	m := newPhased(t, "w1", "w2", "r1")
+	m.enter("a", time.Minute)
+	m.enter("b", time.Minute)
+	m.writes("w1", "w2")
+	m.runOn(WriterIntent, []any{writers}, "w1", 2000)
+	if got := m.state(m.readers("wait", "r1", "")); got.ours != 0 || got.kind != "intent" {
+		t.Errorf("a reader that comes behind a writer: %+v", got)
+	}
+	if got := m.leave("a"); got != int64(1) {
+		t.Errorf("%v", got)
+	}
+	m.wantCalled("before the last reader has left", nil, nil)
+	var reply any
+	if got := m.hearsBy("w1", func() { reply = m.leave("b") }); got != key || fmt.Sprint(reply) != "[1 1 1]" {
+		t.Errorf("the message %q, the reply %v", got, reply)
+	}
+	m.wantCalled("after it", nil, []string{"w1"})
+	if got := m.state(m.readers("wait", "r1", "")); got.ours != 0 {
+		t.Errorf("a reader goes before the writer that was called: %+v", got)
+	}
+	if got := m.queue("take", "w1", "", "token", 1000, "1"); got != "OK" {
+		t.Errorf("%v", got)
+	}
+}
+
+// Of a lock of which nobody knows who had it last, since it expired, the one comes first
+// that waits longest.
+func TestWhoWaitsLongestIsFirstWhereTheLockHasExpired(t *testing.T) {
+	for name, test := range map[string]struct {
+		readerFirst, intent bool
+		readers, writers    []string
+	}{
+		"a reader": {true, false, []string{"r"}, nil},
+		"a writer": {false, false, nil, []string{"w"}},
+		"a reader, whom a writer that is noted keeps out": {true, true, nil, []string{"w"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newPhased(t, "r", "w")
+			m.set(other, time.Minute)
+			if test.readerFirst {
+				m.reads("r")
+			}
+			m.writes("w")
+			if !test.readerFirst {
+				m.reads("r")
+			}
+			m.do("DEL", key)
+			if test.intent {
+				m.runOn(WriterIntent, []any{writers}, "w", 2000)
+			}
+			m.readers("leave", "somebody", "0")
+			m.wantCalled("after a look", test.readers, test.writers)
+		})
+	}
+}
+
+// A writer that polls is in no queue; its intent alone keeps its turn.
+func TestReadersDoNotFollowReadersWhileAWriterIsNoted(t *testing.T) {
+	m := newPhased(t, "r")
+	m.enter("a", time.Minute)
+	m.runOn(WriterIntent, []any{writers}, "polls", 2000)
+	if got := m.state(m.readers("wait", "r", "")); got.ours != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := m.leave("a"); fmt.Sprint(got) != "[1 1 0]" {
+		t.Errorf("%v", got)
+	}
+	m.wantCalled("after the last reader", nil, nil)
+	if got := m.state(m.readers("wait", "r", "")); got.ours != 0 || got.kind != "intent" {
+		t.Errorf("%+v", got)
+	}
+	// It gives up: the readers are called.
+	m.do("ZREM", writers, "polls")
+	m.readers("admit", "me", "0")
+	m.wantCalled("when the writer has given up", []string{"r"}, nil)
+}
+
+func TestReadersAreAdmittedWhereReadersHaveTheLock(t *testing.T) {
+	for name, test := range map[string]struct {
+		lock, intent bool // a writer has the lock, or is noted
+		before       string
+		want         []string
+	}{
+		"no writer waits":              {want: []string{"r"}, before: "0"},
+		"one does":                     {intent: true, before: "0"},
+		"one does, and is behind them": {intent: true, before: "1", want: []string{"r"}},
+		"a writer has the lock":        {lock: true, before: "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newPhased(t, "r")
+			m.set(other, time.Minute)
+			m.reads("r")
+			if !test.lock {
+				m.do("DEL", key)
+				m.enter("a", time.Minute)
+			}
+			if test.intent {
+				m.runOn(WriterIntent, []any{writers}, "w", 2000)
+			}
+			m.readers("admit", "me", test.before)
+			m.wantCalled("then", test.want, nil)
+		})
+	}
+}
+
+// A reader that was called is let in beside a writer that waits; nobody is beside one that
+// has the lock.
+func TestAReaderThatWasCalledPassesWritersThatWaitAndNoOthers(t *testing.T) {
+	m := newPhased(t)
+	m.runOn(WriterIntent, []any{writers}, "w", 2000)
+	enter := func(called ...any) any {
+		return m.runOn(ReaderAcquire, []any{key, writers}, append([]any{ours, 60_000, longest}, called...)...)
+	}
+	m.want("a newcomer", enter(), 4)
+	m.want("a newcomer", enter("0"), 4)
+	m.want("one that was called", enter("1"), 1)
+	m.do("DEL", key)
+	m.set(other, time.Minute)
+	m.want("one that was called, where a writer has the lock", enter("1"), 0)
+}
+
+// A client's entry stays while calls of it wait, without the mark of those that have come.
+func TestAReaderThatHasComeTakesItsMarkWithIt(t *testing.T) {
+	m := newPhased(t, "r", "w")
+	m.set(ours, time.Minute)
+	m.reads("r")
+	m.writes("w")
+	m.queue("release", "me", ours)
+	m.enter("a", time.Minute)
+	m.readers("leave", "r", "1")
+	m.wantCalled("when it is in", nil, nil)
+	if all, _ := m.ZMembers(readersOf); len(all) != 1 {
+		t.Errorf("%q wait to read", all)
+	}
+	m.leave("a")
+	m.wantCalled("when it is out", nil, []string{"w"})
+	m.readers("leave", "r", "0")
+	if m.Exists(readersOf) {
+		t.Error("an entry is left")
+	}
+	m.readers("leave", "r", "1") // as if late: it makes no entry
+	if m.Exists(readersOf) {
+		t.Error("an entry was made")
+	}
+}
+
+// Also where others have been called and the lock is free: who leaves does not join them.
+func TestAReaderThatLeavesWhileOthersAreCalledLeavesNoEntry(t *testing.T) {
+	m := newPhased(t, "r", "gone")
+	m.set(ours, time.Minute)
+	m.reads("r", "gone")
+	m.queue("release", "me", ours)
+	m.readers("leave", "gone", "0")
+	if all, _ := m.ZMembers(readersOf); !reflect.DeepEqual(all, []string{"r"}) {
+		t.Errorf("%q wait to read", all)
+	}
+}
+
+// Marks from before the clock was set back hold nobody off, and nobody is lost by them.
+func TestAReadersMarkFurtherAheadThanItsGraceDoesNotCount(t *testing.T) {
+	m := newPhased(t, "r", "w")
+	m.set(other, time.Minute)
+	m.writes("w")
+	m.do("ZADD", readersOf, -m.now.Add(time.Hour).UnixMicro(), "dead")
+	m.do("ZADD", readersOf, m.now.Add(time.Hour).UnixMicro(), "r")
+	m.do("DEL", key)
+	if got := m.state(m.queue("wait", "w", "")); got.ours != 1 {
+		t.Errorf("a dead reader holds a writer off: %+v", got)
+	}
+	m.do("DEL", queueOf)
+	m.set(ours, time.Minute)
+	m.queue("release", "me", ours)
+	m.wantCalled("by a writer's release", []string{"r"}, nil)
+}
+
+// What else is at the readers' name is nobody's: writers go on.
+func TestAStrangeQueueOfReadersHoldsNoWriterUp(t *testing.T) {
+	m := newPhased(t, "w")
+	m.set(ours, time.Minute)
+	m.HSet(readersOf, "field", "value")
+	m.writes("w")
+	if got := m.queue("release", "me", ours); got != int64(11) {
+		t.Errorf("%v", got)
+	}
+	if got := m.queue("take", "w", "", "token", 1000, "1"); got != "OK" {
+		t.Errorf("%v", got)
+	}
+}

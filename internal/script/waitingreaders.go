@@ -1,0 +1,19 @@
+package script
+
+import _ "embed" // the scripts
+
+//go:embed readers_queue.lua
+var readersQueueSource string
+
+//go:embed reader_handover.lua
+var readerHandOverSource string
+
+// The scripts of readers that wait, and of those that wake whoever waits.
+var (
+	ReadersQueue = newScript("readers_queue", withHandOver(readersQueueSource))
+	// ReaderHandOver is ReaderRelease, and hands the lock over.
+	ReaderHandOver = newScript("reader_handover", plain(withReaders(readerReleaseSource))+withHandOver(readerHandOverSource))
+	// GuardedReaderHandOver is the same in strict, of GuardedReaderRelease.
+	GuardedReaderHandOver = newScript("guarded_reader_handover",
+		guardedReleaseSource+plain(withReaders(readerReleaseSource))+withHandOver(readerHandOverSource))
+)

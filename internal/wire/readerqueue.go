@@ -1,0 +1,79 @@
+package wire
+
+import (
+	"context"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/pilot"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// Readers that wait at a key's pilot, and how they and writers wake each other.
+// docs/explanation/waiting.md says how this is used, script/phases.lua whose turn it is.
+
+var (
+	argAdmit any = "admit"
+	// argCalled is of a reader that its pilot has called.
+	argCalled any = "1"
+	// argStays, argGoes: whether other calls of the client wait on.
+	argStays, argGoes any = "1", "0"
+	// argBehindWriters, argBeforeWriters: whether writers that wait come first.
+	argBehindWriters, argBeforeWriters any = "0", "1"
+)
+
+func readersQuery(key string) []any { return []any{key, queueKey(key), intentPrefix + key} }
+
+// WaitToRead asks a pilot whether readers of this client may try for a key, and keeps the
+// client's place among the readers that wait there.
+func (w *Wire) WaitToRead(ctx context.Context, pilot int, key string, score any, limit time.Duration) (Turn, error) {
+	return readTurn(w.query(pilot, time.Time{}, script.ReadersQueue, readersQuery(key), argWait, w.id, score).wait(ctx, limit))
+}
+
+// LeaveReaders takes this client out of the readers that wait at a pilot. If the key is
+// free whoever is next is told. others: further calls of the client wait there on, so only
+// its call by the pilot is over. Nobody waits for the answer.
+func (w *Wire) LeaveReaders(pilot int, key string, others bool) {
+	stays := argGoes
+	if others {
+		stays = argStays
+	}
+	w.query(pilot, time.Now().Add(queueExpiry), script.ReadersQueue, readersQuery(key), argLeave, w.id, stays)
+}
+
+// AdmitReaders has the key's pilot call the readers that wait, if readers have the lock.
+// beforeWriters: also where writers wait. Nobody waits for the answer.
+func (w *Wire) AdmitReaders(key string, beforeWriters bool) {
+	master := w.cfg.Pilots.Of(key, 0)
+	if master == pilot.None {
+		return
+	}
+	which := argBehindWriters
+	if beforeWriters {
+		which = argBeforeWriters
+	}
+	w.query(master, time.Now().Add(intentTTL), script.ReadersQueue, readersQuery(key), argAdmit, w.id, which)
+}
+
+// acquireReader asks all masters to let a reader in.
+func (a *Ask) acquireReader(c *Claim, s *script.Script, called bool) {
+	if called {
+		a.eval(s, c.acquireKeys(), 0, time.Time{}, c.Token, c.milliseconds(), a.w.longest, argCalled)
+		return
+	}
+	a.eval(s, c.acquireKeys(), 0, time.Time{}, c.Token, c.milliseconds(), a.w.longest)
+}
+
+// releaseReader takes a reader out. The last one at a master tells there who waits: the
+// pilot is not the same for all clients at every moment.
+func (a *Ask) releaseReader(c *Claim, absent uint64, keep time.Time) {
+	w := a.w
+	if master := w.cfg.Pilots.Of(c.Key(), 0); master != pilot.None {
+		absent &^= 1 << master // it tells also where there is nothing to give back
+	}
+	a.handOver.keys = c.Keys
+	s, keys := script.ReaderHandOver, c.Keys
+	if w.cfg.Strict {
+		s, keys = script.GuardedReaderHandOver, appendNames(keys[:len(keys):len(keys)], leasePrefix, keys)
+	}
+	a.eval(s, keys, absent, keep, c.Token, w.longest, w.id)
+}

@@ -1,0 +1,513 @@
+package redlock_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// Readers and writers that wait are woken: by the writer's release, by that of the last
+// reader, by a writer that gives up, and by one that becomes a reader.
+
+// reads has a client wait for a key as a reader.
+func (s *sim) reads(c *redlock.Client, key string, opts ...redlock.LockOption) *queuer {
+	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.RWMutex(key).RLock(ctx, opts...) })
+}
+
+// writes has a client wait for a key as a writer.
+func (s *sim) writes(c *redlock.Client, key string, opts ...redlock.LockOption) *queuer {
+	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.RWMutex(key).Lock(ctx, opts...) })
+}
+
+// waitingToRead is how many clients wait as readers, at all masters.
+func (s *sim) waitingToRead(key string) (n int) {
+	s.t.Helper()
+	for i, m := range s.masters {
+		if m.Up() && !m.Frozen() {
+			n += len(s.members(i, readersQueue(key)))
+		}
+	}
+	return n
+}
+
+// wantNoQueues fails unless nobody waits for the key, holds it, or is noted to wait.
+func (s *sim) wantNoQueues(key string) {
+	s.t.Helper()
+	synctest.Wait()
+	for i := range s.masters {
+		if n := s.ask(i, "EXISTS", key, intentKey(key), readersQueue(key), "redquorum:q:1:{"+key+"}"); n != int64(0) {
+			s.t.Errorf("%v keys are left on master %d", n, i)
+		}
+	}
+}
+
+func readersQueue(key string) string { return "redquorum:q:1:{" + key + "}:readers" }
+
+// mustAllHaveAtOnce fails unless all of them have the lock as soon as f is done.
+func mustAllHaveAtOnce(t *testing.T, f func(), all ...*queuer) {
+	t.Helper()
+	within(t, soon, func() {
+		f()
+		for i, q := range all {
+			if !q.has() {
+				t.Fatalf("number %d was not woken", i)
+			}
+		}
+	})
+}
+
+func TestAWritersReleaseWakesAllReadersInOneGo(t *testing.T) {
+	for name, test := range map[string]struct {
+		open []redlock.Option
+		lock []redlock.LockOption
+	}{
+		"plain": {}, "fenced": {lock: []redlock.LockOption{redlock.WithFencing()}},
+		"strict": {open: []redlock.Option{redlock.WithStrict()}},
+		"fair":   {lock: []redlock.LockOption{redlock.WithFairness()}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+				held := mustLock(t, s.open(test.open...), "key", test.lock...)
+				shared := s.open(test.open...)
+				readers := []*queuer{s.reads(shared, "key", test.lock...), s.reads(shared, "key", test.lock...)}
+				for range 4 {
+					readers = append(readers, s.reads(s.open(test.open...), "key", test.lock...))
+				}
+				time.Sleep(10 * time.Second)
+				if n := s.waitingToRead("key"); n != 5 {
+					t.Errorf("%d clients wait to read, want 5", n)
+				}
+				mustAllHaveAtOnce(t, func() { unlock(t, held) }, readers...)
+				if n := s.waitingToRead("key"); n != 0 {
+					t.Errorf("%d clients that got in have an entry", n)
+				}
+				for _, q := range readers {
+					unlock(t, q.lock)
+				}
+				s.wantNoQueues("key")
+			})
+		})
+	}
+}
+
+// Also where what is released is the writer of several keys, or one of several.
+func TestTheReleaseOfASetAndOfASlotWakesReaders(t *testing.T) {
+	for name, acquire := range map[string]func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error){
+		"set": func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
+			return c.LockAll(ctx, []string{"other", "key"})
+		},
+		"slot": func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
+			return c.LockAny(ctx, []string{"key"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				held, err := acquire(t.Context(), s.open())
+				if err != nil {
+					t.Fatal(err)
+				}
+				readers := []*queuer{s.reads(s.open(), "key"), s.reads(s.open(), "key")}
+				time.Sleep(10 * time.Second)
+				mustAllHaveAtOnce(t, func() { unlock(t, held) }, readers...)
+				for _, q := range readers {
+					unlock(t, q.lock)
+				}
+				s.wantClean()
+			})
+		})
+	}
+}
+
+func TestTheLastReadersReleaseWakesTheWriterAndNoEarlierOne(t *testing.T) {
+	for name, test := range map[string]struct {
+		open []redlock.Option
+		lock []redlock.LockOption
+	}{
+		"plain": {}, "fenced": {lock: []redlock.LockOption{redlock.WithFencing()}},
+		"strict": {open: []redlock.Option{redlock.WithStrict()}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+				var in []*redlock.Lock
+				for range 3 {
+					in = append(in, mustRLock(t, s.open(test.open...), "key", test.lock...))
+				}
+				writer := s.writes(s.open(test.open...), "key", test.lock...)
+				time.Sleep(10 * time.Second)
+				for _, l := range in[1:] {
+					unlock(t, l)
+					if writer.has() {
+						t.Fatal("a writer beside a reader")
+					}
+				}
+				mustAllHaveAtOnce(t, func() { unlock(t, in[0]) }, writer)
+				unlock(t, writer.lock)
+				s.wantNoQueues("key")
+			})
+		})
+	}
+}
+
+// Two that release in the same instant: one of them is the last at the pilot.
+func TestReadersThatReleaseTogetherWakeTheWriter(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		one, two := mustRLock(t, s.open(), "key"), mustRLock(t, s.open(), "key")
+		writer := s.writes(s.open(), "key")
+		time.Sleep(10 * time.Second)
+		mustAllHaveAtOnce(t, func() {
+			var both sync.WaitGroup
+			both.Go(func() { _ = one.Unlock(t.Context()) })
+			both.Go(func() { _ = two.Unlock(t.Context()) })
+			both.Wait()
+		}, writer)
+		unlock(t, writer.lock)
+		s.wantClean()
+	})
+}
+
+// The order is phase-fair: readers that come behind a writer wait for it; when a writer
+// releases, all readers that wait then go before the next writer, and that one before all
+// readers that come later.
+func TestPhasesOfReadersAndWritersAlternate(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		reading := mustRLock(t, s.open(), "key")
+		first, second := s.writes(s.open(), "key"), s.writes(s.open(), "key")
+		var behind []*queuer
+		for range 3 {
+			behind = append(behind, s.reads(s.open(), "key"))
+		}
+		for round := range 3 {
+			time.Sleep(3 * time.Second)
+			if first.has() || behind[0].has() {
+				t.Fatalf("round %d: somebody overtook", round)
+			}
+			mustAllHaveAtOnce(t, func() { unlock(t, reading) }, first)
+			time.Sleep(time.Second)
+			if second.has() || behind[0].has() {
+				t.Fatalf("round %d: a writer is not alone", round)
+			}
+			mustAllHaveAtOnce(t, func() { unlock(t, first.lock) }, behind...)
+			third := s.writes(s.open(), "key")
+			late := s.reads(s.open(), "key")
+			time.Sleep(3 * time.Second)
+			if second.has() || late.has() {
+				t.Fatalf("round %d: beside the readers there is a writer (%t), or one that came later (%t)", round, second.has(), late.has())
+			}
+			for _, q := range behind[1:] {
+				unlock(t, q.lock)
+			}
+			reading, first, second = behind[0].lock, second, third
+			behind = []*queuer{late, s.reads(s.open(), "key")}
+		}
+		mustAllHaveAtOnce(t, func() { unlock(t, reading) }, first)
+		mustAllHaveAtOnce(t, func() { unlock(t, first.lock) }, behind...)
+		for _, q := range behind {
+			unlock(t, q.lock)
+		}
+		unlock(t, second.mustHave(t))
+		s.wantClean()
+	})
+}
+
+// With readers and writers that come all the time nobody waits for longer than a phase of
+// the others, and its own.
+func TestNeitherReadersNorWritersStarve(t *testing.T) {
+	const hold = 10 * time.Millisecond
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		readers, writers := 0, 0
+		longest, turns := map[bool]time.Duration{}, map[bool]int{}
+		for i := range 9 {
+			m, writes := s.open().RWMutex("key"), i%3 == 0
+			wg.Go(func() {
+				for ctx.Err() == nil {
+					acquire := m.RLock
+					if writes {
+						acquire = m.Lock
+					}
+					began := time.Now()
+					l, err := acquire(ctx)
+					if err != nil {
+						return
+					}
+					mu.Lock()
+					longest[writes] = max(longest[writes], time.Since(began))
+					turns[writes]++
+					if writes {
+						writers++
+					} else {
+						readers++
+					}
+					if writers > 1 || writers == 1 && readers > 0 {
+						t.Errorf("%d writers and %d readers are in", writers, readers)
+					}
+					mu.Unlock()
+					time.Sleep(hold)
+					mu.Lock()
+					if writes {
+						writers--
+					} else {
+						readers--
+					}
+					mu.Unlock()
+					_ = l.Unlock(context.Background())
+				}
+			})
+		}
+		wg.Wait()
+		t.Logf("writers: %d turns, the longest wait %v; readers: %d and %v", turns[true], longest[true], turns[false], longest[false])
+		// Before a writer there are two others and three phases of readers, before a reader there is one
+		// writer, and a phase that it was too late for. Messages take a little more.
+		if longest[true] > 8*hold+soon || longest[false] > 5*hold+soon {
+			t.Errorf("a writer waited for %v, a reader for %v: want %v and %v at the most", longest[true], longest[false], 8*hold, 5*hold)
+		}
+		if turns[true] < 30 || turns[false] < 60 {
+			t.Errorf("%d turns of writers and %d of readers", turns[true], turns[false])
+		}
+		s.wantClean()
+	})
+}
+
+// A stream of writers lets readers in after each of them.
+func TestAStreamOfWritersDoesNotStarveReaders(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		held := mustLock(t, s.open(), "key")
+		var writers []*queuer
+		for range 4 {
+			writers = append(writers, s.writes(s.open(), "key"))
+			time.Sleep(time.Millisecond)
+		}
+		for i, next := range writers {
+			reader := s.reads(s.open(), "key")
+			time.Sleep(time.Second)
+			mustAllHaveAtOnce(t, func() { unlock(t, held) }, reader)
+			if next.has() {
+				t.Fatalf("writer %d is in beside a reader", i)
+			}
+			mustAllHaveAtOnce(t, func() { unlock(t, reader.lock) }, next)
+			held = next.lock
+		}
+		unlock(t, held)
+		s.wantClean()
+	})
+}
+
+// Nobody releases anything then.
+func TestAWriterThatGivesUpWakesTheReadersThatItKeptOut(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		reading := mustRLock(t, s.open(), "key")
+		writer := s.writes(s.open(), "key")
+		readers := []*queuer{s.reads(s.open(), "key"), s.reads(s.open(), "key")}
+		time.Sleep(5 * time.Second)
+		mustAllHaveAtOnce(t, func() {
+			writer.cancel()
+			<-writer.done
+		}, readers...)
+		// While another one waits they stay out.
+		first, second := s.writes(s.open(), "key"), s.writes(s.open(), "key")
+		late := s.reads(s.open(), "key")
+		time.Sleep(5 * time.Second)
+		first.cancel()
+		<-first.done
+		time.Sleep(5 * time.Second)
+		if late.has() {
+			t.Error("a reader got in before a writer that waits")
+		}
+		for _, l := range []*redlock.Lock{reading, readers[0].lock, readers[1].lock} {
+			unlock(t, l)
+		}
+		unlock(t, second.mustHave(t))
+		unlock(t, late.mustHave(t))
+		s.wantClean()
+	})
+}
+
+func TestAWriterThatBecomesAReaderWakesReaders(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		held := mustLock(t, s.open(), "key")
+		writer := s.writes(s.open(), "key")
+		readers := []*queuer{s.reads(s.open(), "key"), s.reads(s.open(), "key")}
+		time.Sleep(5 * time.Second)
+		mustAllHaveAtOnce(t, func() {
+			if err := held.Downgrade(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}, readers...)
+		late := s.reads(s.open(), "key")
+		for _, l := range []*redlock.Lock{readers[0].lock, held} {
+			unlock(t, l)
+		}
+		if time.Sleep(time.Second); writer.has() || late.has() {
+			t.Fatal("somebody got in while a reader is")
+		}
+		mustAllHaveAtOnce(t, func() { unlock(t, readers[1].lock) }, writer)
+		mustAllHaveAtOnce(t, func() { unlock(t, writer.lock) }, late)
+		unlock(t, late.lock)
+		s.wantClean()
+	})
+}
+
+func TestReadersThatGiveUpLeaveNoEntry(t *testing.T) {
+	for name, end := range map[string]func(q *queuer){
+		"cancel": func(q *queuer) { q.cancel() },
+		"close":  func(q *queuer) { _ = q.c.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				held := mustLock(t, s.open(), "key")
+				c := s.open()
+				one, two, stays := s.reads(c, "key"), s.reads(c, "key"), s.reads(s.open(), "key")
+				time.Sleep(time.Second)
+				end(one)
+				<-one.done
+				if name == "cancel" {
+					synctest.Wait()
+					if n := s.waitingToRead("key"); n != 2 {
+						t.Errorf("%d entries: want that of the client of which one waits on, and the other's", n)
+					}
+					end(two)
+				}
+				<-two.done
+				if synctest.Wait(); name == "cancel" {
+					if n := s.waitingToRead("key"); n != 1 {
+						t.Errorf("%d entries: want the other's", n)
+					}
+				}
+				mustAllHaveAtOnce(t, func() { unlock(t, held) }, stays)
+				unlock(t, stays.lock)
+				time.Sleep(31 * time.Second) // a closed client's entry expires where nobody removes it
+				s.wantClean()
+			})
+		})
+	}
+}
+
+// A reader that was called and does not come holds the next writer off for the grace at
+// most; one whose client is gone not at all.
+func TestADeadReaderHoldsNobodyOff(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		held := mustLock(t, s.open(), "key")
+		writer := s.writes(s.open(), "key")
+		for i := range s.masters {
+			s.ask(i, "ZADD", readersQueue("key"), time.Now().UnixMicro(), "dead")
+			s.ask(i, "PEXPIRE", readersQueue("key"), 30_000)
+		}
+		mustAllHaveAtOnce(t, func() { unlock(t, held) }, writer)
+		// It was called, and died then.
+		reading := s.reads(s.open(), "key")
+		for i := range s.masters {
+			s.ask(i, "ZADD", readersQueue("key"), -time.Now().Add(250*time.Millisecond).UnixMicro(), "dead")
+			s.ask(i, "PEXPIRE", readersQueue("key"), 30_000)
+		}
+		within(t, time.Second, func() {
+			unlock(t, writer.lock)
+			unlock(t, reading.mustHave(t))
+			unlock(t, s.writes(s.open(), "key").mustHave(t))
+		})
+		time.Sleep(31 * time.Second)
+		s.wantClean()
+	})
+}
+
+func TestAPilotsClockThatIsSetBackAfterReadersWereCalledHoldsNobodyOff(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		pilot := s.pilotOf("key")
+		called := time.Now().Add(250 * time.Millisecond)
+		s.ask(pilot, "ZADD", readersQueue("key"), -called.UnixMicro(), "dead")
+		s.masters[pilot].SetClockOffset(-time.Hour)
+		held := mustLock(t, s.open(), "key", redlock.WithFairness())
+		writer, reader := s.writes(s.open(), "key", redlock.WithFairness()), s.reads(s.open(), "key")
+		mustAllHaveAtOnce(t, func() { unlock(t, held) }, reader)
+		mustAllHaveAtOnce(t, func() { unlock(t, reader.lock) }, writer)
+		unlock(t, writer.lock)
+		s.wantClean()
+	})
+}
+
+// Polling is what is left where the message is lost, the key expires, or whoever releases
+// knows of no readers that wait: a client of another library, or of an older version.
+func TestReadersThatNobodyWakesLookForThemselves(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		_ = mustLock(t, s.open(), "key")
+		reader := s.reads(s.open(), "key")
+		time.Sleep(time.Second)
+		s.do("DEL", "key")
+		within(t, 250*time.Millisecond, func() { unlock(t, reader.mustHave(t)) })
+		// Its own release by its readers' set alone: the writer looks.
+		reading := mustRLock(t, s.open(), "key")
+		writer := s.writes(s.open(), "key")
+		time.Sleep(time.Second)
+		s.do("DEL", "key")
+		within(t, 250*time.Millisecond, func() { unlock(t, writer.mustHave(t)) })
+		_ = reading.Unlock(t.Context())
+		s.wantClean()
+	})
+}
+
+// When the pilot is lost those who wait find another one, and get in.
+func TestReadersGoOnWhenThePilotIsLost(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		pilot := s.pilotOf("key")
+		held := mustLock(t, s.open(), "key")
+		var readers []*queuer
+		for range 3 {
+			readers = append(readers, s.reads(s.open(), "key"))
+		}
+		time.Sleep(time.Second)
+		s.kill(pilot)
+		time.Sleep(2 * time.Second)
+		within(t, 500*time.Millisecond, func() {
+			_ = held.Unlock(t.Context())
+			for _, q := range readers {
+				q.mustHave(t)
+			}
+		})
+		for _, q := range readers {
+			_ = q.lock.Unlock(t.Context())
+		}
+	})
+}
+
+// A reader whose place is something else's polls, and nothing else suffers.
+func TestAStrangeQueueOfReadersIsNoObstacle(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		s.do("SET", readersQueue("key"), "?")
+		held := mustLock(t, s.open(), "key")
+		writer, reader := s.writes(s.open(), "key"), s.reads(s.open(), "key")
+		time.Sleep(time.Second)
+		mustAllHaveAtOnce(t, func() { unlock(t, held) }, writer)
+		unlock(t, writer.lock)
+		within(t, 3*time.Second, func() { unlock(t, reader.mustHave(t)) })
+		s.do("DEL", readersQueue("key"))
+		s.wantClean()
+	})
+}
+
+// What an uncontended reader sends is what it sent before there was a queue: a script to
+// get in and one to get out, on each master.
+func TestAnUncontendedReaderSendsTwoScripts(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		before := make([]string, len(s.masters))
+		for i, m := range s.masters {
+			n := m.Commands()
+			before[i] = fmt.Sprint(n["EVALSHA"]+2, n["EVAL"], n["SET"], n["ZREM"], n["PUBLISH"])
+		}
+		mustUnlock(t, mustRLock(t, c, "key"))
+		for i, m := range s.masters {
+			n := m.Commands()
+			if got := fmt.Sprint(n["EVALSHA"], n["EVAL"], n["SET"], n["ZREM"], n["PUBLISH"]); got != before[i] {
+				t.Errorf("master %d was sent %s, want %s", i, got, before[i])
+			}
+		}
+		s.wantClean()
+	})
+}

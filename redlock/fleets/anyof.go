@@ -11,11 +11,12 @@ import (
 )
 
 // LockAny acquires exactly one of the keys, whichever is free; the hold's Key tells
-// which. The shards that have keys among them are tried in an order that is random for
-// each call, each as redlock.Client.LockAny does. Where all keys are taken it waits in
-// one of the shards at a time, for a moment, and tries the others again: a key that
-// becomes free in another shard is had by then, not at once. Where no shard has a quorum
-// the call ends with redlock.ErrNoQuorum as Lock does, after WithOutageWait in a shard.
+// which. It tries the shards that have keys among them, in an order that is random
+// for each call, each as redlock.Client.LockAny does. Where all keys are taken it
+// waits in one of the shards at a time, for a moment, and then tries the others
+// again. So it finds a key that becomes free in another shard a little later, not at
+// once. Where no shard has a quorum the call ends with redlock.ErrNoQuorum as Lock
+// does, after WithOutageWait in a shard.
 //
 // 1 to 128 keys in each shard; duplicates count once.
 func (s *Shards) LockAny(ctx context.Context, keys []string, opts ...redlock.LockOption) (Hold, error) {

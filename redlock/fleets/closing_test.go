@@ -122,7 +122,10 @@ func TestWhoTakesPartGoesOnWhileTheFleetIsClosed(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		before := n.Load()
 		m.close(id)
-		time.Sleep(100 * time.Millisecond)
+		// Whoever was called while the masters were checked again pauses once.
+		for began := time.Now(); n.Load() < before+5 && time.Since(began) < 500*time.Millisecond; {
+			time.Sleep(time.Millisecond)
+		}
 		stop.Store(true)
 		wg.Wait()
 		if before < 5 || n.Load() < before+5 {

@@ -8,9 +8,9 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A FleetError is an error of one fleet. Fleet is the name of its shard, and "from" or
-// "to" for the sides of a Moving; of one inside another the names are joined by "/". It
-// matches what Err does.
+// A FleetError is an error of one fleet. Fleet is the name of its shard, and "from"
+// or "to" for the sides of a Moving. Where one is inside another, the names are
+// joined by "/". It matches what Err does.
 type FleetError struct {
 	Fleet string
 	Err   error

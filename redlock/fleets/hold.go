@@ -7,10 +7,10 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A Hold is what a [*redlock.Lock] and the holds of several fleets have in common. It
-// is held until Unlock, or until it is lost, which Context tells. All methods are those
-// of redlock.Lock, and safe for concurrent use. A hold in several fleets is held as long
-// as it is held in each.
+// A Hold is what a [*redlock.Lock] and the holds of several fleets have in common.
+// It is held until Unlock, or until it is lost, which Context tells. All methods are
+// those of redlock.Lock, and safe for concurrent use. A hold in several fleets is
+// held as long as it is held in each of them.
 type Hold interface {
 	// Key is the key as it was given; of several the first in the order of strings.
 	Key() string

@@ -9,32 +9,35 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Moving takes every lock in two fleets, or Shardeds, at once: while clients are moved
-// from the one to the other. Clients of from alone, and of to alone, are both kept out.
-// Three phases, each of which may take days:
+// Moving takes every lock in two fleets, or Shardeds, at once, while clients are
+// moved from the one to the other. It excludes clients that use only from, and
+// clients that use only to. There are three phases, each of which may take days:
 //
 //	all clients use One(from) → all use Moving(from, to) → all use One(to)
 //
-// Clients of the first and the third phase do not exclude each other, so none may be left
-// in the first when the third begins: redlock-demo fleet close sees to that
-// (docs/how-to/moving-a-fleet.md).
+// Clients of the first and the third phase do not exclude each other. So none may be
+// left in the first when the third begins: redlock-demo fleet close makes sure of
+// that (docs/how-to/moving-a-fleet.md).
 //
-// A hold is one in both fleets. Its context ends when it is lost in either, and then it is
-// given back in the other; Remaining and ValidUntil are the smaller; Extend and Verify ask
-// both at once; Unlock leaves them in the opposite order of taking. With
-// redlock.WithFencing its token is above every earlier one of either fleet, and every
-// later one of either is above it.
+// A hold is one in both fleets. Its context ends when it is lost in either, and then
+// it is given back in the other. Remaining and ValidUntil are the smaller ones.
+// Extend and Verify ask both at once. Unlock leaves them in the opposite order of
+// taking. With redlock.WithFencing its token is above every earlier one of either
+// fleet, and every later one of either is above it. The new fleet has never heard of
+// the tokens of a key that nobody locks while moving. Those rise if clients' clocks
+// differ by as little as where masters lose data: see redlock.WithClientSkew.
 //
-// Where one fleet has no quorum, Moving has none; the *FleetError says which: "from" or
-// "to". A lock takes a round trip in each fleet. The fleets are taken in one order by all
-// clients, that of the ids in their markers (with redlock.GuardOff, of their addresses),
-// and nobody waits for one while holding another: what is in the way in a later one is
-// waited for alone, after all were given back. A key that is in the same fleet on both
-// sides, as most are while a shard is added, is taken there once.
+// Where one fleet has no quorum, Moving has none; the *FleetError says which: "from"
+// or "to". A lock takes a round trip in each fleet. All clients take the fleets in
+// the same order, that of the ids in their markers (with redlock.GuardOff, of their
+// addresses). Nobody waits for one fleet while holding the lock in another: where
+// the lock is taken in a later one, the call gives back the others and waits for
+// that one alone. A key that is in the same fleet on both sides, as most keys are
+// while a shard is added, is taken there once.
 //
-// from and to are of [One], [Sharded] or Moving; a fleet that is to be moved to itself is
-// refused: at once where that shows in the addresses, otherwise by Ready and the calls.
-// Close closes both.
+// from and to are of [One], [Sharded] or Moving. A fleet that is to be moved to
+// itself is refused: at once where the addresses show it, otherwise by Ready and the
+// calls. Close closes both.
 func Moving(from, to Locker) (Locker, error) {
 	f, err := plannerOf(from)
 	if err != nil {

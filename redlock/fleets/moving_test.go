@@ -212,12 +212,17 @@ func TestTheContextEndsWithoutATimer(t *testing.T) {
 
 func TestFencingTokensRiseThroughAllPhases(t *testing.T) {
 	// One of the two fleets is taken first; where the other gives more, it has to be told.
-	for name, ahead := range map[string][]int{
-		"clocks agree": nil, "tokens of from are ahead": {0, 2}, "tokens of to are ahead": {4, 5, 6}, "a minority of each is": {1, 3, 7},
+	// Which one it is follows from ids, which differ from run to run.
+	var ofFrom, ofTo = []int{0, 2}, []int{4, 5, 6}
+	for name, ahead := range map[string]map[string][]int{ // by the fleet that is taken first
+		"clocks agree": nil,
+		"tokens of the fleet that is taken first are ahead": {"from": ofFrom, "to": ofTo},
+		"tokens of the other fleet are ahead":               {"from": ofTo, "to": ofFrom},
+		"a minority of each is":                             {"from": {1, 3, 7}, "to": {1, 3, 7}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMove(t, func(t *testing.T, m *move) {
-				for n, i := range ahead { // given to clients whose clocks were ahead
+				for n, i := range ahead[m.order()[0]] { // given to clients whose clocks were ahead
 					then := time.Now().Add(time.Hour + time.Duration(n)*time.Second)
 					_ = m.masters[i].Set("redquorum:fence:1:k", fmt.Sprint(then.UnixMicro()), 2*time.Hour)
 				}
@@ -338,23 +343,24 @@ func (m *move) commands(name string, masters [2]int) (n int) {
 
 // Who waits holds nothing meanwhile.
 func TestNobodyWaitsForOneFleetWhileHoldingTheOther(t *testing.T) {
-	for _, name := range []string{"from", "to"} {
-		inMove(t, func(t *testing.T, m *move) {
-			c, first, last := m.from, 3, 7
-			if name == "to" {
-				c, first, last = m.to, 0, 2
-			}
-			h := lock(t, fleets.One(c), "k")
+	// Both in one move: either fleet may be the first, by its id.
+	inMove(t, func(t *testing.T, m *move) {
+		for _, w := range []struct {
+			name        string
+			in          *redlock.Client
+			first, last int // the masters of the other
+		}{{"from", m.from, 3, 7}, {"to", m.to, 0, 2}} {
+			h := lock(t, fleets.One(w.in), "k")
 			got := make(chan fleets.Hold)
 			go func() { got <- lock(t, m.l, "k") }()
 			time.Sleep(2 * time.Second)
-			if n := m.on("k", first, last); n != 0 {
-				t.Errorf("who waits for %s is on %d masters of the other", name, n)
+			if n := m.on("k", w.first, w.last); n != 0 {
+				t.Errorf("who waits for %s is on %d masters of the other", w.name, n)
 			}
 			unlock(t, h)
 			unlock(t, <-got)
-		})
-	}
+		}
+	})
 }
 
 // Clients that move in opposite directions, and those of the phases beside, contend for

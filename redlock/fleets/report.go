@@ -36,8 +36,8 @@ type MasterReport struct {
 	redlock.MasterReport
 }
 
-// Masters tells how each master stands: shard by shard in the order of their names, each
-// in the order of its URLs. It does not block.
+// Masters reports how each master stands: shard by shard in the order of their
+// names, each in the order of its URLs. It does not block.
 func (s *Shards) Masters(ctx context.Context) []MasterReport {
 	var all []MasterReport
 	for _, p := range s.fleets("") {

@@ -13,7 +13,7 @@ type RWMutex struct {
 	key string
 }
 
-// RWMutex makes a handle; it asks nobody, and may be made as often as needed.
+// RWMutex makes a handle. It asks no master, and may be called as often as needed.
 func (s *Shards) RWMutex(key string) *RWMutex { return &RWMutex{s, key} }
 
 // Lock acquires for writing. Readers that come later are kept out while it waits.

@@ -8,19 +8,19 @@ import (
 
 const maxKeys = 128 // in one fleet, as redlock.Client.LockAll has it
 
-// LockAll acquires all of the keys or none, as one hold. In each shard they are acquired
-// as redlock.Client.LockAll does, in one round trip; the shards are taken one after the
-// other, in the order of their names, so n shards cost n round trips, and what has been
-// taken stands in others' way meanwhile. Where all keys are of one shard it is that
-// shard's LockAll.
+// LockAll acquires all of the keys or none, as one hold. In each shard it acquires
+// them as redlock.Client.LockAll does, in one round trip. It takes the shards one
+// after the other, in the order of their names. So n shards cost n round trips, and
+// the shards taken first are in others' way meanwhile. Where all keys are of one
+// shard it is that shard's LockAll.
 //
-// Nobody waits in one shard while holding another: where keys are taken, those of other
-// shards are given back before it waits, and taken again afterwards. So callers whose
-// keys overlap do not deadlock, whatever the order. Who needs many keys of several
-// shards, all of them contended, may wait for long.
+// Nobody waits in one shard while holding keys in another. Where keys are taken,
+// LockAll gives back those of other shards before it waits, and takes them again
+// afterwards. So callers whose keys overlap do not deadlock, whatever the order. A
+// caller that needs many contended keys of several shards may wait for long.
 //
-// The hold has one fencing token, above all earlier ones of each key. 1 to 128 keys in
-// each shard, in any order; duplicates count once.
+// The hold has one fencing token, above all earlier ones of each key. 1 to 128 keys
+// in each shard, in any order; duplicates count once.
 func (s *Shards) LockAll(ctx context.Context, keys []string, opts ...redlock.LockOption) (Hold, error) {
 	return s.lockAll(ctx, keys, false, opts)
 }

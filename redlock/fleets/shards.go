@@ -29,17 +29,18 @@ type shard struct {
 	client *redlock.Client // of a fleet that is used as it is; nil: the shard is made of several
 }
 
-// Sharded spreads keys over fleets: each key belongs to one shard, by rendezvous hashing of
-// the key over the shards' names. So all clients that give the same names agree, whatever
-// else differs; and when a shard is added, only the keys that it gets change their place,
-// one in n of n shards. Locks that are held while keys change their place are safe only if
-// the change is made by [Moving]; all clients of a key must give the same names.
+// Sharded spreads keys over fleets: each key belongs to one shard, by rendezvous
+// hashing of the key over the shards' names. So all clients that give the same names
+// agree, whatever else differs. When a shard is added, only the keys that it gets
+// change their place, one in n of n shards. Locks that are held while keys change
+// their place are safe only if the change is made by [Moving]. All clients of a key
+// must give the same names.
 //
-// The shards are of [One], Moving, or Sharded: at least one, none twice, each with a name.
-// Two that share a fleet, or a server and database, are refused: at once where that shows
-// in their addresses, otherwise by Ready and by the first calls, when the masters have told
-// who they are. With redlock.GuardOff there are no fleets' ids, and only servers and
-// databases are compared.
+// The shards are of [One], [Moving], or Sharded: at least one, none twice, each with
+// a name. Two that share a fleet, or a server and database, are refused: at once
+// where their addresses show it, otherwise by Ready and by the first calls, when the
+// masters have told who they are. With redlock.GuardOff there are no fleets' ids;
+// then only servers and databases are compared.
 //
 // A lock costs what it costs in its shard, and no allocation more.
 func Sharded(shards map[string]Locker) (*Shards, error) {

@@ -65,6 +65,7 @@ const (
 	Linear    = "not linearizable"
 	Unbounded = "call beyond its bound"
 	Stuck     = "no progress"
+	Closed    = "votes of a closed fleet"
 )
 
 func (v Violation) String() string {

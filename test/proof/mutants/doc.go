@@ -6,8 +6,8 @@
 // budget of seeds, or a test of the module. The library as it is passes the same.
 //
 // To add one, add an entry to a list: to that in list_test.go if the simulation finds
-// it or could, else to listguard_test.go (who may vote) or listwaiting_test.go (who
-// waits, and what is told):
+// it or could, else to listmoving_test.go (moves between fleets), listguard_test.go (who
+// may vote) or listwaiting_test.go (who waits, and what is told):
 //
 //	{
 //		name:    "quorum of N/2",
@@ -19,6 +19,8 @@
 // or, where a test finds it,
 //
 //	foundBy: goTest{"./internal/quorum", "TestNeed"},
+//
+// (and also: simulation{…} where that does, too)
 //
 // and run
 //

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/redquorum/redquorum/internal/model"
+	"github.com/redquorum/redquorum/internal/model/moving"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/test/proof/history"
 	"github.com/redquorum/redquorum/test/proof/sim"
@@ -16,11 +17,21 @@ type mutant struct {
 	edits   []edit             // that make the mistake
 	setting func(*sim.Profile) // or what is set wrongly in the simulation; nil: nothing
 	model   model.Mutant       // the same in the exhaustive model; 0: it is not there
+	moving  moving.Mistake     // or in that of a move between fleets
 	foundBy finder             // what has to find it: a simulation or a goTest
+	also    simulation         // what has to find it beside a goTest; no profile: nothing
+}
+
+// simulated is the simulation that finds the mutant; false: none does.
+func (m *mutant) simulated() (s simulation, ok bool) {
+	if s, ok := m.foundBy.(simulation); ok {
+		return s, true
+	}
+	return m.also, m.also.profile != ""
 }
 
 // mutants is the list of docs/explanation/verification.md.
-var mutants = slices.Concat(general, ofTheGuard, ofTheWaiting)
+var mutants = slices.Concat(general, ofMoving, ofTheGuard, ofTheWaiting, ofReadersThatWait)
 
 // general are those that the simulation finds, or could.
 var general = []mutant{

@@ -100,13 +100,61 @@ var ofTheWaiting = []mutant{
 	{
 		name:    "a release that wakes its own process though another client was told",
 		breaks:  "fairness: one process does not starve the others",
-		edits:   []edit{{"internal/waitqueue/room.go", "	case wire.AnotherClient:\n	case wire.ThisClient:\n", "	case wire.AnotherClient, wire.ThisClient:\n"}},
+		edits:   []edit{{"internal/waitqueue/room.go", "		r.recent.note(key, true)\n	case wire.ThisClient:\n", "		r.recent.note(key, true)\n		fallthrough\n	case wire.ThisClient:\n"}},
 		foundBy: goTest{"./internal/waitqueue", "TestAReleaseWakesWhoeverItWasHandedTo"},
 	},
 	{
 		name:    "votes that are split again at once",
 		breaks:  "progress: callers that collide part by pauses",
 		edits:   []edit{{"internal/waitqueue/waiter.go", "	if w.counts.collisions < 2 {\n", "	if true {\n"}},
+		foundBy: goTest{"./internal/waitqueue", "TestEachStateDoesWhatItsSituationAsksFor"},
+	},
+	{
+		name:    "a pilot's part in a hand-over that is sent again as another script",
+		breaks:  "S8: the pilot stores the fencing token that it gives",
+		edits:   []edit{{"internal/wire/ask.go", "		s = at.take.script\n", "		s = script.Queue\n"}},
+		foundBy: goTest{"./redlock", "TestAPilotWithoutItsScriptsTakesPartInTheHandOver"},
+	},
+	{
+		name:    "a set with a fencing token whose release wakes nobody",
+		breaks:  "progress: a release hands over, whatever scripts the lock was acquired by",
+		edits:   []edit{{"internal/wire/release.go", "if handOver && c.Kind.handOver != nil {", "if handOver && c.Kind.handOver != nil && !w.scripted(c) {"}},
+		foundBy: goTest{"./redlock", "TestEveryReleaseWakesEverySortOfWaiter"},
+	},
+	{
+		name:    "a set in strict whose release leaves its leases",
+		breaks:  "progress: who is handed a set over is not kept out by the lease of the last holder",
+		edits:   []edit{{"internal/wire/scripted.go", "	return k.scripted.handOver, withLeases(keys)\n", "	return k.handOver, keys\n"}},
+		foundBy: goTest{"./redlock", "TestAHandOverTakesTwoRoundTrips"},
+	},
+	{
+		name:    "a set that splits the vote again and again",
+		breaks:  "progress: sets that take votes from each other part by pauses",
+		edits:   []edit{{"internal/waitqueue/set.go", "	case f.Agreed&(1<<q.pilot) != 0:\n		w.counts.collisions++\n", "	case f.Agreed&(1<<q.pilot) != 0:\n"}},
+		foundBy: goTest{"./internal/waitqueue", "TestASetWhoseVotesWereSplitPausesBeforeItsNextTurn"},
+	},
+	{
+		name:    "a set that others overtake once its votes were split",
+		breaks:  "progress: a set that is called asks as soon as the others",
+		edits:   []edit{{"internal/waitqueue/pilotask.go", "(w.counts.collisions == 0 || w.want.isSet())", "w.counts.collisions == 0"}},
+		foundBy: goTest{"./internal/waitqueue", "TestEachStateDoesWhatItsSituationAsksFor"},
+	},
+	{
+		name:    "a set that a pilot grants in strict though it may not vote",
+		breaks:  "S1: only votes of masters that may vote count",
+		edits:   []edit{{"internal/wire/take.go", "w.allKeys(c), args[:]...).vote(ctx, start, limit)", "w.allKeys(c), args[:]...).wait(ctx, limit)"}},
+		foundBy: goTest{"./redlock", "TestWhatAPilotGrantsThatMayNotVoteDoesNotCount"},
+	},
+	{
+		name:    "a set that asks again and again for what is leased",
+		breaks:  "progress: who waits loads no master",
+		edits:   []edit{{"internal/waitqueue/pilotask.go", " && t.Held.Type != wire.LeaseType {", " {"}},
+		foundBy: goTest{"./redlock", "TestASetThatMeetsALeaseWaits"},
+	},
+	{
+		name:    "a waiter for one of several keys that keeps its turns for the others while it asks for one",
+		breaks:  "progress: a turn that is not acted on is passed on at once",
+		edits:   []edit{{"internal/waitqueue/anyof.go", "	delete(q.queued, at)\n	q.giveBack() // at once: it is others' turn there\n	q.queued[at] = true\n", ""}},
 		foundBy: goTest{"./internal/waitqueue", "TestEachStateDoesWhatItsSituationAsksFor"},
 	},
 	{

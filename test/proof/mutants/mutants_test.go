@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/model"
+	"github.com/redquorum/redquorum/internal/model/moving"
 )
 
 var only = flag.String("only", "", "just the mutants whose names contain this")
@@ -55,15 +56,19 @@ func TestEachMutantIsFound(t *testing.T) {
 		if !chosen(m) {
 			continue
 		}
-		if dir, pkg := m.foundBy.tests(); clean[pkg] == "" {
-			program, err := build(t, dir, pkg, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			clean[pkg] = program
-		}
-		if s, ok := m.foundBy.(simulation); ok {
+		finders := []finder{m.foundBy}
+		if s, ok := m.simulated(); ok {
+			finders = append(finders, s)
 			budgets[s.profile] = max(budgets[s.profile], s.budget)
+		}
+		for _, f := range finders {
+			if dir, pkg := f.tests(); clean[pkg] == "" {
+				program, err := build(t, dir, pkg, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				clean[pkg] = program
+			}
 		}
 	}
 	t.Run("mutants", func(t *testing.T) {
@@ -75,15 +80,24 @@ func TestEachMutantIsFound(t *testing.T) {
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()
 				states := "–"
-				if m.model != 0 {
+				switch {
+				case m.model != 0:
 					states = fmt.Sprint(explore(t, m.model))
+				case m.moving != 0:
+					states = fmt.Sprint(exploreMoving(t, m.moving))
 				}
-				_, pkg := m.foundBy.tests()
-				cells, err := m.foundBy.find(t, m, clean[pkg])
-				if err != nil {
-					t.Fatalf("%s (%s): %v", m.name, m.breaks, err)
+				finders := []finder{m.foundBy}
+				if m.also.profile != "" {
+					finders = append(finders, m.also)
 				}
-				rows[i] = fmt.Sprintf("| %s | %s | %s |\n", m.name, states, cells)
+				for _, f := range finders {
+					_, pkg := f.tests()
+					cells, err := f.find(t, m, clean[pkg])
+					if err != nil {
+						t.Fatalf("%s (%s): %v", m.name, m.breaks, err)
+					}
+					rows[i] += fmt.Sprintf("| %s | %s | %s |\n", m.name, states, cells)
+				}
 			})
 		}
 		for _, profile := range slices.Sorted(maps.Keys(budgets)) {
@@ -95,6 +109,26 @@ func TestEachMutantIsFound(t *testing.T) {
 	})
 	t.Logf("%v\n| mistake | exhaustive model, within states | simulation: profile | violation, or failing test | within seeds | budget |\n|---|---|---|---|---|---|\n%s",
 		time.Since(began).Round(time.Second), strings.Join(rows, ""))
+}
+
+// exploreMoving is within how many states the model of a move finds the mistake.
+func exploreMoving(t *testing.T, m moving.Mistake) int {
+	t.Helper()
+	for _, c := range moving.Mistakes() {
+		if c.Mistake&m == 0 {
+			continue
+		}
+		r, err := moving.Explore(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Trace == nil {
+			t.Errorf("the model of a move does not find %v within %d states", m, r.States)
+		}
+		return r.States
+	}
+	t.Errorf("the model of a move has no configuration for %v", m)
+	return 0
 }
 
 // needGo skips a test where mutants cannot be built.

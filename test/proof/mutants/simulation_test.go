@@ -99,7 +99,7 @@ func TestSearch(t *testing.T) {
 		if i < 0 {
 			t.Fatalf("no mutant is called %q", *mutantName)
 		}
-		s = mutants[i].foundBy.(simulation) //nolint:forcetypeassert // nobody else asks
+		s, _ = mutants[i].simulated()
 		if mutants[i].setting != nil {
 			setting = mutants[i].setting
 		}

@@ -65,13 +65,10 @@ func (w *world) lasting(fault int, d *dice) {
 // partition cuts one client, or all of them, off from a master, in one
 // direction or in both.
 func (w *world) partition(d *dice) {
-	master := d.upTo(w.p.Masters)
+	master := d.upTo(len(w.nodes))
 	clients := []int{d.upTo(w.p.Clients)}
 	if d.one(3) {
-		clients = nil
-		for i := range w.p.Clients {
-			clients = append(clients, i)
-		}
+		clients = w.everybody()
 	}
 	dirs := [][]direction{{up}, {down}, {up, down}}[d.upTo(3)]
 	var paths []path
@@ -96,9 +93,20 @@ func (w *world) partition(d *dice) {
 	w.trace.note("FAULT", fmt.Sprintf("m%d can be reached again", master))
 }
 
+// everybody is the numbers of all that have connections.
+func (w *world) everybody() (all []int) {
+	for i := range w.clients {
+		all = append(all, i)
+	}
+	if w.move != nil {
+		all = append(all, w.move.operator.index)
+	}
+	return all
+}
+
 // freeze stops a master's process.
 func (w *world) freeze(d *dice) {
-	master := d.upTo(w.p.Masters)
+	master := d.upTo(len(w.nodes))
 	w.net.change(func() { w.net.frozen[master] = true; w.net.stats.Frozen++ })
 	w.trace.note("FAULT", fmt.Sprintf("m%d is frozen", master))
 	w.lasting(1, d)
@@ -132,9 +140,10 @@ func (n *network) isPaused(client int) bool {
 
 // restart kills a master, or some, and starts them again.
 func (w *world) restart(d *dice) {
-	first, count := d.upTo(w.p.Masters), 1
+	masters := w.fleet(d)
+	first, count := d.upTo(len(masters)), 1
 	if w.p.Together && d.one(2) {
-		count = 1 + d.upTo(w.p.Masters-1)
+		count = 1 + d.upTo(len(masters)-1)
 	}
 	loss := pick(d, w.p.Loses)
 	down := d.between(0, w.p.DownFor)
@@ -144,9 +153,9 @@ func (w *world) restart(d *dice) {
 	}
 	var nodes []*node
 	for i := range count {
-		nodes = append(nodes, w.nodes[(first+i)%w.p.Masters])
+		nodes = append(nodes, masters[(first+i)%len(masters)])
 	}
-	if loss == Empty && !w.marked(nodes) {
+	if loss == Empty && !w.marked(masters, nodes) {
 		loss = Nothing
 	}
 	for _, n := range nodes {
@@ -167,19 +176,33 @@ func (w *world) restart(d *dice) {
 	}
 }
 
-// marked reports whether a master is left with a marker when those named have
-// lost their data: where all have lost everything at once the fleet looks new,
-// which the standard guard does not claim to tell apart.
-func (w *world) marked(without []*node) bool {
+// fleet is the masters of which some are struck: of one fleet.
+func (w *world) fleet(d *dice) []*node {
+	if w.move == nil {
+		return w.nodes
+	}
+	return w.move.fleets[d.upTo(2)]
+}
+
+// marked reports whether a master of a fleet is left with a marker when those named
+// have lost their data: where all have lost everything at once the fleet looks new,
+// which the standard guard does not claim to tell apart. In a move a quorum has to be.
+func (w *world) marked(fleet, without []*node) bool {
 	if w.p.Guard == redlock.GuardOff {
 		return true
 	}
-	for _, n := range w.nodes {
+	others := 0
+	for _, n := range fleet {
 		if !slices.Contains(without, n) && slices.Contains(n.master.Keys(), "redquorum:marker") {
-			return true
+			others++
 		}
 	}
-	return false
+	if w.move == nil {
+		return others > 0
+	}
+	// The name of the fleet is in the markers: where none of those that have it can be
+	// reached the others get another one, and the old fleet is closed to that.
+	return others > len(fleet)/2 && w.move.staysClosed(fleet, without)
 }
 
 // forget deletes some of the keys, as where the end of the append-only file is

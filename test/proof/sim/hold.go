@@ -8,23 +8,33 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/fleets"
 	"github.com/redquorum/redquorum/test/proof/history"
 )
 
 // An active hold is one that has not been given back.
 type active struct {
-	lock *redlock.Lock
+	lock fleets.Hold
 	hold *history.Hold
 }
 
+// one is the lock where it is one of one fleet.
+func (a *active) one() *redlock.Lock { return a.lock.(*redlock.Lock) }
+
 // granted notes that a client holds a lock.
-func (c *client) granted(l *redlock.Lock, kind Kind, worker int, shared bool, asked time.Duration) *active {
+func (c *client) granted(l fleets.Hold, kind Kind, worker int, shared bool, asked time.Duration) *active {
 	w := c.w
 	a := &active{l, &history.Hold{
-		Client: fmt.Sprintf("%s.%d", c.name, worker), Op: string(kind), Keys: l.Keys(), Shared: shared,
-		Token: l.Token(), Fence: l.Fence(), Asked: asked, Granted: w.now(),
+		Client: fmt.Sprintf("%s.%d", c.name, worker), Op: string(kind), Shared: shared,
+		Fence: l.Fence(), Asked: asked, Granted: w.now(),
 	}}
+	if lock, ok := l.(*redlock.Lock); ok {
+		a.hold.Keys, a.hold.Token = lock.Keys(), lock.Token()
+	} else {
+		a.hold.Keys, a.hold.Token = []string{l.Key()}, c.both()
+	}
 	until := c.refresh(a)
+	w.move.noteHold(c, a.hold)
 	w.mu.Lock()
 	w.history = append(w.history, a.hold)
 	w.mu.Unlock()
@@ -33,12 +43,12 @@ func (c *client) granted(l *redlock.Lock, kind Kind, worker int, shared bool, as
 	c.mu.Unlock()
 	w.net.count(func(s *Stats) { s.Granted++ })
 	w.trace.note(a.hold.Client, fmt.Sprintf("IS GRANTED %s by %v until %v, asked at %v, token …%s",
-		strings.Join(a.hold.Keys, "+"), kind, until, asked, l.Token()[len(l.Token())-8:]))
+		strings.Join(a.hold.Keys, "+"), kind, until, asked, a.hold.Token[len(a.hold.Token)-8:]))
 	return a
 }
 
 // began is when the attempt began that has got a lock: validity runs from then.
-func (c *client) began(l *redlock.Lock) time.Duration {
+func (c *client) began(l fleets.Hold) time.Duration {
 	p := c.w.p
 	validity := p.TTL
 	if !p.NoDrift {

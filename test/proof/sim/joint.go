@@ -77,7 +77,7 @@ func (w *world) giveBackTogether(c *client) {
 		}()
 	}
 	next := k(len(held))
-	next.sleep(2 * laneStep) // behind both
+	next.sleep(2 * time.Duration(w.every)) // behind both
 	asked := w.now()
 	l, err := c.lock.TryLock(background, "k0", redlock.WithLease(w.p.TTL))
 	for range held {

@@ -83,7 +83,7 @@ func newLink(n *network, client int, to *node, number uint64, slot int, srv net.
 		downwd: fmt.Sprintf("c%d←m%d.%d", client, to.index, number),
 	}
 	for dir := range l.ways {
-		l.ways[dir].lane = linkLane(client, to.index, slot, dir)
+		l.ways[dir].lane = n.linkLane(client, to.index, slot, dir)
 	}
 	return l
 }
@@ -188,7 +188,7 @@ func (l *link) haunt(data []byte) {
 	n := l.net
 	n.count(func(s *Stats) { s.Twice++ })
 	d := roll(n.seed, hash.Text("ghost"), hash.Text(l.upward), uint64(n.now()))
-	lane := linkLane(l.client, l.node.index, l.slot, int(ghosts))
+	lane := n.linkLane(l.client, l.node.index, l.slot, int(ghosts))
 	n.after(lane, d.between(time.Microsecond, n.p.TwiceWithin), func() {
 		n.trace.data(l.upward+" again", commandText, data)
 		_, _ = ghost.Write(data)

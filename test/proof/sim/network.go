@@ -158,7 +158,7 @@ func (n *network) dial(ctx context.Context, client int, to *node) (net.Conn, err
 		}
 	}()
 	d := roll(n.seed, hash.Text("dial"), uint64(client), uint64(to.index), number)
-	t := time.NewTimer(n.at(linkLane(client, to.index, slot, int(up)), 2*n.latency(d, true)) - n.now())
+	t := time.NewTimer(n.at(n.linkLane(client, to.index, slot, int(up)), 2*n.latency(d, true)) - n.now())
 	defer t.Stop()
 	select {
 	case <-t.C:

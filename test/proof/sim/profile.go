@@ -13,6 +13,7 @@ import (
 type Profile struct {
 	Name    string
 	Masters int
+	To      int // masters of the fleet that clients are moved to; 0: they stay
 	Clients int
 	Workers int // goroutines a client that take locks
 	Calls   int // of each worker
@@ -59,6 +60,10 @@ type Profile struct {
 	Sides                         time.Duration // how often masters' clocks go to the other side of the clients', as far as strict admits
 	ClientSteps                   time.Duration // how often clients' wall clocks are stepped, within ClientOffset
 	ClockError                    time.Duration // WithClockError, for strict
+	Outages                       int           // in one of so many steps of a move a fleet has no quorum for a while
+	Whole                         bool          // the move goes to its end, and a client is forgotten
+	Visited                       bool          // every key is locked in both fleets right before the third phase
+	Unclosed, Hasty               bool          // the old fleet is not closed; nobody waits when it is
 	Ambushes                      time.Duration // how often the course of events of ambush is played
 	Long                          bool          // holds last for longer than a TTL
 	Updates                       bool          // the holders read, change and write a set

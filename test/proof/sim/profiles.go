@@ -220,6 +220,69 @@ var profiles = []profile{
 		p.StallLimit = time.Second
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 5, time.Millisecond, 100*time.Millisecond
 	}},
+	{"moves", func(p *Profile, d *dice) { // of clients from one fleet to another, over a network that fails
+		moving(p, d)
+		p.Partitions, p.Freezes, p.Pauses, p.BlockedFor = 3*p.TTL, 6*p.TTL, 6*p.TTL, 2*p.TTL
+		p.CutOneIn, p.StraggleOneIn = 60, 2
+		p.TwiceOneIn, p.TwiceWithin = 30, 2*p.TTL
+		p.Edges, p.Leases, p.Abandon = !p.Brief, 3, 2
+	}},
+	{"moves with restarts", func(p *Profile, d *dice) { // masters of both fleets lose their data meanwhile
+		moving(p, d)
+		// So seldom that the steps of the move can be taken in between.
+		p.Restarts, p.DownFor, p.Outages = 6*p.TTL, p.TTL/8, 0
+		p.Loses, p.Together = []weighted[Loss]{{Empty, 3}, {Tail, 1}, {Nothing, 1}}, true
+		p.CutOneIn, p.StraggleOneIn = 80, 2
+		p.ClientOffset = p.TTL / 4 // T2
+	}},
+	{"moves with outages", func(p *Profile, d *dice) { // in each step a fleet has no quorum
+		moving(p, d)
+		p.Outages = 1
+		p.Partitions, p.BlockedFor = 6*p.TTL, p.TTL
+		p.CutOneIn, p.StraggleOneIn = 60, 2
+		p.Edges, p.Leases, p.Abandon = !p.Brief, 3, 2
+	}},
+	{"moves with leases", func(p *Profile, d *dice) { // that run out, while others try and do not wait
+		moving(p, d)
+		p.Kinds = []weighted[Kind]{{Try, 1}}
+		p.Brief, p.Updates, p.Visited, p.Whole = false, false, false, true
+		if p.Fencing {
+			p.ClientOffset = p.TTL / 4
+		}
+		p.Leases, p.Abandon, p.Outages = 1, 1, 0
+		p.Latency, p.Extremes = 500*time.Microsecond, true
+	}},
+	{"moves with litter", func(p *Profile, d *dice) { // what is given up, or held while a client is restarted, is given back
+		moving(p, d)
+		p.TTL, p.MaxTTL, p.Litter, p.Brief = 8*time.Second, 8*time.Second, true, true
+		p.Kinds = []weighted[Kind]{{Cancelled, 4}, {Try, 2}, {Wait, 1}}
+		p.Think, p.Outages = 100*time.Millisecond, 0
+		p.StallLimit = time.Second
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 5, time.Millisecond, 100*time.Millisecond
+	}},
+}
+
+// moving is what all moves have in common.
+func moving(p *Profile, d *dice) {
+	p.Guard = redlock.GuardStandard
+	p.Masters, p.To = 3, 3
+	if d.one(3) {
+		p.To = 5
+	}
+	p.Kinds = []weighted[Kind]{{Poll, 4}, {Wait, 3}, {Fair, 1}, {Try, 1}, {Pounce, 3}, {Do, 1}, {Cancelled, 1}}
+	p.Keys = 1
+	p.Poll = p.TTL / 40
+	p.Outages = 4
+	p.Fencing, p.Visited = d.one(2), d.one(2)
+	if p.Fencing && !p.Visited {
+		// The new fleet knows no token of a key that nobody locks in the second phase, as a
+		// master that has lost its data knows none (T2): by less than the quarantine.
+		p.ClientOffset = p.TTL / 4
+	}
+	p.Brief = d.one(2)
+	p.Updates = p.Fencing && d.one(2)
+	p.StopOneIn = 6
+	p.SlowOneIn, p.SlowLeast, p.SlowMost = 25, p.TTL/20, p.TTL/2
 }
 
 // guardedFlushes is a profile that Draw knows and Profiles does not name: two runs

@@ -23,8 +23,12 @@ func (w *world) settle() {
 		for key := range p.Keys {
 			ctx, cancel := k.within(2 * time.Second)
 			asked := w.now()
-			l, err := c.lock.Lock(ctx, fmt.Sprintf("k%d", key))
+			l, err := c.locker.Lock(ctx, fmt.Sprintf("k%d", key))
 			cancel()
+			if w.move != nil && w.move.shutOut(c) {
+				w.move.mustBeRefused(c, err)
+				continue
+			}
 			if err != nil {
 				w.violated(history.Stuck, fmt.Sprintf("%s cannot get k%d after all has calmed down: %v", c.name, key, err))
 				continue
@@ -34,6 +38,10 @@ func (w *world) settle() {
 		if p.Gather > 0 && p.Keys > 1 {
 			w.giveBackTogether(c)
 		}
+	}
+	if w.move != nil {
+		w.sleep(sampleLane, 20*time.Millisecond) // until the last master has heard, and no TTL is over
+		w.litter()
 	}
 }
 

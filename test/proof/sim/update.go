@@ -1,16 +1,17 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"time"
 
-	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/fleets"
 )
 
 // update is what a careful holder does: it reads, makes sure that the lock will
 // outlast the write, and writes. Now and then it is stopped in between, which no
-// check can find out.
-func (k *worker) update(d *dice, l *redlock.Lock) {
+// check can find out. held ends with the hold.
+func (k *worker) update(held context.Context, d *dice, l fleets.Hold) {
 	fence := l.Fence()
 	if k.w.p.Unfenced {
 		fence = 0
@@ -23,7 +24,7 @@ func (k *worker) update(d *dice, l *redlock.Lock) {
 		return
 	}
 	k.sleep(d.between(0, k.w.p.TTL/4))
-	if l.Context().Err() != nil || k.c.clock.real(l.Remaining()) <= way {
+	if held.Err() != nil || k.c.clock.real(l.Remaining()) <= way {
 		return
 	}
 	if d.one(k.w.p.StopOneIn) {

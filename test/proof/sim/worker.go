@@ -9,6 +9,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/hash"
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/fleets"
 	"github.com/redquorum/redquorum/test/proof/history"
 )
 
@@ -23,11 +24,23 @@ type worker struct {
 
 func (w *world) work(c *client, number int) {
 	k := &worker{w: w, c: c, number: number, lane: workerLane(c.index, number), name: fmt.Sprintf("%s.%d", c.name, number)}
-	for call := range w.p.Calls {
+	for call := 0; w.goesOn(call); call++ {
 		d := roll(w.seed, hash.Text("call"), uint64(c.index), uint64(number), uint64(call))
+		if w.move != nil && w.move.change(k, d) {
+			continue
+		}
 		k.sleep(d.between(0, w.p.Think))
 		k.call(d)
 	}
+}
+
+// goesOn reports whether there is another call of a worker: as long as clients are
+// moved, where they are.
+func (w *world) goesOn(call int) bool {
+	if w.move != nil {
+		return !w.move.isOver()
+	}
+	return call < w.p.Calls
 }
 
 // sleep pauses, and for as long as the client is stopped.
@@ -90,42 +103,46 @@ func (k *worker) call(d *dice) {
 	defer cancel()
 
 	asked := k.w.now()
-	var l *redlock.Lock
+	var l fleets.Hold
 	var err error
 	shared := false
 	switch kind {
 	case Try:
 		patience = 0
-		l, err = c.TryLock(ctx, k.key(d), opts...)
+		l, err = k.c.locker.TryLock(ctx, k.key(d), opts...)
 	case Pounce:
 		patience = 0
 		l, asked, err = k.pounce(d, k.key(d), opts)
 	case Borrow:
 		lease = true
 		opts = append(opts, redlock.WithLease(p.TTL))
-		l, err = c.Lock(ctx, k.key(d), opts...)
+		l, err = k.c.locker.Lock(ctx, k.key(d), opts...)
 	case Wait, Poll, Fair, Cancelled, HandOver:
-		l, err = c.Lock(ctx, k.key(d), opts...)
+		l, err = k.c.locker.Lock(ctx, k.key(d), opts...)
 	case Do:
 		k.do(ctx, d, k.key(d), opts, asked)
 		return
 	case All:
-		l, err = c.LockAll(ctx, k.keys(d), opts...)
+		l, err = asHold(c.LockAll(ctx, k.keys(d), opts...))
 	case Any:
-		l, err = c.LockAny(ctx, k.slots(), opts...)
+		l, err = asHold(c.LockAny(ctx, k.slots(), opts...))
 	case Read:
 		shared = true
-		l, err = c.RWMutex(k.key(d)).RLock(ctx, opts...)
+		l, err = asHold(c.RWMutex(k.key(d)).RLock(ctx, opts...))
 	case Write, Downgrade:
-		l, err = c.RWMutex(k.key(d)).Lock(ctx, opts...)
+		l, err = asHold(c.RWMutex(k.key(d)).Lock(ctx, opts...))
 	}
 	k.bounded(kind, asked, patience)
 	if err != nil {
 		k.w.net.count(func(s *Stats) { s.Failed++ })
 		k.w.trace.detail(k.name, fmt.Sprintf("fails to get it by %s", kind), err)
+		if k.w.move.noteRefusal(err) {
+			k.sleep(d.between(0, p.TTL/4)) // it is told so at once, again and again
+		}
 		return
 	}
 	a := k.c.granted(l, kind, k.number, shared, max(asked, k.c.began(l)))
+	defer k.c.endsWith(l.Context(), a)()
 	switch {
 	case kind == Downgrade:
 		a = k.downgrade(d, a)
@@ -141,13 +158,13 @@ func (k *worker) call(d *dice) {
 
 // pounce waits until shortly before somebody's hold runs out, and then tries a
 // few times in a row. It returns when the last of them began.
-func (k *worker) pounce(d *dice, key string, opts []redlock.LockOption) (l *redlock.Lock, asked time.Duration, err error) {
+func (k *worker) pounce(d *dice, key string, opts []redlock.LockOption) (l fleets.Hold, asked time.Duration, err error) {
 	if end := k.w.beliefOf(key); end != 0 {
 		k.sleep(max(0, end-k.w.now()-d.between(0, max(k.w.p.PounceFrom, k.w.p.TTL/80))))
 	}
 	for range 12 {
 		asked = k.w.now()
-		if l, err = k.c.lock.TryLock(background, key, opts...); err == nil {
+		if l, err = k.c.locker.TryLock(background, key, opts...); err == nil {
 			break
 		}
 		k.sleep(d.between(100*time.Microsecond, max(800*time.Microsecond, k.w.p.PounceFrom/8)))
@@ -179,6 +196,9 @@ func (k *worker) within(d time.Duration) (context.Context, context.CancelFunc) {
 // allows, and then no more than answers are waited for, some times over.
 func (k *worker) bounded(kind Kind, asked, patience time.Duration) {
 	limit := patience + 4*k.w.p.CommandTimeout + 10*time.Millisecond
+	if k.w.move != nil { // in both fleets, tokens raised, and both given back
+		limit += 6*k.w.p.CommandTimeout + idsWithin
+	}
 	if took := k.w.now() - asked; took > limit {
 		k.w.violated(history.Unbounded, fmt.Sprintf("%s: %s took %v, want at most %v", k.name, kind, took, limit))
 	}
@@ -187,12 +207,13 @@ func (k *worker) bounded(kind Kind, asked, patience time.Duration) {
 // do holds the lock inside of a function.
 func (k *worker) do(ctx context.Context, d *dice, key string, opts []redlock.LockOption, asked time.Duration) {
 	ran := false
-	err := k.c.lock.Do(ctx, key, func(ctx context.Context) error {
+	err := k.c.locker.Do(ctx, key, func(ctx context.Context) error {
 		ran = true
 		l, _ := redlock.FromContext(ctx)
 		a := k.c.granted(l, Do, k.number, false, asked)
+		defer k.c.endsWith(ctx, a)()
 		if k.w.p.Updates {
-			k.update(d, l)
+			k.update(k.c.underDo(ctx, l), d, l)
 		} else {
 			k.sleep(d.between(0, 2*k.w.p.TTL))
 		}
@@ -201,8 +222,18 @@ func (k *worker) do(ctx context.Context, d *dice, key string, opts []redlock.Loc
 	}, opts...)
 	if !ran {
 		k.w.net.count(func(s *Stats) { s.Failed++ })
+		k.w.move.noteRefusal(err)
 		k.w.trace.detail(k.name, "fails to get it by Do", err)
 	}
+}
+
+// asHold makes a hold of what a client returns: a nil *redlock.Lock would be one that is
+// not nil.
+func asHold(l *redlock.Lock, err error) (fleets.Hold, error) {
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // downgrade makes a reader of the writer.
@@ -213,7 +244,7 @@ func (k *worker) downgrade(d *dice, a *active) *active {
 	k.c.ended(a, "DOWNGRADES")
 	ctx, cancel := k.within(k.w.p.TTL)
 	defer cancel()
-	err := a.lock.Downgrade(ctx)
+	err := a.one().Downgrade(ctx)
 	k.w.trace.detail(k.name, "has downgraded", err)
 	if a.lock.Remaining() <= 0 {
 		return a // lost before or meanwhile
@@ -225,7 +256,7 @@ func (k *worker) downgrade(d *dice, a *active) *active {
 func (k *worker) handOver(d *dice, a *active, opts []redlock.LockOption) *active {
 	k.sleep(d.between(0, k.w.p.Think))
 	k.c.ended(a, "HANDS OVER")
-	token, err := a.lock.HandOver()
+	token, err := a.one().HandOver()
 	if err != nil {
 		return nil
 	}
@@ -253,7 +284,7 @@ func (k *worker) lend(d *dice, a *active) {
 	ctx, cancel := k.within(k.w.p.TTL)
 	defer cancel()
 	asked := k.w.now()
-	l, err := heir.lock.Adopt(ctx, a.lock.Key(), a.lock.Token(), redlock.WithLease(k.w.p.TTL/4))
+	l, err := heir.lock.Adopt(ctx, a.lock.Key(), a.one().Token(), redlock.WithLease(k.w.p.TTL/4))
 	if err != nil {
 		k.w.trace.detail(heir.name, "cannot adopt", err)
 		return
@@ -287,7 +318,7 @@ func (k *worker) use(d *dice, a *active, lease bool) {
 		}
 	}
 	if p.Updates {
-		k.update(d, a.lock)
+		k.update(a.lock.Context(), d, a.lock)
 	} else {
 		k.sleep(max(0, length))
 	}

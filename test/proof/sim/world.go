@@ -17,6 +17,7 @@ import (
 	"github.com/redquorum/redquorum/internal/testhook"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/fleets"
 	"github.com/redquorum/redquorum/test/proof/history"
 )
 
@@ -36,6 +37,7 @@ type Stats struct {
 	Granted, Failed, Extended, Lost, Raised int
 	Connections, Cuts, Twice, Joined        int
 	Restarts, Blocked, Frozen, Paused, Step int
+	Moved, Closed, Outages, Refused         int
 	Virtual                                 time.Duration // how long it took, in its own time
 }
 
@@ -55,12 +57,20 @@ func (s *Stats) Add(o *Stats) {
 	s.Frozen += o.Frozen
 	s.Paused += o.Paused
 	s.Step += o.Step
+	s.Moved += o.Moved
+	s.Closed += o.Closed
+	s.Outages += o.Outages
+	s.Refused += o.Refused
 	s.Virtual += o.Virtual
 }
 
 func (s *Stats) String() string {
-	return fmt.Sprintf("%d granted, %d failed, %d extended, %d lost, %d raised; %d connections, %d cut, %d commands twice, %d joined, %d restarts, %d partitions, %d freezes, %d pauses, %d clock steps; %v of virtual time",
-		s.Granted, s.Failed, s.Extended, s.Lost, s.Raised, s.Connections, s.Cuts, s.Twice, s.Joined, s.Restarts, s.Blocked, s.Frozen, s.Paused, s.Step, s.Virtual.Round(time.Second))
+	moves := ""
+	if s.Moved > 0 {
+		moves = fmt.Sprintf("; %d changes of a client, %d fleets closed, %d outages of a fleet, %d calls refused by a closed one", s.Moved, s.Closed, s.Outages, s.Refused)
+	}
+	return fmt.Sprintf("%d granted, %d failed, %d extended, %d lost, %d raised; %d connections, %d cut, %d commands twice, %d joined, %d restarts, %d partitions, %d freezes, %d pauses, %d clock steps%s; %v of virtual time",
+		s.Granted, s.Failed, s.Extended, s.Lost, s.Raised, s.Connections, s.Cuts, s.Twice, s.Joined, s.Restarts, s.Blocked, s.Frozen, s.Paused, s.Step, moves, s.Virtual.Round(time.Second))
 }
 
 // Run runs a profile with a seed, in a bubble of its own. It fails t where a
@@ -104,8 +114,9 @@ type world struct {
 	seed    uint64
 	trace   *trace
 	net     *network
-	nodes   []*node
+	nodes   []*node // of both fleets, where clients are moved
 	clients []*client
+	move    *move // nil: clients are not moved
 	set     history.Set
 	over    atomic.Bool // workers are done
 
@@ -114,24 +125,32 @@ type world struct {
 	violations []history.Violation
 }
 
-// A client is one redlock.Client with a clock of its own, as a process has it.
+// A client is one redlock.Client with a clock of its own, as a process has it; while it
+// is moved it has two.
 type client struct {
-	w     *world
-	index int
-	name  string
-	clock *clock
-	lock  *redlock.Client
+	w      *world
+	index  int
+	name   string
+	clock  *clock
+	lock   *redlock.Client // of the fleet that it is in; of two the old one
+	locker fleets.Locker   // what it locks by
+	opened []*redlock.Client
+	number uint64 // of the clients that it has opened
 
-	mu     sync.Mutex // guards active; no call into the library is made under it
+	mu     sync.Mutex // guards what follows; no call into the library is made under it
 	active []*active
+	tokens int // of holds in both fleets
 }
 
 func newWorld(p *Profile, seed uint64, verbose bool) (*world, error) {
-	l := newLanes()
+	l := newLanes(maxClients, maxMasters)
+	if p.To > 0 {
+		l = newLanes(p.Clients+1, p.Masters+p.To) // and whoever closes the fleet
+	}
 	w := &world{lanes: l, p: p, seed: seed, trace: &trace{lanes: l, verbose: verbose}}
 	d := roll(seed, hash.Text("clocks"))
 	var urls []string
-	for i := range p.Masters {
+	for i := range p.Masters + p.To {
 		c := &clock{start: l.start, ppm: w.rate(d)}
 		var ids bytes.Buffer // enough for a hundred restarts
 		for range 1000 {
@@ -158,11 +177,14 @@ func newWorld(p *Profile, seed uint64, verbose bool) (*world, error) {
 		c.clock.wall.Store(int64(w.clientOffset(d, i)))
 		w.trace.note("CLOCK", fmt.Sprintf("%s's is off by %v and runs %d ppm fast", c.name, time.Duration(c.clock.wall.Load()), c.clock.ppm))
 		l.sleep(workerLane(i, 0), time.Millisecond)
-		if err := c.open(urls); err != nil {
+		if err := c.open(urls[:p.Masters]); err != nil {
 			w.close()
 			return nil, err
 		}
 		w.clients = append(w.clients, c)
+	}
+	if p.To > 0 {
+		w.move = newMove(w, urls, d)
 	}
 	return w, nil
 }
@@ -183,8 +205,23 @@ func (w *world) clientOffset(d *dice, side int) time.Duration {
 	return d.between(-w.p.ClientOffset, w.p.ClientOffset)
 }
 
-func (c *client) open(urls []string) (err error) {
+// open makes the client one of a fleet.
+func (c *client) open(urls []string) error {
+	lock, err := c.openFleet(urls, 0)
+	if err == nil {
+		c.lock, c.locker = lock, fleets.One(lock)
+	}
+	return err
+}
+
+// openFleet makes a redlock.Client of a fleet, whose masters have the numbers from first
+// on.
+func (c *client) openFleet(urls []string, first int) (*redlock.Client, error) {
 	p := c.w.p
+	luck := []uint64{c.w.seed, hash.Text("client"), uint64(c.index)}
+	if c.number > 0 {
+		luck = append(luck, c.number)
+	}
 	poolOpts := []pool.Option{
 		pool.WithDialer(c.w.net.dialer(c.index)),
 		pool.WithDialTimeout(max(10*time.Millisecond, p.StallLimit)),
@@ -194,9 +231,9 @@ func (c *client) open(urls []string) (err error) {
 	}
 	opts := []redlock.Option{
 		testhook.Client(testhook.Hooks{
-			ID:     fmt.Sprintf("client%014d", c.index),
-			Chance: chance.Seeded(chance.Hash(c.w.seed, hash.Text("client"), uint64(c.index))),
-			Yield:  c.gather,
+			ID:     fmt.Sprintf("client%014d", uint64(c.index)+10*c.number),
+			Chance: chance.Seeded(chance.Hash(luck...)),
+			Yield:  func(master int) { c.gather(first + master) },
 		}).(redlock.Option),
 		redlock.WithClock(c.clock),
 		redlock.WithMaxTTL(p.MaxTTL),
@@ -213,8 +250,26 @@ func (c *client) open(urls []string) (err error) {
 	if p.NoDrift {
 		opts = append(opts, redlock.WithDrift(drift.Policy{}))
 	}
-	c.lock, err = redlock.Open(urls, opts...)
-	return err
+	lock, err := redlock.Open(urls, opts...)
+	if err == nil {
+		c.opened = append(c.opened, lock)
+		c.number++
+	}
+	return lock, err
+}
+
+// shut closes what the client has opened, and counts.
+func (c *client) shut() {
+	for _, lock := range c.opened {
+		c.w.net.count(func(s *Stats) { s.Raised += int(lock.Stats().FencingRaises) })
+	}
+	if c.locker != nil {
+		_ = c.locker.Close()
+	}
+	for _, lock := range c.opened {
+		_ = lock.Close()
+	}
+	c.opened, c.locker, c.lock = nil, nil, nil
 }
 
 // gather lets commands to a master gather: until everybody at this instant has
@@ -225,7 +280,7 @@ func (c *client) gather(master int) {
 		time.Sleep(time.Duration(1 + master))
 		return
 	}
-	c.w.sleep(flushLane(c.index, master), c.w.p.Gather)
+	c.w.sleep(c.w.flushLane(c.index, master), c.w.p.Gather)
 }
 
 // run lets the workers work, then calms everything down and looks whether all
@@ -238,6 +293,9 @@ func (w *world) run() *Result {
 			working.Go(func() { w.work(c, n) })
 		}
 	}
+	if w.move != nil {
+		working.Go(w.move.direct)
+	}
 	w.faults(&failing)
 	working.Wait()
 	w.over.Store(true)
@@ -248,9 +306,9 @@ func (w *world) run() *Result {
 	for _, v := range w.set.Lost() {
 		w.violated(v.Kind, v.Text)
 	}
-	for _, c := range w.clients {
-		w.net.stats.Raised += int(c.lock.Stats().FencingRaises)
-		_ = c.lock.Close()
+	w.shut()
+	if w.move != nil {
+		w.move.check()
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -272,11 +330,19 @@ func (w *world) violated(kind, text string) {
 	w.violations = append(w.violations, v)
 }
 
+// shut closes all clients.
+func (w *world) shut() {
+	for _, c := range w.clients {
+		c.shut()
+	}
+	if w.move != nil {
+		w.move.operator.shut()
+	}
+}
+
 // close ends what was started; more than once if need be.
 func (w *world) close() {
-	for _, c := range w.clients {
-		_ = c.lock.Close()
-	}
+	w.shut()
 	for _, n := range w.nodes {
 		n.master.Close()
 	}

@@ -1,0 +1,77 @@
+package mutants
+
+// ofReadersThatWait are mistakes about readers and writers that wake each other.
+var ofReadersThatWait = []mutant{
+	{
+		name:    "readers that a writer's release does not wake",
+		breaks:  "progress: all readers that wait are called by a writer's release",
+		edits:   []edit{{"internal/script/phases.lua", "if after == 'writer' or after == nil and", "if after == nil and"}},
+		foundBy: goTest{"./internal/script", "TestAWritersReleaseCallsAllReadersAndNoWriter"},
+	},
+	{
+		name:    "a writer's release that wakes one reader of several",
+		breaks:  "progress: all readers that wait are called by a writer's release",
+		edits:   []edit{{"internal/script/phases.lua", "found = math.max(found, client == me and 2 or 1)", "do return 1 end"}},
+		foundBy: goTest{"./internal/script", "TestAWritersReleaseCallsAllReadersAndNoWriter"},
+	},
+	{
+		name:    "one call of a client that is woken, of several readers",
+		breaks:  "progress: all readers that wait are called by a writer's release",
+		edits:   []edit{{"internal/wakeup/hub.go", "!strings.HasPrefix(key, ForAll)", "strings.HasPrefix(key, Prefix+ForAll) || key != \"\""}},
+		foundBy: goTest{"./internal/waitqueue", "TestAllReadersOfAClientAreCalled"},
+	},
+	{
+		name:    "a last reader that wakes no writer",
+		breaks:  "progress: the last reader's release calls the writer that waits",
+		edits:   []edit{{"internal/script/reader_handover.lua", "pcall(tell_first, KEYS[1], queue, ARGV[3], after)", "pcall(tell_readers, KEYS[1], queue, '')"}},
+		foundBy: goTest{"./internal/script", "TestTheLastReaderAtTheMasterCallsTheFirstWriter"},
+	},
+	{
+		name:    "two readers that release together, of whom the first calls",
+		breaks:  "progress: it is the last reader's release that calls",
+		edits:   []edit{{"internal/script/reader_handover.lua", "if redis.call('TYPE', KEYS[1])['ok'] ~= 'none' then return released end\n", ""}},
+		foundBy: goTest{"./internal/script", "TestTheLastReaderAtTheMasterCallsTheFirstWriter"},
+	},
+	{
+		name:    "a reader that overtakes a writer that waits",
+		breaks:  "fairness: readers that come behind a writer wait for it",
+		edits:   []edit{{"internal/script/readers_queue.lua", "go = called or not kept", "go = true"}},
+		foundBy: goTest{"./internal/script", "TestTheLastReaderAtTheMasterCallsTheFirstWriter"},
+	},
+	{
+		name:    "a reader that nobody has called, and that passes writers",
+		breaks:  "fairness: readers that come behind a writer wait for it",
+		edits:   []edit{{"internal/wire/ask.go", "a.acquireReader(c, s, t.Called)", "a.acquireReader(c, s, true)"}},
+		foundBy: goTest{"./redlock", "TestAWaitingWriterKeepsNewReadersOutAndRenewsNone"},
+	},
+	{
+		name:    "readers that follow readers",
+		breaks:  "fairness: a writer that waits elsewhere keeps readers out",
+		edits:   []edit{{"internal/script/phases.lua", " or after == 'kept' then return told end", " then return told end"}},
+		foundBy: goTest{"./internal/script", "TestReadersDoNotFollowReadersWhileAWriterIsNoted"},
+	},
+	{
+		name:    "a reader that is in, and still called",
+		breaks:  "progress: the last reader's release waits for nobody who has come",
+		edits:   []edit{{"internal/script/readers_queue.lua", "elseif redis.call('ZSCORE', readers, me) then", "elseif false then"}},
+		foundBy: goTest{"./internal/script", "TestAReaderThatHasComeTakesItsMarkWithIt"},
+	},
+	{
+		name:    "a writer that gives up in silence",
+		breaks:  "progress: readers that it kept out are called",
+		edits:   []edit{{"redlock/intent.go", "if gaveUp {", "if false {"}},
+		foundBy: goTest{"./redlock", "TestAWriterThatGivesUpWakesTheReadersThatItKeptOut"},
+	},
+	{
+		name:    "a client that overtakes those whom its release has called",
+		breaks:  "fairness: phases of readers and writers alternate",
+		edits:   []edit{{"internal/waitqueue/room.go", "\t\tr.recent.note(key, true)\n", ""}},
+		foundBy: goTest{"./redlock", "TestNeitherReadersNorWritersStarve"},
+	},
+	{
+		name:    "a reader that leaves, and stays",
+		breaks:  "every place in a queue is left when a call ends",
+		edits:   []edit{{"internal/script/readers_queue.lua", "tell_first(lock, queue, '', kept and 'kept' or nil) end -- it asks", "tell_first(lock, queue, me, kept and 'kept' or nil, true) end -- it asks"}},
+		foundBy: goTest{"./internal/script", "TestAReaderThatLeavesWhileOthersAreCalledLeavesNoEntry"},
+	},
+}

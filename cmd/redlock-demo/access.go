@@ -120,11 +120,16 @@ func (f *accessFlags) open(cmd *cobra.Command, a *app, shared *sharedFlags, opts
 	if err != nil {
 		return nil, err
 	}
+	return f.openURLs(urls, shared, opts...)
+}
+
+// openURLs makes a client for these masters.
+func (f *accessFlags) openURLs(urls []string, shared *sharedFlags, opts ...redlock.Option) (*redlock.Client, error) {
 	poolOpts, err := f.pool()
 	if err != nil {
 		return nil, err
 	}
-	opts = append(shared.fleetOptions(""), append(opts, redlock.WithPool(poolOpts...))...)
+	opts = append(shared.fleetOptions(""), append(opts[:len(opts):len(opts)], redlock.WithPool(poolOpts...))...)
 	client, err := redlock.Open(urls, opts...)
 	if err != nil {
 		return nil, inFlags(err)
@@ -172,14 +177,14 @@ func awaitMasters(ctx context.Context, c *redlock.Client, enough func(up, unknow
 var optionFlags = strings.NewReplacer(
 	"WithTTL: ", "--ttl ", "WithMaxTTL: ", "--max-ttl ", "WithOwner: ", "--owner ", "WithAuth: ", "--user: ",
 	"WithTLS is given", "--tls-ca or --tls-cert is given",
-	"above WithMaxTTL", "above --max-ttl", "WithGuard: ", "--guard: ",
+	"above WithMaxTTL", "above --max-ttl", "WithGuard: ", "--guard: ", "WithMovedTo: ", "--moved-to: ",
 )
 
 // inFlags is an error of the library about its arguments, in the words of the
 // command.
 func inFlags(err error) error {
 	text := err.Error()
-	for _, room := range []string{"redlock: ", "pool: ", "lock: "} {
+	for _, room := range []string{"redlock: ", "fleets: ", "pool: ", "lock: "} {
 		text = strings.TrimPrefix(text, room)
 	}
 	text = strings.TrimSuffix(text, ": "+errors.ErrUnsupported.Error())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/bench"
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/fleets"
 )
 
 const benchExamples = `  redlock-demo bench --masters redis://a,redis://b,redis://c
@@ -36,16 +37,20 @@ and prints how many pairs a second the masters give and how long the calls take.
 It measures without a guard and, where the masters carry the marker of a fleet,
 with the guard that it names, each without and with fencing tokens.
 
-The masters see the load: do not run it where others need them. Its keys begin
-with redlock-demo:bench: and are removed in the end, whatever ends it; where that
-cannot be, it says so, and they expire by themselves. It declares no fleet:
---guard does, where the library would.
+With several fleets (--masters NAME=url,url,... for each) it locks each key in
+the fleet to which it belongs by the fleets' names. The first line says how many
+fleets there are.
+
+The masters feel the load: do not run it where others need them. Its keys begin
+with redlock-demo:bench: and are removed in the end, whatever ends it. Where
+that is not possible it says so, and they expire by themselves. It declares no
+fleet, except with --guard, where the library would.
 
 Exit code: 0 when something was measured, 69 when no quorum can be had, 64 for
 a mistake in the arguments.`,
 		Example: benchExamples,
 
-		Annotations: map[string]string{heeds: "masters config max-ttl client-skew json"},
+		Annotations: map[string]string{several: "", heeds: "masters config max-ttl client-skew json"},
 		Args:        noArguments,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runBench(cmd, a, o) },
 	}
@@ -61,7 +66,7 @@ a mistake in the arguments.`,
 }
 
 func runBench(cmd *cobra.Command, a *app, o *benchOptions) error {
-	urls, err := o.namedMasters(cmd, a)
+	list, err := o.namedFleets(cmd, a)
 	if err != nil {
 		return err
 	}
@@ -71,10 +76,13 @@ func runBench(cmd *cobra.Command, a *app, o *benchOptions) error {
 	}
 	v := &benchView{out: a.out, live: !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
 	options := bench.Options{
-		URLs: urls, Pool: poolOpts, Goroutines: o.goroutines, Keys: o.keys, Duration: o.duration, TTL: o.ttl,
+		Pool: poolOpts, Goroutines: o.goroutines, Keys: o.keys, Duration: o.duration, TTL: o.ttl,
 		Progress: v.progress,
 	}
-	if options.Settings, err = o.settings(cmd, urls); err != nil {
+	for _, f := range list {
+		options.Fleets = append(options.Fleets, bench.Fleet{Name: f.name, URLs: f.urls})
+	}
+	if options.Settings, err = o.settings(cmd, list); err != nil {
 		return err
 	}
 	result, err := bench.Run(cmd.Context(), options)
@@ -91,6 +99,10 @@ func runBench(cmd *cobra.Command, a *app, o *benchOptions) error {
 	}
 	switch {
 	case errors.Is(err, redlock.ErrNoQuorum):
+		var in *fleets.FleetError
+		if errors.As(err, &in) {
+			return &codeError{exitNoQuorum, &noQuorumError{fleet: in.Fleet, err: err}}
+		}
 		return &codeError{exitNoQuorum, &noQuorumError{err: err}}
 	default:
 		return err

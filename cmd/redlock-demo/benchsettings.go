@@ -12,8 +12,8 @@ import (
 )
 
 // settings are what is measured: the level that --guard names, else none and the
-// one that the masters' markers name.
-func (o *benchOptions) settings(cmd *cobra.Command, urls []string) ([]bench.Setting, error) {
+// one that the masters' markers name, in all fleets the same.
+func (o *benchOptions) settings(cmd *cobra.Command, list []fleet) ([]bench.Setting, error) {
 	poolOpts, err := o.pool()
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (o *benchOptions) settings(cmd *cobra.Command, urls []string) ([]bench.Sett
 	if o.guard == "" {
 		off := o.fleetOptions("off")
 		levels = []level{{"off", off}}
-		if c, ok := commonFleet(cmd.Context(), urls, poolOpts); ok {
+		if c, ok := commonSettings(cmd.Context(), list, poolOpts); ok {
 			name := c.Level.String()
 			levels = append(levels, level{name, append(guardOption(name), redlock.WithMaxTTL(c.MaxTTL))})
 		}
@@ -40,6 +40,20 @@ func (o *benchOptions) settings(cmd *cobra.Command, urls []string) ([]bench.Sett
 		}
 	}
 	return settings, nil
+}
+
+// commonSettings are those of the markers of all fleets, but for how many masters each has;
+// false: they do not name the same.
+func commonSettings(ctx context.Context, list []fleet, opts []pool.Option) (common guard.Config, ok bool) {
+	for i, f := range list {
+		c, known := commonFleet(ctx, f.urls, opts)
+		c.Masters = 0
+		if !known || i > 0 && c != common {
+			return guard.Config{}, false
+		}
+		common = c
+	}
+	return common, true
 }
 
 // commonFleet is the one that all masters which answer name; false: they do not.

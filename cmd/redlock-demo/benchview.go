@@ -45,8 +45,12 @@ func settingName(guard string, fencing bool) string {
 // print prints the result as people read it.
 func (v *benchView) print(r *bench.Result, each time.Duration) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s, %d a quorum, %s, %s, TTL %v, %v a row\n\n", words.Count(r.Masters, "master"), r.Quorum,
+	fmt.Fprintf(&b, "%s, %s, %s, TTL %v, %v a row\n", onWhat(r),
 		words.Count(r.Goroutines, "goroutine"), words.Count(r.Keys, "key"), time.Duration(r.TTLMS)*time.Millisecond, each)
+	for _, f := range r.Fleets {
+		fmt.Fprintf(&b, "   fleet %q: %s of the keys, %s, %d a quorum\n", f.Name, thousands(uint64(f.Keys)), words.Count(f.Masters, "master"), f.Quorum)
+	}
+	b.WriteByte('\n')
 	rows := [][]string{{"guard", "fencing", "pairs/s", "lock p50", "p90", "p99", "max", "unlock p50", "p99", "errors"}}
 	for _, row := range r.Rows {
 		fencing := "no"
@@ -87,6 +91,14 @@ func (v *benchView) print(r *bench.Result, each time.Duration) error {
 		return &outputError{err}
 	}
 	return nil
+}
+
+// onWhat is where it was measured, in few words.
+func onWhat(r *bench.Result) string {
+	if r.Fleets != nil {
+		return fmt.Sprintf("keys spread over %s by their names", words.Count(len(r.Fleets), "fleet"))
+	}
+	return fmt.Sprintf("%s, %d a quorum", words.Count(r.Masters, "master"), r.Quorum)
 }
 
 func micros(us float64) string { return words.Span(time.Duration(us * 1000)) }

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -37,7 +39,19 @@ func testMain(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		return 1
 	}
+	heedSignals()
 	return m.Run()
+}
+
+// heedSignals has commands that the tests start die of the signals that end programs,
+// also where whoever started the tests ignores them, as nohup and a shell's & do: a
+// child would inherit that.
+func heedSignals() {
+	for _, sig := range []os.Signal{syscall.SIGHUP, os.Interrupt} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
+	}
 }
 
 // command is the binary with the arguments, in an environment without what

@@ -17,9 +17,9 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-const chaosExamples = `  redlock-demo chaos                              watch, and break things by keys
-  redlock-demo chaos --tour                       see every fault once
-  redlock-demo chaos --spawn redis-server         the same with real masters
+const chaosExamples = `  redlock-demo chaos                             watch, and break things by keys
+  redlock-demo chaos --tour                      see every fault once
+  redlock-demo chaos --spawn redis-server        the same with real masters
   redlock-demo chaos --masters redis://a,redis://b,redis://c     break yours
   redlock-demo chaos --script faults.txt --json | jq .verdict
 
@@ -48,17 +48,17 @@ func newChaos(a *app, shared *sharedFlags) *cobra.Command {
 		Use:   "chaos",
 		Short: "Break masters while contenders fight for a lock, and check it",
 		Long: `chaos starts five masters of its own and lets contenders fight for one lock on
-them. At a terminal it shows the masters, who holds and for how much longer, and
-takes keys that kill, freeze, restart, empty and cut off masters and set their
+them. At a terminal it shows the masters, and who holds the lock for how much
+longer. Keys kill, freeze, restart, empty and cut off masters, and set their
 clocks wrong. Elsewhere it prints plain lines, and does what --script says, by
 default the tour of all faults.
 
-The masters are embedded in the program; with --spawn they are processes, whose
-clocks cannot be set. With --masters they are yours: chaos does nothing to them
-but lock, shows which of them answer and vote, and you break them by other means.
+The masters are embedded in the program. With --spawn they are processes, whose
+clocks cannot be set. With --masters they are yours: chaos only locks on them
+and shows which of them answer and vote, and you break them by other means.
 It goes on until q, a signal or --duration, and deletes its keys in the end.
 
-All the while it checks that no two contenders hold the lock at once, and that
+All the time it checks that no two contenders hold the lock at once, and that
 fencing tokens rise. What breaks the assumptions of the lock breaks the check:
 set most clocks forward, or empty most masters with --guard off, and see.
 

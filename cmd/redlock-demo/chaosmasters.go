@@ -17,9 +17,9 @@ type chaosMasters struct {
 	given []string // set by check; nil: its own
 }
 
-func (o *chaosMasters) register(cmd *cobra.Command, masters *string) {
+func (o *chaosMasters) register(cmd *cobra.Command, masters *[]string) {
 	cmd.Flags().StringVar(&o.spawn, "spawn", "", "start real masters of this `binary`, a path or a name such as redis-server")
-	cmd.Flags().StringVar(masters, "masters", "", "comma-separated `urls` of masters that you break yourself: redis://, rediss:// or unix://")
+	cmd.Flags().Var(&listsFlag{masters}, "masters", "comma-separated `urls` of masters that you break yourself: redis://, rediss:// or unix://")
 	o.accessFlags.register(cmd)
 }
 
@@ -44,9 +44,9 @@ func (o *chaosMasters) start(ctx context.Context, cmd *cobra.Command) (demo.Clus
 	case o.given != nil:
 		return demo.Given(o.given), nil
 	case cmd.Flags().Changed("spawn"):
-		return spawned(ctx, o.spawn)
+		return spawned(ctx, o.spawn, demo.Masters)
 	}
-	return embedded()
+	return embedded(demo.Masters)
 }
 
 // access is how masters are reached that others run. What a configuration file says

@@ -8,10 +8,15 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // configured are the flags that a configuration file may give.
-var configured = []string{"masters", "user", "password-file", "tls-ca", "tls-cert", "tls-key", "guard", "max-ttl", "client-skew"}
+var configured = []string{"masters", "move-to", "moved-to", "user", "password-file", "tls-ca", "tls-cert", "tls-key", "guard", "max-ttl", "client-skew"}
+
+// repeated are those of them that may be on several lines, as the flags may be given
+// several times. They say nothing of other masters than the file's own.
+var repeated = []string{"masters", "move-to", "moved-to"}
 
 // ownMasters marks a command that uses no masters of somebody else.
 const ownMasters = "own-masters"
@@ -42,12 +47,15 @@ func applyConfig(cmd *cobra.Command, a *app, file string) error {
 		return usagef("%s %s: %w", origin, file, err)
 	}
 	_, own := cmd.Annotations[ownMasters]
-	own = own || cmd.Flags().Changed("spawn")
+	var given []string // flags
+	cmd.Flags().Visit(func(f *pflag.Flag) { given = append(given, f.Name) })
+	// What the file says of masters is passed over as a whole.
+	elsewhere := own || slices.Contains(given, "spawn") || slices.Contains(given, "move") || slices.Contains(given, "masters") || a.env(mastersVariable) != ""
 	for _, s := range settings {
 		flag := cmd.Flags().Lookup(s.name)
 		switch {
-		case flag == nil || flag.Changed:
-		case s.name == "masters" && (own || a.env(mastersVariable) != ""):
+		case flag == nil || slices.Contains(given, s.name):
+		case elsewhere && slices.Contains(repeated, s.name):
 		default:
 			if err := cmd.Flags().Set(s.name, s.value); err != nil {
 				return usagef("%s %s: line %d: %s %q: %w", origin, file, s.line, s.name, s.value, flag.Value.Set(s.value)) // in fewer words than err
@@ -57,8 +65,9 @@ func applyConfig(cmd *cobra.Command, a *app, file string) error {
 	return nil
 }
 
-// readConfig reads lines such as "masters = redis://a,redis://b". Its errors do
-// repeat the name on a line at the most: what is behind it may be a password.
+// readConfig reads lines such as "masters = redis://a,redis://b"; of several fleets each
+// has a line, "masters = eu=redis://a,redis://b". Its errors do repeat the name on a line at
+// the most: what is behind it may be a password.
 func readConfig(name string) (settings []setting, err error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -85,7 +94,7 @@ func readConfig(name string) (settings []setting, err error) {
 			return nil, fmt.Errorf("line %d: unknown name %q: want one of %s", n, name, strings.Join(configured, ", "))
 		case value == "":
 			return nil, fmt.Errorf("line %d: %s has no value", n, name)
-		case slices.ContainsFunc(settings, func(s setting) bool { return s.name == name }):
+		case !slices.Contains(repeated, name) && slices.ContainsFunc(settings, func(s setting) bool { return s.name == name }):
 			return nil, fmt.Errorf("line %d: %s is given twice", n, name)
 		}
 		settings = append(settings, setting{n, name, value})

@@ -60,7 +60,7 @@ func TestAConfigurationFileNamesTheMasters(t *testing.T) {
 
 func TestAConfigurationFileThatIsNoneIsRefused(t *testing.T) {
 	t.Parallel()
-	const names = "masters, user, password-file, tls-ca, tls-cert, tls-key, guard, max-ttl, client-skew"
+	const names = "masters, move-to, moved-to, user, password-file, tls-ca, tls-cert, tls-key, guard, max-ttl, client-skew"
 	for text, want := range map[string]string{
 		"masters redis://:secret@h":          "line 1: masters redis://[redacted]@h: want name = value, with one of the names " + names,
 		"\npassword = secret":                "line 2: unknown name \"password\": want one of " + names,

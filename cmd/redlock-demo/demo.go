@@ -13,6 +13,7 @@ import (
 const demoExamples = `  redlock-demo                          five masters inside the program
   redlock-demo --spawn redis-server     five real ones, started and killed
   redlock-demo --masters redis://a,redis://b:7000,rediss://user:pw@c
+  redlock-demo --move                   other masters, while the lock is in use
   redlock-demo --json | jq .verdict`
 
 // demoHeeds is the shared flags that demo heeds. Its fencing tokens are nobody else's.
@@ -22,6 +23,7 @@ const demoHeeds = "masters config ttl max-ttl json no-color"
 type demoOptions struct {
 	*sharedFlags
 	spawn         string
+	move          bool
 	seed          uint64
 	buyers, stock int
 }
@@ -34,8 +36,9 @@ func newDemoOptions(shared *sharedFlags) *demoOptions {
 func (o *demoOptions) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.spawn, "spawn", "", "start and kill five real masters of this `binary`, a path or a name such as redis-server")
+	flags.BoolVar(&o.move, "move", false, "show how three masters are changed for five others while it sells, on masters of its own")
 	flags.Var(&seedFlag{&o.seed}, "seed", "of the buyers' haste (default random)")
-	flags.Var(&numberFlag{&o.buyers, demo.MinBuyers, demo.MaxBuyers}, "buyers", "how many buyers there are")
+	flags.Var(&numberFlag{&o.buyers, demo.MinBuyers, demo.MaxBuyers}, "buyers", "how many buyers there are; with --move 8 by default")
 	flags.Var(&numberFlag{&o.stock, demo.MinStock, demo.MaxStock}, "stock", "how many pieces there are to sell")
 }
 
@@ -52,6 +55,10 @@ why, and it recovers by itself once a master is back.
 The masters are embedded in the program unless --spawn or --masters names real
 ones. Those of --masters are not stopped: at a terminal you are asked to stop
 them, elsewhere that part is left out.
+
+--move shows instead how masters are changed while it sells: from three to five
+others, in the phases of docs/how-to/moving-a-fleet.md, while one of either is
+killed. No update is lost, and fencing tokens rise all along.
 
 Exit code: 0 when every expectation held, 1 when one did not, 64 for a mistake
 in the arguments or where none of the masters answers, 69 where some answer but
@@ -72,22 +79,7 @@ func runDemo(cmd *cobra.Command, a *app, o *demoOptions) (err error) {
 	if !cmd.Flags().Changed("seed") {
 		o.seed = rand.Uint64N(1_000_000)
 	}
-	cluster, err := o.cluster(ctx, cmd, a)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closeErr := cluster.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	result, err := demo.Run(ctx, cluster, demo.Options{
-		Buyers: o.buyers, Stock: o.stock, TTL: o.ttl, MaxTTL: o.maxTTL, Seed: o.seed,
-		Screen:  o.screen(a),
-		Person:  !o.json && isTerminal(a.in) && isTerminal(a.out),
-		Skip:    a.skip,
-		Version: cmd.Root().Version,
-	})
+	result, err := o.run(ctx, cmd, a)
 	if broken, ok := errors.AsType[*demo.OutputError](err); ok {
 		return &outputError{broken.Err}
 	}
@@ -102,6 +94,59 @@ func runDemo(cmd *cobra.Command, a *app, o *demoOptions) (err error) {
 	return err
 }
 
+// run runs it on the masters that the flags ask for.
+func (o *demoOptions) run(ctx context.Context, cmd *cobra.Command, a *app) (result *demo.Result, err error) {
+	options := demo.Options{
+		Buyers: o.buyers, Stock: o.stock, TTL: o.ttl, MaxTTL: o.maxTTL, Seed: o.seed,
+		Screen:  o.screen(a),
+		Person:  !o.json && isTerminal(a.in) && isTerminal(a.out),
+		Skip:    a.skip,
+		Version: cmd.Root().Version,
+	}
+	if o.move && !cmd.Flags().Changed("buyers") {
+		options.Buyers = demo.MoveBuyers
+	}
+	var started []demo.Cluster
+	defer func() {
+		for _, c := range started {
+			if closeErr := c.Close(); err == nil {
+				err = closeErr
+			}
+		}
+	}()
+	if !o.move {
+		cluster, err := o.cluster(ctx, cmd, a)
+		if err != nil {
+			return nil, err
+		}
+		started = append(started, cluster)
+		return demo.Run(ctx, cluster, options)
+	}
+	var sides []demo.Owner
+	for _, n := range []int{demo.MoveFrom, demo.MoveTo} {
+		cluster, err := o.ownMasters(ctx, cmd, n)
+		if err != nil {
+			return nil, err
+		}
+		started, sides = append(started, cluster), append(sides, cluster)
+	}
+	return demo.Move(ctx, sides[0], sides[1], options)
+}
+
+// ownMasters starts n masters for a move.
+func (o *demoOptions) ownMasters(ctx context.Context, cmd *cobra.Command, n int) (demo.Owner, error) {
+	changed := cmd.Flags().Changed
+	switch {
+	case changed("masters"):
+		return nil, usagef("--move and --masters exclude each other: a move is shown on masters of its own, which it kills")
+	case changed("stock"):
+		return nil, usagef("--move and --stock exclude each other: a move goes on selling until it is over")
+	case changed("spawn"):
+		return spawned(ctx, o.spawn, n)
+	}
+	return embedded(n)
+}
+
 // cluster is the masters that the flags and the environment ask for.
 func (o *demoOptions) cluster(ctx context.Context, cmd *cobra.Command, a *app) (demo.Cluster, error) {
 	changed := cmd.Flags().Changed("masters")
@@ -109,7 +154,7 @@ func (o *demoOptions) cluster(ctx context.Context, cmd *cobra.Command, a *app) (
 		if changed {
 			return nil, usagef("--spawn and --masters exclude each other: the one starts masters, the other names some")
 		}
-		return spawned(ctx, o.spawn)
+		return spawned(ctx, o.spawn, demo.Masters)
 	}
 	urls, err := o.masterURLs(changed, a.env)
 	switch {
@@ -118,5 +163,5 @@ func (o *demoOptions) cluster(ctx context.Context, cmd *cobra.Command, a *app) (
 	case urls != nil:
 		return demo.Given(urls), nil
 	}
-	return embedded()
+	return embedded(demo.Masters)
 }

@@ -145,6 +145,33 @@ func TestAFailedExpectationIsExitCodeOne(t *testing.T) {
 	}
 }
 
+// Masters that others run, and a file that names some, are nothing to a move.
+func TestAMoveIsShownOnMastersOfItsOwn(t *testing.T) {
+	t.Parallel()
+	others := cluster(t, 1)
+	config := file(t, "masters = "+list(others)+"\n")
+	stdout, stderr, code := output(t, []string{"REDLOCK_MASTERS=" + list(others)}, "demo", "--move", "--buyers", "4", "--config", config)
+	if code != 0 || stderr != "" || !inOrder(stdout, "4 buyers of 4 programs, seed ", "1  Phase 1", "2  Phase 2", "3  The old fleet is closed", "4  Phase 3", "\nPASSED all 16 expectations held") {
+		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+	if n := len(others.Masters()[0].Commands()); n != 0 {
+		t.Error("the masters of the environment were asked")
+	}
+}
+
+func TestAMoveOfRealMastersPrintsOneDocument(t *testing.T) {
+	t.Parallel()
+	needsRedis(t)
+	stdout, stderr, code := output(t, nil, "--move", "--json", "--spawn", "redis-server", "--seed", "7")
+	doc := parse(t, stdout)
+	if code != 0 || stderr != "" || doc.Verdict != "passed" || doc.Settings.Masters != "spawned" {
+		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+	if len(doc.Phases) != 9 || len(doc.Expectations) != 16 || len(doc.Masters) != 8 || len(doc.Skipped) != 0 || !strings.Contains(stdout, `"buyers": 8`) {
+		t.Errorf("%d phases, %d expectations, %d masters\n%s", len(doc.Phases), len(doc.Expectations), len(doc.Masters), stdout)
+	}
+}
+
 func TestAClosedOutputEndsItQuietly(t *testing.T) {
 	t.Parallel()
 	endsUnread(t, "demo")

@@ -3,11 +3,9 @@ package main
 import (
 	"time"
 
-	"github.com/rs/xid"
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
-	"github.com/redquorum/redquorum/drift"
 )
 
 const doctorExamples = `  redlock-demo doctor --masters redis://a,redis://b,redis://c
@@ -46,8 +44,11 @@ about it. It looks for masters that are out of reach, the same server twice,
 replicas, members of a Redis Cluster, Sentinels, eviction, missing persistence,
 clocks that are off, were set or run unevenly, permissions that are missing (with
 the ACL line that mends it), certificates that expire, and markers that do not go
-together. It writes no lock and declares no fleet. On a master without a marker it
-notes that, so that the quarantine runs from then on.
+together. It takes no lock and declares no fleet. On a master without a marker it
+notes that, so that the quarantine begins then.
+
+With several fleets (--masters NAME=url,url,... for each) it examines each, and
+then whether they share what must be apart. The worst verdict comes last.
 
 INFO and CONFIG GET may be denied: then it says what it could not see.
 
@@ -56,7 +57,7 @@ lock can be taken now or with another serious finding (locks are not safe), 64 f
 a mistake in the arguments.`,
 		Example: doctorExamples,
 
-		Annotations: map[string]string{heeds: "masters config max-ttl client-skew json no-color"},
+		Annotations: map[string]string{several: "", heeds: "masters config max-ttl client-skew json no-color"},
 		Args:        noArguments,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd, a, o) },
 	}
@@ -71,26 +72,19 @@ func runDoctor(cmd *cobra.Command, a *app, o *doctorOptions) error {
 	if cmd.Flags().Changed("key") && o.key == "" {
 		return usagef("--key is empty: want the name of a lock")
 	}
-	urls, err := o.namedMasters(cmd, a)
+	list, err := o.namedFleets(cmd, a)
 	if err != nil {
 		return err
 	}
-	poolOpts, err := o.pool()
+	options, err := o.optionsFor(list)
 	if err != nil {
-		return err
-	}
-	options := doctor.Options{URLs: urls, Pool: poolOpts, For: o.exam, Key: o.key}
-	if o.key == "" {
-		options.Key = "redlock-demo:doctor:" + xid.New().String()
-	}
-	if options.TLS, err = o.tlsConfig(); err != nil {
 		return err
 	}
 	view := &doctorView{out: a.out, live: !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
 	view.colour = view.live && !o.noColor && a.env("NO_COLOR") == ""
 	view.width = layoutFor(a.out).columns
 	stop := view.follow(o.exam)
-	facts, err := doctor.Examine(cmd.Context(), options)
+	found, err := o.examine(cmd.Context(), list, options)
 	stop()
 	if err != nil {
 		if cmd.Context().Err() != nil {
@@ -98,21 +92,27 @@ func runDoctor(cmd *cobra.Command, a *app, o *doctorOptions) error {
 		}
 		return inFlags(err)
 	}
-	verdict, found := doctor.Judge(facts, drift.System().Now(), doctor.Client{MaxTTL: o.maxTTL, Skew: o.skew})
-	report := doctor.NewReport(facts, verdict, found)
-	if o.json {
-		err = writeJSON(a.out, report)
+	if len(list) == 1 {
+		err = o.show(a, view, found.Fleets[0].Report)
 	} else {
-		err = view.print(report)
+		err = o.showFleets(a, view, found)
 	}
 	if err != nil {
 		return err
 	}
-	switch worst, found := doctor.Worst(report.Findings); {
+	switch worst, found := doctor.Worst(found.all()); {
 	case found && worst == doctor.Serious: // as while no lock can be taken
 		return &codeError{code: exitSerious}
 	case found && worst == doctor.Warning:
 		return &codeError{code: exitFailed}
 	}
 	return nil
+}
+
+// show prints the report on one fleet.
+func (o *doctorOptions) show(a *app, view *doctorView, r *doctor.Report) error {
+	if o.json {
+		return writeJSON(a.out, r)
+	}
+	return view.print(r)
 }

@@ -295,20 +295,27 @@ func TestBadInputOfDoctorGetsOneSentence(t *testing.T) {
 	})
 }
 
+// judgedAt is when the masters of votingMaster are judged.
+func judgedAt() drift.Instant {
+	return drift.AtWithoutBoot(time.Hour, time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+}
+
+// votingMaster is what a good master of a declared fleet of three tells.
+func votingMaster(address string, offset time.Duration) doctor.Facts {
+	here := judgedAt()
+	marker := guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: 3}.Stored(address, 0)
+	return doctor.Facts{
+		Master: address, RoundTrips: []time.Duration{180 * time.Microsecond, 200 * time.Microsecond, 1500 * time.Microsecond},
+		Info:   map[string]string{"redis_version": "7.0.15", "role": "master", "run_id": address, "maxmemory_policy": "noeviction"},
+		Config: map[string]string{"appendonly": "yes", "appendfsync": "always"},
+		Marker: &marker, Clock: drift.Reading{Sent: here, Received: here, Time: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)},
+		User: "locks", HasClock: true, Offset: drift.Span{Low: offset, High: offset + 300*time.Microsecond},
+	}
+}
+
 func TestAReportIsAsInItsGoldenFiles(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	here := drift.AtWithoutBoot(time.Hour, now)
-	master := func(address string, offset time.Duration) doctor.Facts {
-		marker := guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: 3}.Stored(address, 0)
-		return doctor.Facts{
-			Master: address, RoundTrips: []time.Duration{180 * time.Microsecond, 200 * time.Microsecond, 1500 * time.Microsecond},
-			Info:   map[string]string{"redis_version": "7.0.15", "role": "master", "run_id": address, "maxmemory_policy": "noeviction"},
-			Config: map[string]string{"appendonly": "yes", "appendfsync": "always"},
-			Marker: &marker, Clock: drift.Reading{Sent: here, Received: here, Time: now},
-			User: "locks", HasClock: true, Offset: drift.Span{Low: offset, High: offset + 300*time.Microsecond},
-		}
-	}
+	here, master := judgedAt(), votingMaster
 	good := []doctor.Facts{master("10.0.0.1:6379", 0), master("10.0.0.2:6379", 0), master("10.0.0.3:6379", 0)}
 	bad := []doctor.Facts{
 		master("10.0.0.1:6379", 0),

@@ -53,7 +53,20 @@ const textColumns = 80
 
 func (v *doctorView) print(r *doctor.Report) error {
 	var b bytes.Buffer
-	v.verdict(&b, r)
+	v.report(&b, r)
+	return v.write(&b)
+}
+
+func (v *doctorView) write(b *bytes.Buffer) error {
+	if _, err := v.out.Write(b.Bytes()); err != nil {
+		return &outputError{err}
+	}
+	return nil
+}
+
+// report is the report on one fleet.
+func (v *doctorView) report(b *bytes.Buffer, r *doctor.Report) {
+	v.verdict(b, r)
 	rows := [][]string{{"master", "p50", "p99", "version", "role", "persistence", "eviction", "clock"}}
 	for _, m := range r.Masters {
 		if !m.Up {
@@ -69,46 +82,51 @@ func (v *doctorView) print(r *doctor.Report) error {
 		}
 		rows = append(rows, []string{m.Address, p50, p99, known(m.Version), known(m.Role), m.Persistence, known(m.Eviction), clock})
 	}
-	v.wide().table(&b, table{rows, nil, func(row []string) string {
+	v.wide().table(b, table{rows, nil, func(row []string) string {
 		if len(row) < len(rows[0]) {
 			return row[0] + ": " + row[1]
 		}
 		return fmt.Sprintf("%s: p50 %s, p99 %s, version %s, %s, persistence %s, %s, clock %s", row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7])
 	}})
 	b.WriteByte('\n')
+	v.findings(b, r.Findings)
+}
+
+// findings prints them, and how many there are.
+func (v *doctorView) findings(b *bytes.Buffer, found []doctor.Finding) {
 	counts := map[doctor.Severity]int{}
-	for _, f := range r.Findings {
+	for _, f := range found {
 		counts[f.Severity]++
-		v.finding(&b, f)
+		v.finding(b, f)
 	}
-	if len(r.Findings) == 0 {
-		fmt.Fprintf(&b, "%s nothing was found\n", v.sgr("32", "✓"))
+	if len(found) == 0 {
+		fmt.Fprintf(b, "%s nothing was found\n", v.sgr("32", "✓"))
 	} else {
-		fmt.Fprintf(&b, "%d serious, %s, %s\n", counts[doctor.Serious], words.Count(counts[doctor.Warning], "warning"), words.Count(counts[doctor.Note], "note"))
+		fmt.Fprintf(b, "%d serious, %s, %s\n", counts[doctor.Serious], words.Count(counts[doctor.Warning], "warning"), words.Count(counts[doctor.Note], "note"))
 	}
-	if _, err := v.out.Write(b.Bytes()); err != nil {
-		return &outputError{err}
-	}
-	return nil
 }
 
 // verdict prints the answer to what was asked first: can I lock now?
 func (v *doctorView) verdict(b *bytes.Buffer, r *doctor.Report) {
+	v.headline(b, r.CanLock, r.Verdict.String())
+	for _, help := range r.Help {
+		v.wrapped(b, "  → ", 4, help)
+	}
+	b.WriteByte('\n')
+}
+
+// headline prints what is read first, or last.
+func (v *doctorView) headline(b *bytes.Buffer, good bool, text string) {
 	code := "32"
-	if !r.CanLock {
+	if !good {
 		code = "31"
 	}
-	text := r.Verdict.String()
 	if v.colour {
 		text = v.sgr(code+";1", words.Wrap("", 0, v.columns(), text))
 		b.WriteString(text + "\n")
 	} else {
 		v.wrapped(b, "", 0, text)
 	}
-	for _, help := range r.Help {
-		v.wrapped(b, "  → ", 4, help)
-	}
-	b.WriteByte('\n')
 }
 
 // wide is the layout of the table: in a pipe every master has its line.

@@ -16,6 +16,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/job"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/fleets"
 )
 
 const execExamples = `  # a cron job on three hosts, of which one at a time may run it
@@ -23,6 +24,10 @@ const execExamples = `  # a cron job on three hosts, of which one at a time may 
 
   # wait for up to a minute, and say what is going on
   redlock-demo exec --wait 1m --verbose deploy -- make deploy
+
+  # while the masters are changed: in the old fleet and in the new one
+  redlock-demo exec --masters redis://a,redis://b,redis://c \
+      --move-to redis://d,redis://e,redis://f nightly-report -- report
 
   # the password is in no list of processes
   redlock-demo exec --masters rediss://a,rediss://b,rediss://c \
@@ -56,6 +61,7 @@ type execOptions struct {
 	try              bool
 	owner            string
 	guard            string
+	moveTo, movedTo  []string
 	fence, reentrant bool
 	busyCode         int
 	json, verbose    bool
@@ -74,6 +80,8 @@ func (o *execOptions) register(cmd *cobra.Command) {
 	flags.BoolVar(&o.reentrant, "reentrant", false, "where the lock is held around this command already, run under that one")
 	flags.BoolVar(&o.json, "json", false, "report on standard error, as one JSON document at the end, and nothing else")
 	flags.BoolVar(&o.verbose, "verbose", false, "tell on standard error what happens to the lock")
+	flags.Var(&listsFlag{&o.moveTo}, "move-to", "comma-separated `urls` of the masters that the fleet is being moved to: the lock is taken in both; of several fleets NAME=urls, a flag for each")
+	flags.StringArrayVar(&o.movedTo, "moved-to", nil, "the `name` of a move that this takes part in, as fleet close --to has it, where that is no list of masters; may be given several times")
 	registerGuard(cmd, &o.guard)
 	o.accessFlags.register(cmd)
 	o.metricsFlag.register(cmd)
@@ -89,24 +97,28 @@ and all that it has left running in its process group have ended. The lock is
 renewed as long as that takes. It waits while somebody else holds the lock,
 unless told otherwise.
 
-The command has the standard streams to itself. SIGINT, SIGTERM, SIGHUP,
-SIGQUIT, SIGUSR1, SIGUSR2 and SIGTSTP go on to its process group. If the lock is
-lost, the group gets SIGTERM and, after --grace, SIGKILL; the masters may give
-the lock to somebody else meanwhile.
+The command has the standard streams to itself. exec passes SIGINT, SIGTERM,
+SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 and SIGTSTP on to its process group. If the
+lock is lost, the group gets SIGTERM and, after --grace, SIGKILL. Meanwhile the
+masters may give the lock to somebody else.
 
 Its environment has REDLOCK_KEY, REDLOCK_TOKEN (which proves the hold to the
 masters) and REDLOCK_VALID_UNTIL (RFC 3339; when the lock would end without a
 renewal, as of the start of the command). REDLOCK_HELD lists the keys of all
-locks around it, of which exec takes none again: it would wait for itself.
+locks around it. exec takes none of them again: it would wait for itself.
+
+With several fleets (--masters NAME=url,url,... for each) it takes the lock in
+the fleet to which the key belongs by the fleets' names. So all clients have to
+give all fleets, with the same names. With --move-to it takes the lock in the old fleet and in the
+new one (docs/how-to/moving-a-fleet.md). A lock in two has no REDLOCK_TOKEN.
 
 Exit code: the command's, or 128+n where signal n ended it; 75 (or -E) when
-somebody else holds the lock, which -E 0 passes over in silence; 69 when no
-quorum of masters can be had, 74 when the lock was lost, 126 when the command
-cannot be run, 127 when there is none of that name, 64 for a mistake in the
-arguments.`,
+somebody else holds the lock (with -E 0 it then says nothing); 69 when there is
+no quorum of masters, 74 when the lock was lost, 126 when the command cannot be
+run, 127 when there is none of that name, 64 for a mistake in the arguments.`,
 		Example: execExamples,
 
-		Annotations: map[string]string{heeds: "masters config max-ttl client-skew"},
+		Annotations: map[string]string{several: "", heeds: "masters config max-ttl client-skew"},
 		Args:        execArguments,
 		RunE:        func(cmd *cobra.Command, args []string) error { return runExec(cmd, a, o, args[0], args[1:]) },
 	}
@@ -167,21 +179,27 @@ func runExec(cmd *cobra.Command, a *app, o *execOptions, key string, argv []stri
 		return err
 	}
 	defer exposed.close()
-	opts := append(guardOption(o.guard), redlock.WithTTL(o.ttl), redlock.WithOutageWait(o.waitQuorum), redlock.WithTrace(redlock.JoinTraces(n.trace(), exposed.trace())))
+	opts := append(guardOption(o.guard), redlock.WithTTL(o.ttl), redlock.WithOutageWait(o.waitQuorum))
 	if cmd.Flags().Changed("owner") { // the library's default names this process
 		opts = append(opts, redlock.WithOwner(o.owner))
 	}
 	if o.fence {
 		opts = append(opts, redlock.WithFencing())
 	}
-	client, err := o.open(cmd, a, o.sharedFlags, opts...)
+	for _, name := range o.movedTo {
+		opts = append(opts, redlock.WithMovedTo(name))
+	}
+	where, err := o.openPlace(cmd, a, key, func(fleet string) *redlock.Trace { return redlock.JoinTraces(n.trace(fleet), exposed.trace()) }, opts...)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	exposed.observe(client)
+	defer where.close()
+	exposed.observe(where.mine[len(where.mine)-1].client) // of a move the new one, which stays
+	if names := where.names(); names != nil {
+		n.tell("lock %q is in fleet %s", key, quotedList(names))
+	}
 
-	e := &execution{execOptions: o, client: client, narrator: n, key: key, path: path, argv: argv, around: heldAround(a.env)}
+	e := &execution{execOptions: o, place: where, narrator: n, key: key, path: path, argv: argv, around: heldAround(a.env)}
 	err = e.run(cmd.Context())
 	switch {
 	case errors.As(err, new(*usageError)):
@@ -219,7 +237,7 @@ func cannotRun(name string, err error) error {
 type execution struct {
 	*execOptions
 	*narrator
-	client *redlock.Client
+	place  *place
 	key    string
 	path   string
 	argv   []string
@@ -266,20 +284,20 @@ func (e *execution) run(outer context.Context) error {
 		}
 		by := operator()
 		if by == "" && isLost { // by Unlock alone, which found it out just now
-			by = operatorAt(e.client, e.key)
+			by = e.place.operator(e.key)
 		}
-		return &codeError{exitLost, &lostError{key: e.key, lost: lost, operator: by, result: result, grace: e.grace, pause: e.pauses.look(), ttl: e.ttl}}
+		return &codeError{exitLost, &lostError{key: e.key, fleet: e.place.of(unlockErr, context.Cause(lock.Context())), lost: lost, operator: by, result: result, grace: e.grace, pause: e.pauses.look(), ttl: e.ttl}}
 	case result.Code != 0:
 		return &codeError{code: result.Code}
 	}
 	return nil
 }
 
-func (e *execution) runCommand(lock *redlock.Lock, signals chan os.Signal) (job.Result, error) {
+func (e *execution) runCommand(lock fleets.Hold, signals chan os.Signal) (job.Result, error) {
 	command := &job.Command{
 		Path:      e.path,
 		Args:      e.argv,
-		Env:       environment(os.Environ(), e.around, lock),
+		Env:       environment(os.Environ(), e.around, lock, e.place.token(lock)),
 		Signals:   signals,
 		Lost:      lock.Context().Done(),
 		Held:      func() bool { return lock.Context().Err() == nil },
@@ -289,8 +307,9 @@ func (e *execution) runCommand(lock *redlock.Lock, signals chan os.Signal) (job.
 	return command.Run()
 }
 
-// environment is the command's: ours, and what it may know of the lock.
-func environment(ours, around []string, lock *redlock.Lock) []string {
+// environment is the command's: ours, and what it may know of the lock. token may be "":
+// there is none.
+func environment(ours, around []string, lock fleets.Hold, token string) []string {
 	env := make([]string, 0, len(ours)+5)
 	for _, v := range ours {
 		switch name, _, _ := strings.Cut(v, "="); name {
@@ -301,8 +320,10 @@ func environment(ours, around []string, lock *redlock.Lock) []string {
 	}
 	env = append(env,
 		"REDLOCK_KEY="+lock.Key(), heldWithin(around, lock.Key()),
-		"REDLOCK_TOKEN="+lock.Token(),
 		"REDLOCK_VALID_UNTIL="+lock.ValidUntil().UTC().Format(time.RFC3339Nano))
+	if token != "" {
+		env = append(env, "REDLOCK_TOKEN="+token)
+	}
 	if fence := lock.Fence(); fence != 0 {
 		env = append(env, fmt.Sprintf("REDLOCK_FENCE=%d", fence))
 	}

@@ -13,10 +13,11 @@ import (
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/trouble"
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/fleets"
 )
 
 // acquire waits for the lock, until one of the signals ends that.
-func (e *execution) acquire(ctx context.Context, signals <-chan os.Signal) (*redlock.Lock, error) {
+func (e *execution) acquire(ctx context.Context, signals <-chan os.Signal) (fleets.Hold, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -40,8 +41,8 @@ func (e *execution) acquire(ctx context.Context, signals <-chan os.Signal) (*red
 	return lock, e.acquisitionError(err)
 }
 
-func (e *execution) lock(ctx context.Context) (*redlock.Lock, error) {
-	awaitMasters(ctx, e.client, func(up, unknown, need int) bool { return up >= need || up+unknown < need })
+func (e *execution) lock(ctx context.Context) (fleets.Hold, error) {
+	e.place.await(ctx)
 	if e.try {
 		return e.tryLock(ctx)
 	}
@@ -50,14 +51,14 @@ func (e *execution) lock(ctx context.Context) (*redlock.Lock, error) {
 		ctx, cancel = context.WithTimeout(ctx, e.wait)
 		defer cancel()
 	}
-	return e.client.Lock(ctx, e.key)
+	return e.place.locker.Lock(ctx, e.key)
 }
 
 // tryLock tries once, and again only while no quorum can be had, or where the attempt has
 // failed although nobody holds the lock.
-func (e *execution) tryLock(ctx context.Context) (*redlock.Lock, error) {
+func (e *execution) tryLock(ctx context.Context) (fleets.Hold, error) {
 	for began, splits := time.Now(), 0; ; {
-		lock, err := e.client.TryLock(ctx, e.key)
+		lock, err := e.place.locker.TryLock(ctx, e.key)
 		if errors.Is(err, redlock.ErrTaken) && splits < mostSplits && e.heldByNobody(ctx) {
 			splits++
 			e.retry(redlock.RetryInfo{Key: e.key, Err: err})
@@ -80,16 +81,10 @@ func (e *execution) tryLock(ctx context.Context) (*redlock.Lock, error) {
 // heldByNobody reports whether no token has a quorum: callers that asked in the same
 // instant have split the votes, and all of them have failed.
 func (e *execution) heldByNobody(ctx context.Context) bool {
-	in, err := e.client.Inspect(ctx, e.key)
-	if err != nil {
-		return false
-	}
-	switch in.Verdict {
-	case redlock.VerdictFree, redlock.VerdictSplit, redlock.VerdictPartial:
-		return true
-	default:
-		return false
-	}
+	return !e.place.any(func(c *redlock.Client) bool {
+		in, err := c.Inspect(ctx, e.key)
+		return err != nil || in.Verdict == redlock.VerdictHeld || in.Verdict == redlock.VerdictUnknown
+	})
 }
 
 // isMisconfigured reports whether so many masters need somebody to mend something that
@@ -112,9 +107,9 @@ func (e *execution) acquisitionError(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, redlock.ErrTaken):
-		return &codeError{e.busyCode, &busyError{key: e.key, wait: e.wait, err: err}}
+		return &codeError{e.busyCode, &busyError{key: e.key, fleet: e.place.of(err), wait: e.wait, err: err}}
 	case errors.Is(err, redlock.ErrNoQuorum):
-		return &codeError{exitNoQuorum, &noQuorumError{err: err, lasted: e.outage(), waited: !e.try}}
+		return &codeError{exitNoQuorum, &noQuorumError{fleet: e.place.of(err), err: err, lasted: e.outage(), waited: !e.try}}
 	default:
 		return inFlags(err)
 	}
@@ -122,15 +117,16 @@ func (e *execution) acquisitionError(err error) error {
 
 // A busyError says who holds the lock, in one sentence for all masters.
 type busyError struct {
-	key  string
-	wait time.Duration
-	err  error
+	key   string
+	fleet string // "": there is one
+	wait  time.Duration
+	err   error
 }
 
 func (e *busyError) Unwrap() error { return e.err }
 
 func (e *busyError) Error() string {
-	text := fmt.Sprintf("lock %q is taken: %s", e.key, heldBy(e.err))
+	text := fmt.Sprintf("lock %q is taken%s: %s", e.key, inFleet(e.fleet), heldBy(e.err))
 	if errors.Is(e.err, context.DeadlineExceeded) {
 		text += fmt.Sprintf(", waited %v", e.wait)
 	}

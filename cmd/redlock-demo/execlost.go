@@ -17,6 +17,7 @@ import (
 // A lostError says how the lock was lost, and what became of the command.
 type lostError struct {
 	key      string
+	fleet    string             // "": there is one
 	lost     *redlock.LostError // nil: not known
 	operator string             // who has taken it; "": none is known to have
 	result   job.Result
@@ -26,7 +27,7 @@ type lostError struct {
 }
 
 func (e *lostError) Error() string {
-	return fmt.Sprintf("lock %q LOST: %s. %s. Another host may hold it now.", e.key, e.why(), e.fate())
+	return fmt.Sprintf("lock %q LOST%s: %s. %s. Another host may hold it now.", e.key, inFleet(e.fleet), e.why(), e.fate())
 }
 
 func (e *lostError) Unwrap() error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,7 +25,6 @@ type narrator struct {
 	attempts int
 	told     bool      // that it waits
 	named    bool      // and for whom
-	failing  bool      // the last renewal did
 	outageAt time.Time // when the attempts began that find no quorum; zero: the last did
 	outages  bool      // told, of this outage
 	renewals int
@@ -45,14 +45,40 @@ func (n *narrator) line(wanted bool, format string, args ...any) {
 	}
 }
 
-func (n *narrator) trace() *redlock.Trace {
+// A fleetNarrator tells what happens to the lock in one fleet.
+type fleetNarrator struct {
+	*narrator
+	in      string // the fleet; "": there is one
+	failing bool   // the last renewal did; guarded by mu
+}
+
+// trace is what the client of a fleet is to be given; "": there is one fleet.
+func (n *narrator) trace(fleet string) *redlock.Trace {
+	f := &fleetNarrator{narrator: n, in: inFleet(fleet)}
 	return &redlock.Trace{
 		Attempt: n.attempted,
 		Retry:   n.retry,
-		Wait:    n.waited,
-		Renewal: n.renewed,
-		Unlock:  n.unlocked,
+		Wait:    f.waited,
+		Renewal: f.renewed,
+		Unlock:  f.unlocked,
 	}
+}
+
+// inFleet says of which fleet something is; "": there is one.
+func inFleet(name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(" in fleet %q", name)
+}
+
+// quotedList is names for people.
+func quotedList(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = strconv.Quote(name)
+	}
+	return strings.Join(quoted, " and ")
 }
 
 // attempted notes since when there has been no quorum.
@@ -104,32 +130,32 @@ func (n *narrator) retry(i redlock.RetryInfo) {
 	n.told, n.named = true, known
 }
 
-func (n *narrator) waited(i redlock.WaitInfo) {
+func (n *fleetNarrator) waited(i redlock.WaitInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.attempts += i.Attempts
 	if i.Err == nil {
-		n.line(n.verbose, "locked %q after %v, attempt %d", n.key, i.Waited.Round(time.Millisecond), i.Attempts)
+		n.line(n.verbose, "locked %q%s after %v, attempt %d", n.key, n.in, i.Waited.Round(time.Millisecond), i.Attempts)
 	}
 }
 
-func (n *narrator) renewed(i redlock.RenewalInfo) {
+func (n *fleetNarrator) renewed(i redlock.RenewalInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
 	case errors.Is(i.Err, redlock.ErrLost): // of which the command's end tells
 		return
 	case i.Err != nil:
-		n.line((n.verbose || n.person) && !n.failing, "renewal of %q is in trouble: %s; the lock ends at %s unless it succeeds",
-			n.key, notRenewed(i.Err), time.Now().Add(i.Remaining).Format(time.TimeOnly))
+		n.line((n.verbose || n.person) && !n.failing, "renewal of %q%s is in trouble: %s; the lock ends at %s unless it succeeds",
+			n.key, n.in, notRenewed(i.Err), time.Now().Add(i.Remaining).Format(time.TimeOnly))
 		n.failing = true
 		return
 	case n.failing:
-		n.line(n.verbose || n.person, "renewal of %q works again", n.key)
+		n.line(n.verbose || n.person, "renewal of %q%s works again", n.key, n.in)
 	}
-	n.renewals, n.failing = i.Count, false
+	n.renewals, n.failing = max(n.renewals, i.Count), false
 	n.pauses.forget()
-	n.line(n.verbose, "renewed %q, %d so far", n.key, i.Count)
+	n.line(n.verbose, "renewed %q%s, %d so far", n.key, n.in, i.Count)
 }
 
 // notRenewed is why a renewal failed that is tried again.
@@ -144,12 +170,12 @@ func notRenewed(err error) string {
 	return strings.TrimPrefix(err.Error(), "redlock: ")
 }
 
-func (n *narrator) unlocked(i redlock.UnlockInfo) {
+func (n *fleetNarrator) unlocked(i redlock.UnlockInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
 	case i.Err == nil:
-		n.line(n.verbose, "unlocked %q, held for %v", n.key, i.Held.Round(time.Millisecond))
+		n.line(n.verbose, "unlocked %q%s, held for %v", n.key, n.in, i.Held.Round(time.Millisecond))
 	case !errors.Is(i.Err, redlock.ErrNotHeld):
 		n.line(n.verbose, "the release was not confirmed, the lock expires by itself: %v", i.Err)
 	}
@@ -158,6 +184,7 @@ func (n *narrator) unlocked(i redlock.UnlockInfo) {
 // An execReport is what --json prints.
 type execReport struct {
 	Key      string         `json:"key"`
+	Fleets   []string       `json:"fleets,omitempty"` // that have the key, where there are several
 	Outcome  string         `json:"outcome"`
 	ExitCode int            `json:"exit_code"`
 	Error    string         `json:"error,omitempty"`
@@ -190,7 +217,7 @@ func (e *execution) report(out io.Writer, err error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := execReport{
-		Key: e.key, Outcome: e.outcome(err), ExitCode: exitCode(err),
+		Key: e.key, Fleets: e.place.names(), Outcome: e.outcome(err), ExitCode: exitCode(err),
 		WaitedMS: e.waited.Milliseconds(), HeldMS: e.heldFor.Milliseconds(),
 		Attempts: e.attempts, Renewals: e.renewals,
 	}

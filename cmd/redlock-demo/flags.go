@@ -27,7 +27,7 @@ const configVariable = "REDLOCK_CONFIG"
 
 // sharedFlags are those that mean the same to every command.
 type sharedFlags struct {
-	masters string
+	masters []string // a list for each fleet
 	config  string
 	ttl     time.Duration
 	maxTTL  time.Duration // 0: not given
@@ -39,6 +39,9 @@ type sharedFlags struct {
 // heeds is the annotation of a command with the names of the shared flags that mean
 // something to it; without it all do.
 const heeds = "heeds"
+
+// several is the annotation of a command that takes several fleets.
+const several = "several"
 
 // tolerated are the shared flags that a command takes though they mean nothing to it:
 // there is nothing to be coloured, or it says itself why not. The help has them not.
@@ -52,6 +55,9 @@ func (f *sharedFlags) register(cmd *cobra.Command) {
 		flag := all.Flags().Lookup(name)
 		heeded := !some || slices.Contains(strings.Fields(names), name)
 		flag.Hidden = !heeded
+		if _, ok := cmd.Annotations[several]; ok && name == "masters" {
+			flag.Usage = mastersOfSeveral
+		}
 		if cmd.Flags().Lookup(name) == nil && (heeded || slices.Contains(tolerated, name)) {
 			cmd.Flags().AddFlag(flag)
 		}
@@ -62,12 +68,15 @@ func (f *sharedFlags) register(cmd *cobra.Command) {
 // sharedNames are the names of the shared flags.
 var sharedNames = []string{"masters", "config", "ttl", "max-ttl", "client-skew", "json", "no-color"}
 
+// mastersOfSeveral is what --masters is to a command that takes several fleets.
+const mastersOfSeveral = "comma-separated `urls` of the masters: redis://, rediss:// or unix://; of several fleets NAME=urls, a flag for each (default $" + mastersVariable + ")"
+
 // all has all shared flags, and is no command to be run.
 func (f *sharedFlags) all() *cobra.Command {
 	all := &cobra.Command{}
 	flags := all.Flags()
-	flags.StringVar(&f.masters, "masters", "", "comma-separated `urls` of the masters: redis://, rediss:// or unix:// (default $"+mastersVariable+")")
-	flags.StringVar(&f.config, "config", "", "`file` with the masters and how to reach them, for what neither flags nor the environment say: lines such as masters = url,url (default $"+configVariable+")")
+	flags.Var(&listsFlag{&f.masters}, "masters", "comma-separated `urls` of the masters: redis://, rediss:// or unix:// (default $"+mastersVariable+")")
+	flags.StringVar(&f.config, "config", "", "`file` with the masters and how to reach them, for what neither flags nor the environment say: lines such as masters = url,url, or masters = NAME=url,url for each of several fleets (default $"+configVariable+")")
 	flags.Var(&durationFlag{&f.ttl}, "ttl", "how long the masters keep a lock whose holder is not heard of any more, 20ms to 1m")
 	flags.Var(&rangeFlag{p: &f.maxTTL, low: demo.MinTTL, high: 24 * time.Hour, orZero: true}, "max-ttl",
 		"the longest TTL of any lock on the masters, the same for all their clients: so long a restarted master does not vote; 0 for 1m, and for the TTL on the demonstration's own masters")
@@ -76,27 +85,6 @@ func (f *sharedFlags) all() *cobra.Command {
 	flags.BoolVar(&f.json, "json", false, "print one JSON document and nothing else")
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours, as with NO_COLOR; there are none anyway where the output is no terminal")
 	return all
-}
-
-// masterURLs is the list of masters, nil where none was given. changed tells
-// that the flag was.
-func (f *sharedFlags) masterURLs(changed bool, env func(string) string) ([]string, error) {
-	list, origin := f.masters, "--masters"
-	if !changed {
-		if list, origin = env(mastersVariable), mastersVariable; list == "" {
-			return nil, nil
-		}
-	}
-	if strings.Trim(list, ", \t\n") == "" {
-		return nil, usagef("%s names no masters: want url,url,…", origin)
-	}
-	urls := strings.Split(list, ",")
-	for i, url := range urls {
-		if urls[i] = strings.TrimSpace(url); urls[i] == "" {
-			return nil, usagef("%s: entry %d of %d is empty: want url,url,…", origin, i+1, len(urls))
-		}
-	}
-	return urls, nil
 }
 
 // namedMasters is the list of masters, which there has to be.

@@ -39,19 +39,20 @@ func newFleet(a *app, shared *sharedFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet close --to name|url,url,...",
 		Short: "Close a fleet that is being moved to clients that use it alone",
-		Long: `fleet close tells every master that its fleet is being moved. From then on masters vote
-only for clients that take every lock in both fleets, and say so (fleets.Moving,
-WithMovedTo): others are told where the fleet goes. So a client that was forgotten
-cannot hold a lock beside those that use the new fleet alone.
+		Long: `fleet close tells every master that its fleet is being moved. From then on
+masters vote only for clients that take every lock in both fleets, and say so
+(fleets.Moving, WithMovedTo). Other clients are refused, and learn where the
+fleet goes. So a client that was forgotten cannot hold a lock beside those that
+use only the new fleet.
 
-Do so when all clients should take locks in both fleets, and let none use the new
-one alone before this command says so. It may be run again: it then tells for how
-much longer to wait. docs/how-to/moving-a-fleet.md has all steps.
+Run it when all clients should take locks in both fleets. Let no client use only
+the new fleet before this command says so. Run again, it says how much longer to
+wait. docs/how-to/moving-a-fleet.md has all steps.
 
 --to is the list of the new fleet's masters, or the name that clients have.
 
 Exit code: 0 when the new fleet may be used alone now; 75 when the fleet is closed
-and locks of before may still be held; 69 when too few masters could be told, 64 for
+and locks granted before may still be held; 69 when too few masters could be told, 64 for
 a mistake in the arguments.`,
 		Example:     fleetExamples,
 		Annotations: map[string]string{heeds: "masters config max-ttl client-skew json"},
@@ -158,10 +159,11 @@ func (o *fleetCloseOptions) destination(ctx context.Context) (string, error) {
 	if !strings.Contains(o.to, "://") {
 		return o.to, nil
 	}
-	urls, err := (&sharedFlags{masters: o.to}).masterURLs(true, nil)
+	to, err := parseFleets("--to", []string{o.to})
 	if err != nil {
-		return "", usagef("--to: %w", err)
+		return "", err
 	}
+	urls := to[0].urls
 	poolOpts, err := o.pool()
 	if err != nil {
 		return "", err

@@ -53,15 +53,16 @@ It needs all masters, and refuses where one belongs to a fleet already. Masters
 that were only adopted because they had no marker, and do not vote yet, may be
 declared.
 
---without names a master that is absent, so that the others can be declared: a
-minority at the most, and out of reach. The others vote at once, and the absent
-one after the longest TTL, when it comes. If it comes with a marker of its own, the
-fleet was not new, and the others lose their vote for as long. Only you can know
-that the fleet is new, so init asks for confirmation.
+--without names a master that is absent, so that the others can be declared. It
+has to be out of reach, and at the most a minority may be absent. The others
+vote at once. The absent master votes after the longest TTL, when it comes. If
+it comes with a marker of its own, the fleet was not new, and the others lose
+their vote for as long. Only you can know that the fleet is new, so init asks
+for confirmation.
 
---force writes the markers anew, to change the settings: all masters then abstain
-until every lock of before has expired. Stop the clients first, or they find no
-master that votes for them.
+--force writes the markers anew, to change the settings. Then all masters
+abstain until every lock granted before has expired. Stop the clients first, or
+they find no master that votes for them.
 
 At the end it says whether a lock can be taken now, and if not, until when.
 
@@ -155,7 +156,7 @@ func runInit(cmd *cobra.Command, a *app, o *initOptions) error {
 	if err != nil {
 		r.Outcome, r.Error = outcomeRefused, redacted(err.Error())
 	}
-	if options, optionsErr := verdictOptions(cmd, a, o.sharedFlags, &o.accessFlags); optionsErr == nil {
+	if options, optionsErr := verdictOptions(urls, &o.accessFlags); optionsErr == nil {
 		r.Verdict, _ = doctor.CanLock(cmd.Context(), options, doctor.Client{MaxTTL: o.maxTTL, Skew: o.skew})
 	}
 	if o.json {

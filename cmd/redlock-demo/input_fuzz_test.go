@@ -66,7 +66,7 @@ func FuzzArguments(f *testing.F) {
 // FuzzMasterURLs reads a list of masters, from the flag and from the environment.
 func FuzzMasterURLs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, list string, changed bool) {
-		shared := &sharedFlags{masters: list}
+		shared := &sharedFlags{masters: []string{list}}
 		urls, err := shared.masterURLs(changed, func(string) string { return list })
 		if err != nil {
 			wantOneLine(t, err)

@@ -38,22 +38,22 @@ func newLocks(a *app, shared *sharedFlags) *cobra.Command {
 		Use:   "locks [flags] [PATTERN]",
 		Short: "List the locks of all masters, and who holds them",
 		Long: `locks searches all masters for locks whose keys match the pattern (of SCAN: *, ?
-and [a-z]; all keys without one), and asks all masters together about each: who
-holds it, on how many masters, and how long it has left. A lock is held by whom
-a quorum of the masters names; what stands on fewer is shown as that. Strings
-that expire and are of no client of this library are shown as foreign: they may
-be locks of other Redlock clients.
+and [a-z]; without one all keys). It asks all masters together about each lock:
+who holds it, on how many masters, and how long it has left. A lock is held by
+the holder that a quorum of the masters names; a lock on fewer masters is shown
+as such. Strings that expire and are of no client of this library are shown as
+foreign: they may be locks of other Redlock clients.
 
-The masters are searched at the same time, in steps of about 100 keys, with a
-pause of 2 ms after each; a step keeps a master busy for some tenths of a
-millisecond. A master that does not answer a step within a second is searched no
-further, and after --timeout it is shown what was found by then. The last line
-says what the search has cost. It changes nothing.
+It searches the masters at the same time, in steps of about 100 keys, with a
+pause of 2 ms after each. A step keeps a master busy for some tenths of a
+millisecond. If a master does not answer a step within a second, its search
+ends. After --timeout it shows what was found by then. The last line says what
+the search has cost. It changes nothing.
 
-How old a lock is, the masters do not know. With --watch it is shown for how
-long the hold was seen, and when it was renewed: then it ended later than at the
-look before. The column fence is the highest fencing token that was given for
-the key within the last day, to whomever.
+The masters do not know how old a lock is. With --watch it shows for how long
+the hold was seen, and when it was renewed: that is when it ends later than at
+the look before. The column fence is the highest fencing token that was given
+for the key within the last day, to any holder.
 
 Exit code: 0; 1 when not all was seen before --timeout; 69 when fewer masters
 than a quorum were searched; 64 for a mistake in the arguments.`,

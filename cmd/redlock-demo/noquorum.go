@@ -15,6 +15,7 @@ import (
 // A noQuorumError says why no quorum could be had: what keeps so many masters from
 // agreeing, those of one kind together.
 type noQuorumError struct {
+	fleet  string // "": there is one
 	err    error
 	lasted time.Duration // the outage; 0: as long as the call
 	waited bool          // the call might have waited for a holder, too
@@ -31,6 +32,7 @@ func (e *noQuorumError) Error() string {
 	if failed.Key != "" {
 		text = fmt.Sprintf("%s %q: %s", failed.Op, failed.Key, text)
 	}
+	text += inFleet(e.fleet)
 	switch {
 	case e.lasted >= time.Second:
 		text += " for " + words.About(e.lasted)

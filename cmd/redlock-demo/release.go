@@ -36,22 +36,22 @@ func newRelease(a *app, shared *sharedFlags) *cobra.Command {
 		Long: `release takes a lock from its holder: one that hangs, or whose host is gone. It
 shows who holds the lock on a quorum of the masters, and asks for confirmation.
 
-Then it puts a token of yours in the place of the holder's, on all masters where
-that very token stands, and leaves the time that the lock has left. The holder
-cannot renew the lock any more, and is told that it is lost when it tries, within
-a third of its TTL. Nobody gets in before the time that was left is over, so two
-never hold it. exec says then "released by an operator (USER@HOST)", and so does
-status.
+Then it replaces the holder's token by one of yours, on all masters that have
+exactly that token. The time that the lock has left stays as it is. The holder
+cannot renew the lock any more. It learns that the lock is lost when it tries,
+within a third of its TTL. Nobody gets in before the time that was left has
+passed, so two never hold it. exec then says "released by an operator
+(USER@HOST)", and so does status.
 
---now deletes the key instead, on all masters where that very token stands, and
-wakes who waits for it. The holder may still be working, and hears of it when it
-renews next: do so only when it is dead for certain. In a fleet with the guard
-level strict the lease record still keeps others out, until the lock's time is
-over or its holder has heard of it.
+--now deletes the key instead, on all masters that have exactly that token, and
+wakes those who wait for it. The holder may still be working, and learns of it
+at its next renewal: do so only when it is dead for certain. In a fleet with the
+guard level strict the lease record still keeps others out, until the lock's
+time has passed or its holder has learned of it.
 
-A lock that has changed hands since it was shown is not touched. Fencing tokens
-and lease records are left as they are. It releases plain locks, and writers of
-read-write locks; not readers.
+It does not touch a lock that has changed hands since it was shown. Fencing
+tokens and lease records stay as they are. It releases plain locks, and writers
+of read-write locks; not readers.
 
 Exit code: 0 when it was released, also if an operator had done so before; 1
 when nobody held it, or somebody else by then; 69 when too few masters answered,

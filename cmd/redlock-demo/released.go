@@ -8,6 +8,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/release"
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/fleets"
 )
 
 // byOperator is how a lock is told of that an operator has taken from its holder.
@@ -49,7 +50,7 @@ func operatorAt(who inspector, key string) string {
 // watchOperator looks who has taken the lock as soon as it is lost: later the token
 // that says so may have expired. The lock's context has to end before the result is
 // asked for.
-func (e *execution) watchOperator(lock *redlock.Lock) (operator func() string) {
+func (e *execution) watchOperator(lock fleets.Hold) (operator func() string) {
 	found := make(chan string, 1)
 	go func() { // ends with the lock's context
 		<-lock.Context().Done()
@@ -58,7 +59,7 @@ func (e *execution) watchOperator(lock *redlock.Lock) (operator func() string) {
 			found <- ""
 			return
 		}
-		found <- operatorAt(e.client, e.key)
+		found <- e.place.operator(e.key)
 	}()
 	return func() string { return <-found }
 }

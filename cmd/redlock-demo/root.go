@@ -44,7 +44,8 @@ Without a command it is "redlock-demo demo".`,
 	root.SetErr(a.err)
 	root.SetVersionTemplate("redlock-demo {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpColumns)))
+	root.SetHelpFunc(printHelp)
 	o.register(root)
 	root.AddCommand(newDemo(a, shared), newExec(a, shared), newStatus(a, shared), newLocks(a, shared), newRelease(a, shared), newWait(a, shared), newChaos(a, shared),
 		newBench(a, shared), newDoctor(a, shared), newInit(a, shared), newFleet(a, shared), newShare())

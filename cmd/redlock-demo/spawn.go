@@ -10,18 +10,18 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// embedded starts masters in this process.
-func embedded() (demo.Cluster, error) {
-	cluster, err := demo.Embedded(demo.Masters)
+// embedded starts n masters in this process.
+func embedded(n int) (demo.Breaker, error) {
+	cluster, err := demo.Embedded(n)
 	if err != nil {
 		return nil, &startError{err}
 	}
 	return cluster, nil
 }
 
-// spawned starts masters of the binary that --spawn names. Package redistest is
+// spawned starts n masters of the binary that --spawn names. Package redistest is
 // told of it as of any other choice of the binary: by the environment.
-func spawned(ctx context.Context, binary string) (demo.Breaker, error) {
+func spawned(ctx context.Context, binary string, n int) (demo.Breaker, error) {
 	if strings.TrimSpace(binary) == "" {
 		return nil, usagef("--spawn names no binary: want a path or a name such as redis-server")
 	}
@@ -34,7 +34,7 @@ func spawned(ctx context.Context, binary string) (demo.Breaker, error) {
 	if err := redistest.Available(); err != nil {
 		return nil, usagef("--spawn: %s is no redis-server: %s", binary, oneLine(err))
 	}
-	cluster, err := demo.Spawn(ctx, demo.Masters)
+	cluster, err := demo.Spawn(ctx, n)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

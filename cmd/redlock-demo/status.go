@@ -21,6 +21,7 @@ import (
 const statusExamples = `  redlock-demo status invoices
   redlock-demo status --watch=500ms invoices deploy
   redlock-demo status --check --quiet deploy && echo "nobody deploys"
+  redlock-demo status --masters eu=redis://a,redis://b,redis://c --masters us=redis://d,redis://e,redis://f invoices
   redlock-demo status --json invoices | jq -r '.keys[].verdict'`
 
 // statusOptions are the flags of status.
@@ -38,21 +39,25 @@ func newStatus(a *app, shared *sharedFlags) *cobra.Command {
 		Use:   "status [flags] KEY...",
 		Short: "Show whether locks can be taken, and who holds one",
 		Long: `status says first whether a lock can be taken now, and if not, until when and
-what helps, as doctor does. Then it asks every master who holds the locks, and says
-what that amounts to: a lock is held by whom a quorum of the masters names. It also
-tells which clients wait for it in its queue; those of other libraries, readers,
-and who polls are in none. It changes no lock. On a master that has no marker it
-notes since when that is so.
+what helps, as doctor does. Then it asks every master who holds the locks, and
+draws the conclusion: the holder of a lock is the one that a quorum of the
+masters names. It also shows which clients wait in the lock's queue. Clients of
+other libraries, readers, and clients that poll are in no queue. It changes no
+lock. On a master that has no marker it notes since when that is so.
 
-Exit code: 69 when no lock can be taken now, or too few masters answer to tell who
-holds one; else the greatest of all keys': 0 when the lock is free or somebody
+With several fleets (--masters NAME=url,url,... for each) it shows each fleet
+under its name. It shows a key in the fleet to which it belongs, and in another
+one where somebody holds it there. The worst verdict comes last.
+
+Exit code: 69 when no lock can be taken now, of several fleets in one of them, or too
+few masters answer to tell who holds one; else the greatest of all keys': 0 when the lock is free or somebody
 holds it on a quorum, 1 when neither is so (attempts that collide look like that
-for a moment); 64 for a mistake in the arguments. With --check 0 and 1 mean
+for a moment), or a key is held in a fleet that it does not belong to; 64 for a mistake in the arguments. With --check 0 and 1 mean
 something else: 1 when somebody holds one of the locks on a quorum, 0 when nobody
 does.`,
 		Example: statusExamples,
 
-		Annotations: map[string]string{heeds: "masters config max-ttl client-skew json"},
+		Annotations: map[string]string{several: "", heeds: "masters config max-ttl client-skew json"},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("no key is named: want %s KEY... (see %[1]s --help)", cmd.CommandPath())
@@ -76,24 +81,28 @@ func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) erro
 	if o.quiet && o.watch > 0 {
 		return usagef("--quiet and --watch exclude each other: nothing would be shown again and again")
 	}
-	ctx := cmd.Context()
-	options, err := verdictOptions(cmd, a, o.sharedFlags, &o.accessFlags)
+	list, err := o.namedFleets(cmd, a)
 	if err != nil {
 		return err
 	}
-	masters, err := openLooker(cmd, a, o.sharedFlags, &o.accessFlags)
-	if err != nil {
-		return err
-	}
-	defer masters.close()
-	s := &statusView{out: a.out, tokens: o.showTokens, wide: func() layout { return layoutFor(a.out) }, json: o.json, verdict: verdicts(options, doctor.Client{MaxTTL: o.maxTTL, Skew: o.skew}), waiting: masters.queues.read, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
-	if o.check {
-		s.codes = checkCodes
-	}
+	f := &fleetsStatus{out: a.out, json: o.json, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
+	f.wide = func() layout { return layoutFor(a.out) }
 	if o.quiet {
-		s.out = io.Discard
+		f.out = io.Discard
 	}
-	return s.show(ctx, masters.client, keys, o.watch)
+	defer f.close()
+	for _, one := range list {
+		if err := f.add(one, o); err != nil {
+			return err
+		}
+	}
+	if len(list) == 1 {
+		s := f.views[0]
+		s.out, s.clear = f.out, f.clear
+		f.lookers[0].await(cmd.Context())
+		return s.show(cmd.Context(), f.who[0], keys, o.watch)
+	}
+	return f.show(cmd.Context(), keys, o.watch)
 }
 
 // A statusView shows inspections.
@@ -108,6 +117,9 @@ type statusView struct {
 	looks   int
 	now     func() time.Time // nil: time.Now
 	wide    func() layout    // nil: no terminal
+
+	name  string                  // of the fleet, where there are several
+	shard func(key string) string // the fleet that a key belongs to; nil: there is one
 }
 
 // clock is what the time is.
@@ -130,21 +142,56 @@ func (s *statusView) show(ctx context.Context, who inspector, keys []string, eve
 	return watching(ctx, every, func() (int, error) { return s.look(ctx, who, keys) })
 }
 
+// A statusDocument is what --json prints of one fleet.
+type statusDocument struct {
+	*doctor.Verdict
+	Keys []keyStatus `json:"keys"`
+}
+
 // look asks and prints once. What is printed is printed whole.
 func (s *statusView) look(ctx context.Context, who inspector, keys []string) (code int, err error) {
 	var text bytes.Buffer
-	var document struct {
-		*doctor.Verdict
-		Keys []keyStatus `json:"keys"`
+	document, code, err := s.describe(ctx, &text, who, keys)
+	if err != nil {
+		return 0, err
 	}
+	s.looks++
+	return code, printStatus(s.out, s.json, s.clear, &text, document)
+}
+
+// printStatus prints one look, as people or programs read it; on a cleared screen where that is
+// wanted.
+func printStatus(out io.Writer, asJSON, cleared bool, text *bytes.Buffer, document any) error {
+	if asJSON {
+		text.Reset()
+		if err := json.NewEncoder(text).Encode(document); err != nil {
+			return err
+		}
+	}
+	var err error
+	if cleared {
+		_, err = io.WriteString(out, "\x1b[H\x1b[J")
+	}
+	if err == nil {
+		_, err = out.Write(text.Bytes())
+	}
+	if err != nil {
+		return &outputError{err}
+	}
+	return nil
+}
+
+// describe asks once, and puts what the masters say into words.
+func (s *statusView) describe(ctx context.Context, text *bytes.Buffer, who inspector, keys []string) (document *statusDocument, code int, err error) {
+	document = &statusDocument{}
 	if s.verdict != nil {
 		if document.Verdict, err = s.verdict(ctx); err != nil {
-			return 0, inspectionError(ctx, err)
+			return nil, 0, inspectionError(ctx, err)
 		}
 		if s.looks > 0 && !s.clear {
 			text.WriteByte('\n')
 		}
-		printVerdict(&text, s.layout(), document.Verdict)
+		printVerdict(text, s.layout(), document.Verdict)
 		if !document.CanLock {
 			code = exitNoQuorum
 		}
@@ -152,11 +199,20 @@ func (s *statusView) look(ctx context.Context, who inspector, keys []string) (co
 	for i, key := range keys {
 		in, err := who.Inspect(ctx, key)
 		if err != nil {
-			return 0, inspectionError(ctx, err)
+			return nil, 0, inspectionError(ctx, err)
+		}
+		shard := s.shardOf(key)
+		if shard != "" && (in.Verdict == redlock.VerdictFree || in.Verdict == redlock.VerdictUnknown) {
+			continue // where it belongs somebody tells of it
 		}
 		code = max(code, s.codeOf(in.Verdict))
 		said := sentence(in, s.clock())
+		if shard != "" {
+			code = max(code, exitFailed)
+			said += fmt.Sprintf("; it belongs to fleet %q: who locked it here has other fleets, or other names for them", shard)
+		}
 		status := statusOf(in, said, s.token)
+		status.BelongsTo = shard
 		if s.waiting != nil {
 			status.Waiting = s.waiting(ctx, key)
 		}
@@ -164,28 +220,23 @@ func (s *statusView) look(ctx context.Context, who inspector, keys []string) (co
 		if i > 0 || document.Verdict != nil || s.looks > 0 && !s.clear {
 			text.WriteByte('\n')
 		}
-		render(&text, s.layout(), in, said, s.token)
+		render(text, s.layout(), in, said, s.token)
 		if status.Waiting != nil {
-			status.Waiting.print(&text, s.layout())
+			status.Waiting.print(text, s.layout())
 		}
 	}
-	if s.json {
-		text.Reset()
-		if err := json.NewEncoder(&text).Encode(document); err != nil {
-			return 0, err
-		}
+	return document, code, nil
+}
+
+// shardOf is the fleet that a key belongs to; "": this one.
+func (s *statusView) shardOf(key string) string {
+	if s.shard == nil {
+		return ""
 	}
-	s.looks++
-	if s.clear {
-		_, err = io.WriteString(s.out, "\x1b[H\x1b[J")
+	if name := s.shard(key); name != s.name {
+		return name
 	}
-	if err == nil {
-		_, err = s.out.Write(text.Bytes())
-	}
-	if err != nil {
-		return 0, &outputError{err}
-	}
-	return code, nil
+	return ""
 }
 
 // codeOf is the exit code for one key.
@@ -296,11 +347,13 @@ func roundTrip(d time.Duration) string {
 
 // A keyStatus is one key of what --json prints.
 type keyStatus struct {
-	Key      string         `json:"key"`
-	Verdict  string         `json:"verdict"` // free, held, split, partial or unknown
-	Sentence string         `json:"sentence"`
-	Masters  []masterStatus `json:"masters"`
-	Waiting  *waitingStatus `json:"waiting,omitempty"`
+	Key      string `json:"key"`
+	Verdict  string `json:"verdict"` // free, held, split, partial or unknown
+	Sentence string `json:"sentence"`
+	// BelongsTo is the fleet where it should be, of a key that was found in another.
+	BelongsTo string         `json:"belongs_to,omitempty"`
+	Masters   []masterStatus `json:"masters"`
+	Waiting   *waitingStatus `json:"waiting,omitempty"`
 }
 
 type masterStatus struct {

@@ -136,6 +136,15 @@ func TestStatusIsAsInItsGoldenFiles(t *testing.T) {
 	}
 }
 
+// Status holds no lock, so the library's default TTL is nothing to it.
+func TestStatusTakesALongestTTLBelowTheDefault(t *testing.T) {
+	t.Parallel()
+	urls := list(cluster(t, 3))
+	if stdout, stderr, code := output(t, nil, "status", "--masters", urls, "--max-ttl", "20ms", "k"); code != 0 || stderr != "" {
+		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
+	}
+}
+
 func TestStatusOfSeveralKeysHasTheGreatestCode(t *testing.T) {
 	t.Parallel()
 	who := &fakeInspector{answers: map[string]*redlock.Inspection{

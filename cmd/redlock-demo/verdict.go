@@ -5,16 +5,12 @@ import (
 	"context"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
 )
 
-// verdictOptions are the masters of the flags, for doctor.CanLock.
-func verdictOptions(cmd *cobra.Command, a *app, shared *sharedFlags, access *accessFlags) (o doctor.Options, err error) {
-	if o.URLs, err = shared.namedMasters(cmd, a); err != nil {
-		return o, err
-	}
+// verdictOptions are how these masters are reached, for doctor.
+func verdictOptions(urls []string, access *accessFlags) (o doctor.Options, err error) {
+	o.URLs = urls
 	if o.Pool, err = access.pool(); err != nil {
 		return o, err
 	}

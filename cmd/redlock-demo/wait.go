@@ -31,9 +31,9 @@ func newWait(a *app, shared *sharedFlags) *cobra.Command {
 		Use:   "wait [flags] KEY",
 		Short: "Wait until a lock is free",
 		Long: `wait returns when nobody holds the lock on a quorum of the masters. It takes no
-lock: somebody else may take it in the next moment, so run what needs the lock by
-exec. Clients that wait for the lock are not delayed by it: it asks all masters
-every half second, and as soon as the time is over that the lock has left.
+lock: somebody else may take it in the next moment. So run what needs the lock
+by exec. It does not delay clients that wait for the lock: it asks all masters
+every half second, and as soon as the lock's remaining time has passed.
 
 Exit code: 0 when the lock is free; 75 when it is held and --timeout is over; 69
 when for 3 s too few masters answer to tell, or at the end of --timeout; 64 for a

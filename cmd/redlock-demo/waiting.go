@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
 )
@@ -20,12 +18,8 @@ import (
 // a further one for a while when that has changed.
 type queueReader struct{ lines []*ask.Master }
 
-// openQueues connects to the masters of the flags. The caller must close it.
-func openQueues(cmd *cobra.Command, a *app, shared *sharedFlags, access *accessFlags) (*queueReader, error) {
-	urls, err := shared.namedMasters(cmd, a)
-	if err != nil {
-		return nil, err
-	}
+// openQueues connects to these masters. The caller must close it.
+func openQueues(urls []string, access *accessFlags) (*queueReader, error) {
 	poolOpts, err := access.pool()
 	if err != nil {
 		return nil, err

@@ -21,8 +21,9 @@ func (o *Options) clean(prefix string, reached []bool) (left []Left, away []stri
 		names = append(names, ask.LeftBy(prefix+strconv.Itoa(n))...)
 	}
 	var wg sync.WaitGroup
-	all := make([]Left, len(o.URLs))
-	for i, url := range o.URLs {
+	urls := o.urls()
+	all := make([]Left, len(urls))
+	for i, url := range urls {
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), cleanBound)
 			defer cancel()

@@ -39,9 +39,15 @@ type Setting struct {
 	Options []redlock.Option
 }
 
+// A Fleet is masters that are used together.
+type Fleet struct {
+	Name string // by which keys are spread over several
+	URLs []string
+}
+
 // Options say what is measured.
 type Options struct {
-	URLs       []string
+	Fleets     []Fleet // one, or several with names, in their order
 	Pool       []pool.Option
 	Goroutines int
 	Keys       int // 0: one a goroutine, so that nobody waits
@@ -57,6 +63,14 @@ type Progress struct {
 	Setting Setting
 	Elapsed time.Duration
 	Pairs   uint64 // so far, those of the warm-up included
+}
+
+// urls are those of all masters, fleet by fleet.
+func (o *Options) urls() (all []string) {
+	for _, f := range o.Fleets {
+		all = append(all, f.URLs...)
+	}
+	return all
 }
 
 func (o *Options) keys() int {

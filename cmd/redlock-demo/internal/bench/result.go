@@ -8,17 +8,28 @@ import (
 
 // A Result is what a run came to; it is what --json prints.
 type Result struct {
-	Masters    int    `json:"masters"`
-	Quorum     int    `json:"quorum"`
-	Goroutines int    `json:"goroutines"`
-	Keys       int    `json:"keys"`
-	TTLMS      int64  `json:"ttl_ms"`
-	Prefix     string `json:"prefix"` // of the keys
-	Rows       []Row  `json:"rows"`
-	Left       []Left `json:"left"` // behind, on masters that could not be cleaned
+	Masters int `json:"masters,omitempty"` // of the one fleet there is
+	Quorum  int `json:"quorum,omitempty"`
+	// Fleets are those over which the keys are spread, in the order of their names, where
+	// there are several.
+	Fleets     []Share `json:"fleets,omitempty"`
+	Goroutines int     `json:"goroutines"`
+	Keys       int     `json:"keys"` // of all fleets
+	TTLMS      int64   `json:"ttl_ms"`
+	Prefix     string  `json:"prefix"` // of the keys
+	Rows       []Row   `json:"rows"`
+	Left       []Left  `json:"left"` // behind, on masters that could not be cleaned
 	// Away are the masters that were out of reach all along: nothing was written there.
 	Away  []string `json:"away,omitempty"`
 	Error string   `json:"error,omitempty"`
+}
+
+// A Share is what one of several fleets has to bear.
+type Share struct {
+	Name    string `json:"name"`
+	Masters int    `json:"masters"`
+	Quorum  int    `json:"quorum"`
+	Keys    int    `json:"keys"`
 }
 
 // A Row is what one setting came to.

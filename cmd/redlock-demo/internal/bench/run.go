@@ -16,6 +16,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/measure"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/fleets"
 )
 
 // Run measures the settings one after the other, and removes what it has left.
@@ -24,15 +25,18 @@ import (
 // was measured until then.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	r := &Result{
-		Masters: len(o.URLs), Quorum: quorum.Need(len(o.URLs)), Goroutines: o.Goroutines, Keys: o.keys(),
+		Goroutines: o.Goroutines, Keys: o.keys(),
 		TTLMS: o.TTL.Milliseconds(), Prefix: "redlock-demo:bench:" + xid.New().String() + ":",
 		Rows: []Row{}, Left: []Left{},
 	}
+	if len(o.Fleets) == 1 {
+		r.Masters, r.Quorum = len(o.Fleets[0].URLs), quorum.Need(len(o.Fleets[0].URLs))
+	}
 	var err error
-	reached := make([]bool, len(o.URLs))
+	reached := make([]bool, len(o.urls()))
 	for i, s := range o.Settings {
 		var row *Row
-		row, err = o.measure(ctx, r.Prefix, s, reached)
+		row, err = o.measure(ctx, r, s, reached)
 		if bad, ok := errors.AsType[*optionError](err); ok {
 			if i == 0 {
 				return nil, bad.err // nothing has been asked
@@ -62,15 +66,11 @@ type optionError struct{ err error }
 
 func (e *optionError) Error() string { return strings.TrimPrefix(e.err.Error(), "redlock: ") }
 
-// measure runs one setting, and notes which masters it has reached. Without a row
-// nothing was measured.
-func (o *Options) measure(ctx context.Context, prefix string, s Setting, reached []bool) (*Row, error) {
+// measure runs one setting, and notes which masters it has reached, and which keys are in
+// which fleet. Without a row nothing was measured.
+func (o *Options) measure(ctx context.Context, r *Result, s Setting, reached []bool) (*Row, error) {
 	row := &Row{Guard: s.Guard, Fencing: s.Fencing, Errors: []ErrorsCount{}}
-	opts := append([]redlock.Option{redlock.WithTTL(o.TTL), redlock.WithOwner("bench"), redlock.WithPool(o.Pool...)}, s.Options...)
-	if s.Fencing {
-		opts = append(opts, redlock.WithFencing())
-	}
-	client, err := redlock.Open(o.URLs, opts...)
+	p, err := o.open(s)
 	if errors.Is(err, errors.ErrUnsupported) {
 		row.Unavailable = "not available in this version"
 		return row, nil
@@ -78,28 +78,92 @@ func (o *Options) measure(ctx context.Context, prefix string, s Setting, reached
 	if err != nil {
 		return nil, &optionError{err}
 	}
-	defer client.Close()
+	defer p.close()
+	if p.shards != nil && r.Fleets == nil {
+		r.Fleets = o.shares(p.shards, r.Prefix)
+	}
 	ready, cancel := context.WithTimeout(ctx, readyBound)
 	defer cancel()
-	if err := client.Ready(ready); err != nil {
+	if err := p.locker.Ready(ready); err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		return nil, err
 	}
-	l := &load{Options: o, client: client, setting: s, prefix: prefix}
+	l := &load{Options: o, locker: p.locker, setting: s, prefix: r.Prefix}
 	l.run(ctx)
-	for i, m := range client.Masters(ctx) {
-		reached[i] = reached[i] || m.Connected || m.RoundTrip > 0 || m.RunID != ""
+	i := 0
+	for _, c := range p.clients {
+		for _, m := range c.Masters(ctx) {
+			reached[i] = reached[i] || m.Connected || m.RoundTrip > 0 || m.RunID != ""
+			i++
+		}
 	}
 	l.fill(row)
 	return row, nil
 }
 
+// A place is where locks are taken: on the one fleet, or on that of each key.
+type place struct {
+	locker  fleets.Locker
+	shards  *fleets.Shards    // nil: there is one fleet
+	clients []*redlock.Client // in the order of the fleets
+}
+
+func (p *place) close() {
+	for _, c := range p.clients {
+		_ = c.Close() // its only error is that of a pool, which has none
+	}
+}
+
+// open begins to connect to all fleets.
+func (o *Options) open(s Setting) (_ *place, err error) {
+	opts := append([]redlock.Option{redlock.WithTTL(o.TTL), redlock.WithOwner("bench"), redlock.WithPool(o.Pool...)}, s.Options...)
+	if s.Fencing {
+		opts = append(opts, redlock.WithFencing())
+	}
+	p := &place{}
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	byName := map[string]fleets.Locker{}
+	for _, f := range o.Fleets {
+		c, err := redlock.Open(f.URLs, opts...)
+		if err != nil {
+			return nil, err
+		}
+		p.clients = append(p.clients, c)
+		p.locker = fleets.One(c)
+		byName[f.Name] = p.locker
+	}
+	if len(o.Fleets) > 1 {
+		if p.shards, err = fleets.Sharded(byName); err != nil {
+			return nil, err
+		}
+		p.locker = p.shards
+	}
+	return p, nil
+}
+
+// shares is how the keys are spread.
+func (o *Options) shares(shards *fleets.Shards, prefix string) []Share {
+	keys := map[string]int{}
+	for n := range o.keys() {
+		keys[shards.Shard(prefix+strconv.Itoa(n))]++
+	}
+	var all []Share
+	for _, f := range o.Fleets {
+		all = append(all, Share{f.Name, len(f.URLs), quorum.Need(len(f.URLs)), keys[f.Name]})
+	}
+	return all
+}
+
 // A load is goroutines that lock and unlock.
 type load struct {
 	*Options
-	client  *redlock.Client
+	locker  fleets.Locker
 	setting Setting
 	prefix  string
 	pairs   atomic.Uint64
@@ -167,7 +231,7 @@ func (w *worker) work(ctx context.Context, l *load, n int, key string) {
 		}
 		counts := l.counts.Load()
 		began := time.Now()
-		lock, err := l.client.Lock(ctx, key)
+		lock, err := l.locker.Lock(ctx, key)
 		locked := time.Now()
 		if err != nil {
 			if ctx.Err() == nil {

@@ -16,6 +16,7 @@ type shop struct {
 	stock  *inventory
 	door   door
 	ledger ledger
+	tokens tokens
 
 	cancel context.CancelFunc
 	buyers sync.WaitGroup
@@ -104,6 +105,7 @@ func around(r *rand.Rand, d time.Duration) time.Duration {
 
 // serve is one buyer's visit.
 func (s *shop) serve(ctx context.Context, b *buyer, g guard) {
+	inARow := 0 // refusals
 	for ctx.Err() == nil {
 		var granted time.Time
 		var out, sold bool
@@ -114,11 +116,16 @@ func (s *shop) serve(ctx context.Context, b *buyer, g guard) {
 			return err
 		})
 		if sold {
+			inARow = 0
 			s.ledger.sold(sale{called: called, granted: granted, done: time.Now()})
 		}
 		rest := around(b.rand, b.mean)
 		if err != nil && ctx.Err() == nil {
 			s.ledger.failed(called, err)
+			if _, refused := refusalOf(err); refused {
+				inARow++
+				s.ledger.inARow(inARow)
+			}
 			rest = around(b.rand, 100*time.Millisecond) // there is no hurry now
 		}
 		if out || sleep.For(ctx, rest) != nil {
@@ -131,6 +138,7 @@ func (s *shop) serve(ctx context.Context, b *buyer, g guard) {
 // the lock does.
 func (s *shop) buy(ctx context.Context, b *buyer) (sold, out bool, err error) {
 	defer s.door.enter(b.id, ctx)()
+	s.tokens.enter(ctx)
 	stock := s.stock.read()
 	if stock <= 0 {
 		return false, true, nil

@@ -8,6 +8,9 @@
 // the [Result] as expectations, each checked against what was measured; nothing
 // is assumed.
 //
+// [Move] shows instead how masters are changed for others while it sells: in the three phases
+// of package fleets, with masters of its own, of which it kills some on the way.
+//
 // The masters are a [Cluster]: embedded ones ([Embedded]), processes of its own
 // ([Spawn]), or ones that somebody else runs ([Given]). Those of the first two
 // kinds it kills and restarts itself; for the third it asks the person at the

@@ -3,6 +3,8 @@ package demo
 import (
 	"context"
 	"sync"
+
+	"github.com/redquorum/redquorum/redlock"
 )
 
 // An inventory is the goods: a number that is read and written, like a row in a
@@ -81,4 +83,38 @@ func (d *door) mostInside() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.most
+}
+
+// tokens are the fencing tokens of the buyers, in the order in which they came to the stock.
+type tokens struct {
+	mu   sync.Mutex // guards what follows
+	last uint64
+	all  int
+	fell int // that were not above the one before
+}
+
+// enter notes the token of a buyer's lock, if it has one.
+func (t *tokens) enter(ctx context.Context) {
+	l, ok := redlock.FromContext(ctx)
+	if !ok || l.Fence() == 0 {
+		return
+	}
+	t.note(l.Fence())
+}
+
+func (t *tokens) note(token uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all++
+	if token <= t.last {
+		t.fell++
+	}
+	t.last = max(t.last, token)
+}
+
+// seen is how many tokens there were, and how many of them did not rise.
+func (t *tokens) seen() (all, fell int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.all, t.fell
 }

@@ -28,6 +28,7 @@ type ledger struct {
 	mu       sync.Mutex
 	sales    []sale
 	refusals []refusal
+	row      int   // refusals of one buyer in a row, at most
 	lost     int   // locks that were lost while their buyer was at the stock
 	other    int   // failures of any other kind
 	oddity   error // the first of them
@@ -53,6 +54,20 @@ func (l *ledger) failed(called time.Time, err error) {
 	if l.other++; l.other == 1 {
 		l.oddity = err
 	}
+}
+
+// inARow notes how often one buyer has been refused in a row.
+func (l *ledger) inARow(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.row = max(l.row, n)
+}
+
+// refusedInARow is how many were refused, and how often one buyer in a row at most.
+func (l *ledger) refusedInARow() (all, row int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.refusals), l.row
 }
 
 // A window is a stretch of time that is looked at by itself. A sale belongs to

@@ -75,6 +75,8 @@ type Options struct {
 	// What tests shorten, and what stands between the buyers in the first phase.
 	ready, refusal, recovery time.Duration
 	unguarded                guard
+	// guardOf lets a program's buyers at the stock; nil: the program's lock.
+	guardOf func(p *program) guard
 	// trusting are clients that count masters right after a restart.
 	trusting bool
 }
@@ -101,6 +103,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Open == nil {
 		o.Open = openClient
+	}
+	if o.guardOf == nil {
+		o.guardOf = func(p *program) guard { return p.sell }
 	}
 	if o.unguarded == nil {
 		o.unguarded = noGuard

@@ -50,6 +50,16 @@ type Settings struct {
 	TTL     Millis `json:"ttl_ms"`
 	Seed    uint64 `json:"seed"`
 	Key     string `json:"key"`
+	// Move is what a move goes from and to; nil: there is none.
+	Move *MoveSettings `json:"move,omitempty"`
+}
+
+// MoveSettings are how many masters a move goes from and to, and how many are a quorum.
+type MoveSettings struct {
+	From       int `json:"from"`
+	FromQuorum int `json:"from_quorum"`
+	To         int `json:"to"`
+	ToQuorum   int `json:"to_quorum"`
 }
 
 // A Phase is a stretch of the run that was measured by itself.
@@ -92,7 +102,8 @@ type Skipped struct {
 // A Master is how one master stood.
 type Master struct {
 	Address   string `json:"address"`
-	State     string `json:"state"` // up or gone; as a cause: agreed, failed, or moot (not awaited)
+	Fleet     string `json:"fleet,omitempty"` // of a move: old or new
+	State     string `json:"state"`           // up or gone; as a cause: agreed, failed, or moot (not awaited)
 	Cause     string `json:"cause,omitempty"`
 	RoundTrip Millis `json:"round_trip_ms,omitempty"`
 }

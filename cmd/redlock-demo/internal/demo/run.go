@@ -11,6 +11,7 @@ import (
 	"github.com/rs/xid"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
+	"github.com/redquorum/redquorum/redlock"
 )
 
 // States of a Master.
@@ -179,8 +180,15 @@ func (r *run) await(ctx context.Context, bound time.Duration, met func() bool) b
 }
 
 // masters is how the masters stand, as the first client sees them.
-func (r *run) masters() []Master {
-	reports := r.clients[0].Masters(context.Background())
+func (r *run) masters() []Master { return mastersOf(r.clients[0]) }
+
+// A viewer knows how masters stand.
+type viewer interface {
+	Masters(ctx context.Context) []redlock.MasterReport
+}
+
+func mastersOf(v viewer) []Master {
+	reports := v.Masters(context.Background())
 	masters := make([]Master, len(reports))
 	for i, m := range reports {
 		masters[i] = Master{Address: m.Master, State: stateUp, RoundTrip: Millis(m.RoundTrip)}
@@ -205,7 +213,7 @@ func (r *run) mostGone() int {
 	return most
 }
 
-func missing(c Client) int {
+func missing(c viewer) int {
 	n := 0
 	for _, m := range c.Masters(context.Background()) {
 		if !m.Votes {

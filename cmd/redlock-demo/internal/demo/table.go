@@ -46,14 +46,18 @@ func (s *Screen) table(columns []column, rows [][]string, paint func(row, col in
 // masters prints one row a master.
 func (s *Screen) masters(masters []Master) {
 	rows := make([][]string, len(masters))
+	number := 0 // within the fleet
 	for i, m := range masters {
+		if number++; i > 0 && m.Fleet != masters[i-1].Fleet {
+			number = 1
+		}
 		state, detail := "✓ "+m.State, m.Cause
 		if m.State != stateUp {
 			state = "✗ " + m.State
 		} else if m.RoundTrip > 0 {
 			detail = "answers in " + span(m.RoundTrip.duration())
 		}
-		rows[i] = []string{strconv.Itoa(i + 1), m.Address, state, detail}
+		rows[i] = []string{strings.TrimSpace(m.Fleet + " " + strconv.Itoa(number)), m.Address, state, detail}
 	}
 	s.table([]column{{"", true}, {"master", false}, {"state", false}, {"", false}}, rows,
 		func(row, col int, cell string) string {

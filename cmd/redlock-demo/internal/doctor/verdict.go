@@ -72,6 +72,40 @@ func (v *Verdict) String() string {
 	return no + fmt.Sprintf("%d %s at %s", v.Quorum, votes, words.Until(*v.At, time.Duration(v.InMS)*time.Millisecond))
 }
 
+// WorstVerdict is the place of the worst: of the fleet where no lock can be taken for
+// longest, or else of the one of which the fewest masters may go away until none can be.
+// Of equal ones it is the first.
+func WorstVerdict(all []*Verdict) int {
+	worst := 0
+	for i, v := range all {
+		if v.worse(all[worst]) {
+			worst = i
+		}
+	}
+	return worst
+}
+
+func (v *Verdict) worse(than *Verdict) bool {
+	switch {
+	case v.CanLock != than.CanLock:
+		return !v.CanLock
+	case v.CanLock:
+		return v.spare() < than.spare()
+	case v.At == nil || than.At == nil: // nil: waiting alone does not help
+		return v.At == nil && than.At != nil
+	default:
+		return v.InMS > than.InMS
+	}
+}
+
+// spare is how many masters may go away.
+func (v *Verdict) spare() int {
+	if v.New { // all vote as soon as somebody comes
+		return len(v.seats) - v.Quorum
+	}
+	return v.Votes - v.Quorum
+}
+
 func mastersVote(n int) string {
 	if n == 1 {
 		return "master votes"

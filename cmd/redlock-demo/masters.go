@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/pool"
+)
+
+// A fleet is masters that are used together.
+type fleet struct {
+	name string // by which keys are spread over several; "": none was given, where it is the only one
+	urls []string
+}
+
+// A listsFlag may be given several times: each is the masters of one fleet.
+type listsFlag struct{ p *[]string }
+
+func (f *listsFlag) String() string { return "" }
+func (f *listsFlag) Type() string   { return "urls" }
+
+func (f *listsFlag) Set(s string) error {
+	*f.p = append(*f.p, s)
+	return nil
+}
+
+// fleets are those that the flag or the environment name, in the order of their names;
+// nil where none is named. changed tells that the flag was given.
+func (f *sharedFlags) fleets(changed bool, env func(string) string) ([]fleet, error) {
+	if changed {
+		return parseFleets("--masters", f.masters)
+	}
+	list := env(mastersVariable)
+	if list == "" {
+		return nil, nil
+	}
+	return parseFleets(mastersVariable, []string{list})
+}
+
+// namedFleets are the fleets of a command that takes several: at least one.
+func (f *sharedFlags) namedFleets(cmd *cobra.Command, a *app) ([]fleet, error) {
+	list, err := f.fleets(cmd.Flags().Changed("masters"), a.env)
+	if err == nil && list == nil {
+		err = usagef("no masters are named: want --masters url,url,…, %s or --config file", mastersVariable)
+	}
+	return list, err
+}
+
+// masterURLs is the list of masters of a command that takes one fleet, nil where none
+// was given. changed tells that the flag was.
+func (f *sharedFlags) masterURLs(changed bool, env func(string) string) ([]string, error) {
+	list, err := f.fleets(changed, env)
+	switch {
+	case err != nil || list == nil:
+		return nil, err
+	case len(list) > 1:
+		return nil, usagef("--masters names %d fleets (%s): this command takes one; status, doctor, exec and bench take several", len(list), fleetNames(list))
+	}
+	return list[0].urls, nil
+}
+
+func fleetNames(list []fleet) string {
+	names := make([]string, len(list))
+	for i, f := range list {
+		names[i] = f.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// parseFleets reads lists of masters, each of which may have a name before it. Where there
+// are several each must have one: keys are spread by the names, and there is none that all
+// clients would choose. A place in the list is another one in another order, and an
+// address may be written in several ways.
+func parseFleets(origin string, lists []string) ([]fleet, error) {
+	list := make([]fleet, len(lists))
+	for i, text := range lists {
+		name, urls, named := cutName(text)
+		if err := checkName(name, named); err != nil {
+			return nil, usagef("%s: fleet %d of %d (%s): %w", origin, i+1, len(lists), shownList(text), err)
+		}
+		if !named && len(lists) > 1 {
+			return nil, usagef("%s: fleet %d of %d (%s) has no name: want NAME=url,url,… for each of several, by the names that all their clients have: keys are spread by the names", origin, i+1, len(lists), shownList(text))
+		}
+		if j := slices.IndexFunc(list[:i], func(f fleet) bool { return f.name == name }); j >= 0 {
+			return nil, usagef("%s: fleets %d and %d of %d are both called %q: keys are spread by the names, so each fleet has one of its own", origin, j+1, i+1, len(lists), name)
+		}
+		from := origin
+		if named {
+			from = fmt.Sprintf("%s: fleet %q", origin, name)
+		}
+		var err error
+		if list[i], err = parseList(from, name, urls); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(list, func(a, b fleet) int { return strings.Compare(a.name, b.name) })
+	if len(list) > 1 {
+		if err := checkApart(origin, list); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// cutName takes the name off a list such as eu=redis://a,redis://b. A URL has its first
+// "=" behind a colon.
+func cutName(text string) (name, urls string, named bool) {
+	before, after, ok := strings.Cut(text, "=")
+	if !ok || strings.ContainsAny(before, ":/@,") {
+		return "", text, false
+	}
+	return strings.TrimSpace(before), after, true
+}
+
+func checkName(name string, named bool) error {
+	switch {
+	case !named:
+		return nil
+	case name == "":
+		return errors.New(`nothing stands before "=": want NAME=url,url,…`)
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }):
+		return fmt.Errorf("name %q: want letters, digits and signs without spaces, but for : / @ , =", name)
+	}
+	return nil
+}
+
+// shownList is what was typed, for an error, without its passwords.
+func shownList(text string) string { return printable(redacted(strings.TrimSpace(text))) }
+
+// parseList takes a list apart.
+func parseList(origin, name, list string) (fleet, error) {
+	if strings.Trim(list, ", \t\n") == "" {
+		return fleet{}, usagef("%s names no masters: want url,url,…", origin)
+	}
+	urls := strings.Split(list, ",")
+	for i, url := range urls {
+		if urls[i] = strings.TrimSpace(url); urls[i] == "" {
+			return fleet{}, usagef("%s: entry %d of %d is empty: want url,url,…", origin, i+1, len(urls))
+		}
+	}
+	return fleet{name, urls}, nil
+}
+
+// checkApart refuses a server and database that are in two fleets, as far as the addresses
+// show that.
+func checkApart(origin string, list []fleet) error {
+	seen := map[string]string{}
+	for _, f := range list {
+		places, err := f.places()
+		if err != nil {
+			return usagef("%s: fleet %q: %w", origin, f.name, err)
+		}
+		for _, place := range places {
+			if other, ok := seen[place]; ok {
+				return usagef("%s: %s is in the fleets %q and %q: want each server and database in one of them, or they are not independent", origin, place, other, f.name)
+			}
+			seen[place] = f.name
+		}
+	}
+	return nil
+}
+
+var errNotDialled = errors.New("not dialled")
+
+// places are the servers and databases of the fleet, as its URLs name them. Nobody is
+// connected to.
+func (f *fleet) places() ([]string, error) {
+	p, err := pool.New(f.urls, pool.WithDialer(func(context.Context, string, string) (net.Conn, error) { return nil, errNotDialled }))
+	if err != nil {
+		return nil, inFlags(err)
+	}
+	defer func() { _ = p.Close() }() // its only error is none
+	var places []string
+	for _, m := range p.Masters() {
+		places = append(places, m.Name()+", database "+strconv.Itoa(m.DB()))
+	}
+	return places, nil
+}

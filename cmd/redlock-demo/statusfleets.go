@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
+	"github.com/redquorum/redquorum/redlock/fleets"
+)
+
+// A fleetsStatus shows several fleets, in the order of their names.
+type fleetsStatus struct {
+	out     io.Writer
+	json    bool
+	clear   bool // the screen, before each look
+	wide    func() layout
+	views   []*statusView
+	who     []inspector // of each view
+	lookers []*looker   // to be closed
+	looks   int
+}
+
+// add begins to connect to a fleet.
+func (f *fleetsStatus) add(one fleet, o *statusOptions) error {
+	options, err := verdictOptions(one.urls, &o.accessFlags)
+	if err != nil {
+		return err
+	}
+	l, err := newLooker(one.urls, o.sharedFlags, &o.accessFlags)
+	if err != nil {
+		return err
+	}
+	v := &statusView{
+		json: o.json, tokens: o.showTokens, wide: f.wide, name: one.name,
+		verdict: verdicts(options, doctor.Client{MaxTTL: o.maxTTL, Skew: o.skew}), waiting: l.queues.read,
+	}
+	if o.check {
+		v.codes = checkCodes
+	}
+	f.views, f.who, f.lookers = append(f.views, v), append(f.who, l.client), append(f.lookers, l)
+	return nil
+}
+
+func (f *fleetsStatus) close() {
+	for _, l := range f.lookers {
+		l.close()
+	}
+}
+
+// show looks at the keys in all fleets, once or (every > 0) until ctx ends.
+func (f *fleetsStatus) show(ctx context.Context, keys []string, every time.Duration) error {
+	var wg sync.WaitGroup
+	byName := map[string]fleets.Locker{}
+	for i, l := range f.lookers {
+		wg.Go(func() { l.await(ctx) })
+		byName[f.views[i].name] = fleets.One(l.client)
+	}
+	wg.Wait()
+	shards, err := fleets.Sharded(byName)
+	if err != nil {
+		return inFlags(err)
+	}
+	for _, v := range f.views {
+		v.shard = shards.Shard
+	}
+	return watching(ctx, every, func() (int, error) { return f.look(ctx, keys) })
+}
+
+// A fleetsDocument is what --json prints of several fleets.
+type fleetsDocument struct {
+	CanLock bool          `json:"can_lock"` // in all of them
+	Worst   string        `json:"worst"`    // the name of the fleet with the worst verdict
+	Fleets  []fleetStatus `json:"fleets"`
+}
+
+// A fleetStatus is one of them.
+type fleetStatus struct {
+	Name string `json:"name"`
+	statusDocument
+}
+
+// look asks all fleets at once, and prints once.
+func (f *fleetsStatus) look(ctx context.Context, keys []string) (code int, err error) {
+	texts, codes, errs := make([]bytes.Buffer, len(f.views)), make([]int, len(f.views)), make([]error, len(f.views))
+	all := fleetsDocument{Fleets: make([]fleetStatus, len(f.views))}
+	var wg sync.WaitGroup
+	for i, v := range f.views {
+		all.Fleets[i].Name = v.name
+		wg.Go(func() {
+			var d *statusDocument
+			if d, codes[i], errs[i] = v.describe(ctx, &texts[i], f.who[i], keys); d != nil {
+				all.Fleets[i].statusDocument = *d
+			}
+		})
+	}
+	wg.Wait()
+	if err := cmp.Or(errs...); err != nil {
+		return 0, err
+	}
+	var text bytes.Buffer
+	if f.looks > 0 && !f.clear {
+		text.WriteByte('\n')
+	}
+	verdicts := make([]*doctor.Verdict, len(f.views))
+	for i := range all.Fleets {
+		one := &all.Fleets[i]
+		if one.Keys == nil {
+			one.Keys = []keyStatus{} // [] in JSON
+		}
+		verdicts[i] = one.Verdict
+		fmt.Fprintf(&text, "Fleet %q\n", one.Name)
+		text.Write(texts[i].Bytes())
+		text.WriteByte('\n')
+	}
+	worst := doctor.WorstVerdict(verdicts)
+	all.Worst, all.CanLock = all.Fleets[worst].Name, verdicts[worst].CanLock
+	f.wide().text(&text, "", 0, worstLine(all.Worst, verdicts[worst]))
+	f.looks++
+	return slices.Max(codes), printStatus(f.out, f.json, f.clear, &text, all)
+}

@@ -38,4 +38,4 @@ END
 record demo 92 40 "./redlock-demo --spawn redis-server --seed 7"
 draw demo 92 "redlock-demo" -from "With fewer and fewer masters" -to "the books"
 record chaos 92 24 "./redlock-demo chaos --spawn redis-server --script faults.txt"
-draw chaos 92 "redlock-demo chaos" -at 900ms,2500ms,4500ms,7500ms,9500ms,13500ms
+draw chaos 92 "redlock-demo chaos" -at 2500ms,4500ms,7500ms,9500ms,13500ms

@@ -50,7 +50,8 @@ choose_image() {
 left_out() { say "left out: $*"; }
 
 # packages MODULE prints those to test, and skipped MODULE the tests in them that are
-# left out, as regular expression: by test/slow.txt, where the part is a quick one.
+# left out, as regular expression: by test/slow.txt, where the part is a quick one. It
+# begins with the package that takes longest: the others run beside it, not after it.
 packages() {
 	local slow
 	slow=$(slow_tests "$1" | sed -n 's|^\./\(.*\) \*$|\1|p')
@@ -60,18 +61,19 @@ packages() {
 		[ -z "${MODULES:-}" ] || say ./... # it was asked for by its name
 	else
 		in_module "$1" go list -f '{{.Dir}}' ./... | sed "s|^$(cd "$ROOT/$1" && pwd)|.|" |
-			{ grep -vxF "$(say "$slow" | sed 's|^|./|')" || true; }
+			{ grep -vxF "$(say "$slow" | sed 's|^|./|')" || true; } |
+			awk '$0 == "./redlock" { print; next } { rest = rest $0 "\n" } END { printf "%s", rest }'
 	fi
 }
 skipped() {
 	[ "$part" != quick ] || slow_tests "$1" | awk '$2 != "*" { names = names "|" $2 } END { print substr(names, 2) }'
 }
 
-# events runs the tests and prints what they do, as JSON. It writes down which
-# module failed.
-events() {
+# tests runs those of the modules named and prints what they do, as JSON. It writes
+# down which module failed.
+tests() {
 	local module packages skipped
-	for module in $modules; do
+	for module in "$@"; do
 		packages=$(packages "$module")
 		[ -n "$packages" ] || continue
 		skipped=$(skipped "$module")
@@ -79,6 +81,25 @@ events() {
 		in_module "$module" go test -json "${flags[@]}" ${skipped:+-skip "^($skipped)\$"} ${GOTESTFLAGS:-} $packages ||
 			printf 'FAIL\t%s\n' "$module" >>"$out/failed"
 	done
+}
+
+# events runs the tests of all modules. Most modules beside the root have one package to
+# test. So in the quick part the one that takes longest runs beside the others.
+events() {
+	local module root='' beside='' others=''
+	for module in $modules; do
+		case $part:$module in
+		quick:.) root=. ;;
+		quick:test/integration) beside=$module ;;
+		*) others="$others $module" ;;
+		esac
+	done
+	tests $root
+	# Nothing goes through this pipe. It lets an interrupt end both, which in the
+	# background would be ignored.
+	# shellcheck disable=SC2086,SC2260 # others is a list of words
+	tests $beside >"$out/beside" | tests $others
+	cat "$out/beside"
 }
 
 cd "$ROOT"

@@ -15,8 +15,11 @@
 #   HELD_LOCKS, HELD_FOR  of BenchmarkHeld: how many locks (100000), for how long (1m)
 #   BENCHSTAT_FLAGS  further flags, such as "-col /lib"
 #
-# BENCHMARKS.md and docs/img/lockunlock.svg are written by a full run alone: one
-# without BENCH and BENCHTIME, and with 6 repetitions or more.
+#   PUBLISH          1: also writes the tables of the benchmarks of BENCH to BENCHMARKS.md,
+#                    whose other tables stay; name whole benchmarks (BENCH=Distance)
+#
+# A full run writes BENCHMARKS.md and docs/img/lockunlock.svg: one without BENCH and
+# BENCHTIME, and with 6 repetitions or more.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -66,6 +69,10 @@ measure() {
 		"$out/report" -o "$ROOT/BENCHMARKS.md" -plot "$ROOT/docs/img/lockunlock.svg" results/latest.txt
 		say
 		say "written: BENCHMARKS.md, docs/img/lockunlock.svg"
+	elif [ "${PUBLISH:-}" = 1 ]; then
+		"$out/report" -o "$ROOT/BENCHMARKS.md" results/latest.txt
+		say
+		say "written: BENCHMARKS.md, the tables above"
 	fi
 }
 

@@ -11,6 +11,9 @@ const (
 	distanceMixed = "DistanceMixed"
 )
 
+// distanceTitle is that of the section with all distances.
+const distanceTitle = "Real distances"
+
 // A distanceTable is one distance: a row for each operation, since all of them are in
 // round trips.
 type distanceTable struct {
@@ -60,7 +63,7 @@ func (m *measurements) distances() string {
 			continue
 		}
 		if b.Len() == 0 {
-			fmt.Fprintf(&b, "## Real distances\n\n%s", distanceText)
+			fmt.Fprintf(&b, "## %s\n\n%s", distanceTitle, distanceText)
 			if line := m.config["distances"]; line != "" {
 				fmt.Fprintf(&b, " The distance is that of %s.", line)
 			}

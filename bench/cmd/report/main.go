@@ -31,7 +31,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.out, "o", "", "`file` to write the tables to instead of standard output")
+	flag.StringVar(&o.out, "o", "", "`file` to write the tables to instead of standard output; what it holds of other benchmarks stays")
 	flag.StringVar(&o.plot, "plot", "", "SVG `file` to draw to, and to show among the tables")
 	flag.StringVar(&o.bounds, "bounds", "", "JSON `file` of bounds to compare with, instead of making tables")
 	flag.Usage = func() {
@@ -62,15 +62,18 @@ func run(in string, o options, stdout io.Writer) error {
 			return err
 		}
 	}
-	report, err := m.markdown(link(o.plot, o.out))
+	if o.out != "" {
+		if err := publish(m, link(o.plot, o.out), o.out); err != nil {
+			return fmt.Errorf("%s: %w", in, err)
+		}
+		return nil
+	}
+	report, err := m.markdown("")
 	if err != nil {
 		return fmt.Errorf("%s: %w", in, err)
 	}
-	if o.out == "" {
-		_, err = io.WriteString(stdout, report)
-		return err
-	}
-	return os.WriteFile(o.out, []byte(report), 0o644)
+	_, err = io.WriteString(stdout, report)
+	return err
 }
 
 func read(in string) (*measurements, error) {

@@ -27,10 +27,10 @@ type accessFlags struct {
 
 func (f *accessFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.user, "user", "", "ACL user `name` on all masters, with --password-file")
+	flags.StringVar(&f.user, "user", "", "ACL user `name` on all masters; its password comes from --password-file")
 	flags.StringVar(&f.passwordFile, "password-file", "", "`file` with the masters' password, instead of passwords in the URLs")
-	flags.StringVar(&f.ca, "tls-ca", "", "`file` with the certificate authorities to trust, for rediss:// (default the system's)")
-	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the certificate to show to the masters, for rediss://")
+	flags.StringVar(&f.ca, "tls-ca", "", "`file` with the certificate authorities that rediss:// trusts (default the system's)")
+	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the client's certificate, for rediss://")
 	flags.StringVar(&f.key, "tls-key", "", "`file` with the private key of --tls-cert")
 	for _, name := range []string{"password-file", "tls-ca", "tls-cert", "tls-key"} {
 		_ = cmd.MarkFlagFilename(name) // for the completion; the flag exists

@@ -55,10 +55,10 @@ a mistake in the arguments.`,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runBench(cmd, a, o) },
 	}
 	flags := cmd.Flags()
-	flags.Var(&numberFlag{&o.goroutines, bench.MinGoroutines, bench.MaxGoroutines}, "goroutines", "how many lock and unlock at the same time")
+	flags.Var(&numberFlag{&o.goroutines, bench.MinGoroutines, bench.MaxGoroutines}, "goroutines", "number of goroutines that lock and unlock at the same time")
 	flags.Var(&rangeFlag{p: &o.duration, low: bench.MinDuration, high: bench.MaxDuration}, "duration", "how long each row is measured")
-	flags.Var(&numberFlag{&o.keys, 0, bench.MaxKeys}, "keys", "how many locks they share; 0: one each, so that nobody waits")
-	flags.Var(&rangeFlag{p: &o.ttl, low: bench.MinTTL, high: bench.MaxTTL}, "ttl", "of the locks")
+	flags.Var(&numberFlag{&o.keys, 0, bench.MaxKeys}, "keys", "number of locks that the goroutines share; 0: one each, so nobody waits")
+	flags.Var(&rangeFlag{p: &o.ttl, low: bench.MinTTL, high: bench.MaxTTL}, "ttl", "TTL of the locks")
 	registerChoice(cmd, "fence", &o.fence, []string{"yes", "no", "both"}, "measure with fencing tokens: yes, no or both")
 	registerGuard(cmd, &o.guard)
 	o.accessFlags.register(cmd)

@@ -18,7 +18,7 @@ type chaosMasters struct {
 }
 
 func (o *chaosMasters) register(cmd *cobra.Command, masters *[]string) {
-	cmd.Flags().StringVar(&o.spawn, "spawn", "", "start real masters of this `binary`, a path or a name such as redis-server")
+	cmd.Flags().StringVar(&o.spawn, "spawn", "", "start real masters from this `binary`; a path, or a name such as redis-server")
 	cmd.Flags().Var(&listsFlag{masters}, "masters", "comma-separated `urls` of masters that you break yourself: redis://, rediss:// or unix://")
 	o.accessFlags.register(cmd)
 }

@@ -11,9 +11,9 @@ import (
 )
 
 const demoExamples = `  redlock-demo                          five masters inside the program
-  redlock-demo --spawn redis-server     five real ones, started and killed
+  redlock-demo --spawn redis-server     five real masters
   redlock-demo --masters redis://a,redis://b:7000,rediss://user:pw@c
-  redlock-demo --move                   other masters, while the lock is in use
+  redlock-demo --move                   replace the masters during the sale
   redlock-demo --json | jq .verdict`
 
 // demoHeeds is the shared flags that demo heeds. Its fencing tokens are nobody else's.
@@ -35,11 +35,11 @@ func newDemoOptions(shared *sharedFlags) *demoOptions {
 // register adds the flags to a command that is demo.
 func (o *demoOptions) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.spawn, "spawn", "", "start and kill five real masters of this `binary`, a path or a name such as redis-server")
-	flags.BoolVar(&o.move, "move", false, "show how three masters are changed for five others while it sells, on masters of its own")
-	flags.Var(&seedFlag{&o.seed}, "seed", "of the buyers' haste (default random)")
-	flags.Var(&numberFlag{&o.buyers, demo.MinBuyers, demo.MaxBuyers}, "buyers", "how many buyers there are; with --move 8 by default")
-	flags.Var(&numberFlag{&o.stock, demo.MinStock, demo.MaxStock}, "stock", "how many pieces there are to sell")
+	flags.StringVar(&o.spawn, "spawn", "", "start five real masters from this `binary` and kill some; a path, or a name such as redis-server")
+	flags.BoolVar(&o.move, "move", false, "show how three masters are replaced by five others while the sale goes on; it starts its own masters")
+	flags.Var(&seedFlag{&o.seed}, "seed", "seed of the buyers' random pauses (default random)")
+	flags.Var(&numberFlag{&o.buyers, demo.MinBuyers, demo.MaxBuyers}, "buyers", "number of buyers; with --move the default is 8")
+	flags.Var(&numberFlag{&o.stock, demo.MinStock, demo.MaxStock}, "stock", "number of pieces to sell")
 }
 
 func newDemo(a *app, shared *sharedFlags) *cobra.Command {
@@ -47,22 +47,24 @@ func newDemo(a *app, shared *sharedFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Sell an inventory without a lock, with it, and with masters gone",
-		Long: `demo sells one inventory to many buyers: first without a lock, which oversells,
-then with one, which is exact. Then masters are taken away one by one while it
-sells: with a minority gone it goes on, without a quorum it refuses and says
-why, and it recovers by itself once a master is back.
+		Long: `demo sells one inventory to many buyers. Without a lock it sells more than there
+is. With a lock it sells exactly what there is. Then demo stops masters one by
+one while the sale goes on. With a minority of them stopped, the sale continues.
+Without a quorum the lock is refused, and demo says why. When a master is back,
+the sale goes on by itself.
 
-The masters are embedded in the program unless --spawn or --masters names real
-ones. Those of --masters are not stopped: at a terminal you are asked to stop
-them, elsewhere that part is left out.
+The masters are embedded in the program, unless --spawn or --masters names real
+ones. demo does not stop the masters of --masters: at a terminal it asks you to
+stop them; elsewhere it leaves that part out.
 
---move shows instead how masters are changed while it sells: from three to five
-others, in the phases of docs/how-to/moving-a-fleet.md, while one of either is
-killed. No update is lost, and fencing tokens rise all along.
+--move shows something else: how three masters are replaced by five others while
+the sale goes on. It follows the phases of docs/how-to/moving-a-fleet.md, and
+kills one master of each fleet. No update is lost, and fencing tokens always
+rise.
 
-Exit code: 0 when every expectation held, 1 when one did not, 64 for a mistake
-in the arguments or where none of the masters answers, 69 where some answer but
-no quorum does.`,
+Exit code: 0 when every expectation held, 1 when one did not; 64 for a mistake
+in the arguments, or when no master answers; 69 when some masters answer, but
+not a quorum.`,
 		Example: demoExamples,
 
 		Annotations: map[string]string{heeds: demoHeeds},

@@ -62,8 +62,8 @@ a mistake in the arguments.`,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd, a, o) },
 	}
 	flags := cmd.Flags()
-	flags.Var(&rangeFlag{p: &o.exam, low: minExam, high: maxExam}, "for", "how long round trips are taken and clocks watched")
-	flags.StringVar(&o.key, "key", "", "the `name` of a lock, for which permissions are probed; nobody may be using it (default one of doctor's own)")
+	flags.Var(&rangeFlag{p: &o.exam, low: minExam, high: maxExam}, "for", "how long to measure round trips and clocks")
+	flags.StringVar(&o.key, "key", "", "`name` of a lock for which to test the permissions; nobody may be using that lock (default a name of doctor's own)")
 	o.accessFlags.register(cmd)
 	return cmd
 }

@@ -69,21 +69,21 @@ func (f *sharedFlags) register(cmd *cobra.Command) {
 var sharedNames = []string{"masters", "config", "ttl", "max-ttl", "client-skew", "json", "no-color"}
 
 // mastersOfSeveral is what --masters is to a command that takes several fleets.
-const mastersOfSeveral = "comma-separated `urls` of the masters: redis://, rediss:// or unix://; of several fleets NAME=urls, a flag for each (default $" + mastersVariable + ")"
+const mastersOfSeveral = "comma-separated `urls` of the masters: redis://, rediss:// or unix://; for several fleets NAME=urls, one flag for each (default $" + mastersVariable + ")"
 
 // all has all shared flags, and is no command to be run.
 func (f *sharedFlags) all() *cobra.Command {
 	all := &cobra.Command{}
 	flags := all.Flags()
 	flags.Var(&listsFlag{&f.masters}, "masters", "comma-separated `urls` of the masters: redis://, rediss:// or unix:// (default $"+mastersVariable+")")
-	flags.StringVar(&f.config, "config", "", "`file` with the masters and how to reach them, for what neither flags nor the environment say: lines such as masters = url,url, or masters = NAME=url,url for each of several fleets (default $"+configVariable+")")
-	flags.Var(&durationFlag{&f.ttl}, "ttl", "how long the masters keep a lock whose holder is not heard of any more, 20ms to 1m")
+	flags.StringVar(&f.config, "config", "", "`file` with the masters and how to reach them; flags and the environment come first; lines such as masters = url,url, or masters = NAME=url,url for each of several fleets (default $"+configVariable+")")
+	flags.Var(&durationFlag{&f.ttl}, "ttl", "how long the masters keep a lock after its holder stops renewing it, 20ms to 1m")
 	flags.Var(&rangeFlag{p: &f.maxTTL, low: demo.MinTTL, high: 24 * time.Hour, orZero: true}, "max-ttl",
-		"the longest TTL of any lock on the masters, the same for all their clients: so long a restarted master does not vote; 0 for 1m, and for the TTL on the demonstration's own masters")
+		"longest TTL of any lock on the masters; all clients need the same value; a restarted master does not vote for this long; 0 means 1m, and --ttl on masters that demo starts")
 	flags.Var(&rangeFlag{p: &f.skew, high: 24 * time.Hour}, "client-skew",
-		"by how much clients' clocks may differ for fencing tokens to go on rising, the same for all clients: so much longer a restarted master does not vote")
+		"how far clients' clocks may differ; within that fencing tokens always rise; all clients need the same value; a restarted master does not vote for this much longer")
 	flags.BoolVar(&f.json, "json", false, "print one JSON document and nothing else")
-	flags.BoolVar(&f.noColor, "no-color", false, "no colours, as with NO_COLOR; there are none anyway where the output is no terminal")
+	flags.BoolVar(&f.noColor, "no-color", false, "print no colours, as with NO_COLOR; output that is not a terminal never has any")
 	return all
 }
 

@@ -65,7 +65,7 @@ a mistake in the arguments.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return runFleetClose(cmd, a, o) },
 	}
-	cmd.Flags().StringVar(&o.to, "to", "", "where to: comma-separated urls of the new fleet's masters, or the `name` that clients have (WithMovedTo)")
+	cmd.Flags().StringVar(&o.to, "to", "", "the new fleet: comma-separated urls of its masters, or the `name` that clients give to WithMovedTo")
 	registerGuard(cmd, &o.guard)
 	o.accessFlags.register(cmd)
 	return cmd

@@ -29,7 +29,7 @@ func (f *guardFlag) Set(s string) error {
 
 // registerGuard adds --guard to a command.
 func registerGuard(cmd *cobra.Command, p *string) {
-	cmd.Flags().Var(&guardFlag{p}, "guard", "how much a master has to prove before its vote counts: off, standard or strict; the same for all clients (default standard)")
+	cmd.Flags().Var(&guardFlag{p}, "guard", "what a master has to prove before its vote counts: off, standard or strict; all clients need the same level (default standard)")
 	_ = cmd.RegisterFlagCompletionFunc("guard", cobra.FixedCompletions([]string{"off", "standard", "strict"}, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
 }
 

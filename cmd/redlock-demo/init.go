@@ -77,10 +77,10 @@ be reached or is not fit to be one, 64 for a mistake in the arguments or where
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runInit(cmd, a, o) },
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&o.force, "force", false, "write the markers anew where there are some; asks for confirmation")
-	flags.StringArrayVar(&o.without, "without", nil, "the `host:port` of a master that is absent, as --masters has it; may be given several times; asks for confirmation")
+	flags.BoolVar(&o.force, "force", false, "replace markers that exist already; asks for confirmation")
+	flags.StringArrayVar(&o.without, "without", nil, "`host:port` of a master that is down, written as in --masters; may be given several times; asks for confirmation")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask for confirmation")
-	registerChoice(cmd, "guard", &o.guard, []string{"standard", "strict"}, "how much a master has to prove before its vote counts: standard or strict")
+	registerChoice(cmd, "guard", &o.guard, []string{"standard", "strict"}, "what a master has to prove before its vote counts: standard or strict; all clients need the same level")
 	o.accessFlags.register(cmd)
 	return cmd
 }

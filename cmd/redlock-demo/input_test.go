@@ -118,7 +118,7 @@ func TestHelpAndVersionAreAnswered(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"chaos --guard ": "off\nstandard\nstrict\n:4\n", "init --guard ": "standard\nstrict\n:4\n", "bench --fence ": "yes\nno\nboth\n:4\n",
-		"bench --goro": "--goroutines\thow many lock and unlock at the same time\n:4\n",
+		"bench --goro": "--goroutines\tnumber of goroutines that lock and unlock at the same time\n:4\n",
 	} {
 		if stdout, _, code := output(t, nil, append([]string{"__complete"}, strings.Split(args, " ")...)...); code != 0 || stdout != want {
 			t.Errorf("completion of %q: exit code %d, %q, want %q", args, code, stdout, want)

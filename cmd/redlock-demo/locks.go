@@ -70,7 +70,7 @@ than a quorum were searched; 64 for a mistake in the arguments.`,
 	}
 	registerWatch(cmd, &o.watch)
 	cmd.Flags().Var(&rangeFlag{p: &o.timeout, low: minSearch, high: maxSearch}, "timeout", "how long a search may take")
-	cmd.Flags().Var(&numberFlag{&o.limit, 1, mostShown}, "limit", "how many locks are shown at the most")
+	cmd.Flags().Var(&numberFlag{&o.limit, 1, mostShown}, "limit", "show at most this many locks")
 	o.accessFlags.register(cmd)
 	return cmd
 }

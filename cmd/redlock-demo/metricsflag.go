@@ -16,7 +16,7 @@ import (
 type metricsFlag struct{ metricsAddr string }
 
 func (f *metricsFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.metricsAddr, "metrics", "", "`address` (host:port or :port) at which /metrics is served to Prometheus while it runs")
+	cmd.Flags().StringVar(&f.metricsAddr, "metrics", "", "`address` (host:port or :port) where Prometheus finds /metrics while the command runs")
 }
 
 // serve starts to serve metrics, if that is wanted: else the exposition is nil,

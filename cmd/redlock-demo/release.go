@@ -64,7 +64,7 @@ so that the holder may go on; 75 when it is held by what release does not touch;
 		RunE:        func(cmd *cobra.Command, args []string) error { return runRelease(cmd, a, o, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&o.now, "now", false, "let the next one in at once, though the holder may still be working")
+	flags.BoolVar(&o.now, "now", false, "let the next client in at once, even if the holder is still working")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask for confirmation")
 	o.accessFlags.register(cmd)
 	return cmd

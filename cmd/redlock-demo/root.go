@@ -17,11 +17,12 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "redlock-demo",
 		Short: "See a distributed lock on a quorum of Redis masters at work",
-		Long: `redlock-demo shows Redlock at work: an inventory that oversells without a lock
-and does not with it, also while masters go away. It also puts it to use: exec
-runs a command while holding a lock.
+		Long: `redlock-demo has two uses. It shows Redlock at work: demo sells an inventory,
+first without a lock and then with one, while masters fail. And it uses Redlock
+from a shell: exec runs a command while it holds a lock, and status, locks,
+doctor and others look after locks and masters.
 
-Without a command it is "redlock-demo demo".`,
+Without a command it runs "redlock-demo demo".`,
 		Example:       demoExamples,
 		Annotations:   map[string]string{heeds: demoHeeds},
 		Version:       version(),

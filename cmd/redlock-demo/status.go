@@ -67,9 +67,9 @@ does.`,
 		RunE: func(cmd *cobra.Command, keys []string) error { return runStatus(cmd, a, o, keys) },
 	}
 	registerWatch(cmd, &o.watch)
-	cmd.Flags().BoolVar(&o.check, "check", false, "let the exit code say whether somebody holds the lock: 1, or 0 where nobody does")
-	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print nothing: the exit code says it")
-	cmd.Flags().BoolVar(&o.showTokens, "show-tokens", false, "print tokens in full: whoever has one can release its lock")
+	cmd.Flags().BoolVar(&o.check, "check", false, "exit with 1 if somebody holds one of the locks, with 0 if nobody does")
+	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print nothing; only the exit code answers")
+	cmd.Flags().BoolVar(&o.showTokens, "show-tokens", false, "print tokens in full; anybody who knows a token can release its lock")
 	o.accessFlags.register(cmd)
 	return cmd
 }

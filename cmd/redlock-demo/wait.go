@@ -45,8 +45,8 @@ mistake in the arguments.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return runWait(cmd, a, o, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.Var(&rangeFlag{p: &o.timeout, low: minWait, high: maxWait, orZero: true}, "timeout", "how long to wait; 0: as long as it takes")
-	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print nothing but mistakes in the arguments: the exit code says it")
+	flags.Var(&rangeFlag{p: &o.timeout, low: minWait, high: maxWait, orZero: true}, "timeout", "how long to wait; 0: without limit")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print only mistakes in the arguments; the exit code answers")
 	o.accessFlags.register(cmd)
 	return cmd
 }

@@ -17,7 +17,7 @@ const (
 
 // registerWatch adds --watch to a command.
 func registerWatch(cmd *cobra.Command, p *time.Duration) {
-	watch := cmd.Flags().VarPF(&rangeFlag{p: p, low: minWatch, high: maxWatch}, "watch", "", "look again and again, by default every second; written --watch=duration")
+	watch := cmd.Flags().VarPF(&rangeFlag{p: p, low: minWatch, high: maxWatch}, "watch", "", "repeat, by default every second; written --watch=duration")
 	watch.NoOptDefVal = defaultWatch.String()
 	watch.DefValue = ""
 }

@@ -81,7 +81,7 @@ func (c *Client) absent(names []string) (bits uint64, err error) {
 		bits |= 1 << i
 	}
 	if most, n := len(c.masters)-c.need, mathbits.OnesCount64(bits); n > most {
-		return 0, fmt.Errorf("InitWithout: %d of %d masters: want %d at the most, so that a quorum is there", n, len(c.masters), most)
+		return 0, fmt.Errorf("InitWithout: %d of %d masters: want %d at the most, so that a quorum is left", n, len(c.masters), most)
 	}
 	return bits, nil
 }

@@ -92,7 +92,7 @@ func runChaos(cmd *cobra.Command, a *app, o *chaosOptions) (err error) {
 	}
 	switch {
 	case o.tour && changed("script"):
-		return usagef("--tour and --script exclude each other: the one is the script that is built in")
+		return usagef("--tour and --script exclude each other: --tour runs a built-in script")
 	case changed("ttl") && o.ttl%time.Millisecond != 0:
 		return usagef("--ttl %v: want whole milliseconds, as Redis counts them", o.ttl)
 	}

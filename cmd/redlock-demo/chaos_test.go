@@ -76,7 +76,7 @@ func TestBadInputOfChaosGetsOneSentence(t *testing.T) {
 		{[]string{"--masters", ","}, "--masters names no masters: want url,url,…"},
 		{[]string{"--masters", "redis://:secret@h", "--user", "u"}, "--user needs --password-file"},
 		{[]string{"--masters", "http://:secret@h"}, `master URL 1: scheme "http": want redis://, rediss:// or unix://`},
-		{[]string{"--tour", "--script", bad}, "--tour and --script exclude each other: the one is the script that is built in"},
+		{[]string{"--tour", "--script", bad}, "--tour and --script exclude each other: --tour runs a built-in script"},
 		{[]string{"--script", "/no/such/file"}, "--script: open /no/such/file: no such file or directory"},
 		{[]string{"--script", bad}, "--script " + bad + `: line 2: "shoot": want kill, restart, empty, freeze, thaw, cut, heal, skew or end`},
 		{[]string{"--script", backward, "--spawn", "redis-server"}, skewless},

@@ -140,9 +140,9 @@ func (o *demoOptions) ownMasters(ctx context.Context, cmd *cobra.Command, n int)
 	changed := cmd.Flags().Changed
 	switch {
 	case changed("masters"):
-		return nil, usagef("--move and --masters exclude each other: a move is shown on masters of its own, which it kills")
+		return nil, usagef("--move and --masters exclude each other: --move starts its own masters, and kills some")
 	case changed("stock"):
-		return nil, usagef("--move and --stock exclude each other: a move goes on selling until it is over")
+		return nil, usagef("--move and --stock exclude each other: with --move the sale lasts as long as the move")
 	case changed("spawn"):
 		return spawned(ctx, o.spawn, n)
 	}
@@ -154,7 +154,7 @@ func (o *demoOptions) cluster(ctx context.Context, cmd *cobra.Command, a *app) (
 	changed := cmd.Flags().Changed("masters")
 	if cmd.Flags().Changed("spawn") {
 		if changed {
-			return nil, usagef("--spawn and --masters exclude each other: the one starts masters, the other names some")
+			return nil, usagef("--spawn and --masters exclude each other: --spawn starts masters, --masters names existing ones")
 		}
 		return spawned(ctx, o.spawn, demo.Masters)
 	}

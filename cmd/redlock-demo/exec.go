@@ -160,7 +160,7 @@ func execArguments(cmd *cobra.Command, args []string) error {
 // found before anything is locked.
 func runExec(cmd *cobra.Command, a *app, o *execOptions, key string, argv []string) error {
 	if o.try && cmd.Flags().Changed("wait") {
-		return usagef("--try and --wait exclude each other: the one does not wait, the other says for how long")
+		return usagef("--try and --wait exclude each other: --try does not wait, --wait says for how long to wait")
 	}
 	if o.try && !cmd.Flags().Changed("wait-quorum") {
 		o.waitQuorum = 0

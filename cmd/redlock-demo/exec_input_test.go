@@ -53,7 +53,7 @@ func TestBadInputOfExecGetsOneSentence(t *testing.T) {
 		{"negative wait", on("--wait=-1s"), 64, `--wait "-1s": want 0 or a duration from 100ms to 720h0m0s, such as 500ms or 2s` + hint},
 		{"short wait", on("--wait", "99ms"), 64, `--wait "99ms": want 0 or a duration from 100ms to 720h0m0s, such as 500ms or 2s` + hint},
 		{"wait in words", on("--wait", "long"), 64, `--wait "long": want 0 or a duration from 100ms to 720h0m0s, such as 500ms or 2s` + hint},
-		{"wait and try", on("--wait", "1s", "--try"), 64, "--try and --wait exclude each other: the one does not wait, the other says for how long"},
+		{"wait and try", on("--wait", "1s", "--try"), 64, "--try and --wait exclude each other: --try does not wait, --wait says for how long to wait"},
 		{"negative grace", on("--grace=-1s"), 64, `--grace "-1s": want a duration from 0s to 1h0m0s, such as 500ms or 2s` + hint},
 		{"long grace", on("--grace", "61m"), 64, `--grace "61m": want a duration from 0s to 1h0m0s, such as 500ms or 2s` + hint},
 		{"odd owner", on("--owner", "a b"), 64, `--owner "a b": want 1 to 64 bytes of printable ASCII without spaces and colons`},

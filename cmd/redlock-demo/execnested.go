@@ -35,11 +35,11 @@ func (o *execOptions) nested(a *app, key, path string, argv []string) (bool, err
 	}
 	switch {
 	case !o.reentrant:
-		return true, usagef("lock %q is held around this command already, and would wait for itself: --reentrant runs the command under that lock; where the masters are others, unset %s", key, heldVariable)
+		return true, usagef("an outer exec holds lock %q already, and this one would wait for its own parent: --reentrant runs the command under that lock; if this lock is on other masters, unset %s", key, heldVariable)
 	case o.json:
-		return true, usagef("--json: the command runs under the lock that is held around it, and takes the place of who would report (--reentrant)")
+		return true, usagef("--json: with --reentrant the command replaces exec under the outer lock, so nothing is left to report")
 	case o.fence && a.env("REDLOCK_FENCE") == "":
-		return true, usagef("--fence: lock %q is held around this command without a fencing token", key)
+		return true, usagef("--fence: the outer exec holds lock %q without a fencing token", key)
 	}
 	return true, cannotRun(argv[0], fmt.Errorf("in place of this process: %w", syscall.Exec(path, argv, os.Environ())))
 }

@@ -14,7 +14,7 @@ func TestANestedExecOfTheSameKeyIsRefusedOrRunsUnderTheLock(t *testing.T) {
 	c := servers(t, 3)
 	self := command(t, nil).Path
 	masters := []string{mastersVariable + "=" + addresses(c)}
-	const before, end = `redlock-demo: lock "k" is held around this command already, and would wait for itself`, "unset REDLOCK_HELD\n"
+	const before, end = `redlock-demo: an outer exec holds lock "k" already, and this one would wait for its own parent`, "unset REDLOCK_HELD\n"
 	nest := func(args string) []string {
 		return []string{"exec", "k", "--", "sh", "-c", `exec "$0" exec ` + args, self}
 	}
@@ -45,8 +45,8 @@ func TestANestedExecOfTheSameKeyIsRefusedOrRunsUnderTheLock(t *testing.T) {
 
 	held := []string{masters[0], heldVariable + `=["k"]`}
 	for args, want := range map[string]string{
-		"--json":  "--json: the command runs under the lock that is held around it, and takes the place of who would report (--reentrant)",
-		"--fence": `--fence: lock "k" is held around this command without a fencing token`,
+		"--json":  "--json: with --reentrant the command replaces exec under the outer lock, so nothing is left to report",
+		"--fence": `--fence: the outer exec holds lock "k" without a fencing token`,
 	} {
 		stdout, stderr, code = output(t, held, "exec", "--reentrant", args, "k", "--", "echo", "inner")
 		if code != exitUsage || stdout != "" || stderr != "redlock-demo: "+want+"\n" {

@@ -59,7 +59,7 @@ a mistake in the arguments.`,
 		ValidArgs:   []string{"close"},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] != "close" {
-				return usagef("what to do is not said: want %s", cmd.UseLine())
+				return usagef("the subcommand is missing: want %s", cmd.UseLine())
 			}
 			return noArguments(cmd, args[1:])
 		},
@@ -88,7 +88,7 @@ type closingReport struct {
 
 func runFleetClose(cmd *cobra.Command, a *app, o *fleetCloseOptions) error {
 	if o.to == "" {
-		return usagef("where to is not said: want --to with the new fleet's masters, or the name that clients have")
+		return usagef("--to is missing: want the new fleet's masters, or the name that clients give to WithMovedTo")
 	}
 	client, err := o.open(cmd, a, o.sharedFlags, append(guardOption(o.guard), redlock.WithTTL(shortTTL(o.maxTTL)))...)
 	if err != nil {

@@ -198,7 +198,7 @@ func (o *initOptions) validate(urls []string, poolOpts []pool.Option) (absent []
 		}
 	}
 	if most := len(names) - quorum.Need(len(names)); len(absent) > most {
-		return nil, usagef("--without names %d of %s: want %d at the most, so that a quorum is there", len(absent), words.Count(len(names), "master"), most)
+		return nil, usagef("--without names %d of %s: want %d at the most, so that a quorum is left", len(absent), words.Count(len(names), "master"), most)
 	}
 	return absent, nil
 }

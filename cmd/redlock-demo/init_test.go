@@ -240,7 +240,7 @@ func TestBadInputOfInitGetsOneSentence(t *testing.T) {
 		{[]string{"--masters", "http://:secret@h"}, `master URL 1: scheme "http": want redis://, rediss:// or unix://`},
 		{[]string{"--masters", "redis://a,redis://b,redis://c", "--without", "d:6379", "--yes"}, `--without "d:6379": want one of the masters a:6379, b:6379, c:6379`},
 		{[]string{"--masters", "redis://a,redis://b,redis://c", "--without", "", "--yes"}, `--without "": want one of the masters a:6379, b:6379, c:6379`},
-		{[]string{"--masters", "redis://a,redis://b,redis://c", "--without", "a:6379", "--without", "b:6379", "--yes"}, "--without names 2 of 3 masters: want 1 at the most, so that a quorum is there"},
+		{[]string{"--masters", "redis://a,redis://b,redis://c", "--without", "a:6379", "--without", "b:6379", "--yes"}, "--without names 2 of 3 masters: want 1 at the most, so that a quorum is left"},
 		{[]string{"--masters", "redis://a,redis://b,redis://c", "--without", "a:6379"}, "--without asks for confirmation: want --yes where there is no terminal"},
 		{[]string{"--masters", "redis://h", "--user", "u"}, "--user needs --password-file"},
 	})

@@ -125,7 +125,7 @@ func checkName(name string, named bool) error {
 	case !named:
 		return nil
 	case name == "":
-		return errors.New(`nothing stands before "=": want NAME=url,url,…`)
+		return errors.New(`the name before "=" is missing: want NAME=url,url,…`)
 	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }):
 		return fmt.Errorf("name %q: want letters, digits and signs without spaces, but for : / @ , =", name)
 	}

@@ -156,7 +156,7 @@ func (a *acquisition) settleFence(ctx context.Context, held []*redlock.Lock) (at
 		}
 	}
 	if fenced >= 0 && unfenced >= 0 {
-		return unfenced, fmt.Errorf("redlock: lock %q: without a fencing token, and with one in %q: give redlock.WithFencing to the clients of both, or to the call", a.key, a.parts[fenced].path)
+		return unfenced, fmt.Errorf("redlock: lock %q: no fencing token here, but one in %q: give redlock.WithFencing to the clients of both, or to the call", a.key, a.parts[fenced].path)
 	}
 	for i, l := range held {
 		if l.Fence() != token {

@@ -513,7 +513,7 @@ func TestAFleetIsNotMovedToItself(t *testing.T) {
 			"a shared server":  {one, fleets.One(overlapping), "the server"},
 			"nil":              {nil, one, "from: the Locker is nil"},
 			"to nil":           {one, nil, "to: the Locker is nil"},
-			"One(nil)":         {one, fleets.One(nil), "to: One of a client that is nil"},
+			"One(nil)":         {one, fleets.One(nil), "to: One: the client is nil"},
 			"another's Locker": {one, foreign{one}, "foreign"},
 		} {
 			if _, err := fleets.Moving(test.from, test.to); err == nil || !strings.Contains(err.Error(), test.want) {

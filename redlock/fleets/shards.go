@@ -88,12 +88,12 @@ func plannerOf(l Locker) (planner, error) {
 		return nil, errors.New("the Locker is nil")
 	case *one:
 		if l.client == nil {
-			return nil, errors.New("One of a client that is nil")
+			return nil, errors.New("One: the client is nil")
 		}
 		return l, nil
 	case *Shards:
 		if l == nil || len(l.shards) == 0 {
-			return nil, errors.New("a Shards that Sharded has not made")
+			return nil, errors.New("the Shards was not made by Sharded")
 		}
 		return l, nil
 	case planner:

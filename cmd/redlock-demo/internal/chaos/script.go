@@ -50,7 +50,7 @@ func Parse(r io.Reader, masters int) ([]Fault, error) {
 		if err == nil && len(faults) > 0 {
 			switch last := faults[len(faults)-1]; {
 			case last.Action == End:
-				err = errors.New("something follows the end")
+				err = errors.New("a line follows the line of end")
 			case f.At < last.At:
 				err = fmt.Errorf("%v is before %v: want times since the start that do not go back", f.At, last.At)
 			}

@@ -42,7 +42,7 @@ func TestAScriptThatIsNoneIsRefused(t *testing.T) {
 		"2s skew 1":                  "line 1: skew: want the master's number and the offset behind it, as in skew 1 60s",
 		"2s skew 1 much":             `line 1: skew by "much": want an offset up to 24h0m0s either way, such as 60s or -1h`,
 		"2s end 1":                   "line 1: end: want nothing behind it",
-		"2s end\n3s kill 1":          "line 2: something follows the end",
+		"2s end\n3s kill 1":          "line 2: a line follows the line of end",
 		"2s kill 1\n1s kill 2":       "line 2: 1s is before 2s: want times since the start that do not go back",
 		strings.Repeat("#\n", 1e4+1): "more than 10000 lines",
 	} {

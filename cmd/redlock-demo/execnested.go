@@ -26,9 +26,9 @@ func heldWithin(around []string, key string) string {
 	return heldVariable + "=" + string(text)
 }
 
-// nested reports whether the lock is held around this process already: it would
-// wait for itself. With --reentrant the command runs under that lock, in place of
-// this process; the error is why it does not.
+// nested reports whether an outer exec holds the lock already: this one would wait
+// for its own parent. With --reentrant the command runs under that lock, in place of
+// this process; the error says why it does not.
 func (o *execOptions) nested(a *app, key, path string, argv []string) (bool, error) {
 	if !slices.Contains(heldAround(a.env), key) {
 		return false, nil

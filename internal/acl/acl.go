@@ -1,5 +1,5 @@
-// Package acl is what an ACL user needs on the masters. The commands of scripts are
-// read from the scripts; what is sent as it is is listed here.
+// Package acl lists the permissions that an ACL user needs on the masters. It reads the
+// commands of scripts from the scripts. Commands that are sent directly are listed here.
 package acl
 
 import (

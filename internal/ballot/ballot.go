@@ -1,10 +1,11 @@
-// Package ballot asks all masters one question and decides it as early as their
-// answers allow.
+// Package ballot asks all masters one question and decides it as early as their answers
+// allow.
 //
-// It owns the calls to the masters, their tally, the decision and the deadline
-// (invariants L1, L3), and knows when the last call is back, so that a ballot is never
-// used again too early (L4). It knows no lock: the struct that a ballot is part of says
-// what is asked and what a reply means (Question). Who may vote, package voters says.
+// It owns the calls to the masters, the count of votes, the decision and the deadline
+// (invariants L1, L3). It knows when the last call is back, so a ballot is never used
+// again too early (L4). It does not know what a lock is: the struct that contains a
+// ballot says what the question is and what a reply means (Question). Package voters
+// says which masters may vote.
 package ballot
 
 import (

@@ -1,6 +1,6 @@
-// Package chance makes the random choices of the library: pauses, orders,
-// tokens. They come from Go's generators, but for a simulation, which gives each
-// client a seed so that a run can be repeated exactly.
+// Package chance makes the random choices of the library: pauses, orders, tokens. They
+// come from Go's generators. A simulation gives each client a seed instead, so that a
+// run can be repeated exactly.
 package chance
 
 import (

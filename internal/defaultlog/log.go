@@ -1,5 +1,5 @@
-// Package defaultlog is where the library logs when nobody has said where: what
-// somebody has to know goes to the program's own log, and nothing else.
+// Package defaultlog has the logger for programs that set none. It passes warnings on to
+// the program's own log, and drops everything else.
 package defaultlog
 
 import (

@@ -1,7 +1,6 @@
-// Package faultproxy forwards TCP connections to a server, with faults: it holds back
-// what is sent one way or both ways, and delays it, for connections that stay open
-// meanwhile. It does what a network does that heals in time: what was under way
-// arrives late.
+// Package faultproxy forwards TCP connections to a server, with faults. It holds back or
+// delays what is sent, in one direction or both, while the connections stay open. It
+// behaves like a network that recovers in time: what was on its way arrives late.
 package faultproxy
 
 import (

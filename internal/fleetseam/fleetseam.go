@@ -1,6 +1,6 @@
-// Package fleetseam is the door through which package fleets reaches what it needs of
-// a client and is nobody else's business. Package redlock fills it in when it is
-// loaded. Nothing outside of the repository can import it.
+// Package fleetseam gives package fleets what it needs from a client and is not in the
+// public API. Package redlock fills it in when it is loaded. Packages outside of the
+// repository cannot import it.
 package fleetseam
 
 import (

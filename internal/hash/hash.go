@@ -1,8 +1,9 @@
-// Package hash has the two hash functions that choices are made by which every client,
-// or every run of the simulation, has to make alike.
+// Package hash has two hash functions. Choices that every client, or every run of the
+// simulation, has to make in the same way depend on them.
 //
-// They are fixed: the pilots of all clients depend on them (docs/explanation/waiting.md). They are
-// no protection against keys that somebody has chosen to collide.
+// The functions never change: the pilots of all clients depend on them
+// (docs/explanation/waiting.md). They do not protect against keys that somebody chose so
+// that they collide.
 package hash
 
 // Text is FNV-1a, 64 bits. It allocates nothing, which hash/fnv does.

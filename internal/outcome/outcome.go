@@ -1,7 +1,7 @@
 // Package outcome says in plain facts how a question to all masters failed.
 //
-// It owns no behaviour and imports nothing of ours. Package redlock makes its public
-// errors of these facts, at the edge; no other room makes or reads a public error.
+// It has no behaviour and imports no package of this module. Package redlock makes its
+// public errors from these facts; no other room makes or reads a public error.
 package outcome
 
 import "time"

@@ -1,11 +1,11 @@
-// Package pilot chooses for each key the master that keeps the key's waiting queue, its
-// pilot. Those who wait for the key queue up there, and ask there before they ask the
-// other masters, so that they do not split the votes. A pilot plays no other part; when it
-// is not there the next master in the key's order is the pilot.
+// Package pilot chooses one master for each key, the key's pilot. The pilot keeps the
+// key's waiting queue. Waiters queue there, and ask the pilot before they ask the other
+// masters, so that they do not split the votes. A pilot does nothing else. When it is
+// down, the next master in the key's order is the pilot.
 //
-// The package owns the choice, and what is known of masters that make no good pilot:
-// those that are silent, and those that refuse a queue. It asks no master and knows no
-// lock; who asks tells it what came of it.
+// The package owns this choice. It also knows which masters are bad pilots for now:
+// silent ones, and those that refuse a queue. It asks no master and does not know what a
+// lock is; its callers report what the masters answered.
 package pilot
 
 import (

@@ -1,5 +1,5 @@
-// Package quorum tallies what N masters answer to one question and says when
-// the answer of the whole is decided: as early as it can be (invariant L1).
+// Package quorum counts what N masters answer to one question. It says when the result
+// is decided: as early as possible (invariant L1).
 package quorum
 
 // Need is how many of n masters make a quorum: any two quorums share a master.

@@ -1,6 +1,6 @@
-// Package testhook lets this repository's simulation take the chance out of the
-// library. Nothing outside of the repository can import it, and nothing in a
-// program that uses the library does.
+// Package testhook lets this repository's simulation make the library deterministic.
+// Packages outside of the repository cannot import it, and a program that uses the
+// library never uses it.
 package testhook
 
 import "github.com/redquorum/redquorum/internal/chance"

@@ -1,5 +1,5 @@
-// Package token knows what the tokens of this library look like: who made one, and
-// how much of one people are shown. A token is a capability: whoever has all of it
+// Package token knows what the tokens of this library look like: who made one, and how
+// much of it logs and errors show. A token is a capability: anybody who knows all of it
 // can release the lock, or adopt it.
 package token
 

@@ -1,6 +1,6 @@
-// Package voters says which masters may vote now. It asks each new connection who
-// serves it and what it remembers, looks again every few seconds, and applies the
-// rules of package guard. It follows the masters' clocks, too.
+// Package voters says which masters may vote now. On each new connection it asks which
+// server answers and what that remembers. It asks again every few seconds, and applies
+// the rules of package guard. It also follows the masters' clocks.
 package voters
 
 import (

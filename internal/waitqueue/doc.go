@@ -1,24 +1,24 @@
 // Package waitqueue is where the calls of one client wait for a lock that is taken.
 //
-// It owns the lines of calls in the process, the client's places in the advisory queues at
-// the keys' pilots, and when a call tries again. It makes no attempt itself: a Caller does,
-// and owns the handles. Who holds a lock is decided by the masters alone. Everything here
-// is advice, and may be lost.
+// It owns the lines of calls in the process, the client's places in the queues at the
+// keys' pilots, and when a call tries again. It makes no attempt itself: a Caller makes
+// them, and owns the handles. Only the masters decide who holds a lock. The queues are
+// only advice: if one is lost, no lock is in danger.
 //
 // # States
 //
-// A call that waits is a waiter, and is in one of these states. In each it does one thing;
-// what comes of that is an event, and leads to the next state (states.go).
+// A call that waits is a waiter, and is in one of these states. In each state it does one
+// thing. The result is an event, which leads to the next state (states.go).
 //
-//	inLine    others of this client wait longer for the same
-//	knocking  asks the pilot for the lock at once, since the key was waited for lately
-//	seeking   chooses a pilot, and has its calls heard
-//	deaf      the pilot's calls are not heard yet: pauses, then asks all masters
+//	inLine    other calls of this client have waited longer for the same lock
+//	knocking  asks the pilot for the lock at once, because calls waited for the key lately
+//	seeking   chooses a pilot, and subscribes to its calls
+//	deaf      has no subscription to the pilot yet: pauses, then asks all masters
 //	blind     there is no queue to wait in: pauses, then asks all masters
-//	asking    asks the pilot where it stands in the queue, and so takes a place there
-//	told      has heard that from a pilot which refused the lock
+//	asking    asks the pilot for its place in the queue, and so takes a place there
+//	told      a pilot that refused the lock has told it its place
 //	queued    sleeps: until it is called, or for 50 to 250 ms
-//	called    the pilot has called, and keeps the lock for it: asks all masters together
+//	called    the pilot has called it and keeps the lock for it: asks all masters at once
 //	ourTurn   the lock seems to be free: asks the pilot alone, then the others
 //	collided  it is its turn after collisions: pauses
 //	doubting  the pilot's key may be stale: asks all masters

@@ -1,6 +1,6 @@
-// Package wakeup hears for a client that it is its turn to try for a lock: one
-// subscription a master, to the client's own channel, open only while somebody
-// waits and a few seconds longer.
+// Package wakeup listens for the messages that tell a client to try for a lock. It keeps
+// one subscription to each master, on the client's own channel. The subscription is open
+// only while a call waits and for a few seconds after that.
 package wakeup
 
 import (

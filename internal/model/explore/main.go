@@ -1,6 +1,6 @@
-// Command explore visits all states of the models of the lock protocol and of a move
-// between fleets, and prints what it found, as tables. Its exit status is 1 if something was not as it has
-// to be.
+// Command explore visits all states of the models of the lock protocol, of a move between
+// fleets and of a release that grants the lock. It prints what it found, as tables. Its exit
+// status is 1 if something was not as it has to be.
 //
 //	go run ./internal/model/explore           the short configurations and the mutants
 //	go run ./internal/model/explore -long     the long ones too: a quarter of an hour, below 2 GB
@@ -10,11 +10,13 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"runtime/debug"
 
 	"github.com/redquorum/redquorum/internal/model"
+	"github.com/redquorum/redquorum/internal/model/grant"
 	"github.com/redquorum/redquorum/internal/model/moving"
 )
 
@@ -34,19 +36,25 @@ func main() {
 	debug.SetGCPercent(20)
 
 	e := explorer{traces: *traces, name: name, most: *most, asExpected: true}
-	e.section("Short configurations: must hold", model.Short(), true)
+	e.section("Short configurations: must hold", ofLock(model.Short()), true)
 	if *long {
-		e.section("Long configurations: must hold", model.Long(), true)
+		e.section("Long configurations: must hold", ofLock(model.Long()), true)
 	}
-	e.section("Mistakes: two holders must be found", model.Mutants(), false)
-	e.section("Margins: mistakes that the other rules make up for, must hold", model.Margins(), true)
-	e.moving("Moving, short configurations: must hold", moving.Short(), true)
+	e.section("Mistakes: two holders must be found", ofLock(model.Mutants()), false)
+	e.section("Margins: mistakes that the other rules make up for, must hold", ofLock(model.Margins()), true)
+	e.section("Moving, short configurations: must hold", ofMove(moving.Short()), true)
 	if *long {
-		e.moving("Moving, long configurations: must hold", moving.Long(), true)
+		e.section("Moving, long configurations: must hold", ofMove(moving.Long()), true)
 	}
-	e.moving("Moving, mistakes: must be found", moving.Mistakes(), false)
-	e.moving("Moving, margins: mistakes that the other rules make up for, must hold", moving.Margins(), true)
-	e.moving("Moving, limits: what is not promised must not hold", moving.Limits(), false)
+	e.section("Moving, mistakes: must be found", ofMove(moving.Mistakes()), false)
+	e.section("Moving, margins: mistakes that the other rules make up for, must hold", ofMove(moving.Margins()), true)
+	e.section("Moving, limits: what is not promised must not hold", ofMove(moving.Limits()), false)
+	e.section("Granting, short configurations: must hold", ofGrant(grant.Short()), true)
+	if *long {
+		e.section("Granting, long configurations: must hold", ofGrant(grant.Long()), true)
+	}
+	e.section("Granting, mistakes: must be found", ofGrant(grant.Mistakes()), false)
+	e.section("Granting, margins: mistakes that the other rules make up for, must hold", ofGrant(grant.Margins()), true)
 	if !e.asExpected {
 		fmt.Println("\nNOT as expected")
 		os.Exit(1)
@@ -61,67 +69,119 @@ type explorer struct {
 	asExpected bool
 }
 
-func (e *explorer) section(title string, configs []model.Config, holds bool) {
+// A suite is configurations of one model.
+type suite struct {
+	header  func(io.Writer)
+	configs []config
+}
+
+type config struct {
+	name    string
+	explore func(most int) (result, error)
+}
+
+// A result is what was found of one configuration.
+type result struct {
+	print func(io.Writer)
+	holds bool
+	trace func(io.Writer) // the shortest violation; nil: none was found
+}
+
+func (e *explorer) section(title string, s suite, holds bool) {
 	fmt.Printf("\n%s\n\n", title)
-	model.PrintHeader(os.Stdout)
-	var violated []*model.Result
-	for _, c := range configs {
-		if !e.name.MatchString(c.Name) {
+	s.header(os.Stdout)
+	type violation struct {
+		name  string
+		print func(io.Writer)
+	}
+	var violations []violation
+	for _, c := range s.configs {
+		if !e.name.MatchString(c.name) {
 			continue
 		}
-		if c.MaxStates == 0 {
-			c.MaxStates = e.most
-		}
-		r, err := model.Explore(c)
+		r, err := c.explore(e.most)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "explore:", err)
 			os.Exit(2)
 		}
-		r.Print(os.Stdout)
-		if r.Trace != nil {
-			violated = append(violated, r)
+		r.print(os.Stdout)
+		if r.trace != nil {
+			violations = append(violations, violation{c.name, r.trace})
 		}
-		if r.Holds() != holds || !holds && r.Trace == nil {
+		if r.holds != holds || !holds && r.trace == nil {
 			e.asExpected = false
 		}
 	}
-	for _, r := range violated {
+	for _, v := range violations {
 		if e.traces || holds {
-			fmt.Printf("\n%s:\n", r.Config.Name)
-			r.Trace.Print(os.Stdout)
+			fmt.Printf("\n%s:\n", v.name)
+			v.print(os.Stdout)
 		}
 	}
 }
 
-// moving is section for configurations of a move.
-func (e *explorer) moving(title string, configs []moving.Config, holds bool) {
-	fmt.Printf("\n%s\n\n", title)
-	moving.PrintHeader(os.Stdout)
-	var violated []*moving.Result
+// bound is how many states of a configuration are visited at the most: what it says
+// itself, or most, or what its model is made for.
+func bound(own, most, model int) int {
+	if own != 0 {
+		return own
+	}
+	return min(most, model)
+}
+
+func ofLock(configs []model.Config) suite {
+	s := suite{header: model.PrintHeader}
 	for _, c := range configs {
-		if !e.name.MatchString(c.Name) {
-			continue
-		}
-		if c.MaxStates == 0 {
-			c.MaxStates = min(e.most, moving.DefaultMaxStates)
-		}
-		r, err := moving.Explore(c)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "explore:", err)
-			os.Exit(2)
-		}
-		r.Print(os.Stdout)
-		if r.Trace != nil {
-			violated = append(violated, r)
-		}
-		if r.Holds() != holds || !holds && r.Trace == nil {
-			e.asExpected = false
-		}
+		s.configs = append(s.configs, config{c.Name, func(most int) (result, error) {
+			c.MaxStates = bound(c.MaxStates, most, most)
+			r, err := model.Explore(c)
+			if err != nil {
+				return result{}, err
+			}
+			found := result{print: r.Print, holds: r.Holds()}
+			if r.Trace != nil {
+				found.trace = r.Trace.Print
+			}
+			return found, nil
+		}})
 	}
-	for _, r := range violated {
-		if e.traces || holds {
-			fmt.Printf("\n%s:\n", r.Config.Name)
-			r.Trace.Print(os.Stdout, r.Config)
-		}
+	return s
+}
+
+func ofMove(configs []moving.Config) suite {
+	s := suite{header: moving.PrintHeader}
+	for _, c := range configs {
+		s.configs = append(s.configs, config{c.Name, func(most int) (result, error) {
+			c.MaxStates = bound(c.MaxStates, most, moving.DefaultMaxStates)
+			r, err := moving.Explore(c)
+			if err != nil {
+				return result{}, err
+			}
+			found := result{print: r.Print, holds: r.Holds()}
+			if r.Trace != nil {
+				found.trace = func(w io.Writer) { r.Trace.Print(w, r.Config) }
+			}
+			return found, nil
+		}})
 	}
+	return s
+}
+
+func ofGrant(configs []grant.Config) suite {
+	s := suite{header: grant.PrintHeader}
+	for _, c := range configs {
+		s.configs = append(s.configs, config{c.Name, func(most int) (result, error) {
+			c.MaxStates = bound(c.MaxStates, most, grant.DefaultMaxStates)
+			r, err := grant.Explore(c)
+			if err != nil {
+				return result{}, err
+			}
+			found := result{print: r.Print, holds: r.Holds()}
+			if r.Trace != nil {
+				found.trace = r.Trace.Print
+			}
+			return found, nil
+		}})
+	}
+	return s
 }

@@ -155,7 +155,9 @@ func WithDialTimeout(d time.Duration) Option {
 
 // WithCommandTimeout is how long a lock operation waits for one master: 1 ms
 // to 1 minute. Raise it for masters that are far away. By default it follows
-// from the lock's TTL: a twentieth of it, at least 50 ms and at most 250 ms.
+// from the lock's TTL: a twentieth of it, at least 50 ms and at most 250 ms. Where
+// this process gets no processor, so that its timers come late, it is up to twice as
+// long.
 func WithCommandTimeout(d time.Duration) Option {
 	return within("WithCommandTimeout", d, time.Millisecond, time.Minute, func(o *options) { o.commandTimeout = d })
 }

@@ -88,7 +88,7 @@ type Ballot struct {
 	wake     chan struct{}   // gets one value when the ballot is decided, unless Decided is set
 	timer    *time.Timer     // of Wait; runs tick
 	ticked   chan struct{}   // gets one value when tick has run for the last time in a Wait
-	deadline time.Time       // guarded by mu
+	patience patience        // guarded by mu
 }
 
 // Init prepares a new ballot. q is the struct that the ballot is part of.

@@ -53,6 +53,56 @@ func TestADeadlineCountsSilentMastersAsFailed(t *testing.T) {
 	}
 }
 
+// A process that gets no processor reads its masters' answers late, and its timers run
+// late: these do not end the wait before the answers have been looked for.
+func TestAProcessThatIsHeldUpWaitsForAnswersBeyondTheDeadline(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		p := f.begun(ballot.Rules{})
+		for _, test := range []struct {
+			answers bool // 10 ms after the deadline
+			waits   time.Duration
+			want    quorum.Outcome
+		}{
+			{true, 60 * time.Millisecond, quorum.Granted},
+			{false, 80 * time.Millisecond, quorum.Unreachable}, // by a timer that comes in time
+		} {
+			f.answers("---")
+			p.send(0, time.Time{})
+			began, waited := time.Now(), make(chan time.Duration)
+			go func() {
+				if err := p.Wait(t.Context(), 50*time.Millisecond); err != nil {
+					t.Error(err)
+				}
+				waited <- time.Since(began)
+			}()
+			time.Sleep(10 * time.Millisecond)
+			p.HeldUp(30 * time.Millisecond)
+			time.Sleep(50 * time.Millisecond)
+			if test.answers {
+				for i := range 3 {
+					f.answer(i, "y")
+					f.thaw(i)
+				}
+			}
+			if took := <-waited; took != test.waits {
+				t.Errorf("answers %v: it waited for %v, want %v", test.answers, took, test.waits)
+			}
+			p.wantOutcome(test.want, !test.answers)
+			p.LetGo()
+			for i := range 3 {
+				f.thaw(i)
+			}
+			p.beginAgain(ballot.Rules{})
+		}
+		f.answers("yyy")
+		p.send(0, time.Time{})
+		if err := p.wait(second, 0); err != nil {
+			t.Error(err)
+		}
+		p.LetGo()
+	})
+}
+
 // An answer that comes in time is not affected by the deadline, and the deadline of
 // one use does not end the next.
 func TestADeadlineEndsOneUseOnly(t *testing.T) {

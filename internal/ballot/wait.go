@@ -10,17 +10,16 @@ import (
 // closeTick is how long a ballot may be waited for after the client's Close.
 const closeTick = 50 * time.Millisecond
 
-// Wait blocks until the ballot is decided: by the masters' answers, after limit, when
-// ctx ends, or within 50 ms of the end of Config.Life, unless the ballot persists. It
-// returns ctx's error, or the cause of Life's end, if that ended the wait.
+// Wait blocks until the ballot is decided: by the masters' answers, after limit (see
+// patience), when ctx ends, or within 50 ms of the end of Config.Life, unless the ballot
+// persists. It returns ctx's error, or the cause of Life's end, if that ended the wait.
 //
 // The timer runs a function, which also looks whether the client closes, so that the
 // goroutine waits for one channel, or two. A select of four channels, one of them shared
 // by all callers, cost a tenth of a lock and its release.
 func (b *Ballot) Wait(ctx context.Context, limit time.Duration) error {
 	b.mu.Lock()
-	b.deadline = time.Now().Add(limit)
-	first := min(limit, closeTick)
+	first := b.patience.begin(time.Now(), limit)
 	if b.timer == nil {
 		b.timer = time.AfterFunc(first, b.tick)
 	} else {
@@ -53,10 +52,10 @@ func (b *Ballot) Wait(ctx context.Context, limit time.Duration) error {
 func (b *Ballot) tick() {
 	b.mu.Lock()
 	if b.outcome == quorum.Open {
-		remaining := time.Until(b.deadline)
+		step := b.patience.next(time.Now())
 		b.endedByClose = !b.Rules.Persist && b.cfg.Life.Err() != nil
-		if remaining > 0 && !b.endedByClose {
-			b.timer.Reset(min(remaining, closeTick))
+		if step > 0 && !b.endedByClose {
+			b.timer.Reset(step)
 			b.mu.Unlock()
 			return
 		}

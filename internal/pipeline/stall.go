@@ -9,7 +9,9 @@ import (
 // order, so the oldest is overdue exactly when something was under way all the
 // time and nothing was completed: it compares counters four times per limit,
 // which costs the hot path one flag, and finds a stall after the limit and at
-// most a quarter more. It rests while nothing is under way.
+// most a quarter more. It rests while nothing is under way. Where its timer comes late,
+// this process was held up, and the replies may lie unread in the socket: that time does
+// not count.
 type stallWatch struct {
 	s *session
 
@@ -19,7 +21,11 @@ type stallWatch struct {
 	over   bool
 	since  time.Time // when it was first seen that received replies had come
 	marked uint64
+	due    time.Time // when the timer is to come
 }
+
+// mostLate is by how much the timer of a process that has a processor may come late.
+const mostLate = 5 * time.Millisecond
 
 func (w *stallWatch) init(s *session) { w.s = s }
 
@@ -35,6 +41,7 @@ func (w *stallWatch) arm() {
 	}
 	w.armed = true
 	w.since, w.marked = time.Now(), w.s.received.Load()
+	w.due = w.since.Add(w.interval())
 	if w.timer == nil {
 		w.timer = time.AfterFunc(w.interval(), w.check)
 	} else {
@@ -50,7 +57,13 @@ func (w *stallWatch) check() {
 		return
 	}
 	received := w.s.received.Load()
-	switch now := time.Now(); {
+	now := time.Now()
+	late := now.Sub(w.due)
+	heldUp := late > mostLate
+	if heldUp {
+		w.since = w.since.Add(late)
+	}
+	switch {
 	case received == w.s.sent.Load():
 		w.armed = false
 		w.s.p.silent.Store(false)
@@ -63,12 +76,13 @@ func (w *stallWatch) check() {
 		w.s.fail(ErrStalled)
 		return
 	}
-	if received == w.marked && time.Since(w.since) >= w.interval() {
+	if received == w.marked && !heldUp && time.Since(w.since) >= w.interval() {
 		w.s.p.silent.Store(true)
 		if w.s.received.Load() != received { // which has come meanwhile
 			w.s.p.silent.Store(false)
 		}
 	}
+	w.due = now.Add(w.interval())
 	w.timer.Reset(w.interval())
 }
 

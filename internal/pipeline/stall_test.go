@@ -92,6 +92,48 @@ func TestAStallAfterTrafficIsFoundInTime(t *testing.T) {
 	}
 }
 
+// A process that gets no processor reads replies late, and its timers run late: the master
+// is not the one that is silent.
+func TestTimeInWhichTheProcessIsHeldUpIsNoSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit, late = time.Second, 100 * time.Millisecond
+		s := newFakeServer(t)
+		freezeOn(t, s)
+		cfg := s.config()
+		cfg.StallLimit = limit
+		p := connect(t, cfg)
+		mustAnswer(t, p, "OK", "GET", "x")
+		time.Sleep(time.Hour) // the watch rests
+		begun := time.Now()
+		frozen := start(t, p, "FREEZE")
+		synctest.Wait()
+		p.mu.Lock()
+		w := &p.session.watch
+		p.mu.Unlock()
+		for i := range 2 {
+			w.mu.Lock()
+			w.due = w.due.Add(-late) // so that the timer comes late
+			w.mu.Unlock()
+			time.Sleep(limit / 4)
+			synctest.Wait()
+			if p.silent.Load() {
+				t.Errorf("the master counts as silent after look %d, which came late", i+1)
+			}
+		}
+		time.Sleep(limit / 4)
+		synctest.Wait()
+		if !p.silent.Load() {
+			t.Error("the master does not count as silent after a look that came in time")
+		}
+		if c := frozen.wait(); !errors.Is(c.Err, ErrStalled) {
+			t.Errorf("error %v", c.Err)
+		}
+		if took, want := time.Since(begun), limit+limit/4; took != want { // 2*late more, in quarters
+			t.Errorf("found after %v, want %v", took, want)
+		}
+	})
+}
+
 func TestAnIdleConnectionIsNoStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)

@@ -1,0 +1,41 @@
+package ballot
+
+import "time"
+
+// mostLate is by how much the timer of a process that has a processor may come late.
+const mostLate = 5 * time.Millisecond
+
+// A patience counts for how long a ballot has waited for the masters, in steps. Where a
+// step lasts longer than its timer was set for, this process was held up, and not the
+// masters: their answers may lie unread in its sockets, or the question unwritten in its
+// queues. So a step counts for no more than its timer, and no ballot is given up by a
+// timer that came late, until twice the limit is over.
+type patience struct {
+	remaining time.Duration // of the limit
+	step      time.Duration // that the timer is set for
+	due       time.Time     // when the step ends
+	end       time.Time     // when all patience does
+}
+
+// begin is the first step of so long a wait.
+func (p *patience) begin(now time.Time, limit time.Duration) time.Duration {
+	p.remaining, p.end = limit, now.Add(2*limit)
+	return p.set(now, min(limit, closeTick))
+}
+
+// next is the step that follows when one is over; 0: none.
+func (p *patience) next(now time.Time) time.Duration {
+	late := now.Sub(p.due)
+	p.remaining -= p.step
+	step := min(p.remaining, closeTick)
+	if step <= 0 && late > mostLate {
+		step = min(late, closeTick)
+		p.remaining = step
+	}
+	return p.set(now, min(step, p.end.Sub(now)))
+}
+
+func (p *patience) set(now time.Time, step time.Duration) time.Duration {
+	p.step, p.due = step, now.Add(step)
+	return max(step, 0)
+}

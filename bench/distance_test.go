@@ -86,6 +86,8 @@ type distanceJob struct {
 	Library string // "": nothing is measured but the round trip
 	Far     [masterCount]time.Duration
 	Samples int // of each operation; 0: as many as the benchmark makes
+
+	Goroutines, Burners int // of BenchmarkDistanceMany
 }
 
 // A distanceResult is what it found.
@@ -94,6 +96,8 @@ type distanceResult struct {
 	Took  map[string][]time.Duration // by operation, sorted
 	Trip  time.Duration              // a quorum's round trip
 	Extra map[string]float64         // further figures, by unit
+
+	Failures []string // some attempts that failed
 }
 
 // report gives the benchmark its figures.
@@ -101,6 +105,9 @@ func (r *distanceResult) report(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(microseconds(r.Trip), "trip-µs")
 	for op, took := range r.Took {
+		if len(took) == 0 {
+			continue
+		}
 		b.ReportMetric(r.trips(took, 50), op+"-rt")
 		if len(took) >= leastForP90 {
 			b.ReportMetric(r.trips(took, 90), op+"-p90-rt")
@@ -181,9 +188,10 @@ func measureHere(spec string) int {
 
 // run starts masters, puts them at their distances, and measures.
 func (j distanceJob) run(ctx context.Context) (r *distanceResult, err error) {
-	line, lineErr := openDistanceLine()
+	addresses, stopLine, lineErr := startDistanceLine(ctx, j.Far[:])
 	cfg := redistest.Config{}
 	if lineErr == nil {
+		defer func() { err = errors.Join(err, stopLine()) }()
 		cfg.Args = []string{"--bind", "127.0.0.1", lineAddress, "--protected-mode", "no"}
 	}
 	masters, err := redistest.LaunchN(ctx, masterCount, cfg)
@@ -198,7 +206,7 @@ func (j distanceJob) run(ctx context.Context) (r *distanceResult, err error) {
 			return nil, err
 		}
 		if lineErr == nil {
-			u.Host = line.far(byte(i+1), far/2) + ":" + u.Port()
+			u.Host = addresses[i] + ":" + u.Port()
 			urls[i] = u.String()
 			continue
 		}
@@ -237,6 +245,9 @@ func (j distanceJob) run(ctx context.Context) (r *distanceResult, err error) {
 func (j distanceJob) measure(ctx context.Context, urls []string, r *distanceResult) error {
 	if j.Library == "" {
 		return nil
+	}
+	if j.Library == manyLibrary {
+		return j.measureMany(ctx, &distanceRun{urls: urls, result: r})
 	}
 	i := slices.IndexFunc(distanceLibraries, func(l distanceLibrary) bool { return l.name == j.Library })
 	if i < 0 {

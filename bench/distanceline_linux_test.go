@@ -1,7 +1,12 @@
 package bench
 
 import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime"
@@ -45,8 +50,70 @@ func inOwnNetwork(c *exec.Cmd) {
 	}
 }
 
-// openDistanceLine makes the device, in a network that is this process's own. It is
-// there until the process ends.
+// lineVariable is how a process is told to be the line: how far each of its addresses is,
+// there and back.
+const lineVariable = "REDQUORUM_BENCH_LINE"
+
+// startDistanceLine makes the device, in a network that is this process's own, and an
+// address for each distance. A process of its own moves the packets: in this one it would
+// share Go's scheduler with the goroutines that are measured, and the network would be
+// slow whenever they are many.
+func startDistanceLine(ctx context.Context, far []time.Duration) (addresses []string, stop func() error, err error) {
+	spec, err := json.Marshal(far)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := exec.CommandContext(ctx, os.Args[0])
+	c.Env = append(os.Environ(), lineVariable+"="+string(spec))
+	in, err := c.StdinPipe() // the process ends with it, also if this one is killed
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.Start(); err != nil {
+		return nil, nil, err
+	}
+	stop = func() error { return errors.Join(in.Close(), c.Wait()) }
+	said, err := bufio.NewReader(out).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(said, &addresses)
+	}
+	if err == nil && len(addresses) != len(far) {
+		err = fmt.Errorf("the process of the line has %d addresses, want %d", len(addresses), len(far))
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("the process of the line: %w", errors.Join(err, stop()))
+	}
+	return addresses, stop, nil
+}
+
+// lineHere is that process. It returns the exit code.
+func lineHere(spec string) int {
+	var far []time.Duration
+	err := json.Unmarshal([]byte(spec), &far)
+	var line *distanceLine
+	if err == nil {
+		line, err = openDistanceLine()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	addresses := make([]string, len(far))
+	for i, d := range far {
+		addresses[i] = line.far(byte(i+1), d/2)
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(addresses); err != nil {
+		return 1
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+// openDistanceLine makes the device. It is there until the process ends.
 func openDistanceLine() (*distanceLine, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {

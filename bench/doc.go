@@ -30,6 +30,8 @@
 //	BenchmarkHandOver    from Unlock in one client to Lock in one that waits
 //	BenchmarkDistance    the masters are 0.5, 2 and 20 ms away, or (DistanceMixed) at
 //	                     mixed distances; all operations, in round trips
+//	BenchmarkDistanceMany  1,024 goroutines at 2 ms, on a machine that is busy, too:
+//	                     which attempts fail, and by what
 //
 // BenchmarkSeveralKeys is of redquorum alone: 2 and 10 keys by LockAll, and one
 // of 10 by LockAny, beside the lock of one key.

@@ -33,6 +33,7 @@ func (s *sim) queue(c *redlock.Client, key string, opts ...redlock.LockOption) *
 
 // queueFor is queue for a lock of any sort.
 func (s *sim) queueFor(c *redlock.Client, acquire func(context.Context) (*redlock.Lock, error)) *queuer {
+	synctest.Wait() // until all masters have what was sent before, not a quorum alone
 	ctx, cancel := context.WithCancel(s.t.Context())
 	q := &queuer{c: c, cancel: cancel, done: make(chan struct{})}
 	go func() {

@@ -73,7 +73,7 @@ func (r *Room) retryDelay(want *Want, attempt, failures int, failed *outcome.Fai
 		return min(delay<<min(failures-1, 8), maxOutageDelay)
 	}
 	if free, ok := freeAfter(failed); ok {
-		delay = min(delay, free+r.cfg.Chance.N("retry", 5*time.Millisecond))
+		delay = min(delay, afterExpiry(free, r.cfg.Chance, "retry"))
 	}
 	return delay
 }
@@ -108,7 +108,13 @@ func freeIn(t *wire.Turn, random *chance.Source, limit time.Duration) time.Durat
 	if t.Held == nil || t.Held.TTL <= 0 {
 		return limit
 	}
-	return min(limit, t.Held.TTL+random.N("poll", 5*time.Millisecond))
+	return min(limit, afterExpiry(t.Held.TTL, random, "poll"))
+}
+
+// afterExpiry is when to ask for a key that has so much time left, in whole milliseconds
+// rounded down. Who asks in the key's last millisecond is refused.
+func afterExpiry(left time.Duration, random *chance.Source, what string) time.Duration {
+	return left + time.Millisecond + random.N(what, 5*time.Millisecond)
 }
 
 // pause waits for d, or returns what ended the wait.

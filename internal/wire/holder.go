@@ -78,15 +78,15 @@ func readType(reply any) (string, bool) {
 func readToken(value []byte) string { return string(value[:min(len(value), token.Max)]) }
 
 // timeLeft turns a PTTL into a duration: negative where there is no expiry, 0 where it
-// is not known, a year at the most.
+// is not known, a year at the most. A key in its last millisecond has a PTTL of 0.
 func timeLeft(ms int64) time.Duration {
 	const year = 365 * 24 * time.Hour
 	switch {
 	case ms == -1:
 		return -1
-	case ms <= 0:
+	case ms < 0:
 		return 0
 	default:
-		return time.Duration(min(ms, int64(year/time.Millisecond))) * time.Millisecond
+		return time.Duration(min(max(ms, 1), int64(year/time.Millisecond))) * time.Millisecond
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -50,8 +52,8 @@ func all(d time.Duration) (far [masterCount]time.Duration) {
 // The delay is that of a network device where the kernel and the rights permit one
 // (distanceline_linux_test.go), so that connecting and TCP's slow start cost what they
 // do at that distance; elsewhere it is that of a proxy, to which connections cost
-// nothing. The line "distances:" of the output says which ran. An operation is a whole
-// series of measurements, whatever -benchtime says.
+// nothing. The line "distances:" of the output says which ran, and so does the report.
+// An operation is a whole series of measurements, whatever -benchtime says.
 func BenchmarkDistance(b *testing.B) { benchmarkDistance(b) }
 
 // BenchmarkDistanceMixed is BenchmarkDistance with two masters 0.3 ms away, two 2 ms,
@@ -62,6 +64,7 @@ func benchmarkDistance(b *testing.B) {
 	if err := redistest.Available(); err != nil {
 		b.Skip(err)
 	}
+	printDistances()
 	for _, d := range distances {
 		if d.benchmark != b.Name() {
 			continue
@@ -295,23 +298,49 @@ func quorumTrip(pings [][]time.Duration) time.Duration {
 	return medians[len(medians)/2]
 }
 
-// printDistances says what makes the distances here, in the form of printVersions.
-func printDistances() {
+// printDistances says once what makes the distances here, in the form of printVersions.
+// A benchmark of distances calls it before its parts run: there a new line begins, and
+// what -test.bench chooses needs no second reading.
+var printDistances = sync.OnceFunc(func() {
 	r, err := measureApart(context.Background(), distanceJob{Far: all(time.Millisecond)})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "distances cannot be made:", err)
 		return
 	}
 	_, _ = io.WriteString(os.Stdout, "distances: "+r.Line+"\n")
+})
+
+// Each pattern chooses a benchmark of distances and none of its parts.
+func TestEveryRunThatMeasuresDistancesSaysWhatMakesThem(t *testing.T) {
+	requireRedis(t)
+	for _, pattern := range []string{
+		"Distance/none", "^BenchmarkDistance$/none", "^BenchmarkDistance(Mixed)?$/none", "^BenchmarkDistanceMixed$/none", "none|Many$/none",
+	} {
+		t.Run(pattern, func(t *testing.T) {
+			out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$", "-test.bench="+pattern).Output()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if n := strings.Count(string(out), "\ndistances: a delaying "); n != 1 {
+				t.Errorf("%d lines say what makes the distances, want 1, in\n%s", n, out)
+			}
+		})
+	}
 }
 
-func TestADistanceIsThatOfAPing(t *testing.T) {
+// requireRedis skips a test where there is no redis-server, unless there has to be one.
+func requireRedis(t *testing.T) {
+	t.Helper()
 	if err := redistest.Available(); err != nil {
 		if os.Getenv(redistest.RequireVariable) == "1" {
 			t.Fatal(err)
 		}
 		t.Skip(err)
 	}
+}
+
+func TestADistanceIsThatOfAPing(t *testing.T) {
+	requireRedis(t)
 	r, err := measureApart(t.Context(), distanceJob{Far: distances[len(distances)-1].far})
 	if err != nil {
 		t.Fatal(err)

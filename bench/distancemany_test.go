@@ -36,6 +36,7 @@ func BenchmarkDistanceMany(b *testing.B) {
 	if err := redistest.Available(); err != nil {
 		b.Skip(err)
 	}
+	printDistances()
 	for _, burners := range []int{0, manyBurners} {
 		for _, goroutines := range []int{256, 1024} {
 			b.Run(fmt.Sprintf("lib=redquorum/%s/burners=%d", goroutinesName(goroutines), burners), func(b *testing.B) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -32,10 +31,6 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	if bench := flag.Lookup("test.bench"); bench != nil && bench.Value.String() != "" {
 		printVersions()
-		top, _, _ := strings.Cut(bench.Value.String(), "/")
-		if chosen, err := regexp.MatchString(top, "BenchmarkDistance BenchmarkDistanceMixed"); chosen && err == nil && redistest.Available() == nil {
-			printDistances()
-		}
 	}
 	os.Exit(m.Run())
 }

@@ -1,27 +1,24 @@
-// Package redistest launches real redis-server processes on this machine: for
-// tests, for benchmarks and for the demonstration's --spawn. It kills, stops,
-// freezes and restarts them, so that a fault is the real fault and not a
-// simulation of it.
+// Package redistest owns the real redis-server processes that tests, benchmarks and the
+// demo's --spawn run on this machine. It starts, kills, stops, freezes and restarts them,
+// so a fault is real and not simulated.
 //
-// [Launch] starts one server, [LaunchN] several, and [Start] several for a test,
-// which it skips where no redis-server is installed. Each server listens on a
-// loopback port of its own, keeps its data in a temporary directory of its own
-// and is gone, process and directory, after [Server.Close].
+// [Launch] starts one server and [LaunchN] starts several. [Start] starts several for a
+// test; it skips the test if no redis-server is installed. Each server has its own
+// loopback port and its own temporary directory. [Server.Close] ends the process and
+// removes the directory.
 //
-// The binary is the one that the environment variable REDIS_SERVER names, or
-// redis-server on the PATH; see [Find]. Redis 5.0 or newer is expected, or a fork
-// of it. Tests that need what some servers lack, such as ACL, are skipped there
-// and say so: see [Feature].
+// The environment variable REDIS_SERVER names the binary; without it, redis-server on the
+// PATH is used (see [Find]). It has to be Redis 5.0 or newer, or a fork of it. If a server
+// lacks a feature that a test needs, such as ACL, the test is skipped and says so (see
+// [Feature]).
 //
-// With [Config.MovableClock] a server's wall clock can be stepped while it runs,
-// by [Server.SetClock]. That needs Linux and a C compiler; where there is none
-// Start skips the test.
+// With [Config.MovableClock], [Server.SetClock] changes a server's wall clock while it
+// runs. This needs Linux and a C compiler; without them Start skips the test.
 //
-// On Linux a server dies with the process that launched it, also when that
-// process is killed with SIGKILL; its temporary directory then stays behind.
-// Elsewhere a server outlives a parent that is killed.
+// On Linux a server ends with the process that launched it, even if that process is
+// killed with SIGKILL; the temporary directory then remains. On other systems a server
+// keeps running if its parent is killed.
 //
-// Nothing here imports package testing, so the package may be linked into a
-// command. Every call is bounded by its context or by the bounds of bounds.go,
-// and everything is safe for concurrent use.
+// Nothing here imports package testing, so a command may link the package. Its context or
+// the limits in bounds.go bound every call. Everything is safe for concurrent use.
 package redistest

@@ -50,7 +50,7 @@ func (s *Server) Thaw() error {
 	if p == nil || !p.running() {
 		return ErrNotRunning
 	}
-	return s.wrap("thaw", resume(p))
+	return s.wrap("thaw", resume(p.handle))
 }
 
 // Restart starts the server again at the same address, with a new process and so

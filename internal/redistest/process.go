@@ -65,9 +65,11 @@ func (p *process) outcome() string {
 }
 
 // signal sends sig. A process that has ended already is no error.
-func (p *process) signal(sig os.Signal) error {
-	if err := p.handle.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("signal %v to process %d: %w", sig, p.handle.Pid, err)
+func (p *process) signal(sig os.Signal) error { return signal(p.handle, sig) }
+
+func signal(p *os.Process, sig os.Signal) error {
+	if err := p.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("signal %v to process %d: %w", sig, p.Pid, err)
 	}
 	return nil
 }
@@ -101,7 +103,7 @@ func (p *process) stop(bound time.Duration) error {
 	if err := p.signal(syscall.SIGTERM); err != nil {
 		return errors.Join(err, p.kill())
 	}
-	if err := resume(p); err != nil {
+	if err := resume(p.handle); err != nil {
 		return errors.Join(err, p.kill())
 	}
 	if p.waitFor(bound) {
@@ -114,7 +116,16 @@ func (p *process) stop(bound time.Duration) error {
 }
 
 // freeze stops the process and returns once it no longer runs.
-func (p *process) freeze() error {
+func (p *process) freeze() error { return freeze(p.handle, p.exited) }
+
+// FreezeProcess stops a process with SIGSTOP, and returns once none of its threads runs
+// any more. It blocks for freezeBound at the most. Only Unix can do it.
+func FreezeProcess(p *os.Process) error { return freeze(p, nil) }
+
+// ThawProcess lets a process that FreezeProcess has stopped go on, with SIGCONT.
+func ThawProcess(p *os.Process) error { return resume(p) }
+
+func freeze(p *os.Process, exited <-chan struct{}) error {
 	if err := suspend(p); err != nil {
 		return err
 	}
@@ -123,18 +134,18 @@ func (p *process) freeze() error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for {
-		stopped, err := suspended(p.handle.Pid)
+		stopped, err := suspended(p.Pid)
 		if err != nil {
-			return fmt.Errorf("state of process %d: %w", p.handle.Pid, err)
+			return fmt.Errorf("state of process %d: %w", p.Pid, err)
 		}
 		if stopped {
 			return nil
 		}
 		select {
-		case <-p.exited:
+		case <-exited:
 			return ErrNotRunning
 		case <-deadline.C:
-			return fmt.Errorf("process %d still runs %v after SIGSTOP", p.handle.Pid, freezeBound)
+			return fmt.Errorf("process %d still runs %v after SIGSTOP", p.Pid, freezeBound)
 		case <-tick.C:
 		}
 	}

@@ -2,8 +2,11 @@
 
 package redistest
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
-func suspend(p *process) error { return p.signal(syscall.SIGSTOP) }
+func suspend(p *os.Process) error { return signal(p, syscall.SIGSTOP) }
 
-func resume(p *process) error { return p.signal(syscall.SIGCONT) }
+func resume(p *os.Process) error { return signal(p, syscall.SIGCONT) }

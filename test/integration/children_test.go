@@ -5,12 +5,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
-	"strconv"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 // A child is another process, as the test sees it.
@@ -91,34 +89,20 @@ func (c *child) report(on string) report {
 	}
 }
 
-// signal stops the child and lets it go on.
-func (c *child) signal(sig os.Signal) {
+// stop stops the child, and returns when none of its threads runs any more.
+func (c *child) stop() {
 	c.t.Helper()
-	if err := c.cmd.Process.Signal(sig); err != nil {
+	if err := redistest.FreezeProcess(c.cmd.Process); err != nil {
 		c.t.Fatal(err)
 	}
 }
 
-// stop stops the child, and returns when none of its threads runs any more.
-func (c *child) stop() {
+// goOn lets a child that was stopped go on.
+func (c *child) goOn() {
 	c.t.Helper()
-	c.signal(syscall.SIGSTOP)
-	eventually(c.t, "the child has stopped", func() bool {
-		args := []string{"-o", "stat=", "-p", strconv.Itoa(c.cmd.Process.Pid)}
-		if runtime.GOOS == "linux" {
-			args = append(args, "-L") // a line for every thread
-		}
-		states, err := exec.Command("ps", args...).Output()
-		if err != nil {
-			c.t.Fatalf("ps: %v", err)
-		}
-		for _, state := range strings.Fields(string(states)) {
-			if !strings.HasPrefix(state, "T") {
-				return false
-			}
-		}
-		return true
-	})
+	if err := redistest.ThawProcess(c.cmd.Process); err != nil {
+		c.t.Fatal(err)
+	}
 }
 
 // kill ends the child as a crash would: nothing is released.
@@ -136,7 +120,7 @@ func (c *child) end() {
 		return
 	}
 	_ = c.in.Close()
-	_ = c.cmd.Process.Signal(syscall.SIGCONT) // a test may have failed in between
+	_ = redistest.ThawProcess(c.cmd.Process) // a test may have failed in between
 	timer := time.AfterFunc(settleBound, func() {
 		c.t.Errorf("the child did not end within %v and was killed", settleBound)
 		_ = c.cmd.Process.Kill()

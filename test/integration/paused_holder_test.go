@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
@@ -24,7 +23,7 @@ func TestAHolderThatWasPausedFindsItsLockLost(t *testing.T) {
 	p.wantFree("lock")
 	next := mustTry(t, c, "lock", redlock.WithTTL(longTTL))
 	eventually(t, "all have the key", func() bool { return p.holders("lock", next.Token()) == five })
-	holder.signal(syscall.SIGCONT)
+	holder.goOn()
 	if r := holder.tell(order{Do: "look"}); !slices.Equal(r.Is, []string{redlock.ErrLost.Error()}) {
 		t.Errorf("the child's lock after the pause: %+v, want it lost", r)
 	}
@@ -64,7 +63,7 @@ func TestAnAttemptThatWasPausedFails(t *testing.T) {
 		eventually(t, "a late master has granted", func() bool { return p.calls(i, "set") == 1 })
 	}
 	p.wantFree("lock")
-	asker.signal(syscall.SIGCONT)
+	asker.goOn()
 	if r := asker.report("lock"); !slices.Equal(r.Is, []string{redlock.ErrNoQuorum.Error()}) {
 		t.Errorf("the child's attempt after the pause: %+v, want no quorum", r)
 	}

@@ -7,12 +7,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
-	"strconv"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 // byeBound is how long a client may take to end: to finish what waits for a
@@ -77,30 +75,10 @@ func (c *child) order(o order) error { return c.orders.Encode(o) }
 // freeze stops the process, and returns when none of its threads runs any more.
 func (c *child) freeze() error {
 	c.stopped = true
-	if err := c.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		return err
-	}
-	for deadline := time.Now().Add(settleBound); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		args := []string{"-o", "stat=", "-p", strconv.Itoa(c.cmd.Process.Pid)}
-		if runtime.GOOS == "linux" {
-			args = append(args, "-L") // a line for every thread
-		}
-		out, err := exec.Command("ps", args...).Output()
-		if err != nil {
-			return fmt.Errorf("ps: %w", err)
-		}
-		running := false
-		for _, state := range strings.Fields(string(out)) {
-			running = running || !strings.HasPrefix(state, "T")
-		}
-		if !running {
-			return nil
-		}
-	}
-	return fmt.Errorf("client %d still runs %v after SIGSTOP", c.number, settleBound)
+	return redistest.FreezeProcess(c.cmd.Process)
 }
 
-func (c *child) thaw() error { return c.cmd.Process.Signal(syscall.SIGCONT) }
+func (c *child) thaw() error { return redistest.ThawProcess(c.cmd.Process) }
 
 // kill ends the process as a crash would. It may be called again.
 func (c *child) kill() error {

@@ -104,6 +104,9 @@ func clientOptionsOf(opts []Option) (*clientOptions, error) {
 			return nil, fmt.Errorf("redlock: %w", err)
 		}
 	}
+	if err := o.validateMaxTTL(); err != nil {
+		return nil, fmt.Errorf("redlock: %w", err)
+	}
 	if err := o.lock.validate(&o); err != nil {
 		return nil, fmt.Errorf("redlock: %w", err)
 	}

@@ -92,7 +92,7 @@ func defaultOptions() clientOptions {
 // validate checks what only shows when all options are known.
 func (o *lockOptions) validate(c *clientOptions) error {
 	if o.ttl > c.maxTTL {
-		return fmt.Errorf("%v: %v is above WithMaxTTL: want %v to %v", o.ttlBy, o.ttl, minTTL, c.maxTTL)
+		return fmt.Errorf("%v: %v is above WithMaxTTL: want %v to %v", o.ttlBy, o.ttl, c.leastTTL(), c.maxTTL)
 	}
 	if err := o.validateStrict(c); err != nil {
 		return err

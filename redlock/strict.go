@@ -28,6 +28,22 @@ func WithClockError(d time.Duration) Option {
 
 func (o *clientOptions) strict() bool { return o.guard == GuardStrict || o.strictGrants }
 
+// leastTTL is the shortest TTL that a lock may have.
+func (o *clientOptions) leastTTL() time.Duration {
+	if o.strict() {
+		return minStrictTTL
+	}
+	return minTTL
+}
+
+// validateMaxTTL checks what strict asks of WithMaxTTL.
+func (o *clientOptions) validateMaxTTL() error {
+	if o.maxTTL < o.leastTTL() {
+		return fmt.Errorf("WithMaxTTL: %v: want %v to %v with GuardStrict", o.maxTTL, o.leastTTL(), maxTTLLimit)
+	}
+	return nil
+}
+
 // validity is for how long a lock of this TTL can be relied upon, from before
 // the first byte that asked for it was sent.
 func (o *clientOptions) validity(ttl time.Duration) time.Duration {
@@ -45,8 +61,8 @@ func (o *lockOptions) validateStrict(c *clientOptions) error {
 	if !c.strict() {
 		return nil
 	}
-	if o.ttl < minStrictTTL {
-		return fmt.Errorf("%v: %v: want %v to %v with GuardStrict", o.ttlBy, o.ttl, minStrictTTL, c.maxTTL)
+	if o.ttl < c.leastTTL() {
+		return fmt.Errorf("%v: %v: want %v to %v with GuardStrict", o.ttlBy, o.ttl, c.leastTTL(), c.maxTTL)
 	}
 	if v := c.validity(o.ttl); v <= 0 {
 		return fmt.Errorf("%v: %v leaves no validity with GuardStrict, after a clock drift of %v, a skew of 2 × %v and WithClockError(%v): want a longer TTL",

@@ -259,6 +259,24 @@ func TestValidityEndsBeforeSkewedClocksGiveTheLockAway(t *testing.T) {
 	}
 }
 
+// An error names the range that is possible: never one whose end lies before its beginning.
+func TestStrictNamesTheRangeOfTTLs(t *testing.T) {
+	strict := redlock.WithGuard(redlock.GuardStrict)
+	for want, opts := range map[string][]redlock.Option{
+		"WithMaxTTL: 500ms: want 1s to 24h0m0s with GuardStrict": {strict, redlock.WithMaxTTL(500 * time.Millisecond), redlock.WithTTL(20 * time.Millisecond)},
+		"WithTTL: 20ms: want 1s to 2s with GuardStrict":          {strict, redlock.WithMaxTTL(2 * time.Second), redlock.WithTTL(20 * time.Millisecond)},
+		"WithTTL: 3s is above WithMaxTTL: want 1s to 2s":         {strict, redlock.WithMaxTTL(2 * time.Second), redlock.WithTTL(3 * time.Second)},
+	} {
+		c, err := redlock.Open(someURLs, opts...)
+		if err == nil {
+			_ = c.Close()
+		}
+		if err == nil || err.Error() != "redlock: "+want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 func TestStrictAsksForTTLsThatLeaveValidity(t *testing.T) {
 	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithStrict())

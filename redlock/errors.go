@@ -4,10 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/go-multierror"
+
+	tokens "github.com/redquorum/redquorum/internal/token"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // Sentinels: what to do next. Compare with errors.Is.
@@ -132,8 +136,185 @@ type NodeError struct {
 }
 
 // Error is the master's address and the text of Err.
-
 func (e *NodeError) Error() string { return e.Master + ": " + e.Err.Error() }
 
 // Unwrap gives Err.
 func (e *NodeError) Unwrap() error { return e.Err }
+
+// A HeldError describes the key on a master where it is somebody else's, as it was
+// read right after the refusal. What the master did not tell is zero.
+type HeldError struct {
+	// Token is the value of the key, its first 256 bytes. With it the lock can be
+	// released and adopted: keep it out of logs. Texts show its beginning alone.
+	Token string
+	Owner string        // the name its owner gave with WithOwner, if it is a client of this library
+	TTL   time.Duration // until the key expires; 0: unknown; negative: never
+	Key   string        // the one that is in the way, of a lock of several keys
+	// Type is one of
+	//   - "string": a lock;
+	//   - "zset": the readers of a read-write lock;
+	//   - "none": free by the time it was looked at;
+	//   - "intent": free, but a writer waits, so that a reader is refused;
+	//   - "lease": the key is gone, the lease record of its holder is not (GuardStrict);
+	//   - another type of Redis: the key is no lock;
+	//   - "": not known.
+	Type    string
+	Readers int // how many readers hold the lock
+	// Own is set where this client itself took the lock: in another call, or in one
+	// whose hold was handed over since (see Lock.HandOver).
+	Own bool
+}
+
+// Error is who holds the key and for how long, in words.
+func (e *HeldError) Error() string {
+	if e.Key != "" {
+		return fmt.Sprintf("%q: %s", e.Key, e.what())
+	}
+	return e.what()
+}
+
+func (e *HeldError) what() string {
+	switch {
+	case e.Type == "":
+		return "held by another"
+	case e.Type == "none":
+		return "was held by another, is free now"
+	case e.Type == wire.LeaseType:
+		return fmt.Sprintf("leased to %s for %v more, though its key is gone", e.holder(), e.TTL)
+	case e.Type == wire.IntentType:
+		return "kept for a writer that waits"
+	case e.Readers == 1:
+		return fmt.Sprintf("held by a reader for %v more", e.TTL)
+	case e.Readers > 1:
+		return fmt.Sprintf("held by %d readers for at most %v more", e.Readers, e.TTL)
+	case e.Type != "string":
+		return fmt.Sprintf("the key is a %s, not a lock", e.Type)
+	}
+	s := "held by " + e.holder()
+	if e.Own { // and perhaps handed over since
+		s = "taken by " + e.holder()
+	}
+	switch {
+	case e.TTL > 0:
+		s += fmt.Sprintf(" for %v more", e.TTL)
+	case e.TTL < 0:
+		s += " without an expiry"
+	}
+	return s
+}
+
+// holder is who holds a lock, as far as people are told.
+func (e *HeldError) holder() string {
+	s := "another"
+	switch {
+	case e.Own && e.Owner != "":
+		s = fmt.Sprintf("another call of this client, %q", e.Owner)
+	case e.Own:
+		s = "another call of this client"
+	case e.Owner != "":
+		s = strconv.Quote(e.Owner)
+	}
+	if e.Token != "" {
+		s += fmt.Sprintf(" (token %q)", tokens.Short(e.Token))
+	}
+	return s
+}
+
+// A Reason says how a lock was lost.
+type Reason uint8
+
+// Reasons of a LostError.
+const (
+	// ReasonExpired: its validity ran out, or a quorum no longer has the key.
+	ReasonExpired Reason = iota + 1
+	// ReasonTaken: another token stands where ours was, and ours has no
+	// quorum any more.
+	ReasonTaken
+	// ReasonUnreachable: it could not be renewed in time, too few masters
+	// answered.
+	ReasonUnreachable
+	// ReasonClosed: its client was closed.
+	ReasonClosed
+)
+
+// String is the reason in one word.
+func (r Reason) String() string {
+	switch r {
+	case ReasonExpired:
+		return "expired"
+	case ReasonTaken:
+		return "taken"
+	case ReasonUnreachable:
+		return "unreachable"
+	case ReasonClosed:
+		return "closed"
+	default:
+		return fmt.Sprintf("Reason(%d)", uint8(r))
+	}
+}
+
+// A LostError is the cause (context.Cause) of a lock's context that ended because
+// the lock can no longer be guaranteed. It matches ErrLost; with ReasonClosed also
+// ErrClosed.
+type LostError struct {
+	Key    string // the first of several
+	Reason Reason
+	// Err is the last *QuorumError of a renewal; nil: there was none. It is for
+	// people: errors.Is and errors.As do not reach it, since a lock that was lost
+	// is neither taken nor without a quorum.
+	Err error
+	// Planned is set where the hold ended as it was asked to: its lease was over,
+	// or what it had after the last renewal that MaxHold or MaxCount permit. The
+	// holder has to stop as after any loss; metrics and logs count it as none. The
+	// Reason is ReasonExpired then.
+	Planned bool
+}
+
+// Error is one line.
+func (e *LostError) Error() string {
+	s := fmt.Sprintf("redlock: lock %q lost: %v", e.Key, e.Reason)
+	if e.Planned {
+		s += " as planned (WithLease, MaxHold or MaxCount)"
+	}
+	if e.Err != nil {
+		s += ": " + strings.TrimPrefix(e.Err.Error(), "redlock: ")
+	}
+	return s
+}
+
+// Is matches ErrLost, and ErrClosed where that is the reason.
+func (e *LostError) Is(target error) bool {
+	return target == ErrLost || target == ErrClosed && e.Reason == ReasonClosed
+}
+
+// A notHeldError is what an operation on a handle without a hold returns. It
+// matches ErrNotHeld, and why the hold is gone: a *LostError or ErrUnlocked.
+type notHeldError struct {
+	op, key string
+	why     error
+}
+
+func (e *notHeldError) Error() string {
+	return fmt.Sprintf("redlock: %s %q: %v: %s", e.op, e.key, ErrNotHeld, strings.TrimPrefix(e.why.Error(), "redlock: "))
+}
+
+func (e *notHeldError) Unwrap() []error { return []error{ErrNotHeld, e.why} }
+
+// A notAttemptedError is for an operation whose context was over before it began.
+type notAttemptedError struct {
+	op, key string
+	why     error
+}
+
+func (e *notAttemptedError) Error() string {
+	return fmt.Sprintf("redlock: %s %q: nothing was attempted: %v", e.op, e.key, e.why)
+}
+
+func (e *notAttemptedError) Unwrap() error { return e.why }
+
+// A kindError refuses to make a reader's what is no lock of one key.
+type kindError struct{ op, key string }
+
+func (e *kindError) Error() string {
+	return fmt.Sprintf("redlock: %s %q: only the lock of one key can become a reader's", e.op, e.key)
+}

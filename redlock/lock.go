@@ -2,9 +2,13 @@ package redlock
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/hold"
+	tokens "github.com/redquorum/redquorum/internal/token"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // A Lock is one hold: what [Client.Lock] and its siblings return. It is held
@@ -63,4 +67,126 @@ func (l *Lock) problemError(op string, p *hold.Problem) error {
 	default:
 		return l.c.quorumError(p.Failure)
 	}
+}
+
+// Extend prolongs the hold to a full TTL from now. It succeeds only if a quorum
+// still held the lock when it was asked. Masters that had lost the key get it again,
+// and count from the next extension on (S6). It waits for ctx, the masters' timeout
+// and the remaining validity at the most.
+//
+// An error matches ErrLost and ErrNotHeld when the lock is lost, ErrUnlocked and
+// ErrNotHeld after Unlock, and ErrNoQuorum when too few masters answered: then the
+// lock is still held for what is Remaining. A lock that expired is lost even if its
+// key is free.
+func (l *Lock) Extend(ctx context.Context) error {
+	return l.ask(ctx, wire.OpExtend, (*hold.Handle).Extend)
+}
+
+// Verify asks the masters now whether a quorum still has the lock; it changes
+// nothing there. If a majority says no, the lock is lost. Waiting and errors
+// are those of Extend.
+func (l *Lock) Verify(ctx context.Context) error {
+	return l.ask(ctx, wire.OpVerify, (*hold.Handle).Verify)
+}
+
+// Downgrade turns the writer's hold of a key into a reader's, and lets no other
+// writer in between. Other readers may join from then on. It keeps the token and the
+// handle, and prolongs the hold to a full TTL as Extend does. Any plain lock may be
+// downgraded, also one of Client.Lock. Where the hold is a reader's already, it is
+// only prolonged.
+//
+// The handle is a reader's from the first byte that is sent, whatever the result. So
+// with ErrNoQuorum the lock is still held for what is Remaining, but for reading:
+// masters that were not reached keep other readers out until a renewal, or another
+// call, turns their keys as well. Other errors and the waiting are those of Extend.
+//
+// Why that is sound: a master turns the string with our token into a reader's entry
+// in one step, so it always has one of the two. Until then it has our string, which
+// keeps out more than our entry would. A quorum of masters that have the one or the
+// other keeps every writer out. A command that was sent for the writer before may
+// arrive late, such as an extension. It finds our string (and prolongs it, in order
+// before the turn), a set of readers (and leaves it alone) or nothing (and sets the
+// string, which the next extension turns, and Unlock deletes). There is no way back:
+// no reader becomes a writer.
+func (l *Lock) Downgrade(ctx context.Context) error {
+	return l.ask(ctx, wire.OpDowngrade, (*hold.Handle).Downgrade)
+}
+
+// ask puts a question of the holder's to the masters, and tells of its answer.
+func (l *Lock) ask(ctx context.Context, op wire.Op, question func(*hold.Handle, context.Context, drift.Instant) (bool, *hold.Problem)) error {
+	began := l.c.opts.clock.Now()
+	asked, p := question(&l.handle, ctx, began)
+	err := l.problemError(op.String(), p)
+	if asked {
+		l.traceExtend(ctx, op, began, err)
+	}
+	return err
+}
+
+// Unlock ends the hold: its context ends, nothing renews it any more, and the key is
+// deleted on every master where it is ours. The release is always sent, also when
+// ctx is already over. ctx and the masters' timeout only bound the waiting for a
+// quorum to confirm.
+//
+// The result is nil when a quorum confirmed. It matches ErrNotHeld and ErrUnlocked
+// when the lock was unlocked before, ErrNotHeld and ErrLost when it had been lost by
+// now, and ErrNoQuorum when too few masters answered. Those that did not answer get
+// the release when they can be reached again, or else the key expires by itself.
+//
+// Where several handles share a hold (see [WithReentrancy]), the Unlock of the last
+// one releases it. Each Unlock before that ends its handle, asks no master and
+// returns nil.
+func (l *Lock) Unlock(ctx context.Context) error {
+	began := l.c.opts.clock.Now()
+	released, p := l.handle.Release(ctx, began)
+	err := l.problemError(wire.OpRelease.String(), p)
+	l.traceUnlock(ctx, began, &released, err)
+	return err
+}
+
+// Adopt takes over a hold whose token another process handed on (see
+// [Lock.HandOver]). It succeeds if a quorum still has the token, and gives the
+// hold a full TTL, WithTTL or WithLease as in Lock. It makes one attempt. An
+// error matches ErrNotHeld when too many masters do not have the token, and
+// ErrNoQuorum when too few answered; what the other process holds is not
+// touched then.
+func (c *Client) Adopt(ctx context.Context, key, token string, opts ...LockOption) (*Lock, error) {
+	l, err := c.newLock(ctx, wire.OpAdopt, key, opts)
+	if err != nil {
+		return nil, err
+	}
+	return c.adopt(ctx, l, token)
+}
+
+// adopt adopts what a call is about, as newLock made it.
+func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error) {
+	if n := len(token); n < 1 || n > tokens.Max {
+		return nil, fmt.Errorf("redlock: adopt %q: the token has %d bytes: want 1 to %d", l.Key(), n, tokens.Max)
+	}
+	began := c.stopwatch()
+	l.told = c.traceBegin(ctx, wire.OpAdopt, l, true)
+	call := l.told
+	var err error
+	adopted := l
+	if failed := l.handle.Adopt(ctx, token); failed != nil {
+		adopted = nil
+		err = c.failureError(failed)
+	}
+	c.traceWait(call, wire.OpAdopt, l, adopted, 1, sinceStart(began), err)
+	return adopted, err
+}
+
+// HandOver ends this handle without releasing the key. It returns the token with
+// which another process can Adopt the hold before its TTL has passed. The handle's
+// context ends with ErrUnlocked, this process renews the lock no more, and Unlock
+// finds it not held. For a lock that is not held the error is that of Unlock. Where
+// other handles share the hold (see [WithReentrancy]) it matches ErrReentrant, and
+// nothing was done.
+//
+// It waits for the answers to the acquisition and to extensions that are under way,
+// for the masters' timeout at the most. Otherwise one of these, executed after the
+// other process has released the key, would set it again for a TTL.
+func (l *Lock) HandOver() (token string, err error) {
+	token, p := l.handle.HandOver(l.c.opts.clock.Now())
+	return token, l.problemError("hand over", p)
 }

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/pool"
 )
 
 // A MasterReport is what the client knows of one master.
@@ -109,4 +112,64 @@ func (c *Client) countVoters() (voting int, missing *multierror.Error) {
 		}
 	}
 	return voting, missing
+}
+
+// ClockInfo tells that a master's clock was set, or runs faster or slower than
+// WithDrift allows for.
+type ClockInfo struct {
+	Master    string
+	Deviation *drift.Deviation
+}
+
+// A ClockReport is what is known of a master's clock.
+type ClockReport struct {
+	// Offset is by how much it was ahead of this machine's wall clock when it
+	// was read last, a few seconds ago at the most.
+	Offset drift.Span
+	// RateLow and RateHigh are by how much faster it runs than this machine's,
+	// 0.01 for one percent; the truth is in between. RateKnown is false while
+	// nothing can be said.
+	RateLow, RateHigh float64
+	RateKnown         bool
+	// Deviation is the last time that it was set, or ran faster or slower than
+	// WithDrift allows for, as seen At; nil: it did not, as far as this client
+	// has seen.
+	Deviation *drift.Deviation
+	At        time.Time
+}
+
+// clockChanged is what the watch of the masters' clocks tells, if anybody listens.
+func (t *Trace) clockChanged() func(master string, d *drift.Deviation) {
+	if t == nil || t.Clock == nil {
+		return nil
+	}
+	return func(master string, d *drift.Deviation) { t.Clock(ClockInfo{Master: master, Deviation: d}) }
+}
+
+// Stats is a snapshot of a client. Its parts are not of one instant.
+type Stats struct {
+	Held    int          // locks that are held
+	Waiting int          // calls that wait in this process for a lock that is taken
+	Need    int          // masters that make a quorum
+	Masters []pool.Stats // the connections, in the order of the URLs
+
+	// FencingTokens is how many acquisitions and adoptions were given a fencing token
+	// so far, with those that failed afterwards; FencingRaises how many of them took
+	// a second round trip for it.
+	FencingTokens uint64
+	FencingRaises uint64
+}
+
+// Stats takes a snapshot. It does not block. A [Trace] hears what the client does
+// over time; package redlock/metrics counts it.
+func (c *Client) Stats() Stats {
+	return Stats{
+		Held:    c.holds.Held(),
+		Waiting: c.waiting.Waiting(),
+		Need:    c.need,
+		Masters: c.pool.Stats(),
+
+		FencingTokens: c.wire.Fences.Tokens.Load(),
+		FencingRaises: c.wire.Fences.Raises.Load(),
+	}
 }

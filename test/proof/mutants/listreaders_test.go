@@ -59,7 +59,7 @@ var ofReadersThatWait = []mutant{
 	{
 		name:    "a writer that gives up in silence",
 		breaks:  "progress: readers that it kept out are called",
-		edits:   []edit{{"redlock/intent.go", "if gaveUp {", "if false {"}},
+		edits:   []edit{{"redlock/rwmutex.go", "if gaveUp {", "if false {"}},
 		foundBy: goTest{"./redlock", "TestAWriterThatGivesUpWakesTheReadersThatItKeptOut"},
 	},
 	{

@@ -158,3 +158,13 @@ func explore(t *testing.T, m model.Mutant) int {
 	t.Errorf("the model has no configuration for %v", m)
 	return 0
 }
+
+// The edits follow the source: whoever changes a line that a mutant changes, be it a
+// comment, learns it here within a second.
+func TestTheEditsOfAllMutantsApply(t *testing.T) {
+	for i := range mutants {
+		if _, err := apply(root, mutants[i].edits); err != nil {
+			t.Errorf("%s: %v", mutants[i].name, err)
+		}
+	}
+}

@@ -80,7 +80,7 @@ func TestWhyThereIsNoQuorumIsSaidInFewWords(t *testing.T) {
 		},
 		{
 			refusals("lock", "k", 0, &redlock.AbstainError{Cause: redlock.AbstainNoMarker}, &redlock.HeldError{Type: "string", Owner: "x"}, &redlock.AbstainError{Cause: redlock.AbstainNotMaster, Value: "slave"}, down, down),
-			`lock "k": no quorum: 2 of 5 masters are down (10.0.0.4:6379, 10.0.0.5:6379: connection refused). 10.0.0.1:6379 has no marker: it is new, or has lost its data; if the whole fleet is new: redlock-demo init. 10.0.0.2:6379: held by "x". 10.0.0.3:6379: its role is slave, want master: it votes no sooner than it is one; take it off the list or point the list to its master.`,
+			`lock "k": no quorum: 2 of 5 masters are down (10.0.0.4:6379, 10.0.0.5:6379: connection refused). 10.0.0.1:6379 has no marker: it is new, or has lost its data; if the whole fleet is new: redlock-demo init. 10.0.0.2:6379: held by "x". 10.0.0.3:6379: its role is slave, want master: take it off the list, or list its master instead.`,
 		},
 		{
 			errors.Join(refusals("ready", "", 5000609*time.Microsecond, down, down, down), context.DeadlineExceeded),

@@ -2,14 +2,14 @@ package ballot
 
 import "time"
 
-// mostLate is by how much the timer of a process that has a processor may come late.
+// mostLate is how late a timer may come in a process that has enough processor time.
 const mostLate = 5 * time.Millisecond
 
-// A patience counts for how long a ballot has waited for the masters, in steps. Where a
-// step lasts longer than its timer was set for, this process was held up, and not the
-// masters: their answers may lie unread in its sockets, or the question unwritten in its
-// queues. So a step counts for no more than its timer, and no ballot is given up by a
-// timer that came late, until twice the limit is over.
+// A patience counts how long a ballot has waited for the masters, in steps. If a step lasts
+// longer than its timer was set for, this process was held up, not the masters: their answers
+// may lie unread in its sockets, or the question unwritten in its queues. So a step never
+// counts for more than its timer. A timer that came late does not end the wait, until twice
+// the limit is over.
 type patience struct {
 	remaining time.Duration // of the limit
 	step      time.Duration // that the timer is set for
@@ -17,13 +17,13 @@ type patience struct {
 	end       time.Time     // when all patience does
 }
 
-// begin is the first step of so long a wait.
+// begin is the first step of a wait of limit.
 func (p *patience) begin(now time.Time, limit time.Duration) time.Duration {
 	p.remaining, p.end = limit, now.Add(2*limit)
 	return p.set(now, min(limit, closeTick))
 }
 
-// next is the step that follows when one is over; 0: none.
+// next is the step that follows; 0: the wait is over.
 func (p *patience) next(now time.Time) time.Duration {
 	late := now.Sub(p.due)
 	p.remaining -= p.step

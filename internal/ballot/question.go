@@ -9,13 +9,12 @@ import (
 // A Question is what a ballot asks. Its methods are called by the pipelines'
 // goroutines and must not block.
 type Question interface {
-	// Read says what a reply means, or what it means that there is none (Call.Err).
-	// It is called with the ballot locked, once for each master, and not after the
-	// deadline.
+	// Read says what a reply means, or the lack of one (Call.Err). It is called with the
+	// ballot locked, once for each master, and not after the deadline.
 	Read(c *pipeline.Call) Answer
-	// Resend may send a call again, with Ballot.Resend, after an error reply, or when
-	// the master refused it together with others (Call.Apart). It returns false where
-	// the reply is the master's answer.
+	// Resend may send a call again, with Ballot.Resend, after an error reply, or after the
+	// master has refused it together with others (Call.Apart). It returns false if the
+	// reply is the master's answer.
 	Resend(c *pipeline.Call) bool
 	// Ended is called when a master's part has ended, and also when its call is kept
 	// for a later connection, with no lock held. It is called only for the masters in

@@ -86,26 +86,26 @@ func (r *AbstainError) Error() string {
 	case NotConnected:
 		return "not connected" + r.because()
 	case NotMaster:
-		return fmt.Sprintf("its role is %s, want master: it votes no sooner than it is one; take it off the list or point the list to its master", r.Value)
+		return fmt.Sprintf("its role is %s, want master: take it off the list, or list its master instead", r.Value)
 	case MayEvict:
 		return fmt.Sprintf("its maxmemory-policy is %s, which may evict locks, want noeviction: set it with CONFIG SET and in its configuration file, then reconnect", r.Value)
 	case Duplicate:
-		return fmt.Sprintf("it is the same server as %s (run_id %s), and the first address alone has its vote: list every server once", strings.Join(r.Twins, ", "), r.Value)
+		return fmt.Sprintf("it is the same server as %s (run_id %s), and only the first address votes: list every server once", strings.Join(r.Twins, ", "), r.Value)
 	case Unreadable:
-		return fmt.Sprintf("INFO cannot be read%s: permit +info, level strict refuses masters that do not say who they are", r.because())
+		return fmt.Sprintf("INFO cannot be read%s: grant +info, since level strict refuses masters that it cannot identify", r.because())
 	case Unmarked:
 		return "it is still being checked" + r.because()
 	case OffClock:
 		if r.Ours {
-			return fmt.Sprintf("%s, at most %s is accepted, and most masters say the same: set this machine's clock right", ahead(r.By), r.Want)
+			return fmt.Sprintf("%s, at most %s is accepted, and most masters differ in the same way: correct this machine's clock", ahead(r.By), r.Want)
 		}
-		return fmt.Sprintf("%s, at most %s is accepted: set the master's clock right, it votes as soon as it is", ahead(r.By), r.Want)
+		return fmt.Sprintf("%s, at most %s is accepted: correct the master's clock, then it votes again", ahead(r.By), r.Want)
 	case NotOurs:
 		return fmt.Sprintf("its key %s is a %s, want a hash: somebody else uses the reserved name; rename or delete that key", Key, r.Value)
 	case OtherFleet:
-		return fmt.Sprintf("its marker says %s, this client says %s: give all clients the same settings, or declare the fleet anew (redlock-demo init --force)", r.Value, r.Want)
+		return fmt.Sprintf("its marker says %s, this client says %s: give all clients the same settings, or change the whole fleet (redlock-demo init --force)", r.Value, r.Want)
 	case NoMarker:
-		return "it has no marker, so it is new or has lost its data: it is adopted once all masters have answered or failed, and votes after a quarantine; " + ifNew
+		return "it has no marker, so it is new or has lost its data: it gets a marker when all masters have answered or failed, and votes after a quarantine; " + ifNew
 	case Changed:
 		return fmt.Sprintf("its data was lost or replaced (%s): it is being checked again", r.Value)
 	case Quarantined:
@@ -114,7 +114,7 @@ func (r *AbstainError) Error() string {
 	case NotStandalone:
 		return notStandalone(r.Value)
 	case Moved:
-		return fmt.Sprintf("this fleet is being moved to %s, see docs/how-to/moving-a-fleet.md: take locks in both fleets, and say so with WithMovedTo, or in the new one alone", r.Value)
+		return fmt.Sprintf("this fleet is being moved to %s, see docs/how-to/moving-a-fleet.md: take locks in both fleets (WithMovedTo), or only in the new one", r.Value)
 	default:
 		return r.Cause.String()
 	}

@@ -8,14 +8,14 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// CheckCommands end each flush that carries what asks for a vote. The replies say
-// whether the master is still the one that was judged: the votes of the flush
-// count only if ReadCheck makes Marker.Mark of them. They change nothing.
+// CheckCommands end each flush that asks for votes. Their replies say whether the master is
+// still the one that was judged: the votes of the flush count only if ReadCheck makes
+// Marker.Mark of these replies. The commands change nothing.
 //
-// Others may do something between the two. Each says that nothing it shows had
-// changed up to then, and so both say it of all that stands before them in the
-// flush (S1): what a master has forgotten it does not get back. A script that reads
-// both costs the master several times as much.
+// Other clients may do something between the two. But each reply shows that nothing of what it
+// reads had changed until then. So both together show it for all commands before them in the
+// flush (S1): a master does not get back what it has forgotten. One script that reads both
+// would cost the master several times as much.
 var CheckCommands = [...][]any{
 	{"INFO", "replication"},
 	{"HMGET", Key, "run", "since", "replid", "db"},
@@ -24,7 +24,7 @@ var CheckCommands = [...][]any{
 // Mark is what ReadCheck returns while the master is the one that was judged.
 func (m Marker) Mark() string { return mark(m.Run, m.Since, m.Replid, m.DB) }
 
-// mark is the same for the same values alone.
+// mark is the same only for the same values.
 func mark(values ...string) string {
 	var b strings.Builder
 	for _, v := range values {
@@ -35,11 +35,11 @@ func mark(values ...string) string {
 	return b.String()
 }
 
-// ReadCheck makes a mark of the marker's fields, where the replies to
-// CheckCommands are those of a master whose data have the history that the marker
-// names; otherwise "". A resynchronisation copies the marker, and leaves the
-// process and the connection as they are. The error is an error reply. Who may not
-// ask INFO has been judged without a history, and is checked without it.
+// ReadCheck makes a mark of the marker's fields, if the replies to CheckCommands come from a
+// master whose data has the history that the marker names; otherwise the mark is "". A
+// resynchronisation copies the marker, and leaves the process and the connection as they are.
+// The error is an error reply. If INFO is not permitted, the master was judged without a
+// history, and is checked without one.
 func ReadCheck(replies [2]any) (string, error) {
 	info, _ := replies[0].([]byte)
 	refused, _ := replies[0].(redis.Error)

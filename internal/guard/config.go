@@ -40,8 +40,8 @@ type Config struct {
 	Masters int           // how many there are in the list
 	Drift   drift.Policy
 
-	// ClientSkew is by how much clients' wall clocks may differ for fencing tokens
-	// to go on rising; 0: by no more than a quarantine for locks alone allows.
+	// ClientSkew is how much clients' wall clocks may differ while fencing tokens still
+	// rise; 0: as much as the quarantine for locks alone allows.
 	ClientSkew time.Duration
 
 	// Moves are the names of the moves that this client takes part in, each with a line's
@@ -84,22 +84,21 @@ func (c Config) Validate() error {
 	return c.Drift.Validate()
 }
 
-// Skew is S: by how much a master's clock may be off ours in strict, for a
-// lock of this TTL. Validity loses twice as much.
+// Skew is S: how much a master's clock may differ from ours in strict, for a lock of this TTL.
+// The validity is shorter by twice as much.
 func Skew(ttl time.Duration) time.Duration { return min(maxSkew, ttl/10) }
 
 // Skew is the greatest S of any lock on the fleet, which a dial goes by.
 func (c Config) Skew() time.Duration { return Skew(c.MaxTTL) }
 
-// Quarantine is Q: how long after a master may have forgotten locks it votes
-// again. By then each of them has expired, by the holder's clock and by any
-// master's. In strict both ends of the time are read from a clock that may be
-// off by S, so that is waited for too.
+// Quarantine is Q: how long a master that may have forgotten locks does not vote. After that
+// time each of these locks has expired, by the holder's clock and by any master's. In strict
+// both ends of the time are read from a clock that may be off by S, so Q is longer by that.
 //
-// With ClientSkew no client's clock is then still below a fencing token that was
-// forgotten (T2), whenever in its attempt it was read: an attempt that outlasts its
-// lock comes to nothing, so MaxTTL is the longest that one lasts. No timeout has a
-// part in it, so Q is the same for all clients of the fleet.
+// With ClientSkew no client's clock is then still below a forgotten fencing token (T2),
+// whenever in its attempt the clock was read: an attempt that takes longer than its lock
+// fails, so no attempt lasts longer than MaxTTL. Q depends on no timeout, so it is the same
+// for all clients of the fleet.
 func (c Config) Quarantine() time.Duration {
 	since := c.MaxTTL + c.ClientSkew
 	q := since + c.Drift.Allowance(since) + margin

@@ -6,10 +6,10 @@ import (
 	"github.com/redquorum/redquorum/drift"
 )
 
-// Facts are what is known of one master by its present connection. Nothing of
-// an earlier connection belongs here but Age and MovedTo: it may have led to another process.
-// The errors are shown, and reached by errors.Is through AbstainError: none may be
-// a context's, since one master's timeout is not the caller's.
+// Facts are what is known of one master from its present connection. Only Age and MovedTo may
+// come from an earlier one, which may have led to another process. People see the errors, and
+// errors.Is reaches them through AbstainError. None may be a context's error, since one
+// master's timeout is not the caller's.
 type Facts struct {
 	Master string // address: unique, for people
 	DB     int    // number of the database of the locks
@@ -28,8 +28,8 @@ type Facts struct {
 	Changed bool
 	Age     Age // of Marker; set by Answer
 
-	// MovedTo is to what the fleet is being moved, as this master has said last, also by an
-	// earlier connection: a marker that it has lost since said so all the same.
+	// MovedTo is where the fleet is being moved, as this master has said last, also on an
+	// earlier connection and in a marker that it has lost since.
 	MovedTo string
 
 	// missingFrom is when the first of the newest MISSING answers in a row was
@@ -37,7 +37,7 @@ type Facts struct {
 	missingFrom drift.Instant
 }
 
-// Answer takes what a script has answered on this connection.
+// Answer adds a script's answer on this connection.
 func (f *Facts) Answer(m Marker) {
 	switch {
 	case m.Verdict != Missing:
@@ -52,17 +52,17 @@ func (f *Facts) Answer(m Marker) {
 	}
 }
 
-// An Age is for how long a master has remembered everything, as this client has
-// seen it: from its first look at a marker on, by its own monotonic clock. A
-// master's clock that is set later makes no marker older.
+// An Age is how long a master has remembered everything, as far as this client has seen. The
+// client counts from its first look at a marker, by its own monotonic clock. So a master's
+// clock that is set later makes no marker older.
 type Age struct {
-	run, replid, since string // of the marker that it is of
+	run, replid, since string // fields of its marker
 	connection         bool   // seen on this connection
 	age                time.Duration
 	at                 drift.Instant
 }
 
-// Earlier is what still holds of it on the next connection.
+// Earlier is the part of it that still holds on the next connection.
 func (a Age) Earlier() Age {
 	a.connection = false
 	return a
@@ -72,7 +72,7 @@ func (a Age) Earlier() Age {
 func (a Age) with(m Marker) Age {
 	age, ok := m.Age(m.Clock.Received)
 	if !ok {
-		return a // it may come back as it was
+		return a // the marker may come back as it was
 	}
 	seen := Age{run: m.Run, replid: m.Replid, since: m.Since, connection: true, age: age, at: m.Clock.Received}
 	if !a.of(m) || !a.connection && a.now(seen.at) > age {
@@ -88,8 +88,8 @@ func (a Age) of(m Marker) bool {
 
 func (a Age) now(now drift.Instant) time.Duration { return a.age + now.MonotonicSub(a.at) }
 
-// age is for how long the master has remembered everything, at least; false: it
-// has no marker of ours.
+// age is how long the master has remembered everything, at least; false: it has no marker of
+// ours.
 func (f Facts) age(now drift.Instant) (time.Duration, bool) {
 	age, ok := f.Marker.Age(now)
 	if ok && f.Age.of(f.Marker) {

@@ -14,16 +14,16 @@ import (
 // A Step is what to do about the markers of a fleet.
 type Step uint8
 
-// The steps. (In strict the dial script writes a marker where there is none: a new
-// fleet waits for its quarantine. Only those from ToName on are for it, too.)
+// The steps. (In strict the dial script writes a marker where there is none, and a new fleet
+// waits for its quarantine. So strict uses only the steps from ToName on.)
 const (
-	// Nothing: all is as it should be, or the clients disagree about the fleet and
-	// nobody may write a marker.
+	// Nothing: all is as it should be. Or the clients disagree about the fleet, and nobody
+	// may write a marker.
 	Nothing Step = iota
 	// Again: run the dial script on all masters again, soon, and plan anew.
 	Again
-	// ToDeclare: the fleet is new. Declare it on each of these, by the
-	// connections that the Facts are of, and warn in the log.
+	// ToDeclare: the fleet is new. Declare it on each of these masters, on the connections
+	// of the Facts, and warn in the log.
 	ToDeclare
 	// ToAdopt: the fleet is not new, so these have lost their data or replace
 	// others. Adopt them.
@@ -40,8 +40,8 @@ const (
 	ToClose
 )
 
-// A Plan is a step, the masters that it is to be done on, and the id of the fleet
-// for their markers; "": none is known. With ToClose it is the name of the move.
+// A Plan is a step, its masters, and the fleet's id for their markers; "": none is known. With
+// ToClose it is the name of the move.
 type Plan struct {
 	Step    Step
 	Masters []int
@@ -49,29 +49,29 @@ type Plan struct {
 }
 
 const (
-	// settleFor is for how long masters must be known to have no marker before they
-	// are adopted: other clients may be about to declare the fleet.
+	// settleFor is how long masters must be known to have no marker before they are
+	// adopted: other clients may be declaring the fleet right now.
 	settleFor = time.Second
-	// awayAfter is for how long until those that neither answer nor fail are waited
-	// for no more. It is longer than any connection takes that comes up.
+	// awayAfter is how long to wait for masters that neither answer nor fail. It is longer
+	// than any connection takes to come up.
 	awayAfter = 10 * time.Second
 )
 
 // Plan decides what to do about markers, by what all masters say, as of now.
 //
-// A new fleet is one where all N masters, which are N servers fit to be masters,
-// have no marker at one and the same instant: each has answered MISSING both
-// before and after it. One look is not enough. During a rolling restart each may
-// be found empty at another time, and adopted by another client since: whoever
-// then declared those that are still empty would let them vote although they
-// have only just forgotten their locks. All N losing everything at once looks
-// like a new fleet nevertheless; only strict tells that apart.
+// A fleet is new if all N masters, N different servers that are fit to be masters, have no
+// marker at the same instant: each has answered MISSING before that instant and after it. One
+// look is not enough. During a rolling restart each master may be found empty at another time,
+// and another client may have adopted it since. A client that then declared those that are
+// still empty would let them vote, although they have just forgotten their locks. If all N
+// masters lose everything at once, that still looks like a new fleet; only strict can tell the
+// two apart.
 //
-// Other masters without a marker are adopted when that has been known for a second
-// and every master has answered or failed: one that has not may show that the fleet
-// is new, or another one. Since when it is known stands on the master (seen in
-// marker.lua), so callers that live for less than a second adopt them too, among
-// themselves. Waiting is safe: none of these masters votes in the meantime.
+// Otherwise masters without a marker are adopted when the lack has been known for a second and
+// every master has answered or failed: a master that has not may show that the fleet is new, or
+// is another one. The master itself notes since when the lack is known (seen in marker.lua). So
+// clients that live for less than a second can adopt it together. Waiting is safe: none of
+// these masters votes meanwhile.
 func (c Config) Plan(facts []Facts, now drift.Instant) Plan {
 	if c.Level == Off || slices.ContainsFunc(facts, func(f Facts) bool {
 		return f.Connected && f.MarkerErr == nil && f.Marker.Verdict == Conflict
@@ -85,7 +85,7 @@ func (c Config) Plan(facts []Facts, now drift.Instant) Plan {
 		return p
 	}
 	if c.movedTo(facts) != "" {
-		return Plan{} // what this fleet needs is for those to do who know of the move
+		return Plan{} // clients that know of the move do what this fleet needs
 	}
 	if missing := c.missing(facts); missing != nil && c.Level == Standard {
 		return c.planMissing(facts, missing, now)
@@ -127,8 +127,8 @@ func (c Config) planMissing(facts []Facts, missing []int, now drift.Instant) Pla
 	}
 }
 
-// settled reports whether nothing more is to be learnt about masters without a
-// marker by waiting.
+// settled reports whether waiting longer would tell nothing more about masters without a
+// marker.
 func settled(facts []Facts, missing []int, now drift.Instant) bool {
 	known := awayAfter
 	for _, i := range missing {
@@ -138,9 +138,8 @@ func settled(facts []Facts, missing []int, now drift.Instant) bool {
 	return known >= awayAfter || known >= settleFor && !slices.ContainsFunc(facts, func(f Facts) bool { return f.Pending })
 }
 
-// atOnce reports whether there was an instant at which all of them, which have
-// no marker, had none: after each had first said so, and before any was asked
-// for the last time.
+// atOnce reports whether there was an instant at which none of these masters had a marker:
+// after each had first said so, and before any was asked for the last time.
 func atOnce(facts []Facts) bool {
 	for _, first := range facts {
 		for _, last := range facts {
@@ -153,7 +152,7 @@ func atOnce(facts []Facts) bool {
 	return true
 }
 
-// planFleet decides what is to be done about the ids of the fleet in the markers.
+// planFleet decides what to do about the fleet's ids in the markers.
 func (c Config) planFleet(facts []Facts) Plan {
 	id, settled := c.FleetID(facts)
 	if !settled {
@@ -188,8 +187,8 @@ func (c Config) planFleet(facts []Facts) Plan {
 	return Plan{}
 }
 
-// maySettle reports whether another id than this one may be that of a quorum, with
-// so many masters that do not tell: then it must not be replaced.
+// maySettle reports whether another id may be that of a quorum, while so many masters do not
+// tell theirs: then it must not be replaced.
 func (c Config) maySettle(facts []Facts, unseen int, id string) bool {
 	count := map[string]int{}
 	for _, f := range facts {
@@ -209,7 +208,7 @@ func (f Facts) marked(c Config) bool {
 
 func (c Config) need() int { return c.Masters/2 + 1 }
 
-// FleetID is the id that a quorum of the markers have: it does not change any more.
+// FleetID is the id that a quorum of the markers have. It does not change any more.
 func (c Config) FleetID(facts []Facts) (id string, settled bool) {
 	count := map[string]int{}
 	for _, f := range facts {
@@ -223,8 +222,8 @@ func (c Config) FleetID(facts []Facts) (id string, settled bool) {
 	return "", false
 }
 
-// smallest is the id that markers come to where clients have given them several:
-// whoever sees a smaller one takes that.
+// smallest is the id on which the markers settle if clients have given them several: a client
+// that sees a smaller one uses that.
 func (c Config) smallest(facts []Facts) string {
 	least := ""
 	for _, f := range facts {
@@ -252,9 +251,9 @@ func (c Config) NewFleetID(facts []Facts) string {
 	return hex.EncodeToString(sum[:10])
 }
 
-// wrongly returns the masters of a fleet that was declared new while some of its
-// masters were absent, and its id, where one of those has come back with an older
-// marker: the fleet was not new.
+// wrongly finds a fleet that was declared new while some of its masters were absent, if one of
+// these has come back with an older marker: the fleet was not new. It returns the fleet's
+// masters and its id.
 func (c Config) wrongly(facts []Facts, now drift.Instant) (declared []int, id string) {
 	for i, f := range facts {
 		if !f.marked(c) || f.Marker.Without != "1" || declared != nil && f.Marker.Fleet > id {
@@ -273,16 +272,16 @@ func (c Config) wrongly(facts []Facts, now drift.Instant) (declared []int, id st
 	return nil, ""
 }
 
-// givenLately reports whether a marker says nothing of the past: a master got it that
-// had none, before the declaration, or since by a client that did not know the id.
+// givenLately reports whether a marker says nothing about the past: the master had none and got
+// it before the declaration, or later from a client that did not know the id.
 func (c Config) givenLately(f Facts, now drift.Instant) bool {
 	m := f.Marker
 	return c.Replaceable(f, now) || m.Fleet == "" && (m.How == HowAdopted || m.How == HowCreated)
 }
 
-// Replaceable reports whether Init may declare a master that has a marker: it was
-// given to a master that had none, and does not vote yet. So there was nothing to
-// remember, and nothing has been promised since.
+// Replaceable reports whether Init may declare a master that has a marker: the master had none
+// when it got this one, and does not vote yet. So it had nothing to remember, and has promised
+// nothing since.
 func (c Config) Replaceable(f Facts, now drift.Instant) bool {
 	age, ok := f.age(now)
 	how := f.Marker.How

@@ -10,14 +10,13 @@ import (
 	"github.com/redquorum/redquorum/drift"
 )
 
-// A fleet that is being moved says so in its markers (To). From then on only clients that
-// take part in the move get votes: those that take every lock in both fleets. What its
-// masters say is heard as one: where one says so, none of them votes for the others, and
-// none is adopted by them.
+// A fleet that is being moved says so in its markers (To). From then on only clients that take
+// part in the move get votes: those that take every lock in both fleets. One master that says
+// so speaks for all: no master of the fleet votes for other clients, and they adopt none.
 
 const mostName = 64 // bytes of the name of a move, as of any value in a marker
 
-// CheckMove returns an error where a name is none that a move can have.
+// CheckMove returns an error if a move cannot have this name.
 func CheckMove(name string) error {
 	switch n := len(name); {
 	case n == 0:
@@ -30,7 +29,7 @@ func CheckMove(name string) error {
 	return nil
 }
 
-// JoinMove is the configuration of a client that takes part in one move more.
+// JoinMove is the configuration of a client that also takes part in this move.
 func (c Config) JoinMove(name string) Config {
 	if !c.takesPart(name) {
 		c.Moves += name + "\n"
@@ -54,8 +53,8 @@ func (c Config) movedTo(facts []Facts) string {
 	return ""
 }
 
-// closeAll takes the vote from all masters where one of them has said that the fleet is
-// being moved without this client.
+// closeAll takes the vote from all masters if one of them has said that the fleet is being
+// moved without this client.
 func (c Config) closeAll(facts []Facts, standings []Standing) {
 	to := c.movedTo(facts)
 	if to == "" || c.Level == Off {
@@ -71,15 +70,15 @@ func (c Config) closeAll(facts []Facts, standings []Standing) {
 	}
 }
 
-// planClosing is for the masters of a fleet that is being moved which do not say so: they
-// were out of reach, or have lost their data since.
+// planClosing finds the masters that do not say yet that their fleet is being moved: they could
+// not be reached, or have lost their data since.
 func (c Config) planClosing(facts []Facts) (Plan, bool) {
 	to, fleet := "", ""
 	for _, f := range facts {
 		if f.MovedTo == "" {
 			continue
 		}
-		if to != "" && to != f.MovedTo { // which is for the operator to settle
+		if to != "" && to != f.MovedTo { // an operator has to settle that
 			return Plan{}, false
 		}
 		to = f.MovedTo
@@ -103,8 +102,8 @@ func (c Config) planClosing(facts []Facts) (Plan, bool) {
 // Closing is how far a fleet is on its way to another one.
 type Closing struct {
 	Closed []int // masters that say so, by number
-	// Done: so many say so that the others alone are no quorum. Left is for how long then
-	// locks may be held that were granted before; 0: they are all over.
+	// Done: so many say so that the others alone are no quorum. Left is how long locks that
+	// were granted before may still be held; 0: none is.
 	Done bool
 	Left time.Duration
 }

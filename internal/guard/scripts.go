@@ -57,7 +57,7 @@ type Target struct {
 	DB    int           // number of the database of the locks
 	Fleet string        // id of the fleet; "": not known
 	Sent  time.Time     // our wall clock just before the script is sent
-	Wait  time.Duration // for how long its reply is waited for, at the most
+	Wait  time.Duration // how long to wait for its reply at most
 }
 
 // DialArgs are the arguments of EVALSHA for Dial.

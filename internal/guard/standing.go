@@ -32,10 +32,10 @@ func (s Standing) String() string {
 		text = "does not vote: " + s.Why.Error()
 	}
 	if s.Vote && len(s.Twins) > 0 {
-		text += ", once for " + strings.Join(s.Twins, ", ") + " too: list every server once"
+		text += ", but only once together with " + strings.Join(s.Twins, ", ") + ", which is the same server: list every server once"
 	}
 	if s.Vote && s.Unguarded != nil {
-		text += ", unguarded: a restart, an eviction, a replica or a second address of one server may go unseen, since " + oneLine(s.Unguarded.Error()) + "; permit +info"
+		text += ", unguarded: a restart, an eviction, a replica or a second address of one server may go unnoticed, because " + oneLine(s.Unguarded.Error()) + "; grant +info"
 	}
 	return text
 }

@@ -85,7 +85,7 @@ func TestStandings(t *testing.T) {
 		"the script has not answered": {both, func(f *Facts) { f.Marker = Marker{} }, Unmarked, []string{"still being checked"}},
 		"the script failed":           {both, func(f *Facts) { f.MarkerErr = errors.New("READONLY") }, Unmarked, []string{"still being checked: READONLY"}},
 		"another was faster":          {both, func(f *Facts) { f.Marker = Marker{Verdict: Present} }, Unmarked, nil},
-		"no marker":                   {standard, func(f *Facts) { f.Marker = Marker{Verdict: Missing} }, NoMarker, []string{"new or has lost its data", "adopted once all masters have answered or failed", "redlock-demo init", "Client.Init"}},
+		"no marker":                   {standard, func(f *Facts) { f.Marker = Marker{Verdict: Missing} }, NoMarker, []string{"new or has lost its data", "gets a marker when all masters have answered or failed", "redlock-demo init", "Client.Init"}},
 		"what is no marker":           {both, func(f *Facts) { f.Marker = Marker{Verdict: WrongType, Clock: f.Marker.Clock, Type: "zset"} }, NotOurs, []string{Key, "zset", "want a hash"}},
 
 		"conflict":            {both, func(f *Facts) { f.Marker.Verdict, f.Marker.Masters = Conflict, "3" }, OtherFleet, []string{"3 masters, MaxTTL 1m0s", "this client says 5 masters, MaxTTL 1m0s", "init --force"}},

@@ -9,14 +9,14 @@ import (
 	"github.com/redquorum/redquorum/drift"
 )
 
-// Stored is what stands at Key in Redis, for those who look without writing.
+// Stored is what stands at Key in Redis, for callers that only read.
 type Stored struct {
 	Type string // of the key, as TYPE tells; "" and none: nothing is there
 	Fields
 }
 
-// ReadStored is the command, with its arguments, whose reply ParseStored takes.
-// It is refused where the key is no hash.
+// ReadStored is the command, with its arguments, whose reply ParseStored takes. Redis refuses it
+// if the key is no hash.
 func ReadStored() (command string, args []any) { return "HMGET", append([]any{Key}, fieldNames...) }
 
 // ParseStored reads the reply, as redigo returns it; false: there is nothing in
@@ -89,10 +89,10 @@ func (c Config) String() string {
 	return fmt.Sprintf("%d %s, %v, longest TTL %v", c.Masters, masters, c.Level, c.MaxTTL)
 }
 
-// Look is what Dial would answer to a client of this fleet, and so what it would
-// write, by what is stored at a master with this run_id and master_replid and by a
-// look at its clock. It looks at no sighting, and does not know the database nor the
-// id of the fleet: they are as stored.
+// Look is what Dial would answer to a client of this fleet, and so what it would write. It goes
+// by what is stored at a master with this run_id and master_replid, and by a reading of its
+// clock. It does not look at the sighting. It does not know the database or the fleet's id, and
+// takes them as stored.
 func (c Config) Look(s Stored, run, replid string, clock drift.Reading) Marker {
 	m := Marker{Clock: clock}
 	now := strconv.FormatInt(clock.Time.UnixMilli(), 10)

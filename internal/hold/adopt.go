@@ -8,9 +8,9 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// Adopt makes the handle's hold that of a token which another process handed on, if a
-// quorum has it, with a full TTL. It makes one attempt. On failure nothing is released:
-// what the other process holds is not touched.
+// Adopt takes over the hold that another process has handed on, by its token, if a quorum
+// has that token. The hold gets a full TTL. Adopt makes one attempt. On failure it
+// releases nothing: it does not touch what the other process holds.
 func (n *Handle) Adopt(ctx context.Context, token string) *outcome.Failure {
 	h := n.hold
 	home := h.home

@@ -12,25 +12,25 @@ import (
 )
 
 // An Attempt is one try to acquire. It begins with a token of its own and a reading of
-// the clock, before anything is sent (S2, S3), and is over when it is decided. One that
+// the clock, before anything is sent (S2, S3). It ends with its decision. An attempt that
 // a pilot has granted goes on with AskOthers.
 type Attempt struct {
 	hold    *Hold
 	agreed  uint64        // masters that have granted it already
-	limit   time.Duration // for how long one master is waited for
-	waited  time.Duration // for masters to be judged
+	limit   time.Duration // how long to wait for one master
+	waited  time.Duration // how long it waited for masters to be judged
 	overdue bool          // too few were judged in time
 	take    *wire.PilotTake
 	called  bool // a pilot has called this reader
 }
 
-// begin begins an attempt for the handle's hold; end must be called. It waits while a
-// quorum may not vote yet but soon may, for as long as a master is waited for. If that was too
-// short, or the call ends meanwhile, the masters are not asked.
+// begin begins an attempt for the handle's hold; the caller must call end. It waits while
+// a quorum may not vote yet but may soon, at most as long as for an answer. If that was too
+// short, or the call ends meanwhile, no master is asked.
 func (n *Handle) begin(ctx context.Context) Attempt {
 	h := n.hold
 	home := h.home
-	home.cfg.InFlight.Add() // Close waits for what is begun here, rollback included
+	home.cfg.InFlight.Add() // Close waits for the attempt, rollback included
 	limit := home.Timeout(h.claim.TTL)
 	waited, ok := home.cfg.Voters.Await(ctx, limit)
 	h.claim.Token = home.NewToken(h.opts.Owner)
@@ -40,19 +40,19 @@ func (n *Handle) begin(ctx context.Context) Attempt {
 
 func (a *Attempt) end() { a.hold.home.cfg.InFlight.Done() }
 
-// Acquire asks every master for the lock, once, and returns as soon as the answer is
-// decided: nil, and it is held. On failure every master is rolled back that may have the
-// key; the rollback goes out behind the acquisition and is not waited for (L2). Who holds a
-// key that is taken is asked only if the caller wants to know. It blocks for about a
-// round trip, for the masters' timeout at the most. Call Again before the next attempt.
+// Acquire asks every master for the lock, once, and returns as soon as that is decided.
+// nil: the lock is held. On failure it rolls back every master that may have the key. The
+// rollback goes out behind the acquisition, and Acquire does not wait for it (L2). holders:
+// if the key is taken, ask who holds it. Acquire blocks for about a round trip, and for the
+// masters' timeout at most. Call Again before the next attempt.
 func (n *Handle) Acquire(ctx context.Context, holders bool) *outcome.Failure {
 	a := n.begin(ctx)
 	defer a.end()
 	return a.askAll(ctx, holders)
 }
 
-// AcquireWith is Acquire where the pilot gets a command of its own, by which it takes the
-// client out of its queue. The answer is what it had said by the decision.
+// AcquireWith is Acquire with a command of its own for the pilot, which also takes the
+// client out of its queue. The answer is what the pilot had said when it was decided.
 func (n *Handle) AcquireWith(ctx context.Context, pilot int, at wire.Place) (wire.PilotAnswer, *outcome.Failure) {
 	a := n.begin(ctx)
 	defer a.end()
@@ -61,8 +61,8 @@ func (n *Handle) AcquireWith(ctx context.Context, pilot int, at wire.Place) (wir
 	return a.take.Answer, failed
 }
 
-// AcquireCalled is Acquire, of a reader that a pilot has called: no writer that waits
-// keeps it out.
+// AcquireCalled is Acquire for a reader that a pilot has called: a writer that waits does
+// not keep it out.
 func (n *Handle) AcquireCalled(ctx context.Context) *outcome.Failure {
 	a := n.begin(ctx)
 	defer a.end()
@@ -70,9 +70,9 @@ func (n *Handle) AcquireCalled(ctx context.Context) *outcome.Failure {
 	return a.askAll(ctx, false)
 }
 
-// AskPilot asks the pilot alone for the lock, and waits for limit at the most. If that
-// grants it, the attempt goes on with AskOthers, which the caller must call at once;
-// else it is over, and the pilot has said whose turn it is.
+// AskPilot asks the pilot alone for the lock, and waits for limit at most. If the pilot
+// grants it, the caller must call AskOthers at once. If not, the attempt is over, and the
+// pilot has said whose turn it is.
 func (n *Handle) AskPilot(ctx context.Context, pilot int, at wire.Place, limit time.Duration) (a Attempt, granted bool, t wire.Turn, err error) {
 	a = n.begin(ctx)
 	h := a.hold
@@ -100,7 +100,7 @@ func (n *Handle) AskPilotForSet(ctx context.Context, pilot int, limit time.Durat
 	return a, false, wire.Turn{Held: inTheWay}, nil
 }
 
-// pilotSaid takes note of the pilot's answer.
+// pilotSaid notes the pilot's answer.
 func (a *Attempt) pilotSaid(pilot int, granted bool) {
 	if granted {
 		a.agreed = 1 << pilot
@@ -110,7 +110,7 @@ func (a *Attempt) pilotSaid(pilot int, granted bool) {
 	a.end()
 }
 
-// AskOthers goes on with an attempt that a pilot has granted: it is Acquire for the other
+// AskOthers goes on with an attempt that a pilot has granted. It is Acquire at the other
 // masters.
 func (a *Attempt) AskOthers(ctx context.Context, holders bool) *outcome.Failure {
 	defer a.end()
@@ -153,7 +153,7 @@ func (a *Attempt) askAll(ctx context.Context, holders bool) *outcome.Failure {
 	}
 	elapsed := now.Sub(h.life.start)
 	if h.claim.Fenced && res.Outcome == quorum.Granted {
-		elapsed = home.now().Sub(h.life.start) // it has taken another round, perhaps
+		elapsed = home.now().Sub(h.life.start) // there may have been a second round
 	}
 	elapsed += a.waited // for people, from here on
 	if unfenced != nil && cause == nil {
@@ -163,8 +163,8 @@ func (a *Attempt) askAll(ctx context.Context, holders bool) *outcome.Failure {
 	return a.failure(ctx, ask, &res, cause, holders, elapsed)
 }
 
-// settle makes a hold of a decision for us, unless no validity is left or the fencing
-// token cannot be settled: that is the failure then.
+// settle makes a hold of a granted attempt. It fails if no validity is left, or if the
+// fencing token cannot be settled.
 func (a *Attempt) settle(ctx context.Context, ask *wire.Ask, res *wire.Result, now drift.Instant) (unfenced *outcome.Failure, settled bool) {
 	h := a.hold
 	validity := h.home.cfg.Validity(h.claim.TTL)
@@ -185,7 +185,7 @@ func (a *Attempt) settle(ctx context.Context, ask *wire.Ask, res *wire.Result, n
 	return nil, now.Sub(h.life.start) < validity && h.keep(now)
 }
 
-// failure is why an attempt that was decided came to nothing.
+// failure is why a decided attempt has failed.
 func (a *Attempt) failure(ctx context.Context, ask *wire.Ask, res *wire.Result, cause error, holders bool, elapsed time.Duration) *outcome.Failure {
 	h := a.hold
 	kind, note := outcome.NoQuorum, ""
@@ -203,7 +203,7 @@ func (a *Attempt) failure(ctx context.Context, ask *wire.Ask, res *wire.Result, 
 	return f
 }
 
-// leastStep is the least step of the clock that a failure tells of.
+// leastStep is the smallest step of the clock that a failure mentions.
 const leastStep = time.Second
 
 // tooLong says why no validity is left of an attempt that a quorum has granted.
@@ -215,9 +215,9 @@ func (a *Attempt) tooLong() string {
 	return "the answers took so long that no validity is left"
 }
 
-// askHolders asks the masters that refused an acquisition who holds the key, and puts
-// what they say into its answers. It waits for about as long as the acquisition itself
-// took: a master that has fallen silent since must not hold up a decided attempt (L1).
+// askHolders asks the masters that refused an acquisition who holds the key, and adds
+// their answers to those of the acquisition. It waits about as long as the acquisition
+// took: a master that is silent now must not delay a decided attempt (L1).
 func (h *Hold) askHolders(ctx context.Context, failed *wire.Ask, refused uint64, elapsed time.Duration) {
 	w := h.home.cfg.Wire
 	ask := w.Holders(&h.claim, w.Everyone()&^refused)
@@ -227,8 +227,7 @@ func (h *Hold) askHolders(ctx context.Context, failed *wire.Ask, refused uint64,
 	failed.Learn(ask, h.home.cfg.KeyName)
 }
 
-// unjudged is the failure of an attempt that is not made, since too few masters may
-// vote.
+// unjudged is the failure of an attempt that asks no master, because too few may vote.
 func (a *Attempt) unjudged(ctx context.Context) *outcome.Failure {
 	h := a.hold
 	home := h.home
@@ -258,7 +257,7 @@ func (h *Hold) keep(now drift.Instant) bool {
 	return false
 }
 
-// settleOn makes the claim that of the one key that was granted at a quorum.
+// settleOn narrows the claim to the one key that a quorum has granted.
 func (h *Hold) settleOn(res *wire.Result) {
 	h.mu.Lock()
 	key := h.home.cfg.KeyName(h.home.cfg.Wire.KeepOnly(&h.claim, res, h.keepRelease()))
@@ -266,8 +265,8 @@ func (h *Hold) settleOn(res *wire.Result) {
 	h.mu.Unlock()
 }
 
-// rollback releases a lock that nobody has seen, without waiting (L2). Nobody is told:
-// who failed tries again, or passes the turn on when it gives up.
+// rollback releases what a failed attempt may have set, without waiting (L2). It calls no
+// other waiter: the caller tries again, or passes the turn on when it gives up.
 func (h *Hold) rollback() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

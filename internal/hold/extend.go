@@ -9,26 +9,26 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// Extend prolongs the hold to a full TTL from now (S6). It blocks for ctx, the masters'
-// timeout and the remaining validity at the most. Whether the masters were asked is
-// reported too. The caller has just read the clock.
+// Extend prolongs the hold to a full TTL from now (S6). It blocks until ctx ends, for the
+// masters' timeout and the remaining validity at most. It also reports whether the masters
+// were asked. The caller has just read the clock.
 func (n *Handle) Extend(ctx context.Context, now drift.Instant) (asked bool, p *Problem) {
 	return n.question(ctx, now, func(h *Hold) (*wire.Ask, *Problem) {
 		return h.startExtension(wire.OpExtend, false), nil
 	})
 }
 
-// Verify asks whether a quorum has the lock still, and changes nothing there. Otherwise
-// it is as Extend.
+// Verify asks whether a quorum still has the lock. It changes nothing there. Otherwise it
+// is like Extend.
 func (n *Handle) Verify(ctx context.Context, now drift.Instant) (asked bool, p *Problem) {
 	return n.question(ctx, now, func(h *Hold) (*wire.Ask, *Problem) {
 		return h.home.cfg.Wire.Verify(&h.claim, h.home.now()), nil
 	})
 }
 
-// Downgrade makes a writer's hold a reader's and prolongs it. It is a reader's from when
-// the question is sent, whatever comes of it. Otherwise it is as Extend.
-// Readers that wait for the key are called then.
+// Downgrade makes a writer's hold a reader's, and prolongs it. From the moment the question
+// is sent the hold is a reader's, whatever the answer. Readers that wait for the key are
+// called then. Otherwise it is like Extend.
 func (n *Handle) Downgrade(ctx context.Context, now drift.Instant) (asked bool, p *Problem) {
 	key := ""
 	asked, p = n.question(ctx, now, func(h *Hold) (*wire.Ask, *Problem) {
@@ -36,12 +36,12 @@ func (n *Handle) Downgrade(ctx context.Context, now drift.Instant) (asked bool, 
 			return nil, &Problem{Kind: true}
 		}
 		if p := h.shared(); p != nil {
-			return nil, p // the others believe to be writers
+			return nil, p // the other handles are writers
 		}
 		if h.claim.Kind != wire.Reader {
 			key = h.claim.Key()
 		}
-		h.claim.BecomeReader() // under mu, so whatever is sent next is a reader's
+		h.claim.BecomeReader() // under mu, so the next command is a reader's
 		return h.startExtension(wire.OpDowngrade, false), nil
 	})
 	if asked && key != "" {
@@ -50,10 +50,10 @@ func (n *Handle) Downgrade(ctx context.Context, now drift.Instant) (asked bool, 
 	return asked, p
 }
 
-// question puts a question about a hold to the masters, and waits for the answer. start
-// is called with the hold's mutex locked, and may refuse.
+// question asks the masters a question about a hold, and waits for the answer. It calls
+// start with the hold's mutex locked; start may refuse.
 func (n *Handle) question(ctx context.Context, now drift.Instant, start func(h *Hold) (*wire.Ask, *Problem)) (asked bool, p *Problem) {
-	// Asked first: the handle's own context looks at the hold, under its mutex.
+	// Before the mutex is locked: the handle's own context locks it too.
 	over := ctx.Err()
 	h := n.hold
 	h.mu.Lock()
@@ -76,8 +76,8 @@ func (n *Handle) question(ctx context.Context, now drift.Instant, start func(h *
 	return true, h.finishExtension(ctx, ask, cause)
 }
 
-// startExtension queues an extension. The caller must hold h.mu, so that none is queued
-// behind the release.
+// startExtension queues an extension. The caller must hold h.mu, so that no extension is
+// queued behind the release.
 func (h *Hold) startExtension(op wire.Op, renewal bool) *wire.Ask {
 	h.extended, h.claim.Absent = true, 0
 	start := h.home.now()
@@ -90,7 +90,7 @@ func (h *Hold) startExtension(op wire.Op, renewal bool) *wire.Ask {
 	return h.home.cfg.Wire.Extend(&h.claim, &x)
 }
 
-// finishExtension draws the conclusion of a decided extension or verification.
+// finishExtension acts on a decided extension or verification.
 func (h *Hold) finishExtension(ctx context.Context, ask *wire.Ask, cause error) *Problem {
 	h.owner.Answered(ctx, ask)
 	res := ask.Result()
@@ -98,8 +98,8 @@ func (h *Hold) finishExtension(ctx context.Context, ask *wire.Ask, cause error) 
 
 	h.mu.Lock()
 	defer h.unlock()
-	// A success that arrives after the loss is not adopted. What it set is released: by
-	// the loss, or by the release, queued behind it.
+	// A success that arrives after the loss does not count. The loss, or the release that
+	// is queued behind the extension, releases what it has set.
 	h.expire(now)
 	if p := h.over(); p != nil {
 		return p
@@ -114,12 +114,11 @@ func (h *Hold) finishExtension(ctx context.Context, ask *wire.Ask, cause error) 
 	return nil
 }
 
-// conclude acts on what the masters said of a lock that is still held. The caller must
+// conclude acts on the masters' answers about a lock that is still held. The caller must
 // hold h.mu.
 func (h *Hold) conclude(ask *wire.Ask, res *wire.Result, cause error, now drift.Instant) *outcome.Failure {
 	took := now.Sub(ask.Start)
-	// By the TTL that the masters were asked for: that of the hold may have been raised
-	// since.
+	// By the TTL that the masters were asked for: the hold's own may be longer now.
 	validity := h.home.cfg.Validity(ask.TTL)
 	switch {
 	case res.Outcome != quorum.Granted:

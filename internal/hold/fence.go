@@ -9,16 +9,16 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// settleFence sets the fencing token of a fenced hold that has a quorum: the highest that
-// the masters have given. Where fewer than a quorum store as much, a second round raises
-// the others (S8). The error is what became of that; the caller rolls back, and checks
-// the validity again.
+// settleFence sets the fencing token of a fenced hold that a quorum has granted: the
+// highest that the masters gave. Where less than a quorum store that token, a second round
+// raises the others (S8). The failure is that of the second round. The caller then rolls
+// back. It also checks the validity again.
 //
-// A reader's token is not a new one. It may be that of a writer whose attempt came to
-// nothing on too few masters: unless it is stored at a quorum the next writer, or reader,
-// may get a lower one.
+// A reader gets no new token. Its token may come from a writer whose attempt failed with
+// too few masters. Unless a quorum stores it, the next writer or reader may get a lower
+// one.
 //
-// acquired: ask was an acquisition, and not the extension that adopts.
+// acquired: ask was an acquisition, not the extension that adopts.
 func (h *Hold) settleFence(ctx context.Context, ask *wire.Ask, acquired bool) *outcome.Failure {
 	given, agreeing := ask.Given()
 	token, stored := uint64(0), uint64(0)
@@ -44,9 +44,9 @@ func (h *Hold) settleFence(ctx context.Context, ask *wire.Ask, acquired bool) *o
 	return h.raise(ctx, ask, given, agreeing, stored, acquired)
 }
 
-// raise is the second round: of the masters that agreed in the first those that store the
-// token agree already, and those that gave less are asked to raise it; the others do not
-// count.
+// raise is the second round. It concerns the masters that agreed in the first. Those that
+// store the token already agree; those that gave a lower one are asked to raise it. The
+// other masters do not count.
 func (h *Hold) raise(ctx context.Context, first *wire.Ask, given []uint64, agreeing, stored uint64, acquired bool) *outcome.Failure {
 	w := h.home.cfg.Wire
 	w.Fences.Raises.Add(1)
@@ -66,12 +66,11 @@ func (h *Hold) raise(ctx context.Context, first *wire.Ask, given []uint64, agree
 	return f
 }
 
-// Raise stores a higher fencing token at a quorum, and makes it that of the hold. It is
-// the second round of an acquisition, by the same rule (S8): a master raises its fence
-// only where the lock is ours and the fence is what we were given. Until it has succeeded
-// the hold keeps its token, so that a renewal meanwhile writes nothing that the compare
-// would stumble over. It blocks for the masters' timeout at the most, and is to be
-// called before anybody but traces has the hold.
+// Raise stores a higher fencing token at a quorum, and gives it to the hold. It follows the
+// rule of an acquisition's second round (S8): a master raises its fence only where the lock
+// is ours and the fence is the one that we were given. The hold keeps its old token until
+// then, so a renewal meanwhile writes nothing that makes the comparison fail. Raise blocks
+// for the masters' timeout at most. Call it before anybody but traces has the hold.
 func (n *Handle) Raise(ctx context.Context, token uint64) *outcome.Failure {
 	h := n.hold
 	home := h.home

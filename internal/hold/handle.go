@@ -9,35 +9,35 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A Handle is one caller's share in a hold. The first is given to Hold.Init; others join
-// it. It is safe for concurrent use from when its hold is held.
+// A Handle is one caller's share in a hold. Hold.Init gets the first; others join it. It is
+// safe for concurrent use once its hold is held.
 type Handle struct {
 	hold   *Hold         // not changed any more once that is held
-	joined time.Duration // for how long the hold was held already
+	joined time.Duration // how long the hold had been held when it joined
 
 	// Guarded by the hold's mutex.
 	returned bool
-	ctx      *handleContext // nil: nobody has asked for it
+	ctx      *handleContext // nil: not asked for yet
 }
 
-// Hold is what it is a handle on.
+// Hold is the handle's hold.
 func (n *Handle) Hold() *Hold { return n.hold }
 
-// Since is when the handle began to hold.
+// Since is how long the handle has held.
 func (n *Handle) Since(now drift.Instant) time.Duration { return now.Sub(n.hold.acquired) - n.joined }
 
-// Again makes the handle one on a new hold, for another attempt at the same.
+// Again gives the handle a new hold, for another attempt at the same lock.
 func (n *Handle) Again() { n.hold = n.hold.next() }
 
-// AgainWith is Again for an attempt at one of several keys alone, by its name in Redis: as
-// the plain lock that it is then.
+// AgainWith is Again for an attempt at one of several keys alone, as a plain lock. key is
+// its name in Redis.
 func (n *Handle) AgainWith(key string) {
 	n.Again()
 	n.hold.name, n.hold.alone = n.hold.home.cfg.KeyName(key), true
 	n.hold.claim.SetPlain(key)
 }
 
-// Remaining is for how much longer the handle holds.
+// Remaining is how much longer the handle holds.
 func (n *Handle) Remaining() time.Duration {
 	now := n.hold.home.now()
 	h := n.hold
@@ -49,8 +49,8 @@ func (n *Handle) Remaining() time.Duration {
 	return h.remaining(now)
 }
 
-// ValidUntil is until when the hold is guaranteed unless it is extended, by this
-// machine's wall clock at the start of the last question that prolonged it.
+// ValidUntil is when the guarantee of the hold ends unless it is extended. It is counted by
+// this machine's wall clock, from the start of the last question that prolonged the hold.
 func (n *Handle) ValidUntil() time.Time {
 	h := n.hold
 	h.mu.Lock()
@@ -101,9 +101,9 @@ const (
 	Reentrant          // it may not be shared, or is of another kind or of other keys
 )
 
-// Join makes n, whose own hold was not attempted and says what is wanted, one more handle
-// on the hold of in. may: the caller permits it. It reports whether the hold has to be
-// extended for it, since a longer TTL is wanted.
+// Join makes n one more handle on the hold of in. The own hold of n says what is wanted; no
+// attempt was made with it. may: the caller permits sharing. longer: the hold has to be
+// extended, because n wants a longer TTL.
 func (n *Handle) Join(in *Handle, may bool) (longer bool, why Refusal) {
 	h, wanted := in.hold, n.hold
 	now := h.home.now()
@@ -133,8 +133,8 @@ func (n *Handle) Join(in *Handle, may bool) (longer bool, why Refusal) {
 	return longer, NotRefused
 }
 
-// Leave undoes Join. All others may have left meanwhile: then the hold is released, and
-// nobody waits for that.
+// Leave undoes Join. If all other handles have left meanwhile, it releases the hold without
+// waiting.
 func (n *Handle) Leave() {
 	h := n.hold
 	h.mu.Lock()
@@ -156,14 +156,14 @@ func (n *Handle) Leave() {
 	}
 }
 
-// leave ends a handle on the hold, and reports whether none is left: then the caller, who
-// must hold h.mu, ends the hold.
+// leave ends a handle on the hold. It reports whether none is left: then the caller ends
+// the hold. The caller must hold h.mu.
 func (h *Hold) leave(n *Handle) (last bool) {
 	if h.handles == nil {
 		return true
 	}
 	if h.life.state == held {
-		n.returned = true // after a loss it stays lost
+		n.returned = true // after a loss the handle stays lost
 	}
 	delete(h.handles, n)
 	n.endContext(h.home.cfg.Unlocked)
@@ -178,8 +178,8 @@ func (h *Hold) shared() *Problem {
 	return &Problem{Shared: len(h.handles) - 1}
 }
 
-// Context is the handle's context: it ends with the handle and with the hold. parent
-// makes what it is a child of, when it is first asked for.
+// Context is the handle's context. It ends with the handle and with the hold. The first
+// call makes it, as a child of what parent returns.
 func (n *Handle) Context(parent func() context.Context) context.Context {
 	h := n.hold
 	h.mu.Lock()
@@ -215,9 +215,8 @@ func (h *Hold) endContexts(cause error) {
 	}
 }
 
-// A handleContext ends with its handle and hold. Err computes: it does not wait for a
-// timer to notice that the validity has run out, since timers stand still while a machine
-// sleeps (S7).
+// A handleContext ends with its handle and hold. Err computes whether the validity has run
+// out. It does not rely on a timer: timers stand still while a machine sleeps (S7).
 type handleContext struct {
 	context.Context // ends with a cause
 	cancel          context.CancelCauseFunc

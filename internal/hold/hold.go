@@ -11,8 +11,8 @@ import (
 )
 
 // A Hold is a lock from the first byte of the attempt that acquires it until it is
-// released or lost. It is made in place by Init, and must not be copied. It is safe for
-// concurrent use from when it is held.
+// released or lost. Init makes it in place, and it must not be copied. It is safe for
+// concurrent use once it is held.
 type Hold struct {
 	home  *Home
 	owner Owner
@@ -25,14 +25,14 @@ type Hold struct {
 
 	acquired drift.Instant // start of the attempt that acquired it
 
-	// mu guards what follows. Under it calls are queued, so that nothing of this hold
-	// follows its release, but nothing blocks. It is released by unlock.
+	// mu guards what follows. Calls are queued under it, so that no call of this hold
+	// follows its release. Nothing blocks under it. Release it with unlock.
 	mu      sync.Mutex
 	life    life
 	renewal renewal
-	handles map[*Handle]struct{} // those that hold, the first included; nil: just the first
+	handles map[*Handle]struct{} // all handles that hold, with the first; nil: only the first
 
-	setting ballot.Count // questions that may set or prolong the keys and that some master has not answered
+	setting ballot.Count // questions that may set or prolong the keys, until all masters have answered
 
 	index    int32 // in the keeper's heap, guarded by its mutex; notScheduled if it is not there
 	alone    bool  // it is for one of several keys alone
@@ -40,8 +40,7 @@ type Hold struct {
 	extended bool  // an extension was sent: keys may outlive the TTL; guarded by mu
 }
 
-// Options say how a hold is named and renewed. They are not changed any more once they
-// are given.
+// Options say how a hold is named and renewed. They do not change after they are given.
 type Options struct {
 	// Every is the time between renewals, from the start of one to the start of the
 	// next; 0: a third of the TTL.
@@ -65,23 +64,22 @@ func (o *Options) every(ttl time.Duration) time.Duration {
 	return ttl / 3
 }
 
-// An Owner is told what becomes of a hold. Nothing is called under the hold's mutex but
-// Cause.
+// An Owner hears what happens to a hold. Only Cause is called under the hold's mutex.
 type Owner interface {
-	// Context is that of the call that acquires; from when the hold is held, the hold's.
+	// Context is that of the call that acquires. Once the hold is held, it is the hold's.
 	Context() context.Context
-	// Answered is told of each question about the hold when it is decided, with the context
-	// of the call that has asked, or Context.
+	// Answered hears of each decided question about the hold, with the context of the call
+	// that has asked, or with Context.
 	Answered(ctx context.Context, a *wire.Ask)
-	// Held is told of a hold that begins, before anybody else can see it.
+	// Held hears of a hold that begins, before anybody else can see it.
 	Held()
-	// Renewed is told of each renewal that was decided.
+	// Renewed hears of each decided renewal.
 	Renewed(r Renewed)
 	// Cause makes the error that contexts end with.
 	Cause(l *Loss) error
-	// Lost is told of a loss, once.
+	// Lost hears of a loss, once.
 	Lost(l *Loss)
-	// Released is told of the hold's end at an instant, once.
+	// Released hears of the hold's end, once.
 	Released(end End)
 }
 
@@ -104,7 +102,7 @@ func (h *Hold) Init(home *Home, owner Owner, first *Handle, opts *Options, name,
 	return &h.claim
 }
 
-// InitLike makes a hold for what wanted is for, and its first handle.
+// InitLike makes a hold for the same lock as wanted, and its first handle.
 func (h *Hold) InitLike(wanted *Hold, owner Owner, first *Handle, opts *Options) {
 	h.home, h.owner, h.first, h.opts = wanted.home, owner, first, opts
 	h.name, h.claim, h.several = wanted.name, wanted.claim.Again(), wanted.several
@@ -112,14 +110,14 @@ func (h *Hold) InitLike(wanted *Hold, owner Owner, first *Handle, opts *Options)
 	first.hold = h
 }
 
-// several are keys of which all, or one, are wanted.
+// several is the keys of a lock of several: all of them, or one, are wanted.
 type several struct {
 	kind  *wire.Kind
 	names []string // as the caller knows them
 	keys  []any    // as arguments of commands
 }
 
-// Several makes a hold that was not attempted yet that of several keys.
+// Several turns a hold into one of several keys, before any attempt.
 func (h *Hold) Several(kind *wire.Kind, names []string, keys []any) {
 	h.several = &several{kind, names, keys}
 	h.wantSeveral()
@@ -130,8 +128,8 @@ func (h *Hold) wantSeveral() {
 	h.claim.Kind, h.claim.Keys = h.several.kind, h.several.keys
 }
 
-// next is a hold for another attempt at what h was for. A hold that was rolled back is
-// of no more use: late answers of its attempt are still on their way.
+// next is a hold for another attempt at the lock of h. A hold that was rolled back cannot
+// be used again: late answers of its attempt may still arrive.
 func (h *Hold) next() *Hold {
 	another := &Hold{
 		home: h.home, owner: h.owner, first: h.first, opts: h.opts, name: h.name,
@@ -143,11 +141,10 @@ func (h *Hold) next() *Hold {
 	return another
 }
 
-// Name is its key as the caller knows it, the first where there are several; Others are
-// those beside it, not to be changed.
+// Name is its key as the caller knows it, of several the first. The other keys are Others.
 func (h *Hold) Name() string { return h.name }
 
-// Others are the keys beside the first.
+// Others are the keys after the first. The caller must not change them.
 func (h *Hold) Others() []string {
 	if h.several == nil || h.alone {
 		return nil
@@ -155,8 +152,8 @@ func (h *Hold) Others() []string {
 	return h.several.names[1:]
 }
 
-// Wanted is the first of the keys that are wanted, of which an attempt may ask for one
-// alone, and how many there are beside it.
+// Wanted is the first of the wanted keys, and how many others are wanted. An attempt may
+// ask for one of them alone.
 func (h *Hold) Wanted() (name string, others int) {
 	if h.several == nil {
 		return h.name, 0
@@ -167,11 +164,11 @@ func (h *Hold) Wanted() (name string, others int) {
 // WantsOneOf reports whether one of several keys is wanted.
 func (h *Hold) WantsOneOf() bool { return h.several != nil && h.several.kind.OneOf }
 
-// Claim is what it has, or wants, on the masters. Of a hold that is held only Token
-// and Fenced may be read.
+// Claim is what it has, or wants, on the masters. Once the hold is held, only Token and
+// Fenced may be read.
 func (h *Hold) Claim() *wire.Claim { return &h.claim }
 
-// Owner is who was given to Init.
+// Owner is the one that Init was given.
 func (h *Hold) Owner() Owner { return h.owner }
 
 // Fence is its fencing token; 0: it has none.
@@ -181,14 +178,14 @@ func (h *Hold) Fence() uint64 {
 	return h.claim.Fence
 }
 
-// Start is when the attempt began whose decision its validity counts from. It is for the
-// goroutine that acquires.
+// Start is when the attempt began; the validity counts from there. Only the goroutine that
+// acquires may call it.
 func (h *Hold) Start() drift.Instant { return h.life.start }
 
 // Acquired is the start of the attempt that acquired it.
 func (h *Hold) Acquired() drift.Instant { return h.acquired }
 
-// Agreed is how many masters had agreed when that was decided.
+// Agreed is how many masters had agreed when the attempt was decided.
 func (h *Hold) Agreed() int { return int(h.life.agreed) }
 
 // IfLive implements wire.Live.
@@ -202,6 +199,6 @@ func (h *Hold) IfLive(generation uint8, send func()) bool {
 	return true
 }
 
-// outdated reports whether a question was about the writer that the hold was and is no
-// more: a refusal says nothing about the reader then. The caller must hold h.mu.
+// outdated reports whether a question was asked while the hold was still a writer's. A
+// refusal of it says nothing about the reader. The caller must hold h.mu.
 func (h *Hold) outdated(a *wire.Ask) bool { return a.Generation() != h.claim.Generation }

@@ -16,20 +16,20 @@ import (
 // Config is what the holds of a client have in common.
 type Config struct {
 	Wire     *wire.Wire
-	Voters   *voters.Monitor // nil: every master is believed
+	Voters   *voters.Monitor // nil: every master may vote
 	Masters  []*pipeline.Pipeline
 	Need     int           // masters that make a quorum
 	InFlight *ballot.Count // what Close waits for
 	Clock    drift.Clock   // a cumulative one (S7)
 	Chance   *chance.Source
 	Life     context.Context // ends when the client's Close begins
-	// CommandTimeout is for how long one master is waited for; 0: a twentieth of the
-	// TTL, 50 to 250 ms.
+	// CommandTimeout is how long to wait for one master; 0: a twentieth of the TTL, 50 to
+	// 250 ms.
 	CommandTimeout time.Duration
-	// Validity is for how long a lock of this TTL can be relied upon, from before the
-	// first byte that asked for it was sent.
+	// Validity is how long a lock of this TTL is guaranteed. It counts from before the
+	// first byte of the acquisition was sent.
 	Validity func(ttl time.Duration) time.Duration
-	// Allowance is by how much longer than its TTL a key may live on a master, by this
+	// Allowance is how much longer than its TTL a key may live on a master, by this
 	// machine's clock.
 	Allowance func(ttl time.Duration) time.Duration
 	// KeyName is the name under which the caller knows a key.
@@ -45,7 +45,7 @@ const (
 	mostTimeout  = 250 * time.Millisecond
 )
 
-// A Home is where the holds of a client are. It is safe for concurrent use.
+// A Home has the holds of a client. It is safe for concurrent use.
 type Home struct {
 	cfg    Config
 	prefix string // of most tokens
@@ -60,7 +60,7 @@ func New(cfg Config) *Home {
 	return h
 }
 
-// Timeout is how long one master is waited for: never longer than the validity.
+// Timeout is how long to wait for one master: never longer than the validity.
 func (home *Home) Timeout(ttl time.Duration) time.Duration {
 	d := home.cfg.CommandTimeout
 	if d == 0 {
@@ -86,7 +86,7 @@ func (home *Home) now() drift.Instant { return home.cfg.Clock.Now() }
 // closed reports whether the client's Close has begun.
 func (home *Home) closed() bool { return home.cfg.Life.Err() != nil }
 
-// interrupted is what has ended a call by now: its context, or Close; nil: nothing.
+// interrupted is what has ended a call: its context, or Close; nil: nothing has.
 func (home *Home) interrupted(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -97,8 +97,9 @@ func (home *Home) interrupted(ctx context.Context) error {
 	return nil
 }
 
-// LoseAll ends the contexts of all holds, for the client closes, and takes no more. It
-// gives what was held, and how long each was valid then. Their keys stay: see ReleaseAll.
+// LoseAll is for the client's Close. It ends the contexts of all holds, and accepts no new
+// ones. It returns the holds, and how long each was still valid. Their keys stay: see
+// ReleaseAll.
 func (home *Home) LoseAll() map[*Hold]time.Duration {
 	holds := home.keeper.close()
 	valid := make(map[*Hold]time.Duration, len(holds))
@@ -116,9 +117,9 @@ func (home *Home) LoseAll() map[*Hold]time.Duration {
 // releasePoll is how often ReleaseAll looks whether a portion has been released.
 const releasePoll = time.Millisecond
 
-// ReleaseAll gives back what is held, in portions that the queues have room for: the
-// next is sent when no more than one is under way, or after the masters' timeout for
-// this TTL.
+// ReleaseAll releases what is held, in portions for which the queues have room. It sends
+// the next portion when at most one is under way, or after the masters' timeout for this
+// TTL.
 func (home *Home) ReleaseAll(holds map[*Hold]time.Duration, ttl time.Duration) {
 	portion := home.mostUnderWay()
 	sent := 0

@@ -12,18 +12,16 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A keeper looks after all holds of a client: it renews them, and ends their
-// contexts when their validity runs out. It is one goroutine with one timer,
-// started with the first hold and owned by the home, whose Stop ends it. Holds
-// wait in a heap for their next event.
+// A keeper looks after all holds of a client: it renews them, and ends their contexts when
+// their validity runs out. It is one goroutine with one timer. The first hold starts it;
+// Home.Stop ends it. Holds wait in a heap for their next event.
 //
-// Timers stand still while a machine sleeps and know nothing of a wall clock
-// that was set. So while anything is held the keeper wakes at least every 50 ms
-// and compares the library's clock with Go's; where they have parted it looks
-// at every hold again (S7). The library's clock adds up the steps of the wall
-// clock forward that it meets (drift.Cumulative), and meets each because of
-// these wakings. So a step back does not hide a later one forward: not from
-// the keeper, and not from what Remaining and Context().Err() compute.
+// Timers stand still while a machine sleeps, and do not notice that a wall clock was set.
+// So while anything is held the keeper wakes at least every 50 ms and compares the
+// library's clock with Go's. Where the two differ, it looks at every hold again (S7). The
+// library's clock (drift.Cumulative) adds up all steps forward of the wall clock; because
+// the keeper reads it so often, it sees each of them. So a step back does not hide a later
+// step forward, neither from the keeper nor from Remaining and Context().Err().
 type keeper struct {
 	home   *Home
 	base   time.Time
@@ -39,8 +37,8 @@ type keeper struct {
 	// held is len(holds), to be read without mu.
 	held atomic.Int64
 
-	// mu guards what follows, and the index of every hold. It is taken
-	// last: nothing else is locked, and nothing blocks, under it.
+	// mu guards what follows, and the index of every hold. It is locked last: under it
+	// nothing else is locked, and nothing blocks.
 	mu       sync.Mutex
 	holds    schedule
 	finished []*ballot.Ballot // renewals that were decided
@@ -73,8 +71,7 @@ func newKeeper(home *Home) *keeper {
 // now is the keeper's clock: Go's monotonic one.
 func (k *keeper) now() time.Duration { return time.Since(k.base) }
 
-// add takes charge of a hold that was just acquired. It reports false when the
-// client is closed.
+// add adds a hold that was just acquired. It returns false when the client is closed.
 func (k *keeper) add(h *Hold, instant drift.Instant) bool {
 	now := k.now()
 	h.mu.Lock()
@@ -111,7 +108,7 @@ func (k *keeper) remove(h *Hold) {
 	}
 }
 
-// Decided is told of a renewal that was decided.
+// Decided hears of a decided renewal.
 func (k *keeper) Decided(b *ballot.Ballot) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -126,7 +123,7 @@ func (k *keeper) signal() {
 	}
 }
 
-// close takes no more holds, and returns those that are held.
+// close accepts no more holds, and returns those that are held.
 func (k *keeper) close() []*Hold {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -149,8 +146,8 @@ func (k *keeper) run() {
 	defer close(k.done)
 	timer := time.NewTimer(never)
 	defer timer.Stop()
-	// Read when the keeper was made, before any hold: the clocks may part as
-	// soon as one is acquired.
+	// Read when the keeper was made, before any hold: the clocks may differ as soon as one
+	// is acquired.
 	anchor, anchored := k.anchor, time.Duration(0)
 	for {
 		for _, r := range k.takeFinished() {
@@ -182,8 +179,8 @@ func (k *keeper) takeFinished() []*ballot.Ballot {
 	return decided
 }
 
-// nextDue gives the hold whose event came first, of those whose event has come.
-// look then sets its next event, which is later than now, or removes it.
+// nextDue returns the hold whose event is due for the longest time; nil: none is due. look
+// then sets its next event, which is later than now, or removes it.
 func (k *keeper) nextDue(now time.Duration) *Hold {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -193,7 +190,7 @@ func (k *keeper) nextDue(now time.Duration) *Hold {
 	return k.holds[0].hold
 }
 
-// all gives what is held. The caller must hold k.mu.
+// all returns all holds. The caller must hold k.mu.
 func (k *keeper) all() []*Hold {
 	holds := make([]*Hold, len(k.holds))
 	for i := range k.holds {
@@ -212,9 +209,9 @@ func (k *keeper) lookAtAll() {
 	}
 }
 
-// sleep says for how long the goroutine may. With nothing held it sleeps until
-// a hold is added, but not before one idle tick: a program that locks and
-// unlocks in a loop should not wake it every time.
+// sleep is how long the goroutine may sleep. With nothing held it sleeps until a hold is
+// added, but first for one idle tick: a program that locks and unlocks in a loop should not
+// wake it every time.
 func (k *keeper) sleep() time.Duration {
 	now := k.now()
 	k.mu.Lock()

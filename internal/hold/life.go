@@ -8,7 +8,7 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A life is whether a hold is held, and until when. It is guarded by the hold's mutex.
+// A life says whether a hold is held, and until when. The hold's mutex guards it.
 type life struct {
 	state    state
 	untold   bool          // the loss has to be told when mu is free
@@ -21,7 +21,7 @@ type life struct {
 type state uint8
 
 const (
-	trying state = iota // its attempt is not decided, or has just been: then it has a validity
+	trying state = iota // its attempt is not decided, or was just decided and has a validity
 	held
 	lost
 	ended // released, handed over or rolled back
@@ -34,7 +34,7 @@ type Loss struct {
 	Planned bool
 	// Failure is the last renewal's; nil: none failed.
 	Failure *outcome.Failure
-	// Cause is what the owner has made of it: the contexts' cause.
+	// Cause is the error that the owner has made of it: the contexts' cause.
 	Cause error
 }
 
@@ -49,7 +49,7 @@ const (
 	Closed                        // the client was closed
 )
 
-// lossReason is why a hold that a quorum does not have any more is gone.
+// lossReason is why a hold is lost that no quorum has any more.
 func lossReason(res *wire.Result) Reason {
 	if res.Taken {
 		return Taken
@@ -57,7 +57,7 @@ func lossReason(res *wire.Result) Reason {
 	return Expired
 }
 
-// unlock releases mu, and tells of a loss that was noticed under it.
+// unlock releases mu, and reports a loss that was noticed under it.
 func (h *Hold) unlock() {
 	untold := h.life.untold
 	h.life.untold = false
@@ -67,8 +67,8 @@ func (h *Hold) unlock() {
 	}
 }
 
-// Remaining is for how much longer the hold is guaranteed, whichever handles are left;
-// 0: it is not held.
+// Remaining is how much longer the hold is guaranteed, whichever handles are left; 0: it is
+// not held.
 func (h *Hold) Remaining() time.Duration {
 	now := h.home.now()
 	h.mu.Lock()
@@ -84,8 +84,8 @@ func (h *Hold) remaining(now drift.Instant) time.Duration {
 	return max(0, h.life.validity-now.Sub(h.life.start))
 }
 
-// expire notices that the validity has run out, whether or not a timer has said so yet.
-// The caller must hold h.mu.
+// expire ends the hold if its validity has run out, also before a timer says so. The caller
+// must hold h.mu.
 func (h *Hold) expire(now drift.Instant) {
 	if h.life.state != held || h.remaining(now) > 0 {
 		return
@@ -100,8 +100,8 @@ func (h *Hold) expire(now drift.Instant) {
 	}
 }
 
-// endsAsPlanned reports whether the validity that the hold has now is the last that it
-// was to have. The caller must hold h.mu.
+// endsAsPlanned reports whether no renewal is to follow the hold's present validity. The
+// caller must hold h.mu.
 func (h *Hold) endsAsPlanned() bool {
 	o := h.opts
 	switch {
@@ -112,8 +112,8 @@ func (h *Hold) endsAsPlanned() bool {
 	}
 }
 
-// lose makes a loss final, unless the hold has ended before, and ends the handles'
-// contexts. The caller must hold h.mu, and release it by unlock.
+// lose makes a loss final and ends the handles' contexts, unless the hold has ended before.
+// The caller must hold h.mu, and release it with unlock.
 func (h *Hold) lose(l *Loss) {
 	if h.life.state != held {
 		return
@@ -123,10 +123,9 @@ func (h *Hold) lose(l *Loss) {
 	h.endContexts(l.Cause)
 }
 
-// endLost does what follows a loss and may not be done under mu. Where an extension was
-// sent, keys may have been set or prolonged for a hold that does not exist any more: they
-// are released rather than left for a TTL (S6). So are those of a minority when a
-// majority has said that it has none.
+// endLost does what follows a loss and must not be done under mu. An extension may have set
+// or prolonged keys for a hold that is gone: they are released, and not left for a TTL (S6).
+// So are the keys of a minority when a majority has said that it has none.
 func (h *Hold) endLost() {
 	h.home.keeper.remove(h)
 	now := h.home.now()

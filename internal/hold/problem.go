@@ -2,12 +2,12 @@ package hold
 
 import "github.com/redquorum/redquorum/internal/outcome"
 
-// A Problem is why something that was asked of a handle was not done. One field is set.
+// A Problem is why a handle could not do what it was asked for. One field is set.
 type Problem struct {
 	Unlocked bool             // the handle was unlocked before
 	Loss     *Loss            // the hold was lost
 	Shared   int              // so many other handles share the hold
 	Kind     bool             // it is not the kind of lock that could
-	Failure  *outcome.Failure // too few masters agreed; the hold is held still
+	Failure  *outcome.Failure // too few masters agreed; the hold is still held
 	Over     error            // the context was over: nothing was asked
 }

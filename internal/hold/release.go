@@ -10,16 +10,16 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A Release is what the masters said of one. Those that answer later are not counted.
+// A Release is what the masters answered to a release. Later answers do not count.
 type Release struct {
 	OK   int // masters that have confirmed it
-	Need int // masters that have to; 0: nobody was asked
+	Need int // masters that have to confirm it; 0: none was asked
 }
 
-// Release ends the handle, and with the last one the hold: its context ends, nothing
-// renews it any more, and it is released on every master that may have the key. That is
-// always sent (S5); ctx and the masters' timeout only bound the waiting for a quorum
-// to confirm. Began is now.
+// Release ends the handle, and with the last handle the hold: its context ends, nothing
+// renews it any more, and it is released on every master that may have the key. The release
+// is always sent (S5). ctx and the masters' timeout only bound the wait for a quorum to
+// confirm it. began is now.
 func (n *Handle) Release(ctx context.Context, began drift.Instant) (r Release, p *Problem) {
 	h := n.hold
 	h.mu.Lock()
@@ -53,9 +53,9 @@ func (n *Handle) Release(ctx context.Context, began drift.Instant) (r Release, p
 	return r, p
 }
 
-// HandOver ends the handle without releasing the lock, and gives the token with which
-// another process can adopt it. It waits until no question that may set the keys is
-// under way, for the masters' timeout at the most.
+// HandOver ends the handle without releasing the lock. It returns the token with which
+// another process can adopt the lock. It waits until no question that may set the keys is
+// under way, for the masters' timeout at most.
 func (n *Handle) HandOver(now drift.Instant) (token string, p *Problem) {
 	h := n.hold
 	h.mu.Lock()
@@ -79,10 +79,10 @@ func (n *Handle) HandOver(now drift.Instant) (token string, p *Problem) {
 	return h.claim.Token, nil
 }
 
-// startRelease queues the release on every master that may have the key, and keeps it
-// for those that cannot be reached now, for as long as the key can live there. With
-// handOver, whoever waits first is told. The caller must hold h.mu, and let go of the
-// question; nil: there is no master to tell.
+// startRelease queues the release for every master that may have the key. For a master that
+// cannot be reached now, it is kept as long as the key can live there. handOver: call the
+// waiter that is first. The caller must hold h.mu, and let go of the question; nil: there is
+// no master to ask.
 func (h *Hold) startRelease(handOver bool) *wire.Ask {
 	h.sent = true
 	return h.home.cfg.Wire.Release(&h.claim, h.keepRelease(), handOver)
@@ -98,13 +98,13 @@ func (h *Hold) sendRelease(handOver bool) {
 	}
 }
 
-// keepRelease is until when a release is worth sending: as long as a key that is set now
-// can live.
+// keepRelease is until when a release is worth sending: until a key that is set now has
+// expired.
 func (h *Hold) keepRelease() time.Time {
 	return time.Now().Add(h.claim.TTL + h.home.cfg.Allowance(h.claim.TTL))
 }
 
-// awaitRelease waits for a quorum to confirm a release, and counts who has by then.
+// awaitRelease waits for a quorum to confirm a release, and counts the masters that have.
 func (h *Hold) awaitRelease(ctx context.Context, ask *wire.Ask, began drift.Instant) (ok int, p *Problem) {
 	defer ask.LetGo()
 	cause := ask.Wait(ctx, h.home.Timeout(h.claim.TTL))

@@ -8,17 +8,17 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A renewal is how a hold is renewed, as the keeper drives it. It is guarded by the
-// hold's mutex.
+// A renewal is the state of a hold's renewals, which the keeper makes. The hold's mutex
+// guards it.
 type renewal struct {
 	underWay    *wire.Ask        // nil: none
 	count       int              // that succeeded
 	failed      int              // that failed since
-	lastFailure *outcome.Failure // why the last of them did
+	lastFailure *outcome.Failure // why the last of them failed
 	nextAt      time.Duration    // when the next starts, or the one under way has to end, on the keeper's clock
 }
 
-// Renewed describes a renewal that was decided.
+// Renewed describes a decided renewal.
 type Renewed struct {
 	Ask          *wire.Ask
 	At           drift.Instant
@@ -30,51 +30,49 @@ type Renewed struct {
 const (
 	// retryRenewal is the least pause after a renewal that failed.
 	retryRenewal = 5 * time.Millisecond
-	// retryEach is how far apart the failed renewals of all locks are tried
-	// again on average: in an outage the retries of 100,000 locks would leave
-	// the machine no time for anything else, recovery included.
+	// retryEach is the average time between two retries of failed renewals, of all locks
+	// together. In an outage the retries of 100,000 locks would leave the machine no time
+	// for anything else, recovery included.
 	retryEach = 20 * time.Microsecond
-	// mostSlack is how much earlier a renewal starts at the most so that it
-	// goes out together with others: one flush a master for all of them.
+	// mostSlack is how much earlier a renewal may start so that it goes out together with
+	// others: one flush a master for all of them.
 	mostSlack = 10 * time.Millisecond
-	// mostRenewals is how many may be under way, unless the pool's queues are
-	// so short that it has to be less. It counts when many locks are due at
-	// once, as after a suspend, or where masters or machine cannot keep up: it
-	// is enough for 10,000 a second at 400 ms each, and delays other commands
-	// by a tenth of a second where they can.
+	// mostRenewals is how many may be under way; less where the pool's queues are short. It
+	// matters when many locks are due at once, as after a suspend, or where the masters or
+	// the machine cannot keep up. It is enough for 10,000 a second at 400 ms each. Where
+	// they can keep up, it delays other commands by a tenth of a second.
 	mostRenewals = 4096
-	// eachUnderWay is how much longer a renewal waits for each that is under
-	// way: for machines and masters that manage 2,000 a second.
+	// eachUnderWay is how much longer a renewal waits for each other one under way: enough
+	// where machine and masters manage 2,000 a second.
 	eachUnderWay = 500 * time.Microsecond
 )
 
-// mostUnderWay is how many renewals a client has under way at the most. Each may
-// leave a call behind with a master that has fallen silent, and the next ones
-// need room beside those.
+// mostUnderWay is how many renewals a client may have under way. Each may leave a call in
+// the queue of a silent master, and the next ones need room beside those.
 func (home *Home) mostUnderWay() int {
 	return min(mostRenewals, home.cfg.Masters[0].QueueLimit()/4)
 }
 
-// patience is how long a renewal of h waits for a quorum: as long as other
-// operations, but longer where many are under way. Another attempt would only
-// stand behind all of them on the same connections; one that is lost fails it at
-// once. It leaves time for several attempts. The caller must hold h.mu.
+// patience is how long a renewal of h waits for a quorum: as long as other operations, and
+// longer where many renewals are under way. A new attempt would only queue behind all of
+// them on the same connections. A lost connection fails the renewal at once. The patience
+// leaves time for several attempts. The caller must hold h.mu.
 func (k *keeper) patience(h *Hold, left time.Duration) time.Duration {
 	queued := min(left/4, time.Duration(k.underWay)*eachUnderWay)
 	return min(left, max(k.home.Timeout(h.claim.TTL), queued))
 }
 
-// slack is the grid on which renewals start, by their interval.
+// slack is the grid on which renewals of this interval start.
 func slack(every time.Duration) time.Duration {
 	return min(mostSlack, every/32) // a third of the jitter
 }
 
-// planRenewal sets when the next renewal starts: a third of the TTL (or
-// Renewal.Every) after the round that the validity counts from, a little
-// earlier at random so that holds that began together are not renewed together; at
-// once when less than half of the TTL is left; after a failure as soon as it
-// makes sense to try again within what is left. The caller must hold h.mu; now
-// and instant are the same moment on two clocks.
+// planRenewal sets when the next renewal starts: a third of the TTL (or Renewal.Every) after
+// the start of the round that the validity counts from. It is a little earlier, at random,
+// so that holds that began together are not renewed together. With less than half of the
+// TTL left it starts at once. After a failure it starts as soon as a retry makes sense
+// within what is left. The caller must hold h.mu; now and instant are the same moment on two
+// clocks.
 func (h *Hold) planRenewal(now time.Duration, instant drift.Instant) {
 	o := h.opts
 	left := h.remaining(instant)
@@ -109,7 +107,7 @@ func (h *Hold) nextEvent(now time.Duration, instant drift.Instant) time.Duration
 	return min(h.renewal.nextAt, now+h.remaining(instant))
 }
 
-// look is what is done when a hold's event has come.
+// look does what is due when a hold's event has come.
 func (k *keeper) look(h *Hold) {
 	now, instant := k.now(), k.home.now()
 	h.mu.Lock()
@@ -118,9 +116,9 @@ func (k *keeper) look(h *Hold) {
 	case h.life.state != held || now < r.nextAt:
 	case r.underWay != nil: // and its time is over
 		r.underWay.Expire()
-		r.nextAt = never // until its conclusion is drawn
+		r.nextAt = never // until its result is known
 	case k.underWay >= k.mostUnderWay:
-		// Put off: the less validity is left the sooner it comes again.
+		// It has to wait. The less validity is left, the sooner it is its turn again.
 		r.nextAt = now + retryRenewal + k.home.cfg.Chance.N("renewal", h.remaining(instant)/4+1)
 	default:
 		k.underWay++
@@ -129,10 +127,10 @@ func (k *keeper) look(h *Hold) {
 	}
 	due := h.nextEvent(now, instant)
 	h.unlock()
-	k.schedule(h, due) // which one that was lost has left
+	k.schedule(h, due) // does nothing for a hold that was lost
 }
 
-// replan sets the next renewal anew after the clocks have parted.
+// replan sets the next renewal again after the clocks have differed.
 func (k *keeper) replan(h *Hold) {
 	now, instant := k.now(), k.home.now()
 	h.mu.Lock()
@@ -142,7 +140,7 @@ func (k *keeper) replan(h *Hold) {
 	}
 }
 
-// renewed draws the conclusion of a renewal that was decided.
+// renewed acts on a decided renewal.
 func (k *keeper) renewed(ask *wire.Ask) {
 	defer ask.LetGo()
 	k.underWay--

@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// mostUnanswered is how many calls may wait for a master that is silent.
-	// Those that have much to answer, or are far away, may have QueueLimit.
+	// mostUnanswered is how many calls may wait for a master that is silent. For one that
+	// has much to answer, or is far away, it is QueueLimit.
 	mostUnanswered = 2048
-	// leastSilence is how long a master has said nothing that is silent; or four
-	// round trips, if that is more.
+	// leastSilence is how long a master must say nothing to count as silent; four round
+	// trips, if that is more.
 	leastSilence = 50 * time.Millisecond
-	// mostStep is what counts of the time between two looks. This process may
-	// have been held up as well as the master, and not have read what has come.
+	// mostStep is how much of the time between two looks counts at most. This process may
+	// have been held up, and not have read the replies.
 	mostStep = 5 * time.Millisecond
 )
 
-// A backlog tells a master that answers nothing from one that has much to do, so
-// that what waits for one that is frozen, and its callers' rounds with it, does not
-// fill memory until the stall is noticed. It looks only while much is waiting.
+// A backlog tells a master that answers nothing from one that has much to do. So the calls
+// for a frozen master do not fill memory until the stall is noticed. It looks only while
+// many calls wait.
 type backlog struct {
 	mu      sync.Mutex // guards all below; nothing blocks under it
 	replies uint64
@@ -27,9 +27,8 @@ type backlog struct {
 	quiet   time.Duration
 }
 
-// grows reports whether a call would add to too many that wait for a silent master,
-// where so many are queued or under way already. Calls that are kept may: they
-// are releases.
+// grows reports whether too many calls wait for a silent master already; waiting is how many
+// are queued or under way. It is false for calls that are kept: they are releases.
 func (p *Pipeline) grows(c *Call, waiting int64) bool {
 	if waiting <= mostUnanswered || !c.Keep.IsZero() || !p.serving.Load() {
 		return false
@@ -38,8 +37,7 @@ func (p *Pipeline) grows(c *Call, waiting int64) bool {
 	return roundTrip > 0 && p.backlog.quietFor(p.commands.Load(), time.Now()) >= max(leastSilence, 4*roundTrip)
 }
 
-// quietFor is for how long there have been no more replies than so many, as far as
-// can be told.
+// quietFor is how long the number of replies has not grown, as far as is known.
 func (b *backlog) quietFor(replies uint64, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

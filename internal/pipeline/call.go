@@ -2,31 +2,30 @@ package pipeline
 
 import "time"
 
-// A Command is what a call asks. All calls that ask the same at a time may have
-// one; it is not changed while a pipeline has any of them.
+// A Command is what a call asks. Calls that ask the same at the same time may share one. It
+// does not change while a pipeline has any of them.
 type Command struct {
 	Cmd     string // its name, for errors
 	Encoded []byte // as AppendCommand makes it
 	Owner   Owner
 
-	// Keep is until when the call is worth sending on a later connection when
-	// its own is lost; zero: it dies with its connection (invariant S5).
+	// Keep is until when the call may be sent on a later connection after its own is lost;
+	// zero: it dies with its connection (invariant S5).
 	Keep time.Time
 
-	// Vote: nobody needs the answer of a master that is silent, and what it is asked may
-	// set a key. It is not written to a master that has answered nothing for a quarter
-	// of StallLimit, but fails with ErrStalled.
+	// Vote: the command may set a key, and the answer of a silent master is useless. If the
+	// master has answered nothing for a quarter of StallLimit, the call is not written and
+	// fails with ErrStalled.
 	Vote bool
 
-	// Check, if it is not nil, is asked once at the end of the flush that carries
-	// the call, and the call is completed when that has been answered too. It asks
-	// the same for all calls.
+	// Check, if it is not nil, is asked once at the end of the flush that carries the call.
+	// The call is completed when the check is answered too. All calls of a flush share it.
 	Check *Check
 
-	// Key is the same for all calls about one key, as a rule not for others; 0:
-	// unknown, or several.
+	// Key is the same for all calls about one key, and nearly always another for another
+	// key; 0: unknown, or several.
 	Key uint64
-	// Part is how the call can be made one command with others; zero: it cannot.
+	// Part is how the call can become one command with others; zero: it cannot.
 	Part Part
 }
 
@@ -35,12 +34,11 @@ func (c *Command) With(cmd string, encoded []byte) *Command {
 	return &Command{Cmd: cmd, Encoded: encoded, Owner: c.Owner, Keep: c.Keep, Vote: c.Vote, Check: c.Check, Key: c.Key}
 }
 
-// A Call is one command to one master, and what became of it. It belongs to
-// the pipeline from Enqueue until Owner.Complete; until then only the fields
-// that the owner does not change may be read.
+// A Call is one command to one master, and its result. It belongs to the pipeline from
+// Enqueue until Owner.Complete. Until then others may read only the fields that do not
+// change.
 //
-// It is small: where thousands are under way, fetching them from memory is much of
-// what they cost.
+// It is small: with thousands under way, fetching them from memory is much of their cost.
 type Call struct {
 	*Command
 	Slot int // the owner's own number for the master
@@ -58,17 +56,15 @@ type Call struct {
 	ints   ThreeInts     // what Reply points to
 }
 
-// An Owner is told what becomes of its calls. Its methods are called from the
-// pipeline's goroutines, or from inside Enqueue, with no lock held; they must
-// not block, and they may enqueue.
+// An Owner hears what happens to its calls. The pipeline's goroutines, or Enqueue itself, call
+// its methods, with no lock held. The methods must not block. They may enqueue.
 type Owner interface {
-	// Abandoned reports whether nobody needs the call any more. It is asked
-	// right before the call would be written; an abandoned call is completed
-	// with ErrAbandoned instead, not sent.
+	// Abandoned reports whether nobody needs the call any more. It is called right before
+	// the call would be written. An abandoned call is not sent, and completes with
+	// ErrAbandoned.
 	Abandoned(*Call) bool
-	// Delayed tells that the master cannot be reached now, and that the call
-	// is kept for a later connection (see Call.Keep). It may come several
-	// times, never after Complete.
+	// Delayed says that the master cannot be reached now, and that the call is kept for a
+	// later connection (see Command.Keep). It may come several times, never after Complete.
 	Delayed(c *Call, cause error)
 	// Complete hands the call back. It comes exactly once.
 	Complete(*Call)

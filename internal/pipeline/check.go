@@ -1,17 +1,16 @@
 package pipeline
 
-// A Check is a question that the last calls of a flush share: two commands at
-// the flush's end for all calls that have it as Command.Check. They are completed
-// when the replies have come, with what those come to. It is not changed once it
-// is in use.
+// A Check is a question that the calls of a flush share: two commands at the end of the flush,
+// for all calls that have it as Command.Check. These calls complete when its replies have
+// come, with the result of the check. It does not change once it is in use.
 type Check struct {
 	commands [checkSize][]byte
 	read     ReadCheck
 }
 
-// ReadCheck says what the replies to a check's commands come to, in their order:
-// as redigo parses them, error replies among them. What it returns is as in
-// Checked. It must not keep the replies.
+// ReadCheck makes a result of the replies to a check's commands, in their order. The replies
+// are as redigo parses them, error replies too. The result is as in Checked. ReadCheck must
+// not keep the replies.
 type ReadCheck func(replies [checkSize]any) (mark string, err error)
 
 const checkSize = 2
@@ -26,17 +25,17 @@ func NewCheck(commands [checkSize][]any, read ReadCheck) *Check {
 	return c
 }
 
-// Checked is what a check said. It is not changed.
+// Checked is the result of a check. It does not change.
 type Checked struct {
-	Mark string // equal for equal facts; "": nothing that a vote could count with
+	Mark string // equal for equal facts; "": no vote can count
 	Err  error  // an error reply
 }
 
-// A checking is what a session keeps of its checks: the usual replies, the same
-// as last time, are compared and not parsed.
+// A checking is what a session keeps of its checks. Usually a reply is the same as the last
+// time: then it is compared and not parsed.
 type checking struct {
-	// Stand in inflight for every check; the commands are the writer's, the
-	// addresses are for both.
+	// They stand for every check in inflight. The commands belong to the writer; reader and
+	// writer may compare the addresses.
 	calls    [checkSize]Call
 	commands [checkSize]Command
 
@@ -55,7 +54,7 @@ func (k *checking) init() {
 	k.said = &Checked{}
 }
 
-// index is which of a check's commands a call stands for; -1: none.
+// index is the number of the check's command that a call stands for; -1: none.
 func (k *checking) index(c *Call) int {
 	for i := range k.calls {
 		if c == &k.calls[i] {
@@ -65,7 +64,7 @@ func (k *checking) index(c *Call) int {
 	return -1
 }
 
-// addCheck puts the check behind a batch in which somebody asks for it.
+// addCheck puts the check behind a batch if one of its calls asks for it.
 func (s *session) addCheck(batch []*Call) []*Call {
 	for _, c := range batch {
 		if c.Check == nil {
@@ -81,8 +80,8 @@ func (s *session) addCheck(batch []*Call) []*Call {
 	return batch
 }
 
-// checked takes the reply to one of a check's commands. With the last of them it
-// completes the calls that wait for it.
+// checked takes the reply to one of a check's commands. With the last one it completes the
+// calls that wait for the check.
 func (s *session) checked(i int) error {
 	k := &s.checking
 	same, err := s.wire.same(k.raw[i])

@@ -16,19 +16,18 @@ import (
 type identity struct {
 	clientID int64   // CLIENT ID of the connection; 0: not told
 	runID    string  // run_id of INFO server; "": not told
-	greeted  []*Call // what greetings gave, with the replies
+	greeted  []*Call // the calls of greetings, with the replies
 }
 
 // isNone reports whether there was no connection.
 func (id identity) isNone() bool { return id.clientID == 0 && id.runID == "" }
 
-// dial connects, shakes hands and asks who answers. It blocks for DialTimeout
-// at the most. previous is the identity of the connection before this one: if
-// the same process still serves it, it is killed before the new connection
-// carries anything, so that bytes of ours that are still on their way to the
-// master are never executed (invariant S5). A run_id that differs means another
-// process, to which the old number may belong to a stranger's connection; a
-// number that does not differ (of a proxy) is the new connection's own.
+// dial connects, shakes hands and asks who answers. It blocks for DialTimeout at most.
+// previous is the identity of the connection before this one. If the same process still
+// serves that connection, it is killed before the new one carries anything. So bytes of ours
+// that are still on their way to the master are never executed (invariant S5). It is not
+// killed if the run_id differs: in another process the old number may be a stranger's. Nor if
+// the number is the same, as behind a proxy: then it is the new connection's own.
 func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Conn, identity, error) {
 	var id identity
 	w, rc, err := p.connect(ctx, func(h *handshake) (err error) {
@@ -38,8 +37,8 @@ func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Co
 	return w, rc, id, err
 }
 
-// connect makes a connection, logs in, and has greet say what else is to be
-// said before it serves. It blocks for DialTimeout at the most.
+// connect makes a connection and logs in. Then greet says what else has to be said before the
+// connection serves. connect blocks for DialTimeout at most.
 func (p *Pipeline) connect(ctx context.Context, greet func(*handshake) error) (*wire, redis.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.DialTimeout)
 	defer cancel()
@@ -52,7 +51,7 @@ func (p *Pipeline) connect(ctx context.Context, greet func(*handshake) error) (*
 		return nil, nil, withoutContext(err)
 	}
 	w := newWire(raw, raw)
-	// The context ends whatever blocks below by closing the socket.
+	// The end of the context closes the socket, which ends all that blocks below.
 	stop := context.AfterFunc(ctx, func() { _ = w.abort() })
 	h, err := p.logIn(ctx, w)
 	if err == nil {
@@ -106,10 +105,9 @@ func (p *Pipeline) logIn(ctx context.Context, w *wire) (*handshake, error) {
 	return h, nil
 }
 
-// greet asks who answers, and loads the scripts that the master lacks. A master keeps a
-// script for as long as its process runs, whoever has loaded it, so that nearly every
-// connection finds all of them there: loading them each time would cost three round
-// trips of TCP's slow start.
+// greet asks who answers, and loads the scripts that the master lacks. A master keeps a script
+// as long as its process runs, whoever has loaded it. So nearly every connection finds all
+// scripts there. Loading them each time would cost three round trips of TCP's slow start.
 func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 	if p.cfg.DB != 0 {
 		h.send(fmt.Sprintf("SELECT %d", p.cfg.DB), "SELECT", p.cfg.DB)
@@ -118,7 +116,7 @@ func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 	h.ask("CLIENT", []any{"ID"}, func(reply any) { id.clientID, _ = reply.(int64) })
 	h.ask("INFO", []any{"server"}, func(reply any) {
 		info, _ := reply.([]byte)
-		// It is shown in Stats: not whatever a server may repeat there.
+		// Stats shows it, so it must not repeat the password.
 		if id.runID = infoField(info, "run_id"); h.secret != "" && strings.Contains(id.runID, h.secret) {
 			id.runID = ""
 		}
@@ -179,7 +177,7 @@ func (p *Pipeline) backoff(n int) time.Duration {
 	return d/2 + p.jitter(d/2)
 }
 
-// longestPause is what backoff gives at the most.
+// longestPause is the longest pause that backoff may return.
 func (p *Pipeline) longestPause(n int) time.Duration {
 	d := p.cfg.MaxBackoff
 	if p.cfg.MinBackoff < d>>(n-1) { // so that doubling cannot overflow

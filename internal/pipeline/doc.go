@@ -1,23 +1,22 @@
-// Package pipeline keeps one self-healing, pipelined connection to one Redis
-// master.
+// Package pipeline owns the connection to one Redis master. It keeps one pipelined
+// connection open, and dials again when that is lost.
 //
-// Callers queue commands ([Pipeline.Enqueue] never blocks). One writer
-// goroutine takes all that is queued, encodes it and flushes it with a single
-// write; one reader goroutine receives the replies in order and completes the
-// calls. A third goroutine supervises: it dials, shakes hands, starts the
-// other two, and dials again with a jittered backoff when the connection is
-// lost. redigo allows exactly one concurrent sender and flusher beside one
-// concurrent receiver (see "Concurrency" in its package documentation), which
-// is the whole of the sharing here.
+// Callers queue commands ([Pipeline.Enqueue] never blocks). A writer goroutine takes all
+// queued commands, encodes them and sends them with a single write. A reader goroutine
+// receives the replies in order and completes the calls. A third goroutine supervises: it
+// dials, does the handshake and starts the other two. When the connection is lost, it
+// dials again after a backoff with jitter. redigo allows one goroutine that sends and
+// flushes, and one that receives, at the same time (see "Concurrency" in its package
+// documentation). The writer and the reader share the connection in this way only.
 //
-// What a call may rely on:
+// A call may rely on these rules:
 //
 //   - It is completed exactly once, whatever happens.
 //   - Calls queued from one goroutine reach the master in that order, on one
 //     connection (invariant S5).
-//   - It dies with the connection it was queued for, unless it says until when
-//     it is worth repeating (releases do; acquisitions and extensions never).
-//   - Its reply is framed under limits before redigo parses it: a hostile or
-//     broken server costs a connection, never a panic, never memory without
-//     bound, never a vote.
+//   - It fails when its connection is lost, unless it says until when repeating it is
+//     useful. Releases say so; acquisitions and extensions never do.
+//   - The size and form of its reply are checked before redigo parses it. A hostile or
+//     broken server can cost the connection. It cannot cause a panic, take unlimited
+//     memory or win a vote.
 package pipeline

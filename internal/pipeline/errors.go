@@ -20,7 +20,7 @@ var (
 	ErrQueueFull      = errors.New("too many commands are waiting for this master")
 	ErrProtocol       = errors.New("reply breaks the Redis protocol")
 	ErrClosed         = errors.New("pool is closed")
-	ErrAbandoned      = errors.New("not sent, nobody needed it any more")
+	ErrAbandoned      = errors.New("not sent, because nobody needs the answer any more")
 )
 
 // ErrConnecting is why a master is not connected before the first dial has been

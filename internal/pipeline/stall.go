@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// A stallWatch ends a session whose oldest reply is overdue. Replies come in
-// order, so the oldest is overdue exactly when something was under way all the
-// time and nothing was completed: it compares counters four times per limit,
-// which costs the hot path one flag, and finds a stall after the limit and at
-// most a quarter more. It rests while nothing is under way. Where its timer comes late,
-// this process was held up, and the replies may lie unread in the socket: that time does
-// not count.
+// A stallWatch ends a session whose oldest reply is overdue. Replies come in order. So the
+// oldest is overdue exactly if something was under way all the time and nothing was
+// completed. The watch compares counters four times per limit, which costs the hot path one
+// flag. It finds a stall after the limit and at most a quarter more. It rests while nothing
+// is under way. If its timer comes late, this process was held up, and replies may lie unread
+// in the socket: that time does not count.
 type stallWatch struct {
 	s *session
 
@@ -19,7 +18,7 @@ type stallWatch struct {
 	timer  *time.Timer
 	armed  bool
 	over   bool
-	since  time.Time // when it was first seen that received replies had come
+	since  time.Time // when the watch first saw this number of replies
 	marked uint64
 	due    time.Time // when the timer is to come
 }
@@ -31,8 +30,8 @@ func (w *stallWatch) init(s *session) { w.s = s }
 
 func (w *stallWatch) interval() time.Duration { return w.s.p.cfg.StallLimit / 4 }
 
-// arm starts watching; the writer calls it before each push, after it has
-// counted the calls as sent.
+// arm starts the watch. The writer calls it before each push, after it has counted the calls
+// as sent.
 func (w *stallWatch) arm() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,8 +85,7 @@ func (w *stallWatch) check() {
 	w.timer.Reset(w.interval())
 }
 
-// stop waits for nothing: a check that is running touches only what is still
-// there.
+// stop does not wait: a check that is running uses only what still exists.
 func (w *stallWatch) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -38,8 +38,8 @@ func (c *counters) sampleRoundTrip(d time.Duration) {
 	c.roundTrip.Store(max(old+(int64(d)-old)/8, 1))
 }
 
-// inFlight is how many calls are queued or under way. Completions are read
-// first: a call that ends in between counts as one that has not.
+// inFlight is how many calls are queued or under way. It reads the completions first: a call
+// that ends in between still counts.
 func (p *Pipeline) inFlight() int {
 	completed := p.completed.Load()
 	return int(p.accepted.Load() - completed)

@@ -10,15 +10,14 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// A Listener is told what a subscription hears. Its methods are called one at
-// a time, from the subscription's goroutine; they must not block, and not
-// close the subscription.
+// A Listener hears what a subscription receives. The subscription's goroutine calls its
+// methods, one at a time. They must not block, and must not close the subscription.
 type Listener interface {
-	// Subscribed tells that the master has acknowledged: what is published
-	// from now on will be heard.
+	// Subscribed says that the master has acknowledged: the subscription receives what is
+	// published from now on.
 	Subscribed()
-	// Unsubscribed tells that the connection could not be made, or is lost.
-	// It may come several times in a row. The next one is being made.
+	// Unsubscribed says that the connection could not be made, or is lost. The next one is
+	// being made. It may come several times in a row.
 	Unsubscribed(err error)
 	// Message is what was published.
 	Message(payload string)
@@ -34,8 +33,8 @@ type Subscription struct {
 	done     chan struct{} // closed when the goroutine has ended
 }
 
-// Subscribe starts to listen to a channel, in the background. Whoever calls it
-// closes the subscription, before the pipeline.
+// Subscribe starts to listen to a channel, in the background. The caller closes the
+// subscription, before the pipeline.
 func (p *Pipeline) Subscribe(channel string, l Listener) *Subscription {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Subscription{p: p, channel: channel, listener: l, cancel: cancel, done: make(chan struct{})}
@@ -59,8 +58,8 @@ func (s *Subscription) supervise(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		// One that was cut off after it had listened for a while is no failure:
-		// where that happens again and again, whoever waits would hear ever less.
+		// A connection that was cut off after it had listened for a while is no failure.
+		// Otherwise the pauses would grow, and waiters would hear less and less.
 		if failures++; heard || lasted > s.p.longestPause(failures) {
 			failures = 0
 		}

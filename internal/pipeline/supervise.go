@@ -36,11 +36,11 @@ func (p *Pipeline) cameUp(w *wire, rc redis.Conn, id identity) (*session, bool) 
 	return s, true
 }
 
-// lost is the end of a session. Calls that were under way or queued die with
-// it, but for those that are kept. The next dial starts at once, and new calls
-// wait for its outcome; but not where the master had stalled (one that accepts
-// connections and answers none would hold them all), nor where there have been
-// failures in a row, so that a pause comes first.
+// lost is the end of a session. Calls that were under way or queued die with it, except those
+// that are kept. The next dial starts at once, and new calls wait for its outcome. They do
+// not wait if the master had stalled: a master that accepts connections and never answers
+// would hold them all up. Nor do they wait after several failures in a row: then a pause
+// comes first.
 func (p *Pipeline) lost(err error, leftover []*Call, failures int) {
 	next := connecting
 	if failures > 0 || errors.Is(err, ErrStalled) {
@@ -64,9 +64,9 @@ func (p *Pipeline) wentDown(err error, failures int) {
 	p.change(down, err, &DownError{err}, nil)
 }
 
-// change moves to a state that is not up: what may not be kept is failed with
-// failure, what may stays queued in order. Only the supervisor calls it, so no
-// session begins before it returns.
+// change moves to a state that is not up. Calls that may be kept stay queued in order; the
+// others fail with failure. Only the supervisor calls it, so no session begins before it
+// returns.
 func (p *Pipeline) change(next state, cause, failure error, leftover []*Call) {
 	p.mu.Lock()
 	if p.state == closed {

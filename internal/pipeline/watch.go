@@ -5,31 +5,29 @@ import (
 	"slices"
 )
 
-// A Watcher is told of each connection of a master, and may put commands first
-// on it. Its methods are called with no lock held, one at a time but for the
-// first call, which comes from inside Watch; they must not block.
+// A Watcher hears of each connection of a master, and may put commands first on it. Its
+// methods are called with no lock held, one at a time; only the first call, from inside Watch,
+// may overlap. They must not block.
 type Watcher interface {
-	// CameUp tells of a connection: its epoch, and the run_id of the process
-	// that serves it, "" if it does not tell. The calls that it returns are sent
-	// before all that is queued, so that their replies come before those of
-	// what is queued too; they are completed like any other.
+	// CameUp tells of a connection: its epoch, and the run_id of the process that serves it,
+	// "" if that is not known. The calls that it returns are sent before all that is queued,
+	// so their replies also come first. They complete like any other.
 	CameUp(epoch uint64, runID string) []*Call
-	// WentDown tells that the connection of this epoch, and each before it, is
-	// lost; or with an epoch that is known to be lost, that another dial has
-	// failed. While redialing it is the first one after a loss, or the first of
-	// all, which calls wait for.
+	// WentDown says that the connection of this epoch, and each before it, is lost. With an
+	// epoch that is known to be lost it says that another dial has failed. redialing: calls
+	// wait for the dial that follows, the first one after a loss or the first of all.
 	WentDown(epoch uint64, cause error, redialing bool)
 }
 
-// A Greeter is a Watcher that asks already while the connection is made, before anybody
-// knows who serves it: that saves a round trip. Only the first connection of a pipeline
-// is greeted: on a later one nothing may go out before the one before it has been killed
-// (invariant S5).
+// A Greeter is a Watcher that asks while the connection is still being made, before anybody
+// knows who serves it. That saves a round trip. Only the first connection of a pipeline is
+// greeted: on a later one nothing may go out before the previous one is killed (invariant
+// S5).
 type Greeter interface {
 	Watcher
-	// Greet returns what goes out with the handshake. It must not block. What the
-	// master said stands in the calls when CameUp is called for the connection; they
-	// are not completed. Where the connection does not come up, nothing follows.
+	// Greet returns the calls that go out with the handshake. It must not block. They are not
+	// completed: the replies stand in them when CameUp is called for the connection. If the
+	// connection does not come up, nothing follows.
 	Greet() []*Call
 }
 
@@ -69,21 +67,19 @@ func (p *Pipeline) Unwatch(w Watcher) {
 	p.watchers = slices.DeleteFunc(slices.Clone(p.watchers), func(other Watcher) bool { return other == w })
 }
 
-// Renew replaces the connection of an epoch: the master has said something that
-// means that it is not any more what it was when it was dialled. It does nothing
-// where another has replaced it by now.
+// Renew replaces the connection of an epoch: a reply shows that the master is not what it was
+// when it was dialled. If the connection was replaced already, Renew does nothing.
 func (p *Pipeline) Renew(epoch uint64, why error) {
 	p.mu.Lock()
 	s := p.session
 	p.mu.Unlock()
 	if s != nil && s.epoch == epoch {
-		s.fail(fmt.Errorf("%w: given up, since the master says %w", ErrConnectionLost, why))
+		s.fail(fmt.Errorf("%w: closed by this client, because the master says %w", ErrConnectionLost, why))
 	}
 }
 
-// first asks the watchers for what is to come first on a connection, until none
-// is left that was not asked. It returns with p.mu locked. Only the supervisor
-// calls it.
+// first asks every watcher for the calls that come first on a connection. It returns with
+// p.mu locked. Only the supervisor calls it.
 func (p *Pipeline) first(epoch uint64, runID string) (calls []*Call) {
 	var asked []Watcher
 	p.mu.Lock()

@@ -13,10 +13,10 @@ const (
 	writeBatch = 256 << 10 // a batch above this is written in several pieces
 )
 
-// A wire is the net.Conn that redigo works on. Writes are gathered until push,
-// so that a batch costs one system call (redigo's own buffer is 4 KiB and made
-// seven of one); reads pass the framer first. Deadlines that redigo sets are
-// ignored: calls have deadlines, connections have stall detection.
+// A wire is the net.Conn that redigo works on. It gathers writes until push, so that a batch
+// costs one system call (with redigo's own buffer of 4 KiB it cost seven). Reads pass the
+// framer first. It ignores deadlines that redigo sets: calls have deadlines, and connections
+// have stall detection.
 //
 // One goroutine may write and push while another reads. abort may come from
 // any.
@@ -26,8 +26,8 @@ type wire struct {
 
 	in     []byte
 	full   bool   // the last read has filled it
-	unread []byte // of the reply that is being read: what was not taken yet
-	rest   []byte // what came behind it
+	unread []byte // the part of the present reply that was not taken yet
+	rest   []byte // what came behind that reply
 	ends   []int  // lengths of the replies that end in what was last read
 	next   int    // the first of them that rest still holds
 	frame  framer
@@ -35,10 +35,9 @@ type wire struct {
 
 	out []byte
 
-	// asked is how many commands have been written, the handshake's too: each
-	// is counted before its first byte leaves. A reply that is read before its
-	// command was counted is nobody's, and must not be taken for the reply of
-	// the command that is written next.
+	// asked is how many commands were written, those of the handshake included. Each is
+	// counted before its first byte leaves. A reply that comes before its command was
+	// counted belongs to no command: it must not be taken for the reply of the next one.
 	asked atomic.Uint64
 }
 
@@ -57,8 +56,8 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill makes unread what is there of the next reply, or of the rest of this
-// one: never more, so that redigo reads nothing ahead.
+// fill sets unread to what has come of the next reply, or of the rest of this one. It is never
+// more than one reply, so that redigo reads nothing ahead.
 func (w *wire) fill() error {
 	if len(w.rest) == 0 {
 		if err := w.take(); err != nil {
@@ -74,8 +73,8 @@ func (w *wire) fill() error {
 	return nil
 }
 
-// take reads what the kernel has and checks all of it: what comes before a bad
-// byte counts no more than what comes behind it.
+// take reads what the kernel has and checks all of it. With one bad byte nothing of it counts,
+// not even what came before that byte.
 func (w *wire) take() error {
 	if w.full && len(w.in) < readAhead { // nothing of it is needed any more
 		w.in = make([]byte, 4*len(w.in))
@@ -103,8 +102,8 @@ func (w *wire) take() error {
 	return nil
 }
 
-// arrived is how many whole replies came with the one that was taken last, that
-// one included, if it was the first of them; otherwise 0.
+// arrived is how many whole replies came together with the one that was taken last, if that
+// was the first of them; otherwise 0. It counts that one too.
 func (w *wire) arrived() int {
 	if w.next == 1 {
 		return len(w.ends)
@@ -112,8 +111,7 @@ func (w *wire) arrived() int {
 	return 0
 }
 
-// ahead is how many whole replies came with the one that was taken last, behind
-// it.
+// ahead is how many whole replies came behind the one that was taken last, together with it.
 func (w *wire) ahead() int { return len(w.ends) - w.next }
 
 // Replies to locks, boxed once.
@@ -201,22 +199,22 @@ func (w *wire) push() error {
 	return err
 }
 
-// shrink gives memory back that scripts have needed, when everything has been pushed.
+// shrink frees the memory that scripts have needed. Everything must have been pushed.
 func (w *wire) shrink() {
 	if cap(w.out) > outKept {
 		w.out = nil
 	}
 }
 
-// Close is redigo's, after an error, and does nothing: who called redigo gets
-// the error too and aborts, once it has kept the error as the cause. Closed
-// before that, the other side would fail with a cause of its own.
+// Close does nothing. redigo calls it after an error. Its caller gets the error too, keeps it
+// as the cause and then aborts. If Close closed the connection before that, the other side
+// would fail with a cause of its own.
 func (w *wire) Close() error { return nil }
 
-// abort closes the socket, unblocks both sides, and has the kernel drop what
-// it has not sent yet (linger 0): late bytes would execute after the call was
-// given up (invariant S5). The socket is closed below TLS, whose own Close
-// would try to write first. It may be called more than once.
+// abort closes the socket and unblocks both sides. The kernel drops what it has not sent yet
+// (linger 0): late bytes would be executed after the call was given up (invariant S5). abort
+// closes the socket below TLS, because the Close of TLS would try to write first. It may be
+// called more than once.
 func (w *wire) abort() error {
 	if tcp, ok := w.raw.(interface{ SetLinger(int) error }); ok {
 		_ = tcp.SetLinger(0)

@@ -7,16 +7,16 @@ import (
 	"github.com/redquorum/redquorum/internal/guard"
 )
 
-// A clockWatch follows one master's clock. It only tells: no lock is believed in
-// for longer because of it.
+// A clockWatch follows one master's clock. It only reports: it never makes a lock
+// valid for longer.
 type clockWatch struct {
 	meter *drift.Meter
-	last  *drift.Deviation // the last one; nil: none
+	last  *drift.Deviation // the latest deviation; nil: none was seen
 	when  time.Time
 }
 
-// ClockReport has the fields of redlock.ClockReport, which says what they are:
-// the one is converted to the other.
+// ClockReport has the fields of redlock.ClockReport, into which it is converted. The
+// fields are explained there.
 type ClockReport struct {
 	Offset            drift.Span
 	RateLow, RateHigh float64
@@ -25,7 +25,7 @@ type ClockReport struct {
 	At                time.Time
 }
 
-// addReading takes one more look at a master's clock. The caller must hold g.mu.
+// addReading adds one more reading of a master's clock. The caller must hold g.mu.
 func (g *Monitor) addReading(i int, r drift.Reading) {
 	w := &g.masters[i].clock
 	if w.meter == nil {
@@ -33,19 +33,19 @@ func (g *Monitor) addReading(i int, r drift.Reading) {
 	}
 	d, err := w.meter.Add(r)
 	if err != nil || d == nil {
-		return // an error is of a reading that is none: there is nothing to learn
+		return // an error means that the reading is not usable
 	}
 	w.last, w.when = d, time.Now()
 	name := g.masters[i].facts.Master
 	g.notify = append(g.notify, func() {
-		g.logger.Warn("master's clock", "master", name, "clock", d.String())
+		g.logger.Warn("master's clock was set or drifts", "master", name, "clock", d.String())
 		if g.clockChanged != nil {
 			g.clockChanged(name, d)
 		}
 	})
 }
 
-// report is what the watch has seen; nil: nothing yet.
+// report is what was seen of the clock; nil: nothing yet.
 func (w *clockWatch) report() *ClockReport {
 	if w.meter == nil {
 		return nil
@@ -56,13 +56,13 @@ func (w *clockWatch) report() *ClockReport {
 	return r
 }
 
-// A Standing is how a master stands, and its clock; nil: not read yet.
+// A Standing says whether a master may vote, and how its clock runs; nil: not read yet.
 type Standing struct {
 	guard.Standing
 	Clock *ClockReport
 }
 
-// Standings is how all masters stand now, in their order.
+// Standings is the present standing of every master, in their order.
 func (g *Monitor) Standings() []Standing {
 	g.mu.Lock()
 	defer g.unlock()

@@ -18,10 +18,10 @@ const (
 
 var errInitLimit = errors.New("not all masters have answered")
 
-// Init declares a new fleet (see redlock.Client.Init). without is the masters that
-// are absent, as bits. reasons says for each of the others why it is not declared,
-// and for these why they are not absent; nil where nothing is wrong. The error is
-// what ended the waiting before anything was written: ctx's, or the cause of Life.
+// Init declares a new fleet (see redlock.Client.Init). without has a bit for each absent
+// master. reasons says why a master is not declared, or why a master of without is not
+// absent; nil where nothing is wrong. The error is what ended the wait before anything
+// was written: ctx's error, or the cause of Life.
 func (g *Monitor) Init(ctx context.Context, force bool, without uint64) (reasons []error, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, initLimit, errInitLimit)
 	defer cancel()
@@ -44,7 +44,7 @@ func (g *Monitor) Init(ctx context.Context, force bool, without uint64) (reasons
 	return reasons, nil
 }
 
-// askInit sends the script that declares a master to all but those that are absent.
+// askInit sends the script that declares a master to all masters that are not absent.
 func (g *Monitor) askInit(force bool, without uint64) []*inquiry {
 	g.mu.Lock()
 	defer g.unlock()
@@ -73,16 +73,16 @@ func (q *inquiry) initialized(ctx context.Context) error {
 	case q.err != nil:
 		return q.err
 	case q.result.Verdict == guard.Present:
-		return fmt.Errorf("somebody else has just written its marker: %s", q.result.Settings())
+		return fmt.Errorf("another client has just written its marker: %s", q.result.Settings())
 	case q.result.Verdict != guard.Declared && q.result.Verdict != guard.Forced:
-		return fmt.Errorf("the script answers %v", q.result.Verdict)
+		return fmt.Errorf("unexpected answer from the script: %v", q.result.Verdict)
 	}
 	return nil
 }
 
-var errInitUnknown = errors.New("no answer: its marker may have been written, ask again")
+var errInitUnknown = errors.New("no answer: its marker may have been written; run this again")
 
-// lookAnew looks at every master again that is not being asked: what is known of it
+// lookAnew looks again at every master that is not being asked now: what is known of it
 // may be seconds old.
 func (g *Monitor) lookAnew() {
 	g.mu.Lock()
@@ -104,7 +104,7 @@ func (g *Monitor) awaitLooks(ctx context.Context) error {
 		pending := false
 		for i := range g.masters {
 			w := &g.masters[i]
-			// Masters that have told are looked at again and again: one far away always is.
+			// A master that has answered is looked at again and again. One far away always is.
 			pending = pending || w.redialing ||
 				w.asking != nil && (w.asking.purpose.writes() || w.asking.purpose == askLook && (w.looks == 0 || w.facts.Changed))
 		}
@@ -120,13 +120,13 @@ func (g *Monitor) awaitLooks(ctx context.Context) error {
 			if cause := context.Cause(ctx); !errors.Is(cause, errInitLimit) {
 				return fmt.Errorf("nothing was written: %w", cause)
 			}
-			return nil // and those that are missing are named
+			return nil // the caller names the masters that are missing
 		}
 	}
 }
 
-// unfit says for each master why it keeps the fleet from being declared; nil
-// where it does not. declared: all of them are what Init would make of them.
+// unfit says for each master why the fleet cannot be declared because of it; nil where
+// it can. declared: all masters are already as Init would make them.
 func (g *Monitor) unfit(force bool, without uint64) (reasons []error, declared bool) {
 	g.mu.Lock()
 	defer g.unlock()
@@ -147,7 +147,7 @@ func (g *Monitor) unfit(force bool, without uint64) (reasons []error, declared b
 		case !s.Vote && !markersOwn[s.Why.Cause]:
 			reasons[i] = s.Why
 		case w.run == "":
-			reasons[i] = errors.New("it does not say who it is: permit +info")
+			reasons[i] = errors.New("INFO does not tell its run_id: grant +info")
 		case m.Verdict == guard.WrongType || m.Verdict == guard.None:
 			reasons[i] = s.Why
 		case m.Verdict != guard.Missing && !force && !g.cfg.Replaceable(w.facts, now):
@@ -157,7 +157,7 @@ func (g *Monitor) unfit(force bool, without uint64) (reasons []error, declared b
 	return reasons, declared
 }
 
-// markersOwn are the causes that a new marker does away with.
+// markersOwn are the causes that a new marker removes.
 var markersOwn = map[guard.Cause]bool{
 	guard.OtherFleet: true, guard.Moved: true, guard.NoMarker: true, guard.Changed: true, guard.Quarantined: true,
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// An inquiry is a question of the Monitor's to one master, on one connection:
-// an answer that came by another counts for nothing. It is used once.
+// An inquiry is a question of the Monitor to one master, on one connection. An answer
+// on another connection does not count. An inquiry is used once.
 type inquiry struct {
 	g       *Monitor
 	i       int
@@ -38,18 +38,19 @@ const (
 	askFleet                  // what the marker says of its fleet, which decides no vote but to revoke it
 )
 
-// writes reports whether it is a marker that is asked for. (Where one is due the
-// dial script of a look writes one as well.)
+// writes reports whether the purpose is to write a marker. (The dial script of a look
+// also writes one where one is due.)
 func (p purpose) writes() bool { return p != askLook && p != askFleet }
 
-// waitForDial is how long the reply of a script that compares clocks is waited
-// for; later ones tell nothing.
+// waitForDial is how long a script that compares clocks may take to reply. A later
+// reply says nothing.
 const waitForDial = time.Second
 
-// infoSections are asked for one at a time: all at once needs Redis 7.0.
+// infoSections are asked for one by one: several in one INFO need Redis 7.0.
 var infoSections = []string{"server", "replication", "memory"}
 
-// look makes the inquiry that tells all of a master. The caller must hold g.mu.
+// look makes the inquiry that asks for everything about a master. The caller must hold
+// g.mu.
 func (g *Monitor) look(i int) *inquiry {
 	w := &g.masters[i]
 	q := g.newInquiry(i, askLook, len(infoSections)+1)
@@ -62,9 +63,9 @@ func (g *Monitor) look(i int) *inquiry {
 	return q
 }
 
-// greeting makes the inquiry that goes out with the first handshake: a look, of which
-// the script finds out by itself who serves it. It is not of a connection yet, and so
-// not under way. The caller must hold g.mu.
+// greeting makes the inquiry that goes out with the first handshake. It is a look whose
+// script finds the run_id by itself. It has no connection yet, so it does not count as
+// under way. The caller must hold g.mu.
 func (g *Monitor) greeting(i int) *inquiry {
 	q := g.makeInquiry(i, askLook, len(infoSections)+1)
 	for _, section := range infoSections {
@@ -74,8 +75,8 @@ func (g *Monitor) greeting(i int) *inquiry {
 	return q
 }
 
-// tells reports whether a greeting tells all that a look does, of the connection that
-// has come up. Otherwise the master is looked at as ever.
+// tells reports whether a greeting says as much as a look about the connection that has
+// come up. If not, the master is looked at as usual.
 func (q *inquiry) tells(epoch uint64, runID string) bool {
 	for i := range q.calls {
 		if c := &q.calls[i]; c.Err != nil || c.Epoch != epoch {
@@ -87,8 +88,8 @@ func (q *inquiry) tells(epoch uint64, runID string) bool {
 	return err == nil && runID != "" && received.MonotonicSub(q.sent) <= waitForDial && (m.Run == "" || m.Run == runID)
 }
 
-// target is what the scripts of this inquiry are told. The Monitor's mu must be
-// held.
+// target is what the scripts of this inquiry get as arguments. The caller must hold
+// g.mu.
 func (q *inquiry) target(fleet string) guard.Target {
 	return guard.Target{Run: q.g.masters[q.i].run, DB: q.g.pipes[q.i].DB(), Fleet: fleet, Sent: q.sent.Wall(), Wait: waitForDial}
 }
@@ -103,7 +104,7 @@ func (g *Monitor) ask(i int, p purpose, s *script.Script, fleet string, args fun
 	return q
 }
 
-// newInquiry makes an inquiry that is under way from now on.
+// newInquiry makes an inquiry that counts as under way.
 func (g *Monitor) newInquiry(i int, p purpose, calls int) *inquiry {
 	q := g.makeInquiry(i, p, calls)
 	g.asks(q)
@@ -170,8 +171,7 @@ func (q *inquiry) Complete(*pipeline.Call) {
 	}
 }
 
-// conclude takes the answers into what is known of the master. The caller must
-// hold g.mu.
+// conclude adds the answers to what is known of the master. The caller must hold g.mu.
 func (q *inquiry) conclude(w *watched) {
 	received := q.g.clock.Now()
 	if q.purpose == askLook {
@@ -181,7 +181,7 @@ func (q *inquiry) conclude(w *watched) {
 			return
 		}
 		if w.run == "" {
-			// Known after all: the script can be run with it.
+			// It is known now: the script can be run with it.
 			if w.run = w.facts.Info.RunID; w.run != "" {
 				q.g.send = append(q.g.send, q.g.look(q.i))
 			}
@@ -209,8 +209,8 @@ func (q *inquiry) conclude(w *watched) {
 	}
 }
 
-// marker is what the script has answered, by the connection that it was sent by and
-// in time.
+// marker is what the script has answered. An answer on another connection, or one that
+// came too late, is an error.
 func (q *inquiry) marker(received drift.Instant) (guard.Marker, error) {
 	last := &q.calls[len(q.calls)-1]
 	switch {
@@ -224,9 +224,9 @@ func (q *inquiry) marker(received drift.Instant) (guard.Marker, error) {
 	return guard.ParseMarker(last.Reply, q.sent, received)
 }
 
-// failedBy takes notice of an inquiry that told nothing. What earlier ones on this
-// connection have told stands, unless the master will not tell it again: the check
-// behind each flush goes on watching.
+// failedBy notes that an inquiry has failed. What earlier inquiries on this connection
+// have found stays valid, unless the master refuses to say it again. The check behind
+// each flush still notices changes.
 func (w *watched) failedBy(err error) {
 	w.failed = true
 	if isRefusal(err) || !w.facts.Marker.Written() || w.facts.Changed {
@@ -234,8 +234,8 @@ func (w *watched) failedBy(err error) {
 	}
 }
 
-// readInfo takes what INFO says. An error means that it has to be asked again;
-// where it is refused for good the facts say so. The caller must hold g.mu.
+// readInfo reads what INFO says. An error means: ask again. Where INFO is refused for
+// good, the facts say so. The caller must hold g.mu.
 func (q *inquiry) readInfo(w *watched) error {
 	var texts [][]byte
 	var refused error
@@ -263,8 +263,8 @@ func (q *inquiry) readInfo(w *watched) error {
 	return nil
 }
 
-// isRefusal reports whether a master will not do something however often it is
-// asked: it is not permitted, or unknown.
+// isRefusal reports whether asking again is useless: the command is not permitted, or
+// the master does not know it.
 func isRefusal(err error) bool {
 	_, config := errors.AsType[*pipeline.ConfigError](err)
 	return config || pipeline.IsReply(err) && strings.HasPrefix(err.Error(), "ERR ")

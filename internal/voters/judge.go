@@ -7,10 +7,10 @@ import (
 	"github.com/redquorum/redquorum/internal/guard"
 )
 
-// What the Monitor makes of what all masters say of themselves: who may vote,
-// and what is done about those without a marker.
+// What the Monitor concludes from the answers of all masters: which of them may vote,
+// and what to do about masters without a marker.
 
-// judge draws the conclusion of what is known by now. The caller must hold g.mu.
+// judge judges all masters by what is known now. The caller must hold g.mu.
 func (g *Monitor) judge() {
 	now := g.clock.Now()
 	facts := g.facts()
@@ -32,15 +32,15 @@ func (g *Monitor) judge() {
 		again = again || w.asking == nil && w.pause() < w.every
 	}
 	if again {
-		g.askDue() // before those who wait may ask
+		g.askDue() // before the calls that wait may ask
 		g.signal()
 	}
 	g.excluded.Store(g.mustExclude())
 	g.setOpen(votes < g.need && votes+soon >= g.need)
 }
 
-// facts is what all masters say. One that has not said who it is counts as one
-// that is not connected. The caller must hold g.mu.
+// facts is what all masters say. A master that has not said who it is counts as not
+// connected. The caller must hold g.mu.
 func (g *Monitor) facts() []guard.Facts {
 	facts := make([]guard.Facts, len(g.masters))
 	for i := range g.masters {
@@ -64,7 +64,7 @@ func (g *Monitor) standings(facts []guard.Facts, now drift.Instant) []guard.Stan
 	return standings
 }
 
-// setRight sets what a master's answers are worth. The caller must hold g.mu.
+// setRight sets whether a master's answers count. The caller must hold g.mu.
 func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 	w := &g.masters[i]
 	before := g.rights[i].Load()
@@ -79,7 +79,7 @@ func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 	case s.Why != nil:
 		j.left = s.Why.Left
 	case j.epoch == before.epoch && j.mark == before.mark:
-		// What was asked during a quarantine is not answered by its end.
+		// A question that was asked during a quarantine does not count when it ends.
 		j.at, j.left = before.at, before.left
 	}
 	if s.Vote && g.inherits(i) {
@@ -90,9 +90,9 @@ func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 	g.report(i)
 }
 
-// inherits notes that a master has the vote of its server, and reports whether
-// another address had it before: within one question both might be counted. The
-// caller must hold g.mu.
+// inherits notes that a master has the vote of its server. It reports whether another
+// address of the server had that vote before: one question might count both. The caller
+// must hold g.mu.
 func (g *Monitor) inherits(i int) bool {
 	run := g.masters[i].facts.Info.RunID
 	if run == "" || g.masters[i].votedAs == run {
@@ -108,13 +108,14 @@ func (g *Monitor) inherits(i int) bool {
 	return inherited
 }
 
-// plan does what is to be done about the markers. The caller must hold g.mu.
+// plan asks for the markers that have to be written or changed. The caller must hold
+// g.mu.
 func (g *Monitor) plan(facts []guard.Facts, now drift.Instant) {
 	g.fleet, _ = g.cfg.FleetID(facts)
 	plan := g.cfg.Plan(facts, now)
 	busy := slices.ContainsFunc(g.masters, func(w watched) bool { return w.asking != nil })
-	// That all have been empty at one instant is known, whatever a look that is
-	// under way will tell; of masters far away one always is.
+	// All masters were empty at one instant. A look that is under way cannot change
+	// that, and with masters far away some look always is under way.
 	writing := slices.ContainsFunc(g.masters, func(w watched) bool { return w.asking != nil && w.asking.purpose.writes() })
 	switch plan.Step {
 	case guard.Again:
@@ -123,7 +124,7 @@ func (g *Monitor) plan(facts []guard.Facts, now drift.Instant) {
 		}) {
 			return
 		}
-		for i := range g.masters { // all answered MISSING, but not at one instant
+		for i := range g.masters { // all answered MISSING, but at different instants
 			g.send = append(g.send, g.look(i))
 		}
 	case guard.ToDeclare:
@@ -153,14 +154,14 @@ func (g *Monitor) plan(facts []guard.Facts, now drift.Instant) {
 	}
 }
 
-// idle are those of the masters that are not being asked. The caller must hold g.mu.
+// idle is which of these masters are not being asked now. The caller must hold g.mu.
 func (g *Monitor) idle(masters []int) []int {
 	return slices.DeleteFunc(slices.Clone(masters), func(i int) bool { return g.masters[i].asking != nil })
 }
 
-// askFleet changes what markers say of their fleet, and reports whether it asks
-// anybody. One that could not be told is asked again when it is looked at. The
-// caller must hold g.mu.
+// askFleet changes what markers say of their fleet. It reports whether it asks any
+// master. One that cannot be reached is asked again at its next look. The caller must
+// hold g.mu.
 func (g *Monitor) askFleet(p guard.Plan, args func(t guard.Target, seen string) []any) bool {
 	masters := slices.DeleteFunc(g.idle(p.Masters), func(i int) bool { return g.masters[i].failed })
 	for _, i := range masters {

@@ -2,9 +2,8 @@ package voters
 
 import "github.com/redquorum/redquorum/internal/guard"
 
-// report logs that a master has lost or regained its vote, once each time. What
-// passes within moments, or is logged by the pool, is left out. The caller must
-// hold g.mu.
+// report logs, once, that a master has lost or regained its vote. It leaves out what
+// passes within moments and what the pool logs. The caller must hold g.mu.
 func (g *Monitor) report(i int) {
 	w := &g.masters[i]
 	s, log := w.standing, g.logger

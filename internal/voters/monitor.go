@@ -16,11 +16,11 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// A Monitor decides which masters may vote (package guard says by what). It is
-// told of every connection, and puts its questions first on it, so that a
-// connection is judged before the first answer that it carries is counted. The
-// client owns it; it is one goroutine, for what takes time, and does the rest
-// where it hears of it. Nothing here blocks but Await, Init and Close.
+// A Monitor decides which masters may vote, by the rules of package guard. It hears of
+// every connection and asks its questions first on it. So a connection is judged before
+// the first answer on it counts. The client owns the Monitor. Its one goroutine does
+// what takes time; the rest is done where the news arrives. Only Await, Init, CloseFleet
+// and Close block.
 type Monitor struct {
 	cfg    guard.Config
 	pipes  []*pipeline.Pipeline
@@ -29,14 +29,14 @@ type Monitor struct {
 	chance *chance.Source
 	logger *slog.Logger
 	life   context.Context
-	// clockChanged is told of a master's clock that was set or runs off.
+	// clockChanged hears of a master's clock that was set, or that runs too fast or slow.
 	clockChanged func(master string, d *drift.Deviation)
 
 	watchers []*watcher
 
 	rights []atomic.Pointer[votingRight] // written under mu, or by who ends a quarantine
-	// excluded is those that are asked for no vote, as bits (see mustExclude); written
-	// under mu.
+	// excluded has a bit for each master that is not asked for a vote (see mustExclude).
+	// It is written under mu.
 	excluded atomic.Uint64
 	open     atomic.Bool // a quorum may not vote yet, but soon may; written under mu
 
@@ -44,8 +44,8 @@ type Monitor struct {
 	quit chan struct{}
 	done chan struct{}
 
-	// mu guards what follows. No other lock is taken under it; what is to be
-	// sent or told is put off until unlock.
+	// mu guards what follows. No other lock is taken under it. What has to be sent or
+	// reported waits until unlock.
 	mu      sync.Mutex
 	masters []watched
 	fleet   string        // id of the fleet; "": not known
@@ -53,7 +53,7 @@ type Monitor struct {
 	closed  bool
 	send    []*inquiry
 	notify  []func()
-	// newsOver is the news that is to be closed; nil: none.
+	// newsOver is the channel that unlock has to close; nil: none.
 	newsOver chan struct{}
 }
 
@@ -79,16 +79,16 @@ type watched struct {
 }
 
 const (
-	// lookAgain is the pause before another look at a master that a look may let
-	// vote: short at first, when other clients may be about to declare the fleet.
+	// lookAgain is the pause before another look at a master that may vote after it. It is
+	// short at first: other clients may be declaring the fleet right now.
 	lookAgain = 5 * time.Millisecond
-	// mostLookAgain is what it grows to, by doubling, unless the master does not
-	// answer what it is asked: then to lookEvery.
+	// mostLookAgain is how long that pause becomes, by doubling. Where the master does not
+	// answer, it becomes lookEvery.
 	mostLookAgain = 100 * time.Millisecond
-	// lookEvery is how far apart the looks at a master are at the most: what it was
-	// dialled by may change on the living connection, and its clock may be set. Each
-	// comes up to a tenth earlier, at random: else what happens in some rhythm could
-	// stay between the looks for long.
+	// lookEvery is the longest time between two looks at a master. Its role or settings may
+	// change while it is connected, and its clock may be set. Each look comes up to a tenth
+	// earlier, at random. Otherwise something that happens in a rhythm could stay unseen
+	// between the looks.
 	lookEvery = 5 * time.Second
 )
 
@@ -100,9 +100,9 @@ type Config struct {
 	Clock   drift.Clock
 	Chance  *chance.Source
 	Logger  *slog.Logger
-	Life    context.Context // ends when nobody is to wait any more, with why as its cause
-	// ClockChanged, if it is not nil, is told of a master's clock that was set or
-	// runs faster or slower than Guard.Drift allows for.
+	Life    context.Context // its end ends every wait; its cause says why
+	// ClockChanged, if it is not nil, hears of a master's clock that was set, or that
+	// runs faster or slower than Guard.Drift allows.
 	ClockChanged func(master string, d *drift.Deviation)
 }
 
@@ -134,8 +134,8 @@ func New(c Config) *Monitor {
 	return g
 }
 
-// Close ends the Monitor and waits for its goroutine. Questions that are under
-// way come back to nobody.
+// Close ends the Monitor and waits for its goroutine. Answers to questions that are
+// under way are ignored.
 func (g *Monitor) Close() {
 	if g == nil {
 		return
@@ -156,8 +156,8 @@ func (g *Monitor) Close() {
 	<-g.done
 }
 
-// FleetID is the id that a quorum of the markers have; "": it is not known now. A nil
-// Monitor knows none.
+// FleetID is the id that a quorum of the markers have; "": it is not known now, or the
+// Monitor is nil.
 func (g *Monitor) FleetID() string {
 	if g == nil {
 		return ""
@@ -167,8 +167,8 @@ func (g *Monitor) FleetID() string {
 	return g.fleet
 }
 
-// unlock releases g.mu, and then sends and tells what was put off, last those who
-// wait.
+// unlock releases g.mu. Then it reports and sends what had to wait for that, and at last
+// wakes the calls that wait.
 func (g *Monitor) unlock() {
 	send, notify, newsOver := g.send, g.notify, g.newsOver
 	g.send, g.notify, g.newsOver = nil, nil, nil
@@ -252,7 +252,7 @@ func (e *watcher) WentDown(epoch uint64, cause error, redialing bool) {
 	g.judge()
 }
 
-// changed takes notice that a check did not find the marker as it was judged.
+// changed notes that a check has found another marker than the one that was judged.
 func (g *Monitor) changed(i int, j *votingRight) {
 	g.mu.Lock()
 	defer g.unlock()
@@ -267,7 +267,7 @@ func (g *Monitor) changed(i int, j *votingRight) {
 	g.judge()
 }
 
-// released takes notice of the end of a quarantine, if j is what is known.
+// released notes the end of a quarantine, if j is still the master's right.
 func (g *Monitor) released(i int, j *votingRight) {
 	g.mu.Lock()
 	defer g.unlock()
@@ -283,8 +283,8 @@ func (g *Monitor) signal() {
 	}
 }
 
-// run is the Monitor's goroutine: it looks at the masters again, sooner at those
-// that may have become fit to vote.
+// run is the Monitor's goroutine. It looks at the masters again, and sooner at those
+// that may vote soon.
 func (g *Monitor) run() {
 	defer close(g.done)
 	t := time.NewTimer(lookEvery)
@@ -306,8 +306,8 @@ func (g *Monitor) tick() time.Duration {
 	return g.askDue()
 }
 
-// askDue asks whom it is time to ask, and returns when it is time again. The
-// caller must hold g.mu.
+// askDue asks the masters whose time has come. It returns how long it is until the next
+// one's. The caller must hold g.mu.
 func (g *Monitor) askDue() time.Duration {
 	next := lookEvery
 	for i := range g.masters {
@@ -326,7 +326,7 @@ func (g *Monitor) askDue() time.Duration {
 	return next
 }
 
-// pause is how long a master is left alone after an inquiry.
+// pause is the time from an inquiry to the next look at the master.
 func (w *watched) pause() time.Duration {
 	if w.epoch == 0 || w.standing.Vote {
 		return w.every

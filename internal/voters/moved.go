@@ -9,7 +9,7 @@ import (
 )
 
 // JoinMove says that the client takes part in a move: it takes every lock in the other
-// fleet, too. A nil Monitor does nothing.
+// fleet too. On a nil Monitor it does nothing.
 func (g *Monitor) JoinMove(name string) {
 	if g == nil {
 		return
@@ -30,12 +30,12 @@ func (g *Monitor) askClosing(masters []int, to string) bool {
 	})
 }
 
-// errNotTold is of a master that may not have been told.
-var errNotTold = errors.New("it was not told: ask again")
+// errNotTold is the reason of a master that may not know of the move.
+var errNotTold = errors.New("it may not know of the move yet: run this again")
 
 // CloseFleet tells all masters that the fleet is being moved (see redlock.Client.CloseFleet).
-// reasons says for each that does not say so why; nil where it does. The error is what
-// ended the waiting before anything was written: ctx's, or the cause of Life.
+// reasons says why a master does not say so; nil where it does. The error is what ended
+// the wait before anything was written: ctx's error, or the cause of Life.
 func (g *Monitor) CloseFleet(ctx context.Context, to string) (closing guard.Closing, reasons []error, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, initLimit, errInitLimit)
 	defer cancel()
@@ -53,7 +53,7 @@ func (g *Monitor) CloseFleet(ctx context.Context, to string) (closing guard.Clos
 	return closing, reasons, nil
 }
 
-// startClosing asks all masters that have a marker of this fleet and do not say so yet.
+// startClosing asks all masters whose marker is of this fleet and does not name the move.
 func (g *Monitor) startClosing(to string) (asked []*inquiry) {
 	g.mu.Lock()
 	defer g.unlock()
@@ -71,7 +71,7 @@ func (g *Monitor) startClosing(to string) (asked []*inquiry) {
 	return asked
 }
 
-// closingTo is how far it is now, and why masters are not.
+// closingTo is how far the move's closing is now, and why a master is not closed.
 func (g *Monitor) closingTo(to string) (guard.Closing, []error) {
 	g.mu.Lock()
 	defer g.unlock()

@@ -8,23 +8,23 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// A votingRight is whether the answers of one connection count. It is not changed
-// once it can be seen.
+// A votingRight says whether the answers on one connection count. It does not change
+// after others can see it.
 type votingRight struct {
 	epoch  uint64              // of the connection; 0: there is none
 	reason *guard.AbstainError // why they do not; nil: they do
-	// mark is what the check has to say of the marker; "": whatever it says.
+	// mark is what the check has to find in the marker; "": anything.
 	mark string
-	// A quarantine ends by itself, left after at; it is kept when it has ended.
+	// A quarantine ends by itself: left after at. Both stay when it has ended.
 	at   drift.Instant
 	left time.Duration // remaining
-	// from, if it is not zero, is when the right to vote was gained: only
-	// questions that were asked later are answered with it.
+	// from, if it is not zero, is when the master got the right to vote. It counts only
+	// for questions that were asked later.
 	from drift.Instant
 }
 
-// quarantineEnded reports whether nothing but a quarantine stood in the way, and it had
-// ended at an instant.
+// quarantineEnded reports whether only a quarantine kept the master from voting, and it
+// had ended at that instant.
 func (j *votingRight) quarantineEnded(at drift.Instant) bool {
 	return j.reason.Cause == guard.Quarantined && j.ended(at)
 }
@@ -33,7 +33,7 @@ func (j *votingRight) ended(at drift.Instant) bool {
 	return j.left == 0 || at.MonotonicSub(j.at) >= j.left
 }
 
-// reasonAt is why the master may not vote, as of now.
+// reasonAt is why the master may not vote now.
 func (j *votingRight) reasonAt(now drift.Instant) *guard.AbstainError {
 	if j.reason.Cause != guard.Quarantined {
 		return j.reason
@@ -43,16 +43,15 @@ func (j *votingRight) reasonAt(now drift.Instant) *guard.AbstainError {
 	return &why
 }
 
-// errUnjudged is of a connection that has not been judged, or not in time for
-// the question.
+// errUnjudged is the reason of a connection that was not judged in time for the
+// question.
 var errUnjudged = &guard.AbstainError{Cause: guard.Unmarked}
 
-// Abstains is why the answer of master i counts for nothing, nil where it counts:
-// it came by a connection that was judged and may vote, the marker was as judged
-// when the flush that carried the answer ended, and all of that was so when the
-// question was asked. It is called when the call has come back with a reply, from
-// Complete: replies come in order, so a votingRight that was made by then is not
-// older than the call. A nil Monitor believes everybody.
+// Abstains is why the answer of master i does not count; nil where it counts. It counts
+// if its connection was judged and may vote, if the marker was still as judged at the
+// end of the flush that carried the answer, and if all of that held when the question
+// was asked. Complete calls it with a reply. Replies come in order, so the votingRight
+// that is set then is not older than the call. A nil Monitor counts every answer.
 func (g *Monitor) Abstains(i int, call *pipeline.Call, asked drift.Instant) *guard.AbstainError {
 	if g == nil {
 		return nil
@@ -86,11 +85,10 @@ func (g *Monitor) Check() *pipeline.Check {
 	return check
 }
 
-// Excluded is the masters that are asked for no vote, as bits: those that
-// are the same server as another address, since the server is asked there, and
-// would refuse the one what it has just granted the other; and those of another
-// fleet, or of one that is moved without us, whose locks are none of ours to get in the
-// way of.
+// Excluded has a bit for each master that is not asked for a vote. One is a second
+// address of a server: the server is asked at the first, and would refuse at the second
+// what it has just granted. Another is a master of another fleet, or of a fleet that is
+// moved without us: we must not get in the way of its locks.
 func (g *Monitor) Excluded() uint64 {
 	if g == nil {
 		return 0
@@ -98,8 +96,8 @@ func (g *Monitor) Excluded() uint64 {
 	return g.excluded.Load()
 }
 
-// mustExclude says which those are. Beside a master of another fleet those that have
-// not been judged yet are likely to be of it, too. The caller must hold g.mu.
+// mustExclude finds them. If one master is of another fleet, masters that are not judged
+// yet are likely to be of it too. The caller must hold g.mu.
 func (g *Monitor) mustExclude() uint64 {
 	var duplicates, foreign, unjudged uint64
 	for i := range g.masters {
@@ -122,8 +120,8 @@ func (g *Monitor) mustExclude() uint64 {
 	return duplicates | foreign | unjudged
 }
 
-// AbstainsNow is why master i may not vote, as far as is known; nil: it may.
-// A nil Monitor believes everybody.
+// AbstainsNow is why master i may not vote, as far as is known; nil: it may. A nil
+// Monitor lets every master vote.
 func (g *Monitor) AbstainsNow(i int, now drift.Instant) *guard.AbstainError {
 	if g == nil {
 		return nil
@@ -137,29 +135,29 @@ func (g *Monitor) AbstainsNow(i int, now drift.Instant) *guard.AbstainError {
 	return nil
 }
 
-// WhyExcluded is why master i, which Excluded names, is asked for no vote.
+// WhyExcluded is why master i, which Excluded names, is not asked for a vote.
 func (g *Monitor) WhyExcluded(i int, now drift.Instant) *guard.AbstainError {
 	if why := g.AbstainsNow(i, now); why != nil {
 		return why
 	}
-	return errUnjudged // it is judged again by now
+	return errUnjudged // it was judged again meanwhile
 }
 
-// MayVote reports whether master i would be counted now, for what is asked of it
-// beside its vote.
+// MayVote reports whether the vote of master i would count now. It is for questions that
+// are no votes.
 func (g *Monitor) MayVote(i int) bool {
 	return g == nil || g.rights[i].Load().reason == nil
 }
 
-// ErrorReply takes notice of an error reply. A master that is one no more, or not
-// again yet, is dialled anew: what it was judged by is of before.
+// ErrorReply looks at an error reply. A server that is no master any more, or not yet
+// again, is dialled anew: what it was judged by is out of date.
 func (g *Monitor) ErrorReply(i int, call *pipeline.Call) {
 	if g == nil || !isDemotion(call.Err) {
 		return
 	}
 	g.mu.Lock()
 	w := &g.masters[i]
-	// One that was no master when it was dialled would be dialled for every reply.
+	// A server that was no master when it was dialled would be dialled for every reply.
 	known := w.epoch != call.Epoch || w.facts.Info.Role != "master"
 	g.mu.Unlock()
 	if !known {

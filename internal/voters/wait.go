@@ -7,9 +7,8 @@ import (
 
 // Calls wait for masters that are about to be judged.
 
-// setOpen has those who wait told when there is nothing left to wait for, behind
-// what is to be sent: the Monitor's questions go out before theirs. The caller
-// must hold g.mu.
+// setOpen wakes the calls that wait when there is nothing left to wait for. unlock does
+// that last, so the Monitor's questions go out before theirs. The caller must hold g.mu.
 func (g *Monitor) setOpen(open bool) {
 	switch {
 	case open == g.open.Load():
@@ -22,10 +21,10 @@ func (g *Monitor) setOpen(open bool) {
 	g.open.Store(open)
 }
 
-// Await blocks while too few masters may vote but enough may soon: they are being
-// dialled for the first time since they were lost, or asked. It blocks for limit
-// at the most, until ctx ends or the client closes. It reports for how long it did,
-// and whether there is nothing left to wait for.
+// Await blocks while too few masters may vote and enough of them may soon: those that are
+// being asked, or dialled for the first time since they were lost. It blocks for limit at
+// most, and until ctx ends or the client closes. It returns how long it has waited, and
+// whether nothing is left to wait for.
 func (g *Monitor) Await(ctx context.Context, limit time.Duration) (waited time.Duration, ok bool) {
 	if g == nil || !g.open.Load() {
 		return 0, true

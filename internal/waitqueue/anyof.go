@@ -10,16 +10,16 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// An anyOf is the places of a waiter that wants one of several keys: in the queues of all
-// keys, each at its own pilot, so that whoever gives one of them back, also as a plain
-// lock, finds it there. When it is its turn for a key it takes that one as a plain lock is
-// taken, the pilot first.
+// An anyOf is the places of a waiter that wants one of several keys. It has a place in the
+// queue of each key, at the key's pilot. So every release of one of them finds it there,
+// also that of a plain lock. When it is its turn for a key, it acquires that key like a
+// plain lock, the pilot first.
 type anyOf struct {
 	w      *waiter
 	names  []string             // of the keys
 	last   wire.Turn            // what was said last; of several answers the one that expires first
 	turns  []wakeup.Call        // that it was told of and has not acted on
-	queued map[wakeup.Call]bool // places that it may have
+	queued map[wakeup.Call]bool // the queues in which it may have a place
 }
 
 func newAnyOf(w *waiter) *anyOf {
@@ -115,8 +115,8 @@ func (q *anyOf) byPilot() [][]string {
 	return byPilot
 }
 
-// subscribe has the calls of the pilots heard; pilots whose calls cannot be heard for now
-// are left out.
+// subscribe listens to the calls of the pilots. It leaves out pilots to which it cannot
+// listen now.
 func (q *anyOf) subscribe(ctx context.Context, byPilot [][]string) (cause error) {
 	t := time.NewTimer(wire.LeastPatience)
 	defer t.Stop()
@@ -147,7 +147,7 @@ func (q *anyOf) subscribe(ctx context.Context, byPilot [][]string) (cause error)
 }
 
 // askEach asks each pilot where the waiter stands in the queues of its keys, and keeps the
-// places there. heard: one of them said so. cause is what ended the waiting.
+// places there. heard: at least one has answered. cause is what ended the waiting.
 func (q *anyOf) askEach(ctx context.Context, byPilot [][]string) (heard bool, cause error) {
 	w, queues := q.w, q.w.room.queues
 	asked := make([]wire.KeysQuery, len(byPilot))
@@ -191,7 +191,7 @@ func (q *anyOf) askEach(ctx context.Context, byPilot [][]string) (heard bool, ca
 	return heard, nil
 }
 
-// next is the turn that came first, to act on.
+// next is the turn that came first.
 func (q *anyOf) next() wakeup.Call {
 	at := q.turns[0]
 	q.turns = q.turns[1:]
@@ -234,8 +234,8 @@ func (q *anyOf) take(ctx context.Context, _ bool) event {
 }
 
 // takeTogether implements queue, for the key whose turn came first. The other queues are
-// left before that: who is first in all of them would keep the other keys from those behind
-// it. If it comes to nothing the waiter takes its places again.
+// left before that: a waiter that is first in all of them would keep the other keys from
+// those behind it. If it gets no lock, it takes its places again.
 func (q *anyOf) takeTogether(ctx context.Context) event {
 	at := q.next()
 	delete(q.queued, at)
@@ -255,7 +255,7 @@ func (q *anyOf) takeTogether(ctx context.Context) event {
 	return e
 }
 
-// giveBack leaves the queues. Where the keys are free the next ones are told.
+// giveBack leaves the queues. Where a key is free, the next client there is called.
 func (q *anyOf) giveBack() {
 	r := q.w.room
 	q.w.hearAll()
@@ -289,7 +289,7 @@ func (q *anyOf) leave() {
 	q.giveBack()
 }
 
-// expiry is when what was said to be in the way will be gone.
+// expiry is how long it takes until the keys that are in the way have expired.
 func expiry(t *wire.Turn) time.Duration {
 	if t.Held.TTL <= 0 {
 		return math.MaxInt64

@@ -8,9 +8,8 @@ import (
 	"github.com/redquorum/redquorum/internal/outcome"
 )
 
-// lines are the calls of one client that wait, in a queue for each thing that is
-// waited for: first come, first served. Only who is first contends over the
-// network.
+// lines are the calls of one client that wait, in one line for each thing that they wait
+// for: first come, first served. Only the first of a line contends over the network.
 type lines struct {
 	waiting atomic.Int64 // calls that wait, to find none without locking
 
@@ -22,20 +21,20 @@ type lines struct {
 // A line is the queue of one key. It exists while somebody is in it.
 type line struct {
 	places []*place
-	out    outage // of whoever is first; only that one touches it
+	out    outage // the first call's; only that one touches it
 }
 
 // A place is one call's, in a line.
 type place struct {
 	q   *lines
 	key string // of the line
-	// signal gets a value when the place has come first, when the lock was
-	// released in this process, and when the waiting is in vain.
+	// signal gets a value when the place becomes the first, when the lock was released in
+	// this process, and when the waiting is in vain.
 	signal chan struct{}
 	err    *outcome.Failure // why the waiting is in vain; guarded by q.mu
 }
 
-// join takes the last place in the line of a key; it must leave.
+// join takes the last place in the line of a key. The caller must call leave.
 func (q *lines) join(key string) *place {
 	p := &place{q: q, key: key, signal: make(chan struct{}, 1)}
 	q.waiting.Add(1)
@@ -53,7 +52,7 @@ func (q *lines) join(key string) *place {
 	return p
 }
 
-// leave gives up the place; who was next comes first.
+// leave gives up the place. If it was the first, the next one becomes the first.
 func (p *place) leave() {
 	q := p.q
 	q.mu.Lock()
@@ -85,7 +84,7 @@ func (p *place) state() (first bool, err *outcome.Failure) {
 	return p.q.byKey[p.key].places[0] == p, p.err
 }
 
-// outage is the one that the first of a line is in; it is for that one alone.
+// outage counts for the first of the line. Only that one may use it.
 func (p *place) outage() *outage {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
@@ -106,8 +105,7 @@ func (q *lines) occupied(want *Want) bool {
 	return q.byKey[name] != nil
 }
 
-// wakeFirst wakes who waits first for the key, and reports whether anybody
-// does.
+// wakeFirst wakes the first call that waits for the key. It reports whether there is one.
 func (q *lines) wakeFirst(key string) bool {
 	if !q.anybody() {
 		return false
@@ -122,7 +120,7 @@ func (q *lines) wakeFirst(key string) bool {
 	return true
 }
 
-// fail tells everybody in p's line that the waiting is in vain.
+// fail tells every call in p's line that the waiting is in vain.
 func (p *place) fail(err *outcome.Failure) {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()

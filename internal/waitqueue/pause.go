@@ -13,7 +13,7 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// How long one waits, and what ends it.
+// How long a call waits, and what ends its wait.
 
 const (
 	minRetryDelay  = 50 * time.Millisecond
@@ -27,8 +27,8 @@ type outage struct {
 	since    time.Time
 }
 
-// note takes notice of a failed attempt and reports whether the outage has lasted for
-// limit, or is one that no waiting ends.
+// note counts a failed attempt. It reports whether the outage has lasted for limit, or will
+// not end by waiting.
 func (o *outage) note(failed *outcome.Failure, limit time.Duration) (over bool) {
 	if failed.Kind != outcome.NoQuorum {
 		o.failures = 0
@@ -40,8 +40,8 @@ func (o *outage) note(failed *outcome.Failure, limit time.Duration) (over bool) 
 	return misconfigured(failed) || time.Since(o.since) >= limit
 }
 
-// misconfigured reports whether so many masters need somebody to change a configuration
-// that without them there is no quorum, whatever the others say.
+// misconfigured reports whether so many masters need a change of configuration that the
+// others are no quorum.
 func misconfigured(failed *outcome.Failure) bool {
 	usable := failed.Total
 	for _, p := range failed.Parts {
@@ -52,8 +52,8 @@ func misconfigured(failed *outcome.Failure) bool {
 	return usable < failed.Need
 }
 
-// isLasting reports whether a master's part will not change by itself. A replica may be
-// promoted any moment, and a clock is set right by those that watch it.
+// isLasting reports whether a master's failure will not end by itself. A replica may be
+// promoted at any moment, and a time service may set a clock right.
 func isLasting(err error) bool {
 	if pipeline.IsLasting(err) {
 		return true
@@ -62,8 +62,8 @@ func isLasting(err error) bool {
 	return ok && !why.Cause.Passes() && why.Cause != guard.NotMaster && why.Cause != guard.OffClock
 }
 
-// retryDelay is the pause after a failed attempt. Callers that collided must not collide
-// again, hence the random part; while there is no quorum it grows.
+// retryDelay is the pause after a failed attempt. It has a random part, so that calls that
+// have collided do not collide again. While there is no quorum it grows.
 func (r *Room) retryDelay(want *Want, attempt, failures int, failed *outcome.Failure) time.Duration {
 	if f := want.Backoff; f != nil {
 		return max(0, f(attempt))
@@ -78,8 +78,8 @@ func (r *Room) retryDelay(want *Want, attempt, failures int, failed *outcome.Fai
 	return delay
 }
 
-// freeAfter is when the keys that are in the way will have expired on so many masters
-// that a quorum can be had, if that is known.
+// freeAfter is how long it takes until the keys in the way have expired on enough masters
+// for a quorum, if that is known.
 func freeAfter(failed *outcome.Failure) (time.Duration, bool) {
 	usable := failed.OK
 	var ttls []time.Duration
@@ -103,7 +103,7 @@ func freeAfter(failed *outcome.Failure) (time.Duration, bool) {
 	return ttls[more-1], true
 }
 
-// freeIn is the sooner of limit and when the pilot's key expires.
+// freeIn is the time until the pilot's key expires, and limit at most.
 func freeIn(t *wire.Turn, random *chance.Source, limit time.Duration) time.Duration {
 	if t.Held == nil || t.Held.TTL <= 0 {
 		return limit
@@ -111,8 +111,8 @@ func freeIn(t *wire.Turn, random *chance.Source, limit time.Duration) time.Durat
 	return min(limit, afterExpiry(t.Held.TTL, random, "poll"))
 }
 
-// afterExpiry is when to ask for a key that has so much time left, in whole milliseconds
-// rounded down. Who asks in the key's last millisecond is refused.
+// afterExpiry is how long to wait before asking for a key that has so much time left. left
+// is in whole milliseconds, rounded down. In its last millisecond a key is still refused.
 func afterExpiry(left time.Duration, random *chance.Source, what string) time.Duration {
 	return left + time.Millisecond + random.N(what, 5*time.Millisecond)
 }
@@ -134,7 +134,8 @@ func (r *Room) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// interrupted is what has ended a call's waiting by now: its context, or the client's end.
+// interrupted is what has ended a call's waiting: its context, or the client's end; nil:
+// nothing has.
 func (r *Room) interrupted(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

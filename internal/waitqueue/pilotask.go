@@ -8,8 +8,8 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// looksPerAttempt is how many looks at the pilot there are to one attempt at all masters:
-// the pilot may have a stale key.
+// looksPerAttempt is how many times a waiter asks the pilot before it asks all masters once:
+// the pilot's key may be stale.
 const looksPerAttempt = 4
 
 // A oneKey is a waiter's place in the queue of one key, at the key's pilot.
@@ -21,10 +21,10 @@ type oneKey struct {
 	subscribed <-chan struct{} // closed when the pilot's calls are heard
 }
 
-// A turn is what the pilot said last.
+// A turn is the pilot's latest answer.
 type turn struct {
 	wire.Turn
-	// stale: the lock was given back since, and the pilot still has the holder's key.
+	// stale: the lock was released since, but the pilot still has the holder's key.
 	stale bool
 }
 
@@ -56,7 +56,7 @@ func (q *oneKey) ask(ctx context.Context) event {
 	return q.asked(r.queues.WaitAt(ctx, q.pilot, w.key, q.position(), r.queues.Patience(q.pilot, w.want.Limit)))
 }
 
-// asked takes notice of the pilot's answer.
+// asked notes the pilot's answer.
 func (q *oneKey) asked(t wire.Turn, err error) event {
 	w := q.w
 	switch heard, cause := w.note(q.pilot, w.key, &t, err); {
@@ -82,7 +82,7 @@ func (q *oneKey) judge() event {
 	}
 }
 
-// mayOvertake reports whether all masters may be asked although the pilot has not called.
+// mayOvertake reports whether the waiter may ask all masters before the pilot calls it.
 func (q *oneKey) mayOvertake() bool { return q.turn.First || !q.w.want.Fair }
 
 // sleep implements queue. One whom the pilot has called has the lock kept for it there,
@@ -148,10 +148,10 @@ func (q *oneKey) take(ctx context.Context, onlyFirst bool) event {
 	return w.attemptedAt(f, false)
 }
 
-// takeOthers asks the others for what the pilot has granted.
+// takeOthers asks the other masters for the lock that the pilot has granted.
 func (q *oneKey) takeOthers(ctx context.Context) event {
 	w := q.w
-	q.queued |= 1 << q.pilot // if it comes to nothing nobody is told of the rollback
+	q.queued |= 1 << q.pilot // if this fails, nobody is told of the rollback
 	f := w.caller.Others(ctx, w.want.isSet())
 	over := w.isOver(f)
 	if w.counts.collisions++; f == nil {
@@ -182,9 +182,9 @@ func (q *oneKey) takeTogether(ctx context.Context) event {
 	return e
 }
 
-// position is the call's place in the pilot's queue, as it knows it. At a pilot that has
-// not told it any, or where it was dropped while it could not be reached and was passed
-// over, that is by how long it has waited.
+// position is the call's place in the pilot's queue, as far as it knows. It may know none:
+// the pilot has named none, or has dropped it while it could not be reached. Then the place
+// follows from how long it has waited.
 func (q *oneKey) position() any {
 	if q.turn.Score == "" || q.w.want.isSet() {
 		return q.w.age()

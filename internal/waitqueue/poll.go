@@ -39,8 +39,8 @@ func (r *Room) poll(ctx context.Context, want *Want, c Caller) *outcome.Failure 
 	}
 }
 
-// attemptPolling is an attempt of a call that does not queue. Where fairness was asked for
-// it must not overtake those of this client that do.
+// attemptPolling is an attempt of a call that does not queue. If fairness was asked for, it
+// must not overtake the calls of this client that do.
 func (r *Room) attemptPolling(ctx context.Context, want *Want, c Caller) *outcome.Failure {
 	if want.Fair && r.lines.occupied(want) {
 		failed := c.Taken(pilot.None, nil)
@@ -50,8 +50,8 @@ func (r *Room) attemptPolling(ctx context.Context, want *Want, c Caller) *outcom
 	return r.attempt(ctx, want, c, true)
 }
 
-// attempt is one without a place in the queue. A call that asked for fairness yields to
-// those that have one.
+// attempt is an attempt without a place in the queue. A call that asked for fairness lets
+// calls with a place go first.
 func (r *Room) attempt(ctx context.Context, want *Want, c Caller, holders bool) *outcome.Failure {
 	if !want.Fair || !want.Kind.Queued {
 		return c.All(ctx, holders)
@@ -74,7 +74,7 @@ func (r *Room) attempt(ctx context.Context, want *Want, c Caller, holders bool) 
 	}
 }
 
-// endedBy is the failure of a waiting that was cut short.
+// endedBy is the failure of a wait that was cut short.
 func endedBy(failed *outcome.Failure, cause error) *outcome.Failure {
 	failed.Cause = cause
 	return failed

@@ -10,12 +10,12 @@ import (
 	"github.com/redquorum/redquorum/internal/wakeup"
 )
 
-// A reader is the waiting of a call for a key's lock beside other readers. Readers do not
-// stand in each other's way: each waits by itself, and all of them are called at once. A
-// client has one entry among the readers that wait at a pilot, for all its calls.
+// A reader is a call that waits for a key's lock as a reader. Readers do not get in each
+// other's way: each waits by itself, and all are called at once. A client has one entry for
+// all its calls among the readers that wait at a pilot.
 type reader struct {
 	oneKey
-	at uint64 // pilots at which it has a part in the entry, as bits
+	at uint64 // the pilots where it shares the client's entry, as bits
 }
 
 func newReader(w *waiter) *reader { return &reader{oneKey: oneKey{w: w, pilot: pilot.None}} }
@@ -67,14 +67,14 @@ func (q *reader) leave() {
 	q.at = 0
 }
 
-// readers are the calls of a client that have a part in its entries among the readers
-// that wait. The zero value has none. It is safe for concurrent use.
+// readers are the calls of a client that share its entries among the readers that wait. The
+// zero value has none. It is safe for concurrent use.
 type readers struct {
-	lines uint64 // named by now
+	lines uint64 // how many names of lines were given out
 
-	// mu guards what follows, and lines. What the masters are to do about an entry is
-	// queued under it, which does not block: so a call that leaves last does not remove
-	// the entry behind the question of one that has just joined.
+	// mu guards what follows, and lines. Commands about an entry are queued under it, which
+	// does not block. So the last call that leaves does not remove the entry after the
+	// question of a call that has just joined.
 	mu sync.Mutex
 	at map[wakeup.Call]int
 }
@@ -89,7 +89,7 @@ func (r *readers) join(place wakeup.Call) {
 	r.at[place]++
 }
 
-// leave takes one out, and with the last one the entry.
+// leave takes a call out, and with the last one the entry.
 func (r *readers) leave(queues Queues, place wakeup.Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +106,7 @@ func (r *readers) pass(queues Queues, place wakeup.Call) {
 	queues.LeaveReaders(place.Master, place.Key, r.at[place] > 0)
 }
 
-// name is that of a line in which one call stands alone.
+// name is the name of a line in which one call stands alone.
 func (r *readers) name() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,16 +8,15 @@ import (
 )
 
 // recent remembers for a moment which keys this client had to wait for. A call for such a
-// key asks the pilot first: asking all masters would mostly fail, and in the instant
-// between release and hand-over it would take votes from the client whose turn it is. It
-// is a hint: keys may share an entry, and to forget one, or to take a free key for a
-// contended one, costs a round trip. It is safe for concurrent use.
+// key asks the pilot first. Asking all masters would mostly fail. Between a release and its
+// hand-over it would also take votes from the client whose turn it is. recent is a hint: keys
+// may share an entry, and a wrong hint costs a round trip. It is safe for concurrent use.
 type recent struct {
 	since   time.Time
 	entries [256]atomic.Int64 // until when, in ns since since; 0: not
 }
 
-// recentFor is how long a key counts as waited for lately.
+// recentFor is how long recent remembers a key.
 const recentFor = time.Second
 
 func (r *recent) entry(key string) *atomic.Int64 {

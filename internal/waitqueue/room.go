@@ -12,7 +12,7 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A Master is what the waiting needs of a master. *pipeline.Pipeline is one.
+// A Master is what this room needs of a master. *pipeline.Pipeline is one.
 type Master interface {
 	wakeup.Master
 	Connected() bool
@@ -47,10 +47,10 @@ type Config struct {
 	ID string
 	// Prefix begins all keys. Failures name them without it.
 	Prefix string
-	// OutageWait is for how long a call waits while no quorum can be had.
+	// OutageWait is how long a call waits while there is no quorum.
 	OutageWait time.Duration
 	Chance     *chance.Source
-	Life       context.Context // ends every waiting, with its cause
+	Life       context.Context // its end ends every wait, with its cause
 }
 
 // A Room is where the calls of one client wait. It is safe for concurrent use. It
@@ -61,11 +61,10 @@ type Room struct {
 	lines   lines
 	recent  recent
 	readers readers
-	hub     *wakeup.Hub // hears whose turn it is
+	hub     *wakeup.Hub // listens to the pilots' calls
 }
 
-// New makes a room, without any connection. SetQueues must be called before anything
-// else.
+// New makes a room, without any connection. Call SetQueues before anything else.
 func New(cfg Config) *Room {
 	r := &Room{cfg: cfg, recent: recent{since: time.Now()}}
 	masters := make([]wakeup.Master, len(cfg.Masters))
@@ -76,8 +75,8 @@ func New(cfg Config) *Room {
 	return r
 }
 
-// SetQueues gives the room its queues. They are not in Config since they need the room to
-// tell of releases.
+// SetQueues gives the room its queues. They are not in Config, because they need the room
+// first: it hears of their releases.
 func (r *Room) SetQueues(q Queues) { r.queues = q }
 
 // Close ends the subscriptions and waits for them. Life has to be over. It may be called
@@ -87,21 +86,21 @@ func (r *Room) Close() { r.hub.Close() }
 // Waiting is how many calls wait.
 func (r *Room) Waiting() int { return int(r.lines.waiting.Load()) }
 
-// Acquire acquires what the call wants, and blocks until it has, until an outage has
-// lasted for OutageWait, or until ctx or Life ends. nil: the caller has the lock.
-// Otherwise it is the failure of the last attempt, with the Cause that ended the waiting;
-// others may have got the same, so it is not to be changed.
+// Acquire acquires what the call wants. It blocks until that is done, until an outage has
+// lasted for OutageWait, or until ctx or Life ends. nil: the caller has the lock. Otherwise
+// the result is the failure of the last attempt, with the Cause that ended the waiting. Other
+// calls may get the same failure, so do not change it.
 //
-// While nobody waits it is one attempt by the caller, and allocates nothing itself.
+// While nobody waits, it is one attempt by the caller, and allocates nothing itself.
 func (r *Room) Acquire(ctx context.Context, want *Want, c Caller) *outcome.Failure {
 	if !want.queues() {
 		return r.poll(ctx, want, c)
 	}
 	key, lately := r.recent.among(want)
-	if want.Kind.Shared { // it does not take the votes of those whose turn it is: writers that wait keep it out
+	if want.Kind.Shared { // it takes no votes from the client whose turn it is: writers that wait keep it out
 		lately = false
 	}
-	// Not where an attempt would mostly fail, and not where it must not overtake.
+	// Not if an attempt would mostly fail, and not if the call must not overtake others.
 	pilotFirst := lately || want.Fair && !want.Kind.Queued
 	if pilotFirst || r.lines.occupied(want) {
 		return newWaiter(r, *want, c, key, pilotFirst).wait(ctx)
@@ -129,21 +128,21 @@ func (r *Room) AnybodyWaits() bool { return r.lines.anybody() }
 // wait on, or else one process would starve the others.
 func (r *Room) Released(pilot int, key string, to wire.Successor) {
 	switch to {
-	case wire.AnotherClient: // whoever comes here next is to come behind that one
+	case wire.AnotherClient: // the next call here has to come after that client
 		r.recent.note(key, true)
 	case wire.ThisClient:
 		if !r.hub.Call(pilot, key) && !r.lines.wakeFirst(key) {
 			r.queues.LeaveQueue(pilot, key)
 		}
-	default: // who queues up nowhere, or at another master, may wait here
+	default: // a call that is in no queue, or in one at another master, may wait here
 		if r.lines.anybody() && !r.lines.wakeFirst(key) && !r.hub.Call(pilot, key) {
 			r.hub.Call(pilot, wakeup.ForAll+key)
 		}
 	}
 }
 
-// passOn gives back a call of a pilot's that its waiter does not need any more: the next
-// one of this client gets it, or else the next one in the queue.
+// passOn passes on a pilot's call that its waiter does not need any more: to the next waiter
+// of this client, or else to the next client in the queue.
 func (r *Room) passOn(master int, key string) {
 	if r.hub.Call(master, key) {
 		return
@@ -155,7 +154,7 @@ func (r *Room) passOn(master int, key string) {
 	r.queues.LeaveQueue(master, key)
 }
 
-// quorumConnected reports whether so many masters are.
+// quorumConnected reports whether a quorum of the masters is connected.
 func (r *Room) quorumConnected() bool {
 	n := 0
 	for _, m := range r.cfg.Masters {

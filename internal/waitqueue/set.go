@@ -8,13 +8,13 @@ import (
 	"github.com/redquorum/redquorum/internal/pilot"
 )
 
-// Who wants several keys together queues up for one that is in the way, at that key's
-// pilot. When it is that one's turn and another key is in the way, it passes the turn on
-// and queues up for the other, where its place is by how long it has waited already. So it
-// never keeps a key from others while it waits for a further one.
+// A call for several keys together queues for one key that is in the way, at that key's
+// pilot. If another key is in the way when its turn comes, it passes the turn on and queues
+// for that other key. Its place there follows from how long it has waited already. So it
+// never keeps a key from others while it waits for another one.
 
-// follow has one who wants several keys wait for the one that kept it out on most masters,
-// as far as the failure tells.
+// follow makes a call for several keys wait for the key that kept it out on most masters, as
+// far as the failure tells.
 func (w *waiter) follow(failed *outcome.Failure) {
 	if failed == nil || !w.want.isSet() {
 		return
@@ -47,8 +47,8 @@ func (w *waiter) moveTo(key string) {
 	w.key, w.queue = key, &oneKey{w: w, pilot: pilot.None}
 }
 
-// lostTurn takes notice of a turn that came to nothing: the failure tells which key was in
-// the way at the pilot. The set has no place in that key's queue.
+// lostTurn notes a turn without success: the failure tells which key was in the way at the
+// pilot. The set has no place in that key's queue.
 func (q *oneKey) lostTurn(failed *outcome.Failure) {
 	w := q.w
 	q.turn.stale = q.turn.stale && w.room.cfg.Prefix+q.turn.Held.Key == w.key
@@ -56,10 +56,10 @@ func (q *oneKey) lostTurn(failed *outcome.Failure) {
 	w.follow(failed)
 }
 
-// takeSetTogether asks all masters, of which the pilot has called for one of the keys: it
-// keeps that one for the set. Where another key is in the way the masters say which, and it
-// is a turn that was lost; where the pilot has granted all keys others have taken votes from
-// the set, which is a collision.
+// takeSetTogether asks all masters after the pilot of one key has called: it keeps that key
+// for the set. If another key is in the way, the masters say which, and the turn is lost. If
+// the pilot grants all keys but the quorum does not, others have taken votes from the set:
+// that is a collision.
 func (q *oneKey) takeSetTogether(ctx context.Context) event {
 	w := q.w
 	if cause := w.pauseAfterLosses(ctx); cause != nil {
@@ -79,8 +79,8 @@ func (q *oneKey) takeSetTogether(ctx context.Context) event {
 	return w.attempted(f, over)
 }
 
-// pauseAfterLosses lets sets part that keep meeting each other's attempts, one at the
-// pilot of this key and one at that of another.
+// pauseAfterLosses pauses, so that sets that disturb each other again and again, each at
+// another key's pilot, get out of step.
 func (w *waiter) pauseAfterLosses(ctx context.Context) error {
 	if w.counts.losses < 2 {
 		return nil

@@ -15,8 +15,8 @@ const (
 	byPilot                 // it has called
 )
 
-// sleep pauses for d, and says what has woken the waiter before. ready, if it is not nil,
-// ends the pause too. cause is what ended the waiting.
+// sleep pauses for d, and says what has woken the waiter. ready, if it is not nil, ends the
+// pause too. cause is what ended the waiting.
 func (w *waiter) sleep(ctx context.Context, d time.Duration, ready <-chan struct{}) (woken waking, cause error) {
 	if w.last != nil {
 		w.caller.Pausing(w.counts.attempts, d, w.last)
@@ -30,7 +30,7 @@ func (w *waiter) sleep(ctx context.Context, d time.Duration, ready <-chan struct
 			w.counts.losses = 0
 		}
 	}()
-	// In this order, since a select would choose, and what it left would cut the next
+	// In this order: a select would choose at random, and what it left would cut the next
 	// pause short.
 	if cause := w.room.interrupted(ctx); cause != nil {
 		return byTimer, cause
@@ -62,7 +62,7 @@ func (w *waiter) sleep(ctx context.Context, d time.Duration, ready <-chan struct
 	}
 }
 
-// heard says what the waiter has been told by now.
+// heard says what the waiter has been told until now.
 func (w *waiter) heard() waking {
 	select {
 	case <-w.place.signal:
@@ -83,7 +83,7 @@ func (w *waiter) heard() waking {
 	}
 }
 
-// hearAll takes notice of all further calls, where each may be of another key.
+// hearAll notes all further calls. Each may be for another key.
 func (w *waiter) hearAll() {
 	if !w.want.Kind.OneOf {
 		return

@@ -22,7 +22,7 @@ const (
 	ended
 )
 
-// An event is what came of what a waiter did in a state.
+// An event is the result of what a waiter did in a state.
 type event uint8
 
 // Events.
@@ -87,6 +87,6 @@ func (s state) after(e event) state {
 	return seeking // which finds out everything anew; no state's action comes to this
 }
 
-// listens reports whether a call of any master, for the key, is one to wake for: there is
-// no queue in which the waiter would be called again.
+// listens reports whether the call of any master for the key wakes the waiter: there is no
+// queue in which it would be called again.
 func (s state) listens() bool { return s == blind || s == deaf }

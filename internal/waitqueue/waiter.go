@@ -14,10 +14,11 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A waiter is a call that waits. While others of this client wait longer for the same it
-// does nothing. Then it queues up at the key's pilot, and sleeps until it is woken: by the
-// release of another client, by one of this client, or by a timer, for the queue is
-// advice: the pilot may be down, and a message lost. It belongs to the call's goroutine.
+// A waiter is a call that waits. While other calls of this client have waited longer for the
+// same lock, it does nothing. Then it queues at the key's pilot and sleeps until a release of
+// another client, a release of this client or a timer wakes it. The timer is there because
+// the queue is only advice: the pilot may be down, or a message lost. The waiter belongs to
+// the call's goroutine.
 type waiter struct {
 	room   *Room
 	want   Want
@@ -25,7 +26,7 @@ type waiter struct {
 	queue  queue // of one key, or of several
 
 	state    state
-	key      string // that it waits for; of a set the one that is in the way
+	key      string // the key that it waits for; of a set the one that is in the way
 	again    bool   // that key was waited for lately
 	place    *place
 	listener *wakeup.Waiter // since it came first
@@ -33,7 +34,7 @@ type waiter struct {
 
 	before   outage           // of the attempt that was made before the waiting
 	out      *outage          // shared with those who wait behind
-	last     *outcome.Failure // of the last attempt, and what the pilot said since; then what the call returns
+	last     *outcome.Failure // of the last attempt, with what the pilot said since; the call returns it
 	refusals pilot.Refusals   // of a queue, to this call
 	counts   counts
 }
@@ -44,11 +45,11 @@ type counts struct {
 	pauses     int // pauses that it had to make
 	looks      int // at pilots, since all masters were asked
 	collisions int // attempts in a row that failed after the pilot's grant
-	losses     int // turns of a set that came to nothing, one right after the other
+	losses     int // turns of a set without success, in a row
 }
 
-// A queue is how a waiter uses the queues: that of one key at its pilot, or those of
-// several keys at once. What it does in a state is a function that returns the event.
+// A queue is how a waiter uses the pilots' queues: that of one key, or those of several keys
+// at once. What it does in a state is a method that returns the event.
 type queue interface {
 	// keys are those that it waits for.
 	keys() []string
@@ -60,16 +61,17 @@ type queue interface {
 	judge() event
 	// sleep waits to be called.
 	sleep(ctx context.Context) event
-	// take asks a pilot alone for the lock, and then the others. onlyFirst: it is not to
-	// be granted to one who overtakes others.
+	// take asks a pilot alone for the lock, and then the others. onlyFirst: the pilot grants
+	// it only if nobody else is first.
 	take(ctx context.Context, onlyFirst bool) event
 	// takeTogether asks the pilot and the others at once.
 	takeTogether(ctx context.Context) event
-	// hear takes notice of a pilot's call, and reports whether it is one to wake for.
+	// hear notes a pilot's call, and reports whether the waiter has to wake for it.
 	hear(call wakeup.Call) bool
-	// ready is closed when the pilot's calls are heard; nil: nothing is waited for.
+	// ready is closed when the subscription to the pilot's calls is there; nil: there is
+	// nothing to wait for.
 	ready() <-chan struct{}
-	// leave gives up all places. Calls that were not acted on are passed on.
+	// leave gives up all places. It passes on the calls on which the waiter has not acted.
 	leave()
 }
 
@@ -104,7 +106,7 @@ func (w *waiter) wait(ctx context.Context) *outcome.Failure {
 	}
 }
 
-// act does what a waiter does in its state, and says what came of it.
+// act does what a waiter does in its state, and returns the resulting event.
 func (w *waiter) act(ctx context.Context) event {
 	switch w.state {
 	case inLine:
@@ -138,7 +140,7 @@ func (w *waiter) act(ctx context.Context) event {
 	}
 }
 
-// awaitTurn waits until nobody of this client waits longer for the same.
+// awaitTurn waits until no other call of this client has waited longer for the same.
 func (w *waiter) awaitTurn(ctx context.Context) event {
 	for {
 		first, failed := w.place.state()
@@ -163,7 +165,7 @@ func (w *waiter) awaitTurn(ctx context.Context) event {
 	}
 }
 
-// begin is for one who has come first.
+// begin is called when the waiter has become the first of its line.
 func (w *waiter) begin() {
 	w.since = time.Now()
 	w.listener = w.room.hub.Wait(w.queue.keys()...)
@@ -172,7 +174,7 @@ func (w *waiter) begin() {
 	}
 }
 
-// end ends the waiting of one who came first.
+// end ends the waiting of a waiter that is the first of its line.
 func (w *waiter) end() {
 	if w.listener == nil {
 		return
@@ -211,8 +213,8 @@ func (w *waiter) tryBlind(ctx context.Context) event {
 	return w.attempted(failed, w.isOver(failed))
 }
 
-// isOver takes notice of an answer of all masters, and reports whether it ends the
-// waiting, for those who wait behind as well.
+// isOver notes an answer of all masters. It reports whether the answer ends the waiting,
+// also of the calls behind this one.
 func (w *waiter) isOver(failed *outcome.Failure) (over bool) {
 	if failed == nil || failed.Cause != nil {
 		return false
@@ -224,7 +226,7 @@ func (w *waiter) isOver(failed *outcome.Failure) (over bool) {
 	return over
 }
 
-// attempted tells of an attempt, and says what it means. over: it ends the waiting.
+// attempted reports an attempt, and says what it means. over: it ends the waiting.
 func (w *waiter) attempted(f *outcome.Failure, over bool) event {
 	w.counts.attempts++
 	w.caller.Attempted(w.counts.attempts, f)
@@ -252,7 +254,7 @@ func (w *waiter) attemptedAt(f *outcome.Failure, over bool) event {
 	return refused
 }
 
-// together acts on what came of an attempt at the pilot of a key and at the others at once.
+// together acts on the result of an attempt at the pilot of a key and at the others at once.
 // heard: the pilot has said where the waiter stands.
 func (w *waiter) together(master int, key string, said *wire.PilotAnswer, f *outcome.Failure) (e event, heard bool) {
 	over := w.isOver(f)
@@ -267,7 +269,7 @@ func (w *waiter) together(master int, key string, said *wire.PilotAnswer, f *out
 	return w.attempted(f, over), false
 }
 
-// refusedTogether puts what the pilot said, which may know the holder, into the failure.
+// refusedTogether adds the pilot's answer to the failure: the pilot may know the holder.
 func (w *waiter) refusedTogether(master int, key string, said *wire.PilotAnswer, f *outcome.Failure) (e event, heard bool) {
 	if f.Cause == nil {
 		w.last = f
@@ -286,7 +288,7 @@ func (w *waiter) refusedTogether(master int, key string, said *wire.PilotAnswer,
 	return w.attempted(f, false), false
 }
 
-// interrupted makes the failure of a waiting that was cut short.
+// interrupted makes the failure of a wait that was cut short.
 func (w *waiter) interrupted(cause error) event {
 	if w.last == nil {
 		w.last = w.caller.Taken(pilot.None, nil)
@@ -296,8 +298,7 @@ func (w *waiter) interrupted(cause error) event {
 	return interrupted
 }
 
-// note takes notice of what a key's pilot said, if it did. cause is what ended the
-// waiting.
+// note notes a key's pilot's answer, if there is one. cause is what ended the waiting.
 func (w *waiter) note(master int, key string, t *wire.Turn, err error) (heard bool, cause error) {
 	switch {
 	case err == nil:
@@ -315,8 +316,8 @@ func (w *waiter) note(master int, key string, t *wire.Turn, err error) (heard bo
 	return false, nil
 }
 
-// learn puts what a pilot says of the holder into the failure of the last attempt. That
-// may be in other hands by now: the new one is a copy.
+// learn adds what a pilot says of the holder to the failure of the last attempt. It makes a
+// copy: others may have that failure already.
 func (w *waiter) learn(master int, key string, held *outcome.Held) {
 	if held.Type == "none" || w.last != nil && w.last.Kind != outcome.Taken {
 		return
@@ -339,14 +340,14 @@ func (w *waiter) learn(master int, key string, held *outcome.Held) {
 // name is the name under which the caller knows a key.
 func (r *Room) name(key string) string { return strings.TrimPrefix(key, r.cfg.Prefix) }
 
-// age is for how long the call has waited, as its score in a queue: the masters' clocks
+// age is how long the call has waited. It is its score in a queue, since the masters' clocks
 // may differ.
 func (w *waiter) age() any {
 	return "+" + strconv.FormatInt(time.Since(w.since).Microseconds(), 10)
 }
 
-// pauseAfterCollision lets callers part that keep splitting the vote, which those can who
-// do not see the same pilot.
+// pauseAfterCollision pauses, so that calls that split the vote again and again get out of
+// step. Calls that do not see the same pilot can do that.
 func (w *waiter) pauseAfterCollision(ctx context.Context) event {
 	most := 8
 	if w.want.isSet() {

@@ -12,7 +12,7 @@ type Want struct {
 	Keys []any      // as wire.Claim has them: with the prefix, sorted
 	Kind *wire.Kind // of lock
 	Fair bool       // nobody is to be overtaken
-	// Limit is for how long one master is waited for at the most.
+	// Limit is how long to wait for one master at most.
 	Limit time.Duration
 	// Tries bounds the attempts of a call that polls; 0: as many as it takes.
 	Tries int
@@ -29,16 +29,16 @@ func (w *Want) key() string {
 // isSet reports whether several keys are wanted together, by a call that queues.
 func (w *Want) isSet() bool { return len(w.Keys) > 1 && !w.Kind.OneOf }
 
-// queues reports whether a call waits in queues rather than polls: not where the caller
-// has said how often, or when, to try, and not where no queue serves its kind.
+// queues reports whether a call waits in queues, and does not poll. It polls if the caller
+// has said how often, or when, to try, and if no queue serves its kind.
 func (w *Want) queues() bool {
 	return w.Tries == 0 && w.Backoff == nil && (w.Kind.Queued || w.Kind.Shared || w.isSet() || w.Kind.OneOf)
 }
 
-// line is the name of the line in which a call waits. Only calls that want the same stand
-// in one line. Were a set of keys to stand in the lines of its keys as well, whoever holds
-// one of them and wants another, in the agreed order, would wait here for the set, and the
-// set for the key that is held.
+// line is the name of the line in which a call waits. Only calls that want the same share a
+// line. If a set of keys also stood in the lines of its keys, there could be a deadlock: a
+// caller that holds one of the keys and wants another would wait for the set, and the set for
+// the key that is held.
 func (w *Want) line() string {
 	if len(w.Keys) == 1 {
 		return w.key()

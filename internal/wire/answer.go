@@ -8,14 +8,14 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// Only the exact replies count: whatever else a server says is a failure. The readers
-// here return the zero Answer for it, which Ask.Read turns into one.
+// Only the exact replies count. Anything else that a server says is a failure: the readers
+// here return the zero Answer, and Ask.Read makes a failure of it.
 
-// A fact is what a master's reply says beside its verdict.
+// A fact is what a master's reply says besides its verdict.
 type fact struct {
 	missing bool          // refused because the key was not there
 	fence   uint64        // the highest token of its fence, of the lock that it agreed to
-	held    *outcome.Held // refused because somebody else's was, as far as known
+	held    *outcome.Held // refused because of somebody else's key, as far as known
 	state   *KeyState     // what an inspection found
 }
 
@@ -42,8 +42,8 @@ func readGrant(_ *Ask, f *fact, reply any) ballot.Answer {
 	return ballot.Answer{}
 }
 
-// readCode reads what scripts say of a lock that is ours. That it was missing and is
-// set again only those can say that set it.
+// readCode reads what scripts say of a lock that is ours. Only scripts that set the key
+// can say that it was missing and is set again.
 func readCode(a *Ask, f *fact, code any) ballot.Answer {
 	setsAgain := a.op == OpExtend || a.op == OpDowngrade
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// AnyOf is an attempt at one of several keys. Once one has been granted the lock is the
-// plain one of that key.
+// AnyOf is an attempt at one of several keys. Once a key is granted, the lock is the plain
+// lock of that key.
 var AnyOf = &Kind{
 	name:      "anyof",
 	acquire:   script.AcquireAny,
@@ -23,12 +23,11 @@ var AnyOf = &Kind{
 	inTheWay:  "first",
 }
 
-// errElsewhere is what a master says that granted a key which came to nothing.
+// errElsewhere is the reason of a master that granted another key than the quorum.
 var errElsewhere = errors.New("granted another of the keys")
 
-// shuffle puts the keys into an order that is random: with the same order for all,
-// contenders that start together would split each other's votes for the first key, and
-// then for the next.
+// shuffle puts the keys into a random order. If all contenders had the same order, those
+// that start together would split the votes for the first key, and then for the next.
 func (w *Wire) shuffle(c *Claim) {
 	keys := slices.Clone(c.Keys)
 	w.cfg.Chance.Shuffle("order", len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
@@ -46,11 +45,10 @@ func readNumberGranted(a *Ask, f *fact, reply any) ballot.Answer {
 	return ballot.Answer{}
 }
 
-// KeepOnly makes the claim that of the one key which was granted at a quorum, and
-// returns that key. The token is released on all other keys, on every master that may
-// have granted one of those: behind the acquisition on the same connection, so that
-// this also holds for grants that are still to come (S5). The caller holds what guards
-// the claim.
+// KeepOnly narrows the claim to the one key that a quorum has granted, and returns that
+// key. It releases the token on all other keys, on every master that may have granted one
+// of them. The release goes out behind the acquisition on the same connection, so it also
+// undoes grants that are still to come (S5). The caller holds what guards the claim.
 func (w *Wire) KeepOnly(c *Claim, res *Result, keep time.Time) (key string) {
 	granted := res.slot - 1
 	key = c.Keys[granted].(string)

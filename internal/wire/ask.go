@@ -12,12 +12,12 @@ import (
 
 const evalSHA = "EVALSHA"
 
-// An Ask is one question about a claim to all masters: a ballot, the command that asks,
-// and how the replies are read. It is used again after LetGo.
+// An Ask is one question about a claim to all masters: a ballot, its command, and how the
+// replies are read. It is used again after LetGo.
 type Ask struct {
 	ballot.Ballot
 	w     *Wire
-	facts []fact // beside the ballot's answers, guarded by its lock
+	facts []fact // one for each of the ballot's answers, guarded by its lock
 
 	op   Op
 	read func(a *Ask, f *fact, reply any) ballot.Answer
@@ -34,10 +34,10 @@ type Ask struct {
 	atPilot  pilotPart
 	handOver handOver
 
-	agreedFence uint64 // what those gave that have agreed before
+	agreedFence uint64 // the token of the masters that had agreed before
 }
 
-// A pilotPart is what the key's pilot is asked, where that is not what the others are.
+// A pilotPart is what the key's pilot is asked, where it is asked something of its own.
 type pilotPart struct {
 	master  int            // which one it is; pilot.None: it is asked what the others are
 	take    *PilotTake     // its part in an acquisition; nil: this is a release
@@ -45,14 +45,14 @@ type pilotPart struct {
 	release releaseAtPilot // its part in a release
 }
 
-// A handOver is what a release tells of those who wait, at every master.
+// A handOver is for a release that calls waiters at every master.
 type handOver struct {
-	keys    []any // of which it tells who waits next; nil: it tells nothing
+	keys    []any // whose waiters it calls; nil: it calls none
 	wasFree bool  // nobody held them
 }
 
-// A Live is what an acquisition or extension is for. It is sent again, after NOSCRIPT,
-// only while it is held.
+// A Live is the hold that an acquisition or extension is for. After NOSCRIPT the command is
+// sent again only while the hold lives.
 type Live interface {
 	// IfLive calls send if the hold has not ended and its claim is of that generation.
 	// The release is not sent meanwhile.
@@ -81,7 +81,7 @@ func (w *Wire) newAsk(op Op) *Ask {
 // Op is what is asked for.
 func (a *Ask) Op() Op { return a.op }
 
-// Live is what it was asked for.
+// Live is the hold that it was asked for.
 func (a *Ask) Live() Live { return a.live }
 
 // Generation is the claim's when it was asked.
@@ -151,9 +151,9 @@ func (a *Ask) Ended(c *pipeline.Call) {
 
 // Resend implements ballot.Question: it answers NOSCRIPT with the whole script, and
 // another refusal of a batch with the call alone. An extension or acquisition is sent
-// again only while it is undecided or granted and its lock is held: after Unlock or the
-// rollback has begun it would set the key again behind the release; so would one for
-// several keys when the lock has settled on one.
+// again only while it is undecided, or is granted and its lock is held. After Unlock or a
+// rollback has begun, it would set the key again behind the release. So would one for
+// several keys after the lock has settled on one.
 func (a *Ask) Resend(c *pipeline.Call) bool {
 	if c.Slot == a.atPilot.master && a.atPilot.take == nil && !pipeline.IsNoScript(c.Err) && !c.Apart {
 		if !a.atPilot.release.refused(a.w, c) {
@@ -173,7 +173,7 @@ func (a *Ask) Resend(c *pipeline.Call) bool {
 }
 
 func (a *Ask) resendScript(c *pipeline.Call) {
-	if !pipeline.IsNoScript(c.Err) { // refused together with others, not for want of the script
+	if !pipeline.IsNoScript(c.Err) { // refused together with others, not because the script was missing
 		a.Ballot.Resend(c, c.With(evalSHA, c.Encoded))
 		return
 	}
@@ -195,8 +195,8 @@ func (a *Ask) eval(s *script.Script, keys []any, skip uint64, keep time.Time, ar
 	a.ask(evalSHA, skip, keep)
 }
 
-// ask queues the command with a.args for every master, but for those that skip names:
-// they are known not to have the key.
+// ask queues the command with a.args for every master that is not in skip. Those in skip
+// are known not to have the key.
 func (a *Ask) ask(cmd string, skip uint64, keep time.Time) {
 	a.Command.Encoded = pipeline.AppendCommand(a.Command.Encoded[:0], cmd, a.args...)
 	a.send(cmd, skip, keep)
@@ -233,9 +233,9 @@ type Try struct {
 	Over   *ballot.Count
 	Start  drift.Instant
 	Agreed uint64        // masters that have granted it already
-	Wait   time.Duration // for how long the masters are waited for
+	Wait   time.Duration // how long to wait for the masters
 	Take   *PilotTake    // the pilot's part in it, of one key; nil: what the others get
-	// Called: a pilot has called this reader, so no writer that waits keeps it out.
+	// Called: a pilot has called this reader, so a writer that waits does not keep it out.
 	Called bool
 }
 
@@ -281,8 +281,8 @@ type Extension struct {
 	Live  Live
 	Over  *ballot.Count // as in Try; nil: nobody wants to know
 	Start drift.Instant
-	Wait  time.Duration // for how long it may be on its way
-	// Decided is told of the decision, and nobody waits for it; nil: the caller waits.
+	Wait  time.Duration // how long it may be on its way
+	// Decided hears of the decision, and nobody waits for it; nil: the caller waits.
 	Decided interface{ Decided(*ballot.Ballot) }
 }
 
@@ -339,8 +339,8 @@ func (w *Wire) Holders(c *Claim, skip uint64) *Ask {
 	return a
 }
 
-// Learn puts what the masters said to holders into the answers of the attempt a. Keys
-// are without the prefix then.
+// Learn adds what the masters said to holders to the answers of the attempt a. It removes
+// the prefix from the keys.
 func (a *Ask) Learn(holders *Ask, withoutPrefix func(string) string) {
 	holders.Lock()
 	defer holders.Unlock()

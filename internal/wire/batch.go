@@ -5,11 +5,11 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// Releases of one key each that go to a master in one flush are made one command: that
-// takes the master a fraction of the time. So are acquisitions by a script; those by
-// SET NX cost it less than any script would.
+// Several releases of one key each that go to a master in one flush become one command,
+// which takes the master a fraction of the time. So do acquisitions by a script.
+// Acquisitions by SET NX do not: they cost less than any script would.
 
-// batches are how a client's commands are made one.
+// batches say how a client's commands become one.
 type batches struct{ release, acquire pipeline.Joint }
 
 func newBatches(cfg *Config, retention any) batches {
@@ -23,8 +23,8 @@ func newBatches(cfg *Config, retention any) batches {
 	}
 }
 
-// encodeRelease makes the command that releases one key, which may be in a batch. So
-// may the pilot's own then, which is made before.
+// encodeRelease makes the command that releases one key. The command may go out in a batch,
+// and so may the pilot's own command, which was made before.
 func (a *Ask) encodeRelease(c *Claim) {
 	key, strict := c.Key(), a.w.cfg.Strict
 	s, keys := c.Kind.release, int64(1)

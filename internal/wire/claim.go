@@ -14,19 +14,19 @@ type Claim struct {
 	Token  string
 	TTL    time.Duration
 	Fenced bool // with a fencing token
-	// Generation counts how often the claim has become another kind of lock. What was
-	// asked for before is not asked again.
+	// Generation counts how often the claim has become another kind of lock. A command of
+	// an earlier generation is not sent again.
 	Generation uint8
 
-	Fence  uint64 // which; 0: none
-	Floor  uint64 // the least that an acquisition gets; 0: by the clock
+	Fence  uint64 // the fencing token; 0: none
+	Floor  uint64 // the lowest token that an acquisition may get; 0: by the clock
 	Absent uint64 // masters that certainly have nothing of ours
 
 	one   [1]any
 	sides []any // see allKeys; nil: not made yet
 }
 
-// SetPlain makes a claim that is not in use yet that of one key's plain lock. The key
+// SetPlain turns a claim that is not in use yet into that of one key's plain lock. The key
 // has the prefix.
 func (c *Claim) SetPlain(key string) {
 	c.Kind = Plain
@@ -57,8 +57,8 @@ func (c *Claim) become(k *Kind) {
 	}
 }
 
-// BecomeReader makes a writer's claim a reader's: the next extension turns what stands
-// on the masters. The caller holds what guards the claim.
+// BecomeReader turns a writer's claim into a reader's. The next extension does the same on
+// the masters. The caller holds what guards the claim.
 func (c *Claim) BecomeReader() { c.become(Reader) }
 
 // milliseconds is the TTL as commands take it.
@@ -72,8 +72,8 @@ func (c *Claim) id() uint64 {
 	return hash.Mix(hash.Text(c.Key())) | 1<<63 // not 0
 }
 
-// allKeys is the keys of the lock, of their fences and of their lease records, of the
-// latter two what is used.
+// allKeys is the keys of the lock, and those of their fences and lease records as far as
+// these are used.
 func (w *Wire) allKeys(c *Claim) []any {
 	if c.sides == nil {
 		c.sides = w.withSides(c, c.Keys)

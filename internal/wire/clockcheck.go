@@ -17,7 +17,7 @@ type clockCheck struct {
 	floor uint64        // the token that 0 stands for, of an acquisition that may be in a batch
 }
 
-// newClockCheck reads the wall clock: what follows is sent at once.
+// newClockCheck reads the wall clock. The caller sends the question at once.
 func (w *Wire) newClockCheck(ttl time.Duration) clockCheck {
 	var k clockCheck
 	if w.cfg.Strict {
@@ -38,8 +38,8 @@ func (k *clockCheck) compare(master, received time.Time) error {
 	return nil
 }
 
-// A SkewError is what a master contributed whose clock differs by more than strict
-// allows. Its fields are those of redlock.SkewError, which says what they mean.
+// A SkewError is the reason of a master whose clock differs by more than strict allows. Its
+// fields are those of redlock.SkewError, where they are explained.
 type SkewError struct {
 	Off   time.Duration
 	Limit time.Duration
@@ -56,7 +56,7 @@ func (e *SkewError) Error() string {
 	}
 }
 
-// clientClock is set if a quorum of masters differ from this client's clock in one
+// clientClock is not nil if a quorum of masters differ from this client's clock in the same
 // direction. The ask must be locked.
 func (a *Ask) clientClock() *outcome.Clock {
 	var ahead, behind []time.Duration // of ours

@@ -17,10 +17,10 @@ import (
 const fencePrefix = ReservedPrefix + "fence:1:"
 
 const (
-	// lastFence is 2^53 - 1: from there on the numbers of Lua are not told apart.
+	// lastFence is 2^53 - 1: above it Lua cannot tell one whole number from the next.
 	lastFence = 1<<53 - 1
-	// mostAhead is how far a token may be ahead of this client's clock for it to move
-	// the tokens of other keys.
+	// mostAhead is how far ahead of this client's clock a token may be and still raise the
+	// tokens of other keys.
 	mostAhead = 366 * 24 * time.Hour
 )
 
@@ -31,9 +31,9 @@ type Fences struct {
 	highest atomic.Uint64 // of all that were seen, of any key
 }
 
-// floor is what the next token is to be at least: from the clock, so that all masters
-// give the same and none has to be raised; and above what this client has seen, should
-// its clock have been set back. wall is the client's clock.
+// floor is the lowest value for the next token. It comes from the clock, so that all masters
+// give the same token and none has to be raised. It is above all tokens that this client has
+// seen, in case its clock was set back. wall is the client's clock.
 func (f *Fences) floor(wall time.Time) uint64 {
 	return max(uint64(max(wall.UnixMicro(), 1)), f.highest.Load()+1)
 }
@@ -49,8 +49,8 @@ func (w *Wire) leastFence(c *Claim) uint64 {
 // Highest is the highest token that was seen; 0: none was.
 func (f *Fences) Highest() uint64 { return f.highest.Load() }
 
-// See takes notice of a token, but for one that is far in the future: somebody has set
-// it, and it shall not use up the numbers of all other keys.
+// See notes a token, unless it is far in the future: then somebody has set it by hand, and
+// it must not use up the numbers of all other keys.
 func (f *Fences) See(token uint64, wall time.Time) {
 	if most := wall.Add(mostAhead).UnixMicro(); int64(token) > most { //nolint:gosec // it is below 2^53
 		return
@@ -63,12 +63,11 @@ func (f *Fences) See(token uint64, wall time.Time) {
 	}
 }
 
-// errFenceMoved is said of a master where a second round came too late: the lock is not
-// ours any more, or its fence has given more meanwhile.
+// errFenceMoved is the reason of a master that a second round reached too late: the lock is
+// not ours any more, or its fence has given a higher token meanwhile.
 var errFenceMoved = errors.New("its fencing token could not be raised: the lock or the fence has changed")
 
-// Given is what each master gave that agreed to what was decided, and which did, as
-// bits.
+// Given is the token that each agreeing master gave, and which masters these are, as bits.
 func (a *Ask) Given() (tokens []uint64, agreeing uint64) {
 	tokens = make([]uint64, len(a.facts))
 	a.Lock()
@@ -82,9 +81,9 @@ func (a *Ask) Given() (tokens []uint64, agreeing uint64) {
 	return tokens, agreeing
 }
 
-// Raise is the second round of an acquisition (S8). Masters that agreed in the first,
-// at start, and store the token agree already; those that gave less are asked to raise
-// it; the others do not count.
+// Raise is the second round of an acquisition (S8). The first began at start. Masters that
+// agreed in it and store the token agree already. Those that gave a lower token are asked to
+// raise it. The others do not count.
 func (w *Wire) Raise(c *Claim, start drift.Instant, given []uint64, agreeing, stored uint64) *Ask {
 	a := w.newAsk(OpRaise)
 	a.read = readRaise

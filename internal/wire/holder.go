@@ -43,8 +43,8 @@ func readHolder(reply any) (*outcome.Held, bool) {
 	return h, true
 }
 
-// readHolderAmong reads what the script holderamong returns: what the script holder
-// does, and the key that it is about.
+// readHolderAmong reads what the script holderamong returns: the reply of the script
+// holder, and the key that it is about.
 func readHolderAmong(parts []any) (*outcome.Held, bool) {
 	h, ok := readHolder(parts[:3])
 	key, isKey := parts[3].([]byte)
@@ -57,10 +57,10 @@ func readHolderAmong(parts []any) (*outcome.Held, bool) {
 	return h, true
 }
 
-// maxType is far above the names of Redis's types, and of those of modules.
+// maxType is far longer than the name of any type of Redis or of a module.
 const maxType = 32
 
-// readType reads the name of a type, which people are shown as it is: a word.
+// readType reads the name of a type. It has to be one word, since people see it as it is.
 func readType(reply any) (string, bool) {
 	name, ok := reply.([]byte)
 	if !ok || len(name) == 0 || len(name) > maxType {
@@ -74,7 +74,7 @@ func readType(reply any) (string, bool) {
 	return string(name), true
 }
 
-// readToken is a token as far as it is repeated. The scripts cut it off as well.
+// readToken is the part of a token that is shown. The scripts cut it off as well.
 func readToken(value []byte) string { return string(value[:min(len(value), token.Max)]) }
 
 // timeLeft turns a PTTL into a duration: negative where there is no expiry, 0 where it

@@ -11,23 +11,22 @@ const (
 	// intentPrefix begins the keys under which waiting writers are noted: a sorted set
 	// of marks on each master, for the lock's key that follows.
 	intentPrefix = ReservedPrefix + "intent:1:"
-	// intentTTL is for how long a waiting writer that is heard of no more keeps readers
-	// out: a few times as long as the default pause between attempts.
+	// intentTTL is how long a writer that has stopped waiting without a word keeps readers
+	// out: a few times the default pause between attempts.
 	intentTTL = 2 * time.Second
 )
 
-// NoteIntent tells the masters that a writer waits for the key, so that they let no new
-// reader in, or that it still does. It expires soon by itself; it is advice, and plays
-// no part in who holds the lock. Nobody waits for the answers, and no refusal decides:
-// every master is told.
+// NoteIntent tells the masters that a writer waits, or still waits, for the key, so that
+// they let no new reader in. The note soon expires by itself. It is only advice and does not
+// decide who holds the lock. It goes to every master, and nobody waits for the answers.
 func (w *Wire) NoteIntent(key string, mark any) {
 	a := w.newAsk(OpRelease)
 	defer a.LetGo()
 	a.eval(script.WriterIntent, []any{intentPrefix + key}, 0, time.Time{}, mark, intentTTL.Milliseconds())
 }
 
-// WithdrawIntent takes it back, on the same connections and so behind it, or on later
-// ones while it may still stand.
+// WithdrawIntent removes that note. It goes out behind the note on the same connections, or
+// on later ones while the note may still be there.
 func (w *Wire) WithdrawIntent(key string, mark any) {
 	a := w.newAsk(OpRelease)
 	defer a.LetGo()

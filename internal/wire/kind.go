@@ -5,19 +5,18 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// A Kind says by which commands locks of one sort are acquired, kept and given back on
-// a master. The scripts of a kind take the keys of the lock, the token as their first
-// argument and the TTL in milliseconds as their second where they need one; all else is
-// written in their files.
+// A Kind says which commands acquire, keep and release locks of one kind on a master. Its
+// scripts take the keys of the lock, the token as first argument and, where they need one,
+// the TTL in milliseconds as second. Their files say all else.
 type Kind struct {
 	// OneOf: acquire grants one of the keys. The lock is then the plain one of that
 	// key (Wire.KeepOnly).
 	OneOf bool
-	// Queued: the queue's own script acquires such a lock at the pilot and gives it
-	// back there, and tells who waits next.
+	// Queued: at the pilot the queue's own script acquires and releases such a lock, and
+	// calls the next waiter.
 	Queued bool
-	// Shared: many hold such a lock together. They wait in a queue of their own, beside
-	// that of the others, and are called together (readers_queue.lua).
+	// Shared: many hold such a lock together. They wait in a queue of their own and are
+	// called together (readers_queue.lua).
 	Shared bool
 	// Together: several keys, all or none.
 	Together bool
@@ -31,14 +30,14 @@ type Kind struct {
 	scripted scriptedKind
 	// readGrant reads the answer to acquire, or to SET.
 	readGrant func(a *Ask, f *fact, reply any) ballot.Answer
-	// handOver releases as release does, and tells who waits next, given the client's
-	// id; nil: nobody is told.
+	// handOver releases as release does, and calls the next waiter. It takes the client's
+	// id. nil: no waiter is called.
 	handOver *script.Script
 	// inTheWay is which of several keys is the one in the way, as holderamong.lua wants
 	// it; nil: there is one key.
 	inTheWay any
-	// longest: but for verify, the scripts take the longest TTL of all clients as
-	// their last argument, the scripted ones as their first.
+	// longest: all scripts but verify take the longest TTL of all clients as their last
+	// argument, the scripted ones as their first.
 	longest bool
 	// batched: releases, of one key, may be made one command with others.
 	batched bool

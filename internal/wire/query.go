@@ -17,7 +17,7 @@ type Query struct {
 	script  *script.Script
 	call    pipeline.Call
 	state   atomic.Uint32
-	settled atomic.Bool // nobody has to wait for it when the client closes
+	settled atomic.Bool // Close does not have to wait for it
 	done    chan struct{}
 }
 
@@ -29,14 +29,13 @@ const (
 	queryDropped        // nobody waits for it any more
 )
 
-// query queues a question to one master. keep is until when it is worth repeating on a
-// later connection; zero: never.
+// query queues a question to one master. Until keep the question is sent again on a later
+// connection; zero: never.
 func (w *Wire) query(master int, keep time.Time, s *script.Script, keys []any, args ...any) *Query {
 	return w.newQuery(master, keep, s, keys, args).enqueue()
 }
 
-// queryVote queues a question to one master of which the answer is a vote: see
-// Query.vote.
+// queryVote queues a question to one master whose answer is a vote: see Query.vote.
 func (w *Wire) queryVote(master int, s *script.Script, keys []any, args ...any) *Query {
 	q := w.newQuery(master, time.Time{}, s, keys, args)
 	q.call.Vote, q.call.Check = true, w.cfg.Ballots.Voters.Check()
@@ -56,8 +55,8 @@ func (q *Query) enqueue() *Query {
 	return q
 }
 
-// Patience is how long one master is waited for that most must be: about four round
-// trips, and for what a busy machine may add; most at the most.
+// Patience is how long to wait for one master alone: about four round trips, and what a busy
+// machine may add. It is never longer than most.
 func (w *Wire) Patience(master int, most time.Duration) time.Duration {
 	return min(4*w.cfg.Ballots.Masters[master].Stats().RoundTrip+LeastPatience, most)
 }
@@ -65,9 +64,8 @@ func (w *Wire) Patience(master int, most time.Duration) time.Duration {
 // LeastPatience is what a busy machine may add to a round trip.
 const LeastPatience = 20 * time.Millisecond
 
-// wait blocks for the answer, for limit at the most, or until ctx ends or the client
-// closes. The error is the answer's, pipeline.ErrTimeout, the context's or why the
-// client has closed.
+// wait blocks for the answer, for limit at most, or until ctx ends or the client closes. The
+// error is the answer's, pipeline.ErrTimeout, the context's, or why the client has closed.
 func (q *Query) wait(ctx context.Context, limit time.Duration) (any, error) {
 	select {
 	case <-q.done: // however little time is left
@@ -94,8 +92,7 @@ func (q *Query) wait(ctx context.Context, limit time.Duration) (any, error) {
 	}
 }
 
-// overdue gives up on the answer. Until it comes the master counts as one that has not
-// answered in time.
+// overdue stops waiting for the answer. Until it comes, the master counts as late.
 func (q *Query) overdue() error {
 	q.w.cfg.Pilots.Silent(q.master)
 	if !q.state.CompareAndSwap(queryAsked, queryOverdue) {
@@ -104,7 +101,7 @@ func (q *Query) overdue() error {
 	return pipeline.ErrTimeout
 }
 
-// vote waits for the grant of a lock that was asked for at start. It counts only if the
+// vote waits for the grant of a lock that was asked for at start. A grant counts only if the
 // master may vote.
 func (q *Query) vote(ctx context.Context, start drift.Instant, limit time.Duration) (any, error) {
 	reply, err := q.wait(ctx, limit)

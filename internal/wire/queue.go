@@ -18,7 +18,7 @@ const (
 // queueKey is where the queue of a key is; key has the prefix.
 func queueKey(key string) string { return queuePrefix + key + queueSuffix }
 
-// queueExpiry is how long a queue lives that nobody looks into; as in queue.lua.
+// queueExpiry is how long a queue lives while nobody uses it; as in queue.lua.
 const queueExpiry = 30 * time.Second
 
 // Arguments of the queue's script, boxed once.
@@ -27,7 +27,7 @@ var (
 	argAnybody, argOnlyFirst   any = "0", "1"
 )
 
-// NoPlace is the score of one who has no place in the queue and wants none.
+// NoPlace is the score of a client that has no place in the queue and wants none.
 var NoPlace any = "-"
 
 // WaitAt asks a pilot whether it is our turn for a key, and keeps our place there.
@@ -35,8 +35,8 @@ func (w *Wire) WaitAt(ctx context.Context, pilot int, key string, score any, lim
 	return readTurn(w.query(pilot, time.Time{}, script.Queue, []any{key, queueKey(key)}, argWait, w.cfg.ID, score).wait(ctx, limit))
 }
 
-// LeaveQueue takes this client out of a queue. If the key is free the next one there is
-// told. Nobody waits for the answer.
+// LeaveQueue takes this client out of a queue. If the key is free, the next client there is
+// called. Nobody waits for the answer.
 func (w *Wire) LeaveQueue(pilot int, key string) {
 	w.query(pilot, time.Now().Add(queueExpiry), script.Queue, []any{key, queueKey(key)}, argLeave, w.cfg.ID)
 }
@@ -53,8 +53,8 @@ func (w *Wire) WaitAtEach(pilot int, keys []string, score any) KeysQuery {
 	return KeysQuery{w.query(pilot, time.Time{}, script.QueueSlots, withQueues(keys), argWait, w.cfg.ID, score), keys}
 }
 
-// LeaveEach takes this client out of the queues of keys at a pilot. Where they are free
-// the next ones are told. Nobody waits for the answer.
+// LeaveEach takes this client out of the queues of keys at a pilot. Where a key is free, the
+// next client there is called. Nobody waits for the answer.
 func (w *Wire) LeaveEach(pilot int, keys []string) {
 	w.query(pilot, time.Now().Add(queueExpiry), script.QueueSlots, withQueues(keys), argLeave, w.cfg.ID)
 }
@@ -67,8 +67,7 @@ func withQueues(keys []string) []any {
 	return all
 }
 
-// Answer waits for what queueslots.lua says to wait: a turn, and which of the keys it is
-// about.
+// Answer waits for the reply of queueslots.lua to "wait": a turn, and its key.
 func (q KeysQuery) Answer(ctx context.Context, limit time.Duration) (Turn, string, error) {
 	return q.read(q.wait(ctx, limit))
 }

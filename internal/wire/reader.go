@@ -6,9 +6,8 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// Reader is a reader of a read-write lock. Its extension also turns the writer's lock
-// with the same token into the reader, and the others of its scripts know such a lock
-// for theirs.
+// Reader is a reader of a read-write lock. Its extension also turns a writer's lock with the
+// same token into the reader. Its other scripts treat such a lock as the reader's own.
 var Reader = &Kind{
 	name:        "reader",
 	acquire:     script.ReaderAcquire,
@@ -23,8 +22,7 @@ var Reader = &Kind{
 	SharesFence: true,
 }
 
-// codeWriterWaits is what the scripts say that keep a reader out for a writer that
-// waits.
+// codeWriterWaits is the reply of a script that keeps a reader out because a writer waits.
 const codeWriterWaits = 4
 
 // IntentType is the Type of a writer that waits and keeps readers out.

@@ -13,7 +13,7 @@ import (
 
 var (
 	argAdmit any = "admit"
-	// argCalled is of a reader that its pilot has called.
+	// argCalled says that the pilot has called this reader.
 	argCalled any = "1"
 	// argStays, argGoes: whether other calls of the client wait on.
 	argStays, argGoes any = "1", "0"
@@ -30,8 +30,8 @@ func (w *Wire) WaitToRead(ctx context.Context, pilot int, key string, score any,
 }
 
 // LeaveReaders takes this client out of the readers that wait at a pilot. If the key is
-// free whoever is next is told. others: further calls of the client wait there on, so only
-// its call by the pilot is over. Nobody waits for the answer.
+// free, the next waiter is called. others: other calls of the client still wait there, so
+// only the pilot's call is over. Nobody waits for the answer.
 func (w *Wire) LeaveReaders(pilot int, key string, others bool) {
 	stays := argGoes
 	if others {
@@ -40,7 +40,7 @@ func (w *Wire) LeaveReaders(pilot int, key string, others bool) {
 	w.query(pilot, time.Now().Add(queueExpiry), script.ReadersQueue, readersQuery(key), argLeave, w.id, stays)
 }
 
-// AdmitReaders has the key's pilot call the readers that wait, if readers have the lock.
+// AdmitReaders asks the key's pilot to call the readers that wait, if readers hold the lock.
 // beforeWriters: also where writers wait. Nobody waits for the answer.
 func (w *Wire) AdmitReaders(key string, beforeWriters bool) {
 	master := w.cfg.Pilots.Of(key, 0)
@@ -63,12 +63,12 @@ func (a *Ask) acquireReader(c *Claim, s *script.Script, called bool) {
 	a.eval(s, c.acquireKeys(), 0, time.Time{}, c.Token, c.milliseconds(), a.w.longest)
 }
 
-// releaseReader takes a reader out. The last one at a master tells there who waits: the
-// pilot is not the same for all clients at every moment.
+// releaseReader takes a reader out. The last reader at a master calls who waits there: not
+// all clients have the same pilot at every moment.
 func (a *Ask) releaseReader(c *Claim, absent uint64, keep time.Time) {
 	w := a.w
 	if master := w.cfg.Pilots.Of(c.Key(), 0); master != pilot.None {
-		absent &^= 1 << master // it tells also where there is nothing to give back
+		absent &^= 1 << master // it calls who waits there even if there is nothing to release
 	}
 	a.handOver.keys = c.Keys
 	s, keys := script.ReaderHandOver, c.Keys

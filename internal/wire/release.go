@@ -8,10 +8,10 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// Who gives a lock back tells who waits first: the release at the key's pilot looks
-// into the advisory queue there.
+// A release calls the client that waits first: at the key's pilot it looks into the advisory
+// queue.
 
-// A Successor is whom a release has handed a key over to.
+// A Successor is the one to whom a release has handed a key over.
 type Successor uint8
 
 // Successors.
@@ -21,18 +21,17 @@ const (
 	ThisClient                     //
 )
 
-// Successors are told of releases, with no lock held. They must not block.
+// Successors hear of releases, with no lock held. They must not block.
 type Successors interface {
-	// Released is told of a master's answer to the release of a key.
+	// Released hears of a master's answer to the release of a key.
 	Released(master int, key string, to Successor)
 	// AnybodyWaits reports whether any call of this client waits.
 	AnybodyWaits() bool
 }
 
-// Release gives the lock back, and goes on trying until keep where a master cannot be
-// reached now. With handOver the next one who waits is told, also where there is
-// nothing to give back. nil: there is no master to tell. The caller holds what guards
-// the claim, and nothing of the claim is sent any more.
+// Release releases the lock. For a master that cannot be reached now, it is kept until keep.
+// handOver: call the next waiter, even where there is nothing to release. nil: there is no
+// master to ask. The caller holds what guards the claim, and sends nothing more of it.
 func (w *Wire) Release(c *Claim, keep time.Time, handOver bool) *Ask {
 	absent := c.Absent
 	if absent&w.everyone == w.everyone {
@@ -79,11 +78,11 @@ func (w *Wire) Release(c *Claim, keep time.Time, handOver bool) *Ask {
 type releaseAtPilot struct {
 	key     string
 	command pipeline.Command
-	plain   bool // the pilot refused it, and gets what the others got
+	plain   bool // the pilot refused it, and gets the command of the others
 }
 
-// encode makes the pilot's own command. The arguments are not boxed: most releases find
-// nobody waiting, and should not pay for it.
+// encode makes the pilot's own command. It boxes no arguments: most releases find nobody
+// waiting, and should not pay for that.
 func (p *releaseAtPilot) encode(w *Wire, c *Claim) {
 	key := c.Key()
 	p.key = key
@@ -121,8 +120,8 @@ func (p *releaseAtPilot) clear() {
 	p.command = pipeline.Command{Encoded: p.command.Encoded[:0]}
 }
 
-// refused reports whether the pilot has just refused its own command, for want of a
-// permission, say: the lock must be released there all the same.
+// refused reports whether the pilot has just refused its own command, for example because a
+// permission is missing. The lock must be released there all the same.
 func (p *releaseAtPilot) refused(w *Wire, call *pipeline.Call) bool {
 	if p.plain || !pipeline.IsReply(call.Err) {
 		return false
@@ -132,7 +131,7 @@ func (p *releaseAtPilot) refused(w *Wire, call *pipeline.Call) bool {
 	return true
 }
 
-// split takes the pilot's reply apart: what release.lua says, and who was told.
+// split takes the pilot's reply apart: the reply of release.lua, and who was called.
 func (p *releaseAtPilot) split(reply any) (released any, to Successor) {
 	n, ok := reply.(int64)
 	if !ok || n < 0 || n > 29 {
@@ -141,9 +140,8 @@ func (p *releaseAtPilot) split(reply any) (released any, to Successor) {
 	return n % 10, Successor(n / 10)
 }
 
-// splitSuccessors takes the reply to a release that tells by itself apart: what it says
-// of the release, and then the number of a key, counted from 1, and who was told of it,
-// and so on.
+// splitSuccessors takes the reply to a release with handOver apart: what it says of the
+// release, and then pairs: the number of a key, counted from 1, and who was called for it.
 func splitSuccessors(reply any) (released any, successors []any) {
 	switch parts := reply.(type) {
 	case *pipeline.ThreeInts: // of one key
@@ -156,8 +154,8 @@ func splitSuccessors(reply any) (released any, successors []any) {
 	return reply, nil
 }
 
-// notifyEach tells of each key whom the release at a master has handed it over to. That
-// nobody waits for a key at its pilot is known only if the pilot has said nothing of it.
+// notifyEach reports for each key to whom the release at a master has handed it over. Nobody
+// waits for a key only if the key's pilot has named nobody.
 func (a *Ask) notifyEach(master int, successors []any) {
 	to := a.w.cfg.Successors
 	here := !a.handOver.wasFree && to.AnybodyWaits()

@@ -14,12 +14,12 @@ import (
 type Result struct {
 	Outcome quorum.Outcome
 	Tally   quorum.Tally
-	Refused uint64 // masters that refused, and did not say for whose sake
+	Refused uint64 // masters that refused and did not say who holds the key
 	Absent  uint64 // masters that certainly have nothing of ours
 	Taken   bool   // some master has another's token
 
 	slot int // which of several keys was granted, counted from 1
-	// Masters that granted that key (or all that was asked for), and another.
+	// Masters that granted that key (or everything), and masters that granted another.
 	here, elsewhere uint64
 }
 
@@ -50,15 +50,14 @@ func (a *Ask) Result() Result {
 	return res
 }
 
-// Gone reports whether so many masters have answered that they do not keep our token
-// that no quorum can.
+// Gone reports whether so many masters have answered that they do not have our token that
+// no quorum can have it.
 func (res *Result) Gone() bool {
 	return res.Tally.Total-res.Tally.Refused < res.Tally.Need
 }
 
-// FailureKind tells contention from an outage, for an acquisition that failed: by all
-// answers that have come by now, since an early decision may have seen refusals before
-// failures.
+// FailureKind tells contention from an outage, for an acquisition that failed. It counts all
+// answers that have come until now: an early decision may have seen the refusals first.
 func (a *Ask) FailureKind() outcome.Kind {
 	a.Lock()
 	defer a.Unlock()
@@ -68,7 +67,7 @@ func (a *Ask) FailureKind() outcome.Kind {
 	return outcome.Taken
 }
 
-// Failure describes an Ask that did not come to what it was for.
+// Failure describes an Ask that has failed.
 func (a *Ask) Failure(key string, kind outcome.Kind, cause error, elapsed time.Duration) *outcome.Failure {
 	a.Lock()
 	defer a.Unlock()
@@ -94,7 +93,7 @@ func (a *Ask) Failure(key string, kind outcome.Kind, cause error, elapsed time.D
 var (
 	// ErrNotAwaited is the reason of a master whose answer was not needed.
 	ErrNotAwaited = errors.New("not awaited")
-	// errMissing is what a master without the key says to its supposed holder.
+	// errMissing is the reason of a master that does not have the holder's key.
 	errMissing = errors.New("the key is not there")
 )
 

@@ -10,16 +10,16 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// Locks with a fencing token, and all locks in strict, are acquired and kept by scripts
-// that have more to say than the plain ones; script/guarded.lua says what.
+// Locks with a fencing token, and all locks in strict, are acquired and kept by scripts that
+// return more than the plain ones; see script/guarded.lua.
 
-// What these scripts reply beside 0 to 4, which are as in the plain ones.
+// What these scripts return besides 0 to 4, which mean the same as in the plain ones.
 const (
 	codeSkewed = 5
 	codeLeased = 6
 )
 
-// argUnused stands where a script needs nothing, argNone for what is off.
+// argUnused stands where a script needs no argument, argNone for a feature that is off.
 var argUnused, argNone any = "0", ""
 
 // acquireScript is what acquires the claim; nil: SET NX PX.
@@ -30,8 +30,8 @@ func (w *Wire) acquireScript(c *Claim) *script.Script {
 	return c.Kind.acquire
 }
 
-// releaseScript is what releases the locks at keys, and what it takes: in strict their
-// lease records too. Fences stay.
+// releaseScript is the script that releases the locks at keys, and its keys: in strict also
+// the lease records. Fences stay.
 func (w *Wire) releaseScript(c *Claim, keys []any) (*script.Script, []any) {
 	if !w.cfg.Strict {
 		return c.Kind.release, keys
@@ -39,7 +39,7 @@ func (w *Wire) releaseScript(c *Claim, keys []any) (*script.Script, []any) {
 	return c.Kind.scripted.release, withLeases(keys)
 }
 
-// handOverScript is the same of a kind that tells who waits next.
+// handOverScript is the same for a release that calls the next waiter.
 func (w *Wire) handOverScript(k *Kind, keys []any) (*script.Script, []any) {
 	if !w.cfg.Strict {
 		return k.handOver, keys
@@ -53,7 +53,7 @@ func withLeases(locks []any) []any {
 }
 
 func (a *Ask) acquireScripted(c *Claim, called bool, wait time.Duration) {
-	floor := a.agreedFence // of the pilot: if the others give the same, one round is enough
+	floor := a.agreedFence // the pilot's: if the others give the same, one round is enough
 	if floor == 0 {
 		floor = a.w.leastFence(c)
 	}
@@ -70,8 +70,8 @@ func (a *Ask) extendScripted(c *Claim, again any, wait time.Duration) {
 	a.evalScripted(c, c.Kind.scripted.extend, again, c.Fence, wait)
 }
 
-// evalScripted asks by such a script; third is what it takes as such, and number the
-// token to give at least or to keep.
+// evalScripted asks by such a script. third is its third argument, number the token to give
+// at least or to keep.
 func (a *Ask) evalScripted(c *Claim, s *script.Script, third any, number uint64, wait time.Duration) {
 	w := a.w
 	a.clock = w.newClockCheck(c.TTL)
@@ -134,8 +134,8 @@ type scriptedReply struct {
 	held  *outcome.Held // of codeLeased
 }
 
-// readScriptedReply reads it. ok is false where it is no such reply; the error is a
-// *SkewError. floor is the token that 0 stands for.
+// readScriptedReply reads such a reply. ok: it is one. The error is a *SkewError. A token of 0
+// stands for the floor of k.
 func (w *Wire) readScriptedReply(k *clockCheck, reply any) (found scriptedReply, ok bool, err error) {
 	three, parts, ok := startsWithThree(reply)
 	if !ok {
@@ -217,8 +217,8 @@ func readScriptedCode(a *Ask, f *fact, reply any) ballot.Answer {
 	})
 }
 
-// readScripted reads what both have in common. What a master grants whose clock differs
-// does not count.
+// readScripted reads what both have in common. A grant does not count if the master's clock
+// differs.
 func (a *Ask) readScripted(f *fact, reply any, read func(*scriptedReply) ballot.Answer) ballot.Answer {
 	found, ok, err := a.w.readScriptedReply(&a.clock, reply)
 	switch {

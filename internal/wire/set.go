@@ -2,8 +2,8 @@ package wire
 
 import "github.com/redquorum/redquorum/internal/script"
 
-// Set is the lock of several keys together. To the masters and to other clients each of
-// them is a plain lock with the same token.
+// Set is the lock of several keys together. For the masters and for other clients each key is
+// a plain lock, all with the same token.
 var Set = &Kind{
 	name:      "set",
 	acquire:   script.AcquireAll,

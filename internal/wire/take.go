@@ -12,7 +12,7 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// A Place is where one who acquires at a pilot stands in its queue.
+// A Place is a client's place in a pilot's queue, from which it acquires.
 type Place struct {
 	Score any // or NoPlace
 	// OnlyFirst: the lock is granted only where nobody else is first.
@@ -26,9 +26,9 @@ func (p *Place) only() any {
 	return argAnybody
 }
 
-// TakeAt asks the pilot alone for the lock, at start, and waits for the answer. If it is
-// granted the caller asks the others; otherwise the pilot says whose turn it is, and
-// Absent is set.
+// TakeAt asks the pilot alone for the lock, at start, and waits for the answer. If the lock is
+// granted, the caller asks the others. If not, the pilot says whose turn it is, and Absent is
+// set.
 func (w *Wire) TakeAt(ctx context.Context, c *Claim, pilot int, at Place, start drift.Instant, limit time.Duration) (granted bool, t Turn, err error) {
 	if w.scripted(c) {
 		granted, t, err = w.takeScripted(ctx, c, pilot, at, start, limit)
@@ -74,9 +74,9 @@ func (w *Wire) takeScripted(ctx context.Context, c *Claim, pilot int, at Place, 
 	return false, t, err
 }
 
-// TakeSetAt asks a pilot alone for several keys together, at start. Where it does not
-// grant them Absent is set, and the caller asks HolderAt what is in the way, unless that is
-// a lease: the lock of its holder is gone.
+// TakeSetAt asks a pilot alone for several keys together, at start. If it does not grant them,
+// Absent is set, and the caller asks HolderAt which key is in the way. If a lease record is in
+// the way, leased says so: the lock of its holder is gone.
 func (w *Wire) TakeSetAt(ctx context.Context, c *Claim, pilot int, start drift.Instant, limit time.Duration) (granted bool, leased *outcome.Held, err error) {
 	if w.scripted(c) {
 		granted, leased, err = w.takeSetScripted(ctx, c, pilot, start, limit)
@@ -136,17 +136,17 @@ func (w *Wire) HolderAt(ctx context.Context, c *Claim, master int, limit time.Du
 	return h, nil
 }
 
-// A client that its pilot has called has the lock kept for it there, from those that
-// queue up. So it need not ask the pilot before it asks the others: it asks all of them
-// together, and saves a round trip while everybody waits. Of the others only one that
-// does not know of the queue can take votes from it; then it asks the pilot first again.
+// When a pilot has called a client, it keeps the lock for it: no other client of the queue
+// gets it there. So the client need not ask the pilot before the others. It asks all masters
+// at once and saves a round trip. Only a client that does not use the queue can take votes
+// from it; then it asks the pilot first again.
 
-// A PilotTake is the pilot's part in such an attempt: a command of its own, that takes the
-// client out of the queue with the grant.
+// A PilotTake is the pilot's part in such an attempt: a command of its own, which grants the
+// lock and takes the client out of the queue.
 type PilotTake struct {
 	Pilot int
 	At    Place
-	// Answer is what it has said by the time the attempt was decided. The caller sets it.
+	// Answer is what the pilot had said when the attempt was decided. The caller sets it.
 	Answer PilotAnswer
 
 	script  *script.Script
@@ -161,20 +161,20 @@ type PilotAnswer struct {
 	Err      error
 }
 
-// encode makes the command, of queue.lua or with guarded.lua before it. args are what
-// they take from the token on.
+// encode makes the command, of queue.lua or of guarded.lua with queue.lua. args are their
+// arguments from the token on.
 func (t *PilotTake) encode(w *Wire, s *script.Script, keys []any, args ...any) {
 	args = append([]any{argTake, w.cfg.ID, t.At.Score}, args...)
 	t.script, t.encoded = s, pipeline.AppendCommand(nil, evalSHA, s.Args(nil, keys, args...)...)
 }
 
-// readTake reads what the pilot says to it: what the others say that grant, or a turn,
-// which is a refusal.
+// readTake reads the pilot's reply: a grant, as the other masters reply, or a turn, which is
+// a refusal.
 func (a *Ask) readTake(f *fact, c *pipeline.Call) ballot.Answer {
 	said := &a.atPilot.answer
 	switch {
 	case errors.Is(c.Err, pipeline.ErrAbandoned), pipeline.IsNoScript(c.Err):
-		return ballot.Answer{Verdict: ballot.Failed, Err: c.Err} // decided without it: that says nothing of the pilot
+		return ballot.Answer{Verdict: ballot.Failed, Err: c.Err} // decided without the pilot: this says nothing about it
 	case c.Err != nil:
 		*said = PilotAnswer{Answered: true, Err: c.Err}
 		return ballot.Answer{Verdict: ballot.Failed, Err: c.Err}
@@ -196,7 +196,7 @@ func (a *Ask) readTake(f *fact, c *pipeline.Call) ballot.Answer {
 	return ballot.Answer{Verdict: ballot.Failed, Err: answer.Err}
 }
 
-// PilotSaid is what the pilot has said by now.
+// PilotSaid is what the pilot has said until now.
 func (a *Ask) PilotSaid() PilotAnswer {
 	a.Lock()
 	defer a.Unlock()

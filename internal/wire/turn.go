@@ -6,7 +6,7 @@ import (
 	"github.com/redquorum/redquorum/internal/outcome"
 )
 
-// A Turn is what a pilot says to one who waits.
+// A Turn is what a pilot says to a client that waits.
 type Turn struct {
 	Ours  bool          // the lock is free, and it is our turn
 	First bool          // nobody is before us
@@ -14,7 +14,7 @@ type Turn struct {
 	Held  *outcome.Held // never nil once it was read
 }
 
-// readTurn reads what queue.lua says to wait, and to take that did not succeed.
+// readTurn reads the reply of queue.lua to "wait", and to a "take" that was refused.
 func readTurn(reply any, err error) (Turn, error) {
 	if err != nil {
 		return Turn{}, err

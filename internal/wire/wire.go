@@ -14,8 +14,8 @@ import (
 const ReservedPrefix = "redquorum:"
 
 const (
-	// MaxKey is the length of a key in bytes, without the prefix. It is far above any
-	// sensible name, and far below what Redis takes.
+	// MaxKey is the greatest length of a key in bytes, without the prefix. It is far above
+	// any sensible name, and far below the limit of Redis.
 	MaxKey = 1024
 	// MaxKeys bounds the keys of one claim: a master does nothing else while it executes
 	// a script, some 2 µs a key.
@@ -35,8 +35,8 @@ type Config struct {
 	Longest   time.Duration // the longest TTL that a reader of any client may have
 	Clock     drift.Clock
 	Chance    *chance.Source
-	Timed     bool // the answers' times are wanted
-	// Successors hears whom a release has handed a key over to.
+	Timed     bool // measure how long each answer takes
+	// Successors hears to whom a release has handed a key over.
 	Successors Successors
 }
 
@@ -68,6 +68,5 @@ func New(cfg Config) *Wire {
 // Everyone is all masters, as bits.
 func (w *Wire) Everyone() uint64 { return w.everyone }
 
-// scripted reports whether the claim's acquisitions and extensions are made by scripts
-// that know fences and leases.
+// scripted reports whether the claim needs the scripts that know fences and leases.
 func (w *Wire) scripted(c *Claim) bool { return c.Fenced || w.cfg.Strict }

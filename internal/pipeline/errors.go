@@ -10,8 +10,8 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// Why a call got no reply. None of them matches a context's error: a lock
-// attempt must be able to tell its own context's end from a master's silence.
+// Why a call got no reply. None of these errors matches a context's error: a lock attempt
+// must know whether its own context has ended or a master did not answer.
 var (
 	ErrTimeout        = errors.New("no answer in time")
 	ErrDown           = errors.New("master is down")
@@ -23,12 +23,12 @@ var (
 	ErrAbandoned      = errors.New("not sent, because nobody needs the answer any more")
 )
 
-// ErrConnecting is why a master is not connected before the first dial has been
-// decided: nothing is known of it yet.
+// ErrConnecting says that the first dial has neither succeeded nor failed yet: nothing is
+// known about the master.
 var ErrConnecting = errors.New("not connected yet")
 
-// A DownError is what a call gets while its master cannot be used. It matches
-// ErrDown and, through Cause, why the last attempt to connect failed.
+// A DownError is the error of calls while their master cannot be used. It matches ErrDown,
+// and Cause, which says why the last attempt to connect failed.
 type DownError struct{ Cause error }
 
 func (e *DownError) Error() string {
@@ -40,25 +40,25 @@ func (e *DownError) Error() string {
 
 func (e *DownError) Unwrap() []error { return []error{ErrDown, e.Cause} }
 
-// A ConfigError is a refusal by a master that is up: wrong password, missing
-// permission, wrong database, TLS where none is spoken or the other way round.
-// No waiting mends it, but where IsLasting says otherwise. Its text never holds a
-// secret. Users see it as the pool.ConfigError that it wraps.
+// A ConfigError is a refusal by a master that is up: a wrong password, a missing
+// permission, a wrong database, TLS on only one side. Waiting does not help, except where
+// IsLasting reports false. Its text never holds a secret. Users see it as the
+// pool.ConfigError that it wraps.
 type ConfigError struct {
 	What string // what was refused: AUTH, SELECT 3, TLS handshake
 	Err  error
 
-	passes bool // the next dial may fare better
+	passes bool // the next dial may succeed
 }
 
 func (e *ConfigError) Error() string { return fmt.Sprintf("%s: %v", e.What, e.Err) }
 func (e *ConfigError) Unwrap() error { return Refusal(e) }
 
-// Refusal is the public error of a refusal, which wraps its Err. Package pool, which
-// cannot be imported here, sets it when it is loaded.
+// Refusal returns the public error for a ConfigError. Package pool sets it in its init,
+// because this package cannot import pool.
 var Refusal = func(e *ConfigError) error { return e.Err }
 
-// verdict is what became of the dial, in two words.
+// verdict says in two words why the dial failed.
 func (e *ConfigError) verdict() string {
 	switch {
 	case strings.HasPrefix(e.What, "AUTH"):
@@ -72,20 +72,19 @@ func (e *ConfigError) verdict() string {
 	}
 }
 
-// credentials is the What of a callback's error.
+// credentials is the What of an error that the credentials callback returned.
 const credentials = "credentials"
 
-// IsLasting reports whether err is, or wraps, a refusal that no waiting mends,
-// only somebody who changes a configuration. A master that has too many clients
-// may have fewer soon, and a callback may have other credentials for the next
-// dial.
+// IsLasting reports whether err is, or wraps, a refusal that lasts until somebody changes
+// a configuration. Two refusals do not last: a master with too many clients may have fewer
+// soon, and a callback may return other credentials for the next dial.
 func IsLasting(err error) bool {
 	refused, ok := errors.AsType[*ConfigError](err)
 	return ok && !refused.passes
 }
 
-// withoutContext flattens an error that matches a context's error: net reports
-// a dial that took too long as one that is context.DeadlineExceeded.
+// withoutContext replaces an error that matches a context's error. Package net reports a
+// dial that took too long as context.DeadlineExceeded.
 func withoutContext(err error) error {
 	switch {
 	case err == nil:
@@ -97,7 +96,7 @@ func withoutContext(err error) error {
 	}
 }
 
-// connectionError says how a connection ended, in terms of this package.
+// connectionError returns the error of this package for the end of a connection.
 func connectionError(err error) error {
 	switch {
 	case errors.Is(err, ErrProtocol), errors.Is(err, ErrStalled), errors.Is(err, ErrClosed):
@@ -105,8 +104,8 @@ func connectionError(err error) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%w: closed by the master", ErrConnectionLost)
 	case strings.HasPrefix(err.Error(), "redigo: "):
-		// redigo's own protocol errors have no type; the framing finds all of
-		// them first, so this is the second line.
+		// redigo's protocol errors have no type. The framer finds all of them first, so
+		// this is a second line of defence.
 		return fmt.Errorf("%w: %s", ErrProtocol, strings.TrimPrefix(err.Error(), "redigo: "))
 	default:
 		return fmt.Errorf("%w: %w", ErrConnectionLost, withoutContext(err))
@@ -115,22 +114,22 @@ func connectionError(err error) error {
 
 // IsReply reports whether err is, or wraps, an error reply of the server.
 func IsReply(err error) bool {
-	if err == nil { // nearly always, and errors.AsType would allocate
+	if err == nil { // the usual case, in which errors.AsType would allocate
 		return false
 	}
 	_, ok := errors.AsType[redis.Error](err)
 	return ok
 }
 
-// isReply reports whether err is an error reply of the server, after which the
-// connection goes on.
+// isReply reports whether err is an error reply of the server. The connection stays
+// usable after one.
 func isReply(err error) bool {
-	_, ok := err.(redis.Error) //nolint:errorlint // redigo returns the bare value; a wrapped one would be someone else's
+	_, ok := err.(redis.Error) //nolint:errorlint // redigo returns the bare value; a wrapped one would have another source
 	return ok
 }
 
-// withoutPermission makes a ConfigError of a reply that says that the user may
-// not do this.
+// withoutPermission returns a ConfigError for a reply that says that the user lacks a
+// permission. Other replies are returned as they are.
 func withoutPermission(cmd string, err error) error {
 	if strings.HasPrefix(err.Error(), "NOPERM") || strings.HasPrefix(err.Error(), "NOAUTH") {
 		return &ConfigError{What: cmd, Err: err}
@@ -138,8 +137,8 @@ func withoutPermission(cmd string, err error) error {
 	return err
 }
 
-// IsNoScript reports whether err is the reply NOSCRIPT: the script is not in
-// the server's cache and has to be sent whole.
+// IsNoScript reports whether err is the reply NOSCRIPT: the script is not in the server's
+// cache, so its source has to be sent.
 func IsNoScript(err error) bool {
 	e, ok := err.(redis.Error) //nolint:errorlint // see isReply
 	return ok && strings.HasPrefix(string(e), "NOSCRIPT")

@@ -2,8 +2,8 @@ package pipeline
 
 import "fmt"
 
-// Limits of one reply, all of it taken together. A lock's replies are tens of
-// bytes and INFO some kilobytes; whoever claims more is broken or hostile.
+// Limits of one whole reply. A lock's replies have tens of bytes, and INFO has some
+// kilobytes. A server that announces more is broken or hostile.
 const (
 	maxBulk     = 1 << 20  // bytes of strings of all kinds in one reply
 	maxElements = 4096     // elements of all arrays of one reply
@@ -11,19 +11,18 @@ const (
 	maxLine     = 64 << 10 // bytes of a simple string, an error or a header
 )
 
-// A framer walks over the bytes of a RESP2 stream and refuses what redigo must
-// not see. redigo v1.9.3 allocates what a length claims before the bytes are
-// there, wraps lengths round (18446744073709551615 becomes -1, a nil reply),
-// panics on those that stay negative, and recurses without bound. Bytes are
-// handed on only after the framer has seen them, so redigo never gets the line
-// end of a bad header.
+// A framer checks the bytes of a RESP2 stream, and rejects those that redigo must not
+// see. redigo v1.9.3 allocates memory for an announced length before the bytes have come;
+// its lengths overflow (18446744073709551615 becomes -1, a nil reply); it panics on other
+// negative lengths; and it recurses without bound. redigo gets bytes only after the framer
+// has accepted them, so it never reads the end of a bad header.
 //
-// The zero value stands before the first reply.
+// The zero value is ready for the first reply.
 type framer struct {
 	state frameState
 	kind  byte // type byte of the header being read
 
-	line   int // bytes of the line so far
+	line   int // bytes read of the line
 	digits int
 	minus  bool
 	number uint64
@@ -34,7 +33,7 @@ type framer struct {
 	depth    int           // open arrays
 	open     [maxDepth]int // elements still to come, for each open array
 	elements int           // elements of this reply
-	bulk     int           // bytes of strings of this reply, errors too
+	bulk     int           // bytes of all strings of this reply, errors included
 }
 
 type frameState uint8
@@ -45,19 +44,18 @@ const (
 	inNumber                    // in an integer or a length
 	atLF                        // after the CR of a line
 	inPayload                   // in the bytes of a bulk string
-	atBulkCR                    // after them
+	atBulkCR                    // after these bytes
 	atBulkLF
 )
 
-// Numbers of a reply as Redis writes them: an int64.
+// Redis writes numbers as an int64.
 const (
 	maxDigits = 19
 	maxInt64  = 1<<63 - 1
 )
 
-// scan checks the next bytes of the stream, up to the end of the reply that they
-// begin or go on with, and returns how many those are. After an error the stream
-// is of no more use.
+// scan checks the next bytes of the stream, up to the end of the present reply, and
+// returns how many bytes it checked. After an error the stream must not be used any more.
 func (f *framer) scan(b []byte) (int, error) {
 	for i := 0; i < len(b); i++ {
 		c := b[i]
@@ -109,10 +107,10 @@ func (f *framer) scan(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// between reports whether the stream stands between two replies.
+// between reports whether the next byte begins a reply.
 func (f *framer) between() bool { return f.state == atType && f.depth == 0 }
 
-// begin starts an element with its type byte.
+// begin reads the type byte of an element.
 func (f *framer) begin(c byte) error {
 	if f.depth == 0 {
 		f.replies++
@@ -162,11 +160,11 @@ func (f *framer) digit(c byte) error {
 	return protocolError("byte %#x in a number", c)
 }
 
-// endLine acts on a complete header.
+// endLine handles a complete header.
 func (f *framer) endLine() error {
 	switch f.kind {
 	case '+', '-':
-		// An array of the longest lines would be 256 MiB.
+		// Without this limit an array of long lines could have 256 MiB.
 		if f.bulk += f.line; f.bulk > maxBulk {
 			return protocolError("a reply with more than %d bytes of strings", maxBulk)
 		}
@@ -178,8 +176,7 @@ func (f *framer) endLine() error {
 	}
 	switch f.kind {
 	case ':':
-		// The smallest int64 is refused with what lies beyond: Redis never
-		// counts there.
+		// This refuses the smallest int64 too, which Redis never sends.
 		if f.number > maxInt64 {
 			return protocolError("an integer beyond 64 bits")
 		}
@@ -192,7 +189,7 @@ func (f *framer) endLine() error {
 	}
 }
 
-// null reports whether the header says -1, and refuses every other negative.
+// null reports whether the header says -1. Any other negative number is an error.
 func (f *framer) null() (bool, error) {
 	if !f.minus {
 		return false, nil
@@ -246,7 +243,7 @@ func (f *framer) beginArray() error {
 	return nil
 }
 
-// endElement closes an element, and every array that it was the last of.
+// endElement ends an element, and each array whose last element it is.
 func (f *framer) endElement() {
 	f.state = atType
 	for f.depth > 0 {

@@ -7,37 +7,40 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// Calls of one flush that do the same for different keys can be made one
-// command: a script for many keys costs a master little more than the script for
-// one does. Nobody waits for others to come, so it is only done with what is
-// queued anyway, and a call that is alone goes out as it is.
+// Calls of one flush that do the same for different keys can be joined into one command.
+// A script for many keys costs a master little more than a script for one key. No call
+// waits for others: only calls that are queued at the same time are joined, and a single
+// call is sent as it is.
 
-// A Joint is what calls have in common that can be made one command. It is a
-// script that takes the calls' first keys, then their second ones, then their
-// third ones; and their arguments, and then Last. Calls that have a second key
-// come first. It replies with an array of a number for each call, or of three,
-// which become the call's reply. Of three the first may be -1: then the call's
-// reply stands behind the numbers of all, the replies of such calls in order.
-// Where it replies with an error nothing was done, and Call.Apart is set. Joints
-// are told apart by their address.
+// A Joint describes calls that can be joined into one command. Two calls can be joined if
+// both point to the same Joint.
+//
+// The command runs a script. Its keys are the first keys of all calls, then their second
+// keys, then their third keys; calls with a second key come first. Its arguments are those
+// of all calls, and then Last.
+//
+// The script replies with an array that has Ints numbers for each call; they become the
+// call's reply. Where Ints is 3, the first of a call's numbers may be -1. Then the call's
+// reply stands behind all numbers, in the order of such calls. If the script replies with
+// an error, it has done nothing, and Call.Apart is set.
 type Joint struct {
 	SHA  string
-	Args int    // of each call
-	Last []byte // one encoded argument that all have in common
-	Ints int    // in the reply to each call: 1, or 3, which become *ThreeInts
+	Args int    // arguments of each call
+	Last []byte // one encoded argument for all calls together
+	Ints int    // numbers in the reply to each call: 1, or 3 (a *ThreeInts)
 }
 
-// A Part is a call's part in a joint command, where it stands in its own.
+// A Part says which pieces of a call's own command go into a joint command.
 type Part struct {
 	Joint *Joint
 	Keys  [3]Span
 	Args  Span
 }
 
-// A Span is a piece of Command.Encoded; the zero Span is none.
+// A Span is a piece of Command.Encoded. The zero Span is empty.
 type Span struct{ From, To int32 }
 
-// SpanOf is the piece between two lengths that the command had while it was
+// SpanOf returns the piece between two lengths that the command had while it was
 // encoded.
 func SpanOf(from, to int) Span { return Span{int32(from), int32(to)} } //nolint:gosec // commands are shorter
 
@@ -45,14 +48,14 @@ func (s Span) empty() bool { return s.From == s.To }
 
 func (c *Command) piece(s Span) []byte { return c.Encoded[s.From:s.To] }
 
-// otherReply stands where a call's reply is behind the numbers.
+// otherReply marks a call whose reply stands behind the numbers.
 const otherReply = -1
 
-// mostParts bounds a joint command, and so for how long a master is busy with
-// it: with releases some 50 us, with acquisitions in strict some 300.
+// mostParts bounds the calls of a joint command, and so how long it keeps a master busy:
+// about 50 us with releases, 300 us with acquisitions in strict.
 const mostParts = 64
 
-// A joint is a command that stands for several calls.
+// A joint is one command for several calls.
 type joint struct {
 	Call
 	command Command
@@ -61,24 +64,24 @@ type joint struct {
 
 var joints = sync.Pool{New: func() any { return new(joint) }}
 
-// A joiner makes joint commands of a writer's batches. A call that is to be
-// joined goes out behind all others of its flush, but before the next one about
-// the same key, so that commands about a key stay in order (invariant S5).
+// A joiner makes joint commands from a writer's batches. Calls to be joined are sent
+// after the other calls of the flush, but before the next call with the same key: commands
+// for a key stay in order (invariant S5).
 type joiner struct {
-	groups []*group // in the order in which they go out
+	groups []*group // in the order in which they are sent
 	out    []*Call
 }
 
-// A group is calls of one Joint that have been put off.
+// A group has calls of one Joint that are sent later in the flush.
 type group struct {
 	joint *Joint
 	calls []*Call
-	keys  [64]uint64 // a bit for each key of them
+	keys  [64]uint64 // a bit for each of their keys
 }
 
-// join makes joint commands of a batch, in a slice that is used again. It
-// reports false, and does nothing, where there are none to make.
-func (j *joiner) join(batch []*Call) ([]*Call, bool) {
+// join makes joint commands from a batch. The result is valid until the next call. ok is
+// false, and nothing is done, if the batch has no two calls to join.
+func (j *joiner) join(batch []*Call) (out []*Call, ok bool) {
 	joinable := 0
 	for _, c := range batch {
 		if c.Part.Joint != nil {
@@ -105,8 +108,8 @@ func (j *joiner) join(batch []*Call) ([]*Call, bool) {
 	return j.out, true
 }
 
-// hasPutOff reports whether a call about the key may have been put off; key 0:
-// any.
+// hasPutOff reports whether a call with this key may have been put off; key 0 means any
+// key.
 func (j *joiner) hasPutOff(key uint64) bool { return hasOf(j.groups, key) }
 
 func hasOf(groups []*group, key uint64) bool {
@@ -121,8 +124,8 @@ func hasOf(groups []*group, key uint64) bool {
 
 func slotOf(key uint64) (word int, bit uint64) { return int(key >> 6 & 63), 1 << (key & 63) }
 
-// putOff puts a call into its group. Groups go out one after the other, so none
-// that comes later may have a call about the same key.
+// putOff puts a call into its group. Groups are sent one after the other, so no later
+// group may have a call with the same key.
 func (j *joiner) putOff(c *Call) {
 	at := j.groupOf(c.Part.Joint)
 	if hasOf(j.groups[at+1:], c.Key) {
@@ -137,7 +140,7 @@ func (j *joiner) putOff(c *Call) {
 	}
 }
 
-// groupOf is the place of a Joint's group. Those that are empty are at the end.
+// groupOf returns the index of a Joint's group. Empty groups are at the end.
 func (j *joiner) groupOf(joint *Joint) int {
 	for i, g := range j.groups {
 		if len(g.calls) == 0 {
@@ -153,8 +156,7 @@ func (j *joiner) groupOf(joint *Joint) int {
 
 func (j *joiner) emitAll() { j.emitUpTo(len(j.groups) - 1) }
 
-// emitUpTo puts the calls of groups out, those of one as one command: of the last
-// of them, and of those before it.
+// emitUpTo moves the groups up to last to out, each as one command.
 func (j *joiner) emitUpTo(last int) {
 	for _, g := range j.groups[:last+1] {
 		switch {
@@ -173,7 +175,7 @@ func (j *joiner) emitUpTo(last int) {
 	}
 }
 
-// newJoint encodes the command.
+// newJoint encodes the command for a group.
 func newJoint(g *group) *Call {
 	c, _ := joints.Get().(*joint)
 	c.parts = c.parts[:0]
@@ -209,7 +211,7 @@ func newJoint(g *group) *Call {
 	return &c.Call
 }
 
-// free is for a joint command whose parts have been dealt with.
+// free makes the joint command available again. Its parts must have been completed.
 func (c *joint) free() {
 	clear(c.parts)
 	c.parts = c.parts[:0]
@@ -217,7 +219,7 @@ func (c *joint) free() {
 	joints.Put(c)
 }
 
-// join makes joint commands of a batch, unless the master has refused one.
+// join makes joint commands from a batch, unless the master has refused one.
 func (s *session) join(batch []*Call) ([]*Call, bool) {
 	if s.apart.Load() {
 		return nil, false
@@ -225,7 +227,7 @@ func (s *session) join(batch []*Call) ([]*Call, bool) {
 	return s.joiner.join(batch)
 }
 
-// receiveJoint takes the reply of a joint command, and completes its parts.
+// receiveJoint reads the reply to a joint command, and completes the calls in it.
 func (s *session) receiveJoint(c *joint) error {
 	kind, n := c.parts[0].Part.Joint, len(c.parts)
 	ints, ok, err := s.wire.ints(s.ints[:0])
@@ -246,10 +248,10 @@ func (s *session) receiveJoint(c *joint) error {
 	}
 	s.ints = ints
 	if err != nil && refusal == nil {
-		s.p.completed.Add(-uint64(1 + s.wire.ahead())) // counted, and nobody gets to see them
+		s.p.completed.Add(-uint64(1 + s.wire.ahead())) // they were counted, but no owner gets them
 		return err
 	}
-	s.p.commands.Add(uint64(n) - 1) // one was counted
+	s.p.commands.Add(uint64(n) - 1) // s.count has counted one
 	s.p.completed.Add(uint64(n) - 1)
 	s.timed(&c.Call)
 	if refusal != nil {
@@ -278,7 +280,7 @@ func (s *session) receiveJoint(c *joint) error {
 	return nil
 }
 
-// number boxes a reply of few digits without an allocation.
+// number returns n as a reply. Small numbers need no allocation.
 func number(n int64) any {
 	if n >= 0 && n < int64(len(replyDigits)) {
 		return replyDigits[n]
@@ -286,9 +288,9 @@ func number(n int64) any {
 	return n
 }
 
-// splitJoint is the reply of a joint command as redigo parses it: the numbers, so
-// many for each of n calls, and the replies that stand behind them, exactly those
-// that are announced.
+// splitJoint splits the reply to a joint command of n calls, as redigo parses it, into
+// the numbers (each for every call) and the replies behind them. There must be exactly as
+// many of these as the numbers announce.
 func splitJoint(reply any, each, n int, dst []int64) (ints []int64, others []any, err error) {
 	all, ok := reply.([]any)
 	if !ok || len(all) < each*n {

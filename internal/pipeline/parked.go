@@ -7,24 +7,27 @@ import (
 )
 
 const (
-	// parkWait is how long a connection that has stalled may take to be parked: the
-	// time that its reader and writer need to notice.
+	// parkWait is how long parking a stalled connection may take. Its reader and its
+	// writer need some time to notice the stall.
 	parkWait = 100 * time.Millisecond
-	// parkedWrite is how long a write to a parked connection may block, and so how long
-	// Close may.
+	// parkedWrite is how long a write to a parked connection may block. Close may block
+	// for as long.
 	parkedWrite = 100 * time.Millisecond
-	// mostParked bounds the bytes that wait to be written to a parked connection: about
-	// as much as the kernels' buffers hold.
+	// mostParked bounds the bytes that wait to be written to a parked connection. The
+	// buffers of both kernels hold about as much.
 	mostParked = 1 << 20
 )
 
-// A parked connection is one that has stalled. A master that was stopped executes what
-// its kernel has received when it goes on, also if this program has ended by then. So
-// the connection stays open, and what gives locks back is written behind what may set
-// them, until the master is connected again or the pipeline is closed. Nobody reads the
-// answers: the same calls are kept for the next connection as well, and to release twice
-// does no harm. Nor does the master write them, if it lets us say so: it would find
-// nobody to write to, and execute no more than the 16 KB that it reads at a time.
+// A parked connection has stalled, and stays open for releases.
+//
+// A master that was stopped will go on later. Then it executes everything that its kernel
+// has received, even if this program has ended. So releases are written behind the
+// commands that may set keys, until the master is connected again or the pipeline is
+// closed. The same releases are kept for the next connection too: to release twice does
+// no harm.
+//
+// Nobody reads the replies. CLIENT REPLY OFF asks the master not to send any, because a
+// master that cannot write its replies executes only the 16 KB that it reads at once.
 type parked struct {
 	w    *wire
 	done chan struct{} // closed when the goroutine has ended
@@ -32,11 +35,11 @@ type parked struct {
 	mu      sync.Mutex // guards what follows; nothing blocks under it
 	work    *sync.Cond
 	waiting []byte
-	ended   bool // nothing more is accepted
+	ended   bool // no more commands are accepted
 }
 
 // park starts the goroutine that writes to a connection whose session has ended. abort
-// or close waits for it.
+// and close wait for it to end.
 func park(w *wire) *parked {
 	k := &parked{w: w, done: make(chan struct{})}
 	k.work = sync.NewCond(&k.mu)
@@ -45,7 +48,7 @@ func park(w *wire) *parked {
 	return k
 }
 
-// add queues a command. On a nil connection it does nothing.
+// add queues a command. It does nothing if k is nil or too many bytes wait.
 func (k *parked) add(command []byte) {
 	if k == nil {
 		return
@@ -67,7 +70,7 @@ func (k *parked) run() {
 			_ = k.w.Conn.SetWriteDeadline(time.Now().Add(parkedWrite))
 			k.w.gather(batch)
 			if err := k.w.push(); err != nil {
-				// Part of a command may be out: nothing can follow it.
+				// Part of a command may have been written: nothing can follow it.
 				k.end()
 				return
 			}
@@ -78,7 +81,7 @@ func (k *parked) run() {
 	}
 }
 
-// next waits for what is to be written. more is false when nothing will follow.
+// next waits for bytes to write. more is false if none will follow.
 func (k *parked) next() (batch []byte, more bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -96,8 +99,9 @@ func (k *parked) end() {
 	k.work.Signal()
 }
 
-// abort closes the connection and drops what was not sent: the master is connected
-// anew, and late bytes would be executed behind that (S5).
+// abort closes the connection and drops the bytes that were not sent. It is called when
+// the master is connected again: late bytes would be executed after commands of the new
+// connection (S5).
 func (k *parked) abort() {
 	if k == nil {
 		return
@@ -107,8 +111,8 @@ func (k *parked) abort() {
 	<-k.done
 }
 
-// close writes what waits, for parkedWrite at most, and leaves it to the kernel to
-// deliver it.
+// close writes the waiting bytes, which takes at most parkedWrite. The kernel delivers
+// them.
 func (k *parked) close() {
 	if k == nil {
 		return

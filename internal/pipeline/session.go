@@ -10,9 +10,9 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// A session is the life of one connection: its writer, its reader, what is
-// under way between them, and the watch for a stall. The supervisor starts it
-// and waits for both goroutines.
+// A session is the life of one connection. It has a writer, a reader, the calls that are
+// in flight between them, and a watch for stalls. The supervisor starts it and waits for
+// both goroutines.
 type session struct {
 	p     *Pipeline
 	epoch uint64
@@ -20,30 +20,30 @@ type session struct {
 	rc    redis.Conn
 	began time.Time
 
-	// mu guards inflight, the calls written (or about to be) whose replies
-	// the reader has not claimed yet, oldest first. Nothing blocks under it.
+	// mu guards inflight: the calls that are written or about to be, and that the reader
+	// has not claimed yet, oldest first. Nothing blocks under mu.
 	mu       sync.Mutex
 	inflight []*Call
 
-	sent     atomic.Uint64 // calls handed to the connection
-	received atomic.Uint64 // replies taken from it
+	sent     atomic.Uint64 // calls written to the connection
+	received atomic.Uint64 // replies read from it
 
 	failOnce sync.Once
 	failed   chan struct{} // closed by fail, after err is set
 	err      error
-	giveUp   *time.Timer // of a stall: closes the socket where it cannot be parked
+	giveUp   *time.Timer // set by a stall: closes the socket if it cannot be parked
 	cut      bool        // the writer has not written all of its last batch; read after wg.Wait
 
 	watch stallWatch
 
 	checking checking
 
-	joiner joiner      // the writer's
+	joiner joiner      // only the writer uses it
 	apart  atomic.Bool // the master has refused a joint command
-	ints   []int64     // the reader's, used again
+	ints   []int64     // the reader's buffer
 
 	wg         sync.WaitGroup
-	unanswered []*Call // what the reader had claimed when it ended; read after wg.Wait
+	unanswered []*Call // calls that the reader had claimed when it ended; read after wg.Wait
 }
 
 func newSession(p *Pipeline, epoch uint64, w *wire, rc redis.Conn) *session {
@@ -53,8 +53,8 @@ func newSession(p *Pipeline, epoch uint64, w *wire, rc redis.Conn) *session {
 	return s
 }
 
-// fail ends the session, once: both goroutines leave, the socket is closed, but for that
-// of a master that has stalled (see parked).
+// fail ends the session; only the first call has an effect. Both goroutines end, and the
+// socket is closed, unless the master has stalled (see parked).
 func (s *session) fail(err error) {
 	s.failOnce.Do(func() {
 		s.err = err
@@ -81,8 +81,8 @@ func (s *session) isFailed() bool {
 	}
 }
 
-// run serves until the connection fails, and returns why. Calls that were
-// under way are left in order in the returned slice.
+// run serves until the connection fails, and returns why it failed. leftover has the calls
+// that were in flight, in order.
 func (s *session) run() (leftover []*Call, err error) {
 	s.wg.Add(2)
 	go s.write()
@@ -90,12 +90,12 @@ func (s *session) run() (leftover []*Call, err error) {
 	s.wg.Wait()
 	s.watch.stop()
 	s.p.silent.Store(false)
-	// Nobody else is left: no lock is needed any more.
+	// Both goroutines have ended, so mu is not needed.
 	return s.ownersCalls(append(s.unanswered, s.inflight...)), s.err
 }
 
-// parked takes the connection over, after run, if releases can still be written to it;
-// nil: they cannot, and it is closed.
+// parked takes over the connection after run, so that releases can still be written to
+// it. It returns nil if they cannot; then the connection is closed.
 func (s *session) parked() *parked {
 	if s.giveUp == nil {
 		return nil
@@ -107,7 +107,7 @@ func (s *session) parked() *parked {
 	return park(s.wire)
 }
 
-// write is the writer goroutine: all that is queued goes out in one flush.
+// write is the writer goroutine. It sends all queued calls in one flush.
 func (s *session) write() {
 	defer s.wg.Done()
 	var batch []*Call
@@ -128,7 +128,7 @@ func (s *session) write() {
 			out = batch
 		}
 		out[0].sentAt = 1 + now.Sub(s.began)
-		// Under way before the first byte leaves: the reader must find them.
+		// Before the first byte is written: the reader must find them here.
 		s.mu.Lock()
 		s.inflight = append(s.inflight, out...)
 		s.mu.Unlock()
@@ -140,9 +140,9 @@ func (s *session) write() {
 	}
 }
 
-// send writes a batch at once, or in pieces of writeBatch bytes. Calls are
-// counted as sent before the first of their bytes leaves: from then on the
-// writer does not touch them, and the reader takes no reply beyond that count.
+// send writes a batch in pieces of about writeBatch bytes. It counts calls as sent before
+// it writes their first byte. From then on the writer does not touch them, and the reader
+// accepts no more replies than that count.
 func (s *session) send(batch []*Call) error {
 	for len(batch) > 0 {
 		n := 0
@@ -161,7 +161,7 @@ func (s *session) send(batch []*Call) error {
 	return nil
 }
 
-// dropAbandoned completes the calls that nobody needs any more, and marks the
+// dropAbandoned completes the calls whose answer nobody needs any more, and marks the
 // others as sent.
 func (s *session) dropAbandoned(batch []*Call, now time.Time) []*Call {
 	live := batch[:0]
@@ -170,8 +170,8 @@ func (s *session) dropAbandoned(batch []*Call, now time.Time) []*Call {
 			s.p.complete(c, ErrAbandoned)
 			continue
 		}
-		// A call that was first in its batch on the connection before is no
-		// sample of the round trip on this one.
+		// The call may have been first in a batch of the previous connection. That time
+		// says nothing about a round trip on this one.
 		c.Sent, c.Epoch, c.sentAt = true, s.epoch, 0
 		live = append(live, c)
 	}
@@ -179,7 +179,7 @@ func (s *session) dropAbandoned(batch []*Call, now time.Time) []*Call {
 	return live
 }
 
-// read is the reader goroutine: replies come in the order of the calls.
+// read is the reader goroutine. Replies come in the order of the calls.
 func (s *session) read() {
 	defer s.wg.Done()
 	var claimed []*Call
@@ -225,7 +225,7 @@ func (s *session) read() {
 	s.unanswered = slices.Concat(s.checking.held, claimed[next:])
 }
 
-// replied ends a call, at once or when its check has been answered.
+// replied completes a call. If the call has a check, that waits for the check's answer.
 func (s *session) replied(c *Call, reply any, err error) {
 	if c.Check != nil {
 		c.Reply, c.Err = reply, err
@@ -235,7 +235,7 @@ func (s *session) replied(c *Call, reply any, err error) {
 	s.answered(c, reply, err)
 }
 
-// answered ends a call with what the master said.
+// answered completes a call with the master's reply.
 func (s *session) answered(c *Call, reply any, err error) {
 	s.timed(c)
 	if err != nil {
@@ -246,16 +246,16 @@ func (s *session) answered(c *Call, reply any, err error) {
 	c.Owner.Complete(c)
 }
 
-// timed takes a sample of the round trip from the first call of a flush, which
-// alone has a sentAt: when it was sent, counted from 1 when the session began.
+// timed takes a sample of the round trip. Only the first call of a flush gives one: it
+// alone has sentAt, the time since the session began plus 1.
 func (s *session) timed(c *Call) {
 	if c.sentAt != 0 {
 		s.p.sampleRoundTrip(1 + time.Since(s.began) - c.sentAt)
 	}
 }
 
-// count counts the replies that came with the one that was taken last: all
-// together, and before the first of their owners may look.
+// count counts the replies that arrived with the latest one. It counts them all at once,
+// before an owner of any of them can read the counters.
 func (s *session) count() {
 	if n := uint64(s.wire.arrived()); n > 0 {
 		s.received.Add(n)
@@ -267,8 +267,8 @@ func (s *session) count() {
 	}
 }
 
-// receive blocks for the reply to a call. Nearly all are one of three, which need
-// no parser.
+// receive blocks until the reply to a call has come. Nearly all replies have one of three
+// forms that need no parser.
 func (s *session) receive(c *Call) (any, error) {
 	reply, ok, err := s.wire.common(&c.ints)
 	if ok || err != nil {
@@ -277,7 +277,7 @@ func (s *session) receive(c *Call) (any, error) {
 	return s.rc.Receive()
 }
 
-// claim takes what is under way, giving its used slice in exchange.
+// claim takes all calls in flight. It leaves the slice used in their place.
 func (s *session) claim(used []*Call) []*Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -286,9 +286,9 @@ func (s *session) claim(used []*Call) []*Call {
 	return claimed
 }
 
-// next waits for work and takes all that is queued; used is the slice it took
-// last time. It reports false when the session is over.
-func (p *Pipeline) next(s *session, used []*Call) ([]*Call, bool) {
+// next waits until calls are queued, and takes them all. used is the slice that it
+// returned last time. ok is false when the session has ended.
+func (p *Pipeline) next(s *session, used []*Call) (batch []*Call, ok bool) {
 	clear(used)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -301,9 +301,8 @@ func (p *Pipeline) next(s *session, used []*Call) ([]*Call, bool) {
 			p.work.Wait()
 			p.writerWaits = false
 		}
-		// Those that are about to queue their commands too get the chance to
-		// do so: batches grow under load, and with nobody else about this
-		// costs nothing.
+		// Goroutines that are about to queue a command may do so now. Under load that
+		// makes batches larger; without load it costs nothing.
 		p.mu.Unlock()
 		p.cfg.Yield()
 		p.mu.Lock()
@@ -311,13 +310,13 @@ func (p *Pipeline) next(s *session, used []*Call) ([]*Call, bool) {
 	if s.isFailed() {
 		return nil, false
 	}
-	batch := p.queue
+	batch = p.queue
 	p.queue = used[:0]
 	return batch, true
 }
 
-// ownersCalls is what is left of calls when the checks among them are done with,
-// and joint commands taken apart.
+// ownersCalls returns the calls that have an owner: without the checks, and with the
+// parts of joint commands in place of these.
 func (s *session) ownersCalls(calls []*Call) []*Call {
 	rest := make([]*Call, 0, len(calls))
 	for _, c := range calls {

@@ -22,7 +22,7 @@ import (
 	"github.com/redquorum/redquorum/internal/voters"
 )
 
-// Config is what all ballots of a client have in common.
+// Config is shared by all ballots of a client.
 type Config struct {
 	Masters  []*pipeline.Pipeline
 	Need     int
@@ -46,8 +46,8 @@ type Rules struct {
 // Free is called, and not before: so a late reply never counts in another ballot
 // (invariant L4).
 //
-// Init comes once, and then for each use Begin, Send, Wait (or Decided) and LetGo. The
-// exported fields are set between Begin and Send, and not changed before Free.
+// Init is called once. Each use then calls Begin, Send, Wait (or Decided) and LetGo. The
+// exported fields are set between Begin and Send, and do not change until Free.
 //
 // The fields that a reply needs come first. With a thousand ballots in flight none of
 // them is in the cache of the processor that reads the reply.
@@ -102,7 +102,7 @@ func (b *Ballot) Init(cfg *Config, q Question) {
 	}
 }
 
-// Question is what Init was given.
+// Question returns the question given to Init.
 func (b *Ballot) Question() Question { return b.q }
 
 // Begin starts a use, which ends with LetGo.
@@ -111,8 +111,8 @@ func (b *Ballot) Begin(rules Rules) {
 	b.tally = quorum.Tally{Total: len(b.cfg.Masters), Need: b.cfg.Need, Votes: b.tally.Votes[:0]}
 }
 
-// LetGo ends the use for its starter, who may not touch the ballot any more. It is
-// called once, after the decision or without waiting for it.
+// LetGo ends the use for its starter, who must not touch the ballot afterwards. It is
+// called once, before or after the decision.
 func (b *Ballot) LetGo() {
 	b.mu.Lock()
 	b.inUse = false
@@ -126,19 +126,19 @@ func (b *Ballot) Lock() { b.mu.Lock() }
 // LetGo is still to be called.
 func (b *Ballot) Unlock() { b.mu.Unlock() }
 
-// Answers is every master's part, in the order of the masters. The ballot must be
-// locked.
+// Answers returns an answer for each master, in the order of the masters. The ballot must
+// be locked.
 func (b *Ballot) Answers() []Answer { return b.answers }
 
-// Tally is the count of the answers. The ballot must be locked, or not sent yet.
+// Tally returns the count of the answers. The ballot must be locked, or not sent yet.
 func (b *Ballot) Tally() *quorum.Tally { return &b.tally }
 
-// Outcome is the decision, and whether a deadline made it: that of Wait, Expire, or
-// the client's Close. The ballot must be locked.
+// Outcome returns the decision. expired says whether a deadline made it: that of Wait,
+// Expire, or the client's Close. The ballot must be locked.
 func (b *Ballot) Outcome() (o quorum.Outcome, expired bool) { return b.outcome, b.expired }
 
-// reset makes the ballot ready for its next use. It is called exactly once a use, by
-// whoever is the last to need it: no lock is held.
+// reset makes the ballot ready for its next use. The last user of the ballot calls it,
+// once for each use and without a lock.
 func (b *Ballot) reset() {
 	select {
 	case <-b.wake:
@@ -157,8 +157,8 @@ func (b *Ballot) reset() {
 	b.q.Free()
 }
 
-// unlock unlocks b.mu after so many calls fewer are outstanding, and fewer awaited at
-// Close. If nobody needs the ballot any more it is free for its next use.
+// unlock subtracts from the calls that are outstanding and from those that Close waits
+// for, and unlocks b.mu. If nobody needs the ballot any more, it frees the ballot.
 func (b *Ballot) unlock(outstanding, awaitedAtClose uint8) {
 	b.outstanding -= outstanding
 	b.awaitedAtClose -= awaitedAtClose
@@ -179,7 +179,7 @@ func (b *Ballot) unlock(outstanding, awaitedAtClose uint8) {
 	}
 }
 
-// decide decides the ballot as soon as the tally allows it (invariant L1), once. The
+// decide decides the ballot, once, as soon as the tally allows it (invariant L1). The
 // caller must hold b.mu.
 func (b *Ballot) decide() {
 	if b.outcome != quorum.Open {
@@ -303,8 +303,8 @@ func (b *Ballot) Complete(c *pipeline.Call) {
 	b.unlock(1, awaitedAtClose)
 }
 
-// abstains is why a reply does not count: its master may not vote. nil: it counts, or
-// no vote is asked for.
+// abstains says why a reply does not count: its master may not vote. It returns nil if the
+// reply counts, or if the question needs no vote.
 func (b *Ballot) abstains(c *pipeline.Call) *guard.AbstainError {
 	if c.Err != nil {
 		b.cfg.Voters.ErrorReply(c.Slot, c)

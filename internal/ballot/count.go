@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A Count counts what is under way, so that its end can be waited for. The client's
-// Close waits for the ballots that masters have still to answer: so a rollback that is
-// queued when the program stops goes out. The zero value counts none.
+// A Count counts things in flight, and can wait for their end. The client's Close waits
+// for the ballots that masters have not answered yet. So a rollback that is queued when
+// the program stops is still sent. The zero value is ready to use.
 type Count struct {
 	n       atomic.Int64
 	waiting atomic.Bool
@@ -27,11 +27,10 @@ func (c *Count) Done() {
 	}
 }
 
-// Load is how many there are.
+// Load returns the count.
 func (c *Count) Load() int64 { return c.n.Load() }
 
-// Wait blocks until there are none, for limit at most. Only one goroutine may call it,
-// once.
+// Wait blocks until the count is 0, for limit at most. It may be called only once.
 func (c *Count) Wait(limit time.Duration) {
 	c.none = make(chan struct{}, 1)
 	c.waiting.Store(true)

@@ -10,9 +10,9 @@ import (
 // command. It never blocks.
 //
 // Masters in skip are not asked: they are known to have nothing, which counts as a
-// refusal. Masters in Agreed are not asked either, and count as agreed. keep is until
-// when a call is worth sending on a later connection; zero: it is lost with its
-// connection (invariant S5).
+// refusal. Masters in Agreed are not asked either, and count as agreed. Until keep, a call
+// whose connection is lost is sent again on the next one. If keep is zero, the call is
+// lost with its connection (invariant S5).
 func (b *Ballot) Send(cmd string, skip uint64, keep time.Time) {
 	if b.Timed {
 		b.asked = time.Now()
@@ -81,10 +81,10 @@ func (b *Ballot) Resend(c *pipeline.Call, other *pipeline.Command) {
 	b.cfg.Masters[c.Slot].Resend(c)
 }
 
-// GivenUp reports whether calls that are not sent yet need not be.
+// GivenUp reports whether calls that were not sent yet are not needed any more.
 func (b *Ballot) GivenUp() bool { return b.abandoned.Load() }
 
-// SinceAsked is how long ago Send was called; 0 unless Timed.
+// SinceAsked returns how long ago Send was called; 0 unless Timed.
 func (b *Ballot) SinceAsked() time.Duration {
 	if !b.Timed {
 		return 0

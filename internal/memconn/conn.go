@@ -1,5 +1,5 @@
-// Package memconn is connections in memory, for tests in virtual time: they are
-// buffered, have deadlines, and can be reset as those of TCP can.
+// Package memconn makes connections in memory, for tests in virtual time. They are
+// buffered, have deadlines, and can be reset as TCP connections can.
 package memconn
 
 import (
@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Buffer is how many bytes a direction holds before its writer waits, comparable to
-// a socket's buffers. With none, as in net.Pipe, a client that writes a batch before
-// it reads would deadlock with a server that answers in between.
+// Buffer is how many bytes a direction holds before its writer waits; a socket's buffers
+// hold about as many. Without a buffer, as in net.Pipe, a client that writes a whole batch
+// before it reads would deadlock with a server that answers in between.
 const Buffer = 256 << 10
 
 // An Addr is the address of an end, of network "mem".
@@ -113,7 +113,7 @@ func (c *Conn) Write(p []byte) (n int, err error) {
 	}
 }
 
-// over says why no more can be done at this end.
+// over returns the error for an end that is closed or past its deadline.
 func (c *Conn) over(by *deadline) error {
 	select {
 	case <-c.done:
@@ -191,7 +191,7 @@ type stream struct {
 	changed chan struct{} // closed at the next change; nil while nobody waits
 }
 
-// take reads what is there, or returns a channel to wait on.
+// take reads the bytes that are there. If there are none, it returns a channel to wait on.
 func (s *stream) take(p []byte) (n int, wait <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,8 +211,8 @@ func (s *stream) take(p []byte) (n int, wait <-chan struct{}, err error) {
 	}
 }
 
-// put takes as much of p as there is room for, and returns a channel to wait
-// on when that is not all.
+// put stores as much of p as fits. If that is not all of p, it returns a channel to wait
+// on.
 func (s *stream) put(p []byte) (n int, wait <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,7 +230,7 @@ func (s *stream) put(p []byte) (n int, wait <-chan struct{}, err error) {
 	return n, wait, nil
 }
 
-// end tells the reader that nothing more will come.
+// end tells the reader that no more bytes will come.
 func (s *stream) end(reset bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +238,7 @@ func (s *stream) end(reset bool) {
 	s.wake()
 }
 
-// refuse tells the writer that nobody reads any more.
+// refuse tells the writer that nobody reads its bytes any more.
 func (s *stream) refuse() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -255,7 +255,7 @@ func (s *stream) waiter() <-chan struct{} {
 	return s.changed
 }
 
-// wake lets those who wait look again. The caller must hold mu.
+// wake makes waiting readers and writers look again. The caller must hold mu.
 func (s *stream) wake() {
 	if s.changed != nil {
 		close(s.changed)

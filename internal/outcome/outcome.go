@@ -16,8 +16,8 @@ const (
 	NotHeld              // too many masters say that the lock is not held
 )
 
-// A Failure is how a question failed. It may be shared by those who wait for the same
-// lock, and is then not changed any more.
+// A Failure says how a question failed. Callers that wait for the same lock may share it;
+// then it does not change any more.
 type Failure struct {
 	Op     string
 	Key    string // the first of several
@@ -33,15 +33,15 @@ type Failure struct {
 	Clock           *Clock        // this client's clock is what is wrong; nil: it is not
 }
 
-// A Part is what one master contributed.
+// A Part says what one master contributed to a failure.
 type Part struct {
 	Master int   // its index
 	Held   *Held // another's lock is in the way; nil: Err says why it did not agree
 	Err    error
 }
 
-// Held describes the lock that is in the way. Its fields are those of
-// redlock.HeldError, which says what they mean: the one is converted to the other.
+// Held describes the lock of another holder. redlock.HeldError has the same fields and
+// says what they mean; redlock converts one to the other.
 type Held struct {
 	Token   string
 	Owner   string
@@ -52,8 +52,8 @@ type Held struct {
 	Own     bool
 }
 
-// Clock describes a client's clock that is wrong. Its fields are those of
-// redlock.ClockError, which says what they mean: the one is converted to the other.
+// Clock describes a client's clock that is wrong. redlock.ClockError has the same fields
+// and says what they mean; redlock converts one to the other.
 type Clock struct {
 	Off     time.Duration
 	Masters int

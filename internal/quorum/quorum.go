@@ -7,7 +7,7 @@ func Need(n int) int {
 	return n/2 + 1
 }
 
-// A Tally counts. The zero value is of no use: set Total and Need.
+// A Tally counts answers. Total and Need must be set before use.
 type Tally struct {
 	Total   int
 	Need    int
@@ -21,10 +21,10 @@ type Tally struct {
 	Leads int
 }
 
-// Agree counts a master that said yes, to a candidate counted from 1; 0: there is
-// one. The tally is that of the candidate with most votes, and a vote for another is
-// as good as a refusal: so it is decided as soon as some candidate has a quorum, or
-// none can reach one any more (L1).
+// Agree counts a master that agreed to a candidate. Candidates count from 1; 0 means that
+// there is only one. OK is the count of the candidate with most votes. A vote for another
+// candidate counts as a refusal. So the tally is decided as soon as a candidate has a
+// quorum, or none can reach one any more (L1).
 func (t *Tally) Agree(candidate int) {
 	if len(t.Votes) == 0 {
 		t.OK++
@@ -39,11 +39,11 @@ func (t *Tally) Agree(candidate int) {
 	}
 }
 
-// An Outcome is what a tally has come to.
+// An Outcome is the result of a tally.
 type Outcome uint8
 
-// Outcomes. Refused and Unreachable both mean that no quorum can be had any
-// more; they tell a lock that is taken from masters that are not there.
+// Outcomes. Refused and Unreachable both mean that a quorum is impossible. Refused: the
+// lock is held. Unreachable: too many masters failed.
 const (
 	Open        Outcome = iota // not decided yet
 	Granted                    // a quorum said yes
@@ -51,9 +51,9 @@ const (
 	Unreachable                // failures alone rule a quorum out
 )
 
-// Outcome decides. What is still outstanding counts for neither side, so the
-// first outcome that is not Open stays right whatever comes later; only
-// Refused may turn out to have been Unreachable as well.
+// Outcome decides. Outstanding answers count for neither side. So the first outcome that
+// is not Open remains true whatever answers follow, except that Refused may turn out to
+// be Unreachable as well.
 func (t *Tally) Outcome() Outcome {
 	switch {
 	case t.OK >= t.Need:
@@ -67,10 +67,10 @@ func (t *Tally) Outcome() Outcome {
 	}
 }
 
-// Outstanding is how many have not answered.
+// Outstanding returns how many masters have not answered.
 func (t *Tally) Outstanding() int { return t.Total - t.OK - t.Refused - t.Failed }
 
-// Close counts whoever has not answered as failed, at a deadline, and decides.
+// Close is called at a deadline. It counts masters without an answer as failed, and decides.
 func (t *Tally) Close() Outcome {
 	t.Failed += t.Outstanding()
 	return t.Outcome()

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// calling is a command that a script calls: by redis.call, redis.pcall or a local
-// name of either, always with its name spelt out.
+// calling matches a command in a script: a call of redis.call, redis.pcall or a local
+// name for one of them, with the command's name as a literal.
 var calling = regexp.MustCompile(`\bp?call\(\s*'([A-Z]+)'`)
 
-// Commands is what scripts call on a master, read from their texts: in lower case,
-// in order, each once. Redis checks an ACL user's permission for every one of them
-// as if the client had sent it.
+// Commands returns the commands that scripts call on a master, read from their sources:
+// lower case, sorted, without duplicates. Redis checks an ACL user's permission for each
+// of them as if the client had sent it.
 func Commands(scripts ...*Script) (commands []string) {
 	for _, s := range scripts {
 		for _, found := range calling.FindAllStringSubmatch(s.Source, -1) {

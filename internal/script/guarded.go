@@ -29,9 +29,9 @@ var raiseSource string
 //go:embed raise_known.lua
 var raiseKnownSource string
 
-// The scripts for locks with a fencing token, and in strict: guarded.lua, which
-// says what they have in common, and what they do with it. Where a plain script
-// does the rest its text is a part of theirs, so that there is one text of it.
+// The scripts for locks with a fencing token and for strict. All begin with guarded.lua,
+// which says what they have in common. Where a plain script does the rest, they contain its
+// source, so that there is only one copy of it.
 var (
 	GuardedAcquire       = newScript("guarded_acquire", guardedFreeSource+guardedSource+guardedAcquireSource)
 	GuardedAcquireAny    = newScript("guarded_acquireany", guardedSource+guardedAcquireAnySource)
@@ -48,7 +48,7 @@ var (
 	RaiseKnown           = newScript("raise_known", raiseKnownSource)
 )
 
-// guarded is all of them.
+// guarded has all of them.
 var guarded = []*Script{
 	GuardedAcquire, GuardedAcquireAny, GuardedExtend, GuardedExtendAll, GuardedReaderAcquire, GuardedReaderExtend,
 	GuardedRelease, GuardedReleaseAll, GuardedReleaseSet, GuardedReaderRelease, GuardedQueue, Raise, RaiseKnown,
@@ -59,5 +59,5 @@ const (
 	forReader = "local reading = true\n"
 )
 
-// plain makes a script the function plain of another one.
+// plain wraps a script's source as the function plain, for use in another script.
 func plain(source string) string { return "local function plain(KEYS, ARGV)\n" + source + "end\n" }

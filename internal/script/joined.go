@@ -14,7 +14,7 @@ var releaseEachSource string
 //go:embed releaseleases.lua
 var releaseLeasesSource string
 
-// The scripts that do at once what others do for one lock each.
+// The scripts that do for many locks what other scripts do for one.
 var (
 	// ReleaseEach is Release, and for some the release of Queue.
 	ReleaseEach = newScript("releaseeach", withHandOver(releaseEachSource))
@@ -24,11 +24,11 @@ var (
 	AcquireEach = newScript("acquireeach", withGuardedAcquire(acquireEachSource))
 )
 
-// includeGuardedAcquire is the line that asks for guarded_acquire.lua, as the
-// function acquire.
+// includeGuardedAcquire is the line that includes guarded_acquire.lua as the function
+// acquire.
 const includeGuardedAcquire = "-- include guarded_acquire.lua\n"
 
-// withGuardedAcquire is a script with that put in.
+// withGuardedAcquire returns a script with that line replaced.
 func withGuardedAcquire(source string) string {
 	return strings.Replace(source, includeGuardedAcquire, "local function acquire(KEYS, ARGV)\n"+guardedSource+guardedAcquireSource+"end\n", 1)
 }

@@ -1,5 +1,5 @@
-// Package script holds every Lua script that the library runs on a master, as
-// a file of its own, with what EVALSHA and EVAL need of it.
+// Package script holds the Lua scripts that the library runs on a master, each in a file
+// of its own, and makes the arguments of EVALSHA and EVAL for them.
 package script
 
 import (
@@ -12,7 +12,7 @@ import (
 type Script struct {
 	Name   string
 	Source string
-	SHA    string // as EVALSHA wants it
+	SHA    string // SHA-1 of Source in hexadecimal, for EVALSHA
 
 	sha, source any // boxed once: arguments are passed as interfaces
 }
@@ -50,7 +50,7 @@ var inspectSource string
 //go:embed queue.lua
 var queueSource string
 
-// The scripts. What they take and return is written in their files.
+// The scripts. Their files say which keys and arguments they take and what they return.
 var (
 	Release = newScript("release", releaseSource)
 	Extend  = newScript("extend", extendSource)
@@ -67,7 +67,7 @@ var (
 	WriterIntent  = newScript("writer_intent", writerIntentSource)
 )
 
-// All is every script, in no particular order.
+// All has every script of this package, in no particular order.
 var All = append([]*Script{
 	Release, Extend, Verify, Holder, Inspect, Queue, QueueSlots,
 	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, ReleaseSet, AcquireAny, HolderAmong,
@@ -82,7 +82,7 @@ func newScript(name, source string) *Script {
 	return s
 }
 
-// SHA is the name that Redis gives to a script.
+// SHA returns the name that Redis gives to a script: the SHA-1 of its source.
 func SHA(source string) string {
 	sum := sha1.Sum([]byte(source)) //nolint:gosec // see the import
 	return hex.EncodeToString(sum[:])
@@ -93,7 +93,7 @@ func (s *Script) Args(dst []any, keys []any, args ...any) []any {
 	return append(append(append(dst, s.sha, len(keys)), keys...), args...)
 }
 
-// EvalArgs turns the arguments of EVALSHA into those of EVAL, in a new slice.
+// EvalArgs returns the arguments of EVAL for those of EVALSHA, in a new slice.
 func (s *Script) EvalArgs(args []any) []any {
 	eval := append([]any(nil), args...)
 	eval[0] = s.source

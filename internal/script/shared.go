@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Lua on a master knows no modules: what several scripts share is put into
-// their text where they ask for it.
+// Lua on a master has no modules. Code that several scripts share is copied into their
+// sources, in place of an include line.
 
 //go:embed handover.lua
 var handOverSource string
@@ -14,16 +14,16 @@ var handOverSource string
 //go:embed phases.lua
 var phasesSource string
 
-// includeHandOver is the line that asks for handover.lua, and phases.lua behind it.
+// includeHandOver is the line that includes handover.lua, and phases.lua behind it.
 const includeHandOver = "-- include handover.lua\n"
 
 //go:embed intents.lua
 var intentsSource string
 
-// includeIntents is the line that asks for intents.lua.
+// includeIntents is the line that includes intents.lua.
 const includeIntents = "-- include intents.lua\n"
 
-// withHandOver is a script with them put in.
+// withHandOver returns a script with these lines replaced.
 func withHandOver(source string) string {
 	source = strings.Replace(source, includeIntents, intentsSource, 1)
 	return strings.Replace(source, includeHandOver, handOverSource+phasesSource, 1)
@@ -32,10 +32,10 @@ func withHandOver(source string) string {
 //go:embed readers.lua
 var readersSource string
 
-// includeReaders is the line that asks for readers.lua.
+// includeReaders is the line that includes readers.lua.
 const includeReaders = "-- include readers.lua\n"
 
-// withReaders is a script with that put in.
+// withReaders returns a script with that line replaced.
 func withReaders(source string) string {
 	return strings.Replace(source, includeReaders, readersSource, 1)
 }

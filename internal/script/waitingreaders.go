@@ -8,7 +8,7 @@ var readersQueueSource string
 //go:embed reader_handover.lua
 var readerHandOverSource string
 
-// The scripts of readers that wait, and of those that wake whoever waits.
+// The scripts of readers that wait, and of readers that wake the next waiters.
 var (
 	ReadersQueue = newScript("readers_queue", withHandOver(readersQueueSource))
 	// ReaderHandOver is ReaderRelease, and hands the lock over.

@@ -15,11 +15,13 @@ const (
 	maxOwner = 64
 )
 
-// New is an owner mark that no other attempt has had: "owner:client:random" or
-// "client:random". The client is an xid, so that the attempts of one client can be told
-// from others'; the random part is read from the kernel for every attempt (invariant
-// S3), not from a buffer: a virtual machine that is started twice from one snapshot
-// would have the same buffer twice. prefix is that of Prefix.
+// New returns a token that no other attempt has had: "owner:client:random" or
+// "client:random". prefix is the result of Prefix. The client is an xid, so one client's
+// attempts can be told from those of others.
+//
+// The random part is read from the kernel for every attempt (invariant S3), not from a
+// buffer. If a virtual machine is started twice from one snapshot, both have the same
+// buffer.
 func New(random *chance.Source, prefix string) string {
 	var mark [Random / 2]byte
 	random.Read("token", mark[:])
@@ -29,7 +31,7 @@ func New(random *chance.Source, prefix string) string {
 	return string(b)
 }
 
-// Prefix is the constant part of the tokens of one client and owner name.
+// Prefix returns the constant part of the tokens of one client and owner name.
 func Prefix(owner, client string) string {
 	if owner == "" {
 		return client + ":"
@@ -37,7 +39,7 @@ func Prefix(owner, client string) string {
 	return owner + ":" + client + ":"
 }
 
-// Owner reads the owner's name from a token of this library; "" if there is none.
+// Owner returns the owner's name in a token of this library; "" if there is none.
 func Owner(token string) string {
 	owner, _, ok := Parse(token)
 	if !ok || CheckOwner(owner) != nil {
@@ -46,7 +48,7 @@ func Owner(token string) string {
 	return owner
 }
 
-// CheckOwner says what is wrong with an owner's name, or nil.
+// CheckOwner returns an error that says what is wrong with an owner's name; nil: nothing.
 func CheckOwner(name string) error {
 	bad := strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || r == ':' })
 	if len(name) < 1 || len(name) > maxOwner || bad {

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// ProcessOwner is a name for this process as the owner of locks: user@host/pid. It is
-// one that CheckOwner takes; "" where the host has no name.
+// ProcessOwner returns a name for this process as the owner of locks: user@host/pid.
+// CheckOwner accepts it. It is "" where the host has no name.
 var ProcessOwner = sync.OnceValue(func() string {
 	who, host := userAndHost()
 	if host == "" {
@@ -19,7 +19,7 @@ var ProcessOwner = sync.OnceValue(func() string {
 	return personOn(who, host, fmt.Sprintf("/%d", os.Getpid()), maxOwner)
 })
 
-// Operator is a name for whoever runs this process: user@host, in so many bytes.
+// Operator returns a name for the user of this process: user@host, of at most longest bytes.
 func Operator(longest int) string {
 	who, host := userAndHost()
 	return personOn(who, host, "", longest)
@@ -41,8 +41,8 @@ func userAndHost() (who, host string) {
 // longestUser leaves room for the host's name.
 const longestUser = 20
 
-// personOn puts the parts together, shortened and without what no owner's name may
-// have.
+// personOn joins the parts. It shortens them, and leaves out characters that an owner's
+// name must not have.
 func personOn(who, host, tail string, longest int) string {
 	plain := func(r rune) rune {
 		if r <= ' ' || r > '~' || r == ':' {

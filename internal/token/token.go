@@ -1,6 +1,6 @@
-// Package token knows what the tokens of this library look like: who made one, and how
-// much of it logs and errors show. A token is a capability: anybody who knows all of it
-// can release the lock, or adopt it.
+// Package token makes and reads the tokens of this library: who made one, and how much of
+// it logs and errors show. A token is a capability: anybody who knows all of it can release
+// the lock, or adopt it.
 package token
 
 import "strings"
@@ -13,7 +13,7 @@ const (
 	shownForeign = 8 // of another library's token, and a third of it at the most
 )
 
-// Parse takes a token apart that this library has made: "owner:client:random", or
+// Parse splits a token that this library has made: "owner:client:random", or
 // "client:random".
 func Parse(token string) (owner, client string, ok bool) {
 	rest, random, ok := cutLast(token)
@@ -35,9 +35,9 @@ func cutLast(s string) (before, after string, ok bool) {
 	return s[:i], s[i+1:], true
 }
 
-// Short is as much of a token as texts and logs show: of this library's which
-// client made it, and the beginning of the random part; of another's its
-// beginning. What is left out is too much to be guessed.
+// Short returns the part of a token that errors and logs show. For tokens of this library
+// that is the client and the beginning of the random part; for others the beginning. The
+// rest is too long to be guessed.
 func Short(token string) string {
 	if _, client, ok := Parse(token); ok {
 		random := token[len(token)-Random:]

@@ -15,11 +15,11 @@ import (
 // Prefix begins the channels; the client's id follows.
 const Prefix = "redquorum:w:1:"
 
-// ForAll begins the names of keys of which every waiter is woken, and not the first
-// alone: a lock's readers. The lock's key follows.
+// ForAll begins the names of keys for which all waiters are woken instead of only the
+// first: a lock's readers. The lock's key follows.
 const ForAll = "redquorum:r:"
 
-// Idle is for how long a subscription is kept when nobody waits.
+// Idle is how long a subscription is kept when nobody waits.
 const Idle = 3 * time.Second
 
 // A Master can be subscribed to; it is a *pipeline.Pipeline.
@@ -27,7 +27,7 @@ type Master interface {
 	Subscribe(channel string, l pipeline.Listener) *pipeline.Subscription
 }
 
-// A Hub has the subscriptions of one client, and passes on what they hear. It
+// A Hub has the subscriptions of one client, and passes their messages to the waiters. It
 // is safe for concurrent use.
 type Hub struct {
 	masters []Master
@@ -43,8 +43,9 @@ type Hub struct {
 	closed  bool
 }
 
-// New makes a hub without any connection. A wake-up is a duty: passOn is called
-// with one that nobody waits for any more; it must not block.
+// New makes a hub without any connection. If a message comes for a key that no call waits
+// for any more, the hub calls passOn, which must wake the next client. passOn must not
+// block.
 func New(masters []Master, id string, passOn func(master int, key string)) *Hub {
 	return &Hub{
 		masters: masters,
@@ -55,8 +56,8 @@ func New(masters []Master, id string, passOn func(master int, key string)) *Hub 
 	}
 }
 
-// A Waiter is one call that waits for one or several keys. Of the waiters of a
-// key the one that came first is woken; all of them where ForAll begins its name.
+// A Waiter is one call that waits for one or several keys. A message wakes the key's first
+// waiter, or all waiters if ForAll begins the key's name.
 type Waiter struct {
 	hub   *Hub
 	keys  []string
@@ -64,13 +65,13 @@ type Waiter struct {
 	links uint64 // masters that it holds a subscription of; guarded by hub.mu
 }
 
-// A Call says at which master it is the turn of a key's waiter.
+// A Call says for which key, and at which master, it is a waiter's turn.
 type Call struct {
 	Master int
 	Key    string
 }
 
-// Wait registers a waiter, which must Leave. The keys are not to be changed.
+// Wait registers a waiter, which must call Leave. The keys must not be changed.
 func (h *Hub) Wait(keys ...string) *Waiter {
 	w := &Waiter{hub: h, keys: keys, woken: make(chan Call, len(h.masters)+len(keys))}
 	h.mu.Lock()
@@ -81,8 +82,8 @@ func (h *Hub) Wait(keys ...string) *Waiter {
 	return w
 }
 
-// Call wakes who waits first for the key (see ForAll), as if the master had done so,
-// and reports whether anybody does and could be.
+// Call wakes the first waiter of the key (see ForAll), as a message of the master does. It
+// reports whether a waiter was woken.
 func (h *Hub) Call(master int, key string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -100,7 +101,7 @@ func (h *Hub) Call(master int, key string) bool {
 	return woken
 }
 
-// wake reports false where the waiter has more calls than it can follow.
+// wake reports false if too many calls wait for the waiter already.
 func (w *Waiter) wake(call Call) bool {
 	select {
 	case w.woken <- call:
@@ -110,11 +111,11 @@ func (w *Waiter) wake(call Call) bool {
 	}
 }
 
-// Woken gets the calls.
+// Woken returns the channel of the waiter's calls.
 func (w *Waiter) Woken() <-chan Call { return w.woken }
 
-// Subscribe has the master's wake-ups heard, if they are not yet. The channel
-// is closed when they are.
+// Subscribe subscribes to the master's messages, unless that was done before. The channel
+// is closed when the master has confirmed the subscription.
 func (w *Waiter) Subscribe(master int) <-chan struct{} {
 	h := w.hub
 	h.mu.Lock()
@@ -139,7 +140,7 @@ func (w *Waiter) Subscribe(master int) <-chan struct{} {
 	return l.ready
 }
 
-// Leave ends the waiting, and returns the calls that were not heard.
+// Leave ends the waiting, and returns the calls that were not read from Woken.
 func (w *Waiter) Leave() (unheard []Call) {
 	h := w.hub
 	h.mu.Lock()
@@ -195,8 +196,8 @@ type link struct {
 	idle  *time.Timer
 }
 
-// release is for a waiter that needs the link no more. The caller must hold
-// hub.mu.
+// release is called for a waiter that does not need the link any more. The caller must
+// hold hub.mu.
 func (l *link) release() {
 	if l.users--; l.users == 0 && !l.hub.closed {
 		l.idle = time.AfterFunc(Idle, l.expire)

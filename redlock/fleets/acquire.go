@@ -43,10 +43,10 @@ const (
 	mostPause  = 64 * time.Millisecond
 )
 
-// acquire takes all parts. Nobody waits for one fleet while holding another, or clients
-// that move in different directions would wait for each other: the first part is waited
-// for, the others are tried, in order. Where one is in the way all are given back, that
-// one is waited for alone, and then the others are tried again.
+// acquire takes all parts. A client never waits for one fleet while it holds another:
+// otherwise clients that move in different directions could wait for each other. So it
+// waits for the first part, and then tries the others, in order. If one of them is held,
+// it gives all parts back, waits for that one, and then tries the others again.
 func (a *acquisition) acquire(ctx context.Context, once bool) (*compound, error) {
 	seeFences(a.parts)
 	waitFor := 0
@@ -68,13 +68,13 @@ func (a *acquisition) acquire(ctx context.Context, once bool) (*compound, error)
 	}
 }
 
-// passes reports whether waiting may end what an attempt has failed by.
+// passes reports whether an attempt that failed with err may succeed later.
 func passes(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (errors.Is(err, redlock.ErrTaken) || errors.Is(err, redlock.ErrNoQuorum))
 }
 
-// attempt takes the part that is to be waited for, unless the call is to try once, and
-// then the others without waiting. at is the part that failed; the others have been given
+// attempt takes the part waitFor, for which it waits unless once is set, and then the
+// others without waiting. If a part fails, at is its index, and the others have been given
 // back.
 func (a *acquisition) attempt(ctx context.Context, waitFor int, once bool) (h *compound, at int, err error) {
 	held := make([]*redlock.Lock, len(a.parts)) // nil: not held
@@ -107,8 +107,8 @@ func (a *acquisition) attempt(ctx context.Context, waitFor int, once bool) (h *c
 	return newCompound(a, held, order), 0, nil
 }
 
-// order is that of an attempt: first the one that is waited for, then the others as
-// everybody takes them.
+// order returns the order of an attempt: first the part that is waited for, then the
+// others in the order that all clients use.
 func (a *acquisition) order(waitFor int) []int {
 	order := make([]int, 1, len(a.parts))
 	order[0] = waitFor
@@ -120,16 +120,16 @@ func (a *acquisition) order(waitFor int) []int {
 	return order
 }
 
-// giveBack unlocks in the opposite order of taking. It waits for the releases, each for
-// the masters' timeout at the most, so that who waits for the keys gets them in order.
+// giveBack releases in the opposite order of taking. It waits for each release, at most
+// for the command timeout, so that the next waiters get the keys in the same order.
 func giveBack(ctx context.Context, held []*redlock.Lock, order []int) {
 	for n := len(order) - 1; n >= 0; n-- {
 		_ = held[order[n]].Unlock(context.WithoutCancel(ctx)) // traces and logs tell
 	}
 }
 
-// seeFences lets all fleets' clients know of the highest token that any has seen: what
-// the first gives is above all of them.
+// seeFences tells the clients of all fleets the highest token that any of them has seen.
+// So the first fleet gives a token above all of these.
 func seeFences(parts []part) {
 	highest := uint64(0)
 	for _, p := range parts {
@@ -140,8 +140,8 @@ func seeFences(parts []part) {
 	}
 }
 
-// settleFence makes the highest token that of all parts (S8): each fleet is to give more
-// from then on, and what a fleet sets again is to be the same.
+// settleFence raises the token of all parts to the highest of them (S8). From then on each
+// fleet gives higher tokens, and a fleet that sets its keys again uses this one.
 func (a *acquisition) settleFence(ctx context.Context, held []*redlock.Lock) (at int, err error) {
 	if len(held) < 2 {
 		return 0, nil
@@ -168,8 +168,8 @@ func (a *acquisition) settleFence(ctx context.Context, held []*redlock.Lock) (at
 	return 0, nil
 }
 
-// An endedError is of a part whose validity was over before all were taken. It matches
-// redlock.ErrNoQuorum: the lock was never had.
+// An endedError says that the validity of a part ended before all parts were taken. It
+// matches redlock.ErrNoQuorum: the lock was never held.
 type endedError struct {
 	key   string
 	cause error

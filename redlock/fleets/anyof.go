@@ -28,7 +28,7 @@ func (s *Shards) TryLockAny(ctx context.Context, keys []string, opts ...redlock.
 	return s.lockAny(ctx, keys, true, opts)
 }
 
-// LockAny waits in one shard for between these, as a client that polls would.
+// LockAny waits in one shard for a time between these, like a client that polls.
 const (
 	leastVisit = 50 * time.Millisecond
 	mostVisit  = 250 * time.Millisecond
@@ -58,8 +58,8 @@ func (s *Shards) lockAny(ctx context.Context, keys []string, once bool, opts []r
 	}
 }
 
-// tryEach makes one attempt in each group until one succeeds. left is the groups in which
-// time may mend what was in the way; nil: there is none.
+// tryEach makes one attempt in each group until one succeeds. left has the groups in which
+// a later attempt may succeed.
 func tryEach(ctx context.Context, groups []group, opts []redlock.LockOption) (h Hold, left []group, err error) {
 	var errs []error
 	for _, g := range groups {
@@ -81,14 +81,14 @@ func tryEach(ctx context.Context, groups []group, opts []redlock.LockOption) (h 
 	return nil, left, joined(errs)
 }
 
-// A group is what LockAny tries in one step: the keys of one shard; of a shard that is
-// made of several fleets one of them.
+// A group has the keys that LockAny tries in one step: the keys of one shard, or one of
+// them if the shard is made of several fleets.
 type group struct {
 	shard *shard
 	keys  []string
 }
 
-// groups are those of some keys.
+// groups returns the groups for keys.
 func (s *Shards) groups(keys []string) []group {
 	var groups []group
 	for _, key := range keys {
@@ -121,7 +121,7 @@ func (g group) lock(ctx context.Context, once bool, opts []redlock.LockOption) (
 	}
 }
 
-// visit waits for one of the keys: for a moment, or as long as Lock does.
+// visit waits for one of the keys: shortly, or as long as Lock does.
 func (g group) visit(ctx context.Context, shortly bool, opts []redlock.LockOption) (Hold, error) {
 	if shortly {
 		var cancel context.CancelFunc

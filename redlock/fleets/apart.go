@@ -4,11 +4,11 @@ import (
 	"fmt"
 )
 
-// Shards must be fleets apart: what is one fleet under two names does not carry more
-// locks than one, and what looks like independent masters is not.
+// Shards must be different fleets. One fleet under two names has no more capacity than
+// one, and its masters are not independent.
 
-// checkApart says which two shards share a fleet, or a server and database, as far as is
-// known; nil: none.
+// checkApart returns an error if two shards share a fleet, or a server and database, as far
+// as is known.
 func (s *Shards) checkApart() error {
 	for i := range s.shards {
 		for j := range s.shards[:i] {
@@ -31,7 +31,7 @@ func (sh *shard) apart(other *shard) error {
 	return nil
 }
 
-// shares says what two fleets have in common; "": nothing that is known.
+// shares says what two fleets share; "": nothing that is known.
 func (o *one) shares(p *one) string {
 	if o.client == p.client {
 		return "a client"
@@ -54,8 +54,8 @@ func (o *one) shares(p *one) string {
 	return ""
 }
 
-// known reports whether all that shares compares has been told. A master that is away is
-// not waited for where the fleet has an id.
+// known reports whether everything that shares compares is known. It does not wait for
+// masters that are down if the fleet's id is known.
 func (o *one) known() bool {
 	if o.seam.Guarded() {
 		return o.fleetID() != ""

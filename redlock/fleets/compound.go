@@ -83,8 +83,8 @@ func (h *compound) all(ctx context.Context, do func(*redlock.Lock, context.Conte
 	return joined(errs)
 }
 
-// Unlock implements Hold. The fleets are left in the opposite order of taking, one after
-// the other.
+// Unlock implements Hold. It releases in the opposite order of taking, one fleet after the
+// other.
 func (h *compound) Unlock(ctx context.Context) error {
 	h.end(redlock.ErrUnlocked)
 	errs := make([]error, len(h.held))
@@ -97,8 +97,8 @@ func (h *compound) Unlock(ctx context.Context) error {
 	return joined(errs)
 }
 
-// awaitGone waits until what was left of a lost hold has been given back. Each release
-// waits for the masters' timeout at the most.
+// awaitGone waits until the parts that remained of a lost hold have been released. Each
+// release takes at most the command timeout.
 func (h *compound) awaitGone() {
 	h.mu.Lock()
 	gone := h.gone
@@ -119,8 +119,8 @@ func (h *compound) end(cause error) {
 	}
 }
 
-// partEnded takes notice that the hold in a fleet has ended by itself: the others are
-// given back, in the opposite order.
+// partEnded is called when the hold in one fleet has ended by itself. It releases the
+// others, in the opposite order of taking.
 func (h *compound) partEnded(i int) {
 	cause := context.Cause(h.held[i].Context())
 	if !errors.Is(cause, redlock.ErrUnlocked) { // by whoever found it by redlock.FromContext

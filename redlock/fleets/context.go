@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A compoundContext ends with the hold in any of its fleets. It has what the contexts of
-// all of them carry, so that locking the key again under it is noticed. Err computes, as
-// that of a lock does: it waits for no timer (S7).
+// A compoundContext ends when the hold ends in any of its fleets. It carries the values of
+// all their contexts, so that locking the key again under it is detected. Like a lock's
+// context, Err computes whether the hold has ended and waits for no timer (S7).
 type compoundContext struct {
 	context.Context // ends with a cause
 	cancel          context.CancelCauseFunc
@@ -30,14 +30,14 @@ func newCompoundContext(h *compound) *compoundContext {
 	return c
 }
 
-// carry is ctx with a part's hold among its values, and nothing of its end.
+// carry returns ctx with a part's hold among its values. It does not end with that hold.
 func carry(ctx context.Context, h *compound, i int) context.Context {
 	child, cancel := h.held[i].WithContext(ctx)
 	cancel()
 	return context.WithoutCancel(child)
 }
 
-// release lets go of the parts' contexts.
+// release frees what follows the parts' contexts.
 func (c *compoundContext) release() {
 	for _, stop := range c.stops {
 		stop()
@@ -54,8 +54,8 @@ func (c *compoundContext) Err() error {
 	return c.Context.Err()
 }
 
-// A doContext is what a function runs under: a child of the caller's context that also
-// ends with the hold.
+// A doContext is the context of a function: a child of the caller's context that also ends
+// with the hold.
 type doContext struct {
 	context.Context // of the values alone, with an end of its own
 	cancel          context.CancelCauseFunc
@@ -65,8 +65,8 @@ type doContext struct {
 	byCaller        atomic.Bool // it was the caller's context that ended first
 }
 
-// bind makes the context of a function. values is a child of the caller's that carries
-// the holds. The second result lets go of it.
+// bind makes the context of a function. values is a child of the caller's context that
+// carries the holds. The second result frees the new context.
 func (h *compound) bind(caller, values context.Context) (context.Context, func()) {
 	c := &doContext{caller: caller, hold: h}
 	c.Context, c.cancel = context.WithCancelCause(context.WithoutCancel(values))

@@ -8,8 +8,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// doIn runs Do of a Locker, and says of what it brings back of the lock which fleet it
-// was: not of what fn brings back.
+// doIn runs Do of a Locker. It adds the fleet's path to errors of the lock, but not to
+// errors that fn returned.
 func doIn(ctx context.Context, path string, l Locker, key string, fn func(ctx context.Context) error, opts []redlock.LockOption) error {
 	if fn == nil {
 		return badError("do %q: the function is nil", key)
@@ -26,8 +26,8 @@ func doIn(ctx context.Context, path string, l Locker, key string, fn func(ctx co
 	return inFleet(path, err)
 }
 
-// lossIn says in which fleet a lock was lost while a function ran, where that is what err
-// tells beside the function's own error.
+// lossIn adds the fleet's path to an error that says that the lock was lost while a
+// function ran. own is the function's own error.
 func lossIn(path string, err, own error) error {
 	if !errors.Is(err, redlock.ErrLost) || errors.Is(own, redlock.ErrLost) {
 		return err
@@ -35,8 +35,8 @@ func lossIn(path string, err, own error) error {
 	return inFleet(path, err)
 }
 
-// do runs fn under the hold and unlocks, as redlock.Client.Do does: the clients of all
-// fleets know of it, so that their Close waits.
+// do runs fn under the hold and releases it, as redlock.Client.Do does. The Close of every
+// fleet's client waits for it.
 func (h *compound) do(caller context.Context, fn func(ctx context.Context) error) error {
 	var own error
 	run := func(values context.Context) error {

@@ -24,11 +24,12 @@ func (e *FleetError) Error() string {
 // Unwrap gives Err.
 func (e *FleetError) Unwrap() error { return e.Err }
 
-// plain is an error's text without the prefix that the one around it has.
+// plain returns an error's text without the prefix "redlock: ", which the error around it
+// has.
 func plain(err error) string { return strings.TrimPrefix(err.Error(), "redlock: ") }
 
-// inFleet says which fleet an error is of; nil stays nil. A path that is empty names
-// none.
+// inFleet adds the fleet's path to an error, unless the path is empty. It returns nil for
+// nil.
 func inFleet(path string, err error) error {
 	if err == nil || path == "" {
 		return err
@@ -39,7 +40,7 @@ func inFleet(path string, err error) error {
 	return &FleetError{Fleet: path, Err: err}
 }
 
-// A severalError is what several fleets have said, on one line.
+// A severalError has the errors of several fleets, on one line.
 type severalError struct{ errs []error }
 
 func (e *severalError) Error() string {
@@ -52,8 +53,8 @@ func (e *severalError) Error() string {
 
 func (e *severalError) Unwrap() []error { return e.errs }
 
-// joined makes one error of those of a hold's fleets; nil where there is none. Where
-// one was lost the others were given back: that they are unlocked is no news then.
+// joined makes one error of the errors of a hold's fleets; nil if there are none. If the
+// hold was lost in one fleet, the others were released: so their ErrUnlocked is left out.
 func joined(errs []error) error {
 	var all, lost []error
 	for _, err := range errs {
@@ -78,7 +79,7 @@ func joined(errs []error) error {
 	}
 }
 
-// badError refuses what a caller gave: what it is, its value and why.
+// badError returns an error for a bad argument: its name, its value, and what is wrong.
 func badError(format string, args ...any) error {
 	return fmt.Errorf("redlock: fleets: "+format, args...)
 }

@@ -2,8 +2,8 @@ package fleets
 
 import "sync"
 
-// jobs are the goroutines of a Locker that give back what is left of a lost hold. Its
-// Close waits for them. The zero value has none.
+// jobs are the goroutines of a Locker that release the remaining parts of lost holds. The
+// Locker's Close waits for them. The zero value is ready to use.
 type jobs struct {
 	mu    sync.Mutex // guards what follows
 	n     int
@@ -25,7 +25,7 @@ func (j *jobs) end() {
 	}
 }
 
-// wait waits until there are none. Each takes the masters' timeout at the most.
+// wait waits until they have ended. Each takes at most the command timeout.
 func (j *jobs) wait() {
 	j.mu.Lock()
 	if j.n == 0 {

@@ -65,8 +65,8 @@ type moving struct {
 	late     atomic.Bool // they were waited for in vain
 }
 
-// check refuses a fleet that is moved to itself, as far as is known. Between two Shardeds
-// fleets may stay.
+// check returns an error if a fleet is moved to itself, as far as is known. With two
+// Shardeds a fleet may be on both sides.
 func (m *moving) check() error {
 	f, ok := m.from.(*one)
 	t, ok2 := m.to.(*one)
@@ -82,10 +82,10 @@ func (m *moving) check() error {
 	return nil
 }
 
-// settleIDs waits until the fleets have told their ids: once, and for as long as an attempt
-// would wait for masters that are being dialled. Without them the order is that of the
-// addresses, which others may have given in other words: that is safe, but a fleet that is
-// on both sides may go unseen until it is known.
+// settleIDs waits until the fleets' ids are known. It does so once, and for as long as an
+// attempt waits for masters that are being dialled. Without ids the order is that of the
+// addresses. Other clients may have written these in another way. That is safe, but a
+// fleet that is on both sides may be unnoticed until its id is known.
 func (m *moving) settleIDs(ctx context.Context) error {
 	if m.settled.Load() {
 		return nil
@@ -107,9 +107,9 @@ func (m *moving) settleIDs(ctx context.Context) error {
 	return nil
 }
 
-// join says to the clients of from that every lock is taken in the fleets of to as well:
-// from may be closed for others (redlock.Client.CloseFleet) under the id of any of these.
-// It reports whether all ids are known.
+// join tells the clients of from that every lock is taken in the fleets of to as well. So
+// they go on when from is closed for other clients (redlock.Client.CloseFleet) under the id
+// of one of these fleets. It reports whether all ids are known.
 func (m *moving) join() bool {
 	all := true
 	from := m.from.fleets("")
@@ -146,8 +146,8 @@ func (m *moving) idsKnown() bool {
 	return !slices.ContainsFunc(m.fleets(""), func(p part) bool { return p.fleet.seam.Guarded() && p.fleet.fleetID() == "" })
 }
 
-// plan implements planner: every fleet of either side once, in the order in which
-// everybody takes them.
+// plan implements planner: every fleet of either side once, in the order that all clients
+// use.
 func (m *moving) plan(keys []string, path string) []part {
 	return inOrder(m.from.plan(keys, joinPath(path, "from")), m.to.plan(keys, joinPath(path, "to")))
 }
@@ -157,7 +157,7 @@ func (m *moving) fleets(path string) []part {
 	return inOrder(m.from.fleets(joinPath(path, "from")), m.to.fleets(joinPath(path, "to")))
 }
 
-// inOrder is all of these, each fleet once, by fleet id.
+// inOrder returns all parts, each fleet once, sorted by fleet id.
 func inOrder(from, to []part) []part {
 	var parts []part
 	for _, p := range slices.Concat(from, to) {
@@ -196,8 +196,8 @@ func (m *moving) Do(ctx context.Context, key string, fn func(ctx context.Context
 	return h.(doer).do(ctx, fn)
 }
 
-// Ready implements Locker. The new fleet is waited for first: from may be closed for those
-// that do not say its id.
+// Ready implements Locker. It waits for the new fleet first: from may be closed for clients
+// that do not name the new fleet's id.
 func (m *moving) Ready(ctx context.Context) error {
 	to := inFleet("to", m.to.Ready(ctx))
 	m.join()

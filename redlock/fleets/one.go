@@ -80,7 +80,7 @@ func (o *one) Close() error {
 	return o.client.Close()
 }
 
-// fleetID is the id in the markers, as it was known last; "": not known, or there are no
+// fleetID returns the latest known id in the markers; "": not known, or there are no
 // markers.
 func (o *one) fleetID() string {
 	if id := o.seam.FleetID(); id != "" {
@@ -104,8 +104,8 @@ func (o *one) same(p *one) bool {
 	return id != "" && id == p.fleetID()
 }
 
-// compare is the order in which everybody takes fleets: by id, and by address where
-// there is none.
+// compare defines the order in which all clients take fleets: by id, or by address if there
+// is no id.
 func (o *one) compare(p *one) int {
 	return cmp.Or(cmp.Compare(o.fleetID(), p.fleetID()), cmp.Compare(o.where, p.where))
 }

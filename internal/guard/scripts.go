@@ -30,6 +30,9 @@ var fleetSource string
 //go:embed sight.lua
 var sightSource string
 
+//go:embed acquire.lua
+var acquireSource string
+
 // includeMarker is the line that asks for marker.lua: Lua on a master knows no
 // modules.
 const includeMarker = "-- include marker.lua\n"
@@ -46,9 +49,11 @@ var (
 	Init    = script.New("init", withMarker(initSource))
 	Fleet   = script.New("fleet", withMarker(fleetSource))
 	Sight   = script.New("sight", withMarker(sightSource))
+	Acquire = script.New("acquire", acquireSource)
 )
 
-// Scripts is every script, in no particular order.
+// Scripts has every script that judges or writes a marker, in no particular order: all but
+// Acquire.
 var Scripts = []*script.Script{Dial, Declare, Adopt, Init, Fleet, Sight}
 
 // A Target is a master that a script runs on, and the moment at which it is sent.

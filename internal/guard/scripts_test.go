@@ -23,10 +23,11 @@ var parameter = regexp.MustCompile(`(KEYS|ARGV)\[\d+\]`)
 // Whoever calls a script reads its head alone.
 func TestEveryScriptStatesWhatItTakesAndReturns(t *testing.T) {
 	files, err := filepath.Glob("*.lua")
-	if err != nil || len(files) != len(Scripts)+1 { // and marker.lua
-		t.Fatalf("%d files (%v), %d scripts", len(files), err, len(Scripts))
+	all := append(slices.Clone(Scripts), Acquire)
+	if err != nil || len(files) != len(all)+1 { // and marker.lua
+		t.Fatalf("%d files (%v), %d scripts", len(files), err, len(all))
 	}
-	for _, s := range Scripts {
+	for _, s := range all {
 		own, err := os.ReadFile(s.Name + ".lua")
 		if err != nil {
 			t.Fatal(err)

@@ -69,7 +69,11 @@ func (m *master) isAgo(marker Marker, then time.Time, ago time.Duration) {
 	stored := m.marker()
 	for name, text := range map[string]string{"since": marker.Since, "wall": marker.Wall} {
 		at, ok := instant(text)
-		if low, high := then.Add(-ago-time.Millisecond).Truncate(time.Millisecond), m.time().Add(-ago); !ok || at.Before(low) || at.After(high) {
+		// wall is the client's time when it asked, less an age by the master's clock when it
+		// answered: the question's way lies between.
+		now := m.time()
+		low, high := then.Add(-ago-now.Sub(then)-time.Millisecond).Truncate(time.Millisecond), now.Add(-ago)
+		if !ok || at.Before(low) || at.After(high) {
 			m.t.Errorf("%s is %q, want an instant in [%v, %v]", name, text, low, high)
 		}
 		if stored[name] != text {

@@ -27,15 +27,25 @@ type Attempt struct {
 // begin begins an attempt for the handle's hold; the caller must call end. It waits while
 // a quorum may not vote yet but may soon, at most as long as for an answer. If that was too
 // short, or the call ends meanwhile, no master is asked.
-func (n *Handle) begin(ctx context.Context) Attempt {
+func (n *Handle) begin(ctx context.Context) Attempt { return n.beginAfter(ctx, 0) }
+
+// beginAfter is begin for a caller that has waited for the masters already.
+func (n *Handle) beginAfter(ctx context.Context, spent time.Duration) Attempt {
+	limit := n.hold.home.Timeout(n.hold.claim.TTL)
+	waited, ok := n.hold.home.cfg.Voters.Await(ctx, max(0, limit-spent))
+	a := n.start(limit)
+	a.waited, a.overdue = spent+waited, !ok
+	return a
+}
+
+// start begins an attempt without waiting.
+func (n *Handle) start(limit time.Duration) Attempt {
 	h := n.hold
 	home := h.home
 	home.cfg.InFlight.Add() // Close waits for the attempt, rollback included
-	limit := home.Timeout(h.claim.TTL)
-	waited, ok := home.cfg.Voters.Await(ctx, limit)
 	h.claim.Token = home.NewToken(h.opts.Owner)
 	h.life.start = home.now()
-	return Attempt{hold: h, limit: limit, waited: waited, overdue: !ok}
+	return Attempt{hold: h, limit: limit}
 }
 
 func (a *Attempt) end() { a.hold.home.cfg.InFlight.Done() }
@@ -46,7 +56,11 @@ func (a *Attempt) end() { a.hold.home.cfg.InFlight.Done() }
 // if the key is taken, ask who holds it. Acquire blocks for about a round trip, and for the
 // masters' timeout at most. Call Again before the next attempt.
 func (n *Handle) Acquire(ctx context.Context, holders bool) *outcome.Failure {
-	a := n.begin(ctx)
+	spent, failed, done := n.acquireEarly(ctx)
+	if done {
+		return failed
+	}
+	a := n.beginAfter(ctx, spent)
 	defer a.end()
 	return a.askAll(ctx, holders)
 }

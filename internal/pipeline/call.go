@@ -18,6 +18,11 @@ type Command struct {
 	// fails with ErrStalled.
 	Vote bool
 
+	// Undo, if it is not nil, lets the call go out with the handshake of a pipeline's first
+	// connection, before anybody knows who serves it. It is the command that takes the call
+	// back on a server that refuses the handshake.
+	Undo []byte
+
 	// Check, if it is not nil, is asked once at the end of the flush that carries the call.
 	// The call is completed when the check is answered too. All calls of a flush share it.
 	Check *Check

@@ -17,6 +17,7 @@ type identity struct {
 	clientID int64   // CLIENT ID of the connection; 0: not told
 	runID    string  // run_id of INFO server; "": not told
 	greeted  []*Call // the calls of greetings, with the replies
+	early    early
 }
 
 // isNone reports whether there was no connection.
@@ -34,7 +35,11 @@ func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Co
 		id, err = p.greet(h, previous)
 		return err
 	})
-	return w, rc, id, err
+	if err != nil {
+		id.early.lost(ctx, p, err)
+		return nil, nil, identity{}, err
+	}
+	return w, rc, id, nil
 }
 
 // connect makes a connection and logs in. Then greet says what else has to be said before the
@@ -129,10 +134,13 @@ func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 	if previous.isNone() {
 		id.greeted = p.greetings()
 		h.greet(id.greeted)
+		id.early = p.takeEarly()
+		id.early.ask(h)
 	}
 	h.ask("PING", nil, nil)
 	if err := h.run(); err != nil {
-		return identity{}, err
+		id.early.takeBack(h)
+		return identity{early: id.early}, err
 	}
 	if previous.clientID != 0 && previous.clientID != id.clientID && previous.runID != "" && previous.runID == id.runID {
 		h.ask("CLIENT", []any{"KILL", "ID", previous.clientID}, nil)
@@ -141,7 +149,7 @@ func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 		h.ask("SCRIPT", []any{"LOAD", s.Source}, nil)
 	}
 	if err := h.run(); err != nil {
-		return identity{}, err
+		return identity{early: id.early}, err
 	}
 	h.w.shrink()
 	return id, nil

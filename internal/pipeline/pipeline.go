@@ -25,6 +25,7 @@ type Pipeline struct {
 	session     *session
 	parked      *parked // the connection before, whose master has stalled; nil: none
 	over        uint64  // epoch of the last one that has ended
+	used        bool    // calls have gone out with a handshake
 	id          identity
 	watchers    []Watcher // replaced, never changed
 
@@ -153,12 +154,13 @@ func (p *Pipeline) Close() {
 	<-p.done
 }
 
-// CloseUnused begins what Close does if there has never been a connection: nothing that
-// was queued has been sent then, so there is nothing to be given back. It fails all of
+// CloseUnused begins what Close does if there has never been a connection, and no call has
+// gone out with a handshake: nothing that was queued has been sent then, so there is
+// nothing to be given back. It fails all of
 // that, and does not wait. Otherwise it does nothing.
 func (p *Pipeline) CloseUnused() {
 	p.mu.Lock()
-	unused := p.session == nil && p.over == 0
+	unused := p.session == nil && p.over == 0 && !p.used
 	if unused {
 		p.state, p.cause = closed, ErrClosed
 	}
@@ -186,7 +188,7 @@ func (p *Pipeline) supervise(ctx context.Context) {
 			continue
 		}
 		s, ok := p.cameUp(w, rc, next)
-		next.greeted = nil
+		next.greeted, next.early = nil, early{}
 		id, p.explained = next, nil
 		if !ok {
 			_ = w.abort()

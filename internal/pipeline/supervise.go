@@ -18,12 +18,16 @@ func (p *Pipeline) cameUp(w *wire, rc redis.Conn, id identity) (*session, bool) 
 	for _, c := range id.greeted {
 		c.Epoch, c.Sent = s.epoch, true
 	}
-	id.greeted = nil
+	sent := id.early
+	id.greeted, id.early = nil, early{}
 	first := p.first(s.epoch, id.runID)
 	if p.state == closed {
 		p.mu.Unlock()
 		for _, c := range first {
 			c.finish(ErrClosed)
+		}
+		for _, c := range sent.calls {
+			p.complete(c, ErrClosed)
 		}
 		return nil, false
 	}
@@ -32,6 +36,7 @@ func (p *Pipeline) cameUp(w *wire, rc redis.Conn, id identity) (*session, bool) 
 	p.state, p.cause, p.session, p.id = up, nil, s, id
 	p.serving.Store(true)
 	p.mu.Unlock()
+	sent.answered(p, s.epoch) // the watchers have judged the connection
 	p.cfg.Logger.Debug("master connected", slog.String("master", p.cfg.Name), slog.Uint64("epoch", s.epoch))
 	return s, true
 }

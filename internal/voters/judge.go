@@ -36,6 +36,9 @@ func (g *Monitor) judge() {
 		g.signal()
 	}
 	g.excluded.Store(g.mustExclude())
+	if votes >= g.need {
+		g.early.Store(false)
+	}
 	g.setOpen(votes < g.need && votes+soon >= g.need)
 }
 

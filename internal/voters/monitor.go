@@ -39,6 +39,7 @@ type Monitor struct {
 	// It is written under mu.
 	excluded atomic.Uint64
 	open     atomic.Bool // a quorum may not vote yet, but soon may; written under mu
+	early    atomic.Bool // see Early
 
 	wake chan struct{} // capacity 1
 	quit chan struct{}
@@ -120,6 +121,7 @@ func New(c Config) *Monitor {
 		done:    make(chan struct{}),
 	}
 	g.open.Store(true)
+	g.early.Store(c.Guard.Level == guard.Standard && haveOneDB(c.Masters))
 	for i, m := range c.Masters {
 		g.rights[i].Store(&votingRight{reason: errUnjudged})
 		w := &g.masters[i]

@@ -3,6 +3,9 @@ package voters
 import (
 	"context"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
 // Calls wait for masters that are about to be judged.
@@ -46,4 +49,27 @@ func (g *Monitor) Await(ctx context.Context, limit time.Duration) (waited time.D
 	case <-t.C:
 	}
 	return time.Since(began), ok
+}
+
+// Early returns what one acquisition needs to ask the masters before they are judged, once
+// in the Monitor's life. It saves a round trip where a client locks as soon as it is made.
+// nil: wait as usual. That is so once a quorum may vote, in strict, which compares clocks
+// first, and where the masters' locks are in databases of different numbers, since one
+// command goes to all. It does not block.
+func (g *Monitor) Early() *guard.Early {
+	if g == nil || !g.open.Load() || !g.early.CompareAndSwap(true, false) {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.unlock()
+	return g.cfg.Early(g.pipes[0].DB())
+}
+
+func haveOneDB(masters []*pipeline.Pipeline) bool {
+	for _, m := range masters {
+		if m.DB() != masters[0].DB() {
+			return false
+		}
+	}
+	return true
 }

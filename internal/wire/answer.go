@@ -14,6 +14,7 @@ import (
 // A fact is what a master's reply says besides its verdict.
 type fact struct {
 	missing bool          // refused because the key was not there
+	other   bool          // another marker, so nothing was set
 	fence   uint64        // the highest token of its fence, of the lock that it agreed to
 	held    *outcome.Held // refused because of somebody else's key, as far as known
 	state   *KeyState     // what an inspection found

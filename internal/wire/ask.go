@@ -5,6 +5,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
@@ -237,6 +238,8 @@ type Try struct {
 	Take   *PilotTake    // the pilot's part in it, of one key; nil: what the others get
 	// Called: a pilot has called this reader, so a writer that waits does not keep it out.
 	Called bool
+	// Early: ask for this plain lock before the masters are judged; nil: they are.
+	Early *guard.Early
 }
 
 // Acquire asks for the lock.
@@ -253,6 +256,10 @@ func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
 	}
 	if t.Take != nil {
 		a.atPilot.master, a.atPilot.take = t.Take.Pilot, t.Take
+	}
+	if t.Early != nil {
+		a.acquireEarly(c, t.Early)
+		return a
 	}
 	if w.scripted(c) {
 		a.acquireScripted(c, t.Called, t.Wait)

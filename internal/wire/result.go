@@ -43,7 +43,7 @@ func (a *Ask) Result() Result {
 			}
 			res.Taken = res.Taken || !f.missing
 		}
-		if answer.Unsent || a.op == OpLock && answer.Verdict == ballot.Refused {
+		if answer.Unsent || f.other || a.op == OpLock && answer.Verdict == ballot.Refused {
 			res.Absent |= 1 << i
 		}
 	}

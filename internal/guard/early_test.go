@@ -1,0 +1,63 @@
+package guard
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+)
+
+func TestAnEarlyAcquisitionTakesTheLockOnlyUnderTheClientsOwnMarker(t *testing.T) {
+	onEach(t, func(t *testing.T, m *master) {
+		const key = "early-acquisition"
+		c := config(Standard)
+		early := c.Early(0)
+		ask := func() any { return m.do("EVAL", early.Args(key, "mine", 60_000)...) }
+		alone := func(what string) {
+			t.Helper()
+			if n := m.do("EXISTS", key); n != int64(0) {
+				t.Errorf("%s: the key is set", what)
+			}
+		}
+		m.do("DEL", Key, key)
+		if got := ask(); got != int64(-1) {
+			t.Errorf("without a marker it answers %v", got)
+		}
+		alone("no marker")
+		for field, value := range map[string]string{"v": "1", "maxttl": "1", "n": "99", "level": "strict", "db": "15", "to": "another fleet"} {
+			m.do("DEL", Key)
+			m.script(Declare, c.DeclareArgs(m.now()))
+			m.do("HSET", Key, field, value)
+			if got := ask(); got != int64(-1) {
+				t.Errorf("with %s %q it answers %v", field, value, got)
+			}
+			alone(field)
+			m.do("HDEL", Key, field)
+			if got := ask(); field != "to" && got != int64(-1) {
+				t.Errorf("without %s it answers %v", field, got)
+			}
+			m.do("DEL", key)
+		}
+		m.do("DEL", Key)
+		m.script(Declare, c.DeclareArgs(m.now()))
+		if got := ask(); got != int64(1) {
+			t.Fatalf("under its own marker it answers %v", got)
+		}
+		ms, _ := m.do("PTTL", key).(int64)
+		if held, _ := m.do("GET", key).([]byte); string(held) != "mine" || ms <= 0 || ms > 60_000 {
+			t.Errorf("the key holds %q for %d ms", held, ms)
+		}
+		if got := ask(); got != int64(0) {
+			t.Errorf("where it is held it answers %v", got)
+		}
+		m.do("DEL", key)
+	})
+}
+
+// The settings are those that the marker is judged by.
+func TestTheSettingsOfAnEarlyAcquisitionAreTheMarkers(t *testing.T) {
+	c := Config{Level: Standard, MaxTTL: 1234 * time.Millisecond, Masters: 7, Drift: drift.Default}
+	if got, want := c.Early(3).settings, [...]any{Version, "1234", "7", "standard", "3"}; got != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

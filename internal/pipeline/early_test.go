@@ -1,0 +1,298 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// earlyPipeline is one whose first dial begins with the returned function.
+func earlyPipeline(t *testing.T, s *fakeServer, set func(*Config)) (p *Pipeline, begin func()) {
+	t.Helper()
+	cfg := s.config()
+	if set != nil {
+		set(&cfg)
+	}
+	dialer, open1 := cfg.Dialer, make(chan struct{})
+	cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		select {
+		case <-open1:
+			return dialer(ctx, network, addr)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return open(t, cfg), func() { close(open1) }
+}
+
+// newEarly is a call that may go out with the handshake.
+func newEarly(t *testing.T, cmd string) *waiter {
+	t.Helper()
+	w := newWaiter(t, cmd)
+	w.call.Undo = AppendCommand(nil, "UNDO", cmd)
+	w.call.Check = testCheck
+	return w
+}
+
+// answerBy asks one function about all commands; false: the usual reply.
+func (s *fakeServer) answerBy(f func(c *fakeConn, args []string) (string, bool)) {
+	s.greet = f
+	s.reply = func(c *fakeConn, args []string) string {
+		if out, ok := f(c, args); ok {
+			return out
+		}
+		return "+OK\r\n"
+	}
+}
+
+// settled fails unless all calls that were accepted have been completed.
+func settled(t *testing.T, p *Pipeline) {
+	t.Helper()
+	synctest.Wait()
+	if a, c := p.accepted.Load(), p.completed.Load(); a != c {
+		t.Errorf("%d calls accepted, %d completed", a, c)
+	}
+}
+
+func TestAnEarlyCallGoesOutWithTheFirstHandshakeAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		const last = "PING"
+		var all []string
+		second := make(chan struct{})
+		// Nothing is answered before the whole handshake has come.
+		s.answerBy(func(c *fakeConn, args []string) (string, bool) {
+			if c.number > 1 || slices.Contains(all, last) {
+				return "", false
+			}
+			all = append(all, join(args))
+			if join(args) != last {
+				return "", true
+			}
+			for _, line := range all {
+				reply, ok := map[string]string{"TAKE1": ":1\r\n", "TAKE2": "-OOM no\r\n", "FIRST 1": saysA, "SECOND marker": "-NOPERM no\r\n"}[line]
+				if !ok {
+					reply = c.greeting(strings.Fields(line))
+				}
+				if _, err := io.WriteString(c, reply); err != nil {
+					t.Error(err)
+				}
+			}
+			return "", true
+		})
+		p, begin := earlyPipeline(t, s, func(c *Config) {
+			dialer := c.Dialer
+			c.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if s.dials() > 0 {
+					<-second
+				}
+				return dialer(ctx, network, addr)
+			}
+		})
+		w := &recorder{t: t}
+		p.Watch(w)
+		one, two, gone := newEarly(t, "TAKE1"), newEarly(t, "TAKE2"), newEarly(t, "TAKE3")
+		gone.unwanted.Store(true)
+		for _, e := range []*waiter{one, gone, two} {
+			e.call.Sent, e.call.Epoch = false, 7
+			e.onDone = func(c *Call) {
+				if c != gone.call && !strings.Contains(w.all(), "up 1") {
+					t.Error("an early call is complete before the watchers have heard of the connection")
+				}
+			}
+			e.queue(p)
+		}
+		begin()
+		if c := one.wait(); c.Err != nil || c.Reply != any(int64(1)) || c.Epoch != 1 || !c.Sent || c.Said().Mark != "" || c.Said().Err == nil {
+			t.Errorf("the first: %v, %v on connection %d, check %+v", c.Reply, c.Err, c.Epoch, c.Said())
+		}
+		if c := two.wait(); !IsReply(c.Err) || c.Epoch != 1 || !c.Sent {
+			t.Errorf("the second: %v, %v on connection %d", c.Reply, c.Err, c.Epoch)
+		}
+		if c := gone.wait(); !errors.Is(c.Err, ErrAbandoned) || c.Sent {
+			t.Errorf("the abandoned one: %v, sent %t", c.Err, c.Sent)
+		}
+		if got := strings.Join(all, ", "); !strings.HasSuffix(got, ", TAKE1, TAKE2, FIRST 1, SECOND marker, PING") {
+			t.Errorf("sent %s", got)
+		}
+		if n := s.conn(1).client.writes.Load(); n != 1 {
+			t.Errorf("%d writes, want 1", n)
+		}
+		settled(t, p)
+		// A later connection carries it behind the old one's end.
+		mustAnswer(t, p, "OK", "GET", "x")
+		_ = s.conn(1).Close()
+		synctest.Wait()
+		later := newEarly(t, "TAKE4").queue(p) // before the second handshake
+		close(second)
+		if c := later.wait(); c.Err != nil || c.Epoch != 2 {
+			t.Errorf("later: %v on connection %d", c.Err, c.Epoch)
+		}
+		got := joined(s.conn(2).seen())
+		if slices.Index(got, "TAKE4") < slices.IndexFunc(got, func(line string) bool { return strings.HasPrefix(line, "CLIENT KILL") }) {
+			t.Errorf("the second connection got %q", got)
+		}
+		settled(t, p)
+	})
+}
+
+func TestAnEarlyCallDoesNotOvertakeTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		p, begin := earlyPipeline(t, s, nil)
+		other, early := newWaiter(t, "GET", "x").queue(p), newEarly(t, "TAKE").queue(p)
+		begin()
+		other.wait()
+		early.wait()
+		got := joined(s.conn(1).seen())
+		if at := slices.Index(got, "GET x"); at < slices.Index(got, "PING") || slices.Index(got, "TAKE") < at {
+			t.Errorf("sent %q", got)
+		}
+	})
+}
+
+func TestAHandshakeThatBreaksLosesItsEarlyCalls(t *testing.T) {
+	for _, reply := range []string{"", "-LOADING Redis is loading\r\n", "+OK\r"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newFakeServer(t)
+			s.answerBy(func(c *fakeConn, args []string) (string, bool) {
+				if c.number > 1 || join(args) != "TAKE" {
+					return "", false
+				}
+				if _, err := io.WriteString(c, reply); err != nil {
+					t.Error(err)
+				}
+				if !strings.HasPrefix(reply, "-") {
+					_ = c.Close()
+				}
+				return "", true
+			})
+			p, begin := earlyPipeline(t, s, nil)
+			early := newEarly(t, "TAKE").queue(p)
+			begin()
+			if c := early.wait(); !errors.Is(c.Err, ErrDown) || !c.Sent {
+				t.Errorf("after %q: %v, sent %t: the master may have executed it", reply, c.Err, c.Sent)
+			}
+			waitUp(t, p)
+			for _, line := range joined(s.conn(2).seen()) {
+				if strings.Contains(line, "TAKE") {
+					t.Errorf("the next connection got %s", line)
+				}
+			}
+			settled(t, p)
+		})
+	}
+}
+
+// A server that refuses the password may still execute what follows, as its default user.
+func TestAnEarlyCallIsUndoneWhereTheHandshakeIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		undone := make(chan struct{})
+		s.answerBy(func(c *fakeConn, args []string) (string, bool) {
+			switch {
+			case args[0] == "AUTH":
+				return "-WRONGPASS invalid username-password pair\r\n", true
+			case join(args) == "UNDO TAKE" && c.number == 1:
+				time.Sleep(time.Second / 2) // the connection must not end before the answer
+				close(undone)
+				return ":1\r\n", true
+			}
+			return "", false
+		})
+		p, begin := earlyPipeline(t, s, func(c *Config) { c.Password = "pw" })
+		early := newEarly(t, "TAKE").queue(p)
+		begin()
+		c := early.wait()
+		if _, config := errors.AsType[*ConfigError](c.Err); !config || !c.Sent {
+			t.Errorf("%v, sent %t", c.Err, c.Sent)
+		}
+		select {
+		case <-undone:
+		default:
+			t.Error("it was completed before it was taken back")
+		}
+		if got := joined(s.conn(1).seen()); got[len(got)-1] != "UNDO TAKE" {
+			t.Errorf("sent %q", got)
+		}
+		settled(t, p)
+	})
+}
+
+func TestAPipelineIsUsedOnceAnEarlyCallWentOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		answer := make(chan struct{})
+		s.answerBy(func(_ *fakeConn, args []string) (string, bool) {
+			if join(args) == "PING" {
+				<-answer
+			}
+			return "", false
+		})
+		p, begin := earlyPipeline(t, s, nil)
+		early := newEarly(t, "TAKE").queue(p)
+		begin()
+		synctest.Wait()
+		release := startKept(t, p, time.Minute, "RELEASE")
+		p.CloseUnused()
+		close(answer)
+		if c := early.wait(); c.Err != nil {
+			t.Errorf("the early call: %v", c.Err)
+		}
+		if c := release.wait(); c.Err != nil {
+			t.Errorf("its release: %v", c.Err)
+		}
+	})
+}
+
+func TestCloseDuringTheHandshakeEndsEarlyCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		stay := make(chan struct{})
+		defer close(stay)
+		s.answerBy(func(_ *fakeConn, args []string) (string, bool) {
+			if join(args) == "TAKE" {
+				<-stay
+			}
+			return "", false
+		})
+		p, begin := earlyPipeline(t, s, nil)
+		early := newEarly(t, "TAKE").queue(p)
+		begin()
+		synctest.Wait()
+		p.Close()
+		if c := early.wait(); !errors.Is(c.Err, ErrClosed) || !c.Sent {
+			t.Errorf("%v, sent %t", c.Err, c.Sent)
+		}
+		settled(t, p)
+	})
+}
+
+// The numbers that users see count early calls as others.
+func TestEarlyCallsAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.answerBy(func(_ *fakeConn, args []string) (string, bool) {
+			reply, ok := map[string]string{"TAKE1": ":1\r\n", "TAKE2": "-ERR no\r\n", "FIRST 1": saysA, "SECOND marker": saysB}[join(args)]
+			return reply, ok
+		})
+		p, begin := earlyPipeline(t, s, nil)
+		one, two := newEarly(t, "TAKE1").queue(p), newEarly(t, "TAKE2").queue(p)
+		begin()
+		if c := one.wait(); c.Said().Mark != saysA+saysB {
+			t.Errorf("mark %q", c.Said().Mark)
+		}
+		two.wait()
+		synctest.Wait()
+		if got := p.Stats(); fmt.Sprint(got.Commands, got.Failures) != "2 1" {
+			t.Errorf("%d commands, %d failures", got.Commands, got.Failures)
+		}
+	})
+}

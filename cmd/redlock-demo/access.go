@@ -149,20 +149,7 @@ func awaitMasters(ctx context.Context, c *redlock.Client, enough func(up, unknow
 	defer bound.Stop()
 	poll := time.NewTicker(2 * time.Millisecond)
 	defer poll.Stop()
-	for {
-		reports := c.Masters(ctx)
-		up, unknown := 0, 0
-		for _, m := range reports {
-			switch {
-			case m.Connected:
-				up++
-			case errors.Is(m.Err, pipeline.ErrConnecting):
-				unknown++
-			}
-		}
-		if enough(up, unknown, quorum.Need(len(reports))) {
-			return
-		}
+	for !isKnown(ctx, c, enough) {
 		select {
 		case <-poll.C:
 		case <-bound.C:
@@ -171,6 +158,21 @@ func awaitMasters(ctx context.Context, c *redlock.Client, enough func(up, unknow
 			return
 		}
 	}
+}
+
+// isKnown reports whether enough is known now.
+func isKnown(ctx context.Context, c *redlock.Client, enough func(up, unknown, need int) bool) bool {
+	reports := c.Masters(ctx)
+	up, unknown := 0, 0
+	for _, m := range reports {
+		switch {
+		case m.Connected:
+			up++
+		case errors.Is(m.Err, pipeline.ErrConnecting):
+			unknown++
+		}
+	}
+	return enough(up, unknown, quorum.Need(len(reports)))
 }
 
 // optionFlags are the flags behind the library's options.

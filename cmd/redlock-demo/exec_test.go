@@ -678,6 +678,29 @@ func TestExecWaitsForAQuorumAsLongAsItIsTold(t *testing.T) {
 	}
 }
 
+// The first attempt does not wait for connections. Those that take longer than an answer may
+// get the time that they need all the same.
+func TestExecGivesSlowConnectionsTheirTime(t *testing.T) {
+	t.Parallel()
+	for _, how := range [][]string{{"--try"}, {"--wait", "1m"}} {
+		c := cluster(t, 3)
+		if _, code := initialized(t, "--masters", strings.Join(c.URLs(), ",")); code != 0 {
+			t.Fatal(code)
+		}
+		for _, m := range c.Masters() {
+			m.Freeze() // accepts, and does not greet
+		}
+		r := startCommand(t, command(t, nil, slices.Concat([]string{"exec", "--masters", strings.Join(c.URLs(), ","), "--wait-quorum", "0s"}, how, []string{"k", "--", "echo", "it ran"})...))
+		time.Sleep(700 * time.Millisecond) // twice an attempt; where exec begins later the test passes, too
+		for _, m := range c.Masters() {
+			m.Thaw()
+		}
+		if code := r.end(t); code != 0 || r.stdout.String() != "it ran\n" {
+			t.Errorf("%q: exit code %d, %q", how, code, r.stderr.String())
+		}
+	}
+}
+
 // What no waiting mends is said at once.
 func TestExecDoesNotWaitForAQuorumThatNeedsSomebody(t *testing.T) {
 	t.Parallel()

@@ -41,15 +41,28 @@ func (e *execution) acquire(ctx context.Context, signals <-chan os.Signal) (flee
 	return lock, e.acquisitionError(err)
 }
 
+// lock acquires. The first attempt does not wait for connections, so that it goes out with
+// the handshakes. If it found too few masters connected, they get the time that they need.
 func (e *execution) lock(ctx context.Context) (fleets.Hold, error) {
-	e.place.await(ctx)
-	if e.try {
-		return e.tryLock(ctx)
-	}
-	if e.wait > 0 {
+	if !e.try && e.wait > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, e.wait)
 		defer cancel()
+	}
+	if !e.place.moving {
+		lock, err := e.lockNow(ctx)
+		if !errors.Is(err, redlock.ErrNoQuorum) || e.place.isKnown(ctx) {
+			return lock, err
+		}
+	}
+	e.place.await(ctx)
+	return e.lockNow(ctx)
+}
+
+// lockNow acquires with what is connected.
+func (e *execution) lockNow(ctx context.Context) (fleets.Hold, error) {
+	if e.try {
+		return e.tryLock(ctx)
 	}
 	return e.place.locker.Lock(ctx, e.key)
 }

@@ -186,7 +186,7 @@ func (p *place) await(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, m := range p.mine {
 		wg.Go(func() {
-			awaitMasters(ctx, m.client, func(up, unknown, need int) bool { return up >= need || up+unknown < need })
+			awaitMasters(ctx, m.client, quorumIsDecided)
 		})
 	}
 	wg.Wait()
@@ -195,6 +195,14 @@ func (p *place) await(ctx context.Context) {
 		defer cancel()
 		_ = p.locker.Ready(ctx) // the lock's error says it as well
 	}
+}
+
+// quorumIsDecided reports whether it is known that a quorum is connected, or that none is.
+func quorumIsDecided(up, unknown, need int) bool { return up >= need || up+unknown < need }
+
+// isKnown reports whether await has nothing left to wait for.
+func (p *place) isKnown(ctx context.Context) bool {
+	return !p.moving && !p.any(func(c *redlock.Client) bool { return !isKnown(ctx, c, quorumIsDecided) })
 }
 
 // any asks every fleet that has the key, until the answer is yes.

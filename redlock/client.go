@@ -41,8 +41,9 @@ type Client struct {
 	calls      sync.Pool       // of *call
 	holds      *hold.Home
 	voters     *voters.Monitor // nil: every master is believed
-	unfinished ballot.Count
-	nodeInfos  sync.Pool // of *[]NodeInfo, see traceNodes
+	unfinished ballot.Count    // what Close waits for
+	attempts   ballot.Count    // those that may still roll back; they are unfinished, too
+	nodeInfos  sync.Pool       // of *[]NodeInfo, see traceNodes
 	// life ends when Close begins, with cause ErrClosed. The rooms below are given it, too.
 	life    context.Context
 	endLife context.CancelCauseFunc
@@ -161,7 +162,7 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	})
 	c.waiting.SetQueues(c.wire)
 	c.holds = hold.New(hold.Config{
-		Wire: c.wire, Voters: c.voters, Masters: c.masters, Need: c.need, InFlight: &c.unfinished,
+		Wire: c.wire, Voters: c.voters, Masters: c.masters, Need: c.need, InFlight: &c.unfinished, Attempts: &c.attempts,
 		Clock: o.clock, Chance: o.chance, Life: c.life, CommandTimeout: p.CommandTimeout(),
 		Validity: o.validity, Allowance: o.drift.Allowance, KeyName: c.withoutPrefix,
 		Unlocked: ErrUnlocked, ClientID: c.id, Owner: o.lock.hold.Owner,
@@ -230,7 +231,9 @@ func (c *Client) isClosed() bool { return c.life.Err() != nil }
 // locks end with a *LostError of ReasonClosed. Close waits for running Do and TryDo
 // calls, but only for as long as their locks are valid. Then it unlocks everything,
 // a few thousand locks at a time, and waits for the answers no longer than one
-// operation does. All goroutines have ended when Close returns. Later calls wait for
+// operation does. If the client owns its pool, it does not wait for the farthest masters:
+// once a quorum has answered, the releases of the others only have to be written. All
+// goroutines have ended when Close returns. Later calls wait for
 // the first.
 func (c *Client) Close() error {
 	c.mu.Lock()
@@ -253,7 +256,7 @@ func (c *Client) Close() error {
 			m.CloseUnused()
 		}
 	}
-	c.unfinished.Wait(c.nodeTimeout(c.opts.lock.ttl))
+	c.awaitDelivery(c.nodeTimeout(c.opts.lock.ttl))
 	c.holds.Stop()
 	c.waiting.Close()
 	c.voters.Close()
@@ -261,6 +264,41 @@ func (c *Client) Close() error {
 		return c.pool.Close()
 	}
 	return nil
+}
+
+// deliveryLook is the pause between two looks at what the masters have been sent.
+const deliveryLook = time.Millisecond
+
+// awaitDelivery waits until no attempt is running and all masters have answered, for limit
+// at most. In a pool of the client's own it does not wait for the farthest masters: it
+// returns when two looks find that a quorum has answered everything, and that the others
+// have been sent everything, or cannot be reached.
+func (c *Client) awaitDelivery(limit time.Duration) {
+	deadline := time.Now().Add(limit)
+	before := uint64(0)
+	for !c.unfinished.Wait(min(deliveryLook, time.Until(deadline))) && time.Now().Before(deadline) {
+		if !c.ownsPool || c.attempts.Load() != 0 {
+			continue
+		}
+		accepted, answered, settled := uint64(1), 0, 0 // 1: not what before begins with
+		for _, m := range c.masters {
+			d := m.Delivery()
+			accepted += d.Accepted
+			if d.Answered {
+				answered++
+			}
+			if d.Settled {
+				settled++
+			}
+		}
+		if answered < c.need || settled < len(c.masters) {
+			accepted = 0
+		}
+		if accepted != 0 && accepted == before {
+			return
+		}
+		before = accepted
+	}
 }
 
 // awaitDo waits for the running Do calls, each for as long as its lock is

@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,8 +24,10 @@ type farConn struct {
 	net.Conn
 	away time.Duration
 	sent chan parcel
-	done chan struct{}
+	done chan struct{} // closed by Close
 	once sync.Once
+
+	resets atomic.Bool // Close loses what is on its way
 }
 
 // A parcel is on its way until it is due.
@@ -47,11 +50,44 @@ func (c *farConn) deliver() {
 			case <-time.After(time.Until(p.due)):
 				_, _ = c.Conn.Write(p.bytes)
 			case <-c.done:
+				c.leave(p)
 				return
 			}
 		case <-c.done:
+			c.leave(parcel{})
 			return
 		}
+	}
+}
+
+// leave delivers what was sent before Close, as the kernel does.
+func (c *farConn) leave(p parcel) {
+	defer func() { _ = c.Conn.Close() }()
+	for more := true; more && !c.resets.Load(); {
+		time.Sleep(time.Until(p.due))
+		_, _ = c.Conn.Write(p.bytes)
+		select {
+		case p = <-c.sent:
+		default:
+			more = false
+		}
+	}
+}
+
+// SetLinger is a TCP connection's: with 0 Close resets.
+func (c *farConn) SetLinger(seconds int) error {
+	c.resets.Store(seconds == 0)
+	return nil
+}
+
+// Read ends with Close.
+func (c *farConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	select {
+	case <-c.done:
+		return 0, net.ErrClosed
+	default:
+		return n, err
 	}
 }
 
@@ -66,7 +102,10 @@ func (c *farConn) Write(b []byte) (int, error) {
 
 func (c *farConn) Close() error {
 	c.once.Do(func() { close(c.done) })
-	return c.Conn.Close()
+	if c.resets.Load() {
+		return c.Conn.Close()
+	}
+	return c.Conn.SetReadDeadline(time.Unix(1, 0))
 }
 
 // inFarSim is inSim with masters that are away.

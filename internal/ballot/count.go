@@ -11,7 +11,7 @@ import (
 type Count struct {
 	n       atomic.Int64
 	waiting atomic.Bool
-	none    chan struct{} // made by Wait, before waiting is set; gets a value when n falls to 0
+	none    chan struct{} // made by the first Wait, before waiting is set; gets a value when n falls to 0
 }
 
 // Add counts one more.
@@ -30,17 +30,21 @@ func (c *Count) Done() {
 // Load returns the count.
 func (c *Count) Load() int64 { return c.n.Load() }
 
-// Wait blocks until the count is 0, for limit at most. It may be called only once.
-func (c *Count) Wait(limit time.Duration) {
-	c.none = make(chan struct{}, 1)
-	c.waiting.Store(true)
+// Wait blocks until the count is 0, for limit at most. It reports whether the count is 0.
+// Only one goroutine may call it.
+func (c *Count) Wait(limit time.Duration) bool {
+	if c.none == nil {
+		c.none = make(chan struct{}, 1)
+		c.waiting.Store(true)
+	}
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	for c.n.Load() != 0 {
 		select {
 		case <-c.none:
 		case <-t.C:
-			return
+			return c.n.Load() == 0
 		}
 	}
+	return true
 }

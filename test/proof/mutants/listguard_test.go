@@ -178,6 +178,24 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./redlock", "TestAFirstLockThatIsNotGrantedEarlyLeavesNothing"},
 	},
 	{
+		name:    "a Close that drops what it has not been answered",
+		breaks:  "L2: Close lets releases go out",
+		edits:   []edit{{"internal/pipeline/pipeline.go", "s.end(ErrClosed, s.wire.leave)", "s.fail(ErrClosed)"}},
+		foundBy: goTest{"./redlock", "TestCloseDoesNotWaitForTheFarthestMaster"},
+	},
+	{
+		name:    "a Close that does not wait for rollbacks to come",
+		breaks:  "L2: Close lets a rollback go out",
+		edits:   []edit{{"redlock/client.go", "!c.ownsPool || c.attempts.Load() != 0", "!c.ownsPool"}},
+		foundBy: goTest{"./redlock", "TestCloseDuringAnAttemptThatIsNotDecidedLeavesNothing"},
+	},
+	{
+		name:    "a Close that leaves more than a master reads at once",
+		breaks:  "L2: Close lets releases go out",
+		edits:   []edit{{"internal/pipeline/pipeline.go", "p.isWritten() && p.session.unansweredBytes.Load() <= readAtOnce", "p.isWritten()"}},
+		foundBy: goTest{"./redlock", "TestCloseWaitsForTheFarthestMasterWhereMuchIsOnItsWay"},
+	},
+	{
 		name:    "an early lock whose validity begins after the dial",
 		breaks:  "S2: the validity is counted from before the first byte",
 		edits:   []edit{{"internal/hold/early.go", "\th.claim.Absent = res.Absent\n", "\th.claim.Absent = res.Absent\n\th.life.start = now\n"}},

@@ -38,6 +38,7 @@ type link struct {
 	changed  chan struct{} // closed when that changes, while somebody waits
 	reset    bool          // the client's end is over
 	closed   bool          // the client has closed it
+	resets   bool          // its Close loses what is on its way
 	deaf     bool          // replies go nowhere
 	// interrupted: the deadline of Read has passed.
 	interrupted bool

@@ -76,8 +76,8 @@ func (l *link) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close implements net.Conn: it resets the connection. What is on its way is
-// lost, or, once in a while, arrives all the same.
+// Close implements net.Conn. After SetLinger(0) it resets the connection: what is on its
+// way is lost, or, once in a while, arrives all the same. Otherwise all of it arrives.
 func (l *link) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -87,7 +87,7 @@ func (l *link) Close() error {
 	l.closed = true
 	l.net.trace.note(l.upward, "is closed by the client")
 	d := roll(l.net.seed, hash.Text("close"), hash.Text(l.upward))
-	if !d.one(l.net.p.StraggleOneIn) {
+	if l.resets && !d.one(l.net.p.StraggleOneIn) {
 		for i := range l.ways[up].items {
 			l.ways[up].items[i].lost = true
 		}
@@ -124,4 +124,11 @@ func (l *link) LocalAddr() net.Addr              { return simAddr(fmt.Sprintf("c
 func (l *link) RemoteAddr() net.Addr             { return simAddr(l.node.master.Name()) }
 func (l *link) SetDeadline(t time.Time) error    { return l.SetReadDeadline(t) } // Write never blocks
 func (l *link) SetWriteDeadline(time.Time) error { return nil }
-func (l *link) SetLinger(int) error              { return nil }
+
+// SetLinger is a TCP connection's: with 0 Close resets.
+func (l *link) SetLinger(seconds int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.resets = seconds == 0
+	return nil
+}

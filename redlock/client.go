@@ -42,7 +42,7 @@ type Client struct {
 	holds      *hold.Home
 	voters     *voters.Monitor // nil: every master is believed
 	unfinished ballot.Count    // what Close waits for
-	attempts   ballot.Count    // those that may still roll back; they are unfinished, too
+	running    ballot.Count    // calls that wait for a decision, or may still roll back
 	nodeInfos  sync.Pool       // of *[]NodeInfo, see traceNodes
 	// life ends when Close begins, with cause ErrClosed. The rooms below are given it, too.
 	life    context.Context
@@ -154,7 +154,7 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	})
 	c.wire = wire.New(wire.Config{
 		Ballots: ballot.Config{
-			Masters: c.masters, Need: c.need, Voters: c.voters, InFlight: &c.unfinished,
+			Masters: c.masters, Need: c.need, Voters: c.voters, InFlight: &c.unfinished, Running: &c.running,
 			Life: c.life, Replied: c.replied(),
 		},
 		Pilots: c.pilots, ID: inQueues, Strict: o.strict(), Retention: o.kept, Longest: o.longest,
@@ -162,7 +162,7 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	})
 	c.waiting.SetQueues(c.wire)
 	c.holds = hold.New(hold.Config{
-		Wire: c.wire, Voters: c.voters, Masters: c.masters, Need: c.need, InFlight: &c.unfinished, Attempts: &c.attempts,
+		Wire: c.wire, Voters: c.voters, Masters: c.masters, Need: c.need, InFlight: &c.unfinished, Running: &c.running,
 		Clock: o.clock, Chance: o.chance, Life: c.life, CommandTimeout: p.CommandTimeout(),
 		Validity: o.validity, Allowance: o.drift.Allowance, KeyName: c.withoutPrefix,
 		Unlocked: ErrUnlocked, ClientID: c.id, Owner: o.lock.hold.Owner,
@@ -269,15 +269,15 @@ func (c *Client) Close() error {
 // deliveryLook is the pause between two looks at what the masters have been sent.
 const deliveryLook = time.Millisecond
 
-// awaitDelivery waits until no attempt is running and all masters have answered, for limit
-// at most. In a pool of the client's own it does not wait for the farthest masters: it
-// returns when two looks find that a quorum has answered everything, and that the others
-// have been sent everything, or cannot be reached.
+// awaitDelivery waits until no call is running and all masters have answered, for limit at
+// most. In a pool of the client's own it does not wait for the farthest masters: it returns
+// when two looks find that no call is running, that a quorum has answered everything, and
+// that the others have been sent everything, or cannot be reached.
 func (c *Client) awaitDelivery(limit time.Duration) {
 	deadline := time.Now().Add(limit)
 	before := uint64(0)
-	for !c.unfinished.Wait(min(deliveryLook, time.Until(deadline))) && time.Now().Before(deadline) {
-		if !c.ownsPool || c.attempts.Load() != 0 {
+	for time.Now().Before(deadline) && !c.unfinished.Wait(deliveryLook) {
+		if !c.ownsPool || c.running.Load() != 0 {
 			continue
 		}
 		accepted, answered, settled := uint64(1), 0, 0 // 1: not what before begins with

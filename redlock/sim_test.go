@@ -46,6 +46,7 @@ func inSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 			for _, f := range s.closers {
 				f()
 			}
+			time.Sleep(time.Second) // what was sent before Close arrives
 		}()
 		test(t, s)
 	})

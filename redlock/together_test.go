@@ -46,13 +46,15 @@ func (c *farConn) deliver() {
 	for {
 		select {
 		case p := <-c.sent:
-			select {
-			case <-time.After(time.Until(p.due)):
-				_, _ = c.Conn.Write(p.bytes)
-			case <-c.done:
-				c.leave(p)
-				return
+			if left := time.Until(p.due); left > 0 { // no timer that has expired: golang/go#78156
+				select {
+				case <-time.After(left):
+				case <-c.done:
+					c.leave(p)
+					return
+				}
 			}
+			_, _ = c.Conn.Write(p.bytes)
 		case <-c.done:
 			c.leave(parcel{})
 			return

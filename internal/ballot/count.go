@@ -7,7 +7,7 @@ import (
 
 // A Count counts things in flight, and can wait for their end. The client's Close waits
 // for the ballots that masters have not answered yet. So a rollback that is queued when
-// the program stops is still sent. The zero value is ready to use.
+// the program stops is still sent. The zero value is ready to use. A nil Count counts nothing.
 type Count struct {
 	n       atomic.Int64
 	waiting atomic.Bool
@@ -15,11 +15,15 @@ type Count struct {
 }
 
 // Add counts one more.
-func (c *Count) Add() { c.n.Add(1) }
+func (c *Count) Add() {
+	if c != nil {
+		c.n.Add(1)
+	}
+}
 
 // Done counts one less.
 func (c *Count) Done() {
-	if c.n.Add(-1) == 0 && c.waiting.Load() {
+	if c != nil && c.n.Add(-1) == 0 && c.waiting.Load() {
 		select {
 		case c.none <- struct{}{}:
 		default:

@@ -19,7 +19,7 @@ type Attempt struct {
 	agreed  uint64        // masters that have granted it already
 	limit   time.Duration // how long to wait for one master
 	waited  time.Duration // how long it waited for masters to be judged
-	overdue bool          // too few were judged in time
+	overdue bool          // too few were judged in time, or the client closes: nobody is asked
 	take    *wire.PilotTake
 	called  bool // a pilot has called this reader
 }
@@ -34,23 +34,25 @@ func (n *Handle) beginAfter(ctx context.Context, spent time.Duration) Attempt {
 	limit := n.hold.home.Timeout(n.hold.claim.TTL)
 	waited, ok := n.hold.home.cfg.Voters.Await(ctx, max(0, limit-spent))
 	a := n.start(limit)
-	a.waited, a.overdue = spent+waited, !ok
+	a.waited = spent + waited
+	a.overdue = a.overdue || !ok
 	return a
 }
 
-// start begins an attempt without waiting.
+// start begins an attempt without waiting. It is counted before it looks whether the client
+// closes. So either it asks nobody, or Close waits for it.
 func (n *Handle) start(limit time.Duration) Attempt {
 	h := n.hold
 	home := h.home
 	home.cfg.InFlight.Add() // Close waits for the attempt, rollback included
-	home.cfg.Attempts.Add()
+	home.cfg.Running.Add()
 	h.claim.Token = home.NewToken(h.opts.Owner)
 	h.life.start = home.now()
-	return Attempt{hold: h, limit: limit}
+	return Attempt{hold: h, limit: limit, overdue: home.closed()}
 }
 
 func (a *Attempt) end() {
-	a.hold.home.cfg.Attempts.Done()
+	a.hold.home.cfg.Running.Done()
 	a.hold.home.cfg.InFlight.Done()
 }
 
@@ -94,6 +96,9 @@ func (n *Handle) AcquireCalled(ctx context.Context) *outcome.Failure {
 func (n *Handle) AskPilot(ctx context.Context, pilot int, at wire.Place, limit time.Duration) (a Attempt, granted bool, t wire.Turn, err error) {
 	a = n.begin(ctx)
 	h := a.hold
+	if err := a.closing(pilot); err != nil {
+		return a, false, wire.Turn{}, err
+	}
 	granted, t, err = h.home.cfg.Wire.TakeAt(ctx, &h.claim, pilot, at, h.life.start, limit)
 	a.pilotSaid(pilot, granted)
 	return a, granted, t, err
@@ -105,6 +110,9 @@ func (n *Handle) AskPilotForSet(ctx context.Context, pilot int, limit time.Durat
 	a = n.begin(ctx)
 	h := a.hold
 	w := h.home.cfg.Wire
+	if err := a.closing(pilot); err != nil {
+		return a, false, wire.Turn{}, err
+	}
 	granted, inTheWay, err := w.TakeSetAt(ctx, &h.claim, pilot, h.life.start, limit)
 	a.pilotSaid(pilot, granted)
 	if granted || err != nil || inTheWay != nil {
@@ -116,6 +124,18 @@ func (n *Handle) AskPilotForSet(ctx context.Context, pilot int, limit time.Durat
 	}
 	inTheWay.Key = h.home.cfg.KeyName(inTheWay.Key)
 	return a, false, wire.Turn{Held: inTheWay}, nil
+}
+
+// closing ends an attempt at a pilot before it has asked, if the client closes. nil: it
+// does not.
+func (a *Attempt) closing(pilot int) error {
+	h := a.hold
+	if !h.home.closed() {
+		return nil
+	}
+	h.claim.Absent = h.home.cfg.Wire.Everyone()
+	a.pilotSaid(pilot, false)
+	return context.Cause(h.home.cfg.Life)
 }
 
 // pilotSaid notes the pilot's answer.

@@ -28,6 +28,9 @@ func (n *Handle) acquireEarly(ctx context.Context) (spent time.Duration, failed 
 	}
 	a := n.start(home.Timeout(h.claim.TTL))
 	defer a.end()
+	if a.overdue {
+		return 0, a.unjudged(ctx), true
+	}
 	ask := home.cfg.Wire.Acquire(&h.claim, &wire.Try{Live: h, Over: &h.setting, Start: h.life.start, Wait: a.limit, Early: early})
 	defer ask.LetGo()
 	cause := ask.Wait(ctx, a.limit)

@@ -106,6 +106,16 @@ func (c *client) on(key string) int {
 	return n
 }
 
+// commands is how many the masters have executed.
+func (c *client) commands() (n int) {
+	for _, m := range c.masters {
+		for _, k := range m.Commands() {
+			n += k
+		}
+	}
+	return n
+}
+
 // An owner notes what it is told.
 type owner struct {
 	mu   sync.Mutex

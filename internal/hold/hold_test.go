@@ -162,17 +162,26 @@ func TestCloseEndsHoldsAndThenReleasesThem(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		n, own := c.acquire("key", hold.Options{})
 		ctx := n.Context(context.Background)
+		for _, m := range c.masters {
+			m.Freeze()
+		}
+		late, lateOwner := c.want("other", hold.Options{})
+		asked := make(chan *outcome.Failure)
+		go func() { asked <- late.Acquire(t.Context(), false) }()
+		synctest.Wait()
 		c.endLife(errClosed)
 		valid := c.home.LoseAll()
+		for _, m := range c.masters {
+			m.Thaw()
+		}
+		if failed := <-asked; failed == nil || !errors.Is(failed.Cause, errClosed) {
+			t.Errorf("acquired after Close began: %+v", failed)
+		}
 		if len(valid) != 1 || valid[n.Hold()] < ttl/2 {
 			t.Errorf("what was held: %v", valid)
 		}
 		if ctx.Err() == nil || c.on("key") != 3 {
 			t.Error("the context goes on, or the key is gone already")
-		}
-		late, lateOwner := c.want("other", hold.Options{})
-		if failed := late.Acquire(t.Context(), false); failed == nil || !errors.Is(failed.Cause, errClosed) {
-			t.Errorf("acquired after Close began: %+v", failed)
 		}
 		c.home.ReleaseAll(valid, ttl)
 		if c.on("key") != 0 || c.on("other") != 0 {
@@ -185,6 +194,32 @@ func TestCloseEndsHoldsAndThenReleasesThem(t *testing.T) {
 
 // An attempt may settle on one of several keys, or ask for one alone; when it comes to
 // nothing the next one is for all of them again.
+// Close does not wait for an attempt that begins when it has looked. What that sends could
+// arrive, and its rollback could not.
+func TestAnAttemptThatBeginsBehindCloseAsksNobody(t *testing.T) {
+	inClient(t, func(t *testing.T, c *client) {
+		n, _ := c.want("key", hold.Options{})
+		closing := errors.New("the client closes")
+		c.endLife(closing)
+		before := c.commands()
+		if failed := n.Acquire(t.Context(), false); failed == nil || failed.Cause != closing { //nolint:errorlint // the very one
+			t.Errorf("%+v", failed)
+		}
+		n.Again()
+		if _, granted, _, err := n.AskPilot(t.Context(), 0, wire.Place{Score: wire.NoPlace}, time.Second); granted || err != closing { //nolint:errorlint // the very one
+			t.Errorf("at the pilot: %t, %v", granted, err)
+		}
+		n.Again()
+		if _, granted, _, err := n.AskPilotForSet(t.Context(), 0, time.Second); granted || err != closing { //nolint:errorlint // the very one
+			t.Errorf("at the pilot, a set: %t, %v", granted, err)
+		}
+		synctest.Wait()
+		if n := c.commands() - before; n != 0 {
+			t.Errorf("%d commands were sent", n)
+		}
+	})
+}
+
 func TestAnAttemptAtOneOfSeveralKeysIsFollowedByOneAtAll(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		n, _ := c.want("a", hold.Options{})

@@ -26,7 +26,7 @@ func (g *Monitor) setOpen(open bool) {
 
 // Await blocks while too few masters may vote and enough of them may soon: those that are
 // being asked, or dialled for the first time since they were lost. It blocks for limit at
-// most, and until ctx ends or the client closes. It returns how long it has waited, and
+// most (not at all with 0), and until ctx ends or the client closes. It returns how long it has waited, and
 // whether nothing is left to wait for.
 func (g *Monitor) Await(ctx context.Context, limit time.Duration) (waited time.Duration, ok bool) {
 	if g == nil || !g.open.Load() {
@@ -35,8 +35,8 @@ func (g *Monitor) Await(ctx context.Context, limit time.Duration) (waited time.D
 	g.mu.Lock()
 	news, open := g.news, g.open.Load()
 	g.mu.Unlock()
-	if !open {
-		return 0, true
+	if !open || limit <= 0 {
+		return 0, !open
 	}
 	began := time.Now()
 	t := time.NewTimer(limit)

@@ -186,8 +186,14 @@ var ofTheGuard = []mutant{
 	{
 		name:    "a Close that does not wait for rollbacks to come",
 		breaks:  "L2: Close lets a rollback go out",
-		edits:   []edit{{"redlock/client.go", "!c.ownsPool || c.attempts.Load() != 0", "!c.ownsPool"}},
+		edits:   []edit{{"redlock/client.go", "!c.ownsPool || c.running.Load() != 0", "!c.ownsPool"}},
 		foundBy: goTest{"./redlock", "TestCloseDuringAnAttemptThatIsNotDecidedLeavesNothing"},
+	},
+	{
+		name:    "an attempt that begins behind Close",
+		breaks:  "L2: Close lets a rollback go out",
+		edits:   []edit{{"internal/hold/attempt.go", "limit: limit, overdue: home.closed()}", "limit: limit}"}},
+		foundBy: goTest{"./internal/hold", "TestAnAttemptThatBeginsBehindCloseAsksNobody"},
 	},
 	{
 		name:    "a Close that leaves more than a master reads at once",

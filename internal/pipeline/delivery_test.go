@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // wantDelivery looks when all that can be done has been done.
@@ -31,9 +32,12 @@ func TestDeliveryTellsHowFarCallsHaveCome(t *testing.T) {
 		one := start(t, p, "ONE")
 		wantDelivery(t, p, "connecting", false, false)
 		g.next <- nil
+		wantDelivery(t, p, "just written", false, false)
+		time.Sleep(arriveWithin)
 		wantDelivery(t, p, "written", false, true)
 		before := p.Delivery().Accepted
 		big := start(t, p, "BIG", strings.Repeat("x", readAtOnce))
+		time.Sleep(arriveWithin)
 		wantDelivery(t, p, "too much unanswered", false, false)
 		if d := p.Delivery(); d.Accepted != before+1 {
 			t.Errorf("%d calls accepted after %d and one", d.Accepted, before)
@@ -45,6 +49,7 @@ func TestDeliveryTellsHowFarCallsHaveCome(t *testing.T) {
 		big.wait()
 		wantDelivery(t, p, "answered", true, true)
 		small := start(t, p, "SMALL")
+		time.Sleep(arriveWithin)
 		wantDelivery(t, p, "what was answered does not count any more", false, true)
 		answer <- struct{}{}
 		small.wait()

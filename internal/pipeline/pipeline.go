@@ -168,15 +168,21 @@ func (p *Pipeline) isWritten() bool {
 type Delivery struct {
 	Accepted uint64 // calls so far
 	Answered bool   // all of them are answered, or have failed
-	// Settled: all are answered; or written, and so few that the master reads them at once,
-	// so that Close may follow; or kept for a later connection, which is not in sight.
+	// Settled: all are answered; or written, so that the master reads them at once, and Close
+	// may follow; or kept for a later connection, which is not in sight.
 	Settled bool
 }
 
-// readAtOnce is how many bytes a master reads for sure before it answers the first of
-// them. Redis reads up to 16 KB. If we close the connection, an answer to it is answered
-// with a reset, and the master then drops what it has not read.
-const readAtOnce = 8 << 10
+// After Close our kernel refuses an answer with a reset, and the master's kernel then drops
+// what the master has not read. So the master has to read all that is unanswered before its
+// first answer to any of it reaches us.
+const (
+	// readAtOnce is how many bytes a master reads for sure at once. Redis reads up to 16 KB.
+	readAtOnce = 8 << 10
+	// arriveWithin is how long after the last write the master has all of it, or is so far
+	// away that it has that much time before our reset.
+	arriveWithin = 20 * time.Millisecond
+)
 
 // Delivery looks at the calls of now. It does not block. A call may be asked again after
 // its answer was counted, so what counts is what two looks have in common.
@@ -185,8 +191,7 @@ func (p *Pipeline) Delivery() Delivery {
 	defer p.mu.Unlock()
 	d := Delivery{Accepted: p.accepted.Load()}
 	d.Answered = p.state == up && d.Accepted == p.completed.Load()
-	d.Settled = d.Answered || p.state == down || p.state == closed ||
-		p.isWritten() && p.session.unansweredBytes.Load() <= readAtOnce
+	d.Settled = d.Answered || p.state == down || p.state == closed || p.isWritten() && p.session.isDelivered()
 	return d
 }
 

@@ -36,6 +36,7 @@ type session struct {
 
 	// unanswered bytes at most: those written since everything had been answered.
 	unansweredBytes atomic.Int64
+	lastWrite       atomic.Int64 // since began; before the first write 0
 
 	watch stallWatch
 
@@ -167,8 +168,15 @@ func (s *session) send(batch []*Call) error {
 		if err := s.wire.push(); err != nil {
 			return err
 		}
+		s.lastWrite.Store(int64(time.Since(s.began)))
 	}
 	return nil
+}
+
+// isDelivered reports whether the master reads all that is unanswered at once.
+func (s *session) isDelivered() bool {
+	since := time.Since(s.began) - time.Duration(s.lastWrite.Load())
+	return s.unansweredBytes.Load() <= readAtOnce && since >= arriveWithin
 }
 
 // dropAbandoned completes the calls whose answer nobody needs any more, and marks the

@@ -198,7 +198,7 @@ var ofTheGuard = []mutant{
 	{
 		name:    "a Close that leaves more than a master reads at once",
 		breaks:  "L2: Close lets releases go out",
-		edits:   []edit{{"internal/pipeline/pipeline.go", "p.isWritten() && p.session.unansweredBytes.Load() <= readAtOnce", "p.isWritten()"}},
+		edits:   []edit{{"internal/pipeline/session.go", "s.unansweredBytes.Load() <= readAtOnce && ", ""}},
 		foundBy: goTest{"./redlock", "TestCloseWaitsForTheFarthestMasterWhereMuchIsOnItsWay"},
 	},
 	{

@@ -138,61 +138,20 @@ func (p *Pipeline) complete(c *Call, err error) {
 	c.finish(err)
 }
 
-// Close fails what is queued and under way, and waits for the goroutines. If all that was
-// queued has been written, the kernel delivers it (see Delivery); otherwise what was not
-// sent is dropped. Close blocks for as long as the dialer given by the caller takes to
-// notice that its context ended; otherwise not at all. It may be called more than once.
+// Close fails what is queued and under way, and waits for the goroutines. It
+// blocks for as long as the dialer given by the caller takes to notice that
+// its context ended; otherwise not at all. It may be called more than once.
 func (p *Pipeline) Close() {
 	p.mu.Lock()
-	written := p.isWritten()
 	p.state, p.cause = closed, ErrClosed
 	p.serving.Store(false)
 	s := p.session
 	p.mu.Unlock()
 	p.cancel()
-	switch {
-	case s != nil && written:
-		s.end(ErrClosed, s.wire.leave)
-	case s != nil:
+	if s != nil {
 		s.fail(ErrClosed)
 	}
 	<-p.done
-}
-
-// isWritten reports whether the kernel has all that was queued. The caller must hold p.mu.
-func (p *Pipeline) isWritten() bool {
-	return p.state == up && p.session != nil && len(p.queue) == 0 && p.writerWaits && !p.silent.Load()
-}
-
-// A Delivery says how far the calls of a pipeline have come.
-type Delivery struct {
-	Accepted uint64 // calls so far
-	Answered bool   // all of them are answered, or have failed
-	// Settled: all are answered; or written, so that the master reads them at once, and Close
-	// may follow; or kept for a later connection, which is not in sight.
-	Settled bool
-}
-
-// After Close our kernel refuses an answer with a reset, and the master's kernel then drops
-// what the master has not read. So the master has to read all that is unanswered before its
-// first answer to any of it reaches us.
-const (
-	// readAtOnce is how many bytes a master reads for sure at once. Redis reads up to 16 KB.
-	readAtOnce = 8 << 10
-	// arriveWithin is how long after the last write the master has all of it, or is so far
-	// away that it has that much time before our reset.
-	arriveWithin = 20 * time.Millisecond
-)
-
-// Delivery looks at the calls of now. It does not block. A call may be asked again after
-// its answer was counted, so what counts is what two looks have in common.
-func (p *Pipeline) Delivery() Delivery {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	d := Delivery{Accepted: p.accepted.Load()}
-	d.Answered = p.state == up && d.Accepted == p.completed.Load()
-	d.Settled = d.Answered || p.state == down || p.state == closed || p.isWritten() && p.session.isDelivered()
-	return d
 }
 
 // CloseUnused begins what Close does if there has never been a connection, and no call has

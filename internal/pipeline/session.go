@@ -34,10 +34,6 @@ type session struct {
 	giveUp   *time.Timer // set by a stall: closes the socket if it cannot be parked
 	cut      bool        // the writer has not written all of its last batch; read after wg.Wait
 
-	// unanswered bytes at most: those written since everything had been answered.
-	unansweredBytes atomic.Int64
-	lastWrite       atomic.Int64 // since began; before the first write 0
-
 	watch stallWatch
 
 	checking checking
@@ -59,10 +55,7 @@ func newSession(p *Pipeline, epoch uint64, w *wire, rc redis.Conn) *session {
 
 // fail ends the session; only the first call has an effect. Both goroutines end, and the
 // socket is closed, unless the master has stalled (see parked).
-func (s *session) fail(err error) { s.end(err, s.wire.abort) }
-
-// end is fail with another way to close the socket.
-func (s *session) end(err error, closeSocket func() error) {
+func (s *session) fail(err error) {
 	s.failOnce.Do(func() {
 		s.err = err
 		if errors.Is(err, ErrStalled) {
@@ -71,7 +64,7 @@ func (s *session) end(err error, closeSocket func() error) {
 			s.wire.interrupt()
 		} else {
 			close(s.failed)
-			_ = closeSocket()
+			_ = s.wire.abort()
 		}
 		s.p.mu.Lock()
 		s.p.work.Broadcast() // the writer may be waiting for work
@@ -153,30 +146,19 @@ func (s *session) write() {
 func (s *session) send(batch []*Call) error {
 	for len(batch) > 0 {
 		n := 0
-		if s.sent.Load() == s.received.Load() {
-			s.unansweredBytes.Store(0)
-		}
 		for n < len(batch) && s.wire.gathered() < writeBatch {
 			s.wire.gather(batch[n].Encoded)
 			n++
 		}
 		batch = batch[n:]
-		s.unansweredBytes.Add(int64(s.wire.gathered()))
 		s.wire.asked.Add(uint64(n))
 		s.sent.Add(uint64(n))
 		s.watch.arm()
 		if err := s.wire.push(); err != nil {
 			return err
 		}
-		s.lastWrite.Store(int64(time.Since(s.began)))
 	}
 	return nil
-}
-
-// isDelivered reports whether the master reads all that is unanswered at once.
-func (s *session) isDelivered() bool {
-	since := time.Since(s.began) - time.Duration(s.lastWrite.Load())
-	return s.unansweredBytes.Load() <= readAtOnce && since >= arriveWithin
 }
 
 // dropAbandoned completes the calls whose answer nobody needs any more, and marks the

@@ -222,10 +222,6 @@ func (w *wire) abort() error {
 	return w.raw.Close()
 }
 
-// leave closes the socket, and the kernel delivers what was written. It is for the end of
-// the pipeline. See abort.
-func (w *wire) leave() error { return w.raw.Close() }
-
 // interrupt ends what waits in Read and Write, and leaves the connection open.
 func (w *wire) interrupt() { _ = w.Conn.SetDeadline(time.Unix(1, 0)) }
 

@@ -42,7 +42,8 @@ func (e *execution) acquire(ctx context.Context, signals <-chan os.Signal) (flee
 }
 
 // lock acquires. The first attempt does not wait for connections, so that it goes out with
-// the handshakes. If it found too few masters connected, they get the time that they need.
+// the handshakes. Nobody is told of its failure: if it found too few masters connected, they
+// get the time that they need.
 func (e *execution) lock(ctx context.Context) (fleets.Hold, error) {
 	if !e.try && e.wait > 0 {
 		var cancel context.CancelFunc
@@ -50,28 +51,29 @@ func (e *execution) lock(ctx context.Context) (fleets.Hold, error) {
 		defer cancel()
 	}
 	if !e.place.moving {
-		lock, err := e.lockNow(ctx)
-		if !errors.Is(err, redlock.ErrNoQuorum) || e.place.isKnown(ctx) {
-			return lock, err
+		lock, err := e.place.locker.TryLock(ctx, e.key)
+		switch {
+		case err == nil:
+			return lock, nil
+		case e.try && !errors.Is(err, redlock.ErrNoQuorum):
+			return e.tryLock(ctx, err)
 		}
 	}
-	e.place.await(ctx)
-	return e.lockNow(ctx)
-}
-
-// lockNow acquires with what is connected.
-func (e *execution) lockNow(ctx context.Context) (fleets.Hold, error) {
+	e.place.await(ctx) // not at all where a quorum is connected
 	if e.try {
-		return e.tryLock(ctx)
+		return e.tryLock(ctx, nil)
 	}
 	return e.place.locker.Lock(ctx, e.key)
 }
 
 // tryLock tries once, and again only while no quorum can be had, or where the attempt has
-// failed although nobody holds the lock.
-func (e *execution) tryLock(ctx context.Context) (fleets.Hold, error) {
-	for began, splits := time.Now(), 0; ; {
-		lock, err := e.place.locker.TryLock(ctx, e.key)
+// failed although nobody holds the lock. err is the failure of a first attempt; nil: there
+// was none.
+func (e *execution) tryLock(ctx context.Context, err error) (lock fleets.Hold, _ error) {
+	for began, splits := time.Now(), 0; ; err = nil {
+		if err == nil {
+			lock, err = e.place.locker.TryLock(ctx, e.key)
+		}
 		if errors.Is(err, redlock.ErrTaken) && splits < mostSplits && e.heldByNobody(ctx) {
 			splits++
 			e.retry(redlock.RetryInfo{Key: e.key, Err: err})

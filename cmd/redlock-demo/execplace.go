@@ -200,11 +200,6 @@ func (p *place) await(ctx context.Context) {
 // quorumIsDecided reports whether it is known that a quorum is connected, or that none is.
 func quorumIsDecided(up, unknown, need int) bool { return up >= need || up+unknown < need }
 
-// isKnown reports whether await has nothing left to wait for.
-func (p *place) isKnown(ctx context.Context) bool {
-	return !p.moving && !p.any(func(c *redlock.Client) bool { return !isKnown(ctx, c, quorumIsDecided) })
-}
-
 // any asks every fleet that has the key, until the answer is yes.
 func (p *place) any(yes func(c *redlock.Client) bool) bool {
 	return slices.ContainsFunc(p.mine, func(m placed) bool { return yes(m.client) })

@@ -41,8 +41,9 @@ type Client struct {
 	calls      sync.Pool       // of *call
 	holds      *hold.Home
 	voters     *voters.Monitor // nil: every master is believed
-	unfinished ballot.Count
-	nodeInfos  sync.Pool // of *[]NodeInfo, see traceNodes
+	unfinished ballot.Count    // what Close waits for
+	running    ballot.Count    // calls that wait for a decision, or may still roll back
+	nodeInfos  sync.Pool       // of *[]NodeInfo, see traceNodes
 	// life ends when Close begins, with cause ErrClosed. The rooms below are given it, too.
 	life    context.Context
 	endLife context.CancelCauseFunc
@@ -153,7 +154,7 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	})
 	c.wire = wire.New(wire.Config{
 		Ballots: ballot.Config{
-			Masters: c.masters, Need: c.need, Voters: c.voters, InFlight: &c.unfinished,
+			Masters: c.masters, Need: c.need, Voters: c.voters, InFlight: &c.unfinished, Running: &c.running,
 			Life: c.life, Replied: c.replied(),
 		},
 		Pilots: c.pilots, ID: inQueues, Strict: o.strict(), Retention: o.kept, Longest: o.longest,
@@ -161,7 +162,7 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	})
 	c.waiting.SetQueues(c.wire)
 	c.holds = hold.New(hold.Config{
-		Wire: c.wire, Voters: c.voters, Masters: c.masters, Need: c.need, InFlight: &c.unfinished,
+		Wire: c.wire, Voters: c.voters, Masters: c.masters, Need: c.need, InFlight: &c.unfinished, Running: &c.running,
 		Clock: o.clock, Chance: o.chance, Life: c.life, CommandTimeout: p.CommandTimeout(),
 		Validity: o.validity, Allowance: o.drift.Allowance, KeyName: c.withoutPrefix,
 		Unlocked: ErrUnlocked, ClientID: c.id, Owner: o.lock.hold.Owner,
@@ -230,8 +231,9 @@ func (c *Client) isClosed() bool { return c.life.Err() != nil }
 // locks end with a *LostError of ReasonClosed. Close waits for running Do and TryDo
 // calls, but only for as long as their locks are valid. Then it unlocks everything,
 // a few thousand locks at a time, and waits for the answers no longer than one
-// operation does. All goroutines have ended when Close returns. Later calls wait for
-// the first.
+// operation does. If the client owns its pool, it does not wait for the answers of masters
+// that are 20 ms away or more: once a quorum has answered, their releases only have to be
+// written. All goroutines have ended when Close returns. Later calls wait for the first.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	if c.closed != nil {
@@ -253,7 +255,7 @@ func (c *Client) Close() error {
 			m.CloseUnused()
 		}
 	}
-	c.unfinished.Wait(c.nodeTimeout(c.opts.lock.ttl))
+	c.awaitDelivery(c.nodeTimeout(c.opts.lock.ttl))
 	c.holds.Stop()
 	c.waiting.Close()
 	c.voters.Close()
@@ -261,6 +263,41 @@ func (c *Client) Close() error {
 		return c.pool.Close()
 	}
 	return nil
+}
+
+// deliveryLook is the pause between two looks at what the masters have been sent.
+const deliveryLook = time.Millisecond
+
+// awaitDelivery waits until no call is running and all masters have answered, for limit at
+// most. In a pool of the client's own it does not wait for masters far away: it returns when
+// two looks find that no call is running, that a quorum has answered everything, and that
+// the others have been sent everything (see pipeline.Delivery).
+func (c *Client) awaitDelivery(limit time.Duration) {
+	deadline := time.Now().Add(limit)
+	before := uint64(0)
+	for time.Now().Before(deadline) && !c.unfinished.Wait(deliveryLook) {
+		if !c.ownsPool || c.running.Load() != 0 {
+			continue
+		}
+		accepted, answered, settled := uint64(1), 0, 0 // 1: not what before begins with
+		for _, m := range c.masters {
+			d := m.Delivery()
+			accepted += d.Accepted
+			if d.Answered {
+				answered++
+			}
+			if d.Settled {
+				settled++
+			}
+		}
+		if answered < c.need || settled < len(c.masters) {
+			accepted = 0
+		}
+		if accepted != 0 && accepted == before {
+			return
+		}
+		before = accepted
+	}
 }
 
 // awaitDo waits for the running Do calls, each for as long as its lock is

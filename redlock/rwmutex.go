@@ -55,7 +55,9 @@ func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Lock, error) {
 	}
 	// Close lets out what ends the wait.
 	m.c.unfinished.Add()
+	m.c.running.Add()
 	defer m.c.unfinished.Done()
+	defer m.c.running.Done()
 	w := &intent{c: m.c, key: template.own.Claim().Key(), owner: template.opts.hold.Owner}
 	template.intent = w
 	l, err := m.c.acquireLike(ctx, template, false)

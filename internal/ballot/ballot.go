@@ -28,6 +28,7 @@ type Config struct {
 	Need     int
 	Voters   *voters.Monitor // nil: every master may vote
 	InFlight *Count          // ballots that some master has still to answer, which Close waits for
+	Running  *Count          // counts every Wait; nil: nobody wants to know
 	Life     context.Context // the client's: its end ends every Wait, with its cause
 	// Replied, if it is not nil, is called when a master's part has ended, with no
 	// lock of the ballot held.

@@ -18,6 +18,8 @@ const closeTick = 50 * time.Millisecond
 // goroutine waits for one channel, or two. A select of four channels, one of them shared
 // by all callers, cost a tenth of a lock and its release.
 func (b *Ballot) Wait(ctx context.Context, limit time.Duration) error {
+	b.cfg.Running.Add()
+	defer b.cfg.Running.Done()
 	b.mu.Lock()
 	first := b.patience.begin(time.Now(), limit)
 	if b.timer == nil {

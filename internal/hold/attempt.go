@@ -45,12 +45,16 @@ func (n *Handle) start(limit time.Duration) Attempt {
 	h := n.hold
 	home := h.home
 	home.cfg.InFlight.Add() // Close waits for the attempt, rollback included
+	home.cfg.Running.Add()
 	h.claim.Token = home.NewToken(h.opts.Owner)
 	h.life.start = home.now()
 	return Attempt{hold: h, limit: limit, overdue: home.closed()}
 }
 
-func (a *Attempt) end() { a.hold.home.cfg.InFlight.Done() }
+func (a *Attempt) end() {
+	a.hold.home.cfg.Running.Done()
+	a.hold.home.cfg.InFlight.Done()
+}
 
 // Acquire asks every master for the lock, once, and returns as soon as that is decided.
 // nil: the lock is held. On failure it rolls back every master that may have the key. The

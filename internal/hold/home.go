@@ -20,6 +20,7 @@ type Config struct {
 	Masters  []*pipeline.Pipeline
 	Need     int           // masters that make a quorum
 	InFlight *ballot.Count // what Close waits for
+	Running  *ballot.Count // counts attempts, which may still roll back; nil: nobody wants to know
 	Clock    drift.Clock   // a cumulative one (S7)
 	Chance   *chance.Source
 	Life     context.Context // ends when the client's Close begins

@@ -60,7 +60,9 @@ func (p *Pipeline) connect(ctx context.Context, greet func(*handshake) error) (*
 	stop := context.AfterFunc(ctx, func() { _ = w.abort() })
 	h, err := p.logIn(ctx, w)
 	if err == nil {
+		began := time.Now()
 		err = greet(h)
+		w.greeting = time.Since(began)
 	}
 	if !stop() && err == nil {
 		err = context.Cause(ctx)

@@ -138,17 +138,21 @@ func (p *Pipeline) complete(c *Call, err error) {
 	c.finish(err)
 }
 
-// Close fails what is queued and under way, and waits for the goroutines. It
-// blocks for as long as the dialer given by the caller takes to notice that
-// its context ended; otherwise not at all. It may be called more than once.
+// Close fails what is queued and under way, and waits for the goroutines. The kernel delivers
+// what a master far away has been sent (see Delivery). Close blocks for as long as the dialer given by the caller takes to
+// notice that its context ended; otherwise not at all. It may be called more than once.
 func (p *Pipeline) Close() {
 	p.mu.Lock()
+	delivered := p.isDelivered()
 	p.state, p.cause = closed, ErrClosed
 	p.serving.Store(false)
 	s := p.session
 	p.mu.Unlock()
 	p.cancel()
-	if s != nil {
+	switch {
+	case s != nil && delivered:
+		s.end(ErrClosed, s.wire.leave)
+	case s != nil:
 		s.fail(ErrClosed)
 	}
 	<-p.done

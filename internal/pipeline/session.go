@@ -34,6 +34,8 @@ type session struct {
 	giveUp   *time.Timer // set by a stall: closes the socket if it cannot be parked
 	cut      bool        // the writer has not written all of its last batch; read after wg.Wait
 
+	outgoing outgoing
+
 	watch stallWatch
 
 	checking checking
@@ -48,6 +50,7 @@ type session struct {
 
 func newSession(p *Pipeline, epoch uint64, w *wire, rc redis.Conn) *session {
 	s := &session{p: p, epoch: epoch, wire: w, rc: rc, began: time.Now(), failed: make(chan struct{})}
+	s.outgoing.nearest.Store(int64(w.greeting))
 	s.checking.init()
 	s.watch.init(s)
 	return s
@@ -55,7 +58,10 @@ func newSession(p *Pipeline, epoch uint64, w *wire, rc redis.Conn) *session {
 
 // fail ends the session; only the first call has an effect. Both goroutines end, and the
 // socket is closed, unless the master has stalled (see parked).
-func (s *session) fail(err error) {
+func (s *session) fail(err error) { s.end(err, s.wire.abort) }
+
+// end is fail with another way to close the socket.
+func (s *session) end(err error, closeSocket func() error) {
 	s.failOnce.Do(func() {
 		s.err = err
 		if errors.Is(err, ErrStalled) {
@@ -64,7 +70,7 @@ func (s *session) fail(err error) {
 			s.wire.interrupt()
 		} else {
 			close(s.failed)
-			_ = s.wire.abort()
+			_ = closeSocket()
 		}
 		s.p.mu.Lock()
 		s.p.work.Broadcast() // the writer may be waiting for work
@@ -146,17 +152,22 @@ func (s *session) write() {
 func (s *session) send(batch []*Call) error {
 	for len(batch) > 0 {
 		n := 0
+		if s.sent.Load() == s.received.Load() {
+			s.outgoing.unanswered.Store(0)
+		}
 		for n < len(batch) && s.wire.gathered() < writeBatch {
 			s.wire.gather(batch[n].Encoded)
 			n++
 		}
 		batch = batch[n:]
+		s.outgoing.unanswered.Add(int64(s.wire.gathered()))
 		s.wire.asked.Add(uint64(n))
 		s.sent.Add(uint64(n))
 		s.watch.arm()
 		if err := s.wire.push(); err != nil {
 			return err
 		}
+		s.outgoing.last.Store(int64(time.Since(s.began)))
 	}
 	return nil
 }
@@ -250,7 +261,9 @@ func (s *session) answered(c *Call, reply any, err error) {
 // alone has sentAt, the time since the session began plus 1.
 func (s *session) timed(c *Call) {
 	if c.sentAt != 0 {
-		s.p.sampleRoundTrip(1 + time.Since(s.began) - c.sentAt)
+		took := 1 + time.Since(s.began) - c.sentAt
+		s.outgoing.roundTrip(took)
+		s.p.sampleRoundTrip(took)
 	}
 }
 

@@ -35,6 +35,9 @@ type wire struct {
 
 	out []byte
 
+	// greeting is how long the master took for the handshake: a round trip at least.
+	greeting time.Duration
+
 	// asked is how many commands were written, those of the handshake included. Each is
 	// counted before its first byte leaves. A reply that comes before its command was
 	// counted belongs to no command: it must not be taken for the reply of the next one.
@@ -221,6 +224,10 @@ func (w *wire) abort() error {
 	}
 	return w.raw.Close()
 }
+
+// leave closes the socket, and the kernel delivers what was written. It is for the end of
+// the pipeline. See abort.
+func (w *wire) leave() error { return w.raw.Close() }
 
 // interrupt ends what waits in Read and Write, and leaves the connection open.
 func (w *wire) interrupt() { _ = w.Conn.SetDeadline(time.Unix(1, 0)) }

@@ -178,10 +178,40 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./redlock", "TestAFirstLockThatIsNotGrantedEarlyLeavesNothing"},
 	},
 	{
+		name:    "a Close that drops what it has not been answered",
+		breaks:  "L2: Close lets releases go out",
+		edits:   []edit{{"internal/pipeline/pipeline.go", "s.end(ErrClosed, s.wire.leave)", "s.fail(ErrClosed)"}},
+		foundBy: goTest{"./redlock", "TestCloseDoesNotWaitForTheFarthestMaster"},
+	},
+	{
+		name:    "a Close that does not wait for rollbacks to come",
+		breaks:  "L2: Close lets a rollback go out",
+		edits:   []edit{{"redlock/client.go", "!c.ownsPool || c.running.Load() != 0", "!c.ownsPool"}},
+		foundBy: goTest{"./redlock", "TestCloseDuringAnAttemptThatIsNotDecidedLeavesNothing"},
+	},
+	{
 		name:    "an attempt that begins behind Close",
 		breaks:  "L2: Close lets a rollback go out",
 		edits:   []edit{{"internal/hold/attempt.go", "limit: limit, overdue: home.closed()}", "limit: limit}"}},
 		foundBy: goTest{"./internal/hold", "TestAnAttemptThatBeginsBehindCloseAsksNobody"},
+	},
+	{
+		name:    "a Close that leaves more than a master reads at once",
+		breaks:  "L2: Close lets releases go out",
+		edits:   []edit{{"internal/pipeline/delivery.go", "o.unanswered.Load() <= readAtOnce &&", ""}},
+		foundBy: goTest{"./redlock", "TestCloseWaitsForTheFarthestMasterWhereMuchIsOnItsWay"},
+	},
+	{
+		name:    "a Close that leaves near masters",
+		breaks:  "L2: Close lets releases go out",
+		edits:   []edit{{"internal/pipeline/delivery.go", "o.nearest.Load() >= int64(farFrom) && ", ""}},
+		foundBy: goTest{"./redlock", "TestCloseWaitsForTheAnswersOfNearMasters"},
+	},
+	{
+		name:    "a Close that leaves what it has just sent",
+		breaks:  "L2: Close lets releases go out",
+		edits:   []edit{{"internal/pipeline/delivery.go", "int64(now)-o.last.Load() >= int64(restsFor)", "true"}},
+		foundBy: goTest{"./internal/pipeline", "TestDeliveryTellsHowFarCallsHaveCome"},
 	},
 	{
 		name:    "an early lock whose validity begins after the dial",

@@ -202,6 +202,7 @@ func TestASubscriptionIsMadeAgainWhenItIsLost(t *testing.T) {
 				ready := w.Subscribe(0)
 				test.giveBack(s.masters[0])
 				<-ready
+				synctest.Wait() // the master has noticed that earlier connections are gone
 				if n := s.publish(0, "key"); n != 1 || len(woken(w)) != 1 {
 					t.Errorf("%d heard it", n)
 				}

@@ -227,13 +227,14 @@ func (c *Client) checkKey(key string) error {
 
 func (c *Client) isClosed() bool { return c.life.Err() != nil }
 
-// Close ends the client. Calls that wait end with ErrClosed. The contexts of all
-// locks end with a *LostError of ReasonClosed. Close waits for running Do and TryDo
-// calls, but only for as long as their locks are valid. Then it unlocks everything,
-// a few thousand locks at a time, and waits for the answers no longer than one
-// operation does. If the client owns its pool, it does not wait for the answers of masters
-// that are 20 ms away or more: once a quorum has answered, their releases only have to be
-// written. All goroutines have ended when Close returns. Later calls wait for the first.
+// Close ends the client. Calls that wait leave their queues and end with ErrClosed. The
+// contexts of all locks end with a *LostError of ReasonClosed. Close waits for running Do
+// and TryDo calls, but only for as long as their locks are valid. Then it unlocks
+// everything, a few thousand locks at a time, and waits for the answers no longer than
+// one operation does. If the client owns its pool, it does not wait for the answers of
+// masters that are 20 ms away or more: once a quorum has answered, their releases only
+// have to be written. All goroutines have ended when Close returns. Later calls wait for
+// the first.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	if c.closed != nil {
@@ -250,12 +251,14 @@ func (c *Client) Close() error {
 	valid := c.holds.LoseAll()
 	c.awaitDo(valid)
 	c.holds.ReleaseAll(valid, c.opts.lock.ttl)
+	deadline := time.Now().Add(c.nodeTimeout(c.opts.lock.ttl))
+	c.waiting.AwaitLeave(time.Until(deadline))
 	if c.ownsPool { // what was never sent needs no release
 		for _, m := range c.masters {
 			m.CloseUnused()
 		}
 	}
-	c.awaitDelivery(c.nodeTimeout(c.opts.lock.ttl))
+	c.awaitDelivery(deadline)
 	c.holds.Stop()
 	c.waiting.Close()
 	c.voters.Close()
@@ -268,12 +271,11 @@ func (c *Client) Close() error {
 // deliveryLook is the pause between two looks at what the masters have been sent.
 const deliveryLook = time.Millisecond
 
-// awaitDelivery waits until no call is running and all masters have answered, for limit at
-// most. In a pool of the client's own it does not wait for masters far away: it returns when
-// two looks find that no call is running, that a quorum has answered everything, and that
-// the others have been sent everything (see pipeline.Delivery).
-func (c *Client) awaitDelivery(limit time.Duration) {
-	deadline := time.Now().Add(limit)
+// awaitDelivery waits until no call is running and all masters have answered, at most until
+// the deadline. In a pool of the client's own it does not wait for masters far away: it
+// returns when two looks find that no call is running, that a quorum has answered everything,
+// and that the others have been sent everything (see pipeline.Delivery).
+func (c *Client) awaitDelivery(deadline time.Time) {
 	before := uint64(0)
 	for time.Now().Before(deadline) && !c.unfinished.Wait(deliveryLook) {
 		if !c.ownsPool || c.running.Load() != 0 {

@@ -3,6 +3,9 @@ package redlock_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -156,6 +159,31 @@ func TestCloseEndsCallsThatWait(t *testing.T) {
 		f.thaw(3, 4, 0)
 		f.wantFree("free")
 		f.remove("taken")
+	})
+}
+
+// A dead client's place would be called at the next release, for as long as a queue is kept.
+func TestCallsThatWaitHaveLeftTheQueuesWhenCloseReturns(t *testing.T) {
+	const rounds, calls = 40, 10
+	onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
+		for round := range rounds {
+			c := f.patient()
+			ended := make(chan error, calls)
+			for i := range calls {
+				f.foreign(fmt.Sprint("taken", i), 0, 1, 2)
+				go func() { _, err := c.Lock(t.Context(), fmt.Sprint("taken", i)); ended <- err }()
+			}
+			// Some are asking for a place, some may have one.
+			f.eventually("all wait", func() bool { return c.Stats().Waiting == calls })
+			_ = c.Close()
+			f.atOnce(fmt.Sprintf("round %d: no queue is left", round), func() bool {
+				return !slices.ContainsFunc(f.keys(), func(key string) bool { return strings.HasPrefix(key, "redquorum:q:") })
+			})
+			for i := range calls {
+				wantExactly(t, <-ended, redlock.ErrClosed)
+				f.remove(fmt.Sprint("taken", i))
+			}
+		}
 	})
 }
 

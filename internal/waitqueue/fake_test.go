@@ -24,6 +24,7 @@ type fake struct {
 	err              error            // instead of the pilot's answer
 	together         wire.PilotAnswer
 	did              []string
+	onLeave          func() // called by LeaveQueue, if it is not nil
 
 	w      *waiter
 	ctx    context.Context
@@ -86,7 +87,12 @@ func (f *fake) WaitAt(_ context.Context, _ int, key string, _ any, _ time.Durati
 }
 
 func (f *fake) WaitAtEach(int, []string, any) wire.KeysQuery { panic("not asked for") }
-func (f *fake) LeaveQueue(pilot int, key string)             { f.do("leave", pilot, key) }
+func (f *fake) LeaveQueue(pilot int, key string) {
+	if f.do("leave", pilot, key); f.onLeave != nil {
+		f.onLeave()
+	}
+}
+
 func (f *fake) WaitToRead(_ context.Context, _ int, key string, _ any, _ time.Duration) (wire.Turn, error) {
 	f.do("wait to read", key)
 	return f.turn, f.err

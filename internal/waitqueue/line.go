@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redquorum/redquorum/internal/outcome"
 )
@@ -16,6 +17,7 @@ type lines struct {
 	// mu guards what follows. Nothing blocks under it.
 	mu    sync.Mutex
 	byKey map[string]*line
+	empty chan struct{} // closed when nobody is left; nil: nobody wants to know
 }
 
 // A line is the queue of one key. It exists while somebody is in it.
@@ -63,7 +65,10 @@ func (p *place) leave() {
 	l.places = slices.Delete(l.places, i, i+1)
 	switch {
 	case len(l.places) == 0:
-		delete(q.byKey, p.key)
+		if delete(q.byKey, p.key); len(q.byKey) == 0 && q.empty != nil {
+			close(q.empty)
+			q.empty = nil
+		}
 	case i == 0:
 		l.places[0].wake()
 	}
@@ -93,6 +98,24 @@ func (p *place) outage() *outage {
 
 // anybody reports whether anybody waits for anything.
 func (q *lines) anybody() bool { return q.waiting.Load() != 0 }
+
+// awaitNone blocks until nobody is in a line, for limit at most. Only one goroutine may call it.
+func (q *lines) awaitNone(limit time.Duration) {
+	q.mu.Lock()
+	if len(q.byKey) == 0 {
+		q.mu.Unlock()
+		return
+	}
+	empty := make(chan struct{})
+	q.empty = empty
+	q.mu.Unlock()
+	t := time.NewTimer(max(limit, 1))
+	defer t.Stop()
+	select {
+	case <-empty:
+	case <-t.C:
+	}
+}
 
 // occupied reports whether anybody waits for the same.
 func (q *lines) occupied(want *Want) bool {

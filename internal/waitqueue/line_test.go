@@ -2,6 +2,8 @@ package waitqueue
 
 import (
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/wire"
@@ -66,4 +68,48 @@ func TestOnlyCallsThatWantTheSameStandInOneLine(t *testing.T) {
 			t.Errorf("%v %q stands in the line of the set", other.Kind.Name(), other.Keys)
 		}
 	}
+}
+
+func TestAwaitLeaveLastsUntilEverybodyHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(Config{})
+		r.AwaitLeave(time.Minute) // or the bubble would not end in the same instant
+		first, second := r.lines.join("a"), r.lines.join("b")
+		returned := make(chan time.Time, 1)
+		began := time.Now()
+		go func() { r.AwaitLeave(time.Minute); returned <- time.Now() }()
+		time.Sleep(time.Second)
+		first.leave()
+		time.Sleep(time.Second)
+		second.leave()
+		if took := (<-returned).Sub(began); took != 2*time.Second {
+			t.Errorf("it returned after %v, want 2s", took)
+		}
+
+		began = time.Now()
+		defer r.lines.join("a").leave()
+		r.AwaitLeave(3 * time.Second)
+		if took := time.Since(began); took != 3*time.Second {
+			t.Errorf("it returned after %v with one who stays, want 3s", took)
+		}
+	})
+}
+
+func TestACallLeavesTheQueuesBeforeItsLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := begun(t, oneWanted)
+		f.w.end()
+		f.w.place.leave()
+		f.all = f.Taken(0, nil)
+		inLine := -1
+		f.onLeave = func() { inLine = f.w.room.Waiting() }
+		want := oneWanted
+		ended := make(chan *outcome.Failure, 1)
+		go func() { ended <- f.w.room.Acquire(f.ctx, &want, f) }()
+		time.Sleep(time.Second)
+		f.cancel()
+		if <-ended; inLine != 1 {
+			t.Errorf("%d calls were in the line when the queue was left, want 1 (-1: it was not)", inLine)
+		}
+	})
 }

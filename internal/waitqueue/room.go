@@ -79,6 +79,11 @@ func New(cfg Config) *Room {
 // first: it hears of their releases.
 func (r *Room) SetQueues(q Queues) { r.queues = q }
 
+// AwaitLeave blocks until all calls that wait have left the queues of the pilots, for limit at
+// most. Life has to be over, so they leave at once. Then what tells the pilots so is queued,
+// but it need not have been sent. Only one goroutine may call it.
+func (r *Room) AwaitLeave(limit time.Duration) { r.lines.awaitNone(limit) }
+
 // Close ends the subscriptions and waits for them. Life has to be over. It may be called
 // more than once.
 func (r *Room) Close() { r.hub.Close() }

@@ -13,8 +13,8 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A release wakes one of this process only where no other client was told, and a call that
-// nobody here waits for goes back to the queue.
+// A release wakes a waiter of this process only where no other client was told. A call
+// that nobody here waits for goes back to the queue.
 func TestAReleaseWakesWhoeverItWasHandedTo(t *testing.T) {
 	for name, test := range map[string]struct {
 		to              wire.Successor

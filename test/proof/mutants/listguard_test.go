@@ -196,6 +196,12 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./internal/hold", "TestAnAttemptThatBeginsBehindCloseAsksNobody"},
 	},
 	{
+		name:    "a Close that does not wait until calls have left the queues",
+		breaks:  "L2: no client is left in a queue",
+		edits:   []edit{{"internal/waitqueue/room.go", "{ r.lines.awaitNone(limit) }", "{ _ = limit }"}},
+		foundBy: goTest{"./internal/waitqueue", "TestAwaitLeaveLastsUntilEverybodyHasLeft"},
+	},
+	{
 		name:    "a Close that leaves more than a master reads at once",
 		breaks:  "L2: Close lets releases go out",
 		edits:   []edit{{"internal/pipeline/delivery.go", "o.unanswered.Load() <= readAtOnce &&", ""}},

@@ -16,15 +16,15 @@ const (
 	// connectBound is for 1,024 connections to each of five masters.
 	connectBound = 30 * time.Second
 	// mostFailures is the share of the pairs that may fail, beside one for every
-	// goroutine. On healthy masters none does, but where the machine stands still
-	// for longer than a library waits for a master, all that are under way may
-	// without invalidating the others.
+	// goroutine. On healthy masters none does. But where the machine stands still for
+	// longer than a library waits for a master, all attempts under way may fail. That
+	// does not invalidate the others.
 	mostFailures = 0.001
 )
 
-// A crew is a fixed number of goroutines that share the pairs of a benchmark.
-// A new pair goes to whichever asks first, so all are at work until the end,
-// whereas a share for each would leave the last one alone with the masters.
+// A crew is a fixed number of goroutines that share the pairs of a benchmark. A new
+// pair goes to whichever asks first, so all are at work until the end. With a share for
+// each, the last one would have the masters for itself.
 type crew struct {
 	workers []worker
 	failed  atomic.Int64

@@ -50,8 +50,8 @@ func all(d time.Duration) (far [masterCount]time.Duration) {
 // answer a PING on the same line. What is least possible stands in the report.
 //
 // The delay is that of a network device where the kernel and the rights permit one
-// (distanceline_linux_test.go), so that connecting and TCP's slow start cost what they
-// do at that distance; elsewhere it is that of a proxy, to which connections cost
+// (distanceline_linux_test.go). Connecting and TCP's slow start then cost what they do
+// at that distance. Elsewhere the delay is that of a proxy, to which connections cost
 // nothing. The line "distances:" of the output says which ran, and so does the report.
 // An operation is a whole series of measurements, whatever -benchtime says.
 func BenchmarkDistance(b *testing.B) { benchmarkDistance(b) }

@@ -8,15 +8,14 @@
 //	go test -bench LockUnlock/lib=.*/goroutines=16 -benchtime 2s
 //	go run ./cmd/report results/latest.txt       # the tables again
 //
-// BenchmarkLockUnlock locks and unlocks, one pair an operation, a key of its
-// own for every goroutine: what the libraries cost, not what contention costs.
-// All have a TTL of 10 s, make one attempt, and use the same masters in turn.
-// redsync runs as its documentation shows it, on a redigo pool for each master
-// that keeps as many connections as there are goroutines, all of them open
-// before the clock starts; redquorum runs with its defaults. Up to 256
-// goroutines there are also redsync with its fail-fast, redsync on go-redis, and
-// bsm/redislock, which knows one master only. Their floor is the same commands
-// from a bare pipeline (floor_test.go).
+// BenchmarkLockUnlock locks and unlocks, one pair an operation, a key of its own for
+// every goroutine: what the libraries cost, not what contention costs. All have a TTL
+// of 10 s, make one attempt, and use the same masters in turn. redsync runs as its
+// documentation shows it, on a redigo pool for each master. The pools keep as many
+// connections as there are goroutines, all open before the clock starts. redquorum runs
+// with its defaults. Up to 256 goroutines there are also redsync with its fail-fast,
+// redsync on go-redis, and bsm/redislock, which knows one master only. Their floor is
+// the same commands from a bare pipeline (floor_test.go).
 //
 // The others change one thing each:
 //
@@ -43,9 +42,9 @@
 //
 //	make bench BENCH=Held COUNT=1
 //
-// BenchmarkContended is one hot key that 4, 16 and 64 contenders, each with a
-// client of its own, take in turn, hold for 1 ms, and come back to after 10 ms:
-// redsync, redquorum polling at the same random moments, and redquorum as it
+// BenchmarkContended is one hot key for 4, 16 and 64 contenders, each with a client of
+// its own. They take it in turn, hold it for 1 ms, and come back after 10 ms. The
+// rivals are redsync, redquorum polling at the same random moments, and redquorum as it
 // waits by default. It reports
 //
 //	acq/s                      acquisitions, of all together
@@ -63,8 +62,8 @@
 //	failed/op          share of the pairs that failed, normally 0
 //	taken/op           share of the attempts of BenchmarkKeys that came too late
 //
-// The go command's -count repeats each benchmark before it turns to the next,
-// so the libraries would not be measured under the same conditions on a machine
-// that does other things too. `make bench` therefore repeats the whole set, in
-// which the libraries alternate.
+// The go command's -count repeats each benchmark before it turns to the next. On a
+// machine that does other things too, the libraries would then be measured under
+// different conditions. So `make bench` repeats the whole set, in which the libraries
+// alternate.
 package bench

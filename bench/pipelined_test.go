@@ -17,11 +17,11 @@ import (
 	"github.com/rs/xid"
 )
 
-// The pipelined peer is Redlock on redigo connections that are shared by all
-// callers, and nothing else: no guard, no clock that counts suspension, no
-// stall detection, no limits for replies, no redial, no renewal, no release that
-// is kept for a master that is away. It is where this library's design began,
-// and what its safety is to cost nothing beside.
+// The pipelined peer is Redlock on redigo connections that are shared by all callers,
+// and nothing else. It has no guard, no clock that counts suspension, no stall
+// detection and no limits for replies. It does not redial, renew, or keep a release for
+// a master that is away. This library's design began there, and its safety must cost
+// nothing beside it.
 type pipelinedPeer struct{ masters []*pipelinedMaster }
 
 func openPipelined(urls []string) (peer, error) {

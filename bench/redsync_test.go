@@ -130,9 +130,9 @@ func (w *redsyncWorker) unlock(ctx context.Context) error {
 
 func (w *redsyncWorker) token() string { return w.mutex.Value() }
 
-// A failFastWorker makes a mutex for every pair. What fail-fast returned without
-// waiting for reads the mutex's token when it gets its turn, which may be after
-// a next Lock of the same mutex has changed it.
+// A failFastWorker makes a mutex for every pair. Fail-fast returns while some calls
+// still run. Such a call reads the mutex's token only when its turn comes. By then a
+// next Lock of the same mutex may have changed it.
 type failFastWorker struct {
 	redsyncWorker
 	key  string

@@ -14,10 +14,9 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// TestEveryPairReachesEveryMaster makes sure that the libraries are measured at
-// the same work: for every pair a SET and a DEL, which the releasing script runs
-// where it finds its token, on all masters, also on those that a quorum does not
-// need.
+// TestEveryPairReachesEveryMaster makes sure that all libraries do the same work. A
+// pair is a SET and a DEL on all masters, also on those that a quorum does not need.
+// The releasing script runs the DEL where it finds its token.
 func TestEveryPairReachesEveryMaster(t *testing.T) {
 	const pairs = 200
 	for _, lib := range append(slices.Clone(libraries), redsyncGoRedis, pipelined) {

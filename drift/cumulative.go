@@ -13,10 +13,10 @@ import (
 // that small movements that go on in one direction add up to one.
 const stepSlack = int64(500 * time.Microsecond)
 
-// Cumulative returns a Clock that reads c and adds up the steps of the wall clock
-// forward, of half a millisecond or more, that it meets between any two of its own
-// readings. Sub of its Instants counts every step that fell in between, whatever the
-// wall clock did before or after.
+// Cumulative returns a Clock that reads c and adds up the wall clock's steps forward.
+// It counts steps of half a millisecond or more between any two of its own readings.
+// Sub of its Instants counts every step that fell in between, whatever the wall clock
+// did before or after.
 //
 // That matters after a wall clock was set back. For example it was set back by 20 s,
 // and then a virtual machine is paused for 15 s. Its wall clock still shows less

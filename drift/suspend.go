@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// A bootClock tells boot time without asking the system for it every time,
-// which costs ten times what time.Now does and was a seventh of what a pair of
-// lock and unlock cost the client.
+// A bootClock tells boot time without asking the system every time. Asking costs ten
+// times what time.Now does, and was a seventh of what a pair of lock and unlock cost
+// the client.
 //
-// Boot time runs beside the monotonic clock but for sleep, and when a machine
-// wakes up its kernel adds the time asleep to boot time and to the wall clock
-// at once. So as long as the wall clock has not moved against the monotonic
-// clock, boot time has not either; that is believed for bootFresh at a time. To
-// be missed, sleep would have to be taken back from the wall clock by somebody
-// who sets it, to within bootSlack, and for those few milliseconds only.
+// Boot time runs beside the monotonic clock but for sleep. When a machine wakes up, its
+// kernel adds the time asleep to boot time and to the wall clock at once. So as long as
+// the wall clock has not moved against the monotonic clock, boot time has not either.
+// That is believed for bootFresh at a time. Sleep is missed only if somebody sets the
+// wall clock back by the time asleep, to within bootSlack, in those few milliseconds.
 type bootClock struct {
 	read func() (ns int64, ok bool)
 	last atomic.Pointer[bootOffset]

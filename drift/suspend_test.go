@@ -121,9 +121,9 @@ func TestASystemWithoutBootTimeIsNotBelievedToHaveIt(t *testing.T) {
 	}
 }
 
-// A reading of boot time may be late, by what a goroutine is held up between
-// one clock and the next, so that two of them may stand the wrong way round;
-// but none is early, or time asleep would be missed.
+// A reading of boot time may be late, where a goroutine is held up between one clock
+// and the next. So two readings may stand the wrong way round. But none is early, or
+// time asleep would be missed.
 func TestBootTimeIsNeverReadEarly(t *testing.T) {
 	if _, ok := bootTime(); !ok {
 		t.Skip("the system does not tell boot time")

@@ -10,21 +10,21 @@
 //		return charge(ctx) // ctx ends if the lock can no longer be guaranteed
 //	})
 //
-// It follows the Redlock algorithm (redis.io, "Distributed Locks with Redis"):
-// SET key token NX PX ttl on every master at once, success at N/2+1 of them,
-// validity less the time that took and an allowance for clock drift, rollback
-// everywhere on failure. The key is a plain string named as the caller names
-// it, so that other Redlock clients respect it and are respected.
+// It follows the Redlock algorithm (redis.io, "Distributed Locks with Redis"). An
+// attempt sends SET key token NX PX ttl to every master at once and succeeds at N/2+1
+// of them. The validity is the TTL less the time that took and an allowance for clock
+// drift. A failed attempt is rolled back everywhere. The key is a plain string named as
+// the caller names it, so that other Redlock clients respect it and are respected.
 //
 // # What is promised
 //
-// Mutual exclusion holds as long as no master that granted a lock forgets the
-// key or expires it early, clocks run within the drift factor and do not jump,
-// all clients of a key use the same masters, and the holder acts only while its
-// context lives. Redis forgets when it restarts without appendfsync always,
-// when it evicts, and when a replica takes over: masters that may have forgotten
-// do not vote until what they forgot has expired (WithGuard, WithMaxTTL;
-// [Client.Masters] tells which and why).
+// Mutual exclusion holds as long as four conditions do. No master that granted a lock
+// forgets the key or expires it early. Clocks run within the drift factor and do not
+// jump. All clients of a key use the same masters. The holder acts only while its
+// context lives. Redis forgets when it restarts without appendfsync always, when it
+// evicts, and when a replica takes over: masters that may have forgotten do not vote
+// until what they forgot has expired (WithGuard, WithMaxTTL; [Client.Masters] tells
+// which and why).
 //
 // Nothing that runs on the client can stop work that it has begun before a long
 // pause: a resource that must not be touched by a former holder has to check

@@ -60,9 +60,9 @@ func TestADowngradedWriterIsAReader(t *testing.T) {
 	})
 }
 
-// Whatever becomes of a downgrade on each of five masters, at no moment does
-// another writer get in while the handle is valid, the handle never acts as a
-// writer's again, and nothing is left when it is unlocked.
+// Whatever becomes of a downgrade on each of five masters, three things hold. No other
+// writer gets in while the handle is valid. The handle never acts as a writer's again.
+// Nothing is left when it is unlocked.
 func TestADowngradeIsSafeWhateverMastersDo(t *testing.T) {
 	for frozen := range 6 {
 		for killed := range 6 - frozen {

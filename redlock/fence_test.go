@@ -366,11 +366,11 @@ func TestWhoWaitsInTheQueueGetsAToken(t *testing.T) {
 	})
 }
 
-// Over hundreds of holders, or as many as the flag says, by clients whose clocks are up to 200 ms off, with
-// masters that lose their data one at a time: tokens are unique and rise. There
-// is no quarantine here, so a master votes as soon as it is back and empty; T2
-// then rests on the clocks alone, and holds because a hold takes longer than the
-// clocks are apart.
+// Tokens are unique and rise, over hundreds of holders (the flag sets how many), by
+// clients whose clocks are up to 200 ms off. Masters lose their data one at a time.
+// There is no quarantine here, so a master votes as soon as it is back and empty. T2
+// then rests on the clocks alone. It holds because a hold takes longer than the clocks
+// are apart.
 func TestTokensRiseWhileMastersLoseData(t *testing.T) {
 	t.Parallel()
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {

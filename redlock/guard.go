@@ -13,10 +13,10 @@ type GuardLevel uint8
 
 // Guard levels.
 const (
-	// GuardOff believes every master, for tests and caches: mutual exclusion
-	// then needs masters that forget nothing when they restart (appendfsync
-	// always, or a restart delayed by more than the longest TTL), evict nothing
-	// and are not replaced by a replica.
+	// GuardOff believes every master, for tests and caches. Mutual exclusion then needs
+	// masters that evict nothing and are not replaced by a replica. They must also
+	// forget nothing when they restart: appendfsync always, or a restart delayed by
+	// more than the longest TTL.
 	GuardOff GuardLevel = iota
 	// GuardStandard, the default, does not count masters that have restarted
 	// lately, were emptied, may evict keys, are no masters, or are listed twice.

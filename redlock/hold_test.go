@@ -557,9 +557,9 @@ func TestAFlushedScriptCacheCostsOneFallback(t *testing.T) {
 	})
 }
 
-// An extension that was on its way when its lock was unlocked, and finds that the
-// master does not know its script, must not be sent again: it would set the key
-// behind the release.
+// An extension is on its way when its lock is unlocked, and finds that the master does
+// not know its script. It must not be sent again: it would set the key behind the
+// release.
 func TestAnExtensionIsNotSentAgainAfterUnlock(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -622,8 +622,8 @@ func TestAdoptTakesOverWhatAnotherClientHandedOn(t *testing.T) {
 	})
 }
 
-// An acquisition or extension that is still under way when the lock is handed
-// over must not set the key again when the next holder has released it.
+// An acquisition or extension may still be under way when the lock is handed over. It
+// must not set the key again after the next holder has released it.
 func TestHandOverWaitsForWhatIsUnderWay(t *testing.T) {
 	for name, underWay := range map[string]func(t *testing.T, s *sim, c *redlock.Client) *redlock.Lock{
 		"acquisition": func(t *testing.T, s *sim, c *redlock.Client) *redlock.Lock {

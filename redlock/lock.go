@@ -100,14 +100,16 @@ func (l *Lock) Verify(ctx context.Context) error {
 // masters that were not reached keep other readers out until a renewal, or another
 // call, turns their keys as well. Other errors and the waiting are those of Extend.
 //
-// Why that is sound: a master turns the string with our token into a reader's entry
-// in one step, so it always has one of the two. Until then it has our string, which
-// keeps out more than our entry would. A quorum of masters that have the one or the
-// other keeps every writer out. A command that was sent for the writer before may
-// arrive late, such as an extension. It finds our string (and prolongs it, in order
-// before the turn), a set of readers (and leaves it alone) or nothing (and sets the
-// string, which the next extension turns, and Unlock deletes). There is no way back:
-// no reader becomes a writer.
+// Why that is sound: a master turns the string with our token into a reader's entry in
+// one step, so it always has one of the two. Until then it has our string, which keeps
+// out more than our entry would. A quorum of masters that have the one or the other
+// keeps every writer out.
+//
+// A command that was sent for the writer before may arrive late, such as an extension.
+// If it finds our string, it prolongs it, in order before the turn. If it finds a set
+// of readers, it leaves it alone. If it finds nothing, it sets the string, which the
+// next extension turns and Unlock deletes. There is no way back: no reader becomes a
+// writer.
 func (l *Lock) Downgrade(ctx context.Context) error {
 	return l.ask(ctx, wire.OpDowngrade, (*hold.Handle).Downgrade)
 }

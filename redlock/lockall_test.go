@@ -368,8 +368,8 @@ func TestASetIsRenewedAndEndsAsOne(t *testing.T) {
 	})
 }
 
-// A master on which one key of the set is missing does not count for the
-// extension that sets it again, and does for the next (S6).
+// Where one key of the set is missing on a master, that master does not count for the
+// extension that sets it again. It counts for the next one (S6).
 func TestASetIsStillHeldOnlyWhereAllItsKeysAre(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()

@@ -40,10 +40,10 @@ func atOnce() redlock.LockOption {
 	return redlock.WithBackoff(func(int) time.Duration { return 0 })
 }
 
-// Every way in which three masters can each have two slots free, one of them or
-// both taken, or be down: a slot is acquired exactly when it is free on a
-// quorum, if only in the second order that is tried, and nothing else of the
-// token is left anywhere.
+// On each of three masters both slots are free, one of them or both are taken, or the
+// master is down. In every combination a slot is acquired exactly when it is free on a
+// quorum, if only in the second order that is tried. Nothing else of the token is left
+// anywhere.
 func TestASlotIsAcquiredExactlyWhenOneIsFreeOnAQuorum(t *testing.T) {
 	t.Parallel()
 	const n, need, states, foreign = 3, 2, 5, "somebody-else"

@@ -359,8 +359,8 @@ func TestALongerTTLRaisesThatOfTheHold(t *testing.T) {
 	})
 }
 
-// A renewal that was sent with the shorter TTL must not be taken for a longer
-// one because the TTL was raised before its answers came (S2).
+// A renewal is sent with the shorter TTL, and the TTL is raised before its answers
+// come. They must not count for the longer TTL (S2).
 func TestAnExtensionCountsWithTheTTLItAskedFor(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()

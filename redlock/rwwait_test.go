@@ -264,8 +264,9 @@ func TestNeitherReadersNorWritersStarve(t *testing.T) {
 		}
 		wg.Wait()
 		t.Logf("writers: %d turns, the longest wait %v; readers: %d and %v", turns[true], longest[true], turns[false], longest[false])
-		// Before a writer there are two others and three phases of readers, before a reader there is one
-		// writer, and a phase that it was too late for. Messages take a little more.
+		// A writer waits for two others and three phases of readers. A reader waits for
+		// one writer, and for a phase that it was too late to join. Messages take a
+		// little more.
 		if longest[true] > 8*hold+soon || longest[false] > 5*hold+soon {
 			t.Errorf("a writer waited for %v, a reader for %v: want %v and %v at the most", longest[true], longest[false], 8*hold, 5*hold)
 		}

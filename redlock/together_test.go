@@ -269,8 +269,9 @@ func TestWhoWasCalledAndIsOvertakenKeepsItsPlace(t *testing.T) {
 					if q.has() {
 						t.Fatal("holds what another holds on a majority")
 					}
-					// While the pilot alone is free it is granted and rolled back there again and
-					// again, and each grant takes it out of the queue for an instant.
+					// While the pilot alone is free it is granted and rolled back there
+					// again and again. Each grant takes it out of the queue for an
+					// instant.
 					if n := len(s.queues("key")[pilot]); n != 1 && test.name == "everywhere" {
 						t.Errorf("%d entries in the queue, want its own", n)
 					}

@@ -43,9 +43,9 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
-// heedSignals has commands that the tests start die of the signals that end programs,
-// also where whoever started the tests ignores them, as nohup and a shell's & do: a
-// child would inherit that.
+// heedSignals makes sure that commands started by the tests die of the signals that end
+// programs. nohup and a shell's & make the tests ignore them, and a child would inherit
+// that.
 func heedSignals() {
 	for _, sig := range []os.Signal{syscall.SIGHUP, os.Interrupt} {
 		if signal.Ignored(sig) {

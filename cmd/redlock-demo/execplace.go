@@ -179,9 +179,9 @@ func (p *place) has(name string, c *redlock.Client) {
 	}
 }
 
-// await waits until enough is known of who is connected, at most for connectBound. Of a fleet
-// that was closed for others a quorum votes only once it is known where it goes, so in a move
-// it waits for the fleets to say who they are.
+// await waits until enough is known of who is connected, at most for connectBound. When
+// a fleet was closed because of a move, its masters vote only once it is known where it
+// moves. So in a move await also waits for the fleets to say who they are.
 func (p *place) await(ctx context.Context) {
 	var wg sync.WaitGroup
 	for _, m := range p.mine {

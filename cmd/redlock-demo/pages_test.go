@@ -117,8 +117,9 @@ func TestBlocksOfThePagesAreOfAKnownSort(t *testing.T) {
 	}
 }
 
-// Each command of this program that a page shows has the flags and arguments that
-// the program takes, and each target of make is there, also where the block is not run.
+// Each command of this program that a page shows has flags and arguments that the
+// program takes. Each target of make that a page shows exists. Both hold for blocks
+// that are not run, too.
 func TestCommandsOfThePagesAreTaken(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	if err != nil {

@@ -23,9 +23,9 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// The shell blocks of every page run, in the order of the page, in one bash and one
-// folder, and print to standard output what the page shows below them. Programs are built, and run where
-// their output stands below them.
+// The shell blocks of every page run in one bash and one folder, in the order of the
+// page. They print to standard output what the page shows below them. Programs are
+// built, and run where their output stands below them.
 //
 // A page that starts masters gets those, at ports of the test's own; the others find
 // five masters in REDLOCK_MASTERS.

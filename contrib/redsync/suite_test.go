@@ -28,9 +28,9 @@ var leftOut = map[string]string{
 	"TestScripts_Hash": "is about the text of redsync's own scripts",
 }
 
-// changes are made to redsync's tests, in this order: the constructor, and public
-// methods and options in the place of a Mutex's fields, of which the tests make use
-// since they are part of the package.
+// changes are made to redsync's tests, in this order: the constructor, then public
+// methods and options in the place of a Mutex's fields. redsync's tests are part of its
+// package, so they use the fields.
 var changes = []struct {
 	from *regexp.Regexp
 	to   string

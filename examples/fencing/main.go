@@ -1,7 +1,6 @@
-// Command fencing lets a holder of a lock be paused for longer than its lease,
-// between its last look at the lock and its write, and shows what that does to a
-// stock in a SQL database: without fencing tokens an item is sold and lost, with
-// them the late write is refused.
+// Command fencing pauses a holder of a lock for longer than its lease, between its last
+// look at the lock and its write. It shows what that does to a stock in a SQL database.
+// Without fencing tokens an item is sold and lost. With them the late write is refused.
 //
 //	go run .
 //	REDLOCK_MASTERS=redis://127.0.0.1:7101,redis://127.0.0.1:7102,… go run .

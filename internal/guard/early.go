@@ -3,9 +3,9 @@ package guard
 import "strconv"
 
 // An Early is what a client's first acquisition needs to go out before the masters are
-// judged. Each master compares its marker with these settings and acquires in one step, so
-// nothing is set on a master of a fleet with other settings, or of one that is being moved.
-// The judgement that follows decides whether the answer counts.
+// judged. Each master compares its marker with these settings and acquires in one step.
+// So nothing is set on a master of a fleet with other settings, or of one that is being
+// moved. The judgement that follows decides whether the answer counts.
 type Early struct{ settings [5]any }
 
 // Early returns the Early for masters whose locks are in this database. The level must be

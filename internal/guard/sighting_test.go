@@ -19,9 +19,9 @@ func (m *master) sighted() map[string]string {
 	return fields
 }
 
-// sight writes that the master was first seen without a marker so long ago, by its
-// clock and by the wall clock of a client, with changes: field, value…; "-" removes
-// a field.
+// sight writes that the master was first seen without a marker: ago by its own clock,
+// and wallAgo by the wall clock of a client. changes are pairs of field and value; "-"
+// removes a field.
 func (m *master) sight(ago, wallAgo time.Duration, changes ...string) map[string]string {
 	m.t.Helper()
 	now := m.time()
@@ -43,8 +43,8 @@ func (m *master) sight(ago, wallAgo time.Duration, changes ...string) map[string
 	return fields
 }
 
-// seesItNow fails unless the sighting is of this process and history, from now on,
-// which is between then and now, by both clocks, and is kept for a day.
+// seesItNow fails unless the sighting names this process and history. It must begin
+// between then and now, by both clocks, and be kept for a day.
 func (m *master) seesItNow(then time.Time) {
 	m.t.Helper()
 	got := m.sighted()

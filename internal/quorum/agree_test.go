@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// A question with several candidates is open for as long as some candidate can
-// still get a quorum, and granted to the one that has it, whatever the votes are.
+// A question with several candidates is open for as long as some candidate can still
+// get a quorum. It is granted to the candidate that has one. Both hold whatever the
+// votes are.
 func TestVotesForSeveralCandidatesAreDecidedAsEarlyAsPossible(t *testing.T) {
 	for range 20_000 {
 		total, candidates := 1+rand.N(7), 2+rand.N(4)

@@ -7,10 +7,10 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-// answerScore refuses a command on a sorted set that has a NaN for a score, or
-// something else than an integer for a LIMIT, as Redis does, and reports whether it
-// did: miniredis takes the one for a number, and for the other also "+500". It makes
-// 0 of a score of -0 among args, as Redis does in a set of up to 128.
+// answerScore refuses a command on a sorted set as Redis does, where a score is NaN or
+// a LIMIT is not an integer, and reports whether it did. miniredis takes NaN for a
+// number, and "+500" for a LIMIT. It makes 0 of a score of -0 among args, as Redis does
+// in a set of up to 128.
 func answerScore(p *server.Peer, cmd string, args []string) bool {
 	switch cmd {
 	case "ZADD":

@@ -11,9 +11,9 @@ type Hooks struct {
 	ID string
 	// Chance makes its random choices; nil: Go's own generators.
 	Chance *chance.Source
-	// Yield is called by the writer of the connection to a master, by its number
-	// in the list, when its queue has become occupied, to let more calls come
-	// for one flush; nil: runtime.Gosched.
+	// Yield is called by the writer of the connection to a master when its queue is no
+	// longer empty, to let more calls come for one flush. master is its number in the
+	// list. nil: runtime.Gosched.
 	Yield func(master int)
 }
 

@@ -47,11 +47,12 @@ func (j *votingRight) reasonAt(now drift.Instant) *guard.AbstainError {
 // question.
 var errUnjudged = &guard.AbstainError{Cause: guard.Unmarked}
 
-// Abstains is why the answer of master i does not count; nil where it counts. It counts
-// if its connection was judged and may vote, if the marker was still as judged at the
-// end of the flush that carried the answer, and if all of that held when the question
-// was asked. Complete calls it with a reply. Replies come in order, so the votingRight
-// that is set then is not older than the call. A nil Monitor counts every answer.
+// Abstains is why the answer of master i does not count; nil where it counts. The
+// connection must be judged and may vote, and the marker must be as judged at the end
+// of the flush that carried the answer. All of that must also have held when the
+// question was asked. Complete calls it with a reply. Replies come in order, so the
+// votingRight that is set then is not older than the call. A nil Monitor counts every
+// answer.
 func (g *Monitor) Abstains(i int, call *pipeline.Call, asked drift.Instant) *guard.AbstainError {
 	if g == nil {
 		return nil

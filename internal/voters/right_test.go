@@ -10,8 +10,9 @@ import (
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
-// An answer is a vote only by the connection that was judged, with the marker as
-// it was judged, and for questions asked since the right was gained.
+// An answer is a vote only if it comes by the connection that was judged and the marker
+// is still as it was judged. The question must have been asked after the right to vote
+// was gained.
 func TestAnAnswerIsAVoteOnlyAsJudged(t *testing.T) {
 	const mark = "the marker"
 	clock := drift.NewFake(time.Unix(1e9, 0))

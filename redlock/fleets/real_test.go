@@ -86,8 +86,8 @@ func (s *shop) open(stop *atomic.Bool) {
 }
 
 // Shops sell an inventory on real masters while the whole fleet is moved from three
-// masters to five others, and one of each is killed on the way: no update is lost, no sale
-// is refused, and a client that was forgotten is.
+// masters to five others. One of each is killed on the way. No update is lost, no sale
+// is refused, and a client that was forgotten is refused.
 func TestAnInventoryIsSoldWhileItsFleetIsMoved(t *testing.T) {
 	if err := redistest.Available(); err != nil {
 		t.Skipf("no redis-server: %v", err)

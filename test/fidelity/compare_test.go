@@ -36,11 +36,10 @@ func inWords(reply any) string {
 	}
 }
 
-// number is s, or where that is one with a fraction or an exponent the shortest
-// form of it, and so where it has more than 17 digits: Redis 7.2 has begun to
-// write 1e+300 for what was 1.0000000000000001e+300 before, and the simulation
-// does without exponents for longer.
-// Redis before 7.0 writes a score of -0 with its sign.
+// number gives numbers with a fraction, an exponent or more than 17 digits in their
+// shortest form, and anything else as it is. Redis 7.2 began to write 1e+300 for what
+// was 1.0000000000000001e+300 before, and the simulation writes no exponents where
+// Redis does. Redis before 7.0 writes a score of -0 with its sign.
 func number(s string) string {
 	if s == "-0" {
 		return "0"

@@ -2,14 +2,14 @@
 // redis-server, and nothing else: whatever the simulation proves of the library
 // is worth as much as the two are alike.
 //
-// Sequences of commands are made up at random: every script of internal/script
-// and internal/guard with plausible and hostile arguments, plain commands that
-// put, remove, retype and expire keys between them, scripts that are forgotten,
-// and steps of the clock. Both masters get the same sequence, with clocks that
-// stand still at the same instants. Every reply, every message that a waiting
-// client hears, and after each command everything that is stored must be the
-// same: values, types, expiries to the millisecond. Of errors the code counts
-// and not the wording.
+// Sequences of commands are made up at random. They hold every script of
+// internal/script and internal/guard with plausible and hostile arguments, and plain
+// commands that put, remove, retype and expire keys between them. Scripts are
+// forgotten, and the clock is stepped. Both masters get the same sequence, with clocks
+// that stand still at the same instants. Every reply must be the same, and so must
+// every message that a waiting client hears. After each command everything that is
+// stored must be the same: values, types, expiries to the millisecond. Of errors only
+// the code counts, not the wording.
 //
 // It is a module of its own, so that what it needs (rapid) is no dependency of
 // the library. It needs a redis-server and, for the clock, Linux and a C

@@ -34,9 +34,9 @@ func (m *masters) openBrisk(opts ...redlock.Option) *redlock.Client {
 	return m.awaitAll(openURLs(m.t, m.urls, append(m.level(), opts...)...))
 }
 
-// level is the guard's: the default one, where all masters are up when the first
-// client comes, so that the fleet is declared, and none is restarted or emptied
-// whose vote the test needs.
+// level is the guard's level. The default one requires that all masters are up when the
+// first client comes, so that the fleet is declared. It also requires that the test needs
+// the vote of no master that was restarted or emptied.
 func (m *masters) level() []redlock.Option {
 	if m.trusting {
 		return nil

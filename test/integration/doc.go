@@ -1,10 +1,10 @@
-// Package integration holds tests of the whole library on real masters, and
-// nothing else: redis-server processes that are killed, frozen and restarted,
-// and, where a Docker engine answers, containers with addresses of their own
-// that are paused and cut off from the network as well.
+// Package integration holds tests of the whole library on real masters, and nothing
+// else. They are redis-server processes that are killed, frozen and restarted. Where a
+// Docker engine answers, they are also containers with addresses of their own, which
+// are paused and cut off from the network.
 //
-// It is a module of its own, so that what it needs (dockertest, and another
-// Redlock client to meet on the same keys) is no dependency of the library.
+// It is a module of its own. So what it needs is no dependency of the library:
+// dockertest, and another Redlock client to meet on the same keys.
 //
 // Every test starts masters of its own and, at its end, asks whether anything
 // was left behind: a key, a goroutine, a client that still works. The closing

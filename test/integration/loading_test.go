@@ -68,9 +68,8 @@ func (p *processes) restartLoading(which ...int) (loaded func()) {
 	}
 }
 
-// A master that was killed while the lock was held, and is reading its file
-// when the client finds it again, has the key on that file. The release must
-// outlast the answers LOADING.
+// A master was killed while the lock was held, and is reading its file when the client
+// finds it again. The file has the key. The release must outlast the answers LOADING.
 func TestAReleaseOutlastsTheLoadingOfAMaster(t *testing.T) {
 	p := startSlowToLoad(t)
 	p.trusting = true

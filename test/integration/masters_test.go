@@ -112,9 +112,9 @@ func (m *masters) keys(i int) []string {
 	return names
 }
 
-// wantNoKeys is the last question of every test: masters that answer hold
-// nothing any more. The client is closed by then, so nothing that it sent can
-// be more than a moment late, and no TTL of seconds hides a key that stays.
+// wantNoKeys is the last question of every test: masters that answer hold nothing any
+// more. The client is closed by then, so nothing that it sent can be more than a moment
+// late. TTLs are not awaited, so a key that stays is seen.
 func (m *masters) wantNoKeys() {
 	m.t.Helper()
 	if m.t.Failed() {

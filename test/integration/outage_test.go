@@ -99,9 +99,9 @@ func TestManyLocksAreKeptWhileTwoMastersAreKilled(t *testing.T) {
 
 func manyKey(i int) string { return "key " + string(rune('a'+i%26)) + string(rune('a'+i/26)) }
 
-// wantOutage asks that nothing can be locked, that this is told within the
-// masters' timeout, with a cause for each, and that the context of what is held
-// ends by its validity.
+// wantOutage checks three things. Nothing can be locked, and the call says so within
+// the masters' timeout, with a cause for each. The context of what is held ends by its
+// validity.
 func wantOutage(t *testing.T, m *masters, c *redlock.Client, held *redlock.Lock, away ...int) {
 	t.Helper()
 	began := time.Now()

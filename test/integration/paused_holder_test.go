@@ -9,8 +9,8 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A process that stands still for longer than its TTL finds its lock lost when
-// it goes on, before anything else, and does no harm to who has it by then.
+// A process stands still for longer than its TTL. When it goes on, it finds its lock
+// lost before anything else. It does no harm to the new holder.
 func TestAHolderThatWasPausedFindsItsLockLost(t *testing.T) {
 	const ttl = time.Second
 	p := startProcesses(t, five)

@@ -18,9 +18,9 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A master that takes over the data of its own stale replica forgets what it has
-// granted since, and keeps its process, its connections and a marker that looks
-// right. Only the history of its data tells.
+// A master takes over the data of its own stale replica and forgets what it has granted
+// since. Its process, its connections and a marker that looks right stay. Only the
+// history of its data tells.
 func TestAMasterResynchronisedFromItsStaleReplicaGrantsNothingTwice(t *testing.T) {
 	const ttl = 5 * time.Second
 	for _, level := range []redlock.GuardLevel{redlock.GuardStandard, redlock.GuardStrict} {

@@ -27,8 +27,8 @@ func mustRead(t *testing.T, c *redlock.Client, key string, opts ...redlock.LockO
 	return l
 }
 
-// readers is who is in the set at a key of a master, and when the last of them
-// and the key expire, in ms since 1970.
+// readers lists the readers at a key of a master. last and expires are when the last of
+// them and the key expire, in ms since 1970.
 func (m *masters) readers(i int, key string) (tokens []string, last, expires int64) {
 	m.t.Helper()
 	if m.do(i, "TYPE", key) != "zset" {

@@ -174,9 +174,9 @@ func wantRefusal(t *testing.T, p *processes, err error, kind error, free, down, 
 	}
 }
 
-// wantHolders asks that a refusal tell who holds the key. The question comes
-// second and is not waited for as long as the attempt itself, so on a machine
-// with much to do it may need a few.
+// wantHolders fails unless a refusal tells who holds the key. That question is asked
+// second, and is not waited for as long as the attempt itself. On a busy machine it may
+// need a few attempts.
 func wantHolders(t *testing.T, p *processes, c *redlock.Client, foreign masterSet) {
 	t.Helper()
 	var told error

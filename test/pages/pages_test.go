@@ -74,8 +74,8 @@ func page(string, error)                  {}
 
 // Every block of Go in the documentation compiles: whole programs as they are, and
 // fragments in a function. The fragments of a page follow each other, each in a scope
-// inside the one before, so that a later one may use what an earlier one has declared.
-// A line of … alone stands for code that is left out.
+// inside the one before. So a later one may use what an earlier one has declared. A
+// line of … alone stands for code that is left out.
 func TestCodeOfThePagesCompiles(t *testing.T) {
 	exports := exportData(t)
 	checked := 0

@@ -10,8 +10,8 @@
 // repetition, so that a machine that was slower for a while slows both sides of
 // it: its median, and its least and its greatest value.
 //
-// It exits 1 when the file cannot be read, holds no result of a benchmark that
-// it knows, or does not keep a bound, and 2 on usage.
+// It exits 1 when the file cannot be read, when it holds no result of a known
+// benchmark, or when a bound is not kept. Wrong usage exits 2.
 package main
 
 import (

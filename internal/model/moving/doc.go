@@ -6,16 +6,17 @@
 // # What is modelled
 //
 // Time passes in ticks, by one clock for all; what drift does is in package model. A
-// master is a key with an owner and a time to live, a mark that its fleet is closed, and
-// a quarantine after a restart, which takes the key and the mark.
+// master is a key with an owner and a time to live, and a mark that its fleet is
+// closed. A restart takes both, and a quarantine follows.
 //
 // A client is in phase one (it locks in the old fleet), two (in both) or three (in the
-// new one), and goes on to the next when it holds nothing and likes to. One may be
-// forgotten in phase one. An attempt asks each master of a fleet, as late as it pleases;
-// at a quorum the client has this fleet, for what is left of the TTL since it began. In
-// phase two it then asks the other one. It gives up whenever it likes, and gives back
-// what it has. A hold is extended as often as its client likes, at any of the masters,
-// and counts those that still have it. It is over when one of its fleets is.
+// new one). It may go on to the next phase whenever it holds nothing. One may be
+// forgotten in phase one. An attempt asks each master of a fleet, as late as it
+// pleases. At a quorum the client has this fleet, for what is left of the TTL since it
+// began. In phase two it then asks the other one. It gives up whenever it likes, and
+// gives back what it has. A hold is extended as often as its client likes, at any of
+// the masters, and counts those that still have it. It is over when one of its fleets
+// is.
 //
 // A release is executed at once, and a command that is refused is not executed: a key that
 // is left over can only be in the way, and whoever finds it there might as well not have

@@ -1,9 +1,8 @@
-// Package faults is the fault matrix: for each fault of a list, several clients
-// in processes of their own work steadily on five real masters, the fault comes
-// in the middle, and what must follow from it is checked in the history of the
-// run: that no two of them held a lock at a time, that no update was lost, that
-// operations were decided within their bound, that all went on again, and that
-// nothing is left behind.
+// Package faults is the fault matrix. For each fault of a list, several clients in
+// processes of their own work steadily on five real masters, and the fault comes in the
+// middle. What must follow is checked in the history of the run. No two clients held a
+// lock at a time, and no update was lost. Operations were decided within their bound,
+// and all went on again. Nothing is left behind.
 //
 // A row is written once, and runs on every kind of masters that can have its
 // fault: redis-server processes (P) and, where a Docker engine answers,

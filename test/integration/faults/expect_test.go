@@ -29,10 +29,10 @@ func (r *run) told(client, n int) (ops []done) {
 	return ops
 }
 
-// goesOn asks that nothing has failed since the fault. Of a lock that is
-// contended the masters that go on may have given too few votes, since others had
-// some, for its release to be confirmed by them alone; and where a master that
-// something was done to has forgotten its own, no majority has kept it.
+// goesOn fails if an operation failed after the fault. Two failures of a contended
+// lock's release are excepted. The masters that go on may have given it too few votes,
+// since others had some; then they alone cannot confirm the release. And where a master
+// that something was done to has forgotten its vote, no majority has kept the lock.
 func (r *run) goesOn() {
 	r.Helper()
 	failed := r.history.operations(func(d done) bool {

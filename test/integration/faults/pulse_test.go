@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// A pulse tells a machine that stands still from a library that waits. Beside
-// its work each client pings every master on connections of its own. Where a
-// ping was due and its answer had not come for slowPulse, from a master that
-// nothing is done to, the machine was too busy to blame anybody: operations of
-// that client in that time are excused, and counted.
+// A pulse tells a machine that stands still from a library that waits. Beside its work
+// each client pings every master on connections of its own. A ping that is not answered
+// for slowPulse, by a master that nothing is done to, shows that the machine was too
+// busy. Operations of that client in that time are excused, and counted.
 const (
 	pulseEvery = 50 * time.Millisecond
 	slowPulse  = commandTimeout / 4

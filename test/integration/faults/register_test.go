@@ -10,10 +10,10 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A register is what the locks of a row protect: a number for each key, which
-// holders read and write one higher. It accepts a write with a fencing token
-// only if the token is higher than any it has seen for the key, or the same one
-// of the same owner; without tokens it accepts whatever comes.
+// A register is what the locks of a row protect: a number for each key, which holders
+// read and write one higher. It accepts a write with a fencing token only if the token
+// is higher than any it has seen for the key, or the same one by the same owner.
+// Without tokens it accepts every write.
 type register struct {
 	listener net.Listener
 	serving  sync.WaitGroup

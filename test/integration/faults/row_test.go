@@ -147,9 +147,9 @@ func (r *run) byeOf(client int) event {
 	return r.history.byes[client]
 }
 
-// progress waits until every worker with locks of its own has locked and
-// unlocked n times that began after from, and every other worker that comes to
-// an end by itself once.
+// progress waits until every worker with locks of its own has locked and unlocked n
+// times, counting pairs that began after from. Of every other worker that ends by
+// itself it awaits one.
 func (r *run) progress(from instant, n int) {
 	r.Helper()
 	behind := ""

@@ -74,12 +74,12 @@ var model = porcupine.Model{
 // certainly free the rest does not depend on what was before.
 const window = 200
 
-// Linearizable checks, for each key, that there is an order of all that was done
-// to it, in which each lock finds it free: a lock takes place between its call and
-// its return, its end between the instant at which the holder stops to believe
-// in it and the confirmation of its release, or at any time later where it was
-// not confirmed or merely expired. Where there is no such order, porcupine's
-// picture of it is written to a file that the violation names.
+// Linearizable checks, for each key, that all that was done to it can be put in an
+// order in which each lock finds it free. A lock takes place between its call and its
+// return. Its end takes place between the instant at which the holder stops to believe
+// in it and the confirmation of its release. Where the release was not confirmed, or
+// the lock merely expired, its end may be at any later time. Where there is no such
+// order, porcupine's picture of it is written to a file that the violation names.
 func (h History) Linearizable(timeout time.Duration) (found []Violation) {
 	keys, holds := h.byKey()
 	for _, key := range keys {

@@ -5,9 +5,9 @@
 // to be found by what the list names: a profile of the simulation, within a
 // budget of seeds, or a test of the module. The library as it is passes the same.
 //
-// To add one, add an entry to a list: to that in list_test.go if the simulation finds
-// it or could, else to listmoving_test.go (moves between fleets), listguard_test.go (who
-// may vote) or listwaiting_test.go (who waits, and what is told):
+// To add one, add an entry to a list. That is list_test.go if the simulation finds it
+// or could. The others are listmoving_test.go (moves between fleets), listguard_test.go
+// (who may vote) and listwaiting_test.go (who waits, and what is told):
 //
 //	{
 //		name:    "quorum of N/2",
@@ -26,7 +26,7 @@
 //
 //	cd test/proof && go test ./mutants -v -only N/2
 //
-// A mutant fails the test if it survives, if it does not compile, if the old text
-// of an edit is not there exactly once, or if an edit changes no code. A mistake
-// that takes code of its own has a file in testdata.
+// A mutant fails the test if it survives or does not compile. It also fails if an edit
+// changes no code, or if its old text is not there exactly once. A mistake that takes
+// code of its own has a file in testdata.
 package mutants

@@ -11,11 +11,11 @@ import (
 // master that has forgotten a lock might keep it alive. The exhaustive model has
 // found it (docs/explanation/verification.md); by chance it hardly ever comes about.
 //
-// One client is granted the lock by two masters of three. The third grants the
-// other client's attempt, which then waits for one of the two, is restarted, and
-// gets the lock back from its holder, who can extend it only there and at one
-// that still has it. At the last one the lock expires, which completes the
-// attempt.
+// One client is granted the lock by two masters of three. The third grants the other
+// client's attempt. That attempt then waits for one of the first two. This master is
+// restarted, and its holder sets the lock there again. The holder can extend it only
+// there and at one more that still has it. At the last one the lock expires, which
+// completes the attempt.
 func (w *world) ambush(d *dice) {
 	holder := d.upTo(w.p.Clients)
 	other := (holder + 1 + d.upTo(w.p.Clients-1)) % w.p.Clients

@@ -1,13 +1,14 @@
-// Package sim runs the library against simulated masters in virtual time: the
-// real packages redlock and pool, in a testing/synctest bubble, over in-memory
-// connections that lose time, break and repeat themselves, to masters that run
-// the real scripts by clocks of their own.
+// Package sim runs the library against simulated masters in virtual time. The packages
+// redlock and pool are the real ones, in a testing/synctest bubble. In-memory
+// connections lose time, break and repeat themselves. The masters run the real scripts,
+// by clocks of their own.
 //
-// A run follows from its seed and its profile. The same ones give the same run,
-// to the nanosecond and also under the race detector, so a violation is told by
-// its seed and can be looked at again. What makes that so: the library's random
-// choices are seeded, and so are tokens; every delivery of a command or a reply
-// has an instant of its own (see lanes), its delay being a hash of who sends
-// what number of command to whom; everything that is queued at one instant goes
-// out in one flush; and clocks are injected.
+// A run follows from its seed and its profile. The same ones give the same run, to the
+// nanosecond and also under the race detector. So a violation is told by its seed and
+// can be looked at again.
+//
+// Four things make that so. The library's random choices are seeded, and so are tokens.
+// Every delivery of a command or a reply has an instant of its own (see lanes): its
+// delay is a hash of sender, receiver and the command's number. Everything that is
+// queued at one instant goes out in one flush. And clocks are injected.
 package sim

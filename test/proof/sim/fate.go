@@ -16,9 +16,9 @@ func (n *network) fateOf(d *dice, data []byte) fate {
 	switch {
 	case d.one(n.p.CutOneIn):
 		return []fate{cutBefore, cutHalf, cutAfter}[d.upTo(3)]
-	// The marker's scripts are not repeated: a connection repeats nothing by
-	// itself, and what stands in for it here, late bytes of a connection that
-	// was given up, ends with the process, as a declaration must.
+	// The marker's scripts are not repeated. A connection repeats nothing by itself.
+	// What arrives twice here stands for late bytes of a connection that was given up;
+	// they end with the process, as a declaration must.
 	case d.one(n.p.TwiceOneIn) && (n.p.TwiceOnly == "" || n.p.TwiceOnly == nameOf(data)) && !bytes.Contains(data, []byte("redquorum:marker")):
 		return twice
 	}

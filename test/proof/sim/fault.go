@@ -234,8 +234,8 @@ func (w *world) step(d *dice) {
 	w.stepBy(n, -by)
 }
 
-// changeSides sets the masters' clocks, together or but one, as far off those of
-// the clients as strict admits, to one side or the other, or to the middle.
+// changeSides sets the masters' clocks as far off those of the clients as strict
+// admits, to one side or the other, or to the middle. It sets all of them, or only one.
 func (w *world) changeSides(d *dice) {
 	far := guard.Skew(w.p.TTL) + w.p.ClientOffset - d.between(0, 2*sideMargin)
 	to := time.Duration(d.upTo(3)-1) * far

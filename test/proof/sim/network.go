@@ -188,9 +188,9 @@ func (n *network) dial(ctx context.Context, client int, to *node) (net.Conn, err
 	return l, nil
 }
 
-// takeSlot finds lanes for a connection: in turn, since something of those before
-// may still be on its way, and none of an open one, since both end at the instant
-// at which the master is killed. The caller must hold mu.
+// takeSlot finds lanes for a connection. It takes them in turn, since messages of those
+// before may still be on their way. It takes none of an open connection: when the
+// master is killed, both would end at the same instant. The caller must hold mu.
 func (n *network) takeSlot(pair [2]int, number uint64) int {
 	for i := range uint64(maxSlots) {
 		slot := int((number + i) % maxSlots)

@@ -275,8 +275,9 @@ func moving(p *Profile, d *dice) {
 	p.Outages = 4
 	p.Fencing, p.Visited = d.one(2), d.one(2)
 	if p.Fencing && !p.Visited {
-		// The new fleet knows no token of a key that nobody locks in the second phase, as a
-		// master that has lost its data knows none (T2): by less than the quarantine.
+		// Nobody locks some keys in the second phase, so the new fleet knows no token
+		// of them. A master that has lost its data knows none either (T2). So clocks
+		// are off by less than the quarantine.
 		p.ClientOffset = p.TTL / 4
 	}
 	p.Brief = d.one(2)

@@ -272,9 +272,9 @@ func (c *client) shut() {
 	c.opened, c.locker, c.lock = nil, nil, nil
 }
 
-// gather lets commands to a master gather: until everybody at this instant has
-// done what there is to do, and so that no two connections' timers are set at one
-// instant, or for longer.
+// gather lets commands to a master gather for Gather or longer. Without Gather it waits
+// until everybody has done what there is to do at this instant. No two connections'
+// timers are set for the same instant.
 func (c *client) gather(master int) {
 	if c.w.p.Gather == 0 {
 		time.Sleep(time.Duration(1 + master))

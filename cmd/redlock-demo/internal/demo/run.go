@@ -44,10 +44,10 @@ type run struct {
 // where a person is asked for help or the masters are slow, and ends soon after
 // ctx does; all locks are released then.
 //
-// The result's verdict tells whether the expectations held. An error says that
-// they could not all be checked: an *InputError (then there is no result), a
-// *NoQuorumError, an *OutputError when the screen could not be written to, the
-// cause of ctx, or that of a master that could not be killed or restarted.
+// The result's verdict tells whether the expectations held. An error says that they
+// could not all be checked. It is an *InputError (then there is no result), a
+// *NoQuorumError, an *OutputError when the screen could not be written to, or the cause
+// of ctx. A master that could not be killed or restarted has an error of its own.
 func Run(ctx context.Context, cluster Cluster, o Options) (*Result, error) {
 	if err := o.validate(); err != nil {
 		return nil, err

@@ -9,9 +9,9 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// Spawn starts n processes of the redis-server that redistest.Find finds, each
-// on a loopback port and in a temporary directory of its own, with every write
-// on disk before it is answered. ctx bounds the start. The caller must Close it.
+// Spawn starts n processes of the redis-server that redistest.Find finds. Each has a
+// loopback port and a temporary directory of its own, and writes to disk before it
+// answers. ctx bounds the start. The caller must Close it.
 func Spawn(ctx context.Context, n int) (Breaker, error) {
 	path, version, err := redistest.Find()
 	if err != nil {

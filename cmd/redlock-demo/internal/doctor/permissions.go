@@ -88,8 +88,8 @@ var looked = map[string]string{
 	guard.Sighting:         "hmget",
 }
 
-// probes are the commands that the library uses on a key that is not there, each
-// for the most important use, and then one for each sort of the library's own keys.
+// probes are the commands that the library uses, on a key that is not there. First come
+// those of the most important uses, then one for each sort of the library's own keys.
 // PUBLISH asks for the channels.
 func probes(key string) (all []probe) {
 	for _, use := range acl.Uses() {

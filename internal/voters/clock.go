@@ -29,7 +29,7 @@ type ClockReport struct {
 func (g *Monitor) addReading(i int, r drift.Reading) {
 	w := &g.masters[i].clock
 	if w.meter == nil {
-		w.meter = drift.NewMeter(g.cfg.Drift)
+		w.meter = drift.NewMeter(g.cfg.Guard.Drift)
 	}
 	d, err := w.meter.Add(r)
 	if err != nil || d == nil {
@@ -38,9 +38,9 @@ func (g *Monitor) addReading(i int, r drift.Reading) {
 	w.last, w.when = d, time.Now()
 	name := g.masters[i].facts.Master
 	g.notify = append(g.notify, func() {
-		g.logger.Warn("master's clock was set or drifts", "master", name, "clock", d.String())
-		if g.clockChanged != nil {
-			g.clockChanged(name, d)
+		g.cfg.Logger.Warn("master's clock was set or drifts", "master", name, "clock", d.String())
+		if g.cfg.ClockChanged != nil {
+			g.cfg.ClockChanged(name, d)
 		}
 	})
 }
@@ -66,7 +66,7 @@ type Standing struct {
 func (g *Monitor) Standings() []Standing {
 	g.mu.Lock()
 	defer g.unlock()
-	judged := g.standings(g.facts(), g.clock.Now())
+	judged := g.standings(g.facts(), g.cfg.Clock.Now())
 	all := make([]Standing, len(judged))
 	for i, s := range judged {
 		all[i] = Standing{s, g.masters[i].clock.report()}

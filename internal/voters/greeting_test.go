@@ -134,7 +134,10 @@ func TestAHandshakeThatIsServedByTwoProcessesJudgesNobody(t *testing.T) {
 		g, _, end := f.watch(f.cluster.Dialer())
 		f.wantVotes(g, fleetOf)
 		end()
-		g = &Monitor{clock: drift.System(), cfg: guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: fleetOf}}
+		g = &Monitor{cfg: Config{
+			Clock: drift.System(),
+			Guard: guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: fleetOf},
+		}}
 		const run = "0123456789012345678901234567890123456789"
 		marker := func(run string) []any {
 			return []any{
@@ -159,7 +162,7 @@ func TestAHandshakeThatIsServedByTwoProcessesJudgesNobody(t *testing.T) {
 			"too late":                 {run, 1, nil, waitForDial + 1, marker(run), false},
 			"no marker's reply":        {run, 1, nil, 0, "OK", false},
 		} {
-			q := &inquiry{g: g, sent: g.clock.Now(), epoch: 1}
+			q := &inquiry{g: g, sent: g.cfg.Clock.Now(), epoch: 1}
 			q.add("EVAL")
 			c := &q.calls[0]
 			c.Reply, c.Err, c.Epoch = test.reply, test.err, 1

@@ -49,12 +49,12 @@ func (g *Monitor) askInit(force bool, without uint64) []*inquiry {
 	g.mu.Lock()
 	defer g.unlock()
 	asked := make([]*inquiry, len(g.masters))
-	fleet := g.cfg.NewFleetID(g.facts())
+	fleet := g.cfg.Guard.NewFleetID(g.facts())
 	for i := range g.masters {
 		if without&(1<<i) != 0 {
 			continue
 		}
-		q := g.ask(i, askInit, guard.Init, fleet, func(t guard.Target) []any { return g.cfg.InitArgs(t, force, without != 0) })
+		q := g.ask(i, askInit, guard.Init, fleet, func(t guard.Target) []any { return g.cfg.Guard.InitArgs(t, force, without != 0) })
 		q.done = make(chan struct{})
 		asked[i] = q
 		g.send = append(g.send, q)
@@ -114,8 +114,8 @@ func (g *Monitor) awaitLooks(ctx context.Context) error {
 		}
 		select {
 		case <-t.C:
-		case <-g.life.Done():
-			return context.Cause(g.life)
+		case <-g.cfg.Life.Done():
+			return context.Cause(g.cfg.Life)
 		case <-ctx.Done():
 			if cause := context.Cause(ctx); !errors.Is(cause, errInitLimit) {
 				return fmt.Errorf("nothing was written: %w", cause)
@@ -131,7 +131,7 @@ func (g *Monitor) unfit(force bool, without uint64) (reasons []error, declared b
 	g.mu.Lock()
 	defer g.unlock()
 	reasons = make([]error, len(g.masters))
-	now := g.clock.Now()
+	now := g.cfg.Clock.Now()
 	standings := g.standings(g.facts(), now)
 	declared = !force
 	for i := range g.masters {
@@ -150,7 +150,7 @@ func (g *Monitor) unfit(force bool, without uint64) (reasons []error, declared b
 			reasons[i] = errors.New("INFO does not tell its run_id: grant +info")
 		case m.Verdict == guard.WrongType || m.Verdict == guard.None:
 			reasons[i] = s.Why
-		case m.Verdict != guard.Missing && !force && !g.cfg.Replaceable(w.facts, now):
+		case m.Verdict != guard.Missing && !force && !g.cfg.Guard.Replaceable(w.facts, now):
 			reasons[i] = fmt.Errorf("it has a marker, so it may have locks: %s", m.Settings())
 		}
 	}

@@ -58,7 +58,7 @@ func (g *Monitor) look(i int) *inquiry {
 		q.add("INFO", section)
 	}
 	if w.run != "" {
-		q.addScript(guard.Dial, g.cfg.DialArgs(q.target(g.fleet)))
+		q.addScript(guard.Dial, g.cfg.Guard.DialArgs(q.target(g.fleet)))
 	}
 	return q
 }
@@ -71,7 +71,7 @@ func (g *Monitor) greeting(i int) *inquiry {
 	for _, section := range infoSections {
 		q.add("INFO", section)
 	}
-	q.addScript(guard.Dial, g.cfg.DialArgs(guard.Target{DB: g.pipes[i].DB(), Sent: q.sent.Wall(), Wait: waitForDial}))
+	q.addScript(guard.Dial, g.cfg.Guard.DialArgs(guard.Target{DB: g.cfg.Masters[i].DB(), Sent: q.sent.Wall(), Wait: waitForDial}))
 	return q
 }
 
@@ -83,7 +83,7 @@ func (q *inquiry) tells(epoch uint64, runID string) bool {
 			return false
 		}
 	}
-	received := q.g.clock.Now()
+	received := q.g.cfg.Clock.Now()
 	m, err := q.marker(received)
 	return err == nil && runID != "" && received.MonotonicSub(q.sent) <= waitForDial && (m.Run == "" || m.Run == runID)
 }
@@ -91,7 +91,7 @@ func (q *inquiry) tells(epoch uint64, runID string) bool {
 // target is what the scripts of this inquiry get as arguments. The caller must hold
 // g.mu.
 func (q *inquiry) target(fleet string) guard.Target {
-	return guard.Target{Run: q.g.masters[q.i].run, DB: q.g.pipes[q.i].DB(), Fleet: fleet, Sent: q.sent.Wall(), Wait: waitForDial}
+	return guard.Target{Run: q.g.masters[q.i].run, DB: q.g.cfg.Masters[q.i].DB(), Fleet: fleet, Sent: q.sent.Wall(), Wait: waitForDial}
 }
 
 func (q *inquiry) addScript(s *script.Script, args []any) { q.add("EVAL", s.EvalArgs(args)...) }
@@ -113,7 +113,7 @@ func (g *Monitor) newInquiry(i int, p purpose, calls int) *inquiry {
 
 func (g *Monitor) makeInquiry(i int, p purpose, calls int) *inquiry {
 	return &inquiry{
-		g: g, i: i, epoch: g.masters[i].epoch, purpose: p, sent: g.clock.Now(),
+		g: g, i: i, epoch: g.masters[i].epoch, purpose: p, sent: g.cfg.Clock.Now(),
 		calls: make([]pipeline.Call, 0, calls),
 	}
 }
@@ -122,7 +122,7 @@ func (g *Monitor) makeInquiry(i int, p purpose, calls int) *inquiry {
 func (g *Monitor) asks(q *inquiry) {
 	w := &g.masters[q.i]
 	w.asking, w.asked = q, time.Now()
-	w.every = lookEvery - g.chance.N("meter", lookEvery/10)
+	w.every = lookEvery - g.cfg.Chance.N("meter", lookEvery/10)
 }
 
 func (q *inquiry) add(cmd string, args ...any) {
@@ -141,7 +141,7 @@ func (q *inquiry) pointers() []*pipeline.Call {
 
 func (q *inquiry) enqueue() {
 	for _, call := range q.pointers() {
-		q.g.pipes[q.i].Enqueue(call)
+		q.g.cfg.Masters[q.i].Enqueue(call)
 	}
 }
 
@@ -173,7 +173,7 @@ func (q *inquiry) Complete(*pipeline.Call) {
 
 // conclude adds the answers to what is known of the master. The caller must hold g.mu.
 func (q *inquiry) conclude(w *watched) {
-	received := q.g.clock.Now()
+	received := q.g.cfg.Clock.Now()
 	if q.purpose == askLook {
 		w.looks++
 		if err := q.readInfo(w); err != nil {
@@ -218,7 +218,7 @@ func (q *inquiry) marker(received drift.Instant) (guard.Marker, error) {
 		return guard.Marker{}, last.Err
 	case last.Epoch != q.epoch:
 		return guard.Marker{}, pipeline.ErrConnectionLost
-	case received.MonotonicSub(q.sent) > waitForDial && q.g.cfg.Level == guard.Strict:
+	case received.MonotonicSub(q.sent) > waitForDial && q.g.cfg.Guard.Level == guard.Strict:
 		return guard.Marker{}, pipeline.ErrTimeout
 	}
 	return guard.ParseMarker(last.Reply, q.sent, received)

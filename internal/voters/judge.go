@@ -12,7 +12,7 @@ import (
 
 // judge judges all masters by what is known now. The caller must hold g.mu.
 func (g *Monitor) judge() {
-	now := g.clock.Now()
+	now := g.cfg.Clock.Now()
 	facts := g.facts()
 	standings := g.standings(facts, now)
 	for i := range standings {
@@ -36,10 +36,10 @@ func (g *Monitor) judge() {
 		g.signal()
 	}
 	g.excluded.Store(g.mustExclude())
-	if votes >= g.need {
+	if votes >= g.cfg.Need {
 		g.early.Store(false)
 	}
-	g.setOpen(votes < g.need && votes+soon >= g.need)
+	g.setOpen(votes < g.cfg.Need && votes+soon >= g.cfg.Need)
 }
 
 // facts is what all masters say. A master that has not said who it is counts as not
@@ -58,7 +58,7 @@ func (g *Monitor) facts() []guard.Facts {
 
 // standings judges all masters. The caller must hold g.mu.
 func (g *Monitor) standings(facts []guard.Facts, now drift.Instant) []guard.Standing {
-	standings := g.cfg.Standings(facts, now)
+	standings := g.cfg.Guard.Standings(facts, now)
 	for i := range standings {
 		if w := &g.masters[i]; w.epoch != 0 && !w.looked {
 			standings[i].Why = &guard.AbstainError{Cause: guard.Unmarked, Err: w.facts.MarkerErr}
@@ -114,8 +114,8 @@ func (g *Monitor) inherits(i int) bool {
 // plan asks for the markers that have to be written or changed. The caller must hold
 // g.mu.
 func (g *Monitor) plan(facts []guard.Facts, now drift.Instant) {
-	g.fleet, _ = g.cfg.FleetID(facts)
-	plan := g.cfg.Plan(facts, now)
+	g.fleet, _ = g.cfg.Guard.FleetID(facts)
+	plan := g.cfg.Guard.Plan(facts, now)
 	busy := slices.ContainsFunc(g.masters, func(w watched) bool { return w.asking != nil })
 	// All masters were empty at one instant. A look that is under way cannot change
 	// that, and with masters far away some look always is under way.
@@ -136,22 +136,22 @@ func (g *Monitor) plan(facts []guard.Facts, now drift.Instant) {
 		}
 		g.warn("no master has a marker: the fleet is new and is declared so; if it is not, it has lost all locks", "masters", len(facts))
 		for _, i := range plan.Masters {
-			g.send = append(g.send, g.ask(i, askDeclare, guard.Declare, plan.Fleet, g.cfg.DeclareArgs))
+			g.send = append(g.send, g.ask(i, askDeclare, guard.Declare, plan.Fleet, g.cfg.Guard.DeclareArgs))
 		}
 	case guard.ToAdopt:
 		for _, i := range g.idle(plan.Masters) {
-			g.send = append(g.send, g.ask(i, askAdopt, guard.Adopt, plan.Fleet, g.cfg.AdoptArgs))
+			g.send = append(g.send, g.ask(i, askAdopt, guard.Adopt, plan.Fleet, g.cfg.Guard.AdoptArgs))
 		}
 	case guard.ToName:
-		g.askFleet(plan, g.cfg.NameArgs)
+		g.askFleet(plan, g.cfg.Guard.NameArgs)
 	case guard.ToComplete:
-		g.askFleet(plan, g.cfg.WholeArgs)
+		g.askFleet(plan, g.cfg.Guard.WholeArgs)
 	case guard.ToClose:
 		if g.askClosing(plan.Masters, plan.Fleet) {
 			g.warn("the fleet is being moved: a master that did not know is told", "to", plan.Fleet)
 		}
 	case guard.ToRevoke:
-		if g.askFleet(plan, g.cfg.RevokeArgs) {
+		if g.askFleet(plan, g.cfg.Guard.RevokeArgs) {
 			g.warn("the fleet was declared new without a master that has locks: the others vote again after their quarantine", "fleet", plan.Fleet)
 		}
 	}
@@ -176,5 +176,5 @@ func (g *Monitor) askFleet(p guard.Plan, args func(t guard.Target, seen string) 
 
 // warn logs a warning when g.mu is free. The caller must hold it.
 func (g *Monitor) warn(text string, args ...any) {
-	g.notify = append(g.notify, func() { g.logger.Warn(text, args...) })
+	g.notify = append(g.notify, func() { g.cfg.Logger.Warn(text, args...) })
 }

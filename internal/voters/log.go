@@ -6,7 +6,7 @@ import "github.com/redquorum/redquorum/internal/guard"
 // passes within moments and what the pool logs. The caller must hold g.mu.
 func (g *Monitor) report(i int) {
 	w := &g.masters[i]
-	s, log := w.standing, g.logger
+	s, log := w.standing, g.cfg.Logger
 	if s.Vote {
 		if w.warned == 0 {
 			return

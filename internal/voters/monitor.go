@@ -22,15 +22,7 @@ import (
 // what takes time; the rest is done where the news arrives. Only Await, Init, CloseFleet
 // and Close block.
 type Monitor struct {
-	cfg    guard.Config
-	pipes  []*pipeline.Pipeline
-	need   int
-	clock  drift.Clock
-	chance *chance.Source
-	logger *slog.Logger
-	life   context.Context
-	// clockChanged hears of a master's clock that was set, or that runs too fast or slow.
-	clockChanged func(master string, d *drift.Deviation)
+	cfg Config
 
 	watchers []*watcher
 
@@ -111,8 +103,7 @@ type Config struct {
 func New(c Config) *Monitor {
 	n := len(c.Masters)
 	g := &Monitor{
-		cfg: c.Guard, pipes: c.Masters, need: c.Need, clock: c.Clock, chance: c.Chance,
-		logger: c.Logger, life: c.Life, clockChanged: c.ClockChanged,
+		cfg:     c,
 		rights:  make([]atomic.Pointer[votingRight], n),
 		masters: make([]watched, n),
 		news:    make(chan struct{}),
@@ -129,7 +120,7 @@ func New(c Config) *Monitor {
 		w.standing = guard.Standing{Master: m.Name(), Why: errUnjudged}
 		g.watchers = append(g.watchers, &watcher{g, i})
 	}
-	for i, m := range g.pipes {
+	for i, m := range c.Masters {
 		m.Watch(g.watchers[i])
 	}
 	go g.run()
@@ -142,7 +133,7 @@ func (g *Monitor) Close() {
 	if g == nil {
 		return
 	}
-	for i, m := range g.pipes {
+	for i, m := range g.cfg.Masters {
 		m.Unwatch(g.watchers[i])
 	}
 	g.mu.Lock()

@@ -16,8 +16,8 @@ func (g *Monitor) JoinMove(name string) {
 	}
 	g.mu.Lock()
 	defer g.unlock()
-	if c := g.cfg.JoinMove(name); c != g.cfg && !g.closed {
-		g.cfg = c
+	if c := g.cfg.Guard.JoinMove(name); c != g.cfg.Guard && !g.closed {
+		g.cfg.Guard = c
 		g.judge()
 	}
 }
@@ -26,7 +26,7 @@ func (g *Monitor) JoinMove(name string) {
 // anybody. The caller must hold g.mu.
 func (g *Monitor) askClosing(masters []int, to string) bool {
 	return g.askFleet(guard.Plan{Masters: masters, Fleet: g.fleet}, func(t guard.Target, seen string) []any {
-		return g.cfg.CloseArgs(t, seen, to)
+		return g.cfg.Guard.CloseArgs(t, seen, to)
 	})
 }
 
@@ -63,7 +63,7 @@ func (g *Monitor) startClosing(to string) (asked []*inquiry) {
 		if w.epoch == 0 || w.facts.MarkerErr != nil || w.facts.Changed || !m.Written() || m.To == to {
 			continue
 		}
-		q := g.ask(i, askFleet, guard.Fleet, g.fleet, func(t guard.Target) []any { return g.cfg.CloseArgs(t, m.Fleet, to) })
+		q := g.ask(i, askFleet, guard.Fleet, g.fleet, func(t guard.Target) []any { return g.cfg.Guard.CloseArgs(t, m.Fleet, to) })
 		q.done = make(chan struct{})
 		asked = append(asked, q)
 		g.send = append(g.send, q)
@@ -75,8 +75,8 @@ func (g *Monitor) startClosing(to string) (asked []*inquiry) {
 func (g *Monitor) closingTo(to string) (guard.Closing, []error) {
 	g.mu.Lock()
 	defer g.unlock()
-	facts, now := g.facts(), g.clock.Now()
-	closing := g.cfg.ClosingTo(facts, to, now)
+	facts, now := g.facts(), g.cfg.Clock.Now()
+	closing := g.cfg.Guard.ClosingTo(facts, to, now)
 	reasons := make([]error, len(facts))
 	for i, s := range g.standings(facts, now) {
 		switch {

@@ -162,6 +162,6 @@ func (g *Monitor) ErrorReply(i int, call *pipeline.Call) {
 	known := w.epoch != call.Epoch || w.facts.Info.Role != "master"
 	g.mu.Unlock()
 	if !known {
-		g.pipes[i].Renew(call.Epoch, call.Err)
+		g.cfg.Masters[i].Renew(call.Epoch, call.Err)
 	}
 }

@@ -46,7 +46,7 @@ func TestAnAnswerIsAVoteOnlyAsJudged(t *testing.T) {
 		"asked when the twin lost it":   {votingRight{epoch: 7, mark: mark, from: at[1]}, 7, mark, at[1], 0},
 		"asked after the twin lost its": {votingRight{epoch: 7, mark: mark, from: at[1]}, 7, mark, at[2], 0},
 	} {
-		g := &Monitor{clock: clock, masters: make([]watched, 1), rights: make([]atomic.Pointer[votingRight], 1)}
+		g := &Monitor{cfg: Config{Clock: clock}, masters: make([]watched, 1), rights: make([]atomic.Pointer[votingRight], 1)}
 		g.rights[0].Store(&test.j)
 		why := g.Abstains(0, &pipeline.Call{Epoch: test.epoch, Checked: &pipeline.Checked{Mark: test.mark}}, test.asked)
 		var got guard.Cause

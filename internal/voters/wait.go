@@ -45,7 +45,7 @@ func (g *Monitor) Await(ctx context.Context, limit time.Duration) (waited time.D
 	case <-news:
 		ok = true
 	case <-ctx.Done():
-	case <-g.life.Done():
+	case <-g.cfg.Life.Done():
 	case <-t.C:
 	}
 	return time.Since(began), ok
@@ -62,7 +62,7 @@ func (g *Monitor) Early() *guard.Early {
 	}
 	g.mu.Lock()
 	defer g.unlock()
-	return g.cfg.Early(g.pipes[0].DB())
+	return g.cfg.Guard.Early(g.cfg.Masters[0].DB())
 }
 
 func haveOneDB(masters []*pipeline.Pipeline) bool {

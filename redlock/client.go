@@ -155,10 +155,10 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	c.wire = wire.New(wire.Config{
 		Ballots: ballot.Config{
 			Masters: c.masters, Need: c.need, Voters: c.voters, InFlight: &c.unfinished, Running: &c.running,
-			Life: c.life, Replied: c.replied(),
+			Life: c.life, Timed: o.trace.timed(), Replied: c.replied(),
 		},
 		Pilots: c.pilots, ID: inQueues, Strict: o.strict(), Retention: o.kept, Longest: o.longest,
-		Clock: o.clock, Chance: o.chance, Timed: o.trace.timed(), Successors: c.waiting,
+		Clock: o.clock, Chance: o.chance, Successors: c.waiting,
 	})
 	c.waiting.SetQueues(c.wire)
 	c.holds = hold.New(hold.Config{

@@ -30,6 +30,7 @@ type Config struct {
 	InFlight *Count          // ballots that some master has still to answer, which Close waits for
 	Running  *Count          // counts every Wait; nil: nobody wants to know
 	Life     context.Context // the client's: its end ends every Wait, with its cause
+	Timed    bool            // Answer.Took and SinceAsked are wanted
 	// Replied, if it is not nil, is called when a master's part has ended, with no
 	// lock of the ballot held.
 	Replied func(b *Ballot, r Reply)
@@ -58,8 +59,22 @@ type Ballot struct {
 	answers []Answer      // guarded by mu
 	Start   drift.Instant // read before the first byte is sent (invariant S2)
 
-	// mu guards what follows. Nothing blocks under it.
-	mu             sync.Mutex
+	mu       sync.Mutex // guards answers, decision and patience. Nothing blocks under it.
+	decision            // guarded by mu
+
+	Use
+	abandoned atomic.Bool // calls that are not sent yet need not be
+
+	calls    []pipeline.Call // by master, which is also their Slot
+	asked    time.Time       // when Send was called, if Config.Timed
+	wake     chan struct{}   // gets one value when the ballot is decided, unless Decided is set
+	timer    *time.Timer     // of Wait; runs tick
+	ticked   chan struct{}   // gets one value when tick has run for the last time in a Wait
+	patience patience        // guarded by mu
+}
+
+// A decision is how far the masters' answers have come.
+type decision struct {
 	tally          quorum.Tally
 	outcome        quorum.Outcome
 	expired        bool  // decided by a deadline
@@ -67,9 +82,11 @@ type Ballot struct {
 	outstanding    uint8 // calls that are not back, and one while they are being queued
 	awaitedAtClose uint8 // the same without calls that are kept for a later connection
 	endedByClose   bool  // decided because the client closes
+}
 
-	Rules     Rules
-	abandoned atomic.Bool // calls that are not sent yet need not be
+// A Use is what one use of a ballot asks, and whom it tells.
+type Use struct {
+	Rules Rules
 	// Command goes to every master that has none in Own.
 	Command pipeline.Command
 	Own     []*pipeline.Command // empty, or one for each master; nil: Command. See SetOwn
@@ -82,14 +99,6 @@ type Ballot struct {
 	// Decided is called when the ballot is decided, with the ballot locked, and nobody
 	// calls Wait; nil: the starter calls Wait.
 	Decided interface{ Decided(*Ballot) }
-
-	calls    []pipeline.Call // by master, which is also their Slot
-	Timed    bool            // Answer.Took and SinceAsked are wanted
-	asked    time.Time       // when Send was called, if Timed
-	wake     chan struct{}   // gets one value when the ballot is decided, unless Decided is set
-	timer    *time.Timer     // of Wait; runs tick
-	ticked   chan struct{}   // gets one value when tick has run for the last time in a Wait
-	patience patience        // guarded by mu
 }
 
 // Init prepares a new ballot. q is the struct that the ballot is part of.
@@ -147,12 +156,11 @@ func (b *Ballot) reset() {
 	}
 	clear(b.answers)
 	clear(b.Own)
-	b.Own = b.Own[:0]
-	b.Command = pipeline.Command{Encoded: b.Command.Encoded[:0]}
+	b.Use = Use{Command: pipeline.Command{Encoded: b.Command.Encoded[:0]}, Own: b.Own[:0]}
 	for i := range b.calls {
 		b.calls[i].Reply, b.calls[i].Err = nil, nil
 	}
-	b.Agreed, b.Tell, b.Over, b.Decided, b.Start = 0, 0, nil, nil, drift.Instant{}
+	b.Start = drift.Instant{}
 	b.outcome, b.expired, b.endedByClose = quorum.Open, false, false
 	b.abandoned.Store(false)
 	b.q.Free()
@@ -277,7 +285,7 @@ func (b *Ballot) Complete(c *pipeline.Call) {
 			*a = Answer{Verdict: Failed, Err: abstains}
 		}
 		a.Unsent, a.Late = unsent, b.outcome != quorum.Open
-		if b.Timed {
+		if b.cfg.Timed {
 			a.Took = time.Since(b.asked)
 		}
 		switch a.Verdict {

@@ -162,7 +162,7 @@ func TestAnswersAreTimedWhereThatIsWanted(t *testing.T) {
 		for _, timed := range []bool{false, true} {
 			f.answers("--y")
 			p := f.begun(everyone)
-			p.Timed = timed
+			f.cfg.Timed = timed
 			p.ask()
 			for i := range 2 {
 				time.Sleep(10 * time.Millisecond)
@@ -187,7 +187,7 @@ func TestABallotThatIsUsedAgainAllocatesNothing(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		for _, timed := range []bool{false, true} {
 			p := f.poll()
-			p.Timed = timed
+			f.cfg.Timed = timed
 			n := testing.AllocsPerRun(100, func() {
 				p.Begin(ballot.Rules{})
 				p.Agreed = 1<<0 | 1<<1

@@ -42,7 +42,7 @@ type Answer struct {
 	Delayed   bool          // failed for now: the call is kept for a later connection
 	Unsent    bool          // the call came back and the master never saw it
 	Late      bool          // came after the decision
-	Took      time.Duration // since the question was sent; 0 unless Ballot.Timed
+	Took      time.Duration // since the question was sent; 0 unless Config.Timed
 	Candidate int           // the candidate that it agreed to, counted from 1; 0: there is only one
 	Err       error         // why it failed
 }

@@ -14,7 +14,7 @@ import (
 // whose connection is lost is sent again on the next one. If keep is zero, the call is
 // lost with its connection (invariant S5).
 func (b *Ballot) Send(cmd string, skip uint64, keep time.Time) {
-	if b.Timed {
+	if b.cfg.Timed {
 		b.asked = time.Now()
 	}
 	b.cfg.InFlight.Add()
@@ -84,9 +84,9 @@ func (b *Ballot) Resend(c *pipeline.Call, other *pipeline.Command) {
 // GivenUp reports whether calls that were not sent yet are not needed any more.
 func (b *Ballot) GivenUp() bool { return b.abandoned.Load() }
 
-// SinceAsked returns how long ago Send was called; 0 unless Timed.
+// SinceAsked returns how long ago Send was called; 0 unless Config.Timed.
 func (b *Ballot) SinceAsked() time.Duration {
-	if !b.Timed {
+	if !b.cfg.Timed {
 		return 0
 	}
 	return time.Since(b.asked)

@@ -72,7 +72,6 @@ func (w *Wire) newAsk(op Op) *Ask {
 			},
 		}
 		a.Init(&w.cfg.Ballots, a)
-		a.Timed = w.cfg.Timed
 	}
 	a.op, a.read = op, readCode
 	a.Begin(op.rules())

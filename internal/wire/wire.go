@@ -35,7 +35,6 @@ type Config struct {
 	Longest   time.Duration // the longest TTL that a reader of any client may have
 	Clock     drift.Clock
 	Chance    *chance.Source
-	Timed     bool // measure how long each answer takes
 	// Successors hears to whom a release has handed a key over.
 	Successors Successors
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/fleetseam"
@@ -110,8 +111,7 @@ func (a *acquisition) attempt(ctx context.Context, waitFor int, once bool) (h *c
 // order returns the order of an attempt: first the part that is waited for, then the
 // others in the order that all clients use.
 func (a *acquisition) order(waitFor int) []int {
-	order := make([]int, 1, len(a.parts))
-	order[0] = waitFor
+	order := []int{waitFor}
 	for i := range a.parts {
 		if i != waitFor {
 			order = append(order, i)
@@ -123,8 +123,8 @@ func (a *acquisition) order(waitFor int) []int {
 // giveBack releases in the opposite order of taking. It waits for each release, at most
 // for the command timeout, so that the next waiters get the keys in the same order.
 func giveBack(ctx context.Context, held []*redlock.Lock, order []int) {
-	for n := len(order) - 1; n >= 0; n-- {
-		_ = held[order[n]].Unlock(context.WithoutCancel(ctx)) // traces and logs tell
+	for _, i := range slices.Backward(order) {
+		_ = held[i].Unlock(context.WithoutCancel(ctx)) // traces and logs tell
 	}
 }
 

@@ -26,7 +26,7 @@ func TestAShardCostsNoAllocationMoreThanItsClient(t *testing.T) {
 	}); n != 0 || err != nil {
 		t.Errorf("%v allocations, %v", n, err)
 	}
-	if h.(*shardHold).lock() != l {
+	if h.(shardHold).Lock != l {
 		t.Error("the hold is not the client's lock")
 	}
 }

@@ -106,18 +106,12 @@ func (s *Shards) groups(keys []string) []group {
 // lock acquires one of the keys.
 func (g group) lock(ctx context.Context, once bool, opts []redlock.LockOption) (Hold, error) {
 	switch sh := g.shard; {
-	case sh.client != nil && once:
-		l, err := sh.client.TryLockAny(ctx, g.keys, opts...)
-		return sh.hold(l, err)
-	case sh.client != nil:
-		l, err := sh.client.LockAny(ctx, g.keys, opts...)
-		return sh.hold(l, err)
+	case sh.client == nil:
+		return sh.lock(ctx, g.keys[0], once, opts)
 	case once:
-		h, err := sh.locker.TryLock(ctx, g.keys[0], opts...)
-		return h, inFleet(sh.name, err)
+		return sh.hold(sh.client.TryLockAny(ctx, g.keys, opts...))
 	default:
-		h, err := sh.locker.Lock(ctx, g.keys[0], opts...)
-		return h, inFleet(sh.name, err)
+		return sh.hold(sh.client.LockAny(ctx, g.keys, opts...))
 	}
 }
 

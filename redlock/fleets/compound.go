@@ -3,6 +3,7 @@ package fleets
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -88,8 +89,7 @@ func (h *compound) all(ctx context.Context, do func(*redlock.Lock, context.Conte
 func (h *compound) Unlock(ctx context.Context) error {
 	h.end(redlock.ErrUnlocked)
 	errs := make([]error, len(h.held))
-	for n := len(h.order) - 1; n >= 0; n-- {
-		i := h.order[n]
+	for _, i := range slices.Backward(h.order) {
 		errs[i] = inFleet(h.parts[i].path, h.held[i].Unlock(ctx))
 	}
 	h.awaitGone()
@@ -139,9 +139,9 @@ func (h *compound) partEnded(i int) {
 	go func() { // jobs.wait and Unlock wait for it
 		defer h.jobs.end()
 		defer close(h.gone)
-		for n := len(h.order) - 1; n >= 0; n-- {
-			if h.order[n] != i {
-				_ = h.held[h.order[n]].Unlock(context.Background()) // traces and logs tell
+		for _, other := range slices.Backward(h.order) {
+			if other != i {
+				_ = h.held[other].Unlock(context.Background()) // traces and logs tell
 			}
 		}
 		h.ctx.release()

@@ -3,6 +3,7 @@ package fleets
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/redquorum/redquorum/internal/fleetseam"
 	"github.com/redquorum/redquorum/redlock"
@@ -46,8 +47,8 @@ func (h *compound) do(caller context.Context, fn func(ctx context.Context) error
 		own = fn(ctx)
 		return own
 	}
-	for n := len(h.order) - 1; n >= 0; n-- { // the last taken is the first to be unlocked
-		inner, l := run, fleetseam.HoldOf(h.held[h.order[n]])
+	for _, i := range slices.Backward(h.order) { // the last taken is the first to be unlocked
+		inner, l := run, fleetseam.HoldOf(h.held[i])
 		run = func(ctx context.Context) error { return l.Run(ctx, inner) }
 	}
 	// Deferred, so that it happens on a panic and on Goexit as well.
@@ -70,8 +71,8 @@ type doer interface {
 }
 
 // do implements doer.
-func (h *shardHold) do(caller context.Context, fn func(ctx context.Context) error) error {
-	seam, own := fleetseam.HoldOf(h.lock()), error(nil)
+func (h shardHold) do(caller context.Context, fn func(ctx context.Context) error) error {
+	seam, own := fleetseam.HoldOf(h.Lock), error(nil)
 	err := seam.Run(caller, func(ctx context.Context) error {
 		own = fn(ctx)
 		return own

@@ -98,7 +98,10 @@ func (m *moving) settleIDs(ctx context.Context) error {
 			m.late.Store(true)
 			return m.check()
 		}
-		m.pause(ctx)
+		select {
+		case <-ctx.Done():
+		case <-time.After(idsPoll):
+		}
 	}
 	if err := m.check(); err != nil {
 		return err
@@ -133,15 +136,6 @@ const (
 	idsPoll   = 5 * time.Millisecond
 )
 
-func (m *moving) pause(ctx context.Context) {
-	t := time.NewTimer(idsPoll)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-t.C:
-	}
-}
-
 func (m *moving) idsKnown() bool {
 	return !slices.ContainsFunc(m.fleets(""), func(p part) bool { return p.fleet.seam.Guarded() && p.fleet.fleetID() == "" })
 }
@@ -159,10 +153,7 @@ func (m *moving) fleets(path string) []part {
 
 // inOrder returns all parts, each fleet once, sorted by fleet id.
 func inOrder(from, to []part) []part {
-	var parts []part
-	for _, p := range slices.Concat(from, to) {
-		parts = addPart(parts, p)
-	}
+	parts := addParts(nil, slices.Concat(from, to))
 	slices.SortFunc(parts, func(a, b part) int { return a.fleet.compare(b.fleet) })
 	return parts
 }

@@ -19,15 +19,17 @@ type planner interface {
 	fleets(path string) []part
 }
 
-// addPart adds a part, or its keys where the fleet is there already.
-func addPart(parts []part, p part) []part {
-	for i := range parts {
-		if parts[i].fleet.same(p.fleet) {
-			parts[i].keys = sorted(append(slices.Clone(parts[i].keys), p.keys...))
-			return parts
+// addParts adds more parts, or only their keys where the fleet is there already.
+func addParts(parts, more []part) []part {
+	for _, p := range more {
+		i := slices.IndexFunc(parts, func(there part) bool { return there.fleet.same(p.fleet) })
+		if i < 0 {
+			parts = append(parts, p)
+			continue
 		}
+		parts[i].keys = sorted(slices.Concat(parts[i].keys, p.keys))
 	}
-	return append(parts, p)
+	return parts
 }
 
 // sorted sorts keys and keeps each once.

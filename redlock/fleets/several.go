@@ -2,6 +2,7 @@ package fleets
 
 import (
 	"context"
+	"slices"
 
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -46,15 +47,14 @@ func (s *Shards) keys(keys []string) ([]string, error) {
 	if len(keys) == 0 {
 		return nil, badError("lock: 0 keys: want at least 1, at most %d in each shard", maxKeys)
 	}
-	return sorted(append([]string(nil), keys...)), nil
+	return sorted(slices.Clone(keys)), nil
 }
 
 // acquireParts acquires what a plan names.
 func acquireParts(ctx context.Context, key string, parts []part, w way, once bool, opts []redlock.LockOption, j *jobs) (Hold, error) {
 	if len(parts) == 1 {
 		p := &parts[0]
-		l, err := w(ctx, p.fleet.client, p.keys, once, opts)
-		return (&shard{name: p.path}).hold(l, err)
+		return (&shard{name: p.path}).hold(w(ctx, p.fleet.client, p.keys, once, opts))
 	}
 	a := acquisition{key: key, parts: parts, way: w, opts: opts, jobs: j}
 	h, err := a.acquire(ctx, once)

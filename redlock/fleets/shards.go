@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -62,12 +63,7 @@ func Sharded(shards map[string]Locker) (*Shards, error) {
 		}
 		s.shards = append(s.shards, sh)
 	}
-	slices.SortFunc(s.shards, func(a, b shard) int {
-		if a.name < b.name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(s.shards, func(a, b shard) int { return strings.Compare(a.name, b.name) })
 	if err := s.checkApart(); err != nil {
 		return nil, badError("Sharded: %w", err)
 	}
@@ -121,30 +117,36 @@ func (s *Shards) of(key string) *shard {
 
 // Lock implements Locker.
 func (s *Shards) Lock(ctx context.Context, key string, opts ...redlock.LockOption) (Hold, error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	sh := s.of(key)
-	if sh.client == nil {
-		h, err := sh.locker.Lock(ctx, key, opts...)
-		return h, inFleet(sh.name, err)
-	}
-	l, err := sh.client.Lock(ctx, key, opts...)
-	return sh.hold(l, err)
+	return s.lock(ctx, key, false, opts)
 }
 
 // TryLock implements Locker.
 func (s *Shards) TryLock(ctx context.Context, key string, opts ...redlock.LockOption) (Hold, error) {
+	return s.lock(ctx, key, true, opts)
+}
+
+func (s *Shards) lock(ctx context.Context, key string, once bool, opts []redlock.LockOption) (Hold, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	sh := s.of(key)
-	if sh.client == nil {
-		h, err := sh.locker.TryLock(ctx, key, opts...)
-		return h, inFleet(sh.name, err)
+	return s.of(key).lock(ctx, key, once, opts)
+}
+
+// lock acquires a key of the shard.
+func (sh *shard) lock(ctx context.Context, key string, once bool, opts []redlock.LockOption) (Hold, error) {
+	var h Hold
+	var err error
+	switch {
+	case sh.client != nil && once:
+		return sh.hold(sh.client.TryLock(ctx, key, opts...))
+	case sh.client != nil:
+		return sh.hold(sh.client.Lock(ctx, key, opts...))
+	case once:
+		h, err = sh.locker.TryLock(ctx, key, opts...)
+	default:
+		h, err = sh.locker.Lock(ctx, key, opts...)
 	}
-	l, err := sh.client.TryLock(ctx, key, opts...)
-	return sh.hold(l, err)
+	return h, inFleet(sh.name, err)
 }
 
 // hold is what a client has returned, as the hold of a shard.
@@ -152,7 +154,7 @@ func (sh *shard) hold(l *redlock.Lock, err error) (Hold, error) {
 	if err != nil {
 		return nil, inFleet(sh.name, err)
 	}
-	return (*shardHold)(l), nil
+	return shardHold{l}, nil
 }
 
 // Do implements Locker.
@@ -197,22 +199,16 @@ func (s *Shards) plan(keys []string, path string) []part {
 		sh := s.of(keys[0])
 		return sh.locker.plan(keys, joinPath(path, sh.name))
 	}
-	mine := make([][]string, len(s.shards))
+	mine := make(map[*shard][]string)
 	for _, key := range keys {
 		sh := s.of(key)
-		for i := range s.shards {
-			if &s.shards[i] == sh {
-				mine[i] = append(mine[i], key)
-			}
-		}
+		mine[sh] = append(mine[sh], key)
 	}
 	var parts []part
-	for i, keys := range mine {
-		if keys == nil {
-			continue
-		}
-		for _, p := range s.shards[i].locker.plan(keys, joinPath(path, s.shards[i].name)) {
-			parts = addPart(parts, p)
+	for i := range s.shards {
+		sh := &s.shards[i]
+		if keys := mine[sh]; keys != nil {
+			parts = addParts(parts, sh.locker.plan(keys, joinPath(path, sh.name)))
 		}
 	}
 	return parts
@@ -222,9 +218,7 @@ func (s *Shards) plan(keys []string, path string) []part {
 func (s *Shards) fleets(path string) []part {
 	var all []part
 	for i := range s.shards {
-		for _, p := range s.shards[i].locker.fleets(joinPath(path, s.shards[i].name)) {
-			all = addPart(all, p)
-		}
+		all = addParts(all, s.shards[i].locker.fleets(joinPath(path, s.shards[i].name)))
 	}
 	return all
 }

@@ -74,7 +74,7 @@ var ofMoving = []mutant{
 	{
 		name:    "a fleet left behind by a loss in the other",
 		breaks:  "moving: loss in one fleet gives the other back",
-		edits:   []edit{{"redlock/fleets/compound.go", "if h.order[n] != i {", "if false {"}},
+		edits:   []edit{{"redlock/fleets/compound.go", "if other != i {", "if false {"}},
 		foundBy: goTest{"./redlock/fleets", "TestLossInOneFleetIsLossAndGivesTheOtherBack"},
 	},
 	{

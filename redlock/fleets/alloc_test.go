@@ -8,15 +8,19 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// What Sharded adds to a client's call is the choice of the shard, and the hold's type.
-func TestAShardCostsNoAllocationMoreThanItsClient(t *testing.T) {
+func settledShards(n int) *Shards {
 	s := &Shards{}
-	for i := range 4 {
+	for i := range n {
 		name := fmt.Sprint("shard-", i)
 		s.shards = append(s.shards, shard{name: name, weight: hash.Text(name)})
 	}
 	s.settled.Store(true)
-	l := new(redlock.Lock)
+	return s
+}
+
+// What Sharded adds to a client's call is the choice of the shard, and the hold's type.
+func TestAShardCostsNoAllocationMoreThanItsClient(t *testing.T) {
+	s, l := settledShards(4), new(redlock.Lock)
 	var h Hold
 	var err error
 	if n := testing.AllocsPerRun(1000, func() {
@@ -35,13 +39,7 @@ func TestAShardCostsNoAllocationMoreThanItsClient(t *testing.T) {
 // client some 10 µs.
 func BenchmarkShard(b *testing.B) {
 	for _, n := range []int{1, 2, 4, 16} {
-		s := &Shards{}
-		for i := range n {
-			name := fmt.Sprint("shard-", i)
-			s.shards = append(s.shards, shard{name: name, weight: hash.Text(name)})
-		}
-		s.settled.Store(true)
-		l := new(redlock.Lock)
+		s, l := settledShards(n), new(redlock.Lock)
 		b.Run(fmt.Sprintf("shards=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

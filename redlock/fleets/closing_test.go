@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/fleetseam"
@@ -56,9 +55,7 @@ func TestAClosedFleetVotesForThoseAloneWhoTakePart(t *testing.T) {
 			t.Error(err)
 		}
 		unlock(t, lock(t, m.l, "k"))
-		if err := mine.Extend(t.Context()); err != nil {
-			t.Error(err)
-		}
+		wantNil(t, mine.Extend(t.Context()))
 		unlock(t, mine)
 		// Who does not is told at once, before any waiting.
 		began := time.Now()
@@ -66,9 +63,7 @@ func TestAClosedFleetVotesForThoseAloneWhoTakePart(t *testing.T) {
 		if wantMoved(t, err, id); time.Since(began) > time.Second {
 			t.Errorf("told after %v", time.Since(began))
 		}
-		if m.on("k", 0, 2) != 0 {
-			t.Error("it got in others' way")
-		}
+		m.wantOn("k", 0, 2, 0)
 		// A client that comes later is told, too.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -113,9 +108,7 @@ func TestWhoTakesPartGoesOnWhileTheFleetIsClosed(t *testing.T) {
 					}
 					n.Add(1)
 					time.Sleep(5 * time.Millisecond)
-					if err := h.Unlock(t.Context()); err != nil {
-						t.Error(err)
-					}
+					wantNil(t, h.Unlock(t.Context()))
 				}
 			})
 		}
@@ -137,8 +130,7 @@ func TestWhoTakesPartGoesOnWhileTheFleetIsClosed(t *testing.T) {
 func TestAMasterThatWasAwayIsClosedWhenItComesBack(t *testing.T) {
 	inMove(t, func(t *testing.T, m *move) {
 		id := fleetseam.ClientOf(m.to).FleetID()
-		m.masters[2].Kill()
-		synctest.Wait()
+		m.kill(2)
 		r := m.close(id)
 		if len(r.Closed) != 2 || r.Open == nil || len(r.Open.Errors) != 1 || r.Left == 0 {
 			t.Errorf("%+v", r)
@@ -167,8 +159,7 @@ func TestARestartedMasterIsNotAdoptedByAStranger(t *testing.T) {
 			_ = client.Close() // nobody who takes part is there to do it
 		}
 		time.Sleep(6 * time.Second) // until it has looked
-		_, err := forgotten.TryLock(t.Context(), "k")
-		wantMoved(t, err, id)
+		wantMoved(t, errorOf(forgotten.TryLock(t.Context(), "k")), id)
 		m.masters[0].Kill()
 		if err := m.masters[1].Restart(false); err != nil {
 			t.Fatal(err)
@@ -178,8 +169,7 @@ func TestARestartedMasterIsNotAdoptedByAStranger(t *testing.T) {
 			t.Error("a stranger has adopted it")
 		}
 		time.Sleep(5 * time.Minute)
-		_, err = forgotten.TryLock(t.Context(), "k")
-		wantMoved(t, err, id)
+		wantMoved(t, errorOf(forgotten.TryLock(t.Context(), "k")), id)
 
 		// Who takes part adopts it, and closes it.
 		part := m.open(0, 2, redlock.WithMovedTo("another"), redlock.WithMovedTo(id))
@@ -191,9 +181,7 @@ func TestARestartedMasterIsNotAdoptedByAStranger(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		wantNil(t, l.Unlock(t.Context()))
 		r, err := part.CloseFleet(t.Context(), id)
 		if err != nil || len(r.Closed) != 2 {
 			t.Errorf("%+v, %v", r, err)
@@ -203,7 +191,7 @@ func TestARestartedMasterIsNotAdoptedByAStranger(t *testing.T) {
 
 func TestTooFewMastersThatCanBeToldAreNoClosing(t *testing.T) {
 	inMove(t, func(t *testing.T, m *move) {
-		m.killFrom()
+		m.killQuorum("from")
 		r, err := m.open(0, 2).CloseFleet(t.Context(), "elsewhere")
 		q, ok := errors.AsType[*redlock.QuorumError](err)
 		if !ok || !errors.Is(err, redlock.ErrNoQuorum) || q.OK != 1 || q.Need != 2 || q.Total != 3 || r == nil || len(r.Closed) != 1 {
@@ -216,8 +204,7 @@ func TestAFleetIsOpenedAgainByForce(t *testing.T) {
 	inMove(t, func(t *testing.T, m *move) {
 		m.close("elsewhere")
 		time.Sleep(6 * time.Second) // until it has looked
-		_, err := m.from.TryLock(t.Context(), "k")
-		wantMoved(t, err, "elsewhere")
+		wantMoved(t, errorOf(m.from.TryLock(t.Context(), "k")), "elsewhere")
 		if err := m.from.Init(t.Context(), redlock.ForceInit()); err != nil {
 			t.Fatal(err)
 		}
@@ -232,17 +219,11 @@ func TestBadClosingsAreRefused(t *testing.T) {
 			"": "the name is empty", "a b": `"a b"`, strings.Repeat("x", 65): "65 bytes",
 			fleetseam.ClientOf(m.from).FleetID(): "the id of this fleet",
 		} {
-			if _, err := m.from.CloseFleet(t.Context(), to); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%q: %v", to, err)
-			}
+			wantText(t, errorOf(m.from.CloseFleet(t.Context(), to)), want)
 		}
 		off := m.open(0, 2, redlock.WithGuard(redlock.GuardOff))
-		if _, err := off.CloseFleet(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), "GuardOff") {
-			t.Error(err)
-		}
-		if _, err := redlock.Open([]string{"redis://a:1"}, redlock.WithMovedTo("")); err == nil || !strings.Contains(err.Error(), "WithMovedTo: the name is empty") {
-			t.Error(err)
-		}
+		wantText(t, errorOf(off.CloseFleet(t.Context(), "x")), "GuardOff")
+		wantText(t, errorOf(redlock.Open([]string{"redis://a:1"}, redlock.WithMovedTo(""))), "WithMovedTo: the name is empty")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := m.from.CloseFleet(ctx, "x"); !errors.Is(err, context.Canceled) {
@@ -262,7 +243,7 @@ func TestMovingStartsOnAClosedFleet(t *testing.T) {
 		m.close(fleetseam.ClientOf(m.to).FleetID())
 		l := m.moving(m.open(0, 2), m.open(3, 7))
 		unlock(t, lock(t, l, "k"))
-		again, err := fleets.Moving(fleets.One(m.open(0, 2)), fleets.One(m.open(3, 7)))
+		again, err := fleets.Moving(fleets.One(m.open(0, 2)), fleets.One(m.open(3, 7))) // not awaited
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,24 +256,13 @@ func TestMovingStartsOnAClosedFleet(t *testing.T) {
 func TestTheThreePhasesExcludeEachOtherThroughout(t *testing.T) {
 	inMove(t, func(t *testing.T, m *move) {
 		id := fleetseam.ClientOf(m.to).FleetID()
-		var mu sync.Mutex
-		holder, last, sold := "", uint64(0), 0
+		var b book
 		sell := func(name string, l fleets.Locker) error {
 			h, err := l.Lock(t.Context(), "k", redlock.WithFencing())
 			if err != nil {
 				return err
 			}
-			mu.Lock()
-			if holder != "" || h.Fence() <= last {
-				t.Errorf("%s beside %q, token %d after %d", name, holder, h.Fence(), last)
-			}
-			holder, last = name, h.Fence()
-			mu.Unlock()
-			time.Sleep(40 * time.Millisecond)
-			mu.Lock()
-			holder = ""
-			sold++
-			mu.Unlock()
+			b.write(t, name, h, 40*time.Millisecond, "k")
 			return h.Unlock(t.Context())
 		}
 		// What each client uses. A client is changed between two sales: the fleet is closed
@@ -341,8 +311,8 @@ func TestTheThreePhasesExcludeEachOtherThroughout(t *testing.T) {
 		}
 		stop.Store(true)
 		wg.Wait()
-		if sold < 50 {
-			t.Errorf("%d sold", sold)
+		if b.written < 50 {
+			t.Errorf("%d sold", b.written)
 		}
 	}, redlock.WithTTL(time.Second), redlock.WithMaxTTL(2*time.Second))
 }

@@ -39,18 +39,16 @@ func inMove(t *testing.T, test func(t *testing.T, m *move), opts ...redlock.Opti
 	})
 }
 
-func (m *move) killTo() {
-	for _, master := range m.masters[3:6] {
-		master.Kill()
-	}
-	synctest.Wait()
-}
+// sides are the first and the last master of each fleet.
+var sides = map[string][2]int{"from": {0, 2}, "to": {3, 7}}
 
-func (m *move) killFrom() {
-	for _, master := range m.masters[0:2] {
-		master.Kill()
+// killQuorum kills so many masters of a fleet that the others are no quorum.
+func (m *move) killQuorum(fleet string) {
+	if fleet == "from" {
+		m.kill(0, 1)
+	} else {
+		m.kill(3, 4, 5)
 	}
-	synctest.Wait()
 }
 
 func TestAHoldWhileMovingIsOneInBothFleets(t *testing.T) {
@@ -58,13 +56,10 @@ func TestAHoldWhileMovingIsOneInBothFleets(t *testing.T) {
 		t.Run(level.String(), func(t *testing.T) {
 			inMove(t, func(t *testing.T, m *move) {
 				h := lock(t, m.l, "k")
-				if m.on("k", 0, 2) != 3 || m.on("k", 3, 7) != 5 {
-					t.Errorf("on %d and %d masters, want 3 and 5", m.on("k", 0, 2), m.on("k", 3, 7))
-				}
-				for name, c := range map[string]*redlock.Client{"from": m.from, "to": m.to} {
-					if _, err := c.TryLock(t.Context(), "k"); !errors.Is(err, redlock.ErrTaken) {
-						t.Errorf("in %s alone: %v, want %v", name, err, redlock.ErrTaken)
-					}
+				m.wantOn("k", 0, 2, 3)
+				m.wantOn("k", 3, 7, 5)
+				for _, c := range []*redlock.Client{m.from, m.to} {
+					wantIs(t, errorOf(c.TryLock(t.Context(), "k")), redlock.ErrTaken)
 				}
 				if h.Key() != "k" || h.Remaining() <= 0 || h.Fence() != 0 || h.Context().Err() != nil {
 					t.Errorf("%q, %v, %d, %v", h.Key(), h.Remaining(), h.Fence(), h.Context().Err())
@@ -74,19 +69,11 @@ func TestAHoldWhileMovingIsOneInBothFleets(t *testing.T) {
 				if err := h.Extend(t.Context()); err != nil || h.Remaining() <= before {
 					t.Errorf("%v: %v remain, before %v", err, h.Remaining(), before)
 				}
-				if err := h.Verify(t.Context()); err != nil {
-					t.Error(err)
-				}
+				wantNil(t, h.Verify(t.Context()))
 				unlock(t, h)
-				if m.on("k", 0, 7) != 0 {
-					t.Errorf("left on %d masters", m.on("k", 0, 7))
-				}
-				if err := h.Unlock(t.Context()); !errors.Is(err, redlock.ErrUnlocked) || !errors.Is(err, redlock.ErrNotHeld) {
-					t.Errorf("unlocked twice: %v", err)
-				}
-				if cause := context.Cause(h.Context()); !errors.Is(cause, redlock.ErrUnlocked) {
-					t.Errorf("the context's cause is %v", cause)
-				}
+				m.wantOn("k", 0, 7, 0)
+				wantIs(t, h.Unlock(t.Context()), redlock.ErrUnlocked, redlock.ErrNotHeld)
+				wantIs(t, context.Cause(h.Context()), redlock.ErrUnlocked)
 			}, redlock.WithGuard(level))
 		})
 	}
@@ -113,8 +100,7 @@ func TestClientsOfEveryPhaseButTheFirstAndTheThirdExcludeEachOther(t *testing.T)
 		one, two := fleets.One(m.from), fleets.One(m.to)
 		for name, neighbour := range map[string]fleets.Locker{"from": one, "to": two} {
 			h := lock(t, neighbour, "k")
-			_, err := m.l.TryLock(t.Context(), "k")
-			wantFleet(t, err, name, redlock.ErrTaken)
+			wantFleet(t, errorOf(m.l.TryLock(t.Context(), "k")), name, redlock.ErrTaken)
 			if m.on("k", 0, 7) > 5 {
 				t.Error("a failed attempt left something behind")
 			}
@@ -135,11 +121,7 @@ func TestClientsOfEveryPhaseButTheFirstAndTheThirdExcludeEachOther(t *testing.T)
 func TestTheErrorSaysWhichFleetHasNoQuorum(t *testing.T) {
 	for _, name := range []string{"from", "to"} {
 		inMove(t, func(t *testing.T, m *move) {
-			if name == "from" {
-				m.killFrom()
-			} else {
-				m.killTo()
-			}
+			m.killQuorum(name)
 			for what, lock := range map[string]func(context.Context, string, ...redlock.LockOption) (fleets.Hold, error){"TryLock": m.l.TryLock, "Lock": m.l.Lock} {
 				began := time.Now()
 				h, err := lock(t.Context(), "k")
@@ -148,9 +130,7 @@ func TestTheErrorSaysWhichFleetHasNoQuorum(t *testing.T) {
 					t.Errorf("%s: %v after %v", what, h, took)
 				}
 			}
-			if m.on("k", 0, 7) != 0 {
-				t.Errorf("left on %d masters", m.on("k", 0, 7))
-			}
+			m.wantOn("k", 0, 7, 0)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			wantFleet(t, m.l.Ready(ctx), name, redlock.ErrNoQuorum)
@@ -161,15 +141,9 @@ func TestTheErrorSaysWhichFleetHasNoQuorum(t *testing.T) {
 func TestLossInOneFleetIsLossAndGivesTheOtherBack(t *testing.T) {
 	for nth := range 2 { // in the order of taking
 		inMove(t, func(t *testing.T, m *move) {
-			name := m.order()[nth]
+			name, other := m.order()[nth], m.order()[1-nth]
 			h := lock(t, m.l, "k", redlock.WithTTL(2*time.Second))
-			first, last := 3, 7
-			if name == "from" {
-				m.killFrom()
-			} else {
-				m.killTo()
-				first, last = 0, 2
-			}
+			m.killQuorum(name)
 			select {
 			case <-h.Context().Done():
 			case <-time.After(time.Minute):
@@ -179,9 +153,7 @@ func TestLossInOneFleetIsLossAndGivesTheOtherBack(t *testing.T) {
 			if lost, ok := errors.AsType[*redlock.LostError](context.Cause(h.Context())); !ok || lost.Key != "k" {
 				t.Errorf("no *LostError: %v", context.Cause(h.Context()))
 			}
-			if n := m.on("k", first, last); n != 0 {
-				t.Errorf("still on %d masters of the other fleet", n)
-			}
+			m.wantOn("k", sides[other][0], sides[other][1], 0)
 			if h.Remaining() != 0 {
 				t.Errorf("%v remain", h.Remaining())
 			}
@@ -204,9 +176,7 @@ func TestTheContextEndsWithoutATimer(t *testing.T) {
 		if err := h.Context().Err(); err == nil {
 			t.Error("the lease is over and the context is not")
 		}
-		if cause := context.Cause(h.Context()); !errors.Is(cause, redlock.ErrLost) {
-			t.Errorf("the cause is %v", cause)
-		}
+		wantIs(t, context.Cause(h.Context()), redlock.ErrLost)
 	})
 }
 
@@ -235,7 +205,7 @@ func TestFencingTokensRiseThroughAllPhases(t *testing.T) {
 					}
 					last = h.Fence()
 					if phase == "moving" {
-						for _, side := range [][2]int{{0, 2}, {3, 7}} {
+						for _, side := range sides {
 							if n, need := m.fences("k", last, side[0], side[1]), (side[1]-side[0])/2+1; n < need {
 								t.Errorf("step %d: token %d is stored on %d masters of %d to %d, want %d", i, last, n, side[0], side[1], need)
 							}
@@ -306,18 +276,13 @@ func TestFencingInOneFleetAloneIsRefused(t *testing.T) {
 func TestFleetsAreTakenInTheOrderOfTheirIDs(t *testing.T) {
 	inMove(t, func(t *testing.T, m *move) {
 		back := m.moving(m.to, m.from)
-		first, second := [2]int{0, 2}, [2]int{3, 7}
-		if m.order()[0] == "to" {
-			first, second = second, first
-		}
+		first, second := sides[m.order()[0]], sides[m.order()[1]]
 		for name, l := range map[string]fleets.Locker{"from to to": m.l, "to to from": back} {
 			for _, master := range m.masters[first[0] : first[1]+1] {
 				_ = master.Set("k", "somebody's", time.Hour)
 			}
 			before := m.commands("SET", second)
-			if _, err := l.TryLock(t.Context(), "k"); !errors.Is(err, redlock.ErrTaken) {
-				t.Errorf("%s: %v", name, err)
-			}
+			wantIs(t, errorOf(l.TryLock(t.Context(), "k")), redlock.ErrTaken)
 			if got := m.commands("SET", second) - before; got != 0 {
 				t.Errorf("%s: %d SET in the second fleet though the first is taken", name, got)
 			}
@@ -345,18 +310,12 @@ func (m *move) commands(name string, masters [2]int) (n int) {
 func TestNobodyWaitsForOneFleetWhileHoldingTheOther(t *testing.T) {
 	// Both in one move: either fleet may be the first, by its id.
 	inMove(t, func(t *testing.T, m *move) {
-		for _, w := range []struct {
-			name        string
-			in          *redlock.Client
-			first, last int // the masters of the other
-		}{{"from", m.from, 3, 7}, {"to", m.to, 0, 2}} {
-			h := lock(t, fleets.One(w.in), "k")
+		for other, in := range map[string]*redlock.Client{"to": m.from, "from": m.to} {
+			h := lock(t, fleets.One(in), "k")
 			got := make(chan fleets.Hold)
 			go func() { got <- lock(t, m.l, "k") }()
 			time.Sleep(2 * time.Second)
-			if n := m.on("k", w.first, w.last); n != 0 {
-				t.Errorf("who waits for %s is on %d masters of the other", w.name, n)
-			}
+			m.wantOn("k", sides[other][0], sides[other][1], 0)
 			unlock(t, h)
 			unlock(t, <-got)
 		}
@@ -369,8 +328,7 @@ func TestContendersOfAllPhasesGetTheirTurns(t *testing.T) {
 	inMove(t, func(t *testing.T, m *move) {
 		back := m.moving(m.open(3, 7), m.open(0, 2))
 		third := fleets.One(m.open(3, 7))
-		var mu sync.Mutex
-		owner, last := map[string]string{}, map[string]uint64{}
+		var b book
 		var wg sync.WaitGroup
 		for w, l := range []fleets.Locker{m.l, back, third, m.l, back, third, m.l, back} {
 			name := fmt.Sprintf("%c", 'a'+w)
@@ -384,19 +342,8 @@ func TestContendersOfAllPhasesGetTheirTurns(t *testing.T) {
 						t.Errorf("%s: %v", name, err)
 						return
 					}
-					mu.Lock()
-					if owner[key] != "" || h.Fence() <= last[key] {
-						t.Errorf("%s has %s beside %q, token %d after %d", name, key, owner[key], h.Fence(), last[key])
-					}
-					owner[key], last[key] = name, h.Fence()
-					mu.Unlock()
-					time.Sleep(10 * time.Millisecond)
-					mu.Lock()
-					owner[key] = ""
-					mu.Unlock()
-					if err := h.Unlock(t.Context()); err != nil {
-						t.Errorf("%s: %v", name, err)
-					}
+					b.write(t, name, h, 10*time.Millisecond, key)
+					unlock(t, h)
 				}
 			})
 		}
@@ -418,9 +365,7 @@ func TestDoRunsUnderBothFleets(t *testing.T) {
 				t.Error("the caller's deadline is gone")
 			}
 			for _, l := range []fleets.Locker{m.l, fleets.One(m.from), fleets.One(m.to)} {
-				if _, err := l.TryLock(ctx, "k"); !errors.Is(err, redlock.ErrReentrant) {
-					t.Errorf("inside: %v, want %v", err, redlock.ErrReentrant)
-				}
+				wantIs(t, errorOf(l.TryLock(ctx, "k")), redlock.ErrReentrant)
 			}
 			if m.on("k", 0, 2) != 3 || m.on("k", 3, 7) != 5 || ctx.Err() != nil {
 				t.Error("not held in both")
@@ -434,9 +379,7 @@ func TestDoRunsUnderBothFleets(t *testing.T) {
 			defer func() { _ = recover() }()
 			_ = m.l.Do(t.Context(), "k", func(context.Context) error { panic("mine") })
 		}()
-		if m.on("k", 0, 7) != 0 {
-			t.Error("left behind by a panic")
-		}
+		m.wantOn("k", 0, 7, 0)
 		ctx, stop := context.WithCancelCause(t.Context())
 		err = m.l.Do(ctx, "k", func(ctx context.Context) error {
 			stop(mine)
@@ -446,26 +389,17 @@ func TestDoRunsUnderBothFleets(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Error(err)
-		}
+		wantNil(t, err)
 		err = m.l.Do(t.Context(), "k", func(ctx context.Context) error {
-			m.killTo()
+			m.killQuorum("to")
 			<-ctx.Done()
 			wantFleet(t, context.Cause(ctx), "to", redlock.ErrLost)
 			return nil
 		}, redlock.WithTTL(2*time.Second))
 		wantFleet(t, err, "to", redlock.ErrLost)
-		if n := m.on("k", 0, 2); n != 0 {
-			t.Errorf("left on %d masters of the other fleet", n)
-		}
-		if err := m.l.Do(t.Context(), "k", nil); err == nil || !strings.Contains(err.Error(), "nil") {
-			t.Errorf("a nil function: %v", err)
-		}
-		err = m.l.Do(t.Context(), "", func(context.Context) error { return nil })
-		if err == nil || !strings.Contains(err.Error(), "key is empty") {
-			t.Errorf("an empty key: %v", err)
-		}
+		m.wantOn("k", 0, 2, 0)
+		wantText(t, m.l.Do(t.Context(), "k", nil), "nil")
+		wantText(t, m.l.Do(t.Context(), "", func(context.Context) error { return nil }), "key is empty")
 	})
 }
 
@@ -490,12 +424,8 @@ func TestCloseWaitsForDoInBothFleets(t *testing.T) {
 			t.Errorf("%v after %v: want to wait for the function", err, time.Since(began))
 		}
 		<-left
-		if n := m.on("k", 0, 7); n != 0 {
-			t.Errorf("left on %d masters", n)
-		}
-		if _, err := m.l.Lock(t.Context(), "k"); !errors.Is(err, redlock.ErrClosed) {
-			t.Errorf("%v, want %v", err, redlock.ErrClosed)
-		}
+		m.wantOn("k", 0, 7, 0)
+		wantIs(t, errorOf(m.l.Lock(t.Context(), "k")), redlock.ErrClosed)
 	})
 }
 
@@ -528,7 +458,7 @@ func TestAFleetIsNotMovedToItself(t *testing.T) {
 		let()
 		time.Sleep(10 * time.Second)
 		for what, err := range map[string]error{
-			"Ready": l.Ready(t.Context()), "Lock": lockError(l.Lock(t.Context(), "k")), "TryLock": lockError(l.TryLock(t.Context(), "k")),
+			"Ready": l.Ready(t.Context()), "Lock": errorOf(l.Lock(t.Context(), "k")), "TryLock": errorOf(l.TryLock(t.Context(), "k")),
 			"Do": l.Do(t.Context(), "k", func(context.Context) error { return nil }),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "the same fleet") {
@@ -552,10 +482,8 @@ func TestAFleetIsMovedToAnotherDatabaseOfItsServers(t *testing.T) {
 		}
 		s.closers = append(s.closers, func() { _ = to.Close() })
 		h := lock(t, s.moving(from, to), "k", redlock.WithFencing())
-		for name, c := range map[string]*redlock.Client{"from": from, "to": to} {
-			if _, err := c.TryLock(t.Context(), "k"); !errors.Is(err, redlock.ErrTaken) {
-				t.Errorf("in %s alone: %v", name, err)
-			}
+		for _, c := range []*redlock.Client{from, to} {
+			wantIs(t, errorOf(c.TryLock(t.Context(), "k")), redlock.ErrTaken)
 		}
 		unlock(t, h)
 	})
@@ -588,12 +516,9 @@ func TestAddingAShardMovesItsKeysAlone(t *testing.T) {
 				t.Errorf("%s, in %s and then %s: on %d masters there, %d in all", key, old, young, in, total)
 			}
 			for name, l := range map[string]*fleets.Shards{old: before, young: after} {
-				_, err := l.TryLock(t.Context(), key)
-				wantFleet(t, err, name, redlock.ErrTaken)
+				wantFleet(t, errorOf(l.TryLock(t.Context(), key)), name, redlock.ErrTaken)
 			}
-			if err := h.Extend(t.Context()); err != nil {
-				t.Error(err)
-			}
+			wantNil(t, h.Extend(t.Context()))
 			unlock(t, h)
 		}
 		if seen[true] < 5 || seen[false] < 3 {
@@ -612,9 +537,7 @@ func TestAShardMayBeOneThatMoves(t *testing.T) {
 		s.ready(shards)
 		a, b := keyOf(shards, "a", 0), keyOf(shards, "b", 0)
 		h := lock(t, shards, a)
-		if n := s.on(a, 0, 5); n != 6 {
-			t.Errorf("on %d masters of both fleets", n)
-		}
+		s.wantOn(a, 0, 5, 6)
 		_, err = shards.TryLock(t.Context(), a)
 		if f, ok := errors.AsType[*fleets.FleetError](err); !ok || !strings.HasPrefix(f.Fleet, "a/") || !errors.Is(err, redlock.ErrTaken) {
 			t.Errorf("%v", err)
@@ -624,10 +547,7 @@ func TestAShardMayBeOneThatMoves(t *testing.T) {
 			t.Errorf("%v, %v", in, err)
 		}
 		unlock(t, h)
-		all, err := shards.LockAll(t.Context(), []string{a, b}, redlock.WithFencing())
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := lockAll(t, shards, []string{a, b}, redlock.WithFencing())
 		if s.on(a, 0, 5) != 6 || s.on(b, 6, 8) != 3 || all.Fence() == 0 {
 			t.Error("the set is not held everywhere")
 		}
@@ -646,9 +566,7 @@ func TestAShardMayBeOneThatMoves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := m.TryLock(t.Context()); !errors.Is(err, redlock.ErrTaken) {
-			t.Errorf("a writer beside readers: %v", err)
-		}
+		wantIs(t, errorOf(m.TryLock(t.Context())), redlock.ErrTaken)
 		unlock(t, r)
 		unlock(t, r2)
 		w, err := m.Lock(t.Context())
@@ -667,12 +585,10 @@ func TestReentrancyGivesAFurtherHandleInBothFleets(t *testing.T) {
 			t.Fatal(err)
 		}
 		unlock(t, h)
-		if m.on("k", 0, 2) != 3 || m.on("k", 3, 7) != 5 || again.Context().Err() != nil {
-			t.Error("the other handle's Unlock has released the key")
-		}
+		m.wantOn("k", 0, 2, 3)
+		m.wantOn("k", 3, 7, 5)
+		wantNil(t, again.Context().Err())
 		unlock(t, again)
-		if m.on("k", 0, 7) != 0 {
-			t.Error("left behind")
-		}
+		m.wantOn("k", 0, 7, 0)
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redquorum/redquorum/redlock"
@@ -24,82 +23,50 @@ func inTwoShards(t *testing.T, test func(t *testing.T, s *sim, shards *fleets.Sh
 func TestLockAllAcrossShardsIsAllOrNone(t *testing.T) {
 	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
 		a0, a1, b0 := keyOf(shards, "a", 0), keyOf(shards, "a", 1), keyOf(shards, "b", 0)
-		all, err := shards.LockAll(t.Context(), []string{b0, a1, a0, b0}, redlock.WithFencing())
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := lockAll(t, shards, []string{b0, a1, a0, b0}, redlock.WithFencing())
 		if s.on(a0, 0, 2) != 3 || s.on(a1, 0, 2) != 3 || s.on(b0, 3, 5) != 3 || s.on(b0, 0, 2) != 0 || s.on(a0, 3, 5) != 0 {
 			t.Error("not all keys are where they should be")
 		}
 		if all.Key() != min(a0, a1, b0) || all.Fence() == 0 || all.Remaining() <= 0 {
 			t.Errorf("key %q, fence %d, remaining %v", all.Key(), all.Fence(), all.Remaining())
 		}
-		_, err = shards.TryLock(all.Context(), a0)
-		if !errors.Is(err, redlock.ErrReentrant) {
-			t.Errorf("under its own context: %v, want %v", err, redlock.ErrReentrant)
-		}
-		_, err = shards.TryLockAll(all.Context(), []string{b0})
-		if !errors.Is(err, redlock.ErrReentrant) {
-			t.Errorf("under its own context: %v, want %v", err, redlock.ErrReentrant)
-		}
+		wantIs(t, errorOf(shards.TryLock(all.Context(), a0)), redlock.ErrReentrant)
+		wantIs(t, errorOf(shards.TryLockAll(all.Context(), []string{b0})), redlock.ErrReentrant)
 		unlock(t, all)
-		if !errors.Is(context.Cause(all.Context()), redlock.ErrUnlocked) {
-			t.Errorf("the context's cause is %v", context.Cause(all.Context()))
-		}
+		wantIs(t, context.Cause(all.Context()), redlock.ErrUnlocked)
 
 		one := lock(t, shards, b0, redlock.WithFencing())
 		if one.Fence() <= all.Fence() {
 			t.Errorf("token %d after %d", one.Fence(), all.Fence())
 		}
-		_, err = shards.TryLockAll(t.Context(), []string{a0, b0})
-		wantFleet(t, err, "b", redlock.ErrTaken)
-		if n := s.on(a0, 0, 2); n != 0 {
-			t.Errorf("after a failed attempt %s is left on %d masters", a0, n)
-		}
+		wantFleet(t, errorOf(shards.TryLockAll(t.Context(), []string{a0, b0})), "b", redlock.ErrTaken)
+		s.wantOn(a0, 0, 2, 0)
 		go func() {
 			time.Sleep(300 * time.Millisecond)
 			unlock(t, one)
 		}()
-		all, err = shards.LockAll(t.Context(), []string{a0, b0}, redlock.WithFencing())
-		if err != nil {
-			t.Fatal(err)
-		}
+		all = lockAll(t, shards, []string{a0, b0}, redlock.WithFencing())
 		if all.Fence() <= one.Fence() {
 			t.Errorf("token %d after %d", all.Fence(), one.Fence())
 		}
 		unlock(t, all)
 
-		set, err := shards.LockAll(t.Context(), []string{a1, a0})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = shards.TryLockAll(t.Context(), []string{a1, a0})
-		wantFleet(t, err, "a", redlock.ErrTaken)
+		set := lockAll(t, shards, []string{a1, a0})
+		wantFleet(t, errorOf(shards.TryLockAll(t.Context(), []string{a1, a0})), "a", redlock.ErrTaken)
 		unlock(t, set)
-		if _, err := shards.LockAll(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "0 keys") {
-			t.Errorf("no keys: %v", err)
-		}
-		_, err = shards.LockAll(t.Context(), []string{a0, ""})
-		if err == nil || !strings.Contains(err.Error(), "key is empty") {
-			t.Errorf("an empty key: %v", err)
-		}
+		wantText(t, errorOf(shards.LockAll(t.Context(), nil)), "0 keys")
+		wantText(t, errorOf(shards.LockAll(t.Context(), []string{a0, ""})), "key is empty")
 	})
 }
 
 func TestLockAllEndsWithTheLossInAnyShard(t *testing.T) {
 	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
 		a, b := keyOf(shards, "a", 0), keyOf(shards, "b", 0)
-		all, err := shards.LockAll(t.Context(), []string{a, b}, redlock.WithTTL(2*time.Second))
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.masters[0].Kill()
-		s.masters[1].Kill()
+		all := lockAll(t, shards, []string{a, b}, redlock.WithTTL(2*time.Second))
+		s.kill(0, 1)
 		<-all.Context().Done()
 		wantFleet(t, context.Cause(all.Context()), "a", redlock.ErrLost)
-		if n := s.on(b, 3, 5); n != 0 {
-			t.Errorf("%s is left on %d masters", b, n)
-		}
+		s.wantOn(b, 3, 5, 0)
 		wantFleet(t, all.Extend(t.Context()), "a", redlock.ErrLost, redlock.ErrNotHeld)
 		wantFleet(t, all.Unlock(t.Context()), "a", redlock.ErrLost, redlock.ErrNotHeld)
 		if all.Remaining() != 0 {
@@ -117,8 +84,7 @@ func TestOverlappingSetsOverShardsDoNotDeadlock(t *testing.T) {
 		for i := range 2 {
 			keys = append(keys, keyOf(shards, "a", i), keyOf(shards, "b", i))
 		}
-		var mu sync.Mutex
-		owner := map[string]int{}
+		var b book
 		var wg sync.WaitGroup
 		for w := range 8 {
 			l := []*fleets.Shards{shards, other}[w%2]
@@ -135,23 +101,8 @@ func TestOverlappingSetsOverShardsDoNotDeadlock(t *testing.T) {
 						t.Errorf("worker %d, round %d: %v", w, round, err)
 						return
 					}
-					mu.Lock()
-					for _, key := range mine {
-						if owner[key] != 0 {
-							t.Errorf("worker %d has %s beside worker %d", w, key, owner[key]-1)
-						}
-						owner[key] = w + 1
-					}
-					mu.Unlock()
-					time.Sleep(20 * time.Millisecond)
-					mu.Lock()
-					for _, key := range mine {
-						owner[key] = 0
-					}
-					mu.Unlock()
-					if err := h.Unlock(t.Context()); err != nil {
-						t.Errorf("worker %d, round %d: %v", w, round, err)
-					}
+					b.write(t, fmt.Sprint("worker ", w), h, 20*time.Millisecond, mine...)
+					unlock(t, h)
 				}
 			})
 		}
@@ -173,16 +124,10 @@ func TestLockAnyTakesWhatIsFreeInAnyShard(t *testing.T) {
 			}
 			held[h.Key()] = h
 		}
-		_, err := shards.TryLockAny(t.Context(), keys)
-		if !errors.Is(err, redlock.ErrTaken) {
-			t.Errorf("%v, want %v", err, redlock.ErrTaken)
-		}
+		wantIs(t, errorOf(shards.TryLockAny(t.Context(), keys)), redlock.ErrTaken)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err = shards.LockAny(ctx, keys)
-		if !errors.Is(err, redlock.ErrTaken) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v, want %v and %v", err, redlock.ErrTaken, context.DeadlineExceeded)
-		}
+		wantIs(t, errorOf(shards.LockAny(ctx, keys)), redlock.ErrTaken, context.DeadlineExceeded)
 		for _, key := range keys {
 			go func() {
 				time.Sleep(700 * time.Millisecond)
@@ -198,16 +143,13 @@ func TestLockAnyTakesWhatIsFreeInAnyShard(t *testing.T) {
 			}
 			held[key] = h
 		}
-		s.masters[3].Kill()
-		s.masters[4].Kill()
+		s.kill(3, 4)
 		unlock(t, held[keys[0]])
 		h, err := shards.LockAny(t.Context(), keys)
 		if err != nil || h.Key() != keys[0] {
 			t.Fatalf("%v, %v: one shard has no quorum, want %s of the other", h, err, keys[0])
 		}
-		s.masters[0].Kill()
-		s.masters[1].Kill()
-		synctest.Wait()
+		s.kill(0, 1)
 		began := time.Now()
 		if _, err = shards.LockAny(t.Context(), keys); !errors.Is(err, redlock.ErrNoQuorum) || time.Since(began) > 5*time.Second {
 			t.Errorf("%v after %v: want %v after the outage wait", err, time.Since(began), redlock.ErrNoQuorum)
@@ -234,9 +176,7 @@ func TestLockAnyUnderItsOwnHoldsTakesTheOthers(t *testing.T) {
 		third := lock(t, fleets.Locker(shards), keyOf(shards, "a", 1))
 		unlock(t, third)
 		one := []string{keys[0]}
-		if _, err := shards.LockAny(first.Context(), one); !errors.Is(err, redlock.ErrReentrant) {
-			t.Errorf("%v, want %v", err, redlock.ErrReentrant)
-		}
+		wantIs(t, errorOf(shards.LockAny(first.Context(), one)), redlock.ErrReentrant)
 	})
 }
 
@@ -252,10 +192,8 @@ func TestReadersShareAndTheWriterIsThePlainLock(t *testing.T) {
 			}
 			readers = append(readers, r)
 		}
-		_, err := shards.TryLock(t.Context(), key)
-		wantFleet(t, err, "b", redlock.ErrTaken)
-		_, err = m.TryLock(t.Context())
-		wantFleet(t, err, "b", redlock.ErrTaken)
+		wantFleet(t, errorOf(shards.TryLock(t.Context(), key)), "b", redlock.ErrTaken)
+		wantFleet(t, errorOf(m.TryLock(t.Context())), "b", redlock.ErrTaken)
 		for _, r := range readers {
 			unlock(t, r)
 		}
@@ -263,8 +201,7 @@ func TestReadersShareAndTheWriterIsThePlainLock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = m.TryRLock(t.Context())
-		wantFleet(t, err, "b", redlock.ErrTaken)
+		wantFleet(t, errorOf(m.TryRLock(t.Context())), "b", redlock.ErrTaken)
 		unlock(t, w)
 	})
 }
@@ -277,10 +214,7 @@ func TestReportsNameTheFleet(t *testing.T) {
 		if err != nil || len(in) != 1 || in[0].Fleet != "b" || in[0].Verdict != redlock.VerdictHeld || len(in[0].Inspection.Masters) != 3 {
 			t.Errorf("%v, %v", in, err)
 		}
-		_, err = shards.Inspect(t.Context(), "")
-		if err == nil || !strings.Contains(err.Error(), "key is empty") {
-			t.Errorf("%v", err)
-		}
+		wantText(t, errorOf(shards.Inspect(t.Context(), "")), "key is empty")
 		var names []string
 		for _, m := range shards.Masters(t.Context()) {
 			names = append(names, fmt.Sprintf("%s:%v", m.Fleet, m.Votes))
@@ -293,27 +227,14 @@ func TestReportsNameTheFleet(t *testing.T) {
 
 func TestCloseEndsAllShards(t *testing.T) {
 	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
-		all, err := shards.LockAll(t.Context(), []string{keyOf(shards, "a", 0), keyOf(shards, "b", 0)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := shards.Close(); err != nil {
-			t.Error(err)
-		}
+		all := lockAll(t, shards, []string{keyOf(shards, "a", 0), keyOf(shards, "b", 0)})
+		wantNil(t, shards.Close())
 		<-all.Context().Done()
-		if cause := context.Cause(all.Context()); !errors.Is(cause, redlock.ErrClosed) {
-			t.Errorf("the hold ended with %v", cause)
-		}
+		wantIs(t, context.Cause(all.Context()), redlock.ErrClosed)
 		for _, key := range []string{keyOf(shards, "a", 0), keyOf(shards, "b", 0)} {
-			if n := s.on(key, 0, 5); n != 0 {
-				t.Errorf("%s is left on %d masters", key, n)
-			}
-			if _, err := shards.Lock(t.Context(), key); !errors.Is(err, redlock.ErrClosed) {
-				t.Errorf("%v, want %v", err, redlock.ErrClosed)
-			}
+			s.wantOn(key, 0, 5, 0)
+			wantIs(t, errorOf(shards.Lock(t.Context(), key)), redlock.ErrClosed)
 		}
-		if err := shards.Close(); err != nil {
-			t.Error(err)
-		}
+		wantNil(t, shards.Close())
 	})
 }

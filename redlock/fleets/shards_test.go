@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redquorum/redquorum/redlock"
@@ -25,8 +24,7 @@ func keyOf(s *fleets.Shards, shard string, nth int) string {
 }
 
 func TestKeysStandInTheirShardAlone(t *testing.T) {
-	inSim(t, 6, func(t *testing.T, s *sim) {
-		shards := s.sharded(map[string]*redlock.Client{"a": s.open(0, 2), "b": s.open(3, 5)})
+	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
 		for _, name := range []string{"a", "b"} {
 			key := keyOf(shards, name, 0)
 			h := lock(t, shards, key)
@@ -37,14 +35,9 @@ func TestKeysStandInTheirShardAlone(t *testing.T) {
 			if h.Key() != key || inA != 3 || inB != 0 {
 				t.Errorf("%s of shard %s, as %s: on %d masters of its shard and %d others", key, name, h.Key(), inA, inB)
 			}
-			if err := h.Extend(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if err := h.Verify(t.Context()); err != nil {
-				t.Error(err)
-			}
-			_, err := shards.TryLock(t.Context(), key)
-			wantFleet(t, err, name, redlock.ErrTaken)
+			wantNil(t, h.Extend(t.Context()))
+			wantNil(t, h.Verify(t.Context()))
+			wantFleet(t, errorOf(shards.TryLock(t.Context(), key)), name, redlock.ErrTaken)
 			unlock(t, h)
 			wantFleet(t, h.Unlock(t.Context()), name, redlock.ErrNotHeld, redlock.ErrUnlocked)
 			wantFleet(t, h.Extend(t.Context()), name, redlock.ErrNotHeld)
@@ -53,12 +46,9 @@ func TestKeysStandInTheirShardAlone(t *testing.T) {
 }
 
 func TestAnOutageIsOfOneShardAlone(t *testing.T) {
-	inSim(t, 6, func(t *testing.T, s *sim) {
-		shards := s.sharded(map[string]*redlock.Client{"a": s.open(0, 2), "b": s.open(3, 5)})
-		s.masters[0].Kill()
-		s.masters[1].Kill()
-		synctest.Wait()
-		_, err := shards.TryLock(t.Context(), keyOf(shards, "a", 0))
+	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
+		s.kill(0, 1)
+		err := errorOf(shards.TryLock(t.Context(), keyOf(shards, "a", 0)))
 		wantFleet(t, err, "a", redlock.ErrNoQuorum)
 		if q, ok := errors.AsType[*redlock.QuorumError](err); !ok || q.Total != 3 {
 			t.Errorf("%v: no *QuorumError of three masters", err)
@@ -69,28 +59,24 @@ func TestAnOutageIsOfOneShardAlone(t *testing.T) {
 		wantFleet(t, shards.Ready(ctx), "a", redlock.ErrNoQuorum, context.DeadlineExceeded)
 		all, err := shards.LockAll(t.Context(), []string{keyOf(shards, "a", 0), keyOf(shards, "b", 0)})
 		wantFleet(t, err, "a", redlock.ErrNoQuorum)
-		if all != nil || s.on(keyOf(shards, "b", 0), 3, 5) != 0 {
-			t.Errorf("%v: left on %d masters of b", all, s.on(keyOf(shards, "b", 0), 3, 5))
+		if s.wantOn(keyOf(shards, "b", 0), 3, 5, 0); all != nil {
+			t.Errorf("%v beside %v", all, err)
 		}
 	})
 }
 
 func TestDoRunsInTheShardAndItsErrorsAreItsOwn(t *testing.T) {
-	inSim(t, 6, func(t *testing.T, s *sim) {
-		shards := s.sharded(map[string]*redlock.Client{"a": s.open(0, 2), "b": s.open(3, 5)})
+	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
 		key, mine := keyOf(shards, "b", 0), errors.New("mine")
 		err := shards.Do(t.Context(), key, func(ctx context.Context) error {
-			if _, err := shards.TryLock(ctx, key); !errors.Is(err, redlock.ErrReentrant) {
-				t.Errorf("inside: %v, want %v", err, redlock.ErrReentrant)
-			}
+			wantIs(t, errorOf(shards.TryLock(ctx, key)), redlock.ErrReentrant)
 			return mine
 		})
 		if err != mine { //nolint:errorlint // it is to be the same
 			t.Errorf("%v: want the function's own error", err)
 		}
 		lost := shards.Do(t.Context(), key, func(ctx context.Context) error {
-			s.masters[3].Kill()
-			s.masters[4].Kill()
+			s.kill(3, 4)
 			<-ctx.Done()
 			return nil
 		}, redlock.WithTTL(time.Second))
@@ -104,9 +90,7 @@ func TestDoRunsInTheShardAndItsErrorsAreItsOwn(t *testing.T) {
 		if wantFleet(t, err, "a", redlock.ErrTaken); ran {
 			t.Error("the function ran without the lock")
 		}
-		if err := shards.Do(t.Context(), "k", nil); err == nil || !strings.Contains(err.Error(), "nil") {
-			t.Errorf("a nil function: %v", err)
-		}
+		wantText(t, shards.Do(t.Context(), "k", nil), "nil")
 	})
 }
 
@@ -208,9 +192,9 @@ func TestShardsThatTurnOutToBeOneFleetAreRefused(t *testing.T) {
 				let()
 				time.Sleep(10 * time.Second)
 				for what, err := range map[string]error{
-					"Ready": shards.Ready(t.Context()), "Lock": lockError(shards.Lock(t.Context(), key)),
-					"LockAll": lockError(shards.LockAll(t.Context(), []string{key})), "LockAny": lockError(shards.LockAny(t.Context(), []string{key})),
-					"TryLock": lockError(shards.TryLock(t.Context(), key)), "RLock": lockError(shards.RWMutex(key).RLock(t.Context())),
+					"Ready": shards.Ready(t.Context()), "Lock": errorOf(shards.Lock(t.Context(), key)),
+					"LockAll": errorOf(shards.LockAll(t.Context(), []string{key})), "LockAny": errorOf(shards.LockAny(t.Context(), []string{key})),
+					"TryLock": errorOf(shards.TryLock(t.Context(), key)), "RLock": errorOf(shards.RWMutex(key).RLock(t.Context())),
 					"Do": shards.Do(t.Context(), key, func(context.Context) error { return nil }),
 				} {
 					if err == nil || !strings.Contains(err.Error(), `shards "a" and "b" share`) {
@@ -221,5 +205,3 @@ func TestShardsThatTurnOutToBeOneFleetAreRefused(t *testing.T) {
 		})
 	}
 }
-
-func lockError(_ fleets.Hold, err error) error { return err }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -120,6 +121,14 @@ func (s *sim) moving(from, to *redlock.Client) fleets.Locker {
 	return m
 }
 
+// kill kills masters, and waits until their clients know.
+func (s *sim) kill(numbers ...int) {
+	for _, i := range numbers {
+		s.masters[i].Kill()
+	}
+	synctest.Wait()
+}
+
 // on is how many of the masters from first to last have the key.
 func (s *sim) on(key string, first, last int) (n int) {
 	synctest.Wait() // for those that were not awaited
@@ -129,6 +138,13 @@ func (s *sim) on(key string, first, last int) (n int) {
 		}
 	}
 	return n
+}
+
+func (s *sim) wantOn(key string, first, last, want int) {
+	s.t.Helper()
+	if n := s.on(key, first, last); n != want {
+		s.t.Errorf("%s is on %d of the masters %d to %d, want %d", key, n, first, last, want)
+	}
 }
 
 func lock(t *testing.T, l fleets.Locker, key string, opts ...redlock.LockOption) fleets.Hold {
@@ -142,23 +158,84 @@ func lock(t *testing.T, l fleets.Locker, key string, opts ...redlock.LockOption)
 	return h
 }
 
+func lockAll(t *testing.T, s *fleets.Shards, keys []string, opts ...redlock.LockOption) fleets.Hold {
+	t.Helper()
+	h, err := s.LockAll(t.Context(), keys, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
 func unlock(t *testing.T, h fleets.Hold) {
 	t.Helper()
-	if err := h.Unlock(t.Context()); err != nil {
+	wantNil(t, h.Unlock(t.Context()))
+}
+
+// errorOf is the error of a call that returns something else too.
+func errorOf[T any](_ T, err error) error { return err }
+
+func wantNil(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
 		t.Error(err)
 	}
 }
 
-// wantFleet checks that an error matches a sentinel and names a fleet.
-func wantFleet(t *testing.T, err error, fleet string, want ...error) {
+func wantIs(t *testing.T, err error, want ...error) {
 	t.Helper()
-	f, ok := errors.AsType[*fleets.FleetError](err)
-	if !ok || f.Fleet != fleet {
-		t.Errorf("%v: want an error of fleet %q", err, fleet)
-	}
 	for _, target := range want {
 		if !errors.Is(err, target) {
 			t.Errorf("%v: want %v", err, target)
 		}
 	}
+}
+
+func wantText(t *testing.T, err error, want ...string) {
+	t.Helper()
+	for _, text := range want {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v: want %q in it", err, text)
+		}
+	}
+}
+
+// wantFleet checks that an error matches sentinels and names a fleet.
+func wantFleet(t *testing.T, err error, fleet string, want ...error) {
+	t.Helper()
+	if f, ok := errors.AsType[*fleets.FleetError](err); !ok || f.Fleet != fleet {
+		t.Errorf("%v: want an error of fleet %q", err, fleet)
+	}
+	wantIs(t, err, want...)
+}
+
+// A book is written by whoever holds its keys. It finds who writes beside another, and tokens
+// that are not above the last.
+type book struct {
+	mu      sync.Mutex // guards what follows
+	writer  map[string]string
+	tokens  map[string]uint64
+	written int
+}
+
+// write writes at all keys for so long.
+func (b *book) write(t *testing.T, who string, h fleets.Hold, d time.Duration, keys ...string) {
+	b.mu.Lock()
+	if b.writer == nil {
+		b.writer, b.tokens = map[string]string{}, map[string]uint64{}
+	}
+	for _, key := range keys {
+		if b.writer[key] != "" || h.Fence() != 0 && h.Fence() <= b.tokens[key] {
+			t.Errorf("%s writes at %s beside %q, with token %d after %d", who, key, b.writer[key], h.Fence(), b.tokens[key])
+		}
+		b.writer[key], b.tokens[key] = who, h.Fence()
+	}
+	b.mu.Unlock()
+	time.Sleep(d)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, key := range keys {
+		b.writer[key] = ""
+	}
+	b.written++
 }

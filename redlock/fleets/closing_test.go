@@ -311,8 +311,8 @@ func TestTheThreePhasesExcludeEachOtherThroughout(t *testing.T) {
 		}
 		stop.Store(true)
 		wg.Wait()
-		if b.written < 50 {
-			t.Errorf("%d sold", b.written)
+		if b.sales() < 50 {
+			t.Errorf("%d sold", b.sales())
 		}
 	}, redlock.WithTTL(time.Second), redlock.WithMaxTTL(2*time.Second))
 }

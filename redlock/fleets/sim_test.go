@@ -218,6 +218,12 @@ type book struct {
 	written int
 }
 
+func (b *book) sales() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.written
+}
+
 // write writes at all keys for so long.
 func (b *book) write(t *testing.T, who string, h fleets.Hold, d time.Duration, keys ...string) {
 	b.mu.Lock()

@@ -1,6 +1,9 @@
 package metrics
 
-import "sync/atomic"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 // What is counted. The names of the results are in the order of the counters.
 
@@ -79,10 +82,8 @@ var replyResults = [...]string{"agreed", "refused", "failed", "timeout"}
 
 // indexOf is where a name stands in a list; the last place where it does not.
 func indexOf(names []string, name string) int {
-	for i, n := range names[:len(names)-1] {
-		if n == name {
-			return i
-		}
+	if i := slices.Index(names, name); i >= 0 {
+		return i
 	}
 	return len(names) - 1
 }

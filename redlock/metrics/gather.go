@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -65,12 +66,7 @@ func (r *Recorder) view() *view {
 		v.counted = append(v.counted, countedMaster{address.(string), m.(*master)})
 		return true
 	})
-	slices.SortFunc(v.counted, func(a, b countedMaster) int {
-		if a.address < b.address {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(v.counted, func(a, b countedMaster) int { return strings.Compare(a.address, b.address) })
 	if c := r.client.Load(); c != nil {
 		v.stats, v.reports = c.Stats(), c.Masters(context.Background())
 	}

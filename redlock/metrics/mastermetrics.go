@@ -27,66 +27,45 @@ type countedMaster struct {
 var masterMetrics = []masterMetric{
 	{
 		Desc{"redlock_quorum_masters", "Masters that make a quorum.", Gauge, nil},
-		func(v *view) []Sample {
-			if v.stats.Need == 0 {
-				return nil
-			}
-			return one(v.stats.Need)
-		},
+		ofClient(func(s *redlock.Stats) uint64 { return uint64(s.Need) }), //nolint:gosec // a few masters
 	}, {
 		Desc{"redlock_fencing_tokens_total", "Acquisitions and adoptions that came to a fencing token.", Counter, nil},
-		func(v *view) []Sample { return v.counted64(v.stats.FencingTokens) },
+		ofClient(func(s *redlock.Stats) uint64 { return s.FencingTokens }),
 	}, {
 		Desc{"redlock_fencing_second_rounds_total", "Fencing tokens that took a second round to be stored on a quorum.", Counter, nil},
-		func(v *view) []Sample { return v.counted64(v.stats.FencingRaises) },
+		ofClient(func(s *redlock.Stats) uint64 { return s.FencingRaises }),
 	}, {
 		Desc{"redlock_master_connected", "Whether the master is connected: 1 or 0.", Gauge, []string{"master"}},
-		func(v *view) []Sample {
-			return v.perReport(func(r *redlock.MasterReport) float64 { return truth(r.Connected) })
-		},
+		perReport(func(r *redlock.MasterReport) float64 { return truth(r.Connected) }),
 	}, {
 		Desc{"redlock_master_votes", "Whether the master's answers count: 1 or 0.", Gauge, []string{"master"}},
-		func(v *view) []Sample {
-			return v.perReport(func(r *redlock.MasterReport) float64 { return truth(r.Votes) })
-		},
+		perReport(func(r *redlock.MasterReport) float64 { return truth(r.Votes) }),
 	}, {
 		Desc{"redlock_master_quarantine_seconds", "For how much longer the master may not vote because it may have forgotten locks.", Gauge, []string{"master"}},
-		func(v *view) []Sample {
-			return v.perReport(func(r *redlock.MasterReport) float64 {
-				if r.Why == nil {
-					return 0
-				}
-				return r.Why.Left.Seconds()
-			})
-		},
+		perReport(func(r *redlock.MasterReport) float64 {
+			if r.Why == nil {
+				return 0
+			}
+			return r.Why.Left.Seconds()
+		}),
 	}, {
 		Desc{"redlock_master_clock_offset_seconds", "By how much the master's clock is ahead of the client's, the middle of what is known; negative: behind.", Gauge, []string{"master"}},
 		clockOffsets,
 	}, {
 		Desc{"redlock_master_round_trip_seconds", "Moving average of the round trip to the master.", Gauge, []string{"master"}},
-		func(v *view) []Sample {
-			return v.perReport(func(r *redlock.MasterReport) float64 { return r.RoundTrip.Seconds() })
-		},
+		perReport(func(r *redlock.MasterReport) float64 { return r.RoundTrip.Seconds() }),
 	}, {
 		Desc{"redlock_master_in_flight", "Commands that wait to be sent to the master or for its reply.", Gauge, []string{"master"}},
-		func(v *view) []Sample {
-			return v.perConnection(func(s *pool.Stats) float64 { return float64(s.InFlight) })
-		},
+		perConnection(func(s *pool.Stats) float64 { return float64(s.InFlight) }),
 	}, {
 		Desc{"redlock_master_commands_total", "Replies received from the master.", Counter, []string{"master"}},
-		func(v *view) []Sample {
-			return v.perConnection(func(s *pool.Stats) float64 { return float64(s.Commands) })
-		},
+		perConnection(func(s *pool.Stats) float64 { return float64(s.Commands) }),
 	}, {
 		Desc{"redlock_master_failures_total", "Error replies of the master, and commands that got no reply.", Counter, []string{"master"}},
-		func(v *view) []Sample {
-			return v.perConnection(func(s *pool.Stats) float64 { return float64(s.Failures) })
-		},
+		perConnection(func(s *pool.Stats) float64 { return float64(s.Failures) }),
 	}, {
 		Desc{"redlock_master_reconnects_total", "Connections to the master after the first.", Counter, []string{"master"}},
-		func(v *view) []Sample {
-			return v.perConnection(func(s *pool.Stats) float64 { return float64(s.Reconnects) })
-		},
+		perConnection(func(s *pool.Stats) float64 { return float64(s.Reconnects) }),
 	}, {
 		Desc{"redlock_master_replies_total", "The master's parts in operations on locks, by operation and result; timeout came after the operation's deadline.", Counter, []string{"master", "op", "result"}},
 		repliesOf,
@@ -139,26 +118,32 @@ func truth(b bool) float64 {
 	return 0
 }
 
-// counted64 is a count of the client's; nothing where none is observed.
-func (v *view) counted64(n uint64) []Sample {
-	if v.stats.Need == 0 {
-		return nil
+// ofClient is a count of the client's; nothing where none is observed.
+func ofClient(count func(*redlock.Stats) uint64) func(v *view) []Sample {
+	return func(v *view) []Sample {
+		if v.stats.Need == 0 {
+			return nil
+		}
+		return one(count(&v.stats))
 	}
-	return one(n)
 }
 
-func (v *view) perReport(value func(*redlock.MasterReport) float64) []Sample {
-	samples := make([]Sample, len(v.reports))
-	for i := range v.reports {
-		samples[i] = Sample{Labels: []string{v.reports[i].Master}, Value: value(&v.reports[i])}
+func perReport(value func(*redlock.MasterReport) float64) func(v *view) []Sample {
+	return func(v *view) []Sample {
+		samples := make([]Sample, len(v.reports))
+		for i := range v.reports {
+			samples[i] = Sample{Labels: []string{v.reports[i].Master}, Value: value(&v.reports[i])}
+		}
+		return samples
 	}
-	return samples
 }
 
-func (v *view) perConnection(value func(*pool.Stats) float64) []Sample {
-	samples := make([]Sample, len(v.stats.Masters))
-	for i := range v.stats.Masters {
-		samples[i] = Sample{Labels: []string{v.stats.Masters[i].Name}, Value: value(&v.stats.Masters[i])}
+func perConnection(value func(*pool.Stats) float64) func(v *view) []Sample {
+	return func(v *view) []Sample {
+		samples := make([]Sample, len(v.stats.Masters))
+		for i := range v.stats.Masters {
+			samples[i] = Sample{Labels: []string{v.stats.Masters[i].Name}, Value: value(&v.stats.Masters[i])}
+		}
+		return samples
 	}
-	return samples
 }

@@ -1,14 +1,12 @@
 package hold
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/pipeline"
-	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // newTestHold is what is held of a client whose masters cannot be reached, with so much
@@ -26,7 +24,7 @@ func newTestHold(t *testing.T, ttl, left time.Duration) (h *Hold, now time.Durat
 		KeyName:   func(key string) string { return key }, Unlocked: errors.New("unlocked"),
 	})
 	h = &Hold{}
-	h.Init(home, noOwner{}, &Handle{}, &Options{}, "key", "key").TTL = ttl
+	h.Init(home, nil, &Handle{}, &Options{}, "key", "key").TTL = ttl
 	start := time.Now()
 	at := func(d time.Duration) drift.Instant { return drift.At(d, d, start.Add(d)) }
 	h.life = life{state: held, start: at(0), validity: home.cfg.Validity(ttl)}
@@ -132,14 +130,3 @@ func TestNoRenewalIsPlannedBeyondItsBounds(t *testing.T) {
 		})
 	}
 }
-
-// noOwner listens to nothing.
-type noOwner struct{}
-
-func (noOwner) Context() context.Context            { return context.Background() }
-func (noOwner) Answered(context.Context, *wire.Ask) {}
-func (noOwner) Held()                               {}
-func (noOwner) Renewed(Renewed)                     {}
-func (noOwner) Cause(*Loss) error                   { return errors.New("lost") }
-func (noOwner) Lost(*Loss)                          {}
-func (noOwner) Released(End)                        {}

@@ -73,54 +73,6 @@ func TestMastersOfNoTestServeUntilTheyAreStopped(t *testing.T) {
 	}
 }
 
-func TestAKilledMasterComesBackEmptyAtItsURL(t *testing.T) {
-	c := StartCluster(t, 3)
-	before := c.URLs()
-	for i := range before {
-		set(t, dial(t, before[i]), "k")
-	}
-	c.Kill(1)
-	c.Kill(1)
-	if _, err := redis.DialURL(before[1]); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Fatalf("dialling a killed master: %v", err)
-	}
-	c.Restart(1)
-	c.Restart(2)
-	if after := c.URLs(); strings.Join(after, " ") != strings.Join(before, " ") {
-		t.Fatalf("URLs went from %v to %v", before, after)
-	}
-	for i, want := range []int{1, 0, 0} {
-		if n, err := redis.Int(dial(t, before[i]).Do("EXISTS", "k")); n != want || err != nil {
-			t.Errorf("keys of master %d: %d, %v; want %d", i, n, err, want)
-		}
-	}
-}
-
-func TestAFrozenMasterAnswersWhenThawed(t *testing.T) {
-	c := StartCluster(t, 3)
-	conn := dial(t, c.URLs()[0])
-	c.Freeze(0)
-	if _, err := redis.DoWithTimeout(conn, 50*time.Millisecond, "SET", "k", "v"); err == nil {
-		t.Fatal("a frozen master answered")
-	}
-	conn = dial(t, c.URLs()[0])
-	if err := conn.Send("PING"); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	c.Thaw(0)
-	if reply, err := redis.String(conn.Receive()); reply != "PONG" || err != nil {
-		t.Fatalf("after the thaw: %q, %v", reply, err)
-	}
-	if n, err := redis.Int(conn.Do("EXISTS", "k")); n != 1 || err != nil {
-		t.Fatalf("what waited was not executed: %d, %v", n, err)
-	}
-	c.Thaw(0)
-	c.Freeze(0) // cleaning up a frozen master ends too
-}
-
 // failing is a testing.TB that notes how it was ended.
 type failing struct {
 	testing.TB

@@ -3,6 +3,7 @@ package redsync_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -73,13 +74,41 @@ func (f *fleet) values(key string) []string {
 func (f *fleet) wantFree(key string) {
 	f.t.Helper()
 	eventually(f.t, key+" is free on all masters", func() bool {
-		for _, value := range f.values(key) {
-			if value != "" {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(f.values(key), func(value string) bool { return value != "" })
 	})
+}
+
+func (f *fleet) must(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// wantOK is for calls that have to say yes.
+func (f *fleet) wantOK(ok bool, err error) {
+	f.t.Helper()
+	if !ok || err != nil {
+		f.t.Fatalf("%v, %v: want true and no error", ok, err)
+	}
+}
+
+// refusal is the error of a call that has to say no.
+func (f *fleet) refusal(ok bool, err error) error {
+	f.t.Helper()
+	if ok {
+		f.t.Errorf("true beside %v: want false", err)
+	}
+	return err
+}
+
+func (f *fleet) wantIs(err error, want ...error) {
+	f.t.Helper()
+	for _, target := range want {
+		if !errors.Is(err, target) {
+			f.t.Errorf("%v: want %v", err, target)
+		}
+	}
 }
 
 func eventually(t *testing.T, what string, holds func() bool) {

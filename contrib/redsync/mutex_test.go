@@ -3,6 +3,7 @@ package redsync_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -51,24 +52,16 @@ func TestMutexesHereAndOfRedsyncExcludeEachOther(t *testing.T) {
 	ours := redsync.New(f.open()).NewMutex("lock", redsync.WithTries(1))
 	theirs := f.upstream().NewMutex("lock", upstream.WithTries(1))
 
-	if err := theirs.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	f.must(theirs.Lock())
 	if taken := wantTaken(t, ours.Lock()); len(taken.Nodes) == 0 {
 		t.Error("it is taken on no master")
 	}
-	if ok, err := theirs.Unlock(); !ok || err != nil {
-		t.Fatalf("redsync's Unlock: %v, %v", ok, err)
-	}
-	if err := ours.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	f.wantOK(theirs.Unlock())
+	f.must(ours.Lock())
 	if _, ok := errors.AsType[*upstream.ErrTaken](theirs.Lock()); !ok {
 		t.Error("redsync took what is held here")
 	}
-	if ok, err := ours.Unlock(); !ok || err != nil {
-		t.Fatalf("Unlock: %v, %v", ok, err)
-	}
+	f.wantOK(ours.Unlock())
 	f.wantFree("lock")
 }
 
@@ -90,11 +83,9 @@ func TestErrTakenNumbersTheMastersAsTheURLsAre(t *testing.T) {
 		}
 	}
 	client := f.open()
-	if err := client.Ready(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	f.must(client.Ready(t.Context()))
 	taken := wantTaken(t, redsync.New(client).NewMutex("lock").TryLock())
-	if len(taken.Nodes) != 3 || taken.Nodes[0] != 1 || taken.Nodes[1] != 3 || taken.Nodes[2] != 4 {
+	if !slices.Equal(taken.Nodes, []int{1, 3, 4}) {
 		t.Errorf("taken on %v, want 1, 3 and 4", taken.Nodes)
 	}
 }
@@ -103,9 +94,7 @@ func TestAMutexIsNotRenewedAndEndsAfterItsExpiry(t *testing.T) {
 	f := startFleet(t, 5)
 	mutex := redsync.New(f.open()).NewMutex("lock", redsync.WithExpiry(200*time.Millisecond))
 	began := time.Now()
-	if err := mutex.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	f.must(mutex.Lock())
 	if until := mutex.Until(); until.Before(began) || until.After(time.Now().Add(200*time.Millisecond)) {
 		t.Errorf("valid until %v, locked at %v for 200 ms", until, began)
 	}
@@ -114,89 +103,58 @@ func TestAMutexIsNotRenewedAndEndsAfterItsExpiry(t *testing.T) {
 		t.Error("it is valid for longer than its keys live")
 	}
 
-	ok, err := mutex.Extend()
-	if _, taken := errors.AsType[*redsync.ErrTaken](err); ok || !taken || !errors.Is(err, redsync.ErrExtendFailed) || !errors.Is(err, redlock.ErrLost) {
-		t.Errorf("Extend of an expired lock: %v, %v", ok, err)
+	err := f.refusal(mutex.Extend())
+	f.wantIs(err, redsync.ErrExtendFailed, redlock.ErrLost)
+	if _, taken := errors.AsType[*redsync.ErrTaken](err); !taken {
+		t.Errorf("Extend of an expired lock: %v", err)
 	}
-	if ok, err := mutex.Valid(); ok || !errors.Is(err, redlock.ErrLost) {
-		t.Errorf("Valid of an expired lock: %v, %v", ok, err)
-	}
-	if ok, err := mutex.Unlock(); ok || !errors.Is(err, redsync.ErrLockAlreadyExpired) || !errors.Is(err, redlock.ErrLost) {
-		t.Errorf("Unlock of an expired lock: %v, %v", ok, err)
-	}
-	if err := mutex.Lock(); err != nil {
-		t.Errorf("locking again: %v", err)
-	}
+	f.wantIs(f.refusal(mutex.Valid()), redlock.ErrLost)
+	f.wantIs(f.refusal(mutex.Unlock()), redsync.ErrLockAlreadyExpired, redlock.ErrLost)
+	f.must(mutex.Lock()) // again
 }
 
 func TestExtendMovesUntil(t *testing.T) {
 	f := startFleet(t, 3)
 	mutex := redsync.New(f.open()).NewMutex("lock", redsync.WithExpiry(10*time.Second))
-	if err := mutex.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	f.must(mutex.Lock())
 	first := mutex.Until()
 	eventually(t, "a later extension ends later", func() bool {
-		ok, err := mutex.Extend()
-		if !ok || err != nil {
-			t.Fatalf("Extend: %v, %v", ok, err)
-		}
+		f.wantOK(mutex.Extend())
 		return mutex.Until().After(first)
 	})
-	if ok, err := mutex.Valid(); !ok || err != nil {
-		t.Errorf("Valid: %v, %v", ok, err)
-	}
+	f.wantOK(mutex.Valid())
 }
 
 func TestUnlockingTwiceIsTold(t *testing.T) {
 	f := startFleet(t, 3)
 	mutex := redsync.New(f.open()).NewMutex("lock")
-	if ok, err := mutex.Unlock(); ok || !errors.Is(err, redsync.ErrLockAlreadyExpired) || !errors.Is(err, redlock.ErrNotHeld) {
-		t.Errorf("Unlock before Lock: %v, %v", ok, err)
-	}
-	if err := mutex.Lock(); err != nil {
-		t.Fatal(err)
-	}
-	if ok, err := mutex.Unlock(); !ok || err != nil {
-		t.Errorf("Unlock: %v, %v", ok, err)
-	}
-	if ok, err := mutex.Unlock(); ok || !errors.Is(err, redsync.ErrLockAlreadyExpired) {
-		t.Errorf("the second Unlock: %v, %v", ok, err)
-	}
+	f.wantIs(f.refusal(mutex.Unlock()), redsync.ErrLockAlreadyExpired, redlock.ErrNotHeld) // before Lock
+	f.must(mutex.Lock())
+	f.wantOK(mutex.Unlock())
+	f.wantIs(f.refusal(mutex.Unlock()), redsync.ErrLockAlreadyExpired)
 }
 
 func TestAContextThatEndsWhileLockWaitsIsErrFailed(t *testing.T) {
 	f := startFleet(t, 3)
 	rs := redsync.New(f.open())
-	if err := rs.NewMutex("lock").Lock(); err != nil {
-		t.Fatal(err)
-	}
+	f.must(rs.NewMutex("lock").Lock())
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	err := rs.NewMutex("lock", redsync.WithTries(1000)).LockContext(ctx)
-	if !errors.Is(err, redsync.ErrFailed) || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, redlock.ErrTaken) {
-		t.Errorf("got %v, want ErrFailed, the context's error and redlock.ErrTaken", err)
-	}
+	f.wantIs(rs.NewMutex("lock", redsync.WithTries(1000)).LockContext(ctx), redsync.ErrFailed, context.DeadlineExceeded, redlock.ErrTaken)
 }
 
 func TestMastersThatAreDownAreRedisErrors(t *testing.T) {
 	f := startFleet(t, 5)
 	client := f.open()
 	mutex := redsync.New(client).NewMutex("lock", redsync.WithTries(2), redsync.WithRetryDelay(time.Millisecond))
-	if err := mutex.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	f.must(mutex.Lock())
 	for _, i := range []int{0, 2, 3} {
-		if err := f.Masters[i].Kill(); err != nil {
-			t.Fatal(err)
-		}
+		f.must(f.Masters[i].Kill())
 	}
-	_, extend := mutex.Extend()
-	_, valid := mutex.Valid()
-	_, unlock := mutex.Unlock()
+	extend, valid, unlock := f.refusal(mutex.Extend()), f.refusal(mutex.Valid()), f.refusal(mutex.Unlock()) // in this order
 	for what, err := range map[string]error{
 		"Extend": extend, "Valid": valid, "Unlock": unlock, "Lock": redsync.New(client).NewMutex("other", redsync.WithTries(2)).Lock(),
-		"Valid of a value": second(redsync.New(client).NewMutex("lock", redsync.WithValue("x")).Valid()),
+		"Valid of a value": f.refusal(redsync.New(client).NewMutex("lock", redsync.WithValue("x")).Valid()),
 	} {
 		node, ok := errors.AsType[*redsync.RedisError](err)
 		if !ok || !errors.Is(err, redlock.ErrNoQuorum) || errors.Is(err, redlock.ErrTaken) {
@@ -207,38 +165,28 @@ func TestMastersThatAreDownAreRedisErrors(t *testing.T) {
 	}
 }
 
-func second(_ bool, err error) error { return err }
-
 func TestAnExpiryAboveTheClientsMaxTTLIsRefused(t *testing.T) {
 	f := startFleet(t, 3)
 	err := redsync.New(f.open()).NewMutex("lock", redsync.WithExpiry(2*time.Minute)).Lock()
 	if err == nil || !strings.Contains(err.Error(), "WithMaxTTL") {
 		t.Errorf("got %v, want an error that names WithMaxTTL", err)
 	}
-	if err := redsync.New(f.open()).NewMutex("lock", redsync.WithTries(0)).Lock(); !errors.Is(err, redsync.ErrFailed) {
-		t.Errorf("with no tries: %v, want ErrFailed", err)
-	}
+	f.wantIs(redsync.New(f.open()).NewMutex("lock", redsync.WithTries(0)).Lock(), redsync.ErrFailed)
 }
 
 // redsync would count these masters, and grant the lock twice.
 func TestALockIsNotGrantedTwiceByMastersThatRestartedEmpty(t *testing.T) {
 	f := startFleet(t, 5)
 	holder := redsync.New(f.open()).NewMutex("lock", redsync.WithExpiry(50*time.Second))
-	if err := holder.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	f.must(holder.Lock())
 	for _, s := range f.Masters[:3] {
-		if err := s.Restart(t.Context(), false); err != nil {
-			t.Fatal(err)
-		}
+		f.must(s.Restart(t.Context(), false))
 	}
 	second := f.upstream().NewMutex("lock", upstream.WithTries(1))
 	if err := second.Lock(); err != nil {
 		t.Fatalf("redsync counts the empty masters, so it gets the lock; but: %v", err)
 	}
-	if ok, err := second.Unlock(); !ok || err != nil {
-		t.Fatal(err)
-	}
+	f.wantOK(second.Unlock())
 
 	err := redsync.New(f.open()).NewMutex("lock", redsync.WithTries(3)).Lock()
 	if _, abstains := errors.AsType[*redlock.AbstainError](err); !abstains {
@@ -247,9 +195,7 @@ func TestALockIsNotGrantedTwiceByMastersThatRestartedEmpty(t *testing.T) {
 
 	// While the other two answer, an attempt may be decided by one that has the key: it is taken.
 	for _, s := range f.Masters[3:] {
-		if err := s.Freeze(); err != nil {
-			t.Fatal(err)
-		}
+		f.must(s.Freeze())
 	}
 	err = redsync.New(f.open()).NewMutex("lock", redsync.WithTries(1)).Lock()
 	if _, ok := errors.AsType[*redsync.RedisError](err); !ok {

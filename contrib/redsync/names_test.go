@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -59,7 +60,7 @@ func addExported(names map[string]string, decl ast.Decl) {
 	case *ast.FuncDecl:
 		name := d.Name.Name
 		if d.Recv != nil {
-			name = receiver(d) + "." + name
+			name = strings.TrimPrefix(list(d.Recv), "*") + "." + name
 			// The error types are redsync's own.
 			if strings.HasPrefix(name, "Err") || strings.HasPrefix(name, "RedisError") {
 				return
@@ -86,14 +87,6 @@ func addExported(names map[string]string, decl ast.Decl) {
 	}
 }
 
-func receiver(d *ast.FuncDecl) string {
-	kind := d.Recv.List[0].Type
-	if star, ok := kind.(*ast.StarExpr); ok {
-		kind = star.X
-	}
-	return types(kind)
-}
-
 // signature is the types of parameters and results; names do not matter.
 func signature(f *ast.FuncType) string {
 	return "(" + list(f.Params) + ") (" + list(f.Results) + ")"
@@ -104,27 +97,11 @@ func list(fields *ast.FieldList) string {
 	if fields != nil {
 		for _, f := range fields.List {
 			for range max(len(f.Names), 1) {
-				all = append(all, types(f.Type))
+				all = append(all, types.ExprString(f.Type))
 			}
 		}
 	}
 	return strings.Join(all, ", ")
-}
-
-func types(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e.Name
-	case *ast.StarExpr:
-		return "*" + types(e.X)
-	case *ast.SelectorExpr:
-		return types(e.X) + "." + e.Sel.Name
-	case *ast.Ellipsis:
-		return "..." + types(e.Elt)
-	case *ast.FuncType:
-		return "func" + signature(e)
-	}
-	return "?"
 }
 
 func TestTheMigrationGuideNamesWhatRedsyncExports(t *testing.T) {

@@ -32,9 +32,7 @@ func TestUnsafeOptionsAreRefused(t *testing.T) {
 			f.wantFree("lock")
 		})
 	}
-	if ok, err := rs.NewMutex("lock", redsync.WithValue("x"), redsync.WithSetNXOnExtend()).Extend(); ok || !errors.Is(err, redsync.ErrUnsafeOption) {
-		t.Errorf("Extend: %v, %v", ok, err)
-	}
+	f.wantIs(f.refusal(rs.NewMutex("lock", redsync.WithValue("x"), redsync.WithSetNXOnExtend()).Extend()), redsync.ErrUnsafeOption)
 }
 
 func TestAValueThatIsRepeatedLaterIsRefused(t *testing.T) {
@@ -44,15 +42,9 @@ func TestAValueThatIsRepeatedLaterIsRefused(t *testing.T) {
 		calls++
 		return strconv.Itoa(min(calls, 2)), nil // 1, 2, 2, …
 	}))
-	if err := mutex.Lock(); err != nil {
-		t.Fatal(err)
-	}
-	if ok, err := mutex.Unlock(); !ok || err != nil {
-		t.Fatalf("Unlock: %v, %v", ok, err)
-	}
-	if err := mutex.Lock(); !errors.Is(err, redsync.ErrUnsafeOption) {
-		t.Errorf("got %v, want ErrUnsafeOption", err)
-	}
+	f.must(mutex.Lock())
+	f.wantOK(mutex.Unlock())
+	f.wantIs(mutex.Lock(), redsync.ErrUnsafeOption)
 }
 
 func TestAGeneratedValueIsTheOwnersName(t *testing.T) {
@@ -63,9 +55,7 @@ func TestAGeneratedValueIsTheOwnersName(t *testing.T) {
 		n++
 		return "host-a/" + strconv.Itoa(n), nil
 	}))
-	if err := mutex.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	f.must(mutex.Lock())
 	if value := mutex.Value(); !strings.HasPrefix(value, "host-a/2:") || f.values("lock")[0] != value {
 		t.Errorf("value %q, in Redis %q, want both to begin with host-a/2:", value, f.values("lock")[0])
 	}
@@ -74,42 +64,30 @@ func TestAGeneratedValueIsTheOwnersName(t *testing.T) {
 		n++
 		return "with a space " + strconv.Itoa(n), nil
 	}))
-	if err := unfit.Lock(); err != nil {
-		t.Errorf("a value that is no owner's name: %v", err)
-	}
+	f.must(unfit.Lock()) // though the value is no owner's name
 
 	broken := errors.New("no entropy")
 	failing := rs.NewMutex("lock", redsync.WithGenValueFunc(func() (string, error) { return "", broken }))
-	if err := failing.Lock(); !errors.Is(err, broken) {
-		t.Errorf("got %v, want the function's error", err)
-	}
+	f.wantIs(failing.Lock(), broken)
 }
 
 func TestALockIsExtendedAndUnlockedByItsValueElsewhere(t *testing.T) {
 	f := startFleet(t, 5)
 	here := redsync.New(f.open()).NewMutex("lock")
-	if err := here.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	f.must(here.Lock())
 	theirs := f.upstream().NewMutex("theirs")
-	if err := theirs.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	f.must(theirs.Lock())
 	elsewhere := redsync.New(f.open())
 	for key, value := range map[string]string{"lock": here.Value(), "theirs": theirs.Value()} {
 		mutex := elsewhere.NewMutex(key, redsync.WithValue(value), redsync.WithExpiry(30*time.Second))
 		if mutex.Value() != value {
 			t.Errorf("value %q, want %q", mutex.Value(), value)
 		}
-		if ok, err := mutex.Valid(); !ok || err != nil {
-			t.Errorf("Valid of %s: %v, %v", key, ok, err)
-		}
+		f.wantOK(mutex.Valid())
 		if ok, err := mutex.Extend(); !ok || err != nil || time.Until(mutex.Until()) < 20*time.Second {
 			t.Errorf("Extend of %s: %v, %v, until %v", key, ok, err, mutex.Until())
 		}
-		if ok, err := mutex.Unlock(); !ok || err != nil {
-			t.Errorf("Unlock of %s: %v, %v", key, ok, err)
-		}
+		f.wantOK(mutex.Unlock())
 		f.wantFree(key)
 	}
 }
@@ -118,42 +96,28 @@ func TestAWrongValueTouchesNothing(t *testing.T) {
 	f := startFleet(t, 3)
 	rs := redsync.New(f.open())
 	holder := rs.NewMutex("lock")
-	if err := holder.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	f.must(holder.Lock())
 	other := rs.NewMutex("lock", redsync.WithValue("not its value"))
-	if ok, err := other.Valid(); ok || !errors.Is(err, redlock.ErrNotHeld) {
-		t.Errorf("Valid: %v, %v", ok, err)
-	}
-	if ok, err := other.Extend(); ok || !errors.Is(err, redsync.ErrExtendFailed) {
-		t.Errorf("Extend: %v, %v", ok, err)
-	}
-	if ok, err := other.Unlock(); ok || !errors.Is(err, redlock.ErrNotHeld) {
-		t.Errorf("Unlock: %v, %v", ok, err)
-	}
+	f.wantIs(f.refusal(other.Valid()), redlock.ErrNotHeld)
+	f.wantIs(f.refusal(other.Extend()), redsync.ErrExtendFailed)
+	f.wantIs(f.refusal(other.Unlock()), redlock.ErrNotHeld)
 	for i, value := range f.values("lock") {
 		if value != holder.Value() {
 			t.Errorf("master %d has %q, want the holder's value", i, value)
 		}
 	}
-	if ok, err := holder.Unlock(); !ok || err != nil {
-		t.Errorf("the holder's Unlock: %v, %v", ok, err)
-	}
+	f.wantOK(holder.Unlock())
 }
 
 func TestADriftFactorShortensTheValidity(t *testing.T) {
 	f := startFleet(t, 3)
 	rs := redsync.New(f.open())
 	careful := rs.NewMutex("careful", redsync.WithExpiry(10*time.Second), redsync.WithDriftFactor(0.5))
-	if err := careful.Lock(); err != nil {
-		t.Fatal(err)
-	}
+	f.must(careful.Lock())
 	if left := time.Until(careful.Until()); left > 5*time.Second {
 		t.Errorf("valid for %v, want half of 10 s at the most", left)
 	}
-	if err := rs.NewMutex("never", redsync.WithDriftFactor(1)).Lock(); !errors.Is(err, redsync.ErrFailed) {
-		t.Errorf("with no validity left: %v, want ErrFailed", err)
-	}
+	f.wantIs(rs.NewMutex("never", redsync.WithDriftFactor(1)).Lock(), redsync.ErrFailed) // no validity is left
 	f.wantFree("never")
 }
 
@@ -162,10 +126,6 @@ func TestOptionsWithoutAMeaningAreAccepted(t *testing.T) {
 	f := startFleet(t, 3)
 	mutex := redsync.New(f.open()).NewMutex("lock",
 		redsync.WithFailFast(true), redsync.WithShufflePools(true), redsync.WithTimeoutFactor(0.5))
-	if err := mutex.Lock(); err != nil {
-		t.Fatal(err)
-	}
-	if ok, err := mutex.Unlock(); !ok || err != nil {
-		t.Errorf("Unlock: %v, %v", ok, err)
-	}
+	f.must(mutex.Lock())
+	f.wantOK(mutex.Unlock())
 }

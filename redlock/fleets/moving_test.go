@@ -547,7 +547,7 @@ func TestAShardMayBeOneThatMoves(t *testing.T) {
 			t.Errorf("%v, %v", in, err)
 		}
 		unlock(t, h)
-		all := lockAll(t, shards, []string{a, b}, redlock.WithFencing())
+		all := s.held(shards.LockAll(t.Context(), []string{a, b}, redlock.WithFencing()))
 		if s.on(a, 0, 5) != 6 || s.on(b, 6, 8) != 3 || all.Fence() == 0 {
 			t.Error("the set is not held everywhere")
 		}
@@ -558,21 +558,12 @@ func TestAShardMayBeOneThatMoves(t *testing.T) {
 		unlock(t, one)
 		unlock(t, all)
 		m := shards.RWMutex(a)
-		r, err := m.RLock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		r2, err := m.RLock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := s.held(m.RLock(t.Context()))
+		r2 := s.held(m.RLock(t.Context()))
 		wantIs(t, errorOf(m.TryLock(t.Context())), redlock.ErrTaken)
 		unlock(t, r)
 		unlock(t, r2)
-		w, err := m.Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := s.held(m.Lock(t.Context()))
 		unlock(t, w)
 	})
 }
@@ -580,10 +571,7 @@ func TestAShardMayBeOneThatMoves(t *testing.T) {
 func TestReentrancyGivesAFurtherHandleInBothFleets(t *testing.T) {
 	inMove(t, func(t *testing.T, m *move) {
 		h := lock(t, m.l, "k", redlock.WithReentrancy())
-		again, err := m.l.Lock(h.Context(), "k", redlock.WithReentrancy())
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := m.held(m.l.Lock(h.Context(), "k", redlock.WithReentrancy()))
 		unlock(t, h)
 		m.wantOn("k", 0, 2, 3)
 		m.wantOn("k", 3, 7, 5)

@@ -23,7 +23,7 @@ func inTwoShards(t *testing.T, test func(t *testing.T, s *sim, shards *fleets.Sh
 func TestLockAllAcrossShardsIsAllOrNone(t *testing.T) {
 	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
 		a0, a1, b0 := keyOf(shards, "a", 0), keyOf(shards, "a", 1), keyOf(shards, "b", 0)
-		all := lockAll(t, shards, []string{b0, a1, a0, b0}, redlock.WithFencing())
+		all := s.held(shards.LockAll(t.Context(), []string{b0, a1, a0, b0}, redlock.WithFencing()))
 		if s.on(a0, 0, 2) != 3 || s.on(a1, 0, 2) != 3 || s.on(b0, 3, 5) != 3 || s.on(b0, 0, 2) != 0 || s.on(a0, 3, 5) != 0 {
 			t.Error("not all keys are where they should be")
 		}
@@ -45,13 +45,13 @@ func TestLockAllAcrossShardsIsAllOrNone(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 			unlock(t, one)
 		}()
-		all = lockAll(t, shards, []string{a0, b0}, redlock.WithFencing())
+		all = s.held(shards.LockAll(t.Context(), []string{a0, b0}, redlock.WithFencing()))
 		if all.Fence() <= one.Fence() {
 			t.Errorf("token %d after %d", all.Fence(), one.Fence())
 		}
 		unlock(t, all)
 
-		set := lockAll(t, shards, []string{a1, a0})
+		set := s.held(shards.LockAll(t.Context(), []string{a1, a0}))
 		wantFleet(t, errorOf(shards.TryLockAll(t.Context(), []string{a1, a0})), "a", redlock.ErrTaken)
 		unlock(t, set)
 		wantText(t, errorOf(shards.LockAll(t.Context(), nil)), "0 keys")
@@ -62,7 +62,7 @@ func TestLockAllAcrossShardsIsAllOrNone(t *testing.T) {
 func TestLockAllEndsWithTheLossInAnyShard(t *testing.T) {
 	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
 		a, b := keyOf(shards, "a", 0), keyOf(shards, "b", 0)
-		all := lockAll(t, shards, []string{a, b}, redlock.WithTTL(2*time.Second))
+		all := s.held(shards.LockAll(t.Context(), []string{a, b}, redlock.WithTTL(2*time.Second)))
 		s.kill(0, 1)
 		<-all.Context().Done()
 		wantFleet(t, context.Cause(all.Context()), "a", redlock.ErrLost)
@@ -115,10 +115,7 @@ func TestLockAnyTakesWhatIsFreeInAnyShard(t *testing.T) {
 		keys := []string{keyOf(shards, "a", 0), keyOf(shards, "a", 1), keyOf(shards, "b", 0)}
 		held := map[string]fleets.Hold{}
 		for range keys {
-			h, err := shards.LockAny(t.Context(), keys)
-			if err != nil {
-				t.Fatal(err)
-			}
+			h := s.held(shards.LockAny(t.Context(), keys))
 			if held[h.Key()] != nil {
 				t.Errorf("%s is held twice", h.Key())
 			}
@@ -134,10 +131,7 @@ func TestLockAnyTakesWhatIsFreeInAnyShard(t *testing.T) {
 				unlock(t, held[key])
 			}()
 			began := time.Now()
-			h, err := shards.LockAny(t.Context(), keys)
-			if err != nil {
-				t.Fatal(err)
-			}
+			h := s.held(shards.LockAny(t.Context(), keys))
 			if took := time.Since(began); h.Key() != key || took > 700*time.Millisecond+300*time.Millisecond {
 				t.Errorf("%s became free; got %s after %v", key, h.Key(), took)
 			}
@@ -168,10 +162,7 @@ func TestLockAnyUnderItsOwnHoldsTakesTheOthers(t *testing.T) {
 			t.Fatalf("%v, %v: want %s", second, err, keys[1])
 		}
 		defer unlock(t, second)
-		both, err := shards.LockAny(t.Context(), []string{"x", "y", "z", "0", "1", "2"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		both := s.held(shards.LockAny(t.Context(), []string{"x", "y", "z", "0", "1", "2"}))
 		unlock(t, both)
 		third := lock(t, fleets.Locker(shards), keyOf(shards, "a", 1))
 		unlock(t, third)
@@ -186,10 +177,7 @@ func TestReadersShareAndTheWriterIsThePlainLock(t *testing.T) {
 		m := shards.RWMutex(key)
 		var readers []fleets.Hold
 		for range 2 {
-			r, err := m.RLock(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := s.held(m.RLock(t.Context()))
 			readers = append(readers, r)
 		}
 		wantFleet(t, errorOf(shards.TryLock(t.Context(), key)), "b", redlock.ErrTaken)
@@ -197,10 +185,7 @@ func TestReadersShareAndTheWriterIsThePlainLock(t *testing.T) {
 		for _, r := range readers {
 			unlock(t, r)
 		}
-		w, err := m.Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := s.held(m.Lock(t.Context()))
 		wantFleet(t, errorOf(m.TryRLock(t.Context())), "b", redlock.ErrTaken)
 		unlock(t, w)
 	})
@@ -227,7 +212,7 @@ func TestReportsNameTheFleet(t *testing.T) {
 
 func TestCloseEndsAllShards(t *testing.T) {
 	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
-		all := lockAll(t, shards, []string{keyOf(shards, "a", 0), keyOf(shards, "b", 0)})
+		all := s.held(shards.LockAll(t.Context(), []string{keyOf(shards, "a", 0), keyOf(shards, "b", 0)}))
 		wantNil(t, shards.Close())
 		<-all.Context().Done()
 		wantIs(t, context.Cause(all.Context()), redlock.ErrClosed)

@@ -147,20 +147,20 @@ func (s *sim) wantOn(key string, first, last, want int) {
 	}
 }
 
+// held is what a call that has to succeed returns.
+func (s *sim) held(h fleets.Hold, err error) fleets.Hold {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return h
+}
+
 func lock(t *testing.T, l fleets.Locker, key string, opts ...redlock.LockOption) fleets.Hold {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	h, err := l.Lock(ctx, key, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
-}
-
-func lockAll(t *testing.T, s *fleets.Shards, keys []string, opts ...redlock.LockOption) fleets.Hold {
-	t.Helper()
-	h, err := s.LockAll(t.Context(), keys, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,6 @@ package redlockotel_test
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,27 +82,21 @@ func TestLocksAreCounted(t *testing.T) {
 		"redlock.master.connected redlock.master=" + reports[0].Master: "1",
 		"redlock.master.reply.duration redlock.master=" + reports[0].Master + " redlock.operation=lock redlock.result=agreed": "2",
 	}
-	var now map[string]string
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if now = b.values(); contains(now, wanted) {
-			if n, ok := now["redlock.losses redlock.reason=expired"]; ok {
-				t.Errorf("%s leases that ended count as losses", n)
+	wrong := func() (all []string) {
+		now := b.values()
+		for name, value := range wanted {
+			if now[name] != value {
+				all = append(all, fmt.Sprintf("%s is %s: want %s", name, now[name], value))
 			}
-			return
 		}
+		return all
 	}
-	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		if now[name] != wanted[name] {
-			t.Errorf("%s is %s: want %s", name, now[name], wanted[name])
-		}
+	for end := time.Now().Add(20 * time.Second); wrong() != nil && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 	}
-}
-
-func contains(all, some map[string]string) bool {
-	for name, value := range some {
-		if all[name] != value {
-			return false
-		}
+	if all := wrong(); all != nil {
+		t.Error(strings.Join(all, "\n"))
 	}
-	return true
+	if n, ok := b.values()["redlock.losses redlock.reason=expired"]; ok {
+		t.Errorf("%s leases that ended count as losses", n)
+	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -93,9 +94,5 @@ func createZip(name, root string, m module.Version, revision, dir string) error 
 	if err != nil {
 		return err
 	}
-	err = zip.CreateFromVCS(f, m, root, revision, dir)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	return err
+	return errors.Join(zip.CreateFromVCS(f, m, root, revision, dir), f.Close())
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -104,21 +105,19 @@ func framesOf(o options, text, timing string, size int) ([][][]cell, error) {
 
 // cut leaves the lines from the first with one text to the next with the other.
 func cut(lines [][]cell, from, to string) ([][]cell, error) {
-	first := 0
-	for first < len(lines) && !strings.Contains(plain(lines[first]), from) {
-		first++
+	has := func(text string) func([]cell) bool {
+		return func(line []cell) bool { return strings.Contains(plain(line), text) }
 	}
-	last := first
-	for last < len(lines) && (to == "" || !strings.Contains(plain(lines[last]), to)) {
-		last++
+	if first := slices.IndexFunc(lines, has(from)); first >= 0 {
+		lines = lines[first:]
+		if to == "" {
+			return lines, nil
+		}
+		if last := slices.IndexFunc(lines, has(to)); last >= 0 {
+			return lines[:last+1], nil
+		}
 	}
-	if to == "" {
-		last--
-	}
-	if last >= len(lines) {
-		return nil, fmt.Errorf("no lines from %q to %q", from, to)
-	}
-	return lines[first : last+1], nil
+	return nil, fmt.Errorf("no lines from %q to %q", from, to)
 }
 
 var address = regexp.MustCompile(`127\.0\.0\.1:\d{5}`)

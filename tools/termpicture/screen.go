@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -148,7 +149,7 @@ func number(s string, without int) int {
 func (s *screen) snapshot() [][]cell {
 	var lines [][]cell
 	for _, line := range s.lines {
-		lines = append(lines, append([]cell(nil), line...))
+		lines = append(lines, slices.Clone(line))
 	}
 	for len(lines) > 0 && plain(lines[len(lines)-1]) == "" {
 		lines = lines[:len(lines)-1]

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -18,9 +17,11 @@ import (
 )
 
 func main() {
-	masters := &masters{}
-	defer masters.end()
-	urls := redlocktest.Start(masters, 3)
+	urls, stop, err := redlocktest.Run(3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer stop()
 
 	collector := redlockprom.New()
 	telemetry, err := redlockotel.New()
@@ -71,20 +72,4 @@ func holds(collector prometheus.Collector) uint64 {
 	}
 	log.Fatal("no redlock_hold_seconds")
 	return 0
-}
-
-// masters is as much of a test as redlocktest asks for.
-type masters struct {
-	testing.TB
-	ends []func()
-}
-
-func (m *masters) Helper()                           {}
-func (m *masters) Cleanup(f func())                  { m.ends = append(m.ends, f) }
-func (m *masters) Fatalf(format string, args ...any) { log.Fatalf(format, args...) }
-
-func (m *masters) end() {
-	for _, f := range m.ends {
-		f()
-	}
 }

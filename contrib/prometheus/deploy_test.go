@@ -47,21 +47,15 @@ var (
 // series finds the metric that a name in an expression is a series of, and its
 // labels.
 func series(all map[string]metrics.Desc, name string) (labels []string, ok bool) {
-	d, ok := all[name]
-	if ok && d.Type != metrics.HistogramType {
-		return append(slices.Clone(scraped), d.Labels...), true
+	d, ok := all[base(name)]
+	if !ok || (d.Type == metrics.HistogramType) == (d.Name == name) { // a histogram has no series without a suffix
+		return nil, false
 	}
-	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
-		base, cut := strings.CutSuffix(name, suffix)
-		if d, ok := all[base]; cut && ok && d.Type == metrics.HistogramType {
-			labels := append(slices.Clone(scraped), d.Labels...)
-			if suffix == "_bucket" {
-				labels = append(labels, "le")
-			}
-			return labels, true
-		}
+	labels = append(slices.Clone(scraped), d.Labels...)
+	if strings.HasSuffix(name, "_bucket") {
+		labels = append(labels, "le")
 	}
-	return nil, false // also a histogram without a suffix, which has no series
+	return labels, true
 }
 
 // checkExpression finds what an expression asks for that is not there. It gives

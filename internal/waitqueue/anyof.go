@@ -263,20 +263,18 @@ func (q *anyOf) giveBack() {
 		q.queued[at] = true
 	}
 	q.turns = nil
-	left := make([][]string, len(r.cfg.Masters))
-	for master := range left {
+	for master := range r.cfg.Masters {
+		var left []string
 		for _, key := range q.names {
 			if q.queued[wakeup.Call{Master: master, Key: key}] {
-				left[master] = append(left[master], key)
+				left = append(left, key)
 			}
+		}
+		if left != nil {
+			r.queues.LeaveEach(master, left)
 		}
 	}
 	clear(q.queued)
-	for master, keys := range left {
-		if keys != nil {
-			r.queues.LeaveEach(master, keys)
-		}
-	}
 }
 
 // leave implements queue.

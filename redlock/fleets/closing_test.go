@@ -177,11 +177,7 @@ func TestARestartedMasterIsNotAdoptedByAStranger(t *testing.T) {
 		if err := part.Ready(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		l, err := part.Lock(t.Context(), "k")
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantNil(t, l.Unlock(t.Context()))
+		unlock(t, lock(t, fleets.One(part), "k"))
 		r, err := part.CloseFleet(t.Context(), id)
 		if err != nil || len(r.Closed) != 2 {
 			t.Errorf("%+v, %v", r, err)
@@ -249,70 +245,4 @@ func TestMovingStartsOnAClosedFleet(t *testing.T) {
 		}
 		unlock(t, lock(t, again, "k"))
 	})
-}
-
-// The whole move: while it goes on nobody is beside anybody and tokens rise, and whoever
-// was forgotten in the first phase is refused in the third.
-func TestTheThreePhasesExcludeEachOtherThroughout(t *testing.T) {
-	inMove(t, func(t *testing.T, m *move) {
-		id := fleetseam.ClientOf(m.to).FleetID()
-		var b book
-		sell := func(name string, l fleets.Locker) error {
-			h, err := l.Lock(t.Context(), "k", redlock.WithFencing())
-			if err != nil {
-				return err
-			}
-			b.write(t, name, h, 40*time.Millisecond, "k")
-			return h.Unlock(t.Context())
-		}
-		// What each client uses. A client is changed between two sales: the fleet is closed
-		// when nobody is under way any more who takes no part.
-		var phase [3]chan fleets.Locker
-		set := func(i int, l fleets.Locker) {
-			<-phase[i]
-			phase[i] <- l
-		}
-		for i := range phase {
-			phase[i] = make(chan fleets.Locker, 1)
-			phase[i] <- nil
-			set(i, fleets.One(m.open(0, 2)))
-		}
-		var stop atomic.Bool
-		var wg sync.WaitGroup
-		for i := range phase {
-			wg.Go(func() {
-				for !stop.Load() {
-					l := <-phase[i]
-					err := sell(string(rune('a'+i)), l)
-					phase[i] <- l
-					time.Sleep(time.Microsecond) // for whoever wants to change it
-					if err != nil {
-						t.Errorf("client %d: %v", i, err)
-						return
-					}
-				}
-			})
-		}
-		forgotten := fleets.One(m.open(0, 2))
-		step := func() { time.Sleep(200 * time.Millisecond) }
-		step()
-		for i := range phase { // to the second phase, one by one
-			set(i, m.moving(m.open(0, 2), m.open(3, 7)))
-			step()
-		}
-		r := m.close(id)
-		step()
-		wantMoved(t, sell("forgotten", forgotten), id)
-		time.Sleep(r.Left)
-		for i := range phase { // to the third
-			set(i, fleets.One(m.open(3, 7)))
-			step()
-			wantMoved(t, sell("forgotten", forgotten), id)
-		}
-		stop.Store(true)
-		wg.Wait()
-		if b.sales() < 50 {
-			t.Errorf("%d sold", b.sales())
-		}
-	}, redlock.WithTTL(time.Second), redlock.WithMaxTTL(2*time.Second))
 }

@@ -9,12 +9,15 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	redlockotel "github.com/redquorum/redquorum/contrib/otel"
-	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/redlocktest"
 )
 
 func Example() {
-	urls, stop := masters() // redis://10.0.0.1:6379, …
+	urls, stop, err := redlocktest.Run(3) // redis://10.0.0.1:6379, …
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer stop()
 	exporter := tracetest.NewInMemoryExporter() // otlptracegrpc.New(ctx) in earnest
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
@@ -44,13 +47,4 @@ func Example() {
 	// redlock.acquire
 	// redlock.hold
 	// redlock.unlock
-}
-
-// masters starts masters for the example.
-func masters() (urls []string, stop func()) {
-	cluster, err := simmaster.StartCluster(3)
-	if err != nil {
-		log.Fatal(err)
-	}
-	return cluster.URLs(), cluster.Close
 }

@@ -9,10 +9,14 @@ import (
 
 	redlockprom "github.com/redquorum/redquorum/contrib/prometheus"
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/redlocktest"
 )
 
 func Example() {
-	urls, stop := masters() // redis://10.0.0.1:6379, …
+	urls, stop, err := redlocktest.Run(3) // redis://10.0.0.1:6379, …
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer stop()
 
 	collector := redlockprom.New()

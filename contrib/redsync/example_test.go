@@ -4,18 +4,18 @@ import (
 	"fmt"
 
 	"github.com/redquorum/redquorum/contrib/redsync"
-	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/redlocktest"
 )
 
 // redsync's example, but for the lines that make the client.
 func Example() {
-	masters, err := simmaster.StartCluster(3)
+	urls, stop, err := redlocktest.Run(3) // redis://10.0.0.1:6379, …
 	if err != nil {
 		panic(err)
 	}
-	defer masters.Close()
-	client, err := redlock.Open(masters.URLs()) // redis://10.0.0.1:6379, …
+	defer stop()
+	client, err := redlock.Open(urls)
 	if err != nil {
 		panic(err)
 	}

@@ -65,18 +65,17 @@ func difference(before, now string) string {
 	if before == now {
 		return ""
 	}
-	a, b := strings.Split(before, "\n"), strings.Split(now, "\n")
 	var diff []string
-	for _, line := range a {
-		if !slices.Contains(b, line) {
-			diff = append(diff, "- "+line)
+	only := func(sign, in, notIn string) {
+		others := strings.Split(notIn, "\n")
+		for line := range strings.SplitSeq(in, "\n") {
+			if !slices.Contains(others, line) {
+				diff = append(diff, sign+line)
+			}
 		}
 	}
-	for _, line := range b {
-		if !slices.Contains(a, line) {
-			diff = append(diff, "+ "+line)
-		}
-	}
+	only("- ", before, now)
+	only("+ ", now, before)
 	if diff == nil {
 		return "the order of the lines, or how often one occurs"
 	}

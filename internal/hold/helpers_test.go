@@ -106,6 +106,21 @@ func (c *client) on(key string) int {
 	return n
 }
 
+func (c *client) wantOn(key string, want int) {
+	c.t.Helper()
+	if got := c.on(key); got != want {
+		c.t.Errorf("%s is on %d masters, want %d", key, got, want)
+	}
+}
+
+// release has to succeed.
+func (c *client) release(n *hold.Handle) {
+	c.t.Helper()
+	if _, p := n.Release(c.t.Context(), c.now()); p != nil {
+		c.t.Fatalf("release: %+v", p)
+	}
+}
+
 // commands is how many the masters have executed.
 func (c *client) commands() (n int) {
 	for _, m := range c.masters {

@@ -16,9 +16,7 @@ import (
 func TestAHoldIsToldItsLifeInOrder(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		n, own := c.acquire("key", hold.Options{})
-		if got := c.on("key"); got != 3 {
-			t.Errorf("the key is on %d masters, want 3", got)
-		}
+		c.wantOn("key", 3)
 		time.Sleep(ttl) // renewed at each third of it
 		synctest.Wait()
 		if left := n.Remaining(); left < ttl/2 {
@@ -28,9 +26,7 @@ func TestAHoldIsToldItsLifeInOrder(t *testing.T) {
 		if p != nil || r.OK < 2 || r.Need != 2 {
 			t.Errorf("release: %+v, %+v", r, p)
 		}
-		if got := c.on("key"); got != 0 {
-			t.Errorf("the key is on %d masters after the release", got)
-		}
+		c.wantOn("key", 0)
 		own.wasTold(t, "held", "renewed 1 true", "renewed 2 true", "renewed 3 true", "released after loss false")
 	})
 }
@@ -48,9 +44,7 @@ func TestAFailedAttemptIsRolledBackAndTheHandleTriesAgain(t *testing.T) {
 		if second.Hold() == before {
 			t.Error("the next attempt has the same hold: late answers would reach it")
 		}
-		if _, p := first.Release(t.Context(), c.now()); p != nil {
-			t.Fatalf("release: %+v", p)
-		}
+		c.release(first)
 		synctest.Wait()
 		if failed := second.Acquire(t.Context(), false); failed != nil {
 			t.Fatalf("the third attempt: %+v", failed)
@@ -113,18 +107,12 @@ func TestTheLastHandleReleases(t *testing.T) {
 			t.Errorf("a shared hold was handed over: %+v", p)
 		}
 		ctx := outer.Context(context.Background)
-		if _, p := outer.Release(t.Context(), c.now()); p != nil {
-			t.Fatalf("release of one handle: %+v", p)
-		}
+		c.release(outer)
 		if !errors.Is(context.Cause(ctx), errUnlocked) || outer.IsHeld() || !inner.IsHeld() || c.on("key") != 3 {
 			t.Error("one handle's release ended more, or less, than the handle")
 		}
-		if _, p := inner.Release(t.Context(), c.now()); p != nil {
-			t.Fatalf("release of the last handle: %+v", p)
-		}
-		if got := c.on("key"); got != 0 {
-			t.Errorf("the key is on %d masters after the last release", got)
-		}
+		c.release(inner)
+		c.wantOn("key", 0)
 		if _, why := other.Join(inner, true); why != hold.Over {
 			t.Errorf("a hold that is over was joined: refusal %d", why)
 		}
@@ -139,9 +127,7 @@ func TestAHandedOverHoldIsAdoptedByItsToken(t *testing.T) {
 		if p != nil || token == "" {
 			t.Fatalf("hand over: %q, %+v", token, p)
 		}
-		if got := c.on("key"); got != 3 {
-			t.Errorf("the key is on %d masters after the hand-over, want 3", got)
-		}
+		c.wantOn("key", 3)
 		own.wasTold(t, "held", "released after loss false")
 		wrong, _ := c.want("key", hold.Options{})
 		if failed := wrong.Adopt(t.Context(), "another"); failed == nil || failed.Kind != outcome.NotHeld {
@@ -151,9 +137,7 @@ func TestAHandedOverHoldIsAdoptedByItsToken(t *testing.T) {
 		if failed := adopted.Adopt(t.Context(), token); failed != nil {
 			t.Fatalf("adopt: %+v", failed)
 		}
-		if _, p := adopted.Release(t.Context(), c.now()); p != nil {
-			t.Errorf("release: %+v", p)
-		}
+		c.release(adopted)
 	})
 }
 
@@ -192,8 +176,6 @@ func TestCloseEndsHoldsAndThenReleasesThem(t *testing.T) {
 	})
 }
 
-// An attempt may settle on one of several keys, or ask for one alone; when it comes to
-// nothing the next one is for all of them again.
 // Close does not wait for an attempt that begins when it has looked. What that sends could
 // arrive, and its rollback could not.
 func TestAnAttemptThatBeginsBehindCloseAsksNobody(t *testing.T) {
@@ -220,6 +202,8 @@ func TestAnAttemptThatBeginsBehindCloseAsksNobody(t *testing.T) {
 	})
 }
 
+// An attempt may settle on one of several keys, or ask for one alone; when it comes to
+// nothing the next one is for all of them again.
 func TestAnAttemptAtOneOfSeveralKeysIsFollowedByOneAtAll(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		n, _ := c.want("a", hold.Options{})
@@ -292,8 +276,6 @@ func TestAnAttemptDuringWhichTheClockIsSetSaysSo(t *testing.T) {
 		if failed == nil || failed.Kind != outcome.NoQuorum || !strings.Contains(failed.Note, "clock was set forward by 1h0m0s") {
 			t.Errorf("the attempt: %+v", failed)
 		}
-		if got := c.on("key"); got != 0 {
-			t.Errorf("the key is on %d masters after the rollback", got)
-		}
+		c.wantOn("key", 0)
 	})
 }

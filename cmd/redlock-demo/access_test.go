@@ -3,8 +3,6 @@ package main
 import (
 	"testing"
 	"time"
-
-	"github.com/redquorum/redquorum/redlock"
 )
 
 func TestMastersThatAreBeingConnectedAreAwaited(t *testing.T) {
@@ -12,11 +10,7 @@ func TestMastersThatAreBeingConnectedAreAwaited(t *testing.T) {
 	c := cluster(t, 3)
 	slow := c.Masters()[2]
 	slow.Freeze() // accepts, and does not greet
-	client, err := redlock.Open(c.URLs())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := opened(t, c)
 	var seen []int
 	awaitMasters(t.Context(), client, func(up, unknown, _ int) bool {
 		seen = append(seen, unknown)
@@ -36,11 +30,7 @@ func TestAMasterThatIsGoneIsNotAwaited(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, 3)
 	c.Masters()[2].Kill()
-	client, err := redlock.Open(c.URLs())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := opened(t, c)
 	began := time.Now()
 	awaitMasters(t.Context(), client, func(_, unknown, _ int) bool { return unknown == 0 })
 	if took := time.Since(began); took >= connectBound {

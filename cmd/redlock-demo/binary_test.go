@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -16,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -141,51 +144,53 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// A mistake is arguments that are refused, and in which sentence.
-type mistake struct {
-	args []string
-	want string
+// A running is a command whose output can be looked at, and whose input be given.
+type running struct {
+	cmd            *exec.Cmd
+	in             io.WriteCloser
+	stdout, stderr watched
 }
 
-// refuses checks that a command refuses mistakes.
-func refuses(t *testing.T, name string, mistakes []mistake) {
+func start(t *testing.T, c *redistest.Cluster, args ...string) *running {
 	t.Helper()
-	for _, m := range mistakes {
-		stdout, stderr, code := output(t, nil, append([]string{name}, m.args...)...)
-		if code != exitUsage || stdout != "" || stderr != "redlock-demo: "+m.want+"\n" {
-			t.Errorf("%q: exit code %d, %q, %q", m.args, code, stdout, stderr)
-		}
-	}
+	return startCommand(t, command(t, []string{"REDLOCK_MASTERS=" + addresses(c)}, append([]string{"exec"}, args...)...))
 }
 
-// endsUnread checks that a command ends soon and quietly where nobody reads what it
-// prints.
-func endsUnread(t *testing.T, args ...string) {
+func startCommand(t *testing.T, cmd *exec.Cmd) *running {
 	t.Helper()
-	read, write, err := os.Pipe()
+	r := &running{cmd: cmd}
+	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = read.Close()
-	defer func() { _ = write.Close() }()
-	cmd := command(t, nil, args...)
-	var stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = write, &stderr
-	began := time.Now()
-	if code := codeOf(t, cmd.Run()); code != exitOutput || stderr.String() != "" {
-		t.Errorf("%q: exit code %d, %q", args, code, stderr.String())
+	r.in = in
+	cmd.Stdout, cmd.Stderr = &r.stdout, &r.stderr
+	cmd.WaitDelay = 20 * time.Second // for a command that outlives exec
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
 	}
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("%q: ended after %v", args, took)
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // unless it has ended
+	})
+	return r
+}
+
+// say gives the command a line to read.
+func (r *running) say(t *testing.T, line string) {
+	t.Helper()
+	if _, err := io.WriteString(r.in, line+"\n"); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// eventually waits for a condition.
-func eventually(t *testing.T, what string, met func() bool) {
+func (r *running) signal(t *testing.T, s os.Signal) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !met(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within a minute: %s", what)
-		}
+	if err := r.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
 	}
+}
+
+func (r *running) end(t *testing.T) int {
+	t.Helper()
+	return codeOf(t, r.cmd.Wait())
 }

@@ -18,9 +18,7 @@ func TestChaosWatchesMastersThatTheOperatorBreaks(t *testing.T) {
 	term.awaitHolds(t)
 	term.await(t, "5 masters that others run")
 	term.press(t, "2k3f\tx") // nothing of that may reach them
-	if err := c.Masters[0].Kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, c.Masters[0])
 	term.await(t, "master 1 "+c.Masters[0].Addr()+": down: connection refused")
 	if err := c.Masters[1].Freeze(); err != nil {
 		t.Fatal(err)
@@ -29,9 +27,7 @@ func TestChaosWatchesMastersThatTheOperatorBreaks(t *testing.T) {
 	if err := c.Masters[1].Thaw(); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Masters[0].Restart(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	restart(t, true, c.Masters[0])
 	term.await(t, "master 1 "+c.Masters[0].Addr()+": was restarted; it votes again at ")
 	term.press(t, "q")
 	code, text := term.end(t)

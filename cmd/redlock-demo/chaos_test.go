@@ -61,38 +61,3 @@ func TestChaosTellsOfALockThatIsBroken(t *testing.T) {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
 }
-
-func TestBadInputOfChaosGetsOneSentence(t *testing.T) {
-	t.Parallel()
-	bad := file(t, "2s kill 1\n3s shoot 2\n")
-	backward := file(t, "2s skew 1 60s\n")
-	skewless := "--script " + backward + ": fault 1: the clocks of processes are the machine's, only those of embedded masters can be set: want no skew with --spawn"
-	const help = " (see redlock-demo chaos --help)"
-	refuses(t, "chaos", []mistake{
-		{[]string{"extra"}, `unexpected argument "extra"` + help},
-		{[]string{"--masters", "redis://:secret@h", "--tour"}, "--masters and --tour exclude each other: chaos breaks masters of its own only"},
-		{[]string{"--masters", "redis://:secret@h", "--script", bad}, "--masters and --script exclude each other: chaos breaks masters of its own only"},
-		{[]string{"--masters", "redis://:secret@h", "--spawn", "redis-server"}, "--masters and --spawn exclude each other: chaos breaks masters of its own only"},
-		{[]string{"--masters", ","}, "--masters names no masters: want url,url,…"},
-		{[]string{"--masters", "redis://:secret@h", "--user", "u"}, "--user needs --password-file"},
-		{[]string{"--masters", "http://:secret@h"}, `master URL 1: scheme "http": want redis://, rediss:// or unix://`},
-		{[]string{"--tour", "--script", bad}, "--tour and --script exclude each other: --tour runs a built-in script"},
-		{[]string{"--script", "/no/such/file"}, "--script: open /no/such/file: no such file or directory"},
-		{[]string{"--script", bad}, "--script " + bad + `: line 2: "shoot": want kill, restart, empty, freeze, thaw, cut, heal, skew or end`},
-		{[]string{"--script", backward, "--spawn", "redis-server"}, skewless},
-		{[]string{"--duration", "0s"}, `--duration "0s": want a duration from 1s to 24h0m0s, such as 500ms or 2s` + help},
-		{[]string{"--contenders", "1"}, `--contenders "1": want a whole number from 2 to 64` + help},
-		{[]string{"--hold", "0"}, `--hold "0": want a duration from 1ms to 1h0m0s, such as 500ms or 2s` + help},
-		{[]string{"--ttl", "2m"}, `--ttl "2m": want a duration from 200ms to 1m0s, such as 500ms or 2s` + help},
-		{[]string{"--ttl", "1000.5ms"}, "--ttl 1.0005s: want whole milliseconds, as Redis counts them"},
-		{[]string{"--guard", "much"}, `--guard "much": want off, standard or strict` + help},
-		{[]string{"--metrics", "9121"}, `--metrics "9121": want host:port or :port, with a port from 0 to 65535`},
-		{[]string{"--spawn", ""}, "--spawn names no binary: want a path or a name such as redis-server"},
-	})
-}
-
-func TestChaosEndsQuietlyWhereNobodyReads(t *testing.T) {
-	t.Parallel()
-	endsUnread(t, "chaos")
-	endsUnread(t, "chaos", "--json", "--duration", "1s")
-}

@@ -1,23 +1,11 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/redquorum/redquorum/internal/redistest"
 )
-
-// file writes a file for a command to read.
-func file(t *testing.T, text string) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
 
 func TestAConfigurationFileNamesTheMasters(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"slices"
 	"strings"
@@ -10,24 +9,10 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/internal/simmaster"
 )
 
-// cluster is masters that belong to the test and not to the binary.
-func cluster(t *testing.T, n int) *simmaster.Cluster {
-	t.Helper()
-	c, err := simmaster.StartCluster(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
-func list(c *simmaster.Cluster) string { return strings.Join(c.URLs(), ",") }
-
-// A document is what --json prints, as far as it matters here.
-type document struct {
+// A sale is what demo --json prints, as far as it matters here.
+type sale struct {
 	Verdict      string
 	Error        string
 	Versions     map[string]string
@@ -39,19 +24,6 @@ type document struct {
 	}
 	Skipped []struct{ What, Why string }
 	Masters []struct{ Address, State string }
-}
-
-func parse(t *testing.T, stdout string) document {
-	t.Helper()
-	var doc document
-	d := json.NewDecoder(strings.NewReader(stdout))
-	if err := d.Decode(&doc); err != nil {
-		t.Fatalf("%v in %q", err, stdout)
-	}
-	if d.More() {
-		t.Errorf("more than one document: %q", stdout)
-	}
-	return doc
 }
 
 func TestWithoutArgumentsItIsTheWholeDemonstration(t *testing.T) {
@@ -68,27 +40,12 @@ func TestWithoutArgumentsItIsTheWholeDemonstration(t *testing.T) {
 	}
 }
 
-func TestJSONIsOneDocumentAndNothingElse(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := output(t, nil, "demo", "--json", "--buyers", "8", "--stock", "20", "--seed", "7")
-	doc := parse(t, stdout)
-	if code != 0 || stderr != "" || doc.Verdict != "passed" || doc.Settings.Masters != "embedded" {
-		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
-	}
-	if len(doc.Phases) != 6 || len(doc.Expectations) != 10 || len(doc.Masters) != 5 || len(doc.Skipped) != 0 {
-		t.Errorf("%d phases, %d expectations, %d masters\n%s", len(doc.Phases), len(doc.Expectations), len(doc.Masters), stdout)
-	}
-	if !strings.HasPrefix(doc.Versions["masters"], "miniredis v2.") || !strings.HasPrefix(doc.Versions["go"], "go1.") {
-		t.Errorf("versions %q", doc.Versions)
-	}
-}
-
 func TestMastersOfSomebodyElseAreNotStopped(t *testing.T) {
 	t.Parallel()
 	masters, others := cluster(t, 3), cluster(t, 1)
 	// The flag overrules the environment.
 	stdout, stderr, code := output(t, []string{"REDLOCK_MASTERS=" + list(others)}, "--json", "--buyers", "8", "--masters", list(masters))
-	doc := parse(t, stdout)
+	doc := parse[sale](t, stdout)
 	if code != 0 || stderr != "" || doc.Verdict != "passed" || doc.Settings.Masters != "given" || len(doc.Masters) != 3 {
 		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
@@ -163,19 +120,13 @@ func TestAMoveOfRealMastersPrintsOneDocument(t *testing.T) {
 	t.Parallel()
 	needsRedis(t)
 	stdout, stderr, code := output(t, nil, "--move", "--json", "--spawn", "redis-server", "--seed", "7")
-	doc := parse(t, stdout)
+	doc := parse[sale](t, stdout)
 	if code != 0 || stderr != "" || doc.Verdict != "passed" || doc.Settings.Masters != "spawned" {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
 	if len(doc.Phases) != 9 || len(doc.Expectations) != 16 || len(doc.Masters) != 8 || len(doc.Skipped) != 0 || !strings.Contains(stdout, `"buyers": 8`) {
 		t.Errorf("%d phases, %d expectations, %d masters\n%s", len(doc.Phases), len(doc.Expectations), len(doc.Masters), stdout)
 	}
-}
-
-func TestAClosedOutputEndsItQuietly(t *testing.T) {
-	t.Parallel()
-	endsUnread(t, "demo")
-	endsUnread(t, "--json", "--masters", list(cluster(t, 3)), "--stock", "10")
 }
 
 // needsRedis skips a test where no redis-server can be run, or fails it where

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"os"
 	"regexp"
@@ -23,11 +22,7 @@ import (
 // examined runs doctor and gives its report.
 func examined(t *testing.T, env []string, args ...string) (*doctor.Report, int) {
 	t.Helper()
-	stdout, stderr, code := output(t, env, append([]string{"doctor", "--json", "--for", "200ms"}, args...)...)
-	var r doctor.Report
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || stderr != "" {
-		t.Fatalf("%v, exit code %d, %q\n%s", err, code, stderr, stdout)
-	}
+	r, code := document[doctor.Report](t, env, append([]string{"doctor", "--json", "--for", "200ms"}, args...)...)
 	return &r, code
 }
 
@@ -94,31 +89,19 @@ func TestDoctorAndExecAgreeAboutAnOutage(t *testing.T) {
 	verdict(`^Can lock: YES\. The fleet is new: the first client declares it, then 5 of 5 masters vote, 3 needed\.$`, 0)
 	try(0)
 	verdict(`^Can lock: YES\. 5 of 5 masters vote, 3 needed\.$`, 0)
-	restart := func(keepData bool) {
-		t.Helper()
-		for _, m := range c.Masters[:3] {
-			if err := m.Restart(t.Context(), keepData); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	restart(true) // the markers are there, and nobody has seen yet that the processes are others
+	restart(t, true, c.Masters[:3]...) // the markers are there, and nobody has seen yet that the processes are others
 	verdict(`^Can lock: NO\. 2 of 5 masters vote, 3 needed; waiting alone does not help\. → Run a client, `, exitSerious)
 	if stderr := try(exitNoQuorum); !strings.Contains(stderr, "no quorum") {
 		t.Errorf("%q", stderr)
 	}
 	verdict(`^Can lock: NO\. 2 of 5 masters vote, 3 needed; 3 votes at \d\d:\d\d:\d\d \(in \d s\)$`, exitSerious)
-	restart(false) // doctor itself notes that
+	restart(t, false, c.Masters[:3]...) // doctor itself notes that
 	verdict(`^Can lock: NO\. 2 of 5 masters vote, 3 needed; 3 votes at \d\d:\d\d:\d\d \(in [56] s\)$`, exitSerious)
 	try(exitNoQuorum)
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if r, code := examined(t, nil, "--masters", urls); r.CanLock && code != exitSerious {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("no quorum within a minute")
-		}
-	}
+	eventually(t, "a quorum votes", func() bool {
+		r, code := examined(t, nil, "--masters", urls)
+		return r.CanLock && code != exitSerious
+	})
 	try(0)
 }
 
@@ -140,9 +123,7 @@ func TestDoctorFindsWhatIsWrong(t *testing.T) {
 	good, _ := processes(t, 1, redistest.Config{AppendOnly: redistest.AppendAlways})
 	bad, _ := processes(t, 2, redistest.Config{MaxMemoryPolicy: "allkeys-lru"})
 	dead, _ := processes(t, 1, redistest.Config{})
-	if err := dead.Masters[0].Kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, dead.Masters[0])
 	at := good.Masters[0].Addr()
 	_, port, _ := strings.Cut(at, ":")
 	if _, err := bad.Masters[1].Do("REPLICAOF", "127.0.0.1", port); err != nil {
@@ -171,11 +152,7 @@ func TestDoctorNamesTheACLLineThatMends(t *testing.T) {
 	if code != exitSerious || stderr != "" || strings.Contains(stdout, "secret") || !strings.Contains(stdout, "✗ serious  "+c.Masters[0].Addr()+", ") {
 		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
-	client, err := redlock.Open(c.URLs(), redlock.WithOutageWait(0), redlock.WithGuard(redlock.GuardOff))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := opened(t, c, redlock.WithOutageWait(0), redlock.WithGuard(redlock.GuardOff))
 	if _, err := client.TryLock(t.Context(), "jobs:1"); !errors.Is(err, redlock.ErrNoQuorum) {
 		t.Errorf("locked without permission: %v", err)
 	}
@@ -190,11 +167,7 @@ func TestDoctorNamesTheACLLineThatMends(t *testing.T) {
 	if found := codes(r); code != 0 || slices.Contains(found, "permission") || slices.Contains(found, "info-denied") {
 		t.Errorf("exit code %d, %+v", code, r.Findings)
 	}
-	l, err := client.Lock(t.Context(), "jobs:1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Unlock(t.Context()); err != nil {
+	if err := mustLock(t, client, "jobs:1").Unlock(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -250,49 +223,18 @@ func TestDoctorSeesAClockThatIsOff(t *testing.T) {
 	}
 }
 
-func TestDoctorEndsQuietlyWhereNobodyReads(t *testing.T) {
-	t.Parallel()
-	endsUnread(t, "doctor", "--for", "100ms", "--masters", list(cluster(t, 3)))
-}
-
 func TestDoctorIsEndedByASignal(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, 3)
-	cmd := command(t, nil, "doctor", "--for", "1m", "--masters", list(c))
-	var stdout, stderr watched
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for end := time.Now().Add(time.Minute); c.Masters()[0].Commands()["PING"] < 3; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it did not ask within a minute")
-		}
-	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	if code := codeOf(t, cmd.Wait()); code != 130 || stdout.String() != "" || stderr.String() != "redlock-demo: ended by SIGINT\n" {
-		t.Errorf("exit code %d, %q, %q", code, stdout.String(), stderr.String())
+	r := startCommand(t, command(t, nil, "doctor", "--for", "1m", "--masters", list(c)))
+	eventually(t, "it asks", func() bool { return c.Masters()[0].Commands()["PING"] >= 3 })
+	r.signal(t, os.Interrupt)
+	if code := r.end(t); code != 130 || r.stdout.String() != "" || r.stderr.String() != "redlock-demo: ended by SIGINT\n" {
+		t.Errorf("exit code %d, %q, %q", code, r.stdout.String(), r.stderr.String())
 	}
 	if keys := c.Masters()[0].Keys(); !slices.Equal(keys, []string{guard.Sighting}) {
 		t.Errorf("keys %q", keys)
 	}
-}
-
-func TestBadInputOfDoctorGetsOneSentence(t *testing.T) {
-	t.Parallel()
-	const help = " (see redlock-demo doctor --help)"
-	refuses(t, "doctor", []mistake{
-		{nil, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
-		{[]string{"k"}, `unexpected argument "k"` + help},
-		{[]string{"--for", "1ms"}, `--for "1ms": want a duration from 100ms to 1h0m0s, such as 500ms or 2s` + help},
-		{[]string{"--key", ""}, "--key is empty: want the name of a lock"},
-		{[]string{"--masters", "redis://:secret@h:0"}, `master URL 1: port "0": want 1 to 65535`},
-		{[]string{"--masters", "redis://h,redis://H"}, "master URL 2: h:6379 is already master 1: every master must be given once"},
-		{[]string{"--masters", "redis://h", "--password-file", "/no/such/file"}, "--password-file: open /no/such/file: no such file or directory"},
-		{[]string{"--masters", "rediss://h", "--tls-ca", "/no/such/file"}, "--tls-ca: open /no/such/file: no such file or directory"},
-	})
 }
 
 // judgedAt is when the masters of votingMaster are judged.

@@ -19,11 +19,7 @@ func TestDoctorExaminesEachFleetAndEndsWithTheWorst(t *testing.T) {
 	if code != 0 || stderr != "" || !inOrder(stdout, "Fleet \"eu\"\n", "Fleet \"us\"\n", "\nThe worst is fleet \"eu\". Can lock: YES.") {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
-	for _, m := range down.Masters[:2] {
-		if err := m.Kill(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	kill(t, down.Masters[:2]...)
 	stdout, stderr, code = output(t, nil, args...)
 	if code != exitSerious || stderr != "" || !inOrder(stdout, "Fleet \"eu\"\nCan lock: YES.", "Fleet \"us\"\nCan lock: NO.", "\nThe worst is fleet \"us\". Can lock: NO.") {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)

@@ -3,43 +3,13 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
-	"github.com/redquorum/redquorum/redlock/fleets"
 )
-
-// shardsOf is what a Go program has of these fleets, by their names.
-func shardsOf(t *testing.T, named map[string]*redistest.Cluster) *fleets.Shards {
-	t.Helper()
-	byName := map[string]fleets.Locker{}
-	for name, c := range named {
-		client, err := redlock.Open(c.URLs())
-		if err != nil {
-			t.Fatal(err)
-		}
-		byName[name] = fleets.One(client)
-	}
-	s, err := fleets.Sharded(byName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
-}
-
-// keyIn is a key that belongs to a shard.
-func keyIn(s *fleets.Shards, shard string) string {
-	for key := "k"; ; key += "k" {
-		if s.Shard(key) == shard {
-			return key
-		}
-	}
-}
 
 func TestExecLocksInTheFleetThatTheKeyBelongsTo(t *testing.T) {
 	t.Parallel()
@@ -76,17 +46,14 @@ func TestExecSaysWhichFleetHasNoQuorum(t *testing.T) {
 	shards := shardsOf(t, named)
 	down, up := keyIn(shards, "us"), keyIn(shards, "eu")
 	flags := []string{"exec", "--try", "--json", "--masters", "us=" + addresses(named["us"]), "--masters", "eu=" + addresses(named["eu"])}
-	if err := named["us"].Masters[0].Kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, named["us"].Masters[0])
 	for key, want := range map[string]struct {
 		code         int
 		fleet, error string
 	}{down: {exitNoQuorum, "us", `lock "` + down + `": no quorum in fleet "us": `}, up: {0, "eu", ""}} {
 		_, stderr, code := output(t, nil, append(flags, key, "--", "true")...)
-		var r execReport
-		if err := json.Unmarshal([]byte(stderr), &r); err != nil || code != want.code || strings.Join(r.Fleets, " ") != want.fleet || !strings.HasPrefix(r.Error, want.error) || want.error == "" && r.Error != "" {
-			t.Errorf("%s: %v, exit code %d, %s", key, err, code, stderr)
+		if r := parse[execReport](t, stderr); code != want.code || strings.Join(r.Fleets, " ") != want.fleet || !strings.HasPrefix(r.Error, want.error) || want.error == "" && r.Error != "" {
+			t.Errorf("%s: exit code %d, %s", key, code, stderr)
 		}
 	}
 }
@@ -96,11 +63,8 @@ func TestExecTakesPartInAMove(t *testing.T) {
 	t.Parallel()
 	before, after := servers(t, 1), servers(t, 1)
 	old, young := addresses(before), addresses(after)
-	for _, urls := range []string{old, young} {
-		if stdout, code := initialized(t, "--masters", urls); code != 0 {
-			t.Fatalf("exit code %d\n%+v", code, stdout)
-		}
-	}
+	initialize(t, old)
+	initialize(t, young)
 	moving := []string{"exec", "--masters", old, "--move-to", young}
 	r := startCommand(t, command(t, nil, append(moving, "--fence", "k", "--", "sh", "-c", `echo "fence $REDLOCK_FENCE token $REDLOCK_TOKEN."; read x`)...))
 	r.stdout.await(t, " token .\n")
@@ -143,9 +107,7 @@ func TestExecLosesItsLockWithEitherFleetOfAMove(t *testing.T) {
 	before, after := servers(t, 1), servers(t, 1)
 	r := startCommand(t, command(t, nil, "exec", "--ttl", "1s", "--masters", addresses(before), "--move-to", addresses(after), "k", "--", "sh", "-c", "echo held; exec sleep 100"))
 	r.stdout.await(t, "held")
-	if err := after.Masters[0].Kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, after.Masters[0])
 	if code := r.end(t); code != exitLost || !strings.Contains(r.stderr.String(), `lock "k" LOST in fleet "to": `) {
 		t.Errorf("exit code %d, %q", code, r.stderr.String())
 	}
@@ -157,18 +119,12 @@ func TestExecTakesPartWhereAShardIsAdded(t *testing.T) {
 	named := map[string]*redistest.Cluster{"a": servers(t, 1), "b": servers(t, 1), "c": servers(t, 1)}
 	three := shardsOf(t, named)
 	key := keyIn(three, "c")
-	two, err := fleets.Sharded(map[string]fleets.Locker{"a": shardOf(t, named["a"]), "b": shardOf(t, named["b"])})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = two.Close() })
+	two := shardsOf(t, map[string]*redistest.Cluster{"a": named["a"], "b": named["b"]})
 	was := two.Shard(key)
 	flag := func(flag, name string) []string { return []string{flag, name + "=" + addresses(named[name])} }
 	moving := []string{"exec", "--try", "--fence"}
 	for _, name := range []string{"a", "b"} {
-		if stdout, code := initialized(t, "--masters", addresses(named[name])); code != 0 {
-			t.Fatalf("exit code %d\n%+v", code, stdout)
-		}
+		initialize(t, addresses(named[name]))
 		if stdout, stderr, code := output(t, nil, "fleet", "close", "--masters", addresses(named[name]), "--to", "three-shards"); code != exitBusy {
 			t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
 		}
@@ -200,29 +156,4 @@ func TestExecTakesPartWhereAShardIsAdded(t *testing.T) {
 	if stdout, stderr, code := output(t, nil, append(moving, "--json", stays, "--", "sh", "-c", "echo $REDLOCK_TOKEN")...); code != 0 || len(stdout) < 20 || !strings.Contains(stderr, `"fleets":["from/`+two.Shard(stays)+`"]`) {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
-}
-
-// shardOf is one fleet of a program.
-func shardOf(t *testing.T, c *redistest.Cluster) fleets.Locker {
-	t.Helper()
-	client, err := redlock.Open(c.URLs())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fleets.One(client)
-}
-
-func TestExecRefusesAMoveThatIsNone(t *testing.T) {
-	t.Parallel()
-	command := func(args ...string) []string { return append(args, "k", "--", "sh") }
-	refuses(t, "exec", []mistake{
-		{command("--masters", euMasters, "--move-to", euMasters), "--masters and --move-to name the same masters: nothing would be moved"},
-		{command("--masters", "a="+euMasters, "--masters", "b="+usMasters, "--move-to", "b="+usMasters, "--move-to", "a=redis://10.0.0.3,redis://10.0.0.2,redis://10.0.0.1"), "--masters and --move-to name the same masters: nothing would be moved"},
-		{command("--masters", euMasters, "--move-to", "redis://10.0.2.1,redis://10.0.0.3"), "--masters and --move-to share 10.0.0.3:6379, database 0: want other servers, or another database of them, unless a fleet stays as it is"},
-		{command("--masters", euMasters, "--move-to", "redis://10.0.0.1,redis://10.0.0.3"), "--masters and --move-to share 10.0.0.1:6379, database 0: want other servers, or another database of them, unless a fleet stays as it is"},
-		{command("--masters", euMasters, "--move-to", ""), "--move-to names no masters: want url,url,…"},
-		{command("--masters", euMasters, "--move-to", "redis://d", "--move-to", "us="+usMasters), "--move-to: fleet 1 of 2 (redis://d) has no name: want NAME=url,url,… for each of several, by the names that all their clients have: keys are spread by the names"},
-		{command("--move-to", euMasters), "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
-		{command("--masters", euMasters, "--moved-to", "a b"), `--moved-to: the name is "a b": want one without spaces and control characters`},
-	})
 }

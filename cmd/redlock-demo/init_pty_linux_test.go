@@ -1,51 +1,40 @@
 package main
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-func TestAnInitWithoutAMasterIsConfirmedAtTheTerminal(t *testing.T) {
+// The prompt is that of release, whose test has more answers.
+func TestAnInitIsConfirmedAtTheTerminal(t *testing.T) {
 	t.Parallel()
-	c, urls := processes(t, 3, redistest.Config{})
-	if err := c.Masters[2].Kill(); err != nil {
-		t.Fatal(err)
-	}
+	absent, without := processes(t, 3, redistest.Config{})
+	kill(t, absent.Masters[2])
+	fleet, forced := processes(t, 3, redistest.Config{})
+	initialize(t, forced)
+	away := absent.Masters[2].Addr()
 	for _, test := range []struct {
-		typed    string
-		code     int
-		declared bool
-	}{{"no\n", exitUsage, false}, {"yes\n", 0, true}} {
-		term := onTerminal(t, command(t, []string{"TERM=xterm"}, "init", "--masters", urls, "--without", c.Masters[2].Addr()))
-		term.await(t, "Type yes to go on: ")
-		term.press(t, test.typed)
-		code, text := term.end(t)
-		want := "These masters are absent, and are taken for new ones: " + c.Masters[2].Addr() + "."
-		if m := markerOf(t, c.Masters[0]); code != test.code || (m != nil) != test.declared || !strings.Contains(text, want) || !strings.Contains(text, "The others vote at once.") {
-			t.Errorf("%q: exit code %d, %+v\n%s", test.typed, code, m, text)
-		}
-	}
-}
-
-func TestAForcedInitIsConfirmedAtTheTerminal(t *testing.T) {
-	t.Parallel()
-	c, urls := processes(t, 3, redistest.Config{})
-	if _, code := initialized(t, "--masters", urls); code != 0 {
-		t.Fatal(code)
-	}
-	for _, test := range []struct {
-		typed string
-		code  int
-		level string
-	}{{"no\n", exitUsage, "standard"}, {ctrlC, 130, "standard"}, {"yes\n", 0, "strict"}} {
-		term := onTerminal(t, command(t, []string{"TERM=xterm"}, "init", "--masters", urls, "--guard", "strict", "--force"))
-		term.await(t, "Type yes to go on: ")
-		term.press(t, test.typed)
-		code, text := term.end(t)
-		if m := markerOf(t, c.Masters[0]); code != test.code || m.LevelIs != test.level || !strings.Contains(text, "The fleet becomes: 3 masters, strict, longest TTL 1m0s.") {
-			t.Errorf("%q: exit code %d, %+v\n%s", test.typed, code, m, text)
+		master *redistest.Server
+		args   []string
+		level  string // once it was confirmed
+		says   string
+	}{
+		{absent.Masters[0], []string{"--masters", without, "--without", away}, "standard", "These masters are absent, and are taken for new ones: " + away + ".\r\nThe others vote at once."},
+		{fleet.Masters[0], []string{"--masters", forced, "--guard", "strict", "--force"}, "strict", "The fleet becomes: 3 masters, strict, longest TTL 1m0s."},
+	} {
+		before := markerOf(t, test.master)
+		for i, typed := range []string{"no\n", "yes\n"} {
+			term := onTerminal(t, command(t, []string{"TERM=xterm"}, append([]string{"init"}, test.args...)...))
+			term.await(t, "Type yes to go on: ")
+			term.press(t, typed)
+			code, text := term.end(t)
+			after := markerOf(t, test.master)
+			if code != []int{exitUsage, 0}[i] || i == 0 && !reflect.DeepEqual(after, before) || i == 1 && (after == nil || after.LevelIs != test.level) || !strings.Contains(text, test.says) {
+				t.Errorf("%q, %q: exit code %d, %+v\n%s", test.args, typed, code, after, text)
+			}
 		}
 	}
 }

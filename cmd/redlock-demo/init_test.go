@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -10,18 +8,22 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/redlock"
 )
 
 // initialized runs init and gives its report.
 func initialized(t *testing.T, args ...string) (initReport, int) {
 	t.Helper()
-	stdout, stderr, code := output(t, nil, append([]string{"init", "--json"}, args...)...)
-	var r initReport
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || stderr != "" {
-		t.Fatalf("%v, exit code %d, %q\n%s", err, code, stderr, stdout)
+	return document[initReport](t, nil, append([]string{"init", "--json"}, args...)...)
+}
+
+// initialize declares masters a fleet.
+func initialize(t *testing.T, urls string, args ...string) initReport {
+	t.Helper()
+	r, code := initialized(t, append([]string{"--masters", urls}, args...)...)
+	if code != 0 || r.Outcome != outcomeDeclared {
+		t.Fatalf("exit code %d, %+v", code, r)
 	}
-	return r, code
+	return r
 }
 
 // markerOf reads a master's marker.
@@ -42,17 +44,7 @@ func TestInitDeclaresAFleetThatVotesAtOnce(t *testing.T) {
 		!strings.HasSuffix(stdout, "\ndeclared a fleet of 3 masters, standard, longest TTL 1m0s: it votes at once\n\nCan lock: YES. 3 of 3 masters vote, 2 needed.\n") {
 		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
-	client, err := redlock.Open(c.URLs())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	l, err := client.Lock(t.Context(), "k")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = l.Unlock(t.Context())
-
+	mustLock(t, opened(t, c), "k")
 	r, code := initialized(t, "--masters", urls)
 	if code != 0 || r.Outcome != outcomeAlready || r.Masters[0].Marker != "3 masters, standard, longest TTL 1m0s" {
 		t.Errorf("again: exit code %d, %+v", code, r)
@@ -62,8 +54,8 @@ func TestInitDeclaresAFleetThatVotesAtOnce(t *testing.T) {
 func TestInitRefusesMastersOfAFleetUnlessItIsForced(t *testing.T) {
 	t.Parallel()
 	c, urls := processes(t, 3, redistest.Config{})
-	if r, code := initialized(t, "--masters", urls, "--max-ttl", "2s"); code != 0 || r.Outcome != outcomeDeclared || r.MaxTTLMS != 2000 || r.Verdict == nil || !r.CanLock || r.Votes != 3 {
-		t.Fatalf("exit code %d, %+v", code, r)
+	if r := initialize(t, urls, "--max-ttl", "2s"); r.MaxTTLMS != 2000 || r.Verdict == nil || !r.CanLock || r.Votes != 3 {
+		t.Fatalf("%+v", r)
 	}
 	stdout, stderr, code := output(t, nil, "init", "--masters", urls, "--guard", "strict")
 	if code != exitFailed || stderr != "redlock-demo: nothing was written: 3 masters belong to a fleet already (--force changes it)\n" ||
@@ -98,8 +90,8 @@ func TestInitRefusesMastersOfAFleetUnlessItIsForced(t *testing.T) {
 func TestExecLocksOnAStrictFleetAtItsLevelOnly(t *testing.T) {
 	t.Parallel()
 	_, urls := processes(t, 3, redistest.Config{})
-	if r, code := initialized(t, "--masters", urls, "--guard", "strict"); code != 0 || r.Level != "strict" {
-		t.Fatalf("exit code %d, %+v", code, r)
+	if r := initialize(t, urls, "--guard", "strict"); r.Level != "strict" {
+		t.Fatalf("%+v", r)
 	}
 	for level, want := range map[string]int{"strict": 0, "standard": exitNoQuorum} {
 		stdout, stderr, code := output(t, nil, "exec", "--masters", urls, "--guard", level, "--try", "k", "--", binary, "--version")
@@ -112,9 +104,7 @@ func TestExecLocksOnAStrictFleetAtItsLevelOnly(t *testing.T) {
 func TestInitNeedsAllMasters(t *testing.T) {
 	t.Parallel()
 	c, urls := processes(t, 3, redistest.Config{})
-	if err := c.Masters[1].Kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, c.Masters[1])
 	stdout, stderr, code := output(t, nil, "init", "--masters", urls)
 	if code != exitNoQuorum || stderr != "redlock-demo: nothing was written: 1 master cannot be asked, and all are needed\n" || !strings.Contains(stdout, "✗ ") {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
@@ -128,9 +118,7 @@ func TestInitWithoutAMasterThatIsAbsentDeclaresTheOthers(t *testing.T) {
 	t.Parallel()
 	c, urls := processes(t, 3, redistest.Config{})
 	away := c.Masters[2]
-	if err := away.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, away)
 	stdout, stderr, code := output(t, nil, "init", "--masters", urls, "--without", away.Addr(), "--yes")
 	if code != 0 || stderr != "" || !strings.Contains(stdout, away.Addr()+"  absent\n") ||
 		!strings.HasSuffix(stdout, "\ndeclared a fleet of 3 masters, standard, longest TTL 1m0s: it votes at once\n"+away.Addr()+" is absent: it votes 1m0.702s after it has come\n\nCan lock: YES. 2 of 3 masters vote, 2 needed.\n") {
@@ -153,24 +141,18 @@ func TestInitDeclaresMastersThatWereAdoptedAndDoNotVoteYet(t *testing.T) {
 	t.Parallel()
 	c, urls := processes(t, 3, redistest.Config{})
 	away := c.Masters[2]
-	if err := away.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	for end := time.Now().Add(time.Minute); markerOf(t, c.Masters[0]) == nil || markerOf(t, c.Masters[1]) == nil; {
-		_, stderr, code := output(t, nil, "exec", "--masters", urls, "--try", "k", "--", binary, "--version")
-		if code != exitNoQuorum {
+	kill(t, away)
+	eventually(t, "those that are there were adopted", func() bool {
+		if _, stderr, code := output(t, nil, "exec", "--masters", urls, "--try", "k", "--", binary, "--version"); code != exitNoQuorum {
 			t.Fatalf("exec ends with %d: %q", code, stderr)
 		}
-		if time.Now().After(end) {
-			t.Fatal("nobody was adopted within a minute")
-		}
-	}
+		return markerOf(t, c.Masters[0]) != nil && markerOf(t, c.Masters[1]) != nil
+	})
 	if m := markerOf(t, c.Masters[0]); m.How != guard.HowAdopted {
 		t.Fatalf("%+v", m)
 	}
-	r, code := initialized(t, "--masters", urls, "--without", away.Addr(), "--yes")
-	if code != 0 || r.Outcome != outcomeDeclared || r.Masters[0].Marker == "" {
-		t.Fatalf("exit code %d, %+v", code, r)
+	if r := initialize(t, urls, "--without", away.Addr(), "--yes"); r.Masters[0].Marker == "" {
+		t.Fatalf("%+v", r)
 	}
 	if _, stderr, code := output(t, nil, "exec", "--masters", urls, "--try", "k", "--", binary, "--version"); code != 0 {
 		t.Errorf("exec: exit code %d, %q", code, stderr)
@@ -194,24 +176,14 @@ func TestInitWithoutRefusesWhatIsNotAbsentOrNotNew(t *testing.T) {
 	if code != exitFailed || !strings.Contains(stderr, "which can be reached") {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
-	if _, code := initialized(t, "--masters", urls); code != 0 {
-		t.Fatal(code)
-	}
-	if err := last.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range c.Masters[:1] { // it may have granted locks
-		if err := m.Restart(t.Context(), false); err != nil {
-			t.Fatal(err)
-		}
-	}
+	initialize(t, urls)
+	kill(t, last)
+	restart(t, false, c.Masters[:1]...)
 	_, stderr, code = output(t, nil, "init", "--masters", urls, "--without", last.Addr(), "--yes")
 	if want := "redlock-demo: nothing was written: 1 master belongs to a fleet already (--force changes it)\n"; code != exitFailed || stderr != want {
 		t.Errorf("exit code %d, %q, want %q", code, stderr, want)
 	}
-	if err := c.Masters[1].Kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, c.Masters[1])
 	_, stderr, code = output(t, nil, "init", "--masters", urls, "--without", last.Addr(), "--yes")
 	if want := "redlock-demo: nothing was written: 1 master cannot be asked, and all are needed but " + last.Addr() + "\n"; code != exitNoQuorum || stderr != want {
 		t.Errorf("exit code %d, %q, want %q", code, stderr, want)
@@ -225,39 +197,5 @@ func TestInitRefusesAMasterThatIsNotFit(t *testing.T) {
 	r, code := initialized(t, "--masters", strings.Join(append(c.URLs(), bad.URLs()...), ","))
 	if code != exitNoQuorum || r.Outcome != outcomeRefused || !strings.Contains(r.Error, "maxmemory-policy") {
 		t.Errorf("exit code %d, %+v", code, r)
-	}
-}
-
-func TestBadInputOfInitGetsOneSentence(t *testing.T) {
-	t.Parallel()
-	const help = " (see redlock-demo init --help)"
-	refuses(t, "init", []mistake{
-		{nil, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
-		{[]string{"k"}, `unexpected argument "k"` + help},
-		{[]string{"--guard", "off"}, `--guard "off": want standard or strict` + help},
-		{[]string{"--max-ttl", "1ms"}, `--max-ttl "1ms": want 0 or a duration from 20ms to 24h0m0s, such as 500ms or 2s` + help},
-		{[]string{"--masters", "redis://h", "--guard", "strict", "--max-ttl", "100ms"}, "--max-ttl 100ms: want 1s to 24h0m0s with --guard strict"},
-		{[]string{"--masters", "http://:secret@h"}, `master URL 1: scheme "http": want redis://, rediss:// or unix://`},
-		{[]string{"--masters", "redis://a,redis://b,redis://c", "--without", "d:6379", "--yes"}, `--without "d:6379": want one of the masters a:6379, b:6379, c:6379`},
-		{[]string{"--masters", "redis://a,redis://b,redis://c", "--without", "", "--yes"}, `--without "": want one of the masters a:6379, b:6379, c:6379`},
-		{[]string{"--masters", "redis://a,redis://b,redis://c", "--without", "a:6379", "--without", "b:6379", "--yes"}, "--without names 2 of 3 masters: want 1 at the most, so that a quorum is left"},
-		{[]string{"--masters", "redis://a,redis://b,redis://c", "--without", "a:6379"}, "--without asks for confirmation: want --yes where there is no terminal"},
-		{[]string{"--masters", "redis://h", "--user", "u"}, "--user needs --password-file"},
-	})
-}
-
-func TestInitTellsThatNobodyReads(t *testing.T) {
-	t.Parallel()
-	_, urls := processes(t, 1, redistest.Config{})
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = read.Close()
-	defer func() { _ = write.Close() }()
-	cmd := command(t, nil, "init", "--masters", urls)
-	cmd.Stdout = write
-	if code := codeOf(t, cmd.Run()); code != exitOutput {
-		t.Errorf("exit code %d", code)
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/survey"
-	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -27,36 +26,6 @@ func listed(t *testing.T, want int, args ...string) (d locksDocument) {
 		t.Fatalf("exit code %d, %v, %q, %q", code, err, stdout, stderr)
 	}
 	return d
-}
-
-// do sends a command to some masters.
-func do(t *testing.T, masters []*redistest.Server, command string, args ...any) {
-	t.Helper()
-	for _, m := range masters {
-		if _, err := m.Do(command, args...); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// opened is a client of the masters, which ends with the test.
-func opened(t *testing.T, c *redistest.Cluster, opts ...redlock.Option) *redlock.Client {
-	t.Helper()
-	client, err := redlock.Open(c.URLs(), opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
-	return client
-}
-
-func mustLock(t *testing.T, client *redlock.Client, key string, opts ...redlock.LockOption) *redlock.Lock {
-	t.Helper()
-	l, err := client.Lock(t.Context(), key, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
 }
 
 func TestLocksListsEverySortOfLockAndNothingElse(t *testing.T) {
@@ -76,9 +45,7 @@ func TestLocksListsEverySortOfLockAndNothingElse(t *testing.T) {
 	do(t, c.Masters, "ZADD", "board", "1", "a")
 	do(t, c.Masters, "PEXPIRE", "board", "60000")
 	do(t, c.Masters[:1], "ZADD", "redquorum:q:1:{fenced}", "1", "somebody")
-	if err := c.Masters[4].Kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, c.Masters[4])
 	d := listed(t, 0, "--masters", addresses(c))
 	got := map[string]string{}
 	for _, l := range d.Locks {
@@ -175,9 +142,7 @@ func TestAMasterThatIsFrozenDoesNotKeepLocksFromBeingListed(t *testing.T) {
 	if d := listed(t, 0, "--masters", addresses(c)); d.Held != 1 || d.Masters[1].Error == "" {
 		t.Errorf("%+v", d)
 	}
-	if err := c.Masters[0].Kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, c.Masters[0])
 	if d := listed(t, exitNoQuorum, "--masters", addresses(c)); d.Held != 0 || d.Unheld != 1 {
 		t.Errorf("%+v", d)
 	}
@@ -196,7 +161,7 @@ func TestWatchedLocksAreSeenToBeRenewed(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.await(t, `"renewed_ms":`)
-	if err := errors.Join(cmd.Process.Kill()); err != nil {
+	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // it was killed
@@ -258,14 +223,4 @@ func TestLocksAreAsInTheirGoldenFile(t *testing.T) {
 		t.Errorf("%q", all)
 	}
 	golden(t, "locks", all)
-}
-
-func TestBadInputOfLocksGetsOneSentence(t *testing.T) {
-	t.Parallel()
-	refuses(t, "locks", []mistake{
-		{nil, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
-		{[]string{"a", "b"}, "2 patterns: want one at the most, in quotes (see redlock-demo locks --help)"},
-		{[]string{"--watch", "1s"}, `key "1s" is a duration: want --watch=1s [PATTERN], or -- before a key of that name`},
-		{[]string{"--limit", "0"}, `--limit "0": want a whole number from 1 to 1000000 (see redlock-demo locks --help)`},
-	})
 }

@@ -60,11 +60,7 @@ func TestAReleaseThatTooFewMastersAnswerSaysThatTheHolderMayGoOn(t *testing.T) {
 	c := servers(t, 3)
 	do(t, c.Masters, "SET", "k", "billing"+tokenOf, "PX", minuteInMS)
 	term := atThePrompt(t, c, "k")
-	for _, m := range c.Masters[:2] {
-		if err := m.Kill(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	kill(t, c.Masters[:2]...)
 	term.press(t, "yes\n")
 	if code, text := term.end(t); code != exitNoQuorum || !strings.Contains(text, "too few masters answered: replaced on 1 of 3 masters, 2 needed. Its holder may go on: try again") {
 		t.Errorf("exit code %d\n%s", code, text)

@@ -177,16 +177,12 @@ func TestALockIsNotReleasedWithoutAQuorum(t *testing.T) {
 	c := servers(t, 5)
 	do(t, c.Masters, "SET", "k", "billing"+tokenOf, "PX", minuteInMS)
 	for i := range 2 {
-		if err := c.Masters[i].Kill(); err != nil {
-			t.Fatal(err)
-		}
+		kill(t, c.Masters[i])
 	}
 	if r := released(t, c, 0, "k"); r.Outcome != releaseDone || r.Masters[0].State != "failed" || r.Masters[0].Error == "" || r.Masters[4].State != "replaced" {
 		t.Errorf("%+v", r)
 	}
-	if err := c.Masters[2].Kill(); err != nil {
-		t.Fatal(err)
-	}
+	kill(t, c.Masters[2])
 	if r := released(t, c, exitNoQuorum, "--now", "k"); r.Outcome != outcomeNoQuorum || value(t, c.Masters[4], "k") == "" {
 		t.Errorf("%+v", r)
 	}
@@ -302,18 +298,6 @@ func TestWhenAReleasedLockIsFreeForOthers(t *testing.T) {
 			t.Errorf("%d masters, %v: %v, want %v", test.masters, test.left, got, test.want)
 		}
 	}
-}
-
-func TestBadInputOfReleaseGetsOneSentence(t *testing.T) {
-	t.Parallel()
-	const nowhere = "redis://127.0.0.1:1"
-	refuses(t, "release", []mistake{
-		{nil, "0 keys are named: want redlock-demo release KEY (see redlock-demo release --help)"},
-		{[]string{"a", "b"}, "2 keys are named: want redlock-demo release KEY (see redlock-demo release --help)"},
-		{[]string{"--masters", nowhere, "k"}, "release asks for confirmation: want --yes where there is no terminal"},
-		{[]string{"--yes", "k"}, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
-		{[]string{"--yes", "--masters", nowhere, "redquorum:marker"}, `inspect: key "redquorum:marker": the prefix "redquorum:" is reserved`},
-	})
 }
 
 func TestWhoMayLockMayReleaseAndListNeedsScan(t *testing.T) {

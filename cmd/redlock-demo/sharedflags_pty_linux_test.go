@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/redlock"
 )
 
 // A probe shows that a command heeds a shared flag.
@@ -81,19 +80,12 @@ func TestTheHelpListsOnlyWhatACommandHeeds(t *testing.T) {
 func TestACommandHeedsTheFlagsThatItLists(t *testing.T) {
 	t.Parallel()
 	c, urls := processes(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways})
-	client, err := redlock.Open(c.URLs())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := opened(t, c)
+	defer client.Close() // before the probes
 	if err := client.Init(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range c.Masters[:2] {
-		if err := s.Restart(t.Context(), true); err != nil {
-			t.Fatal(err)
-		}
-	}
+	restart(t, true, c.Masters[:2]...)
 	eventually(t, "both are in quarantine", func() bool {
 		n := 0
 		for _, m := range client.Masters(t.Context()) {

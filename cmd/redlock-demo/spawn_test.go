@@ -50,7 +50,7 @@ func checkNothingStays(t *testing.T, addresses []string, dir string) {
 func TestSpawnedMastersAreKilledAndRestarted(t *testing.T) {
 	path, dir := server(t), t.TempDir()
 	stdout, stderr, code := output(t, []string{"TMPDIR=" + dir}, "--spawn", path, "--json")
-	doc := parse(t, stdout)
+	doc := parse[sale](t, stdout)
 	if code != 0 || stderr != "" || doc.Verdict != "passed" || doc.Settings.Masters != "spawned" || len(doc.Expectations) != 10 {
 		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
@@ -66,22 +66,15 @@ func TestSpawnedMastersAreKilledAndRestarted(t *testing.T) {
 
 func TestSpawnedMastersEndWithASignal(t *testing.T) {
 	path, dir := server(t), t.TempDir()
-	cmd := command(t, []string{"TMPDIR=" + dir}, "--spawn", path, "--stock", "500")
-	var stdout, stderr watched
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	stdout.await(t, "1  Without a lock")
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	r := startCommand(t, command(t, []string{"TMPDIR=" + dir}, "--spawn", path, "--stock", "500"))
+	r.stdout.await(t, "1  Without a lock")
+	r.signal(t, syscall.SIGTERM)
 	began := time.Now()
-	if code := codeOf(t, cmd.Wait()); code != 143 || stderr.String() != "redlock-demo: ended by SIGTERM\n" {
-		t.Errorf("exit code %d, %q", code, stderr.String())
+	if code := r.end(t); code != 143 || r.stderr.String() != "redlock-demo: ended by SIGTERM\n" {
+		t.Errorf("exit code %d, %q", code, r.stderr.String())
 	}
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("ended %v after the signal", took)
 	}
-	checkNothingStays(t, regexp.MustCompile(`127\.0\.0\.1:\d+`).FindAllString(stdout.String(), -1), dir)
+	checkNothingStays(t, regexp.MustCompile(`127\.0\.0\.1:\d+`).FindAllString(r.stdout.String(), -1), dir)
 }

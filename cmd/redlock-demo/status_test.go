@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/pipeline"
-	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -181,20 +179,6 @@ func TestWatchingLooksUntilItIsEnded(t *testing.T) {
 	}
 }
 
-func TestStatusEndsQuietlyWhereNobodyReads(t *testing.T) {
-	t.Parallel()
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = read.Close()
-	defer func() { _ = write.Close() }()
-	who := &fakeInspector{answers: map[string]*redlock.Inspection{"k": answer("k", redlock.VerdictFree, nothing())}}
-	if err := (&statusView{out: write}).show(t.Context(), who, []string{"k"}, time.Millisecond); exitCode(err) != exitOutput {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestWhoWaitsIsAsInItsGoldenFile(t *testing.T) {
 	t.Parallel()
 	in := answer("invoices", redlock.VerdictHeld, by("billing", 8*time.Second), by("billing", 9*time.Second), by("billing", 7*time.Second))
@@ -218,100 +202,6 @@ func TestWhoWaitsIsAsInItsGoldenFile(t *testing.T) {
 		t.Errorf("control characters: %q", text.String())
 	}
 	golden(t, "status-waiting", text.String()+document.String())
-}
-
-// What is looked at here is whether the command asks at all, and asks whom it is
-// told to; what it prints is in the golden files.
-func TestStatusAsksTheMasters(t *testing.T) {
-	t.Parallel()
-	masters := redistest.Start(t, 3, redistest.Config{})
-	client, err := redlock.Open(masters.URLs())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	l, err := client.Lock(t.Context(), "invoices", redlock.WithOwner("billing"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	urls := strings.Join(masters.URLs(), ",")
-	stdout, stderr, code := output(t, nil, "status", "--masters", urls, "invoices", "other")
-	if code != 0 || stderr != "" || !strings.HasPrefix(stdout, "Can lock: YES. 3 of 3 masters vote, 2 needed.\n\ninvoices: ") || !strings.Contains(stdout, `held by "billing" on `) || !strings.Contains(stdout, strings.Split(l.Token(), ":")[1]) || strings.Contains(stdout, l.Token()) || !strings.Contains(stdout, "other: free on ") {
-		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
-	}
-	for i := range 2 {
-		if err := masters.Masters[i].Kill(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stdout, stderr, code = output(t, nil, "status", "--masters", urls, "invoices")
-	if code != exitNoQuorum || !strings.HasPrefix(stdout, "Can lock: NO. 1 of 3 masters vote, 2 needed; waiting alone does not help.\n  → Start ") || !strings.Contains(stdout, "unknown") || strings.Count(stdout, "✗") != 2 {
-		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
-	}
-}
-
-// Masters that can be reached and may not vote are no votes: exec would find no
-// quorum.
-func TestStatusSaysWhetherALockCanBeTaken(t *testing.T) {
-	t.Parallel()
-	masters := redistest.Start(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways})
-	client, err := redlock.Open(masters.URLs())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
-	if err := client.Init(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	urls := strings.Join(masters.URLs(), ",")
-	for _, s := range masters.Masters[:2] {
-		if err := s.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Restart(t.Context(), true); err != nil {
-			t.Fatal(err)
-		}
-	}
-	eventually(t, "the client has seen the restarts", func() bool {
-		return slices.ContainsFunc(client.Masters(t.Context())[:2], func(m redlock.MasterReport) bool { return m.Why != nil && m.Why.Left > 0 })
-	})
-	var document struct {
-		CanLock       bool `json:"can_lock"`
-		Votes, Quorum int
-		InMS          int64       `json:"in_ms"`
-		At            time.Time   `json:"at"`
-		Keys          []keyStatus `json:"keys"`
-	}
-	eventually(t, "both are in quarantine", func() bool {
-		stdout, stderr, code := output(t, nil, "status", "--json", "--masters", urls, "k")
-		if err := json.Unmarshal([]byte(stdout), &document); err != nil || code != exitNoQuorum || document.CanLock {
-			t.Fatalf("exit code %d, %v, %q, %q", code, err, stdout, stderr)
-		}
-		return document.InMS > 0
-	})
-	if document.Votes != 1 || document.Quorum != 2 || document.InMS > 61_000 || document.At.IsZero() || len(document.Keys) != 1 || document.Keys[0].Verdict != "free" {
-		t.Errorf("%+v", document)
-	}
-	stdout, stderr, code := output(t, nil, "status", "--masters", urls, "k")
-	if code != exitNoQuorum || stderr != "" || !strings.HasPrefix(stdout, "Can lock: NO. 1 of 3 masters vote, 2 needed; 2 votes at ") || !strings.Contains(stdout, "\n\nk: free on 3 of 3\n") {
-		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
-	}
-	stdout, _, code = output(t, nil, "status", "--max-ttl", "30s", "--masters", urls, "k")
-	if code != exitNoQuorum || !strings.HasPrefix(stdout, "Can lock: NO. 0 of 3 masters vote, 2 needed; waiting alone does not help.\n") {
-		t.Errorf("with another --max-ttl: exit code %d, %q", code, stdout)
-	}
-}
-
-func TestBadInputOfStatusGetsOneSentence(t *testing.T) {
-	t.Parallel()
-	refuses(t, "status", []mistake{
-		{nil, "no key is named: want redlock-demo status KEY... (see redlock-demo status --help)"},
-		{[]string{"k"}, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
-		{[]string{"--watch=1ms", "k"}, `--watch "1ms": want a duration from 100ms to 1h0m0s, such as 500ms or 2s (see redlock-demo status --help)`},
-		{[]string{"--watch", "1s", "k"}, `key "1s" is a duration: want --watch=1s KEY..., or -- before a key of that name`},
-		{[]string{"--masters", "redis://127.0.0.1:1", "--watch", "--", "1s", ""}, "inspect: the key is empty"},
-		{[]string{"--masters", "redis://127.0.0.1:1", ""}, "inspect: the key is empty"},
-	})
 }
 
 func TestStatusShowsTokensInFullWhereItIsAskedTo(t *testing.T) {

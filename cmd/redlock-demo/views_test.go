@@ -24,10 +24,10 @@ func TestTheHelpIsAsInItsGoldenFiles(t *testing.T) {
 	}
 }
 
-func TestAMeasurementIsAsInItsGoldenFile(t *testing.T) {
+func TestAMeasurementIsAsInItsGoldenFiles(t *testing.T) {
 	t.Parallel()
 	lock, unlock := bench.Latency{P50: 710, P90: 2000, P99: 4300, Max: 69_000}, bench.Latency{P50: 720, P90: 2100, P99: 4200, Max: 6900}
-	r := &bench.Result{
+	one := bench.Result{
 		Masters: 5, Quorum: 3, Goroutines: 16, Keys: 1, TTLMS: 10_000, Prefix: "redlock-demo:bench:x:",
 		Rows: []bench.Row{
 			{Guard: "off", Pairs: 37_240, PairsPerSec: 7448.4, Lock: lock, Unlock: unlock},
@@ -39,14 +39,20 @@ func TestAMeasurementIsAsInItsGoldenFile(t *testing.T) {
 		Away: []string{"10.0.0.4:6379", "10.0.0.5:6379"},
 		Left: []bench.Left{{Master: "10.0.0.3:6379", Error: "no answer in time"}},
 	}
-	var text bytes.Buffer
-	if err := (&benchView{out: &text}).print(r, 5*time.Second); err != nil {
-		t.Error(err)
+	several := bench.Result{
+		Goroutines: 16, Keys: 2000, TTLMS: 10_000, Fleets: []bench.Share{{Name: "eu", Masters: 3, Quorum: 2, Keys: 1012}, {Name: "us", Masters: 5, Quorum: 3, Keys: 988}},
+		Rows: []bench.Row{{Guard: "off", Pairs: 37_240, PairsPerSec: 7448.4, Lock: lock, Unlock: bench.Latency{P50: 720, P99: 4200}}},
 	}
-	if strings.Contains(text.String(), "secret") {
-		t.Errorf("%q", text.String())
+	for name, r := range map[string]*bench.Result{"bench": &one, "bench-fleets": &several} {
+		var text bytes.Buffer
+		if err := (&benchView{out: &text}).print(r, 5*time.Second); err != nil {
+			t.Error(err)
+		}
+		if strings.Contains(text.String(), "secret") {
+			t.Errorf("%q", text.String())
+		}
+		golden(t, name, text.String())
 	}
-	golden(t, "bench", text.String())
 }
 
 func TestWhatInitHasDoneIsAsInItsGoldenFile(t *testing.T) {

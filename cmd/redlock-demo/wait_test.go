@@ -73,11 +73,7 @@ func TestWaitSaysNothingWhenItIsToBeQuiet(t *testing.T) {
 func TestWaitGivesUpWhereTooFewMastersAnswer(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)
-	for _, m := range c.Masters[1:] {
-		if err := m.Kill(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	kill(t, c.Masters[1:]...)
 	if r := waitedFor(t, c, exitNoQuorum, "--timeout", "100ms", "k"); r.Outcome != outcomeNoQuorum {
 		t.Errorf("%+v", r)
 	}
@@ -164,30 +160,8 @@ func TestStatusTellsAScriptWhetherALockIsHeld(t *testing.T) {
 	if stdout, _, code := output(t, nil, "status", "-q", "--masters", addresses(c), "held"); code != 0 || stdout != "" {
 		t.Errorf("without --check: exit code %d, %q", code, stdout)
 	}
-	for _, m := range c.Masters[1:] {
-		if err := m.Kill(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	kill(t, c.Masters[1:]...)
 	if _, stderr, code := output(t, nil, "status", "--check", "-q", "--masters", addresses(c), "held"); code != exitNoQuorum || stderr != "" {
 		t.Errorf("with one of three masters: exit code %d, %q", code, stderr)
-	}
-}
-
-func TestBadInputOfWaitGetsOneSentence(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"wait"}, "0 keys are named: want redlock-demo wait KEY (see redlock-demo wait --help)"},
-		{[]string{"wait", "k"}, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"},
-		{[]string{"wait", "--timeout", "1ms", "k"}, `--timeout "1ms": want 0 or a duration from 100ms to 720h0m0s, such as 500ms or 2s (see redlock-demo wait --help)`},
-		{[]string{"status", "--quiet", "--watch", "k"}, "--quiet and --watch exclude each other: nothing would be shown again and again"},
-	} {
-		stdout, stderr, code := output(t, nil, test.args...)
-		if code != exitUsage || stdout != "" || stderr != "redlock-demo: "+test.want+"\n" {
-			t.Errorf("%q: exit code %d, %q, %q", test.args, code, stdout, stderr)
-		}
 	}
 }

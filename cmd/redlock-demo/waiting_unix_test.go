@@ -3,36 +3,26 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/redlock"
 )
 
 func TestStatusShowsWhoWaits(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Start(t, 3, redistest.Config{})
-	holder, err := redlock.Open(masters.URLs())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer holder.Close()
-	l, err := holder.Lock(t.Context(), "invoices")
-	if err != nil {
-		t.Fatal(err)
-	}
+	holder := opened(t, masters)
+	l := mustLock(t, holder, "invoices")
 	urls := strings.Join(masters.URLs(), ",")
 	status := func() *waitingStatus {
-		stdout, stderr, code := output(t, nil, "status", "--json", "--masters", urls, "invoices")
-		var document struct{ Keys []keyStatus }
-		if err := json.Unmarshal([]byte(stdout), &document); err != nil || code != 0 || len(document.Keys) != 1 || document.Keys[0].Waiting == nil {
-			t.Fatalf("exit code %d, %v, %q, %q", code, err, stdout, stderr)
+		d, code := document[statusDocument](t, nil, "status", "--json", "--masters", urls, "invoices")
+		if code != 0 || !d.CanLock || len(d.Keys) != 1 || d.Keys[0].Waiting == nil {
+			t.Fatalf("exit code %d, %+v", code, d)
 		}
-		return document.Keys[0].Waiting
+		return d.Keys[0].Waiting
 	}
 	if w := status(); w.Count != 0 || len(w.Clients) != 0 || w.Error != "" {
 		t.Errorf("nobody waits, and %+v", w)
@@ -55,7 +45,7 @@ func TestStatusShowsWhoWaits(t *testing.T) {
 		}
 	}
 	stdout, stderr, code := output(t, nil, "status", "--masters", urls, "invoices")
-	if code != 0 || stderr != "" || !strings.Contains(stdout, "\n   2 clients wait: "+w.Clients[0].Owner+" (") {
+	if code != 0 || stderr != "" || !strings.HasPrefix(stdout, "Can lock: YES. 3 of 3 masters vote, 2 needed.\n\ninvoices: held by ") || !strings.Contains(stdout, "\n   2 clients wait: "+w.Clients[0].Owner+" (") {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
 	if err := l.Unlock(t.Context()); err != nil {

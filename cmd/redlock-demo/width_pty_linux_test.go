@@ -18,11 +18,7 @@ func TestANarrowTerminalAndAPipeShowTheSame(t *testing.T) {
 	}
 	r := start(t, c, "--owner", "billing@app-17.example.org/12345", "k", "--", "sh", "-c", "echo ready; read line")
 	r.stdout.await(t, "ready")
-	for _, s := range c.Masters[3:] {
-		if err := s.Kill(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	kill(t, c.Masters[3:]...)
 	const columns = 60
 	for _, test := range []struct {
 		args []string

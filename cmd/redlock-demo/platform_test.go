@@ -1,5 +1,0 @@
-package main
-
-import "runtime"
-
-const isLinux = runtime.GOOS == "linux"

@@ -6,9 +6,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/chaos"
+	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 // modes are those of the terminal, which have to be as before in the end.
@@ -27,11 +29,7 @@ var acquired = regexp.MustCompile(`\D[1-9]\d* acquired`)
 // awaitHolds waits until the picture counts holds.
 func (term *terminal) awaitHolds(t *testing.T) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !acquired.MatchString(term.String()); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("nobody had the lock within a minute")
-		}
-	}
+	eventually(t, "somebody had the lock", func() bool { return acquired.MatchString(term.String()) })
 }
 
 const (
@@ -53,8 +51,7 @@ func checkGivenBack(t *testing.T, before, after unix.Termios, text string) {
 
 func TestChaosTakesKeysAndGivesTheTerminalBack(t *testing.T) {
 	t.Parallel()
-	cmd := command(t, []string{"TERM=xterm"}, "chaos", "--hold", "50ms")
-	term := onTerminal(t, cmd)
+	term := onTerminal(t, command(t, []string{"TERM=xterm"}, "chaos", "--hold", "50ms"))
 	term.awaitHolds(t)
 	raw := term.modes(t)
 	if raw.Lflag&(unix.ICANON|unix.ECHO|unix.ISIG) != 0 {
@@ -91,8 +88,7 @@ func TestChaosGivesTheTerminalBackWhateverEndsIt(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := command(t, []string{"TERM=xterm", "NO_COLOR=1"}, "chaos", "--hold", "50ms")
-			term := onTerminal(t, cmd)
+			term := onTerminal(t, command(t, []string{"TERM=xterm", "NO_COLOR=1"}, "chaos", "--hold", "50ms"))
 			before := cookedModes(t)
 			term.awaitHolds(t)
 			test.end(term)
@@ -129,18 +125,10 @@ func TestChaosGivesTheTerminalBackWhileItIsSuspended(t *testing.T) {
 	term.awaitHolds(t)
 	send(syscall.SIGTSTP)(term)
 	term.await(t, backAgain)
-	for end := time.Now().Add(10 * time.Second); term.modes(t) != before; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the terminal's modes were not restored")
-		}
-	}
+	eventually(t, "the terminal's modes are restored", func() bool { return term.modes(t) == before })
 	shown := strings.Count(term.String(), otherScreen)
 	send(syscall.SIGCONT)(term)
-	for end := time.Now().Add(10 * time.Second); strings.Count(term.String(), otherScreen) == shown; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the picture did not come back")
-		}
-	}
+	eventually(t, "the picture comes back", func() bool { return strings.Count(term.String(), otherScreen) > shown })
 	term.press(t, "q")
 	code, text := term.end(t)
 	checkGivenBack(t, before, term.modes(t), text)
@@ -165,5 +153,45 @@ func TestChaosBreaksRealMasters(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) > 0 {
 		t.Errorf("%v, left behind: %v", err, left)
+	}
+}
+
+// How masters are watched that others run is tested in internal/chaos.
+func TestChaosOffersNoKeysForMastersThatOthersRun(t *testing.T) {
+	t.Parallel()
+	c, urls := processes(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways})
+	term := onTerminal(t, command(t, []string{"TERM=xterm", "NO_COLOR=1"}, "chaos", "--masters", urls, "--hold", "50ms"))
+	term.awaitHolds(t)
+	term.press(t, "2k3f\tx") // nothing of that may reach them
+	kill(t, c.Masters[0])
+	term.await(t, "master 1 "+c.Masters[0].Addr()+": down: connection refused")
+	term.press(t, "q")
+	code, text := term.end(t)
+	if last := text[strings.LastIndex(text, backAgain):]; code != 0 || !strings.Contains(last, "HELD    ") {
+		t.Errorf("exit code %d\n%q", code, last)
+	}
+	if !strings.Contains(text, "3 masters that others run") || strings.Contains(text, "▸") || strings.Contains(text, "killed") || !strings.Contains(text, "q quit") || strings.Contains(text, "r restart") {
+		t.Errorf("keys are offered or heeded: %q", text)
+	}
+	for _, m := range c.Masters[1:] {
+		if n := keysOn(t, m, "*chaos*"); n > 0 {
+			t.Errorf("%d keys are left on %s", n, m.Addr())
+		}
+	}
+}
+
+func TestChaosOnMastersThatOthersRunEndsWithASignalAndTheVerdict(t *testing.T) {
+	t.Parallel()
+	_, urls := processes(t, 3, redistest.Config{Password: "secret"})
+	run := startCommand(t, command(t, nil, "chaos", "--masters", urls, "--hold", "20ms", "--json"))
+	eventually(t, "somebody fights for a lock", func() bool {
+		out, _, _ := output(t, nil, "locks", "--masters", urls)
+		return strings.Contains(out, "chaos:")
+	})
+	run.signal(t, os.Interrupt)
+	code := run.end(t)
+	r := parse[chaos.Result](t, run.stdout.String())
+	if code != 130 || run.stderr.String() != "redlock-demo: ended by SIGINT\n" || r.Verdict != chaos.VerdictHeld || r.Masters != "given" || r.Version != "" || r.Check.Holds == 0 {
+		t.Errorf("exit code %d, %q, %+v", code, run.stderr.String(), r)
 	}
 }

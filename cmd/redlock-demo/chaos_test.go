@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
@@ -36,11 +35,7 @@ func TestChaosReadsItsScriptFromTheStandardInputAndPrintsADocument(t *testing.T)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	code := codeOf(t, cmd.Run())
-	var r chaos.Result
-	d := json.NewDecoder(&out)
-	if err := d.Decode(&r); err != nil || d.More() {
-		t.Fatalf("%v in %q", err, out.String())
-	}
+	r := parse[chaos.Result](t, out.String())
 	if code != 0 || errs.String() != "" || r.Verdict != chaos.VerdictHeld || r.Masters != "embedded" || r.TTLMS != 5000 || r.Contenders != 3 {
 		t.Errorf("exit code %d, %q, %+v", code, errs.String(), r)
 	}

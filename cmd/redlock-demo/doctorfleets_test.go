@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -24,11 +23,9 @@ func TestDoctorExaminesEachFleetAndEndsWithTheWorst(t *testing.T) {
 	if code != exitSerious || stderr != "" || !inOrder(stdout, "Fleet \"eu\"\nCan lock: YES.", "Fleet \"us\"\nCan lock: NO.", "\nThe worst is fleet \"us\". Can lock: NO.") {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
-	stdout, _, code = output(t, nil, append(args, "--json")...)
-	var r fleetsReport
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != exitSerious || r.CanLock || r.Worst != "us" || len(r.Findings) != 0 ||
+	if r, code := document[fleetsReport](t, nil, append(args, "--json")...); code != exitSerious || r.CanLock || r.Worst != "us" || len(r.Findings) != 0 ||
 		len(r.Fleets) != 2 || r.Fleets[0].Name != "eu" || !r.Fleets[0].CanLock || len(r.Fleets[0].Masters) != 3 || r.Fleets[1].CanLock {
-		t.Errorf("%v, exit code %d\n%s", err, code, stdout)
+		t.Errorf("exit code %d, %+v", code, r)
 	}
 }
 
@@ -72,11 +69,7 @@ func TestDoctorSeesAServerInTwoFleets(t *testing.T) {
 	}
 	find := func(us string) (codes []string, severity doctor.Severity) {
 		t.Helper()
-		stdout, stderr, _ := output(t, nil, "doctor", "--json", "--for", "200ms", "--masters", "eu="+eu, "--masters", "us="+us)
-		var r fleetsReport
-		if err := json.Unmarshal([]byte(stdout), &r); err != nil || stderr != "" {
-			t.Fatalf("%v, %q\n%s", err, stderr, stdout)
-		}
+		r, _ := document[fleetsReport](t, nil, "doctor", "--json", "--for", "200ms", "--masters", "eu="+eu, "--masters", "us="+us)
 		for _, f := range r.Findings {
 			codes, severity = append(codes, f.Code), f.Severity
 		}

@@ -16,19 +16,6 @@ func execOnTerminal(t *testing.T, c *redistest.Cluster, script string) *terminal
 	return onTerminal(t, command(t, nil, "exec", "--masters", addresses(c), "k", "--", "sh", "-c", script))
 }
 
-func TestTheCommandHasTheTerminal(t *testing.T) {
-	t.Parallel()
-	c := servers(t, 1)
-	term := execOnTerminal(t, c, `echo ready; read line; echo "read $line"; read line; echo "read $line"`)
-	term.await(t, "ready")
-	term.press(t, "one\n")
-	term.await(t, "read one")
-	term.press(t, "two\n")
-	if code, text := term.end(t); code != 0 || !strings.Contains(text, "read two") {
-		t.Errorf("exit code %d\n%q", code, text)
-	}
-}
-
 func TestCtrlCIsTheCommands(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)

@@ -4,10 +4,10 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -19,11 +19,11 @@ import (
 )
 
 // listed is a document of locks --json.
-func listed(t *testing.T, want int, args ...string) (d locksDocument) {
+func listed(t *testing.T, want int, args ...string) locksDocument {
 	t.Helper()
-	stdout, stderr, code := output(t, nil, append([]string{"locks", "--json"}, args...)...)
-	if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != want || stderr != "" {
-		t.Fatalf("exit code %d, %v, %q, %q", code, err, stdout, stderr)
+	d, code := document[locksDocument](t, nil, append([]string{"locks", "--json"}, args...)...)
+	if code != want {
+		t.Fatalf("exit code %d, want %d: %+v", code, want, d)
 	}
 	return d
 }
@@ -154,23 +154,14 @@ func TestWatchedLocksAreSeenToBeRenewed(t *testing.T) {
 	client := opened(t, c)
 	mustLock(t, client, "renewed", redlock.WithTTL(time.Second))
 	mustLock(t, client, "left", redlock.WithLease(time.Minute))
-	cmd := command(t, nil, "locks", "--masters", addresses(c), "--watch=100ms", "--json")
-	var out watched
-	cmd.Stdout = &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	r := startCommand(t, command(t, nil, "locks", "--masters", addresses(c), "--watch=100ms", "--json"))
+	r.stdout.await(t, `"renewed_ms":`)
+	r.signal(t, syscall.SIGTERM)
+	if code := r.end(t); code != 143 {
+		t.Errorf("exit code %d, %s", code, r.stderr.String())
 	}
-	out.await(t, `"renewed_ms":`)
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait() // it was killed
-	for line := range strings.Lines(out.String()) {
-		var d locksDocument
-		if err := json.Unmarshal([]byte(line), &d); err != nil {
-			break // the last one was cut off
-		}
-		for _, l := range d.Locks {
+	for line := range strings.Lines(r.stdout.String()) {
+		for _, l := range parse[locksDocument](t, line).Locks {
 			if l.Key == "left" && l.Holders[0].RenewedMS != 0 {
 				t.Errorf("what nobody renews is shown as renewed: %s", line)
 			}

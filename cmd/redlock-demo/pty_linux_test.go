@@ -133,24 +133,6 @@ func TestNoColourIsGivenToThoseWhoWantNone(t *testing.T) {
 	}
 }
 
-func TestAtATerminalAPersonTakesTheMastersAway(t *testing.T) {
-	t.Parallel()
-	c := cluster(t, 3)
-	term := onTerminal(t, command(t, []string{"TERM=xterm", "NO_COLOR=1"}, "--masters", list(c), "--buyers", "8", "--stock", "20", "--max-ttl", "5s"))
-	term.await(t, "Now stop a master")
-	c.Masters()[2].Kill()
-	term.await(t, "Now stop another one")
-	c.Masters()[0].Kill()
-	term.await(t, "Now start one of them")
-	if err := c.Masters()[2].Restart(true); err != nil {
-		t.Fatal(err)
-	}
-	code, text := term.end(t)
-	if code != 0 || !strings.Contains(text, "PASSED all 9 expectations held") || strings.Contains(text, "skipped") {
-		t.Errorf("exit code %d\n%s", code, text)
-	}
-}
-
 func TestCtrlCEndsTheRunWhereThereIsNothingToSkip(t *testing.T) {
 	t.Parallel()
 	term := onTerminal(t, command(t, []string{"TERM=xterm"}))

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,11 +20,11 @@ import (
 )
 
 // released is the report of release --yes --json.
-func released(t *testing.T, c *redistest.Cluster, want int, args ...string) (r releaseReport) {
+func released(t *testing.T, c *redistest.Cluster, want int, args ...string) releaseReport {
 	t.Helper()
-	stdout, stderr, code := output(t, nil, append([]string{"release", "--yes", "--json", "--masters", addresses(c)}, args...)...)
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != want || r.ExitCode != want || stderr != "" {
-		t.Fatalf("exit code %d, want %d, %v, %q, %q", code, want, err, stdout, stderr)
+	r, code := document[releaseReport](t, nil, append([]string{"release", "--yes", "--json", "--masters", addresses(c)}, args...)...)
+	if code != want || r.ExitCode != want {
+		t.Fatalf("exit code %d, want %d: %+v", code, want, r)
 	}
 	return r
 }
@@ -176,9 +175,7 @@ func TestALockIsNotReleasedWithoutAQuorum(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 5)
 	do(t, c.Masters, "SET", "k", "billing"+tokenOf, "PX", minuteInMS)
-	for i := range 2 {
-		kill(t, c.Masters[i])
-	}
+	kill(t, c.Masters[:2]...)
 	if r := released(t, c, 0, "k"); r.Outcome != releaseDone || r.Masters[0].State != "failed" || r.Masters[0].Error == "" || r.Masters[4].State != "replaced" {
 		t.Errorf("%+v", r)
 	}

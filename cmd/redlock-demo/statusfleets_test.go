@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -11,18 +10,13 @@ import (
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/doctor"
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
-	"github.com/redquorum/redquorum/redlock/fleets"
 )
 
 // keysOf is which keys a document in JSON has in which fleet.
 func keysOf(t *testing.T, document string) string {
 	t.Helper()
-	var d fleetsDocument
-	if err := json.Unmarshal([]byte(document), &d); err != nil {
-		t.Fatalf("%v in %s", err, document)
-	}
 	var b strings.Builder
-	for _, f := range d.Fleets {
+	for _, f := range parse[fleetsDocument](t, document).Fleets {
 		b.WriteString(f.Name + ": ")
 		for _, k := range f.Keys {
 			b.WriteString(k.Key + " ")
@@ -68,34 +62,14 @@ func TestStatusOfSeveralFleetsIsAsInItsGoldenFile(t *testing.T) {
 // command would see.
 func TestAKeyInTheWrongFleetIsSeen(t *testing.T) {
 	t.Parallel()
-	_, eu := processes(t, 1, redistest.Config{})
-	_, us := processes(t, 1, redistest.Config{})
-	two := []string{"--masters", "eu=" + eu, "--masters", "us=" + us, "--check"}
-	clients := map[string]*redlock.Client{}
-	byName := map[string]fleets.Locker{}
-	for name, url := range map[string]string{"eu": eu, "us": us} {
-		c, err := redlock.Open([]string{url})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		if err := c.Ready(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		clients[name], byName[name] = c, fleets.One(c)
-	}
-	shards, err := fleets.Sharded(byName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	named := map[string]*redistest.Cluster{"eu": servers(t, 1), "us": servers(t, 1)}
+	two := []string{"--masters", "eu=" + addresses(named["eu"]), "--masters", "us=" + addresses(named["us"]), "--check"}
+	shards := shardsOf(t, named)
 	const key = "invoices"
 	own := shards.Shard(key)
 	other := map[string]string{"eu": "us", "us": "eu"}[own]
 	for _, where := range []string{own, other} {
-		l, err := clients[where].Lock(t.Context(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := mustLock(t, opened(t, named[where]), key)
 		stdout, stderr, code := output(t, nil, append([]string{"status", key}, two...)...)
 		if code != exitFailed || stderr != "" || strings.Count(stdout, key+": ") != map[bool]int{true: 1, false: 2}[where == own] ||
 			strings.Contains(stdout, `it belongs to fleet "`+own+`"`) != (where == other) {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -19,11 +18,11 @@ import (
 )
 
 // waitedFor is the report of wait --json.
-func waitedFor(t *testing.T, c *redistest.Cluster, want int, args ...string) (r waitReport) {
+func waitedFor(t *testing.T, c *redistest.Cluster, want int, args ...string) waitReport {
 	t.Helper()
-	stdout, stderr, code := output(t, nil, append([]string{"wait", "--json", "--masters", addresses(c)}, args...)...)
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != want || r.ExitCode != want || stderr != "" {
-		t.Fatalf("exit code %d, want %d, %v, %q, %q", code, want, err, stdout, stderr)
+	r, code := document[waitReport](t, nil, append([]string{"wait", "--json", "--masters", addresses(c)}, args...)...)
+	if code != want || r.ExitCode != want {
+		t.Fatalf("exit code %d, want %d: %+v", code, want, r)
 	}
 	return r
 }

@@ -7,11 +7,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 // freeAddress is one that nobody listened at a moment ago.
@@ -55,7 +55,7 @@ func TestExecServesMetricsWhileTheCommandRuns(t *testing.T) {
 	all := scrape(t, addr)
 	for _, want := range []string{
 		"redlock_held 1", `redlock_attempts_total{result="acquired"} 1`, "redlock_quorum_masters 2",
-		fmt.Sprintf("redlock_master_connected{master=%q} 1", address(c.Masters[0])),
+		fmt.Sprintf("redlock_master_connected{master=%q} 1", c.Masters[0].Addr()),
 	} {
 		if !strings.Contains(all, want+"\n") {
 			t.Errorf("%s is missing in:\n%s", want, all)
@@ -70,5 +70,17 @@ func TestExecServesMetricsWhileTheCommandRuns(t *testing.T) {
 	}
 }
 
-// address is a master's, as the library names it.
-func address(s *redistest.Server) string { return strings.TrimPrefix(s.URL(), "redis://") }
+func TestChaosServesMetrics(t *testing.T) {
+	t.Parallel()
+	addr := freeAddress(t)
+	r := startCommand(t, command(t, nil, "chaos", "--duration", "1m", "--hold", "10ms", "--ttl", "5s", "--metrics", addr))
+	acquired := regexp.MustCompile(`(?m)^redlock_attempts_total\{result="acquired"\} [1-9]`)
+	eventually(t, "an acquisition shows", func() bool { return acquired.MatchString(scrape(t, addr)) })
+	if all := scrape(t, addr); strings.Count(all, "\nredlock_master_connected{") != 5 {
+		t.Errorf("not the five masters:\n%s", all)
+	}
+	r.signal(t, os.Interrupt)
+	if code := r.end(t); code != 130 || r.stderr.String() != "redlock-demo: ended by SIGINT\n" || !strings.Contains(r.stdout.String(), "\nHELD    ") {
+		t.Errorf("exit code %d, %q\n%s", code, r.stderr.String(), r.stdout.String())
+	}
+}

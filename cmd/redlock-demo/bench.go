@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/bench"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/redlock/fleets"
 )
@@ -55,11 +59,11 @@ a mistake in the arguments.`,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runBench(cmd, a, o) },
 	}
 	flags := cmd.Flags()
-	flags.Var(&numberFlag{&o.goroutines, bench.MinGoroutines, bench.MaxGoroutines}, "goroutines", "number of goroutines that lock and unlock at the same time")
-	flags.Var(&rangeFlag{p: &o.duration, low: bench.MinDuration, high: bench.MaxDuration}, "duration", "how long each row is measured")
-	flags.Var(&numberFlag{&o.keys, 0, bench.MaxKeys}, "keys", "number of locks that the goroutines share; 0: one each, so nobody waits")
-	flags.Var(&rangeFlag{p: &o.ttl, low: bench.MinTTL, high: bench.MaxTTL}, "ttl", "TTL of the locks")
-	registerChoice(cmd, "fence", &o.fence, []string{"yes", "no", "both"}, "measure with fencing tokens: yes, no or both")
+	flags.Var(numberFlag(&o.goroutines, bench.MinGoroutines, bench.MaxGoroutines), "goroutines", "number of goroutines that lock and unlock at the same time")
+	flags.Var(rangeFlag(&o.duration, bench.MinDuration, bench.MaxDuration), "duration", "how long each row is measured")
+	flags.Var(numberFlag(&o.keys, 0, bench.MaxKeys), "keys", "number of locks that the goroutines share; 0: one each, so nobody waits")
+	flags.Var(rangeFlag(&o.ttl, bench.MinTTL, bench.MaxTTL), "ttl", "TTL of the locks")
+	registerChoice(cmd, "fence", "choice", &o.fence, []string{"yes", "no", "both"}, "measure with fencing tokens: yes, no or both")
 	registerGuard(cmd, &o.guard)
 	o.accessFlags.register(cmd)
 	return cmd
@@ -74,7 +78,7 @@ func runBench(cmd *cobra.Command, a *app, o *benchOptions) error {
 	if err != nil {
 		return err
 	}
-	v := &benchView{out: a.out, live: !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
+	v := &benchView{out: a.out, live: !o.json && a.live()}
 	options := bench.Options{
 		Pool: poolOpts, Goroutines: o.goroutines, Keys: o.keys, Duration: o.duration, TTL: o.ttl,
 		Progress: v.progress,
@@ -91,20 +95,79 @@ func runBench(cmd *cobra.Command, a *app, o *benchOptions) error {
 		return inFlags(err)
 	}
 	if o.json {
-		if writeErr := writeJSON(a.out, result); writeErr != nil {
-			return writeErr
-		}
-	} else if writeErr := v.print(result, o.duration); writeErr != nil {
-		return writeErr
+		err = cmp.Or(writeJSON(a.out, result), err)
+	} else {
+		err = cmp.Or(v.print(result, o.duration), err)
 	}
-	switch {
-	case errors.Is(err, redlock.ErrNoQuorum):
-		var in *fleets.FleetError
-		if errors.As(err, &in) {
-			return &codeError{exitNoQuorum, &noQuorumError{fleet: in.Fleet, err: err}}
+	if errors.Is(err, redlock.ErrNoQuorum) {
+		none := &noQuorumError{err: err}
+		if in, ok := errors.AsType[*fleets.FleetError](err); ok {
+			none.fleet = in.Fleet
 		}
-		return &codeError{exitNoQuorum, &noQuorumError{err: err}}
-	default:
-		return err
+		return &codeError{exitNoQuorum, none}
 	}
+	return err
+}
+
+// settings are what is measured: the level that --guard names, else none and the
+// one that the masters' markers name, in all fleets the same.
+func (o *benchOptions) settings(cmd *cobra.Command, list []fleet) ([]bench.Setting, error) {
+	poolOpts, err := o.pool()
+	if err != nil {
+		return nil, err
+	}
+	type level struct {
+		name string
+		opts []redlock.Option
+	}
+	levels := []level{{o.guard, o.fleetOptions(o.guard)}}
+	if o.guard == "" {
+		off := o.fleetOptions("off")
+		levels = []level{{"off", off}}
+		if c, ok := commonSettings(cmd.Context(), list, poolOpts); ok {
+			name := c.Level.String()
+			levels = append(levels, level{name, append(guardOption(name), redlock.WithMaxTTL(c.MaxTTL))})
+		}
+	}
+	var settings []bench.Setting
+	for _, l := range levels {
+		for _, fencing := range []bool{false, true} {
+			if o.fence == "both" || fencing == (o.fence == "yes") {
+				settings = append(settings, bench.Setting{Guard: l.name, Fencing: fencing, Options: l.opts})
+			}
+		}
+	}
+	return settings, nil
+}
+
+// commonSettings are those of the markers of all fleets, but for how many masters each has;
+// false: they do not name the same.
+func commonSettings(ctx context.Context, list []fleet, opts []pool.Option) (common guard.Config, ok bool) {
+	for i, f := range list {
+		c, known := commonFleet(ctx, f.urls, opts)
+		c.Masters = 0
+		if !known || i > 0 && c != common {
+			return guard.Config{}, false
+		}
+		common = c
+	}
+	return common, true
+}
+
+// commonFleet is the one that all masters which answer name; false: they do not.
+func commonFleet(ctx context.Context, urls []string, opts []pool.Option) (common guard.Config, ok bool) {
+	for _, m := range readMarkers(ctx, urls, opts) {
+		if m.err != nil {
+			continue
+		}
+		if m.marker == nil {
+			return guard.Config{}, false
+		}
+		c, known := m.marker.Fleet()
+		if !known || ok && c != common {
+			return guard.Config{}, false
+		}
+		common, ok = c, true
+	}
+	return common, ok
 }

@@ -87,10 +87,7 @@ func (v *benchView) print(r *bench.Result, each time.Duration) error {
 	for _, l := range r.Left {
 		fmt.Fprintf(&b, "\nnot removed from %s: %s. The keys expire by themselves\n", l.Master, visible(redacted(l.Error)))
 	}
-	if _, err := v.out.Write(b.Bytes()); err != nil {
-		return &outputError{err}
-	}
-	return nil
+	return emit(v.out, &b)
 }
 
 // onWhat is where it was measured, in few words.

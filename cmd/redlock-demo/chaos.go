@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/chaos"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
+	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -74,11 +74,11 @@ be started.`,
 	o.chaosMasters.register(cmd, &shared.masters)
 	flags.StringVar(&o.script, "script", "", "`file` that says which faults happen when; - is the standard input")
 	flags.BoolVar(&o.tour, "tour", false, "run the script that has every fault once")
-	flags.Var(&rangeFlag{p: &o.duration, low: chaos.MinDuration, high: chaos.MaxDuration}, "duration", "how long to run (default until q is pressed, or the script ends)")
+	flags.Var(rangeFlag(&o.duration, chaos.MinDuration, chaos.MaxDuration), "duration", "how long to run (default until q is pressed, or the script ends)")
 	flags.Lookup("duration").DefValue = ""
-	flags.Var(&numberFlag{&o.contenders, chaos.MinContenders, chaos.MaxContenders}, "contenders", "number of contenders for the lock")
-	flags.Var(&rangeFlag{p: &o.hold, low: chaos.MinHold, high: chaos.MaxHold}, "hold", "about how long each contender holds the lock")
-	flags.Var(&rangeFlag{p: &o.ttl, low: chaos.MinTTL, high: chaos.MaxTTL}, "ttl", "how long the masters keep a lock after its holder stops renewing it")
+	flags.Var(numberFlag(&o.contenders, chaos.MinContenders, chaos.MaxContenders), "contenders", "number of contenders for the lock")
+	flags.Var(rangeFlag(&o.hold, chaos.MinHold, chaos.MaxHold), "hold", "about how long each contender holds the lock")
+	flags.Var(rangeFlag(&o.ttl, chaos.MinTTL, chaos.MaxTTL), "ttl", "how long the masters keep a lock after its holder stops renewing it")
 	registerGuard(cmd, &o.guard)
 	o.metricsFlag.register(cmd)
 	_ = cmd.MarkFlagFilename("script")
@@ -96,7 +96,7 @@ func runChaos(cmd *cobra.Command, a *app, o *chaosOptions) (err error) {
 	case changed("ttl") && o.ttl%time.Millisecond != 0:
 		return usagef("--ttl %v: want whole milliseconds, as Redis counts them", o.ttl)
 	}
-	live := !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"
+	live := !o.json && a.live()
 	script, err := o.faults(a.in, live, !changed("spawn"))
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func runChaos(cmd *cobra.Command, a *app, o *chaosOptions) (err error) {
 			err = closeErr
 		}
 	}()
-	show := &show{app: a, json: o.json, live: live, colour: live && !o.noColor && a.env("NO_COLOR") == ""}
+	show := &show{app: a, json: o.json, live: live, colour: live && o.coloured(a)}
 	options := chaos.Options{
 		Cluster: cluster, Pool: access, TTL: o.ttl, MaxTTL: o.maxTTL, Hold: o.hold, Contenders: o.contenders, Duration: o.duration,
 		Script: script, Client: o.clientOptions(), Fencing: true, Told: show.told, Crash: show.release,
@@ -212,11 +212,51 @@ func chaosError(r *chaos.Result) error {
 	}
 }
 
-func writeJSON(out io.Writer, v any) error {
-	e := json.NewEncoder(out)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		return &outputError{err}
+// chaosMasters say whose masters chaos uses. Those of somebody else are taken from
+// the flag alone: nobody is to fight on them because of a variable.
+type chaosMasters struct {
+	accessFlags
+	spawn string
+	given []string // set by check; nil: its own
+}
+
+func (o *chaosMasters) register(cmd *cobra.Command, masters *[]string) {
+	cmd.Flags().StringVar(&o.spawn, "spawn", "", "start real masters from this `binary`; a path, or a name such as redis-server")
+	cmd.Flags().StringArrayVar(masters, "masters", nil, "comma-separated `urls` of masters that you break yourself: redis://, rediss:// or unix://")
+	o.accessFlags.register(cmd)
+}
+
+// check is for after the flags are parsed.
+func (o *chaosMasters) check(cmd *cobra.Command, shared *sharedFlags) (err error) {
+	changed := cmd.Flags().Changed
+	if !changed("masters") {
+		return nil
 	}
-	return nil
+	for _, name := range []string{"spawn", "script", "tour"} {
+		if changed(name) {
+			return usagef("--masters and --%s exclude each other: chaos breaks masters of its own only", name)
+		}
+	}
+	o.given, err = shared.masterURLs(true, nil)
+	return err
+}
+
+// start starts the masters, or names those that run. The caller must close them.
+func (o *chaosMasters) start(ctx context.Context, cmd *cobra.Command) (demo.Cluster, error) {
+	switch {
+	case o.given != nil:
+		return demo.Given(o.given), nil
+	case cmd.Flags().Changed("spawn"):
+		return spawned(ctx, o.spawn, demo.Masters)
+	}
+	return embedded(demo.Masters)
+}
+
+// access is how masters are reached that others run. What a configuration file says
+// of that is nothing to our own.
+func (o *chaosMasters) access() ([]pool.Option, error) {
+	if o.given == nil {
+		return nil, nil
+	}
+	return o.pool()
 }

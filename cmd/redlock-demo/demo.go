@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
+	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 const demoExamples = `  redlock-demo                          five masters inside the program
@@ -37,9 +41,10 @@ func (o *demoOptions) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.spawn, "spawn", "", "start five real masters from this `binary` and kill some; a path, or a name such as redis-server")
 	flags.BoolVar(&o.move, "move", false, "show how three masters are replaced by five others while the sale goes on; it starts its own masters")
-	flags.Var(&seedFlag{&o.seed}, "seed", "seed of the buyers' random pauses (default random)")
-	flags.Var(&numberFlag{&o.buyers, demo.MinBuyers, demo.MaxBuyers}, "buyers", "number of buyers; with --move the default is 8")
-	flags.Var(&numberFlag{&o.stock, demo.MinStock, demo.MaxStock}, "stock", "number of pieces to sell")
+	flags.Var(seedFlag(&o.seed), "seed", "seed of the buyers' random pauses (default random)")
+	flags.Lookup("seed").DefValue = ""
+	flags.Var(numberFlag(&o.buyers, demo.MinBuyers, demo.MaxBuyers), "buyers", "number of buyers; with --move the default is 8")
+	flags.Var(numberFlag(&o.stock, demo.MinStock, demo.MaxStock), "stock", "number of pieces to sell")
 }
 
 func newDemo(a *app, shared *sharedFlags) *cobra.Command {
@@ -166,4 +171,47 @@ func (o *demoOptions) cluster(ctx context.Context, cmd *cobra.Command, a *app) (
 		return demo.Given(urls), nil
 	}
 	return embedded(demo.Masters)
+}
+
+// embedded starts n masters in this process.
+func embedded(n int) (demo.Breaker, error) {
+	cluster, err := demo.Embedded(n)
+	if err != nil {
+		return nil, &startError{err}
+	}
+	return cluster, nil
+}
+
+// spawned starts n masters of the binary that --spawn names. Package redistest is
+// told of it as of any other choice of the binary: by the environment.
+func spawned(ctx context.Context, binary string, n int) (demo.Breaker, error) {
+	if strings.TrimSpace(binary) == "" {
+		return nil, usagef("--spawn names no binary: want a path or a name such as redis-server")
+	}
+	if _, err := exec.LookPath(binary); err != nil {
+		return nil, usagef("--spawn: %w", err)
+	}
+	if err := os.Setenv(redistest.ServerVariable, binary); err != nil {
+		return nil, usagef("--spawn %q: %w", binary, err)
+	}
+	if err := redistest.Available(); err != nil {
+		return nil, usagef("--spawn: %s is no redis-server: %s", binary, oneLine(err))
+	}
+	cluster, err := demo.Spawn(ctx, n)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, &startError{err}
+	}
+	return cluster, nil
+}
+
+// oneLine is an error of package redistest without the output of the binary
+// that it may quote.
+func oneLine(err error) string {
+	text := strings.TrimPrefix(err.Error(), "redistest: ")
+	text, _, _ = strings.Cut(text, " in its output ")
+	text, _, _ = strings.Cut(text, "\n")
+	return text
 }

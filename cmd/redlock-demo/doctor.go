@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,7 +64,7 @@ a mistake in the arguments.`,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd, a, o) },
 	}
 	flags := cmd.Flags()
-	flags.Var(&rangeFlag{p: &o.exam, low: minExam, high: maxExam}, "for", "how long to measure round trips and clocks")
+	flags.Var(rangeFlag(&o.exam, minExam, maxExam), "for", "how long to measure round trips and clocks")
 	flags.StringVar(&o.key, "key", "", "`name` of a lock for which to test the permissions; nobody may be using that lock (default a name of doctor's own)")
 	o.accessFlags.register(cmd)
 	return cmd
@@ -80,8 +82,8 @@ func runDoctor(cmd *cobra.Command, a *app, o *doctorOptions) error {
 	if err != nil {
 		return err
 	}
-	view := &doctorView{out: a.out, live: !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
-	view.colour = view.live && !o.noColor && a.env("NO_COLOR") == ""
+	view := &doctorView{out: a.out, live: !o.json && a.live()}
+	view.colour = view.live && o.coloured(a)
 	view.width = layoutFor(a.out).columns
 	stop := view.follow(o.exam)
 	found, err := o.examine(cmd.Context(), list, options)
@@ -115,4 +117,42 @@ func (o *doctorOptions) show(a *app, view *doctorView, r *doctor.Report) error {
 		return writeJSON(a.out, r)
 	}
 	return view.print(r)
+}
+
+// verdictOptions are how these masters are reached, for doctor.
+func verdictOptions(urls []string, access *accessFlags) (o doctor.Options, err error) {
+	o.URLs = urls
+	if o.Pool, err = access.pool(); err != nil {
+		return o, err
+	}
+	o.TLS, err = access.tlsConfig()
+	return o, err
+}
+
+// verdictEvery is how long a verdict is shown before the masters are asked anew:
+// each time, they are connected to.
+const verdictEvery = time.Second
+
+// verdicts says, as often as it is asked, whether such a client can take a lock. It
+// is for one goroutine.
+func verdicts(o doctor.Options, client doctor.Client) func(context.Context) (*doctor.Verdict, error) {
+	var last *doctor.Verdict
+	var asked time.Time
+	return func(ctx context.Context) (*doctor.Verdict, error) {
+		if last != nil && time.Since(asked) < verdictEvery {
+			return last, nil
+		}
+		asked = time.Now()
+		var err error
+		last, err = doctor.CanLock(ctx, o, client)
+		return last, err
+	}
+}
+
+// printVerdict prints the answer to what is asked first, and what helps.
+func printVerdict(b *bytes.Buffer, l layout, v *doctor.Verdict) {
+	l.text(b, "", 0, v.String())
+	for _, help := range v.Help {
+		l.text(b, "  → ", 4, help)
+	}
 }

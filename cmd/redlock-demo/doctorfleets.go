@@ -104,7 +104,7 @@ func (o *doctorOptions) showFleets(a *app, view *doctorView, r *fleetsReport) er
 		b.WriteByte('\n')
 	}
 	view.headline(&b, r.CanLock, worstLine(r.Worst, r.verdicts()[doctor.WorstVerdict(r.verdicts())]))
-	return view.write(&b)
+	return emit(view.out, &b)
 }
 
 // worstLine ends a report on several fleets.

@@ -54,14 +54,7 @@ const textColumns = 80
 func (v *doctorView) print(r *doctor.Report) error {
 	var b bytes.Buffer
 	v.report(&b, r)
-	return v.write(&b)
-}
-
-func (v *doctorView) write(b *bytes.Buffer) error {
-	if _, err := v.out.Write(b.Bytes()); err != nil {
-		return &outputError{err}
-	}
-	return nil
+	return emit(v.out, &b)
 }
 
 // report is the report on one fleet.

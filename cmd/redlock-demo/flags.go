@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,9 +12,9 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
+	"github.com/redquorum/redquorum/redlock"
 )
 
 // mastersVariable names the masters where --masters does not.
@@ -75,120 +73,139 @@ const mastersOfSeveral = "comma-separated `urls` of the masters: redis://, redis
 func (f *sharedFlags) all() *cobra.Command {
 	all := &cobra.Command{}
 	flags := all.Flags()
-	flags.Var(&listsFlag{&f.masters}, "masters", "comma-separated `urls` of the masters: redis://, rediss:// or unix:// (default $"+mastersVariable+")")
+	flags.StringArrayVar(&f.masters, "masters", nil, "comma-separated `urls` of the masters: redis://, rediss:// or unix:// (default $"+mastersVariable+")")
 	flags.StringVar(&f.config, "config", "", "`file` with the masters and how to reach them; flags and the environment come first; lines such as masters = url,url, or masters = NAME=url,url for each of several fleets (default $"+configVariable+")")
-	flags.Var(&durationFlag{&f.ttl}, "ttl", "how long the masters keep a lock after its holder stops renewing it, 20ms to 1m")
-	flags.Var(&rangeFlag{p: &f.maxTTL, low: demo.MinTTL, high: 24 * time.Hour, orZero: true}, "max-ttl",
+	flags.Var(durationFlag(&f.ttl), "ttl", "how long the masters keep a lock after its holder stops renewing it, 20ms to 1m")
+	flags.Var(orZero(rangeFlag(&f.maxTTL, demo.MinTTL, 24*time.Hour)), "max-ttl",
 		"longest TTL of any lock on the masters; all clients need the same value; a restarted master does not vote for this long; 0 means 1m, and --ttl on masters that demo starts")
-	flags.Var(&rangeFlag{p: &f.skew, high: 24 * time.Hour}, "client-skew",
+	flags.Var(rangeFlag(&f.skew, 0, 24*time.Hour), "client-skew",
 		"how far clients' clocks may differ; within that fencing tokens always rise; all clients need the same value; a restarted master does not vote for this much longer")
 	flags.BoolVar(&f.json, "json", false, "print one JSON document and nothing else")
 	flags.BoolVar(&f.noColor, "no-color", false, "print no colours, as with NO_COLOR; output that is not a terminal never has any")
 	return all
 }
 
-// namedMasters is the list of masters, which there has to be.
-func (f *sharedFlags) namedMasters(cmd *cobra.Command, a *app) ([]string, error) {
-	urls, err := f.masterURLs(cmd.Flags().Changed("masters"), a.env)
-	if err == nil && urls == nil {
-		err = usagef("no masters are named: want --masters url,url,…, %s or --config file", mastersVariable)
+// A typed is the value of a flag: a variable, and how text becomes a value of it.
+type typed[T any] struct {
+	p     *T
+	kind  string // what the help calls it
+	parse func(string) (T, error)
+}
+
+func (f *typed[T]) String() string { return fmt.Sprint(*f.p) }
+func (f *typed[T]) Type() string   { return f.kind }
+
+func (f *typed[T]) Set(s string) error {
+	v, err := f.parse(s)
+	if err == nil {
+		*f.p = v
 	}
-	return urls, err
+	return err
 }
 
-// screen is the standard output, as what it is.
-func (f *sharedFlags) screen(a *app) *demo.Screen {
-	if f.json {
-		return demo.Silent()
-	}
-	able := isTerminal(a.out) && a.env("TERM") != "dumb"
-	if runtime.GOOS == "windows" && a.env("WT_SESSION") == "" {
-		able = false // an old console shows control sequences as they are
-	}
-	colour := able && !f.noColor && a.env("NO_COLOR") == ""
-	return demo.NewScreen(a.out, colour, able, func() int { return columnsOf(a.out) })
-}
-
-// columnsOf is how wide a terminal is.
-func columnsOf(f *os.File) int {
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width <= 0 {
-		return 80
-	}
-	return width
-}
-
-func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-
-// A numberFlag is a whole number in a range.
-type numberFlag struct {
-	p         *int
-	low, high int
-}
-
-func (n *numberFlag) String() string { return strconv.Itoa(*n.p) }
-func (n *numberFlag) Type() string   { return "n" }
-
-func (n *numberFlag) Set(s string) error {
-	v, err := strconv.Atoi(s)
-	if err != nil || v < n.low || v > n.high {
-		return fmt.Errorf("want a whole number from %d to %d", n.low, n.high)
-	}
-	*n.p = v
-	return nil
-}
-
-// A seedFlag is any number of 64 bits.
-type seedFlag struct{ p *uint64 }
-
-func (f *seedFlag) String() string { return "" } // the default is random
-func (f *seedFlag) Type() string   { return "n" }
-
-func (f *seedFlag) Set(s string) error {
-	v, err := strconv.ParseUint(s, 10, 64)
-	if err != nil {
-		return fmt.Errorf("want a whole number from 0 to %d", uint64(math.MaxUint64))
-	}
-	*f.p = v
-	return nil
-}
-
-// A durationFlag is a duration; whoever uses it knows its range.
-type durationFlag struct{ p *time.Duration }
-
-func (f *durationFlag) String() string { return f.p.String() }
-func (f *durationFlag) Type() string   { return "duration" }
-
-func (f *durationFlag) Set(s string) error {
-	v, err := time.ParseDuration(s)
-	if err != nil {
-		return errors.New("want a duration such as 500ms or 2s")
-	}
-	*f.p = v
-	return nil
-}
-
-// A rangeFlag is a duration in a range, or 0 where that means something.
-type rangeFlag struct {
-	p         *time.Duration
-	low, high time.Duration
-	orZero    bool
-}
-
-func (f *rangeFlag) String() string { return f.p.String() }
-func (f *rangeFlag) Type() string   { return "duration" }
-
-func (f *rangeFlag) Set(s string) error {
-	v, err := time.ParseDuration(s)
-	if zero := f.orZero && v == 0; err != nil || !zero && (v < f.low || v > f.high) {
-		zeroOr := ""
-		if f.orZero {
-			zeroOr = "0 or "
+// numberFlag is a whole number in a range.
+func numberFlag(p *int, low, high int) *typed[int] {
+	return &typed[int]{p, "n", func(s string) (int, error) {
+		v, err := strconv.Atoi(s)
+		if err != nil || v < low || v > high {
+			return 0, fmt.Errorf("want a whole number from %d to %d", low, high)
 		}
-		return fmt.Errorf("want %sa duration from %v to %v, such as 500ms or 2s", zeroOr, f.low, f.high)
+		return v, nil
+	}}
+}
+
+// seedFlag is any number of 64 bits.
+func seedFlag(p *uint64) *typed[uint64] {
+	return &typed[uint64]{p, "n", func(s string) (uint64, error) {
+		v, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("want a whole number from 0 to %d", uint64(math.MaxUint64))
+		}
+		return v, nil
+	}}
+}
+
+// durationFlag is a duration; whoever uses it knows its range.
+func durationFlag(p *time.Duration) *typed[time.Duration] {
+	return &typed[time.Duration]{p, "duration", func(s string) (time.Duration, error) {
+		v, err := time.ParseDuration(s)
+		if err != nil {
+			return 0, errors.New("want a duration such as 500ms or 2s")
+		}
+		return v, nil
+	}}
+}
+
+// rangeFlag is a duration in a range.
+func rangeFlag(p *time.Duration, low, high time.Duration) *typed[time.Duration] {
+	return &typed[time.Duration]{p, "duration", func(s string) (time.Duration, error) {
+		v, err := time.ParseDuration(s)
+		if err != nil || v < low || v > high {
+			return 0, fmt.Errorf("want a duration from %v to %v, such as 500ms or 2s", low, high)
+		}
+		return v, nil
+	}}
+}
+
+// orZero is a rangeFlag where 0 means something, too.
+func orZero(f *typed[time.Duration]) *typed[time.Duration] {
+	inRange := f.parse
+	f.parse = func(s string) (time.Duration, error) {
+		if v, err := time.ParseDuration(s); err == nil && v == 0 {
+			return 0, nil
+		}
+		v, err := inRange(s)
+		if err != nil {
+			err = errors.New(strings.Replace(err.Error(), "want ", "want 0 or ", 1))
+		}
+		return v, err
 	}
-	*f.p = v
-	return nil
+	return f
+}
+
+// registerChoice adds a flag that is one of several words, which the shell knows. The help
+// calls it kind.
+func registerChoice(cmd *cobra.Command, name, kind string, p *string, choices []string, usage string) {
+	cmd.Flags().Var(&typed[string]{p, kind, func(s string) (string, error) {
+		if !slices.Contains(choices, s) {
+			last := len(choices) - 1
+			return "", fmt.Errorf("want %s or %s", strings.Join(choices[:last], ", "), choices[last])
+		}
+		return s, nil
+	}}, name, usage)
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+}
+
+// guardLevels are the guard levels, by the names that --guard has for them.
+var guardLevels = map[string]redlock.GuardLevel{
+	"off": redlock.GuardOff, "standard": redlock.GuardStandard, "strict": redlock.GuardStrict,
+}
+
+// registerGuard adds --guard to a command.
+func registerGuard(cmd *cobra.Command, p *string) {
+	registerChoice(cmd, "guard", "level", p, []string{"off", "standard", "strict"}, "what a master has to prove before its vote counts: off, standard or strict; all clients need the same level (default standard)")
+}
+
+// guardOption is the library's option for a level; nil for its default.
+func guardOption(level string) []redlock.Option {
+	if level == "" {
+		return nil
+	}
+	return []redlock.Option{redlock.WithGuard(guardLevels[level])}
+}
+
+// fleetOptions are the library's for what all clients of the masters have to
+// agree on: a guard level, "" for the library's default, the longest TTL, and by how
+// much their clocks may differ.
+func (f *sharedFlags) fleetOptions(level string) []redlock.Option {
+	opts := guardOption(level)
+	if f.maxTTL != 0 {
+		opts = append(opts, redlock.WithMaxTTL(f.maxTTL))
+	}
+	if f.skew != 0 {
+		opts = append(opts, redlock.WithClientSkew(f.skew))
+	}
+	return opts
 }
 
 // invalidArgument is how the flag package puts a value that was refused.

@@ -113,10 +113,7 @@ func runFleetClose(cmd *cobra.Command, a *app, o *fleetCloseOptions) error {
 		err = &codeError{code: exitBusy}
 	}
 	if o.json {
-		if writeErr := writeJSON(a.out, r); writeErr != nil || err == nil {
-			return writeErr
-		}
-		return &codeError{code: exitCode(err)}
+		return report(a.out, r, err)
 	}
 	if found != nil {
 		if writeErr := r.print(a, found); writeErr != nil {
@@ -232,8 +229,5 @@ func (r *closingReport) print(a *app, found *redlock.FleetClosing) error {
 	if r.Error == "" && len(r.Open) > 0 {
 		l.text(&b, "", 0, "The masters that were not told are told by clients when they come; they are too few to grant a lock.")
 	}
-	if _, err := a.out.Write(b.Bytes()); err != nil {
-		return &outputError{err}
-	}
-	return nil
+	return emit(a.out, &b)
 }

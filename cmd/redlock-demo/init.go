@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ be reached or is not fit to be one, 64 for a mistake in the arguments or where
 	flags.BoolVar(&o.force, "force", false, "replace markers that exist already; asks for confirmation")
 	flags.StringArrayVar(&o.without, "without", nil, "`host:port` of a master that is down, written as in --masters; may be given several times; asks for confirmation")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask for confirmation")
-	registerChoice(cmd, "guard", &o.guard, []string{"standard", "strict"}, "what a master has to prove before its vote counts: standard or strict; all clients need the same level")
+	registerChoice(cmd, "guard", "choice", &o.guard, []string{"standard", "strict"}, "what a master has to prove before its vote counts: standard or strict; all clients need the same level")
 	o.accessFlags.register(cmd)
 	return cmd
 }
@@ -134,7 +135,7 @@ func runInit(cmd *cobra.Command, a *app, o *initOptions) error {
 	if err != nil {
 		return err
 	}
-	if (o.force || absent != nil) && !o.yes && !(isTerminal(a.in) && isTerminal(os.Stderr)) {
+	if (o.force || absent != nil) && !o.yes && !a.asksPerson() {
 		flag := "--force"
 		if !o.force {
 			flag = "--without"
@@ -160,18 +161,9 @@ func runInit(cmd *cobra.Command, a *app, o *initOptions) error {
 		r.Verdict, _ = doctor.CanLock(cmd.Context(), options, doctor.Client{MaxTTL: o.maxTTL, Skew: o.skew})
 	}
 	if o.json {
-		if writeErr := writeJSON(a.out, r); writeErr != nil {
-			return writeErr
-		}
-		if err != nil {
-			return &codeError{code: exitCode(err)}
-		}
-		return nil
+		return report(a.out, r, err)
 	}
-	if writeErr := r.print(a, wanted); writeErr != nil {
-		return writeErr
-	}
-	return err
+	return cmp.Or(r.print(a, wanted), err)
 }
 
 // validate checks what is given before anybody is asked, and gives the names of the
@@ -363,8 +355,5 @@ func (r *initReport) print(a *app, wanted guard.Config) error {
 		b.WriteByte('\n')
 		printVerdict(&b, l, r.Verdict)
 	}
-	if _, err := a.out.Write(b.Bytes()); err != nil {
-		return &outputError{err}
-	}
-	return nil
+	return emit(a.out, &b)
 }

@@ -27,11 +27,11 @@ func FuzzFlagValues(f *testing.F) {
 			right func() bool // once it was set
 			same  func() bool // where it was refused
 		}{
-			{(&numberFlag{&n, 2, 9}).Set, func() bool { return 2 <= n && n <= 9 }, func() bool { return n == -1 }},
-			{(&seedFlag{&seed}).Set, func() bool { return true }, func() bool { return seed == 7 }},
-			{(&durationFlag{&length}).Set, func() bool { return true }, func() bool { return length == -1 }},
+			{numberFlag(&n, 2, 9).Set, func() bool { return 2 <= n && n <= 9 }, func() bool { return n == -1 }},
+			{seedFlag(&seed).Set, func() bool { return true }, func() bool { return seed == 7 }},
+			{durationFlag(&length).Set, func() bool { return true }, func() bool { return length == -1 }},
 			{
-				(&rangeFlag{&lasts, time.Millisecond, time.Minute, true}).Set,
+				orZero(rangeFlag(&lasts, time.Millisecond, time.Minute)).Set,
 				func() bool { return lasts == 0 || time.Millisecond <= lasts && lasts <= time.Minute }, func() bool { return lasts == -1 },
 			},
 		} {

@@ -21,17 +21,6 @@ type fleet struct {
 	urls []string
 }
 
-// A listsFlag may be given several times: each is the masters of one fleet.
-type listsFlag struct{ p *[]string }
-
-func (f *listsFlag) String() string { return "" }
-func (f *listsFlag) Type() string   { return "urls" }
-
-func (f *listsFlag) Set(s string) error {
-	*f.p = append(*f.p, s)
-	return nil
-}
-
 // fleets are those that the flag or the environment name, in the order of their names;
 // nil where none is named. changed tells that the flag was given.
 func (f *sharedFlags) fleets(changed bool, env func(string) string) ([]fleet, error) {
@@ -54,14 +43,28 @@ func (f *sharedFlags) namedFleets(cmd *cobra.Command, a *app) ([]fleet, error) {
 	return list, err
 }
 
+// namedMasters are the masters of a command that takes one fleet, which there has to be.
+func (f *sharedFlags) namedMasters(cmd *cobra.Command, a *app) ([]string, error) {
+	list, err := f.namedFleets(cmd, a)
+	if err != nil {
+		return nil, err
+	}
+	return onlyFleet(list)
+}
+
 // masterURLs is the list of masters of a command that takes one fleet, nil where none
 // was given. changed tells that the flag was.
 func (f *sharedFlags) masterURLs(changed bool, env func(string) string) ([]string, error) {
 	list, err := f.fleets(changed, env)
-	switch {
-	case err != nil || list == nil:
+	if err != nil || list == nil {
 		return nil, err
-	case len(list) > 1:
+	}
+	return onlyFleet(list)
+}
+
+// onlyFleet is the masters of a list of one fleet.
+func onlyFleet(list []fleet) ([]string, error) {
+	if len(list) > 1 {
 		return nil, usagef("--masters names %d fleets (%s): this command takes one; status, doctor, exec and bench take several", len(list), fleetNames(list))
 	}
 	return list[0].urls, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -79,7 +78,7 @@ func oneKey(cmd *cobra.Command, args []string) error {
 }
 
 func runRelease(cmd *cobra.Command, a *app, o *releaseOptions, key string) error {
-	if !o.yes && !(isTerminal(a.in) && isTerminal(os.Stderr)) {
+	if !o.yes && !a.asksPerson() {
 		return usagef("release asks for confirmation: want --yes where there is no terminal")
 	}
 	ctx := cmd.Context()

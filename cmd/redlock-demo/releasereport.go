@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -10,6 +13,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
 	tokens "github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/redlock/fleets"
 )
 
 // Outcomes of a releaseReport, beside outcomeNoQuorum.
@@ -82,12 +86,8 @@ func (r *releaseReport) show(out io.Writer, asJSON bool, err error) error {
 	if asJSON {
 		if err != nil {
 			r.Error = redacted(err.Error())
-			err = &codeError{code: r.ExitCode}
 		}
-		if writeErr := writeJSON(out, r); writeErr != nil {
-			return writeErr
-		}
-		return err
+		return report(out, r, err)
 	}
 	var text bytes.Buffer
 	if len(r.Masters) > 0 {
@@ -104,10 +104,7 @@ func (r *releaseReport) show(out io.Writer, asJSON bool, err error) error {
 		}
 	}
 	text.WriteString(r.sentence())
-	if _, writeErr := out.Write(text.Bytes()); writeErr != nil {
-		return &outputError{writeErr}
-	}
-	return err
+	return cmp.Or(emit(out, &text), err)
 }
 
 // sentence says what has been done; nothing where the error does.
@@ -139,4 +136,57 @@ func (r *releaseReport) name() string {
 		return "Its holder"
 	}
 	return fmt.Sprintf("Its holder %q", printable(r.Holder.Owner))
+}
+
+// byOperator is how a lock is told of that an operator has taken from its holder.
+func byOperator(operator string) string {
+	return fmt.Sprintf("released by an operator (%s)", printable(operator))
+}
+
+// releasedSentence is an inspection of a lock that an operator has taken from its
+// holder; "": none has.
+func releasedSentence(in *redlock.Inspection) string {
+	first := &in.Holders[0]
+	operator, ok := release.By(first.Token)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s on %d of %d, free in %s", byOperator(operator), first.Masters, len(in.Masters), seconds(first.TTL))
+}
+
+// operatorBound is how long the masters have to say who has taken the lock.
+const operatorBound = time.Second
+
+// operatorAt tells which operator has taken the lock from its holder; "": none, as
+// far as the masters say.
+func operatorAt(who inspector, key string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), operatorBound)
+	defer cancel()
+	in, err := who.Inspect(ctx, key)
+	if err != nil {
+		return ""
+	}
+	for i := range in.Holders {
+		if operator, ok := release.By(in.Holders[i].Token); ok {
+			return operator
+		}
+	}
+	return ""
+}
+
+// watchOperator looks who has taken the lock as soon as it is lost: later the token
+// that says so may have expired. The lock's context has to end before the result is
+// asked for.
+func (e *execution) watchOperator(lock fleets.Hold) (operator func() string) {
+	found := make(chan string, 1)
+	go func() { // ends with the lock's context
+		<-lock.Context().Done()
+		lost, ok := errors.AsType[*redlock.LostError](context.Cause(lock.Context()))
+		if !ok || lost.Reason != redlock.ReasonTaken {
+			found <- ""
+			return
+		}
+		found <- e.place.operator(e.key)
+	}()
+	return func() string { return <-found }
 }

@@ -85,7 +85,7 @@ func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) erro
 	if err != nil {
 		return err
 	}
-	f := &fleetsStatus{out: a.out, json: o.json, clear: o.watch > 0 && !o.json && isTerminal(a.out) && a.env("TERM") != "dumb"}
+	f := &fleetsStatus{out: a.out, json: o.json, clear: o.watch > 0 && !o.json && a.live()}
 	f.wide = func() layout { return layoutFor(a.out) }
 	if o.quiet {
 		f.out = io.Discard

@@ -45,7 +45,7 @@ mistake in the arguments.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return runWait(cmd, a, o, args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.Var(&rangeFlag{p: &o.timeout, low: minWait, high: maxWait, orZero: true}, "timeout", "how long to wait; 0: without limit")
+	flags.Var(orZero(rangeFlag(&o.timeout, minWait, maxWait)), "timeout", "how long to wait; 0: without limit")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "print only mistakes in the arguments; the exit code answers")
 	o.accessFlags.register(cmd)
 	return cmd
@@ -75,27 +75,18 @@ func runWait(cmd *cobra.Command, a *app, o *waitOptions, key string) error {
 // show prints how the waiting ended, and gives what remains of the error.
 func (o *waitOptions) show(a *app, w *waitFor, err error) error {
 	code := exitCode(err)
-	silent := err
-	if err != nil {
-		silent = &codeError{code: code}
-	}
-	var text bytes.Buffer
 	switch {
+	case o.quiet && err != nil:
+		return &codeError{code: code}
 	case o.quiet:
-		return silent
+		return nil
 	case o.json:
-		report := waitReport{Key: w.key, Outcome: w.outcome(code), ExitCode: code, Sentence: sentenceOf(w.last), WaitedMS: w.waited.Milliseconds()}
-		if writeErr := writeJSON(&text, report); writeErr != nil {
-			return writeErr
-		}
-		err = silent
-	case err == nil:
-		fmt.Fprintf(&text, "%s: %s\n", printable(w.key), sentenceOf(w.last))
+		r := waitReport{Key: w.key, Outcome: w.outcome(code), ExitCode: code, Sentence: sentenceOf(w.last), WaitedMS: w.waited.Milliseconds()}
+		return report(a.out, r, err)
+	case err != nil:
+		return err
 	}
-	if _, writeErr := a.out.Write(text.Bytes()); writeErr != nil {
-		return &outputError{writeErr}
-	}
-	return err
+	return emit(a.out, bytes.NewBufferString(fmt.Sprintf("%s: %s\n", printable(w.key), sentenceOf(w.last))))
 }
 
 // A waitReport is what --json prints.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -96,50 +95,20 @@ func runStatus(cmd *cobra.Command, a *app, o *statusOptions, keys []string) erro
 			return err
 		}
 	}
-	if len(list) == 1 {
-		s := f.views[0]
-		s.out, s.clear = f.out, f.clear
-		f.lookers[0].await(cmd.Context())
-		return s.show(cmd.Context(), f.who[0], keys, o.watch)
-	}
 	return f.show(cmd.Context(), keys, o.watch)
 }
 
-// A statusView shows inspections.
+// A statusView shows the inspections of one fleet.
 type statusView struct {
-	out     io.Writer
-	json    bool
+	who     inspector
 	tokens  bool                                                 // shown in full
-	codes   map[redlock.Verdict]int                              // nil: verdictCodes
+	codes   map[redlock.Verdict]int                              // by which a key's verdict is the exit code
 	verdict func(ctx context.Context) (*doctor.Verdict, error)   // nil: nobody is asked
 	waiting func(ctx context.Context, key string) *waitingStatus // nil: nobody is asked
-	clear   bool                                                 // the screen, before each look
-	looks   int
-	now     func() time.Time // nil: time.Now
-	wide    func() layout    // nil: no terminal
+	now     func() time.Time
 
 	name  string                  // of the fleet, where there are several
 	shard func(key string) string // the fleet that a key belongs to; nil: there is one
-}
-
-// clock is what the time is.
-func (s *statusView) clock() time.Time {
-	if s.now != nil {
-		return s.now()
-	}
-	return time.Now()
-}
-
-func (s *statusView) layout() layout {
-	if s.wide == nil {
-		return layout{}
-	}
-	return s.wide()
-}
-
-// show looks at the keys, once or (every > 0) until ctx ends.
-func (s *statusView) show(ctx context.Context, who inspector, keys []string, every time.Duration) error {
-	return watching(ctx, every, func() (int, error) { return s.look(ctx, who, keys) })
 }
 
 // A statusDocument is what --json prints of one fleet.
@@ -148,56 +117,20 @@ type statusDocument struct {
 	Keys []keyStatus `json:"keys"`
 }
 
-// look asks and prints once. What is printed is printed whole.
-func (s *statusView) look(ctx context.Context, who inspector, keys []string) (code int, err error) {
-	var text bytes.Buffer
-	document, code, err := s.describe(ctx, &text, who, keys)
-	if err != nil {
-		return 0, err
-	}
-	s.looks++
-	return code, printStatus(s.out, s.json, s.clear, &text, document)
-}
-
-// printStatus prints one look, as people or programs read it; on a cleared screen where that is
-// wanted.
-func printStatus(out io.Writer, asJSON, cleared bool, text *bytes.Buffer, document any) error {
-	if asJSON {
-		text.Reset()
-		if err := json.NewEncoder(text).Encode(document); err != nil {
-			return err
-		}
-	}
-	var err error
-	if cleared {
-		_, err = io.WriteString(out, "\x1b[H\x1b[J")
-	}
-	if err == nil {
-		_, err = out.Write(text.Bytes())
-	}
-	if err != nil {
-		return &outputError{err}
-	}
-	return nil
-}
-
 // describe asks once, and puts what the masters say into words.
-func (s *statusView) describe(ctx context.Context, text *bytes.Buffer, who inspector, keys []string) (document *statusDocument, code int, err error) {
+func (s *statusView) describe(ctx context.Context, text *bytes.Buffer, l layout, keys []string) (document *statusDocument, code int, err error) {
 	document = &statusDocument{}
 	if s.verdict != nil {
 		if document.Verdict, err = s.verdict(ctx); err != nil {
 			return nil, 0, inspectionError(ctx, err)
 		}
-		if s.looks > 0 && !s.clear {
-			text.WriteByte('\n')
-		}
-		printVerdict(text, s.layout(), document.Verdict)
+		printVerdict(text, l, document.Verdict)
 		if !document.CanLock {
 			code = exitNoQuorum
 		}
 	}
 	for i, key := range keys {
-		in, err := who.Inspect(ctx, key)
+		in, err := s.who.Inspect(ctx, key)
 		if err != nil {
 			return nil, 0, inspectionError(ctx, err)
 		}
@@ -205,8 +138,8 @@ func (s *statusView) describe(ctx context.Context, text *bytes.Buffer, who inspe
 		if shard != "" && (in.Verdict == redlock.VerdictFree || in.Verdict == redlock.VerdictUnknown) {
 			continue // where it belongs somebody tells of it
 		}
-		code = max(code, s.codeOf(in.Verdict))
-		said := sentence(in, s.clock())
+		code = max(code, s.codes[in.Verdict])
+		said := sentence(in, s.now())
 		if shard != "" {
 			code = max(code, exitFailed)
 			said += fmt.Sprintf("; it belongs to fleet %q: who locked it here has other fleets, or other names for them", shard)
@@ -217,12 +150,12 @@ func (s *statusView) describe(ctx context.Context, text *bytes.Buffer, who inspe
 			status.Waiting = s.waiting(ctx, key)
 		}
 		document.Keys = append(document.Keys, status)
-		if i > 0 || document.Verdict != nil || s.looks > 0 && !s.clear {
+		if i > 0 || document.Verdict != nil {
 			text.WriteByte('\n')
 		}
-		render(text, s.layout(), in, said, s.token)
+		render(text, l, in, said, s.token)
 		if status.Waiting != nil {
-			status.Waiting.print(text, s.layout())
+			status.Waiting.print(text, l)
 		}
 	}
 	return document, code, nil
@@ -237,14 +170,6 @@ func (s *statusView) shardOf(key string) string {
 		return name
 	}
 	return ""
-}
-
-// codeOf is the exit code for one key.
-func (s *statusView) codeOf(v redlock.Verdict) int {
-	if s.codes != nil {
-		return s.codes[v]
-	}
-	return verdictCodes[v]
 }
 
 // render prints one key as people read it: the sentence, and a row a master.

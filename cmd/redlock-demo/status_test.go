@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"syscall"
@@ -117,16 +118,22 @@ var inspections = []struct {
 		redlock.MasterHold{Held: &redlock.HeldError{Type: "string", Token: "other\x1b]0;client\a", TTL: -1}})},
 }
 
+// ofOne is the status of one fleet.
+func ofOne(out io.Writer, asJSON bool, v statusView) *fleetsStatus {
+	v.codes, v.now = verdictCodes, soon
+	return &fleetsStatus{out: out, json: asJSON, wide: func() layout { return layout{} }, views: []*statusView{&v}}
+}
+
 func TestStatusIsAsInItsGoldenFiles(t *testing.T) {
 	t.Parallel()
 	for _, test := range inspections {
 		var text, document bytes.Buffer
 		who := &fakeInspector{answers: map[string]*redlock.Inspection{test.in.Key: test.in}}
-		err := (&statusView{out: &text, now: soon}).show(t.Context(), who, []string{test.in.Key}, 0)
+		err := ofOne(&text, false, statusView{who: who}).show(t.Context(), []string{test.in.Key}, 0)
 		if code := exitCode(err); code != verdictCodes[test.in.Verdict] {
 			t.Errorf("%s: exit code %d, %v", test.name, code, err)
 		}
-		_ = (&statusView{out: &document, json: true, now: soon}).show(t.Context(), who, []string{test.in.Key}, 0)
+		_ = ofOne(&document, true, statusView{who: who}).show(t.Context(), []string{test.in.Key}, 0)
 		if strings.ContainsAny(text.String()+document.String(), "\x1b\a") {
 			t.Errorf("%s: control characters: %q", test.name, text.String())
 		}
@@ -152,7 +159,7 @@ func TestStatusOfSeveralKeysHasTheGreatestCode(t *testing.T) {
 	}}
 	for keys, want := range map[string]int{"a": 0, "c": 1, "a c": 1, "a b c": 69, "b c": 69} {
 		var out bytes.Buffer
-		err := (&statusView{out: &out, json: true}).show(t.Context(), who, strings.Fields(keys), 0)
+		err := ofOne(&out, true, statusView{who: who}).show(t.Context(), strings.Fields(keys), 0)
 		if got := exitCode(err); got != want {
 			t.Errorf("%s: %d, want %d", keys, got, want)
 		}
@@ -173,7 +180,9 @@ func TestWatchingLooksUntilItIsEnded(t *testing.T) {
 		}
 	}}
 	var out bytes.Buffer
-	err := (&statusView{out: &out, clear: true}).show(ctx, who, []string{"k"}, time.Millisecond)
+	f := ofOne(&out, false, statusView{who: who})
+	f.clear = true
+	err := f.show(ctx, []string{"k"}, time.Millisecond)
 	if err == nil || err.Error() != "enough" || strings.Count(out.String(), "\x1b[H\x1b[Jk: free on 1 of 1\n") != 3 {
 		t.Errorf("%v, %q", err, out.String())
 	}
@@ -192,8 +201,8 @@ func TestWhoWaitsIsAsInItsGoldenFile(t *testing.T) {
 	} {
 		who := &fakeInspector{answers: map[string]*redlock.Inspection{"invoices": in}}
 		waiting := func(context.Context, string) *waitingStatus { return w }
-		for _, v := range []*statusView{{out: &text, waiting: waiting, now: soon}, {out: &document, waiting: waiting, json: true, now: soon}} {
-			if err := v.show(t.Context(), who, []string{"invoices"}, 0); err != nil {
+		for _, f := range []*fleetsStatus{ofOne(&text, false, statusView{who: who, waiting: waiting}), ofOne(&document, true, statusView{who: who, waiting: waiting})} {
+			if err := f.show(t.Context(), []string{"invoices"}, 0); err != nil {
 				t.Error(err)
 			}
 		}
@@ -212,7 +221,7 @@ func TestStatusShowsTokensInFullWhereItIsAskedTo(t *testing.T) {
 	for _, shown := range []bool{false, true} {
 		for _, json := range []bool{false, true} {
 			var out bytes.Buffer
-			if err := (&statusView{out: &out, json: json, tokens: shown}).show(t.Context(), who, []string{"invoices"}, 0); err != nil {
+			if err := ofOne(&out, json, statusView{who: who, tokens: shown}).show(t.Context(), []string{"invoices"}, 0); err != nil {
 				t.Error(err)
 			}
 			if got := strings.Count(out.String(), random); shown && got != 3 || !shown && got != 0 {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -15,15 +16,14 @@ import (
 	"github.com/redquorum/redquorum/redlock/fleets"
 )
 
-// A fleetsStatus shows several fleets, in the order of their names.
+// A fleetsStatus shows one fleet, or several in the order of their names.
 type fleetsStatus struct {
 	out     io.Writer
 	json    bool
 	clear   bool // the screen, before each look
 	wide    func() layout
 	views   []*statusView
-	who     []inspector // of each view
-	lookers []*looker   // to be closed
+	lookers []*looker // to be closed
 	looks   int
 }
 
@@ -38,13 +38,13 @@ func (f *fleetsStatus) add(one fleet, o *statusOptions) error {
 		return err
 	}
 	v := &statusView{
-		json: o.json, tokens: o.showTokens, wide: f.wide, name: one.name,
+		who: l.client, tokens: o.showTokens, codes: verdictCodes, name: one.name, now: time.Now,
 		verdict: verdicts(options, doctor.Client{MaxTTL: o.maxTTL, Skew: o.skew}), waiting: l.queues.read,
 	}
 	if o.check {
 		v.codes = checkCodes
 	}
-	f.views, f.who, f.lookers = append(f.views, v), append(f.who, l.client), append(f.lookers, l)
+	f.views, f.lookers = append(f.views, v), append(f.lookers, l)
 	return nil
 }
 
@@ -63,12 +63,14 @@ func (f *fleetsStatus) show(ctx context.Context, keys []string, every time.Durat
 		byName[f.views[i].name] = fleets.One(l.client)
 	}
 	wg.Wait()
-	shards, err := fleets.Sharded(byName)
-	if err != nil {
-		return inFlags(err)
-	}
-	for _, v := range f.views {
-		v.shard = shards.Shard
+	if len(f.views) > 1 {
+		shards, err := fleets.Sharded(byName)
+		if err != nil {
+			return inFlags(err)
+		}
+		for _, v := range f.views {
+			v.shard = shards.Shard
+		}
 	}
 	return watching(ctx, every, func() (int, error) { return f.look(ctx, keys) })
 }
@@ -95,7 +97,7 @@ func (f *fleetsStatus) look(ctx context.Context, keys []string) (code int, err e
 		all.Fleets[i].Name = v.name
 		wg.Go(func() {
 			var d *statusDocument
-			if d, codes[i], errs[i] = v.describe(ctx, &texts[i], f.who[i], keys); d != nil {
+			if d, codes[i], errs[i] = v.describe(ctx, &texts[i], f.wide(), keys); d != nil {
 				all.Fleets[i].statusDocument = *d
 			}
 		})
@@ -107,6 +109,11 @@ func (f *fleetsStatus) look(ctx context.Context, keys []string) (code int, err e
 	var text bytes.Buffer
 	if f.looks > 0 && !f.clear {
 		text.WriteByte('\n')
+	}
+	f.looks++
+	if len(f.views) == 1 {
+		text.Write(texts[0].Bytes())
+		return codes[0], f.print(&text, all.Fleets[0].statusDocument)
 	}
 	verdicts := make([]*doctor.Verdict, len(f.views))
 	for i := range all.Fleets {
@@ -122,8 +129,22 @@ func (f *fleetsStatus) look(ctx context.Context, keys []string) (code int, err e
 	worst := doctor.WorstVerdict(verdicts)
 	all.Worst, all.CanLock = all.Fleets[worst].Name, verdicts[worst].CanLock
 	f.wide().text(&text, "", 0, worstLine(all.Worst, verdicts[worst]))
-	f.looks++
-	return slices.Max(codes), printStatus(f.out, f.json, f.clear, &text, all)
+	return slices.Max(codes), f.print(&text, all)
+}
+
+// print prints one look whole, as people or programs read it; on a cleared screen where that
+// is wanted.
+func (f *fleetsStatus) print(text *bytes.Buffer, document any) error {
+	var b bytes.Buffer
+	if f.clear {
+		b.WriteString("\x1b[H\x1b[J")
+	}
+	if !f.json {
+		b.Write(text.Bytes())
+	} else if err := json.NewEncoder(&b).Encode(document); err != nil {
+		return err
+	}
+	return emit(f.out, &b)
 }
 
 // A keyStatus is one key of what --json prints.

@@ -46,9 +46,9 @@ func TestStatusOfSeveralFleetsIsAsInItsGoldenFile(t *testing.T) {
 	us := &fakeInspector{answers: map[string]*redlock.Inspection{"invoices": free("invoices"), "mail": answer("mail", redlock.VerdictUnknown, silent(), silent(), nothing()), "stray": answer("stray", redlock.VerdictUnknown, silent(), silent(), nothing())}}
 	for name, asJSON := range map[string]bool{"status-fleets": false, "status-fleets-json": true} {
 		var out bytes.Buffer
-		f := &fleetsStatus{out: &out, json: asJSON, wide: func() layout { return layout{} }, who: []inspector{eu, us}, views: []*statusView{
-			{name: "eu", shard: belongs, verdict: good, now: soon},
-			{name: "us", shard: belongs, verdict: away, now: soon},
+		f := &fleetsStatus{out: &out, json: asJSON, wide: func() layout { return layout{} }, views: []*statusView{
+			{who: eu, codes: verdictCodes, name: "eu", shard: belongs, verdict: good, now: soon},
+			{who: us, codes: verdictCodes, name: "us", shard: belongs, verdict: away, now: soon},
 		}}
 		code, err := f.look(t.Context(), []string{"invoices", "mail", "stray"})
 		if code != exitNoQuorum || err != nil {

@@ -5,28 +5,20 @@ import (
 	"strings"
 )
 
-// Benchmarks at a distance, without "Benchmark".
-const (
-	distance      = "Distance"
-	distanceMixed = "DistanceMixed"
-)
-
 // distanceTitle is that of the section with all distances.
 const distanceTitle = "Real distances"
 
-// A distanceTable is one distance: a row for each operation, since all of them are in
-// round trips.
-type distanceTable struct {
+// distanceTables has a table for each distance, with a row for each operation, since all
+// of them are in round trips.
+var distanceTables = []struct {
 	benchmark string
 	micros    int
 	title     string
-}
-
-var distanceTables = []distanceTable{
-	{distance, 500, "All masters 0.5 ms away"},
-	{distance, 2000, "All masters 2 ms away"},
-	{distance, 20_000, "All masters 20 ms away"},
-	{distanceMixed, 2000, "Two masters 0.3 ms away, two 2 ms, and one 80 ms"},
+}{
+	{"Distance", 500, "All masters 0.5 ms away"},
+	{"Distance", 2000, "All masters 2 ms away"},
+	{"Distance", 20_000, "All masters 20 ms away"},
+	{"DistanceMixed", 2000, "Two masters 0.3 ms away, two 2 ms, and one 80 ms"},
 }
 
 // distanceOps are the operations, and in how many round trips each could be done at

@@ -6,14 +6,11 @@ import (
 )
 
 func TestDistancesAreATableWithARowForEachOperation(t *testing.T) {
-	m, err := parse(strings.NewReader(`distances: a delaying network device
+	m := sample(t, `distances: a delaying network device
 BenchmarkDistance/lib=redsync/micros=2000-2 1 2.5 first-rt 3.6 first-p90-rt 2000 trip-µs 90 hot-acq/s
 BenchmarkDistance/lib=redquorum/micros=2000-2 1 3.05 first-rt 3.5 first-p90-rt 2 rlock-rt 2100 trip-µs 150 hot-acq/s 145 idle-client-KiB
 BenchmarkDistance/lib=redquorum-strict/micros=2000-2 1 2.07 fenced-lock-all-rt 2100 trip-µs
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	got := m.distances()
 	for _, want := range []string{
 		"## Real distances\n", "The distance is that of a delaying network device.\n", "### All masters 2 ms away\n",
@@ -37,10 +34,7 @@ BenchmarkDistance/lib=redquorum-strict/micros=2000-2 1 2.07 fenced-lock-all-rt 2
 }
 
 func TestWithoutDistancesThereIsNoTableOfThem(t *testing.T) {
-	m, err := parse(strings.NewReader("BenchmarkLockUnlock/lib=redsync/goroutines=1-2 1 2.5 pairs/s\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := sample(t, "BenchmarkLockUnlock/lib=redsync/goroutines=1-2 1 2.5 pairs/s\n")
 	if got := m.distances(); got != "" {
 		t.Errorf("%q", got)
 	}

@@ -10,11 +10,18 @@ import (
 	"testing"
 )
 
-func TestThePlotIsSVGAndNamesWhatWasMeasured(t *testing.T) {
+// measured is what testdata/sample.txt holds.
+func measured(t *testing.T) *measurements {
+	t.Helper()
 	m, err := read(filepath.Join("testdata", "sample.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return m
+}
+
+func TestThePlotIsSVGAndNamesWhatWasMeasured(t *testing.T) {
+	m := measured(t)
 	file := filepath.Join(t.TempDir(), "rate.svg")
 	if err := m.plot(file); err != nil {
 		t.Fatal(err)
@@ -42,10 +49,7 @@ func TestThePlotIsSVGAndNamesWhatWasMeasured(t *testing.T) {
 
 // A curve goes up by goroutines, with the medians of the sample.
 func TestTheCurveOfALibrary(t *testing.T) {
-	m, err := read(filepath.Join("testdata", "sample.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := measured(t)
 	got := m.curve(ours)
 	if len(got) != 2 || got[0].X != 1 || got[0].Y != 1750 || got[1].X != 16 || got[1].Y != 13500 {
 		t.Errorf("%v: want 1,750 at 1 and 13,500 at 16", got)
@@ -53,10 +57,7 @@ func TestTheCurveOfALibrary(t *testing.T) {
 }
 
 func TestAPlotOfNothingIsRefused(t *testing.T) {
-	m, err := parse(strings.NewReader("BenchmarkLockUnlock/lib=redsync/goroutines=4 10 20 ns/op\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := sample(t, "BenchmarkLockUnlock/lib=redsync/goroutines=4 10 20 ns/op\n")
 	file := filepath.Join(t.TempDir(), "rate.svg")
 	if err := m.plot(file); err == nil || !strings.Contains(err.Error(), "no pairs/s") {
 		t.Errorf("error %v: want that there are no pairs/s", err)
@@ -67,10 +68,7 @@ func TestAPlotOfNothingIsRefused(t *testing.T) {
 }
 
 func TestASinglePointIsDrawn(t *testing.T) {
-	m, err := parse(strings.NewReader("BenchmarkLockUnlock/lib=redsync/goroutines=4 10 20 pairs/s\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := sample(t, "BenchmarkLockUnlock/lib=redsync/goroutines=4 10 20 pairs/s\n")
 	if err := m.plot(filepath.Join(t.TempDir(), "rate.svg")); err != nil {
 		t.Error(err)
 	}

@@ -4,38 +4,35 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
 // A page is a report in its parts.
 type page struct {
-	head     string    // the title and what holds for all sections
-	sections []section // in their order
+	head     string            // the title and what holds for all sections
+	sections map[string]string // a table, or a few, with its heading, by title
 }
 
-// A section is a table, or a few, with its heading.
-type section struct {
-	title string
-	text  string // all of it, with the heading
-}
-
+// String has the sections in their order. One of another title is no longer written, and goes.
 func (p page) String() string {
-	var b strings.Builder
-	b.WriteString(p.head)
-	for _, s := range p.sections {
-		b.WriteString("\n\n" + s.text)
+	parts := []string{p.head}
+	for _, f := range families {
+		parts = append(parts, p.sections[f.title])
 	}
-	return b.String() + "\n"
+	parts = slices.DeleteFunc(append(parts, p.sections[distanceTitle]), func(text string) bool { return text == "" })
+	return strings.Join(parts, "\n\n") + "\n"
 }
 
 // readPage takes a report apart.
 func readPage(text string) page {
 	parts := strings.Split(strings.TrimSpace(text), "\n\n## ")
-	p := page{head: parts[0]}
+	p := page{parts[0], make(map[string]string)}
 	for _, part := range parts[1:] {
 		title, _, _ := strings.Cut(part, "\n")
-		p.sections = append(p.sections, section{title, "## " + part})
+		p.sections[title] = "## " + part
 	}
 	return p
 }
@@ -58,37 +55,13 @@ func publish(m *measurements, image, file string) error {
 
 // merge is the new page, with those sections of the old one that the new one lacks.
 func merge(old, latest page, conditions string) page {
-	measured := make(map[string]string)
-	for _, s := range latest.sections {
-		measured[s.title] = s.text
-	}
-	kept := make(map[string]string)
-	for _, s := range old.sections {
-		if _, again := measured[s.title]; !again {
-			kept[s.title] = s.text
-		}
-	}
+	kept := maps.Clone(old.sections)
+	maps.DeleteFunc(kept, func(title, _ string) bool { return latest.sections[title] != "" })
 	if len(kept) == 0 {
 		return latest
 	}
-	merged := page{head: old.head}
-	for _, title := range titles() {
-		if text, ok := kept[title]; ok {
-			merged.sections = append(merged.sections, section{title, text})
-		}
-		if text, ok := measured[title]; ok {
-			merged.sections = append(merged.sections, section{title, fmt.Sprintf("%s\n\nMeasured by itself. %s", text, conditions)})
-		}
+	for title, text := range latest.sections {
+		kept[title] = fmt.Sprintf("%s\n\nMeasured by itself. %s", text, conditions)
 	}
-	return merged
-}
-
-// titles are those of all sections, in their order. A section of another title is no
-// longer written, and goes.
-func titles() []string {
-	var all []string
-	for _, f := range families {
-		all = append(all, f.title)
-	}
-	return append(all, distanceTitle)
+	return page{old.head, kept}
 }

@@ -48,10 +48,7 @@ BenchmarkLockUnlock/lib=redsync/goroutines=4   10 20 ns/op 70 pairs/s
 BenchmarkLockUnlock/lib=redquorum/goroutines=4 10 20 ns/op 100 pairs/s
 BenchmarkLockUnlock/lib=redquorum/goroutines=8 10 20 ns/op 100 pairs/s
 `
-	m, err := parse(strings.NewReader(input))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := sample(t, input)
 	got, err := m.markdown("")
 	if err != nil {
 		t.Fatal(err)

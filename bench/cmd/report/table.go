@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,16 +15,12 @@ type column struct {
 }
 
 // value is the median of a unit.
-func value(head, unit string) column {
-	return column{head, func(m *measurements, row id) string {
-		return number(of(m.series[row], unit))
-	}}
-}
+func value(head, unit string) column { return valueOfSame(head, "", unit) }
 
-// valueOfSame is the median in another benchmark of the same library and size.
+// valueOfSame is the median in another benchmark of the same library and size; "": in the row's own.
 func valueOfSame(head, benchmark, unit string) column {
 	return column{head, func(m *measurements, row id) string {
-		row.benchmark = benchmark
+		row.benchmark = cmp.Or(benchmark, row.benchmark)
 		return number(of(m.series[row], unit))
 	}}
 }
@@ -122,7 +119,7 @@ func (m *measurements) notes(b *strings.Builder, rows []id) {
 			fmt.Fprintf(b, "%s=%d: results of %s: %d, of %s: %d; the ratio leaves out those without a counterpart.\n\n",
 				row.by, row.n, peer, theirs, ours, own)
 		}
-		if s := of(m.series[row], failedShare); s.most > 0 {
+		if s := of(m.series[row], "failed/op"); s.most > 0 {
 			fmt.Fprintf(b, "%s=%d: up to %.3g %% of the pairs of %s failed.\n\n", row.by, row.n, 100*s.most, label(row.lib))
 		}
 	}

@@ -126,3 +126,4 @@ func (c *crew) measure(b *testing.B) {
 }
 
 func microseconds(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+func milliseconds(d time.Duration) float64 { return microseconds(d) / 1000 }

@@ -126,24 +126,19 @@ const leastForP90 = 10
 
 // trips is a percentile in round trips.
 func (r *distanceResult) trips(took []time.Duration, percent int) float64 {
-	return float64(took[(len(took)*percent+99)/100-1]) / float64(r.Trip)
+	return float64(percentile(took, percent)) / float64(r.Trip)
 }
-
-// distanceVariable is how a process is told what to measure.
-const distanceVariable = "REDQUORUM_BENCH_DISTANCE"
 
 // measureApart has another process of this binary measure, in a network of its own
 // where that can be.
 func measureApart(ctx context.Context, job distanceJob) (*distanceResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, distanceBound)
 	defer cancel()
-	spec, err := json.Marshal(job)
-	if err != nil {
-		return nil, err
-	}
 	run := func(prepare func(*exec.Cmd)) ([]byte, error) {
-		c := exec.CommandContext(ctx, os.Args[0])
-		c.Env = append(os.Environ(), distanceVariable+"="+string(spec))
+		c, err := inRole(ctx, "distance", job)
+		if err != nil {
+			return nil, err
+		}
 		c.WaitDelay = 10 * time.Second
 		var said bytes.Buffer
 		c.Stderr = &said
@@ -168,25 +163,19 @@ func measureApart(ctx context.Context, job distanceJob) (*distanceResult, error)
 // distanceBound is for one series: a bound against hanging.
 const distanceBound = 2 * time.Minute
 
-// measureHere is the other process: it measures what the variable says, and writes
-// the result. It returns the exit code.
-func measureHere(spec string) int {
+// measureHere is the other process: it measures what the job says, and writes the result.
+func measureHere(spec string) error {
 	var job distanceJob
-	err := json.Unmarshal([]byte(spec), &job)
-	var r *distanceResult
-	if err == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), distanceBound)
-		defer cancel()
-		r, err = job.run(ctx)
+	if err := json.Unmarshal([]byte(spec), &job); err != nil {
+		return err
 	}
-	if err == nil {
-		err = json.NewEncoder(os.Stdout).Encode(r)
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), distanceBound)
+	defer cancel()
+	r, err := job.run(ctx)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
-	return 0
+	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
 // run starts masters, puts them at their distances, and measures.
@@ -349,22 +338,5 @@ func TestADistanceIsThatOfAPing(t *testing.T) {
 	// The third nearest of the mixed distances; far below the fifth on any machine.
 	if r.Trip < 2*time.Millisecond || r.Trip > 40*time.Millisecond {
 		t.Errorf("a quorum is %v away: want 2ms, and what the machine adds", r.Trip)
-	}
-}
-
-func TestPercentilesInRoundTrips(t *testing.T) {
-	r := &distanceResult{Trip: 2}
-	for _, test := range []struct {
-		percent int
-		took    []time.Duration
-		want    float64
-	}{
-		{50, []time.Duration{4}, 2}, {90, []time.Duration{4}, 2},
-		{50, []time.Duration{2, 4, 6}, 2}, {90, []time.Duration{2, 4, 6}, 3},
-		{90, []time.Duration{1, 2, 3, 4, 5, 6, 7, 8, 9, 20}, 4.5},
-	} {
-		if got := r.trips(test.took, test.percent); got != test.want {
-			t.Errorf("p%d of %v by %v: %v, want %v", test.percent, test.took, r.Trip, got, test.want)
-		}
 	}
 }

@@ -50,21 +50,15 @@ func inOwnNetwork(c *exec.Cmd) {
 	}
 }
 
-// lineVariable is how a process is told to be the line: how far each of its addresses is,
-// there and back.
-const lineVariable = "REDQUORUM_BENCH_LINE"
-
 // startDistanceLine makes the device, in a network that is this process's own, and an
-// address for each distance. A process of its own moves the packets: in this one it would
+// address for each distance, there and back. A process of its own moves the packets: in this one it would
 // share Go's scheduler with the goroutines that are measured, and the network would be
 // slow whenever they are many.
 func startDistanceLine(ctx context.Context, far []time.Duration) (addresses []string, stop func() error, err error) {
-	spec, err := json.Marshal(far)
+	c, err := inRole(ctx, "line", far)
 	if err != nil {
 		return nil, nil, err
 	}
-	c := exec.CommandContext(ctx, os.Args[0])
-	c.Env = append(os.Environ(), lineVariable+"="+string(spec))
 	in, err := c.StdinPipe() // the process ends with it, also if this one is killed
 	if err != nil {
 		return nil, nil, err
@@ -90,27 +84,25 @@ func startDistanceLine(ctx context.Context, far []time.Duration) (addresses []st
 	return addresses, stop, nil
 }
 
-// lineHere is that process. It returns the exit code.
-func lineHere(spec string) int {
+// lineHere is that process.
+func lineHere(spec string) error {
 	var far []time.Duration
-	err := json.Unmarshal([]byte(spec), &far)
-	var line *distanceLine
-	if err == nil {
-		line, err = openDistanceLine()
+	if err := json.Unmarshal([]byte(spec), &far); err != nil {
+		return err
 	}
+	line, err := openDistanceLine()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return err
 	}
 	addresses := make([]string, len(far))
 	for i, d := range far {
 		addresses[i] = line.far(byte(i+1), d/2)
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(addresses); err != nil {
-		return 1
+		return err
 	}
-	_, _ = io.Copy(io.Discard, os.Stdin)
-	return 0
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
 }
 
 // openDistanceLine makes the device. It is there until the process ends.

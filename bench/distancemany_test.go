@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime/metrics"
 	"strconv"
 	"strings"
@@ -207,17 +206,15 @@ func lostPackets() map[string]float64 {
 	return lost
 }
 
-// burnVariable is how a process is told to do nothing but take processor time, until its
-// standard input ends.
-const burnVariable = "REDQUORUM_BENCH_BURN"
-
-func burnHere() {
+// burnHere does nothing but take processor time, until its standard input ends.
+func burnHere(string) error {
 	go func() {
 		for n := 0; ; n++ {
 			_ = n
 		}
 	}()
-	_, _ = io.Copy(io.Discard, os.Stdin)
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
 }
 
 // burn starts so many of those processes, and returns what ends them.
@@ -231,9 +228,11 @@ func burn(ctx context.Context, n int) (stop func() error, err error) {
 		return errors.Join(errs...)
 	}
 	for range n {
-		c := exec.CommandContext(ctx, os.Args[0])
-		c.Env = append(os.Environ(), burnVariable+"=1")
-		in, err := c.StdinPipe()
+		c, err := inRole(ctx, "burn", nil)
+		var in io.WriteCloser
+		if err == nil {
+			in, err = c.StdinPipe()
+		}
 		if err == nil {
 			err = c.Start()
 		}

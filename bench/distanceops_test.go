@@ -134,21 +134,11 @@ func handOverTo(ctx context.Context, holder, waiter acquire) (time.Duration, err
 	if err != nil {
 		return 0, err
 	}
-	var locked time.Time
-	failed := make(chan error, 1)
-	go func() {
-		free, err := waiter(ctx)
-		locked = time.Now()
-		if err == nil {
-			err = free(ctx)
-		}
-		failed <- err
-	}()
-	time.Sleep(settleBefore + rand.N(settleBefore))
-	unlocked := time.Now()
-	err = free(ctx)
-	err = errors.Join(err, <-failed)
-	return locked.Sub(unlocked), err
+	took, free, err := handOver(ctx, free, waiter, settleBefore)
+	if err != nil {
+		return 0, err
+	}
+	return took, free(ctx)
 }
 
 // hotKey has clients take one key in turn.
@@ -229,10 +219,7 @@ func measureRedsync(ctx context.Context, r *distanceRun) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeAll()) }()
-	take := func(i int, key string) acquire {
-		w := peers[i].worker(key).(*redsyncWorker)
-		return func(ctx context.Context) (release, error) { return w.unlock, w.wait(ctx) }
-	}
+	take := func(i int, key string) acquire { return waiting(peers[i].worker(key)) }
 	if err := r.pairs(ctx, peers[0]); err != nil {
 		return err
 	}
@@ -294,7 +281,7 @@ func measureStrict(ctx context.Context, r *distanceRun) (err error) {
 		return err
 	}
 	client := func(i int) *redlock.Client { return peers[i].(*redquorumPeer).client }
-	return r.handOversOf(ctx, strictHandOverKinds, client(0), client(1))
+	return r.handOversOf(ctx, handOverKinds[:strictKinds], client(0), client(1))
 }
 
 // A handOverKind is a way in which a lock of redquorum goes from one client to another.
@@ -303,6 +290,7 @@ type handOverKind struct {
 	duo  func(from, to *redlock.Client, key string) (holder, waiter acquire)
 }
 
+// The first strictKinds of them are measured with the strict guard, too.
 var handOverKinds = []handOverKind{
 	{"hand-over", both(locking())},
 	{"fenced", both(locking(redlock.WithFencing()))},
@@ -314,13 +302,7 @@ var handOverKinds = []handOverKind{
 	{"lock-behind-reader", from(reading, locking())},
 }
 
-var strictHandOverKinds = []handOverKind{
-	{"hand-over", both(locking())},
-	{"fenced", both(locking(redlock.WithFencing()))},
-	{"lock-all", both(lockingAll())},
-	{"fenced-lock-all", both(lockingAll(redlock.WithFencing()))},
-	{"lock-any", lockingAny()},
-}
+const strictKinds = 5
 
 // handOversOf measures each kind of hand-over between two clients.
 func (r *distanceRun) handOversOf(ctx context.Context, kinds []handOverKind, from, to *redlock.Client) error {
@@ -400,7 +382,7 @@ func released(l *redlock.Lock, err error) (release, error) {
 
 // idleHeap measures what a client has on the heap that has locked once and waits.
 func (r *distanceRun) idleHeap(ctx context.Context) (err error) {
-	before := heapInUse()
+	before := liveHeap()
 	peers, closeAll, err := openDistant(ctx, openRedquorum, r.urls, idleClients)
 	if err != nil {
 		return err
@@ -411,15 +393,7 @@ func (r *distanceRun) idleHeap(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	r.result.Extra["idle-client-KiB"] = float64(heapInUse()-before) / idleClients / 1024
+	r.result.Extra["idle-client-KiB"] = float64(liveHeap()-before) / idleClients / 1024
 	runtime.KeepAlive(peers)
 	return nil
-}
-
-func heapInUse() int64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC() // what pools keep for one cycle
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }

@@ -3,11 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,54 +91,4 @@ func TestEachLibraryRespectsTheOthersLock(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Without redsync's fail-fast, whose late SETs (see openRedsyncFailFast) can keep
-// a key from everybody until they expire.
-func TestTheLibrariesNeverHoldOneKeyTogether(t *testing.T) {
-	const key, workersEach, turns = "contended", 2, 10
-	c := redistest.Start(t, masterCount, redistest.Config{})
-	ctx, cancel := context.WithTimeout(t.Context(), testBound)
-	defer cancel()
-	var wg sync.WaitGroup
-	var inside atomic.Int32
-	for _, lib := range append(slices.Clone(libraries), redsyncGoRedis) {
-		for range workersEach {
-			w := openWorker(t, lib.open, c, key)
-			wg.Go(func() {
-				for range turns {
-					if err := turn(ctx, w, c, key, &inside); err != nil {
-						t.Errorf("%s: %v", lib.name, err)
-						return
-					}
-				}
-			})
-		}
-	}
-	wg.Wait()
-}
-
-// turn takes the lock however many attempts it needs, makes sure of being alone,
-// and gives it back.
-func turn(ctx context.Context, w worker, c *redistest.Cluster, key string, inside *atomic.Int32) (err error) {
-	for {
-		lockErr := w.lock(ctx)
-		if lockErr == nil {
-			break
-		}
-		if ctx.Err() != nil {
-			return fmt.Errorf("not acquired within %v: %w", testBound, lockErr)
-		}
-		runtime.Gosched()
-	}
-	if n := inside.Add(1); n != 1 {
-		err = fmt.Errorf("%d hold the lock", n)
-	}
-	// Takes a while, in which another might come in.
-	n, lookErr := holders(c, key, w.token())
-	if n <= masterCount/2 && lookErr == nil {
-		lookErr = fmt.Errorf("%d masters have the token of the holder: want a quorum", n)
-	}
-	inside.Add(-1)
-	return errors.Join(err, lookErr, w.unlock(ctx))
 }

@@ -25,14 +25,7 @@ func BenchmarkFleets(b *testing.B) {
 			libs = append(libs, library{name: "redquorum", open: openRedquorum})
 		}
 		for _, lib := range libs {
-			benchmarkNamed(b, lib, masters.URLs(), fmt.Sprintf("fleets=%d", n), func(b *testing.B, p peer) {
-				b.ReportAllocs()
-				c := newCrew(b, p, lib.name, goroutines)
-				cpu := serverCPU(b, masters)
-				c.measure(b)
-				cpu = serverCPU(b, masters) - cpu
-				b.ReportMetric(microseconds(cpu)/float64(b.N), "server-cpu-µs/op")
-			})
+			benchmarkPairs(b, lib, masters, fmt.Sprintf("fleets=%d", n), goroutines)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (m *floorMaster) batch(room *[]byte, commands [][]byte, want []byte) error 
 	return nil
 }
 
-// benchmarkFloor is benchmarkPeer for the floor.
+// benchmarkFloor is benchmarkPairs for the floor.
 func benchmarkFloor(b *testing.B, masters *redistest.Cluster, goroutines int) {
 	b.Run(fmt.Sprintf("lib=floor/goroutines=%d", goroutines), func(b *testing.B) {
 		ctx, cancel := context.WithTimeout(b.Context(), connectBound)

@@ -25,25 +25,20 @@ func openLevel(level redlock.GuardLevel, opts ...redlock.Option) func([]string) 
 func BenchmarkGuard(b *testing.B) {
 	standardFleet := redistest.Start(b, masterCount, redistest.Config{})
 	strictFleet := redistest.Start(b, masterCount, redistest.Config{})
-	declare(b, strictFleet.URLs())
-	for _, goroutines := range []int{1, 256} {
-		for _, lib := range []library{libraries[0], unguarded, libraries[1], fenced} {
-			benchmarkPairs(b, lib, standardFleet, goroutines)
-		}
-		for _, lib := range []library{strict, strictFenced} {
-			benchmarkPairs(b, lib, strictFleet, goroutines)
-		}
-	}
-}
-
-// declare makes the masters a new strict fleet, which votes at once.
-func declare(b *testing.B, urls []string) {
-	b.Helper()
-	if err := declareStrict(b.Context(), urls); err != nil {
+	if err := declareStrict(b.Context(), strictFleet.URLs()); err != nil {
 		b.Fatal(err)
 	}
+	for _, goroutines := range []int{1, 256} {
+		for _, lib := range []library{libraries[0], unguarded, libraries[1], fenced} {
+			benchmarkPairs(b, lib, standardFleet, goroutinesName(goroutines), goroutines)
+		}
+		for _, lib := range []library{strict, strictFenced} {
+			benchmarkPairs(b, lib, strictFleet, goroutinesName(goroutines), goroutines)
+		}
+	}
 }
 
+// declareStrict makes the masters a new strict fleet, which votes at once.
 func declareStrict(ctx context.Context, urls []string) error {
 	client, err := redlock.Open(urls, redlock.WithGuard(redlock.GuardStrict))
 	if err != nil {

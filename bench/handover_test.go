@@ -29,7 +29,7 @@ const (
 func BenchmarkHandOver(b *testing.B) {
 	masters := redistest.Start(b, masterCount, redistest.Config{})
 	for _, lib := range libraries {
-		benchmarkNamed(b, lib, masters.URLs(), fmt.Sprintf("duos=%d", duos), func(b *testing.B, one peer) {
+		benchmarkPeer(b, lib, masters.URLs(), fmt.Sprintf("duos=%d", duos), func(b *testing.B, one peer) {
 			other, err := lib.open(masters.URLs())
 			if err != nil {
 				b.Fatal(err)
@@ -71,6 +71,11 @@ func (w *redquorumWorker) wait(ctx context.Context) (err error) {
 
 func (w *redsyncWorker) wait(ctx context.Context) error { return w.mutex.LockContext(ctx) }
 
+// waiting is how a worker takes its key when it is free.
+func waiting(w worker) acquire {
+	return func(ctx context.Context) (release, error) { return w.unlock, w.(waiter).wait(ctx) }
+}
+
 // handOvers has every duo make n hand-overs, and returns how long each took.
 func handOvers(ctx context.Context, peers [2]peer, n int) ([]time.Duration, error) {
 	took := make([]time.Duration, duos*n)
@@ -78,7 +83,7 @@ func handOvers(ctx context.Context, peers [2]peer, n int) ([]time.Duration, erro
 	var wg sync.WaitGroup
 	for i := range duos {
 		key := fmt.Sprintf("bench:handover:%d", i)
-		duo := [2]waiter{peers[0].worker(key).(waiter), peers[1].worker(key).(waiter)}
+		duo := [2]acquire{waiting(peers[0].worker(key)), waiting(peers[1].worker(key))}
 		wg.Go(func() { errs[i] = alternate(ctx, duo, took[i*n:(i+1)*n]) })
 	}
 	wg.Wait()
@@ -87,35 +92,33 @@ func handOvers(ctx context.Context, peers [2]peer, n int) ([]time.Duration, erro
 
 // alternate hands the key from one to the other as often as there is room for
 // what it took. Nobody holds it afterwards.
-func alternate(ctx context.Context, duo [2]waiter, took []time.Duration) error {
-	holder, other := duo[0], duo[1]
-	if err := holder.wait(ctx); err != nil {
+func alternate(ctx context.Context, duo [2]acquire, took []time.Duration) error {
+	free, err := duo[0](ctx)
+	for i := 0; err == nil && i < len(took); i++ {
+		took[i], free, err = handOver(ctx, free, duo[(i+1)%2], leastHold)
+	}
+	if err != nil {
 		return err
 	}
-	for i := range took {
-		var err error
-		if took[i], err = handOver(ctx, holder, other); err != nil {
-			return err
-		}
-		holder, other = other, holder
-	}
-	return holder.unlock(ctx)
+	return free(ctx)
 }
 
-// handOver returns when the other holds what the holder held.
-func handOver(ctx context.Context, holder, other waiter) (time.Duration, error) {
+// handOver gives back what is held, after once to twice the hold, while somebody waits for
+// it, and returns when that one holds it.
+func handOver(ctx context.Context, free release, next acquire, hold time.Duration) (took time.Duration, held release, err error) {
 	var locked time.Time
 	failed := make(chan error, 1)
 	go func() {
-		err := other.wait(ctx)
+		var err error
+		held, err = next(ctx)
 		locked = time.Now()
 		failed <- err
 	}()
-	time.Sleep(leastHold + rand.N(leastHold))
+	time.Sleep(hold + rand.N(hold))
 	unlocked := time.Now()
-	unlockErr := holder.unlock(ctx)
-	err := errors.Join(unlockErr, <-failed)
-	return locked.Sub(unlocked), err
+	err = free(ctx)
+	err = errors.Join(err, <-failed)
+	return locked.Sub(unlocked), held, err
 }
 
 func TestHandOversAlternate(t *testing.T) {
@@ -123,12 +126,9 @@ func TestHandOversAlternate(t *testing.T) {
 	for _, lib := range libraries {
 		t.Run(lib.name, func(t *testing.T) {
 			c := redistest.Start(t, masterCount, redistest.Config{})
-			duo := [2]waiter{
-				openWorker(t, lib.open, c, key).(waiter),
-				openWorker(t, lib.open, c, key).(waiter),
-			}
+			first, last := openWorker(t, lib.open, c, key), openWorker(t, lib.open, c, key)
 			room := make([]time.Duration, 3)
-			if err := alternate(t.Context(), duo, room); err != nil {
+			if err := alternate(t.Context(), [2]acquire{waiting(first), waiting(last)}, room); err != nil {
 				t.Fatal(err)
 			}
 			for i, took := range room {
@@ -136,7 +136,7 @@ func TestHandOversAlternate(t *testing.T) {
 					t.Errorf("hand-over %d took %v: want more, for the other locked after it was unlocked", i, took)
 				}
 			}
-			if n, err := holders(c, key, duo[1].token()); n > masterCount/2 || err != nil {
+			if n, err := holders(c, key, last.token()); n > masterCount/2 || err != nil {
 				t.Errorf("%d masters have the last holder's token, error %v: want no quorum after Unlock", n, err)
 			}
 		})

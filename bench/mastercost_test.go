@@ -3,11 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/pool"
@@ -86,16 +83,11 @@ func BenchmarkMasterCost(b *testing.B) {
 func usedMemory(tb testing.TB, c *redistest.Cluster) (sum int64) {
 	tb.Helper()
 	for _, m := range c.Masters {
-		info, err := redis.String(m.Do("INFO", "memory"))
-		if err != nil {
-			tb.Fatal(err)
+		n, ok := infoNumber(tb, m, "memory", "used_memory:")
+		if !ok {
+			tb.Fatalf("%s: INFO memory has no used_memory", m.Addr())
 		}
-		_, rest, _ := strings.Cut(info, "\r\nused_memory:")
-		var n int64
-		if _, err := fmt.Sscan(rest, &n); err != nil {
-			tb.Fatalf("%s: INFO memory: %v", m.Addr(), err)
-		}
-		sum += n
+		sum += int64(n)
 	}
 	return sum
 }

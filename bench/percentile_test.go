@@ -1,40 +1,37 @@
 package bench
 
 import (
-	"math"
 	"slices"
 	"testing"
 	"time"
 )
 
-// percentiles returns the median and the 99th percentile by nearest rank: values
-// that occurred, none in between. It sorts its argument, which must not be empty.
+// percentiles returns the median and the 99th percentile. It sorts its argument, which
+// must not be empty.
 func percentiles(took []time.Duration) (p50, p99 time.Duration) {
 	slices.Sort(took)
-	at := func(p float64) time.Duration {
-		return took[int(math.Ceil(p*float64(len(took))))-1]
-	}
-	return at(0.50), at(0.99)
+	return percentile(took, 50), percentile(took, 99)
 }
 
-func TestPercentiles(t *testing.T) {
-	hundred := make([]time.Duration, 100)
-	for i := range hundred {
-		hundred[i] = time.Duration(100 - i)
-	}
+// percentile is that of sorted values, of which there must be one at least, by nearest
+// rank: a value that occurred, none in between.
+func percentile(sorted []time.Duration, percent int) time.Duration {
+	return sorted[(len(sorted)*percent+99)/100-1]
+}
+
+func TestPercentilesAreValuesThatOccurred(t *testing.T) {
 	for _, test := range []struct {
-		name     string
-		took     []time.Duration
-		p50, p99 time.Duration
+		values        int // 1 to that
+		p50, p90, p99 time.Duration
 	}{
-		{"one value", []time.Duration{7}, 7, 7},
-		{"two values", []time.Duration{9, 3}, 3, 9},
-		{"three values", []time.Duration{9, 3, 5}, 5, 9},
-		{"1 to 100", hundred, 50, 99},
-		{"1 to 101", append(slices.Clone(hundred), 101), 51, 100},
+		{1, 1, 1, 1}, {2, 1, 2, 2}, {3, 2, 3, 3}, {10, 5, 9, 10}, {100, 50, 90, 99}, {101, 51, 91, 100},
 	} {
-		if p50, p99 := percentiles(test.took); p50 != test.p50 || p99 != test.p99 {
-			t.Errorf("%s: p50 %d, p99 %d: want %d, %d", test.name, p50, p99, test.p50, test.p99)
+		took := make([]time.Duration, test.values)
+		for i := range took {
+			took[i] = time.Duration(test.values - i)
+		}
+		if p50, p99 := percentiles(took); p50 != test.p50 || p99 != test.p99 || percentile(took, 90) != test.p90 {
+			t.Errorf("of 1 to %d: p50 %d, p90 %d, p99 %d: want %+v", test.values, p50, percentile(took, 90), p99, test)
 		}
 	}
 }

@@ -1,10 +1,7 @@
 package bench
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,23 +11,29 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
+const sameWork = 200 // pairs
+
+// worked is masters on which a library has locked and unlocked so often.
+func worked(t *testing.T, lib library) *redistest.Cluster {
+	t.Helper()
+	c := redistest.Start(t, masterCount, redistest.Config{})
+	w := openWorker(t, lib.open, c, "same-work")
+	for range sameWork {
+		if err := pair(w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
 // TestEveryPairReachesEveryMaster makes sure that all libraries do the same work. A
 // pair is a SET and a DEL on all masters, also on those that a quorum does not need.
 // The releasing script runs the DEL where it finds its token.
 func TestEveryPairReachesEveryMaster(t *testing.T) {
-	const pairs = 200
 	for _, lib := range append(slices.Clone(libraries), redsyncGoRedis, pipelined) {
 		t.Run(lib.name, func(t *testing.T) {
-			c := redistest.Start(t, masterCount, redistest.Config{})
-			w := openWorker(t, lib.open, c, "same-work")
-			for range pairs {
-				if err := pair(w); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for _, m := range c.Masters {
-				awaitCalls(t, m, "set", pairs)
-				awaitCalls(t, m, "del", pairs)
+			for _, m := range worked(t, lib).Masters {
+				awaitPairs(t, m, sameWork)
 			}
 		})
 	}
@@ -39,59 +42,39 @@ func TestEveryPairReachesEveryMaster(t *testing.T) {
 // TestFailFastReachesAQuorum says what can be said of redsync's fail-fast: what
 // it does not wait for may come late, or not at all where it would take a dial.
 func TestFailFastReachesAQuorum(t *testing.T) {
-	const pairs, quorum = 200, masterCount/2 + 1
-	c := redistest.Start(t, masterCount, redistest.Config{})
-	w := openWorker(t, redsyncFailFast.open, c, "same-work")
-	for range pairs {
-		if err := pair(w); err != nil {
-			t.Fatal(err)
-		}
-	}
+	const quorum = masterCount/2 + 1
+	c := worked(t, redsyncFailFast)
 	for _, command := range []string{"set", "del"} {
 		sum := 0
 		for _, m := range c.Masters {
 			sum += callsOf(t, m, command)
 		}
-		if sum < pairs*quorum {
-			t.Errorf("%s has run %d times on all masters together: want at least %d", command, sum, pairs*quorum)
+		if sum < sameWork*quorum {
+			t.Errorf("%s has run %d times on all masters together: want at least %d", command, sum, sameWork*quorum)
 		}
 	}
 }
 
 func TestRedislockUsesTheFirstMasterAlone(t *testing.T) {
-	const pairs = 200
-	c := redistest.Start(t, masterCount, redistest.Config{})
-	w := openWorker(t, singleMaster.open, c, "same-work")
-	for range pairs {
-		if err := pair(w); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i, m := range c.Masters {
-		want := 0
-		if i == 0 {
-			want = pairs
-		}
-		awaitCalls(t, m, "set", want)
-		awaitCalls(t, m, "del", want)
+	c := worked(t, singleMaster)
+	awaitPairs(t, c.Masters[0], sameWork)
+	for _, m := range c.Masters[1:] {
+		awaitPairs(t, m, 0)
 	}
 }
 
-// awaitCalls waits until a master has run a command that often: the last answers
+// awaitPairs waits until a master has run SET and DEL that often: the last answers
 // may be those that nobody waited for.
-func awaitCalls(t *testing.T, m *redistest.Server, command string, want int) {
+func awaitPairs(t *testing.T, m *redistest.Server, want int) {
 	t.Helper()
 	deadline := time.Now().Add(testBound)
 	for {
-		got := callsOf(t, m, command)
-		if command == "del" {
-			got -= declarations(t, m)
-		}
-		if got == want {
+		set, del := callsOf(t, m, "set"), callsOf(t, m, "del")-declarations(t, m)
+		if set == want && del == want {
 			return
 		}
-		if got > want || time.Now().After(deadline) {
-			t.Fatalf("%s has run %s %d times: want %d", m.Addr(), command, got, want)
+		if set > want || del > want || time.Now().After(deadline) {
+			t.Fatalf("%s has run SET %d and DEL %d times: want %d each", m.Addr(), set, del, want)
 		}
 	}
 }
@@ -107,30 +90,10 @@ func declarations(t *testing.T, m *redistest.Server) int {
 	return n
 }
 
+// callsOf is how often a command was run, by clients and by scripts. One that never was
+// is missing.
 func callsOf(t *testing.T, m *redistest.Server, command string) int {
 	t.Helper()
-	info, err := redis.String(m.Do("INFO", "commandstats"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := calls(info, command)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
-// calls reads from INFO commandstats how often a command was run, by clients and
-// by scripts: "cmdstat_set:calls=2,usec=9,…". A command that never was is missing.
-func calls(info, command string) (int, error) {
-	_, after, ok := strings.Cut(info, "cmdstat_"+command+":calls=")
-	if !ok {
-		return 0, nil
-	}
-	number, _, _ := strings.Cut(after, ",")
-	n, err := strconv.Atoi(number)
-	if err != nil {
-		return 0, fmt.Errorf("INFO commandstats: calls of %s: %w", command, err)
-	}
-	return n, nil
+	n, _ := infoNumber(t, m, "commandstats", "cmdstat_"+command+":calls=")
+	return int(n)
 }

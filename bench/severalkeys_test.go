@@ -14,7 +14,10 @@ import (
 func BenchmarkSeveralKeys(b *testing.B) {
 	masters := redistest.Start(b, masterCount, redistest.Config{})
 	for _, goroutines := range []int{1, 16} {
-		benchmarkPeer(b, library{"one", openRedquorum}, masters, goroutines, func(b *testing.B, c *crew) { c.measure(b) })
+		benchmark := func(lib library) {
+			benchmarkCrew(b, lib, masters.URLs(), goroutinesName(goroutines), goroutines, (*crew).measure)
+		}
+		benchmark(library{"one", openRedquorum})
 		for _, of := range []struct {
 			name string
 			keys int
@@ -31,8 +34,7 @@ func BenchmarkSeveralKeys(b *testing.B) {
 				}
 				return &severalPeer{redquorumPeer{client}, of.keys, of.take}, nil
 			}
-			lib := library{name: fmt.Sprintf("%s-%d", of.name, of.keys), open: open}
-			benchmarkPeer(b, lib, masters, goroutines, func(b *testing.B, c *crew) { c.measure(b) })
+			benchmark(library{fmt.Sprintf("%s-%d", of.name, of.keys), open})
 		}
 	}
 }

@@ -46,9 +46,7 @@ func benchmarkBehindProxy(b *testing.B, delay time.Duration) {
 	urls := behindProxy(b, redistest.Start(b, masterCount, redistest.Config{}), delay)
 	for _, goroutines := range []int{1, 16} {
 		for _, lib := range append(slices.Clone(libraries), redsyncFailFast) {
-			benchmarkNamed(b, lib, urls, goroutinesName(goroutines), func(b *testing.B, p peer) {
-				newCrew(b, p, lib.name, goroutines).measure(b)
-			})
+			benchmarkCrew(b, lib, urls, goroutinesName(goroutines), goroutines, (*crew).measure)
 		}
 	}
 }
@@ -78,7 +76,6 @@ func TestASlowMasterIsSlowAndGetsEverything(t *testing.T) {
 		}
 	}
 	for _, m := range c.Masters {
-		awaitCalls(t, m, "set", pairs)
-		awaitCalls(t, m, "del", pairs)
+		awaitPairs(t, m, pairs)
 	}
 }

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -77,7 +78,7 @@ func TestTheDoorCountsOnlyThoseWhoMayBelieveTheyAreAlone(t *testing.T) {
 	if d.mostInside() != 1 {
 		t.Errorf("%d inside, want 1", d.mostInside())
 	}
-	over, cancel := cancelled(t)
+	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	d.enter(2, over)() // came in with a lock that was lost
 	if d.mostInside() != 1 {

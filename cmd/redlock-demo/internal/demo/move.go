@@ -8,10 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rs/xid"
-
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/redlock/fleets"
@@ -50,6 +49,10 @@ type side struct {
 	operator *redlock.Client
 	dead     int // the first so many masters were killed
 	closed   bool
+}
+
+func newSide(name string, owner Owner) *side {
+	return &side{name: name, owner: owner, quorum: quorum.Need(len(owner.URLs()))}
 }
 
 // settled reports whether the operator sees what was done to the masters, and nothing else.
@@ -120,38 +123,18 @@ func (p *program) become(l fleets.Locker) {
 // fleets, while programs sell and one master of either is killed. Both stay the caller's. It
 // takes about twenty seconds with a TTL of five. Results and errors are as those of Run.
 func Move(ctx context.Context, from, to Owner, o Options) (*Result, error) {
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
-	o.setDefaults()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	o.Screen.onError(func(err error) { cancel(&OutputError{err}) })
-
-	if o.MaxTTL == 0 {
-		o.MaxTTL = o.TTL
-		o.ready += o.MaxTTL
-	}
-	m := &move{
-		run:  &run{Options: o, cluster: both{from, to}, total: len(from.URLs()) + len(to.URLs()), began: time.Now()},
-		from: &side{name: fleetFrom, owner: from, quorum: len(from.URLs())/2 + 1},
-		to:   &side{name: fleetTo, owner: to, quorum: len(to.URLs())/2 + 1},
-	}
-	m.quorum = m.to.quorum
-	m.key = "demo:inventory:" + xid.New().String()
-	m.result = m.newResult()
-	m.result.Settings.Move = &MoveSettings{From: len(from.URLs()), FromQuorum: m.from.quorum, To: len(to.URLs()), ToQuorum: m.to.quorum}
-	defer m.end()
-
-	err := m.whole(ctx)
-	if ctx.Err() != nil && err != nil {
-		err = context.Cause(ctx)
-	}
-	if input, ok := errors.AsType[*InputError](err); ok {
-		return nil, input
-	}
-	m.conclude(ctx, err)
-	return m.result, err
+	return conduct(ctx, both{from, to}, o, func(ctx context.Context, r *run) error {
+		if r.MaxTTL == 0 {
+			r.MaxTTL = r.TTL
+			r.ready += r.MaxTTL
+		}
+		m := &move{run: r, from: newSide(fleetFrom, from), to: newSide(fleetTo, to)}
+		m.quorum = m.to.quorum
+		m.result.Settings.Quorum = m.quorum
+		m.result.Settings.Move = &MoveSettings{From: len(from.URLs()), FromQuorum: m.from.quorum, To: len(to.URLs()), ToQuorum: m.to.quorum}
+		defer m.end()
+		return m.whole(ctx)
+	})
 }
 
 // end stops the programs and the operators. It may be called more than once.
@@ -274,16 +257,21 @@ func (m *move) starts(ctx context.Context, n int, sides ...*side) (fleets.Locker
 	return l, nil
 }
 
-// change starts the programs from first to the one before last anew, one after the other.
-func (m *move) change(ctx context.Context, first, last int, sides ...*side) error {
-	for n := first; n < last; n++ {
+// change starts the programs anew, one after the other, and watches half-way and at the end.
+func (m *move) change(ctx context.Context, halfway, end string, sides ...*side) error {
+	for n, p := range m.programs {
+		if n == len(m.programs)/2 {
+			if err := m.watch(ctx, halfway, time.Now()); err != nil {
+				return err
+			}
+		}
 		l, err := m.starts(ctx, n, sides...)
 		if err != nil {
 			return err
 		}
-		m.programs[n].become(l)
+		p.become(l)
 	}
-	return nil
+	return m.watch(ctx, end, time.Now())
 }
 
 // phaseOne sells with the old masters alone.
@@ -304,32 +292,16 @@ func (m *move) phaseOne(ctx context.Context) error {
 	if err := m.watch(ctx, "phase 1", time.Now()); err != nil {
 		return err
 	}
-	if err := m.kill(ctx, m.from, 1); err != nil {
-		return err
-	}
-	return m.watch(ctx, "an old one gone", time.Now())
+	return m.kill(ctx, m.from, 1, "an old one gone")
 }
 
 // phaseTwo brings the programs to both fleets, one by one.
 func (m *move) phaseTwo(ctx context.Context) error {
-	all := len(m.programs)
 	m.heading("Phase 2: both", "One by one the programs are changed to take every lock in both fleets.")
-	if err := m.change(ctx, 0, all/2, m.from, m.to); err != nil {
+	if err := m.change(ctx, "phases 1 and 2", "phase 2", m.from, m.to); err != nil {
 		return err
 	}
-	if err := m.watch(ctx, "phases 1 and 2", time.Now()); err != nil {
-		return err
-	}
-	if err := m.change(ctx, all/2, all, m.from, m.to); err != nil {
-		return err
-	}
-	if err := m.watch(ctx, "phase 2", time.Now()); err != nil {
-		return err
-	}
-	if err := m.kill(ctx, m.to, 1); err != nil {
-		return err
-	}
-	return m.watch(ctx, "a new one gone", time.Now())
+	return m.kill(ctx, m.to, 1, "a new one gone")
 }
 
 // closing shuts the old fleet to whoever is still in phase 1, and waits until no lock of
@@ -348,7 +320,7 @@ func (m *move) closing(ctx context.Context) error {
 	began := time.Now()
 	found, err := m.from.operator.CloseFleet(ctx, id)
 	if err != nil {
-		return m.orEnded(ctx, fmt.Errorf("closing the old fleet: %w", err))
+		return orEnded(ctx, fmt.Errorf("closing the old fleet: %w", err))
 	}
 	m.from.closed = true
 	m.outcome(true, "%d of %d old masters are told; locks of before are over in %s", len(found.Closed), len(m.from.owner.URLs()), span(found.Left))
@@ -362,7 +334,7 @@ func (m *move) closing(ctx context.Context) error {
 		return err
 	}
 	if found, err = m.from.operator.CloseFleet(ctx, id); err != nil {
-		return m.orEnded(ctx, fmt.Errorf("asking for how much longer to wait: %w", err))
+		return orEnded(ctx, fmt.Errorf("asking for how much longer to wait: %w", err))
 	}
 	detail := fmt.Sprintf("%s after the closing", span(time.Since(began)))
 	if found.Left > 0 {
@@ -373,7 +345,7 @@ func (m *move) closing(ctx context.Context) error {
 }
 
 // orEnded is ctx's cause, where that has ended, or else the error.
-func (m *move) orEnded(ctx context.Context, err error) error {
+func orEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -401,12 +373,12 @@ func (m *move) id(ctx context.Context) (string, error) {
 	bounded, cancel := context.WithTimeout(ctx, m.ready)
 	defer cancel()
 	if up, err := c.Connect(bounded); !up {
-		return "", m.orEnded(ctx, fmt.Errorf("asking the new fleet who it is: no connection: %w", errors.Join(err)))
+		return "", orEnded(ctx, fmt.Errorf("asking the new fleet who it is: no connection: %w", errors.Join(err)))
 	}
 	stored, err := c.Marker(bounded)
 	switch {
 	case err != nil:
-		return "", m.orEnded(ctx, fmt.Errorf("asking the new fleet who it is: %w", err))
+		return "", orEnded(ctx, fmt.Errorf("asking the new fleet who it is: %w", err))
 	case stored == nil:
 		return "", errors.New("asking the new fleet who it is: it has no marker")
 	}
@@ -442,28 +414,15 @@ func (m *move) toldText(err error) string {
 // phaseThree brings the programs to the new fleet alone, one by one, and stops the old
 // masters.
 func (m *move) phaseThree(ctx context.Context) error {
-	all := len(m.programs)
 	m.heading("Phase 3: the new masters", "One by one the programs are changed to take the lock in the new fleet alone.")
-	if err := m.change(ctx, 0, all/2, m.to); err != nil {
+	if err := m.change(ctx, "phases 2 and 3", "phase 3", m.to); err != nil {
 		return err
 	}
-	if err := m.watch(ctx, "phases 2 and 3", time.Now()); err != nil {
-		return err
-	}
-	if err := m.change(ctx, all/2, all, m.to); err != nil {
-		return err
-	}
-	if err := m.watch(ctx, "phase 3", time.Now()); err != nil {
-		return err
-	}
-	if err := m.kill(ctx, m.from, len(m.from.owner.URLs())); err != nil {
-		return err
-	}
-	return m.watch(ctx, "the old ones gone", time.Now())
+	return m.kill(ctx, m.from, len(m.from.owner.URLs()), "the old ones gone")
 }
 
-// kill kills masters of a side until so many of them are dead.
-func (m *move) kill(ctx context.Context, s *side, want int) error {
+// kill kills masters of a side until so many of them are dead, and watches.
+func (m *move) kill(ctx context.Context, s *side, want int, name string) error {
 	for ; s.dead < want; s.dead++ {
 		m.Screen.line("   %s %s master %d is killed", m.Screen.bold("→"), s.name, s.dead+1)
 		if err := s.owner.Kill(s.dead); err != nil {
@@ -472,7 +431,10 @@ func (m *move) kill(ctx context.Context, s *side, want int) error {
 	}
 	m.await(ctx, m.ready, s.settled)
 	m.Screen.strip(s.masters(), s.quorum)
-	return ctx.Err()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return m.watch(ctx, name, time.Now())
 }
 
 // watch looks at the shop for a while.
@@ -486,13 +448,9 @@ func (m *move) watch(ctx context.Context, name string, since time.Time) error {
 		return err
 	}
 	// Where the machine is slow, there is more to see later.
-	m.await(ctx, m.refusal, func() bool { return m.sellsSince(since) })
+	m.await(ctx, m.refusal, func() bool { return m.shop.ledger.in(window{from: since, to: time.Now()}).sales > 0 })
 	stop()
 	return m.watched(ctx, name, since)
-}
-
-func (m *move) sellsSince(since time.Time) bool {
-	return m.shop.ledger.in(window{from: since, to: time.Now()}).sales > 0
 }
 
 // watched says what the shop has done since then, which has to be something.
@@ -501,9 +459,7 @@ func (m *move) watched(ctx context.Context, name string, since time.Time) error 
 		return ctx.Err()
 	}
 	p := m.phase(name, true, m.total-m.from.dead-m.to.dead, window{from: since, to: time.Now()}, m.shop)
-	m.result.Phases = append(m.result.Phases, p)
-	ok := p.Sales > 0
-	detail := fmt.Sprintf("%s in %s, %d refused", count(p.Sales, "sale"), span(p.Duration.duration()), p.Refused)
+	ok, detail := p.Sales > 0, p.sold()
 	should := ""
 	if !ok {
 		should = "it should sell: "

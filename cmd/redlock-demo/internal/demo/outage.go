@@ -147,16 +147,12 @@ func (o *outage) sellsSince(since time.Time) bool {
 	return o.shop.ledger.in(window{from: since, to: time.Now(), grace: underWay}).sales > 0
 }
 
-// name is "three gone".
-func (o *outage) name(gone int) string { return number(gone) + " gone" }
-
 func (o *outage) goesOn(gone int, w window) {
-	p := o.phase(o.name(gone), true, o.total-gone, w, o.shop)
-	o.result.Phases = append(o.result.Phases, p)
+	p := o.phase(number(gone)+" gone", true, o.total-gone, w, o.shop)
 	// How many is a matter of the masters' speed, and so is whether some buyers
 	// are refused: slow masters do not answer in time.
 	ok := o.sellsSince(w.from)
-	detail := fmt.Sprintf("%s in %s, %d refused", count(p.Sales, "sale"), span(p.Duration.duration()), p.Refused)
+	detail := p.sold()
 	verb := "it goes on"
 	if !ok {
 		verb = "it should go on"
@@ -166,16 +162,14 @@ func (o *outage) goesOn(gone int, w window) {
 }
 
 func (o *outage) refuses(gone int, w window) {
-	p := o.phase(o.name(gone), true, o.total-gone, w, o.shop)
+	p := o.phase(number(gone)+" gone", true, o.total-gone, w, o.shop)
 	f := o.shop.ledger.in(w)
 	named := 0
 	if f.last != nil {
 		p.Causes = causes(f.last.err, o.run.masters())
 		named = explained(p.Causes, o.run.masters())
 	}
-	o.result.Phases = append(o.result.Phases, p)
-
-	detail := fmt.Sprintf("%s in %s, %d refused", count(p.Sales, "sale"), span(p.Duration.duration()), p.Refused)
+	detail := p.sold()
 	silent := p.Sales == 0 && f.last != nil
 	verb := "it refuses"
 	if !silent {

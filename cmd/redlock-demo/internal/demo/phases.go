@@ -48,7 +48,7 @@ func (r *run) withLock(ctx context.Context) error {
 
 // sellOut opens a shop and waits until it has sold out, for bound or half a
 // second a piece. What went wrong is noted.
-func (r *run) sellOut(ctx context.Context, name string, lock bool, guards []guard, bound time.Duration) (p Phase, wrong bool, err error) {
+func (r *run) sellOut(ctx context.Context, name string, lock bool, guards []guard, bound time.Duration) (p *Phase, wrong bool, err error) {
 	up := r.total - r.gone()
 	from := time.Now()
 	s := openShop(ctx, r.Stock, r.Buyers, r.Seed, guards)
@@ -61,7 +61,7 @@ func (r *run) sellOut(ctx context.Context, name string, lock bool, guards []guar
 	out := s.soldOut(ctx, max(bound, time.Duration(r.Stock)*500*time.Millisecond))
 	stop()
 	if ctx.Err() != nil {
-		return Phase{}, false, ctx.Err()
+		return nil, false, ctx.Err()
 	}
 	to := time.Now()
 	s.close()
@@ -78,15 +78,19 @@ func (r *run) sellOut(ctx context.Context, name string, lock bool, guards []guar
 	case b.least < 0:
 		p.Note, wrong = fmt.Sprintf("the stock went down to %d", b.least), true
 	}
-	r.result.Phases = append(r.result.Phases, p)
 	return p, wrong, nil
 }
 
-// phase is what a window of a shop came to.
-func (r *run) phase(name string, lock bool, up int, w window, s *shop) Phase {
+// phase adds to the result what a window of a shop came to.
+func (r *run) phase(name string, lock bool, up int, w window, s *shop) *Phase {
 	f := s.ledger.in(w)
-	return Phase{
+	r.result.Phases = append(r.result.Phases, Phase{
 		Name: name, Lock: lock, MastersUp: up, Duration: Millis(w.to.Sub(w.from)),
 		Sales: f.sales, Refused: f.refused, P50: Millis(f.p50), P99: Millis(f.p99),
-	}
+	})
+	return &r.result.Phases[len(r.result.Phases)-1]
+}
+
+func (p *Phase) sold() string {
+	return fmt.Sprintf("%s in %s, %d refused", count(p.Sales, "sale"), span(p.Duration.duration()), p.Refused)
 }

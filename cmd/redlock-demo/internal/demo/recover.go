@@ -32,8 +32,7 @@ func (o *outage) recovers(ctx context.Context) error {
 	o.Screen.strip(o.run.masters(), o.quorum)
 	const name = "one back"
 	if !ok {
-		p := o.phase(name, true, o.total-o.gone(), window{from: since, to: time.Now()}, o.shop)
-		o.result.Phases = append(o.result.Phases, p)
+		o.phase(name, true, o.total-o.gone(), window{from: since, to: time.Now()}, o.shop)
 		detail := fmt.Sprintf("no sale within %v of a master's return", o.recovery)
 		o.outcome(false, "it does not recover: %s", detail)
 		o.result.expect("one back, it recovers", false, detail)
@@ -51,7 +50,6 @@ func (o *outage) recovers(ctx context.Context) error {
 	p := o.phase(name, true, o.total-o.gone(), window{from: since, to: time.Now()}, o.shop)
 	took := Millis(first.Sub(since))
 	p.Recovery = &took
-	o.result.Phases = append(o.result.Phases, p)
 	detail := fmt.Sprintf("first sale %s after it was %s", span(took.duration()), o.hand.returned())
 	o.outcome(true, "it recovers by itself: %s", detail)
 	o.result.expect("one back, it recovers", true, detail)

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/xid"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -49,6 +50,14 @@ type run struct {
 // *NoQuorumError, an *OutputError when the screen could not be written to, or the cause
 // of ctx. A master that could not be killed or restarted has an error of its own.
 func Run(ctx context.Context, cluster Cluster, o Options) (*Result, error) {
+	return conduct(ctx, cluster, o, func(ctx context.Context, r *run) error {
+		defer r.closeClients()
+		return r.whole(ctx)
+	})
+}
+
+// conduct prepares a run, lets whole show it, and concludes it.
+func conduct(ctx context.Context, cluster Cluster, o Options, whole func(ctx context.Context, r *run) error) (*Result, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -58,12 +67,11 @@ func Run(ctx context.Context, cluster Cluster, o Options) (*Result, error) {
 	o.Screen.onError(func(err error) { cancel(&OutputError{err}) })
 
 	r := &run{Options: o, cluster: cluster, total: len(cluster.URLs()), began: time.Now()}
-	r.quorum = r.total/2 + 1
+	r.quorum = quorum.Need(r.total)
 	r.key = "demo:inventory:" + xid.New().String()
 	r.result = r.newResult()
-	defer r.closeClients()
 
-	err := r.whole(ctx)
+	err := whole(ctx, r)
 	if ctx.Err() != nil && err != nil {
 		err = context.Cause(ctx)
 	}

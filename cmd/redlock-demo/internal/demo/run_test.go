@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,17 +26,12 @@ func TestEveryExpectationHoldsOnEmbeddedMasters(t *testing.T) {
 		t.Fatalf("verdict %q\n%s", res.Verdict, text)
 	}
 
-	var names []string
-	for _, p := range res.Phases {
-		names = append(names, p.Name)
-	}
-	want := []string{"without a lock", "with the lock", "one gone", "two gone", "three gone", "one back"}
-	if !slices.Equal(names, want) {
-		t.Errorf("phases %q, want %q", names, want)
+	if got, want := phaseNames(res), "without a lock, with the lock, one gone, two gone, three gone, one back"; got != want {
+		t.Fatalf("phases %s, want %s", got, want)
 	}
 	for i, up := range []int{5, 5, 4, 3, 2, 3} {
-		if res.Phases[i].MastersUp != up {
-			t.Errorf("%s: %d masters up, want %d", want[i], res.Phases[i].MastersUp, up)
+		if p := res.Phases[i]; p.MastersUp != up {
+			t.Errorf("%s: %d masters up, want %d", p.Name, p.MastersUp, up)
 		}
 	}
 	without, with, refused, back := res.Phases[0], res.Phases[1], res.Phases[4], res.Phases[5]
@@ -66,25 +60,7 @@ func TestEveryExpectationHoldsOnEmbeddedMasters(t *testing.T) {
 			t.Errorf("master %d at the end: %+v", i+1, m)
 		}
 	}
-	checkPlain(t, text)
-}
-
-// checkPlain checks what is printed where there is no terminal.
-func checkPlain(t *testing.T, text string) {
-	t.Helper()
-	if strings.ContainsAny(text, "\x1b\r\t") {
-		t.Error("control characters without a terminal")
-	}
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		if utf8.RuneCountInString(line) > textWidth {
-			t.Errorf("a line above %d columns: %s", textWidth, line)
-		}
-		if strings.TrimRight(line, " ") != line {
-			t.Errorf("trailing space: %q", line)
-		}
-	}
-	for _, want := range []string{
+	checkPlain(t, text,
 		`(?m)^1  Without a lock$`,
 		`✓ sold \d+ of 20: oversold by \d+, up to \d+ buyers at the stock at once`,
 		`(?m)^2  With the lock$`,
@@ -98,7 +74,22 @@ func checkPlain(t *testing.T, text string) {
 		`(?m)^   three gone +2 of 5 +0 +\d+ +– +–`,
 		`✓ ok     nothing is left behind: `,
 		`(?m)^PASSED all 10 expectations held, in \d`,
-	} {
+	)
+}
+
+// checkPlain checks what is printed where there is no terminal, and that all of it is there.
+func checkPlain(t *testing.T, text string, wants ...string) {
+	t.Helper()
+	if strings.ContainsAny(text, "\x1b\r\t") {
+		t.Error("control characters without a terminal")
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if utf8.RuneCountInString(line) > textWidth || strings.TrimRight(line, " ") != line {
+			t.Errorf("above %d columns, or trailing space: %q", textWidth, line)
+		}
+	}
+	for _, want := range wants {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("not printed: %s", want)
 		}

@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -17,11 +16,6 @@ import (
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
-
-func cancelled(t *testing.T) (context.Context, context.CancelFunc) {
-	t.Helper()
-	return context.WithCancel(t.Context())
-}
 
 func width(n int) func() int { return func() int { return n } }
 
@@ -105,21 +99,6 @@ func TestTablesAreAligned(t *testing.T) {
 	}
 }
 
-func TestParagraphsBreakBeforeTheEdge(t *testing.T) {
-	t.Parallel()
-	var out buffer
-	s := NewScreen(&out, true, false, nil)
-	s.paragraph(s.green("✓")+" ", 2, strings.Repeat("word ", 40)+strings.Repeat("x", 100))
-	text := strings.NewReplacer("\x1b[32m", "", "\x1b[0m", "").Replace(out.String())
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	if len(lines) != 4 || len([]rune(lines[0])) > textWidth || len(lines[1]) > textWidth || !strings.HasPrefix(lines[1], "  word") {
-		t.Errorf("%q", lines)
-	}
-	if lines[3] != "  "+strings.Repeat("x", 100) {
-		t.Errorf("a word that is too long: %q", lines[3])
-	}
-}
-
 func TestTheFirstErrorOfTheScreenIsTold(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
@@ -132,26 +111,6 @@ func TestTheFirstErrorOfTheScreenIsTold(t *testing.T) {
 	s.line("c")
 	if len(told) != 1 || !errors.Is(told[0], broken) || writes != 1 {
 		t.Errorf("told %v after %d writes", told, writes)
-	}
-}
-
-func TestSpansHaveTwoOrThreeDigits(t *testing.T) {
-	t.Parallel()
-	for d, want := range map[time.Duration]string{
-		0:                       "–",
-		-time.Second:            "–",
-		410 * time.Microsecond:  "0.41 ms",
-		3210 * time.Microsecond: "3.2 ms",
-		9949 * time.Microsecond: "9.9 ms",
-		9951 * time.Microsecond: "10 ms",
-		412 * time.Millisecond:  "412 ms",
-		999 * time.Millisecond:  "999 ms",
-		1349 * time.Millisecond: "1.3 s",
-		75 * time.Second:        "75.0 s",
-	} {
-		if got := span(d); got != want {
-			t.Errorf("%v: %q, want %q", d, got, want)
-		}
 	}
 }
 
@@ -180,14 +139,6 @@ func TestCausesAreShort(t *testing.T) {
 		if got := cause(test.err); got != test.want {
 			t.Errorf("%v: %q, want %q", test.err, got, test.want)
 		}
-	}
-}
-
-func TestNumbersInWords(t *testing.T) {
-	t.Parallel()
-	got := fmt.Sprint(number(0), number(3), number(10), number(11), number(-1), "; ", count(1, "sale"), count(0, "sale"), count(2, "sale"))
-	if want := "nonethreeten11-1; 1 sale0 sales2 sales"; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 

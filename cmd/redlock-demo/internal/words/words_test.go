@@ -1,6 +1,7 @@
 package words
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -8,14 +9,16 @@ import (
 func TestNumbersAreAsPeopleReadThem(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
-		0: "–", 412 * time.Microsecond: "0.41 ms", 3200 * time.Microsecond: "3.2 ms", 412 * time.Millisecond: "412 ms", 1300 * time.Millisecond: "1.3 s",
+		0: "–", -time.Second: "–", 412 * time.Microsecond: "0.41 ms", 3200 * time.Microsecond: "3.2 ms", 9949 * time.Microsecond: "9.9 ms",
+		9951 * time.Microsecond: "10 ms", 412 * time.Millisecond: "412 ms", 999 * time.Millisecond: "999 ms", 1349 * time.Millisecond: "1.3 s", 75 * time.Second: "75.0 s",
 	} {
 		if got := Span(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}
-	if Count(1, "master") != "1 master" || Count(0, "master") != "0 masters" || Number(3) != "three" || Number(11) != "11" {
-		t.Error(Count(1, "master"), Count(0, "master"), Number(3), Number(11))
+	got := fmt.Sprint(Number(0), Number(3), Number(10), Number(11), Number(-1), "; ", Count(1, "sale"), Count(0, "sale"), Count(2, "sale"))
+	if want := "nonethreeten11-1; 1 sale0 sales2 sales"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -57,30 +57,20 @@ func signed(d time.Duration) string {
 	return d.String()
 }
 
+// done are the actions on a master in the past tense, but for Skew.
+var done = map[Action]string{
+	Kill: "killed", Restart: "restarted with its data", Empty: "restarted empty",
+	Freeze: "frozen", Thaw: "thawed", Cut: "cut off", Heal: "reachable again",
+}
+
 // did is the fault in the past tense, of one master.
 func (f Fault) did(master int) string {
-	name := fmt.Sprintf("master %d ", master+1)
-	switch f.Action {
-	case Kill:
-		return name + "killed"
-	case Restart:
-		return name + "restarted with its data"
-	case Empty:
-		return name + "restarted empty"
-	case Freeze:
-		return name + "frozen"
-	case Thaw:
-		return name + "thawed"
-	case Cut:
-		return name + "cut off"
-	case Heal:
-		return name + "reachable again"
-	case Skew:
+	what := done[f.Action]
+	if f.Action == Skew {
+		what = "has its clock set off by " + signed(f.Offset)
 		if f.Offset == 0 {
-			return name + "has its clock set right"
+			what = "has its clock set right"
 		}
-		return name + "has its clock set off by " + signed(f.Offset)
-	default:
-		return f.String()
 	}
+	return fmt.Sprintf("master %d %s", master+1, what)
 }

@@ -3,7 +3,6 @@ package chaos
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 )
 
@@ -31,22 +30,17 @@ func (c condition) String() string {
 	}
 }
 
-// conditions are those of all masters.
-type conditions struct {
-	mu   sync.Mutex // guards list
-	list []condition
+// condition is that of a master.
+func (w *World) condition(n int) condition {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.conditions[n]
 }
 
-func (c *conditions) of(n int) condition {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.list[n]
-}
-
-func (c *conditions) change(n int, f func(*condition)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f(&c.list[n])
+func (w *World) change(n int, f func(*condition)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f(&w.conditions[n])
 }
 
 // do does something to masters of our own, one after the other, and tells of it.
@@ -68,7 +62,7 @@ func (w *World) do(ctx context.Context, f Fault) {
 func (w *World) doTo(ctx context.Context, f Fault, n int) error {
 	bounded, cancel := context.WithTimeout(ctx, faultBound)
 	defer cancel()
-	is := w.conditions.of(n)
+	is := w.condition(n)
 	var err error
 	change := func(*condition) {}
 	switch f.Action {
@@ -76,14 +70,14 @@ func (w *World) doTo(ctx context.Context, f Fault, n int) error {
 		err = w.breaker.Kill(n)
 		change = func(c *condition) { c.down, c.frozen = true, false }
 	case Restart, Empty:
-		w.conditions.change(n, func(c *condition) { c.starting = true })
+		w.change(n, func(c *condition) { c.starting = true })
 		if f.Action == Empty {
 			err = w.breaker.Forget(bounded, n)
 		} else {
 			err = w.breaker.Restart(bounded, n)
 		}
 		change = func(c *condition) { c.down, c.frozen = false, false }
-		defer w.conditions.change(n, func(c *condition) { c.starting = false })
+		defer w.change(n, func(c *condition) { c.starting = false })
 	case Freeze, Thaw:
 		if is.down {
 			return fmt.Errorf("it is not running")
@@ -107,7 +101,7 @@ func (w *World) doTo(ctx context.Context, f Fault, n int) error {
 	if err != nil {
 		return err
 	}
-	w.conditions.change(n, change)
+	w.change(n, change)
 	w.tell(EventFault, "%s", f.did(n))
 	return nil
 }

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -68,12 +69,7 @@ func (r *referee) leave(s *stay) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.compare()
-	for i, o := range r.inside {
-		if o == s {
-			r.inside = append(r.inside[:i], r.inside[i+1:]...)
-			return
-		}
-	}
+	r.inside = slices.DeleteFunc(r.inside, func(o *stay) bool { return o == s })
 }
 
 // look compares all holders now.
@@ -96,22 +92,13 @@ func (r *referee) compare() {
 	}
 	for i, s := range valid {
 		for _, o := range valid[:i] {
-			if !s.met(o) {
+			if !slices.Contains(s.overlaps, o) {
 				s.overlaps = append(s.overlaps, o)
 				r.counts.Overlaps++
 				r.tell(fmt.Sprintf("%s and %s hold the lock at once", o.who, s.who))
 			}
 		}
 	}
-}
-
-func (s *stay) met(other *stay) bool {
-	for _, o := range s.overlaps {
-		if o == other {
-			return true
-		}
-	}
-	return false
 }
 
 // holder is who has the most validity left, and how much.

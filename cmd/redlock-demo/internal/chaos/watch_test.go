@@ -54,7 +54,7 @@ func TestMastersThatOthersBreakAreWatched(t *testing.T) {
 			m[1].Thaw()
 		}
 	})
-	if r.Verdict != VerdictHeld || r.Check.Broken() || r.Counts.Acquired < 10 || r.Counts.Failed != 0 || r.Masters != "given" || r.Version != "simulated" {
+	if r.Verdict != VerdictHeld || r.Check.Broken() || r.Counts.Acquired < 10 || r.Counts.Failed != 0 || r.Masters != "given" || r.Version == "" {
 		t.Errorf("%+v", r)
 	}
 	for _, want := range []string{seenUp, seenGone, seenSilent, seenAbstains} {

@@ -33,7 +33,6 @@ type World struct {
 	addresses  []string
 	breaker    demo.Breaker // nil: others run the masters
 	network    *network     // as breaker
-	conditions conditions
 	referee    *referee
 	contenders []*contender
 	observer   *observer
@@ -44,8 +43,9 @@ type World struct {
 	stopping   sync.Once
 	counters   struct{ acquired, refused, lost, failed atomic.Int64 }
 
-	mu     sync.Mutex // guards what follows, and keeps calls of Told apart
-	events []Event
+	mu         sync.Mutex // guards what follows, and keeps calls of Told apart
+	events     []Event
+	conditions []condition // of the masters
 }
 
 // New prepares a run. The error is one of the library about the options.
@@ -59,7 +59,7 @@ func New(o Options) (made *World, err error) {
 	w.referee = &referee{tell: func(text string) { w.tell(EventViolation, "%s", text) }}
 	urls := o.Cluster.URLs()
 	w.need = quorum.Need(len(urls))
-	w.conditions.list = make([]condition, len(urls))
+	w.conditions = make([]condition, len(urls))
 	if w.breaker, _ = o.Cluster.(demo.Breaker); w.breaker != nil {
 		if err := w.connect(urls); err != nil {
 			return nil, err
@@ -295,7 +295,7 @@ func (w *World) closeAll() {
 // letGo undoes what holds a master of ours up.
 func (w *World) letGo(n int) {
 	w.network.links[w.addresses[n]].heal()
-	if w.conditions.of(n).frozen {
+	if w.condition(n).frozen {
 		_ = w.breaker.Thaw(n) // it may have died meanwhile, and is closed soon anyway
 	}
 }
@@ -329,7 +329,7 @@ func (w *World) tell(kind Kind, format string, args ...any) {
 
 // Condition says what has been done to a master, for keys that undo it.
 func (w *World) Condition(n int) (frozen, cut bool, offset time.Duration) {
-	c := w.conditions.of(n)
+	c := w.condition(n)
 	return c.frozen, c.cut, c.offset
 }
 
@@ -345,7 +345,7 @@ func (w *World) Snapshot() Snapshot {
 		row := &s.Masters[i]
 		row.Address = w.addresses[i]
 		if w.breaker != nil {
-			row.State = w.conditions.of(i).String()
+			row.State = w.condition(i).String()
 		}
 		if row.Votes && row.Answers {
 			s.Serving++

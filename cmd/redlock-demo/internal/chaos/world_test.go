@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -15,22 +14,13 @@ import (
 )
 
 // inMemory is masters that are reached without a socket.
-type inMemory struct{ *simmaster.Cluster }
-
-func (inMemory) Kind() demo.Kind    { return demo.KindEmbedded }
-func (inMemory) Version() string    { return "simulated" }
-func (m inMemory) Kill(n int) error { m.Masters()[n].Kill(); return nil }
-func (m inMemory) Close() error     { m.Cluster.Close(); return nil }
-
-func (m inMemory) Restart(_ context.Context, n int) error { return m.Masters()[n].Restart(true) }
-func (m inMemory) Forget(_ context.Context, n int) error  { return m.Masters()[n].Restart(false) }
-func (m inMemory) Freeze(n int) error                     { m.Masters()[n].Freeze(); return nil }
-func (m inMemory) Thaw(n int) error                       { m.Masters()[n].Thaw(); return nil }
-
-func (m inMemory) SetClock(n int, offset time.Duration) error {
-	m.Masters()[n].SetClockOffset(offset)
-	return nil
+type inMemory struct {
+	demo.Breaker
+	*simmaster.Cluster
 }
+
+func (m inMemory) URLs() []string { return m.Cluster.URLs() }
+func (m inMemory) Close() error   { return m.Breaker.Close() }
 
 // play runs a script in virtual time. look, which may be nil, is called every
 // half second.
@@ -47,7 +37,7 @@ func play(t *testing.T, script string, change func(*Options), look func(*World))
 			t.Fatal(err)
 		}
 		o := Options{
-			Cluster: inMemory{cluster}, TTL: DefaultTTL, Hold: DefaultHold, Contenders: DefaultContenders,
+			Cluster: inMemory{demo.Embed(cluster), cluster}, TTL: DefaultTTL, Hold: DefaultHold, Contenders: DefaultContenders,
 			Script: faults, Dial: cluster.Dialer(),
 			Told: func(e Event) { events = append(events, e.Line()) },
 		}

@@ -15,8 +15,11 @@ func Embedded(n int) (Breaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &embedded{c, c.Masters()}, nil
+	return Embed(c), nil
 }
+
+// Embed is masters of this process that have been started already.
+func Embed(c *simmaster.Cluster) Breaker { return &embedded{c, c.Masters()} }
 
 type embedded struct {
 	cluster *simmaster.Cluster

@@ -210,24 +210,6 @@ func newSeat(f *Facts, s guard.Standing, m guard.Marker, config guard.Config, no
 			n.absent = false
 			n.help = "Mend the credentials, the database number or the TLS settings of %s, or those given here."
 		}
-	case guard.NotStandalone:
-		n.help = "List independent masters instead of %s (docs/how-to/topologies.md)."
-	case guard.Moved:
-		n.help = "Take locks in both fleets, or in the new one alone: %s votes for who does (docs/how-to/moving-a-fleet.md)."
-	case guard.NotMaster:
-		n.help = "List the master of %s, or make it one: REPLICAOF NO ONE."
-	case guard.MayEvict:
-		n.help = "CONFIG SET maxmemory-policy noeviction on %s, and in redis.conf."
-	case guard.Duplicate:
-		n.help = "List every server once, and others in the place of %s."
-	case guard.Unreadable:
-		n.help = "Permit +info on %s."
-	case guard.OffClock:
-		n.help = "Set the clock of %s right, or this machine's, if that is off."
-	case guard.NotOurs:
-		n.help = "Rename or delete " + guard.Key + " on %s."
-	case guard.OtherFleet:
-		n.help = "List the masters of one fleet and use its settings; or redlock-demo init --force, when no client is running (%s)."
 	case guard.NoMarker:
 		n.fresh = true
 		if f.Sighting == nil {
@@ -247,9 +229,22 @@ func newSeat(f *Facts, s guard.Standing, m guard.Marker, config guard.Config, no
 		}
 		n.timed, n.left = true, why.Left
 	default:
-		n.help = "Permit the guard's commands on %s (docs/reference/wire.md)."
+		n.help = cmp.Or(helps[why.Cause], "Permit the guard's commands on %s (docs/reference/wire.md).")
 	}
 	return n
+}
+
+// helps is what leads to the vote of a master that abstains for a cause, whatever else is known of it.
+var helps = map[guard.Cause]string{
+	guard.NotStandalone: "List independent masters instead of %s (docs/how-to/topologies.md).",
+	guard.Moved:         "Take locks in both fleets, or in the new one alone: %s votes for who does (docs/how-to/moving-a-fleet.md).",
+	guard.NotMaster:     "List the master of %s, or make it one: REPLICAOF NO ONE.",
+	guard.MayEvict:      "CONFIG SET maxmemory-policy noeviction on %s, and in redis.conf.",
+	guard.Duplicate:     "List every server once, and others in the place of %s.",
+	guard.Unreadable:    "Permit +info on %s.",
+	guard.OffClock:      "Set the clock of %s right, or this machine's, if that is off.",
+	guard.NotOurs:       "Rename or delete " + guard.Key + " on %s.",
+	guard.OtherFleet:    "List the masters of one fleet and use its settings; or redlock-demo init --force, when no client is running (%s).",
 }
 
 // begin is what helps where no client has seen yet that a master may have forgotten.

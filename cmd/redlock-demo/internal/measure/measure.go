@@ -1,3 +1,4 @@
+// Package measure sums up what was measured.
 package measure
 
 import (
@@ -5,6 +6,16 @@ import (
 	"math/bits"
 	"time"
 )
+
+// Percentile is the smallest value that p percent of the sorted values do not
+// exceed; 0 of none.
+func Percentile(sorted []time.Duration, p int) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	rank := (len(sorted)*p + 99) / 100
+	return sorted[max(rank, 1)-1]
+}
 
 // A Histogram counts durations, each to within 1.6 percent, in a fixed amount of
 // memory (30 KiB). The zero Histogram is ready to use. It is not safe for

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/xid"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/measure"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/redlock/fleets"
@@ -209,11 +210,7 @@ func (l *load) wait(ctx context.Context, began time.Time, until time.Duration) {
 		if left <= 0 {
 			return
 		}
-		t := time.NewTimer(min(left, progressEvery))
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if sleep.For(ctx, min(left, progressEvery)) != nil {
 			return
 		}
 		if l.Progress != nil {

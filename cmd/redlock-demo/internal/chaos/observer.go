@@ -33,16 +33,8 @@ type observer struct {
 
 // run observes until ctx ends.
 func (o *observer) run(ctx context.Context) {
-	t := time.NewTicker(observeEvery)
-	defer t.Stop()
-	for {
-		o.look(ctx)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	o.look(ctx)
+	every(ctx, observeEvery, func() { o.look(ctx) })
 }
 
 // look asks once. It takes no longer than the masters' timeout.

@@ -175,7 +175,7 @@ func (w *World) Run(ctx context.Context) *Result {
 	start(w.act)
 	start(w.play)
 	start(w.observer.run)
-	start(w.referees)
+	start(func(ctx context.Context) { every(ctx, lookEvery, w.referee.look) })
 	for _, c := range w.contenders {
 		start(c.run)
 	}
@@ -252,13 +252,14 @@ func (w *World) play(ctx context.Context) {
 	}
 }
 
-func (w *World) referees(ctx context.Context) {
-	t := time.NewTicker(lookEvery)
+// every calls f again and again until ctx ends.
+func every(ctx context.Context, d time.Duration, f func()) {
+	t := time.NewTicker(d)
 	defer t.Stop()
 	for {
 		select {
 		case <-t.C:
-			w.referee.look()
+			f()
 		case <-ctx.Done():
 			return
 		}

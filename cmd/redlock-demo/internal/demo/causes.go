@@ -74,17 +74,11 @@ func causes(err *redlock.QuorumError, masters []Master) []Master {
 	for i, m := range masters {
 		list[i] = Master{Address: m.Address, State: stateAgreed}
 	}
-	if err.Nodes != nil {
-		for _, e := range err.Nodes.Errors {
-			node, ok := errors.AsType[*redlock.NodeError](e)
-			if !ok {
-				continue
-			}
-			if i := slices.IndexFunc(list, func(m Master) bool { return m.Address == node.Master }); i >= 0 {
-				list[i].State, list[i].Cause = stateFailed, cause(node.Err)
-				if errors.Is(node.Err, redlock.ErrNotAwaited) {
-					list[i].State, list[i].Cause = stateMoot, "up, but could not change that"
-				}
+	for node := range err.NodeErrors() {
+		if i := slices.IndexFunc(list, func(m Master) bool { return m.Address == node.Master }); i >= 0 {
+			list[i].State, list[i].Cause = stateFailed, cause(node.Err)
+			if errors.Is(node.Err, redlock.ErrNotAwaited) {
+				list[i].State, list[i].Cause = stateMoot, "up, but could not change that"
 			}
 		}
 	}

@@ -162,33 +162,3 @@ func TestAKeyThatIsLeftBehindFails(t *testing.T) {
 		t.Errorf("the master is not named: %s", e.Detail)
 	}
 }
-
-func TestMastersThatForgetBreakTheLockAndThatShows(t *testing.T) {
-	t.Parallel()
-	m := masters(t, 3)
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			default:
-				for _, master := range m.masters {
-					master.FlushAll()
-				}
-			}
-		}
-	})
-	defer wg.Wait()
-	defer close(done)
-	o := fast()
-	o.Buyers, o.Stock = 32, 200
-	res, text, err := shown(t, Given(m.URLs()), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e := expectation(t, res, "the lock excludes"); e.OK || res.Verdict != VerdictFailed {
-		t.Errorf("verdict %q:\n%s", res.Verdict, text)
-	}
-}

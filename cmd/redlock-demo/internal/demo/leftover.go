@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,12 +40,7 @@ func (r *run) nothingLeft(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var left []string
-	for _, f := range found {
-		if f != "" {
-			left = append(left, f)
-		}
-	}
+	left := slices.DeleteFunc(found, func(f string) bool { return f == "" })
 	detail := fmt.Sprintf("the key is gone from the %s in reach", count(reached, "master"))
 	if len(left) > 0 {
 		detail = strings.Join(left, "; ")

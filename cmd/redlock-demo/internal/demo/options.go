@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -98,6 +99,8 @@ func (o *Options) validate() error {
 }
 
 func (o *Options) setDefaults() {
+	o.Watch, o.Patience = cmp.Or(o.Watch, defaultWatch), cmp.Or(o.Patience, defaultPatience)
+	o.ready, o.refusal, o.recovery = cmp.Or(o.ready, defaultReady), cmp.Or(o.refusal, defaultRefusal), cmp.Or(o.recovery, defaultRecovery)
 	if o.Screen == nil {
 		o.Screen = Silent()
 	}
@@ -109,20 +112,6 @@ func (o *Options) setDefaults() {
 	}
 	if o.unguarded == nil {
 		o.unguarded = noGuard
-	}
-	for _, d := range []struct {
-		value    *time.Duration
-		standard time.Duration
-	}{
-		{&o.Watch, defaultWatch},
-		{&o.Patience, defaultPatience},
-		{&o.ready, defaultReady},
-		{&o.refusal, defaultRefusal},
-		{&o.recovery, defaultRecovery},
-	} {
-		if *d.value <= 0 {
-			*d.value = d.standard
-		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/ask"
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/sleep"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/pool"
@@ -212,11 +213,7 @@ func (o *Options) watch(ctx context.Context, m *ask.Master, f *Facts) {
 			}
 		}
 		cancel()
-		t := time.NewTimer(pingEvery)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if sleep.For(ctx, pingEvery) != nil {
 			return
 		}
 	}

@@ -34,10 +34,11 @@ type Terminal struct {
 // terminal. The caller must Release it, whatever happens.
 func Take(in, out *os.File) (*Terminal, error) {
 	t := &Terminal{in: in, out: out}
-	return t, t.take()
+	return t, t.Retake()
 }
 
-func (t *Terminal) take() error {
+// Retake takes the terminal again after Release, as after a suspension.
+func (t *Terminal) Retake() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.taken {
@@ -54,9 +55,6 @@ func (t *Terminal) take() error {
 	_, err := io.WriteString(t.out, enter)
 	return err
 }
-
-// Retake takes the terminal again after Release, as after a suspension.
-func (t *Terminal) Retake() error { return t.take() }
 
 // HasKeys reports whether there is a keyboard.
 func (t *Terminal) HasKeys() bool {

@@ -18,7 +18,7 @@ const (
 	statePauses
 )
 
-var stateNames = map[int32]string{stateWaits: "waits", stateHolds: "holds", statePauses: "pauses"}
+var stateNames = [...]string{stateWaits: "waits", stateHolds: "holds", statePauses: "pauses"}
 
 // A contender wants the lock again and again, with a client of its own.
 type contender struct {

@@ -219,9 +219,9 @@ func visible(bar string) int {
 func (p *Picture) contenders(s *Snapshot, width int) string {
 	var list []string
 	count := map[string]int{}
-	for i, c := range s.Contenders {
-		count[c.State]++
-		list = append(list, fmt.Sprintf("%d %s", i+1, c.State))
+	for i, state := range s.Contenders {
+		count[state]++
+		list = append(list, fmt.Sprintf("%d %s", i+1, state))
 	}
 	text := strings.Join(list, "  ")
 	if utf8.RuneCountInString(text) > width-factWidth {

@@ -21,7 +21,7 @@ func sample() *Snapshot {
 			up("127.0.0.1:40004"),
 			up("127.0.0.1:40005"),
 		},
-		Contenders: []ContenderRow{{"contender-1", "waits"}, {"contender-2", "holds"}, {"contender-3", "pauses"}, {"contender-4", "waits"}},
+		Contenders: []string{"waits", "holds", "pauses", "waits"},
 		Counts:     Counts{Acquired: 123, Refused: 4, Lost: 1},
 		Check:      CheckCounts{Holds: 123, Looks: 16680, Tokens: 123},
 		Events: []Event{

@@ -17,7 +17,7 @@ type Snapshot struct {
 	Serving    int           // masters whose votes count
 	Holder     string        // who has validity left; "": nobody
 	Left       time.Duration // of it
-	Contenders []ContenderRow
+	Contenders []string      // what each does: waits, holds or pauses
 	Counts     Counts
 	Check      CheckCounts
 	Events     []Event // the last ones, oldest first
@@ -35,12 +35,6 @@ type MasterRow struct {
 	Answers   bool          // it has said who holds
 	Holder    string        // as it says; "": free
 	TTL       time.Duration
-}
-
-// A ContenderRow is one contender.
-type ContenderRow struct {
-	Name  string
-	State string // waits, holds or pauses
 }
 
 // Counts are what became of the contenders' attempts.

@@ -354,7 +354,7 @@ func (w *World) Snapshot() Snapshot {
 	}
 	s.Holder, s.Left = w.referee.holder()
 	for _, c := range w.contenders {
-		s.Contenders = append(s.Contenders, ContenderRow{c.name, stateNames[c.state.Load()]})
+		s.Contenders = append(s.Contenders, stateNames[c.state.Load()])
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -16,7 +16,6 @@ type shop struct {
 	stock  *inventory
 	door   door
 	ledger ledger
-	tokens tokens
 
 	cancel context.CancelFunc
 	buyers sync.WaitGroup
@@ -138,7 +137,6 @@ func (s *shop) serve(ctx context.Context, b *buyer, g guard) {
 // the lock does.
 func (s *shop) buy(ctx context.Context, b *buyer) (sold, out bool, err error) {
 	defer s.door.enter(b.id, ctx)()
-	s.tokens.enter(ctx)
 	stock := s.stock.read()
 	if stock <= 0 {
 		return false, true, nil

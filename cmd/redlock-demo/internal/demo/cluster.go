@@ -2,8 +2,13 @@ package demo
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -74,3 +79,109 @@ func (given) Kind() Kind       { return KindGiven }
 func (g given) URLs() []string { return g }
 func (given) Version() string  { return "" }
 func (given) Close() error     { return nil }
+
+// Embedded starts n masters in this process, each on a loopback port of its
+// own. The caller must Close it.
+func Embedded(n int) (Breaker, error) {
+	c, err := simmaster.StartCluster(n)
+	if err != nil {
+		return nil, err
+	}
+	return Embed(c), nil
+}
+
+// Embed is masters of this process that have been started already.
+func Embed(c *simmaster.Cluster) Breaker { return &embedded{c, c.Masters()} }
+
+type embedded struct {
+	cluster *simmaster.Cluster
+	masters []*simmaster.Master
+}
+
+func (e *embedded) Kind() Kind     { return KindEmbedded }
+func (e *embedded) URLs() []string { return e.cluster.URLs() }
+
+func (e *embedded) Version() string {
+	const module = "github.com/alicebob/miniredis/v2"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, dep := range info.Deps {
+			if dep.Path == module {
+				return "miniredis " + dep.Version
+			}
+		}
+	}
+	return "miniredis" // a test binary does not list its modules
+}
+
+func (e *embedded) Kill(n int) error {
+	e.masters[n].Kill()
+	return nil
+}
+
+// Restart keeps the data. A master that forgets what it has granted can break
+// the lock, and is not what is shown here.
+func (e *embedded) Restart(_ context.Context, n int) error { return e.masters[n].Restart(true) }
+
+func (e *embedded) Forget(_ context.Context, n int) error { return e.masters[n].Restart(false) }
+
+func (e *embedded) Freeze(n int) error {
+	e.masters[n].Freeze()
+	return nil
+}
+
+func (e *embedded) Thaw(n int) error {
+	e.masters[n].Thaw()
+	return nil
+}
+
+func (e *embedded) SetClock(n int, offset time.Duration) error {
+	e.masters[n].SetClockOffset(offset)
+	return nil
+}
+
+func (e *embedded) Close() error {
+	e.cluster.Close()
+	return nil
+}
+
+// Spawn starts n processes of the redis-server that redistest.Find finds. Each has a
+// loopback port and a temporary directory of its own, and writes to disk before it
+// answers. ctx bounds the start. The caller must Close it.
+func Spawn(ctx context.Context, n int) (Breaker, error) {
+	path, version, err := redistest.Find()
+	if err != nil {
+		return nil, err
+	}
+	c, err := redistest.LaunchN(ctx, n, redistest.Config{AppendOnly: redistest.AppendAlways})
+	if err != nil {
+		return nil, err
+	}
+	return &spawned{c, fmt.Sprintf("redis-server %s (%s)", version, path)}, nil
+}
+
+type spawned struct {
+	cluster *redistest.Cluster
+	version string
+}
+
+func (s *spawned) Kind() Kind       { return KindSpawned }
+func (s *spawned) URLs() []string   { return s.cluster.URLs() }
+func (s *spawned) Version() string  { return s.version }
+func (s *spawned) Kill(n int) error { return s.cluster.Masters[n].Kill() }
+func (s *spawned) Close() error     { return s.cluster.Close() }
+
+func (s *spawned) Restart(ctx context.Context, n int) error {
+	return s.cluster.Masters[n].Restart(ctx, true)
+}
+
+func (s *spawned) Forget(ctx context.Context, n int) error {
+	return s.cluster.Masters[n].Restart(ctx, false)
+}
+
+func (s *spawned) Freeze(n int) error { return s.cluster.Masters[n].Freeze() }
+func (s *spawned) Thaw(n int) error   { return s.cluster.Masters[n].Thaw() }
+
+// SetClock: a process has the machine's clock.
+func (s *spawned) SetClock(int, time.Duration) error {
+	return fmt.Errorf("the clock of a process is the machine's: %w", errors.ErrUnsupported)
+}

@@ -47,13 +47,17 @@ func (v *inventory) books() books {
 
 // A door counts the buyers who are at the stock and may believe that they are
 // allowed to. One whose lock was lost does not count: its context has ended,
-// which it finds out before it writes.
+// which it finds out before it writes. The door also sees their fencing tokens, in the
+// order in which they come.
 type door struct {
 	// mu guards what follows. A context's Err is asked under it, which does
 	// not block.
 	mu     sync.Mutex
 	inside map[int]context.Context // by buyer
 	most   int                     // inside at the same time
+	last   uint64                  // the greatest token
+	tokens int
+	fell   int // tokens that were not above all before
 }
 
 // enter lets a buyer in, until the function is called.
@@ -71,11 +75,23 @@ func (d *door) enter(buyer int, ctx context.Context) (leave func()) { //nolint:r
 		}
 	}
 	d.most = max(d.most, n)
+	if l, ok := redlock.FromContext(ctx); ok && l.Fence() != 0 {
+		d.note(l.Fence())
+	}
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		delete(d.inside, buyer)
 	}
+}
+
+// note counts a token. The caller must hold mu.
+func (d *door) note(token uint64) {
+	d.tokens++
+	if token <= d.last {
+		d.fell++
+	}
+	d.last = max(d.last, token)
 }
 
 // mostInside is how many were inside at the same time, at most.
@@ -85,36 +101,9 @@ func (d *door) mostInside() int {
 	return d.most
 }
 
-// tokens are the fencing tokens of the buyers, in the order in which they came to the stock.
-type tokens struct {
-	mu   sync.Mutex // guards what follows
-	last uint64
-	all  int
-	fell int // that were not above the one before
-}
-
-// enter notes the token of a buyer's lock, if it has one.
-func (t *tokens) enter(ctx context.Context) {
-	l, ok := redlock.FromContext(ctx)
-	if !ok || l.Fence() == 0 {
-		return
-	}
-	t.note(l.Fence())
-}
-
-func (t *tokens) note(token uint64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.all++
-	if token <= t.last {
-		t.fell++
-	}
-	t.last = max(t.last, token)
-}
-
-// seen is how many tokens there were, and how many of them did not rise.
-func (t *tokens) seen() (all, fell int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.all, t.fell
+// tokensSeen is how many tokens there were, and how many of them did not rise.
+func (d *door) tokensSeen() (all, fell int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.tokens, d.fell
 }

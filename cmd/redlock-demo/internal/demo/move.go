@@ -481,7 +481,7 @@ func (m *move) audit() {
 	m.judge("no update is lost", b.sold == delivery-b.stock && !wrong, detail)
 	inside := m.shop.door.mostInside()
 	m.judge("the lock excludes, through all phases", inside == 1, fmt.Sprintf("at most %s at the stock at once", count(inside, "buyer")))
-	given, fell := m.shop.tokens.seen()
+	given, fell := m.shop.door.tokensSeen()
 	m.judge("fencing tokens rise, through all phases", given > 0 && fell == 0, fmt.Sprintf("%s, %d not above the one before", count(given, "token"), fell))
 	refused, row := m.shop.ledger.refusedInARow()
 	m.judge("no sale is refused for longer than a round", row <= 1, fmt.Sprintf("%d refused, %d of one buyer in a row at most", refused, row))

@@ -166,12 +166,12 @@ func TestAProgramThatIsNotToldIsNoticed(t *testing.T) {
 
 func TestTokensThatDoNotRiseAreCounted(t *testing.T) {
 	t.Parallel()
-	var s tokens
-	s.enter(t.Context()) // of no lock
+	var d door
+	d.enter(1, t.Context()) // with no lock
 	for _, token := range []uint64{3, 4, 4, 9, 7, 8, 10} {
-		s.note(token)
+		d.note(token)
 	}
-	if all, fell := s.seen(); all != 7 || fell != 3 {
+	if all, fell := d.tokensSeen(); all != 7 || fell != 3 {
 		t.Errorf("%d tokens, %d not above the one before", all, fell)
 	}
 }

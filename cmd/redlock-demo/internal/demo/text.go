@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/words"
 )
 
 // heading begins a numbered part of the run.
@@ -107,3 +109,9 @@ func (r *run) summary() {
 	}
 	s.line("%s all %s held, in %s", s.green(s.bold("PASSED")), count(len(res.Expectations), "expectation"), took)
 }
+
+var (
+	number = words.Number
+	count  = words.Count
+	span   = words.Span
+)

@@ -1,11 +1,8 @@
 package pipeline
 
 import (
-	"context"
 	"errors"
-	"net"
 	"slices"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,31 +10,23 @@ import (
 
 func TestAnAbandonedCallIsNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		dial := make(chan struct{})
-		cfg := s.config()
-		cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			<-dial
-			return s.dial(ctx, network, addr)
-		}
-		p := open(t, cfg)
-		var calls []*waiter
+		s, g, p := atGate(t)
+		var wanted, unwanted []*waiter
 		for i := range 9 {
 			w := start(t, p, "SET", i)
-			w.unwanted.Store(i%3 == 1)
-			calls = append(calls, w)
-		}
-		close(dial)
-		for i, w := range calls {
-			c := w.wait()
 			if i%3 != 1 {
-				if c.Err != nil || !c.Sent || c.Epoch != 1 {
-					t.Errorf("call %d: error %v, sent %t, epoch %d", i, c.Err, c.Sent, c.Epoch)
-				}
+				wanted = append(wanted, w)
 				continue
 			}
-			if !errors.Is(c.Err, ErrAbandoned) || c.Sent || c.Epoch != 0 {
-				t.Errorf("abandoned call %d: error %v, sent %t, epoch %d", i, c.Err, c.Sent, c.Epoch)
+			w.unwanted.Store(true)
+			unwanted = append(unwanted, w)
+		}
+		close(g.next)
+		mustSucceed(t, 1, wanted...)
+		mustFail(t, ErrAbandoned, unwanted...)
+		for _, w := range unwanted {
+			if w.call.Sent || w.call.Epoch != 0 {
+				t.Errorf("abandoned call: sent %t, epoch %d", w.call.Sent, w.call.Epoch)
 			}
 		}
 		want := []string{"SET 0", "SET 2", "SET 3", "SET 5", "SET 6", "SET 8"}
@@ -104,13 +93,7 @@ func TestAbandonedIsAskedWhenTheCallWouldBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
 		s.window = 1 << 10
-		release := make(chan struct{})
-		s.reply = func(_ *fakeConn, args []string) string {
-			if args[0] == "HOLD" {
-				<-release
-			}
-			return "+OK\r\n"
-		}
+		goOn := s.hold("HOLD")
 		p := connect(t, s.config())
 		start(t, p, "HOLD")
 		synctest.Wait()
@@ -125,33 +108,9 @@ func TestAbandonedIsAskedWhenTheCallWouldBeWritten(t *testing.T) {
 			t.Error("asked before its turn")
 		}
 		late.unwanted.Store(true)
-		close(release)
+		goOn()
 		if c := late.wait(); !asked || !errors.Is(c.Err, ErrAbandoned) || c.Sent {
 			t.Errorf("asked %t, error %v, sent %t", asked, c.Err, c.Sent)
-		}
-	})
-}
-
-func TestRepliesFindTheirCallsAmongManyAbandonedOnes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		s.reply = func(_ *fakeConn, args []string) string { return ":" + args[1] + "\r\n" }
-		p := connect(t, s.config())
-		calls := make([]*waiter, 2000)
-		for i := range calls {
-			calls[i] = newWaiter(t, "GET", strconv.Itoa(i))
-			calls[i].unwanted.Store(i%7 == 0)
-			calls[i].queue(p)
-		}
-		for i, w := range calls {
-			c := w.wait()
-			if i%7 == 0 {
-				if !errors.Is(c.Err, ErrAbandoned) {
-					t.Fatalf("abandoned call %d: reply %v, error %v", i, c.Reply, c.Err)
-				}
-			} else if c.Err != nil || c.Reply != int64(i) {
-				t.Fatalf("call %d: reply %v, error %v", i, c.Reply, c.Err)
-			}
 		}
 	})
 }

@@ -7,16 +7,13 @@ import (
 	"time"
 )
 
-// pausable is a server that takes its time for WAIT, until the channel says so,
-// and for FAR, 200 ms.
-func pausable(t *testing.T) (p *Pipeline, goOn chan struct{}) {
+// pausable is a server that takes its time for WAIT, until goOn is called, and for FAR,
+// 200 ms.
+func pausable(t *testing.T) (p *Pipeline, goOn func()) {
 	s := newFakeServer(t)
-	goOn = make(chan struct{})
+	goOn = s.hold("WAIT")
 	s.reply = func(_ *fakeConn, args []string) string {
-		switch args[0] {
-		case "WAIT":
-			<-goOn
-		case "FAR":
+		if args[0] == "FAR" {
 			time.Sleep(200 * time.Millisecond)
 		}
 		return "+OK\r\n"
@@ -60,67 +57,49 @@ func TestAMasterThatAnswersNothingGathersNoMoreThanABacklog(t *testing.T) {
 		if !release.pending() {
 			t.Errorf("a release was refused: %v", release.call.Err)
 		}
-		close(goOn)
-		for _, w := range append(waiting, release) {
-			if c := w.wait(); c.Err != nil {
-				t.Fatal(c.Err)
-			}
-		}
-		for _, w := range fill(t, p) {
-			if c := w.wait(); c.Err != nil {
-				t.Fatalf("when it answers again: %v", c.Err)
-			}
-		}
+		goOn()
+		mustSucceed(t, 1, append(waiting, release)...)
+		mustSucceed(t, 1, fill(t, p)...) // it answers again
 	})
 }
 
 // Neither is silent: one that answers, however late, and one of which this process
 // has not looked for the answers.
 func TestNoBacklogIsRefusedWhereTheMasterMayAnswer(t *testing.T) {
-	t.Run("far away", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p, goOn := pausable(t)
-			defer close(goOn)
-			mustAnswer(t, p, "OK", "FAR")
-			start(t, p, "FAR")
-			synctest.Wait()
-			for i := range mostUnanswered + 150 {
-				if i > mostUnanswered {
-					time.Sleep(time.Millisecond)
-				}
-				if w := start(t, p, "GET", "x"); !w.pending() {
-					t.Fatalf("call %d: %v", i, w.call.Err)
-				}
+	accepted := func(t *testing.T, p *Pipeline) {
+		t.Helper()
+		if w := start(t, p, "GET", "x"); !w.pending() {
+			t.Fatal(w.call.Err)
+		}
+	}
+	inBubble(t, "far away", func(t *testing.T) {
+		p, _ := pausable(t)
+		mustAnswer(t, p, "OK", "FAR")
+		start(t, p, "FAR")
+		synctest.Wait()
+		for i := range mostUnanswered + 150 {
+			if i > mostUnanswered {
+				time.Sleep(time.Millisecond)
 			}
-		})
+			accepted(t, p)
+		}
 	})
-	t.Run("not looked", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			p, goOn := pausable(t)
-			defer close(goOn)
-			mustAnswer(t, p, "OK", "GET", "x")
-			fill(t, p)
-			for range int(leastSilence/mostStep) - 1 {
-				if w := start(t, p, "GET", "x"); !w.pending() {
-					t.Fatal(w.call.Err)
-				}
-				time.Sleep(time.Second)
-			}
-		})
+	inBubble(t, "not looked", func(t *testing.T) {
+		p, _ := pausable(t)
+		mustAnswer(t, p, "OK", "GET", "x")
+		fill(t, p)
+		for range int(leastSilence/mostStep) - 1 {
+			accepted(t, p)
+			time.Sleep(time.Second)
+		}
 	})
-	t.Run("not connected", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			s := newFakeServer(t)
-			g := newGate(s)
-			p := open(t, g.config())
-			for i := range 2 * mostUnanswered {
-				if w := start(t, p, "GET", "x"); !w.pending() {
-					t.Fatalf("call %d: %v", i, w.call.Err)
-				}
-				time.Sleep(100 * time.Microsecond)
-			}
-			g.next <- nil
-			synctest.Wait()
-		})
+	inBubble(t, "not connected", func(t *testing.T) {
+		_, g, p := atGate(t)
+		for range 2 * mostUnanswered {
+			accepted(t, p)
+			time.Sleep(100 * time.Microsecond)
+		}
+		g.next <- nil
+		synctest.Wait()
 	})
 }

@@ -13,8 +13,7 @@ import (
 
 func TestTheFirstCallsWaitForTheFirstDial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate(newFakeServer(t))
-		p := open(t, g.config())
+		_, g, p := atGate(t)
 		w := start(t, p, "GET", "x")
 		time.Sleep(10 * time.Second)
 		if !w.pending() {
@@ -24,50 +23,34 @@ func TestTheFirstCallsWaitForTheFirstDial(t *testing.T) {
 			t.Errorf("up %t, %v", ok, err)
 		}
 		g.next <- nil
-		if c := w.wait(); c.Err != nil || c.Epoch != 1 {
-			t.Errorf("error %v, epoch %d", c.Err, c.Epoch)
-		}
-	})
-}
-
-func TestARefusedDialFailsTheCallsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate(newFakeServer(t))
-		p := open(t, g.config())
-		first := start(t, p, "GET", "x")
-		begun := time.Now()
-		g.next <- errRefused
-		first.wait()
-		second := do(t, p, "GET", "x")
-		for _, c := range []*Call{first.call, second} {
-			var down *DownError
-			if !errors.Is(c.Err, ErrDown) || !errors.Is(c.Err, errRefused) || !errors.As(c.Err, &down) {
-				t.Errorf("error %v, want a DownError because of %v", c.Err, errRefused)
-			}
-			if c.Sent || c.Epoch != 0 || c.Reply != nil {
-				t.Errorf("sent %t, epoch %d, reply %v", c.Sent, c.Epoch, c.Reply)
-			}
-		}
-		if took := time.Since(begun); took != 0 {
-			t.Errorf("it took %v", took)
-		}
-		g.next <- nil
-		synctest.Wait()
-		mustAnswer(t, p, "OK", "GET", "x")
+		mustSucceed(t, 1, w)
 	})
 }
 
 // While a master is down the last attempt is what counts.
-func TestTheCauseIsThatOfTheLastDial(t *testing.T) {
+func TestADialThatFailsFailsTheCallsAtOnceWithItsCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate(newFakeServer(t))
-		p := open(t, g.config())
-		other := errors.New("connect: no route to host")
-		for _, cause := range []error{errRefused, other, errRefused} {
+		_, g, p := atGate(t)
+		first := start(t, p, "GET", "x")
+		for i, cause := range []error{errRefused, errors.New("connect: no route to host"), errRefused} {
 			g.next <- cause
+			begun := time.Now()
 			synctest.Wait()
-			if c := do(t, p, "GET"); !errors.Is(c.Err, cause) {
-				t.Errorf("error %v, want %v", c.Err, cause)
+			failed := []*Call{do(t, p, "GET", "x")}
+			if i == 0 {
+				failed = append(failed, first.wait())
+			}
+			for _, c := range failed {
+				var down *DownError
+				if !errors.Is(c.Err, ErrDown) || !errors.Is(c.Err, cause) || !errors.As(c.Err, &down) {
+					t.Errorf("error %v, want a DownError because of %v", c.Err, cause)
+				}
+				if c.Sent || c.Epoch != 0 || c.Reply != nil {
+					t.Errorf("sent %t, epoch %d, reply %v", c.Sent, c.Epoch, c.Reply)
+				}
+			}
+			if took := time.Since(begun); took != 0 {
+				t.Errorf("it took %v", took)
 			}
 		}
 		g.next <- nil
@@ -75,6 +58,7 @@ func TestTheCauseIsThatOfTheLastDial(t *testing.T) {
 		if ok, err := p.Up(); !ok || err != nil {
 			t.Errorf("up %t, %v", ok, err)
 		}
+		mustAnswer(t, p, "OK", "GET", "x")
 	})
 }
 
@@ -141,23 +125,29 @@ func TestAMasterThatIsDownIsDialledWithABackoff(t *testing.T) {
 }
 
 // After a connection that served, the count starts again: the first redial is
-// immediate, and calls wait for it.
+// immediate, and calls wait for it. Servers close connections that are idle (timeout in
+// redis.conf), and proxies do. That is no failed dial either, however often it happens.
 func TestALostConnectionIsReplacedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		p := connect(t, s.config())
-		for n := 1; n < 10; n++ {
-			begun := time.Now()
-			if c := mustAnswer(t, p, "OK", "GET", "x"); c.Epoch != uint64(n) {
-				t.Fatalf("epoch %d, want %d", c.Epoch, n)
+	for name, serves := range map[string]bool{"that served": true, "that was idle": false} {
+		inBubble(t, name, func(t *testing.T) {
+			s := newFakeServer(t)
+			p := connect(t, s.config())
+			for n := 1; n < 20; n++ {
+				if serves {
+					mustSucceed(t, uint64(n), start(t, p, "GET", "x"))
+				} else {
+					time.Sleep(5 * time.Minute)
+				}
+				begun := time.Now()
+				_ = s.conn(n).Close()
+				synctest.Wait()
+				if ok, err := p.Up(); !ok || time.Since(begun) != 0 {
+					t.Fatalf("loss %d: up %t, %v, after %v", n, ok, err, time.Since(begun))
+				}
 			}
-			_ = s.conn(n).Close()
-			synctest.Wait()
-			if took := time.Since(begun); took != 0 {
-				t.Errorf("loss %d: it took %v", n, took)
-			}
-		}
-	})
+			mustAnswer(t, p, "OK", "GET", "x")
+		})
+	}
 }
 
 func TestAServerThatGreetsAndHangsUpIsNotDialledInALoop(t *testing.T) {
@@ -169,55 +159,34 @@ func TestAServerThatGreetsAndHangsUpIsNotDialledInALoop(t *testing.T) {
 		{"after a while", func(c *fakeConn) { time.Sleep(time.Millisecond); _ = c.Close() }},
 		{"with an unwanted reply", func(c *fakeConn) { _, _ = io.WriteString(c, "+BYE\r\n") }},
 	} {
-		t.Run(hangUp.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newFakeServer(t)
-				s.greet = func(c *fakeConn, args []string) (string, bool) {
-					if join(args) == "CLIENT ID" {
-						return "-NOPERM\r\n", true // so that no connection is killed
-					}
-					if args[0] != "PING" { // it is the last of the handshake
-						return "", false
-					}
-					_, _ = io.WriteString(c, c.greeting(args))
-					hangUp.when(c)
-					return "", true
+		inBubble(t, hangUp.name, func(t *testing.T) {
+			s := newFakeServer(t)
+			s.greet = func(c *fakeConn, args []string) (string, bool) {
+				if join(args) == "CLIENT ID" {
+					return "-NOPERM\r\n", true // so that no connection is killed
 				}
-				p := open(t, s.config())
-				time.Sleep(time.Minute)
-				// With pauses of half a second to a second, after the first few.
-				if n := s.dials(); n < 60 || n > 130 {
-					t.Errorf("%d dials in a minute", n)
+				if args[0] != "PING" { // it is the last of the handshake
+					return "", false
 				}
-				if up, _ := p.Up(); up {
-					return // in its millisecond
-				}
-				begun := time.Now()
-				if c := do(t, p, "GET", "x"); !errors.Is(c.Err, ErrDown) || time.Since(begun) != 0 {
-					t.Errorf("error %v after %v, want ErrDown at once", c.Err, time.Since(begun))
-				}
-			})
+				_, _ = io.WriteString(c, c.greeting(args))
+				hangUp.when(c)
+				return "", true
+			}
+			p := open(t, s.config())
+			time.Sleep(time.Minute)
+			// With pauses of half a second to a second, after the first few.
+			if n := s.dials(); n < 60 || n > 130 {
+				t.Errorf("%d dials in a minute", n)
+			}
+			if up, _ := p.Up(); up {
+				return // in its millisecond
+			}
+			begun := time.Now()
+			if c := do(t, p, "GET", "x"); !errors.Is(c.Err, ErrDown) || time.Since(begun) != 0 {
+				t.Errorf("error %v after %v, want ErrDown at once", c.Err, time.Since(begun))
+			}
 		})
 	}
-}
-
-// Servers close connections that are idle (timeout in redis.conf) and proxies
-// do. That is no failed dial, however often it happens: the next call must not
-// find the master down.
-func TestAnIdleConnectionThatIsClosedIsNoFailure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		p := connect(t, s.config())
-		for n := 1; n < 20; n++ {
-			time.Sleep(5 * time.Minute)
-			_ = s.conn(n).Close()
-			synctest.Wait()
-			if ok, err := p.Up(); !ok {
-				t.Fatalf("idle connection %d was closed: the master counts as down: %v", n, err)
-			}
-		}
-		mustAnswer(t, p, "OK", "GET", "x")
-	})
 }
 
 // A master that greets and then answers nothing must not be up more often than
@@ -225,9 +194,7 @@ func TestAnIdleConnectionThatIsClosedIsNoFailure(t *testing.T) {
 func TestAMasterThatStallsAgainAndAgainIsDialledWithABackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
-		frozen := make(chan struct{})
-		t.Cleanup(func() { close(frozen) })
-		s.reply = func(*fakeConn, []string) string { <-frozen; return "" }
+		s.hold("GET")
 		cfg := s.config()
 		cfg.StallLimit, cfg.MaxBackoff = 5*time.Second, 5*time.Second
 		p := connect(t, cfg)

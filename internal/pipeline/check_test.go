@@ -119,33 +119,31 @@ func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {
 // What was answered counts for nothing when the check was not, or only in part.
 func TestACallWhoseCheckIsLostFails(t *testing.T) {
 	for _, last := range []string{"FIRST", "SECOND"} {
-		t.Run(last, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newFakeServer(t)
-				s.reply = func(c *fakeConn, args []string) string {
-					switch args[0] {
-					case last:
-						_ = c.Close()
-					case "FIRST":
-						return saysA
-					}
-					return "+OK\r\n"
+		inBubble(t, last, func(t *testing.T) {
+			s := newFakeServer(t)
+			s.reply = func(c *fakeConn, args []string) string {
+				switch args[0] {
+				case last:
+					_ = c.Close()
+				case "FIRST":
+					return saysA
 				}
-				g := newGate(s)
-				p := open(t, g.config())
-				calls := startChecked(t, p, "VOTE", "PLAIN")
-				g.next <- nil
-				if c := calls[1].wait(); c.Err != nil {
-					t.Errorf("the plain call: %v", c.Err)
-				}
-				if c := calls[0].wait(); !errors.Is(c.Err, ErrConnectionLost) || c.Reply != nil || c.Said().Mark != "" || !c.Sent {
-					t.Errorf("the vote: %v, reply %v, mark %q", c.Err, c.Reply, c.Said().Mark)
-				}
-				synctest.Wait()
-				if n := p.inFlight(); n != 0 {
-					t.Errorf("%d calls in flight", n)
-				}
-			})
+				return "+OK\r\n"
+			}
+			g := newGate(s)
+			p := open(t, g.config())
+			calls := startChecked(t, p, "VOTE", "PLAIN")
+			g.next <- nil
+			if c := calls[1].wait(); c.Err != nil {
+				t.Errorf("the plain call: %v", c.Err)
+			}
+			if c := calls[0].wait(); !errors.Is(c.Err, ErrConnectionLost) || c.Reply != nil || c.Said().Mark != "" || !c.Sent {
+				t.Errorf("the vote: %v, reply %v, mark %q", c.Err, c.Reply, c.Said().Mark)
+			}
+			synctest.Wait()
+			if n := p.inFlight(); n != 0 {
+				t.Errorf("%d calls in flight", n)
+			}
 		})
 	}
 }

@@ -14,41 +14,46 @@ import (
 	"time"
 )
 
+// mustBeClosed is for calls that Close must have ended.
+func mustBeClosed(t *testing.T, calls ...*waiter) {
+	t.Helper()
+	for i, w := range calls {
+		if w.pending() {
+			t.Fatalf("call %d, %s: pending after Close", i, w.call.Cmd)
+		}
+	}
+	mustFail(t, ErrClosed, calls...)
+}
+
 func TestCloseCompletesEverythingAndIsIdempotent(t *testing.T) {
+	getAndKept := func(t *testing.T, p *Pipeline) []*waiter {
+		return []*waiter{start(t, p, "GET"), startKept(t, p, time.Hour, "K1")}
+	}
 	for _, test := range []struct {
 		name  string
-		setUp func(t *testing.T, s *fakeServer, cfg *Config)
+		setUp func(s *fakeServer, cfg *Config)
 		queue func(t *testing.T, p *Pipeline) []*waiter // what must end with ErrClosed
 	}{
-		{"before the first dial is over", func(_ *testing.T, s *fakeServer, cfg *Config) {
-			cfg.Dialer = newGate(s).dial
-		}, func(t *testing.T, p *Pipeline) []*waiter {
-			return []*waiter{start(t, p, "GET"), startKept(t, p, time.Hour, "K1")}
-		}},
-		{"in the middle of the handshake", func(_ *testing.T, s *fakeServer, _ *Config) {
-			s.greet = func(*fakeConn, []string) (string, bool) { return "", true }
-		}, func(t *testing.T, p *Pipeline) []*waiter {
-			return []*waiter{start(t, p, "GET"), startKept(t, p, time.Hour, "K1")}
-		}},
-		{"while credentials are fetched", func(_ *testing.T, _ *fakeServer, cfg *Config) {
+		{"before the first dial is over", func(s *fakeServer, cfg *Config) { cfg.Dialer = newGate(s).dial }, getAndKept},
+		{"in the middle of the handshake", func(s *fakeServer, _ *Config) { s.hold("INFO") }, getAndKept},
+		{"while credentials are fetched", func(_ *fakeServer, cfg *Config) {
 			cfg.Credentials = func(ctx context.Context) (string, string, error) {
 				<-ctx.Done()
 				return "", "", ctx.Err()
 			}
-		}, func(t *testing.T, p *Pipeline) []*waiter { return []*waiter{start(t, p, "GET")} }},
-		{"idle", func(*testing.T, *fakeServer, *Config) {}, func(t *testing.T, p *Pipeline) []*waiter {
+		}, getAndKept},
+		{"idle", func(*fakeServer, *Config) {}, func(t *testing.T, p *Pipeline) []*waiter {
 			mustAnswer(t, p, "OK", "GET", "x")
 			return nil
 		}},
-		{"with calls under way to a frozen master", func(t *testing.T, s *fakeServer, _ *Config) {
-			freezeOn(t, s)
-		}, func(t *testing.T, p *Pipeline) []*waiter {
-			all := []*waiter{start(t, p, "FREEZE"), startKept(t, p, time.Hour, "K1")}
-			synctest.Wait()
-			return append(all, start(t, p, "GET"))
-		}},
-		{"with a blocked write and a full queue", func(t *testing.T, s *fakeServer, cfg *Config) {
-			freezeOn(t, s)
+		{"with calls under way to a frozen master", func(s *fakeServer, _ *Config) { s.hold("FREEZE") },
+			func(t *testing.T, p *Pipeline) []*waiter {
+				all := []*waiter{start(t, p, "FREEZE"), startKept(t, p, time.Hour, "K1")}
+				synctest.Wait()
+				return append(all, start(t, p, "GET"))
+			}},
+		{"with a blocked write and a full queue", func(s *fakeServer, cfg *Config) {
+			s.hold("FREEZE")
 			s.window, cfg.QueueLimit = 4<<10, 100
 		}, func(t *testing.T, p *Pipeline) []*waiter {
 			all := []*waiter{start(t, p, "FREEZE")}
@@ -58,60 +63,49 @@ func TestCloseCompletesEverythingAndIsIdempotent(t *testing.T) {
 			for range 98 {
 				all = append(all, start(t, p, "GET"))
 			}
-			if c := do(t, p, "GET"); !errors.Is(c.Err, ErrQueueFull) {
-				t.Errorf("the queue is not full: %v", c.Err)
-			}
+			mustFail(t, ErrQueueFull, start(t, p, "GET"))
 			return all
 		}},
-		{"while the master is down", func(_ *testing.T, _ *fakeServer, cfg *Config) {
+		{"while the master is down", func(_ *fakeServer, cfg *Config) {
 			cfg.Dialer = func(context.Context, string, string) (net.Conn, error) { return nil, errRefused }
 			cfg.MinBackoff, cfg.MaxBackoff = time.Hour, time.Hour
 		}, func(t *testing.T, p *Pipeline) []*waiter { return []*waiter{startKept(t, p, 2*time.Hour, "K1")} }},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newFakeServer(t)
-				cfg := s.config()
-				test.setUp(t, s, &cfg)
-				p := open(t, cfg)
-				synctest.Wait()
-				calls := test.queue(t, p)
-				synctest.Wait()
-				begun := time.Now()
-				var wg sync.WaitGroup
-				for range 5 {
-					wg.Go(p.Close)
+		inBubble(t, test.name, func(t *testing.T) {
+			s := newFakeServer(t)
+			cfg := s.config()
+			test.setUp(s, &cfg)
+			p := open(t, cfg)
+			synctest.Wait()
+			calls := test.queue(t, p)
+			synctest.Wait()
+			begun := time.Now()
+			var wg sync.WaitGroup
+			for range 5 {
+				wg.Go(p.Close)
+			}
+			wg.Wait()
+			p.Close()
+			if took := time.Since(begun); took != 0 {
+				t.Errorf("Close took %v", took)
+			}
+			mustBeClosed(t, calls...)
+			for _, w := range []*waiter{start(t, p, "GET"), startKept(t, p, time.Hour, "K2")} {
+				if c := w.wait(); !errors.Is(c.Err, ErrClosed) || c.Sent || w.delayed.Load() != 0 {
+					t.Errorf("after Close: error %v, sent %t, delayed %d times", c.Err, c.Sent, w.delayed.Load())
 				}
-				wg.Wait()
-				p.Close()
-				if took := time.Since(begun); took != 0 {
-					t.Errorf("Close took %v", took)
-				}
-				for i, w := range calls {
-					if w.pending() {
-						t.Fatalf("call %d, %s: pending after Close", i, w.call.Cmd)
-					}
-					if !errors.Is(w.call.Err, ErrClosed) {
-						t.Errorf("call %d, %s: error %v, want ErrClosed", i, w.call.Cmd, w.call.Err)
-					}
-				}
-				for _, w := range []*waiter{start(t, p, "GET"), startKept(t, p, time.Hour, "K2")} {
-					if c := w.wait(); !errors.Is(c.Err, ErrClosed) || c.Sent || w.delayed.Load() != 0 {
-						t.Errorf("after Close: error %v, sent %t, delayed %d times", c.Err, c.Sent, w.delayed.Load())
-					}
-				}
-				if ok, err := p.Up(); ok || !errors.Is(err, ErrClosed) {
-					t.Errorf("up %t, %v", ok, err)
-				}
-				if got := p.Stats(); got.InFlight != 0 || got.Connected || !errors.Is(got.Err, ErrClosed) {
-					t.Errorf("stats: %+v", got)
-				}
-				dials := s.dials()
-				time.Sleep(time.Hour)
-				if n := s.dials(); n != dials {
-					t.Errorf("%d dials after Close", n-dials)
-				}
-			})
+			}
+			if ok, err := p.Up(); ok || !errors.Is(err, ErrClosed) {
+				t.Errorf("up %t, %v", ok, err)
+			}
+			if got := p.Stats(); got.InFlight != 0 || got.Connected || !errors.Is(got.Err, ErrClosed) {
+				t.Errorf("stats: %+v", got)
+			}
+			dials := s.dials()
+			time.Sleep(time.Hour)
+			if n := s.dials(); n != dials {
+				t.Errorf("%d dials after Close", n-dials)
+			}
 		})
 	}
 }
@@ -134,9 +128,7 @@ func TestCloseEndsADialThatHangs(t *testing.T) {
 		if !ended {
 			t.Error("Close did not wait for the dialer")
 		}
-		if w.pending() || !errors.Is(w.call.Err, ErrClosed) {
-			t.Errorf("pending %t, error %v", w.pending(), w.call.Err)
-		}
+		mustBeClosed(t, w)
 	})
 }
 
@@ -164,51 +156,6 @@ func TestAConnectionThatComesTooLateIsClosed(t *testing.T) {
 	})
 }
 
-func TestCloseWhileEverybodyQueues(t *testing.T) {
-	for range 20 {
-		s := newFakeServer(t)
-		p := New(short(s.config()))
-		var wg sync.WaitGroup
-		var mu sync.Mutex
-		var calls []*waiter
-		for range 8 {
-			wg.Go(func() {
-				for i := 0; ; i++ {
-					w := newWaiter(t, "GET", i)
-					if i%3 == 0 {
-						w.call.Keep = time.Now().Add(time.Hour)
-					}
-					mu.Lock()
-					calls = append(calls, w)
-					mu.Unlock()
-					w.queue(p)
-					if i%10 == 0 {
-						if c := w.wait(); errors.Is(c.Err, ErrClosed) {
-							return
-						}
-					}
-				}
-			})
-		}
-		waitUp(t, p)
-		eventually(t, "calls are answered", func() bool { return p.Stats().Commands > 100 })
-		p.Close()
-		wg.Wait()
-		for _, w := range calls {
-			if n := w.completed.Load(); n != 1 {
-				t.Fatalf("a call was completed %d times", n)
-			}
-			if err := w.call.Err; err != nil && !errors.Is(err, ErrClosed) {
-				t.Fatalf("error %v", err)
-			}
-		}
-		if n := p.Stats().InFlight; n != 0 {
-			t.Fatalf("%d in flight", n)
-		}
-		s.stop()
-	}
-}
-
 // Also between the end of a dial and the beginning of the session.
 func TestCloseAtAnyMomentOfADial(t *testing.T) {
 	s := newFakeServer(t)
@@ -232,7 +179,7 @@ func TestCloseOnRealSockets(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {
 		t.Run(network, func(t *testing.T) {
 			s := newFakeServer(t)
-			freezeOn(t, s)
+			s.hold("FREEZE")
 			cfg := short(s.config())
 			cfg.Network, cfg.Addr, cfg.Dialer = network, s.listen(network, nil), nil
 			cfg.StallLimit = time.Minute
@@ -240,11 +187,7 @@ func TestCloseOnRealSockets(t *testing.T) {
 			mustAnswer(t, p, "OK", "GET", "x")
 			calls := []*waiter{start(t, p, "FREEZE"), start(t, p, "SET", strings.Repeat("x", 16<<20)), start(t, p, "GET")}
 			p.Close()
-			for _, w := range calls {
-				if w.pending() || !errors.Is(w.call.Err, ErrClosed) {
-					t.Errorf("%s: pending %t, error %v", w.call.Cmd, w.pending(), w.call.Err)
-				}
-			}
+			mustBeClosed(t, calls...)
 		})
 	}
 }
@@ -311,28 +254,20 @@ func TestRedigoSetsNoDeadlinesAndClosesNothing(t *testing.T) {
 
 func TestWhatWasNeverSentIsNotWaitedForAtClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		cfg := s.config()
-		cfg.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}
-		p := open(t, cfg)
-		kept := newWaiter(t, "DEL", "x")
-		kept.call.Keep = time.Now().Add(time.Hour)
-		kept.queue(p)
-		lost := newWaiter(t, "GET", "x").queue(p)
+		_, _, p := atGate(t)
+		calls := []*waiter{startKept(t, p, time.Hour, "DEL", "x"), start(t, p, "GET", "x")}
 		began := time.Now()
 		p.CloseUnused()
-		for _, w := range []*waiter{kept, lost, newWaiter(t, "GET", "y").queue(p)} {
-			if c := w.wait(); !errors.Is(c.Err, ErrClosed) || c.Sent {
-				t.Errorf("%v, sent: %t", c.Err, c.Sent)
+		calls = append(calls, start(t, p, "GET", "y"))
+		mustFail(t, ErrClosed, calls...)
+		for _, w := range calls {
+			if w.call.Sent {
+				t.Errorf("%s counts as sent", w.call.Cmd)
 			}
 		}
 		if d := time.Since(began); d > 0 {
 			t.Errorf("it took %v", d)
 		}
-		p.Close()
 	})
 }
 

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -20,14 +19,12 @@ func wantDelivery(t *testing.T, p *Pipeline, what string, answered, settled bool
 
 func TestDeliveryTellsHowFarCallsHaveCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		g := newGate(s)
+		s, g, p := atGate(t)
 		answer := make(chan struct{})
 		s.reply = func(*fakeConn, []string) string {
 			<-answer
 			return "+OK\r\n"
 		}
-		p := open(t, g.config())
 		wantDelivery(t, p, "connecting, nothing asked", false, true)
 		one := start(t, p, "ONE")
 		wantDelivery(t, p, "connecting", false, false)
@@ -62,10 +59,8 @@ func TestDeliveryTellsHowFarCallsHaveCome(t *testing.T) {
 // A near master is waited for, however long it takes: it may be busy, or come back.
 func TestOnlyAMasterFarAwayIsSettledWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		g := newGate(s)
+		s, g, p := atGate(t)
 		s.reply = func(*fakeConn, []string) string { return "" }
-		p := open(t, g.config())
 		g.next <- nil
 		call := start(t, p, "ONE")
 		synctest.Wait()
@@ -106,13 +101,8 @@ func TestCloseLeavesWhatWasWrittenToTheKernel(t *testing.T) {
 	for _, all := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newFakeServer(t)
-			busy := make(chan struct{})
-			s.reply = func(_ *fakeConn, args []string) string {
-				if args[0] == "BUSY" {
-					<-busy
-				}
-				return "" // it reads all that it has before it writes an answer
-			}
+			goOn := s.hold("BUSY")
+			s.reply = func(*fakeConn, []string) string { return "" } // it reads all that it has before it writes an answer
 			s.window = 4 << 10
 			p := connect(t, s.config())
 			calls := []*waiter{start(t, p, "BUSY")}
@@ -125,12 +115,8 @@ func TestCloseLeavesWhatWasWrittenToTheKernel(t *testing.T) {
 			p.session.outgoing.nearest.Store(int64(farFrom))
 			time.Sleep(restsFor)
 			p.Close()
-			for _, w := range calls {
-				if c := w.wait(); !errors.Is(c.Err, ErrClosed) {
-					t.Errorf("%s: %v", c.Cmd, c.Err)
-				}
-			}
-			close(busy)
+			mustFail(t, ErrClosed, calls...)
+			goOn()
 			synctest.Wait()
 			if got := s.conn(1).calls(); !slices.Contains(got, "RELEASE") && all {
 				t.Errorf("the master got %q", got)

@@ -56,45 +56,52 @@ func TestNoErrorMatchesAContexts(t *testing.T) {
 				cfg.Credentials = func(context.Context) (string, string, error) { return "", "", cause }
 			},
 			"reading fails with it": func(s *fakeServer, cfg *Config) {
-				cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-					conn, err := s.dial(ctx, network, addr)
-					return &failing{Conn: conn, read: cause}, err
+				cfg.Dialer = func(context.Context, string, string) (net.Conn, error) {
+					client, _ := memPipe(s.window)
+					return newFailing(client, cause, nil), nil
 				}
 			},
 			"writing fails with it": func(s *fakeServer, cfg *Config) {
-				cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-					conn, err := s.dial(ctx, network, addr)
-					return &failing{Conn: conn, write: cause}, err
+				cfg.Dialer = func(context.Context, string, string) (net.Conn, error) {
+					client, _ := memPipe(s.window)
+					return newFailing(client, nil, cause), nil
 				}
 			},
 		} {
-			t.Run(name+": "+where, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := newFakeServer(t)
-					cfg := s.config()
-					set(s, &cfg)
-					p := open(t, cfg)
-					c := do(t, p, "GET", "x")
-					if !errors.Is(c.Err, ErrDown) {
-						t.Errorf("error %v, want ErrDown", c.Err)
-					}
-					mustNotMatchAContext(t, c.Err)
-					mustNotMatchAContext(t, p.Stats().Err)
-					_, err := p.Up()
-					mustNotMatchAContext(t, err)
-					kept := startKept(t, p, time.Minute, "K1")
-					p.Close()
-					mustNotMatchAContext(t, kept.call.Err)
-				})
+			inBubble(t, name+": "+where, func(t *testing.T) {
+				s := newFakeServer(t)
+				cfg := s.config()
+				set(s, &cfg)
+				p := open(t, cfg)
+				c := do(t, p, "GET", "x")
+				if !errors.Is(c.Err, ErrDown) {
+					t.Errorf("error %v, want ErrDown", c.Err)
+				}
+				mustNotMatchAContext(t, c.Err)
+				mustNotMatchAContext(t, p.Stats().Err)
+				_, err := p.Up()
+				mustNotMatchAContext(t, err)
+				kept := startKept(t, p, time.Minute, "K1")
+				p.Close()
+				mustNotMatchAContext(t, kept.call.Err)
 			})
 		}
 	}
 }
 
-// failing fails at the first read or write.
+// failing fails its first write with what is in write, and each read with read, if that is set.
 type failing struct {
 	net.Conn
-	read, write error
+	read  error
+	write chan error
+}
+
+func newFailing(conn net.Conn, read, write error) *failing {
+	c := &failing{Conn: conn, read: read, write: make(chan error, 1)}
+	if write != nil {
+		c.write <- write
+	}
+	return c
 }
 
 func (c *failing) Read(p []byte) (int, error) {
@@ -105,50 +112,35 @@ func (c *failing) Read(p []byte) (int, error) {
 }
 
 func (c *failing) Write(p []byte) (int, error) {
-	if c.write != nil {
-		return 0, c.write
+	select {
+	case err := <-c.write:
+		return 0, err
+	default:
+		return c.Conn.Write(p)
 	}
-	return c.Conn.Write(p)
 }
 
 // Also not where it happens to a session that serves.
 func TestNoErrorOfALostConnectionMatchesAContexts(t *testing.T) {
 	for name, cause := range contextual(t) {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newFakeServer(t)
-				cfg := s.config()
-				var conn *failsLater
-				cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-					raw, err := s.dial(ctx, network, addr)
-					conn = &failsLater{Conn: raw, fail: make(chan error, 1)}
-					return conn, err
-				}
-				p := connect(t, cfg)
-				mustAnswer(t, p, "OK", "GET", "x")
-				conn.fail <- cause
-				c := do(t, p, "GET", "x")
-				mustNotMatchAContext(t, c.Err)
-				if !errors.Is(c.Err, ErrConnectionLost) {
-					t.Errorf("error %v, want ErrConnectionLost", c.Err)
-				}
-			})
+		inBubble(t, name, func(t *testing.T) {
+			s := newFakeServer(t)
+			cfg := s.config()
+			var conn *failing
+			cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				raw, err := s.dial(ctx, network, addr)
+				conn = newFailing(raw, nil, nil)
+				return conn, err
+			}
+			p := connect(t, cfg)
+			mustAnswer(t, p, "OK", "GET", "x")
+			conn.write <- cause
+			c := do(t, p, "GET", "x")
+			mustNotMatchAContext(t, c.Err)
+			if !errors.Is(c.Err, ErrConnectionLost) {
+				t.Errorf("error %v, want ErrConnectionLost", c.Err)
+			}
 		})
-	}
-}
-
-// failsLater fails a write with what it is given.
-type failsLater struct {
-	net.Conn
-	fail chan error
-}
-
-func (c *failsLater) Write(p []byte) (int, error) {
-	select {
-	case err := <-c.fail:
-		return 0, err
-	default:
-		return c.Conn.Write(p)
 	}
 }
 

@@ -40,35 +40,33 @@ func TestTheHandshakeIsSentInOneFlush(t *testing.T) {
 			c.Scripts = []Script{{"exists-1", "return 1"}, {"exists-2", "return 2"}}
 		}, []string{"AUTH me pw", "SELECT 7", "CLIENT ID", "INFO server", "CLIENT SETNAME redquorum", "SCRIPT EXISTS exists-1 exists-2", "PING"}},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newFakeServer(t)
-				// Nothing is answered before all has come: who waits for an
-				// answer in between would wait for ever.
-				s.greet = func(c *fakeConn, args []string) (string, bool) {
-					if len(c.seen()) < len(test.want) {
-						return "", true
-					}
-					for _, args := range c.seen() {
-						if _, err := io.WriteString(c, c.greeting(args)); err != nil {
-							t.Error(err)
-						}
-					}
+		inBubble(t, test.name, func(t *testing.T) {
+			s := newFakeServer(t)
+			// Nothing is answered before all has come: who waits for an
+			// answer in between would wait for ever.
+			s.greet = func(c *fakeConn, args []string) (string, bool) {
+				if len(c.seen()) < len(test.want) {
 					return "", true
 				}
-				cfg := s.config()
-				test.set(&cfg)
-				p := connect(t, cfg)
-				if got := joined(s.conn(1).seen()); !slices.Equal(got, test.want) {
-					t.Errorf("sent: %q, want %q", got, test.want)
+				for _, args := range c.seen() {
+					if _, err := io.WriteString(c, c.greeting(args)); err != nil {
+						t.Error(err)
+					}
 				}
-				if n := s.conn(1).client.writes.Load(); n != 1 {
-					t.Errorf("%d writes, want 1", n)
-				}
-				if got := p.Stats(); got.RunID != testRunID || got.Epoch != 1 || !got.Connected {
-					t.Errorf("stats: %+v", got)
-				}
-			})
+				return "", true
+			}
+			cfg := s.config()
+			test.set(&cfg)
+			p := connect(t, cfg)
+			if got := joined(s.conn(1).seen()); !slices.Equal(got, test.want) {
+				t.Errorf("sent: %q, want %q", got, test.want)
+			}
+			if n := s.conn(1).client.writes.Load(); n != 1 {
+				t.Errorf("%d writes, want 1", n)
+			}
+			if got := p.Stats(); got.RunID != testRunID || got.Epoch != 1 || !got.Connected {
+				t.Errorf("stats: %+v", got)
+			}
 		})
 	}
 }
@@ -176,19 +174,17 @@ func TestNobodyIsKilledInDoubt(t *testing.T) {
 			return ":5\r\n", join(args) == "CLIENT ID"
 		}},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newFakeServer(t)
-				s.greet = test.greet
-				p := connect(t, s.config())
-				mustAnswer(t, p, "OK", "GET", "x")
-				_ = s.conn(1).Close()
-				synctest.Wait()
-				mustAnswer(t, p, "OK", "GET", "x")
-				if got := joined(s.conn(2).seen()); slices.ContainsFunc(got, func(c string) bool { return strings.HasPrefix(c, "CLIENT KILL") }) {
-					t.Errorf("sent: %q", got)
-				}
-			})
+		inBubble(t, test.name, func(t *testing.T) {
+			s := newFakeServer(t)
+			s.greet = test.greet
+			p := connect(t, s.config())
+			mustAnswer(t, p, "OK", "GET", "x")
+			_ = s.conn(1).Close()
+			synctest.Wait()
+			mustAnswer(t, p, "OK", "GET", "x")
+			if got := joined(s.conn(2).seen()); slices.ContainsFunc(got, func(c string) bool { return strings.HasPrefix(c, "CLIENT KILL") }) {
+				t.Errorf("sent: %q", got)
+			}
 		})
 	}
 }
@@ -220,24 +216,22 @@ func TestWhatIsOptionalMayBeRefused(t *testing.T) {
 		"NOPERM this user has no permissions to run the command", "ERR unknown command", "ERR unknown subcommand",
 		"BUSY Redis is busy running a script.", "MISCONF x",
 	} {
-		t.Run(text, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newFakeServer(t)
-				s.greet = func(_ *fakeConn, args []string) (string, bool) {
-					return "-" + text + "\r\n", args[0] != "AUTH" && args[0] != "SELECT"
-				}
-				cfg := s.config()
-				cfg.Password, cfg.DB, cfg.ClientName, cfg.Scripts = "pw", 1, "redquorum", []Script{{"sha1", "return 1"}}
-				p := connect(t, cfg)
-				for n := range 3 { // the kill of the one before is refused, too
-					mustAnswer(t, p, "OK", "GET", "x")
-					_ = s.conn(n + 1).Close()
-					synctest.Wait()
-				}
-				if got := p.Stats().RunID; got != "" {
-					t.Errorf("run_id %q", got)
-				}
-			})
+		inBubble(t, text, func(t *testing.T) {
+			s := newFakeServer(t)
+			s.greet = func(_ *fakeConn, args []string) (string, bool) {
+				return "-" + text + "\r\n", args[0] != "AUTH" && args[0] != "SELECT"
+			}
+			cfg := s.config()
+			cfg.Password, cfg.DB, cfg.ClientName, cfg.Scripts = "pw", 1, "redquorum", []Script{{"sha1", "return 1"}}
+			p := connect(t, cfg)
+			for n := range 3 { // the kill of the one before is refused, too
+				mustAnswer(t, p, "OK", "GET", "x")
+				_ = s.conn(n + 1).Close()
+				synctest.Wait()
+			}
+			if got := p.Stats().RunID; got != "" {
+				t.Errorf("run_id %q", got)
+			}
 		})
 	}
 }
@@ -271,26 +265,24 @@ func TestOnlyTheScriptsThatAMasterLacksAreLoaded(t *testing.T) {
 		{"it tells of too few", "*2\r\n:1\r\n:1\r\n", []string{"SCRIPT LOAD return 1", "SCRIPT LOAD return 2", "SCRIPT LOAD return 3"}},
 		{"it has all", "*3\r\n:1\r\n:1\r\n:1\r\n", nil},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newFakeServer(t)
-				s.greet = func(_ *fakeConn, args []string) (string, bool) {
-					return test.refuse, test.refuse != "" && len(args) > 1 && args[1] == "EXISTS"
+		inBubble(t, test.name, func(t *testing.T) {
+			s := newFakeServer(t)
+			s.greet = func(_ *fakeConn, args []string) (string, bool) {
+				return test.refuse, test.refuse != "" && len(args) > 1 && args[1] == "EXISTS"
+			}
+			cfg := s.config()
+			cfg.Scripts = []Script{{"sha1", "return 1"}, {"exists-2", "return 2"}, {"sha3", "return 3"}}
+			p := connect(t, cfg)
+			mustAnswer(t, p, "OK", "GET", "x")
+			var got []string
+			for _, args := range s.conn(1).seen() {
+				if len(args) > 1 && args[1] == "LOAD" {
+					got = append(got, strings.Join(args, " "))
 				}
-				cfg := s.config()
-				cfg.Scripts = []Script{{"sha1", "return 1"}, {"exists-2", "return 2"}, {"sha3", "return 3"}}
-				p := connect(t, cfg)
-				mustAnswer(t, p, "OK", "GET", "x")
-				var got []string
-				for _, args := range s.conn(1).seen() {
-					if len(args) > 1 && args[1] == "LOAD" {
-						got = append(got, strings.Join(args, " "))
-					}
-				}
-				if !slices.Equal(got, test.want) {
-					t.Errorf("sent %q, want %q", got, test.want)
-				}
-			})
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("sent %q, want %q", got, test.want)
+			}
 		})
 	}
 }

@@ -124,22 +124,20 @@ func TestWhatALengthClaimsIsNotAllocated(t *testing.T) {
 
 func TestAReplyThatNobodyAskedForEndsTheConnection(t *testing.T) {
 	for _, reply := range []string{"+OK\r\n", ":1\r\n", "$-1\r\n", "*0\r\n", "+O", ":", "*1\r\n"} {
-		t.Run(fmt.Sprintf("%q on an idle connection", reply), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newFakeServer(t)
-				p := connect(t, s.config())
-				mustAnswer(t, p, "OK", "GET", "x")
-				if _, err := io.WriteString(s.conn(1), reply); err != nil {
-					t.Fatal(err)
-				}
-				synctest.Wait()
-				if n := s.dials(); n != 2 {
-					t.Fatalf("%d connections, want a second one", n)
-				}
-				if c := mustAnswer(t, p, "OK", "GET", "x"); c.Epoch != 2 {
-					t.Errorf("epoch %d, want 2", c.Epoch)
-				}
-			})
+		inBubble(t, fmt.Sprintf("%q on an idle connection", reply), func(t *testing.T) {
+			s := newFakeServer(t)
+			p := connect(t, s.config())
+			mustAnswer(t, p, "OK", "GET", "x")
+			if _, err := io.WriteString(s.conn(1), reply); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if n := s.dials(); n != 2 {
+				t.Fatalf("%d connections, want a second one", n)
+			}
+			if c := mustAnswer(t, p, "OK", "GET", "x"); c.Epoch != 2 {
+				t.Errorf("epoch %d, want 2", c.Epoch)
+			}
 		})
 	}
 }

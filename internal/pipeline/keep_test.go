@@ -38,6 +38,14 @@ func (g *gate) config() Config {
 
 var errRefused = errors.New("connect: connection refused")
 
+// atGate is a pipeline whose dials wait at a gate.
+func atGate(t *testing.T) (*fakeServer, *gate, *Pipeline) {
+	t.Helper()
+	s := newFakeServer(t)
+	g := newGate(s)
+	return s, g, open(t, g.config())
+}
+
 // dropOn makes the server close the connection when it reads DROP, and leave
 // commands that begin with K or U unanswered on the first connection.
 func dropOn(s *fakeServer) {
@@ -56,10 +64,8 @@ func dropOn(s *fakeServer) {
 // connected is a pipeline that is up, to a server of dropOn.
 func connected(t *testing.T) (*fakeServer, *gate, *Pipeline) {
 	t.Helper()
-	s := newFakeServer(t)
+	s, g, p := atGate(t)
 	dropOn(s)
-	g := newGate(s)
-	p := open(t, g.config())
 	g.next <- nil
 	mustAnswer(t, p, "OK", "GET", "x")
 	return s, g, p
@@ -74,19 +80,16 @@ func TestKeptCallsSurviveAReconnectInOrderAndAheadOfNewerOnes(t *testing.T) {
 		unkept := start(t, p, "U1")
 		kept[1] = startKept(t, p, time.Minute, "K3")
 		drop := start(t, p, "DROP")
-		for _, w := range []*waiter{unkept, drop} {
-			if c := w.wait(); !errors.Is(c.Err, ErrConnectionLost) || !c.Sent || c.Epoch != 1 {
-				t.Errorf("%s: error %v, sent %t, epoch %d", c.Cmd, c.Err, c.Sent, c.Epoch)
-			}
+		mustFail(t, ErrConnectionLost, unkept, drop)
+		if c := unkept.call; !c.Sent || c.Epoch != 1 {
+			t.Errorf("sent %t, epoch %d", c.Sent, c.Epoch)
 		}
 		synctest.Wait() // the next dial waits at the gate
 		newer := start(t, p, "N1")
 		kept = append(kept, startKept(t, p, time.Minute, "K4"))
 		g.next <- nil
-		for _, w := range append(kept, newer) {
-			if c := w.wait(); c.Err != nil || c.Epoch != 2 || !c.Sent {
-				t.Errorf("%s: error %v, sent %t, epoch %d", c.Cmd, c.Err, c.Sent, c.Epoch)
-			}
+		mustSucceed(t, 2, append(kept, newer)...)
+		for _, w := range kept {
 			if n := w.delayed.Load(); n != 0 {
 				t.Errorf("%s: delayed %d times although the master came back at once", w.call.Cmd, n)
 			}
@@ -126,11 +129,7 @@ func TestKeptCallsWaitForAMasterThatIsDown(t *testing.T) {
 			t.Fatal("a kept call was given up before its time")
 		}
 		g.next <- nil
-		for _, w := range []*waiter{first, second} {
-			if c := w.wait(); c.Err != nil || c.Epoch != 2 {
-				t.Errorf("%s: error %v, epoch %d", c.Cmd, c.Err, c.Epoch)
-			}
-		}
+		mustSucceed(t, 2, first, second)
 		if got := s.conn(2).calls(); !slices.Equal(got, []string{"K1", "K2"}) {
 			t.Errorf("arrived: %v", got)
 		}
@@ -158,9 +157,7 @@ func TestKeptCallsAreNotSentPastTheirTime(t *testing.T) {
 
 func TestKeptCallsFailOnceTheirTimeIsOverWhileTheMasterIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		g := newGate(s)
-		p := open(t, g.config())
+		_, g, p := atGate(t)
 		w := startKept(t, p, time.Second, "K1")
 		g.next <- errRefused
 		synctest.Wait()
@@ -194,34 +191,12 @@ func TestAKeptCallThatIsAbandonedMeanwhileIsNotSentAgain(t *testing.T) {
 	})
 }
 
-func TestKeptCallsEndWithThePipeline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, g, p := connected(t)
-		underWay := startKept(t, p, time.Hour, "K1")
-		start(t, p, "DROP").wait()
-		g.next <- errRefused
-		synctest.Wait()
-		whileDown := startKept(t, p, time.Hour, "K2")
-		p.Close()
-		for _, w := range []*waiter{underWay, whileDown} {
-			if w.pending() {
-				t.Fatal("still pending after Close")
-			}
-			if !errors.Is(w.call.Err, ErrClosed) {
-				t.Errorf("error %v, want ErrClosed", w.call.Err)
-			}
-		}
-	})
-}
-
 // What the master has been sent stays in order also where some of it has been
 // answered: the reader took a batch, and another one is behind it.
 func TestKeptCallsStayInOrderBehindOneThatWasAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
+		s, g, p := atGate(t)
 		dropOn(s)
-		g := newGate(s)
-		p := open(t, g.config())
 		first := start(t, p, "GET", "x")
 		kept := []*waiter{startKept(t, p, time.Hour, "K1"), startKept(t, p, time.Hour, "K2")}
 		g.next <- nil // all three are one batch
@@ -230,11 +205,7 @@ func TestKeptCallsStayInOrderBehindOneThatWasAnswered(t *testing.T) {
 		synctest.Wait()
 		start(t, p, "DROP").wait()
 		g.next <- nil
-		for _, w := range kept {
-			if c := w.wait(); c.Err != nil || c.Epoch != 2 {
-				t.Errorf("%s: error %v, epoch %d", c.Cmd, c.Err, c.Epoch)
-			}
-		}
+		mustSucceed(t, 2, kept...)
 		if got, want := s.conn(2).calls(), []string{"K1", "K2", "K3", "K4"}; !slices.Equal(got, want) {
 			t.Errorf("arrived: %v, want %v", got, want)
 		}
@@ -245,22 +216,17 @@ func TestKeptCallsStayInOrderBehindOneThatWasAnswered(t *testing.T) {
 // newer than what is kept.
 func TestDelayedMayQueueAnotherCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		g := newGate(s)
-		p := open(t, g.config())
-		fails, newer := newWaiter(t, "FAILS"), newWaiter(t, "NEWER")
+		s, g, p := atGate(t)
+		first, fails, newer := newWaiter(t, "K1"), newWaiter(t, "FAILS"), newWaiter(t, "NEWER")
 		newer.call.Keep = time.Now().Add(time.Hour)
-		owner := &delayedOwner{onDelayed: func() { fails.queue(p); newer.queue(p) }, done: make(chan struct{})}
-		p.Enqueue(&Call{Command: &Command{Cmd: "K1", Encoded: AppendCommand(nil, "K1"), Owner: owner, Keep: newer.call.Keep}})
+		first.call.Keep = newer.call.Keep
+		first.onDelayed = func() { fails.queue(p); newer.queue(p) }
+		first.queue(p)
 		second := startKept(t, p, time.Hour, "K2")
 		g.next <- errRefused
-		if c := fails.wait(); !errors.Is(c.Err, ErrDown) {
-			t.Errorf("error %v, want ErrDown", c.Err)
-		}
+		mustFail(t, ErrDown, fails)
 		g.next <- nil
-		await(t, "the kept call is completed", owner.done)
-		second.wait()
-		newer.wait()
+		mustSucceed(t, 1, first, second, newer)
 		if got, want := s.conn(1).calls(), []string{"K1", "K2", "NEWER"}; !slices.Equal(got, want) {
 			t.Errorf("arrived: %v, want %v", got, want)
 		}
@@ -270,40 +236,28 @@ func TestDelayedMayQueueAnotherCall(t *testing.T) {
 // Once a call is queued it may be completed at any moment, and used again.
 func TestDelayedComesBeforeTheCallIsQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate(newFakeServer(t))
-		p := open(t, g.config())
-		owner := &delayedOwner{done: make(chan struct{})}
-		c := &Call{Command: &Command{Cmd: "K1", Encoded: AppendCommand(nil, "K1"), Owner: owner, Keep: time.Now().Add(time.Hour)}}
-		times := 0
-		owner.onDelayed = func() {
-			times++
+		_, g, p := atGate(t)
+		w := newWaiter(t, "K1")
+		w.call.Keep = time.Now().Add(time.Hour)
+		w.onDelayed = func() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			if slices.Contains(p.queue, c) {
+			if slices.Contains(p.queue, w.call) {
 				t.Error("Delayed is called for a call that is in the queue")
 			}
 		}
 		g.next <- errRefused
 		synctest.Wait()
-		p.Enqueue(c)         // to a master that is down
+		w.queue(p)           // to a master that is down
 		g.next <- errRefused // which stays down
 		synctest.Wait()
-		if times != 2 {
-			t.Errorf("delayed %d times, want 2", times)
+		if n := w.delayed.Load(); n != 2 {
+			t.Errorf("delayed %d times, want 2", n)
 		}
 		g.next <- nil
-		await(t, "the call is completed", owner.done)
+		w.wait()
 	})
 }
-
-type delayedOwner struct {
-	onDelayed func()
-	done      chan struct{}
-}
-
-func (*delayedOwner) Abandoned(*Call) bool         { return false }
-func (o *delayedOwner) Delayed(c *Call, err error) { o.onDelayed() }
-func (o *delayedOwner) Complete(*Call)             { close(o.done) }
 
 // Of calls that were first in their batch on the connection before, only the
 // first of the new batch is a sample: the outage is no round trip.
@@ -318,11 +272,7 @@ func TestAnOutageIsNoRoundTrip(t *testing.T) {
 		start(t, p, "DROP").wait()
 		time.Sleep(10 * time.Minute)
 		g.next <- nil
-		for _, w := range kept {
-			if c := w.wait(); c.Err != nil {
-				t.Fatal(c.Err)
-			}
-		}
+		mustSucceed(t, 2, kept...)
 		if rt := p.Stats().RoundTrip; rt > time.Millisecond {
 			t.Errorf("round trip %v in a bubble where answers take no time", rt)
 		}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/leftover"
@@ -15,6 +16,12 @@ const bound = 20 * time.Second
 // TestMain fails when the tests leave a goroutine behind.
 func TestMain(m *testing.M) {
 	os.Exit(leftover.Run(m.Run, bound))
+}
+
+// inBubble runs a subtest in virtual time.
+func inBubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
 // eventually waits for a condition. It is not for bubbles, where synctest.Wait

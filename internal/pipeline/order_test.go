@@ -1,9 +1,7 @@
 package pipeline
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -55,9 +53,7 @@ func TestCallsOfOneGoroutineArriveInOrder(t *testing.T) {
 // queued before, on the same connection.
 func TestACallQueuedFromCompleteComesLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		g := newGate(s)
-		p := open(t, g.config())
+		s, g, p := atGate(t)
 		last := newWaiter(t, "LAST")
 		first := newWaiter(t, "FIRST")
 		first.onDone = func(*Call) { last.queue(p) }
@@ -72,22 +68,25 @@ func TestACallQueuedFromCompleteComesLast(t *testing.T) {
 	})
 }
 
+// An owner does this with the source of a script that the master does not know.
 func TestResendGoesOutAgainWithAnotherCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
-		s.reply = func(_ *fakeConn, args []string) string {
-			if args[0] == "EVALSHA" {
-				return "-NOSCRIPT No matching script.\r\n"
-			}
-			return ":1\r\n"
-		}
+		s.reply = answers(map[string]string{"EVALSHA": "-NOSCRIPT No matching script.\r\n", "EVAL": ":1\r\n"})
 		p := connect(t, s.config())
-		owner := &resender{p: p, done: make(chan struct{})}
-		c := &Call{Command: &Command{Cmd: "EVALSHA", Encoded: AppendCommand(nil, "EVALSHA", "sha", 1, "key"), Owner: owner}}
-		p.Enqueue(c)
-		await(t, "the call is completed", owner.done)
-		if c.Err != nil || c.Reply != int64(1) || !c.Sent || c.Epoch != 1 {
-			t.Errorf("reply %v, error %v, sent %t, epoch %d", c.Reply, c.Err, c.Sent, c.Epoch)
+		w := newWaiter(t, "EVALSHA", "sha", 1, "key")
+		w.resends = func(c *Call) bool {
+			if !IsNoScript(c.Err) {
+				return false
+			}
+			c.Command = c.With("EVAL", AppendCommand(nil, "EVAL", "source", 1, "key"))
+			p.Resend(c)
+			return true
+		}
+		await(t, "the call is completed", w.queue(p).done) // until then it is not ours to look at
+		mustSucceed(t, 1, w)
+		if w.call.Reply != any(int64(1)) {
+			t.Errorf("reply %v", w.call.Reply)
 		}
 		if got := s.conn(1).calls(); !slices.Equal(got, []string{"EVALSHA sha 1 key", "EVAL source 1 key"}) {
 			t.Errorf("arrived: %v", got)
@@ -98,47 +97,25 @@ func TestResendGoesOutAgainWithAnotherCommand(t *testing.T) {
 	})
 }
 
-// A resender sends the source of a script that the master does not know.
-type resender struct {
-	p    *Pipeline
-	done chan struct{}
-}
-
-func (*resender) Abandoned(*Call) bool { return false }
-func (*resender) Delayed(*Call, error) {}
-func (r *resender) Complete(c *Call) {
-	if IsNoScript(c.Err) {
-		c.Command = c.With("EVAL", AppendCommand(nil, "EVAL", "source", 1, "key"))
-		r.p.Resend(c)
-		return
-	}
-	close(r.done)
-}
-
-func TestWhatIsQueuedBeforeTheConnectionLeavesInOneWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		dial := make(chan struct{})
-		cfg := s.config()
-		cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			<-dial
-			return s.dial(ctx, network, addr)
-		}
-		p := open(t, cfg)
-		calls := make([]*waiter, 1000)
-		for i := range calls {
-			calls[i] = start(t, p, "SET", i, "value")
-		}
-		close(dial)
-		for _, w := range calls {
-			if c := w.wait(); c.Err != nil {
-				t.Fatal(c.Err)
+func TestWhatIsQueuedBeforeTheConnectionLeavesInFewWrites(t *testing.T) {
+	for _, test := range []struct{ calls, size, writes, more int }{
+		{1000, 5, 1, 0},
+		{100, 10_000, 100 * 10_000 / writeBatch, 2}, // 1 MB in all, 4 times writeBatch
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, g, p := atGate(t)
+			calls := make([]*waiter, test.calls)
+			for i := range calls {
+				calls[i] = start(t, p, "SET", i, strings.Repeat("x", test.size))
 			}
-		}
-		if n := s.conn(1).client.writes.Load(); n != 2 {
-			t.Errorf("%d writes, want one for the handshake and one for all calls", n)
-		}
-	})
+			g.next <- nil
+			mustSucceed(t, 1, calls...)
+			n := int(s.conn(1).client.writes.Load()) - 1 // without the handshake's
+			if n < test.writes || n > test.writes+test.more {
+				t.Errorf("%d writes for %d calls of %d bytes, want %d", n, test.calls, test.size, test.writes)
+			}
+		})
+	}
 }
 
 // While one write is blocked by a full window, everything that is queued
@@ -147,13 +124,7 @@ func TestWhatIsQueuedDuringAWriteLeavesInOneWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
 		s.window = 16 << 10
-		release := make(chan struct{})
-		s.reply = func(_ *fakeConn, args []string) string {
-			if args[0] == "HOLD" {
-				<-release
-			}
-			return "+OK\r\n"
-		}
+		goOn := s.hold("HOLD")
 		p := connect(t, s.config())
 		client := s.conn(1).client
 		hold := start(t, p, "HOLD")
@@ -165,43 +136,10 @@ func TestWhatIsQueuedDuringAWriteLeavesInOneWrite(t *testing.T) {
 		for i := range calls {
 			calls[i] = start(t, p, "SET", i, "value")
 		}
-		close(release)
-		hold.wait()
-		big.wait()
-		for _, w := range calls {
-			if c := w.wait(); c.Err != nil {
-				t.Fatal(c.Err)
-			}
-		}
+		goOn()
+		mustSucceed(t, 1, append(calls, hold, big)...)
 		if n := client.writes.Load() - before; n != 1 {
 			t.Errorf("%d writes for %d calls, want 1", n, len(calls))
-		}
-	})
-}
-
-func TestAHugeBatchLeavesInSeveralWrites(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		dial := make(chan struct{})
-		cfg := s.config()
-		cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			<-dial
-			return s.dial(ctx, network, addr)
-		}
-		p := open(t, cfg)
-		const size, number = 10_000, 100 // 1 MB in all, 4 times writeBatch
-		calls := make([]*waiter, number)
-		for i := range calls {
-			calls[i] = start(t, p, "SET", i, strings.Repeat("x", size))
-		}
-		close(dial)
-		for _, w := range calls {
-			if c := w.wait(); c.Err != nil {
-				t.Fatal(c.Err)
-			}
-		}
-		if n := s.conn(1).client.writes.Load() - 1; n < size*number/writeBatch || n > size*number/writeBatch+2 {
-			t.Errorf("%d writes for %d bytes, want one for each %d", n, size*number, writeBatch)
 		}
 	})
 }

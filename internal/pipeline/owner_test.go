@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,8 +16,10 @@ type waiter struct {
 	completed atomic.Int32
 	delayed   atomic.Int32
 	unwanted  atomic.Bool
-	onDone    func(*Call) // called by Complete, if set
-	onAsked   func()      // called by Abandoned, if set
+	onDone    func(*Call)      // called by Complete, if set
+	onAsked   func()           // called by Abandoned, if set
+	onDelayed func()           // called by Delayed, if set
+	resends   func(*Call) bool // asked by Complete, if set; true: the call was queued again
 }
 
 func newWaiter(t *testing.T, cmd string, args ...any) *waiter {
@@ -41,9 +44,15 @@ func (w *waiter) Delayed(c *Call, cause error) {
 	if c != w.call || cause == nil || w.completed.Load() != 0 {
 		w.t.Errorf("Delayed(%p, %v) after %d completions, call is %p", c, cause, w.completed.Load(), w.call)
 	}
+	if w.onDelayed != nil {
+		w.onDelayed()
+	}
 }
 
 func (w *waiter) Complete(c *Call) {
+	if w.resends != nil && w.resends(c) {
+		return
+	}
 	if n := w.completed.Add(1); n != 1 || c != w.call {
 		w.t.Errorf("completion %d of %s %q", n, c.Cmd, c.Encoded)
 		return
@@ -65,6 +74,26 @@ func (w *waiter) wait() *Call {
 	w.t.Helper()
 	await(w.t, w.call.Cmd+" is completed", w.done)
 	return w.call
+}
+
+// mustSucceed waits for calls that must get a reply on this connection.
+func mustSucceed(t *testing.T, epoch uint64, calls ...*waiter) {
+	t.Helper()
+	for i, w := range calls {
+		if c := w.wait(); c.Err != nil || !c.Sent || c.Epoch != epoch {
+			t.Fatalf("call %d, %s: error %v, sent %t, on connection %d, want %d", i, c.Cmd, c.Err, c.Sent, c.Epoch, epoch)
+		}
+	}
+}
+
+// mustFail waits for calls that must fail with this error.
+func mustFail(t *testing.T, want error, calls ...*waiter) {
+	t.Helper()
+	for i, w := range calls {
+		if c := w.wait(); !errors.Is(c.Err, want) || c.Reply != nil {
+			t.Errorf("call %d, %s: reply %v, error %v, want %v", i, c.Cmd, c.Reply, c.Err, want)
+		}
+	}
 }
 
 // pending reports whether the call is still the pipeline's.

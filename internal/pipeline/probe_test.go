@@ -93,29 +93,27 @@ func TestAMasterThatIsSilentIsNoConfigError(t *testing.T) {
 		{"plain and closed", false, ErrConnectionLost, func(c *fakeConn) { _ = c.Close() }},
 		{"TLS and closed", true, ErrConnectionLost, func(c *fakeConn) { _ = c.Close() }},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newFakeServer(t)
-				s.accept = func(c *fakeConn) bool { test.do(c); return false }
-				cfg := s.config()
-				if test.tls {
-					cfg.TLS = &tls.Config{} //nolint:gosec // nobody answers
-				}
-				p := open(t, cfg)
-				begun := time.Now()
-				c := do(t, p, "GET", "x")
-				var config *ConfigError
-				if errors.As(c.Err, &config) || !errors.Is(c.Err, test.want) {
-					t.Errorf("error %v, want %v", c.Err, test.want)
-				}
-				mustNotMatchAContext(t, c.Err)
-				if took := time.Since(begun); took > 2*time.Second+probeTimeout {
-					t.Errorf("it took %v", took)
-				}
-				if _, err := p.Up(); errors.As(err, new(*silenceError)) {
-					t.Errorf("%#v is shown", err)
-				}
-			})
+		inBubble(t, test.name, func(t *testing.T) {
+			s := newFakeServer(t)
+			s.accept = func(c *fakeConn) bool { test.do(c); return false }
+			cfg := s.config()
+			if test.tls {
+				cfg.TLS = &tls.Config{} //nolint:gosec // nobody answers
+			}
+			p := open(t, cfg)
+			begun := time.Now()
+			c := do(t, p, "GET", "x")
+			var config *ConfigError
+			if errors.As(c.Err, &config) || !errors.Is(c.Err, test.want) {
+				t.Errorf("error %v, want %v", c.Err, test.want)
+			}
+			mustNotMatchAContext(t, c.Err)
+			if took := time.Since(begun); took > 2*time.Second+probeTimeout {
+				t.Errorf("it took %v", took)
+			}
+			if _, err := p.Up(); errors.As(err, new(*silenceError)) {
+				t.Errorf("%#v is shown", err)
+			}
 		})
 	}
 }

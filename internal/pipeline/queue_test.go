@@ -14,15 +14,11 @@ func TestTheQueueLimitRefusesWhatIsBeyondItAndLosesNothing(t *testing.T) {
 		cfg := g.config()
 		cfg.QueueLimit = limit
 		p := open(t, cfg)
-		var accepted, refused []*waiter
+		var calls []*waiter
 		for i := range 3 * limit {
-			if w := start(t, p, "SET", i); i < limit {
-				accepted = append(accepted, w)
-			} else {
-				refused = append(refused, w)
-			}
+			calls = append(calls, start(t, p, "SET", i))
 		}
-		for i, w := range refused {
+		for i, w := range calls[limit:] {
 			if w.pending() {
 				t.Fatalf("call %d beyond the limit is not completed", i)
 			}
@@ -34,11 +30,7 @@ func TestTheQueueLimitRefusesWhatIsBeyondItAndLosesNothing(t *testing.T) {
 			t.Errorf("stats: %+v", got)
 		}
 		g.next <- nil
-		for i, w := range accepted {
-			if c := w.wait(); c.Err != nil {
-				t.Fatalf("call %d: %v", i, c.Err)
-			}
-		}
+		mustSucceed(t, 1, calls[:limit]...)
 		if got := p.Stats(); got.InFlight != 0 || got.Commands != limit || got.Failures != 2*limit {
 			t.Errorf("stats: %+v", got)
 		}
@@ -54,29 +46,18 @@ func TestTheQueueLimitRefusesWhatIsBeyondItAndLosesNothing(t *testing.T) {
 func TestTheQueueLimitCountsWhatIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
-		freezeOn(t, s)
+		s.hold("FREEZE")
 		cfg := s.config()
 		cfg.QueueLimit = 16
 		p := connect(t, cfg)
-		frozen := start(t, p, "FREEZE")
-		synctest.Wait() // it is under way
-		var calls []*waiter
-		for range 15 {
+		calls := []*waiter{start(t, p, "FREEZE")}
+		for len(calls) < cfg.QueueLimit {
+			synctest.Wait() // they are under way
 			calls = append(calls, start(t, p, "GET", "x"))
-			synctest.Wait()
 		}
-		if c := do(t, p, "GET", "x"); !errors.Is(c.Err, ErrQueueFull) {
-			t.Errorf("error %v, want ErrQueueFull", c.Err)
-		}
-		// A kept call has no privilege.
-		if c := startKept(t, p, bound, "K1").wait(); !errors.Is(c.Err, ErrQueueFull) {
-			t.Errorf("error %v, want ErrQueueFull", c.Err)
-		}
-		for _, w := range append(calls, frozen) {
-			if c := w.wait(); !errors.Is(c.Err, ErrStalled) {
-				t.Errorf("error %v", c.Err)
-			}
-		}
+		synctest.Wait()
+		mustFail(t, ErrQueueFull, start(t, p, "GET", "x"), startKept(t, p, bound, "K1")) // a kept call has no privilege
+		mustFail(t, ErrStalled, calls...)
 		synctest.Wait()
 		if n := p.Stats().InFlight; n != 0 {
 			t.Errorf("%d in flight", n)
@@ -86,38 +67,24 @@ func TestTheQueueLimitCountsWhatIsUnderWay(t *testing.T) {
 	})
 }
 
-// So it is with one that fails.
-func TestACallThatFailedMakesRoomForTheNext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate(newFakeServer(t))
-		cfg := g.config()
-		cfg.QueueLimit = 1
-		p := open(t, cfg)
-		last := newWaiter(t, "LAST")
-		first := newWaiter(t, "FIRST")
-		first.onDone = func(*Call) { last.queue(p) }
-		first.queue(p)
-		g.next <- errRefused
-		first.wait()
-		if c := last.wait(); !errors.Is(c.Err, ErrDown) {
-			t.Errorf("error %v, want ErrDown", c.Err)
-		}
-	})
-}
-
-// There is room again as soon as a call is handed back, not a moment later.
+// There is room again as soon as a call is handed back, not a moment later, whether it was
+// answered or not.
 func TestCompleteMakesRoomForTheNextCall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		cfg := s.config()
-		cfg.QueueLimit = 1
-		p := connect(t, cfg)
-		last := newWaiter(t, "LAST")
-		first := newWaiter(t, "FIRST")
-		first.onDone = func(*Call) { last.queue(p) }
-		first.queue(p).wait()
-		if c := last.wait(); c.Err != nil {
-			t.Errorf("error %v", c.Err)
-		}
-	})
+	for _, dial := range []error{nil, errRefused} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGate(newFakeServer(t))
+			cfg := g.config()
+			cfg.QueueLimit = 1
+			p := open(t, cfg)
+			last := newWaiter(t, "LAST")
+			first := newWaiter(t, "FIRST")
+			first.onDone = func(*Call) { last.queue(p) }
+			first.queue(p)
+			g.next <- dial
+			first.wait()
+			if c := last.wait(); !errors.Is(c.Err, dial) {
+				t.Errorf("error %v, want %v", c.Err, dial)
+			}
+		})
+	}
 }

@@ -53,35 +53,33 @@ func TestARefusalInTheHandshakeIsNamed(t *testing.T) {
 		{"no room", func(*Config) {}, "",
 			"ERR max number of clients reached", "handshake: ERR max number of clients reached", "no session"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newFakeServer(t)
-				s.greet = refuse(test.command, test.text)
-				cfg := s.config()
-				test.set(&cfg)
-				p := open(t, cfg)
-				c := do(t, p, "GET", "x")
-				var config *ConfigError
-				if !errors.As(c.Err, &config) || config.Error() != test.want {
-					t.Errorf("error %v, want the ConfigError %q", c.Err, test.want)
-				}
-				if !errors.Is(c.Err, ErrDown) || c.Sent {
-					t.Errorf("error %v, sent %t", c.Err, c.Sent)
-				}
-				if want := test.verdict + " (the master is up): " + test.want; c.Err.Error() != want {
-					t.Errorf("the call fails with %q, want %q", c.Err, want)
-				}
-				if lasting := test.name != "no room"; IsLasting(c.Err) != lasting {
-					t.Errorf("%v: lasting is %t", c.Err, IsLasting(c.Err))
-				}
-				if got := s.conn(1).client.linger.Load(); got != 0 {
-					t.Errorf("the connection was closed with linger %d", got)
-				}
-				// What is mended is found out.
-				s.setGreet(nil)
-				waitUp(t, p)
-				mustAnswer(t, p, "OK", "GET", "x")
-			})
+		inBubble(t, test.name, func(t *testing.T) {
+			s := newFakeServer(t)
+			s.greet = refuse(test.command, test.text)
+			cfg := s.config()
+			test.set(&cfg)
+			p := open(t, cfg)
+			c := do(t, p, "GET", "x")
+			var config *ConfigError
+			if !errors.As(c.Err, &config) || config.Error() != test.want {
+				t.Errorf("error %v, want the ConfigError %q", c.Err, test.want)
+			}
+			if !errors.Is(c.Err, ErrDown) || c.Sent {
+				t.Errorf("error %v, sent %t", c.Err, c.Sent)
+			}
+			if want := test.verdict + " (the master is up): " + test.want; c.Err.Error() != want {
+				t.Errorf("the call fails with %q, want %q", c.Err, want)
+			}
+			if lasting := test.name != "no room"; IsLasting(c.Err) != lasting {
+				t.Errorf("%v: lasting is %t", c.Err, IsLasting(c.Err))
+			}
+			if got := s.conn(1).client.linger.Load(); got != 0 {
+				t.Errorf("the connection was closed with linger %d", got)
+			}
+			// What is mended is found out.
+			s.setGreet(nil)
+			waitUp(t, p)
+			mustAnswer(t, p, "OK", "GET", "x")
 		})
 	}
 }
@@ -176,24 +174,22 @@ func TestAHandshakeThatBreaksIsALostConnection(t *testing.T) {
 			}
 		}, ErrTimeout},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newFakeServer(t)
-				s.greet = test.greet
-				p := open(t, s.config())
-				begun := time.Now()
-				c := do(t, p, "GET", "x")
-				if !errors.Is(c.Err, test.want) || !errors.Is(c.Err, ErrDown) {
-					t.Errorf("error %v, want %v", c.Err, test.want)
-				}
-				if took := time.Since(begun); took > 2*time.Second {
-					t.Errorf("it took %v, want the dial timeout of 2 s at the most", took)
-				}
-				var config *ConfigError
-				if errors.As(c.Err, &config) {
-					t.Errorf("%v is no refusal", c.Err)
-				}
-			})
+		inBubble(t, test.name, func(t *testing.T) {
+			s := newFakeServer(t)
+			s.greet = test.greet
+			p := open(t, s.config())
+			begun := time.Now()
+			c := do(t, p, "GET", "x")
+			if !errors.Is(c.Err, test.want) || !errors.Is(c.Err, ErrDown) {
+				t.Errorf("error %v, want %v", c.Err, test.want)
+			}
+			if took := time.Since(begun); took > 2*time.Second {
+				t.Errorf("it took %v, want the dial timeout of 2 s at the most", took)
+			}
+			var config *ConfigError
+			if errors.As(c.Err, &config) {
+				t.Errorf("%v is no refusal", c.Err)
+			}
 		})
 	}
 }
@@ -258,38 +254,36 @@ func TestThePasswordIsNeverShown(t *testing.T) {
 		}},
 	} {
 		for _, callback := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, by callback: %t", test.name, callback), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := newFakeServer(t)
-					s.greet = test.greet
-					var log bytes.Buffer
-					cfg := s.config()
-					cfg.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-					cfg.ClientName = "redquorum"
-					if callback {
-						cfg.Credentials = func(context.Context) (string, string, error) { return "me", secret, nil }
-					} else {
-						cfg.Username, cfg.Password = "me", secret
+			inBubble(t, fmt.Sprintf("%s, by callback: %t", test.name, callback), func(t *testing.T) {
+				s := newFakeServer(t)
+				s.greet = test.greet
+				var log bytes.Buffer
+				cfg := s.config()
+				cfg.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+				cfg.ClientName = "redquorum"
+				if callback {
+					cfg.Credentials = func(context.Context) (string, string, error) { return "me", secret, nil }
+				} else {
+					cfg.Username, cfg.Password = "me", secret
+				}
+				p := open(t, cfg)
+				var shown strings.Builder
+				for range 3 {
+					c := do(t, p, "GET", "x")
+					_, up := p.Up()
+					fmt.Fprintf(&shown, "%v %+v %#v\n%+v\n%v\n", c.Err, c.Err, c.Err, p.Stats(), up)
+					time.Sleep(time.Second)
+				}
+				p.Close()
+				shown.WriteString(log.String())
+				for _, form := range []string{secret, fmt.Sprintf("%q", secret), "s3cr3t", "pass'word"} {
+					if strings.Contains(shown.String(), form) {
+						t.Fatalf("%q is in:\n%s", form, shown.String())
 					}
-					p := open(t, cfg)
-					var shown strings.Builder
-					for range 3 {
-						c := do(t, p, "GET", "x")
-						_, up := p.Up()
-						fmt.Fprintf(&shown, "%v %+v %#v\n%+v\n%v\n", c.Err, c.Err, c.Err, p.Stats(), up)
-						time.Sleep(time.Second)
-					}
-					p.Close()
-					shown.WriteString(log.String())
-					for _, form := range []string{secret, fmt.Sprintf("%q", secret), "s3cr3t", "pass'word"} {
-						if strings.Contains(shown.String(), form) {
-							t.Fatalf("%q is in:\n%s", form, shown.String())
-						}
-					}
-					if !strings.Contains(shown.String(), "master-1") {
-						t.Errorf("the log does not name the master:\n%s", shown.String())
-					}
-				})
+				}
+				if !strings.Contains(shown.String(), "master-1") {
+					t.Errorf("the log does not name the master:\n%s", shown.String())
+				}
 			})
 		}
 	}

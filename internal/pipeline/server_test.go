@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -33,7 +34,8 @@ type fakeServer struct {
 	// connection is not served but left alone.
 	accept func(c *fakeConn) bool
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex               // guards what follows
+	held    map[string]chan struct{} // see hold
 	conns   []*fakeConn
 	closing bool
 	wg      sync.WaitGroup // of the connections' goroutines
@@ -51,9 +53,26 @@ type fakeConn struct {
 }
 
 func newFakeServer(t *testing.T) *fakeServer {
-	s := &fakeServer{t: t, window: 1 << 20}
+	s := &fakeServer{t: t, window: 1 << 20, held: make(map[string]chan struct{})}
 	t.Cleanup(s.stop)
 	return s
+}
+
+// hold makes the server read nothing more on a connection once it has read this command,
+// until goOn is called, or the test ends.
+func (s *fakeServer) hold(command string) (goOn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held := make(chan struct{})
+	s.held[command] = held
+	goOn = sync.OnceFunc(func() { close(held) })
+	s.t.Cleanup(goOn) // before the server is stopped
+	return goOn
+}
+
+// answers is a reply that knows some commands, and is OK for all others.
+func answers(known map[string]string) func(*fakeConn, []string) string {
+	return func(_ *fakeConn, args []string) string { return cmp.Or(known[args[0]], "+OK\r\n") }
 }
 
 // stop closes all connections and waits for their goroutines.
@@ -170,10 +189,13 @@ func (c *fakeConn) serve() {
 }
 
 func (c *fakeConn) answer(args []string) string {
+	c.srv.mu.Lock()
+	greet, held := c.srv.greet, c.srv.held[args[0]]
+	c.srv.mu.Unlock()
+	if held != nil {
+		<-held
+	}
 	if handshakes(args) {
-		c.srv.mu.Lock()
-		greet := c.srv.greet
-		c.srv.mu.Unlock()
 		if greet != nil {
 			if out, ok := greet(c, args); ok {
 				return out

@@ -1,10 +1,8 @@
 package pipeline
 
 import (
-	"context"
 	"errors"
 	"io"
-	"net"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,50 +10,33 @@ import (
 	"time"
 )
 
-// freezeOn makes the server read nothing more once it has read FREEZE, until
-// the end of the test.
-func freezeOn(t *testing.T, s *fakeServer) {
-	frozen := make(chan struct{})
-	t.Cleanup(func() { close(frozen) }) // before the server is stopped
-	s.reply = func(_ *fakeConn, args []string) string {
-		if args[0] == "FREEZE" {
-			<-frozen
-		}
-		return "+OK\r\n"
-	}
-}
-
 func TestAConnectionWithoutProgressIsReplacedAfterTheLimitAndNotBefore(t *testing.T) {
 	for _, limit := range []time.Duration{10 * time.Millisecond, time.Second, 15 * time.Second} {
-		t.Run(limit.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newFakeServer(t)
-				freezeOn(t, s)
-				cfg := s.config()
-				cfg.StallLimit = limit
-				p := connect(t, cfg)
-				mustAnswer(t, p, "OK", "GET", "x")
-				time.Sleep(time.Hour) // the watch rests
+		inBubble(t, limit.String(), func(t *testing.T) {
+			s := newFakeServer(t)
+			s.hold("FREEZE")
+			cfg := s.config()
+			cfg.StallLimit = limit
+			p := connect(t, cfg)
+			mustAnswer(t, p, "OK", "GET", "x")
+			time.Sleep(time.Hour) // the watch rests
 
-				begun := time.Now()
-				first := start(t, p, "FREEZE")
-				synctest.Wait()
-				time.Sleep(limit / 2)
-				second := start(t, p, "GET", "x") // gives it no more time
-				if c := first.wait(); !errors.Is(c.Err, ErrStalled) || !c.Sent {
-					t.Errorf("error %v, sent %t", c.Err, c.Sent)
-				}
-				if took := time.Since(begun); took < limit || took > limit+limit/4 {
-					t.Errorf("found after %v, want %v to a quarter more", took, limit)
-				}
-				if c := second.wait(); !errors.Is(c.Err, ErrStalled) {
-					t.Errorf("error %v", c.Err)
-				}
-				synctest.Wait()
-				if c := mustAnswer(t, p, "OK", "GET", "x"); c.Epoch != 2 {
-					t.Errorf("epoch %d, want 2", c.Epoch)
-				}
-			})
+			begun := time.Now()
+			first := start(t, p, "FREEZE")
+			synctest.Wait()
+			time.Sleep(limit / 2)
+			second := start(t, p, "GET", "x") // gives it no more time
+			mustStall(t, begun, limit, first, second)
+			if !first.call.Sent {
+				t.Error("the first call counts as not sent")
+			}
+			synctest.Wait()
+			if up, err := p.Up(); !up { // the dial after a stall is the first: it does not wait
+				t.Errorf("not connected again at once: %v", err)
+			}
+			if c := mustAnswer(t, p, "OK", "GET", "x"); c.Epoch != 2 {
+				t.Errorf("epoch %d, want 2", c.Epoch)
+			}
 		})
 	}
 }
@@ -67,13 +48,9 @@ func TestAStallAfterTrafficIsFoundInTime(t *testing.T) {
 	for phase := time.Duration(0); phase < limit/2; phase += 13 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
 			s := newFakeServer(t)
-			frozen := make(chan struct{})
-			t.Cleanup(func() { close(frozen) })
+			s.hold("FREEZE")
 			s.reply = func(_ *fakeConn, args []string) string {
-				switch args[0] {
-				case "FREEZE":
-					<-frozen
-				case "SLOW":
+				if args[0] == "SLOW" {
 					time.Sleep(phase)
 				}
 				return "+OK\r\n"
@@ -83,11 +60,7 @@ func TestAStallAfterTrafficIsFoundInTime(t *testing.T) {
 			p := connect(t, cfg)
 			slow, last := start(t, p, "SLOW"), start(t, p, "FREEZE")
 			slow.wait()
-			since := time.Now()
-			last.wait()
-			if took := time.Since(since); took < limit || took > limit+limit/4 {
-				t.Errorf("phase %v: found after %v, want %v to a quarter more", phase, took, limit)
-			}
+			mustStall(t, time.Now(), limit, last)
 		})
 	}
 }
@@ -98,7 +71,7 @@ func TestTimeInWhichTheProcessIsHeldUpIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, late = time.Second, 100 * time.Millisecond
 		s := newFakeServer(t)
-		freezeOn(t, s)
+		s.hold("FREEZE")
 		cfg := s.config()
 		cfg.StallLimit = limit
 		p := connect(t, cfg)
@@ -160,17 +133,9 @@ func TestASlowConnectionThatProgressesIsNoStall(t *testing.T) {
 		for range 60 {
 			calls = append(calls, start(t, p, "GET"))
 		}
-		for i, w := range calls[:20] {
-			if c := w.wait(); c.Err != nil || c.Epoch != 1 {
-				t.Fatalf("call %d: error %v, epoch %d", i, c.Err, c.Epoch)
-			}
-		}
+		mustSucceed(t, 1, calls[:20]...)
 		time.Sleep(time.Hour)
-		for i, w := range calls {
-			if c := w.wait(); c.Err != nil || c.Epoch != 1 {
-				t.Fatalf("call %d: error %v, epoch %d", i, c.Err, c.Epoch)
-			}
-		}
+		mustSucceed(t, 1, calls...)
 	})
 }
 
@@ -206,7 +171,7 @@ func TestABlockedWriteIsAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
 		s.window = 4 << 10
-		freezeOn(t, s)
+		s.hold("FREEZE")
 		p := connect(t, s.config())
 		begun := time.Now()
 		frozen := start(t, p, "FREEZE")
@@ -214,16 +179,9 @@ func TestABlockedWriteIsAStall(t *testing.T) {
 		big := start(t, p, "SET", "x", strings.Repeat("x", 1<<20))
 		synctest.Wait()
 		behind := start(t, p, "GET", "x") // never written
-		for _, w := range []*waiter{frozen, big, behind} {
-			if c := w.wait(); !errors.Is(c.Err, ErrStalled) {
-				t.Errorf("%s: error %v", c.Cmd, c.Err)
-			}
-		}
+		mustStall(t, begun, time.Second, frozen, big, behind)
 		if !frozen.call.Sent || !big.call.Sent || behind.call.Sent {
 			t.Errorf("sent: %t, %t, %t; want all but the last", frozen.call.Sent, big.call.Sent, behind.call.Sent)
-		}
-		if took := time.Since(begun); took < time.Second || took > 1250*time.Millisecond {
-			t.Errorf("found after %v", took)
 		}
 	})
 }
@@ -232,52 +190,35 @@ func TestABlockedWriteIsAStall(t *testing.T) {
 // whole batch or of a piece of one.
 func TestABlockedFirstWriteIsAStall(t *testing.T) {
 	for _, size := range []int{writeBatch / 4, 4 * writeBatch} {
-		t.Run(strconv.Itoa(size), func(t *testing.T) { checkBlockedFirstWrite(t, size) })
-	}
-}
-
-func checkBlockedFirstWrite(t *testing.T, size int) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		s.window = 4 << 10
-		release := make(chan struct{})
-		t.Cleanup(func() { close(release) })
-		s.greet = func(c *fakeConn, args []string) (string, bool) {
-			if args[0] != "PING" { // it is the last of the handshake
-				return "", false
+		inBubble(t, strconv.Itoa(size), func(t *testing.T) {
+			s := newFakeServer(t)
+			s.window = 4 << 10
+			release := make(chan struct{})
+			t.Cleanup(func() { close(release) })
+			s.greet = func(c *fakeConn, args []string) (string, bool) {
+				if args[0] != "PING" { // it is the last of the handshake
+					return "", false
+				}
+				_, _ = io.WriteString(c, c.greeting(args))
+				<-release
+				return "", true
 			}
-			_, _ = io.WriteString(c, c.greeting(args))
-			<-release
-			return "", true
-		}
-		p := connect(t, s.config())
-		begun := time.Now()
-		c := do(t, p, "SET", "x", strings.Repeat("x", size))
-		if took := time.Since(begun); !errors.Is(c.Err, ErrStalled) || took < time.Second || took > 1250*time.Millisecond {
-			t.Errorf("error %v after %v", c.Err, took)
-		}
-	})
+			p := connect(t, s.config())
+			mustStall(t, time.Now(), time.Second, start(t, p, "SET", "x", strings.Repeat("x", size)))
+		})
+	}
 }
 
 // One that accepts connections and answers none would hold all calls until
 // each has waited for itself.
 func TestAStalledMasterCountsAsDownUntilItIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		freezeOn(t, s)
-		g := newGate(s)
-		cfg := g.config()
-		cfg.Dialer = g.dial
-		p := open(t, cfg)
+		s, g, p := atGate(t)
+		s.hold("FREEZE")
 		g.next <- nil
 		mustAnswer(t, p, "OK", "GET", "x")
-		kept := startKept(t, p, time.Hour, "K1")
-		kept.wait()
-		kept = startKept(t, p, time.Hour, "FREEZE")
-		if c := do(t, p, "GET", "x"); !errors.Is(c.Err, ErrStalled) {
-			t.Fatalf("error %v", c.Err)
-		}
+		kept := startKept(t, p, time.Hour, "FREEZE")
+		mustFail(t, ErrStalled, start(t, p, "GET", "x"))
 		synctest.Wait()
 		if n := kept.delayed.Load(); n != 1 {
 			t.Errorf("the kept call was delayed %d times, want 1", n)
@@ -303,44 +244,27 @@ func TestAStalledMasterCountsAsDownUntilItIsBack(t *testing.T) {
 	})
 }
 
-// The dial after a stall is the first: it does not wait.
-func TestTheDialAfterAStallComesAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		freezeOn(t, s)
-		cfg := s.config()
-		var dialled []time.Time
-		cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			dialled = append(dialled, time.Now())
-			return s.dial(ctx, network, addr)
-		}
-		p := connect(t, cfg)
-		mustAnswer(t, p, "OK", "GET", "x")
-		start(t, p, "FREEZE").wait()
-		lost := time.Now()
-		synctest.Wait()
-		if len(dialled) != 2 || dialled[1] != lost {
-			t.Errorf("dialled at %v, lost at %v", dialled, lost)
-		}
-	})
-}
-
 func TestAStallOnARealSocketIsFound(t *testing.T) {
 	s := newFakeServer(t)
-	freezeOn(t, s)
+	s.hold("FREEZE")
 	cfg := short(s.config())
 	cfg.Addr, cfg.Dialer = s.listen("tcp", nil), nil
 	cfg.StallLimit = 600 * time.Millisecond
 	value := strings.Repeat("x", 32<<20) // more than the kernel buffers
 	p := connect(t, cfg)
-	frozen, big := start(t, p, "FREEZE"), start(t, p, "SET", value)
-	for _, w := range []*waiter{frozen, big} {
-		if c := w.wait(); !errors.Is(c.Err, ErrStalled) {
-			t.Errorf("%s: error %v", c.Cmd, c.Err)
-		}
-	}
+	mustFail(t, ErrStalled, start(t, p, "FREEZE"), start(t, p, "SET", value))
 	waitUp(t, p)
 	if c := mustAnswer(t, p, "OK", "GET", "x"); c.Epoch != 2 {
 		t.Errorf("epoch %d, want 2", c.Epoch)
+	}
+}
+
+// mustStall waits for calls that must end by a stall. It is found no sooner than the limit after
+// since, and at most a quarter of it later.
+func mustStall(t *testing.T, since time.Time, limit time.Duration, calls ...*waiter) {
+	t.Helper()
+	mustFail(t, ErrStalled, calls...)
+	if took := time.Since(since); took < limit || took > limit+limit/4 {
+		t.Errorf("found after %v, want %v to a quarter more", took, limit)
 	}
 }

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -13,19 +12,9 @@ import (
 
 func TestStatsMoveAsTheyAreDocumented(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		hold := make(chan struct{})
-		s.reply = func(_ *fakeConn, args []string) string {
-			switch args[0] {
-			case "HOLD":
-				<-hold
-			case "BAD":
-				return "-ERR bad\r\n"
-			}
-			return "+OK\r\n"
-		}
-		g := newGate(s)
-		p := open(t, g.config())
+		s, g, p := atGate(t)
+		goOn := s.hold("HOLD")
+		s.reply = answers(map[string]string{"BAD": "-ERR bad\r\n"})
 		check := func(when string, want Stats) {
 			t.Helper()
 			synctest.Wait()
@@ -51,12 +40,14 @@ func TestStatsMoveAsTheyAreDocumented(t *testing.T) {
 		start(t, p, "HOLD")
 		start(t, p, "GET")
 		check("with two under way", Stats{Connected: true, Epoch: 1, RunID: testRunID, Commands: 2, Failures: 1, InFlight: 2})
-		close(hold)
+		goOn()
 		check("after both", Stats{Connected: true, Epoch: 1, RunID: testRunID, Commands: 4, Failures: 1})
 		_ = s.conn(1).Close()
 		check("lost", Stats{Err: ErrConnectionLost, Epoch: 1, RunID: testRunID, Commands: 4, Failures: 1})
-		g.next <- errRefused
-		check("refused", Stats{Err: errRefused, Epoch: 1, RunID: testRunID, Commands: 4, Failures: 1})
+		for range 2 {
+			g.next <- errRefused
+			check("refused", Stats{Err: errRefused, Epoch: 1, RunID: testRunID, Commands: 4, Failures: 1})
+		}
 		do(t, p, "GET")
 		check("after a call that failed at once", Stats{Err: errRefused, Epoch: 1, RunID: testRunID, Commands: 4, Failures: 2})
 		g.next <- nil
@@ -107,44 +98,19 @@ func TestTheRoundTripIsAMovingAverage(t *testing.T) {
 // A batch is one sample: those behind the first have waited for it.
 func TestABatchIsOneSampleOfTheRoundTrip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
+		s, g, p := atGate(t)
 		s.reply = func(*fakeConn, []string) string {
 			time.Sleep(10 * time.Millisecond)
 			return "+OK\r\n"
 		}
-		g := newGate(s)
-		p := open(t, g.config())
 		var calls []*waiter
 		for range 20 {
 			calls = append(calls, start(t, p, "GET"))
 		}
 		g.next <- nil
-		for _, w := range calls {
-			w.wait()
-		}
+		mustSucceed(t, 1, calls...)
 		if got := p.Stats().RoundTrip; got != 10*time.Millisecond {
 			t.Errorf("round trip %v, want 10ms", got)
-		}
-	})
-}
-
-func TestEpochsCountConnectionsAndNothingElse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		g := newGate(s)
-		p := open(t, g.config())
-		for n := uint64(1); n <= 5; n++ {
-			for range 2 {
-				g.next <- errRefused
-			}
-			g.next <- nil
-			synctest.Wait()
-			c := mustAnswer(t, p, "OK", "GET", "x")
-			if got := p.Stats(); c.Epoch != n || got.Epoch != n || got.Reconnects != n-1 {
-				t.Errorf("connection %d: epoch %d, stats %+v", n, c.Epoch, got)
-			}
-			_ = s.conn(int(n)).Close()
-			synctest.Wait()
 		}
 	})
 }
@@ -153,7 +119,7 @@ func TestGainsAndLossesAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
 		g := newGate(s)
-		var log bytes.Buffer
+		var log askingLog
 		cfg := g.config()
 		cfg.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{
 			Level: slog.LevelDebug,
@@ -165,6 +131,7 @@ func TestGainsAndLossesAreLogged(t *testing.T) {
 			},
 		}))
 		p := open(t, cfg)
+		log.p = p
 		g.next <- errRefused
 		g.next <- errRefused // said once
 		g.next <- nil
@@ -185,44 +152,17 @@ level=DEBUG msg="master connected" master=master-1 epoch=2
 	})
 }
 
-// A log handler is a callback like any other: it may look at the pipeline.
-func TestALogHandlerMayAskForStats(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		g := newGate(s)
-		cfg := g.config()
-		h := &asking{}
-		cfg.Logger = slog.New(h)
-		p := open(t, cfg)
-		h.p = p
-		g.next <- errRefused
-		g.next <- nil
-		synctest.Wait()
-		mustAnswer(t, p, "OK", "GET", "x")
-		_ = s.conn(1).Close()
-		g.next <- nil
-		synctest.Wait()
-		mustAnswer(t, p, "OK", "GET", "x")
-		p.Close()
-		if h.asked != 4 {
-			t.Errorf("asked %d times", h.asked)
-		}
-	})
+// An askingLog asks for the state of the pipeline with each line: a log handler is a callback
+// like any other, which no lock is held for.
+type askingLog struct {
+	bytes.Buffer
+	p *Pipeline
 }
 
-type asking struct {
-	p     *Pipeline
-	asked int
-}
-
-func (h *asking) Enabled(context.Context, slog.Level) bool { return true }
-func (h *asking) WithAttrs([]slog.Attr) slog.Handler       { return h }
-func (h *asking) WithGroup(string) slog.Handler            { return h }
-func (h *asking) Handle(context.Context, slog.Record) error {
-	h.p.Stats()
-	_, _ = h.p.Up()
-	h.asked++
-	return nil
+func (l *askingLog) Write(line []byte) (int, error) {
+	l.p.Stats()
+	_, _ = l.p.Up()
+	return l.Buffer.Write(line)
 }
 
 func TestDefaultsAreFilledIn(t *testing.T) {

@@ -207,11 +207,9 @@ func TestATLSRefusalIsReadThoughTheConnectionIsClosed(t *testing.T) {
 	cfg := newFakeServer(t).config()
 	cfg.Dialer = func(context.Context, string, string) (net.Conn, error) {
 		client, _ := memPipe(1)
-		return &failing{
-			Conn:  client,
-			write: &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE},
-			read:  &net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")},
-		}, nil
+		return newFailing(client,
+			&net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")},
+			&net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}), nil
 	}
 	p := open(t, cfg)
 	var config *ConfigError

@@ -1,36 +1,15 @@
 package pipeline
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 )
-
-// earlyPipeline is one whose first dial begins with the returned function.
-func earlyPipeline(t *testing.T, s *fakeServer, set func(*Config)) (p *Pipeline, begin func()) {
-	t.Helper()
-	cfg := s.config()
-	if set != nil {
-		set(&cfg)
-	}
-	dialer, open1 := cfg.Dialer, make(chan struct{})
-	cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		select {
-		case <-open1:
-			return dialer(ctx, network, addr)
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-	return open(t, cfg), func() { close(open1) }
-}
 
 // newEarly is a call that may go out with the handshake.
 func newEarly(t *testing.T, cmd string) *waiter {
@@ -63,10 +42,9 @@ func settled(t *testing.T, p *Pipeline) {
 
 func TestAnEarlyCallGoesOutWithTheFirstHandshakeAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
+		s, g, p := atGate(t)
 		const last = "PING"
 		var all []string
-		second := make(chan struct{})
 		// Nothing is answered before the whole handshake has come.
 		s.answerBy(func(c *fakeConn, args []string) (string, bool) {
 			if c.number > 1 || slices.Contains(all, last) {
@@ -87,15 +65,6 @@ func TestAnEarlyCallGoesOutWithTheFirstHandshakeAlone(t *testing.T) {
 			}
 			return "", true
 		})
-		p, begin := earlyPipeline(t, s, func(c *Config) {
-			dialer := c.Dialer
-			c.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-				if s.dials() > 0 {
-					<-second
-				}
-				return dialer(ctx, network, addr)
-			}
-		})
 		w := &recorder{t: t}
 		p.Watch(w)
 		one, two, gone := newEarly(t, "TAKE1"), newEarly(t, "TAKE2"), newEarly(t, "TAKE3")
@@ -109,7 +78,7 @@ func TestAnEarlyCallGoesOutWithTheFirstHandshakeAlone(t *testing.T) {
 			}
 			e.queue(p)
 		}
-		begin()
+		g.next <- nil
 		if c := one.wait(); c.Err != nil || c.Reply != any(int64(1)) || c.Epoch != 1 || !c.Sent || c.Said().Mark != "" || c.Said().Err == nil {
 			t.Errorf("the first: %v, %v on connection %d, check %+v", c.Reply, c.Err, c.Epoch, c.Said())
 		}
@@ -131,7 +100,7 @@ func TestAnEarlyCallGoesOutWithTheFirstHandshakeAlone(t *testing.T) {
 		_ = s.conn(1).Close()
 		synctest.Wait()
 		later := newEarly(t, "TAKE4").queue(p) // before the second handshake
-		close(second)
+		g.next <- nil
 		if c := later.wait(); c.Err != nil || c.Epoch != 2 {
 			t.Errorf("later: %v on connection %d", c.Err, c.Epoch)
 		}
@@ -145,12 +114,10 @@ func TestAnEarlyCallGoesOutWithTheFirstHandshakeAlone(t *testing.T) {
 
 func TestAnEarlyCallDoesNotOvertakeTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		p, begin := earlyPipeline(t, s, nil)
+		s, g, p := atGate(t)
 		other, early := newWaiter(t, "GET", "x").queue(p), newEarly(t, "TAKE").queue(p)
-		begin()
-		other.wait()
-		early.wait()
+		close(g.next)
+		mustSucceed(t, 1, other, early)
 		got := joined(s.conn(1).seen())
 		if at := slices.Index(got, "GET x"); at < slices.Index(got, "PING") || slices.Index(got, "TAKE") < at {
 			t.Errorf("sent %q", got)
@@ -161,7 +128,7 @@ func TestAnEarlyCallDoesNotOvertakeTheQueue(t *testing.T) {
 func TestAHandshakeThatBreaksLosesItsEarlyCalls(t *testing.T) {
 	for _, reply := range []string{"", "-LOADING Redis is loading\r\n", "+OK\r"} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newFakeServer(t)
+			s, g, p := atGate(t)
 			s.answerBy(func(c *fakeConn, args []string) (string, bool) {
 				if c.number > 1 || join(args) != "TAKE" {
 					return "", false
@@ -174,9 +141,8 @@ func TestAHandshakeThatBreaksLosesItsEarlyCalls(t *testing.T) {
 				}
 				return "", true
 			})
-			p, begin := earlyPipeline(t, s, nil)
 			early := newEarly(t, "TAKE").queue(p)
-			begin()
+			close(g.next)
 			if c := early.wait(); !errors.Is(c.Err, ErrDown) || !c.Sent {
 				t.Errorf("after %q: %v, sent %t: the master may have executed it", reply, c.Err, c.Sent)
 			}
@@ -195,6 +161,7 @@ func TestAHandshakeThatBreaksLosesItsEarlyCalls(t *testing.T) {
 func TestAnEarlyCallIsUndoneWhereTheHandshakeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
+		g := newGate(s)
 		undone := make(chan struct{})
 		s.answerBy(func(c *fakeConn, args []string) (string, bool) {
 			switch {
@@ -207,9 +174,11 @@ func TestAnEarlyCallIsUndoneWhereTheHandshakeIsRefused(t *testing.T) {
 			}
 			return "", false
 		})
-		p, begin := earlyPipeline(t, s, func(c *Config) { c.Password = "pw" })
+		cfg := g.config()
+		cfg.Password = "pw"
+		p := open(t, cfg)
 		early := newEarly(t, "TAKE").queue(p)
-		begin()
+		close(g.next)
 		c := early.wait()
 		if _, config := errors.AsType[*ConfigError](c.Err); !config || !c.Sent {
 			t.Errorf("%v, sent %t", c.Err, c.Sent)
@@ -228,44 +197,24 @@ func TestAnEarlyCallIsUndoneWhereTheHandshakeIsRefused(t *testing.T) {
 
 func TestAPipelineIsUsedOnceAnEarlyCallWentOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		answer := make(chan struct{})
-		s.answerBy(func(_ *fakeConn, args []string) (string, bool) {
-			if join(args) == "PING" {
-				<-answer
-			}
-			return "", false
-		})
-		p, begin := earlyPipeline(t, s, nil)
+		s, g, p := atGate(t)
+		goOn := s.hold("PING")
 		early := newEarly(t, "TAKE").queue(p)
-		begin()
+		close(g.next)
 		synctest.Wait()
 		release := startKept(t, p, time.Minute, "RELEASE")
 		p.CloseUnused()
-		close(answer)
-		if c := early.wait(); c.Err != nil {
-			t.Errorf("the early call: %v", c.Err)
-		}
-		if c := release.wait(); c.Err != nil {
-			t.Errorf("its release: %v", c.Err)
-		}
+		goOn()
+		mustSucceed(t, 1, early, release)
 	})
 }
 
 func TestCloseDuringTheHandshakeEndsEarlyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		stay := make(chan struct{})
-		defer close(stay)
-		s.answerBy(func(_ *fakeConn, args []string) (string, bool) {
-			if join(args) == "TAKE" {
-				<-stay
-			}
-			return "", false
-		})
-		p, begin := earlyPipeline(t, s, nil)
+		s, g, p := atGate(t)
+		s.hold("TAKE")
 		early := newEarly(t, "TAKE").queue(p)
-		begin()
+		close(g.next)
 		synctest.Wait()
 		p.Close()
 		if c := early.wait(); !errors.Is(c.Err, ErrClosed) || !c.Sent {
@@ -278,14 +227,10 @@ func TestCloseDuringTheHandshakeEndsEarlyCalls(t *testing.T) {
 // The numbers that users see count early calls as others.
 func TestEarlyCallsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		s.answerBy(func(_ *fakeConn, args []string) (string, bool) {
-			reply, ok := map[string]string{"TAKE1": ":1\r\n", "TAKE2": "-ERR no\r\n", "FIRST 1": saysA, "SECOND marker": saysB}[join(args)]
-			return reply, ok
-		})
-		p, begin := earlyPipeline(t, s, nil)
+		s, g, p := atGate(t)
+		s.reply = answers(map[string]string{"TAKE1": ":1\r\n", "TAKE2": "-ERR no\r\n", "FIRST": saysA, "SECOND": saysB})
 		one, two := newEarly(t, "TAKE1").queue(p), newEarly(t, "TAKE2").queue(p)
-		begin()
+		close(g.next)
 		if c := one.wait(); c.Said().Mark != saysA+saysB {
 			t.Errorf("mark %q", c.Said().Mark)
 		}

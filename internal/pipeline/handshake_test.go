@@ -1,14 +1,11 @@
 package pipeline
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,27 +68,6 @@ func TestTheHandshakeIsSentInOneFlush(t *testing.T) {
 	}
 }
 
-func TestTheOldConnectionIsKilledBeforeTheNewOneServes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		g := newGate(s)
-		p := open(t, g.config())
-		g.next <- nil
-		mustAnswer(t, p, "OK", "GET", "x")
-		_ = s.conn(1).Close()
-		synctest.Wait()
-		waiting := start(t, p, "SET", "y")
-		g.next <- nil
-		if c := waiting.wait(); c.Err != nil || c.Epoch != 2 {
-			t.Fatalf("error %v, epoch %d", c.Err, c.Epoch)
-		}
-		want := []string{"CLIENT ID", "INFO server", "PING", "CLIENT KILL ID 1", "SET y"}
-		if got := joined(s.conn(2).seen()); !slices.Equal(got, want) {
-			t.Errorf("sent: %q, want %q", got, want)
-		}
-	})
-}
-
 // The answer to CLIENT KILL is awaited: until it is there the old connection
 // may still be executing.
 func TestNothingIsServedBeforeTheOldConnectionIsGone(t *testing.T) {
@@ -114,8 +90,10 @@ func TestNothingIsServedBeforeTheOldConnectionIsGone(t *testing.T) {
 			t.Errorf("up %t, calls %v before the old connection was killed", ok, s.conn(2).calls())
 		}
 		close(killed)
-		if c := waiting.wait(); c.Err != nil || c.Epoch != 2 {
-			t.Errorf("error %v, epoch %d", c.Err, c.Epoch)
+		mustSucceed(t, 2, waiting)
+		want := []string{"CLIENT ID", "INFO server", "PING", "CLIENT KILL ID 1", "SET y"}
+		if got := joined(s.conn(2).seen()); !slices.Equal(got, want) {
+			t.Errorf("sent: %q, want %q", got, want)
 		}
 	})
 }
@@ -144,39 +122,29 @@ func TestTheConnectionBeforeIsKilledAlsoAfterFailedDials(t *testing.T) {
 
 // The number belongs to a stranger's connection, or to none.
 func TestNobodyIsKilledInDoubt(t *testing.T) {
-	refused := "-NOPERM this user has no permissions to run the 'client|id' command\r\n"
+	const refused = "-NOPERM this user has no permissions to run the command\r\n"
+	always := func(reply string) func(int) string { return func(int) string { return reply } }
 	for _, test := range []struct {
-		name  string
-		greet func(c *fakeConn, args []string) (string, bool)
+		name, command string
+		reply         func(connection int) string // "": the usual one
 	}{
-		{"another process serves the address", func(c *fakeConn, args []string) (string, bool) {
-			return bulk(fmt.Sprintf("run_id:%040d\r\n", c.number)), args[0] == "INFO"
-		}},
-		{"the master does not tell its run_id", func(_ *fakeConn, args []string) (string, bool) {
-			return bulk("redis_version:7.0.0\r\n"), args[0] == "INFO"
-		}},
-		{"INFO is refused", func(_ *fakeConn, args []string) (string, bool) { return refused, args[0] == "INFO" }},
-		{"INFO is a nil", func(_ *fakeConn, args []string) (string, bool) { return "$-1\r\n", args[0] == "INFO" }},
-		{"INFO is a number", func(_ *fakeConn, args []string) (string, bool) { return ":1\r\n", args[0] == "INFO" }},
-		{"the run_id is empty", func(_ *fakeConn, args []string) (string, bool) {
-			return bulk("run_id:\r\n"), args[0] == "INFO"
-		}},
-		{"CLIENT ID is refused", func(_ *fakeConn, args []string) (string, bool) {
-			return refused, join(args) == "CLIENT ID"
-		}},
-		{"CLIENT ID was refused the first time", func(c *fakeConn, args []string) (string, bool) {
-			return refused, join(args) == "CLIENT ID" && c.number == 1
-		}},
-		{"CLIENT ID is no number", func(_ *fakeConn, args []string) (string, bool) {
-			return bulk("1"), join(args) == "CLIENT ID"
-		}},
-		{"CLIENT ID is the same again", func(_ *fakeConn, args []string) (string, bool) {
-			return ":5\r\n", join(args) == "CLIENT ID"
-		}},
+		{"another process serves the address", "INFO server", func(n int) string { return bulk(fmt.Sprintf("run_id:%040d\r\n", n)) }},
+		{"the master does not tell its run_id", "INFO server", always(bulk("redis_version:7.0.0\r\n"))},
+		{"INFO is refused", "INFO server", always(refused)},
+		{"INFO is a nil", "INFO server", always("$-1\r\n")},
+		{"INFO is a number", "INFO server", always(":1\r\n")},
+		{"the run_id is empty", "INFO server", always(bulk("run_id:\r\n"))},
+		{"CLIENT ID is refused", "CLIENT ID", always(refused)},
+		{"CLIENT ID was refused the first time", "CLIENT ID", func(n int) string { return map[int]string{1: refused}[n] }},
+		{"CLIENT ID is no number", "CLIENT ID", always(bulk("1"))},
+		{"CLIENT ID is the same again", "CLIENT ID", always(":5\r\n")},
 	} {
 		inBubble(t, test.name, func(t *testing.T) {
 			s := newFakeServer(t)
-			s.greet = test.greet
+			s.greet = func(c *fakeConn, args []string) (string, bool) {
+				reply := test.reply(c.number)
+				return reply, reply != "" && join(args) == test.command
+			}
 			p := connect(t, s.config())
 			mustAnswer(t, p, "OK", "GET", "x")
 			_ = s.conn(1).Close()
@@ -303,22 +271,14 @@ func (g *greeter) Greet() []*Call {
 
 func TestAGreetingGoesOutWithTheFirstHandshakeAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		// Nothing is answered before all has come.
-		s.greet = func(c *fakeConn, args []string) (string, bool) {
+		s, gate, p := atGate(t)
+		s.greet = func(_ *fakeConn, args []string) (string, bool) {
 			reply, ok := map[string]string{"INFO one": ":7\r\n", "INFO two": "-NOPERM no\r\n"}[join(args)]
 			return reply, ok
 		}
-		cfg := s.config()
-		dialer, begin := cfg.Dialer, make(chan struct{})
-		cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			<-begin
-			return dialer(ctx, network, addr)
-		}
-		p := open(t, cfg)
 		g := &greeter{recorder: &recorder{t: t}}
 		p.Watch(g)
-		close(begin)
+		close(gate.next)
 		synctest.Wait()
 		if got, want := g.all(), "down 0 true, greet, up 1 "+testRunID[:4]; got != want {
 			t.Errorf("told %q, want %q", got, want)
@@ -346,27 +306,18 @@ func TestAGreetingGoesOutWithTheFirstHandshakeAlone(t *testing.T) {
 
 func TestAHandshakeThatFailsIsGreetedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		var loading atomic.Bool
-		loading.Store(true)
+		s, gate, p := atGate(t)
 		s.greet = func(_ *fakeConn, args []string) (string, bool) {
-			return "-LOADING Redis is loading\r\n", join(args) == "INFO one" && loading.Load()
+			return "-LOADING Redis is loading\r\n", join(args) == "INFO one"
 		}
-		cfg := s.config()
-		dialer, begin := cfg.Dialer, make(chan struct{})
-		cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			<-begin
-			return dialer(ctx, network, addr)
-		}
-		p := open(t, cfg)
 		g := &greeter{recorder: &recorder{t: t}}
 		p.Watch(g)
-		close(begin)
+		close(gate.next)
 		synctest.Wait()
 		if got := g.all(); strings.Contains(got, "up") {
 			t.Errorf("told %q of a master that reads its data", got)
 		}
-		loading.Store(false)
+		s.setGreet(nil)
 		time.Sleep(time.Second)
 		if got := g.all(); strings.Count(got, "greet") < 2 || !strings.HasSuffix(got, "greet, up 1 "+testRunID[:4]) {
 			t.Errorf("told %q", got)

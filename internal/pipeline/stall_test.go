@@ -139,33 +139,6 @@ func TestASlowConnectionThatProgressesIsNoStall(t *testing.T) {
 	})
 }
 
-// Bytes are no progress: a server that dribbles one reply for ever holds up
-// every other.
-func TestADribbledReplyIsAStall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		s.reply = func(c *fakeConn, _ []string) string {
-			for {
-				if _, err := io.WriteString(c, "$1000000\r\n"[:1]); err != nil {
-					return ""
-				}
-				for range 1000 {
-					time.Sleep(100 * time.Millisecond)
-					if _, err := io.WriteString(c, "0"); err != nil {
-						return ""
-					}
-				}
-			}
-		}
-		p := connect(t, s.config())
-		begun := time.Now()
-		c := do(t, p, "GET", "x")
-		if took := time.Since(begun); !errors.Is(c.Err, ErrStalled) && !errors.Is(c.Err, ErrProtocol) || took > 2*time.Second {
-			t.Errorf("error %v after %v", c.Err, took)
-		}
-	})
-}
-
 // The master's receive window is full: the writer itself is blocked.
 func TestABlockedWriteIsAStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -139,65 +139,63 @@ func queueJoined(t *testing.T, p *Pipeline, g *gate, keys string) (all []*waiter
 	return all, other
 }
 
+// A joint reply that comes in pieces is left to redigo.
 func TestEachCallGetsItsNumberOfAJointReply(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		s.reply = func(_ *fakeConn, args []string) string {
-			if args[0] == "EVALSHA" {
-				return "*3\r\n:1\r\n:0\r\n:21\r\n"
+	const reply = "*3\r\n:1\r\n:0\r\n:21\r\n"
+	for _, piece := range []int{1, len(reply)} {
+		synctest.Test(t, func(t *testing.T) {
+			s, g, p := atGate(t)
+			s.reply = func(c *fakeConn, args []string) string {
+				if args[0] != "EVALSHA" {
+					return "+OK\r\n"
+				}
+				for b := range slices.Chunk([]byte(reply), piece) {
+					_, _ = c.Write(b)
+					time.Sleep(time.Millisecond)
+				}
+				return ""
 			}
-			return "+OK\r\n"
-		}
-		g := newGate(s)
-		p := open(t, g.config())
-		all, other := queueJoined(t, p, g, "abc")
-		for i, want := range []any{int64(1), int64(0), int64(21)} {
-			if c := all[i].wait(); c.Reply != want || c.Err != nil || !c.Sent || c.Epoch != 1 {
-				t.Errorf("call %d: %v, %v; want %v", i, c.Reply, c.Err, want)
+			all, other := queueJoined(t, p, g, "abc")
+			mustSucceed(t, 1, append(all, other)...)
+			for i, want := range []any{int64(1), int64(0), int64(21)} {
+				if c := all[i].call; c.Reply != want {
+					t.Errorf("call %d: %v; want %v", i, c.Reply, want)
+				}
 			}
-		}
-		if c := other.wait(); c.Reply != any("OK") {
-			t.Errorf("%v, %v", c.Reply, c.Err)
-		}
-		synctest.Wait()
-		if got := fmt.Sprint(s.conn(1).calls()); strings.Count(got, "EVALSHA") != 1 || strings.Contains(got, "DEL") {
-			t.Errorf("sent %s", got)
-		}
-		if n, st := p.inFlight(), p.Stats(); n != 0 || st.Commands != 4 {
-			t.Errorf("%d calls in flight, %d commands counted, want 0 and 4", n, st.Commands)
-		}
-	})
+			if c := other.call; c.Reply != any("OK") {
+				t.Errorf("%v", c.Reply)
+			}
+			synctest.Wait()
+			if got := fmt.Sprint(s.conn(1).calls()); strings.Count(got, "EVALSHA") != 1 || strings.Contains(got, "DEL") {
+				t.Errorf("sent %s", got)
+			}
+			if n, st := p.inFlight(), p.Stats(); n != 0 || st.Commands != 4 {
+				t.Errorf("%d calls in flight, %d commands counted, want 0 and 4", n, st.Commands)
+			}
+		})
+	}
 }
 
 // A master that does not know the script, or does not permit it, is not asked
 // again on that connection.
 func TestWhereAJointCommandIsRefusedEachCallIsWorthAskingAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		s.reply = func(_ *fakeConn, args []string) string {
-			if args[0] == "EVALSHA" {
-				return "-NOSCRIPT No matching script.\r\n"
-			}
-			return ":1\r\n"
-		}
-		g := newGate(s)
-		p := open(t, g.config())
+		s, g, p := atGate(t)
+		s.reply = answers(map[string]string{"EVALSHA": "-NOSCRIPT No matching script.\r\n", "DEL": ":1\r\n"})
 		all, other := queueJoined(t, p, g, "abc")
 		for _, w := range all {
 			if c := w.wait(); !IsNoScript(c.Err) || !c.Apart || c.Reply != nil || !c.Sent {
 				t.Errorf("%v, %v, apart: %t", c.Reply, c.Err, c.Apart)
 			}
 		}
-		if c := other.wait(); c.Err != nil || c.Apart {
-			t.Errorf("%v, apart: %t", c.Err, c.Apart)
-		}
-		var alone []*waiter
+		alone := []*waiter{other}
 		for range 2 { // one flush
 			alone = append(alone, newWaiter(t, "DEL", "z").part(testJoints[0], "z").queue(p))
 		}
+		mustSucceed(t, 1, alone...)
 		for _, w := range alone {
-			if c := w.wait(); c.Reply != any(int64(1)) || c.Err != nil || c.Apart {
-				t.Errorf("%v, %v, apart: %t", c.Reply, c.Err, c.Apart)
+			if w.call.Apart {
+				t.Errorf("%s is worth asking alone", w.call.Cmd)
 			}
 		}
 		got := fmt.Sprint(s.conn(1).calls())
@@ -214,7 +212,7 @@ func TestWhereAJointCommandIsRefusedEachCallIsWorthAskingAlone(t *testing.T) {
 // error is that call's alone. A check holds for all.
 func TestEachCallGetsItsThreeNumbersOfAJointReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
+		s, g, p := atGate(t)
 		s.reply = func(_ *fakeConn, args []string) string {
 			switch {
 			case args[0] == "FIRST", args[0] == "SECOND":
@@ -224,8 +222,6 @@ func TestEachCallGetsItsThreeNumbersOfAJointReply(t *testing.T) {
 			}
 			return "+OK\r\n"
 		}
-		g := newGate(s)
-		p := open(t, g.config())
 		var all []*waiter
 		for _, key := range "abcd" {
 			w := newWaiter(t, "EVALSHA", "alone", string(key)).part(testJoints[1], string(key))
@@ -259,8 +255,8 @@ func TestAHostileJointReplyCostsTheConnection(t *testing.T) {
 		"*4\r\n:-1\r\n:1\r\n:1\r\n:1\r\n", "*2\r\n:1\r\n:1\r\n", "*4\r\n:1\r\n:1\r\n:1\r\n:1\r\n", "*0\r\n", "*-1\r\n", ":1\r\n", "+OK\r\n", "$-1\r\n",
 		"*3\r\n:1\r\n$1\r\n1\r\n:1\r\n", "*3\r\n:1\r\n*1\r\n:1\r\n:1\r\n",
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			s := newFakeServer(t)
+		inBubble(t, fmt.Sprintf("%q", reply), func(t *testing.T) {
+			s, g, p := atGate(t)
 			s.reply = func(c *fakeConn, args []string) string {
 				switch {
 				case args[0] == "EVALSHA" && c.number == 1:
@@ -270,22 +266,21 @@ func TestAHostileJointReplyCostsTheConnection(t *testing.T) {
 				}
 				return "+OK\r\n"
 			}
-			g := newGate(s)
-			p := open(t, g.config())
 			all, _ := queueJoined(t, p, g, "abc")
 			synctest.Wait()
 			if !all[0].pending() {
-				t.Errorf("%q: complete by %v, %v", reply, all[0].call.Reply, all[0].call.Err)
+				t.Errorf("complete by %v, %v", all[0].call.Reply, all[0].call.Err)
 			}
 			g.next <- nil
+			mustSucceed(t, 2, all...)
 			for _, w := range all {
-				if c := w.wait(); c.Reply != any(int64(1)) || c.Err != nil || c.Epoch != 2 {
-					t.Errorf("%q: %v, %v on connection %d", reply, c.Reply, c.Err, c.Epoch)
+				if w.call.Reply != any(int64(1)) {
+					t.Errorf("%v", w.call.Reply)
 				}
 			}
 			synctest.Wait()
 			if n := p.inFlight(); n != 0 {
-				t.Errorf("%q: %d calls in flight", reply, n)
+				t.Errorf("%d calls in flight", n)
 			}
 		})
 	}
@@ -293,23 +288,22 @@ func TestAHostileJointReplyCostsTheConnection(t *testing.T) {
 
 func TestCallsOfAJointCommandThatIsLostFailOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
+		s, g, p := atGate(t)
 		s.reply = func(c *fakeConn, args []string) string {
 			if args[0] == "EVALSHA" {
 				_ = c.Close()
 			}
 			return ""
 		}
-		g := newGate(s)
-		p := open(t, g.config())
 		var all []*waiter
 		for _, key := range "ab" {
 			all = append(all, newWaiter(t, "DEL").part(testJoints[0], string(key)).queue(p))
 		}
 		g.next <- nil
+		mustFail(t, ErrConnectionLost, all...)
 		for _, w := range all {
-			if c := w.wait(); !errors.Is(c.Err, ErrConnectionLost) || !c.Sent {
-				t.Errorf("%v, %v", c.Reply, c.Err)
+			if !w.call.Sent {
+				t.Error("a call counts as not sent")
 			}
 		}
 		synctest.Wait()
@@ -319,35 +313,10 @@ func TestCallsOfAJointCommandThatIsLostFailOneByOne(t *testing.T) {
 	})
 }
 
-// A joint reply that comes in pieces is left to redigo.
-func TestASplitJointReplyIsReadWhole(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		s.reply = func(c *fakeConn, args []string) string {
-			if args[0] != "EVALSHA" {
-				return "+OK\r\n"
-			}
-			for _, b := range []byte("*2\r\n:13\r\n:0\r\n") {
-				_, _ = c.Write([]byte{b})
-				time.Sleep(time.Millisecond)
-			}
-			return ""
-		}
-		g := newGate(s)
-		p := open(t, g.config())
-		all, _ := queueJoined(t, p, g, "ab")
-		for i, want := range []any{int64(13), int64(0)} {
-			if c := all[i].wait(); c.Reply != want || c.Err != nil {
-				t.Errorf("call %d: %v, %v; want %v", i, c.Reply, c.Err, want)
-			}
-		}
-	})
-}
-
 // What a connection has said is lost with it: nobody asks alone on the next one.
 func TestARefusalThatIsLostWithItsCheckIsNoReasonToAskAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
+		s, g, p := atGate(t)
 		s.reply = func(c *fakeConn, args []string) string {
 			if args[0] == "FIRST" {
 				_ = c.Close()
@@ -355,8 +324,6 @@ func TestARefusalThatIsLostWithItsCheckIsNoReasonToAskAlone(t *testing.T) {
 			}
 			return "-NOSCRIPT No matching script.\r\n"
 		}
-		g := newGate(s)
-		p := open(t, g.config())
 		var all []*waiter
 		for _, key := range "ab" {
 			w := newWaiter(t, "EVALSHA", "alone", string(key)).part(testJoints[1], string(key))

@@ -68,7 +68,8 @@ func TestTLSAgainstAServerThatWaitsForALineSaysSo(t *testing.T) {
 			lines := make(chan string, 10)
 			s.accept = waitsForALine(answer, func(line string) { lines <- line })
 			cfg := short(s.config())
-			cfg.Addr, cfg.Dialer, cfg.TLS = s.listen("tcp", nil), nil, &tls.Config{RootCAs: useTestCA(t).pool}
+			cfg.Addr, cfg.Dialer = s.listen("tcp", nil), nil
+			_, cfg.TLS = tlsConfigs(t)
 			cfg.DialTimeout, cfg.Password = 50*time.Millisecond, "pw"
 			p := open(t, cfg)
 			if err := refusal(t, p); err.What != "TLS handshake" || !strings.Contains(err.Error(), " redis://") {
@@ -76,43 +77,6 @@ func TestTLSAgainstAServerThatWaitsForALineSaysSo(t *testing.T) {
 			}
 			if line := await(t, "the server was sent a line", lines); line != "PING\r\n" {
 				t.Errorf("the server was sent %q without TLS, want PING alone", line)
-			}
-		})
-	}
-}
-
-func TestAMasterThatIsSilentIsNoConfigError(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		tls  bool
-		want error
-		do   func(*fakeConn)
-	}{
-		{"plain and frozen", false, ErrTimeout, func(*fakeConn) {}},
-		{"TLS and frozen", true, ErrTimeout, func(*fakeConn) {}},
-		{"plain and closed", false, ErrConnectionLost, func(c *fakeConn) { _ = c.Close() }},
-		{"TLS and closed", true, ErrConnectionLost, func(c *fakeConn) { _ = c.Close() }},
-	} {
-		inBubble(t, test.name, func(t *testing.T) {
-			s := newFakeServer(t)
-			s.accept = func(c *fakeConn) bool { test.do(c); return false }
-			cfg := s.config()
-			if test.tls {
-				cfg.TLS = &tls.Config{} //nolint:gosec // nobody answers
-			}
-			p := open(t, cfg)
-			begun := time.Now()
-			c := do(t, p, "GET", "x")
-			var config *ConfigError
-			if errors.As(c.Err, &config) || !errors.Is(c.Err, test.want) {
-				t.Errorf("error %v, want %v", c.Err, test.want)
-			}
-			mustNotMatchAContext(t, c.Err)
-			if took := time.Since(begun); took > 2*time.Second+probeTimeout {
-				t.Errorf("it took %v", took)
-			}
-			if _, err := p.Up(); errors.As(err, new(*silenceError)) {
-				t.Errorf("%#v is shown", err)
 			}
 		})
 	}

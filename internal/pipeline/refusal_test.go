@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,17 @@ import (
 	"time"
 )
 
+// mustBeRefused fails unless a call fails with a ConfigError of what and of this text, or more.
+func mustBeRefused(t *testing.T, p *Pipeline, what, text string) *Call {
+	t.Helper()
+	c := do(t, p, "GET", "x")
+	config, ok := errors.AsType[*ConfigError](c.Err)
+	if !ok || config.What != what || !strings.Contains(config.Err.Error(), text) {
+		t.Errorf("error %v, want a ConfigError: %s: %s", c.Err, what, text)
+	}
+	return c
+}
+
 // refuse answers one command of the handshake with an error.
 func refuse(command, text string) func(*fakeConn, []string) (string, bool) {
 	return func(_ *fakeConn, args []string) (string, bool) {
@@ -22,36 +34,26 @@ func refuse(command, text string) func(*fakeConn, []string) (string, bool) {
 }
 
 func TestARefusalInTheHandshakeIsNamed(t *testing.T) {
+	const wrong = "WRONGPASS invalid username-password pair or user is disabled."
+	const needless = "ERR AUTH <password> called without any password configured for the default user."
+	const missing = "NOAUTH Authentication required."
+	const forbidden = "NOPERM this user has no permissions to run the 'select' command"
 	for _, test := range []struct {
 		name string
 		set  func(*Config)
 		// what the server refuses, "" for everything, and how
 		command, text string
-		want          string
-		verdict       string
+		what, verdict string
 	}{
-		{"a wrong password", func(c *Config) { c.Password = "pw" }, "AUTH",
-			"WRONGPASS invalid username-password pair or user is disabled.",
-			"AUTH: WRONGPASS invalid username-password pair or user is disabled.", "password refused"},
-		{"a wrong password of a user", func(c *Config) { c.Username, c.Password = "me", "pw" }, "AUTH",
-			"WRONGPASS invalid username-password pair or user is disabled.",
-			"AUTH as me: WRONGPASS invalid username-password pair or user is disabled.", "password refused"},
-		{"a password where none is wanted", func(c *Config) { c.Password = "pw" }, "AUTH",
-			"ERR AUTH <password> called without any password configured for the default user.",
-			"AUTH: ERR AUTH <password> called without any password configured for the default user.", "password refused"},
-		{"no password where one is wanted", func(*Config) {}, "",
-			"NOAUTH Authentication required.", "handshake: NOAUTH Authentication required.", "password wanted"},
-		{"no password and a database", func(c *Config) { c.DB = 3 }, "",
-			"NOAUTH Authentication required.", "SELECT 3: NOAUTH Authentication required.", "password wanted"},
-		{"a database that is not there", func(c *Config) { c.DB = 99 }, "SELECT",
-			"ERR DB index is out of range", "SELECT 99: ERR DB index is out of range", "no session"},
-		{"a database without permission", func(c *Config) { c.DB = 1 }, "SELECT",
-			"NOPERM this user has no permissions to run the 'select' command",
-			"SELECT 1: NOPERM this user has no permissions to run the 'select' command", "no session"},
-		{"protected mode", func(*Config) {}, "",
-			"DENIED Redis is running in protected mode", "handshake: DENIED Redis is running in protected mode", "no session"},
-		{"no room", func(*Config) {}, "",
-			"ERR max number of clients reached", "handshake: ERR max number of clients reached", "no session"},
+		{"a wrong password", func(c *Config) { c.Password = "pw" }, "AUTH", wrong, "AUTH", "password refused"},
+		{"a wrong password of a user", func(c *Config) { c.Username, c.Password = "me", "pw" }, "AUTH", wrong, "AUTH as me", "password refused"},
+		{"a password where none is wanted", func(c *Config) { c.Password = "pw" }, "AUTH", needless, "AUTH", "password refused"},
+		{"no password where one is wanted", func(*Config) {}, "", missing, "handshake", "password wanted"},
+		{"no password and a database", func(c *Config) { c.DB = 3 }, "", missing, "SELECT 3", "password wanted"},
+		{"a database that is not there", func(c *Config) { c.DB = 99 }, "SELECT", "ERR DB index is out of range", "SELECT 99", "no session"},
+		{"a database without permission", func(c *Config) { c.DB = 1 }, "SELECT", forbidden, "SELECT 1", "no session"},
+		{"protected mode", func(*Config) {}, "", "DENIED Redis is running in protected mode", "handshake", "no session"},
+		{"no room", func(*Config) {}, "", "ERR max number of clients reached", "handshake", "no session"},
 	} {
 		inBubble(t, test.name, func(t *testing.T) {
 			s := newFakeServer(t)
@@ -59,15 +61,11 @@ func TestARefusalInTheHandshakeIsNamed(t *testing.T) {
 			cfg := s.config()
 			test.set(&cfg)
 			p := open(t, cfg)
-			c := do(t, p, "GET", "x")
-			var config *ConfigError
-			if !errors.As(c.Err, &config) || config.Error() != test.want {
-				t.Errorf("error %v, want the ConfigError %q", c.Err, test.want)
-			}
+			c := mustBeRefused(t, p, test.what, test.text)
 			if !errors.Is(c.Err, ErrDown) || c.Sent {
 				t.Errorf("error %v, sent %t", c.Err, c.Sent)
 			}
-			if want := test.verdict + " (the master is up): " + test.want; c.Err.Error() != want {
+			if want := test.verdict + " (the master is up): " + test.what + ": " + test.text; c.Err.Error() != want {
 				t.Errorf("the call fails with %q, want %q", c.Err, want)
 			}
 			if lasting := test.name != "no room"; IsLasting(c.Err) != lasting {
@@ -134,61 +132,72 @@ func TestARefusalIsReadThoughTheConnectionIsClosed(t *testing.T) {
 				}
 				return conn, err
 			}
-			p := open(t, cfg)
-			var config *ConfigError
-			if c := do(t, p, "GET", "x"); !errors.As(c.Err, &config) || config.Error() != "handshake: ERR max number of clients reached" {
-				t.Errorf("error %v", c.Err)
-			}
+			mustBeRefused(t, open(t, cfg), "handshake", "ERR max number of clients reached")
 		})
 	}
 }
 
-func TestAHandshakeThatBreaksIsALostConnection(t *testing.T) {
+// Nor is one that breaks a refusal: a master that is just starting, or stopping, does that. It
+// has read the first bytes then.
+func TestAHandshakeThatBreaksIsNoRefusal(t *testing.T) {
+	says := func(what string) func(*fakeConn) {
+		return func(c *fakeConn) { _, _ = io.WriteString(c, what) }
+	}
+	and := func(first, then func(*fakeConn)) func(*fakeConn) {
+		return func(c *fakeConn) { first(c); then(c) }
+	}
+	hangUp := func(c *fakeConn) { _ = c.Close() }
+	dribble := func(c *fakeConn) {
+		for _, err := io.WriteString(c, "$"); err == nil; time.Sleep(time.Second) {
+			_, err = io.WriteString(c, "0")
+		}
+	}
 	for _, test := range []struct {
-		name  string
-		greet func(c *fakeConn, args []string) (string, bool)
-		want  error
+		name string
+		tls  bool
+		do   func(c *fakeConn)
+		want error
 	}{
-		{"closed at once", func(c *fakeConn, _ []string) (string, bool) { _ = c.Close(); return "", true }, ErrConnectionLost},
-		{"reset at once", func(c *fakeConn, _ []string) (string, bool) { c.reset(); return "", true }, ErrConnectionLost},
-		{"closed in mid-reply", func(c *fakeConn, _ []string) (string, bool) {
-			_, _ = io.WriteString(c, ":1")
-			_ = c.Close()
-			return "", true
-		}, ErrConnectionLost},
-		{"HTTP", func(*fakeConn, []string) (string, bool) { return "HTTP/1.1 400 Bad Request\r\n\r\n", true }, ErrProtocol},
-		{"a hostile length", func(*fakeConn, []string) (string, bool) { return "$9223372036854775807\r\n", true }, ErrProtocol},
-		{"RESP3", func(*fakeConn, []string) (string, bool) { return "%1\r\n+a\r\n+b\r\n", true }, ErrProtocol},
-		{"silence", func(*fakeConn, []string) (string, bool) { return "", true }, ErrTimeout},
-		{"a dribble", func(c *fakeConn, _ []string) (string, bool) {
-			for {
-				if _, err := io.WriteString(c, "$"); err != nil {
-					return "", true
-				}
-				for range 100 {
-					time.Sleep(time.Second)
-					if _, err := io.WriteString(c, "0"); err != nil {
-						return "", true
-					}
-				}
-			}
-		}, ErrTimeout},
+		{"frozen", false, func(*fakeConn) {}, ErrTimeout},
+		{"closed", false, hangUp, ErrConnectionLost},
+		{"reset", false, (*fakeConn).reset, ErrConnectionLost},
+		{"closed in mid-reply", false, and(says(":1"), hangUp), ErrConnectionLost},
+		{"HTTP", false, says("HTTP/1.1 400 Bad Request\r\n\r\n"), ErrProtocol},
+		{"a hostile length", false, says("$9223372036854775807\r\n"), ErrProtocol},
+		{"RESP3", false, says("%1\r\n+a\r\n+b\r\n"), ErrProtocol},
+		{"a dribble", false, and(says(":1\r\n"), dribble), ErrTimeout},
+		{"TLS and frozen", true, func(*fakeConn) {}, ErrTimeout},
+		{"TLS and closed", true, hangUp, ErrConnectionLost},
+		{"TLS and reset", true, (*fakeConn).reset, ErrConnectionLost},
+		{"TLS and closed in mid-record", true, and(says("\x16\x03\x03\x01\x00abc"), hangUp), ErrConnectionLost},
 	} {
 		inBubble(t, test.name, func(t *testing.T) {
 			s := newFakeServer(t)
-			s.greet = test.greet
-			p := open(t, s.config())
+			s.accept = func(c *fakeConn) bool {
+				_, _ = c.Read(make([]byte, 64<<10))
+				test.do(c)
+				return false
+			}
+			cfg := s.config()
+			if test.tls {
+				cfg.TLS = &tls.Config{} //nolint:gosec // nobody answers
+			}
+			p := open(t, cfg)
 			begun := time.Now()
 			c := do(t, p, "GET", "x")
-			if !errors.Is(c.Err, test.want) || !errors.Is(c.Err, ErrDown) {
-				t.Errorf("error %v, want %v", c.Err, test.want)
+			if !errors.Is(c.Err, test.want) || !errors.Is(c.Err, ErrDown) || errors.As(c.Err, new(*ConfigError)) {
+				t.Errorf("error %v, want %v and no ConfigError", c.Err, test.want)
 			}
-			if took := time.Since(begun); took > 2*time.Second {
-				t.Errorf("it took %v, want the dial timeout of 2 s at the most", took)
+			mustNotMatchAContext(t, c.Err)
+			most := 2 * time.Second // the dial timeout
+			if test.tls == errors.Is(test.want, ErrTimeout) {
+				most += probeTimeout
 			}
-			var config *ConfigError
-			if errors.As(c.Err, &config) {
-				t.Errorf("%v is no refusal", c.Err)
+			if took := time.Since(begun); took > most {
+				t.Errorf("it took %v, want %v at the most", took, most)
+			}
+			if _, err := p.Up(); errors.As(err, new(*silenceError)) {
+				t.Errorf("%#v is shown", err)
 			}
 		})
 	}
@@ -203,11 +212,7 @@ func TestATLSAlertSaysWhatToDo(t *testing.T) {
 			_ = c.Close()
 			return "", true
 		}
-		p := open(t, s.config())
-		var config *ConfigError
-		if c := do(t, p, "GET", "x"); !errors.As(c.Err, &config) || !strings.Contains(config.Error(), "rediss://") {
-			t.Errorf("error %v", c.Err)
-		}
+		mustBeRefused(t, open(t, s.config()), "handshake", "rediss://")
 	})
 }
 
@@ -215,48 +220,31 @@ func TestATLSAlertSaysWhatToDo(t *testing.T) {
 // given.
 func TestThePasswordIsNeverShown(t *testing.T) {
 	const secret = "s3cr3t@:/#% \"pass'word\\"
-	echo := func(prefix string) func(*fakeConn, []string) (string, bool) {
-		return func(_ *fakeConn, _ []string) (string, bool) {
-			return "-" + prefix + " called with " + secret + " and again " + secret + "\r\n", true
-		}
-	}
-	for _, test := range []struct {
-		name  string
-		greet func(c *fakeConn, args []string) (string, bool)
-	}{
-		{"in WRONGPASS", echo("WRONGPASS")},
-		{"in ERR", echo("ERR unknown command 'AUTH',")},
-		{"alone", func(*fakeConn, []string) (string, bool) { return "-" + secret + "\r\n", true }},
-		{"in NOAUTH for another command", func(_ *fakeConn, args []string) (string, bool) {
-			return "-NOAUTH " + secret + "\r\n", args[0] != "AUTH"
-		}},
-		{"in DENIED for another command", func(_ *fakeConn, args []string) (string, bool) {
-			return "-DENIED " + secret + "\r\n", args[0] != "AUTH"
-		}},
-		{"in an optional refusal", func(_ *fakeConn, args []string) (string, bool) {
-			return "-NOPERM " + secret + "\r\n", args[0] != "AUTH"
-		}},
-		{"in LOADING for another command", func(_ *fakeConn, args []string) (string, bool) {
-			return "-LOADING " + secret + "\r\n", args[0] != "AUTH"
-		}},
-		{"as garbage", func(*fakeConn, []string) (string, bool) { return secret + "\r\n", true }},
-		{"as a type", func(_ *fakeConn, _ []string) (string, bool) { return "$" + secret + "\r\n", true }},
-		{"as the run_id", func(_ *fakeConn, args []string) (string, bool) {
-			return bulk("run_id:" + secret + "\r\n"), args[0] == "INFO"
-		}},
-		{"as the reply of AUTH", func(_ *fakeConn, args []string) (string, bool) {
-			return "+" + secret + "\r\n", args[0] == "AUTH"
-		}},
-		{"before it hangs up", func(c *fakeConn, _ []string) (string, bool) {
-			_, _ = io.WriteString(c, "+"+secret)
-			_ = c.Close()
-			return "", true
-		}},
+	const all, others = "", "not AUTH"
+	for _, test := range []struct{ name, to, reply string }{
+		{"in WRONGPASS", all, "-WRONGPASS called with " + secret + " and again " + secret + "\r\n"},
+		{"in ERR", all, "-ERR unknown command 'AUTH', called with " + secret + " and again " + secret + "\r\n"},
+		{"alone", all, "-" + secret + "\r\n"},
+		{"in NOAUTH for another command", others, "-NOAUTH " + secret + "\r\n"},
+		{"in DENIED for another command", others, "-DENIED " + secret + "\r\n"},
+		{"in an optional refusal", others, "-NOPERM " + secret + "\r\n"},
+		{"in LOADING for another command", others, "-LOADING " + secret + "\r\n"},
+		{"as garbage", all, secret + "\r\n"},
+		{"as a type", all, "$" + secret + "\r\n"},
+		{"as the run_id", "INFO", bulk("run_id:" + secret + "\r\n")},
+		{"as the reply of AUTH", "AUTH", "+" + secret + "\r\n"},
+		{"before it hangs up", all, "+" + secret},
 	} {
 		for _, callback := range []bool{false, true} {
 			inBubble(t, fmt.Sprintf("%s, by callback: %t", test.name, callback), func(t *testing.T) {
 				s := newFakeServer(t)
-				s.greet = test.greet
+				s.greet = func(c *fakeConn, args []string) (string, bool) {
+					if !strings.HasSuffix(test.reply, "\n") {
+						_, _ = io.WriteString(c, test.reply)
+						_ = c.Close()
+					}
+					return test.reply, test.to == all || test.to == args[0] || test.to == others && args[0] != "AUTH"
+				}
 				var log bytes.Buffer
 				cfg := s.config()
 				cfg.Logger = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -297,10 +285,8 @@ func TestACredentialsErrorDoesNotShowThePassword(t *testing.T) {
 		cfg.Credentials = func(context.Context) (string, string, error) {
 			return "me", "hunter2", errors.New("lease of me/hunter2 has expired")
 		}
-		p := open(t, cfg)
-		c := do(t, p, "GET", "x")
-		var config *ConfigError
-		if !errors.As(c.Err, &config) || strings.Contains(c.Err.Error(), "hunter2") || !strings.Contains(c.Err.Error(), "has expired") {
+		c := mustBeRefused(t, open(t, cfg), "credentials", "has expired")
+		if strings.Contains(c.Err.Error(), "hunter2") {
 			t.Errorf("error %v", c.Err)
 		}
 		if n := len(s.conn(1).seen()); n != 0 {

@@ -3,94 +3,46 @@ package pipeline
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"errors"
 	"io"
-	"math/big"
 	"net"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// testCA is a certificate authority of the tests' own, and a certificate that
-// it gave to 127.0.0.1 and master.test.
-type testCA struct {
-	pool *x509.CertPool
-	cert tls.Certificate
-}
+// newAuthority makes the certificate authority of these tests.
+var newAuthority = sync.OnceValues(redistest.NewAuthority)
 
-var newTestCA = sync.OnceValues(func() (*testCA, error) {
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	ca := &x509.Certificate{
-		SerialNumber:          big.NewInt(1),
-		Subject:               pkix.Name{CommonName: "redquorum tests"},
-		NotBefore:             time.Now().Add(-time.Hour),
-		NotAfter:              time.Now().Add(time.Hour),
-		IsCA:                  true,
-		BasicConstraintsValid: true,
-		KeyUsage:              x509.KeyUsageCertSign,
-	}
-	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, caKey.Public(), caKey)
-	if err != nil {
-		return nil, err
-	}
-	if ca, err = x509.ParseCertificate(caDER); err != nil {
-		return nil, err
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(2),
-		Subject:      pkix.Name{CommonName: "master"},
-		NotBefore:    ca.NotBefore,
-		NotAfter:     ca.NotAfter,
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
-		DNSNames:     []string{"master.test"},
-	}, ca, key.Public(), caKey)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(ca)
-	return &testCA{pool, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}}, nil
-})
-
-func useTestCA(t *testing.T) *testCA {
+// tlsConfigs are of a server that speaks TLS and of a client that trusts it. Both have a
+// certificate, which the client does not show.
+func tlsConfigs(t *testing.T) (server, client *tls.Config) {
 	t.Helper()
-	ca, err := newTestCA()
+	a, err := newAuthority()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ca
+	client = a.ClientConfig()
+	server = &tls.Config{Certificates: client.Certificates, ClientCAs: a.Pool()} //nolint:gosec // the tests set the versions
+	client.Certificates = nil
+	return server, client
 }
 
 // overTLS makes a server that speaks TLS, and how to reach it.
 func overTLS(t *testing.T, change func(*tls.Config)) (*fakeServer, Config) {
 	t.Helper()
-	ca := useTestCA(t)
 	s := newFakeServer(t)
-	server := &tls.Config{Certificates: []tls.Certificate{ca.cert}}
+	server, client := tlsConfigs(t)
 	if change != nil {
 		change(server)
 	}
 	cfg := short(s.config())
-	cfg.Addr, cfg.Dialer = s.listen("tcp", server), nil
-	cfg.TLS = &tls.Config{RootCAs: ca.pool}
+	cfg.Addr, cfg.Dialer, cfg.TLS = s.listen("tcp", server), nil, client
 	return s, cfg
 }
 
@@ -141,19 +93,14 @@ func TestTLSIsRefusedForAReason(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			_, cfg := overTLS(t, test.server)
 			test.client(&cfg)
-			p := open(t, cfg)
-			c := do(t, p, "GET", "x")
-			var config *ConfigError
-			if !errors.As(c.Err, &config) || config.What != "TLS handshake" || !strings.Contains(config.Error(), test.want) {
-				t.Errorf("error %v, want a ConfigError with %q", c.Err, test.want)
-			}
+			mustBeRefused(t, open(t, cfg), "TLS handshake", test.want)
 		})
 	}
 }
 
 func TestTLSVerifiesWhatItIsTold(t *testing.T) {
 	for name, change := range map[string]func(*tls.Config){
-		"another name, which is in the certificate": func(c *tls.Config) { c.ServerName = "master.test" },
+		"another name, which is in the certificate": func(c *tls.Config) { c.ServerName = "localhost" },
 		"no verification": func(c *tls.Config) { c.RootCAs, c.InsecureSkipVerify = nil, true },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -166,11 +113,11 @@ func TestTLSVerifiesWhatItIsTold(t *testing.T) {
 }
 
 func TestAClientCertificateIsShown(t *testing.T) {
-	ca := useTestCA(t)
+	var own []tls.Certificate
 	_, cfg := overTLS(t, func(c *tls.Config) {
-		c.ClientAuth, c.ClientCAs = tls.RequireAndVerifyClientCert, ca.pool
+		c.ClientAuth, own = tls.RequireAndVerifyClientCert, c.Certificates
 	})
-	cfg.TLS.Certificates = []tls.Certificate{ca.cert}
+	cfg.TLS.Certificates = own
 	p := connect(t, cfg)
 	mustAnswer(t, p, "OK", "GET", "x")
 }
@@ -182,7 +129,7 @@ func TestTLSAgainstAPlainServerSaysSo(t *testing.T) {
 		"HTTP":                  {"HTTP/1.1 400 Bad Request\r\n\r\n", "does not look like a TLS handshake"},
 		"an alert that is none": {"\x15\x03\x03\x00\x01a", "unexpected message"},
 	} {
-		t.Run(name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			s := newFakeServer(t)
 			s.accept = func(c *fakeConn) bool {
 				_, _ = bufio.NewReader(c).ReadByte()
@@ -190,14 +137,9 @@ func TestTLSAgainstAPlainServerSaysSo(t *testing.T) {
 				_ = c.Close()
 				return false
 			}
-			cfg := short(s.config())
-			cfg.Addr, cfg.Dialer, cfg.TLS = s.listen("tcp", nil), nil, &tls.Config{RootCAs: useTestCA(t).pool}
-			p := open(t, cfg)
-			c := do(t, p, "GET", "x")
-			var config *ConfigError
-			if !errors.As(c.Err, &config) || config.What != "TLS handshake" || !strings.Contains(config.Error(), test.want) {
-				t.Errorf("error %v, want a ConfigError with %q", c.Err, test.want)
-			}
+			cfg := s.config()
+			cfg.TLS = &tls.Config{} //nolint:gosec // nobody speaks it
+			mustBeRefused(t, open(t, cfg), "TLS handshake", test.want)
 		})
 	}
 }
@@ -211,49 +153,5 @@ func TestATLSRefusalIsReadThoughTheConnectionIsClosed(t *testing.T) {
 			&net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")},
 			&net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}), nil
 	}
-	p := open(t, cfg)
-	var config *ConfigError
-	if c := do(t, p, "GET", "x"); !errors.As(c.Err, &config) || config.Error() != "TLS handshake: remote error: tls: certificate required" {
-		t.Errorf("error %v", c.Err)
-	}
-}
-
-// A connection that breaks in the handshake is no refusal: a master that is
-// just starting, or stopping, does that.
-func TestATLSHandshakeThatBreaksIsALostConnection(t *testing.T) {
-	for name, hangUp := range map[string]func(*fakeConn){
-		"closed": func(c *fakeConn) { _, _ = bufio.NewReader(c).ReadByte(); _ = c.Close() },
-		"reset":  func(c *fakeConn) { _, _ = bufio.NewReader(c).ReadByte(); c.reset() },
-		"closed in mid-record": func(c *fakeConn) {
-			_, _ = c.Read(make([]byte, 64<<10))
-			_, _ = io.WriteString(c, "\x16\x03\x03\x01\x00abc")
-			_ = c.Close()
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newFakeServer(t)
-			s.accept = func(c *fakeConn) bool { hangUp(c); return false }
-			cfg := short(s.config())
-			cfg.Addr, cfg.Dialer, cfg.TLS = s.listen("tcp", nil), nil, &tls.Config{RootCAs: useTestCA(t).pool}
-			p := open(t, cfg)
-			c := do(t, p, "GET", "x")
-			var config *ConfigError
-			if errors.As(c.Err, &config) || !errors.Is(c.Err, ErrConnectionLost) {
-				t.Errorf("error %v, want ErrConnectionLost and no ConfigError", c.Err)
-			}
-		})
-	}
-}
-
-func TestATLSHandshakeThatHangsEndsWithTheDialTimeout(t *testing.T) {
-	s := newFakeServer(t)
-	s.accept = func(*fakeConn) bool { return false } // accepted, and left alone
-	cfg := short(s.config())
-	cfg.Addr, cfg.Dialer, cfg.TLS = s.listen("tcp", nil), nil, &tls.Config{RootCAs: useTestCA(t).pool}
-	cfg.DialTimeout = 50 * time.Millisecond
-	p := open(t, cfg)
-	c := do(t, p, "GET", "x")
-	if !errors.Is(c.Err, ErrTimeout) || errors.Is(c.Err, context.DeadlineExceeded) || errors.Is(c.Err, context.Canceled) {
-		t.Errorf("error %v, want ErrTimeout and no context's error", c.Err)
-	}
+	mustBeRefused(t, open(t, cfg), "TLS handshake", "remote error: tls: certificate required")
 }

@@ -1,9 +1,7 @@
 package pipeline
 
 import (
-	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -43,26 +41,10 @@ const saysA, saysB, saysList = "$1\r\na\r\n", "$1\r\nb\r\n", "*2\r\n$2\r\nr1\r\n
 
 func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		hold := make(chan struct{})
-		var mu sync.Mutex
-		first, second := saysA, saysList
-		s.reply = func(_ *fakeConn, args []string) string {
-			mu.Lock()
-			defer mu.Unlock()
-			switch args[0] {
-			case "FIRST":
-				return first
-			case "SECOND":
-				<-hold
-				return second
-			case "VOTE-BAD":
-				return "-ERR bad\r\n"
-			}
-			return "+OK\r\n"
-		}
-		g := newGate(s)
-		p := open(t, g.config())
+		s, g, p := atGate(t)
+		replies := map[string]string{"FIRST": saysA, "SECOND": saysList, "VOTE-BAD": "-ERR bad\r\n"} // synctest.Wait orders it
+		s.reply = answers(replies)
+		goOn := s.hold("SECOND")
 		calls := startChecked(t, p, "VOTE1", "PLAIN", "VOTE-BAD", "VOTE2")
 		g.next <- nil
 		calls[1].wait()
@@ -72,7 +54,7 @@ func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {
 				t.Errorf("%s is complete before the check", calls[i].call.Cmd)
 			}
 		}
-		hold <- struct{}{}
+		goOn()
 		for i, w := range calls {
 			c := w.wait()
 			if want := i != 1; want && c.Said().Mark != saysA+saysList || !want && c.Said().Mark != "" || c.Said().Err != nil {
@@ -85,7 +67,6 @@ func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {
 		if got := strings.Join(s.conn(1).calls(), ", "); got != "VOTE1, PLAIN, VOTE-BAD, VOTE2, FIRST 1, SECOND marker" {
 			t.Errorf("it was asked %s", got)
 		}
-		close(hold)
 
 		for _, test := range []struct{ first, second, mark string }{
 			{saysA, saysList, saysA + saysList},
@@ -100,13 +81,12 @@ func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {
 			{saysA, "*2\r\n:1\r\n$1\r\n7\r\n", ""},
 			{saysA, saysList, saysA + saysList},
 		} {
-			mu.Lock()
-			first, second = test.first, test.second
-			mu.Unlock()
-			failed := strings.HasPrefix(first, "-") || strings.HasPrefix(second, "-")
+			synctest.Wait()
+			replies["FIRST"], replies["SECOND"] = test.first, test.second
+			failed := strings.HasPrefix(test.first, "-") || strings.HasPrefix(test.second, "-")
 			c := startChecked(t, p, "VOTE")[0].wait()
 			if c.Err != nil || c.Said().Mark != test.mark || (c.Said().Err != nil) != failed {
-				t.Errorf("the check says %q, %q: mark %q, %v; error %v", first, second, c.Said().Mark, c.Said().Err, c.Err)
+				t.Errorf("the check says %q, %q: mark %q, %v; error %v", test.first, test.second, c.Said().Mark, c.Said().Err, c.Err)
 			}
 		}
 		synctest.Wait()
@@ -120,7 +100,7 @@ func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {
 func TestACallWhoseCheckIsLostFails(t *testing.T) {
 	for _, last := range []string{"FIRST", "SECOND"} {
 		inBubble(t, last, func(t *testing.T) {
-			s := newFakeServer(t)
+			s, g, p := atGate(t)
 			s.reply = func(c *fakeConn, args []string) string {
 				switch args[0] {
 				case last:
@@ -130,15 +110,12 @@ func TestACallWhoseCheckIsLostFails(t *testing.T) {
 				}
 				return "+OK\r\n"
 			}
-			g := newGate(s)
-			p := open(t, g.config())
 			calls := startChecked(t, p, "VOTE", "PLAIN")
 			g.next <- nil
-			if c := calls[1].wait(); c.Err != nil {
-				t.Errorf("the plain call: %v", c.Err)
-			}
-			if c := calls[0].wait(); !errors.Is(c.Err, ErrConnectionLost) || c.Reply != nil || c.Said().Mark != "" || !c.Sent {
-				t.Errorf("the vote: %v, reply %v, mark %q", c.Err, c.Reply, c.Said().Mark)
+			mustSucceed(t, 1, calls[1])
+			mustFail(t, ErrConnectionLost, calls[0])
+			if c := calls[0].call; c.Said().Mark != "" || !c.Sent {
+				t.Errorf("the vote: mark %q, sent %t", c.Said().Mark, c.Sent)
 			}
 			synctest.Wait()
 			if n := p.inFlight(); n != 0 {

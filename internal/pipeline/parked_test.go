@@ -42,45 +42,44 @@ func executed(c *fakeConn) (names []string) {
 
 // stalled is a pipeline whose first connection has stalled with SET in the master's
 // buffer, and which cannot be connected again before the gate lets it.
-func stalled(t *testing.T, s *fakeServer) (*Pipeline, *gate) {
+func stalled(t *testing.T) (s *fakeServer, g *gate, p *Pipeline, goOn func()) {
 	t.Helper()
-	g := newGate(s)
-	p := open(t, g.config())
+	s, g, p = atGate(t)
+	goOn = stopOn(s)
 	g.next <- nil
 	waitUp(t, p)
 	frozen := start(t, p, "FREEZE")
 	synctest.Wait()
 	set := start(t, p, "SET")
-	for _, w := range []*waiter{frozen, set} {
-		if c := w.wait(); !errors.Is(c.Err, ErrStalled) || !c.Sent {
-			t.Fatalf("%s: error %v, sent %t", c.Cmd, c.Err, c.Sent)
-		}
+	mustFail(t, ErrStalled, frozen, set)
+	if !frozen.call.Sent || !set.call.Sent {
+		t.Errorf("sent: %t, %t", frozen.call.Sent, set.call.Sent)
 	}
 	synctest.Wait()
-	return p, g
+	return s, g, p, goOn
+}
+
+// mustHaveExecuted fails unless a master that goes on finds these commands, and no others.
+func mustHaveExecuted(t *testing.T, s *fakeServer, goOn func(), want ...string) {
+	t.Helper()
+	goOn()
+	synctest.Wait()
+	if got := executed(s.conn(1)); !slices.Equal(got, want) {
+		t.Errorf("executed %d commands: %.200q, want %d: %.200q", len(got), got, len(want), want)
+	}
 }
 
 // A master that goes on when this program has ended finds the release behind what it
 // had received (S5).
 func TestAReleaseIsWrittenBehindWhatAStoppedMasterHasReceived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		goOn := stopOn(s)
-		p, _ := stalled(t, s)
+		s, _, p, goOn := stalled(t)
 		lost := start(t, p, "LOST")
 		release := startKept(t, p, time.Hour, "RELEASE")
-		if c := lost.wait(); !errors.Is(c.Err, ErrDown) {
-			t.Errorf("%v", c.Err)
-		}
+		mustFail(t, ErrDown, lost)
 		p.Close()
-		if c := release.wait(); !errors.Is(c.Err, ErrClosed) {
-			t.Errorf("%v", c.Err)
-		}
-		goOn()
-		synctest.Wait()
-		if got, want := executed(s.conn(1)), []string{"FREEZE", "SET", "RELEASE"}; !slices.Equal(got, want) {
-			t.Errorf("executed %v, want %v", got, want)
-		}
+		mustFail(t, ErrClosed, release)
+		mustHaveExecuted(t, s, goOn, "FREEZE", "SET", "RELEASE")
 	})
 }
 
@@ -88,20 +87,12 @@ func TestAReleaseIsWrittenBehindWhatAStoppedMasterHasReceived(t *testing.T) {
 // others are.
 func TestAllReleasesAreWrittenToAStoppedMaster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		goOn := stopOn(s)
-		p, _ := stalled(t, s)
-		want := []string{"FREEZE", "SET"}
+		s, _, p, goOn := stalled(t)
 		for range 1000 {
 			startKept(t, p, time.Hour, "RELEASE")
-			want = append(want, "RELEASE")
 		}
 		p.Close()
-		goOn()
-		synctest.Wait()
-		if got := executed(s.conn(1)); !slices.Equal(got, want) {
-			t.Errorf("%d commands were executed, want %d", len(got), len(want))
-		}
+		mustHaveExecuted(t, s, goOn, append([]string{"FREEZE", "SET"}, slices.Repeat([]string{"RELEASE"}, 1000)...)...)
 	})
 }
 
@@ -109,18 +100,14 @@ func TestAllReleasesAreWrittenToAStoppedMaster(t *testing.T) {
 // old one is reset: late bytes must not be executed behind it (S5).
 func TestAMasterThatIsConnectedAgainGetsTheReleaseThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		goOn := stopOn(s)
-		p, g := stalled(t, s)
+		s, g, p, goOn := stalled(t)
 		release := startKept(t, p, time.Hour, "RELEASE")
 		synctest.Wait()
 		if got := s.conn(1).client.linger.Load(); got == 0 {
 			t.Error("the connection is closed already")
 		}
 		g.next <- nil
-		if c := release.wait(); c.Err != nil || c.Epoch != 2 {
-			t.Errorf("error %v, epoch %d", c.Err, c.Epoch)
-		}
+		mustSucceed(t, 2, release)
 		if got := s.conn(1).client.linger.Load(); got != 0 {
 			t.Errorf("the old connection has linger %d, want 0: closed", got)
 		}
@@ -131,29 +118,21 @@ func TestAMasterThatIsConnectedAgainGetsTheReleaseThere(t *testing.T) {
 // Where the writer is stuck half-way nothing can follow: the connection is reset.
 func TestAConnectionThatTakesNoMoreIsNotParked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
+		s, g, p := atGate(t)
 		goOn := stopOn(s)
 		s.window = 512
-		g := newGate(s)
-		p := open(t, g.config())
 		g.next <- nil
 		waitUp(t, p)
 		start(t, p, "FREEZE")
 		synctest.Wait()
-		if c := start(t, p, "SET", string(make([]byte, 4096))).wait(); !errors.Is(c.Err, ErrStalled) {
-			t.Errorf("%v", c.Err)
-		}
+		mustFail(t, ErrStalled, start(t, p, "SET", string(make([]byte, 4096))))
 		synctest.Wait()
 		if got := s.conn(1).client.linger.Load(); got != 0 {
 			t.Errorf("linger %d, want 0: closed", got)
 		}
 		startKept(t, p, time.Hour, "RELEASE")
 		p.Close()
-		goOn()
-		synctest.Wait()
-		if got, want := executed(s.conn(1)), []string{"FREEZE"}; !slices.Equal(got, want) {
-			t.Errorf("executed %v, want %v", got, want)
-		}
+		mustHaveExecuted(t, s, goOn, "FREEZE")
 	})
 }
 

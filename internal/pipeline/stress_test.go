@@ -17,7 +17,6 @@ import (
 type job struct {
 	Call
 	number int
-	args   [1]any
 	busy   atomic.Bool
 }
 
@@ -87,8 +86,26 @@ func (s *stress) job(c *Call, callback string) *job {
 	return j
 }
 
-func newJob(s *stress, slot int) *job {
-	return &job{Call: Call{Command: &Command{Owner: s}, Slot: slot}}
+// newStress makes so many jobs, all of them free.
+func newStress(t *testing.T, jobs int) *stress {
+	s := &stress{t: t, free: make(chan *job, jobs)}
+	for slot := range jobs {
+		j := &job{Call: Call{Command: &Command{Owner: s}, Slot: slot}}
+		s.all = append(s.all, j)
+		s.free <- j
+	}
+	return s
+}
+
+// allBack waits until all calls have been handed back.
+func (s *stress) allBack(p *Pipeline) {
+	s.t.Helper()
+	for range s.all {
+		await(s.t, "all calls are handed back", s.free)
+	}
+	if n := p.Stats().InFlight; n != 0 {
+		s.t.Errorf("%d in flight", n)
+	}
 }
 
 // run uses a job for a new call.
@@ -97,8 +114,7 @@ func (s *stress) run(p *Pipeline, j *job) {
 		s.t.Errorf("call %d is in use", j.number)
 	}
 	j.number = int(s.next.Add(1))
-	j.args[0] = j.number
-	j.Cmd, j.Encoded, j.Keep = "ECHO", AppendCommand(nil, "ECHO", j.args[:]...), time.Time{}
+	j.Cmd, j.Encoded, j.Keep = "ECHO", AppendCommand(nil, "ECHO", j.number), time.Time{}
 	if j.number%3 == 0 {
 		j.Keep = time.Now().Add(time.Hour)
 	}
@@ -134,12 +150,7 @@ func TestCallsAreCompletedExactlyOnceWhateverTheServerDoes(t *testing.T) {
 	cfg := short(srv.config())
 	cfg.QueueLimit = jobs // as many as there are: nothing may be refused
 	p := open(t, cfg)
-	s := &stress{t: t, free: make(chan *job, jobs)}
-	for i := range jobs {
-		j := newJob(s, i)
-		s.all = append(s.all, j)
-		s.free <- j
-	}
+	s := newStress(t, jobs)
 	var wg sync.WaitGroup
 	for range goroutines {
 		wg.Go(func() {
@@ -158,13 +169,8 @@ func TestCallsAreCompletedExactlyOnceWhateverTheServerDoes(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	for range jobs {
-		await(t, "all calls are handed back", s.free)
-	}
+	s.allBack(p)
 	stats := p.Stats()
-	if stats.InFlight != 0 {
-		t.Errorf("%d in flight", stats.InFlight)
-	}
 	done := s.answered.Load() + s.failed.Load() + s.dropped.Load()
 	if done != s.next.Load() {
 		t.Errorf("%d calls, %d completions", s.next.Load(), done)
@@ -187,13 +193,7 @@ func TestCallsAreCompletedExactlyOnceByClose(t *testing.T) {
 			return bulk(args[1])
 		}
 		p := New(short(srv.config()))
-		const jobs = 100
-		s := &stress{t: t, free: make(chan *job, jobs)}
-		for i := range jobs {
-			j := newJob(s, i)
-			s.all = append(s.all, j)
-			s.free <- j
-		}
+		s := newStress(t, 100)
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {
@@ -205,12 +205,7 @@ func TestCallsAreCompletedExactlyOnceByClose(t *testing.T) {
 		eventually(t, "calls are completed", func() bool { return s.answered.Load() > rand.Int64N(1000) })
 		p.Close()
 		wg.Wait()
-		for range jobs {
-			await(t, "all calls are handed back", s.free)
-		}
-		if n := p.Stats().InFlight; n != 0 {
-			t.Fatalf("%d in flight", n)
-		}
+		s.allBack(p)
 		srv.stop()
 	}
 }

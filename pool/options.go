@@ -58,19 +58,16 @@ func (o *options) stall() time.Duration {
 }
 
 func (o *options) tlsFor(t target) (*tls.Config, error) {
-	if !t.tls {
-		if o.tls != nil && t.network == "unix" {
-			return nil, nil
-		}
-		if o.tls != nil {
-			return nil, errors.New("WithTLS is given but the URL is redis://: want rediss://")
-		}
+	switch {
+	case t.tls && o.tls == nil:
+		return &tls.Config{MinVersion: tls.VersionTLS12}, nil
+	case t.tls:
+		return o.tls.Clone(), nil
+	case o.tls != nil && t.network != "unix":
+		return nil, errors.New("WithTLS is given but the URL is redis://: want rediss://")
+	default:
 		return nil, nil
 	}
-	if o.tls == nil {
-		return &tls.Config{MinVersion: tls.VersionTLS12}, nil
-	}
-	return o.tls.Clone(), nil
 }
 
 // WithAuth sets the ACL user and password for all masters; an empty user is the

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,44 +54,34 @@ func open(t *testing.T, urls []string, opts ...Option) *Pool {
 	return p
 }
 
+// What users are told of masters shows no internal types, and is what the pipelines know.
 func TestAPoolServesEveryMasterInTheOrderOfTheURLs(t *testing.T) {
 	var urls []string
-	var masters []*miniredis.Miniredis
-	for range 5 {
+	var servers []*miniredis.Miniredis
+	for db := range 5 {
 		m := miniredis.RunT(t)
-		masters = append(masters, m)
-		urls = append(urls, "redis://"+m.Addr())
+		m.RequireUserAuth("me", "p@:/#%")
+		servers = append(servers, m)
+		urls = append(urls, fmt.Sprintf("redis://me:p%%40%%3A%%2F%%23%%25@%s/%d", m.Addr(), db))
 	}
 	p := open(t, urls, WithCommandTimeout(123*time.Millisecond))
 	if p.Len() != 5 || len(p.Masters()) != 5 || p.CommandTimeout() != 123*time.Millisecond {
 		t.Errorf("%d masters, %d pipelines, command timeout %v", p.Len(), len(p.Masters()), p.CommandTimeout())
 	}
-	for i, m := range p.masters {
-		if c := ask(m, "SET", "key", i).wait(t); c.Err != nil || c.Reply != "OK" {
+	for i, m := range p.Masters() {
+		if c := ask(p.masters[i], "SET", "key", i).wait(t); c.Err != nil || c.Reply != "OK" {
 			t.Fatalf("master %d: %v, %v", i, c.Reply, c.Err)
 		}
-	}
-	for i, m := range masters {
-		if got, err := m.Get("key"); err != nil || got != fmt.Sprint(i) {
+		if got, err := servers[i].DB(i).Get("key"); err != nil || got != fmt.Sprint(i) {
 			t.Errorf("master %d has %q, %v", i, got, err)
 		}
-	}
-	for i, s := range p.Stats() {
-		if s.Name != masters[i].Addr() || !s.Connected || s.Epoch != 1 || s.Commands != 1 || s.InFlight != 0 || s.Err != nil {
-			t.Errorf("master %d: %+v", i, s)
+		if m.Name() != servers[i].Addr() || m.DB() != i || !m.Connected() {
+			t.Errorf("master %d: %q, database %d, connected %v", i, m.Name(), m.DB(), m.Connected())
 		}
-	}
-}
-
-func TestCredentialsAndDatabaseOfTheURLAreUsed(t *testing.T) {
-	m := miniredis.RunT(t)
-	m.RequireUserAuth("me", "p@:/#%")
-	p := open(t, []string{"redis://me:p%40%3A%2F%23%25@" + m.Addr() + "/7"})
-	if c := ask(p.masters[0], "SET", "key", "value").wait(t); c.Err != nil {
-		t.Fatal(c.Err)
-	}
-	if got, err := m.DB(7).Get("key"); err != nil || got != "value" {
-		t.Errorf("database 7 has %q, %v", got, err)
+		s := p.Stats()[i]
+		if s.Name != m.Name() || !s.Connected || s.Epoch != 1 || s.Commands != 1 || s.InFlight != 0 || s.Err != nil || m.Stats() != s {
+			t.Errorf("master %d: %+v and %+v", i, s, m.Stats())
+		}
 	}
 }
 
@@ -131,14 +120,15 @@ func TestAUnixSocketIsAnAddressLikeAnyOther(t *testing.T) {
 }
 
 // A master that is not there holds up nobody, and the pool least of all.
-func TestNewWaitsForNoMaster(t *testing.T) {
+func TestNewWaitsForNoMasterAndCloseForAllAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := func(ctx context.Context, _, _ string) (net.Conn, error) {
 			<-ctx.Done()
+			time.Sleep(time.Second) // as long as this dialer takes to notice
 			return nil, ctx.Err()
 		}
 		begun := time.Now()
-		p := open(t, []string{"redis://a", "redis://b"}, WithDialer(hangs))
+		p := open(t, []string{"redis://a", "redis://b", "redis://c"}, WithDialer(hangs))
 		if took := time.Since(begun); took != 0 {
 			t.Errorf("New took %v", took)
 		}
@@ -147,70 +137,26 @@ func TestNewWaitsForNoMaster(t *testing.T) {
 				t.Errorf("master %d: %+v", i, s)
 			}
 		}
-	})
-}
-
-func TestCloseEndsEverythingAndIsIdempotent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hangs := func(ctx context.Context, _, _ string) (net.Conn, error) {
-			<-ctx.Done()
-			time.Sleep(time.Second) // as long as this dialer takes to notice
-			return nil, ctx.Err()
-		}
-		p := open(t, []string{"redis://a", "redis://b", "redis://c"}, WithDialer(hangs))
 		var calls []reply
 		for _, m := range p.masters {
 			calls = append(calls, ask(m, "GET", "key"))
 		}
 		synctest.Wait()
-		begun := time.Now()
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() {
-				if err := p.Close(); err != nil {
-					t.Error(err)
-				}
-			})
+		if err := p.Close(); err != nil {
+			t.Error(err)
 		}
-		wg.Wait()
 		if took := time.Since(begun); took != time.Second {
 			t.Errorf("Close took %v: the masters are not closed side by side", took)
 		}
 		for _, r := range calls {
-			select {
-			case c := <-r:
-				if !errors.Is(c.Err, ErrClosed) {
-					t.Errorf("error %v, want ErrClosed", c.Err)
-				}
-			default:
-				t.Error("a call is pending after Close")
+			if len(r) == 0 {
+				t.Fatal("a call is pending after Close")
+			}
+			if c := <-r; !errors.Is(c.Err, ErrClosed) {
+				t.Errorf("error %v, want ErrClosed", c.Err)
 			}
 		}
-		if c := ask(p.masters[0], "GET", "key").wait(t); !errors.Is(c.Err, ErrClosed) {
-			t.Errorf("after Close: %v", c.Err)
-		}
 	})
-}
-
-func TestAPoolRecoversWhenAMasterIsBack(t *testing.T) {
-	m := miniredis.RunT(t)
-	p := open(t, []string{"redis://" + m.Addr()}, WithBackoff(time.Millisecond, 5*time.Millisecond))
-	master := p.masters[0]
-	if c := ask(master, "SET", "key", "value").wait(t); c.Err != nil {
-		t.Fatal(c.Err)
-	}
-	m.Close()
-	eventually(t, "the master counts as down", func() bool { return errors.Is(ask(master, "GET", "key").wait(t).Err, ErrDown) })
-	if err := m.Restart(); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "it is back", func() bool { return p.Stats()[0].Connected })
-	if c := ask(master, "GET", "key").wait(t); c.Err != nil || c.Epoch < 2 {
-		t.Errorf("error %v, epoch %d", c.Err, c.Epoch)
-	}
-	if s := p.Stats()[0]; s.Reconnects != s.Epoch-1 || s.Err != nil {
-		t.Errorf("%+v", s)
-	}
 }
 
 // What package redlock compares with.
@@ -222,23 +168,6 @@ func TestTheErrorsAreThoseOfThePipelines(t *testing.T) {
 	} {
 		if !errors.Is(pair[0], pair[1]) {
 			t.Errorf("%v is not %v", pair[0], pair[1])
-		}
-	}
-}
-
-// What users are given shows no internal types, and is what the pipelines know.
-func TestMastersAndTheirStatsAreTold(t *testing.T) {
-	a, b := miniredis.RunT(t), miniredis.RunT(t)
-	p := open(t, []string{"redis://" + a.Addr(), "redis://" + b.Addr() + "/3"})
-	for i, m := range p.Masters() {
-		if c := ask(p.masters[i], "GET", "key").wait(t); c.Err != nil {
-			t.Fatal(c.Err)
-		}
-		if want := []string{a.Addr(), b.Addr()}[i]; m.Name() != want || m.DB() != []int{0, 3}[i] || !m.Connected() {
-			t.Errorf("master %d: %q, database %d, connected %v", i, m.Name(), m.DB(), m.Connected())
-		}
-		if one, all := m.Stats(), p.Stats()[i]; one != all || one.Commands != 1 {
-			t.Errorf("master %d: %+v and %+v", i, one, all)
 		}
 	}
 }

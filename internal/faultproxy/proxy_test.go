@@ -48,6 +48,7 @@ func echo(t *testing.T) (addr string, got <-chan string) {
 	return listener.Addr().String(), lines
 }
 
+// start makes a proxy before an echo.
 func start(t *testing.T) (l *Proxy, got <-chan string) {
 	t.Helper()
 	addr, got := echo(t)
@@ -57,6 +58,14 @@ func start(t *testing.T) (l *Proxy, got <-chan string) {
 	}
 	t.Cleanup(l.Close)
 	return l, got
+}
+
+// exchange says something and waits until both sides have heard it.
+func exchange(t *testing.T, c net.Conn, got <-chan string, what string) {
+	t.Helper()
+	say(t, c, what)
+	hear(t, c, what)
+	wantArrived(t, got, what)
 }
 
 func dial(t *testing.T, l *Proxy) net.Conn {
@@ -105,34 +114,27 @@ func wantArrived(t *testing.T, got <-chan string, want string) {
 	}
 }
 
-func TestRepliesThatAreCutOffArriveAfterTheHealing(t *testing.T) {
-	l, got := start(t)
-	c := dial(t, l)
-	say(t, c, "before")
-	hear(t, c, "before")
-	wantArrived(t, got, "before")
-	l.CutReplies()
-	say(t, c, "during")
-	wantArrived(t, got, "during") // it has, and the client does not hear of it
-	hearNothing(t, c)
-	l.Heal()
-	hear(t, c, "during")
-}
-
-func TestNothingArrivesDuringACut(t *testing.T) {
-	l, got := start(t)
-	c := dial(t, l)
-	say(t, c, "before")
-	hear(t, c, "before")
-	wantArrived(t, got, "before")
-	l.Cut()
-	say(t, c, "during")
-	hearNothing(t, c)
-	if len(got) != 0 {
-		t.Fatalf("the server got %q during the cut", <-got)
+func TestWhatIsCutOffArrivesAfterTheHealing(t *testing.T) {
+	for _, all := range []bool{true, false} {
+		l, got := start(t)
+		c := dial(t, l)
+		exchange(t, c, got, "before")
+		if all {
+			l.Cut()
+		} else {
+			l.CutReplies()
+		}
+		say(t, c, "during")
+		if !all {
+			wantArrived(t, got, "during") // it has, and the client does not hear of it
+		}
+		hearNothing(t, c)
+		if len(got) != 0 {
+			t.Fatalf("the server got %q during the cut", <-got)
+		}
+		l.Heal()
+		hear(t, c, "during")
 	}
-	l.Heal()
-	hear(t, c, "during")
 }
 
 func TestAConnectionMadeDuringACutComesToNothing(t *testing.T) {
@@ -154,16 +156,11 @@ func TestAConnectionMadeDuringACutComesToNothing(t *testing.T) {
 func TestOnlyTheConnectionsThatThereAreAreHalfOpen(t *testing.T) {
 	l, got := start(t)
 	before := dial(t, l)
-	say(t, before, "before")
-	hear(t, before, "before")
-	wantArrived(t, got, "before")
+	exchange(t, before, got, "before")
 	l.HalfOpen()
 	say(t, before, "lost")
 	hearNothing(t, before)
-	after := dial(t, l)
-	say(t, after, "after")
-	hear(t, after, "after")
-	wantArrived(t, got, "after")
+	exchange(t, dial(t, l), got, "after")
 	hearNothing(t, before)
 }
 
@@ -184,34 +181,27 @@ func TestWhatIsDelayedArrivesThoughTheClientIsGone(t *testing.T) {
 func TestWhatIsHeldBackIsLostWithTheConnection(t *testing.T) {
 	l, got := start(t)
 	c := dial(t, l)
-	say(t, c, "before")
-	hear(t, c, "before")
-	wantArrived(t, got, "before")
+	exchange(t, c, got, "before")
 	l.Cut()
 	say(t, c, "lost")
 	hearNothing(t, c) // it is in the line by now
 	_ = c.Close()
-	l.pumpsLeft(t, 1)
+	for deadline := time.Now().Add(bound); l.connections() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d connections are left", l.connections())
+		}
+	}
 	l.Heal()
 	if len(got) != 0 {
 		t.Errorf("the server got %q", <-got)
 	}
 }
 
-// pumpsLeft waits until so many connections are left, of both ends.
-func (l *Proxy) pumpsLeft(t *testing.T, most int) {
-	t.Helper()
-	for deadline := time.Now().Add(bound); ; time.Sleep(time.Millisecond) {
-		l.mu.Lock()
-		n := len(l.conns)
-		l.mu.Unlock()
-		if n < most {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d connections are left", n)
-		}
-	}
+// connections is how many there are, of both ends.
+func (l *Proxy) connections() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.conns)
 }
 
 func TestAWrongReplyEndsTheConnection(t *testing.T) {

@@ -29,6 +29,7 @@ const (
 type Proxy struct {
 	listener net.Listener
 	quit     chan struct{}
+	end      func() // closes quit
 	pumps    sync.WaitGroup
 
 	mu     sync.Mutex // guards what follows
@@ -51,6 +52,7 @@ func New(target string) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{listener: listener, target: target, quit: make(chan struct{}), dead: make(chan struct{}), conns: map[net.Conn]bool{}}
+	p.end = sync.OnceFunc(func() { close(p.quit) })
 	p.pumps.Go(p.accept)
 	return p, nil
 }
@@ -160,11 +162,7 @@ func (p *Proxy) Heal() {
 // is given up.
 func (p *Proxy) Close() {
 	p.mu.Lock()
-	select {
-	case <-p.quit:
-	default:
-		close(p.quit)
-	}
+	p.end()
 	_ = p.listener.Close()
 	for c := range p.conns {
 		_ = c.Close()
@@ -285,16 +283,12 @@ func (p *Proxy) carry(d direction, to, from net.Conn, ended chan<- struct{}, gon
 			break
 		}
 	}
-	closeBoth(to, from) // the reader sees the end
+	_ = to.Close()
+	_ = from.Close() // the reader sees the end
 	for range under {
 		continue // given up
 	}
 	reader.Wait()
-}
-
-func closeBoth(a, b io.Closer) {
-	_ = a.Close()
-	_ = b.Close()
 }
 
 func (p *Proxy) delayOf(d direction) time.Duration {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -25,27 +26,16 @@ var Library = []string{
 // Goroutines returns the stacks of the goroutines, but for the caller's, that
 // run one of the functions named by parts of their names.
 func Goroutines(frames ...string) []string {
-	size := 1 << 20
-	stacks := make([]byte, size)
-	for {
-		n := runtime.Stack(stacks, true)
-		if n < len(stacks) {
-			stacks = stacks[:n]
-			break
-		}
-		size *= 2
-		stacks = make([]byte, size)
+	buf := make([]byte, 1<<20)
+	n := runtime.Stack(buf, true)
+	for n == len(buf) {
+		buf = make([]byte, 2*len(buf))
+		n = runtime.Stack(buf, true)
 	}
-	var found []string
-	for _, stack := range strings.Split(string(stacks), "\n\n")[1:] { // the first is the caller's
-		for _, frame := range frames {
-			if strings.Contains(stack, frame) {
-				found = append(found, stack)
-				break
-			}
-		}
-	}
-	return found
+	stacks := strings.Split(string(buf[:n]), "\n\n")[1:] // the first is the caller's
+	return slices.DeleteFunc(stacks, func(stack string) bool {
+		return !slices.ContainsFunc(frames, func(frame string) bool { return strings.Contains(stack, frame) })
+	})
 }
 
 // Run runs tests and returns the code to exit with: they fail where a goroutine

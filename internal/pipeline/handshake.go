@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/gomodule/redigo/redis"
@@ -31,18 +32,18 @@ type step struct {
 }
 
 // send queues a command that has to succeed.
-func (h *handshake) send(what, cmd string, args ...any) {
-	h.steps = append(h.steps, step{what: what})
-	h.w.asked.Add(1)
-	_ = h.rc.Send(cmd, args...) // gathered by the wire; errors show at run
-}
+func (h *handshake) send(what, cmd string, args ...any) { h.queue(step{what: what}, cmd, args) }
 
 // ask queues a command that the master may refuse: less is known then, but
 // locks work.
 func (h *handshake) ask(cmd string, args []any, then func(reply any)) {
-	h.steps = append(h.steps, step{then: then})
+	h.queue(step{then: then}, cmd, args)
+}
+
+func (h *handshake) queue(s step, cmd string, args []any) {
+	h.steps = append(h.steps, s)
 	h.w.asked.Add(1)
-	_ = h.rc.Send(cmd, args...)
+	_ = h.rc.Send(cmd, args...) // gathered by the wire; errors show at run
 }
 
 // greet queues calls, which get what the master says.
@@ -179,12 +180,9 @@ const noRoom = "ERR max number of clients"
 // shutsOut reports whether a reply means that no command will be served on
 // this connection.
 func shutsOut(err error) bool {
-	for _, prefix := range []string{"NOAUTH", "DENIED", noRoom} {
-		if strings.HasPrefix(err.Error(), prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"NOAUTH", "DENIED", noRoom}, func(prefix string) bool {
+		return strings.HasPrefix(err.Error(), prefix)
+	})
 }
 
 // infoField finds a field in the text of INFO; "" when it is not there.

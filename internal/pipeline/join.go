@@ -97,7 +97,7 @@ func (j *joiner) join(batch []*Call) (out []*Call, ok bool) {
 		switch {
 		case c.Part.Joint != nil:
 			j.putOff(c)
-		case j.hasPutOff(c.Key):
+		case hasOf(j.groups, c.Key):
 			j.emitAll()
 			fallthrough
 		default:
@@ -108,10 +108,8 @@ func (j *joiner) join(batch []*Call) (out []*Call, ok bool) {
 	return j.out, true
 }
 
-// hasPutOff reports whether a call with this key may have been put off; key 0 means any
-// key.
-func (j *joiner) hasPutOff(key uint64) bool { return hasOf(j.groups, key) }
-
+// hasOf reports whether a call with this key may have been put off into the groups; key 0
+// means any key.
 func hasOf(groups []*group, key uint64) bool {
 	word, bit := slotOf(key)
 	for _, g := range groups {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +22,8 @@ type setting struct {
 	t       *testing.T
 	masters []*simmaster.Master
 	hub     *wakeup.Hub
-	passed  []string // what was passed on
+	passed  []string // what was passed on; synctest.Wait orders it
+	last    atomic.Pointer[net.Conn]
 }
 
 func inBubble(t *testing.T, n int, test func(t *testing.T, s *setting)) {
@@ -36,15 +38,19 @@ func inBubble(t *testing.T, n int, test func(t *testing.T, s *setting)) {
 		var all []wakeup.Master
 		for _, m := range s.masters {
 			p := pipeline.New(pipeline.Config{
-				Name:   m.Name(),
-				Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) { return m.Dial(ctx) },
+				Name: m.Name(),
+				Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
+					conn, err := m.Dial(ctx)
+					if err == nil {
+						s.last.Store(&conn)
+					}
+					return conn, err
+				},
 			})
 			defer p.Close()
 			all = append(all, p)
 		}
-		s.hub = wakeup.New(all, "me", func(master int, key string) {
-			s.passed = append(s.passed, fmt.Sprint(master, key)) // synctest.Wait orders it
-		})
+		s.hub = wakeup.New(all, "me", func(master int, key string) { s.passed = append(s.passed, fmt.Sprint(master, key)) })
 		defer s.hub.Close()
 		test(t, s)
 	})
@@ -215,31 +221,14 @@ func TestASubscriptionIsMadeAgainWhenItIsLost(t *testing.T) {
 // What was cut off after it had listened for a while is made again at once, each
 // time: nobody has spoken on it, but it was none that could not be made.
 func TestASubscriptionThatIsCutOffAgainAndAgainIsMadeAgainAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, err := simmaster.New(simmaster.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer m.Close()
-		var last net.Conn // synctest.Wait orders it
-		p := pipeline.New(pipeline.Config{
-			Name: m.Name(),
-			Dialer: func(ctx context.Context, _, _ string) (conn net.Conn, err error) {
-				conn, err = m.Dial(ctx)
-				last = conn
-				return conn, err
-			},
-		})
-		defer p.Close()
-		hub := wakeup.New([]wakeup.Master{p}, "me", func(int, string) {})
-		defer hub.Close()
+	inBubble(t, 1, func(t *testing.T, s *setting) {
 		synctest.Wait()
-		w := hub.Wait("key")
+		w := s.hub.Wait("key")
 		defer w.Leave()
 		for i := range 8 {
 			<-w.Subscribe(0)
 			time.Sleep(300 * time.Millisecond)
-			_ = last.Close()
+			_ = (*s.last.Load()).Close()
 			began := time.Now()
 			synctest.Wait()
 			<-w.Subscribe(0)
@@ -251,7 +240,7 @@ func TestASubscriptionThatIsCutOffAgainAndAgainIsMadeAgainAtOnce(t *testing.T) {
 		began := time.Now()
 		for range 8 {
 			<-w.Subscribe(0)
-			_ = last.Close()
+			_ = (*s.last.Load()).Close()
 			synctest.Wait()
 		}
 		if d := time.Since(began); d < 500*time.Millisecond {

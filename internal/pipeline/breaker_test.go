@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,31 +92,21 @@ func TestBackoffDoublesWithinItsBounds(t *testing.T) {
 
 func TestAMasterThatIsDownIsDialledWithABackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		cfg := s.config()
+		g := newGate(newFakeServer(t))
+		cfg := g.config()
 		cfg.MinBackoff, cfg.MaxBackoff = 10*time.Millisecond, 200*time.Millisecond
-		dials := make(chan time.Time, 100)
-		var back atomic.Bool
-		cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			dials <- time.Now()
-			if back.Load() {
-				return s.dial(ctx, network, addr)
-			}
-			return nil, errRefused
-		}
 		p := open(t, cfg)
-		last := <-dials
+		g.next <- errRefused
 		full := cfg.MinBackoff
 		for n := range 20 {
-			at := <-dials
-			if gap := at.Sub(last); gap < full/2 || gap >= full {
+			last := time.Now()
+			g.next <- errRefused // when the next dial comes
+			if gap := time.Since(last); gap < full/2 || gap >= full {
 				t.Errorf("pause %d: %v, want %v to %v", n, gap, full/2, full)
 			}
-			last, full = at, min(2*full, cfg.MaxBackoff)
+			full = min(2*full, cfg.MaxBackoff)
 		}
-		synctest.Wait() // this dial has been refused
-		back.Store(true)
-		<-dials
+		g.next <- nil
 		synctest.Wait()
 		mustAnswer(t, p, "OK", "GET", "x")
 	})

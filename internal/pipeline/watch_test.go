@@ -51,9 +51,7 @@ func (r *recorder) all() string {
 
 func TestAWatcherIsToldOfEveryConnectionAndItsCallsGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		g := newGate(s)
-		p := open(t, g.config())
+		s, g, p := atGate(t)
 		r := &recorder{t: t, first: []string{"FIRST"}}
 		p.Watch(r)
 		if got := r.all(); got != "down 0 true" {

@@ -1,6 +1,6 @@
-// Command explore visits all states of the models of the lock protocol, of a move between
-// fleets and of a release that grants the lock. It prints what it found, as tables. Its exit
-// status is 1 if something was not as it has to be.
+// Command explore visits all states of the models of the lock protocol and of a move between
+// fleets. It prints what it found, as tables. Its exit status is 1 if something was not as it
+// has to be.
 //
 //	go run ./internal/model/explore           the short configurations and the mutants
 //	go run ./internal/model/explore -long     the long ones too: a quarter of an hour, below 2 GB
@@ -16,7 +16,6 @@ import (
 	"runtime/debug"
 
 	"github.com/redquorum/redquorum/internal/model"
-	"github.com/redquorum/redquorum/internal/model/grant"
 	"github.com/redquorum/redquorum/internal/model/moving"
 )
 
@@ -49,12 +48,6 @@ func main() {
 	e.section("Moving, mistakes: must be found", ofMove(moving.Mistakes()), false)
 	e.section("Moving, margins: mistakes that the other rules make up for, must hold", ofMove(moving.Margins()), true)
 	e.section("Moving, limits: what is not promised must not hold", ofMove(moving.Limits()), false)
-	e.section("Granting, short configurations: must hold", ofGrant(grant.Short()), true)
-	if *long {
-		e.section("Granting, long configurations: must hold", ofGrant(grant.Long()), true)
-	}
-	e.section("Granting, mistakes: must be found", ofGrant(grant.Mistakes()), false)
-	e.section("Granting, margins: mistakes that the other rules make up for, must hold", ofGrant(grant.Margins()), true)
 	if !e.asExpected {
 		fmt.Println("\nNOT as expected")
 		os.Exit(1)
@@ -160,25 +153,6 @@ func ofMove(configs []moving.Config) suite {
 			found := result{print: r.Print, holds: r.Holds()}
 			if r.Trace != nil {
 				found.trace = func(w io.Writer) { r.Trace.Print(w, r.Config) }
-			}
-			return found, nil
-		}})
-	}
-	return s
-}
-
-func ofGrant(configs []grant.Config) suite {
-	s := suite{header: grant.PrintHeader}
-	for _, c := range configs {
-		s.configs = append(s.configs, config{c.Name, func(most int) (result, error) {
-			c.MaxStates = bound(c.MaxStates, most, grant.DefaultMaxStates)
-			r, err := grant.Explore(c)
-			if err != nil {
-				return result{}, err
-			}
-			found := result{print: r.Print, holds: r.Holds()}
-			if r.Trace != nil {
-				found.trace = r.Trace.Print
 			}
 			return found, nil
 		}})

@@ -1,8 +1,10 @@
 package model
 
-// canonical returns the one state that stands for all that differ from s only
+import "slices"
+
+// Canonical returns the one state that stands for all that differ from s only
 // in which master is which, and which client.
-func (x *machine) canonical(s *state) state {
+func (x *machine) Canonical(s *state) state {
 	best := *s
 	x.sortMasters(&best)
 	for _, p := range x.perms {
@@ -27,22 +29,10 @@ func (s *state) less(t *state) bool {
 	if s.clients != t.clients {
 		return s.clients < t.clients
 	}
-	for i := range s.masters {
-		if s.masters[i] != t.masters[i] {
-			return s.masters[i] < t.masters[i]
-		}
-	}
-	return false
+	return slices.Compare(s.masters[:], t.masters[:]) < 0
 }
 
-// sortMasters is an insertion sort: there are few of them.
-func (x *machine) sortMasters(s *state) {
-	for i := 1; i < x.Masters; i++ {
-		for j := i; j > 0 && s.masters[j] < s.masters[j-1]; j-- {
-			s.masters[j], s.masters[j-1] = s.masters[j-1], s.masters[j]
-		}
-	}
-}
+func (x *machine) sortMasters(s *state) { slices.Sort(s.masters[:x.Masters]) }
 
 // permuteClients gives client c the number p[c].
 func (x *machine) permuteClients(w word, p []int) word {
@@ -68,27 +58,4 @@ func (x *machine) permuteMaster(w word, p []int) word {
 		x.queue[to].set(&n, x.queue[c].get(w))
 	}
 	return n
-}
-
-// permutations are all orders of 0 to n-1 but the first.
-func permutations(n int) [][]int {
-	var all [][]int
-	var extend func(head []int)
-	extend = func(head []int) {
-		if len(head) == n {
-			all = append(all, append([]int(nil), head...))
-			return
-		}
-	next:
-		for i := range n {
-			for _, j := range head {
-				if i == j {
-					continue next
-				}
-			}
-			extend(append(head, i))
-		}
-	}
-	extend(nil)
-	return all[1:]
 }

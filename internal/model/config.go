@@ -1,8 +1,11 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/redquorum/redquorum/internal/model/search"
 )
 
 // Limits of what a state has room for.
@@ -43,12 +46,9 @@ type Config struct {
 
 	Mutant Mutant // what is done wrong; 0: nothing
 	Only   Property
-	// MaxStates bounds the exploration; 0: DefaultMaxStates.
-	MaxStates int
-}
 
-// DefaultMaxStates keeps an exploration with three masters below 4 GB.
-const DefaultMaxStates = 60_000_000
+	MaxStates search.Limit
+}
 
 // A Mutant is a set of mistakes in the protocol.
 type Mutant uint16
@@ -70,7 +70,7 @@ const (
 	CountResetVoters                      // an extension counts masters on which it set the key again, unless in quarantine
 )
 
-var mutantNames = [...]string{
+var mutantNames = []string{
 	"quorum of N/2",
 	"no compare in release",
 	"one token for all attempts",
@@ -87,15 +87,7 @@ var mutantNames = [...]string{
 }
 
 // String names the mistakes.
-func (m Mutant) String() string {
-	var names []string
-	for i, name := range mutantNames {
-		if m&(1<<i) != 0 {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, " + ")
-}
+func (m Mutant) String() string { return search.Names(m, mutantNames) }
 
 // A Property is what is checked in every state.
 type Property uint8
@@ -110,29 +102,20 @@ const (
 
 // check reports a configuration that a state has no room for.
 func (c *Config) check() error {
-	limits := []struct {
-		name            string
-		value, from, to int
-	}{
-		{"Masters", c.Masters, 1, maxMasters},
-		{"Clients", c.Clients, 1, maxClients},
-		{"TTL", c.TTL, 1, maxTicks - c.Drift},
-		{"ExtendTTL", c.ExtendTTL, 0, c.TTL},
-		{"Drift", c.Drift, 0, c.TTL - 1},
-		{"Fast", c.Fast, 0, maxFast},
-		{"Slow", c.Slow, 0, maxSlow},
-		{"InFlight", c.InFlight, 0, newLayout(max(1, min(c.Clients, maxClients))).room},
-		{"Attempts", c.Attempts, Any, maxCount},
-		{"Extensions", c.Extensions, Any, maxCount},
-		{"Restarts", c.Restarts, Any, maxCount},
-		{"Stragglers", c.Stragglers, Any, maxCount},
-	}
-	for _, l := range limits {
-		if l.value < l.from || l.value > l.to {
-			return fmt.Errorf("model: %s is %d: want %d to %d", l.name, l.value, l.from, l.to)
-		}
-	}
-	return nil
+	return cmp.Or(
+		search.InRange("model: Masters", c.Masters, 1, maxMasters),
+		search.InRange("model: Clients", c.Clients, 1, maxClients),
+		search.InRange("model: TTL", c.TTL, 1, maxTicks-c.Drift),
+		search.InRange("model: ExtendTTL", c.ExtendTTL, 0, c.TTL),
+		search.InRange("model: Drift", c.Drift, 0, c.TTL-1),
+		search.InRange("model: Fast", c.Fast, 0, maxFast),
+		search.InRange("model: Slow", c.Slow, 0, maxSlow),
+		search.InRange("model: InFlight", c.InFlight, 0, newLayout(max(1, min(c.Clients, maxClients))).room),
+		search.InRange("model: Attempts", c.Attempts, Any, maxCount),
+		search.InRange("model: Extensions", c.Extensions, Any, maxCount),
+		search.InRange("model: Restarts", c.Restarts, Any, maxCount),
+		search.InRange("model: Stragglers", c.Stragglers, Any, maxCount),
+	)
 }
 
 func (c *Config) has(m Mutant) bool { return c.Mutant&m != 0 }
@@ -178,4 +161,53 @@ func (c *Config) extendTTL() int {
 		return c.TTL
 	}
 	return c.ExtendTTL
+}
+
+// Title is the name.
+func (c Config) Title() string { return c.Name }
+
+// Correct is the same without a mistake.
+func (c Config) Correct() search.Config {
+	c.Mutant = 0
+	return c
+}
+
+// Summary is what was explored, beside the name: what differs from no bound at
+// all.
+func (c Config) Summary() string {
+	number := func(n int) string {
+		if n == Any {
+			return "any"
+		}
+		return fmt.Sprint(n)
+	}
+	inFlight := c.InFlight
+	if inFlight == 0 {
+		inFlight = newLayout(c.Clients).room
+	}
+	all := []string{
+		fmt.Sprintf("N=%d C=%d", c.Masters, c.Clients),
+		fmt.Sprintf("TTL %d drift %d/%d/%d", c.TTL, c.Drift, c.Fast, c.Slow),
+		"attempts " + number(c.Attempts),
+		fmt.Sprint("in flight ", inFlight),
+	}
+	if c.Extensions != 0 {
+		all = append(all, "extensions "+number(c.Extensions))
+	}
+	if c.ExtendTTL != 0 {
+		all = append(all, fmt.Sprint("to ", c.ExtendTTL))
+	}
+	if c.Restarts != 0 {
+		all = append(all, "restarts "+number(c.Restarts))
+	}
+	if c.KeepsData {
+		all = append(all, "data kept or not")
+	}
+	if c.Loss {
+		all = append(all, "loss")
+	}
+	if c.Stragglers != 0 {
+		all = append(all, "stragglers "+number(c.Stragglers))
+	}
+	return strings.Join(all, ", ")
 }

@@ -1,5 +1,7 @@
 package model
 
+import "github.com/redquorum/redquorum/internal/model/search"
+
 // An action is one step from a state to the next.
 type action struct {
 	kind   actionKind
@@ -7,6 +9,9 @@ type action struct {
 	master int8
 	rates  uint16 // of a tick: how each master's clock moved, two bits each
 }
+
+// IsTick reports whether time passes in it.
+func (a action) IsTick() bool { return a.kind == actTick }
 
 type actionKind uint8
 
@@ -43,6 +48,7 @@ type machine struct {
 	perms                [][]int // of clients, without the identity
 	full                 bool    // without normalize
 	emit                 func(state, action)
+	attempts             []int // that each client made, in a trace
 }
 
 func newMachine(c *Config) *machine {
@@ -56,7 +62,8 @@ func newMachine(c *Config) *machine {
 		need:      c.need(),
 		ttl:       c.TTL,
 		extendTTL: c.extendTTL(),
-		perms:     permutations(c.Clients),
+		perms:     search.Permutations(c.Clients, 0),
+		attempts:  make([]int, c.Clients),
 	}
 }
 
@@ -68,8 +75,9 @@ func (x *machine) token(client, age int) int {
 	return newToken(client, age)
 }
 
-// steps emits all states that can follow s. They are normal, but not canonical.
-func (x *machine) steps(s *state) {
+// Steps emits all states that can follow s. They are normal, but not canonical.
+func (x *machine) Steps(s *state, emit func(state, action)) {
+	x.emit = emit
 	x.tick(s)
 	x.restarts(s)
 	for c := range x.Clients {

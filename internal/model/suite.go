@@ -1,5 +1,14 @@
 package model
 
+import "github.com/redquorum/redquorum/internal/model/search"
+
+// Suite is all that is searched of this model.
+func Suite() search.Suite {
+	return search.Suite{
+		Name: "Lock", Short: short(), Long: long(), Mistakes: mistakes(), Margins: margins(), Rules: mutantNames,
+	}
+}
+
 // base is what all configurations start from. A drift allowance of one tick in
 // three is much: it lets a small model reach what takes long in a large one.
 func base(name string, change func(*Config)) Config {
@@ -16,10 +25,10 @@ func base(name string, change func(*Config)) Config {
 // for more of the rest.
 func noDrift(c *Config) { c.TTL, c.Drift, c.Fast = 2, 0, 0 }
 
-// Short is what is explored in every run of the tests: all that the protocol
+// short is what is explored in every run of the tests: all that the protocol
 // does, each thing with few of the others.
-func Short() []Config {
-	return []Config{
+func short() []search.Config {
+	return []search.Config{
 		base("attempts", func(*Config) {}),
 		base("extensions", func(c *Config) { c.Attempts, c.Extensions = 1, 1 }),
 		base("shorter extensions", func(c *Config) { c.Attempts, c.Extensions, c.ExtendTTL = 1, 1, 2 }),
@@ -33,9 +42,9 @@ func Short() []Config {
 	}
 }
 
-// Long is what is explored on demand: some minutes each at the most, and below 2 GB.
-func Long() []Config {
-	return []Config{
+// long is what is explored on demand: some minutes each at the most, and below 2 GB.
+func long() []search.Config {
+	return []search.Config{
 		base("extensions", func(c *Config) { c.Extensions, c.InFlight = Any, 4 }),
 		base("extensions, restarts", func(c *Config) { noDrift(c); c.Extensions, c.Restarts, c.InFlight = Any, Any, 3 }),
 		base("shorter extensions, a restart", func(c *Config) { c.Extensions, c.ExtendTTL, c.Restarts, c.InFlight = 2, 2, 1, 3 }),
@@ -62,17 +71,17 @@ func Long() []Config {
 	}
 }
 
-// Mutants is the smallest configuration that finds each mistake, MaxStates
+// mistakes is the smallest configuration that finds each mistake, MaxStates
 // being the number of states within which it has to. Two clients must come to
 // hold the lock: that one of them could is not enough.
-func Mutants() []Config {
-	mutant := func(m Mutant, within int, change func(*Config)) Config {
+func mistakes() []search.Config {
+	mutant := func(m Mutant, within search.Limit, change func(*Config)) Config {
 		return base(m.String(), func(c *Config) {
 			c.Mutant, c.MaxStates, c.Only, c.Attempts = m, within, Exclusion, 1
 			change(c)
 		})
 	}
-	return []Config{
+	return []search.Config{
 		mutant(QuorumHalf, 1_000, func(*Config) {}),
 		mutant(NoCompare, 10_000, func(c *Config) { c.Attempts, c.InFlight = Any, 2 }),
 		mutant(OneToken, 100_000, func(c *Config) { c.Attempts, c.InFlight, c.Stragglers = Any, 2, 1 }),
@@ -88,10 +97,10 @@ func Mutants() []Config {
 	}
 }
 
-// Margins are mistakes that all other rules together make up for: what they
+// margins are mistakes that all other rules together make up for: what they
 // break is one of several reasons why the lock is safe. They hold.
-func Margins() []Config {
-	return []Config{
+func margins() []search.Config {
+	return []search.Config{
 		base(CountResetVoters.String(), func(c *Config) {
 			noDrift(c)
 			c.Mutant, c.Attempts, c.Extensions, c.Restarts, c.InFlight = CountResetVoters, 1, 1, 1, 3

@@ -3,91 +3,40 @@ package model
 import (
 	"fmt"
 	"strings"
+
+	"github.com/redquorum/redquorum/internal/model/search"
 )
-
-// A Trace is a way to a violation, a line a step.
-type Trace struct {
-	Violated string
-	Steps    []Step
-}
-
-// A Step is what was done, and what it led to.
-type Step struct {
-	Time     int // ticks since the beginning
-	Did      string
-	Masters  []string // what each of them keeps
-	Believes string   // who holds the lock, as far as they know
-}
-
-// trace goes the way to a state once more, now with the masters and clients
-// under names that stay theirs.
-func (x *machine) trace(st *store, to int) *Trace {
-	var way []int
-	for i := to; i != 0; i = st.parent(i) {
-		way = append(way, i)
-	}
-	var s state
-	t := &Trace{Steps: []Step{{Did: "-", Masters: x.contents(&s, nil), Believes: "nobody"}}}
-	attempts := make([]int, x.Clients)
-	now := 0
-	for i := len(way) - 1; i >= 0; i-- {
-		did, after := x.stepTo(&s, st.state(way[i]))
-		if did.kind == actTick {
-			now++
-		}
-		if did.kind == actStart {
-			attempts[did.client]++
-		}
-		t.Steps = append(t.Steps, Step{
-			Time:     now,
-			Did:      x.describe(&s, did, attempts),
-			Masters:  x.contents(&after, attempts),
-			Believes: x.believers(&after),
-		})
-		s = after
-	}
-	t.Violated = x.violated(&s)
-	return t
-}
-
-// stepTo finds the step from s to a state that is the given one but for a
-// permutation.
-func (x *machine) stepTo(s *state, canonical state) (did action, after state) {
-	found := false
-	x.emit = func(n state, a action) {
-		if !found && x.canonical(&n) == canonical {
-			found, did, after = true, a, n
-		}
-	}
-	x.steps(s)
-	if !found {
-		panic("model: a state cannot be reached from its parent")
-	}
-	return did, after
-}
 
 func clientName(c int) string { return string(rune('A' + c)) }
 
 func masterName(m int) string { return fmt.Sprint("m", m+1) }
 
+// MasterNames are the masters' names.
+func (x *machine) MasterNames() (all []string) {
+	for m := range x.Masters {
+		all = append(all, masterName(m))
+	}
+	return all
+}
+
 // tokenName is a client and the number of its attempt.
-func (x *machine) tokenName(token int, attempts []int) string {
+func (x *machine) tokenName(token int) string {
 	c := tokenClient(token)
 	if x.has(OneToken) {
 		return clientName(c)
 	}
-	return fmt.Sprint(clientName(c), attempts[c]-tokenAge(token))
+	return fmt.Sprint(clientName(c), x.attempts[c]-tokenAge(token))
 }
 
-// contents are what the masters keep: the owner and the ticks left to the key,
+// Contents are what the masters keep: the owner and the ticks left to the key,
 // and the ticks of quarantine.
-func (x *machine) contents(s *state, attempts []int) []string {
+func (x *machine) Contents(s *state) []string {
 	all := make([]string, x.Masters)
 	for m := range all {
 		w := s.masters[m]
 		all[m] = "-"
 		if owner := fOwner.get(w); owner != 0 {
-			all[m] = fmt.Sprintf("%s:%d", x.tokenName(owner, attempts), fKey.left.get(w))
+			all[m] = fmt.Sprintf("%s:%d", x.tokenName(owner), fKey.left.get(w))
 		}
 		if q := fQuar.left.get(w); q > 0 {
 			all[m] += fmt.Sprintf(" (quarantine %d)", q)
@@ -96,22 +45,20 @@ func (x *machine) contents(s *state, attempts []int) []string {
 	return all
 }
 
-// believers are the holders, with their validity.
-func (x *machine) believers(s *state) string {
+// Believers are the holders, with their validity.
+func (x *machine) Believers(s *state) string {
 	var all []string
 	for c := range x.Clients {
 		if s.client(fPhase, c) == holding {
 			all = append(all, fmt.Sprintf("%s for %d", clientName(c), s.client(fLeft, c)))
 		}
 	}
-	if all == nil {
-		return "nobody"
-	}
-	return strings.Join(all, ", ")
+	return search.ListOr("nobody", all)
 }
 
-// describe says what an action in a state is.
-func (x *machine) describe(s *state, a action, attempts []int) string {
+// Describe says what an action in a state is. It counts the attempts of each client, by
+// which tokens are named.
+func (x *machine) Describe(s *state, a action) string {
 	c, m := clientName(int(a.client)), masterName(int(a.master))
 	w := s.masters[a.master]
 	switch a.kind {
@@ -122,7 +69,8 @@ func (x *machine) describe(s *state, a action, attempts []int) string {
 	case actRestartWithData:
 		return m + " restarts with its data"
 	case actStart:
-		return fmt.Sprintf("%s asks all masters (attempt %d)", c, attempts[a.client])
+		x.attempts[a.client]++
+		return fmt.Sprintf("%s asks all masters (attempt %d)", c, x.attempts[a.client])
 	case actGrant:
 		return c + " is granted the lock"
 	case actGiveUp:
@@ -136,7 +84,7 @@ func (x *machine) describe(s *state, a action, attempts []int) string {
 	case actGiveUpExtension:
 		return c + " gives the extension up"
 	case actExecute, actLose, actBreak:
-		cmd := x.commandText(queueHead(x.queue[a.client].get(w)), int(a.client), attempts)
+		cmd := x.commandText(queueHead(x.queue[a.client].get(w)), int(a.client))
 		switch a.kind {
 		case actLose:
 			return cmd + " to " + m + " is lost"
@@ -145,7 +93,7 @@ func (x *machine) describe(s *state, a action, attempts []int) string {
 		}
 		return m + " executes " + cmd
 	default:
-		cmd := x.commandText(command(x.stray[a.client].get(w)), int(a.client), attempts)
+		cmd := x.commandText(command(x.stray[a.client].get(w)), int(a.client))
 		if a.kind == actLoseStray {
 			return "the straggler " + cmd + " to " + m + " is lost"
 		}
@@ -153,9 +101,9 @@ func (x *machine) describe(s *state, a action, attempts []int) string {
 	}
 }
 
-func (x *machine) commandText(cmd command, c int, attempts []int) string {
+func (x *machine) commandText(cmd command, c int) string {
 	verb := [...]string{"?", "SET", "EXTEND", "RELEASE"}[cmd.verb()]
-	return verb + " " + x.tokenName(newToken(c, cmd.age()), attempts)
+	return verb + " " + x.tokenName(newToken(c, cmd.age()))
 }
 
 func (x *machine) ratesText(rates uint16) string {

@@ -1,8 +1,11 @@
 package moving
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/redquorum/redquorum/internal/model/search"
 )
 
 // Limits of what a state has room for.
@@ -29,12 +32,9 @@ type Config struct {
 
 	Mistake Mistake // what is done wrong; 0: nothing
 	Only    Property
-	// MaxStates bounds the exploration; 0: DefaultMaxStates.
-	MaxStates int
-}
 
-// DefaultMaxStates keeps an exploration below 2 GB.
-const DefaultMaxStates = 8_000_000
+	MaxStates search.Limit
+}
 
 // A Mistake is a set of rules that are left out.
 type Mistake uint16
@@ -53,10 +53,9 @@ const (
 	NotAll                            // the fleet is closed while clients are in phase one
 	WaitsHolding                      // in phase two a client waits for one fleet while it holds the other
 	AnyOrder                          // in phase two fleets are taken in any order
-	LastMistake   = AnyOrder
 )
 
-var mistakeNames = [...]string{
+var mistakeNames = []string{
 	"not closed",
 	"closed without a wait",
 	"the wait begins at the first master",
@@ -72,15 +71,7 @@ var mistakeNames = [...]string{
 }
 
 // String names the mistakes.
-func (m Mistake) String() string {
-	var names []string
-	for i, name := range mistakeNames {
-		if m&(1<<i) != 0 {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, " + ")
-}
+func (m Mistake) String() string { return search.Names(m, mistakeNames) }
 
 // A Property is what is checked in every state.
 type Property uint8
@@ -94,22 +85,13 @@ const (
 
 // check reports a configuration that a state has no room for.
 func (c *Config) check() error {
-	limits := []struct {
-		name            string
-		value, from, to int
-	}{
-		{"From", c.From, 1, maxMasters},
-		{"To", c.To, 1, maxMasters},
-		{"Clients", c.Clients, 1, maxClients},
-		{"TTL", c.TTL, 1, maxTTL},
-		{"Restarts", c.Restarts, 0, maxRestarts},
-	}
-	for _, l := range limits {
-		if l.value < l.from || l.value > l.to {
-			return fmt.Errorf("moving: %s is %d: want %d to %d", l.name, l.value, l.from, l.to)
-		}
-	}
-	return nil
+	return cmp.Or(
+		search.InRange("moving: From", c.From, 1, maxMasters),
+		search.InRange("moving: To", c.To, 1, maxMasters),
+		search.InRange("moving: Clients", c.Clients, 1, maxClients),
+		search.InRange("moving: TTL", c.TTL, 1, maxTTL),
+		search.InRange("moving: Restarts", c.Restarts, 0, maxRestarts),
+	)
 }
 
 func (c *Config) has(m Mistake) bool { return c.Mistake&m != 0 }
@@ -130,7 +112,7 @@ func (c *Config) least() int {
 }
 
 // Summary is what was explored, beside the name.
-func (c *Config) Summary() string {
+func (c Config) Summary() string {
 	all := []string{fmt.Sprintf("N=%d→%d C=%d", c.From, c.To, c.Clients), fmt.Sprint("TTL ", c.TTL)}
 	if c.Forgotten {
 		all = append(all, "one is forgotten")
@@ -145,4 +127,13 @@ func (c *Config) Summary() string {
 		all = append(all, "any mark may be lost")
 	}
 	return strings.Join(all, ", ")
+}
+
+// Title is the name.
+func (c Config) Title() string { return c.Name }
+
+// Correct is the same without a mistake.
+func (c Config) Correct() search.Config {
+	c.Mistake = 0
+	return c
 }

@@ -1,6 +1,9 @@
 package moving
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // The fleets.
 const (
@@ -60,12 +63,12 @@ func (x *machine) believes(c *client) bool {
 	}
 }
 
-func (m *master) compare(n *master) int {
+func (m master) compare(n master) int {
 	return cmp.Or(
 		cmp.Compare(m.owner, n.owner), cmp.Compare(m.left, n.left), cmp.Compare(m.quar, n.quar), compareBool(m.mark, n.mark), cmp.Compare(m.votes, n.votes))
 }
 
-func (c *client) compare(d *client) int {
+func (c client) compare(d client) int {
 	return cmp.Or(
 		cmp.Compare(c.phase, d.phase), compareBool(c.heard, d.heard),
 		cmp.Compare(c.parts[0].state, d.parts[0].state), cmp.Compare(c.parts[0].timer, d.parts[0].timer),
@@ -85,24 +88,15 @@ func compareBool(a, b bool) int {
 
 // compare orders states of one configuration.
 func (s *state) compare(t *state) int {
-	for i := range s.clients {
-		if n := s.clients[i].compare(&t.clients[i]); n != 0 {
-			return n
-		}
-	}
-	for f := range s.masters {
-		for i := range s.masters[f] {
-			if n := s.masters[f][i].compare(&t.masters[f][i]); n != 0 {
-				return n
-			}
-		}
-	}
-	return 0
+	return cmp.Or(
+		slices.CompareFunc(s.clients[:], t.clients[:], client.compare),
+		slices.CompareFunc(s.masters[0][:], t.masters[0][:], master.compare),
+		slices.CompareFunc(s.masters[1][:], t.masters[1][:], master.compare))
 }
 
-// canonical returns the one state that stands for all that differ from s only in which
+// Canonical returns the one state that stands for all that differ from s only in which
 // master of a fleet is which, and which client of those that are not forgotten.
-func (x *machine) canonical(s *state) state {
+func (x *machine) Canonical(s *state) state {
 	best := *s
 	x.sortMasters(&best)
 	for _, p := range x.perms {
@@ -116,15 +110,9 @@ func (x *machine) canonical(s *state) state {
 	return best
 }
 
-// sortMasters is an insertion sort: there are few of them.
 func (x *machine) sortMasters(s *state) {
 	for f := range s.masters {
-		all := &s.masters[f]
-		for i := 1; i < x.masters(f); i++ {
-			for j := i; j > 0 && all[j].compare(&all[j-1]) < 0; j-- {
-				all[j], all[j-1] = all[j-1], all[j]
-			}
-		}
+		slices.SortFunc(s.masters[f][:x.masters(f)], master.compare)
 	}
 }
 
@@ -145,31 +133,4 @@ func (x *machine) permute(n, s *state, p []int) {
 			}
 		}
 	}
-}
-
-// permutations are all orders of 0 to n-1 that leave the first so many as they are,
-// but the one that leaves all.
-func permutations(n, fixed int) [][]int {
-	var all [][]int
-	var extend func(head []int)
-	extend = func(head []int) {
-		if len(head) == n {
-			all = append(all, append([]int(nil), head...))
-			return
-		}
-	next:
-		for i := range n {
-			if len(head) < fixed && i != len(head) {
-				continue
-			}
-			for _, j := range head {
-				if i == j {
-					continue next
-				}
-			}
-			extend(append(head, i))
-		}
-	}
-	extend(nil)
-	return all[1:]
 }

@@ -1,11 +1,16 @@
 package moving
 
+import "github.com/redquorum/redquorum/internal/model/search"
+
 // An action is one step from a state to the next.
 type action struct {
 	kind                  actionKind
 	client, fleet, master int8
 	subset                uint8 // of an extension: the masters that execute it, a bit each
 }
+
+// IsTick reports whether time passes in it.
+func (a action) IsTick() bool { return a.kind == actTick }
 
 type actionKind uint8
 
@@ -26,8 +31,9 @@ const (
 // A machine makes the steps of one configuration.
 type machine struct {
 	*Config
-	perms [][]int // of clients, without the identity
-	emit  func(state, action)
+	perms   [][]int // of clients, without the identity
+	emit    func(state, action)
+	reached reached // in the states that were checked
 }
 
 func newMachine(c *Config) *machine {
@@ -35,11 +41,12 @@ func newMachine(c *Config) *machine {
 	if c.Forgotten {
 		fixed = 1 // the first
 	}
-	return &machine{Config: c, perms: permutations(c.Clients, fixed)}
+	return &machine{Config: c, perms: search.Permutations(c.Clients, fixed)}
 }
 
-// steps emits all states that can follow s. They are not canonical.
-func (x *machine) steps(s *state) {
+// Steps emits all states that can follow s. They are not canonical.
+func (x *machine) Steps(s *state, emit func(state, action)) {
+	x.emit = emit
 	x.tick(s)
 	for f := range s.masters {
 		for i := range x.masters(f) {

@@ -1,5 +1,14 @@
 package moving
 
+import "github.com/redquorum/redquorum/internal/model/search"
+
+// Suite is all that is searched of this model.
+func Suite() search.Suite {
+	return search.Suite{
+		Name: "Move", Short: short(), Long: long(), Mistakes: mistakes(), Margins: margins(), Limits: limits(), Rules: mistakeNames,
+	}
+}
+
 // base is what all configurations start from: a forgotten client and one that goes
 // through all phases.
 func base(name string, change func(*Config)) Config {
@@ -8,9 +17,9 @@ func base(name string, change func(*Config)) Config {
 	return c
 }
 
-// Short is what is explored in every run of the tests.
-func Short() []Config {
-	return []Config{
+// short is what is explored in every run of the tests.
+func short() []search.Config {
+	return []search.Config{
 		base("one is forgotten", func(*Config) {}),
 		base("TTL of 3", func(c *Config) { c.TTL = 3 }),
 		base("nobody is forgotten", func(c *Config) { c.Forgotten = false }),
@@ -22,9 +31,9 @@ func Short() []Config {
 	}
 }
 
-// Long is what is explored on demand.
-func Long() []Config {
-	return []Config{
+// long is what is explored on demand.
+func long() []search.Config {
+	return []search.Config{
 		base("three masters to three, nobody is forgotten", func(c *Config) { c.To, c.Forgotten = 3, false }),
 		base("three masters to three, TTL of 3", func(c *Config) { c.To, c.TTL = 3, 3 }),
 		base("three clients", func(c *Config) { c.Clients = 3 }),
@@ -35,18 +44,18 @@ func Long() []Config {
 	}
 }
 
-// Mistakes is the smallest configuration that finds each mistake, MaxStates being the
+// mistakes is the smallest configuration that finds each mistake, MaxStates being the
 // number of states within which it has to. Two clients must come to hold the lock, or to
 // wait for each other.
-func Mistakes() []Config {
-	mistake := func(m Mistake, within int, change func(*Config)) Config {
+func mistakes() []search.Config {
+	mistake := func(m Mistake, within search.Limit, change func(*Config)) Config {
 		return base(m.String(), func(c *Config) {
 			c.Mistake, c.MaxStates, c.Only, c.From = m, within, Exclusion, 1
 			change(c)
 		})
 	}
 	three := func(c *Config) { c.From = 3 }
-	return []Config{
+	return []search.Config{
 		mistake(NotClosed, 5_000, func(*Config) {}),
 		mistake(NoWait, 5_000, func(*Config) {}),
 		mistake(WaitFromFirst, 50_000, three),
@@ -60,17 +69,17 @@ func Mistakes() []Config {
 	}
 }
 
-// Margins are mistakes that the other rules make up for. They hold.
-func Margins() []Config {
+// margins are mistakes that the other rules make up for. They hold.
+func margins() []search.Config {
 	margin := func(m Mistake) Config {
 		return base(m.String(), func(c *Config) { c.Mistake, c.From = m, 1 })
 	}
-	return []Config{margin(NotAll), margin(WaitsHolding), margin(AnyOrder)}
+	return []search.Config{margin(NotAll), margin(WaitsHolding), margin(AnyOrder)}
 }
 
-// Limits are what is not promised: two clients come to hold the lock.
-func Limits() []Config {
-	return []Config{
+// limits are what is not promised: two clients come to hold the lock.
+func limits() []search.Config {
+	return []search.Config{
 		base("a quorum of a closed fleet forgets it, and a client that has not heard of it asks there", func(c *Config) {
 			c.From, c.Restarts, c.Forgetful, c.Only = 1, 1, true, Exclusion
 		}),

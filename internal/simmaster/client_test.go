@@ -68,8 +68,7 @@ func TestClientKillClosesThatConnection(t *testing.T) {
 }
 
 func TestAClientThatKillsItselfGetsItsReplyFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := dial(t, start(t))
+	inBubble(t, func(t *testing.T, _ *Master, c redis.Conn) {
 		equal(t, "spared by default", do(t, c, "CLIENT", "KILL", "ID", "1"), 0)
 		equal(t, "killed", do(t, c, "CLIENT", "KILL", "ID", "1", "SKIPME", "no"), 1)
 		if _, err := c.Do("PING"); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.EPIPE) {
@@ -79,9 +78,7 @@ func TestAClientThatKillsItselfGetsItsReplyFirst(t *testing.T) {
 }
 
 func TestNothingThatFollowsAQuitIsExecuted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		c := dial(t, m)
+	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
 		send(t, c, "QUIT")
 		for range 50 {
 			send(t, c, "SET", "k", "v")

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gomodule/redigo/redis"
 )
 
 func timeReply(at time.Time) string {
@@ -12,9 +14,7 @@ func timeReply(at time.Time) string {
 }
 
 func TestKeysExpireInVirtualTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		c := dial(t, m)
+	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
 		time.Sleep(123456 * time.Nanosecond) // not on a millisecond
 		equal(t, "SET NX", do(t, c, "SET", "k", "token", "NX", "PX", "10000"), "OK")
 		equal(t, "SET NX on a held key", do(t, c, "SET", "k", "other", "NX", "PX", "10000"), "nil")
@@ -45,9 +45,7 @@ func TestKeysExpireInRealTime(t *testing.T) {
 }
 
 func TestAClockSetForwardExpiresKeysForGood(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		c := dial(t, m)
+	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
 		do(t, c, "SET", "short", "v", "PX", "10000")
 		do(t, c, "SET", "long", "v", "PX", "100000")
 		do(t, c, "SET", "forever", "v")
@@ -62,9 +60,7 @@ func TestAClockSetForwardExpiresKeysForGood(t *testing.T) {
 }
 
 func TestAClockSetBackwardLengthensWhatIsLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		c := dial(t, m)
+	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
 		do(t, c, "SET", "k", "v", "PX", "10000")
 		do(t, c, "HSET", "h", "f", "v")
 		do(t, c, "PEXPIRE", "h", "5000")
@@ -116,26 +112,8 @@ func TestAScriptSeesTheTimeAtWhichItStarted(t *testing.T) {
 		return (a[1] == b[1] and a[2] == b[2]) and 1 or 0`, 0), 1)
 }
 
-func TestCompareAndDeleteAsReleasesDo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		c := dial(t, m)
-		const release = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`
-		do(t, c, "SET", "k", "mine", "NX", "PX", "1000")
-		sha := do(t, c, "SCRIPT", "LOAD", release)
-		equal(t, "another's token", do(t, c, "EVALSHA", sha, 1, "k", "theirs"), 0)
-		equal(t, "the token", do(t, c, "EVALSHA", sha, 1, "k", "mine"), 1)
-		equal(t, "EXISTS", do(t, c, "SCRIPT", "EXISTS", sha, "0"), "[1 0]")
-		do(t, c, "SCRIPT", "FLUSH")
-		fails(t, "NOSCRIPT", c, "EVALSHA", sha, 1, "k", "mine")
-		equal(t, "commands", fmt.Sprint(m.Commands()), "map[EVALSHA:3 SCRIPT:3 SET:1]")
-	})
-}
-
 func TestExpiriesAreReadAsRedisReadsThem(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		c := dial(t, m)
+	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
 		for _, bad := range []string{"+500", " 500", "500 ", "007", "-0", "1.5", "", "abc", "9223372036854775808"} {
 			const noInteger = "ERR value is not an integer or out of range"
 			fails(t, noInteger, c, "SET", "k", "v", "PX", bad)

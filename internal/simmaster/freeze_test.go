@@ -52,29 +52,6 @@ func TestAFrozenMasterExecutesNothingUntilItIsThawed(t *testing.T) {
 	})
 }
 
-func TestThawExecutesConnectionsInTheOrderOfArrival(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		m.Freeze()
-		var conns []redis.Conn
-		want := ""
-		for i := range 20 {
-			c := dial(t, m)
-			send(t, c, "APPEND", "log", string(rune('a'+i)))
-			flush(t, c)
-			synctest.Wait()
-			conns = append(conns, c)
-			want += string(rune('a' + i))
-		}
-		m.Thaw()
-		for _, c := range conns {
-			receive(t, c)
-		}
-		got, _ := m.Get("log")
-		equal(t, "order", got, want)
-	})
-}
-
 func TestFreezingStopsInTheMiddleOfABatch(t *testing.T) {
 	m := listening(t)
 	c := dialTCP(t, m)
@@ -99,9 +76,7 @@ func TestFreezingStopsInTheMiddleOfABatch(t *testing.T) {
 }
 
 func TestAFrozenMasterSendsNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		c := dial(t, m)
+	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
 		sub := redis.PubSubConn{Conn: dial(t, m)}
 		if err := sub.Subscribe("ch"); err != nil {
 			t.Fatal(err)
@@ -168,9 +143,7 @@ func TestClientKillStopsWhatTheVictimHadWaiting(t *testing.T) {
 }
 
 func TestKeysExpireWhileFrozen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		c := dial(t, m)
+	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
 		do(t, c, "SET", "k", "v", "PX", "1000")
 		m.Freeze()
 		send(t, c, "EXISTS", "k")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -50,6 +51,14 @@ func dial(t *testing.T, m *Master) redis.Conn {
 		t.Fatal(err)
 	}
 	return client(t, redis.NewConn(conn, 0, 0))
+}
+
+// inBubble runs a test in virtual time, with a master and a client of it.
+func inBubble(t *testing.T, test func(t *testing.T, m *Master, c redis.Conn)) {
+	synctest.Test(t, func(t *testing.T) {
+		m := start(t)
+		test(t, m, dial(t, m))
+	})
 }
 
 // dialTCP returns a client over TCP.

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gomodule/redigo/redis"
 )
 
 func TestInfoTellsWhoTheMasterIs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		c := dial(t, m)
+	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
 		time.Sleep(90 * time.Second)
 		info := do(t, c, "INFO")
 		for name, want := range map[string]string{
@@ -47,9 +47,7 @@ func TestInfoNamesTheTCPPort(t *testing.T) {
 }
 
 func TestInfoAndTimeAnswerInsideLua(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		c := dial(t, m)
+	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
 		equal(t, "the run_id a script sees", do(t, c, "EVAL", `
 			local info = redis.call('INFO', 'server')
 			return string.match(info, 'run_id:(%w+)')`, 0), m.RunID())
@@ -69,8 +67,7 @@ func TestInfoAndTimeAnswerInsideLua(t *testing.T) {
 }
 
 func TestRoleAndConfig(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := dial(t, start(t))
+	inBubble(t, func(t *testing.T, _ *Master, c redis.Conn) {
 		equal(t, "ROLE", do(t, c, "ROLE"), "[master 0 []]")
 		fails(t, "wrong number", c, "ROLE", "x")
 		equal(t, "policy", do(t, c, "CONFIG", "GET", "maxmemory-policy"), "[maxmemory-policy noeviction]")
@@ -119,9 +116,7 @@ func TestHelloSwitchesTheProtocol(t *testing.T) {
 }
 
 func TestServerCommandsInsideMultiDoomTheTransaction(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		c := dial(t, m)
+	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
 		for _, cmd := range []string{"INFO", "ROLE", "CLIENT", "CONFIG", "HELLO"} {
 			do(t, c, "MULTI")
 			equal(t, "SET", do(t, c, "SET", "k", "v"), "QUEUED")
@@ -137,9 +132,7 @@ func TestServerCommandsInsideMultiDoomTheTransaction(t *testing.T) {
 }
 
 func TestAnotherHistoryLeavesTheProcessAndItsDataAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		c := dial(t, m)
+	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
 		replID := func() string { t.Helper(); return field(t, do(t, c, "INFO", "replication"), "master_replid") }
 		do(t, c, "SET", "k", "v")
 		before, run := replID(), m.RunID()

@@ -13,9 +13,7 @@ import (
 )
 
 func TestAKilledMasterResetsAndRefuses(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		c := dial(t, m)
+	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
 		do(t, c, "SET", "k", "v")
 		waiting := make(chan error, 1)
 		go func() { _, err := c.Receive(); waiting <- err }()
@@ -37,9 +35,7 @@ func TestAKilledMasterResetsAndRefuses(t *testing.T) {
 }
 
 func TestARestartIsANewRunWithOrWithoutTheData(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		c := dial(t, m)
+	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
 		do(t, c, "SET", "k", "v", "PX", "10000")
 		do(t, c, "SELECT", "3")
 		do(t, c, "SET", "three", "v")

@@ -121,9 +121,7 @@ func TestMalformedBytesEndTheConnectionAndNothingElse(t *testing.T) {
 }
 
 func TestInspectionFromOutside(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		c := dial(t, m)
+	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
 		do(t, c, "HSET", "hash", "f", "v")
 		for _, ttl := range []time.Duration{-time.Second, time.Microsecond} {
 			if err := m.Set("k", "v", ttl); err == nil || !strings.Contains(err.Error(), ttl.String()) {

@@ -1,10 +1,8 @@
 package simmaster
 
 import (
-	"slices"
+	"fmt"
 	"testing"
-
-	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -14,52 +12,96 @@ func TestLibraryScriptsAreLoadedLikeOthers(t *testing.T) {
 	m := start(t)
 	c := dial(t, m)
 	const other = "return 7"
-	exist := func() (n [2]int64) {
+	library, sha := script.Release.SHA, script.SHA(other)
+	exist := func(when, want string) {
 		t.Helper()
-		reply, err := redis.Int64s(c.Do("SCRIPT", "EXISTS", script.Release.SHA, script.SHA(other)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return [2]int64(reply)
+		equal(t, when, do(t, c, "SCRIPT", "EXISTS", library, sha), want)
 	}
-	want := func(reply any, err error, want string) {
-		t.Helper()
-		if got, err := redis.String(reply, err); err != nil || got != want {
-			t.Errorf("%q, %v; want %q", got, err, want)
-		}
+	exist("at first", "[0 0]")
+	fails(t, "NOSCRIPT", c, "EVALSHA", library, 1, "key", "token")
+	equal(t, "LOAD", do(t, c, "SCRIPT", "LOAD", script.Release.Source), library)
+	equal(t, "LOAD of another", do(t, c, "SCRIPT", "LOAD", other), sha)
+	exist("loaded", "[1 1]")
+	equal(t, "two of the library", do(t, c, "SCRIPT", "EXISTS", library, script.Extend.SHA), "[1 0]")
+	do(t, c, "SET", "key", "token")
+	if got := do(t, c, "EVALSHA", library, 1, "key", "token"); got == "0" {
+		t.Errorf("EVALSHA: %s", got)
 	}
-	if got := exist(); got != [2]int64{} {
-		t.Errorf("at first: %v", got)
+	equal(t, "keys", m.Keys(), "[]")
+	equal(t, "EVALSHA of another", do(t, c, "EVALSHA", sha, 1, "key", "token"), 7)
+	do(t, c, "SCRIPT", "FLUSH")
+	exist("after SCRIPT FLUSH", "[0 0]")
+	fails(t, "NOSCRIPT", c, "EVALSHA", library, 1, "key", "token")
+	do(t, c, "EVAL", script.Release.Source, 1, "key", "token")
+	exist("after EVAL", "[1 0]")
+	// What scripts call does not count.
+	equal(t, "commands", fmt.Sprint(m.Commands()), "map[EVAL:1 EVALSHA:4 SCRIPT:8 SET:1]")
+}
+
+// A client tells by the first word what went wrong.
+func TestAScriptsErrorHasTheCodeThatItHasInRedis(t *testing.T) {
+	m := start(t)
+	c := dial(t, m)
+	do(t, c, "RPUSH", "list", "a")
+	for script, want := range map[string]string{
+		"return redis.call('GET', KEYS[1])":   "WRONGTYPE Operation against a key holding the wrong kind of value on @user_script:1.",
+		"\n\nlocal x = nil < 1":               "ERR user_script:3: attempt to compare nil with number on @user_script:3.",
+		"return redis.error_reply('OOPS no')": "OOPS no",
+		"return redis.pcall('GET', KEYS[1])":  "WRONGTYPE Operation against a key holding the wrong kind of value",
+	} {
+		fails(t, want, c, "EVAL", script, 1, "list")
 	}
-	if _, err := c.Do("EVALSHA", script.Release.SHA, 1, "key", "token"); err == nil || err.Error()[:8] != "NOSCRIPT" {
-		t.Errorf("EVALSHA before it is loaded: %v", err)
+}
+
+func TestAScriptThatFailsIsKnownAllTheSame(t *testing.T) {
+	m := start(t)
+	c := dial(t, m)
+	const source, sha = "return redis.call('GET', KEYS[1])", "d3c21d0c2b9ca22f82737626a27bcaf5d288f99f"
+	do(t, c, "RPUSH", "list", "a")
+	fails(t, "NOSCRIPT", c, "EVALSHA", sha, 1, "k")
+	fails(t, "ERR Number of keys", c, "EVAL", source, 2, "list")
+	fails(t, "NOSCRIPT", c, "EVALSHA", sha, 1, "k") // it was not run
+	fails(t, "WRONGTYPE", c, "EVAL", source, 1, "list")
+	equal(t, "after", do(t, c, "EVALSHA", sha, 1, "k"), "nil")
+}
+
+func TestNoScoreIsNotANumber(t *testing.T) {
+	m := start(t)
+	c := dial(t, m)
+	for _, bad := range []string{"nan", "-NaN"} {
+		fails(t, "ERR value is not a valid float", c, "ZADD", "z", "1", "a", bad, "b")
+		fails(t, "ERR min or max is not a float", c, "ZCOUNT", "z", "("+bad, "+inf")
 	}
-	reply, err := c.Do("SCRIPT", "LOAD", script.Release.Source)
-	want(reply, err, script.Release.SHA)
-	reply, err = c.Do("SCRIPT", "LOAD", other)
-	want(reply, err, script.SHA(other))
-	if got := exist(); got != [2]int64{1, 1} {
-		t.Errorf("loaded: %v", got)
+	equal(t, "a member of that name", do(t, c, "ZADD", "z", "CH", "1", "nan"), 1)
+	equal(t, "keys", m.Keys(), "[z]")
+}
+
+func TestALimitIsAnInteger(t *testing.T) {
+	m := start(t)
+	c := dial(t, m)
+	for _, bad := range []string{"+500", " 1", "", "1.5", "9223372036854775808"} {
+		fails(t, "ERR value is not an integer", c, "ZRANGEBYSCORE", "z", "-inf", "+inf", "LIMIT", "0", bad)
+		fails(t, "ERR value is not an integer", c, "ZREVRANGEBYSCORE", "z", "+inf", "-inf", "WITHSCORES", "limit", bad, "1")
 	}
-	alone, err := redis.Int64s(c.Do("SCRIPT", "EXISTS", script.Release.SHA, script.Extend.SHA))
-	if err != nil || !slices.Equal(alone, []int64{1, 0}) {
-		t.Errorf("two of the library, of which one is loaded: %v, %v", alone, err)
+	do(t, c, "ZADD", "z", "1", "a", "2", "b", "3", "c")
+	equal(t, "within the limit", do(t, c, "ZRANGEBYSCORE", "z", "-inf", "+inf", "LIMIT", "1", "-1"), "[b c]")
+}
+
+func TestAScriptReadsIntegersOfMoreThan64Bits(t *testing.T) {
+	c := dial(t, start(t))
+	for text, want := range map[string]string{
+		"9223372036854775807": "9223372036854775808", "9223372036854775808": "9223372036854775808", "-99999999999999999999": "-100000000000000000000",
+		"12": "12", "1e3": "1000", "0x10": "16", "": "nil", "x": "nil", "1 2": "nil",
+	} {
+		equal(t, text, do(t, c, "EVAL", "local n = tonumber(ARGV[1]) return n and string.format('%.0f', n) or 'nil'", 0, text), want)
 	}
-	for _, source := range []string{script.Release.SHA, script.SHA(other)} {
-		if n, err := redis.Int(c.Do("EVALSHA", source, 1, "key", "token")); err != nil || n == 0 {
-			t.Errorf("EVALSHA: %d, %v", n, err)
-		}
-	}
-	if _, err := c.Do("SCRIPT", "FLUSH"); err != nil {
-		t.Fatal(err)
-	}
-	if got := exist(); got != [2]int64{} {
-		t.Errorf("after SCRIPT FLUSH: %v", got)
-	}
-	if _, err := c.Do("EVAL", script.Release.Source, 1, "key", "token"); err != nil {
-		t.Fatal(err)
-	}
-	if got := exist(); got != [2]int64{1, 0} {
-		t.Errorf("after EVAL: %v", got)
-	}
+	equal(t, "a base", do(t, c, "EVAL", "return tonumber('ff', 16)", 0), 255)
+	equal(t, "a number", do(t, c, "EVAL", "return tonumber(7)", 0), 7)
+}
+
+func TestAScoreOfMinusZeroIsZero(t *testing.T) {
+	c := dial(t, start(t))
+	do(t, c, "ZADD", "zero", "-0", "-0", "-0.5", "less")
+	do(t, c, "EVAL", "return redis.call('ZADD', KEYS[1], '-0', 'by a script')", 1, "zero")
+	equal(t, "minus zero", fmt.Sprint(do(t, c, "ZRANGE", "zero", 0, -1, "WITHSCORES")), "[less -0.5 -0 0 by a script 0]")
 }

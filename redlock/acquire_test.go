@@ -55,9 +55,7 @@ func TestAnAttemptSucceedsExactlyWhenAQuorumCanBeHad(t *testing.T) {
 				if got := s.holders(key, l.Token()); got != len(free) {
 					t.Errorf("free %v: the key is on %d masters", free, got)
 				}
-				if err := l.Unlock(t.Context()); err != nil {
-					t.Errorf("unlock: %v", err)
-				}
+				unlock(t, l)
 			case n-len(down) < need:
 				wantExactly(t, err, redlock.ErrNoQuorum)
 			default:
@@ -341,9 +339,7 @@ func TestNothingIsLeftAfterAMasterHungBeyondTheStallLimit(t *testing.T) {
 		c := s.open()
 		s.freeze(4)
 		l := mustLock(t, c, "key")
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, l)
 		time.Sleep(4 * time.Second)
 		if m := c.Masters(t.Context())[4]; m.Connected || m.Err == nil {
 			t.Errorf("a master that answers nothing for 4s is %+v", m)
@@ -394,9 +390,7 @@ func TestBeforeTheFirstConnectionCallsWaitForIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, l)
 	})
 }
 
@@ -426,9 +420,7 @@ func TestEveryAttemptHasAFreshToken(t *testing.T) {
 				t.Fatalf("token %q came twice", l.Token())
 			}
 			seen[l.Token()] = true
-			if err := l.Unlock(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			unlock(t, l)
 		}
 	})
 }
@@ -441,8 +433,6 @@ func TestTheHolderIsNamedToThoseItKeepsOut(t *testing.T) {
 		if !ok || h.Owner != "invoice-worker" || h.Token != l.Token() || h.Type != "string" || h.TTL < 19*time.Second {
 			t.Errorf("holder is described as %+v", h)
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, l)
 	})
 }

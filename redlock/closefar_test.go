@@ -100,7 +100,7 @@ func TestCloseDoesNotWaitForTheFarthestMaster(t *testing.T) {
 		},
 		"an attempt that was rolled back": func(t *testing.T, s *sim, c *redlock.Client) {
 			for _, i := range []int{0, 1, 2} {
-				s.master(i, "SET", "key", "another's", "PX", "60000")
+				s.ask(i, "SET", "key", "another's", "PX", "60000")
 			}
 			if _, err := c.TryLock(t.Context(), "key"); err == nil {
 				t.Error("it is taken")
@@ -159,7 +159,7 @@ func TestCloseDuringAttemptsLeavesNothing(t *testing.T) {
 func TestCloseDuringAnAttemptThatIsNotDecidedLeavesNothing(t *testing.T) {
 	inSimWithOneFarMaster(t, func(t *testing.T, s *sim, connected func() *redlock.Client) {
 		for i := range 2 {
-			s.master(i, "SET", "key", "another's", "PX", "60000")
+			s.ask(i, "SET", "key", "another's", "PX", "60000")
 		}
 		c := connected()
 		ended := make(chan struct{})
@@ -174,7 +174,7 @@ func TestCloseDuringAnAttemptThatIsNotDecidedLeavesNothing(t *testing.T) {
 		<-ended
 		time.Sleep(2 * farthest)
 		for i := range 2 {
-			s.master(i, "DEL", "key")
+			s.ask(i, "DEL", "key")
 		}
 		s.wantClean()
 	})

@@ -135,7 +135,7 @@ func TestAFirstLockThatIsNotGrantedEarlyLeavesNothing(t *testing.T) {
 		"held by another": {prepare: func(s *sim) { s.do("SET", "key", "another's", "PX", "60000") }, want: redlock.ErrTaken},
 		"the votes are split": {prepare: func(s *sim) {
 			for i := range 3 {
-				s.master(i, "SET", "key", "another's", "PX", "60000")
+				s.ask(i, "SET", "key", "another's", "PX", "60000")
 			}
 		}, want: redlock.ErrTaken},
 		"in quarantine":  {prepare: func(s *sim) { s.restart(true, 0, 1, 2) }, want: redlock.ErrNoQuorum},

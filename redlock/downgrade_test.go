@@ -52,10 +52,10 @@ func TestADowngradedWriterIsAReader(t *testing.T) {
 		if err := errors.Join(l.Verify(t.Context()), reader.Verify(t.Context())); err != nil {
 			t.Error(err)
 		}
-		mustUnlock(t, l)
+		unlock(t, l)
 		_, err = other.RWMutex("key").TryLock(t.Context())
 		wantExactly(t, err, redlock.ErrTaken)
-		mustUnlock(t, reader)
+		unlock(t, reader)
 		s.wantClean()
 	})
 }
@@ -122,7 +122,7 @@ func downgradeUnderFaults(t *testing.T, s *sim, frozen, killed int, renewed bool
 		if err := l.Verify(t.Context()); err != nil {
 			t.Error(err)
 		}
-		mustUnlock(t, r)
+		unlock(t, r)
 	}
 	if err := l.Unlock(t.Context()); err != nil && renewed {
 		t.Error(err)
@@ -146,7 +146,7 @@ func TestADowngradeDoesNotCountMastersThatForgot(t *testing.T) {
 		if err := l.Downgrade(t.Context()); err != nil {
 			t.Errorf("again: %v", err)
 		}
-		mustUnlock(t, l)
+		unlock(t, l)
 		s.restart(true, 3, 4)
 		time.Sleep(3 * time.Second)
 		s.wantClean()
@@ -171,7 +171,7 @@ func TestADowngradeOfWhatIsGoneIsALoss(t *testing.T) {
 			m.FlushAll()
 		}
 		l = mustWLock(t, c, "key")
-		mustUnlock(t, l)
+		unlock(t, l)
 		wantExactly(t, l.Downgrade(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
 		l = mustWLock(t, c, "key", redlock.WithLease(time.Second))
 		time.Sleep(2 * time.Second)
@@ -183,7 +183,7 @@ func TestADowngradeOfWhatIsGoneIsALoss(t *testing.T) {
 		if n := s.holders("key", l.Token()); n != 5 {
 			t.Errorf("under a context that was over something was sent: a writer on %d masters", n)
 		}
-		mustUnlock(t, l)
+		unlock(t, l)
 		s.wantClean()
 	})
 }
@@ -220,7 +220,7 @@ func TestWhatWasUnderWayForTheWriterDoesNotHarmTheReader(t *testing.T) {
 		if n := s.readingOn("key", l.Token()); n != 5 {
 			t.Errorf("a reader on %d masters", n)
 		}
-		mustUnlock(t, l)
+		unlock(t, l)
 		s.wantClean()
 	})
 }

@@ -43,14 +43,3 @@ func executed(t *testing.T, s *redistest.Server) (n int) {
 	}
 	return n
 }
-
-// command sends a command to a simulated master, as another client would.
-func (s *sim) command(i int, name string, args ...any) (any, error) {
-	conn, err := s.masters[i].Dial(context.Background())
-	if err != nil {
-		return nil, err
-	}
-	rc := redis.NewConn(conn, 0, 0)
-	defer func() { _ = rc.Close() }()
-	return rc.Do(name, args...)
-}

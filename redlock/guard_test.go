@@ -65,13 +65,7 @@ const (
 // marker is the marker of a master: run and since.
 func (s *sim) marker(i int) (run, since string) {
 	s.t.Helper()
-	conn, err := s.masters[i].Dial(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	rc := redis.NewConn(conn, 0, 0)
-	defer rc.Close()
-	values, err := redis.Strings(rc.Do("HMGET", guard.Key, "run", "since"))
+	values, err := redis.Strings(s.ask(i, "HMGET", guard.Key, "run", "since"), nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -254,9 +248,7 @@ func TestUnlockCountsMastersThatAbstain(t *testing.T) {
 		s.restart(true, 0, 1, 2)
 		time.Sleep(100 * time.Millisecond)
 		wantStandings(t, c, quaranty, quaranty, quaranty, votes, votes)
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, l)
 		s.wantClean()
 	})
 }
@@ -270,7 +262,7 @@ func TestTheCheckSeesThatDataWasLostOnTheLivingConnection(t *testing.T) {
 		{"emptied", func(s *sim, i int) { s.masters[i].FlushAll() }},
 		{"replaced", func(s *sim, i int) { // as by a resynchronisation with another master
 			run, since := s.marker((i + 1) % 5)
-			s.master(i, "HSET", guard.Key, "run", run, "since", since)
+			s.ask(i, "HSET", guard.Key, "run", run, "since", since)
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -387,7 +379,7 @@ func TestClientsThatDisagreeAboutTheFleetNameBothSettings(t *testing.T) {
 			c := open()
 			_, err := c.Lock(t.Context(), "key")
 			wantExactly(t, err, redlock.ErrNoQuorum)
-			named := slices.ContainsFunc(nodesOf(err), func(node error) bool {
+			named := slices.ContainsFunc(nodes(err), func(node error) bool {
 				why, ok := errors.AsType[*redlock.AbstainError](node)
 				return ok && why.Cause == redlock.AbstainOtherFleet && strings.Contains(why.Value, name) && !strings.Contains(why.Want, name)
 			})
@@ -406,13 +398,4 @@ func TestClientsThatDisagreeAboutTheFleetNameBothSettings(t *testing.T) {
 			}
 		}
 	})
-}
-
-// nodesOf are the causes of a QuorumError, one a master.
-func nodesOf(err error) []error {
-	quorum, ok := errors.AsType[*redlock.QuorumError](err)
-	if !ok || quorum.Nodes == nil {
-		return nil
-	}
-	return quorum.Nodes.Errors
 }

@@ -118,9 +118,7 @@ func TestALockIsRenewedUntilUnlock(t *testing.T) {
 		}
 		renewed := len(renewals)
 		mu.Unlock()
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, l)
 		time.Sleep(time.Minute)
 		mu.Lock()
 		defer mu.Unlock()
@@ -352,9 +350,7 @@ func TestAnExtensionIsNeverSetOverAnotherHolder(t *testing.T) {
 		if v, _ := s.masters[0].Get("key"); v != "other" {
 			t.Errorf("the other's key is %q now", v)
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, l)
 		if v, _ := s.masters[0].Get("key"); v != "other" {
 			t.Errorf("the other's key is %q after Unlock", v)
 		}
@@ -522,9 +518,7 @@ func TestNothingRenewsAfterUnlock(t *testing.T) {
 		l := mustLock(t, c, "key", redlock.WithTTL(600*time.Millisecond))
 		s.freeze(0, 1)
 		time.Sleep(250 * time.Millisecond) // a renewal is under way to the frozen two
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, l)
 		s.thaw(0, 1)
 		s.wantClean()
 		time.Sleep(time.Minute)
@@ -545,9 +539,7 @@ func TestAFlushedScriptCacheCostsOneFallback(t *testing.T) {
 			synctest.Wait()
 		}
 		flush()
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, l)
 		s.wantClean()
 		for i, m := range s.masters {
 			if evals := m.Commands()["EVAL"]; evals != 2 {
@@ -570,9 +562,7 @@ func TestAnExtensionIsNotSentAgainAfterUnlock(t *testing.T) {
 		if err := l.Extend(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, l)
 		s.thaw(0, 1)
 		s.wantClean()
 	})
@@ -657,9 +647,7 @@ func TestHandOverWaitsForWhatIsUnderWay(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := l.Unlock(t.Context()); err != nil {
-					t.Error(err)
-				}
+				unlock(t, l)
 				s.wantClean()
 
 				l = underWay(t, s, c)
@@ -759,9 +747,7 @@ func TestWithContextEndsWithWhicheverEndsFirst(t *testing.T) {
 		if l.Context().Err() != nil {
 			t.Error("the lock ended with the caller's context")
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, l)
 	})
 }
 

@@ -9,31 +9,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// on sends a command to one master, as another client would.
-func (s *sim) on(i int, command string, args ...any) {
-	s.t.Helper()
-	conn, err := s.masters[i].Dial(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	rc := redis.NewConn(conn, 0, 0)
-	defer rc.Close()
-	if _, err := rc.Do(command, args...); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
 // addReader makes a reader of a read-write lock on one master.
 func (s *sim) addReader(i int, key, token string, ttl time.Duration) {
 	s.t.Helper()
-	s.on(i, "ZADD", key, fmt.Sprint(s.masters[i].Time().Add(ttl).UnixMilli()), token)
-	s.on(i, "PEXPIRE", key, ttl.Milliseconds())
+	s.ask(i, "ZADD", key, fmt.Sprint(s.masters[i].Time().Add(ttl).UnixMilli()), token)
+	s.ask(i, "PEXPIRE", key, ttl.Milliseconds())
 }
 
 func inspect(t *testing.T, c *redlock.Client, key string) *redlock.Inspection {
@@ -99,7 +83,7 @@ func TestInspectJudgesWhatTheMastersSay(t *testing.T) {
 		}, redlock.VerdictUnknown, `unknown, token "a-2…" on 2 of 5, 1 did not answer`},
 		{"a minority that cannot be a quorum", func(_ *testing.T, s *sim) { set(s, 0, "a", time.Second); s.kill(4) },
 			redlock.VerdictPartial, `held without the quorum of 3: token "a-2…" on 1 of 5, 1 did not answer`},
-		{"no lock", five(func(s *sim, i int) { s.on(i, "RPUSH", key, "x") }), redlock.VerdictHeld,
+		{"no lock", five(func(s *sim, i int) { s.ask(i, "RPUSH", key, "x") }), redlock.VerdictHeld,
 			"held by a list that is not a lock on 5 of 5, no expiry at the quorum"},
 		{"a reader", five(func(s *sim, i int) { s.addReader(i, key, "r-2345678", 2*time.Second) }), redlock.VerdictHeld,
 			`held by reader token "r-2…" on 5 of 5, 2.0 s left at the quorum`},
@@ -111,7 +95,7 @@ func TestInspectJudgesWhatTheMastersSay(t *testing.T) {
 			}
 		}), redlock.VerdictHeld, `held by 2 readers on a quorum of 5, 4.0 s left of the last`},
 		{"readers whose time is over", five(func(s *sim, i int) {
-			s.on(i, "ZADD", key, s.masters[i].Time().UnixMilli(), "r")
+			s.ask(i, "ZADD", key, s.masters[i].Time().UnixMilli(), "r")
 		}), redlock.VerdictHeld, "held by a sorted set without readers on 5 of 5, no expiry at the quorum"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -179,7 +163,7 @@ func TestInspectShowsReadersByTheMastersOwnClock(t *testing.T) {
 		for i := range 3 {
 			s.addReader(i, "key", "long", 5*time.Second)
 			s.addReader(i, "key", "short", 2*time.Second)
-			s.on(i, "PEXPIRE", "key", 5000)
+			s.ask(i, "PEXPIRE", "key", 5000)
 		}
 		in := inspect(t, c, "key")
 		for _, m := range in.Masters {
@@ -248,9 +232,7 @@ func TestInspectWaitsForAllButForAFrozenMasterNoLongerThanTheTimeout(t *testing.
 		if in = inspect(t, c, "key"); in.Holders[0].Token != l.Token() || in.Holders[0].Masters != 5 {
 			t.Error(in)
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, l)
 	})
 }
 

@@ -36,7 +36,7 @@ func TestAnUncontendedWriterCostsOneCommand(t *testing.T) {
 				t.Errorf("master %d was sent %v", i, n)
 			}
 		}
-		mustUnlock(t, l)
+		unlock(t, l)
 		s.wantClean()
 	})
 }
@@ -90,7 +90,7 @@ func TestAStreamOfReadersDoesNotStarveAWriter(t *testing.T) {
 			}
 			before := reads
 			mu.Unlock()
-			mustUnlock(t, l)
+			unlock(t, l)
 			time.Sleep(2 * time.Second)
 			mu.Lock()
 			if reads == before {
@@ -138,7 +138,7 @@ func TestAWaitingWriterKeepsNewReadersOutAndRenewsNone(t *testing.T) {
 			t.Errorf("a writer that gave up is noted on %d masters", n)
 		}
 		other := mustRLock(t, c, "key")
-		mustUnlock(t, reader, other)
+		unlock(t, reader, other)
 		s.wantClean()
 	})
 }
@@ -162,7 +162,7 @@ func TestAReaderThatIsKeptOutDoesNotSpin(t *testing.T) {
 		if attempts > 2*20 {
 			t.Errorf("%d attempts in %v", attempts, stands)
 		}
-		mustUnlock(t, l)
+		unlock(t, l)
 		s.wantClean()
 	})
 }
@@ -175,7 +175,7 @@ func TestAnIntentGoesWhenTheWaitEnds(t *testing.T) {
 		want []error
 	}{
 		"success": {end: func(s *sim, reader *redlock.Lock, _ *redlock.Client, _ context.CancelFunc) {
-			mustUnlock(s.t, reader)
+			unlock(s.t, reader)
 		}},
 		"cancel": {end: func(_ *sim, _ *redlock.Lock, _ *redlock.Client, cancel context.CancelFunc) { cancel() },
 			want: []error{redlock.ErrTaken, context.Canceled}},
@@ -275,7 +275,7 @@ func TestTryLockNotesNoIntent(t *testing.T) {
 				t.Errorf("master %d withdrew %d intents", i, n)
 			}
 		}
-		mustUnlock(t, reader)
+		unlock(t, reader)
 		s.wantClean()
 	})
 }
@@ -289,7 +289,7 @@ func TestAStrangeIntentIsNoObstacle(t *testing.T) {
 		l := mustRLock(t, c, "key")
 		_, err := c.RWMutex("key").Lock(t.Context(), redlock.WithTries(3))
 		wantExactly(t, err, redlock.ErrTaken)
-		mustUnlock(t, l)
+		unlock(t, l)
 		if n := s.holders(intentKey("key"), "?"); n != 3 {
 			t.Errorf("the value is left on %d masters", n)
 		}

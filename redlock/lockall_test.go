@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -26,20 +24,6 @@ func mustLockAll(t *testing.T, c *redlock.Client, keys []string, opts ...redlock
 	}
 	synctest.Wait()
 	return l
-}
-
-// flushScripts makes a master forget all scripts.
-func (s *sim) flushScripts(i int) {
-	s.t.Helper()
-	conn, err := s.masters[i].Dial(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	rc := redis.NewConn(conn, 0, 0)
-	if _, err := rc.Do("SCRIPT", "FLUSH"); err != nil {
-		s.t.Fatal(err)
-	}
-	_ = rc.Close()
 }
 
 // Every way in which three masters can each have both keys free, one of them or
@@ -96,9 +80,7 @@ func TestAllKeysAreAcquiredExactlyWhenAQuorumHasAllFree(t *testing.T) {
 						t.Errorf("%v: %s is on %d masters", state, key, got)
 					}
 				}
-				if err := l.Unlock(t.Context()); err != nil {
-					t.Errorf("unlock: %v", err)
-				}
+				unlock(t, l)
 			case n-down < need:
 				wantExactly(t, err, redlock.ErrNoQuorum)
 			default:
@@ -180,9 +162,7 @@ func TestTheKeysOfASetAreSortedAndThereOnce(t *testing.T) {
 		}
 		_, err := s.open(redlock.WithKeyPrefix("shop:")).TryLockAll(t.Context(), []string{"b", "z"})
 		wantKeyInTheWay(t, err, []string{"b"}, l.Token())
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, l)
 		s.wantClean()
 
 		one := mustLockAll(t, c, []string{"x", "x"})
@@ -192,9 +172,7 @@ func TestTheKeysOfASetAreSortedAndThereOnce(t *testing.T) {
 		if n := s.masters[0].Commands()["SET"]; n != 1 {
 			t.Errorf("%d SET commands: want one, as for any lock of one key", n)
 		}
-		if err := one.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, one)
 		s.wantClean()
 	})
 }
@@ -262,9 +240,7 @@ func TestASetCostsOneCommandAMaster(t *testing.T) {
 		c := s.open()
 		before := s.masters[2].Commands()
 		l := mustLockAll(t, c, []string{"a", "b", "c", "d"})
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, l)
 		synctest.Wait()
 		after := s.masters[2].Commands()
 		if n := after["EVALSHA"] - before["EVALSHA"]; n != 2 || after["EVAL"] != 0 {
@@ -285,9 +261,7 @@ func TestASetAndItsKeysExcludeEachOther(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, l)
 		one := mustLock(t, d, "b")
 		_, err = c.TryLockAll(t.Context(), []string{"a", "b", "c"})
 		wantExactly(t, err, redlock.ErrTaken)
@@ -297,9 +271,7 @@ func TestASetAndItsKeysExcludeEachOther(t *testing.T) {
 			if err := l.Verify(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if err := l.Unlock(t.Context()); err != nil {
-				t.Error(err)
-			}
+			unlock(t, l)
 		}
 		s.wantClean()
 	})
@@ -353,9 +325,7 @@ func TestASetIsRenewedAndEndsAsOne(t *testing.T) {
 		if err := l.Verify(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, l)
 		wantExactly(t, l.Unlock(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
 		s.wantClean()
 
@@ -391,9 +361,7 @@ func TestASetIsStillHeldOnlyWhereAllItsKeysAre(t *testing.T) {
 		if err := l.Extend(t.Context()); err != nil {
 			t.Errorf("the second extension, with three of five: %v", err)
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, l)
 		s.restart(true, 3, 4)
 		time.Sleep(3 * time.Second)
 		s.wantClean()
@@ -465,22 +433,18 @@ func TestAnAcquisitionIsNotSentAgainAfterUnlock(t *testing.T) {
 		c := s.open()
 		keys := []string{"a", "b"}
 		for i := range 5 {
-			s.flushScripts(i)
+			s.ask(i, "SCRIPT", "FLUSH")
 		}
 		l := mustLockAll(t, c, keys)
 		if n := s.holders("b", l.Token()); n != 5 {
 			t.Errorf("after SCRIPT FLUSH the set is on %d masters", n)
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, l)
 		s.wantClean() // or the release that is under way to the last master puts its script back
-		s.flushScripts(4)
+		s.ask(4, "SCRIPT", "FLUSH")
 		s.freeze(4)
 		l = mustLockAll(t, c, keys)
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, l)
 		before := s.masters[4].Commands()["EVAL"]
 		s.thaw(4)
 		s.wantClean()
@@ -503,9 +467,7 @@ func TestTheKeysOfASetCanBeAdoptedOneByOne(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := l.Unlock(t.Context()); err != nil {
-				t.Error(err)
-			}
+			unlock(t, l)
 		}
 		s.wantClean()
 	})

@@ -152,9 +152,7 @@ func TestASlotIsThePlainLockOfItsKey(t *testing.T) {
 		}
 		_, err := c.TryLock(t.Context(), l.Key())
 		wantExactly(t, err, redlock.ErrTaken)
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, l)
 		s.wantClean()
 
 		l = mustLockAny(t, c, keys)
@@ -187,9 +185,7 @@ func TestEverySlotIsGivenOnceAndThenItIsTaken(t *testing.T) {
 		if !ok || got[h.Key] == nil || got[h.Key].Token() != h.Token || !strings.Contains(err.Error(), `"slot-00" and 3 more`) {
 			t.Errorf("%v does not say who holds one of the keys: %+v", err, h)
 		}
-		if err := got[keys[2]].Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, got[keys[2]])
 		if l := mustLockAny(t, d, keys); l.Key() != keys[2] {
 			t.Errorf("got %s, only %s is free", l.Key(), keys[2])
 		}
@@ -216,9 +212,7 @@ func TestALateGrantOfAnotherSlotIsReleased(t *testing.T) {
 					t.Fatalf("got %s", l.Key())
 				}
 				if unlockFirst {
-					if err := l.Unlock(t.Context()); err != nil {
-						t.Fatal(err)
-					}
+					unlock(t, l)
 				}
 				s.thaw(3, 4)
 				if n := s.holders("a", l.Token()); n != 0 {
@@ -231,9 +225,7 @@ func TestALateGrantOfAnotherSlotIsReleased(t *testing.T) {
 					if n := s.holders("b", l.Token()); n != 3 {
 						t.Errorf("the slot is on %d masters", n)
 					}
-					if err := l.Unlock(t.Context()); err != nil {
-						t.Error(err)
-					}
+					unlock(t, l)
 				}
 				synctest.Wait()
 				if n := s.holders("b", l.Token()) + s.holders("a", l.Token()); n != 0 {
@@ -303,27 +295,23 @@ func TestSlotsAreNotSentAgainOnceDecided(t *testing.T) {
 		c := s.open()
 		keys := slots(8)
 		for i := range 5 {
-			s.flushScripts(i)
+			s.ask(i, "SCRIPT", "FLUSH")
 		}
 		l := mustLockAny(t, c, keys)
 		if n := s.holders(l.Key(), l.Token()); n < 3 {
 			t.Errorf("after SCRIPT FLUSH the slot is on %d masters", n)
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, l)
 		s.wantClean()
 
-		s.flushScripts(4)
+		s.ask(4, "SCRIPT", "FLUSH")
 		s.freeze(4)
 		l = mustLockAny(t, c, keys)
 		s.thaw(4)
 		if n := len(s.masters[4].Keys()); n != 0 {
 			t.Errorf("%d keys on the master that came late", n)
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, l)
 		s.wantClean()
 	})
 }
@@ -455,9 +443,7 @@ func TestAnyOfTheSlotsMayBeTriedFirst(t *testing.T) {
 		for range 100 {
 			l := mustLockAny(t, c, keys)
 			got[l.Key()] = true
-			if err := l.Unlock(t.Context()); err != nil {
-				t.Error(err)
-			}
+			unlock(t, l)
 		}
 		if len(got) != len(keys) {
 			t.Errorf("100 times only %v", got)

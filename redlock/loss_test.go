@@ -90,9 +90,7 @@ func TestUnlockAndRenewalMayMeet(t *testing.T) {
 			if rand.IntN(2) == 0 {
 				time.Sleep(time.Until(time.Now().Truncate(5 * time.Millisecond).Add(5 * time.Millisecond))) // when one may be due
 			}
-			if err := l.Unlock(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			unlock(t, l)
 			synctest.Wait()
 			renewals := s.masters[0].Commands()["EVALSHA"]
 			time.Sleep(20 * time.Millisecond)

@@ -137,9 +137,7 @@ func TestAKeyPrefixStandsBeforeTheKeyInRedisOnly(t *testing.T) {
 		if n := s.holders("app:key", l.Token()); n < 2 {
 			t.Errorf("keys in Redis: %q", s.leftovers())
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, l)
 	})
 }
 
@@ -159,9 +157,7 @@ func TestNewUsesTheCallersPoolAndLeavesItOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			l := mustLock(t, c, "key")
-			if err := l.Unlock(t.Context()); err != nil {
-				t.Error(err)
-			}
+			unlock(t, l)
 			_ = c.Close()
 		}
 		for _, st := range p.Stats() {

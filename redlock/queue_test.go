@@ -71,23 +71,18 @@ func (q *queuer) mustHave(t *testing.T) *redlock.Lock {
 // queues is the entries of all advisory queues, by master.
 func (s *sim) queues(key string) (all [][]string) {
 	s.t.Helper()
-	for _, m := range s.masters {
+	for i, m := range s.masters {
 		var entries []string
 		if m.Up() && !m.Frozen() {
-			conn, err := m.Dial(s.t.Context())
-			if err != nil {
-				s.t.Fatal(err)
-			}
-			rc := redis.NewConn(conn, 0, 0)
-			if entries, err = redis.Strings(rc.Do("ZRANGE", "redquorum:q:1:{"+key+"}", 0, -1)); err != nil {
-				s.t.Fatal(err)
-			}
-			_ = rc.Close()
+			entries = s.members(i, queueKey(key))
 		}
 		all = append(all, entries)
 	}
 	return all
 }
+
+// queueKey is where a key's pilot has the queue.
+func queueKey(key string) string { return "redquorum:q:1:{" + key + "}" }
 
 // pilot is the master where somebody waits for the key.
 func (s *sim) pilot(key string) int {
@@ -99,14 +94,6 @@ func (s *sim) pilot(key string) int {
 	}
 	s.t.Fatalf("nobody waits for %q", key)
 	return 0
-}
-
-func unlock(t *testing.T, l *redlock.Lock) {
-	t.Helper()
-	if err := l.Unlock(t.Context()); err != nil {
-		t.Error(err)
-	}
-	synctest.Wait()
 }
 
 func TestAReleaseWakesTheNextClientAtOnceInTheOrderOfTheirComing(t *testing.T) {
@@ -274,17 +261,10 @@ func TestADeadWaiterIsPassedOverAtOnce(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		held := mustLock(t, s.open(), "key")
 		q := s.queue(s.open(), "key")
-		conn, err := s.masters[s.pilot("key")].Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		rc := redis.NewConn(conn, 0, 0)
+		pilot := s.pilot("key")
 		for i := range 10 {
-			if _, err := rc.Do("ZADD", "redquorum:q:1:{key}", i+1, fmt.Sprintf("dead-%d", i)); err != nil {
-				t.Fatal(err)
-			}
+			s.ask(pilot, "ZADD", queueKey("key"), i+1, fmt.Sprintf("dead-%d", i))
 		}
-		_ = rc.Close()
 		within(t, soon, func() {
 			unlock(t, held)
 			if !q.has() {
@@ -308,9 +288,7 @@ func TestASilentWaiterIsPassedOverSoon(t *testing.T) {
 		}
 		rc := redis.NewConn(conn, 0, 0)
 		defer func() { _ = rc.Close() }()
-		if _, err := rc.Do("ZADD", "redquorum:q:1:{key}", 1, "suspended"); err != nil {
-			t.Fatal(err)
-		}
+		s.ask(s.pilot("key"), "ZADD", queueKey("key"), 1, "suspended")
 		if _, err := rc.Do("SUBSCRIBE", "redquorum:w:1:suspended"); err != nil {
 			t.Fatal(err)
 		}
@@ -582,15 +560,7 @@ func TestWithFairnessADeadHeadIsPassedOver(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		held := mustLock(t, s.open(), "key")
 		q := s.queue(s.open(), "key", redlock.WithFairness())
-		conn, err := s.masters[s.pilot("key")].Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		rc := redis.NewConn(conn, 0, 0)
-		if _, err := rc.Do("ZADD", "redquorum:q:1:{key}", 1, "dead"); err != nil {
-			t.Fatal(err)
-		}
-		_ = rc.Close()
+		s.ask(s.pilot("key"), "ZADD", queueKey("key"), 1, "dead")
 		within(t, soon, func() {
 			unlock(t, held)
 			if !q.has() {
@@ -627,9 +597,7 @@ func TestFairnessWithoutAPilotStillLocks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := l.Unlock(t.Context()); err != nil {
-				t.Error(err)
-			}
+			unlock(t, l)
 		}
 		s.thaw(0, 1)
 		s.wantClean()

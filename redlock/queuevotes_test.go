@@ -34,8 +34,8 @@ func TestWhatAPilotGrantsThatMayNotVoteDoesNotCount(t *testing.T) {
 					t.Fatal("it does not queue up")
 				}
 				s.masters[pilot].FlushAll() // of the three that have it
-				s.master((pilot+1)%5, "DEL", "a")
-				s.master((pilot+2)%5, "DEL", "a")
+				s.ask((pilot+1)%5, "DEL", "a")
+				s.ask((pilot+2)%5, "DEL", "a")
 				time.Sleep(1400 * time.Millisecond)
 				synctest.Wait()
 				if q.has() {

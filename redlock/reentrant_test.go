@@ -54,18 +54,14 @@ func TestAHeldKeyMayBeLockedAgainOnlyWithReentrancy(t *testing.T) {
 		if got, ok := redlock.FromContext(inner.Context()); !ok || got != inner {
 			t.Error("FromContext does not find the inner handle")
 		}
-		if err := inner.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, inner)
 		if n := s.asked() - before; n != 0 {
 			t.Errorf("the inner Unlock sent %d commands", n)
 		}
 		if err := outer.Verify(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if err := outer.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, outer)
 		s.wantClean()
 	})
 }
@@ -124,9 +120,7 @@ func TestAContextFirstAskedForAfterUnlockOfAHandleHasEnded(t *testing.T) {
 		outer := mustLock(t, c, "key")
 		inner := again(t, c, outer)
 		other := again(t, c, outer)
-		if err := inner.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, inner)
 		wantExactly(t, context.Cause(inner.Context()), redlock.ErrUnlocked)
 		if err := errors.Join(outer.Unlock(t.Context()), other.Unlock(t.Context())); err != nil {
 			t.Error(err)
@@ -140,9 +134,7 @@ func TestAHoldThatOuterHandlesHaveLeftIsRenewedForTheInner(t *testing.T) {
 		c := s.open()
 		outer := mustLock(t, c, "key")
 		inner := again(t, c, outer)
-		if err := outer.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, outer)
 		time.Sleep(5 * time.Minute)
 		if err := inner.Verify(t.Context()); err != nil {
 			t.Error(err)
@@ -152,9 +144,7 @@ func TestAHoldThatOuterHandlesHaveLeftIsRenewedForTheInner(t *testing.T) {
 		}
 		_, err := c.TryLock(t.Context(), "key")
 		wantExactly(t, err, redlock.ErrTaken)
-		if err := inner.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, inner)
 		s.wantClean()
 	})
 }
@@ -167,9 +157,7 @@ func TestTheLossOfAHoldEndsEveryHandle(t *testing.T) {
 		inner := again(t, c, outer)
 		late := again(t, c, inner) // whose context is asked for after the loss
 		left := again(t, c, outer)
-		if err := left.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, left)
 		ctx := inner.Context()
 		for i := range 3 {
 			_ = s.masters[i].Set("key", "thief", time.Minute)
@@ -215,9 +203,7 @@ func TestALostHoldDoesNotForbidAFreshLock(t *testing.T) {
 				if err := fresh.Verify(t.Context()); err != nil {
 					t.Error(err)
 				}
-				if err := fresh.Unlock(t.Context()); err != nil {
-					t.Error(err)
-				}
+				unlock(t, fresh)
 				// Under the context itself, which has ended, nothing is tried.
 				_, err = c.TryLock(outer.Context(), "key", opts...)
 				wantExactly(t, err, context.Canceled)
@@ -247,9 +233,7 @@ func TestAHoldFoundLostByAnInnerCallIsAcquiredAnew(t *testing.T) {
 			t.Errorf("token %q, %v left, %v", fresh.Token(), fresh.Remaining(), context.Cause(fresh.Context()))
 		}
 		time.Sleep(time.Minute)
-		if err := fresh.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, fresh)
 		wantExactly(t, outer.Unlock(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
 		s.wantClean()
 	})
@@ -262,19 +246,13 @@ func TestAnUnlockedHandleLetsNobodyIn(t *testing.T) {
 		outer := mustLock(t, c, "key")
 		carried := context.WithoutCancel(outer.Context())
 		inner := again(t, c, outer)
-		if err := outer.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, outer)
 		_, err := c.TryLock(carried, "key", redlock.WithReentrancy())
 		wantExactly(t, err, redlock.ErrTaken)
 		// The handle inside it does, also for what was nested in between.
 		third := again(t, c, inner)
-		if err := inner.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := third.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, inner)
+		unlock(t, third)
 		s.wantClean()
 	})
 }
@@ -352,9 +330,7 @@ func TestALongerTTLRaisesThatOfTheHold(t *testing.T) {
 		if ttl, _ := s.masters[0].TTL("key"); ttl < 19*time.Second {
 			t.Errorf("a master keeps the key for %v", ttl)
 		}
-		if err := outer.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, outer)
 		s.wantClean()
 	})
 }
@@ -385,9 +361,7 @@ func TestAnExtensionCountsWithTheTTLItAskedFor(t *testing.T) {
 		if outer.Remaining() == 0 || outer.Context().Err() != nil {
 			t.Error("the failure of the inner call ended the hold")
 		}
-		if err := outer.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, outer)
 		s.wantClean()
 	})
 }
@@ -406,9 +380,7 @@ func TestAFailedInnerCallReleasesWhatNobodyElseHolds(t *testing.T) {
 			failed <- err
 		}()
 		synctest.Wait()
-		if err := outer.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, outer)
 		wantExactly(t, <-failed, redlock.ErrNoQuorum)
 		s.thaw(0, 1)
 		s.wantClean()
@@ -424,9 +396,7 @@ func TestHandOverIsRefusedWhileOthersShareTheHold(t *testing.T) {
 			_, err := l.HandOver()
 			wantExactly(t, err, redlock.ErrReentrant)
 		}
-		if err := outer.Unlock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, outer)
 		ctx := inner.Context()
 		token, err := inner.HandOver()
 		if err != nil || token != inner.Token() {
@@ -438,9 +408,7 @@ func TestHandOverIsRefusedWhileOthersShareTheHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Error(err)
-		}
+		unlock(t, l)
 		s.wantClean()
 	})
 }

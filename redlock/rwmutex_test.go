@@ -57,7 +57,7 @@ func TestReadersShareAndWritersExclude(t *testing.T) {
 							t.Errorf("%s: %v", what, err)
 							break
 						}
-						mustUnlock(t, l2)
+						unlock(t, l2)
 					case err == nil:
 						t.Errorf("%s: both are in", what)
 					default:
@@ -67,7 +67,7 @@ func TestReadersShareAndWritersExclude(t *testing.T) {
 					if err := l.Verify(t.Context()); err != nil {
 						t.Errorf("%s: the holder suffered: %v", what, err)
 					}
-					mustUnlock(t, l)
+					unlock(t, l)
 					s.wantClean()
 				}
 			}
@@ -140,7 +140,7 @@ func TestAReaderGetsInExactlyWhenAQuorumCanBeHad(t *testing.T) {
 					if err := errors.Join(l.Verify(t.Context()), l.Extend(t.Context())); err != nil {
 						t.Errorf("%s: %v", what, err)
 					}
-					mustUnlock(t, l)
+					unlock(t, l)
 				case err == nil:
 					t.Errorf("%s: granted", what)
 				case n-count[down] < need:
@@ -193,7 +193,7 @@ func TestOtherClientsKeepReadersOutAndAreKeptOut(t *testing.T) {
 				t.Errorf("master %d let a writer in: %v", i, reply)
 			}
 		}
-		mustUnlock(t, l)
+		unlock(t, l)
 		s.do("SET", "key", "foreign", "NX", "PX", 5000)
 		_, err := c.RWMutex("key").TryRLock(t.Context())
 		wantExactly(t, err, redlock.ErrTaken)
@@ -205,7 +205,7 @@ func TestOtherClientsKeepReadersOutAndAreKeptOut(t *testing.T) {
 		if d := time.Since(began); d < 5*time.Second || d > 5250*time.Millisecond {
 			t.Errorf("a reader waited %v for a foreign lock of 5s", d)
 		}
-		mustUnlock(t, l)
+		unlock(t, l)
 	})
 }
 
@@ -222,7 +222,7 @@ func TestAWriterIsToldOfTheReaders(t *testing.T) {
 		if !strings.Contains(err.Error(), "held by 2 readers for at most 20s more") {
 			t.Error(err)
 		}
-		mustUnlock(t, a, b)
+		unlock(t, a, b)
 		s.do("ZADD", "key", 1, "player")
 		_, err = c.RWMutex("key").TryLock(t.Context())
 		if h, ok := errors.AsType[*redlock.HeldError](err); !ok || h.Readers != 0 || !strings.Contains(err.Error(), "the key is a zset, not a lock") {
@@ -253,7 +253,7 @@ func TestAReaderIsRenewedVerifiedAndExtendedLikeAnyLock(t *testing.T) {
 			}
 		}
 		ctx := l.Context()
-		mustUnlock(t, l)
+		unlock(t, l)
 		wantExactly(t, context.Cause(ctx), redlock.ErrUnlocked)
 		wantExactly(t, l.Extend(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
 		s.wantClean()
@@ -289,13 +289,13 @@ func TestACrashedReaderIsOutAtItsExpiry(t *testing.T) {
 			c, other := s.open(), s.open()
 			long := mustRLock(t, c, "key", redlock.WithLease(time.Minute))
 			crash(t, mustRLock(t, other, "key", redlock.WithTTL(5*time.Second)))
-			mustUnlock(t, long)
+			unlock(t, long)
 			began := time.Now()
 			l := mustLock(t, c, "key") // which no script of readers serves
 			if d := time.Since(began); d < 5*time.Second || d > 5250*time.Millisecond {
 				t.Errorf("a writer got in after %v: want after the crashed reader's 5s", d)
 			}
-			mustUnlock(t, l)
+			unlock(t, l)
 			s.wantClean()
 		})
 	})
@@ -311,7 +311,7 @@ func TestACrashedReaderIsOutAtItsExpiry(t *testing.T) {
 			}
 			_, err := c.RWMutex("key").TryLock(t.Context())
 			wantExactly(t, err, redlock.ErrTaken)
-			mustUnlock(t, stays)
+			unlock(t, stays)
 			s.wantClean()
 		})
 	})
@@ -337,7 +337,7 @@ func TestReadersExpireByTheMastersOwnClocks(t *testing.T) {
 		if d := time.Since(began); d < 6*time.Second || d > 10250*time.Millisecond {
 			t.Errorf("a writer got in after %v: want when the reader's TTL had passed", d)
 		}
-		mustUnlock(t, w)
+		unlock(t, w)
 		s.wantClean()
 	})
 }
@@ -374,7 +374,7 @@ func TestAMasterThatForgotAReaderCountsFromTheNextExtensionOn(t *testing.T) {
 				if err := l.Extend(t.Context()); err != nil {
 					t.Errorf("the second extension, with three of five: %v", err)
 				}
-				mustUnlock(t, l)
+				unlock(t, l)
 				_ = stays.Unlock(t.Context()) // may have lost its quorum
 				s.restart(true, 3, 4)
 				time.Sleep(3 * time.Second)
@@ -389,7 +389,7 @@ func TestAMasterThatForgotAReaderCountsFromTheNextExtensionOn(t *testing.T) {
 			if err := l.Extend(t.Context()); err != nil {
 				t.Error(err)
 			}
-			mustUnlock(t, l)
+			unlock(t, l)
 			if v, _ := s.masters[0].Get("key"); v != "writer" {
 				t.Errorf("the writer's key is %q now", v)
 			}
@@ -441,7 +441,7 @@ func TestALateReaderIsRolledBack(t *testing.T) {
 				t.Errorf("master %d has the readers %q", i, members)
 			}
 		}
-		mustUnlock(t, stays)
+		unlock(t, stays)
 		s.wantClean()
 	})
 }
@@ -455,7 +455,7 @@ func TestAReadersAcquisitionIsNotSentAgainAfterUnlock(t *testing.T) {
 		s.do("SCRIPT", "LOAD", script.ReaderRelease.Source)
 		s.freeze(0, 1)
 		l := mustRLock(t, c, "key") // by EVAL on the other three
-		mustUnlock(t, l)
+		unlock(t, l)
 		s.thaw(0, 1)
 		s.wantClean()
 		s.do("SCRIPT", "FLUSH")
@@ -489,7 +489,7 @@ func TestManyReadersCoexist(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		mustUnlock(t, locks...)
+		unlock(t, locks...)
 		s.wantClean()
 	})
 }
@@ -520,9 +520,9 @@ func TestLockingAgainUnderAReadersContextIsRefused(t *testing.T) {
 		if other, err := s.open().RWMutex("key").RLock(ctx); err != nil {
 			t.Errorf("another client's reader: %v", err)
 		} else {
-			mustUnlock(t, other)
+			unlock(t, other)
 		}
-		mustUnlock(t, l)
+		unlock(t, l)
 
 		w, err := m.Lock(t.Context())
 		if err != nil {
@@ -534,7 +534,7 @@ func TestLockingAgainUnderAReadersContextIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(w.Context(), "upgrade after a downgrade", "a reader cannot become the writer", m.Lock)
-		mustUnlock(t, w)
+		unlock(t, w)
 		l, err = m.RLock(w.Context()) // which carries no hold any more, but is over
 		wantExactly(t, err, context.Canceled)
 		if l != nil {
@@ -564,7 +564,7 @@ func TestRAdoptTakesOverAReader(t *testing.T) {
 		if err := l.Verify(t.Context()); err != nil {
 			t.Errorf("the adopted reader was not renewed: %v", err)
 		}
-		mustUnlock(t, l)
+		unlock(t, l)
 		_, err = m.RAdopt(t.Context(), token)
 		wantExactly(t, err, redlock.ErrNotHeld)
 		s.wantClean()
@@ -575,7 +575,7 @@ func TestRAdoptTakesOverAReader(t *testing.T) {
 		if n := s.holders("key", w.Token()); n != 5 {
 			t.Errorf("the writer is left on %d masters", n)
 		}
-		mustUnlock(t, w)
+		unlock(t, w)
 	})
 }
 
@@ -593,13 +593,13 @@ func TestALockOfSeveralKeysIsAWriter(t *testing.T) {
 		if err != nil || some.Key() != "b" {
 			t.Fatalf("%v, %v", some, err)
 		}
-		mustUnlock(t, some)
+		unlock(t, some)
 		if err := reader.Verify(t.Context()); err != nil {
 			t.Error(err)
 		}
 		_, err = c.LockAll(reader.Context(), []string{"a", "b"})
 		wantExactly(t, err, redlock.ErrReentrant)
-		mustUnlock(t, reader)
+		unlock(t, reader)
 
 		all, err := c.TryLockAll(t.Context(), []string{"a", "b"})
 		if err != nil {
@@ -613,7 +613,7 @@ func TestALockOfSeveralKeysIsAWriter(t *testing.T) {
 		if err := all.Verify(t.Context()); err != nil {
 			t.Error(err)
 		}
-		mustUnlock(t, all)
+		unlock(t, all)
 
 		one, err := c.TryLockAny(t.Context(), []string{"a", "b"})
 		if err != nil {
@@ -622,7 +622,7 @@ func TestALockOfSeveralKeysIsAWriter(t *testing.T) {
 		if err := one.Downgrade(t.Context()); err != nil {
 			t.Error(err)
 		}
-		mustUnlock(t, mustRLock(t, c, one.Key()), one)
+		unlock(t, mustRLock(t, c, one.Key()), one)
 		s.wantClean()
 	})
 }
@@ -633,7 +633,7 @@ func TestCloseReleasesReaders(t *testing.T) {
 		c := s.open()
 		l := mustRLock(t, c, "key")
 		w := mustRLock(t, c, "turned")
-		mustUnlock(t, w)
+		unlock(t, w)
 		w, err := c.RWMutex("turned").Lock(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -658,7 +658,7 @@ func TestNoWriterGetsInBesideAReaderWhoseMastersClocksWereSetBack(t *testing.T) 
 			m.SetClockOffset(-100 * time.Millisecond)
 		}
 		beside := mustRLock(t, other, "key", redlock.WithTTL(time.Second)) // its script judges the set
-		mustUnlock(t, beside)
+		unlock(t, beside)
 		_, err := other.TryLock(t.Context(), "key")
 		wantExactly(t, err, redlock.ErrTaken)
 		if n := s.readingOn("key", reader.Token()); n != 5 {
@@ -669,7 +669,7 @@ func TestNoWriterGetsInBesideAReaderWhoseMastersClocksWereSetBack(t *testing.T) 
 		_, err = other.TryLock(t.Context(), "key")
 		wantExactly(t, err, redlock.ErrTaken)
 		time.Sleep(100*time.Millisecond + lastMoment)
-		mustUnlock(t, mustLock(t, other, "key"))
+		unlock(t, mustLock(t, other, "key"))
 		s.wantClean()
 	})
 }
@@ -684,8 +684,8 @@ func TestAReaderThatCrashedIsOutAfterTheLongestTTLThoughClocksWereSetBack(t *tes
 			m.SetClockOffset(-time.Hour)
 		}
 		c := s.open(longest)
-		mustUnlock(t, mustRLock(t, c, "key", redlock.WithTTL(time.Second)))
-		within(t, 10*time.Second+10*time.Millisecond, func() { mustUnlock(t, mustLock(t, c, "key")) })
+		unlock(t, mustRLock(t, c, "key", redlock.WithTTL(time.Second)))
+		within(t, 10*time.Second+10*time.Millisecond, func() { unlock(t, mustLock(t, c, "key")) })
 		s.wantClean()
 	})
 }

@@ -12,22 +12,6 @@ import (
 // intentKey is where the writers that wait for a lock are noted.
 func intentKey(key string) string { return "redquorum:intent:1:" + key }
 
-// ask sends a command to one master, as another client would.
-func (s *sim) ask(i int, command string, args ...any) any {
-	s.t.Helper()
-	conn, err := s.masters[i].Dial(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	rc := redis.NewConn(conn, 0, 0)
-	defer rc.Close()
-	reply, err := rc.Do(command, args...)
-	if err != nil {
-		s.t.Fatalf("master %d: %s: %v", i, command, err)
-	}
-	return reply
-}
-
 // members is who is in the sorted set at a key of a master; none if that is of
 // another type.
 func (s *sim) members(i int, key string) []string {
@@ -73,15 +57,4 @@ func crash(t *testing.T, l *redlock.Lock) {
 	if _, err := l.HandOver(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// mustUnlock releases, and lets the masters execute it.
-func mustUnlock(t *testing.T, locks ...*redlock.Lock) {
-	t.Helper()
-	for _, l := range locks {
-		if err := l.Unlock(t.Context()); err != nil {
-			t.Errorf("unlock: %v", err)
-		}
-	}
-	synctest.Wait()
 }

@@ -502,7 +502,7 @@ func TestAnUncontendedReaderSendsTwoScripts(t *testing.T) {
 			n := m.Commands()
 			before[i] = fmt.Sprint(n["EVALSHA"]+2, n["EVAL"], n["SET"], n["ZREM"], n["PUBLISH"])
 		}
-		mustUnlock(t, mustRLock(t, c, "key"))
+		unlock(t, mustRLock(t, c, "key"))
 		for i, m := range s.masters {
 			n := m.Commands()
 			if got := fmt.Sprint(n["EVALSHA"], n["EVAL"], n["SET"], n["ZREM"], n["PUBLISH"]); got != before[i] {

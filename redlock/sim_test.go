@@ -149,19 +149,32 @@ func (s *sim) restart(keep bool, masters ...int) {
 	}
 }
 
-// do sends a command to every master, as another client would.
+// command sends a command to one master, as another client would.
+func (s *sim) command(i int, name string, args ...any) (any, error) {
+	conn, err := s.masters[i].Dial(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	rc := redis.NewConn(conn, 0, 0)
+	defer func() { _ = rc.Close() }()
+	return rc.Do(name, args...)
+}
+
+// ask is command where that must succeed.
+func (s *sim) ask(i int, command string, args ...any) any {
+	s.t.Helper()
+	reply, err := s.command(i, command, args...)
+	if err != nil {
+		s.t.Fatalf("master %d: %s: %v", i, command, err)
+	}
+	return reply
+}
+
+// do sends a command to every master.
 func (s *sim) do(command string, args ...any) {
 	s.t.Helper()
-	for _, m := range s.masters {
-		conn, err := m.Dial(s.t.Context())
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		rc := redis.NewConn(conn, 0, 0)
-		if _, err := rc.Do(command, args...); err != nil {
-			s.t.Fatal(err)
-		}
-		_ = rc.Close()
+	for i := range s.masters {
+		s.ask(i, command, args...)
 	}
 }
 
@@ -229,6 +242,17 @@ func mustLock(t *testing.T, c *redlock.Client, key string, opts ...redlock.LockO
 	}
 	synctest.Wait()
 	return l
+}
+
+// unlock releases, and lets the masters execute it.
+func unlock(t *testing.T, locks ...*redlock.Lock) {
+	t.Helper()
+	for _, l := range locks {
+		if err := l.Unlock(t.Context()); err != nil {
+			t.Errorf("unlock %s: %v", l.Key(), err)
+		}
+	}
+	synctest.Wait()
 }
 
 // within fails unless f takes at most limit, of virtual time.

@@ -347,7 +347,7 @@ func TestAPilotWithoutItsScriptsTakesPartInTheHandOver(t *testing.T) {
 			inFarSim(t, 5, func(t *testing.T, s *sim) {
 				s.opts = append(s.opts, opts...)
 				q, pilot, began := s.called()
-				s.master(pilot, "SCRIPT", "FLUSH")
+				s.ask(pilot, "SCRIPT", "FLUSH")
 				l := q.mustHave(t)
 				if took := time.Since(began); took != 2*away {
 					t.Errorf("took %v, want two round trips", took)

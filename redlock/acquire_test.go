@@ -7,83 +7,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Every way in which five masters can each be free, taken by another, or down:
-// an attempt succeeds exactly when a quorum can be had, the error has the right
-// kind otherwise, and nothing is left behind.
-func TestAnAttemptSucceedsExactlyWhenAQuorumCanBeHad(t *testing.T) {
-	t.Parallel()
-	const n, need, foreign = 5, 3, "somebody-else"
-	inUnguardedSim(t, n, func(t *testing.T, s *sim) {
-		c := s.open(redlock.WithOutageWait(0))
-		for combination := range 3 * 3 * 3 * 3 * 3 {
-			var free, taken, down []int
-			for i, rest := 0, combination; i < n; i, rest = i+1, rest/3 {
-				switch rest % 3 {
-				case 0:
-					free = append(free, i)
-				case 1:
-					taken = append(taken, i)
-				case 2:
-					down = append(down, i)
-				}
-			}
-			key := fmt.Sprintf("key-%d", combination)
-			for _, i := range taken {
-				if err := s.masters[i].Set(key, foreign, time.Hour); err != nil {
-					t.Fatal(err)
-				}
-			}
-			s.kill(down...)
-
-			var l *redlock.Lock
-			var err error
-			within(t, 0, func() { l, err = c.TryLock(t.Context(), key) })
-			switch {
-			case len(free) >= need:
-				if err != nil {
-					t.Errorf("free %v, taken %v, down %v: %v", free, taken, down, err)
-					break
-				}
-				synctest.Wait()
-				if got := s.holders(key, l.Token()); got != len(free) {
-					t.Errorf("free %v: the key is on %d masters", free, got)
-				}
-				unlock(t, l)
-			case n-len(down) < need:
-				wantExactly(t, err, redlock.ErrNoQuorum)
-			default:
-				wantExactly(t, err, redlock.ErrTaken)
-			}
-			if err != nil {
-				wantCauses(t, err, len(taken), len(down), foreign)
-			}
-			s.restart(true, down...)
-			time.Sleep(3 * time.Second) // until the client has connected again
-			if got := s.holders(key, foreign); got != len(taken) {
-				t.Errorf("the other's key is on %d masters: want it untouched on %d", got, len(taken))
-			}
-			for _, m := range s.masters {
-				m.FlushAll()
-			}
-			for _, m := range c.Masters(t.Context()) {
-				if !m.Connected {
-					t.Fatalf("%s is not back: %v", m.Master, m.Err)
-				}
-			}
-		}
-	})
-}
-
 // wantCauses checks what a QuorumError says of each master. A decision made
 // early may say of masters that they were not awaited.
-func wantCauses(t *testing.T, err error, taken, down int, foreign string) {
+func wantCauses(t *testing.T, err error, taken, down int) {
 	t.Helper()
 	q, ok := errors.AsType[*redlock.QuorumError](err)
 	if !ok || q.Nodes == nil {
@@ -311,26 +243,6 @@ func TestAQuorumWithoutValidityLeftIsNoQuorum(t *testing.T) {
 	})
 }
 
-func TestALateGrantIsRolledBackBehindItsOwnSet(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		s.freeze(0, 1, 2)
-		_, err := c.TryLock(t.Context(), "key")
-		wantExactly(t, err, redlock.ErrNoQuorum)
-		synctest.Wait()
-		if got := len(s.leftovers()); got != 0 {
-			t.Errorf("%d keys on the masters that answered: want them rolled back at once", got)
-		}
-		s.thaw(0, 1, 2) // SET and release are executed now, in this order
-		s.wantClean()
-		for i, m := range s.masters {
-			if sets := m.Commands()["SET"]; sets != 1 {
-				t.Errorf("master %d executed %d SETs: want 1", i, sets)
-			}
-		}
-	})
-}
-
 // A master that hangs for longer than the stall limit loses its connection: the
 // old one is killed before the new one serves, so what was under way on it is
 // gone, and the release is sent again.
@@ -391,21 +303,6 @@ func TestBeforeTheFirstConnectionCallsWaitForIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		unlock(t, l)
-	})
-}
-
-func TestAKeyOfAnotherTypeIsTakenAndNeverOverwritten(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		s.do("HSET", "key", "field", "value")
-		_, err := c.TryLock(t.Context(), "key")
-		wantExactly(t, err, redlock.ErrTaken)
-		if h, ok := errors.AsType[*redlock.HeldError](err); !ok || h.Type != "hash" {
-			t.Errorf("%v does not name the type", err)
-		}
-		if len(s.leftovers()) != 3 {
-			t.Errorf("keys now: %q", s.leftovers())
-		}
 	})
 }
 

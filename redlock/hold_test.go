@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/script"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -546,25 +545,6 @@ func TestAFlushedScriptCacheCostsOneFallback(t *testing.T) {
 				t.Errorf("master %d was sent %d EVALs: want one for each flush", i, evals)
 			}
 		}
-	})
-}
-
-// An extension is on its way when its lock is unlocked, and finds that the master does
-// not know its script. It must not be sent again: it would set the key behind the
-// release.
-func TestAnExtensionIsNotSentAgainAfterUnlock(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		l := mustLock(t, c, "key")
-		s.do("SCRIPT", "FLUSH")
-		s.do("SCRIPT", "LOAD", script.Release.Source)
-		s.freeze(0, 1)
-		if err := l.Extend(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		unlock(t, l)
-		s.thaw(0, 1)
-		s.wantClean()
 	})
 }
 

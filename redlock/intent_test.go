@@ -22,25 +22,6 @@ func (s *sim) waiting(key string) (n int) {
 	return n
 }
 
-// A writer whose key is free sends what Client.Lock sends, and no more.
-func TestAnUncontendedWriterCostsOneCommand(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		l, err := c.RWMutex("key").Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		for i, m := range s.masters {
-			if n := m.Commands(); n["SET"] != 1 || n["EVALSHA"] != 0 || n["EVAL"] != 0 || n["ZREM"] != 0 {
-				t.Errorf("master %d was sent %v", i, n)
-			}
-		}
-		unlock(t, l)
-		s.wantClean()
-	})
-}
-
 // Readers that come and overlap forever: without an end to them in sight the
 // writer gets in, and they get in again when it is out.
 func TestAStreamOfReadersDoesNotStarveAWriter(t *testing.T) {

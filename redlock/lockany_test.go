@@ -40,92 +40,6 @@ func atOnce() redlock.LockOption {
 	return redlock.WithBackoff(func(int) time.Duration { return 0 })
 }
 
-// On each of three masters both slots are free, one of them or both are taken, or the
-// master is down. In every combination a slot is acquired exactly when it is free on a
-// quorum, if only in the second order that is tried. Nothing else of the token is left
-// anywhere.
-func TestASlotIsAcquiredExactlyWhenOneIsFreeOnAQuorum(t *testing.T) {
-	t.Parallel()
-	const n, need, states, foreign = 3, 2, 5, "somebody-else"
-	inUnguardedSim(t, n, func(t *testing.T, s *sim) {
-		c := s.open(redlock.WithOutageWait(0))
-		for combination := range states * states * states {
-			keys := []string{fmt.Sprintf("a-%d", combination), fmt.Sprintf("b-%d", combination)}
-			var state [n]int // bit 0: the first is taken, bit 1: the second; 4: down
-			free, down := map[string]int{}, 0
-			for i, rest := 0, combination; i < n; i, rest = i+1, rest/states {
-				state[i] = rest % states
-				if state[i] == 4 {
-					down++
-					s.kill(i)
-					continue
-				}
-				for k, key := range keys {
-					if state[i]&(1<<k) == 0 {
-						free[key]++
-					} else if err := s.masters[i].Set(key, foreign, time.Hour); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-
-			possible := free[keys[0]] >= need || free[keys[1]] >= need
-			tries := 4
-			if possible {
-				tries = 64 // each has at least an even chance
-			}
-			l, err := c.LockAny(t.Context(), keys, redlock.WithTries(tries), atOnce())
-			synctest.Wait()
-			switch {
-			case possible:
-				if err != nil {
-					t.Errorf("%v: %v", state, err)
-					break
-				}
-				if free[l.Key()] < need {
-					t.Errorf("%v: got %s, which is free on %d masters", state, l.Key(), free[l.Key()])
-				}
-				other := keys[0]
-				if other == l.Key() {
-					other = keys[1]
-				}
-				if has, not := s.holders(l.Key(), l.Token()), s.holders(other, l.Token()); has < need || not != 0 {
-					t.Errorf("%v: %s is on %d masters, %s on %d", state, l.Key(), has, other, not)
-				}
-				if err := l.Unlock(t.Context()); err != nil {
-					t.Errorf("%v: unlock: %v", state, err)
-				}
-			case n-down < need:
-				wantExactly(t, err, redlock.ErrNoQuorum)
-			default:
-				wantExactly(t, err, redlock.ErrTaken)
-			}
-			for i := range n {
-				if state[i] == 4 {
-					s.restart(true, i)
-				}
-			}
-			time.Sleep(3 * time.Second) // until the client has connected again
-			for i, m := range s.masters {
-				for k, key := range keys {
-					v, _ := m.Get(key)
-					want := ""
-					if state[i] < 4 && state[i]&(1<<k) != 0 {
-						want = foreign
-					}
-					if v != want {
-						t.Errorf("%v: master %d has %q at %s afterwards, want %q", state, i, v, key, want)
-					}
-				}
-				m.FlushAll()
-			}
-			if ready := c.Ready(t.Context()); ready != nil {
-				t.Fatal(ready)
-			}
-		}
-	})
-}
-
 // From the moment it is granted it is the plain lock of its key.
 func TestASlotIsThePlainLockOfItsKey(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
@@ -262,32 +176,6 @@ func TestSplitVotesAreContention(t *testing.T) {
 	})
 }
 
-func TestAFailedAttemptAtSlotsLeavesNothing(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		s.freeze(0, 1, 2)
-		_, err := c.TryLockAny(t.Context(), slots(4))
-		wantExactly(t, err, redlock.ErrNoQuorum)
-		synctest.Wait()
-		if left := s.leftovers(); len(left) != 0 {
-			t.Errorf("left on those that answered: %q", left)
-		}
-		s.thaw(0, 1, 2)
-		s.wantClean()
-
-		ctx, cancel := context.WithCancel(t.Context())
-		s.freeze(0, 1, 2)
-		go func() {
-			synctest.Wait()
-			cancel()
-		}()
-		_, err = c.LockAny(ctx, slots(4))
-		wantExactly(t, err, redlock.ErrNoQuorum, context.Canceled)
-		s.thaw(0, 1, 2)
-		s.wantClean()
-	})
-}
-
 // A master that has forgotten the script answers when the slot is decided: to
 // send it again then could set another slot, with no release behind it.
 func TestSlotsAreNotSentAgainOnceDecided(t *testing.T) {
@@ -368,69 +256,6 @@ func TestARandomOrderGivesNearlyEveryContenderASlot(t *testing.T) {
 		if winners < rounds*contenders*8/10 {
 			t.Errorf("%d of %d attempts got a slot", winners, rounds*contenders)
 		}
-	})
-}
-
-// A semaphore: never more holders than slots, while masters come and go, and
-// when the dust has settled exactly one slot a holder.
-func TestNeverMoreHoldersThanSlots(t *testing.T) {
-	t.Parallel()
-	const permits, clients, each = 3, 8, 6
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		keys := slots(permits)
-		var mu sync.Mutex
-		holder := map[string]int{}
-		var wg sync.WaitGroup
-		for n := range clients {
-			c := s.open(redlock.WithTTL(2 * time.Second))
-			wg.Go(func() {
-				for range each {
-					l, err := c.LockAny(t.Context(), keys)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					mu.Lock()
-					if other := holder[l.Key()]; other != 0 || len(holder) >= permits {
-						t.Errorf("%d holds %s; held are %v", n+1, l.Key(), holder)
-					}
-					holder[l.Key()] = n + 1
-					mu.Unlock()
-					time.Sleep(50 * time.Millisecond)
-					mu.Lock()
-					if l.Remaining() == 0 {
-						t.Error("lost with a majority up all the time")
-					}
-					delete(holder, l.Key())
-					mu.Unlock()
-					if err := l.Unlock(t.Context()); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		withFaults(s, wg.Wait)
-		s.wantClean()
-
-		c := s.open(redlock.WithTTL(2 * time.Second))
-		var locks []*redlock.Lock
-		for range permits {
-			locks = append(locks, mustLockAny(t, c, keys))
-		}
-		withFaults(s, func() { time.Sleep(20 * time.Second) })
-		for _, l := range locks {
-			if err := l.Verify(t.Context()); err != nil {
-				t.Error(err)
-			}
-			for _, key := range keys {
-				n := s.holders(key, l.Token())
-				if key == l.Key() && n < 3 || key != l.Key() && n != 0 {
-					t.Errorf("the holder of %s has %s on %d masters", l.Key(), key, n)
-				}
-			}
-		}
-		_, err := c.TryLockAny(t.Context(), keys)
-		wantExactly(t, err, redlock.ErrTaken)
 	})
 }
 

@@ -12,18 +12,6 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-func (s *sim) queueAll(c *redlock.Client, keys ...string) *queuer {
-	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.LockAll(ctx, keys) })
-}
-
-func (s *sim) queueAny(c *redlock.Client, keys ...string) *queuer {
-	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.LockAny(ctx, keys) })
-}
-
-func (s *sim) queueWriter(c *redlock.Client, key string) *queuer {
-	return s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.RWMutex(key).Lock(ctx) })
-}
-
 // mustBeWoken fails unless the lock is had without a timer.
 func (q *queuer) mustBeWoken(t *testing.T, after func()) {
 	t.Helper()
@@ -35,30 +23,16 @@ func (q *queuer) mustBeWoken(t *testing.T, after func()) {
 	})
 }
 
-// sortsOfWaiters are calls that wait while "a" and "b" are held.
-var sortsOfWaiters = map[string]func(s *sim, c *redlock.Client) *queuer{
-	"one":    func(s *sim, c *redlock.Client) *queuer { return s.queue(c, "a") },
-	"all":    func(s *sim, c *redlock.Client) *queuer { return s.queueAll(c, "a", "b") },
-	"any":    func(s *sim, c *redlock.Client) *queuer { return s.queueAny(c, "a", "b") },
-	"writer": func(s *sim, c *redlock.Client) *queuer { return s.queueWriter(c, "a") },
-	"reader": func(s *sim, c *redlock.Client) *queuer { return s.reads(c, "a") },
-}
-
 // sortsOfHolders hold "a" and "b".
 var sortsOfHolders = map[string]func(t *testing.T, c *redlock.Client) []*redlock.Lock{
 	"set": func(t *testing.T, c *redlock.Client) []*redlock.Lock {
-		l, err := c.LockAll(t.Context(), []string{"a", "b"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return []*redlock.Lock{l}
+		return []*redlock.Lock{mustLockAll(t, c, ab)}
 	},
 	"two": func(t *testing.T, c *redlock.Client) []*redlock.Lock {
 		return []*redlock.Lock{mustLock(t, c, "b"), mustLock(t, c, "a")}
 	},
 	"slots": func(t *testing.T, c *redlock.Client) []*redlock.Lock {
-		keys := []string{"a", "b"}
-		return []*redlock.Lock{mustLockAny(t, c, keys), mustLockAny(t, c, keys)}
+		return []*redlock.Lock{mustLockAny(t, c, ab), mustLockAny(t, c, ab)}
 	},
 }
 
@@ -78,11 +52,11 @@ func onEachLevel(t *testing.T, test func(t *testing.T, s *sim)) {
 func TestEveryReleaseWakesEverySortOfWaiter(t *testing.T) {
 	t.Parallel()
 	for holder, hold := range sortsOfHolders {
-		for waiter, wait := range sortsOfWaiters {
-			t.Run(waiter+" waits for "+holder, func(t *testing.T) {
+		for _, k := range sorts {
+			t.Run(k.name+" waits for "+holder, func(t *testing.T) {
 				onEachLevel(t, func(t *testing.T, s *sim) {
 					held := hold(t, s.open())
-					q := wait(s, s.open())
+					q := k.waits(s, s.open())
 					time.Sleep(time.Second)
 					q.mustBeWoken(t, func() {
 						for _, l := range held {
@@ -99,12 +73,12 @@ func TestEveryReleaseWakesEverySortOfWaiter(t *testing.T) {
 
 // Also one of the same process, for which nothing is published.
 func TestEveryReleaseWakesWhoWaitsInTheSameClient(t *testing.T) {
-	for waiter, wait := range sortsOfWaiters {
-		t.Run(waiter, func(t *testing.T) {
+	for _, k := range sorts {
+		t.Run(k.name, func(t *testing.T) {
 			onEachLevel(t, func(t *testing.T, s *sim) {
 				c := s.open()
 				held := sortsOfHolders["set"](t, c)
-				q := wait(s, c)
+				q := k.waits(s, c)
 				time.Sleep(time.Second)
 				q.mustBeWoken(t, func() { unlock(t, held[0]) })
 				unlock(t, q.lock)
@@ -116,11 +90,11 @@ func TestEveryReleaseWakesWhoWaitsInTheSameClient(t *testing.T) {
 
 func TestCancelledWaitersOfEverySortLeaveNoEntry(t *testing.T) {
 	t.Parallel()
-	for waiter, wait := range sortsOfWaiters {
-		t.Run(waiter, func(t *testing.T) {
+	for _, k := range sorts {
+		t.Run(k.name, func(t *testing.T) {
 			onEachLevel(t, func(t *testing.T, s *sim) {
 				held := sortsOfHolders["set"](t, s.open())
-				q, next := wait(s, s.open()), wait(s, s.open())
+				q, next := k.waits(s, s.open()), k.waits(s, s.open())
 				time.Sleep(time.Second)
 				within(t, soon, func() {
 					q.cancel()
@@ -138,13 +112,13 @@ func TestCancelledWaitersOfEverySortLeaveNoEntry(t *testing.T) {
 // Who is cancelled in the moment in which it is told passes the turn on.
 func TestATurnOfEverySortThatComesTooLateIsPassedOn(t *testing.T) {
 	t.Parallel()
-	for waiter, wait := range sortsOfWaiters {
-		t.Run(waiter, func(t *testing.T) {
+	for _, k := range sorts {
+		t.Run(k.name, func(t *testing.T) {
 			for round := range 4 {
 				inSim(t, 5, func(t *testing.T, s *sim) {
 					s.t = t
 					held := sortsOfHolders["set"](t, s.open())
-					first, second := wait(s, s.open()), wait(s, s.open())
+					first, second := k.waits(s, s.open()), k.waits(s, s.open())
 					within(t, soon, func() {
 						var wg sync.WaitGroup
 						wg.Go(func() { _ = held[0].Unlock(t.Context()) })
@@ -171,13 +145,13 @@ func TestATurnOfEverySortThatComesTooLateIsPassedOn(t *testing.T) {
 
 func TestCloseAndOutagesEndTheWaitingOfEverySort(t *testing.T) {
 	t.Parallel()
-	for waiter, wait := range sortsOfWaiters {
-		t.Run(waiter, func(t *testing.T) {
+	for _, k := range sorts {
+		t.Run(k.name, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				s.t = t
 				held := sortsOfHolders["set"](t, s.open())
 				closing, out := s.open(), s.open()
-				closed := []*queuer{wait(s, closing), wait(s, closing)}
+				closed := []*queuer{k.waits(s, closing), k.waits(s, closing)}
 				within(t, soon, func() {
 					_ = closing.Close()
 					for _, q := range closed {
@@ -185,7 +159,7 @@ func TestCloseAndOutagesEndTheWaitingOfEverySort(t *testing.T) {
 						wantExactly(t, q.err, redlock.ErrClosed)
 					}
 				})
-				waiting := []*queuer{wait(s, out), wait(s, out), wait(s, out)}
+				waiting := []*queuer{k.waits(s, out), k.waits(s, out), k.waits(s, out)}
 				s.kill(0, 1, 2)
 				took := within(t, 6*time.Second, func() {
 					for _, q := range waiting {
@@ -207,7 +181,7 @@ func TestCloseAndOutagesEndTheWaitingOfEverySort(t *testing.T) {
 func TestASetFollowsTheKeyThatIsInItsWay(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		a, b := mustLock(t, s.open(), "a"), mustLock(t, s.open(), "b")
-		set := s.queueAll(s.open(), "a", "b")
+		set := all.waits(s, s.open())
 		time.Sleep(time.Second)
 		other := s.queue(s.open(), "a")
 		other.mustBeWoken(t, func() { unlock(t, a) }) // told at once, or passed on
@@ -228,7 +202,7 @@ func TestASetThatWaitsDoesNotKeepItsProcessFromItsKeys(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		a := mustLock(t, c, "a")
-		set := s.queueAll(c, "a", "b")
+		set := all.waits(s, c)
 		within(t, soon, func() { unlock(t, mustLock(t, c, "b")) })
 		b := mustLock(t, s.open(), "b")
 		further := s.queue(c, "b")
@@ -250,7 +224,8 @@ func TestASlotThatIsGivenBackWakesOneWaiter(t *testing.T) {
 		}
 		var waiting []*queuer
 		for range 8 {
-			waiting = append(waiting, s.queueAny(s.open(), keys...))
+			c := s.open()
+			waiting = append(waiting, s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.LockAny(ctx, keys) }))
 			time.Sleep(time.Millisecond)
 		}
 		for i, q := range waiting {
@@ -275,13 +250,13 @@ func TestASlotThatIsGivenBackWakesOneWaiter(t *testing.T) {
 
 func TestWaitersOfEverySortGoOnWhenThePilotIsLost(t *testing.T) {
 	t.Parallel()
-	for waiter, wait := range sortsOfWaiters {
+	for _, k := range sorts {
 		for _, how := range []string{"killed", "frozen"} {
-			t.Run(waiter+" "+how, func(t *testing.T) {
+			t.Run(k.name+" "+how, func(t *testing.T) {
 				inSim(t, 5, func(t *testing.T, s *sim) {
 					s.t = t
 					held := sortsOfHolders["set"](t, s.open())
-					q := wait(s, s.open())
+					q := k.waits(s, s.open())
 					pilot := 0
 					for i, keys := range s.allKeys() {
 						if strings.Contains(keys, "redquorum:q:1:") {

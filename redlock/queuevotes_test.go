@@ -1,7 +1,6 @@
 package redlock_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,16 +12,16 @@ import (
 // A pilot that has lost its data grants what it is asked for alone, and that is
 // no vote.
 func TestWhatAPilotGrantsThatMayNotVoteDoesNotCount(t *testing.T) {
-	for _, waiter := range []string{"one", "all", "any"} {
-		t.Run(waiter, func(t *testing.T) {
+	for _, k := range []sort{one, all, slot} {
+		t.Run(k.name, func(t *testing.T) {
 			onEachLevel(t, func(t *testing.T, s *sim) {
 				c := s.guarded(redlock.WithOutageWait(time.Minute))
 				mustLock(t, c, "declared")
 				s.do("SET", "a", "another's", "PX", 1500)
-				if waiter == "any" {
+				if k.name == slot.name {
 					s.do("SET", "b", "another's", "PX", 60_000)
 				}
-				q := sortsOfWaiters[waiter](s, c)
+				q := k.waits(s, c)
 				time.Sleep(10 * time.Millisecond)
 				pilot := -1
 				for i, keys := range s.allKeys() {
@@ -53,10 +52,8 @@ func TestAFencedSetStandsInLineWithOneThatIsNot(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		held := sortsOfHolders["set"](t, s.open())
-		plain := s.queueAll(c, "a", "b")
-		fenced := s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) {
-			return c.LockAll(ctx, []string{"a", "b"}, redlock.WithFencing())
-		})
+		plain := all.waits(s, c)
+		fenced := all.waits(s, c, redlock.WithFencing())
 		time.Sleep(time.Second)
 		plain.mustBeWoken(t, func() { unlock(t, held[0]) })
 		if fenced.has() {
@@ -75,7 +72,7 @@ func TestASetThatMeetsALeaseWaits(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		s.opts = append(s.opts, redlock.WithStrict(), redlock.WithTTL(time.Minute))
 		held := sortsOfHolders["set"](t, s.open())
-		q := s.queueAll(s.open(), "a", "b")
+		q := all.waits(s, s.open())
 		time.Sleep(time.Second)
 		s.do("DEL", "a", "b")
 		asked := func() (n int) {

@@ -2,7 +2,6 @@ package redlock_test
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -488,27 +487,6 @@ func TestAStrangeQueueOfReadersIsNoObstacle(t *testing.T) {
 		unlock(t, writer.lock)
 		within(t, 3*time.Second, func() { unlock(t, reader.mustHave(t)) })
 		s.do("DEL", readersQueue("key"))
-		s.wantClean()
-	})
-}
-
-// What an uncontended reader sends is what it sent before there was a queue: a script to
-// get in and one to get out, on each master.
-func TestAnUncontendedReaderSendsTwoScripts(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		before := make([]string, len(s.masters))
-		for i, m := range s.masters {
-			n := m.Commands()
-			before[i] = fmt.Sprint(n["EVALSHA"]+2, n["EVAL"], n["SET"], n["ZREM"], n["PUBLISH"])
-		}
-		unlock(t, mustRLock(t, c, "key"))
-		for i, m := range s.masters {
-			n := m.Commands()
-			if got := fmt.Sprint(n["EVALSHA"], n["EVAL"], n["SET"], n["ZREM"], n["PUBLISH"]); got != before[i] {
-				t.Errorf("master %d was sent %s, want %s", i, got, before[i])
-			}
-		}
 		s.wantClean()
 	})
 }

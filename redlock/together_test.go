@@ -191,14 +191,14 @@ var levels = map[string][]redlock.Option{
 // handOvers are a holder of "a", whose first lock is given back, and who waits for that.
 var handOvers = map[string]struct {
 	hold func(t *testing.T, c *redlock.Client) []*redlock.Lock
-	wait func(s *sim, c *redlock.Client) *queuer
+	wait sort
 }{
-	"one to one":    {holdA, sortsOfWaiters["one"]},
-	"one to a set":  {holdA, sortsOfWaiters["all"]},
-	"set to one":    {sortsOfHolders["set"], sortsOfWaiters["one"]},
-	"set to set":    {sortsOfHolders["set"], sortsOfWaiters["all"]},
-	"slot to slot":  {sortsOfHolders["slots"], sortsOfWaiters["any"]},
-	"set to a slot": {sortsOfHolders["set"], sortsOfWaiters["any"]},
+	"one to one":    {holdA, one},
+	"one to a set":  {holdA, all},
+	"set to one":    {sortsOfHolders["set"], one},
+	"set to set":    {sortsOfHolders["set"], all},
+	"slot to slot":  {sortsOfHolders["slots"], slot},
+	"set to a slot": {sortsOfHolders["set"], slot},
 }
 
 func holdA(t *testing.T, c *redlock.Client) []*redlock.Lock {
@@ -212,7 +212,7 @@ func TestAHandOverTakesTwoRoundTrips(t *testing.T) {
 				inFarSim(t, 5, func(t *testing.T, s *sim) {
 					s.opts, s.t = append(s.opts, opts...), t
 					held := handOver.hold(t, s.openReady())
-					q := s.ready(handOver.wait(s, s.openReady()))
+					q := s.ready(handOver.wait.waits(s, s.openReady()))
 					began := time.Now()
 					unlock(t, held[0])
 					<-q.done

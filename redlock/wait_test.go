@@ -2,7 +2,6 @@ package redlock_test
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -151,48 +150,6 @@ func TestTheDefaultDelayIsRandomBetween50And250Milliseconds(t *testing.T) {
 		wantExactly(t, err, redlock.ErrTaken)
 		if len(seen) < 40 {
 			t.Errorf("only %d different delays of 49", len(seen))
-		}
-	})
-}
-
-// Many clients, one key, faults while they contend: the whole point.
-func TestNoTwoClientsAreEverInsideTogether(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		var mu sync.Mutex
-		inside, entered := 0, 0
-		var wg sync.WaitGroup
-		for range 8 {
-			c := s.open(redlock.WithTTL(time.Second))
-			wg.Go(func() {
-				for range 10 {
-					l, err := c.Lock(t.Context(), "key")
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					mu.Lock()
-					inside++
-					entered++
-					if inside != 1 {
-						t.Errorf("%d inside", inside)
-					}
-					mu.Unlock()
-					time.Sleep(20 * time.Millisecond)
-					mu.Lock()
-					if l.Remaining() == 0 {
-						t.Error("lost with a majority up all the time")
-					}
-					inside--
-					mu.Unlock()
-					if err := l.Unlock(t.Context()); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		}
-		withFaults(s, wg.Wait)
-		if entered != 80 {
-			t.Errorf("entered %d times: want 80", entered)
 		}
 	})
 }

@@ -13,21 +13,11 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-func mustWLock(t *testing.T, c *redlock.Client, key string, opts ...redlock.LockOption) *redlock.Lock {
-	t.Helper()
-	l, err := c.RWMutex(key).Lock(t.Context(), opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	synctest.Wait()
-	return l
-}
-
 func TestADowngradedWriterIsAReader(t *testing.T) {
 	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c, other := s.open(), s.open()
-		l := mustWLock(t, c, "key")
+		l := s.must(c.RWMutex("key").Lock(t.Context()))
 		token, ctx := l.Token(), l.Context()
 		_, err := other.RWMutex("key").TryRLock(t.Context())
 		wantExactly(t, err, redlock.ErrTaken)
@@ -45,7 +35,7 @@ func TestADowngradedWriterIsAReader(t *testing.T) {
 		if err := l.Downgrade(t.Context()); err != nil {
 			t.Errorf("a second time: %v", err)
 		}
-		reader := mustRLock(t, other, "key")
+		reader := s.must(other.RWMutex("key").RLock(t.Context()))
 		_, err = other.RWMutex("key").TryLock(t.Context())
 		wantExactly(t, err, redlock.ErrTaken)
 		time.Sleep(time.Minute)
@@ -77,7 +67,7 @@ func TestADowngradeIsSafeWhateverMastersDo(t *testing.T) {
 
 func downgradeUnderFaults(t *testing.T, s *sim, frozen, killed int, renewed bool) {
 	c, other := s.open(), s.open(redlock.WithOutageWait(0))
-	l := mustWLock(t, c, "key")
+	l := s.must(c.RWMutex("key").Lock(t.Context()))
 	var down []int
 	for i := range frozen {
 		s.freeze(i)
@@ -118,7 +108,7 @@ func downgradeUnderFaults(t *testing.T, s *sim, frozen, killed int, renewed bool
 		if n := s.readingOn("key", l.Token()); n != 5 {
 			t.Errorf("a renewal left a reader on %d masters", n)
 		}
-		r := mustRLock(t, s.open(), "key")
+		r := s.must(s.open().RWMutex("key").RLock(t.Context()))
 		if err := l.Verify(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -135,7 +125,7 @@ func downgradeUnderFaults(t *testing.T, s *sim, frozen, killed int, renewed bool
 func TestADowngradeDoesNotCountMastersThatForgot(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
-		l := mustWLock(t, c, "key", redlock.WithLease(10*time.Second))
+		l := s.must(c.RWMutex("key").Lock(t.Context(), redlock.WithLease(10*time.Second)))
 		s.masters[0].FlushAll()
 		s.kill(3, 4)
 		wantExactly(t, l.Downgrade(t.Context()), redlock.ErrNoQuorum)
@@ -156,7 +146,7 @@ func TestADowngradeDoesNotCountMastersThatForgot(t *testing.T) {
 func TestADowngradeOfWhatIsGoneIsALoss(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
-		l := mustWLock(t, c, "key")
+		l := s.must(c.RWMutex("key").Lock(t.Context()))
 		for i := range 3 {
 			_ = s.masters[i].Set("key", "writer", time.Minute)
 		}
@@ -170,13 +160,13 @@ func TestADowngradeOfWhatIsGoneIsALoss(t *testing.T) {
 		for _, m := range s.masters {
 			m.FlushAll()
 		}
-		l = mustWLock(t, c, "key")
+		l = s.must(c.RWMutex("key").Lock(t.Context()))
 		unlock(t, l)
 		wantExactly(t, l.Downgrade(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
-		l = mustWLock(t, c, "key", redlock.WithLease(time.Second))
+		l = s.must(c.RWMutex("key").Lock(t.Context(), redlock.WithLease(time.Second)))
 		time.Sleep(2 * time.Second)
 		wantExactly(t, l.Downgrade(t.Context()), redlock.ErrNotHeld, redlock.ErrLost)
-		l = mustWLock(t, c, "key")
+		l = s.must(c.RWMutex("key").Lock(t.Context()))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		wantExactly(t, l.Downgrade(ctx), context.Canceled)
@@ -193,7 +183,7 @@ func TestADowngradeOfWhatIsGoneIsALoss(t *testing.T) {
 func TestWhatWasUnderWayForTheWriterDoesNotHarmTheReader(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
-		l := mustWLock(t, c, "key")
+		l := s.must(c.RWMutex("key").Lock(t.Context()))
 		// The masters know the reader's scripts and not the writer's, whose
 		// questions are therefore asked again behind the downgrade.
 		s.do("SCRIPT", "FLUSH")
@@ -229,7 +219,7 @@ func TestWhatWasUnderWayForTheWriterDoesNotHarmTheReader(t *testing.T) {
 func TestAnUnlockDuringADowngradeLeavesNothing(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
-		l := mustWLock(t, c, "key", redlock.WithTTL(600*time.Millisecond))
+		l := s.must(c.RWMutex("key").Lock(t.Context(), redlock.WithTTL(600*time.Millisecond)))
 		s.freeze(0, 1, 2)
 		time.Sleep(250 * time.Millisecond) // a renewal is under way
 		done := make(chan error, 1)
@@ -251,7 +241,7 @@ func TestADowngradeMayMeetAnythingElse(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c, other := s.open(), s.open()
 		for i := range 6 {
-			l := mustWLock(t, c, fmt.Sprint("key-", i), redlock.WithTTL(300*time.Millisecond))
+			l := s.must(c.RWMutex(fmt.Sprint("key-", i)).Lock(t.Context(), redlock.WithTTL(300*time.Millisecond)))
 			var wg sync.WaitGroup
 			for range 3 {
 				wg.Go(func() {

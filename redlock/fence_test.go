@@ -180,11 +180,7 @@ func TestEveryLockOfSeveralKeysHasATokenAboveAllOfTheirs(t *testing.T) {
 		c := s.open(redlock.WithFencing())
 		ahead := uint64(time.Now().Add(time.Hour).UnixMicro())
 		s.setFence(ahead, "b", 0, 1, 2, 3, 4)
-		l, err := c.LockAll(t.Context(), []string{"a", "b", "c"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
+		l := s.must(c.LockAll(t.Context(), []string{"a", "b", "c"}))
 		for i := range s.masters {
 			for _, key := range l.Keys() {
 				if s.fence(i, key) != ahead+1 {
@@ -200,11 +196,7 @@ func TestEveryLockOfSeveralKeysHasATokenAboveAllOfTheirs(t *testing.T) {
 		}
 		unlock(t, l)
 
-		slot, err := c.LockAny(t.Context(), []string{"x", "y"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
+		slot := s.must(c.LockAny(t.Context(), []string{"x", "y"}))
 		for i := range s.masters {
 			if s.fence(i, slot.Key()) != slot.Fence() {
 				t.Errorf("master %d stores %d for %s, want %d", i, s.fence(i, slot.Key()), slot.Key(), slot.Fence())
@@ -219,19 +211,13 @@ func TestReadersGetTheWritersToken(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithFencing())
 		m := c.RWMutex("key")
-		w, err := m.Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := s.must(m.Lock(t.Context()))
 		f := w.Fence()
 		if err := w.Downgrade(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
-			r, err := m.RLock(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := s.must(m.RLock(t.Context()))
 			if r.Fence() != f {
 				t.Errorf("token %d, want %d", r.Fence(), f)
 			}
@@ -253,10 +239,7 @@ func TestAReadersTokenIsKnownToAQuorum(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithFencing())
 		m := c.RWMutex("key")
-		w, err := m.Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := s.must(m.Lock(t.Context()))
 		before := w.Fence()
 		unlock(t, w)
 		left := before + 1_000_000_000 // ahead of everybody's clock
@@ -264,10 +247,7 @@ func TestAReadersTokenIsKnownToAQuorum(t *testing.T) {
 		rlock := func(without ...int) uint64 {
 			t.Helper()
 			s.kill(without...)
-			r, err := s.open(redlock.WithFencing()).RWMutex("key").RLock(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := s.must(s.open(redlock.WithFencing()).RWMutex("key").RLock(t.Context()))
 			unlock(t, r)
 			s.restart(true, without...)
 			time.Sleep(time.Minute)
@@ -326,43 +306,6 @@ func TestWhoWantsATokenIsNotLetInWhereThereIsNone(t *testing.T) {
 		l := mustLock(t, c, "key")
 		_, err := c.Lock(l.Context(), "key", redlock.WithFencing())
 		wantExactly(t, err, redlock.ErrReentrant)
-	})
-}
-
-func TestWhoWaitsInTheQueueGetsAToken(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		held := mustLock(t, s.open(redlock.WithFencing()), "key")
-		var waiting []*queuer
-		for range 4 {
-			waiting = append(waiting, s.queue(s.open(redlock.WithFencing()), "key"))
-			time.Sleep(time.Millisecond)
-		}
-		for _, q := range waiting {
-			time.Sleep(time.Second)
-			last := held.Fence()
-			unlock(t, held)
-			if !q.has() {
-				t.Fatal("not woken")
-			}
-			held = q.lock
-			if held.Fence() <= last {
-				t.Errorf("token %d after %d", held.Fence(), last)
-			}
-			stored := 0
-			for i := range s.masters {
-				if s.fence(i, "key") == held.Fence() {
-					stored++
-				}
-			}
-			if stored < 3 { // the release before may have come too late for others
-				t.Errorf("%d masters store the token", stored)
-			}
-			if raises := q.c.Stats().FencingRaises; raises != 0 {
-				t.Errorf("%d second rounds", raises)
-			}
-		}
-		unlock(t, held)
-		s.wantNoLocks()
 	})
 }
 

@@ -3,7 +3,6 @@ package redlock_test
 import (
 	"context"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,74 +21,11 @@ func (s *sim) waiting(key string) (n int) {
 	return n
 }
 
-// Readers that come and overlap forever: without an end to them in sight the
-// writer gets in, and they get in again when it is out.
-func TestAStreamOfReadersDoesNotStarveAWriter(t *testing.T) {
-	t.Parallel()
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		ctx, stop := context.WithCancel(t.Context())
-		var readers sync.WaitGroup
-		var mu sync.Mutex
-		inside, reads := 0, 0
-		for range 2 {
-			c := s.open()
-			for range 3 {
-				readers.Go(func() {
-					for {
-						l, err := c.RWMutex("key").RLock(ctx)
-						if err != nil {
-							return // the test is over
-						}
-						mu.Lock()
-						inside++
-						reads++
-						mu.Unlock()
-						time.Sleep(300 * time.Millisecond)
-						mu.Lock()
-						inside--
-						mu.Unlock()
-						_ = l.Unlock(context.Background())
-					}
-				})
-			}
-		}
-		time.Sleep(3 * time.Second)
-		c := s.open()
-		for range 3 {
-			var l *redlock.Lock
-			var err error
-			waiting, cancel := context.WithTimeout(t.Context(), time.Minute)
-			within(t, 3*time.Second, func() { l, err = c.RWMutex("key").Lock(waiting) })
-			cancel()
-			if err != nil {
-				t.Error(err)
-				break
-			}
-			mu.Lock()
-			if inside != 0 {
-				t.Errorf("%d readers beside the writer", inside)
-			}
-			before := reads
-			mu.Unlock()
-			unlock(t, l)
-			time.Sleep(2 * time.Second)
-			mu.Lock()
-			if reads == before {
-				t.Error("no reader got in after the writer")
-			}
-			mu.Unlock()
-		}
-		stop()
-		readers.Wait()
-		s.wantClean()
-	})
-}
-
 func TestAWaitingWriterKeepsNewReadersOutAndRenewsNone(t *testing.T) {
 	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
-		reader := mustRLock(t, c, "key")
+		reader := s.must(c.RWMutex("key").RLock(t.Context()))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
@@ -118,7 +54,7 @@ func TestAWaitingWriterKeepsNewReadersOutAndRenewsNone(t *testing.T) {
 		if n := s.waiting("key"); n != 0 {
 			t.Errorf("a writer that gave up is noted on %d masters", n)
 		}
-		other := mustRLock(t, c, "key")
+		other := s.must(c.RWMutex("key").RLock(t.Context()))
 		unlock(t, reader, other)
 		s.wantClean()
 	})
@@ -136,7 +72,7 @@ func TestAReaderThatIsKeptOutDoesNotSpin(t *testing.T) {
 		attempts := 0
 		c := s.open(redlock.WithTrace(&redlock.Trace{Attempt: func(redlock.AttemptInfo) { attempts++ }}))
 		began := time.Now()
-		l := mustRLock(t, c, "key")
+		l := s.must(c.RWMutex("key").RLock(t.Context()))
 		if d := time.Since(began); d < stands || d > stands+250*time.Millisecond {
 			t.Errorf("got in after %v: want when the intent had expired", d)
 		}
@@ -171,7 +107,7 @@ func TestAnIntentGoesWhenTheWaitEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				s.t = t
-				reader := mustRLock(t, s.open(), "key")
+				reader := s.must(s.open().RWMutex("key").RLock(t.Context()))
 				c := s.open()
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -212,7 +148,7 @@ func TestAnIntentGoesWhenTheWaitEnds(t *testing.T) {
 // A writer that died while it waited is forgotten soon.
 func TestTheIntentOfAWriterThatDiedExpires(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		reader := mustRLock(t, s.open(), "key")
+		reader := s.must(s.open().RWMutex("key").RLock(t.Context()))
 		c := s.open()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -230,7 +166,7 @@ func TestTheIntentOfAWriterThatDiedExpires(t *testing.T) {
 			t.Fatalf("noted on %d masters: the withdrawal arrived", n)
 		}
 		began := time.Now()
-		l := mustRLock(t, s.open(), "key")
+		l := s.must(s.open().RWMutex("key").RLock(t.Context()))
 		if d := time.Since(began); d > 2250*time.Millisecond {
 			t.Errorf("a dead writer kept readers out for %v", d)
 		}
@@ -244,7 +180,7 @@ func TestTheIntentOfAWriterThatDiedExpires(t *testing.T) {
 func TestTryLockNotesNoIntent(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
-		reader := mustRLock(t, c, "key")
+		reader := s.must(c.RWMutex("key").RLock(t.Context()))
 		_, err := c.RWMutex("key").TryLock(t.Context())
 		wantExactly(t, err, redlock.ErrTaken)
 		_, err = c.RWMutex("key").Lock(t.Context(), redlock.WithTries(1))
@@ -267,7 +203,7 @@ func TestAStrangeIntentIsNoObstacle(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
 		s.do("SET", intentKey("key"), "?")
-		l := mustRLock(t, c, "key")
+		l := s.must(c.RWMutex("key").RLock(t.Context()))
 		_, err := c.RWMutex("key").Lock(t.Context(), redlock.WithTries(3))
 		wantExactly(t, err, redlock.ErrTaken)
 		unlock(t, l)

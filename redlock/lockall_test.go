@@ -13,18 +13,6 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// mustLockAll acquires or ends the test, and lets the masters execute what the
-// decision did not wait for.
-func mustLockAll(t *testing.T, c *redlock.Client, keys []string, opts ...redlock.LockOption) *redlock.Lock {
-	t.Helper()
-	l, err := c.LockAll(t.Context(), keys, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	synctest.Wait()
-	return l
-}
-
 // wantKeyInTheWay checks that a refusal names one of the keys, and who holds it.
 func wantKeyInTheWay(t *testing.T, err error, keys []string, holder string) {
 	t.Helper()
@@ -58,7 +46,7 @@ func TestTheKeysOfASetAreSortedAndThereOnce(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithKeyPrefix("shop:"))
 		given := []string{"c", "a", "b", "a", "c"}
-		l := mustLockAll(t, c, given)
+		l := s.must(c.LockAll(t.Context(), given))
 		if got := l.Keys(); !slices.Equal(got, []string{"a", "b", "c"}) || l.Key() != "a" {
 			t.Errorf("Keys are %q, Key is %q", got, l.Key())
 		}
@@ -75,7 +63,7 @@ func TestTheKeysOfASetAreSortedAndThereOnce(t *testing.T) {
 		unlock(t, l)
 		s.wantClean()
 
-		one := mustLockAll(t, c, []string{"x", "x"})
+		one := s.must(c.LockAll(t.Context(), []string{"x", "x"}))
 		if got := one.Keys(); !slices.Equal(got, []string{"x"}) {
 			t.Errorf("Keys are %q", got)
 		}
@@ -155,7 +143,7 @@ func TestASetUnderAHoldOnOneOfItsKeysIsRefused(t *testing.T) {
 		}
 		_, err = d.TryLockAll(l.Context(), []string{"a", "b"}) // another client's hold
 		wantExactly(t, err, redlock.ErrTaken)
-		set := mustLockAll(t, c, []string{"x", "y"})
+		set := s.must(c.LockAll(t.Context(), []string{"x", "y"}))
 		_, err = c.TryLock(set.Context(), "y")
 		wantExactly(t, err, redlock.ErrReentrant)
 		_, err = c.TryLockAll(set.Context(), []string{"w", "x"})
@@ -170,15 +158,12 @@ func TestASetUnderAHoldOnOneOfItsKeysIsRefused(t *testing.T) {
 func TestTheKeysOfASetCanBeAdoptedOneByOne(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c, d := s.open(), s.open()
-		token, err := mustLockAll(t, c, []string{"a", "b"}).HandOver()
+		token, err := s.must(c.LockAll(t.Context(), []string{"a", "b"})).HandOver()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, key := range []string{"a", "b"} {
-			l, err := d.Adopt(t.Context(), key, token)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := s.must(d.Adopt(t.Context(), key, token))
 			unlock(t, l)
 		}
 		s.wantClean()

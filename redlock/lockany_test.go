@@ -14,18 +14,6 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// mustLockAny acquires or ends the test, and lets the masters execute what the
-// decision did not wait for.
-func mustLockAny(t *testing.T, c *redlock.Client, keys []string, opts ...redlock.LockOption) *redlock.Lock {
-	t.Helper()
-	l, err := c.LockAny(t.Context(), keys, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	synctest.Wait()
-	return l
-}
-
 // slots names n keys.
 func slots(n int) []string {
 	keys := make([]string, n)
@@ -45,7 +33,7 @@ func TestASlotIsThePlainLockOfItsKey(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithKeyPrefix("shop:"))
 		keys := slots(3)
-		l := mustLockAny(t, c, keys)
+		l := s.must(c.LockAny(t.Context(), keys))
 		if !slices.Contains(keys, l.Key()) || !slices.Equal(l.Keys(), []string{l.Key()}) {
 			t.Fatalf("Key is %q, Keys are %q", l.Key(), l.Keys())
 		}
@@ -69,7 +57,7 @@ func TestASlotIsThePlainLockOfItsKey(t *testing.T) {
 		unlock(t, l)
 		s.wantClean()
 
-		l = mustLockAny(t, c, keys)
+		l = s.must(c.LockAny(t.Context(), keys))
 		for i := range 3 {
 			_ = s.masters[i].Set("shop:"+l.Key(), "thief", 4*time.Second)
 		}
@@ -87,7 +75,7 @@ func TestEverySlotIsGivenOnceAndThenItIsTaken(t *testing.T) {
 		keys := slots(4)
 		got := map[string]*redlock.Lock{}
 		for range keys {
-			l := mustLockAny(t, c, append(keys, keys[0])) // named twice, there once
+			l := s.must(c.LockAny(t.Context(), append(keys, keys[0]))) // named twice, there once
 			if got[l.Key()] != nil {
 				t.Errorf("%s was given twice", l.Key())
 			}
@@ -100,7 +88,7 @@ func TestEverySlotIsGivenOnceAndThenItIsTaken(t *testing.T) {
 			t.Errorf("%v does not say who holds one of the keys: %+v", err, h)
 		}
 		unlock(t, got[keys[2]])
-		if l := mustLockAny(t, d, keys); l.Key() != keys[2] {
+		if l := s.must(d.LockAny(t.Context(), keys)); l.Key() != keys[2] {
 			t.Errorf("got %s, only %s is free", l.Key(), keys[2])
 		}
 	})
@@ -121,7 +109,7 @@ func TestALateGrantOfAnotherSlotIsReleased(t *testing.T) {
 				}
 				s.freeze(3, 4)
 				var l *redlock.Lock
-				within(t, 0, func() { l = mustLockAny(t, c, []string{"a", "b"}) })
+				within(t, 0, func() { l = s.must(c.LockAny(t.Context(), []string{"a", "b"})) })
 				if l.Key() != "b" {
 					t.Fatalf("got %s", l.Key())
 				}
@@ -185,7 +173,7 @@ func TestSlotsAreNotSentAgainOnceDecided(t *testing.T) {
 		for i := range 5 {
 			s.ask(i, "SCRIPT", "FLUSH")
 		}
-		l := mustLockAny(t, c, keys)
+		l := s.must(c.LockAny(t.Context(), keys))
 		if n := s.holders(l.Key(), l.Token()); n < 3 {
 			t.Errorf("after SCRIPT FLUSH the slot is on %d masters", n)
 		}
@@ -194,7 +182,7 @@ func TestSlotsAreNotSentAgainOnceDecided(t *testing.T) {
 
 		s.ask(4, "SCRIPT", "FLUSH")
 		s.freeze(4)
-		l = mustLockAny(t, c, keys)
+		l = s.must(c.LockAny(t.Context(), keys))
 		s.thaw(4)
 		if n := len(s.masters[4].Keys()); n != 0 {
 			t.Errorf("%d keys on the master that came late", n)
@@ -210,14 +198,11 @@ func TestSlotsUnderHoldsOnAllOfThemAreRefused(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
 		keys := slots(2)
-		first := mustLockAny(t, c, keys)
-		second, err := c.TryLockAny(first.Context(), keys)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := s.must(c.LockAny(t.Context(), keys))
+		second := s.must(c.TryLockAny(first.Context(), keys))
 		both, cancel := second.WithContext(first.Context())
 		defer cancel()
-		_, err = c.TryLockAny(both, keys)
+		_, err := c.TryLockAny(both, keys)
 		wantExactly(t, err, redlock.ErrReentrant)
 		_, err = c.TryLockAny(second.Context(), keys) // another may give one back
 		wantExactly(t, err, redlock.ErrTaken)
@@ -259,23 +244,6 @@ func TestARandomOrderGivesNearlyEveryContenderASlot(t *testing.T) {
 	})
 }
 
-// Each attempt has an order of its own, a retry too.
-func TestAnyOfTheSlotsMayBeTriedFirst(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		keys := slots(4)
-		got := map[string]bool{}
-		for range 100 {
-			l := mustLockAny(t, c, keys)
-			got[l.Key()] = true
-			unlock(t, l)
-		}
-		if len(got) != len(keys) {
-			t.Errorf("100 times only %v", got)
-		}
-	})
-}
-
 // The trace tells of the slot that was got, and of the first where none was.
 func TestTheTraceNamesTheSlot(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
@@ -286,8 +254,8 @@ func TestTheTraceNamesTheSlot(t *testing.T) {
 			Node:    func(i redlock.NodeInfo) { nodes = append(nodes, i.Op) },
 		}))
 		keys := slots(2)
-		one := mustLockAny(t, c, keys)
-		two := mustLockAny(t, c, keys)
+		one := s.must(c.LockAny(t.Context(), keys))
+		two := s.must(c.LockAny(t.Context(), keys))
 		_, err := c.TryLockAny(t.Context(), keys)
 		wantExactly(t, err, redlock.ErrTaken)
 		want := []string{one.Key(), two.Key(), keys[0]}
@@ -297,26 +265,5 @@ func TestTheTraceNamesTheSlot(t *testing.T) {
 		if len(nodes) != 9 { // the release of other slots is nobody's question
 			t.Errorf("masters' parts: %q", nodes)
 		}
-	})
-}
-
-// Close lets out what an attempt left to be released, and ends calls that wait.
-func TestCloseLeavesNoSlotBehind(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c, d := s.open(), s.open()
-		keys := slots(3)
-		for range keys {
-			mustLockAny(t, d, keys)
-		}
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			_, err := c.LockAny(t.Context(), keys)
-			wantExactly(t, err, redlock.ErrClosed)
-		})
-		synctest.Wait()
-		_ = c.Close()
-		wg.Wait()
-		_ = d.Close()
-		s.wantClean()
 	})
 }

@@ -208,7 +208,7 @@ func TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
-				const queue = "redquorum:q:1:{key}"
+				queue := queueKey("key")
 				pilot := s.pilotOf("key")
 				s.ask(pilot, "SET", queue, "no queue")
 				mustLock(t, s.open(), "other")
@@ -223,12 +223,7 @@ func TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater(t *testing.T) {
 				if got := s.members(pilot, queue); len(got) != 1 {
 					t.Errorf("in the pilot's queue are %q", got)
 				}
-				within(t, soon, func() {
-					unlock(t, held)
-					if !q.has() {
-						t.Error("not woken by the pilot")
-					}
-				})
+				q.mustBeWoken(t, func() { unlock(t, held) })
 				unlock(t, q.mustHave(t))
 			})
 		})
@@ -253,14 +248,14 @@ func TestAPilotsClockThatIsSetBackAfterACallHoldsNobodyOff(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				pilot := s.pilotOf("key")
 				called := time.Now().Add(250 * time.Millisecond)
-				s.ask(pilot, "ZADD", "redquorum:q:1:{key}", -called.UnixMicro(), "dead")
+				s.ask(pilot, "ZADD", queueKey("key"), -called.UnixMicro(), "dead")
 				s.masters[pilot].SetClockOffset(-time.Hour)
 				c := s.open()
 				within(t, soon, func() { unlock(t, mustLock(t, c, "key", opts...)) })
 				// Who waits has its turn, too.
 				held := mustLock(t, c, "key", opts...)
 				q := s.queue(s.open(), "key", opts...)
-				s.ask(pilot, "ZADD", "redquorum:q:1:{key}", -called.UnixMicro(), "dead")
+				s.ask(pilot, "ZADD", queueKey("key"), -called.UnixMicro(), "dead")
 				within(t, soon, func() {
 					unlock(t, held)
 					unlock(t, q.mustHave(t))

@@ -3,7 +3,6 @@ package redlock_test
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -98,7 +97,7 @@ func (s *sim) pilot(key string) int {
 
 func TestAReleaseWakesTheNextClientAtOnceInTheOrderOfTheirComing(t *testing.T) {
 	t.Parallel()
-	inSim(t, 5, func(t *testing.T, s *sim) {
+	onEachLevel(t, func(t *testing.T, s *sim) {
 		held := mustLock(t, s.open(), "key")
 		var waiting []*queuer
 		for range 6 {
@@ -107,21 +106,19 @@ func TestAReleaseWakesTheNextClientAtOnceInTheOrderOfTheirComing(t *testing.T) {
 		}
 		for i, q := range waiting {
 			time.Sleep(10 * time.Second)
-			within(t, soon, func() {
-				unlock(t, held)
-				if !q.has() {
-					t.Fatalf("waiter %d was not woken", i)
-				}
-			})
-			held = q.mustHave(t)
+			q.mustBeWoken(t, func() { unlock(t, held) })
 			for _, later := range waiting[i+1:] {
 				if later.has() {
 					t.Fatal("a later one overtook")
 				}
 			}
+			if held.Fence() != 0 && (q.lock.Fence() <= held.Fence() || q.c.Stats().FencingRaises != 0) {
+				t.Errorf("token %d after %d, %d second rounds", q.lock.Fence(), held.Fence(), q.c.Stats().FencingRaises)
+			}
+			held = q.lock
 		}
 		unlock(t, held)
-		s.wantClean()
+		s.wantNoLocks()
 	})
 }
 
@@ -155,63 +152,6 @@ func TestCallsOfOneClientQueueUpInItAndOnlyTheFirstContends(t *testing.T) {
 		unlock(t, held)
 		s.wantClean()
 	})
-}
-
-func TestACancelledWaiterLeavesNoEntryAndIsPassedOver(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		held := mustLock(t, s.open(), "key")
-		first, second := s.queue(s.open(), "key"), s.queue(s.open(), "key")
-		local := s.queue(second.c, "key")
-		within(t, soon, func() {
-			first.cancel()
-			local.cancel()
-			<-first.done
-			<-local.done
-		})
-		for _, q := range []*queuer{first, local} {
-			wantExactly(t, q.err, redlock.ErrTaken, context.Canceled)
-		}
-		synctest.Wait()
-		if entries := s.queues("key")[s.pilot("key")]; len(entries) != 1 {
-			t.Errorf("entries %q: want that of the one who still waits", entries)
-		}
-		within(t, soon, func() {
-			unlock(t, held)
-			if !second.has() {
-				t.Fatal("the second was not woken")
-			}
-		})
-		unlock(t, second.lock)
-		s.wantClean()
-	})
-}
-
-// A waiter that is cancelled in the moment in which the lock is handed to it
-// passes the turn on.
-func TestATurnThatComesTooLateIsPassedOn(t *testing.T) {
-	t.Parallel()
-	for round := range 20 {
-		inSim(t, 5, func(t *testing.T, s *sim) {
-			held := mustLock(t, s.open(), "key")
-			first, second := s.queue(s.open(), "key"), s.queue(s.open(), "key")
-			var wg sync.WaitGroup
-			wg.Go(func() { _ = held.Unlock(t.Context()) })
-			wg.Go(func() {
-				for range round { // the order of the goroutines varies
-					runtime.Gosched()
-				}
-				first.cancel()
-			})
-			wg.Wait()
-			<-first.done
-			if first.err == nil {
-				unlock(t, first.lock)
-			}
-			within(t, soon, func() { second.mustHave(t) })
-			unlock(t, second.lock)
-			s.wantClean()
-		})
-	}
 }
 
 func TestAMessageThatIsLostCostsARetryDelayAtMost(t *testing.T) {
@@ -258,22 +198,25 @@ func TestAHoldersKeysThatExpireAreWaitedForExactly(t *testing.T) {
 
 // A client that died is dropped from the queue when its turn comes.
 func TestADeadWaiterIsPassedOverAtOnce(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		held := mustLock(t, s.open(), "key")
-		q := s.queue(s.open(), "key")
-		pilot := s.pilot("key")
-		for i := range 10 {
-			s.ask(pilot, "ZADD", queueKey("key"), i+1, fmt.Sprintf("dead-%d", i))
-		}
-		within(t, soon, func() {
-			unlock(t, held)
-			if !q.has() {
-				t.Fatal("not woken past the dead")
-			}
+	for name, opts := range map[string][]redlock.LockOption{"fair": {redlock.WithFairness()}, "not fair": nil} {
+		t.Run(name, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) { passedOver(t, s, opts...) })
 		})
-		unlock(t, q.lock)
-		s.wantClean()
-	})
+	}
+}
+
+func passedOver(t *testing.T, s *sim, opts ...redlock.LockOption) {
+	held := mustLock(t, s.open(), "key")
+	q := s.queue(s.open(), "key", opts...)
+	pilot := s.pilot("key")
+	for i := range 10 {
+		s.ask(pilot, "ZADD", queueKey("key"), i+1, fmt.Sprintf("dead-%d", i))
+	}
+	q.mustBeWoken(t, func() { unlock(t, held) })
+	unlock(t, q.lock)
+	// And one who comes when only the dead wait.
+	s.do("ZADD", queueKey("key"), 1, "dead")
+	within(t, soon, func() { unlock(t, mustLock(t, s.open(), "key", opts...)) })
 }
 
 // A client that is subscribed but does nothing, as one that is suspended, holds
@@ -296,53 +239,6 @@ func TestASilentWaiterIsPassedOverSoon(t *testing.T) {
 		within(t, 750*time.Millisecond, func() { q.mustHave(t) })
 		unlock(t, q.lock)
 	})
-}
-
-func TestWaitersGoOnWhenThePilotIsLost(t *testing.T) {
-	t.Parallel()
-	for _, how := range []string{"killed", "killed and empty", "frozen"} {
-		t.Run(how, func(t *testing.T) {
-			inSim(t, 5, func(t *testing.T, s *sim) {
-				held := mustLock(t, s.open(), "key")
-				var waiting []*queuer
-				for range 4 {
-					waiting = append(waiting, s.queue(s.open(), "key"))
-				}
-				pilot := s.pilot("key")
-				if how == "frozen" {
-					s.freeze(pilot)
-				} else {
-					s.kill(pilot)
-				}
-				time.Sleep(time.Second)
-				for range waiting {
-					unlock(t, held)
-					began := time.Now()
-					var next *queuer
-					for next == nil {
-						time.Sleep(time.Millisecond)
-						for _, q := range waiting {
-							if q.has() && q.lock != held && q.lock.Remaining() > 0 {
-								next = q
-							}
-						}
-						if time.Since(began) > 2*time.Second {
-							t.Fatal("nobody acquires")
-						}
-					}
-					held = next.lock
-				}
-				if how == "frozen" {
-					s.thaw(pilot)
-				} else {
-					s.restart(how == "killed", pilot)
-				}
-				unlock(t, held)
-				time.Sleep(time.Minute) // entries of before end with their queue
-				s.wantClean()
-			})
-		})
-	}
 }
 
 // What a silent pilot was asked for it grants when it is back, to nobody.
@@ -374,61 +270,8 @@ func TestAStaleKeyOnThePilotDoesNotKeepWaitersOut(t *testing.T) {
 		// Who has seen the key before knows what it is when it is woken.
 		next := s.queue(s.open(), "key")
 		time.Sleep(time.Second)
-		within(t, soon, func() {
-			unlock(t, q.lock)
-			if !next.has() {
-				t.Error("not acquired when woken")
-			}
-		})
+		next.mustBeWoken(t, func() { unlock(t, q.lock) })
 		unlock(t, next.mustHave(t))
-	})
-}
-
-func TestAnOutageReachesAllWhoWaitInTheClient(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		var asked atomic.Int64 // calls that made an attempt
-		c := s.open(redlock.WithTrace(&redlock.Trace{Wait: func(i redlock.WaitInfo) {
-			if i.Err != nil && i.Attempts > 0 {
-				asked.Add(1)
-			}
-		}}))
-		held := mustLock(t, c, "key", redlock.WithTTL(20*time.Second))
-		var waiting []*queuer
-		for range 5 {
-			waiting = append(waiting, s.queue(c, "key"))
-		}
-		s.kill(0, 1, 2)
-		took := within(t, 5*time.Second, func() {
-			for _, q := range waiting {
-				<-q.done
-			}
-		})
-		if took < 3*time.Second {
-			t.Errorf("gave up after %v: want 3s", took)
-		}
-		for _, q := range waiting {
-			wantExactly(t, q.err, redlock.ErrNoQuorum)
-		}
-		if n := asked.Load(); n != 1 {
-			t.Errorf("%d of five asked the masters: want the first alone", n)
-		}
-		_ = held.Unlock(t.Context())
-	})
-}
-
-func TestCloseEndsTheWaiting(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		held := mustLock(t, s.open(), "key")
-		c := s.open()
-		first, second := s.queue(c, "key"), s.queue(c, "key")
-		within(t, soon, func() {
-			_ = c.Close()
-			<-first.done
-			<-second.done
-		})
-		wantExactly(t, first.err, redlock.ErrClosed)
-		wantExactly(t, second.err, redlock.ErrClosed)
-		unlock(t, held)
 	})
 }
 
@@ -556,24 +399,6 @@ func TestWithFairnessNobodyOvertakes(t *testing.T) {
 	})
 }
 
-func TestWithFairnessADeadHeadIsPassedOver(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		held := mustLock(t, s.open(), "key")
-		q := s.queue(s.open(), "key", redlock.WithFairness())
-		s.ask(s.pilot("key"), "ZADD", queueKey("key"), 1, "dead")
-		within(t, soon, func() {
-			unlock(t, held)
-			if !q.has() {
-				t.Fatal("not woken")
-			}
-		})
-		unlock(t, q.lock)
-		// And one who comes when only the dead wait.
-		s.do("ZADD", "redquorum:q:1:{key}", 1, "dead")
-		within(t, soon, func() { unlock(t, mustLock(t, s.open(), "key", redlock.WithFairness())) })
-	})
-}
-
 func TestWithFairnessATryDoesNotOvertakeCallsOfItsOwnClient(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -593,10 +418,7 @@ func TestFairnessWithoutAPilotStillLocks(t *testing.T) {
 			s.freeze(i)
 		}
 		for range 5 {
-			l, err := c.Lock(t.Context(), "key", redlock.WithFairness())
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := s.must(c.Lock(t.Context(), "key", redlock.WithFairness()))
 			unlock(t, l)
 		}
 		s.thaw(0, 1)

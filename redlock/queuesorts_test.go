@@ -24,15 +24,15 @@ func (q *queuer) mustBeWoken(t *testing.T, after func()) {
 }
 
 // sortsOfHolders hold "a" and "b".
-var sortsOfHolders = map[string]func(t *testing.T, c *redlock.Client) []*redlock.Lock{
-	"set": func(t *testing.T, c *redlock.Client) []*redlock.Lock {
-		return []*redlock.Lock{mustLockAll(t, c, ab)}
+var sortsOfHolders = map[string]func(s *sim, c *redlock.Client) []*redlock.Lock{
+	"set": func(s *sim, c *redlock.Client) []*redlock.Lock {
+		return []*redlock.Lock{s.must(c.LockAll(s.t.Context(), ab))}
 	},
-	"two": func(t *testing.T, c *redlock.Client) []*redlock.Lock {
-		return []*redlock.Lock{mustLock(t, c, "b"), mustLock(t, c, "a")}
+	"two": func(s *sim, c *redlock.Client) []*redlock.Lock {
+		return []*redlock.Lock{mustLock(s.t, c, "b"), mustLock(s.t, c, "a")}
 	},
-	"slots": func(t *testing.T, c *redlock.Client) []*redlock.Lock {
-		return []*redlock.Lock{mustLockAny(t, c, ab), mustLockAny(t, c, ab)}
+	"slots": func(s *sim, c *redlock.Client) []*redlock.Lock {
+		return []*redlock.Lock{s.must(c.LockAny(s.t.Context(), ab)), s.must(c.LockAny(s.t.Context(), ab))}
 	},
 }
 
@@ -55,7 +55,7 @@ func TestEveryReleaseWakesEverySortOfWaiter(t *testing.T) {
 		for _, k := range sorts {
 			t.Run(k.name+" waits for "+holder, func(t *testing.T) {
 				onEachLevel(t, func(t *testing.T, s *sim) {
-					held := hold(t, s.open())
+					held := hold(s, s.open())
 					q := k.waits(s, s.open())
 					time.Sleep(time.Second)
 					q.mustBeWoken(t, func() {
@@ -77,7 +77,7 @@ func TestEveryReleaseWakesWhoWaitsInTheSameClient(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			onEachLevel(t, func(t *testing.T, s *sim) {
 				c := s.open()
-				held := sortsOfHolders["set"](t, c)
+				held := sortsOfHolders["set"](s, c)
 				q := k.waits(s, c)
 				time.Sleep(time.Second)
 				q.mustBeWoken(t, func() { unlock(t, held[0]) })
@@ -93,7 +93,7 @@ func TestCancelledWaitersOfEverySortLeaveNoEntry(t *testing.T) {
 	for _, k := range sorts {
 		t.Run(k.name, func(t *testing.T) {
 			onEachLevel(t, func(t *testing.T, s *sim) {
-				held := sortsOfHolders["set"](t, s.open())
+				held := sortsOfHolders["set"](s, s.open())
 				q, next := k.waits(s, s.open()), k.waits(s, s.open())
 				time.Sleep(time.Second)
 				within(t, soon, func() {
@@ -117,7 +117,7 @@ func TestATurnOfEverySortThatComesTooLateIsPassedOn(t *testing.T) {
 			for round := range 4 {
 				inSim(t, 5, func(t *testing.T, s *sim) {
 					s.t = t
-					held := sortsOfHolders["set"](t, s.open())
+					held := sortsOfHolders["set"](s, s.open())
 					first, second := k.waits(s, s.open()), k.waits(s, s.open())
 					within(t, soon, func() {
 						var wg sync.WaitGroup
@@ -149,7 +149,7 @@ func TestCloseAndOutagesEndTheWaitingOfEverySort(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				s.t = t
-				held := sortsOfHolders["set"](t, s.open())
+				held := sortsOfHolders["set"](s, s.open())
 				closing, out := s.open(), s.open()
 				closed := []*queuer{k.waits(s, closing), k.waits(s, closing)}
 				within(t, soon, func() {
@@ -220,7 +220,7 @@ func TestASlotThatIsGivenBackWakesOneWaiter(t *testing.T) {
 		keys := slots(5)
 		var held []*redlock.Lock
 		for range keys {
-			held = append(held, mustLockAny(t, s.open(), keys))
+			held = append(held, s.must(s.open().LockAny(t.Context(), keys)))
 		}
 		var waiting []*queuer
 		for range 8 {
@@ -251,11 +251,11 @@ func TestASlotThatIsGivenBackWakesOneWaiter(t *testing.T) {
 func TestWaitersOfEverySortGoOnWhenThePilotIsLost(t *testing.T) {
 	t.Parallel()
 	for _, k := range sorts {
-		for _, how := range []string{"killed", "frozen"} {
+		for _, how := range []string{"killed", "killed and empty", "frozen"} {
 			t.Run(k.name+" "+how, func(t *testing.T) {
 				inSim(t, 5, func(t *testing.T, s *sim) {
 					s.t = t
-					held := sortsOfHolders["set"](t, s.open())
+					held := sortsOfHolders["set"](s, s.open())
 					q := k.waits(s, s.open())
 					pilot := 0
 					for i, keys := range s.allKeys() {
@@ -274,7 +274,7 @@ func TestWaitersOfEverySortGoOnWhenThePilotIsLost(t *testing.T) {
 					if how == "frozen" {
 						s.thaw(pilot)
 					} else {
-						s.restart(true, pilot)
+						s.restart(how == "killed", pilot)
 					}
 					time.Sleep(time.Minute) // entries of before end with their queue
 					s.wantClean()

@@ -51,7 +51,7 @@ func TestWhatAPilotGrantsThatMayNotVoteDoesNotCount(t *testing.T) {
 func TestAFencedSetStandsInLineWithOneThatIsNot(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
-		held := sortsOfHolders["set"](t, s.open())
+		held := sortsOfHolders["set"](s, s.open())
 		plain := all.waits(s, c)
 		fenced := all.waits(s, c, redlock.WithFencing())
 		time.Sleep(time.Second)
@@ -71,7 +71,7 @@ func TestAFencedSetStandsInLineWithOneThatIsNot(t *testing.T) {
 func TestASetThatMeetsALeaseWaits(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		s.opts = append(s.opts, redlock.WithStrict(), redlock.WithTTL(time.Minute))
-		held := sortsOfHolders["set"](t, s.open())
+		held := sortsOfHolders["set"](s, s.open())
 		q := all.waits(s, s.open())
 		time.Sleep(time.Second)
 		s.do("DEL", "a", "b")

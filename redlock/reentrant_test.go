@@ -114,20 +114,6 @@ func TestTheLastHandleReleases(t *testing.T) {
 	}
 }
 
-func TestAContextFirstAskedForAfterUnlockOfAHandleHasEnded(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		outer := mustLock(t, c, "key")
-		inner := again(t, c, outer)
-		other := again(t, c, outer)
-		unlock(t, inner)
-		wantExactly(t, context.Cause(inner.Context()), redlock.ErrUnlocked)
-		if err := errors.Join(outer.Unlock(t.Context()), other.Unlock(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 func TestAHoldThatOuterHandlesHaveLeftIsRenewedForTheInner(t *testing.T) {
 	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
@@ -192,10 +178,7 @@ func TestALostHoldDoesNotForbidAFreshLock(t *testing.T) {
 				outer := mustLock(t, c, "key", redlock.WithLease(time.Second))
 				carried := context.WithoutCancel(outer.Context())
 				time.Sleep(time.Second + lastMoment)
-				fresh, err := c.TryLock(carried, "key", opts...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				fresh := s.must(c.TryLock(carried, "key", opts...))
 				if fresh.Token() == outer.Token() {
 					t.Error("it is a handle on what was lost")
 				}
@@ -205,7 +188,7 @@ func TestALostHoldDoesNotForbidAFreshLock(t *testing.T) {
 				}
 				unlock(t, fresh)
 				// Under the context itself, which has ended, nothing is tried.
-				_, err = c.TryLock(outer.Context(), "key", opts...)
+				_, err := c.TryLock(outer.Context(), "key", opts...)
 				wantExactly(t, err, context.Canceled)
 				wantExactly(t, context.Cause(outer.Context()), redlock.ErrLost)
 				s.wantClean()
@@ -224,10 +207,7 @@ func TestAHoldFoundLostByAnInnerCallIsAcquiredAnew(t *testing.T) {
 		for _, m := range s.masters {
 			m.FlushAll()
 		}
-		fresh, err := c.Lock(carried, "key", redlock.WithReentrancy(), redlock.WithTTL(30*time.Second))
-		if err != nil {
-			t.Fatal(err)
-		}
+		fresh := s.must(c.Lock(carried, "key", redlock.WithReentrancy(), redlock.WithTTL(30*time.Second)))
 		wantExactly(t, context.Cause(outer.Context()), redlock.ErrLost)
 		if fresh.Token() == outer.Token() || fresh.Remaining() < 29*time.Second || fresh.Context().Err() != nil {
 			t.Errorf("token %q, %v left, %v", fresh.Token(), fresh.Remaining(), context.Cause(fresh.Context()))
@@ -265,35 +245,11 @@ func TestAnotherClientsContextIsNotReentrant(t *testing.T) {
 		wantExactly(t, err, redlock.ErrTaken)
 		_, err = c.TryLock(t.Context(), "key", redlock.WithReentrancy())
 		wantExactly(t, err, redlock.ErrTaken)
-		free, err := c.TryLock(l.Context(), "other key", redlock.WithReentrancy())
-		if err != nil {
-			t.Fatal(err)
-		}
+		free := s.must(c.TryLock(l.Context(), "other key", redlock.WithReentrancy()))
 		if err := errors.Join(free.Unlock(t.Context()), l.Unlock(t.Context())); err != nil {
 			t.Error(err)
 		}
 		s.wantClean()
-	})
-}
-
-func TestReentrancyMayBeTheDefaultOfAClient(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open(redlock.WithReentrancy())
-		depth := 0
-		var nested func(ctx context.Context) error
-		nested = func(ctx context.Context) error {
-			if depth++; depth == 5 {
-				return nil
-			}
-			return c.Do(ctx, "key", nested)
-		}
-		if err := c.Do(t.Context(), "key", nested); err != nil || depth != 5 {
-			t.Errorf("%d deep: %v", depth, err)
-		}
-		s.wantClean()
-		if n := s.masters[0].Commands()["SET"]; n != 1 {
-			t.Errorf("%d acquisitions", n)
-		}
 	})
 }
 
@@ -404,10 +360,7 @@ func TestHandOverIsRefusedWhileOthersShareTheHold(t *testing.T) {
 		}
 		wantExactly(t, context.Cause(ctx), redlock.ErrUnlocked)
 		wantExactly(t, inner.Unlock(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
-		l, err := c.Adopt(t.Context(), "key", token)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := s.must(c.Adopt(t.Context(), "key", token))
 		unlock(t, l)
 		s.wantClean()
 	})
@@ -482,20 +435,6 @@ func TestCloseWaitsForANestedDo(t *testing.T) {
 	})
 }
 
-func TestCloseEndsNestedHolds(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		outer := mustLock(t, c, "key")
-		inner := again(t, c, outer)
-		ctx := inner.Context()
-		_ = c.Close()
-		wantExactly(t, context.Cause(ctx), redlock.ErrLost, redlock.ErrClosed)
-		wantExactly(t, inner.Unlock(t.Context()), redlock.ErrNotHeld, redlock.ErrLost, redlock.ErrClosed)
-		wantExactly(t, outer.Unlock(t.Context()), redlock.ErrNotHeld, redlock.ErrLost, redlock.ErrClosed)
-		s.wantClean()
-	})
-}
-
 // Handles come and go from many goroutines; the key is there exactly as long as
 // one is.
 func TestAHoldMayBeSharedByManyGoroutines(t *testing.T) {
@@ -533,6 +472,20 @@ func TestAHoldMayBeSharedByManyGoroutines(t *testing.T) {
 			})
 			wg.Wait()
 			s.wantClean()
+		}
+	})
+}
+
+func TestAContextFirstAskedForAfterUnlockOfAHandleHasEnded(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		outer := mustLock(t, c, "key")
+		inner := again(t, c, outer)
+		other := again(t, c, outer)
+		unlock(t, inner)
+		wantExactly(t, context.Cause(inner.Context()), redlock.ErrUnlocked)
+		if err := errors.Join(outer.Unlock(t.Context()), other.Unlock(t.Context())); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 func TestOtherClientsKeepReadersOutAndAreKeptOut(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
-		l := mustRLock(t, c, "key")
+		l := s.must(c.RWMutex("key").RLock(t.Context()))
 		for i := range s.masters {
 			if reply := s.ask(i, "SET", "key", "foreign", "NX", "PX", 5000); reply != nil {
 				t.Errorf("master %d let a writer in: %v", i, reply)
@@ -28,7 +28,7 @@ func TestOtherClientsKeepReadersOutAndAreKeptOut(t *testing.T) {
 			t.Errorf("%v does not name the holder", err)
 		}
 		began := time.Now()
-		l = mustRLock(t, c, "key")
+		l = s.must(c.RWMutex("key").RLock(t.Context()))
 		if d := time.Since(began); d < 5*time.Second || d > 5250*time.Millisecond {
 			t.Errorf("a reader waited %v for a foreign lock of 5s", d)
 		}
@@ -39,7 +39,7 @@ func TestOtherClientsKeepReadersOutAndAreKeptOut(t *testing.T) {
 func TestAWriterIsToldOfTheReaders(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
-		a, b := mustRLock(t, c, "key", redlock.WithTTL(20*time.Second)), mustRLock(t, s.open(), "key")
+		a, b := s.must(c.RWMutex("key").RLock(t.Context(), redlock.WithTTL(20*time.Second))), s.must(s.open().RWMutex("key").RLock(t.Context()))
 		_, err := c.RWMutex("key").TryLock(t.Context())
 		wantExactly(t, err, redlock.ErrTaken)
 		h, ok := errors.AsType[*redlock.HeldError](err)
@@ -65,8 +65,8 @@ func TestACrashedReaderIsOutAtItsExpiry(t *testing.T) {
 	t.Run("others have left", func(t *testing.T) {
 		inSim(t, 5, func(t *testing.T, s *sim) {
 			c, other := s.open(), s.open()
-			long := mustRLock(t, c, "key", redlock.WithLease(time.Minute))
-			crash(t, mustRLock(t, other, "key", redlock.WithTTL(5*time.Second)))
+			long := s.must(c.RWMutex("key").RLock(t.Context(), redlock.WithLease(time.Minute)))
+			crash(t, s.must(other.RWMutex("key").RLock(t.Context(), redlock.WithTTL(5*time.Second))))
 			unlock(t, long)
 			began := time.Now()
 			l := mustLock(t, c, "key") // which no script of readers serves
@@ -80,8 +80,8 @@ func TestACrashedReaderIsOutAtItsExpiry(t *testing.T) {
 	t.Run("others stay", func(t *testing.T) {
 		inSim(t, 5, func(t *testing.T, s *sim) {
 			c := s.open()
-			stays := mustRLock(t, c, "key")
-			crashed := mustRLock(t, c, "key", redlock.WithTTL(time.Second))
+			stays := s.must(c.RWMutex("key").RLock(t.Context()))
+			crashed := s.must(c.RWMutex("key").RLock(t.Context(), redlock.WithTTL(time.Second)))
 			crash(t, crashed)
 			time.Sleep(time.Minute)
 			if n := s.readingOn("key", crashed.Token()); n != 0 {
@@ -104,44 +104,15 @@ func TestReadersExpireByTheMastersOwnClocks(t *testing.T) {
 			m.SetClockOffset(time.Duration(i-2) * 24 * time.Hour)
 		}
 		c := s.open()
-		l := mustRLock(t, c, "key")
+		l := s.must(c.RWMutex("key").RLock(t.Context()))
 		time.Sleep(time.Minute)
 		crash(t, l)
 		began := time.Now()
-		w, err := s.open().RWMutex("key").Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := s.must(s.open().RWMutex("key").Lock(t.Context()))
 		if d := time.Since(began); d < 6*time.Second || d > 10250*time.Millisecond {
 			t.Errorf("a writer got in after %v: want when the reader's TTL had passed", d)
 		}
 		unlock(t, w)
-		s.wantClean()
-	})
-}
-
-func TestManyReadersCoexist(t *testing.T) {
-	t.Parallel()
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		var locks []*redlock.Lock
-		for range 4 {
-			c := s.open()
-			for range 10 {
-				locks = append(locks, mustRLock(t, c, "key"))
-			}
-		}
-		time.Sleep(20 * time.Second)
-		for i := range s.masters {
-			if n := len(s.members(i, "key")); n != len(locks) {
-				t.Errorf("master %d has %d readers: want %d", i, n, len(locks))
-			}
-		}
-		for _, l := range locks {
-			if err := l.Verify(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		unlock(t, locks...)
 		s.wantClean()
 	})
 }
@@ -162,7 +133,7 @@ func TestLockingAgainUnderAReadersContextIsRefused(t *testing.T) {
 		plain := func(ctx context.Context, opts ...redlock.LockOption) (*redlock.Lock, error) {
 			return c.Lock(ctx, "key", opts...)
 		}
-		l := mustRLock(t, c, "key")
+		l := s.must(c.RWMutex("key").RLock(t.Context()))
 		ctx := l.Context()
 		check(ctx, "upgrade", "a reader cannot become the writer", m.Lock)
 		check(ctx, "upgrade of TryLock", "a reader cannot become the writer", m.TryLock)
@@ -176,10 +147,7 @@ func TestLockingAgainUnderAReadersContextIsRefused(t *testing.T) {
 		}
 		unlock(t, l)
 
-		w, err := m.Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := s.must(m.Lock(t.Context()))
 		check(w.Context(), "read what one writes", "already held", m.RLock)
 		check(w.Context(), "write again", "already held", m.Lock)
 		if err := w.Downgrade(t.Context()); err != nil {
@@ -187,7 +155,7 @@ func TestLockingAgainUnderAReadersContextIsRefused(t *testing.T) {
 		}
 		check(w.Context(), "upgrade after a downgrade", "a reader cannot become the writer", m.Lock)
 		unlock(t, w)
-		l, err = m.RLock(w.Context()) // which carries no hold any more, but is over
+		l, err := m.RLock(w.Context()) // which carries no hold any more, but is over
 		wantExactly(t, err, context.Canceled)
 		if l != nil {
 			t.Error("a lock beside an error")
@@ -199,7 +167,7 @@ func TestLockingAgainUnderAReadersContextIsRefused(t *testing.T) {
 func TestRAdoptTakesOverAReader(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		giver, taker := s.open(), s.open()
-		l := mustRLock(t, giver, "key")
+		l := s.must(giver.RWMutex("key").RLock(t.Context()))
 		token, err := l.HandOver()
 		if err != nil {
 			t.Fatal(err)
@@ -235,7 +203,7 @@ func TestRAdoptTakesOverAReader(t *testing.T) {
 func TestALockOfSeveralKeysIsAWriter(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
-		reader := mustRLock(t, c, "a")
+		reader := s.must(c.RWMutex("a").RLock(t.Context()))
 		_, err := c.TryLockAll(t.Context(), []string{"a", "b"})
 		wantExactly(t, err, redlock.ErrTaken)
 		if h, ok := errors.AsType[*redlock.HeldError](err); !ok || h.Key != "a" || h.Readers != 1 {
@@ -253,10 +221,7 @@ func TestALockOfSeveralKeysIsAWriter(t *testing.T) {
 		wantExactly(t, err, redlock.ErrReentrant)
 		unlock(t, reader)
 
-		all, err := c.TryLockAll(t.Context(), []string{"a", "b"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := s.must(c.TryLockAll(t.Context(), []string{"a", "b"}))
 		_, err = c.RWMutex("b").TryRLock(t.Context())
 		wantExactly(t, err, redlock.ErrTaken)
 		if err := all.Downgrade(t.Context()); err == nil || !strings.Contains(err.Error(), "only the lock of one key") {
@@ -267,34 +232,11 @@ func TestALockOfSeveralKeysIsAWriter(t *testing.T) {
 		}
 		unlock(t, all)
 
-		one, err := c.TryLockAny(t.Context(), []string{"a", "b"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := s.must(c.TryLockAny(t.Context(), []string{"a", "b"}))
 		if err := one.Downgrade(t.Context()); err != nil {
 			t.Error(err)
 		}
-		unlock(t, mustRLock(t, c, one.Key()), one)
-		s.wantClean()
-	})
-}
-
-// Close gives back what readers hold.
-func TestCloseReleasesReaders(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		l := mustRLock(t, c, "key")
-		w := mustRLock(t, c, "turned")
-		unlock(t, w)
-		w, err := c.RWMutex("turned").Lock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Downgrade(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		_ = c.Close()
-		wantReason(t, context.Cause(l.Context()), redlock.ReasonClosed)
+		unlock(t, s.must(c.RWMutex(one.Key()).RLock(t.Context())), one)
 		s.wantClean()
 	})
 }
@@ -305,11 +247,11 @@ func TestNoWriterGetsInBesideAReaderWhoseMastersClocksWereSetBack(t *testing.T) 
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		longest := redlock.WithMaxTTL(10 * time.Second)
 		c, other := s.open(longest), s.open(longest)
-		reader := mustRLock(t, c, "key", redlock.WithTTL(10*time.Second))
+		reader := s.must(c.RWMutex("key").RLock(t.Context(), redlock.WithTTL(10*time.Second)))
 		for _, m := range s.masters {
 			m.SetClockOffset(-100 * time.Millisecond)
 		}
-		beside := mustRLock(t, other, "key", redlock.WithTTL(time.Second)) // its script judges the set
+		beside := s.must(other.RWMutex("key").RLock(t.Context(), redlock.WithTTL(time.Second))) // its script judges the set
 		unlock(t, beside)
 		_, err := other.TryLock(t.Context(), "key")
 		wantExactly(t, err, redlock.ErrTaken)
@@ -331,12 +273,12 @@ func TestNoWriterGetsInBesideAReaderWhoseMastersClocksWereSetBack(t *testing.T) 
 func TestAReaderThatCrashedIsOutAfterTheLongestTTLThoughClocksWereSetBack(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		longest := redlock.WithMaxTTL(10 * time.Second)
-		crash(t, mustRLock(t, s.open(longest), "key", redlock.WithTTL(10*time.Second)))
+		crash(t, s.must(s.open(longest).RWMutex("key").RLock(t.Context(), redlock.WithTTL(10*time.Second))))
 		for _, m := range s.masters {
 			m.SetClockOffset(-time.Hour)
 		}
 		c := s.open(longest)
-		unlock(t, mustRLock(t, c, "key", redlock.WithTTL(time.Second)))
+		unlock(t, s.must(c.RWMutex("key").RLock(t.Context(), redlock.WithTTL(time.Second))))
 		within(t, 10*time.Second+10*time.Millisecond, func() { unlock(t, mustLock(t, c, "key")) })
 		s.wantClean()
 	})

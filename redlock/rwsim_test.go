@@ -2,7 +2,6 @@ package redlock_test
 
 import (
 	"testing"
-	"testing/synctest"
 
 	"github.com/gomodule/redigo/redis"
 
@@ -37,18 +36,6 @@ func (s *sim) readingOn(key, token string) (n int) {
 		}
 	}
 	return n
-}
-
-// mustRLock acquires for reading or ends the test, and lets the masters execute
-// what the decision did not wait for.
-func mustRLock(t *testing.T, c *redlock.Client, key string, opts ...redlock.LockOption) *redlock.Lock {
-	t.Helper()
-	l, err := c.RWMutex(key).RLock(t.Context(), opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	synctest.Wait()
-	return l
 }
 
 // crash ends a hold as a crash would: nothing renews it, nothing releases it.

@@ -39,7 +39,7 @@ func (s *sim) wantNoQueues(key string) {
 	s.t.Helper()
 	synctest.Wait()
 	for i := range s.masters {
-		if n := s.ask(i, "EXISTS", key, intentKey(key), readersQueue(key), "redquorum:q:1:{"+key+"}"); n != int64(0) {
+		if n := s.ask(i, "EXISTS", key, intentKey(key), readersQueue(key), queueKey(key)); n != int64(0) {
 			s.t.Errorf("%v keys are left on master %d", n, i)
 		}
 	}
@@ -94,34 +94,6 @@ func TestAWritersReleaseWakesAllReadersInOneGo(t *testing.T) {
 	}
 }
 
-// Also where what is released is the writer of several keys, or one of several.
-func TestTheReleaseOfASetAndOfASlotWakesReaders(t *testing.T) {
-	for name, acquire := range map[string]func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error){
-		"set": func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
-			return c.LockAll(ctx, []string{"other", "key"})
-		},
-		"slot": func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
-			return c.LockAny(ctx, []string{"key"})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inSim(t, 5, func(t *testing.T, s *sim) {
-				held, err := acquire(t.Context(), s.open())
-				if err != nil {
-					t.Fatal(err)
-				}
-				readers := []*queuer{s.reads(s.open(), "key"), s.reads(s.open(), "key")}
-				time.Sleep(10 * time.Second)
-				mustAllHaveAtOnce(t, func() { unlock(t, held) }, readers...)
-				for _, q := range readers {
-					unlock(t, q.lock)
-				}
-				s.wantClean()
-			})
-		})
-	}
-}
-
 func TestTheLastReadersReleaseWakesTheWriterAndNoEarlierOne(t *testing.T) {
 	for name, test := range map[string]struct {
 		open []redlock.Option
@@ -134,7 +106,7 @@ func TestTheLastReadersReleaseWakesTheWriterAndNoEarlierOne(t *testing.T) {
 			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 				var in []*redlock.Lock
 				for range 3 {
-					in = append(in, mustRLock(t, s.open(test.open...), "key", test.lock...))
+					in = append(in, s.must(s.open(test.open...).RWMutex("key").RLock(t.Context(), test.lock...)))
 				}
 				writer := s.writes(s.open(test.open...), "key", test.lock...)
 				time.Sleep(10 * time.Second)
@@ -152,29 +124,12 @@ func TestTheLastReadersReleaseWakesTheWriterAndNoEarlierOne(t *testing.T) {
 	}
 }
 
-// Two that release in the same instant: one of them is the last at the pilot.
-func TestReadersThatReleaseTogetherWakeTheWriter(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		one, two := mustRLock(t, s.open(), "key"), mustRLock(t, s.open(), "key")
-		writer := s.writes(s.open(), "key")
-		time.Sleep(10 * time.Second)
-		mustAllHaveAtOnce(t, func() {
-			var both sync.WaitGroup
-			both.Go(func() { _ = one.Unlock(t.Context()) })
-			both.Go(func() { _ = two.Unlock(t.Context()) })
-			both.Wait()
-		}, writer)
-		unlock(t, writer.lock)
-		s.wantClean()
-	})
-}
-
 // The order is phase-fair: readers that come behind a writer wait for it; when a writer
 // releases, all readers that wait then go before the next writer, and that one before all
 // readers that come later.
 func TestPhasesOfReadersAndWritersAlternate(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
-		reading := mustRLock(t, s.open(), "key")
+		reading := s.must(s.open().RWMutex("key").RLock(t.Context()))
 		first, second := s.writes(s.open(), "key"), s.writes(s.open(), "key")
 		var behind []*queuer
 		for range 3 {
@@ -276,34 +231,10 @@ func TestNeitherReadersNorWritersStarve(t *testing.T) {
 	})
 }
 
-// A stream of writers lets readers in after each of them.
-func TestAStreamOfWritersDoesNotStarveReaders(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		held := mustLock(t, s.open(), "key")
-		var writers []*queuer
-		for range 4 {
-			writers = append(writers, s.writes(s.open(), "key"))
-			time.Sleep(time.Millisecond)
-		}
-		for i, next := range writers {
-			reader := s.reads(s.open(), "key")
-			time.Sleep(time.Second)
-			mustAllHaveAtOnce(t, func() { unlock(t, held) }, reader)
-			if next.has() {
-				t.Fatalf("writer %d is in beside a reader", i)
-			}
-			mustAllHaveAtOnce(t, func() { unlock(t, reader.lock) }, next)
-			held = next.lock
-		}
-		unlock(t, held)
-		s.wantClean()
-	})
-}
-
 // Nobody releases anything then.
 func TestAWriterThatGivesUpWakesTheReadersThatItKeptOut(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
-		reading := mustRLock(t, s.open(), "key")
+		reading := s.must(s.open().RWMutex("key").RLock(t.Context()))
 		writer := s.writes(s.open(), "key")
 		readers := []*queuer{s.reads(s.open(), "key"), s.reads(s.open(), "key")}
 		time.Sleep(5 * time.Second)
@@ -353,41 +284,6 @@ func TestAWriterThatBecomesAReaderWakesReaders(t *testing.T) {
 		unlock(t, late.lock)
 		s.wantClean()
 	})
-}
-
-func TestReadersThatGiveUpLeaveNoEntry(t *testing.T) {
-	for name, end := range map[string]func(q *queuer){
-		"cancel": func(q *queuer) { q.cancel() },
-		"close":  func(q *queuer) { _ = q.c.Close() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			inSim(t, 5, func(t *testing.T, s *sim) {
-				held := mustLock(t, s.open(), "key")
-				c := s.open()
-				one, two, stays := s.reads(c, "key"), s.reads(c, "key"), s.reads(s.open(), "key")
-				time.Sleep(time.Second)
-				end(one)
-				<-one.done
-				if name == "cancel" {
-					synctest.Wait()
-					if n := s.waitingToRead("key"); n != 2 {
-						t.Errorf("%d entries: want that of the client of which one waits on, and the other's", n)
-					}
-					end(two)
-				}
-				<-two.done
-				if synctest.Wait(); name == "cancel" {
-					if n := s.waitingToRead("key"); n != 1 {
-						t.Errorf("%d entries: want the other's", n)
-					}
-				}
-				mustAllHaveAtOnce(t, func() { unlock(t, held) }, stays)
-				unlock(t, stays.lock)
-				time.Sleep(31 * time.Second) // a closed client's entry expires where nobody removes it
-				s.wantClean()
-			})
-		})
-	}
 }
 
 // A reader that was called and does not come holds the next writer off for the grace at
@@ -442,37 +338,13 @@ func TestReadersThatNobodyWakesLookForThemselves(t *testing.T) {
 		s.do("DEL", "key")
 		within(t, 250*time.Millisecond, func() { unlock(t, reader.mustHave(t)) })
 		// Its own release by its readers' set alone: the writer looks.
-		reading := mustRLock(t, s.open(), "key")
+		reading := s.must(s.open().RWMutex("key").RLock(t.Context()))
 		writer := s.writes(s.open(), "key")
 		time.Sleep(time.Second)
 		s.do("DEL", "key")
 		within(t, 250*time.Millisecond, func() { unlock(t, writer.mustHave(t)) })
 		_ = reading.Unlock(t.Context())
 		s.wantClean()
-	})
-}
-
-// When the pilot is lost those who wait find another one, and get in.
-func TestReadersGoOnWhenThePilotIsLost(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		pilot := s.pilotOf("key")
-		held := mustLock(t, s.open(), "key")
-		var readers []*queuer
-		for range 3 {
-			readers = append(readers, s.reads(s.open(), "key"))
-		}
-		time.Sleep(time.Second)
-		s.kill(pilot)
-		time.Sleep(2 * time.Second)
-		within(t, 500*time.Millisecond, func() {
-			_ = held.Unlock(t.Context())
-			for _, q := range readers {
-				q.mustHave(t)
-			}
-		})
-		for _, q := range readers {
-			_ = q.lock.Unlock(t.Context())
-		}
 	})
 }
 
@@ -487,6 +359,23 @@ func TestAStrangeQueueOfReadersIsNoObstacle(t *testing.T) {
 		unlock(t, writer.lock)
 		within(t, 3*time.Second, func() { unlock(t, reader.mustHave(t)) })
 		s.do("DEL", readersQueue("key"))
+		s.wantClean()
+	})
+}
+
+// Two that release in the same instant: one of them is the last at the pilot.
+func TestReadersThatReleaseTogetherWakeTheWriter(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		one, two := s.must(s.open().RWMutex("key").RLock(t.Context())), s.must(s.open().RWMutex("key").RLock(t.Context()))
+		writer := s.writes(s.open(), "key")
+		time.Sleep(10 * time.Second)
+		mustAllHaveAtOnce(t, func() {
+			var both sync.WaitGroup
+			both.Go(func() { _ = one.Unlock(t.Context()) })
+			both.Go(func() { _ = two.Unlock(t.Context()) })
+			both.Wait()
+		}, writer)
+		unlock(t, writer.lock)
 		s.wantClean()
 	})
 }

@@ -502,7 +502,7 @@ func TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn(t *testing.
 			t.Run(k.name+" "+test.how, func(t *testing.T) {
 				inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 					if k.name == reader.name {
-						beside := mustRLock(t, s.open(), "a", redlock.WithLease(time.Minute))
+						beside := s.must(s.open().RWMutex("a").RLock(t.Context(), redlock.WithLease(time.Minute)))
 						defer func() { _ = beside.Unlock(t.Context()) }() // it may have lost its quorum
 					}
 					l := s.must(k.lock(s.open(), t.Context(), ab, redlock.WithLease(10*time.Second)))

@@ -38,18 +38,12 @@ func TestStrictLocksOfAllSortsAreKeptAndLeaveNothingBehind(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithStrict())
 		l := mustLock(t, c, "key")
-		all, err := c.LockAll(t.Context(), []string{"a", "b"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := s.must(c.LockAll(t.Context(), []string{"a", "b"}))
 		slot, err := c.LockAny(t.Context(), []string{"x", "y", "z"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		reader, err := c.RWMutex("rw").RLock(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		reader := s.must(c.RWMutex("rw").RLock(t.Context()))
 		turned := mustLock(t, c, "turned")
 		if err := turned.Downgrade(t.Context()); err != nil {
 			t.Fatal(err)
@@ -69,33 +63,6 @@ func TestStrictLocksOfAllSortsAreKeptAndLeaveNothingBehind(t *testing.T) {
 			unlock(t, l)
 		}
 		s.wantClean()
-	})
-}
-
-func TestStrictHandsOverInTheQueue(t *testing.T) {
-	t.Parallel()
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		held := mustLock(t, s.open(redlock.WithStrict()), "key", redlock.WithFencing())
-		var waiting []*queuer
-		for range 4 {
-			waiting = append(waiting, s.queue(s.open(redlock.WithStrict()), "key", redlock.WithFencing()))
-			time.Sleep(time.Millisecond)
-		}
-		for _, q := range waiting {
-			time.Sleep(10 * time.Second)
-			within(t, soon, func() {
-				unlock(t, held)
-				if !q.has() {
-					t.Fatal("not woken")
-				}
-			})
-			if q.lock.Fence() <= held.Fence() {
-				t.Errorf("token %d after %d", q.lock.Fence(), held.Fence())
-			}
-			held = q.lock
-		}
-		unlock(t, held)
-		s.wantNoLocks()
 	})
 }
 
@@ -195,11 +162,7 @@ func TestACorrectedJumpLetsNobodyIn(t *testing.T) {
 		_ = writer.Unlock(t.Context())
 		synctest.Wait()
 
-		reader, err := a.RWMutex("key").RLock(t.Context(), redlock.WithLease(10*time.Second))
-		if err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
+		reader := s.must(a.RWMutex("key").RLock(t.Context(), redlock.WithLease(10*time.Second)))
 		jump()
 		_, err = b.TryLock(t.Context(), "key")
 		wantExactly(t, err, redlock.ErrTaken)

@@ -190,7 +190,7 @@ var levels = map[string][]redlock.Option{
 
 // handOvers are a holder of "a", whose first lock is given back, and who waits for that.
 var handOvers = map[string]struct {
-	hold func(t *testing.T, c *redlock.Client) []*redlock.Lock
+	hold func(s *sim, c *redlock.Client) []*redlock.Lock
 	wait sort
 }{
 	"one to one":    {holdA, one},
@@ -201,8 +201,8 @@ var handOvers = map[string]struct {
 	"set to a slot": {sortsOfHolders["set"], slot},
 }
 
-func holdA(t *testing.T, c *redlock.Client) []*redlock.Lock {
-	return []*redlock.Lock{mustLock(t, c, "a")}
+func holdA(s *sim, c *redlock.Client) []*redlock.Lock {
+	return []*redlock.Lock{mustLock(s.t, c, "a")}
 }
 
 func TestAHandOverTakesTwoRoundTrips(t *testing.T) {
@@ -211,7 +211,7 @@ func TestAHandOverTakesTwoRoundTrips(t *testing.T) {
 			t.Run(level+", "+name, func(t *testing.T) {
 				inFarSim(t, 5, func(t *testing.T, s *sim) {
 					s.opts, s.t = append(s.opts, opts...), t
-					held := handOver.hold(t, s.openReady())
+					held := handOver.hold(s, s.openReady())
 					q := s.ready(handOver.wait.waits(s, s.openReady()))
 					began := time.Now()
 					unlock(t, held[0])

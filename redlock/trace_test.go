@@ -131,10 +131,7 @@ func TestATraceIsToldTheLifeOfALockInOrder(t *testing.T) {
 		c := s.open(redlock.WithTrace(n.trace()), redlock.WithTTL(9*time.Second), redlock.WithRenewal(redlock.Renewal{MaxCount: 1}))
 		caller := context.WithValue(t.Context(), callerMark{}, "me")
 
-		l, err := c.Lock(caller, "key")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := s.must(c.Lock(caller, "key"))
 		wantTold(t, n,
 			"begin lock key[] once=false caller me",
 			"held key token=true caller me call 1",
@@ -213,10 +210,7 @@ func TestAHoldHasOneBeginningAndOneEndForAllHandles(t *testing.T) {
 		c := s.open(redlock.WithTrace(n.trace()))
 		outer := mustLock(t, c, "key")
 		n.take()
-		inner, err := c.Lock(outer.Context(), "key", redlock.WithReentrancy())
-		if err != nil {
-			t.Fatal(err)
-		}
+		inner := s.must(c.Lock(outer.Context(), "key", redlock.WithReentrancy()))
 		_ = outer.Unlock(t.Context())
 		_ = inner.Unlock(t.Context())
 		wantTold(t, n,

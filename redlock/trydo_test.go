@@ -3,9 +3,7 @@ package redlock_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redquorum/redquorum/redlock"
@@ -121,46 +119,6 @@ func TestTryDoOfAKeyThatTheContextHoldsIsReentrant(t *testing.T) {
 		if ran, err := nested(redlock.WithReentrancy()); err != nil || !ran {
 			t.Errorf("with reentrancy: %v, ran: %v", err, ran)
 		}
-		s.wantClean()
-	})
-}
-
-func TestNoTwoFunctionsOfTryDoRunAtOnce(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		clients := []*redlock.Client{s.open(), s.open(), s.open()}
-		var mu sync.Mutex
-		running, ran, skipped := 0, 0, 0
-		var wg sync.WaitGroup
-		for i := range 30 {
-			wg.Go(func() {
-				time.Sleep(time.Duration(i) * 5 * time.Millisecond)
-				err := clients[i%3].TryDo(t.Context(), "key", func(context.Context) error {
-					mu.Lock()
-					running++
-					ran++
-					if running > 1 {
-						t.Error("two at once")
-					}
-					mu.Unlock()
-					time.Sleep(22 * time.Millisecond)
-					mu.Lock()
-					running--
-					mu.Unlock()
-					return nil
-				})
-				if err != nil {
-					wantExactly(t, err, redlock.ErrTaken)
-					mu.Lock()
-					skipped++
-					mu.Unlock()
-				}
-			})
-		}
-		wg.Wait()
-		if ran < 2 || skipped < 2 || ran+skipped != 30 {
-			t.Errorf("%d ran and %d were skipped of 30", ran, skipped)
-		}
-		synctest.Wait()
 		s.wantClean()
 	})
 }

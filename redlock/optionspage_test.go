@@ -2,11 +2,6 @@ package redlock_test
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -28,12 +23,8 @@ var optionRow = regexp.MustCompile("^\\| `((?:redlock|pool)\\.With\\w+)\\([^`]*\
 // section that the option stands in, then the option.
 func optionRows(t *testing.T) map[string][]string {
 	t.Helper()
-	text, err := os.ReadFile(optionsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
 	rows, section := make(map[string][]string), ""
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(read(t, optionsPage)) {
 		line = strings.TrimSpace(line)
 		if title, ok := strings.CutPrefix(line, "## "); ok {
 			section = title
@@ -56,48 +47,21 @@ func optionRows(t *testing.T) map[string][]string {
 	return rows
 }
 
-// exportedOptions are the functions of a package that make options, with the name of
-// the type that they return.
-func exportedOptions(t *testing.T, folder string) map[string]string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	options := make(map[string]string)
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range file.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok || f.Recv != nil || !strings.HasPrefix(f.Name.Name, "With") || f.Type.Results.NumFields() != 1 {
-				continue
-			}
-			if result, ok := f.Type.Results.List[0].Type.(*ast.Ident); ok && strings.HasSuffix(result.Name, "Option") {
-				options[f.Name.Name] = result.Name
-			}
-		}
-	}
-	return options
-}
-
 // The page of options has a row for every option, in the section for its type, and
 // no other row.
 func TestOptionsPageHasEveryOption(t *testing.T) {
 	rows := optionRows(t)
 	for _, p := range []struct {
-		name, folder string
-		sections     map[string]string // by the type of the option
+		name     string
+		sections map[string]string // by the type of the option
 	}{
-		{"redlock", ".", map[string]string{"Option": "For a client", "LockOption": "For a client or a call"}},
-		{"pool", "../pool", map[string]string{"Option": "For the pool"}},
+		{"redlock", map[string]string{"Option": "For a client", "LockOption": "For a client or a call"}},
+		{"pool", map[string]string{"Option": "For the pool"}},
 	} {
-		options := exportedOptions(t, p.folder)
+		options := make(map[string]string) // with the type that they return
+		for _, found := range exportedNames(t, p.name, `func (With\w+)\(.* (\w*Option)$`) {
+			options[found[1]] = found[2]
+		}
 		if len(options) < 10 {
 			t.Errorf("%s: %d options are found: too few to be all", p.name, len(options))
 		}

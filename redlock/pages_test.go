@@ -18,11 +18,7 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 	pages := pagesOf(t, "..")
 	links := 0
 	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, found := range link.FindAllStringSubmatch(string(text), -1) {
+		for _, found := range link.FindAllStringSubmatch(read(t, page), -1) {
 			target := found[1]
 			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
 				continue
@@ -49,12 +45,8 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 // The index names every page, so that none is found by chance alone.
 func TestIndexHasEveryPage(t *testing.T) {
 	const index = "../docs/README.md"
-	text, err := os.ReadFile(index)
-	if err != nil {
-		t.Fatal(err)
-	}
 	named := make(map[string]bool)
-	for _, found := range link.FindAllStringSubmatch(string(text), -1) {
+	for _, found := range link.FindAllStringSubmatch(read(t, index), -1) {
 		file, _, _ := strings.Cut(found[1], "#")
 		named[filepath.Join(filepath.Dir(index), file)] = true
 	}
@@ -91,11 +83,7 @@ func pagesOf(t *testing.T, folder string) []string {
 // names of headings.
 func hasSection(t *testing.T, page, name string) bool {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(read(t, page)) {
 		title, ok := strings.CutPrefix(strings.TrimLeft(strings.TrimSpace(line), "#"), " ")
 		if !ok || !strings.HasPrefix(line, "#") {
 			continue

@@ -11,21 +11,13 @@ import (
 
 // The README's program compiles, and its heart is the package's Example.
 func TestTheReadmesProgramCompilesAndIsTheExample(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, program, ok := strings.Cut(string(readme), "```go\n")
+	_, program, ok := strings.Cut(read(t, "../README.md"), "```go\n")
 	if !ok {
 		t.Fatal("there is no Go program")
 	}
 	program, _, _ = strings.Cut(program, "```")
 
-	example, err := os.ReadFile("example_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, body, _ := strings.Cut(string(example), "func Example() {")
+	_, body, _ := strings.Cut(read(t, "example_test.go"), "func Example() {")
 	_, body, _ = strings.Cut(body, "defer client.Close()\n")
 	body, _, ok = strings.Cut(body, "\t// Output:")
 	if !ok || !strings.Contains(program, body) {
@@ -60,11 +52,7 @@ func TestTheReadmesProgramCompilesAndIsTheExample(t *testing.T) {
 // The README's rates are those of BENCHMARKS.md, which make bench writes.
 func TestTheReadmesRatesAreThoseOfTheBenchmarks(t *testing.T) {
 	rows := func(file, heading string) [][]string {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, section, ok := strings.Cut(string(text), "\n## "+heading+"\n")
+		_, section, ok := strings.Cut(read(t, file), "\n## "+heading+"\n")
 		if !ok {
 			t.Fatalf("%s has no section %q", file, heading)
 		}
@@ -100,30 +88,12 @@ func TestTheReadmesRatesAreThoseOfTheBenchmarks(t *testing.T) {
 }
 
 // What is measured stands in BENCHMARKS.md, and the pages link to it there.
-func TestLinksToTheBenchmarksLeadToASection(t *testing.T) {
-	text, err := os.ReadFile("../BENCHMARKS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sections := make(map[string]bool)
-	for line := range strings.Lines(string(text)) {
-		if title, ok := strings.CutPrefix(strings.TrimSpace(line), "## "); ok {
-			sections[strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(title), ",", ""), " ", "-")] = true
-		}
-	}
+func TestOnlyTheBenchmarksSayWhatHeldLocksCost(t *testing.T) {
 	links := 0
 	for _, page := range append(pagesOf(t, "../docs"), "../README.md") {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, rest := range strings.Split(string(text), "BENCHMARKS.md#")[1:] {
-			section, _, _ := strings.Cut(rest, ")")
-			if links++; !sections[section] {
-				t.Errorf("%s links to the section %q, which there is not", page, section)
-			}
-		}
-		if strings.Contains(string(text), "of a core") || strings.Contains(string(text), "of one core,") {
+		text := read(t, page)
+		links += strings.Count(text, "BENCHMARKS.md#") // TestLinksOfThePagesLeadSomewhere follows them
+		if strings.Contains(text, "of a core") || strings.Contains(text, "of one core,") {
 			t.Errorf("%s says itself what held locks cost: want a link to BENCHMARKS.md", page)
 		}
 	}

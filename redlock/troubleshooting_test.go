@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -105,12 +104,8 @@ func TestTroubleshootingHasTheTextsOfTheErrors(t *testing.T) {
 // troubleshootingRows are the texts in the first column of the page's tables.
 func troubleshootingRows(t *testing.T) []string {
 	t.Helper()
-	page, err := os.ReadFile(troubleshooting)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var rows []string
-	for _, found := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(string(page), -1) {
+	for _, found := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(read(t, troubleshooting), -1) {
 		rows = append(rows, found[1])
 	}
 	if len(rows) < 50 {

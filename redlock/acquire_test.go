@@ -243,28 +243,6 @@ func TestAQuorumWithoutValidityLeftIsNoQuorum(t *testing.T) {
 	})
 }
 
-// A master that hangs for longer than the stall limit loses its connection: the
-// old one is killed before the new one serves, so what was under way on it is
-// gone, and the release is sent again.
-func TestNothingIsLeftAfterAMasterHungBeyondTheStallLimit(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		s.freeze(4)
-		l := mustLock(t, c, "key")
-		unlock(t, l)
-		time.Sleep(4 * time.Second)
-		if m := c.Masters(t.Context())[4]; m.Connected || m.Err == nil {
-			t.Errorf("a master that answers nothing for 4s is %+v", m)
-		}
-		s.thaw(4)
-		time.Sleep(3 * time.Second)
-		s.wantClean()
-		if m := c.Masters(t.Context())[4]; !m.Connected {
-			t.Errorf("not back: %v", m.Err)
-		}
-	})
-}
-
 // Whoever competes with himself should not look for a neighbour.
 func TestTheErrorSaysThatAnotherCallOfThisClientHasTheLock(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
@@ -291,21 +269,6 @@ func TestTheErrorSaysThatAnotherCallOfThisClientHasTheLock(t *testing.T) {
 	})
 }
 
-func TestBeforeTheFirstConnectionCallsWaitForIt(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c, err := redlock.Open(s.cluster.URLs(), redlock.WithPool(pool.WithDialer(s.cluster.Dialer())))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		l, err := c.TryLock(t.Context(), "key") // no Ready, no wait
-		if err != nil {
-			t.Fatal(err)
-		}
-		unlock(t, l)
-	})
-}
-
 // Two tokens of one client share its xid, and nothing else.
 func TestEveryAttemptHasAFreshToken(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
@@ -319,17 +282,5 @@ func TestEveryAttemptHasAFreshToken(t *testing.T) {
 			seen[l.Token()] = true
 			unlock(t, l)
 		}
-	})
-}
-
-func TestTheHolderIsNamedToThoseItKeepsOut(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		l := mustLock(t, s.open(redlock.WithOwner("invoice-worker")), "key", redlock.WithTTL(20*time.Second))
-		_, err := s.open().TryLock(t.Context(), "key")
-		h, ok := errors.AsType[*redlock.HeldError](err)
-		if !ok || h.Owner != "invoice-worker" || h.Token != l.Token() || h.Type != "string" || h.TTL < 19*time.Second {
-			t.Errorf("holder is described as %+v", h)
-		}
-		unlock(t, l)
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redquorum/redquorum/pool"
@@ -258,24 +257,6 @@ func TestCloseInTheMiddleOfEverythingLeavesNothing(t *testing.T) {
 			}
 			wg.Wait()
 			f.atOnce("no key is left", func() bool { return len(f.keys()) == 0 })
-		}
-	})
-}
-
-// What a failed attempt left to roll back is still sent when the program stops
-// right after it.
-func TestCloseLetsRollbacksOut(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		for i := range 3 {
-			_ = s.masters[i].Set("key", "other", time.Hour)
-		}
-		_, err := c.TryLock(t.Context(), "key")
-		wantExactly(t, err, redlock.ErrTaken)
-		_ = c.Close()
-		synctest.Wait()
-		if n := len(s.leftovers()); n != 3 {
-			t.Errorf("keys left: %q", s.leftovers())
 		}
 	})
 }

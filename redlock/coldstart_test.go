@@ -92,24 +92,16 @@ func TestTheFirstLockTakesTwoRoundTrips(t *testing.T) {
 
 // What has another command, or compares clocks, waits until the masters are judged.
 func TestTheFirstLockOfAnotherKindTakesThreeRoundTrips(t *testing.T) {
-	for name, lock := range map[string]func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error){
-		"fenced": func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
-			return c.Lock(ctx, "key", redlock.WithFencing())
-		},
-		"several": func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
-			return c.LockAll(ctx, []string{"key", "another"})
-		},
-		"one of several": func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
-			return c.LockAny(ctx, []string{"key", "another"})
-		},
-		"read": func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
-			return c.RWMutex("key").RLock(ctx)
-		},
+	for name, test := range map[string]struct {
+		sort
+		opts []redlock.LockOption
+	}{
+		"fenced": {one, []redlock.LockOption{redlock.WithFencing()}}, "several": {all, nil}, "one of several": {slot, nil}, "read": {reader, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inColdSim(t, 5, func(t *testing.T, s *sim) {
 				c, began := s.guarded(), time.Now()
-				l, err := lock(t.Context(), c)
+				l, err := test.lock(c, t.Context(), ab, test.opts...)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -118,7 +110,7 @@ func TestTheFirstLockOfAnotherKindTakesThreeRoundTrips(t *testing.T) {
 				}
 				unlock(t, l)
 				time.Sleep(time.Second)
-				s.wantRolledBack("key")
+				s.wantRolledBack("a")
 			})
 		})
 	}

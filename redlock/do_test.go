@@ -13,28 +13,35 @@ import (
 
 var errWork = errors.New("the work failed")
 
+// dos are the calls that run a function under a lock.
+var dos = map[string]func(c *redlock.Client, ctx context.Context, key string, fn func(context.Context) error, opts ...redlock.LockOption) error{
+	"Do": (*redlock.Client).Do, "TryDo": (*redlock.Client).TryDo,
+}
+
 func TestDoRunsUnderTheLockAndReleasesIt(t *testing.T) {
 	onEach(t, 5, func(t *testing.T, f *fleet) {
 		c := f.open()
 		type caller struct{}
 		ctx := context.WithValue(t.Context(), caller{}, "the caller's value")
 		for _, result := range []error{nil, errWork} {
-			ran := false
-			err := c.Do(ctx, "key", func(ctx context.Context) error {
-				ran = true
-				l, ok := redlock.FromContext(ctx)
-				if !ok || l.Key() != "key" || l.Remaining() <= 0 || f.holders("key", l.Token()) < 3 {
-					t.Error("the lock is not held in fn")
+			for name, do := range dos {
+				ran := false
+				err := do(c, ctx, "key", func(ctx context.Context) error {
+					ran = true
+					l, ok := redlock.FromContext(ctx)
+					if !ok || l.Key() != "key" || l.Remaining() <= 0 || f.holders("key", l.Token()) < 3 {
+						t.Error("the lock is not held in fn")
+					}
+					if ctx.Value(caller{}) != "the caller's value" {
+						t.Error("the caller's values do not reach fn")
+					}
+					return result
+				})
+				if !ran || !errors.Is(err, result) || result == nil && err != nil {
+					t.Errorf("%s ran it: %v, error %v: want %v", name, ran, err, result)
 				}
-				if ctx.Value(caller{}) != "the caller's value" {
-					t.Error("the caller's values do not reach fn")
-				}
-				return result
-			})
-			if !ran || !errors.Is(err, result) || result == nil && err != nil {
-				t.Errorf("ran: %v, error %v: want %v", ran, err, result)
+				f.wantFree("key") // so it does not keep out the next
 			}
-			f.wantFree("key")
 		}
 	})
 }
@@ -46,21 +53,23 @@ func TestDoHidesTheKindOfAnInnerAcquisition(t *testing.T) {
 		c, other := f.open(), f.open()
 		inner := f.lock(other, "inner")
 		for _, join := range []error{nil, context.Canceled} {
-			err := c.Do(t.Context(), "outer", func(ctx context.Context) error {
-				_, err := c.TryLock(ctx, "inner")
-				wantExactly(t, err, redlock.ErrTaken)
-				if join != nil {
-					err = fmt.Errorf("%w, and %w", err, join)
+			for _, do := range dos {
+				err := do(c, t.Context(), "outer", func(ctx context.Context) error {
+					_, err := c.TryLock(ctx, "inner")
+					wantExactly(t, err, redlock.ErrTaken)
+					if join != nil {
+						err = fmt.Errorf("%w, and %w", err, join)
+					}
+					return err
+				})
+				if join == nil {
+					wantExactly(t, err)
+				} else {
+					wantExactly(t, err, join)
 				}
-				return err
-			})
-			if join == nil {
-				wantExactly(t, err)
-			} else {
-				wantExactly(t, err, join)
-			}
-			if q, ok := errors.AsType[*redlock.QuorumError](err); !ok || q.Key != "inner" {
-				t.Errorf("%v has lost its facts", err)
+				if q, ok := errors.AsType[*redlock.QuorumError](err); !ok || q.Key != "inner" {
+					t.Errorf("%v has lost its facts", err)
+				}
 			}
 		}
 		ran := false

@@ -84,50 +84,6 @@ func wantReason(t *testing.T, err error, want redlock.Reason) {
 	}
 }
 
-func TestALockIsRenewedUntilUnlock(t *testing.T) {
-	t.Parallel()
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		var mu sync.Mutex
-		var renewals []time.Time
-		c := s.open(redlock.WithTrace(&redlock.Trace{Renewal: func(i redlock.RenewalInfo) {
-			mu.Lock()
-			defer mu.Unlock()
-			renewals = append(renewals, time.Now())
-			if i.Err != nil || i.Count != len(renewals) {
-				t.Errorf("renewal %d: %+v", len(renewals), i)
-			}
-		}}))
-		l := mustLock(t, c, "key", redlock.WithTTL(9*time.Second))
-		began := time.Now()
-		time.Sleep(5 * time.Minute)
-		if err := l.Context().Err(); err != nil {
-			t.Fatal(err)
-		}
-		mu.Lock()
-		// Every third of the TTL, up to a tenth of that earlier.
-		if n := len(renewals); n < 100 || n > 112 {
-			t.Errorf("%d renewals in 5 minutes", n)
-		}
-		last := began
-		for _, at := range renewals {
-			if d := at.Sub(last); d < 2700*time.Millisecond || d > 3*time.Second {
-				t.Errorf("a renewal came %v after the one before", d)
-			}
-			last = at
-		}
-		renewed := len(renewals)
-		mu.Unlock()
-		unlock(t, l)
-		time.Sleep(time.Minute)
-		mu.Lock()
-		defer mu.Unlock()
-		if len(renewals) != renewed {
-			t.Errorf("%d renewals after Unlock", len(renewals)-renewed)
-		}
-		s.wantClean()
-	})
-}
-
 func TestRenewalIsBounded(t *testing.T) {
 	const ttl = 900 * time.Millisecond
 	for _, test := range []struct {
@@ -339,23 +295,6 @@ func TestAMasterThatLostTheKeyDoesNotCountTowardsTheExtensionThatSetsItAgain(t *
 	})
 }
 
-func TestAnExtensionIsNeverSetOverAnotherHolder(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		l := mustLock(t, s.open(), "key")
-		_ = s.masters[0].Set("key", "other", time.Minute)
-		if err := l.Extend(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if v, _ := s.masters[0].Get("key"); v != "other" {
-			t.Errorf("the other's key is %q now", v)
-		}
-		unlock(t, l)
-		if v, _ := s.masters[0].Get("key"); v != "other" {
-			t.Errorf("the other's key is %q after Unlock", v)
-		}
-	})
-}
-
 // A master may keep the key for longer than this extension asks for: it is not
 // shortened, or a late extension would do harm.
 func TestAnExtensionNeverShortensWhatAMasterKeeps(t *testing.T) {
@@ -505,46 +444,6 @@ func TestUnlockUnderAContextThatIsOverStillSends(t *testing.T) {
 		f.wantFree("key")
 		f.thaw(0, 1, 2)
 		f.wantFree("key")
-	})
-}
-
-// After Unlock has begun nothing of the lock is sent any more, whatever was
-// under way: an extension that the masters execute late stands before the
-// release on the same connection.
-func TestNothingRenewsAfterUnlock(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		l := mustLock(t, c, "key", redlock.WithTTL(600*time.Millisecond))
-		s.freeze(0, 1)
-		time.Sleep(250 * time.Millisecond) // a renewal is under way to the frozen two
-		unlock(t, l)
-		s.thaw(0, 1)
-		s.wantClean()
-		time.Sleep(time.Minute)
-		s.wantClean()
-	})
-}
-
-func TestAFlushedScriptCacheCostsOneFallback(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		flush := func() { s.do("SCRIPT", "FLUSH") }
-		l := mustLock(t, c, "key")
-		flush()
-		for range 3 {
-			if err := l.Extend(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			synctest.Wait()
-		}
-		flush()
-		unlock(t, l)
-		s.wantClean()
-		for i, m := range s.masters {
-			if evals := m.Commands()["EVAL"]; evals != 2 {
-				t.Errorf("master %d was sent %d EVALs: want one for each flush", i, evals)
-			}
-		}
 	})
 }
 

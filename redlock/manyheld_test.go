@@ -69,24 +69,6 @@ func TestManyRenewalsAtOnceDoNotOverflowTheQueues(t *testing.T) {
 	})
 }
 
-// Renewals that are due within a moment of each other go out together: one write
-// a master for all of them.
-func TestRenewalsOfOneMomentGoOutTogether(t *testing.T) {
-	t.Parallel()
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		times := make(map[time.Time]int) // written by the keeper's goroutine alone
-		c := s.open(redlock.WithTrace(&redlock.Trace{Renewal: func(redlock.RenewalInfo) { times[time.Now()]++ }}))
-		lockMany(t, c, 1000, redlock.WithTTL(9*time.Second))
-		time.Sleep(5 * time.Second)
-		_ = c.Close() // ends the keeper
-		synctest.Wait()
-		// The jitter of 300 ms, in steps of 10.
-		if n := len(times); n < 20 || n > 31 {
-			t.Errorf("1,000 renewals at %d moments", n)
-		}
-	})
-}
-
 // Close releases all of them, in portions too, with a frozen master among them.
 func TestCloseReleasesManyLocks(t *testing.T) {
 	t.Parallel()

@@ -17,39 +17,55 @@ var someURLs = []string{"redis://127.0.0.1:1", "redis://127.0.0.1:2", "redis://1
 
 // Every bad option is refused with its name, the value and the range.
 func TestBadOptionsAreRefusedByName(t *testing.T) {
+	strict, short := redlock.WithGuard(redlock.GuardStrict), redlock.WithTTL(20*time.Millisecond)
 	for _, test := range []struct {
 		opt  redlock.Option
 		want []string
+		more []redlock.Option // beside it
 	}{
-		{redlock.WithTTL(19 * time.Millisecond), []string{"WithTTL", "19ms", "20ms"}},
-		{redlock.WithTTL(25 * time.Hour), []string{"WithTTL", "25h", "24h"}},
-		{redlock.WithTTL(-time.Second), []string{"WithTTL", "-1s"}},
-		{redlock.WithTTL(2 * time.Minute), []string{"WithTTL", "2m0s", "WithMaxTTL", "1m0s"}},
-		{redlock.WithTTL(time.Second + time.Microsecond), []string{"WithTTL", "1.000001s", "milliseconds"}},
-		{redlock.WithLease(0), []string{"WithLease", "0s", "20ms"}},
-		{redlock.WithLease(time.Hour), []string{"redlock: WithLease: 1h0m0s is above WithMaxTTL: want 20ms to 1m0s"}},
-		{redlock.WithMaxTTL(5 * time.Second), []string{"redlock: the default TTL (WithTTL): 10s is above WithMaxTTL: want 20ms to 5s"}},
-		{redlock.WithRenewal(redlock.Renewal{Every: time.Millisecond}), []string{"WithRenewal", "1ms", "5ms"}},
-		{redlock.WithRenewal(redlock.Renewal{Every: 6 * time.Second}), []string{"WithRenewal", "6s", "5s"}},
-		{redlock.WithRenewal(redlock.Renewal{MaxHold: -1}), []string{"WithRenewal", "MaxHold", "-1ns"}},
-		{redlock.WithRenewal(redlock.Renewal{MaxCount: -1}), []string{"WithRenewal", "MaxCount", "-1"}},
-		{redlock.WithTries(0), []string{"WithTries", "0", "1"}},
-		{redlock.WithBackoff(nil), []string{"WithBackoff", "nil"}},
-		{redlock.WithOwner(""), []string{"WithOwner", `""`}},
-		{redlock.WithOwner("a:b"), []string{"WithOwner", `"a:b"`}},
-		{redlock.WithOwner(strings.Repeat("x", 65)), []string{"WithOwner", "64"}},
-		{redlock.WithMaxTTL(time.Millisecond), []string{"WithMaxTTL", "1ms"}},
-		{redlock.WithDrift(drift.Policy{Factor: -1}), []string{"WithDrift", "Factor", "-1"}},
-		{redlock.WithDrift(drift.Policy{Factor: 0.5, Floor: 6 * time.Second}), []string{"WithTTL", "10s", "drift", "11s"}},
-		{redlock.WithClock(nil), []string{"WithClock", "nil"}},
-		{redlock.WithOutageWait(-1), []string{"WithOutageWait", "-1ns"}},
-		{redlock.WithKeyPrefix("redquorum:x"), []string{"WithKeyPrefix", "redquorum:"}},
-		{redlock.WithPool(pool.WithStallLimit(0)), []string{"WithStallLimit", "0s", "10ms"}},
-		{redlock.WithTrace(nil), []string{"WithTrace", "nil"}},
-		{redlock.WithGuard(9), []string{"WithGuard", "9"}},
-		{nil, []string{"option is nil"}},
+		{redlock.WithTTL(19 * time.Millisecond), []string{"WithTTL", "19ms", "20ms"}, nil},
+		{redlock.WithTTL(25 * time.Hour), []string{"WithTTL", "25h", "24h"}, nil},
+		{redlock.WithTTL(-time.Second), []string{"WithTTL", "-1s"}, nil},
+		{redlock.WithTTL(2 * time.Minute), []string{"WithTTL", "2m0s", "WithMaxTTL", "1m0s"}, nil},
+		{redlock.WithTTL(time.Second + time.Microsecond), []string{"WithTTL", "1.000001s", "milliseconds"}, nil},
+		{redlock.WithLease(0), []string{"WithLease", "0s", "20ms"}, nil},
+		{redlock.WithLease(time.Hour), []string{"redlock: WithLease: 1h0m0s is above WithMaxTTL: want 20ms to 1m0s"}, nil},
+		{redlock.WithMaxTTL(5 * time.Second), []string{"redlock: the default TTL (WithTTL): 10s is above WithMaxTTL: want 20ms to 5s"}, nil},
+		{redlock.WithRenewal(redlock.Renewal{Every: time.Millisecond}), []string{"WithRenewal", "1ms", "5ms"}, nil},
+		{redlock.WithRenewal(redlock.Renewal{Every: 6 * time.Second}), []string{"WithRenewal", "6s", "5s"}, nil},
+		{redlock.WithRenewal(redlock.Renewal{MaxHold: -1}), []string{"WithRenewal", "MaxHold", "-1ns"}, nil},
+		{redlock.WithRenewal(redlock.Renewal{MaxCount: -1}), []string{"WithRenewal", "MaxCount", "-1"}, nil},
+		{redlock.WithTries(0), []string{"WithTries", "0", "1"}, nil},
+		{redlock.WithBackoff(nil), []string{"WithBackoff", "nil"}, nil},
+		{redlock.WithOwner(""), []string{"WithOwner", `""`}, nil},
+		{redlock.WithOwner("a:b"), []string{"WithOwner", `"a:b"`}, nil},
+		{redlock.WithOwner(strings.Repeat("x", 65)), []string{"WithOwner", "64"}, nil},
+		{redlock.WithMaxTTL(time.Millisecond), []string{"WithMaxTTL", "1ms"}, nil},
+		{redlock.WithDrift(drift.Policy{Factor: -1}), []string{"WithDrift", "Factor", "-1"}, nil},
+		{redlock.WithDrift(drift.Policy{Factor: 0.5, Floor: 6 * time.Second}), []string{"WithTTL", "10s", "drift", "11s"}, nil},
+		{redlock.WithClock(nil), []string{"WithClock", "nil"}, nil},
+		{redlock.WithOutageWait(-1), []string{"WithOutageWait", "-1ns"}, nil},
+		{redlock.WithKeyPrefix("redquorum:x"), []string{"WithKeyPrefix", "redquorum:"}, nil},
+		{redlock.WithPool(pool.WithStallLimit(0)), []string{"WithStallLimit", "0s", "10ms"}, nil},
+		{redlock.WithTrace(nil), []string{"WithTrace", "nil"}, nil},
+		{redlock.WithGuard(9), []string{"WithGuard", "9"}, nil},
+		{nil, []string{"option is nil"}, nil},
+		{redlock.WithClientSkew(-1), []string{"WithClientSkew: -1ns: want 0 to 24h0m0s"}, nil},
+		{redlock.WithClientSkew(24*time.Hour + 1), []string{"WithClientSkew: 24h0m0.000000001s: want 0 to"}, nil},
+		// A fence has to outlast the quarantine.
+		{redlock.WithFenceRetention(2 * time.Hour), []string{"WithFenceRetention: 2h0m0s: want 3h2m0s"}, []redlock.Option{redlock.WithClientSkew(time.Hour)}},
+		{redlock.WithFenceRetention(2 * time.Hour), []string{"WithFenceRetention: 2h0m0s"}, []redlock.Option{redlock.WithMaxTTL(time.Hour)}},
+		{redlock.WithFenceRetention(time.Minute), []string{"WithFenceRetention", "1m0s"}, nil},
+		{redlock.WithFenceRetention(366 * 24 * time.Hour), []string{"WithFenceRetention", "8784h0m0s"}, nil},
+		{redlock.WithClockError(-1), []string{"WithClockError", "-1ns"}, nil},
+		{redlock.WithClockError(11 * time.Second), []string{"WithClockError", "11s"}, nil},
+		{redlock.WithClockError(900 * time.Millisecond), []string{"WithTTL", "1s"}, []redlock.Option{redlock.WithStrict(), redlock.WithTTL(time.Second)}},
+		// The range that is possible: never one whose end lies before its beginning.
+		{strict, []string{"redlock: WithMaxTTL: 500ms: want 1s to 24h0m0s with GuardStrict"}, []redlock.Option{redlock.WithMaxTTL(500 * time.Millisecond), short}},
+		{strict, []string{"redlock: WithTTL: 20ms: want 1s to 2s with GuardStrict"}, []redlock.Option{redlock.WithMaxTTL(2 * time.Second), short}},
+		{strict, []string{"redlock: WithTTL: 3s is above WithMaxTTL: want 1s to 2s"}, []redlock.Option{redlock.WithMaxTTL(2 * time.Second), redlock.WithTTL(3 * time.Second)}},
 	} {
-		c, err := redlock.Open(someURLs, test.opt)
+		c, err := redlock.Open(someURLs, append(test.more, test.opt)...)
 		if err == nil {
 			_ = c.Close()
 			t.Errorf("accepted: want an error with %q", test.want)
@@ -109,6 +125,9 @@ func TestBadCallsAreRefusedAndSendNothing(t *testing.T) {
 				"Do": func() error {
 					return c.Do(t.Context(), test.key, func(context.Context) error { t.Error("fn ran"); return nil }, test.opt)
 				},
+				"TryDo": func() error {
+					return c.TryDo(t.Context(), test.key, func(context.Context) error { t.Error("fn ran"); return nil }, test.opt)
+				},
 			} {
 				err := f()
 				if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -116,28 +135,14 @@ func TestBadCallsAreRefusedAndSendNothing(t *testing.T) {
 				}
 			}
 		}
-		if err := c.Do(t.Context(), "key", nil); err == nil {
-			t.Error("Do accepted a nil function")
+		if c.Do(t.Context(), "key", nil) == nil || c.TryDo(t.Context(), "key", nil) == nil {
+			t.Error("a nil function was accepted")
 		}
 		for _, m := range s.masters {
 			if n := m.Commands(); n["SET"]+n["EVALSHA"] != 0 {
 				t.Errorf("something was sent: %v", n)
 			}
 		}
-	})
-}
-
-func TestAKeyPrefixStandsBeforeTheKeyInRedisOnly(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open(redlock.WithKeyPrefix("app:"))
-		l := mustLock(t, c, "key")
-		if l.Key() != "key" || len(l.Keys()) != 1 || l.Keys()[0] != "key" {
-			t.Errorf("Key is %q, Keys %q", l.Key(), l.Keys())
-		}
-		if n := s.holders("app:key", l.Token()); n < 2 {
-			t.Errorf("keys in Redis: %q", s.leftovers())
-		}
-		unlock(t, l)
 	})
 }
 
@@ -171,16 +176,6 @@ func TestNewUsesTheCallersPoolAndLeavesItOpen(t *testing.T) {
 	}
 }
 
-func TestALockWithoutFencingHasNoToken(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		l := mustLock(t, s.open(), "a")
-		if l.Fence() != 0 {
-			t.Errorf("a fencing token of %d without fencing", l.Fence())
-		}
-		_ = l.Unlock(t.Context())
-	})
-}
-
 func TestReadyNamesTheMastersThatAreMissing(t *testing.T) {
 	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
@@ -203,19 +198,5 @@ func TestReadyNamesTheMastersThatAreMissing(t *testing.T) {
 		if err := c.Ready(t.Context()); err != nil {
 			t.Error(err)
 		}
-	})
-}
-
-func TestAnEvenNumberOfMastersIsAcceptedWithAWarning(t *testing.T) {
-	inSim(t, 4, func(t *testing.T, s *sim) {
-		log := new(logBuffer)
-		c := s.open(redlock.WithLogger(log.logger()))
-		if !strings.Contains(log.String(), "even number of masters") {
-			t.Errorf("the log says %q", log.String())
-		}
-		s.kill(0)
-		l := mustLock(t, c, "key") // three of four are a quorum
-		s.kill(1)
-		wantExactly(t, l.Extend(t.Context()), redlock.ErrNoQuorum)
 	})
 }

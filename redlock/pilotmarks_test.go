@@ -198,22 +198,17 @@ func TestWhoCouldNotBeReachedComesBackToItsPlaceInTheQueue(t *testing.T) {
 
 // A refusal is asked about again after a second, on the same connection.
 func TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater(t *testing.T) {
-	for name, want := range map[string]func(c *redlock.Client) func(context.Context) (*redlock.Lock, error){
-		"one key": func(c *redlock.Client) func(context.Context) (*redlock.Lock, error) {
-			return func(ctx context.Context) (*redlock.Lock, error) { return c.Lock(ctx, "key") }
-		},
-		"one of several": func(c *redlock.Client) func(context.Context) (*redlock.Lock, error) {
-			return func(ctx context.Context) (*redlock.Lock, error) { return c.LockAny(ctx, []string{"key", "other"}) }
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, k := range []sort{one, slot} {
+		t.Run(k.name, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				queue := queueKey("key")
 				pilot := s.pilotOf("key")
 				s.ask(pilot, "SET", queue, "no queue")
 				mustLock(t, s.open(), "other")
 				held := mustLock(t, s.open(), "key")
-				q := s.queueFor(s.open(), want(s.open()))
+				q := s.queueFor(s.open(), func(ctx context.Context) (*redlock.Lock, error) {
+					return k.lock(s.open(), ctx, []string{"key", "other"})
+				})
 				time.Sleep(500 * time.Millisecond)
 				if got := s.queuesBeside(pilot, queue); got != 1 {
 					t.Errorf("%d masters have the queue: want another one to", got)

@@ -61,21 +61,14 @@ func mustAllHaveAtOnce(t *testing.T, f func(), all ...*queuer) {
 }
 
 func TestAWritersReleaseWakesAllReadersInOneGo(t *testing.T) {
-	for name, test := range map[string]struct {
-		open []redlock.Option
-		lock []redlock.LockOption
-	}{
-		"plain": {}, "fenced": {lock: []redlock.LockOption{redlock.WithFencing()}},
-		"strict": {open: []redlock.Option{redlock.WithStrict()}},
-		"fair":   {lock: []redlock.LockOption{redlock.WithFairness()}},
-	} {
+	for name, opts := range map[string][]redlock.LockOption{"fair": {redlock.WithFairness()}, "not fair": nil} {
 		t.Run(name, func(t *testing.T) {
-			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-				held := mustLock(t, s.open(test.open...), "key", test.lock...)
-				shared := s.open(test.open...)
-				readers := []*queuer{s.reads(shared, "key", test.lock...), s.reads(shared, "key", test.lock...)}
+			onEachLevel(t, func(t *testing.T, s *sim) {
+				held := mustLock(t, s.open(), "key", opts...)
+				shared := s.open()
+				readers := []*queuer{s.reads(shared, "key", opts...), s.reads(shared, "key", opts...)}
 				for range 4 {
-					readers = append(readers, s.reads(s.open(test.open...), "key", test.lock...))
+					readers = append(readers, s.reads(s.open(), "key", opts...))
 				}
 				time.Sleep(10 * time.Second)
 				if n := s.waitingToRead("key"); n != 5 {
@@ -95,33 +88,23 @@ func TestAWritersReleaseWakesAllReadersInOneGo(t *testing.T) {
 }
 
 func TestTheLastReadersReleaseWakesTheWriterAndNoEarlierOne(t *testing.T) {
-	for name, test := range map[string]struct {
-		open []redlock.Option
-		lock []redlock.LockOption
-	}{
-		"plain": {}, "fenced": {lock: []redlock.LockOption{redlock.WithFencing()}},
-		"strict": {open: []redlock.Option{redlock.WithStrict()}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-				var in []*redlock.Lock
-				for range 3 {
-					in = append(in, s.must(s.open(test.open...).RWMutex("key").RLock(t.Context(), test.lock...)))
-				}
-				writer := s.writes(s.open(test.open...), "key", test.lock...)
-				time.Sleep(10 * time.Second)
-				for _, l := range in[1:] {
-					unlock(t, l)
-					if writer.has() {
-						t.Fatal("a writer beside a reader")
-					}
-				}
-				mustAllHaveAtOnce(t, func() { unlock(t, in[0]) }, writer)
-				unlock(t, writer.lock)
-				s.wantNoQueues("key")
-			})
-		})
-	}
+	onEachLevel(t, func(t *testing.T, s *sim) {
+		var in []*redlock.Lock
+		for range 3 {
+			in = append(in, s.must(s.open().RWMutex("key").RLock(t.Context())))
+		}
+		writer := s.writes(s.open(), "key")
+		time.Sleep(10 * time.Second)
+		for _, l := range in[1:] {
+			unlock(t, l)
+			if writer.has() {
+				t.Fatal("a writer beside a reader")
+			}
+		}
+		mustAllHaveAtOnce(t, func() { unlock(t, in[0]) }, writer)
+		unlock(t, writer.lock)
+		s.wantNoQueues("key")
+	})
 }
 
 // The order is phase-fair: readers that come behind a writer wait for it; when a writer

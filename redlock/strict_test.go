@@ -222,24 +222,6 @@ func TestValidityEndsBeforeSkewedClocksGiveTheLockAway(t *testing.T) {
 	}
 }
 
-// An error names the range that is possible: never one whose end lies before its beginning.
-func TestStrictNamesTheRangeOfTTLs(t *testing.T) {
-	strict := redlock.WithGuard(redlock.GuardStrict)
-	for want, opts := range map[string][]redlock.Option{
-		"WithMaxTTL: 500ms: want 1s to 24h0m0s with GuardStrict": {strict, redlock.WithMaxTTL(500 * time.Millisecond), redlock.WithTTL(20 * time.Millisecond)},
-		"WithTTL: 20ms: want 1s to 2s with GuardStrict":          {strict, redlock.WithMaxTTL(2 * time.Second), redlock.WithTTL(20 * time.Millisecond)},
-		"WithTTL: 3s is above WithMaxTTL: want 1s to 2s":         {strict, redlock.WithMaxTTL(2 * time.Second), redlock.WithTTL(3 * time.Second)},
-	} {
-		c, err := redlock.Open(someURLs, opts...)
-		if err == nil {
-			_ = c.Close()
-		}
-		if err == nil || err.Error() != "redlock: "+want {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
-}
-
 func TestStrictAsksForTTLsThatLeaveValidity(t *testing.T) {
 	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithStrict())
@@ -249,19 +231,6 @@ func TestStrictAsksForTTLsThatLeaveValidity(t *testing.T) {
 		}
 		unlock(t, mustLock(t, c, "key", redlock.WithTTL(time.Second)))
 	})
-	for _, opts := range [][]redlock.Option{
-		{redlock.WithClockError(-1)},
-		{redlock.WithClockError(11 * time.Second)},
-		{redlock.WithStrict(), redlock.WithTTL(time.Second), redlock.WithClockError(900 * time.Millisecond)},
-		{redlock.WithFenceRetention(time.Minute)},
-		{redlock.WithFenceRetention(366 * 24 * time.Hour)},
-		{redlock.WithMaxTTL(time.Hour), redlock.WithFenceRetention(2 * time.Hour)},
-	} {
-		if c, err := redlock.Open(someURLs, opts...); err == nil {
-			_ = c.Close()
-			t.Errorf("options %d were accepted", len(opts))
-		}
-	}
 }
 
 // nodes is what each master contributed to a failure.

@@ -2,35 +2,11 @@ package redlock_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/redquorum/redquorum/redlock"
 )
-
-func TestTryDoRunsUnderTheLockAndReleasesIt(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		ran := 0
-		for range 2 { // what one run leaves behind does not keep out the next
-			err := c.TryDo(t.Context(), "key", func(ctx context.Context) error {
-				ran++
-				if l, ok := redlock.FromContext(ctx); !ok || s.holders("key", l.Token()) < 3 {
-					t.Error("the lock is not held in fn")
-				}
-				return nil
-			})
-			if err != nil {
-				t.Error(err)
-			}
-		}
-		if ran != 2 {
-			t.Errorf("fn ran %d times, want 2", ran)
-		}
-		s.wantClean()
-	})
-}
 
 func TestTryDoSkipsItsFunctionWhileTheKeyIsTaken(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
@@ -82,26 +58,6 @@ func TestTryDoDoesNotWaitForAnOutageToEnd(t *testing.T) {
 	})
 }
 
-// The caller skips on ErrTaken, because then fn has not run: what fn brings back
-// must not look like that.
-func TestTryDoHidesThatItsFunctionFoundAnotherLockTaken(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		mustLock(t, s.open(), "inner")
-		ran := false
-		err := c.TryDo(t.Context(), "outer", func(ctx context.Context) error {
-			ran = true
-			return c.TryDo(ctx, "inner", func(context.Context) error { return nil })
-		})
-		if err == nil || !ran {
-			t.Fatalf("got %v, ran: %v", err, ran)
-		}
-		if errors.Is(err, redlock.ErrTaken) {
-			t.Errorf("%v matches ErrTaken though fn ran", err)
-		}
-	})
-}
-
 func TestTryDoOfAKeyThatTheContextHoldsIsReentrant(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -118,15 +74,6 @@ func TestTryDoOfAKeyThatTheContextHoldsIsReentrant(t *testing.T) {
 		}
 		if ran, err := nested(redlock.WithReentrancy()); err != nil || !ran {
 			t.Errorf("with reentrancy: %v, ran: %v", err, ran)
-		}
-		s.wantClean()
-	})
-}
-
-func TestTryDoNeedsAFunction(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		if err := s.open().TryDo(t.Context(), "key", nil); err == nil {
-			t.Error("no error")
 		}
 		s.wantClean()
 	})

@@ -8,30 +8,6 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-func TestLockWaitsForTheHolder(t *testing.T) {
-	onEach(t, 5, func(t *testing.T, f *fleet) {
-		first := f.lock(f.open(), "key", redlock.WithTTL(time.Minute))
-		c := f.open()
-		got := make(chan *redlock.Lock)
-		go func() {
-			l, err := c.Lock(t.Context(), "key")
-			if err != nil {
-				t.Error(err)
-			}
-			got <- l
-		}()
-		f.eventually("it waits", func() bool { return c.Stats().Waiting == 1 })
-		if f.exactly {
-			time.Sleep(time.Minute)
-		}
-		f.unlock(first)
-		var l *redlock.Lock
-		f.within(250*time.Millisecond, func() { l = <-got })
-		f.unlock(l)
-		f.wantFree("key")
-	})
-}
-
 // A holder that crashed is waited for until its key expires, and not much
 // longer.
 func TestTheNextOneIsInSoonAfterACrashedHoldersKeyExpires(t *testing.T) {

@@ -20,21 +20,23 @@ func inColdSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 	t.Helper()
 	inSim(t, n, func(t *testing.T, s *sim) {
 		unlock(t, mustLock(t, s.guarded(), "before"))
-		dial := s.cluster.Dialer()
-		s.opts = append(s.opts, redlock.WithPool(pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-			select {
-			case <-time.After(away):
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-			conn, err := dial(ctx, network, addr)
-			if err != nil {
-				return nil, err
-			}
-			return newFarConn(conn, away), nil
-		})))
+		s.opts = append(s.opts, redlock.WithPool(pool.WithDialer(s.coldDial)))
 		test(t, s)
 	})
+}
+
+// coldDial dials a master that is away.
+func (s *sim) coldDial(ctx context.Context, network, addr string) (net.Conn, error) {
+	select {
+	case <-time.After(away):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	conn, err := s.cluster.Dialer()(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return newFarConn(conn, away), nil
 }
 
 // sets is how many locks were asked for by SET, which only judged masters are.
@@ -179,23 +181,8 @@ func TestAFirstLockThatIsNotGrantedEarlyLeavesNothing(t *testing.T) {
 // Two addresses of one server: it grants the key at one of them, and has one vote.
 func TestAFirstLockOverTwoAddressesOfOneServer(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
-		dial := s.cluster.Dialer()
-		twin := func(ctx context.Context, network, addr string) (net.Conn, error) {
-			time.Sleep(away)
-			if addr == "twin.sim:6379" {
-				addr = s.masters[0].Name()
-			}
-			return dial(ctx, network, addr)
-		}
-		urls := append(s.cluster.URLs(), "redis://twin.sim:6379", "redis://gone.sim:6379")
-		open := func() *redlock.Client {
-			c, err := redlock.Open(urls, redlock.WithPool(pool.WithDialer(twin)), redlock.WithOutageWait(0))
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.closers = append(s.closers, func() { _ = c.Close() })
-			return c
-		}
+		urls, twin := s.twin(away)
+		open := func() *redlock.Client { return s.openAt(urls, twin, redlock.WithOutageWait(0)) }
 		open()
 		time.Sleep(settled + time.Minute + 10*time.Second) // adopted, and no more in quarantine
 		for range 20 {
@@ -287,14 +274,7 @@ func TestManyFirstLocksAtOnceHaveOneHolder(t *testing.T) {
 // A client with masters that are connected already asks in the same way.
 func TestAFirstLockOverASharedPool(t *testing.T) {
 	inColdSim(t, 5, func(t *testing.T, s *sim) {
-		dial := s.cluster.Dialer()
-		p, err := pool.New(s.cluster.URLs(), pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := dial(ctx, network, addr)
-			if err != nil {
-				return nil, err
-			}
-			return newFarConn(conn, away), nil
-		}))
+		p, err := pool.New(s.cluster.URLs(), pool.WithDialer(s.coldDial))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -325,21 +325,24 @@ func (s *sim) master(i int, command string, args ...any) {
 	}
 }
 
-func TestOneServerAtTwoAddressesVotesOnce(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		dial := s.cluster.Dialer()
-		twin := func(ctx context.Context, network, addr string) (net.Conn, error) {
+// twin is the addresses of a fleet whose first master has a second one, and one more at which
+// there is nobody; and how they are dialled, which takes a while.
+func (s *sim) twin(takes time.Duration) (urls []string, dialled redlock.Option) {
+	dial := s.cluster.Dialer()
+	return append(s.cluster.URLs(), "redis://twin.sim:6379", "redis://gone.sim:6379"),
+		redlock.WithPool(pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			time.Sleep(takes)
 			if addr == "twin.sim:6379" {
 				addr = s.masters[0].Name()
 			}
 			return dial(ctx, network, addr)
-		}
-		urls := append(s.cluster.URLs(), "redis://twin.sim:6379", "redis://gone.sim:6379")
-		c, err := redlock.Open(urls, redlock.WithPool(pool.WithDialer(twin)), redlock.WithOutageWait(0))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		}))
+}
+
+func TestOneServerAtTwoAddressesVotesOnce(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		urls, twin := s.twin(0)
+		c := s.openAt(urls, twin, redlock.WithOutageWait(0))
 		if err := c.Init(t.Context()); err == nil || !strings.Contains(err.Error(), "same server") || !strings.Contains(err.Error(), "gone.sim") {
 			t.Errorf("Init of such a list: %v", err)
 		}
@@ -352,7 +355,7 @@ func TestOneServerAtTwoAddressesVotesOnce(t *testing.T) {
 		}
 		s.kill(2)
 		wantExactly(t, l.Extend(t.Context()), redlock.ErrNoQuorum)
-		_, err = c.TryLock(t.Context(), "other")
+		_, err := c.TryLock(t.Context(), "other")
 		wantExactly(t, err, redlock.ErrNoQuorum)
 		if r := c.Masters(t.Context())[0]; len(r.Twins) != 1 || r.Twins[0] != "twin.sim:6379" {
 			t.Errorf("twins of the first: %v", r.Twins)
@@ -366,13 +369,7 @@ func TestClientsThatDisagreeAboutTheFleetNameBothSettings(t *testing.T) {
 		for name, open := range map[string]func() *redlock.Client{
 			"2s": func() *redlock.Client { return s.open(redlock.WithOutageWait(0)) },
 			"5 masters": func() *redlock.Client {
-				c, err := redlock.Open(s.cluster.URLs()[:3], redlock.WithPool(pool.WithDialer(s.cluster.Dialer())),
-					redlock.WithMaxTTL(shortFleet), redlock.WithTTL(time.Second), redlock.WithOutageWait(0))
-				if err != nil {
-					t.Fatal(err)
-				}
-				s.closers = append(s.closers, func() { _ = c.Close() })
-				return c
+				return s.openAt(s.cluster.URLs()[:3], redlock.WithMaxTTL(shortFleet), redlock.WithTTL(time.Second), redlock.WithOutageWait(0))
 			},
 			"level standard": func() *redlock.Client { return s.guarded(redlock.WithGuard(redlock.GuardStrict)) },
 		} {

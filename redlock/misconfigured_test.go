@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redquorum/redquorum/pool"
@@ -18,13 +17,7 @@ func (s *sim) openAsNobody(n int, opts ...redlock.Option) *redlock.Client {
 	for i := range n {
 		urls[i] = strings.Replace(urls[i], "redis://", "redis://nobody:secret@", 1)
 	}
-	c, err := redlock.Open(urls, append([]redlock.Option{redlock.WithPool(pool.WithDialer(s.dial))}, opts...)...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.closers = append(s.closers, func() { _ = c.Close() })
-	synctest.Wait()
-	return c
+	return s.openAt(urls, opts...)
 }
 
 // Nobody is kept waiting for what only somebody who changes a configuration can

@@ -3,7 +3,6 @@ package redlock_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -336,24 +335,9 @@ func TestWithFairnessNobodyOvertakes(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		fair := redlock.WithFairness()
 		held := mustLock(t, s.open(), "key", fair)
-		var order []int
-		var mu sync.Mutex
-		var wg sync.WaitGroup
-		for i := range 8 {
-			c := s.open()
-			wg.Go(func() {
-				l, err := c.Lock(t.Context(), "key", fair)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				mu.Lock()
-				order = append(order, i)
-				mu.Unlock()
-				time.Sleep(20 * time.Millisecond)
-				_ = l.Unlock(t.Context())
-			})
-			synctest.Wait()
+		var waiting []*queuer
+		for range 8 {
+			waiting = append(waiting, s.queue(s.open(), "key", fair))
 			time.Sleep(time.Millisecond)
 		}
 		// Others try to get in between, all the time.
@@ -369,32 +353,25 @@ func TestWithFairnessNobodyOvertakes(t *testing.T) {
 					case <-time.After(time.Millisecond):
 					}
 					if l, err := c.TryLock(t.Context(), "key", fair); err == nil {
-						select {
-						case <-over:
-						default:
-							t.Error("a TryLock overtook those who wait")
-						}
+						t.Error("a TryLock overtook those who wait")
 						_ = l.Unlock(t.Context())
 					}
 				}
 			})
 		}
-		_ = held.Unlock(t.Context())
-		for {
-			time.Sleep(time.Millisecond)
-			mu.Lock()
-			last := len(order) == 8
-			mu.Unlock()
-			if last {
-				break
+		for i, q := range waiting {
+			unlock(t, held)
+			held = q.mustHave(t)
+			for _, later := range waiting[i+1:] {
+				if later.has() {
+					t.Errorf("one who came after number %d was served before it", i)
+				}
 			}
+			time.Sleep(20 * time.Millisecond)
 		}
 		close(over)
-		wg.Wait()
 		thieves.Wait()
-		if !slices.IsSorted(order) {
-			t.Errorf("served in the order %v", order)
-		}
+		unlock(t, held)
 		s.wantClean()
 	})
 }

@@ -66,8 +66,14 @@ func inUnguardedSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 // connected to whoever can be reached.
 func (s *sim) open(opts ...redlock.Option) *redlock.Client {
 	s.t.Helper()
+	return s.openAt(s.cluster.URLs(), opts...)
+}
+
+// openAt is open for a client of these addresses.
+func (s *sim) openAt(urls []string, opts ...redlock.Option) *redlock.Client {
+	s.t.Helper()
 	opts = slices.Concat([]redlock.Option{redlock.WithPool(pool.WithDialer(s.dial))}, s.opts, opts)
-	c, err := redlock.Open(s.cluster.URLs(), opts...)
+	c, err := redlock.Open(urls, opts...)
 	if err != nil {
 		s.t.Fatal(err)
 	}

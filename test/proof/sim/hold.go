@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,12 +81,7 @@ func (c *client) ended(a *active, how string) {
 	if a.hold.Ended == 0 {
 		a.hold.Ended = c.w.now()
 	}
-	for i, other := range c.active {
-		if other == a {
-			c.active = append(c.active[:i], c.active[i+1:]...)
-			break
-		}
-	}
+	c.active = slices.DeleteFunc(c.active, func(other *active) bool { return other == a })
 	end := a.hold.End()
 	c.mu.Unlock()
 	c.w.trace.note(a.hold.Client, fmt.Sprintf("%s %s, believed in until %v", how, strings.Join(a.hold.Keys, "+"), end))
@@ -94,7 +90,7 @@ func (c *client) ended(a *active, how string) {
 func (c *client) holds() []*active {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]*active(nil), c.active...)
+	return slices.Clone(c.active)
 }
 
 // attempted is the trace's hook.

@@ -308,18 +308,17 @@ func (m *move) change(k *worker, d *dice) bool {
 	for _, a := range c.holds() { // leases that were left alone
 		c.ended(a, "RESTARTS, and lets go of")
 	}
-	crash := !m.w.p.Litter && d.one(3) // what is on its way from who crashes is lost
-	if crash {
-		for i := range m.w.nodes {
-			m.w.refuse(c.index, i, true)
+	refuse := func(bool) {}
+	if !m.w.p.Litter && d.one(3) { // what is on its way from who crashes is lost
+		refuse = func(refused bool) {
+			for i := range m.w.nodes {
+				m.w.refuse(c.index, i, refused)
+			}
 		}
 	}
+	refuse(true)
 	c.shut()
-	if crash {
-		for i := range m.w.nodes {
-			m.w.refuse(c.index, i, false)
-		}
-	}
+	refuse(false)
 	k.sleep(d.between(0, m.unit/20))
 	err := c.enter(m, to)
 	if err != nil {
@@ -337,15 +336,12 @@ func (m *move) change(k *worker, d *dice) bool {
 func (c *client) enter(m *move, phase int) error {
 	switch phase {
 	case 1:
-		return c.open(m.urls[0])
+		return c.open(m.urls[0], 0)
 	case 2:
 		return c.openBoth(m)
+	default:
+		return c.open(m.urls[1], len(m.urls[0]))
 	}
-	lock, err := c.openFleet(m.urls[1], len(m.urls[0]))
-	if err == nil {
-		c.lock, c.locker = lock, fleets.One(lock)
-	}
-	return err
 }
 
 // openBoth makes the client one of both fleets.

@@ -22,10 +22,9 @@ type trace struct {
 	lanes   *lanes
 	verbose bool
 
-	mu     sync.Mutex // guards what follows; a leaf
-	hash   uint64
-	events int
-	lines  []line
+	mu    sync.Mutex // guards what follows; a leaf
+	hash  uint64
+	lines []line
 }
 
 type line struct {
@@ -40,31 +39,30 @@ func (t *trace) note(who, what string) { t.detail(who, what, nil) }
 // what had come by the time it was made, in the order of coming, so it is no
 // part of the hash.
 func (t *trace) detail(who, what string, err error) {
-	at := t.lanes.now()
-	h := chance.Hash(uint64(at), hash.Text(who), hash.Text(what))
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.hash += h
-	t.events++
-	if t.verbose {
+	t.add(who, what, func() string {
 		if err != nil {
-			what += ": " + err.Error()
+			return what + ": " + err.Error()
 		}
-		t.lines = append(t.lines, line{at, who + " " + what})
-	}
+		return what
+	})
 }
 
 // data is note for bytes on a connection, which are put into words only where
 // they are going to be read.
 func (t *trace) data(who string, what func([]byte) string, b []byte) {
+	t.add(who, string(b), func() string { return what(b) })
+}
+
+// add counts an event, and writes it down where people want to read of it; "" for what
+// they do not want to know.
+func (t *trace) add(who, what string, text func() string) {
 	at := t.lanes.now()
-	h := chance.Hash(uint64(at), hash.Text(who), hash.Text(string(b)))
+	h := chance.Hash(uint64(at), hash.Text(who), hash.Text(what))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.hash += h
-	t.events++
 	if t.verbose {
-		if text := what(b); text != "" {
+		if text := text(); text != "" {
 			t.lines = append(t.lines, line{at, who + " " + text})
 		}
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -43,25 +44,10 @@ type Stats struct {
 
 // Add adds what another run counted.
 func (s *Stats) Add(o *Stats) {
-	s.Granted += o.Granted
-	s.Failed += o.Failed
-	s.Extended += o.Extended
-	s.Lost += o.Lost
-	s.Raised += o.Raised
-	s.Connections += o.Connections
-	s.Cuts += o.Cuts
-	s.Twice += o.Twice
-	s.Joined += o.Joined
-	s.Restarts += o.Restarts
-	s.Blocked += o.Blocked
-	s.Frozen += o.Frozen
-	s.Paused += o.Paused
-	s.Step += o.Step
-	s.Moved += o.Moved
-	s.Closed += o.Closed
-	s.Outages += o.Outages
-	s.Refused += o.Refused
-	s.Virtual += o.Virtual
+	sum, more := reflect.ValueOf(s).Elem(), reflect.ValueOf(o).Elem()
+	for i := range sum.NumField() {
+		sum.Field(i).SetInt(sum.Field(i).Int() + more.Field(i).Int())
+	}
 }
 
 func (s *Stats) String() string {
@@ -177,7 +163,7 @@ func newWorld(p *Profile, seed uint64, verbose bool) (*world, error) {
 		c.clock.wall.Store(int64(w.clientOffset(d, i)))
 		w.trace.note("CLOCK", fmt.Sprintf("%s's is off by %v and runs %d ppm fast", c.name, time.Duration(c.clock.wall.Load()), c.clock.ppm))
 		l.sleep(workerLane(i, 0), time.Millisecond)
-		if err := c.open(urls[:p.Masters]); err != nil {
+		if err := c.open(urls[:p.Masters], 0); err != nil {
 			w.close()
 			return nil, err
 		}
@@ -205,9 +191,9 @@ func (w *world) clientOffset(d *dice, side int) time.Duration {
 	return d.between(-w.p.ClientOffset, w.p.ClientOffset)
 }
 
-// open makes the client one of a fleet.
-func (c *client) open(urls []string) error {
-	lock, err := c.openFleet(urls, 0)
+// open makes the client one of a fleet, whose masters have the numbers from first on.
+func (c *client) open(urls []string, first int) error {
+	lock, err := c.openFleet(urls, first)
 	if err == nil {
 		c.lock, c.locker = lock, fleets.One(lock)
 	}

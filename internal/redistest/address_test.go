@@ -66,51 +66,38 @@ func TestTLS(t *testing.T) {
 	if err := ping("redis://" + s.Addr()); err == nil {
 		t.Error("the server answers without TLS")
 	}
-	if reply := do(t, s, "PING"); reply != "PONG" {
-		t.Errorf("Do PING: %v", reply)
-	}
+	do(t, s, "PING")
 	fromPEM := x509.NewCertPool()
 	if !fromPEM.AppendCertsFromPEM(ca.PEM()) || !fromPEM.Equal(ca.Pool()) {
 		t.Error("PEM and Pool are not the same authority")
 	}
 }
 
-func TestUnixSocket(t *testing.T) {
-	s := start(t, Config{UnixSocket: true, Password: "p@ss/word"})
-	if want := "unix://:p%40ss%2Fword@" + s.files.socket(); s.URL() != want {
+func TestUnixSocketAndPassword(t *testing.T) {
+	const password = "pass \"word\\ é\x01@:/"
+	s := start(t, Config{UnixSocket: true, Password: password})
+	user := url.UserPassword("", password)
+	if want := "unix://" + user.String() + "@" + s.files.socket(); s.URL() != want {
 		t.Errorf("URL is %s; want %s", s.URL(), want)
 	}
-	do(t, s, "SET", "key", "value")
-	for _, u := range []string{s.URL(), s.TCPURL()} {
+	for _, u := range []string{s.URL(), "redis://" + user.String() + "@" + s.Addr()} {
 		if err := ping(u); err != nil {
 			t.Errorf("%s: %v", u, err)
 		}
 	}
-	if err := s.Restart(background(t), true); err != nil {
-		t.Fatal(err)
+	if err := ping("redis://" + s.Addr()); err == nil || !strings.Contains(err.Error(), "NOAUTH") {
+		t.Errorf("without the password: %v; want NOAUTH", err)
 	}
+	restart(t, s)
 	if err := ping(s.URL()); err != nil {
 		t.Errorf("after a restart: %v", err)
 	}
+	do(t, s, "PING")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if exists(s.files.socket()) {
 		t.Errorf("the socket %s was left behind", s.files.socket())
-	}
-}
-
-func TestPassword(t *testing.T) {
-	const password = "pass \"word\\ é\x01@:/"
-	s := start(t, Config{Password: password})
-	if err := ping(s.URL()); err != nil {
-		t.Errorf("%s: %v", s.URL(), err)
-	}
-	if err := ping("redis://" + s.Addr()); err == nil || !strings.Contains(err.Error(), "NOAUTH") {
-		t.Errorf("without the password: %v; want NOAUTH", err)
-	}
-	if reply := do(t, s, "PING"); reply != "PONG" {
-		t.Errorf("Do PING: %v", reply)
 	}
 }
 
@@ -141,9 +128,7 @@ func TestACL(t *testing.T) {
 		t.Errorf("a command that alice may not use: %v; want NOPERM", err)
 	}
 	// Inspection is not bound by the users under test, also after a restart.
-	if err := s.Restart(background(t), true); err != nil {
-		t.Fatal(err)
-	}
+	restart(t, s)
 	if who, err := redis.String(s.Do("ACL", "WHOAMI")); err != nil || who != harnessUser {
 		t.Errorf("Do acts as %q (%v); want %q", who, err, harnessUser)
 	}

@@ -112,7 +112,7 @@ func (c *clock) loadedBy(pid int) error {
 		return ErrClosed
 	}
 	if c.page.pid.Load() != int64(pid) {
-		return errors.New("its clock cannot be moved, since it has not loaded the shim (statically linked, or Config.Env sets LD_PRELOAD)")
+		return errors.New("its clock cannot be moved, since it has not loaded the shim (statically linked, perhaps)")
 	}
 	return nil
 }

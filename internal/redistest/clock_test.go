@@ -31,50 +31,30 @@ func setClock(t *testing.T, s *Server, offset time.Duration) {
 	}
 }
 
-func TestAServersClockCanBeMovedWhileItRuns(t *testing.T) {
-	s := start(t, Config{MovableClock: true})
+func TestEachServersClockCanBeMovedWhileItRuns(t *testing.T) {
+	c := Start(t, 2, Config{MovableClock: true})
+	s, other := c.Masters[0], c.Masters[1]
 	pid, id := s.PID(), runID(t, s)
-	mustShow(t, s, 0)
+	do(t, s, "SET", "key", "value", "PX", 30*60*1000)
 	for _, offset := range []time.Duration{
-		time.Minute, -time.Hour, 0, 1500 * time.Millisecond, -1500 * time.Millisecond, 999_999_999, -1, 240 * time.Hour, 0,
+		0, -time.Hour, 20 * time.Minute, 1500 * time.Millisecond, -1500 * time.Millisecond, 999_999_999, -1, 0,
 	} {
 		setClock(t, s, offset)
 		mustShow(t, s, offset)
+		ms, err := redis.Int64(s.Do("PTTL", "key"))
+		if left := time.Duration(ms)*time.Millisecond + offset; err != nil || left > 30*time.Minute || left < 20*time.Minute {
+			t.Errorf("moved by %v, the key expires in %d ms (%v)", offset, ms, err)
+		}
 	}
+	for _, offset := range []time.Duration{240 * time.Hour, 0} { // what has expired is gone for good
+		setClock(t, s, offset)
+		if got := get(t, s, "key"); got != "" {
+			t.Errorf("moved by %v, what has expired holds %q", offset, got)
+		}
+	}
+	mustShow(t, other, 0)
 	if s.PID() != pid || runID(t, s) != id {
 		t.Error("it was restarted for that")
-	}
-}
-
-func TestKeysExpireByTheMovedClock(t *testing.T) {
-	s := start(t, Config{MovableClock: true})
-	pttl := func() time.Duration {
-		t.Helper()
-		ms, err := redis.Int64(s.Do("PTTL", "key"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return time.Duration(ms) * time.Millisecond
-	}
-	do(t, s, "SET", "key", "value", "PX", 30*60*1000)
-	if ttl := pttl(); ttl > 30*time.Minute || ttl < 20*time.Minute {
-		t.Fatalf("it expires in %v", ttl)
-	}
-	setClock(t, s, -time.Hour)
-	if ttl := pttl(); ttl > 90*time.Minute || ttl < 80*time.Minute {
-		t.Errorf("an hour earlier it expires in %v", ttl)
-	}
-	setClock(t, s, 20*time.Minute)
-	if ttl := pttl(); ttl > 10*time.Minute || ttl <= 0 {
-		t.Errorf("20 minutes later it expires in %v", ttl)
-	}
-	setClock(t, s, time.Hour)
-	if got := get(t, s, "key"); got != "" {
-		t.Errorf("an hour later it holds %q", got)
-	}
-	setClock(t, s, 0)
-	if got := get(t, s, "key"); got != "" {
-		t.Errorf("the clock is right again, and what has expired holds %q", got)
 	}
 }
 
@@ -82,9 +62,7 @@ func TestAMovedClockStaysOverARestart(t *testing.T) {
 	s := start(t, Config{MovableClock: true, AppendOnly: AppendAlways})
 	do(t, s, "SET", "key", "value", "PX", 30*60*1000)
 	setClock(t, s, -time.Hour)
-	if err := s.Restart(background(t), true); err != nil {
-		t.Fatal(err)
-	}
+	restart(t, s)
 	mustShow(t, s, -time.Hour)
 	if got := get(t, s, "key"); got != "value" {
 		t.Errorf("it holds %q", got)
@@ -93,20 +71,10 @@ func TestAMovedClockStaysOverARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	setClock(t, s, time.Hour) // while it is down
-	if err := s.Restart(background(t), true); err != nil {
-		t.Fatal(err)
-	}
+	restart(t, s)
 	mustShow(t, s, time.Hour)
 	if got := get(t, s, "key"); got != "" {
 		t.Errorf("it was loaded an hour after its time and holds %q", got)
-	}
-}
-
-func TestEachServerHasAClockOfItsOwn(t *testing.T) {
-	c := Start(t, 3, Config{MovableClock: true})
-	setClock(t, c.Masters[1], time.Minute)
-	for i, ahead := range []time.Duration{0, time.Minute, 0} {
-		mustShow(t, c.Masters[i], ahead)
 	}
 }
 
@@ -124,6 +92,9 @@ func TestAClockIsMovedOnlyWhereItCanBe(t *testing.T) {
 		}
 	}
 	mustShow(t, s, 0)
+	if err := s.clock.loadedBy(s.PID() + 1); err == nil || !strings.Contains(err.Error(), "its clock cannot be moved") {
+		t.Errorf("of a process that has not loaded the shim: %v", err)
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -133,19 +104,6 @@ func TestAClockIsMovedOnlyWhereItCanBe(t *testing.T) {
 	if exists(s.files.shim()) || exists(s.files.clock()) {
 		t.Error("files were left behind")
 	}
-}
-
-func TestAServerThatDoesNotLoadTheShimDoesNotStart(t *testing.T) {
-	needRedis(t)
-	if err := ClockAvailable(); err != nil {
-		t.Skipf("needs a redis-server whose clock can be moved: %v", err)
-	}
-	dir := temporary(t)
-	_, err := Launch(background(t), Config{MovableClock: true, Env: []string{"LD_PRELOAD="}})
-	if err == nil || !strings.Contains(err.Error(), "its clock cannot be moved") {
-		t.Errorf("got %v", err)
-	}
-	mustBeEmpty(t, dir)
 }
 
 func TestWithoutACompilerATestIsSkipped(t *testing.T) {

@@ -56,10 +56,6 @@ type Config struct {
 	// while it runs. It needs Linux and a C compiler, see ClockAvailable.
 	MovableClock bool
 
-	// Env holds further variables, "NAME=value", for the server's environment,
-	// which is otherwise this process's.
-	Env []string
-
 	// Args are further arguments, such as "--maxmemory", "100mb". They override
 	// the defaults, but must not set what this package itself has to know.
 	Args []string
@@ -98,11 +94,6 @@ func (c *Config) validate() error {
 		}
 		if fields := strings.Fields(line); len(fields) < 2 || fields[1] == harnessUser {
 			return fmt.Errorf("redistest: Config.ACL holds %q; accepted: any user name but %q", line, harnessUser)
-		}
-	}
-	for _, v := range c.Env {
-		if name, _, ok := strings.Cut(v, "="); !ok || name == "" {
-			return fmt.Errorf("redistest: Config.Env holds %q; accepted: NAME=value", v)
 		}
 	}
 	return c.validateArgs()

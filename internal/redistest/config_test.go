@@ -19,7 +19,6 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 		"ACL two lines":    {Config{ACL: []string{"user a on\nuser b on"}}, []string{"Config.ACL", "single lines"}},
 		"ACL nobody":       {Config{ACL: []string{"user "}}, []string{"Config.ACL"}},
 		"ACL of ours":      {Config{ACL: []string{"user " + harnessUser + " off"}}, []string{"Config.ACL", harnessUser}},
-		"environment":      {Config{Env: []string{"LD_PRELOAD"}}, []string{"Config.Env", `"LD_PRELOAD"`, "NAME=value"}},
 		"argument":         {Config{Args: []string{"maxmemory", "1mb"}}, []string{"Config.Args", `"maxmemory"`}},
 		"managed":          {Config{Args: []string{"--maxmemory", "1mb", "--Port", "1"}}, []string{`"--Port"`, "Config.Port"}},
 		"managed in one":   {Config{Args: []string{"--requirepass x"}}, []string{"--requirepass", "Config.Password"}},

@@ -116,7 +116,7 @@ func (s *Server) run(ctx context.Context) error {
 		return fmt.Errorf("redistest: log file: %w", err)
 	}
 	cmd := exec.Command(s.binary, append([]string{s.files.conf()}, s.cfg.Args...)...)
-	cmd.Env = append(append(os.Environ(), s.clock.env()...), s.cfg.Env...)
+	cmd.Env = append(os.Environ(), s.clock.env()...)
 	cmd.Stdout, cmd.Stderr = log, log
 	p, err := startProcess(cmd)
 	err = errors.Join(err, log.Close()) // the child has its own descriptor

@@ -81,6 +81,15 @@ func do(t *testing.T, s *Server, cmd string, args ...any) any {
 	return reply
 }
 
+// restart starts a server again, and makes sure that it answers.
+func restart(t *testing.T, s *Server) {
+	t.Helper()
+	if err := s.Restart(background(t), true); err != nil {
+		t.Fatal(err)
+	}
+	do(t, s, "PING")
+}
+
 // get returns the value of a key, "" if there is none.
 func get(t *testing.T, s *Server, key string) string {
 	t.Helper()

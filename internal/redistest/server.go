@@ -50,27 +50,16 @@ func (s *Server) Addr() string { return loopback(s.port) }
 // URL returns where clients find the server, with user and password if any:
 // unix:// with Config.UnixSocket, else rediss:// with Config.TLS, else redis://.
 func (s *Server) URL() string {
+	u := url.URL{Scheme: "redis", Host: s.Addr()}
 	if s.cfg.UnixSocket {
-		u := url.URL{Scheme: "unix", User: s.userinfo(), Path: s.files.socket()}
-		return u.String()
-	}
-	return s.TCPURL()
-}
-
-// TCPURL is URL for a server with a unix socket: its other address.
-func (s *Server) TCPURL() string {
-	u := url.URL{Scheme: "redis", User: s.userinfo(), Host: s.Addr()}
-	if s.cfg.TLS != nil {
+		u = url.URL{Scheme: "unix", Path: s.files.socket()}
+	} else if s.cfg.TLS != nil {
 		u.Scheme = "rediss"
 	}
-	return u.String()
-}
-
-func (s *Server) userinfo() *url.Userinfo {
-	if s.cfg.Password == "" {
-		return nil
+	if s.cfg.Password != "" {
+		u.User = url.UserPassword(s.cfg.Username, s.cfg.Password)
 	}
-	return url.UserPassword(s.cfg.Username, s.cfg.Password)
+	return u.String()
 }
 
 // PID returns the process id, or 0 while the server is down.

@@ -21,7 +21,7 @@ const childVariable = "REDQUORUM_INTEGRATION_CHILD"
 // An order is what a child is told, and a report what it answers: one JSON value
 // each, on standard input and output. The end of its input ends the child.
 type order struct {
-	Do    string // open, adopt, lock, look, extend, hand over, unlock
+	Do    string // open, adopt, lock, hand over
 	URLs  []string
 	Key   string
 	Token string
@@ -94,18 +94,8 @@ func (h *holder) carryOut(o order) (r report) {
 		h.lock, err = h.client.Adopt(ctx, o.Key, o.Token, redlock.WithTTL(o.TTL))
 	case "lock":
 		h.lock, err = h.client.TryLock(ctx, o.Key, redlock.WithTTL(o.TTL))
-	case "look":
-		if h.lock.Context().Err() != nil {
-			err = context.Cause(h.lock.Context())
-		} else if h.lock.Remaining() <= 0 {
-			err = errors.New("nothing remains, and the context lives")
-		}
-	case "extend":
-		err = h.lock.Extend(ctx)
 	case "hand over":
 		r.Token, err = h.lock.HandOver()
-	case "unlock":
-		err = h.lock.Unlock(ctx)
 	default:
 		err = fmt.Errorf("unknown order %q", o.Do)
 	}

@@ -21,15 +21,11 @@ type child struct {
 	ended   bool
 }
 
-// startChild starts the test binary once more. It ends with the test.
-func startChild(t *testing.T) *child {
+// startChild starts the test binary once more, in a role. It ends with the test.
+func startChild(t *testing.T, role string) *child {
 	t.Helper()
-	return startChildAs(t, "holder")
-}
-
-// run starts a child's process.
-func run(t *testing.T, cmd *exec.Cmd) *child {
-	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), childVariable+"="+role)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -11,11 +10,12 @@ import (
 
 // An administrator kills the client's connections while a lock is held. On a
 // minority nothing is felt; on all masters what is under way fails, and what
-// comes next succeeds.
+// comes next succeeds. Renewal goes on through it too.
 func TestKilledConnectionsAreReplaced(t *testing.T) {
 	p := startProcesses(t, five)
 	p.trusting = true
-	c := p.open(reconnectSoon())
+	renewed, trace := traceRenewals()
+	c := p.open(trace, reconnectSoon())
 	ctx := context.Background()
 	l := mustTry(t, c, "held", redlock.WithTTL(longTTL))
 	kill := func(which ...int) {
@@ -35,6 +35,7 @@ func TestKilledConnectionsAreReplaced(t *testing.T) {
 		mustUnlock(t, mustTry(t, c, "lock", redlock.WithTTL(longTTL)))
 		p.wantFree("lock")
 	}
+	often := mustTry(t, c, "often", redlock.WithTTL(5*time.Second), redlock.WithRenewal(redlock.Renewal{Every: 20 * time.Millisecond}))
 	for range 10 {
 		awaitConnected(t, c, 0, 1, 2, 3, 4)
 		kill(0, 1, 2, 3, 4)
@@ -57,32 +58,16 @@ func TestKilledConnectionsAreReplaced(t *testing.T) {
 			t.Errorf("Unlock with all connections killed: %v", err)
 		}
 		p.wantFree("lock")
+		renewed.awaitMore(t, "often", 1)
 	}
-	if err := l.Context().Err(); err != nil {
-		t.Errorf("the lock was lost: %v", context.Cause(l.Context()))
+	for _, l := range []*redlock.Lock{l, often} {
+		if err := l.Context().Err(); err != nil {
+			t.Errorf("the lock %q was lost: %v", l.Key(), context.Cause(l.Context()))
+		}
 	}
 	awaitConnected(t, c, 0, 1, 2, 3, 4)
 	mustUnlock(t, l)
+	mustUnlock(t, often)
 	p.wantFree("held")
-}
-
-// Renewal goes on through it too.
-func TestRenewalOutlivesKilledConnections(t *testing.T) {
-	p := startProcesses(t, five)
-	renewed, trace := traceRenewals()
-	c := p.open(trace, reconnectSoon())
-	l := mustTry(t, c, "lock", redlock.WithTTL(5*time.Second), redlock.WithRenewal(redlock.Renewal{Every: 20 * time.Millisecond}))
-	for range 20 {
-		for i := range five {
-			p.do(i, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-		}
-		renewed.awaitMore(t, "lock", 1)
-	}
-	if err := l.Context().Err(); err != nil {
-		t.Errorf("the lock was lost: %v", context.Cause(l.Context()))
-	}
-	if err := l.Unlock(context.Background()); err != nil && !errors.Is(err, redlock.ErrNoQuorum) {
-		t.Error(err)
-	}
-	p.wantFree("lock")
+	p.wantFree("often")
 }

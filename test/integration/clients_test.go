@@ -145,13 +145,3 @@ func mustUnlock(t *testing.T, l *redlock.Lock) {
 		t.Fatalf("the lock is held: %v", err)
 	}
 }
-
-// mustTryUnder takes a lock that is free, under a context.
-func mustTryUnder(ctx context.Context, t *testing.T, c *redlock.Client, key string) *redlock.Lock {
-	t.Helper()
-	l, err := c.TryLock(ctx, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
-}

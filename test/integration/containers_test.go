@@ -2,7 +2,6 @@ package integration
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/redquorum/redquorum/test/integration/internal/container"
@@ -12,9 +11,7 @@ import (
 type containers struct {
 	masters
 	cluster *container.Cluster
-
-	mu   sync.Mutex // guards away
-	away []bool     // killed, paused or cut off
+	away    []bool // killed, paused or cut off
 }
 
 // startContainers starts n masters in containers for a test, or skips it. When
@@ -27,11 +24,7 @@ func startContainers(t *testing.T, n int) *containers {
 		t.Fatal(err)
 	}
 	c := &containers{cluster: cluster, away: make([]bool, n)}
-	c.masters = masters{t: t, urls: cluster.URLs(), command: cluster.Do, answers: func(i int) bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return !c.away[i]
-	}}
+	c.masters = masters{t: t, urls: cluster.URLs(), command: cluster.Do, answers: func(i int) bool { return !c.away[i] }}
 	t.Cleanup(func() { // runs last
 		if err := cluster.Close(); err != nil {
 			t.Errorf("containers are left behind: %v", err)
@@ -59,46 +52,13 @@ func needEngine(t *testing.T) *container.Engine {
 	return e
 }
 
-// now marks masters as away or not, once something has been done to them.
-func (c *containers) now(away bool, which []int, err error) {
+// now does something to masters, and marks them as away or not.
+func (c *containers) now(away bool, which []int, do func(c *container.Cluster, which ...int) error) {
 	c.t.Helper()
-	if err != nil {
+	if err := do(c.cluster, which...); err != nil {
 		c.t.Fatal(err)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	for _, i := range which {
 		c.away[i] = away
 	}
-}
-
-func (c *containers) kill(which ...int) {
-	c.t.Helper()
-	c.now(true, which, c.cluster.Kill(which...))
-}
-
-// start starts masters that were killed; they are empty.
-func (c *containers) start(which ...int) {
-	c.t.Helper()
-	c.now(false, which, c.cluster.Restart(which...))
-}
-
-func (c *containers) pause(which ...int) {
-	c.t.Helper()
-	c.now(true, which, c.cluster.Pause(which...))
-}
-
-func (c *containers) unpause(which ...int) {
-	c.t.Helper()
-	c.now(false, which, c.cluster.Unpause(which...))
-}
-
-func (c *containers) cut(which ...int) {
-	c.t.Helper()
-	c.now(true, which, c.cluster.Cut(which...))
-}
-
-func (c *containers) rejoin(which ...int) {
-	c.t.Helper()
-	c.now(false, which, c.cluster.Rejoin(which...))
 }

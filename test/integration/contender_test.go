@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -71,7 +70,7 @@ func takeTurn(ctx context.Context, c *redlock.Client, o order) error {
 // startContender starts a child that contends for the lock.
 func startContender(t *testing.T, p *processes, file string) *child {
 	t.Helper()
-	c := startChildAs(t, "contender")
+	c := startChild(t, "contender")
 	c.give(order{URLs: p.urls, Key: "lock", Token: file, TTL: 2 * time.Second})
 	return c
 }
@@ -95,12 +94,4 @@ func turns(t *testing.T, what string, children []*child, n int) {
 			}
 		}
 	}
-}
-
-// startChildAs starts the test binary once more, in a role.
-func startChildAs(t *testing.T, role string) *child {
-	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), childVariable+"="+role)
-	return run(t, cmd)
 }

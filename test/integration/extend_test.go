@@ -2,101 +2,99 @@ package integration
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/redquorum/redquorum/redlock"
 )
 
-func TestAnExpiredLockIsNotExtendedThoughItsKeyIsFree(t *testing.T) {
-	p := startProcesses(t, five)
-	p.trusting = true // scripts are counted, and the guard's check is one
-	c := p.open()
-	l := mustTry(t, c, "lock", redlock.WithLease(300*time.Millisecond))
-	await(t, settleBound, "the lease ends", l.Context().Done())
-	p.wantFree("lock")
-	wantExactly(t, "Extend", l.Extend(context.Background()), redlock.ErrLost, redlock.ErrNotHeld)
-	wantLost(t, l, redlock.ReasonExpired)
-	for i := range five {
-		if n := p.calls(i, "evalsha"); n != 0 {
-			t.Errorf("master %d was asked to extend", i)
-		}
-	}
-	mustUnlock(t, mustTry(t, c, "lock"))
-	p.wantFree("lock")
-}
-
+// An extension resets the TTL and adds nothing, also where somebody has shortened it.
 func TestAnExtensionProlongsTheKeyOnEveryMaster(t *testing.T) {
-	p := startProcesses(t, five)
-	c := p.open()
-	l := mustTry(t, c, "lock", redlock.WithLease(longTTL))
-	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
-	for i := range five {
-		p.do(i, "PEXPIRE", "lock", 30_000)
+	for name, extend := range map[string]func(l *redlock.Lock, renewed *renewals){
+		"by Extend": func(l *redlock.Lock, _ *renewals) {
+			before := l.ValidUntil()
+			for range 3 {
+				if err := l.Extend(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !l.ValidUntil().After(before) {
+				t.Errorf("ValidUntil is %v, was %v", l.ValidUntil(), before)
+			}
+		},
+		"by a renewal": func(_ *redlock.Lock, renewed *renewals) {
+			renewed.awaitMore(t, "lock", 2) // the first may have been under way
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := startProcesses(t, five)
+			renewed, trace := traceRenewals()
+			every := longTTL / 2 // never, as far as the test is concerned
+			if name == "by a renewal" {
+				every = 200 * time.Millisecond
+			}
+			l := mustTry(t, p.open(trace), "lock", redlock.WithTTL(longTTL), redlock.WithRenewal(redlock.Renewal{Every: every}))
+			eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
+			for i := range five {
+				p.do(i, "PEXPIRE", "lock", 30_000)
+			}
+			extend(l, renewed)
+			for i := range five {
+				eventually(t, "it has the whole TTL again", func() bool { return p.pttl(i, "lock") > 50_000 })
+				if ms := p.pttl(i, "lock"); ms > longTTL.Milliseconds() {
+					t.Errorf("master %d has it for %d ms, want %v at the most", i, ms, longTTL)
+				}
+			}
+			if left := l.Remaining(); left <= 0 || left > longTTL {
+				t.Errorf("%v remaining of %v", left, longTTL)
+			}
+			mustUnlock(t, l)
+			p.wantFree("lock")
+		})
 	}
-	before := l.ValidUntil()
-	if err := l.Extend(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if !l.ValidUntil().After(before) {
-		t.Errorf("ValidUntil is %v, was %v", l.ValidUntil(), before)
-	}
-	eventually(t, "all have the whole TTL again", func() bool {
-		all := true
-		p.each(func(i int) { all = all && p.pttl(i, "lock") > 50_000 })
-		return all
-	})
-	mustUnlock(t, l)
-	p.wantFree("lock")
 }
 
-// With a quorum that still holds it, the lock heals: a master that restarted
-// empty has the key again, and carries the hold when others go.
-func TestALockHealsOnMastersThatRestarted(t *testing.T) {
-	p := startProcesses(t, five)
-	p.trusting = true
-	c := p.open(reconnectSoon())
-	ctx := context.Background()
-	l := mustTry(t, c, "lock", redlock.WithLease(longTTL))
-	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
-	p.kill(0, 1)
-	p.restart(0, 1)
-	awaitConnected(t, c, 0, 1)
-	eventually(t, "the restarted masters have the key again", func() bool {
-		if err := l.Extend(ctx); err != nil {
-			t.Fatal(err)
-		}
-		return p.value(0, "lock") == l.Token() && p.value(1, "lock") == l.Token()
-	})
-	p.kill(3, 4)
-	awaitRefused(t, c, 3, 4)
-	if err := l.Extend(ctx); err != nil {
-		t.Errorf("masters 0, 1 and 2 have the key: %v", err)
+// Masters that were down when the lock was acquired, or that restarted empty since, get
+// the key by an extension. They carry the hold when others go, and have to be told of the
+// release.
+func TestMastersThatGetTheKeyByAnExtensionCountFromThenOn(t *testing.T) {
+	for name, lock := range map[string]func(p *processes, c *redlock.Client) *redlock.Lock{
+		"down before": func(p *processes, c *redlock.Client) *redlock.Lock {
+			p.kill(0, 1)
+			awaitRefused(p.t, c, 0, 1)
+			return mustTry(p.t, c, "lock", redlock.WithLease(longTTL))
+		},
+		"restarted since": func(p *processes, c *redlock.Client) *redlock.Lock {
+			l := mustTry(p.t, c, "lock", redlock.WithLease(longTTL))
+			eventually(p.t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
+			p.kill(0, 1)
+			return l
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := startProcesses(t, five)
+			p.trusting = true
+			c := p.open(reconnectSoon())
+			ctx := context.Background()
+			l := lock(p, c)
+			p.restart(0, 1)
+			awaitConnected(t, c, 0, 1)
+			eventually(t, "all have the key", func() bool {
+				if err := l.Extend(ctx); err != nil {
+					t.Fatal(err)
+				}
+				return p.holders("lock", l.Token()) == five
+			})
+			p.kill(3, 4)
+			awaitRefused(t, c, 3, 4)
+			if err := errors.Join(l.Extend(ctx), l.Verify(ctx)); err != nil {
+				t.Errorf("masters 0, 1 and 2 have the key: %v", err)
+			}
+			mustUnlock(t, l)
+			p.wantFree("lock")
+		})
 	}
-	if err := l.Verify(ctx); err != nil {
-		t.Errorf("masters 0, 1 and 2 have the key: %v", err)
-	}
-	mustUnlock(t, l)
-	p.wantFree("lock")
-}
-
-// Masters that were down when the lock was acquired get the key by an extension,
-// and so they have to be told of the release.
-func TestMastersThatJoinedByAnExtensionAreReleasedToo(t *testing.T) {
-	p := startProcesses(t, five)
-	p.trusting = true
-	c := p.open(reconnectSoon())
-	p.kill(3, 4)
-	awaitRefused(t, c, 3, 4)
-	l := mustTry(t, c, "lock", redlock.WithLease(longTTL))
-	p.restart(3, 4)
-	awaitConnected(t, c, 3, 4)
-	if err := l.Extend(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
-	mustUnlock(t, l)
-	p.wantFree("lock")
 }
 
 // Verify looks and changes nothing.

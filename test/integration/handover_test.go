@@ -16,7 +16,7 @@ func TestAHoldIsHandedFromOneProcessToAnother(t *testing.T) {
 	c := p.open()
 	ctx := context.Background()
 	const ttl = 2 * time.Second
-	worker := startChild(t)
+	worker := startChild(t, "holder")
 
 	l := mustTry(t, c, "lock", redlock.WithTTL(ttl))
 	token, err := l.HandOver()
@@ -37,7 +37,7 @@ func TestAHoldIsHandedFromOneProcessToAnother(t *testing.T) {
 	}
 
 	// And back, from a process that hands over and is gone.
-	second := startChild(t)
+	second := startChild(t, "holder")
 	if r := second.tell(order{Do: "lock", URLs: p.urls, Key: "other", TTL: ttl}); r.Failed != "" {
 		t.Fatalf("the child's lock: %+v", r)
 	}

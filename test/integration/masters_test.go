@@ -12,7 +12,6 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 // lateBound is how late what a closed client has sent may be executed: far less
@@ -169,15 +168,6 @@ func (m *masters) foreign(key, value string, which ...int) {
 	m.t.Helper()
 	for _, i := range which {
 		m.do(i, "SET", key, value, "PX", 60_000)
-	}
-}
-
-// pauseWrites makes a master slow: it executes no writes for a while.
-func (m *masters) pauseWrites(i int, d time.Duration) {
-	m.t.Helper()
-	do := func(cmd string, args ...any) (any, error) { return m.command(i, cmd, args...) }
-	if err := redistest.PauseWrites(do, d); err != nil {
-		m.t.Fatalf("master %d: %v", i, err)
 	}
 }
 

@@ -68,13 +68,6 @@ func join(t *testing.T, clusters ...*redistest.Cluster) *processes {
 	return p
 }
 
-// under is the same masters for a subtest, which their failures then end.
-func (p *processes) under(t *testing.T) *processes {
-	q := *p
-	q.t = t
-	return &q
-}
-
 // wantNoGoroutines waits for those of closed clients to end.
 func wantNoGoroutines(t *testing.T) {
 	t.Helper()

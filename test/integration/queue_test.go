@@ -45,11 +45,6 @@ func (p *processes) awaitPilot(key string) int {
 	return pilot
 }
 
-func TestProcessesTakeTurns(t *testing.T) {
-	p := startProcesses(t, five)
-	turns(t, "undisturbed", contendersOf(t, p, 6), 20)
-}
-
 func TestProcessesGoOnWhenThePilotIsLost(t *testing.T) {
 	for _, test := range []struct {
 		name     string
@@ -76,7 +71,7 @@ func TestProcessesGoOnWhenAHolderCrashes(t *testing.T) {
 	p := startProcesses(t, five)
 	p.trusting = true
 	children := contendersOf(t, p, 4)
-	crashing := startChild(t)
+	crashing := startChild(t, "holder")
 	order := order{Do: "open", URLs: p.urls, Key: "lock", TTL: time.Second}
 	if r := crashing.tell(order); r.Failed != "" {
 		t.Fatal(r.Failed)

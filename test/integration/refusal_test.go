@@ -212,8 +212,8 @@ func TestAKeyOfAnotherTypeIsTakenAndNeverOverwritten(t *testing.T) {
 			wantExactly(t, "Adopt", err, redlock.ErrNotHeld)
 			eventually(t, "nothing of ours is left", func() bool { return p.value(3, "lock") == "" && p.value(4, "lock") == "" })
 			for i, before := range data {
-				if dump(i) != before {
-					t.Errorf("master %d: the data was changed", i)
+				if dump(i) != before || p.pttl(i, "lock") != -1 {
+					t.Errorf("master %d: the data or its expiry was changed", i)
 				}
 			}
 			p.remove("lock")

@@ -73,25 +73,6 @@ func TestAFlushOfTheScriptsCostsOneFallbackEach(t *testing.T) {
 	p.remove("lock")
 }
 
-// A renewal falls back too, also when it happens again and again.
-func TestALockIsKeptThoughScriptsAreFlushedAllTheTime(t *testing.T) {
-	p := startProcesses(t, five)
-	renewed, trace := traceRenewals()
-	c := p.open(trace)
-	l := mustTry(t, c, "lock", renewedOften...)
-	for range 3 {
-		for i := range five {
-			p.do(i, "SCRIPT", "FLUSH")
-		}
-		renewed.awaitMore(t, "lock", 1)
-	}
-	if _, failed := renewed.of("lock"); failed > 0 {
-		t.Errorf("%d renewals failed", failed)
-	}
-	mustUnlock(t, l)
-	p.wantFree("lock")
-}
-
 // A master knows the script of the release and not that of the extension. The
 // extension is on its way when the lock is unlocked; its fallback would come
 // behind the release and set the key again.

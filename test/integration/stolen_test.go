@@ -3,18 +3,9 @@ package integration
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/redquorum/redquorum/redlock"
 )
-
-// renewedOften is a lock that finds out soon what became of it, and that would
-// live for long if it did not. Between two renewals there is time to change
-// several masters.
-var renewedOften = []redlock.LockOption{
-	redlock.WithTTL(20 * time.Second),
-	redlock.WithRenewal(redlock.Renewal{Every: 400 * time.Millisecond}),
-}
 
 // The lock was acquired on three masters, for the others had a stranger's key or
 // were down: those never had ours. When one of the three loses it, a majority

@@ -2,9 +2,9 @@ package integration
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"testing"
 	"time"
 
@@ -50,8 +50,9 @@ func reconnectSoon() redlock.Option {
 
 const strangersToken = "stranger"
 
-// Every master is free, down, or has somebody else's key: 3^5 cases, among
-// them all sets of masters that are down and all sets that hold a foreign key.
+// Every master is free, down, or has somebody else's key: 3^5 cases, among them all sets
+// of masters that are down, also for a client that is new, and all sets that hold a
+// foreign key. What each error says of the masters is asked on simulated ones.
 func TestALockIsGrantedExactlyWhenAQuorumIsFree(t *testing.T) {
 	p := startProcesses(t, five)
 	p.trusting = true
@@ -67,6 +68,11 @@ func TestALockIsGrantedExactlyWhenAQuorumIsFree(t *testing.T) {
 				p.restart(i)
 			}
 		}
+		// One whose connections are not up yet must not take the absence of some masters
+		// for that of all.
+		fresh := p.openCold()
+		p.tryOnce(fresh, down, 0)
+		closeClient(t, fresh)
 		awaitRefused(t, c, down.list()...)
 		awaitConnected(t, c, (allFive &^ down).list()...)
 		gray(func(foreign masterSet) {
@@ -74,12 +80,9 @@ func TestALockIsGrantedExactlyWhenAQuorumIsFree(t *testing.T) {
 				return
 			}
 			cases++
-			t.Run(fmt.Sprintf("down%v,foreign%v", down.list(), foreign.list()), func(t *testing.T) {
-				p := p.under(t)
-				p.foreign("lock", strangersToken, foreign.list()...)
-				tryOnce(t, p, c, down, foreign)
-				p.remove("lock")
-			})
+			p.foreign("lock", strangersToken, foreign.list()...)
+			p.tryOnce(c, down, foreign)
+			p.remove("lock")
 		})
 	})
 	if cases != 243 {
@@ -88,144 +91,36 @@ func TestALockIsGrantedExactlyWhenAQuorumIsFree(t *testing.T) {
 }
 
 // tryOnce makes one attempt and checks all that it leads to.
-func tryOnce(t *testing.T, p *processes, c *redlock.Client, down, foreign masterSet) {
-	t.Helper()
+func (p *processes) tryOnce(c *redlock.Client, down, foreign masterSet) {
+	p.t.Helper()
+	what := fmt.Sprintf("down%v,foreign%v", down.list(), foreign.list())
 	free := allFive &^ (down | foreign)
 	l, err := c.TryLock(context.Background(), "lock")
 	switch {
 	case free.size() >= quorum:
 		if err != nil {
-			t.Fatalf("%d masters are free: %v", free.size(), err)
+			p.t.Fatalf("%s: %v", what, err)
 		}
 		if n := p.holders("lock", l.Token()); n < quorum {
-			t.Errorf("the token stands on %d masters, want %d at least", n, quorum)
+			p.t.Errorf("%s: the token stands on %d masters, want %d at least", what, n, quorum)
 		}
-		mustUnlock(t, l)
+		mustUnlock(p.t, l)
 	case down.size() > five-quorum:
-		wantRefusal(t, p, err, redlock.ErrNoQuorum, free, down, foreign)
-		if named := causes(t, err); len(named) < down.size() {
-			t.Errorf("%d masters are known to be down, %d are named: %v", down.size(), len(named), err)
-		}
-		// Whichever of the others answers first, or before all are asked.
-		for range 20 {
-			_, err := c.TryLock(context.Background(), "lock")
-			wantExactly(t, "TryLock again", err, redlock.ErrNoQuorum)
-		}
+		wantExactly(p.t, what, err, redlock.ErrNoQuorum)
 	default:
-		wantRefusal(t, p, err, redlock.ErrTaken, free, down, foreign)
-		wantHolders(t, p, c, foreign)
+		wantExactly(p.t, what, err, redlock.ErrTaken)
 	}
-	if l != nil && err != nil {
-		t.Errorf("a lock and an error: %v", err)
-	}
-	eventually(t, "nothing of ours is left", func() bool {
-		for _, i := range free.list() {
-			if p.value(i, "lock") != "" {
-				return false
-			}
+	if err != nil {
+		if q := quorumError(p.t, err); q.OK > free.size() || q.OK+len(causes(p.t, err)) != five {
+			p.t.Errorf("%s: %d of 5 masters agreed: %v", what, q.OK, err)
 		}
-		return true
+	}
+	eventually(p.t, what+": nothing of ours is left", func() bool {
+		return !slices.ContainsFunc(free.list(), func(i int) bool { return p.value(i, "lock") != "" })
 	})
 	for _, i := range foreign.list() {
-		if v := p.value(i, "lock"); v != strangersToken {
-			t.Errorf("master %d: the foreign key is %q now", i, v)
-		}
-		if ms := p.pttl(i, "lock"); ms < 30_000 || ms > 60_000 {
-			t.Errorf("master %d: the foreign key has %d ms left", i, ms)
+		if v, ms := p.value(i, "lock"), p.pttl(i, "lock"); v != strangersToken || ms < 30_000 || ms > 60_000 {
+			p.t.Errorf("%s: master %d: the foreign key is %q and has %d ms left", what, i, v, ms)
 		}
 	}
-}
-
-// wantRefusal asks for the kind, and for causes that explain it: as many as
-// rule a quorum out, each the right one for its master.
-func wantRefusal(t *testing.T, p *processes, err error, kind error, free, down, foreign masterSet) {
-	t.Helper()
-	wantExactly(t, "TryLock", err, kind)
-	q := quorumError(t, err)
-	if q.Op != "lock" || q.Key != "lock" || q.Need != quorum || q.Total != five || q.OK > free.size() {
-		t.Errorf("op %q, key %q, %d of %d agreed, %d needed: want lock, lock, at most %d of 5, 3",
-			q.Op, q.Key, q.OK, q.Total, q.Need, free.size())
-	}
-	named := causes(t, err)
-	if q.OK+len(named) != five {
-		t.Errorf("%d of 5 masters agreed and %d are named: %v", q.OK, len(named), err)
-	}
-	awaited := 0
-	for _, cause := range named {
-		if !errors.Is(cause, redlock.ErrNotAwaited) {
-			awaited++
-		}
-	}
-	if awaited < five-quorum+1 {
-		t.Errorf("%d masters are named for what they did, which does not rule out a quorum: %v", awaited, err)
-	}
-	for i := range five {
-		cause := named[p.address(i)]
-		_, held := errors.AsType[*redlock.HeldError](cause)
-		switch {
-		case cause == nil, errors.Is(cause, redlock.ErrNotAwaited):
-		case down.has(i) && !errors.Is(cause, pool.ErrDown):
-			t.Errorf("master %d is down, named for %v", i, cause)
-		case foreign.has(i) && !held:
-			t.Errorf("master %d has a foreign key, named for %v", i, cause)
-		case free.has(i):
-			t.Errorf("master %d is free, named for %v", i, cause)
-		}
-	}
-}
-
-// wantHolders fails unless a refusal tells who holds the key. That question is asked
-// second, and is not waited for as long as the attempt itself. On a busy machine it may
-// need a few attempts.
-func wantHolders(t *testing.T, p *processes, c *redlock.Client, foreign masterSet) {
-	t.Helper()
-	var told error
-	for range 20 {
-		_, told = c.TryLock(context.Background(), "lock")
-		complete := true
-		named := causes(t, told)
-		for _, i := range foreign.list() {
-			if h, ok := errors.AsType[*redlock.HeldError](named[p.address(i)]); ok {
-				complete = complete && h.Token == strangersToken && h.Type == "string" &&
-					h.TTL > 0 && h.TTL <= time.Minute && h.Owner == ""
-			}
-		}
-		if complete {
-			return
-		}
-	}
-	t.Errorf("token, TTL and type of the foreign key are never told: %v", told)
-}
-
-// A client whose connections are not up yet waits for them, and must not take
-// the absence of some for that of all.
-func TestAFreshClientLocksExactlyWhenAQuorumIsUp(t *testing.T) {
-	p := startProcesses(t, five)
-	p.trusting = true
-	gray(func(down masterSet) {
-		for i := range five {
-			isDown := p.servers[i].PID() == 0
-			switch {
-			case down.has(i) && !isDown:
-				p.kill(i)
-			case !down.has(i) && isDown:
-				p.restart(i)
-			}
-		}
-		t.Run(fmt.Sprintf("down%v", down.list()), func(t *testing.T) {
-			p := p.under(t)
-			c := p.openCold()
-			l, err := c.TryLock(context.Background(), "lock")
-			if five-down.size() < quorum {
-				wantRefusal(t, p, err, redlock.ErrNoQuorum, allFive&^down, down, 0)
-				p.wantFree("lock")
-				return
-			}
-			if err != nil {
-				t.Fatalf("%d masters are up: %v", five-down.size(), err)
-			}
-			mustUnlock(t, l)
-			p.wantFree("lock")
-		})
-	})
 }

@@ -3,8 +3,6 @@ package integration
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,89 +10,28 @@ import (
 
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/test/integration/internal/refusal"
 )
-
-// A refusal is a state of a master in which it refuses to write, and the word
-// by which it says so.
-type refusal struct {
-	name   string
-	word   string
-	start  func(p *processes, i int)
-	finish func(p *processes, i int)
-	// What a master in this state does for those that hold a lock.
-	extends, releases bool
-	// Servers without it let scripts write in this state, and those prolong and release.
-	forScripts *redistest.Feature
-}
-
-var refusals = []refusal{
-	{
-		name: "out of memory", word: "OOM", extends: true, releases: true,
-		start:  func(p *processes, i int) { p.do(i, "CONFIG", "SET", "maxmemory", "1") },
-		finish: func(p *processes, i int) { p.do(i, "CONFIG", "SET", "maxmemory", "0") },
-	},
-	{
-		name: "a replica", word: "READONLY",
-		// Of a master that is not there: nothing is synchronized.
-		start:  func(p *processes, i int) { p.do(i, "REPLICAOF", "127.0.0.1", "1") },
-		finish: func(p *processes, i int) { p.do(i, "REPLICAOF", "NO", "ONE") },
-	},
-	{
-		name: "too few replicas", word: "NOREPLICAS", forScripts: &redistest.ReplicasForScripts,
-		start:  func(p *processes, i int) { p.do(i, "CONFIG", "SET", "min-replicas-to-write", "1") },
-		finish: func(p *processes, i int) { p.do(i, "CONFIG", "SET", "min-replicas-to-write", "0") },
-	},
-	{
-		name: "snapshots fail", word: "MISCONF",
-		start: func(p *processes, i int) {
-			dump := filepath.Join(p.servers[i].Dir(), "dump.rdb", "in the way")
-			if err := os.MkdirAll(dump, 0o700); err != nil {
-				p.t.Fatal(err)
-			}
-			p.do(i, "CONFIG", "SET", "save", "3600 1")
-			p.do(i, "BGSAVE")
-			eventually(p.t, "the snapshot has failed", func() bool {
-				info, err := redis.String(p.command(i, "INFO", "persistence"))
-				return err == nil && strings.Contains(info, "rdb_last_bgsave_status:err")
-			})
-		},
-		finish: func(p *processes, i int) { p.do(i, "CONFIG", "SET", "save", "") },
-	},
-	{
-		name: "busy with a script", word: "BUSY",
-		start: func(p *processes, i int) {
-			p.do(i, "CONFIG", "SET", "lua-time-limit", "1")
-			conn, err := p.servers[i].Dial(context.Background())
-			if err != nil {
-				p.t.Fatal(err)
-			}
-			p.t.Cleanup(func() { _ = conn.Close() })
-			// The script runs until it is killed, and its caller does not wait.
-			if err := errors.Join(conn.Send("EVAL", `while true do end`, 0), conn.Flush()); err != nil {
-				p.t.Fatal(err)
-			}
-			eventually(p.t, "the master is busy", func() bool {
-				_, err := p.command(i, "GET", "any")
-				return err != nil && strings.Contains(err.Error(), "BUSY")
-			})
-		},
-		finish: func(p *processes, i int) {
-			p.do(i, "SCRIPT", "KILL")
-			eventually(p.t, "the script has ended", func() bool {
-				_, err := p.command(i, "PING")
-				return err == nil
-			})
-		},
-	},
-}
 
 // A master that refuses to write has no vote; what it said is in the error. With
 // two such masters everything goes on.
 func TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed(t *testing.T) {
-	for _, r := range refusals {
-		t.Run(r.name, func(t *testing.T) {
+	for _, r := range refusal.States {
+		t.Run(r.Name, func(t *testing.T) {
+			// What a master in this state does for those that hold a lock. Servers without a
+			// feature let scripts write in one state, and those prolong and release.
+			scripts := r.Word == "NOREPLICAS" && redistest.Missing(redistest.ReplicasForScripts) != nil
+			holds := scripts || r.Word == "OOM"
 			p := startProcesses(t, five)
 			p.trusting = true
+			do := func(what func(m *redistest.Server) error, which ...int) {
+				t.Helper()
+				for _, i := range which {
+					if err := what(p.servers[i]); err != nil {
+						t.Fatalf("master %d: %v", i, err)
+					}
+				}
+			}
 			p.dropFences()
 			c := p.open(redlock.WithTTL(longTTL))
 			fenced := p.open(redlock.WithTTL(longTTL), redlock.WithFencing())
@@ -102,8 +39,7 @@ func TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed(t *testing.T) {
 			before := mustTry(t, c, "held")
 			eventually(t, "all have the key", func() bool { return p.holders("held", before.Token()) == five })
 
-			r.start(p, 0)
-			r.start(p, 1)
+			do(r.Start, 0, 1)
 			l := mustTry(t, c, "lock")
 			for _, l := range []*redlock.Lock{before, l} {
 				if err := l.Extend(ctx); err != nil {
@@ -112,13 +48,13 @@ func TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed(t *testing.T) {
 			}
 			mustUnlock(t, l)
 
-			r.start(p, 2)
+			do(r.Start, 2)
 			_, err := c.TryLock(ctx, "lock")
 			wantExactly(t, "TryLock with two that write", err, redlock.ErrNoQuorum)
 			named := causes(t, err)
 			for i := range 3 {
-				if cause := named[p.address(i)]; cause == nil || !strings.Contains(cause.Error(), r.word) {
-					t.Errorf("master %d says %s, named for %v", i, r.word, cause)
+				if cause := named[p.address(i)]; cause == nil || !strings.Contains(cause.Error(), r.Word) {
+					t.Errorf("master %d says %s, named for %v", i, r.Word, cause)
 				}
 			}
 			// What need not be prolonged is not written, and so not refused.
@@ -128,25 +64,19 @@ func TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed(t *testing.T) {
 					return err != nil || left < longTTL.Milliseconds()
 				})
 			}
-			scripts := r.forScripts != nil && redistest.Missing(*r.forScripts) != nil
-			if scripts {
-				r.extends, r.releases = true, true
-			}
 			// A script takes it.
 			l, err = fenced.TryLock(ctx, "fenced")
 			wantQuorumOf(t, "TryLock of a fenced lock", scripts, err)
 			if err == nil {
 				mustUnlock(t, l)
-			} else if !strings.Contains(err.Error(), r.word) {
-				t.Errorf("masters say %s to a script, and the error %q", r.word, err)
+			} else if !strings.Contains(err.Error(), r.Word) {
+				t.Errorf("masters say %s to a script, and the error %q", r.Word, err)
 			}
-			wantQuorumOf(t, "Extend", r.extends, before.Extend(ctx))
-			wantQuorumOf(t, "Unlock", r.releases, before.Unlock(ctx))
+			wantQuorumOf(t, "Extend", holds, before.Extend(ctx))
+			wantQuorumOf(t, "Unlock", holds, before.Unlock(ctx))
 
-			for i := range 3 {
-				r.finish(p, i)
-			}
-			if !r.releases {
+			do(r.Finish, 0, 1, 2)
+			if !holds {
 				p.remove("held") // its release was refused
 			}
 			mustUnlock(t, mustTry(t, c, "lock"))

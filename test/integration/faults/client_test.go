@@ -116,7 +116,9 @@ func (c *client) open() (err error) {
 	if s.Clock != 0 || s.Movable {
 		opts = append(opts, redlock.WithClock(c.clock))
 	}
-	opts = append(opts, levelOption(s.Level)...)
+	if s.Level != "" {
+		opts = append(opts, redlock.WithGuard(levels[s.Level]))
+	}
 	c.lib, err = redlock.Open(s.URLs, opts...)
 	return err
 }
@@ -160,8 +162,14 @@ func (c *client) watchMasters() {
 	for {
 		usable, whys := uint64(0), []string(nil)
 		for i, m := range c.lib.Masters(c.ctx) {
-			votes, why := usableMaster(m)
-			if votes {
+			why := ""
+			switch {
+			case m.Why != nil:
+				why = m.Why.Error()
+			case m.Err != nil:
+				why = m.Err.Error()
+			}
+			if m.Votes {
 				usable |= 1 << i
 			}
 			whys = append(whys, why)

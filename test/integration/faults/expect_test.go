@@ -12,22 +12,20 @@ func (r *run) during() []done {
 	}))
 }
 
-// told waits until n operations of a client have ended, and returns them.
-func (r *run) told(client, n int) (ops []done) {
+// told waits until n selected operations have ended, and returns them.
+func (r *run) told(n int, which func(done) bool) (ops []done) {
 	r.Helper()
 	if !r.history.await(settleBound, func() bool {
-		ops = nil
-		for _, o := range r.history.ops {
-			if o.client == client {
-				ops = append(ops, o)
-			}
-		}
+		ops = r.history.selected(which)
 		return len(ops) >= n
 	}) {
-		r.Fatalf("client %d was told %d times within %v, want %d", client, len(ops), settleBound, n)
+		r.Fatalf("%d operations within %v, want %d: %+v", len(ops), settleBound, n, ops)
 	}
 	return ops
 }
+
+// of selects the operations of a client.
+func of(client int) func(done) bool { return func(d done) bool { return d.client == client } }
 
 // goesOn fails if an operation failed after the fault. Two failures of a contended
 // lock's release are excepted. The masters that go on may have given it too few votes,
@@ -99,6 +97,14 @@ func (r *run) quick() {
 	}
 }
 
+// unfelt asks all of a fault that clients must not feel.
+func (r *run) unfelt() {
+	r.Helper()
+	r.goesOn()
+	r.quick()
+	r.bounded()
+}
+
 // bounded notes the longest operation; that each was decided within its bound
 // is asked at the end of every row.
 func (r *run) bounded() {
@@ -156,13 +162,10 @@ func (r *run) noteWorst(which func(done) bool) {
 func (r *run) outage(causes int) {
 	r.Helper()
 	const refusals = 5
-	refused := func(client, w int) (n int) {
-		for _, o := range r.history.ops {
-			if o.client == client && o.Worker == w && o.Op == opLock && o.Failed != "" && o.At > r.faultIn {
-				n++
-			}
-		}
-		return n
+	refused := func(client, w int) int {
+		return len(r.history.selected(func(o done) bool {
+			return o.client == client && o.Worker == w && o.Op == opLock && o.Failed != "" && o.At > r.faultIn
+		}))
 	}
 	ok := r.history.await(settleBound, func() bool {
 		for i, s := range r.specs {
@@ -201,5 +204,23 @@ func (r *run) outage(causes int) {
 		if after := h.until.sub(r.faultIn); after > rowTTL {
 			r.Errorf("client %d relied on %v for %v after the outage began, want %v at most", h.client, h.keys, after, rowTTL)
 		}
+	}
+}
+
+// onlyLostBy fails if another client lost a lock, or if this one noticed later after from
+// than the machine may be late.
+func (r *run) onlyLostBy(client int, from instant) {
+	r.Helper()
+	lost := r.history.lost()
+	for _, h := range lost {
+		if h.client != client {
+			r.Errorf("nothing was done to client %d, and it lost %v: %s", h.client, h.keys, h.why)
+		}
+		if late := h.noticed.sub(from); from != 0 && (late < 0 || late > lateness) {
+			r.Errorf("%v was lost %v after the fault", h.keys, late)
+		}
+	}
+	if len(lost) == 0 {
+		r.Errorf("client %d has lost nothing", client)
 	}
 }

@@ -32,9 +32,7 @@ func foreignRows() []row {
 			r.heal(func() error { return r.m.restart(false, 0, 1) })
 			r.recovers(true)
 			r.litter = rowTTL
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 			r.history.mu.Lock()
 			r.note = fmt.Sprintf("%d times ours, %d times redsync's", r.history.locked[doHot], r.history.locked[doForeign])
 			r.history.mu.Unlock()

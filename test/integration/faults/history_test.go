@@ -161,16 +161,22 @@ func (h *history) await(bound time.Duration, condition func() bool) bool {
 	}
 }
 
-// operations are those that ended, selected and in the order of their beginning.
-func (h *history) operations(which func(done) bool) []done {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var ops []done
+// selected are the operations that ended, those that are asked for. The history must be
+// locked.
+func (h *history) selected(which func(done) bool) (ops []done) {
 	for _, o := range h.ops {
 		if which(o) {
 			ops = append(ops, o)
 		}
 	}
+	return ops
+}
+
+// operations are those that ended, selected and in the order of their beginning.
+func (h *history) operations(which func(done) bool) []done {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ops := h.selected(which)
 	slices.SortFunc(ops, func(a, b done) int { return cmp.Compare(a.At, b.At) })
 	return ops
 }
@@ -243,10 +249,9 @@ func (h *history) fallen() []string {
 }
 
 // lost are the holds that were lost.
-func (h *history) lost() []*held {
+func (h *history) lost() (lost []*held) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var lost []*held
 	for _, hold := range h.holds {
 		if hold.lost {
 			seen := *hold
@@ -256,24 +261,14 @@ func (h *history) lost() []*held {
 	return lost
 }
 
-// holding says whether a client has a key, and has not told the end of it. The
-// history must be locked.
-func (h *history) holding(client int, key string) bool {
-	for _, hold := range h.holds {
-		if hold.client == client && hold.to == 0 && slices.Contains(hold.keys, key) {
-			return true
+// awaitHold waits until a hold is there that is looked for.
+func (h *history) awaitHold(which func(hold *held) bool) bool {
+	return h.await(settleBound, func() bool {
+		for _, hold := range h.holds {
+			if which(hold) {
+				return true
+			}
 		}
-	}
-	return false
-}
-
-// lostSince says whether a client has noticed since from that it lost a key. The
-// history must be locked.
-func (h *history) lostSince(from instant, client int, key string) bool {
-	for _, hold := range h.holds {
-		if hold.client == client && hold.lost && hold.noticed > from && slices.Contains(hold.keys, key) {
-			return true
-		}
-	}
-	return false
+		return false
+	})
 }

@@ -10,6 +10,11 @@ func matrix() []row {
 	for _, part := range [][]row{outageRows(), networkRows(), clientRows(), guardRows(), clockRows(), replyRows(), foreignRows(), loadRows(), elsewhereRows()} {
 		all = append(all, part...)
 	}
+	for i := range all {
+		if all[i].on == nil {
+			all[i].on = []kind{processes}
+		}
+	}
 	return all
 }
 

@@ -33,7 +33,7 @@ const hotPrefix = "hot:"
 type row struct {
 	fault  string
 	expect string
-	on     []kind
+	on     []kind // nil: processes
 	level  string // of the guard; "" is the library's default
 	alone  bool   // it needs the whole machine: no other row runs beside it
 	setup  setup
@@ -108,7 +108,7 @@ func (r *run) steady(change ...func(s *spec)) {
 	r.Helper()
 	for i := range 2 {
 		s := spec{
-			Seed: uint64(i + 1), TTL: rowTTL, Level: r.level, Fencing: fencing(), URLs: r.m.urls(), Register: r.register.listener.Addr().String(),
+			Seed: uint64(i + 1), TTL: rowTTL, Level: r.level, Fencing: true, URLs: r.m.urls(), Register: r.register.listener.Addr().String(),
 			Workers: []worker{
 				{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:0", i)}, Pace: 10 * time.Millisecond},
 				{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:1", i)}, Pace: 15 * time.Millisecond, Plain: true},
@@ -301,10 +301,6 @@ func tryRow(t *testing.T, w row, k kind) {
 			entry.became("FAILED")
 		}
 	})
-	if err := offers(w.level); err != nil {
-		entry.became("did not run: " + err.Error())
-		t.Skip(err)
-	}
 	var cannot *unable
 	if err := r.start(w.setup); errors.As(err, &cannot) {
 		if _, lacks := errors.AsType[*redistest.MissingError](err); k == processes && requireRedis && !lacks {

@@ -15,16 +15,11 @@ func clientRows() []row {
 	return []row{{
 		fault:  "client frozen longer than its TTL, in the middle of everything",
 		expect: "what it was about to get fails, what it held is lost; the others go on, and never beside it",
-		on:     []kind{processes, containers},
+		on:     both,
 		run: func(r *run) {
-			// Who stops between a look at its lock and its deed writes later: with
-			// tokens that is refused, without them nothing can be said.
-			r.steady(func(s *spec) {
-				s.TTL = rowTTL / 2
-				if !fencing() {
-					s.Register = ""
-				}
-			})
+			// Who stops between a look at its lock and its deed writes later, which is
+			// refused for its token.
+			r.steady(func(s *spec) { s.TTL = rowTTL / 2 })
 			r.fault(func() error { return r.children[0].freeze() })
 			r.specs[0].Idle = true
 			time.Sleep(rowTTL) // the fault is that much time
@@ -32,24 +27,16 @@ func clientRows() []row {
 			r.heal(func() error { return r.children[0].thaw() })
 			r.specs[0].Idle = false
 			r.recovers(true)
-			for _, h := range r.history.lost() {
-				if h.client != 0 {
-					r.Errorf("client %d was not frozen, and lost %v: %s", h.client, h.keys, h.why)
-				}
-			}
-			if len(r.history.lost()) == 0 {
-				r.Error("the client that was frozen has lost nothing")
-			}
+			r.onlyLostBy(0, 0)
 			r.noteWorst(func(d done) bool { return d.client == 1 })
 		},
 	}, {
 		fault:  "client frozen longer than its TTL that writes without a look at its lock",
 		expect: "its context has ended; a fenced write is rejected",
-		on:     []kind{processes},
 		run: func(r *run) {
 			client := func(do string) spec {
 				return spec{
-					TTL: rowTTL / 2, URLs: r.m.urls(), Register: r.register.listener.Addr().String(), Fencing: fencing(),
+					TTL: rowTTL / 2, URLs: r.m.urls(), Register: r.register.listener.Addr().String(), Fencing: true,
 					Workers: []worker{{Do: do, Keys: []string{"lock"}, Pace: 10 * time.Millisecond}},
 				}
 			}
@@ -62,30 +49,16 @@ func clientRows() []row {
 			r.progress(r.faultIn, 1)
 			r.must(stopped.order(order{Do: "act"}))
 			r.heal(stopped.thaw)
-			var acts []done
-			r.history.await(settleBound, func() bool {
-				acts = nil
-				for _, o := range r.history.ops {
-					if o.Op == opAct {
-						acts = append(acts, o)
-					}
-				}
-				return len(acts) > 0
-			})
+			acts := r.told(1, func(d done) bool { return d.Op == opAct })
 			if len(acts) != 1 || acts[0].Failed != failedLost {
 				r.Errorf("the client that was frozen acted with its context alive: %+v", acts)
-			} else if fencing() && acts[0].Text != "" {
+			} else if acts[0].Text != "" {
 				r.Error("its write was accepted in spite of the newer token")
-			}
-			if !fencing() {
-				r.register = nil // that write was accepted, as no lock can prevent
-				r.note = "without fencing"
 			}
 		},
 	}, {
 		fault:  "SIGKILL of a client",
 		expect: "what it held is free after its TTL; the others go on",
-		on:     []kind{processes},
 		run: func(r *run) {
 			r.steady()
 			heir := r.client(spec{
@@ -107,7 +80,6 @@ func clientRows() []row {
 	}, {
 		fault:  "CLIENT PAUSE WRITE, DEBUG SLEEP",
 		expect: "as slow: nothing is felt; what may have been granted late is rolled back",
-		on:     []kind{processes},
 		setup:  setup{config: redistest.Config{Args: debugCommand()}},
 		run: func(r *run) {
 			const standstill = 2 * time.Second
@@ -126,14 +98,11 @@ func clientRows() []row {
 			r.heal(func() error { return nil })
 			r.recovers(true)
 			r.litter = rowTTL
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 		},
 	}, {
 		fault:  "SCRIPT FLUSH",
 		expect: "one fallback to EVAL; one vote, one token",
-		on:     []kind{processes},
 		run: func(r *run) {
 			r.steady()
 			r.fault(func() error {
@@ -149,9 +118,7 @@ func clientRows() []row {
 			})
 			r.progress(r.faultIn, 5)
 			r.heal(func() error { return nil })
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 		},
 	}}
 }

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -14,8 +15,8 @@ func clockRows() []row {
 	return []row{{
 		fault:  "masters' clocks +60 s and −1 h, strict",
 		expect: "refused in both directions; with three of them no quorum",
-		on:     []kind{processes}, level: levelStrict,
-		setup: movable,
+		level:  levelStrict,
+		setup:  movable,
 		run: func(r *run) {
 			r.steady()
 			r.fault(func() error { return r.setClocks(time.Minute, 1) }, 1)
@@ -36,8 +37,8 @@ func clockRows() []row {
 	}, {
 		fault:  "a master's clock +60 s, standard",
 		expect: "reported; locks that nobody else wants stay exclusive, and fenced writes in order",
-		on:     []kind{processes}, level: levelStandard,
-		setup: movable,
+		level:  levelStandard,
+		setup:  movable,
 		run: func(r *run) {
 			r.jumps = true
 			r.steady()
@@ -45,15 +46,13 @@ func clockRows() []row {
 			r.reported()
 			r.healAt = now()
 			r.must(r.setClocks(0, 1))
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 		},
 	}, {
 		fault:  "a master's clock jumps +60 s for 0.3 s and back, again and again, standard",
 		expect: "reported as soon as a reading, of which there is one every 5 s or less, meets a jump; the rest as above",
-		on:     []kind{processes}, level: levelStandard,
-		setup: movable,
+		level:  levelStandard,
+		setup:  movable,
 		run: func(r *run) {
 			r.jumps = true
 			r.steady()
@@ -80,15 +79,13 @@ func clockRows() []row {
 			close(over)
 			r.must(<-jumped)
 			r.healAt = now()
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 		},
 	}, {
 		fault:  "masters' clocks jump +60 s for 0.3 s and back, strict",
 		expect: "nobody gets what is held: refused by the lease record",
-		on:     []kind{processes}, level: levelStrict,
-		setup: movable,
+		level:  levelStrict,
+		setup:  movable,
 		run: func(r *run) {
 			// Renewals are far apart: the next may be too late to notice.
 			r.steady(func(s *spec) { s.TTL = 2 * rowTTL })
@@ -109,7 +106,7 @@ func clockRows() []row {
 				return r.setClocks(0, 0, 1, 2)
 			}, 0, 1, 2)
 			// Who comes now has seen nothing of it, and wants what the others hold.
-			eager := spec{TTL: 2 * rowTTL, URLs: r.m.urls(), Level: r.level, Fencing: fencing(), Stranger: true, Idle: true}
+			eager := spec{TTL: 2 * rowTTL, URLs: r.m.urls(), Level: r.level, Fencing: true, Stranger: true, Idle: true}
 			for range 4 {
 				eager.Workers = append(eager.Workers, worker{Do: doOwn, Keys: []string{"held:0", "held:1"}, Pace: 2 * time.Millisecond})
 			}
@@ -123,7 +120,7 @@ func clockRows() []row {
 	}, {
 		fault:  "a client's clock +1 h and −1 h, strict",
 		expect: "an error that names the difference; nothing is held",
-		on:     []kind{processes}, level: levelStrict,
+		level:  levelStrict,
 		run: func(r *run) {
 			r.steady()
 			r.fault(func() error { return nil })
@@ -132,20 +129,12 @@ func clockRows() []row {
 					TTL: rowTTL, URLs: r.m.urls(), Level: r.level, Clock: offset, Stranger: true, Idle: true,
 					Workers: []worker{{Do: doOwn, Keys: []string{"off"}, Pace: 50 * time.Millisecond}},
 				})
-				told := r.told(off.number, 3)
-				for _, o := range told {
-					if o.Failed != failedNoQuorum || !strings.Contains(o.Text, "h0m") && !strings.Contains(o.Text, "59m") {
-						r.Errorf("its clock is off by %v, it was told %q: %s", offset, o.Failed, o.Text)
-					}
-				}
-				r.Log(told[0].Text)
+				r.toldOff(offset, r.told(3, of(off.number)))
 				r.must(off.end())
 			}
 			r.progress(now(), 10)
 			r.healAt = now()
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 		},
 	}, {
 		fault:  "a client's clock is set +1 h or −1 h while it holds, strict",
@@ -155,45 +144,20 @@ func clockRows() []row {
 			r.steady(func(s *spec) { s.Movable = true })
 			began := now()
 			for _, offset := range []time.Duration{time.Hour, -time.Hour} {
-				if !r.history.await(settleBound, func() bool { return r.history.holding(0, "held:0") }) {
-					r.Fatalf("within %v it does not hold again", settleBound)
-				}
+				r.awaitHeld(0)
 				r.fault(func() error { return r.children[0].order(order{Do: "step", Clock: offset}) })
 				r.specs[0].Idle = true
-				if !r.history.await(settleBound, func() bool { return r.history.lostSince(r.faultIn, 0, "held:0") }) {
-					r.Errorf("its clock is off by %v, and it still holds", offset)
-				}
-				var told []done
-				r.history.await(settleBound, func() bool {
-					told = nil
-					for _, o := range r.history.ops {
-						if o.client == 0 && o.Op == opLock && o.Failed != "" && o.At > r.faultIn {
-							told = append(told, o)
-						}
-					}
-					return len(told) >= 3
-				})
-				for _, o := range told {
-					if o.Failed != failedNoQuorum || !strings.Contains(o.Text, "h0m") && !strings.Contains(o.Text, "59m") {
-						r.Errorf("its clock is off by %v, it was told %q: %s", offset, o.Failed, o.Text)
-					}
-				}
-				if len(told) < 3 {
-					r.Errorf("its clock is off by %v, and it was refused %d times", offset, len(told))
-				} else {
-					r.Log(told[0].Text)
-				}
+				r.awaitLost(0, r.faultIn)
+				r.toldOff(offset, r.told(3, func(o done) bool {
+					return o.client == 0 && o.Op == opLock && o.Failed != "" && o.At > r.faultIn
+				}))
 				r.progress(now(), 10)
 				r.noteWorst(func(d done) bool { return d.client == 1 })
 				r.heal(func() error { return r.children[0].order(order{Do: "step"}) })
 				r.specs[0].Idle = false
 				r.recovers(false)
 			}
-			for _, h := range r.history.lost() {
-				if h.client != 0 {
-					r.Errorf("client %d, whose clock was not set, lost %v: %s", h.client, h.keys, h.why)
-				}
-			}
+			r.onlyLostBy(0, 0)
 			failed := r.settleExcuses(r.history.operations(func(d done) bool { return d.client == 1 && d.Failed != "" && d.At > began }))
 			if len(failed) > 0 {
 				r.Errorf("client 1, whose clock was not set, failed %d times: %s: %s", len(failed), failed[0].Op, failed[0].Text)
@@ -202,7 +166,7 @@ func clockRows() []row {
 	}, {
 		fault:  "a client's clock +1 h, −1 h, and set forward while it holds, standard",
 		expect: "a constant difference is not felt; a step forward ends the hold early",
-		on:     []kind{processes}, level: levelStandard,
+		level:  levelStandard,
 		run: func(r *run) {
 			offset := time.Hour
 			r.steady(func(s *spec) {
@@ -214,65 +178,63 @@ func clockRows() []row {
 			r.fault(func() error { return nil })
 			r.progress(now(), 20)
 			r.healAt = now()
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 
 			stepped := now()
 			r.must(r.children[0].order(order{Do: "step", Clock: 2 * time.Hour}))
-			if !r.history.await(settleBound, func() bool {
-				for _, h := range r.history.holds {
-					if h.client == 0 && h.lost && h.keys[0] == "held:0" {
-						return true
-					}
-				}
-				return false
-			}) {
-				r.Error("a step forward has not ended the hold")
-			}
-			for _, h := range r.history.lost() {
-				if h.client != 0 {
-					r.Errorf("client %d, whose clock was not set, lost %v: %s", h.client, h.keys, h.why)
-				}
-				if late := h.noticed.sub(stepped); late > lateness {
-					r.Errorf("the step was noticed after %v", late)
-				}
-			}
+			r.awaitLost(0, stepped)
+			r.onlyLostBy(0, stepped)
 			r.progress(now(), 5)
 		},
 	}, {
 		fault:  "a client's wall clock is set 60 s back, and later 30 s forward while it holds, as after a pause that only it shows",
 		expect: "the step back is not felt; with the step forward the hold ends at once",
-		on:     []kind{processes}, level: levelStandard,
+		level:  levelStandard,
 		run: func(r *run) {
 			// Renewals are far apart: the next would notice too.
 			r.steady(func(s *spec) { s.TTL, s.Movable, s.Fencing = 4*rowTTL, true, false })
 			r.fault(func() error { return r.children[0].order(order{Do: "step", Clock: -time.Minute}) })
 			r.progress(now(), 20)
 			r.healAt = now()
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 
-			if !r.history.await(settleBound, func() bool { return r.history.holding(0, "held:0") }) {
-				r.Fatalf("within %v it does not hold", settleBound)
-			}
+			r.awaitHeld(0)
 			stepped := now()
 			r.must(r.children[0].order(order{Do: "step", Clock: -30 * time.Second}))
-			if !r.history.await(settleBound, func() bool { return r.history.lostSince(stepped, 0, "held:0") }) {
-				r.Error("the step forward has not ended the hold")
-			}
-			for _, h := range r.history.lost() {
-				if h.client != 0 {
-					r.Errorf("client %d, whose clock was not set, lost %v: %s", h.client, h.keys, h.why)
-				}
-				if late := h.noticed.sub(stepped); late < 0 || late > lateness {
-					r.Errorf("%v was lost %v after the step", h.keys, late)
-				}
-			}
+			r.awaitLost(0, stepped)
+			r.onlyLostBy(0, stepped)
 			r.progress(now(), 5)
 		},
 	}}
+}
+
+// awaitHeld waits until a client has the lock that it holds all the time.
+func (r *run) awaitHeld(client int) {
+	r.Helper()
+	if !r.history.awaitHold(func(h *held) bool { return h.client == client && h.to == 0 && h.keys[0] == fmt.Sprint("held:", client) }) {
+		r.Fatalf("within %v it does not hold", settleBound)
+	}
+}
+
+// awaitLost waits until it has noticed since from that it lost it.
+func (r *run) awaitLost(client int, from instant) {
+	r.Helper()
+	if !r.history.awaitHold(func(h *held) bool {
+		return h.client == client && h.lost && h.noticed > from && h.keys[0] == fmt.Sprint("held:", client)
+	}) {
+		r.Error("its clock was set, and it still holds")
+	}
+}
+
+// toldOff fails unless a client whose clock is off was refused with the difference.
+func (r *run) toldOff(offset time.Duration, told []done) {
+	r.Helper()
+	for _, o := range told {
+		if o.Failed != failedNoQuorum || !strings.Contains(o.Text, "h0m") && !strings.Contains(o.Text, "59m") {
+			r.Errorf("its clock is off by %v, it was told %q: %s", offset, o.Failed, o.Text)
+		}
+	}
+	r.Log(told[0].Text)
 }
 
 // reported waits until every client has been told that a master's clock went

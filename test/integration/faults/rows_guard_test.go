@@ -22,8 +22,8 @@ func guardRows() []row {
 		return row{
 			fault:  "one master restarts " + how + ", two are down",
 			expect: "abstains for Q, then votes again; without it no quorum, with it one",
-			on:     []kind{processes}, level: levelStandard,
-			setup: setup{config: redistest.Config{AppendOnly: mode}},
+			level:  levelStandard,
+			setup:  setup{config: redistest.Config{AppendOnly: mode}},
 			run: func(r *run) {
 				r.steady(func(s *spec) { s.MaxTTL = guardTTL })
 				r.fault(func() error { return r.m.restart(true, 4) }, 4)
@@ -45,13 +45,13 @@ func guardRows() []row {
 		{
 			fault:  "all five restart, standard, with AOF",
 			expect: "unavailable for Q, then all vote",
-			on:     []kind{processes}, level: levelStandard,
-			setup: setup{config: redistest.Config{AppendOnly: redistest.AppendAlways}},
-			run:   func(r *run) { r.restartAll(true) },
+			level:  levelStandard,
+			setup:  setup{config: redistest.Config{AppendOnly: redistest.AppendAlways}},
+			run:    func(r *run) { r.restartAll(true) },
 		}, {
 			fault:  "all five restart empty, standard, after what was held has ended",
 			expect: "taken for a new fleet: they vote at once (the hole that strict closes)",
-			on:     []kind{processes}, level: levelStandard,
+			level:  levelStandard,
 			run: func(r *run) {
 				r.steady(func(s *spec) { s.MaxTTL = guardTTL })
 				r.fault(func() error { return r.m.kill(0, 1, 2, 3, 4) }, 0, 1, 2, 3, 4)
@@ -65,25 +65,25 @@ func guardRows() []row {
 		}, {
 			fault:  "all five restart empty, strict",
 			expect: "unavailable for Q, then tokens are still higher",
-			on:     []kind{processes}, level: levelStrict,
-			run: func(r *run) { r.restartAll(false) },
+			level:  levelStrict,
+			run:    func(r *run) { r.restartAll(false) },
 		}, {
 			fault:  "REPLICAOF, read-only replica",
 			expect: "refused, the reason is named; after REPLICAOF NO ONE it abstains first",
-			on:     []kind{processes}, level: levelStandard,
-			setup: syncsAtOnce,
-			run:   func(r *run) { r.replica("yes") },
+			level:  levelStandard,
+			setup:  syncsAtOnce,
+			run:    func(r *run) { r.replica("yes") },
 		}, {
 			fault:  "REPLICAOF, writable replica",
 			expect: "as above",
-			on:     []kind{processes}, level: levelStandard,
-			setup: syncsAtOnce,
-			run:   func(r *run) { r.replica("no") },
+			level:  levelStandard,
+			setup:  syncsAtOnce,
+			run:    func(r *run) { r.replica("no") },
 		}, {
 			fault:  "another process on the same address: a replica is promoted",
 			expect: "its run_id differs: it abstains",
-			on:     []kind{processes}, level: levelStandard,
-			setup: setup{lines: true, config: syncsAtOnce.config},
+			level:  levelStandard,
+			setup:  setup{lines: true, config: syncsAtOnce.config},
 			run: func(r *run) {
 				r.steady()
 				var promoted instant
@@ -93,14 +93,12 @@ func guardRows() []row {
 				r.recovers(true)
 				r.quarantined(promoted)
 				r.litter = rowTTL
-				r.goesOn()
-				r.quick()
-				r.bounded()
+				r.unfelt()
 			},
 		}, {
 			fault:  "eviction policy that may evict",
 			expect: "refused at dial, the reason is named",
-			on:     []kind{processes}, level: levelStandard,
+			level:  levelStandard,
 			run: func(r *run) {
 				r.steady()
 				redial := func(policy string) error {
@@ -115,30 +113,28 @@ func guardRows() []row {
 				r.progress(now(), 20)
 				r.heal(func() error { return redial("noeviction") })
 				r.recovers(true)
-				r.goesOn()
-				r.quick()
-				r.bounded()
+				r.unfelt()
 			},
 		}, {
 			fault:  "FLUSHALL on one master while locks are held",
 			expect: "it loses its vote, and abstains for Q; nothing else is felt",
-			on:     []kind{processes}, level: levelStandard,
-			run: func(r *run) { r.flush() },
+			level:  levelStandard,
+			run:    func(r *run) { r.flush() },
 		}, {
 			fault:  "FLUSHALL on one master while locks are held, strict",
 			expect: "as above",
-			on:     []kind{processes}, level: levelStrict,
-			run: func(r *run) { r.flush() },
+			level:  levelStrict,
+			run:    func(r *run) { r.flush() },
 		}, {
 			fault:  "the same server at two addresses",
 			expect: "one vote, reported",
-			on:     []kind{processes}, level: levelStandard,
-			run: func(r *run) { r.twins() },
+			level:  levelStandard,
+			run:    func(r *run) { r.twins() },
 		}, {
 			fault:  "two clients with different MaxTTL, number of masters or guard level",
 			expect: "an error that names both, nothing is written; a call above MaxTTL is refused",
-			on:     []kind{processes}, level: levelStandard,
-			run: func(r *run) { r.strangers() },
+			level:  levelStandard,
+			run:    func(r *run) { r.strangers() },
 		},
 	}
 }
@@ -192,9 +188,7 @@ func (r *run) replica(readOnly string) {
 		r.quarantined(r.faultAt) // its marker may be written while it is a replica, which does not vote
 	}
 	r.litter, r.queues = rowTTL, true // it has copies of the other's queues, which nobody leaves
-	r.goesOn()
-	r.quick()
-	r.bounded()
+	r.unfelt()
 }
 
 func (r *run) flush() {
@@ -206,9 +200,7 @@ func (r *run) flush() {
 	clear(r.away)
 	r.recovers(true)
 	r.quarantined(r.faultAt)
-	r.goesOn()
-	r.quick()
-	r.bounded()
+	r.unfelt()
 }
 
 // abstains waits until no client counts a master's vote, and one says why in the
@@ -273,15 +265,12 @@ func (r *run) strangers() {
 		"level":  func(s *spec) { s.Level = levelStrict },
 	}
 	for what, change := range differ {
-		if what == "level" && offers(levelStrict) != nil {
-			continue
-		}
 		s := fits
 		s.Workers = []worker{{Do: doOwn, Keys: []string{"stranger:" + what}, Pace: 50 * time.Millisecond}}
 		s.Idle, s.Stranger = true, true
 		change(&s)
 		c := r.client(s)
-		told := r.told(c.number, 1)[0]
+		told := r.told(1, of(c.number))[0]
 		if told.Failed != failedNoQuorum {
 			r.Errorf("a client with another %s was told %q: %s", what, told.Failed, told.Text)
 		}
@@ -301,7 +290,5 @@ func (r *run) strangers() {
 	r.must(c.Close())
 	r.progress(now(), 10)
 	r.healAt = now()
-	r.goesOn()
-	r.quick()
-	r.bounded()
+	r.unfelt()
 }

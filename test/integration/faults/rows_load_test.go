@@ -19,7 +19,7 @@ func loadRows() []row {
 	return []row{{
 		fault:  "200 contenders on one key" + during(contend),
 		expect: "progress for everybody, fairness reported, no leak",
-		on:     []kind{processes}, alone: true,
+		alone:  true,
 		run: func(r *run) {
 			const clients, each = 4, 50
 			for i := range clients {
@@ -47,7 +47,7 @@ func loadRows() []row {
 	}, {
 		fault:  fmt.Sprintf("%d keys by %d goroutines", keys, keys/10),
 		expect: "progress, no leak",
-		on:     []kind{processes}, alone: true,
+		alone:  true,
 		run: func(r *run) {
 			const clients = 2
 			for i := range clients {
@@ -71,7 +71,7 @@ func loadRows() []row {
 	}, {
 		fault:  fmt.Sprintf("%d held locks, two masters killed", held),
 		expect: "all are kept; none is lost; each is renewed as often as its TTL asks for, and hardly more",
-		on:     []kind{processes}, alone: true,
+		alone:  true,
 		run: func(r *run) {
 			r.client(spec{
 				TTL: heldTTL, Timeout: settleBound / 4, URLs: r.m.urls(),

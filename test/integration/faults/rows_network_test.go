@@ -15,9 +15,7 @@ func networkRows() []row {
 			r.heal(func() error { return r.m.heal(2) })
 			r.recovers(true)
 			r.litter = rowTTL
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 		},
 	}, {
 		fault:  "two masters cut off both ways",
@@ -31,9 +29,7 @@ func networkRows() []row {
 			r.heal(func() error { return r.m.heal(2, 4) })
 			r.recovers(true)
 			r.litter = rowTTL
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 		},
 	}, {
 		fault:  "half-open connections: nothing comes through on those to one master",
@@ -49,14 +45,11 @@ func networkRows() []row {
 			r.backBy(now())
 			r.progress(now(), 20)
 			r.litter = rowTTL
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 		},
 	}, {
 		fault:  "one master 2 s slow",
 		expect: "latency is unaffected; its late grants are released",
-		on:     []kind{processes},
 		setup:  setup{lines: true},
 		run: func(r *run) {
 			const late = 2 * time.Second
@@ -66,9 +59,7 @@ func networkRows() []row {
 			r.heal(func() error { return r.m.heal(0) })
 			r.recovers(true)
 			r.litter = rowTTL + late
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 		},
 	}}
 }

@@ -19,9 +19,7 @@ func outageRows() []row {
 			r.progress(now(), 30)
 			r.heal(func() error { return r.m.restart(false, 0, 1) })
 			r.recovers(true)
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 		},
 	}, {
 		fault:  "SIGKILL of three masters",
@@ -51,9 +49,7 @@ func outageRows() []row {
 			r.progress(now(), 20)
 			r.heal(func() error { return r.m.thaw(1, 3) })
 			r.recovers(true)
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 		},
 	}, {
 		fault:  "SIGSTOP or pause of three masters, and the clients exit before they go on",

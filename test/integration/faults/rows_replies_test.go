@@ -1,16 +1,14 @@
 package faults
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/test/integration/internal/refusal"
 )
 
 // replyRows are about masters that answer, but not as they should. What the
@@ -20,7 +18,6 @@ func replyRows() []row {
 	return []row{{
 		fault:  "two masters answer with garbage, wrong types, lengths without end, nothing at all, and hang up",
 		expect: "nothing is felt; no memory is taken for what lengths claim",
-		on:     []kind{processes},
 		setup:  setup{lines: true},
 		run: func(r *run) {
 			wrong := wrongReplies()
@@ -41,42 +38,39 @@ func replyRows() []row {
 			r.heal(func() error { return r.m.heal(1, 3) })
 			r.recovers(true)
 			r.litter, r.queues = rowTTL, true
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 			r.note = fmt.Sprintf("%d wrong answers", lines[1].Garbled()+lines[3].Garbled())
 			r.memory = 256 << 20 // `$2147483647` is eight times that
 		},
 	}, {
 		fault:  "two masters refuse to write: OOM, NOREPLICAS, MISCONF, BUSY, READONLY, one after the other",
 		expect: "nothing is felt; nothing is left; a script that keeps a master busy is not killed",
-		on:     []kind{processes}, level: levelStandard,
+		level:  levelStandard,
 		run: func(r *run) {
 			r.steady()
 			r.fault(func() error { return nil }, 1, 3)
-			for _, f := range refusals() {
+			all := r.m.(*servers).cluster.Masters
+			for _, f := range refusal.States {
 				for _, i := range []int{1, 3} {
-					r.must(f.start(r, i))
-					r.must(r.says(i, f.word))
+					r.must(f.Start(all[i]))
+					r.must(r.says(i, f.Word))
 				}
 				r.progress(now(), 20)
 				for _, i := range []int{1, 3} {
-					r.must(r.says(i, f.word)) // still
-					r.must(f.finish(r, i))
+					r.must(r.says(i, f.Word)) // still
+					r.must(f.Finish(all[i]))
 				}
 			}
 			r.heal(func() error { return nil })
 			r.recovers(true)
 			r.litter, r.queues = rowTTL, true // releases were refused, too
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 		},
 	}, {
 		fault:  "one master takes the permission to write away, another one changes the password",
 		expect: "nothing is felt; the one that cannot be dialled is named with the reason",
-		on:     []kind{processes}, level: levelStandard,
-		setup: setup{config: redistest.Config{ACL: []string{"user default on nopass ~* &* +@all"}}},
+		level:  levelStandard,
+		setup:  setup{config: redistest.Config{ACL: []string{"user default on nopass ~* &* +@all"}}},
 		run: func(r *run) {
 			r.steady()
 			r.fault(func() error {
@@ -101,14 +95,11 @@ func replyRows() []row {
 			})
 			r.recovers(true)
 			r.litter, r.queues = rowTTL, true // releases were refused, too
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 		},
 	}, {
 		fault:  "a key of another type on three masters, wanted by a client beside the others",
 		expect: "ErrTaken that names the type; never overwritten; nothing is felt",
-		on:     []kind{processes},
 		run: func(r *run) {
 			const key, field = "typed", "precious"
 			r.steady()
@@ -124,7 +115,7 @@ func replyRows() []row {
 			wants.Workers = []worker{{Do: doOwn, Keys: []string{key}, Pace: 20 * time.Millisecond}}
 			wants.Idle, wants.Stranger = true, true
 			c := r.client(wants)
-			told := r.told(c.number, 5)
+			told := r.told(5, of(c.number))
 			for _, o := range told {
 				if o.Failed != failedTaken || !strings.Contains(o.Text, "hash") {
 					r.Errorf("who wants a key of another type was told %q: %s", o.Failed, o.Text)
@@ -140,9 +131,7 @@ func replyRows() []row {
 				r.must(err)
 			}
 			r.healAt = now()
-			r.goesOn()
-			r.quick()
-			r.bounded()
+			r.unfelt()
 		},
 	}}
 }
@@ -156,69 +145,6 @@ func wrongReplies() []string {
 		"+O", "$5\r\nab", "*2\r\n:1\r\n", "", // and the end
 		"HTTP/1.1 400 Bad Request\r\n\r\n", "\x00\xff\r\n", "\r\n\r\n", "+OK\n", strings.Repeat("x", 1<<17),
 	}
-}
-
-// A refusal is a state in which a master refuses to write, and the word by which
-// it says so.
-type refusal struct {
-	word          string
-	start, finish func(r *run, i int) error
-}
-
-func refusals() []refusal {
-	set := func(name, value string) func(r *run, i int) error {
-		return func(r *run, i int) error { _, err := r.m.do(i, "CONFIG", "SET", name, value); return err }
-	}
-	return []refusal{
-		{"OOM", set("maxmemory", "1"), set("maxmemory", "0")},
-		{"NOREPLICAS", set("min-replicas-to-write", "1"), set("min-replicas-to-write", "0")},
-		{"MISCONF", (*run).failSnapshots, set("save", "")},
-		{"BUSY", (*run).keepBusy, (*run).endScript},
-		{
-			"READONLY",
-			func(r *run, i int) error { _, err := r.m.do(i, "REPLICAOF", "127.0.0.1", "1"); return err },
-			func(r *run, i int) error { _, err := r.m.do(i, "REPLICAOF", "NO", "ONE"); return err },
-		},
-	}
-}
-
-func (r *run) failSnapshots(i int) error {
-	if err := os.MkdirAll(filepath.Join(r.m.(*servers).cluster.Masters[i].Dir(), "dump.rdb", "in the way"), 0o700); err != nil {
-		return err
-	}
-	for _, command := range [][]any{{"CONFIG", "SET", "save", "3600 1"}, {"BGSAVE"}} {
-		if _, err := r.m.do(i, command[0].(string), command[1:]...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// keepBusy runs a script that ends only when it is killed, for which nobody
-// waits.
-func (r *run) keepBusy(i int) error {
-	if _, err := r.m.do(i, "CONFIG", "SET", "lua-time-limit", "1"); err != nil {
-		return err
-	}
-	conn, err := r.m.(*servers).cluster.Masters[i].Dial(r.Context())
-	if err != nil {
-		return err
-	}
-	r.Cleanup(func() { _ = conn.Close() })
-	return errors.Join(conn.Send("EVAL", "while true do end", 0), conn.Flush())
-}
-
-func (r *run) endScript(i int) error {
-	if _, err := r.m.do(i, "SCRIPT", "KILL"); err != nil {
-		return err
-	}
-	var err error
-	for deadline := time.Now().Add(settleBound); time.Now().Before(deadline); time.Sleep(lookEvery) {
-		if _, err = r.m.do(i, "PING"); err == nil {
-			return nil
-		}
-	}
-	return fmt.Errorf("the script on master %d was killed and has not ended: %w", i, err)
 }
 
 // says waits until a master answers a write with a word, or a script that

@@ -174,7 +174,7 @@ func (s *soak) another() {
 	n := len(s.children)
 	s.client(spec{
 		Seed: s.random.Uint64(), TTL: soakTTL, Level: s.level, URLs: s.m.urls(), Register: s.register.listener.Addr().String(),
-		Fencing: fencing(), Movable: true,
+		Fencing: true, Movable: true,
 		Workers: []worker{
 			{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:0", n)}, Pace: 20 * time.Millisecond},
 			{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:1", n)}, Pace: 30 * time.Millisecond, Plain: true},

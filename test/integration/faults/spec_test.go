@@ -1,6 +1,10 @@
 package faults
 
-import "time"
+import (
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
 
 // childVariable turns the test binary into a client: it reads a spec and then
 // orders on its standard input, and writes events to its standard output.
@@ -22,6 +26,14 @@ type spec struct {
 	Idle     bool // no progress is expected of it
 	Stranger bool // it is expected to fail
 }
+
+// Guard levels of a spec.
+const (
+	levelStandard = "standard"
+	levelStrict   = "strict"
+)
+
+var levels = map[string]redlock.GuardLevel{levelStandard: redlock.GuardStandard, levelStrict: redlock.GuardStrict}
 
 // A worker does one thing again and again, in a goroutine of its own.
 type worker struct {

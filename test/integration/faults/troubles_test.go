@@ -43,12 +43,9 @@ func (s *soak) masterTroubles(whole int) []trouble {
 		{name: "SCRIPT FLUSH", begin: command("SCRIPT", "FLUSH"), end: nothing},
 		{name: "freeze", begin: func(i int) error { return s.m.freeze(i) }, end: func(i int) error { return s.m.thaw(i) }},
 		{name: "cut off", begin: func(i int) error { return s.m.cut(i) }, end: healed},
-	}
-	if guarded() { // else nothing keeps masters that have forgotten from voting
-		all = append(all,
-			trouble{name: "kill and restart empty", begin: killed, end: restarted(false)},
-			trouble{name: "FLUSHALL", begin: command("FLUSHALL"), end: nothing},
-			trouble{name: replicaOf, begin: func(i int) error { return s.replicate(i, whole) }, end: s.independent})
+		{name: "kill and restart empty", begin: killed, end: restarted(false)},
+		{name: "FLUSHALL", begin: command("FLUSHALL"), end: nothing},
+		{name: replicaOf, begin: func(i int) error { return s.replicate(i, whole) }, end: s.independent},
 	}
 	if s.on == processes || s.drops {
 		before := map[int]map[string]bool{} // the connections that are lost

@@ -45,28 +45,7 @@ func TestTenThousandLocksWhileAMasterGoesUpAndDown(t *testing.T) {
 	work(pairs/10, &warm)
 	before.measure()
 
-	finished := make(chan struct{})
-	go func() { defer close(finished); work(pairs, &done) }()
-	ups := 0
-	for over := false; !over; ups++ {
-		progress := func(n int32) func() bool {
-			from := done.Load()
-			return func() bool {
-				select {
-				case <-finished:
-					over = true
-					return true
-				default:
-					return done.Load() >= from+n
-				}
-			}
-		}
-		p.kill(2)
-		eventually(t, "locks are taken without the master", progress(200))
-		p.restart(2)
-		eventually(t, "locks are taken with it", progress(200))
-	}
-	<-finished
+	ups := p.whileMastersDie(&done, 200, []int{2}, func() { work(pairs, &done) })
 	if n := failures.Load(); n > 0 || done.Load() != pairs {
 		t.Errorf("%d of %d failed", n, done.Load())
 	}

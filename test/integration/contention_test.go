@@ -11,9 +11,9 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// whileMastersDie runs f while one master after the other is killed, and
-// started again once progress has grown without it.
-func (p *processes) whileMastersDie(progress *atomic.Int32, f func()) {
+// whileMastersDie runs f while one master after the other, of those that may, is killed,
+// and started again once progress has grown by some without it. It returns how often.
+func (p *processes) whileMastersDie(progress *atomic.Int32, some int32, which []int, f func()) (times int) {
 	p.t.Helper()
 	finished := make(chan struct{})
 	go func() { defer close(finished); f() }()
@@ -25,12 +25,19 @@ func (p *processes) whileMastersDie(progress *atomic.Int32, f func()) {
 			return false
 		}
 	}
-	for n := 0; !over(); n = (n + 1) % five {
+	grown := func(what string) {
+		p.t.Helper()
 		before := progress.Load()
-		p.kill(n)
-		eventually(p.t, "there is progress with one master down", func() bool { return over() || progress.Load() > before })
-		p.restart(n)
+		eventually(p.t, "there is progress "+what, func() bool { return over() || progress.Load() >= before+some })
 	}
+	for ; !over(); times++ {
+		i := which[times%len(which)]
+		p.kill(i)
+		grown("without a master")
+		p.restart(i)
+		grown("with it")
+	}
+	return times
 }
 
 // exclusive is what a holder counts for beside whom nobody may be; a reader counts for 1.
@@ -142,7 +149,7 @@ func TestEverySortOfLockTakesTurnsAndExcludesTheOthersWhileMastersDie(t *testing
 			})
 		}
 	}
-	p.whileMastersDie(&taken, wg.Wait)
+	p.whileMastersDie(&taken, 1, []int{0, 1, 2, 3, 4}, wg.Wait)
 	if got, want := int(taken.Load()), clients*turns*len(sorts); got != want {
 		t.Errorf("held %d times, want %d", got, want)
 	}

@@ -75,26 +75,6 @@ func quorate(t *testing.T, c *redlock.Client) {
 	}
 }
 
-// All N losing everything at once looks like a new fleet: standard says so in the
-// log, and with data on disk it is told apart.
-func TestAllFiveRestarted(t *testing.T) {
-	for keep, want := range map[redistest.AppendOnly]redlock.AbstainCause{
-		redistest.AppendAlways: redlock.AbstainQuarantined, redistest.AppendOff: votes,
-	} {
-		t.Run(fmt.Sprintf("append-only file %q", keep), func(t *testing.T) {
-			p := startConfigured(t, redistest.Config{AppendOnly: keep}, five)
-			c := p.guarded()
-			ready(t, c)
-			all := []int{0, 1, 2, 3, 4}
-			p.kill(all...)
-			awaitRefused(t, c, all...)
-			p.restart(all...)
-			awaitConnected(t, c, all...)
-			awaitStanding(t, c, want, all...)
-		})
-	}
-}
-
 func TestAFlushMidHoldIsSeenByTheNextExtension(t *testing.T) {
 	p := startProcesses(t, five)
 	c := p.guarded()

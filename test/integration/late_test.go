@@ -58,24 +58,3 @@ func TestNoOrphanIsLeftByAConnectionThatWasReplaced(t *testing.T) {
 		p.wantFree("lock")
 	}
 }
-
-// A lock that is held while its connections are replaced is released on all
-// masters all the same.
-func TestAHoldOutlivesTheReplacementOfConnections(t *testing.T) {
-	p := startProcesses(t, five)
-	p.trusting = true
-	c := p.openBrisk(reconnectSoon(), redlock.WithPool(
-		pool.WithStallLimit(100*time.Millisecond), pool.WithDialTimeout(200*time.Millisecond)))
-	l := mustTry(t, c, "lock", redlock.WithTTL(longTTL))
-	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
-	p.freeze(0, 1)
-	for range 3 {
-		if err := l.Extend(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	awaitStalled(t, c, 0, 1)
-	mustUnlock(t, l) // frozen masters keep the key meanwhile
-	p.thaw(0, 1)
-	p.wantFree("lock")
-}

@@ -115,29 +115,7 @@ func TestTenThousandKeysThatWereWaitedForLeaveNothing(t *testing.T) {
 		cancel()
 		wg.Wait()
 	}
-	eventually(t, "no queue is left", func() bool {
-		left := 0
-		for i := range five {
-			found, err := redis.Strings(p.command(i, "KEYS", "redquorum:*"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			left += len(found)
-		}
-		return left == 0
-	})
-	eventually(t, "no subscription is left", func() bool {
-		for i := range five {
-			channels, err := redis.Strings(p.command(i, "PUBSUB", "CHANNELS", "redquorum:*"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(channels) > 0 {
-				return false
-			}
-		}
-		return true
-	})
+	wantNothingOfTheQueue(t, p)
 	eventually(t, "no goroutine is left", func() bool { return len(leftover.Goroutines(leftover.Library...)) <= before })
 	for i := range five {
 		p.do(i, "FLUSHALL")

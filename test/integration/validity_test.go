@@ -1,12 +1,10 @@
 package integration
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -59,42 +57,4 @@ func TestRemainingIsNeverMoreThanTheMastersKeep(t *testing.T) {
 	}
 	wantLost(t, l, redlock.ReasonExpired)
 	p.wantFree("lock")
-}
-
-// A majority stops answering right before a renewal. The renewal is on its way,
-// and may even be executed later: the context ends by what was confirmed.
-func TestARenewalUnderWayDoesNotPostponeTheEndOfTheContext(t *testing.T) {
-	const ttl = 1500 * time.Millisecond
-	p := startProcesses(t, five)
-	p.trusting = true
-	renewed, trace := traceRenewals()
-	c := p.open(trace, wideDrift, redlock.WithPool(
-		pool.WithCommandTimeout(8*time.Second), pool.WithStallLimit(time.Minute)))
-	l := mustTry(t, c, "lock", redlock.WithTTL(ttl))
-	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
-	renewed.awaitMore(t, "lock", 1)
-	p.freeze(0, 1, 2)
-	before := p.calls(3, "evalsha")
-	eventually(t, "a renewal is under way", func() bool { return p.calls(3, "evalsha") > before })
-	until := l.ValidUntil() // by the last renewal that a majority confirmed
-	ended := await(t, settleBound, "the lock is lost", l.Context().Done())
-	if early := until.Sub(ended); early > rounding {
-		t.Errorf("the context ended %v before ValidUntil", early)
-	}
-	// The frozen masters keep the key until the allowance after ValidUntil.
-	if late := ended.Sub(until); late >= ttl/10+150*time.Millisecond {
-		t.Errorf("the context ended %v after ValidUntil: a majority could have expired the key", late)
-	}
-	wantLost(t, l, redlock.ReasonUnreachable)
-	if now := l.ValidUntil(); !now.Equal(until) {
-		t.Errorf("a renewal that two masters answered moved ValidUntil by %v", now.Sub(until))
-	}
-
-	// What was on its way sets the key again, and is released right behind.
-	p.thaw(0, 1, 2)
-	for i := range 3 {
-		eventually(t, "the late renewal is executed", func() bool { return p.calls(i, "evalsha") >= 2 })
-	}
-	p.wantFree("lock")
-	wantExactly(t, "Extend", l.Extend(context.Background()), redlock.ErrLost, redlock.ErrNotHeld)
 }

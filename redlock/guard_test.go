@@ -311,20 +311,6 @@ func TestAClientWithoutTrafficSeesAnotherHistoryWithinFiveSeconds(t *testing.T) 
 	})
 }
 
-// master sends a command to one master.
-func (s *sim) master(i int, command string, args ...any) {
-	s.t.Helper()
-	conn, err := s.masters[i].Dial(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	rc := redis.NewConn(conn, 0, 0)
-	defer rc.Close()
-	if _, err := rc.Do(command, args...); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
 // twin is the addresses of a fleet whose first master has a second one, and one more at which
 // there is nobody; and how they are dialled, which takes a while.
 func (s *sim) twin(takes time.Duration) (urls []string, dialled redlock.Option) {

@@ -13,18 +13,6 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// countRenewals counts those that succeeded and those that failed.
-func countRenewals() (renewed, failed *atomic.Int64, trace redlock.Option) {
-	renewed, failed = new(atomic.Int64), new(atomic.Int64)
-	return renewed, failed, redlock.WithTrace(&redlock.Trace{Renewal: func(i redlock.RenewalInfo) {
-		if i.Err != nil {
-			failed.Add(1)
-		} else {
-			renewed.Add(1)
-		}
-	}})
-}
-
 // lockMany acquires n keys.
 func lockMany(t *testing.T, c *redlock.Client, n int, opts ...redlock.LockOption) []*redlock.Lock {
 	t.Helper()
@@ -35,29 +23,31 @@ func lockMany(t *testing.T, c *redlock.Client, n int, opts ...redlock.LockOption
 	return locks
 }
 
-func wantAllHeld(t *testing.T, locks []*redlock.Lock) {
-	t.Helper()
-	for _, l := range locks {
-		if l.Remaining() == 0 {
-			t.Fatalf("%s: %v", l.Key(), context.Cause(l.Context()))
-		}
-	}
-}
-
 // A machine that slept finds all renewals overdue. They go out in portions that
 // the queues have room for.
 func TestManyRenewalsAtOnceDoNotOverflowTheQueues(t *testing.T) {
 	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		clock := new(shiftedClock)
-		renewed, failed, trace := countRenewals()
+		var renewed, failed atomic.Int64
+		trace := redlock.WithTrace(&redlock.Trace{Renewal: func(i redlock.RenewalInfo) {
+			if i.Err != nil {
+				failed.Add(1)
+			} else {
+				renewed.Add(1)
+			}
+		}})
 		// Without the guard, whose checks are scripts as renewals are.
 		c := s.open(trace, redlock.WithClock(clock), redlock.WithGuard(redlock.GuardOff), redlock.WithPool(
 			pool.WithDialer(s.cluster.Dialer()), pool.WithQueueLimit(64)))
 		locks := lockMany(t, c, 500)
 		clock.sleep(7 * time.Second)
 		time.Sleep(2 * time.Second) // they had 2.8 s left
-		wantAllHeld(t, locks)
+		for _, l := range locks {
+			if l.Remaining() == 0 {
+				t.Fatalf("%s: %v", l.Key(), context.Cause(l.Context()))
+			}
+		}
 		if n := renewed.Load(); n < 500 || failed.Load() != 0 {
 			t.Errorf("%d renewals, %d failed", n, failed.Load())
 		}

@@ -41,7 +41,7 @@ var ofReadersThatWait = []mutant{
 	{
 		name:    "a reader that nobody has called, and that passes writers",
 		breaks:  "fairness: readers that come behind a writer wait for it",
-		edits:   []edit{{"internal/wire/ask.go", "a.acquireReader(c, s, t.Called)", "a.acquireReader(c, s, true)"}},
+		edits:   []edit{{"internal/wire/questions.go", "a.acquireReader(c, s, t.Called)", "a.acquireReader(c, s, true)"}},
 		foundBy: goTest{"./redlock", "TestAWaitingWriterKeepsNewReadersOutAndRenewsNone"},
 	},
 	{

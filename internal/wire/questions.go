@@ -1,0 +1,146 @@
+package wire
+
+import (
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// The questions about a claim: acquire it, extend it, verify it, and who holds its keys.
+
+// A Try is what an attempt adds to its claim.
+type Try struct {
+	Live Live
+	// Over counts one less when no master can set the keys any more.
+	Over   *ballot.Count
+	Start  drift.Instant
+	Agreed uint64        // masters that have granted it already
+	Wait   time.Duration // how long to wait for the masters
+	Take   *PilotTake    // the pilot's part in it, of one key; nil: what the others get
+	// Called: a pilot has called this reader, so a writer that waits does not keep it out.
+	Called bool
+	// Early: ask for this plain lock before the masters are judged; nil: they are.
+	Early *guard.Early
+}
+
+// Acquire asks for the lock.
+func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
+	a := w.newAsk(OpLock)
+	a.Start, a.Agreed, a.agreedFence = t.Start, t.Agreed, c.Fence
+	a.live, a.generation, a.kind = t.Live, c.Generation, c.Kind
+	a.Command.Key = c.id()
+	t.Over.Add()
+	a.Over = t.Over
+	if c.Kind.OneOf {
+		w.shuffle(c)
+		a.Tally().Votes = append(a.Tally().Votes[:0], make([]int, len(c.Keys))...)
+	}
+	if t.Take != nil {
+		a.atPilot.master, a.atPilot.take = t.Take.Pilot, t.Take
+	}
+	if t.Early != nil {
+		a.acquireEarly(c, t.Early)
+		return a
+	}
+	if w.scripted(c) {
+		a.acquireScripted(c, t.Called, t.Wait)
+		return a
+	}
+	a.read = c.Kind.readGrant
+	if s := c.Kind.acquire; s != nil {
+		if c.Kind.longest {
+			a.acquireReader(c, s, t.Called)
+			return a
+		}
+		a.eval(s, c.acquireKeys(), 0, time.Time{}, c.Token, c.milliseconds())
+		return a
+	}
+	if t.Take != nil {
+		t.Take.encode(w, script.Queue, c.withQueue(), c.Token, c.milliseconds(), t.Take.At.only())
+	}
+	a.encodeSet(c)
+	a.send("SET", 0, time.Time{})
+	return a
+}
+
+// An Extension is what a prolongation adds to its claim.
+type Extension struct {
+	Op    Op // OpExtend, OpAdopt or OpDowngrade
+	Live  Live
+	Over  *ballot.Count // as in Try; nil: nobody wants to know
+	Start drift.Instant
+	Wait  time.Duration // how long it may be on its way
+	// Decided hears of the decision, and nobody waits for it; nil: the caller waits.
+	Decided interface{ Decided(*ballot.Ballot) }
+}
+
+// Whether the extension script sets the key again where it is missing.
+var argSetAgain, argLeaveMissing any = "1", "0"
+
+// Extend asks to prolong the lock to a full TTL.
+func (w *Wire) Extend(c *Claim, x *Extension) *Ask {
+	a := w.newAsk(x.Op)
+	a.live, a.generation, a.TTL = x.Live, c.Generation, c.TTL
+	if x.Over != nil {
+		x.Over.Add()
+		a.Over = x.Over
+	}
+	if x.Decided != nil {
+		a.Decided = x.Decided
+	}
+	a.Start = x.Start
+	a.Command.Key = c.id()
+	again := argSetAgain
+	if x.Op == OpAdopt {
+		again = argLeaveMissing
+	}
+	switch {
+	case w.scripted(c):
+		a.extendScripted(c, again, x.Wait)
+	case c.Kind.longest:
+		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), again, w.longest)
+	default:
+		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), again)
+	}
+	return a
+}
+
+// Verify asks whether the lock is still there.
+func (w *Wire) Verify(c *Claim, start drift.Instant) *Ask {
+	a := w.newAsk(OpVerify)
+	a.Start, a.generation = start, c.Generation
+	a.Command.Key = c.id()
+	a.eval(c.Kind.verify, c.Keys, 0, time.Time{}, c.Token)
+	return a
+}
+
+// Holders asks the masters that are not skipped who holds the lock, and which of
+// several keys is in the way.
+func (w *Wire) Holders(c *Claim, skip uint64) *Ask {
+	a := w.newAsk(OpHolder)
+	a.read = readHolderAnswer
+	if c.Kind.inTheWay == nil {
+		a.eval(script.Holder, c.Keys[:1], skip, time.Time{})
+	} else {
+		a.eval(script.HolderAmong, c.Keys, skip, time.Time{}, c.Kind.inTheWay)
+	}
+	return a
+}
+
+// Learn adds what the masters said to holders to the answers of the attempt a. It removes
+// the prefix from the keys.
+func (a *Ask) Learn(holders *Ask, withoutPrefix func(string) string) {
+	holders.Lock()
+	defer holders.Unlock()
+	a.Lock()
+	defer a.Unlock()
+	for i := range holders.facts {
+		if h := holders.facts[i].held; h != nil {
+			h.Key = withoutPrefix(h.Key)
+			a.facts[i].held = h
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/model"
 	"github.com/redquorum/redquorum/internal/model/moving"
+	"github.com/redquorum/redquorum/internal/model/search"
 )
 
 var only = flag.String("only", "", "just the mutants whose names contain this")
@@ -82,9 +83,9 @@ func TestEachMutantIsFound(t *testing.T) {
 				states := "–"
 				switch {
 				case m.model != 0:
-					states = fmt.Sprint(explore(t, m.model))
+					states = fmt.Sprint(explore(t, model.Suite(), m.model.String()))
 				case m.moving != 0:
-					states = fmt.Sprint(exploreMoving(t, m.moving))
+					states = fmt.Sprint(explore(t, moving.Suite(), m.moving.String()))
 				}
 				finders := []finder{m.foundBy}
 				if m.also.profile != "" {
@@ -111,26 +112,6 @@ func TestEachMutantIsFound(t *testing.T) {
 		time.Since(began).Round(time.Second), strings.Join(rows, ""))
 }
 
-// exploreMoving is within how many states the model of a move finds the mistake.
-func exploreMoving(t *testing.T, m moving.Mistake) int {
-	t.Helper()
-	for _, c := range moving.Mistakes() {
-		if c.Mistake&m == 0 {
-			continue
-		}
-		r, err := moving.Explore(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Trace == nil {
-			t.Errorf("the model of a move does not find %v within %d states", m, r.States)
-		}
-		return r.States
-	}
-	t.Errorf("the model of a move has no configuration for %v", m)
-	return 0
-}
-
 // needGo skips a test where mutants cannot be built.
 func needGo(t *testing.T) {
 	t.Helper()
@@ -139,23 +120,23 @@ func needGo(t *testing.T) {
 	}
 }
 
-// explore is within how many states the exhaustive model finds the mistake.
-func explore(t *testing.T, m model.Mutant) int {
+// explore is within how many states a model finds the mistake.
+func explore(t *testing.T, of search.Suite, mistake string) int {
 	t.Helper()
-	for _, c := range model.Mutants() {
-		if c.Mutant != m {
+	for _, c := range of.Mistakes {
+		if !slices.Contains(strings.Split(c.Title(), " + "), mistake) {
 			continue
 		}
-		r, err := model.Explore(c)
+		r, err := c.Explore(0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r.Trace == nil {
-			t.Errorf("the model does not find %v within %d states", m, r.States)
+			t.Errorf("the model %q does not find %s within %d states", of.Name, mistake, r.States)
 		}
 		return r.States
 	}
-	t.Errorf("the model has no configuration for %v", m)
+	t.Errorf("the model %q has no configuration for %s", of.Name, mistake)
 	return 0
 }
 

@@ -47,10 +47,10 @@ func TestAnInterruptedRunStillGivesADocument(t *testing.T) {
 // What has no reader any more ends soon and quietly.
 func TestCommandsEndQuietlyWhereNobodyReads(t *testing.T) {
 	t.Parallel()
-	masters, real := list(cluster(t, 3)), addresses(servers(t, 1))
+	masters, onReal := list(cluster(t, 3)), addresses(servers(t, 1))
 	for _, line := range []string{
 		"demo", "--json --stock 10 --masters " + masters, "chaos", "chaos --json --duration 1s",
-		"doctor --for 100ms --masters " + masters, "status --watch --masters " + masters + " k", "locks --watch --masters " + real, "init --masters " + real,
+		"doctor --for 100ms --masters " + masters, "status --watch --masters " + masters + " k", "locks --watch --masters " + onReal, "init --masters " + onReal,
 	} {
 		cmd := command(t, nil, strings.Fields(line)...)
 		var stderr bytes.Buffer

@@ -137,7 +137,7 @@ func TestWhatIsQueuedDuringAWriteLeavesInOneWrite(t *testing.T) {
 			calls[i] = start(t, p, "SET", i, "value")
 		}
 		goOn()
-		mustSucceed(t, 1, append(calls, hold, big)...)
+		mustSucceed(t, 1, slices.Concat(calls, []*waiter{hold, big})...)
 		if n := client.writes.Load() - before; n != 1 {
 			t.Errorf("%d writes for %d calls, want 1", n, len(calls))
 		}

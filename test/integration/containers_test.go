@@ -45,10 +45,10 @@ func needEngine(t *testing.T) *container.Engine {
 	t.Helper()
 	e, err := container.Find()
 	if err != nil {
-		closing.aboutContainers(fmt.Sprintf("did not run: %v", err))
+		aboutContainers(fmt.Sprintf("did not run: %v", err))
 		t.Skipf("needs containers: %v", err)
 	}
-	closing.aboutContainers("ran with image " + e.Image)
+	aboutContainers("ran with image " + e.Image)
 	return e
 }
 

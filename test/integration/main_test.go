@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/redquorum/redquorum/internal/redistest"
@@ -26,53 +26,28 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "left behind by the tests:", err)
 		code = max(code, 1)
 	}
-	fmt.Println(closing.line())
+	fmt.Println(closingLine())
 	os.Exit(code)
 }
 
-// closing collects what the closing line tells: the run itself cannot know
-// before its end which tests were chosen.
-var closing closingLine
+// What the closing line tells: the run itself cannot know before its end which tests were
+// chosen.
+var (
+	ranProcesses atomic.Bool
+	ofContainers atomic.Pointer[string] // what became of the tests in containers; the first word counts
+)
 
-type closingLine struct {
-	mu         sync.Mutex // guards what follows
-	processes  string
-	containers string
-}
+func aboutContainers(what string) { ofContainers.CompareAndSwap(nil, &what) }
 
-func (c *closingLine) ranProcesses() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.processes == "" {
-		_, version, err := redistest.Find()
-		if err != nil {
-			version = fmt.Sprintf("of unknown version (%v)", err)
-		}
-		c.processes = "ran on redis-server " + version
+func closingLine() string {
+	processes, containers := "no test was run on any", "no test of theirs was chosen"
+	if _, version, err := redistest.Find(); err != nil {
+		processes = fmt.Sprintf("did not run: %v", err)
+	} else if ranProcesses.Load() {
+		processes = "ran on redis-server " + version
 	}
-}
-
-// about says what became of the tests in containers; the first word counts.
-func (c *closingLine) aboutContainers(what string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.containers == "" {
-		c.containers = what
-	}
-}
-
-func (c *closingLine) line() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	processes, containers := c.processes, c.containers
-	if processes == "" {
-		processes = "no test was run on any"
-		if err := redistest.Available(); err != nil {
-			processes = fmt.Sprintf("did not run: %v", err)
-		}
-	}
-	if containers == "" {
-		containers = "no test of theirs was chosen"
+	if what := ofContainers.Load(); what != nil {
+		containers = *what
 	}
 	return fmt.Sprintf("integration: processes: %s; containers: %s", processes, containers)
 }

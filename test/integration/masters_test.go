@@ -119,28 +119,19 @@ func (m *masters) wantNoKeys() {
 	if m.t.Failed() {
 		return // what is left is a consequence
 	}
-	empty := func() bool {
-		sum := int64(0)
-		m.each(func(i int) {
-			n, err := redis.Int64(m.command(i, "DBSIZE"))
-			if err != nil {
-				m.t.Errorf("master %d: %v", i, err)
-			}
-			marker, _ := redis.Int64(m.command(i, "EXISTS", guard.Key, guard.Sighting))
-			sum += n - marker
-		})
-		return sum == 0
-	}
+	var left []string
 	for deadline := time.Now().Add(lateBound); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
-		if empty() {
+		left = nil
+		m.each(func(i int) {
+			for _, key := range m.keys(i) {
+				left = append(left, fmt.Sprintf("master %d: %s", i, key))
+			}
+		})
+		if len(left) == 0 {
 			return
 		}
 	}
-	m.each(func(i int) {
-		if left := m.keys(i); len(left) > 0 {
-			m.t.Errorf("left behind on master %d: %v", i, left)
-		}
-	})
+	m.t.Errorf("left behind: %v", left)
 }
 
 // calls is how often a master has executed a command, in scripts too, since it

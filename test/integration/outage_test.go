@@ -64,7 +64,7 @@ func TestMastersThatGoAwayMidLock(t *testing.T) {
 		}
 	}
 	type change = func(c *container.Cluster, which ...int) error
-	ofContainers := func(take, back change) func(t *testing.T) (*masters, func(...int), func(...int)) {
+	inContainers := func(take, back change) func(t *testing.T) (*masters, func(...int), func(...int)) {
 		return func(t *testing.T) (*masters, func(...int), func(...int)) {
 			c := startContainers(t, five)
 			return &c.masters, func(which ...int) { c.now(true, which, take) }, func(which ...int) { c.now(false, which, back) }
@@ -73,9 +73,9 @@ func TestMastersThatGoAwayMidLock(t *testing.T) {
 	for name, start := range map[string]func(t *testing.T) (m *masters, take, back func(which ...int)){
 		"killed":              ofProcesses((*processes).kill, (*processes).restart),
 		"frozen":              ofProcesses((*processes).freeze, (*processes).thaw),
-		"containers, killed":  ofContainers((*container.Cluster).Kill, (*container.Cluster).Restart),
-		"containers, paused":  ofContainers((*container.Cluster).Pause, (*container.Cluster).Unpause),
-		"containers, cut off": ofContainers((*container.Cluster).Cut, (*container.Cluster).Rejoin),
+		"containers, killed":  inContainers((*container.Cluster).Kill, func(c *container.Cluster, which ...int) error { return c.Restart(true, which...) }),
+		"containers, paused":  inContainers((*container.Cluster).Freeze, (*container.Cluster).Thaw),
+		"containers, cut off": inContainers((*container.Cluster).Cut, (*container.Cluster).Heal),
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, take, back := start(t)

@@ -24,12 +24,12 @@ func foreignRows() []row {
 				s.Workers = append(s.Workers, worker{Do: doForeign, Keys: []string{"hot:0", "hot:1"}, Pace: 10 * time.Millisecond, Hold: time.Millisecond})
 			}
 			r.steady(foreign)
-			r.fault(func() error { return r.m.kill(0) }, 0)
+			r.fault(func() error { return r.m.Kill(0) }, 0)
 			r.progress(r.faultIn, 10)
-			r.must(r.m.kill(1))
+			r.must(r.m.Kill(1))
 			r.away[1], r.troubled[1] = true, true
 			r.progress(now(), 30)
-			r.heal(func() error { return r.m.restart(false, 0, 1) })
+			r.heal(func() error { return r.m.Restart(false, 0, 1) })
 			r.recovers(true)
 			r.litter = rowTTL
 			r.unfelt()

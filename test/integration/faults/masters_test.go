@@ -29,38 +29,29 @@ const (
 // masters are Redis servers and what can be done to them. Each call returns when
 // it is done, or the error by which it failed.
 type masters interface {
-	urls() []string
-	do(i int, cmd string, args ...any) (any, error)
-	kill(which ...int) error
-	restart(keepData bool, which ...int) error
-	freeze(which ...int) error
-	thaw(which ...int) error
-	cut(which ...int) error        // both ways
-	cutReplies(which ...int) error // what is sent to them arrives
-	slow(by time.Duration, which ...int) error
-	halfOpen(which ...int) error // nothing comes through on the connections that there are
-	heal(which ...int) error     // ends cut, cutReplies and slow
-	close() error
+	URLs() []string
+	Do(i int, cmd string, args ...any) (any, error)
+	Kill(which ...int) error
+	Restart(keepData bool, which ...int) error
+	Freeze(which ...int) error
+	Thaw(which ...int) error
+	Cut(which ...int) error        // both ways
+	CutReplies(which ...int) error // what is sent to them arrives
+	HalfOpen(which ...int) error   // nothing comes through on the connections that there are
+	Heal(which ...int) error       // ends Cut, CutReplies and delays
+	Close() error
 }
-
-// A promoter has a replica take over a master's address, and says since when at
-// the earliest it may have served there.
-type promoter interface{ promote(i int) (instant, error) }
 
 // A setup says what a row needs of its masters.
 type setup struct {
-	n      int  // 0: five
-	lines  bool // cut, cutReplies or slow on processes
-	drops  bool // cutReplies or halfOpen in containers
+	lines  bool // Cut, CutReplies or slow on processes
+	drops  bool // CutReplies or HalfOpen in containers
 	config redistest.Config
 }
 
 // startMasters starts masters for a row, or says why it cannot run: then the
 // error is an *unable.
 func startMasters(k kind, s setup) (masters, error) {
-	if s.n == 0 {
-		s.n = 5
-	}
 	if err := canStart(k, s); err != nil {
 		return nil, err
 	}
@@ -109,7 +100,7 @@ type servers struct {
 }
 
 func startProcesses(s setup) (masters, error) {
-	cluster, err := redistest.LaunchN(context.Background(), s.n, s.config)
+	cluster, err := redistest.LaunchN(context.Background(), 5, s.config)
 	if err != nil {
 		return nil, err
 	}
@@ -118,12 +109,12 @@ func startProcesses(s setup) (masters, error) {
 		for i, m := range cluster.Masters {
 			l, err := faultproxy.New(m.Addr())
 			if err != nil {
-				return nil, errors.Join(err, p.close())
+				return nil, errors.Join(err, p.Close())
 			}
 			p.lines = append(p.lines, l)
 			u, err := url.Parse(p.targets[i])
 			if err != nil {
-				return nil, errors.Join(err, p.close())
+				return nil, errors.Join(err, p.Close())
 			}
 			u.Host = l.Addr()
 			p.targets[i] = u.String()
@@ -132,9 +123,9 @@ func startProcesses(s setup) (masters, error) {
 	return p, nil
 }
 
-func (p *servers) urls() []string { return p.targets }
+func (p *servers) URLs() []string { return p.targets }
 
-func (p *servers) do(i int, cmd string, args ...any) (any, error) {
+func (p *servers) Do(i int, cmd string, args ...any) (any, error) {
 	for _, r := range p.replicas {
 		if p.lines[i].Target() == r.Addr() {
 			return r.Do(cmd, args...)
@@ -154,11 +145,11 @@ func (p *servers) each(which []int, f func(m *redistest.Server) error) error {
 	return errors.Join(errs...)
 }
 
-func (p *servers) kill(which ...int) error   { return p.each(which, (*redistest.Server).Kill) }
-func (p *servers) freeze(which ...int) error { return p.each(which, (*redistest.Server).Freeze) }
-func (p *servers) thaw(which ...int) error   { return p.each(which, (*redistest.Server).Thaw) }
+func (p *servers) Kill(which ...int) error   { return p.each(which, (*redistest.Server).Kill) }
+func (p *servers) Freeze(which ...int) error { return p.each(which, (*redistest.Server).Freeze) }
+func (p *servers) Thaw(which ...int) error   { return p.each(which, (*redistest.Server).Thaw) }
 
-func (p *servers) restart(keepData bool, which ...int) error {
+func (p *servers) Restart(keepData bool, which ...int) error {
 	return p.each(which, func(m *redistest.Server) error { return m.Restart(context.Background(), keepData) })
 }
 
@@ -174,13 +165,14 @@ func (p *servers) eachLine(which []int, f func(l *faultproxy.Proxy)) error {
 	return nil
 }
 
-func (p *servers) cut(which ...int) error { return p.eachLine(which, (*faultproxy.Proxy).Cut) }
-func (p *servers) cutReplies(which ...int) error {
+func (p *servers) Cut(which ...int) error  { return p.eachLine(which, (*faultproxy.Proxy).Cut) }
+func (p *servers) Heal(which ...int) error { return p.eachLine(which, (*faultproxy.Proxy).Heal) }
+
+func (p *servers) CutReplies(which ...int) error {
 	return p.eachLine(which, (*faultproxy.Proxy).CutReplies)
 }
-func (p *servers) heal(which ...int) error { return p.eachLine(which, (*faultproxy.Proxy).Heal) }
 
-func (p *servers) halfOpen(which ...int) error {
+func (p *servers) HalfOpen(which ...int) error {
 	return p.eachLine(which, (*faultproxy.Proxy).HalfOpen)
 }
 
@@ -189,7 +181,8 @@ func (p *servers) slow(by time.Duration, which ...int) error {
 }
 
 // promote has another process, a replica with all the master's data, take over
-// its address, as a service address or a virtual one does; the master is gone.
+// its address, as a service address or a virtual one does; the master is gone. It says
+// since when at the earliest the replica may have served there.
 func (p *servers) promote(i int) (instant, error) {
 	if p.lines == nil {
 		return 0, errNoLines
@@ -237,7 +230,7 @@ func inStep(do func(cmd string, args ...any) (any, error)) error {
 	}
 }
 
-func (p *servers) close() error {
+func (p *servers) Close() error {
 	var errs []error
 	for _, r := range p.replicas {
 		errs = append(errs, r.Close())
@@ -246,14 +239,6 @@ func (p *servers) close() error {
 		l.Close()
 	}
 	return errors.Join(append(errs, p.cluster.Close())...)
-}
-
-// boxes are masters in containers.
-type boxes struct {
-	*container.Cluster
-
-	mu  sync.Mutex                       // guards how
-	how map[int]func(which ...int) error // by which a cut is healed
 }
 
 func startContainers(s setup) (masters, error) {
@@ -265,71 +250,14 @@ func startContainers(s setup) (masters, error) {
 	if s.config.AppendOnly != redistest.AppendOff {
 		args = []string{"--appendonly", "yes", "--appendfsync", string(s.config.AppendOnly)}
 	}
-	cluster, err := engine.Start(s.n, args...)
+	cluster, err := engine.Start(5, args...)
 	if err != nil {
 		return nil, err
 	}
-	b := &boxes{Cluster: cluster, how: map[int]func(which ...int) error{}}
 	if s.drops {
 		if err := cluster.CanDrop(); err != nil {
-			return nil, errors.Join(&unable{err}, b.close())
+			return nil, errors.Join(&unable{err}, cluster.Close())
 		}
 	}
-	return b, nil
+	return cluster, nil
 }
-
-func (b *boxes) urls() []string { return b.URLs() }
-
-func (b *boxes) do(i int, cmd string, args ...any) (any, error) { return b.Do(i, cmd, args...) }
-
-func (b *boxes) kill(which ...int) error { return b.Kill(which...) }
-
-func (b *boxes) restart(keepData bool, which ...int) error {
-	if keepData {
-		return b.Restart(which...)
-	}
-	return b.Renew(which...)
-}
-
-func (b *boxes) freeze(which ...int) error { return b.Pause(which...) }
-func (b *boxes) thaw(which ...int) error   { return b.Unpause(which...) }
-
-func (b *boxes) cut(which ...int) error {
-	b.healBy(b.Rejoin, which)
-	return b.Cut(which...)
-}
-
-func (b *boxes) cutReplies(which ...int) error {
-	b.healBy(b.HealReplies, which)
-	return b.CutReplies(which...)
-}
-
-func (b *boxes) halfOpen(which ...int) error { return b.HalfOpen(which...) }
-
-func (b *boxes) slow(time.Duration, ...int) error { return errors.ErrUnsupported }
-
-func (b *boxes) healBy(f func(which ...int) error, which []int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, i := range which {
-		b.how[i] = f
-	}
-}
-
-func (b *boxes) heal(which ...int) error {
-	errs := make([]error, len(which))
-	var wg sync.WaitGroup
-	for n, i := range which {
-		b.mu.Lock()
-		f := b.how[i]
-		delete(b.how, i)
-		b.mu.Unlock()
-		if f != nil {
-			wg.Go(func() { errs[n] = f(i) })
-		}
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
-func (b *boxes) close() error { return b.Close() }

@@ -51,7 +51,7 @@ func (r *run) allUsable() {
 // bit each.
 func (r *run) awaitUsable() (full uint64) {
 	r.Helper()
-	full = uint64(1)<<len(r.m.urls()) - 1
+	full = uint64(1)<<len(r.m.URLs()) - 1
 	if !r.history.await(settleBound, func() bool {
 		for i, c := range r.children {
 			if !c.waited && !r.specs[i].Stranger && r.history.usable[i] != full {

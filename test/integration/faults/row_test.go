@@ -86,7 +86,7 @@ func (r *run) start(s setup) error {
 	r.m, r.history, r.away, r.litter = m, newHistory(), map[int]bool{}, lateness
 	r.troubled, r.standstills = map[int]bool{}, map[instant]bool{}
 	r.Cleanup(func() {
-		if err := m.close(); err != nil {
+		if err := m.Close(); err != nil {
 			r.Errorf("masters: %v", err)
 		}
 	})
@@ -108,7 +108,7 @@ func (r *run) steady(change ...func(s *spec)) {
 	r.Helper()
 	for i := range 2 {
 		s := spec{
-			Seed: uint64(i + 1), TTL: rowTTL, Level: r.level, Fencing: true, URLs: r.m.urls(), Register: r.register.listener.Addr().String(),
+			Seed: uint64(i + 1), TTL: rowTTL, Level: r.level, Fencing: true, URLs: r.m.URLs(), Register: r.register.listener.Addr().String(),
 			Workers: []worker{
 				{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:0", i)}, Pace: 10 * time.Millisecond},
 				{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:1", i)}, Pace: 15 * time.Millisecond, Plain: true},
@@ -259,7 +259,7 @@ func (r *run) wantNoKeys() {
 	var left []string
 	for deadline := time.Now().Add(r.litter); ; time.Sleep(5 * time.Millisecond) {
 		left = nil
-		for i := range r.m.urls() {
+		for i := range r.m.URLs() {
 			if !r.away[i] {
 				left = append(left, r.keys(i)...)
 			}
@@ -278,13 +278,13 @@ func (r *run) wantNoKeys() {
 // one.
 func (r *run) keys(i int) []string {
 	r.Helper()
-	names, err := redis.Strings(r.m.do(i, "KEYS", "*"))
+	names, err := redis.Strings(r.m.Do(i, "KEYS", "*"))
 	if err != nil {
 		r.Errorf("master %d: %v", i, err)
 	}
 	return slices.DeleteFunc(names, func(key string) bool {
 		if r.queues && strings.HasPrefix(key, "redquorum:q:") {
-			left, err := redis.Int64(r.m.do(i, "PTTL", key))
+			left, err := redis.Int64(r.m.Do(i, "PTTL", key))
 			return err == nil && left != -1 && left <= queueLife.Milliseconds()
 		}
 		return kept(key)

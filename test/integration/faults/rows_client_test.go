@@ -36,7 +36,7 @@ func clientRows() []row {
 		run: func(r *run) {
 			client := func(do string) spec {
 				return spec{
-					TTL: rowTTL / 2, URLs: r.m.urls(), Register: r.register.listener.Addr().String(), Fencing: true,
+					TTL: rowTTL / 2, URLs: r.m.URLs(), Register: r.register.listener.Addr().String(), Fencing: true,
 					Workers: []worker{{Do: do, Keys: []string{"lock"}, Pace: 10 * time.Millisecond}},
 				}
 			}
@@ -62,7 +62,7 @@ func clientRows() []row {
 		run: func(r *run) {
 			r.steady()
 			heir := r.client(spec{
-				TTL: rowTTL, URLs: r.m.urls(), Idle: true,
+				TTL: rowTTL, URLs: r.m.URLs(), Idle: true,
 				Workers: []worker{{Do: doHot, Keys: []string{"held:0"}, Pace: 10 * time.Millisecond}},
 			})
 			r.litter = rowTTL
@@ -86,9 +86,9 @@ func clientRows() []row {
 			r.steady()
 			slept := make(chan error, 1)
 			r.fault(func() error {
-				err := redistest.PauseWrites(func(cmd string, args ...any) (any, error) { return r.m.do(1, cmd, args...) }, standstill)
+				err := redistest.PauseWrites(func(cmd string, args ...any) (any, error) { return r.m.Do(1, cmd, args...) }, standstill)
 				go func() {
-					_, err := r.m.do(3, "DEBUG", "SLEEP", standstill.Seconds())
+					_, err := r.m.Do(3, "DEBUG", "SLEEP", standstill.Seconds())
 					slept <- err
 				}()
 				return err
@@ -107,8 +107,8 @@ func clientRows() []row {
 			r.steady()
 			r.fault(func() error {
 				for range 5 {
-					for i := range r.m.urls() {
-						if _, err := r.m.do(i, "SCRIPT", "FLUSH"); err != nil {
+					for i := range r.m.URLs() {
+						if _, err := r.m.Do(i, "SCRIPT", "FLUSH"); err != nil {
 							return err
 						}
 					}
@@ -136,7 +136,7 @@ func debugCommand() []string {
 // connections are the numbers of the library's connections on a master.
 func (r *run) connections(i int) map[string]bool {
 	r.Helper()
-	list, err := redis.String(r.m.do(i, "CLIENT", "LIST", "TYPE", "NORMAL"))
+	list, err := redis.String(r.m.Do(i, "CLIENT", "LIST", "TYPE", "NORMAL"))
 	if err != nil {
 		r.Fatalf("master %d: %v", i, err)
 	}

@@ -96,7 +96,7 @@ func clockRows() []row {
 				time.Sleep(300 * time.Millisecond) // the jump is that long
 				gone := 0
 				for i := range 3 {
-					if there, err := r.m.do(i, "EXISTS", "held:0"); err == nil && there == int64(0) {
+					if there, err := r.m.Do(i, "EXISTS", "held:0"); err == nil && there == int64(0) {
 						gone++
 					}
 				}
@@ -106,7 +106,7 @@ func clockRows() []row {
 				return r.setClocks(0, 0, 1, 2)
 			}, 0, 1, 2)
 			// Who comes now has seen nothing of it, and wants what the others hold.
-			eager := spec{TTL: 2 * rowTTL, URLs: r.m.urls(), Level: r.level, Fencing: true, Stranger: true, Idle: true}
+			eager := spec{TTL: 2 * rowTTL, URLs: r.m.URLs(), Level: r.level, Fencing: true, Stranger: true, Idle: true}
 			for range 4 {
 				eager.Workers = append(eager.Workers, worker{Do: doOwn, Keys: []string{"held:0", "held:1"}, Pace: 2 * time.Millisecond})
 			}
@@ -126,7 +126,7 @@ func clockRows() []row {
 			r.fault(func() error { return nil })
 			for _, offset := range []time.Duration{time.Hour, -time.Hour} {
 				off := r.client(spec{
-					TTL: rowTTL, URLs: r.m.urls(), Level: r.level, Clock: offset, Stranger: true, Idle: true,
+					TTL: rowTTL, URLs: r.m.URLs(), Level: r.level, Clock: offset, Stranger: true, Idle: true,
 					Workers: []worker{{Do: doOwn, Keys: []string{"off"}, Pace: 50 * time.Millisecond}},
 				})
 				r.toldOff(offset, r.told(3, of(off.number)))

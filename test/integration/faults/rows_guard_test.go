@@ -26,9 +26,9 @@ func guardRows() []row {
 			setup:  setup{config: redistest.Config{AppendOnly: mode}},
 			run: func(r *run) {
 				r.steady(func(s *spec) { s.MaxTTL = guardTTL })
-				r.fault(func() error { return r.m.restart(true, 4) }, 4)
+				r.fault(func() error { return r.m.Restart(true, 4) }, 4)
 				restarted := r.faultIn
-				r.must(r.m.kill(0, 1))
+				r.must(r.m.Kill(0, 1))
 				r.faultIn, r.away[0], r.away[1] = now(), true, true
 				r.outage(3)
 				r.healAt, r.backAt = now(), restarted
@@ -54,9 +54,9 @@ func guardRows() []row {
 			level:  levelStandard,
 			run: func(r *run) {
 				r.steady(func(s *spec) { s.MaxTTL = guardTTL })
-				r.fault(func() error { return r.m.kill(0, 1, 2, 3, 4) }, 0, 1, 2, 3, 4)
+				r.fault(func() error { return r.m.Kill(0, 1, 2, 3, 4) }, 0, 1, 2, 3, 4)
 				r.outage(3)
-				r.heal(func() error { return r.m.restart(false, 0, 1, 2, 3, 4) })
+				r.heal(func() error { return r.m.Restart(false, 0, 1, 2, 3, 4) })
 				r.recovers(true)
 				if r.healed > guardTTL {
 					r.Errorf("it took %v: want no quarantine", r.healed)
@@ -87,7 +87,7 @@ func guardRows() []row {
 			run: func(r *run) {
 				r.steady()
 				var promoted instant
-				r.fault(func() (err error) { promoted, err = r.m.(promoter).promote(1); return err }, 1)
+				r.fault(func() (err error) { promoted, err = r.m.(*servers).promote(1); return err }, 1)
 				r.progress(now(), 10)
 				r.heal(func() error { return nil })
 				r.recovers(true)
@@ -102,10 +102,10 @@ func guardRows() []row {
 			run: func(r *run) {
 				r.steady()
 				redial := func(policy string) error {
-					if _, err := r.m.do(3, "CONFIG", "SET", "maxmemory-policy", policy); err != nil {
+					if _, err := r.m.Do(3, "CONFIG", "SET", "maxmemory-policy", policy); err != nil {
 						return err
 					}
-					_, err := r.m.do(3, "CLIENT", "KILL", "TYPE", "NORMAL")
+					_, err := r.m.Do(3, "CLIENT", "KILL", "TYPE", "NORMAL")
 					return err
 				}
 				r.fault(func() error { return redial("volatile-ttl") }, 3)
@@ -157,7 +157,7 @@ func (r *run) quarantined(began instant) {
 // they are out of quarantine.
 func (r *run) restartAll(keepData bool) {
 	r.steady(func(s *spec) { s.MaxTTL = guardTTL })
-	r.fault(func() error { return r.m.restart(keepData, 0, 1, 2, 3, 4) })
+	r.fault(func() error { return r.m.Restart(keepData, 0, 1, 2, 3, 4) })
 	r.outage(3)
 	r.healAt, r.backAt = now(), r.faultIn
 	r.recovers(true)
@@ -170,17 +170,17 @@ func (r *run) replica(readOnly string) {
 	r.must(err)
 	r.steady()
 	r.fault(func() error {
-		if _, err := r.m.do(0, "CONFIG", "SET", "replica-read-only", readOnly); err != nil {
+		if _, err := r.m.Do(0, "CONFIG", "SET", "replica-read-only", readOnly); err != nil {
 			return err
 		}
-		_, err := r.m.do(0, "REPLICAOF", host, port)
+		_, err := r.m.Do(0, "REPLICAOF", host, port)
 		return err
 	}, 0)
 	r.abstains(0, "role is slave")
 	// From then on it has forgotten what it knew, and not before.
-	r.must(inStep(func(cmd string, args ...any) (any, error) { return r.m.do(0, cmd, args...) }))
+	r.must(inStep(func(cmd string, args ...any) (any, error) { return r.m.Do(0, cmd, args...) }))
 	r.progress(now(), 20)
-	r.heal(func() error { _, err := r.m.do(0, "REPLICAOF", "NO", "ONE"); return err })
+	r.heal(func() error { _, err := r.m.Do(0, "REPLICAOF", "NO", "ONE"); return err })
 	r.recovers(true)
 	if readOnly == "yes" {
 		r.quarantined(r.healAt)
@@ -193,7 +193,7 @@ func (r *run) replica(readOnly string) {
 
 func (r *run) flush() {
 	r.steady()
-	r.fault(func() error { _, err := r.m.do(2, "FLUSHALL"); return err }, 2)
+	r.fault(func() error { _, err := r.m.Do(2, "FLUSHALL"); return err }, 2)
 	r.abstains(2, "")
 	r.progress(now(), 20)
 	r.healAt, r.backAt = now(), r.faultIn
@@ -230,7 +230,7 @@ func (r *run) abstains(master int, why string) {
 
 // twins names one server twice: of five addresses, four servers.
 func (r *run) twins() {
-	urls := append([]string(nil), r.m.urls()[:4]...)
+	urls := append([]string(nil), r.m.URLs()[:4]...)
 	urls = append(urls, strings.Replace(urls[3], "127.0.0.1", "localhost", 1))
 	r.twin = true
 	r.steady(func(s *spec) { s.URLs, s.MaxTTL = urls, rowTTL })
@@ -245,10 +245,10 @@ func (r *run) twins() {
 	if !r.history.await(settleBound, func() bool { return voters() == 4 }) {
 		r.Fatal("there are not four that vote")
 	}
-	r.fault(func() error { return r.m.kill(0, 1) }, 0, 1)
+	r.fault(func() error { return r.m.Kill(0, 1) }, 0, 1)
 	// Three addresses of five are left, and two servers.
 	r.outage(3)
-	r.heal(func() error { return r.m.restart(false, 0) })
+	r.heal(func() error { return r.m.Restart(false, 0) })
 	r.away[1] = true
 	r.recovers(false)
 	r.bounded()
@@ -275,14 +275,14 @@ func (r *run) strangers() {
 			r.Errorf("a client with another %s was told %q: %s", what, told.Failed, told.Text)
 		}
 		r.Logf("another %s: %s", what, told.Text)
-		for i := range r.m.urls() {
-			if value, err := r.m.do(i, "EXISTS", "stranger:"+what); err != nil || value != int64(0) {
+		for i := range r.m.URLs() {
+			if value, err := r.m.Do(i, "EXISTS", "stranger:"+what); err != nil || value != int64(0) {
 				r.Errorf("a client with another %s has written to master %d (%v)", what, i, err)
 			}
 		}
 		r.must(c.end())
 	}
-	c, err := redlock.Open(r.m.urls(), redlock.WithMaxTTL(guardTTL), redlock.WithTTL(rowTTL))
+	c, err := redlock.Open(r.m.URLs(), redlock.WithMaxTTL(guardTTL), redlock.WithTTL(rowTTL))
 	r.must(err)
 	if _, err := c.TryLock(r.Context(), "stranger:ttl", redlock.WithTTL(guardTTL+time.Millisecond)); err == nil || !strings.Contains(err.Error(), guardTTL.String()) {
 		r.Errorf("a TTL above MaxTTL: %v", err)

@@ -23,7 +23,7 @@ func loadRows() []row {
 		run: func(r *run) {
 			const clients, each = 4, 50
 			for i := range clients {
-				s := spec{Seed: uint64(i), TTL: 2 * rowTTL, Timeout: settleBound / 4, URLs: r.m.urls(), Register: r.register.listener.Addr().String()}
+				s := spec{Seed: uint64(i), TTL: 2 * rowTTL, Timeout: settleBound / 4, URLs: r.m.URLs(), Register: r.register.listener.Addr().String()}
 				for range each {
 					s.Workers = append(s.Workers, worker{Do: doHot, Keys: []string{"hot"}, Pace: 10 * time.Millisecond})
 				}
@@ -51,7 +51,7 @@ func loadRows() []row {
 		run: func(r *run) {
 			const clients = 2
 			for i := range clients {
-				s := spec{Seed: uint64(i), TTL: 2 * rowTTL, Timeout: settleBound / 4, URLs: r.m.urls()}
+				s := spec{Seed: uint64(i), TTL: 2 * rowTTL, Timeout: settleBound / 4, URLs: r.m.URLs()}
 				for w := range keys / 10 / clients {
 					j := worker{Do: doOwn, Pace: 500 * time.Millisecond}
 					for k := range 10 {
@@ -74,11 +74,11 @@ func loadRows() []row {
 		alone:  true,
 		run: func(r *run) {
 			r.client(spec{
-				TTL: heldTTL, Timeout: settleBound / 4, URLs: r.m.urls(),
+				TTL: heldTTL, Timeout: settleBound / 4, URLs: r.m.URLs(),
 				Workers: []worker{{Do: doMany, Keys: []string{"held:"}, Count: held}},
 			})
 			r.allHeld(1, held)
-			r.fault(func() error { return r.m.kill(1, 2) }, 1, 2)
+			r.fault(func() error { return r.m.Kill(1, 2) }, 1, 2)
 			before := r.scriptCalls(0)
 			time.Sleep(heldTTL + heldTTL/2) // every one has to be renewed several times
 			r.allHeld(1, held)
@@ -100,7 +100,7 @@ func loadRows() []row {
 // scriptCalls is how many scripts a master has been asked to run.
 func (r *run) scriptCalls(i int) (n int) {
 	r.Helper()
-	info, err := redis.String(r.m.do(i, "INFO", "commandstats"))
+	info, err := redis.String(r.m.Do(i, "INFO", "commandstats"))
 	r.must(err)
 	for line := range strings.Lines(info) {
 		for _, command := range []string{"cmdstat_eval:", "cmdstat_evalsha:"} {

@@ -10,9 +10,9 @@ func networkRows() []row {
 		setup:  setup{lines: true, drops: true},
 		run: func(r *run) {
 			r.steady()
-			r.fault(func() error { return r.m.cutReplies(2) }, 2)
+			r.fault(func() error { return r.m.CutReplies(2) }, 2)
 			r.progress(r.faultIn, 60)
-			r.heal(func() error { return r.m.heal(2) })
+			r.heal(func() error { return r.m.Heal(2) })
 			r.recovers(true)
 			r.litter = rowTTL
 			r.unfelt()
@@ -24,9 +24,9 @@ func networkRows() []row {
 		setup:  setup{lines: true},
 		run: func(r *run) {
 			r.steady()
-			r.fault(func() error { return r.m.cut(2, 4) }, 2, 4)
+			r.fault(func() error { return r.m.Cut(2, 4) }, 2, 4)
 			r.progress(r.faultIn, 60)
-			r.heal(func() error { return r.m.heal(2, 4) })
+			r.heal(func() error { return r.m.Heal(2, 4) })
 			r.recovers(true)
 			r.litter = rowTTL
 			r.unfelt()
@@ -39,7 +39,7 @@ func networkRows() []row {
 		run: func(r *run) {
 			r.steady()
 			before := r.connections(2)
-			r.fault(func() error { return r.m.halfOpen(2) }, 2)
+			r.fault(func() error { return r.m.HalfOpen(2) }, 2)
 			r.backAt = r.faultAt
 			r.awaitReplaced(2, before)
 			r.backBy(now())
@@ -54,9 +54,9 @@ func networkRows() []row {
 		run: func(r *run) {
 			const late = 2 * time.Second
 			r.steady()
-			r.fault(func() error { return r.m.slow(late, 0) }, 0)
+			r.fault(func() error { return r.m.(*servers).slow(late, 0) }, 0)
 			r.progress(r.faultIn, 100)
-			r.heal(func() error { return r.m.heal(0) })
+			r.heal(func() error { return r.m.Heal(0) })
 			r.recovers(true)
 			r.litter = rowTTL + late
 			r.unfelt()

@@ -12,12 +12,12 @@ func outageRows() []row {
 		on:     both,
 		run: func(r *run) {
 			r.steady()
-			r.fault(func() error { return r.m.kill(0) }, 0)
+			r.fault(func() error { return r.m.Kill(0) }, 0)
 			r.progress(r.faultIn, 10)
-			r.must(r.m.kill(1))
+			r.must(r.m.Kill(1))
 			r.away[1] = true
 			r.progress(now(), 30)
-			r.heal(func() error { return r.m.restart(false, 0, 1) })
+			r.heal(func() error { return r.m.Restart(false, 0, 1) })
 			r.recovers(true)
 			r.unfelt()
 		},
@@ -27,12 +27,12 @@ func outageRows() []row {
 		on:     both,
 		run: func(r *run) {
 			r.steady()
-			r.fault(func() error { return r.m.kill(0, 1, 2) }, 0, 1, 2)
+			r.fault(func() error { return r.m.Kill(0, 1, 2) }, 0, 1, 2)
 			r.outage(3)
-			r.heal(func() error { return r.m.restart(false, 1) })
+			r.heal(func() error { return r.m.Restart(false, 1) })
 			r.away[0], r.away[2] = true, true
 			r.recovers(false)
-			r.must(r.m.restart(false, 0, 2))
+			r.must(r.m.Restart(false, 0, 2))
 			clear(r.away)
 			r.allUsable()
 			r.bounded()
@@ -43,11 +43,11 @@ func outageRows() []row {
 		on:     both,
 		run: func(r *run) {
 			r.steady()
-			r.fault(func() error { return r.m.freeze(1, 3) }, 1, 3)
+			r.fault(func() error { return r.m.Freeze(1, 3) }, 1, 3)
 			r.progress(r.faultIn, 60) // about the stall limit
 			r.history.await(settleBound, func() bool { return r.history.usable[0]&(1<<1|1<<3) == 0 })
 			r.progress(now(), 20)
-			r.heal(func() error { return r.m.thaw(1, 3) })
+			r.heal(func() error { return r.m.Thaw(1, 3) })
 			r.recovers(true)
 			r.unfelt()
 		},
@@ -59,14 +59,14 @@ func outageRows() []row {
 			r.steady()
 			// Locks whose renewals are spread over time: some are on their way whenever
 			// the masters stop.
-			spread := spec{TTL: rowTTL, URLs: r.m.urls()}
+			spread := spec{TTL: rowTTL, URLs: r.m.URLs()}
 			for i := range 24 {
 				hold := rowTTL*2/5 + time.Duration(i)*rowTTL/40
 				spread.Workers = append(spread.Workers, worker{Do: doHold, Keys: []string{fmt.Sprint("spread:", i)}, Pace: 10 * time.Millisecond, Hold: hold})
 			}
 			r.client(spread)
 			r.progress(now(), 1)
-			r.fault(func() error { return r.m.freeze(0, 1, 2) }, 0, 1, 2)
+			r.fault(func() error { return r.m.Freeze(0, 1, 2) }, 0, 1, 2)
 			for _, c := range r.children {
 				r.history.await(settleBound, func() bool { return r.history.usable[c.number]&(1<<0|1<<1|1<<2) == 0 })
 			}
@@ -74,7 +74,7 @@ func outageRows() []row {
 				r.must(c.end())
 				r.specs[i].Idle = true
 			}
-			r.heal(func() error { return r.m.thaw(0, 1, 2) })
+			r.heal(func() error { return r.m.Thaw(0, 1, 2) })
 			r.bounded()
 		},
 	}}

@@ -35,7 +35,7 @@ func replyRows() []row {
 				}
 			}
 			r.progress(r.faultIn, 60)
-			r.heal(func() error { return r.m.heal(1, 3) })
+			r.heal(func() error { return r.m.Heal(1, 3) })
 			r.recovers(true)
 			r.litter, r.queues = rowTTL, true
 			r.unfelt()
@@ -74,20 +74,20 @@ func replyRows() []row {
 		run: func(r *run) {
 			r.steady()
 			r.fault(func() error {
-				if _, err := r.m.do(1, "ACL", "SETUSER", "default", "-@write"); err != nil {
+				if _, err := r.m.Do(1, "ACL", "SETUSER", "default", "-@write"); err != nil {
 					return err
 				}
-				if _, err := r.m.do(3, "ACL", "SETUSER", "default", "resetpass", ">another"); err != nil {
+				if _, err := r.m.Do(3, "ACL", "SETUSER", "default", "resetpass", ">another"); err != nil {
 					return err
 				}
-				_, err := r.m.do(3, "CLIENT", "KILL", "TYPE", "NORMAL")
+				_, err := r.m.Do(3, "CLIENT", "KILL", "TYPE", "NORMAL")
 				return err
 			}, 1, 3)
 			r.abstains(3, "NOAUTH")
 			r.progress(now(), 20)
 			r.heal(func() error {
 				for _, i := range []int{1, 3} {
-					if _, err := r.m.do(i, "ACL", "SETUSER", "default", "nopass", "+@all"); err != nil {
+					if _, err := r.m.Do(i, "ACL", "SETUSER", "default", "nopass", "+@all"); err != nil {
 						return err
 					}
 				}
@@ -105,7 +105,7 @@ func replyRows() []row {
 			r.steady()
 			r.fault(func() error {
 				for i := range 3 {
-					if _, err := r.m.do(i, "HSET", key, field, "data"); err != nil {
+					if _, err := r.m.Do(i, "HSET", key, field, "data"); err != nil {
 						return err
 					}
 				}
@@ -124,10 +124,10 @@ func replyRows() []row {
 			r.must(c.end())
 			r.progress(r.faultIn, 10)
 			for i := range 3 {
-				if value, err := redis.String(r.m.do(i, "HGET", key, field)); value != "data" {
+				if value, err := redis.String(r.m.Do(i, "HGET", key, field)); value != "data" {
 					r.Errorf("master %d has %q (%v) where somebody's data was", i, value, err)
 				}
-				_, err := r.m.do(i, "DEL", key)
+				_, err := r.m.Do(i, "DEL", key)
 				r.must(err)
 			}
 			r.healAt = now()
@@ -153,7 +153,7 @@ func (r *run) says(i int, word string) error {
 	r.Helper()
 	var err error
 	for deadline := time.Now().Add(settleBound); time.Now().Before(deadline); time.Sleep(lookEvery) {
-		if _, err = r.m.do(i, "SET", "refused", "x", "PX", 1); err != nil && strings.Contains(err.Error(), word) {
+		if _, err = r.m.Do(i, "SET", "refused", "x", "PX", 1); err != nil && strings.Contains(err.Error(), word) {
 			return nil
 		}
 	}

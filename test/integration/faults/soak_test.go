@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/test/integration/internal/container"
 )
 
 const (
@@ -140,7 +141,7 @@ func (s *soak) leg(length time.Duration) {
 	how := soakSetup(s.on)
 	s.must(s.start(how))
 	s.clocked = how.config.MovableClock && s.level == levelStrict
-	if b, ok := s.m.(*boxes); ok {
+	if b, ok := s.m.(*container.Cluster); ok {
 		err := b.CanDrop()
 		if s.drops = err == nil; !s.drops {
 			s.say("without packets dropped: %v", err)
@@ -173,7 +174,7 @@ func (s *soak) say(format string, args ...any) {
 func (s *soak) another() {
 	n := len(s.children)
 	s.client(spec{
-		Seed: s.random.Uint64(), TTL: soakTTL, Level: s.level, URLs: s.m.urls(), Register: s.register.listener.Addr().String(),
+		Seed: s.random.Uint64(), TTL: soakTTL, Level: s.level, URLs: s.m.URLs(), Register: s.register.listener.Addr().String(),
 		Fencing: true, Movable: true,
 		Workers: []worker{
 			{Do: doOwn, Keys: []string{fmt.Sprintf("own:%d:0", n)}, Pace: 20 * time.Millisecond},
@@ -199,7 +200,7 @@ func (s *soak) round() {
 		count = 3
 		s.outages++
 	}
-	which := s.random.Perm(len(s.m.urls()))
+	which := s.random.Perm(len(s.m.URLs()))
 	whole := which[len(which)-1]
 	which = which[:count]
 	kinds := s.masterTroubles(whole)

@@ -26,23 +26,23 @@ const replicaOf = "REPLICAOF"
 // whole.
 func (s *soak) masterTroubles(whole int) []trouble {
 	command := func(cmd string, args ...any) func(i int) error {
-		return func(i int) error { _, err := s.m.do(i, cmd, args...); return err }
+		return func(i int) error { _, err := s.m.Do(i, cmd, args...); return err }
 	}
 	on := func(i int) func(cmd string, args ...any) (any, error) {
-		return func(cmd string, args ...any) (any, error) { return s.m.do(i, cmd, args...) }
+		return func(cmd string, args ...any) (any, error) { return s.m.Do(i, cmd, args...) }
 	}
-	healed := func(i int) error { return s.m.heal(i) }
+	healed := func(i int) error { return s.m.Heal(i) }
 	restarted := func(keepData bool) func(i int) error {
-		return func(i int) error { return s.m.restart(keepData, i) }
+		return func(i int) error { return s.m.Restart(keepData, i) }
 	}
-	killed := func(i int) error { return s.m.kill(i) }
+	killed := func(i int) error { return s.m.Kill(i) }
 	all := []trouble{
 		{name: "kill and restart", begin: killed, end: restarted(true)},
 		{name: "CLIENT PAUSE", begin: func(i int) error { return redistest.PauseWrites(on(i), time.Second) }, end: func(i int) error { return redistest.ResumeWrites(on(i)) }},
 		{name: "CLIENT KILL", begin: command("CLIENT", "KILL", "TYPE", "NORMAL"), end: nothing},
 		{name: "SCRIPT FLUSH", begin: command("SCRIPT", "FLUSH"), end: nothing},
-		{name: "freeze", begin: func(i int) error { return s.m.freeze(i) }, end: func(i int) error { return s.m.thaw(i) }},
-		{name: "cut off", begin: func(i int) error { return s.m.cut(i) }, end: healed},
+		{name: "freeze", begin: func(i int) error { return s.m.Freeze(i) }, end: func(i int) error { return s.m.Thaw(i) }},
+		{name: "cut off", begin: func(i int) error { return s.m.Cut(i) }, end: healed},
 		{name: "kill and restart empty", begin: killed, end: restarted(false)},
 		{name: "FLUSHALL", begin: command("FLUSHALL"), end: nothing},
 		{name: replicaOf, begin: func(i int) error { return s.replicate(i, whole) }, end: s.independent},
@@ -50,10 +50,10 @@ func (s *soak) masterTroubles(whole int) []trouble {
 	if s.on == processes || s.drops {
 		before := map[int]map[string]bool{} // the connections that are lost
 		all = append(all,
-			trouble{name: "replies cut off", begin: func(i int) error { return s.m.cutReplies(i) }, end: healed},
+			trouble{name: "replies cut off", begin: func(i int) error { return s.m.CutReplies(i) }, end: healed},
 			trouble{name: "half-open", begin: func(i int) error {
 				before[i] = s.connections(i)
-				return s.m.halfOpen(i)
+				return s.m.HalfOpen(i)
 			}, end: func(i int) error {
 				// Until then the fault goes on for who has not noticed.
 				s.awaitReplaced(i, before[i])
@@ -62,9 +62,9 @@ func (s *soak) masterTroubles(whole int) []trouble {
 	}
 	if s.on == processes {
 		late := time.Duration(s.random.IntN(2000)) * time.Millisecond
-		all = append(all, trouble{name: "slow", begin: func(i int) error { return s.m.slow(late, i) }, end: func(i int) error {
+		all = append(all, trouble{name: "slow", begin: func(i int) error { return s.m.(*servers).slow(late, i) }, end: func(i int) error {
 			defer time.Sleep(late) // what is on its way goes on to be late
-			return s.m.heal(i)
+			return s.m.Heal(i)
 		}})
 	}
 	if s.clocked {
@@ -120,7 +120,7 @@ func (s *soak) offset() time.Duration {
 // that are there: nobody leaves a copy of a queue.
 func (s *soak) replicate(i, of int) error {
 	s.queues = true
-	u, err := url.Parse(s.m.urls()[of])
+	u, err := url.Parse(s.m.URLs()[of])
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (s *soak) replicate(i, of int) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.m.do(i, "REPLICAOF", host, port)
+	_, err = s.m.Do(i, "REPLICAOF", host, port)
 	return err
 }
 
@@ -136,7 +136,7 @@ func (s *soak) replicate(i, of int) error {
 // data of the other.
 func (s *soak) independent(i int) error {
 	for deadline := time.Now().Add(settleBound); ; time.Sleep(lookEvery) {
-		_, err := s.m.do(i, "REPLICAOF", "NO", "ONE")
+		_, err := s.m.Do(i, "REPLICAOF", "NO", "ONE")
 		if err == nil || !strings.Contains(err.Error(), "LOADING") || time.Now().After(deadline) {
 			return err
 		}

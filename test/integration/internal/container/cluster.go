@@ -21,13 +21,16 @@ type Cluster struct {
 	ids       []string
 	addresses []string
 	args      []string
+
+	mu   sync.Mutex                // guards heal
+	heal map[int]func(i int) error // what ends a cut
 }
 
 // Start starts n masters that know nothing of each other, and waits until all
 // answer. args are further arguments of redis-server. After an error nothing is
 // left; else Close the cluster.
 func (e *Engine) Start(n int, args ...string) (*Cluster, error) {
-	c := &Cluster{engine: e, ids: make([]string, n), args: args}
+	c := &Cluster{engine: e, ids: make([]string, n), args: args, heal: map[int]func(i int) error{}}
 	err := c.start(n)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())

@@ -61,26 +61,19 @@ func (c *Cluster) Kill(which ...int) error {
 	})
 }
 
-// Restart starts masters that were killed, with what they have on disk, which
-// without "--appendonly yes" is nothing; it waits until they answer.
-func (c *Cluster) Restart(which ...int) error {
+// Restart starts masters that were killed, at the addresses that they had, and waits until
+// they answer. With keepData they have what they had on disk, which without
+// "--appendonly yes" is nothing.
+func (c *Cluster) Restart(keepData bool, which ...int) error {
+	client := c.engine.pool.Client
 	return atOnce(which, func(i int) error {
-		if err := c.engine.pool.Client.StartContainer(c.ids[i], nil); err != nil {
-			return err
+		var err error
+		if keepData {
+			err = client.StartContainer(c.ids[i], nil)
+		} else if err = client.RemoveContainer(docker.RemoveContainerOptions{ID: c.ids[i], Force: true, RemoveVolumes: true}); err == nil {
+			err = c.create(i)
 		}
-		return c.awaitAnswer(i)
-	})
-}
-
-// Renew starts masters anew, with nothing on disk, at the addresses that they
-// had; it waits until they answer.
-func (c *Cluster) Renew(which ...int) error {
-	return atOnce(which, func(i int) error {
-		err := c.engine.pool.Client.RemoveContainer(docker.RemoveContainerOptions{ID: c.ids[i], Force: true, RemoveVolumes: true})
 		if err != nil {
-			return err
-		}
-		if err := c.create(i); err != nil {
 			return err
 		}
 		return c.awaitAnswer(i)
@@ -92,8 +85,8 @@ func (c *Cluster) Renew(which ...int) error {
 // of them soon.
 const freezeTries = 5
 
-// Pause stops all processes of masters.
-func (c *Cluster) Pause(which ...int) error {
+// Freeze stops all processes of masters.
+func (c *Cluster) Freeze(which ...int) error {
 	return atOnce(which, func(i int) error {
 		var err error
 		for range freezeTries {
@@ -105,8 +98,8 @@ func (c *Cluster) Pause(which ...int) error {
 	})
 }
 
-// Unpause lets them go on.
-func (c *Cluster) Unpause(which ...int) error {
+// Thaw lets them go on.
+func (c *Cluster) Thaw(which ...int) error {
 	return atOnce(which, func(i int) error { return c.engine.pool.Client.UnpauseContainer(c.ids[i]) })
 }
 
@@ -114,19 +107,38 @@ func (c *Cluster) Unpause(which ...int) error {
 // while they go on.
 func (c *Cluster) Cut(which ...int) error {
 	return atOnce(which, func(i int) error {
+		c.healBy(i, c.rejoin)
 		return c.engine.pool.Client.DisconnectNetwork(c.network.Network.ID, docker.NetworkConnectionOptions{Container: c.ids[i], Force: true})
 	})
 }
 
-// Rejoin puts them back, at the addresses that they had.
-func (c *Cluster) Rejoin(which ...int) error {
+// rejoin puts a master back, at the address that it had.
+func (c *Cluster) rejoin(i int) error {
+	err := c.engine.pool.Client.ConnectNetwork(c.network.Network.ID, docker.NetworkConnectionOptions{Container: c.ids[i], EndpointConfig: c.endpoint(i)})
+	if err != nil {
+		return err
+	}
+	return c.awaitAnswer(i)
+}
+
+// Heal ends Cut and CutReplies.
+func (c *Cluster) Heal(which ...int) error {
 	return atOnce(which, func(i int) error {
-		err := c.engine.pool.Client.ConnectNetwork(c.network.Network.ID, docker.NetworkConnectionOptions{Container: c.ids[i], EndpointConfig: c.endpoint(i)})
-		if err != nil {
-			return err
+		c.mu.Lock()
+		heal := c.heal[i]
+		delete(c.heal, i)
+		c.mu.Unlock()
+		if heal == nil {
+			return nil
 		}
-		return c.awaitAnswer(i)
+		return heal(i)
 	})
+}
+
+func (c *Cluster) healBy(i int, heal func(i int) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heal[i] = heal
 }
 
 // CanDrop is nil where CutReplies and HalfOpen work: beside the engine, as root, with
@@ -137,14 +149,13 @@ func (c *Cluster) CanDrop() error {
 
 // CutReplies drops the packets that masters send: what is sent to them arrives,
 // on connections that there are already, and nothing comes back.
-func (c *Cluster) CutReplies(which ...int) error { return c.dropReplies("-I", which) }
-
-// HealReplies ends CutReplies.
-func (c *Cluster) HealReplies(which ...int) error { return c.dropReplies("-D", which) }
-
-func (c *Cluster) dropReplies(verb string, which []int) error {
-	return atOnce(which, func(i int) error {
+func (c *Cluster) CutReplies(which ...int) error {
+	drop := func(i int, verb string) error {
 		return c.iptables(i, verb, "OUTPUT", "-p", "tcp", "--sport", "6379", "-j", "DROP")
+	}
+	return atOnce(which, func(i int) error {
+		c.healBy(i, func(i int) error { return drop(i, "-D") })
+		return drop(i, "-I")
 	})
 }
 

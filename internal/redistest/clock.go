@@ -27,7 +27,7 @@ func (s *Server) SetClock(offset time.Duration) error {
 	if offset < -maxOffset || offset > maxOffset {
 		return fmt.Errorf("redistest: offset of the clock is %v; accepted: %v to %v", offset, -maxOffset, maxOffset)
 	}
-	return s.clock.set(offset)
+	return s.clock.set(offset, 0)
 }
 
 // HoldClock makes the server's wall clock stand still at an instant after 1970
@@ -41,7 +41,7 @@ func (s *Server) HoldClock(at time.Time) error {
 	if y := at.UTC().Year(); y <= 1970 || y >= 2200 {
 		return fmt.Errorf("redistest: the clock is to stand still at %v; accepted: the years 1971 to 2199", at)
 	}
-	return s.clock.hold(at)
+	return s.clock.set(0, at.UnixNano())
 }
 
 // ClockAvailable returns nil if servers with Config.MovableClock can be
@@ -117,24 +117,17 @@ func (c *clock) loadedBy(pid int) error {
 	return nil
 }
 
-func (c *clock) set(offset time.Duration) error {
+// set has the clock run with an offset, or stand still at held, if that is not 0.
+func (c *clock) set(offset time.Duration, held int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.page == nil {
 		return ErrClosed
 	}
-	c.page.offset.Store(int64(offset))
-	c.page.held.Store(0)
-	return nil
-}
-
-func (c *clock) hold(at time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.page == nil {
-		return ErrClosed
+	if held == 0 { // else the clock would jump before it stands still
+		c.page.offset.Store(int64(offset))
 	}
-	c.page.held.Store(at.UnixNano())
+	c.page.held.Store(held)
 	return nil
 }
 

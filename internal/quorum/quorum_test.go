@@ -1,9 +1,6 @@
 package quorum
 
-import (
-	"fmt"
-	"testing"
-)
+import "testing"
 
 func TestNeed(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 6: 4, 7: 4, 63: 32} {
@@ -162,32 +159,6 @@ func TestAnOpenTallyMayStillGoEitherWay(t *testing.T) {
 	}
 }
 
-func TestGrantedAndRefusedExcludeEachOther(t *testing.T) {
-	// Two attempts on the same masters, each of which says yes to one at most.
-	for n := 1; n <= 7; n++ {
-		each(n, func(a Tally) {
-			each(n, func(b Tally) {
-				if a.OK+b.OK <= n && a.Outcome() == Granted && b.Outcome() == Granted {
-					t.Errorf("both %+v and %+v are granted", a, b)
-				}
-			})
-		})
-	}
-}
-
-func TestFailuresAloneMakeUnreachable(t *testing.T) {
-	for n := 1; n <= 7; n++ {
-		each(n, func(tally Tally) {
-			if tally.Refused == 0 && tally.Outcome() == Refused {
-				t.Errorf("%+v is refused though nobody refused", tally)
-			}
-			if got, want := tally.Outcome() == Unreachable, n-tally.Failed < Need(n); got != want {
-				t.Errorf("%+v: unreachable %t, want %t", tally, got, want)
-			}
-		})
-	}
-}
-
 func TestCloseCountsTheSilentAsFailed(t *testing.T) {
 	for n := 1; n <= 7; n++ {
 		each(n, func(tally Tally) {
@@ -207,43 +178,4 @@ func TestCloseCountsTheSilentAsFailed(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestEveryOrderOfAnswersComesToTheSame(t *testing.T) {
-	const n = 5
-	// Each answer is yes, no or failed: 3⁵ assignments, each counted in both
-	// orders up to where it is decided.
-	for code := range 243 {
-		answers := make([]int, n)
-		for i, rest := 0, code; i < n; i, rest = i+1, rest/3 {
-			answers[i] = rest % 3
-		}
-		name := fmt.Sprint(answers)
-		forward, backward := decide(answers, false), decide(answers, true)
-		if (forward == Granted) != (backward == Granted) {
-			t.Errorf("%s: %v one way, %v the other", name, forward, backward)
-		}
-	}
-}
-
-// decide counts the answers in order until there is an outcome.
-func decide(answers []int, reverse bool) Outcome {
-	tally := Tally{Total: len(answers), Need: Need(len(answers))}
-	for i := range answers {
-		if reverse {
-			i = len(answers) - 1 - i
-		}
-		switch answers[i] {
-		case 0:
-			tally.OK++
-		case 1:
-			tally.Refused++
-		default:
-			tally.Failed++
-		}
-		if o := tally.Outcome(); o != Open {
-			return o
-		}
-	}
-	return Open
 }

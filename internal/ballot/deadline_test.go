@@ -27,9 +27,7 @@ func TestADeadlineCountsSilentMastersAsFailed(t *testing.T) {
 				f.answers(each)
 				p := f.begun(ballot.Rules{})
 				p.send(0, time.Time{})
-				if err := p.wait(70*time.Millisecond, 70*time.Millisecond); err != nil {
-					t.Error(err)
-				}
+				p.waits(70*time.Millisecond, 70*time.Millisecond)
 				p.wantOutcome(want.outcome, true)
 				p.wantTally(want.ok, want.refused, want.failed)
 				read := p.happened("read")
@@ -89,16 +87,12 @@ func TestAProcessThatIsHeldUpWaitsForAnswersBeyondTheDeadline(t *testing.T) {
 			}
 			p.wantOutcome(test.want, !test.answers)
 			p.LetGo()
-			for i := range 3 {
-				f.thaw(i)
-			}
+			f.thawAll()
 			p.beginAgain(ballot.Rules{})
 		}
 		f.answers("yyy")
 		p.send(0, time.Time{})
-		if err := p.wait(second, 0); err != nil {
-			t.Error(err)
-		}
+		p.waits(second, 0)
 		p.LetGo()
 	})
 }
@@ -114,20 +108,14 @@ func TestADeadlineEndsOneUseOnly(t *testing.T) {
 			f.answers("---")
 			p.beginAgain(ballot.Rules{})
 			p.send(0, time.Time{})
-			if err := p.wait(limit, limit); err != nil {
-				t.Error(err)
-			}
-			for i := range 3 {
-				f.thaw(i)
-			}
+			p.waits(limit, limit)
+			f.thawAll()
 			p.LetGo()
 
 			f.answers("yyy")
 			p.beginAgain(ballot.Rules{})
 			p.send(0, time.Time{})
-			if err := p.wait(limit, 0); err != nil {
-				t.Error(err)
-			}
+			p.waits(limit, 0)
 			p.wantOutcome(quorum.Granted, false)
 			p.LetGo()
 		}
@@ -147,9 +135,7 @@ func TestTheEndOfTheContextEndsTheWait(t *testing.T) {
 		}
 		p.wantOutcome(quorum.Unreachable, true)
 		p.LetGo()
-		for i := range 3 {
-			f.thaw(i)
-		}
+		f.thawAll()
 		p.wantHappened("free", "free")
 		p.wantHappened("", "read")
 	})
@@ -192,9 +178,7 @@ func TestCloseEndsTheWaitUnlessTheBallotPersists(t *testing.T) {
 		}
 		p.LetGo()
 		release.LetGo()
-		for i := range 3 {
-			f.thaw(i)
-		}
+		f.thawAll()
 		// What has ended one use does not end the next.
 		f.answers("yyy")
 		p.beginAgain(persistent)
@@ -212,9 +196,7 @@ func TestCloseDoesNotUndoADecision(t *testing.T) {
 		f.answers("yyy")
 		p := f.begun(ballot.Rules{}).ask()
 		f.close()
-		if err := p.wait(second, 0); err != nil {
-			t.Error(err)
-		}
+		p.waits(second, 0)
 		p.wantOutcome(quorum.Granted, false)
 		p.LetGo()
 	})
@@ -228,9 +210,7 @@ func TestExpireDecidesOnce(t *testing.T) {
 		p.Expire()
 		p.wantOutcome(quorum.Unreachable, true)
 		p.wantTally(1, 0, 2)
-		if err := p.wait(second, 0); err != nil {
-			t.Error(err)
-		}
+		p.waits(second, 0)
 		p.LetGo()
 
 		f.thaw(1)

@@ -117,6 +117,12 @@ func (f *fleet) thaw(i int) {
 	synctest.Wait()
 }
 
+func (f *fleet) thawAll() {
+	for i := range f.masters {
+		f.thaw(i)
+	}
+}
+
 // asked is how often a master has executed the question.
 func (f *fleet) asked(i int) int { return f.masters[i].Commands()["GET"] }
 
@@ -284,6 +290,14 @@ func (p *poll) answerOf(i int) ballot.Answer {
 func (p *poll) wait(limit, want time.Duration) error {
 	p.f.t.Helper()
 	return p.f.takes(want, func() error { return p.Wait(noContext, limit) })
+}
+
+// waits is wait that is ended by neither the client's end nor a context.
+func (p *poll) waits(limit, want time.Duration) {
+	p.f.t.Helper()
+	if err := p.wait(limit, want); err != nil {
+		p.f.t.Error(err)
+	}
 }
 
 // takes fails unless f takes just so long, of virtual time.

@@ -3,7 +3,6 @@ package ballot_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -101,13 +100,9 @@ func TestANextUseBeginsEmpty(t *testing.T) {
 		}
 		// The decision of a ballot that nobody waited for wakes nobody.
 		p.send(0, time.Time{})
-		if err := p.wait(20*time.Millisecond, 20*time.Millisecond); err != nil {
-			t.Error(err)
-		}
+		p.waits(20*time.Millisecond, 20*time.Millisecond)
 		p.LetGo()
-		for i := range 3 {
-			f.thaw(i)
-		}
+		f.thawAll()
 		p.wantHappened("free", "free")
 		if over.Load() != 0 {
 			t.Errorf("%d are left", over.Load())
@@ -118,28 +113,6 @@ func TestANextUseBeginsEmpty(t *testing.T) {
 type discardDecision struct{}
 
 func (discardDecision) Decided(*ballot.Ballot) {}
-
-// A decision that nobody waited for wakes nobody who waits for the next use.
-func TestADecisionThatNobodyWaitedForDoesNotEndTheNextWait(t *testing.T) {
-	inFleet(t, 3, func(t *testing.T, f *fleet) {
-		p := f.poll()
-		f.answers("yyy")
-		p.Begin(persistent)
-		p.ask()
-		p.LetGo()
-
-		f.answers("---")
-		p.beginAgain(ballot.Rules{})
-		p.send(0, time.Time{})
-		if err := p.wait(20*time.Millisecond, 20*time.Millisecond); err != nil {
-			t.Error(err)
-		}
-		p.LetGo()
-		for i := range 3 {
-			f.thaw(i)
-		}
-	})
-}
 
 // An echo asks every master for a number that no other question has, and fails the
 // test where a reply to another question reaches it.
@@ -242,35 +215,5 @@ func TestNoReplyReachesAnotherQuestion(t *testing.T) {
 			}
 			return true
 		})
-	})
-}
-
-// Masters answer in any order, and each order comes to the same.
-func TestTheOrderOfAnswersDoesNotMatter(t *testing.T) {
-	inFleet(t, 5, func(t *testing.T, f *fleet) {
-		order := []int{0, 1, 2, 3, 4}
-		for range 20 {
-			rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-			f.answers("-----")
-			p := f.begun(ballot.Rules{}).ask()
-			each := "yyynx"
-			decidedAfter := 0
-			for n, i := range order {
-				f.answer(i, each[i:i+1])
-				f.thaw(i)
-				p.Lock()
-				if o, _ := p.Outcome(); o != quorum.Open && decidedAfter == 0 {
-					decidedAfter = n + 1
-				}
-				p.Unlock()
-			}
-			p.wantOutcome(quorum.Granted, false)
-			p.wantTally(3, 1, 1)
-			last := max(slices.Index(order, 0), slices.Index(order, 1), slices.Index(order, 2)) + 1
-			if decidedAfter != last {
-				t.Errorf("answers in order %v: decided after %d, want %d", order, decidedAfter, last)
-			}
-			p.LetGo()
-		}
 	})
 }

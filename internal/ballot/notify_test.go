@@ -165,9 +165,7 @@ func TestDecidedIsToldOnce(t *testing.T) {
 			if q := told.ballots[0].Question(); q != ballot.Question(p) {
 				t.Errorf("of %v", q)
 			}
-			for i := range 3 {
-				f.thaw(i)
-			}
+			f.thawAll()
 			p.LetGo()
 			p.wantHappened("free", "free")
 		})

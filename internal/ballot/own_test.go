@@ -59,9 +59,7 @@ func TestAQuestionThatIsSentAgainIsAnsweredOnce(t *testing.T) {
 		p.Tell = 1<<0 | 1<<1 | 1<<2
 		p.Command.Encoded = pipeline.AppendCommand(nil, "EVALSHA", unknown, 1, "answer")
 		p.Send("EVALSHA", 0, time.Time{})
-		if err := p.wait(second, 0); err != nil {
-			t.Error(err)
-		}
+		p.waits(second, 0)
 		synctest.Wait()
 		p.wantOutcome(quorum.Refused, false)
 		p.wantTally(1, 1, 1)

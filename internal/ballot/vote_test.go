@@ -31,9 +31,7 @@ func TestExcludedMastersAreAskedForNoVote(t *testing.T) {
 		p := f.begun(voting)
 		p.Start = drift.Runtime().Now()
 		p.send(0, time.Time{})
-		if err := p.wait(second, 0); err != nil {
-			t.Error(err)
-		}
+		p.waits(second, 0)
 		synctest.Wait()
 		p.wantOutcome(quorum.Granted, false)
 		p.wantTally(2, 0, 1)

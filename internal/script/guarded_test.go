@@ -8,48 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/gomodule/redigo/redis"
-
-	"github.com/redquorum/redquorum/internal/redistest"
 )
-
-// A lua runs scripts on a master of either sort.
-type lua struct {
-	t    *testing.T
-	conn redis.Conn
-}
-
-// onBoth runs a test on an embedded master and on a redis-server, which must
-// agree.
-func onBoth(t *testing.T, test func(t *testing.T, m *lua)) {
-	t.Helper()
-	t.Run("embedded", func(t *testing.T) {
-		conn, err := redis.Dial("tcp", miniredis.RunT(t).Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		test(t, &lua{t, conn})
-	})
-	t.Run("redis-server", func(t *testing.T) {
-		conn, err := redistest.Start(t, 1, redistest.Config{}).Masters[0].Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		test(t, &lua{t, conn})
-	})
-}
-
-func (m *lua) do(cmd string, args ...any) any {
-	m.t.Helper()
-	reply, err := m.conn.Do(cmd, args...)
-	if err != nil {
-		m.t.Fatalf("%s: %v", cmd, err)
-	}
-	return reply
-}
 
 func (m *lua) text(cmd string, args ...any) string {
 	m.t.Helper()
@@ -128,17 +88,6 @@ func (m *lua) guarded(s *Script, o modus, token string, ttl time.Duration, keys 
 	return reply
 }
 
-func (m *lua) want(what string, got any, want ...int64) {
-	m.t.Helper()
-	var all any = make([]any, len(want))
-	for i, n := range want {
-		all.([]any)[i] = n
-	}
-	if !reflect.DeepEqual(got, all) {
-		m.t.Errorf("%s returned %v, want %v", what, got, want)
-	}
-}
-
 // all is every key with what is in it.
 func (m *lua) all() map[string]string {
 	m.t.Helper()
@@ -178,58 +127,45 @@ func TestAFenceRisesWithEveryGrantAndOutlivesTheLock(t *testing.T) {
 	})
 }
 
+// One lock that is free is granted before all others are looked at: so both ways.
 func TestAFenceThatIsNoNumberGrantsNothing(t *testing.T) {
-	for name, prepare := range map[string][]any{
-		"a hash":      {"HSET", fenceOf + "b", "f", "1"},
-		"a word":      {"SET", fenceOf + "b", "word"},
-		"negative":    {"SET", fenceOf + "b", "-1"},
-		"a fraction":  {"SET", fenceOf + "b", "1.5"},
-		"in short":    {"SET", fenceOf + "b", "1.79e+15"},
-		"at its end":  {"SET", fenceOf + "b", "9007199254740990"},
-		"beyond that": {"SET", fenceOf + "b", "99999999999999999999"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, m *lua) {
-				m.do(prepare[0].(string), prepare[1:]...)
-				before := m.all()
-				o := modus{fenced: true, number: 1, strict: true}
-				err, _ := m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys([]string{"a", "b"})).(error)
-				if err == nil || !strings.HasPrefix(err.Error(), "FENCE ") {
-					t.Errorf("%v", err)
-				}
-				if after := m.all(); !reflect.DeepEqual(after, before) {
-					t.Errorf("%v, want %v", after, before)
-				}
-			})
-		})
+	type fences struct {
+		locks  []string
+		values map[string]string // of the last lock
 	}
-}
-
-// As above where one lock is free, which is granted before all others are
-// looked at.
-func TestAFenceOfOneLockThatIsNoNumberGrantsNothing(t *testing.T) {
-	for name, value := range map[string]string{
-		"a word":             "word",
-		"as long, not a one": "179000000012345x",
-		"negative, as long":  "-790000000123456",
-		"a fraction":         "1790000000123.45",
-		"at its end":         "9007199254740991",
-		"longer":             "00001790000000123",
+	for _, test := range []fences{
+		{[]string{"a", "b"}, map[string]string{
+			"a hash": "", "a word": "word", "negative": "-1", "a fraction": "1.5", "in short": "1.79e+15",
+			"at its end": "9007199254740990", "beyond that": "99999999999999999999",
+		}},
+		{one, map[string]string{
+			"a word": "word", "as long, not a one": "179000000012345x", "negative, as long": "-790000000123456",
+			"a fraction": "1790000000123.45", "at its end": "9007199254740991", "longer": "00001790000000123",
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, m *lua) {
-				m.do("SET", fenceOf+"a", value)
-				before := m.all()
-				o := modus{fenced: true, number: 1_790_000_000_123_456, strict: true}
-				err, _ := m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(one)).(error)
-				if err == nil || !strings.HasPrefix(err.Error(), "FENCE ") {
-					t.Errorf("%v", err)
-				}
-				if after := m.all(); !reflect.DeepEqual(after, before) {
-					t.Errorf("%v, want %v", after, before)
-				}
+		for name, value := range test.values {
+			t.Run(fmt.Sprint(name, ", locks ", len(test.locks)), func(t *testing.T) {
+				onBoth(t, func(t *testing.T, m *lua) {
+					o := modus{fenced: true, number: 1, strict: true}
+					if len(test.locks) == 1 {
+						o.number = 1_790_000_000_123_456
+					}
+					if fence := fenceOf + test.locks[len(test.locks)-1]; value == "" {
+						m.do("HSET", fence, "f", "1")
+					} else {
+						m.do("SET", fence, value)
+					}
+					before := m.all()
+					err, _ := m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(test.locks)).(error)
+					if err == nil || !strings.HasPrefix(err.Error(), "FENCE ") {
+						t.Errorf("%v", err)
+					}
+					if after := m.all(); !reflect.DeepEqual(after, before) {
+						t.Errorf("%v, want %v", after, before)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -254,10 +190,7 @@ func TestSeveralLocksHaveOneToken(t *testing.T) {
 		m.do("DEL", "b", leaseOf+"b")
 		o.third = ""
 		m.want("any", m.guarded(GuardedAcquireAny, o, other, time.Minute, o.keys([]string{"a", "b", "c"})), 1, 12, 2)
-		release := GuardedReleaseAll.Args(nil, []any{"a", "b", leaseOf + "a", leaseOf + "b"}, ours)
-		if got := m.do("EVAL", GuardedReleaseAll.EvalArgs(release)...); got != int64(0) { // b is another's
-			t.Errorf("release all returned %v, want 0", got)
-		}
+		m.want("release all", m.eval(GuardedReleaseAll, []any{"a", "b", leaseOf + "a", leaseOf + "b"}, ours), 0) // b is another's
 	})
 }
 
@@ -267,7 +200,7 @@ func TestARaiseComparesTheFenceAndNotTheOwnerAlone(t *testing.T) {
 	onBoth(t, func(t *testing.T, m *lua) {
 		o := modus{fenced: true, number: 5}
 		raise := func(token string, from, to int64) any {
-			return []any{m.do("EVAL", Raise.EvalArgs(Raise.Args(nil, []any{"a", fenceOf + "a"}, token, from, to, retained))...)}
+			return m.eval(Raise, []any{"a", fenceOf + "a"}, token, from, to, retained)
 		}
 		m.want("acquire", m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(one)), 1, 5)
 		m.do("DEL", "a") // it expires
@@ -322,9 +255,7 @@ func TestALeaseKeepsOthersOutWhenTheLockIsGone(t *testing.T) {
 		}
 		release := func(s *Script, token string, want int64) {
 			t.Helper()
-			if got := m.do("EVAL", s.EvalArgs(s.Args(nil, []any{"a", leaseOf + "a"}, token, longest))...); got != want {
-				t.Errorf("%s returned %v, want %d", s.Name, got, want)
-			}
+			m.want(s.Name, m.eval(s, []any{"a", leaseOf + "a"}, token, longest), want)
 		}
 		m.want("the writer", m.guarded(GuardedAcquire, o, ours, time.Minute, keys), 1, 0)
 		m.do("DEL", "a")
@@ -360,9 +291,7 @@ func TestALeaseKeepsOthersOutWhenTheLockIsGone(t *testing.T) {
 		m.want("its downgrade", m.guarded(GuardedReaderExtend, o, ours, time.Minute, keys, longest), 1, 0)
 		m.do("DEL", "a")
 		m.want("a reader beside it", m.guarded(GuardedReaderAcquire, o, "r3", time.Minute, readers, longest), 1, 0)
-		if got := m.do("EVAL", Queue.EvalArgs(Queue.Args(nil, []any{"a", "queue", leaseOf + "a"}, "release", "me", ours))...); got != int64(0) {
-			t.Errorf("release of the queue returned %v", got)
-		}
+		m.want("release of the queue", m.eval(Queue, []any{"a", "queue", leaseOf + "a"}, "release", "me", ours), 0)
 		release(GuardedReaderRelease, "r3", 1)
 		if found := m.all(); len(found) != 0 {
 			t.Errorf("%v is left", found)
@@ -372,7 +301,7 @@ func TestALeaseKeepsOthersOutWhenTheLockIsGone(t *testing.T) {
 
 func TestALeaseEndsWithItsTTLAndIsNeverShortened(t *testing.T) {
 	m := newClockMaster(t)
-	l := &lua{t, m.conn}
+	l := m.lua
 	o := modus{strict: true, third: "1"}
 	keys := o.keys(one)
 	l.want("acquire", l.guarded(GuardedAcquire, o, ours, 10*time.Second, keys), 1, 0)

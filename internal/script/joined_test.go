@@ -7,8 +7,8 @@ import (
 )
 
 // each is a lock's letter in states and what release.lua says to ours there.
-func (s *server) each(states string) (keys, tokens []any) {
-	keys = s.make(states)
+func (m *lua) each(states string) (keys, tokens []any) {
+	keys = m.make(states)
 	for range states {
 		tokens = append(tokens, ours)
 	}
@@ -17,28 +17,28 @@ func (s *server) each(states string) (keys, tokens []any) {
 
 func TestJoinedReleasesDoWhatEachWouldDo(t *testing.T) {
 	const states = "-olnabhz"
-	onEachServer(t, func(t *testing.T, s *server) {
-		keys, tokens := s.each(states)
+	onBoth(t, func(t *testing.T, m *lua) {
+		keys, tokens := m.each(states)
 		var single []any
 		for i, key := range keys {
-			single = append(single, s.run(Release, []any{key}, tokens[i]))
+			single = append(single, m.eval(Release, []any{key}, tokens[i]))
 		}
-		after := s.state(keys)
-		keys, tokens = s.each(states)
-		if got, want := fmt.Sprint(s.run(ReleaseEach, keys, append(tokens, "me")...)), fmt.Sprint(single); got != want || s.state(keys) != after {
-			t.Errorf("together %s and %q, one by one %s and %q", got, s.state(keys), want, after)
+		after := m.letters(keys)
+		keys, tokens = m.each(states)
+		if got, want := fmt.Sprint(m.eval(ReleaseEach, keys, append(tokens, "me")...)), fmt.Sprint(single); got != want || m.letters(keys) != after {
+			t.Errorf("together %s and %q, one by one %s and %q", got, m.letters(keys), want, after)
 		}
 		for i := range tokens { // of other lengths, and nearly ours
 			tokens[i] = []string{ours + "x", ours[:len(ours)-1], "", "x" + ours}[i%4]
 		}
-		keys, _ = s.each(states)
-		if got := fmt.Sprint(s.run(ReleaseEach, keys, append(tokens, "me")...)); got != "[3 0 0 0 0 0 0 0]" || s.state(keys) != states {
-			t.Errorf("by other tokens: %s and %q", got, s.state(keys))
+		keys, _ = m.each(states)
+		if got := fmt.Sprint(m.eval(ReleaseEach, keys, append(tokens, "me")...)); got != "[3 0 0 0 0 0 0 0]" || m.letters(keys) != states {
+			t.Errorf("by other tokens: %s and %q", got, m.letters(keys))
 		}
 		// A rollback and the release of the attempt behind it.
-		s.do("FLUSHALL")
-		s.do("SET", "k", "second")
-		if got := fmt.Sprint(s.run(ReleaseEach, []any{"k", "k"}, "first", "second", "me")); got != "[0 1]" {
+		m.do("FLUSHALL")
+		m.do("SET", "k", "second")
+		if got := fmt.Sprint(m.eval(ReleaseEach, []any{"k", "k"}, "first", "second", "me")); got != "[0 1]" {
 			t.Error(got)
 		}
 	})
@@ -46,45 +46,45 @@ func TestJoinedReleasesDoWhatEachWouldDo(t *testing.T) {
 
 // In strict the lease of the token goes, of each lock its own, and nothing else.
 func TestJoinedReleasesClearTheirLeases(t *testing.T) {
-	onEachServer(t, func(t *testing.T, s *server) {
+	onBoth(t, func(t *testing.T, m *lua) {
 		const states = "oa-on"
 		prepare := func() (keys, queues, leases, tokens []any) {
-			keys, tokens = s.each(states)
+			keys, tokens = m.each(states)
 			for i, key := range keys {
 				lease := fmt.Sprint("lease-", i)
 				queues, leases = append(queues, queueName(key)), append(leases, lease)
-				s.do("ZADD", lease, -1, ours, -2, other)
+				m.do("ZADD", lease, -1, ours, -2, other)
 			}
-			s.do("DEL", "lease-3")
-			s.do("SET", "lease-3", "no record")
+			m.do("DEL", "lease-3")
+			m.do("SET", "lease-3", "no record")
 			return keys, queues, leases, tokens
 		}
 		left := func(leases []any) (all []string) {
 			for i, lease := range leases {
 				if i == 3 {
-					all = append(all, string(s.do("GET", lease).([]byte)))
+					all = append(all, string(m.do("GET", lease).([]byte)))
 					continue
 				}
-				all = append(all, fmt.Sprintf("%s", s.do("ZRANGE", lease, 0, -1)))
+				all = append(all, fmt.Sprintf("%s", m.do("ZRANGE", lease, 0, -1)))
 			}
 			return all
 		}
 		keys, _, leases, tokens := prepare()
 		var single []any
 		for i, key := range keys {
-			single = append(single, s.run(GuardedRelease, []any{key, leases[i]}, tokens[i]))
+			single = append(single, m.eval(GuardedRelease, []any{key, leases[i]}, tokens[i]))
 		}
-		after, want := s.state(keys), fmt.Sprint(left(leases))
+		after, want := m.letters(keys), fmt.Sprint(left(leases))
 		for _, heirs := range []bool{false, true} {
 			keys, queues, leases, tokens := prepare()
 			var codes any
 			if heirs {
-				codes = s.run(ReleaseLeases, slices.Concat(keys, queues[:2], leases), append(tokens, "me")...)
+				codes = m.eval(ReleaseLeases, slices.Concat(keys, queues[:2], leases), append(tokens, "me")...)
 			} else {
-				codes = s.run(ReleaseLeases, slices.Concat(keys, leases), append(tokens, "me")...)
+				codes = m.eval(ReleaseLeases, slices.Concat(keys, leases), append(tokens, "me")...)
 			}
-			if fmt.Sprint(codes) != fmt.Sprint(single) || s.state(keys) != after || fmt.Sprint(left(leases)) != want {
-				t.Errorf("together %v, %q and %s; one by one %v, %q and %s", codes, s.state(keys), left(leases), single, after, want)
+			if fmt.Sprint(codes) != fmt.Sprint(single) || m.letters(keys) != after || fmt.Sprint(left(leases)) != want {
+				t.Errorf("together %v, %q and %s; one by one %v, %q and %s", codes, m.letters(keys), left(leases), single, after, want)
 			}
 		}
 	})
@@ -92,11 +92,11 @@ func TestJoinedReleasesClearTheirLeases(t *testing.T) {
 
 // Each queue is handed over by the release of its own lock, as one by one.
 func TestJoinedReleasesHandOver(t *testing.T) {
-	onEachServer(t, func(t *testing.T, s *server) {
+	onBoth(t, func(t *testing.T, m *lua) {
 		queues := func(states string) (keys, all, args []any) {
-			keys, _ = s.keysWithQueues(states)
-			s.do("DEL", queueName(keys[1]))
-			s.do("SET", queueName(keys[2]), "no queue")
+			keys, _ = m.keysWithQueues(states)
+			m.do("DEL", queueName(keys[1]))
+			m.do("SET", queueName(keys[2]), "no queue")
 			for _, key := range keys {
 				all = append(all, queueName(key))
 				args = append(args, ours)
@@ -107,18 +107,18 @@ func TestJoinedReleasesHandOver(t *testing.T) {
 		keys, _, _ := queues(states)
 		var single []any
 		for _, key := range keys {
-			single = append(single, s.run(Queue, []any{key, queueName(key)}, "release", "client-3", ours))
+			single = append(single, m.eval(Queue, []any{key, queueName(key)}, "release", "client-3", ours))
 		}
-		after := s.state(keys)
+		after := m.letters(keys)
 		keys, all, args := queues(states)
-		if got, want := fmt.Sprint(s.run(ReleaseEach, all, args...)), fmt.Sprint(single); got != want || s.state(keys) != after {
-			t.Errorf("together %s and %q, one by one %s and %q", got, s.state(keys), want, after)
+		if got, want := fmt.Sprint(m.eval(ReleaseEach, all, args...)), fmt.Sprint(single); got != want || m.letters(keys) != after {
+			t.Errorf("together %s and %q, one by one %s and %q", got, m.letters(keys), want, after)
 		}
 		if want := "[1 1 1 21 0 3 0]"; fmt.Sprint(single) != want { // nobody listens but who releases
 			t.Errorf("one by one %v, want %s", single, want)
 		}
-		keys, _ = s.each("oa-")
-		if got := fmt.Sprint(s.run(ReleaseEach, append(append([]any{}, keys...), "q1", "q2"), ours, ours, ours, "me")); got != "[1 0 3]" {
+		keys, _ = m.each("oa-")
+		if got := fmt.Sprint(m.eval(ReleaseEach, append(append([]any{}, keys...), "q1", "q2"), ours, ours, ours, "me")); got != "[1 0 3]" {
 			t.Errorf("without queues: %s", got)
 		}
 	})

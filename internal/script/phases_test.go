@@ -46,7 +46,7 @@ func (m *phased) hearsBy(client string, f func()) string {
 // readers asks the script of readers that wait.
 func (m *phased) readers(args ...any) any {
 	m.t.Helper()
-	return m.runOn(ReadersQueue, []any{key, queueOf, writers}, args...)
+	return m.eval(ReadersQueue, []any{key, queueOf, writers}, args...)
 }
 
 // reads has clients wait as readers.
@@ -74,7 +74,7 @@ func (m *phased) writes(clients ...string) {
 // leave is a reader's release by the script that hands over.
 func (m *phased) leave(token string) any {
 	m.t.Helper()
-	return m.runOn(ReaderHandOver, []any{key}, token, longest, "me")
+	return m.eval(ReaderHandOver, []any{key}, token, longest, "me")
 }
 
 // called are the clients with a mark that stands, of readers and then of writers.
@@ -150,7 +150,7 @@ func TestTheLastReaderAtTheMasterCallsTheFirstWriter(t *testing.T) {
 	m.enter("a", time.Minute)
 	m.enter("b", time.Minute)
 	m.writes("w1", "w2")
-	m.runOn(WriterIntent, []any{writers}, "w1", 2000)
+	m.eval(WriterIntent, []any{writers}, "w1", 2000)
 	if got := m.state(m.readers("wait", "r1", "")); got.ours != 0 || got.kind != "intent" {
 		t.Errorf("a reader that comes behind a writer: %+v", got)
 	}
@@ -194,7 +194,7 @@ func TestWhoWaitsLongestIsFirstWhereTheLockHasExpired(t *testing.T) {
 			}
 			m.do("DEL", key)
 			if test.intent {
-				m.runOn(WriterIntent, []any{writers}, "w", 2000)
+				m.eval(WriterIntent, []any{writers}, "w", 2000)
 			}
 			m.readers("leave", "somebody", "0")
 			m.wantCalled("after a look", test.readers, test.writers)
@@ -206,7 +206,7 @@ func TestWhoWaitsLongestIsFirstWhereTheLockHasExpired(t *testing.T) {
 func TestReadersDoNotFollowReadersWhileAWriterIsNoted(t *testing.T) {
 	m := newPhased(t, "r")
 	m.enter("a", time.Minute)
-	m.runOn(WriterIntent, []any{writers}, "polls", 2000)
+	m.eval(WriterIntent, []any{writers}, "polls", 2000)
 	if got := m.state(m.readers("wait", "r", "")); got.ours != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -243,7 +243,7 @@ func TestReadersAreAdmittedWhereReadersHaveTheLock(t *testing.T) {
 				m.enter("a", time.Minute)
 			}
 			if test.intent {
-				m.runOn(WriterIntent, []any{writers}, "w", 2000)
+				m.eval(WriterIntent, []any{writers}, "w", 2000)
 			}
 			m.readers("admit", "me", test.before)
 			m.wantCalled("then", test.want, nil)
@@ -255,9 +255,9 @@ func TestReadersAreAdmittedWhereReadersHaveTheLock(t *testing.T) {
 // has the lock.
 func TestAReaderThatWasCalledPassesWritersThatWaitAndNoOthers(t *testing.T) {
 	m := newPhased(t)
-	m.runOn(WriterIntent, []any{writers}, "w", 2000)
+	m.eval(WriterIntent, []any{writers}, "w", 2000)
 	enter := func(called ...any) any {
-		return m.runOn(ReaderAcquire, []any{key, writers}, append([]any{ours, 60_000, longest}, called...)...)
+		return m.eval(ReaderAcquire, []any{key, writers}, append([]any{ours, 60_000, longest}, called...)...)
 	}
 	m.want("a newcomer", enter(), 4)
 	m.want("a newcomer", enter("0"), 4)

@@ -14,11 +14,7 @@ const queueOf = "redquorum:q:1:{" + key + "}"
 // queue runs a question to the queue's script.
 func (m *master) queue(args ...any) any {
 	m.t.Helper()
-	reply, err := m.conn.Do("EVAL", Queue.EvalArgs(Queue.Args(nil, []any{key, queueOf}, args...))...)
-	if err != nil {
-		m.t.Fatalf("%v: %v", args, err)
-	}
-	return reply
+	return m.eval(Queue, []any{key, queueOf}, args...)
 }
 
 // A state is what wait says, and take that did not succeed.

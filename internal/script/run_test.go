@@ -2,14 +2,16 @@ package script
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 const (
@@ -18,11 +20,70 @@ const (
 	other = "theirs"
 )
 
+// A lua runs scripts on a master of either sort.
+type lua struct {
+	t    *testing.T
+	conn redis.Conn
+}
+
+// onBoth runs a test on an embedded master and on a redis-server, which must
+// agree.
+func onBoth(t *testing.T, test func(t *testing.T, m *lua)) {
+	t.Helper()
+	t.Run("embedded", func(t *testing.T) { test(t, newMaster(t).lua) })
+	t.Run("redis-server", func(t *testing.T) {
+		conn, err := redistest.Start(t, 1, redistest.Config{}).Masters[0].Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		test(t, &lua{t, conn})
+	})
+}
+
+func (m *lua) do(cmd string, args ...any) any {
+	m.t.Helper()
+	reply, err := m.conn.Do(cmd, args...)
+	if err != nil {
+		m.t.Fatalf("%s %q: %v", cmd, args, err)
+	}
+	return reply
+}
+
+// eval executes a script by its SHA, and by its text where that is not known.
+func (m *lua) eval(s *Script, keys []any, args ...any) any {
+	m.t.Helper()
+	reply, err := m.conn.Do("EVALSHA", s.Args(nil, keys, args...)...)
+	var refused redis.Error
+	if errors.As(err, &refused) && strings.HasPrefix(string(refused), "NOSCRIPT") {
+		reply, err = m.conn.Do("EVAL", s.EvalArgs(s.Args(nil, keys, args...))...)
+	}
+	if err != nil {
+		m.t.Fatalf("%s: %v", s.Name, err)
+	}
+	return reply
+}
+
+// want checks what a script has returned: one number, or a list of them.
+func (m *lua) want(what string, got any, want ...int64) {
+	m.t.Helper()
+	var all any = want[0]
+	if len(want) > 1 {
+		list := make([]any, len(want))
+		for i, n := range want {
+			list[i] = n
+		}
+		all = list
+	}
+	if !reflect.DeepEqual(got, all) {
+		m.t.Errorf("%s returned %v, want %v", what, got, want)
+	}
+}
+
 // A master runs scripts as Lua, in memory.
 type master struct {
 	*miniredis.Miniredis
-	t    *testing.T
-	conn redis.Conn
+	*lua
 }
 
 func newMaster(t *testing.T) *master {
@@ -33,30 +94,13 @@ func newMaster(t *testing.T) *master {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return &master{m, t, conn}
+	return &master{m, &lua{t, conn}}
 }
 
-// run executes a script, by its text and then by its SHA on the same data.
+// run executes a script for the lock alone.
 func (m *master) run(s *Script, args ...any) any {
 	m.t.Helper()
-	reply, err := m.conn.Do("EVALSHA", s.Args(nil, []any{key}, args...)...)
-	var refused redis.Error
-	if errors.As(err, &refused) && strings.HasPrefix(string(refused), "NOSCRIPT") {
-		reply, err = m.conn.Do("EVAL", s.EvalArgs(s.Args(nil, []any{key}, args...))...)
-	}
-	if err != nil {
-		m.t.Fatalf("%s: %v", s.Name, err)
-	}
-	return reply
-}
-
-func (m *master) do(cmd string, args ...any) any {
-	m.t.Helper()
-	reply, err := m.conn.Do(cmd, args...)
-	if err != nil {
-		m.t.Fatalf("%s: %v", cmd, err)
-	}
-	return reply
+	return m.eval(s, []any{key}, args...)
 }
 
 // holds checks what is at the lock's name, and for how long; value "": nothing.
@@ -85,6 +129,16 @@ func (m *master) set(token string, ttl time.Duration) {
 	m.do("SET", key, token, "PX", ttl.Milliseconds())
 }
 
+// unchanged fails where f changes anything.
+func (m *master) unchanged(f func()) {
+	m.t.Helper()
+	before, expires := m.Dump(), m.TTL(key)
+	f()
+	if after := m.Dump(); after != before || m.TTL(key) != expires {
+		m.t.Errorf("changed from\n%sto\n%s, expiring in %v, before in %v", before, after, m.TTL(key), expires)
+	}
+}
+
 // otherTypes are ways to have a key of another type at the lock's name.
 var otherTypes = map[string][]any{
 	"hash":   {"HSET", key, "field", ours},
@@ -94,217 +148,69 @@ var otherTypes = map[string][]any{
 	"stream": {"XADD", key, "1-1", "field", ours},
 }
 
-// eachOtherType runs a script with each of them at the lock's name. It must
-// return want and change nothing.
-func eachOtherType(t *testing.T, s *Script, want int64, args ...any) {
-	t.Helper()
-	for kind, command := range otherTypes {
-		t.Run(kind, func(t *testing.T) {
-			m := newMaster(t)
-			m.do(command[0].(string), command[1:]...)
-			m.do("PEXPIRE", key, 5000)
-			before := m.Dump()
-			if got := m.run(s, args...); got != want {
-				t.Errorf("returned %v, want %d", got, want)
-			}
-			if after := m.Dump(); after != before || m.TTL(key) != 5*time.Second {
-				t.Errorf("changed from\n%sto\n%s, expiring in %v", before, after, m.TTL(key))
-			}
-		})
-	}
-}
+// Tokens are compared byte for byte, as long as they are, and only what is ours is
+// changed.
+func TestScriptsForOneKey(t *testing.T) {
+	const others = "ab+<eUhzist"
+	onBoth(t, func(t *testing.T, m *lua) {
+		for _, test := range []struct {
+			script *Script
+			args   []any
+			before string // keys, for each of which the script is run alone
+			want   int64
+			after  string
+		}{
+			{Release, []any{ours}, "oln", 1, "---"},
+			{Release, []any{ours}, "-", 3, "-"},
+			{Release, []any{ours}, others, 0, others},
 
-func TestReleaseDeletesOursAndNothingElse(t *testing.T) {
-	t.Run("ours", func(t *testing.T) {
-		m := newMaster(t)
-		m.set(ours, time.Second)
-		if got := m.run(Release, ours); got != int64(1) {
-			t.Errorf("returned %v, want 1", got)
-		}
-		m.holds("", 0)
-		// A second time, now by its SHA: it is missing.
-		if got := m.run(Release, ours); got != int64(3) {
-			t.Errorf("returned %v, want 3", got)
-		}
-	})
-	for name, token := range map[string]string{
-		"another's": other, "a longer one": ours + "x", "a shorter one": ours[:len(ours)-1],
-		"an empty one": "", "one in capitals": strings.ToUpper(ours),
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := newMaster(t)
-			m.set(token, time.Second)
-			if got := m.run(Release, ours); got != int64(0) {
-				t.Errorf("returned %v, want 0", got)
-			}
-			if got, err := m.Get(key); err != nil || got != token || m.TTL(key) != time.Second {
-				t.Errorf("the key holds %q (%v) for %v", got, err, m.TTL(key))
-			}
-		})
-	}
-	t.Run("missing", func(t *testing.T) {
-		m := newMaster(t)
-		if got := m.run(Release, ours); got != int64(3) {
-			t.Errorf("returned %v, want 3", got)
-		}
-	})
-	t.Run("expired", func(t *testing.T) {
-		m := newMaster(t)
-		m.set(ours, time.Second)
-		m.FastForward(time.Second)
-		if got := m.run(Release, ours); got != int64(3) {
-			t.Errorf("returned %v, want 3", got)
-		}
-	})
-	t.Run("of another type", func(t *testing.T) { eachOtherType(t, Release, 0, ours) })
-}
+			// Prolonged, never shortened; set again only if asked. A key that somebody
+			// made last gets an expiry, so that it cannot outlive its holder.
+			{Extend, []any{ours, ttl, "1"}, "oln", 1, "OlO"},
+			{Extend, []any{ours, ttl, "1"}, "-", 2, "O"},
+			{Extend, []any{ours, ttl, "1"}, others, 0, others},
+			{Extend, []any{ours, ttl, "0"}, "oln", 1, "OlO"},
+			{Extend, []any{ours, ttl, "0"}, "-", 3, "-"},
+			{Extend, []any{ours, ttl, "0"}, others, 0, others},
+			{Extend, []any{ours, ttl, ""}, "oln", 1, "OlO"},
+			{Extend, []any{ours, ttl, ""}, "-", 3, "-"},
+			{Extend, []any{ours, ttl, "11"}, "-", 3, "-"},
+			{Extend, []any{ours, ttl, "true"}, "-", 3, "-"},
 
-func TestExtendProlongsAndNeverShortens(t *testing.T) {
-	for _, again := range []string{"1", "0", ""} {
-		for _, test := range []struct{ has, asked, want time.Duration }{
-			{time.Second, 10 * time.Second, 10 * time.Second},
-			{10 * time.Second, time.Second, 10 * time.Second},
-			{10 * time.Second, 10 * time.Second, 10 * time.Second},
-			{9999 * time.Millisecond, 10 * time.Second, 10 * time.Second},
-			{10001 * time.Millisecond, 10 * time.Second, 10001 * time.Millisecond},
-			{time.Millisecond, 24 * time.Hour, 24 * time.Hour},
+			{Verify, []any{ours}, "oln", 1, "oln"},
+			{Verify, []any{ours}, "-", 3, "-"},
+			{Verify, []any{ours}, others, 0, others},
 		} {
-			t.Run(test.has.String()+" to "+test.asked.String()+", set again: "+strconv.Quote(again), func(t *testing.T) {
-				m := newMaster(t)
-				m.set(ours, test.has)
-				if got := m.run(Extend, ours, test.asked.Milliseconds(), again); got != int64(1) {
-					t.Errorf("returned %v, want 1", got)
+			keys := m.make(test.before)
+			for i := range keys {
+				if got := m.eval(test.script, keys[i:i+1], test.args...); got != test.want {
+					t.Errorf("%s%q on %q returned %v, want %d", test.script.Name, test.args[1:], test.before[i], got, test.want)
 				}
-				m.holds(ours, test.want)
-			})
-		}
-	}
-}
-
-// Somebody made it last: with an expiry it cannot outlive its holder.
-func TestExtendGivesAnExpiryToAKeyOfOursThatHasNone(t *testing.T) {
-	m := newMaster(t)
-	m.do("SET", key, ours)
-	if got := m.run(Extend, ours, 10_000, "1"); got != int64(1) {
-		t.Errorf("returned %v, want 1", got)
-	}
-	m.holds(ours, 10*time.Second)
-}
-
-func TestExtendSetsAMissingKeyAgainOnlyIfAsked(t *testing.T) {
-	t.Run("asked", func(t *testing.T) {
-		m := newMaster(t)
-		if got := m.run(Extend, ours, 10_000, "1"); got != int64(2) {
-			t.Errorf("returned %v, want 2", got)
-		}
-		m.holds(ours, 10*time.Second)
-		// It counts from the next extension on (invariant S6).
-		if got := m.run(Extend, ours, 10_000, "1"); got != int64(1) {
-			t.Errorf("returned %v, want 1", got)
-		}
-	})
-	for _, again := range []string{"0", "", "11", "true"} {
-		t.Run("not asked: "+strconv.Quote(again), func(t *testing.T) {
-			m := newMaster(t)
-			if got := m.run(Extend, ours, 10_000, again); got != int64(3) {
-				t.Errorf("returned %v, want 3", got)
 			}
-			m.holds("", 0)
-		})
-	}
-	t.Run("expired", func(t *testing.T) {
-		m := newMaster(t)
-		m.set(ours, time.Second)
-		m.FastForward(time.Second)
-		if got := m.run(Extend, ours, 10_000, "0"); got != int64(3) {
-			t.Errorf("returned %v, want 3", got)
+			if got := m.letters(keys); got != test.after {
+				t.Errorf("%s%q made %q of %q, want %q", test.script.Name, test.args[1:], got, test.before, test.after)
+			}
+			if test.want == 2 { // it counts from the next extension on (invariant S6)
+				m.want("the next extension", m.eval(test.script, keys, test.args...), 1)
+			}
 		}
-		m.holds("", 0)
 	})
 }
 
-func TestExtendLeavesAnothersLockAlone(t *testing.T) {
-	for _, again := range []string{"1", "0"} {
-		for _, token := range []string{other, ours + "x", ours[:1], ""} {
-			t.Run(strconv.Quote(token)+", set again: "+again, func(t *testing.T) {
-				m := newMaster(t)
-				m.set(token, time.Second)
-				if got := m.run(Extend, ours, 10_000, again); got != int64(0) {
-					t.Errorf("returned %v, want 0", got)
-				}
-				if got, err := m.Get(key); err != nil || got != token || m.TTL(key) != time.Second {
-					t.Errorf("the key holds %q (%v) for %v", got, err, m.TTL(key))
-				}
-			})
-		}
-		t.Run("of another type, set again: "+again, func(t *testing.T) { eachOtherType(t, Extend, 0, ours, 10_000, again) })
-	}
-}
-
-func TestVerifyLooksAndChangesNothing(t *testing.T) {
-	for name, test := range map[string]struct {
-		token string // "": none
-		want  int64
-	}{
-		"ours": {ours, 1}, "another's": {other, 0}, "a longer one": {ours + "x", 0}, "missing": {"", 3},
+func TestExtendProlongsByAMillisecondAndShortensByNone(t *testing.T) {
+	for has, want := range map[time.Duration]time.Duration{
+		time.Millisecond:         10 * time.Second,
+		9999 * time.Millisecond:  10 * time.Second,
+		10 * time.Second:         10 * time.Second,
+		10001 * time.Millisecond: 10001 * time.Millisecond,
+		24 * time.Hour:           24 * time.Hour,
 	} {
-		t.Run(name, func(t *testing.T) {
+		for _, again := range []string{"1", "0", ""} {
 			m := newMaster(t)
-			if test.token != "" {
-				m.set(test.token, time.Second)
-			}
-			if got := m.run(Verify, ours); got != test.want {
-				t.Errorf("returned %v, want %d", got, test.want)
-			}
-			m.holds(test.token, time.Second)
-		})
-	}
-	t.Run("of another type", func(t *testing.T) { eachOtherType(t, Verify, 0, ours) })
-}
-
-func TestHolderTellsTypeValueAndTTL(t *testing.T) {
-	check := func(t *testing.T, m *master, kind, value string, ttl int64) {
-		t.Helper()
-		before := m.Dump()
-		want := []any{[]byte(kind), []byte(value), ttl}
-		if got := m.run(Holder); !reflect.DeepEqual(got, want) {
-			t.Errorf("returned %q, want %q", got, want)
+			m.set(ours, has)
+			m.want("extend", m.run(Extend, ours, 10_000, again), 1)
+			m.holds(ours, want)
 		}
-		if after := m.Dump(); after != before {
-			t.Errorf("changed from\n%sto\n%s", before, after)
-		}
-	}
-	t.Run("a string", func(t *testing.T) {
-		m := newMaster(t)
-		m.set(ours, 1234*time.Millisecond)
-		check(t, m, "string", ours, 1234)
-	})
-	t.Run("an empty string", func(t *testing.T) {
-		m := newMaster(t)
-		m.set("", time.Second)
-		check(t, m, "string", "", 1000)
-	})
-	t.Run("a string without expiry", func(t *testing.T) {
-		m := newMaster(t)
-		m.do("SET", key, other)
-		check(t, m, "string", other, -1)
-	})
-	t.Run("missing", func(t *testing.T) { check(t, newMaster(t), "none", "", -2) })
-	for kind, command := range otherTypes {
-		t.Run(kind, func(t *testing.T) {
-			m := newMaster(t)
-			m.do(command[0].(string), command[1:]...)
-			m.do("PEXPIRE", key, 5000)
-			check(t, m, kind, "", 5000)
-		})
-	}
-	for _, n := range []int{255, 256, 257, 100_000} {
-		t.Run("a string of "+strconv.Itoa(n)+" bytes", func(t *testing.T) {
-			m := newMaster(t)
-			value := strings.Repeat("0123456789abcdef", n/16+1)[:n]
-			m.set(value, time.Second)
-			check(t, m, "string", value[:min(n, 256)], 1000)
-		})
 	}
 }
 
@@ -322,49 +228,67 @@ func TestAMasterKnowsAScriptByItsSHA(t *testing.T) {
 	}
 }
 
-func TestInspectTellsTypeTTLValueAndReaders(t *testing.T) {
-	check := func(t *testing.T, m *master, most int, want ...any) {
-		t.Helper()
-		before := m.Dump()
-		if got := m.run(Inspect, most); !reflect.DeepEqual(got, want) {
-			t.Errorf("returned %q, want %q", got, want)
+// tells checks what a script that only looks returns.
+func (m *master) tells(s *Script, args []any, want ...any) {
+	m.t.Helper()
+	m.unchanged(func() {
+		if got := m.run(s, args...); !reflect.DeepEqual(got, want) {
+			m.t.Errorf("%s returned %q, want %q", s.Name, got, want)
 		}
-		if after := m.Dump(); after != before {
-			t.Errorf("changed from\n%sto\n%s", before, after)
-		}
+	})
+}
+
+func TestHolderAndInspectTellTypeValueAndTTL(t *testing.T) {
+	type stored struct {
+		make        []any
+		kind, value string
+		ttl         int64
 	}
-	b := func(s string) []byte { return []byte(s) }
-	t.Run("missing", func(t *testing.T) { check(t, newMaster(t), 9, b("none"), int64(-2), b(""), int64(0)) })
-	t.Run("a string", func(t *testing.T) {
-		m := newMaster(t)
-		m.set(ours, 1234*time.Millisecond)
-		check(t, m, 9, b("string"), int64(1234), b(ours), int64(0))
-	})
-	t.Run("a long string", func(t *testing.T) {
-		m := newMaster(t)
-		m.do("SET", key, strings.Repeat("x", 1000))
-		check(t, m, 9, b("string"), int64(-1), b(strings.Repeat("x", 256)), int64(0))
-	})
-	for kind, command := range otherTypes {
-		t.Run(kind, func(t *testing.T) {
+	tests := map[string]stored{
+		"missing":                 {nil, "none", "", -2},
+		"a string":                {[]any{"SET", key, ours, "PX", 1234}, "string", ours, 1234},
+		"an empty string":         {[]any{"SET", key, "", "PX", 1000}, "string", "", 1000},
+		"a string without expiry": {[]any{"SET", key, other}, "string", other, -1},
+	}
+	for kind, command := range otherTypes { // the sorted set's score is long over
+		tests[kind] = stored{command, kind, "", -1}
+	}
+	for _, n := range []int{255, 256, 257, 100_000} {
+		value := strings.Repeat("0123456789abcdef", n/16+1)[:n]
+		tests[fmt.Sprintf("a string of %d bytes", n)] = stored{[]any{"SET", key, value}, "string", value[:min(n, 256)], -1}
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
 			m := newMaster(t)
-			m.do(command[0].(string), command[1:]...)
-			m.do("PEXPIRE", key, 5000)
-			check(t, m, 9, b(kind), int64(5000), b(""), int64(0)) // the sorted set's score is long over
+			look := func(ttl int64) {
+				t.Helper()
+				m.tells(Holder, nil, []byte(test.kind), []byte(test.value), ttl)
+				m.tells(Inspect, []any{9}, []byte(test.kind), ttl, []byte(test.value), int64(0))
+			}
+			if test.make != nil {
+				m.do(test.make[0].(string), test.make[1:]...)
+			}
+			look(test.ttl)
+			if test.ttl == -1 {
+				m.do("PEXPIRE", key, 5000)
+				look(5000)
+			}
 		})
 	}
-	t.Run("readers", func(t *testing.T) {
-		m := newMaster(t)
-		now := time.UnixMilli(1_790_000_000_000)
-		m.SetTime(now)
-		at := func(d time.Duration) int64 { return now.Add(d).UnixMilli() }
-		long := strings.Repeat("r", 300)
-		m.do("ZADD", key, at(2*time.Second), ours, at(9*time.Second), long, at(0), "over", at(-time.Second), "long over", "+inf", "for ever", at(time.Millisecond), "nearly")
-		m.do("PEXPIRE", key, 9000)
-		year := int64(365 * 24 * time.Hour / time.Millisecond)
-		all := []any{b("zset"), int64(9000), b(""), int64(4), b("for ever"), year, b(long[:256]), int64(9000), b(ours), int64(2000), b("nearly"), int64(1)}
-		check(t, m, 9, all...)
-		check(t, m, 2, all[:8]...)
-		check(t, m, 0, all[:4]...)
-	})
+}
+
+func TestInspectTellsReaders(t *testing.T) {
+	m := newMaster(t)
+	now := time.UnixMilli(1_790_000_000_000)
+	m.SetTime(now)
+	at := func(d time.Duration) int64 { return now.Add(d).UnixMilli() }
+	b := func(s string) []byte { return []byte(s) }
+	long := strings.Repeat("r", 300)
+	m.do("ZADD", key, at(2*time.Second), ours, at(9*time.Second), long, at(0), "over", at(-time.Second), "long over", "+inf", "for ever", at(time.Millisecond), "nearly")
+	m.do("PEXPIRE", key, 9000)
+	year := int64(365 * 24 * time.Hour / time.Millisecond)
+	all := []any{b("zset"), int64(9000), b(""), int64(4), b("for ever"), year, b(long[:256]), int64(9000), b(ours), int64(2000), b("nearly"), int64(1)}
+	m.tells(Inspect, []any{9}, all...)
+	m.tells(Inspect, []any{2}, all[:8]...)
+	m.tells(Inspect, []any{0}, all[:4]...)
 }

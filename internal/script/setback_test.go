@@ -12,12 +12,6 @@ import (
 
 // A master's clock that is set back leaves what was written before in its future.
 
-// eval runs a script.
-func (m *lua) eval(s *Script, keys []any, args ...any) any {
-	m.t.Helper()
-	return m.do("EVAL", s.EvalArgs(s.Args(nil, keys, args...))...)
-}
-
 // add puts a member into a sorted set, with a score so far from now in ms or µs.
 func (m *lua) add(set, member string, unit, from time.Duration, sign int64) {
 	m.t.Helper()

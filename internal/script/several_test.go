@@ -1,143 +1,86 @@
 package script
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/gomodule/redigo/redis"
-
-	"github.com/redquorum/redquorum/internal/redistest"
 )
-
-// The scripts for several keys, in memory and on a real server.
-
-// A server runs scripts.
-type server struct {
-	t    *testing.T
-	conn redis.Conn
-}
-
-func onEachServer(t *testing.T, test func(t *testing.T, s *server)) {
-	t.Helper()
-	t.Run("in memory", func(t *testing.T) { test(t, &server{t, newMaster(t).conn}) })
-	t.Run("real", func(t *testing.T) {
-		conn, err := redistest.Start(t, 1, redistest.Config{}).Masters[0].Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = conn.Close() })
-		test(t, &server{t, conn})
-	})
-}
-
-func (s *server) do(command string, args ...any) any {
-	s.t.Helper()
-	reply, err := s.conn.Do(command, args...)
-	if err != nil {
-		s.t.Fatalf("%s %q: %v", command, args, err)
-	}
-	return reply
-}
-
-// run executes a script by its SHA, and by its text where that is not known.
-func (s *server) run(script *Script, keys []any, args ...any) any {
-	s.t.Helper()
-	reply, err := s.conn.Do("EVALSHA", script.Args(nil, keys, args...)...)
-	var refused redis.Error
-	if errors.As(err, &refused) && strings.HasPrefix(string(refused), "NOSCRIPT") {
-		reply, err = s.conn.Do("EVAL", script.EvalArgs(script.Args(nil, keys, args...))...)
-	}
-	if err != nil {
-		s.t.Fatalf("%s: %v", script.Name, err)
-	}
-	return reply
-}
 
 // ttl is that of all calls here, in milliseconds.
 const ttl = 10_000
 
-// make sets up keys, a letter each for what it is:
-//
-//   - "-" missing
-//   - "o" ours, with 5 s left
-//   - "l" ours, with 60 s left
-//   - "n" ours, without expiry
-//   - "a" another's string, with 5 s left
-//   - "b" another's string, without expiry
-//   - "h" a hash, "z" a sorted set, with 5 s left
-func (s *server) make(states string) (keys []any) {
-	s.t.Helper()
-	s.do("FLUSHALL")
-	for i, state := range states {
-		key := fmt.Sprintf("key-%d:{x}", i)
+// contents are what may be at a lock's name, a letter each. left is for how many
+// milliseconds: -1 for ever.
+var contents = map[rune]struct {
+	kind, value string
+	left        int64
+}{
+	'-': {"none", "", -2},
+	'o': {"string", ours, 5000},
+	'l': {"string", ours, 60_000},
+	'n': {"string", ours, -1},
+	'O': {"string", ours, ttl},
+	'a': {"string", other, 5000},
+	'b': {"string", other, -1},
+	// Nearly ours.
+	'+': {"string", ours + "x", 5000},
+	'<': {"string", ours[:len(ours)-1], 5000},
+	'e': {"string", "", 5000},
+	'U': {"string", strings.ToUpper(ours), 5000},
+	// Of other types.
+	'h': {"hash", "", 5000},
+	'z': {"zset", "", 5000},
+	'i': {"list", "", 5000},
+	's': {"set", "", 5000},
+	't': {"stream", "", 5000},
+}
+
+// make sets up keys, a letter of contents for each.
+func (m *lua) make(letters string) (keys []any) {
+	m.t.Helper()
+	m.do("FLUSHALL")
+	for i, letter := range letters {
+		key, is := fmt.Sprintf("key-%d:{x}", i), contents[letter]
 		keys = append(keys, key)
-		switch state {
-		case 'o':
-			s.do("SET", key, ours, "PX", 5000)
-		case 'l':
-			s.do("SET", key, ours, "PX", 60_000)
-		case 'n':
-			s.do("SET", key, ours)
-		case 'a':
-			s.do("SET", key, other, "PX", 5000)
-		case 'b':
-			s.do("SET", key, other)
-		case 'h':
-			s.do("HSET", key, ours, ours)
-			s.do("PEXPIRE", key, 5000)
-		case 'z':
-			s.do("ZADD", key, 1, ours)
-			s.do("PEXPIRE", key, 5000)
+		switch is.kind {
+		case "none":
+		case "string":
+			m.do("SET", key, is.value)
+		default:
+			command := otherTypes[is.kind]
+			m.do(command[0].(string), append([]any{key}, command[2:]...)...)
+		}
+		if is.left > 0 {
+			m.do("PEXPIRE", key, is.left)
 		}
 	}
 	return keys
 }
 
-// state tells what the keys have become, in the same letters, and "O" for ours
-// with the TTL of the calls. TTLs run on while a real server is asked, by much
-// less than a second of 5, 10 or 60.
-func (s *server) state(keys []any) string {
-	s.t.Helper()
-	var states strings.Builder
+// letters tells what the keys have become; "?" is none of contents. TTLs run on while a
+// real server is asked, by much less than a second of 5, 10 or 60.
+func (m *lua) letters(keys []any) string {
+	m.t.Helper()
+	var letters strings.Builder
 	for _, key := range keys {
-		kind := s.do("TYPE", key)
-		left := s.do("PTTL", key).(int64)
-		value := ""
+		kind, left, value := m.do("TYPE", key), m.do("PTTL", key).(int64), ""
 		if kind == "string" {
-			value = string(s.do("GET", key).([]byte))
+			value = string(m.do("GET", key).([]byte))
 		}
-		is := func(ms int64) bool { return ms-1000 < left && left <= ms }
-		state := '?'
-		switch {
-		case kind == "none":
-			state = '-'
-		case kind == "hash" && is(5000):
-			state = 'h'
-		case kind == "zset" && is(5000):
-			state = 'z'
-		case value == other && is(5000):
-			state = 'a'
-		case value == other && left == -1:
-			state = 'b'
-		case value == ours && left == -1:
-			state = 'n'
-		case value == ours && is(5000):
-			state = 'o'
-		case value == ours && is(60_000):
-			state = 'l'
-		case value == ours && is(ttl):
-			state = 'O'
+		found := '?'
+		for letter, is := range contents {
+			if kind == is.kind && value == is.value && left <= is.left && left > is.left-1000 && (left < 0) == (is.left < 0) {
+				found = letter
+			}
 		}
-		states.WriteRune(state)
+		letters.WriteRune(found)
 	}
-	return states.String()
+	return letters.String()
 }
 
 func TestScriptsForSeveralKeys(t *testing.T) {
-	onEachServer(t, func(t *testing.T, s *server) {
+	onBoth(t, func(t *testing.T, m *lua) {
 		for _, test := range []struct {
 			script *Script
 			args   []any
@@ -200,45 +143,35 @@ func TestScriptsForSeveralKeys(t *testing.T) {
 			{ReleaseAll, []any{ours}, "hoz", 0, "h-z"},
 			{ReleaseAll, []any{ours}, "ab", 0, "ab"},
 
+			// Tokens are compared byte for byte, as long as they are.
+			{ExtendAll, []any{ours, ttl, "1"}, "+o", 0, "+O"},
+			{ExtendAll, []any{ours, ttl, "1"}, "<o", 0, "<O"},
+			{ExtendAll, []any{ours, ttl, "1"}, "eo", 0, "eO"},
+			{ExtendAll, []any{ours, ttl, "1"}, "Uo", 0, "UO"},
+			{VerifyAll, []any{ours}, "+o", 0, "+o"},
+			{VerifyAll, []any{ours}, "<o", 0, "<o"},
+			{VerifyAll, []any{ours}, "eo", 0, "eo"},
+			{VerifyAll, []any{ours}, "Uo", 0, "Uo"},
+			{ReleaseAll, []any{ours}, "+<oeU", 0, "+<-eU"},
+
 			{ReleaseSet, []any{ours, "me"}, "olo", 1, "---"},
 			{ReleaseSet, []any{ours, "me"}, "o-n", 3, "---"},
 			{ReleaseSet, []any{ours, "me"}, "hoz", 0, "h-z"},
 			{ReleaseSet, []any{ours, "me"}, "ab", 0, "ab"},
 		} {
-			keys := s.make(test.before)
-			if got := s.run(test.script, keys, test.args...); got != test.want {
+			keys := m.make(test.before)
+			if got := m.eval(test.script, keys, test.args...); got != test.want {
 				t.Errorf("%s%q on %q returned %v, want %d", test.script.Name, test.args[1:], test.before, got, test.want)
 			}
-			if got := s.state(keys); got != test.after {
+			if got := m.letters(keys); got != test.after {
 				t.Errorf("%s%q made %q of %q, want %q", test.script.Name, test.args[1:], got, test.before, test.after)
 			}
 		}
 	})
 }
 
-// Tokens are compared byte for byte, as long as they are.
-func TestScriptsForSeveralKeysTakeNoOtherTokenForOurs(t *testing.T) {
-	onEachServer(t, func(t *testing.T, s *server) {
-		for _, token := range []string{ours + "x", ours[:len(ours)-1], "", strings.ToUpper(ours)} {
-			for _, test := range []struct {
-				script *Script
-				args   []any
-			}{{ExtendAll, []any{ours, ttl, "1"}}, {VerifyAll, []any{ours}}, {ReleaseAll, []any{ours}}} {
-				keys := s.make("-o")
-				s.do("SET", keys[0], token, "PX", 60_000)
-				if got := s.run(test.script, keys, test.args...); got != int64(0) {
-					t.Errorf("%s returned %v for the token %q, want 0", test.script.Name, got, token)
-				}
-				if got := string(s.do("GET", keys[0]).([]byte)); got != token {
-					t.Errorf("%s made %q of the token %q", test.script.Name, got, token)
-				}
-			}
-		}
-	})
-}
-
 func TestHolderAmongNamesTheKeyInTheWay(t *testing.T) {
-	onEachServer(t, func(t *testing.T, s *server) {
+	onBoth(t, func(t *testing.T, m *lua) {
 		for _, test := range []struct {
 			which, before string
 			kind, value   string
@@ -255,8 +188,8 @@ func TestHolderAmongNamesTheKeyInTheWay(t *testing.T) {
 			{"first", "lz", "zset", "", 1},
 			{"first", "l-b", "none", "", 1},
 		} {
-			keys := s.make(test.before)
-			reply := s.run(HolderAmong, keys, test.which).([]any)
+			keys := m.make(test.before)
+			reply := m.eval(HolderAmong, keys, test.which).([]any)
 			if len(reply) != 4 {
 				t.Fatalf("%s of %q: %q", test.which, test.before, reply)
 			}
@@ -270,14 +203,14 @@ func TestHolderAmongNamesTheKeyInTheWay(t *testing.T) {
 			if _, ok := reply[2].(int64); !ok {
 				t.Errorf("%s of %q: a TTL of %v", test.which, test.before, reply[2])
 			}
-			if got := s.state(keys); got != test.before {
+			if got := m.letters(keys); got != test.before {
 				t.Errorf("%s made %q of %q", test.which, got, test.before)
 			}
 		}
 		long := strings.Repeat("x", 1000)
-		keys := s.make("-")
-		s.do("SET", keys[0], long, "PX", 5000)
-		if reply := s.run(HolderAmong, keys, "last").([]any); string(reply[1].([]byte)) != long[:256] {
+		keys := m.make("-")
+		m.do("SET", keys[0], long, "PX", 5000)
+		if reply := m.eval(HolderAmong, keys, "last").([]any); string(reply[1].([]byte)) != long[:256] {
 			t.Errorf("a value of 1000 bytes is told as %q", reply[1])
 		}
 	})
@@ -285,8 +218,8 @@ func TestHolderAmongNamesTheKeyInTheWay(t *testing.T) {
 
 // As many keys as a call may name, and more.
 func TestScriptsForSeveralKeysTakeHundreds(t *testing.T) {
-	onEachServer(t, func(t *testing.T, s *server) {
-		keys := s.make(strings.Repeat("-", 500))
+	onBoth(t, func(t *testing.T, m *lua) {
+		keys := m.make(strings.Repeat("-", 500))
 		for _, step := range []struct {
 			script *Script
 			args   []any
@@ -301,7 +234,7 @@ func TestScriptsForSeveralKeysTakeHundreds(t *testing.T) {
 			{ExtendAll, []any{ours, ttl, "1"}, 2},
 			{ReleaseAll, []any{ours}, 1},
 		} {
-			if got := s.run(step.script, keys, step.args...); got != step.want {
+			if got := m.eval(step.script, keys, step.args...); got != step.want {
 				t.Errorf("%s of %d keys returned %v, want %d", step.script.Name, len(keys), got, step.want)
 			}
 		}

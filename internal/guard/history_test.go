@@ -6,100 +6,37 @@ import (
 	"time"
 )
 
-func TestDialQuarantinesAnotherHistory(t *testing.T) {
-	for name, replid := range map[string]string{
-		"another": strings.Repeat("0", 40), "a longer one": "+", "a shorter one": "-", "a long one": strings.Repeat("x", 1000),
-	} {
-		for _, level := range []Level{Standard, Strict} {
-			t.Run(name+", "+level.String(), func(t *testing.T) {
-				onEach(t, func(t *testing.T, m *master) {
-					switch replid {
-					case "+":
-						replid = m.replid + "0"
-					case "-":
-						replid = m.replid[:39]
-					}
-					c := config(level)
-					want := m.put(c, "replid", replid, "since", "0", "without", "1")
-					then := m.time()
-					got := m.dial(c)
-					wantVerdict(t, got, Restarted)
-					m.isNow(got, then)
-					for name, text := range map[string]string{"replid": m.replid, "since": got.Since, "wall": got.Wall, "how": HowResynced, "without": ""} {
-						want[name] = text
-					}
-					m.holds(want)
-					if got.How != HowResynced || got.Replid != m.replid {
-						t.Errorf("it answers %+v", got)
-					}
-					if again := m.dial(c); again.Verdict != Same || again.Since != got.Since {
-						t.Errorf("a second dial answers %+v", again)
-					}
-				})
-			})
-		}
-	}
-}
-
-func TestALivingMasterThatGetsAnotherHistoryIsQuarantined(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		c := config(Standard)
+func TestAMarkerOfVersion1IsTakenOverWithoutAQuarantine(t *testing.T) {
+	onEachLevel(t, func(t *testing.T, m *master, c Config) {
 		c.Masters = 1
-		at := m.script(Declare, c.DeclareArgs(m.now()))
-		if s := c.Standings([]Facts{m.facts(at)}, at.Clock.Received)[0]; !s.Vote {
-			t.Errorf("before, it %v", s)
+		want := m.put(c, version1...)
+		got := m.dial(c)
+		wantVerdict(t, got, Same)
+		want["v"], want["replid"], want["db"] = "2", m.replid, "0"
+		m.holds(want)
+		if got.Version != "2" || got.Since != "1000" || got.Replid != m.replid || got.DB != "0" || got.Wall != "" || got.Fleet != "" || got.How != "" {
+			t.Errorf("it answers %+v", got)
 		}
-		before := m.replid
-		m.newHistory()
-		if m.replid == before || m.run != at.Run {
-			t.Fatalf("history %s and run %s, before %s and %s", m.replid, m.run, before, at.Run)
-		}
-		then := m.time()
-		answer := m.dial(c)
-		wantVerdict(t, answer, Restarted)
-		m.isNow(answer, then)
-		s := c.Standings([]Facts{m.facts(answer)}, answer.Clock.Received)[0]
-		if s.Vote || s.Why.Cause != Quarantined || s.Why.How != HowResynced || !strings.Contains(s.String(), "resynchronised") || !strings.Contains(s.String(), "first replica") {
+		if s := c.Standings([]Facts{m.facts(got)}, got.Clock.Received)[0]; !s.Vote || s.Unguarded != nil {
 			t.Errorf("it %v", s)
 		}
+		if c2 := m.dial(c); c2.Verdict != Same || c2.Fields != got.Fields {
+			t.Errorf("a second dial answers %+v, the first %+v", c2, got)
+		}
+		// From now on its history counts.
+		m.newHistory()
+		wantVerdict(t, m.dial(c), Restarted)
 	})
-}
-
-func TestAMarkerOfVersion1IsTakenOverWithoutAQuarantine(t *testing.T) {
-	for _, level := range []Level{Standard, Strict} {
-		t.Run(level.String(), func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				c := config(level)
-				c.Masters = 1
-				want := m.put(c, version1...)
-				got := m.dial(c)
-				wantVerdict(t, got, Same)
-				want["v"], want["replid"], want["db"] = "2", m.replid, "0"
-				m.holds(want)
-				if got.Version != "2" || got.Since != "1000" || got.Replid != m.replid || got.DB != "0" || got.Wall != "" || got.Fleet != "" || got.How != "" {
-					t.Errorf("it answers %+v", got)
-				}
-				if s := c.Standings([]Facts{m.facts(got)}, got.Clock.Received)[0]; !s.Vote || s.Unguarded != nil {
-					t.Errorf("it %v", s)
-				}
-				if c2 := m.dial(c); c2.Verdict != Same || c2.Fields != got.Fields {
-					t.Errorf("a second dial answers %+v, the first %+v", c2, got)
-				}
-				// From now on its history counts.
-				m.newHistory()
-				wantVerdict(t, m.dial(c), Restarted)
-			})
-		})
-	}
 }
 
 // Only what it says of this process and configuration is taken over.
 func TestAMarkerOfVersion1IsJudgedLikeAnyOther(t *testing.T) {
-	for name, test := range map[string]struct {
+	type row struct {
 		field, value string
 		want         Verdict
 		how          string
-	}{
+	}
+	onEachCase(t, map[string]row{
 		"another process":   {"run", "another", Restarted, HowRestarted},
 		"in the future":     {"since", "999999999999999", Reset, HowReset},
 		"no time":           {"since", "never", Reset, HowReset},
@@ -112,30 +49,26 @@ func TestAMarkerOfVersion1IsJudgedLikeAnyOther(t *testing.T) {
 		"as it should be":   {"more", "of it", Same, ""},
 		"a later version":   {"v", "3", Conflict, ""},
 		"no version at all": {"v", "-", Conflict, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				c := config(Standard)
-				want := m.put(c, append(append([]string(nil), version1...), test.field, test.value)...)
-				then := m.time()
-				got := m.dial(c)
-				wantVerdict(t, got, test.want)
-				if got.How != test.how {
-					t.Errorf("how is %q, want %q", got.How, test.how)
-				}
-				switch test.want {
-				case Conflict:
-					m.holds(want)
-				case Same:
-				default:
-					m.isNow(got, then)
-					if stored := m.marker(); stored["v"] != "2" || stored["run"] != m.run || stored["replid"] != m.replid || stored["db"] != "0" || stored["without"] != "" {
-						t.Errorf("the marker is %v", stored)
-					}
-				}
-			})
-		})
-	}
+	}, func(t *testing.T, m *master, test row) {
+		c := config(Standard)
+		want := m.put(c, append(append([]string(nil), version1...), test.field, test.value)...)
+		then := m.time()
+		got := m.dial(c)
+		wantVerdict(t, got, test.want)
+		if got.How != test.how {
+			t.Errorf("how is %q, want %q", got.How, test.how)
+		}
+		switch test.want {
+		case Conflict:
+			m.holds(want)
+		case Same:
+		default:
+			m.isNow(got, then)
+			if stored := m.marker(); stored["v"] != "2" || stored["run"] != m.run || stored["replid"] != m.replid || stored["db"] != "0" || stored["without"] != "" {
+				t.Errorf("the marker is %v", stored)
+			}
+		}
+	})
 }
 
 // Where a client has no INFO the history is filled in by the first that has.
@@ -233,9 +166,7 @@ func TestTheFleetsScriptActsOnlyOnTheMarkerThatWasSeen(t *testing.T) {
 					want["since"], want["wall"] = got.Since, got.Wall
 				}
 				m.holds(want)
-				if n := m.do("EXISTS", Sighting); n != int64(0) {
-					t.Error("a sighting is written")
-				}
+				m.noSighting()
 			})
 		})
 	}
@@ -294,9 +225,7 @@ func TestInitReplacesAMarkerThatWasGivenLatelyAndNoOther(t *testing.T) {
 					}
 					wantVerdict(t, got, Declared)
 					m.holds(m.whole(c, "since", "0", "wall", "0", "fleet", "f2", "without", "1"))
-					if n := m.do("EXISTS", Sighting); n != int64(0) {
-						t.Error("the sighting is left")
-					}
+					m.noSighting()
 				})
 			})
 		}

@@ -109,6 +109,20 @@ func onEach(t *testing.T, test func(t *testing.T, m *master)) {
 	})
 }
 
+// onEachCase is onEach for each case of a table.
+func onEachCase[T any](t *testing.T, cases map[string]T, test func(t *testing.T, m *master, c T)) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) { onEach(t, func(t *testing.T, m *master) { test(t, m, c) }) })
+	}
+}
+
+// onEachLevel is onEach for a fleet of each level that has markers.
+func onEachLevel(t *testing.T, test func(t *testing.T, m *master, c Config)) {
+	t.Helper()
+	onEachCase(t, map[string]Config{"standard": config(Standard), "strict": config(Strict)}, test)
+}
+
 func ready(t *testing.T, conn redis.Conn) *master {
 	t.Helper()
 	t.Cleanup(func() { _ = conn.Close() })

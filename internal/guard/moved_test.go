@@ -8,12 +8,13 @@ import (
 )
 
 func TestAMarkerIsClosedWhereItIsTheOneThatWasSeen(t *testing.T) {
-	for what, test := range map[string]struct {
+	type row struct {
 		seen    string
 		changes []string
 		want    Verdict
 		since   string // afterwards; "": as before
-	}{
+	}
+	onEachCase(t, map[string]row{
 		"open":               {"f1", nil, Closed, "1001"},
 		"declared":           {"f1", []string{"since", "0"}, Closed, "1"},
 		"closed already":     {"f1", []string{"to", "f2", "closed", "5"}, Same, ""},
@@ -26,43 +27,39 @@ func TestAMarkerIsClosedWhereItIsTheOneThatWasSeen(t *testing.T) {
 		"version 1":          {"", version1, Present, ""},
 		"since in no past":   {"f1", []string{"since", "999999999999999"}, Present, ""},
 		"since is no time":   {"f1", []string{"since", "x"}, Present, ""},
-	} {
-		t.Run(what, func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				c := config(Standard)
-				want := m.put(c, test.changes...)
-				before := m.check()
-				then := m.time()
-				got := m.script(Fleet, c.CloseArgs(m.now(), test.seen, "f2"))
-				wantVerdict(t, got, test.want)
-				if test.want == Closed {
-					want["since"], want["to"], want["closed"] = test.since, "f2", got.Closed
-					at, ok := instant(got.Closed)
-					if now := m.time(); !ok || at.Before(then.Add(-time.Millisecond)) || at.After(now) {
-						t.Errorf("closed at %v, between %v and %v", at, then, now)
-					}
-					if after := m.check(); after == before {
-						t.Errorf("the check behind each flush does not see it: %q", after)
-					}
-				}
-				m.holds(want)
-				if test.want == Closed {
-					// It stands there through restarts, and is told at every look.
-					if again := m.dial(c); again.To != "f2" || again.Verdict != Same {
-						t.Errorf("a look answers %+v", again)
-					}
-					m.do("HSET", Key, "run", "another")
-					if again := m.dial(c); again.To != "f2" || again.Closed != got.Closed || again.Verdict != Restarted {
-						t.Errorf("restarted, it answers %+v", again)
-					}
-					opened := m.script(Init, c.InitArgs(m.now(), true, false))
-					if opened.To != "" || opened.Verdict != Forced {
-						t.Errorf("forced, it answers %+v", opened)
-					}
-				}
-			})
-		})
-	}
+	}, func(t *testing.T, m *master, test row) {
+		c := config(Standard)
+		want := m.put(c, test.changes...)
+		before := m.check()
+		then := m.time()
+		got := m.script(Fleet, c.CloseArgs(m.now(), test.seen, "f2"))
+		wantVerdict(t, got, test.want)
+		if test.want == Closed {
+			want["since"], want["to"], want["closed"] = test.since, "f2", got.Closed
+			at, ok := instant(got.Closed)
+			if now := m.time(); !ok || at.Before(then.Add(-time.Millisecond)) || at.After(now) {
+				t.Errorf("closed at %v, between %v and %v", at, then, now)
+			}
+			if after := m.check(); after == before {
+				t.Errorf("the check behind each flush does not see it: %q", after)
+			}
+		}
+		m.holds(want)
+		if test.want == Closed {
+			// It stands there through restarts, and is told at every look.
+			if again := m.dial(c); again.To != "f2" || again.Verdict != Same {
+				t.Errorf("a look answers %+v", again)
+			}
+			m.do("HSET", Key, "run", "another")
+			if again := m.dial(c); again.To != "f2" || again.Closed != got.Closed || again.Verdict != Restarted {
+				t.Errorf("restarted, it answers %+v", again)
+			}
+			opened := m.script(Init, c.InitArgs(m.now(), true, false))
+			if opened.To != "" || opened.Verdict != Forced {
+				t.Errorf("forced, it answers %+v", opened)
+			}
+		}
+	})
 }
 
 func TestAMasterThatLostItsMarkerIsNotClosed(t *testing.T) {

@@ -265,10 +265,3 @@ func fleetIDs(facts []Facts) (ids []string) {
 	}
 	return ids
 }
-
-func TestStepsAreDistinct(t *testing.T) {
-	steps := []Step{Nothing, Again, ToDeclare, ToAdopt, ToName, ToComplete, ToRevoke}
-	if got := len(slices.Compact(slices.Sorted(slices.Values(steps)))); got != len(steps) {
-		t.Errorf("%d of %v", got, steps)
-	}
-}

@@ -1,8 +1,6 @@
 package guard
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/redquorum/redquorum/internal/script"
 	"github.com/redquorum/redquorum/internal/simmaster"
 )
 
@@ -35,10 +34,6 @@ func TestEveryScriptStatesWhatItTakesAndReturns(t *testing.T) {
 		if want := strings.Replace(string(own), "-- include marker.lua\n", markerSource, 1); s.Source != want || strings.Contains(want, "-- include") {
 			t.Errorf("%s: its text is not that of its file with what it includes", s.Name)
 		}
-		sum := sha1.Sum([]byte(s.Source))
-		if s.SHA != hex.EncodeToString(sum[:]) {
-			t.Errorf("%s: SHA %s", s.Name, s.SHA)
-		}
 		head, body := "", s.Source
 		for strings.HasPrefix(body, "-- ") {
 			line, rest, _ := strings.Cut(body, "\n")
@@ -56,21 +51,6 @@ func TestEveryScriptStatesWhatItTakesAndReturns(t *testing.T) {
 	}
 }
 
-func TestDialStandardWritesASightingAloneWhereNoMarkerIs(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		before := m.time()
-		got := m.dial(config(Standard))
-		wantVerdict(t, got, Missing)
-		if got.Clock.Time.Before(before) || got.Clock.Time.After(m.time()) {
-			t.Errorf("it says it is %v", got.Clock.Time)
-		}
-		m.holds(nil)
-		if n := m.do("DBSIZE"); n != int64(1) || len(m.sighted()) == 0 {
-			t.Errorf("%v keys were written, and %v says %v", n, Sighting, m.sighted())
-		}
-	})
-}
-
 func TestDialStrictStartsAQuarantineWhereNoMarkerIs(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
 		then := m.time()
@@ -86,55 +66,63 @@ func TestDialStrictStartsAQuarantineWhereNoMarkerIs(t *testing.T) {
 		if again.Since != got.Since || again.Wall != got.Wall {
 			t.Errorf("a second dial moved since from %s to %s, wall from %s to %s", got.Since, again.Since, got.Wall, again.Wall)
 		}
-		if n := m.do("EXISTS", Sighting); n != int64(0) {
-			t.Error("a sighting is written where nobody reads it")
-		}
+		m.noSighting()
 	})
 }
 
 func TestDialReturnsTheAgeOfTheSameProcess(t *testing.T) {
-	for _, level := range []Level{Standard, Strict} {
-		t.Run(level.String(), func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				c := config(level)
-				then := m.time().Add(-time.Hour).Truncate(time.Millisecond)
-				want := m.put(c, "since", itoa(then.UnixMilli()), "wall", itoa(then.UnixMilli()))
-				got := m.dial(c)
-				wantVerdict(t, got, Same)
-				m.holds(want)
-				age, ok := got.Age(got.Clock.Received)
-				if !ok || age < time.Hour || age > m.time().Sub(then) {
-					t.Errorf("the age is %v (%v), want an hour", age, ok)
-				}
-				if !got.matches(c) || got.Run != m.run || got.Replid != m.replid || got.DB != "0" || got.Fleet != "f1" || got.How != HowDeclared {
-					t.Errorf("what it answers is not the marker: %+v", got)
-				}
-			})
-		})
-	}
+	onEachLevel(t, func(t *testing.T, m *master, c Config) {
+		then := m.time().Add(-time.Hour).Truncate(time.Millisecond)
+		want := m.put(c, "since", itoa(then.UnixMilli()), "wall", itoa(then.UnixMilli()))
+		got := m.dial(c)
+		wantVerdict(t, got, Same)
+		m.holds(want)
+		age, ok := got.Age(got.Clock.Received)
+		if !ok || age < time.Hour || age > m.time().Sub(then) {
+			t.Errorf("the age is %v (%v), want an hour", age, ok)
+		}
+		if !got.matches(c) || got.Run != m.run || got.Replid != m.replid || got.DB != "0" || got.Fleet != "f1" || got.How != HowDeclared {
+			t.Errorf("what it answers is not the marker: %+v", got)
+		}
+	})
 }
 
-func TestDialQuarantinesAnotherProcess(t *testing.T) {
-	for name, run := range map[string]string{
-		"another": strings.Repeat("0", 40), "a longer one": "+", "an empty one": "", "none": "-", "a long one": strings.Repeat("x", 1000),
+func TestDialQuarantinesAnotherProcessAndAnotherHistory(t *testing.T) {
+	// No history is one that is not known: TestDialFillsInWhatAMarkerLacksAndKeepsSince.
+	for name, test := range map[string]struct{ field, value, how string }{
+		"another process": {"run", strings.Repeat("0", 40), HowRestarted},
+		"a longer one":    {"run", "+", HowRestarted},
+		"an empty one":    {"run", "", HowRestarted},
+		"none":            {"run", "-", HowRestarted},
+		"a long one":      {"run", strings.Repeat("x", 1000), HowRestarted},
+
+		"another history":   {"replid", strings.Repeat("0", 40), HowResynced},
+		"a longer history":  {"replid", "+", HowResynced},
+		"a shorter history": {"replid", "<", HowResynced},
+		"a long history":    {"replid", strings.Repeat("x", 1000), HowResynced},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				if run == "+" {
-					run = m.run + "0"
+			onEachLevel(t, func(t *testing.T, m *master, c Config) {
+				own, value := map[string]string{"run": m.run, "replid": m.replid}, test.value
+				switch value {
+				case "+":
+					value = own[test.field] + "0"
+				case "<":
+					value = own[test.field][:39]
 				}
-				c := config(Standard)
-				want := m.put(c, "run", run, "since", "0")
+				want := m.put(c, test.field, value, "since", "0", "without", "1")
 				then := m.time()
 				got := m.dial(c)
 				wantVerdict(t, got, Restarted)
 				m.isNow(got, then)
-				for name, text := range map[string]string{"run": m.run, "since": got.Since, "wall": got.Wall, "how": HowRestarted} {
-					want[name] = text
-				}
+				maps.Copy(want, own)
+				maps.Copy(want, map[string]string{"since": got.Since, "wall": got.Wall, "how": test.how, "without": ""})
 				m.holds(want)
-				if got.How != HowRestarted {
-					t.Errorf("it answers how %q", got.How)
+				if got.How != test.how || got.Run != m.run || got.Replid != m.replid {
+					t.Errorf("it answers %+v", got)
+				}
+				if again := m.dial(c); again.Verdict != Same || again.Since != got.Since {
+					t.Errorf("a second dial answers %+v", again)
 				}
 			})
 		})
@@ -143,33 +131,28 @@ func TestDialQuarantinesAnotherProcess(t *testing.T) {
 
 // With the handshake the client does not know the run_id yet.
 func TestDialFindsOutItselfWhoServesTheConnection(t *testing.T) {
-	for _, level := range []Level{Standard, Strict} {
-		t.Run(level.String(), func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				c := config(level)
-				dial := func() Marker {
-					target := m.now()
-					target.Run = ""
-					return m.script(Dial, c.DialArgs(target))
-				}
-				want := m.put(c, "since", "1")
-				got := dial()
-				wantVerdict(t, got, Same)
-				m.holds(want)
-				if got.Run != m.run {
-					t.Errorf("run is %q, want %q", got.Run, m.run)
-				}
-				m.put(c, "run", strings.Repeat("f", 40), "since", "1")
-				then := m.time()
-				got = dial()
-				wantVerdict(t, got, Restarted)
-				m.isNow(got, then)
-				if got.Run != m.run || m.marker()["run"] != m.run {
-					t.Errorf("run is %q, and %q stands there, want %q", got.Run, m.marker()["run"], m.run)
-				}
-			})
-		})
-	}
+	onEachLevel(t, func(t *testing.T, m *master, c Config) {
+		dial := func() Marker {
+			target := m.now()
+			target.Run = ""
+			return m.script(Dial, c.DialArgs(target))
+		}
+		want := m.put(c, "since", "1")
+		got := dial()
+		wantVerdict(t, got, Same)
+		m.holds(want)
+		if got.Run != m.run {
+			t.Errorf("run is %q, want %q", got.Run, m.run)
+		}
+		m.put(c, "run", strings.Repeat("f", 40), "since", "1")
+		then := m.time()
+		got = dial()
+		wantVerdict(t, got, Restarted)
+		m.isNow(got, then)
+		if got.Run != m.run || m.marker()["run"] != m.run {
+			t.Errorf("run is %q, and %q stands there, want %q", got.Run, m.marker()["run"], m.run)
+		}
+	})
 }
 
 // Who may not ask INFO is told nothing, and nothing is written.
@@ -201,31 +184,28 @@ func TestDialWithoutARunIDWritesNothingWhereINFOIsNotPermitted(t *testing.T) {
 }
 
 func TestDialSetsASinceThatIsNoPastInstantToNow(t *testing.T) {
-	for name, since := range map[string]string{
+	onEachCase(t, map[string]string{
 		"an hour ahead": "+1h", "a millisecond ahead of what can be": "999999999999999", "none": "-", "empty": "", "a word": "never",
 		"negative": "-5", "a fraction": "1.5", "an exponent": "1e3", "hexadecimal": "0x10", "not a number": "nan", "infinite": "inf",
 		"spaces": " 1000", "a newline": "1000\n", "too long": "0000000000001000", "a zero byte": "1\x000",
-	} {
-		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				c := config(Strict)
-				then := m.time()
-				if since == "+1h" {
-					since = itoa(then.Add(time.Hour).UnixMilli())
-				}
-				want := m.put(c, "since", since)
-				got := m.dial(c)
-				wantVerdict(t, got, Reset)
-				m.isNow(got, then)
-				want["since"], want["wall"], want["how"] = got.Since, got.Wall, HowReset
-				m.holds(want)
-			})
-		})
-	}
+	}, func(t *testing.T, m *master, since string) {
+		c := config(Strict)
+		then := m.time()
+		if since == "+1h" {
+			since = itoa(then.Add(time.Hour).UnixMilli())
+		}
+		want := m.put(c, "since", since)
+		got := m.dial(c)
+		wantVerdict(t, got, Reset)
+		m.isNow(got, then)
+		want["since"], want["wall"], want["how"] = got.Since, got.Wall, HowReset
+		m.holds(want)
+	})
 }
 
 func TestDialNamesAnotherFleetsSettingsAndWritesNothing(t *testing.T) {
-	for name, test := range map[string]struct{ field, value, shown string }{
+	type row struct{ field, value, shown string }
+	onEachCase(t, map[string]row{
 		"MaxTTL":         {"maxttl", "30000", "30000"},
 		"MaxTTL 60000.0": {"maxttl", "60000.0", "60000.0"},
 		"masters":        {"n", "3", "3"},
@@ -239,79 +219,60 @@ func TestDialNamesAnotherFleetsSettingsAndWritesNothing(t *testing.T) {
 		"no level":       {"level", "-", ""},
 		"no version":     {"v", "-", ""},
 		"garbage":        {"n", "\x00\xff\r\n" + strings.Repeat("y", 100), "\x00\xff\r\n" + strings.Repeat("y", 60)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				c := config(Standard)
-				// Whatever the other rules would write, nothing is written.
-				for _, others := range [][]string{
-					{}, {"run", "another"}, {"since", "999999999999999"}, {"run", "-", "since", "-"}, {"replid", "another"}, {"replid", "", "fleet", ""},
-					version1[2:],
-				} {
-					want := m.put(c, append(slices.Clone(others), test.field, test.value)...)
-					got := m.dial(c)
-					wantVerdict(t, got, Conflict)
-					shown := map[string]string{"maxttl": got.MaxTTL, "n": got.Masters, "level": got.LevelIs, "v": got.Version, "db": got.DB}
-					if shown[test.field] != test.shown {
-						t.Errorf("it shows %q, want %q", shown[test.field], test.shown)
-					}
-					m.holds(want)
-				}
-			})
-		})
-	}
+	}, func(t *testing.T, m *master, test row) {
+		c := config(Standard)
+		// Whatever the other rules would write, nothing is written.
+		for _, others := range [][]string{
+			{}, {"run", "another"}, {"since", "999999999999999"}, {"run", "-", "since", "-"}, {"replid", "another"}, {"replid", "", "fleet", ""},
+			version1[2:],
+		} {
+			want := m.put(c, append(slices.Clone(others), test.field, test.value)...)
+			got := m.dial(c)
+			wantVerdict(t, got, Conflict)
+			shown := map[string]string{"maxttl": got.MaxTTL, "n": got.Masters, "level": got.LevelIs, "v": got.Version, "db": got.DB}
+			if shown[test.field] != test.shown {
+				t.Errorf("it shows %q, want %q", shown[test.field], test.shown)
+			}
+			m.holds(want)
+		}
+	})
 }
 
 func TestDialStrictRefusesAClockThatIsOffBeforeAnythingElse(t *testing.T) {
 	const wait = time.Hour
-	for name, test := range map[string]struct {
+	type row struct {
 		ahead time.Duration // our clock, of the master's
 		off   bool
-	}{
+	}
+	onEachCase(t, map[string]row{
 		"equal":                       {0, false},
 		"a minute behind":             {time.Minute, true},
 		"an hour behind":              {time.Hour, true},
 		"ahead, or the reply is late": {-20 * time.Minute, false},
 		"ahead":                       {-wait - time.Second, true},
 		"two hours ahead":             {-2 * time.Hour, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				c := config(Strict)
-				sent := m.time().Add(test.ahead)
-				states := map[string]func() map[string]string{
-					"no marker":       func() map[string]string { return nil },
-					"another process": func() map[string]string { return m.put(c, "run", "another") },
-					"another fleet":   func() map[string]string { return m.put(c, "n", "3") },
+	}, func(t *testing.T, m *master, test row) {
+		c := config(Strict)
+		sent := m.time().Add(test.ahead)
+		states := map[string]func() map[string]string{
+			"no marker":       func() map[string]string { return nil },
+			"another process": func() map[string]string { return m.put(c, "run", "another") },
+			"another fleet":   func() map[string]string { return m.put(c, "n", "3") },
+		}
+		for state, put := range states {
+			m.do("DEL", Key)
+			want := put()
+			target := Target{Run: m.run, Sent: sent, Wait: wait}
+			for s, args := range map[*script.Script][]any{Dial: c.DialArgs(target), Init: c.InitArgs(target, true, false)} {
+				if got := m.script(s, args); (got.Verdict == Skewed) != test.off {
+					t.Fatalf("%s, %s: %v", s.Name, state, got.Verdict)
 				}
-				for state, put := range states {
-					m.do("DEL", Key)
-					want := put()
-					target := Target{Run: m.run, Sent: sent, Wait: wait}
-					for _, s := range []struct {
-						name string
-						args []any
-					}{{"dial", c.DialArgs(target)}, {"init", c.InitArgs(target, true, false)}} {
-						of := Dial
-						if s.name == "init" {
-							of = Init
-						}
-						got := m.script(of, s.args)
-						if (got.Verdict == Skewed) != test.off {
-							t.Fatalf("%s, %s: %v", s.name, state, got.Verdict)
-						}
-						if !test.off {
-							break
-						}
-						if len(want) == 0 {
-							want = nil
-						}
-						m.unchanged(want)
-					}
+				if test.off {
+					m.holds(want)
 				}
-			})
-		})
-	}
+			}
+		}
+	})
 }
 
 // In a bubble no time passes between the look at the clock and the script.
@@ -345,39 +306,20 @@ func TestTheSkewIsAcceptedUpToItsLimitAndNotAMicrosecondMore(t *testing.T) {
 	})
 }
 
-// unchanged is holds for a marker that may be missing.
-func (m *master) unchanged(want map[string]string) {
-	m.t.Helper()
-	if got := m.marker(); !maps.Equal(got, want) {
-		m.t.Errorf("the marker is %v, want %v", got, want)
-	}
-}
-
-func TestStandardDoesNotCompareClocks(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		m.put(config(Standard))
-		wantVerdict(t, m.dial(config(Standard), 24*time.Hour), Same)
-	})
-}
-
 // Strict without the client's clock, or the skew that is accepted, must not pass
 // for an even one.
 func TestStrictWithoutAClockIsAnError(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
 		c := config(Strict)
 		for name, without := range map[string][]int{"clock": {6}, "skew": {7}, "wait": {8}, "all": {6, 7, 8}} {
-			for _, args := range [][]any{c.DialArgs(m.now()), c.InitArgs(m.now(), true, false)} {
+			for s, args := range map[*script.Script][]any{Dial: c.DialArgs(m.now()), Init: c.InitArgs(m.now(), true, false)} {
 				for _, i := range without {
 					args[2+1+i] = "" // behind SHA, number of keys and the key
 				}
-				of := Dial
-				if args[0] == any(Init.SHA) {
-					of = Init
+				if reply, err := m.conn.Do("EVAL", s.EvalArgs(args)...); err == nil {
+					t.Errorf("%s without %s: %q", s.Name, name, reply)
 				}
-				if reply, err := m.conn.Do("EVAL", of.EvalArgs(args)...); err == nil {
-					t.Errorf("%s without %s: %q", of.Name, name, reply)
-				}
-				m.unchanged(nil)
+				m.holds(nil)
 			}
 		}
 	})
@@ -467,51 +409,42 @@ func TestDeclareAndAdoptActOnlyWhereNoMarkerIs(t *testing.T) {
 		m.holds(declared)
 
 		m.do("DEL", Key)
-		then := m.time()
 		m.sight(2*time.Second, 2*time.Second)
-		target = m.now()
-		got = m.script(Adopt, c.AdoptArgs(target))
+		got = m.script(Adopt, c.AdoptArgs(m.now()))
 		wantVerdict(t, got, Adopted)
-		m.isAgo(got, then, 2*time.Second)
-		m.holds(m.whole(c, "since", got.Since, "wall", got.Wall, "how", "adopted", "fleet", ""))
 		wantVerdict(t, m.script(Declare, c.DeclareArgs(m.now())), Present)
 		m.holds(m.whole(c, "since", got.Since, "wall", got.Wall, "how", "adopted", "fleet", ""))
 	})
 }
 
 func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
-	for _, level := range []Level{Standard, Strict} {
-		t.Run(level.String(), func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				c := config(level)
-				initialise := func(force bool) Marker {
-					target := m.now()
-					target.Fleet = "f1"
-					return m.script(Init, c.InitArgs(target, force, false))
-				}
-				wantVerdict(t, initialise(false), Declared)
-				fresh := m.whole(c, "since", "0", "wall", "0")
-				m.holds(fresh)
-				wantVerdict(t, initialise(false), Present)
-				m.holds(fresh)
+	onEachLevel(t, func(t *testing.T, m *master, c Config) {
+		initialise := func(force bool) Marker {
+			target := m.now()
+			target.Fleet = "f1"
+			return m.script(Init, c.InitArgs(target, force, false))
+		}
+		wantVerdict(t, initialise(false), Declared)
+		fresh := m.whole(c, "since", "0", "wall", "0")
+		m.holds(fresh)
+		wantVerdict(t, initialise(false), Present)
+		m.holds(fresh)
 
-				// Of another fleet, and with what does not belong there.
-				old := m.put(c, "n", "3", "run", "another", "junk", "x")
-				got := initialise(false)
-				wantVerdict(t, got, Present)
-				if got.Masters != "3" || got.Run != "another" {
-					t.Errorf("it shows %+v", got)
-				}
-				m.holds(old)
-				then := m.time()
-				got = initialise(true)
-				wantVerdict(t, got, Forced)
-				m.isNow(got, then)
-				fresh["since"], fresh["wall"], fresh["how"] = got.Since, got.Wall, "forced"
-				m.holds(fresh)
-			})
-		})
-	}
+		// Of another fleet, and with what does not belong there.
+		old := m.put(c, "n", "3", "run", "another", "junk", "x")
+		got := initialise(false)
+		wantVerdict(t, got, Present)
+		if got.Masters != "3" || got.Run != "another" {
+			t.Errorf("it shows %+v", got)
+		}
+		m.holds(old)
+		then := m.time()
+		got = initialise(true)
+		wantVerdict(t, got, Forced)
+		m.isNow(got, then)
+		fresh["since"], fresh["wall"], fresh["how"] = got.Since, got.Wall, "forced"
+		m.holds(fresh)
+	})
 	t.Run("forced where none is", func(t *testing.T) {
 		onEach(t, func(t *testing.T, m *master) {
 			c := config(Standard)
@@ -524,7 +457,7 @@ func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
 }
 
 func TestTheCheckHoldsUntilTheMarkerChanges(t *testing.T) {
-	for name, change := range map[string]func(m *master){
+	onEachCase(t, map[string]func(m *master){
 		"flushed":            func(m *master) { m.do("FLUSHALL") },
 		"since":              func(m *master) { m.do("HSET", Key, "since", "1001") },
 		"run":                func(m *master) { m.do("HSET", Key, "run", "another") },
@@ -536,22 +469,18 @@ func TestTheCheckHoldsUntilTheMarkerChanges(t *testing.T) {
 		"database is gone":   func(m *master) { m.do("HDEL", Key, "db") },
 		"of another type":    func(m *master) { m.do("SET", Key, "x") },
 		"written by another": func(m *master) { m.script(Init, config(Standard).InitArgs(m.now(), true, false)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				c := config(Standard)
-				m.put(c)
-				marker := m.dial(c)
-				if got, want := m.check(), mark(m.run, "1000", m.replid, "0"); got != want || marker.Mark() != want {
-					t.Fatalf("nothing changed, and the check answers %q, want %q as %q", got, want, marker.Mark())
-				}
-				change(m)
-				if got := m.check(); got == marker.Mark() {
-					t.Errorf("the check answers %q as before", got)
-				}
-			})
-		})
-	}
+	}, func(t *testing.T, m *master, change func(m *master)) {
+		c := config(Standard)
+		m.put(c)
+		marker := m.dial(c)
+		if got, want := m.check(), mark(m.run, "1000", m.replid, "0"); got != want || marker.Mark() != want {
+			t.Fatalf("nothing changed, and the check answers %q, want %q as %q", got, want, marker.Mark())
+		}
+		change(m)
+		if got := m.check(); got == marker.Mark() {
+			t.Errorf("the check answers %q as before", got)
+		}
+	})
 }
 
 // What the check does not look at may change: the locks are the same.

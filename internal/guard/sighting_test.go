@@ -62,6 +62,14 @@ func (m *master) seesItNow(then time.Time) {
 	}
 }
 
+// noSighting fails where there is one.
+func (m *master) noSighting() {
+	m.t.Helper()
+	if n := m.do("EXISTS", Sighting); n != int64(0) {
+		m.t.Errorf("there is a sighting: %v", m.sighted())
+	}
+}
+
 // isAgo fails unless the marker says since so long before now, which is between
 // then and now, by both clocks, which are read in milliseconds.
 func (m *master) isAgo(marker Marker, then time.Time, ago time.Duration) {
@@ -101,6 +109,9 @@ func TestAMasterWithoutAMarkerIsSightedOnceAndLaterLooksLeaveThat(t *testing.T) 
 				}
 				m.seesItNow(then)
 				m.holds(nil)
+				if n := m.do("DBSIZE"); n != int64(1) {
+					t.Errorf("%v keys were written", n)
+				}
 
 				for _, later := range []time.Duration{0, 999*time.Millisecond - 50*time.Millisecond} { // not yet time to adopt it
 					for again, look := range lookers {
@@ -126,35 +137,32 @@ func TestAMasterWithoutAMarkerIsSightedOnceAndLaterLooksLeaveThat(t *testing.T) 
 }
 
 func TestASightingIsAsOldAsTheYoungerOfBothClocksSays(t *testing.T) {
-	for name, test := range map[string]struct{ ago, wallAgo, want time.Duration }{
+	type row struct{ ago, wallAgo, want time.Duration }
+	onEachCase(t, map[string]row{
 		"equal":                {10 * time.Second, 10 * time.Second, 10 * time.Second},
 		"the master's clock":   {2 * time.Second, time.Hour, 2 * time.Second},
 		"the client's clock":   {time.Hour, 3 * time.Second, 3 * time.Second},
 		"the client's, at 0":   {time.Hour, 0, 0},
 		"the master's, at 0":   {0, time.Hour, 0},
 		"hours, as at a start": {5 * time.Hour, 4 * time.Hour, 4 * time.Hour},
-	} {
-		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				then := m.time()
-				want := m.sight(test.ago, test.wallAgo)
-				got := m.dial(config(Standard))
-				wantVerdict(t, got, Missing)
-				if most := test.want + m.time().Sub(then) + 2*time.Millisecond; got.Sighted < test.want || got.Sighted > most {
-					t.Errorf("it has been known for %v, want %v", got.Sighted, test.want)
-				}
-				if now := m.sighted(); !maps.Equal(now, want) {
-					t.Errorf("the sighting has become %v, was %v", now, want)
-				}
-			})
-		})
-	}
+	}, func(t *testing.T, m *master, test row) {
+		then := m.time()
+		want := m.sight(test.ago, test.wallAgo)
+		got := m.dial(config(Standard))
+		wantVerdict(t, got, Missing)
+		if most := test.want + m.time().Sub(then) + 2*time.Millisecond; got.Sighted < test.want || got.Sighted > most {
+			t.Errorf("it has been known for %v, want %v", got.Sighted, test.want)
+		}
+		if now := m.sighted(); !maps.Equal(now, want) {
+			t.Errorf("the sighting has become %v, was %v", now, want)
+		}
+	})
 }
 
 // What another process or another history was seen without says nothing, nor does
 // what will be seen.
 func TestASightingThatIsNotOfThisProcessAndPastBeginsAnew(t *testing.T) {
-	for name, changes := range map[string][]string{
+	onEachCase(t, map[string][]string{
 		"another process":         {"run", strings.Repeat("0", 40)},
 		"no process":              {"run", "-"},
 		"another history":         {"replid", strings.Repeat("0", 40)},
@@ -172,39 +180,23 @@ func TestASightingThatIsNotOfThisProcessAndPastBeginsAnew(t *testing.T) {
 		"wall is not a number":    {"wall", "nan"},
 		"since is a hexadecimal":  {"since", "0x10"},
 		"nothing but another one": {"run", "-", "replid", "-", "since", "-", "wall", "-", "x", "y"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				for script, look := range lookers {
-					changed := append([]string(nil), changes...)
-					if changed[1] == "+1h" {
-						changed[1] = itoa(m.time().Add(time.Hour).UnixMilli())
-					}
-					m.sight(time.Minute, time.Minute, changed...)
-					m.do("HDEL", Sighting, "y")
-					then := m.time()
-					got := look(m, m.time())
-					if got.Verdict != Missing || got.Sighted != 0 {
-						t.Errorf("%s: %v, known for %v, want MISSING from now on", script, got.Verdict, got.Sighted)
-					}
-					m.do("HDEL", Sighting, "x")
-					m.seesItNow(then)
-					m.holds(nil)
-				}
-			})
-		})
-	}
-}
-
-func TestAnotherHistoryOfTheDataBeginsASightingAnew(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		m.sight(time.Minute, time.Minute)
-		m.newHistory()
-		then := m.time()
-		if got := m.dial(config(Standard)); got.Verdict != Missing || got.Sighted != 0 {
-			t.Errorf("it answers %v, known for %v", got.Verdict, got.Sighted)
+	}, func(t *testing.T, m *master, changes []string) {
+		for script, look := range lookers {
+			changed := append([]string(nil), changes...)
+			if changed[1] == "+1h" {
+				changed[1] = itoa(m.time().Add(time.Hour).UnixMilli())
+			}
+			m.sight(time.Minute, time.Minute, changed...)
+			m.do("HDEL", Sighting, "y")
+			then := m.time()
+			got := look(m, m.time())
+			if got.Verdict != Missing || got.Sighted != 0 {
+				t.Errorf("%s: %v, known for %v, want MISSING from now on", script, got.Verdict, got.Sighted)
+			}
+			m.do("HDEL", Sighting, "x")
+			m.seesItNow(then)
+			m.holds(nil)
 		}
-		m.seesItNow(then)
 	})
 }
 
@@ -279,16 +271,15 @@ func TestASightingIsNeitherReadNorWrittenWhereAMarkerIs(t *testing.T) {
 		wantVerdict(t, lookers["sight"](m, m.time()), Present)
 		wantVerdict(t, lookers["adopt"](m, m.time()), Present)
 		m.holds(want)
-		if n := m.do("EXISTS", Sighting); n != int64(0) {
-			t.Errorf("a sighting is written: %v", m.sighted())
-		}
+		m.noSighting()
 	})
 }
 
 func TestAMasterIsAdoptedAfterASecondWithoutAMarkerAndNotBefore(t *testing.T) {
-	for name, test := range map[string]struct {
+	type row struct {
 		ago, wallAgo, want time.Duration // want: since when it remembers; 0: it is not adopted
-	}{
+	}
+	onEachCase(t, map[string]row{
 		"never seen":                      {0, 0, 0},
 		"half a second":                   {500 * time.Millisecond, 500 * time.Millisecond, 0},
 		"below by the master's clock":     {500 * time.Millisecond, time.Hour, 0},
@@ -298,38 +289,32 @@ func TestAMasterIsAdoptedAfterASecondWithoutAMarkerAndNotBefore(t *testing.T) {
 		"the master's clock is behind":    {20 * time.Second, time.Minute, 20 * time.Second},
 		"the master's clock was set on":   {time.Hour, 20 * time.Second, 20 * time.Second},
 		"the second by the client's only": {time.Hour, time.Second, time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				c := config(Standard)
-				then := m.time()
-				m.sight(test.ago, test.wallAgo)
-				if test.ago == 0 {
-					m.do("DEL", Sighting)
-				}
-				target := m.now()
-				target.Fleet = "f1"
-				got := m.script(Adopt, c.AdoptArgs(target))
-				if test.want == 0 {
-					if got.Verdict != Missing || got.Sighted > time.Second {
-						t.Errorf("it answers %v, known for %v", got.Verdict, got.Sighted)
-					}
-					m.holds(nil)
-					return
-				}
-				wantVerdict(t, got, Adopted)
-				m.isAgo(got, then, test.want)
-				m.holds(m.whole(c, "since", got.Since, "wall", got.Wall, "how", "adopted"))
-				if n := m.do("EXISTS", Sighting); n != int64(0) {
-					t.Errorf("the sighting is left: %v", m.sighted())
-				}
-				age, ok := got.Age(got.Clock.Received)
-				if !ok || age < test.want-50*time.Millisecond || age > test.want+m.time().Sub(then)+50*time.Millisecond {
-					t.Errorf("it is %v old (%v), want %v", age, ok, test.want)
-				}
-			})
-		})
-	}
+	}, func(t *testing.T, m *master, test row) {
+		c := config(Standard)
+		then := m.time()
+		m.sight(test.ago, test.wallAgo)
+		if test.ago == 0 {
+			m.do("DEL", Sighting)
+		}
+		target := m.now()
+		target.Fleet = "f1"
+		got := m.script(Adopt, c.AdoptArgs(target))
+		if test.want == 0 {
+			if got.Verdict != Missing || got.Sighted > time.Second {
+				t.Errorf("it answers %v, known for %v", got.Verdict, got.Sighted)
+			}
+			m.holds(nil)
+			return
+		}
+		wantVerdict(t, got, Adopted)
+		m.isAgo(got, then, test.want)
+		m.holds(m.whole(c, "since", got.Since, "wall", got.Wall, "how", "adopted"))
+		m.noSighting()
+		age, ok := got.Age(got.Clock.Received)
+		if !ok || age < test.want-50*time.Millisecond || age > test.want+m.time().Sub(then)+50*time.Millisecond {
+			t.Errorf("it is %v old (%v), want %v", age, ok, test.want)
+		}
+	})
 }
 
 func TestADeclaredMasterHasNoSightingLeft(t *testing.T) {
@@ -345,9 +330,7 @@ func TestADeclaredMasterHasNoSightingLeft(t *testing.T) {
 			if got := declare(); got.Verdict != Declared && got.Verdict != Forced {
 				t.Errorf("%s: %v", name, got.Verdict)
 			}
-			if n := m.do("EXISTS", Sighting); n != int64(0) {
-				t.Errorf("%s: the sighting is left: %v", name, m.sighted())
-			}
+			m.noSighting()
 		}
 	})
 }

@@ -7,7 +7,7 @@ var ofTheGuard = []mutant{
 		name:    "another history votes",
 		breaks:  "S1: a master whose data has another history is in quarantine",
 		edits:   []edit{{"internal/guard/dial.lua", "elseif m.replid ~= '' and replid ~= '' and m.replid ~= replid then", "elseif false then"}},
-		foundBy: goTest{"./internal/guard", "TestDialQuarantinesAnotherHistory"},
+		foundBy: goTest{"./internal/guard", "TestDialQuarantinesAnotherProcessAndAnotherHistory"},
 	},
 	{
 		name:    "a check that compares no history",

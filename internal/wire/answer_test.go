@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/gomodule/redigo/redis"
@@ -57,58 +58,57 @@ func TestAMasterThatMayNotVoteIsToldToAbstain(t *testing.T) {
 	}
 }
 
-// Only the exact replies are votes, each for its own sort of question.
+// Only the exact replies are votes, each for its own sort of question: what is a yes of SET
+// is none of a script's.
 func TestRepliesToAcquisitionsAreReadStrictly(t *testing.T) {
 	type counted struct {
 		verdict   ballot.Verdict
 		candidate int
 	}
-	nobody := counted{verdict: ballot.Failed}
 	yes, no := counted{verdict: ballot.Agreed}, counted{verdict: ballot.Refused}
-	questions := map[string]*Ask{
-		"set": askedOf(OpLock, Plain, 0),
-		"all": askedOf(OpLock, Set, 0),
-		"any": askedOf(OpLock, AnyOf, 3),
+	replies := []any{
+		nil, "OK", "ok", "", "1", "QUEUED", []byte("OK"), []byte("1"), int64(0), int64(1), int64(2), int64(3), int64(4), int64(5),
+		int64(-1), int64(1) << 32, int64(1)<<32 + 1, int64(-1 << 63), []any{}, []any{int64(1)}, []any{"OK"}, 1.0, true,
 	}
-	for _, test := range []struct {
-		reply         any
-		err           error
-		set, all, any counted
-	}{
-		{reply: "OK", set: yes, all: nobody, any: nobody},
-		{reply: nil, set: no, all: nobody, any: nobody},
-		{reply: int64(0), set: nobody, all: no, any: no},
-		{reply: int64(1), set: nobody, all: yes, any: counted{ballot.Agreed, 1}},
-		{reply: int64(2), set: nobody, all: nobody, any: counted{ballot.Agreed, 2}},
-		{reply: int64(3), set: nobody, all: nobody, any: counted{ballot.Agreed, 3}},
-		{reply: int64(4), set: nobody, all: nobody, any: nobody},
-		{reply: int64(-1), set: nobody, all: nobody, any: nobody},
-		{reply: int64(1) << 32, set: nobody, all: nobody, any: nobody},
-		{reply: int64(1)<<32 + 1, set: nobody, all: nobody, any: nobody},
-		{reply: int64(-1 << 63), set: nobody, all: nobody, any: nobody},
-		{reply: "1", set: nobody, all: nobody, any: nobody},
-		{reply: []byte("1"), set: nobody, all: nobody, any: nobody},
-		{reply: []byte("OK"), set: nobody, all: nobody, any: nobody},
-		{reply: "ok", set: nobody, all: nobody, any: nobody},
-		{reply: "", set: nobody, all: nobody, any: nobody},
-		{reply: "QUEUED", set: nobody, all: nobody, any: nobody},
-		{reply: []any{int64(1)}, set: nobody, all: nobody, any: nobody},
-		{reply: []any{}, set: nobody, all: nobody, any: nobody},
-		{reply: 1.0, set: nobody, all: nobody, any: nobody},
-		{reply: true, set: nobody, all: nobody, any: nobody},
-		{err: redis.Error("WRONGTYPE"), set: nobody, all: nobody, any: nobody},
-		{reply: "OK", err: errors.New("lost"), set: nobody, all: nobody, any: nobody},
-		{reply: int64(1), err: errors.New("lost"), set: nobody, all: nobody, any: nobody},
+	for kind, votes := range map[*Kind]map[any]counted{
+		Plain:  {"OK": yes, nil: no},
+		Reader: {int64(1): yes, int64(0): no, int64(4): no},
+		Set:    {int64(1): yes, int64(0): no},
+		AnyOf:  {int64(1): {ballot.Agreed, 1}, int64(2): {ballot.Agreed, 2}, int64(3): {ballot.Agreed, 3}, int64(0): no},
 	} {
-		for name, want := range map[string]counted{"set": test.set, "all": test.all, "any": test.any} {
-			a := questions[name].answerTo(&pipeline.Call{Reply: test.reply, Err: test.err, Sent: true})
-			if got := (counted{a.Verdict, a.Candidate}); got != want {
-				t.Errorf("%s: reply %#v (%v) is read as %+v, want %+v", name, test.reply, test.err, got, want)
+		question := func() *Ask {
+			if kind == AnyOf {
+				return askedOf(OpLock, kind, 3)
 			}
-			if (a.Err != nil) != (a.Verdict == ballot.Failed) {
-				t.Errorf("%s: reply %#v is %v and has error %v", name, test.reply, a.Verdict, a.Err)
+			return askedOf(OpLock, kind, 0)
+		}
+		again := question()
+		wants := func(a *Ask, reply any, err error, want counted) {
+			t.Helper()
+			got := a.answerTo(&pipeline.Call{Reply: reply, Err: err, Sent: true})
+			if (counted{got.Verdict, got.Candidate}) != want {
+				t.Errorf("%v: reply %#v (%v) is read as %+v, want %+v", kind.Name(), reply, err, got, want)
+			}
+			if (got.Err != nil) != (got.Verdict == ballot.Failed) {
+				t.Errorf("%v: reply %#v is %v and has error %v", kind.Name(), reply, got.Verdict, got.Err)
 			}
 		}
+		for _, reply := range replies {
+			want := counted{verdict: ballot.Failed}
+			for vote, v := range votes {
+				if reflect.DeepEqual(reply, vote) {
+					want = v
+				}
+			}
+			wants(again, reply, nil, want)
+			a := question()
+			if wants(a, reply, nil, want); kind != AnyOf && (a.facts[0].held == nil) != (want != no) {
+				t.Errorf("%v: reply %#v says that it is held by %+v", kind.Name(), reply, a.facts[0].held)
+			}
+			wants(again, reply, errors.New("lost"), counted{verdict: ballot.Failed})
+		}
+		wants(again, nil, redis.Error("WRONGTYPE"), counted{verdict: ballot.Failed})
+		wants(again, redis.Error("ERR"), nil, counted{verdict: ballot.Failed})
 	}
 }
 

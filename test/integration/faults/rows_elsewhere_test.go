@@ -35,7 +35,7 @@ func elsewhereRows() []row {
 			"TestAHostileReplyCostsAConnectionAndNoVote", "TestAGoodReplyBeforeABadOneIsNoVoteEither", "TestAReplyThatEndsWithTheConnectionIsNoVote",
 			"TestAResetInMidReplyIsALostConnection", "TestWhatALengthClaimsIsNotAllocated", "TestTheFramerRefusesHostileReplies"),
 		elsewhereRow("wrong type, nil, `:2`, instead of the answer to an acquisition",
-			"never a vote", ofWire, "TestRepliesToAcquisitionsAreReadStrictly", "TestRepliesToAnAcquisitionAreReadStrictly", "TestRepliesOfHolderAmongAreReadStrictly"),
+			"never a vote", ofWire, "TestRepliesToAcquisitionsAreReadStrictly", "TestRepliesOfHolderAmongAreReadStrictly"),
 		elsewhereRow("OOM, NOREPLICAS, MISCONF, LOADING, BUSY, READONLY",
 			"no vote, the reply is named in the error; a release is still tried; never SCRIPT KILL", ofIntegration,
 			"TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed", "TestAReleaseOutlastsTheLoadingOfAMaster", "TestMastersThatAreLoadingDoNotVote"),

@@ -1,8 +1,6 @@
 package script
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,15 +8,6 @@ import (
 	"strings"
 	"testing"
 )
-
-func TestTheSHAIsThatOfTheSource(t *testing.T) {
-	for _, s := range All {
-		sum := sha1.Sum([]byte(s.Source))
-		if want := hex.EncodeToString(sum[:]); s.SHA != want {
-			t.Errorf("%s: SHA %s, want %s", s.Name, s.SHA, want)
-		}
-	}
-}
 
 func TestEveryFileIsAScript(t *testing.T) {
 	files, err := filepath.Glob("*.lua")

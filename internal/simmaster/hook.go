@@ -119,7 +119,7 @@ func (m *Master) answer(s *session, p *server.Peer, cmd string, args []string) b
 	case "EVAL":
 		if !s.inMulti && runnable(args) { // known by its SHA from now on, also if it fails
 			s.loadRun(p, args[0])
-			args[0] = wideNumbers + args[0]
+			args[0] = wideNumbers + bareErrors + args[0]
 		}
 		return false
 	case "SCRIPT", "EVALSHA":

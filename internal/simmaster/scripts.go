@@ -30,6 +30,12 @@ const wideNumbers = `local narrow = tonumber local tonumber = function(v, base) 
 	`local ok, sum = pcall(function() return v + 0 end) if ok then n = sum end end ` +
 	`return n end; `
 
+// bareErrors stands before every script, too: what pcall catches of a command begins with
+// the error's code in Redis, and with the line of the script in miniredis' Lua.
+const bareErrors = `local caught = pcall local bare = function(ok, e, ...) ` +
+	`if not ok and type(e) == 'string' then e = string.gsub(e, '^[^:]*:%d+: (%u%u%u+ )', '%1') end ` +
+	`return ok, e, ... end local pcall = function(...) return bare(caught(...)) end; `
+
 // scripts are those that were loaded in a run, by their SHA: the library's,
 // which miniredis does not know, and others that were run by their source, which
 // it does.

@@ -26,6 +26,15 @@ func mustBeRefused(t *testing.T, p *Pipeline, what, text string) *Call {
 	return c
 }
 
+// mustBeRefusedWith is mustBeRefused where the text is known to its end.
+func mustBeRefusedWith(t *testing.T, p *Pipeline, what, text string) {
+	t.Helper()
+	c := mustBeRefused(t, p, what, text)
+	if config, ok := errors.AsType[*ConfigError](c.Err); ok && config.Error() != what+": "+text {
+		t.Errorf("error %q, want %q", config, what+": "+text)
+	}
+}
+
 // refuse answers one command of the handshake with an error.
 func refuse(command, text string) func(*fakeConn, []string) (string, bool) {
 	return func(_ *fakeConn, args []string) (string, bool) {
@@ -132,7 +141,7 @@ func TestARefusalIsReadThoughTheConnectionIsClosed(t *testing.T) {
 				}
 				return conn, err
 			}
-			mustBeRefused(t, open(t, cfg), "handshake", "ERR max number of clients reached")
+			mustBeRefusedWith(t, open(t, cfg), "handshake", "ERR max number of clients reached")
 		})
 	}
 }

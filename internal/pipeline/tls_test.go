@@ -153,5 +153,5 @@ func TestATLSRefusalIsReadThoughTheConnectionIsClosed(t *testing.T) {
 			&net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")},
 			&net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}), nil
 	}
-	mustBeRefused(t, open(t, cfg), "TLS handshake", "remote error: tls: certificate required")
+	mustBeRefusedWith(t, open(t, cfg), "TLS handshake", "remote error: tls: certificate required")
 }

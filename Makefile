@@ -2,15 +2,22 @@
 # it finds, installs or asks for, and its head names the variables it heeds:
 # `make test PKG=./pool/... GOTESTFLAGS=-v`, `make fuzz FUZZTIME=5m`.
 SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all integration soak lint bench bench-check pictures fuzz verify spin simulate image demo-image up down compose-demo compose-check \
+.PHONY: help demo test test-all integration soak lint bench bench-check pictures fuzz verify simulate image demo-image up down compose-demo compose-check \
 	release release-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## see Redlock work, on five masters inside the program; needs Go alone (ARGS=--json …)
-	@go run ./cmd/redlock-demo $(ARGS)
+	@echo '1 of 3: fetching the modules that are not here yet (seconds, the first time)' >&2
+	@go mod download
+	@echo '2 of 3: compiling (a minute or two the first time, then a second)' >&2
+	@CGO_ENABLED=0 go build -v -o bin/redlock-demo ./cmd/redlock-demo 2>&1 | \
+		{ n=0; while read -r line; do case $$line in *' '*) echo "$$line" ;; *) n=$$((n + 1)); [ $$((n % 40)) != 0 ] || echo "        $$n packages" ;; esac; done; } >&2
+	@echo '3 of 3: five masters inside the program, 32 buyers, and deaths (half a minute)' >&2
+	@bin/redlock-demo $(ARGS)
 
 test: ## run the tests for a commit, under the race detector and on real masters: 4 minutes on two cores
 	@scripts/test.sh quick
@@ -18,7 +25,7 @@ test: ## run the tests for a commit, under the race detector and on real masters
 test-all: ## run all tests: those, and the slow ones of test/slow.txt; sets up what they need
 	@scripts/test.sh
 
-integration: ## run the tests on real masters, and print the fault matrix (RECORD=1: into docs/explanation/faults.md; LONG=1)
+integration: ## run the tests on real masters, and print the fault matrix (RECORD=1: into docs/project/faults.md; LONG=1)
 	@scripts/integration.sh
 
 soak: ## mix the faults at random under load, on real masters (MINUTES, SEED, WHERE)
@@ -39,14 +46,11 @@ pictures: ## record demo and chaos at a terminal, and draw them for the README
 fuzz: ## fuzz whatever parses bytes (FUZZTIME, FUZZ)
 	@scripts/fuzz.sh
 
-verify: ## visit all states of the model of the lock protocol; a quarter of an hour, below 2 GB (ARGS=-traces)
-	@go run ./internal/model/explore -long $(ARGS)
+verify: ## visit all states of the models of the protocol; a quarter of an hour, below 2 GB (ARGS=-traces)
+	@cd verification && go run ./explore -long $(ARGS)
 
 simulate: ## run the library in virtual time with faults, a run a seed (SEEDS, FROM, PROFILES, TIMELINE=1, RACE=1)
 	@scripts/simulate.sh
-
-spin: ## the same for the fencing tokens, with spin; installs it where it may, needs 3 GB (QUICK=1)
-	@scripts/spin.sh
 
 image: ## build redquorum/redis:local of the redis-server installed here, without a registry
 	@scripts/image.sh
@@ -63,7 +67,7 @@ down: ## stop them and remove what they stored
 compose-demo: ## start them, run the demonstration against them, stop them (ARGS)
 	@scripts/compose.sh demo $(ARGS)
 
-compose-check: ## start them, demonstrate and measure against them, stop them, as continuous integration does
+compose-check: ## start them, demonstrate against them, stop them, as continuous integration does
 	@scripts/compose.sh check
 
 release: ## check, commit, tag and build a release; publishes nothing (VERSION=v0.1.0, TESTS, BRANCH)

@@ -14,7 +14,7 @@
 // documentation shows it, on a redigo pool for each master. The pools keep as many
 // connections as there are goroutines, all open before the clock starts. redquorum runs
 // with its defaults. Up to 256 goroutines there are also redsync with its fail-fast,
-// redsync on go-redis, and bsm/redislock, which knows one master only. Their floor is
+// redsync on go-redis, and bsm/redislock and rueidislock, which know one master only. Their floor is
 // the same commands from a bare pipeline (floor_test.go).
 //
 // The others change one thing each:

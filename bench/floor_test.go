@@ -50,9 +50,9 @@ func openFloor(ctx context.Context, masters *redistest.Cluster, goroutines int) 
 			one:     bytes.Repeat([]byte(":1\r\n"), goroutines),
 		}
 		for i := range goroutines {
-			var key, token any = fmt.Sprintf("bench:floor:%d", i), fmt.Sprintf("floorfloorfloorfloor:%032d", i)
+			key, token := fmt.Sprintf("bench:floor:%d", i), fmt.Sprintf("floorfloorfloorfloor:%032d", i)
 			fm.set = append(fm.set, pipeline.AppendCommand(nil, "SET", key, token, "NX", "PX", ttl.Milliseconds()))
-			fm.del = append(fm.del, pipeline.AppendCommand(nil, "EVALSHA", script.Release.Args(nil, []any{key}, token)...))
+			fm.del = append(fm.del, pipeline.AppendCommand(nil, "EVALSHA", script.Release.Args(nil, []string{key}, token)...))
 		}
 		f.masters = append(f.masters, fm)
 	}

@@ -7,6 +7,7 @@ require (
 	github.com/go-redsync/redsync/v4 v4.18.0
 	github.com/gomodule/redigo v1.9.3
 	github.com/redis/go-redis/v9 v9.23.0
+	github.com/redis/rueidis v1.0.79
 	github.com/redquorum/redquorum v0.0.0
 	github.com/rs/xid v1.6.0
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da

@@ -23,7 +23,7 @@ func BenchmarkLockUnlock(b *testing.B) {
 	for _, goroutines := range []int{1, 16, 256, 1024} {
 		peers := append(slices.Clone(libraries), pipelined)
 		if goroutines < 1024 {
-			peers = append(peers, redsyncFailFast, redsyncGoRedis, unguarded, singleMaster)
+			peers = append(peers, redsyncFailFast, redsyncGoRedis, unguarded, singleMaster, oneDeployment)
 		}
 		for _, lib := range peers {
 			benchmarkPairs(b, lib, masters, goroutinesName(goroutines), goroutines)

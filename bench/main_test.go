@@ -69,6 +69,7 @@ func printVersions() {
 		"github.com/gomodule/redigo":       "redigo",
 		"github.com/redis/go-redis/v9":     "go-redis",
 		"github.com/bsm/redislock":         "redislock",
+		"github.com/redis/rueidis":         "rueidislock",
 	}
 	for line := range strings.Lines(string(mod)) {
 		fields := strings.Fields(line)

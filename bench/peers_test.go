@@ -29,6 +29,7 @@ var (
 	pipelined       = library{"pipelined", openPipelined}
 	unguarded       = library{"redquorum-unguarded", openUnguarded}
 	singleMaster    = library{"redislock", openRedislock}
+	oneDeployment   = library{"rueidislock", openRueidislock}
 )
 
 // A peer is a library that was given its masters.
@@ -55,5 +56,5 @@ type worker interface {
 // isTaken says whether an attempt of any library failed because another holds
 // the key.
 func isTaken(err error) bool {
-	return redquorumTaken(err) || redsyncTaken(err) || redislockTaken(err) || pipelinedTaken(err)
+	return redquorumTaken(err) || redsyncTaken(err) || redislockTaken(err) || rueidislockTaken(err) || pipelinedTaken(err)
 }

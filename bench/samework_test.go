@@ -69,7 +69,9 @@ func awaitPairs(t *testing.T, m *redistest.Server, want int) {
 	t.Helper()
 	deadline := time.Now().Add(testBound)
 	for {
-		set, del := callsOf(t, m, "set"), callsOf(t, m, "del")-declarations(t, m)
+		set, del := callsOf(t, m, "set"), callsOf(t, m, "del")
+		tried := triedCommands(t, m)
+		set, del = set-tried, del-tried-declarations(t, m)
 		if set == want && del == want {
 			return
 		}
@@ -88,6 +90,13 @@ func declarations(t *testing.T, m *redistest.Server) int {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// triedCommands is how often the guard tried on a master whether it runs what locks need: each
+// of these commands once, and ZADD is one that no pair of the same work needs.
+func triedCommands(t *testing.T, m *redistest.Server) int {
+	t.Helper()
+	return callsOf(t, m, "zadd")
 }
 
 // callsOf is how often a command was run, by clients and by scripts. One that never was

@@ -169,12 +169,12 @@ type Deviation struct {
 // allowed)".
 func (d *Deviation) String() string {
 	verb, by, way := "ran", d.By, "fast"
-	if by.High < 0 {
+	if by.Middle() < 0 {
 		by, way = Span{Low: -by.High, High: -by.Low}, "slow"
 	}
 	if d.Step {
 		verb = "stepped"
-		if way = "forward"; d.By.High < 0 {
+		if way = "forward"; d.By.Middle() < 0 {
 			way = "back"
 		}
 	}

@@ -84,7 +84,13 @@ func WithAuth(username, password string) Option {
 
 // WithCredentials asks for user and password at every dial, for passwords that
 // rotate. The callback runs within the dial timeout, possibly for several
-// masters at once; an error fails the dial, which is tried again later.
+// masters at once, for one master one call at a time; an error fails the dial,
+// which is tried again later.
+//
+// The callback must return when its context ends. Close waits half a second for
+// it and leaves it behind then; a dial that has no more time does the same, and
+// the callback is not called again for that master until it has returned. A panic
+// in it fails the dial like an error, whose text names it.
 func WithCredentials(f func(ctx context.Context) (username, password string, err error)) Option {
 	return func(o *options) error {
 		if f == nil {
@@ -95,8 +101,9 @@ func WithCredentials(f func(ctx context.Context) (username, password string, err
 	}
 }
 
-// WithTLS sets the configuration for rediss:// URLs. Without ServerName the
-// host of the URL is verified. The default is TLS 1.2 or better with the
+// WithTLS sets the configuration for rediss:// URLs. Without ServerName it is the
+// host of the URL, which is verified, sent as SNI, and given to VerifyConnection,
+// also where it is an IP address. The default is TLS 1.2 or better with the
 // system's certificate authorities.
 func WithTLS(cfg *tls.Config) Option {
 	return func(o *options) error {
@@ -168,7 +175,9 @@ func WithStallLimit(d time.Duration) Option {
 
 // WithBackoff sets the pauses between dials of a master that cannot be
 // reached: from least, doubling, to most, each halved at random. 1 ms to 1
-// minute; 10 ms and 1 s by default. The first dial after a loss has none.
+// minute; 10 ms and 1 s by default. The first dial after a loss has none. Several
+// losses in a row, each after a quarter of a second or less, count as dials that
+// failed.
 func WithBackoff(least, most time.Duration) Option {
 	return func(o *options) error {
 		if least < time.Millisecond || most < least || most > time.Minute {

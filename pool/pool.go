@@ -131,8 +131,8 @@ func (p *Pool) CommandTimeout() time.Duration { return p.timeout }
 // Close fails what is queued with [ErrClosed], closes the connections and
 // waits for their goroutines. The kernel still delivers what a master far away
 // has been sent. It blocks only for as long as a dialer of the
-// caller's takes to notice that its context ended. It may be called more than
-// once.
+// caller's takes to notice that its context ended, and for half a second at most
+// where a credentials callback does not notice it. It may be called more than once.
 func (p *Pool) Close() error {
 	var wg sync.WaitGroup
 	for _, m := range p.masters {

@@ -53,6 +53,7 @@ func TestTheCausesAreThoseOfTheGuard(t *testing.T) {
 		AbstainOffClock: guard.OffClock, AbstainNotOurs: guard.NotOurs, AbstainOtherFleet: guard.OtherFleet,
 		AbstainNoMarker: guard.NoMarker, AbstainChanged: guard.Changed, AbstainQuarantined: guard.Quarantined,
 		AbstainNotStandalone: guard.NotStandalone, AbstainMoved: guard.Moved,
+		AbstainForbidden: guard.Forbidden,
 	}
 	for public, internal := range pairs {
 		if guard.Cause(public) != internal || public.String() != internal.String() || public.Passes() != internal.Passes() {
@@ -61,7 +62,7 @@ func TestTheCausesAreThoseOfTheGuard(t *testing.T) {
 	}
 	// The next number is none of the guard's either.
 	next := guard.Cause(len(pairs) + 1)
-	if known := guard.Cause(len(pairs)); next.String() != "Cause(15)" || known.String() == "Cause(14)" {
+	if known := guard.Cause(len(pairs)); next.String() != "Cause(16)" || known.String() == "Cause(15)" {
 		t.Errorf("the guard has other causes than the %d here: %v, %v", len(pairs), known, next)
 	}
 }

@@ -253,7 +253,7 @@ func TestTheErrorSaysThatAnotherCallOfThisClientHasTheLock(t *testing.T) {
 			own  bool
 			says string
 		}{
-			{c, true, `taken by another call of this client, "web-1" (token `}, {neighbour, false, `held by "web-1" (token `},
+			{c, true, `taken by this client itself, "web-1" (token `}, {neighbour, false, `held by "web-1" (token `},
 		} {
 			_, err := test.by.TryLock(t.Context(), "key")
 			wantExactly(t, err, redlock.ErrTaken)

@@ -57,8 +57,8 @@ type Client struct {
 // Open makes a client for the masters at the URLs, with a pool of its own. It
 // checks the URLs (see pool.New) and options and starts to connect; it does not
 // wait for any master, and succeeds when none can be reached. Every client of
-// the same locks must be given the same masters. Close it when it is needed no
-// more.
+// the same locks must be given the same masters, written the same way: waiting calls
+// find each other by the text of the addresses. Close it when it is needed no more.
 //
 // A quorum is more than half of the masters: of 5, any 2 may fail; an even
 // number tolerates no more failures than the odd one below it, and is accepted
@@ -230,11 +230,11 @@ func (c *Client) isClosed() bool { return c.life.Err() != nil }
 // Close ends the client. Calls that wait leave their queues and end with ErrClosed. The
 // contexts of all locks end with a *LostError of ReasonClosed. Close waits for running Do
 // and TryDo calls, but only for as long as their locks are valid. Then it unlocks
-// everything, a few thousand locks at a time, and waits for the answers no longer than
-// one operation does. If the client owns its pool, it does not wait for the answers of
-// masters that are 20 ms away or more: once a quorum has answered, their releases only
-// have to be written. All goroutines have ended when Close returns. Later calls wait for
-// the first.
+// everything but locks WithUnlockOnly, a few thousand at a time, sends releases once more
+// that masters have refused, and waits for the answers no longer than one operation does.
+// If the client owns its pool, it does not wait for the answers of masters that are 20 ms
+// away or more: once a quorum has answered, their releases only have to be written. All
+// goroutines have ended when Close returns. Later calls wait for the first.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	if c.closed != nil {
@@ -250,6 +250,9 @@ func (c *Client) Close() error {
 
 	valid := c.holds.LoseAll()
 	c.awaitDo(valid)
+	for _, m := range c.masters { // releases that were refused: once more
+		m.SendPostponed()
+	}
 	c.holds.ReleaseAll(valid, c.opts.lock.ttl)
 	deadline := time.Now().Add(c.nodeTimeout(c.opts.lock.ttl))
 	c.waiting.AwaitLeave(time.Until(deadline))

@@ -19,7 +19,9 @@ import (
 func inColdSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 	t.Helper()
 	inSim(t, n, func(t *testing.T, s *sim) {
-		unlock(t, mustLock(t, s.guarded(), "before"))
+		c := s.guarded()
+		unlock(t, mustLock(t, c, "before"))
+		_ = c.Close() // nobody who lives has seen the fleet
 		s.opts = append(s.opts, redlock.WithPool(pool.WithDialer(s.coldDial)))
 		test(t, s)
 	})
@@ -36,7 +38,7 @@ func (s *sim) coldDial(ctx context.Context, network, addr string) (net.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	return newFarConn(conn, away), nil
+	return newFarConn(conn, func() time.Duration { return away }), nil
 }
 
 // sets is how many locks were asked for by SET, which only judged masters are.

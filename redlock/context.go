@@ -2,6 +2,9 @@ package redlock
 
 import (
 	"context"
+	"errors"
+
+	"github.com/redquorum/redquorum/internal/hold"
 )
 
 // Context ends when the lock can no longer be guaranteed, with a *LostError as
@@ -62,6 +65,30 @@ func FromContext(ctx context.Context) (*Lock, bool) {
 		return nil, false
 	}
 	return h.lock, true
+}
+
+// untilUnlocked bounds the wait of the lock's Unlock. A context that carries the lock's hold ends
+// with the unlock itself, and must not end the wait for it: only its deadline does. One that
+// was over before, for another reason than an unlock, ends the wait at once, as any does.
+func (l *Lock) untilUnlocked(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !carries(ctx, l.handle.Hold()) || ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrUnlocked) {
+		return ctx, func() {}
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	}
+	return context.WithoutCancel(ctx), func() {}
+}
+
+// carries reports whether ctx was made under a handle of the hold.
+func carries(ctx context.Context, h *hold.Hold) bool {
+	found, _ := ctx.Value(holdsKey{}).(*holds)
+	for ; found != nil; found = found.outer {
+		if found.lock.handle.Hold() == h {
+			return true
+		}
+	}
+	return false
 }
 
 // holdIn finds a hold of this client on key that ctx carries and that has not

@@ -38,13 +38,20 @@ func (c *Client) do(ctx context.Context, key string, fn func(ctx context.Context
 		return fmt.Errorf("redlock: do %q: the function is nil", key)
 	}
 	l, err := c.acquire(ctx, key, opts, once)
+	return c.doHeld(ctx, l, err, fn)
+}
+
+// doHeld is Do once the lock has been acquired, or err says why not.
+func (c *Client) doHeld(ctx context.Context, l *Lock, err error, fn func(ctx context.Context) error) error {
 	if err != nil {
 		return err
 	}
-	return c.run(ctx, l, fn)
+	lost, err := c.run(ctx, l, fn)
+	return joinLoss(lost, err)
 }
 
-func (c *Client) run(ctx context.Context, l *Lock, fn func(ctx context.Context) error) (err error) {
+// run runs fn under a lock that was acquired, and unlocks. lost: the lock was lost before.
+func (c *Client) run(ctx context.Context, l *Lock, fn func(ctx context.Context) error) (lost, err error) {
 	done := make(chan struct{})
 	c.mu.Lock()
 	closed := c.closed != nil
@@ -54,20 +61,20 @@ func (c *Client) run(ctx context.Context, l *Lock, fn func(ctx context.Context) 
 	c.mu.Unlock()
 	if closed {
 		_ = l.Unlock(ctx) // Close does so as well
-		return fmt.Errorf("redlock: do %q: the function was not run: %w", l.Key(), ErrClosed)
+		return nil, fmt.Errorf("redlock: do %q: the function was not run: %w", l.Key(), ErrClosed)
 	}
 	inner, cancel := l.WithContext(ctx)
 	// Deferred, so that it happens on a panic and on Goexit as well.
 	defer func() {
-		lost := l.endDo(ctx)
+		lost = l.endDo(ctx)
 		cancel()
 		c.mu.Lock()
 		delete(c.doing, l)
 		c.mu.Unlock()
 		close(done)
-		err = joinLoss(lost, hideKinds(err))
+		err = hideKinds(err)
 	}()
-	return fn(inner)
+	return nil, fn(inner)
 }
 
 // endDo unlocks and tells whether the lock was lost before. The caller's

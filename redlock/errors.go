@@ -80,7 +80,7 @@ func (e *QuorumError) Error() string {
 	if e.cause != nil {
 		fmt.Fprintf(&b, " (%v)", e.cause)
 	}
-	fmt.Fprintf(&b, ": %d of %d masters agreed, %d needed, after %v", e.OK, e.Total, e.Need, e.Elapsed.Round(time.Microsecond))
+	fmt.Fprintf(&b, ": %d of %d masters agreed, %d needed, after %v", e.OK, e.Total, e.Need, max(e.Elapsed, 0).Round(time.Microsecond))
 	if e.note != "" {
 		b.WriteString(": " + e.note)
 	}
@@ -160,8 +160,9 @@ type HeldError struct {
 	//   - "": not known.
 	Type    string
 	Readers int // how many readers hold the lock
-	// Own is set where this client itself took the lock: in another call, or in one
-	// whose hold was handed over since (see Lock.HandOver).
+	// Own is set where this client itself took the lock. It may hold it in another call,
+	// or have handed it over (see Lock.HandOver), or have released it, which this master
+	// has refused or not yet done.
 	Own bool
 }
 
@@ -180,27 +181,32 @@ func (e *HeldError) what() string {
 	case e.Type == "none":
 		return "was held by another, is free now"
 	case e.Type == wire.LeaseType:
-		return fmt.Sprintf("leased to %s for %v more, though its key is gone", e.holder(), e.TTL)
+		return "leased to " + e.holder() + e.left("") + ", though its key is gone"
 	case e.Type == wire.IntentType:
 		return "kept for a writer that waits"
 	case e.Readers == 1:
-		return fmt.Sprintf("held by a reader for %v more", e.TTL)
+		return "held by a reader" + e.left("")
 	case e.Readers > 1:
-		return fmt.Sprintf("held by %d readers for at most %v more", e.Readers, e.TTL)
+		return fmt.Sprintf("held by %d readers", e.Readers) + e.left("at most ")
 	case e.Type != "string":
 		return fmt.Sprintf("the key is a %s, not a lock", e.Type)
 	}
-	s := "held by " + e.holder()
-	if e.Own { // and perhaps handed over since
-		s = "taken by " + e.holder()
+	if e.Own { // and perhaps handed over or released since
+		return "taken by " + e.holder() + e.left("")
 	}
+	return "held by " + e.holder() + e.left("")
+}
+
+// left says for how long a key is held, as far as that is known.
+func (e *HeldError) left(most string) string {
 	switch {
 	case e.TTL > 0:
-		s += fmt.Sprintf(" for %v more", e.TTL)
+		return fmt.Sprintf(" for %s%v more", most, e.TTL)
 	case e.TTL < 0:
-		s += " without an expiry"
+		return " without an expiry"
+	default:
+		return ""
 	}
-	return s
 }
 
 // holder is who holds a lock, as far as people are told.
@@ -208,9 +214,9 @@ func (e *HeldError) holder() string {
 	s := "another"
 	switch {
 	case e.Own && e.Owner != "":
-		s = fmt.Sprintf("another call of this client, %q", e.Owner)
+		s = fmt.Sprintf("this client itself, %q", e.Owner)
 	case e.Own:
-		s = "another call of this client"
+		s = "this client itself"
 	case e.Owner != "":
 		s = strconv.Quote(e.Owner)
 	}

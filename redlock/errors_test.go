@@ -3,6 +3,8 @@ package redlock
 import (
 	"context"
 	"errors"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 
+	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/wire"
 	"github.com/redquorum/redquorum/pool"
 )
@@ -141,10 +144,10 @@ func TestErrorTextsAreOneLineThatSaysWhatMatters(t *testing.T) {
 		{&HeldError{Type: wire.IntentType}, "kept for a writer that waits"},
 		{&HeldError{Type: "string", Token: "web-1:" + aClient + ":" + aRandom, Owner: "web-1", TTL: -1}, `held by "web-1" (token "` + aClient + `:0123…") without an expiry`},
 		{&HeldError{Type: "string", Token: aClient + ":" + aRandom, TTL: time.Second}, `held by another (token "` + aClient + `:0123…") for 1s more`},
-		{&HeldError{Type: "string", Token: aClient + ":" + aRandom, TTL: time.Second, Own: true}, `taken by another call of this client (token "` + aClient + `:0123…") for 1s more`},
+		{&HeldError{Type: "string", Token: aClient + ":" + aRandom, TTL: time.Second, Own: true}, `taken by this client itself (token "` + aClient + `:0123…") for 1s more`},
 		{
 			&HeldError{Type: "string", Token: "web-1:" + aClient + ":" + aRandom, Owner: "web-1", TTL: time.Second, Own: true, Key: "k"},
-			`"k": taken by another call of this client, "web-1" (token "` + aClient + `:0123…") for 1s more`,
+			`"k": taken by this client itself, "web-1" (token "` + aClient + `:0123…") for 1s more`,
 		},
 		{&HeldError{Type: wire.LeaseType, Token: "2Hh0QHNoZhdXv0PdJ0ioKQ==", TTL: time.Second}, `leased to another (token "2Hh0QHNo…") for 1s more, though its key is gone`},
 		{
@@ -178,6 +181,46 @@ func TestReasonsHaveNames(t *testing.T) {
 	for r, want := range map[Reason]string{ReasonExpired: "expired", ReasonTaken: "taken", ReasonUnreachable: "unreachable", ReasonClosed: "closed", 99: "Reason(99)"} {
 		if r.String() != want {
 			t.Errorf("%d is %q", r, r)
+		}
+	}
+}
+
+var negativeTime = regexp.MustCompile(`-\d[\d.]*(ns|µs|ms|s|m|h)`)
+
+// inThePast sets all times of an error to negative ones: whatever is measured, read from a
+// master, or made by a caller, people are told none.
+func inThePast(err error, by time.Duration) {
+	v := reflect.ValueOf(err).Elem()
+	for i := range v.NumField() {
+		switch f := v.Field(i); f.Type() {
+		case reflect.TypeFor[time.Duration]():
+			if v.Type().Field(i).Name != "Limit" { // that is a setting
+				f.SetInt(int64(-by))
+			}
+		case reflect.TypeFor[drift.Span]():
+			f.Set(reflect.ValueOf(drift.Span{Low: -by - 1, High: 1}))
+		}
+	}
+}
+
+func TestNoErrorTellsANegativeTime(t *testing.T) {
+	all := []error{&ClockError{Masters: 2, Total: 3}, &SkewError{}, quorumError(ErrTaken, nil), quorumError(ErrNoQuorum, context.Canceled)}
+	for cause := AbstainNotConnected; cause <= AbstainMoved; cause++ {
+		all = append(all, &AbstainError{Cause: cause, How: "restarted"}, &AbstainError{Cause: cause, Ours: true})
+	}
+	for _, kind := range []string{"", "string", "zset", "none", "hash", wire.LeaseType, wire.IntentType} {
+		for readers := range 3 {
+			all = append(all, &HeldError{Type: kind, Readers: readers}, &HeldError{Type: kind, Readers: readers, Own: true, Key: "key", Token: "t"})
+		}
+	}
+	for _, err := range all {
+		for _, by := range []time.Duration{1, time.Millisecond, 90 * time.Minute} {
+			inThePast(err, by)
+			for _, err := range []error{err, quorumError(ErrTaken, nil, err), &LostError{Key: "key", Err: quorumError(ErrNoQuorum, nil, err)}} {
+				if text := err.Error(); negativeTime.MatchString(text) {
+					t.Errorf("%T: %s", err, text)
+				}
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"strings"
 	"time"
 
 	"github.com/redquorum/redquorum/redlock"
@@ -94,8 +95,11 @@ func ExampleClient_Adopt() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	fmt.Println(adopted.Token() == token) // it has one of its own
 	fmt.Println(adopted.Unlock(ctx))
-	// Output: <nil>
+	// Output:
+	// false
+	// <nil>
 }
 
 func ExampleClient_Inspect() {
@@ -154,4 +158,61 @@ func ExampleWithReentrancy() {
 	// Output:
 	// booked -5
 	// booked 5
+}
+
+// The work that one of several processes does, for as long as it lives.
+func ExampleClient_Lead() {
+	client, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	ctx := context.Background() // in a program: one that a signal ends
+
+	err = client.Lead(ctx, "scheduler", func(ctx context.Context) error {
+		fmt.Println("leading") // until ctx ends; here it steps down at once
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: leading
+}
+
+// At most three callers are inside, of all processes together.
+func ExampleClient_Semaphore() {
+	client, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	err = client.Semaphore("printers", 3).Do(context.Background(), func(ctx context.Context) error {
+		permit, _ := redlock.FromContext(ctx)
+		fmt.Println(strings.HasPrefix(permit.Key(), "printers#"))
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: true
+}
+
+// A caller that has no time to wait: an HTTP handler, for instance.
+func ExampleWithWait() {
+	client, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	ctx := context.Background() // of the request, say
+	held, err := client.Lock(ctx, "cart:7")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = held.Unlock(ctx) }()
+
+	_, err = client.Lock(ctx, "cart:7", redlock.WithWait(100*time.Millisecond))
+	fmt.Println(errors.Is(err, redlock.ErrTaken), errors.Is(err, context.DeadlineExceeded), ctx.Err())
+	// Output: true true <nil>
 }

@@ -17,8 +17,8 @@ const (
 // seen. Then a holder that was paused past the end of its lock does no harm.
 //
 // While no master loses data, tokens rise whatever the clocks do. Where masters lose
-// data, they rise as long as clients' clocks differ by less than the time for which
-// such masters do not vote (see docs/explanation/fencing.md). They need Redis 5.0.
+// data, they rise as long as the clocks of the clients that lock the key differ by less
+// than the time for which such masters do not vote (see [WithClientSkew]). They need Redis 5.0.
 // They cost no further round trip, except in one of some thousand acquisitions.
 //
 // The numbers are of use only if every lock of the key is acquired with it. A reader
@@ -70,7 +70,8 @@ func (o *clientOptions) settleRetention() error {
 	return nil
 }
 
-// Fence is the fencing token; 0 unless the lock was acquired WithFencing. It
+// Fence is the fencing token, for the resource that the lock protects; 0 unless the
+// lock was acquired [WithFencing]. [Lock.Token] is for Redis and Adopt alone. It
 // stays the same for as long as the lock is held, also over renewals. It is below
 // 2^53. Of a lock that was adopted it may be higher than the one that the first
 // process had.

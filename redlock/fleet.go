@@ -46,7 +46,8 @@ func InitWithout(masters ...string) InitOption {
 // It asks all masters first, and does nothing unless each of them can be reached or
 // is named by InitWithout; is fit to be a master; and has no marker, or only a
 // marker that it got because it had none, and by which it does not vote yet. It
-// returns nil if all masters have the marker of this fleet and were declared new
+// refuses where a client that lives has seen a marker before: the master has lost its
+// data then. It returns nil if all masters have the marker of this fleet and were declared new
 // before. The error is a *QuorumError that matches ErrNoQuorum and names every
 // master and what its marker says. It blocks until ctx ends, at the most for 5 s.
 func (c *Client) Init(ctx context.Context, opts ...InitOption) error {
@@ -56,7 +57,7 @@ func (c *Client) Init(ctx context.Context, opts ...InitOption) error {
 	}
 	switch {
 	case c.voters == nil:
-		return errors.New("redlock: init: WithGuard(GuardOff) keeps no markers: want GuardStandard or GuardStrict")
+		return fmt.Errorf("redlock: init: %w", errGuardOff)
 	case c.isClosed():
 		return fmt.Errorf("redlock: init: %w", ErrClosed)
 	}
@@ -117,8 +118,7 @@ func (c *Client) initError(reasons []error, began time.Time) error {
 
 // WithMovedTo says that this client takes part in the move of its fleet to another
 // one: it takes every lock of this fleet in the other fleet, too. name is the name
-// with which the fleet is closed: redlock-demo fleet close --to, or
-// Client.CloseFleet. From then on only clients that take part get votes; the others
+// with which the fleet is closed: redlock fleet close --to. From then on only clients that take part get votes; the others
 // are refused with AbstainMoved.
 //
 // For the id of the fleet that Moving leads to, package fleets says so by itself.
@@ -151,8 +151,17 @@ type FleetClosing struct {
 	Until time.Time
 }
 
+// A CloseOption changes what CloseFleet does.
+type CloseOption func(*closeOptions)
+
+type closeOptions struct{ force bool }
+
+// ForceClose makes CloseFleet close a fleet that is being moved elsewhere already. Clients
+// that take part in that move alone lose their votes.
+func ForceClose() CloseOption { return func(o *closeOptions) { o.force = true } }
+
 // CloseFleet closes the client's fleet to all clients that take no part in its move
-// to another fleet. From then on every master's marker says where the fleet moves,
+// to the fleet of to, which is a client of the new masters. From then on every master's marker says where the fleet moves,
 // and masters vote only for clients that name that place (WithMovedTo, or
 // fleets.Moving). An operator calls it when all clients should take every lock in
 // both fleets. A client that was forgotten is refused, with the reason. For the
@@ -165,24 +174,69 @@ type FleetClosing struct {
 // further call says how much longer that takes. Init with ForceInit opens the fleet
 // again.
 //
-// to is the id of the new fleet, or the name given to WithMovedTo. The error is a
-// *QuorumError that matches ErrNoQuorum where too few masters could be told; the
-// FleetClosing says which ones were. It blocks until ctx ends, at the most for 5 s.
-func (c *Client) CloseFleet(ctx context.Context, to string) (*FleetClosing, error) {
+// A fleet that is being moved elsewhere already is refused with both names, unless
+// ForceClose is given. Two closings at one moment may both be done in part: then they
+// return an error that matches ErrNoQuorum and has both names, and clients that take part
+// in one of them alone get no votes until one closing is run again, with ForceClose. A
+// fleet of to that is being moved itself is refused in any case.
+//
+// Calls of clients that take part go on: a try, an Extend or a Verify that meets the
+// closing is repeated once. The error is a *QuorumError that matches ErrNoQuorum where too few masters could be told; the
+// FleetClosing says which ones were. It blocks until ctx ends, at the most for 10 s.
+func (c *Client) CloseFleet(ctx context.Context, to *Client, opts ...CloseOption) (*FleetClosing, error) {
+	var o closeOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	id, err := to.newFleetID(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("redlock: close fleet: to: %w", err)
+	}
+	return c.closeFleet(ctx, id, o.force)
+}
+
+// newFleetID is the id of the client's fleet, for others that are moved to it.
+func (c *Client) newFleetID(ctx context.Context) (string, error) {
+	switch {
+	case c == nil:
+		return "", errors.New("it is nil: want a client of the new fleet")
+	case c.voters == nil:
+		return "", errGuardOff
+	case c.isClosed():
+		return "", ErrClosed
+	}
+	id, to, err := c.voters.AwaitFleetID(ctx)
+	switch {
+	case err != nil:
+	case to != "":
+		err = fmt.Errorf("that fleet is being moved itself, to %q: want the fleet that clients are to use in the end; open it again first (redlock init --force), or give the move a name (WithMovedTo, redlock fleet close --to)", to)
+	case id == "":
+		err = fmt.Errorf("too few of its masters (%s) say which fleet they are of: declare it first (Client.Init), or see that they answer", c.names())
+	}
+	return id, err
+}
+
+var errGuardOff = errors.New("WithGuard(GuardOff) keeps no markers: want GuardStandard or GuardStrict")
+
+// closeFleet is CloseFleet with the name of a move.
+func (c *Client) closeFleet(ctx context.Context, to string, force bool) (*FleetClosing, error) {
 	switch err := guard.CheckMove(to); {
 	case err != nil:
 		return nil, fmt.Errorf("redlock: close fleet: %w", err)
 	case c.voters == nil:
-		return nil, errors.New("redlock: close fleet: WithGuard(GuardOff) keeps no markers: want GuardStandard or GuardStrict")
+		return nil, fmt.Errorf("redlock: close fleet: %w", errGuardOff)
 	case c.isClosed():
 		return nil, fmt.Errorf("redlock: close fleet: %w", ErrClosed)
 	case c.voters.FleetID() == to:
 		return nil, fmt.Errorf("redlock: close fleet: to is %q, the id of this fleet: want that of another", to)
 	}
 	began := time.Now()
-	found, reasons, err := c.voters.CloseFleet(ctx, to)
-	if err != nil {
+	found, reasons, err := c.voters.CloseFleet(ctx, to, force)
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("redlock: close fleet: %w", err)
+	case found.Elsewhere != "" && len(found.Closed) == 0:
+		return nil, fmt.Errorf("redlock: close fleet: it is being moved to %q already, and not to %q: nothing was written; finish that move, or use ForceClose", found.Elsewhere, to)
 	}
 	r := &FleetClosing{Fleet: c.voters.FleetID(), Left: found.Left, Until: c.opts.clock.Now().Wall().Add(found.Left)}
 	for i, reason := range reasons {
@@ -195,7 +249,11 @@ func (c *Client) CloseFleet(ctx context.Context, to string) (*FleetClosing, erro
 		}
 		r.Open.Errors = append(r.Open.Errors, &NodeError{Master: c.masters[i].Name(), Op: "close fleet", Err: publicCause(reason)})
 	}
-	if !found.Done {
+	switch {
+	case found.Elsewhere != "":
+		return r, fmt.Errorf("redlock: close fleet: %w: another closing, to %q, is under way beside this one, to %q, which is on %s alone: run one of them again, with ForceClose (redlock fleet close --force), and no longer the other: %w",
+			ErrNoQuorum, found.Elsewhere, to, strings.Join(r.Closed, ", "), r.Open.ErrorOrNil())
+	case !found.Done:
 		return r, &QuorumError{
 			Op: "close fleet", OK: len(r.Closed), Need: len(c.masters) - c.need + 1, Total: len(c.masters),
 			Elapsed: time.Since(began), Nodes: r.Open, kind: ErrNoQuorum,

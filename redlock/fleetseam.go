@@ -42,11 +42,10 @@ func (f *fleetClient) Servers() []fleetseam.Server {
 	return servers
 }
 
-// HighestFence implements fleetseam.Client.
-func (f *fleetClient) HighestFence() uint64 { return f.wire.Fences.Highest() }
-
-// SeeFence implements fleetseam.Client.
-func (f *fleetClient) SeeFence(token uint64) { f.wire.Fences.See(token, f.opts.clock.Now().Wall()) }
+// CloseFleet implements fleetseam.Client.
+func (f *fleetClient) CloseFleet(ctx context.Context, to string, force bool) (any, error) {
+	return (*Client)(f).closeFleet(ctx, to, force)
+}
 
 // Pause implements fleetseam.Client.
 func (f *fleetClient) Pause(ctx context.Context, most time.Duration) {
@@ -81,7 +80,7 @@ func (h *fleetHold) Fenced() bool { return h.handle.Hold().Claim().Fenced }
 
 // Run implements fleetseam.Hold.
 func (h *fleetHold) Run(ctx context.Context, fn func(ctx context.Context) error) error {
-	return h.c.run(ctx, (*Lock)(h), fn)
+	return h.c.doHeld(ctx, (*Lock)(h), nil, fn)
 }
 
 // Raise implements fleetseam.Hold.

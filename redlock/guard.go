@@ -66,7 +66,7 @@ const maxClientSkew = 24 * time.Hour
 // forgotten tokens does not vote for that much longer, and up to a second more. The
 // default is 0: then tokens rise where clocks differ by less than WithMaxTTL less
 // the time that an attempt takes. It does nothing with GuardOff. Give every client
-// the same value, and redlock-demo too, as --client-skew.
+// the same value, and the command redlock too, as --client-skew.
 func WithClientSkew(d time.Duration) Option {
 	return upTo(maxClientSkew, "WithClientSkew", d, func(o *clientOptions) *time.Duration { return &o.clientSkew })
 }
@@ -80,12 +80,20 @@ func (o *clientOptions) guardConfig(n int) (guard.Config, error) {
 	return cfg, cfg.Validate()
 }
 
-// An AbstainCause is why a master may not vote, in one word.
+// An AbstainCause is why a master may not vote, in one word. Few programs look at it:
+// [AbstainCause.Passes] tells whether somebody has to act, and the text of the
+// [AbstainError] how. In short, without the Abstain of each name:
+//
+//   - It is away or not judged yet: NotConnected, Unmarked, Changed. That may pass.
+//   - It may have forgotten locks: NoMarker, Quarantined. That passes with their TTL.
+//   - It is no master by itself: NotMaster, Duplicate, NotStandalone.
+//   - It is set up so that locks are not safe: MayEvict, Unreadable, OffClock, Forbidden.
+//   - It belongs to others: NotOurs, OtherFleet, Moved.
 type AbstainCause uint8
 
 // The causes for which a master may not vote. Where several apply the error has
 // the first of this list, but that AbstainNotStandalone comes right after
-// AbstainNotConnected.
+// AbstainNotConnected, and AbstainForbidden right after AbstainUnreadable.
 const (
 	AbstainNotConnected  AbstainCause = iota + 1
 	AbstainNotMaster                  // a replica
@@ -101,6 +109,7 @@ const (
 	AbstainQuarantined                // it may have forgotten locks
 	AbstainNotStandalone              // a member of a Redis Cluster, or a Sentinel
 	AbstainMoved                      // the fleet is being moved, see WithMovedTo
+	AbstainForbidden                  // its user may not run a command that locks need
 )
 
 // String is the cause in a word or two.
@@ -127,8 +136,9 @@ type AbstainError struct {
 	Left  time.Duration
 	Until time.Time
 	// How is what made the master forget its locks, or seem to: restarted,
-	// resynced, adopted, created, reset, forced or revoked; "": its marker does not
-	// tell. docs/explanation/guard.md says what each means. With AbstainQuarantined alone.
+	// resynced, adopted, created, emptied, restored, reset, forced or revoked; "": its
+	// marker does not tell. With AbstainQuarantined; with AbstainNoMarker emptied,
+	// or "".
 	How string
 	// By is by how much the master's clock is ahead of this machine's; negative:
 	// behind. Ours says that most masters disagree with this machine in the same

@@ -382,3 +382,118 @@ func TestClientsThatDisagreeAboutTheFleetNameBothSettings(t *testing.T) {
 		}
 	})
 }
+
+// All masters lose everything while clients live: at one instant, or one after the other.
+func TestAnEmptiedFleetGrantsNothingWhileItsClientsLive(t *testing.T) {
+	for _, apart := range []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond} {
+		for name, empty := range map[string]func(s *sim, i int){
+			"flushed":   func(s *sim, i int) { s.masters[i].FlushAll() },
+			"restarted": func(s *sim, i int) { s.restart(false, i) },
+		} {
+			t.Run(fmt.Sprintf("%s, %v apart", name, apart), func(t *testing.T) {
+				inFarSim(t, 3, func(t *testing.T, s *sim) {
+					first, second := s.guarded(), s.guarded()
+					if err := errors.Join(first.Ready(t.Context()), second.Ready(t.Context())); err != nil {
+						t.Fatal(err)
+					}
+					l := mustLock(t, first, "key", redlock.WithLease(shortFleet))
+					for i := range s.masters {
+						empty(s, i)
+						time.Sleep(apart)
+					}
+					for l.Remaining() > 0 {
+						if other, err := second.TryLock(t.Context(), "key"); err == nil && l.Remaining() > 0 {
+							t.Fatalf("a second holder, with %v left, beside one with %v", other.Remaining(), l.Remaining())
+						}
+						time.Sleep(5 * time.Millisecond)
+					}
+					operator := s.guarded()
+					if err := operator.Init(t.Context()); err == nil {
+						t.Error("Init declares it")
+					}
+					_ = operator.Close()
+					time.Sleep(settled + quarantine())
+					wantStandings(t, second, votes, votes, votes)
+					unlock(t, mustLock(t, second, "key"))
+				})
+			})
+		}
+	}
+}
+
+// A newcomer is the first to find the masters empty. The marker that it writes says nothing of the
+// fleet, but a client that knows it does, also where it is the operator's.
+func TestInitRefusesAFleetThatItsClientsKnowWhoeverWasFirst(t *testing.T) {
+	type act func(t *testing.T, holder, newcomer *redlock.Client, without ...redlock.InitOption) error
+	for name, initialize := range map[string]act{
+		"by the holder's client": func(t *testing.T, holder, _ *redlock.Client, without ...redlock.InitOption) error {
+			return holder.Init(t.Context(), without...)
+		},
+		"by the newcomer": func(t *testing.T, holder, newcomer *redlock.Client, without ...redlock.InitOption) error {
+			_, _ = holder.TryLock(t.Context(), "other") // by which it sees that
+			for _, m := range holder.Masters(t.Context()) {
+				if m.Connected && (m.Why == nil || strings.Contains(m.Why.Error(), "redlock init")) {
+					t.Errorf("the holder's client says %v", m.Why)
+				}
+			}
+			return newcomer.Init(t.Context(), without...)
+		},
+	} {
+		for _, level := range []redlock.GuardLevel{redlock.GuardStandard, redlock.GuardStrict} {
+			t.Run(name+", "+level.String(), func(t *testing.T) {
+				inFarSim(t, 3, func(t *testing.T, s *sim) {
+					holder := s.guarded(redlock.WithGuard(level))
+					if level == redlock.GuardStrict {
+						if err := holder.Init(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if err := holder.Ready(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					mustLock(t, holder, "key", redlock.WithLease(shortFleet))
+					s.kill(2)
+					s.masters[0].FlushAll()
+					s.masters[1].FlushAll()
+					newcomer := s.guarded(redlock.WithGuard(level))
+					time.Sleep(1500 * time.Millisecond)
+					wantStandings(t, newcomer, redlock.AbstainQuarantined, redlock.AbstainQuarantined, redlock.AbstainNotConnected)
+					err := initialize(t, holder, newcomer, redlock.InitWithout(newcomer.Masters(t.Context())[2].Master))
+					if err == nil || strings.Count(err.Error(), "it had a marker and has lost its data") != 2 {
+						t.Errorf("Init: %v", err)
+					}
+				})
+			})
+		}
+	}
+}
+
+// It is up, and takes long: a machine that is busy, or a dial that is repeated.
+func TestANewFleetIsDeclaredHoweverLateOneOfItsMastersAnswers(t *testing.T) {
+	for _, late := range []time.Duration{500 * time.Millisecond, 3 * time.Second, 20 * time.Second} {
+		t.Run(late.String(), func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				s.freeze(4)
+				var all []*redlock.Client
+				for range 3 {
+					all = append(all, s.open(redlock.WithOutageWait(0)))
+				}
+				time.Sleep(late)
+				s.thaw(4)
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				for _, c := range all {
+					if err := c.Ready(ctx); err != nil {
+						t.Error(err)
+					}
+				}
+				time.Sleep(time.Second)
+				for i := range s.masters {
+					if _, since := s.marker(i); since != "0" {
+						t.Errorf("master %d: since %q, want it declared", i, since)
+					}
+				}
+			})
+		})
+	}
+}

@@ -305,21 +305,13 @@ func TestAnExtensionNeverShortensWhatAMasterKeeps(t *testing.T) {
 		if err := l.Extend(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		token, err := l.HandOver() // waits until the extension has come to all
-		if err != nil {
-			t.Fatal(err)
-		}
-		shorter, err := c.Adopt(t.Context(), "key", token, redlock.WithLease(5*time.Second))
-		if err != nil {
-			t.Fatal(err)
-		}
 		f.settle()
 		for i := range f.urls {
 			if ttl := f.ttl(i, "key"); f.exactly && ttl != time.Minute || ttl < 30*time.Second {
 				t.Errorf("master %d keeps the key for %v", i, ttl)
 			}
 		}
-		f.unlock(shorter)
+		f.unlock(l)
 	})
 }
 
@@ -467,9 +459,11 @@ func TestAdoptTakesOverWhatAnotherClientHandedOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l2.Token() != token || l2.Key() != "key" {
-			t.Errorf("adopted %q with token %q", l2.Key(), l2.Token())
+		if l2.Token() == token || l2.Key() != "key" {
+			t.Errorf("adopted %q with token %q: want a new one", l2.Key(), l2.Token())
 		}
+		_, err = third.Adopt(t.Context(), "key", token)
+		wantExactly(t, err, redlock.ErrNotHeld)
 		// The giver's end is none of the adopter's business.
 		_ = giver.Close()
 		// For more than the TTL of the one who handed it over, too.
@@ -530,11 +524,83 @@ func TestHandOverWaitsForWhatIsUnderWay(t *testing.T) {
 				s.wantClean()
 
 				l = underWay(t, s, c)
-				within(t, 250*time.Millisecond, func() { _, err = l.HandOver() })
+				within(t, 1250*time.Millisecond, func() { _, err = l.HandOver() }) // until the connections are given up
 				if err != nil {
 					t.Error(err)
 				}
 				s.thaw(0, 1)
+			})
+		})
+	}
+}
+
+// A renewal is waited for longer than other questions are. It may still set the key after the
+// next holder has released it.
+func TestHandOverWaitsForARenewalThatIsLate(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c, taker := s.open(redlock.WithTTL(10*time.Second)), s.open()
+		l := mustLock(t, c, "key")
+		s.freeze(0, 1, 2)
+		time.Sleep(3300 * time.Millisecond) // a renewal is under way
+		time.AfterFunc(600*time.Millisecond, func() { s.masters[0].Thaw(); s.masters[1].Thaw(); s.masters[2].Thaw() })
+		began := time.Now()
+		token, err := l.HandOver()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(began); d != 600*time.Millisecond {
+			t.Errorf("handed over after %v: want when the masters had answered", d)
+		}
+		if l, err = taker.Adopt(t.Context(), "key", token); err != nil {
+			t.Fatal(err)
+		}
+		unlock(t, l)
+		settle()
+		s.wantClean()
+	})
+}
+
+// A master may have missed the script of an adoption, which is not sent again behind the
+// release. The token that it was to replace goes with the hold that replaced it elsewhere.
+func TestAnAdoptedLockLeavesNothingWhereItDidNotComeIn(t *testing.T) {
+	writer := func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) { return c.Lock(ctx, "key") }
+	asWriter := func(ctx context.Context, c *redlock.Client, token string) (*redlock.Lock, error) {
+		return c.Adopt(ctx, "key", token)
+	}
+	for name, test := range map[string]struct {
+		options []redlock.Option
+		lock    func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error)
+		adopt   func(ctx context.Context, c *redlock.Client, token string) (*redlock.Lock, error)
+	}{
+		"plain":  {nil, writer, asWriter},
+		"strict": {[]redlock.Option{redlock.WithStrict()}, writer, asWriter},
+		"reader": {
+			nil, func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
+				return c.RWMutex("key").RLock(ctx)
+			},
+			func(ctx context.Context, c *redlock.Client, token string) (*redlock.Lock, error) {
+				return c.RWMutex("key").RAdopt(ctx, token)
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				c, taker := s.open(test.options...), s.open(test.options...)
+				token, err := s.must(test.lock(t.Context(), c)).HandOver()
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.ask(0, "SCRIPT", "FLUSH")
+				s.ask(1, "SCRIPT", "FLUSH")
+				s.freeze(0, 1)
+				l, err := test.adopt(t.Context(), taker, token)
+				if err != nil {
+					t.Fatal(err)
+				}
+				unlock(t, l)
+				s.thaw(0, 1)
+				settle()
+				s.wantClean()
 			})
 		})
 	}
@@ -577,7 +643,8 @@ func TestAdoptVerifiesAtAQuorum(t *testing.T) {
 
 		f.do([]int{0, 1}, "SET", "key", "token", "PX", 60_000)
 		wantExactly(t, adopt("key", "token"), redlock.ErrNotHeld)
-		f.do([]int{2}, "SET", "key", "token", "PX", 60_000)
+		f.wantFree("key") // the attempt has used the token up
+		f.do([]int{0, 1, 2}, "SET", "key", "token", "PX", 60_000)
 		f.foreign("key", 3)
 		l, err := c.Adopt(t.Context(), "key", "token")
 		if err != nil {

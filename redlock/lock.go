@@ -35,8 +35,8 @@ func (l *Lock) Keys() []string {
 }
 
 // Token is the value that stands in Redis: owner name if one was given, the
-// client's xid, and a random part; new for every attempt. It proves ownership
-// to Redis. It is not a fencing token: it does not rise.
+// client's xid, and a random part; new for every attempt. It proves ownership to
+// Redis, and Adopt takes it. It does not rise: to a resource give [Lock.Fence].
 func (l *Lock) Token() string { return l.handle.Hold().Claim().Token }
 
 // Remaining is for how much longer the lock is guaranteed, computed now, on a
@@ -71,8 +71,9 @@ func (l *Lock) problemError(op string, p *hold.Problem) error {
 
 // Extend prolongs the hold to a full TTL from now. It succeeds only if a quorum
 // still held the lock when it was asked. Masters that had lost the key get it again,
-// and count from the next extension on (S6). It waits for ctx, the masters' timeout
-// and the remaining validity at the most.
+// and count from the next extension on. It waits for ctx, the masters' timeout
+// and the remaining validity at the most. If the fleet is closed meanwhile, for a move
+// that this client takes part in (Client.CloseFleet), it asks once more.
 //
 // An error matches ErrLost and ErrNotHeld when the lock is lost, ErrUnlocked and
 // ErrNotHeld after Unlock, and ErrNoQuorum when too few masters answered: then the
@@ -128,30 +129,45 @@ func (l *Lock) ask(ctx context.Context, op wire.Op, question func(*hold.Handle, 
 // Unlock ends the hold: its context ends, nothing renews it any more, and the key is
 // deleted on every master where it is ours. The release is always sent, also when
 // ctx is already over. ctx and the masters' timeout only bound the waiting for a
-// quorum to confirm.
+// quorum to confirm. Of a context that ends with the lock, such as Context or that of Do,
+// only the deadline bounds it: the unlock itself ends the context.
 //
 // The result is nil when a quorum confirmed. It matches ErrNotHeld and ErrUnlocked
 // when the lock was unlocked before, ErrNotHeld and ErrLost when it had been lost by
-// now, and ErrNoQuorum when too few masters answered. Those that did not answer get
-// the release when they can be reached again, or else the key expires by itself.
+// now, and ErrNoQuorum when too few masters answered or did it. Those that did not answer
+// get the release when they can be reached again. Those that refused it, for whatever
+// reason, get it again after pauses of 50 ms to 5 s. Or else the key expires by itself.
 //
 // Where several handles share a hold (see [WithReentrancy]), the Unlock of the last
 // one releases it. Each Unlock before that ends its handle, asks no master and
 // returns nil.
 func (l *Lock) Unlock(ctx context.Context) error {
 	began := l.c.opts.clock.Now()
-	released, p := l.handle.Release(ctx, began)
+	waiting, stop := l.untilUnlocked(ctx)
+	defer stop()
+	released, p := l.handle.Release(waiting, began)
 	err := l.problemError(wire.OpRelease.String(), p)
 	l.traceUnlock(ctx, began, &released, err)
 	return err
 }
 
-// Adopt takes over a hold whose token another process handed on (see
-// [Lock.HandOver]). It succeeds if a quorum still has the token, and gives the
-// hold a full TTL, WithTTL or WithLease as in Lock. It makes one attempt. An
-// error matches ErrNotHeld when too many masters do not have the token, and
-// ErrNoQuorum when too few answered; what the other process holds is not
-// touched then.
+// Adopt takes over a hold whose token another process handed on: that process calls
+// [Lock.HandOver] and sends its result, this one adopts with it. It is an acquisition for which the key need not be free: the
+// token has to stand there at a quorum. The lock that it returns has a token of
+// its own, which has taken the place of the other, a full TTL, WithTTL or
+// WithLease as in Lock, and with WithFencing a new fencing token. So Adopt
+// succeeds at most once for a token, however many call it.
+//
+// Call it after HandOver has returned, or when the holder's validity is over. A
+// holder that goes on meanwhile loses the lock: it hears of that by its next
+// renewal.
+//
+// Adopt makes one attempt. An error matches ErrNotHeld when too many masters do
+// not have the token, and ErrNoQuorum when too few answered. A failed attempt may
+// have used the token up, at some masters or at all: it releases what it has taken
+// over, and never puts the old token back. Then the key is free when what is left
+// of it has expired, after its TTL at the latest. Masters that do not have the
+// token are not touched.
 func (c *Client) Adopt(ctx context.Context, key, token string, opts ...LockOption) (*Lock, error) {
 	l, err := c.newLock(ctx, wire.OpAdopt, key, opts)
 	if err != nil {
@@ -178,16 +194,19 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 	return adopted, err
 }
 
-// HandOver ends this handle without releasing the key. It returns the token with
-// which another process can Adopt the hold before its TTL has passed. The handle's
+// HandOver ends this handle without releasing the key, where [Lock.Unlock] would
+// release it. It returns the token with which another process can take the hold over
+// by [Client.Adopt] before its TTL has passed. The handle's
 // context ends with ErrUnlocked, this process renews the lock no more, and Unlock
 // finds it not held. For a lock that is not held the error is that of Unlock. Where
 // other handles share the hold (see [WithReentrancy]) it matches ErrReentrant, and
 // nothing was done.
 //
 // It waits for the answers to the acquisition and to extensions that are under way,
-// for the masters' timeout at the most. Otherwise one of these, executed after the
-// other process has released the key, would set it again for a TTL.
+// for as long as the lock was valid at the most; for a master that has stopped, until
+// its connection is given up (pool.WithStallLimit, 1 s by default). Otherwise one of
+// these, executed after the other process has released the key, would set it again for
+// a TTL.
 func (l *Lock) HandOver() (token string, err error) {
 	token, p := l.handle.HandOver(l.c.opts.clock.Now())
 	return token, l.problemError("hand over", p)

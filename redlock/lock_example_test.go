@@ -126,7 +126,8 @@ func ExampleRWMutex_RAdopt() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(adopted.Token() == token)
+	_, err = table.RAdopt(ctx, token) // the token is used up
+	fmt.Println(errors.Is(err, redlock.ErrNotHeld))
 	_ = adopted.Unlock(ctx)
 	// Output: true
 }

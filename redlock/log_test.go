@@ -61,7 +61,7 @@ func TestWarningsGoToTheDefaultLogger(t *testing.T) {
 		log := setDefaultLogger(t)
 		breakThings(t, s)
 		for _, want := range []string{
-			`level=WARN msg="an even number of masters`, `level=WARN msg="no master has a marker: the fleet is new`,
+			`level=WARN msg="an even number of masters`,
 			`level=WARN msg="master lost"`, `level=WARN msg="master may not vote"`, `level=WARN msg="lock lost" key=key`,
 		} {
 			if !strings.Contains(log.String(), want) {
@@ -73,6 +73,16 @@ func TestWarningsGoToTheDefaultLogger(t *testing.T) {
 		}
 		if strings.Contains(log.String(), "level=INFO") || strings.Contains(log.String(), "level=DEBUG") {
 			t.Errorf("more than warnings is logged:\n%s", log)
+		}
+	})
+}
+
+func TestANewFleetIsNothingToWarnOf(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		log := setDefaultLogger(t)
+		unlock(t, mustLock(t, s.open(), "key"))
+		if log.String() != "" {
+			t.Errorf("the log of the first client of new masters:\n%s", log)
 		}
 	})
 }

@@ -161,7 +161,7 @@ type Stats struct {
 }
 
 // Stats takes a snapshot. It does not block. A [Trace] hears what the client does
-// over time; package redlock/metrics counts it.
+// over time; contrib/prometheus and contrib/otel count it.
 func (c *Client) Stats() Stats {
 	return Stats{
 		Held:    c.holds.Held(),

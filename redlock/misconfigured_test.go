@@ -2,6 +2,7 @@ package redlock_test
 
 import (
 	"context"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,38 @@ func TestLockWaitsWhereMisconfiguredMastersAloneDoNotRuleAQuorumOut(t *testing.T
 			}
 		})
 	})
+}
+
+// Nothing is known of the masters then, so nobody is sent to look at them.
+func TestAnAttemptSaysWhatAFirstConnectionWaitsForAndNotThatTheMasterIsDown(t *testing.T) {
+	for text, blocks := range map[string]pool.Option{
+		"waiting for credentials": pool.WithCredentials(func(ctx context.Context) (string, string, error) {
+			<-ctx.Done()
+			return "", "", ctx.Err()
+		}),
+		"still connecting": pool.WithDialer(func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}),
+	} {
+		for _, level := range []redlock.GuardLevel{redlock.GuardOff, redlock.GuardStandard, redlock.GuardStrict} {
+			inSim(t, 3, func(t *testing.T, s *sim) {
+				c := s.open(redlock.WithGuard(level), redlock.WithPool(blocks))
+				for name, ask := range map[string]func(context.Context) error{
+					"TryLock": func(ctx context.Context) error { _, err := c.TryLock(ctx, "key"); return err },
+					"Lock":    func(ctx context.Context) error { _, err := c.Lock(ctx, "key"); return err },
+					"Ready":   c.Ready,
+				} {
+					ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond) // within the first dial
+					err := ask(ctx)
+					cancel()
+					if err == nil || strings.Contains(err.Error(), "is down") || level != redlock.GuardOff && !strings.Contains(err.Error(), text) {
+						t.Errorf("%v, %s: error %v, want one that says %q", level, name, err, text)
+					}
+				}
+			})
+		}
+	}
 }
 
 // Credentials that are asked for at every dial may be others by then.

@@ -18,7 +18,13 @@ func ExampleClient_CloseFleet() {
 	}
 	defer client.Close()
 
-	closing, err := client.CloseFleet(context.Background(), "shards-of-2027")
+	after, err := redlock.Open([]string{"redis://10.0.1.1", "redis://10.0.1.2", "redis://10.0.1.3"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer after.Close()
+
+	closing, err := client.CloseFleet(context.Background(), after)
 	if errors.Is(err, redlock.ErrNoQuorum) {
 		log.Fatal("too few masters were told, run it again: ", err)
 	}
@@ -44,4 +50,25 @@ func ExampleWithMovedTo() {
 	fmt.Println(lock.Key(), "is held")
 	_ = lock.Unlock(context.Background())
 	// Output: invoice:7 is held
+}
+
+// A move that was given up stands in the markers. The next one replaces it by force, when no
+// client takes part in the first one any more. It is not run, as the one above.
+func ExampleForceClose() {
+	before, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer before.Close()
+	after, err := redlock.Open([]string{"redis://10.0.1.1", "redis://10.0.1.2", "redis://10.0.1.3"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer after.Close()
+
+	closing, err := before.CloseFleet(context.Background(), after, redlock.ForceClose())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("use the new fleet alone after", closing.Until)
 }

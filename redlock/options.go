@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sort"
 	"strings"
 	"time"
 
@@ -67,7 +68,8 @@ type lockOptions struct {
 	ttl     time.Duration
 	hold    hold.Options
 	backoff func(attempt int) time.Duration
-	tries   int32 // 0: as long as it takes
+	tries   int32         // 0: as long as it takes
+	wait    time.Duration // 0: as long as it takes
 	ttlBy   ttlOption
 	reenter bool
 	fair    bool
@@ -91,19 +93,35 @@ func defaultOptions() clientOptions {
 
 // validate checks what only shows when all options are known.
 func (o *lockOptions) validate(c *clientOptions) error {
-	if o.ttl > c.maxTTL {
+	switch {
+	case o.ttl > c.maxTTL:
 		return fmt.Errorf("%v: %v is above WithMaxTTL: want %v to %v", o.ttlBy, o.ttl, c.leastTTL(), c.maxTTL)
-	}
-	if err := o.validateStrict(c); err != nil {
-		return err
-	}
-	if v := c.drift.Validity(o.ttl, 0); v <= 0 {
-		return fmt.Errorf("%v: %v leaves no validity after a clock drift of %v: want a longer TTL", o.ttlBy, o.ttl, c.drift.Allowance(o.ttl))
+	case o.ttl < c.leastTTL(): // its own option has let it pass
+		return fmt.Errorf("%v: %v: want %v to %v with GuardStrict", o.ttlBy, o.ttl, c.leastTTL(), c.maxTTL)
+	case c.validity(o.ttl) < o.ttl/leastPart:
+		return fmt.Errorf("%v: %v leaves a validity of %v after %s: %s", o.ttlBy, o.ttl, max(0, c.validity(o.ttl)), c.taken(o.ttl), c.enough())
 	}
 	if every := o.hold.Every; !o.hold.Fixed && every > o.ttl/2 {
 		return fmt.Errorf("WithRenewal: Every is %v with a TTL of %v: want %v to %v, half of the TTL", every, o.ttl, minRenewal, o.ttl/2)
 	}
 	return nil
+}
+
+// leastPart is the part of its TTL that the validity of a lock must be. With less a lock
+// would cost its renewals, and be good for little.
+const leastPart = 4
+
+// enough says which TTL leaves enough validity, for who has asked for less.
+func (o *clientOptions) enough() string {
+	first := sort.Search(int(o.maxTTL/time.Millisecond)+1, func(ms int) bool {
+		ttl := time.Duration(ms) * time.Millisecond
+		return ttl >= o.leastTTL() && o.validity(ttl) >= ttl/leastPart
+	})
+	least := time.Duration(first) * time.Millisecond
+	if least > o.maxTTL {
+		return fmt.Sprintf("no TTL up to WithMaxTTL(%v) leaves a quarter: raise it, or lower WithDrift or WithClockError", o.maxTTL)
+	}
+	return fmt.Sprintf("want %v or more, which leaves a quarter", least)
 }
 
 // lockOption is a LockOption made of one function.
@@ -142,6 +160,20 @@ func WithBackoff(f func(attempt int) time.Duration) LockOption {
 			return errors.New("WithBackoff: the function is nil")
 		}
 		o.backoff = f
+		return nil
+	})
+}
+
+// WithWait bounds the waiting of one call, or of all calls of a client: 1 ms to 24 h. It
+// bounds neither the work nor the holding. A call that has not got the lock after d ends
+// as if its context had ended: its error matches context.DeadlineExceeded, beside ErrTaken
+// or ErrNoQuorum. TryLock and TryDo do not wait, and ignore it.
+func WithWait(d time.Duration) LockOption {
+	return lockOption(func(o *lockOptions) error {
+		if d < time.Millisecond || d > maxTTLLimit {
+			return fmt.Errorf("WithWait: %v: want %v to %v", d, time.Millisecond, maxTTLLimit)
+		}
+		o.wait = d
 		return nil
 	})
 }

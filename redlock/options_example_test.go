@@ -99,6 +99,34 @@ func ExampleWithTries() {
 	// Output: true with pauses after 4
 }
 
+// Another program goes on to hold the lock by its token, also when this one has ended.
+func ExampleWithUnlockOnly() {
+	client, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	held, err := client.Lock(ctx, "upload:7", redlock.WithLease(30*time.Second), redlock.WithUnlockOnly())
+	if err != nil {
+		log.Fatal(err)
+	}
+	token := held.Token()
+	client.Close()
+
+	other, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer other.Close()
+	adopted, err := other.Adopt(ctx, "upload:7", token)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(adopted.Key(), "is still held")
+	_ = adopted.Unlock(ctx)
+	// Output: upload:7 is still held
+}
+
 // First come, first served among all who ask for it.
 func ExampleWithFairness() {
 	client, err := redlock.Open(masterURLs, redlock.WithFairness())

@@ -21,14 +21,7 @@ func (c *Client) quorumError(f *outcome.Failure) *QuorumError {
 	}
 	nodes, parts := make([]error, 0, len(c.masters)), make([]NodeError, len(c.masters)) // all in two allocations
 	for i, m := range c.masters {
-		part := partOf(f, i)
-		if part.Err == ErrNotAwaited && f.Kind == outcome.NoQuorum { //nolint:errorlint // it is never wrapped
-			// Its answer was not awaited, and would not have counted.
-			if why := c.voters.AbstainsNow(i, c.opts.clock.Now()); why != nil {
-				part.Err = why
-			}
-		}
-		if err := c.publicPart(part); err != nil {
+		if err := c.publicPart(c.judged(f, partOf(f, i))); err != nil {
 			parts[i] = NodeError{Master: m.Name(), Op: f.Op, Err: err}
 			nodes = append(nodes, &parts[i])
 		}
@@ -37,6 +30,24 @@ func (c *Client) quorumError(f *outcome.Failure) *QuorumError {
 		e.Nodes = &multierror.Error{Errors: nodes, ErrorFormat: joinNodes}
 	}
 	return e
+}
+
+// judged puts the guard's judgement of a master in the place of what the master said, if
+// that could not have counted. A first lock goes out before the masters are judged: what a
+// member of a cluster answers, say, is not the cause. A master that was not awaited would
+// not have counted either.
+func (c *Client) judged(f *outcome.Failure, p outcome.Part) outcome.Part {
+	if p.Err == nil && (p.Held == nil || f.Kind != outcome.NoQuorum) {
+		return p // it agreed, or another has the lock
+	}
+	why := c.voters.AbstainsNow(p.Master, c.opts.clock.Now())
+	switch {
+	case why == nil:
+	case p.Err == ErrNotAwaited && f.Kind == outcome.NoQuorum, //nolint:errorlint // it is never wrapped
+		!why.Cause.Passes() && f.Op != wire.OpRelease.String(): // a release needs no vote
+		return outcome.Part{Master: p.Master, Err: why}
+	}
+	return p
 }
 
 // partOf is the part of a master in a failure; zero: it agreed.
@@ -61,7 +72,7 @@ func joinNodes(errs []error) string {
 			others = append(others, n.Master)
 			continue
 		}
-		texts = append(texts, err.Error())
+		texts = append(texts, strings.TrimSuffix(err.Error(), ".")) // Redis ends some errors so
 	}
 	switch len(others) {
 	case 0:

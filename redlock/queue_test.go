@@ -103,8 +103,9 @@ func TestAReleaseWakesTheNextClientAtOnceInTheOrderOfTheirComing(t *testing.T) {
 			waiting = append(waiting, s.queue(s.open(), "key"))
 			time.Sleep(time.Millisecond)
 		}
+		time.Sleep(10 * time.Second) // as long as a TTL
 		for i, q := range waiting {
-			time.Sleep(10 * time.Second)
+			time.Sleep(time.Second)
 			q.mustBeWoken(t, func() { unlock(t, held) })
 			for _, later := range waiting[i+1:] {
 				if later.has() {

@@ -20,7 +20,7 @@ import (
 // readers that wait, and the last reader's release wakes the writer that waits
 // longest. A writer that waits keeps new readers out, but for those that waited
 // before the last writer's release. So neither starves the other while the key's
-// pilot master serves (see docs/explanation/waiting.md). Without it calls poll.
+// pilot serves, the master that keeps the key's queue. Without it calls poll.
 type RWMutex struct {
 	c   *Client
 	key string

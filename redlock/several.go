@@ -31,7 +31,7 @@ func (c *Client) newSet(ctx context.Context, k *wire.Kind, keys []string, opts [
 	if err != nil || len(keys) == 1 {
 		return l, err
 	}
-	prefixed := make([]any, len(keys))
+	prefixed := make([]string, len(keys))
 	for i, key := range keys {
 		prefixed[i] = c.opts.prefix + key
 	}

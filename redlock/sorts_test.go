@@ -302,6 +302,35 @@ func TestAKeyOfAnotherTypeKeepsEverySortOut(t *testing.T) {
 	})
 }
 
+// A sorted set that does not expire with its last member is no read lock: everybody is told
+// what it is, and nobody a time, however the call waits.
+func TestASortedSetOfSomebodyElseIsNamedOnEveryWaitingPath(t *testing.T) {
+	ways := map[string][]redlock.LockOption{
+		"it queues": nil, "it is fair": {redlock.WithFairness()}, "it polls": {redlock.WithTries(3)},
+		"it polls and is fair": {redlock.WithTries(3), redlock.WithFairness()},
+	}
+	for _, state := range []masterState{hasBoard, expires} {
+		onEachSort(t, func(t *testing.T, s *sim, k sort) {
+			for i := range s.masters {
+				for _, key := range ab {
+					state.prepare(s, i, key, "")
+				}
+			}
+			const want = "the key is a zset, not a lock"
+			for way, opts := range ways {
+				for _, patience := range []time.Duration{time.Millisecond, time.Second} {
+					ctx, cancel := context.WithTimeout(t.Context(), patience)
+					_, err := k.lock(s.open(), ctx, ab, opts...)
+					cancel()
+					if text := err.Error(); !errors.Is(err, redlock.ErrTaken) || !strings.Contains(text, want) || strings.Contains(text, "-1ns") {
+						t.Errorf("%s, where there is %s: %v, want one that says %q", way, state.name, err, want)
+					}
+				}
+			}
+		})
+	}
+}
+
 // Each sort of holder against each sort of contender, of the same client and of another.
 func TestReadersShareAndAllOthersExclude(t *testing.T) {
 	t.Parallel()
@@ -424,12 +453,20 @@ func TestNothingOfAnySortIsSentAgainAfterUnlock(t *testing.T) {
 		forget()
 		l := s.must(k.lock(c, t.Context(), ab))
 		forget()
-		s.freeze(0, 1)
+		// A master that asked for the script after the decision for another of several keys
+		// has nothing: the three that go on are such that have the lock.
+		frozen := slices.DeleteFunc([]int{0, 1, 2, 3, 4}, func(i int) bool { return s.has(i, l) })
+		for i := 0; len(frozen) < 2; i++ {
+			if !slices.Contains(frozen, i) {
+				frozen = append(frozen, i)
+			}
+		}
+		s.freeze(frozen...)
 		if err := l.Extend(t.Context()); err != nil {
 			t.Error(err)
 		}
 		unlock(t, l)
-		s.thaw(0, 1)
+		s.thaw(frozen...)
 		s.wantClean()
 
 		forget()

@@ -49,26 +49,21 @@ func (o *clientOptions) validateMaxTTL() error {
 func (o *clientOptions) validity(ttl time.Duration) time.Duration {
 	v := o.drift.Validity(ttl, 0)
 	if o.strict() {
-		// Twice: a clock that was S ahead when it granted the lock may be S
-		// behind when it is asked the next time, or the other way round.
-		v -= 2*guard.Skew(ttl) + o.clockErr
+		// A clock may be behind by the S of this lock when it grants it, and ahead by the
+		// S of another lock when the next client asks. No lock has a greater S than one of
+		// MaxTTL.
+		v -= guard.Skew(ttl) + guard.Skew(o.maxTTL) + o.clockErr
 	}
 	return v
 }
 
-// validateStrict checks what strict asks of a lock.
-func (o *lockOptions) validateStrict(c *clientOptions) error {
-	if !c.strict() {
-		return nil
+// taken says what a lock's validity is shorter by than its TTL.
+func (o *clientOptions) taken(ttl time.Duration) string {
+	drift := fmt.Sprintf("a clock drift of %v", o.drift.Allowance(ttl))
+	if !o.strict() {
+		return drift
 	}
-	if o.ttl < c.leastTTL() {
-		return fmt.Errorf("%v: %v: want %v to %v with GuardStrict", o.ttlBy, o.ttl, c.leastTTL(), c.maxTTL)
-	}
-	if v := c.validity(o.ttl); v <= 0 {
-		return fmt.Errorf("%v: %v leaves no validity with GuardStrict, after a clock drift of %v, a skew of 2 × %v and WithClockError(%v): want a longer TTL",
-			o.ttlBy, o.ttl, c.drift.Allowance(o.ttl), guard.Skew(o.ttl), c.clockErr)
-	}
-	return nil
+	return fmt.Sprintf("%s, clocks that are off by %v and by %v with GuardStrict, and WithClockError(%v)", drift, guard.Skew(ttl), guard.Skew(o.maxTTL), o.clockErr)
 }
 
 // A SkewError says that a master's answer did not count, because its clock and this

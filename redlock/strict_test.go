@@ -3,6 +3,7 @@ package redlock_test
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -191,14 +192,18 @@ func TestACorrectedJumpLetsNobodyIn(t *testing.T) {
 }
 
 // The clocks are as far behind as they may be when the lock is granted, and as
-// far ahead when the next client comes; the second case has clients whose clocks
-// differ, by E.
+// far ahead when the next client comes. How far that is goes by the TTL of whoever
+// asks: the next client's may be longer. In one case the clients' clocks differ, by E.
 func TestValidityEndsBeforeSkewedClocksGiveTheLockAway(t *testing.T) {
 	for name, test := range map[string]struct {
+		first, next           time.Duration // TTLs
 		behind, ahead, client time.Duration
 	}{
-		"2S":       {450 * time.Millisecond, 450 * time.Millisecond, 0},
-		"2S and E": {490 * time.Millisecond, 580 * time.Millisecond, 90 * time.Millisecond},
+		"one TTL":         {10 * time.Second, 10 * time.Second, 450 * time.Millisecond, 450 * time.Millisecond, 0},
+		"one TTL, and E":  {10 * time.Second, 10 * time.Second, 490 * time.Millisecond, 580 * time.Millisecond, 90 * time.Millisecond},
+		"a longer one":    {time.Second, 5 * time.Second, 80 * time.Millisecond, 450 * time.Millisecond, 0},
+		"a longer, and E": {2 * time.Second, time.Minute, 190 * time.Millisecond, 580 * time.Millisecond, 90 * time.Millisecond},
+		"a shorter one":   {5 * time.Second, time.Second, 450 * time.Millisecond, 80 * time.Millisecond, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
@@ -206,10 +211,10 @@ func TestValidityEndsBeforeSkewedClocksGiveTheLockAway(t *testing.T) {
 				a := s.open(redlock.WithStrict(), exact)
 				b := s.open(redlock.WithStrict(), exact, redlock.WithClock(&skewedClock{off: test.client}))
 				s.turnClocks(-test.behind)
-				held := mustLock(t, a, "key", redlock.WithLease(10*time.Second))
+				held := mustLock(t, a, "key", redlock.WithLease(test.first))
 				s.turnClocks(test.ahead)
-				time.Sleep(10*time.Second - test.behind - test.ahead + 2*time.Millisecond)
-				next, err := b.TryLock(t.Context(), "key")
+				time.Sleep(test.first - test.behind - test.ahead + 2*time.Millisecond)
+				next, err := b.TryLock(t.Context(), "key", redlock.WithTTL(test.next))
 				if err != nil {
 					t.Fatalf("the clocks have not given the lock away: %v", err)
 				}
@@ -231,6 +236,38 @@ func TestStrictAsksForTTLsThatLeaveValidity(t *testing.T) {
 		}
 		unlock(t, mustLock(t, c, "key", redlock.WithTTL(time.Second)))
 	})
+}
+
+// A lock whose validity is a small part of its TTL is renewed by that, and not all the time.
+func TestARenewalFollowsTheValidityWhereThatIsAShortPartOfTheTTL(t *testing.T) {
+	for name, test := range map[string]struct {
+		opts     []redlock.Option
+		validity time.Duration
+	}{
+		"strict":               {[]redlock.Option{redlock.WithStrict(), redlock.WithTTL(time.Second)}, 288 * time.Millisecond},
+		"strict, a large E":    {[]redlock.Option{redlock.WithStrict(), redlock.WithTTL(1300 * time.Millisecond), redlock.WithClockError(300 * time.Millisecond)}, 355 * time.Millisecond},
+		"a large drift":        {[]redlock.Option{redlock.WithTTL(time.Second), redlock.WithDrift(drift.Policy{Factor: 0.5})}, 500 * time.Millisecond},
+		"an interval too long": {[]redlock.Option{redlock.WithStrict(), redlock.WithTTL(time.Second), redlock.WithRenewal(redlock.Renewal{Every: 500 * time.Millisecond})}, 288 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+				var renewals atomic.Int32
+				s.placeAway(func(int) time.Duration { return time.Millisecond })
+				c := s.open(append(test.opts, redlock.WithTrace(&redlock.Trace{Renewal: func(redlock.RenewalInfo) { renewals.Add(1) }}))...)
+				l := mustLock(t, c, "key")
+				if got := l.Remaining(); got > test.validity || got < test.validity-10*time.Millisecond {
+					t.Errorf("%v left, want %v", got, test.validity)
+				}
+				const while = 3 * time.Second
+				time.Sleep(while)
+				least, most := int(while/(test.validity/2)), int(while/(test.validity*27/100))
+				if n := int(renewals.Load()); n < least || n > most {
+					t.Errorf("%d renewals in %v, want %d to %d", n, while, least, most)
+				}
+				unlock(t, l)
+			})
+		})
+	}
 }
 
 // nodes is what each master contributed to a failure.

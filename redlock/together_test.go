@@ -22,7 +22,7 @@ const away = 5 * time.Millisecond
 // A farConn is away. Write does not wait: locks may be held there.
 type farConn struct {
 	net.Conn
-	away time.Duration
+	away func() time.Duration // of what is written now
 	sent chan parcel
 	done chan struct{} // closed by Close
 	once sync.Once
@@ -36,7 +36,7 @@ type parcel struct {
 	bytes []byte
 }
 
-func newFarConn(conn net.Conn, away time.Duration) *farConn {
+func newFarConn(conn net.Conn, away func() time.Duration) *farConn {
 	c := &farConn{Conn: conn, away: away, sent: make(chan parcel, 100), done: make(chan struct{})}
 	go c.deliver()
 	return c
@@ -95,7 +95,7 @@ func (c *farConn) Read(b []byte) (int, error) {
 
 func (c *farConn) Write(b []byte) (int, error) {
 	select {
-	case c.sent <- parcel{time.Now().Add(c.away), slices.Clone(b)}:
+	case c.sent <- parcel{time.Now().Add(c.away()), slices.Clone(b)}:
 		return len(b), nil
 	case <-c.done:
 		return 0, net.ErrClosed
@@ -120,6 +120,7 @@ func inFarSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 }
 
 // placeAway has the masters be so far away from clients that are made from now on.
+// It may change while they are open.
 func (s *sim) placeAway(away func(i int) time.Duration) {
 	dial := s.cluster.Dialer()
 	s.opts = append(s.opts, redlock.WithPool(pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -128,7 +129,7 @@ func (s *sim) placeAway(away func(i int) time.Duration) {
 			return nil, err
 		}
 		i := slices.IndexFunc(s.masters, func(m *simmaster.Master) bool { return m.Addr() == addr })
-		return newFarConn(conn, away(i)), nil
+		return newFarConn(conn, func() time.Duration { return away(i) }), nil
 	})))
 }
 

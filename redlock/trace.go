@@ -15,8 +15,8 @@ import (
 // The events of one lock come in this order: Begin; for each attempt Node, then Held
 // if the attempt succeeded, then Attempt, with a Retry between two attempts; Wait.
 // From Held on Renewal, Extend and Lost may come, also before Wait. Begin and Wait
-// come in pairs, and so do Held and Released. So you can count the calls that wait
-// and the locks that are held.
+// come in pairs with the same Key, and so do Held and Released. So you can count the
+// calls that wait and the locks that are held, by key too.
 //
 // The Context in an event is the one that Begin or Held made of the caller's, for
 // spans or log fields. It is never nil. The library itself goes on under the
@@ -66,8 +66,8 @@ type Trace struct {
 
 // BeginInfo describes a call that acquires or adopts.
 type BeginInfo struct {
-	Op   string // lock or adopt
-	Key  string
+	Op   string   // lock or adopt
+	Key  string   // the first of several
 	Keys []string // all of them where there are several, else nil
 	Once bool     // it makes one attempt, as TryLock does
 }
@@ -143,8 +143,8 @@ type RetryInfo struct {
 
 // WaitInfo describes the end of a call that acquires or adopts.
 type WaitInfo struct {
-	Op       string // lock or adopt
-	Key      string
+	Op       string        // lock or adopt
+	Key      string        // as Begin was told it: of LockAny the first of its keys, while Lock knows which one it is
 	Attempts int           // 0: the lock was held under the call's context (WithReentrancy)
 	Waited   time.Duration // from the start of the call to its end
 	Lock     *Lock         // nil with Err

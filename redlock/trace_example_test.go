@@ -6,12 +6,12 @@ import (
 	"log"
 
 	"github.com/redquorum/redquorum/redlock"
-	"github.com/redquorum/redquorum/redlock/metrics"
 )
 
-// What a client does, as it happens, beside metrics of the same.
+// What a client does, as it happens, and how often it held a lock.
 func ExampleWithTrace() {
-	recorder := metrics.New()
+	holds := 0
+	counts := &redlock.Trace{Released: func(redlock.ReleasedInfo) { holds++ }}
 	events := &redlock.Trace{
 		Attempt: func(i redlock.AttemptInfo) { fmt.Println("attempt", i.Attempt, "on", i.Key, "failed:", i.Err != nil) },
 		Held: func(ctx context.Context, i redlock.HeldInfo) context.Context {
@@ -20,7 +20,7 @@ func ExampleWithTrace() {
 		},
 		Released: func(i redlock.ReleasedInfo) { fmt.Println("ended", i.Key+":", i.End) },
 	}
-	client, err := redlock.Open(masterURLs, redlock.WithTrace(redlock.JoinTraces(events, recorder.Trace())))
+	client, err := redlock.Open(masterURLs, redlock.WithTrace(redlock.JoinTraces(events, counts)))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -30,8 +30,10 @@ func ExampleWithTrace() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	fmt.Println("holds:", holds)
 	// Output:
 	// held invoice:45
 	// attempt 1 on invoice:45 failed: false
 	// ended invoice:45: unlocked
+	// holds: 1
 }

@@ -454,3 +454,62 @@ func TestAHoldEndsWithAHandleThatCameToNothing(t *testing.T) {
 			"begin lock key[] once=false", "wait lock key attempts=0 no quorum lock=false call 2")
 	})
 }
+
+// Whoever counts the calls that wait, or the locks that are held, by a name made of the key
+// comes to nothing when all have ended, whatever was locked and however it ended.
+func TestWhatIsToldToBeginIsToldToEndByTheSameName(t *testing.T) {
+	for _, k := range sorts {
+		t.Run(k.name, func(t *testing.T) {
+			inSim(t, 3, func(t *testing.T, s *sim) {
+				s.t = t
+				var mu sync.Mutex
+				open := make(map[string]int)
+				count := func(what, key string, n int) {
+					mu.Lock()
+					defer mu.Unlock()
+					if open[what+" "+key] += n; open[what+" "+key] == 0 {
+						delete(open, what+" "+key)
+					}
+				}
+				begun := 0
+				c := s.open(redlock.WithTrace(&redlock.Trace{
+					Begin: func(_ context.Context, i redlock.BeginInfo) context.Context {
+						begun++
+						count("call", i.Key, 1)
+						return nil
+					},
+					Wait:     func(i redlock.WaitInfo) { count("call", i.Key, -1) },
+					Held:     func(_ context.Context, i redlock.HeldInfo) context.Context { count("hold", i.Key, 1); return nil },
+					Released: func(i redlock.ReleasedInfo) { count("hold", i.Key, -1) },
+				}))
+				for range 8 { // one of several keys is any of them
+					l := s.must(k.lock(c, t.Context(), ab))
+					if again, err := k.lock(c, l.Context(), ab, redlock.WithReentrancy()); err == nil {
+						unlock(t, again)
+					}
+					unlock(t, l)
+				}
+				held := sortsOfHolders["set"](s, s.open())
+				_, err := k.try(c, t.Context(), ab)
+				wantExactly(t, err, redlock.ErrTaken)
+				_, err = k.lock(c, t.Context(), ab, redlock.WithTries(3))
+				wantExactly(t, err, redlock.ErrTaken)
+				cancelled, woken := k.waits(s, c), k.waits(s, c)
+				time.Sleep(time.Second)
+				cancelled.cancel()
+				<-cancelled.done
+				woken.mustBeWoken(t, func() { unlock(t, held[0]) })
+				crash(t, woken.lock)
+				time.Sleep(time.Minute)
+				_ = s.must(k.lock(c, t.Context(), ab))
+				s.kill(0, 1)
+				time.Sleep(time.Minute)
+				_, err = k.try(c, t.Context(), ab)
+				wantExactly(t, err, redlock.ErrNoQuorum)
+				if len(open) != 0 || begun < 20 {
+					t.Errorf("%d calls have begun, and are counted still: %v", begun, open)
+				}
+			})
+		})
+	}
+}

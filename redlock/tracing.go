@@ -55,10 +55,7 @@ func (c *Client) traceWait(ctx context.Context, op wire.Op, template, l *Lock, a
 	if t == nil || t.Wait == nil {
 		return
 	}
-	key, _ := template.handle.Hold().Wanted()
-	if l != nil {
-		key = l.Key() // of several that would do
-	}
+	key, _ := template.handle.Hold().Wanted() // as traceBegin has named it, whichever of several was got
 	t.Wait(WaitInfo{Op: op.String(), Key: key, Attempts: attempts, Waited: waited, Lock: l, Err: err, Context: orBackground(ctx)})
 }
 

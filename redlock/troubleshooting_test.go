@@ -37,11 +37,13 @@ func knownTexts() []string {
 		{What: "handshake", Err: errors.New("NOAUTH")},
 		{What: "credentials", Err: errors.New("no vault")},
 		{What: "SELECT 3", Err: errors.New("ERR")},
+		{What: "SET", Err: errors.New("NOPERM")},
 	} {
 		texts = append(texts, (&pipeline.DownError{Cause: &refused}).Error())
 	}
 	for _, held := range []redlock.HeldError{
-		{}, {Type: "none"}, {Type: "lease", TTL: time.Second}, {Type: "intent"}, {Type: "zset", Readers: 1}, {Type: "zset", Readers: 2},
+		{}, {Type: "none"}, {Type: "lease", TTL: time.Second}, {Type: "intent"}, {Type: "zset", Readers: 1, TTL: time.Second},
+		{Type: "zset", Readers: 2, TTL: time.Second},
 		{Type: "list"}, {Type: "string", Token: "token", TTL: time.Second}, {Type: "string", Owner: "me", TTL: -1},
 		{Type: "string", Own: true, TTL: time.Second},
 	} {
@@ -54,11 +56,11 @@ func knownTexts() []string {
 	_, text, _ := strings.Cut((&redlock.LostError{Key: "k", Reason: redlock.ReasonExpired, Planned: true}).Error(), "lost: ")
 	texts = append(texts, text)
 
-	for cause := redlock.AbstainNotConnected; cause <= redlock.AbstainMoved; cause++ {
+	for cause := redlock.AbstainNotConnected; cause <= redlock.AbstainForbidden; cause++ {
 		texts = append(texts, (&redlock.AbstainError{Cause: cause}).Error())
 	}
 	for _, how := range []string{
-		guard.HowRestarted, guard.HowResynced, guard.HowAdopted, guard.HowCreated, guard.HowReset, guard.HowForced, guard.HowRevoked,
+		guard.HowRestarted, guard.HowResynced, guard.HowAdopted, guard.HowCreated, guard.HowEmptied, guard.HowRestored, guard.HowReset, guard.HowForced, guard.HowRevoked,
 	} {
 		texts = append(texts, (&redlock.AbstainError{Cause: redlock.AbstainQuarantined, How: how}).Error())
 	}

@@ -8,8 +8,9 @@ import (
 // Renewal says how a held lock is kept alive.
 type Renewal struct {
 	// Every is the time between renewals, from the start of one round to the
-	// start of the next. 0: a third of the TTL. At least 5 ms, at most half
-	// of the TTL.
+	// start of the next. 0: a third of the validity, which is the TTL less
+	// clock drift and what GuardStrict takes. At least 5 ms, at most half of
+	// the TTL; half of the validity where that is less.
 	Every time.Duration
 	// MaxHold bounds the hold: no renewal starts later than this after the
 	// lock was acquired, and the lock then runs out within its TTL. 0: no
@@ -20,7 +21,8 @@ type Renewal struct {
 }
 
 // WithTTL sets how long the masters keep the key after they last heard of the
-// holder: 20 ms up to WithMaxTTL; 10 s by default. The lock is renewed until Unlock.
+// holder: 20 ms up to WithMaxTTL; 10 s by default. The lock is renewed until Unlock;
+// [WithLease] sets a TTL without renewal. The last of the two in a call counts.
 func WithTTL(d time.Duration) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if err := checkTTL("WithTTL", d); err != nil {
@@ -31,14 +33,25 @@ func WithTTL(d time.Duration) LockOption {
 	})
 }
 
-// WithLease sets a fixed TTL: the lock is not renewed and ends by itself. The
-// range is that of WithTTL.
+// WithLease sets a fixed TTL: the lock is not renewed and ends by itself, where one
+// of [WithTTL] is renewed. The range is that of WithTTL.
 func WithLease(d time.Duration) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if err := checkTTL("WithLease", d); err != nil {
 			return err
 		}
 		o.ttl, o.ttlBy, o.hold.Fixed = d, byLease, true
+		return nil
+	})
+}
+
+// WithUnlockOnly leaves the release to Unlock alone. Otherwise the end of a lease, a loss
+// and [Client.Close] delete the key as well where it is still ours. With this option it
+// stays for the rest of its TTL. It is for a lock that somebody else goes on to hold by
+// its [Lock.Token], such as another Redlock library: the token is theirs, too.
+func WithUnlockOnly() LockOption {
+	return lockOption(func(o *lockOptions) error {
+		o.hold.UnlockOnly = true
 		return nil
 	})
 }
@@ -54,11 +67,11 @@ func checkTTL(option string, d time.Duration) error {
 }
 
 // WithRenewal sets how the lock is renewed, and for how long. By default it is
-// renewed at every third of its TTL until Unlock. It undoes WithLease.
+// renewed at every third of its validity until Unlock. It undoes WithLease.
 func WithRenewal(r Renewal) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if r.Every != 0 && (r.Every < minRenewal || r.Every > maxTTLLimit/2) {
-			return fmt.Errorf("WithRenewal: Every is %v: want %v to half of the TTL, or 0 for a third of it", r.Every, minRenewal)
+			return fmt.Errorf("WithRenewal: Every is %v: want %v to half of the TTL, or 0 for a third of the validity", r.Every, minRenewal)
 		}
 		if r.MaxHold < 0 {
 			return fmt.Errorf("WithRenewal: MaxHold is %v: want 0 (no bound) or more", r.MaxHold)

@@ -56,6 +56,10 @@ func (c *Client) acquireAs(ctx context.Context, template *Lock, once bool) (*Loc
 	tries := int(template.opts.tries)
 	if once {
 		tries = 1
+	} else if d := template.opts.wait; d > 0 {
+		waiting, stop := context.WithTimeout(ctx, d)
+		defer stop()
+		ctx = waiting
 	}
 	call := c.traceBegin(ctx, wire.OpLock, template, once)
 	template.told = call
@@ -71,10 +75,11 @@ func (c *Client) acquireAs(ctx context.Context, template *Lock, once bool) (*Loc
 
 // WithFairness asks for first come, first served among all calls, of all clients,
 // that ask for it: none of them takes a lock for which another one waits longer. The
-// promise holds while the key's pilot master serves (see
-// docs/explanation/waiting.md). Without the pilot the lock still excludes, but
+// promise holds while the key's pilot serves: the master that keeps the key's queue.
+// Without the pilot the lock still excludes, but
 // anybody may be next. Calls without this option may overtake in the instant between
-// release and hand-over.
+// release and hand-over. All clients must write the masters' addresses the same way,
+// or they do not wait for the same pilot.
 //
 // Every attempt then asks one master before the others, which takes one more round
 // trip. TryLock, and calls with WithTries or WithBackoff, take the lock only where

@@ -3,7 +3,7 @@
 # (golang.org/x/exp), and prints what has changed. Fails where a program that compiles
 # with that version may not compile any more, unless the version that CHANGELOG.md
 # begins with may break it: another minor before 1.0, another major from then on
-# (docs/reference/stability.md). Between versions internal/apicheck compares every
+# (docs/reference/servers.md). Between versions internal/apicheck compares every
 # change with its listings.
 #
 #   BASE         the version to compare with (the newest tag that HEAD has)

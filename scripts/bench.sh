@@ -11,14 +11,15 @@
 #   BENCH            which benchmarks to run, a regular expression (.)
 #   COUNT            repetitions; benchstat wants 6 or more (6; check: 3)
 #   BENCHTIME        duration or iterations of each run (500ms; check: 300ms)
-#   BASE             an earlier output to compare with
+#   BASE             a commit: its tree is measured in turn with this one, and benchstat
+#                    compares them; kept in bench/results/base.txt
 #   HELD_LOCKS, HELD_FOR  of BenchmarkHeld: how many locks (100000), for how long (1m)
 #   BENCHSTAT_FLAGS  further flags, such as "-col /lib"
 #
-#   PUBLISH          1: also writes the tables of the benchmarks of BENCH to BENCHMARKS.md,
+#   PUBLISH          1: also writes the tables of the benchmarks of BENCH to benchmarks.md,
 #                    whose other tables stay; name whole benchmarks (BENCH=Distance)
 #
-# A full run writes BENCHMARKS.md and docs/img/lockunlock.svg: one without BENCH and
+# A full run writes docs/project/benchmarks.md and docs/img/lockunlock.svg: one without BENCH and
 # BENCHTIME, and with 6 repetitions or more.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -26,27 +27,37 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 # all_times BENCH BENCHTIME COUNT runs the set so many times. The go command's
 # -count would repeat one benchmark before it comes to the next; here the whole
 # set is repeated, so that the libraries alternate and the machine treats them
-# alike, however busy it is.
+# alike, however busy it is. With BASE so do the two trees.
 all_times() {
 	local i
 	for ((i = 0; i < $3; i++)); do
-		"$out/bench.test" -test.run '^$' -test.bench "$1" -test.benchmem -test.benchtime "$2" -test.timeout 60m
+		[ -z "${BASE:-}" ] || once "$out/base.test" "$@" >>results/base.txt
+		once "$out/bench.test" "$@"
 	done
+}
+once() { "$1" -test.run '^$' -test.bench "$2" -test.benchmem -test.benchtime "$3" -test.timeout 60m; }
+
+# build_base builds the benchmarks of the tree at BASE.
+build_base() {
+	local tree=$out/base
+	git rev-parse -q --verify "$BASE^{commit}" >/dev/null || die "BASE=$BASE is no commit of this repository"
+	mkdir "$tree"
+	git -C "$ROOT" archive "$BASE" | tar -x -C "$tree"
+	(cd "$tree/bench" && go test -c -o "$out/base.test" .) || die "BASE=$BASE: its benchmarks could not be built"
 }
 
 check() {
+	unset BASE
 	all_times '^BenchmarkLockUnlock$/^lib=(redsync|redquorum)$/^goroutines=(16|256)$' "${BENCHTIME:-300ms}" "$count" |
 		tee "$out/check.txt"
 	# In round trips, which hardly depend on the machine.
 	all_times '^BenchmarkDistance$/^lib=redquorum(-strict)?$/^micros=20000$' 100ms "$count" | tee -a "$out/check.txt"
 	say
 	"$out/report" -bounds bounds.json "$out/check.txt" ||
-		die "a bound of bench/bounds.json is not kept. On a machine that is busy with other things, run it again; if it stays, look for the cause (docs/explanation/performance.md), or move the bound and say why"
+		die "a bound of bench/bounds.json is not kept. On a machine that is busy with other things, run it again; if it stays, look for the cause (docs/project/performance.md), or move the bound and say why"
 }
 
 measure() {
-	[ -z "${BASE:-}" ] || [ -r "$BASE" ] || die "BASE=$BASE cannot be read; give an absolute path or one relative to bench/"
-	[ -z "${BASE:-}" ] || ! [ "$BASE" -ef results/latest.txt ] || die "BASE=$BASE is what this run overwrites; copy it first"
 	# The tables do not need benchstat, so neither does the run, unless it is
 	# asked to compare.
 	local benchstat
@@ -54,11 +65,13 @@ measure() {
 	[ -n "$benchstat" ] || [ -z "${BASE:-}" ] || die "BASE=$BASE: to compare takes benchstat, which could not be built"
 
 	mkdir -p results
+	rm -f results/base.txt
+	[ -z "${BASE:-}" ] || build_base
 	all_times "${BENCH:-.}" "${BENCHTIME:-500ms}" "$count" | tee results/latest.txt
 	say
 	if [ -n "$benchstat" ]; then
 		# shellcheck disable=SC2086 # BENCHSTAT_FLAGS is a list of words
-		"$benchstat" ${BENCHSTAT_FLAGS:-} ${BASE:+"$BASE"} results/latest.txt
+		"$benchstat" ${BASE:+-ignore go,redsync,redigo,go-redis,redislock,rueidislock} ${BENCHSTAT_FLAGS:-} ${BASE:+results/base.txt} results/latest.txt
 	else
 		warn "benchstat could not be built: its summary is left out"
 	fi
@@ -66,13 +79,13 @@ measure() {
 	"$out/report" results/latest.txt
 	if [ -z "${BENCH:-}${BENCHTIME:-}" ] && [ "$count" -ge 6 ]; then
 		mkdir -p "$ROOT/docs/img"
-		"$out/report" -o "$ROOT/BENCHMARKS.md" -plot "$ROOT/docs/img/lockunlock.svg" results/latest.txt
+		"$out/report" -o "$ROOT/docs/project/benchmarks.md" -plot "$ROOT/docs/img/lockunlock.svg" results/latest.txt
 		say
-		say "written: BENCHMARKS.md, docs/img/lockunlock.svg"
+		say "written: docs/project/benchmarks.md, docs/img/lockunlock.svg"
 	elif [ "${PUBLISH:-}" = 1 ]; then
-		"$out/report" -o "$ROOT/BENCHMARKS.md" results/latest.txt
+		"$out/report" -o "$ROOT/docs/project/benchmarks.md" results/latest.txt
 		say
-		say "written: BENCHMARKS.md, the tables above"
+		say "written: docs/project/benchmarks.md, the tables above"
 	fi
 }
 

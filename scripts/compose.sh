@@ -4,7 +4,7 @@
 #   scripts/compose.sh up          start them, wait until all are healthy
 #   scripts/compose.sh down        stop them, remove their volumes and network
 #   scripts/compose.sh demo ARG…   up, redlock-demo against them, down in any case
-#   scripts/compose.sh check       up, the demonstration and a short measurement against
+#   scripts/compose.sh check       up, the demonstration against
 #                                  them, down in any case; says why where it cannot
 #
 #   REDIS_IMAGE  the image to run; without it the official one that the file
@@ -103,7 +103,6 @@ check() {
 	(cd "$ROOT" && go build -o "$bin/redlock-demo" ./cmd/redlock-demo)
 	up
 	"$bin/redlock-demo" demo --masters "$MASTERS"
-	"$bin/redlock-demo" bench --masters "$MASTERS" --duration 2s
 	down
 	[ -z "$(states)" ] || die "make down left something behind: $(states)"
 	say "compose: five masters were started, used and removed"

@@ -4,7 +4,7 @@
 #   scripts/integration.sh        all tests of test/integration, by scripts/test.sh
 #   scripts/integration.sh soak   the faults at random, over all kinds of locks
 #
-#   RECORD=1     writes the table of the matrix into docs/explanation/faults.md
+#   RECORD=1     writes the table of the matrix into docs/project/faults.md
 #   LONG=1       rows about load run as long as their text says, and ten thousand holders
 #                follow one another in the test of fencing tokens: some minutes more
 #   MINUTES      how long the soak runs (10)

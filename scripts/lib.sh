@@ -65,7 +65,7 @@ slow_tests() { awk -v module="$1" '$1 == module { print $2, $3 }' "$ROOT/test/sl
 # in_module DIR COMMAND… runs a command in a module's directory. Modules below
 # contrib/ are built with the root module of this tree, whatever release their
 # go.mod requires: by a workspace file in bin/, or by another go.mod there for
-# the commands that ignore workspaces. docs/how-to/releasing.md says why the replace is
+# the commands that ignore workspaces. docs/project/releasing.md says why the replace is
 # no line of their own go.mod.
 in_module() {
 	local dir=$1

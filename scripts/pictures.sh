@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Records the command at a terminal, and draws docs/img/demo.svg and docs/img/chaos.svg
-# of what it prints. Needs script(1) of util-linux and a redis-server.
+# of what it prints; docs/img/samefault.svg is drawn by the test that shows it. Needs
+# script(1) of util-linux and a redis-server.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -35,7 +36,9 @@ cat >"$work/faults.txt" <<'END'
 14s  end
 END
 
-record demo 92 40 "./redlock-demo --spawn redis-server --seed 7"
+record demo 92 40 "./redlock-demo --spawn redis-server"
 draw demo 92 "redlock-demo" -from "With fewer and fewer masters" -to "the books"
 record chaos 92 24 "./redlock-demo chaos --spawn redis-server --script faults.txt"
 draw chaos 92 "redlock-demo chaos" -at 2500ms,4500ms,7500ms,9500ms,13500ms
+(cd "$ROOT/test/integration" && go test -count 1 -run '^TestTheSameFault' . -picture)
+say "written: docs/img/samefault.svg"

@@ -85,12 +85,14 @@ consume() {
 
 # install_command does what the first line of an instruction for users does.
 install_command() {
-	local goflags=
+	local goflags= program
 	cd "$work"
-	GOBIN=$work/bin as_users_do go install "$MODULE/cmd/redlock-demo@$version"
-	[ "$("$work/bin/redlock-demo" --version)" = "redlock-demo $version" ] ||
-		die "the installed command says that it is $("$work/bin/redlock-demo" --version)"
-	say "installed: $("$work/bin/redlock-demo" --version)"
+	for program in redlock redlock-demo; do
+		GOBIN=$work/bin as_users_do go install "$MODULE/cmd/$program@$version"
+		[ "$("$work/bin/$program" --version)" = "$program $version" ] ||
+			die "the installed command says that it is $("$work/bin/$program" --version)"
+		say "installed: $("$work/bin/$program" --version)"
+	done
 }
 
 # vet_as_tagged builds each nested module by its own go.mod and go.sum, as

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a release: docs/how-to/releasing.md says how, and what it promises.
+# Makes a release: docs/project/releasing.md says how, and what it promises.
 #
 #   scripts/release.sh VERSION        checks, writes VERSION into CHANGELOG.md and the
 #                                     go.mod files below contrib/, commits, tags, builds.
@@ -70,25 +70,29 @@ pack() {
 # build makes the programs that a release offers for download. The go command
 # stamps them with the version of the tag.
 build() {
-	local platform name here
+	local platform program name here
 	[ "$(git rev-parse -q --verify "refs/tags/$1^{commit}")" = "$(git rev-parse HEAD)" ] || die "HEAD is not $1"
 	[ -z "$(git status --porcelain)" ] || die "the tree is not what was tagged: see git status"
 	rm -rf dist
 	mkdir dist
 	for platform in ${PLATFORMS:-$(released_platforms)}; do
-		name=redlock-demo_$1_${platform%/*}_${platform#*/}
-		CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} \
-			go build -trimpath -buildvcs=true -ldflags '-s -w' -o "dist/$name" ./cmd/redlock-demo
+		for program in redlock redlock-demo; do
+			name=${program}_$1_${platform%/*}_${platform#*/}
+			CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} \
+				go build -trimpath -buildvcs=true -ldflags '-s -w' -o "dist/$name" "./cmd/$program"
+		done
 	done
 	# Manual pages and completions, below a directory such as /usr/local/share.
-	go run ./cmd/redlock-demo share "dist/share"
-	(cd dist && find share -type f | sort | pack) >"dist/redlock-demo_$1_share.tar.gz"
+	go run ./cmd/internal/manual "dist/share"
+	(cd dist && find share -type f | sort | pack) >"dist/redlock_$1_share.tar.gz"
 	rm -r dist/share
-	(cd dist && sha256 redlock-demo_* >SHA256SUMS)
-	here=dist/redlock-demo_$1_$(go env GOHOSTOS)_$(go env GOHOSTARCH)
-	if [ -x "$here" ]; then
-		[ "$("$here" --version)" = "redlock-demo $1" ] || die "$here says that it is $("$here" --version)"
-	fi
+	(cd dist && sha256 redlock* >SHA256SUMS)
+	for program in redlock redlock-demo; do
+		here=dist/${program}_$1_$(go env GOHOSTOS)_$(go env GOHOSTARCH)
+		if [ -x "$here" ]; then
+			[ "$("$here" --version)" = "$program $1" ] || die "$here says that it is $("$here" --version)"
+		fi
+	done
 	say "built into dist/:"
 	cat dist/SHA256SUMS
 }

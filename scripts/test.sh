@@ -5,8 +5,9 @@
 #   scripts/test.sh        all of them: make test-all
 #   scripts/test.sh quick  all but those of test/slow.txt: make test
 #
-# Says first which part runs and what is left out. Ends with the tests that were
-# skipped or failed, the go command's closing line of each package, and the count.
+# Says first which part runs, then how far it has compiled, then each package's closing line
+# as it ends. Ends with the tests that were skipped or failed, the closing lines once more,
+# what was left out, and the count.
 #
 #   PKG          packages of the root module to test, and nothing else (./...)
 #   MODULES      directories of the modules to test, and nothing else (all)
@@ -102,6 +103,19 @@ events() {
 	cat "$out/beside"
 }
 
+# compile compiles what the tests of the root module are linked with, and says how far it is:
+# go test would be silent. Nothing is compiled twice.
+compile() {
+	local race=() libraries
+	case " $modules " in *" . "*) ;; *) return 0 ;; esac
+	case " ${flags[*]} " in *" -race "*) race=(-race '-gcflags=github.com/yuin/gopher-lua/...=-race=false') ;; esac
+	say "== compiling: a few minutes on a new machine, seconds where it was done before"
+	libraries=$(go list -f '{{if ne .Name "main"}}{{if .GoFiles}}{{.ImportPath}}{{end}}{{end}}' ${PKG:-./...})
+	# shellcheck disable=SC2086 # libraries is a list of words
+	[ -z "$libraries" ] || go build -v ${race[@]+"${race[@]}"} $libraries 2>&1 |
+		"${awk[@]}" 'NF == 1 { if (++n % 40 == 0) { print "   " n " packages"; fflush() } next } { print }'
+}
+
 cd "$ROOT"
 need_go
 part=${1:-all}
@@ -159,11 +173,14 @@ fi
 for module in $modules; do
 	[ -f "$module/go.mod" ] || die "MODULES names $module, which holds no go.mod"
 done
-gotestsum=$(scripts/tool.sh gotestsum)
+# mawk reads a block at a time, unless it is told not to.
+awk=(awk)
+case $(awk -W version 2>&1 </dev/null) in mawk*) awk+=(-W interactive) ;; esac
 
+compile
+say "== testing: a line for each package as it ends, and all that failed tests say"
 failed=0
-events | "$gotestsum" --raw-command --ignore-non-json-output-lines --format standard-quiet --jsonfile "$out/events" -- cat |
-	tee "$out/shown" || failed=1
+events | "${awk[@]}" -f scripts/closing.awk | tee "$out/shown" || failed=1
 [ ! -s "$out/failed" ] || failed=1
 
 say

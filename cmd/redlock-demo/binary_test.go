@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,12 +17,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-var update = flag.Bool("update", false, "write the golden files")
-
-var binary string // built once by TestMain
+var binary string // redlock-demo, built once by TestMain; redlock is beside it
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
@@ -38,7 +36,7 @@ func testMain(m *testing.M) int {
 	if runtime.GOOS == "windows" {
 		binary += ".exe"
 	}
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", dir+string(filepath.Separator), ".", "../redlock").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		return 1
 	}
@@ -66,7 +64,7 @@ func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, binary, args...)
 	for _, v := range os.Environ() {
 		switch name, _, _ := strings.Cut(v, "="); name {
-		case mastersVariable, "REDIS_SERVER", "NO_COLOR", "TERM":
+		case app.MastersVariable, "REDIS_SERVER", "NO_COLOR", "TERM":
 		default:
 			cmd.Env = append(cmd.Env, v)
 		}
@@ -75,10 +73,21 @@ func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// ofTools is a command of redlock, which has everything but the demonstrations.
+func ofTools(cmd *exec.Cmd) *exec.Cmd {
+	cmd.Path = filepath.Join(filepath.Dir(binary), "redlock"+filepath.Ext(binary))
+	return cmd
+}
+
 // output runs the binary to its end.
 func output(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	cmd := command(t, env, args...)
+	return outputOf(t, command(t, env, args...))
+}
+
+// outputOf runs a command to its end.
+func outputOf(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, code int) {
+	t.Helper()
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
@@ -123,24 +132,6 @@ func (w *watched) await(t *testing.T, word string) {
 		if time.Now().After(end) {
 			t.Fatalf("%q was not printed within a minute:\n%s", word, w.String())
 		}
-	}
-}
-
-// golden compares what people read with a file in testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	name = filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("not as in %s (go test -update writes it):\n%s", name, got)
 	}
 }
 

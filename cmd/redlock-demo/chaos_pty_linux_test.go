@@ -9,7 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/chaos"
+	"github.com/redquorum/redquorum/cmd/internal/chaos"
+	"github.com/redquorum/redquorum/cmd/internal/rig"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -29,7 +30,7 @@ var acquired = regexp.MustCompile(`\D[1-9]\d* acquired`)
 // awaitHolds waits until the picture counts holds.
 func (term *terminal) awaitHolds(t *testing.T) {
 	t.Helper()
-	eventually(t, "somebody had the lock", func() bool { return acquired.MatchString(term.String()) })
+	rig.Eventually(t, "somebody had the lock", func() bool { return acquired.MatchString(term.String()) })
 }
 
 const (
@@ -51,7 +52,7 @@ func checkGivenBack(t *testing.T, before, after unix.Termios, text string) {
 
 func TestChaosTakesKeysAndGivesTheTerminalBack(t *testing.T) {
 	t.Parallel()
-	term := onTerminal(t, command(t, []string{"TERM=xterm"}, "chaos", "--hold", "50ms"))
+	term := onTerminal(t, command(t, []string{"TERM=xterm"}, "chaos"))
 	term.awaitHolds(t)
 	raw := term.modes(t)
 	if raw.Lflag&(unix.ICANON|unix.ECHO|unix.ISIG) != 0 {
@@ -88,7 +89,7 @@ func TestChaosGivesTheTerminalBackWhateverEndsIt(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			term := onTerminal(t, command(t, []string{"TERM=xterm", "NO_COLOR=1"}, "chaos", "--hold", "50ms"))
+			term := onTerminal(t, command(t, []string{"TERM=xterm", "NO_COLOR=1"}, "chaos"))
 			before := cookedModes(t)
 			term.awaitHolds(t)
 			test.end(term)
@@ -120,15 +121,15 @@ func send(signal syscall.Signal) func(*terminal) {
 
 func TestChaosGivesTheTerminalBackWhileItIsSuspended(t *testing.T) {
 	t.Parallel()
-	term := onTerminal(t, command(t, []string{"TERM=xterm"}, "chaos", "--hold", "50ms"))
+	term := onTerminal(t, command(t, []string{"TERM=xterm"}, "chaos"))
 	before := cookedModes(t)
 	term.awaitHolds(t)
 	send(syscall.SIGTSTP)(term)
 	term.await(t, backAgain)
-	eventually(t, "the terminal's modes are restored", func() bool { return term.modes(t) == before })
+	rig.Eventually(t, "the terminal's modes are restored", func() bool { return term.modes(t) == before })
 	shown := strings.Count(term.String(), otherScreen)
 	send(syscall.SIGCONT)(term)
-	eventually(t, "the picture comes back", func() bool { return strings.Count(term.String(), otherScreen) > shown })
+	rig.Eventually(t, "the picture comes back", func() bool { return strings.Count(term.String(), otherScreen) > shown })
 	term.press(t, "q")
 	code, text := term.end(t)
 	checkGivenBack(t, before, term.modes(t), text)
@@ -140,8 +141,8 @@ func TestChaosGivesTheTerminalBackWhileItIsSuspended(t *testing.T) {
 func TestChaosBreaksRealMasters(t *testing.T) {
 	t.Parallel()
 	path, dir := server(t), t.TempDir()
-	faults := file(t, "500ms kill 1\n700ms freeze 2\n2s thaw 2\n2s restart 1\n3s empty 3\n4s cut 4\n5s heal 4\n6s end\n")
-	stdout, stderr, code := output(t, []string{"TMPDIR=" + dir}, "chaos", "--spawn", path, "--script", faults, "--json", "--hold", "50ms")
+	faults := rig.File(t, "500ms kill 1\n700ms freeze 2\n2s thaw 2\n2s restart 1\n3s empty 3\n4s cut 4\n5s heal 4\n6s end\n")
+	stdout, stderr, code := output(t, []string{"TMPDIR=" + dir}, "chaos", "--spawn", path, "--script", faults, "--json")
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
@@ -160,7 +161,7 @@ func TestChaosBreaksRealMasters(t *testing.T) {
 func TestChaosOffersNoKeysForMastersThatOthersRun(t *testing.T) {
 	t.Parallel()
 	c, urls := processes(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways})
-	term := onTerminal(t, command(t, []string{"TERM=xterm", "NO_COLOR=1"}, "chaos", "--masters", urls, "--hold", "50ms"))
+	term := onTerminal(t, command(t, []string{"TERM=xterm", "NO_COLOR=1"}, "chaos", "--masters", urls))
 	term.awaitHolds(t)
 	term.press(t, "2k3f\tx") // nothing of that may reach them
 	kill(t, c.Masters[0])
@@ -183,14 +184,14 @@ func TestChaosOffersNoKeysForMastersThatOthersRun(t *testing.T) {
 func TestChaosOnMastersThatOthersRunEndsWithASignalAndTheVerdict(t *testing.T) {
 	t.Parallel()
 	_, urls := processes(t, 3, redistest.Config{Password: "secret"})
-	run := startCommand(t, command(t, nil, "chaos", "--masters", urls, "--hold", "20ms", "--json"))
-	eventually(t, "somebody fights for a lock", func() bool {
+	run := startCommand(t, command(t, nil, "chaos", "--masters", urls, "--json"))
+	rig.Eventually(t, "somebody fights for a lock", func() bool {
 		out, _, _ := output(t, nil, "locks", "--masters", urls)
 		return strings.Contains(out, "chaos:")
 	})
 	run.signal(t, os.Interrupt)
 	code := run.end(t)
-	r := parse[chaos.Result](t, run.stdout.String())
+	r := rig.Parse[chaos.Result](t, run.stdout.String())
 	if code != 130 || run.stderr.String() != "redlock-demo: ended by SIGINT\n" || r.Verdict != chaos.VerdictHeld || r.Masters != "given" || r.Version != "" || r.Check.Holds == 0 {
 		t.Errorf("exit code %d, %q, %+v", code, run.stderr.String(), r)
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/rig"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -14,25 +16,25 @@ func TestAConfigurationFileNamesTheMasters(t *testing.T) {
 	for _, m := range c.Masters {
 		urls = append(urls, "redis://"+m.Addr())
 	}
-	config := file(t, "# of the test\n\nmasters = "+strings.Join(urls, ",")+"\npassword-file="+file(t, "secret\n")+"\n max-ttl = 30s \n")
+	config := rig.File(t, "# of the test\n\nmasters = "+strings.Join(urls, ",")+"\npassword-file="+rig.File(t, "secret\n")+"\n max-ttl = 30s \n")
 	stdout, stderr, code := output(t, nil, "status", "--config", config, "k")
 	if code != 0 || stderr != "" || !strings.Contains(stdout, "\nk: free on 3 of 3\n") {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
 
-	fromVariable, _, code := output(t, []string{configVariable + "=" + config}, "status", "k")
+	fromVariable, _, code := output(t, []string{app.ConfigVariable + "=" + config}, "status", "k")
 	if code != 0 || !strings.Contains(fromVariable, "\nk: free on 3 of 3\n") {
-		t.Errorf("by %s: exit code %d, %q", configVariable, code, fromVariable)
+		t.Errorf("by %s: exit code %d, %q", app.ConfigVariable, code, fromVariable)
 	}
-	_, stderr, code = output(t, []string{configVariable + "=/no/such/file"}, "status", "k")
-	if code != exitUsage || stderr != "redlock-demo: "+configVariable+" /no/such/file: open /no/such/file: no such file or directory\n" {
-		t.Errorf("by %s: exit code %d, %q", configVariable, code, stderr)
+	_, stderr, code = output(t, []string{app.ConfigVariable + "=/no/such/file"}, "status", "k")
+	if code != app.ExitUsage || stderr != "redlock-demo: "+app.ConfigVariable+" /no/such/file: open /no/such/file: no such file or directory\n" {
+		t.Errorf("by %s: exit code %d, %q", app.ConfigVariable, code, stderr)
 	}
 
-	other := "redis://" + cluster(t, 1).Masters()[0].Addr()
+	other := "redis://" + rig.Cluster(t, 1).Masters()[0].Addr()
 	for _, how := range []struct{ env, args []string }{
-		{nil, []string{"--masters", other, "--password-file", file(t, "x")}},
-		{[]string{mastersVariable + "=" + other}, []string{"--password-file", file(t, "x")}},
+		{nil, []string{"--masters", other, "--password-file", rig.File(t, "x")}},
+		{[]string{app.MastersVariable + "=" + other}, []string{"--password-file", rig.File(t, "x")}},
 	} {
 		stdout, _, _ := output(t, how.env, append([]string{"status", "--config", config, "k"}, how.args...)...)
 		if !strings.Contains(stdout, other[len("redis://"):]) || strings.Contains(stdout, c.Masters[0].Addr()) {
@@ -40,7 +42,7 @@ func TestAConfigurationFileNamesTheMasters(t *testing.T) {
 		}
 	}
 
-	stdout, stderr, code = output(t, nil, "chaos", "--config", config, "--duration", "2s", "--ttl", "5s", "--json")
+	stdout, stderr, code = output(t, nil, "chaos", "--config", config, "--for", "2s", "--ttl", "5s", "--json")
 	if code != 0 || stderr != "" || !strings.Contains(stdout, `"masters": "embedded"`) {
 		t.Errorf("chaos: exit code %d, %q, %q", code, stdout, stderr)
 	}
@@ -57,14 +59,33 @@ func TestAConfigurationFileThatIsNoneIsRefused(t *testing.T) {
 		"user = a\nmax-ttl = long":           `line 2: max-ttl "long": want 0 or a duration from 20ms to 24h0m0s, such as 500ms or 2s`,
 		strings.Repeat("# 34567\n", 64<<7+1): "longer than 65536 bytes: that is no configuration",
 	} {
-		name := file(t, text)
-		stdout, stderr, code := output(t, nil, "bench", "--config", name)
-		if code != exitUsage || stdout != "" || stderr != "redlock-demo: --config "+name+": "+want+"\n" {
+		name := rig.File(t, text)
+		stdout, stderr, code := output(t, nil, "doctor", "--config", name)
+		if code != app.ExitUsage || stdout != "" || stderr != "redlock-demo: --config "+name+": "+want+"\n" {
 			t.Errorf("%.40q: exit code %d, %q, %q", text, code, stdout, stderr)
 		}
 	}
 	_, stderr, code := output(t, nil, "status", "--config", "/no/such/file", "k")
-	if code != exitUsage || stderr != "redlock-demo: --config /no/such/file: open /no/such/file: no such file or directory\n" {
+	if code != app.ExitUsage || stderr != "redlock-demo: --config /no/such/file: open /no/such/file: no such file or directory\n" {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
+}
+
+// Nobody has asked for the TTL that would not fit.
+func TestTheTTLOfExecFollowsTheLongestOne(t *testing.T) {
+	t.Parallel()
+	_, urls := processes(t, 1, redistest.Config{})
+	config := file5s(t, urls)
+	if _, stderr, code := output(t, nil, "exec", "--config", config, "k", "--", "true"); code != 0 {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+	if _, stderr, code := output(t, nil, "exec", "--config", config, "--ttl", "6s", "k", "--", "true"); code != app.ExitUsage || !strings.Contains(stderr, "above --max-ttl") {
+		t.Errorf("a TTL that was asked for: exit code %d, %q", code, stderr)
+	}
+}
+
+// file5s is a configuration with a longest TTL of 5 s.
+func file5s(t *testing.T, urls string) string {
+	t.Helper()
+	return rig.File(t, "masters = "+urls+"\nmax-ttl = 5s\n")
 }

@@ -17,6 +17,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	execcmd "github.com/redquorum/redquorum/cmd/internal/exec"
+	"github.com/redquorum/redquorum/cmd/internal/rig"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -73,7 +76,7 @@ func TestExecHoldsTheLockWhileTheCommandRuns(t *testing.T) {
 		t.Error("a fence without fencing")
 	}
 	for _, s := range c.Masters {
-		eventually(t, "every master has the token", func() bool { return value(t, s, "k") == token })
+		rig.Eventually(t, "every master has the token", func() bool { return value(t, s, "k") == token })
 	}
 	r.say(t, "a line")
 	if code := r.end(t); code != 3 || r.stderr.String() != "wrong\n" || !strings.HasSuffix(r.stdout.String(), "read a line\n") {
@@ -88,7 +91,7 @@ func TestExecRenewsWhileTheCommandRuns(t *testing.T) {
 	r := start(t, c, "--ttl", "1s", "--verbose", "k", "--", "sh", "-c", `echo $REDLOCK_TOKEN; read line`)
 	r.stderr.await(t, `renewed "k", 4 so far`) // which is longer than the TTL
 	token := strings.TrimSpace(r.stdout.String())
-	eventually(t, "a quorum has the token", func() bool {
+	rig.Eventually(t, "a quorum has the token", func() bool {
 		return value(t, c.Masters[0], "k") == token && value(t, c.Masters[1], "k") == token
 	})
 	r.say(t, "")
@@ -135,7 +138,7 @@ func TestExecPassesOnHowTheCommandEnded(t *testing.T) {
 func TestExecAnswersABusyLock(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)
-	do(t, c.Masters, "SET", "k", "billing"+tokenOf, "PX", hourInMS)
+	do(t, c.Masters, "SET", "k", "billing"+rig.TokenOf, "PX", hourInMS)
 	do(t, c.Masters, "SET", "plain", "of-some-other-client", "PX", hourInMS)
 	do(t, c.Masters, "RPUSH", "list", "x")
 	do(t, c.Masters, "SET", "for-ever", "x")
@@ -209,13 +212,17 @@ func TestExecNeedsAQuorum(t *testing.T) {
 	kill(t, c.Masters[0], c.Masters[2])
 	for _, how := range []string{"--try", "--wait=1h"} { // the outage is told after 3 s, not waited out
 		stdout, stderr, code := output(t, nil, "exec", how, "k", "--masters", addresses(c), "--", "echo", "it ran")
-		if code != 69 || stdout != "" || strings.Count(stderr, "\n") != 1 ||
-			!strings.HasPrefix(stderr, `redlock-demo: lock "k": no quorum`) || !strings.Contains(stderr, ": 2 of 3 masters are down ("+c.Masters[0].Addr()+", "+c.Masters[2].Addr()+": connection refused)") {
+		told, last := "", stderr
+		if how != "--try" { // whoever waits is told of the outage before it is given up
+			told, last, _ = strings.Cut(stderr, "\n")
+		}
+		if code != 69 || stdout != "" || strings.Count(last, "\n") != 1 || (told != "") != strings.HasPrefix(told, `redlock-demo: no quorum for lock "k", trying again: `) ||
+			!strings.HasPrefix(last, `redlock-demo: lock "k": no quorum`) || !strings.Contains(stderr, ": 2 of 3 masters are down ("+c.Masters[0].Addr()+", "+c.Masters[2].Addr()+": connection refused)") {
 			t.Errorf("%s: exit code %d, %q, %q", how, code, stdout, stderr)
 		}
 	}
 	free := func() bool { return value(t, c.Masters[1], "k") == "" }
-	eventually(t, "the attempt was rolled back", free)
+	rig.Eventually(t, "the attempt was rolled back", free)
 }
 
 func TestExecForwardsSignals(t *testing.T) {
@@ -311,16 +318,15 @@ func TestALossEndsTheWholeGroup(t *testing.T) {
 			kill(t, c.Masters[0], c.Masters[1], c.Masters[2])
 			code := r.end(t)
 			text := r.stderr.String()
-			if code != 74 || !strings.Contains(text, `redlock-demo: lock "k" LOST: `) || !strings.HasSuffix(text, "). "+test.says+". Another host may hold it now.\n") {
+			if code != 74 || !strings.Contains(text, `redlock-demo: lock "k" LOST: `) || !strings.HasSuffix(text, "). The command is being stopped.\nredlock-demo: lock \"k\" LOST. "+test.says+". Another host may hold it now.\n") {
 				t.Errorf("exit code %d, %q", code, text)
 			}
-			_, silent, _ := strings.Cut(text, " of 5 masters do not answer (")
 			for _, s := range c.Masters[:3] {
-				if !strings.Contains(silent, s.Addr()) {
-					t.Errorf("%s is not said to be silent: %q", s.Addr(), text)
+				if !strings.Contains(text, s.Addr()) {
+					t.Errorf("%s is not said to be away: %q", s.Addr(), text)
 				}
 			}
-			if strings.Count(text, "\n") != 1 { // of a renewal in trouble a terminal is told
+			if strings.Count(text, "\n") != 2 { // of a renewal in trouble a terminal is told
 				t.Errorf("more than the loss is told: %q", text)
 			}
 			if strings.Contains(r.stdout.String(), "asked") {
@@ -345,7 +351,7 @@ func TestALossIsNoticedWhereAnotherTakesTheKey(t *testing.T) {
 	r := start(t, c, "--ttl", "10s", "k", "--", "sh", "-c", `echo ready; exec sleep 600`)
 	r.stdout.await(t, "ready")
 	do(t, c.Masters, "SET", "k", "of-some-other-client", "PX", hourInMS)
-	if code := r.end(t); code != 74 || !strings.HasSuffix(r.stderr.String(), `lock "k" LOST: held by somebody else. The command was stopped (SIGTERM). Another host may hold it now.`+"\n") {
+	if code := r.end(t); code != 74 || !strings.HasSuffix(r.stderr.String(), `lock "k" LOST: held by somebody else. The command is being stopped.`+"\n"+`redlock-demo: lock "k" LOST. The command was stopped (SIGTERM). Another host may hold it now.`+"\n") {
 		t.Errorf("exit code %d, %q", code, r.stderr.String())
 	}
 	if holders(t, c, "k") != 3 {
@@ -362,7 +368,7 @@ func TestTheLockIsKeptForWhatRunsInTheBackground(t *testing.T) {
 	}
 	r := start(t, c, "--verbose", "k", "--", "sh", "-c", `(read line <"$0"; echo background done) & echo foreground done; exit 5`, fifo)
 	r.stderr.await(t, "the command has ended, others of its process group have not: still locked")
-	eventually(t, "a quorum has the key", func() bool { return holders(t, c, "k") >= 2 })
+	rig.Eventually(t, "a quorum has the key", func() bool { return holders(t, c, "k") >= 2 })
 	if err := os.WriteFile(fifo, []byte("\n"), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -412,7 +418,7 @@ func TestExecReportsInJSON(t *testing.T) {
 	}
 	kill(t, c.Masters[0], c.Masters[1])
 	_, stderr, code := output(t, nil, "exec", "--json", "--try", "k", "--masters", addresses(c), "--", "true")
-	if r := parse[execReport](t, stderr); code != 69 || r.Outcome != outcomeNoQuorum || r.ExitCode != 69 {
+	if r := rig.Parse[execcmd.ExecReport](t, stderr); code != 69 || r.Outcome != app.OutcomeNoQuorum || r.ExitCode != 69 {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }
@@ -444,7 +450,7 @@ func TestPasswordsAndCertificatesComeFromFiles(t *testing.T) {
 	c := redistest.Start(t, 3, redistest.Config{
 		TLS: authority, ACL: []string{"user default off", "user locker on >s3cret ~* +@all"}, Username: "locker", Password: "s3cret",
 	})
-	ca, good, bad := file(t, string(authority.PEM())), file(t, "s3cret\n"), file(t, "wr0ng\n")
+	ca, good, bad := rig.File(t, string(authority.PEM())), rig.File(t, "s3cret\n"), rig.File(t, "wr0ng\n")
 	masters := regexp.MustCompile(`//[^@]*@`).ReplaceAllString(addresses(c), "//")
 	for _, test := range []struct {
 		args []string
@@ -502,9 +508,9 @@ func TestExecWaitsForAQuorumAsLongAsItIsTold(t *testing.T) {
 		flags []string
 		says  string
 	}{
-		{[]string{"--try"}, `^redlock-demo: lock "k": no quorum: .*The other one cannot decide alone\.\n$`},
+		{[]string{"--try"}, `^redlock-demo: lock "k": no quorum: .*\.\n$`},
 		{[]string{"--wait", "1m", "--wait-quorum", "0s"}, `^redlock-demo: lock "k": no quorum: .*The outage ended the waiting, not a holder\.\n$`},
-		{[]string{"--wait", "1m"}, `^redlock-demo: lock "k": no quorum for [3-8](\.\d)? s: .* (was|were) .*; (it votes|they vote) again at \d\d:\d\d:\d\d \(in \d s\)\. The other one cannot decide alone\. The outage ended the waiting, not a holder\.\n$`},
+		{[]string{"--wait", "1m"}, `^redlock-demo: no quorum for lock "k", trying again: .*\nredlock-demo: lock "k": no quorum for [3-8](\.\d)? s: .* (was|were) .*; (it votes|they vote) again at \d\d:\d\d:\d\d \(in \d s\)\.( The other one cannot decide alone\.)? The outage ended the waiting, not a holder\.\n$`},
 	}
 	var ran []*running
 	for _, test := range impatient {
@@ -512,7 +518,7 @@ func TestExecWaitsForAQuorumAsLongAsItIsTold(t *testing.T) {
 	}
 	for i, test := range impatient {
 		code := ran[i].end(t)
-		if said := ran[i].stderr.String(); code != exitNoQuorum || !regexp.MustCompile(test.says).MatchString(said) {
+		if said := ran[i].stderr.String(); code != app.ExitNoQuorum || !regexp.MustCompile(test.says).MatchString(said) {
 			t.Errorf("%q: exit code %d, %q", test.flags, code, said)
 		}
 	}
@@ -529,12 +535,12 @@ func TestExecWaitsForAQuorumAsLongAsItIsTold(t *testing.T) {
 func TestExecGivesSlowConnectionsTheirTime(t *testing.T) {
 	t.Parallel()
 	for _, how := range [][]string{{"--try"}, {"--wait", "1m"}} {
-		c := cluster(t, 3)
-		initialize(t, list(c))
+		c := rig.Cluster(t, 3)
+		initialize(t, rig.List(c))
 		for _, m := range c.Masters() {
 			m.Freeze() // accepts, and does not greet
 		}
-		r := startCommand(t, command(t, nil, slices.Concat([]string{"exec", "--masters", list(c), "--wait-quorum", "0s"}, how, []string{"k", "--", "echo", "it ran"})...))
+		r := startCommand(t, command(t, nil, slices.Concat([]string{"exec", "--masters", rig.List(c), "--wait-quorum", "0s"}, how, []string{"k", "--", "echo", "it ran"})...))
 		time.Sleep(700 * time.Millisecond) // twice an attempt; where exec begins later the test passes, too
 		for _, m := range c.Masters() {
 			m.Thaw()
@@ -553,7 +559,7 @@ func TestExecDoesNotWaitForAQuorumThatNeedsSomebody(t *testing.T) {
 	for _, how := range []string{"--try", "--wait=1m"} {
 		began := time.Now()
 		_, stderr, code := output(t, nil, "exec", "--masters", masters, how, "--wait-quorum", "1h", "k", "--", "true")
-		if code != exitNoQuorum || !strings.Contains(stderr, ": password wanted (the master is up).") || time.Since(began) > 30*time.Second {
+		if code != app.ExitNoQuorum || !strings.Contains(stderr, ": password wanted (the master is up).") || time.Since(began) > 30*time.Second {
 			t.Errorf("%s: exit code %d, %q", how, code, stderr)
 		}
 	}
@@ -564,7 +570,7 @@ func TestExecDoesNotWaitForAQuorumThatNeedsSomebody(t *testing.T) {
 func TestExecTriesAgainWhereTheVotesWereSplit(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 5)
-	for ttl, want := range map[string]int{"120": 0, hourInMS: exitBusy} { // 120 ms: what a rollback will delete
+	for ttl, want := range map[string]int{"120": 0, hourInMS: app.ExitBusy} { // 120 ms: what a rollback will delete
 		for i := range c.Masters {
 			do(t, c.Masters[i:i+1], "SET", "k"+ttl, fmt.Sprintf("other-%d", i%3), "PX", ttl)
 		}
@@ -572,5 +578,45 @@ func TestExecTriesAgainWhereTheVotesWereSplit(t *testing.T) {
 		if code != want || (stdout == "it ran\n") != (want == 0) {
 			t.Errorf("keys of %s ms: exit code %d, %q, %q", ttl, code, stdout, stderr)
 		}
+	}
+}
+
+// Whoever looks after the job has the time that the command takes to end.
+func TestALossIsAnnouncedWhileTheCommandIsStillBeingEnded(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 3)
+	r := start(t, c, "--ttl", "1s", "--grace", "1m", "k", "--", "sh", "-c", `trap '' TERM; echo $$; while :; do sleep 0.1; done`)
+	rig.Eventually(t, "it runs", func() bool { return len(r.pids(t)) == 1 })
+	do(t, c.Masters, "SET", "k", "somebody else's", "PX", hourInMS)
+	r.stderr.await(t, `lock "k" LOST: held by somebody else. The command is being stopped.`)
+	if ended(r.pids(t)[0]) {
+		t.Error("the command had ended before")
+	}
+	if err := syscall.Kill(r.pids(t)[0], syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
+	if code := r.end(t); code != app.ExitLost || strings.Count(r.stderr.String(), "held by somebody else") != 1 {
+		t.Errorf("exit code %d, %s", code, r.stderr.String())
+	}
+}
+
+// A signal that would end exec would leave the command without its lock.
+func TestSignalsThatWouldEndExecAreTheCommands(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	signals := []syscall.Signal{syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS, syscall.SIGSEGV, syscall.SIGALRM}
+	if runtime.GOOS == "linux" {
+		signals = append(signals, 35, 64) // of real time
+	}
+	for _, s := range signals {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			r := start(t, c, fmt.Sprint("k", int(s)), "--", "sh", "-c", fmt.Sprintf("trap 'echo got it; exit 3' %d; echo ready; while :; do sleep 0.05; done", int(s)))
+			r.stdout.await(t, "ready")
+			r.signal(t, s)
+			if code := r.end(t); code != 3 || !strings.Contains(r.stdout.String(), "got it") {
+				t.Errorf("exit code %d, %q, %q", code, r.stdout.String(), r.stderr.String())
+			}
+		})
 	}
 }

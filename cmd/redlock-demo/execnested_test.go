@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/exec"
 )
 
 // A lock that is held around a command would wait for itself.
@@ -13,19 +16,19 @@ func TestANestedExecOfTheSameKeyIsRefusedOrRunsUnderTheLock(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)
 	self := command(t, nil).Path
-	masters := []string{mastersVariable + "=" + addresses(c)}
+	masters := []string{app.MastersVariable + "=" + addresses(c)}
 	const before, end = `redlock-demo: an outer exec holds lock "k" already, and this one would wait for its own parent`, "unset REDLOCK_HELD\n"
 	nest := func(args string) []string {
 		return []string{"exec", "k", "--", "sh", "-c", `exec "$0" exec ` + args, self}
 	}
 
 	stdout, stderr, code := output(t, masters, nest("k -- echo inner")...)
-	if code != exitUsage || stdout != "" || !strings.HasPrefix(stderr, before) || !strings.HasSuffix(stderr, end) {
+	if code != app.ExitUsage || stdout != "" || !strings.HasPrefix(stderr, before) || !strings.HasSuffix(stderr, end) {
 		t.Errorf("exit code %d, %q, %q", code, stdout, stderr)
 	}
 	// At any depth.
 	stdout, stderr, code = output(t, masters, nest(`other -- "$0" exec k -- echo inner`)...)
-	if code != exitUsage || stdout != "" || !strings.HasPrefix(stderr, before) {
+	if code != app.ExitUsage || stdout != "" || !strings.HasPrefix(stderr, before) {
 		t.Errorf("at a depth of two: exit code %d, %q, %q", code, stdout, stderr)
 	}
 	stdout, stderr, code = output(t, masters, nest(`--reentrant k -- sh -c 'echo inner of $REDLOCK_KEY, $REDLOCK_HELD; exit 7'`)...)
@@ -43,22 +46,22 @@ func TestANestedExecOfTheSameKeyIsRefusedOrRunsUnderTheLock(t *testing.T) {
 	}
 	free(t, c, "k")
 
-	held := []string{masters[0], heldVariable + `=["k"]`}
+	held := []string{masters[0], exec.HeldVariable + `=["k"]`}
 	for args, want := range map[string]string{
 		"--json":  "--json: with --reentrant the command replaces exec under the outer lock, so nothing is left to report",
 		"--fence": `--fence: the outer exec holds lock "k" without a fencing token`,
 	} {
 		stdout, stderr, code = output(t, held, "exec", "--reentrant", args, "k", "--", "echo", "inner")
-		if code != exitUsage || stdout != "" || stderr != "redlock-demo: "+want+"\n" {
+		if code != app.ExitUsage || stdout != "" || stderr != "redlock-demo: "+want+"\n" {
 			t.Errorf("%s: exit code %d, %q, %q", args, code, stdout, stderr)
 		}
 	}
 	missing := filepath.Join(t.TempDir(), "none")
-	if stdout, _, code = output(t, held, "exec", "--reentrant", "k", "--", missing); code != exitNotFound || stdout != "" {
+	if stdout, _, code = output(t, held, "exec", "--reentrant", "k", "--", missing); code != app.ExitNotFound || stdout != "" {
 		t.Errorf("no such command: exit code %d, %q", code, stdout)
 	}
 	// What is no list of keys says nothing.
-	stdout, stderr, code = output(t, append(masters, heldVariable+"=k"), "exec", "k", "--", "echo", "ran")
+	stdout, stderr, code = output(t, append(masters, exec.HeldVariable+"=k"), "exec", "k", "--", "echo", "ran")
 	if code != 0 || stdout != "ran\n" || stderr != "" {
 		t.Errorf("no list: exit code %d, %q, %q", code, stdout, stderr)
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/exec"
+	"github.com/redquorum/redquorum/cmd/internal/rig"
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -50,9 +53,9 @@ func TestExecSaysWhichFleetHasNoQuorum(t *testing.T) {
 	for key, want := range map[string]struct {
 		code         int
 		fleet, error string
-	}{down: {exitNoQuorum, "us", `lock "` + down + `": no quorum in fleet "us": `}, up: {0, "eu", ""}} {
+	}{down: {app.ExitNoQuorum, "us", `lock "` + down + `": no quorum in fleet "us": `}, up: {0, "eu", ""}} {
 		_, stderr, code := output(t, nil, append(flags, key, "--", "true")...)
-		if r := parse[execReport](t, stderr); code != want.code || strings.Join(r.Fleets, " ") != want.fleet || !strings.HasPrefix(r.Error, want.error) || want.error == "" && r.Error != "" {
+		if r := rig.Parse[exec.ExecReport](t, stderr); code != want.code || strings.Join(r.Fleets, " ") != want.fleet || !strings.HasPrefix(r.Error, want.error) || want.error == "" && r.Error != "" {
 			t.Errorf("%s: exit code %d, %s", key, code, stderr)
 		}
 	}
@@ -76,19 +79,19 @@ func TestExecTakesPartInAMove(t *testing.T) {
 		"who uses the new fleet alone": {"exec", "--masters", young},
 		"who uses both":                moving,
 	} {
-		if _, stderr, code := output(t, nil, append(args, "--try", "k", "--", "true")...); code != exitBusy || !strings.Contains(stderr, `lock "k" is taken`) {
+		if _, stderr, code := output(t, nil, append(args, "--try", "k", "--", "true")...); code != app.ExitBusy || !strings.Contains(stderr, `lock "k" is taken`) {
 			t.Errorf("%s is not kept out: exit code %d, %q", who, code, stderr)
 		}
 	}
 	// A command that runs while the fleet is closed goes on.
-	if stdout, stderr, code := output(t, nil, "fleet", "close", "--masters", old, "--to", young); code != exitBusy {
+	if stdout, stderr, code := output(t, nil, "fleet", "close", "--masters", old, "--to", young); code != app.ExitBusy {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
 	r.say(t, "")
 	if code := r.end(t); code != 0 {
 		t.Errorf("exit code %d, %q", code, r.stderr.String())
 	}
-	config := file(t, "masters = "+old+"\nmove-to = "+young+"\n")
+	config := rig.File(t, "masters = "+old+"\nmove-to = "+young+"\n")
 	for _, args := range [][]string{moving, {"exec", "--config", config}} {
 		if _, stderr, code := output(t, nil, append(args, "--try", "k", "--", "true")...); code != 0 {
 			t.Errorf("%q, after the old fleet was closed: exit code %d, %q", args, code, stderr)
@@ -96,7 +99,7 @@ func TestExecTakesPartInAMove(t *testing.T) {
 	}
 	// What overrules the masters of a file overrules where they are moved to.
 	for _, args := range [][]string{{"exec", "--masters", old}, {"exec", "--config", config, "--masters", old}} {
-		if _, stderr, code := output(t, nil, append(args, "--try", "k", "--", "true")...); code != exitNoQuorum || !strings.Contains(stderr, "this fleet is being moved to ") {
+		if _, stderr, code := output(t, nil, append(args, "--try", "k", "--", "true")...); code != app.ExitNoQuorum || !strings.Contains(stderr, "this fleet is being moved to ") {
 			t.Errorf("%q: who was forgotten: exit code %d, %q", args, code, stderr)
 		}
 	}
@@ -108,7 +111,7 @@ func TestExecLosesItsLockWithEitherFleetOfAMove(t *testing.T) {
 	r := startCommand(t, command(t, nil, "exec", "--ttl", "1s", "--masters", addresses(before), "--move-to", addresses(after), "k", "--", "sh", "-c", "echo held; exec sleep 100"))
 	r.stdout.await(t, "held")
 	kill(t, after.Masters[0])
-	if code := r.end(t); code != exitLost || !strings.Contains(r.stderr.String(), `lock "k" LOST in fleet "to": `) {
+	if code := r.end(t); code != app.ExitLost || !strings.Contains(r.stderr.String(), `lock "k" LOST in fleet "to": `) {
 		t.Errorf("exit code %d, %q", code, r.stderr.String())
 	}
 	free(t, before, "k")
@@ -117,6 +120,9 @@ func TestExecLosesItsLockWithEitherFleetOfAMove(t *testing.T) {
 func TestExecTakesPartWhereAShardIsAdded(t *testing.T) {
 	t.Parallel()
 	named := map[string]*redistest.Cluster{"a": servers(t, 1), "b": servers(t, 1), "c": servers(t, 1)}
+	for _, name := range []string{"a", "b"} { // before a client does it
+		initialize(t, addresses(named[name]))
+	}
 	three := shardsOf(t, named)
 	key := keyIn(three, "c")
 	two := shardsOf(t, map[string]*redistest.Cluster{"a": named["a"], "b": named["b"]})
@@ -124,8 +130,7 @@ func TestExecTakesPartWhereAShardIsAdded(t *testing.T) {
 	flag := func(flag, name string) []string { return []string{flag, name + "=" + addresses(named[name])} }
 	moving := []string{"exec", "--try", "--fence"}
 	for _, name := range []string{"a", "b"} {
-		initialize(t, addresses(named[name]))
-		if stdout, stderr, code := output(t, nil, "fleet", "close", "--masters", addresses(named[name]), "--to", "three-shards"); code != exitBusy {
+		if stdout, stderr, code := output(t, nil, "fleet", "close", "--masters", addresses(named[name]), "--to", "three-shards"); code != app.ExitBusy {
 			t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
 		}
 		moving = append(moving, flag("--masters", name)...)
@@ -133,7 +138,7 @@ func TestExecTakesPartWhereAShardIsAdded(t *testing.T) {
 	for _, name := range []string{"c", "b", "a"} {
 		moving = append(moving, flag("--move-to", name)...)
 	}
-	if stdout, stderr, code := output(t, nil, append(moving, key, "--", "true")...); code != exitNoQuorum || !strings.Contains(stderr, `in fleet "from/`+was+`"`) || !strings.Contains(stderr, "three-shards") {
+	if stdout, stderr, code := output(t, nil, append(moving, key, "--", "true")...); code != app.ExitNoQuorum || !strings.Contains(stderr, `in fleet "from/`+was+`"`) || !strings.Contains(stderr, "three-shards") {
 		t.Errorf("without the name of the move: exit code %d, %q\n%s", code, stderr, stdout)
 	}
 	moving = append(moving, "--moved-to", "three-shards")

@@ -1,45 +1,48 @@
 package main
 
 import (
-	"bytes"
 	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
-	"github.com/spf13/cobra"
+	"github.com/redquorum/redquorum/cmd/internal/rig"
 )
 
-// Every command, those of cobra and the hidden ones too: a terminal has 80 columns, and
-// a tab takes up to eight.
-func TestNoLineOfAnyHelpIsWiderThanATerminal(t *testing.T) {
-	root := newRoot(&app{out: os.Stdout, err: os.Stderr, env: func(string) string { return "" }})
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
-	seen := 0
-	var look func(cmd *cobra.Command)
-	look = func(cmd *cobra.Command) {
-		var out bytes.Buffer
-		cmd.SetOut(&out)
-		if err := cmd.Help(); err != nil {
-			t.Fatal(err)
+func TestTheHelpIsAsInItsGoldenFiles(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "chaos", "doctor", "exec", "init", "locks", "release", "status", "wait"} {
+		stdout, stderr, code := output(t, nil, strings.Fields(name+" --help")...)
+		if code != 0 || stderr != "" {
+			t.Errorf("%s: exit code %d, %q", name, code, stderr)
 		}
-		if !strings.Contains(out.String(), "Usage:\n  "+cmd.CommandPath()) {
-			t.Errorf("%s: no help:\n%s", cmd.CommandPath(), out.String())
-		}
-		for line := range strings.Lines(out.String()) {
-			line = strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "        ")
-			if n := utf8.RuneCountInString(line); n > 80 {
-				t.Errorf("%s --help: a line of %d columns: %s", cmd.CommandPath(), n, line)
-			}
-		}
-		seen++
-		for _, below := range cmd.Commands() {
-			look(below)
-		}
+		rig.Golden(t, strings.TrimPrefix(name+"-help", "-"), stdout)
 	}
-	look(root)
-	if seen < 18 { // the root, its twelve, and those of fleet and completion
-		t.Errorf("%d commands", seen)
+}
+
+// passedOn are the signals that a text names between two others, and behind "but for" those that are not passed on.
+func passedOn(t *testing.T, text, from, to string) (list []string) {
+	t.Helper()
+	_, text, found := strings.Cut(text, from)
+	text, _, ended := strings.Cut(text, to)
+	if list = regexp.MustCompile(`SIG[A-Z0-9]+|signal \d+|but for`).FindAllString(text, -1); !found || !ended || len(list) < 8 {
+		t.Fatalf("no signals between %q and %q", from, to)
+	}
+	return list
+}
+
+func TestThePageOfExecAndItsHelpNameTheSameSignals(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference", "exec.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	help, _, _ := output(t, nil, "exec", "--help")
+	onPage := passedOn(t, string(page), "## Signals and the terminal", "are passed on")
+	inHelp := passedOn(t, help, "passes on to its process", "If the")
+	if !slices.Equal(onPage, inHelp) {
+		t.Errorf("exec.md passes on %q, --help %q", onPage, inHelp)
 	}
 }

@@ -1,15 +1,11 @@
 package main
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/redquorum/redquorum/cmd/internal/rig"
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/redlock/fleets"
 )
@@ -28,19 +24,6 @@ func processes(t *testing.T, n int, cfg redistest.Config) (c *redistest.Cluster,
 }
 
 func addresses(c *redistest.Cluster) string { return strings.Join(c.URLs(), ",") }
-
-// cluster is masters that belong to the test and not to the binary.
-func cluster(t *testing.T, n int) *simmaster.Cluster {
-	t.Helper()
-	c, err := simmaster.StartCluster(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
-
-func list(c *simmaster.Cluster) string { return strings.Join(c.URLs(), ",") }
 
 // kill ends masters as a crash does.
 func kill(t *testing.T, masters ...*redistest.Server) {
@@ -98,7 +81,7 @@ func holders(t *testing.T, c *redistest.Cluster, key string) int {
 // free waits until no master has the key.
 func free(t *testing.T, c *redistest.Cluster, key string) {
 	t.Helper()
-	eventually(t, "the key is gone", func() bool { return holders(t, c, key) == 0 })
+	rig.Eventually(t, "the key is gone", func() bool { return holders(t, c, key) == 0 })
 }
 
 // keysOn is how many keys of a pattern a master has.
@@ -109,27 +92,6 @@ func keysOn(t *testing.T, m *redistest.Server, pattern string) int {
 		t.Fatal(err)
 	}
 	return len(keys.([]any))
-}
-
-// checkEmpty checks that the masters hold no key.
-func checkEmpty(t *testing.T, c *redistest.Cluster) {
-	t.Helper()
-	for _, m := range c.Masters {
-		if n := keysOn(t, m, "*"); n > 0 {
-			t.Errorf("%s: %d keys are left", m.Addr(), n)
-		}
-	}
-}
-
-// opened is a client of the masters, which ends with the test.
-func opened(t *testing.T, masters interface{ URLs() []string }, opts ...redlock.Option) *redlock.Client {
-	t.Helper()
-	client, err := redlock.Open(masters.URLs(), opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
-	return client
 }
 
 func mustLock(t *testing.T, client *redlock.Client, key string, opts ...redlock.LockOption) *redlock.Lock {
@@ -146,7 +108,7 @@ func shardsOf(t *testing.T, named map[string]*redistest.Cluster, opts ...redlock
 	t.Helper()
 	byName := map[string]fleets.Locker{}
 	for name, c := range named {
-		byName[name] = fleets.One(opened(t, c, opts...))
+		byName[name] = fleets.One(rig.Opened(t, c, opts...))
 	}
 	s, err := fleets.Sharded(byName)
 	if err != nil {
@@ -164,25 +126,6 @@ func keyIn(s *fleets.Shards, shard string) string {
 	}
 }
 
-// file writes a file for a command to read.
-func file(t *testing.T, text string) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
-// parse reads one document in JSON, and nothing else.
-func parse[T any](t *testing.T, text string) (d T) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(text), &d); err != nil {
-		t.Fatalf("%v in %q", err, text)
-	}
-	return d
-}
-
 // document runs a command that prints one document and nothing else.
 func document[T any](t *testing.T, env []string, args ...string) (d T, code int) {
 	t.Helper()
@@ -190,15 +133,5 @@ func document[T any](t *testing.T, env []string, args ...string) (d T, code int)
 	if stderr != "" {
 		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
-	return parse[T](t, stdout), code
-}
-
-// eventually waits for a condition.
-func eventually(t *testing.T, what string, met func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !met(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
+	return rig.Parse[T](t, stdout), code
 }

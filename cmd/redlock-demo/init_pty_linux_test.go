@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -32,7 +33,7 @@ func TestAnInitIsConfirmedAtTheTerminal(t *testing.T) {
 			term.press(t, typed)
 			code, text := term.end(t)
 			after := markerOf(t, test.master)
-			if code != []int{exitUsage, 0}[i] || i == 0 && !reflect.DeepEqual(after, before) || i == 1 && (after == nil || after.LevelIs != test.level) || !strings.Contains(text, test.says) {
+			if code != []int{app.ExitUsage, 0}[i] || i == 0 && !reflect.DeepEqual(after, before) || i == 1 && (after == nil || after.LevelIs != test.level) || !strings.Contains(text, test.says) {
 				t.Errorf("%q, %q: exit code %d, %+v\n%s", test.args, typed, code, after, text)
 			}
 		}

@@ -1,16 +1,14 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 
-	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/rig"
 )
 
 // A mistake is arguments that are refused, and in which sentence. Of what the system says
@@ -44,7 +42,7 @@ const three = "redis://127.0.0.1:1,redis://127.0.0.1:2,redis://127.0.0.1:3"
 func TestBadInputOfDemoGetsOneSentence(t *testing.T) {
 	t.Parallel()
 	const help, helpOfDemo = " (see redlock-demo --help)", " (see redlock-demo demo --help)"
-	refuses(t, nil, exitUsage, "", []mistake{
+	refuses(t, nil, app.ExitUsage, "", []mistake{
 		{[]string{"--nosuch"}, "unknown flag: --nosuch" + help},
 		{[]string{"demo", "-x"}, "unknown shorthand flag: 'x' in -x" + helpOfDemo},
 		{[]string{"nosuch"}, `unknown command "nosuch"` + help},
@@ -52,17 +50,10 @@ func TestBadInputOfDemoGetsOneSentence(t *testing.T) {
 		{[]string{"demo", "extra"}, `unexpected argument "extra"` + helpOfDemo},
 		{[]string{"redis://u:secret@h"}, "unexpected argument that looks like a URL: name the masters by --masters url,url,…"},
 		{[]string{"demo", "redis://u:secret@h"}, "unexpected argument that looks like a URL: name the masters by --masters url,url,…"},
-		{[]string{"--buyers", "redis://u:secret@h"}, `--buyers "redis://[redacted]@h": want a whole number from 2 to 100` + help},
-		{[]string{"--buyers", "1"}, `--buyers "1": want a whole number from 2 to 100` + help},
-		{[]string{"demo", "--buyers", "101"}, `--buyers "101": want a whole number from 2 to 100` + helpOfDemo},
-		{[]string{"--buyers", "some"}, `--buyers "some": want a whole number from 2 to 100` + help},
-		{[]string{"--stock", "0"}, `--stock "0": want a whole number from 1 to 10000` + help},
-		{[]string{"--stock=10001"}, `--stock "10001": want a whole number from 1 to 10000` + help},
-		{[]string{"--seed", "-1"}, `--seed "-1": want a whole number from 0 to 18446744073709551615` + help},
-		{[]string{"--ttl", "long"}, `--ttl "long": want a duration such as 500ms or 2s` + help},
-		{[]string{"--ttl", "2ms"}, "a TTL of 2ms: want 20ms to 1m0s"},
-		{[]string{"--ttl", "2m"}, "a TTL of 2m0s: want 20ms to 1m0s"},
-		{[]string{"--ttl", "20.5ms"}, "a TTL of 20.5ms: want whole milliseconds, as Redis counts them"},
+		{[]string{"--ttl", "long"}, `--ttl "long": want a duration from 20ms to 1m0s, such as 500ms or 2s` + help},
+		{[]string{"--ttl", "2ms"}, `--ttl "2ms": want a duration from 20ms to 1m0s, such as 500ms or 2s` + help},
+		{[]string{"--ttl", "2m"}, `--ttl "2m": want a duration from 20ms to 1m0s, such as 500ms or 2s` + help},
+		{[]string{"--ttl", "20.5ms"}, "--ttl 20.5ms: want whole milliseconds, as Redis counts them"},
 		{[]string{"--json=maybe"}, `--json "maybe": want true or false, not "maybe"` + help},
 		{[]string{"--masters"}, "flag needs an argument: --masters" + help},
 		{[]string{"--masters", ""}, "--masters names no masters: want url,url,…"},
@@ -72,19 +63,17 @@ func TestBadInputOfDemoGetsOneSentence(t *testing.T) {
 		{[]string{"--masters", "redis://h:70000"}, `master URL 1: port "70000": want 1 to 65535`},
 		{[]string{"--masters", "redis://:secret@h,redis://g,redis://H:6379/1"}, "master URL 3: h:6379 is already master 1: every master must be given once"},
 		{[]string{"--masters", three, "--spawn", "redis-server"}, "--spawn and --masters exclude each other: --spawn starts masters, --masters names existing ones"},
-		{[]string{"--move", "--masters", three}, "--move and --masters exclude each other: --move starts its own masters, and kills some"},
-		{[]string{"demo", "--move", "--stock", "5"}, "--move and --stock exclude each other: with --move the sale lasts as long as the move"},
 		{[]string{"--spawn", ""}, "--spawn names no binary: want a path or a name such as redis-server"},
 	}...)
-	refuses(t, []string{"REDLOCK_MASTERS=,"}, exitUsage, "", mistake{nil, "REDLOCK_MASTERS names no masters: want url,url,…"})
-	refuses(t, []string{"REDLOCK_MASTERS=redis://u:sec%ret@h"}, exitUsage, "", mistake{nil, "master URL 1: not a valid URL (characters such as @ : / ? # % in a user, password or path have to be percent-encoded)"})
-	refuses(t, []string{"REDLOCK_MASTERS=" + three}, exitUsage, "", mistake{[]string{"--spawn", "no-such-redis"}, `--spawn: exec: "no-such-redis": `})
+	refuses(t, []string{"REDLOCK_MASTERS=,"}, app.ExitUsage, "", mistake{nil, "REDLOCK_MASTERS names no masters: want url,url,…"})
+	refuses(t, []string{"REDLOCK_MASTERS=redis://u:sec%ret@h"}, app.ExitUsage, "", mistake{nil, "master URL 1: not a valid URL (characters such as @ : / ? # % in a user, password or path have to be percent-encoded)"})
+	refuses(t, []string{"REDLOCK_MASTERS=" + three}, app.ExitUsage, "", mistake{[]string{"--spawn", "no-such-redis"}, `--spawn: exec: "no-such-redis": `})
 	if runtime.GOOS != "windows" { // there it is no shell script
 		other := filepath.Join(t.TempDir(), "not-redis")
 		if err := os.WriteFile(other, []byte("#!/bin/sh\necho some other program, v1\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		refuses(t, nil, exitUsage, "demo", mistake{[]string{"--spawn", other}, "--spawn: " + other + " is no redis-server: " + other + " --version: no version (v=…)"})
+		refuses(t, nil, app.ExitUsage, "demo", mistake{[]string{"--spawn", other}, "--spawn: " + other + " is no redis-server: " + other + " --version: no version (v=…)"})
 	}
 }
 
@@ -92,14 +81,14 @@ func TestBadInputOfExecGetsOneSentence(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	none := filepath.Join(dir, "none")
-	empty, lines, plain, long := file(t, "\n"), file(t, "s3cret\nother\n"), file(t, "s3cret"), file(t, strings.Repeat("s3cret", 1000))
+	empty, lines, plain, long := rig.File(t, "\n"), rig.File(t, "s3cret\nother\n"), rig.File(t, "s3cret"), rig.File(t, strings.Repeat("s3cret", 1000))
 	const help = " (see redlock-demo exec --help)"
 	const usage = ": want redlock-demo exec KEY -- COMMAND" + help
 	on := func(args ...string) []string { // with masters, a key and a command
 		return append(append([]string{"--masters", three}, args...), "k", "--", "sh")
 	}
 	runs := func(command string) []string { return []string{"--masters", three, "k", "--", command} }
-	refuses(t, nil, exitUsage, "exec", []mistake{
+	refuses(t, nil, app.ExitUsage, "exec", []mistake{
 		{nil, "a key and a command are missing" + usage},
 		{[]string{"k"}, "no -- between the key and the command" + usage},
 		{[]string{"k", "sh"}, "no -- between the key and the command" + usage},
@@ -129,23 +118,21 @@ func TestBadInputOfExecGetsOneSentence(t *testing.T) {
 		{on("--tls-cert", plain), "--tls-cert and --tls-key need each other"},
 		{on("--tls-key", plain), "--tls-cert and --tls-key need each other"},
 		{on("--tls-cert", plain, "--tls-key", plain), "--tls-cert, --tls-key: tls: failed to find any PEM data in certificate input"},
-		{on("--metrics", "9121"), `--metrics "9121": want host:port or :port, with a port from 0 to 65535`},
 		{on("--json=maybe"), `--json "maybe": want true or false, not "maybe"` + help},
 	}...)
 	if runtime.GOOS == "windows" {
 		return // it has other words for what follows
 	}
-	refuses(t, nil, exitOS, "exec", mistake{on("--metrics", "192.0.2.1:9121"), "--metrics: listen tcp 192.0.2.1:9121: "})
-	refuses(t, nil, exitNotFound, "exec", mistake{runs("no-such-command"), `command "no-such-command": not found`})
-	refuses(t, nil, exitNotFound, "exec", mistake{runs(none), `command "` + none + `": not found`})
-	refuses(t, nil, exitCannotRun, "exec", mistake{runs(dir), `command "` + dir + `": cannot be run: `})
-	refuses(t, nil, exitCannotRun, "exec", mistake{runs(plain), `command "` + plain + `": cannot be run: permission denied`})
+	refuses(t, nil, app.ExitNotFound, "exec", mistake{runs("no-such-command"), `command "no-such-command": not found`})
+	refuses(t, nil, app.ExitNotFound, "exec", mistake{runs(none), `command "` + none + `": not found`})
+	refuses(t, nil, app.ExitCannotRun, "exec", mistake{runs(dir), `command "` + dir + `": cannot be run: `})
+	refuses(t, nil, app.ExitCannotRun, "exec", mistake{runs(plain), `command "` + plain + `": cannot be run: permission denied`})
 }
 
 func TestExecRefusesAMoveThatIsNone(t *testing.T) {
 	t.Parallel()
 	command := func(args ...string) []string { return append(args, "k", "--", "sh") }
-	refuses(t, nil, exitUsage, "exec", []mistake{
+	refuses(t, nil, app.ExitUsage, "exec", []mistake{
 		{command("--masters", euMasters, "--move-to", euMasters), "--masters and --move-to name the same masters: nothing would be moved"},
 		{command("--masters", "a="+euMasters, "--masters", "b="+usMasters, "--move-to", "b="+usMasters, "--move-to", "a=redis://10.0.0.3,redis://10.0.0.2,redis://10.0.0.1"), "--masters and --move-to name the same masters: nothing would be moved"},
 		{command("--masters", euMasters, "--move-to", "redis://10.0.2.1,redis://10.0.0.3"), "--masters and --move-to share 10.0.0.3:6379, database 0: want other servers, or another database of them, unless a fleet stays as it is"},
@@ -158,18 +145,17 @@ func TestExecRefusesAMoveThatIsNone(t *testing.T) {
 
 func TestBadInputOfOtherCommandsGetsOneSentence(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"exec k -- sh", "status k", "doctor", "bench", "init", "locks", "release --yes k", "wait k", "fleet close --to x"} {
-		refuses(t, nil, exitUsage, line, mistake{nil, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"})
+	for _, line := range []string{"exec k -- sh", "status", "status k", "doctor", "init", "locks", "release --yes k", "wait k", "fleet close --to x"} {
+		refuses(t, nil, app.ExitUsage, line, mistake{nil, "no masters are named: want --masters url,url,…, REDLOCK_MASTERS or --config file"})
 	}
-	for _, name := range []string{"doctor", "bench", "chaos", "init", "fleet close"} {
-		refuses(t, nil, exitUsage, name, mistake{[]string{"k"}, `unexpected argument "k" (see redlock-demo ` + strings.Fields(name)[0] + " --help)"})
+	for _, name := range []string{"doctor", "chaos", "init", "fleet close"} {
+		refuses(t, nil, app.ExitUsage, name, mistake{[]string{"k"}, `unexpected argument "k" (see redlock-demo ` + strings.Fields(name)[0] + " --help)"})
 	}
-	bad, backward := file(t, "2s kill 1\n3s shoot 2\n"), file(t, "2s skew 1 60s\n")
+	bad, backward := rig.File(t, "2s kill 1\n3s shoot 2\n"), rig.File(t, "2s skew 1 60s\n")
 	for name, mistakes := range map[string][]mistake{
 		"status": {
-			{nil, "no key is named: want redlock-demo status KEY... (see redlock-demo status --help)"},
 			{[]string{"--watch=1ms", "k"}, `--watch "1ms": want a duration from 100ms to 1h0m0s, such as 500ms or 2s (see redlock-demo status --help)`},
-			{[]string{"--watch", "1s", "k"}, `key "1s" is a duration: want --watch=1s KEY..., or -- before a key of that name`},
+			{[]string{"--watch", "1s", "k"}, `key "1s" is a duration: want --watch=1s [KEY]..., or -- before a key of that name`},
 			{[]string{"--masters", "redis://127.0.0.1:1", "--watch", "--", "1s", ""}, "inspect: the key is empty"},
 			{[]string{"--masters", "redis://127.0.0.1:1", ""}, "inspect: the key is empty"},
 			{[]string{"--quiet", "--watch", "k"}, "--quiet and --watch exclude each other: nothing would be shown again and again"},
@@ -182,19 +168,6 @@ func TestBadInputOfOtherCommandsGetsOneSentence(t *testing.T) {
 			{[]string{"--masters", "redis://h", "--password-file", "/no/such/file"}, "--password-file: open /no/such/file: no such file or directory"},
 			{[]string{"--masters", "rediss://h", "--tls-ca", "/no/such/file"}, "--tls-ca: open /no/such/file: no such file or directory"},
 		},
-		"bench": {
-			{[]string{"--goroutines", "0"}, `--goroutines "0": want a whole number from 1 to 10000 (see redlock-demo bench --help)`},
-			{[]string{"--keys", "-1"}, `--keys "-1": want a whole number from 0 to 1000000 (see redlock-demo bench --help)`},
-			{[]string{"--duration", "2h"}, `--duration "2h": want a duration from 100ms to 1h0m0s, such as 500ms or 2s (see redlock-demo bench --help)`},
-			{[]string{"--ttl", "1ms"}, `--ttl "1ms": want a duration from 20ms to 24h0m0s, such as 500ms or 2s (see redlock-demo bench --help)`},
-			{[]string{"--fence", "maybe"}, `--fence "maybe": want yes, no or both (see redlock-demo bench --help)`},
-			{[]string{"--guard", "some"}, `--guard "some": want off, standard or strict (see redlock-demo bench --help)`},
-			{[]string{"--max-ttl", "1ms"}, `--max-ttl "1ms": want 0 or a duration from 20ms to 24h0m0s, such as 500ms or 2s (see redlock-demo bench --help)`},
-			{[]string{"--masters", "redis://:secret@127.0.0.1:1", "--ttl", "2m"}, "--ttl 2m0s is above --max-ttl: want 20ms to 1m0s"},
-			{[]string{"--masters", "http://:secret@h"}, `master URL 1: scheme "http": want redis://, rediss:// or unix://`},
-			{[]string{"--masters", "redis://127.0.0.1:1", "--password-file", "/no/such/file"}, "--password-file: open /no/such/file: no such file or directory"},
-			{[]string{"--masters", "rediss://127.0.0.1:1", "--tls-cert", "/no/such/file"}, "--tls-cert and --tls-key need each other"},
-		},
 		"chaos": {
 			{[]string{"--masters", "redis://:secret@h", "--tour"}, "--masters and --tour exclude each other: chaos breaks masters of its own only"},
 			{[]string{"--masters", "redis://:secret@h", "--script", bad}, "--masters and --script exclude each other: chaos breaks masters of its own only"},
@@ -206,13 +179,10 @@ func TestBadInputOfOtherCommandsGetsOneSentence(t *testing.T) {
 			{[]string{"--script", "/no/such/file"}, "--script: open /no/such/file: no such file or directory"},
 			{[]string{"--script", bad}, "--script " + bad + `: line 2: "shoot": want kill, restart, empty, freeze, thaw, cut, heal, skew or end`},
 			{[]string{"--script", backward, "--spawn", "redis-server"}, "--script " + backward + ": fault 1: the clocks of processes are the machine's, only those of embedded masters can be set: want no skew with --spawn"},
-			{[]string{"--duration", "0s"}, `--duration "0s": want a duration from 1s to 24h0m0s, such as 500ms or 2s (see redlock-demo chaos --help)`},
-			{[]string{"--contenders", "1"}, `--contenders "1": want a whole number from 2 to 64 (see redlock-demo chaos --help)`},
-			{[]string{"--hold", "0"}, `--hold "0": want a duration from 1ms to 1h0m0s, such as 500ms or 2s (see redlock-demo chaos --help)`},
+			{[]string{"--for", "0s"}, `--for "0s": want a duration from 1s to 24h0m0s, such as 500ms or 2s (see redlock-demo chaos --help)`},
 			{[]string{"--ttl", "2m"}, `--ttl "2m": want a duration from 200ms to 1m0s, such as 500ms or 2s (see redlock-demo chaos --help)`},
 			{[]string{"--ttl", "1000.5ms"}, "--ttl 1.0005s: want whole milliseconds, as Redis counts them"},
 			{[]string{"--guard", "much"}, `--guard "much": want off, standard or strict (see redlock-demo chaos --help)`},
-			{[]string{"--metrics", "9121"}, `--metrics "9121": want host:port or :port, with a port from 0 to 65535`},
 			{[]string{"--spawn", ""}, "--spawn names no binary: want a path or a name such as redis-server"},
 		},
 		"init": {
@@ -229,7 +199,6 @@ func TestBadInputOfOtherCommandsGetsOneSentence(t *testing.T) {
 		"locks": {
 			{[]string{"a", "b"}, "2 patterns: want one at the most, in quotes (see redlock-demo locks --help)"},
 			{[]string{"--watch", "1s"}, `key "1s" is a duration: want --watch=1s [PATTERN], or -- before a key of that name`},
-			{[]string{"--limit", "0"}, `--limit "0": want a whole number from 1 to 1000000 (see redlock-demo locks --help)`},
 		},
 		"release": {
 			{nil, "0 keys are named: want redlock-demo release KEY (see redlock-demo release --help)"},
@@ -239,7 +208,8 @@ func TestBadInputOfOtherCommandsGetsOneSentence(t *testing.T) {
 		},
 		"wait": {
 			{nil, "0 keys are named: want redlock-demo wait KEY (see redlock-demo wait --help)"},
-			{[]string{"--timeout", "1ms", "k"}, `--timeout "1ms": want 0 or a duration from 100ms to 720h0m0s, such as 500ms or 2s (see redlock-demo wait --help)`},
+			{[]string{"--try", "--wait", "1s", "k"}, "--try and --wait exclude each other: --try does not wait, --wait says for how long to wait"},
+			{[]string{"--wait", "1ms", "k"}, `--wait "1ms": want 0 or a duration from 100ms to 720h0m0s, such as 500ms or 2s (see redlock-demo wait --help)`},
 		},
 		"fleet": {
 			{nil, "the subcommand is missing: want redlock-demo fleet close --to name|url,url,... [flags]"},
@@ -251,7 +221,7 @@ func TestBadInputOfOtherCommandsGetsOneSentence(t *testing.T) {
 			{[]string{"close", "--masters", three, "--to", "x", "--guard", "off"}, "close fleet: WithGuard(GuardOff) keeps no markers: want GuardStandard or GuardStrict"},
 		},
 	} {
-		refuses(t, nil, exitUsage, name, mistakes...)
+		refuses(t, nil, app.ExitUsage, name, mistakes...)
 	}
 }
 
@@ -260,8 +230,8 @@ func TestWhereNoMasterAnswersTheListCountsAsWrong(t *testing.T) {
 	const urls = "redis://user:secret@127.0.0.1:1,redis://:secret@127.0.0.1:2,unix:///no/such/socket"
 	stdout, stderr, code := output(t, nil, "--masters", urls)
 	want := "redlock-demo: no quorum within 5s: 0 of 3 masters answered, 2 needed (" +
-		"127.0.0.1:1: connection refused; 127.0.0.1:2: connection refused; /no/such/socket: connect: no such file or directory)\n"
-	if code != exitUsage || stdout != "" {
+		"127.0.0.1:1: down: connection refused; 127.0.0.1:2: down: connection refused; /no/such/socket: down: no such file or directory)\n"
+	if code != app.ExitUsage || stdout != "" {
 		t.Errorf("exit code %d, standard output %q", code, stdout)
 	}
 	if runtime.GOOS != "windows" && stderr != want {
@@ -280,8 +250,7 @@ func TestCompletionAndVersionAreAnswered(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"chaos --guard ": "off\nstandard\nstrict\n:4\n", "init --guard ": "standard\nstrict\n:4\n", "bench --fence ": "yes\nno\nboth\n:4\n",
-		"bench --goro":    "--goroutines\tnumber of goroutines that lock and unlock at the same time\n:4\n",
+		"chaos --guard ": "off\nstandard\nstrict\n:4\n", "init --guard ": "standard\nstrict\n:4\n",
 		"exec --conflict": "--conflict-exit-code\texit code when somebody else holds the lock\n:4\n",
 	} {
 		if stdout, _, code := output(t, nil, append([]string{"__complete"}, strings.Split(args, " ")...)...); code != 0 || stdout != want {
@@ -290,29 +259,5 @@ func TestCompletionAndVersionAreAnswered(t *testing.T) {
 	}
 	if stdout, _, code := output(t, nil, "--version"); code != 0 || !strings.HasPrefix(stdout, "redlock-demo ") {
 		t.Errorf("exit code %d, %q", code, stdout)
-	}
-}
-
-func TestExitCodes(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		err  error
-		want int
-	}{
-		{nil, 0},
-		{&failedError{1, 10}, 1},
-		{usagef("bad"), 64},
-		{&demo.InputError{Err: errors.New("bad")}, 64},
-		{&demo.NoQuorumError{}, 64},
-		{&demo.NoQuorumError{Masters: []demo.Master{{State: "gone"}, {State: "up"}, {State: "gone"}}}, 69},
-		{errors.New("odd"), 70},
-		{&startError{errors.New("no port")}, 71},
-		{&outputError{syscall.EPIPE}, 74},
-		{&signalError{syscall.SIGINT}, 130},
-		{fmt.Errorf("wrapped: %w", &signalError{syscall.SIGTERM}), 143},
-	} {
-		if got := exitCode(test.err); got != test.want {
-			t.Errorf("%v: %d, want %d", test.err, got, test.want)
-		}
 	}
 }

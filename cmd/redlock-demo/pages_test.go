@@ -8,6 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/full"
+	"github.com/redquorum/redquorum/cmd/internal/tree"
 )
 
 // A block is one fenced block of a page.
@@ -93,7 +99,7 @@ func blocks(t *testing.T, page string) []*block {
 
 func isCommand(line string) bool {
 	word, _, _ := strings.Cut(line, " ")
-	return slices.Contains([]string{"redlock-demo", "make", "go", "redis-server", "redis-cli", "cd"}, word)
+	return slices.Contains([]string{"redlock", "redlock-demo", "make", "go", "redis-server", "redis-cli", "cd"}, word)
 }
 
 // Every block has a language that a test or a reader knows, and every marker is one
@@ -103,7 +109,7 @@ func TestBlocksOfThePagesAreOfAKnownSort(t *testing.T) {
 		for _, b := range blocks(t, page) {
 			switch {
 			case b.lang == "" && made.MatchString(b.marker):
-			case !slices.Contains([]string{"sh", "go", "text", "mermaid", "sql", "lua", "conf", "crontab", "bash", "java"}, b.lang):
+			case !slices.Contains([]string{"sh", "go", "text", "mermaid", "sql", "lua", "conf", "crontab", "bash", "java", "yaml"}, b.lang):
 				t.Errorf("%s:%d: a block of the sort %q", page, b.line, b.lang)
 			}
 			switch {
@@ -138,9 +144,9 @@ func TestCommandsOfThePagesAreTaken(t *testing.T) {
 			}
 			for _, words := range commands(text) {
 				switch {
-				case words[0] == "redlock-demo":
+				case words[0] == "redlock", words[0] == "redlock-demo":
 					ours++
-					if err := taken(words[1:]); err != nil {
+					if err := taken(words[0], words[1:]); err != nil {
 						t.Errorf("%s:%d: %q: %v", page, b.line, words, err)
 					}
 				case words[0] == "make" && len(words) > 1 && !strings.Contains(words[1], "="):
@@ -167,7 +173,7 @@ func TestPageOfTheCommandHasEveryCommand(t *testing.T) {
 	for _, found := range regexp.MustCompile("(?m)^\\| `([a-z]+)(?: [a-z]+)?` \\|").FindAllStringSubmatch(string(text), -1) {
 		rows[found[1]] = true
 	}
-	root := newRoot(&app{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: func(string) string { return "" }})
+	root := full.Demo(&app.App{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: func(string) string { return "" }})
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if !cmd.Hidden && !rows[cmd.Name()] {
@@ -192,8 +198,9 @@ func shown(text string) string {
 }
 
 // taken is what the program says of the flags and arguments. It runs nothing.
-func taken(args []string) error {
-	root := newRoot(&app{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: func(string) string { return "" }})
+func taken(program string, args []string) error {
+	newRoot := map[string]func(*app.App) *cobra.Command{"redlock": tree.Redlock, "redlock-demo": full.Demo}[program]
+	root := newRoot(&app.App{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: func(string) string { return "" }})
 	cmd, rest, err := root.Find(args)
 	if err != nil {
 		return err
@@ -273,13 +280,13 @@ func commands(script string) [][]string {
 var prefixWord = regexp.MustCompile(`^([A-Z_]+=.*|do|then|else|if|while|export|!|\{|\(|[\d*/,-]+)$`)
 
 func TestCommandsAreReadAsAShellReadsThem(t *testing.T) {
-	script := "A=1 redlock-demo exec --try k -- sh -c 'a; b' >out 2>&1 & # note; no command\n" +
-		"0 2 * * *  make x | redlock-demo status \\\n  k\nif ! redlock-demo wait k; then exit 1; fi\n"
+	script := "A=1 redlock exec --try k -- sh -c 'a; b' >out 2>&1 & # note; no command\n" +
+		"0 2 * * *  make x | redlock status \\\n  k\nif ! redlock wait k; then exit 1; fi\n"
 	want := [][]string{
-		{"redlock-demo", "exec", "--try", "k", "--", "sh", "-c", "a; b"},
+		{"redlock", "exec", "--try", "k", "--", "sh", "-c", "a; b"},
 		{"make", "x"},
-		{"redlock-demo", "status", "k"},
-		{"redlock-demo", "wait", "k"},
+		{"redlock", "status", "k"},
+		{"redlock", "wait", "k"},
 		{"exit", "1"}, {"fi"},
 	}
 	if got := commands(script); !slices.EqualFunc(got, want, slices.Equal) {

@@ -19,7 +19,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/chaos"
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/stage"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -46,6 +48,18 @@ func TestCommandsOfThePagesRun(t *testing.T) {
 			runPage(t, blocks(t, page))
 		})
 	}
+	// A reader goes on with the masters that the README has started, and none is left.
+	t.Run("README.md and then the tutorial", func(t *testing.T) {
+		t.Parallel()
+		root := filepath.Join("..", "..")
+		ports := runPage(t, append(blocks(t, filepath.Join(root, "README.md")), blocks(t, filepath.Join(root, "docs", "tutorial", "ten-minutes.md"))...))
+		for _, port := range ports {
+			if conn, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
+				_ = conn.Close()
+				t.Errorf("a server listens on %s in the end", port)
+			}
+		}
+	})
 	if ran < 4 {
 		t.Errorf("%d pages have something to run: too few to be all", ran)
 	}
@@ -66,9 +80,10 @@ func runs(b *block) bool { return b.lang == "sh" && !notRun.MatchString(b.marker
 // fixedPorts are those of the masters that a page starts.
 var fixedPorts = regexp.MustCompile(`\b710[1-5]\b`)
 
-func runPage(t *testing.T, all []*block) {
+// runPage returns the ports that stand for 7101 to 7105.
+func runPage(t *testing.T, all []*block) (ports []string) {
 	dir := t.TempDir()
-	ports := freePorts(t)
+	ports = freePorts(t)
 	own := func(text string) string {
 		return fixedPorts.ReplaceAllStringFunc(text, func(port string) string {
 			n, _ := strconv.Atoi(port)
@@ -103,7 +118,7 @@ func runPage(t *testing.T, all []*block) {
 		})
 	} else {
 		_, urls := processes(t, 5, redistest.Config{AppendOnly: redistest.AppendAlways})
-		env = append(env, mastersVariable+"="+urls)
+		env = append(env, app.MastersVariable+"="+urls)
 	}
 
 	out, errs, err := bash(t, dir, env, script.String())
@@ -122,6 +137,7 @@ func runPage(t *testing.T, all []*block) {
 	if err != nil {
 		t.Errorf("%v\n%s\n%s", err, out, errs)
 	}
+	return ports
 }
 
 // Configurations that the pages show are taken by what they are for.
@@ -137,13 +153,13 @@ func TestConfigurationsOfThePagesAreTaken(t *testing.T) {
 			switch {
 			case strings.Contains(b.text, " kill "):
 				seen["chaos"]++
-				_, err = chaos.Parse(strings.NewReader(b.text), 5)
+				_, err = stage.Parse(strings.NewReader(b.text), 5)
 			case strings.Contains(b.text, "appendonly "):
 				seen["redis"]++
 				err = startsRedis(t, b.text)
 			case strings.Contains(b.text, "masters "):
 				seen["the command"]++
-				_, err = readConfig(file(t, b.text))
+				_, err = app.ReadConfig(rig.File(t, b.text))
 			default:
 				t.Errorf("%s:%d: a configuration of nothing that the test knows", page, b.line)
 			}
@@ -167,7 +183,7 @@ func startsRedis(t *testing.T, text string) error {
 	port := freePorts(t)[0]
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, server, file(t, text), "--port", port)
+	cmd := exec.CommandContext(ctx, server, rig.File(t, text), "--port", port)
 	cmd.Dir = t.TempDir()
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

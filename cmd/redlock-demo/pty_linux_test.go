@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/redquorum/redquorum/cmd/internal/rig"
 )
 
 // A terminal is a pseudo-terminal with a command on it.
@@ -89,7 +91,7 @@ func (term *terminal) end(t *testing.T) (int, string) {
 
 func TestATerminalSeesColoursAndALiveLine(t *testing.T) {
 	t.Parallel()
-	term := onTerminal(t, command(t, []string{"TERM=xterm"}, "--buyers", "8", "--stock", "20"))
+	term := onTerminal(t, command(t, []string{"TERM=xterm"}))
 	code, text := term.end(t)
 	for _, want := range []string{"\x1b[32m✓\x1b[0m", "\r\x1b[K   ⠋ sold ", "\x1b[1m1  Without a lock\x1b[0m", "PASSED"} {
 		if !strings.Contains(text, want) {
@@ -103,17 +105,15 @@ func TestATerminalSeesColoursAndALiveLine(t *testing.T) {
 
 func TestNoColourIsGivenToThoseWhoWantNone(t *testing.T) {
 	t.Parallel()
-	c := cluster(t, 1)
+	c := rig.Cluster(t, 1)
 	for _, test := range []struct {
 		env  []string
-		args []string
 		live bool
 	}{
-		{[]string{"TERM=xterm", "NO_COLOR=1"}, nil, true},
-		{[]string{"TERM=xterm"}, []string{"--no-color"}, true},
-		{[]string{"TERM=dumb"}, nil, false},
+		{[]string{"TERM=xterm", "NO_COLOR=1"}, true},
+		{[]string{"TERM=dumb"}, false},
 	} {
-		term := onTerminal(t, command(t, test.env, append(test.args, "--masters", list(c), "--stock", "10")...))
+		term := onTerminal(t, command(t, test.env, "--masters", rig.List(c)))
 		term.await(t, "Now stop a master")
 		if test.live {
 			term.await(t, "for a master to go away · Ctrl-C skips") // the prompt's own live line
@@ -121,14 +121,14 @@ func TestNoColourIsGivenToThoseWhoWantNone(t *testing.T) {
 		term.press(t, ctrlC)
 		code, text := term.end(t)
 		if code != 0 || !strings.Contains(text, "– skipped: by Ctrl-C") {
-			t.Errorf("%q %q: exit code %d\n%q", test.env, test.args, code, text)
+			t.Errorf("%q: exit code %d\n%q", test.env, code, text)
 		}
 		withoutErasing := strings.ReplaceAll(text, "\r\x1b[K", "")
 		if strings.Contains(withoutErasing, "\x1b") {
-			t.Errorf("%q %q: coloured: %q", test.env, test.args, text)
+			t.Errorf("%q: coloured: %q", test.env, text)
 		}
 		if live := withoutErasing != text; live != test.live {
-			t.Errorf("%q %q: a live line: %v, want %v", test.env, test.args, live, test.live)
+			t.Errorf("%q: a live line: %v, want %v", test.env, live, test.live)
 		}
 	}
 }

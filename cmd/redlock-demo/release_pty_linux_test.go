@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/rig"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -18,13 +20,13 @@ func atThePrompt(t *testing.T, c *redistest.Cluster, args ...string) *terminal {
 func TestAReleaseIsConfirmedAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)
-	token := "billing" + tokenOf
+	token := "billing" + rig.TokenOf
 	do(t, c.Masters, "SET", "k", token, "PX", minuteInMS)
 	for _, test := range []struct {
 		typed    string
 		code     int
 		released bool
-	}{{"no\n", exitUsage, false}, {ctrlC, 130, false}, {"yes\n", 0, true}} {
+	}{{"no\n", app.ExitUsage, false}, {ctrlC, 130, false}, {"yes\n", 0, true}} {
 		term := atThePrompt(t, c, "k")
 		term.press(t, test.typed)
 		code, text := term.end(t)
@@ -37,14 +39,14 @@ func TestAReleaseIsConfirmedAtTheTerminal(t *testing.T) {
 func TestALockThatHasChangedHandsSinceItWasShownIsNotTouched(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 5)
-	next := "shop" + strings.ReplaceAll(tokenOf, "a", "b")
+	next := "shop" + strings.ReplaceAll(rig.TokenOf, "a", "b")
 	for _, now := range []string{"--now=false", "--now"} {
-		do(t, c.Masters, "SET", "k", "billing"+tokenOf, "PX", minuteInMS)
+		do(t, c.Masters, "SET", "k", "billing"+rig.TokenOf, "PX", minuteInMS)
 		term := atThePrompt(t, c, now, "k")
 		do(t, c.Masters, "SET", "k", next, "PX", minuteInMS)
 		term.press(t, "yes\n")
 		code, text := term.end(t)
-		if code != exitFailed || strings.Count(text, "changed\r\n") != 5 || !strings.Contains(text, "the lock has changed hands or ended meanwhile: ") {
+		if code != app.ExitFailed || strings.Count(text, "changed\r\n") != 5 || !strings.Contains(text, "the lock has changed hands or ended meanwhile: ") {
 			t.Errorf("%s: exit code %d\n%s", now, code, text)
 		}
 		for i, m := range c.Masters {
@@ -58,11 +60,11 @@ func TestALockThatHasChangedHandsSinceItWasShownIsNotTouched(t *testing.T) {
 func TestAReleaseThatTooFewMastersAnswerSaysThatTheHolderMayGoOn(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)
-	do(t, c.Masters, "SET", "k", "billing"+tokenOf, "PX", minuteInMS)
+	do(t, c.Masters, "SET", "k", "billing"+rig.TokenOf, "PX", minuteInMS)
 	term := atThePrompt(t, c, "k")
 	kill(t, c.Masters[:2]...)
 	term.press(t, "yes\n")
-	if code, text := term.end(t); code != exitNoQuorum || !strings.Contains(text, "too few masters answered: replaced on 1 of 3 masters, 2 needed. Its holder may go on: try again") {
+	if code, text := term.end(t); code != app.ExitNoQuorum || !strings.Contains(text, "too few masters answered: replaced on 1 of 3 masters, 2 needed. Its holder may go on: try again") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 }

@@ -10,53 +10,70 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/redlock-demo/internal/demo"
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/demo"
+	"github.com/redquorum/redquorum/cmd/internal/rig"
 )
 
 func TestSignalsEndItCleanly(t *testing.T) {
 	t.Parallel()
 	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
-		c := cluster(t, 3)
-		r := startCommand(t, command(t, nil, "--masters", list(c), "--stock", "500")) // sells for a while
-		eventually(t, "it sells", func() bool {
+		c := rig.Cluster(t, 3)
+		r := startCommand(t, command(t, nil, "--masters", rig.List(c))) // sells for a while
+		rig.Eventually(t, "it sells", func() bool {
 			done := c.Masters()[0].Commands() // an attempt that queues up begins with a script at the key's pilot
 			return done["SET"]+done["EVALSHA"] > 100
 		})
 		r.signal(t, signal)
-		if got, want := r.end(t), "redlock-demo: ended by "+signalNames[signal]+"\n"; got != code || r.stderr.String() != want {
+		if got, want := r.end(t), "redlock-demo: ended by "+app.SignalNames[signal]+"\n"; got != code || r.stderr.String() != want {
 			t.Errorf("%v: exit code %d, %q\n%s", signal, got, r.stderr.String(), r.stdout.String())
 		}
 		for _, m := range c.Masters() {
-			eventually(t, "the master has no key but the marker, and no connection", func() bool { return len(m.Keys())-1+m.Connections() == 0 })
+			rig.Eventually(t, "the master has no key but the marker, and no connection", func() bool { return len(m.Keys())-1+m.Connections() == 0 })
 		}
 	}
 }
 
 func TestAnInterruptedRunStillGivesADocument(t *testing.T) {
 	t.Parallel()
-	c := cluster(t, 3)
-	r := startCommand(t, command(t, nil, "--json", "--masters", list(c), "--stock", "500"))
-	eventually(t, "it is connected", func() bool { return c.Masters()[0].Connections() > 0 })
+	c := rig.Cluster(t, 3)
+	r := startCommand(t, command(t, nil, "--json", "--masters", rig.List(c)))
+	rig.Eventually(t, "it is connected", func() bool { return c.Masters()[0].Connections() > 0 })
 	r.signal(t, syscall.SIGINT)
 	code := r.end(t)
-	if doc := parse[sale](t, r.stdout.String()); code != 130 || doc.Verdict != string(demo.VerdictInterrupted) || doc.Error != "ended by SIGINT" {
+	if doc := rig.Parse[sale](t, r.stdout.String()); code != 130 || doc.Verdict != string(demo.VerdictInterrupted) || doc.Error != "ended by SIGINT" {
 		t.Errorf("exit code %d, %+v", code, doc)
+	}
+}
+
+// 2 would be taken for what doctor says of masters.
+func TestSIGQUITIsNoExitCodeOfACommand(t *testing.T) {
+	t.Parallel()
+	c := rig.Cluster(t, 3)
+	for _, line := range []string{"doctor --for 1m", "status --watch k"} {
+		r := startCommand(t, command(t, nil, append(strings.Fields(line), "--masters", rig.List(c))...))
+		connected := c.Masters()[0].Commands()["PING"]
+		rig.Eventually(t, "it asks", func() bool { return c.Masters()[0].Commands()["PING"] > connected })
+		r.signal(t, syscall.SIGQUIT)
+		if code := r.end(t); code != 131 || r.stderr.String() != "redlock-demo: ended by SIGQUIT\n" {
+			t.Errorf("%s: exit code %d, %q", line, code, r.stderr.String())
+		}
 	}
 }
 
 // What has no reader any more ends soon and quietly.
 func TestCommandsEndQuietlyWhereNobodyReads(t *testing.T) {
 	t.Parallel()
-	masters, onReal := list(cluster(t, 3)), addresses(servers(t, 1))
+	masters, onReal := rig.List(rig.Cluster(t, 3)), addresses(servers(t, 1))
 	for _, line := range []string{
-		"demo", "--json --stock 10 --masters " + masters, "chaos", "chaos --json --duration 1s",
+		"demo", "--json --masters " + masters, "chaos", "chaos --json --for 1s",
 		"doctor --for 100ms --masters " + masters, "status --watch --masters " + masters + " k", "locks --watch --masters " + onReal, "init --masters " + onReal,
 	} {
 		cmd := command(t, nil, strings.Fields(line)...)
 		var stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = unread(t), &stderr
 		began := time.Now()
-		if code := codeOf(t, cmd.Run()); code != exitOutput || stderr.String() != "" || time.Since(began) > 20*time.Second {
+		if code := codeOf(t, cmd.Run()); code != app.ExitOutput || stderr.String() != "" || time.Since(began) > 20*time.Second {
 			t.Errorf("%s: exit code %d after %v, %q", line, code, time.Since(began), stderr.String())
 		}
 	}
@@ -72,4 +89,20 @@ func unread(t *testing.T) *os.File {
 	_ = read.Close()
 	t.Cleanup(func() { _ = write.Close() })
 	return write
+}
+
+func TestAHelpThatCannotBeWrittenIsAnError(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("there is no /dev/full here: %v", err)
+	}
+	defer func() { _ = full.Close() }()
+	for _, line := range []string{"--help", "exec --help", "help status", "--version", "completion bash"} {
+		cmd := command(t, nil, strings.Fields(line)...)
+		cmd.Stdout = full
+		if code := codeOf(t, cmd.Run()); code == 0 {
+			t.Errorf("%s ends with 0", line)
+		}
+	}
 }

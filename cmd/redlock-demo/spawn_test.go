@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/internal/rig"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -50,8 +51,8 @@ func checkNothingStays(t *testing.T, addresses []string, dir string) {
 func TestSpawnedMastersAreKilledAndRestarted(t *testing.T) {
 	path, dir := server(t), t.TempDir()
 	stdout, stderr, code := output(t, []string{"TMPDIR=" + dir}, "--spawn", path, "--json")
-	doc := parse[sale](t, stdout)
-	if code != 0 || stderr != "" || doc.Verdict != "passed" || doc.Settings.Masters != "spawned" || len(doc.Expectations) != 10 {
+	doc := rig.Parse[sale](t, stdout)
+	if code != 0 || stderr != "" || doc.Verdict != "passed" || doc.Settings.Masters != "spawned" || len(doc.Expectations) != 12 {
 		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
 	if !strings.HasPrefix(doc.Versions["masters"], "redis-server ") || !strings.Contains(doc.Versions["masters"], path) {
@@ -66,7 +67,7 @@ func TestSpawnedMastersAreKilledAndRestarted(t *testing.T) {
 
 func TestSpawnedMastersEndWithASignal(t *testing.T) {
 	path, dir := server(t), t.TempDir()
-	r := startCommand(t, command(t, []string{"TMPDIR=" + dir}, "--spawn", path, "--stock", "500"))
+	r := startCommand(t, command(t, []string{"TMPDIR=" + dir}, "--spawn", path))
 	r.stdout.await(t, "1  Without a lock")
 	r.signal(t, syscall.SIGTERM)
 	began := time.Now()

@@ -3,24 +3,24 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/wait"
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
 )
 
 // waitedFor is the report of wait --json.
-func waitedFor(t *testing.T, c *redistest.Cluster, want int, args ...string) waitReport {
+func waitedFor(t *testing.T, c *redistest.Cluster, want int, args ...string) wait.WaitReport {
 	t.Helper()
-	r, code := document[waitReport](t, nil, append([]string{"wait", "--json", "--masters", addresses(c)}, args...)...)
+	r, code := document[wait.WaitReport](t, nil, append([]string{"wait", "--json", "--masters", addresses(c)}, args...)...)
 	if code != want || r.ExitCode != want {
 		t.Fatalf("exit code %d, want %d: %+v", code, want, r)
 	}
@@ -33,13 +33,13 @@ func TestWaitReturnsWhenTheLockIsFree(t *testing.T) {
 	if r := waitedFor(t, c, 0, "k"); r.Outcome != "free" {
 		t.Errorf("%+v", r)
 	}
-	l := mustLock(t, opened(t, c), "k", redlock.WithTTL(time.Minute))
-	if r := waitedFor(t, c, exitBusy, "--timeout", "300ms", "k"); r.Outcome != "timeout" || r.WaitedMS < 300 {
+	l := mustLock(t, rig.Opened(t, c), "k", redlock.WithTTL(time.Minute))
+	if r := waitedFor(t, c, app.ExitBusy, "--wait", "0.3", "k"); r.Outcome != "timeout" || r.WaitedMS < 300 {
 		t.Errorf("%+v", r)
 	}
 	r := startCommand(t, command(t, []string{"REDLOCK_MASTERS=" + addresses(c)}, "wait", "k"))
 	do(t, c.Masters[:1], "CONFIG", "RESETSTAT")
-	eventually(t, "it has asked three times", func() bool {
+	rig.Eventually(t, "it has asked three times", func() bool {
 		stats, err := redis.String(c.Masters[0].Do("INFO", "commandstats"))
 		_, calls, _ := strings.Cut(stats, "cmdstat_evalsha:calls=")
 		calls, _, _ = strings.Cut(calls, ",")
@@ -60,9 +60,9 @@ func TestWaitReturnsWhenTheLockIsFree(t *testing.T) {
 func TestWaitSaysNothingWhenItIsToBeQuiet(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)
-	do(t, c.Masters, "SET", "k", "billing"+tokenOf, "PX", minuteInMS)
-	for key, want := range map[string]int{"free": 0, "k": exitBusy} {
-		stdout, stderr, code := output(t, nil, "wait", "-q", "--timeout", "100ms", "--masters", addresses(c), key)
+	do(t, c.Masters, "SET", "k", "billing"+rig.TokenOf, "PX", minuteInMS)
+	for key, want := range map[string]int{"free": 0, "k": app.ExitBusy} {
+		stdout, stderr, code := output(t, nil, "wait", "-q", "--wait", "100ms", "--masters", addresses(c), key)
 		if code != want || stdout+stderr != "" {
 			t.Errorf("%s: exit code %d, %q, %q", key, code, stdout, stderr)
 		}
@@ -73,94 +73,38 @@ func TestWaitGivesUpWhereTooFewMastersAnswer(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)
 	kill(t, c.Masters[1:]...)
-	if r := waitedFor(t, c, exitNoQuorum, "--timeout", "100ms", "k"); r.Outcome != outcomeNoQuorum {
+	if r := waitedFor(t, c, app.ExitNoQuorum, "--wait", "100ms", "k"); r.Outcome != app.OutcomeNoQuorum {
 		t.Errorf("%+v", r)
 	}
-	if r := waitedFor(t, c, exitNoQuorum, "k"); r.WaitedMS < silenceBound.Milliseconds() {
+	if r := waitedFor(t, c, app.ExitNoQuorum, "k"); r.WaitedMS < wait.SilenceBound.Milliseconds() {
 		t.Errorf("%+v", r)
 	}
 }
 
-// A sequence gives one answer after the other, the last one again and again.
-type sequence struct {
-	answers []*redlock.Inspection
-	asked   int
-}
-
-func (s *sequence) Inspect(context.Context, string) (*redlock.Inspection, error) {
-	s.asked++
-	return s.answers[min(s.asked, len(s.answers))-1], nil
-}
-
-func TestWhenWaitLooksAgain(t *testing.T) {
-	t.Parallel()
-	held := func(ttl time.Duration) *redlock.Inspection {
-		return answer("k", redlock.VerdictHeld, by("a", ttl), by("a", ttl), by("a", ttl))
-	}
-	free := answer("k", redlock.VerdictFree, nothing(), nothing(), nothing())
-	loose := answer("k", redlock.VerdictPartial, by("a", time.Minute), nothing(), nothing())
-	unknown := answer("k", redlock.VerdictUnknown, silent(), silent(), nothing())
-	for _, test := range []struct {
-		name        string
-		answers     []*redlock.Inspection
-		timeout     time.Duration
-		asked       int // times; 0: as many as the time says
-		code        int
-		least, most time.Duration
-	}{
-		{"free", []*redlock.Inspection{free}, 0, 1, 0, 0, 0},
-		{"held for long", []*redlock.Inspection{held(time.Minute), held(time.Minute), free}, 0, 3, 0, 2 * waitEvery * 4 / 5, 2 * waitEvery},
-		{"held for a moment", []*redlock.Inspection{held(150 * time.Millisecond), free}, 0, 2, 0, 151 * time.Millisecond, 151 * time.Millisecond},
-		{"left over", []*redlock.Inspection{loose, loose}, 0, 2, 0, waitLeast, waitLeast},
-		{"an attempt under way", []*redlock.Inspection{loose, held(time.Minute), loose, free}, 0, 4, 0, 2*waitLeast + waitEvery*4/5, 2*waitLeast + waitEvery},
-		{"an outage that ends", []*redlock.Inspection{unknown, unknown, held(time.Minute), unknown, free}, 0, 5, 0, 3 * waitLeast, 3*waitLeast + waitEvery},
-		{"an outage", []*redlock.Inspection{unknown}, 0, 0, exitNoQuorum, silenceBound, silenceBound + 2*waitLeast},
-		{"a time-out in an outage", []*redlock.Inspection{held(time.Minute), unknown}, time.Second, 0, exitNoQuorum, time.Second, time.Second},
-		{"a time-out", []*redlock.Inspection{held(time.Minute)}, 200 * time.Millisecond, 2, exitBusy, 200 * time.Millisecond, 200 * time.Millisecond},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &sequence{answers: test.answers}
-				began := time.Now()
-				w := &waitFor{client: s, key: "k", timeout: test.timeout}
-				code, took := exitCode(w.run(t.Context())), time.Since(began)
-				if code != test.code || took < test.least || took > test.most || test.asked > 0 && s.asked != test.asked {
-					t.Errorf("exit code %d after %v and %d looks", code, took, s.asked)
-				}
-			})
-		})
-	}
-}
-
-func TestAWaitThatIsInterruptedSaysSo(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	s := &sequence{answers: []*redlock.Inspection{answer("k", redlock.VerdictHeld, by("a", time.Minute))}}
-	w := &waitFor{client: s, key: "k", tell: func(*redlock.Inspection) { cancel(errors.New("enough")) }}
-	if err := w.run(ctx); err == nil || err.Error() != "enough" {
-		t.Error(err)
-	}
-}
-
-func TestStatusTellsAScriptWhetherALockIsHeld(t *testing.T) {
+func TestWaitTellsAScriptWhetherALockIsHeld(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)
-	mustLock(t, opened(t, c), "held")
-	do(t, c.Masters[:1], "SET", "half", "billing"+tokenOf, "PX", minuteInMS)
-	for keys, want := range map[string]int{"free": 0, "held": 1, "half": 0, "free held": 1} {
-		args := append([]string{"status", "--check", "--quiet", "--masters", addresses(c)}, strings.Fields(keys)...)
-		if stdout, stderr, code := output(t, nil, args...); code != want || stdout+stderr != "" {
-			t.Errorf("%s: exit code %d, want %d, %q, %q", keys, code, want, stdout, stderr)
+	mustLock(t, rig.Opened(t, c), "held")
+	do(t, c.Masters[:1], "SET", "half", "billing"+rig.TokenOf, "PX", minuteInMS)
+	for key, want := range map[string]int{"free": 0, "held": app.ExitBusy, "half": 0} {
+		if stdout, stderr, code := output(t, nil, "wait", "-n", "-q", "--masters", addresses(c), key); code != want || stdout+stderr != "" {
+			t.Errorf("%s: exit code %d, want %d, %q, %q", key, code, want, stdout, stderr)
 		}
 	}
-	if stdout, _, code := output(t, nil, "status", "--check", "--masters", addresses(c), "held"); code != 1 || !strings.Contains(stdout, "\nheld: held by ") {
-		t.Errorf("exit code %d, %q", code, stdout)
+	if _, stderr, code := output(t, nil, "wait", "--try", "--masters", addresses(c), "held"); code != app.ExitBusy || !strings.Contains(stderr, `lock "held" is not free: held by `) {
+		t.Errorf("exit code %d, %q", code, stderr)
 	}
 	if stdout, _, code := output(t, nil, "status", "-q", "--masters", addresses(c), "held"); code != 0 || stdout != "" {
-		t.Errorf("without --check: exit code %d, %q", code, stdout)
+		t.Errorf("status: exit code %d, %q", code, stdout)
+	}
+	if stdout, _, code := output(t, nil, "status", "--masters", addresses(c)); code != 0 || stdout != "Can lock: YES. 3 of 3 masters vote, 2 needed.\n" {
+		t.Errorf("without a key: exit code %d, %q", code, stdout)
 	}
 	kill(t, c.Masters[1:]...)
-	if _, stderr, code := output(t, nil, "status", "--check", "-q", "--masters", addresses(c), "held"); code != exitNoQuorum || stderr != "" {
+	if _, stderr, code := output(t, nil, "wait", "-n", "-q", "--masters", addresses(c), "held"); code != app.ExitNoQuorum || stderr != "" {
 		t.Errorf("with one of three masters: exit code %d, %q", code, stderr)
+	}
+	if _, _, code := output(t, nil, "status", "--masters", addresses(c)); code != app.ExitNoQuorum {
+		t.Errorf("without a key, with one of three masters: exit code %d", code)
 	}
 }

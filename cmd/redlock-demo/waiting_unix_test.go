@@ -8,17 +8,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/status"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 func TestStatusShowsWhoWaits(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Start(t, 3, redistest.Config{})
-	holder := opened(t, masters)
+	holder := rig.Opened(t, masters)
 	l := mustLock(t, holder, "invoices")
 	urls := strings.Join(masters.URLs(), ",")
-	status := func() *waitingStatus {
-		d, code := document[statusDocument](t, nil, "status", "--json", "--masters", urls, "invoices")
+	status := func() *observe.WaitingStatus {
+		d, code := document[status.StatusDocument](t, nil, "status", "--json", "--masters", urls, "invoices")
 		if code != 0 || !d.CanLock || len(d.Keys) != 1 || d.Keys[0].Waiting == nil {
 			t.Fatalf("exit code %d, %+v", code, d)
 		}
@@ -33,7 +36,7 @@ func TestStatusShowsWhoWaits(t *testing.T) {
 		if err := waiters[i].Start(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the client waits", func() bool { return status().Count == i+1 })
+		rig.Eventually(t, "the client waits", func() bool { return status().Count == i+1 })
 	}
 	w := status()
 	if len(w.Clients) != 2 || w.Clients[0].Client == w.Clients[1].Client || w.Clients[0].ForMS < w.Clients[1].ForMS || w.Clients[1].ForMS <= 0 || w.Error != "" {

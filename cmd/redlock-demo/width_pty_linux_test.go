@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redquorum/redquorum/cmd/internal/rig"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -15,7 +16,7 @@ func TestANarrowTerminalAndAPipeShowTheSame(t *testing.T) {
 	c, urls := processes(t, 5, redistest.Config{})
 	initialize(t, urls)
 	key, owner := strings.Repeat("0123456789", 12), strings.Repeat("x", 60)
-	do(t, c.Masters, "SET", key, owner+tokenOf, "PX", minuteInMS)
+	do(t, c.Masters, "SET", key, owner+rig.TokenOf, "PX", minuteInMS)
 	kill(t, c.Masters[3:]...)
 	const columns = 60
 	for _, test := range []struct {

@@ -8,7 +8,6 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/redquorum/redquorum/redlock"
-	"github.com/redquorum/redquorum/redlock/metrics"
 )
 
 // instruments are those that are told of events.
@@ -63,10 +62,10 @@ func (t *Telemetry) counts() *redlock.Trace {
 		},
 		Wait: func(i redlock.WaitInfo) {
 			t.waiting.Add(i.Context, -1)
-			t.waits.Record(i.Context, i.Waited.Seconds(), with(keyResult.String(metrics.AcquireResult(i.Err))))
+			t.waits.Record(i.Context, i.Waited.Seconds(), with(keyResult.String(acquireResult(i.Err))))
 		},
 		Attempt: func(i redlock.AttemptInfo) {
-			t.attempts.Add(i.Context, 1, with(keyResult.String(metrics.AcquireResult(i.Err))))
+			t.attempts.Add(i.Context, 1, with(keyResult.String(acquireResult(i.Err))))
 		},
 		Held: func(ctx context.Context, _ redlock.HeldInfo) context.Context {
 			t.holding.Add(ctx, 1)
@@ -77,7 +76,7 @@ func (t *Telemetry) counts() *redlock.Trace {
 			t.holds.Record(i.Context, i.Held.Seconds(), with(keyEnd.String(i.End.String())))
 		},
 		Renewal: func(i redlock.RenewalInfo) {
-			t.renewals.Add(i.Context, 1, with(keyResult.String(metrics.RenewalResult(i.Err))))
+			t.renewals.Add(i.Context, 1, with(keyResult.String(renewalResult(i.Err))))
 		},
 		Lost: func(_ *redlock.Lock, err *redlock.LostError) {
 			if !err.Planned {
@@ -85,7 +84,7 @@ func (t *Telemetry) counts() *redlock.Trace {
 			}
 		},
 		Unlock: func(i redlock.UnlockInfo) {
-			t.unlocks.Record(i.Context, i.Elapsed.Seconds(), with(keyResult.String(metrics.UnlockResult(i.Err))))
+			t.unlocks.Record(i.Context, i.Elapsed.Seconds(), with(keyResult.String(unlockResult(i.Err))))
 		},
 		Reply: func(i redlock.ReplyInfo) {
 			result := i.Result.String()

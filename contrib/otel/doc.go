@@ -1,5 +1,5 @@
 // Package redlockotel makes OpenTelemetry spans and metrics of what a redlock
-// client does. docs/reference/tracing.md says which.
+// client does.
 //
 //	telemetry, err := redlockotel.New()
 //	…

@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/redquorum/redquorum/redlock"
-	"github.com/redquorum/redquorum/redlock/metrics"
 )
 
 // A call is one that acquires. It is told of by one goroutine.
@@ -72,7 +71,7 @@ func (t *Telemetry) attempt(i redlock.AttemptInfo) {
 	began := now.Add(-i.Elapsed)
 	t.endPause(i.Context, c, began)
 	_, span := t.tracer.Start(i.Context, "redlock.attempt", trace.WithTimestamp(began), trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(keyAttempt.Int(i.Attempt), keyAgreed.Int(i.OK), keyNeeded.Int(i.Need), keyResult.String(metrics.AcquireResult(i.Err))))
+		trace.WithAttributes(keyAttempt.Int(i.Attempt), keyAgreed.Int(i.OK), keyNeeded.Int(i.Need), keyResult.String(acquireResult(i.Err))))
 	for n := range c.nodes {
 		span.AddEvent("redlock.master", trace.WithTimestamp(now), trace.WithAttributes(nodeAttributes(&c.nodes[n])...))
 	}
@@ -142,7 +141,10 @@ func (t *Telemetry) wait(i redlock.WaitInfo) {
 		return
 	}
 	t.endPause(i.Context, c, time.Now())
-	c.span.SetAttributes(keyKey.String(t.keyName(i.Key)), keyAttempts.Int(i.Attempts), keyResult.String(metrics.AcquireResult(i.Err)))
+	if i.Lock != nil { // of several keys it may be any
+		c.span.SetAttributes(keyKey.String(t.keyName(i.Lock.Key())))
+	}
+	c.span.SetAttributes(keyAttempts.Int(i.Attempts), keyResult.String(acquireResult(i.Err)))
 	setHolder(c.span, i.Err)
 	setStatus(c.span, i.Err)
 	c.span.End()
@@ -195,15 +197,17 @@ func (t *Telemetry) released(i redlock.ReleasedInfo) {
 }
 
 func (t *Telemetry) extend(i redlock.ExtendInfo) {
-	span := t.question(i.Context, i.Lock.Key(), "redlock."+i.Op, i.Elapsed, nil, keyResult.String(metrics.RenewalResult(i.Err)))
+	span := t.question(i.Context, i.Lock.Key(), "redlock."+i.Op, i.Elapsed, nil, keyResult.String(renewalResult(i.Err)))
 	setStatus(span, i.Err)
 	span.End()
 }
 
 func (t *Telemetry) unlock(i redlock.UnlockInfo) {
 	span := t.question(i.Context, i.Key, "redlock.unlock", i.Elapsed, holdSpan(i.Hold),
-		keyResult.String(metrics.UnlockResult(i.Err)), keyAgreed.Int(i.OK), keyNeeded.Int(i.Need))
-	setStatus(span, i.Err)
+		keyResult.String(unlockResult(i.Err)), keyAgreed.Int(i.OK), keyNeeded.Int(i.Need))
+	if !errors.Is(i.Err, redlock.ErrNotHeld) { // the hold's span says how that has ended
+		setStatus(span, i.Err)
+	}
 	span.End()
 }
 
@@ -234,9 +238,9 @@ func setStatus(span trace.Span, err error) {
 func errorText(err error) string {
 	q, ok := errors.AsType[*redlock.QuorumError](err)
 	if !ok {
-		return metrics.AcquireResult(err)
+		return acquireResult(err)
 	}
-	text := q.Op + ": " + metrics.AcquireResult(err)
+	text := q.Op + ": " + acquireResult(err)
 	if lost, ok := errors.AsType[*redlock.LostError](err); ok {
 		text = "lost: " + lost.Reason.String()
 	}

@@ -217,6 +217,23 @@ func TestALossShowsInTheSpanOfTheHold(t *testing.T) {
 	}
 }
 
+func TestAnUnlockOfWhatIsNotHeldIsNoErrorOfItsOwn(t *testing.T) {
+	b := newBench(t)
+	l, err := b.client.Lock(t.Context(), "key", redlock.WithLease(50*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-l.Context().Done()
+	if err := l.Unlock(t.Context()); !errors.Is(err, redlock.ErrNotHeld) {
+		t.Fatal(err)
+	}
+	unlock := b.only("redlock.unlock")
+	b.wantAttributes(&unlock, "redlock.result=not_held")
+	if unlock.Status.Code == codes.Error {
+		t.Errorf("the status is %v", unlock.Status)
+	}
+}
+
 func TestKeysAreNamedAsTheProgramWants(t *testing.T) {
 	b := newBench(t, redlockotel.WithKeyNames(func(string) string { return "hidden" }))
 	l, err := b.client.LockAll(t.Context(), []string{"alice", "bob"})

@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
 	"go.yaml.in/yaml/v3"
-
-	"github.com/redquorum/redquorum/redlock/metrics"
 )
 
 // The dashboard, the alerts and the documentation speak of what is exported.
@@ -26,17 +25,30 @@ func file(t *testing.T, name string) []byte {
 	return text
 }
 
-// exported are the metrics of a recorder by name.
-func exported() map[string]metrics.Desc {
-	all := make(map[string]metrics.Desc)
-	for _, d := range metrics.New().Descs() {
-		all[d.Name] = d
+// A desc is what is exported under a name.
+type desc struct {
+	name, kind string // gauge, counter or histogram
+	labels     []string
+}
+
+// exported are the metrics of a client that has taken a lock, by name.
+func exported(t *testing.T) map[string]desc {
+	t.Helper()
+	all := make(map[string]desc)
+	for _, f := range gather(t, worked(t)) {
+		d := desc{name: f.GetName(), kind: strings.ToLower(f.GetType().String())}
+		for _, l := range f.GetMetric()[0].GetLabel() {
+			d.labels = append(d.labels, l.GetName())
+		}
+		all[d.name] = d
 	}
 	return all
 }
 
 // scraped are labels that Prometheus adds.
 var scraped = []string{"job", "instance"}
+
+var histogram = strings.ToLower(dto.MetricType_HISTOGRAM.String())
 
 var (
 	selector  = regexp.MustCompile(`(redlock_[a-z_]+)(\{[^}]*\})?`)
@@ -46,12 +58,12 @@ var (
 
 // series finds the metric that a name in an expression is a series of, and its
 // labels.
-func series(all map[string]metrics.Desc, name string) (labels []string, ok bool) {
+func series(all map[string]desc, name string) (labels []string, ok bool) {
 	d, ok := all[base(name)]
-	if !ok || (d.Type == metrics.HistogramType) == (d.Name == name) { // a histogram has no series without a suffix
+	if !ok || (d.kind == histogram) == (d.name == name) { // a histogram has no series without a suffix
 		return nil, false
 	}
-	labels = append(slices.Clone(scraped), d.Labels...)
+	labels = append(slices.Clone(scraped), d.labels...)
 	if strings.HasSuffix(name, "_bucket") {
 		labels = append(labels, "le")
 	}
@@ -60,12 +72,11 @@ func series(all map[string]metrics.Desc, name string) (labels []string, ok bool)
 
 // checkExpression finds what an expression asks for that is not there. It gives
 // the names of the metrics in it.
-func checkExpression(t *testing.T, where, expr string) (names []string) {
+func checkExpression(t *testing.T, all map[string]desc, where, expr string) (names []string) {
 	t.Helper()
 	if strings.Count(expr, "(") != strings.Count(expr, ")") || strings.Count(expr, "{") != strings.Count(expr, "}") {
 		t.Errorf("%s: brackets do not match: %s", where, expr)
 	}
-	all := exported()
 	var there []string // labels of all series in it
 	for _, found := range selector.FindAllStringSubmatch(expr, -1) {
 		labels, ok := series(all, found[1])
@@ -111,7 +122,7 @@ func TestTheDashboardShowsWhatIsExported(t *testing.T) {
 	if err := json.Unmarshal(file(t, "deploy/grafana/dashboard.json"), &dashboard); err != nil {
 		t.Fatal(err)
 	}
-	shown := make(map[string]bool)
+	all, shown := exported(t), make(map[string]bool)
 	ids := make(map[int]bool)
 	for _, p := range dashboard.Panels {
 		if p.Title == "" || ids[p.ID] || p.GridPos.W < 1 || p.GridPos.X+p.GridPos.W > 24 {
@@ -122,18 +133,18 @@ func TestTheDashboardShowsWhatIsExported(t *testing.T) {
 			t.Errorf("panel %q shows nothing, or does not say what", p.Title)
 		}
 		for _, target := range p.Targets {
-			for _, name := range checkExpression(t, p.Title, target.Expr) {
+			for _, name := range checkExpression(t, all, p.Title, target.Expr) {
 				shown[base(name)] = true
 			}
 		}
 	}
 	for _, v := range dashboard.Templating.List {
 		if v.Definition != "" {
-			checkExpression(t, "variable "+v.Name, v.Definition)
+			checkExpression(t, all, "variable "+v.Name, v.Definition)
 		}
 	}
-	if dashboard.UID == "" || len(shown) < len(exported())-1 { // who re-enters is of little interest
-		t.Errorf("%d of %d metrics are shown", len(shown), len(exported()))
+	if dashboard.UID == "" || len(shown) < len(all)-1 { // who re-enters is of little interest
+		t.Errorf("%d of %d metrics are shown", len(shown), len(all))
 	}
 }
 
@@ -165,12 +176,12 @@ func TestTheAlertsWatchWhatIsExported(t *testing.T) {
 	if err := decoder.Decode(&rules); err != nil {
 		t.Fatal(err)
 	}
-	seen := make(map[string]bool)
+	all, seen := exported(t), make(map[string]bool)
 	runbook := string(file(t, "docs/how-to/runbook.md"))
 	documentation := string(file(t, "docs/reference/metrics.md"))
 	for _, g := range rules.Groups {
 		for _, r := range g.Rules {
-			checkExpression(t, r.Alert, r.Expr)
+			checkExpression(t, all, r.Alert, r.Expr)
 			if r.Alert == "" || seen[r.Alert] || r.Annotations["summary"] == "" || r.Annotations["description"] == "" ||
 				!slices.Contains([]string{"warning", "critical"}, r.Labels["severity"]) {
 				t.Errorf("%+v", r)
@@ -206,16 +217,16 @@ func TestTheAlertsWatchWhatIsExported(t *testing.T) {
 // has a row.
 func TestTheDocumentationListsWhatIsExported(t *testing.T) {
 	row := regexp.MustCompile("(?m)^\\| `(redlock_[a-z_]+)` \\| ([a-z]+) \\| ([^|]*)\\| (.+) \\|$")
-	documented := make(map[string]bool)
+	all, documented := exported(t), make(map[string]bool)
 	for _, found := range row.FindAllStringSubmatch(string(file(t, "docs/reference/metrics.md")), -1) {
-		d, ok := exported()[found[1]]
+		d, ok := all[found[1]]
 		labels := strings.ReplaceAll(strings.TrimSpace(found[3]), "`", "")
-		if !ok || documented[d.Name] || string(d.Type) != found[2] || strings.Join(d.Labels, ", ") != labels {
+		if !ok || documented[d.name] || d.kind != found[2] || strings.Join(d.labels, ", ") != labels {
 			t.Errorf("%s is documented as %s with labels %q, and is %+v", found[1], found[2], labels, d)
 		}
 		documented[found[1]] = true
 	}
-	for name := range exported() {
+	for name := range all {
 		if !documented[name] {
 			t.Errorf("%s is not documented", name)
 		}

@@ -39,7 +39,11 @@ func Example() {
 	}
 	for _, f := range families {
 		if f.GetName() == "redlock_hold_seconds" {
-			fmt.Println(f.GetName(), f.GetMetric()[0].GetHistogram().GetSampleCount())
+			n := uint64(0)
+			for _, m := range f.GetMetric() { // one for each way in which a hold can end
+				n += m.GetHistogram().GetSampleCount()
+			}
+			fmt.Println(f.GetName(), n)
 		}
 	}
 	// Output: redlock_hold_seconds 1

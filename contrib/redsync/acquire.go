@@ -41,7 +41,8 @@ func (m *Mutex) lockOptions(tries int) ([]redlock.LockOption, error) {
 		return nil, err
 	}
 	options := []redlock.LockOption{
-		redlock.WithLease(m.expiry),
+		redlock.WithLease(m.wholeExpiry()),
+		redlock.WithUnlockOnly(), // others may hold it by its value
 		redlock.WithTries(min(max(tries, 1), maxTries)),
 		redlock.WithBackoff(m.delayFunc),
 	}
@@ -54,6 +55,9 @@ func (m *Mutex) lockOptions(tries int) ([]redlock.LockOption, error) {
 	}
 	return options, nil
 }
+
+// wholeExpiry is the expiry as Redis counts it. redsync cuts off the rest, too.
+func (m *Mutex) wholeExpiry() time.Duration { return m.expiry.Truncate(time.Millisecond) }
 
 // keep notes a lock that was acquired, adopted or extended, and says whether it
 // is still valid.

@@ -27,12 +27,12 @@ func (m *Mutex) held(ctx context.Context) (lock *redlock.Lock, adopted bool, err
 	if value == "" {
 		return nil, false, errNeverLocked
 	}
-	lock, err = m.client.Adopt(ctx, m.name, value, redlock.WithLease(m.expiry))
+	lock, err = m.client.Adopt(ctx, m.name, value, redlock.WithLease(m.wholeExpiry()), redlock.WithUnlockOnly())
 	if err != nil {
 		return nil, false, err
 	}
 	m.mu.Lock()
-	m.hold = lock
+	m.hold, m.value = lock, lock.Token()
 	m.mu.Unlock()
 	return lock, true, nil
 }
@@ -41,11 +41,11 @@ func (m *Mutex) held(ctx context.Context) (lock *redlock.Lock, adopted bool, err
 // nothing on the masters.
 func (m *Mutex) stands(ctx context.Context, value string) (bool, error) {
 	if value == "" {
-		return false, m.verifyError(ctx, errNeverLocked)
+		return false, m.notHeldError(ctx, errNeverLocked)
 	}
 	found, err := m.client.Inspect(ctx, m.name)
 	if err != nil {
-		return false, m.verifyError(ctx, err)
+		return false, m.notHeldError(ctx, err)
 	}
 	shown := value[:min(len(value), maxLookedAt)]
 	for _, holder := range found.Holders {
@@ -56,5 +56,5 @@ func (m *Mutex) stands(ctx context.Context, value string) (bool, error) {
 	if found.Verdict == redlock.VerdictUnknown {
 		return false, m.inspectError(found)
 	}
-	return false, m.verifyError(ctx, errElsewhere)
+	return false, m.notHeldError(ctx, errElsewhere)
 }

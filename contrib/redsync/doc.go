@@ -9,10 +9,11 @@
 //
 // Names, methods, defaults and errors are those of redsync v4: a mutex is not
 // renewed, ends by itself after WithExpiry (8 s), and Lock polls 32 times. The
-// error types and sentinels are redsync's own, so code that compares with them
-// goes on to work; every error matches those of package redlock as well.
+// error types and sentinels are redsync's own, and what redsync returns bare is
+// returned bare: code that compares with ==, asserts a type or switches over types
+// goes on to work. Other errors match those of package redlock as well.
 //
 // Locks of this package and of redsync exclude each other on the same masters, so
-// the programs of a fleet can move one at a time. docs/how-to/migrating-from-redsync.md
-// says what differs, and what has to be done before the first one moves.
+// the programs of a fleet can move one at a time. The page Moving from redsync in the
+// documentation says what differs, and what has to be done before the first one moves.
 package redsync

@@ -4,19 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	upstream "github.com/go-redsync/redsync/v4"
 
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// The sentinels of redsync: the very same values. An error that matches one of
-// them, or has one of the types below, also matches those of package redlock.
+// The sentinels of redsync: the very same values.
 var (
 	// ErrFailed: Lock gave up, since its context ended while it waited, or with
 	// no tries.
 	ErrFailed = upstream.ErrFailed
-	// ErrExtendFailed: Extend failed, the lock is lost.
+	// ErrExtendFailed: Extend took so long that no validity is left.
 	ErrExtendFailed = upstream.ErrExtendFailed
 	// ErrLockAlreadyExpired: Unlock found the lock expired, or unlocked before.
 	ErrLockAlreadyExpired = upstream.ErrLockAlreadyExpired
@@ -51,26 +51,32 @@ func (m *Mutex) unsafeOption() error {
 	return nil
 }
 
-// A doubleError is an error of redlock that matches an error of redsync too.
-type doubleError struct {
-	redsync, redlock error
+// A nodesError says what each master said, in redsync's terms, as redsync's joined errors
+// do. It matches the error of redlock too.
+type nodesError struct {
+	nodes   []error
+	redlock error
 }
 
-func (e *doubleError) Error() string   { return e.redlock.Error() }
-func (e *doubleError) Unwrap() []error { return []error{e.redsync, e.redlock} }
+func (e *nodesError) Error() string   { return e.redlock.Error() }
+func (e *nodesError) Unwrap() []error { return append(slices.Clip(e.nodes), e.redlock) }
 
-// lockError puts the error of redsync beside one of redlock.Client.Lock.
+// What redsync returns bare is returned bare: programs compare it with ==, and its type
+// in a switch. Where redsync joins the errors of several masters, the result matches the
+// error of redlock as well.
+
 func (m *Mutex) lockError(ctx context.Context, err error) error {
 	taken, nodes := m.byNode(ctx, err)
+	failed, _ := errors.AsType[*redlock.QuorumError](err)
 	switch {
 	case ctx.Err() != nil:
-		return &doubleError{ErrFailed, err}
-	case errors.Is(err, redlock.ErrTaken):
-		return &doubleError{&ErrTaken{Nodes: taken}, err}
+		return ErrFailed
+	case errors.Is(err, redlock.ErrTaken) && (len(taken) == len(nodes) || len(taken) >= failed.Need):
+		return &ErrTaken{Nodes: taken}
 	case nodes != nil:
-		return &doubleError{nodes, err}
+		return &nodesError{nodes, err}
 	case errors.Is(err, redlock.ErrNoQuorum):
-		return &doubleError{ErrFailed, err}
+		return ErrFailed
 	}
 	return err // a bad argument, or a closed client
 }
@@ -79,32 +85,30 @@ func (m *Mutex) unlockError(ctx context.Context, err error) error {
 	lost, _ := errors.AsType[*redlock.LostError](err)
 	switch {
 	case lost != nil && lost.Reason == redlock.ReasonTaken:
-		return &doubleError{&ErrTaken{}, err}
+		return m.taken(ctx, err)
 	case errors.Is(err, redlock.ErrNotHeld):
-		return &doubleError{ErrLockAlreadyExpired, err}
+		return &nodesError{[]error{ErrLockAlreadyExpired}, err}
 	}
 	return m.unanswered(ctx, err)
 }
 
-// extendError and verifyError: redsync calls a lock taken that is not there.
-func (m *Mutex) extendError(ctx context.Context, err error) error {
+// notHeldError is of Extend and Valid: redsync calls a lock taken that is not there.
+func (m *Mutex) notHeldError(ctx context.Context, err error) error {
 	if errors.Is(err, redlock.ErrNotHeld) {
-		return &doubleError{errors.Join(ErrExtendFailed, &ErrTaken{}), err}
+		return m.taken(ctx, err)
 	}
 	return m.unanswered(ctx, err)
 }
 
-func (m *Mutex) verifyError(ctx context.Context, err error) error {
-	if errors.Is(err, redlock.ErrNotHeld) {
-		return &doubleError{&ErrTaken{}, err}
-	}
-	return m.unanswered(ctx, err)
+func (m *Mutex) taken(ctx context.Context, err error) *ErrTaken {
+	nodes, _ := m.byNode(ctx, err)
+	return &ErrTaken{Nodes: nodes}
 }
 
 // unanswered is for a question to which too few masters gave an answer.
 func (m *Mutex) unanswered(ctx context.Context, err error) error {
 	if _, nodes := m.byNode(ctx, err); nodes != nil {
-		return &doubleError{nodes, err}
+		return &nodesError{nodes, err}
 	}
 	return err
 }
@@ -117,12 +121,12 @@ func (m *Mutex) inspectError(found *redlock.Inspection) error {
 			nodes = append(nodes, &RedisError{Node: i, Err: master.Err})
 		}
 	}
-	return &doubleError{errors.Join(nodes...), fmt.Errorf("redsync: %v: %w", found, redlock.ErrNoQuorum)}
+	return &nodesError{nodes, fmt.Errorf("redsync: %v: %w", found, redlock.ErrNoQuorum)}
 }
 
 // byNode tells what each master said in redsync's terms: which have the lock for
-// another, and an error that joins those of all; nil without any.
-func (m *Mutex) byNode(ctx context.Context, err error) (taken []int, nodes error) {
+// another, and the errors of all.
+func (m *Mutex) byNode(ctx context.Context, err error) (taken []int, nodes []error) {
 	failed, _ := errors.AsType[*redlock.QuorumError](err)
 	if failed == nil || failed.Nodes == nil {
 		return nil, nil
@@ -137,9 +141,9 @@ func (m *Mutex) byNode(ctx context.Context, err error) (taken []int, nodes error
 		case node == nil || errors.Is(node, redlock.ErrNotAwaited):
 		case isHeld(node):
 			taken = append(taken, number[node.Master])
-			nodes = errors.Join(nodes, &ErrNodeTaken{Node: number[node.Master]})
+			nodes = append(nodes, &ErrNodeTaken{Node: number[node.Master]})
 		default:
-			nodes = errors.Join(nodes, &RedisError{Node: number[node.Master], Err: node.Err})
+			nodes = append(nodes, &RedisError{Node: number[node.Master], Err: node.Err})
 		}
 	}
 	return taken, nodes

@@ -92,7 +92,7 @@ func (m *Mutex) ExtendContext(ctx context.Context) (bool, error) {
 		err = lock.Extend(ctx)
 	}
 	if err != nil {
-		return false, m.extendError(ctx, err)
+		return false, m.notHeldError(ctx, err)
 	}
 	if !m.keep(lock) {
 		return false, ErrExtendFailed
@@ -118,7 +118,7 @@ func (m *Mutex) ValidContext(ctx context.Context) (bool, error) {
 		return m.stands(ctx, value)
 	}
 	if err := lock.Verify(ctx); err != nil {
-		return false, m.verifyError(ctx, err)
+		return false, m.notHeldError(ctx, err)
 	}
 	return true, nil
 }

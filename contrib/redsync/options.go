@@ -17,7 +17,7 @@ func (f OptionFunc) Apply(mutex *Mutex) {
 
 // WithExpiry sets the expiry of a mutex. The default is 8s. Lock refuses what the
 // client does not permit: below 20 ms, or above its redlock.WithMaxTTL, which is a
-// minute by default.
+// minute by default. What is left beyond whole milliseconds is cut off, as in redsync.
 func WithExpiry(expiry time.Duration) Option {
 	return OptionFunc(func(m *Mutex) { m.expiry = expiry })
 }
@@ -68,7 +68,9 @@ func WithGenValueFunc(genValueFunc func() (string, error)) Option {
 
 // WithValue names the value of a lock that was acquired elsewhere, by Mutex.Value
 // of this package or of redsync. Unlock and Extend then adopt that lock first
-// (see redlock.Client.Adopt), which gives it a full expiry; Valid only looks.
+// (see redlock.Client.Adopt), which gives it a full expiry and a new value, as Value
+// tells: the one before opens nothing any more, so that one alone can adopt it, and may
+// be used up by an attempt that fails. Valid only looks.
 func WithValue(v string) Option {
 	return OptionFunc(func(m *Mutex) { m.setValue(v) })
 }
@@ -85,7 +87,9 @@ func WithShufflePools(bool) Option {
 }
 
 // WithTimeoutFactor does nothing: a master is waited for as long as the client's
-// pool.WithCommandTimeout says, or about a twentieth of the expiry, as in redsync.
+// pool.WithCommandTimeout says. By default that is a twentieth of the expiry, but 50 ms
+// at least and 250 ms at the most: 250 ms for the default expiry, where redsync waits
+// for 400 ms.
 func WithTimeoutFactor(float64) Option {
 	return OptionFunc(func(*Mutex) {})
 }

@@ -2,6 +2,7 @@ package redsync_test
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -56,8 +57,9 @@ func TestAGeneratedValueIsTheOwnersName(t *testing.T) {
 		return "host-a/" + strconv.Itoa(n), nil
 	}))
 	f.must(mutex.Lock())
-	if value := mutex.Value(); !strings.HasPrefix(value, "host-a/2:") || f.values("lock")[0] != value {
-		t.Errorf("value %q, in Redis %q, want both to begin with host-a/2:", value, f.values("lock")[0])
+	// A quorum has answered. The others may not have it yet.
+	if value, kept := mutex.Value(), f.values("lock"); !strings.HasPrefix(value, "host-a/2:") || !slices.Contains(kept, value) {
+		t.Errorf("value %q, in Redis %q, want both to begin with host-a/2:", value, kept)
 	}
 
 	unfit := rs.NewMutex("unfit", redsync.WithGenValueFunc(func() (string, error) {
@@ -98,8 +100,8 @@ func TestAWrongValueTouchesNothing(t *testing.T) {
 	holder := rs.NewMutex("lock")
 	f.must(holder.Lock())
 	other := rs.NewMutex("lock", redsync.WithValue("not its value"))
-	f.wantIs(f.refusal(other.Valid()), redlock.ErrNotHeld)
-	f.wantIs(f.refusal(other.Extend()), redsync.ErrExtendFailed)
+	_ = wantTaken(t, f.refusal(other.Valid()))
+	_ = wantTaken(t, f.refusal(other.Extend()))
 	f.wantIs(f.refusal(other.Unlock()), redlock.ErrNotHeld)
 	for i, value := range f.values("lock") {
 		if value != holder.Value() {

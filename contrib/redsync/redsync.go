@@ -26,7 +26,8 @@ type Redsync struct {
 }
 
 // New makes a Redsync on a client, which the caller owns and closes. Closing it
-// unlocks the mutexes that are held.
+// leaves the keys of mutexes that are held to expire, as the end of a program that
+// uses redsync does: Unlock alone releases.
 func New(client *redlock.Client) *Redsync {
 	return &Redsync{client: client}
 }

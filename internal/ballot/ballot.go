@@ -38,9 +38,10 @@ type Config struct {
 
 // Rules say how a question is decided.
 type Rules struct {
-	Votes   bool // only the answers of masters that may vote count
-	All     bool // it is decided by the last answer, and granted whatever they are
-	Persist bool // it goes to every master whatever the first answers are, also while the client closes
+	Votes   bool           // only the answers of masters that may vote count
+	Needs   guard.Commands // with Votes: only those of masters that refuse none of these
+	All     bool           // it is decided by the last answer, and granted whatever they are
+	Persist bool           // it goes to every master whatever the first answers are, also while the client closes
 }
 
 // A Ballot is one question to the masters: a call to each, their tally, and the
@@ -80,7 +81,7 @@ type decision struct {
 	expired        bool  // decided by a deadline
 	inUse          bool  // LetGo has not been called
 	outstanding    uint8 // calls that are not back, and one while they are being queued
-	awaitedAtClose uint8 // the same without calls that are kept for a later connection
+	awaitedAtClose uint8 // the same without calls whose answers are Unawaited
 	endedByClose   bool  // decided because the client closes
 }
 
@@ -93,6 +94,10 @@ type Use struct {
 	Agreed  uint64              // masters that agreed before the ballot, as bits
 	// Tell is the masters for which Question.Ended is called, as bits.
 	Tell uint64
+
+	// Last is the masters whose calls are queued behind all others, as bits: whoever is woken by
+	// their answers may ask every master at once.
+	Last uint64
 	// Over counts one less when the last call is back, whether or not the starter has
 	// let go; nil: nobody wants to know.
 	Over *Count
@@ -237,11 +242,20 @@ func (b *Ballot) Abandoned(*pipeline.Call) bool { return b.abandoned.Load() }
 // Delayed implements pipeline.Owner: the call is kept for a later connection. Until it
 // is answered there, it counts as failed, so that it does not delay the decision.
 func (b *Ballot) Delayed(c *pipeline.Call, cause error) {
-	master := c.Slot
 	b.mu.Lock()
-	a := &b.answers[master]
+	b.failsForNow(c, cause)
+	unawaited := uint8(0)
+	if a := &b.answers[c.Slot]; !a.Unawaited {
+		a.Unawaited, unawaited = true, 1
+	}
+	b.unlock(0, unawaited)
+}
+
+// failsForNow counts a call as failed until its answer comes, if it is not counted so yet.
+// The caller must hold b.mu.
+func (b *Ballot) failsForNow(c *pipeline.Call, cause error) {
+	a := &b.answers[c.Slot]
 	if a.Delayed {
-		b.mu.Unlock()
 		return
 	}
 	a.Delayed = true
@@ -250,12 +264,24 @@ func (b *Ballot) Delayed(c *pipeline.Call, cause error) {
 		b.tally.Failed++
 		b.decide()
 	}
-	if b.Tell&(1<<master) != 0 {
+	if b.Tell&(1<<c.Slot) != 0 {
 		b.mu.Unlock()
 		b.q.Ended(c)
 		b.mu.Lock()
 	}
-	b.unlock(0, 1)
+}
+
+// persists keeps a call that persists and that its master has refused, for whatever reason, and
+// sends it again later. Meanwhile it has failed. It reports false if the call has come back
+// for good. While the client closes nothing is kept: Close has had it sent once more.
+func (b *Ballot) persists(c *pipeline.Call) bool {
+	if !b.Rules.Persist || c.Keep.IsZero() || !pipeline.IsReply(c.Err) || b.cfg.Life.Err() != nil {
+		return false
+	}
+	b.mu.Lock()
+	b.failsForNow(c, c.Err)
+	b.mu.Unlock()
+	return b.cfg.Masters[c.Slot].Postpone(c)
 }
 
 // Complete implements pipeline.Owner: it counts the answer.
@@ -264,11 +290,14 @@ func (b *Ballot) Complete(c *pipeline.Call) {
 		return
 	}
 	abstains := b.abstains(c)
+	if b.persists(c) {
+		return
+	}
 	master := c.Slot
 	b.mu.Lock()
 	a := &b.answers[master]
 	awaitedAtClose := uint8(1)
-	if a.Delayed {
+	if a.Unawaited {
 		awaitedAtClose = 0 // since then Close has not waited for it
 	}
 	a.Unsent = !c.Sent
@@ -281,7 +310,7 @@ func (b *Ballot) Complete(c *pipeline.Call) {
 		}
 		unsent := a.Unsent
 		*a = b.q.Read(c)
-		if abstains != nil && a.Verdict != Failed {
+		if abstains != nil && (a.Verdict != Failed || c.Err != nil) {
 			*a = Answer{Verdict: Failed, Err: abstains}
 		}
 		a.Unsent, a.Late = unsent, b.outcome != quorum.Open
@@ -313,14 +342,17 @@ func (b *Ballot) Complete(c *pipeline.Call) {
 }
 
 // abstains says why a reply does not count: its master may not vote. It returns nil if the
-// reply counts, or if the question needs no vote.
+// reply counts, if the question needs no vote, or if the call's error says why it failed.
 func (b *Ballot) abstains(c *pipeline.Call) *guard.AbstainError {
 	if c.Err != nil {
 		b.cfg.Voters.ErrorReply(c.Slot, c)
-		return nil // it has failed anyway
+		if !pipeline.IsReply(c.Err) {
+			return nil
+		}
+		return b.cfg.Voters.Lacks(c.Slot, b.Rules.Needs) // Redis does not always name the command
 	}
 	if !b.Rules.Votes {
 		return nil
 	}
-	return b.cfg.Voters.Abstains(c.Slot, c, b.Start)
+	return b.cfg.Voters.Abstains(c.Slot, c, b.Start, b.Rules.Needs)
 }

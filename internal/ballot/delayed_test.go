@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gomodule/redigo/redis"
+
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
@@ -213,4 +215,111 @@ func TestCallsAreGivenUpWhenTheDecisionIsANo(t *testing.T) {
 			})
 		})
 	}
+}
+
+// refuse makes a master answer with an error, until it is given an answer again.
+func (f *fleet) refuse(i int) {
+	f.t.Helper()
+	f.do(i, "DEL", "answer")
+	f.do(i, "RPUSH", "answer", "of another type")
+}
+
+func (f *fleet) refuseNoMore(i int, a string) {
+	f.t.Helper()
+	f.do(i, "DEL", "answer")
+	f.answer(i, a)
+}
+
+// do sends a command to a master on a connection of its own.
+func (f *fleet) do(i int, command string, args ...any) {
+	f.t.Helper()
+	conn, err := f.masters[i].Dial(f.t.Context())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	c := redis.NewConn(conn, 0, 0)
+	defer c.Close()
+	if _, err := c.Do(command, args...); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// A call that persists and is refused has failed at once, and is sent again until it is not
+// refused any more. Close waits for it.
+func TestARefusedCallThatPersistsIsSentAgain(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("yny")
+		f.refuse(2)
+		p := f.begun(persistent)
+		p.Tell = 1 << 2
+		p.send(0, aMinute())
+		p.waits(second, 0)
+		synctest.Wait()
+		p.wantOutcome(quorum.Refused, false)
+		p.wantTally(1, 1, 1)
+		if a := p.answerOf(2); a.Verdict != ballot.Failed || !a.Delayed || !pipeline.IsReply(a.Err) {
+			t.Errorf("%+v", a)
+		}
+		f.wantInFlight(1)
+		time.Sleep(10 * second)
+		p.wantTally(1, 1, 1)
+		if n := f.asked(2); n < 7 || n > 10 {
+			t.Errorf("it was sent %d times in ten seconds", n)
+		}
+
+		f.refuseNoMore(2, "y")
+		time.Sleep(10 * second)
+		p.wantTally(2, 1, 0)
+		p.wantHappened("ended 2, ended 2", "ended")
+		f.wantInFlight(0)
+		p.LetGo()
+	})
+}
+
+// While the client closes nobody waits for later tries. A call that is not kept is not sent
+// again either.
+func TestARefusalIsFinalWhereNothingIsKept(t *testing.T) {
+	for name, keep := range map[string]time.Duration{"while the client closes": time.Minute, "a call that is not kept": 0} {
+		t.Run(name, func(t *testing.T) {
+			inFleet(t, 3, func(t *testing.T, f *fleet) {
+				f.answers("yny")
+				f.refuse(2)
+				until := time.Time{}
+				if keep != 0 {
+					until = time.Now().Add(keep)
+					f.close()
+				}
+				p := f.begun(persistent)
+				p.send(0, until)
+				p.waits(second, 0)
+				time.Sleep(10 * second)
+				if n := f.asked(2); n != 1 {
+					t.Errorf("it was sent %d times", n)
+				}
+				f.wantInFlight(0)
+				p.LetGo()
+			})
+		})
+	}
+}
+
+// A refused call for which Close would wait is not waited for when the master goes down.
+func TestARefusedCallOfAMasterThatGoesDownIsNotWaitedFor(t *testing.T) {
+	inFleet(t, 3, func(t *testing.T, f *fleet) {
+		f.answers("yny")
+		f.refuse(2)
+		p := f.begun(persistent)
+		p.send(0, aMinute())
+		p.waits(second, 0)
+		synctest.Wait()
+		f.wantInFlight(1)
+		f.kill(2)
+		time.Sleep(10 * second)
+		f.wantInFlight(0)
+		f.restart(2)
+		f.refuseNoMore(2, "y")
+		time.Sleep(10 * second)
+		p.wantTally(2, 1, 0)
+		p.LetGo()
+	})
 }

@@ -38,6 +38,21 @@ func TestEndedIsToldOfTheMastersThatTellNames(t *testing.T) {
 	})
 }
 
+// A caller that a master's answer wakes finds nothing unsent that was asked before. Masters
+// that are down answer as they are asked.
+func TestThoseInLastAreAskedBehindAllOthers(t *testing.T) {
+	inFleet(t, 4, func(t *testing.T, f *fleet) {
+		f.kill(0, 1, 2, 3)
+		p := f.begun(ballot.Rules{})
+		p.Last = 1<<0 | 1<<2
+		p.send(0, time.Time{})
+		if got := p.happened("read"); got != "read 1, read 3, read 0, read 2" {
+			t.Errorf("%q", got)
+		}
+		p.LetGo()
+	})
+}
+
 // The order in which a ballot ends: Ended of the last master, then Free, and then
 // those who wait for its calls may go on.
 func TestEndedComesBeforeFree(t *testing.T) {

@@ -39,7 +39,8 @@ const (
 // An Answer is one master's part.
 type Answer struct {
 	Verdict   Verdict
-	Delayed   bool          // failed for now: the call is kept for a later connection
+	Delayed   bool          // failed for now: the call is kept for a later connection, or until the master refuses it no more
+	Unawaited bool          // the client's Close does not wait for it
 	Unsent    bool          // the call came back and the master never saw it
 	Late      bool          // came after the decision
 	Took      time.Duration // since the question was sent; 0 unless Config.Timed

@@ -44,22 +44,29 @@ func (b *Ballot) Send(cmd string, skip uint64, keep time.Time) {
 	b.mu.Unlock()
 	b.Command.Cmd, b.Command.Owner, b.Command.Keep, b.Command.Check = cmd, b, keep, check
 	b.Command.Vote = b.Rules.Votes
+	unasked := skip | b.Agreed | excluded
+	b.enqueue(unasked | b.Last)
+	b.enqueue(unasked | ^b.Last)
+	b.mu.Lock()
+	b.decide()
+	b.unlock(1, 1)
+}
+
+// enqueue queues a call for every master that is not in but.
+func (b *Ballot) enqueue(but uint64) {
 	for i := range b.calls {
-		if (skip|b.Agreed|excluded)&(1<<i) != 0 {
+		if but&(1<<i) != 0 {
 			continue
 		}
 		c := &b.calls[i]
 		c.Command = &b.Command
 		if len(b.Own) > 0 && b.Own[i] != nil {
 			own := b.Own[i]
-			own.Owner, own.Keep, own.Check, own.Key, own.Vote = b, keep, check, b.Command.Key, b.Rules.Votes
+			own.Owner, own.Keep, own.Check, own.Key, own.Vote = b, b.Command.Keep, b.Command.Check, b.Command.Key, b.Command.Vote
 			c.Command = own
 		}
 		b.cfg.Masters[i].Enqueue(c)
 	}
-	b.mu.Lock()
-	b.decide()
-	b.unlock(1, 1)
 }
 
 // SetOwn gives one master a command of its own. It is called before Send, which

@@ -1,4 +1,4 @@
-// Package fleetseam gives package fleets what it needs from a client and is not in the
+// Package fleetseam gives package fleets, and the command fleet close, what they need from a client and is not in the
 // public API. Package redlock fills it in when it is loaded. Packages outside of the
 // repository cannot import it.
 package fleetseam
@@ -19,10 +19,10 @@ type Client interface {
 	Servers() []Server
 	// JoinMove says that the client takes every lock in the fleet with this id, too.
 	JoinMove(name string)
-	// HighestFence is the highest fencing token that the client has seen; SeeFence
-	// lets it see another. What it gives from then on is above both.
-	HighestFence() uint64
-	SeeFence(token uint64)
+	// CloseFleet closes the fleet under the name of a move, which need not be the id of a
+	// fleet. The rest is as redlock.Client.CloseFleet says; the result is a
+	// *redlock.FleetClosing.
+	CloseFleet(ctx context.Context, to string, force bool) (any, error)
 	// Pause waits for a random time below most, or until ctx or the client ends.
 	Pause(ctx context.Context, most time.Duration)
 	// SetName gives the client the name of its fleet, for errors, unless it has one.

@@ -12,7 +12,7 @@ import (
 type Cause uint8
 
 // The causes. Of those that apply the first is told, but that NotStandalone comes
-// behind NotConnected.
+// behind NotConnected, and Forbidden behind Unreadable.
 const (
 	NotConnected  Cause = iota + 1
 	NotMaster           // a replica
@@ -28,6 +28,7 @@ const (
 	Quarantined         // it may have forgotten locks
 	NotStandalone       // a member of a Redis Cluster, or a Sentinel
 	Moved               // the fleet is being moved, and this client does not take part
+	Forbidden           // the user may not run a command that locks need
 )
 
 // String is the cause in a word or two.
@@ -36,7 +37,7 @@ func (c Cause) String() string {
 		NotConnected: "not connected", NotMaster: "not a master", MayEvict: "may evict", Duplicate: "duplicate",
 		Unreadable: "INFO unreadable", Unmarked: "no answer about the marker", OffClock: "clock off", NotOurs: "marker is another's",
 		OtherFleet: "other configuration", NoMarker: "no marker", Changed: "marker changed", Quarantined: "quarantined",
-		NotStandalone: "not standalone", Moved: "fleet is being moved",
+		NotStandalone: "not standalone", Moved: "fleet is being moved", Forbidden: "command forbidden",
 	}
 	if int(c) >= len(names) || names[c] == "" {
 		return fmt.Sprintf("Cause(%d)", uint8(c))
@@ -68,8 +69,8 @@ type AbstainError struct {
 	Left  time.Duration
 	Until time.Time
 	// How is what made it forget, or seem to: restarted, resynced, adopted, created,
-	// reset, forced or revoked, "" where its marker does not tell; with Quarantined
-	// alone. docs/explanation/guard.md says what each means.
+	// emptied, restored, reset, forced or revoked, "" where its marker does not tell; with
+	// Quarantined; with NoMarker emptied, or "". docs/project/protocol.md says what each means.
 	How string
 	// By is by how much its clock is ahead of ours, and Ours says that most
 	// masters disagree with us in the same way; with OffClock.
@@ -103,25 +104,30 @@ func (r *AbstainError) Error() string {
 	case NotOurs:
 		return fmt.Sprintf("its key %s is a %s, want a hash: somebody else uses the reserved name; rename or delete that key", Key, r.Value)
 	case OtherFleet:
-		return fmt.Sprintf("its marker says %s, this client says %s: give all clients the same settings, or change the whole fleet (redlock-demo init --force)", r.Value, r.Want)
+		return fmt.Sprintf("its marker says %s, this client says %s: give all clients the same settings, or change the whole fleet (redlock init --force)", r.Value, r.Want)
 	case NoMarker:
+		if r.How == HowEmptied {
+			return r.forgot() + ": it gets another when all masters have answered or failed, and votes after a quarantine"
+		}
 		return "it has no marker, so it is new or has lost its data: it gets a marker when all masters have answered or failed, and votes after a quarantine; " + ifNew
 	case Changed:
 		return fmt.Sprintf("its data was lost or replaced (%s): it is being checked again", r.Value)
 	case Quarantined:
 		return fmt.Sprintf("%s: it votes at %s (in %v)%s",
-			r.forgot(), r.Until.Add(time.Second-1).UTC().Format(time.RFC3339), r.Left.Round(time.Millisecond), r.remedy())
+			r.forgot(), r.Until.Add(time.Second-1).UTC().Format(time.RFC3339), max(r.Left, 0).Round(time.Millisecond), r.remedy())
 	case NotStandalone:
 		return notStandalone(r.Value)
 	case Moved:
 		return fmt.Sprintf("this fleet is being moved to %s, see docs/how-to/moving-a-fleet.md: take locks in both fleets (WithMovedTo), or only in the new one", r.Value)
+	case Forbidden:
+		return r.forbidden()
 	default:
 		return r.Cause.String()
 	}
 }
 
 // ifNew is what an operator can do about masters that seem to have lost their data.
-const ifNew = "if the whole fleet is new, declare it: redlock-demo init, or Client.Init"
+const ifNew = "if the whole fleet is new, declare it: redlock init, or Client.Init"
 
 // forgot is why it may have forgotten locks.
 func (r *AbstainError) forgot() string {
@@ -132,6 +138,10 @@ func (r *AbstainError) forgot() string {
 		return "its data has another history: it was resynchronised from another server, or its first replica was attached"
 	case HowAdopted, HowCreated:
 		return "it was found without a marker, so it was new or had lost its data"
+	case HowEmptied:
+		return "it has lost its data: its marker was gone"
+	case HowRestored:
+		return "its data was lost, and a marker of before was put back: restore backups into masters that are stopped"
 	case HowReset:
 		return "its clock was set back"
 	case HowForced:
@@ -155,11 +165,11 @@ func (r *AbstainError) remedy() string {
 func notStandalone(mode string) string {
 	switch mode {
 	case "cluster":
-		return "it is a member of a Redis Cluster, want independent masters (docs/how-to/topologies.md): the cluster moves keys between its members and replaces them by replicas"
+		return "it is a member of a Redis Cluster, want independent masters (docs/reference/servers.md): the cluster moves keys between its members and replaces them by replicas"
 	case "sentinel":
-		return "it is a Sentinel, which keeps no keys: list the master that it watches (docs/how-to/topologies.md)"
+		return "it is a Sentinel, which keeps no keys: list the master that it watches (docs/reference/servers.md)"
 	default:
-		return fmt.Sprintf("it runs in mode %s, want standalone (docs/how-to/topologies.md)", mode)
+		return fmt.Sprintf("it runs in mode %s, want standalone (docs/reference/servers.md)", mode)
 	}
 }
 
@@ -172,18 +182,19 @@ func (r *AbstainError) because() string {
 
 // ahead says by how much a clock is off, and which way.
 func ahead(by drift.Span) string {
-	if by.High < 0 {
+	if by.Middle() < 0 {
 		return fmt.Sprintf("its clock is %v behind ours", drift.Span{Low: -by.High, High: -by.Low})
 	}
 	return fmt.Sprintf("its clock is %v ahead of ours", by)
 }
 
-// oneLine keeps what a server or a dialer said on one line.
+// oneLine keeps what a server or a dialer said on one line, without a full stop at its
+// end: our sentence goes on.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
 		}
 		return r
-	}, s)
+	}, strings.TrimSuffix(s, "."))
 }

@@ -62,7 +62,7 @@ func TestAnAgeIsOfItsMarkerAlone(t *testing.T) {
 	for name, change := range map[string]func(m *Marker){
 		"another process": func(m *Marker) { m.Run = "x" },
 		"another history": func(m *Marker) { m.Replid = "x" },
-		"another since":   func(m *Marker) { m.Since = "1799999999000" },
+		"another since":   func(m *Marker) { m.Since = "1999999999000"; m.Clock.Time = m.Clock.Time.AddDate(20, 0, 0) },
 	} {
 		f := healthy(config(Standard), 1, 0)
 		f.Answer(aged(at(0), time.Second, long))

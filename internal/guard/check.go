@@ -56,10 +56,28 @@ func ReadCheck(replies [2]any) (string, error) {
 	case len(fields) != 4, fields[0] == "" || fields[1] == "":
 		return "", nil
 	case refused != "":
-	case !bytes.Contains(info, []byte("\nrole:master\r\n")), !bytes.Contains(info, []byte("\nmaster_replid:"+fields[2])):
-		return "", nil
+	default:
+		if replid, ok := replidOf(info); !ok || fields[2] != "" && fields[2] != string(replid) {
+			return "", nil
+		}
 	}
 	return mark(fields...), nil
+}
+
+// SameCheck reports whether two replies to the first of CheckCommands are the same to
+// ReadCheck. Where the append-only file is on (Redis 7.2), or replicas are attached, INFO
+// counts what was written, and no reply is like the last one.
+func SameCheck(before, now []byte) bool {
+	replid, ok := replidOf(now)
+	last, known := replidOf(before)
+	return ok && known && bytes.Equal(replid, last)
+}
+
+// replidOf is the master_replid that INFO tells of a master. ok is false for anything else.
+func replidOf(info []byte) (replid []byte, ok bool) {
+	_, rest, told := bytes.Cut(info, []byte("\nmaster_replid:"))
+	replid, _, ended := bytes.Cut(rest, []byte("\r\n"))
+	return replid, told && ended && bytes.Contains(info, []byte("\nrole:master\r\n"))
 }
 
 // notPermitted reports whether a user may not run a command, or the server has

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -49,6 +50,40 @@ func TestTheCheckReadsAMarkWhereAMasterHasTheHistoryOfItsMarker(t *testing.T) {
 		got, err := ReadCheck(test.replies)
 		if got != test.mark || (err != nil) != test.err {
 			t.Errorf("%s: %q, %v; want %q, error %t", name, got, err, test.mark, test.err)
+		}
+	}
+}
+
+// A flush whose INFO is as before is judged by what the check made of that: so the two must
+// have the same mark, with any marker.
+func TestACheckThatSaysTheSameHasTheSameMark(t *testing.T) {
+	info := func(role, replid, offset string) []byte {
+		return []byte("# Replication\r\nrole:" + role + "\r\nconnected_slaves:1\r\nslave0:ip=::1,port=1,state=online,offset=" + offset +
+			",lag=0\r\nmaster_replid:" + replid + "\r\nmaster_replid2:" + id + "\r\nmaster_repl_offset:" + offset + "\r\n")
+	}
+	before := info("master", otherID, "9")
+	unended, _, _ := bytes.Cut(before, []byte("\r\nmaster_replid2"))
+	for name, now := range map[string][]byte{
+		"a replica": info("slave", otherID, "9"), "another history": info("master", id, "9"), "part of a history": info("master", otherID[:39], "9"),
+		"a history without an end": unended, "nothing": nil,
+	} {
+		if SameCheck(before, now) || SameCheck(now, before) {
+			t.Errorf("%s is the same", name)
+		}
+	}
+	if SameCheck(unended, unended) {
+		t.Error("a history without an end is the same as itself")
+	}
+	for name, now := range map[string][]byte{"itself": before, "what was written since": info("master", otherID, "10")} {
+		if !SameCheck(before, now) {
+			t.Errorf("%s is not the same", name)
+		}
+		for _, replid := range []string{otherID, id, ""} {
+			fields := []any{[]byte(id), []byte("1000"), []byte(replid), []byte("0")}
+			last, err := ReadCheck([2]any{before, fields})
+			if mark, again := ReadCheck([2]any{now, fields}); mark != last || err != nil || again != nil {
+				t.Errorf("%s, with the history %q: %q, %v; before %q, %v", name, replid, mark, again, last, err)
+			}
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestAMastersClockThatIsMoved(t *testing.T) {
 				marker := m.script(Dial, c.DialArgs(Target{Run: m.run, Sent: time.Now(), Wait: wait}))
 				return marker, c.Standings([]Facts{m.facts(marker)}, drift.System().Now())[0]
 			}
-			first := m.script(Init, c.InitArgs(Target{Run: m.run, Sent: time.Now(), Wait: wait}, true, false))
+			first := m.initialize(c, Target{Run: m.run, Sent: time.Now(), Wait: wait}, true, false)
 			wantVerdict(t, first, Forced)
 
 			// A clock that is behind may not age a marker, nor one that is ahead.

@@ -51,7 +51,7 @@ type Config struct {
 
 const (
 	minMaxTTL  = 20 * time.Millisecond
-	minStrict  = time.Second // with less, twice the skew would leave no validity
+	minStrict  = time.Second // with less, clocks within S are too much to ask of NTP
 	maxMaxTTL  = 365 * 24 * time.Hour
 	maxMasters = 1000
 	maxSkew    = 500 * time.Millisecond
@@ -85,7 +85,7 @@ func (c Config) Validate() error {
 }
 
 // Skew is S: how much a master's clock may differ from ours in strict, for a lock of this TTL.
-// The validity is shorter by twice as much.
+// The validity is shorter by that, and by the greatest S of any lock.
 func Skew(ttl time.Duration) time.Duration { return min(maxSkew, ttl/10) }
 
 // Skew is the greatest S of any lock on the fleet, which a dial goes by.
@@ -106,4 +106,13 @@ func (c Config) Quarantine() time.Duration {
 		q += 2 * c.Skew()
 	}
 	return q
+}
+
+// String is what all clients of the fleet have in common, for people.
+func (c Config) String() string {
+	masters := "masters"
+	if c.Masters == 1 {
+		masters = "master"
+	}
+	return fmt.Sprintf("%d %s, %v, longest TTL %v", c.Masters, masters, c.Level, c.MaxTTL)
 }

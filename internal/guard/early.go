@@ -15,6 +15,6 @@ func (c Config) Early(db int) *Early {
 }
 
 // Args are the arguments of EVAL for Acquire. ttl is in milliseconds.
-func (e *Early) Args(key, token any, ttl int64) []any {
-	return Acquire.EvalArgs(Acquire.Args(nil, []any{key, Key}, append([]any{token, ttl}, e.settings[:]...)...))
+func (e *Early) Args(key string, token any, ttl int64) []any {
+	return Acquire.EvalArgs(Acquire.Args(nil, []string{key, Key}, append([]any{token, ttl}, e.settings[:]...)...))
 }

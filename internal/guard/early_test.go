@@ -26,7 +26,7 @@ func TestAnEarlyAcquisitionTakesTheLockOnlyUnderTheClientsOwnMarker(t *testing.T
 		alone("no marker")
 		for field, value := range map[string]string{"v": "1", "maxttl": "1", "n": "99", "level": "strict", "db": "15", "to": "another fleet"} {
 			m.do("DEL", Key)
-			m.script(Declare, c.DeclareArgs(m.now()))
+			m.declare(c, m.now())
 			m.do("HSET", Key, field, value)
 			if got := ask(); got != int64(-1) {
 				t.Errorf("with %s %q it answers %v", field, value, got)
@@ -39,7 +39,7 @@ func TestAnEarlyAcquisitionTakesTheLockOnlyUnderTheClientsOwnMarker(t *testing.T
 			m.do("DEL", key)
 		}
 		m.do("DEL", Key)
-		m.script(Declare, c.DeclareArgs(m.now()))
+		m.declare(c, m.now())
 		if got := ask(); got != int64(1) {
 			t.Fatalf("under its own marker it answers %v", got)
 		}

@@ -16,11 +16,14 @@ type Facts struct {
 
 	Connected bool
 	Err       error // why it is not
-	// Pending: it is being dialled, or has not answered what it was asked first.
+	// Pending: it is being dialled, or has not answered what it was asked first, or in time.
 	Pending bool
 
 	Info    Info
 	InfoErr error // why INFO, or a part of it, could not be read
+
+	// Refused is what the master refuses to this user.
+	Refused Refused
 
 	Marker    Marker // what the newest script answered; set it by Answer
 	MarkerErr error  // why none did
@@ -31,6 +34,11 @@ type Facts struct {
 	// MovedTo is where the fleet is being moved, as this master has said last, also on an
 	// earlier connection and in a marker that it has lost since.
 	MovedTo string
+
+	// Seen is Since of the marker that this client has seen there last, also on an earlier
+	// connection: "0" for one of another fleet, "" for none. If it has seen one, the master is
+	// not new, whatever it says now.
+	Seen string
 
 	// missingFrom is when the first of the newest MISSING answers in a row was
 	// received; zero: the newest is another.
@@ -47,6 +55,12 @@ func (f *Facts) Answer(m Marker) {
 	}
 	f.Marker, f.MarkerErr, f.Changed = m, nil, false
 	f.Age = f.Age.with(m)
+	switch {
+	case m.Written():
+		f.Seen = m.Since
+	case m.Verdict == Conflict:
+		f.Seen = "0"
+	}
 	if m.Written() && (m.To != "" || m.How == HowForced) {
 		f.MovedTo = m.To
 	}
@@ -54,12 +68,14 @@ func (f *Facts) Answer(m Marker) {
 
 // An Age is how long a master has remembered everything, as far as this client has seen. The
 // client counts from its first look at a marker, by its own monotonic clock. So a master's
-// clock that is set later makes no marker older.
+// clock that is set later makes no marker older. Nor does a marker that was lost and put back:
+// since moves up only, so one that is earlier than before is counted from that look on.
 type Age struct {
 	run, replid, since string // fields of its marker
 	connection         bool   // seen on this connection
 	age                time.Duration
 	at                 drift.Instant
+	back               drift.Instant // when an earlier marker was found last; zero: none was
 }
 
 // Earlier is the part of it that still holds on the next connection.
@@ -75,11 +91,27 @@ func (a Age) with(m Marker) Age {
 		return a // the marker may come back as it was
 	}
 	seen := Age{run: m.Run, replid: m.Replid, since: m.Since, connection: true, age: age, at: m.Clock.Received}
-	if !a.of(m) || !a.connection && a.now(seen.at) > age {
+	if a.run == m.Run && a.replid == m.Replid {
+		if seen.back = a.back; a.restoredTo(m) {
+			seen.back = seen.at
+		}
+		if !seen.back.IsZero() {
+			seen.age = min(age, seen.at.MonotonicSub(seen.back))
+		}
+	}
+	if !a.of(m) || !a.connection && a.now(seen.at) > seen.age {
 		return seen
 	}
 	a.connection = true
 	return a
+}
+
+// restoredTo reports whether a marker of the same process and history is from before the one
+// that was seen last. An operator may have declared the fleet in the place of that one.
+func (a Age) restoredTo(m Marker) bool {
+	before, _ := instant(a.since)
+	now, ok := instant(m.Since)
+	return ok && now.Before(before) && (m.How != HowDeclared || m.Seen != a.since)
 }
 
 func (a Age) of(m Marker) bool {

@@ -20,8 +20,11 @@ const (
 	// Nothing: all is as it should be. Or the clients disagree about the fleet, and nobody
 	// may write a marker.
 	Nothing Step = iota
-	// Again: run the dial script on all masters again, soon, and plan anew.
+	// Again: run the dial script on all masters again, at once, and plan anew.
 	Again
+	// Wait: look again as usual, and plan anew. Masters without a marker are to be known as
+	// such for longer.
+	Wait
 	// ToDeclare: the fleet is new. Declare it on each of these masters, on the connections
 	// of the Facts, and warn in the log.
 	ToDeclare
@@ -52,9 +55,9 @@ const (
 	// settleFor is how long masters must be known to have no marker before they are
 	// adopted: other clients may be declaring the fleet right now.
 	settleFor = time.Second
-	// awayAfter is how long to wait for masters that neither answer nor fail. It is longer
-	// than any connection takes to come up.
-	awayAfter = 10 * time.Second
+	// longestWait bounds how long masters are waited for that neither answer nor fail. A
+	// sighting, from which the adoption counts, is kept for a day.
+	longestWait = time.Hour
 )
 
 // Plan decides what to do about markers, by what all masters say, as of now.
@@ -63,15 +66,21 @@ const (
 // marker at the same instant: each has answered MISSING before that instant and after it. One
 // look is not enough. During a rolling restart each master may be found empty at another time,
 // and another client may have adopted it since. A client that then declared those that are
-// still empty would let them vote, although they have just forgotten their locks. If all N
-// masters lose everything at once, that still looks like a new fleet; only strict can tell the
-// two apart.
+// still empty would let them vote, although they have just forgotten their locks.
+//
+// All N masters that have lost everything look the same. So a client that has ever seen a
+// marker on one of them declares nothing, and says on each such master, while it has none,
+// that it is known; then nobody declares it. What is left is a client that has seen nothing of
+// the fleet, and is quicker than all that have. Only strict closes that.
+//
+// A declaration that was begun is completed by whoever finds it so (begun).
 //
 // Otherwise masters without a marker are adopted when the lack has been known for a second and
 // every master has answered or failed: a master that has not may show that the fleet is new, or
 // is another one. The master itself notes since when the lack is known (seen in marker.lua). So
 // clients that live for less than a second can adopt it together. Waiting is safe: none of
-// these masters votes meanwhile.
+// these masters votes meanwhile. It costs nothing, either: an adopted master remembers since it
+// was seen first. So a master that does neither is waited for until the others would vote.
 func (c Config) Plan(facts []Facts, now drift.Instant) Plan {
 	if c.Level == Off || slices.ContainsFunc(facts, func(f Facts) bool {
 		return f.Connected && f.MarkerErr == nil && f.Marker.Verdict == Conflict
@@ -114,29 +123,50 @@ func (c Config) planMissing(facts []Facts, missing []int, now drift.Instant) Pla
 		}
 	}
 	switch {
-	case fit == c.Masters && fit == len(facts) && !slices.ContainsFunc(facts, func(f Facts) bool { return f.MovedTo != "" }):
+	case fit == c.Masters && fit == len(facts) && !slices.ContainsFunc(facts, Facts.known):
 		if !atOnce(facts) {
 			return Plan{Step: Again}
 		}
 		return Plan{ToDeclare, missing, c.NewFleetID(facts)}
-	case settled(facts, missing, now):
+	case c.begun(facts, missing):
+		return Plan{ToDeclare, missing, c.NewFleetID(facts)}
+	case c.settled(facts, missing, now):
 		fleet, _ := c.FleetID(facts)
 		return Plan{ToAdopt, missing, fleet}
 	default:
-		return Plan{Step: Again}
+		return Plan{Step: Wait}
 	}
 }
 
 // settled reports whether waiting longer would tell nothing more about masters without a
 // marker.
-func settled(facts []Facts, missing []int, now drift.Instant) bool {
-	known := awayAfter
+func (c Config) settled(facts []Facts, missing []int, now drift.Instant) bool {
+	enough := max(settleFor, min(c.Quarantine(), longestWait)) // the script adopts none sooner
+	known := enough
 	for _, i := range missing {
 		m := facts[i].Marker
 		known = min(known, m.Sighted+now.MonotonicSub(m.Clock.Received))
 	}
-	return known >= awayAfter || known >= settleFor && !slices.ContainsFunc(facts, func(f Facts) bool { return f.Pending })
+	return known >= enough || known >= settleFor && !slices.ContainsFunc(facts, func(f Facts) bool { return f.Pending })
 }
+
+// begun reports whether the fleet was declared, and only these masters were not reached: by who
+// has declared the others all were found new together. Their markers and the sightings of
+// these masters make the fleet's id only if these still are what they were then. So none of
+// them has had a marker since, or has lost anything. Declare looks once more.
+func (c Config) begun(facts []Facts, missing []int) bool {
+	id := c.NewFleetID(facts)
+	declared := 0
+	for _, f := range facts {
+		if f.marked(c) && f.Marker.How == HowDeclared && f.Marker.Fleet == id {
+			declared++
+		}
+	}
+	return declared > 0 && declared+len(missing) == len(facts) && !slices.ContainsFunc(missing, func(i int) bool { return facts[i].known() })
+}
+
+// known reports whether somebody has seen a marker there, this client or another.
+func (f Facts) known() bool { return f.Seen != "" || f.Marker.Known }
 
 // atOnce reports whether there was an instant at which none of these masters had a marker:
 // after each had first said so, and before any was asked for the last time.
@@ -203,7 +233,7 @@ func (c Config) maySettle(facts []Facts, unseen int, id string) bool {
 
 // marked reports whether the master has a marker of this configuration.
 func (f Facts) marked(c Config) bool {
-	return f.Connected && f.MarkerErr == nil && f.Marker.Verdict.written() && f.Marker.matches(c)
+	return f.Connected && f.MarkerErr == nil && f.Marker.Verdict.written() && f.Marker.Matches(c)
 }
 
 func (c Config) need() int { return c.Masters/2 + 1 }
@@ -235,12 +265,13 @@ func (c Config) smallest(facts []Facts) string {
 }
 
 // NewFleetID is the id of a fleet that has none yet: the same for all clients that
-// see the same processes, and another one for every other fleet.
+// see the same processes, sighted as new at the same times, and another one for every other
+// fleet.
 func (c Config) NewFleetID(facts []Facts) string {
 	var runs []string
 	for _, f := range facts {
 		if f.Connected && f.Info.RunID != "" {
-			runs = append(runs, f.Info.RunID+"/"+strconv.Itoa(f.DB))
+			runs = append(runs, f.Info.RunID+"/"+strconv.Itoa(f.DB)+f.sighting())
 		}
 	}
 	if runs == nil {
@@ -249,6 +280,17 @@ func (c Config) NewFleetID(facts []Facts) string {
 	slices.Sort(runs)
 	sum := sha256.Sum256([]byte(c.settings() + " " + strings.Join(runs, " ")))
 	return hex.EncodeToString(sum[:10])
+}
+
+// sighting is by what the master was found new, or is; "": it was not.
+func (f Facts) sighting() string {
+	switch {
+	case f.Marker.Verdict == Missing:
+		return " " + f.Marker.Since + "/" + f.Marker.Wall
+	case f.Marker.Seen != "":
+		return " " + f.Marker.Seen
+	}
+	return ""
 }
 
 // wrongly finds a fleet that was declared new while some of its masters were absent, if one of

@@ -27,11 +27,11 @@ func missingAt(d time.Duration) Marker {
 }
 
 // settledAt is when it has been known for a second that a master is empty, and
-// awayAt when that has been known for ten.
-var settledAt, awayAt = at(2 * time.Second), at(11 * time.Second)
+// awayAt when that has been known for the quarantine.
+var settledAt, awayAt = at(2 * time.Second), at(time.Second + config(Standard).Quarantine())
 
 // instants are some from the last look on.
-var instants = []drift.Instant{at(time.Second), at(2*time.Second - 1), settledAt, at(11*time.Second - 1), awayAt, at(time.Hour)}
+var instants = []drift.Instant{at(time.Second), at(2*time.Second - 1), settledAt, awayAt, at(time.Hour)}
 
 var errTest = errors.New("NOPERM")
 
@@ -50,21 +50,21 @@ func TestPlan(t *testing.T) {
 		"off":           {Off, func([]Facts) {}, Nothing, Nothing, nil},
 		"none is empty": {Standard, func(f []Facts) { copy(f, fleet(config(Standard))) }, Nothing, Nothing, nil},
 		"one has a marker": {Standard, func(f []Facts) { f[0] = healthy(config(Standard), 1, 0) },
-			Again, ToAdopt, rest},
+			Wait, ToAdopt, rest},
 		"one was restarted with its data": {Standard, func(f []Facts) {
 			f[0] = healthy(config(Standard), 1, 0)
 			f[0].Marker.Verdict = Restarted
-		}, Again, ToAdopt, rest},
-		"another client is declaring":      {Standard, func(f []Facts) { f[0].Marker = Marker{Verdict: Present} }, Again, ToAdopt, rest},
-		"one is not connected":             {Standard, func(f []Facts) { f[0].Connected = false }, Again, ToAdopt, rest},
-		"one has not answered":             {Standard, func(f []Facts) { f[0].Marker = Marker{} }, Again, ToAdopt, rest},
-		"one cannot answer":                {Standard, func(f []Facts) { f[0].MarkerErr = errors.New("NOPERM") }, Again, ToAdopt, rest},
-		"one is a replica":                 {Standard, func(f []Facts) { f[0].Info.Role = "slave" }, Again, ToAdopt, rest},
-		"one may evict":                    {Standard, func(f []Facts) { f[0].Info.Policy = "allkeys-lru" }, Again, ToAdopt, rest},
-		"one does not say its policy":      {Standard, func(f []Facts) { f[0].Info.Policy = "" }, Again, ToAdopt, all},
-		"one does not say its run_id":      {Standard, func(f []Facts) { f[0].Info.RunID, f[0].Marker = "", Marker{} }, Again, ToAdopt, rest},
-		"two are one server":               {Standard, func(f []Facts) { f[1].Info.RunID = f[0].Info.RunID }, Again, ToAdopt, []int{0, 2, 3, 4}},
-		"one is something else":            {Standard, func(f []Facts) { f[0].Marker.Verdict = WrongType }, Again, ToAdopt, rest},
+		}, Wait, ToAdopt, rest},
+		"another client is declaring":      {Standard, func(f []Facts) { f[0].Marker = Marker{Verdict: Present} }, Wait, ToAdopt, rest},
+		"one is not connected":             {Standard, func(f []Facts) { f[0].Connected = false }, Wait, ToAdopt, rest},
+		"one has not answered":             {Standard, func(f []Facts) { f[0].Marker = Marker{} }, Wait, ToAdopt, rest},
+		"one cannot answer":                {Standard, func(f []Facts) { f[0].MarkerErr = errors.New("NOPERM") }, Wait, ToAdopt, rest},
+		"one is a replica":                 {Standard, func(f []Facts) { f[0].Info.Role = "slave" }, Wait, ToAdopt, rest},
+		"one may evict":                    {Standard, func(f []Facts) { f[0].Info.Policy = "allkeys-lru" }, Wait, ToAdopt, rest},
+		"one does not say its policy":      {Standard, func(f []Facts) { f[0].Info.Policy = "" }, Wait, ToAdopt, all},
+		"one does not say its run_id":      {Standard, func(f []Facts) { f[0].Info.RunID, f[0].Marker = "", Marker{} }, Wait, ToAdopt, rest},
+		"two are one server":               {Standard, func(f []Facts) { f[1].Info.RunID = f[0].Info.RunID }, Wait, ToAdopt, []int{0, 2, 3, 4}},
+		"one is something else":            {Standard, func(f []Facts) { f[0].Marker.Verdict = WrongType }, Wait, ToAdopt, rest},
 		"one is of another fleet":          {Standard, func(f []Facts) { f[0].Marker.Verdict = Conflict }, Nothing, Nothing, nil},
 		"nobody is connected":              {Standard, func(f []Facts) { disconnect(f) }, Nothing, Nothing, nil},
 		"nobody but one that has a marker": {Standard, func(f []Facts) { disconnect(f); f[0] = healthy(config(Standard), 1, 0) }, Nothing, Nothing, nil},
@@ -90,12 +90,31 @@ func TestPlan(t *testing.T) {
 			wanted(at(2*time.Second-1), test.early, test.on)
 			wanted(settledAt, test.final, test.on)
 			wanted(awayAt, test.final, test.on)
-			// While one may yet answer, nobody is adopted for ten seconds.
+			// While one may yet answer, nobody is adopted before the others would vote.
 			facts[4].Pending = true
 			wanted(settledAt, test.early, test.on)
-			wanted(at(11*time.Second-1), test.early, test.on)
+			wanted(at(config(Standard).Quarantine()), test.early, test.on)
 			wanted(awayAt, test.final, test.on)
 		})
+	}
+}
+
+// The script adopts no master that was seen empty for less than a second. Whoever asked it
+// sooner would ask again and again.
+func TestAShortQuarantineShortensNoWaitForAnAdoption(t *testing.T) {
+	c := config(Standard)
+	c.MaxTTL = 100 * time.Millisecond
+	facts := fleet(c)
+	for i := range facts[1:] {
+		facts[1+i].empty()
+	}
+	if c.Quarantine() >= settleFor {
+		t.Fatalf("the quarantine is %v", c.Quarantine())
+	}
+	for now, want := range map[drift.Instant]Step{at(2*time.Second - 1): Wait, settledAt: ToAdopt} {
+		if p := c.Plan(facts, now); p.Step != want {
+			t.Errorf("at %v the plan is %+v, want %d", now, p, want)
+		}
 	}
 }
 
@@ -136,20 +155,106 @@ func TestOneLookDoesNotDeclare(t *testing.T) {
 	}
 }
 
-func TestAMarkerInBetweenStartsTheLooksAnew(t *testing.T) {
+func TestAnotherAnswerInBetweenStartsTheLooksAnew(t *testing.T) {
 	c := config(Standard)
 	facts := fleet(c)
-	marker := facts[2].Marker
 	for i := range facts {
 		facts[i].empty()
 	}
-	facts[2].Answer(marker)
+	facts[2].Answer(Marker{Verdict: Present})
 	facts[2].Answer(missingAt(2e9))
 	for _, now := range instants {
 		if p := c.Plan(facts, now); p.Step != Again {
 			t.Errorf("at %v: %+v", now, p)
 		}
 	}
+}
+
+// This client has seen the fleet, or somebody has who has written that down.
+func TestAFleetThatIsKnownIsNotDeclared(t *testing.T) {
+	c := config(Standard)
+	other := healthy(c, 3, 0).Marker
+	other.Verdict = Conflict
+	for name, sees := range map[string]func(f *Facts){
+		"a marker, seen on one of them before":          func(f *Facts) { f.Answer(healthy(c, 3, 0).Marker); f.empty() },
+		"another fleet's, seen on one of them before":   func(f *Facts) { f.Answer(other); f.empty() },
+		"on an earlier connection":                      func(f *Facts) { f.Seen = "0" },
+		"by another client, as one of the masters says": func(f *Facts) { f.Marker.Known = true },
+	} {
+		for i := range c.Masters {
+			facts := fleet(c)
+			for j := range facts {
+				facts[j].empty()
+			}
+			sees(&facts[i])
+			if p := c.Plan(facts, at(2*time.Second-1)); p.Step != Wait {
+				t.Errorf("%s: %+v, want another look", name, p)
+			}
+			if p := c.Plan(facts, settledAt); p.Step != ToAdopt || len(p.Masters) != c.Masters {
+				t.Errorf("%s, a second later: %+v, want all adopted", name, p)
+			}
+		}
+	}
+}
+
+// Whoever has declared the first ones may be too slow for the others, or be gone.
+func TestADeclarationThatWasBegunIsCompletedByOthers(t *testing.T) {
+	c := config(Standard)
+	all := fleet(c)
+	for i := range all {
+		all[i].empty()
+		all[i].Marker.Since, all[i].Marker.Wall = itoa(int64(1000+i)), itoa(int64(2000+i))
+	}
+	declared := c.Plan(all, at(time.Second))
+	if declared.Step != ToDeclare {
+		t.Fatalf("%+v", declared)
+	}
+	for name, test := range map[string]struct {
+		change func(f []Facts)
+		want   Step
+	}{
+		"as they were":                    {func([]Facts) {}, ToDeclare},
+		"one left":                        {func(f []Facts) { f[3] = all[3].declared(c, declared.Fleet) }, ToDeclare},
+		"one was sighted later":           {func(f []Facts) { f[3].Marker.Since = "5000" }, ToAdopt},
+		"one was sighted by another":      {func(f []Facts) { f[3].Marker.Wall = "5000" }, ToAdopt},
+		"one is another process":          {func(f []Facts) { f[3].Info.RunID = "another" }, ToAdopt},
+		"one is out of reach":             {func(f []Facts) { f[3].Connected = false }, ToAdopt},
+		"one had a marker":                {func(f []Facts) { f[3].Seen = "0" }, ToAdopt},
+		"one had a marker, others say":    {func(f []Facts) { f[3].Marker.Known = true }, ToAdopt},
+		"one was declared by other looks": {func(f []Facts) { f[1].Marker.Seen = "5/5" }, ToAdopt},
+		"one is of another fleet's id":    {func(f []Facts) { f[1].Marker.Fleet = "f1" }, ToAdopt},
+		"one was restarted since":         {func(f []Facts) { f[1].Marker.How = HowRestarted }, ToAdopt},
+		"one was adopted":                 {func(f []Facts) { f[1].Marker.How = HowAdopted }, ToAdopt},
+		"none was declared": {func(f []Facts) {
+			f[0], f[1] = all[0], all[1]
+			f[0].Seen = "0"
+		}, ToAdopt},
+	} {
+		facts := slices.Clone(all)
+		for i := range 2 {
+			facts[i] = all[i].declared(c, declared.Fleet)
+		}
+		test.change(facts)
+		p := c.Plan(facts, settledAt)
+		if p.Step != test.want || p.Step == ToDeclare && p.Fleet != declared.Fleet {
+			t.Errorf("%s: %+v, want %d of %q", name, p, test.want, declared.Fleet)
+		}
+		for _, i := range p.Masters {
+			if facts[i].Marker.Verdict != Missing {
+				t.Errorf("%s: %+v has a master that has a marker", name, p)
+			}
+		}
+	}
+}
+
+// declared is a master that was declared by its sighting, as others see it.
+func (f Facts) declared(c Config, fleet string) Facts {
+	fields := fieldsOf(c)
+	fields.Run, fields.Since = f.Info.RunID, "0"
+	fields.How, fields.Seen = HowDeclared, f.Marker.Since+"/"+f.Marker.Wall
+	f.Marker.Verdict, f.Marker.Fields, f.Seen = Same, fields, "0"
+	f.Marker.Fleet = fleet
+	return f
 }
 
 // A rolling restart of masters that keep nothing: each of the three is empty at
@@ -184,7 +289,7 @@ func TestARollingRestartIsNoNewFleet(t *testing.T) {
 		}
 		for i := range facts {
 			m := dialled(i)
-			m.script(Declare, c.DeclareArgs(m.now()))
+			m.declare(c, m.now())
 		}
 
 		if err := cluster.Masters()[0].Restart(false); err != nil {
@@ -288,7 +393,7 @@ func TestAnAdoptedMasterWaitsAndADeclaredOneVotes(t *testing.T) {
 		if step := plan(0); step != ToDeclare {
 			t.Errorf("after two looks: step %d", step)
 		}
-		f.Answer(m.script(Declare, c.DeclareArgs(m.now())))
+		f.Answer(m.declare(c, m.now()))
 		if s := judge(); !s.Vote {
 			t.Errorf("declared: %v", s)
 		}

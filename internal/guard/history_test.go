@@ -217,14 +217,14 @@ func TestInitReplacesAMarkerThatWasGivenLatelyAndNoOther(t *testing.T) {
 					m.sight(0, 0)
 					target := m.now()
 					target.Fleet = "f2"
-					got := m.script(Init, c.InitArgs(target, false, true))
+					got := m.initialize(c, target, false, true)
 					if !test.ok {
 						wantVerdict(t, got, Present)
 						m.holds(want)
 						return
 					}
 					wantVerdict(t, got, Declared)
-					m.holds(m.whole(c, "since", "0", "wall", "0", "fleet", "f2", "without", "1"))
+					m.holds(m.whole(c, "since", "0", "wall", "0", "fleet", "f2", "without", "1", "seen", since))
 					m.noSighting()
 				})
 			})
@@ -237,12 +237,12 @@ func TestInitNotesThatMastersAreAbsent(t *testing.T) {
 		c := config(Standard)
 		for without, want := range map[bool]string{true: "1", false: ""} {
 			m.do("DEL", Key)
-			got := m.script(Init, c.InitArgs(m.now(), false, without))
+			got := m.initialize(c, m.now(), false, without)
 			wantVerdict(t, got, Declared)
 			if got.Without != want {
 				t.Errorf("absent: %v, it answers %q", without, got.Without)
 			}
-			m.holds(m.whole(c, "since", "0", "wall", "0", "fleet", "", "without", want))
+			m.holds(m.whole(c, "since", "0", "wall", "0", "fleet", "", "without", want, "seen", got.Seen))
 		}
 	})
 }
@@ -259,7 +259,7 @@ func TestReplaceableIsWhatInitReplaces(t *testing.T) {
 						m.put(c, "since", since, "wall", since, "how", how, "fleet", fleet)
 						f := m.facts(m.dial(c))
 						may := c.Replaceable(f, f.Marker.Clock.Received)
-						got := m.script(Init, c.InitArgs(m.now(), false, false))
+						got := m.initialize(c, m.now(), false, false)
 						if want := (how == HowAdopted || how == HowCreated) && age < c.Quarantine(); may != want || (got.Verdict == Declared) != want {
 							t.Errorf("%v, %q for %v: Replaceable says %v, the script %v, want %v", level, how, age, may, got.Verdict, want)
 						}

@@ -3,6 +3,7 @@ package guard
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -75,9 +76,11 @@ type Marker struct {
 	Fields
 
 	Type string // with WrongType: what is at its name
-	// Sighted is for how long it has been known that there is none, at least; with
-	// Missing.
+	// Sighted is for how long it has been known that there is none, at least, and Known
+	// that somebody has seen one there before: the master has lost its data. With Missing,
+	// where Replid, Since and Wall are those of the sighting.
 	Sighted time.Duration
+	Known   bool
 }
 
 // Fields are those of the hash, as they stand in Redis, whoever wrote them, 64
@@ -97,6 +100,9 @@ type Fields struct {
 	Without string // "1": the fleet was declared while some of its masters were absent
 	To      string // to what the fleet is being moved; "": it is not
 	Closed  string // since when To stands there, by the master's clock, in ms since 1970
+	// Seen is by what it was found new when it was declared: since and wall of the sighting, or
+	// since of the marker that it had been given because it had none.
+	Seen string
 }
 
 // The values of Fields.How.
@@ -104,8 +110,10 @@ const (
 	HowDeclared  = "declared"  // with its fleet, as new
 	HowAdopted   = "adopted"   // it had no marker, and its fleet was not new
 	HowCreated   = "created"   // the same in strict
+	HowEmptied   = "emptied"   // as either, and a client has seen a marker there before
 	HowRestarted = "restarted" // another process serves it
 	HowResynced  = "resynced"  // its data has another history
+	HowRestored  = "restored"  // it was lost and put back
 	HowReset     = "reset"     // Since was no instant of the past
 	HowForced    = "forced"    // an operator changed the fleet
 	HowRevoked   = "revoked"   // its fleet was declared new and was not
@@ -114,11 +122,12 @@ const (
 // texts are the fields in the order of names in marker.lua.
 func (f *Fields) texts() []*string {
 	return []*string{
-		&f.Version, &f.Run, &f.Replid, &f.Since, &f.Wall, &f.MaxTTL, &f.Masters, &f.LevelIs, &f.DB, &f.Fleet, &f.How, &f.Without, &f.To, &f.Closed,
+		&f.Version, &f.Run, &f.Replid, &f.Since, &f.Wall, &f.MaxTTL, &f.Masters, &f.LevelIs, &f.DB, &f.Fleet, &f.How, &f.Without, &f.To, &f.Closed, &f.Seen,
 	}
 }
 
-var fieldNames = []any{"v", "run", "replid", "since", "wall", "maxttl", "n", "level", "db", "fleet", "how", "without", "to", "closed"}
+// fieldCount is how many there are.
+var fieldCount = len(new(Fields).texts())
 
 var errReply = errors.New("guard: not the reply of a marker script")
 
@@ -127,7 +136,7 @@ var errReply = errors.New("guard: not the reply of a marker script")
 // not return: it never becomes a vote.
 func ParseMarker(reply any, sent, received drift.Instant) (Marker, error) {
 	parts, ok := reply.([]any)
-	if !ok || len(parts) < 2 || len(parts) > 2+len(fieldNames) {
+	if !ok || len(parts) < 2 || len(parts) > 2+fieldCount {
 		return Marker{}, errReply
 	}
 	us, ok := parts[1].(int64)
@@ -147,6 +156,13 @@ func ParseMarker(reply any, sent, received drift.Instant) (Marker, error) {
 			return Marker{}, errReply
 		}
 		m.Sighted = time.Duration(ms) * time.Millisecond
+		var known string
+		for i, text := range []*string{&m.Replid, &m.Since, &m.Wall, &known} {
+			if *text, ok = word(rest[1+i]); !ok {
+				return Marker{}, errReply
+			}
+		}
+		m.Known = known != ""
 	case WrongType:
 		if m.Type, ok = word(rest[0]); !ok {
 			return Marker{}, errReply
@@ -171,16 +187,16 @@ func word(part any) (string, bool) {
 
 // hasParts reports whether a reply with this verdict has n elements.
 func (v Verdict) hasParts(n int) bool {
-	all := 2 + len(fieldNames)
+	all := 2 + fieldCount
 	switch v {
 	case None:
 		return false
-	case Skewed:
-		return n == 2
-	case WrongType, Missing:
+	case WrongType:
 		return n == 3
-	case Present:
-		return n == 2 || n == all // with the marker from init alone
+	case Missing:
+		return n == 7
+	case Present, Skewed:
+		return n == 2 || n == all // with the marker from init, and for who only looks
 	default:
 		return n == all
 	}
@@ -221,8 +237,32 @@ func (m Marker) Age(now drift.Instant) (time.Duration, bool) {
 	return age + now.MonotonicSub(m.Clock.Received), true
 }
 
-// matches reports whether the marker is one of this fleet's.
-func (m Marker) matches(c Config) bool { return Stored{Fields: m.Fields}.Matches(c) }
+// Config is the configuration that the marker names, with the default drift;
+// false: it is none of this version.
+func (f Fields) Config() (Config, bool) {
+	c := Config{Drift: drift.Default}
+	for _, level := range []Level{Standard, Strict} {
+		if level.String() == f.LevelIs {
+			c.Level = level
+		}
+	}
+	ttl, err := strconv.ParseInt(f.MaxTTL, 10, 64)
+	n, err2 := strconv.Atoi(f.Masters)
+	if err != nil || err2 != nil || ttl > math.MaxInt64/int64(time.Millisecond) {
+		return Config{}, false
+	}
+	c.MaxTTL, c.Masters = time.Duration(ttl)*time.Millisecond, n
+	if c.Level == Off || c.Validate() != nil || !f.Matches(c) {
+		return Config{}, false
+	}
+	return c, true
+}
+
+// Matches reports whether the marker is one of this fleet's, as far as all its
+// masters have it in common. One of version 1 is, too: the scripts take it over.
+func (f Fields) Matches(c Config) bool {
+	return (f.Version == Version || f.Version == "1") && f.MaxTTL == millis(c.MaxTTL) && f.Masters == strconv.Itoa(c.Masters) && f.LevelIs == c.Level.String()
+}
 
 // millisText is a number of milliseconds as a duration.
 func millisText(ms int64) string { return (time.Duration(ms) * time.Millisecond).String() }

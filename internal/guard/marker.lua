@@ -1,9 +1,11 @@
 -- Of all scripts about the marker: KEYS[1] marker; ARGV[1] version of the marker; ARGV[2] run_id, '' where the client has not been told it yet; ARGV[3]
 -- MaxTTL in ms; ARGV[4] number of masters; ARGV[5] level; ARGV[6] number of the database; ARGV[7] client's wall clock in us
 -- when this was sent; ARGV[8] greatest skew in us, for 'strict', else unused; ARGV[9] how long the client waits for the
--- reply, in us; ARGV[10] id of the fleet, '' where the client does not know it.
+-- reply, in us; ARGV[10] id of the fleet, '' where the client does not know it; ARGV[11] since of the marker that
+-- the client has seen last on this master, '0' for one of another fleet, '' for none; ARGV[12] of dial.lua 'look' from who only
+-- looks: then it answers what it would write, and writes nothing but a sighting.
 -- The sighting is no key of the script's: a user who may not touch it can have markers judged all the same.
-local marker, sighting = KEYS[1], 'redquorum:sighted'
+local marker, sighting, looks = KEYS[1], 'redquorum:sighted', ARGV[12] == 'look'
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local ms = string.format('%.0f', math.floor(now / 1000))
@@ -20,7 +22,7 @@ end
 local replid = redis.pcall('INFO', 'replication')
 replid = type(replid) == 'string' and string.match(replid, 'master_replid:(%x+)') or ''
 
-local names = {'v', 'run', 'replid', 'since', 'wall', 'maxttl', 'n', 'level', 'db', 'fleet', 'how', 'without', 'to', 'closed'}
+local names = {'v', 'run', 'replid', 'since', 'wall', 'maxttl', 'n', 'level', 'db', 'fleet', 'how', 'without', 'to', 'closed', 'seen'}
 local function read()
   local values, m = redis.call('HMGET', marker, unpack(names)), {}
   for i, name in ipairs(names) do m[name] = string.sub(values[i] or '', 1, 64) end
@@ -33,10 +35,14 @@ local function answer(verdict, m)
   return reply
 end
 
--- Writes fields of the marker, and answers with all of them.
+-- Writes fields of the marker, and answers with all of them. Who only looks is answered the same.
 local function write(verdict, fields)
-  for name, value in pairs(fields) do redis.call('HSET', marker, name, value) end
-  return answer(verdict, read())
+  local m = read()
+  for name, value in pairs(fields) do
+    m[name] = value
+    if not looks then redis.call('HSET', marker, name, value) end
+  end
+  return answer(verdict, m)
 end
 
 -- A whole marker of this process, fleet and configuration.
@@ -50,20 +56,55 @@ local function past(text, limit)
   return string.match(text, '^%d+$') and #text <= 15 and tonumber(text) <= tonumber(limit)
 end
 
--- For how many ms it has been known, at least, that there is no marker: the smaller of what the master's clock and the
--- client's say has passed since somebody saw so. Only this process can have written it down, and only while it had
--- this data; else, and where the time lies in the future, it begins now. Kept for a day.
+-- Whether a master was given its marker because it had none, after the client has seen one there: it has lost its data. Closing
+-- a fleet moves since by 1 ms.
+local function emptied(m)
+  local before, since = tonumber(ARGV[11]), tonumber(m.since)
+  return before and since and math.abs(since - before) > 1 and (m.how == 'adopted' or m.how == 'created')
+end
+
+-- Says MISSING, since when that is known, and whether who asks, or anybody before, has seen a marker here: then the master
+-- has lost its data, and no fleet with it is new. Only this process can have written a sighting, and only while it had
+-- this data; else, and where the time lies in the future, it begins now. A client's clock that is up to a second ahead of
+-- who asks leaves it as it is: clients that differ by less would move it for ever. Its age, in ms, is the smaller of what
+-- the master's clock and the client's say has passed. Kept for a day.
 local function seen()
-  local kind = redis.call('TYPE', sighting)['ok']
-  if kind == 'hash' then
-    local s = redis.call('HMGET', sighting, 'run', 'replid', 'since', 'wall')
-    if s[1] == run and s[2] == replid and past(s[3] or '', ms) and past(s[4] or '', wall) then
-      return math.min(ms - s[3], wall - s[4])
-    end
-  elseif kind ~= 'none' then
-    return 0 -- somebody else's
+  local s, age = redis.call('HMGET', sighting, 'run', 'replid', 'since', 'wall', 'known'), 0
+  if s[1] == run and s[2] == replid and past(s[3] or '', ms) and past(s[4] or '', wall + 1000) then
+    age = math.max(0, math.min(ms - s[3], wall - s[4]))
+  else
+    s[3], s[4] = ms, wall
+    redis.call('HSET', sighting, 'run', run, 'replid', replid, 'since', ms, 'wall', wall)
+    redis.call('PEXPIRE', sighting, 86400000)
   end
-  redis.call('HSET', sighting, 'run', run, 'replid', replid, 'since', ms, 'wall', wall)
-  redis.call('PEXPIRE', sighting, 86400000)
-  return 0
+  if ARGV[11] ~= '' and not s[5] then
+    s[5] = '1'
+    redis.call('HSET', sighting, 'known', '1')
+  end
+  return {'MISSING', now, age, replid, s[3], s[4], s[5] or ''}
+end
+
+-- Whether the sighting still is what a client has read, so that there has been no marker since, and nobody knows of one.
+local function unmoved(history, since, at)
+  local s = redis.call('HMGET', sighting, 'run', 'replid', 'since', 'wall', 'known')
+  return replid == history and s[1] == run and s[2] == history and s[3] == since and s[4] == at and not s[5]
+end
+
+-- Gives a master a marker that had none. The sighting stays for a day, and shows that a marker from before was put back.
+-- It has no wall any more: should the marker be lost, it begins anew.
+local function give(verdict, since, at, how)
+  local s = redis.pcall('HMGET', sighting, 'known')
+  if ARGV[11] ~= '' or not s.err and s[1] then how = 'emptied' end
+  local kept = not looks and redis.pcall('HSET', sighting, 'run', run, 'replid', replid, 'since', since, 'wall', '')
+  if type(kept) == 'number' then redis.call('PEXPIRE', sighting, 86400000) end -- else it may not be touched, or is no sighting
+  return write(verdict, fresh(since, at, how))
+end
+
+-- Makes a master one of a new fleet, which votes at once. found is by what it was found new: since and wall of the
+-- sighting, or since of the marker that it was given because it had none.
+local function declare(found, without)
+  redis.call('DEL', sighting, marker)
+  local m = fresh('0', '0', 'declared')
+  m.seen, m.without = found, without
+  return write('DECLARED', m)
 end

@@ -22,14 +22,17 @@ func answer(verdict string, us int64, fields ...string) []any {
 
 func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
 	// good is a whole marker, with other fields: name, value…
+	names := []string{"v", "run", "replid", "since", "wall", "maxttl", "n", "level", "db", "fleet", "how", "without", "to", "closed", "seen"}
 	good := func(changes ...string) []string {
-		fields := []string{"2", id, otherID, "1000", "2000", "60000", "5", "standard", "0", "f1", "adopted", "", "", ""}
+		fields := []string{"2", id, otherID, "1000", "2000", "60000", "5", "standard", "0", "f1", "adopted", "", "", "", ""}
 		for i := 0; i < len(changes); i += 2 {
-			fields[slices.Index(fieldNames, any(changes[i]))] = changes[i+1]
+			fields[slices.Index(names, changes[i])] = changes[i+1]
 		}
 		return fields
 	}
-	sighted := func(ms any) []any { return append(answer("MISSING", 5_000_000), ms) }
+	sighted := func(ms any) []any {
+		return append(append(answer("MISSING", 5_000_000), ms), answer("", 0, otherID, "1000", "2000", "")[2:]...)
+	}
 	long := strings.Repeat("x", 65)
 	for name, test := range map[string]struct {
 		reply any
@@ -60,12 +63,16 @@ func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
 		"in lower case":           {answer("same", 1, good()...), None},
 		"none":                    {answer("NONE", 1, good()...), None},
 		"no verdict":              {answer("", 1, good()...), None},
-		"nil in it":               {append(answer("SAME", 1, good()[:13]...), nil), None},
-		"a number in it":          {append(answer("SAME", 1, good()[:13]...), int64(5)), None},
+		"nil in it":               {append(answer("SAME", 1, good()[:14]...), nil), None},
+		"a number in it":          {append(answer("SAME", 1, good()[:14]...), int64(5)), None},
+		"missing, one short":      {sighted(int64(0))[:6], None},
+		"missing, one too many":   {append(sighted(int64(0)), []byte("x")), None},
+		"missing, a number in it": {append(sighted(int64(0))[:6], int64(5)), None},
 		"same, short":             {answer("SAME", 1), None},
-		"same, one short":         {answer("SAME", 1, good()[:13]...), None},
+		"same, one short":         {answer("SAME", 1, good()[:14]...), None},
 		"one too many":            {answer("SAME", 1, append(good(), "x")...), None},
-		"skew, long":              {answer("SKEW", 1, good()...), None},
+		"skew, to who only looks": {answer("SKEW", 1, good()...), Skewed},
+		"skew, one short":         {answer("SKEW", 1, good()[:14]...), None},
 		"type, short":             {answer("TYPE", 1), None},
 		"a negative time":         {answer("SAME", -1, good()...), None},
 		"a time beyond":           {answer("SAME", 1<<53, good()...), None},
@@ -90,9 +97,9 @@ func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
 			t.Errorf("%s: the age is %v", name, age)
 		}
 	}
-	m, err := ParseMarker(answer("SAME", 5_000_000, "2", "r", "h", "3", "4", "5", "6", "l", "7", "f", "w", "1", "x", "8"), at(0), at(time.Second))
+	m, err := ParseMarker(answer("SAME", 5_000_000, "2", "r", "h", "3", "4", "5", "6", "l", "7", "f", "w", "1", "x", "8", "9/9"), at(0), at(time.Second))
 	want := Fields{
-		Version: "2", Run: "r", Replid: "h", Since: "3", Wall: "4", MaxTTL: "5", Masters: "6", LevelIs: "l", DB: "7", Fleet: "f", How: "w", Without: "1", To: "x", Closed: "8",
+		Version: "2", Run: "r", Replid: "h", Since: "3", Wall: "4", MaxTTL: "5", Masters: "6", LevelIs: "l", DB: "7", Fleet: "f", How: "w", Without: "1", To: "x", Closed: "8", Seen: "9/9",
 	}
 	if err != nil || m.Fields != want {
 		t.Errorf("%+v, %v; want %+v", m.Fields, err, want)
@@ -100,8 +107,12 @@ func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
 	if got, want := m.Mark(), mark("r", "3", "h", "7"); got != want {
 		t.Errorf("its check has to answer %q, want %q", got, want)
 	}
-	if m, err := ParseMarker(sighted(int64(1500)), at(0), at(time.Second)); err != nil || m.Sighted != 1500*time.Millisecond {
-		t.Errorf("known for %v, %v; want 1.5s", m.Sighted, err)
+	for known, text := range map[bool]string{false: "", true: "1"} {
+		reply := slices.Concat(sighted(int64(1500))[:6], []any{[]byte(text)})
+		m, err := ParseMarker(reply, at(0), at(time.Second))
+		if want := (Fields{Replid: otherID, Since: "1000", Wall: "2000"}); err != nil || m.Sighted != 1500*time.Millisecond || m.Known != known || m.Fields != want {
+			t.Errorf("known for %v (%v), %+v, %v; want 1.5s (%v), %+v", m.Sighted, m.Known, m.Fields, err, known, want)
+		}
 	}
 }
 
@@ -117,7 +128,7 @@ func TestAgeIsCountedByTheMastersClockAndThenByOurMonotonicOne(t *testing.T) {
 	sent := c.Now()
 	c.Advance(50 * time.Millisecond)
 	received := c.Now()
-	m, err := ParseMarker(answer("SAME", 5_000_000_000, "2", id, otherID, "4000000", "", "60000", "5", "standard", "0", "", "", "", "", ""), sent, received)
+	m, err := ParseMarker(answer("SAME", 5_000_000_000, "2", id, otherID, "4000000", "", "60000", "5", "standard", "0", "", "", "", "", "", ""), sent, received)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +186,7 @@ func TestAgeIsBoundedByOurWallClockUnlessThatIsBehind(t *testing.T) {
 		"too long":         {"0000000999990000", 1000 * time.Second},
 		"of a declaration": {"0", 1000 * time.Second},
 	} {
-		m, err := ParseMarker(answer("SAME", 5_000_000_000, "2", id, otherID, "4000000", test.wall, "60000", "5", "standard", "0", "", "", "", "", ""), sent, received)
+		m, err := ParseMarker(answer("SAME", 5_000_000_000, "2", id, otherID, "4000000", test.wall, "60000", "5", "standard", "0", "", "", "", "", "", ""), sent, received)
 		if err != nil {
 			t.Fatal(err)
 		}

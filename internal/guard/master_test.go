@@ -177,6 +177,32 @@ func (m *master) script(s *script.Script, args []any) Marker {
 	return marker
 }
 
+// asRead is what a client has read of the marker, or of the sighting where there is none.
+func (m *master) asRead(c Config, t Target) Fields {
+	m.t.Helper()
+	if m.do("TYPE", Key) == "hash" {
+		stored, err := redis.Strings(m.do("HMGET", Key, "replid", "since", "wall"), nil)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		return Fields{Replid: stored[0], Since: stored[1], Wall: stored[2]}
+	}
+	c.Level = Standard // strict sights none
+	return m.script(Dial, c.LookArgs(t)).Fields
+}
+
+// declare declares the master, by what is there now.
+func (m *master) declare(c Config, t Target) Marker {
+	m.t.Helper()
+	return m.script(Declare, c.DeclareArgs(t, m.asRead(c, t)))
+}
+
+// initialize runs Init on the master, by what is there now.
+func (m *master) initialize(c Config, t Target, force, without bool) Marker {
+	m.t.Helper()
+	return m.script(Init, c.InitArgs(t, m.asRead(c, t), force, without))
+}
+
 // at is the master, for a script of a client whose wall clock shows sent.
 func (m *master) at(sent time.Time) Target {
 	return Target{Run: m.run, Sent: sent, Wait: 30 * time.Second}
@@ -253,7 +279,7 @@ var version1 = []string{"v", "1", "replid", "-", "wall", "-", "db", "-", "fleet"
 func (m *master) put(c Config, changes ...string) map[string]string {
 	m.t.Helper()
 	fields := m.whole(c, changes...)
-	m.do("DEL", Key)
+	m.do("DEL", Key, Sighting)
 	args := []any{Key}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		args = append(args, name, fields[name])

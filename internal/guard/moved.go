@@ -42,6 +42,21 @@ func (c Config) takesPart(name string) bool {
 	return slices.Contains(strings.Split(c.Moves, "\n"), name)
 }
 
+// MovesAlong reports whether the fleet is being moved, and this client takes part.
+func (c Config) MovesAlong(facts []Facts) bool {
+	return c.movedTo(facts) == "" && slices.ContainsFunc(facts, func(f Facts) bool { return f.MovedTo != "" })
+}
+
+// Elsewhere is where the fleet is being moved if that is not to; "": nowhere.
+func Elsewhere(facts []Facts, to string) string {
+	for _, f := range facts {
+		if f.MovedTo != "" && f.MovedTo != to {
+			return f.MovedTo
+		}
+	}
+	return ""
+}
+
 // movedTo is the move that keeps this client's masters from voting for it; "": there is
 // none.
 func (c Config) movedTo(facts []Facts) string {
@@ -106,6 +121,9 @@ type Closing struct {
 	// were granted before may still be held; 0: none is.
 	Done bool
 	Left time.Duration
+	// Elsewhere is another move that a master says; "": none does. Then it is not done: who
+	// takes part in one of both gets no votes.
+	Elsewhere string
 }
 
 // ClosingTo says how far the masters are, as of now. Since when a master says so is told
@@ -114,7 +132,11 @@ func (c Config) ClosingTo(facts []Facts, to string, now drift.Instant) Closing {
 	var r Closing
 	var since []time.Duration
 	for i, f := range facts {
-		if !f.marked(c) || f.Marker.To != to {
+		switch {
+		case !f.marked(c) || f.Marker.To == "":
+			continue
+		case f.Marker.To != to:
+			r.Elsewhere = f.Marker.To
 			continue
 		}
 		r.Closed = append(r.Closed, i)
@@ -122,7 +144,7 @@ func (c Config) ClosingTo(facts []Facts, to string, now drift.Instant) Closing {
 		since = append(since, max(0, f.Marker.Clock.Time.Sub(at))+now.MonotonicSub(f.Marker.Clock.Received))
 	}
 	least := c.Masters - c.need() + 1
-	if len(since) < least {
+	if len(since) < least || r.Elsewhere != "" {
 		return r
 	}
 	slices.Sort(since)

@@ -18,7 +18,7 @@ func TestAMarkerIsClosedWhereItIsTheOneThatWasSeen(t *testing.T) {
 		"open":               {"f1", nil, Closed, "1001"},
 		"declared":           {"f1", []string{"since", "0"}, Closed, "1"},
 		"closed already":     {"f1", []string{"to", "f2", "closed", "5"}, Same, ""},
-		"closed to another":  {"f1", []string{"to", "f3", "closed", "5"}, Closed, "1001"},
+		"closed to another":  {"f1", []string{"to", "f3", "closed", "5"}, Same, ""},
 		"of no name":         {"", []string{"fleet", "-"}, Closed, "1001"},
 		"another fleet":      {"f0", nil, Present, ""},
 		"of another process": {"f1", []string{"run", "another"}, Present, ""},
@@ -32,7 +32,7 @@ func TestAMarkerIsClosedWhereItIsTheOneThatWasSeen(t *testing.T) {
 		want := m.put(c, test.changes...)
 		before := m.check()
 		then := m.time()
-		got := m.script(Fleet, c.CloseArgs(m.now(), test.seen, "f2"))
+		got := m.script(Fleet, c.CloseArgs(m.now(), test.seen, "f2", false))
 		wantVerdict(t, got, test.want)
 		if test.want == Closed {
 			want["since"], want["to"], want["closed"] = test.since, "f2", got.Closed
@@ -54,7 +54,7 @@ func TestAMarkerIsClosedWhereItIsTheOneThatWasSeen(t *testing.T) {
 			if again := m.dial(c); again.To != "f2" || again.Closed != got.Closed || again.Verdict != Restarted {
 				t.Errorf("restarted, it answers %+v", again)
 			}
-			opened := m.script(Init, c.InitArgs(m.now(), true, false))
+			opened := m.initialize(c, m.now(), true, false)
 			if opened.To != "" || opened.Verdict != Forced {
 				t.Errorf("forced, it answers %+v", opened)
 			}
@@ -62,10 +62,23 @@ func TestAMarkerIsClosedWhereItIsTheOneThatWasSeen(t *testing.T) {
 	})
 }
 
+func TestAMasterThatIsMovedElsewhereIsClosedByForceAlone(t *testing.T) {
+	onEach(t, func(t *testing.T, m *master) {
+		c := config(Standard)
+		m.put(c, "to", "f3", "closed", "5", "since", "1000")
+		if got := m.script(Fleet, c.CloseArgs(m.now(), "f1", "f2", false)); got.To != "f3" || got.Since != "1000" {
+			t.Errorf("without force it answers %+v", got)
+		}
+		if got := m.script(Fleet, c.CloseArgs(m.now(), "f1", "f2", true)); got.Verdict != Closed || got.To != "f2" || got.Since != "1001" {
+			t.Errorf("with force it answers %+v", got)
+		}
+	})
+}
+
 func TestAMasterThatLostItsMarkerIsNotClosed(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
 		c := config(Standard)
-		wantVerdict(t, m.script(Fleet, c.CloseArgs(m.now(), "", "f2")), Present)
+		wantVerdict(t, m.script(Fleet, c.CloseArgs(m.now(), "", "f2", false)), Present)
 		m.holds(nil)
 	})
 }
@@ -237,5 +250,20 @@ func TestClosingIsDoneWhenTheOpenMastersAreNoQuorumAndAQuarantineHasPassed(t *te
 				t.Errorf("%s: 5s later %v", name, later.Left)
 			}
 		}
+	}
+}
+
+// One master that names another move keeps a closing from being done, however many name it.
+func TestAClosingIsNotDoneWhereAMasterNamesAnotherMove(t *testing.T) {
+	c := config(Standard)
+	facts := fleet(c)
+	closeAllOf(facts)
+	facts[3].close("f3")
+	if got := c.ClosingTo(facts, "f2", at(0)); got.Done || got.Elsewhere != "f3" || len(got.Closed) != 4 {
+		t.Errorf("%+v", got)
+	}
+	facts[3].Connected = false // it does not answer: what it said last is not known to be so still
+	if got := c.ClosingTo(facts, "f2", at(0)); !got.Done || got.Elsewhere != "" {
+		t.Errorf("one is away: %+v", got)
 	}
 }

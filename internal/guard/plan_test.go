@@ -116,24 +116,25 @@ func TestPlanOfWhatMarkersSayOfTheirFleet(t *testing.T) {
 // Those that have been known to be empty for a second, whoever has seen it.
 func TestEmptyMastersAreAdoptedWhenNothingMoreIsToBeLearnt(t *testing.T) {
 	const s = time.Second
+	q := config(Standard).Quarantine()
 	for name, test := range map[string]struct {
 		sighted []time.Duration // of the first masters, which are empty, seen at 1 s
 		pending bool            // the last one
 		passed  time.Duration   // since then
 		want    Step
 	}{
-		"just seen":                          {[]time.Duration{0, 0}, false, 0, Again},
-		"almost a second ago":                {[]time.Duration{0, 0}, false, s - 1, Again},
+		"just seen":                          {[]time.Duration{0, 0}, false, 0, Wait},
+		"almost a second ago":                {[]time.Duration{0, 0}, false, s - 1, Wait},
 		"a second ago":                       {[]time.Duration{0, 0}, false, s, ToAdopt},
 		"a second ago, by others":            {[]time.Duration{s, s}, false, 0, ToAdopt},
-		"one of them later":                  {[]time.Duration{s, s / 2}, false, s/2 - 1, Again},
+		"one of them later":                  {[]time.Duration{s, s / 2}, false, s/2 - 1, Wait},
 		"one of them later, at last":         {[]time.Duration{s, s / 2}, false, s / 2, ToAdopt},
-		"long ago, one has not answered":     {[]time.Duration{9 * s, 9 * s}, true, s - 1, Again},
-		"ten seconds ago, it has not still":  {[]time.Duration{9 * s, 9 * s}, true, s, ToAdopt},
+		"long ago, one has not answered":     {[]time.Duration{q - s, q - s}, true, s - 1, Wait},
+		"so long that they may vote":         {[]time.Duration{q - s, q - s}, true, s, ToAdopt},
 		"hours ago, it has not answered":     {[]time.Duration{time.Hour, time.Hour}, true, 0, ToAdopt},
-		"one hours ago, the other just now":  {[]time.Duration{time.Hour, 0}, true, s, Again},
+		"one hours ago, the other just now":  {[]time.Duration{time.Hour, 0}, true, s, Wait},
 		"one hours ago, the other a second":  {[]time.Duration{time.Hour, 0}, false, s, ToAdopt},
-		"one hours ago, the other not quite": {[]time.Duration{0, time.Hour}, false, s - 1, Again},
+		"one hours ago, the other not quite": {[]time.Duration{0, time.Hour}, false, s - 1, Wait},
 	} {
 		c := config(Standard)
 		facts := fleet(c)

@@ -44,7 +44,7 @@ func TestARestartIsSeenWhetherOrNotTheDataIsKept(t *testing.T) {
 	s := redistest.Start(t, 1, redistest.Config{AppendOnly: redistest.AppendAlways}).Masters[0]
 	c := config(Standard)
 	m := started(t, s)
-	wantVerdict(t, m.script(Declare, c.DeclareArgs(m.now())), Declared)
+	wantVerdict(t, m.declare(c, m.now()), Declared)
 	for _, keep := range []bool{true, false} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -72,8 +72,8 @@ func TestAMasterThatWasAReplicaAbstainsFirst(t *testing.T) {
 	servers := redistest.Start(t, 2, redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0"}}).Masters
 	c := config(Standard)
 	m, source := started(t, servers[0]), started(t, servers[1])
-	at := m.script(Declare, c.DeclareArgs(m.now()))
-	source.script(Declare, c.DeclareArgs(source.now()))
+	at := m.declare(c, m.now())
+	source.declare(c, source.now())
 
 	host, port, _ := strings.Cut(servers[1].Addr(), ":")
 	m.do("REPLICAOF", host, port)
@@ -110,7 +110,7 @@ func TestAMasterThatWasAReplicaAbstainsFirst(t *testing.T) {
 
 var called = regexp.MustCompile(`redis\.p?call\('(\w+)'`)
 
-// The commands that docs/explanation/guard.md names for an ACL are all that the scripts use.
+// The commands that docs/reference/wire.md names for an ACL are all that the scripts use.
 func TestTheScriptsRunUnderTheMinimalACL(t *testing.T) {
 	var commands []string
 	for _, s := range Scripts {
@@ -122,7 +122,7 @@ func TestTheScriptsRunUnderTheMinimalACL(t *testing.T) {
 	commands = slices.Compact(commands)
 	documented := []string{"del", "exists", "hmget", "hset", "info", "persist", "pexpire", "pttl", "time", "type"}
 	if !slices.Equal(commands, documented) {
-		t.Errorf("the scripts use %v, docs/explanation/guard.md says %v", commands, documented)
+		t.Errorf("the scripts use %v, docs/reference/wire.md says %v", commands, documented)
 	}
 	acl := "user guard on >secret ~" + Key + " ~" + Sighting + " +evalsha +eval +" + strings.Join(documented, " +")
 	s := redistest.Start(t, 1, redistest.Config{ACL: []string{acl}, Username: "guard", Password: "secret"}).Masters[0]
@@ -131,11 +131,11 @@ func TestTheScriptsRunUnderTheMinimalACL(t *testing.T) {
 	c := config(Strict)
 	wantVerdict(t, m.dial(c), Created)
 	wantVerdict(t, m.dial(c), Same)
-	wantVerdict(t, m.script(Init, c.InitArgs(m.now(), true, false)), Forced)
-	wantVerdict(t, m.script(Init, c.InitArgs(m.now(), false, false)), Present)
-	wantVerdict(t, m.script(Declare, c.DeclareArgs(m.now())), Present)
+	wantVerdict(t, m.initialize(c, m.now(), true, false), Forced)
+	wantVerdict(t, m.initialize(c, m.now(), false, false), Present)
+	wantVerdict(t, m.declare(c, m.now()), Present)
 	wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now())), Present)
-	wantVerdict(t, m.script(Sight, c.SightArgs(m.now())), Present)
+	wantVerdict(t, m.script(Dial, c.LookArgs(m.now())), Same)
 	wantVerdict(t, m.script(Fleet, c.NameArgs(m.now(), "")), Same)
 	if got := m.check(); !strings.Contains(got, m.run) {
 		t.Errorf("the check answers %q", got)
@@ -144,7 +144,7 @@ func TestTheScriptsRunUnderTheMinimalACL(t *testing.T) {
 	c = config(Standard)
 	wantVerdict(t, m.dial(c), Missing)
 	wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now())), Missing)
-	wantVerdict(t, m.script(Declare, c.DeclareArgs(m.now())), Declared)
+	wantVerdict(t, m.declare(c, m.now()), Declared)
 	if _, err := m.conn.Do("SET", "lock", "1"); err == nil {
 		t.Error("the user may do more than it was given")
 	}
@@ -181,12 +181,23 @@ func (m *master) follows(s *redistest.Server) {
 	})
 }
 
+// syncs is how often the master has resynchronised a replica in part, as INFO says it.
+func syncs(m *master) string {
+	m.t.Helper()
+	info, _ := redis.String(m.do("INFO", "stats"), nil)
+	return regexp.MustCompile(`sync_partial_ok:\d+`).FindString(info)
+}
+
 // The copy of its own stale replica has the same marker, the process and the
-// connection are the same: the history of the data alone tells.
+// connection are the same: the history of the data alone tells. It may be resynchronised in
+// part: then it goes on with what the replica has forgotten, and no key but that is touched.
 func TestAMasterThatTakesItsOwnReplicasDataIsQuarantined(t *testing.T) {
 	servers := redistest.Start(t, 2, redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0"}}).Masters
-	for _, level := range []Level{Standard, Strict} {
-		c := config(level)
+	for _, test := range []struct {
+		level   Level
+		partial bool
+	}{{Standard, false}, {Strict, false}, {Standard, true}} {
+		level, c := test.level, config(test.level)
 		m, replica := started(t, servers[0]), started(t, servers[1])
 		m.do("FLUSHALL")
 		replica.follows(servers[0])
@@ -199,15 +210,29 @@ func TestAMasterThatTakesItsOwnReplicasDataIsQuarantined(t *testing.T) {
 		}
 		replica.await("the replica has the marker", func() bool { return replica.marker()["run"] == m.run })
 
+		if test.partial {
+			m.do("SET", "lock", "forgotten")
+			replica.await("the replica has the lock", func() bool { return replica.do("EXISTS", "lock") == int64(1) })
+		}
+		before, _ := redis.Bytes(m.do("INFO", "replication"), nil)
+		partial := syncs(replica)
 		replica.do("REPLICAOF", "NO", "ONE")
-		m.do("SET", "lock", "forgotten")
+		if !test.partial {
+			m.do("SET", "lock", "forgotten")
+		}
 		m.follows(servers[1])
+		if took := syncs(replica) != partial; took != test.partial {
+			t.Fatalf("%v: it was resynchronised in part: %t, want %t", level, took, test.partial)
+		}
+		replica.do("DEL", "lock")
+		m.await("it has forgotten the lock", func() bool { return m.do("EXISTS", "lock") == int64(0) })
 		if got := m.check(); got != "" {
 			t.Errorf("%v: as a replica its check answers %q, want nothing", level, got)
 		}
 		m.do("REPLICAOF", "NO", "ONE")
-		if n := m.do("EXISTS", "lock"); n != int64(0) {
-			t.Fatal("nothing was forgotten")
+		now, _ := redis.Bytes(m.do("INFO", "replication"), nil)
+		if SameCheck(before, now) {
+			t.Errorf("%v: with the copy its INFO counts as the same:\n%s\n%s", level, before, now)
 		}
 		if stored := m.marker(); stored["run"] != m.run || stored["since"] != at.Since || stored["replid"] != at.Replid {
 			t.Fatalf("the copy's marker is %v: the test shows nothing", stored)
@@ -264,9 +289,9 @@ func TestSwappedDatabasesAreSeenByTheCheckAndByTheDial(t *testing.T) {
 	m.do("SELECT", "1")
 	other := m.now()
 	other.DB = 1
-	wantVerdict(t, m.script(Declare, c.DeclareArgs(other)), Declared)
+	wantVerdict(t, m.declare(c, other), Declared)
 	m.do("SELECT", "0")
-	wantVerdict(t, m.script(Declare, c.DeclareArgs(m.now())), Declared)
+	wantVerdict(t, m.declare(c, m.now()), Declared)
 	at := m.dial(c)
 	wantVerdict(t, at, Same)
 
@@ -307,7 +332,7 @@ func TestWhereINFOIsNotPermittedTheMarkerAloneIsChecked(t *testing.T) {
 	other := started(t, s) // who may ask
 	m := asUser(t, s)
 	m.run = other.run
-	at := m.script(Declare, c.DeclareArgs(m.now()))
+	at := m.declare(c, m.now())
 	wantVerdict(t, at, Declared)
 	if at.Replid != "" || m.marker()["replid"] != "" {
 		t.Errorf("it answers %+v", at)

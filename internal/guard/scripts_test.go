@@ -22,7 +22,7 @@ var parameter = regexp.MustCompile(`(KEYS|ARGV)\[\d+\]`)
 // Whoever calls a script reads its head alone.
 func TestEveryScriptStatesWhatItTakesAndReturns(t *testing.T) {
 	files, err := filepath.Glob("*.lua")
-	all := append(slices.Clone(Scripts), Acquire)
+	all := append(slices.Clone(Scripts), Acquire, Probe)
 	if err != nil || len(files) != len(all)+1 { // and marker.lua
 		t.Fatalf("%d files (%v), %d scripts", len(files), err, len(all))
 	}
@@ -31,10 +31,11 @@ func TestEveryScriptStatesWhatItTakesAndReturns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := strings.Replace(string(own), "-- include marker.lua\n", markerSource, 1); s.Source != want || strings.Contains(want, "-- include") {
+		whole := strings.Replace(string(own), "-- include marker.lua\n", markerSource, 1)
+		if s.Source != script.New("", whole).Source || strings.Contains(whole, "-- include") {
 			t.Errorf("%s: its text is not that of its file with what it includes", s.Name)
 		}
-		head, body := "", s.Source
+		head, body := "", whole
 		for strings.HasPrefix(body, "-- ") {
 			line, rest, _ := strings.Cut(body, "\n")
 			head, body = head+line+"\n", rest
@@ -61,12 +62,13 @@ func TestDialStrictStartsAQuarantineWhereNoMarkerIs(t *testing.T) {
 			"v": "2", "run": m.run, "replid": m.replid, "since": got.Since, "wall": got.Wall, "maxttl": "60000", "n": "5", "level": "strict",
 			"db": "0", "fleet": "", "how": "created", "without": "",
 		})
+		m.keepsSighting(got.Since)
 		again := m.dial(config(Strict))
 		wantVerdict(t, again, Same)
 		if again.Since != got.Since || again.Wall != got.Wall {
 			t.Errorf("a second dial moved since from %s to %s, wall from %s to %s", got.Since, again.Since, got.Wall, again.Wall)
 		}
-		m.noSighting()
+		m.keepsSighting(got.Since)
 	})
 }
 
@@ -81,7 +83,7 @@ func TestDialReturnsTheAgeOfTheSameProcess(t *testing.T) {
 		if !ok || age < time.Hour || age > m.time().Sub(then) {
 			t.Errorf("the age is %v (%v), want an hour", age, ok)
 		}
-		if !got.matches(c) || got.Run != m.run || got.Replid != m.replid || got.DB != "0" || got.Fleet != "f1" || got.How != HowDeclared {
+		if !got.Matches(c) || got.Run != m.run || got.Replid != m.replid || got.DB != "0" || got.Fleet != "f1" || got.How != HowDeclared {
 			t.Errorf("what it answers is not the marker: %+v", got)
 		}
 	})
@@ -263,7 +265,7 @@ func TestDialStrictRefusesAClockThatIsOffBeforeAnythingElse(t *testing.T) {
 			m.do("DEL", Key)
 			want := put()
 			target := Target{Run: m.run, Sent: sent, Wait: wait}
-			for s, args := range map[*script.Script][]any{Dial: c.DialArgs(target), Init: c.InitArgs(target, true, false)} {
+			for s, args := range map[*script.Script][]any{Dial: c.DialArgs(target), Init: c.InitArgs(target, Fields{}, true, false)} {
 				if got := m.script(s, args); (got.Verdict == Skewed) != test.off {
 					t.Fatalf("%s, %s: %v", s.Name, state, got.Verdict)
 				}
@@ -312,7 +314,7 @@ func TestStrictWithoutAClockIsAnError(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
 		c := config(Strict)
 		for name, without := range map[string][]int{"clock": {6}, "skew": {7}, "wait": {8}, "all": {6, 7, 8}} {
-			for s, args := range map[*script.Script][]any{Dial: c.DialArgs(m.now()), Init: c.InitArgs(m.now(), true, false)} {
+			for s, args := range map[*script.Script][]any{Dial: c.DialArgs(m.now()), Init: c.InitArgs(m.now(), Fields{}, true, false)} {
 				for _, i := range without {
 					args[2+1+i] = "" // behind SHA, number of keys and the key
 				}
@@ -334,7 +336,7 @@ func TestAMarkerLosesAnExpiryThatSomebodyGaveIt(t *testing.T) {
 		m.holds(want)
 
 		m.do("PEXPIRE", Key, 60_000)
-		m.script(Init, c.InitArgs(m.now(), true, false))
+		m.initialize(c, m.now(), true, false)
 		if ttl := m.do("PTTL", Key); ttl != int64(-1) {
 			t.Errorf("after a forced init it expires in %v ms", ttl)
 		}
@@ -359,16 +361,15 @@ func TestAKeyOfAnotherTypeIsNeverTouched(t *testing.T) {
 					c := config(level)
 					for what, got := range map[string]Marker{
 						"dial":        m.dial(c),
-						"init":        m.script(Init, c.InitArgs(m.now(), false, false)),
-						"forced init": m.script(Init, c.InitArgs(m.now(), true, false)),
+						"init":        m.initialize(c, m.now(), false, false),
+						"forced init": m.initialize(c, m.now(), true, false),
 					} {
 						if got.Verdict != WrongType || got.Type != kind {
 							t.Errorf("%s: %v, type %q", what, got.Verdict, got.Type)
 						}
 					}
-					wantVerdict(t, m.script(Declare, c.DeclareArgs(m.now())), Present)
+					wantVerdict(t, m.declare(c, m.now()), Present)
 					wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now())), Present)
-					wantVerdict(t, m.script(Sight, c.SightArgs(m.now())), Present)
 					for _, args := range [][]any{c.NameArgs(m.now(), ""), c.WholeArgs(m.now(), ""), c.RevokeArgs(m.now(), "")} {
 						wantVerdict(t, m.script(Fleet, args), Present)
 					}
@@ -395,24 +396,24 @@ func TestDeclareAndAdoptActOnlyWhereNoMarkerIs(t *testing.T) {
 		another.Run, another.Fleet = "another", "f2"
 		target := m.now()
 		target.Fleet = "f1"
-		got := m.script(Declare, c.DeclareArgs(target))
+		got := m.declare(c, target)
 		wantVerdict(t, got, Declared)
-		declared := m.whole(c, "since", "0", "wall", "0")
+		declared := m.whole(c, "since", "0", "wall", "0", "seen", got.Seen)
 		m.holds(declared)
 		if age, ok := got.Age(got.Clock.Received); !ok || age < c.Quarantine() {
 			t.Errorf("a declared master has the age %v (%v)", age, ok)
 		}
-		wantVerdict(t, m.script(Declare, c.DeclareArgs(another)), Present)
+		wantVerdict(t, m.declare(c, another), Present)
 		wantVerdict(t, m.script(Adopt, c.AdoptArgs(another)), Present)
 		m.holds(declared)
 		wantVerdict(t, m.dial(c), Same)
 		m.holds(declared)
 
-		m.do("DEL", Key)
+		m.do("DEL", Key, Sighting)
 		m.sight(2*time.Second, 2*time.Second)
 		got = m.script(Adopt, c.AdoptArgs(m.now()))
 		wantVerdict(t, got, Adopted)
-		wantVerdict(t, m.script(Declare, c.DeclareArgs(m.now())), Present)
+		wantVerdict(t, m.declare(c, m.now()), Present)
 		m.holds(m.whole(c, "since", got.Since, "wall", got.Wall, "how", "adopted", "fleet", ""))
 	})
 }
@@ -422,17 +423,18 @@ func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
 		initialise := func(force bool) Marker {
 			target := m.now()
 			target.Fleet = "f1"
-			return m.script(Init, c.InitArgs(target, force, false))
+			return m.initialize(c, target, force, false)
 		}
-		wantVerdict(t, initialise(false), Declared)
-		fresh := m.whole(c, "since", "0", "wall", "0")
+		got := initialise(false)
+		wantVerdict(t, got, Declared)
+		fresh := m.whole(c, "since", "0", "wall", "0", "seen", got.Seen)
 		m.holds(fresh)
 		wantVerdict(t, initialise(false), Present)
 		m.holds(fresh)
 
 		// Of another fleet, and with what does not belong there.
 		old := m.put(c, "n", "3", "run", "another", "junk", "x")
-		got := initialise(false)
+		got = initialise(false)
 		wantVerdict(t, got, Present)
 		if got.Masters != "3" || got.Run != "another" {
 			t.Errorf("it shows %+v", got)
@@ -443,13 +445,14 @@ func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
 		wantVerdict(t, got, Forced)
 		m.isNow(got, then)
 		fresh["since"], fresh["wall"], fresh["how"] = got.Since, got.Wall, "forced"
+		delete(fresh, "seen")
 		m.holds(fresh)
 	})
 	t.Run("forced where none is", func(t *testing.T) {
 		onEach(t, func(t *testing.T, m *master) {
 			c := config(Standard)
 			then := m.time()
-			got := m.script(Init, c.InitArgs(m.now(), true, false))
+			got := m.initialize(c, m.now(), true, false)
 			wantVerdict(t, got, Forced)
 			m.isNow(got, then)
 		})
@@ -468,7 +471,7 @@ func TestTheCheckHoldsUntilTheMarkerChanges(t *testing.T) {
 		"replid is gone":     func(m *master) { m.do("HDEL", Key, "replid") },
 		"database is gone":   func(m *master) { m.do("HDEL", Key, "db") },
 		"of another type":    func(m *master) { m.do("SET", Key, "x") },
-		"written by another": func(m *master) { m.script(Init, config(Standard).InitArgs(m.now(), true, false)) },
+		"written by another": func(m *master) { m.initialize(config(Standard), m.now(), true, false) },
 	}, func(t *testing.T, m *master, change func(m *master)) {
 		c := config(Standard)
 		m.put(c)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/script"
 )
 
 // sighted is what is in the sighting's hash.
@@ -70,6 +72,21 @@ func (m *master) noSighting() {
 	}
 }
 
+// keepsSighting fails unless there is one of an adoption, which remembers since: it has no
+// wall, and is kept for a day.
+func (m *master) keepsSighting(since string) {
+	m.t.Helper()
+	got := m.sighted()
+	delete(got, "known")
+	if want := map[string]string{"run": m.run, "replid": m.replid, "since": since, "wall": ""}; !maps.Equal(got, want) {
+		m.t.Errorf("the sighting is %v, want %v", got, want)
+	}
+	day := (24 * time.Hour).Milliseconds()
+	if ttl, _ := redis.Int64(m.do("PTTL", Sighting), nil); ttl > day || ttl < day-60_000 {
+		m.t.Errorf("the sighting expires in %d ms, want a day", ttl)
+	}
+}
+
 // isAgo fails unless the marker says since so long before now, which is between
 // then and now, by both clocks, which are read in milliseconds.
 func (m *master) isAgo(marker Marker, then time.Time, ago time.Duration) {
@@ -93,7 +110,7 @@ func (m *master) isAgo(marker Marker, then time.Time, ago time.Duration) {
 // lookers are the scripts that write a sighting, and nothing else.
 var lookers = map[string]func(m *master, sent time.Time) Marker{
 	"dial":  func(m *master, sent time.Time) Marker { return m.script(Dial, config(Standard).DialArgs(m.at(sent))) },
-	"sight": func(m *master, sent time.Time) Marker { return m.script(Sight, config(Standard).SightArgs(m.at(sent))) },
+	"look":  func(m *master, sent time.Time) Marker { return m.script(Dial, config(Standard).LookArgs(m.at(sent))) },
 	"adopt": func(m *master, sent time.Time) Marker { return m.script(Adopt, config(Standard).AdoptArgs(m.at(sent))) },
 }
 
@@ -247,11 +264,17 @@ func TestAKeyOfAnotherTypeIsNoSightingAndNeverTouched(t *testing.T) {
 			onEach(t, func(t *testing.T, m *master) {
 				args := append([]any{Sighting}, command[2:]...)
 				m.do(command[0].(string), args...)
-				for script, look := range lookers {
-					if got := look(m, m.time()); got.Verdict != Missing || got.Sighted != 0 {
-						t.Errorf("%s: %v, known for %v", script, got.Verdict, got.Sighted)
+				c := config(Standard)
+				for s, args := range map[*script.Script][]any{
+					Dial: c.DialArgs(m.now()), Adopt: c.AdoptArgs(m.now()), Declare: c.DeclareArgs(m.now(), Fields{}),
+				} {
+					if reply, err := m.conn.Do("EVAL", s.EvalArgs(args)...); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
+						t.Errorf("%s answers %q (%v), want an error that names the type", s.Name, reply, err)
 					}
 				}
+				m.holds(nil)
+				wantVerdict(t, m.dial(config(Strict)), Created) // it has a marker all the same
+				m.do("DEL", Key)
 				if got := m.do("TYPE", Sighting); got != kind {
 					t.Errorf("it has become a %v", got)
 				}
@@ -268,7 +291,7 @@ func TestASightingIsNeitherReadNorWrittenWhereAMarkerIs(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
 		want := m.put(config(Standard))
 		wantVerdict(t, lookers["dial"](m, m.time()), Same)
-		wantVerdict(t, lookers["sight"](m, m.time()), Present)
+		wantVerdict(t, lookers["look"](m, m.time()), Same)
 		wantVerdict(t, lookers["adopt"](m, m.time()), Present)
 		m.holds(want)
 		m.noSighting()
@@ -309,7 +332,7 @@ func TestAMasterIsAdoptedAfterASecondWithoutAMarkerAndNotBefore(t *testing.T) {
 		wantVerdict(t, got, Adopted)
 		m.isAgo(got, then, test.want)
 		m.holds(m.whole(c, "since", got.Since, "wall", got.Wall, "how", "adopted"))
-		m.noSighting()
+		m.keepsSighting(got.Since)
 		age, ok := got.Age(got.Clock.Received)
 		if !ok || age < test.want-50*time.Millisecond || age > test.want+m.time().Sub(then)+50*time.Millisecond {
 			t.Errorf("it is %v old (%v), want %v", age, ok, test.want)
@@ -321,9 +344,9 @@ func TestADeclaredMasterHasNoSightingLeft(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
 		c := config(Standard)
 		for name, declare := range map[string]func() Marker{
-			"declare":     func() Marker { return m.script(Declare, c.DeclareArgs(m.now())) },
-			"init":        func() Marker { return m.script(Init, c.InitArgs(m.now(), false, false)) },
-			"forced init": func() Marker { return m.script(Init, c.InitArgs(m.now(), true, false)) },
+			"declare":     func() Marker { return m.declare(c, m.now()) },
+			"init":        func() Marker { return m.initialize(c, m.now(), false, false) },
+			"forced init": func() Marker { return m.initialize(c, m.now(), true, false) },
 		} {
 			m.do("DEL", Key)
 			m.sight(time.Minute, time.Minute)
@@ -350,7 +373,7 @@ func TestCallersThatLiveBrieflyAdoptAMasterAmongThem(t *testing.T) {
 			facts[0].Answer(m.dial(c))
 			return c.Plan(facts, facts[0].Marker.Clock.Received)
 		}
-		if p := caller(); p.Step != Again {
+		if p := caller(); p.Step != Wait {
 			t.Errorf("the first caller plans %+v", p)
 		}
 		then := m.time()

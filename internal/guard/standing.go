@@ -122,7 +122,11 @@ func (c Config) judge(f Facts, first bool, others []string, now drift.Instant) *
 		return nil
 	case f.unguarded() && c.Level == Strict:
 		return &AbstainError{Cause: Unreadable, Err: f.unreadable()}
-	case f.Info.RunID == "":
+	}
+	if lacking := f.Refused.Lacking(vital); lacking != nil {
+		return lacking
+	}
+	if f.Info.RunID == "" {
 		return nil // unguarded: a marker says nothing about an unknown process
 	}
 	return c.JudgeMarker(f, now)
@@ -159,8 +163,12 @@ func (c Config) JudgeMarker(f Facts, now drift.Instant) *AbstainError {
 	case m.Verdict == WrongType:
 		return &AbstainError{Cause: NotOurs, Value: quote(m.Type), Want: "hash"}
 	case m.Verdict == Missing:
-		return &AbstainError{Cause: NoMarker}
-	case m.Verdict == Conflict || !m.matches(c):
+		r := &AbstainError{Cause: NoMarker}
+		if f.known() {
+			r.How = HowEmptied
+		}
+		return r
+	case m.Verdict == Conflict || !m.Matches(c):
 		return f.otherFleet(c)
 	case f.Changed:
 		return &AbstainError{Cause: Changed, Value: "run " + quote(m.Run) + ", since " + quote(m.Since)}
@@ -188,8 +196,12 @@ func (c Config) quarantine(f Facts, now drift.Instant) *AbstainError {
 	if ok && age >= q {
 		return nil
 	}
+	how := f.Marker.How
+	if raw, _ := f.Marker.Age(now); raw >= q && !f.Age.back.IsZero() {
+		how = HowRestored
+	}
 	return &AbstainError{
-		Cause: Quarantined, Value: age.Truncate(1e6).String() + " ago", Want: q.String(), How: f.Marker.How,
+		Cause: Quarantined, Value: age.Truncate(1e6).String() + " ago", Want: q.String(), How: how,
 		Left: q - age, Until: now.Wall().Add(q - age),
 	}
 }

@@ -52,18 +52,22 @@ func TestStandings(t *testing.T) {
 		want   Cause
 		text   []string // parts of what is told
 	}{
-		"healthy":         {both, func(*Facts) {}, votes, []string{"votes"}},
-		"off, no marker":  {off, func(f *Facts) { *f = Facts{Master: f.Master, Connected: true} }, votes, nil},
-		"off, a replica":  {off, func(f *Facts) { f.Info.Role = "slave" }, votes, nil},
-		"off, not there":  {off, func(f *Facts) { f.Connected = false }, NotConnected, nil},
-		"not connected":   {both, func(f *Facts) { f.Connected, f.Err = false, errors.New("connection refused") }, NotConnected, []string{"not connected: connection refused"}},
+		"healthy":        {both, func(*Facts) {}, votes, []string{"votes"}},
+		"off, no marker": {off, func(f *Facts) { *f = Facts{Master: f.Master, Connected: true} }, votes, nil},
+		"off, a replica": {off, func(f *Facts) { f.Info.Role = "slave" }, votes, nil},
+		"off, not there": {off, func(f *Facts) { f.Connected = false }, NotConnected, nil},
+		"not connected":  {both, func(f *Facts) { f.Connected, f.Err = false, errors.New("connection refused") }, NotConnected, []string{"not connected: connection refused"}},
+		"without DEL":    {both, func(f *Facts) { f.Refused = Refused{CommandsOf(nil, "DEL"), errors.New("ERR unknown command")} }, Forbidden, []string{"refuses DEL", "ERR unknown command", "permit the commands"}},
+		"without ZREM": {both, func(f *Facts) {
+			f.Refused = Refused{1 << slices.Index(tried, "ZREM"), errors.New("ERR unknown command")}
+		}, votes, nil},
 		"a replica":       {both, func(f *Facts) { f.Info.Role = "slave" }, NotMaster, []string{"role is slave, want master"}},
 		"another role":    {both, func(f *Facts) { f.Info.Role = "MASTER" }, NotMaster, []string{"MASTER"}},
 		"may evict":       {both, func(f *Facts) { f.Info.Policy = "allkeys-lru" }, MayEvict, []string{"allkeys-lru", "want noeviction", "CONFIG SET"}},
 		"evicts volatile": {both, func(f *Facts) { f.Info.Policy = "volatile-ttl" }, MayEvict, []string{"volatile-ttl"}},
 
-		"a member of a cluster":    {both, func(f *Facts) { f.Info.Mode = "cluster" }, NotStandalone, []string{"Redis Cluster", "independent masters", "docs/how-to/topologies.md"}},
-		"a sentinel":               {both, func(f *Facts) { f.Info = Info{RunID: f.Info.RunID, Mode: "sentinel"} }, NotStandalone, []string{"is a Sentinel", "list the master that it watches", "docs/how-to/topologies.md"}},
+		"a member of a cluster":    {both, func(f *Facts) { f.Info.Mode = "cluster" }, NotStandalone, []string{"Redis Cluster", "independent masters", "docs/reference/servers.md"}},
+		"a sentinel":               {both, func(f *Facts) { f.Info = Info{RunID: f.Info.RunID, Mode: "sentinel"} }, NotStandalone, []string{"is a Sentinel", "list the master that it watches", "docs/reference/servers.md"}},
 		"another mode":             {both, func(f *Facts) { f.Info.Mode = "swarm" }, NotStandalone, []string{"mode swarm, want standalone"}},
 		"a replica in a cluster":   {both, func(f *Facts) { f.Info.Mode, f.Info.Role = "cluster", "slave" }, NotStandalone, nil},
 		"one of a cluster, evicts": {both, func(f *Facts) { f.Info.Mode, f.Info.Policy = "cluster", "allkeys-lru" }, NotStandalone, nil},
@@ -85,7 +89,8 @@ func TestStandings(t *testing.T) {
 		"the script has not answered": {both, func(f *Facts) { f.Marker = Marker{} }, Unmarked, []string{"still being checked"}},
 		"the script failed":           {both, func(f *Facts) { f.MarkerErr = errors.New("READONLY") }, Unmarked, []string{"still being checked: READONLY"}},
 		"another was faster":          {both, func(f *Facts) { f.Marker = Marker{Verdict: Present} }, Unmarked, nil},
-		"no marker":                   {standard, func(f *Facts) { f.Marker = Marker{Verdict: Missing} }, NoMarker, []string{"new or has lost its data", "gets a marker when all masters have answered or failed", "redlock-demo init", "Client.Init"}},
+		"no marker any more":          {standard, func(f *Facts) { f.Marker, f.Seen = Marker{Verdict: Missing}, "0" }, NoMarker, []string{"it has lost its data", "votes after a quarantine"}},
+		"no marker":                   {standard, func(f *Facts) { f.Marker = Marker{Verdict: Missing} }, NoMarker, []string{"new or has lost its data", "gets a marker when all masters have answered or failed", "redlock init", "Client.Init"}},
 		"what is no marker":           {both, func(f *Facts) { f.Marker = Marker{Verdict: WrongType, Clock: f.Marker.Clock, Type: "zset"} }, NotOurs, []string{Key, "zset", "want a hash"}},
 
 		"conflict":            {both, func(f *Facts) { f.Marker.Verdict, f.Marker.Masters = Conflict, "3" }, OtherFleet, []string{"3 masters, MaxTTL 1m0s", "this client says 5 masters, MaxTTL 1m0s", "init --force"}},
@@ -100,7 +105,7 @@ func TestStandings(t *testing.T) {
 		"restarted":           {both, func(f *Facts) { f.restarted(Restarted) }, Quarantined, []string{"it was restarted", "votes at "}},
 		"resynced":            {both, func(f *Facts) { f.restarted(Restarted); f.Marker.How = HowResynced }, Quarantined, []string{"another history", "resynchronised", "first replica"}},
 		"reset":               {both, func(f *Facts) { f.restarted(Reset) }, Quarantined, []string{"clock was set back"}},
-		"adopted":             {standard, func(f *Facts) { f.restarted(Adopted) }, Quarantined, []string{"without a marker", "new or had lost its data", "redlock-demo init"}},
+		"adopted":             {standard, func(f *Facts) { f.restarted(Adopted) }, Quarantined, []string{"without a marker", "new or had lost its data", "redlock init"}},
 		"created":             {strict, func(f *Facts) { f.restarted(Created) }, Quarantined, []string{"without a marker", "Client.Init"}},
 		"forced":              {both, func(f *Facts) { f.restarted(Forced) }, Quarantined, []string{"operator has changed the fleet"}},
 		"revoked":             {both, func(f *Facts) { f.restarted(Revoked) }, Quarantined, []string{"declared new without a master"}},
@@ -366,7 +371,7 @@ func TestPropertiesOfStandings(t *testing.T) {
 			if age, ok := f.age(now); !ok || age < c.Quarantine() {
 				t.Fatalf("seed %d: a master that remembers for %v (%v) votes, the quarantine is %v", seed, age, ok, c.Quarantine())
 			}
-			if f.Info.Role != "master" || f.Info.Policy != "noeviction" || f.MarkerErr != nil || f.Changed || f.Marker.Run != f.Info.RunID || !f.Marker.matches(c) {
+			if f.Info.Role != "master" || f.Info.Policy != "noeviction" || f.MarkerErr != nil || f.Changed || f.Marker.Run != f.Info.RunID || !f.Marker.Matches(c) {
 				t.Fatalf("seed %d: it votes: %+v", seed, f)
 			}
 			if by := f.Marker.Clock.Offset(); c.Level == Strict && by.Beyond(c.Skew()) {
@@ -387,7 +392,7 @@ func TestPropertiesOfStandings(t *testing.T) {
 
 		later := now
 		if seed%2 == 0 {
-			later = at(awayAfter)
+			later = at(longestWait)
 		}
 		plan := c.Plan(facts, later)
 		planned := addresses(facts, plan.Masters)

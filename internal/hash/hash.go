@@ -2,7 +2,7 @@
 // simulation, has to make in the same way depend on them.
 //
 // The functions never change: the pilots of all clients depend on them
-// (docs/explanation/waiting.md). They do not protect against keys that somebody chose so
+// (docs/project/waiting.md). They do not protect against keys that somebody chose so
 // that they collide.
 package hash
 

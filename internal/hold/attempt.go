@@ -3,11 +3,13 @@ package hold
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/voters"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -66,9 +68,33 @@ func (n *Handle) Acquire(ctx context.Context, holders bool) *outcome.Failure {
 	if done {
 		return failed
 	}
+	failed = n.attempt(ctx, spent, holders)
+	if failed == nil || !n.meetsMove(ctx, failed, n.hold.home.Timeout(n.hold.claim.TTL)) {
+		return failed
+	}
+	n.Again()
+	return n.attempt(ctx, failed.Elapsed, holders)
+}
+
+// attempt is one try at all masters, by a caller that has spent that much of its patience
+// already.
+func (n *Handle) attempt(ctx context.Context, spent time.Duration, holders bool) *outcome.Failure {
 	a := n.beginAfter(ctx, spent)
 	defer a.end()
 	return a.askAll(ctx, holders)
+}
+
+// meetsMove reports whether a question to the masters has failed because the fleet was
+// closed during it, for a move that this client takes part in. The markers have changed
+// then, and nothing is lost: it is worth repeating. It waits for the next look at the
+// masters, for limit at most.
+func (n *Handle) meetsMove(ctx context.Context, failed *outcome.Failure, limit time.Duration) bool {
+	if ctx.Err() != nil || !slices.ContainsFunc(failed.Parts, func(p outcome.Part) bool { return voters.IsChange(p.Err) }) {
+		return false
+	}
+	v := n.hold.home.cfg.Voters
+	v.Await(ctx, limit)
+	return v.MovesAlong()
 }
 
 // AcquireWith is Acquire with a command of its own for the pilot, which also takes the
@@ -209,12 +235,12 @@ func (a *Attempt) settle(ctx context.Context, ask *wire.Ask, res *wire.Result, n
 	if now.Sub(h.life.start) >= validity {
 		return nil, false
 	}
-	h.acquired, h.life.validity = h.life.start, validity
+	h.acquired, h.life.validity, h.life.ttl = h.life.start, validity, h.claim.TTL
 	if h.claim.Kind.OneOf {
 		h.settleOn(res)
 	}
 	if h.claim.Fenced {
-		if unfenced = h.settleFence(ctx, ask, true); unfenced != nil {
+		if unfenced = h.settleFence(ctx, ask); unfenced != nil {
 			return unfenced, false
 		}
 		now = h.home.now()
@@ -234,7 +260,7 @@ func (a *Attempt) failure(ctx context.Context, ask *wire.Ask, res *wire.Result, 
 		if cause == nil && holders && res.Refused != 0 {
 			h.askHolders(ctx, ask, res.Refused, elapsed)
 		}
-		kind = ask.FailureKind()
+		kind = h.refusedAs(ask)
 	}
 	f := ask.Failure(h.name, kind, cause, elapsed)
 	f.Others, f.Note = len(h.Others()), note
@@ -270,7 +296,7 @@ func (a *Attempt) unjudged(ctx context.Context) *outcome.Failure {
 	h := a.hold
 	home := h.home
 	f := &outcome.Failure{
-		Op: wire.OpLock.String(), Key: h.name, Others: len(h.Others()), Kind: outcome.NoQuorum,
+		Op: h.claim.Op().String(), Key: h.name, Others: len(h.Others()), Kind: outcome.NoQuorum,
 		Need: home.cfg.Need, Total: len(home.cfg.Masters), Elapsed: a.waited, Note: "too few masters may vote, so none was asked",
 		Cause: home.interrupted(ctx),
 	}
@@ -304,10 +330,11 @@ func (h *Hold) settleOn(res *wire.Result) {
 }
 
 // rollback releases what a failed attempt may have set, without waiting (L2). It calls no
-// other waiter: the caller tries again, or passes the turn on when it gives up.
+// other waiter: the caller tries again, or passes the turn on when it gives up. Who adopts
+// has no turn to pass on, and calls who waits.
 func (h *Hold) rollback() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.life.state = ended
-	h.sendRelease(false)
+	h.sendRelease(h.claim.Adopts())
 }

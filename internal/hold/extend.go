@@ -50,9 +50,20 @@ func (n *Handle) Downgrade(ctx context.Context, now drift.Instant) (asked bool, 
 	return asked, p
 }
 
-// question asks the masters a question about a hold, and waits for the answer. It calls
+// question asks the masters a question about a hold, and waits for the answer. It asks once
+// more if the fleet was closed meanwhile, for a move that this client takes part in. It calls
 // start with the hold's mutex locked; start may refuse.
 func (n *Handle) question(ctx context.Context, now drift.Instant, start func(h *Hold) (*wire.Ask, *Problem)) (asked bool, p *Problem) {
+	asked, p = n.askOnce(ctx, now, start)
+	if p == nil || p.Failure == nil || !n.meetsMove(ctx, p.Failure, min(n.hold.home.Timeout(n.hold.claim.TTL), n.Remaining())) {
+		return asked, p
+	}
+	_, p = n.askOnce(ctx, n.hold.home.now(), start)
+	return true, p
+}
+
+// askOnce is question without asking once more.
+func (n *Handle) askOnce(ctx context.Context, now drift.Instant, start func(h *Hold) (*wire.Ask, *Problem)) (asked bool, p *Problem) {
 	// Before the mutex is locked: the handle's own context locks it too.
 	over := ctx.Err()
 	h := n.hold
@@ -106,6 +117,7 @@ func (h *Hold) finishExtension(ctx context.Context, ask *wire.Ask, cause error) 
 	}
 	if res.Gone() && !h.outdated(ask) {
 		h.lose(&Loss{Reason: lossReason(&res), Failure: ask.Failure(h.name, outcome.NoQuorum, nil, now.Sub(ask.Start))})
+		h.releaseUnasked() // of a minority's keys, which keep nobody out
 		return h.over()
 	}
 	if f := h.conclude(ask, &res, cause, now); f != nil {
@@ -130,7 +142,7 @@ func (h *Hold) conclude(ask *wire.Ask, res *wire.Result, cause error, now drift.
 		f.Note = "the answers took so long that they prolong nothing"
 		return f
 	case validity-took > h.remaining(now): // never shortened (S6)
-		h.life.start, h.life.validity = ask.Start, validity
+		h.life.start, h.life.validity, h.life.ttl = ask.Start, validity, ask.TTL
 	}
 	return nil
 }

@@ -17,37 +17,32 @@ import (
 // A reader gets no new token. Its token may come from a writer whose attempt failed with
 // too few masters. Unless a quorum stores it, the next writer or reader may get a lower
 // one.
-//
-// acquired: ask was an acquisition, not the extension that adopts.
-func (h *Hold) settleFence(ctx context.Context, ask *wire.Ask, acquired bool) *outcome.Failure {
-	given, agreeing := ask.Given()
+func (h *Hold) settleFence(ctx context.Context, ask *wire.Ask) *outcome.Failure {
+	given, agreeing := ask.Given(make([]uint64, 0, 16)) // on the stack
 	token, stored := uint64(0), uint64(0)
 	for _, f := range given {
 		token = max(token, f)
 	}
 	h.claim.Fence = token
 	h.home.cfg.Wire.Fences.Tokens.Add(1)
-	if token == 0 { // adopted, and never fenced, or a reader before any writer
+	if token == 0 { // a reader before any writer
 		return nil
 	}
 	for i, f := range given {
-		switch {
-		case f == token:
+		if f == token {
 			stored |= 1 << i
-		case f == 0 && !h.claim.Kind.SharesFence: // it was never given a token there
-			agreeing &^= 1 << i
 		}
 	}
 	if bits.OnesCount64(stored) >= h.home.cfg.Need {
 		return nil
 	}
-	return h.raise(ctx, ask, given, agreeing, stored, acquired)
+	return h.raise(ctx, ask, given, agreeing, stored)
 }
 
 // raise is the second round. It concerns the masters that agreed in the first. Those that
 // store the token already agree; those that gave a lower one are asked to raise it. The
 // other masters do not count.
-func (h *Hold) raise(ctx context.Context, first *wire.Ask, given []uint64, agreeing, stored uint64, acquired bool) *outcome.Failure {
+func (h *Hold) raise(ctx context.Context, first *wire.Ask, given []uint64, agreeing, stored uint64) *outcome.Failure {
 	w := h.home.cfg.Wire
 	w.Fences.Raises.Add(1)
 	ask := w.Raise(&h.claim, first.Start, given, agreeing, stored)
@@ -57,11 +52,7 @@ func (h *Hold) raise(ctx context.Context, first *wire.Ask, given []uint64, agree
 	if ask.Result().Outcome == quorum.Granted {
 		return nil
 	}
-	kind := outcome.NoQuorum
-	if acquired {
-		kind = ask.FailureKind()
-	}
-	f := ask.Failure(h.name, kind, cause, h.home.now().Sub(ask.Start))
+	f := ask.Failure(h.name, h.refusedAs(ask), cause, h.home.now().Sub(ask.Start))
 	f.Note = notStored
 	return f
 }
@@ -96,7 +87,6 @@ func (n *Handle) Raise(ctx context.Context, token uint64) *outcome.Failure {
 	h.mu.Lock()
 	h.claim.Fence = token
 	h.mu.Unlock()
-	w.Fences.See(token, home.now().Wall())
 	return nil
 }
 

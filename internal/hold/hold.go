@@ -35,6 +35,7 @@ type Hold struct {
 	setting ballot.Count // questions that may set or prolong the keys, until all masters have answered
 
 	index    int32 // in the keeper's heap, guarded by its mutex; notScheduled if it is not there
+	late     bool  // lost, and in the heap for its release alone; guarded by the keeper's mutex
 	alone    bool  // it is for one of several keys alone
 	sent     bool  // the release has been sent; guarded by mu
 	extended bool  // an extension was sent: keys may outlive the TTL; guarded by mu
@@ -43,7 +44,7 @@ type Hold struct {
 // Options say how a hold is named and renewed. They do not change after they are given.
 type Options struct {
 	// Every is the time between renewals, from the start of one to the start of the
-	// next; 0: a third of the TTL.
+	// next; 0: a third of the validity. Half of the validity is the most.
 	Every time.Duration
 	// MaxHold: no renewal starts later than this after the hold was acquired; 0: no
 	// bound.
@@ -52,16 +53,19 @@ type Options struct {
 	MaxCount int
 	// Fixed: it is a lease, and not renewed.
 	Fixed bool
+	// UnlockOnly: nothing releases it but Release. The keys live on otherwise until their TTL
+	// is over, which somebody else may prolong.
+	UnlockOnly bool
 	// Owner is the name in its tokens.
 	Owner string
 }
 
-// every is the renewal interval of a hold with a TTL.
-func (o *Options) every(ttl time.Duration) time.Duration {
+// every is the renewal interval of a hold with a validity.
+func (o *Options) every(validity time.Duration) time.Duration {
 	if o.Every != 0 {
-		return o.Every
+		return min(o.Every, validity/2)
 	}
-	return ttl / 3
+	return validity / 3
 }
 
 // An Owner hears what happens to a hold. Only Cause is called under the hold's mutex.
@@ -114,11 +118,11 @@ func (h *Hold) InitLike(wanted *Hold, owner Owner, first *Handle, opts *Options)
 type several struct {
 	kind  *wire.Kind
 	names []string // as the caller knows them
-	keys  []any    // as arguments of commands
+	keys  []string // with the prefix
 }
 
 // Several turns a hold into one of several keys, before any attempt.
-func (h *Hold) Several(kind *wire.Kind, names []string, keys []any) {
+func (h *Hold) Several(kind *wire.Kind, names, keys []string) {
 	h.several = &several{kind, names, keys}
 	h.wantSeveral()
 }

@@ -207,7 +207,7 @@ func TestAnAttemptThatBeginsBehindCloseAsksNobody(t *testing.T) {
 func TestAnAttemptAtOneOfSeveralKeysIsFollowedByOneAtAll(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		n, _ := c.want("a", hold.Options{})
-		n.Hold().Several(wire.AnyOf, []string{"a", "b"}, []any{"a", "b"})
+		n.Hold().Several(wire.AnyOf, []string{"a", "b"}, []string{"a", "b"})
 		n.AgainWith("b")
 		if h := n.Hold(); h.Name() != "b" || len(h.Others()) != 0 {
 			t.Errorf("an attempt at b alone is for %q and %q", h.Name(), h.Others())

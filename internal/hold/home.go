@@ -126,7 +126,7 @@ func (home *Home) ReleaseAll(holds map[*Hold]time.Duration, ttl time.Duration) {
 	sent := 0
 	for h := range holds {
 		h.mu.Lock()
-		h.sendRelease(true)
+		h.releaseUnasked()
 		h.unlock()
 		if sent++; sent%portion != 0 && sent != len(holds) {
 			continue

@@ -12,8 +12,8 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// A keeper looks after all holds of a client: it renews them, and ends their contexts when
-// their validity runs out. It is one goroutine with one timer. The first hold starts it;
+// A keeper looks after all holds of a client: it renews them, ends their contexts when
+// their validity runs out, and later releases what those that were lost may have left. It is one goroutine with one timer. The first hold starts it;
 // Home.Stop ends it. Holds wait in a heap for their next event.
 //
 // Timers stand still while a machine sleeps, and do not notice that a wall clock was set.
@@ -34,7 +34,7 @@ type keeper struct {
 	underWay     int // renewals not decided yet
 	mostUnderWay int
 
-	// held is len(holds), to be read without mu.
+	// held is how many of holds are not lost, to be read without mu.
 	held atomic.Int64
 
 	// mu guards what follows, and the index of every hold. It is locked last: under it
@@ -87,7 +87,7 @@ func (k *keeper) add(h *Hold, instant drift.Instant) bool {
 	}
 	k.holds.add(event{due, h})
 	heap.Fix(&k.holds, int(h.index))
-	k.held.Store(int64(len(k.holds)))
+	k.held.Add(1)
 	if !k.running {
 		k.running = true
 		go k.run()
@@ -98,13 +98,26 @@ func (k *keeper) add(h *Hold, instant drift.Instant) bool {
 	return true
 }
 
-// remove is for a hold that is not held any more.
+// remove is for a hold that needs nothing any more.
 func (k *keeper) remove(h *Hold) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if h.index != notScheduled {
-		heap.Remove(&k.holds, int(h.index))
-		k.held.Store(int64(len(k.holds)))
+	if h.index == notScheduled {
+		return
+	}
+	heap.Remove(&k.holds, int(h.index))
+	if !h.late {
+		k.held.Add(-1)
+	}
+}
+
+// postpone is for a hold that was lost and is released later: look does that.
+func (k *keeper) postpone(h *Hold) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if h.index != notScheduled && !h.late {
+		h.late = true
+		k.held.Add(-1)
 	}
 }
 

@@ -15,6 +15,7 @@ type life struct {
 	agreed   uint8         // masters that had agreed when the attempt was decided
 	start    drift.Instant // validity runs from here
 	validity time.Duration // TTL less the clock drift
+	ttl      time.Duration // that the masters were asked for then; the claim's may be longer
 	loss     *Loss         // when state is lost
 }
 
@@ -84,6 +85,13 @@ func (h *Hold) remaining(now drift.Instant) time.Duration {
 	return max(0, h.life.validity-now.Sub(h.life.start))
 }
 
+// unexpired is how long the keys of the last round that succeeded are still there. It is
+// longer than the validity by what may differ between our clock and the masters'. The caller
+// must hold h.mu.
+func (h *Hold) unexpired(now drift.Instant) time.Duration {
+	return max(0, h.life.ttl-now.Sub(h.life.start))
+}
+
 // expire ends the hold if its validity has run out, also before a timer says so. The caller
 // must hold h.mu.
 func (h *Hold) expire(now drift.Instant) {
@@ -125,17 +133,18 @@ func (h *Hold) lose(l *Loss) {
 
 // endLost does what follows a loss and must not be done under mu. An extension may have set
 // or prolonged keys for a hold that is gone: they are released, and not left for a TTL (S6).
-// So are the keys of a minority when a majority has said that it has none.
+// The release waits in the keeper until the TTL of the last round that succeeded is over
+// (unexpired). A release at once would take from the holder the time that the drift allowance
+// leaves it, between its being told and somebody else's grant.
 func (h *Hold) endLost() {
-	h.home.keeper.remove(h)
-	now := h.home.now()
 	h.mu.Lock()
 	l := h.life.loss
-	early := now.Sub(h.life.start) < h.life.validity
-	if (h.extended || early) && l.Reason != Closed {
-		h.sendRelease(true)
-	}
 	renewals := h.renewal.count
+	if h.extended && !h.sent && l.Reason != Closed { // when the client closes, ReleaseAll follows
+		h.home.keeper.postpone(h)
+	} else {
+		h.home.keeper.remove(h)
+	}
 	h.mu.Unlock()
 	h.owner.Lost(l)
 	h.owner.Released(End{Loss: l, At: h.home.now(), Renewals: renewals})

@@ -33,12 +33,14 @@ func (n *Handle) Release(ctx context.Context, began drift.Instant) (r Release, p
 	var ask *wire.Ask
 	if last && !h.sent {
 		ask = h.startRelease(true)
+		h.releaseReplaced()
 	}
 	end := End{At: began, Renewals: h.renewal.count}
 	h.unlock()
 	if p != nil || !last {
-		if ask != nil {
+		if ask != nil { // of a hold that was lost before
 			ask.LetGo()
+			h.home.keeper.remove(h)
 		}
 		return Release{}, p
 	}
@@ -55,11 +57,13 @@ func (n *Handle) Release(ctx context.Context, began drift.Instant) (r Release, p
 
 // HandOver ends the handle without releasing the lock. It returns the token with which
 // another process can adopt the lock. It waits until no question that may set the keys is
-// under way, for the masters' timeout at most.
+// under way, for as long as the hold was valid at most: a renewal may wait for so long, too.
+// A master that has stopped ends the wait when its connection is given up.
 func (n *Handle) HandOver(now drift.Instant) (token string, p *Problem) {
 	h := n.hold
 	h.mu.Lock()
 	h.expire(now)
+	left := h.remaining(now)
 	if p = n.unusable(); p == nil {
 		p = h.shared()
 	}
@@ -75,7 +79,7 @@ func (n *Handle) HandOver(now drift.Instant) (token string, p *Problem) {
 	}
 	h.home.keeper.remove(h)
 	h.owner.Released(End{HandedOver: true, At: now, Renewals: renewals})
-	h.setting.Wait(h.home.Timeout(h.claim.TTL))
+	h.setting.Wait(left)
 	return h.claim.Token, nil
 }
 
@@ -95,6 +99,28 @@ func (h *Hold) sendRelease(handOver bool) {
 	}
 	if ask := h.startRelease(handOver); ask != nil {
 		ask.LetGo()
+	}
+}
+
+// releaseReplaced releases the token that an adoption replaced, where the adoption did not come
+// in: a master may have been away, or may have missed the script. Nobody waits for it. The
+// caller must hold h.mu, and the release of the hold's own token must have been sent.
+func (h *Hold) releaseReplaced() {
+	if !h.claim.Adopts() {
+		return
+	}
+	replaced := h.claim
+	replaced.Token, replaced.From, replaced.Absent = h.claim.From, "", 0
+	if ask := h.home.cfg.Wire.Release(&replaced, h.keepRelease(), false); ask != nil {
+		ask.LetGo()
+	}
+}
+
+// releaseUnasked is sendRelease where the holder has not asked for it. The caller must hold
+// h.mu.
+func (h *Hold) releaseUnasked() {
+	if !h.opts.UnlockOnly {
+		h.sendRelease(true)
 	}
 }
 

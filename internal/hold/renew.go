@@ -42,9 +42,6 @@ const (
 	// the machine cannot keep up. It is enough for 10,000 a second at 400 ms each. Where
 	// they can keep up, it delays other commands by a tenth of a second.
 	mostRenewals = 4096
-	// eachUnderWay is how much longer a renewal waits for each other one under way: enough
-	// where machine and masters manage 2,000 a second.
-	eachUnderWay = 500 * time.Microsecond
 )
 
 // mostUnderWay is how many renewals a client may have under way. Each may leave a call in
@@ -53,13 +50,13 @@ func (home *Home) mostUnderWay() int {
 	return min(mostRenewals, home.cfg.Masters[0].QueueLimit()/4)
 }
 
-// patience is how long a renewal of h waits for a quorum: as long as other operations, and
-// longer where many renewals are under way. A new attempt would only queue behind all of
-// them on the same connections. A lost connection fails the renewal at once. The patience
-// leaves time for several attempts. The caller must hold h.mu.
-func (k *keeper) patience(h *Hold, left time.Duration) time.Duration {
-	queued := min(left/4, time.Duration(k.underWay)*eachUnderWay)
-	return min(left, max(k.home.Timeout(h.claim.TTL), queued))
+// patience is how long a renewal waits for a quorum: a quarter of the validity that is left,
+// or as long as other operations where that is more. A master or a machine that is slow makes
+// every answer late, and another attempt would be no sooner answered than this one. A quarter
+// leaves time for several attempts. A lost connection fails the renewal at once. The caller
+// must hold h.mu.
+func (h *Hold) patience(left time.Duration) time.Duration {
+	return min(left, max(h.home.Timeout(h.claim.TTL), left/4))
 }
 
 // slack is the grid on which renewals of this interval start.
@@ -67,26 +64,26 @@ func slack(every time.Duration) time.Duration {
 	return min(mostSlack, every/32) // a third of the jitter
 }
 
-// planRenewal sets when the next renewal starts: a third of the TTL (or Renewal.Every) after
-// the start of the round that the validity counts from. It is a little earlier, at random,
-// so that holds that began together are not renewed together. With less than half of the
-// TTL left it starts at once. After a failure it starts as soon as a retry makes sense
+// planRenewal sets when the next renewal starts: a third of the validity (or Renewal.Every)
+// after the start of the round that the validity counts from. It is a little earlier, at
+// random, so that holds that began together are not renewed together. With less than half of
+// the validity left it starts at once. After a failure it starts as soon as a retry makes sense
 // within what is left. The caller must hold h.mu; now and instant are the same moment on two
 // clocks.
 func (h *Hold) planRenewal(now time.Duration, instant drift.Instant) {
 	o := h.opts
 	left := h.remaining(instant)
-	ttl := h.claim.TTL
-	every := o.every(ttl)
+	validity := h.life.validity
+	every := o.every(validity)
 	grid := slack(every)
 	at := now - instant.Sub(h.life.start) + every - h.home.cfg.Chance.N("renewal", every/10-grid+1)
 	at -= at % grid
 	switch {
 	case h.renewal.failed > 0:
-		pause := max(h.home.Timeout(ttl), time.Duration(h.home.keeper.held.Load())*retryEach)
+		pause := max(h.home.Timeout(h.claim.TTL), time.Duration(h.home.keeper.held.Load())*retryEach)
 		pause = max(retryRenewal, min(pause, left/4))
 		at = now + pause/2 + h.home.cfg.Chance.N("renewal", pause/2+1)
-	case left < ttl/2:
+	case left < validity/2:
 		at = now
 	}
 	switch {
@@ -101,7 +98,11 @@ func (h *Hold) planRenewal(now time.Duration, instant drift.Instant) {
 // nextEvent is when the keeper has to look at the hold. The caller must hold
 // h.mu.
 func (h *Hold) nextEvent(now time.Duration, instant drift.Instant) time.Duration {
-	if h.life.state != held {
+	switch h.life.state {
+	case held:
+	case lost:
+		return now + h.unexpired(instant)
+	default:
 		return never
 	}
 	return min(h.renewal.nextAt, now+h.remaining(instant))
@@ -111,6 +112,12 @@ func (h *Hold) nextEvent(now time.Duration, instant drift.Instant) time.Duration
 func (k *keeper) look(h *Hold) {
 	now, instant := k.now(), k.home.now()
 	h.mu.Lock()
+	if h.life.state == lost && h.unexpired(instant) == 0 {
+		h.releaseUnasked()
+		h.mu.Unlock()
+		k.remove(h)
+		return
+	}
 	h.expire(instant)
 	switch r := &h.renewal; {
 	case h.life.state != held || now < r.nextAt:
@@ -123,11 +130,11 @@ func (k *keeper) look(h *Hold) {
 	default:
 		k.underWay++
 		r.underWay = h.startExtension(wire.OpExtend, true)
-		r.nextAt = now + k.patience(h, h.remaining(instant))
+		r.nextAt = now + h.patience(h.remaining(instant))
 	}
 	due := h.nextEvent(now, instant)
 	h.unlock()
-	k.schedule(h, due) // does nothing for a hold that was lost
+	k.schedule(h, due) // does nothing for a hold that was removed
 }
 
 // replan sets the next renewal again after the clocks have differed.

@@ -64,8 +64,8 @@ func TestFailedRenewalsOfManyHoldsAreSpreadOut(t *testing.T) {
 // A renewal starts between nine tenths of its interval and its end, on the grid.
 func TestRenewalsStartOnAGridWithinTheirJitter(t *testing.T) {
 	for _, ttl := range []time.Duration{20 * time.Millisecond, 60 * time.Millisecond, time.Second, 30 * time.Second, time.Hour} {
-		h, now, instant := newTestHold(t, ttl, ttl*9/10)
-		start, every := now-instant.Sub(h.life.start), ttl/3
+		h, now, instant := newTestHold(t, ttl, ttl*8/10)
+		start, every := now-instant.Sub(h.life.start), h.life.validity/3
 		seen := make(map[time.Duration]bool)
 		for range 1000 {
 			h.planRenewal(now, instant)
@@ -83,25 +83,19 @@ func TestRenewalsStartOnAGridWithinTheirJitter(t *testing.T) {
 	}
 }
 
-// A lone renewal has the masters' timeout; one behind many has longer, but no
-// more than leaves time for others.
-func TestARenewalBehindManyOthersWaitsLonger(t *testing.T) {
-	for _, test := range []struct {
-		underWay   int
-		left, want time.Duration
-	}{
-		{1, 20 * time.Second, 250 * time.Millisecond},
-		{500, 20 * time.Second, 250 * time.Millisecond},
-		{4096, 20 * time.Second, 2048 * time.Millisecond},
-		{4096, 4 * time.Second, time.Second},
-		{4096, 400 * time.Millisecond, 250 * time.Millisecond},
-		{4096, 100 * time.Millisecond, 100 * time.Millisecond},
+// A renewal that waits for the command timeout alone fails for ever where every answer is
+// later than that; one that waits for all that is left is the last.
+func TestARenewalWaitsForAQuarterOfTheValidityThatIsLeft(t *testing.T) {
+	for _, test := range []struct{ left, want time.Duration }{
+		{20 * time.Second, 5 * time.Second},
+		{4 * time.Second, time.Second},
+		{time.Second, 250 * time.Millisecond},
+		{400 * time.Millisecond, 250 * time.Millisecond},
+		{100 * time.Millisecond, 100 * time.Millisecond},
 	} {
 		h, _, _ := newTestHold(t, 30*time.Second, test.left)
-		k := newKeeper(h.home)
-		k.underWay = test.underWay
-		if got := k.patience(h, test.left); got != test.want {
-			t.Errorf("%d under way, %v left: waits for %v, want %v", test.underWay, test.left, got, test.want)
+		if got := h.patience(test.left); got != test.want {
+			t.Errorf("%v left: waits for %v, want %v", test.left, got, test.want)
 		}
 	}
 }

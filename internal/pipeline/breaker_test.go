@@ -1,9 +1,13 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,7 +116,7 @@ func TestAMasterThatIsDownIsDialledWithABackoff(t *testing.T) {
 	})
 }
 
-// After a connection that served, the count starts again: the first redial is
+// After a connection that served for a second, the count starts again: the first redial is
 // immediate, and calls wait for it. Servers close connections that are idle (timeout in
 // redis.conf), and proxies do. That is no failed dial either, however often it happens.
 func TestALostConnectionIsReplacedAtOnce(t *testing.T) {
@@ -123,6 +127,7 @@ func TestALostConnectionIsReplacedAtOnce(t *testing.T) {
 			for n := 1; n < 20; n++ {
 				if serves {
 					mustSucceed(t, uint64(n), start(t, p, "GET", "x"))
+					time.Sleep(time.Second)
 				} else {
 					time.Sleep(5 * time.Minute)
 				}
@@ -175,6 +180,75 @@ func TestAServerThatGreetsAndHangsUpIsNotDialledInALoop(t *testing.T) {
 			}
 		})
 	}
+}
+
+// One bad master of three had 927 dials, and as many warnings, in four seconds.
+func TestAMasterThatBreaksAfterEachReplyIsDialledWithABackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.reply = func(c *fakeConn, _ []string) string {
+			_, _ = io.WriteString(c, "+OK\r\n")
+			time.Sleep(4 * time.Millisecond)
+			_ = c.Close()
+			return ""
+		}
+		var log bytes.Buffer
+		cfg := s.config()
+		cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		p := connect(t, cfg)
+		for begun := time.Now(); time.Since(begun) < 25*time.Second; time.Sleep(time.Millisecond) {
+			start(t, p, "GET", "x")
+		}
+		// With pauses of half a second to a second, after the first few.
+		if n := s.dials(); n < 25 || n > 65 {
+			t.Errorf("%d dials in 25 seconds", n)
+		}
+		p.Close()
+		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
+		if len(lines) != 3 || strings.Contains(lines[0], "times=") {
+			t.Fatalf("want three warnings, of which the first has no count:\n%s", log.String())
+		}
+		counted := 1
+		for _, line := range lines[1:] {
+			var times int
+			if _, rest, found := strings.Cut(line, "times="); found {
+				_, _ = fmt.Sscanf(rest, "%d since=", &times)
+			}
+			counted += times
+		}
+		if last := s.dials(); counted < 20 || counted > last {
+			t.Errorf("%d losses are counted, of %d connections:\n%s", counted, last, log.String())
+		}
+	})
+}
+
+// A connection that lasts makes up for what was before it.
+func TestAConnectionThatLastsResetsTheBackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		p := connect(t, s.config())
+		for range 6 { // pauses of up to 320 ms
+			waitUp(t, p)
+			mustAnswer(t, p, "OK", "GET", "x")
+			_ = s.conn(s.dials()).Close()
+			synctest.Wait()
+		}
+		if up, _ := p.Up(); up {
+			t.Error("up without a pause after several short connections")
+		}
+		waitUp(t, p)
+		mustAnswer(t, p, "OK", "GET", "x")
+		time.Sleep(time.Second)
+		for range 2 { // the second is the one that a short connection has for nothing
+			begun := time.Now()
+			_ = s.conn(s.dials()).Close()
+			synctest.Wait()
+			if up, err := p.Up(); !up || time.Since(begun) != 0 {
+				t.Errorf("up %t, %v, after %v", up, err, time.Since(begun))
+			}
+			mustAnswer(t, p, "OK", "GET", "x")
+		}
+	})
 }
 
 // A master that greets and then answers nothing must not be up more often than

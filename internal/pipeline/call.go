@@ -49,11 +49,14 @@ type Call struct {
 	Slot int // the owner's own number for the master
 
 	// Set before Owner.Complete.
-	Reply   any      // as redigo parses it, nil, int64, string, []byte, []any, or *ThreeInts that is the call's
-	Err     error    // a redis.Error reply, or one of this package's errors
-	Epoch   uint64   // the connection that carried it, counted from 1; 0: none did
-	Sent    bool     // whether the master may have seen it, on any connection
-	Apart   bool     // it was one command with others, which was refused: it is worth asking alone
+	Reply any    // as redigo parses it, nil, int64, string, []byte, []any, or *ThreeInts that is the call's
+	Err   error  // a redis.Error reply, or one of this package's errors
+	Epoch uint64 // the connection that carried it, counted from 1; 0: none did
+	Sent  bool   // whether the master may have seen it, on any connection
+	Apart bool   // it was one command with others, which was refused: it is worth asking alone
+
+	refusals uint8 // how often it was postponed, as far as the pause depends on that
+
 	Checked *Checked // what the check said, where there was one and the call has a reply
 
 	sentAt time.Duration // see session.timed
@@ -71,7 +74,8 @@ type Owner interface {
 	// Delayed says that the master cannot be reached now, and that the call is kept for a
 	// later connection (see Command.Keep). It may come several times, never after Complete.
 	Delayed(c *Call, cause error)
-	// Complete hands the call back. It comes exactly once.
+	// Complete hands the call back. It comes exactly once, and once more after each Resend
+	// or Postpone.
 	Complete(*Call)
 }
 

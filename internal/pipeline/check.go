@@ -6,6 +6,7 @@ package pipeline
 type Check struct {
 	commands [checkSize][]byte
 	read     ReadCheck
+	same     SameText
 }
 
 // ReadCheck makes a result of the replies to a check's commands, in their order. The replies
@@ -13,11 +14,15 @@ type Check struct {
 // not keep the replies.
 type ReadCheck func(replies [checkSize]any) (mark string, err error)
 
+// SameText reports whether two bulk strings, as replies to the same command, are the same to
+// ReadCheck. It must not keep them.
+type SameText func(before, now []byte) bool
+
 const checkSize = 2
 
 // NewCheck is the check by these commands, each with its arguments.
-func NewCheck(commands [checkSize][]any, read ReadCheck) *Check {
-	c := &Check{read: read}
+func NewCheck(commands [checkSize][]any, read ReadCheck, same SameText) *Check {
+	c := &Check{read: read, same: same}
 	for i, words := range commands {
 		name, _ := words[0].(string)
 		c.commands[i] = AppendCommand(nil, name, words[1:]...)
@@ -85,11 +90,15 @@ func (s *session) addCheck(batch []*Call) []*Call {
 func (s *session) checked(i int) error {
 	k := &s.checking
 	same, err := s.wire.same(k.raw[i])
+	if err == nil && !same && len(k.held) > 0 {
+		before, _ := k.replies[i].([]byte)
+		same = before != nil && s.wire.sameText(before, k.held[0].Check.same)
+	}
 	if err == nil && !same {
 		var reply any
 		reply, err = s.rc.Receive()
 		if isReply(err) {
-			reply, err = err, nil
+			reply, err = excerpt(err), nil
 			s.p.failures.Add(1)
 		}
 		k.raw[i], k.replies[i], k.changed = rawOf(reply), reply, true

@@ -28,7 +28,7 @@ type Config struct {
 	Dialer      func(ctx context.Context, network, addr string) (net.Conn, error)
 	DialTimeout time.Duration // for connecting, TLS and the handshake together; default 2 s
 	StallLimit  time.Duration // a connection without any progress for this long is replaced; default 1 s
-	MinBackoff  time.Duration // pause before the second redial; the first is immediate; default 10 ms
+	MinBackoff  time.Duration // the first pause between failures; default 10 ms
 	MaxBackoff  time.Duration // default 1 s
 	QueueLimit  int           // commands waiting or under way; default 65,536
 

@@ -23,15 +23,16 @@ type identity struct {
 // isNone reports whether there was no connection.
 func (id identity) isNone() bool { return id.clientID == 0 && id.runID == "" }
 
-// dial connects, shakes hands and asks who answers. It blocks for DialTimeout at most.
+// dial connects, shakes hands and asks who answers. It blocks as connect does.
 // previous is the identity of the connection before this one. If the same process still
 // serves that connection, it is killed before the new one carries anything. So bytes of ours
 // that are still on their way to the master are never executed (invariant S5). It is not
-// killed if the run_id differs: in another process the old number may be a stranger's. Nor if
-// the number is the same, as behind a proxy: then it is the new connection's own.
+// killed if the run_id differs: in another process the old number may be a stranger's. So it may
+// be if the new number is lower: the process has gone back in time. Nor if the number is the
+// same, as behind a proxy: then it is the new connection's own.
 func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Conn, identity, error) {
 	var id identity
-	w, rc, err := p.connect(ctx, func(h *handshake) (err error) {
+	w, rc, err := p.connect(ctx, p.loginTold, func(h *handshake) (err error) {
 		id, err = p.greet(h, previous)
 		return err
 	})
@@ -43,8 +44,8 @@ func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Co
 }
 
 // connect makes a connection and logs in. Then greet says what else has to be said before the
-// connection serves. connect blocks for DialTimeout at most.
-func (p *Pipeline) connect(ctx context.Context, greet func(*handshake) error) (*wire, redis.Conn, error) {
+// connection serves. connect blocks for DialTimeout at most, and for credentialsGrace after it.
+func (p *Pipeline) connect(ctx context.Context, ask func(context.Context) login, greet func(*handshake) error) (*wire, redis.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.DialTimeout)
 	defer cancel()
 
@@ -58,7 +59,7 @@ func (p *Pipeline) connect(ctx context.Context, greet func(*handshake) error) (*
 	w := newWire(raw, raw)
 	// The end of the context closes the socket, which ends all that blocks below.
 	stop := context.AfterFunc(ctx, func() { _ = w.abort() })
-	h, err := p.logIn(ctx, w)
+	h, err := p.logIn(ctx, w, ask)
 	if err == nil {
 		began := time.Now()
 		err = greet(h)
@@ -86,7 +87,7 @@ func isConfig(err error) bool {
 }
 
 // logIn does the TLS handshake and queues what comes first on a connection.
-func (p *Pipeline) logIn(ctx context.Context, w *wire) (*handshake, error) {
+func (p *Pipeline) logIn(ctx context.Context, w *wire, ask func(context.Context) login) (*handshake, error) {
 	if p.cfg.TLS != nil {
 		conn, err := p.handshakeTLS(ctx, w.raw)
 		if err != nil {
@@ -94,19 +95,16 @@ func (p *Pipeline) logIn(ctx context.Context, w *wire) (*handshake, error) {
 		}
 		w.Conn = conn
 	}
-	username, password := p.cfg.Username, p.cfg.Password
-	if p.cfg.Credentials != nil {
-		var err error
-		if username, password, err = p.cfg.Credentials(ctx); err != nil {
-			return nil, &ConfigError{What: credentials, Err: redacted(withoutContext(err), password), passes: true}
-		}
+	l := ask(ctx)
+	if l.err != nil {
+		return nil, &ConfigError{What: credentials, Err: redacted(withoutContext(l.err), l.password), passes: true}
 	}
-	h := &handshake{w: w, rc: redis.NewConn(w, 0, 0), secret: password, rotates: p.cfg.Credentials != nil}
-	if password != "" {
-		if username == "" {
-			h.send("AUTH", "AUTH", password)
+	h := &handshake{w: w, rc: redis.NewConn(w, 0, 0), secret: l.password, rotates: p.cfg.Credentials != nil}
+	if l.password != "" {
+		if l.username == "" {
+			h.send("AUTH", "AUTH", l.password)
 		} else {
-			h.send("AUTH as "+username, "AUTH", username, password)
+			h.send("AUTH as "+l.username, "AUTH", l.username, l.password)
 		}
 	}
 	return h, nil
@@ -144,7 +142,7 @@ func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 		id.early.takeBack(h)
 		return identity{early: id.early}, err
 	}
-	if previous.clientID != 0 && previous.clientID != id.clientID && previous.runID != "" && previous.runID == id.runID {
+	if previous.clientID != 0 && previous.clientID < id.clientID && previous.runID != "" && previous.runID == id.runID {
 		h.ask("CLIENT", []any{"KILL", "ID", previous.clientID}, nil)
 	}
 	for _, s := range missing {
@@ -158,22 +156,52 @@ func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 }
 
 func (p *Pipeline) handshakeTLS(ctx context.Context, raw net.Conn) (net.Conn, error) {
-	cfg := p.cfg.TLS.Clone()
-	if cfg.ServerName == "" && !cfg.InsecureSkipVerify {
-		host, _, err := net.SplitHostPort(p.cfg.Addr)
-		if err != nil {
-			host = p.cfg.Addr
-		}
-		cfg.ServerName = host
-	}
-	conn := tls.Client(raw, cfg)
+	conn := tls.Client(raw, p.tlsConfig())
 	if err := conn.HandshakeContext(ctx); err != nil {
 		if ctx.Err() != nil || broken(err) {
 			return nil, connectionError(err)
 		}
 		return nil, &ConfigError{What: "TLS handshake", Err: withoutContext(err)}
 	}
+	first := time.Time{}
+	for _, c := range conn.ConnectionState().PeerCertificates {
+		if first.IsZero() || c.NotAfter.Before(first) {
+			first = c.NotAfter
+		}
+	}
+	p.certificate.Store(&first)
 	return conn, nil
+}
+
+// CertificateExpires is when the first certificate of the chain does that the master has shown
+// last; zero: it has shown none.
+func (p *Pipeline) CertificateExpires() time.Time {
+	if at := p.certificate.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
+}
+
+// tlsConfig is the configuration for one connection. It names the server also where the
+// caller verifies by itself (InsecureSkipVerify with VerifyConnection): that compares the
+// certificate with the ServerName of the connection, and compares nothing where it is empty.
+// crypto/tls leaves it empty for an IP address, because it sends none as SNI.
+func (p *Pipeline) tlsConfig() *tls.Config {
+	cfg := p.cfg.TLS.Clone()
+	if cfg.ServerName == "" {
+		host, _, err := net.SplitHostPort(p.cfg.Addr)
+		if err != nil {
+			host = p.cfg.Addr
+		}
+		cfg.ServerName = host
+	}
+	if verify := cfg.VerifyConnection; verify != nil {
+		cfg.VerifyConnection = func(state tls.ConnectionState) error {
+			state.ServerName = cfg.ServerName
+			return verify(state)
+		}
+	}
+	return cfg
 }
 
 // backoff is the pause before the next dial after n failures in a row: none,
@@ -185,6 +213,15 @@ func (p *Pipeline) backoff(n int) time.Duration {
 	}
 	d := p.longestPause(n)
 	return d/2 + p.jitter(d/2)
+}
+
+// brief is the life of a connection that a server ends as soon as it has it.
+const brief = 250 * time.Millisecond
+
+// proved reports whether a connection that began then has lasted so long that its loss is not
+// one more of n failures in a row: for longer than the pause that would follow.
+func (p *Pipeline) proved(begun time.Time, n int) bool {
+	return time.Since(begun) > max(brief, p.longestPause(n))
 }
 
 // longestPause is the longest pause that backoff may return.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gomodule/redigo/redis"
 )
@@ -25,13 +27,17 @@ var (
 
 // ErrConnecting says that the first dial has neither succeeded nor failed yet: nothing is
 // known about the master.
-var ErrConnecting = errors.New("not connected yet")
+var ErrConnecting = errors.New("still connecting")
 
 // A DownError is the error of calls while their master cannot be used. It matches ErrDown,
-// and Cause, which says why the last attempt to connect failed.
+// and Cause, which says why the last attempt to connect failed. While there is none, and while
+// the present one waits for credentials, Cause says that: the master need not be down.
 type DownError struct{ Cause error }
 
 func (e *DownError) Error() string {
+	if _, waits := errors.AsType[*waitingError](e.Cause); waits || errors.Is(e.Cause, ErrConnecting) {
+		return e.Cause.Error()
+	}
 	if refused, ok := errors.AsType[*ConfigError](e.Cause); ok {
 		return fmt.Sprintf("%s (the master is up): %v", refused.verdict(), e.Cause)
 	}
@@ -58,7 +64,7 @@ func (e *ConfigError) Unwrap() error { return Refusal(e) }
 // because this package cannot import pool.
 var Refusal = func(e *ConfigError) error { return e.Err }
 
-// verdict says in two words why the dial failed.
+// verdict says in two words what was refused: the dial, or a command.
 func (e *ConfigError) verdict() string {
 	switch {
 	case strings.HasPrefix(e.What, "AUTH"):
@@ -67,6 +73,8 @@ func (e *ConfigError) verdict() string {
 		return "no password"
 	case strings.HasPrefix(e.Err.Error(), "NOAUTH"):
 		return "password wanted"
+	case strings.HasPrefix(e.Err.Error(), "NOPERM"):
+		return "not permitted"
 	default:
 		return "no session"
 	}
@@ -128,14 +136,52 @@ func isReply(err error) bool {
 	return ok
 }
 
-// withoutPermission returns a ConfigError for a reply that says that the user lacks a
-// permission. Other replies are returned as they are.
-func withoutPermission(cmd string, err error) error {
+// longestText is how many bytes of what a master says an error repeats, and with it a log.
+// Redis' own texts are shorter. A script or proxy may send up to maxLine.
+const longestText = 512
+
+// Excerpt is a text of a master as errors repeat it: whole, or its beginning and its length.
+func Excerpt(text string) string {
+	if len(text) <= longestText {
+		return text
+	}
+	end := longestText
+	for end > longestText-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s… (%d bytes)", text[:end], len(text))
+}
+
+// excerpt is an error reply with no more text than errors repeat.
+func excerpt(err error) error {
+	if said, ok := err.(redis.Error); ok && len(said) > longestText { //nolint:errorlint // see isReply
+		return redis.Error(Excerpt(string(said)))
+	}
+	return err
+}
+
+// refusedWith is the error of a call that the master has answered with an error: a
+// ConfigError where the user lacks a permission.
+func refusedWith(cmd string, err error) error {
+	err = excerpt(err)
 	if strings.HasPrefix(err.Error(), "NOPERM") || strings.HasPrefix(err.Error(), "NOAUTH") {
 		return &ConfigError{What: cmd, Err: err}
 	}
 	return err
 }
+
+// WroteNothing reports whether err is a reply with which a master refuses a command, or the
+// first write of a script: Redis refuses no later write of a script for these reasons. An error
+// that a script has raised otherwise may come behind a write. So may NOPERM.
+func WroteNothing(err error) bool {
+	if !IsReply(err) {
+		return false
+	}
+	reply := err.Error()
+	return slices.ContainsFunc(refusesToWrite, func(prefix string) bool { return strings.HasPrefix(reply, prefix) })
+}
+
+var refusesToWrite = []string{"MISCONF ", "OOM ", "READONLY ", "NOREPLICAS ", "BUSY ", "MASTERDOWN ", "LOADING "}
 
 // IsNoScript reports whether err is the reply NOSCRIPT: the script is not in the server's
 // cache, so its source has to be sent.

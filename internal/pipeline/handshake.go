@@ -94,12 +94,12 @@ func (h *handshake) run() error {
 		reply, err := h.rc.Receive()
 		h.refused, h.unread = isReply(err), len(steps)-i-1
 		if h.refused && s.orError {
-			s.then(err)
+			s.then(excerpt(err))
 		}
 		if s.call != nil && (err == nil || isReply(err)) {
 			s.call.Reply, s.call.Err = reply, nil
 			if err != nil {
-				s.call.Err = withoutPermission(s.call.Cmd, err)
+				s.call.Err = refusedWith(s.call.Cmd, err)
 			}
 		}
 		switch {
@@ -114,7 +114,7 @@ func (h *handshake) run() error {
 		case shutsOut(err):
 			return h.refusal("handshake", err)
 		case isLoading(err):
-			return redacted(err, h.secret)
+			return excerpt(redacted(err, h.secret))
 		}
 	}
 	return nil
@@ -123,7 +123,7 @@ func (h *handshake) run() error {
 // refusal is why the master does not serve us.
 func (h *handshake) refusal(what string, err error) error {
 	passes := h.rotates || strings.HasPrefix(err.Error(), noRoom)
-	return &ConfigError{What: what, Err: redacted(err, h.secret), passes: passes}
+	return &ConfigError{What: what, Err: excerpt(redacted(err, h.secret)), passes: passes}
 }
 
 // ended explains a connection that broke during the handshake.
@@ -167,7 +167,11 @@ func redacted(err error, secret string) error {
 	if secret == "" || !strings.Contains(err.Error(), secret) {
 		return err
 	}
-	return errors.New(strings.ReplaceAll(err.Error(), secret, "[redacted]"))
+	text := strings.ReplaceAll(err.Error(), secret, "[redacted]")
+	if isReply(err) {
+		return redis.Error(text)
+	}
+	return errors.New(text)
 }
 
 // isLoading reports whether a master is still reading its data: it executes

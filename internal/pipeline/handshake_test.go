@@ -138,6 +138,7 @@ func TestNobodyIsKilledInDoubt(t *testing.T) {
 		{"CLIENT ID was refused the first time", "CLIENT ID", func(n int) string { return map[int]string{1: refused}[n] }},
 		{"CLIENT ID is no number", "CLIENT ID", always(bulk("1"))},
 		{"CLIENT ID is the same again", "CLIENT ID", always(":5\r\n")},
+		{"CLIENT ID is lower than before", "CLIENT ID", func(n int) string { return fmt.Sprintf(":%d\r\n", 9-n) }},
 	} {
 		inBubble(t, test.name, func(t *testing.T) {
 			s := newFakeServer(t)
@@ -194,6 +195,7 @@ func TestWhatIsOptionalMayBeRefused(t *testing.T) {
 			p := connect(t, cfg)
 			for n := range 3 { // the kill of the one before is refused, too
 				mustAnswer(t, p, "OK", "GET", "x")
+				time.Sleep(time.Second) // so that the next dial follows at once
 				_ = s.conn(n + 1).Close()
 				synctest.Wait()
 			}

@@ -12,8 +12,11 @@ type Pipeline struct {
 	cfg    Config
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the supervisor has ended
+	asking chan struct{} // full while the credentials callback runs
 
-	explained error // what explain found; the supervisor's alone
+	// The supervisor's alone.
+	explained error              // what explain found
+	warnings  map[string]warning // by their text
 
 	// mu guards what follows. No callback runs and nothing blocks under it.
 	mu          sync.Mutex
@@ -28,6 +31,10 @@ type Pipeline struct {
 	used        bool    // calls have gone out with a handshake
 	id          identity
 	watchers    []Watcher // replaced, never changed
+	postponed   []postponed
+	resending   *time.Timer    // runs sendPostponed; nil: none waits
+	resendAt    time.Time      // when it does
+	resends     sync.WaitGroup // of that timer; Close waits for it
 
 	serving   atomic.Bool   // state is up; written under mu
 	silent    atomic.Bool   // the master has answered nothing for a quarter of StallLimit
@@ -35,6 +42,8 @@ type Pipeline struct {
 	completed atomic.Uint64 // of those, by count
 	backlog   backlog
 	counters
+
+	certificate atomic.Pointer[time.Time] // see CertificateExpires
 }
 
 type state uint8
@@ -53,7 +62,10 @@ func New(cfg Config) *Pipeline {
 		cfg:    cfg.withDefaults(),
 		cancel: cancel,
 		done:   make(chan struct{}),
+		asking: make(chan struct{}, 1),
 		cause:  ErrConnecting,
+
+		warnings: make(map[string]warning),
 	}
 	p.work = sync.NewCond(&p.mu)
 	go p.supervise(ctx)
@@ -72,7 +84,7 @@ func (p *Pipeline) QueueLimit() int { return p.cfg.QueueLimit }
 // Enqueue queues a call. It never blocks; it completes the call itself when
 // the master is down, the queue is full, or the pipeline is closed.
 func (p *Pipeline) Enqueue(c *Call) {
-	c.Epoch, c.Sent = 0, false
+	c.Epoch, c.Sent, c.refusals = 0, false, 0
 	p.Resend(c)
 }
 
@@ -140,7 +152,8 @@ func (p *Pipeline) complete(c *Call, err error) {
 
 // Close fails what is queued and under way, and waits for the goroutines. The kernel delivers
 // what a master far away has been sent (see Delivery). Close blocks for as long as the dialer given by the caller takes to
-// notice that its context ended; otherwise not at all. It may be called more than once.
+// notice that its context ended, and credentialsGrace for a credentials callback; otherwise not
+// at all. It may be called more than once.
 func (p *Pipeline) Close() {
 	p.mu.Lock()
 	delivered := p.isDelivered()
@@ -156,6 +169,8 @@ func (p *Pipeline) Close() {
 		s.fail(ErrClosed)
 	}
 	<-p.done
+	p.SendPostponed() // which fail now
+	p.resends.Wait()
 }
 
 // CloseUnused begins what Close does if there has never been a connection, and no call has
@@ -181,6 +196,8 @@ func (p *Pipeline) supervise(ctx context.Context) {
 	defer func() { p.unpark().close() }()
 	defer p.change(closed, ErrClosed, ErrClosed, nil)
 	var id identity
+	dials := 0    // those that failed since the last connection
+	spare := true // the next loss of a connection that answered is no failure
 	for failures := 0; pause(ctx, p.backoff(failures)); {
 		w, rc, next, err := p.dial(ctx, id)
 		if err != nil {
@@ -188,9 +205,11 @@ func (p *Pipeline) supervise(ctx context.Context) {
 				return
 			}
 			failures++
-			p.wentDown(p.explain(ctx, err, failures), failures)
+			dials++
+			p.wentDown(p.explain(ctx, err, dials), dials)
 			continue
 		}
+		dials = 0
 		s, ok := p.cameUp(w, rc, next)
 		next.greeted, next.early = nil, early{}
 		id, p.explained = next, nil
@@ -205,12 +224,16 @@ func (p *Pipeline) supervise(ctx context.Context) {
 			p.parked = k
 			p.mu.Unlock()
 		}
-		// A connection that never answered anything counts as a failed dial:
-		// a server that greets and hangs up must not be dialled in a loop. Not
-		// so one that was idle for longer than any pause: servers close those.
-		idle := s.sent.Load() == 0 && time.Since(begun) >= p.cfg.MaxBackoff
-		if failures++; s.received.Load() > 0 || idle {
-			failures = 0
+		// A server that greets and hangs up must not be dialled in a loop, nor one that
+		// answers once and then hangs up: only a connection that has lasted ends a row of
+		// failures, and it may have been idle. Servers close those.
+		switch answered := s.received.Load() > 0; {
+		case p.proved(begun, failures+1) && (answered || s.sent.Load() == 0):
+			failures, spare = 0, true
+		case answered && spare:
+			failures, spare = 0, false
+		default:
+			failures++
 		}
 		p.lost(err, leftover, failures)
 	}

@@ -60,7 +60,7 @@ func TestARefusalInTheHandshakeIsNamed(t *testing.T) {
 		{"no password where one is wanted", func(*Config) {}, "", missing, "handshake", "password wanted"},
 		{"no password and a database", func(c *Config) { c.DB = 3 }, "", missing, "SELECT 3", "password wanted"},
 		{"a database that is not there", func(c *Config) { c.DB = 99 }, "SELECT", "ERR DB index is out of range", "SELECT 99", "no session"},
-		{"a database without permission", func(c *Config) { c.DB = 1 }, "SELECT", forbidden, "SELECT 1", "no session"},
+		{"a database without permission", func(c *Config) { c.DB = 1 }, "SELECT", forbidden, "SELECT 1", "not permitted"},
 		{"protected mode", func(*Config) {}, "", "DENIED Redis is running in protected mode", "handshake", "no session"},
 		{"no room", func(*Config) {}, "", "ERR max number of clients reached", "handshake", "no session"},
 	} {

@@ -251,7 +251,7 @@ func (s *session) answered(c *Call, reply any, err error) {
 	s.timed(c)
 	if err != nil {
 		s.p.failures.Add(1)
-		err = withoutPermission(c.Cmd, err)
+		err = refusedWith(c.Cmd, err)
 	}
 	c.Reply, c.Err = reply, err
 	c.Owner.Complete(c)

@@ -12,7 +12,7 @@ type Stats struct {
 	Err        error         // why it is not connected; nil when it is
 	Epoch      uint64        // number of the connection, counted from 1; 0: there was none yet
 	RunID      string        // run_id of the master last connected to; "" if it does not tell
-	InFlight   int           // commands waiting to be sent or for their reply
+	InFlight   int           // commands waiting to be sent, perhaps again, or for their reply
 	Commands   uint64        // replies received
 	Failures   uint64        // error replies, and commands without a reply
 	Reconnects uint64        // connections after the first
@@ -61,6 +61,7 @@ func (p *Pipeline) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s.Connected, s.Err, s.RunID = p.state == up, p.cause, p.id.runID
+	s.InFlight += len(p.postponed)
 	return s
 }
 

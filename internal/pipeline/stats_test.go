@@ -27,9 +27,9 @@ func TestStatsMoveAsTheyAreDocumented(t *testing.T) {
 				t.Errorf("%s:\n got %+v\nwant %+v", when, got, want)
 			}
 		}
-		check("at first", Stats{Err: errors.New("not connected yet")})
+		check("at first", Stats{Err: ErrConnecting})
 		first := start(t, p, "GET")
-		check("with a call that waits", Stats{Err: errors.New("not connected yet"), InFlight: 1})
+		check("with a call that waits", Stats{Err: ErrConnecting, InFlight: 1})
 		g.next <- nil
 		first.wait()
 		check("after a reply", Stats{Connected: true, Epoch: 1, RunID: testRunID, Commands: 1})

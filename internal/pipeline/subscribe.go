@@ -43,8 +43,8 @@ func (p *Pipeline) Subscribe(channel string, l Listener) *Subscription {
 }
 
 // Close ends the connection, and waits for the goroutine: for as long as a
-// dialer of the caller's takes to notice that its context ended, otherwise not
-// at all. It may be called more than once.
+// dialer of the caller's takes to notice that its context ended, and credentialsGrace
+// for a credentials callback. It may be called more than once.
 func (s *Subscription) Close() {
 	s.cancel()
 	<-s.done
@@ -54,47 +54,46 @@ func (s *Subscription) Close() {
 func (s *Subscription) supervise(ctx context.Context) {
 	defer close(s.done)
 	for failures := 0; pause(ctx, s.p.backoff(failures)); {
-		lasted, heard, err := s.listen(ctx)
+		began, err := s.listen(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		// A connection that was cut off after it had listened for a while is no failure.
 		// Otherwise the pauses would grow, and waiters would hear less and less.
-		if failures++; heard || lasted > s.p.longestPause(failures) {
+		if failures++; !began.IsZero() && s.p.proved(began, failures) {
 			failures = 0
 		}
 		s.listener.Unsubscribed(err)
 	}
 }
 
-// listen makes one connection and listens to it until it fails. It reports for
-// how long after the acknowledgement, and whether anything was heard.
-func (s *Subscription) listen(ctx context.Context) (lasted time.Duration, heard bool, err error) {
-	w, rc, err := s.p.connect(ctx, func(h *handshake) error {
+// listen makes one connection and listens to it until it fails. It reports when
+// it was acknowledged; zero: it was not.
+func (s *Subscription) listen(ctx context.Context) (began time.Time, err error) {
+	w, rc, err := s.p.connect(ctx, s.p.login, func(h *handshake) error {
 		h.name(s.p.cfg.ClientName)
 		h.send("SUBSCRIBE", "SUBSCRIBE", s.channel)
 		return h.run()
 	})
 	if err != nil {
-		return 0, false, err
+		return time.Time{}, err
 	}
 	defer func() { _ = w.abort() }()
 	defer context.AfterFunc(ctx, func() { _ = w.abort() })()
 	// The master speaks without being asked from now on.
 	w.asked.Store(math.MaxUint64)
 	s.listener.Subscribed()
-	began := time.Now()
+	began = time.Now()
 	pulse := startPulse(w, s.p.cfg.StallLimit)
 	defer pulse.stop()
 	for {
 		reply, err := rc.Receive()
 		if err != nil {
 			if pulse.failed.Load() {
-				return time.Since(began), heard, ErrStalled
+				err = ErrStalled
 			}
-			return time.Since(began), heard, connectionError(err)
+			return began, connectionError(err)
 		}
-		heard = true
 		pulse.heard.Store(true)
 		if payload, ok := published(reply); ok {
 			s.listener.Message(payload)

@@ -52,19 +52,19 @@ func (p *Pipeline) lost(err error, leftover []*Call, failures int) {
 		next = down
 	}
 	if !errors.Is(err, ErrClosed) {
-		p.cfg.Logger.Warn("master lost", slog.String("master", p.cfg.Name), slog.Any("error", err))
+		p.warn("master lost", err)
 	}
 	p.change(next, err, err, leftover)
 }
 
-// wentDown is the end of a dial that failed.
-func (p *Pipeline) wentDown(err error, failures int) {
-	if failures == 1 {
+// wentDown is the end of a dial that failed; dials is how many have failed in a row.
+func (p *Pipeline) wentDown(err error, dials int) {
+	if dials == 1 {
 		what := "master unreachable"
 		if isConfig(err) {
 			what = "master refuses this client"
 		}
-		p.cfg.Logger.Warn(what, slog.String("master", p.cfg.Name), slog.Any("error", err))
+		p.warn(what, err)
 	}
 	p.change(down, err, &DownError{err}, nil)
 }

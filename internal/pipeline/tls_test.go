@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -108,6 +109,55 @@ func TestTLSVerifiesWhatItIsTold(t *testing.T) {
 			change(cfg.TLS)
 			p := connect(t, cfg)
 			mustAnswer(t, p, "OK", "GET", "x")
+		})
+	}
+}
+
+// The usual way to trust authorities that change: crypto/tls verifies nothing, and
+// VerifyConnection all.
+func TestVerifyConnectionIsGivenTheHostOfTheURL(t *testing.T) {
+	for _, test := range []struct {
+		host    string // the certificate is for localhost and 127.0.0.1
+		sni     string
+		refused bool
+	}{
+		{"localhost", "localhost", false},
+		{"127.0.0.1", "", false},
+		{"other.test", "other.test", true},
+		{"10.0.0.1", "", true},
+	} {
+		t.Run(test.host, func(t *testing.T) {
+			var sni atomic.Value
+			s, cfg := overTLS(t, func(c *tls.Config) {
+				c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+					sni.Store(hello.ServerName)
+					return nil, nil
+				}
+			})
+			at := cfg.Addr
+			_, port, _ := net.SplitHostPort(at)
+			cfg.Addr, cfg.Password = net.JoinHostPort(test.host, port), "secret"
+			cfg.Dialer = func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, network, at)
+			}
+			authorities := cfg.TLS.RootCAs
+			cfg.TLS.RootCAs, cfg.TLS.InsecureSkipVerify = nil, true
+			cfg.TLS.VerifyConnection = func(state tls.ConnectionState) error {
+				_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: authorities, DNSName: state.ServerName})
+				return err
+			}
+			p := open(t, cfg)
+			if test.refused {
+				mustBeRefused(t, p, "TLS handshake", test.host)
+				if seen := s.conn(1).seen(); len(seen) != 0 {
+					t.Errorf("the master was sent %q, want nothing: the password is among it", seen)
+				}
+			} else {
+				mustAnswer(t, p, "OK", "GET", "x")
+			}
+			if got := sni.Load(); got != test.sni {
+				t.Errorf("SNI %q, want %q", got, test.sni)
+			}
 		})
 	}
 }

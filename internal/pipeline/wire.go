@@ -1,7 +1,9 @@
 package pipeline
 
 import (
+	"bytes"
 	"net"
+	"strconv"
 	"sync/atomic"
 	"time"
 )
@@ -142,6 +144,19 @@ func (w *wire) same(reply string) (bool, error) {
 	}
 	w.unread = nil
 	return true, nil
+}
+
+// sameText takes the next reply if it is a bulk string that has come whole, and is the same as
+// another one. Something of it must have been read.
+func (w *wire) sameText(other []byte, same SameText) bool {
+	header, rest, _ := bytes.Cut(w.unread, []byte(crlf))
+	size, bulk := bytes.CutPrefix(header, []byte("$"))
+	text, ended := bytes.CutSuffix(rest, []byte(crlf))
+	if n, err := strconv.Atoi(string(size)); !bulk || !ended || err != nil || n != len(text) || !same(other, text) {
+		return false
+	}
+	w.unread = nil
+	return true
 }
 
 // common takes the next reply if it is one of those that locks get: +OK, nil and

@@ -46,7 +46,7 @@ var (
 
 	// BoundedTTL: a TTL by which the expiry would overflow is an error. Without, the
 	// key expires at once.
-	BoundedTTL = Feature{"error for a TTL that overflows", "6.2", refused("SET", "key", "value", "PX", math.MaxInt64)}
+	BoundedTTL = Feature{"error for a TTL that overflows", "6.2", refused("SET", "key", "value", "PX", int64(math.MaxInt64))}
 )
 
 // Missing returns nil if the redis-server of [Find] has all these features. The

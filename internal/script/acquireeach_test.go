@@ -42,7 +42,7 @@ func (w wanted) args(strict bool, now int64) []any {
 func (m *lua) oneByOne(strict bool, all []wanted) (replies []string) {
 	m.t.Helper()
 	for _, w := range all {
-		keys := []any{w.lock}
+		keys := []string{w.lock}
 		if w.number != 0 {
 			keys = append(keys, fenceOf+w.lock)
 		}
@@ -64,7 +64,8 @@ func (m *lua) oneByOne(strict bool, all []wanted) (replies []string) {
 func (m *lua) together(strict bool, all []wanted) (replies []string) {
 	m.t.Helper()
 	now := m.now()
-	var keys, fences, leases, args []any
+	var keys, fences, leases []string
+	var args []any
 	for _, w := range all {
 		keys, leases = append(keys, w.lock), append(leases, leaseOf+w.lock)
 		if w.number != 0 {

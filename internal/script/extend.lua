@@ -1,14 +1,15 @@
 -- Prolongs the lock where the token is ours (invariants S4, S6).
 -- KEYS[1] lock; ARGV[1] token; ARGV[2] TTL in ms; ARGV[3] '1': set it again where it is missing.
 -- Returns 1 still held, 2 was missing and is set again, 3 missing, 0 held by another.
--- A TTL is never shortened, so a late or partial extension is harmless.
+-- A TTL is never shortened, so a late or partial extension is harmless. What is ours is prolonged by the first write, which
+-- Redis never refuses for want of memory, and which is there in any case: behind it other writes are not refused either.
+-- A key of another type is another's: GET says WRONGTYPE. Any other error of GET says nothing about the holder.
 local held = redis.pcall('GET', KEYS[1])
 if held == ARGV[1] then
-  if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then
-    redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  end
+  redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), ARGV[2]))
   return 1
 end
+if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
 if held then return 0 end
 if ARGV[3] ~= '1' then return 3 end
 redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])

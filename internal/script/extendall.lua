@@ -6,9 +6,7 @@ local values = redis.call('MGET', unpack(KEYS)) -- false for a key that is missi
 local missing, taken = {}, false
 for i, key in ipairs(KEYS) do
   if values[i] == ARGV[1] then
-    if redis.call('PTTL', key) < tonumber(ARGV[2]) then
-      redis.call('PEXPIRE', key, ARGV[2])
-    end
+    redis.call('PEXPIRE', key, math.max(redis.call('PTTL', key), ARGV[2])) -- the first write: see extend.lua
   elseif values[i] then
     taken = true
   else

@@ -20,6 +20,12 @@ var guardedExtendSource string
 //go:embed guarded_reader_acquire.lua
 var guardedReaderAcquireSource string
 
+//go:embed guarded_adopt.lua
+var guardedAdoptSource string
+
+//go:embed guarded_reader_adopt.lua
+var guardedReaderAdoptSource string
+
 //go:embed guarded_release.lua
 var guardedReleaseSource string
 
@@ -29,7 +35,7 @@ var raiseSource string
 //go:embed raise_known.lua
 var raiseKnownSource string
 
-// The scripts for locks with a fencing token and for strict. All begin with guarded.lua,
+// The scripts for locks with a fencing token and for strict, and those that adopt any lock. All begin with guarded.lua,
 // which says what they have in common. Where a plain script does the rest, they contain its
 // source, so that there is only one copy of it.
 var (
@@ -39,11 +45,13 @@ var (
 	GuardedExtendAll     = newScript("guarded_extendall", guardedSource+forWriter+plain(extendAllSource)+guardedExtendSource)
 	GuardedReaderAcquire = newScript("guarded_reader_acquire", guardedSource+plain(withReaders(readerAcquireSource))+guardedReaderAcquireSource)
 	GuardedReaderExtend  = newScript("guarded_reader_extend", guardedSource+forReader+plain(withReaders(readerExtendSource))+guardedExtendSource)
+	GuardedAdopt         = newScript("guarded_adopt", guardedSource+guardedAdoptSource)
+	GuardedReaderAdopt   = newScript("guarded_reader_adopt", guardedSource+withReaders(guardedReaderAdoptSource))
 	GuardedRelease       = newScript("guarded_release", guardedReleaseSource+releaseSource)
 	GuardedReleaseAll    = newScript("guarded_releaseall", guardedReleaseSource+releaseAllSource)
 	GuardedReleaseSet    = newScript("guarded_releaseset", guardedReleaseSource+plain(releaseAllSource)+withHandOver(releaseSetSource))
 	GuardedReaderRelease = newScript("guarded_reader_release", guardedReleaseSource+withReaders(readerReleaseSource))
-	GuardedQueue         = newScript("guarded_queue", guardedSource+withHandOver(queueSource))
+	GuardedQueue         = newScript("guarded_queue", guardedSource+withHandOver(withHeld(queueSource)))
 	Raise                = newScript("raise", raiseSource)
 	RaiseKnown           = newScript("raise_known", raiseKnownSource)
 )
@@ -51,6 +59,7 @@ var (
 // guarded has all of them.
 var guarded = []*Script{
 	GuardedAcquire, GuardedAcquireAny, GuardedExtend, GuardedExtendAll, GuardedReaderAcquire, GuardedReaderExtend,
+	GuardedAdopt, GuardedReaderAdopt,
 	GuardedRelease, GuardedReleaseAll, GuardedReleaseSet, GuardedReaderRelease, GuardedQueue, Raise, RaiseKnown,
 }
 

@@ -7,9 +7,13 @@ local n = count()
 local locks, fences, leases = names(n, n + 1)
 local taken = any_leased(leases, reading)
 if taken then return taken end
-local f, bad = keep(fences)
-if bad then return bad end
+local values, stored, highest = kept(fences)
+if not values then return stored end -- an error
+-- The lock first: its PEXPIRE is not refused for want of memory, and behind it nothing is.
 local code = plain(locks, {token, ARGV[at + 2], ARGV[at + 3], ARGV[at]})
 if type(code) ~= 'number' then return code end -- an error
-if code == 1 or code == 2 then note(leases, reading) end
-return {code, f, micros}
+if code == 1 or code == 2 then
+  keep(fences, values, stored)
+  note(leases, reading)
+end
+return {code, highest, micros}

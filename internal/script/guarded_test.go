@@ -46,7 +46,7 @@ const (
 )
 
 // keys is what the script takes, with other keys behind the first.
-func (o modus) keys(locks []string, others ...string) (keys []any) {
+func (o modus) keys(locks []string, others ...string) (keys []string) {
 	add := func(prefix string, names []string) {
 		for _, name := range names {
 			keys = append(keys, prefix+name)
@@ -64,7 +64,7 @@ func (o modus) keys(locks []string, others ...string) (keys []any) {
 }
 
 // guarded calls a guarded script; the time in its reply is left out.
-func (m *lua) guarded(s *Script, o modus, token string, ttl time.Duration, keys []any, before ...any) any {
+func (m *lua) guarded(s *Script, o modus, token string, ttl time.Duration, keys []string, before ...any) any {
 	m.t.Helper()
 	args := append(slices.Clone(before), token, ttl.Milliseconds(), o.third, "", "", "", retained)
 	at := len(args) - 7
@@ -190,17 +190,111 @@ func TestSeveralLocksHaveOneToken(t *testing.T) {
 		m.do("DEL", "b", leaseOf+"b")
 		o.third = ""
 		m.want("any", m.guarded(GuardedAcquireAny, o, other, time.Minute, o.keys([]string{"a", "b", "c"})), 1, 12, 2)
-		m.want("release all", m.eval(GuardedReleaseAll, []any{"a", "b", leaseOf + "a", leaseOf + "b"}, ours), 0) // b is another's
+		m.want("release all", m.eval(GuardedReleaseAll, []string{"a", "b", leaseOf + "a", leaseOf + "b"}, ours), 0) // b is another's
 	})
 }
 
-// What verification/fence.pml finds where only the owner is compared: the first
+// Each master lets one in of several that adopt a token, and what is left of the old token is
+// nothing: no lease, no key.
+func TestAnAdoptionReplacesTheTokenWhereItStands(t *testing.T) {
+	for _, o := range []modus{{}, {fenced: true, number: 5}, {strict: true}, {fenced: true, number: 5, strict: true}} {
+		onBoth(t, func(t *testing.T, m *lua) {
+			keys, adopts := o.keys(one), o
+			adopts.third = ours
+			m.want("where nothing is", m.guarded(GuardedAdopt, adopts, other, time.Minute, keys), 3, 0)
+			if found := m.all(); len(found) != 0 {
+				t.Fatalf("%v is written", found)
+			}
+			acquired := o
+			acquired.fenced = true
+			acquired.number = 7
+			m.want("acquire", m.guarded(GuardedAcquire, acquired, ours, time.Minute, acquired.keys(one)), 1, 7)
+			fence := int64(0)
+			if o.fenced {
+				fence = 8
+			}
+			m.want("adopt", m.guarded(GuardedAdopt, adopts, other, 2*time.Minute, keys), 1, fence)
+			if got := m.text("GET", "a"); got != other {
+				t.Errorf("the lock has %q", got)
+			}
+			if left := m.do("PTTL", "a").(int64); left <= 60_000 {
+				t.Errorf("it has %d ms left", left)
+			}
+			if o.strict {
+				if leases, _ := redis.Strings(m.do("ZRANGE", leaseOf+"a", 0, -1), nil); !slices.Equal(leases, []string{other}) {
+					t.Errorf("leased to %v", leases)
+				}
+			}
+			before := m.all()
+			m.want("another that adopts", m.guarded(GuardedAdopt, adopts, "third", time.Minute, keys), 0, 0)
+			m.want("the release of the old token", m.eval(Release, []string{"a"}, ours), 0)
+			if after := m.all(); !reflect.DeepEqual(after, before) {
+				t.Errorf("%v, want %v", after, before)
+			}
+			m.do("DEL", "a")
+			m.do("RPUSH", "a", "of another type")
+			m.want("something else there", m.guarded(GuardedAdopt, adopts, "third", time.Minute, keys), 0, 0)
+		})
+	}
+}
+
+// In strict a lease of somebody else is in the way of an adoption, as of any acquisition.
+func TestALeaseOfSomebodyElseIsInTheWayOfAnAdoption(t *testing.T) {
+	onBoth(t, func(t *testing.T, m *lua) {
+		o := modus{strict: true}
+		adopts := o
+		adopts.third = ours
+		m.want("somebody else", m.guarded(GuardedAcquire, o, "else", time.Minute, o.keys(one)), 1, 0)
+		m.do("SET", "a", ours, "PX", 60_000) // as after a jump of the clock that is over
+		reply, _ := m.guarded(GuardedAdopt, adopts, other, time.Minute, o.keys(one)).([]any)
+		if len(reply) != 4 || reply[0] != int64(6) {
+			t.Errorf("the adoption returned %v", reply)
+		}
+		if got := m.text("GET", "a"); got != ours {
+			t.Errorf("the lock has %q", got)
+		}
+	})
+}
+
+func TestAReadersAdoptionReplacesItsTokenAlone(t *testing.T) {
+	for _, o := range []modus{{}, {fenced: true, number: 5, strict: true}} {
+		onBoth(t, func(t *testing.T, m *lua) {
+			adopts := o
+			adopts.third = ours
+			keys, readers := o.keys(one), o.keys(one, "intents")
+			adopt := func(token string) any {
+				return m.guarded(GuardedReaderAdopt, adopts, token, time.Minute, keys, longest)
+			}
+			m.want("where nothing is", adopt(other), 3, 0)
+			m.do("SET", "a", ours)
+			m.want("a writer's", adopt(other), 0, 0)
+			m.do("DEL", "a")
+			for _, token := range []string{ours, "beside"} {
+				m.want("a reader", m.guarded(GuardedReaderAcquire, o, token, time.Minute, readers, longest), 1, 0)
+			}
+			m.do("ZADD", "intents", 1e15, "a writer that waits")
+			m.want("adopt", adopt(other), 1, 0)
+			m.want("another that adopts", adopt("third"), 3, 0)
+			for _, key := range keys {
+				if key != fenceOf+"a" {
+					got, _ := redis.Strings(m.do("ZRANGE", key, 0, -1), nil)
+					slices.Sort(got)
+					if want := []string{"beside", other}; !slices.Equal(got, want) {
+						t.Errorf("%s has %v, want %v", key, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// What the model of verification/fencing finds where only the owner is compared: the first
 // attempt is executed a second time after others have held the lock.
 func TestARaiseComparesTheFenceAndNotTheOwnerAlone(t *testing.T) {
 	onBoth(t, func(t *testing.T, m *lua) {
 		o := modus{fenced: true, number: 5}
 		raise := func(token string, from, to int64) any {
-			return m.eval(Raise, []any{"a", fenceOf + "a"}, token, from, to, retained)
+			return m.eval(Raise, []string{"a", fenceOf + "a"}, token, from, to, retained)
 		}
 		m.want("acquire", m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(one)), 1, 5)
 		m.do("DEL", "a") // it expires
@@ -225,8 +319,8 @@ func TestWhereTheClocksDifferNothingIsWritten(t *testing.T) {
 			o := modus{fenced: true, number: 5, strict: true, off: off, third: "1"}
 			keys := o.keys(one)
 			readers := o.keys(one, "intents")
-			queue := append([]any{"a", "queue"}, keys[1:]...)
-			for _, s := range []*Script{GuardedAcquire, GuardedAcquireAny, GuardedExtend, GuardedExtendAll, GuardedReaderExtend} {
+			queue := append([]string{"a", "queue"}, keys[1:]...)
+			for _, s := range []*Script{GuardedAcquire, GuardedAcquireAny, GuardedExtend, GuardedExtendAll, GuardedReaderExtend, GuardedAdopt, GuardedReaderAdopt} {
 				m.want(s.Name, m.guarded(s, o, ours, time.Minute, keys), 5, 0)
 			}
 			m.want("reader", m.guarded(GuardedReaderAcquire, o, ours, time.Minute, readers, longest), 5, 0)
@@ -245,7 +339,7 @@ func TestALeaseKeepsOthersOutWhenTheLockIsGone(t *testing.T) {
 	onBoth(t, func(t *testing.T, m *lua) {
 		o := modus{strict: true, third: "1"}
 		keys, readers := o.keys(one), o.keys(one, "intents")
-		queue := append([]any{"a", "queue"}, keys[1:]...)
+		queue := append([]string{"a", "queue"}, keys[1:]...)
 		refusedBy := func(what string, reply any, holder string) {
 			t.Helper()
 			parts, ok := reply.([]any)
@@ -255,7 +349,7 @@ func TestALeaseKeepsOthersOutWhenTheLockIsGone(t *testing.T) {
 		}
 		release := func(s *Script, token string, want int64) {
 			t.Helper()
-			m.want(s.Name, m.eval(s, []any{"a", leaseOf + "a"}, token, longest), want)
+			m.want(s.Name, m.eval(s, []string{"a", leaseOf + "a"}, token, longest), want)
 		}
 		m.want("the writer", m.guarded(GuardedAcquire, o, ours, time.Minute, keys), 1, 0)
 		m.do("DEL", "a")
@@ -291,7 +385,7 @@ func TestALeaseKeepsOthersOutWhenTheLockIsGone(t *testing.T) {
 		m.want("its downgrade", m.guarded(GuardedReaderExtend, o, ours, time.Minute, keys, longest), 1, 0)
 		m.do("DEL", "a")
 		m.want("a reader beside it", m.guarded(GuardedReaderAcquire, o, "r3", time.Minute, readers, longest), 1, 0)
-		m.want("release of the queue", m.eval(Queue, []any{"a", "queue", leaseOf + "a"}, "release", "me", ours), 0)
+		m.want("release of the queue", m.eval(Queue, []string{"a", "queue", leaseOf + "a"}, "release", "me", ours), 0)
 		release(GuardedReaderRelease, "r3", 1)
 		if found := m.all(); len(found) != 0 {
 			t.Errorf("%v is left", found)

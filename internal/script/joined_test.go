@@ -7,7 +7,7 @@ import (
 )
 
 // each is a lock's letter in states and what release.lua says to ours there.
-func (m *lua) each(states string) (keys, tokens []any) {
+func (m *lua) each(states string) (keys []string, tokens []any) {
 	keys = m.make(states)
 	for range states {
 		tokens = append(tokens, ours)
@@ -21,7 +21,7 @@ func TestJoinedReleasesDoWhatEachWouldDo(t *testing.T) {
 		keys, tokens := m.each(states)
 		var single []any
 		for i, key := range keys {
-			single = append(single, m.eval(Release, []any{key}, tokens[i]))
+			single = append(single, m.eval(Release, []string{key}, tokens[i]))
 		}
 		after := m.letters(keys)
 		keys, tokens = m.each(states)
@@ -38,7 +38,7 @@ func TestJoinedReleasesDoWhatEachWouldDo(t *testing.T) {
 		// A rollback and the release of the attempt behind it.
 		m.do("FLUSHALL")
 		m.do("SET", "k", "second")
-		if got := fmt.Sprint(m.eval(ReleaseEach, []any{"k", "k"}, "first", "second", "me")); got != "[0 1]" {
+		if got := fmt.Sprint(m.eval(ReleaseEach, []string{"k", "k"}, "first", "second", "me")); got != "[0 1]" {
 			t.Error(got)
 		}
 	})
@@ -48,7 +48,7 @@ func TestJoinedReleasesDoWhatEachWouldDo(t *testing.T) {
 func TestJoinedReleasesClearTheirLeases(t *testing.T) {
 	onBoth(t, func(t *testing.T, m *lua) {
 		const states = "oa-on"
-		prepare := func() (keys, queues, leases, tokens []any) {
+		prepare := func() (keys, queues, leases []string, tokens []any) {
 			keys, tokens = m.each(states)
 			for i, key := range keys {
 				lease := fmt.Sprint("lease-", i)
@@ -59,7 +59,7 @@ func TestJoinedReleasesClearTheirLeases(t *testing.T) {
 			m.do("SET", "lease-3", "no record")
 			return keys, queues, leases, tokens
 		}
-		left := func(leases []any) (all []string) {
+		left := func(leases []string) (all []string) {
 			for i, lease := range leases {
 				if i == 3 {
 					all = append(all, string(m.do("GET", lease).([]byte)))
@@ -72,7 +72,7 @@ func TestJoinedReleasesClearTheirLeases(t *testing.T) {
 		keys, _, leases, tokens := prepare()
 		var single []any
 		for i, key := range keys {
-			single = append(single, m.eval(GuardedRelease, []any{key, leases[i]}, tokens[i]))
+			single = append(single, m.eval(GuardedRelease, []string{key, leases[i]}, tokens[i]))
 		}
 		after, want := m.letters(keys), fmt.Sprint(left(leases))
 		for _, heirs := range []bool{false, true} {
@@ -93,7 +93,7 @@ func TestJoinedReleasesClearTheirLeases(t *testing.T) {
 // Each queue is handed over by the release of its own lock, as one by one.
 func TestJoinedReleasesHandOver(t *testing.T) {
 	onBoth(t, func(t *testing.T, m *lua) {
-		queues := func(states string) (keys, all, args []any) {
+		queues := func(states string) (keys, all []string, args []any) {
 			keys, _ = m.keysWithQueues(states)
 			m.do("DEL", queueName(keys[1]))
 			m.do("SET", queueName(keys[2]), "no queue")
@@ -101,13 +101,13 @@ func TestJoinedReleasesHandOver(t *testing.T) {
 				all = append(all, queueName(key))
 				args = append(args, ours)
 			}
-			return keys, append(append([]any{}, keys...), all...), append(args, "client-3")
+			return keys, slices.Concat(keys, all), append(args, "client-3")
 		}
 		const states = "ooooa-z"
 		keys, _, _ := queues(states)
 		var single []any
 		for _, key := range keys {
-			single = append(single, m.eval(Queue, []any{key, queueName(key)}, "release", "client-3", ours))
+			single = append(single, m.eval(Queue, []string{key, queueName(key)}, "release", "client-3", ours))
 		}
 		after := m.letters(keys)
 		keys, all, args := queues(states)
@@ -118,10 +118,10 @@ func TestJoinedReleasesHandOver(t *testing.T) {
 			t.Errorf("one by one %v, want %s", single, want)
 		}
 		keys, _ = m.each("oa-")
-		if got := fmt.Sprint(m.eval(ReleaseEach, append(append([]any{}, keys...), "q1", "q2"), ours, ours, ours, "me")); got != "[1 0 3]" {
+		if got := fmt.Sprint(m.eval(ReleaseEach, append(slices.Clone(keys), "q1", "q2"), ours, ours, ours, "me")); got != "[1 0 3]" {
 			t.Errorf("without queues: %s", got)
 		}
 	})
 }
 
-func queueName(key any) any { return fmt.Sprintf("redquorum:q:1:{%s}", key) }
+func queueName(key string) string { return fmt.Sprintf("redquorum:q:1:{%s}", key) }

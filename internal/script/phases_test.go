@@ -46,7 +46,7 @@ func (m *phased) hearsBy(client string, f func()) string {
 // readers asks the script of readers that wait.
 func (m *phased) readers(args ...any) any {
 	m.t.Helper()
-	return m.eval(ReadersQueue, []any{key, queueOf, writers}, args...)
+	return m.eval(ReadersQueue, []string{key, queueOf, writers}, args...)
 }
 
 // reads has clients wait as readers.
@@ -74,7 +74,7 @@ func (m *phased) writes(clients ...string) {
 // leave is a reader's release by the script that hands over.
 func (m *phased) leave(token string) any {
 	m.t.Helper()
-	return m.eval(ReaderHandOver, []any{key}, token, longest, "me")
+	return m.eval(ReaderHandOver, []string{key}, token, longest, "me")
 }
 
 // called are the clients with a mark that stands, of readers and then of writers.
@@ -150,7 +150,7 @@ func TestTheLastReaderAtTheMasterCallsTheFirstWriter(t *testing.T) {
 	m.enter("a", time.Minute)
 	m.enter("b", time.Minute)
 	m.writes("w1", "w2")
-	m.eval(WriterIntent, []any{writers}, "w1", 2000)
+	m.eval(WriterIntent, []string{writers}, "w1", 2000)
 	if got := m.state(m.readers("wait", "r1", "")); got.ours != 0 || got.kind != "intent" {
 		t.Errorf("a reader that comes behind a writer: %+v", got)
 	}
@@ -194,9 +194,9 @@ func TestWhoWaitsLongestIsFirstWhereTheLockHasExpired(t *testing.T) {
 			}
 			m.do("DEL", key)
 			if test.intent {
-				m.eval(WriterIntent, []any{writers}, "w", 2000)
+				m.eval(WriterIntent, []string{writers}, "w", 2000)
 			}
-			m.readers("leave", "somebody", "0")
+			m.readers("leave", "somebody")
 			m.wantCalled("after a look", test.readers, test.writers)
 		})
 	}
@@ -206,7 +206,7 @@ func TestWhoWaitsLongestIsFirstWhereTheLockHasExpired(t *testing.T) {
 func TestReadersDoNotFollowReadersWhileAWriterIsNoted(t *testing.T) {
 	m := newPhased(t, "r")
 	m.enter("a", time.Minute)
-	m.eval(WriterIntent, []any{writers}, "polls", 2000)
+	m.eval(WriterIntent, []string{writers}, "polls", 2000)
 	if got := m.state(m.readers("wait", "r", "")); got.ours != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -243,7 +243,7 @@ func TestReadersAreAdmittedWhereReadersHaveTheLock(t *testing.T) {
 				m.enter("a", time.Minute)
 			}
 			if test.intent {
-				m.eval(WriterIntent, []any{writers}, "w", 2000)
+				m.eval(WriterIntent, []string{writers}, "w", 2000)
 			}
 			m.readers("admit", "me", test.before)
 			m.wantCalled("then", test.want, nil)
@@ -255,9 +255,9 @@ func TestReadersAreAdmittedWhereReadersHaveTheLock(t *testing.T) {
 // has the lock.
 func TestAReaderThatWasCalledPassesWritersThatWaitAndNoOthers(t *testing.T) {
 	m := newPhased(t)
-	m.eval(WriterIntent, []any{writers}, "w", 2000)
+	m.eval(WriterIntent, []string{writers}, "w", 2000)
 	enter := func(called ...any) any {
-		return m.eval(ReaderAcquire, []any{key, writers}, append([]any{ours, 60_000, longest}, called...)...)
+		return m.eval(ReaderAcquire, []string{key, writers}, append([]any{ours, 60_000, longest}, called...)...)
 	}
 	m.want("a newcomer", enter(), 4)
 	m.want("a newcomer", enter("0"), 4)
@@ -267,7 +267,7 @@ func TestAReaderThatWasCalledPassesWritersThatWaitAndNoOthers(t *testing.T) {
 	m.want("one that was called, where a writer has the lock", enter("1"), 0)
 }
 
-// A client's entry stays while calls of it wait, without the mark of those that have come.
+// A client that has come, or given up, has no mark any more for which others would wait.
 func TestAReaderThatHasComeTakesItsMarkWithIt(t *testing.T) {
 	m := newPhased(t, "r", "w")
 	m.set(ours, time.Minute)
@@ -275,21 +275,12 @@ func TestAReaderThatHasComeTakesItsMarkWithIt(t *testing.T) {
 	m.writes("w")
 	m.queue("release", "me", ours)
 	m.enter("a", time.Minute)
-	m.readers("leave", "r", "1")
-	m.wantCalled("when it is in", nil, nil)
-	if all, _ := m.ZMembers(readersOf); len(all) != 1 {
-		t.Errorf("%q wait to read", all)
-	}
-	m.leave("a")
-	m.wantCalled("when it is out", nil, []string{"w"})
-	m.readers("leave", "r", "0")
+	m.readers("leave", "r")
 	if m.Exists(readersOf) {
 		t.Error("an entry is left")
 	}
-	m.readers("leave", "r", "1") // as if late: it makes no entry
-	if m.Exists(readersOf) {
-		t.Error("an entry was made")
-	}
+	m.leave("a")
+	m.wantCalled("when it is out", nil, []string{"w"})
 }
 
 // Also where others have been called and the lock is free: who leaves does not join them.
@@ -298,7 +289,7 @@ func TestAReaderThatLeavesWhileOthersAreCalledLeavesNoEntry(t *testing.T) {
 	m.set(ours, time.Minute)
 	m.reads("r", "gone")
 	m.queue("release", "me", ours)
-	m.readers("leave", "gone", "0")
+	m.readers("leave", "gone")
 	if all, _ := m.ZMembers(readersOf); !reflect.DeepEqual(all, []string{"r"}) {
 		t.Errorf("%q wait to read", all)
 	}

@@ -15,7 +15,7 @@
 --     and where the clocks differ; a lease in the way counts as the lock, of the type lease.
 --   leave: takes the client out of the queue, and hands over if the lock is free. Returns as release does, from 0.
 -- wait, and take that failed, return {1 if the client may take the lock now, score, 1 if it is the first, and of
--- the lock type, value, PTTL}.
+-- the lock type, value, PTTL, see held.lua}.
 -- A queue of another type is left alone, and is an error of wait and leave.
 local lock, queue, me = KEYS[1], KEYS[2], ARGV[2]
 
@@ -25,14 +25,19 @@ if ARGV[1] == 'release' then
   if held == ARGV[3] then
     redis.call('DEL', lock)
     released = 1
+  elseif type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then
+    return held
   elseif not held then
     released = 3
   end
-  if KEYS[3] then redis.pcall('ZREM', KEYS[3], ARGV[3]) end
-  if redis.call('EXISTS', queue, queue .. ':readers') == 0 then return released end -- nearly always
+  local cleared = KEYS[3] and redis.pcall('ZREM', KEYS[3], ARGV[3])
+  if type(cleared) == 'table' and not string.find(cleared.err, 'WRONGTYPE', 1, true) then return cleared end
+  if redis.pcall('EXISTS', queue, queue .. ':readers') == 0 then return released end -- nearly always
 end
 
 -- include handover.lua
+
+-- include held.lua
 
 local function hand_over(after) return tell_first(lock, queue, me, after) end
 
@@ -40,11 +45,7 @@ local function enqueue(score) return take_place(queue, me, score) end
 
 local function state(go, score)
   local first = redis.call('ZRANGE', queue, 0, 0)[1]
-  local kind, value = redis.call('TYPE', lock)['ok'], ''
-  if kind == 'string' then value = redis.call('GETRANGE', lock, 0, 255) end
-  if kind == 'zset' then value = tostring(redis.call('ZCARD', lock)) end -- of readers
-  return {go, score, (not first or first == me) and 1 or 0,
-    kind, value, redis.call('PTTL', lock)}
+  return {go, score, (not first or first == me) and 1 or 0, held(lock)}
 end
 
 if ARGV[1] == 'release' then

@@ -14,7 +14,7 @@ const queueOf = "redquorum:q:1:{" + key + "}"
 // queue runs a question to the queue's script.
 func (m *master) queue(args ...any) any {
 	m.t.Helper()
-	return m.eval(Queue, []any{key, queueOf}, args...)
+	return m.eval(Queue, []string{key, queueOf}, args...)
 }
 
 // A state is what wait says, and take that did not succeed.
@@ -261,7 +261,7 @@ func TestAQueueOfAnotherTypeIsLeftAloneAndTold(t *testing.T) {
 	m.HSet(queueOf, "field", "value")
 	m.set(other, time.Minute)
 	for _, args := range [][]any{{"wait", "me", ""}, {"take", "me", "", "token", 1000, "0"}} {
-		if reply, err := m.conn.Do("EVAL", Queue.EvalArgs(Queue.Args(nil, []any{key, queueOf}, args...))...); err == nil {
+		if reply, err := m.conn.Do("EVAL", Queue.EvalArgs(Queue.Args(nil, []string{key, queueOf}, args...))...); err == nil {
 			t.Errorf("%v: %v", args, reply)
 		}
 	}

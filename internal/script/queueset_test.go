@@ -7,7 +7,7 @@ import (
 
 // keysWithQueues makes locks as make does, each with a queue in which client
 // number i waits, and a client that hears all that is told.
-func (m *lua) keysWithQueues(states string) (keys, all []any) {
+func (m *lua) keysWithQueues(states string) (keys, all []string) {
 	m.t.Helper()
 	keys = m.make(states)
 	for i, key := range keys {
@@ -22,7 +22,7 @@ func (m *lua) keysWithQueues(states string) (keys, all []any) {
 func TestTheReleaseOfASetHandsOverWhatIsFree(t *testing.T) {
 	onBoth(t, func(t *testing.T, m *lua) {
 		keys, _ := m.keysWithQueues("oaoz")
-		m.do("DEL", "redquorum:q:1:{"+keys[2].(string)+"}")
+		m.do("DEL", "redquorum:q:1:{"+keys[2]+"}")
 		reply := m.eval(ReleaseSet, keys, ours, "client-0")
 		if got, want := fmt.Sprint(reply), "[0 1 2]"; got != want {
 			t.Errorf("%s, want %s: the first one, to whoever released it", got, want)
@@ -37,7 +37,7 @@ func TestTheReleaseOfASetHandsOverWhatIsFree(t *testing.T) {
 		}
 		// What is no queue is left alone, and does not keep the locks.
 		keys = m.make("oo")
-		m.do("SET", "redquorum:q:1:{"+keys[0].(string)+"}", "x")
+		m.do("SET", "redquorum:q:1:{"+keys[0]+"}", "x")
 		if got := fmt.Sprint(m.eval(ReleaseSet, keys, ours, "client-1")); got != "[1]" || m.letters(keys) != "--" {
 			t.Errorf("%s, and the locks are %q", got, m.letters(keys))
 		}

@@ -10,6 +10,8 @@ local me = ARGV[2]
 
 -- include handover.lua
 
+-- include held.lua
+
 if ARGV[1] == 'leave' then
   for i = 1, #KEYS, 2 do
     redis.call('ZREM', KEYS[i + 1], me)
@@ -31,8 +33,4 @@ for i = 1, #KEYS, 2 do
     return {(i + 1) / 2, (i + 1) / 2, 'none', '', -2}
   end
 end
-local lock = KEYS[soonest]
-local kind, value = redis.call('TYPE', lock)['ok'], ''
-if kind == 'string' then value = redis.call('GETRANGE', lock, 0, 255) end
-if kind == 'zset' then value = tostring(redis.call('ZCARD', lock)) end -- of readers
-return {0, (soonest + 1) / 2, kind, value, redis.call('PTTL', lock)}
+return {0, (soonest + 1) / 2, held(KEYS[soonest])}

@@ -2,10 +2,12 @@
 -- KEYS locks, then their fences; ARGV[1] token of the owner; ARGV[2] what the fences gave; ARGV[3] the fencing token;
 -- ARGV[4] retention in ms. Returns 1 raised, 0 where a lock is not ours or a fence has given more since.
 -- Being the owner is not enough: an acquisition that is executed twice is the owner again after others have been
--- (verification/fence.pml).
+-- (verification/fencing).
 local n = #KEYS / 2
-for i = 1, n do
-  if redis.pcall('GET', KEYS[i]) ~= ARGV[1] or redis.pcall('GET', KEYS[n + i]) ~= ARGV[2] then return 0 end
+for i = 1, 2 * n do
+  local value = redis.pcall('GET', KEYS[i])
+  if type(value) == 'table' and not string.find(value.err, 'WRONGTYPE', 1, true) then return value end
+  if value ~= (i <= n and ARGV[1] or ARGV[2]) then return 0 end
 end
 for i = n + 1, #KEYS do redis.call('SET', KEYS[i], ARGV[3], 'PX', ARGV[4]) end
 return 1

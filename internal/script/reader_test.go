@@ -38,7 +38,7 @@ func (m *clockMaster) advance(d time.Duration) {
 
 func (m *clockMaster) enter(token string, ttl time.Duration) any {
 	m.t.Helper()
-	return m.eval(ReaderAcquire, []any{key, writers}, token, ttl.Milliseconds(), longest)
+	return m.eval(ReaderAcquire, []string{key, writers}, token, ttl.Milliseconds(), longest)
 }
 
 // reads checks who reads, each for how long, and that the key expires with the
@@ -117,15 +117,15 @@ func TestAReaderStaysOutWhileAWriterWaits(t *testing.T) {
 	m := newClockMaster(t)
 	m.want("the first", m.enter(ours, time.Minute), 1)
 	intent := func(mark string, d time.Duration) any {
-		return m.eval(WriterIntent, []any{writers}, mark, d.Milliseconds())
+		return m.eval(WriterIntent, []string{writers}, mark, d.Milliseconds())
 	}
 	m.want("intent", intent("w1", 2*time.Second), 1)
 	m.want("a second writer's", intent("w2", time.Second), 1)
 	m.inSet(writers, ttls{"w1": 2 * time.Second, "w2": time.Second})
 	m.want("acquire", m.enter(other, time.Minute), 4)
 	m.reads(ttls{ours: time.Minute})
-	m.want("a renewal", m.eval(ReaderExtend, []any{key}, ours, 90_000, "1", longest), 1)
-	m.want("a reader that is entered again", m.eval(ReaderExtend, []any{key}, "again", 90_000, "1", longest), 2)
+	m.want("a renewal", m.eval(ReaderExtend, []string{key}, ours, 90_000, "1", longest), 1)
+	m.want("a reader that is entered again", m.eval(ReaderExtend, []string{key}, "again", 90_000, "1", longest), 2)
 	m.advance(time.Second + time.Millisecond)
 	m.want("intent", intent("w2", 3*time.Second), 1)
 	m.inSet(writers, ttls{"w1": 999 * time.Millisecond, "w2": 3 * time.Second})
@@ -147,7 +147,7 @@ func TestAnIntentLeavesWhatIsNotItsOwnAlone(t *testing.T) {
 	} {
 		m := newClockMaster(t)
 		m.do(command[0].(string), command[1:]...)
-		m.unchanged(func() { m.want("intent", m.eval(WriterIntent, []any{writers}, "w", 1000), 0) })
+		m.unchanged(func() { m.want("intent", m.eval(WriterIntent, []string{writers}, "w", 1000), 0) })
 		m.want("acquire", m.enter(ours, time.Second), 1)
 	}
 }
@@ -158,7 +158,7 @@ func TestAReaderIsProlongedAndNeverShortened(t *testing.T) {
 		m.enter(ours, 10*time.Second)
 		m.enter(other, 20*time.Second)
 		extend := func(ttl time.Duration) any {
-			return m.eval(ReaderExtend, []any{key}, ours, ttl.Milliseconds(), again, longest)
+			return m.eval(ReaderExtend, []string{key}, ours, ttl.Milliseconds(), again, longest)
 		}
 		m.want("extend", extend(5*time.Second), 1)
 		m.reads(ttls{ours: 10 * time.Second, other: 20 * time.Second})
@@ -190,10 +190,10 @@ func TestAReaderThatIsMissingIsEnteredAgainOnlyIfAsked(t *testing.T) {
 				if again == "1" {
 					has[ours], want = 10*time.Second, 2
 				}
-				m.want("extend", m.eval(ReaderExtend, []any{key}, ours, 10_000, again, longest), want)
+				m.want("extend", m.eval(ReaderExtend, []string{key}, ours, 10_000, again, longest), want)
 				m.reads(has)
 				if again == "1" { // it counts from the next extension on (S6)
-					m.want("extend", m.eval(ReaderExtend, []any{key}, ours, 10_000, again, longest), 1)
+					m.want("extend", m.eval(ReaderExtend, []string{key}, ours, 10_000, again, longest), 1)
 				}
 			})
 		}
@@ -207,10 +207,10 @@ func TestTheWriterIsTurnedIntoAReaderInOneStep(t *testing.T) {
 	} {
 		m := newClockMaster(t)
 		m.set(ours, test.has)
-		m.want("verify", m.eval(ReaderVerify, []any{key}, ours), 1)
-		m.want("adopt", m.eval(ReaderExtend, []any{key}, ours, test.asked.Milliseconds(), "0", longest), 0)
+		m.want("verify", m.eval(ReaderVerify, []string{key}, ours), 1)
+		m.want("adopt", m.eval(ReaderExtend, []string{key}, ours, test.asked.Milliseconds(), "0", longest), 0)
 		m.holds(ours, test.has)
-		m.want("extend", m.eval(ReaderExtend, []any{key}, ours, test.asked.Milliseconds(), "1", longest), 1)
+		m.want("extend", m.eval(ReaderExtend, []string{key}, ours, test.asked.Milliseconds(), "1", longest), 1)
 		m.reads(ttls{ours: test.want})
 		m.want("a writer's extension that comes late", m.run(Extend, ours, 60_000, "1"), 0)
 		m.want("a writer's release that comes late", m.run(Release, ours), 0)
@@ -219,12 +219,12 @@ func TestTheWriterIsTurnedIntoAReaderInOneStep(t *testing.T) {
 	}
 	m := newClockMaster(t)
 	m.do("SET", key, ours) // made last by somebody
-	m.want("extend", m.eval(ReaderExtend, []any{key}, ours, 1000, "1", longest), 1)
+	m.want("extend", m.eval(ReaderExtend, []string{key}, ours, 1000, "1", longest), 1)
 	m.reads(ttls{ours: time.Second})
 
 	m = newClockMaster(t)
 	m.set(ours, time.Second)
-	m.want("release", m.eval(ReaderRelease, []any{key}, ours, longest), 1)
+	m.want("release", m.eval(ReaderRelease, []string{key}, ours, longest), 1)
 	m.holds("", 0)
 }
 
@@ -233,10 +233,10 @@ func TestAReadersScriptsLeaveAnothersLockAlone(t *testing.T) {
 		m := newClockMaster(t)
 		m.set(token, time.Second)
 		for _, again := range []string{"1", "0"} {
-			m.want("extend", m.eval(ReaderExtend, []any{key}, ours, 10_000, again, longest), 0)
+			m.want("extend", m.eval(ReaderExtend, []string{key}, ours, 10_000, again, longest), 0)
 		}
-		m.want("verify", m.eval(ReaderVerify, []any{key}, ours), 0)
-		m.want("release", m.eval(ReaderRelease, []any{key}, ours, longest), 0)
+		m.want("verify", m.eval(ReaderVerify, []string{key}, ours), 0)
+		m.want("release", m.eval(ReaderRelease, []string{key}, ours, longest), 0)
 		if got, err := m.Get(key); err != nil || got != token || m.TTL(key) != time.Second {
 			t.Errorf("the key holds %q (%v) for %v", got, err, m.TTL(key))
 		}
@@ -245,7 +245,7 @@ func TestAReadersScriptsLeaveAnothersLockAlone(t *testing.T) {
 
 func TestAReadersReleaseTakesItOutAndNobodyElse(t *testing.T) {
 	m := newClockMaster(t)
-	release := func(token string) any { return m.eval(ReaderRelease, []any{key}, token, longest) }
+	release := func(token string) any { return m.eval(ReaderRelease, []string{key}, token, longest) }
 	m.want("no key", release(ours), 3)
 	m.enter(ours, time.Minute)
 	m.enter(other, 10*time.Second)
@@ -265,7 +265,7 @@ func TestAReadersReleaseTakesItOutAndNobodyElse(t *testing.T) {
 
 func TestVerifyOfAReaderLooksAndChangesNothing(t *testing.T) {
 	m := newClockMaster(t)
-	verify := func() any { return m.eval(ReaderVerify, []any{key}, ours) }
+	verify := func() any { return m.eval(ReaderVerify, []string{key}, ours) }
 	m.want("no key", verify(), 3)
 	m.enter(other, time.Minute)
 	m.want("another's", verify(), 3)
@@ -297,14 +297,14 @@ func TestAReadersScriptsLeaveOtherTypesAlone(t *testing.T) {
 				}
 				m.unchanged(func() {
 					m.want("acquire", m.enter("token", time.Minute), 0)
-					m.want("extend", m.eval(ReaderExtend, []any{key}, "token", 60_000, "1", longest), 0)
-					m.want("adopt", m.eval(ReaderExtend, []any{key}, "token", 60_000, "0", longest), 0)
+					m.want("extend", m.eval(ReaderExtend, []string{key}, "token", 60_000, "1", longest), 0)
+					m.want("adopt", m.eval(ReaderExtend, []string{key}, "token", 60_000, "0", longest), 0)
 					for _, s := range []*Script{ReaderVerify, ReaderRelease} {
 						want := int64(0)
 						if command[0] == "ZADD" {
 							want = 3 // it may be the readers', and we are not in
 						}
-						m.want(s.Name, m.eval(s, []any{key}, "token", longest), want)
+						m.want(s.Name, m.eval(s, []string{key}, "token", longest), want)
 					}
 					if reply := m.run(Holder).([]any); string(reply[1].([]byte)) != "" {
 						t.Errorf("holder says %q", reply)
@@ -326,7 +326,7 @@ func TestHolderCountsReaders(t *testing.T) {
 	if got, want := m.run(Holder), []any{[]byte("zset"), []byte("1"), int64(58_999)}; !reflect.DeepEqual(got, want) {
 		t.Errorf("returned %q, want %q", got, want)
 	}
-	among := m.eval(HolderAmong, []any{"free", key}, "last")
+	among := m.eval(HolderAmong, []string{"free", key}, "last")
 	if want := []any{[]byte("zset"), []byte("1"), int64(58_999), []byte(key)}; !reflect.DeepEqual(among, want) {
 		t.Errorf("returned %q, want %q", among, want)
 	}
@@ -351,7 +351,7 @@ func TestAReadersExtensionGivesBackALostExpiry(t *testing.T) {
 	m := newClockMaster(t)
 	m.enter(ours, time.Minute)
 	m.do("PERSIST", key)
-	m.want("extend", m.eval(ReaderExtend, []any{key}, ours, 1000, "1", longest), 1)
+	m.want("extend", m.eval(ReaderExtend, []string{key}, ours, 1000, "1", longest), 1)
 	m.reads(ttls{ours: time.Minute})
 }
 
@@ -359,7 +359,7 @@ func TestAReadersExtensionGivesBackALostExpiry(t *testing.T) {
 func TestAReadersScriptsRefuseWhatIsNoTTL(t *testing.T) {
 	for _, ttl := range []any{"", "soon"} {
 		m := newClockMaster(t)
-		args := ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []any{key, writers}, ours, ttl, longest))
+		args := ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []string{key, writers}, ours, ttl, longest))
 		var refused redis.Error
 		if reply, err := m.conn.Do("EVAL", args...); !errors.As(err, &refused) || strings.HasPrefix(err.Error(), "NOSCRIPT") {
 			t.Errorf("a TTL of %q: %v, %v", ttl, reply, err)

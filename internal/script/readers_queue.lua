@@ -5,26 +5,23 @@
 --   wait: ARGV[3] score, as in queue.lua. Keeps the client's place among the readers that wait, and hands over if the lock
 --     is free. Returns what wait of queue.lua does. The client may try where it is called, and where readers are in
 --     and no writer waits. Where one does that is said instead of the lock: of the type intent, and without an expiry.
---   leave: takes the client out, and hands over if the lock is free. ARGV[3] '1': the client stays, since further calls of
---     it wait; it is not called any more, nor in a place before others. Returns 1.
+--   leave: takes the client out, and hands over if the lock is free. Returns 1.
 --   admit: a writer has given up, or become a reader: tells the readers that wait, if the lock is free or readers have
 --     it, and no writer keeps them out; ARGV[3] '1': also where one does. Returns 1.
 local lock, queue, me = KEYS[1], KEYS[2], ARGV[2]
 
 -- include handover.lua
 
+-- include held.lua
+
 -- include intents.lua
 
 local readers = readers_of(queue)
-local kind = redis.call('TYPE', lock)['ok']
+local kind, value, left = held(lock)
 local kept = writers_wait(KEYS[3])
 
 if ARGV[1] == 'leave' then
-  if ARGV[3] ~= '1' then
-    redis.call('ZREM', readers, me)
-  elseif redis.call('ZSCORE', readers, me) then
-    redis.call('ZADD', readers, string.format('%.0f', now()), me)
-  end
+  redis.call('ZREM', readers, me)
   if kind == 'none' then tell_first(lock, queue, '', kept and 'kept' or nil) end -- it asks for nothing itself
   return 1
 end
@@ -35,17 +32,14 @@ if ARGV[1] == 'admit' then
   return 1
 end
 
-local left, value = redis.call('PTTL', lock), ''
 local score, at = ARGV[3], tonumber(redis.call('ZSCORE', readers, me) or '')
 local called = at and stands(at, now()) and (kind == 'none' or kind == 'zset')
 if not called then score = take_place(readers, me, score) end -- one that is called keeps that mark
 local go = called
 if kind == 'none' then
   go = tell_first(lock, queue, me, kept and 'kept' or nil, true) == 2
-elseif kind == 'zset' and left >= 0 then
+elseif kind == 'zset' and value ~= '' then
   go = called or not kept
 end
 if kept and not go and (kind == 'none' or kind == 'zset') then return {0, score, 1, 'intent', '', -1} end
-if kind == 'string' then value = redis.call('GETRANGE', lock, 0, 255) end
-if kind == 'zset' then value = tostring(redis.call('ZCARD', lock)) end
 return {go and 1 or 0, score, 1, kind, value, left}

@@ -2,6 +2,7 @@
 -- KEYS what that takes, and then the locks' lease records; ARGV as for that. Returns what that does.
 -- A lease is cleared also where the lock's key is gone: nobody acts under the token any more.
 for i = #ARGV - 1, 1, -1 do
-  redis.pcall('ZREM', KEYS[#KEYS], ARGV[i])
+  local cleared = redis.pcall('ZREM', KEYS[#KEYS], ARGV[i])
+  if type(cleared) == 'table' and not string.find(cleared.err, 'WRONGTYPE', 1, true) then return cleared end
   KEYS[#KEYS] = nil
 end

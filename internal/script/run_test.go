@@ -51,7 +51,7 @@ func (m *lua) do(cmd string, args ...any) any {
 }
 
 // eval executes a script by its SHA, and by its text where that is not known.
-func (m *lua) eval(s *Script, keys []any, args ...any) any {
+func (m *lua) eval(s *Script, keys []string, args ...any) any {
 	m.t.Helper()
 	reply, err := m.conn.Do("EVALSHA", s.Args(nil, keys, args...)...)
 	var refused redis.Error
@@ -100,7 +100,7 @@ func newMaster(t *testing.T) *master {
 // run executes a script for the lock alone.
 func (m *master) run(s *Script, args ...any) any {
 	m.t.Helper()
-	return m.eval(s, []any{key}, args...)
+	return m.eval(s, []string{key}, args...)
 }
 
 // holds checks what is at the lock's name, and for how long; value "": nothing.
@@ -223,7 +223,7 @@ func TestAMasterKnowsAScriptByItsSHA(t *testing.T) {
 		}
 	}
 	m.set(ours, time.Second)
-	if got, err := m.conn.Do("EVALSHA", Verify.Args(nil, []any{key}, ours)...); err != nil || got != int64(1) {
+	if got, err := m.conn.Do("EVALSHA", Verify.Args(nil, []string{key}, ours)...); err != nil || got != int64(1) {
 		t.Errorf("returned %v, %v", got, err)
 	}
 }

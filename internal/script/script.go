@@ -6,6 +6,7 @@ import (
 	"crypto/sha1" //nolint:gosec // the digest that Redis names scripts by
 	_ "embed"
 	"encoding/hex"
+	"strings"
 )
 
 // A Script is one Lua script.
@@ -55,9 +56,9 @@ var (
 	Release = newScript("release", releaseSource)
 	Extend  = newScript("extend", extendSource)
 	Verify  = newScript("verify", verifySource)
-	Holder  = newScript("holder", holderSource)
+	Holder  = newScript("holder", withHeld(holderSource))
 	Inspect = newScript("inspect", inspectSource)
-	Queue   = newScript("queue", withHandOver(queueSource))
+	Queue   = newScript("queue", withHandOver(withHeld(queueSource)))
 
 	// Of read-write locks; the writer is the plain lock.
 	ReaderAcquire = newScript("reader_acquire", withReaders(readerAcquireSource))
@@ -77,9 +78,23 @@ var All = append([]*Script{
 }, guarded...)
 
 func newScript(name, source string) *Script {
+	source = bare(source)
 	s := &Script{Name: name, Source: source, SHA: SHA(source)}
 	s.sha, s.source = s.SHA, s.Source
 	return s
+}
+
+// bare leaves out indentation and lines that are comments, so that less is sent to each new
+// master and parsed there. The other lines keep their numbers, which masters name in errors.
+func bare(source string) string {
+	var b strings.Builder
+	for line := range strings.Lines(source) {
+		if line = strings.TrimLeft(line, " "); strings.HasPrefix(line, "--") {
+			line = "\n"
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // SHA returns the name that Redis gives to a script: the SHA-1 of its source.
@@ -89,8 +104,12 @@ func SHA(source string) string {
 }
 
 // Args appends the arguments of EVALSHA to dst.
-func (s *Script) Args(dst []any, keys []any, args ...any) []any {
-	return append(append(append(dst, s.sha, len(keys)), keys...), args...)
+func (s *Script) Args(dst []any, keys []string, args ...any) []any {
+	dst = append(dst, s.sha, len(keys))
+	for _, key := range keys {
+		dst = append(dst, key)
+	}
+	return append(dst, args...)
 }
 
 // EvalArgs returns the arguments of EVAL for those of EVALSHA, in a new slice.

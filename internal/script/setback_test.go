@@ -40,7 +40,7 @@ func about(got, want time.Duration) bool { return got <= want && got > want-look
 // Who was called before the clock was set back, and died, holds nobody off.
 func TestAMarkFurtherAheadThanItsGraceDoesNotCount(t *testing.T) {
 	const a, queueOfA = "a", "redquorum:q:1:{a}"
-	pair := []any{a, queueOfA}
+	pair := []string{a, queueOfA}
 	for name, looks := range map[string]func(m *lua) (mine bool){
 		"wait": func(m *lua) bool { return m.eval(Queue, pair, "wait", "me", "").([]any)[0] == int64(1) },
 		"take": func(m *lua) bool {
@@ -63,7 +63,7 @@ func TestAMarkFurtherAheadThanItsGraceDoesNotCount(t *testing.T) {
 		"release of a set": func(m *lua) bool {
 			m.do("ZADD", queueOfA, 1, "me")
 			m.do("SET", a, "token")
-			return fmt.Sprint(m.eval(ReleaseSet, []any{a}, "token", "me")) == "[1 1 2]"
+			return fmt.Sprint(m.eval(ReleaseSet, []string{a}, "token", "me")) == "[1 1 2]"
 		},
 		"wait for one of several": func(m *lua) bool {
 			return m.eval(QueueSlots, pair, "wait", "me", "+0").([]any)[0] == int64(1)
@@ -107,12 +107,12 @@ func TestAPlaceInTheFutureCountsAsNow(t *testing.T) {
 		ahead := fmt.Sprint(m.now() + time.Hour.Microseconds())
 		for _, score := range []string{"", ahead} {
 			before := m.now()
-			m.eval(Queue, []any{"a", "queue"}, "wait", "me", score)
+			m.eval(Queue, []string{"a", "queue"}, "wait", "me", score)
 			if got, _ := m.left("queue", "me", time.Microsecond); got > 0 || got < -lookTime {
 				t.Errorf("the place is %v from now", got)
 			}
 			m.do("ZREM", "queue", "me")
-			reply := m.eval(Queue, []any{"a", "queue"}, "wait", "me", score).([]any)
+			reply := m.eval(Queue, []string{"a", "queue"}, "wait", "me", score).([]any)
 			if at, err := redis.Int64(reply[1], nil); err != nil || at < before || at > m.now() {
 				t.Errorf("placed at %d (%v), %d µs after the look before", at, err, at-before)
 			}
@@ -122,12 +122,12 @@ func TestAPlaceInTheFutureCountsAsNow(t *testing.T) {
 
 func TestAnIntentFurtherAheadThanItStandsDoesNotCount(t *testing.T) {
 	onBoth(t, func(t *testing.T, m *lua) {
-		enter := func() any { return m.eval(ReaderAcquire, []any{"a", "intents"}, "r", 1000, longest) }
+		enter := func() any { return m.eval(ReaderAcquire, []string{"a", "intents"}, "r", 1000, longest) }
 		m.add("intents", "dead", time.Millisecond, time.Hour, 1)
 		if got := enter(); got != int64(1) {
 			t.Errorf("a reader got %v", got)
 		}
-		m.eval(WriterIntent, []any{"intents"}, "alive", 2000)
+		m.eval(WriterIntent, []string{"intents"}, "alive", 2000)
 		if got := enter(); got != int64(4) {
 			t.Errorf("beside a writer that waits a reader got %v", got)
 		}
@@ -144,7 +144,7 @@ func TestAnIntentFurtherAheadThanItStandsDoesNotCount(t *testing.T) {
 // to that, and it never is shortened by more.
 func TestAReaderFurtherAheadThanTheLongestTTLIsCutToThat(t *testing.T) {
 	const most = time.Minute
-	plain, guarded := []any{"a", "intents"}, modus{fenced: true, strict: true, third: "1"}
+	plain, guarded := []string{"a", "intents"}, modus{fenced: true, strict: true, third: "1"}
 	for name, look := range map[string]func(m *lua){
 		"acquire": func(m *lua) { m.eval(ReaderAcquire, plain, "me", 1000, most.Milliseconds()) },
 		"acquire, guarded": func(m *lua) {
@@ -157,7 +157,7 @@ func TestAReaderFurtherAheadThanTheLongestTTLIsCutToThat(t *testing.T) {
 		"another's renewal": func(m *lua) { m.eval(ReaderExtend, plain[:1], "me", 1000, "1", most.Milliseconds()) },
 		"release":           func(m *lua) { m.eval(ReaderRelease, plain[:1], "short", most.Milliseconds()) },
 		"release, guarded": func(m *lua) {
-			m.eval(GuardedReaderRelease, []any{"a", leaseOf + "a"}, "short", most.Milliseconds())
+			m.eval(GuardedReaderRelease, []string{"a", leaseOf + "a"}, "short", most.Milliseconds())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestAReaderFurtherAheadThanTheLongestTTLIsCutToThat(t *testing.T) {
 func TestAWriterTurnedIntoAReaderIsCutToTheLongestTTL(t *testing.T) {
 	onBoth(t, func(t *testing.T, m *lua) {
 		m.do("SET", "a", ours, "PX", time.Hour.Milliseconds())
-		if got := m.eval(ReaderExtend, []any{"a"}, ours, 1000, "1", 60_000); got != int64(1) {
+		if got := m.eval(ReaderExtend, []string{"a"}, ours, 1000, "1", 60_000); got != int64(1) {
 			t.Errorf("returned %v", got)
 		}
 		if got, _ := m.left("a", ours, time.Millisecond); !about(got, time.Minute) {
@@ -204,13 +204,13 @@ func TestAWriterTurnedIntoAReaderIsCutToTheLongestTTL(t *testing.T) {
 // an error before anything is written.
 func TestAReadersScriptsEndWhateverTheLongestTTL(t *testing.T) {
 	onBoth(t, func(t *testing.T, m *lua) {
-		for _, most := range []any{0, -1, -5000, "0.5", "1e300", "-1e300", math.MaxInt64} {
+		for _, most := range []any{0, -1, -5000, "0.5", "1e300", "-1e300", int64(math.MaxInt64)} {
 			m.do("DEL", "a")
-			_, _ = m.conn.Do("EVAL", ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []any{"a", "intents"}, ours, 1000, most))...)
+			_, _ = m.conn.Do("EVAL", ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []string{"a", "intents"}, ours, 1000, most))...)
 		}
 		for _, most := range []any{"", "soon", nil} {
 			m.do("DEL", "a")
-			if reply, err := m.conn.Do("EVAL", ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []any{"a", "intents"}, ours, 1000, most))...); err == nil {
+			if reply, err := m.conn.Do("EVAL", ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []string{"a", "intents"}, ours, 1000, most))...); err == nil {
 				t.Errorf("%v: %v", most, reply)
 			}
 			if m.do("EXISTS", "a") != int64(0) {

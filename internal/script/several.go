@@ -27,5 +27,5 @@ var (
 	VerifyAll   = newScript("verifyall", verifyAllSource)
 	ReleaseAll  = newScript("releaseall", releaseAllSource)
 	AcquireAny  = newScript("acquireany", acquireAnySource)
-	HolderAmong = newScript("holderamong", holderAmongSource)
+	HolderAmong = newScript("holderamong", withHeld(holderAmongSource))
 )

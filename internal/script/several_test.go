@@ -37,7 +37,7 @@ var contents = map[rune]struct {
 }
 
 // make sets up keys, a letter of contents for each.
-func (m *lua) make(letters string) (keys []any) {
+func (m *lua) make(letters string) (keys []string) {
 	m.t.Helper()
 	m.do("FLUSHALL")
 	for i, letter := range letters {
@@ -60,7 +60,7 @@ func (m *lua) make(letters string) (keys []any) {
 
 // letters tells what the keys have become; "?" is none of contents. TTLs run on while a
 // real server is asked, by much less than a second of 5, 10 or 60.
-func (m *lua) letters(keys []any) string {
+func (m *lua) letters(keys []string) string {
 	m.t.Helper()
 	var letters strings.Builder
 	for _, key := range keys {

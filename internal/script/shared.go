@@ -29,6 +29,17 @@ func withHandOver(source string) string {
 	return strings.Replace(source, includeHandOver, handOverSource+phasesSource, 1)
 }
 
+//go:embed held.lua
+var heldSource string
+
+// includeHeld is the line that includes held.lua.
+const includeHeld = "-- include held.lua\n"
+
+// withHeld returns a script with that line replaced.
+func withHeld(source string) string {
+	return strings.Replace(source, includeHeld, heldSource, 1)
+}
+
 //go:embed readers.lua
 var readersSource string
 
@@ -48,7 +59,7 @@ var releaseSetSource string
 
 var (
 	// QueueSlots is what Queue is, for several locks of which one is wanted.
-	QueueSlots = newScript("queueslots", withHandOver(queueSlotsSource))
+	QueueSlots = newScript("queueslots", withHandOver(withHeld(queueSlotsSource)))
 	// ReleaseSet is ReleaseAll, and hands the locks over.
 	ReleaseSet = newScript("releaseset", plain(releaseAllSource)+withHandOver(releaseSetSource))
 )

@@ -44,14 +44,17 @@
 //     are forgotten as in Redis. There is no replication ([Master.NewHistory] changes
 //     the one field of INFO that a replication would change), no ACL, no password,
 //     no TLS, no memory limit and no eviction. CONFIG SET is refused.
-//   - Lua is gopher-lua. Numbers are passed to commands in full where Redis
-//     writes 1.79e+15. tonumber does not accept inf, nan, 0x10, 1e3 or anything
-//     above 2^63. pcall fails if an argument is nil. Errors have the same code as
-//     in Redis, but another text. cmsgpack, struct and bit are missing. Inside
-//     EVAL_RO, INFO and TIME are refused. A script that never ends blocks the
-//     master, Freeze and Close: there is no SCRIPT KILL.
+//   - Lua is gopher-lua, kept for a whole run. Numbers are passed to commands in full where
+//     Redis writes 1.79e+15. tonumber accepts neither inf nor nan. pcall fails if an argument
+//     is nil. Errors have the same code as in Redis, but another text. Of redis there are
+//     call, pcall, error_reply and status_reply; cjson, cmsgpack, struct, bit and os are
+//     missing. EVAL and SCRIPT are refused inside MULTI, and EVAL_RO runs in miniredis' own
+//     Lua, where INFO and TIME are refused. A script that never ends blocks the master,
+//     Freeze and Close: there is no SCRIPT KILL.
 //   - INFO has the sections server, clients, memory, persistence, stats and
-//     replication, with the fields that a client may need. CLIENT knows ID,
+//     replication, with the fields that a client may need. Its master_repl_offset
+//     counts commands: in Redis 7.2 with an append-only file, and where replicas are
+//     attached, it moves with each write. CLIENT knows ID,
 //     KILL ID, SETNAME, GETNAME, SETINFO, NO-EVICT and NO-TOUCH. These commands
 //     and ROLE, CONFIG and HELLO are refused inside MULTI.
 //   - A message may reach its subscriber a little after the reply to PUBLISH is

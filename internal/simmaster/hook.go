@@ -115,15 +115,7 @@ func (m *Master) answer(s *session, p *server.Peer, cmd string, args []string) b
 		}
 		m.answerTime(p)
 		return true
-	case "INFO", "ROLE", "CLIENT", "CONFIG", "HELLO":
-	case "EVAL":
-		if !s.inMulti && runnable(args) { // known by its SHA from now on, also if it fails
-			s.loadRun(p, args[0])
-			args[0] = wideNumbers + bareErrors + args[0]
-		}
-		return false
-	case "SCRIPT", "EVALSHA":
-		return s.answerLoaded(p, cmd, args)
+	case "INFO", "ROLE", "CLIENT", "CONFIG", "HELLO", "EVAL", "EVALSHA", "SCRIPT":
 	default:
 		return !s.inMulti && (m.answerExpiry(s.run.srv, p, cmd, args) || answerScore(p, cmd, args))
 	}
@@ -133,6 +125,10 @@ func (m *Master) answer(s *session, p *server.Peer, cmd string, args []string) b
 		return true
 	}
 	switch cmd {
+	case "EVAL", "EVALSHA":
+		return s.answerEval(p, cmd, args)
+	case "SCRIPT":
+		return s.answerScripts(p, args)
 	case "INFO":
 		p.WriteBulk(m.info(s.run, args))
 	case "ROLE":
@@ -145,15 +141,6 @@ func (m *Master) answer(s *session, p *server.Peer, cmd string, args []string) b
 		answerHello(s, p, args)
 	}
 	return true
-}
-
-// runnable reports whether the arguments of EVAL are such that the script is run.
-func runnable(args []string) bool {
-	if len(args) < 2 {
-		return false
-	}
-	keys, ok := integer(args[1])
-	return ok && 0 <= keys && keys <= int64(len(args)-2)
 }
 
 // answerScript is answer for a command of a script, where Redis refuses
@@ -174,7 +161,7 @@ func (m *Master) answerScript(p *server.Peer, cmd string, args []string) bool {
 			return true
 		}
 		p.WriteBulk(m.info(r, args))
-	case "ROLE", "CLIENT", "CONFIG", "HELLO":
+	case "ROLE", "CLIENT", "CONFIG", "HELLO", "EVAL", "EVALSHA", "SCRIPT", "MULTI", "SELECT", "AUTH":
 		p.WriteError("ERR This Redis command is not allowed from script")
 	default:
 		return r != nil && m.answerExpiry(r.srv, p, cmd, args) || answerScore(p, cmd, args)

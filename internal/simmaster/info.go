@@ -79,7 +79,7 @@ func (m *Master) info(r *run, args []string) string {
 			"master_failover_state:no-failover",
 			"master_replid:" + replID,
 			"master_replid2:" + strings.Repeat("0", 40),
-			"master_repl_offset:0",
+			fmt.Sprintf("master_repl_offset:%d", executed),
 			"second_repl_offset:-1",
 		},
 	}

@@ -1,7 +1,6 @@
 package simmaster
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -76,7 +75,7 @@ type run struct {
 	listener net.Listener // nil unless listening; guarded by Master.mu
 	accepted int64        // connections so far, which is also the last client id; guarded by Master.mu
 	executed int64        // commands so far; guarded by Master.mu
-	scripts  scripts      // of the gate's holder
+	lua      *interpreter // of the gate's holder
 }
 
 var unnamed atomic.Int64
@@ -113,7 +112,7 @@ func (m *Master) start(keepData bool) error {
 	if _, err := io.ReadFull(m.rand, ids); err != nil {
 		return fmt.Errorf("simmaster: making a run id: %w", err)
 	}
-	r := &run{id: hex.EncodeToString(ids[:20]), replID: hex.EncodeToString(ids[20:]), stopped: make(chan struct{}), scripts: scripts{}}
+	r := &run{id: hex.EncodeToString(ids[:20]), replID: hex.EncodeToString(ids[20:]), stopped: make(chan struct{})}
 
 	m.gate.enterControl()
 	defer m.gate.leave()
@@ -132,8 +131,7 @@ func (m *Master) start(keepData bool) error {
 	}
 	_ = conn.Close()
 	r.srv = m.redis.Server()
-	// A restarted Redis has no scripts, whatever data it kept.
-	r.srv.Dispatch(server.NewPeer(bufio.NewWriter(io.Discard)), []string{"SCRIPT", "FLUSH"})
+	r.lua = newInterpreter(r.srv) // a restarted Redis has no scripts, whatever data it kept
 	r.srv.SetPreHook(m.preHook)
 	r.started = m.clock.read
 

@@ -44,7 +44,6 @@ type session struct {
 	claimed bool // the peer that miniredis made for this session is known
 	inside  bool // a command of this session is being executed
 	inMulti bool
-	telling bool // miniredis is told of scripts that it does not know yet
 }
 
 func newSession(m *Master, r *run, id int64, raw net.Conn) *session {

@@ -142,7 +142,7 @@ func TestAHandshakeThatIsServedByTwoProcessesJudgesNobody(t *testing.T) {
 		marker := func(run string) []any {
 			return []any{
 				[]byte("SAME"), int64(1), []byte("2"), []byte(run), []byte("r"), []byte("0"), []byte("0"), []byte("60000"),
-				[]byte("3"), []byte("standard"), []byte("0"), []byte("f"), []byte("declared"), []byte(""), []byte(""), []byte(""),
+				[]byte("3"), []byte("standard"), []byte("0"), []byte("f"), []byte("declared"), []byte(""), []byte(""), []byte(""), []byte(""),
 			}
 		}
 		for name, test := range map[string]struct {
@@ -154,7 +154,7 @@ func TestAHandshakeThatIsServedByTwoProcessesJudgesNobody(t *testing.T) {
 			want  bool
 		}{
 			"one process":              {run, 1, nil, 0, marker(run), true},
-			"no marker":                {run, 1, nil, 0, []any{[]byte("MISSING"), int64(1), int64(0)}, true},
+			"no marker":                {run, 1, nil, 0, []any{[]byte("MISSING"), int64(1), int64(0), []byte("r"), []byte("1"), []byte("1"), []byte("")}, true},
 			"another process":          {run, 1, nil, 0, marker("f" + run[1:]), false},
 			"a process that is silent": {"", 1, nil, 0, marker(run), false},
 			"another connection":       {run, 2, nil, 0, marker(run), false},

@@ -54,7 +54,8 @@ func (g *Monitor) askInit(force bool, without uint64) []*inquiry {
 		if without&(1<<i) != 0 {
 			continue
 		}
-		q := g.ask(i, askInit, guard.Init, fleet, func(t guard.Target) []any { return g.cfg.Guard.InitArgs(t, force, without != 0) })
+		seen := g.masters[i].facts.Marker.Fields
+		q := g.ask(i, askInit, guard.Init, fleet, func(t guard.Target) []any { return g.cfg.Guard.InitArgs(t, seen, force, without != 0) })
 		q.done = make(chan struct{})
 		asked[i] = q
 		g.send = append(g.send, q)
@@ -72,6 +73,8 @@ func (q *inquiry) initialized(ctx context.Context) error {
 	switch {
 	case q.err != nil:
 		return q.err
+	case q.result.Verdict == guard.Present && q.result.Version == "":
+		return errInitChanged
 	case q.result.Verdict == guard.Present:
 		return fmt.Errorf("another client has just written its marker: %s", q.result.Settings())
 	case q.result.Verdict != guard.Declared && q.result.Verdict != guard.Forced:
@@ -80,7 +83,11 @@ func (q *inquiry) initialized(ctx context.Context) error {
 	return nil
 }
 
-var errInitUnknown = errors.New("no answer: its marker may have been written; run this again")
+var (
+	errInitUnknown = errors.New("no answer: its marker may have been written; run this again")
+	errInitChanged = errors.New("something has changed on it while this ran: run this again")
+	errInitKnown   = errors.New("it had a marker and has lost its data, so locks of before may be held: wait until it votes, or stop all clients, empty all masters and run this again")
+)
 
 // lookAnew looks again at every master that is not being asked now: what is known of it
 // may be seconds old.
@@ -106,7 +113,7 @@ func (g *Monitor) awaitLooks(ctx context.Context) error {
 			w := &g.masters[i]
 			// A master that has answered is looked at again and again. One far away always is.
 			pending = pending || w.redialing ||
-				w.asking != nil && (w.asking.purpose.writes() || w.asking.purpose == askLook && (w.looks == 0 || w.facts.Changed))
+				w.asking != nil && (w.asking.purpose.writes() || w.asking.purpose == askLook && (w.looks == 0 || w.facts.Changed) && !w.takesNoScript())
 		}
 		g.mu.Unlock()
 		if !pending {
@@ -150,6 +157,8 @@ func (g *Monitor) unfit(force bool, without uint64) (reasons []error, declared b
 			reasons[i] = errors.New("INFO does not tell its run_id: grant +info")
 		case m.Verdict == guard.WrongType || m.Verdict == guard.None:
 			reasons[i] = s.Why
+		case !force && !s.Vote && (m.Known || m.How == guard.HowEmptied):
+			reasons[i] = errInitKnown
 		case m.Verdict != guard.Missing && !force && !g.cfg.Guard.Replaceable(w.facts, now):
 			reasons[i] = fmt.Errorf("it has a marker, so it may have locks: %s", m.Settings())
 		}

@@ -25,7 +25,8 @@ type inquiry struct {
 	err     error         // with done
 
 	// Guarded by the Monitor's mu.
-	left int
+	left     int
+	leftInfo int // of those, the calls of a look that ask for INFO
 }
 
 type purpose uint8
@@ -49,16 +50,32 @@ const waitForDial = time.Second
 // infoSections are asked for one by one: several in one INFO need Redis 7.0.
 var infoSections = []string{"server", "replication", "memory"}
 
+// The calls of a look, in their order: INFO, the probe by EVAL and by EVALSHA, and the
+// dial script, where the run_id is known.
+const (
+	callProbe    = 3 // len(infoSections)
+	callProbeSHA = callProbe + 1
+	lookCalls    = callProbeSHA + 2
+)
+
+// addLook adds all of them but the last.
+func (q *inquiry) addLook() {
+	for _, section := range infoSections {
+		q.add("INFO", section)
+		q.leftInfo++
+	}
+	q.addScript(guard.Probe, guard.Probe.Args(nil, nil, "1"))
+	q.add("EVALSHA", guard.Probe.Args(nil, nil)...)
+}
+
 // look makes the inquiry that asks for everything about a master. The caller must hold
 // g.mu.
 func (g *Monitor) look(i int) *inquiry {
 	w := &g.masters[i]
-	q := g.newInquiry(i, askLook, len(infoSections)+1)
-	for _, section := range infoSections {
-		q.add("INFO", section)
-	}
-	if w.run != "" {
-		q.addScript(guard.Dial, g.cfg.Guard.DialArgs(q.target(g.fleet)))
+	q := g.newInquiry(i, askLook, lookCalls)
+	q.addLook()
+	if w.run != "" || g.cfg.ReadOnly {
+		q.addDial(q.target(g.fleet))
 	}
 	return q
 }
@@ -67,19 +84,27 @@ func (g *Monitor) look(i int) *inquiry {
 // script finds the run_id by itself. It has no connection yet, so it does not count as
 // under way. The caller must hold g.mu.
 func (g *Monitor) greeting(i int) *inquiry {
-	q := g.makeInquiry(i, askLook, len(infoSections)+1)
-	for _, section := range infoSections {
-		q.add("INFO", section)
-	}
-	q.addScript(guard.Dial, g.cfg.Guard.DialArgs(guard.Target{DB: g.cfg.Masters[i].DB(), Sent: q.sent.Wall(), Wait: waitForDial}))
+	q := g.makeInquiry(i, askLook, lookCalls)
+	q.addLook()
+	q.addDial(guard.Target{DB: g.cfg.Masters[i].DB(), Seen: g.masters[i].facts.Seen, Sent: q.sent.Wall(), Wait: waitForDial})
 	return q
+}
+
+// addDial adds the dial script, which writes nothing with ReadOnly. Then it is not told what
+// was seen before: that may be what it would have written.
+func (q *inquiry) addDial(t guard.Target) {
+	args := q.g.cfg.Guard.DialArgs
+	if q.g.cfg.ReadOnly {
+		args, t.Seen = q.g.cfg.Guard.LookArgs, ""
+	}
+	q.addScript(guard.Dial, args(t))
 }
 
 // tells reports whether a greeting says as much as a look about the connection that has
 // come up. If not, the master is looked at as usual.
 func (q *inquiry) tells(epoch uint64, runID string) bool {
 	for i := range q.calls {
-		if c := &q.calls[i]; c.Err != nil || c.Epoch != epoch {
+		if c := &q.calls[i]; c.Epoch != epoch || c.Err != nil && i != callProbeSHA {
 			return false
 		}
 	}
@@ -91,7 +116,8 @@ func (q *inquiry) tells(epoch uint64, runID string) bool {
 // target is what the scripts of this inquiry get as arguments. The caller must hold
 // g.mu.
 func (q *inquiry) target(fleet string) guard.Target {
-	return guard.Target{Run: q.g.masters[q.i].run, DB: q.g.cfg.Masters[q.i].DB(), Fleet: fleet, Sent: q.sent.Wall(), Wait: waitForDial}
+	w := &q.g.masters[q.i]
+	return guard.Target{Run: w.run, DB: w.facts.DB, Fleet: fleet, Seen: w.facts.Seen, Sent: q.sent.Wall(), Wait: waitForDial}
 }
 
 func (q *inquiry) addScript(s *script.Script, args []any) { q.add("EVAL", s.EvalArgs(args)...) }
@@ -152,10 +178,13 @@ func (q *inquiry) Abandoned(*pipeline.Call) bool { return false }
 func (q *inquiry) Delayed(*pipeline.Call, error) {}
 
 // Complete implements pipeline.Owner.
-func (q *inquiry) Complete(*pipeline.Call) {
+func (q *inquiry) Complete(call *pipeline.Call) {
 	g := q.g
 	g.mu.Lock()
 	defer g.unlock()
+	if call.Cmd == "INFO" {
+		q.leftInfo--
+	}
 	if q.left--; q.left > 0 {
 		return
 	}
@@ -180,12 +209,16 @@ func (q *inquiry) conclude(w *watched) {
 			w.failedBy(err)
 			return
 		}
+		q.readProbe(w)
 		if w.run == "" {
-			// It is known now: the script can be run with it.
-			if w.run = w.facts.Info.RunID; w.run != "" {
-				q.g.send = append(q.g.send, q.g.look(q.i))
+			w.run = w.facts.Info.RunID
+			if !q.g.cfg.ReadOnly { // else the script was sent all the same
+				if w.run != "" {
+					// It is known now: the script can be run with it.
+					q.g.send = append(q.g.send, q.g.look(q.i))
+				}
+				return
 			}
-			return
 		}
 	}
 	q.result, q.err = q.marker(received)
@@ -261,6 +294,14 @@ func (q *inquiry) readInfo(w *watched) error {
 	}
 	w.looked = true
 	return nil
+}
+
+// readProbe reads which commands the master refuses. The caller must hold g.mu.
+func (q *inquiry) readProbe(w *watched) {
+	probe, bySHA := &q.calls[callProbe], &q.calls[callProbeSHA]
+	if probe.Err == nil && probe.Epoch == q.epoch && bySHA.Epoch == q.epoch {
+		w.facts.Refused = w.facts.Refused.ReadProbe(probe.Reply, bySHA.Err)
+	}
 }
 
 // isRefusal reports whether asking again is useless: the command is not permitted, or

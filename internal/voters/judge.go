@@ -1,10 +1,14 @@
 package voters
 
 import (
+	"context"
+	"errors"
+	"log/slog"
 	"slices"
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
 // What the Monitor concludes from the answers of all masters: which of them may vote,
@@ -50,10 +54,16 @@ func (g *Monitor) facts() []guard.Facts {
 		w := &g.masters[i]
 		facts[i] = w.facts
 		facts[i].Connected = w.looked
-		answered := w.looked && (w.facts.Marker.Verdict != guard.None || w.facts.MarkerErr != nil)
-		facts[i].Pending = w.redialing || w.epoch != 0 && !answered
+		answered := w.looked && (w.facts.MarkerErr == nil && w.facts.Marker.Verdict != guard.None || isRefusal(w.facts.MarkerErr))
+		facts[i].Pending = w.redialing || w.epoch != 0 && !answered || maybeUp(w.facts.Err)
 	}
 	return facts
+}
+
+// maybeUp reports whether a master with this error may be up all the same, and answer the next
+// dial: the master or this client may just be slow.
+func maybeUp(err error) bool {
+	return errors.Is(err, pipeline.ErrTimeout) || errors.Is(err, pipeline.ErrStalled) || errors.Is(err, pipeline.ErrConnectionLost)
 }
 
 // standings judges all masters. The caller must hold g.mu.
@@ -71,7 +81,7 @@ func (g *Monitor) standings(facts []guard.Facts, now drift.Instant) []guard.Stan
 func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 	w := &g.masters[i]
 	before := g.rights[i].Load()
-	j := &votingRight{epoch: w.epoch, reason: s.Why, at: now}
+	j := &votingRight{epoch: w.epoch, reason: s.Why, at: now, refused: w.facts.Refused}
 	if j.epoch == before.epoch {
 		j.from = before.from
 	}
@@ -115,6 +125,9 @@ func (g *Monitor) inherits(i int) bool {
 // g.mu.
 func (g *Monitor) plan(facts []guard.Facts, now drift.Instant) {
 	g.fleet, _ = g.cfg.Guard.FleetID(facts)
+	if g.cfg.ReadOnly {
+		return
+	}
 	plan := g.cfg.Guard.Plan(facts, now)
 	busy := slices.ContainsFunc(g.masters, func(w watched) bool { return w.asking != nil })
 	// All masters were empty at one instant. A look that is under way cannot change
@@ -134,9 +147,14 @@ func (g *Monitor) plan(facts []guard.Facts, now drift.Instant) {
 		if writing {
 			return
 		}
-		g.warn("no master has a marker: the fleet is new and is declared so; if it is not, it has lost all locks", "masters", len(facts))
+		if len(plan.Masters) == len(facts) {
+			g.log(slog.LevelInfo, "the fleet is new: no master has been used for locks; masters that were in use before have lost them", "masters", len(facts))
+		} else {
+			g.warn("the fleet was declared new, and not on all of its masters: the others are declared too", "masters", len(plan.Masters))
+		}
 		for _, i := range plan.Masters {
-			g.send = append(g.send, g.ask(i, askDeclare, guard.Declare, plan.Fleet, g.cfg.Guard.DeclareArgs))
+			seen := g.masters[i].facts.Marker.Fields
+			g.send = append(g.send, g.ask(i, askDeclare, guard.Declare, plan.Fleet, func(t guard.Target) []any { return g.cfg.Guard.DeclareArgs(t, seen) }))
 		}
 	case guard.ToAdopt:
 		for _, i := range g.idle(plan.Masters) {
@@ -175,6 +193,9 @@ func (g *Monitor) askFleet(p guard.Plan, args func(t guard.Target, seen string) 
 }
 
 // warn logs a warning when g.mu is free. The caller must hold it.
-func (g *Monitor) warn(text string, args ...any) {
-	g.notify = append(g.notify, func() { g.cfg.Logger.Warn(text, args...) })
+func (g *Monitor) warn(text string, args ...any) { g.log(slog.LevelWarn, text, args...) }
+
+// log is warn at any level.
+func (g *Monitor) log(level slog.Level, text string, args ...any) {
+	g.notify = append(g.notify, func() { g.cfg.Logger.Log(context.Background(), level, text, args...) })
 }

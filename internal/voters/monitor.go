@@ -47,7 +47,8 @@ type Monitor struct {
 	send    []*inquiry
 	notify  []func()
 	// newsOver is the channel that unlock has to close; nil: none.
-	newsOver chan struct{}
+	newsOver  chan struct{}
+	hasLooked bool // with ReadOnly: Look was called before
 }
 
 // watched is what the Monitor knows of one master.
@@ -76,8 +77,9 @@ const (
 	// short at first: other clients may be declaring the fleet right now.
 	lookAgain = 5 * time.Millisecond
 	// mostLookAgain is how long that pause becomes, by doubling. Where the master does not
-	// answer, it becomes lookEvery.
+	// answer, or has not told enough so many times, it becomes lookEvery.
 	mostLookAgain = 100 * time.Millisecond
+	looksAgain    = 100
 	// lookEvery is the longest time between two looks at a master. Its role or settings may
 	// change while it is connected, and its clock may be set. Each look comes up to a tenth
 	// earlier, at random. Otherwise something that happens in a rhythm could stay unseen
@@ -94,6 +96,9 @@ type Config struct {
 	Chance  *chance.Source
 	Logger  *slog.Logger
 	Life    context.Context // its end ends every wait; its cause says why
+	// ReadOnly is for tools: the Monitor asks when Look is called, answers what a client's
+	// would, and writes no marker. On a master without one it notes since when that is so.
+	ReadOnly bool
 	// ClockChanged, if it is not nil, hears of a master's clock that was set, or that
 	// runs faster or slower than Guard.Drift allows.
 	ClockChanged func(master string, d *drift.Deviation)
@@ -200,7 +205,7 @@ func (e *watcher) CameUp(epoch uint64, runID string) []*pipeline.Call {
 		w.clock = clockWatch{} // another clock, perhaps
 	}
 	w.epoch, w.run, w.redialing, w.looked, w.looks, w.failed = epoch, runID, false, false, 0, false
-	w.facts = guard.Facts{Master: w.facts.Master, DB: w.facts.DB, Connected: true, Age: w.facts.Age.Earlier(), MovedTo: w.facts.MovedTo}
+	w.facts = guard.Facts{Master: w.facts.Master, DB: w.facts.DB, Connected: true, Age: w.facts.Age.Earlier(), MovedTo: w.facts.MovedTo, Seen: w.facts.Seen}
 	q := w.greeting
 	w.greeting = nil
 	if q != nil {
@@ -223,7 +228,7 @@ func (e *watcher) Greet() []*pipeline.Call {
 	g := e.g
 	g.mu.Lock()
 	defer g.unlock()
-	if g.closed {
+	if g.closed || g.cfg.ReadOnly { // a master whose clients are paused would not even end the handshake
 		return nil
 	}
 	q := g.greeting(e.i)
@@ -241,7 +246,7 @@ func (e *watcher) WentDown(epoch uint64, cause error, redialing bool) {
 		return // of a connection before
 	}
 	w.lastLostEpoch, w.epoch, w.redialing, w.looked, w.asking = max(w.lastLostEpoch, epoch), 0, redialing, false, nil
-	w.facts = guard.Facts{Master: w.facts.Master, DB: w.facts.DB, Err: &pipeline.DownError{Cause: cause}, Age: w.facts.Age, MovedTo: w.facts.MovedTo}
+	w.facts = guard.Facts{Master: w.facts.Master, DB: w.facts.DB, Err: &pipeline.DownError{Cause: cause}, Age: w.facts.Age, MovedTo: w.facts.MovedTo, Seen: w.facts.Seen}
 	g.judge()
 }
 
@@ -303,6 +308,9 @@ func (g *Monitor) tick() time.Duration {
 // one's. The caller must hold g.mu.
 func (g *Monitor) askDue() time.Duration {
 	next := lookEvery
+	if g.cfg.ReadOnly {
+		return next
+	}
 	for i := range g.masters {
 		w := &g.masters[i]
 		if w.epoch == 0 || w.asking != nil {
@@ -327,7 +335,7 @@ func (w *watched) pause() time.Duration {
 	switch w.standing.Why.Cause {
 	case guard.Unmarked, guard.NoMarker, guard.Changed:
 		most := mostLookAgain
-		if w.failed {
+		if w.failed || w.looks > looksAgain {
 			most = w.every
 		}
 		return min(lookAgain<<min(w.looks, 16), most)

@@ -3,6 +3,7 @@ package voters
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/redquorum/redquorum/internal/guard"
@@ -22,11 +23,36 @@ func (g *Monitor) JoinMove(name string) {
 	}
 }
 
+// MovesAlong reports whether the fleet is being moved, and this client takes part.
+func (g *Monitor) MovesAlong() bool {
+	if g == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.unlock()
+	return g.cfg.Guard.MovesAlong(g.facts())
+}
+
+// AwaitFleetID looks at the masters and returns the fleet's id; "": a quorum of them does
+// not tell it. to is where the fleet is being moved itself; "": nowhere. The error is what
+// ended the wait.
+func (g *Monitor) AwaitFleetID(ctx context.Context) (id, to string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, initLimit, errInitLimit)
+	defer cancel()
+	g.lookAnew()
+	if err := g.awaitLooks(ctx); err != nil {
+		return "", "", err
+	}
+	g.mu.Lock()
+	defer g.unlock()
+	return g.fleet, guard.Elsewhere(g.facts(), ""), nil
+}
+
 // askClosing tells masters that the fleet is being moved, and reports whether it asks
 // anybody. The caller must hold g.mu.
 func (g *Monitor) askClosing(masters []int, to string) bool {
 	return g.askFleet(guard.Plan{Masters: masters, Fleet: g.fleet}, func(t guard.Target, seen string) []any {
-		return g.cfg.Guard.CloseArgs(t, seen, to)
+		return g.cfg.Guard.CloseArgs(t, seen, to, false)
 	})
 }
 
@@ -34,41 +60,55 @@ func (g *Monitor) askClosing(masters []int, to string) bool {
 var errNotTold = errors.New("it may not know of the move yet: run this again")
 
 // CloseFleet tells all masters that the fleet is being moved (see redlock.Client.CloseFleet).
-// reasons says why a master does not say so; nil where it does. The error is what ended
-// the wait before anything was written: ctx's error, or the cause of Life.
-func (g *Monitor) CloseFleet(ctx context.Context, to string) (closing guard.Closing, reasons []error, err error) {
+// reasons says why a master does not say so; nil where it does. Where the fleet is being
+// moved elsewhere already nothing is written, unless force is set. The error is
+// what ended the wait before anything was written: ctx's error, or the cause of Life.
+func (g *Monitor) CloseFleet(ctx context.Context, to string, force bool) (closing guard.Closing, reasons []error, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, initLimit, errInitLimit)
 	defer cancel()
 	g.lookAnew()
 	if err := g.awaitLooks(ctx); err != nil {
 		return closing, nil, err
 	}
-	for _, q := range g.startClosing(to) {
+	asked, elsewhere := g.startClosing(to, force)
+	for _, q := range asked {
 		select {
 		case <-q.done:
 		case <-ctx.Done():
 		}
 	}
+	if force {
+		// Another one by force, at the same time, may have written over this one.
+		g.lookAnew()
+		_ = g.awaitLooks(ctx)
+	}
 	closing, reasons = g.closingTo(to)
+	if elsewhere != "" {
+		closing.Done, closing.Elsewhere = false, elsewhere
+	}
 	return closing, reasons, nil
 }
 
 // startClosing asks all masters whose marker is of this fleet and does not name the move.
-func (g *Monitor) startClosing(to string) (asked []*inquiry) {
+// elsewhere is where the fleet is being moved already: then it asks none.
+func (g *Monitor) startClosing(to string, force bool) (asked []*inquiry, elsewhere string) {
 	g.mu.Lock()
 	defer g.unlock()
+	if elsewhere = guard.Elsewhere(g.facts(), to); elsewhere != "" && !force {
+		return nil, elsewhere
+	}
 	for i := range g.masters {
 		w := &g.masters[i]
 		m := w.facts.Marker
 		if w.epoch == 0 || w.facts.MarkerErr != nil || w.facts.Changed || !m.Written() || m.To == to {
 			continue
 		}
-		q := g.ask(i, askFleet, guard.Fleet, g.fleet, func(t guard.Target) []any { return g.cfg.Guard.CloseArgs(t, m.Fleet, to) })
+		q := g.ask(i, askFleet, guard.Fleet, g.fleet, func(t guard.Target) []any { return g.cfg.Guard.CloseArgs(t, m.Fleet, to, force) })
 		q.done = make(chan struct{})
 		asked = append(asked, q)
 		g.send = append(g.send, q)
 	}
-	return asked
+	return asked, ""
 }
 
 // closingTo is how far the move's closing is now, and why a master is not closed.
@@ -83,6 +123,8 @@ func (g *Monitor) closingTo(to string) (guard.Closing, []error) {
 		case slices.Contains(closing.Closed, i):
 		case s.Why != nil && s.Why.Cause != guard.Quarantined && s.Why.Cause != guard.Moved:
 			reasons[i] = s.Why
+		case facts[i].Marker.To != "":
+			reasons[i] = fmt.Errorf("it says that the fleet is being moved to %q", facts[i].Marker.To)
 		default:
 			reasons[i] = errNotTold
 		}

@@ -11,8 +11,9 @@ import (
 // A votingRight says whether the answers on one connection count. It does not change
 // after others can see it.
 type votingRight struct {
-	epoch  uint64              // of the connection; 0: there is none
-	reason *guard.AbstainError // why they do not; nil: they do
+	epoch   uint64              // of the connection; 0: there is none
+	reason  *guard.AbstainError // why they do not; nil: they do
+	refused guard.Refused       // commands, which only some locks need
 	// mark is what the check has to find in the marker; "": anything.
 	mark string
 	// A quarantine ends by itself: left after at. Both stay when it has ended.
@@ -51,9 +52,10 @@ var errUnjudged = &guard.AbstainError{Cause: guard.Unmarked}
 // connection must be judged and may vote, and the marker must be as judged at the end
 // of the flush that carried the answer. All of that must also have held when the
 // question was asked. Complete calls it with a reply. Replies come in order, so the
-// votingRight that is set then is not older than the call. A nil Monitor counts every
-// answer.
-func (g *Monitor) Abstains(i int, call *pipeline.Call, asked drift.Instant) *guard.AbstainError {
+// votingRight that is set then is not older than the call. needs are commands without
+// which the master could not renew or release what it has granted. A nil Monitor counts
+// every answer.
+func (g *Monitor) Abstains(i int, call *pipeline.Call, asked drift.Instant, needs guard.Commands) *guard.AbstainError {
 	if g == nil {
 		return nil
 	}
@@ -72,11 +74,26 @@ func (g *Monitor) Abstains(i int, call *pipeline.Call, asked drift.Instant) *gua
 	if j.reason != nil {
 		g.released(i, j)
 	}
-	return nil
+	return j.refused.Lacking(needs)
+}
+
+// Lacks is which of the commands master i refuses; nil: none, as far as is known.
+func (g *Monitor) Lacks(i int, needs guard.Commands) *guard.AbstainError {
+	if g == nil {
+		return nil
+	}
+	return g.rights[i].Load().refused.Lacking(needs)
+}
+
+// IsChange reports whether an answer did not count because the marker, or the history of
+// the data, was not as judged.
+func IsChange(err error) bool {
+	why, ok := err.(*guard.AbstainError) //nolint:errorlint // it is never wrapped
+	return ok && why.Cause == guard.Changed
 }
 
 // check is the same for all masters and clients.
-var check = pipeline.NewCheck(guard.CheckCommands, guard.ReadCheck)
+var check = pipeline.NewCheck(guard.CheckCommands, guard.ReadCheck, guard.SameCheck)
 
 // Check is the check that ends a flush with votes; nil: none does.
 func (g *Monitor) Check() *pipeline.Check {
@@ -88,7 +105,8 @@ func (g *Monitor) Check() *pipeline.Check {
 
 // Excluded has a bit for each master that is not asked for a vote. One is a second
 // address of a server: the server is asked at the first, and would refuse at the second
-// what it has just granted. Another is a master of another fleet, or of a fleet that is
+// what it has just granted. One refuses commands: it could not release what it would
+// grant. Another is a master of another fleet, or of a fleet that is
 // moved without us: we must not get in the way of its locks.
 func (g *Monitor) Excluded() uint64 {
 	if g == nil {
@@ -100,15 +118,15 @@ func (g *Monitor) Excluded() uint64 {
 // mustExclude finds them. If one master is of another fleet, masters that are not judged
 // yet are likely to be of it too. The caller must hold g.mu.
 func (g *Monitor) mustExclude() uint64 {
-	var duplicates, foreign, unjudged uint64
+	var refused, foreign, unjudged uint64
 	for i := range g.masters {
 		s := g.masters[i].standing
 		if s.Vote {
 			continue
 		}
 		switch s.Why.Cause {
-		case guard.Duplicate:
-			duplicates |= 1 << i
+		case guard.Duplicate, guard.Forbidden:
+			refused |= 1 << i
 		case guard.OtherFleet, guard.Moved:
 			foreign |= 1 << i
 		case guard.Unmarked:
@@ -116,9 +134,9 @@ func (g *Monitor) mustExclude() uint64 {
 		}
 	}
 	if foreign == 0 {
-		return duplicates
+		return refused
 	}
-	return duplicates | foreign | unjudged
+	return refused | foreign | unjudged
 }
 
 // AbstainsNow is why master i may not vote, as far as is known; nil: it may. A nil

@@ -45,10 +45,12 @@ func TestAnAnswerIsAVoteOnlyAsJudged(t *testing.T) {
 		"asked before a twin lost it":   {votingRight{epoch: 7, mark: mark, from: at[1]}, 7, mark, at[0], guard.Unmarked},
 		"asked when the twin lost it":   {votingRight{epoch: 7, mark: mark, from: at[1]}, 7, mark, at[1], 0},
 		"asked after the twin lost its": {votingRight{epoch: 7, mark: mark, from: at[1]}, 7, mark, at[2], 0},
+		"refuses what the lock needs":   {votingRight{epoch: 7, refused: guard.Refused{Commands: 2}}, 7, "", at[0], guard.Forbidden},
+		"refuses what others need":      {votingRight{epoch: 7, refused: guard.Refused{Commands: 4}}, 7, "", at[0], 0},
 	} {
 		g := &Monitor{cfg: Config{Clock: clock}, masters: make([]watched, 1), rights: make([]atomic.Pointer[votingRight], 1)}
 		g.rights[0].Store(&test.j)
-		why := g.Abstains(0, &pipeline.Call{Epoch: test.epoch, Checked: &pipeline.Checked{Mark: test.mark}}, test.asked)
+		why := g.Abstains(0, &pipeline.Call{Epoch: test.epoch, Checked: &pipeline.Checked{Mark: test.mark}}, test.asked, 3)
 		var got guard.Cause
 		if why != nil {
 			got = why.Cause
@@ -58,7 +60,7 @@ func TestAnAnswerIsAVoteOnlyAsJudged(t *testing.T) {
 		}
 	}
 	var off *Monitor
-	if why := off.Abstains(0, &pipeline.Call{}, drift.Instant{}); why != nil {
+	if why := off.Abstains(0, &pipeline.Call{}, drift.Instant{}, 0); why != nil {
 		t.Errorf("GuardOff: %v", why)
 	}
 }

@@ -10,27 +10,23 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// An anyOf is the places of a waiter that wants one of several keys. It has a place in the
-// queue of each key, at the key's pilot. So every release of one of them finds it there,
+// An anyOf is the places of a waiter that wants one of several keys. It stands in the lines of
+// all keys. Where it is the first it has a place in the queue of the key, at the key's pilot.
+// So every release of one of them finds it there, or who stands before it,
 // also that of a plain lock. When it is its turn for a key, it acquires that key like a
 // plain lock, the pilot first.
 type anyOf struct {
 	w      *waiter
-	names  []string             // of the keys
 	last   wire.Turn            // what was said last; of several answers the one that expires first
 	turns  []wakeup.Call        // that it was told of and has not acted on
 	queued map[wakeup.Call]bool // the queues in which it may have a place
 }
 
 func newAnyOf(w *waiter) *anyOf {
-	q := &anyOf{w: w, names: make([]string, len(w.want.Keys)), queued: make(map[wakeup.Call]bool)}
-	for i, key := range w.want.Keys {
-		q.names[i], _ = key.(string)
-	}
-	return q
+	return &anyOf{w: w, queued: make(map[wakeup.Call]bool)}
 }
 
-func (q *anyOf) keys() []string { return q.names }
+func (q *anyOf) keys() []string { return q.w.want.Keys }
 
 // ready implements queue: pilots whose calls cannot be heard for now are left out.
 func (q *anyOf) ready() <-chan struct{} { return nil }
@@ -99,12 +95,12 @@ func (q *anyOf) ask(ctx context.Context) event {
 	}
 }
 
-// byPilot is the keys of each pilot; nil: there is none.
+// byPilot is the keys of each pilot for which nobody stands before it; nil: there is none.
 func (q *anyOf) byPilot() [][]string {
 	r := q.w.room
 	passed := q.w.refusals.Masters(r.cfg.Pilots)
 	var byPilot [][]string
-	for _, key := range q.names {
+	for _, key := range q.w.place.first() {
 		if master := r.cfg.Pilots.Of(key, passed); master != pilot.None {
 			if byPilot == nil {
 				byPilot = make([][]string, len(r.cfg.Masters))
@@ -265,7 +261,7 @@ func (q *anyOf) giveBack() {
 	q.turns = nil
 	for master := range r.cfg.Masters {
 		var left []string
-		for _, key := range q.names {
+		for _, key := range q.w.want.Keys {
 			if q.queued[wakeup.Call{Master: master, Key: key}] {
 				left = append(left, key)
 			}
@@ -279,9 +275,10 @@ func (q *anyOf) giveBack() {
 
 // leave implements queue.
 func (q *anyOf) leave() {
-	for _, at := range append(q.turns, q.w.listener.Leave()...) {
+	q.w.listener.Leave()
+	for _, at := range append(q.turns, q.w.place.unheard()...) {
 		delete(q.queued, at)
-		q.w.room.passOn(at.Master, at.Key)
+		q.w.room.passOn(at)
 	}
 	q.turns = nil
 	q.giveBack()

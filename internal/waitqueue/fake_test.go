@@ -23,6 +23,7 @@ type fake struct {
 	turn             wire.Turn        // if it is not
 	err              error            // instead of the pilot's answer
 	together         wire.PilotAnswer
+	wants            outcome.Failure // which keys the call wants
 	did              []string
 	onLeave          func() // called by LeaveQueue, if it is not nil
 
@@ -71,7 +72,7 @@ func (f *fake) Together(_ context.Context, _ int, key string, _ wire.Place) (wir
 func (f *fake) Called(context.Context) *outcome.Failure { f.do("called"); return f.all }
 
 func (f *fake) Taken(master int, held *outcome.Held) *outcome.Failure {
-	t := &outcome.Failure{Kind: outcome.Taken, Need: 1, Total: 2}
+	t := &outcome.Failure{Kind: outcome.Taken, Need: 1, Total: 2, Key: f.wants.Key, Others: f.wants.Others}
 	if held != nil {
 		t.Parts = []outcome.Part{{Master: master, Held: held}}
 	}
@@ -98,9 +99,7 @@ func (f *fake) WaitToRead(_ context.Context, _ int, key string, _ any, _ time.Du
 	return f.turn, f.err
 }
 
-func (f *fake) LeaveReaders(pilot int, key string, others bool) {
-	f.do("leave readers", pilot, key, others)
-}
+func (f *fake) LeaveReaders(pilot int, key string) { f.do("leave readers", pilot, key) }
 
 func (f *fake) LeaveEach(_ int, keys []string)            { f.do("leave each", strings.Join(keys, " ")) }
 func (f *fake) Patience(int, time.Duration) time.Duration { return time.Millisecond }
@@ -116,7 +115,7 @@ func begun(t *testing.T, want Want) *fake {
 	})
 	r.SetQueues(f)
 	f.w = newWaiter(r, want, f, want.key(), false)
-	f.w.place = r.lines.join(want.line())
+	f.w.place = r.lines.join(f.w.queue.keys()...)
 	f.w.begin()
 	f.subscribe()
 	switch q := f.w.queue.(type) {
@@ -140,24 +139,26 @@ func (f *fake) subscribe() {
 // deafen has no pilot's calls heard.
 func (f *fake) deafen() {
 	f.hears = false
-	f.w.room.hub = wakeup.New([]wakeup.Master{fakeMaster{f, 0}, fakeMaster{f, 1}}, "", func(int, string) {})
-	f.w.listener = f.w.room.hub.Wait(f.w.key)
+	f.w.room.hub = wakeup.New([]wakeup.Master{fakeMaster{f, 0}, fakeMaster{f, 1}}, "", f.w.room.called)
+	f.w.listener = f.w.room.hub.Wait()
 }
 
 func (f *fake) one() *oneKey { return f.w.queue.(*oneKey) }
 
 // call is one of the pilot's.
-func (f *fake) call() { f.w.room.hub.Call(f.pilot(), f.w.key) }
+func (f *fake) call() { f.w.room.called(wakeup.Call{Master: f.pilot(), Key: f.w.key}) }
 
 // callReaders is one of the pilot's, for readers.
-func (f *fake) callReaders() { f.w.room.hub.Call(f.pilot(), wakeup.ForAll+f.w.key) }
+func (f *fake) callReaders() {
+	f.w.room.called(wakeup.Call{Master: f.pilot(), Key: wakeup.Readers + f.w.key})
+}
 
 var (
-	readWanted = Want{Keys: []any{"p:a"}, Kind: wire.Reader}
-	oneWanted  = Want{Keys: []any{"p:a"}, Kind: wire.Plain}
-	fairWanted = Want{Keys: []any{"p:a"}, Kind: wire.Plain, Fair: true}
-	setWanted  = Want{Keys: []any{"p:a", "p:b"}, Kind: wire.Set}
-	anyWanted  = Want{Keys: []any{"p:a", "p:b"}, Kind: wire.AnyOf}
+	readWanted = Want{Keys: []string{"p:a"}, Kind: wire.Reader}
+	oneWanted  = Want{Keys: []string{"p:a"}, Kind: wire.Plain}
+	fairWanted = Want{Keys: []string{"p:a"}, Kind: wire.Plain, Fair: true}
+	setWanted  = Want{Keys: []string{"p:a", "p:b"}, Kind: wire.Set}
+	anyWanted  = Want{Keys: []string{"p:a", "p:b"}, Kind: wire.AnyOf}
 )
 
 // called has one who wants one of several keys be called for one, and stand in the queue

@@ -7,41 +7,89 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/wakeup"
 )
 
-// lines are the calls of one client that wait, in one line for each thing that they wait
-// for: first come, first served. Only the first of a line contends over the network.
+// lines are the calls of one client that wait. Each key has one line, and one more for those
+// that want to read. Whatever a call wants, it stands in the line of the key that is in its
+// way; only one that wants any of several keys stands in the lines of all of them. First
+// come, first served, and only the first of a line contends over the network for its key.
+//
+// There is no deadlock: who is first for a key that it cannot use yet, since another one is
+// in its way, moves to the line of that one.
 type lines struct {
 	waiting atomic.Int64 // calls that wait, to find none without locking
 
 	// mu guards what follows. Nothing blocks under it.
 	mu    sync.Mutex
+	came  uint64 // calls that have joined until now
 	byKey map[string]*line
 	empty chan struct{} // closed when nobody is left; nil: nobody wants to know
 }
 
-// A line is the queue of one key. It exists while somebody is in it.
+// A line exists while somebody is in it.
 type line struct {
 	places []*place
 	out    outage // the first call's; only that one touches it
 }
 
-// A place is one call's, in a line.
+// A place is one call's, in a line or several. What is not set once is guarded by q.mu.
 type place struct {
-	q   *lines
-	key string // of the line
-	// signal gets a value when the place becomes the first, when the lock was released in
-	// this process, and when the waiting is in vain.
+	q      *lines
+	number uint64   // by when it came
+	keys   []string // of the lines
+	// signal gets a value when the place becomes the first of a line, when the lock was
+	// released in this process, when a reader lets it in, and when the waiting is in vain.
 	signal chan struct{}
-	err    *outcome.Failure // why the waiting is in vain; guarded by q.mu
+	// calls are those of the pilots for the keys of which the place is the first. There may
+	// be one of before it was.
+	calls chan wakeup.Call
+	letIn bool             // readers get in now
+	err   *outcome.Failure // why the waiting is in vain
 }
 
-// join takes the last place in the line of a key. The caller must call leave.
-func (q *lines) join(key string) *place {
-	p := &place{q: q, key: key, signal: make(chan struct{}, 1)}
+// moreCalls is how many calls for one key are heard while its waiter does something else.
+const moreCalls = 8
+
+// join takes the last places in lines. The caller must call leave.
+func (q *lines) join(keys ...string) *place {
+	p := &place{q: q, keys: keys, signal: make(chan struct{}, 1), calls: make(chan wakeup.Call, len(keys)+moreCalls)}
 	q.waiting.Add(1)
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.came++
+	p.number = q.came
+	for _, key := range keys {
+		p.enter(key)
+	}
+	return p
+}
+
+// move leaves the lines for that of another key: behind the first there, who has begun, and
+// otherwise by when the call came. A call that moves would else wait for longest.
+func (p *place) move(key string) {
+	p.q.mu.Lock()
+	defer p.q.mu.Unlock()
+	p.enter(key)
+	p.exit()
+	p.keys = []string{key}
+}
+
+// leave gives up the places. Where it was the first, the next one becomes the first.
+func (p *place) leave() {
+	q := p.q
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting.Add(-1)
+	if p.exit(); len(q.byKey) == 0 && q.empty != nil {
+		close(q.empty)
+		q.empty = nil
+	}
+}
+
+// enter joins a line. The caller holds q.mu.
+func (p *place) enter(key string) {
+	q := p.q
 	l := q.byKey[key]
 	if l == nil {
 		if q.byKey == nil {
@@ -50,27 +98,25 @@ func (q *lines) join(key string) *place {
 		l = &line{}
 		q.byKey[key] = l
 	}
-	l.places = append(l.places, p)
-	return p
+	at := len(l.places)
+	for at > 1 && l.places[at-1].number > p.number {
+		at--
+	}
+	l.places = slices.Insert(l.places, at, p)
 }
 
-// leave gives up the place. If it was the first, the next one becomes the first.
-func (p *place) leave() {
-	q := p.q
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.waiting.Add(-1)
-	l := q.byKey[p.key]
-	i := slices.Index(l.places, p)
-	l.places = slices.Delete(l.places, i, i+1)
-	switch {
-	case len(l.places) == 0:
-		if delete(q.byKey, p.key); len(q.byKey) == 0 && q.empty != nil {
-			close(q.empty)
-			q.empty = nil
+// exit leaves all lines. The caller holds q.mu.
+func (p *place) exit() {
+	for _, key := range p.keys {
+		l := p.q.byKey[key]
+		i := slices.Index(l.places, p)
+		l.places = slices.Delete(l.places, i, i+1)
+		switch {
+		case len(l.places) == 0:
+			delete(p.q.byKey, key)
+		case i == 0:
+			l.places[0].wake()
 		}
-	case i == 0:
-		l.places[0].wake()
 	}
 }
 
@@ -81,19 +127,37 @@ func (p *place) wake() {
 	}
 }
 
-// state reports whether the place is the first in its line, and why the waiting
-// is in vain, if it is.
-func (p *place) state() (first bool, err *outcome.Failure) {
-	p.q.mu.Lock()
-	defer p.q.mu.Unlock()
-	return p.q.byKey[p.key].places[0] == p, p.err
+// isFirst reports whether the place is the first for a key. The caller holds q.mu.
+func (p *place) isFirst(key string) bool { return p.q.byKey[key].places[0] == p }
+
+// A standing is what has become of a place.
+type standing struct {
+	first bool             // of a line
+	letIn bool             // readers get in now; said once
+	err   *outcome.Failure // why the waiting is in vain
 }
 
-// outage counts for the first of the line. Only that one may use it.
+// state says what has become of the place.
+func (p *place) state() standing {
+	p.q.mu.Lock()
+	defer p.q.mu.Unlock()
+	s := standing{slices.ContainsFunc(p.keys, p.isFirst), p.letIn, p.err}
+	p.letIn = false
+	return s
+}
+
+// first is the keys for which the place is the first.
+func (p *place) first() []string {
+	p.q.mu.Lock()
+	defer p.q.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(p.keys), func(key string) bool { return !p.isFirst(key) })
+}
+
+// outage counts for the first of a line. Only that one may use it.
 func (p *place) outage() *outage {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
-	return &p.q.byKey[p.key].out
+	return &p.q.byKey[p.keys[slices.IndexFunc(p.keys, p.isFirst)]].out
 }
 
 // anybody reports whether anybody waits for anything.
@@ -117,38 +181,83 @@ func (q *lines) awaitNone(limit time.Duration) {
 	}
 }
 
-// occupied reports whether anybody waits for the same.
-func (q *lines) occupied(want *Want) bool {
+// occupied reports whether a call would wait behind others, and for which of its keys.
+func (q *lines) occupied(want *Want) (key string, yes bool) {
 	if !q.anybody() {
-		return false
+		return "", false
 	}
-	name := want.line()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.byKey[name] != nil
+	for _, key := range want.Keys {
+		waits := q.byKey[key] != nil || want.Kind.Shared && q.byKey[wakeup.Readers+key] != nil
+		if waits != want.Kind.OneOf { // of several that would do all have to be waited for
+			return key, waits
+		}
+	}
+	return want.key(), want.Kind.OneOf
 }
 
 // wakeFirst wakes the first call that waits for the key. It reports whether there is one.
 func (q *lines) wakeFirst(key string) bool {
+	return q.withFirst(key, func(p *place) bool { p.wake(); return true })
+}
+
+// call passes on a pilot's call to the first call that waits for the key. It reports whether
+// there is one, and whether it can hear it.
+func (q *lines) call(c wakeup.Call) bool {
+	return q.withFirst(c.Key, func(p *place) bool {
+		select {
+		case p.calls <- c:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+func (q *lines) withFirst(key string, f func(p *place) bool) bool {
 	if !q.anybody() {
 		return false
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.byKey[key]
-	if l == nil {
-		return false
-	}
-	l.places[0].wake()
-	return true
+	return l != nil && f(l.places[0])
 }
 
-// fail tells every call in p's line that the waiting is in vain.
+// unheard is the calls that the waiter has not heard.
+func (p *place) unheard() (all []wakeup.Call) {
+	for {
+		select {
+		case c := <-p.calls:
+			all = append(all, c)
+		default:
+			return all
+		}
+	}
+}
+
+// fail tells every call in p's lines that the waiting is in vain.
 func (p *place) fail(err *outcome.Failure) {
+	p.others(func(other *place) { other.err = err })
+}
+
+// letOthersIn tells every call in p's line to come along: readers get in now.
+func (p *place) letOthersIn() {
+	p.others(func(other *place) { other.letIn = true })
+}
+
+// others does something to all others in the lines of which p is the first, and wakes them.
+func (p *place) others(f func(other *place)) {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
-	for _, other := range p.q.byKey[p.key].places {
-		other.err = err
-		other.wake()
+	for _, key := range p.keys {
+		if !p.isFirst(key) {
+			continue
+		}
+		for _, other := range p.q.byKey[key].places[1:] {
+			f(other)
+			other.wake()
+		}
 	}
 }

@@ -142,7 +142,7 @@ func (q *oneKey) take(ctx context.Context, onlyFirst bool) event {
 	f := w.caller.Taken(q.pilot, t.Held)
 	f.Cause = cause
 	if cause == nil && w.want.isSet() && t.Held.Type != wire.LeaseType { // of which key a lease is nobody says
-		q.lostTurn(f)
+		q.lostTurn()
 		return w.attempted(f, false)
 	}
 	return w.attemptedAt(f, false)
@@ -194,15 +194,16 @@ func (q *oneKey) position() any {
 
 // leave implements queue. A queue that has called us calls the next one.
 func (q *oneKey) leave() {
-	r := q.w.room
+	r, name := q.w.room, q.w.queue.keys()[0]
+	q.w.listener.Leave()
 	queued := q.queued
-	for _, call := range q.w.listener.Leave() {
+	for _, call := range q.w.place.unheard() {
 		queued |= 1 << call.Master
 	}
 	q.queued = 0
 	for i := range r.cfg.Masters {
 		if queued&(1<<i) != 0 {
-			r.passOn(i, q.w.key)
+			r.passOn(wakeup.Call{Master: i, Key: name})
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (r *Room) poll(ctx context.Context, want *Want, c Caller) *outcome.Failure 
 // attemptPolling is an attempt of a call that does not queue. If fairness was asked for, it
 // must not overtake the calls of this client that do.
 func (r *Room) attemptPolling(ctx context.Context, want *Want, c Caller) *outcome.Failure {
-	if want.Fair && r.lines.occupied(want) {
+	if _, occupied := r.lines.occupied(want); want.Fair && occupied {
 		failed := c.Taken(pilot.None, nil)
 		failed.Note = "others of this client wait for it"
 		return failed

@@ -3,63 +3,64 @@ package waitqueue
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 
+	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/wakeup"
 )
 
-// The entry of a client is that of all its calls: it is removed behind the last of them.
-func TestTheLastReaderOfAClientRemovesItsEntry(t *testing.T) {
-	f := &fake{}
-	var r readers
-	place := wakeup.Call{Master: 1, Key: "key"}
-	r.join(place)
-	r.join(place)
-	r.pass(f, place)
-	r.leave(f, place)
-	r.leave(f, place)
-	r.pass(f, place)
-	r.join(place)
-	r.leave(f, place)
-	want := []string{
-		"leave readers 1 key true", "leave readers 1 key true", "leave readers 1 key false", "leave readers 1 key false",
-		"leave readers 1 key false",
-	}
-	if !slices.Equal(f.did, want) {
-		t.Errorf("it did %q, want %q", f.did, want)
-	}
-	if len(r.at) != 0 {
-		t.Errorf("%v is kept", r.at)
-	}
+// behindOne has a reader stand behind another one, which has let it in.
+func (f *fake) behindOne() {
+	f.w.place.leave()
+	first := f.w.room.lines.join(f.w.queue.keys()...)
+	f.w.place = f.w.room.lines.join(f.w.queue.keys()...)
+	f.w.listener, f.w.out = nil, nil
+	first.letOthersIn()
 }
 
-// All that wait are called, and one that has left is not.
-func TestAllReadersOfAClientAreCalled(t *testing.T) {
-	f := &fake{}
-	r := New(Config{Masters: make([]Master, 2)})
-	r.SetQueues(f)
-	name := wakeup.ForAll + "key"
-	one, two, gone := r.hub.Wait(name), r.hub.Wait(name), r.hub.Wait(name)
-	gone.Leave()
-	r.passOn(1, name)
-	if len(one.Woken()) != 1 || len(two.Woken()) != 1 || len(gone.Woken()) != 0 {
-		t.Errorf("called %d, %d and %d times, want 1, 1 and 0", len(one.Woken()), len(two.Woken()), len(gone.Woken()))
-	}
-	one.Leave()
-	two.Leave()
-	if r.passOn(1, name); !slices.Equal(f.did, []string{"leave readers 1 key false"}) {
-		t.Errorf("nobody waits any more: it did %q", f.did)
-	}
-}
-
-// Two readers of a client do not stand in one line: neither waits for the other.
-func TestReadersStandInNoLine(t *testing.T) {
-	r := New(Config{Masters: make([]Master, 1)})
-	one, two := r.lines.join(r.line(&readWanted)), r.lines.join(r.line(&readWanted))
-	defer one.leave()
-	defer two.leave()
-	for i, p := range []*place{one, two} {
-		if first, _ := p.state(); !first {
-			t.Errorf("number %d is not first", i)
-		}
+// Readers do not get in each other's way. So all of a line try when it is their turn, and not
+// one after the other. While their turns come to nothing, the first tries alone.
+func TestAReaderWhoseTurnItIsTakesTheOthersAlong(t *testing.T) {
+	for name, test := range map[string]struct {
+		from       state
+		collisions int
+		fails      bool
+		along      bool // before it is known whether the first gets in
+	}{
+		"called":                           {called, 0, false, true},
+		"its turn":                         {ourTurn, 0, false, true},
+		"a turn that comes to nothing":     {called, 0, true, true},
+		"its turn after one for nothing":   {ourTurn, 1, false, false},
+		"another turn that is for nothing": {ourTurn, 1, true, false},
+		"it doubts the pilot":              {doubting, 0, false, false},
+		"it has no pilot":                  {blind, 0, false, false},
+		"it has no pilot, and fails":       {blind, 0, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := begun(t, readWanted)
+				defer f.cancel()
+				next := []*place{f.w.room.lines.join(wakeup.Readers + "p:a"), f.w.room.lines.join(wakeup.Readers + "p:a")}
+				writer := f.w.room.lines.join("p:a")
+				let := func() bool {
+					all := slices.DeleteFunc(slices.Clone(next), func(p *place) bool { return !p.letIn || len(p.signal) != 1 })
+					if len(all)%len(next) != 0 || writer.letIn || f.w.place.letIn {
+						t.Error("one of them is let in, or a writer, or the first itself")
+					}
+					return len(all) > 0
+				}
+				if f.w.counts.collisions = test.collisions; test.fails {
+					f.all = &outcome.Failure{Kind: outcome.Taken, Need: 1, Total: 2}
+				}
+				f.w.state = test.from
+				f.w.state = f.w.state.after(f.w.act(f.ctx))
+				if along := let(); along != test.along {
+					t.Errorf("the others come along: %v, want %v", along, test.along)
+				}
+				if f.w.end(); let() == (test.fails && !test.along) {
+					t.Errorf("it is in: %v, and the others come: %v", !test.fails, let())
+				}
+			})
+		})
 	}
 }

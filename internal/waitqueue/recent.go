@@ -41,7 +41,7 @@ func (r *recent) note(key string, waited bool) {
 // among is the key that a call waits for: of several the first that was waited for lately.
 func (r *recent) among(w *Want) (key string, lately bool) {
 	for _, k := range w.Keys {
-		if k, _ := k.(string); r.has(k) {
+		if r.has(k) {
 			return k, true
 		}
 	}

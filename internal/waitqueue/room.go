@@ -34,7 +34,7 @@ type Queues interface {
 	LeaveQueue(pilot int, key string)
 	LeaveEach(pilot int, keys []string)
 	WaitToRead(ctx context.Context, pilot int, key string, score any, limit time.Duration) (wire.Turn, error)
-	LeaveReaders(pilot int, key string, others bool)
+	LeaveReaders(pilot int, key string)
 	Patience(master int, most time.Duration) time.Duration
 }
 
@@ -56,12 +56,11 @@ type Config struct {
 // A Room is where the calls of one client wait. It is safe for concurrent use. It
 // implements wire.Successors.
 type Room struct {
-	cfg     Config
-	queues  Queues
-	lines   lines
-	recent  recent
-	readers readers
-	hub     *wakeup.Hub // listens to the pilots' calls
+	cfg    Config
+	queues Queues
+	lines  lines
+	recent recent
+	hub    *wakeup.Hub // listens to the pilots' calls
 }
 
 // New makes a room, without any connection. Call SetQueues before anything else.
@@ -71,7 +70,7 @@ func New(cfg Config) *Room {
 	for i, m := range cfg.Masters {
 		masters[i] = m
 	}
-	r.hub = wakeup.New(masters, cfg.ID, r.passOn)
+	r.hub = wakeup.New(masters, cfg.ID, r.called)
 	return r
 }
 
@@ -107,7 +106,11 @@ func (r *Room) Acquire(ctx context.Context, want *Want, c Caller) *outcome.Failu
 	}
 	// Not if an attempt would mostly fail, and not if the call must not overtake others.
 	pilotFirst := lately || want.Fair && !want.Kind.Queued
-	if pilotFirst || r.lines.occupied(want) {
+	behind, occupied := r.lines.occupied(want)
+	if occupied {
+		key = behind
+	}
+	if pilotFirst || occupied {
 		return newWaiter(r, *want, c, key, pilotFirst).wait(ctx)
 	}
 	failed := r.attempt(ctx, want, c, want.isSet())
@@ -136,27 +139,29 @@ func (r *Room) Released(pilot int, key string, to wire.Successor) {
 	case wire.AnotherClient: // the next call here has to come after that client
 		r.recent.note(key, true)
 	case wire.ThisClient:
-		if !r.hub.Call(pilot, key) && !r.lines.wakeFirst(key) {
-			r.queues.LeaveQueue(pilot, key)
-		}
+		r.called(wakeup.Call{Master: pilot, Key: key})
 	default: // a call that is in no queue, or in one at another master, may wait here
-		if r.lines.anybody() && !r.lines.wakeFirst(key) && !r.hub.Call(pilot, key) {
-			r.hub.Call(pilot, wakeup.ForAll+key)
+		if r.lines.anybody() && !r.lines.wakeFirst(key) {
+			r.lines.wakeFirst(wakeup.Readers + key)
 		}
 	}
 }
 
-// passOn passes on a pilot's call that its waiter does not need any more: to the next waiter
-// of this client, or else to the next client in the queue.
-func (r *Room) passOn(master int, key string) {
-	if r.hub.Call(master, key) {
+// called passes on a pilot's call to the first call that waits here for the key, or else to
+// the next client in the queue.
+func (r *Room) called(c wakeup.Call) {
+	if !r.lines.call(c) {
+		r.passOn(c)
+	}
+}
+
+// passOn leaves the queue of a pilot, which calls the next client there.
+func (r *Room) passOn(c wakeup.Call) {
+	if key, ok := strings.CutPrefix(c.Key, wakeup.Readers); ok {
+		r.queues.LeaveReaders(c.Master, key)
 		return
 	}
-	if ofReaders, ok := strings.CutPrefix(key, wakeup.ForAll); ok {
-		r.readers.pass(r.queues, wakeup.Call{Master: master, Key: ofReaders})
-		return
-	}
-	r.queues.LeaveQueue(master, key)
+	r.queues.LeaveQueue(c.Master, c.Key)
 }
 
 // quorumConnected reports whether a quorum of the masters is connected.

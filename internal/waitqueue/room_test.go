@@ -2,6 +2,7 @@ package waitqueue
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -17,38 +18,32 @@ import (
 // that nobody here waits for goes back to the queue.
 func TestAReleaseWakesWhoeverItWasHandedTo(t *testing.T) {
 	for name, test := range map[string]struct {
-		to              wire.Successor
-		inLine, inQueue bool // somebody waits here: in the line only, or in the queue as well
-		woken, called   bool
-		leaves          bool // the next one in the queue is told
+		to     wire.Successor
+		waits  bool // somebody here
+		woken  bool // by the release
+		called bool // by the pilot
+		leaves bool // the next one in the queue is told
 	}{
-		"another client was told":                    {wire.AnotherClient, true, true, false, false, false},
-		"this client was told":                       {wire.ThisClient, true, true, false, true, false},
-		"this client was told, and nobody queues":    {wire.ThisClient, true, false, true, false, false},
-		"this client was told, and nobody waits":     {wire.ThisClient, false, false, false, false, true},
-		"nobody was told":                            {wire.Nobody, true, true, true, false, false},
-		"nobody was told, and one queues for it too": {wire.Nobody, false, true, false, true, false},
-		"nobody was told, and nobody waits":          {wire.Nobody, false, false, false, false, false},
+		"another client was told":                {wire.AnotherClient, true, false, false, false},
+		"this client was told":                   {wire.ThisClient, true, false, true, false},
+		"this client was told, and nobody waits": {wire.ThisClient, false, false, false, true},
+		"nobody was told":                        {wire.Nobody, true, true, false, false},
+		"nobody was told, and nobody waits":      {wire.Nobody, false, false, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := New(Config{Masters: make([]Master, 1)})
 			f := &fake{}
 			r.SetQueues(f)
 			var first *place
-			if test.inLine {
+			if test.waits {
 				first = r.lines.join("key")
 			}
-			var ear *wakeup.Waiter
-			if test.inQueue {
-				defer r.lines.join("a set").leave() // whose line is another one
-				ear = r.hub.Wait("key")
-			}
-			reader := r.hub.Wait(wakeup.ForAll + "key")
-			defer r.lines.join(r.line(&readWanted)).leave()
+			reader := r.lines.join(wakeup.Readers + "key")
+			defer reader.leave()
 			r.Released(0, "key", test.to)
 			// Readers that queue at no pilot are woken where nobody else is.
-			if called := len(reader.Woken()) == 1; called != (test.to == wire.Nobody && !test.woken && !test.called) {
-				t.Errorf("the reader is called: %v", called)
+			if woken := len(reader.signal) == 1; woken != (test.to == wire.Nobody && !test.woken) {
+				t.Errorf("the reader is woken: %v", woken)
 			}
 			if r.recent.has("key") != (test.to == wire.AnotherClient) {
 				t.Error("a client that was told comes before whoever comes here next, and only such a one")
@@ -56,8 +51,8 @@ func TestAReleaseWakesWhoeverItWasHandedTo(t *testing.T) {
 			if woken := first != nil && len(first.signal) == 1; woken != test.woken {
 				t.Errorf("the first in the line is woken: %v, want %v", woken, test.woken)
 			}
-			if called := ear != nil && len(ear.Woken()) == 1; called != test.called {
-				t.Errorf("the one in the queue is called: %v, want %v", called, test.called)
+			if called := first != nil && len(first.calls) == 1; called != test.called {
+				t.Errorf("the first in the line is called: %v, want %v", called, test.called)
 			}
 			if left := slices.Equal(f.did, []string{"leave 0 key"}); left != test.leaves || !left && len(f.did) > 0 {
 				t.Errorf("it did %q", f.did)
@@ -69,7 +64,7 @@ func TestAReleaseWakesWhoeverItWasHandedTo(t *testing.T) {
 func TestAKeyThatWasWaitedForIsRememberedForASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := recent{since: time.Now()}
-		set := &Want{Keys: []any{"a", "b"}, Kind: wire.Set}
+		set := &Want{Keys: []string{"a", "b"}, Kind: wire.Set}
 		if key, lately := r.among(set); lately || key != "a" {
 			t.Errorf("before: %q, %v", key, lately)
 		}
@@ -90,47 +85,70 @@ func TestAKeyThatWasWaitedForIsRememberedForASecond(t *testing.T) {
 	})
 }
 
+// Somebody else of its client looks for the other keys.
+func TestACallForOneOfSeveralKeysLooksForThoseOfWhichItIsFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := begun(t, anyWanted)
+		defer f.cancel()
+		f.w.place.leave()
+		before := f.w.room.lines.join("p:a")
+		f.w.place = f.w.room.lines.join(f.w.queue.keys()...)
+		looks := func() string {
+			asked := slices.Concat(f.w.queue.(*anyOf).byPilot()...)
+			slices.Sort(asked)
+			return strings.Join(asked, " ")
+		}
+		if got := looks(); got != "p:b" {
+			t.Errorf("it looks for %q while another one waits for p:a, want p:b", got)
+		}
+		before.leave()
+		if got := looks(); got != "p:a p:b" {
+			t.Errorf("it looks for %q while nobody is before it, want both", got)
+		}
+	})
+}
+
 // A set waits for the key that is in the way on most masters.
 func TestASetFollowsTheKeyThatIsInItsWay(t *testing.T) {
 	for want, parts := range map[string]string{"p:a": "", "p:b": "b", "p:c": "bcc", "p:d": "d-d"} {
 		synctest.Test(t, func(t *testing.T) {
-			f := begun(t, Want{Keys: []any{"p:a", "p:b", "p:c", "p:d"}, Kind: wire.Set})
+			f := begun(t, Want{Keys: []string{"p:a", "p:b", "p:c", "p:d"}, Kind: wire.Set})
 			defer f.cancel()
 			failed := taken()
 			for i, key := range strings.Split(parts, "") {
 				failed.Parts = append(failed.Parts, outcome.Part{Master: i, Held: &outcome.Held{Key: strings.Trim(key, "-")}})
 			}
-			before := f.w.queue
-			f.w.follow(failed)
+			moved := f.w.follow(failed)
 			if f.w.key != want {
 				t.Errorf("%q are in the way, and it waits for %q: want %q", parts, f.w.key, want)
 			}
-			if moved := f.w.queue != before; moved != (want != "p:a") {
+			if moved != (want != "p:a") {
 				t.Errorf("%q are in the way, and its place is another: %v", parts, moved)
 			}
-			if !f.w.room.hub.Call(0, want) {
+			if !f.w.room.lines.call(wakeup.Call{Key: want}) {
 				t.Errorf("calls for %q are not heard", want)
 			}
 		})
 	}
 }
 
-// Who leaves was called, and did not act on it: the next one of this client is.
+// Who leaves was called, and did not act on it: the next client is.
 func TestCallsThatWereNotActedOnArePassedOn(t *testing.T) {
-	for name, want := range map[string]Want{"one key": oneWanted, "one of several": anyWanted} {
+	for name, want := range map[string]Want{"one key": oneWanted, "one of several": anyWanted, "a reader": readWanted} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := begun(t, want)
 				defer f.cancel()
-				f.call()
-				next := f.w.room.hub.Wait(f.w.key)
+				did := fmt.Sprint("leave ", f.pilot(), " p:a")
+				if f.call(); want.Kind.Shared {
+					f.callReaders()
+					did = fmt.Sprint("leave readers ", f.pilot(), " p:a")
+				}
+				f.did = nil
 				f.w.end()
 				f.w.place.leave()
-				if len(next.Woken()) != 1 {
-					t.Error("the next one of this client was not called")
-				}
-				if len(f.did) != 0 {
-					t.Errorf("and it did %q", f.did)
+				if !slices.Equal(f.did, []string{did}) {
+					t.Errorf("it did %q, want %q", f.did, did)
 				}
 				if f.w.room.Waiting() != 0 {
 					t.Error("it waits still")
@@ -138,6 +156,23 @@ func TestCallsThatWereNotActedOnArePassedOn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A set that stands behind a call for one of its keys is told the outage as its own.
+func TestAFailureThatIsSharedNamesWhatTheCallWanted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := begun(t, setWanted)
+		defer f.cancel()
+		f.wants = outcome.Failure{Key: "a", Others: 1}
+		f.w.place.err = &outcome.Failure{Key: "b", Kind: outcome.NoQuorum, OK: 1}
+		f.w.state = inLine
+		if e := f.w.act(f.ctx); e != inVain || f.w.last.Key != "a" || f.w.last.Others != 1 || f.w.last.OK != 1 || f.w.last.Kind != outcome.NoQuorum {
+			t.Errorf("event %d, %+v", e, f.w.last)
+		}
+		if f.w.place.err.Key != "b" {
+			t.Error("the failure of the other call has changed")
+		}
+	})
 }
 
 func TestAPauseEndsWhenEnoughKeysExpire(t *testing.T) {
@@ -173,7 +208,11 @@ func (free) Attempted(int, *outcome.Failure)            {}
 func TestALockThatNobodyWaitsForAllocatesNothing(t *testing.T) {
 	r := New(Config{Masters: make([]Master, 1)})
 	caller := &free{}
-	keys := []any{"p:a", "p:b"}
+	keys := []string{"p:a", "p:b"}
+	long := strings.Repeat("k", 100)
+	if n := testing.AllocsPerRun(100, func() { r.Released(0, long, wire.Nobody) }); n != 0 {
+		t.Errorf("its release: %v allocations", n)
+	}
 	for name, want := range map[string]Want{
 		"one key":        {Keys: keys[:1], Kind: wire.Plain},
 		"several":        {Keys: keys, Kind: wire.Set},

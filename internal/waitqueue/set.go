@@ -8,16 +8,16 @@ import (
 	"github.com/redquorum/redquorum/internal/pilot"
 )
 
-// A call for several keys together queues for one key that is in the way, at that key's
-// pilot. If another key is in the way when its turn comes, it passes the turn on and queues
-// for that other key. Its place there follows from how long it has waited already. So it
-// never keeps a key from others while it waits for another one.
+// A call for several keys together waits for one key that is in the way, in that key's line
+// and at that key's pilot. If another key is in the way when its turn comes, it passes the
+// turn on and waits for that other key. Its places there follow from how long it has waited
+// already. So it never keeps a key from others while it waits for another one.
 
 // follow makes a call for several keys wait for the key that kept it out on most masters, as
-// far as the failure tells.
-func (w *waiter) follow(failed *outcome.Failure) {
+// far as the failure tells. It reports whether that is another key than before.
+func (w *waiter) follow(failed *outcome.Failure) bool {
 	if failed == nil || !w.want.isSet() {
-		return
+		return false
 	}
 	met := make(map[string]int)
 	most := ""
@@ -30,30 +30,29 @@ func (w *waiter) follow(failed *outcome.Failure) {
 			most = h.Key
 		}
 	}
-	if most != "" {
-		w.moveTo(w.room.cfg.Prefix + most)
-	}
+	return most != "" && w.moveTo(w.room.cfg.Prefix+most)
 }
 
-// moveTo leaves the queue of one key for that of another.
-func (w *waiter) moveTo(key string) {
+// moveTo leaves the line and the queue of one key for those of another.
+func (w *waiter) moveTo(key string) bool {
 	if key == w.key {
-		return
+		return false
 	}
-	if w.listener != nil {
+	if w.place != nil {
 		w.queue.leave()
-		w.listener = w.room.hub.Wait(key)
+		w.before, w.listener = *w.out, nil
+		w.place.move(key)
 	}
 	w.key, w.queue = key, &oneKey{w: w, pilot: pilot.None}
+	return true
 }
 
-// lostTurn notes a turn without success: the failure tells which key was in the way at the
-// pilot. The set has no place in that key's queue.
-func (q *oneKey) lostTurn(failed *outcome.Failure) {
+// lostTurn notes a turn without success: the pilot has told which key was in the way. The set
+// has no place in that key's queue.
+func (q *oneKey) lostTurn() {
 	w := q.w
 	q.turn.stale = q.turn.stale && w.room.cfg.Prefix+q.turn.Held.Key == w.key
 	w.counts.losses++
-	w.follow(failed)
 }
 
 // takeSetTogether asks all masters after the pilot of one key has called: it keeps that key

@@ -49,7 +49,7 @@ func (w *waiter) sleep(ctx context.Context, d time.Duration, ready <-chan struct
 		case <-w.place.signal:
 			w.hearAll() // both may come of one release
 			return byRelease, nil
-		case call := <-w.listener.Woken():
+		case call := <-w.place.calls:
 			if w.queue.hear(call) {
 				w.hearAll()
 				return byPilot, nil
@@ -72,7 +72,7 @@ func (w *waiter) heard() waking {
 	}
 	for {
 		select {
-		case call := <-w.listener.Woken():
+		case call := <-w.place.calls:
 			if w.queue.hear(call) {
 				w.hearAll()
 				return byPilot
@@ -90,7 +90,7 @@ func (w *waiter) hearAll() {
 	}
 	for {
 		select {
-		case call := <-w.listener.Woken():
+		case call := <-w.place.calls:
 			w.queue.hear(call)
 		default:
 			return

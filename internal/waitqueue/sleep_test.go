@@ -18,8 +18,8 @@ var errOver = errors.New("the client has ended")
 func newSleeper() (*waiter, context.CancelCauseFunc) {
 	life, end := context.WithCancelCause(context.Background())
 	r := New(Config{Life: life})
-	w := newWaiter(r, Want{Keys: []any{"key"}, Kind: wire.Plain}, nil, "key", false)
-	w.place, w.listener = r.lines.join("key"), r.hub.Wait("key")
+	w := newWaiter(r, Want{Keys: []string{"key"}, Kind: wire.Plain}, nil, "key", false)
+	w.place, w.listener = r.lines.join("key"), r.hub.Wait()
 	return w, end
 }
 

@@ -6,18 +6,19 @@ type state uint8
 
 // States.
 const (
-	inLine   state = iota // others of this client wait longer for the same
-	knocking              // the key was waited for lately: asks the pilot for the lock before anything else
-	seeking               // chooses a pilot, and has its calls heard
-	deaf                  // the pilot's calls are not heard yet: pauses, then asks all masters
-	blind                 // there is no queue to wait in: pauses, then asks all masters
-	asking                // asks the pilot where it stands in the queue
-	told                  // the pilot has refused the lock, and said where it stands
-	queued                // sleeps in the queue
-	called                // the pilot has called: asks it and the others together
-	ourTurn               // the lock seems to be free: asks the pilot alone, then the others
-	collided              // its turn again after collisions: pauses
-	doubting              // the pilot's key may be stale: asks all masters
+	inLine      state = iota // others of this client wait longer for the same
+	comingAlong              // a reader: readers get in now, and it asks all masters as they do
+	knocking                 // the key was waited for lately: asks the pilot for the lock before anything else
+	seeking                  // chooses a pilot, and has its calls heard
+	deaf                     // the pilot's calls are not heard yet: pauses, then asks all masters
+	blind                    // there is no queue to wait in: pauses, then asks all masters
+	asking                   // asks the pilot where it stands in the queue
+	told                     // the pilot has refused the lock, and said where it stands
+	queued                   // sleeps in the queue
+	called                   // the pilot has called: asks it and the others together
+	ourTurn                  // the lock seems to be free: asks the pilot alone, then the others
+	collided                 // its turn again after collisions: pauses
+	doubting                 // the pilot's key may be stale: asks all masters
 	acquired
 	ended
 )
@@ -29,6 +30,7 @@ type event uint8
 const (
 	cameFirst      event = iota // nobody of this client waits longer
 	cameFirstAgain              // the same, and the key was waited for lately
+	readersGetIn                // the first of the readers' line says so
 
 	found        // the pilot is there, as before
 	foundAnother // another master is the pilot now
@@ -51,6 +53,7 @@ const (
 
 	won         // the lock
 	failed      // an attempt failed, and nothing was learnt of the queue
+	moved       // an attempt of a set failed, and another key is in the way
 	refused     // an attempt failed at the pilot, which said where the waiter stands
 	interrupted // the context, or the client, has ended
 	inVain      // no quorum could be had for too long
@@ -59,18 +62,19 @@ const (
 // ways are the transitions. From each state interrupted and inVain lead to ended, and
 // won to acquired.
 var ways = [...]map[event]state{
-	inLine:   {cameFirst: seeking, cameFirstAgain: knocking},
-	knocking: {noQueue: blind, unheard: deaf, silent: seeking, refused: told, failed: seeking},
-	seeking:  {found: asking, foundAnother: asking, noQueue: blind, unheard: deaf, ours: ourTurn, oursAgain: collided},
-	deaf:     {subscribed: seeking, failed: seeking},
-	blind:    {failed: seeking},
-	asking:   {ours: ourTurn, oursAgain: collided, behind: queued, stale: doubting, silent: seeking, noQueue: blind},
-	told:     {ours: ourTurn, oursAgain: collided, behind: queued, stale: doubting, foundAnother: asking, noQueue: blind, unheard: deaf},
-	queued:   {timer: seeking, overdue: doubting, released: ourTurn, pilotCalls: called, turnsCome: seeking},
-	called:   {refused: told, failed: seeking},
-	ourTurn:  {refused: told, failed: seeking, silent: seeking},
-	collided: {pauseOver: ourTurn},
-	doubting: {failed: seeking},
+	inLine:      {cameFirst: seeking, cameFirstAgain: knocking, readersGetIn: comingAlong},
+	comingAlong: {failed: inLine},
+	knocking:    {noQueue: blind, unheard: deaf, silent: seeking, refused: told, failed: seeking},
+	seeking:     {found: asking, foundAnother: asking, noQueue: blind, unheard: deaf, ours: ourTurn, oursAgain: collided},
+	deaf:        {subscribed: seeking, failed: seeking, moved: inLine},
+	blind:       {failed: seeking, moved: inLine},
+	asking:      {ours: ourTurn, oursAgain: collided, behind: queued, stale: doubting, silent: seeking, noQueue: blind},
+	told:        {ours: ourTurn, oursAgain: collided, behind: queued, stale: doubting, foundAnother: asking, noQueue: blind, unheard: deaf},
+	queued:      {timer: seeking, overdue: doubting, released: ourTurn, pilotCalls: called, turnsCome: seeking},
+	called:      {refused: told, failed: seeking, moved: inLine},
+	ourTurn:     {refused: told, failed: seeking, silent: seeking, moved: inLine},
+	collided:    {pauseOver: ourTurn},
+	doubting:    {failed: seeking, moved: inLine},
 }
 
 // after is the state that follows.

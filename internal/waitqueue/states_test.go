@@ -18,7 +18,7 @@ import (
 func taken() *outcome.Failure { return &outcome.Failure{Kind: outcome.Taken, Need: 1, Total: 2} }
 
 var stateNames = [...]string{
-	inLine: "inLine", knocking: "knocking", seeking: "seeking", deaf: "deaf", blind: "blind", asking: "asking", told: "told", queued: "queued",
+	inLine: "inLine", comingAlong: "comingAlong", knocking: "knocking", seeking: "seeking", deaf: "deaf", blind: "blind", asking: "asking", told: "told", queued: "queued",
 	called: "called", ourTurn: "ourTurn", collided: "collided", doubting: "doubting", acquired: "acquired", ended: "ended",
 }
 
@@ -37,7 +37,7 @@ var steps = []struct {
 	{inLine, "nobody waits longer", nil, nil, seeking, ""},
 	{inLine, "nobody waits longer, and the key was contended", nil, func(f *fake) { f.w.again = true }, knocking, ""},
 	{inLine, "a set, and one of its keys was contended", &setWanted, func(f *fake) { f.w.again = true }, seeking, ""},
-	{inLine, "an outage was too long for those before", nil, func(f *fake) { f.w.place.fail(&outcome.Failure{}) }, ended, ""},
+	{inLine, "an outage was too long for those before", nil, func(f *fake) { f.w.place.err = &outcome.Failure{} }, ended, ""},
 
 	{knocking, "the pilot grants, the others too", nil, func(f *fake) { f.granted = true }, acquired, "pilot p:a if first; others"},
 	{knocking, "the pilot grants, the others do not", nil, func(f *fake) { f.granted, f.others = true, taken() }, seeking, "pilot p:a if first; others"},
@@ -97,7 +97,7 @@ var steps = []struct {
 	{queued, "the pilot calls after a collision", nil, func(f *fake) { f.w.counts.collisions = 1; f.call() }, ourTurn, ""},
 	{queued, "the pilot calls a set", &setWanted, (*fake).call, called, ""},
 	{queued, "the pilot calls a set after a collision", &setWanted, func(f *fake) { f.w.counts.collisions = 1; f.call() }, called, ""},
-	{queued, "a pilot from before calls", nil, func(f *fake) { f.w.room.hub.Call(1-f.pilot(), f.w.key) }, seeking, "leave former"},
+	{queued, "a pilot from before calls", nil, func(f *fake) { f.w.room.called(wakeup.Call{Master: 1 - f.pilot(), Key: f.w.key}) }, seeking, "leave former"},
 	{queued, "the context ends", nil, func(f *fake) { f.cancel() }, ended, ""},
 	{queued, "one of several keys, and a pilot calls", &anyWanted, (*fake).call, called, ""},
 	{queued, "one of several keys, and a pilot calls after a collision", &anyWanted, func(f *fake) { f.w.counts.collisions = 1; f.call() }, seeking, ""},
@@ -108,7 +108,7 @@ var steps = []struct {
 	{called, "it fails without the pilot's answer", nil, func(f *fake) { f.all = taken() }, seeking, "together p:a"},
 
 	{called, "a set, all grant", &setWanted, nil, acquired, "all"},
-	{called, "a set, and another key is in the way", &setWanted, func(f *fake) { f.all = takenBy(0, "b") }, seeking, "all; leave p:a"},
+	{called, "a set, and another key is in the way", &setWanted, func(f *fake) { f.all = takenBy(0, "b") }, inLine, "all; leave p:a"},
 	{called, "one of several keys, all grant", &anyWanted, func(f *fake) { f.called(); f.together.Answered, f.together.Granted = true, true }, acquired, "leave each p:b; together p:a"},
 	{called, "one of several keys, and the pilot grants, the others do not", &anyWanted, func(f *fake) {
 		f.called()
@@ -127,18 +127,25 @@ var steps = []struct {
 	{ourTurn, "a set, and another key is in the way", &setWanted, func(f *fake) {
 		f.one().queued = 1 << f.pilot()
 		f.turn.Held = &outcome.Held{Type: "string", Key: "b"}
-	}, seeking, "pilot p:a; leave p:a"},
+	}, inLine, "pilot p:a; leave p:a"},
+	{blind, "a set, and another key is in the way", &setWanted, func(f *fake) { f.all = takenBy(0, "b") }, inLine, "all"},
+	{deaf, "a set whose calls are not heard in time, and another key is in the way", &setWanted, func(f *fake) { f.deafen(); f.w.queue.seek(); f.all = takenBy(0, "b") }, inLine, "all"},
+	{doubting, "a set, and another key is in the way", &setWanted, func(f *fake) { f.all = takenBy(0, "b") }, inLine, "all"},
+	{doubting, "a set, and the same key is in the way", &setWanted, func(f *fake) { f.all = takenBy(0, "a") }, seeking, "all"},
 
 	{collided, "after the pause", nil, nil, ourTurn, ""},
 	{collided, "the context ends", nil, func(f *fake) { f.cancel() }, ended, ""},
 
+	{inLine, "a reader, and the first of the line has found that readers get in", &readWanted, (*fake).behindOne, comingAlong, ""},
+	{comingAlong, "a reader gets in", &readWanted, (*fake).behindOne, acquired, "called"},
+	{comingAlong, "a reader does not get in", &readWanted, func(f *fake) { f.behindOne(); f.all = taken() }, inLine, "called"},
 	{inLine, "a reader, whatever was contended", &readWanted, func(f *fake) { f.w.again = true }, seeking, ""},
 	{asking, "a reader, and it is the readers' turn", &readWanted, func(f *fake) { f.turn.Ours = true }, ourTurn, "wait to read p:a"},
 	{asking, "a reader, and a writer has the lock", &readWanted, nil, queued, "wait to read p:a"},
 	{queued, "the pilot calls the readers", &readWanted, (*fake).callReaders, called, ""},
-	{queued, "the pilot calls a writer, and a reader waits", &readWanted, (*fake).call, seeking, ""},
+	{queued, "the pilot calls a writer, and a reader waits", &readWanted, (*fake).call, seeking, "leave p:a"},
 	{queued, "the pilot calls the readers after a collision", &readWanted, func(f *fake) { f.w.counts.collisions = 1; f.callReaders() }, ourTurn, ""},
-	{queued, "a pilot from before calls the readers", &readWanted, func(f *fake) { f.w.room.hub.Call(1-f.pilot(), wakeup.ForAll+f.w.key) }, called, ""},
+	{queued, "a pilot from before calls the readers", &readWanted, func(f *fake) { f.w.room.called(wakeup.Call{Master: 1 - f.pilot(), Key: wakeup.Readers + f.w.key}) }, called, ""},
 	{called, "a reader gets in", &readWanted, nil, acquired, "called"},
 	{called, "a reader does not get in", &readWanted, func(f *fake) { f.all = taken() }, seeking, "called"},
 	{ourTurn, "a reader gets in", &readWanted, nil, acquired, "called"},

@@ -30,7 +30,7 @@ type waiter struct {
 	again    bool   // that key was waited for lately
 	place    *place
 	listener *wakeup.Waiter // since it came first
-	since    time.Time      // when it came first
+	since    time.Time      // when it came first for the first time
 
 	before   outage           // of the attempt that was made before the waiting
 	out      *outage          // shared with those who wait behind
@@ -51,7 +51,7 @@ type counts struct {
 // A queue is how a waiter uses the pilots' queues: that of one key, or those of several keys
 // at once. What it does in a state is a method that returns the event.
 type queue interface {
-	// keys are those that it waits for.
+	// keys are those in whose lines it stands; pilots call it by them.
 	keys() []string
 	// seek chooses a pilot for each key, or finds that there are turns to act on.
 	seek() event
@@ -71,7 +71,8 @@ type queue interface {
 	// ready is closed when the subscription to the pilot's calls is there; nil: there is
 	// nothing to wait for.
 	ready() <-chan struct{}
-	// leave gives up all places. It passes on the calls on which the waiter has not acted.
+	// leave gives up all places at pilots. It passes on the calls on which the waiter has not
+	// acted.
 	leave()
 }
 
@@ -81,7 +82,7 @@ func newWaiter(r *Room, want Want, c Caller, key string, again bool) *waiter {
 	case want.Kind.OneOf:
 		w.queue = newAnyOf(w)
 	case want.Kind.Shared:
-		w.queue = newReader(w)
+		w.queue = &reader{oneKey{w: w, pilot: pilot.None}}
 	default:
 		w.queue = &oneKey{w: w, pilot: pilot.None}
 	}
@@ -91,7 +92,7 @@ func newWaiter(r *Room, want Want, c Caller, key string, again bool) *waiter {
 // wait waits for the key and acquires it. It returns when it has, when an outage lasts too
 // long, or when ctx or the client ends.
 func (w *waiter) wait(ctx context.Context) *outcome.Failure {
-	w.place = w.room.lines.join(w.room.line(&w.want))
+	w.place = w.room.lines.join(w.queue.keys()...)
 	defer w.place.leave()
 	defer w.end()
 	for {
@@ -111,6 +112,8 @@ func (w *waiter) act(ctx context.Context) event {
 	switch w.state {
 	case inLine:
 		return w.awaitTurn(ctx)
+	case comingAlong:
+		return w.attempted(w.caller.Called(ctx), false)
 	case knocking:
 		if e := w.queue.seek(); e != found && e != foundAnother {
 			return e
@@ -140,21 +143,24 @@ func (w *waiter) act(ctx context.Context) event {
 	}
 }
 
-// awaitTurn waits until no other call of this client has waited longer for the same.
+// awaitTurn waits until no other call of this client has waited longer for the same, or
+// until readers get in.
 func (w *waiter) awaitTurn(ctx context.Context) event {
 	for {
-		first, failed := w.place.state()
-		switch {
-		case failed != nil:
-			w.last = failed
+		switch s := w.place.state(); {
+		case s.err != nil:
+			w.last = w.ownOf(s.err)
 			return inVain
-		case first:
+		case s.letIn:
+			return readersGetIn
+		case s.first:
 			w.begin()
 			if w.again && w.want.Kind.Queued {
 				return cameFirstAgain
 			}
 			return cameFirst
 		}
+		w.counts.losses = 0
 		select {
 		case <-w.place.signal:
 		case <-ctx.Done():
@@ -165,10 +171,20 @@ func (w *waiter) awaitTurn(ctx context.Context) event {
 	}
 }
 
+// ownOf is the failure of a call that stood before this one, as this one's: it may want
+// other keys.
+func (w *waiter) ownOf(f *outcome.Failure) *outcome.Failure {
+	mine, own := w.caller.Taken(pilot.None, nil), *f
+	own.Key, own.Others = mine.Key, mine.Others
+	return &own
+}
+
 // begin is called when the waiter has become the first of its line.
 func (w *waiter) begin() {
-	w.since = time.Now()
-	w.listener = w.room.hub.Wait(w.queue.keys()...)
+	if w.since.IsZero() {
+		w.since = time.Now()
+	}
+	w.listener = w.room.hub.Wait()
 	if w.out = w.place.outage(); w.out.failures == 0 {
 		*w.out = w.before
 	}
@@ -181,6 +197,9 @@ func (w *waiter) end() {
 	}
 	if waited := w.counts.pauses > 0; !w.want.Kind.Shared && (waited || w.want.Kind.Queued) {
 		w.room.recent.note(w.key, waited)
+	}
+	if w.state == acquired && w.want.Kind.Shared {
+		w.place.letOthersIn()
 	}
 	w.queue.leave()
 }
@@ -222,7 +241,6 @@ func (w *waiter) isOver(failed *outcome.Failure) (over bool) {
 	if over = w.out.note(failed, w.room.cfg.OutageWait); over {
 		w.place.fail(failed)
 	}
-	w.follow(failed)
 	return over
 }
 
@@ -240,10 +258,14 @@ func (w *waiter) attempted(f *outcome.Failure, over bool) event {
 		return w.interrupted(f.Cause)
 	}
 	w.last = f
-	if over {
+	switch {
+	case over:
 		return inVain
+	case w.follow(f):
+		return moved
+	default:
+		return failed
 	}
-	return failed
 }
 
 // attemptedAt is attempted where the pilot has said what stands in the way.

@@ -4,8 +4,6 @@
 package wakeup
 
 import (
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,9 +13,8 @@ import (
 // Prefix begins the channels; the client's id follows.
 const Prefix = "redquorum:w:1:"
 
-// ForAll begins the names of keys for which all waiters are woken instead of only the
-// first: a lock's readers. The lock's key follows.
-const ForAll = "redquorum:r:"
+// Readers begins what a message says to those that wait to read; the lock's key follows.
+const Readers = "redquorum:r:"
 
 // Idle is how long a subscription is kept when nobody waits.
 const Idle = 3 * time.Second
@@ -27,92 +24,40 @@ type Master interface {
 	Subscribe(channel string, l pipeline.Listener) *pipeline.Subscription
 }
 
-// A Hub has the subscriptions of one client, and passes their messages to the waiters. It
-// is safe for concurrent use.
+// A Hub has the subscriptions of one client. It is safe for concurrent use.
 type Hub struct {
 	masters []Master
 	channel string
-	passOn  func(master int, key string)
+	heard   func(Call)
 
 	closing sync.WaitGroup // subscriptions that are being closed
 
-	// mu guards what follows. Nothing blocks, and passOn is not called, under it.
-	mu      sync.Mutex
-	links   []*link
-	waiters map[string][]*Waiter
-	closed  bool
+	// mu guards what follows. Nothing blocks, and heard is not called, under it.
+	mu     sync.Mutex
+	links  []*link
+	closed bool
 }
 
-// New makes a hub without any connection. If a message comes for a key that no call waits
-// for any more, the hub calls passOn, which must wake the next client. passOn must not
+// New makes a hub without any connection. It calls heard for each message. heard must not
 // block.
-func New(masters []Master, id string, passOn func(master int, key string)) *Hub {
-	return &Hub{
-		masters: masters,
-		channel: Prefix + id,
-		passOn:  passOn,
-		links:   make([]*link, len(masters)),
-		waiters: make(map[string][]*Waiter),
-	}
+func New(masters []Master, id string, heard func(Call)) *Hub {
+	return &Hub{masters: masters, channel: Prefix + id, heard: heard, links: make([]*link, len(masters))}
 }
 
-// A Waiter is one call that waits for one or several keys. A message wakes the key's first
-// waiter, or all waiters if ForAll begins the key's name.
+// A Waiter is one call that wants the messages of some masters.
 type Waiter struct {
 	hub   *Hub
-	keys  []string
-	woken chan Call
 	links uint64 // masters that it holds a subscription of; guarded by hub.mu
 }
 
-// A Call says for which key, and at which master, it is a waiter's turn.
+// A Call says for which key, and at which master, it is a client's turn.
 type Call struct {
 	Master int
 	Key    string
 }
 
-// Wait registers a waiter, which must call Leave. The keys must not be changed.
-func (h *Hub) Wait(keys ...string) *Waiter {
-	w := &Waiter{hub: h, keys: keys, woken: make(chan Call, len(h.masters)+len(keys))}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, key := range keys {
-		h.waiters[key] = append(h.waiters[key], w)
-	}
-	return w
-}
-
-// Call wakes the first waiter of the key (see ForAll), as a message of the master does. It
-// reports whether a waiter was woken.
-func (h *Hub) Call(master int, key string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	all := h.waiters[key]
-	if len(all) == 0 {
-		return false
-	}
-	if !strings.HasPrefix(key, ForAll) {
-		return all[0].wake(Call{master, key})
-	}
-	woken := false
-	for _, w := range all {
-		woken = w.wake(Call{master, key}) || woken
-	}
-	return woken
-}
-
-// wake reports false if too many calls wait for the waiter already.
-func (w *Waiter) wake(call Call) bool {
-	select {
-	case w.woken <- call:
-		return true
-	default:
-		return false
-	}
-}
-
-// Woken returns the channel of the waiter's calls.
-func (w *Waiter) Woken() <-chan Call { return w.woken }
+// Wait registers a waiter, which must call Leave.
+func (h *Hub) Wait() *Waiter { return &Waiter{hub: h} }
 
 // Subscribe subscribes to the master's messages, unless that was done before. The channel
 // is closed when the master has confirmed the subscription.
@@ -140,32 +85,17 @@ func (w *Waiter) Subscribe(master int) <-chan struct{} {
 	return l.ready
 }
 
-// Leave ends the waiting, and returns the calls that were not read from Woken.
-func (w *Waiter) Leave() (unheard []Call) {
+// Leave ends the waiting.
+func (w *Waiter) Leave() {
 	h := w.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, key := range w.keys {
-		h.waiters[key] = slices.DeleteFunc(h.waiters[key], func(other *Waiter) bool { return other == w })
-		if len(h.waiters[key]) == 0 {
-			delete(h.waiters, key)
-		}
-	}
-	w.keys = nil
 	for i, l := range h.links {
 		if l != nil && w.links&(1<<i) != 0 {
 			l.release()
 		}
 	}
 	w.links = 0
-	for {
-		select {
-		case call := <-w.woken:
-			unheard = append(unheard, call)
-		default:
-			return unheard
-		}
-	}
 }
 
 // Close ends all subscriptions and waits for them. It may be called more than
@@ -242,8 +172,4 @@ func (l *link) Unsubscribed(error) {
 }
 
 // Message implements pipeline.Listener.
-func (l *link) Message(key string) {
-	if !l.hub.Call(l.master, key) {
-		l.hub.passOn(l.master, key)
-	}
-}
+func (l *link) Message(key string) { l.hub.heard(Call{l.master, key}) }

@@ -60,5 +60,21 @@ func readCode(a *Ask, f *fact, code any) ballot.Answer {
 }
 
 func unexpected(reply any) error {
-	return fmt.Errorf("%w: unexpected reply %.64q", pipeline.ErrProtocol, fmt.Sprint(reply))
+	return fmt.Errorf("%w: unexpected reply %q", pipeline.ErrProtocol, pipeline.Excerpt(fmt.Sprint(readable(reply))))
+}
+
+// readable is a reply with its bulk strings as text, not as lists of numbers.
+func readable(reply any) any {
+	switch r := reply.(type) {
+	case []byte:
+		return string(r)
+	case []any:
+		all := make([]any, len(r))
+		for i, part := range r {
+			all[i] = readable(part)
+		}
+		return all
+	default:
+		return r
+	}
 }

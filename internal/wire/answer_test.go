@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/gomodule/redigo/redis"
@@ -151,5 +152,55 @@ func TestRepliesAboutALockThatIsOursAreReadStrictly(t *testing.T) {
 				t.Errorf("%v was answered %d: verdict %d, want %d", op, code, a.Verdict, want)
 			}
 		}
+	}
+}
+
+func TestAnUnexpectedReplyIsShownAsText(t *testing.T) {
+	err := unexpected([]any{[]byte("string"), int64(7), []any{[]byte("token")}})
+	if want := `unexpected reply "[string 7 [token]]"`; !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v: want %s at its end", err, want)
+	}
+}
+
+// Only an error that may come behind a write leaves open whether there is something to
+// release. SET and the scripts are alike in this.
+func TestAMasterThatRefusesToWriteHasNothingToRelease(t *testing.T) {
+	for reply, absent := range map[string]bool{
+		"MISCONF Redis is configured to save RDB snapshots":                                        true,
+		"OOM command not allowed when used memory > 'maxmemory'. script: 0123, on @user_script:1.": true,
+		"READONLY You can't write against a read only replica.":                                    true,
+		"NOREPLICAS Not enough good replicas to write.":                                            true,
+		"BUSY Redis is busy running a script.":                                                     true,
+		"MASTERDOWN Link with MASTER is down":                                                      true,
+		"NOPERM this user has no permissions to run the 'pexpire' command":                         false,
+		"ERR Error running script: MISCONF":                                                        false,
+		"WRONGTYPE Operation against a key holding the wrong kind of value":                        false,
+	} {
+		for _, op := range []Op{OpLock, OpAdopt, OpExtend} {
+			a := askedOf(op, Plain, 0)
+			a.Answers()[0] = a.answerTo(&pipeline.Call{Err: redis.Error(reply), Sent: true}).Answer
+			if got, want := a.Result().Absent == 1, absent && op != OpExtend; got != want {
+				t.Errorf("%v answered by %q: absent %v, want %v", op, reply, got, want)
+			}
+		}
+	}
+}
+
+// With a fencing token and in strict every master answers by such a script.
+func TestReadingTheAnswerOfAScriptAllocatesNothing(t *testing.T) {
+	for name, read := range map[string]func(*Ask, *fact, any) ballot.Answer{
+		"acquisition": readScriptedGrant, "extension": readScriptedCode,
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := askedOf(OpLock, Plain, 0)
+			var granted any = &pipeline.ThreeInts{1, 7, 0}
+			var answer ballot.Answer
+			if n := testing.AllocsPerRun(100, func() { answer = read(a, &a.facts[0], granted) }); n != 0 {
+				t.Errorf("%v allocations", n)
+			}
+			if answer.Verdict != ballot.Agreed || a.facts[0].fence != 7 {
+				t.Errorf("read as %+v with %+v", answer, a.facts[0])
+			}
+		})
 	}
 }

@@ -51,7 +51,7 @@ func readNumberGranted(a *Ask, f *fact, reply any) ballot.Answer {
 // undoes grants that are still to come (S5). The caller holds what guards the claim.
 func (w *Wire) KeepOnly(c *Claim, res *Result, keep time.Time) (key string) {
 	granted := res.slot - 1
-	key = c.Keys[granted].(string)
+	key = c.Keys[granted]
 	others := slices.Concat(c.Keys[:granted], c.Keys[granted+1:])
 
 	c.become(Plain)

@@ -46,8 +46,8 @@ type pilotPart struct {
 
 // A handOver is for a release that calls waiters at every master.
 type handOver struct {
-	keys    []any // whose waiters it calls; nil: it calls none
-	wasFree bool  // nobody held them
+	keys    []string // whose waiters it calls; nil: it calls none
+	wasFree bool     // nobody held them
 }
 
 // A Live is the hold that an acquisition or extension is for. After NOSCRIPT the command is
@@ -187,7 +187,7 @@ func (a *Ask) resendScript(c *pipeline.Call) {
 }
 
 // eval asks by a script.
-func (a *Ask) eval(s *script.Script, keys []any, skip uint64, keep time.Time, args ...any) {
+func (a *Ask) eval(s *script.Script, keys []string, skip uint64, keep time.Time, args ...any) {
 	a.script = s
 	a.args = s.Args(a.args[:0], keys, args...)
 	a.ask(evalSHA, skip, keep)
@@ -216,10 +216,16 @@ func (a *Ask) send(cmd string, skip uint64, keep time.Time) {
 		a.Tell = 0
 	case a.handOver.keys != nil:
 		a.Tell = a.w.everyone
+		for _, key := range a.handOver.keys {
+			if master := a.w.cfg.Pilots.Of(key, 0); master != pilot.None {
+				a.Last |= 1 << master
+			}
+		}
 	case a.atPilot.master != pilot.None:
 		a.atPilot.release.command.Cmd = evalSHA
 		a.SetOwn(a.atPilot.master, &a.atPilot.release.command)
 		a.Tell = 1 << a.atPilot.master
+		a.Last = a.Tell
 	}
 	a.Send(cmd, skip, keep)
 }

@@ -60,7 +60,7 @@ func (a *Ask) encodeAcquire(c *Claim, n scriptedNumbers) {
 	if strict {
 		keys++
 	}
-	b := a.beginEval(a.w.acquireScript(c), keys, 7)
+	b := a.beginEval(c.scriptedAcquire(), keys, 7)
 	at := len(b)
 	b = pipeline.AppendBulk(b, key)
 	keyEnd := len(b)

@@ -10,7 +10,7 @@ import (
 // may be its own array.
 type Claim struct {
 	Kind   *Kind
-	Keys   []any // with the prefix, as arguments of commands, boxed once
+	Keys   []string // with the prefix
 	Token  string
 	TTL    time.Duration
 	Fenced bool // with a fencing token
@@ -18,12 +18,16 @@ type Claim struct {
 	// an earlier generation is not sent again.
 	Generation uint8
 
+	// From is the token that the acquisition replaces: the claim adopts what was handed
+	// over with it. "": the lock has to be free.
+	From string
+
 	Fence  uint64 // the fencing token; 0: none
 	Floor  uint64 // the lowest token that an acquisition may get; 0: by the clock
 	Absent uint64 // masters that certainly have nothing of ours
 
-	one   [1]any
-	sides []any // see allKeys; nil: not made yet
+	one   [1]string
+	sides []string // see allKeys; nil: not made yet
 }
 
 // SetPlain turns a claim that is not in use yet into that of one key's plain lock. The key
@@ -40,11 +44,10 @@ func (c *Claim) setKey(key string) {
 
 // Key is the first key in Redis.
 func (c *Claim) Key() string {
-	key, _ := c.Keys[0].(string)
-	return key
+	return c.Keys[0]
 }
 
-// Again is a claim for another attempt at the same. The boxed keys are shared.
+// Again is a claim for another attempt at the same. The keys are shared.
 func (c *Claim) Again() Claim {
 	return Claim{Kind: c.Kind, Keys: c.Keys, TTL: c.TTL, Fenced: c.Fenced, Floor: c.Floor}
 }
@@ -61,6 +64,17 @@ func (c *Claim) become(k *Kind) {
 // the masters. The caller holds what guards the claim.
 func (c *Claim) BecomeReader() { c.become(Reader) }
 
+// Adopts reports whether the claim is of a lock that was handed over.
+func (c *Claim) Adopts() bool { return c.From != "" }
+
+// Op is how the claim is acquired.
+func (c *Claim) Op() Op {
+	if c.Adopts() {
+		return OpAdopt
+	}
+	return OpLock
+}
+
 // milliseconds is the TTL as commands take it.
 func (c *Claim) milliseconds() int64 { return c.TTL.Milliseconds() }
 
@@ -74,7 +88,7 @@ func (c *Claim) id() uint64 {
 
 // allKeys is the keys of the lock, and those of their fences and lease records as far as
 // these are used.
-func (w *Wire) allKeys(c *Claim) []any {
+func (w *Wire) allKeys(c *Claim) []string {
 	if c.sides == nil {
 		c.sides = w.withSides(c, c.Keys)
 	}
@@ -82,8 +96,8 @@ func (w *Wire) allKeys(c *Claim) []any {
 }
 
 // withSides appends the fences and lease records of the claim's keys, in a new slice.
-func (w *Wire) withSides(c *Claim, keys []any) []any {
-	all := append(make([]any, 0, len(keys)+2*len(c.Keys)), keys...)
+func (w *Wire) withSides(c *Claim, keys []string) []string {
+	all := append(make([]string, 0, len(keys)+2*len(c.Keys)), keys...)
 	if c.Fenced {
 		all = appendNames(all, fencePrefix, c.Keys)
 	}
@@ -93,20 +107,20 @@ func (w *Wire) withSides(c *Claim, keys []any) []any {
 	return all
 }
 
-func appendNames(dst []any, prefix string, keys []any) []any {
+func appendNames(dst []string, prefix string, keys []string) []string {
 	for _, key := range keys {
-		dst = append(dst, prefix+key.(string))
+		dst = append(dst, prefix+key)
 	}
 	return dst
 }
 
 // withQueue is what queue.lua takes.
-func (c *Claim) withQueue() []any { return []any{c.Keys[0], queueKey(c.Key())} }
+func (c *Claim) withQueue() []string { return []string{c.Keys[0], queueKey(c.Key())} }
 
 // acquireKeys is what the acquire script takes.
-func (c *Claim) acquireKeys() []any {
+func (c *Claim) acquireKeys() []string {
 	if c.Kind.seesIntents {
-		return []any{c.Keys[0], intentPrefix + c.Key()}
+		return []string{c.Keys[0], intentPrefix + c.Key()}
 	}
 	return c.Keys
 }

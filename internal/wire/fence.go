@@ -16,67 +16,41 @@ import (
 // master has given for the lock whose key follows.
 const fencePrefix = ReservedPrefix + "fence:1:"
 
-const (
-	// lastFence is 2^53 - 1: above it Lua cannot tell one whole number from the next.
-	lastFence = 1<<53 - 1
-	// mostAhead is how far ahead of this client's clock a token may be and still raise the
-	// tokens of other keys.
-	mostAhead = 366 * 24 * time.Hour
-)
+// lastFence is 2^53 - 1: above it Lua cannot tell one whole number from the next.
+const lastFence = 1<<53 - 1
 
-// Fences is what a client knows of fencing tokens, and what it has done for them.
+// Fences counts what a client has done for fencing tokens.
 type Fences struct {
-	Tokens  atomic.Uint64 // that were given
-	Raises  atomic.Uint64 // second rounds
-	highest atomic.Uint64 // of all that were seen, of any key
+	Tokens atomic.Uint64 // that were given
+	Raises atomic.Uint64 // second rounds
 }
 
-// floor is the lowest value for the next token. It comes from the clock, so that all masters
-// give the same token and none has to be raised. It is above all tokens that this client has
-// seen, in case its clock was set back. wall is the client's clock.
-func (f *Fences) floor(wall time.Time) uint64 {
-	return max(uint64(max(wall.UnixMicro(), 1)), f.highest.Load()+1)
-}
-
-// leastFence is what an acquisition of the claim proposes.
+// leastFence is what an acquisition of the claim proposes: the clock, unless it was given a
+// floor. So all masters give the same token, and none has to be raised. What was seen of other
+// keys plays no part: a client whose clock was once far ahead would carry that to all keys.
 func (w *Wire) leastFence(c *Claim) uint64 {
 	if c.Floor != 0 {
 		return c.Floor
 	}
-	return w.Fences.floor(w.cfg.Clock.Now().Wall())
-}
-
-// Highest is the highest token that was seen; 0: none was.
-func (f *Fences) Highest() uint64 { return f.highest.Load() }
-
-// See notes a token, unless it is far in the future: then somebody has set it by hand, and
-// it must not use up the numbers of all other keys.
-func (f *Fences) See(token uint64, wall time.Time) {
-	if most := wall.Add(mostAhead).UnixMicro(); int64(token) > most { //nolint:gosec // it is below 2^53
-		return
-	}
-	for {
-		highest := f.highest.Load()
-		if token <= highest || f.highest.CompareAndSwap(highest, token) {
-			return
-		}
-	}
+	return uint64(max(w.cfg.Clock.Now().Wall().UnixMicro(), 1))
 }
 
 // errFenceMoved is the reason of a master that a second round reached too late: the lock is
 // not ours any more, or its fence has given a higher token meanwhile.
 var errFenceMoved = errors.New("its fencing token could not be raised: the lock or the fence has changed")
 
-// Given is the token that each agreeing master gave, and which masters these are, as bits.
-func (a *Ask) Given() (tokens []uint64, agreeing uint64) {
-	tokens = make([]uint64, len(a.facts))
+// Given appends to tokens the one that each agreeing master gave, 0 for each other. Which
+// masters agree it tells as bits.
+func (a *Ask) Given(tokens []uint64) (given []uint64, agreeing uint64) {
 	a.Lock()
 	defer a.Unlock()
 	for i := range a.Answers() {
+		token := uint64(0)
 		if answer := &a.Answers()[i]; answer.Verdict == ballot.Agreed && answer.Candidate == a.Tally().Leads {
-			tokens[i] = a.facts[i].fence
+			token = a.facts[i].fence
 			agreeing |= 1 << i
 		}
+		tokens = append(tokens, token)
 	}
 	return tokens, agreeing
 }

@@ -22,7 +22,7 @@ const (
 func (w *Wire) NoteIntent(key string, mark any) {
 	a := w.newAsk(OpRelease)
 	defer a.LetGo()
-	a.eval(script.WriterIntent, []any{intentPrefix + key}, 0, time.Time{}, mark, intentTTL.Milliseconds())
+	a.eval(script.WriterIntent, []string{intentPrefix + key}, 0, time.Time{}, mark, intentTTL.Milliseconds())
 }
 
 // WithdrawIntent removes that note. It goes out behind the note on the same connections, or

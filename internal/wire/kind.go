@@ -2,6 +2,7 @@ package wire
 
 import (
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -28,6 +29,11 @@ type Kind struct {
 	release *script.Script
 	// scripted are used instead for locks with a fencing token, and in strict.
 	scripted scriptedKind
+	// needs are the commands of these scripts and of the scripted ones. init sets them.
+	needs, scriptedNeeds guard.Commands
+	// adopt acquires by putting its token in the place of another. It takes what scripted
+	// scripts do. nil: such a lock is adopted key by key.
+	adopt *script.Script
 	// readGrant reads the answer to acquire, or to SET.
 	readGrant func(a *Ask, f *fact, reply any) ballot.Answer
 	// handOver releases as release does, and calls the next waiter. It takes the client's
@@ -53,3 +59,24 @@ type scriptedKind struct{ acquire, extend, release, handOver *script.Script }
 
 // Name is the kind's in names of queues inside the process.
 func (k *Kind) Name() string { return k.name }
+
+func init() {
+	for _, k := range []*Kind{Plain, Set, AnyOf, Reader} {
+		var plain []*script.Script
+		for _, s := range []*script.Script{k.acquire, k.extend, k.verify, k.release} {
+			if s != nil {
+				plain = append(plain, s)
+			}
+		}
+		k.needs = guard.CommandsOf(plain, "SET")
+		k.scriptedNeeds = guard.CommandsOf([]*script.Script{k.scripted.acquire, k.scripted.extend, k.verify, k.scripted.release}, "SET")
+	}
+}
+
+// needsOf are the commands without which a master could not keep or release the claim.
+func (w *Wire) needsOf(c *Claim) guard.Commands {
+	if w.scripted(c) {
+		return c.Kind.scriptedNeeds
+	}
+	return c.Kind.needs
+}

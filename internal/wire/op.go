@@ -9,7 +9,7 @@ type Op uint8
 const (
 	OpLock      Op = iota
 	OpExtend       // also sets the key again where it is missing
-	OpAdopt        // an extension that does not
+	OpAdopt        // an acquisition of what was handed over
 	OpVerify       //
 	OpRelease      //
 	OpHolder       // asks those that refused who holds the key

@@ -14,6 +14,7 @@ var Plain = &Kind{
 	verify:    script.Verify,
 	release:   script.Release,
 	scripted:  scriptedKind{acquire: script.GuardedAcquire, extend: script.GuardedExtend, release: script.GuardedRelease},
+	adopt:     script.GuardedAdopt,
 	readGrant: readSet,
 	Queued:    true,
 	batched:   true,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -15,6 +16,7 @@ type Query struct {
 	w       *Wire
 	master  int
 	script  *script.Script
+	needs   guard.Commands // of a vote
 	call    pipeline.Call
 	state   atomic.Uint32
 	settled atomic.Bool // Close does not have to wait for it
@@ -31,18 +33,18 @@ const (
 
 // query queues a question to one master. Until keep the question is sent again on a later
 // connection; zero: never.
-func (w *Wire) query(master int, keep time.Time, s *script.Script, keys []any, args ...any) *Query {
+func (w *Wire) query(master int, keep time.Time, s *script.Script, keys []string, args ...any) *Query {
 	return w.newQuery(master, keep, s, keys, args).enqueue()
 }
 
 // queryVote queues a question to one master whose answer is a vote: see Query.vote.
-func (w *Wire) queryVote(master int, s *script.Script, keys []any, args ...any) *Query {
+func (w *Wire) queryVote(master int, c *Claim, s *script.Script, keys []string, args ...any) *Query {
 	q := w.newQuery(master, time.Time{}, s, keys, args)
-	q.call.Vote, q.call.Check = true, w.cfg.Ballots.Voters.Check()
+	q.needs, q.call.Vote, q.call.Check = w.needsOf(c), true, w.cfg.Ballots.Voters.Check()
 	return q.enqueue()
 }
 
-func (w *Wire) newQuery(master int, keep time.Time, s *script.Script, keys, args []any) *Query {
+func (w *Wire) newQuery(master int, keep time.Time, s *script.Script, keys []string, args []any) *Query {
 	q := &Query{w: w, master: master, script: s, done: make(chan struct{})}
 	encoded := pipeline.AppendCommand(nil, evalSHA, s.Args(nil, keys, args...)...)
 	q.call.Command = &pipeline.Command{Cmd: evalSHA, Encoded: encoded, Owner: q, Keep: keep}
@@ -108,7 +110,7 @@ func (q *Query) vote(ctx context.Context, start drift.Instant, limit time.Durati
 	if err != nil {
 		return nil, err
 	}
-	if why := q.w.cfg.Ballots.Voters.Abstains(q.master, &q.call, start); why != nil {
+	if why := q.w.cfg.Ballots.Voters.Abstains(q.master, &q.call, start, q.needs); why != nil {
 		return nil, why
 	}
 	return reply, nil

@@ -26,10 +26,11 @@ type Try struct {
 	Early *guard.Early
 }
 
-// Acquire asks for the lock.
+// Acquire asks for the lock, or for the one that the claim adopts.
 func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
-	a := w.newAsk(OpLock)
+	a := w.newAsk(c.Op())
 	a.Start, a.Agreed, a.agreedFence = t.Start, t.Agreed, c.Fence
+	a.Rules.Needs = w.needsOf(c)
 	a.live, a.generation, a.kind = t.Live, c.Generation, c.Kind
 	a.Command.Key = c.id()
 	t.Over.Add()
@@ -45,7 +46,7 @@ func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
 		a.acquireEarly(c, t.Early)
 		return a
 	}
-	if w.scripted(c) {
+	if w.scripted(c) || c.Adopts() {
 		a.acquireScripted(c, t.Called, t.Wait)
 		return a
 	}
@@ -68,42 +69,37 @@ func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
 
 // An Extension is what a prolongation adds to its claim.
 type Extension struct {
-	Op    Op // OpExtend, OpAdopt or OpDowngrade
+	Op    Op // OpExtend or OpDowngrade
 	Live  Live
-	Over  *ballot.Count // as in Try; nil: nobody wants to know
+	Over  *ballot.Count // as in Try
 	Start drift.Instant
 	Wait  time.Duration // how long it may be on its way
 	// Decided hears of the decision, and nobody waits for it; nil: the caller waits.
 	Decided interface{ Decided(*ballot.Ballot) }
 }
 
-// Whether the extension script sets the key again where it is missing.
-var argSetAgain, argLeaveMissing any = "1", "0"
+// argSetAgain: the extension script sets the key again where it is missing.
+var argSetAgain any = "1"
 
 // Extend asks to prolong the lock to a full TTL.
 func (w *Wire) Extend(c *Claim, x *Extension) *Ask {
 	a := w.newAsk(x.Op)
 	a.live, a.generation, a.TTL = x.Live, c.Generation, c.TTL
-	if x.Over != nil {
-		x.Over.Add()
-		a.Over = x.Over
-	}
+	x.Over.Add()
+	a.Over = x.Over
 	if x.Decided != nil {
 		a.Decided = x.Decided
 	}
 	a.Start = x.Start
+	a.Rules.Needs = w.needsOf(c)
 	a.Command.Key = c.id()
-	again := argSetAgain
-	if x.Op == OpAdopt {
-		again = argLeaveMissing
-	}
 	switch {
 	case w.scripted(c):
-		a.extendScripted(c, again, x.Wait)
+		a.extendScripted(c, x.Wait)
 	case c.Kind.longest:
-		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), again, w.longest)
+		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), argSetAgain, w.longest)
 	default:
-		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), again)
+		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), argSetAgain)
 	}
 	return a
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// The advisory queues of keys, at their pilots. docs/explanation/waiting.md says how they are used.
+// The advisory queues of keys, at their pilots. docs/project/waiting.md says how they are used.
 
 // The keys of the queues: version 1.
 const (
@@ -32,13 +32,13 @@ var NoPlace any = "-"
 
 // WaitAt asks a pilot whether it is our turn for a key, and keeps our place there.
 func (w *Wire) WaitAt(ctx context.Context, pilot int, key string, score any, limit time.Duration) (Turn, error) {
-	return readTurn(w.query(pilot, time.Time{}, script.Queue, []any{key, queueKey(key)}, argWait, w.cfg.ID, score).wait(ctx, limit))
+	return readTurn(w.query(pilot, time.Time{}, script.Queue, []string{key, queueKey(key)}, argWait, w.cfg.ID, score).wait(ctx, limit))
 }
 
 // LeaveQueue takes this client out of a queue. If the key is free, the next client there is
 // called. Nobody waits for the answer.
 func (w *Wire) LeaveQueue(pilot int, key string) {
-	w.query(pilot, time.Now().Add(queueExpiry), script.Queue, []any{key, queueKey(key)}, argLeave, w.cfg.ID)
+	w.query(pilot, time.Now().Add(queueExpiry), script.Queue, []string{key, queueKey(key)}, argLeave, w.cfg.ID)
 }
 
 // A KeysQuery is a question about the queues of several keys of one pilot.
@@ -59,8 +59,8 @@ func (w *Wire) LeaveEach(pilot int, keys []string) {
 	w.query(pilot, time.Now().Add(queueExpiry), script.QueueSlots, withQueues(keys), argLeave, w.cfg.ID)
 }
 
-func withQueues(keys []string) []any {
-	all := make([]any, 0, 2*len(keys))
+func withQueues(keys []string) []string {
+	all := make([]string, 0, 2*len(keys))
 	for _, key := range keys {
 		all = append(all, key, queueKey(key))
 	}

@@ -15,6 +15,7 @@ var Reader = &Kind{
 	verify:      script.ReaderVerify,
 	release:     script.ReaderRelease,
 	scripted:    scriptedKind{acquire: script.GuardedReaderAcquire, extend: script.GuardedReaderExtend, release: script.GuardedReaderRelease},
+	adopt:       script.GuardedReaderAdopt,
 	readGrant:   readReaderGrant,
 	longest:     true,
 	Shared:      true,

@@ -9,19 +9,17 @@ import (
 )
 
 // Readers that wait at a key's pilot, and how they and writers wake each other.
-// docs/explanation/waiting.md says how this is used, script/phases.lua whose turn it is.
+// docs/project/waiting.md says how this is used, script/phases.lua whose turn it is.
 
 var (
 	argAdmit any = "admit"
 	// argCalled says that the pilot has called this reader.
 	argCalled any = "1"
-	// argStays, argGoes: whether other calls of the client wait on.
-	argStays, argGoes any = "1", "0"
 	// argBehindWriters, argBeforeWriters: whether writers that wait come first.
 	argBehindWriters, argBeforeWriters any = "0", "1"
 )
 
-func readersQuery(key string) []any { return []any{key, queueKey(key), intentPrefix + key} }
+func readersQuery(key string) []string { return []string{key, queueKey(key), intentPrefix + key} }
 
 // WaitToRead asks a pilot whether readers of this client may try for a key, and keeps the
 // client's place among the readers that wait there.
@@ -30,14 +28,9 @@ func (w *Wire) WaitToRead(ctx context.Context, pilot int, key string, score any,
 }
 
 // LeaveReaders takes this client out of the readers that wait at a pilot. If the key is
-// free, the next waiter is called. others: other calls of the client still wait there, so
-// only the pilot's call is over. Nobody waits for the answer.
-func (w *Wire) LeaveReaders(pilot int, key string, others bool) {
-	stays := argGoes
-	if others {
-		stays = argStays
-	}
-	w.query(pilot, time.Now().Add(queueExpiry), script.ReadersQueue, readersQuery(key), argLeave, w.id, stays)
+// free, the next waiter is called. Nobody waits for the answer.
+func (w *Wire) LeaveReaders(pilot int, key string) {
+	w.query(pilot, time.Now().Add(queueExpiry), script.ReadersQueue, readersQuery(key), argLeave, w.id)
 }
 
 // AdmitReaders asks the key's pilot to call the readers that wait, if readers hold the lock.

@@ -44,7 +44,7 @@ func (w *Wire) Release(c *Claim, keep time.Time, handOver bool) *Ask {
 	}
 	if handOver && c.Kind.handOver != nil {
 		for _, key := range c.Keys {
-			if master := w.cfg.Pilots.Of(key.(string), 0); master != pilot.None {
+			if master := w.cfg.Pilots.Of(key, 0); master != pilot.None {
 				absent &^= 1 << master
 			}
 		}
@@ -169,7 +169,7 @@ func (a *Ask) notifyEach(master int, successors []any) {
 		if !ok1 || !ok2 || number < 1 || number > int64(len(a.handOver.keys)) || told < 0 || told > int64(ThisClient) {
 			return
 		}
-		key := a.handOver.keys[number-1].(string)
+		key := a.handOver.keys[number-1]
 		if said[int(number-1)] = told > 0; told > 0 {
 			to.Released(master, key, Successor(told))
 		}
@@ -178,7 +178,7 @@ func (a *Ask) notifyEach(master int, successors []any) {
 		return
 	}
 	for i, key := range a.handOver.keys {
-		if key := key.(string); !said[i] && a.w.cfg.Pilots.Of(key, 0) == master {
+		if !said[i] && a.w.cfg.Pilots.Of(key, 0) == master {
 			to.Released(master, key, Nobody)
 		}
 	}

@@ -43,7 +43,8 @@ func (a *Ask) Result() Result {
 			}
 			res.Taken = res.Taken || !f.missing
 		}
-		if answer.Unsent || f.other || a.op == OpLock && answer.Verdict == ballot.Refused {
+		acquires := a.op == OpLock || a.op == OpAdopt
+		if answer.Unsent || f.other || acquires && (answer.Verdict == ballot.Refused || pipeline.WroteNothing(answer.Err)) {
 			res.Absent |= 1 << i
 		}
 	}

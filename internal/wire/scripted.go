@@ -22,17 +22,17 @@ const (
 // argUnused stands where a script needs no argument, argNone for a feature that is off.
 var argUnused, argNone any = "0", ""
 
-// acquireScript is what acquires the claim; nil: SET NX PX.
-func (w *Wire) acquireScript(c *Claim) *script.Script {
-	if w.scripted(c) {
-		return c.Kind.scripted.acquire
+// scriptedAcquire is the script that acquires the claim.
+func (c *Claim) scriptedAcquire() *script.Script {
+	if c.Adopts() {
+		return c.Kind.adopt
 	}
-	return c.Kind.acquire
+	return c.Kind.scripted.acquire
 }
 
 // releaseScript is the script that releases the locks at keys, and its keys: in strict also
 // the lease records. Fences stay.
-func (w *Wire) releaseScript(c *Claim, keys []any) (*script.Script, []any) {
+func (w *Wire) releaseScript(c *Claim, keys []string) (*script.Script, []string) {
 	if !w.cfg.Strict {
 		return c.Kind.release, keys
 	}
@@ -40,7 +40,7 @@ func (w *Wire) releaseScript(c *Claim, keys []any) (*script.Script, []any) {
 }
 
 // handOverScript is the same for a release that calls the next waiter.
-func (w *Wire) handOverScript(k *Kind, keys []any) (*script.Script, []any) {
+func (w *Wire) handOverScript(k *Kind, keys []string) (*script.Script, []string) {
 	if !w.cfg.Strict {
 		return k.handOver, keys
 	}
@@ -48,7 +48,7 @@ func (w *Wire) handOverScript(k *Kind, keys []any) (*script.Script, []any) {
 }
 
 // withLeases appends the lease records of locks, in a new slice.
-func withLeases(locks []any) []any {
+func withLeases(locks []string) []string {
 	return appendNames(locks[:len(locks):len(locks)], leasePrefix, locks)
 }
 
@@ -59,15 +59,18 @@ func (a *Ask) acquireScripted(c *Claim, called bool, wait time.Duration) {
 	}
 	a.read = readScriptedGrant
 	third := argUnused
-	if called {
+	switch {
+	case c.Adopts():
+		a.read, third = readScriptedCode, c.From
+	case called:
 		third = argCalled
 	}
-	a.evalScripted(c, a.w.acquireScript(c), third, floor, wait)
+	a.evalScripted(c, c.scriptedAcquire(), third, floor, wait)
 }
 
-func (a *Ask) extendScripted(c *Claim, again any, wait time.Duration) {
+func (a *Ask) extendScripted(c *Claim, wait time.Duration) {
 	a.read = readScriptedCode
-	a.evalScripted(c, c.Kind.scripted.extend, again, c.Fence, wait)
+	a.evalScripted(c, c.Kind.scripted.extend, argSetAgain, c.Fence, wait)
 }
 
 // evalScripted asks by such a script. third is its third argument, number the token to give
@@ -192,7 +195,7 @@ func startsWithThree(reply any) (three pipeline.ThreeInts, rest []any, ok bool) 
 
 // readScriptedGrant reads the answer to an acquisition.
 func readScriptedGrant(a *Ask, f *fact, reply any) ballot.Answer {
-	return a.readScripted(f, reply, func(found *scriptedReply) ballot.Answer {
+	return a.readScripted(f, reply, func(found scriptedReply) ballot.Answer {
 		if (found.slot != 0) != (found.code == 1 && a.kind.OneOf) {
 			return ballot.Answer{}
 		}
@@ -207,9 +210,9 @@ func readScriptedGrant(a *Ask, f *fact, reply any) ballot.Answer {
 	})
 }
 
-// readScriptedCode reads the answer to an extension.
+// readScriptedCode reads the answer to an extension or adoption.
 func readScriptedCode(a *Ask, f *fact, reply any) ballot.Answer {
-	return a.readScripted(f, reply, func(found *scriptedReply) ballot.Answer {
+	return a.readScripted(f, reply, func(found scriptedReply) ballot.Answer {
 		if found.slot != 0 {
 			return ballot.Answer{}
 		}
@@ -219,7 +222,7 @@ func readScriptedCode(a *Ask, f *fact, reply any) ballot.Answer {
 
 // readScripted reads what both have in common. A grant does not count if the master's clock
 // differs.
-func (a *Ask) readScripted(f *fact, reply any, read func(*scriptedReply) ballot.Answer) ballot.Answer {
+func (a *Ask) readScripted(f *fact, reply any, read func(scriptedReply) ballot.Answer) ballot.Answer {
 	found, ok, err := a.w.readScriptedReply(&a.clock, reply)
 	switch {
 	case err != nil:
@@ -229,10 +232,9 @@ func (a *Ask) readScripted(f *fact, reply any, read func(*scriptedReply) ballot.
 	case found.code == codeLeased:
 		return refusal(f, found.held)
 	}
-	answer := read(&found)
+	answer := read(found)
 	if answer.Verdict != ballot.Pending {
 		f.fence = found.fence
-		a.w.Fences.See(found.fence, a.w.cfg.Clock.Now().Wall())
 	}
 	return answer
 }

@@ -33,7 +33,7 @@ func (w *Wire) TakeAt(ctx context.Context, c *Claim, pilot int, at Place, start 
 	if w.scripted(c) {
 		granted, t, err = w.takeScripted(ctx, c, pilot, at, start, limit)
 	} else {
-		q := w.queryVote(pilot, script.Queue, c.withQueue(), argTake, w.cfg.ID, at.Score, c.Token, c.milliseconds(), at.only())
+		q := w.queryVote(pilot, c, script.Queue, c.withQueue(), argTake, w.cfg.ID, at.Score, c.Token, c.milliseconds(), at.only())
 		var reply any
 		if reply, err = q.vote(ctx, start, limit); err == nil && reply == any("OK") {
 			return true, Turn{}, nil
@@ -43,11 +43,17 @@ func (w *Wire) TakeAt(ctx context.Context, c *Claim, pilot int, at Place, start 
 	if granted {
 		return true, Turn{}, nil
 	}
-	c.Absent = w.everyone
-	if err != nil {
-		c.Absent &^= 1 << pilot // whether it granted the lock is not known
-	}
+	c.Absent = w.absentAfter(pilot, err)
 	return false, t, err
+}
+
+// absentAfter is Claim.Absent after a pilot has granted nothing. Where err is not nil, whether
+// it has may not be known.
+func (w *Wire) absentAfter(pilot int, err error) uint64 {
+	if err == nil || pipeline.WroteNothing(err) {
+		return w.everyone
+	}
+	return w.everyone &^ (1 << pilot)
 }
 
 // takeScripted is the same by a script that knows fences and leases.
@@ -56,7 +62,7 @@ func (w *Wire) takeScripted(ctx context.Context, c *Claim, pilot int, at Place, 
 	floor := w.leastFence(c)
 	args := w.scriptedArgs(c, &k, at.only(), w.scriptedNumbers(c, &k, floor, limit))
 	keys := w.withSides(c, c.withQueue())
-	q := w.queryVote(pilot, script.GuardedQueue, keys, append([]any{argTake, w.cfg.ID, at.Score}, args[:]...)...)
+	q := w.queryVote(pilot, c, script.GuardedQueue, keys, append([]any{argTake, w.cfg.ID, at.Score}, args[:]...)...)
 	reply, err := q.vote(ctx, start, limit)
 	if err != nil {
 		return false, Turn{}, err
@@ -67,7 +73,6 @@ func (w *Wire) takeScripted(ctx context.Context, c *Claim, pilot int, at Place, 
 		return false, Turn{}, err
 	case ok && found.code == 1:
 		c.Fence = found.fence
-		w.Fences.See(found.fence, w.cfg.Clock.Now().Wall())
 		return true, Turn{}, nil
 	}
 	t, err = readTurn(reply, nil)
@@ -82,7 +87,7 @@ func (w *Wire) TakeSetAt(ctx context.Context, c *Claim, pilot int, start drift.I
 		granted, leased, err = w.takeSetScripted(ctx, c, pilot, start, limit)
 	} else {
 		var reply any
-		reply, err = w.queryVote(pilot, c.Kind.acquire, c.Keys, c.Token, c.milliseconds()).vote(ctx, start, limit)
+		reply, err = w.queryVote(pilot, c, c.Kind.acquire, c.Keys, c.Token, c.milliseconds()).vote(ctx, start, limit)
 		granted = err == nil && reply == any(int64(1))
 		if err == nil && !granted && reply != any(int64(0)) {
 			err = unexpected(reply)
@@ -91,10 +96,7 @@ func (w *Wire) TakeSetAt(ctx context.Context, c *Claim, pilot int, start drift.I
 	if granted {
 		return true, nil, nil
 	}
-	c.Absent = w.everyone
-	if err != nil {
-		c.Absent &^= 1 << pilot // whether it granted them is not known
-	}
+	c.Absent = w.absentAfter(pilot, err)
 	return false, leased, err
 }
 
@@ -102,7 +104,7 @@ func (w *Wire) TakeSetAt(ctx context.Context, c *Claim, pilot int, start drift.I
 func (w *Wire) takeSetScripted(ctx context.Context, c *Claim, pilot int, start drift.Instant, limit time.Duration) (granted bool, leased *outcome.Held, err error) {
 	k := w.newClockCheck(c.TTL)
 	args := w.scriptedArgs(c, &k, argUnused, w.scriptedNumbers(c, &k, w.leastFence(c), limit))
-	reply, err := w.queryVote(pilot, c.Kind.scripted.acquire, w.allKeys(c), args[:]...).vote(ctx, start, limit)
+	reply, err := w.queryVote(pilot, c, c.Kind.scripted.acquire, w.allKeys(c), args[:]...).vote(ctx, start, limit)
 	if err != nil {
 		return false, nil, err
 	}
@@ -114,7 +116,6 @@ func (w *Wire) takeSetScripted(ctx context.Context, c *Claim, pilot int, start d
 		return false, nil, unexpected(reply)
 	case found.code == 1:
 		c.Fence = found.fence
-		w.Fences.See(found.fence, w.cfg.Clock.Now().Wall())
 		return true, nil, nil
 	case found.code == 0, found.code == codeLeased:
 		return false, found.held, nil
@@ -163,7 +164,7 @@ type PilotAnswer struct {
 
 // encode makes the command, of queue.lua or of guarded.lua with queue.lua. args are their
 // arguments from the token on.
-func (t *PilotTake) encode(w *Wire, s *script.Script, keys []any, args ...any) {
+func (t *PilotTake) encode(w *Wire, s *script.Script, keys []string, args ...any) {
 	args = append([]any{argTake, w.cfg.ID, t.At.Score}, args...)
 	t.script, t.encoded = s, pipeline.AppendCommand(nil, evalSHA, s.Args(nil, keys, args...)...)
 }

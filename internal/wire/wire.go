@@ -41,7 +41,7 @@ type Config struct {
 
 // A Wire writes the locks of one client. It is safe for concurrent use.
 type Wire struct {
-	// Fences is what the client knows of fencing tokens.
+	// Fences counts what the client has done for fencing tokens.
 	Fences Fences
 
 	cfg      Config

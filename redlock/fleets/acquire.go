@@ -49,7 +49,6 @@ const (
 // waits for the first part, and then tries the others, in order. If one of them is held,
 // it gives all parts back, waits for that one, and then tries the others again.
 func (a *acquisition) acquire(ctx context.Context, once bool) (*compound, error) {
-	seeFences(a.parts)
 	waitFor := 0
 	for failures := 0; ; {
 		h, at, err := a.attempt(ctx, waitFor, once)
@@ -125,18 +124,6 @@ func (a *acquisition) order(waitFor int) []int {
 func giveBack(ctx context.Context, held []*redlock.Lock, order []int) {
 	for _, i := range slices.Backward(order) {
 		_ = held[i].Unlock(context.WithoutCancel(ctx)) // traces and logs tell
-	}
-}
-
-// seeFences tells the clients of all fleets the highest token that any of them has seen.
-// So the first fleet gives a token above all of these.
-func seeFences(parts []part) {
-	highest := uint64(0)
-	for _, p := range parts {
-		highest = max(highest, p.fleet.seam.HighestFence())
-	}
-	for _, p := range parts {
-		p.fleet.seam.SeeFence(highest)
 	}
 }
 

@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gomodule/redigo/redis"
+
 	"github.com/redquorum/redquorum/internal/fleetseam"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/redlock/fleets"
 )
@@ -28,11 +31,17 @@ func wantMoved(t *testing.T, err error, to string) {
 
 func (m *move) close(to string) *redlock.FleetClosing {
 	m.t.Helper()
-	r, err := m.open(0, 2).CloseFleet(m.t.Context(), to)
+	r, err := closeAs(m.t.Context(), m.open(0, 2), to, false)
 	if err != nil {
 		m.t.Fatal(err)
 	}
 	return r
+}
+
+// closeAs closes a client's fleet under the name of a move, as redlock fleet close does.
+func closeAs(ctx context.Context, c *redlock.Client, to string, force bool) (*redlock.FleetClosing, error) {
+	r, err := fleetseam.ClientOf(c).CloseFleet(ctx, to, force)
+	return r.(*redlock.FleetClosing), err
 }
 
 func TestAClosedFleetVotesForThoseAloneWhoTakePart(t *testing.T) {
@@ -51,9 +60,7 @@ func TestAClosedFleetVotesForThoseAloneWhoTakePart(t *testing.T) {
 		}
 
 		// Nobody who takes part is interrupted.
-		if err := mine.Extend(t.Context()); err != nil && !errors.Is(err, redlock.ErrNoQuorum) {
-			t.Error(err)
-		}
+		wantNil(t, mine.Extend(t.Context()))
 		unlock(t, lock(t, m.l, "k"))
 		wantNil(t, mine.Extend(t.Context()))
 		unlock(t, mine)
@@ -178,7 +185,7 @@ func TestARestartedMasterIsNotAdoptedByAStranger(t *testing.T) {
 			t.Fatal(err)
 		}
 		unlock(t, lock(t, fleets.One(part), "k"))
-		r, err := part.CloseFleet(t.Context(), id)
+		r, err := part.CloseFleet(t.Context(), m.open(3, 7))
 		if err != nil || len(r.Closed) != 2 {
 			t.Errorf("%+v, %v", r, err)
 		}
@@ -188,7 +195,7 @@ func TestARestartedMasterIsNotAdoptedByAStranger(t *testing.T) {
 func TestTooFewMastersThatCanBeToldAreNoClosing(t *testing.T) {
 	inMove(t, func(t *testing.T, m *move) {
 		m.killQuorum("from")
-		r, err := m.open(0, 2).CloseFleet(t.Context(), "elsewhere")
+		r, err := closeAs(t.Context(), m.open(0, 2), "elsewhere", false)
 		q, ok := errors.AsType[*redlock.QuorumError](err)
 		if !ok || !errors.Is(err, redlock.ErrNoQuorum) || q.OK != 1 || q.Need != 2 || q.Total != 3 || r == nil || len(r.Closed) != 1 {
 			t.Errorf("%+v, %v", r, err)
@@ -215,22 +222,102 @@ func TestBadClosingsAreRefused(t *testing.T) {
 			"": "the name is empty", "a b": `"a b"`, strings.Repeat("x", 65): "65 bytes",
 			fleetseam.ClientOf(m.from).FleetID(): "the id of this fleet",
 		} {
-			wantText(t, errorOf(m.from.CloseFleet(t.Context(), to)), want)
+			wantText(t, errorOf(closeAs(t.Context(), m.from, to, false)), want)
 		}
 		off := m.open(0, 2, redlock.WithGuard(redlock.GuardOff))
-		wantText(t, errorOf(off.CloseFleet(t.Context(), "x")), "GuardOff")
+		wantText(t, errorOf(off.CloseFleet(t.Context(), m.to)), "GuardOff")
 		wantText(t, errorOf(redlock.Open([]string{"redis://a:1"}, redlock.WithMovedTo(""))), "WithMovedTo: the name is empty")
+		wantText(t, errorOf(m.from.CloseFleet(t.Context(), off)), "to: WithGuard(GuardOff)")
+		wantText(t, errorOf(m.from.CloseFleet(t.Context(), nil)), "to: it is nil")
+		wantText(t, errorOf(m.from.CloseFleet(t.Context(), m.from)), "the id of this fleet")
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := m.from.CloseFleet(ctx, "x"); !errors.Is(err, context.Canceled) {
+		if _, err := m.from.CloseFleet(ctx, m.to); !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 		_ = off.Close()
 		_ = m.from.Close()
-		if _, err := m.from.CloseFleet(t.Context(), "x"); !errors.Is(err, redlock.ErrClosed) {
+		if _, err := m.from.CloseFleet(t.Context(), m.to); !errors.Is(err, redlock.ErrClosed) {
 			t.Error(err)
 		}
 	})
+}
+
+// A fleet can be moved to one place alone: clients of two moves would not exclude each other.
+func TestAFleetThatIsBeingMovedIsNotClosedForAnotherMove(t *testing.T) {
+	inMove(t, func(t *testing.T, m *move) {
+		id := fleetseam.ClientOf(m.to).FleetID()
+		m.close("elsewhere")
+		r, err := m.open(0, 2).CloseFleet(t.Context(), m.to)
+		if r != nil {
+			t.Errorf("closed nevertheless: %+v", r)
+		}
+		wantText(t, err, `it is being moved to "elsewhere" already, and not to "`+id+`": nothing was written`)
+		forgotten := m.open(0, 2)
+		wantMoved(t, errorOf(forgotten.TryLock(t.Context(), "k")), "elsewhere")
+
+		r, err = m.open(0, 2).CloseFleet(t.Context(), m.to, redlock.ForceClose())
+		if err != nil || len(r.Closed) != 3 {
+			t.Fatalf("by force: %+v, %v", r, err)
+		}
+		time.Sleep(6 * time.Second) // until all have looked
+		wantMoved(t, errorOf(forgotten.TryLock(t.Context(), "k")), id)
+		unlock(t, lock(t, m.l, "k"))
+	})
+}
+
+// The closing changes the markers under the tries that are on their way.
+func TestNoTryFailsWhileTheFleetIsClosed(t *testing.T) {
+	whileClosed(t, func(t *testing.T, part *redlock.Client, key string) (ask func(), end func()) {
+		return func() {
+			l, err := part.TryLock(t.Context(), key)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			wantNil(t, l.Unlock(t.Context()))
+		}, func() {}
+	})
+}
+
+// whileClosed asks with eight keys, by a client that takes part in the move, while the fleet is
+// closed. All go on, and close, at one instant, in an order that nobody says: several times.
+func whileClosed(t *testing.T, begin func(t *testing.T, part *redlock.Client, key string) (ask func(), end func())) {
+	t.Helper()
+	for range 6 {
+		inMove(t, func(t *testing.T, m *move) {
+			id := fleetseam.ClientOf(m.to).FleetID()
+			part := m.open(0, 2, redlock.WithMovedTo(id))
+			if err := part.Ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			var stop atomic.Bool
+			var wg sync.WaitGroup
+			var n atomic.Int32
+			for i := range 8 {
+				ask, end := begin(t, part, string(rune('a'+i)))
+				wg.Go(func() {
+					for !stop.Load() {
+						ask()
+						n.Add(1)
+						time.Sleep(time.Millisecond)
+					}
+					end()
+				})
+			}
+			time.Sleep(20 * time.Millisecond)
+			before := n.Load()
+			if r := m.close(id); len(r.Closed) != 3 {
+				t.Errorf("%+v", r)
+			}
+			time.Sleep(20 * time.Millisecond)
+			stop.Store(true)
+			wg.Wait()
+			if n.Load() == before || before == 0 {
+				t.Errorf("%d answers before, %d in all", before, n.Load())
+			}
+		})
+	}
 }
 
 // A program that starts when the fleet is closed already takes part as one that ran before.
@@ -244,5 +331,120 @@ func TestMovingStartsOnAClosedFleet(t *testing.T) {
 			t.Fatal(err)
 		}
 		unlock(t, lock(t, again, "k"))
+	})
+}
+
+// marker sets fields of a master's marker, if any, and returns where it says that the fleet moves.
+func (m *move) marker(i int, set ...any) (to string) {
+	m.t.Helper()
+	conn, err := m.cluster.Dialer()(m.t.Context(), "tcp", strings.TrimPrefix(m.cluster.URLs()[i], "redis://"))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	c := redis.NewConn(conn, 0, 0)
+	defer c.Close()
+	if len(set) > 0 {
+		if _, err := c.Do("HSET", append([]any{guard.Key}, set...)...); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	if to, err = redis.String(c.Do("HGET", guard.Key, "to")); err != nil && !errors.Is(err, redis.ErrNil) {
+		m.t.Fatal(err)
+	}
+	return to
+}
+
+func (m *move) markers() (to [3]string) {
+	for i := range to {
+		to[i] = m.marker(i)
+	}
+	return to
+}
+
+// Two closings that have met are neither done, say so, and are settled by force.
+func TestTwoClosingsThatHaveMetAreSettledByForce(t *testing.T) {
+	inMove(t, func(t *testing.T, m *move) {
+		for i, to := range []string{"x", "x", "y"} {
+			m.marker(i, "to", to, "closed", time.Now().UnixMilli())
+		}
+		for to, other := range map[string]string{"x": "y", "y": "x"} {
+			r, err := closeAs(t.Context(), m.open(0, 2), to, false)
+			if r == nil || !errors.Is(err, redlock.ErrNoQuorum) {
+				t.Fatalf("%s: %+v, %v", to, r, err)
+			}
+			wantText(t, err, `another closing, to "`+other+`", is under way beside this one, to "`+to+`"`)
+			wantText(t, err, "run one of them again, with ForceClose")
+			wantText(t, err, `it says that the fleet is being moved to "`+other+`"`)
+			if to == "x" && len(r.Closed) != 2 || to == "y" && len(r.Closed) != 1 {
+				t.Errorf("%s: %+v", to, r)
+			}
+		}
+		part := m.open(0, 2, redlock.WithMovedTo("x"))
+		wantMoved(t, errorOf(part.TryLock(t.Context(), "k")), "y")
+		if r, err := closeAs(t.Context(), m.open(0, 2), "x", true); err != nil || len(r.Closed) != 3 || r.Left == 0 {
+			t.Fatalf("by force: %+v, %v", r, err)
+		}
+		time.Sleep(6 * time.Second) // until it has looked
+		unlock(t, lock(t, fleets.One(part), "k"))
+	})
+}
+
+// Of two closings at one moment none is done unless all masters name it, with force and without.
+func TestAClosingThatMeetsAnotherIsDoneOnlyIfAllMastersNameIt(t *testing.T) {
+	for _, force := range []bool{false, true} {
+		split := 0
+		for range 10 {
+			inMove(t, func(t *testing.T, m *move) {
+				x, y := m.open(0, 2), m.open(0, 2)
+				var errX, errY error
+				var wg sync.WaitGroup
+				wg.Go(func() { _, errX = closeAs(t.Context(), x, "x", force) })
+				wg.Go(func() { _, errY = closeAs(t.Context(), y, "y", force) })
+				wg.Wait()
+				switch to := m.markers(); {
+				case to != [3]string{"x", "x", "x"} && to != [3]string{"y", "y", "y"}:
+					split++
+					// With force, one of both may have been done before the other began to write.
+					if errX == nil && errY == nil || !force && (errX == nil || errY == nil) {
+						t.Errorf("force %v: %v, and no error of %v, %v", force, to, errX, errY)
+					}
+				case errX != nil && errY != nil:
+					t.Errorf("force %v: %v, and %v, %v", force, to, errX, errY)
+				}
+			})
+		}
+		t.Logf("force %v: %d of 10 split", force, split)
+	}
+}
+
+// A move from a to b that is closed does not become one from b to a.
+func TestAFleetIsNotClosedForOneThatIsBeingMovedItself(t *testing.T) {
+	inMove(t, func(t *testing.T, m *move) {
+		id := fleetseam.ClientOf(m.to).FleetID()
+		if _, err := m.from.CloseFleet(t.Context(), m.to); err != nil {
+			t.Fatal(err)
+		}
+		for _, opts := range [][]redlock.CloseOption{nil, {redlock.ForceClose()}} {
+			r, err := m.to.CloseFleet(t.Context(), m.from, opts...)
+			if r != nil {
+				t.Errorf("closed: %+v", r)
+			}
+			wantText(t, err, `to: that fleet is being moved itself, to "`+id+`"`)
+		}
+		unlock(t, lock(t, m.l, "k"))
+	})
+}
+
+// Extend and Verify meet the closing as tries do.
+func TestNoExtensionFailsWhileTheFleetIsClosed(t *testing.T) {
+	i := 0
+	whileClosed(t, func(t *testing.T, part *redlock.Client, key string) (ask func(), end func()) {
+		l, err := part.TryLock(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		extendOrVerify := []func(context.Context) error{l.Extend, l.Verify}[i%2]
+		i++
+		return func() { wantNil(t, extendOrVerify(t.Context())) }, func() { wantNil(t, l.Unlock(t.Context())) }
 	})
 }

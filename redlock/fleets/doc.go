@@ -11,7 +11,7 @@
 // [Sharded] spreads keys over fleets: each key belongs to one of them, and costs what
 // it costs there. [Moving] takes each key in two fleets: it is what all clients run
 // between the day when all of them use the old fleet and the day when all use the new
-// one (docs/how-to/moving-a-fleet.md).
+// one.
 //
 // Everything here is safe for concurrent use. Errors of package redlock stay reachable
 // with errors.Is and errors.As; those of a Sharded or Moving are a [*FleetError], which

@@ -16,8 +16,8 @@ import (
 //	all clients use One(from) → all use Moving(from, to) → all use One(to)
 //
 // Clients of the first and the third phase do not exclude each other. So none may be
-// left in the first when the third begins: redlock-demo fleet close makes sure of
-// that (docs/how-to/moving-a-fleet.md).
+// left in the first when the third begins: redlock fleet close makes sure of
+// that.
 //
 // A hold is one in both fleets. Its context ends when it is lost in either, and then
 // it is given back in the other. Remaining and ValidUntil are the smaller ones.

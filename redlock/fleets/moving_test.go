@@ -79,6 +79,19 @@ func TestAHoldWhileMovingIsOneInBothFleets(t *testing.T) {
 	}
 }
 
+// The unlock itself ends the context, which must not end the wait for it in either fleet.
+func TestAHoldInBothFleetsIsUnlockedUnderItsOwnContext(t *testing.T) {
+	inMove(t, func(t *testing.T, m *move) {
+		h := lock(t, m.l, "k")
+		wantNil(t, h.Unlock(h.Context()))
+		wantNil(t, m.l.Do(t.Context(), "k", func(ctx context.Context) error {
+			l, _ := redlock.FromContext(ctx)
+			return l.Unlock(ctx)
+		}))
+		m.wantOn("k", 0, 7, 0)
+	})
+}
+
 func TestRemainingIsTheSmallerOfBoth(t *testing.T) {
 	inSim(t, 6, func(t *testing.T, s *sim) {
 		for name, ttls := range map[string][2]time.Duration{"from": {3 * time.Second, 9 * time.Second}, "to": {9 * time.Second, 3 * time.Second}} {

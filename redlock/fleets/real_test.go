@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/fleetseam"
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/redlock/fleets"
@@ -128,7 +127,7 @@ func TestAnInventoryIsSoldWhileItsFleetIsMoved(t *testing.T) {
 	}
 	sales("with a master of each killed")
 
-	closing, err := operator[0].CloseFleet(t.Context(), fleetseam.ClientOf(operator[1]).FleetID())
+	closing, err := operator[0].CloseFleet(t.Context(), operator[1])
 	if err != nil || len(closing.Closed) != 2 || closing.Left == 0 {
 		t.Fatalf("%+v, %v: want it closed on the two that are left", closing, err)
 	}

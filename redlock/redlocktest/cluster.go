@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
 )
 
 // Start starts n masters, 1 to 1000, and returns their URLs, as redlock.Open
@@ -37,17 +40,51 @@ func Run(n int) (urls []string, stop func(), err error) {
 type Cluster struct {
 	tb      testing.TB
 	masters []*simmaster.Master
+	opts    []redlock.Option // that reach them, where their URLs do not
 }
 
 // StartCluster is Start for tests that make masters fail.
 func StartCluster(tb testing.TB, n int) *Cluster {
 	tb.Helper()
-	c, err := simmaster.StartCluster(n)
+	return start(tb, n, simmaster.StartCluster)
+}
+
+// StartInBubble is StartCluster for a test in a testing/synctest bubble: call it inside,
+// with the bubble's own testing.T. The masters open no socket, and time is virtual for
+// them and their clients. They are reached by Open alone.
+func StartInBubble(t testing.TB, n int) *Cluster {
+	t.Helper()
+	var opts []redlock.Option
+	c := start(t, n, func(n int) (*simmaster.Cluster, error) {
+		c, err := simmaster.StartMemoryCluster(n)
+		if err == nil {
+			opts = []redlock.Option{redlock.WithPool(pool.WithDialer(c.Dialer())), redlock.WithClock(drift.Runtime())}
+		}
+		return c, err
+	})
+	c.opts = opts
+	return c
+}
+
+func start(tb testing.TB, n int, start func(n int) (*simmaster.Cluster, error)) *Cluster {
+	tb.Helper()
+	c, err := start(n)
 	if err != nil {
 		tb.Fatalf("redlocktest: starting %d masters: %v", n, err)
 	}
 	tb.Cleanup(c.Close)
 	return &Cluster{tb: tb, masters: c.Masters()}
+}
+
+// Open makes a client of the masters, of either sort of cluster, as redlock.Open does. It
+// is closed when the test is over, if not before. In a bubble it follows virtual time.
+func (c *Cluster) Open(opts ...redlock.Option) (*redlock.Client, error) {
+	client, err := redlock.Open(c.URLs(), append(c.opts[:len(c.opts):len(c.opts)], opts...)...)
+	if err != nil {
+		return nil, err
+	}
+	c.tb.Cleanup(func() { _ = client.Close() })
+	return client, nil
 }
 
 // URLs returns the masters' URLs, which they keep through restarts. The slice

@@ -27,6 +27,15 @@
 //	masters.Freeze(1) // three of five are left: locking goes on
 //	masters.Kill(2)   // two are left: redlock.ErrNoQuorum
 //
+// [StartInBubble] is for tests in a testing/synctest bubble, where minutes pass at once:
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		masters := redlocktest.StartInBubble(t, 3)
+//		c, err := masters.Open()
+//		// …
+//		time.Sleep(time.Minute) // the lock is renewed all the while
+//	})
+//
 // [Run] is for TestMain, for Example functions and for programs, which have no
 // testing.TB.
 //
@@ -36,7 +45,7 @@
 //
 // The masters speak the Redis protocol, run Lua, and expire keys by the real
 // clock. Any Redis client can use them, but they are no Redis: persistence,
-// replication, ACLs, passwords, TLS and part of the commands are missing, and
-// with more than a few thousand keys they are slow. Tests of such things need a
-// real redis-server.
+// replication, ACLs, passwords, TLS and part of the commands are missing, they do
+// not work on systems of 32 bits, and with more than a few thousand keys they are
+// slow. Tests of such things need a real redis-server.
 package redlocktest

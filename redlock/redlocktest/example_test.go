@@ -34,6 +34,26 @@ func ExampleStart() {
 	// Output: true
 }
 
+// A test in virtual time: in earnest, inside synctest.Test, whose t it is given.
+func ExampleStartInBubble() {
+	TestTheLockIsRenewed := func(t testing.TB) {
+		client, err := redlocktest.StartInBubble(t, 3).Open(redlock.WithTTL(time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lock, err := client.Lock(t.Context(), "job")
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second) // which takes no time in a bubble
+		if lock.Remaining() == 0 {
+			t.Errorf("the lock was not renewed")
+		}
+	}
+	fmt.Println(passes(TestTheLockIsRenewed))
+	// Output: true
+}
+
 // What becomes of the program when masters die.
 func ExampleStartCluster() {
 	TestTwoMastersMayDie := func(t testing.TB) { // in earnest: t *testing.T

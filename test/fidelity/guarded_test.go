@@ -29,6 +29,8 @@ func init() {
 	plausible["guarded_reader_release"] = func(t *rapid.T) call {
 		return call{append([]any{"lock"}, beginning(leaseOf, []any{"lock"})...), []any{token(t), ttl(t)}}
 	}
+	plausible["guarded_adopt"] = func(t *rapid.T) call { return guardedCall(t, []any{"lock"}, nil, token(t)) }
+	plausible["guarded_reader_adopt"] = func(t *rapid.T) call { return behindTTL(t, guardedCall(t, []any{"lock"}, nil, token(t))) }
 	for _, name := range []string{"guarded_release", "guarded_releaseall"} {
 		plausible[name] = func(t *rapid.T) call {
 			locks := guardedLocks(t, name)

@@ -75,11 +75,12 @@ var plausible = map[string]func(t *rapid.T) call{
 	"writer_intent":  func(t *rapid.T) call { return call{[]any{beside[1]}, []any{token(t), ttl(t)}} },
 	"queue":          queueCall,
 	"dial":           func(t *rapid.T) call { return markerCall(t) },
-	"declare":        func(t *rapid.T) call { return markerCall(t) },
+	"declare":        func(t *rapid.T) call { return markerCall(t, asRead(t)...) },
 	"sight":          func(t *rapid.T) call { return markerCall(t) },
 	"adopt":          func(t *rapid.T) call { return markerCall(t, pick(t, "settling", []string{"1000", "0"})) },
 	"init": func(t *rapid.T) call {
-		return markerCall(t, pick(t, "forced", []string{"0", "1"}), pick(t, "quarantine", []string{"60702", "1000"}), pick(t, "absent", []string{"0", "1"}))
+		further := []any{pick(t, "forced", []string{"0", "1"}), pick(t, "quarantine", []string{"60702", "1000"}), pick(t, "absent", []string{"0", "1"})}
+		return markerCall(t, append(further, asRead(t)...)...)
 	},
 	"fleet": func(t *rapid.T) call {
 		return markerCall(t, pick(t, "what", []string{"name", "whole", "revoke", "close"}), pick(t, "seen", fleets), pick(t, "to", fleets))
@@ -136,8 +137,14 @@ func markerCall(t *rapid.T, further ...any) call {
 		pick(t, "version", []string{"2", "2", "2", "1", "3"}), pick(t, "run", []string{"run-1", "run-2"}),
 		pick(t, "MaxTTL", []string{"60000", "60000", "30000"}), "5", pick(t, "level", []string{"standard", "strict"}),
 		pick(t, "database", []string{"0", "0", "0", "1"}), instant{stamp, time.Microsecond, false}, "500000", "250000", pick(t, "fleet", fleets),
+		pick(t, "known", []string{"0", "0", "1"}),
 	}
 	return call{[]any{guard.Key}, append(args, further...)}
+}
+
+// asRead is what a client may have read of a sighting or a marker: replid, since and wall.
+func asRead(t *rapid.T) []any {
+	return []any{pick(t, "history", []string{"", "replid"}), pick(t, "since", []string{"0", "1000"}), pick(t, "wall", []string{"0", "1000"})}
 }
 
 // anything is a call of a script that nothing is known about.

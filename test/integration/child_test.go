@@ -40,8 +40,10 @@ func childMain(role string) int {
 	case "holder":
 	case "contender":
 		return contenderMain()
+	case "newcomer":
+		return newcomerMain()
 	default:
-		fmt.Fprintf(os.Stderr, "%s=%q: want holder or contender\n", childVariable, role)
+		fmt.Fprintf(os.Stderr, "%s=%q: want holder, contender or newcomer\n", childVariable, role)
 		return 2
 	}
 	orders, reports := json.NewDecoder(bufio.NewReader(os.Stdin)), json.NewEncoder(os.Stdout)

@@ -36,8 +36,10 @@ func TestKilledConnectionsAreReplaced(t *testing.T) {
 		p.wantFree("lock")
 	}
 	often := mustTry(t, c, "often", redlock.WithTTL(5*time.Second), redlock.WithRenewal(redlock.Renewal{Every: 20 * time.Millisecond}))
+	const provenAfter = 400 * time.Millisecond // one that breaks sooner is dialled again after a pause
 	for range 10 {
 		awaitConnected(t, c, 0, 1, 2, 3, 4)
+		time.Sleep(provenAfter)
 		kill(0, 1, 2, 3, 4)
 		// What was sent on a connection that dies has failed; that is all.
 		eventually(t, "the lock is extended", func() bool {
@@ -52,6 +54,7 @@ func TestKilledConnectionsAreReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		awaitConnected(t, c, 0, 1, 2, 3, 4)
+		time.Sleep(provenAfter)
 		kill(0, 1, 2, 3, 4)
 		// The release is worth repeating, so it needs no second call.
 		if err := other.Unlock(ctx); err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // What the tests of other lock libraries ask of a lock, as far as no test asked it before:
-// docs/explanation/conformance.md says what comes from where.
+// docs/project/conformance.md says what comes from where.
 
 // node-redlock's single.test.ts and multi.test.ts: exactly as many attempts as configured,
 // each with its causes, and what is refused takes nothing, not for a moment.

@@ -145,7 +145,7 @@ func TestAnUnansweredRenewalDoesNotDelayOtherLocks(t *testing.T) {
 	p.trusting = true
 	renewed, trace := traceRenewals()
 	c := p.openBrisk(trace)
-	long := mustTry(t, c, "long", redlock.WithTTL(5*time.Second), redlock.WithRenewal(redlock.Renewal{Every: 50 * time.Millisecond}))
+	long := mustTry(t, c, "long", redlock.WithTTL(2*time.Second), redlock.WithRenewal(redlock.Renewal{Every: 50 * time.Millisecond}))
 	lease := mustTry(t, c, "lease", redlock.WithLease(900*time.Millisecond))
 	p.freeze(0, 1, 2)
 	ended := await(t, settleBound, "the lease ends", lease.Context().Done())

@@ -205,8 +205,9 @@ func TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver(t *testing.T) {
 				t.Errorf("a lock after %v, before the quarantine of %v", took, quarantine())
 			}
 			for i := range 4 {
-				if n, err := redis.Int(p.command(i, "EXISTS", "redquorum:sighted")); err != nil || n != 0 {
-					t.Errorf("master %d keeps its sighting (%v)", i, err)
+				wall, err := redis.String(p.command(i, "HGET", "redquorum:sighted", "wall"))
+				if err != nil && !errors.Is(err, redis.ErrNil) || wall != "" {
+					t.Errorf("master %d keeps its sighting as it was before it was adopted (%q, %v)", i, wall, err)
 				}
 			}
 		})
@@ -259,10 +260,12 @@ func TestAFleetThatWasWronglyDeclaredNewIsRevoked(t *testing.T) {
 	p := startPersistent(t, five)
 	c := p.guarded()
 	ready(t, c)
+	closeClient(t, c) // a client that lives would say that the fleet is known
 	p.kill(4)
 	for i := range 4 {
 		p.do(i, "FLUSHALL")
 	}
+	c = p.guarded()
 	if err := c.Init(context.Background(), redlock.InitWithout(p.address(4))); err != nil {
 		t.Fatal(err)
 	}
@@ -318,8 +321,55 @@ func TestAMemberOfARedisClusterIsRefusedByName(t *testing.T) {
 		t.Errorf("Ready: %v", err)
 	}
 	why := c.Masters(context.Background())[0].Why
-	if !strings.Contains(why.Error(), "member of a Redis Cluster") || !strings.Contains(why.Error(), "docs/how-to/topologies.md") {
+	if !strings.Contains(why.Error(), "member of a Redis Cluster") || !strings.Contains(why.Error(), "docs/reference/servers.md") {
 		t.Errorf("it says %q", why)
+	}
+}
+
+// The first lock of a client goes out before the masters are judged. What they answer to
+// it is not why there is no quorum.
+func TestTheFirstLockNamesAMasterThatIsUnfitAsReadyDoes(t *testing.T) {
+	for name, test := range map[string]struct {
+		member    bool
+		cfg       redistest.Config
+		do        []any // to each, before
+		says, not string
+	}{
+		"members of a Redis Cluster": {member: true, says: "Redis Cluster", not: "CLUSTERDOWN"},
+		"replicas":                   {do: []any{"REPLICAOF", "127.0.0.1", "1"}, says: "role is slave", not: "READONLY"},
+		"masters that may evict and are full": {
+			cfg: redistest.Config{MaxMemoryPolicy: "volatile-lru"}, do: []any{"CONFIG", "SET", "maxmemory", "1"},
+			says: "maxmemory-policy", not: "OOM",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var clusters []*redistest.Cluster
+			for range 3 {
+				cfg := test.cfg
+				if test.member {
+					member, err := redistest.Member()
+					if err != nil {
+						t.Fatal(err)
+					}
+					cfg = member
+				}
+				clusters = append(clusters, redistest.Start(t, 1, cfg))
+			}
+			p := join(t, clusters...)
+			if test.do != nil {
+				p.each(func(i int) { p.do(i, test.do[0].(string), test.do[1:]...) })
+			}
+			for range 10 {
+				c := p.guarded()
+				for range 2 {
+					_, err := c.TryLock(context.Background(), "lock")
+					wantExactly(t, "TryLock", err, redlock.ErrNoQuorum)
+					if text := err.Error(); strings.Count(text, test.says) < 2 || strings.Contains(text, test.not) {
+						t.Errorf("want %q of a quorum and nowhere %q: %v", test.says, test.not, err)
+					}
+				}
+			}
+		})
 	}
 }
 

@@ -43,7 +43,6 @@ import (
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/redlock/fleets"
-	"github.com/redquorum/redquorum/redlock/metrics"
 	"github.com/redquorum/redquorum/redlock/redlocktest"
 )
 
@@ -225,7 +224,7 @@ func exportData(t *testing.T) map[string]string {
 	work := fmt.Sprintf("go 1.26.0\n\nreplace %s => %s\n\n", module, root)
 	list := []string{
 		"list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", "database/sql", "net/http", "os/signal", "testing",
-		module + "/redlock/redlocktest", module + "/redlock/metrics", module + "/redlock/fleets",
+		module + "/redlock/redlocktest", module + "/redlock/fleets",
 	}
 	for _, name := range contrib {
 		work += fmt.Sprintf("use %s\n", filepath.Join(root, "contrib", name))

@@ -2,12 +2,16 @@ module github.com/redquorum/redquorum/test/proof
 
 go 1.26.0
 
-replace github.com/redquorum/redquorum => ../..
+replace (
+	github.com/redquorum/redquorum => ../..
+	github.com/redquorum/redquorum/verification => ../../verification
+)
 
 require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/gomodule/redigo v1.9.3
 	github.com/redquorum/redquorum v0.0.0-00010101000000-000000000000
+	github.com/redquorum/redquorum/verification v0.0.0-00010101000000-000000000000
 )
 
 require (

@@ -1,5 +1,5 @@
 // Command release does the parts of a release that a shell cannot do well.
-// scripts/release.sh calls it; docs/how-to/releasing.md says how a release is made.
+// scripts/release.sh calls it; docs/project/releasing.md says how a release is made.
 //
 //	release next                  the version of the newest section of CHANGELOG.md
 //	release modules               the directories of the modules that users import

@@ -8,6 +8,7 @@ const (
 	failFast = "redsync-failfast"
 	goRedis  = "redsync-goredis"
 	single   = "redislock"
+	rueidis  = "rueidislock"
 	floor    = "floor"
 
 	lockUnlock     = "LockUnlock"
@@ -19,6 +20,7 @@ var labels = map[string]string{
 	failFast:            "redsync, fail-fast",
 	goRedis:             "redsync on go-redis",
 	single:              "redislock (one master only)",
+	rueidis:             "rueidislock (one master only)",
 	"pipelined":         "pipelining alone",
 	floor:               "floor (no library)",
 	"redquorum-polling": "redquorum, polling",
@@ -69,11 +71,11 @@ var families = []family{
 	{
 		benchmark: lockUnlock,
 		by:        "goroutines",
-		libs:      []string{peer, failFast, goRedis, single, "pipelined", "redquorum-unguarded", ours, floor},
+		libs:      []string{peer, failFast, goRedis, single, rueidis, "pipelined", "redquorum-unguarded", ours, floor},
 		title:     "Lock and unlock, a key for every goroutine",
 		text: "redsync waits for all masters, with its fail-fast for a quorum; with that its pairs each have a fresh key, " +
-			"because a late SET can keep a key for its TTL. redislock locks on the first of the masters only, so it has a fifth " +
-			"of the work and no quorum: no ratios. Pipelining alone is Redlock on shared redigo connections without any of this " +
+			"because a late SET can keep a key for its TTL. redislock and rueidislock lock on the first of the masters only, " +
+			"with one key and two of three: no quorum, and no ratios. Pipelining alone is Redlock on shared redigo connections without any of this " +
 			"library's safety: no guard, renewal, redial, limits, clocks. The floor is the same commands in large batches without a library.",
 		columns: []column{rate, timesPeer, shareOf(floor, pairsPerSecond), p50, p99, allocs, clientCPU, serverCPU},
 	},

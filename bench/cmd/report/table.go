@@ -187,7 +187,7 @@ func (m *measurements) markdown(image string) (string, error) {
 		return "", errNothing
 	}
 	return "# Benchmarks\n\n" +
-		"Written by `make bench`; [docs/explanation/performance.md](docs/explanation/performance.md) says what is measured and how. " +
+		"Written by `make bench`; [performance](performance.md) says what is measured and how. " +
 		m.conditions() + " The masters run on the same machine.\n\n" +
 		strings.TrimRight(sections.String(), "\n") + "\n", nil
 }
@@ -204,6 +204,7 @@ func (m *measurements) conditions() string {
 		{"redigo", "redigo %s"},
 		{"go-redis", "go-redis %s"},
 		{"redislock", "redislock %s"},
+		{"rueidislock", "rueidislock %s"},
 		{"go", "%s"},
 		{"goos", "%s"},
 		{"goarch", "%s"},

@@ -28,7 +28,7 @@ type Holder interface {
 }
 
 // maxFence is the highest token that Lua's numbers hold exactly.
-const maxFence = 1<<53 - 1
+const maxFence uint64 = 1<<53 - 1
 
 //go:embed write.lua
 var source string

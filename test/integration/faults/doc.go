@@ -7,13 +7,13 @@
 // A row is written once, and runs on every kind of masters that can have its
 // fault: redis-server processes (P) and, where a Docker engine answers,
 // containers (D). What did not run is told, with the reason, in the table that
-// ends the run. docs/explanation/faults.md explains the rows and keeps such a table.
+// ends the run. docs/project/faults.md explains the rows and keeps such a table.
 //
 // The soak mixes the faults at random over all kinds of locks.
 //
 // The variables that it heeds, beside those of the package above:
 //
-//	REDQUORUM_FAULTS_DOC    1: writes the table into docs/explanation/faults.md
+//	REDQUORUM_FAULTS_DOC    1: writes the table into docs/project/faults.md
 //	REDQUORUM_FAULTS_LONG   1: the rows about load run for as long as their text says
 //	REDQUORUM_SOAK          how long the soak runs, such as 10m (12 s)
 //	REDQUORUM_SOAK_SEED     its seed (one that is drawn, and told)

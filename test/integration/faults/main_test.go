@@ -84,12 +84,12 @@ func TestFaults(t *testing.T) {
 func nameOf(w row) string { return strings.ReplaceAll(w.fault, "/", " or ") }
 
 const (
-	docFile  = "../../../docs/explanation/faults.md"
+	docFile  = "../../../docs/project/faults.md"
 	docBegin = "<!-- table: begin -->\n"
 	docEnd   = "<!-- table: end -->\n"
 )
 
-// record replaces the table in docs/explanation/faults.md by that of this run, which must
+// record replaces the table in docs/project/faults.md by that of this run, which must
 // have been a whole one.
 func record() error {
 	if n := table.missing(); n > 0 {

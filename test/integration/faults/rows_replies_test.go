@@ -98,6 +98,35 @@ func replyRows() []row {
 			r.unfelt()
 		},
 	}, {
+		fault:  "two masters take away EVALSHA, DEL, GET and PEXPIRE, one after the other",
+		expect: "nothing is felt; each master abstains and names the command until it is permitted again",
+		level:  levelStandard,
+		setup:  setup{config: redistest.Config{ACL: []string{"user default on nopass ~* &* +@all"}}},
+		run: func(r *run) {
+			r.steady()
+			r.fault(func() error { return nil }, 1, 3)
+			permit := func(i int, rule string) {
+				_, err := r.m.Do(i, "ACL", "SETUSER", "default", rule)
+				r.must(err)
+			}
+			for _, command := range []string{"EVALSHA", "DEL", "GET", "PEXPIRE"} {
+				for _, i := range []int{1, 3} {
+					permit(i, "-"+command)
+				}
+				for _, i := range []int{1, 3} {
+					r.abstains(i, "refuses "+command)
+				}
+				r.progress(now(), 20)
+				for _, i := range []int{1, 3} {
+					permit(i, "+"+command)
+				}
+			}
+			r.heal(func() error { return nil })
+			r.recovers(true)
+			r.litter, r.queues = rowTTL, true // releases were refused, too
+			r.unfelt()
+		},
+	}, {
 		fault:  "a key of another type on three masters, wanted by a client beside the others",
 		expect: "ErrTaken that names the type; never overwritten; nothing is felt",
 		run: func(r *run) {

@@ -66,6 +66,7 @@ const (
 	Unbounded = "call beyond its bound"
 	Stuck     = "no progress"
 	Closed    = "votes of a closed fleet"
+	Needless  = "lost without need"
 )
 
 func (v Violation) String() string {

@@ -2,8 +2,10 @@ package mutants
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -15,6 +17,20 @@ func build(t *testing.T, dir, pkg string, edits []edit) (program string, err err
 	temp := t.TempDir()
 	program = filepath.Join(temp, "tests.exe")
 	args := []string{"test", "-c", "-vet=off", "-o", program, "-ldflags", "-s -w"}
+	env := os.Environ()
+	if strings.HasPrefix(pkg, "./contrib/") {
+		// A module of its own, which requires a release of the root: the tree takes its place.
+		tree, err := filepath.Abs(dir)
+		if err != nil {
+			return "", err
+		}
+		work := filepath.Join(temp, "go.work")
+		text := fmt.Sprintf("go 1.26.0\n\nreplace github.com/redquorum/redquorum => %s\n\nuse %s\n", tree, filepath.Join(tree, pkg))
+		if err := os.WriteFile(work, []byte(text), 0o600); err != nil {
+			return "", err
+		}
+		env = append(env, "GOWORK="+work)
+	}
 	if len(edits) > 0 {
 		replaced, err := overlay(temp, edits)
 		if err != nil {
@@ -23,7 +39,7 @@ func build(t *testing.T, dir, pkg string, edits []edit) (program string, err err
 		args = append(args, "-overlay", replaced)
 	}
 	cmd := exec.CommandContext(t.Context(), "go", append(args, pkg)...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("it does not compile: %w\n%s", err, out)
 	}

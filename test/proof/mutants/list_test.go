@@ -3,11 +3,12 @@ package mutants
 import (
 	"slices"
 
-	"github.com/redquorum/redquorum/internal/model"
-	"github.com/redquorum/redquorum/internal/model/moving"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/test/proof/history"
 	"github.com/redquorum/redquorum/test/proof/sim"
+	"github.com/redquorum/redquorum/verification/fencing"
+	"github.com/redquorum/redquorum/verification/model"
+	"github.com/redquorum/redquorum/verification/moving"
 )
 
 // A mutant is the library with one mistake.
@@ -18,6 +19,7 @@ type mutant struct {
 	setting func(*sim.Profile) // or what is set wrongly in the simulation; nil: nothing
 	model   model.Mutant       // the same in the exhaustive model; 0: it is not there
 	moving  moving.Mistake     // or in that of a move between fleets
+	fencing fencing.Mistake    // or in that of the fencing tokens
 	foundBy finder             // what has to find it: a simulation or a goTest
 	also    simulation         // what has to find it beside a goTest; no profile: nothing
 }
@@ -30,8 +32,8 @@ func (m *mutant) simulated() (s simulation, ok bool) {
 	return m.also, m.also.profile != ""
 }
 
-// mutants is the list of docs/explanation/verification.md.
-var mutants = slices.Concat(general, ofMoving, ofTheGuard, ofTheWaiting, ofReadersThatWait)
+// mutants is the list of docs/project/verification.md.
+var mutants = slices.Concat(general, ofMoving, ofTheGuard, ofTheWaiting, ofReadersThatWait, ofReleases, ofConnections)
 
 // general are those that the simulation finds, or could.
 var general = []mutant{
@@ -110,9 +112,9 @@ var general = []mutant{
 	{
 		name:    "an extension that shortens",
 		breaks:  "S6: an extension never shortens what a master keeps",
-		edits:   []edit{{"internal/script/extend.lua", "redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2])", "true"}},
+		edits:   []edit{{"internal/script/extend.lua", "math.max(redis.call('PTTL', KEYS[1]), ARGV[2])", "ARGV[2]"}},
 		model:   model.Shortens,
-		foundBy: simulation{"adoptions", history.Overlap, 15},
+		foundBy: goTest{"./redlock", "TestAnExtensionNeverShortensWhatAMasterKeeps"},
 	},
 	{
 		name:   "a reused tally that takes a late reply",
@@ -147,6 +149,7 @@ var general = []mutant{
 		name:    "no raise round",
 		breaks:  "S8: a fencing token is stored at a quorum",
 		edits:   []edit{{"internal/hold/fence.go", "	if token == 0 {", "	if true {"}},
+		fencing: fencing.NoRaise,
 		foundBy: simulation{"raises", history.Fence, 100},
 	},
 	{
@@ -158,12 +161,12 @@ var general = []mutant{
 		}},
 		foundBy: simulation{"readers' raises", history.Fence, 30},
 	},
-	// By fence.pml too (make spin, RAISE_IF_OWNER). The simulation has not come
-	// across it in 60 seeds.
+	// The simulation has not come across it in 60 seeds.
 	{
 		name:    "raise without the compare-and-set",
 		breaks:  "S8: a fence is raised only from what it gave",
-		edits:   []edit{{"internal/script/raise.lua", " or redis.pcall('GET', KEYS[n + i]) ~= ARGV[2]", ""}},
+		edits:   []edit{{"internal/script/raise.lua", "if value ~= (i <= n and ARGV[1] or ARGV[2]) then", "if i <= n and value ~= ARGV[1] then"}},
+		fencing: fencing.RaiseIfOwner,
 		foundBy: goTest{"./internal/script", "TestARaiseComparesTheFenceAndNotTheOwnerAlone"},
 	},
 	{
@@ -173,7 +176,7 @@ var general = []mutant{
 		foundBy: simulation{"updates", history.Update, 10},
 	},
 	// Where a quarantined master does not count, counting a re-set one is harmless
-	// (docs/explanation/verification.md): histories do not show it.
+	// (docs/project/verification.md): histories do not show it.
 	{
 		name:    "extension that counts re-set masters",
 		breaks:  "S6: an extension counts only masters that still held the key",
@@ -187,7 +190,7 @@ var general = []mutant{
 		edits: []edit{
 			{"internal/wire/op.go", "ballot.Rules{Votes:", "ballot.Rules{Extends: op == OpExtend, Votes:"},
 			{"internal/ballot/ballot.go", "type Rules struct {\n", "type Rules struct {\n	Extends bool // it is an extension\n"},
-			{"internal/ballot/ballot.go", "	return b.cfg.Voters.Abstains(c.Slot, c, b.Start)\n", `	why := b.cfg.Voters.Abstains(c.Slot, c, b.Start)
+			{"internal/ballot/ballot.go", "	return b.cfg.Voters.Abstains(c.Slot, c, b.Start, b.Rules.Needs)\n", `	why := b.cfg.Voters.Abstains(c.Slot, c, b.Start, b.Rules.Needs)
 	if b.Rules.Extends && why != nil && why.Cause == guard.Quarantined {
 		return nil
 	}
@@ -201,18 +204,24 @@ var general = []mutant{
 		name:    "a mixed fleet taken for new",
 		breaks:  "S1: only a fleet of which every master is empty at one instant is new",
 		edits:   []edit{{"internal/guard/fleet.go", "return Plan{ToAdopt, missing, fleet}", "return Plan{ToDeclare, missing, fleet}"}},
-		foundBy: simulation{"guarded", history.Overlap, 150},
+		foundBy: goTest{"./internal/guard", "TestAFleetIsDeclaredOnlyWhenAllNAreEmpty"},
 	},
 	{
 		name:    "no 2S in strict mode",
-		breaks:  "S1 in strict: validity loses twice the skew that is allowed",
-		edits:   []edit{{"redlock/strict.go", "v -= 2*guard.Skew(ttl) + o.clockErr", "v -= o.clockErr"}},
+		breaks:  "S1 in strict: validity loses what masters' clocks may be off",
+		edits:   []edit{{"redlock/strict.go", "v -= guard.Skew(ttl) + guard.Skew(o.maxTTL) + o.clockErr", "v -= o.clockErr"}},
 		foundBy: simulation{"strict sides", history.Overlap, 30},
+	},
+	{
+		name:    "S of the lock's own TTL alone",
+		breaks:  "S1 in strict: the next client's TTL may be longer, and with it the skew that it allows",
+		edits:   []edit{{"redlock/strict.go", "v -= guard.Skew(ttl) + guard.Skew(o.maxTTL) + o.clockErr", "v -= 2*guard.Skew(ttl) + o.clockErr"}},
+		foundBy: simulation{"strict mixed", history.Overlap, 60},
 	},
 	{
 		name:    "E not subtracted",
 		breaks:  "S1 in strict: validity loses what clients' clocks may misreport",
-		edits:   []edit{{"redlock/strict.go", "v -= 2*guard.Skew(ttl) + o.clockErr", "v -= 2 * guard.Skew(ttl)"}},
+		edits:   []edit{{"redlock/strict.go", "v -= guard.Skew(ttl) + guard.Skew(o.maxTTL) + o.clockErr", "v -= guard.Skew(ttl) + guard.Skew(o.maxTTL)"}},
 		foundBy: simulation{"strict sides", history.Overlap, 30},
 	},
 	{
@@ -224,8 +233,46 @@ var general = []mutant{
 	{
 		name:    "no lease record under a corrected jump",
 		breaks:  "S1 in strict: a lease outlives a key that a jump of the clock has deleted",
-		edits:   []edit{{"internal/script/guarded.lua", "local taken = any_leased(leases, false)", "local taken = nil"}},
+		edits:   []edit{{"internal/script/guarded.lua", "local taken = any_leased(leases, false, from)", "local taken = nil"}},
 		foundBy: simulation{"strict jumps", history.Overlap, 10},
+	},
+	{
+		name:    "renewals by the TTL where the validity is short",
+		breaks:  "progress: a lock whose validity is below half of its TTL is not renewed all the time",
+		edits:   []edit{{"internal/hold/renew.go", "	validity := h.life.validity\n", "	validity := h.claim.TTL\n"}},
+		foundBy: goTest{"./redlock", "TestARenewalFollowsTheValidityWhereThatIsAShortPartOfTheTTL"},
+	},
+	{
+		name:    "a renewal that waits for the command timeout alone",
+		breaks:  "S6: what is held stays held where answers are late",
+		edits:   []edit{{"internal/hold/renew.go", "max(h.home.Timeout(h.claim.TTL), left/4)", "h.home.Timeout(h.claim.TTL)"}},
+		also:    simulation{"late", history.Needless, 10},
+		foundBy: goTest{"./redlock", "TestLateAnswersLoseNoLock"},
+	},
+	{
+		name:   "an extension whose first write needs memory",
+		breaks: "S6: what is held stays held on a master whose memory is full",
+		edits: []edit{
+			{"internal/script/guarded_extend.lua", "local code = plain(", "keep(fences, values, stored)\nnote(leases, reading)\nlocal code = plain("},
+			{"internal/script/guarded.lua", "    if values[i] > stored[i] then\n", "    if values[i] >= stored[i] then\n"},
+		},
+		foundBy: goTest{"./internal/script", "TestAnExtensionIsNotRefusedForWantOfMemory"},
+	},
+	{
+		name:    "an extension that writes only what changes",
+		breaks:  "S6: what is held stays held on a master whose memory is full",
+		edits:   []edit{{"internal/script/extend.lua", "  redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), ARGV[2]))", "  if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end"}},
+		foundBy: goTest{"./internal/script", "TestAnExtensionIsNotRefusedForWantOfMemory"},
+	},
+	{
+		name:   "a floor that is carried from key to key",
+		breaks: "T2: a clock that was once ahead moves the tokens of the keys alone that were locked then",
+		edits: []edit{
+			{"internal/wire/scripted.go", "		f.fence = found.fence\n", "		f.fence = found.fence\n		carried.Store(max(carried.Load(), found.fence))\n"},
+			{"internal/wire/fence.go", "	return uint64(max(w.cfg.Clock.Now().Wall().UnixMicro(), 1))", "	return max(uint64(max(w.cfg.Clock.Now().Wall().UnixMicro(), 1)), carried.Load()+1)"},
+			{"internal/wire/fence.go", "// Fences counts", "var carried atomic.Uint64\n\n// Fences counts"},
+		},
+		foundBy: goTest{"./redlock", "TestAFenceAheadOfTheClocksStaysAMatterOfItsKey"},
 	},
 	{
 		name:    "a joined release that is overtaken",

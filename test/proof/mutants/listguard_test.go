@@ -1,5 +1,7 @@
 package mutants
 
+import "github.com/redquorum/redquorum/test/proof/history"
+
 // ofTheGuard are mistakes about who may vote. Histories show few of them: they take
 // operators, replicas and clocks that the simulation does not have.
 var ofTheGuard = []mutant{
@@ -12,14 +14,26 @@ var ofTheGuard = []mutant{
 	{
 		name:    "a check that compares no history",
 		breaks:  "S1: a resynchronisation on a living connection takes the vote",
-		edits:   []edit{{"internal/guard/check.go", `, !bytes.Contains(info, []byte("\nmaster_replid:"+fields[2])):`, ":"}},
+		edits:   []edit{{"internal/guard/check.go", `!ok || fields[2] != "" && fields[2] != string(replid)`, "!ok || replid == nil"}},
 		foundBy: goTest{"./internal/guard", "TestTheCheckAnswersNothingOfAnotherHistory"},
 	},
 	{
 		name:    "a check that takes a replica for a master",
 		breaks:  "S1: a replica does not vote",
-		edits:   []edit{{"internal/guard/check.go", `!bytes.Contains(info, []byte("\nrole:master\r\n")), `, ""}},
+		edits:   []edit{{"internal/guard/check.go", ` && bytes.Contains(info, []byte("\nrole:master\r\n"))`, ""}},
 		foundBy: goTest{"./internal/guard", "TestAMasterThatWasAReplicaAbstainsFirst"},
+	},
+	{
+		name:    "a check that takes another history for the last one",
+		breaks:  "S1: a resynchronisation on a living connection takes the vote",
+		edits:   []edit{{"internal/guard/check.go", " && bytes.Equal(replid, last)", " && len(replid) == len(last)"}},
+		foundBy: goTest{"./internal/guard", "TestACheckThatSaysTheSameHasTheSameMark"},
+	},
+	{
+		name:    "a check that takes half a reply for the whole",
+		breaks:  "S1: a vote counts with its check, and with the whole of it",
+		edits:   []edit{{"internal/pipeline/wire.go", "n != len(text)", "n < len(text)"}},
+		foundBy: goTest{"./internal/pipeline", "TestASplitReplyOfACheckIsReadWhole"},
 	},
 	{
 		name:    "a check that is not compared with the history",
@@ -31,9 +45,9 @@ var ofTheGuard = []mutant{
 		name:   "a sighting that each look moves",
 		breaks: "what is known of a master without a marker is kept for the callers after",
 		edits: []edit{{
-			"internal/guard/marker.lua", "      return math.min(ms - s[3], wall - s[4])\n",
-			`      redis.call('HSET', sighting, 'since', ms, 'wall', wall)
-      return math.min(ms - s[3], wall - s[4])
+			"internal/guard/marker.lua", "    age = math.max(0, math.min(ms - s[3], wall - s[4]))\n",
+			`    age = math.max(0, math.min(ms - s[3], wall - s[4]))
+    redis.call('HSET', sighting, 'since', ms, 'wall', wall)
 `,
 		}},
 		foundBy: goTest{"./internal/guard", "TestAMasterWithoutAMarkerIsSightedOnceAndLaterLooksLeaveThat"},
@@ -41,7 +55,7 @@ var ofTheGuard = []mutant{
 	{
 		name:    "the sighting of another process",
 		breaks:  "S1: only the process that was seen empty has been so since",
-		edits:   []edit{{"internal/guard/marker.lua", "s[1] == run and ", ""}},
+		edits:   []edit{{"internal/guard/marker.lua", "s[1] == run and s[2] == replid and past", "s[2] == replid and past"}},
 		foundBy: goTest{"./internal/guard", "TestASightingThatIsNotOfThisProcessAndPastBeginsAnew"},
 	},
 	{
@@ -51,9 +65,154 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./internal/guard", "TestASightingIsAsOldAsTheYoungerOfBothClocksSays"},
 	},
 	{
+		name:    "a sighting that clocks a little apart move for ever",
+		breaks:  "a new fleet is declared where clients' clocks differ by less than a second",
+		edits:   []edit{{"internal/guard/marker.lua", "past(s[4] or '', wall + 1000)", "past(s[4] or '', wall)"}},
+		foundBy: goTest{"./internal/guard", "TestASightingStaysWhereClocksDifferByLessThanASecond"},
+	},
+	{
+		name:    "an emptied fleet taken for new",
+		breaks:  "S1: who has seen a fleet never declares it new",
+		edits:   []edit{{"internal/guard/fleet.go", " && !slices.ContainsFunc(facts, Facts.known):", ":"}},
+		foundBy: goTest{"./internal/guard", "TestAFleetThatIsKnownIsNotDeclared"},
+	},
+	{
+		name:    "a client that forgets a fleet with its connection",
+		breaks:  "S1: who has seen a fleet never declares it new",
+		edits:   []edit{{"internal/voters/monitor.go", "Age: w.facts.Age, MovedTo: w.facts.MovedTo, Seen: w.facts.Seen}", "Age: w.facts.Age, MovedTo: w.facts.MovedTo}"}},
+		foundBy: goTest{"./redlock", "TestAnEmptiedFleetGrantsNothingWhileItsClientsLive"},
+	},
+	{
+		name:    "a client that keeps to itself that a master is known",
+		breaks:  "S1: what one client has seen keeps all from declaring",
+		edits:   []edit{{"internal/guard/marker.lua", "if ARGV[11] ~= '' and not s[5] then", "if false then"}},
+		foundBy: goTest{"./internal/guard", "TestWhoHasSeenAMarkerWritesThatDownAndItStays"},
+	},
+	{
+		name:    "a declaration that comes late",
+		breaks:  "S1: a declaration holds for what it was decided by",
+		edits:   []edit{{"internal/guard/declare.lua", " or not unmoved(ARGV[12], ARGV[13], ARGV[14])", ""}},
+		foundBy: goTest{"./internal/guard", "TestALateDeclarationDoesNothing"},
+	},
+	{
+		name:    "a declaration of a master that is known",
+		breaks:  "S1: what one client has seen keeps all from declaring",
+		edits:   []edit{{"internal/guard/marker.lua", " and s[4] == at and not s[5]", " and s[4] == at"}},
+		foundBy: goTest{"./internal/guard", "TestALateDeclarationDoesNothing"},
+	},
+	{
+		name:    "an Init that comes late",
+		breaks:  "S1: Init holds for what it was decided by",
+		edits:   []edit{{"internal/guard/init.lua", "elseif not unmoved(ARGV[15], ARGV[16], ARGV[17]) then", "elseif false then"}},
+		foundBy: goTest{"./internal/guard", "TestALateDeclarationDoesNothing"},
+	},
+	{
+		name:    "an Init over a marker that it has not read",
+		breaks:  "S1: Init holds for what it was decided by",
+		edits:   []edit{{"internal/guard/init.lua", " and m.since == ARGV[16]", ""}},
+		foundBy: goTest{"./internal/guard", "TestInitDeclaresOnlyTheMarkerThatItHasRead"},
+	},
+	{
+		name:    "an Init over a master that was emptied",
+		breaks:  "S1: Init declares only masters that had nothing to remember",
+		edits:   []edit{{"internal/guard/marker.lua", "not s.err and s[1] then how = 'emptied' end", "not s.err and s[1] then how = how end"}},
+		foundBy: goTest{"./internal/guard", "TestAnAdoptionSaysThatAMarkerWasKnown"},
+	},
+	{
+		name:    "a newcomer's marker that hides what a client knows",
+		breaks:  "S1: Init declares no master of which a client has seen another marker",
+		edits:   []edit{{"internal/guard/dial.lua", "elseif emptied(m) then", "elseif false then"}},
+		foundBy: goTest{"./redlock", "TestInitRefusesAFleetThatItsClientsKnowWhoeverWasFirst"},
+	},
+	{
+		name:    "a newcomer's marker that is named before it is judged",
+		breaks:  "S1: Init declares no master of which a client has seen another marker",
+		edits:   []edit{{"internal/guard/fleet.lua", " or emptied(m) then", " then"}},
+		foundBy: goTest{"./internal/guard", "TestWhoHasSeenAnotherMarkerSaysThatTheMasterWasEmptied"},
+	},
+	{
+		name:    "a verdict that counts masters which take no write",
+		breaks:  "status, doctor and exec agree on whether a lock can be had",
+		edits:   []edit{{"cmd/internal/observe/verdict.go", "	case l.Refuses[i] != nil:\n", "	case false:\n"}},
+		foundBy: goTest{"./cmd/internal/observe", "TestAMasterThatTakesNoWriteDoesNotCount"},
+	},
+	{
+		name:    "a verdict that calls an emptied fleet new",
+		breaks:  "status, doctor and exec agree on whether a lock can be had",
+		edits:   []edit{{"cmd/internal/observe/verdict.go", "plan := l.Config.Plan(l.Facts, l.At)\n", "plan := guard.Plan{Step: guard.Again}\n"}},
+		foundBy: goTest{"./cmd/internal/observe", "TestTheVerdictSaysWhetherALockCanBeTaken"},
+	},
+	{
+		name:    "a client that only looks",
+		breaks:  "S1: the quarantine of a master begins when a client finds that it may have forgotten locks",
+		edits:   []edit{{"internal/voters/inquiry.go", "	if q.g.cfg.ReadOnly {\n", "	if true {\n"}},
+		foundBy: goTest{"./internal/voters", "TestAClientWritesWhatItJudges"},
+	},
+	{
+		name:    "a tool whose look writes",
+		breaks:  "who only looks writes nothing but a sighting",
+		edits:   []edit{{"internal/guard/marker.lua", "    if not looks then redis.call('HSET', marker, name, value) end", "    redis.call('HSET', marker, name, value)"}},
+		foundBy: goTest{"./internal/guard", "TestALookAnswersWhatTheDialScriptWouldWriteAndWritesNothing"},
+	},
+	{
+		name:    "a tool that declares a fleet",
+		breaks:  "who only looks writes nothing but a sighting",
+		edits:   []edit{{"internal/voters/judge.go", "if g.cfg.ReadOnly {", "if false {"}},
+		foundBy: goTest{"./internal/voters", "TestWhoOnlyLooksIsToldWhatAClientWouldBeAndWritesNothing"},
+	},
+	{
+		name:    "an adoption that is asked for sooner than it can be had",
+		breaks:  "who waits loads no master",
+		edits:   []edit{{"internal/guard/fleet.go", "max(settleFor, min(c.Quarantine(), longestWait))", "min(c.Quarantine(), longestWait)"}},
+		foundBy: goTest{"./internal/guard", "TestAShortQuarantineShortensNoWaitForAnAdoption"},
+	},
+	{
+		name:    "a sighting that stays in the future",
+		breaks:  "a clock that is set right costs one quarantine, and no lock after it",
+		edits:   []edit{{"internal/guard/dial.lua", "if not looks and sighted and sighted > tonumber(ms) then", "if false then"}},
+		foundBy: goTest{"./internal/guard", "TestAResetMovesASightingInTheFutureToNow"},
+	},
+	{
+		name:    "a sighting in the future that shows no marker put back",
+		breaks:  "S1: a master that has lost its data is in quarantine, whatever its marker says",
+		edits:   []edit{{"internal/guard/dial.lua", "past(s[3] or '', 1e15)", "past(s[3] or '', ms)"}},
+		foundBy: goTest{"./internal/guard", "TestASightingInTheFutureIsLaterThanAMarkerThatWasPutBack"},
+	},
+	{
+		name:    "a marker that is put back and votes",
+		breaks:  "S1: a master that has lost its data is in quarantine, whatever its marker says",
+		edits:   []edit{{"internal/guard/dial.lua", "sighted and sighted > tonumber(m.since) then", "false then"}},
+		also:    simulation{"put back", history.Overlap, 20},
+		foundBy: goTest{"./internal/guard", "TestAMarkerThatIsPutBackIsQuarantined"},
+	},
+	{
+		name:    "a marker that went back and is believed",
+		breaks:  "S1: a marker from before one that the client has seen counts from its own look",
+		edits:   []edit{{"internal/guard/facts.go", "a.restoredTo(m) {", "false {"}},
+		foundBy: goTest{"./internal/guard", "TestAClientCountsAMarkerThatWentBackFromItsOwnFirstLook"},
+	},
+	{
+		name:    "a declaration that is left half done",
+		breaks:  "a new fleet is declared however slow its clients are",
+		edits:   []edit{{"internal/guard/fleet.go", "case c.begun(facts, missing):", "case false:"}},
+		foundBy: goTest{"./internal/guard", "TestADeclarationThatWasBegunIsCompletedByOthers"},
+	},
+	{
+		name:    "a declaration completed where a master was emptied since",
+		breaks:  "S1: a declaration holds for what it was decided by",
+		edits:   []edit{{"internal/guard/fleet.go", "+strconv.Itoa(f.DB)+f.sighting())", "+strconv.Itoa(f.DB))"}},
+		foundBy: goTest{"./internal/guard", "TestADeclarationThatWasBegunIsCompletedByOthers"},
+	},
+	{
+		name:    "a master that is late taken for one that is down",
+		breaks:  "a new fleet is declared however slow its clients are",
+		edits:   []edit{{"internal/voters/judge.go", " || maybeUp(w.facts.Err)", ""}},
+		foundBy: goTest{"./redlock", "TestANewFleetIsDeclaredHoweverLateOneOfItsMastersAnswers"},
+	},
+	{
 		name:    "an adoption at once",
 		breaks:  "a master is adopted when it has been seen empty for a second",
-		edits:   []edit{{"internal/guard/adopt.lua", "if age < tonumber(ARGV[11]) then", "if false then"}},
+		edits:   []edit{{"internal/guard/adopt.lua", "if age < tonumber(ARGV[12]) then", "if false then"}},
 		foundBy: goTest{"./internal/guard", "TestAMasterIsAdoptedAfterASecondWithoutAMarkerAndNotBefore"},
 	},
 	{
@@ -122,6 +281,12 @@ var ofTheGuard = []mutant{
 		breaks:  "S1: a connection says who serves it, and no other",
 		edits:   []edit{{"internal/voters/inquiry.go", "m.Run == \"\" || m.Run == runID", "m.Run == \"\" || true"}},
 		foundBy: goTest{"./internal/voters", "TestAHandshakeThatIsServedByTwoProcessesJudgesNobody"},
+	},
+	{
+		name:    "a kill in a process that has gone back in time",
+		breaks:  "S5: only our own connection from before is killed",
+		edits:   []edit{{"internal/pipeline/dial.go", "previous.clientID < id.clientID", "previous.clientID != id.clientID"}},
+		foundBy: goTest{"./internal/pipeline", "TestNobodyIsKilledInDoubt"},
 	},
 	{
 		name:    "questions before the connection before is killed",
@@ -242,5 +407,29 @@ var ofTheGuard = []mutant{
 		breaks:  "errors name why a master does not vote",
 		edits:   []edit{{"internal/wire/result.go", "	case answer.Verdict == ballot.Failed: // whatever the reply said, if its master may not vote\n		return nil, answer.Err\n", ""}},
 		foundBy: goTest{"./internal/wire", "TestAMasterThatMayNotVoteIsToldToAbstain"},
+	},
+	{
+		name:    "a vote of a master that may not release",
+		breaks:  "guard: a master votes only if it can renew and release what it grants",
+		edits:   []edit{{"internal/guard/standing.go", "f.Refused.Lacking(vital)", "f.Refused.Lacking(0)"}},
+		foundBy: goTest{"./internal/guard", "TestStandings"},
+	},
+	{
+		name:    "a vote on a reader that the master may not take out",
+		breaks:  "guard: a master votes only if it can renew and release what it grants",
+		edits:   []edit{{"internal/voters/right.go", "	return j.refused.Lacking(needs)\n", "	return j.refused.Lacking(0)\n"}},
+		foundBy: goTest{"./internal/voters", "TestAnAnswerIsAVoteOnlyAsJudged"},
+	},
+	{
+		name:    "a master that is short of memory loses its vote",
+		breaks:  "guard: only what lasts until somebody mends it takes a vote for good",
+		edits:   []edit{{"internal/guard/probe.go", "i >= 0 && refuses(said)", "i >= 0"}},
+		foundBy: goTest{"./internal/guard", "TestOnlyARefusedCommandCountsAsRefused"},
+	},
+	{
+		name:    "a refused command that reads as another holder",
+		breaks:  "S4: only the value at the key says whose lock it is",
+		edits:   []edit{{"internal/script/extend.lua", "if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end\n", ""}},
+		foundBy: goTest{"./internal/script", "TestARefusedCommandIsAnErrorAndNotAnotherHolder"},
 	},
 }

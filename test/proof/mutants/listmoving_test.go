@@ -1,9 +1,9 @@
 package mutants
 
 import (
-	"github.com/redquorum/redquorum/internal/model/moving"
 	"github.com/redquorum/redquorum/test/proof/history"
 	"github.com/redquorum/redquorum/test/proof/sim"
+	"github.com/redquorum/redquorum/verification/moving"
 )
 
 // ofMoving are mistakes about moves between fleets. Waiting while holding, and fleets in
@@ -110,5 +110,41 @@ var ofMoving = []mutant{
 		breaks:  "moving: what was taken is given back where another fleet fails",
 		edits:   []edit{{"redlock/fleets/acquire.go", "		giveBack(ctx, held, order)\n		return nil, at, err", "		giveBack(ctx, held, order[:0])\n		return nil, at, err"}},
 		foundBy: simulation{"moves with litter", history.Litter, 5},
+	},
+	{
+		name:    "a closed fleet that is closed for another move",
+		breaks:  "moving: a fleet moves to one place at a time",
+		edits:   []edit{{"internal/voters/moved.go", "elsewhere != \"\" && !force {", "elsewhere != \"\" && false {"}, {"internal/guard/fleet.lua", " or m.to ~= '' and ARGV[15] ~= '1' then", " then"}},
+		foundBy: goTest{"./redlock/fleets", "TestAFleetThatIsBeingMovedIsNotClosedForAnotherMove"},
+	},
+	{
+		name:    "a try that the closing of the fleet fails",
+		breaks:  "moving: who takes part goes on while the fleet is closed",
+		edits:   []edit{{"internal/hold/attempt.go", "if failed == nil || !n.meetsMove(", "if failed == nil || true || !n.meetsMove("}},
+		foundBy: goTest{"./redlock/fleets", "TestNoTryFailsWhileTheFleetIsClosed"},
+	},
+	{
+		name:    "an extension that the closing of the fleet fails",
+		breaks:  "moving: who takes part goes on while the fleet is closed",
+		edits:   []edit{{"internal/hold/extend.go", "|| p.Failure == nil || !n.meetsMove(", "|| p.Failure == nil || true || !n.meetsMove("}},
+		foundBy: goTest{"./redlock/fleets", "TestNoExtensionFailsWhileTheFleetIsClosed"},
+	},
+	{
+		name:    "a closing that is done beside another",
+		breaks:  "moving: a closing is done only if all masters that answer name it",
+		edits:   []edit{{"internal/guard/moved.go", "			r.Elsewhere = f.Marker.To\n", ""}},
+		foundBy: goTest{"./internal/guard", "TestAClosingIsNotDoneWhereAMasterNamesAnotherMove"},
+	},
+	{
+		name:    "a closing by force that is written over unseen",
+		breaks:  "moving: a closing is done only if all masters that answer name it",
+		edits:   []edit{{"internal/voters/moved.go", "	if force {\n", "	if force && false {\n"}},
+		foundBy: goTest{"./redlock/fleets", "TestAClosingThatMeetsAnotherIsDoneOnlyIfAllMastersNameIt"},
+	},
+	{
+		name:    "a fleet closed for one that is being moved itself",
+		breaks:  "moving: two fleets are not moved to each other",
+		edits:   []edit{{"redlock/fleet.go", "	case to != \"\":\n", "	case to != \"\" && false:\n"}},
+		foundBy: goTest{"./redlock/fleets", "TestAFleetIsNotClosedForOneThatIsBeingMovedItself"},
 	},
 }

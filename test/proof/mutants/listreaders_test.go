@@ -15,10 +15,28 @@ var ofReadersThatWait = []mutant{
 		foundBy: goTest{"./internal/script", "TestAWritersReleaseCallsAllReadersAndNoWriter"},
 	},
 	{
-		name:    "one call of a client that is woken, of several readers",
+		name:    "one reader of a client that is woken, of several",
 		breaks:  "progress: all readers that wait are called by a writer's release",
-		edits:   []edit{{"internal/wakeup/hub.go", "!strings.HasPrefix(key, ForAll)", "strings.HasPrefix(key, Prefix+ForAll) || key != \"\""}},
-		foundBy: goTest{"./internal/waitqueue", "TestAllReadersOfAClientAreCalled"},
+		edits:   []edit{{"internal/waitqueue/reader.go", "	if w.counts.collisions == 0 {\n", "	if false {\n"}},
+		foundBy: goTest{"./internal/waitqueue", "TestAReaderWhoseTurnItIsTakesTheOthersAlong"},
+	},
+	{
+		name:    "readers that all try each time that the first does",
+		breaks:  "who waits loads no master: where a pilot does not know what the others know, one reader tries",
+		edits:   []edit{{"internal/waitqueue/reader.go", "	if w.counts.collisions == 0 {\n", "	if true {\n"}},
+		foundBy: goTest{"./internal/waitqueue", "TestAReaderWhoseTurnItIsTakesTheOthersAlong"},
+	},
+	{
+		name:    "readers that get in one by one where there is no pilot",
+		breaks:  "progress: readers do not get in each other's way",
+		edits:   []edit{{"internal/waitqueue/waiter.go", "	if w.state == acquired && w.want.Kind.Shared {\n", "	if false {\n"}},
+		foundBy: goTest{"./internal/waitqueue", "TestAReaderWhoseTurnItIsTakesTheOthersAlong"},
+	},
+	{
+		name:    "a reader that does not see that others wait to read",
+		breaks:  "who waits loads no master: one reader of a client looks",
+		edits:   []edit{{"internal/waitqueue/line.go", " || want.Kind.Shared && q.byKey[wakeup.Readers+key] != nil", ""}},
+		foundBy: goTest{"./redlock", "TestAClientLooksOnceForEachKeyHoweverManyOfItsCallsWait"},
 	},
 	{
 		name:    "a last reader that wakes no writer",
@@ -53,7 +71,7 @@ var ofReadersThatWait = []mutant{
 	{
 		name:    "a reader that is in, and still called",
 		breaks:  "progress: the last reader's release waits for nobody who has come",
-		edits:   []edit{{"internal/script/readers_queue.lua", "elseif redis.call('ZSCORE', readers, me) then", "elseif false then"}},
+		edits:   []edit{{"internal/script/readers_queue.lua", "if ARGV[1] == 'leave' then\n  redis.call('ZREM', readers, me)\n", "if ARGV[1] == 'leave' then\n"}},
 		foundBy: goTest{"./internal/script", "TestAReaderThatHasComeTakesItsMarkWithIt"},
 	},
 	{

@@ -94,7 +94,7 @@ var ofTheWaiting = []mutant{
 	{
 		name:    "a pilot's call that is lost with its waiter",
 		breaks:  "progress: who is called tries for the lock, or passes the call on",
-		edits:   []edit{{"internal/waitqueue/pilotask.go", "			r.passOn(i, q.w.key)\n", "			_ = i\n"}},
+		edits:   []edit{{"internal/waitqueue/pilotask.go", "			r.passOn(wakeup.Call{Master: i, Key: name})\n", "			_ = name\n"}},
 		foundBy: goTest{"./internal/waitqueue", "TestCallsThatWereNotActedOnArePassedOn"},
 	},
 	{
@@ -164,9 +164,63 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./internal/token", "TestAShownTokenLeavesMostOfItOut"},
 	},
 	{
+		name:    "a key without an expiry that is held for -1ns",
+		breaks:  "no text tells a negative time",
+		edits:   []edit{{"redlock/errors.go", "	case e.TTL > 0:\n		return fmt.Sprintf(\" for %s%v more\"", "	case e.TTL != 0:\n		return fmt.Sprintf(\" for %s%v more\""}},
+		foundBy: goTest{"./redlock", "TestNoErrorTellsANegativeTime"},
+	},
+	{
+		name:    "a sorted set of somebody else that is called readers",
+		breaks:  "who waits is told what is in the way",
+		edits:   []edit{{"internal/script/held.lua", "if math.abs(last - now - left) <= 1000 then\n      value = tostring(redis.call('ZCOUNT', lock, string.format('%.0f', now), '+inf'))", "if true then\n      value = tostring(redis.call('ZCARD', lock))"}},
+		foundBy: goTest{"./redlock", "TestASortedSetOfSomebodyElseIsNamedOnEveryWaitingPath"},
+	},
+	{
+		name:    "a pilot that is asked before others",
+		breaks:  "who is woken by a release finds it at all masters",
+		edits:   []edit{{"internal/ballot/send.go", "	b.enqueue(unasked | b.Last)\n	b.enqueue(unasked | ^b.Last)\n", "	b.enqueue(unasked)\n"}},
+		foundBy: goTest{"./internal/ballot", "TestThoseInLastAreAskedBehindAllOthers"},
+	},
+	{
+		name:    "calls that each look for the same key",
+		breaks:  "who waits loads no master: one call of a client looks",
+		edits:   []edit{{"internal/waitqueue/line.go", "standing{slices.ContainsFunc(p.keys, p.isFirst), p.letIn, p.err}", "standing{!p.letIn, p.letIn, p.err}"}},
+		foundBy: goTest{"./internal/waitqueue", "TestALineIsFirstComeFirstServedAndGoneWhenEmpty"},
+	},
+	{
+		name:    "a call for one of several keys that looks for those of others too",
+		breaks:  "who waits loads no master: one call of a client looks for a key",
+		edits:   []edit{{"internal/waitqueue/anyof.go", "range q.w.place.first() {", "range q.w.want.Keys {"}},
+		foundBy: goTest{"./internal/waitqueue", "TestACallForOneOfSeveralKeysLooksForThoseOfWhichItIsFirst"},
+	},
+	{
+		name:    "a set that keeps its place for a key that it cannot use",
+		breaks:  "no deadlock: a set that waits for one key keeps none from others",
+		edits:   []edit{{"internal/waitqueue/line.go", "	p.enter(key)\n	p.exit()\n", "	p.enter(key)\n"}},
+		foundBy: goTest{"./internal/waitqueue", "TestACallThatMovesStandsWhereItWouldHaveStood"},
+	},
+	{
+		name:    "a set that begins to wait anew with each key",
+		breaks:  "fairness: in another line a set stands by when it came",
+		edits:   []edit{{"internal/waitqueue/line.go", "for at > 1 && l.places[at-1].number > p.number {", "for at < 0 {"}},
+		foundBy: goTest{"./internal/waitqueue", "TestACallThatMovesStandsWhereItWouldHaveStood"},
+	},
+	{
+		name:    "an outage that is told with the keys of another call",
+		breaks:  "an error names what was attempted",
+		edits:   []edit{{"internal/waitqueue/waiter.go", "w.last = w.ownOf(s.err)", "w.last = s.err"}},
+		foundBy: goTest{"./internal/waitqueue", "TestAFailureThatIsSharedNamesWhatTheCallWanted"},
+	},
+	{
+		name:    "a call that ends by another name than it began with",
+		breaks:  "whoever counts by key the calls that wait comes to nothing when all have ended",
+		edits:   []edit{{"redlock/tracing.go", "	key, _ := template.handle.Hold().Wanted() // as", "	key := template.Key() // not as"}},
+		foundBy: goTest{"./redlock", "TestWhatIsToldToBeginIsToldToEndByTheSameName"},
+	},
+	{
 		name:    "a planned end that counts as a loss",
 		breaks:  "a lease that ends in time is no loss",
-		edits:   []edit{{"redlock/metrics/trace.go", " && !err.Planned", ""}},
-		foundBy: goTest{"./redlock/metrics", "TestAHoldThatEndsAsPlannedIsNoLoss"},
+		edits:   []edit{{"contrib/prometheus/trace.go", "if !err.Planned {", "if true {"}},
+		foundBy: goTest{"./contrib/prometheus", "TestAHoldThatEndsAsPlannedIsNoLoss"},
 	},
 }

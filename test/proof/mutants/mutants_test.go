@@ -13,9 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/model"
-	"github.com/redquorum/redquorum/internal/model/moving"
-	"github.com/redquorum/redquorum/internal/model/search"
+	"github.com/redquorum/redquorum/verification/fencing"
+	"github.com/redquorum/redquorum/verification/model"
+	"github.com/redquorum/redquorum/verification/moving"
+	"github.com/redquorum/redquorum/verification/search"
 )
 
 var only = flag.String("only", "", "just the mutants whose names contain this")
@@ -86,6 +87,8 @@ func TestEachMutantIsFound(t *testing.T) {
 					states = fmt.Sprint(explore(t, model.Suite(), m.model.String()))
 				case m.moving != 0:
 					states = fmt.Sprint(explore(t, moving.Suite(), m.moving.String()))
+				case m.fencing != 0:
+					states = fmt.Sprint(explore(t, fencing.Suite(), m.fencing.String()))
 				}
 				finders := []finder{m.foundBy}
 				if m.also.profile != "" {

@@ -9,7 +9,7 @@ import (
 
 // ambush plays one course of events, at instants that are drawn, in which a
 // master that has forgotten a lock might keep it alive. The exhaustive model has
-// found it (docs/explanation/verification.md); by chance it hardly ever comes about.
+// found it (docs/project/verification.md); by chance it hardly ever comes about.
 //
 // One client is granted the lock by two masters of three. The third grants the other
 // client's attempt. That attempt then waits for one of the first two. This master is

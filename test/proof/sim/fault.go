@@ -28,6 +28,10 @@ func (w *world) faults(wg *sync.WaitGroup) {
 		{p.Sides, w.changeSides},
 		{p.ClientSteps, w.stepClient},
 		{p.Ambushes, w.ambush},
+		{p.Emptied, w.emptyAll},
+		{p.PutBack, w.putBack},
+		{p.Late, w.answerLate},
+		{p.Refusals, w.refuseWrites},
 	} {
 		if f.every == 0 {
 			continue
@@ -45,8 +49,14 @@ func (w *world) faults(wg *sync.WaitGroup) {
 	}
 }
 
-// ambushFault is the number of that fault.
-const ambushFault = 7
+// Numbers of faults, where they are needed.
+const (
+	ambushFault = 7 + iota
+	emptyFault
+	putBackFault
+	lateFault
+	refusalFault
+)
 
 // setClocks sets the masters' clocks right where they were left at a side.
 func (w *world) setClocks() {
@@ -235,9 +245,10 @@ func (w *world) step(d *dice) {
 }
 
 // changeSides sets the masters' clocks as far off those of the clients as strict
-// admits, to one side or the other, or to the middle. It sets all of them, or only one.
+// admits for one client's TTL, to one side or the other, or to the middle. It sets all of
+// them, or only one.
 func (w *world) changeSides(d *dice) {
-	far := guard.Skew(w.p.TTL) + w.p.ClientOffset - d.between(0, 2*sideMargin)
+	far := guard.Skew(w.clients[d.upTo(len(w.clients))].ttl()) + w.p.ClientOffset - d.between(0, 2*sideMargin)
 	to := time.Duration(d.upTo(3)-1) * far
 	only := d.upTo(3 * w.p.Masters)
 	for _, n := range w.nodes {

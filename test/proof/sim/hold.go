@@ -51,12 +51,12 @@ func (c *client) granted(l fleets.Hold, kind Kind, worker int, shared bool, aske
 // began is when the attempt began that has got a lock: validity runs from then.
 func (c *client) began(l fleets.Hold) time.Duration {
 	p := c.w.p
-	validity := p.TTL
+	validity := c.ttl()
 	if !p.NoDrift {
-		validity = drift.Default.Validity(p.TTL, 0)
+		validity = drift.Default.Validity(c.ttl(), 0)
 	}
 	if p.Guard == redlock.GuardStrict {
-		validity -= 2*guard.Skew(p.TTL) + p.ClockError
+		validity -= guard.Skew(c.ttl()) + guard.Skew(p.MaxTTL) + p.ClockError
 	}
 	return c.w.now() - c.clock.real(validity-l.Remaining()) - time.Microsecond
 }
@@ -120,6 +120,9 @@ func (c *client) lost(l *redlock.Lock, err *redlock.LostError) {
 		if a.lock == l {
 			c.w.net.count(func(s *Stats) { s.Lost++ })
 			c.ended(a, "HAS LOST ("+err.Reason.String()+")")
+			if c.w.p.KeepsAll {
+				c.w.violated(history.Needless, c.name+" loses "+l.Key()+": "+err.Error())
+			}
 		}
 	}
 }

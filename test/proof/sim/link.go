@@ -152,6 +152,10 @@ func (l *link) atMaster(it item) {
 			data = command("PING") // it is there already: this is only cheaper
 		}
 	}
+	if l.net.refuses(l.node.index, nameOf(data)) {
+		l.net.count(func(s *Stats) { s.Refusals++ })
+		data = command("EVAL", "return redis.error_reply(ARGV[1])", "0", "NOREPLICAS Not enough good replicas to write.")
+	}
 	l.net.trace.data(l.upward, commandText, it.data)
 	if keys, _ := jointParts(words(data)); len(keys) > 0 {
 		l.net.count(func(s *Stats) { s.Joined += len(keys) })
@@ -283,5 +287,5 @@ func (l *link) answer(reply []byte) {
 		return
 	}
 	d := roll(l.net.seed, hash.Text("down"), uint64(l.client), uint64(l.node.index), l.number, n)
-	l.send(down, item{data: bytes.Clone(reply)}, l.net.latency(d, greets))
+	l.send(down, item{data: bytes.Clone(reply)}, l.net.latency(d, greets)+l.net.lateness())
 }

@@ -174,7 +174,8 @@ func (m *move) within(d time.Duration) (context.Context, context.CancelFunc) {
 func (m *move) close(d *dice) (*redlock.FleetClosing, error) {
 	ctx, cancel := m.within(d.between(m.unit/2, 5*m.unit))
 	defer cancel()
-	r, err := m.operator.lock.CloseFleet(ctx, m.to)
+	found, err := fleetseam.ClientOf(m.operator.lock).CloseFleet(ctx, m.to, false)
+	r := found.(*redlock.FleetClosing)
 	closed, left := 0, time.Duration(0)
 	if r != nil {
 		closed, left = len(r.Closed), r.Left

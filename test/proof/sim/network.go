@@ -66,6 +66,8 @@ type network struct {
 	refused map[[2]int]bool // connections of a client to a master
 	paused  map[int]bool    // clients that are stopped
 	frozen  map[int]bool    // masters that are
+	late    time.Duration   // by how much all replies are
+	refuse  map[int]bool    // masters that refuse what writes
 	stats   Stats
 }
 
@@ -79,7 +81,7 @@ func newNetwork(l *lanes, t *trace, seed uint64, p *Profile, nodes []*node) *net
 	return &network{
 		lanes: l, trace: t, seed: seed, p: p, nodes: nodes,
 		conns: make(map[[2]int]uint64), slots: make(map[[3]int]bool), blocked: make(map[path]bool), refused: make(map[[2]int]bool),
-		paused: make(map[int]bool), frozen: make(map[int]bool),
+		paused: make(map[int]bool), frozen: make(map[int]bool), refuse: make(map[int]bool),
 	}
 }
 
@@ -108,6 +110,8 @@ func (n *network) setCalm() {
 		clear(n.refused)
 		clear(n.paused)
 		clear(n.frozen)
+		clear(n.refuse)
+		n.late = 0
 	})
 }
 

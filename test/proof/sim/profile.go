@@ -47,11 +47,17 @@ type Profile struct {
 	Restarts                      time.Duration // how often on average
 	DownFor                       time.Duration // at the most
 	Loses                         []weighted[Loss]
-	Extremes                      bool // each clock runs off as far as it can
-	NoDrift                       bool // no allowance is made for drift
-	Together                      bool // several masters go down at once, though never all of them
-	DelayEmpty                    bool // a master that has lost its data is down for longer than any lock lives
-	PPM                           int  // how far clocks run off at the most, in parts a million
+	Extremes                      bool          // each clock runs off as far as it can
+	Mixed                         bool          // every second client's locks have MaxTTL
+	NoDrift                       bool          // no allowance is made for drift
+	Together                      bool          // several masters go down at once, though never all of them
+	DelayEmpty                    bool          // a master that has lost its data is down for longer than any lock lives
+	Emptied                       time.Duration // how often all masters lose their data, at once or one after the other
+	PutBack                       time.Duration // how often a master loses its data and gets its marker back
+	Late                          time.Duration // how often all replies are late for a while
+	LateLeast, LateMost           time.Duration // by how much then
+	Refusals                      time.Duration // how often a master refuses all commands that write, for a while
+	PPM                           int           // how far clocks run off at the most, in parts a million
 	MasterOffset                  time.Duration
 	ClientOffset                  time.Duration
 	MasterSteps                   time.Duration // how often masters' clocks are stepped
@@ -72,6 +78,7 @@ type Profile struct {
 	Guard                         redlock.GuardLevel
 	Fencing                       bool
 	Litter                        bool // nothing may be left when all is done
+	KeepsAll                      bool // no lock is lost that is renewed
 	MayOverlap, MayRegress, Loose bool // what the profile does not promise
 }
 
@@ -92,8 +99,7 @@ const (
 	Read      Kind = "RLock"
 	Write     Kind = "RWMutex.Lock"
 	Downgrade Kind = "Downgrade"
-	HandOver  Kind = "HandOver"
-	Borrow    Kind = "Adopt, for less"
+	HandOver  Kind = "HandOver" // to one client or to several, of which one may adopt it
 )
 
 // Loss is what a master has lost when it comes back.

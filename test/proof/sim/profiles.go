@@ -68,7 +68,7 @@ var profiles = []profile{
 	}},
 	{"kinds", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{
-			{All, 3}, {Any, 3}, {Read, 4}, {Write, 2}, {Downgrade, 1}, {HandOver, 1}, {Do, 1}, {Try, 1}, {Wait, 1}, {Borrow, 1},
+			{All, 3}, {Any, 3}, {Read, 4}, {Write, 2}, {Downgrade, 1}, {HandOver, 1}, {Do, 1}, {Try, 1}, {Wait, 1},
 		}
 		p.Keys, p.Slots, p.Clients = 3, 2, 3
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 20, p.TTL/10, p.TTL
@@ -94,10 +94,48 @@ var profiles = []profile{
 		p.Freezes, p.BlockedFor = 6*p.TTL, p.TTL
 	}},
 	{"flushes", flushing}, // many commands go out at once, and releases as one
-	{"adoptions", func(p *Profile, d *dice) {
-		p.Kinds = []weighted[Kind]{{Borrow, 2}, {HandOver, 1}, {Poll, 3}}
-		p.Keys, p.Poll = 1, 3*time.Millisecond
-		p.SlowOneIn, p.SlowLeast, p.SlowMost = 20, p.TTL/10, p.TTL
+	{"adoptions", func(p *Profile, d *dice) { // by several clients at once, over connections that break
+		p.Kinds = []weighted[Kind]{{HandOver, 3}, {Poll, 2}, {Pounce, 1}}
+		p.Keys, p.Clients, p.Poll = 1, 3, 3*time.Millisecond
+		p.Fencing = d.one(2)
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 10, p.TTL/10, p.TTL/2
+		p.CutOneIn, p.StraggleOneIn = 20, 2
+		p.TwiceOneIn, p.TwiceWithin = 20, p.TTL
+		p.Calls = 12
+	}},
+	{"emptied", func(p *Profile, d *dice) { // all masters lose their data, and their clients live on
+		p.Guard = redlock.GuardStandard
+		p.Kinds = []weighted[Kind]{{Poll, 3}, {Wait, 1}, {Try, 3}, {Write, 1}, {Read, 1}}
+		p.Keys, p.Long, p.Poll = 1, true, p.TTL/40
+		p.Emptied, p.StallLimit = 6*p.TTL, 2*p.TTL
+		p.CutOneIn, p.StraggleOneIn = 80, 2
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 20, p.TTL/20, p.TTL/2
+		p.Calls = 30 / p.Clients
+	}},
+	{"put back", func(p *Profile, d *dice) { // markers of masters that have lost their data
+		p.Guard, p.Masters = redlock.GuardStandard, 3
+		p.TTL *= 10 // longer than it takes until a client looks again
+		p.MaxTTL, p.StallLimit = p.TTL, p.TTL/4
+		p.Kinds = []weighted[Kind]{{Poll, 3}, {Try, 3}}
+		p.Keys, p.Long, p.Poll = 1, true, p.TTL/40
+		p.PutBack = p.TTL
+		p.CutOneIn, p.StraggleOneIn = 40, 2
+		p.Calls = 30 / p.Clients
+	}},
+	{"late", func(p *Profile, d *dice) { // replies come later than is waited for, and no lock is lost
+		p.Kinds = []weighted[Kind]{{Poll, 1}, {Read, 1}, {All, 1}}
+		p.TTL = time.Duration(5+d.upTo(6)) * time.Second
+		p.MaxTTL, p.StallLimit, p.Long = p.TTL, p.TTL/2, true
+		p.Poll, p.Keys, p.Clients, p.Calls = p.TTL/40, 3, 2, 6
+		p.Fencing = d.one(2)
+		p.Late, p.LateLeast, p.LateMost, p.BlockedFor = 2*p.TTL, 100*time.Millisecond, p.TTL/7, 3*p.TTL
+		p.KeepsAll = true
+	}},
+	{"refused", func(p *Profile, d *dice) { // releases, and what else writes; nothing may be left
+		p.Kinds = []weighted[Kind]{{Try, 3}, {Wait, 3}, {All, 1}, {Read, 1}, {Write, 1}}
+		p.TTL, p.MaxTTL, p.StallLimit = 20*time.Second, 20*time.Second, time.Second
+		p.Keys, p.Brief, p.Litter, p.Think = 2, true, true, 100*time.Millisecond
+		p.Refusals, p.BlockedFor = 400*time.Millisecond, 400*time.Millisecond
 	}},
 	{"drift", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{{Pounce, 1}}
@@ -212,6 +250,14 @@ var profiles = []profile{
 		p.Sides, p.ClientSteps, p.Calls = p.TTL/3, 4*p.TTL, 20
 		p.MasterOffset, p.ClientOffset = 0, p.ClockError/2-sideMargin
 		p.PPM = 100
+	}},
+	{"strict mixed", func(p *Profile, d *dice) { // the same, with locks of two TTLs on one key: each has an S of its own
+		strictly(p)
+		p.Kinds = []weighted[Kind]{{Pounce, 3}, {Poll, 1}}
+		p.Clients, p.Leases, p.Abandon, p.PounceFrom = 2, 1, 1, p.TTL/4
+		p.Mixed, p.MaxTTL = true, 5*p.TTL
+		p.Sides, p.Calls = p.TTL/3, 20
+		p.MasterOffset, p.ClientOffset, p.PPM = 0, p.ClockError/2-sideMargin, 100
 	}},
 	{"litter", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{{Cancelled, 4}, {Try, 2}, {Wait, 1}, {All, 1}, {Any, 1}}

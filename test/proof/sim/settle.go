@@ -18,6 +18,9 @@ func (w *world) settle() {
 	}
 	// What was abandoned runs out, and masters get their votes back.
 	w.sleep(sampleLane, 2*p.MaxTTL+2*time.Second)
+	if p.Emptied > 0 { // a client that does nothing finds that out when it looks
+		w.sleep(sampleLane, 5*time.Second)
+	}
 	for _, c := range w.clients {
 		k := &worker{w: w, c: c, lane: workerLane(c.index, 0), name: c.name}
 		for key := range p.Keys {

@@ -158,7 +158,7 @@ func TestRunsThatNoSeedTells(t *testing.T) {
 
 // Every profile, and again as often as asked for: what a run depends on beside its
 // seed shows in few of many. In a few seeds two of a client's goroutines go on at one
-// instant (docs/explanation/verification.md); of the profiles' runs here none is such.
+// instant (docs/project/verification.md); of the profiles' runs here none is such.
 func TestTheSameSeedGivesTheSameRun(t *testing.T) {
 	var jobs []job
 	for i := range uint64(*sameSeeds) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/hash"
@@ -83,7 +84,7 @@ func (k *worker) call(d *dice) {
 	lease := d.one(p.Leases)
 	var opts []redlock.LockOption
 	if lease {
-		opts = append(opts, redlock.WithLease(p.TTL))
+		opts = append(opts, redlock.WithLease(k.c.ttl()))
 	}
 	if p.Fencing {
 		opts = append(opts, redlock.WithFencing())
@@ -113,10 +114,6 @@ func (k *worker) call(d *dice) {
 	case Pounce:
 		patience = 0
 		l, asked, err = k.pounce(d, k.key(d), opts)
-	case Borrow:
-		lease = true
-		opts = append(opts, redlock.WithLease(p.TTL))
-		l, err = k.c.locker.Lock(ctx, k.key(d), opts...)
 	case Wait, Poll, Fair, Cancelled, HandOver:
 		l, err = k.c.locker.Lock(ctx, k.key(d), opts...)
 	case Do:
@@ -146,12 +143,9 @@ func (k *worker) call(d *dice) {
 	switch {
 	case kind == Downgrade:
 		a = k.downgrade(d, a)
-	case kind == Borrow:
-		k.lend(d, a)
 	case kind == HandOver:
-		if a = k.handOver(d, a, opts); a == nil {
-			return
-		}
+		k.handOver(d, a, opts)
+		return
 	}
 	k.use(d, a, lease)
 }
@@ -252,45 +246,49 @@ func (k *worker) downgrade(d *dice, a *active) *active {
 	return k.c.granted(a.lock, Downgrade, k.number, true, asked)
 }
 
-// handOver gives the hold to another client, by its token.
-func (k *worker) handOver(d *dice, a *active, opts []redlock.LockOption) *active {
+// handOver ends the hold, and gives its token to one client or to all of them, who adopt
+// it at once or in turn.
+func (k *worker) handOver(d *dice, a *active, opts []redlock.LockOption) {
 	k.sleep(d.between(0, k.w.p.Think))
 	k.c.ended(a, "HANDS OVER")
 	token, err := a.one().HandOver()
 	if err != nil {
-		return nil
+		return
 	}
-	heir := k.w.clients[(k.c.index+1)%len(k.w.clients)]
+	heirs, atOnce := 1, d.one(2)
+	if d.one(2) {
+		heirs = len(k.w.clients)
+	}
 	k.sleep(d.between(0, k.w.p.TTL/2))
-	ctx, cancel := k.within(k.w.p.TTL)
-	defer cancel()
-	asked := k.w.now()
-	l, err := heir.lock.Adopt(ctx, a.lock.Key(), token, opts...)
-	if err != nil {
-		k.w.trace.detail(heir.name, "cannot adopt", err)
-		return nil
+	var adopting sync.WaitGroup
+	for i := range heirs {
+		c := k.w.clients[(k.c.index+1+i)%len(k.w.clients)]
+		number := k.w.p.Workers + k.c.index // nobody else's
+		heir := &worker{w: k.w, c: c, number: number, lane: workerLane(c.index, number), name: fmt.Sprintf("%s.%d", c.name, number)}
+		own := roll(d.next(), hash.Text("heir"))
+		adopting.Go(func() { heir.adopt(own, a.lock.Key(), token, opts) })
+		if !atOnce {
+			k.sleep(d.between(0, k.w.p.TTL/8))
+		}
 	}
-	b := heir.granted(l, HandOver, k.number, false, asked)
-	k.sleep(d.between(0, k.w.p.TTL))
-	k.unlock(heir, b)
-	return nil
+	adopting.Wait()
 }
 
-// lend has another client adopt the hold for a shorter time, while this one
-// goes on to believe in it: what the masters keep may not become less.
-func (k *worker) lend(d *dice, a *active) {
-	heir := k.w.clients[(k.c.index+1)%len(k.w.clients)]
+// adopt takes over what a token stands for, holds it for a while and gives it back.
+func (k *worker) adopt(d *dice, key, token string, opts []redlock.LockOption) {
 	k.sleep(d.between(0, k.w.p.Think))
 	ctx, cancel := k.within(k.w.p.TTL)
 	defer cancel()
 	asked := k.w.now()
-	l, err := heir.lock.Adopt(ctx, a.lock.Key(), a.one().Token(), redlock.WithLease(k.w.p.TTL/4))
+	l, err := k.c.lock.Adopt(ctx, key, token, opts...)
 	if err != nil {
-		k.w.trace.detail(heir.name, "cannot adopt", err)
+		k.w.trace.detail(k.name, "cannot adopt", err)
 		return
 	}
-	heir.granted(l, Borrow, k.number, false, asked)
-	k.sleep(max(0, k.c.clock.real(a.lock.Remaining())-d.between(0, k.w.p.TTL/8)))
+	a := k.c.granted(l, HandOver, k.number, false, asked)
+	k.w.net.count(func(s *Stats) { s.Adopted++ })
+	k.sleep(d.between(0, k.w.p.TTL))
+	k.unlock(k.c, a)
 }
 
 // use holds the lock for a while, and gives it back in one of several ways.

@@ -39,6 +39,8 @@ type Stats struct {
 	Connections, Cuts, Twice, Joined        int
 	Restarts, Blocked, Frozen, Paused, Step int
 	Moved, Closed, Outages, Refused         int
+	Emptied, PutBack, Late, Refusals        int
+	Adopted                                 int
 	Virtual                                 time.Duration // how long it took, in its own time
 }
 
@@ -54,6 +56,9 @@ func (s *Stats) String() string {
 	moves := ""
 	if s.Moved > 0 {
 		moves = fmt.Sprintf("; %d changes of a client, %d fleets closed, %d outages of a fleet, %d calls refused by a closed one", s.Moved, s.Closed, s.Outages, s.Refused)
+	}
+	if data := s.Adopted + s.Emptied + s.PutBack + s.Late + s.Refusals; data > 0 {
+		moves += fmt.Sprintf("; %d adopted, all masters emptied %d times, %d markers put back, replies late %d times, %d commands refused", s.Adopted, s.Emptied, s.PutBack, s.Late, s.Refusals)
 	}
 	return fmt.Sprintf("%d granted, %d failed, %d extended, %d lost, %d raised; %d connections, %d cut, %d commands twice, %d joined, %d restarts, %d partitions, %d freezes, %d pauses, %d clock steps%s; %v of virtual time",
 		s.Granted, s.Failed, s.Extended, s.Lost, s.Raised, s.Connections, s.Cuts, s.Twice, s.Joined, s.Restarts, s.Blocked, s.Frozen, s.Paused, s.Step, moves, s.Virtual.Round(time.Second))
@@ -88,9 +93,19 @@ func (r *Result) check() {
 		r.Violations = append(r.Violations, h.CheckPermits(slots, len(slots))...)
 	}
 	if !r.Profile.MayRegress {
-		r.Violations = append(r.Violations, h.Fences()...)
+		r.Violations = append(r.Violations, r.rising().Fences()...)
 	}
 	slices.SortStableFunc(r.Violations, func(a, b history.Violation) int { return int(a.At - b.At) })
+}
+
+// rising is the holds whose tokens have to rise. A reader is told the highest that its quorum
+// stores, which is less where a master has lost its data.
+func (r *Result) rising() history.History {
+	loses := func(l weighted[Loss]) bool { return l.value != Nothing }
+	if r.Profile.Emptied == 0 && !slices.ContainsFunc(r.Profile.Loses, loses) {
+		return r.History
+	}
+	return slices.DeleteFunc(slices.Clone(r.History), func(h *history.Hold) bool { return h.Shared })
 }
 
 // A world is a run in progress.
@@ -223,7 +238,7 @@ func (c *client) openFleet(urls []string, first int) (*redlock.Client, error) {
 		}).(redlock.Option),
 		redlock.WithClock(c.clock),
 		redlock.WithMaxTTL(p.MaxTTL),
-		redlock.WithTTL(p.TTL),
+		redlock.WithTTL(c.ttl()),
 		redlock.WithGuard(p.Guard),
 		redlock.WithOutageWait(p.TTL),
 		redlock.WithTrace(&redlock.Trace{Attempt: c.attempted, Renewal: c.renewed, Lost: c.lost}),
@@ -242,6 +257,14 @@ func (c *client) openFleet(urls []string, first int) (*redlock.Client, error) {
 		c.number++
 	}
 	return lock, err
+}
+
+// ttl is that of the client's locks.
+func (c *client) ttl() time.Duration {
+	if c.w.p.Mixed && c.index%2 == 1 {
+		return c.w.p.MaxTTL
+	}
+	return c.w.p.TTL
 }
 
 // shut closes what the client has opened, and counts.

@@ -1,0 +1,69 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/rueidis"
+	"github.com/redis/rueidis/rueidislock"
+)
+
+// rueidislockPeer is rueidislock with its own settings. It knows one deployment, here the
+// first master: of three keys there it needs two, which it takes one after the other. So it
+// has no quorum of masters, as redislock has none.
+type rueidislockPeer struct{ locks rueidislock.Locker }
+
+func openRueidislock(urls []string) (peer, error) {
+	option, err := rueidis.ParseURL(urls[0])
+	if err != nil {
+		return nil, err
+	}
+	locks, err := rueidislock.NewLocker(rueidislock.LockerOption{
+		ClientOption: option, KeyValidity: ttl,
+		NoLoopTracking: true, // as it advises for Redis 7.0.5 and later
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &rueidislockPeer{locks}, nil
+}
+
+// connect has nothing to fill: all goroutines share one connection.
+func (p *rueidislockPeer) connect(ctx context.Context, _ int) error {
+	if err := p.locks.Client().Do(ctx, p.locks.Client().B().Ping().Build()).Error(); err != nil {
+		return fmt.Errorf("rueidislock: %w", err)
+	}
+	return nil
+}
+
+func (p *rueidislockPeer) worker(key string) worker {
+	return &rueidislockWorker{locks: p.locks, key: key}
+}
+
+func (p *rueidislockPeer) close() error {
+	p.locks.Close()
+	return nil
+}
+
+type rueidislockWorker struct {
+	locks  rueidislock.Locker
+	key    string
+	cancel context.CancelFunc
+}
+
+func (w *rueidislockWorker) lock(ctx context.Context) (err error) {
+	_, w.cancel, err = w.locks.TryWithContext(ctx, w.key)
+	return err
+}
+
+// unlock returns when all keys are deleted, or could not be: it is not told which.
+func (w *rueidislockWorker) unlock(context.Context) error {
+	w.cancel()
+	return nil
+}
+
+// token implements worker: rueidislock does not tell it.
+func (w *rueidislockWorker) token() string { return "" }
+
+func rueidislockTaken(err error) bool { return errors.Is(err, rueidislock.ErrNotLocked) }

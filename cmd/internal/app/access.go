@@ -1,0 +1,237 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// AccessFlags are how masters are reached that somebody else runs.
+type AccessFlags struct {
+	User          string // of the ACL
+	passwordFile  string
+	ca, cert, key string
+}
+
+func (f *AccessFlags) Register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.User, "user", "", "ACL user `name` on all masters; its password comes from --password-file")
+	flags.StringVar(&f.passwordFile, "password-file", "", "`file` with the masters' password, instead of passwords in the URLs")
+	flags.StringVar(&f.ca, "tls-ca", "", "`file` with the certificate authorities that rediss:// trusts (default the system's)")
+	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the client's certificate, for rediss://")
+	flags.StringVar(&f.key, "tls-key", "", "`file` with the private key of --tls-cert")
+	for _, name := range []string{"password-file", "tls-ca", "tls-cert", "tls-key"} {
+		_ = cmd.MarkFlagFilename(name) // for the completion; the flag exists
+	}
+}
+
+// Pool is what the flags mean to the connections.
+func (f *AccessFlags) Pool() ([]pool.Option, error) {
+	var opts []pool.Option
+	switch {
+	case f.passwordFile != "":
+		if _, err := readPassword(f.passwordFile); err != nil {
+			return nil, Usagef("--password-file: %w", err)
+		}
+		// The file is read again at each dial: passwords are changed while commands run.
+		opts = append(opts, pool.WithCredentials(func(context.Context) (string, string, error) {
+			password, err := readPassword(f.passwordFile)
+			return f.User, password, err
+		}))
+	case f.User != "":
+		return nil, Usagef("--user needs --password-file")
+	}
+	config, err := f.TLSConfig()
+	if config != nil {
+		opts = append(opts, pool.WithTLS(config))
+	}
+	return opts, err
+}
+
+// TLSConfig is what the flags mean to TLS; nil: nothing.
+func (f *AccessFlags) TLSConfig() (*tls.Config, error) {
+	if f.ca == "" && f.cert == "" && f.key == "" {
+		return nil, nil
+	}
+	return f.tls()
+}
+
+// maxPassword is far above any password; what is longer is another file.
+const maxPassword = 4096
+
+// readPassword reads a file of one line. Its errors do not repeat the line.
+func readPassword(name string) (string, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(io.LimitReader(file, maxPassword+1))
+	if err != nil {
+		return "", err
+	}
+	password := strings.TrimRight(string(text), "\r\n")
+	switch {
+	case password == "":
+		return "", fmt.Errorf("%s is empty: want one line, the password", name)
+	case len(text) > maxPassword, strings.ContainsAny(password, "\r\n"):
+		return "", fmt.Errorf("%s has more than one line of at most %d bytes: want one line, the password", name, maxPassword)
+	}
+	return password, nil
+}
+
+// tls reads its files again at each handshake: certificates are replaced while commands run.
+func (f *AccessFlags) tls() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if f.ca != "" {
+		if _, err := readAuthorities(f.ca); err != nil {
+			return nil, Usagef("--tls-ca: %w", err)
+		}
+		config.InsecureSkipVerify = true //nolint:gosec // VerifyConnection does it, by the file as it is then
+		config.VerifyConnection = func(state tls.ConnectionState) error {
+			roots, err := readAuthorities(f.ca)
+			if err != nil {
+				return err
+			}
+			return verify(state, roots)
+		}
+	}
+	if (f.cert == "") != (f.key == "") {
+		return nil, Usagef("--tls-cert and --tls-key need each other")
+	}
+	if f.cert != "" {
+		if _, err := tls.LoadX509KeyPair(f.cert, f.key); err != nil {
+			return nil, Usagef("--tls-cert, --tls-key: %w", err)
+		}
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+			return &pair, err
+		}
+	}
+	return config, nil
+}
+
+func readAuthorities(name string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s holds no certificate: want PEM", name)
+	}
+	return roots, nil
+}
+
+// verify is what package tls does with a server's certificates.
+func verify(state tls.ConnectionState, roots *x509.CertPool) error {
+	between := x509.NewCertPool()
+	for _, c := range state.PeerCertificates[1:] {
+		between.AddCert(c)
+	}
+	_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{DNSName: state.ServerName, Roots: roots, Intermediates: between})
+	if err != nil {
+		return &tls.CertificateVerificationError{UnverifiedCertificates: state.PeerCertificates, Err: err}
+	}
+	return nil
+}
+
+// Open makes a client for the masters that the flags or the environment name.
+func (f *AccessFlags) Open(cmd *cobra.Command, a *App, shared *SharedFlags, opts ...redlock.Option) (*redlock.Client, error) {
+	urls, err := shared.NamedMasters(cmd, a)
+	if err != nil {
+		return nil, err
+	}
+	return f.OpenURLs(urls, shared, opts...)
+}
+
+// OpenURLs makes a client for these masters.
+func (f *AccessFlags) OpenURLs(urls []string, shared *SharedFlags, opts ...redlock.Option) (*redlock.Client, error) {
+	poolOpts, err := f.Pool()
+	if err != nil {
+		return nil, err
+	}
+	opts = append(shared.FleetOptions(""), append(opts[:len(opts):len(opts)], redlock.WithPool(poolOpts...))...)
+	client, err := redlock.Open(urls, opts...)
+	if err != nil {
+		return nil, InFlags(err)
+	}
+	return client, nil
+}
+
+// ConnectBound is how long masters have to accept a connection, TLS and AUTH
+// included, before they are asked: nobody waits for two seconds without a word.
+const ConnectBound = 1500 * time.Millisecond
+
+// AwaitMasters waits until enough is known of who is connected and who is not,
+// at most for connectBound. A call waits for a connection no longer than for an
+// answer, which is less than a TLS handshake may take.
+func AwaitMasters(ctx context.Context, c *redlock.Client, enough func(up, unknown, need int) bool) {
+	bound := time.NewTimer(ConnectBound)
+	defer bound.Stop()
+	poll := time.NewTicker(2 * time.Millisecond)
+	defer poll.Stop()
+	for !isKnown(ctx, c, enough) {
+		select {
+		case <-poll.C:
+		case <-bound.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// isKnown reports whether enough is known now.
+func isKnown(ctx context.Context, c *redlock.Client, enough func(up, unknown, need int) bool) bool {
+	reports := c.Masters(ctx)
+	up, unknown := 0, 0
+	for _, m := range reports {
+		switch {
+		case m.Connected:
+			up++
+		case errors.Is(m.Err, pipeline.ErrConnecting):
+			unknown++
+		}
+	}
+	return enough(up, unknown, quorum.Need(len(reports)))
+}
+
+// optionFlags are the flags behind the library's options.
+var optionFlags = strings.NewReplacer(
+	"WithTTL: ", "--ttl ", "WithMaxTTL: ", "--max-ttl ", "WithOwner: ", "--owner ", "WithAuth: ", "--user: ",
+	"WithTLS is given", "--tls-ca or --tls-cert is given",
+	"above WithMaxTTL", "above --max-ttl", "WithGuard: ", "--guard: ", "WithMovedTo: ", "--moved-to: ",
+)
+
+// InFlags is an error of the library about its arguments, in the words of the
+// command.
+func InFlags(err error) error {
+	text := err.Error()
+	for _, room := range []string{"redlock: ", "fleets: ", "pool: ", "lock: "} {
+		text = strings.TrimPrefix(text, room)
+	}
+	text = strings.TrimSuffix(text, ": "+errors.ErrUnsupported.Error())
+	return &UsageError{errors.New(optionFlags.Replace(text))}
+}
+
+// ShortTTL is a TTL that any fleet has room for; the command holds no lock.
+func ShortTTL(maxTTL time.Duration) time.Duration {
+	if maxTTL == 0 {
+		return time.Second
+	}
+	return min(maxTTL, time.Second)
+}

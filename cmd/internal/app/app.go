@@ -1,0 +1,112 @@
+// Package app is what the commands have in common: how they are run and end, flags, the configuration file,
+// which masters there are and how they are reached.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/internal/job"
+	"github.com/redquorum/redquorum/cmd/internal/term"
+)
+
+// Run is a program, from the arguments to the exit code. newRoot makes its commands.
+func Run(newRoot func(*App) *cobra.Command, args []string) int {
+	// The commands say in their own words what happens to masters and locks.
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	a := &App{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv, Skip: make(chan struct{})}
+	defer a.watchSignals(cancel)()
+
+	root := newRoot(a)
+	a.Name = root.Name()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = a.helpErr
+	}
+	if err != nil && err.Error() != "" && !errors.Is(err, syscall.EPIPE) { // whoever read has gone, and needs no telling
+		if errors.As(err, new(*SignalError)) && term.IsTerminal(os.Stderr) {
+			fmt.Fprintln(a.Err) // after the ^C that the terminal shows
+		}
+		fmt.Fprintf(a.Err, "%s: %s\n", a.Name, term.Clean(err.Error()))
+	}
+	return ExitCode(err)
+}
+
+// An App is the world around the commands.
+type App struct {
+	Name    string // of the program
+	In, Out *os.File
+	Err     io.Writer
+	Env     func(string) string
+	Skip    chan struct{} // Ctrl-C, while somebody waits for a person
+
+	helpErr error // of the help, which could not be written
+}
+
+// A SignalError is why the commands' context ended.
+type SignalError struct{ Signal syscall.Signal }
+
+func (e *SignalError) Error() string { return "ended by " + SignalNames[e.Signal] }
+
+var SignalNames = map[syscall.Signal]string{
+	syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP", syscall.SIGQUIT: "SIGQUIT",
+}
+
+// watchSignals ends the commands' context at the first signal that asks for it, but
+// for a SIGINT that skips something. The second one ends the process at once, as
+// if nobody listened. SIGPIPE is taken so that a write to a closed pipe is an
+// error, after which everything is cleaned up, and not the end.
+func (a *App) watchSignals(cancel context.CancelCauseFunc) (stop func()) {
+	signals := make(chan os.Signal, 4)
+	job.Listen(signals, job.Ending...)
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case s := <-signals:
+				if s == syscall.SIGINT && a.skipped() {
+					continue
+				}
+				signal.Stop(signals)
+				cancel(&SignalError{s.(syscall.Signal)})
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(done)
+		<-ended
+	}
+}
+
+// skipBound is for how long whoever waits for a person may be looking elsewhere.
+const skipBound = 50 * time.Millisecond
+
+// skipped tells whoever waits for a person to go on; false: nobody does.
+func (a *App) skipped() bool {
+	t := time.NewTimer(skipBound)
+	defer t.Stop()
+	select {
+	case a.Skip <- struct{}{}:
+		return true
+	case <-t.C:
+		return false
+	}
+}

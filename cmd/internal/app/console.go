@@ -1,0 +1,118 @@
+package app
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/internal/term"
+)
+
+// Live reports whether the standard output is a terminal on which lines can be replaced.
+func (a *App) Live() bool { return term.IsTerminal(a.Out) && a.Env("TERM") != "dumb" }
+
+// Coloured reports whether a terminal may have colours.
+func (a *App) Coloured() bool { return a.Env("NO_COLOR") == "" }
+
+// AsksPerson reports whether somebody sits there who can confirm what is asked.
+func (a *App) AsksPerson() bool { return term.IsTerminal(a.In) && term.IsTerminal(os.Stderr) }
+
+// Emit prints a text whole.
+func Emit(out io.Writer, text *bytes.Buffer) error {
+	if _, err := out.Write(text.Bytes()); err != nil {
+		return &OutputError{err}
+	}
+	return nil
+}
+
+// WriteJSON prints a document.
+func WriteJSON(out io.Writer, v any) error {
+	text, err := term.JSON(v, true)
+	if err != nil {
+		return err
+	}
+	return Emit(out, bytes.NewBuffer(text))
+}
+
+// Report prints the document of a run, which has its error, and gives what remains of that:
+// the exit code.
+func Report(out io.Writer, v any, err error) error {
+	if writeErr := WriteJSON(out, v); writeErr != nil || err == nil {
+		return writeErr
+	}
+	return &CodeError{Code: ExitCode(err)}
+}
+
+// Confirmed asks whoever sits at the terminal, after telling what is going to be
+// done: whole lines.
+func Confirmed(ctx context.Context, a *App, text string) (yes bool, err error) {
+	if _, err := io.WriteString(a.Err, text+"Type yes to go on: "); err != nil {
+		return false, &OutputError{err}
+	}
+	answer := make(chan string, 1)
+	go func() { // ends with the process, if nobody types: a read of the terminal cannot be ended
+		line, _ := bufio.NewReader(a.In).ReadString('\n')
+		answer <- strings.TrimSpace(line)
+	}()
+	select {
+	case typed := <-answer:
+		return typed == "yes", nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
+}
+
+const (
+	defaultWatch = time.Second
+	minWatch     = 100 * time.Millisecond
+	maxWatch     = time.Hour
+)
+
+// RegisterWatch adds --watch to a command.
+func RegisterWatch(cmd *cobra.Command, p *time.Duration) {
+	watch := cmd.Flags().VarPF(RangeFlag(p, minWatch, maxWatch), "watch", "", "repeat, by default every second; written --watch=duration")
+	watch.NoOptDefVal = defaultWatch.String()
+	watch.DefValue = ""
+}
+
+// CheckWatch refuses a pause between looks that was taken for a key: the flag has
+// its value behind "=" alone. A key of that form goes behind --.
+func CheckWatch(cmd *cobra.Command, every time.Duration, what string, keys []string) error {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		keys = keys[:dash]
+	}
+	if every == 0 || len(keys) == 0 {
+		return nil
+	}
+	if _, err := time.ParseDuration(keys[0]); err == nil {
+		return Usagef("key %q is a duration: want --watch=%[1]s %s, or -- before a key of that name", keys[0], what)
+	}
+	return nil
+}
+
+// Watching looks once or (every > 0) until ctx ends. Of one look the code is the
+// exit code.
+func Watching(ctx context.Context, every time.Duration, look func() (code int, err error)) error {
+	for {
+		code, err := look()
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return err
+		case every == 0 && code == ExitOK:
+			return nil
+		case every == 0:
+			return &CodeError{Code: code}
+		}
+		if err := Sleep(ctx, every); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// Exit codes: those of sysexits.h where it has one, and those of a shell for
+// signals.
+const (
+	ExitOK       = 0
+	ExitFailed   = 1  // an expectation did not hold
+	ExitUsage    = 64 // unknown flag, bad value, bad list of masters
+	ExitNoQuorum = 69 // too few masters can be reached
+	exitSoftware = 70 // anything that should not happen
+	exitOS       = 71 // a process or a port could not be had
+	ExitOutput   = 74 // the output could not be written
+	ExitLost     = 74 // exec, which has no output: the lock was lost
+	ExitBusy     = 75 // somebody else holds the lock
+
+	ExitCannotRun = 126
+	ExitNotFound  = 127
+	exitSignal    = 128
+)
+
+// OutcomeNoQuorum is, in the documents of several commands, that too few masters answered.
+const OutcomeNoQuorum = "no-quorum"
+
+// A UsageError is what only other arguments mend.
+type UsageError struct{ Err error }
+
+func Usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// A StartError says that masters of our own could not be started.
+type StartError struct{ Err error }
+
+func (e *StartError) Error() string { return "starting the masters: " + e.Err.Error() }
+func (e *StartError) Unwrap() error { return e.Err }
+
+// A FailedError says that expectations did not hold.
+type FailedError struct{ Failed, Of int }
+
+func (e *FailedError) Error() string {
+	return fmt.Sprintf("%d of %d expectations did not hold", e.Failed, e.Of)
+}
+
+// An OutputError says that the output could not be written.
+type OutputError struct{ Err error }
+
+func (e *OutputError) Error() string { return "writing the output: " + e.Err.Error() }
+func (e *OutputError) Unwrap() error { return e.Err }
+
+// A CodeError ends the process with a code of its own. Without err there is
+// nothing to be said about it.
+type CodeError struct {
+	Code int
+	err  error
+}
+
+func (e *CodeError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *CodeError) Unwrap() error { return e.err }
+
+// ExitCode is the process's answer to how a command ended.
+func ExitCode(err error) int {
+	var withCode *CodeError
+	var bySignal *SignalError
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.As(err, &withCode):
+		return withCode.Code
+	case errors.As(err, &bySignal):
+		return exitSignal + int(bySignal.Signal)
+	case errors.As(err, new(*UsageError)):
+		return ExitUsage
+	case errors.As(err, new(*FailedError)):
+		return ExitFailed
+	case errors.As(err, new(*OutputError)):
+		return ExitOutput
+	case errors.As(err, new(*StartError)):
+		return exitOS
+	default:
+		return exitSoftware
+	}
+}
+
+// EndsWith is an error after which the process ends with this code.
+func EndsWith(code int, err error) error { return &CodeError{code, err} }
+
+// InspectionError is what the command says of an inspection that failed: a bad
+// key is the caller's mistake.
+func InspectionError(ctx context.Context, err error) error {
+	if ctx.Err() != nil || errors.Is(err, redlock.ErrClosed) {
+		return err
+	}
+	return InFlags(err)
+}

@@ -1,0 +1,227 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// minTTL is the shortest TTL of a lock.
+const minTTL = 20 * time.Millisecond
+
+// How long a command may wait: at least as long as one attempt takes.
+const (
+	MinWait = 100 * time.Millisecond
+	MaxWait = 30 * 24 * time.Hour
+)
+
+// MastersVariable names the masters where --masters does not.
+const MastersVariable = "REDLOCK_MASTERS"
+
+// ConfigVariable names the configuration file where --config does not.
+const ConfigVariable = "REDLOCK_CONFIG"
+
+// SharedFlags are those that mean the same to every command.
+type SharedFlags struct {
+	Masters []string // a list for each fleet
+	Config  string
+	MaxTTL  time.Duration // 0: not given
+	Skew    time.Duration // of clients' clocks
+	JSON    bool
+}
+
+// Heeds is the annotation of a command with the names of the shared flags that mean
+// something to it; without it all do.
+const Heeds = "heeds"
+
+// Several is the annotation of a command that takes several fleets.
+const Several = "several"
+
+// tolerated are the shared flags that a command takes though they mean nothing to it:
+// there is nothing to be coloured, or it says itself why not. The help has them not.
+var tolerated = []string{"masters"}
+
+// Register adds to a command the shared flags that it heeds, but for those of its own.
+func (f *SharedFlags) Register(cmd *cobra.Command) {
+	names, some := cmd.Annotations[Heeds]
+	all := f.all()
+	for _, name := range SharedNames {
+		flag := all.Flags().Lookup(name)
+		heeded := !some || slices.Contains(strings.Fields(names), name)
+		flag.Hidden = !heeded
+		if _, ok := cmd.Annotations[Several]; ok && name == "masters" {
+			flag.Usage = mastersOfSeveral
+		}
+		if cmd.Flags().Lookup(name) == nil && (heeded || slices.Contains(tolerated, name)) {
+			cmd.Flags().AddFlag(flag)
+		}
+	}
+	_ = cmd.MarkFlagFilename("config") // for the completion, where the flag exists
+}
+
+// SharedNames are the names of the shared flags.
+var SharedNames = []string{"masters", "config", "max-ttl", "client-skew", "json"}
+
+// mastersOfSeveral is what --masters is to a command that takes several fleets.
+const mastersOfSeveral = "comma-separated `urls` of the masters: redis://, rediss:// or unix://; for several fleets NAME=urls, one flag for each (default $" + MastersVariable + ")"
+
+// all has all shared flags, and is no command to be run.
+func (f *SharedFlags) all() *cobra.Command {
+	all := &cobra.Command{}
+	flags := all.Flags()
+	flags.StringArrayVar(&f.Masters, "masters", nil, "comma-separated `urls` of the masters: redis://, rediss:// or unix:// (default $"+MastersVariable+")")
+	flags.StringVar(&f.Config, "config", "", "`file` with the masters and how to reach them; flags and the environment come first; lines such as masters = url,url, or masters = NAME=url,url for each of several fleets (default $"+ConfigVariable+")")
+	flags.Var(OrZero(RangeFlag(&f.MaxTTL, minTTL, 24*time.Hour)), "max-ttl",
+		"longest TTL of any lock on the masters; all clients need the same value; a restarted master does not vote for this long; 0 means 1m, and --ttl on masters that demo starts")
+	flags.Var(RangeFlag(&f.Skew, 0, 24*time.Hour), "client-skew",
+		"how far clients' clocks may differ; within that fencing tokens always rise; all clients need the same value; a restarted master does not vote for this much longer")
+	flags.BoolVar(&f.JSON, "json", false, "print one JSON document and nothing else")
+	return all
+}
+
+// A typed is the value of a flag: a variable, and how text becomes a value of it.
+type typed[T any] struct {
+	p     *T
+	kind  string // what the help calls it
+	parse func(string) (T, error)
+}
+
+func (f *typed[T]) String() string { return fmt.Sprint(*f.p) }
+func (f *typed[T]) Type() string   { return f.kind }
+
+func (f *typed[T]) Set(s string) error {
+	v, err := f.parse(s)
+	if err == nil {
+		*f.p = v
+	}
+	return err
+}
+
+// NumberFlag is a whole number in a range.
+func NumberFlag(p *int, low, high int) *typed[int] {
+	return &typed[int]{p, "n", func(s string) (int, error) {
+		v, err := strconv.Atoi(s)
+		if err != nil || v < low || v > high {
+			return 0, fmt.Errorf("want a whole number from %d to %d", low, high)
+		}
+		return v, nil
+	}}
+}
+
+// parseDuration reads 500ms, 2s and 1h; a number alone is seconds, as flock has it.
+func parseDuration(s string) (time.Duration, error) {
+	if n, err := strconv.ParseFloat(s, 64); err == nil && math.Abs(n) < maxWaitSeconds {
+		return time.Duration(n * float64(time.Second)), nil
+	}
+	return time.ParseDuration(s)
+}
+
+// maxWaitSeconds is beyond all that any flag takes.
+const maxWaitSeconds = 1e9
+
+// DurationFlag is a duration; whoever uses it knows its range.
+func DurationFlag(p *time.Duration) *typed[time.Duration] {
+	return &typed[time.Duration]{p, "duration", func(s string) (time.Duration, error) {
+		v, err := parseDuration(s)
+		if err != nil {
+			return 0, errors.New("want a duration such as 500ms or 2s")
+		}
+		return v, nil
+	}}
+}
+
+// RangeFlag is a duration in a range.
+func RangeFlag(p *time.Duration, low, high time.Duration) *typed[time.Duration] {
+	return &typed[time.Duration]{p, "duration", func(s string) (time.Duration, error) {
+		v, err := parseDuration(s)
+		if err != nil || v < low || v > high {
+			return 0, fmt.Errorf("want a duration from %v to %v, such as 500ms or 2s", low, high)
+		}
+		return v, nil
+	}}
+}
+
+// OrZero is a rangeFlag where 0 means something, too.
+func OrZero(f *typed[time.Duration]) *typed[time.Duration] {
+	inRange := f.parse
+	f.parse = func(s string) (time.Duration, error) {
+		if v, err := parseDuration(s); err == nil && v == 0 {
+			return 0, nil
+		}
+		v, err := inRange(s)
+		if err != nil {
+			err = errors.New(strings.Replace(err.Error(), "want ", "want 0 or ", 1))
+		}
+		return v, err
+	}
+	return f
+}
+
+// RegisterChoice adds a flag that is one of several words, which the shell knows. The help
+// calls it kind.
+func RegisterChoice(cmd *cobra.Command, name, kind string, p *string, choices []string, usage string) {
+	cmd.Flags().Var(&typed[string]{p, kind, func(s string) (string, error) {
+		if !slices.Contains(choices, s) {
+			last := len(choices) - 1
+			return "", fmt.Errorf("want %s or %s", strings.Join(choices[:last], ", "), choices[last])
+		}
+		return s, nil
+	}}, name, usage)
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+}
+
+// GuardLevels are the guard levels, by the names that --guard has for them.
+var GuardLevels = map[string]redlock.GuardLevel{
+	"off": redlock.GuardOff, "standard": redlock.GuardStandard, "strict": redlock.GuardStrict,
+}
+
+// RegisterGuard adds --guard to a command.
+func RegisterGuard(cmd *cobra.Command, p *string) {
+	RegisterChoice(cmd, "guard", "level", p, []string{"off", "standard", "strict"}, "what a master has to prove before its vote counts: off, standard or strict; all clients need the same level (default standard)")
+}
+
+// GuardOption is the library's option for a level; nil for its default.
+func GuardOption(level string) []redlock.Option {
+	if level == "" {
+		return nil
+	}
+	return []redlock.Option{redlock.WithGuard(GuardLevels[level])}
+}
+
+// FleetOptions are the library's for what all clients of the masters have to
+// agree on: a guard level, "" for the library's default, the longest TTL, and by how
+// much their clocks may differ.
+func (f *SharedFlags) FleetOptions(level string) []redlock.Option {
+	opts := GuardOption(level)
+	if f.MaxTTL != 0 {
+		opts = append(opts, redlock.WithMaxTTL(f.MaxTTL))
+	}
+	if f.Skew != 0 {
+		opts = append(opts, redlock.WithClientSkew(f.Skew))
+	}
+	return opts
+}
+
+// invalidArgument is how the flag package puts a value that was refused.
+var invalidArgument = regexp.MustCompile(`^invalid argument ("(?:.*)") for "(?:-\w, )?(--[\w-]+)" flag: (.*)$`)
+
+// FlagError is the flag package's error in fewer words.
+func FlagError(cmd *cobra.Command, err error) error {
+	text := invalidArgument.ReplaceAllString(err.Error(), "$2 $1: $3")
+	text = strings.Replace(text, "strconv.ParseBool: parsing", "want true or false, not", 1)
+	text = strings.Replace(text, ": invalid syntax", "", 1)
+	return Usagef("%s (see %s --help)", term.Visible(text), cmd.CommandPath())
+}
+
+// DefaultMaxTTL is the library's.
+const DefaultMaxTTL = time.Minute

@@ -1,0 +1,57 @@
+//go:build unix
+
+package chaos
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/job"
+)
+
+// signals ends the run where the terminal hangs up, and gives the terminal back
+// while the process is suspended. SIGINT and SIGTERM are the program's.
+func (s *show) signals(ctx context.Context) {
+	signals := make(chan os.Signal, 4)
+	job.Listen(signals, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP)
+	defer signal.Stop(signals)
+	for {
+		select {
+		case got := <-signals:
+			if got != syscall.SIGTSTP {
+				s.cancel(&app.SignalError{Signal: got.(syscall.Signal)})
+				return
+			}
+			if err := s.suspend(); err != nil {
+				s.cancel(&app.OutputError{Err: err})
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// resumeBound is for how long a process that stops itself may run on before it
+// does.
+const resumeBound = time.Second
+
+func (s *show) suspend() error {
+	resumed := make(chan os.Signal, 1)
+	signal.Notify(resumed, syscall.SIGCONT)
+	defer signal.Stop(resumed)
+	s.release()
+	// package signal cannot give SIGTSTP its default back.
+	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	select {
+	case <-resumed:
+	case <-time.After(resumeBound): // no time passes for this process while it is stopped
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.terminal.Retake()
+}

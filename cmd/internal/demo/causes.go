@@ -1,0 +1,38 @@
+package demo
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// causes is what each master contributed to a refusal. One that is not named in
+// it agreed.
+func causes(err *redlock.QuorumError, masters []Master) []Master {
+	list := make([]Master, len(masters))
+	for i, m := range masters {
+		list[i] = Master{Address: m.Address, State: stateAgreed}
+	}
+	for node := range err.NodeErrors() {
+		if i := slices.IndexFunc(list, func(m Master) bool { return m.Address == node.Master }); i >= 0 {
+			list[i].State, list[i].Cause = stateFailed, brief(say.Short(node.Err))
+			if errors.Is(node.Err, redlock.ErrNotAwaited) {
+				list[i].State, list[i].Cause = stateMoot, "up, but could not change that"
+			}
+		}
+	}
+	return list
+}
+
+// explained counts the masters that are out of reach and whose cause is given.
+func explained(causes, masters []Master) int {
+	n := 0
+	for i, m := range masters {
+		if !m.reached() && causes[i].State == stateFailed && causes[i].Cause != "" {
+			n++
+		}
+	}
+	return n
+}

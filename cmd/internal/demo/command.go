@@ -1,0 +1,137 @@
+// Package demo is the demonstration that redlock-demo shows: one inventory, many buyers, and the lock between them.
+//
+// [Run] sells an inventory first without a lock, which oversells, then with one, which is exact, and then takes masters
+// away one by one while it sells: with a minority gone it goes on, without a quorum it refuses and says why, and with one
+// master back it recovers by itself. Last it shows the same fault twice: masters that restart without their data while a
+// lock is held give plain Redlock two holders, and with the guard nobody gets in. What has to hold is listed in the
+// [Result] as expectations, each checked against what was measured. Masters of its own it kills and restarts itself; where
+// others run them it asks the person at the terminal to, or leaves that part out and says so.
+package demo
+
+import (
+	"errors"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/stage"
+	"github.com/redquorum/redquorum/cmd/internal/term"
+)
+
+const demoExamples = `  redlock-demo                          five masters inside the program
+  redlock-demo --spawn redis-server     five real masters
+  redlock-demo --masters redis://a,redis://b:7000,rediss://user:pw@c
+  redlock-demo --json | jq .verdict`
+
+// demoHeeds is the shared flags that demo heeds. Its fencing tokens are nobody else's.
+const demoHeeds = "masters config max-ttl json"
+
+// A command is demo's flags.
+type command struct {
+	*app.App
+	*app.SharedFlags
+	spawn string
+	ttl   time.Duration
+}
+
+// New makes demo.
+func New(a *app.App, shared *app.SharedFlags) *cobra.Command {
+	o := &command{App: a, SharedFlags: shared, ttl: DefaultTTL}
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Sell an inventory without a lock, with it, and with masters gone",
+		Long: `demo sells one inventory to many buyers. Without a lock it sells more than there
+is. With a lock it sells exactly what there is. Then demo stops masters one by
+one while the sale goes on. With a minority of them stopped, the sale continues.
+Without a quorum the lock is refused, and demo says why. When a master is back,
+the sale goes on by itself. Last it lets a majority of its own masters restart
+without their data while a lock is held: without the guard the lock is granted
+twice, with it nobody gets in, and demo says until when.
+
+The masters are embedded in the program, unless --spawn or --masters names real
+ones. demo does not stop the masters of --masters: at a terminal it asks you to
+stop them; elsewhere it leaves that part out.
+
+Exit code: 0 when every expectation held, 1 when one did not; 64 for a mistake
+in the arguments, or when no master answers; 69 when some masters answer, but
+not a quorum.`,
+		Example: demoExamples,
+
+		Annotations: map[string]string{app.Heeds: demoHeeds},
+		Args:        app.NoArguments,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return o.demonstrate(cmd) },
+	}
+	cmd.Flags().Var(app.RangeFlag(&o.ttl, MinTTL, stage.MaxTTL), "ttl", "how long the masters keep a lock after its holder stops renewing it, 20ms to 1m")
+	cmd.Flags().StringVar(&o.spawn, "spawn", "", "start five real masters from this `binary` and kill some; a path, or a name such as redis-server")
+	return cmd
+}
+
+// demonstrate runs the demonstration and prints its result.
+func (o *command) demonstrate(cmd *cobra.Command) error {
+	result, err := o.run(cmd)
+	if o.JSON && result != nil {
+		if writeErr := app.WriteJSON(o.Out, result); writeErr != nil {
+			return writeErr
+		}
+	}
+	none, ok := errors.AsType[*NoQuorumError](err)
+	switch {
+	case ok && none.Reached() == 0: // the list is more likely wrong than all of them down
+		return app.EndsWith(app.ExitUsage, err)
+	case ok:
+		return app.EndsWith(app.ExitNoQuorum, err)
+	case err == nil && result.Failed() > 0:
+		return &app.FailedError{Failed: result.Failed(), Of: len(result.Expectations)}
+	}
+	return err
+}
+
+// run runs it on the masters that the flags ask for.
+func (o *command) run(cmd *cobra.Command) (result *Result, err error) {
+	cluster, err := o.cluster(cmd)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if closeErr := cluster.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	return Run(cmd.Context(), Options{
+		Masters: stage.Options{Cluster: cluster, Program: "redlock-demo", TTL: o.ttl, MaxTTL: o.MaxTTL},
+		Buyers:  DefaultBuyers, Stock: DefaultStock,
+		Screen:  o.screen(),
+		Person:  !o.JSON && term.IsTerminal(o.In) && term.IsTerminal(o.Out),
+		Skip:    o.Skip,
+		Version: cmd.Root().Version,
+	})
+}
+
+// cluster is the masters that the flags and the environment ask for.
+func (o *command) cluster(cmd *cobra.Command) (stage.Cluster, error) {
+	changed := cmd.Flags().Changed
+	if changed("spawn") && changed("masters") {
+		return nil, app.Usagef("--spawn and --masters exclude each other: --spawn starts masters, --masters names existing ones")
+	}
+	if !changed("spawn") {
+		urls, err := o.MasterURLs(changed("masters"), o.Env)
+		if err != nil || urls != nil {
+			return stage.Given(urls), err
+		}
+	}
+	return stage.Start(cmd, o.spawn)
+}
+
+// screen is the standard output, as what it is.
+func (o *command) screen() *Screen {
+	if o.JSON {
+		return Silent()
+	}
+	able := o.Live()
+	if runtime.GOOS == "windows" && o.Env("WT_SESSION") == "" {
+		able = false // an old console shows control sequences as they are
+	}
+	return NewScreen(o.Out, term.Paint(able && o.Coloured()), able, func() int { return term.ColumnsOf(o.Out) })
+}

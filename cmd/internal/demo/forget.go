@@ -1,0 +1,118 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/stage"
+	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// leastLease is the shortest TTL with which the scene can be shown: masters have to come back while the lock is held.
+const leastLease = 3 * time.Second
+
+// sameFault shows what the guard is for: a majority of the masters restarts without its data while a lock is held, once
+// for plain Redlock and once with the guard. It needs a quorum of masters that may lose their data.
+func (r *run) sameFault(ctx context.Context) error {
+	r.result.Masters = r.masters() // before they are emptied
+	if !r.Own() || r.TTL < leastLease {
+		return nil
+	}
+	if !r.await(ctx, r.ready, func() bool { return r.total-r.gone() >= r.Quorum }) {
+		r.result.Skipped = append(r.result.Skipped, Skipped{"the same fault, plain Redlock and ours", "there is no quorum"})
+		return nil
+	}
+	r.heading("The same fault, plain Redlock and ours",
+		fmt.Sprintf("Twice somebody holds a lock while %d of %d masters restart without their data.", r.Quorum, r.total))
+	plain, err := r.forgotten(ctx, redlock.GuardOff)
+	if err != nil {
+		return err
+	}
+	detail := "a second client was granted the lock that the first one holds"
+	if !plain.granted {
+		detail = "nobody else was granted it: " + plain.why
+	}
+	r.judge("plain Redlock grants the lock twice", plain.granted, detail)
+	guarded, err := r.forgotten(ctx, redlock.GuardStandard)
+	if err != nil {
+		return err
+	}
+	detail = "the masters that have forgotten the lock do not vote: " + guarded.why
+	if guarded.granted {
+		detail = "it was granted twice"
+	}
+	r.judge("with the guard nobody gets in", !guarded.granted && guarded.abstain >= r.total-r.Quorum+1, detail)
+	return nil
+}
+
+// judge notes an expectation, and prints it.
+func (r *run) judge(name string, ok bool, detail string) {
+	r.result.expect(name, ok, detail)
+	r.outcome(ok, "%s: %s", name, detail)
+}
+
+// A forgotten is what a second client got of a lock that most masters have forgotten.
+type forgotten struct {
+	granted bool
+	abstain int    // masters that did not vote
+	why     string // it was not granted
+}
+
+// forgotten takes a lock, has a majority of the masters forget it, and lets a second client try until it has the lock,
+// or a majority says that it does not vote, or the first one's time is over.
+func (r *run) forgotten(ctx context.Context, level redlock.GuardLevel) (f forgotten, err error) {
+	var pair [2]stage.Client
+	for i := range pair {
+		if pair[i], err = r.OpenClient(fmt.Sprintf("client-%d", i+1), redlock.WithGuard(level)); err != nil {
+			return f, err
+		}
+		defer func() { _ = pair[i].Close() }() // its only error is that of a pool, which has none
+	}
+	bounded, cancel := context.WithTimeout(ctx, r.ready)
+	defer cancel()
+	for _, c := range pair {
+		if err := c.Ready(bounded); err != nil {
+			return f, err
+		}
+	}
+	key := fmt.Sprintf("%s:%v", r.Key, level)
+	held, err := pair[0].TryLock(ctx, key, redlock.WithLease(r.TTL))
+	if err != nil {
+		return f, err
+	}
+	defer func() { _ = held.Unlock(context.WithoutCancel(ctx)) }()
+	for i := range r.Quorum {
+		if _, err := r.Do(ctx, stage.Fault{Action: stage.Empty}, i); err != nil {
+			return f, err
+		}
+	}
+	for held.Context().Err() == nil {
+		second, err := pair[1].TryLock(ctx, key, redlock.WithLease(r.TTL))
+		if err == nil {
+			f.granted = held.Context().Err() == nil // at the same time
+			return f, second.Unlock(context.WithoutCancel(ctx))
+		}
+		f.why = brief(err.Error())
+		if f.noteAbstentions(pair[1]); f.abstain >= r.total-r.Quorum+1 {
+			return f, nil
+		}
+		if err := app.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// noteAbstentions counts the masters that may have forgotten locks, and says until when they do not vote.
+func (f *forgotten) noteAbstentions(c stage.Client) {
+	f.abstain = 0
+	for _, m := range c.Masters(context.Background()) {
+		if m.Connected && m.Why != nil && m.Why.Left > 0 {
+			f.abstain++
+			f.why = "they vote again at " + term.Until(m.Why.Until, m.Why.Left)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/stage"
+)
+
+// nothingLeft checks that the lock's key is gone from every master that can be reached. It waits for as long as the key
+// may take to expire, which it should not have to: releases are sent, also to masters that come back.
+func (r *run) nothingLeft(ctx context.Context) error {
+	r.CloseClients()
+	looker, err := r.OpenClient("observer")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = looker.Close() }() // its only error is that of a pool, which has none
+	var found []string
+	var reached int
+	var free bool
+	r.Screen.during(func() string { return "looking for what is left on the masters" }, func() {
+		free = r.await(ctx, r.TTL+time.Second, func() bool {
+			found, reached = r.leftOn(ctx, looker)
+			return len(found) == 0
+		})
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	detail := fmt.Sprintf("the key is gone from the %s in reach", count(reached, "master"))
+	if !free {
+		detail = strings.Join(found, "; ")
+	}
+	r.result.expect("nothing is left behind", free, detail)
+	return nil
+}
+
+// leftOn is on which masters the key is found, or may be, and how many are in reach.
+func (r *run) leftOn(ctx context.Context, looker stage.Client) (found []string, reached int) {
+	in, err := looker.Inspect(ctx, r.Key)
+	if err != nil {
+		return []string{err.Error()}, 0
+	}
+	for i, m := range in.Masters {
+		if !r.result.Masters[i].reached() {
+			continue
+		}
+		reached++
+		if m.Held != nil {
+			found = append(found, m.Master+": "+brief(m.Held.Error()))
+		} else if m.Err != nil {
+			found = append(found, m.Master+": "+brief(say.Short(m.Err)))
+		}
+	}
+	return found, reached
+}

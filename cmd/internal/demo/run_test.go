@@ -1,0 +1,166 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/stage"
+)
+
+func TestEveryExpectationHoldsOnEmbeddedMasters(t *testing.T) {
+	t.Parallel()
+	o := fast()
+	o.Masters.Client = nil // so the master that comes back is quarantined first
+	res, text, err := shown(t, masters(t, stage.Masters), o)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if back := res.Phases[len(res.Phases)-1]; back.Recovery == nil || back.Recovery.duration() < o.Masters.TTL {
+		t.Errorf("it recovered before the quarantine was over: %+v", back)
+	}
+	if res.Verdict != VerdictPassed || res.Failed() != 0 {
+		t.Fatalf("verdict %q\n%s", res.Verdict, text)
+	}
+
+	if got, want := phaseNames(res), "without a lock, with the lock, one gone, two gone, three gone, one back"; got != want {
+		t.Fatalf("phases %s, want %s", got, want)
+	}
+	for i, up := range []int{5, 5, 4, 3, 2, 3} {
+		if p := res.Phases[i]; p.MastersUp != up {
+			t.Errorf("%s: %d masters up, want %d", p.Name, p.MastersUp, up)
+		}
+	}
+	without, with, refused, back := res.Phases[0], res.Phases[1], res.Phases[4], res.Phases[5]
+	if without.Lock || without.Inventory.Oversold <= 0 || without.Sales != 20+without.Inventory.Oversold {
+		t.Errorf("without a lock: %+v, %+v", without, without.Inventory)
+	}
+	if !with.Lock || with.Sales != 20 || with.MostInside != 1 || *with.Inventory != (Stock{20, 0, 0}) {
+		t.Errorf("with the lock: %+v, %+v", with, with.Inventory)
+	}
+	if refused.Sales != 0 || refused.Refused == 0 || len(refused.Causes) != 5 {
+		t.Errorf("three gone: %+v", refused)
+	}
+	for i, c := range refused.Causes {
+		if dead := i < 3; dead != (c.State == stateFailed) || dead && c.Cause == "" {
+			t.Errorf("cause of master %d: %+v", i+1, c)
+		}
+	}
+	if back.Sales == 0 || back.Recovery == nil || *back.Recovery <= 0 {
+		t.Errorf("one back: %+v", back)
+	}
+	if len(res.Expectations) != 12 || len(res.Skipped) != 0 {
+		t.Errorf("%d expectations, %d skipped: want 10 and 0", len(res.Expectations), len(res.Skipped))
+	}
+	for i, m := range res.Masters {
+		if up := i == 0 || i > 2; up != (m.State == stage.SeenUp) {
+			t.Errorf("master %d at the end: %+v", i+1, m)
+		}
+	}
+	checkPlain(t, text,
+		`(?m)^1  Without a lock$`,
+		`✓ sold \d+ of 20: oversold by \d+, up to \d+ buyers at the stock at once`,
+		`(?m)^2  With the lock$`,
+		`✓ sold 20 of 20, stock 0, at most 1 buyer at the stock at once`,
+		`→ master 3 is killed`,
+		`1 ✗ gone +2 ✗ gone +3 ✗ gone +4 ✓ up +5 ✓ up +2 of 5: no quorum`,
+		`✓ it refuses: 0 sales in `,
+		`127\.0\.0\.1:\d+  down: connection refused`,
+		`→ master 1 is started again`,
+		`✓ it recovers by itself: first sale .* after it was started`,
+		`(?m)^   three gone +2 of 5 +0 +\d+ +– +–`,
+		`✓ ok     nothing is left behind: `,
+		`(?m)^PASSED all 12 expectations held, in \d`,
+	)
+}
+
+// checkPlain checks what is printed where there is no terminal, and that all of it is there.
+func checkPlain(t *testing.T, text string, wants ...string) {
+	t.Helper()
+	if strings.ContainsAny(text, "\x1b\r\t") {
+		t.Error("control characters without a terminal")
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if utf8.RuneCountInString(line) > textWidth || strings.TrimRight(line, " ") != line {
+			t.Errorf("above %d columns, or trailing space: %q", textWidth, line)
+		}
+	}
+	for _, want := range wants {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("not printed: %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Log("\n" + text)
+	}
+}
+
+func TestNothingStaysOnTheMastersAfterACancelledRun(t *testing.T) {
+	t.Parallel()
+	m := masters(t, stage.Masters)
+	o := fast()
+	reason := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	var sold sync.Once
+	o.Masters.Open = openAs(func(c *fakeClient) {
+		c.do = func(ctx context.Context, key string, fn func(context.Context) error) error {
+			return c.Client.Do(ctx, key, func(ctx context.Context) error {
+				sold.Do(func() { cancel(reason) }) // while a lock is held
+				return fn(ctx)
+			})
+		}
+	})
+	o.Masters.Cluster = m
+	res, err := Run(ctx, o)
+	if !errors.Is(err, reason) || res.Verdict != VerdictInterrupted || res.Error != reason.Error() {
+		t.Fatalf("error %v, result %+v", err, res)
+	}
+	for i, master := range m.Masters {
+		if !emptySoon(m, i) {
+			t.Errorf("%s holds %q", master.Addr(), master.Keys())
+		}
+	}
+}
+
+// emptySoon waits for the releases that nobody waited for.
+func emptySoon(e *stage.InProcess, n int) bool {
+	for end := time.Now().Add(2 * time.Second); len(e.Masters[n].Keys()) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestAScreenThatBreaksEndsTheRun(t *testing.T) {
+	t.Parallel()
+	o := fast()
+	broken := errors.New("the pipe is broken")
+	lines := 0
+	o.Screen = NewScreen(writerFunc(func(p []byte) (int, error) {
+		if lines++; lines > 15 {
+			return 0, broken
+		}
+		return len(p), nil
+	}), false, false, nil)
+	o.Masters.Cluster = masters(t, stage.Masters)
+	_, err := Run(t.Context(), o)
+	if _, ok := errors.AsType[*app.OutputError](err); !ok || !errors.Is(err, broken) {
+		t.Errorf("error %v", err)
+	}
+	if lines != 16 {
+		t.Errorf("%d writes, want none after the one that failed", lines)
+	}
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

@@ -1,0 +1,98 @@
+package doctor
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
+)
+
+// How far a clock may be off before it is said.
+const (
+	offNote    = 100 * time.Millisecond
+	offWarning = time.Second
+)
+
+func judgeClock(l *findings, f *Facts, config guard.Config) {
+	if f.Deviation != "" {
+		l.add(Finding{
+			Severity: Serious, Code: "clock-jumps", What: "has a clock that " + f.Deviation + " while it was watched",
+			Why: "When it goes forward, locks expire before their holders know.",
+			Do:  "Let one time daemon set it, and slew only: see docs/how-to/runbook.md.",
+		}, f.Master)
+	}
+	if f.HasRate && max(f.RateLow, -f.RateHigh) > drift.Default.Factor && f.Deviation == "" {
+		l.add(Finding{
+			Severity: Serious, Code: "clock-rate", What: fmt.Sprintf("has a clock that runs %.1f %% off ours at least", 100*max(f.RateLow, -f.RateHigh)),
+			Why: fmt.Sprintf("Locks are computed with %.0f %%.", 100*drift.Default.Factor),
+			Do:  "Mend its clock (chrony: maxslewrate), or give all clients a greater drift factor.",
+		}, f.Master)
+	}
+	if !f.HasClock {
+		return
+	}
+	severity := Note
+	switch {
+	case config.Level == guard.Strict && f.Offset.Beyond(config.Skew()):
+		severity = Serious
+	case f.Offset.Beyond(offWarning):
+		severity = Warning
+	case f.Offset.Beyond(offNote):
+	default:
+		return
+	}
+	why := "The lock does not need the same time everywhere, but a clock that is off was set wrongly once, and will be set again; fencing tokens and the strict guard need it about right."
+	if severity == Serious {
+		why = "The fleet is guarded strictly: the master does not vote."
+	}
+	l.add(Finding{
+		Severity: severity, Code: "clock-off", What: "has a clock that is off ours by " + offset(f.Offset),
+		Why: why, Do: "Set it (NTP), or this machine's, if it is the one that is off.",
+	}, f.Master)
+}
+
+// offset is how far a clock is off, with its sign.
+func offset(s drift.Span) string {
+	text := s.String()
+	if s.Middle() > 0 {
+		return "+" + text
+	}
+	return text
+}
+
+// stepNote is by how much a clock has to have been set for it to be said. Clocks of
+// clients may differ by about as much.
+const stepNote = 2 * time.Second
+
+// judgeStep looks for a clock that was set since the marker was written: the marker
+// has that instant by the master's clock and by the clock of the client that wrote it.
+func judgeStep(l *findings, f *Facts) {
+	if !f.HasClock || f.Told.Marker.Verdict != guard.Same {
+		return // of another process it says nothing of this one
+	}
+	since, err := strconv.ParseInt(f.Told.Marker.Since, 10, 64)
+	wall, err2 := strconv.ParseInt(f.Told.Marker.Wall, 10, 64)
+	const most = math.MaxInt64 / int64(time.Millisecond)
+	if err != nil || err2 != nil || since <= 0 || wall <= 0 || since > most || wall > most {
+		return
+	}
+	then := time.Duration(since-wall) * time.Millisecond
+	by, way := f.Offset.Low-then, "forward"
+	if f.Offset.High < then {
+		by, way = then-f.Offset.High, "back"
+	}
+	if by < stepNote {
+		return
+	}
+	l.add(Finding{
+		Severity: Warning, Code: "clock-set", What: fmt.Sprintf("has a clock that was set %s by about %v after its marker was written", way, by.Round(time.Second)),
+		Why: "It was off when the master began to remember its locks. A client whose own clock is behind believes that it has done so for longer than it has, and may count its votes too early. (Or the clock of the client that wrote the marker was off by as much.)",
+		Do:  "Let the time daemon set the clock before Redis is started, and slew from then on: see docs/how-to/runbook.md.",
+	}, f.Master)
+}
+
+// slow is from where on a round trip may be longer than a lock operation waits for one master.
+const slow = 50 * time.Millisecond

@@ -1,0 +1,222 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/pool"
+)
+
+// Facts are what one master has told.
+type Facts struct {
+	Master string // its address
+	Down   error  // why it cannot be asked; nil: it can
+
+	Told    guard.Facts // to who judges whether it votes
+	Refuses error       // why it takes no write of a lock, whoever asks; nil: it takes it
+
+	RoundTrips []time.Duration   // sorted
+	Info       map[string]string // nil: InfoErr
+	InfoErr    error
+	Config     map[string]string // nil: ConfigErr
+	ConfigErr  error
+	Missing    []Permission // that it denies
+	User       string       // the ACL user; "": not known
+
+	HasClock  bool
+	Offset    drift.Span // of its clock
+	HasRate   bool
+	RateLow   float64 // by how much faster than ours it runs, at least
+	RateHigh  float64
+	Deviation string // how its clock moved while it was watched; "": as it should
+
+	Expires time.Time // its certificate; zero: it shows none
+}
+
+// Bounds of an examination.
+const (
+	answerBound = 2 * time.Second
+	pingEvery   = 20 * time.Millisecond
+	clockEvery  = 200 * time.Millisecond
+	maxTrips    = 10_000
+)
+
+// examine asks all masters at once, for as long as o says, and 7 s more at the most where masters do not answer. The look
+// is of the end. The error is ctx's cause.
+func (o *doctorOptions) examine(ctx context.Context, fleet *observe.Fleet, urls []string) (*observe.Look, []Facts, error) {
+	began := fleet.Look(ctx) // and quarantines begin
+	facts := make([]Facts, len(fleet.Lines))
+	var wg sync.WaitGroup
+	for i, m := range fleet.Lines {
+		if began.IsUp(i) {
+			wg.Go(func() {
+				facts[i].interview(ctx, m, cmp.Or(o.key, observe.ProbeKey))
+				facts[i].User = cmp.Or(facts[i].User, o.User, userOf(urls[i])) // who may not ask who it is
+				facts[i].watch(ctx, m, o.exam)
+			})
+		} else {
+			facts[i].Down = began.Standings[i].Why.Err
+		}
+	}
+	wg.Wait()
+	look := fleet.Look(ctx)
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	for i, m := range fleet.Lines {
+		f := &facts[i]
+		f.take(look, i)
+		f.Expires = m.CertificateExpires()
+	}
+	return look, facts, nil
+}
+
+// take adds what a look has found. In turn the look is told of permissions without which nothing can be locked.
+func (f *Facts) take(look *observe.Look, i int) {
+	f.Told, f.Refuses, f.Master = look.Facts[i], look.Refuses[i], look.Facts[i].Master
+	if !look.IsUp(i) {
+		f.Down = look.Standings[i].Why.Err
+	}
+	for _, p := range f.Missing {
+		if p.Vital {
+			look.Refuses[i] = &guard.AbstainError{Cause: guard.Forbidden, Value: p.Rule}
+		}
+	}
+}
+
+// userOf is the ACL user that a URL names.
+func userOf(address string) string {
+	if u, err := url.Parse(address); err == nil && u.User.Username() != "" {
+		return u.User.Username()
+	}
+	return "default"
+}
+
+// interview asks what is asked once.
+func (f *Facts) interview(ctx context.Context, m *observe.Master, key string) {
+	ctx, cancel := context.WithTimeout(ctx, answerBound)
+	defer cancel()
+	text, err := redis.String(answered(m.Do(ctx, "INFO")))
+	if err != nil {
+		f.InfoErr = err
+	} else {
+		f.Info = parseInfo(text)
+	}
+	f.readConfig(ctx, m)
+	if f.standalone() {
+		f.Missing, f.User = permissions(ctx, m, key)
+	}
+}
+
+func answered(a *observe.Answer) (any, error) { return a.Reply, a.Err }
+
+// readConfig asks for the settings that findings are about.
+func (f *Facts) readConfig(ctx context.Context, m *observe.Master) {
+	f.Config = map[string]string{}
+	for _, name := range []string{"appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "min-replicas-to-write", "repl-backlog-ttl"} {
+		pair, err := redis.StringMap(answered(m.Do(ctx, "CONFIG", "GET", name)))
+		if err != nil {
+			f.Config, f.ConfigErr = nil, err
+			break
+		}
+		maps.Copy(f.Config, pair)
+	}
+}
+
+// watch takes round trips and looks at the clock until the time is over.
+func (f *Facts) watch(ctx context.Context, m *observe.Master, total time.Duration) {
+	meter := drift.NewMeter(drift.Default)
+	began := time.Now()
+	var looked time.Time
+	for len(f.RoundTrips) < maxTrips {
+		bounded, cancel := context.WithTimeout(ctx, answerBound)
+		if a := m.Do(bounded, "PING"); a.Err == nil || !errors.Is(a.Err, pool.ErrTimeout) {
+			f.RoundTrips = append(f.RoundTrips, a.RoundTrip())
+		}
+		if over := time.Since(began) >= total; over || time.Since(looked) >= clockEvery {
+			looked = time.Now()
+			if r, err := m.Clock(bounded); err == nil {
+				if d, err := meter.Add(r); err == nil && d != nil {
+					f.Deviation = d.String()
+				}
+			}
+			if over {
+				cancel()
+				break
+			}
+		}
+		cancel()
+		if app.Sleep(ctx, pingEvery) != nil {
+			return
+		}
+	}
+	slices.Sort(f.RoundTrips)
+	f.Offset, f.HasClock = meter.Offset()
+	f.RateLow, f.RateHigh, f.HasRate = meter.Rate()
+}
+
+// standalone reports whether it is a master, as far as it says.
+func (f *Facts) standalone() bool {
+	return f.Info["redis_mode"] == "" || f.Info["redis_mode"] == "standalone"
+}
+
+// parseInfo reads what INFO says, of all its sections, with the names that Redis has
+// for the fields.
+func parseInfo(text string) map[string]string {
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimRight(line, "\r\n"), ":"); ok && !strings.HasPrefix(name, "#") {
+			fields[guard.InfoField(name)] = value
+		}
+	}
+	return fields
+}
+
+// persistence is what the master keeps over a restart, in a word or two.
+func (f *Facts) persistence() string {
+	appends, sync := f.Config["appendonly"], f.Config["appendfsync"]
+	switch {
+	case f.Config != nil && appends == "yes" && sync != "":
+		return "aof " + sync
+	case f.Config != nil && appends == "no":
+		return "none"
+	case f.Config == nil && f.Info["aof_enabled"] == "0":
+		return "none"
+	case f.Config == nil && f.Info["aof_enabled"] == "1":
+		return "aof, fsync unknown"
+	default:
+		return "unknown"
+	}
+}
+
+func (f *Facts) policy() string {
+	if p := f.Info["maxmemory_policy"]; p != "" {
+		return p
+	}
+	return f.Config["maxmemory-policy"]
+}
+
+// version is the first two numbers of the version; false: unknown.
+func (f *Facts) version() (major, minor int, ok bool) {
+	parts := strings.SplitN(f.Info["redis_version"], ".", 3)
+	if len(parts) < 2 {
+		return 0, 0, false
+	}
+	major, err1 := strconv.Atoi(parts[0])
+	minor, err2 := strconv.Atoi(parts[1])
+	return major, minor, err1 == nil && err2 == nil
+}

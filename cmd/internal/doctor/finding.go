@@ -1,0 +1,107 @@
+package doctor
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redquorum/redquorum/cmd/internal/observe"
+)
+
+// A Severity says how bad a finding is.
+type Severity int
+
+// The severities.
+const (
+	Note    Severity = iota // worth knowing
+	Warning                 // works, but will hurt some day
+	Serious                 // locks cannot be had, or are not safe
+)
+
+func (s Severity) String() string { return [...]string{"note", "warning", "serious"}[s] }
+
+// MarshalText is the severity in JSON.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads it.
+func (s *Severity) UnmarshalText(text []byte) error {
+	for _, known := range []Severity{Note, Warning, Serious} {
+		if known.String() == string(text) {
+			*s = known
+		}
+	}
+	return nil
+}
+
+// A Finding is one thing that is not as it should be.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	Code     string   `json:"code"`    // for programs; does not change
+	Masters  []string `json:"masters"` // that it is about; none: all together
+	What     string   `json:"what"`
+	Why      string   `json:"why"` // it matters
+	Do       string   `json:"do"`
+}
+
+// findings collects them: what is the same on several masters becomes one.
+type findings struct{ list []Finding }
+
+func (l *findings) add(f Finding, masters ...string) {
+	i := slices.IndexFunc(l.list, func(o Finding) bool {
+		return o.Code == f.Code && o.Severity == f.Severity && o.What == f.What && o.Do == f.Do
+	})
+	if i < 0 || len(masters) == 0 {
+		f.Masters = append([]string{}, masters...)
+		l.list = append(l.list, f)
+		return
+	}
+	l.list[i].Masters = append(l.list[i].Masters, masters...)
+}
+
+// raise makes serious what keeps masters from voting while no lock can be taken, and
+// says at least that none can.
+func (l *findings) raise(v *observe.Verdict, facts []Facts) {
+	keep := []string{"unreachable", "no-marker", "restarted", "quarantine", "marker-unreadable", "info-denied", "loading"}
+	for i := range l.list {
+		f := &l.list[i]
+		if !slices.Contains(keep, f.Code) {
+			continue
+		}
+		for k := range facts {
+			if votes, _ := v.On(k); !votes && slices.Contains(f.Masters, facts[k].Master) {
+				f.Severity = Serious
+			}
+		}
+	}
+	if worst, _ := Worst(l.list); worst == Serious {
+		return
+	}
+	for k := range facts {
+		if votes, why := v.On(k); !votes {
+			l.add(Finding{
+				Severity: Serious, Code: "does-not-vote", What: "does not vote: " + plain(errors.New(why)),
+				Why: fmt.Sprintf("With %d of %d nothing can be locked: %d are needed.", v.Votes, len(facts), v.Quorum),
+				Do:  cmp.Or(strings.Join(v.Help, " "), "Wait."),
+			}, facts[k].Master)
+		}
+	}
+}
+
+// sorted is all of them, the worst first.
+func (l *findings) sorted() []Finding {
+	slices.SortStableFunc(l.list, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+	if l.list == nil {
+		return []Finding{}
+	}
+	return l.list
+}
+
+// Worst is the greatest severity; false: there are no findings.
+func Worst(list []Finding) (worst Severity, found bool) {
+	for _, f := range list {
+		worst = max(worst, f.Severity)
+	}
+	return worst, len(list) > 0
+}

@@ -1,0 +1,347 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/cmd/internal/looktest"
+	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/acl"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/pool"
+)
+
+// healthy is a fleet without a fault.
+func healthy(n int) []Facts {
+	facts := make([]Facts, n)
+	for i := range facts {
+		told := looktest.Voter(fmt.Sprintf("10.0.0.%d:6379", i+1))
+		facts[i] = Facts{
+			Told: told, RoundTrips: []time.Duration{180 * time.Microsecond, 200 * time.Microsecond, 1500 * time.Microsecond},
+			Info: map[string]string{
+				"redis_version": "7.0.15", "role": "master", "run_id": told.Info.RunID, "redis_mode": "standalone", "maxmemory": "0", "maxmemory_policy": "noeviction",
+				"connected_slaves": "0", "loading": "0", "aof_last_write_status": "ok", "rdb_last_bgsave_status": "ok", "aof_enabled": "1",
+			},
+			Config: map[string]string{"appendonly": "yes", "appendfsync": "always"},
+			User:   "locks", HasClock: true, Offset: drift.Span{High: 300 * time.Microsecond},
+			HasRate: true, RateLow: -0.0001, RateHigh: 0.0001, Expires: looktest.JudgedAt().Wall().Add(365 * 24 * time.Hour),
+		}
+	}
+	return facts
+}
+
+// down is a master that cannot be asked.
+func down(f *Facts, why error) { f.Told = guard.Facts{Master: f.Told.Master, Err: why} }
+
+// judge judges facts as a client without flags, or with these.
+func judge(facts []Facts, maxTTL, skew time.Duration) (*observe.Verdict, []Finding) {
+	var told []guard.Facts
+	for i := range facts {
+		told = append(told, facts[i].Told)
+	}
+	look := looktest.LookAs(maxTTL, skew, told...)
+	for i := range facts {
+		look.Refuses[i] = facts[i].Refuses
+		facts[i].take(look, i)
+	}
+	return Judge(look, facts)
+}
+
+func found(facts []Facts) []Finding {
+	_, list := judge(facts, 0, 0)
+	return list
+}
+
+// ofAnother is what a master tells where something else is at the marker's name.
+var ofAnother = guard.Marker{Verdict: guard.WrongType, Type: "string", Clock: looktest.Reading()}
+
+// lost is a master that has lost its marker.
+func lost(f *Facts) { f.Told.Marker = guard.Marker{Verdict: guard.Missing, Clock: looktest.Reading()} }
+
+func TestAHealthyFleetHasNoFindings(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{3, 5} {
+		if found := found(healthy(n)); len(found) != 0 {
+			t.Errorf("%+v", found)
+		}
+	}
+}
+
+func TestEachFaultIsFound(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		change func(f []Facts)
+		want   string // severity and code of each finding
+		says   string // what one of them says, as well
+	}{
+		{"one gone", func(f []Facts) { down(&f[1], pool.ErrTimeout) }, "warning unreachable", "it may be frozen"},
+		{"one down", func(f []Facts) { down(&f[1], pool.ErrDown) }, "warning unreachable", "Start it"},
+		{"three gone", func(f []Facts) {
+			for i := range 3 {
+				down(&f[1+i], pool.ErrTimeout)
+			}
+		}, "serious unreachable", "With 2 of 5 nothing can be locked: 3 are needed."},
+		{"refused", func(f []Facts) { down(&f[1], &pipeline.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS")}) }, "warning unreachable", "refuses us: password refused (the master is up)"},
+		{"twice", func(f []Facts) {
+			f[3].Info["run_id"] = f[0].Info["run_id"]
+			f[3].Told.Info.RunID, f[3].Told.Marker.Run = f[0].Told.Info.RunID, f[0].Told.Marker.Run
+		}, "serious duplicate", "is the same server as 10.0.0.1:6379"},
+		{"a replica", func(f []Facts) { f[1].Info["role"], f[1].Told.Info.Role = "slave", "slave" }, "serious not-master", "REPLICAOF NO ONE"},
+		{"INFO denied", func(f []Facts) {
+			f[1].Info, f[1].InfoErr, f[1].Told.Info, f[1].Told.InfoErr = nil, errors.New("NOPERM"), guard.Info{}, errors.New("NOPERM")
+		}, "warning info-denied", "ACL SETUSER locks +info"},
+		{"loading", func(f []Facts) { f[1].Info["loading"] = "1" }, "warning loading", ""},
+		{"has replicas", func(f []Facts) { f[1].Info["connected_slaves"] = "2" }, "note replicas", "has replicas (2)"},
+		{"old", func(f []Facts) { f[1].Info["redis_version"] = "4.0.14" }, "warning old-version", "is Redis 4.0"},
+		{"new enough", func(f []Facts) { f[1].Info["redis_version"] = "5.0.0" }, "", ""},
+		{"odd version", func(f []Facts) { f[1].Info["redis_version"] = "unstable" }, "", ""},
+		{"evicts", func(f []Facts) { f[1].Info["maxmemory_policy"] = "volatile-ttl" }, "serious may-evict", "maxmemory-policy volatile-ttl"},
+		{"bounded", func(f []Facts) { f[1].Info["maxmemory"] = "1000" }, "note maxmemory", ""},
+		{"everysec, guarded", func(f []Facts) { f[1].Config["appendfsync"] = "everysec" }, "note forgets", "persistence: aof everysec"},
+		{"nothing kept, unguarded", func(f []Facts) {
+			for i := range f {
+				lost(&f[i])
+			}
+			f[1].Config["appendonly"] = "no"
+		}, "warning forgets, note no-fleet", "persistence: none"},
+		{"CONFIG denied", func(f []Facts) { f[1].Config, f[1].ConfigErr = nil, errors.New("NOPERM") }, "note persistence-unknown", "ACL SETUSER locks +config|get"},
+		{"CONFIG denied, nothing kept", func(f []Facts) {
+			f[1].Config, f[1].ConfigErr, f[1].Info["aof_enabled"] = nil, errors.New("NOPERM"), "0"
+		}, "note forgets", ""},
+		{"takes no write", func(f []Facts) { f[1].Refuses = redis.Error("OOM command not allowed") }, "serious refuses-writes", "has no memory left for a lock"},
+		{"takes no script", func(f []Facts) {
+			f[1].Told.Marker, f[1].Told.MarkerErr, f[1].Refuses = guard.Marker{}, pool.ErrTimeout, pool.ErrTimeout
+		}, "serious refuses-writes", "its clients are paused"},
+		{"AOF fails", func(f []Facts) { f[1].Info["aof_last_write_status"] = "err" }, "serious aof-failing", ""},
+		{"save fails", func(f []Facts) { f[1].Info["rdb_last_bgsave_status"] = "err" }, "warning save-failing", ""},
+		{"cannot lock", func(f []Facts) {
+			f[1].Missing = []Permission{{"+set", acl.Locks, true}, {"~k", acl.Locks, true}, {"+zadd", acl.Readers, false}, {"&redquorum:w:1:*", acl.Queue, false}}
+		}, "serious permission, warning permission", "ACL SETUSER locks +zadd &redquorum:w:1:*"},
+		{"user unknown", func(f []Facts) { f[1].User, f[1].Missing = "", []Permission{{"+set", acl.Locks, true}} }, "serious permission", "ACL SETUSER USER +set"},
+		{"clock a little off", func(f []Facts) { f[1].Offset = drift.Span{Low: 200 * time.Millisecond, High: 210 * time.Millisecond} }, "note clock-off", "off ours by +205ms ± 5ms"},
+		{"clock off", func(f []Facts) { f[1].Offset = drift.Span{Low: -3605 * time.Second, High: -3600 * time.Second} }, "warning clock-off", "off ours by -1h0m2.5s"},
+		{"clock perhaps off", func(f []Facts) { f[1].Offset = drift.Span{Low: -time.Second, High: 3 * time.Second} }, "", ""},
+		{"clock off, strict", func(f []Facts) {
+			for i := range f {
+				f[i].Told.Marker.LevelIs = "strict"
+			}
+			f[1].Offset = drift.Span{Low: 600 * time.Millisecond, High: 610 * time.Millisecond}
+		}, "serious clock-off", "the master does not vote"},
+		{"clock jumps", func(f []Facts) { f[1].Deviation = "stepped forward by 1m0s" }, "serious clock-jumps", "has a clock that stepped forward by 1m0s while it was watched"},
+		{"clock runs fast", func(f []Facts) { f[1].RateLow, f[1].RateHigh = 0.02, 0.03 }, "serious clock-rate", "runs 2.0 % off ours"},
+		{"clock runs slow", func(f []Facts) { f[1].RateLow, f[1].RateHigh = -0.03, -0.02 }, "serious clock-rate", "runs 2.0 % off ours"},
+		{"rate uncertain", func(f []Facts) { f[1].RateLow, f[1].RateHigh = -0.03, 0.03 }, "", ""},
+		{"slow", func(f []Facts) { f[1].RoundTrips = []time.Duration{time.Millisecond, 60 * time.Millisecond} }, "note slow", "a p99 of 50 ms"},
+		{"certificate old", func(f []Facts) { f[1].Expires = looktest.JudgedAt().Wall().Add(20*24*time.Hour + time.Minute) }, "warning certificate", "expires in 20 days, on 2026-05-21"},
+		{"certificate almost over", func(f []Facts) { f[1].Expires = looktest.JudgedAt().Wall().Add(47*time.Hour + time.Minute) }, "serious certificate", "expires in 47 hours"},
+		{"no TLS", func(f []Facts) { f[1].Expires = time.Time{} }, "", ""},
+		{"marker lost", func(f []Facts) { lost(&f[1]) }, "warning no-marker", "until 1m0.702s after"},
+		{"marker denied", func(f []Facts) { f[1].Told.Marker, f[1].Told.MarkerErr = guard.Marker{}, errors.New("NOPERM") }, "warning marker-unreadable", "+hmget ~redquorum:marker"},
+		{"other level", func(f []Facts) { f[1].Told.Marker.LevelIs = "strict" }, "serious other-fleet", "is of another fleet (5 masters, strict, longest TTL 1m0s) than the others (5 masters, standard, longest TTL 1m0s)"},
+		{"other TTL", func(f []Facts) { f[0].Told.Marker.MaxTTL = "1000" }, "serious other-fleet", "is of another fleet (5 masters, standard, longest TTL 1s) than the others"},
+		{"other version", func(f []Facts) { f[1].Told.Marker.Version = "3" }, "serious other-fleet", "version 3 instead of 2"},
+		{"no number", func(f []Facts) { f[1].Told.Marker.Masters = "all" }, "serious other-fleet", "is of another fleet (all masters, MaxTTL 1m0s, level standard)"},
+		{"something else", func(f []Facts) { f[1].Told.Marker = ofAnother }, "serious no-hash", "has a string at redquorum:marker"},
+		{"nothing but something else", func(f []Facts) {
+			for i := range f {
+				f[i].Told.Marker = ofAnother
+			}
+		}, "serious no-hash", ""},
+		{"marker lost, strict", func(f []Facts) {
+			for i := range f {
+				f[i].Told.Marker.LevelIs = "strict"
+			}
+			f[1].Told.Marker.Verdict, f[1].Told.Marker.How, f[1].Told.Marker.Since = guard.Created, guard.HowCreated, looktest.Millis(0)
+		}, "warning no-marker", "until 1m1.702s after"},
+		{"list too short", func(f []Facts) {
+			for i := range f {
+				f[i].Told.Marker.Masters = "7"
+			}
+		}, "serious other-number", "is of a fleet of 7 masters, here are 5"},
+		{"restarted", func(f []Facts) {
+			f[1].Told.Marker.Verdict, f[1].Told.Marker.Since = guard.Restarted, looktest.Millis(0)
+		}, "warning restarted", ""},
+		{"quarantined", func(f []Facts) { f[1].Told.Marker.Since = looktest.Millis(-50 * time.Second) }, "warning quarantine", "for another 10.7s"},
+		{"quarantine over", func(f []Facts) { f[1].Told.Marker.Since = looktest.Millis(-61 * time.Second) }, "", ""},
+		{"since tomorrow", func(f []Facts) { f[1].Told.Marker.Verdict, f[1].Told.Marker.Since = guard.Reset, looktest.Millis(0) }, "warning quarantine", "for another 1m0.7s"},
+		{"run unknown", func(f []Facts) { f[1].Told.Info.RunID = "" }, "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			facts := healthy(5)
+			test.change(facts)
+			var got []string
+			var text strings.Builder
+			found := found(facts)
+			for _, f := range found {
+				got = append(got, f.Severity.String()+" "+f.Code)
+				text.WriteString(f.What + "\n" + f.Why + "\n" + f.Do + "\n")
+				if f.What == "" || f.Why == "" || f.Do == "" {
+					t.Errorf("not said: %+v", f)
+				}
+			}
+			if strings.Join(got, ", ") != test.want || !strings.Contains(text.String(), test.says) {
+				t.Errorf("%q, want %q, and %q in\n%s", got, test.want, test.says, text.String())
+			}
+		})
+	}
+}
+
+func TestAQuarantineIsAsLongAsTheClientsClocksAskFor(t *testing.T) {
+	t.Parallel()
+	facts := healthy(5)
+	facts[1].Told.Marker.Since = looktest.Millis(-61 * time.Second)
+	config := guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: 5, Drift: drift.Default, ClientSkew: 10 * time.Second}
+	want := "for another " + (config.Quarantine() - 61*time.Second).Round(100*time.Millisecond).String()
+	if _, found := judge(facts, 0, config.ClientSkew); len(found) != 1 || found[0].Code != "quarantine" || !strings.Contains(found[0].What, want) {
+		t.Errorf("%+v, want a quarantine %s", found, want)
+	}
+}
+
+func TestTheLongestTTLIsThatOfTheFlags(t *testing.T) {
+	t.Parallel()
+	v, found := judge(healthy(5), 30*time.Second, 0)
+	const what = "is of a fleet whose longest TTL is 1m0s, --max-ttl says 30s"
+	if v.CanLock || len(found) != 1 || found[0].Code != "other-max-ttl" || found[0].What != what {
+		t.Errorf("%+v, %+v", v, found)
+	}
+}
+
+func TestTheNumberOfMastersIsJudged(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{1: "one-master", 2: "even-number", 3: "", 4: "even-number", 5: "", 6: "even-number"} {
+		code := ""
+		found := found(healthy(n))
+		for _, f := range found {
+			code = f.Code
+		}
+		if code != want {
+			t.Errorf("%d masters: %q, want %q", n, code, want)
+		}
+	}
+}
+
+func TestTheSameFindingOnSeveralMastersIsOne(t *testing.T) {
+	t.Parallel()
+	facts := healthy(5)
+	facts[1].Info["maxmemory_policy"], facts[3].Info["maxmemory_policy"] = "allkeys-lru", "allkeys-lru"
+	found := found(facts)
+	if len(found) != 1 || !slices.Equal(found[0].Masters, []string{"10.0.0.2:6379", "10.0.0.4:6379"}) {
+		t.Errorf("%+v", found)
+	}
+	if worst, ok := Worst(found); worst != Serious || !ok {
+		t.Error(worst, ok)
+	}
+	if _, ok := Worst(nil); ok {
+		t.Error("no findings are some")
+	}
+}
+
+func TestMembersOfAClusterAndSentinelsAreNamedAndNothingElseIsSaidOfThem(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string]string{
+		"cluster":  "is a member of a Redis Cluster, which moves keys between its members and replaces them by replicas",
+		"sentinel": "is a Sentinel, which keeps no keys",
+		"odd":      "runs in mode odd, want standalone",
+	} {
+		facts := healthy(5)
+		f := &facts[1]
+		f.Info["redis_mode"], f.Info["role"], f.Info["maxmemory_policy"] = mode, "slave", "allkeys-lru"
+		f.Told.Info.Mode, f.Told.Info.Role = mode, "slave"
+		f.Told.Marker, f.Told.MarkerErr, f.Config, f.ConfigErr = guard.Marker{}, errors.New("CLUSTERDOWN"), nil, errors.New("ERR unknown command")
+		v, found := judge(facts, 0, 0)
+		if len(found) != 1 || found[0].Code != "not-standalone" || found[0].Severity != Serious || found[0].What != want || !v.CanLock || v.Votes != 4 {
+			t.Errorf("%s: %+v, %+v", mode, v, found)
+		}
+	}
+}
+
+// coded is the finding with the code; without a text: there is none.
+func coded(found []Finding, code string) Finding {
+	for _, f := range found {
+		if f.Code == code {
+			return f
+		}
+	}
+	return Finding{}
+}
+
+func TestABacklogThatIsFreedIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ replicas, backlog, ttl, want string }{
+		{"0", "0", "3600", ""},
+		{"1", "1", "0", ""},
+		{"1", "1", "", ""}, // CONFIG GET does not know it
+		{"1", "1", "3600", "has replicas, and repl-backlog-ttl is 3600, want 0"},
+		{"0", "1", "60", "had replicas and keeps a backlog for them, and repl-backlog-ttl is 60, want 0"},
+	} {
+		facts := healthy(5)
+		f := &facts[1]
+		f.Info["connected_slaves"], f.Info["repl_backlog_active"], f.Config["repl-backlog-ttl"] = test.replicas, test.backlog, test.ttl
+		found := found(facts)
+		got := coded(found, "backlog-ttl")
+		if got.What != test.want || test.want != "" && (got.Severity != Warning || !strings.Contains(got.Do, "CONFIG SET repl-backlog-ttl 0")) {
+			t.Errorf("%+v: %+v", test, found)
+		}
+	}
+}
+
+func TestAClockThatWasSetAfterTheMarkerWasWrittenIsFound(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name        string
+		since, wall time.Duration // of the marker, before now
+		offset      time.Duration // of the master's clock now
+		want        string
+	}{
+		{"right then and now", 2 * time.Hour, 2 * time.Hour, 0, ""},
+		{"off by the same", 2 * time.Hour, time.Hour, -time.Hour, ""},
+		{"a round trip", 2 * time.Hour, 2*time.Hour + time.Second, 0, ""},
+		{"slow then", 3 * time.Hour, 2 * time.Hour, 0, "has a clock that was set forward by about 1h0m0s after its marker was written"},
+		{"fast then", 2 * time.Hour, 3 * time.Hour, 0, "has a clock that was set back by about 1h0m0s after its marker was written"},
+		{"slow now", 2 * time.Hour, 2 * time.Hour, -30 * time.Second, "has a clock that was set back by about 30s after its marker was written"},
+	} {
+		facts := healthy(5)
+		f := &facts[1]
+		f.Told.Marker.Since, f.Told.Marker.Wall = looktest.Millis(-test.since), looktest.Millis(-test.wall)
+		f.Offset = drift.Span{Low: test.offset, High: test.offset}
+		found := found(facts)
+		if got := coded(found, "clock-set"); got.What != test.want || test.want != "" && got.Severity != Warning {
+			t.Errorf("%s: %+v", test.name, found)
+		}
+	}
+	for name, change := range map[string]func(f *Facts){
+		"declared":           func(f *Facts) { f.Told.Marker.Since, f.Told.Marker.Wall = "0", "0" },
+		"of version 1":       func(f *Facts) { f.Told.Marker.Wall = "" },
+		"of another process": func(f *Facts) { f.Told.Marker.Verdict = guard.Restarted },
+		"TIME denied":        func(f *Facts) { f.HasClock = false },
+	} {
+		facts := healthy(5)
+		facts[1].Told.Marker.Since, facts[1].Told.Marker.Wall = looktest.Millis(-3*time.Hour), looktest.Millis(-time.Hour)
+		change(&facts[1])
+		found := found(facts)
+		if coded(found, "clock-set").What != "" {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
+func TestAMasterWithoutAMarkerIsToldSinceWhen(t *testing.T) {
+	t.Parallel()
+	facts := healthy(5)
+	lost(&facts[1])
+	facts[1].Told.Marker.Sighted = 90 * time.Second
+	found := found(facts)
+	if want := "has no marker: it has lost its data, or is new, and has been seen so since " + time.Unix(0, looktest.JudgedAt().Wall().Add(-90*time.Second).UnixNano()).Format(time.TimeOnly); len(found) != 1 || found[0].What != want {
+		t.Errorf("%+v, want %q", found, want)
+	}
+}

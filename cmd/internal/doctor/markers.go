@@ -1,0 +1,120 @@
+package doctor
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
+)
+
+// judgeMarkers says what a client that comes has against the markers. It asks nobody to write one: the client does.
+func judgeMarkers(l *findings, look *observe.Look, facts []Facts, fresh bool) {
+	fleet, found := look.Fleet()
+	if !found {
+		fleet = look.Config
+	}
+	if fresh {
+		l.add(Finding{
+			Severity: Note, Code: "no-fleet", What: "the fleet is new: no guarded client has used these masters",
+			Why: "The first one declares the fleet by itself, and locks at once. If masters were in use before, they have lost all they kept.",
+			Do:  "Nothing, or redlock init, which declares it now.",
+		})
+	}
+	for i := range facts {
+		f := &facts[i]
+		if f.Down != nil || !f.standalone() || f.Told.Info.RunID == "" { // which INFO tells, and that is a finding
+			continue
+		}
+		why := look.Config.JudgeMarker(f.Told, look.At)
+		switch {
+		case why == nil, why.Cause == guard.OffClock, why.Cause == guard.Changed: // the first two are judged as clocks
+		case why.Cause == guard.Unmarked && f.Refuses != nil: // which is a finding
+		case why.Cause == guard.NoMarker && fresh:
+		case why.Cause == guard.Unmarked:
+			l.add(Finding{
+				Severity: Warning, Code: "marker-unreadable", What: "does not show its marker: " + plain(cmp.Or(why.Err, errUnasked)),
+				Why: "A guarded client cannot count its votes.",
+				Do:  f.setUser("+hmget", "~"+guard.Key) + ", and what docs/reference/wire.md lists.",
+			}, f.Master)
+		default:
+			judgeMarker(l, f, why, fleet, look.Config, look.At)
+		}
+	}
+}
+
+var errUnasked = errors.New("no answer")
+
+// judgeMarker says what is wrong with one master's marker.
+func judgeMarker(l *findings, f *Facts, why *guard.AbstainError, fleet, config guard.Config, now drift.Instant) {
+	marker := f.Told.Marker
+	quarantine := config.Quarantine()
+	switch {
+	case why.Cause == guard.NotOurs:
+		l.add(Finding{
+			Severity: Serious, Code: "no-hash", What: fmt.Sprintf("has a %s at %s, which is no marker", why.Value, guard.Key),
+			Why: "A guarded client does not count its votes, and writes nothing over what is not its own.",
+			Do:  "Find out who wrote it, and rename or delete that key.",
+		}, f.Master)
+	case why.Cause == guard.OtherFleet && marker.Matches(config):
+		l.add(Finding{
+			Severity: Serious, Code: "other-database", What: fmt.Sprintf("has the marker of database %s, here is %d", marker.DB, f.Told.DB),
+			Why: "Its databases were exchanged (SWAPDB), with the locks in them: it does not vote.",
+			Do:  "Exchange them again, or name that database in the URL.",
+		}, f.Master)
+	case why.Cause == guard.OtherFleet && marker.Matches(fleet) && fleet.Masters == config.Masters:
+		l.add(Finding{
+			Severity: Serious, Code: "other-max-ttl", What: fmt.Sprintf("is of a fleet whose longest TTL is %v, --max-ttl says %v", fleet.MaxTTL, config.MaxTTL),
+			Why: "Its quarantine would be too short or too long for the other clients: it does not vote for those with this setting.",
+			Do:  "Give all clients the same --max-ttl (WithMaxTTL); or redlock init --force, when no client is running.",
+		}, f.Master)
+	case why.Cause == guard.OtherFleet && marker.Matches(fleet):
+		l.add(Finding{
+			Severity: Serious, Code: "other-number", What: fmt.Sprintf("is of a fleet of %s, here are %d", term.Count(fleet.Masters, "master"), config.Masters),
+			Why: "Clients with lists of different lengths could each have a quorum: it does not vote for those of this list.",
+			Do:  "Name all masters of the fleet; or redlock init --force, when no client is running.",
+		}, f.Master)
+	case why.Cause == guard.OtherFleet:
+		l.add(Finding{
+			Severity: Serious, Code: "other-fleet", What: fmt.Sprintf("is of another fleet (%s) than the others (%v)", observe.Settings(marker.Fields), fleet),
+			Why: "Clients with different settings could each have a quorum, so it votes for those of one setting only.",
+			Do:  "Take the list of masters that belong together; or redlock init --force, when no client is running.",
+		}, f.Master)
+	case marker.Verdict == guard.Missing || marker.Verdict == guard.Created:
+		judgeUnmarked(l, f, quarantine, now)
+	case marker.Verdict == guard.Restarted:
+		what := "was restarted since a guarded client last saw it"
+		if marker.How == guard.HowResynced {
+			what = "has another history of its data than a guarded client last saw: it was resynchronised from another server, its first replica was attached, or its backlog was freed"
+		}
+		l.add(Finding{
+			Severity: Warning, Code: "restarted", What: what,
+			Why: fmt.Sprintf("It does not vote until %v after the next one sees it. Nothing else begins that quarantine.", quarantine),
+			Do:  "Run a client, redlock exec for one.",
+		}, f.Master)
+	default:
+		l.add(Finding{
+			Severity: Warning, Code: "quarantine", What: fmt.Sprintf("may have forgotten locks: it does not vote for another %v", why.Left.Round(100*time.Millisecond)),
+			Why: "It was restarted or emptied, or its clock was set back, and locks that it granted before may still be held.",
+			Do:  "Wait.",
+		}, f.Master)
+	}
+}
+
+// judgeUnmarked tells of a master without a marker since when that is known.
+func judgeUnmarked(l *findings, f *Facts, quarantine time.Duration, now drift.Instant) {
+	finding := Finding{
+		Severity: Warning, Code: "no-marker", What: "has no marker: it has lost its data, or is new",
+		Why: fmt.Sprintf("A guarded client does not count its votes until %v after it was first seen so.", quarantine),
+		Do:  "Nothing, if that is known: wait. Otherwise find out why it lost its data.",
+	}
+	if m := f.Told.Marker; m.Verdict == guard.Missing { // in strict nobody notes that
+		known := m.Sighted + now.MonotonicSub(m.Clock.Received)
+		finding.What += ", and has been seen so since " + now.Wall().Add(-known).Format(time.TimeOnly)
+	}
+	l.add(finding, f.Master)
+}

@@ -1,0 +1,112 @@
+package doctor
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/pool"
+)
+
+// A Report is what --json prints.
+type Report struct {
+	*observe.Verdict
+	Masters  []Master  `json:"masters"`
+	Findings []Finding `json:"findings"`
+}
+
+// A Master is one of a Report. What is not known is left out.
+type Master struct {
+	Address     string      `json:"address"`
+	Up          bool        `json:"up"`
+	Votes       bool        `json:"votes"`
+	Abstains    string      `json:"abstains,omitempty"` // why it does not vote
+	Error       string      `json:"error,omitempty"`
+	RoundTrips  *RoundTrips `json:"round_trips,omitempty"`
+	Version     string      `json:"version,omitempty"`
+	Role        string      `json:"role,omitempty"`
+	RunID       string      `json:"run_id,omitempty"`
+	Persistence string      `json:"persistence,omitempty"`
+	Eviction    string      `json:"eviction,omitempty"`
+	Clock       *Clock      `json:"clock,omitempty"`
+	Marker      *Marker     `json:"marker,omitempty"`
+	Expires     *time.Time  `json:"certificate_expires,omitempty"`
+}
+
+// RoundTrips are those of PING, in microseconds.
+type RoundTrips struct {
+	Count int     `json:"count"`
+	P50   float64 `json:"p50_us"`
+	P90   float64 `json:"p90_us"`
+	P99   float64 `json:"p99_us"`
+	Max   float64 `json:"max_us"`
+}
+
+// A Clock is by how much it is ahead of ours, between the two, and how much
+// faster than ours it runs, as fractions.
+type Clock struct {
+	OffsetLowUS  float64  `json:"offset_low_us"`
+	OffsetHighUS float64  `json:"offset_high_us"`
+	RateLow      *float64 `json:"rate_low,omitempty"`
+	RateHigh     *float64 `json:"rate_high,omitempty"`
+
+	text string
+}
+
+// String is the offset as people read it.
+func (c *Clock) String() string { return c.text }
+
+// A Marker is what the master says of its fleet.
+type Marker struct {
+	Level    string `json:"level"`
+	MaxTTLMS int64  `json:"max_ttl_ms"`
+	Masters  int    `json:"masters"`
+	SinceMS  int64  `json:"since_ms"`
+}
+
+// NewReport puts facts and what Judge makes of them together.
+func NewReport(facts []Facts, v *observe.Verdict, found []Finding) *Report {
+	r := &Report{Verdict: v, Findings: found}
+	for i := range facts {
+		m := facts[i].master()
+		m.Votes, m.Abstains = v.On(i)
+		r.Masters = append(r.Masters, m)
+	}
+	return r
+}
+
+func (f *Facts) master() Master {
+	m := Master{Address: f.Master, Up: f.Down == nil}
+	if f.Down != nil {
+		m.Error = plain(f.Down)
+		if _, refuses := errors.AsType[*pool.ConfigError](f.Down); refuses {
+			m.Error = say.Short(f.Down)
+		}
+		return m
+	}
+	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+	if n := len(f.RoundTrips); n > 0 {
+		at := func(p int) float64 { return us(term.Percentile(f.RoundTrips, p)) }
+		m.RoundTrips = &RoundTrips{n, at(50), at(90), at(99), us(f.RoundTrips[n-1])}
+	}
+	m.Version, m.Role, m.RunID = f.Info["redis_version"], f.Info["role"], f.Info["run_id"]
+	m.Persistence, m.Eviction = f.persistence(), f.policy()
+	if f.HasClock {
+		m.Clock = &Clock{OffsetLowUS: us(f.Offset.Low), OffsetHighUS: us(f.Offset.High), text: offset(f.Offset)}
+		if f.HasRate {
+			m.Clock.RateLow, m.Clock.RateHigh = &f.RateLow, &f.RateHigh
+		}
+	}
+	if c, ok := f.Told.Marker.Config(); ok && f.Told.Marker.Verdict != guard.Created {
+		since, _ := strconv.ParseInt(f.Told.Marker.Since, 10, 64) // 0 where it is none
+		m.Marker = &Marker{c.Level.String(), c.MaxTTL.Milliseconds(), c.Masters, since}
+	}
+	if !f.Expires.IsZero() {
+		m.Expires = &f.Expires
+	}
+	return m
+}

@@ -1,0 +1,176 @@
+package doctor
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/term"
+)
+
+// A doctorView shows a report as people read it.
+type doctorView struct {
+	out    io.Writer
+	live   bool
+	colour bool
+	width  int // in columns; 0: textColumns
+}
+
+// follow shows, on a terminal, that the examination goes on, until the function
+// that it returns is called, which waits for its goroutine.
+func (v *doctorView) follow(total time.Duration) (stop func()) {
+	if !v.live {
+		return func() {}
+	}
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		t := time.NewTicker(100 * time.Millisecond)
+		defer t.Stop()
+		for began := time.Now(); ; {
+			_, _ = fmt.Fprintf(v.out, "\r\x1b[K  examining, %.1f s of %v", time.Since(began).Seconds(), total) // print's error tells
+			select {
+			case <-t.C:
+			case <-done:
+				_, _ = io.WriteString(v.out, "\r\x1b[K")
+				return
+			}
+		}
+	})
+	return func() {
+		close(done)
+		wg.Wait()
+	}
+}
+
+// textColumns is how wide the text is.
+const textColumns = 80
+
+func (v *doctorView) print(r *Report) error {
+	var b bytes.Buffer
+	v.report(&b, r)
+	return app.Emit(v.out, &b)
+}
+
+// report is the report on one fleet.
+func (v *doctorView) report(b *bytes.Buffer, r *Report) {
+	v.verdict(b, r)
+	rows := [][]string{{"master", "p50", "p99", "version", "role", "persistence", "eviction", "clock"}}
+	for _, m := range r.Masters {
+		if !m.Up {
+			rows = append(rows, []string{m.Address, "✗ " + term.Clean(m.Error)})
+			continue
+		}
+		p50, p99, clock := "–", "–", "–"
+		if t := m.RoundTrips; t != nil {
+			p50, p99 = micros(t.P50), micros(t.P99)
+		}
+		if m.Clock != nil {
+			clock = m.Clock.String()
+		}
+		rows = append(rows, []string{m.Address, p50, p99, known(m.Version), known(m.Role), m.Persistence, known(m.Eviction), clock})
+	}
+	v.wide().Table(b, term.Table{Rows: rows, Spare: nil, Paragraph: func(row []string) string {
+		if len(row) < len(rows[0]) {
+			return row[0] + ": " + row[1]
+		}
+		return fmt.Sprintf("%s: p50 %s, p99 %s, version %s, %s, persistence %s, %s, clock %s", row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7])
+	}})
+	b.WriteByte('\n')
+	v.findings(b, r.Findings)
+}
+
+// findings prints them, and how many there are.
+func (v *doctorView) findings(b *bytes.Buffer, found []Finding) {
+	counts := map[Severity]int{}
+	for _, f := range found {
+		counts[f.Severity]++
+		v.finding(b, f)
+	}
+	if len(found) == 0 {
+		fmt.Fprintf(b, "%s nothing was found\n", v.sgr("32", "✓"))
+	} else {
+		fmt.Fprintf(b, "%d serious, %s, %s\n", counts[Serious], term.Count(counts[Warning], "warning"), term.Count(counts[Note], "note"))
+	}
+}
+
+// verdict prints the answer to what was asked first: can I lock now?
+func (v *doctorView) verdict(b *bytes.Buffer, r *Report) {
+	v.headline(b, r.CanLock, r.Verdict.String())
+	for _, help := range r.Help {
+		v.wrapped(b, "  → ", 4, help)
+	}
+	b.WriteByte('\n')
+}
+
+// headline prints what is read first, or last.
+func (v *doctorView) headline(b *bytes.Buffer, good bool, text string) {
+	code := "32"
+	if !good {
+		code = "31"
+	}
+	if v.colour {
+		text = v.sgr(code+";1", term.Wrap("", 0, v.columns(), text))
+		b.WriteString(text + "\n")
+	} else {
+		v.wrapped(b, "", 0, text)
+	}
+}
+
+// wide is the layout of the table: in a pipe every master has its line.
+func (v *doctorView) wide() term.Layout {
+	if v.width == 0 {
+		return term.Layout{}
+	}
+	return term.Layout{Columns: v.columns()}
+}
+
+// columns is how wide the text may be.
+func (v *doctorView) columns() int {
+	if v.width == 0 {
+		return textColumns
+	}
+	return min(v.width, textColumns)
+}
+
+func known(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return term.Printable(s)
+}
+
+// finding prints one finding: what, why and what to do.
+func (v *doctorView) finding(b *bytes.Buffer, f Finding) {
+	heads := map[Severity]string{
+		Serious: v.sgr("31", "✗ serious"), Warning: v.sgr("33", "! warning"), Note: v.sgr("2", "· note   "),
+	}
+	what := strings.ToUpper(f.What[:1]) + f.What[1:]
+	if len(f.Masters) > 0 {
+		what = strings.Join(f.Masters, ", ") + ": " + f.What
+	}
+	const indent = 11
+	v.wrapped(b, heads[f.Severity]+"  ", indent, what)
+	space := strings.Repeat(" ", indent)
+	v.wrapped(b, space, indent, f.Why)
+	v.wrapped(b, space+v.sgr("1", "→ "), indent+2, f.Do)
+	b.WriteByte('\n')
+}
+
+func (v *doctorView) wrapped(b *bytes.Buffer, lead string, indent int, text string) {
+	b.WriteString(term.Wrap(lead, indent, v.columns(), term.Clean(text)) + "\n") // a master may say what it likes
+}
+
+func (v *doctorView) sgr(code, s string) string {
+	if !v.colour {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// micros is microseconds as people read them.
+func micros(us float64) string { return term.Span(time.Duration(us * 1000)) }

@@ -1,0 +1,32 @@
+// Package full puts the commands of redlock-demo together: the demonstrations, and those of redlock.
+package full
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/chaos"
+	"github.com/redquorum/redquorum/cmd/internal/demo"
+	"github.com/redquorum/redquorum/cmd/internal/tree"
+)
+
+// Demo is the program that shows Redlock at work, which is what it does without a command. It has the commands of
+// redlock, too.
+func Demo(a *app.App) *cobra.Command {
+	shared := &app.SharedFlags{}
+	demonstration := demo.New(a, shared)
+	root := &cobra.Command{
+		Use:   "redlock-demo",
+		Short: "See a distributed lock on a quorum of Redis masters at work",
+		Long: `redlock-demo shows Redlock at work: demo sells an inventory, first without a lock
+and then with one, while masters fail, and chaos breaks masters while contenders
+fight for a lock. It also has the commands of redlock, under the same flags.
+
+Without a command it runs "redlock-demo demo".`,
+		Example:     demonstration.Example,
+		Annotations: demonstration.Annotations,
+		RunE:        demonstration.RunE,
+	}
+	root.Flags().AddFlagSet(demonstration.Flags())
+	return tree.Finished(root, a, shared, append(tree.Tools(a, shared), demo.New(a, shared), chaos.Command(a, shared)))
+}

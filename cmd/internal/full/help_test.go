@@ -1,0 +1,47 @@
+package full
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+)
+
+// Every command, those of cobra and the hidden ones too: a terminal has 80 columns, and
+// a tab takes up to eight.
+func TestNoLineOfAnyHelpIsWiderThanATerminal(t *testing.T) {
+	root := Demo(&app.App{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { return "" }})
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	seen := 0
+	var look func(cmd *cobra.Command)
+	look = func(cmd *cobra.Command) {
+		var out bytes.Buffer
+		cmd.SetOut(&out)
+		if err := cmd.Help(); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), "Usage:\n  "+cmd.CommandPath()) {
+			t.Errorf("%s: no help:\n%s", cmd.CommandPath(), out.String())
+		}
+		for line := range strings.Lines(out.String()) {
+			line = strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "        ")
+			if n := utf8.RuneCountInString(line); n > 80 {
+				t.Errorf("%s --help: a line of %d columns: %s", cmd.CommandPath(), n, line)
+			}
+		}
+		seen++
+		for _, below := range cmd.Commands() {
+			look(below)
+		}
+	}
+	look(root)
+	if seen < 17 { // the root, its eleven, and those of fleet and completion
+		t.Errorf("%d commands", seen)
+	}
+}

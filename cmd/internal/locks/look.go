@@ -1,0 +1,182 @@
+package locks
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/observe"
+	tokens "github.com/redquorum/redquorum/internal/token"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+//go:embed beside.lua
+var besideScript string
+
+// group is how many keys are asked about at a time.
+const group = 50
+
+// A Kind is what sort of lock it is.
+type Kind string
+
+// Kinds.
+const (
+	Plain   Kind = "lock"    // or the writer of a read-write lock, which looks the same
+	Readers Kind = "readers" // of a read-write lock
+	Foreign Kind = "foreign" // a string that expires: of another Redlock client, or no lock at all
+	Mixed   Kind = "mixed"   // readers on some masters, a token on others
+)
+
+// A Lock is a key that is locked, or may be.
+type Lock struct {
+	*redlock.Inspection
+	Kind    Kind
+	Readers int    // that are alive, on the master with most of them
+	Waiting int    // clients in its queue; -1: not known
+	Fence   uint64 // the highest fencing token that was given for this key; 0: none, or not known
+
+	Asked, Answered time.Time // the masters looked between these
+}
+
+// look asks all masters about the keys, a group at a time. cut tells that ctx ended
+// before all were asked about.
+func (s *Survey) look(ctx context.Context, masters []*observe.Master, who Inspector, names []string) (cut bool, err error) {
+	for len(names) > 0 {
+		n := min(group, len(names))
+		locks, err := lookAt(ctx, masters, who, names[:n])
+		if ctx.Err() != nil {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		s.Locks = append(s.Locks, locks...)
+		if names = names[n:]; len(names) > 0 && app.Sleep(ctx, Pause) != nil {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// lookAt asks all masters about a group of keys.
+func lookAt(ctx context.Context, masters []*observe.Master, who Inspector, names []string) ([]Lock, error) {
+	found, errs := make([]Lock, len(names)), make([]error, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		if len(name) > longestKey { // no lock of ours, and Inspect refuses it
+			continue
+		}
+		wg.Go(func() {
+			asked := time.Now()
+			in, err := who.Inspect(ctx, name)
+			found[i], errs[i] = Lock{Inspection: in, Waiting: -1, Asked: asked, Answered: time.Now()}, err
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	var locks []Lock
+	for _, l := range found {
+		if l.Inspection != nil && l.classify() {
+			locks = append(locks, l)
+		}
+	}
+	beside(ctx, masters, locks)
+	return locks, nil
+}
+
+// longestKey is that of a lock of this library, in bytes.
+const longestKey = 1024
+
+// classify says what sort of lock it is; false: none, or none any more.
+func (l *Lock) classify() bool {
+	tokens, readers, ours := 0, 0, false // masters
+	for i := range l.Masters {
+		m := &l.Masters[i]
+		switch {
+		case m.Held == nil:
+		case m.Held.Type == "string" && m.Held.TTL >= 0:
+			tokens++
+			ours = ours || made(m.Held.Token)
+		case expiresWithReaders(m):
+			readers++
+			l.Readers = max(l.Readers, m.ReaderCount)
+		}
+	}
+	switch {
+	case tokens > 0 && readers > 0:
+		l.Kind = Mixed
+	case readers > 0:
+		l.Kind = Readers
+	case ours:
+		l.Kind = Plain
+	default:
+		l.Kind = Foreign
+	}
+	return tokens+readers > 0
+}
+
+// made reports whether this library has made a token.
+func made(token string) bool {
+	_, _, ok := tokens.Parse(token)
+	return ok
+}
+
+// expiresWithReaders reports whether a sorted set ends with its last member, to the
+// second. One that does not is somebody else's (docs/reference/wire.md).
+func expiresWithReaders(m *redlock.MasterHold) bool {
+	return m.Held.TTL >= 0 && len(m.Readers) > 0 && (m.Held.TTL-m.Readers[0].TTL).Abs() <= time.Second
+}
+
+// beside asks each master what stands beside the locks. It is not known of one that
+// does not answer.
+func beside(ctx context.Context, masters []*observe.Master, locks []Lock) {
+	if len(locks) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, StepBound)
+	defer cancel()
+	args := []any{besideScript, len(locks)}
+	for i := range locks {
+		args = append(args, locks[i].Key)
+	}
+	var mu sync.Mutex // guards the locks
+	var wg sync.WaitGroup
+	for _, m := range masters {
+		if !m.Stats().Connected {
+			continue
+		}
+		wg.Go(func() {
+			a := m.Do(ctx, "EVAL", args...)
+			reply, err := redis.Values(a.Reply, a.Err)
+			if err != nil || len(reply) != 2*len(locks) {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for i := range locks {
+				locks[i].note(reply[2*i], reply[2*i+1])
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// note adds what one master says.
+func (l *Lock) note(waiting, fence any) {
+	if n, err := redis.Int(waiting, nil); err == nil {
+		l.Waiting = max(l.Waiting, n)
+	}
+	if text, err := redis.String(fence, nil); err == nil {
+		if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+			l.Fence = max(l.Fence, n)
+		}
+	}
+}

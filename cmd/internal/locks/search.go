@@ -1,0 +1,153 @@
+package locks
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/pool"
+)
+
+//go:embed step.lua
+var stepScript string
+
+// A Search is how one master was searched, and what that cost.
+type Search struct {
+	Master  string
+	Steps   int
+	Keys    int           // that matched the pattern, of whatever sort
+	Hidden  int           // of those that this user may not look at
+	Slowest time.Duration // round trip of a step
+	Err     error         // why the search ended before its end
+}
+
+// Complete reports whether the master was searched to the end.
+func (s *Search) Complete() bool { return s.Err == nil }
+
+var (
+	errBound    = errors.New("the time was over before all its keys were seen")
+	errTooMany  = fmt.Errorf("more than %d keys may be locks: name a pattern that matches fewer", MostNames)
+	errNotRedis = errors.New("SCAN: not the reply of a Redis")
+)
+
+// A nameSet is the keys that may be locks, of all masters.
+type nameSet struct {
+	mu    sync.Mutex // guards names
+	names map[string]struct{}
+}
+
+// add reports whether there was room for all of them.
+func (n *nameSet) add(names []string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, name := range names {
+		if _, known := n.names[name]; !known && len(n.names) == MostNames {
+			return false
+		}
+		n.names[name] = struct{}{}
+	}
+	return true
+}
+
+// search looks through all masters at once for keys that may be locks. cut tells
+// that there are more than are named.
+func search(ctx context.Context, masters []*observe.Master, pattern string) (names []string, searches []Search, cut bool) {
+	found := &nameSet{names: make(map[string]struct{})}
+	searches = make([]Search, len(masters))
+	var wg sync.WaitGroup
+	for i, m := range masters {
+		wg.Go(func() {
+			searches[i].Master = m.Name()
+			searches[i].Err = searches[i].run(ctx, m, pattern, found)
+		})
+	}
+	wg.Wait()
+	for i := range searches {
+		cut = cut || errors.Is(searches[i].Err, errTooMany) || errors.Is(searches[i].Err, errBound)
+	}
+	return slices.Sorted(maps.Keys(found.names)), searches, cut
+}
+
+// run searches one master.
+func (s *Search) run(ctx context.Context, m *observe.Master, pattern string, found *nameSet) error {
+	if err := connect(ctx, m); err != nil {
+		return err
+	}
+	for cursor := "0"; ; {
+		next, names, err := s.step(ctx, m, cursor, pattern)
+		if err != nil {
+			return err
+		}
+		if !found.add(names) {
+			return errTooMany
+		}
+		if cursor = next; cursor == "0" {
+			return nil
+		}
+		if app.Sleep(ctx, Pause) != nil {
+			return errBound
+		}
+	}
+}
+
+// connectBound is as long as one dial may take.
+const connectBound = 2 * time.Second
+
+func connect(ctx context.Context, m *observe.Master) error {
+	ctx, cancel := context.WithTimeout(ctx, connectBound)
+	defer cancel()
+	up, err := m.Connect(ctx)
+	if !up && err == nil {
+		return errors.New("no connection in time")
+	}
+	return err
+}
+
+// step asks for the next keys.
+func (s *Search) step(ctx context.Context, m *observe.Master, cursor, pattern string) (next string, names []string, err error) {
+	bounded, cancel := context.WithTimeout(ctx, StepBound)
+	defer cancel()
+	a := m.Do(bounded, "EVAL", stepScript, 0, cursor, pattern, StepKeys)
+	if errors.Is(a.Err, pool.ErrTimeout) {
+		if ctx.Err() != nil {
+			return "", nil, errBound
+		}
+		return "", nil, fmt.Errorf("a step was not answered within %v", StepBound)
+	}
+	reply, err := redis.Values(a.Reply, a.Err)
+	if err != nil {
+		return "", nil, forbidden(err)
+	}
+	var keys, hidden int
+	if reply, err = redis.Scan(reply, &next, &keys, &hidden); err != nil {
+		return "", nil, errNotRedis
+	}
+	if err := redis.ScanSlice(reply, &names); err != nil {
+		return "", nil, errNotRedis
+	}
+	s.Steps++
+	s.Keys += keys
+	s.Hidden += hidden
+	s.Slowest = max(s.Slowest, a.RoundTrip())
+	return next, names, nil
+}
+
+// forbidden says what a user needs whom the master does not let search.
+func forbidden(err error) error {
+	text := err.Error()
+	// In a script Redis says the second up to 7.0, the third since 7.2.
+	if strings.Contains(text, "NOPERM") || strings.Contains(text, "can't run this command") || strings.Contains(text, "ACL failure in script") {
+		return errors.New("this user may not search: it needs +eval +scan +type +pttl")
+	}
+	return err
+}

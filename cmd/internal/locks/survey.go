@@ -1,0 +1,56 @@
+package locks
+
+import (
+	"context"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// How much is asked of a master at a time. A step of so many keys keeps a master
+// busy for some tenths of a millisecond.
+const (
+	StepKeys  = 100                  // of SCAN; a few more where a bucket of its table is full
+	Pause     = 2 * time.Millisecond // between steps
+	StepBound = time.Second          // a master that takes longer is searched no further
+	MostNames = 100_000              // of keys that may be locks
+)
+
+// An Inspector asks all masters who holds a key; redlock.Client is one.
+type Inspector interface {
+	Inspect(ctx context.Context, key string) (*redlock.Inspection, error)
+}
+
+// A Survey is what one look at the fleet has found.
+type Survey struct {
+	Locks   []Lock // by key
+	Masters []Search
+	Took    time.Duration
+	// Cut: not every key that may be a lock was asked about, for want of time, or
+	// since there were more than MostNames.
+	Cut bool
+}
+
+// Searched is how many masters were searched to the end.
+func (s *Survey) Searched() (n int) {
+	for i := range s.Masters {
+		if s.Masters[i].Complete() {
+			n++
+		}
+	}
+	return n
+}
+
+// Find looks for locks whose keys match the pattern, as SCAN has it. When ctx ends
+// it says what it has found by then. The masters are those of who.
+func Find(ctx context.Context, masters []*observe.Master, who Inspector, pattern string) (*Survey, error) {
+	began := time.Now()
+	s := &Survey{}
+	var names []string
+	names, s.Masters, s.Cut = search(ctx, masters, pattern)
+	cut, err := s.look(ctx, masters, who, names)
+	s.Cut = s.Cut || cut
+	s.Took = time.Since(began)
+	return s, err
+}

@@ -1,0 +1,305 @@
+package locks
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/internal/quorum"
+	tokens "github.com/redquorum/redquorum/internal/token"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// A locksView shows what was found.
+type locksView struct {
+	out      io.Writer
+	json     bool
+	watching bool
+	clear    bool       // the screen, before each look
+	width    func() int // of the terminal; nil: nothing is cut
+	limit    int        // of what people are shown
+	now      func() time.Time
+	renewals Renewals
+	looks    int
+}
+
+func newLocksView(a *app.App, o *locksOptions) *locksView {
+	v := &locksView{out: a.Out, json: o.JSON, watching: o.watch > 0, limit: mostShown, now: time.Now}
+	if !o.JSON && term.IsTerminal(a.Out) {
+		v.clear = v.watching && a.Env("TERM") != "dumb"
+		v.width = func() int { return term.ColumnsOf(a.Out) }
+	}
+	return v
+}
+
+// show prints one look. What is printed is printed whole.
+func (v *locksView) show(s *Survey) error {
+	v.renewals.Note(s.Locks)
+	var text bytes.Buffer
+	if v.json {
+		document, err := term.JSON(v.document(s), false)
+		if err != nil {
+			return err
+		}
+		text.Write(document)
+	} else {
+		if v.clear {
+			text.WriteString("\x1b[H\x1b[J")
+		} else if v.looks > 0 {
+			text.WriteByte('\n')
+		}
+		if err := v.print(&text, s); err != nil {
+			return err
+		}
+	}
+	v.looks++
+	return app.Emit(v.out, &text)
+}
+
+// shown is the locks that people are shown.
+func (v *locksView) shown(s *Survey) []Lock {
+	return s.Locks[:min(v.limit, len(s.Locks))]
+}
+
+// print is a look as people read it.
+func (v *locksView) print(w io.Writer, s *Survey) error {
+	if locks := v.shown(s); len(locks) > 0 {
+		rows := [][]string{{"key", "kind", "holder", "on", "left", "waiting", "fence", "token"}}
+		if v.watching {
+			rows[0] = []string{"key", "kind", "holder", "on", "left", "seen for", "renewed", "waiting", "fence", "token"}
+		}
+		for i := range locks {
+			rows = append(rows, v.row(&locks[i]))
+		}
+		if v.width != nil {
+			rows = fitted(rows, v.width())
+		}
+		if err := term.Align(w, rows); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	if need := quorum.Need(len(s.Masters)); s.Searched() < need {
+		v.sentence(w, fmt.Sprintf("%d of %s could be searched, %d needed: who holds locks is not known.", s.Searched(), term.Count(len(s.Masters), "master"), need))
+	} else {
+		v.sentence(w, v.sums(s))
+	}
+	for i := range s.Masters {
+		if m := &s.Masters[i]; m.Err != nil {
+			v.sentence(w, fmt.Sprintf("✗ %s was not searched to its end: %s", m.Master, term.Shortened(term.Clean(m.Err.Error()), term.LongestError)))
+		}
+	}
+	v.sentence(w, cost(s))
+	return nil
+}
+
+func (v *locksView) row(l *Lock) []string {
+	first := l.Holders[0]
+	row := []string{term.Unmoving(l.Key), string(l.Kind), lockHolder(l), lockOn(l), say.RowTTL(lockLeft(l))}
+	if v.watching {
+		row = append(row, v.watched(l.Key, first.Token)...)
+	}
+	waiting, fence, token := "–", "–", "–"
+	switch {
+	case l.Waiting < 0:
+		waiting = "?"
+	case l.Waiting > 0:
+		waiting = strconv.Itoa(l.Waiting)
+	}
+	if l.Fence > 0 {
+		fence = strconv.FormatUint(l.Fence, 10)
+	}
+	if first.Token != "" && len(l.Holders) == 1 {
+		token = term.Unmoving(tokens.Short(first.Token))
+	}
+	return append(row, waiting, fence, token)
+}
+
+// watched says for how long a hold was seen, and when it was seen to be renewed.
+func (v *locksView) watched(key, token string) []string {
+	w := v.renewals.Of(key, token)
+	switch {
+	case w == nil:
+		return []string{"–", "–"}
+	case w.Renewed.IsZero():
+		return []string{term.Seconds(v.now().Sub(w.Since)), "not seen"}
+	default:
+		return []string{term.Seconds(v.now().Sub(w.Since)), "< " + term.Seconds(v.now().Sub(w.Renewed)) + " ago"}
+	}
+}
+
+// lockHolder names who holds it, or what stands there.
+func lockHolder(l *Lock) string {
+	if l.Kind == Readers && l.Readers > 1 {
+		return term.Count(l.Readers, "reader")
+	}
+	name, first := "no name", l.Holders[0]
+	if operator, ok := say.By(first.Token); ok {
+		name = "released by " + term.Unmoving(operator)
+	} else if first.Owner != "" {
+		name = term.Unmoving(first.Owner)
+	}
+	if more := len(l.Holders) - 1; more > 0 {
+		name += fmt.Sprintf(" and %d more", more)
+	}
+	return name
+}
+
+// lockOn is on how many masters the first holder stands, and what that amounts to
+// where it is no quorum.
+func lockOn(l *Lock) string {
+	on := fmt.Sprintf("%d of %d", l.Holders[0].Masters, len(l.Masters))
+	switch l.Verdict {
+	case redlock.VerdictHeld:
+		return on
+	case redlock.VerdictUnknown:
+		return on + ", others silent"
+	default:
+		return on + ", no quorum"
+	}
+}
+
+// lockLeft is until when it is held: by the last reader, of several.
+func lockLeft(l *Lock) time.Duration {
+	left := l.Holders[0].TTL
+	for i := range l.Holders {
+		if h := &l.Holders[i]; h.Masters >= l.Need {
+			left = max(left, h.TTL)
+		}
+	}
+	return left
+}
+
+// sentence prints text that may take more lines than one on a terminal.
+func (v *locksView) sentence(w io.Writer, text string) {
+	if v.width != nil {
+		text = term.Wrap("", 0, v.width(), text)
+	}
+	fmt.Fprintln(w, text)
+}
+
+// sums says how many there are, and what was left out.
+func (v *locksView) sums(s *Survey) string {
+	if len(s.Locks) == 0 {
+		return "No locks."
+	}
+	sums := sumsOf(s)
+	text := fmt.Sprintf("%d locks are held.", sums.Held)
+	if sums.Held == 1 {
+		text = "1 lock is held."
+	}
+	if sums.Unheld > 0 {
+		text += fmt.Sprintf(" %s without a quorum, which nobody holds, or which changed hands just now.", term.Count(sums.Unheld, "key"))
+	}
+	if sums.Foreign > 0 {
+		text += fmt.Sprintf(" %s of no client of this library.", term.Count(sums.Foreign, "key"))
+	}
+	if more := len(s.Locks) - len(v.shown(s)); more > 0 {
+		text += fmt.Sprintf(" Not shown: %d more; a pattern narrows the search, and --json lists all.", more)
+	}
+	return text
+}
+
+// cost is the last line.
+func cost(s *Survey) string {
+	var b strings.Builder
+	var steps, keys, hidden int
+	var slowest time.Duration
+	for i := range s.Masters {
+		m := &s.Masters[i]
+		steps, keys, hidden = steps+m.Steps, keys+m.Keys, hidden+m.Hidden
+		slowest = max(slowest, m.Slowest)
+	}
+	fmt.Fprintf(&b, "Searched %d of %s in %s: %s, %s seen", s.Searched(), term.Count(len(s.Masters), "master"), term.Span(s.Took), term.Count(steps, "step"), term.Count(keys, "key"))
+	if hidden > 0 {
+		fmt.Fprintf(&b, " (%d of them this user may not look at)", hidden)
+	}
+	fmt.Fprintf(&b, ", slowest step %s.", term.Span(slowest))
+	if s.Cut {
+		b.WriteString(" NOT ALL WAS SEEN.")
+	}
+	return b.String()
+}
+
+// lockSums are how many keys there are of what sort.
+type lockSums struct {
+	Held    int `json:"held"`    // by clients of this library
+	Unheld  int `json:"unheld"`  // without a quorum, or not known
+	Foreign int `json:"foreign"` // whoever has a quorum
+}
+
+func sumsOf(s *Survey) (sums lockSums) {
+	for i := range s.Locks {
+		switch l := &s.Locks[i]; {
+		case l.Kind == Foreign:
+			sums.Foreign++
+		case l.Verdict == redlock.VerdictHeld:
+			sums.Held++
+		default:
+			sums.Unheld++
+		}
+	}
+	return sums
+}
+
+// leastWidth is to how much keys and names are cut off, before columns are left out.
+const leastWidth = 12
+
+// leftOut are the columns that a narrow terminal does without, in this order.
+var leftOut = []string{"token", "fence", "seen for", "waiting", "kind"}
+
+// fitted is a table for a terminal of so many columns.
+func fitted(rows [][]string, width int) [][]string {
+	widths := widthsOf(rows)
+	for _, name := range leftOut {
+		key, holder := slices.Index(rows[0], "key"), slices.Index(rows[0], "holder")
+		spare := max(widths[key]-leastWidth, 0) + max(widths[holder]-leastWidth, 0)
+		if tableWidth(widths)-spare <= width {
+			break
+		}
+		if i := slices.Index(rows[0], name); i >= 0 {
+			for j := range rows {
+				rows[j] = slices.Delete(rows[j], i, i+1)
+			}
+			widths = slices.Delete(widths, i, i+1)
+		}
+	}
+	key, holder := slices.Index(rows[0], "key"), slices.Index(rows[0], "holder")
+	for tableWidth(widths) > width && max(widths[key], widths[holder]) > leastWidth {
+		if widths[key] >= widths[holder] {
+			widths[key]--
+		} else {
+			widths[holder]--
+		}
+	}
+	for _, row := range rows {
+		row[key], row[holder] = term.Shortened(row[key], widths[key]), term.Shortened(row[holder], widths[holder])
+	}
+	return rows
+}
+
+func widthsOf(rows [][]string) []int {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], term.Width(cell))
+		}
+	}
+	return widths
+}
+
+// tableWidth is that of what align prints.
+func tableWidth(widths []int) int {
+	total := 1
+	for _, w := range widths {
+		total += 2 + w
+	}
+	return total
+}

@@ -1,0 +1,74 @@
+package locks
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// surveyed is what a look finds, of inspections.
+func surveyed() *Survey {
+	s := &Survey{Took: 12 * time.Millisecond, Masters: []Search{
+		{Master: "10.0.0.1:6379", Steps: 12, Keys: 1100, Slowest: time.Millisecond},
+		{Master: "10.0.0.2:6379", Steps: 12, Keys: 1101, Hidden: 3, Slowest: 3 * time.Millisecond},
+		{Master: "10.0.0.3:6379", Err: errors.New("dial redis://:secret@h: connection refused\x1b[31m")},
+	}}
+	long := "invoices:" + strings.Repeat("0123456789", 8)
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	s.Locks = []Lock{
+		{Inspection: rig.Answer("deploy\x1b[31m", redlock.VerdictHeld, rig.By("ci@build-1/4711", 8*time.Second), rig.By("ci@build-1/4711", 9*time.Second), rig.Silent()), Kind: Plain, Waiting: 2, Fence: 1795419834569622},
+		{Inspection: rig.Answer(long, redlock.VerdictHeld, rig.By("a-very-long-name-of-an-owner@a-very-long-host-name.example/123", 8*time.Second), rig.By("a-very-long-name-of-an-owner@a-very-long-host-name.example/123", 9*time.Second), rig.Silent()), Kind: Plain, Waiting: -1},
+		{Inspection: rig.Answer("left-over", redlock.VerdictPartial, rig.By("billing", 300*time.Millisecond), rig.Nothing(), rig.Nothing()), Kind: Plain},
+		{Inspection: rig.Answer("read", redlock.VerdictHeld, rig.Read(2, "report", "export"), rig.Read(2, "report", "export"), rig.Silent()), Kind: Readers, Readers: 2},
+		{Inspection: rig.Answer("split", redlock.VerdictSplit, rig.By("billing", 8*time.Second), rig.By("shop", 9*time.Second), rig.Nothing()), Kind: Plain},
+	}
+	for i := range s.Locks {
+		s.Locks[i].Asked, s.Locks[i].Answered = at, at
+	}
+	return s
+}
+
+func TestLocksAreAsInTheirGoldenFile(t *testing.T) {
+	t.Parallel()
+	var text, narrow, document bytes.Buffer
+	later := func() time.Time { return time.Date(2026, 1, 1, 12, 0, 3, 0, time.UTC) }
+	for _, v := range []*locksView{
+		{out: &text, limit: 4, now: later},
+		{out: &narrow, limit: 10, now: later, watching: true, width: func() int { return 80 }},
+		{out: &document, limit: 4, json: true, now: later},
+	} {
+		if err := v.show(surveyed()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line := range strings.Lines(narrow.String()) {
+		if n := utf8.RuneCountInString(line) - 1; n > 80 {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+	all := text.String() + narrow.String() + document.String()
+	if strings.ContainsAny(all, "\x1b\a") || strings.Contains(all, "secret") || !strings.Contains(text.String(), surveyed().Locks[1].Key) {
+		t.Errorf("%q", all)
+	}
+	rig.Golden(t, "locks", all)
+}
+
+// "No locks." would be believed.
+func TestASearchOfTooFewMastersSaysSoFirst(t *testing.T) {
+	t.Parallel()
+	silent := errors.New("connection refused")
+	s := &Survey{Masters: []Search{{Master: "10.0.0.1:6379"}, {Master: "10.0.0.2:6379", Err: silent}, {Master: "10.0.0.3:6379", Err: silent}}}
+	var text bytes.Buffer
+	if err := (&locksView{out: &text, limit: 4, now: time.Now}).show(s); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(text.String(), "1 of 3 masters could be searched, 2 needed: who holds locks is not known.\n") || strings.Contains(text.String(), "No locks") {
+		t.Errorf("%s", text.String())
+	}
+}

@@ -1,0 +1,66 @@
+// Package looktest is what masters tell in tests.
+package looktest
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/voters"
+)
+
+// JudgedAt is when the masters of Look are judged, and what their clocks show.
+func JudgedAt() drift.Instant {
+	return drift.AtWithoutBoot(time.Hour, time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+}
+
+// Millis is an instant in a marker, from JudgedAt.
+func Millis(d time.Duration) string {
+	return strconv.FormatInt(JudgedAt().Wall().Add(d).UnixMilli(), 10)
+}
+
+// Voter is what a good master of a declared fleet tells, but for the number of masters, which Look adds.
+func Voter(address string) guard.Facts {
+	f := guard.Facts{Master: address, Connected: true, Info: guard.Info{RunID: address, Role: "master", Policy: "noeviction", Mode: "standalone"}}
+	f.Marker = guard.Marker{Verdict: guard.Same, Clock: Reading(), Fields: guard.Fields{
+		Version: guard.Version, Run: address, Replid: "5eed", Since: "0", Wall: "0", MaxTTL: "60000", LevelIs: "standard", DB: "0", Fleet: "f1", How: guard.HowDeclared,
+	}}
+	return f
+}
+
+// Away is a master that does not run.
+func Away(address string) guard.Facts { return guard.Facts{Master: address, Err: rig.ErrRefused} }
+
+// Reading is a look at a clock that is right.
+func Reading() drift.Reading {
+	return drift.Reading{Sent: JudgedAt(), Received: JudgedAt(), Time: JudgedAt().Wall()}
+}
+
+// Look is a look at masters that have told this, by a client without flags. Nothing keeps them from taking a write.
+func Look(facts ...guard.Facts) *observe.Look { return LookAs(0, 0, facts...) }
+
+// LookAs is one by a client with these flags, 0 where they are not given.
+func LookAs(maxTTL, skew time.Duration, facts ...guard.Facts) *observe.Look {
+	for i := range facts {
+		if m := &facts[i].Marker; m.Version != "" && m.Masters == "" {
+			m.Masters = strconv.Itoa(len(facts))
+		}
+	}
+	l := &observe.Look{Look: &voters.Look{Facts: facts, At: JudgedAt()}, Refuses: make([]error, len(facts))}
+	fleet, _ := l.Fleet()
+	l.Config = observe.ConfigOf(fleet, len(facts), maxTTL, skew)
+	for i := range facts {
+		m := facts[i].Marker
+		if m.Written() && (!m.Matches(l.Config) || m.DB != strconv.Itoa(facts[i].DB)) {
+			m.Verdict = guard.Conflict
+		}
+		if m.Verdict != guard.None {
+			facts[i].Answer(m)
+		}
+	}
+	l.Standings = l.Config.Standings(facts, l.At)
+	return l
+}

@@ -1,0 +1,81 @@
+package observe
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/inpool"
+	"github.com/redquorum/redquorum/internal/voters"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// A Fleet is masters that are used together, with one connection to each for all that is asked.
+type Fleet struct {
+	Lines []*Master
+	Pool  *pool.Pool
+	// Client is for inspections. It believes every master, gives none a marker, and takes no lock.
+	Client *redlock.Client
+
+	maxTTL, skew time.Duration   // as the flags say; 0: they do not
+	monitor      *voters.Monitor // nil: Look was not called yet
+	judgedBy     guard.Config    // by the monitor
+}
+
+// OpenFleet begins to connect to the masters of the flags, which are one fleet. The caller must close it.
+func OpenFleet(cmd *cobra.Command, a *app.App, shared *app.SharedFlags, access *app.AccessFlags) (*Fleet, error) {
+	urls, err := shared.NamedMasters(cmd, a)
+	if err != nil {
+		return nil, err
+	}
+	return NewFleet(urls, shared, access)
+}
+
+// NewFleet begins to connect to these masters. The caller must close it.
+func NewFleet(urls []string, shared *app.SharedFlags, access *app.AccessFlags) (*Fleet, error) {
+	opts, err := access.Pool()
+	if err != nil {
+		return nil, err
+	}
+	p, err := pool.New(urls, opts...)
+	if err != nil {
+		return nil, app.InFlags(err)
+	}
+	f := &Fleet{Pool: p, maxTTL: shared.MaxTTL, skew: shared.Skew}
+	for _, line := range inpool.Pipelines(p) {
+		f.Lines = append(f.Lines, newMaster(line))
+	}
+	f.Client, err = redlock.New(p, redlock.WithGuard(redlock.GuardOff), redlock.WithTTL(app.ShortTTL(shared.MaxTTL)))
+	if err != nil {
+		f.Close()
+		return nil, app.InFlags(err)
+	}
+	return f, nil
+}
+
+// Close ends the connections.
+func (f *Fleet) Close() {
+	f.monitor.Close()
+	if f.Client != nil {
+		f.Client.Close()
+	}
+	_ = f.Pool.Close() // its only error is none
+}
+
+// Await waits until it is known which masters are there, for ConnectBound at the most.
+func (f *Fleet) Await(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, app.ConnectBound)
+	defer cancel()
+	for _, line := range f.Lines {
+		_, _ = line.Connect(ctx) // each question tells of those that are not
+	}
+}
+
+// An Inspector asks all masters who holds a key; redlock.Client is one.
+type Inspector interface {
+	Inspect(ctx context.Context, key string) (*redlock.Inspection, error)
+}

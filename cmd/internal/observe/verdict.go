@@ -1,0 +1,238 @@
+package observe
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/pool"
+)
+
+// A Verdict says whether a client can take a lock now, and if not, until when and
+// what helps.
+type Verdict struct {
+	CanLock bool `json:"can_lock"`
+	Votes   int  `json:"votes"`  // masters that vote now
+	Quorum  int  `json:"quorum"` // how many have to
+	// New: no master has a marker. The first guarded client declares the fleet, and
+	// all vote from then on.
+	New bool `json:"new_fleet,omitempty"`
+	// At is when enough masters vote if nobody does anything, and InMS how long that
+	// takes; left out where locks can be taken, and where waiting alone does not help.
+	At   *time.Time `json:"at,omitempty"`
+	InMS int64      `json:"in_ms,omitempty"`
+	// Help is what else leads to a quorum, one thing an entry.
+	Help []string `json:"help,omitempty"`
+
+	seats    []seat // in the order of the masters
+	declared int    // how many of them the next client declares
+}
+
+// A seat is what one master counts.
+type seat struct {
+	master string
+	vote   bool
+	why    string // it does not vote
+	timed  bool   // it votes in left if nobody does anything
+	left   time.Duration
+	help   string // what leads to its vote, "%s" for its name; "": another master's help does
+	fresh  bool   // it had no marker, so it may be declared
+	absent bool   // it cannot be reached
+	// declared: the next client declares it, since the fleet is new, or was when the others were declared.
+	declared bool
+}
+
+// String is the verdict on a line, without what helps.
+func (v *Verdict) String() string {
+	all := len(v.seats)
+	switch {
+	case v.New:
+		return fmt.Sprintf("Can lock: YES. The fleet is new: the first client declares it, then %d of %d %s, %d needed.", v.declared, all, mastersVote(all), v.Quorum)
+	case v.CanLock:
+		return fmt.Sprintf("Can lock: YES. %d of %d %s, %d needed.", v.Votes, all, mastersVote(all), v.Quorum)
+	}
+	no := fmt.Sprintf("Can lock: NO. %d of %d %s, %d needed; ", v.Votes, all, mastersVote(all), v.Quorum)
+	if v.At == nil {
+		return no + "waiting alone does not help."
+	}
+	votes := "votes"
+	if v.Quorum == 1 {
+		votes = "vote"
+	}
+	return no + fmt.Sprintf("%d %s at %s", v.Quorum, votes, term.Until(*v.At, time.Duration(v.InMS)*time.Millisecond))
+}
+
+// WorstVerdict is the place of the worst: of the fleet where no lock can be taken for
+// longest, or else of the one of which the fewest masters may go away until none can be.
+// Of equal ones it is the first.
+func WorstVerdict(all []*Verdict) int {
+	worst := 0
+	for i, v := range all {
+		if v.worse(all[worst]) {
+			worst = i
+		}
+	}
+	return worst
+}
+
+func (v *Verdict) worse(than *Verdict) bool {
+	switch {
+	case v.CanLock != than.CanLock:
+		return !v.CanLock
+	case v.CanLock:
+		return v.spare() < than.spare()
+	case v.At == nil || than.At == nil: // nil: waiting alone does not help
+		return v.At == nil && than.At != nil
+	default:
+		return v.InMS > than.InMS
+	}
+}
+
+// spare is how many masters may go away.
+func (v *Verdict) spare() int {
+	if v.New { // all vote as soon as somebody comes
+		return v.declared - v.Quorum
+	}
+	return v.Votes - v.Quorum
+}
+
+func mastersVote(n int) string {
+	if n == 1 {
+		return "master votes"
+	}
+	return "masters vote"
+}
+
+// Verdict says whether a lock can be taken, as a client would find that comes now.
+func (l *Look) Verdict() *Verdict {
+	v := &Verdict{Quorum: quorum.Need(len(l.Standings))}
+	plan := l.Config.Plan(l.Facts, l.At)
+	v.New = plan.Step == guard.Again || plan.Step == guard.ToDeclare && len(plan.Masters) == len(l.Standings)
+	for i := range l.Standings {
+		s := l.seat(i, plan)
+		if s.declared {
+			v.declared++
+		}
+		if s.vote = s.vote || s.declared && !v.New; s.vote { // of a new fleet none votes yet
+			v.Votes++
+		}
+		if s.vote {
+			s.why = ""
+		}
+		v.seats = append(v.seats, s)
+	}
+	v.New = v.New && v.declared >= v.Quorum
+	v.CanLock = v.New || v.Votes >= v.Quorum
+	if !v.CanLock {
+		v.wait(l.At)
+		v.advise()
+	}
+	return v
+}
+
+// seat is what one master counts for.
+func (l *Look) seat(i int, plan guard.Plan) seat {
+	s := seat{master: l.Standings[i].Master}
+	why := l.Standings[i].Why
+	switch {
+	case l.Refuses[i] != nil:
+		s.why, s.help = say.Why(l.Refuses[i]), say.Help(l.Refuses[i])
+		return s
+	case why == nil && plan.Step == guard.ToRevoke && slices.Contains(plan.Masters, i):
+		s.why, s.help = "its fleet was declared new without a master that has locks: it loses its vote when a client comes", begin
+		return s
+	case why == nil:
+		s.vote = true
+		return s
+	}
+	s.why = say.Why(why)
+	switch marker := l.Facts[i].Marker; {
+	case why.Cause == guard.NoMarker:
+		s.fresh = true
+		s.declared = plan.Step == guard.Again || plan.Step == guard.ToDeclare && slices.Contains(plan.Masters, i)
+		if plan.Step != guard.Nothing && !s.declared { // else no master is given a marker, beside one of another fleet
+			// A client that comes then adopts it, as of when it was first seen so.
+			s.left = max(0, l.Config.Quarantine()-marker.Sighted-l.At.MonotonicSub(marker.Clock.Received))
+			s.timed, s.vote = s.left > 0, s.left == 0
+		}
+	case why.Cause == guard.Quarantined:
+		s.fresh = why.How == guard.HowAdopted || why.How == guard.HowCreated
+		if marker.Verdict != guard.Same { // it begins when a client comes: none has seen yet that it may have forgotten locks
+			s.help = begin
+		} else {
+			s.timed, s.left = true, why.Left
+		}
+	default:
+		_, refuses := errors.AsType[*pool.ConfigError](why)
+		s.absent, s.help = why.Cause == guard.NotConnected && !refuses, say.Help(why)
+	}
+	return s
+}
+
+// begin is what helps there.
+const begin = "Run a client, redlock exec for one: the quarantine of %s begins when one sees it."
+
+// On reports whether master i votes, and if not, why.
+func (v *Verdict) On(i int) (votes bool, why string) { return v.seats[i].vote, v.seats[i].why }
+
+// wait says when locks can be taken if nobody does anything.
+func (v *Verdict) wait(now drift.Instant) {
+	var lefts []time.Duration
+	for _, s := range v.seats {
+		if s.timed {
+			lefts = append(lefts, s.left)
+		}
+	}
+	slices.SortFunc(lefts, cmp.Compare[time.Duration])
+	if missing := v.Quorum - v.Votes; missing <= len(lefts) {
+		left := lefts[missing-1]
+		at := now.Wall().Add(left)
+		v.At, v.InMS = &at, left.Milliseconds()
+	}
+}
+
+// advise names what leads to a quorum where waiting alone does not, or sooner.
+func (v *Verdict) advise() {
+	var helps []string // in order, each once
+	whom := map[string][]string{}
+	fresh, away, absent := 0, 0, ""
+	for _, s := range v.seats {
+		if s.fresh {
+			fresh++
+		}
+		if s.absent {
+			away++
+			absent += " --without " + s.master
+		}
+		if s.vote || s.help == "" || v.At != nil {
+			continue
+		}
+		if whom[s.help] == nil {
+			helps = append(helps, s.help)
+		}
+		whom[s.help] = append(whom[s.help], s.master)
+	}
+	for _, help := range helps {
+		v.Help = append(v.Help, fmt.Sprintf(help, strings.Join(whom[help], ", ")))
+	}
+	if fresh > 0 && fresh+away == len(v.seats) && away <= len(v.seats)-v.Quorum {
+		v.Help = append(v.Help, "If the whole fleet is new, declare it, and it votes at once: redlock init"+absent)
+	}
+}
+
+// PrintVerdict prints the answer to what is asked first, and what helps.
+func PrintVerdict(b *bytes.Buffer, l term.Layout, v *Verdict) {
+	l.Text(b, "", 0, v.String())
+	for _, help := range v.Help {
+		l.Text(b, "  → ", 4, help)
+	}
+}

@@ -1,0 +1,346 @@
+package observe_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/cmd/internal/looktest"
+	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/pool"
+)
+
+// clock is an instant from now as the verdict has it.
+func clock(d time.Duration) string {
+	return time.Unix(0, looktest.JudgedAt().Wall().Add(d).UnixNano()).Format(time.TimeOnly)
+}
+
+// lost is a master without a marker that has been seen so for a while.
+func lost(f *guard.Facts, seen time.Duration) {
+	f.Marker = guard.Marker{Verdict: guard.Missing, Sighted: seen, Clock: looktest.Reading()}
+}
+
+// forgot is a master that remembers since a while ago, as its marker says.
+func forgot(f *guard.Facts, ago time.Duration, how string) {
+	f.Marker.Since, f.Marker.Wall, f.Marker.How = looktest.Millis(-ago), looktest.Millis(-ago), how
+}
+
+// unseen is a master of which no client knows yet that it may have forgotten locks.
+func unseen(verdict guard.Verdict, how string) func(f *guard.Facts) {
+	return func(f *guard.Facts) {
+		forgot(f, 0, how)
+		f.Marker.Verdict = verdict
+	}
+}
+
+func each(f []guard.Facts, change func(f *guard.Facts)) {
+	for i := range f {
+		change(&f[i])
+	}
+}
+
+func strict(f *guard.Facts) { f.Marker.LevelIs = "strict" }
+
+// fleet is good masters.
+func fleet(n int) (all []guard.Facts) {
+	for i := range n {
+		all = append(all, looktest.Voter(fmt.Sprintf("10.0.0.%d:6379", i+1)))
+	}
+	return all
+}
+
+func TestTheVerdictSaysWhetherALockCanBeTaken(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	down := func(f *guard.Facts) { *f = looktest.Away(f.Master) }
+	for _, test := range []struct {
+		name   string
+		change func(f []guard.Facts)
+		want   string
+		help   string // one a line
+	}{
+		{"all vote", func([]guard.Facts) {}, "YES. 5 of 5 masters vote, 3 needed.", ""},
+		{"two away", func(f []guard.Facts) { each(f[3:], down) }, "YES. 3 of 5 masters vote, 3 needed.", ""},
+		{
+			"three away", func(f []guard.Facts) { each(f[2:], down) },
+			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"Start 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379, or mend the network to it.",
+		},
+		{
+			"three refuse the password", func(f []guard.Facts) {
+				each(f[2:], func(f *guard.Facts) {
+					f.Connected, f.Err = false, &pipeline.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS")}
+				})
+			},
+			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"Mend the credentials, the database number or the TLS settings of 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379, or those given here.",
+		},
+		{
+			"three in quarantine", func(f []guard.Facts) {
+				forgot(&f[2], 10*time.Second, guard.HowRestarted)
+				forgot(&f[3], 20*time.Second, guard.HowRestarted)
+				forgot(&f[4], 0, guard.HowRestarted)
+			},
+			"NO. 2 of 5 masters vote, 3 needed; 3 votes at " + clock(41*time.Second) + " (in 41 s)", "",
+		},
+		{
+			"one votes and needs two more", func(f []guard.Facts) {
+				for i := range f[1:] {
+					forgot(&f[1+i], time.Duration(i)*10*time.Second, guard.HowRestarted)
+				}
+			},
+			"NO. 1 of 5 masters vote, 3 needed; 3 votes at " + clock(41*time.Second) + " (in 41 s)", "",
+		},
+		{
+			"a quarantine does not help where two are away", func(f []guard.Facts) {
+				each(f[:1], func(f *guard.Facts) { forgot(f, 0, guard.HowRestarted) })
+				each(f[1:4], down)
+			},
+			"NO. 1 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"Start 10.0.0.2:6379, 10.0.0.3:6379, 10.0.0.4:6379, or mend the network to it.",
+		},
+		{
+			"three do not answer", func(f []guard.Facts) {
+				each(f[2:], func(f *guard.Facts) { *f = guard.Facts{Master: f.Master, Err: pool.ErrTimeout} })
+			},
+			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"No answer from 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379: look whether it is frozen, swapping or in a long script, or mend the network to it.",
+		},
+		{
+			"restarted, and nobody has seen it", func(f []guard.Facts) { each(f[2:], unseen(guard.Restarted, guard.HowRestarted)) },
+			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"Run a client, redlock exec for one: the quarantine of 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379 begins when one sees it.",
+		},
+		{
+			"resynchronised, and nobody has seen it", func(f []guard.Facts) { each(f[2:], unseen(guard.Restarted, guard.HowResynced)) },
+			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"Run a client, redlock exec for one: the quarantine of 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379 begins when one sees it.",
+		},
+		{
+			"emptied and sighted", func(f []guard.Facts) { each(f[2:], func(f *guard.Facts) { lost(f, 15*time.Second) }) },
+			"NO. 2 of 5 masters vote, 3 needed; 3 votes at " + clock(46*time.Second) + " (in 46 s)", "",
+		},
+		{
+			"emptied and sighted long ago", func(f []guard.Facts) { each(f[2:], func(f *guard.Facts) { lost(f, 2*time.Minute) }) },
+			"YES. 5 of 5 masters vote, 3 needed.", "",
+		},
+		{
+			"emptied, as somebody knows", func(f []guard.Facts) {
+				each(f, func(f *guard.Facts) {
+					lost(f, 15*time.Second)
+					f.Marker.Known = true
+				})
+			},
+			"NO. 0 of 5 masters vote, 3 needed; 3 votes at " + clock(46*time.Second) + " (in 46 s)",
+			"If the whole fleet is new, declare it, and it votes at once: redlock init",
+		},
+		{
+			"emptied, strict", func(f []guard.Facts) {
+				each(f, strict)
+				each(f[3:], unseen(guard.Created, guard.HowCreated))
+				down(&f[0])
+			},
+			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"Start 10.0.0.1:6379, or mend the network to it.\n" +
+				"Run a client, redlock exec for one: the quarantine of 10.0.0.4:6379, 10.0.0.5:6379 begins when one sees it.",
+		},
+		{
+			"a new fleet", func(f []guard.Facts) { each(f, func(f *guard.Facts) { lost(f, 0) }) },
+			"YES. The fleet is new: the first client declares it, then 5 of 5 masters vote, 3 needed.", "",
+		},
+		{
+			"a new fleet with one away", func(f []guard.Facts) {
+				each(f, func(f *guard.Facts) { lost(f, 0) })
+				down(&f[4])
+			},
+			"NO. 0 of 5 masters vote, 3 needed; 3 votes at " + clock(61*time.Second) + " (in 61 s)",
+			"If the whole fleet is new, declare it, and it votes at once: redlock init --without 10.0.0.5:6379",
+		},
+		{
+			"a new fleet that was adopted", func(f []guard.Facts) {
+				each(f, func(f *guard.Facts) { forgot(f, 30*time.Second, guard.HowAdopted) })
+				each(f[3:], down)
+			},
+			"NO. 0 of 5 masters vote, 3 needed; 3 votes at " + clock(31*time.Second) + " (in 31 s)",
+			"If the whole fleet is new, declare it, and it votes at once: redlock init --without 10.0.0.4:6379 --without 10.0.0.5:6379",
+		},
+		{
+			"replicas", func(f []guard.Facts) { each(f[2:], func(f *guard.Facts) { f.Info.Role = "slave" }) },
+			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"List the master of 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379, or make it one: REPLICAOF NO ONE.",
+		},
+		{
+			"eviction", func(f []guard.Facts) { each(f[2:], func(f *guard.Facts) { f.Info.Policy = "allkeys-lru" }) },
+			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"CONFIG SET maxmemory-policy noeviction on 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379, and in redis.conf.",
+		},
+		{
+			"one server three times", func(f []guard.Facts) {
+				each(f[3:], func(g *guard.Facts) { g.Info.RunID, g.Marker.Run = f[0].Info.RunID, f[0].Info.RunID })
+				down(&f[1])
+			},
+			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"Start 10.0.0.2:6379, or mend the network to it.\nList every server once, and others in the place of 10.0.0.4:6379, 10.0.0.5:6379.",
+		},
+		{
+			"a Redis Cluster", func(f []guard.Facts) {
+				each(f, func(f *guard.Facts) { f.Info.Mode, f.Marker = "cluster", guard.Marker{} })
+			},
+			"NO. 0 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"List independent masters instead of 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379 (docs/reference/servers.md).",
+		},
+		{
+			"INFO denied, strict", func(f []guard.Facts) {
+				each(f, strict)
+				each(f[2:], func(f *guard.Facts) { f.Info, f.InfoErr, f.Marker = guard.Info{}, errors.New("NOPERM"), guard.Marker{} })
+			},
+			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"Permit +info on 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379.",
+		},
+		{
+			"INFO denied, standard", func(f []guard.Facts) {
+				each(f[2:], func(f *guard.Facts) { f.Info, f.InfoErr, f.Marker = guard.Info{}, errors.New("NOPERM"), guard.Marker{} })
+			},
+			"YES. 5 of 5 masters vote, 3 needed.", "",
+		},
+		{
+			"clocks off, strict", func(f []guard.Facts) {
+				each(f, strict)
+				each(f[2:], func(f *guard.Facts) { f.Marker.Clock.Time = f.Marker.Clock.Time.Add(time.Hour) })
+			},
+			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"Set the clock of 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379 right, or this machine's, if that is off.",
+		},
+		{
+			"something else at the marker's name", func(f []guard.Facts) {
+				each(f[2:], func(f *guard.Facts) {
+					f.Marker = guard.Marker{Verdict: guard.WrongType, Type: "string", Clock: looktest.Reading()}
+				})
+			},
+			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"Rename or delete redquorum:marker on 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379.",
+		},
+		{
+			"another fleet, beside which none is adopted", func(f []guard.Facts) {
+				f[1].Marker.Masters = "3"
+				each(f[3:], func(f *guard.Facts) { lost(f, 2*time.Minute) })
+			},
+			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"List the masters of one fleet and use its settings; or redlock init --force, when no client is running (10.0.0.2:6379).",
+		},
+		{
+			"markers denied", func(f []guard.Facts) {
+				each(f[2:], func(f *guard.Facts) { f.Marker, f.MarkerErr = guard.Marker{}, errors.New("NOPERM") })
+			},
+			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"Permit the guard's commands on 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379 (docs/reference/wire.md).",
+		},
+		{
+			"databases exchanged", func(f []guard.Facts) { each(f[2:], func(f *guard.Facts) { f.Marker.DB = "1" }) },
+			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
+			"List the masters of one fleet and use its settings; or redlock init --force, when no client is running (10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379).",
+		},
+		{"brief", func(f []guard.Facts) {
+			each(f, func(f *guard.Facts) { f.Marker.MaxTTL = "1000" })
+			each(f[2:], func(f *guard.Facts) { forgot(f, 1100*ms, guard.HowRestarted) })
+		}, "NO. 2 of 5 masters vote, 3 needed; 3 votes at " + clock(time.Second) + " (in 1 s)", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			facts := fleet(5)
+			test.change(facts)
+			v := looktest.Look(facts...).Verdict()
+			if got, want := v.String(), "Can lock: "+test.want; got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+			if got := strings.Join(v.Help, "\n"); got != test.help {
+				t.Errorf("%q, want %q", got, test.help)
+			}
+			if v.CanLock != strings.HasPrefix(test.want, "YES") || (v.At != nil) != strings.Contains(test.want, " at ") {
+				t.Errorf("%+v", v)
+			}
+			for i := range facts {
+				if votes, why := v.On(i); votes == (why != "") {
+					t.Errorf("master %d: %v, %q", i+1, votes, why)
+				}
+			}
+		})
+	}
+}
+
+func TestAMasterThatTakesNoWriteDoesNotCount(t *testing.T) {
+	t.Parallel()
+	refuse := func(facts []guard.Facts) *observe.Look {
+		l := looktest.Look(facts...)
+		l.Refuses[2] = redis.Error("OOM command not allowed")
+		l.Refuses[3] = pool.ErrTimeout
+		l.Refuses[4] = &guard.AbstainError{Cause: guard.Forbidden, Value: "+set"}
+		return l
+	}
+	help := "Raise maxmemory on 10.0.0.3:6379, or make room there: locks need little.\nCLIENT UNPAUSE on 10.0.0.4:6379: masters do not say when the pause ends by itself.\n" +
+		"Permit what locks need on 10.0.0.5:6379: redlock doctor prints the ACL lines."
+	v := refuse(fleet(5)).Verdict()
+	if got := strings.Join(v.Help, "\n"); v.CanLock || v.Votes != 2 || v.At != nil || got != help {
+		t.Errorf("%+v, %q", v, got)
+	}
+	empty := fleet(5)
+	each(empty, func(f *guard.Facts) { lost(f, 0) })
+	if v := refuse(empty).Verdict(); v.CanLock || v.New || strings.Join(v.Help, "\n") != help {
+		t.Errorf("a new fleet: %+v", v)
+	}
+	l := looktest.Look(empty...)
+	l.Refuses[0] = redis.Error("OOM command not allowed")
+	if v := l.Verdict(); !v.CanLock || !v.New || !strings.Contains(v.String(), "then 4 of 5 masters vote") {
+		t.Errorf("a new fleet with one that is full: %+v, %s", v, v)
+	}
+}
+
+// Who declares a fleet may have been cut off before all masters had it: the next client completes it.
+func TestADeclarationThatWasBegunCountsAsWhole(t *testing.T) {
+	t.Parallel()
+	facts := fleet(3)
+	each(facts, func(f *guard.Facts) { lost(f, 0) })
+	id := looktest.Look(facts...).Config.NewFleetID(facts)
+	declared := looktest.Voter(facts[0].Master)
+	declared.Marker.Fleet, declared.Marker.Seen = id, facts[0].Marker.Since+"/"+facts[0].Marker.Wall
+	facts[0] = declared
+	if v := looktest.Look(facts...).Verdict(); !v.CanLock || v.New || v.Votes != 3 {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestTheVerdictIsThatOfTheClientsSettings(t *testing.T) {
+	t.Parallel()
+	if v := looktest.LookAs(30*time.Second, 0, fleet(5)...).Verdict(); v.CanLock {
+		t.Errorf("%+v, though the longest TTL is another", v)
+	}
+	facts := fleet(5)
+	each(facts, func(f *guard.Facts) { lost(f, 0) })
+	facts[0] = looktest.Away(facts[0].Master)
+	if v := looktest.LookAs(10*time.Second, 0, facts...).Verdict(); v.CanLock || v.InMS != 10202 {
+		t.Errorf("%+v, want the quarantine of 10 s", v)
+	}
+	facts = fleet(5)
+	each(facts[2:], func(f *guard.Facts) { forgot(f, 61*time.Second, guard.HowRestarted) })
+	if v := looktest.LookAs(0, 10*time.Second, facts...).Verdict(); v.CanLock {
+		t.Errorf("%+v, though clocks of clients may differ by 10 s", v)
+	}
+}
+
+func TestALongQuarantineEndsOnADay(t *testing.T) {
+	t.Parallel()
+	facts := fleet(1)
+	facts[0].Marker.MaxTTL = fmt.Sprint((24 * time.Hour).Milliseconds())
+	forgot(&facts[0], 0, guard.HowRestarted)
+	v := looktest.Look(facts...).Verdict()
+	at := looktest.JudgedAt().Wall().Add(time.Duration(v.InMS)*time.Millisecond + time.Second - 1).Local().Format(time.DateTime)
+	if want := "Can lock: NO. 0 of 1 master votes, 1 needed; 1 vote at " + at + " (in 24h14m25s)"; v.String() != want {
+		t.Errorf("%q, want %q", v.String(), want)
+	}
+}

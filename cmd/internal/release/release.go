@@ -1,0 +1,236 @@
+// Package release is the command that takes a lock from its holder.
+package release
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/internal/quorum"
+	tokens "github.com/redquorum/redquorum/internal/token"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+const releaseExamples = `  redlock status invoices          # look first
+  redlock release invoices         # stop its holder, let nobody in early
+  redlock release --now invoices   # its holder is dead for certain
+  redlock release --yes --json invoices | jq -r .outcome`
+
+// releaseOptions are the flags of release.
+type releaseOptions struct {
+	*app.SharedFlags
+	app.AccessFlags
+	now, yes bool
+}
+
+func New(a *app.App, shared *app.SharedFlags) *cobra.Command {
+	o := &releaseOptions{SharedFlags: shared}
+	cmd := &cobra.Command{
+		Use:   "release [flags] KEY",
+		Short: "Take a lock from its holder, as an operator",
+		Long: `release takes a lock from its holder: one that hangs, or whose host is gone. It
+shows who holds the lock on a quorum of the masters, and asks for confirmation.
+
+Then it replaces the holder's token by one of yours, on all masters that have
+exactly that token. The time that the lock has left stays as it is. The holder
+cannot renew the lock any more. It learns that the lock is lost when it tries,
+within a third of its TTL. Nobody gets in before the time that was left has
+passed, so two never hold it. exec then says "released by an operator
+(USER@HOST)", and so does status.
+
+--now deletes the key instead, on all masters that have exactly that token, and
+wakes those who wait for it. The holder may still be working, and learns of it
+at its next renewal: do so only when it is dead for certain. In a fleet with the
+guard level strict the lease record still keeps others out, until the lock's
+time has passed or its holder has learned of it.
+
+It does not touch a lock that has changed hands since it was shown. Fencing
+tokens and lease records stay as they are. It releases plain locks, and writers
+of read-write locks; not readers.
+
+Exit code: 0 when it was released, also if an operator had done so before; 1
+when nobody held it, or somebody else by then; 69 when too few masters answered,
+so that the holder may go on; 75 when it is held by what release does not touch;
+64 for a mistake in the arguments or where it is not confirmed.`,
+		Example: releaseExamples,
+
+		Annotations: map[string]string{app.Heeds: "masters config json"},
+		Args:        app.OneKey,
+		RunE:        func(cmd *cobra.Command, args []string) error { return runRelease(cmd, a, o, args[0]) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&o.now, "now", false, "let the next client in at once, even if the holder is still working")
+	flags.BoolVar(&o.yes, "yes", false, "do not ask for confirmation")
+	o.AccessFlags.Register(cmd)
+	return cmd
+}
+
+func runRelease(cmd *cobra.Command, a *app.App, o *releaseOptions, key string) error {
+	if !o.yes && !a.AsksPerson() {
+		return app.Usagef("release asks for confirmation: want --yes where there is no terminal")
+	}
+	ctx := cmd.Context()
+	fleet, err := observe.OpenFleet(cmd, a, o.SharedFlags, &o.AccessFlags)
+	if err != nil {
+		return err
+	}
+	defer fleet.Close()
+	fleet.Await(ctx)
+	r := &releasing{releaseOptions: o, a: a, client: fleet.Client, masters: fleet.Lines, report: ReleaseReport{Key: key, Now: o.now}}
+	err = r.run(ctx)
+	if err != nil && (errors.As(err, new(*app.SignalError)) || errors.As(err, new(*app.UsageError)) || errors.As(err, new(*app.OutputError))) {
+		return err
+	}
+	return r.report.show(a.Out, o.JSON, err)
+}
+
+// A releasing is one run of release.
+type releasing struct {
+	*releaseOptions
+	a       *app.App
+	client  observe.Inspector
+	masters []*observe.Master
+	holder  redlock.Holder
+	report  ReleaseReport
+}
+
+// run looks, asks and acts. The report says how it went, and the error, if any, why
+// the lock was not released.
+func (r *releasing) run(ctx context.Context) error {
+	in, err := r.client.Inspect(ctx, r.report.Key)
+	if err != nil {
+		return app.InspectionError(ctx, err)
+	}
+	if err := r.judge(in); err != nil || r.report.Outcome == ReleaseAlready {
+		return err
+	}
+	if !r.yes {
+		yes, err := app.Confirmed(ctx, r.a, r.intention(in))
+		if err == nil && !yes {
+			err = app.Usagef("not confirmed: the lock is left as it is")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.act(ctx, in.Need)
+}
+
+// judge says whether there is a holder that can be released, and sets it.
+func (r *releasing) judge(in *redlock.Inspection) error {
+	key := term.Printable(in.Key)
+	switch in.Verdict {
+	case redlock.VerdictHeld:
+	case redlock.VerdictUnknown:
+		r.report.Outcome = app.OutcomeNoQuorum
+		return app.EndsWith(app.ExitNoQuorum, fmt.Errorf("too few masters answer to say who holds %q: %s", key, in))
+	case redlock.VerdictFree:
+		r.report.Outcome = ReleaseNotHeld
+		return app.EndsWith(app.ExitFailed, fmt.Errorf("nobody holds %q: %s", key, in))
+	default: // what is left over expires
+		r.report.Outcome = ReleaseNotHeld
+		return app.EndsWith(app.ExitFailed, fmt.Errorf("nobody holds %q on a quorum of masters, and what is there expires by itself: %s", key, in))
+	}
+	r.holder = in.Holders[0]
+	if err := untouchable(&r.holder); err != nil {
+		r.report.Outcome = ReleaseRefused
+		return app.EndsWith(app.ExitBusy, fmt.Errorf("%q is not released: %w", key, err))
+	}
+	r.report.noteHolder(&r.holder)
+	operator, before := say.By(r.holder.Token)
+	r.report.By = operator
+	if before && !r.now {
+		r.report.Outcome = ReleaseAlready
+		r.report.free(r.holder.TTL)
+	}
+	return nil
+}
+
+// untouchable says why what stands on a quorum is not released; nil: it may be.
+func untouchable(h *redlock.Holder) error {
+	switch {
+	case h.Type == "zset":
+		return errors.New("it is held by readers of a read-write lock, which release does not touch: end them, or wait")
+	case h.Type != "string":
+		return fmt.Errorf("what is there is a %s, not a lock", term.Printable(h.Type))
+	case h.TTL < 0:
+		return errors.New("what is there never expires, so it is not a lock")
+	case h.Token == "" || len(h.Token) >= tokens.Max:
+		return fmt.Errorf("its value has none or more than %d bytes, and is not a lock's token", tokens.Max-1)
+	}
+	return nil
+}
+
+// intention says what is going to be done.
+func (r *releasing) intention(in *redlock.Inspection) string {
+	text := fmt.Sprintf("%s: %s\n", term.Printable(in.Key), say.SentenceOf(in))
+	if r.now {
+		return text + "The lock becomes free at once. Its holder may still be working, and hears of it\nwhen it renews the lock: until then two may work at the same time.\n"
+	}
+	return text + fmt.Sprintf("Its holder cannot renew it any more, and is told so when it tries. Nobody gets in\nbefore the time that is left is over (%s).\n", term.Seconds(r.holder.TTL))
+}
+
+// act takes the lock from its holder.
+func (r *releasing) act(ctx context.Context, need int) error {
+	bounded, cancel := context.WithTimeout(ctx, app.ConnectBound)
+	defer cancel()
+	lines, key := r.masters, r.report.Key
+	var results []Result
+	if r.now {
+		results = Deletions(bounded, lines, key, r.holder.Token)
+		r.report.leased(Leased(bounded, lines, key))
+	} else {
+		r.report.By = tokens.Operator(say.LongestOperator)
+		results = Tombstones(bounded, lines, key, r.holder.Token, say.NewToken(r.report.By))
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // of what was sent nothing is taken back
+	}
+	return r.conclude(results, need)
+}
+
+// conclude says what the masters' answers come to.
+func (r *releasing) conclude(results []Result, need int) error {
+	r.report.noteResults(results)
+	done, failed := 0, 0
+	var left []time.Duration
+	for i := range results {
+		switch res := &results[i]; {
+		case res.Done():
+			done++
+			left = append(left, res.Left)
+		case res.State == Failed:
+			failed++
+		}
+	}
+	switch {
+	case done >= need:
+		r.report.Outcome = ReleaseDone
+		if !r.now {
+			r.report.free(freeIn(left, len(results)))
+		}
+		return nil
+	case done+failed < need:
+		r.report.Outcome = releaseChanged
+		return app.EndsWith(app.ExitFailed, fmt.Errorf("the lock has changed hands or ended meanwhile: %s", r.report.doneOn(done)))
+	default:
+		r.report.Outcome = app.OutcomeNoQuorum
+		return app.EndsWith(app.ExitNoQuorum, fmt.Errorf("too few masters answered: %s, %d needed. Its holder may go on: try again", r.report.doneOn(done), need))
+	}
+}
+
+// freeIn is how long the operator's tokens keep others from a quorum, of so many
+// masters.
+func freeIn(left []time.Duration, masters int) time.Duration {
+	slices.Sort(left)
+	expired := len(left) - (masters - quorum.Need(masters)) // as many have to be
+	return left[max(expired, 1)-1]
+}

@@ -1,0 +1,137 @@
+package release
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/term"
+	tokens "github.com/redquorum/redquorum/internal/token"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// Outcomes of a releaseReport, beside outcomeNoQuorum.
+const (
+	ReleaseDone    = "released"
+	ReleaseAlready = "already-released" // by an operator, before
+	ReleaseNotHeld = "not-held"         // on a quorum
+	releaseChanged = "changed"          // another token is there by now, or none
+	ReleaseRefused = "refused"          // it is held by what is not touched
+)
+
+// A ReleaseReport is what --json prints.
+type ReleaseReport struct {
+	Key      string           `json:"key"`
+	Outcome  string           `json:"outcome"`
+	ExitCode int              `json:"exit_code"`
+	Error    string           `json:"error,omitempty"`
+	Now      bool             `json:"now"`
+	By       string           `json:"by,omitempty"`     // the operator whose token is there, or was
+	Holder   *releasedHolder  `json:"holder,omitempty"` // as it was before
+	FreeInMS int64            `json:"free_in_ms,omitempty"`
+	LeasedMS int64            `json:"leased_ms,omitempty"` // with --now: so long the lease record may keep others out
+	Told     bool             `json:"told,omitempty"`      // with --now: a client that waits was told
+	Masters  []releasedMaster `json:"masters,omitempty"`
+}
+
+type releasedHolder struct {
+	Owner   string `json:"owner,omitempty"`
+	Token   string `json:"token"` // its beginning
+	Masters int    `json:"masters"`
+	TTLMS   int64  `json:"ttl_ms"`
+}
+
+type releasedMaster struct {
+	Master string `json:"master"`
+	State  string `json:"state"` // replaced, deleted, changed, missing, endless or failed
+	Error  string `json:"error,omitempty"`
+}
+
+func (r *ReleaseReport) noteHolder(h *redlock.Holder) {
+	r.Holder = &releasedHolder{h.Owner, tokens.Short(h.Token), h.Masters, h.TTL.Milliseconds()}
+}
+
+func (r *ReleaseReport) noteResults(results []Result) {
+	for _, res := range results {
+		m := releasedMaster{Master: res.Master, State: string(res.State)}
+		if res.Err != nil {
+			m.Error = term.Clean(res.Err.Error())
+		}
+		r.Masters = append(r.Masters, m)
+		r.Told = r.Told || res.Told
+	}
+}
+
+func (r *ReleaseReport) free(in time.Duration)     { r.FreeInMS = in.Milliseconds() }
+func (r *ReleaseReport) leased(left time.Duration) { r.LeasedMS = left.Milliseconds() }
+
+// doneOn says on how many masters the holder's token is no more.
+func (r *ReleaseReport) doneOn(done int) string {
+	verb := "replaced"
+	if r.Now {
+		verb = "deleted"
+	}
+	return fmt.Sprintf("%s on %d of %s", verb, done, term.Count(len(r.Masters), "master"))
+}
+
+// show prints the report, and gives what remains of the error.
+func (r *ReleaseReport) show(out io.Writer, asJSON bool, err error) error {
+	r.ExitCode = app.ExitCode(err)
+	if asJSON {
+		if err != nil {
+			r.Error = term.Redacted(err.Error())
+		}
+		return app.Report(out, r, err)
+	}
+	var text bytes.Buffer
+	if len(r.Masters) > 0 {
+		rows := [][]string{{"master", "key"}}
+		for _, m := range r.Masters {
+			said := m.State
+			if m.Error != "" {
+				said = "✗ " + term.Shortened(m.Error, term.LongestError)
+			}
+			rows = append(rows, []string{m.Master, said})
+		}
+		if err := term.Align(&text, rows); err != nil {
+			return err
+		}
+	}
+	text.WriteString(r.sentence())
+	return cmp.Or(app.Emit(out, &text), err)
+}
+
+// sentence says what has been done; nothing where the error does.
+func (r *ReleaseReport) sentence() string {
+	free := term.Seconds(time.Duration(r.FreeInMS) * time.Millisecond)
+	switch {
+	case r.Outcome == ReleaseAlready:
+		return fmt.Sprintf("%s: already %s. Nobody gets in for %s.\n", term.Printable(r.Key), say.ByOperator(r.By), free)
+	case r.Outcome != ReleaseDone:
+		return ""
+	case !r.Now:
+		return fmt.Sprintf("%s: released. %s cannot renew it any more. Nobody gets in for %s.\n", term.Printable(r.Key), r.name(), free)
+	}
+	text := fmt.Sprintf("%s: released. %s may still be working.", term.Printable(r.Key), r.name())
+	if r.LeasedMS > 0 {
+		text += fmt.Sprintf(" The lease record keeps others out until its holder hears of it, or for %s.", term.Seconds(time.Duration(r.LeasedMS)*time.Millisecond))
+	} else if r.Told {
+		text += " A client that waits was told."
+	}
+	return text + "\n"
+}
+
+// name is the holder that was.
+func (r *ReleaseReport) name() string {
+	switch {
+	case r.Now && r.By != "": // what that operator had left was deleted
+		return "Its former holder"
+	case r.Holder.Owner == "":
+		return "Its holder"
+	}
+	return fmt.Sprintf("Its holder %q", term.Printable(r.Holder.Owner))
+}

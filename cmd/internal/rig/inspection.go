@@ -1,0 +1,93 @@
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// A FakeInspector answers from a list.
+type FakeInspector struct {
+	Answers map[string]*redlock.Inspection
+	Asked   func() // before each answer; may be nil
+}
+
+func (f *FakeInspector) Inspect(_ context.Context, key string) (*redlock.Inspection, error) {
+	if f.Asked != nil {
+		f.Asked()
+	}
+	in, ok := f.Answers[key]
+	if !ok {
+		return nil, errors.New("no such answer")
+	}
+	return in, nil
+}
+
+const TokenOf = ":dc0ofu9ksdue9s8caem0:54a329938b2398e2921c05e19f4a66a1"
+
+// Soon is seven minutes after the client of tokenOf was made.
+func Soon() time.Time { return time.Date(2026, 11, 21, 12, 8, 9, 0, time.UTC) }
+
+func By(owner string, ttl time.Duration) redlock.MasterHold {
+	return redlock.MasterHold{Held: &redlock.HeldError{Type: "string", Token: owner + TokenOf, Owner: owner, TTL: ttl}, RoundTrip: 321 * time.Microsecond}
+}
+
+func Read(count int, owners ...string) redlock.MasterHold {
+	m := redlock.MasterHold{Held: &redlock.HeldError{Type: "zset", TTL: 9 * time.Second}, ReaderCount: count, RoundTrip: 321 * time.Microsecond}
+	for i, owner := range owners {
+		m.Readers = append(m.Readers, redlock.Holder{Token: owner + TokenOf, Owner: owner, Type: "zset", Masters: 1, TTL: time.Duration(9-i) * time.Second})
+	}
+	return m
+}
+
+// Plain is the lock of another library.
+func Plain() redlock.MasterHold {
+	return redlock.MasterHold{Held: &redlock.HeldError{Type: "string", Token: "2Hh0QHNoZhdXv0PdJ0ioKQ==", TTL: 3 * time.Second}, RoundTrip: 321 * time.Microsecond}
+}
+
+// Sorted is a sorted set without readers.
+func Sorted() redlock.MasterHold {
+	return redlock.MasterHold{Held: &redlock.HeldError{Type: "zset", TTL: -1}, RoundTrip: 321 * time.Microsecond}
+}
+
+func ListKey() redlock.MasterHold {
+	return redlock.MasterHold{Held: &redlock.HeldError{Type: "list", TTL: -1}, RoundTrip: 321 * time.Microsecond}
+}
+
+func Nothing() redlock.MasterHold { return redlock.MasterHold{RoundTrip: 1234 * time.Microsecond} }
+
+// ErrRefused is what a master is that does not run.
+var ErrRefused = &pipeline.DownError{Cause: fmt.Errorf("dial tcp 10.0.0.1:6379: connect: %w", syscall.ECONNREFUSED)}
+
+func Silent() redlock.MasterHold {
+	return redlock.MasterHold{Err: ErrRefused}
+}
+
+// Answer is an inspection as the library gives it: who stands on how many
+// masters, the one on most first, and what that amounts to.
+func Answer(key string, v redlock.Verdict, masters ...redlock.MasterHold) *redlock.Inspection {
+	in := &redlock.Inspection{Key: key, Verdict: v, Masters: masters, Need: len(masters)/2 + 1}
+	for i := range masters {
+		masters[i].Master = "10.0.0." + string(rune('1'+i)) + ":6379"
+		named := masters[i].Readers
+		if h := masters[i].Held; h != nil && named == nil {
+			named = []redlock.Holder{{Token: h.Token, Owner: h.Owner, Type: h.Type, Masters: 1, TTL: h.TTL}}
+		}
+		for _, h := range named {
+			at := slices.IndexFunc(in.Holders, func(o redlock.Holder) bool { return o.Token == h.Token && o.Type == h.Type })
+			if at < 0 {
+				in.Holders = append(in.Holders, h)
+				continue
+			}
+			in.Holders[at].Masters++
+		}
+	}
+	slices.SortStableFunc(in.Holders, func(a, b redlock.Holder) int { return b.Masters - a.Masters })
+	return in
+}

@@ -1,0 +1,77 @@
+// Package rig is what tests of several rooms of the command share.
+package rig
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// Cluster is masters that belong to the test and not to the binary.
+func Cluster(t *testing.T, n int) *simmaster.Cluster {
+	t.Helper()
+	c, err := simmaster.StartCluster(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func List(c *simmaster.Cluster) string { return strings.Join(c.URLs(), ",") }
+
+// Opened is a client of the masters, which ends with the test.
+func Opened(t *testing.T, masters interface{ URLs() []string }, opts ...redlock.Option) *redlock.Client {
+	t.Helper()
+	client, err := redlock.Open(masters.URLs(), opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// File writes a file for a command to read.
+func File(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// Parse reads one document in JSON, and nothing else.
+func Parse[T any](t *testing.T, text string) (d T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatalf("%v in %q", err, text)
+	}
+	return d
+}
+
+// Eventually waits for a condition.
+func Eventually(t *testing.T, what string, met func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !met(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
+
+// WantOneLine asks that an error be fit for a terminal: what was typed is quoted in it
+// or not in it at all.
+func WantOneLine(t *testing.T, err error) {
+	t.Helper()
+	if text := err.Error(); strings.ContainsFunc(text, unicode.IsControl) {
+		t.Errorf("%q is not one line", text)
+	}
+}

@@ -1,0 +1,78 @@
+package say
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+const HeldByUnknown = "held by somebody else"
+
+// neverExpires is said of a key that locks of this library never are.
+const neverExpires = "it never expires: not a lock of ours?"
+
+// HeldBy names the holder that most masters name.
+func HeldBy(err error) string {
+	var failed *redlock.QuorumError
+	if !errors.As(err, &failed) || failed.Nodes == nil {
+		return HeldByUnknown
+	}
+	type value struct{ kind, token string }
+	votes := make(map[value]int)
+	var most *redlock.HeldError
+	for _, cause := range failed.Nodes.Errors {
+		h, ok := errors.AsType[*redlock.HeldError](cause)
+		if !ok || h.Type == "" { // not asked for the name
+			continue
+		}
+		votes[value{h.Type, h.Token}]++
+		if most == nil || votes[value{h.Type, h.Token}] > votes[value{most.Type, most.Token}] {
+			most = h
+		}
+	}
+	if most != nil {
+		if operator, ok := By(most.Token); ok {
+			return ByOperator(operator)
+		}
+	}
+	switch {
+	case most == nil || most.Type == "none":
+		return HeldByUnknown
+	case isStranger(most.Type, most.Readers > 0, most.TTL):
+		return fmt.Sprintf("the masters have a %s under this name; choose another name", kindName(most.Type))
+	case most.Type != "string":
+		return most.Error()
+	case most.TTL < 0:
+		return neverExpires
+	case most.Owner != "":
+		return fmt.Sprintf("held by %q", most.Owner)
+	default:
+		return "held by somebody who gave no name"
+	}
+}
+
+// InFleet says of which fleet something is; "": there is one.
+func InFleet(name string) string {
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf(" in fleet %q", name)
+}
+
+// ByOperator is how a lock is told of that an operator has taken from its holder.
+func ByOperator(operator string) string {
+	return fmt.Sprintf("released by an operator (%s)", term.Printable(operator))
+}
+
+// releasedSentence is an inspection of a lock that an operator has taken from its
+// holder; "": none has.
+func releasedSentence(in *redlock.Inspection) string {
+	first := &in.Holders[0]
+	operator, ok := By(first.Token)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s on %d of %d, free in %s", ByOperator(operator), first.Masters, len(in.Masters), term.Seconds(first.TTL))
+}

@@ -1,0 +1,187 @@
+// Package say puts into words who holds a lock, why a master does not vote, and why there is no quorum.
+package say
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/xid"
+
+	"github.com/redquorum/redquorum/cmd/internal/term"
+	tokens "github.com/redquorum/redquorum/internal/token"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// SentenceOf is what an inspection comes to, as of now.
+func SentenceOf(in *redlock.Inspection) string { return Sentence(in, time.Now()) }
+
+// Sentence is what an inspection comes to, in one sentence for people, as of then.
+func Sentence(in *redlock.Inspection, now time.Time) string {
+	total, silent := len(in.Masters), 0
+	for _, m := range in.Masters {
+		if m.Err != nil {
+			silent++
+		}
+	}
+	var s string
+	switch {
+	case in.Verdict == redlock.VerdictFree:
+		s = fmt.Sprintf("free on %d of %d", total-silent, total)
+	case in.Verdict == redlock.VerdictUnknown:
+		s = "unknown"
+		if len(in.Holders) > 0 {
+			s += ", " + listHolders(in)
+		}
+	case in.Verdict == redlock.VerdictHeld && releasedSentence(in) != "":
+		s = releasedSentence(in)
+	case in.Verdict == redlock.VerdictHeld && !holderIsStranger(&in.Holders[0]):
+		s = heldOn(in, now)
+		if others := strangers(in); others != "" {
+			s += "; " + others
+		}
+	case strangers(in) != "":
+		s = strangers(in)
+	case in.Verdict == redlock.VerdictSplit:
+		s = fmt.Sprintf("split, nobody has the quorum of %d: %s", in.Need, listHolders(in))
+	default:
+		s = fmt.Sprintf("held without the quorum of %d: %s", in.Need, listHolders(in))
+	}
+	if silent > 0 {
+		s += fmt.Sprintf(", %d did not answer", silent)
+	}
+	return s
+}
+
+// isStranger reports whether what stands at the key is no lock at all. A sorted set
+// is one of readers, unless it has none and never expires.
+func isStranger(kind string, readers bool, ttl time.Duration) bool {
+	return !slices.Contains([]string{"string", "zset", "lease", "intent", "none"}, kind) || kind == "zset" && !readers && ttl < 0
+}
+
+// kindName is what people call a type of Redis.
+func kindName(kind string) string {
+	if kind == "zset" {
+		return "sorted set"
+	}
+	return term.Printable(kind)
+}
+
+func holderIsStranger(h *redlock.Holder) bool { return isStranger(h.Type, h.Token != "", h.TTL) }
+
+// strangers says that something else has the name; "": nothing has.
+func strangers(in *redlock.Inspection) string {
+	for i := range in.Holders {
+		h := &in.Holders[i]
+		if !holderIsStranger(h) {
+			continue
+		}
+		have := "have"
+		if h.Masters == 1 {
+			have = "has"
+		}
+		return fmt.Sprintf("%s %s a %s under this name; choose another name", term.Count(h.Masters, "master"), have, kindName(h.Type))
+	}
+	return ""
+}
+
+// heldOn is the sentence about whoever has a quorum.
+func heldOn(in *redlock.Inspection, now time.Time) string {
+	first := &in.Holders[0]
+	ttl, readers := first.TTL, 0
+	for _, h := range in.Holders {
+		if h.Masters < in.Need {
+			break
+		}
+		readers++
+		if uint64(h.TTL) > uint64(ttl) { // negative: never, beyond all others
+			ttl = h.TTL
+		}
+	}
+	if readers > 1 {
+		return fmt.Sprintf("held by %d readers on a quorum of %d; %s", readers, len(in.Masters), leftUnlessRenewed(ttl, " of the last"))
+	}
+	s := fmt.Sprintf("held by %s on %d of %d", holderName(first), first.Masters, len(in.Masters))
+	if most, known := heldAtMost(first.Token, now); known {
+		s += fmt.Sprintf(" for %s at most", term.About(most))
+	}
+	return s + "; " + leftUnlessRenewed(ttl, "")
+}
+
+// leftUnlessRenewed is how long the masters keep a lock whose holder does nothing
+// more. Most holders renew it.
+func leftUnlessRenewed(ttl time.Duration, of string) string {
+	if ttl < 0 {
+		return neverExpires
+	}
+	return term.Seconds(ttl) + " left" + of + " unless renewed"
+}
+
+// heldAtMost is how long the holder can have had the lock: since its client was made,
+// of which tokens of this library have the time, by its own clock. false: not known.
+func heldAtMost(token string, now time.Time) (time.Duration, bool) {
+	_, client, ok := tokens.Parse(token)
+	id, err := xid.FromString(client)
+	if !ok || err != nil {
+		return 0, false
+	}
+	age := now.Sub(id.Time())
+	return age, age >= time.Second // xid counts in seconds
+}
+
+// mostListed is how many holders a sentence names.
+const mostListed = 3
+
+func listHolders(in *redlock.Inspection) string {
+	var names []string
+	for i := range in.Holders {
+		if i == mostListed {
+			names = append(names, fmt.Sprintf("and %d more", len(in.Holders)-i))
+			break
+		}
+		h := &in.Holders[i]
+		names = append(names, fmt.Sprintf("%s on %d of %d", holderName(h), h.Masters, len(in.Masters)))
+	}
+	return strings.Join(names, ", ")
+}
+
+// holderName is what people call a holder.
+func holderName(h *redlock.Holder) string {
+	kind := ""
+	if h.Type == "zset" {
+		kind = "reader "
+	}
+	switch {
+	case h.Owner != "":
+		return fmt.Sprintf("%s%q", kind, h.Owner)
+	case h.Token != "":
+		return fmt.Sprintf("%stoken %q", kind, tokens.Short(h.Token))
+	case h.Type == "zset":
+		return "a sorted set without readers"
+	case h.Type == "string":
+		return `token ""`
+	default:
+		return "a " + term.Printable(h.Type)
+	}
+}
+
+// VerdictNames are the verdicts as --json has them.
+var VerdictNames = map[redlock.Verdict]string{
+	redlock.VerdictFree:    "free",
+	redlock.VerdictHeld:    "held",
+	redlock.VerdictSplit:   "split",
+	redlock.VerdictPartial: "partial",
+	redlock.VerdictUnknown: "unknown",
+}
+
+func RowTTL(ttl time.Duration) string {
+	switch {
+	case ttl < 0:
+		return "for ever"
+	case ttl == 0:
+		return "–"
+	default:
+		return term.Seconds(ttl)
+	}
+}

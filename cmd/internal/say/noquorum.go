@@ -1,0 +1,225 @@
+package say
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// A NoQuorumError says why no quorum could be had: what keeps so many masters from
+// agreeing, those of one kind together.
+type NoQuorumError struct {
+	Fleet  string // "": there is one
+	Err    error
+	Lasted time.Duration // the outage; 0: as long as the call
+	Waited bool          // the call might have waited for a holder, too
+}
+
+func (e *NoQuorumError) Unwrap() error { return e.Err }
+
+func (e *NoQuorumError) Error() string {
+	failed, ok := errors.AsType[*redlock.QuorumError](e.Err)
+	if !ok {
+		return strings.TrimPrefix(e.Err.Error(), "redlock: ")
+	}
+	text := "no quorum"
+	if failed.Key != "" {
+		text = fmt.Sprintf("%s %q: %s", failed.Op, failed.Key, text)
+	}
+	text += InFleet(e.Fleet)
+	switch {
+	case e.Lasted >= time.Second:
+		text += " for " + term.About(e.Lasted)
+	case e.Lasted == 0 && failed.Elapsed >= time.Second:
+		text += " within " + term.About(failed.Elapsed)
+	}
+	text += ": " + WhyNoQuorum(failed)
+	if e.Waited {
+		text += " The outage ended the waiting, not a holder."
+	}
+	return text
+}
+
+// WhyNoQuorum is what the masters say that did not agree, and what that means to the
+// others.
+func WhyNoQuorum(failed *redlock.QuorumError) string {
+	said := complaintsOf(failed)
+	said.mindAbsent(failed.Total - failed.Need)
+	texts := said.sentences(failed.Total)
+	if clock, ok := errors.AsType[*redlock.ClockError](failed); ok {
+		texts = append([]string{clock.Error() + "."}, texts...)
+	}
+	others := failed.Total // that have agreed: of those that were not waited for nothing is known
+	if failed.Nodes != nil {
+		others -= len(failed.Nodes.Errors)
+	}
+	if said.count == 0 || others <= 0 {
+		return strings.Join(texts, " ")
+	}
+	rest := fmt.Sprintf("the other %d cannot decide alone.", others)
+	if others == 1 {
+		rest = "the other one cannot decide alone."
+	}
+	if len(texts) == 1 && said.unreachable() == said.count {
+		return strings.TrimSuffix(texts[0], ".") + "; " + rest
+	}
+	return strings.Join(append(texts, "T"+rest[1:]), " ")
+}
+
+// complaintsOf are those of the masters that did not agree. Where those that cannot be
+// asked decide, nothing is said of masters of which nothing is known yet.
+func complaintsOf(failed *redlock.QuorumError) *complaints {
+	said := &complaints{}
+	if failed.Nodes == nil {
+		return said
+	}
+	for _, cause := range failed.Nodes.Errors {
+		if node, ok := errors.AsType[*redlock.NodeError](cause); ok {
+			said.add(node.Master, node.Err)
+		}
+	}
+	if said.unreachable() > failed.Total-failed.Need {
+		said.withoutUnchecked()
+	}
+	return said
+}
+
+// A complaint is why some masters did not agree, all of them in the same words.
+type complaint struct {
+	one, many string // behind the name of one master, and behind those of several
+	names     []string
+}
+
+// complaints are those of all masters.
+type complaints struct {
+	down, silent, said []complaint
+	count              int // masters
+}
+
+// add notes why a master did not agree. One that was not waited for has no part in it.
+func (c *complaints) add(master string, err error) {
+	if errors.Is(err, redlock.ErrNotAwaited) {
+		return
+	}
+	c.count++
+	list, one, many := c.kindOf(err)
+	i := slices.IndexFunc(*list, func(o complaint) bool { return o.one == one })
+	if i < 0 {
+		*list, i = append(*list, complaint{one: one, many: many}), len(*list)
+	}
+	(*list)[i].names = append((*list)[i].names, master)
+}
+
+// kindOf says of which kind a reason is, and puts it in words.
+func (c *complaints) kindOf(err error) (list *[]complaint, one, many string) {
+	if text, is := Down(err); is {
+		return &c.down, text, text
+	}
+	if IsSilence(err) {
+		return &c.silent, "", ""
+	}
+	one, many = Reason(err)
+	return &c.said, one, many
+}
+
+// withoutUnchecked leaves out the masters of which nothing is known yet: the others
+// decide.
+func (c *complaints) withoutUnchecked() {
+	c.said = slices.DeleteFunc(c.said, func(o complaint) bool {
+		if o.one != Unchecked {
+			return false
+		}
+		c.count -= len(o.names)
+		return true
+	})
+}
+
+// mindAbsent names the masters that are away where masters without a marker may be declared new: init has to be told.
+func (c *complaints) mindAbsent(most int) {
+	absent := ""
+	for _, o := range slices.Concat(c.down, c.silent) {
+		for _, name := range o.names {
+			absent += " --without " + name
+		}
+	}
+	if absent == "" || c.unreachable() > most {
+		return
+	}
+	for i := range c.said {
+		o := &c.said[i]
+		o.one, o.many = strings.Replace(o.one, declareNew, declareNew+absent, 1), strings.Replace(o.many, declareNew, declareNew+absent, 1)
+	}
+}
+
+// unreachable is how many of the masters cannot be asked.
+func (c *complaints) unreachable() (n int) {
+	for _, o := range slices.Concat(c.down, c.silent) {
+		n += len(o.names)
+	}
+	return n
+}
+
+// sentences are for people, each with its full stop.
+func (c *complaints) sentences(total int) (texts []string) {
+	var away []string
+	if n, names := joined(c.down); n > 0 {
+		away = append(away, fmt.Sprintf("%d of %s %s down (%s)", n, term.Count(total, "master"), term.Are(n), names))
+	}
+	if n, names := joined(c.silent); n > 0 {
+		of := ""
+		if away == nil {
+			of = " of " + term.Count(total, "master")
+		}
+		verb := " do not answer"
+		if n == 1 {
+			verb = " does not answer"
+		}
+		away = append(away, fmt.Sprintf("%d%s%s (%s)", n, of, verb, names))
+	}
+	if away != nil {
+		texts = append(texts, strings.Join(away, ", ")+".")
+	}
+	for _, o := range c.said {
+		text := o.many
+		if len(o.names) == 1 {
+			text = o.one
+		}
+		texts = append(texts, strings.Join(o.names, ", ")+strings.TrimSuffix(text, ".")+".") // Redis ends some errors itself
+	}
+	return texts
+}
+
+// joined counts the masters of complaints and names them, with the words behind
+// those that share them.
+func joined(list []complaint) (n int, names string) {
+	var parts []string
+	for _, o := range list {
+		n += len(o.names)
+		part := strings.Join(o.names, ", ")
+		if o.one != "" {
+			part += ": " + o.one
+		}
+		parts = append(parts, part)
+	}
+	return n, strings.Join(parts, "; ")
+}
+
+// NotRenewed is why a renewal failed that is tried again.
+func NotRenewed(err error) string {
+	if failed, ok := errors.AsType[*redlock.QuorumError](err); ok {
+		if said := Complaints(failed); said != "" {
+			return said
+		}
+	}
+	return strings.TrimPrefix(err.Error(), "redlock: ")
+}
+
+// Complaints is what the masters say that did not agree, those of one kind together, without a full stop; "": nothing.
+func Complaints(failed *redlock.QuorumError) string {
+	return strings.TrimSuffix(strings.Join(complaintsOf(failed).sentences(failed.Total), " "), ".")
+}

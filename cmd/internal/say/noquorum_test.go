@@ -1,0 +1,102 @@
+package say
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// refusals is the error of a call that found no quorum of five, by what the masters said.
+func refusals(op, key string, elapsed time.Duration, said ...error) *redlock.QuorumError {
+	e := &redlock.QuorumError{Op: op, Key: key, Need: 3, Total: 5, Elapsed: elapsed, Nodes: &multierror.Error{}}
+	for i, err := range said {
+		if err != nil {
+			e.Nodes.Errors = append(e.Nodes.Errors, &redlock.NodeError{Master: fmt.Sprintf("10.0.0.%d:6379", i+1), Op: op, Err: err})
+		}
+	}
+	return e
+}
+
+func TestWhyThereIsNoQuorumIsSaidInFewWords(t *testing.T) {
+	t.Parallel()
+	down := &pipeline.DownError{Cause: fmt.Errorf("dial tcp: %w", syscall.ECONNREFUSED)}
+	unnamed := &pipeline.DownError{Cause: &net.DNSError{Err: "no such host"}}
+	wrongPassword := &pipeline.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS invalid username-password pair or user is disabled")}
+	wrongDB := &pipeline.ConfigError{What: "SELECT 3", Err: errors.New("ERR DB index is out of range")}
+	until := time.Now().Add(60702 * time.Millisecond)
+	at := term.Until(until, 60702*time.Millisecond)
+	quarantined := func(how string) error {
+		return &redlock.AbstainError{Cause: redlock.AbstainQuarantined, How: how, Left: 60702 * time.Millisecond, Until: until}
+	}
+	moot := redlock.ErrNotAwaited
+	forbiddenKey := &pipeline.ConfigError{What: "SET", Err: errors.New("NOPERM this user has no permissions to access one of the keys used as arguments")}
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{
+			// The others were not waited for: they may be just as broken.
+			refusals("lock", "k", 90*time.Microsecond, down, down, down, moot, moot),
+			`lock "k": no quorum: 3 of 5 masters are down (10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379: connection refused).`,
+		},
+		{
+			refusals("lock", "k", 3600*time.Millisecond, down, unnamed, down, nil, pool.ErrStalled),
+			`lock "k": no quorum within 3.6 s: 3 of 5 masters are down (10.0.0.1:6379, 10.0.0.3:6379: connection refused; 10.0.0.2:6379: no such host), 1 does not answer (10.0.0.5:6379); the other one cannot decide alone.`,
+		},
+		{
+			refusals("lock", "k", 0, pool.ErrTimeout, pool.ErrTimeout, pool.ErrConnectionLost),
+			`lock "k": no quorum: 3 of 5 masters do not answer (10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379); the other 2 cannot decide alone.`,
+		},
+		{
+			refusals("lock", "k", 0, quarantined(guard.HowRestarted), down, down),
+			`lock "k": no quorum: 2 of 5 masters are down (10.0.0.2:6379, 10.0.0.3:6379: connection refused). 10.0.0.1:6379 was restarted; it votes again at ` + at + `. The other 2 cannot decide alone.`,
+		},
+		{
+			refusals("lock", "k", 0, quarantined(guard.HowAdopted), quarantined(guard.HowAdopted), quarantined("")),
+			`lock "k": no quorum: 10.0.0.1:6379, 10.0.0.2:6379 were new, or had lost their data; they vote again at ` + at + `. 10.0.0.3:6379 may have forgotten locks; it votes again at ` + at + `. The other 2 cannot decide alone.`,
+		},
+		{
+			refusals("lock", "k", 0, &pipeline.DownError{Cause: wrongPassword}, wrongPassword, &redlock.AbstainError{Cause: redlock.AbstainNotConnected, Err: &pipeline.DownError{Cause: wrongDB}}),
+			`lock "k": no quorum: 10.0.0.1:6379, 10.0.0.2:6379: password refused (the master is up). 10.0.0.3:6379: no session (the master is up): SELECT 3: ERR DB index is out of range. The other 2 cannot decide alone.`,
+		},
+		{
+			// Not all that refuses us is about the session.
+			refusals("lock", "k", 0, redis.Error("NOREPLICAS Not enough good replicas to write."), forbiddenKey, forbiddenKey),
+			`lock "k": no quorum: 10.0.0.1:6379 has fewer replicas than min-replicas-to-write, and refuses every write. 10.0.0.2:6379, 10.0.0.3:6379: not permitted (the master is up): SET: NOPERM this user has no permissions to access one of the keys used as arguments. The other 2 cannot decide alone.`,
+		},
+		{
+			refusals("lock", "k", 0, &redlock.AbstainError{Cause: redlock.AbstainChanged}, &redlock.AbstainError{Cause: redlock.AbstainUnmarked}, &redlock.AbstainError{Cause: redlock.AbstainNotConnected, Err: &pipeline.DownError{Cause: pipeline.ErrConnecting}}),
+			`lock "k": no quorum: 10.0.0.1:6379 lost its data; checking again. 10.0.0.2:6379, 10.0.0.3:6379 are still being checked. The other 2 cannot decide alone.`,
+		},
+		{
+			// Of which nothing is known yet does not matter where the others decide.
+			refusals("lock", "k", 0, down, down, down, &redlock.AbstainError{Cause: redlock.AbstainUnmarked}),
+			`lock "k": no quorum: 3 of 5 masters are down (10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379: connection refused); the other one cannot decide alone.`,
+		},
+		{
+			refusals("lock", "k", 0, &redlock.AbstainError{Cause: redlock.AbstainNoMarker}, &redlock.HeldError{Type: "string", Owner: "x"}, &redlock.AbstainError{Cause: redlock.AbstainNotMaster, Value: "slave"}, down, down),
+			`lock "k": no quorum: 2 of 5 masters are down (10.0.0.4:6379, 10.0.0.5:6379: connection refused). 10.0.0.1:6379 has no marker: it is new, or has lost its data; if the whole fleet is new: redlock init --without 10.0.0.4:6379 --without 10.0.0.5:6379. 10.0.0.2:6379: held by "x". 10.0.0.3:6379: its role is slave, want master: take it off the list, or list its master instead.`,
+		},
+		{
+			errors.Join(refusals("ready", "", 5000609*time.Microsecond, down, down, down), context.DeadlineExceeded),
+			`no quorum within 5 s: 3 of 5 masters are down (10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379: connection refused); the other 2 cannot decide alone.`,
+		},
+	} {
+		if got := (&NoQuorumError{Err: test.err}).Error(); got != test.want {
+			t.Errorf("got  %s\nwant %s", got, test.want)
+		}
+	}
+}

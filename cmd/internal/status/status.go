@@ -1,0 +1,253 @@
+// Package status is the command that says whether locks can be taken, and who holds one.
+package status
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/term"
+	tokens "github.com/redquorum/redquorum/internal/token"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+const statusExamples = `  redlock status                            # can I lock?
+  redlock status invoices
+  redlock status --watch=500ms invoices deploy
+  redlock status --masters eu=redis://a,redis://b,redis://c --masters us=redis://d,redis://e,redis://f invoices
+  redlock status --json invoices | jq -r '.keys[].verdict'`
+
+// statusOptions are the flags of status.
+type statusOptions struct {
+	*app.SharedFlags
+	app.AccessFlags
+	watch      time.Duration // 0: one look
+	quiet      bool
+	showTokens bool
+}
+
+func New(a *app.App, shared *app.SharedFlags) *cobra.Command {
+	o := &statusOptions{SharedFlags: shared}
+	cmd := &cobra.Command{
+		Use:   "status [flags] [KEY]...",
+		Short: "Show whether locks can be taken, and who holds one",
+		Long: `status says first whether a lock can be taken now, and if not, until when and
+what helps, as doctor does. Then it asks every master who holds the locks, and
+draws the conclusion: the holder of a lock is the one that a quorum of the
+masters names. It also shows which clients wait in the lock's queue. Clients of
+other libraries, readers, and clients that poll are in no queue. It changes no
+lock. On a master that has no marker it notes since when that is so.
+
+With several fleets (--masters NAME=url,url,... for each) it shows each fleet
+under its name. It shows a key in the fleet to which it belongs, and in another
+one where somebody holds it there. The worst verdict comes last.
+
+Exit code: 69 when no lock can be taken now, of several fleets in one of them, or too
+few masters answer to tell who holds one; else the greatest of all keys': 0 when the lock is free or somebody
+holds it on a quorum, 1 when neither is so (attempts that collide look like that
+for a moment), or a key is held in a fleet that it does not belong to; 64 for a mistake in the arguments.`,
+		Example: statusExamples,
+
+		Annotations: map[string]string{app.Several: "", app.Heeds: "masters config max-ttl client-skew json"},
+		Args:        func(_ *cobra.Command, args []string) error { return app.CheckKeys(args...) },
+		RunE:        func(cmd *cobra.Command, keys []string) error { return runStatus(cmd, a, o, keys) },
+	}
+	app.RegisterWatch(cmd, &o.watch)
+	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print nothing; only the exit code answers")
+	cmd.Flags().BoolVar(&o.showTokens, "show-tokens", false, "print tokens in full; anybody who knows a token can release its lock")
+	o.AccessFlags.Register(cmd)
+	return cmd
+}
+
+func runStatus(cmd *cobra.Command, a *app.App, o *statusOptions, keys []string) error {
+	if err := app.CheckWatch(cmd, o.watch, "[KEY]...", keys); err != nil {
+		return err
+	}
+	if o.quiet && o.watch > 0 {
+		return app.Usagef("--quiet and --watch exclude each other: nothing would be shown again and again")
+	}
+	list, err := o.NamedFleets(cmd, a)
+	if err != nil {
+		return err
+	}
+	f := &fleetsStatus{out: a.Out, json: o.JSON, clear: o.watch > 0 && !o.JSON && a.Live()}
+	f.wide = func() term.Layout { return term.LayoutFor(a.Out) }
+	if o.quiet {
+		f.out = io.Discard
+	}
+	defer f.close()
+	for _, one := range list {
+		if err := f.add(one, o); err != nil {
+			return err
+		}
+	}
+	return f.show(cmd.Context(), keys, o.watch)
+}
+
+// A statusView shows the inspections of one fleet.
+type statusView struct {
+	who     observe.Inspector
+	tokens  bool                                                         // shown in full
+	codes   map[redlock.Verdict]int                                      // by which a key's verdict is the exit code
+	verdict func(ctx context.Context) *observe.Verdict                   // nil: nobody is asked
+	waiting func(ctx context.Context, key string) *observe.WaitingStatus // nil: nobody is asked
+	now     func() time.Time
+
+	name  string                  // of the fleet, where there are several
+	shard func(key string) string // the fleet that a key belongs to; nil: there is one
+}
+
+// A StatusDocument is what --json prints of one fleet.
+type StatusDocument struct {
+	*observe.Verdict
+	Keys []keyStatus `json:"keys"`
+}
+
+// describe asks once, and puts what the masters say into words.
+func (s *statusView) describe(ctx context.Context, text *bytes.Buffer, l term.Layout, keys []string) (document *StatusDocument, code int, err error) {
+	document = &StatusDocument{}
+	if s.verdict != nil {
+		if document.Verdict = s.verdict(ctx); ctx.Err() != nil {
+			return nil, 0, context.Cause(ctx)
+		}
+		observe.PrintVerdict(text, l, document.Verdict)
+		if !document.CanLock {
+			code = app.ExitNoQuorum
+		}
+	}
+	for i, key := range keys {
+		in, err := s.who.Inspect(ctx, key)
+		if err != nil {
+			return nil, 0, app.InspectionError(ctx, err)
+		}
+		shard := s.shardOf(key)
+		if shard != "" && (in.Verdict == redlock.VerdictFree || in.Verdict == redlock.VerdictUnknown) {
+			continue // where it belongs somebody tells of it
+		}
+		code = max(code, s.codes[in.Verdict])
+		said := say.Sentence(in, s.now())
+		if shard != "" {
+			code = max(code, app.ExitFailed)
+			said += fmt.Sprintf("; it belongs to fleet %q: who locked it here has other fleets, or other names for them", shard)
+		}
+		status := statusOf(in, said, s.token)
+		status.BelongsTo = shard
+		if s.waiting != nil {
+			status.Waiting = s.waiting(ctx, key)
+		}
+		document.Keys = append(document.Keys, status)
+		if i > 0 || document.Verdict != nil {
+			text.WriteByte('\n')
+		}
+		render(text, l, in, said, s.token)
+		if status.Waiting != nil {
+			status.Waiting.Print(text, l)
+		}
+	}
+	return document, code, nil
+}
+
+// shardOf is the fleet that a key belongs to; "": this one.
+func (s *statusView) shardOf(key string) string {
+	if s.shard == nil {
+		return ""
+	}
+	if name := s.shard(key); name != s.name {
+		return name
+	}
+	return ""
+}
+
+// render prints one key as people read it: the sentence, and a row a master.
+func render(b *bytes.Buffer, l term.Layout, in *redlock.Inspection, said string, shown func(string) string) {
+	l.Text(b, "", 0, term.Printable(in.Key)+": "+said)
+	rows := [][]string{{"master", "holder", "left", "round trip", "token"}}
+	for _, m := range in.Masters {
+		switch h := m.Held; {
+		case m.Err != nil:
+			rows = append(rows, []string{m.Master, "✗ " + term.Clean(say.Short(m.Err))})
+		case h == nil:
+			rows = append(rows, []string{m.Master, "free", "–", roundTrip(m.RoundTrip), "–"})
+		case m.ReaderCount > 0:
+			rows = append(rows, rowsOfReaders(&m, shown)...)
+		default:
+			rows = append(rows, []string{m.Master, rowHolder(h), say.RowTTL(h.TTL), roundTrip(m.RoundTrip), rowToken(shown(h.Token))})
+		}
+	}
+	l.Table(b, term.Table{Rows: rows, Spare: []int{3, 4}, Paragraph: func(row []string) string {
+		if len(row) < len(rows[0]) {
+			return strings.TrimPrefix(strings.Join(row, ": "), ": ")
+		}
+		return strings.TrimPrefix(fmt.Sprintf("%s: %s, left %s, round trip %s, token %s", row[0], row[1], row[2], cmp.Or(row[3], "–"), row[4]), ": ")
+	}})
+}
+
+// shownReaders is how many readers of a master have a row.
+const shownReaders = 5
+
+// rowsOfReaders gives each reader of a master a row, those that stay longest
+// first.
+func rowsOfReaders(m *redlock.MasterHold, shown func(string) string) [][]string {
+	var rows [][]string
+	for i, r := range m.Readers {
+		master, trip := "", ""
+		if i == 0 {
+			master, trip = m.Master, roundTrip(m.RoundTrip)
+		}
+		if i == shownReaders {
+			break
+		}
+		name := "no name"
+		if r.Owner != "" {
+			name = term.Printable(r.Owner)
+		}
+		rows = append(rows, []string{master, "reader " + name, say.RowTTL(r.TTL), trip, rowToken(shown(r.Token))})
+	}
+	if more := m.ReaderCount - len(rows); more > 0 {
+		rows = append(rows, []string{"", fmt.Sprintf("and %d readers more", more)})
+	}
+	return rows
+}
+
+func rowHolder(h *redlock.HeldError) string {
+	switch {
+	case h.Type != "string":
+		return "a " + term.Printable(h.Type)
+	case h.Owner != "":
+		return term.Printable(h.Owner)
+	default:
+		return "no name"
+	}
+}
+
+// token is a token as far as it is shown: with all of it anybody could release the
+// lock.
+func (s *statusView) token(token string) string {
+	if s.tokens || token == "" {
+		return token
+	}
+	return tokens.Short(token)
+}
+
+func rowToken(token string) string {
+	if token == "" {
+		return "–"
+	}
+	return term.Unmoving(token)
+}
+
+func roundTrip(d time.Duration) string {
+	if d <= 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+}

@@ -1,0 +1,143 @@
+package status
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+var inspections = []struct {
+	name string
+	in   *redlock.Inspection
+}{
+	{"free", rig.Answer("invoices", redlock.VerdictFree, rig.Nothing(), rig.Nothing(), rig.Nothing())},
+	{"held", rig.Answer("invoices", redlock.VerdictHeld, rig.By("billing", 8*time.Second), rig.By("billing", 9*time.Second), rig.By("billing", 7*time.Second))},
+	{"held-by-a-quorum", rig.Answer("invoices", redlock.VerdictHeld, rig.By("billing", 6500*time.Millisecond), rig.Silent(), rig.By("billing", 8*time.Second), rig.Silent(), rig.By("billing", 9*time.Second))},
+	{"left-over", rig.Answer("invoices", redlock.VerdictPartial, rig.By("billing", 300*time.Millisecond), rig.Nothing(), rig.Nothing())},
+	{"split", rig.Answer("invoices", redlock.VerdictSplit, rig.By("billing", 8*time.Second), rig.By("shop", 9*time.Second), rig.By("billing", 9*time.Second), rig.By("shop", 9*time.Second), rig.Nothing())},
+	{"silent", rig.Answer("invoices", redlock.VerdictUnknown, rig.Silent(), rig.Silent(), rig.By("billing", 9*time.Second))},
+	{"readers", rig.Answer("invoices", redlock.VerdictHeld, rig.Read(2, "report", "export"), rig.Read(7, "report", "export", "a", "b", "c", "d", "e"), rig.Silent())},
+	{"for-ever", rig.Answer("invoices", redlock.VerdictHeld, rig.By("billing", -1), rig.By("billing", -1), rig.By("billing", -1))},
+	{"plain", rig.Answer("invoices", redlock.VerdictHeld, rig.Plain(), rig.Plain(), rig.Silent())},
+	{"sorted-set", rig.Answer("invoices", redlock.VerdictHeld, rig.Sorted(), rig.Sorted(), rig.Nothing())},
+	{"list", rig.Answer("invoices", redlock.VerdictPartial, rig.ListKey(), rig.ListKey(), rig.Nothing(), rig.Nothing(), rig.Nothing())},
+	{"foreign", rig.Answer("invoices\x1b[31m", redlock.VerdictHeld,
+		redlock.MasterHold{Held: &redlock.HeldError{Type: "list", TTL: -1}},
+		redlock.MasterHold{Held: &redlock.HeldError{Type: "string", Token: "other\x1b]0;client\a", TTL: -1}},
+		redlock.MasterHold{Held: &redlock.HeldError{Type: "string", Token: "other\x1b]0;client\a", TTL: -1}})},
+}
+
+// ofOne is the status of one fleet.
+func ofOne(out io.Writer, asJSON bool, v statusView) *fleetsStatus {
+	v.codes, v.now = verdictCodes, rig.Soon
+	return &fleetsStatus{out: out, json: asJSON, wide: func() term.Layout { return term.Layout{} }, views: []*statusView{&v}}
+}
+
+func TestStatusIsAsInItsGoldenFiles(t *testing.T) {
+	t.Parallel()
+	for _, test := range inspections {
+		var text, document bytes.Buffer
+		who := &rig.FakeInspector{Answers: map[string]*redlock.Inspection{test.in.Key: test.in}}
+		err := ofOne(&text, false, statusView{who: who}).show(t.Context(), []string{test.in.Key}, 0)
+		if code := app.ExitCode(err); code != verdictCodes[test.in.Verdict] {
+			t.Errorf("%s: exit code %d, %v", test.name, code, err)
+		}
+		_ = ofOne(&document, true, statusView{who: who}).show(t.Context(), []string{test.in.Key}, 0)
+		if strings.ContainsAny(text.String()+document.String(), "\x1b\a") {
+			t.Errorf("%s: control characters: %q", test.name, text.String())
+		}
+		rig.Golden(t, "status-"+test.name, text.String()+document.String())
+	}
+}
+
+func TestStatusOfSeveralKeysHasTheGreatestCode(t *testing.T) {
+	t.Parallel()
+	who := &rig.FakeInspector{Answers: map[string]*redlock.Inspection{
+		"a": rig.Answer("a", redlock.VerdictFree, rig.Nothing()),
+		"b": rig.Answer("b", redlock.VerdictUnknown, rig.Silent()),
+		"c": rig.Answer("c", redlock.VerdictSplit, rig.By("x", time.Second), rig.By("y", time.Second)),
+	}}
+	for keys, want := range map[string]int{"a": 0, "c": 1, "a c": 1, "a b c": 69, "b c": 69} {
+		var out bytes.Buffer
+		err := ofOne(&out, true, statusView{who: who}).show(t.Context(), strings.Fields(keys), 0)
+		if got := app.ExitCode(err); got != want {
+			t.Errorf("%s: %d, want %d", keys, got, want)
+		}
+		var document struct{ Keys []keyStatus }
+		if err := json.Unmarshal(out.Bytes(), &document); err != nil || len(document.Keys) != len(strings.Fields(keys)) {
+			t.Errorf("%s: %v in %s", keys, err, out.String())
+		}
+	}
+}
+
+func TestWatchingLooksUntilItIsEnded(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	looks := 0
+	who := &rig.FakeInspector{Answers: map[string]*redlock.Inspection{"k": rig.Answer("k", redlock.VerdictFree, rig.Nothing())}, Asked: func() {
+		if looks++; looks == 3 {
+			cancel(errors.New("enough"))
+		}
+	}}
+	var out bytes.Buffer
+	f := ofOne(&out, false, statusView{who: who})
+	f.clear = true
+	err := f.show(ctx, []string{"k"}, time.Millisecond)
+	if err == nil || err.Error() != "enough" || strings.Count(out.String(), "\x1b[H\x1b[Jk: free on 1 of 1\n") != 3 {
+		t.Errorf("%v, %q", err, out.String())
+	}
+}
+
+func TestWhoWaitsIsAsInItsGoldenFile(t *testing.T) {
+	t.Parallel()
+	in := rig.Answer("invoices", redlock.VerdictHeld, rig.By("billing", 8*time.Second), rig.By("billing", 9*time.Second), rig.By("billing", 7*time.Second))
+	var text, document bytes.Buffer
+	for _, w := range []*observe.WaitingStatus{
+		{},
+		{Error: "NOPERM this user has no permissions\x1b[31m"},
+		{Count: 1, Clients: []observe.WaitingClient{{Client: "cq1", Owner: "", ForMS: 4200, Called: false}}, Error: "ERR"},
+		{Count: 2, Clients: []observe.WaitingClient{{Client: "cq1\x1b[31m", Owner: "web\x1b[31m@host/1", ForMS: 61_000, Called: false}, {Client: "cq2", Owner: "", ForMS: 0, Called: true}}},
+		{Count: 120, Clients: []observe.WaitingClient{{Client: "a", Owner: "", ForMS: 9000, Called: false}, {Client: "b", Owner: "", ForMS: 8000, Called: false}, {Client: "c", Owner: "", ForMS: 7000, Called: false}, {Client: "d", Owner: "", ForMS: 6000, Called: false}, {Client: "e", Owner: "", ForMS: 5000, Called: false}, {Client: "f", Owner: "", ForMS: 4000, Called: false}}},
+	} {
+		who := &rig.FakeInspector{Answers: map[string]*redlock.Inspection{"invoices": in}}
+		waiting := func(context.Context, string) *observe.WaitingStatus { return w }
+		for _, f := range []*fleetsStatus{ofOne(&text, false, statusView{who: who, waiting: waiting}), ofOne(&document, true, statusView{who: who, waiting: waiting})} {
+			if err := f.show(t.Context(), []string{"invoices"}, 0); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if strings.ContainsAny(text.String()+document.String(), "\x1b\a") {
+		t.Errorf("control characters: %q", text.String())
+	}
+	rig.Golden(t, "status-waiting", text.String()+document.String())
+}
+
+func TestStatusShowsTokensInFullWhereItIsAskedTo(t *testing.T) {
+	t.Parallel()
+	const random = "54a329938b2398e2921c05e19f4a66a1" // of the holder
+	in := rig.Answer("invoices", redlock.VerdictHeld, rig.By("billing", 8*time.Second), rig.By("billing", 9*time.Second), rig.By("billing", 7*time.Second))
+	who := &rig.FakeInspector{Answers: map[string]*redlock.Inspection{"invoices": in}}
+	for _, shown := range []bool{false, true} {
+		for _, json := range []bool{false, true} {
+			var out bytes.Buffer
+			if err := ofOne(&out, json, statusView{who: who, tokens: shown}).show(t.Context(), []string{"invoices"}, 0); err != nil {
+				t.Error(err)
+			}
+			if got := strings.Count(out.String(), random); shown && got != 3 || !shown && got != 0 {
+				t.Errorf("shown %t, JSON %t: the token is there %d times: %s", shown, json, got, out.String())
+			}
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package term
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+// A Layout puts text and tables into the columns of a terminal, and loses nothing.
+// What goes into a pipe or a file has its lines as they are.
+type Layout struct{ Columns int } // 0: no terminal
+
+// LayoutFor is the layout for a file, a terminal as wide as it is now.
+func LayoutFor(f *os.File) Layout {
+	if !IsTerminal(f) {
+		return Layout{}
+	}
+	return Layout{ColumnsOf(f)}
+}
+
+// fits reports whether lines of text have room.
+func (l Layout) fits(text string) bool {
+	if l.Columns == 0 {
+		return true
+	}
+	for line := range strings.Lines(text) {
+		if Width(strings.TrimRight(line, "\n")) > l.Columns {
+			return false
+		}
+	}
+	return true
+}
+
+// Text writes a line: behind a lead that takes indent columns, and what has no room
+// on lines below, as far in.
+func (l Layout) Text(b *bytes.Buffer, lead string, indent int, text string) {
+	if l.Columns == 0 || indent+Width(text) <= l.Columns {
+		b.WriteString(lead + text + "\n")
+		return
+	}
+	b.WriteString(Wrap(lead, indent, l.Columns, text) + "\n")
+}
+
+// A Table is rows below a header. A row that has as many cells as the header must have
+// room on one line; the last cell of a shorter one may take several.
+type Table struct {
+	Rows  [][]string // the first is the header
+	Spare []int      // columns that are left out, one after the other, where it is too wide
+	// Paragraph is a row as a sentence, with all its cells, where the table is too wide
+	// even so.
+	Paragraph func(row []string) string
+}
+
+// Table writes a table, or where that is too wide its rows as paragraphs.
+func (l Layout) Table(b *bytes.Buffer, t Table) {
+	for left := range len(t.Spare) + 1 {
+		if lines := l.Lines(t.without(t.Spare[:left])); l.fits(lines) {
+			b.WriteString(lines)
+			return
+		}
+	}
+	for _, row := range t.Rows[1:] {
+		lines := Wrap("   ", 3, l.Columns-2, t.Paragraph(row))
+		b.WriteString(strings.ReplaceAll(lines, "\n", "\n  ") + "\n") // the next master is seen at once
+	}
+}
+
+// without is the rows without some columns. Short rows have none of these.
+func (t Table) without(columns []int) [][]string {
+	var rows [][]string
+	for _, row := range t.Rows {
+		kept := row
+		if len(row) == len(t.Rows[0]) {
+			kept = nil
+			for i, cell := range row {
+				if !slices.Contains(columns, i) {
+					kept = append(kept, cell)
+				}
+			}
+		}
+		rows = append(rows, kept)
+	}
+	return rows
+}
+
+// narrowest is the least room in which a cell is wrapped.
+const narrowest = 24
+
+// Lines puts rows below each other, each column as wide as it needs. The last cell of a
+// row takes no part in that.
+func (l Layout) Lines(rows [][]string) string {
+	var width []int
+	for _, row := range rows {
+		for i, cell := range row[:len(row)-1] {
+			if i == len(width) {
+				width = append(width, 0)
+			}
+			width[i] = max(width[i], Width(cell))
+		}
+	}
+	var b bytes.Buffer
+	for _, row := range rows {
+		lead, last := "   ", len(row)-1
+		for i, cell := range row[:last] {
+			lead += cell + strings.Repeat(" ", width[i]-Width(cell)+2)
+		}
+		if room := l.Columns - Width(lead); last+1 < len(rows[0]) && room >= narrowest {
+			l.Text(&b, lead, l.Columns-room, row[last])
+			continue
+		}
+		b.WriteString(lead + row[last] + "\n")
+	}
+	return b.String()
+}
+
+// Align prints rows as a table for any width.
+func Align(w io.Writer, rows [][]string) error {
+	_, err := io.WriteString(w, Layout{}.Lines(rows))
+	return err
+}

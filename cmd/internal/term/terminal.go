@@ -1,0 +1,18 @@
+package term
+
+import (
+	"os"
+
+	"golang.org/x/term"
+)
+
+// ColumnsOf is how wide a terminal is.
+func ColumnsOf(f *os.File) int {
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		return 80
+	}
+	return width
+}
+
+func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

@@ -1,0 +1,69 @@
+// Package tree puts the commands of redlock together. Package full adds the demonstrations, of which redlock links nothing.
+package tree
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/doctor"
+	"github.com/redquorum/redquorum/cmd/internal/exec"
+	"github.com/redquorum/redquorum/cmd/internal/fleet"
+	"github.com/redquorum/redquorum/cmd/internal/locks"
+	"github.com/redquorum/redquorum/cmd/internal/release"
+	"github.com/redquorum/redquorum/cmd/internal/setup"
+	"github.com/redquorum/redquorum/cmd/internal/status"
+	"github.com/redquorum/redquorum/cmd/internal/wait"
+)
+
+// Redlock is the program for who uses locks from a shell, and looks after masters.
+func Redlock(a *app.App) *cobra.Command {
+	shared := &app.SharedFlags{}
+	root := &cobra.Command{
+		Use:   "redlock",
+		Short: "Use distributed locks on a quorum of Redis masters from a shell",
+		Long: `redlock uses locks from a shell: exec runs a command while it holds a lock, and
+status, locks, release and wait look after locks, doctor, init and fleet after
+the masters.`,
+	}
+	return Finished(root, a, shared, Tools(a, shared))
+}
+
+// Tools are the commands that both programs have.
+func Tools(a *app.App, shared *app.SharedFlags) []*cobra.Command {
+	return []*cobra.Command{
+		exec.New(a, shared), status.New(a, shared), locks.New(a, shared), release.New(a, shared), wait.New(a, shared),
+		doctor.New(a, shared), setup.New(a, shared), fleet.New(a, shared),
+	}
+}
+
+// Finished gives a program its commands, and each the shared flags that it heeds.
+func Finished(root *cobra.Command, a *app.App, shared *app.SharedFlags, commands []*cobra.Command) *cobra.Command {
+	root.Version = app.Version()
+	root.SilenceErrors = true // Run prints them
+	root.SilenceUsage = true
+	root.SuggestionsMinimumDistance = 2
+	root.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return app.UnknownCommand(cmd, args[0])
+	}
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return app.ApplyConfig(cmd, a, shared.Config) }
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	root.SetVersionTemplate(root.Name() + " {{.Version}}\n")
+	root.SetFlagErrorFunc(app.FlagError)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", app.HelpColumns)))
+	root.SetHelpFunc(a.PrintHelp)
+	root.AddCommand(commands...)
+	for _, cmd := range commands {
+		shared.Register(cmd)
+	}
+	if root.Runnable() {
+		shared.Register(root)
+	}
+	return root
+}

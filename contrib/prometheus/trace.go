@@ -1,0 +1,121 @@
+package redlockprom
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// Trace is what the client has to be given (redlock.WithTrace); redlock.JoinTraces joins
+// others to it. To count costs some atomic additions a lock, and no allocation.
+func (c *Collector) Trace() *redlock.Trace {
+	return &redlock.Trace{
+		Begin: func(_ context.Context, i redlock.BeginInfo) context.Context {
+			c.class(i.Key).waiting.Inc()
+			return nil
+		},
+		Attempt: func(i redlock.AttemptInfo) { c.class(i.Key).attempts.inc(callResult(i.Err)) },
+		Reply:   c.reply,
+		Retry:   func(i redlock.RetryInfo) { c.class(i.Key).retries.inc(retryReason(i.Err)) },
+		Wait:    c.wait,
+		Held: func(_ context.Context, i redlock.HeldInfo) context.Context {
+			c.class(i.Key).held.Inc()
+			return nil
+		},
+		Renewal: func(i redlock.RenewalInfo) {
+			of := c.class(i.Key)
+			of.renewals.inc(keepResult(i.Err))
+			of.renewing.Observe(i.Elapsed.Seconds())
+		},
+		Extend: func(i redlock.ExtendInfo) {
+			c.class(i.Key).extensions[i.Op].inc(keepResult(i.Err))
+		},
+		Lost: func(l *redlock.Lock, err *redlock.LostError) {
+			if !err.Planned {
+				c.class(l.Key()).losses.inc(err.Reason.String())
+			}
+		},
+		Released: func(i redlock.ReleasedInfo) {
+			of := c.class(i.Key)
+			of.held.Dec()
+			of.holds.observe(i.End.String(), i.Held)
+		},
+		Unlock: func(i redlock.UnlockInfo) {
+			c.class(i.Key).unlocks.observe(unlockResult(i.Err), i.Elapsed)
+		},
+	}
+}
+
+func (c *Collector) wait(i redlock.WaitInfo) {
+	of := c.class(i.Key)
+	of.waiting.Dec()
+	if i.Attempts == 0 && i.Err == nil {
+		of.reentered.Inc()
+		return
+	}
+	if i.Attempts > 1 || errors.Is(i.Err, redlock.ErrTaken) {
+		of.contended.Inc()
+	}
+	of.waits.observe(callResult(i.Err), i.Waited)
+}
+
+// What events are told apart by, as values of labels.
+var (
+	callResults   = []string{"acquired", "taken", "no_quorum", "cancelled", "refused"}
+	retryReasons  = []string{"taken", "no_quorum"}
+	holdEnds      = []string{"unlocked", "lost", "handed_over", "closed", "planned"}
+	keepResults   = []string{"ok", "failed", "lost"}
+	extendOps     = []string{"extend", "verify", "downgrade"}
+	lossReasons   = []string{"expired", "taken", "unreachable", "closed"}
+	unlockResults = []string{"released", "unconfirmed", "not_held"}
+)
+
+// callResult is what became of a call or an attempt to acquire. A call that gave up because
+// its context's deadline passed is told by what it waited for.
+func callResult(err error) string {
+	switch {
+	case err == nil:
+		return "acquired"
+	case errors.Is(err, context.Canceled), errors.Is(err, redlock.ErrClosed):
+		return "cancelled"
+	case errors.Is(err, redlock.ErrNoQuorum):
+		return "no_quorum"
+	case errors.Is(err, redlock.ErrTaken):
+		return "taken"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "cancelled"
+	default:
+		return "refused"
+	}
+}
+
+func retryReason(err error) string {
+	if errors.Is(err, redlock.ErrNoQuorum) {
+		return "no_quorum"
+	}
+	return "taken"
+}
+
+// keepResult is what became of a renewal, an extension or a verification.
+func keepResult(err error) string {
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, redlock.ErrLost):
+		return "lost"
+	default:
+		return "failed"
+	}
+}
+
+func unlockResult(err error) string {
+	switch {
+	case err == nil:
+		return "released"
+	case errors.Is(err, redlock.ErrNotHeld):
+		return "not_held"
+	default:
+		return "unconfirmed"
+	}
+}

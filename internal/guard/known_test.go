@@ -1,0 +1,434 @@
+package guard
+
+import (
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// What becomes of a master that has lost its marker where somebody remembers it, and where the
+// marker comes back.
+
+// known is the master, for a client that has seen a marker on it.
+func (m *master) known() Target {
+	t := m.now()
+	t.Seen = "0"
+	return t
+}
+
+// lookersOf are the scripts that a client sends to a master without a marker.
+func lookersOf(c Config, t Target) map[*script.Script][]any {
+	return map[*script.Script][]any{Dial: c.DialArgs(t), Adopt: c.AdoptArgs(t)}
+}
+
+func TestWhoHasSeenAMarkerWritesThatDownAndItStays(t *testing.T) {
+	onEach(t, func(t *testing.T, m *master) {
+		c := config(Standard)
+		for s := range lookersOf(c, m.now()) {
+			m.do("DEL", Sighting)
+			if got := m.script(s, lookersOf(c, m.now())[s]); got.Verdict != Missing || got.Known {
+				t.Errorf("%s: nobody knows it: %+v", s.Name, got)
+			}
+			before := m.sighted()
+			if got := m.script(s, lookersOf(c, m.known())[s]); got.Verdict != Missing || !got.Known {
+				t.Errorf("%s, by who knows it: %+v", s.Name, got)
+			}
+			before["known"] = "1"
+			if now := m.sighted(); !maps.Equal(now, before) {
+				t.Errorf("%s: the sighting has become %v, want %v", s.Name, now, before)
+			}
+			for _, changes := range [][]string{nil, {"run", "another"}, {"replid", "another"}, {"since", "999999999999999"}, {"wall", ""}} {
+				if len(changes) > 0 {
+					m.do("HSET", Sighting, changes[0], changes[1])
+				}
+				if got := m.dial(c); got.Verdict != Missing || !got.Known {
+					t.Errorf("by who does not know it, %v: %+v", changes, got)
+				}
+			}
+		}
+	})
+}
+
+// A client whose clock is ahead by less than a second leaves the sighting as others read it.
+func TestASightingStaysWhereClocksDifferByLessThanASecond(t *testing.T) {
+	onEach(t, func(t *testing.T, m *master) {
+		c := config(Standard)
+		for ahead, stays := range map[time.Duration]bool{0: true, 500 * time.Millisecond: true, 900 * time.Millisecond: true, 1500 * time.Millisecond: false} {
+			m.do("DEL", Sighting)
+			m.dial(c, ahead)
+			before := m.sighted()
+			got := m.dial(c)
+			if got.Sighted > 100*time.Millisecond {
+				t.Errorf("%v ahead: known for %v", ahead, got.Sighted)
+			}
+			if now := m.sighted(); maps.Equal(now, before) != stays {
+				t.Errorf("%v ahead: the sighting was %v and is %v", ahead, before, now)
+			}
+		}
+	})
+}
+
+// A declaration may be late: it holds only for the sighting that it was decided by.
+func TestALateDeclarationDoesNothing(t *testing.T) {
+	onEachCase(t, map[string]func(m *master, c Config){
+		"declared by another and emptied": func(m *master, c Config) { m.declare(c, m.now()); m.do("FLUSHALL") },
+		"and seen so": func(m *master, c Config) {
+			m.declare(c, m.now())
+			m.do("FLUSHALL")
+			time.Sleep(2 * time.Millisecond)
+			m.dial(c)
+		},
+		"adopted and emptied of that": func(m *master, c Config) {
+			m.sight(2*time.Second, 2*time.Second)
+			wantVerdict(m.t, m.script(Adopt, c.AdoptArgs(m.now())), Adopted)
+			m.do("DEL", Key)
+		},
+		"and seen so again": func(m *master, c Config) {
+			m.sight(2*time.Second, 2*time.Second)
+			wantVerdict(m.t, m.script(Adopt, c.AdoptArgs(m.now())), Adopted)
+			m.do("DEL", Key)
+			m.dial(c)
+		},
+		"sighted by who knows it":                     func(m *master, c Config) { m.script(Dial, c.DialArgs(m.known())) },
+		"emptied and sighted by who knows it":         func(m *master, c Config) { m.do("FLUSHALL"); m.script(Dial, c.DialArgs(m.known())) },
+		"another history, and sighted anew":           func(m *master, c Config) { m.newHistory(); m.dial(c) },
+		"sighted by a client whose clock is far back": func(m *master, c Config) { m.dial(c, -time.Hour) },
+	}, func(t *testing.T, m *master, change func(m *master, c Config)) {
+		c := config(Standard)
+		for s, args := range map[*script.Script]func(seen Fields) []any{
+			Declare: func(seen Fields) []any { return c.DeclareArgs(m.now(), seen) },
+			Init:    func(seen Fields) []any { return c.InitArgs(m.now(), seen, false, false) },
+		} {
+			m.do("FLUSHALL")
+			m.sight(time.Second/2, time.Second/2)
+			decided := m.dial(c)
+			wantVerdict(t, decided, Missing)
+			change(m, c)
+			before := m.sighted()
+			got := m.script(s, args(decided.Fields))
+			wantVerdict(t, got, Present)
+			m.holds(nil)
+			if now := m.sighted(); !maps.Equal(now, before) {
+				t.Errorf("%s: the sighting was %v and is %v", s.Name, before, now)
+			}
+		}
+	})
+}
+
+func TestAnAdoptionSaysThatAMarkerWasKnown(t *testing.T) {
+	adopt := func(m *master, c Config, target Target) Marker {
+		if c.Level == Strict {
+			return m.script(Dial, c.DialArgs(target))
+		}
+		return m.script(Adopt, c.AdoptArgs(target))
+	}
+	onEachLevel(t, func(t *testing.T, m *master, c Config) {
+		for name, test := range map[string]struct {
+			known   string // what the sighting says
+			target  func() Target
+			emptied bool
+		}{
+			"to nobody":             {"-", m.now, false},
+			"to who adopts it":      {"-", m.known, true},
+			"to who has sighted it": {"1", m.now, true},
+		} {
+			m.do("FLUSHALL")
+			m.sight(2*time.Second, 2*time.Second, "known", test.known)
+			got := adopt(m, c, test.target())
+			if (got.How == HowEmptied) != test.emptied || !got.Written() {
+				t.Errorf("known %s: %+v", name, got)
+			}
+			m.keepsSighting(got.Since)
+			// Init would let it vote at once.
+			if declared := m.initialize(c, m.now(), false, false).Verdict == Declared; declared == test.emptied {
+				t.Errorf("known %s: declared by Init: %v", name, declared)
+			}
+		}
+	})
+}
+
+// Init declares what it has read, and not what was written since.
+func TestInitDeclaresOnlyTheMarkerThatItHasRead(t *testing.T) {
+	onEachLevel(t, func(t *testing.T, m *master, c Config) {
+		since := m.time().UnixMilli()
+		want := m.put(c, "since", itoa(since-5), "how", HowAdopted)
+		for _, seen := range []Fields{{}, {Since: itoa(since - 6)}, {Since: "0"}} {
+			wantVerdict(t, m.script(Init, c.InitArgs(m.now(), seen, false, false)), Present)
+		}
+		m.holds(want)
+		wantVerdict(t, m.script(Init, c.InitArgs(m.now(), Fields{Since: itoa(since - 5)}, false, false)), Declared)
+	})
+}
+
+// Nothing is written where the sighting cannot be taken away: it would say later that the
+// marker was put back.
+func TestNothingIsDeclaredWhereTheSightingMayNotBeTouched(t *testing.T) {
+	srv := redistest.Start(t, 1, redistest.Config{ACL: []string{"user limited on >secret ~" + Key + " +@all"}}).Masters[0]
+	m, limited := asUser(t, srv), asUser(t, srv)
+	m.identify()
+	limited.run, limited.replid = m.run, m.replid
+	limited.do("AUTH", "limited", "secret")
+	c := config(Standard)
+	seen := m.asRead(c, m.now())
+	for s, args := range map[*script.Script][]any{
+		Declare: c.DeclareArgs(m.now(), seen), Init: c.InitArgs(m.now(), seen, true, false), Dial: c.DialArgs(m.now()),
+	} {
+		if reply, err := limited.conn.Do("EVAL", s.EvalArgs(args)...); err == nil || !strings.Contains(err.Error(), "can't access") {
+			t.Errorf("%s answers %q (%v)", s.Name, reply, err)
+		}
+	}
+	m.holds(nil)
+	want := m.put(c)
+	wantVerdict(t, limited.dial(c), Same) // a marker is judged all the same
+	m.holds(want)
+}
+
+// The data is lost, somebody sees that, and then the old marker is there again.
+func TestAMarkerThatIsPutBackIsQuarantined(t *testing.T) {
+	onEachLevel(t, func(t *testing.T, m *master, c Config) {
+		for name, old := range map[string][]string{
+			"declared":            nil,
+			"adopted long before": {"since", "5000", "how", HowAdopted},
+		} {
+			m.do("FLUSHALL")
+			m.put(c, old...)
+			wantVerdict(t, m.dial(c), Same)
+			m.do("FLUSHALL")
+			if c.Level == Standard {
+				m.sight(2*time.Second, 2*time.Second)
+				wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now())), Adopted)
+			} else {
+				wantVerdict(t, m.dial(c), Created)
+			}
+			kept := m.sighted()
+			m.putBack(c, old...)
+			then := m.time()
+			got := m.dial(c)
+			wantVerdict(t, got, Restarted)
+			m.isNow(got, then)
+			if got.How != HowRestored {
+				t.Errorf("%s: how is %q", name, got.How)
+			}
+			if now := m.sighted(); !maps.Equal(now, kept) {
+				t.Errorf("%s: the sighting was %v and is %v", name, kept, now)
+			}
+			again := m.dial(c)
+			wantVerdict(t, again, Same)
+			if again.Since != got.Since || again.How != HowRestored {
+				t.Errorf("%s: at the next look it is %+v", name, again)
+			}
+		}
+	})
+	t.Run("before it was adopted", func(t *testing.T) {
+		onEach(t, func(t *testing.T, m *master) {
+			c := config(Standard)
+			wantVerdict(t, m.dial(c), Missing)
+			m.putBack(c)
+			if got := m.dial(c); got.Verdict != Restarted || got.How != HowRestored {
+				t.Errorf("%+v", got)
+			}
+		})
+	})
+}
+
+// putBack writes a marker as put does, and leaves the sighting.
+func (m *master) putBack(c Config, changes ...string) {
+	m.t.Helper()
+	s := m.sighted()
+	m.put(c, changes...)
+	for name, value := range s {
+		m.do("HSET", Sighting, name, value)
+	}
+}
+
+// Only what this process says of this data.
+func TestASightingOfAnotherProcessQuarantinesNoMarker(t *testing.T) {
+	onEachCase(t, map[string][]string{
+		"another process":     {"run", "another"},
+		"another history":     {"replid", "another"},
+		"at no time":          {"since", "never"},
+		"before the marker":   {"since", "999"},
+		"with it":             {"since", "1000"},
+		"nothing of all that": {"since", "-", "run", "-", "replid", "-"},
+	}, func(t *testing.T, m *master, changes []string) {
+		c := config(Standard)
+		want := m.put(c)
+		m.sight(time.Minute, time.Minute, changes...)
+		wantVerdict(t, m.dial(c), Same)
+		m.holds(want)
+	})
+}
+
+// The clock was ahead when it was found empty. The marker is put back when it is right.
+func TestASightingInTheFutureIsLaterThanAMarkerThatWasPutBack(t *testing.T) {
+	onEachLevel(t, func(t *testing.T, m *master, c Config) {
+		m.put(c)
+		ahead := itoa(m.time().Add(time.Minute).UnixMilli())
+		m.do("HSET", Sighting, "run", m.run, "replid", m.replid, "since", ahead, "wall", "")
+		then := m.time()
+		got := m.dial(c)
+		wantVerdict(t, got, Restarted)
+		m.isNow(got, then)
+		m.keepsSightingOf(got)
+		wantVerdict(t, m.dial(c), Same)
+	})
+}
+
+// Else the marker would count as put back when that time comes, and take locks with it.
+func TestAResetMovesASightingInTheFutureToNow(t *testing.T) {
+	onEachLevel(t, func(t *testing.T, m *master, c Config) {
+		ahead := itoa(m.time().Add(time.Minute).UnixMilli())
+		m.put(c, "since", ahead, "how", HowAdopted)
+		m.do("HSET", Sighting, "run", m.run, "replid", m.replid, "since", ahead, "wall", "")
+		got := m.dial(c)
+		wantVerdict(t, got, Reset)
+		m.keepsSightingOf(got)
+		wantVerdict(t, m.dial(c), Same)
+	})
+}
+
+// keepsSightingOf fails unless the sighting is as old as the marker.
+func (m *master) keepsSightingOf(marker Marker) {
+	m.t.Helper()
+	if s := m.sighted(); s["since"] != marker.Since || s["wall"] != "" || s["run"] != m.run {
+		m.t.Errorf("the sighting is %v, the marker %+v", s, marker)
+	}
+}
+
+// A newcomer was quicker, and the marker that it wrote says nothing of the one before.
+func TestWhoHasSeenAnotherMarkerSaysThatTheMasterWasEmptied(t *testing.T) {
+	onEachLevel(t, func(t *testing.T, m *master, c Config) {
+		since := m.time().UnixMilli() - 500
+		for name, test := range map[string]struct {
+			how, seen string
+			emptied   bool
+		}{
+			"an earlier one":             {HowAdopted, itoa(since - 2), true},
+			"an earlier one, in strict":  {HowCreated, itoa(since - 2), true},
+			"a declared one":             {HowAdopted, "0", true},
+			"a later one":                {HowAdopted, itoa(since + 2), true},
+			"the same":                   {HowAdopted, itoa(since), false},
+			"the same, before a closing": {HowAdopted, itoa(since - 1), false},
+			"none":                       {HowAdopted, "", false},
+			"one before a restart":       {HowRestarted, "0", false},
+			"one before an Init":         {HowForced, "0", false},
+		} {
+			want := m.put(c, "since", itoa(since), "how", test.how, "fleet", "")
+			knower := m.now()
+			knower.Seen = test.seen
+			if test.emptied {
+				knower.Fleet = "f1"
+				wantVerdict(t, m.script(Fleet, c.NameArgs(knower, "")), Present) // which is for dial to judge
+				m.holds(want)
+				want["how"], want["fleet"] = HowEmptied, "f1"
+			}
+			got := m.script(Dial, c.DialArgs(knower))
+			wantVerdict(t, got, Same)
+			m.holds(want)
+			if got.How != want["how"] {
+				t.Errorf("%s: how is %q", name, got.How)
+			}
+			given := test.how == HowAdopted || test.how == HowCreated
+			if declared := m.initialize(c, m.now(), false, false).Verdict == Declared; declared != (given && !test.emptied) {
+				t.Errorf("%s: declared by Init: %v", name, declared)
+			}
+		}
+	})
+}
+
+// What it has seen last goes with it to every look, whatever it is answered in between.
+func TestFactsKeepTheMarkerThatWasSeenLast(t *testing.T) {
+	var f Facts
+	for _, step := range []struct {
+		m    Marker
+		want string
+	}{
+		{Marker{Verdict: Missing, Fields: Fields{Since: "5"}}, ""},
+		{Marker{Verdict: Same, Fields: Fields{Since: "7"}}, "7"},
+		{Marker{Verdict: Missing, Fields: Fields{Since: "8"}}, "7"},
+		{Marker{Verdict: Present, Fields: Fields{Since: "9"}}, "7"},
+		{Marker{Verdict: Reset, Fields: Fields{Since: "6"}}, "6"},
+		{Marker{Verdict: Conflict, Fields: Fields{Since: "x"}}, "0"},
+	} {
+		f.Answer(step.m)
+		if f.Seen != step.want {
+			t.Errorf("after %v %s it is %q, want %q", step.m.Verdict, step.m.Since, f.Seen, step.want)
+		}
+	}
+}
+
+// Nobody has looked while the marker was gone, but this client has seen a later one.
+func TestAClientCountsAMarkerThatWentBackFromItsOwnFirstLook(t *testing.T) {
+	c := config(Standard)
+	q := c.Quarantine()
+	old, later := aged(at(0), 0, long), aged(at(0), 0, long)
+	old.Since, later.How = "1700000000000", HowAdopted
+	f := healthy(c, 1, 0)
+	look := func(m Marker, when time.Duration) *AbstainError {
+		m.Clock = aged(at(when), long, 0).Clock
+		f.Answer(m)
+		return c.Standings([]Facts{f}, at(when))[0].Why
+	}
+	_ = look(old, 0)
+	if why := look(later, 0); why != nil {
+		t.Fatal(why)
+	}
+	for _, when := range []time.Duration{time.Second, q / 2, time.Second + q - 1} {
+		why := look(old, when)
+		if why == nil || why.Cause != Quarantined || why.How != HowRestored || why.Left != time.Second+q-when {
+			t.Errorf("after %v: %+v, want %v more", when, why, time.Second+q-when)
+		}
+		f.Age = f.Age.Earlier() // also on the next connection
+	}
+	if why := look(old, time.Second+q); why != nil {
+		t.Errorf("after its quarantine: %v", why)
+	}
+	// What moves since upwards by a little, as closing a fleet does, does not end it.
+	_ = look(later, 2*q)
+	_ = look(old, 2*q)
+	closed := old
+	closed.Since = itoa(1 + mustInt(t, old.Since))
+	if why := look(closed, 2*q+time.Second); why == nil || why.How != HowRestored {
+		t.Errorf("closed: %+v", why)
+	}
+	// Another process or another history is another matter.
+	_ = look(later, 3*q)
+	old.Replid = "another"
+	if why := look(old, 3*q); why != nil {
+		t.Errorf("of another history: %v", why)
+	}
+}
+
+// An operator's declaration names the marker that it has replaced.
+func TestAnOperatorsDeclarationIsNoMarkerThatWentBack(t *testing.T) {
+	onEachLevel(t, func(t *testing.T, m *master, c Config) {
+		c.Masters = 1
+		since := itoa(m.time().UnixMilli() - 100)
+		m.put(c, "since", since, "wall", since, "how", HowCreated)
+		f := m.facts(m.dial(c))
+		f.Answer(f.Marker)
+		if s := c.Standings([]Facts{f}, f.Marker.Clock.Received)[0]; s.Vote {
+			t.Fatal("it votes before")
+		}
+		wantVerdict(t, m.initialize(c, m.now(), false, false), Declared)
+		f.Answer(m.dial(c))
+		if s := c.Standings([]Facts{f}, f.Marker.Clock.Received)[0]; !s.Vote {
+			t.Errorf("declared: %v", s)
+		}
+	})
+}
+
+func mustInt(t *testing.T, text string) int64 {
+	t.Helper()
+	n, err := redis.Int64([]byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

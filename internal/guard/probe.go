@@ -1,0 +1,111 @@
+package guard
+
+import (
+	_ "embed" // the script
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/redquorum/redquorum/internal/script"
+)
+
+// A master may let a user acquire locks and not renew or release them: its ACL, or
+// rename-command, lacks one of the commands. Probe finds that out before the master
+// votes.
+
+//go:embed probe.lua
+var probeSource string
+
+// Probe tries the commands that locks need.
+var Probe = script.New("probe", probeSource)
+
+// Commands are commands that a lock needs on a master, a bit for each.
+type Commands uint32
+
+// tried are the commands that Probe tries, and EVALSHA. The bits have their order.
+var tried = func() (names []string) {
+	for _, found := range regexp.MustCompile(`\{'([A-Z]+)'`).FindAllStringSubmatch(probeSource, -1) {
+		names = append(names, found[1])
+	}
+	return append(names, "EVALSHA")
+}()
+
+// CommandsOf are those that scripts call, EVALSHA, and further ones, in capitals.
+func CommandsOf(scripts []*script.Script, further ...string) (all Commands) {
+	for _, name := range append(script.Commands(scripts...), further...) {
+		all |= 1 << slices.Index(tried, strings.ToUpper(name))
+	}
+	return all | 1<<slices.Index(tried, "EVALSHA")
+}
+
+// vital are the commands of plain locks. A master that refuses one of them does not
+// vote.
+var vital = CommandsOf([]*script.Script{script.Release, script.Extend, script.Verify}, "SET")
+
+// String names them as people write them.
+func (c Commands) String() string {
+	var names []string
+	for i, name := range tried {
+		if c&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// Refused are the commands that a master refuses to this user for good.
+type Refused struct {
+	Commands Commands
+	Err      error // what it says to one of them; nil: there are none
+}
+
+// ReadProbe adds an answer to Probe. err is an error reply to the EVALSHA. Only that the
+// user may not run a command, or that the master does not know it, says something about
+// it. All other errors pass, such as OOM, or are about the key of the probe.
+func (r Refused) ReadProbe(reply any, err error) Refused {
+	parts, ok := reply.([]any)
+	if !ok {
+		return r // it could not be run now
+	}
+	found := Refused{}
+	note := func(name, said string) {
+		if i := slices.Index(tried, name); i >= 0 && refuses(said) {
+			found.Commands |= 1 << i
+			found.Err = errors.New(oneLine(said))
+		}
+	}
+	for i := 0; i+1 < len(parts); i += 2 {
+		name, _ := parts[i].([]byte)
+		said, _ := parts[i+1].([]byte)
+		note(string(name), string(said))
+	}
+	if err != nil {
+		note("EVALSHA", err.Error())
+	}
+	return found
+}
+
+// refuses reports whether an error reply says that the user may not run the command, or
+// that there is none of that name. Redis words it in several ways, by version and inside
+// scripts.
+func refuses(said string) bool {
+	said = strings.ToLower(said)
+	return strings.Contains(said, "can't run this command") || strings.Contains(said, "no permissions to run") ||
+		strings.Contains(said, "unknown") && strings.Contains(said, "command")
+}
+
+// Lacking is why a master may not vote on a lock that needs these commands; nil: it
+// refuses none of them.
+func (r Refused) Lacking(needs Commands) *AbstainError {
+	if lacks := r.Commands & needs; lacks != 0 {
+		return &AbstainError{Cause: Forbidden, Value: lacks.String(), Err: r.Err}
+	}
+	return nil
+}
+
+// forbidden is the text of such an error.
+func (r *AbstainError) forbidden() string {
+	return fmt.Sprintf("it refuses %s%s; it could not renew or release what it grants: permit the commands of docs/reference/wire.md#permissions", r.Value, r.because())
+}

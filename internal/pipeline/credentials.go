@@ -1,0 +1,93 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// credentialsGrace is for how long a dial whose context has ended still waits for a credentials
+// callback to notice it.
+const credentialsGrace = 500 * time.Millisecond
+
+// A login is what AUTH sends.
+type login struct {
+	username, password string
+	err                error
+}
+
+// login is what the connection logs in with. The callback runs on a goroutine of its own: one
+// that ignores its context would hold up Close, and a panic in it would end the process. One
+// that has not returned is not called again for this master, so it leaves behind no more
+// than this goroutine.
+func (p *Pipeline) login(ctx context.Context) login {
+	if p.cfg.Credentials == nil {
+		return login{username: p.cfg.Username, password: p.cfg.Password}
+	}
+	select {
+	case p.asking <- struct{}{}:
+	case <-ctx.Done():
+		return login{err: fmt.Errorf("%w: an earlier call of the callback has not returned", ErrTimeout)}
+	}
+	told := make(chan login, 1)
+	go func() {
+		l := login{err: errors.New("the callback ended its goroutine")} // runtime.Goexit
+		defer func() {
+			if what := recover(); what != nil {
+				l = login{err: fmt.Errorf("the callback panicked: %s", Excerpt(fmt.Sprint(what)))}
+			}
+			<-p.asking
+			told <- l
+		}()
+		l.username, l.password, l.err = p.cfg.Credentials(ctx)
+	}()
+	select {
+	case l := <-told:
+		return l
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(credentialsGrace)
+	defer grace.Stop()
+	select {
+	case l := <-told:
+		return l
+	case <-grace.C:
+		return login{err: fmt.Errorf("%w: the callback ignores that its context has ended", ErrTimeout)}
+	}
+}
+
+// loginTold is login for the supervisor: while the callback runs, that is why the master is
+// not up.
+func (p *Pipeline) loginTold(ctx context.Context) login {
+	if p.cfg.Credentials == nil {
+		return p.login(ctx)
+	}
+	p.mu.Lock()
+	before := p.cause
+	p.mu.Unlock()
+	p.explains(&waitingError{before})
+	l := p.login(ctx)
+	p.explains(before)
+	return l
+}
+
+// explains sets why the master is not up, while it is dialled. Only the supervisor calls it.
+func (p *Pipeline) explains(cause error) {
+	p.mu.Lock()
+	if p.state == closed {
+		p.mu.Unlock()
+		return
+	}
+	p.cause = cause
+	redialing := p.state == connecting
+	p.mu.Unlock()
+	p.tellDown(cause, redialing)
+}
+
+// A waitingError says that a dial waits for the credentials callback. It matches what was the
+// cause before.
+type waitingError struct{ before error }
+
+func (e *waitingError) Error() string { return "waiting for credentials" }
+func (e *waitingError) Unwrap() error { return e.before }

@@ -1,0 +1,183 @@
+package voters
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
+)
+
+// looker is a Monitor that only looks.
+func (f *fleet) looker(c guard.Config) *Monitor {
+	f.t.Helper()
+	var pipes []*pipeline.Pipeline
+	for _, m := range f.cluster.Masters() {
+		pipes = append(pipes, pipeline.New(pipeline.Config{Name: m.Addr(), Network: "tcp", Addr: m.Addr(), Dialer: f.cluster.Dialer()}))
+	}
+	g := New(Config{
+		Guard: c, Masters: pipes, Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()),
+		Logger: slog.New(slog.DiscardHandler), Life: context.Background(), ReadOnly: true,
+	})
+	f.t.Cleanup(func() {
+		g.Close()
+		for _, p := range pipes {
+			p.Close()
+		}
+	})
+	return g
+}
+
+// look looks for as long as a tool does.
+func (f *fleet) look(g *Monitor) *Look {
+	ctx, cancel := context.WithTimeout(f.t.Context(), 1500*time.Millisecond)
+	defer cancel()
+	return g.Look(ctx)
+}
+
+// keys is every key of all masters, but for the sightings, with the marker's fields.
+func (f *fleet) keys() map[string]string {
+	found := map[string]string{}
+	for _, m := range f.cluster.Masters() {
+		if !m.Up() {
+			continue
+		}
+		for _, key := range m.Keys() {
+			if key == guard.Sighting {
+				continue
+			}
+			found[m.Addr()+" "+key] = "there"
+			for _, field := range []string{"v", "run", "replid", "since", "wall", "maxttl", "n", "level", "db", "fleet", "how", "without", "to", "closed", "seen"} {
+				found[m.Addr()+" "+key+" "+field] = m.Field(key, field)
+			}
+		}
+	}
+	return found
+}
+
+func standard() guard.Config {
+	return guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: fleetOf, Drift: drift.Default}
+}
+
+// causes are why the masters do not vote; "": one does.
+func causes(l *Look) (list []string) {
+	for i := range l.Standings {
+		text := ""
+		if why := l.Standings[i].Why; why != nil {
+			text = why.Cause.String()
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+func TestWhoOnlyLooksIsToldWhatAClientWouldBeAndWritesNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		new  bool // nobody has declared the fleet
+		does func(f *fleet)
+		want [fleetOf]string
+	}{
+		"a new fleet":    {true, func(*fleet) {}, [fleetOf]string{"no marker", "no marker", "no marker"}},
+		"all well":       {false, func(*fleet) {}, [fleetOf]string{}},
+		"one restarted":  {false, func(f *fleet) { f.restart(0, true) }, [fleetOf]string{"quarantined", "", ""}},
+		"one emptied":    {false, func(f *fleet) { f.cluster.Masters()[0].FlushAll() }, [fleetOf]string{"no marker", "", ""}},
+		"all emptied":    {false, func(f *fleet) { f.each(func(i int) { f.cluster.Masters()[i].FlushAll() }) }, [fleetOf]string{"no marker", "no marker", "no marker"}},
+		"all restarted":  {false, func(f *fleet) { f.each(func(i int) { f.restart(i, true) }) }, [fleetOf]string{"quarantined", "quarantined", "quarantined"}},
+		"one down":       {false, func(f *fleet) { f.cluster.Masters()[0].Kill() }, [fleetOf]string{"not connected", "", ""}},
+		"one frozen":     {false, func(f *fleet) { f.cluster.Masters()[0].Freeze() }, [fleetOf]string{"not connected", "", ""}},
+		"a text as mark": {false, func(f *fleet) { _ = f.cluster.Masters()[0].Set(guard.Key, "text", 0) }, [fleetOf]string{"marker is another's", "", ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inFleet(t, func(f *fleet) {
+				if !test.new {
+					g, _, end := f.watch(f.cluster.Dialer())
+					f.wantVotes(g, fleetOf)
+					end()
+				}
+				test.does(f)
+				before := f.keys()
+				g := f.looker(standard())
+				for range 3 { // once and again
+					if got := causes(f.look(g)); !slices.Equal(got, test.want[:]) {
+						t.Errorf("%q, want %q", got, test.want)
+					}
+					time.Sleep(2 * time.Second)
+				}
+				f.each(func(i int) { f.cluster.Masters()[i].Thaw() })
+				synctest.Wait()
+				if after := f.keys(); !maps.Equal(before, after) {
+					t.Errorf("there was %v, there is %v", before, after)
+				}
+			})
+		})
+	}
+}
+
+func (f *fleet) each(does func(i int)) {
+	for i := range fleetOf {
+		does(i)
+	}
+}
+
+func (f *fleet) restart(i int, keepData bool) {
+	f.t.Helper()
+	f.cluster.Masters()[i].Kill()
+	if err := f.cluster.Masters()[i].Restart(keepData); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// A client's own look is another: it begins the quarantine that a tool only tells of.
+func TestAClientWritesWhatItJudges(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		g, _, end := f.watch(f.cluster.Dialer())
+		f.wantVotes(g, fleetOf)
+		end()
+		f.restart(0, true)
+		m := f.cluster.Masters()[0]
+		f.look(f.looker(standard()))
+		if run := m.Field(guard.Key, "run"); run == m.RunID() {
+			t.Error("a tool has written the marker")
+		}
+		g, conns, end := f.watch(f.cluster.Dialer())
+		defer end()
+		f.wantVotes(g, fleetOf-1)
+		if run := m.Field(guard.Key, "run"); run != m.RunID() {
+			t.Errorf("the marker is of the process %q, want %q", run, m.RunID())
+		}
+		for _, c := range conns {
+			if sent := strings.Join(c.written(), ""); strings.Contains(sent, "$4\r\nlook\r\n") {
+				t.Errorf("it only looks: %q", sent)
+			}
+		}
+	})
+}
+
+func TestAToolLearnsTheSettingsOfTheFleetAndJudgesByThem(t *testing.T) {
+	inFleet(t, func(f *fleet) {
+		g, _, end := f.watch(f.cluster.Dialer()) // of the longest TTL of a minute
+		f.wantVotes(g, fleetOf)
+		end()
+		other := standard()
+		other.MaxTTL = time.Second
+		g = f.looker(other)
+		l := f.look(g)
+		if got := causes(l); !slices.Equal(got, []string{"other configuration", "other configuration", "other configuration"}) {
+			t.Errorf("%q", got)
+		}
+		if m := l.Facts[0].Marker; m.MaxTTL != "60000" || m.LevelIs != "standard" || m.Masters != "3" {
+			t.Errorf("%+v", m)
+		}
+		g.Use(standard())
+		if got := causes(f.look(g)); !slices.Equal(got, []string{"", "", ""}) {
+			t.Errorf("%q", got)
+		}
+	})
+}

@@ -1,0 +1,166 @@
+package redlock_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// leading runs Lead in the background. The channel has its error.
+func leading(ctx context.Context, c *redlock.Client, lead func(ctx context.Context) error, opts ...redlock.LockOption) chan error {
+	done := make(chan error, 1)
+	go func() { done <- c.Lead(ctx, "key", lead, opts...) }()
+	return done
+}
+
+func TestALeaderThatReturnsStepsDownAndLeadReturnsItsError(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		broken := errors.New("broken")
+		for _, want := range []error{nil, broken, redlock.ErrTaken} {
+			err := c.Lead(t.Context(), "key", func(ctx context.Context) error {
+				if l, ok := redlock.FromContext(ctx); !ok || l.Key() != "key" || l.Remaining() == 0 {
+					t.Error("it leads without the lock")
+				}
+				return want
+			})
+			if (err == nil) != (want == nil) || errors.Is(err, broken) != errors.Is(want, broken) {
+				t.Errorf("%v, want %v", err, want)
+			}
+			if errors.Is(err, redlock.ErrTaken) {
+				t.Error("the error of lead looks like one of the acquisition")
+			}
+		}
+		s.wantClean()
+	})
+}
+
+// The first leader's lock is taken away. Lead waits until it has returned, and leads again.
+func TestALossMakesLeadStartOverOnceLeadHasReturned(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithTTL(time.Second))
+		var mu sync.Mutex
+		running, most, rounds := 0, 0, 0
+		done := leading(t.Context(), c, func(ctx context.Context) error {
+			mu.Lock()
+			rounds++
+			running++
+			most = max(most, running)
+			last := rounds == 3
+			mu.Unlock()
+			defer func() {
+				mu.Lock()
+				running--
+				mu.Unlock()
+			}()
+			if last {
+				return nil
+			}
+			s.do("DEL", "key")
+			<-ctx.Done()
+			time.Sleep(5 * time.Second) // slow to return, while the key is free
+			return ctx.Err()
+		})
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if rounds != 3 || most != 1 {
+			t.Errorf("%d rounds, %d at a time; want 3, one at a time", rounds, most)
+		}
+	})
+}
+
+func TestLeadEndsWithItsContextAndWithItsClient(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		other := mustLock(t, s.open(), "key")
+		c := s.open()
+		ctx, cancel := context.WithCancel(t.Context())
+		never := func(context.Context) error { t.Error("it leads"); return nil }
+		waiting := leading(ctx, c, never)
+		settle()
+		cancel()
+		if err := <-waiting; !errors.Is(err, context.Canceled) {
+			t.Errorf("%v, want one of the context", err)
+		}
+		if err := c.Lead(ctx, "key", never); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v, want one of the context", err)
+		}
+		s.kill(0, 1, 2)
+		pausing := leading(t.Context(), c, never)
+		time.Sleep(time.Minute)
+		within(t, time.Second, func() {
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := <-pausing; !errors.Is(err, redlock.ErrClosed) {
+				t.Errorf("%v, want ErrClosed", err)
+			}
+		})
+		_ = other
+	})
+}
+
+func TestBadArgumentsOfLeadAreRefusedAtOnce(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		never := func(context.Context) error { t.Error("it leads"); return nil }
+		if err := c.Lead(t.Context(), "key", nil); err == nil || !strings.Contains(err.Error(), "the function is nil") {
+			t.Error(err)
+		}
+		if err := c.Lead(t.Context(), "", never); err == nil {
+			t.Error("an empty key is accepted")
+		}
+		if err := c.Lead(t.Context(), "key", never, redlock.WithTTL(1)); err == nil {
+			t.Error("a TTL of 1 ns is accepted")
+		}
+		l := mustLock(t, c, "key")
+		if err := c.Lead(l.Context(), "key", never); !errors.Is(err, redlock.ErrReentrant) {
+			t.Errorf("%v, want ErrReentrant", err)
+		}
+	})
+}
+
+// A loop around Do wrote a line for each of some thousand attempts a second.
+func TestRefusalsAreRetriedWithPausesAndLoggedWhenTheyChange(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		var log bytes.Buffer
+		s.kill(0, 1)
+		var attempts int
+		c := s.open(redlock.WithOutageWait(0), redlock.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
+			redlock.WithTrace(&redlock.Trace{Attempt: func(redlock.AttemptInfo) { attempts++ }}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := c.Lead(ctx, "key", func(context.Context) error { t.Error("it leads"); return nil })
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want one of the context", err)
+		}
+		if attempts < 8 || attempts > 16 { // 0.1, 0.2, … 10, 10 s
+			t.Errorf("%d attempts in a minute, want about a dozen", attempts)
+		}
+		if n := strings.Count(log.String(), "not leading"); n < 1 || n > 3 {
+			t.Errorf("%d lines say that it does not lead, want one, and one more for each change:\n%s", n, &log)
+		}
+	})
+}
+
+func TestALeaderIsFoundOnceMastersAreBack(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		s.kill(0, 1)
+		done := leading(t.Context(), c, func(context.Context) error { return nil })
+		time.Sleep(time.Minute)
+		s.restart(true, 0, 1)
+		within(t, 90*time.Second, func() { // a pause, and the masters' quarantine
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}

@@ -1,0 +1,98 @@
+package redlock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+func TestASemaphoreAdmitsAsManyAsItHasPermits(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		inside, most, done := 0, 0, 0
+		for range 3 {
+			sem := s.open().Semaphore("pool", 2)
+			for range 4 {
+				wg.Go(func() {
+					err := sem.Do(t.Context(), func(context.Context) error {
+						mu.Lock()
+						inside++
+						most, done = max(most, inside), done+1
+						mu.Unlock()
+						time.Sleep(50 * time.Millisecond)
+						mu.Lock()
+						inside--
+						mu.Unlock()
+						return nil
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		wg.Wait()
+		if most != 2 || done != 12 {
+			t.Errorf("%d ran, %d at a time; want 12, 2 at a time", done, most)
+		}
+		s.wantClean()
+	})
+}
+
+func TestAPermitIsALockOfOneOfTheSemaphoresKeys(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		sem := s.open().Semaphore("pool", 2)
+		held := map[string]bool{}
+		for range 2 {
+			l, err := sem.Acquire(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			held[l.Key()] = true
+		}
+		if !held["pool#1"] || !held["pool#2"] {
+			t.Errorf("%v are held, want pool#1 and pool#2", held)
+		}
+		if _, err := sem.TryAcquire(t.Context()); !errors.Is(err, redlock.ErrTaken) {
+			t.Errorf("%v, want ErrTaken", err)
+		}
+		if _, err := sem.Acquire(t.Context(), redlock.WithWait(time.Second)); !errors.Is(err, redlock.ErrTaken) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want ErrTaken and DeadlineExceeded", err)
+		}
+		_, err := s.open().TryLock(t.Context(), "pool#1")
+		if !errors.Is(err, redlock.ErrTaken) {
+			t.Errorf("%v, want ErrTaken", err)
+		}
+	})
+}
+
+func TestAWrongNumberOfPermitsIsAnErrorOfAcquire(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		for _, permits := range []int{-1, 0, 129} {
+			if _, err := c.Semaphore("pool", permits).Acquire(t.Context()); err == nil || !strings.Contains(err.Error(), "permits: want 1 to 128") {
+				t.Errorf("%d permits: %v", permits, err)
+			}
+		}
+		if _, err := c.Semaphore("", 1).TryAcquire(t.Context()); err == nil || !strings.Contains(err.Error(), "the name is empty") {
+			t.Error(err)
+		}
+		if err := c.Semaphore("pool", 1).Do(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "the function is nil") {
+			t.Error(err)
+		}
+		for _, permits := range []int{1, 128} {
+			l, err := c.Semaphore("pool", permits).Acquire(t.Context())
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			unlock(t, l)
+		}
+	})
+}

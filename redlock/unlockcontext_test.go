@@ -1,0 +1,126 @@
+package redlock_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// A ctxWay makes a context that ends with a lock's Unlock.
+type ctxWay func(l *redlock.Lock) (context.Context, context.CancelFunc)
+
+func endingContexts() map[string]ctxWay {
+	type name struct{}
+	return map[string]ctxWay{
+		"Context": func(l *redlock.Lock) (context.Context, context.CancelFunc) { return l.Context(), func() {} },
+		"WithContext": func(l *redlock.Lock) (context.Context, context.CancelFunc) {
+			return l.WithContext(context.Background())
+		},
+		"a child": func(l *redlock.Lock) (context.Context, context.CancelFunc) {
+			return context.WithCancel(context.WithValue(l.Context(), name{}, ""))
+		},
+		"a child with a deadline": func(l *redlock.Lock) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(l.Context(), time.Minute)
+		},
+	}
+}
+
+func TestUnlockUnderAContextThatItEndsIsConfirmed(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		kinds := map[string]func() (*redlock.Lock, error){
+			"plain":  func() (*redlock.Lock, error) { return c.Lock(t.Context(), "key") },
+			"fenced": func() (*redlock.Lock, error) { return c.Lock(t.Context(), "key", redlock.WithFencing()) },
+			"set":    func() (*redlock.Lock, error) { return c.LockAll(t.Context(), []string{"key", "other"}) },
+			"any":    func() (*redlock.Lock, error) { return c.LockAny(t.Context(), []string{"key", "other"}) },
+			"reader": func() (*redlock.Lock, error) { return c.RWMutex("key").RLock(t.Context()) },
+			"writer": func() (*redlock.Lock, error) { return c.RWMutex("key").Lock(t.Context()) },
+		}
+		for kind, lock := range kinds {
+			for name, way := range endingContexts() {
+				l, err := lock()
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := way(l)
+				settle()
+				s.freeze(0, 1, 2, 3, 4) // the context ends before any answer comes
+				time.AfterFunc(time.Millisecond, func() { s.thaw(0, 1, 2, 3, 4) })
+				if err := l.Unlock(ctx); err != nil {
+					t.Errorf("%s, %s: %v", kind, name, err)
+				}
+				cancel()
+				settle()
+			}
+		}
+		s.do("DEL", "redquorum:fence:1:key")
+		s.wantClean()
+	})
+}
+
+func TestUnlockInsideDoIsConfirmedUnderDosContext(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		err := c.Do(t.Context(), "key", func(ctx context.Context) error {
+			l, _ := redlock.FromContext(ctx)
+			return l.Unlock(ctx)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		s.wantClean()
+	})
+}
+
+// The context of the inner handle has ended with the outer's Unlock before the last one.
+func TestTheLastOfSharedHandlesUnlocksUnderAnyOfTheirContexts(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
+		for _, way := range endingContexts() {
+			for _, whose := range []string{"its own", "the other's"} {
+				outer := mustLock(t, c, "key")
+				inner := again(t, c, outer, redlock.WithReentrancy())
+				of := outer
+				if whose == "its own" {
+					of = inner
+				}
+				ctx, cancel := way(of)
+				unlock(t, outer)
+				if err := inner.Unlock(ctx); err != nil {
+					t.Errorf("%s: %v", whose, err)
+				}
+				cancel()
+			}
+		}
+		s.wantClean()
+	})
+}
+
+// What the caller adds to such a context still counts: a deadline, and an end before the
+// unlock. A context of another lock is the caller's, too.
+func TestOtherEndsOfAContextStillBoundTheWaitOfUnlock(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithTTL(10 * time.Second))
+		l := mustLock(t, c, "key")
+		settle()
+		s.freeze(0, 1)
+		ctx, cancel := context.WithTimeout(l.Context(), 20*time.Millisecond)
+		defer cancel()
+		var err error
+		within(t, 20*time.Millisecond, func() { err = l.Unlock(ctx) })
+		wantExactly(t, err, redlock.ErrNoQuorum, context.DeadlineExceeded)
+		s.thaw(0, 1)
+		settle()
+
+		l = mustLock(t, c, "key")
+		settle()
+		s.freeze(0, 1)
+		ctx, cancel = context.WithCancel(l.Context())
+		cancel()
+		within(t, 0, func() { err = l.Unlock(ctx) })
+		wantExactly(t, err, redlock.ErrNoQuorum, context.Canceled)
+		s.thaw(0, 1)
+	})
+}

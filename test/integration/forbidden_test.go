@@ -1,0 +1,159 @@
+package integration
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/acl"
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// wantForbidden fails unless the error is that no quorum may vote, and names the command.
+func wantForbidden(t *testing.T, what, command string, err error) {
+	t.Helper()
+	wantExactly(t, what, err, redlock.ErrNoQuorum)
+	why := causes(t, err)
+	for master, cause := range why {
+		if !strings.Contains(strings.ToLower(cause.Error()), command) {
+			t.Errorf("%s without %s: %s is named for %v", what, command, master, cause)
+		}
+	}
+}
+
+// A master whose user may acquire and not renew or release would keep each lock until it
+// expires. It is found out before the first lock.
+func TestAMasterThatRefusesACommandOfEveryLockDoesNotVote(t *testing.T) {
+	redistest.Need(t, redistest.ACL)
+	p := startConfigured(t, locker(strings.Join(acl.Rules("lock*"), " ")), 1)
+	ready(t, p.guarded())
+	for _, command := range []string{"del", "evalsha", "get", "pexpire", "pttl", "set"} {
+		p.do(0, "ACL", "SETUSER", "locker", "-"+command)
+		c := p.guarded()
+		awaitStanding(t, c, redlock.AbstainForbidden, 0)
+		_, err := c.TryLock(context.Background(), "lock")
+		wantForbidden(t, "TryLock", command, err)
+		p.do(0, "DEL", "lock") // from the lock that went out before the judgement
+		if _, err := c.TryLock(context.Background(), "lock"); err == nil {
+			t.Errorf("granted without %s", command)
+		}
+		if holder, _ := p.command(0, "GET", "lock"); holder != nil {
+			t.Errorf("without %s the master was asked for a lock: %s", command, holder)
+		}
+		p.do(0, "ACL", "SETUSER", "locker", "+"+command)
+		ready(t, p.guarded())
+	}
+}
+
+// What a living connection is allowed may change: the next look sees it, both ways.
+func TestAPermissionThatIsTakenAwayTakesTheVote(t *testing.T) {
+	redistest.Need(t, redistest.ACL)
+	p := startConfigured(t, locker(strings.Join(acl.Rules("lock*"), " ")), 1)
+	c := p.guarded()
+	ready(t, c)
+	p.do(0, "ACL", "SETUSER", "locker", "-del")
+	awaitStanding(t, c, redlock.AbstainForbidden, 0)
+	p.do(0, "ACL", "SETUSER", "locker", "+del")
+	awaitStanding(t, c, votes, 0)
+	mustUnlock(t, mustTry(t, c, "lock"))
+}
+
+// What only some sorts of locks need takes the vote on these alone.
+func TestAMasterThatRefusesACommandDoesNotVoteOnTheLocksThatNeedIt(t *testing.T) {
+	redistest.Need(t, redistest.ACL)
+	p := startConfigured(t, locker(strings.Join(acl.Rules("lock*"), " ")), 1)
+	p.dropFences()
+	ready(t, p.guarded())
+	ctx := context.Background()
+	for name, test := range map[string]struct {
+		use string
+		try func(c *redlock.Client) (*redlock.Lock, error)
+	}{
+		"several keys": {acl.Several, func(c *redlock.Client) (*redlock.Lock, error) {
+			return c.TryLockAll(ctx, []string{"lock:1", "lock:2"})
+		}},
+		"a reader": {acl.Readers, func(c *redlock.Client) (*redlock.Lock, error) { return c.RWMutex("lock").TryRLock(ctx) }},
+		"a fence":  {acl.Fencing, func(c *redlock.Client) (*redlock.Lock, error) { return c.TryLock(ctx, "lock", redlock.WithFencing()) }},
+	} {
+		uses := acl.Uses()
+		use := uses[slices.IndexFunc(uses, func(u acl.Use) bool { return u.Name == test.use })]
+		for _, command := range use.Commands {
+			if strings.Contains(permitted(acl.Locks, acl.Guard)+" ", "+"+command+" ") {
+				continue // without them nothing votes
+			}
+			if name == "a fence" && command == "mget" {
+				continue // for many locks at once; each goes alone without it
+			}
+			p.do(0, "ACL", "SETUSER", "locker", "-"+command)
+			c := p.guarded()
+			ready(t, c)
+			mustUnlock(t, mustTry(t, c, "lock:plain"))
+			_, err := test.try(c)
+			wantForbidden(t, name, command, err)
+			p.do(0, "ACL", "SETUSER", "locker", "+"+command)
+			p.do(0, "DEL", "lock", "lock:1", "lock:2") // what a command that is missing cannot release
+			mustUnlock(t, mustLockWith(t, test.try, p.guarded()))
+		}
+	}
+}
+
+func mustLockWith(t *testing.T, try func(c *redlock.Client) (*redlock.Lock, error), c *redlock.Client) *redlock.Lock {
+	t.Helper()
+	l, err := try(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// rename-command takes a command from everybody.
+func TestAMasterWithACommandRenamedAwayDoesNotVote(t *testing.T) {
+	for _, command := range []string{"DEL", "EVALSHA", "GET", "PEXPIRE", "PTTL", "SET"} {
+		t.Run(command, func(t *testing.T) {
+			p := startConfigured(t, redistest.Config{Args: []string{"--rename-command", command, "renamed"}}, 1)
+			c := p.guarded()
+			awaitStanding(t, c, redlock.AbstainForbidden, 0)
+			_, err := c.TryLock(context.Background(), "lock")
+			wantForbidden(t, "TryLock", strings.ToLower(command), err)
+		})
+	}
+}
+
+// A master that refuses to write now will write again: that takes no vote.
+func TestAMasterThatRefusesToWriteForNowKeepsItsVote(t *testing.T) {
+	redistest.Need(t, redistest.ReplicasForScripts)
+	p := startProcesses(t, 1)
+	ready(t, p.guarded())
+	for _, setting := range [][2]any{{"maxmemory", 1}, {"min-replicas-to-write", 1}} {
+		p.do(0, "CONFIG", "SET", setting[0], setting[1])
+		ready(t, p.guarded())
+		p.do(0, "CONFIG", "SET", setting[0], 0)
+	}
+	c := p.guarded(redlock.WithTTL(time.Second))
+	ready(t, c)
+	mustUnlock(t, mustTry(t, c, "lock"))
+}
+
+// The pilot's release looks for a queue behind the lock. A user who may not do that has
+// released the lock all the same.
+func TestAReleaseIsConfirmedWhereTheQueueMayNotBeLookedAt(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			p := startConfigured(t, locker(strings.Join(acl.Rules("lock*"), " ")), n)
+			p.open() // declares the fleet
+			p.each(func(i int) { p.do(i, "ACL", "SETUSER", "locker", "-exists") })
+			c := p.open()
+			if n == 3 {
+				p.freeze(2)
+				defer p.thaw(2)
+			}
+			for _, key := range []string{"lock1", "lock2", "lock3", "lock4"} { // of different pilots
+				mustUnlock(t, mustTry(t, c, key))
+			}
+		})
+	}
+}

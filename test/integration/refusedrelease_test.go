@@ -1,0 +1,169 @@
+package integration
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/test/integration/internal/refusal"
+)
+
+// refusesReleases are the states in which masters refuse a release.
+func refusesReleases(t *testing.T) (states []refusal.State) {
+	t.Helper()
+	do := func(command string, args ...any) func(m *redistest.Server) error {
+		return func(m *redistest.Server) error { _, err := m.Do(command, args...); return err }
+	}
+	for _, s := range refusal.States {
+		scripts := s.Word == "NOREPLICAS" && redistest.Missing(redistest.ReplicasForScripts) != nil
+		if s.Word != "OOM" && !scripts { // whoever has no memory deletes all the same
+			states = append(states, s)
+		}
+	}
+	stale := func(m *redistest.Server) error {
+		if err := do("CONFIG", "SET", "replica-serve-stale-data", "no")(m); err != nil {
+			return err
+		}
+		return do("REPLICAOF", "127.0.0.1", "1")(m)
+	}
+	return append(states,
+		refusal.State{Name: "no permission", Word: "NOPERM",
+			Start: do("ACL", "SETUSER", "default", "-del"), Finish: do("ACL", "SETUSER", "default", "+del")},
+		refusal.State{Name: "a replica without data", Word: "MASTERDOWN", Start: stale, Finish: do("REPLICAOF", "NO", "ONE")})
+}
+
+// Whatever the reason is that masters give, the release is sent again until it is done, and
+// not only after the TTL is the key free.
+func TestARefusedReleaseIsSentAgainUntilItIsDone(t *testing.T) {
+	for _, state := range refusesReleases(t) {
+		t.Run(state.Name, func(t *testing.T) {
+			t.Parallel()
+			p := startProcesses(t, five)
+			p.trusting = true
+			p.dropFences()
+			c := p.open(redlock.WithTTL(time.Minute))
+			ctx := context.Background()
+			held := []*redlock.Lock{mustTry(t, c, "lock"), mustTry(t, c, "fenced", redlock.WithFencing())}
+			set, err := c.LockAll(ctx, []string{"a", "b"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, set, mustRead(t, c, "read"))
+			for _, m := range p.servers {
+				if err := state.Start(m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, l := range held {
+				began := time.Now()
+				err := l.Unlock(ctx)
+				if err == nil && state.Word == "NOPERM" && l.Key() == "read" { // which takes no DEL
+					continue
+				}
+				if !matchesExactly(err, redlock.ErrNoQuorum) || !strings.Contains(err.Error(), state.Word) && state.Word != "NOPERM" {
+					t.Errorf("Unlock of %s: %v", l.Key(), err)
+				}
+				if took := time.Since(began); took > time.Second {
+					t.Errorf("Unlock of %s took %v", l.Key(), took)
+				}
+			}
+			time.Sleep(5 * time.Second)
+			for _, m := range p.servers {
+				if err := state.Finish(m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			writes := time.Now()
+			for _, key := range []string{"lock", "fenced", "a", "b", "read"} {
+				within(t, 15*time.Second, "the key is free", func() bool { return p.holders(key, "") == five })
+			}
+			t.Logf("free %v after the masters write again", time.Since(writes).Round(time.Millisecond))
+		})
+	}
+}
+
+// Acquisitions that masters refuse at once leave nothing that would have to be released: they
+// fill no queue, however many there are.
+func TestRefusedAcquisitionsFillNoQueue(t *testing.T) {
+	for _, state := range refusal.States {
+		if state.Word == "BUSY" { // one script at a time is refused for as long as the script runs
+			continue
+		}
+		t.Run(state.Name, func(t *testing.T) {
+			p := startProcesses(t, five)
+			p.trusting = true
+			c := p.open(redlock.WithTTL(time.Minute))
+			before := mustTry(t, c, "before")
+			for _, m := range p.servers {
+				if err := state.Start(m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+			defer cancel()
+			var tries atomic.Int64
+			var calls sync.WaitGroup
+			for range 64 {
+				calls.Go(func() {
+					for ctx.Err() == nil {
+						l, err := c.TryLock(context.Background(), "lock")
+						tries.Add(1)
+						if err == nil {
+							t.Error("granted")
+							_ = l.Unlock(context.Background())
+						} else if strings.Contains(err.Error(), "too many commands") {
+							t.Error(err)
+							return
+						}
+					}
+				})
+			}
+			calls.Wait()
+			waiting := 0
+			for _, m := range c.Stats().Masters {
+				waiting = max(waiting, m.InFlight)
+			}
+			t.Logf("%d tries; %d releases wait", tries.Load(), waiting)
+			if waiting > int(tries.Load()/100)+10 {
+				t.Errorf("%d releases wait after %d tries", waiting, tries.Load())
+			}
+			_ = before.Unlock(context.Background())
+			for _, m := range p.servers {
+				if err := state.Finish(m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			eventually(t, "all are free", func() bool { return p.holders("before", "") == five && p.holders("lock", "") == five })
+		})
+	}
+}
+
+// Nobody is left to send them afterwards.
+func TestCloseSendsRefusedReleasesOnceMore(t *testing.T) {
+	p := startProcesses(t, five)
+	p.trusting = true
+	state := refusal.States[1]
+	c := p.open(redlock.WithTTL(time.Minute))
+	l := mustTry(t, c, "lock")
+	for _, m := range p.servers {
+		if err := state.Start(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantExactly(t, "Unlock", l.Unlock(context.Background()), redlock.ErrNoQuorum)
+	time.Sleep(time.Second) // the next pause is a long one
+	for _, m := range p.servers {
+		if err := state.Finish(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the key is free", func() bool { return p.holders("lock", "") == five })
+}

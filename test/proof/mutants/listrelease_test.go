@@ -1,0 +1,81 @@
+package mutants
+
+import "github.com/redquorum/redquorum/test/proof/history"
+
+// ofReleases are mistakes about how holds end and are passed on: releases, and adoptions.
+var ofReleases = []mutant{
+	{
+		name:    "an end that releases what another holds by its token",
+		breaks:  "a lock that was handed on by its token stays until its own end",
+		edits:   []edit{{"internal/hold/release.go", "if !h.opts.UnlockOnly {", "if true {"}},
+		foundBy: goTest{"./redlock", "TestNothingButUnlockReleasesALockWithUnlockOnly"},
+	},
+	{
+		name:    "an unlock that its own end interrupts",
+		breaks:  "an outage is told only where there is one",
+		edits:   []edit{{"redlock/lock.go", "waiting, stop := l.untilUnlocked(ctx)", "waiting, stop := ctx, func() {}"}},
+		foundBy: goTest{"./redlock", "TestUnlockUnderAContextThatItEndsIsConfirmed"},
+	},
+	{
+		name:    "an adoption that does not look which token stands",
+		breaks:  "S1: of several that adopt one token at most one holds",
+		edits:   []edit{{"internal/script/guarded.lua", "  if held ~= from then return", "  if from and not held then return"}},
+		also:    simulation{"adoptions", history.Overlap, 20},
+		foundBy: goTest{"./redlock", "TestAdoptTakesOverWhatAnotherClientHandedOn"},
+	},
+	{
+		name:    "an adoption that keeps the token",
+		breaks:  "S3: every attempt has a token of its own",
+		edits:   []edit{{"internal/hold/adopt.go", "	defer a.end()\n", "	defer a.end()\n	n.hold.claim.Token = token\n"}},
+		foundBy: goTest{"./redlock", "TestAdoptTakesOverWhatAnotherClientHandedOn"},
+	},
+	{
+		name:    "an adopted lock that leaves the old token where it did not come in",
+		breaks:  "L2: no release leaves a key",
+		edits:   []edit{{"internal/hold/release.go", "		h.releaseReplaced()\n", ""}},
+		foundBy: goTest{"./redlock", "TestAnAdoptedLockLeavesNothingWhereItDidNotComeIn"},
+	},
+	{
+		name:    "an adoption that leaves the old lease",
+		breaks:  "what is adopted is released with the token that replaced the old one",
+		edits:   []edit{{"internal/script/guarded.lua", "    if from then redis.call('ZREM', lease, from) end\n", ""}},
+		foundBy: goTest{"./internal/script", "TestAnAdoptionReplacesTheTokenWhereItStands"},
+	},
+	{
+		name:    "a release right after a loss by time",
+		breaks:  "S7: the drift allowance lies between a holder's being told and somebody else's grant",
+		edits:   []edit{{"internal/hold/life.go", "		h.home.keeper.postpone(h)\n", "		h.sendRelease(true)\n		h.home.keeper.remove(h)\n"}},
+		foundBy: goTest{"./redlock", "TestAKeyOutlivesTheLossByTimeUntilItsTTLIsOver"},
+	},
+	{
+		name:    "a hand-over beside a renewal that is late",
+		breaks:  "S1: a token that was handed over is not set again",
+		edits:   []edit{{"internal/hold/release.go", "	h.setting.Wait(left)\n", "	h.setting.Wait(min(left, h.home.Timeout(h.claim.TTL)))\n"}},
+		foundBy: goTest{"./redlock", "TestHandOverWaitsForARenewalThatIsLate"},
+	},
+	{
+		name:    "a late release by a TTL that was never confirmed",
+		breaks:  "progress: what was lost is free when its TTL is over",
+		edits:   []edit{{"internal/hold/life.go", "max(0, h.life.ttl-", "max(0, h.claim.TTL-"}},
+		foundBy: goTest{"./redlock", "TestAKeyIsReleasedByTheTTLThatWasConfirmedLast"},
+	},
+	{
+		name:    "a refused release that is dropped",
+		breaks:  "progress: what was unlocked is free a moment after the masters write again",
+		edits:   []edit{{"internal/ballot/ballot.go", "	return b.cfg.Masters[c.Slot].Postpone(c)\n", "	return false\n"}},
+		also:    simulation{"refused", history.Litter, 5},
+		foundBy: goTest{"./internal/ballot", "TestARefusedCallThatPersistsIsSentAgain"},
+	},
+	{
+		name:    "a pause by the wall clock",
+		breaks:  "progress: a clock that is set back delays no refused release",
+		edits:   []edit{{"internal/pipeline/postponed.go", "return t.Add(postponedGrid - time.Duration(t.UnixNano())%postponedGrid)", "return t.Truncate(postponedGrid).Add(postponedGrid)"}},
+		foundBy: goTest{"./internal/pipeline", "TestPausesDoNotDependOnTheWallClock"},
+	},
+	{
+		name:    "a refused acquisition that is released",
+		breaks:  "progress: masters that refuse to write fill no queue",
+		edits:   []edit{{"internal/pipeline/errors.go", "	return slices.ContainsFunc(refusesToWrite,", "	return reply == \"\" && slices.ContainsFunc(refusesToWrite,"}},
+		foundBy: goTest{"./internal/wire", "TestAMasterThatRefusesToWriteHasNothingToRelease"},
+	},
+}

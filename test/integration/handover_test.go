@@ -147,7 +147,7 @@ func TestOfSeveralAdoptersOfATokenAtMostOneHolds(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				eventually(t, "what is left expires", func() bool { return p.holders("lock", "") == five })
+				eventually(t, "what is left expires", func() bool { return p.free("lock") })
 			}
 			t.Logf("of 20 tokens %d were adopted", held)
 		})

@@ -36,7 +36,7 @@ type outage struct {
 // outages takes masters away while it sells, where somebody can.
 func (r *run) outages(ctx context.Context) error {
 	r.heading("With fewer and fewer masters",
-		"A delivery has come, the buyers are back, and masters go away one by one.")
+		fmt.Sprintf("After a delivery %d buyers share one lock, and masters go away one by one.", r.Buyers))
 	err := r.withFewer(ctx)
 	skipped, ok := errors.AsType[*skippedError](err)
 	if !ok {

@@ -1,213 +1,134 @@
+// Package apicheck keeps in testdata what go doc -all says of the packages that users
+// import, so that a test says when it changes.
 package apicheck
 
 import (
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the listings of the exported API anew")
+var update = flag.Bool("update", false, "write the pages of testdata anew")
 
-const root = "../.."
+const (
+	root   = "../.."
+	module = "github.com/redquorum/redquorum"
+)
 
-// Programs compile against what the listings say. Whoever changes it does so
-// knowingly: the change of a listing stands in the commit, beside that of the code.
-func TestTheExportedAPIIsWhatTheListingsSay(t *testing.T) {
-	dirs, err := Packages(root)
+// Programs compile against these pages, and people read them. Whoever changes one does
+// so knowingly: the change stands in the commit, beside that of the code.
+func TestUsersReadWhatThePagesSay(t *testing.T) {
+	kept, err := filepath.Glob("testdata/*.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"redlock", "pool", "drift", "redlock/redlocktest", "contrib/prometheus", "contrib/otel", "contrib/redsync"} {
-		if !slices.Contains(dirs, want) {
-			t.Errorf("%s is not among the packages that are checked: %v", want, dirs)
-		}
-	}
-	known := make(map[string]bool)
-	for _, dir := range dirs {
+	for dir, now := range pages(t) {
 		golden := filepath.Join("testdata", strings.ReplaceAll(dir, "/", "_")+".txt")
-		known[golden] = true
-		now, err := Listing(filepath.Join(root, filepath.FromSlash(dir)))
-		if err != nil {
-			t.Errorf("%s:\n%v", dir, err)
-		}
+		notForUsers(t, dir, now)
 		if *update {
 			if err := os.WriteFile(golden, []byte(now), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			continue
 		}
 		before, err := os.ReadFile(golden)
 		if err != nil {
 			t.Errorf("%s is a new package: if users are to import it, go test ./internal/apicheck -update (%v)", dir, err)
-			continue
+		} else if string(before) != now {
+			t.Errorf("what go doc says of %s has changed:\n- %s\n+ %s\nWhat programs name today may not go away (docs/reference/servers.md). If the change is meant: "+
+				"go test ./internal/apicheck -update; git diff shows it", dir, only(string(before), now), only(now, string(before)))
 		}
-		if diff := difference(string(before), now); diff != "" {
-			t.Errorf("the exported API of %s has changed:\n%s\nWhat programs name today may not go away (docs/reference/servers.md). If the change is meant: "+
-				"go test ./internal/apicheck -update, and a line in CHANGELOG.md", dir, diff)
-		}
+		kept = slices.DeleteFunc(kept, func(name string) bool { return name == golden })
 	}
-	goldens, err := filepath.Glob("testdata/*.txt")
+	for _, golden := range kept {
+		t.Errorf("%s is of a package that is gone: programs import it", golden)
+	}
+}
+
+// pages has what go doc says of all that users can import, by folder: of the root module,
+// and of the modules below contrib, for which the tree takes the place of the release
+// that they require.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	top, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, golden := range goldens {
-		if !known[golden] {
-			t.Errorf("%s is of a package that is gone: programs import it", golden)
-		}
+	contrib, err := filepath.Glob(filepath.Join(top, "contrib", "*", "go.mod"))
+	if err != nil || len(contrib) < 3 {
+		t.Fatal(contrib, err)
 	}
-}
+	for i, mod := range contrib {
+		contrib[i] = filepath.Dir(mod)
+	}
+	work := filepath.Join(t.TempDir(), "go.work")
+	goCommand(t, work, top, append([]string{"work", "init"}, contrib...)...)
+	goCommand(t, work, top, "work", "edit", "-replace="+module+"="+top)
 
-// difference is the lines that only one of two texts has; "": they are equal.
-func difference(before, now string) string {
-	if before == now {
-		return ""
-	}
-	var diff []string
-	only := func(sign, in, notIn string) {
-		others := strings.Split(notIn, "\n")
-		for line := range strings.SplitSeq(in, "\n") {
-			if !slices.Contains(others, line) {
-				diff = append(diff, sign+line)
+	all := make(map[string]string)
+	add := func(work, dir string) {
+		listed := goCommand(t, work, dir, "list", "-f", `{{if ne .Name "main"}}{{.Dir}}{{end}}`, "./...")
+		for _, path := range strings.Fields(listed) {
+			dir, err := filepath.Rel(top, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if dir = filepath.ToSlash(dir); !slices.Contains(strings.Split(dir, "/"), "internal") {
+				all[dir] = goCommand(t, work, path, "doc", "-all", ".")
 			}
 		}
 	}
-	only("- ", before, now)
-	only("+ ", now, before)
-	if diff == nil {
-		return "the order of the lines, or how often one occurs"
+	add("off", top)
+	for _, dir := range contrib {
+		add(work, dir)
 	}
-	return strings.Join(diff, "\n")
+	return all
 }
 
-const before = `package p
+// goCommand has the go command see what users of Linux see.
+func goCommand(t *testing.T, work, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOOS=linux", "GOFLAGS=", "GOWORK="+work)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go %v in %s: %v", args, dir, err)
+	}
+	return string(out)
+}
 
-import "errors"
+// only are the lines that one text has and another has not.
+func only(text, other string) string {
+	others := strings.Split(other, "\n")
+	return strings.Join(slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return slices.Contains(others, line) }), "\n")
+}
 
-// Limit is a comment.
-const Limit = 5
-
-const (
-	KindA Kind = iota
-	KindB
+var (
+	// What only people with this repository before them understand: numbers of rules
+	// (S6) and names of files.
+	forbidden = regexp.MustCompile(`\b[SLR][0-9]\b|\b[\w-]+\.(md|lua|go)\b`)
+	// The value of a variable may come from inside; errors do.
+	sentinel = regexp.MustCompile(`= \w+\.Err\w+`)
 )
 
-type Kind uint8
-
-var ErrGone = errors.New("gone")
-
-type Client struct {
-	Name string
-	n    int
-}
-
-type hidden struct{ Field int }
-
-func (h *hidden) Method() {}
-
-// New is a comment.
-func New(name string) (*Client, error) { return &Client{Name: name}, nil }
-
-func (c *Client) Close() error { return nil }
-
-type Option interface {
-	Apply()
-	apply(c *Client)
-}
-`
-
-func TestEveryChangeThatUsersSeeChangesTheListing(t *testing.T) {
-	want := list(t, before)
-	for name, change := range map[string][2]string{
-		"a field is renamed":           {"Name string", "Title string"},
-		"a field has another type":     {"Name string", "Name []byte"},
-		"a field is added":             {"Name string", "Name string\n\tAge int"},
-		"a parameter is added":         {"New(name string)", "New(name string, n int)"},
-		"a parameter has another type": {"New(name string)", "New(name []byte)"},
-		"a result is gone":             {"(*Client, error) { return &Client{Name: name}, nil }", "*Client { return &Client{Name: name} }"},
-		"a method is gone":             {"func (c *Client) Close() error { return nil }", ""},
-		"a method is added":            {"func (c *Client) Close()", "func (c *Client) Open() {}\n\nfunc (c *Client) Close()"},
-		"a receiver is a value":        {"(c *Client) Close", "(c Client) Close"},
-		"constants change places":      {"KindA Kind = iota\n\tKindB", "KindB Kind = iota\n\tKindA"},
-		"a constant has another value": {"Limit = 5", "Limit = 6"},
-		"a sentinel is gone":           {`var ErrGone = errors.New("gone")`, `var errGone = errors.New("gone")`},
-		"an interface grows":           {"\tApply()", "\tApply()\n\tMore()"},
-		"a type is an alias":           {"type Kind uint8", "type Kind = uint8"},
-	} {
-		if got := list(t, replaced(t, before, change)); got == want {
-			t.Errorf("%s: the listing is the same", name)
-		} else if difference(want, got) == "" {
-			t.Errorf("%s: no difference is shown", name)
-		}
-	}
-}
-
-func TestWhatUsersDoNotSeeIsNotInTheListing(t *testing.T) {
-	want := list(t, before)
-	for name, change := range map[string][2]string{
-		"a comment":                                {"// New is a comment.", "// New is another one."},
-		"a comment that separates fields":          {"\tName string\n", "\tName string\n\t// A comment.\n\n\t// Another.\n"},
-		"a body":                                   {"&Client{Name: name}, nil", "&Client{}, nil"},
-		"an unexported field":                      {"\tn    int", "\tm    int"},
-		"the text of an error":                     {`errors.New("gone")`, `errors.New("lost")`},
-		"an unexported type":                       {"Field int", "Other int"},
-		"an unexported method of an exported type": {"func (c *Client) Close()", "func (c *Client) close() {}\n\nfunc (c *Client) Close()"},
-		"the order":                                {"type Kind uint8\n\nvar ErrGone = errors.New(\"gone\")", "var ErrGone = errors.New(\"gone\")\n\ntype Kind uint8"},
-		"an unexported method of the interface":    {"\tapply(c *Client)", "\tapply(c *Client, n int)"},
-	} {
-		if got := list(t, replaced(t, before, change)); got != want {
-			t.Errorf("%s: %s", name, difference(want, got))
-		}
-	}
-}
-
-func TestInternalAndEmbeddedTypesAreRefused(t *testing.T) {
-	for name, text := range map[string]string{
-		"an alias":      "package p\n\nimport \"example.com/m/internal/in\"\n\ntype Stats = in.Stats\n",
-		"a result":      "package p\n\nimport \"example.com/m/internal/in\"\n\nfunc F() []*in.Line { return nil }\n",
-		"a renamed one": "package p\n\nimport other \"example.com/m/internal/in\"\n\nfunc F(other.Line) {}\n",
-		"a field":       "package p\n\nimport \"example.com/m/internal/in\"\n\ntype T struct{ F in.Line }\n",
-		"a constant":    "package p\n\nimport \"example.com/m/internal/in\"\n\nconst C = in.C\n",
-		"a typed value": "package p\n\nimport \"example.com/m/internal/in\"\n\nvar V in.Line = in.New()\n",
-		"an embedded":   "package p\n\ntype T struct{ inner }\n\ntype inner struct{}\n\nfunc (inner) Method() {}\n",
-		"a pointer's":   "package p\n\ntype T struct{ *inner }\n\ntype inner struct{ Field int }\n",
-	} {
-		if _, err := Listing(folder(t, text)); err == nil {
-			t.Errorf("%s is accepted", name)
-		}
-	}
-	fine := "package p\n\nimport \"example.com/m/internal/in\"\n\nvar ErrGone = in.ErrGone\n\ntype T struct{ f in.Line }\n\n" +
-		"func F() { in.Do() }\n\nfunc g() in.Line { return in.Line{} }\n\ntype U struct{ quiet }\n\ntype quiet struct{ n int }\n\nfunc (quiet) m() {}\n\ntype h struct{}\n\nfunc (h) M() in.Line { return in.Line{} }\n"
-	if _, err := Listing(folder(t, fine)); err != nil {
-		t.Errorf("refused: %v", err)
-	}
-}
-
-func list(t *testing.T, text string) string {
+// notForUsers finds on a page what only this repository has: its rules, files and
+// internal packages.
+func notForUsers(t *testing.T, dir, page string) {
 	t.Helper()
-	listing, err := Listing(folder(t, text))
-	if err != nil || listing == "" {
-		t.Fatalf("%q, %v", listing, err)
+	rooms, err := filepath.Glob(filepath.Join(root, "internal", "*"))
+	if err != nil || len(rooms) == 0 {
+		t.Fatal(rooms, err)
 	}
-	return listing
-}
-
-// folder has a package of one file.
-func folder(t *testing.T, text string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "p.go"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	for i, room := range rooms {
+		rooms[i] = filepath.Base(room)
 	}
-	return dir
-}
-
-func replaced(t *testing.T, text string, change [2]string) string {
-	t.Helper()
-	if strings.Count(text, change[0]) != 1 {
-		t.Fatalf("%q occurs %d times", change[0], strings.Count(text, change[0]))
+	inside := regexp.MustCompile(`\b(` + strings.Join(rooms, "|") + `)\.[A-Z]\w*`)
+	for _, found := range slices.Concat(forbidden.FindAllString(page, -1), inside.FindAllString(sentinel.ReplaceAllString(page, ""), -1)) {
+		t.Errorf("go doc of %s names %s, which its users do not have", dir, found)
 	}
-	return strings.Replace(text, change[0], change[1], 1)
 }

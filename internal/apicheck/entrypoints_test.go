@@ -6,42 +6,64 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// Whoever looks up how something is called finds it called in an example: each
-// function and method of the types named here, by some Example of its package. What
-// stands in own has an Example of its own, which pkg.go.dev shows beside it.
+// Whoever looks up how something is called finds it called in an example: each function
+// of a package and each method of the types named here, by some Example of the package.
+// What stands in own has an Example of its own, which pkg.go.dev shows beside it.
 func TestEveryEntryPointHasAnExample(t *testing.T) {
 	for dir, want := range map[string]struct {
-		receivers []string // "": functions
-		own       func(receiver, name string) bool
+		types []string
+		own   func(receiver, name string) bool
 	}{
-		"redlock": {[]string{"", "Client", "Lock", "RWMutex"}, func(receiver, name string) bool {
+		"redlock": {[]string{"Client", "Lock", "RWMutex"}, func(receiver, name string) bool {
 			return receiver == "Client" || name == "Open" || name == "New" || name == "WithPool" || name == "WithTrace"
 		}},
-		"pool": {[]string{"", "Pool"}, func(receiver, name string) bool {
+		"pool": {[]string{"Pool"}, func(receiver, name string) bool {
 			return name == "New" || name == "WithTLS" || name == "Stats"
 		}},
-		"redlock/redlocktest": {[]string{"", "Cluster"}, func(receiver, _ string) bool { return receiver == "" }},
+		"redlock/redlocktest": {[]string{"Cluster"}, func(receiver, _ string) bool { return receiver == "" }},
 	} {
-		shown, named := examples(t, dir)
-		checked := 0
-		for _, receiver := range want.receivers {
-			for _, name := range exported(t, dir, receiver) {
-				checked++
-				example := strings.TrimPrefix(receiver+"_"+name, "_")
-				switch {
-				case want.own(receiver, name) && !named[example]:
-					t.Errorf("%s: there is no Example%s", dir, example)
-				case !shown[name] && !notShown[dir+" "+example]:
-					t.Errorf("%s: no Example calls %s", dir, strings.ReplaceAll(example, "_", "."))
+		fset := token.NewFileSet()
+		examples := parse(t, fset, filepath.Join(root, dir, "*example_test.go"))
+		shown := make(map[string]bool)
+		for _, e := range doc.Examples(examples...) {
+			ast.Inspect(e.Code, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok {
+					shown[s.Sel.Name] = true
 				}
+				return true
+			})
+		}
+		code := slices.DeleteFunc(parse(t, fset, filepath.Join(root, dir, "*.go")), func(f *ast.File) bool {
+			return strings.HasSuffix(fset.File(f.FileStart).Name(), "_test.go")
+		})
+		p, err := doc.NewFromFiles(fset, append(code, examples...), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries := p.Funcs
+		for _, typ := range p.Types {
+			entries = append(entries, typ.Funcs...)
+			if slices.Contains(want.types, typ.Name) {
+				entries = append(entries, typ.Methods...)
 			}
 		}
-		if checked < 7 {
-			t.Errorf("%s: %d entry points are found", dir, checked)
+		for _, f := range entries {
+			receiver := strings.TrimPrefix(f.Recv, "*")
+			name := strings.TrimPrefix(receiver+"_"+f.Name, "_")
+			switch {
+			case want.own(receiver, f.Name) && len(f.Examples) == 0:
+				t.Errorf("%s: there is no Example%s", dir, name)
+			case !shown[f.Name] && !notShown[dir+" "+name]:
+				t.Errorf("%s: no Example calls %s", dir, name)
+			}
+		}
+		if len(entries) < 7 {
+			t.Errorf("%s: %d entry points are found", dir, len(entries))
 		}
 	}
 }
@@ -52,54 +74,18 @@ var notShown = map[string]bool{
 	"pool Pool_CommandTimeout": true, // what was set
 }
 
-// exported are the functions of a package, or the methods of a type.
-func exported(t *testing.T, dir, receiver string) (names []string) {
+func parse(t *testing.T, fset *token.FileSet, pattern string) (files []*ast.File) {
 	t.Helper()
-	files, _, err := parse(filepath.Join(root, dir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		for _, d := range f.Decls {
-			fn, ok := d.(*ast.FuncDecl)
-			if !ok || !fn.Name.IsExported() {
-				continue
-			}
-			of := ""
-			if fn.Recv != nil {
-				of = receiverName(fn.Recv.List[0].Type)
-			}
-			if of == receiver {
-				names = append(names, fn.Name.Name)
-			}
-		}
-	}
-	return names
-}
-
-// examples are the names that a package's examples call, and those that have one of
-// their own.
-func examples(t *testing.T, dir string) (shown, named map[string]bool) {
-	t.Helper()
-	shown, named = make(map[string]bool), make(map[string]bool)
-	paths, err := filepath.Glob(filepath.Join(root, dir, "*example_test.go"))
+	paths, err := filepath.Glob(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range paths {
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range doc.Examples(f) {
-			named[e.Name] = true
-			ast.Inspect(e.Code, func(n ast.Node) bool {
-				if s, ok := n.(*ast.SelectorExpr); ok {
-					shown[s.Sel.Name] = true
-				}
-				return true
-			})
-		}
+		files = append(files, f)
 	}
-	return shown, named
+	return files
 }

@@ -46,41 +46,38 @@ const distanceText = "In round trips: what an operation took, divided by what a 
 	"distance; medians, and in parentheses the 90th percentile. A hand-over is counted from the call of Unlock in one client to the " +
 	"return of the call that waits in another."
 
-// distances writes the tables of those distances that were measured; "": of none.
+// distances has the tables of those distances that were measured; "": of none.
 func (m *measurements) distances() string {
-	var b strings.Builder
+	parts := []string{"## " + distanceTitle, distanceText}
+	if device := m.config["distances"]; device != "" {
+		parts[1] += " The distance is that of " + device + "."
+	}
 	for _, d := range distanceTables {
-		what := func(lib string) []metrics { return m.series[id{d.benchmark, lib, "micros", d.micros}] }
-		if len(what(ours)) == 0 {
+		what := id{d.benchmark, ours, "micros", d.micros}
+		if len(m.series[what]) == 0 {
 			continue
 		}
-		if b.Len() == 0 {
-			fmt.Fprintf(&b, "## %s\n\n%s", distanceTitle, distanceText)
-			if line := m.config["distances"]; line != "" {
-				fmt.Fprintf(&b, " The distance is that of %s.", line)
-			}
-			b.WriteString("\n\n")
-		}
-		fmt.Fprintf(&b, "### %s\n\n", d.title)
-		writeRow(&b, "operation", "least possible", label(ours), label(strict), label(peer))
-		b.WriteString("|:---|---:|---:|---:|---:|\n")
+		rows := []string{line("operation", "least possible", label(ours), label(strict), label(peer)), "|:---|---:|---:|---:|---:|"}
 		for _, op := range distanceOps {
-			writeRow(&b, op.title, fmt.Sprint(op.least), trips(what(ours), op.unit), trips(what(strict), op.unit), trips(what(peer), op.unit))
+			rows = append(rows, line(op.title, fmt.Sprint(op.least), m.trips(what, op.unit), m.trips(what.of(strict), op.unit), m.trips(what.of(peer), op.unit)))
 		}
-		fmt.Fprintf(&b, "\nA round trip took %s µs. The hot key was acquired %s times a second, with redsync %s times.",
-			number(of(what(ours), "trip-µs")), number(of(what(ours), "hot-acq/s")), number(of(what(peer), "hot-acq/s")))
-		if idle := of(what(ours), "idle-client-KiB"); idle.n > 0 {
-			fmt.Fprintf(&b, " An idle client had %s KiB on the heap.", number(idle))
+		note := fmt.Sprintf("A round trip took %s µs. The hot key was acquired %s times a second, with redsync %s times.",
+			number(m.of(what, "trip-µs")), number(m.of(what, "hot-acq/s")), number(m.of(what.of(peer), "hot-acq/s")))
+		if idle := m.of(what, "idle-client-KiB"); idle.n > 0 {
+			note += fmt.Sprintf(" An idle client had %s KiB on the heap.", number(idle))
 		}
-		b.WriteString("\n\n")
+		parts = append(parts, "### "+d.title, strings.Join(rows, "\n"), note)
 	}
-	return b.String()
+	if len(parts) == 2 {
+		return ""
+	}
+	return strings.Join(parts, "\n\n")
 }
 
 // trips is a figure in round trips, with its 90th percentile if there is one.
-func trips(series []metrics, unit string) string {
-	text := number(of(series, unit+"-rt"))
-	if p90 := of(series, unit+"-p90-rt"); p90.n > 0 {
+func (m *measurements) trips(what id, unit string) string {
+	text := number(m.of(what, unit+"-rt"))
+	if p90 := m.of(what, unit+"-p90-rt"); p90.n > 0 {
 		text += " (" + number(p90) + ")"
 	}
 	return text

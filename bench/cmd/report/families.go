@@ -36,13 +36,6 @@ var labels = map[string]string{
 	"any-10": "any of 10 keys",
 }
 
-func label(lib string) string {
-	if l, ok := labels[lib]; ok {
-		return l
-	}
-	return lib
-}
-
 // Columns of several families.
 var (
 	rate      = value("pairs/s", pairsPerSecond)

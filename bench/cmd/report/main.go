@@ -5,10 +5,10 @@
 //	go run ./cmd/report -bounds bounds.json results/latest.txt
 //
 // The file may hold any number of repetitions, as `make bench` or the go
-// command's -count make them; "-" is standard input. What the tables show are
-// medians over the repetitions. A ratio is that of two libraries within a
-// repetition, so that a machine that was slower for a while slows both sides of
-// it: its median, and its least and its greatest value.
+// command's -count make them. What the tables show are medians over the
+// repetitions. A ratio is that of two libraries within a repetition, so that a
+// machine that was slower for a while slows both sides of it: its median, and its
+// least and its greatest value.
 //
 // It exits 1 when the file cannot be read, when it holds no result of a known
 // benchmark, or when a bound is not kept. Wrong usage exits 2.
@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 )
 
 // options are what the flags say.
@@ -52,10 +51,10 @@ func main() {
 func run(in string, o options, stdout io.Writer) error {
 	m, err := read(in)
 	if err != nil {
-		return fmt.Errorf("%s: %w", in, err)
+		return err
 	}
 	if o.bounds != "" {
-		return compare(m, o.bounds, stdout)
+		return m.check(o.bounds, stdout)
 	}
 	if o.plot != "" {
 		if err := m.plot(o.plot); err != nil {
@@ -63,55 +62,12 @@ func run(in string, o options, stdout io.Writer) error {
 		}
 	}
 	if o.out != "" {
-		if err := publish(m, link(o.plot, o.out), o.out); err != nil {
-			return fmt.Errorf("%s: %w", in, err)
-		}
-		return nil
+		return m.publish(o.out, o.plot)
 	}
-	report, err := m.markdown("")
+	page, err := m.page("")
 	if err != nil {
-		return fmt.Errorf("%s: %w", in, err)
+		return err
 	}
-	_, err = io.WriteString(stdout, report)
+	_, err = io.WriteString(stdout, page.String())
 	return err
-}
-
-func read(in string) (*measurements, error) {
-	if in == "-" {
-		return parse(os.Stdin)
-	}
-	f, err := os.Open(in)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	return parse(f)
-}
-
-func compare(m *measurements, file string, stdout io.Writer) error {
-	bounds, err := readBounds(file)
-	if err != nil {
-		return err
-	}
-	report, broken := m.check(bounds)
-	if _, err := io.WriteString(stdout, report); err != nil {
-		return err
-	}
-	if broken > 0 {
-		return fmt.Errorf("%d of %d bounds of %s are not kept", broken, len(bounds), file)
-	}
-	return nil
-}
-
-// link is the way from the report to the plot, if there is one that holds
-// wherever both go together.
-func link(plot, out string) string {
-	if plot == "" || out == "" {
-		return ""
-	}
-	to, err := filepath.Rel(filepath.Dir(out), plot)
-	if err != nil {
-		return ""
-	}
-	return filepath.ToSlash(to)
 }

@@ -95,8 +95,8 @@ func (m *measurements) plot(file string) error {
 // curve is a library's points, by goroutines.
 func (m *measurements) curve(lib string) plotter.XYs {
 	var points plotter.XYs
-	for what, series := range m.series {
-		rate := of(series, pairsPerSecond)
+	for what := range m.series {
+		rate := m.of(what, pairsPerSecond)
 		if what.benchmark == lockUnlock && what.lib == lib && what.by == "goroutines" && rate.median > 0 {
 			points = append(points, plotter.XY{X: float64(what.n), Y: rate.median})
 		}

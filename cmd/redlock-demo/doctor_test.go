@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/doctor"
 	"github.com/redquorum/redquorum/cmd/internal/rig"
@@ -35,30 +33,6 @@ func codes(r *doctor.Report) (list []string) {
 		}
 	}
 	return list
-}
-
-func TestDoctorFindsNothingWrongWithGoodMasters(t *testing.T) {
-	t.Parallel()
-	c, urls := processes(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways})
-	r, code := examined(t, nil, "--masters", urls)
-	if code != 0 || !slices.Equal(codes(r), []string{"no-fleet"}) || r.Quorum != 2 || len(r.Masters) != 3 {
-		t.Fatalf("exit code %d, %+v", code, r)
-	}
-	for i, m := range r.Masters {
-		if m.Address != c.Masters[i].Addr() || !m.Up || m.Version == "" || m.Role != "master" || m.Persistence != "aof always" || m.Eviction != "noeviction" ||
-			len(m.RunID) != 40 || m.RoundTrips.Count < 2 || m.RoundTrips.P50 <= 0 || m.RoundTrips.Max < m.RoundTrips.P50 ||
-			m.Clock.OffsetLowUS > 0 || m.Clock.OffsetHighUS < 0 || m.Clock.RateLow == nil {
-			t.Errorf("%+v, %+v, %+v", m, m.RoundTrips, m.Clock)
-		}
-	}
-	if !r.CanLock || !r.New || r.Votes != 0 {
-		t.Errorf("%+v, want a new fleet", r.Verdict)
-	}
-	for _, m := range c.Masters { // it notes that they have no marker, and nothing else
-		if keys, err := redis.Strings(m.Do("KEYS", "*")); err != nil || !slices.Equal(keys, []string{guard.Sighting}) {
-			t.Errorf("%s: %q, %v", m.Addr(), keys, err)
-		}
-	}
 }
 
 // Doctor, exec and their exit codes say the same, before, during and after an outage.
@@ -104,43 +78,6 @@ func TestDoctorAndExecAgreeAboutAnOutage(t *testing.T) {
 		return r.CanLock && code != doctor.ExitSerious
 	})
 	try(0)
-}
-
-func TestDoctorNamesMembersOfACluster(t *testing.T) {
-	t.Parallel()
-	cfg, err := redistest.Member()
-	if err != nil {
-		t.Fatal(err)
-	}
-	member, _ := processes(t, 1, cfg)
-	r, code := examined(t, nil, "--masters", member.URLs()[0])
-	if found := codes(r); code != doctor.ExitSerious || r.CanLock || !slices.Equal(found, []string{"not-standalone", "one-master"}) {
-		t.Errorf("exit code %d, %+v", code, r.Findings)
-	}
-}
-
-func TestDoctorFindsWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	good, _ := processes(t, 1, redistest.Config{AppendOnly: redistest.AppendAlways})
-	bad, _ := processes(t, 2, redistest.Config{MaxMemoryPolicy: "allkeys-lru"})
-	dead, _ := processes(t, 1, redistest.Config{})
-	kill(t, dead.Masters[0])
-	at := good.Masters[0].Addr()
-	_, port, _ := strings.Cut(at, ":")
-	if _, err := bad.Masters[1].Do("REPLICAOF", "127.0.0.1", port); err != nil {
-		t.Fatal(err)
-	}
-	urls := []string{"redis://" + at, "redis://localhost:" + port, bad.Masters[0].URL(), bad.Masters[1].URL(), dead.Masters[0].URL()}
-	r, code := examined(t, []string{"REDLOCK_MASTERS=" + strings.Join(urls, ",")})
-	found := codes(r)
-	for _, want := range []string{"duplicate", "may-evict", "not-master", "unreachable", "forgets"} {
-		if !slices.Contains(found, want) {
-			t.Errorf("%s was not found in %q", want, found)
-		}
-	}
-	if code != doctor.ExitSerious || r.Masters[4].Up || !strings.Contains(r.Masters[4].Error, "refused") {
-		t.Errorf("exit code %d, %+v", code, r.Masters[4])
-	}
 }
 
 func TestDoctorNamesTheACLLineThatMends(t *testing.T) {
@@ -190,24 +127,6 @@ func grant(t *testing.T, c *redistest.Cluster, line string) {
 		if _, err := m.Do("ACL", args...); err != nil {
 			t.Errorf("%s: %v", line, err)
 		}
-	}
-}
-
-func TestDoctorLooksAtCertificates(t *testing.T) {
-	t.Parallel()
-	authority, err := redistest.NewAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, urls := processes(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways, TLS: authority})
-	ca := rig.File(t, string(authority.PEM()))
-	r, _ := examined(t, nil, "--masters", urls, "--tls-ca", ca)
-	if e := r.Masters[0].Expires; e == nil || !e.After(time.Now()) {
-		t.Errorf("%+v", r.Masters[0])
-	}
-	r, code := examined(t, nil, "--masters", urls)
-	if !slices.Contains(codes(r), "unreachable") || code != doctor.ExitSerious || !strings.Contains(r.Masters[0].Error, "certificate") {
-		t.Errorf("without the authority: exit code %d, %+v", code, r)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -18,9 +17,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	execcmd "github.com/redquorum/redquorum/cmd/internal/exec"
 	"github.com/redquorum/redquorum/cmd/internal/rig"
-	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 // pids are the numbers that the command has printed.
@@ -54,37 +51,6 @@ func TestHelpAndPageSayThatValidUntilIsAsOfTheStart(t *testing.T) {
 	}
 }
 
-func TestExecHoldsTheLockWhileTheCommandRuns(t *testing.T) {
-	t.Parallel()
-	c := servers(t, 3)
-	r := start(t, c, "--owner", "billing", "k", "--", "sh", "-c", `env; echo ready; read line; echo "read $line"; echo wrong >&2; exit 3`)
-	r.stdout.await(t, "ready")
-	variables := map[string]string{}
-	for line := range strings.Lines(r.stdout.String()) {
-		if name, v, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
-			variables[name] = v
-		}
-	}
-	token := variables["REDLOCK_TOKEN"]
-	if !strings.HasPrefix(token, "billing:") || variables["REDLOCK_KEY"] != "k" {
-		t.Errorf("token %q, key %q", token, variables["REDLOCK_KEY"])
-	}
-	if until, err := time.Parse(time.RFC3339, variables["REDLOCK_VALID_UNTIL"]); err != nil || time.Until(until) > 10*time.Second {
-		t.Errorf("valid until %q: %v", variables["REDLOCK_VALID_UNTIL"], err)
-	}
-	if _, ok := variables["REDLOCK_FENCE"]; ok {
-		t.Error("a fence without fencing")
-	}
-	for _, s := range c.Masters {
-		rig.Eventually(t, "every master has the token", func() bool { return value(t, s, "k") == token })
-	}
-	r.say(t, "a line")
-	if code := r.end(t); code != 3 || r.stderr.String() != "wrong\n" || !strings.HasSuffix(r.stdout.String(), "read a line\n") {
-		t.Errorf("exit code %d, %q\n%s", code, r.stderr.String(), r.stdout.String())
-	}
-	free(t, c, "k")
-}
-
 func TestExecRenewsWhileTheCommandRuns(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)
@@ -101,71 +67,6 @@ func TestExecRenewsWhileTheCommandRuns(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
 	free(t, c, "k")
-}
-
-func TestExecPassesOnHowTheCommandEnded(t *testing.T) {
-	t.Parallel()
-	c := servers(t, 1)
-	odd := filepath.Join(t.TempDir(), "odd")
-	if err := os.WriteFile(odd, []byte("#!/no/such/interpreter\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		argv []string
-		code int
-		says string
-	}{
-		{[]string{"true"}, 0, ""},
-		{[]string{"sh", "-c", "exit 64"}, 64, ""},
-		{[]string{"sh", "-c", "exit 255"}, 255, ""},
-		{[]string{"sh", "-c", "kill -9 $$"}, 137, ""},
-		{[]string{"sh", "-c", "kill -TERM $$"}, 143, ""},
-		{[]string{"sh", "-c", "kill -PIPE $$"}, 141, ""},
-		{[]string{"sh", "-c", `printf %s "$*"`, "--", "--try", "-E"}, 0, ""}, // its flags are its own
-		{[]string{odd}, 126, `redlock-demo: command "` + odd + `": cannot be run: no such file or directory` + "\n"},
-	} {
-		stdout, stderr, code := output(t, nil, append([]string{"exec", "k", "--masters", addresses(c), "--"}, test.argv...)...)
-		if code != test.code || stderr != test.says {
-			t.Errorf("%q: exit code %d, want %d; %q, want %q", test.argv, code, test.code, stderr, test.says)
-		}
-		if len(test.argv) > 3 && stdout != "--try -E" {
-			t.Errorf("%q: %q", test.argv, stdout)
-		}
-		free(t, c, "k")
-	}
-}
-
-func TestExecAnswersABusyLock(t *testing.T) {
-	t.Parallel()
-	c := servers(t, 3)
-	do(t, c.Masters, "SET", "k", "billing"+rig.TokenOf, "PX", hourInMS)
-	do(t, c.Masters, "SET", "plain", "of-some-other-client", "PX", hourInMS)
-	do(t, c.Masters, "RPUSH", "list", "x")
-	do(t, c.Masters, "SET", "for-ever", "x")
-	do(t, c.Masters, "ZADD", "ranks", 1, "x")
-	for _, test := range []struct {
-		args []string
-		code int
-		says string
-	}{
-		{[]string{"--try", "k"}, 75, `redlock-demo: lock "k" is taken: held by "billing"` + "\n"},
-		{[]string{"--try", "plain"}, 75, `redlock-demo: lock "plain" is taken: held by somebody who gave no name` + "\n"},
-		{[]string{"--try", "list"}, 75, `redlock-demo: lock "list" is taken: the masters have a list under this name; choose another name` + "\n"},
-		{[]string{"--try", "for-ever"}, 75, `redlock-demo: lock "for-ever" is taken: it never expires: not a lock of ours?` + "\n"},
-		{[]string{"--try", "ranks"}, 75, `redlock-demo: lock "ranks" is taken: the masters have a sorted set under this name; choose another name` + "\n"},
-		{[]string{"--wait", "300ms", "--verbose", "for-ever"}, 75, `redlock-demo: waiting for lock "for-ever": it never expires: not a lock of ours?` + "\n" +
-			`redlock-demo: lock "for-ever" is taken: it never expires: not a lock of ours?, waited 300ms` + "\n"},
-		{[]string{"--wait", "300ms", "k"}, 75, `redlock-demo: lock "k" is taken: held by "billing", waited 300ms` + "\n"},
-		{[]string{"--try", "-E", "3", "k"}, 3, `redlock-demo: lock "k" is taken: held by "billing"` + "\n"},
-		{[]string{"--try", "--conflict-exit-code=0", "k"}, 0, ""},
-		{[]string{"--try", "-E", "0", "--verbose", "k"}, 0, `redlock-demo: lock "k" is taken: held by "billing"` + "\n"},
-	} {
-		args := append(append([]string{"exec", "--masters", addresses(c)}, test.args...), "--", "echo", "it ran")
-		stdout, stderr, code := output(t, nil, args...)
-		if code != test.code || stderr != test.says || stdout != "" {
-			t.Errorf("%q: exit code %d, %q, %q", test.args, code, stderr, stdout)
-		}
-	}
 }
 
 func TestExecWaitsForTheHolder(t *testing.T) {
@@ -204,25 +105,6 @@ func TestExecIsInterruptedWhileItWaits(t *testing.T) {
 	if n := holders(t, c, "k"); n != 3 {
 		t.Errorf("%d of 3 masters have what another client has set", n)
 	}
-}
-
-func TestExecNeedsAQuorum(t *testing.T) {
-	t.Parallel()
-	c := servers(t, 3)
-	kill(t, c.Masters[0], c.Masters[2])
-	for _, how := range []string{"--try", "--wait=1h"} { // the outage is told after 3 s, not waited out
-		stdout, stderr, code := output(t, nil, "exec", how, "k", "--masters", addresses(c), "--", "echo", "it ran")
-		told, last := "", stderr
-		if how != "--try" { // whoever waits is told of the outage before it is given up
-			told, last, _ = strings.Cut(stderr, "\n")
-		}
-		if code != 69 || stdout != "" || strings.Count(last, "\n") != 1 || (told != "") != strings.HasPrefix(told, `redlock-demo: no quorum for lock "k", trying again: `) ||
-			!strings.HasPrefix(last, `redlock-demo: lock "k": no quorum`) || !strings.Contains(stderr, ": 2 of 3 masters are down ("+c.Masters[0].Addr()+", "+c.Masters[2].Addr()+": connection refused)") {
-			t.Errorf("%s: exit code %d, %q, %q", how, code, stdout, stderr)
-		}
-	}
-	free := func() bool { return value(t, c.Masters[1], "k") == "" }
-	rig.Eventually(t, "the attempt was rolled back", free)
 }
 
 func TestExecForwardsSignals(t *testing.T) {
@@ -397,32 +279,6 @@ func TestTheLockOfAKilledProcessExpires(t *testing.T) {
 	}
 }
 
-func TestExecReportsInJSON(t *testing.T) {
-	t.Parallel()
-	c := servers(t, 3)
-	do(t, c.Masters, "SET", "taken", "x", "PX", hourInMS)
-	for _, test := range []struct {
-		key, script string
-		code        int
-		want        string // the report, without its numbers that vary
-	}{
-		{"k", "echo hello", 0, `{"key":"k","outcome":"ended","exit_code":0,"command":{"exit_code":0},"waited_ms":N,"held_ms":N,"attempts":1,"renewals":0}`},
-		{"k", "kill -9 $$", 137, `{"key":"k","outcome":"ended","exit_code":137,"command":{"exit_code":137,"signal":9},"waited_ms":N,"held_ms":N,"attempts":1,"renewals":0}`},
-		{"taken", "echo hello", 75, `{"key":"taken","outcome":"busy","exit_code":75,"error":"lock \"taken\" is taken: held by somebody who gave no name","command":null,"waited_ms":N,"held_ms":N,"attempts":1,"renewals":0}`},
-	} {
-		_, stderr, code := output(t, nil, "exec", "--json", "--verbose", "--try", test.key, "--masters", addresses(c), "--", "sh", "-c", test.script)
-		got := regexp.MustCompile(`_ms":\d+`).ReplaceAllString(stderr, `_ms":N`)
-		if code != test.code || got != test.want+"\n" {
-			t.Errorf("exit code %d\n%s\n%s", code, got, test.want)
-		}
-	}
-	kill(t, c.Masters[0], c.Masters[1])
-	_, stderr, code := output(t, nil, "exec", "--json", "--try", "k", "--masters", addresses(c), "--", "true")
-	if r := rig.Parse[execcmd.ExecReport](t, stderr); code != 69 || r.Outcome != app.OutcomeNoQuorum || r.ExitCode != 69 {
-		t.Errorf("exit code %d, %s", code, stderr)
-	}
-}
-
 func TestAClosedOutputIsTheCommandsOwnAffair(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
@@ -439,95 +295,6 @@ func TestAClosedOutputIsTheCommandsOwnAffair(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	free(t, c, "k")
-}
-
-func TestPasswordsAndCertificatesComeFromFiles(t *testing.T) {
-	t.Parallel()
-	authority, err := redistest.NewAuthority()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := redistest.Start(t, 3, redistest.Config{
-		TLS: authority, ACL: []string{"user default off", "user locker on >s3cret ~* +@all"}, Username: "locker", Password: "s3cret",
-	})
-	ca, good, bad := rig.File(t, string(authority.PEM())), rig.File(t, "s3cret\n"), rig.File(t, "wr0ng\n")
-	masters := regexp.MustCompile(`//[^@]*@`).ReplaceAllString(addresses(c), "//")
-	for _, test := range []struct {
-		args []string
-		code int
-	}{
-		{[]string{"--tls-ca", ca, "--user", "locker", "--password-file", good}, 0},
-		{[]string{"--tls-ca", ca, "--user", "locker", "--password-file", bad}, 69},
-		{[]string{"--tls-ca", ca}, 69},
-		{[]string{"--user", "locker", "--password-file", good}, 69}, // not trusted
-	} {
-		args := append(append([]string{"exec", "--try", "--verbose", "--masters", masters}, test.args...), "k", "--", "true")
-		stdout, stderr, code := output(t, nil, args...)
-		if code != test.code || strings.Contains(stdout+stderr, "s3cret") || strings.Contains(stdout+stderr, "wr0ng") {
-			t.Errorf("%q: exit code %d, %q, %q", test.args, code, stdout, stderr)
-		}
-	}
-	// The URLs' own passwords.
-	if _, stderr, code := output(t, nil, "exec", "--masters", addresses(c), "--tls-ca", ca, "k", "--", "true"); code != 0 || stderr != "" {
-		t.Errorf("exit code %d, %q", code, stderr)
-	}
-}
-
-// Each command gets a token that is higher than those before, for the resource
-// to compare.
-func TestExecGivesTheCommandAFencingToken(t *testing.T) {
-	t.Parallel()
-	c := servers(t, 3)
-	last := uint64(0)
-	for range 3 {
-		r := start(t, c, "--fence", "k", "--", "sh", "-c", `echo "$REDLOCK_FENCE"`)
-		if code := r.end(t); code != 0 {
-			t.Fatalf("code %d: %s", code, r.stderr.String())
-		}
-		fence, err := strconv.ParseUint(strings.TrimSpace(r.stdout.String()), 10, 64)
-		if err != nil || fence <= last {
-			t.Errorf("token %q after %d", r.stdout.String(), last)
-		}
-		last = fence
-	}
-}
-
-// A quarantine passes: whoever may wait for its end need not be woken.
-func TestExecWaitsForAQuorumAsLongAsItIsTold(t *testing.T) {
-	t.Parallel()
-	c := servers(t, 3)
-	urls := addresses(c)
-	initialize(t, urls, "--max-ttl", "8s")
-	restart(t, true, c.Masters[:2]...)
-	args := []string{"exec", "--masters", urls, "--max-ttl", "8s", "--ttl", "5s"}
-	waiting := startCommand(t, command(t, nil, slices.Concat(args, []string{"--verbose", "--wait", "1m", "--wait-quorum", "1m", "k", "--", "true"})...))
-	trying := startCommand(t, command(t, nil, slices.Concat(args, []string{"--verbose", "--try", "--wait-quorum", "1m", "another", "--", "true"})...))
-	// All begin at once: a busy machine must not run one of them when the quarantine is over.
-	// How long a command says it waited includes its last attempt.
-	impatient := []struct {
-		flags []string
-		says  string
-	}{
-		{[]string{"--try"}, `^redlock-demo: lock "k": no quorum: .*\.\n$`},
-		{[]string{"--wait", "1m", "--wait-quorum", "0s"}, `^redlock-demo: lock "k": no quorum: .*The outage ended the waiting, not a holder\.\n$`},
-		{[]string{"--wait", "1m"}, `^redlock-demo: no quorum for lock "k", trying again: .*\nredlock-demo: lock "k": no quorum for [3-8](\.\d)? s: .* (was|were) .*; (it votes|they vote) again at \d\d:\d\d:\d\d \(in \d s\)\.( The other one cannot decide alone\.)? The outage ended the waiting, not a holder\.\n$`},
-	}
-	var ran []*running
-	for _, test := range impatient {
-		ran = append(ran, startCommand(t, command(t, nil, slices.Concat(args, test.flags, []string{"k", "--", "true"})...)))
-	}
-	for i, test := range impatient {
-		code := ran[i].end(t)
-		if said := ran[i].stderr.String(); code != app.ExitNoQuorum || !regexp.MustCompile(test.says).MatchString(said) {
-			t.Errorf("%q: exit code %d, %q", test.flags, code, said)
-		}
-	}
-	for key, r := range map[string]*running{"k": waiting, "another": trying} {
-		told := fmt.Sprintf("redlock-demo: no quorum for lock %q, trying again: ", key)
-		if code := r.end(t); code != 0 || strings.Count(r.stderr.String(), told) != 1 {
-			t.Errorf("%s: exit code %d, %s", key, code, r.stderr.String())
-		}
-	}
 }
 
 // The first attempt does not wait for connections. Those that take longer than an answer may
@@ -547,20 +314,6 @@ func TestExecGivesSlowConnectionsTheirTime(t *testing.T) {
 		}
 		if code := r.end(t); code != 0 || r.stdout.String() != "it ran\n" {
 			t.Errorf("%q: exit code %d, %q", how, code, r.stderr.String())
-		}
-	}
-}
-
-// What no waiting mends is said at once.
-func TestExecDoesNotWaitForAQuorumThatNeedsSomebody(t *testing.T) {
-	t.Parallel()
-	c := redistest.Start(t, 3, redistest.Config{Password: "s3cret"})
-	masters := regexp.MustCompile(`//[^@]*@`).ReplaceAllString(addresses(c), "//")
-	for _, how := range []string{"--try", "--wait=1m"} {
-		began := time.Now()
-		_, stderr, code := output(t, nil, "exec", "--masters", masters, how, "--wait-quorum", "1h", "k", "--", "true")
-		if code != app.ExitNoQuorum || !strings.Contains(stderr, ": password wanted (the master is up).") || time.Since(began) > 30*time.Second {
-			t.Errorf("%s: exit code %d, %q", how, code, stderr)
 		}
 	}
 }

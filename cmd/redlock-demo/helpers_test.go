@@ -7,7 +7,6 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/rig"
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
-	"github.com/redquorum/redquorum/redlock/fleets"
 )
 
 // servers is n redis-servers.
@@ -103,29 +102,6 @@ func mustLock(t *testing.T, client *redlock.Client, key string, opts ...redlock.
 	return l
 }
 
-// shardsOf is what a Go program has of these fleets, by their names.
-func shardsOf(t *testing.T, named map[string]*redistest.Cluster, opts ...redlock.Option) *fleets.Shards {
-	t.Helper()
-	byName := map[string]fleets.Locker{}
-	for name, c := range named {
-		byName[name] = fleets.One(rig.Opened(t, c, opts...))
-	}
-	s, err := fleets.Sharded(byName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// keyIn is a key that belongs to a shard.
-func keyIn(s *fleets.Shards, shard string) string {
-	for key := "k"; ; key += "k" {
-		if s.Shard(key) == shard {
-			return key
-		}
-	}
-}
-
 // document runs a command that prints one document and nothing else.
 func document[T any](t *testing.T, env []string, args ...string) (d T, code int) {
 	t.Helper()
@@ -134,4 +110,12 @@ func document[T any](t *testing.T, env []string, args ...string) (d T, code int)
 		t.Fatalf("exit code %d, %q\n%s", code, stderr, stdout)
 	}
 	return rig.Parse[T](t, stdout), code
+}
+
+// initialize declares masters a fleet.
+func initialize(t *testing.T, urls string) {
+	t.Helper()
+	if _, stderr, code := output(t, nil, "init", "--masters", urls); code != 0 {
+		t.Fatal(stderr)
+	}
 }

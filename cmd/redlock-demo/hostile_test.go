@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"unicode"
-
-	"github.com/redquorum/redquorum/cmd/internal/app"
 )
 
 // replies is a server that answers every command with an error.
@@ -54,17 +52,6 @@ func TestWhatAMasterSaysDoesNotReachTheTerminalAsItIs(t *testing.T) {
 				t.Errorf("%s: %q in %q", line, r, stdout+stderr)
 				break
 			}
-		}
-	}
-}
-
-// JSON and the environment would name another key.
-func TestKeysThatAreNoUTF8AreRefused(t *testing.T) {
-	t.Parallel()
-	for _, args := range [][]string{{"exec", "caf\xe9", "--", "true"}, {"status", "caf\xe9"}, {"wait", "caf\xe9"}, {"release", "--yes", "caf\xe9"}} {
-		_, stderr, code := output(t, []string{app.MastersVariable + "=redis://127.0.0.1:1"}, args...)
-		if want := `redlock-demo: key "caf\xe9" is not UTF-8: want a name that JSON and the environment can carry` + "\n"; code != app.ExitUsage || stderr != want {
-			t.Errorf("%q: exit code %d, %q", args, code, stderr)
 		}
 	}
 }

@@ -606,6 +606,38 @@ func TestAnAdoptedLockLeavesNothingWhereItDidNotComeIn(t *testing.T) {
 	}
 }
 
+func TestAnAdoptedLockThatIsNotUnlockedTakesTheOldTokenAlongToo(t *testing.T) {
+	for name, ends := range map[string]func(t *testing.T, s *sim, l *redlock.Lock, c *redlock.Client){
+		"closed": func(_ *testing.T, _ *sim, _ *redlock.Lock, c *redlock.Client) { _ = c.Close() },
+		"handed on": func(t *testing.T, s *sim, l *redlock.Lock, c *redlock.Client) {
+			token, err := l.HandOver()
+			if err != nil {
+				t.Fatal(err)
+			}
+			unlock(t, s.must(c.Adopt(t.Context(), "key", token)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				taker := s.open()
+				token, err := mustLock(t, s.open(), "key").HandOver()
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.kill(0, 1)
+				l := s.must(taker.Adopt(t.Context(), "key", token))
+				s.restart(true, 0, 1)
+				time.Sleep(time.Second) // they are connected again
+				if n := s.holders("key", token); n != 2 {
+					t.Fatalf("%d masters have the old token, want 2", n)
+				}
+				ends(t, s, l, taker)
+				s.wantClean()
+			})
+		})
+	}
+}
+
 // A minority that has the token is no hold, a majority is one, and whoever names a
 // wrong token touches nothing.
 func TestAdoptVerifiesAtAQuorum(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -360,5 +361,29 @@ func TestReadersThatReleaseTogetherWakeTheWriter(t *testing.T) {
 		}, writer)
 		unlock(t, writer.lock)
 		s.wantClean()
+	})
+}
+
+// The pilot may have missed an adoption: the adopter was cut off from it then. There the
+// writer waits for what the adopter leaves behind, and not for the adopter's own token.
+func TestAReaderAdoptedAwayFromThePilotWakesTheWriter(t *testing.T) {
+	onEachLevel(t, func(t *testing.T, s *sim) {
+		line := &slowLine{s: s, addr: s.masters[s.pilotOf("key")].Addr()}
+		taker := s.open(redlock.WithPool(pool.WithDialer(line.dial)))
+		token, err := s.must(s.open().RWMutex("key").RLock(t.Context(), redlock.WithTTL(30*time.Second))).HandOver()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cut sync.WaitGroup
+		cut.Go(func() { line.cut(time.Second) })
+		settle()
+		reading := s.must(taker.RWMutex("key").RAdopt(t.Context(), token, redlock.WithTTL(30*time.Second)))
+		cut.Wait()
+		time.Sleep(time.Second) // it is back
+		writer := s.writes(s.open(), "key")
+		time.Sleep(time.Second)
+		mustAllHaveAtOnce(t, func() { unlock(t, reading) }, writer)
+		unlock(t, writer.lock)
+		s.wantNoQueues("key")
 	})
 }

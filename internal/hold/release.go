@@ -33,7 +33,6 @@ func (n *Handle) Release(ctx context.Context, began drift.Instant) (r Release, p
 	var ask *wire.Ask
 	if last && !h.sent {
 		ask = h.startRelease(true)
-		h.releaseReplaced()
 	}
 	end := End{At: began, Renewals: h.renewal.count}
 	h.unlock()
@@ -71,6 +70,7 @@ func (n *Handle) HandOver(now drift.Instant) (token string, p *Problem) {
 		h.leave(n)
 		h.life.state, h.sent = ended, true
 		n.endContext(h.home.cfg.Unlocked)
+		h.releaseReplaced()
 	}
 	renewals := h.renewal.count
 	h.unlock()
@@ -89,6 +89,7 @@ func (n *Handle) HandOver(now drift.Instant) (token string, p *Problem) {
 // no master to ask.
 func (h *Hold) startRelease(handOver bool) *wire.Ask {
 	h.sent = true
+	h.releaseReplaced()
 	return h.home.cfg.Wire.Release(&h.claim, h.keepRelease(), handOver)
 }
 
@@ -103,10 +104,11 @@ func (h *Hold) sendRelease(handOver bool) {
 }
 
 // releaseReplaced releases the token that an adoption replaced, where the adoption did not come
-// in: a master may have been away, or may have missed the script. Nobody waits for it. The
-// caller must hold h.mu, and the release of the hold's own token must have been sent.
+// in: a master may have been away, or may have missed the script. Nobody waits for it. It comes
+// before the release of the hold's own token, which calls who waits where nothing is left. An
+// attempt that has failed leaves the token to others who adopt. The caller must hold h.mu.
 func (h *Hold) releaseReplaced() {
-	if !h.claim.Adopts() {
+	if !h.claim.Adopts() || h.life.validity == 0 {
 		return
 	}
 	replaced := h.claim

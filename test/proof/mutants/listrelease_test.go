@@ -32,8 +32,26 @@ var ofReleases = []mutant{
 	{
 		name:    "an adopted lock that leaves the old token where it did not come in",
 		breaks:  "L2: no release leaves a key",
-		edits:   []edit{{"internal/hold/release.go", "		h.releaseReplaced()\n", ""}},
+		edits:   []edit{{"internal/hold/release.go", "	h.releaseReplaced()\n	return ", "	return "}},
 		foundBy: goTest{"./redlock", "TestAnAdoptedLockLeavesNothingWhereItDidNotComeIn"},
+	},
+	{
+		name:    "an adopted lock that is handed on and leaves the token before it where it did not come in",
+		breaks:  "L2: no release leaves a key",
+		edits:   []edit{{"internal/hold/release.go", "		h.releaseReplaced()\n", ""}},
+		foundBy: goTest{"./redlock", "TestAnAdoptedLockThatIsNotUnlockedTakesTheOldTokenAlongToo"},
+	},
+	{
+		name:    "an adopted reader whose old token is released behind its own",
+		breaks:  "progress: the last reader at the pilot wakes the writer",
+		edits:   []edit{{"internal/hold/release.go", "	h.releaseReplaced()\n	return ", "	defer h.releaseReplaced()\n	return "}},
+		foundBy: goTest{"./redlock", "TestAReaderAdoptedAwayFromThePilotWakesTheWriter"},
+	},
+	{
+		name:    "an adoption that has failed and releases the old token",
+		breaks:  "who cannot adopt a lock does not release it",
+		edits:   []edit{{"internal/hold/release.go", " || h.life.validity == 0 {", " {"}},
+		foundBy: goTest{"./redlock", "TestRAdoptTakesOverAReader"},
 	},
 	{
 		name:    "an adoption that leaves the old lease",

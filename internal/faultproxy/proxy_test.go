@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 const bound = 10 * time.Second
@@ -104,13 +106,8 @@ func hearNothing(t *testing.T, c net.Conn) {
 
 func wantArrived(t *testing.T, got <-chan string, want string) {
 	t.Helper()
-	select {
-	case line := <-got:
-		if line != want {
-			t.Fatalf("the server got %q, want %q", line, want)
-		}
-	case <-time.After(bound):
-		t.Fatalf("the server never got %q", want)
+	if line := rig.Await(t, bound, "the server got "+want, got); line != want {
+		t.Fatalf("the server got %q, want %q", line, want)
 	}
 }
 
@@ -186,11 +183,7 @@ func TestWhatIsHeldBackIsLostWithTheConnection(t *testing.T) {
 	say(t, c, "lost")
 	hearNothing(t, c) // it is in the line by now
 	_ = c.Close()
-	for deadline := time.Now().Add(bound); l.connections() > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d connections are left", l.connections())
-		}
-	}
+	rig.Eventually(t, "no connection is left", func() bool { return l.connections() == 0 })
 	l.Heal()
 	if len(got) != 0 {
 		t.Errorf("the server got %q", <-got)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 // started is a master of a test's own.
@@ -88,7 +89,7 @@ func TestAMasterThatWasAReplicaAbstainsFirst(t *testing.T) {
 	if got := m.check(); got != "" {
 		t.Errorf("as a replica its check answers %q, want nothing", got)
 	}
-	m.await("it has the other server's marker", func() bool { return m.marker()["run"] == source.run })
+	rig.Eventually(m.t, "it has the other server's marker", func() bool { return m.marker()["run"] == source.run })
 	if got := m.check(); got != "" {
 		t.Errorf("with another's marker its check answers %q, want nothing", got)
 	}
@@ -161,21 +162,12 @@ func asUser(t *testing.T, s *redistest.Server) *master {
 	return &master{t: t, conn: conn}
 }
 
-func (m *master) await(what string, ok func() bool) {
-	m.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			m.t.Fatalf("not within 20s: %s", what)
-		}
-	}
-}
-
 // follows makes the master a replica of another, and returns when it has its data.
 func (m *master) follows(s *redistest.Server) {
 	m.t.Helper()
 	host, port, _ := strings.Cut(s.Addr(), ":")
 	m.do("REPLICAOF", host, port)
-	m.await("it is synchronised", func() bool {
+	rig.Eventually(m.t, "it is synchronised", func() bool {
 		info, _ := redis.String(m.do("INFO", "replication"), nil)
 		return strings.Contains(info, "master_link_status:up")
 	})
@@ -208,11 +200,11 @@ func TestAMasterThatTakesItsOwnReplicasDataIsQuarantined(t *testing.T) {
 		if got := m.check(); got != at.Mark() {
 			t.Fatalf("%v: the check answers %q, want %q", level, got, at.Mark())
 		}
-		replica.await("the replica has the marker", func() bool { return replica.marker()["run"] == m.run })
+		rig.Eventually(m.t, "the replica has the marker", func() bool { return replica.marker()["run"] == m.run })
 
 		if test.partial {
 			m.do("SET", "lock", "forgotten")
-			replica.await("the replica has the lock", func() bool { return replica.do("EXISTS", "lock") == int64(1) })
+			rig.Eventually(m.t, "the replica has the lock", func() bool { return replica.do("EXISTS", "lock") == int64(1) })
 		}
 		before, _ := redis.Bytes(m.do("INFO", "replication"), nil)
 		partial := syncs(replica)
@@ -225,7 +217,7 @@ func TestAMasterThatTakesItsOwnReplicasDataIsQuarantined(t *testing.T) {
 			t.Fatalf("%v: it was resynchronised in part: %t, want %t", level, took, test.partial)
 		}
 		replica.do("DEL", "lock")
-		m.await("it has forgotten the lock", func() bool { return m.do("EXISTS", "lock") == int64(0) })
+		rig.Eventually(m.t, "it has forgotten the lock", func() bool { return m.do("EXISTS", "lock") == int64(0) })
 		if got := m.check(); got != "" {
 			t.Errorf("%v: as a replica its check answers %q, want nothing", level, got)
 		}

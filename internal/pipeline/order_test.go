@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 func TestCallsOfOneGoroutineArriveInOrder(t *testing.T) {
@@ -83,7 +85,7 @@ func TestResendGoesOutAgainWithAnotherCommand(t *testing.T) {
 			p.Resend(c)
 			return true
 		}
-		await(t, "the call is completed", w.queue(p).done) // until then it is not ours to look at
+		rig.Await(t, bound, "the call is completed", w.queue(p).done) // until then it is not ours to look at
 		mustSucceed(t, 1, w)
 		if w.call.Reply != any(int64(1)) {
 			t.Errorf("reply %v", w.call.Reply)

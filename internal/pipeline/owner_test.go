@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 // A waiter owns one call and checks what the pipeline promises every owner:
@@ -72,7 +74,7 @@ func (w *waiter) queue(p *Pipeline) *waiter {
 // wait returns the call once it is complete.
 func (w *waiter) wait() *Call {
 	w.t.Helper()
-	await(w.t, w.call.Cmd+" is completed", w.done)
+	rig.Await(w.t, bound, w.call.Cmd+" is completed", w.done)
 	return w.call
 }
 

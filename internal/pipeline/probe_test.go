@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 // refusal waits until the master counts as down because of a ConfigError. That
@@ -19,7 +21,7 @@ import (
 func refusal(t *testing.T, p *Pipeline) *ConfigError {
 	t.Helper()
 	var config *ConfigError
-	eventually(t, "the master is down because of a refusal", func() bool {
+	rig.Eventually(t, "the master is down because of a refusal", func() bool {
 		return errors.As(do(t, p, "GET", "x").Err, &config)
 	})
 	return config
@@ -75,7 +77,7 @@ func TestTLSAgainstAServerThatWaitsForALineSaysSo(t *testing.T) {
 			if err := refusal(t, p); err.What != "TLS handshake" || !strings.Contains(err.Error(), " redis://") {
 				t.Errorf("error %v", err)
 			}
-			if line := await(t, "the server was sent a line", lines); line != "PING\r\n" {
+			if line := rig.Await(t, bound, "the server was sent a line", lines); line != "PING\r\n" {
 				t.Errorf("the server was sent %q without TLS, want PING alone", line)
 			}
 		})
@@ -166,7 +168,7 @@ func TestWhatALookFoundStaysTheCause(t *testing.T) {
 		}
 	}
 	gone.Store(true)
-	eventually(t, "the cause is that the dial is refused", func() bool {
+	rig.Eventually(t, "the cause is that the dial is refused", func() bool {
 		_, err := p.Up()
 		return errors.Is(err, errRefused) && !errors.As(err, new(*ConfigError))
 	})

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 const testRunID = "0123456789abcdef0123456789abcdef01234567"
@@ -330,7 +332,7 @@ func connect(t *testing.T, cfg Config) *Pipeline {
 // waitUp waits until the master is connected. In a bubble the time is virtual.
 func waitUp(t *testing.T, p *Pipeline) {
 	t.Helper()
-	eventually(t, "the master is connected", func() bool { up, _ := p.Up(); return up })
+	rig.Within(t, bound, "the master is connected", func() bool { up, _ := p.Up(); return up })
 }
 
 // short are limits for tests on real sockets.

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 // A job is a call that its owner uses again as soon as it is handed back, as
@@ -101,7 +103,7 @@ func newStress(t *testing.T, jobs int) *stress {
 func (s *stress) allBack(p *Pipeline) {
 	s.t.Helper()
 	for range s.all {
-		await(s.t, "all calls are handed back", s.free)
+		rig.Await(s.t, bound, "all calls are handed back", s.free)
 	}
 	if n := p.Stats().InFlight; n != 0 {
 		s.t.Errorf("%d in flight", n)
@@ -198,11 +200,11 @@ func TestCallsAreCompletedExactlyOnceByClose(t *testing.T) {
 		for range 4 {
 			wg.Go(func() {
 				for !s.closed.Load() {
-					s.run(p, await(t, "a call is handed back", s.free))
+					s.run(p, rig.Await(t, bound, "a call is handed back", s.free))
 				}
 			})
 		}
-		eventually(t, "calls are completed", func() bool { return s.answered.Load() > rand.Int64N(1000) })
+		rig.Eventually(t, "calls are completed", func() bool { return s.answered.Load() > rand.Int64N(1000) })
 		p.Close()
 		wg.Wait()
 		s.allBack(p)

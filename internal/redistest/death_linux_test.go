@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 func TestServersDieWithAParentThatIsKilled(t *testing.T) {
@@ -55,7 +57,7 @@ func TestServersDieWithAParentThatIsKilled(t *testing.T) {
 		t.Fatalf("the parent printed %v (%v); want two process ids", pids, decodeErr)
 	}
 	for _, pid := range pids {
-		eventually(t, fmt.Sprintf("server %d is gone after its parent", pid), func() bool { return !alive(pid) })
+		rig.Eventually(t, fmt.Sprintf("server %d is gone after its parent", pid), func() bool { return !alive(pid) })
 	}
 }
 
@@ -85,7 +87,7 @@ func TestAServerOutlivesTheThreadThatAskedForIt(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		eventually(t, "the thread ends", func() bool { return !exists(fmt.Sprintf("/proc/self/task/%d", tid)) })
+		rig.Eventually(t, "the thread ends", func() bool { return !exists(fmt.Sprintf("/proc/self/task/%d", tid)) })
 		if reply := do(t, s, "PING"); reply != "PONG" {
 			t.Errorf("PING: %v", reply)
 		}

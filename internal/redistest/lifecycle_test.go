@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 func TestARestartKeepsWhatTheAppendOnlyFileHolds(t *testing.T) {
@@ -187,6 +189,6 @@ func TestConcurrentCallsTakeTurns(t *testing.T) {
 	if _, err := s.Do("SHUTDOWN", "NOSAVE"); err == nil {
 		t.Error("SHUTDOWN was answered")
 	}
-	eventually(t, "PID() is 0", func() bool { return s.PID() == 0 })
+	rig.Eventually(t, "PID() is 0", func() bool { return s.PID() == 0 })
 	restart(t, s)
 }

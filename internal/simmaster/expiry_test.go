@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 func timeReply(at time.Time) string {
@@ -38,7 +40,7 @@ func TestKeysExpireInRealTime(t *testing.T) {
 	c := dialTCP(t, m)
 	before := time.Now()
 	do(t, c, "SET", "k", "v", "PX", "50")
-	eventually(t, "the key expires", func() bool { return do(t, c, "EXISTS", "k") == "0" })
+	rig.Eventually(t, "the key expires", func() bool { return do(t, c, "EXISTS", "k") == "0" })
 	if took := time.Since(before); took < 49*time.Millisecond {
 		t.Fatalf("a key of 50ms expired after %v", took)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/memconn"
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 func TestAFrozenMasterExecutesNothingUntilItIsThawed(t *testing.T) {
@@ -60,10 +61,10 @@ func TestFreezingStopsInTheMiddleOfABatch(t *testing.T) {
 		send(t, c, "INCR", "n")
 	}
 	go func() { _ = c.Flush() }() // the rest of the batch may wait for the thaw
-	eventually(t, "the batch is under way", func() bool { return m.Commands()["INCR"] > 0 })
+	rig.Eventually(t, "the batch is under way", func() bool { return m.Commands()["INCR"] > 0 })
 	m.Freeze()
 	at, _ := m.Get("n")
-	eventually(t, "a command waits", func() bool { return m.Waiting() == 1 || at == "20000" })
+	rig.Eventually(t, "a command waits", func() bool { return m.Waiting() == 1 || at == "20000" })
 	for range 100 {
 		if now, _ := m.Get("n"); now != at {
 			t.Fatalf("a frozen master went from %s to %s", at, now)
@@ -174,7 +175,7 @@ func TestAFrozenMasterAcceptsOverTCP(t *testing.T) {
 	c := dialTCP(t, m)
 	send(t, c, "SET", "k", "v")
 	flush(t, c)
-	eventually(t, "the command waits", func() bool { return m.Waiting() == 1 })
+	rig.Eventually(t, "the command waits", func() bool { return m.Waiting() == 1 })
 	m.Thaw()
 	equal(t, "SET", receive(t, c), "OK")
 	m.Freeze()

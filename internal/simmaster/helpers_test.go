@@ -143,18 +143,6 @@ func equal(t *testing.T, what string, got, want any) {
 	}
 }
 
-// eventually waits up to 10 s for a condition that other goroutines bring
-// about in real time; in a bubble use synctest.Wait.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !cond(); {
-		if time.Now().After(end) {
-			t.Fatalf("not within 10s: %s", what)
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
 // field is a field of INFO.
 func field(t *testing.T, info, name string) string {
 	t.Helper()

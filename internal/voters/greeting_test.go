@@ -13,27 +13,17 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
-	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/internal/rig/masters"
 )
 
 const fleetOf = 3
 
 // A fleet is simulated masters, and the clients that watch them.
-type fleet struct {
-	t       *testing.T
-	cluster *simmaster.Cluster
-}
+type fleet struct{ *masters.Bubble }
 
 func inFleet(t *testing.T, test func(f *fleet)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		cluster, err := simmaster.StartMemoryCluster(fleetOf)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer cluster.Close()
-		test(&fleet{t, cluster})
-	})
+	masters.InBubble(t, fleetOf, func(_ *testing.T, b *masters.Bubble) { test(&fleet{b}) })
 }
 
 // A flightConn notes what is written at once.
@@ -59,25 +49,21 @@ func (c *flightConn) written() []string {
 // watch makes the connections and a Monitor that is there before the first of them, and
 // waits until it has judged all masters that can be.
 func (f *fleet) watch(dial func(ctx context.Context, network, addr string) (net.Conn, error)) (*Monitor, []*flightConn, func()) {
-	f.t.Helper()
+	f.T.Helper()
 	begin := make(chan struct{})
 	conns := make([]*flightConn, fleetOf)
-	var pipes []*pipeline.Pipeline
-	for i, m := range f.cluster.Masters() {
-		pipes = append(pipes, pipeline.New(pipeline.Config{
-			Name: m.Addr(), Network: "tcp", Addr: m.Addr(),
-			Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-				<-begin
-				conn, err := dial(ctx, network, addr)
-				if err != nil {
-					return nil, err
-				}
-				c := &flightConn{Conn: conn}
-				conns[i] = c
-				return c, nil
-			},
-		}))
-	}
+	pipes := f.Pipelines(func(i int, c *pipeline.Config) {
+		c.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			<-begin
+			conn, err := dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			c := &flightConn{Conn: conn}
+			conns[i] = c
+			return c, nil
+		}
+	})
 	g := New(Config{
 		Guard:   guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: fleetOf, Drift: drift.Default},
 		Masters: pipes, Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()),
@@ -96,7 +82,7 @@ func (f *fleet) watch(dial func(ctx context.Context, network, addr string) (net.
 }
 
 func (f *fleet) wantVotes(g *Monitor, want int) {
-	f.t.Helper()
+	f.T.Helper()
 	votes := 0
 	for _, s := range g.Standings() {
 		if s.Vote {
@@ -104,16 +90,16 @@ func (f *fleet) wantVotes(g *Monitor, want int) {
 		}
 	}
 	if votes != want {
-		f.t.Errorf("%d masters vote, want %d: %+v", votes, want, g.Standings())
+		f.T.Errorf("%d masters vote, want %d: %+v", votes, want, g.Standings())
 	}
 }
 
 func TestADeclaredFleetIsJudgedByTheHandshakeAlone(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		g, _, end := f.watch(f.cluster.Dialer())
+		g, _, end := f.watch(f.Dialer())
 		f.wantVotes(g, fleetOf) // declared
 		end()
-		g, conns, end := f.watch(f.cluster.Dialer())
+		g, conns, end := f.watch(f.Dialer())
 		defer end()
 		f.wantVotes(g, fleetOf)
 		for i, c := range conns {
@@ -131,7 +117,7 @@ func TestADeclaredFleetIsJudgedByTheHandshakeAlone(t *testing.T) {
 // What another process has said counts for nothing.
 func TestAHandshakeThatIsServedByTwoProcessesJudgesNobody(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		g, _, end := f.watch(f.cluster.Dialer())
+		g, _, end := f.watch(f.Dialer())
 		f.wantVotes(g, fleetOf)
 		end()
 		g = &Monitor{cfg: Config{

@@ -12,32 +12,22 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
 // looker is a Monitor that only looks.
 func (f *fleet) looker(c guard.Config) *Monitor {
-	f.t.Helper()
-	var pipes []*pipeline.Pipeline
-	for _, m := range f.cluster.Masters() {
-		pipes = append(pipes, pipeline.New(pipeline.Config{Name: m.Addr(), Network: "tcp", Addr: m.Addr(), Dialer: f.cluster.Dialer()}))
-	}
+	f.T.Helper()
 	g := New(Config{
-		Guard: c, Masters: pipes, Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()),
+		Guard: c, Masters: f.Pipelines(nil), Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()),
 		Logger: slog.New(slog.DiscardHandler), Life: context.Background(), ReadOnly: true,
 	})
-	f.t.Cleanup(func() {
-		g.Close()
-		for _, p := range pipes {
-			p.Close()
-		}
-	})
+	f.AtEnd(g.Close)
 	return g
 }
 
 // look looks for as long as a tool does.
 func (f *fleet) look(g *Monitor) *Look {
-	ctx, cancel := context.WithTimeout(f.t.Context(), 1500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(f.T.Context(), 1500*time.Millisecond)
 	defer cancel()
 	return g.Look(ctx)
 }
@@ -45,7 +35,7 @@ func (f *fleet) look(g *Monitor) *Look {
 // keys is every key of all masters, but for the sightings, with the marker's fields.
 func (f *fleet) keys() map[string]string {
 	found := map[string]string{}
-	for _, m := range f.cluster.Masters() {
+	for _, m := range f.All {
 		if !m.Up() {
 			continue
 		}
@@ -86,18 +76,18 @@ func TestWhoOnlyLooksIsToldWhatAClientWouldBeAndWritesNothing(t *testing.T) {
 	}{
 		"a new fleet":    {true, func(*fleet) {}, [fleetOf]string{"no marker", "no marker", "no marker"}},
 		"all well":       {false, func(*fleet) {}, [fleetOf]string{}},
-		"one restarted":  {false, func(f *fleet) { f.restart(0, true) }, [fleetOf]string{"quarantined", "", ""}},
-		"one emptied":    {false, func(f *fleet) { f.cluster.Masters()[0].FlushAll() }, [fleetOf]string{"no marker", "", ""}},
-		"all emptied":    {false, func(f *fleet) { f.each(func(i int) { f.cluster.Masters()[i].FlushAll() }) }, [fleetOf]string{"no marker", "no marker", "no marker"}},
-		"all restarted":  {false, func(f *fleet) { f.each(func(i int) { f.restart(i, true) }) }, [fleetOf]string{"quarantined", "quarantined", "quarantined"}},
-		"one down":       {false, func(f *fleet) { f.cluster.Masters()[0].Kill() }, [fleetOf]string{"not connected", "", ""}},
-		"one frozen":     {false, func(f *fleet) { f.cluster.Masters()[0].Freeze() }, [fleetOf]string{"not connected", "", ""}},
-		"a text as mark": {false, func(f *fleet) { _ = f.cluster.Masters()[0].Set(guard.Key, "text", 0) }, [fleetOf]string{"marker is another's", "", ""}},
+		"one restarted":  {false, func(f *fleet) { f.Restart(true, 0) }, [fleetOf]string{"quarantined", "", ""}},
+		"one emptied":    {false, func(f *fleet) { f.All[0].FlushAll() }, [fleetOf]string{"no marker", "", ""}},
+		"all emptied":    {false, func(f *fleet) { f.each(func(i int) { f.All[i].FlushAll() }) }, [fleetOf]string{"no marker", "no marker", "no marker"}},
+		"all restarted":  {false, func(f *fleet) { f.each(func(i int) { f.Restart(true, i) }) }, [fleetOf]string{"quarantined", "quarantined", "quarantined"}},
+		"one down":       {false, func(f *fleet) { f.All[0].Kill() }, [fleetOf]string{"not connected", "", ""}},
+		"one frozen":     {false, func(f *fleet) { f.All[0].Freeze() }, [fleetOf]string{"not connected", "", ""}},
+		"a text as mark": {false, func(f *fleet) { _ = f.All[0].Set(guard.Key, "text", 0) }, [fleetOf]string{"marker is another's", "", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inFleet(t, func(f *fleet) {
 				if !test.new {
-					g, _, end := f.watch(f.cluster.Dialer())
+					g, _, end := f.watch(f.Dialer())
 					f.wantVotes(g, fleetOf)
 					end()
 				}
@@ -110,7 +100,7 @@ func TestWhoOnlyLooksIsToldWhatAClientWouldBeAndWritesNothing(t *testing.T) {
 					}
 					time.Sleep(2 * time.Second)
 				}
-				f.each(func(i int) { f.cluster.Masters()[i].Thaw() })
+				f.each(func(i int) { f.All[i].Thaw() })
 				synctest.Wait()
 				if after := f.keys(); !maps.Equal(before, after) {
 					t.Errorf("there was %v, there is %v", before, after)
@@ -126,27 +116,19 @@ func (f *fleet) each(does func(i int)) {
 	}
 }
 
-func (f *fleet) restart(i int, keepData bool) {
-	f.t.Helper()
-	f.cluster.Masters()[i].Kill()
-	if err := f.cluster.Masters()[i].Restart(keepData); err != nil {
-		f.t.Fatal(err)
-	}
-}
-
 // A client's own look is another: it begins the quarantine that a tool only tells of.
 func TestAClientWritesWhatItJudges(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		g, _, end := f.watch(f.cluster.Dialer())
+		g, _, end := f.watch(f.Dialer())
 		f.wantVotes(g, fleetOf)
 		end()
-		f.restart(0, true)
-		m := f.cluster.Masters()[0]
+		f.Restart(true, 0)
+		m := f.All[0]
 		f.look(f.looker(standard()))
 		if run := m.Field(guard.Key, "run"); run == m.RunID() {
 			t.Error("a tool has written the marker")
 		}
-		g, conns, end := f.watch(f.cluster.Dialer())
+		g, conns, end := f.watch(f.Dialer())
 		defer end()
 		f.wantVotes(g, fleetOf-1)
 		if run := m.Field(guard.Key, "run"); run != m.RunID() {
@@ -162,7 +144,7 @@ func TestAClientWritesWhatItJudges(t *testing.T) {
 
 func TestAToolLearnsTheSettingsOfTheFleetAndJudgesByThem(t *testing.T) {
 	inFleet(t, func(f *fleet) {
-		g, _, end := f.watch(f.cluster.Dialer()) // of the longest TTL of a minute
+		g, _, end := f.watch(f.Dialer()) // of the longest TTL of a minute
 		f.wantVotes(g, fleetOf)
 		end()
 		other := standard()

@@ -34,7 +34,7 @@ func TestADeadlineCountsSilentMastersAsFailed(t *testing.T) {
 				for i, a := range each {
 					if a == '-' {
 						f.answer(i, "y")
-						f.thaw(i)
+						f.Thaw(i)
 						if a := p.answerOf(i); a.Verdict != ballot.Pending || a.Unsent {
 							t.Errorf("master %d answered after the deadline: %+v", i, a)
 						}
@@ -79,7 +79,7 @@ func TestAProcessThatIsHeldUpWaitsForAnswersBeyondTheDeadline(t *testing.T) {
 			if test.answers {
 				for i := range 3 {
 					f.answer(i, "y")
-					f.thaw(i)
+					f.Thaw(i)
 				}
 			}
 			if took := <-waited; took != test.waits {
@@ -213,8 +213,8 @@ func TestExpireDecidesOnce(t *testing.T) {
 		p.waits(second, 0)
 		p.LetGo()
 
-		f.thaw(1)
-		f.thaw(2)
+		f.Thaw(1)
+		f.Thaw(2)
 		f.answers("yyy")
 		q := f.begun(ballot.Rules{}).ask()
 		q.Expire()

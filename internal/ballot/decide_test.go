@@ -65,7 +65,7 @@ func TestAQuestionToAllIsDecidedByTheLastAnswer(t *testing.T) {
 		defer p.LetGo()
 		p.wantOutcome(quorum.Open, false)
 		f.answer(2, "y")
-		f.thaw(2)
+		f.Thaw(2)
 		p.waits(second, 0)
 		p.wantOutcome(quorum.Granted, false)
 		p.wantTally(1, 1, 1)
@@ -156,7 +156,7 @@ func TestAnswersAreTimedWhereThatIsWanted(t *testing.T) {
 			for i := range 2 {
 				time.Sleep(10 * time.Millisecond)
 				f.answer(i, "y")
-				f.thaw(i)
+				f.Thaw(i)
 			}
 			took := []time.Duration{p.answerOf(0).Took, p.answerOf(1).Took, p.answerOf(2).Took, p.SinceAsked()}
 			want := make([]time.Duration, 4)

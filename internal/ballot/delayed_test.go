@@ -6,8 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
@@ -15,19 +13,15 @@ import (
 
 // kill ends masters, and waits until their pipelines know.
 func (f *fleet) kill(masters ...int) {
-	for _, i := range masters {
-		f.masters[i].Kill()
-	}
+	f.Kill(masters...)
 	time.Sleep(second) // the first redial has failed
 	synctest.Wait()
 }
 
 // restart starts a master again with its data, and waits until it is connected.
 func (f *fleet) restart(i int) {
-	f.t.Helper()
-	if err := f.masters[i].Restart(true); err != nil {
-		f.t.Fatal(err)
-	}
+	f.T.Helper()
+	f.Restart(true, i)
 	time.Sleep(2 * second)
 	synctest.Wait()
 }
@@ -79,7 +73,7 @@ func TestTheAnswersOfKeptCallsCanDecide(t *testing.T) {
 		f.restart(3)
 		p.wantOutcome(quorum.Granted, false)
 		f.wantInFlight(1) // the silent master alone
-		f.thaw(2)
+		f.Thaw(2)
 		f.wantInFlight(0)
 		p.LetGo()
 	})
@@ -112,7 +106,7 @@ func TestAKeptCallThatIsAnsweredAfterTheDeadlineCountsForNothing(t *testing.T) {
 		p.wantTally(1, 0, 2)
 		p.wantHappened("read 0", "read")
 		f.answer(1, "y")
-		f.thaw(1)
+		f.Thaw(1)
 		p.LetGo()
 		p.wantHappened("free", "free")
 		f.wantInFlight(0)
@@ -219,29 +213,15 @@ func TestCallsAreGivenUpWhenTheDecisionIsANo(t *testing.T) {
 
 // refuse makes a master answer with an error, until it is given an answer again.
 func (f *fleet) refuse(i int) {
-	f.t.Helper()
-	f.do(i, "DEL", "answer")
-	f.do(i, "RPUSH", "answer", "of another type")
+	f.T.Helper()
+	f.Ask(i, "DEL", "answer")
+	f.Ask(i, "RPUSH", "answer", "of another type")
 }
 
 func (f *fleet) refuseNoMore(i int, a string) {
-	f.t.Helper()
-	f.do(i, "DEL", "answer")
+	f.T.Helper()
+	f.Ask(i, "DEL", "answer")
 	f.answer(i, a)
-}
-
-// do sends a command to a master on a connection of its own.
-func (f *fleet) do(i int, command string, args ...any) {
-	f.t.Helper()
-	conn, err := f.masters[i].Dial(f.t.Context())
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	c := redis.NewConn(conn, 0, 0)
-	defer c.Close()
-	if _, err := c.Do(command, args...); err != nil {
-		f.t.Fatal(err)
-	}
 }
 
 // A call that persists and is refused has failed at once, and is sent again until it is not

@@ -16,15 +16,14 @@ import (
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
-	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/internal/rig/masters"
 	"github.com/redquorum/redquorum/internal/voters"
 )
 
 // A fleet is embedded masters in a bubble of virtual time, and what ballots need to
-// ask them. Time passes only while nothing else can happen.
+// ask them.
 type fleet struct {
-	t        *testing.T
-	masters  []*simmaster.Master
+	*masters.Bubble
 	inFlight ballot.Count
 	life     context.Context
 	endLife  context.CancelCauseFunc
@@ -41,27 +40,18 @@ func inFleet(t *testing.T, n int, test func(t *testing.T, f *fleet)) {
 // from 0, that are listed once more.
 func inFleetAt(t *testing.T, n int, also []int, test func(t *testing.T, f *fleet)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		cluster, err := simmaster.StartMemoryCluster(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer cluster.Close()
-		f := &fleet{t: t, masters: cluster.Masters()}
+	masters.InBubble(t, n, func(t *testing.T, b *masters.Bubble) {
+		f := &fleet{Bubble: b}
 		f.life, f.endLife = context.WithCancelCause(context.Background())
-		defer f.endLife(nil)
+		b.AtEnd(func() { f.endLife(nil) })
 		for _, i := range also {
-			f.masters = append(f.masters, f.masters[i])
+			b.All = append(b.All, b.All[i])
 		}
-		f.cfg = &ballot.Config{Need: quorum.Need(len(f.masters)), InFlight: &f.inFlight, Life: f.life}
-		for i, m := range f.masters {
-			p := pipeline.New(pipeline.Config{
-				Name: fmt.Sprint("address-", i+1), Network: "tcp", Addr: m.Name(), Dialer: cluster.Dialer(),
-				StallLimit: time.Hour, // a frozen master is silent, and not given up
-			})
-			defer p.Close()
-			f.cfg.Masters = append(f.cfg.Masters, p)
-		}
+		f.cfg = &ballot.Config{Need: quorum.Need(len(b.All)), InFlight: &f.inFlight, Life: f.life}
+		f.cfg.Masters = b.Pipelines(func(i int, c *pipeline.Config) {
+			c.Name = fmt.Sprint("address-", i+1)
+			c.StallLimit = time.Hour // a frozen master is silent, and not given up
+		})
 		synctest.Wait()
 		test(t, f)
 	})
@@ -75,29 +65,29 @@ func (f *fleet) close() { f.endLife(errClosed) }
 
 // guarded has the ballots of the test ask a guard who may vote.
 func (f *fleet) guarded() {
-	f.t.Helper()
+	f.T.Helper()
 	f.cfg.Voters = voters.New(voters.Config{
-		Guard:   guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: len(f.masters), Drift: drift.Default},
+		Guard:   guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: len(f.All), Drift: drift.Default},
 		Masters: f.cfg.Masters, Need: f.cfg.Need, Clock: drift.Runtime(), Logger: discard, Life: f.life,
 	})
-	f.t.Cleanup(f.cfg.Voters.Close)
+	f.T.Cleanup(f.cfg.Voters.Close)
 	// A list with a server twice is not declared new: its masters are adopted, and
 	// vote after a quarantine.
 	time.Sleep(2 * time.Minute)
 	synctest.Wait()
 	if !f.cfg.Voters.MayVote(0) || !f.cfg.Voters.MayVote(1) {
-		f.t.Fatal("the first two masters may not vote")
+		f.T.Fatal("the first two masters may not vote")
 	}
 }
 
 // answers sets what each master answers: y agrees, n refuses, x fails, 1 to 9 is a
 // vote for that candidate, - does not answer until it is thawed.
 func (f *fleet) answers(each string) {
-	f.t.Helper()
+	f.T.Helper()
 	synctest.Wait() // what is being asked is answered before
 	for i, a := range each {
 		if a == '-' {
-			f.masters[i].Freeze()
+			f.All[i].Freeze()
 			continue
 		}
 		f.answer(i, string(a))
@@ -105,32 +95,26 @@ func (f *fleet) answers(each string) {
 }
 
 func (f *fleet) answer(i int, a string) {
-	f.t.Helper()
-	if err := f.masters[i].Set("answer", a, 0); err != nil {
-		f.t.Fatal(err)
+	f.T.Helper()
+	if err := f.All[i].Set("answer", a, 0); err != nil {
+		f.T.Fatal(err)
 	}
 }
 
-// thaw lets a master go on, and everything happen that follows at once.
-func (f *fleet) thaw(i int) {
-	f.masters[i].Thaw()
-	synctest.Wait()
-}
-
 func (f *fleet) thawAll() {
-	for i := range f.masters {
-		f.thaw(i)
+	for i := range f.All {
+		f.Thaw(i)
 	}
 }
 
 // asked is how often a master has executed the question.
-func (f *fleet) asked(i int) int { return f.masters[i].Commands()["GET"] }
+func (f *fleet) asked(i int) int { return f.All[i].Commands()["GET"] }
 
 // wantInFlight fails unless Close would wait for so many ballots.
 func (f *fleet) wantInFlight(want int64) {
-	f.t.Helper()
+	f.T.Helper()
 	if n := f.inFlight.Load(); n != want {
-		f.t.Errorf("%d ballots are in flight, want %d", n, want)
+		f.T.Errorf("%d ballots are in flight, want %d", n, want)
 	}
 }
 
@@ -173,10 +157,10 @@ func (f *fleet) begun(rules ballot.Rules) *poll {
 
 // beginAgain begins the next use of a ballot, which must be free.
 func (p *poll) beginAgain(rules ballot.Rules) {
-	p.f.t.Helper()
+	p.f.T.Helper()
 	synctest.Wait()
 	if got := p.happened("free"); got != "free" {
-		p.f.t.Fatalf("the ballot is not free once: %q", got)
+		p.f.T.Fatalf("the ballot is not free once: %q", got)
 	}
 	p.mu.Lock()
 	p.events = nil
@@ -253,29 +237,29 @@ func (p *poll) happened(kinds ...string) string {
 
 // wantHappened fails unless just this has happened, in this order.
 func (p *poll) wantHappened(want string, kinds ...string) {
-	p.f.t.Helper()
+	p.f.T.Helper()
 	if got := p.happened(kinds...); got != want {
-		p.f.t.Errorf("%v: %q has happened, want %q", kinds, got, want)
+		p.f.T.Errorf("%v: %q has happened, want %q", kinds, got, want)
 	}
 }
 
 // wantOutcome fails unless that is the decision, and a deadline made it or did not.
 func (p *poll) wantOutcome(want quorum.Outcome, byDeadline bool) {
-	p.f.t.Helper()
+	p.f.T.Helper()
 	p.Lock()
 	defer p.Unlock()
 	if o, expired := p.Outcome(); o != want || expired != byDeadline {
-		p.f.t.Errorf("outcome %v, by a deadline: %v; want %v, %v", o, expired, want, byDeadline)
+		p.f.T.Errorf("outcome %v, by a deadline: %v; want %v, %v", o, expired, want, byDeadline)
 	}
 }
 
 // wantTally fails unless so many masters have been counted.
 func (p *poll) wantTally(ok, refused, failed int) {
-	p.f.t.Helper()
+	p.f.T.Helper()
 	p.Lock()
 	defer p.Unlock()
 	if n := p.Tally(); n.OK != ok || n.Refused != refused || n.Failed != failed {
-		p.f.t.Errorf("%d agreed, %d refused, %d failed; want %d, %d, %d", n.OK, n.Refused, n.Failed, ok, refused, failed)
+		p.f.T.Errorf("%d agreed, %d refused, %d failed; want %d, %d, %d", n.OK, n.Refused, n.Failed, ok, refused, failed)
 	}
 }
 
@@ -288,25 +272,25 @@ func (p *poll) answerOf(i int) ballot.Answer {
 
 // wait is Wait without a context, and fails unless it takes just so long.
 func (p *poll) wait(limit, want time.Duration) error {
-	p.f.t.Helper()
+	p.f.T.Helper()
 	return p.f.takes(want, func() error { return p.Wait(noContext, limit) })
 }
 
 // waits is wait that is ended by neither the client's end nor a context.
 func (p *poll) waits(limit, want time.Duration) {
-	p.f.t.Helper()
+	p.f.T.Helper()
 	if err := p.wait(limit, want); err != nil {
-		p.f.t.Error(err)
+		p.f.T.Error(err)
 	}
 }
 
 // takes fails unless f takes just so long, of virtual time.
 func (f *fleet) takes(want time.Duration, wait func() error) error {
-	f.t.Helper()
+	f.T.Helper()
 	began := time.Now()
 	err := wait()
 	if took := time.Since(began); took != want {
-		f.t.Errorf("it waited for %v, want %v", took, want)
+		f.T.Errorf("it waited for %v, want %v", took, want)
 	}
 	return err
 }

@@ -24,8 +24,8 @@ func TestALateAnswerIsCountedAndDecidesNothing(t *testing.T) {
 		p.wantTally(0, 3, 0)
 		f.answer(3, "y")
 		f.answer(4, "x")
-		f.thaw(3)
-		f.thaw(4)
+		f.Thaw(3)
+		f.Thaw(4)
 		p.wantTally(1, 3, 1)
 		p.wantOutcome(quorum.Refused, false)
 		for i, late := range []bool{false, false, false, true, true} {
@@ -51,7 +51,7 @@ func TestABallotIsFreeWhenAllCallsAreBackAndItsStarterHasLetGo(t *testing.T) {
 			p.wantHappened("", "free")
 			f.wantInFlight(1)
 			f.answer(2, "y")
-			f.thaw(2)
+			f.Thaw(2)
 			f.wantInFlight(0)
 			if !letGoFirst {
 				p.wantHappened("", "free")
@@ -80,7 +80,7 @@ func TestANextUseBeginsEmpty(t *testing.T) {
 		synctest.Wait()
 		p.Expire()
 		p.LetGo()
-		f.thaw(2)
+		f.Thaw(2)
 
 		f.answers("---")
 		p.beginAgain(ballot.Rules{})
@@ -189,7 +189,7 @@ func TestNoReplyReachesAnotherQuestion(t *testing.T) {
 					return
 				case <-time.After(1 + rand.N(10*time.Millisecond)):
 				}
-				m := f.masters[rand.N(len(f.masters))]
+				m := f.All[rand.N(len(f.All))]
 				switch rand.N(6) {
 				case 0, 1, 2:
 					m.Freeze()
@@ -203,7 +203,7 @@ func TestNoReplyReachesAnotherQuestion(t *testing.T) {
 		asking.Wait()
 		close(over)
 		faults.Wait()
-		for _, m := range f.masters {
+		for _, m := range f.All {
 			m.Thaw()
 		}
 		time.Sleep(2 * second) // what is kept has been sent, or given up

@@ -28,7 +28,7 @@ func TestEndedIsToldOfTheMastersThatTellNames(t *testing.T) {
 			t.Errorf("%q", events)
 		}
 		p.Expire()
-		f.thaw(3)
+		f.Thaw(3)
 		f.restart(4)
 		events = strings.Split(p.happened("ended"), ", ")
 		if want := []string{"ended 3", "ended 4"}; !slices.Equal(events[2:], want) { // put off first, then answered
@@ -67,7 +67,7 @@ func TestEndedComesBeforeFree(t *testing.T) {
 		if over.Load() != 1 {
 			t.Error("Over is done although a master has not answered")
 		}
-		f.thaw(2)
+		f.Thaw(2)
 		p.wantHappened("ended 2, free", "ended", "free")
 		if over.Load() != 0 {
 			t.Error("Over is not done")
@@ -87,7 +87,7 @@ func TestEndedComesBeforeOver(t *testing.T) {
 		over.Add()
 		e.Tell, e.Over = 1<<2, &over
 		e.ask()
-		f.thaw(2) // Ended begins
+		f.Thaw(2) // Ended begins
 		if over.Load() != 1 || f.inFlight.Load() != 1 {
 			t.Errorf("while Ended is told: over %d, in flight %d; want 1 and 1", over.Load(), f.inFlight.Load())
 		}
@@ -121,7 +121,7 @@ func TestOverFallsWithoutTheStarter(t *testing.T) {
 		over.Add()
 		p.Over = &over
 		p.ask()
-		f.thaw(2)
+		f.Thaw(2)
 		if over.Load() != 0 {
 			t.Error("Over waits for the starter")
 		}
@@ -208,9 +208,9 @@ func TestRepliedIsToldOfEveryMastersPart(t *testing.T) {
 		p.Agreed = 1 << 4
 		p.ask()
 		f.answer(2, "y") // decides
-		f.thaw(2)
+		f.Thaw(2)
 		f.answer(3, "y")
-		f.thaw(3)
+		f.Thaw(3)
 		for i, want := range []ballot.Answer{
 			{Verdict: ballot.Agreed}, {Verdict: ballot.Refused}, {Verdict: ballot.Agreed}, {Verdict: ballot.Agreed, Late: true},
 		} {
@@ -228,7 +228,7 @@ func TestRepliedIsToldOfEveryMastersPart(t *testing.T) {
 		p = f.begun(ballot.Rules{}).ask()
 		p.Expire()
 		for i := 2; i < 5; i++ {
-			f.thaw(i)
+			f.Thaw(i)
 			if r := replies[i]; r == nil || !r.Expired || r.Answer.Verdict != ballot.Pending {
 				t.Errorf("master %d after the deadline: %+v", i, r)
 			}

@@ -17,7 +17,7 @@ func TestAMasterGetsTheCommandOfItsOwn(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("yyy")
 		f.answer(1, "n")
-		if err := f.masters[1].Set("other", "y", 0); err != nil {
+		if err := f.All[1].Set("other", "y", 0); err != nil {
 			t.Fatal(err)
 		}
 		p := f.begun(everyone)

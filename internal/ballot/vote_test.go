@@ -14,11 +14,11 @@ import (
 
 // wantAbstains fails unless a master's part is a failure because it may not vote.
 func (p *poll) wantAbstains(i int, want guard.Cause) {
-	p.f.t.Helper()
+	p.f.T.Helper()
 	a := p.answerOf(i)
 	why, ok := errors.AsType[*guard.AbstainError](a.Err)
 	if a.Verdict != ballot.Failed || !ok || why.Cause != want {
-		p.f.t.Errorf("master %d: %+v, want that it abstains: %v", i, a, want)
+		p.f.T.Errorf("master %d: %+v, want that it abstains: %v", i, a, want)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestAnswersOfMastersThatMayNotVoteDoNotCount(t *testing.T) {
 		inFleet(t, 3, func(t *testing.T, f *fleet) {
 			f.guarded()
 			for _, i := range []int{0, 1} { // as after a restart without data
-				f.masters[i].FlushAll()
+				f.All[i].FlushAll()
 			}
 			f.answers(each)
 			p := f.begun(ballot.Rules{Votes: true, Persist: true})
@@ -98,7 +98,7 @@ func TestAnswersOfMastersThatMayNotVoteDoNotCount(t *testing.T) {
 func TestAFailureKeepsItsReasonWhereTheMasterMayNotVote(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.guarded()
-		f.masters[0].FlushAll()
+		f.All[0].FlushAll()
 		f.answers("xyy")
 		p := f.begun(voting)
 		p.Start = drift.Runtime().Now()

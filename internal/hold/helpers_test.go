@@ -17,7 +17,7 @@ import (
 	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
-	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/internal/rig/masters"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -30,8 +30,7 @@ var (
 
 // A client is what holds need of one, on embedded masters in a bubble of virtual time.
 type client struct {
-	t        *testing.T
-	masters  []*simmaster.Master
+	*masters.Bubble
 	home     *hold.Home
 	inFlight ballot.Count
 	endLife  context.CancelCauseFunc
@@ -42,30 +41,20 @@ type client struct {
 // inClient runs a test with three masters.
 func inClient(t *testing.T, test func(t *testing.T, c *client)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		cluster, err := simmaster.StartMemoryCluster(3)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer cluster.Close()
-		c := &client{t: t, masters: cluster.Masters()}
+	masters.InBubble(t, 3, func(t *testing.T, b *masters.Bubble) {
+		c := &client{Bubble: b}
 		life, endLife := context.WithCancelCause(context.Background())
 		c.endLife = endLife
-		defer endLife(nil)
-		var masters []*pipeline.Pipeline
-		for i, m := range c.masters {
-			p := pipeline.New(pipeline.Config{Name: fmt.Sprint("address-", i+1), Network: "tcp", Addr: m.Name(), Dialer: cluster.Dialer()})
-			defer p.Close()
-			masters = append(masters, p)
-		}
+		b.AtEnd(func() { endLife(nil) })
+		pipelines := b.Pipelines(func(i int, c *pipeline.Config) { c.Name = fmt.Sprint("address-", i+1) })
 		clock := drift.Cumulative(&c.clock)
 		w := wire.New(wire.Config{
-			Ballots: ballot.Config{Masters: masters, Need: quorum.Need(3), InFlight: &c.inFlight, Life: life},
-			Pilots:  pilot.New(masters, func(int) bool { return true }), ID: "client", Retention: time.Hour, Longest: time.Minute,
+			Ballots: ballot.Config{Masters: pipelines, Need: quorum.Need(3), InFlight: &c.inFlight, Life: life},
+			Pilots:  pilot.New(pipelines, func(int) bool { return true }), ID: "client", Retention: time.Hour, Longest: time.Minute,
 			Clock: clock, Successors: nobodyWaits{},
 		})
 		c.home = hold.New(hold.Config{
-			Wire: w, Masters: masters, Need: quorum.Need(3), InFlight: &c.inFlight, Clock: clock, Life: life,
+			Wire: w, Masters: pipelines, Need: quorum.Need(3), InFlight: &c.inFlight, Clock: clock, Life: life,
 			Validity:  func(ttl time.Duration) time.Duration { return drift.Default.Validity(ttl, 0) },
 			Allowance: drift.Default.Allowance, KeyName: func(key string) string { return key },
 			Unlocked: errUnlocked, ClientID: "client",
@@ -86,44 +75,33 @@ func (c *client) want(key string, o hold.Options) (*hold.Handle, *owner) {
 
 // acquire has to succeed.
 func (c *client) acquire(key string, o hold.Options) (*hold.Handle, *owner) {
-	c.t.Helper()
+	c.T.Helper()
 	n, own := c.want(key, o)
-	if failed := n.Acquire(c.t.Context(), false); failed != nil {
-		c.t.Fatalf("not acquired: %+v", failed)
+	if failed := n.Acquire(c.T.Context(), false); failed != nil {
+		c.T.Fatalf("not acquired: %+v", failed)
 	}
 	return n, own
 }
 
-// on counts the masters that have a key, once nothing is under way any more.
-func (c *client) on(key string) int {
-	synctest.Wait()
-	n := 0
-	for _, m := range c.masters {
-		if _, ok := m.Get(key); ok {
-			n++
-		}
-	}
-	return n
-}
-
+// wantOn fails unless so many masters have a key, once nothing is under way any more.
 func (c *client) wantOn(key string, want int) {
-	c.t.Helper()
-	if got := c.on(key); got != want {
-		c.t.Errorf("%s is on %d masters, want %d", key, got, want)
+	c.T.Helper()
+	if got := c.On(key); got != want {
+		c.T.Errorf("%s is on %d masters, want %d", key, got, want)
 	}
 }
 
 // release has to succeed.
 func (c *client) release(n *hold.Handle) {
-	c.t.Helper()
-	if _, p := n.Release(c.t.Context(), c.now()); p != nil {
-		c.t.Fatalf("release: %+v", p)
+	c.T.Helper()
+	if _, p := n.Release(c.T.Context(), c.now()); p != nil {
+		c.T.Fatalf("release: %+v", p)
 	}
 }
 
 // commands is how many the masters have executed.
 func (c *client) commands() (n int) {
-	for _, m := range c.masters {
+	for _, m := range c.All {
 		for _, k := range m.Commands() {
 			n += k
 		}

@@ -108,7 +108,7 @@ func TestTheLastHandleReleases(t *testing.T) {
 		}
 		ctx := outer.Context(context.Background)
 		c.release(outer)
-		if !errors.Is(context.Cause(ctx), errUnlocked) || outer.IsHeld() || !inner.IsHeld() || c.on("key") != 3 {
+		if !errors.Is(context.Cause(ctx), errUnlocked) || outer.IsHeld() || !inner.IsHeld() || c.On("key") != 3 {
 			t.Error("one handle's release ended more, or less, than the handle")
 		}
 		c.release(inner)
@@ -146,7 +146,7 @@ func TestCloseEndsHoldsAndThenReleasesThem(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		n, own := c.acquire("key", hold.Options{})
 		ctx := n.Context(context.Background)
-		for _, m := range c.masters {
+		for _, m := range c.All {
 			m.Freeze()
 		}
 		late, lateOwner := c.want("other", hold.Options{})
@@ -155,7 +155,7 @@ func TestCloseEndsHoldsAndThenReleasesThem(t *testing.T) {
 		synctest.Wait()
 		c.endLife(errClosed)
 		valid := c.home.LoseAll()
-		for _, m := range c.masters {
+		for _, m := range c.All {
 			m.Thaw()
 		}
 		if failed := <-asked; failed == nil || !errors.Is(failed.Cause, errClosed) {
@@ -164,11 +164,11 @@ func TestCloseEndsHoldsAndThenReleasesThem(t *testing.T) {
 		if len(valid) != 1 || valid[n.Hold()] < ttl/2 {
 			t.Errorf("what was held: %v", valid)
 		}
-		if ctx.Err() == nil || c.on("key") != 3 {
+		if ctx.Err() == nil || c.On("key") != 3 {
 			t.Error("the context goes on, or the key is gone already")
 		}
 		c.home.ReleaseAll(valid, ttl)
-		if c.on("key") != 0 || c.on("other") != 0 {
+		if c.On("key") != 0 || c.On("other") != 0 {
 			t.Error("keys are left")
 		}
 		own.wasTold(t, "held", "lost 4", "released after loss true")
@@ -223,8 +223,8 @@ func TestAnAttemptAtOneOfSeveralKeysIsFollowedByOneAtAll(t *testing.T) {
 			t.Fatalf("not acquired: %+v", failed)
 		}
 		h := n.Hold()
-		if len(h.Others()) != 0 || c.on("a")+c.on("b") != c.on(h.Name()) {
-			t.Errorf("%q is held, and keys stand on %d and %d masters", h.Name(), c.on("a"), c.on("b"))
+		if len(h.Others()) != 0 || c.On("a")+c.On("b") != c.On(h.Name()) {
+			t.Errorf("%q is held, and keys stand on %d and %d masters", h.Name(), c.On("a"), c.On("b"))
 		}
 		n.Release(t.Context(), c.now())
 	})
@@ -261,14 +261,14 @@ func TestAQuestionIsAskedAgainOnlyForTheHoldThatItWasAbout(t *testing.T) {
 // Whose clock is set while masters answer is told so, and not that they were slow.
 func TestAnAttemptDuringWhichTheClockIsSetSaysSo(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
-		for _, m := range c.masters {
+		for _, m := range c.All {
 			m.Freeze()
 		}
 		n, _ := c.want("key", hold.Options{})
 		go func() {
 			time.Sleep(10 * time.Millisecond)
 			c.clock.by.Store(int64(time.Hour))
-			for _, m := range c.masters {
+			for _, m := range c.All {
 				m.Thaw()
 			}
 		}()

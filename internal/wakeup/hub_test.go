@@ -13,41 +13,33 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/rig/masters"
 	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/internal/wakeup"
 )
 
 // A setting is a hub on some masters, in a bubble.
 type setting struct {
-	t       *testing.T
-	masters []*simmaster.Master
-	hub     *wakeup.Hub
-	heard   []string // the calls; synctest.Wait orders them
-	last    atomic.Pointer[net.Conn]
+	*masters.Bubble
+	hub   *wakeup.Hub
+	heard []string // the calls; synctest.Wait orders them
+	last  atomic.Pointer[net.Conn]
 }
 
 func inBubble(t *testing.T, n int, test func(t *testing.T, s *setting)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		cluster, err := simmaster.StartMemoryCluster(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer cluster.Close()
-		s := &setting{t: t, masters: cluster.Masters()}
+	masters.InBubble(t, n, func(t *testing.T, b *masters.Bubble) {
+		s := &setting{Bubble: b}
 		var all []wakeup.Master
-		for _, m := range s.masters {
-			p := pipeline.New(pipeline.Config{
-				Name: m.Name(),
-				Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-					conn, err := m.Dial(ctx)
-					if err == nil {
-						s.last.Store(&conn)
-					}
-					return conn, err
-				},
-			})
-			defer p.Close()
+		for _, p := range b.Pipelines(func(i int, c *pipeline.Config) {
+			c.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
+				conn, err := b.All[i].Dial(ctx)
+				if err == nil {
+					s.last.Store(&conn)
+				}
+				return conn, err
+			}
+		}) {
 			all = append(all, p)
 		}
 		s.hub = wakeup.New(all, "me", func(c wakeup.Call) { s.heard = append(s.heard, fmt.Sprint(c.Master, c.Key)) })
@@ -58,16 +50,10 @@ func inBubble(t *testing.T, n int, test func(t *testing.T, s *setting)) {
 
 // publish wakes the client, and returns how many heard it.
 func (s *setting) publish(master int, key string) int {
-	s.t.Helper()
-	conn, err := s.masters[master].Dial(s.t.Context())
+	s.T.Helper()
+	n, err := redis.Int(s.Ask(master, "PUBLISH", wakeup.Prefix+"me", key), nil)
 	if err != nil {
-		s.t.Fatal(err)
-	}
-	rc := redis.NewConn(conn, 0, 0)
-	defer func() { _ = rc.Close() }()
-	n, err := redis.Int(rc.Do("PUBLISH", wakeup.Prefix+"me", key))
-	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	synctest.Wait()
 	return n
@@ -75,7 +61,7 @@ func (s *setting) publish(master int, key string) int {
 
 func (s *setting) connections() (n int) {
 	synctest.Wait()
-	for _, m := range s.masters {
+	for _, m := range s.All {
 		n += m.Connections()
 	}
 	return n
@@ -132,13 +118,13 @@ func TestASubscriptionIsMadeAgainWhenItIsLost(t *testing.T) {
 			inBubble(t, 1, func(t *testing.T, s *setting) {
 				w := s.hub.Wait()
 				<-w.Subscribe(0)
-				test.lose(s.masters[0])
+				test.lose(s.All[0])
 				time.Sleep(5 * time.Second) // more than two heartbeats
 				if s.hub.Hears(0) {
 					t.Error("a lost subscription counts as heard")
 				}
 				ready := w.Subscribe(0)
-				test.giveBack(s.masters[0])
+				test.giveBack(s.All[0])
 				<-ready
 				synctest.Wait() // the master has noticed that earlier connections are gone
 				if n := s.publish(0, "key"); n != 1 || len(s.heard) != 1 {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/redlock/fleets"
 )
@@ -109,11 +110,7 @@ func TestAnInventoryIsSoldWhileItsFleetIsMoved(t *testing.T) {
 	sales := func(what string) {
 		t.Helper()
 		before := stock.sales()
-		for deadline := time.Now().Add(20 * time.Second); stock.sales() < before+20; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s: %d sales in 20s", what, stock.sales()-before)
-			}
-		}
+		rig.Within(t, 20*time.Second, "20 sales "+what, func() bool { return stock.sales() >= before+20 })
 	}
 	sales("in the first phase")
 	for n, s := range shops {

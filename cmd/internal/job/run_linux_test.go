@@ -9,18 +9,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
-)
 
-// eventually waits for a condition.
-func eventually(t *testing.T, what string, met func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !met(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within half a minute: %s", what)
-		}
-	}
-}
+	"github.com/redquorum/redquorum/internal/rig"
+)
 
 // While a group was suspended nothing was renewed, and the loss may not have
 // been told yet when somebody continues it.
@@ -47,7 +38,7 @@ func TestASuspendedGroupGoesOnOnlyWithTheLock(t *testing.T) {
 		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%s/stat", strings.TrimSpace(string(pid))))
 		return bytes.Contains(stat, []byte(") T "))
 	}
-	eventually(t, "the command is suspended", suspended)
+	rig.Eventually(t, "the command is suspended", suspended)
 	send := func(s syscall.Signal) {
 		t.Helper()
 		select {

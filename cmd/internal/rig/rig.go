@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 
+	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -57,15 +57,8 @@ func Parse[T any](t *testing.T, text string) (d T) {
 	return d
 }
 
-// Eventually waits for a condition.
-func Eventually(t *testing.T, what string, met func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !met(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within a minute: %s", what)
-		}
-	}
-}
+// Eventually is the rig's, for tests that import this one.
+var Eventually = rig.Eventually
 
 // WantOneLine asks that an error be fit for a terminal: what was typed is quoted in it
 // or not in it at all.

@@ -30,10 +30,10 @@ func wantMoved(t *testing.T, err error, to string) {
 }
 
 func (m *move) close(to string) *redlock.FleetClosing {
-	m.t.Helper()
-	r, err := closeAs(m.t.Context(), m.open(0, 2), to, false)
+	m.T.Helper()
+	r, err := closeAs(m.T.Context(), m.open(0, 2), to, false)
 	if err != nil {
-		m.t.Fatal(err)
+		m.T.Fatal(err)
 	}
 	return r
 }
@@ -137,7 +137,7 @@ func TestWhoTakesPartGoesOnWhileTheFleetIsClosed(t *testing.T) {
 func TestAMasterThatWasAwayIsClosedWhenItComesBack(t *testing.T) {
 	inMove(t, func(t *testing.T, m *move) {
 		id := fleetseam.ClientOf(m.to).FleetID()
-		m.kill(2)
+		m.Kill(2)
 		r := m.close(id)
 		if len(r.Closed) != 2 || r.Open == nil || len(r.Open.Errors) != 1 || r.Left == 0 {
 			t.Errorf("%+v", r)
@@ -145,7 +145,7 @@ func TestAMasterThatWasAwayIsClosedWhenItComesBack(t *testing.T) {
 		if node, ok := errors.AsType[*redlock.NodeError](r.Open); !ok || !strings.Contains(node.Error(), "connection refused") {
 			t.Errorf("%v", r.Open)
 		}
-		if err := m.masters[2].Restart(true); err != nil {
+		if err := m.All[2].Restart(true); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(20 * time.Second)
@@ -167,12 +167,12 @@ func TestARestartedMasterIsNotAdoptedByAStranger(t *testing.T) {
 		}
 		time.Sleep(6 * time.Second) // until it has looked
 		wantMoved(t, errorOf(forgotten.TryLock(t.Context(), "k")), id)
-		m.masters[0].Kill()
-		if err := m.masters[1].Restart(false); err != nil {
+		m.All[0].Kill()
+		if err := m.All[1].Restart(false); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(20 * time.Second)
-		if _, found := m.masters[1].TTL("redquorum:marker"); found {
+		if _, found := m.All[1].TTL("redquorum:marker"); found {
 			t.Error("a stranger has adopted it")
 		}
 		time.Sleep(5 * time.Minute)
@@ -336,20 +336,20 @@ func TestMovingStartsOnAClosedFleet(t *testing.T) {
 
 // marker sets fields of a master's marker, if any, and returns where it says that the fleet moves.
 func (m *move) marker(i int, set ...any) (to string) {
-	m.t.Helper()
-	conn, err := m.cluster.Dialer()(m.t.Context(), "tcp", strings.TrimPrefix(m.cluster.URLs()[i], "redis://"))
+	m.T.Helper()
+	conn, err := m.Dialer()(m.T.Context(), "tcp", strings.TrimPrefix(m.URLs()[i], "redis://"))
 	if err != nil {
-		m.t.Fatal(err)
+		m.T.Fatal(err)
 	}
 	c := redis.NewConn(conn, 0, 0)
 	defer c.Close()
 	if len(set) > 0 {
 		if _, err := c.Do("HSET", append([]any{guard.Key}, set...)...); err != nil {
-			m.t.Fatal(err)
+			m.T.Fatal(err)
 		}
 	}
 	if to, err = redis.String(c.Do("HGET", guard.Key, "to")); err != nil && !errors.Is(err, redis.ErrNil) {
-		m.t.Fatal(err)
+		m.T.Fatal(err)
 	}
 	return to
 }

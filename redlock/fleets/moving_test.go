@@ -45,9 +45,9 @@ var sides = map[string][2]int{"from": {0, 2}, "to": {3, 7}}
 // killQuorum kills so many masters of a fleet that the others are no quorum.
 func (m *move) killQuorum(fleet string) {
 	if fleet == "from" {
-		m.kill(0, 1)
+		m.Kill(0, 1)
 	} else {
-		m.kill(3, 4, 5)
+		m.Kill(3, 4, 5)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestFencingTokensRiseThroughAllPhases(t *testing.T) {
 			inMove(t, func(t *testing.T, m *move) {
 				for n, i := range ahead[m.order()[0]] { // given to clients whose clocks were ahead
 					then := time.Now().Add(time.Hour + time.Duration(n)*time.Second)
-					_ = m.masters[i].Set("redquorum:fence:1:k", fmt.Sprint(then.UnixMicro()), 2*time.Hour)
+					_ = m.All[i].Set("redquorum:fence:1:k", fmt.Sprint(then.UnixMicro()), 2*time.Hour)
 				}
 				phases := map[string]fleets.Locker{"from": fleets.One(m.from), "moving": m.l, "to": fleets.One(m.to)}
 				last := uint64(0)
@@ -241,7 +241,7 @@ func TestFencingTokensRiseThroughAllPhases(t *testing.T) {
 // fences is how many of the masters store a fencing token, or a higher one.
 func (m *move) fences(key string, token uint64, first, last int) (n int) {
 	synctest.Wait()
-	for _, master := range m.masters[first : last+1] {
+	for _, master := range m.All[first : last+1] {
 		if v, ok := master.Get("redquorum:fence:1:" + key); ok && v >= fmt.Sprint(token) && len(v) >= len(fmt.Sprint(token)) {
 			n++
 		}
@@ -253,17 +253,17 @@ func (m *move) fences(key string, token uint64, first, last int) (n int) {
 // that its fleet gave.
 func TestAMasterThatLostTheLockGetsTheHoldsToken(t *testing.T) {
 	inMove(t, func(t *testing.T, m *move) {
-		for _, master := range m.masters[3:] { // so that to gives more than from
+		for _, master := range m.All[3:] { // so that to gives more than from
 			_ = master.Set("redquorum:fence:1:k", fmt.Sprint(time.Now().Add(time.Hour).UnixMicro()), time.Hour)
 		}
 		h := lock(t, m.l, "k", redlock.WithFencing())
 		defer unlock(t, h)
-		m.masters[1].FlushAll()
+		m.All[1].FlushAll()
 		if err := h.Extend(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if got, _ := m.masters[1].Get("redquorum:fence:1:k"); got != fmt.Sprint(h.Fence()) {
+		if got, _ := m.All[1].Get("redquorum:fence:1:k"); got != fmt.Sprint(h.Fence()) {
 			t.Errorf("its fence is %q, want %d", got, h.Fence())
 		}
 	})
@@ -291,7 +291,7 @@ func TestFleetsAreTakenInTheOrderOfTheirIDs(t *testing.T) {
 		back := m.moving(m.to, m.from)
 		first, second := sides[m.order()[0]], sides[m.order()[1]]
 		for name, l := range map[string]fleets.Locker{"from to to": m.l, "to to from": back} {
-			for _, master := range m.masters[first[0] : first[1]+1] {
+			for _, master := range m.All[first[0] : first[1]+1] {
 				_ = master.Set("k", "somebody's", time.Hour)
 			}
 			before := m.commands("SET", second)
@@ -313,7 +313,7 @@ func (m *move) order() [2]string {
 
 func (m *move) commands(name string, masters [2]int) (n int) {
 	synctest.Wait()
-	for _, master := range m.masters[masters[0] : masters[1]+1] {
+	for _, master := range m.All[masters[0] : masters[1]+1] {
 		n += master.Commands()[name]
 	}
 	return n
@@ -486,14 +486,14 @@ func TestAFleetIsMovedToAnotherDatabaseOfItsServers(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		from := s.open(0, 2)
 		var urls []string
-		for _, url := range s.cluster.URLs() {
+		for _, url := range s.URLs() {
 			urls = append(urls, url+"/1")
 		}
-		to, err := redlock.Open(urls, redlock.WithPool(pool.WithDialer(s.cluster.Dialer())), redlock.WithMaxTTL(5*time.Minute))
+		to, err := redlock.Open(urls, redlock.WithPool(pool.WithDialer(s.Dialer())), redlock.WithMaxTTL(5*time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.closers = append(s.closers, func() { _ = to.Close() })
+		s.AtEnd(func() { _ = to.Close() })
 		h := lock(t, s.moving(from, to), "k", redlock.WithFencing())
 		for _, c := range []*redlock.Client{from, to} {
 			wantIs(t, errorOf(c.TryLock(t.Context(), "k")), redlock.ErrTaken)

@@ -63,7 +63,7 @@ func TestLockAllEndsWithTheLossInAnyShard(t *testing.T) {
 	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
 		a, b := keyOf(shards, "a", 0), keyOf(shards, "b", 0)
 		all := s.held(shards.LockAll(t.Context(), []string{a, b}, redlock.WithTTL(2*time.Second)))
-		s.kill(0, 1)
+		s.Kill(0, 1)
 		<-all.Context().Done()
 		wantFleet(t, context.Cause(all.Context()), "a", redlock.ErrLost)
 		s.wantOn(b, 3, 5, 0)
@@ -137,13 +137,13 @@ func TestLockAnyTakesWhatIsFreeInAnyShard(t *testing.T) {
 			}
 			held[key] = h
 		}
-		s.kill(3, 4)
+		s.Kill(3, 4)
 		unlock(t, held[keys[0]])
 		h, err := shards.LockAny(t.Context(), keys)
 		if err != nil || h.Key() != keys[0] {
 			t.Fatalf("%v, %v: one shard has no quorum, want %s of the other", h, err, keys[0])
 		}
-		s.kill(0, 1)
+		s.Kill(0, 1)
 		began := time.Now()
 		if _, err = shards.LockAny(t.Context(), keys); !errors.Is(err, redlock.ErrNoQuorum) || time.Since(began) > 5*time.Second {
 			t.Errorf("%v after %v: want %v after the outage wait", err, time.Since(began), redlock.ErrNoQuorum)

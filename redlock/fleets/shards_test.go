@@ -47,7 +47,7 @@ func TestKeysStandInTheirShardAlone(t *testing.T) {
 
 func TestAnOutageIsOfOneShardAlone(t *testing.T) {
 	inTwoShards(t, func(t *testing.T, s *sim, shards *fleets.Shards) {
-		s.kill(0, 1)
+		s.Kill(0, 1)
 		err := errorOf(shards.TryLock(t.Context(), keyOf(shards, "a", 0)))
 		wantFleet(t, err, "a", redlock.ErrNoQuorum)
 		if q, ok := errors.AsType[*redlock.QuorumError](err); !ok || q.Total != 3 {
@@ -76,7 +76,7 @@ func TestDoRunsInTheShardAndItsErrorsAreItsOwn(t *testing.T) {
 			t.Errorf("%v: want the function's own error", err)
 		}
 		lost := shards.Do(t.Context(), key, func(ctx context.Context) error {
-			s.kill(3, 4)
+			s.Kill(3, 4)
 			<-ctx.Done()
 			return nil
 		}, redlock.WithTTL(time.Second))

@@ -13,50 +13,33 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/internal/rig/masters"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/redlock/fleets"
 )
 
-// A sim has embedded masters in a bubble of virtual time, of which fleets are made. The
-// bubble is the leak check, too: it fails if a goroutine is left.
+// A sim has embedded masters in a bubble of virtual time, of which fleets are made.
 type sim struct {
-	t       *testing.T
-	cluster *simmaster.Cluster
-	masters []*simmaster.Master
-	opts    []redlock.Option // of all clients
-	closers []func()
+	*masters.Bubble
+	opts []redlock.Option // of all clients
 }
 
 func inSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		cluster, err := simmaster.StartMemoryCluster(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer cluster.Close()
-		s := &sim{t: t, cluster: cluster, masters: cluster.Masters()}
-		defer func() {
-			for _, f := range slices.Backward(s.closers) {
-				f()
-			}
-		}()
-		test(t, s)
-	})
+	masters.InBubble(t, n, func(t *testing.T, b *masters.Bubble) { test(t, &sim{Bubble: b}) })
 }
 
 // open makes a client of the masters from first to last, and waits until it has judged
 // them.
 func (s *sim) open(first, last int, opts ...redlock.Option) *redlock.Client {
-	s.t.Helper()
-	opts = slices.Concat([]redlock.Option{redlock.WithPool(pool.WithDialer(s.cluster.Dialer()))}, s.opts, opts)
-	c, err := redlock.Open(s.cluster.URLs()[first:last+1], opts...)
+	s.T.Helper()
+	opts = slices.Concat([]redlock.Option{redlock.WithPool(pool.WithDialer(s.Dialer()))}, s.opts, opts)
+	c, err := redlock.Open(s.URLs()[first:last+1], opts...)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	s.closers = append(s.closers, func() { _ = c.Close() })
+	s.AtEnd(func() { _ = c.Close() })
 	synctest.Wait()
 	return c
 }
@@ -64,47 +47,47 @@ func (s *sim) open(first, last int, opts ...redlock.Option) *redlock.Client {
 // openLater makes a client of the masters from first to last, under other names, that
 // reaches them when let is called and not before.
 func (s *sim) openLater(first, last int, opts ...redlock.Option) (c *redlock.Client, let func()) {
-	s.t.Helper()
+	s.T.Helper()
 	var reachable atomic.Bool
 	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if !reachable.Load() {
 			return nil, syscall.EHOSTUNREACH
 		}
-		return s.cluster.Dialer()(ctx, network, strings.Replace(addr, "alias", "master", 1))
+		return s.Dialer()(ctx, network, strings.Replace(addr, "alias", "master", 1))
 	}
 	var urls []string
-	for _, url := range s.cluster.URLs()[first : last+1] {
+	for _, url := range s.URLs()[first : last+1] {
 		urls = append(urls, strings.Replace(url, "master", "alias", 1))
 	}
 	c, err := redlock.Open(urls, append([]redlock.Option{redlock.WithPool(pool.WithDialer(dial))}, opts...)...)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	s.closers = append(s.closers, func() { _ = c.Close() })
+	s.AtEnd(func() { _ = c.Close() })
 	synctest.Wait()
 	return c, func() { reachable.Store(true) }
 }
 
 // ready waits until a Locker may be used.
 func (s *sim) ready(l fleets.Locker) {
-	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Second)
+	s.T.Helper()
+	ctx, cancel := context.WithTimeout(s.T.Context(), 5*time.Second)
 	defer cancel()
 	if err := l.Ready(ctx); err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 }
 
 // sharded makes Shards of clients.
 func (s *sim) sharded(clients map[string]*redlock.Client) *fleets.Shards {
-	s.t.Helper()
+	s.T.Helper()
 	lockers := map[string]fleets.Locker{}
 	for name, c := range clients {
 		lockers[name] = fleets.One(c)
 	}
 	shards, err := fleets.Sharded(lockers)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	s.ready(shards)
 	return shards
@@ -112,27 +95,19 @@ func (s *sim) sharded(clients map[string]*redlock.Client) *fleets.Shards {
 
 // moving makes a Moving of two clients.
 func (s *sim) moving(from, to *redlock.Client) fleets.Locker {
-	s.t.Helper()
+	s.T.Helper()
 	m, err := fleets.Moving(fleets.One(from), fleets.One(to))
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	s.ready(m)
 	return m
 }
 
-// kill kills masters, and waits until their clients know.
-func (s *sim) kill(numbers ...int) {
-	for _, i := range numbers {
-		s.masters[i].Kill()
-	}
-	synctest.Wait()
-}
-
 // on is how many of the masters from first to last have the key.
 func (s *sim) on(key string, first, last int) (n int) {
 	synctest.Wait() // for those that were not awaited
-	for _, m := range s.masters[first : last+1] {
+	for _, m := range s.All[first : last+1] {
 		if _, ok := m.Get(key); ok {
 			n++
 		}
@@ -141,17 +116,17 @@ func (s *sim) on(key string, first, last int) (n int) {
 }
 
 func (s *sim) wantOn(key string, first, last, want int) {
-	s.t.Helper()
+	s.T.Helper()
 	if n := s.on(key, first, last); n != want {
-		s.t.Errorf("%s is on %d of the masters %d to %d, want %d", key, n, first, last, want)
+		s.T.Errorf("%s is on %d of the masters %d to %d, want %d", key, n, first, last, want)
 	}
 }
 
 // held is what a call that has to succeed returns.
 func (s *sim) held(h fleets.Hold, err error) fleets.Hold {
-	s.t.Helper()
+	s.T.Helper()
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return h
 }

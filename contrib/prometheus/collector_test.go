@@ -15,6 +15,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	redlockprom "github.com/redquorum/redquorum/contrib/prometheus"
+	"github.com/redquorum/redquorum/internal/rig/masters"
 	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
@@ -23,20 +24,15 @@ import (
 // inBubble runs a test with a client on n masters in a bubble of virtual time.
 func inBubble(t *testing.T, n int, r *redlockprom.Collector, level redlock.GuardLevel, test func(*testing.T, *redlock.Client, []*simmaster.Master)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		masters, err := simmaster.StartMemoryCluster(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer masters.Close()
-		c, err := redlock.Open(masters.URLs(), redlock.WithLogger(nil), redlock.WithTrace(r.Trace()), redlock.WithGuard(level),
-			redlock.WithPool(pool.WithDialer(masters.Dialer())))
+	masters.InBubble(t, n, func(t *testing.T, b *masters.Bubble) {
+		c, err := redlock.Open(b.URLs(), redlock.WithLogger(nil), redlock.WithTrace(r.Trace()), redlock.WithGuard(level),
+			redlock.WithPool(pool.WithDialer(b.Dialer())))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer c.Close()
 		synctest.Wait()
-		test(t, c, masters.Masters())
+		test(t, c, b.All)
 	})
 }
 

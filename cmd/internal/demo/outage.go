@@ -175,7 +175,8 @@ func (o *outage) refuses(name string, gone int, w window, p *Phase) {
 			case stateFailed:
 				text = o.Screen.Red(c.Cause)
 			}
-			o.Screen.line("       %s  %s", term.Padded(c.Address, addressWidth(p.Causes)), text)
+			width := addressWidth(p.Causes)
+			o.Screen.paragraph("       "+term.Padded(c.Address, width)+"  ", 9+width, text)
 		}
 	}
 	o.result.expect(name+"refuses", silent, p.sold())

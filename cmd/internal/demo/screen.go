@@ -3,6 +3,7 @@ package demo
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -71,11 +72,15 @@ const textWidth = 80
 // paragraph prints text after a lead, which is indent columns wide, with what
 // does not fit on the line below it.
 func (s *Screen) paragraph(lead string, indent int, text string) {
-	width := textWidth
+	s.line("%s", strings.TrimRight(term.Wrap(lead, indent, s.columns(), text), " "))
+}
+
+// columns is how wide text may be.
+func (s *Screen) columns() int {
 	if s.live {
-		width = min(width, s.width())
+		return min(textWidth, s.width())
 	}
-	s.line("%s", term.Wrap(lead, indent, width, text))
+	return textWidth
 }
 
 // show replaces the live line.

@@ -99,11 +99,36 @@ func TestTablesAreAligned(t *testing.T) {
 	want := `      master           state
    1  host:1           ✓ up    answers in 1.5 ms
    2  another-host:22  ✗ gone  connection refused
-     1 ✓ up     2 ✗ gone   3 ✓ up     4 ✓ up     5 ✓ up
-     6 ✗ gone   7 ✗ gone    4 of 7: a quorum
+     1 ✓ up     2 ✗ gone   3 ✓ up     4 ✓ up     5 ✓ up     6 ✗ gone   7 ✗ gone
+      4 of 7: a quorum
 `
 	if out.String() != want {
 		t.Errorf("printed\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestNothingIsWiderThanTheTerminal(t *testing.T) {
+	t.Parallel()
+	const columns = 60
+	var out buffer
+	s := NewScreen(&out, false, true, width(columns))
+	five := make([]Master, 5)
+	for i := range five {
+		five[i] = Master{Address: "127.0.0.1:40000", State: stage.SeenAbstains, Cause: brief(strings.Repeat("why it abstains ", 9))}
+	}
+	r := &run{Options: Options{Screen: s}, total: 5, result: &Result{Masters: five}}
+	for _, name := range []string{"without a lock", "with the lock", "three gone"} {
+		r.result.Phases = append(r.result.Phases, Phase{Name: name, Lock: true, Sales: 12345, P50: Millis(time.Second), P99: Millis(12 * time.Second), Duration: Millis(time.Minute)})
+	}
+	s.strip(five, 3)
+	r.summary()
+	for line := range strings.Lines(out.String()) {
+		if line = strings.TrimSuffix(line, "\n"); term.Width(line) > columns {
+			t.Errorf("%d columns: %s", term.Width(line), line)
+		}
+	}
+	if !strings.Contains(out.String(), "12345") || strings.Count(out.String(), "✗ abstains") != 10 {
+		t.Errorf("something is missing:\n%s", out.String())
 	}
 }
 

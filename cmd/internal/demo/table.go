@@ -20,8 +20,8 @@ func (s *Screen) masters(masters []Master) {
 		if m.State == stage.SeenUp && m.RoundTrip > 0 {
 			detail = "answers in " + span(m.RoundTrip.duration())
 		}
-		row := fmt.Sprintf("  %2d  %s  %s", i+1, term.Padded(m.Address, address), s.state(&m, state))
-		s.line("%s", strings.TrimRight(row+"  "+detail, " "))
+		lead := fmt.Sprintf("  %2d  %s  %s  ", i+1, term.Padded(m.Address, address), s.state(&m, state))
+		s.paragraph(lead, 10+address+state, detail)
 	}
 }
 
@@ -32,30 +32,28 @@ func addressWidth(masters []Master) (width int) {
 	return width
 }
 
-// perLine is how many masters fit on a line of 80 columns, beside the verdict.
-const perLine = 5
-
 // strip prints how all masters stand in one line, or as few as it takes.
 func (s *Screen) strip(masters []Master, quorum int) {
-	up := 0
-	for _, m := range masters {
+	up, line, used := 0, "   ", 3
+	add := func(text string, width int) {
+		if used+width > s.columns() {
+			s.line("%s", strings.TrimRight(line, " "))
+			line, used = "   ", 3
+		}
+		line, used = line+text, used+width
+	}
+	for i, m := range masters {
 		if m.State == stage.SeenUp {
 			up++
 		}
+		add(fmt.Sprintf("%3d %s", i+1, s.state(&m, 7)), 4+max(7, term.Width("✓ "+m.State)))
 	}
 	verdict := s.Green("a quorum")
 	if up < quorum {
 		verdict = s.Red("no quorum")
 	}
-	line := "   "
-	for i, m := range masters {
-		if i > 0 && i%perLine == 0 {
-			s.line("%s", strings.TrimRight(line, " "))
-			line = "   "
-		}
-		line += fmt.Sprintf("%3d %s", i+1, s.state(&m, 7))
-	}
-	s.line("%s   %d of %d: %s", line, up, len(masters), verdict)
+	add(fmt.Sprintf("   %d of %d: %s", up, len(masters), verdict), len("   5 of 5: no quorum"))
+	s.line("%s", line)
 }
 
 // state is how a master stands, in so many columns at least.

@@ -1,10 +1,12 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/term"
@@ -15,7 +17,7 @@ func (r *run) heading(title, text string) {
 	r.part++
 	r.Screen.line("")
 	r.Screen.line("%s", r.Screen.Bold(fmt.Sprintf("%d  %s", r.part, title)))
-	r.Screen.line("   %s", r.Screen.Dim(text))
+	r.Screen.paragraph("   ", 3, r.Screen.Dim(text))
 }
 
 // outcome prints how something went.
@@ -65,16 +67,18 @@ func (r *run) summary() {
 	s, res := r.Screen, r.result
 	s.line("")
 	s.line("%s", s.Bold("Summary"))
-	const row = "   %-13s  %10s  %5v  %7s  %7s  %7s  %7s"
-	s.line("%s", s.Dim(fmt.Sprintf(row, "phase", "masters up", "sales", "refused", "p50", "p99", "watched")))
+	rows := [][]string{{"phase", "masters up", "sales", "refused", "p50", "p99", "watched"}}
 	for _, p := range res.Phases {
 		up, refused := "–", "–"
 		if p.Lock {
 			up, refused = fmt.Sprintf("%d of %d", p.MastersUp, r.total), strconv.Itoa(p.Refused)
 		}
-		s.line(row, p.Name, up, p.Sales, refused, span(p.P50.duration()), span(p.P99.duration()), span(p.Duration.duration()))
+		rows = append(rows, []string{p.Name, up, strconv.Itoa(p.Sales), refused, span(p.P50.duration()), span(p.P99.duration()), span(p.Duration.duration())})
 	}
-	s.line("   %s", s.Dim("p50 and p99 of a sale, from asking for the lock to having given it back"))
+	var table bytes.Buffer
+	term.Layout{Columns: s.columns()}.Table(&table, term.Table{Rows: rows, Spare: []int{6, 3}, Paragraph: func(row []string) string { return strings.Join(row, ", ") }})
+	s.line("%s", strings.TrimSuffix(table.String(), "\n"))
+	s.paragraph("   ", 3, s.Dim("p50 and p99 of a sale, from asking for the lock to having given it back"))
 	s.line("")
 	s.masters(res.Masters)
 	s.line("")

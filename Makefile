@@ -4,7 +4,7 @@
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all integration soak lint bench bench-check pictures fuzz verify simulate image demo-image up down compose-demo compose-check \
+.PHONY: help demo test test-all integration soak lint bench bench-check pictures fuzz mutants verify simulate image demo-image up down compose-demo compose-check \
 	release release-check
 
 help: ## list the targets
@@ -45,6 +45,9 @@ pictures: ## record demo and chaos at a terminal, and draw them for the README
 
 fuzz: ## fuzz whatever parses bytes (FUZZTIME, FUZZ)
 	@scripts/fuzz.sh
+
+mutants: ## run all tests of a room, and then of redlock, with each mutant of the room (ROOM=ballot)
+	@cd test/proof && go test ./mutants -count 1 -v -timeout 3h -run '^TestWhoFindsTheMutantsOfARoom$$' -room '$(or $(ROOM),$(error ROOM names a room, such as ballot))'
 
 verify: ## visit all states of the models of the protocol; a quarter of an hour, below 2 GB (ARGS=-traces)
 	@cd verification && go run ./explore -long $(ARGS)

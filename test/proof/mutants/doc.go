@@ -26,6 +26,9 @@
 //
 //	cd test/proof && go test ./mutants -v -only N/2
 //
+// Before a test goes, make mutants ROOM=ballot shows which tests find the mutants of a
+// room: the first of its own, and the first of redlock's.
+//
 // A mutant fails the test if it survives or does not compile. It also fails if an edit
 // changes no code, or if its old text is not there exactly once. A mistake that takes
 // code of its own has a file in testdata.

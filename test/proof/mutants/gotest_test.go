@@ -55,11 +55,17 @@ func (g goTest) run(t *testing.T, program string) (out string, failed bool, err 
 	for part := range strings.SplitSeq(g.name, "/") {
 		pattern = append(pattern, "^"+regexp.QuoteMeta(part)+"$")
 	}
-	cmd := exec.CommandContext(t.Context(), program, "-test.v", "-test.timeout", stuckAfter, "-test.run", strings.Join(pattern, "/"))
-	cmd.Dir = filepath.Join(root, g.pkg)
+	return runTests(t, program, g.pkg, "-test.v", "-test.timeout", stuckAfter, "-test.run", strings.Join(pattern, "/"))
+}
+
+// runTests runs a program of tests where the go command would run it. The error is that
+// it did not come to its end.
+func runTests(t *testing.T, program, pkg string, args ...string) (out string, failed bool, err error) {
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir = filepath.Join(root, pkg)
 	output, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() < 0 {
-		return "", false, fmt.Errorf("%s did not come to its end: %w\n%s", g.name, err, output)
+		return "", false, fmt.Errorf("%s of %s did not come to its end: %w\n%s", args, pkg, err, output)
 	}
 	return string(output), err != nil, nil
 }

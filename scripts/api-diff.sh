@@ -61,7 +61,7 @@ done <"$work/packages"
 # may_break VERSION is the part of a version that changes when programs may break.
 may_break() { say "$1" | sed -E 's/^(v0\.[0-9]+|v[1-9][0-9]*).*/\1/'; }
 
-next=$(release_tool next)
+next=$(next_version)
 next=${next%% *}
 if [ -n "$broken" ] && [ "$(may_break "$next")" = "$(may_break "$base")" ]; then
 	die "programs that compile with $base may not compile with $next, the version that CHANGELOG.md begins with"

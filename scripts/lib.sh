@@ -103,11 +103,34 @@ tree_modfile() {
 	sed "\|^$MODULE v|d" "$ROOT/$1/go.sum" >"$(tree_file "$1" sum)"
 }
 
-# release_tool VERB… runs tools/release on this tree.
-release_tool() {
+# contrib_modules prints the directories of the nested modules that users import.
+contrib_modules() { (cd "$ROOT" && printf '%s\n' contrib/*/go.mod) | sed 's|/go\.mod$||'; }
+
+# next_version prints the version of the newest section of CHANGELOG.md, and either
+# "unreleased" or its date.
+next_version() {
+	sed -n -E 's/^## ([0-9]+\.[0-9]+\.[0-9]+[^ ]*) \((unreleased|[0-9]{4}-[0-9]{2}-[0-9]{2})\)$/v\1 \2/p' "$ROOT/CHANGELOG.md" | head -n 1
+}
+
+# pack_modules REVISION VERSION DIR packs the modules that users import, as a revision
+# has them: GOPROXY=file://DIR serves them.
+pack_modules() {
 	mkdir -p "$ROOT/bin"
 	(cd "$ROOT/tools/release" && go build -o "$ROOT/bin/release" .)
 	(cd "$ROOT" && bin/release "$@")
+}
+
+# from_packed DIR CACHE FLAG COMMAND… runs a go command that finds our modules in the
+# packed folder alone. Its module cache is its own, so that nothing of ours comes from
+# elsewhere, and nothing that is not published stays. What others made comes from this
+# machine's cache; the network is asked only for what is not there. GOSUMDB=off: the
+# checksum database does not know a version that is not published, and third-party
+# modules were checked when they came here. FLAG is one more of GOFLAGS, or empty.
+from_packed() {
+	local dir=$1 cache=$2 flag=$3
+	shift 3
+	GOPROXY="file://$dir,file://$(go env GOMODCACHE)/cache/download,$(go env GOPROXY)" \
+		GOMODCACHE=$cache GOSUMDB=off GOFLAGS="-trimpath -modcacherw $flag" "$@"
 }
 
 # install_packages PACKAGE… installs Debian packages where that is possible without

@@ -56,6 +56,25 @@ in_workflow() {
 	[ -z "$missing" ] || { say ".github/workflows/test.yml does not test:$missing" && return 1; }
 }
 
+# A replace works in the main module alone, so it hides from us what everybody else
+# meets; and only a release can be fetched, such as v0.1.0 or v0.1.0-rc.1, no commit.
+publishable() {
+	local module version status=0
+	! grep -En '^(replace|exclude)\>' go.mod contrib/*/go.mod || status=1
+	for module in $(contrib_modules); do
+		version=$(sed -n -E "s|^(require)?[[:space:]]+$MODULE (v[^ ]+).*|\2|p" "$module/go.mod")
+		if ! grep -qx "module $MODULE/$module" "$module/go.mod"; then
+			say "$module/go.mod: the module has to be $MODULE/$module"
+			status=1
+		fi
+		if [ "$version" = v0.0.0 ] || ! [[ $version =~ ^v[01]\.[0-9]+\.[0-9]+(-[a-z][a-z0-9.]*)?$ ]]; then
+			say "$module/go.mod requires $MODULE ${version:-not at all}: want a release such as v0.1.0"
+			status=1
+		fi
+	done
+	return "$status"
+}
+
 # A test that is called otherwise by now would be back among the quick ones.
 slow_tests_exist() {
 	local module package test unknown=
@@ -72,7 +91,7 @@ check "gofmt" formatted
 check "slow tests" slow_tests_exist
 check "tested modules" in_workflow
 check "no large files" small
-check "modules that users import" release_tool check
+check "modules that users import" publishable
 check "API since the newest version" scripts/api-diff.sh
 for module in ${MODULES:-. $(nested_modules)}; do
 	[ -f "$module/go.mod" ] || die "MODULES names $module, which holds no go.mod"

@@ -31,8 +31,8 @@ clone_tree() {
 # section for a next one yet: it gets one for the check alone.
 rehearse() {
 	local state
-	read -r version state < <(in_clone release_tool next)
-	if [ "$state" = released ]; then
+	read -r version state < <(in_clone next_version)
+	if [ "$state" != unreleased ]; then
 		version=${version%.*}.$((${version##*.} + 1))
 		in_clone awk -v heading="## ${version#v} (unreleased)" \
 			'/^## / && !done { print heading "\n\n- A rehearsal.\n"; done = 1 } { print }' CHANGELOG.md >"$work/changelog"
@@ -40,7 +40,7 @@ rehearse() {
 		git -C "$tree" commit -q -a -m "Begin the next version"
 	fi
 	in_clone env REHEARSAL=1 PLATFORMS="$(go env GOHOSTOS)/$(go env GOHOSTARCH)" scripts/release.sh "$version"
-	in_clone release_tool pack "$version" "$work/proxy"
+	in_clone pack_modules HEAD "$version" "$work/proxy"
 }
 
 # in_clone COMMAND… runs a command, or a function of lib.sh, as if the clone were
@@ -48,20 +48,13 @@ rehearse() {
 # shellcheck disable=SC2030,SC2031 # ROOT is meant to change in here alone
 in_clone() { (ROOT=$tree && cd "$tree" && "$@"); }
 
-# as_users_do COMMAND… runs a go command that finds our modules in the packed
-# folder alone. Its module cache is empty at first, so that nothing of ours can
-# come from elsewhere. GOSUMDB=off: the checksum database does not know a version
-# that is not published, and third-party modules were checked when they came here.
-as_users_do() {
-	GOWORK=off GOMODCACHE=$work/modcache GOSUMDB=off GOFLAGS="-trimpath -modcacherw $goflags" \
-		GOPROXY="file://$work/proxy,file://$modcache/cache/download,$goproxy" "$@"
-}
+as_users_do() { from_packed "$work/proxy" "$work/modcache" "$goflags" "$@"; }
 
 # consume gets, builds and runs the program in an empty module.
 consume() {
 	local modules module versions=() goflags=-mod=mod
 	modules=$MODULE
-	for module in $(in_clone release_tool modules); do
+	for module in $(in_clone contrib_modules); do
 		modules="$modules $MODULE/$module"
 	done
 	for module in $modules; do
@@ -99,14 +92,13 @@ install_command() {
 # somebody does who checks out the tag; tests too.
 vet_as_tagged() {
 	local module goflags=-mod=readonly
-	for module in $(in_clone release_tool modules); do
+	for module in $(in_clone contrib_modules); do
 		cd "$tree/$module"
 		as_users_do go vet ./...
 		say "builds at its tag: $module"
 	done
 }
 
-goproxy=$(go env GOPROXY) modcache=$(go env GOMODCACHE)
 clone_tree
 rehearse
 consume

@@ -21,14 +21,16 @@ released_platforms() { say linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; }
 # first, for the others require it.
 tags() {
 	say "$1"
-	release_tool modules | sed "s|\$|/$1|"
+	contrib_modules | sed "s|\$|/$1|"
 }
 
 ready_to_tag() {
 	local tag branch
 	[ -z "$(git status --porcelain)" ] || die "the tree is not clean: commit or stash what git status shows"
-	[ "$(release_tool next)" = "$1 unreleased" ] ||
-		die "CHANGELOG.md has to begin with the section \"## ${1#v} (unreleased)\"; it begins with $(release_tool next)"
+	[[ $1 =~ ^v[01]\. ]] || die "$1 needs module paths that end with /${1%%.*}"
+	[ "$(next_version)" = "$1 unreleased" ] ||
+		die "CHANGELOG.md has to begin with the section \"## ${1#v} (unreleased)\"; it begins with $(next_version)"
+	notes "$1" >/dev/null
 	for tag in $(tags "$1"); do
 		! git rev-parse -q --verify "refs/tags/$tag" >/dev/null || die "the tag $tag is there already; a version is never made twice"
 	done
@@ -45,10 +47,24 @@ passes_tests() {
 	[ -z "$(git status --porcelain)" ] || die "the checks changed the tree: $(git status --porcelain)"
 }
 
+# commit_and_tag commits the changelog's date and what the contrib modules require, then
+# their checksums of it. These can be known before the version is published: no file of
+# a contrib module is part of the root's zip.
 commit_and_tag() {
-	local tag
-	release_tool prepare "$1" "$(date -u +%Y-%m-%d)"
+	local tag module work
+	work=$(mktemp -d)
+	sed "s/^## ${1#v} (unreleased)\$/## ${1#v} ($(date -u +%Y-%m-%d))/" CHANGELOG.md >"$work/changelog"
+	cat "$work/changelog" >CHANGELOG.md
 	git commit -q -a -m "Release $1"
+	pack_modules HEAD "$1" "$work/proxy" >/dev/null
+	for module in $(contrib_modules); do
+		sed "\|^$MODULE v|d" "$module/go.sum" >"$work/sum" # those of older versions
+		cat "$work/sum" >"$module/go.sum"
+		(cd "$module" && from_packed "$work/proxy" "$work/modcache" -mod=mod go get "$MODULE@$1") ||
+			die "$module cannot require $1; git reset --hard HEAD~ takes back what was committed"
+	done
+	rm -r "$work"
+	git commit -q -a --amend --no-edit
 	for tag in $(tags "$1"); do
 		git tag -a -m "Release $1" "$tag"
 		say "tagged $tag"
@@ -97,7 +113,15 @@ build() {
 	cat dist/SHA256SUMS
 }
 
-notes() { release_tool notes "$1"; }
+# notes prints the version's section of the changelog without its heading, for a page
+# elsewhere: links go to the files as they are at the tag.
+notes() {
+	local text
+	text=$(awk -v heading="## ${1#v} (" '/^## / { on = index($0, heading) == 1; next } on && (NF || begun) { begun = 1; print }' CHANGELOG.md |
+		sed -E "s#\]\(([A-Za-z0-9_./-]+\.md)#](https://$MODULE/blob/$1/\1#g")
+	[ -n "$text" ] || die "CHANGELOG.md says nothing of $1"
+	say "$text"
+}
 
 release() {
 	ready_to_tag "$1"

@@ -1,114 +1,114 @@
+// Command release packs the modules that users import as a module proxy serves them.
+// scripts/release.sh and scripts/release-check.sh call it.
+//
+//	release REVISION VERSION DIR
+//
+// It reads the git repository at whose top it is called, and packs the files that the
+// revision has: the root module, and those below contrib, all as VERSION. DIR is laid
+// out as go help goproxy describes it, and GOPROXY=file://DIR serves it.
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/zip"
 )
 
-var errUsage = errors.New("usage: release next | modules | check | prepare VERSION DATE | notes VERSION | pack VERSION DIR")
+// rootPath is the module at the top of the repository.
+const rootPath = "github.com/redquorum/redquorum"
+
+// maxZip bounds a module's zip: whoever imports the module downloads it.
+const maxZip = 2 << 20
 
 func main() {
-	root, err := os.Getwd()
-	if err == nil {
-		err = run(root, os.Args[1:], os.Stdout)
-	}
-	if errors.Is(err, errUsage) {
-		fmt.Fprintln(os.Stderr, err)
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: release REVISION VERSION DIR")
 		os.Exit(2)
 	}
-	if err != nil {
+	if err := packAll(".", os.Args[1], os.Args[2], os.Args[3]); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-// run does what args say in the repository at root.
-func run(root string, args []string, out io.Writer) error {
-	if len(args) == 0 {
-		return errUsage
-	}
-	verb, args := args[0], args[1:]
-	switch {
-	case verb == "next" && len(args) == 0:
-		return next(root, out)
-	case verb == "modules" && len(args) == 0:
-		return list(root, out)
-	case verb == "check" && len(args) == 0:
-		return check(root)
-	case verb == "prepare" && len(args) == 2:
-		return prepare(root, args[0], args[1])
-	case verb == "notes" && len(args) == 1:
-		return notes(root, args[0], out)
-	case verb == "pack" && len(args) == 2:
-		return pack(root, args[0], args[1], out)
-	}
-	return errUsage
-}
-
-// next prints "VERSION unreleased" or "VERSION released".
-func next(root string, out io.Writer) error {
-	log, err := readChangelog(root)
+// packAll packs the root module and those below contrib. The others (tests, benchmarks,
+// examples, tools) are nobody's dependency.
+func packAll(repository, revision, version, to string) error {
+	files, err := git(repository, "ls-tree", "-r", "--name-only", revision, "go.mod", "contrib")
 	if err != nil {
 		return err
 	}
-	newest, err := log.newest()
-	if err != nil {
-		return err
-	}
-	state := "released"
-	if newest.unreleased() {
-		state = "unreleased"
-	}
-	_, err = fmt.Fprintf(out, "v%s %s\n", newest.version, state)
-	return err
-}
-
-// list prints the directories of the nested modules that users import.
-func list(root string, out io.Writer) error {
-	modules, err := published(root)
-	if err != nil {
-		return err
-	}
-	for _, m := range modules {
-		if m.dir != "" {
-			fmt.Fprintln(out, m.dir)
+	for file := range strings.FieldsSeq(files) {
+		if file != "go.mod" && strings.Count(file, "/") != 2 || !strings.HasSuffix(file, "go.mod") {
+			continue
+		}
+		dir := strings.Trim(strings.TrimSuffix(file, "go.mod"), "/")
+		m := module.Version{Path: strings.Trim(rootPath+"/"+dir, "/"), Version: version}
+		size, err := pack(repository, revision, dir, m, to)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("packed %s: %d kB\n", m, (size+1023)/1024)
+		if size > maxZip {
+			return fmt.Errorf("%s: its zip has %d bytes, more than %d", m, size, maxZip)
 		}
 	}
 	return nil
 }
 
-func notes(root, version string, out io.Writer) error {
-	log, err := readChangelog(root)
+// pack packs the module of a folder, and returns the size of its zip.
+func pack(repository, revision, dir string, m module.Version, to string) (int64, error) {
+	committed, err := git(repository, "log", "-1", "--format=%cI", revision)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	text, err := log.notes(version)
+	at, err := time.Parse(time.RFC3339, strings.TrimSpace(committed))
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = fmt.Fprintln(out, text)
-	return err
+	info, err := json.Marshal(map[string]any{"Version": m.Version, "Time": at.UTC()})
+	if err != nil {
+		return 0, err
+	}
+	mod, err := git(repository, "show", revision+":"+strings.TrimPrefix(dir+"/go.mod", "/"))
+	if err != nil {
+		return 0, err
+	}
+	base := filepath.Join(to, filepath.FromSlash(m.Path), "@v") // no path has a capital letter, which would be escaped
+	if err := os.MkdirAll(base, 0o755); err != nil {
+		return 0, err
+	}
+	for name, text := range map[string]string{"list": m.Version + "\n", m.Version + ".info": string(info), m.Version + ".mod": mod} {
+		if err := os.WriteFile(filepath.Join(base, name), []byte(text), 0o644); err != nil {
+			return 0, err
+		}
+	}
+	zipped, err := os.Create(filepath.Join(base, m.Version+".zip"))
+	if err != nil {
+		return 0, err
+	}
+	err = zip.CreateFromVCS(zipped, m, repository, revision, dir)
+	stat, statErr := zipped.Stat()
+	if err := errors.Join(err, statErr, zipped.Close()); err != nil {
+		return 0, err
+	}
+	return stat.Size(), nil
 }
 
-// prepare makes the tree what the tags of version will show. Nothing is
-// committed here.
-func prepare(root, version, date string) error {
-	if err := check(root); err != nil {
-		return err
-	}
-	log, err := readChangelog(root)
+func git(repository string, args ...string) (string, error) {
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Stderr = repository, os.Stderr
+	out, err := cmd.Output()
 	if err != nil {
-		return err
+		return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
 	}
-	dated, err := log.dated(version, date)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(root, changelogFile), []byte(dated), 0o644); err != nil {
-		return err
-	}
-	return requireRoot(root, version)
+	return string(out), nil
 }

@@ -78,7 +78,7 @@ consume() {
 
 # install_command does what the first line of an instruction for users does.
 install_command() {
-	local goflags= program
+	local goflags='' program
 	cd "$work"
 	for program in redlock redlock-demo; do
 		GOBIN=$work/bin as_users_do go install "$MODULE/cmd/$program@$version"

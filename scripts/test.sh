@@ -110,8 +110,9 @@ compile() {
 	case " $modules " in *" . "*) ;; *) return 0 ;; esac
 	case " ${flags[*]} " in *" -race "*) race=(-race '-gcflags=github.com/yuin/gopher-lua/...=-race=false') ;; esac
 	say "== compiling: a few minutes on a new machine, seconds where it was done before"
+	# shellcheck disable=SC2086 # PKG is a list of words, and so is libraries
 	libraries=$(go list -f '{{if ne .Name "main"}}{{if .GoFiles}}{{.ImportPath}}{{end}}{{end}}' ${PKG:-./...})
-	# shellcheck disable=SC2086 # libraries is a list of words
+	# shellcheck disable=SC2086
 	[ -z "$libraries" ] || go build -v ${race[@]+"${race[@]}"} $libraries 2>&1 |
 		"${awk[@]}" 'NF == 1 { if (++n % 40 == 0) { print "   " n " packages"; fflush() } next } { print }'
 }

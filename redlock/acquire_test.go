@@ -63,7 +63,7 @@ func TestARefusalNamesEveryMasterAlsoThoseThatWereNotAwaited(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		mustLock(t, s.open(), "key")
 		other := s.open()
-		s.freeze(1, 3)
+		s.Freeze(1, 3)
 		_, err := other.TryLock(t.Context(), "key")
 		wantExactly(t, err, redlock.ErrTaken)
 		if errors.Is(err, pool.ErrTimeout) {
@@ -75,7 +75,7 @@ func TestARefusalNamesEveryMasterAlsoThoseThatWereNotAwaited(t *testing.T) {
 		}
 		for i, e := range q.Nodes.Errors {
 			n, _ := errors.AsType[*redlock.NodeError](e)
-			if n == nil || n.Master != s.masters[i].Addr() || n.Op != "lock" {
+			if n == nil || n.Master != s.All[i].Addr() || n.Op != "lock" {
 				t.Errorf("cause %d is %+v", i, n)
 				continue
 			}
@@ -83,11 +83,11 @@ func TestARefusalNamesEveryMasterAlsoThoseThatWereNotAwaited(t *testing.T) {
 				t.Errorf("master %d is named for %v", i, n.Err)
 			}
 		}
-		want := fmt.Sprintf("; %s, %s: not awaited: the attempt was decided without them", s.masters[1].Addr(), s.masters[3].Addr())
+		want := fmt.Sprintf("; %s, %s: not awaited: the attempt was decided without them", s.All[1].Addr(), s.All[3].Addr())
 		if !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%v does not end with %s", err, want)
 		}
-		s.thaw(1, 3)
+		s.Thaw(1, 3)
 
 		// One that waits has heard of the pilot alone.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -107,7 +107,7 @@ func TestAWaitersRefusalNamesAllThatDidNotAgree(t *testing.T) {
 		c := s.open()
 		for i := range 8 { // each has a pilot of its own
 			key := fmt.Sprint("key", i)
-			for _, m := range s.masters[:3] {
+			for _, m := range s.All[:3] {
 				if err := m.Set(key, "somebody-else", time.Hour); err != nil {
 					t.Fatal(err)
 				}
@@ -129,7 +129,7 @@ func TestFrozenMastersDoNotSlowADecidedAttempt(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				c := s.open()
 				before := mustLock(t, c, "before")
-				s.freeze(frozen...)
+				s.Freeze(frozen...)
 				// No virtual time passes unless somebody waits for a timer:
 				// nothing here may.
 				within(t, 0, func() {
@@ -143,7 +143,7 @@ func TestFrozenMastersDoNotSlowADecidedAttempt(t *testing.T) {
 						}
 					}
 				})
-				s.thaw(frozen...)
+				s.Thaw(frozen...)
 				s.wantClean() // the late SETs are followed by their releases
 			})
 		})
@@ -154,7 +154,7 @@ func TestFrozenMastersDoNotSlowADecidedAttempt(t *testing.T) {
 func TestThreeFrozenMastersAreNoQuorumWithinTheTimeout(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
-		s.freeze(0, 2, 4)
+		s.Freeze(0, 2, 4)
 		var err error
 		took := within(t, 250*time.Millisecond, func() { _, err = c.TryLock(t.Context(), "key") })
 		wantExactly(t, err, redlock.ErrNoQuorum)
@@ -170,7 +170,7 @@ func TestThreeFrozenMastersAreNoQuorumWithinTheTimeout(t *testing.T) {
 				t.Errorf("cause %v: want a timeout", e)
 			}
 		}
-		s.thaw(0, 2, 4)
+		s.Thaw(0, 2, 4)
 		s.wantClean()
 	})
 }

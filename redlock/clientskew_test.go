@@ -20,9 +20,9 @@ func TestTokensRiseAfterDataLossByAClientWhoseClockIsFarBehind(t *testing.T) {
 		token := l.Fence()
 		unlock(t, l)
 
-		s.restart(false, 0, 1, 2)
+		s.Restart(false, 0, 1, 2)
 		time.Sleep(settled)
-		s.kill(3, 4)
+		s.Kill(3, 4)
 		time.Sleep(quarantine() + 100*time.Millisecond)
 		wantStandings(t, behind, quaranty, quaranty, quaranty, redlock.AbstainNotConnected, redlock.AbstainNotConnected)
 		if l, err := behind.TryLock(t.Context(), "key"); err == nil {

@@ -18,9 +18,9 @@ func TestCloseDoesNotWaitForAMasterThatWasNeverReached(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		s.open() // declares the fleet
 		const far = 200 * time.Millisecond
-		c, err := redlock.Open(s.cluster.URLs(), redlock.WithPool(pool.WithDialer(
+		c, err := redlock.Open(s.URLs(), redlock.WithPool(pool.WithDialer(
 			func(ctx context.Context, network, addr string) (net.Conn, error) {
-				if addr == s.masters[4].Addr() {
+				if addr == s.All[4].Addr() {
 					select {
 					case <-time.After(far):
 					case <-ctx.Done():
@@ -73,13 +73,13 @@ const farthest = 200 * time.Millisecond
 
 // closed fails where Close takes as long as the farthest master, or leaves a key.
 func (s *sim) closed(c *redlock.Client) {
-	s.t.Helper()
+	s.T.Helper()
 	began := time.Now()
 	if err := c.Close(); err != nil {
-		s.t.Error(err)
+		s.T.Error(err)
 	}
 	if took, most := time.Since(began), 2*away+15*time.Millisecond; took > most {
-		s.t.Errorf("Close took %v, want at most %v", took, most)
+		s.T.Errorf("Close took %v, want at most %v", took, most)
 	}
 	time.Sleep(2 * farthest)
 	s.wantClean()
@@ -100,7 +100,7 @@ func TestCloseDoesNotWaitForTheFarthestMaster(t *testing.T) {
 		},
 		"an attempt that was rolled back": func(t *testing.T, s *sim, c *redlock.Client) {
 			for _, i := range []int{0, 1, 2} {
-				s.ask(i, "SET", "key", "another's", "PX", "60000")
+				s.Ask(i, "SET", "key", "another's", "PX", "60000")
 			}
 			if _, err := c.TryLock(t.Context(), "key"); err == nil {
 				t.Error("it is taken")
@@ -159,7 +159,7 @@ func TestCloseDuringAttemptsLeavesNothing(t *testing.T) {
 func TestCloseDuringAnAttemptThatIsNotDecidedLeavesNothing(t *testing.T) {
 	inSimWithOneFarMaster(t, func(t *testing.T, s *sim, connected func() *redlock.Client) {
 		for i := range 2 {
-			s.ask(i, "SET", "key", "another's", "PX", "60000")
+			s.Ask(i, "SET", "key", "another's", "PX", "60000")
 		}
 		c := connected()
 		ended := make(chan struct{})
@@ -174,7 +174,7 @@ func TestCloseDuringAnAttemptThatIsNotDecidedLeavesNothing(t *testing.T) {
 		<-ended
 		time.Sleep(2 * farthest)
 		for i := range 2 {
-			s.ask(i, "DEL", "key")
+			s.Ask(i, "DEL", "key")
 		}
 		s.wantClean()
 	})

@@ -34,7 +34,7 @@ func (s *sim) coldDial(ctx context.Context, network, addr string) (net.Conn, err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	conn, err := s.cluster.Dialer()(ctx, network, addr)
+	conn, err := s.Dialer()(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (s *sim) coldDial(ctx context.Context, network, addr string) (net.Conn, err
 
 // sets is how many locks were asked for by SET, which only judged masters are.
 func (s *sim) sets() (n int) {
-	for _, m := range s.masters {
+	for _, m := range s.All {
 		n += m.Commands()["SET"]
 	}
 	return n
@@ -55,7 +55,7 @@ func TestTheFirstLockTakesTwoRoundTrips(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inColdSim(t, 5, func(t *testing.T, s *sim) {
 				for i := range broken {
-					s.kill(i)
+					s.Kill(i)
 				}
 				var asked, replies atomic.Int32
 				c := s.guarded(redlock.WithTrace(&redlock.Trace{
@@ -131,12 +131,12 @@ func TestAFirstLockThatIsNotGrantedEarlyLeavesNothing(t *testing.T) {
 		"held by another": {prepare: func(s *sim) { s.do("SET", "key", "another's", "PX", "60000") }, want: redlock.ErrTaken},
 		"the votes are split": {prepare: func(s *sim) {
 			for i := range 3 {
-				s.ask(i, "SET", "key", "another's", "PX", "60000")
+				s.Ask(i, "SET", "key", "another's", "PX", "60000")
 			}
 		}, want: redlock.ErrTaken},
-		"in quarantine":  {prepare: func(s *sim) { s.restart(true, 0, 1, 2) }, want: redlock.ErrNoQuorum},
-		"without data":   {prepare: func(s *sim) { s.restart(false, 0, 1, 2) }, want: redlock.ErrNoQuorum},
-		"a new fleet":    {prepare: func(s *sim) { s.restart(false, 0, 1, 2, 3, 4) }},
+		"in quarantine":  {prepare: func(s *sim) { s.Restart(true, 0, 1, 2) }, want: redlock.ErrNoQuorum},
+		"without data":   {prepare: func(s *sim) { s.Restart(false, 0, 1, 2) }, want: redlock.ErrNoQuorum},
+		"a new fleet":    {prepare: func(s *sim) { s.Restart(false, 0, 1, 2, 3, 4) }},
 		"another MaxTTL": {opts: []redlock.Option{redlock.WithMaxTTL(3 * time.Second)}, want: redlock.ErrNoQuorum, noSet: true},
 		"being moved":    {prepare: func(s *sim) { s.do("HSET", guard.Key, "to", "another fleet") }, want: redlock.ErrNoQuorum, noSet: true},
 		"an older marker": {prepare: func(s *sim) {
@@ -150,7 +150,7 @@ func TestAFirstLockThatIsNotGrantedEarlyLeavesNothing(t *testing.T) {
 					test.prepare(s)
 				}
 				ran := func() (n int) {
-					for _, m := range s.masters {
+					for _, m := range s.All {
 						n += len(m.Keys())
 					}
 					return n
@@ -170,7 +170,7 @@ func TestAFirstLockThatIsNotGrantedEarlyLeavesNothing(t *testing.T) {
 				}
 				time.Sleep(away) // the rollback is on its way
 				synctest.Wait()
-				for i, m := range s.masters {
+				for i, m := range s.All {
 					if value, ok := m.Get("key"); ok && value != "another's" {
 						t.Errorf("master %d has %q", i, value)
 					}
@@ -276,7 +276,7 @@ func TestManyFirstLocksAtOnceHaveOneHolder(t *testing.T) {
 // A client with masters that are connected already asks in the same way.
 func TestAFirstLockOverASharedPool(t *testing.T) {
 	inColdSim(t, 5, func(t *testing.T, s *sim) {
-		p, err := pool.New(s.cluster.URLs(), pool.WithDialer(s.coldDial))
+		p, err := pool.New(s.URLs(), pool.WithDialer(s.coldDial))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,12 +70,12 @@ func downgradeUnderFaults(t *testing.T, s *sim, frozen, killed int, renewed bool
 	l := s.must(c.RWMutex("key").Lock(t.Context()))
 	var down []int
 	for i := range frozen {
-		s.freeze(i)
+		s.Freeze(i)
 	}
 	for i := frozen; i < frozen+killed; i++ {
 		down = append(down, i)
 	}
-	s.kill(down...)
+	s.Kill(down...)
 	var err error
 	within(t, 250*time.Millisecond, func() { err = l.Downgrade(t.Context()) })
 	working := 5 - frozen - killed
@@ -95,9 +95,9 @@ func downgradeUnderFaults(t *testing.T, s *sim, frozen, killed int, renewed bool
 	}
 	noWriter("at once")
 	for i := range frozen {
-		s.thaw(i)
+		s.Thaw(i)
 	}
-	s.restart(true, down...)
+	s.Restart(true, down...)
 	noWriter("when the masters are back")
 	if l.Remaining() == 0 {
 		t.Error("lost, though no master forgot anything")
@@ -126,8 +126,8 @@ func TestADowngradeDoesNotCountMastersThatForgot(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		l := s.must(c.RWMutex("key").Lock(t.Context(), redlock.WithLease(10*time.Second)))
-		s.masters[0].FlushAll()
-		s.kill(3, 4)
+		s.All[0].FlushAll()
+		s.Kill(3, 4)
 		wantExactly(t, l.Downgrade(t.Context()), redlock.ErrNoQuorum)
 		synctest.Wait()
 		if n := len(s.members(0, "key")); n != 1 {
@@ -137,7 +137,7 @@ func TestADowngradeDoesNotCountMastersThatForgot(t *testing.T) {
 			t.Errorf("again: %v", err)
 		}
 		unlock(t, l)
-		s.restart(true, 3, 4)
+		s.Restart(true, 3, 4)
 		time.Sleep(3 * time.Second)
 		s.wantClean()
 	})
@@ -148,7 +148,7 @@ func TestADowngradeOfWhatIsGoneIsALoss(t *testing.T) {
 		c := s.open()
 		l := s.must(c.RWMutex("key").Lock(t.Context()))
 		for i := range 3 {
-			_ = s.masters[i].Set("key", "writer", time.Minute)
+			_ = s.All[i].Set("key", "writer", time.Minute)
 		}
 		err := l.Downgrade(t.Context())
 		wantExactly(t, err, redlock.ErrLost, redlock.ErrNotHeld)
@@ -157,7 +157,7 @@ func TestADowngradeOfWhatIsGoneIsALoss(t *testing.T) {
 		if s.holders("key", "writer") != 3 || s.holders("key", l.Token()) != 0 || s.readingOn("key", l.Token()) != 0 {
 			t.Errorf("the masters have %s", s.contents())
 		}
-		for _, m := range s.masters {
+		for _, m := range s.All {
 			m.FlushAll()
 		}
 		l = s.must(c.RWMutex("key").Lock(t.Context()))
@@ -188,7 +188,7 @@ func TestWhatWasUnderWayForTheWriterDoesNotHarmTheReader(t *testing.T) {
 		// questions are therefore asked again behind the downgrade.
 		s.do("SCRIPT", "FLUSH")
 		s.do("SCRIPT", "LOAD", script.ReaderExtend.Source)
-		s.freeze(0, 1, 2, 3, 4)
+		s.Freeze(0, 1, 2, 3, 4)
 		done := make(chan error, 2)
 		go func() { done <- l.Extend(t.Context()) }()
 		go func() { done <- l.Verify(t.Context()) }()
@@ -196,7 +196,7 @@ func TestWhatWasUnderWayForTheWriterDoesNotHarmTheReader(t *testing.T) {
 		downgraded := make(chan error, 1)
 		go func() { downgraded <- l.Downgrade(t.Context()) }()
 		synctest.Wait()
-		s.thaw(0, 1, 2, 3, 4)
+		s.Thaw(0, 1, 2, 3, 4)
 		if err := <-downgraded; err != nil {
 			t.Error(err)
 		}
@@ -220,7 +220,7 @@ func TestAnUnlockDuringADowngradeLeavesNothing(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		l := s.must(c.RWMutex("key").Lock(t.Context(), redlock.WithTTL(600*time.Millisecond)))
-		s.freeze(0, 1, 2)
+		s.Freeze(0, 1, 2)
 		time.Sleep(250 * time.Millisecond) // a renewal is under way
 		done := make(chan error, 1)
 		go func() { done <- l.Downgrade(t.Context()) }()
@@ -229,7 +229,7 @@ func TestAnUnlockDuringADowngradeLeavesNothing(t *testing.T) {
 		if err := <-done; err != nil { // it may have had its answers before
 			wantExactly(t, err, redlock.ErrNotHeld, redlock.ErrUnlocked)
 		}
-		s.thaw(0, 1, 2)
+		s.Thaw(0, 1, 2)
 		s.wantClean()
 		time.Sleep(time.Minute)
 		s.wantClean()

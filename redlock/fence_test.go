@@ -31,14 +31,14 @@ func (c *skewedClock) Now() drift.Instant {
 
 // fence is what a master has as the highest token of a key; 0: nothing.
 func (s *sim) fence(master int, key string) uint64 {
-	s.t.Helper()
-	v, ok := s.masters[master].Get("redquorum:fence:1:" + key)
+	s.T.Helper()
+	v, ok := s.All[master].Get("redquorum:fence:1:" + key)
 	if !ok {
 		return 0
 	}
 	f, err := strconv.ParseUint(v, 10, 64)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return f
 }
@@ -46,30 +46,30 @@ func (s *sim) fence(master int, key string) uint64 {
 // spread makes the fences of a key differ, so that whatever masters are a quorum a
 // second round is due. It returns the lowest.
 func (s *sim) spread(key string) (lowest uint64) {
-	s.t.Helper()
+	s.T.Helper()
 	lowest = uint64(time.Now().Add(time.Hour).UnixMicro())
-	for i := range s.masters {
+	for i := range s.All {
 		s.setFence(lowest+1000*uint64(i), key, i)
 	}
 	return lowest
 }
 
 func (s *sim) setFence(f uint64, key string, masters ...int) {
-	s.t.Helper()
+	s.T.Helper()
 	for _, i := range masters {
-		if err := s.masters[i].Set("redquorum:fence:1:"+key, strconv.FormatUint(f, 10), time.Hour); err != nil {
-			s.t.Fatal(err)
+		if err := s.All[i].Set("redquorum:fence:1:"+key, strconv.FormatUint(f, 10), time.Hour); err != nil {
+			s.T.Fatal(err)
 		}
 	}
 }
 
 // wantNoLocks fails when anything but fences is left anywhere.
 func (s *sim) wantNoLocks() {
-	s.t.Helper()
+	s.T.Helper()
 	synctest.Wait()
 	for _, key := range s.leftovers() {
 		if !strings.HasPrefix(key, "redquorum:fence:1:") {
-			s.t.Errorf("key left behind: %q", key)
+			s.T.Errorf("key left behind: %q", key)
 		}
 	}
 }
@@ -82,11 +82,11 @@ func TestAFencingTokenIsTheClockAndStoredOnEveryMaster(t *testing.T) {
 		if l.Fence() < before || l.Fence() > before+1000 {
 			t.Errorf("token %d, at %d µs", l.Fence(), before)
 		}
-		for i := range s.masters {
+		for i := range s.All {
 			if got := s.fence(i, "key"); got != l.Fence() {
 				t.Errorf("master %d stores %d, want %d", i, got, l.Fence())
 			}
-			if ttl, _ := s.masters[i].TTL("redquorum:fence:1:key"); ttl != 24*time.Hour {
+			if ttl, _ := s.All[i].TTL("redquorum:fence:1:key"); ttl != 24*time.Hour {
 				t.Errorf("kept for %v", ttl)
 			}
 		}
@@ -103,14 +103,14 @@ func TestExtensionsKeepTheTokenAndTheFence(t *testing.T) {
 		c := s.open()
 		l := mustLock(t, c, "key", redlock.WithFencing())
 		f := l.Fence()
-		s.restart(false, 0)
+		s.Restart(false, 0)
 		synctest.Wait()
 		time.Sleep(20 * time.Second) // renewals, which set the lock again
 		synctest.Wait()
 		if l.Fence() != f || s.fence(0, "key") != f || s.holders("key", l.Token()) != 5 {
 			t.Errorf("token %d after %d, the restarted master has %d", l.Fence(), f, s.fence(0, "key"))
 		}
-		if ttl, _ := s.masters[1].TTL("redquorum:fence:1:key"); ttl < 24*time.Hour-5*time.Second {
+		if ttl, _ := s.All[1].TTL("redquorum:fence:1:key"); ttl < 24*time.Hour-5*time.Second {
 			t.Errorf("the fence is kept for %v more", ttl)
 		}
 		unlock(t, l)
@@ -126,7 +126,7 @@ func TestASecondRoundRaisesWhoGaveLess(t *testing.T) {
 		l := mustLock(t, c, "key", redlock.WithFencing())
 		synctest.Wait()
 		n := 0
-		for i := range s.masters {
+		for i := range s.All {
 			if s.fence(i, "key") >= l.Fence() {
 				n++
 			}
@@ -148,7 +148,7 @@ func TestASecondRoundRaisesWhoGaveLess(t *testing.T) {
 func TestWhereFencesAreAtTheirEndNoLockIsLeft(t *testing.T) {
 	inUnguardedSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
-		s.kill(1)
+		s.Kill(1)
 		s.setFence(1<<53-2, "key", 2) // its answer is an error
 		_, err := c.TryLock(t.Context(), "key", redlock.WithFencing())
 		wantExactly(t, err, redlock.ErrNoQuorum)
@@ -192,7 +192,7 @@ func TestEveryLockOfSeveralKeysHasATokenAboveAllOfTheirs(t *testing.T) {
 		ahead := uint64(time.Now().Add(time.Hour).UnixMicro())
 		s.setFence(ahead, "b", 0, 1, 2, 3, 4)
 		l := s.must(c.LockAll(t.Context(), []string{"a", "b", "c"}))
-		for i := range s.masters {
+		for i := range s.All {
 			for _, key := range l.Keys() {
 				if s.fence(i, key) != ahead+1 {
 					t.Errorf("master %d stores %d for %s", i, s.fence(i, key), key)
@@ -208,7 +208,7 @@ func TestEveryLockOfSeveralKeysHasATokenAboveAllOfTheirs(t *testing.T) {
 		unlock(t, l)
 
 		slot := s.must(c.LockAny(t.Context(), []string{"x", "y"}))
-		for i := range s.masters {
+		for i := range s.All {
 			if s.fence(i, slot.Key()) != slot.Fence() {
 				t.Errorf("master %d stores %d for %s, want %d", i, s.fence(i, slot.Key()), slot.Key(), slot.Fence())
 			}
@@ -257,10 +257,10 @@ func TestAReadersTokenIsKnownToAQuorum(t *testing.T) {
 		s.setFence(left, "key", 0)
 		rlock := func(without ...int) uint64 {
 			t.Helper()
-			s.kill(without...)
+			s.Kill(without...)
 			r := s.must(s.open(redlock.WithFencing()).RWMutex("key").RLock(t.Context()))
 			unlock(t, r)
-			s.restart(true, without...)
+			s.Restart(true, without...)
 			time.Sleep(time.Minute)
 			return r.Fence()
 		}
@@ -276,13 +276,13 @@ func TestAReadersTokenIsKnownToAQuorum(t *testing.T) {
 		if n := s.fence(2, "key"); n != left {
 			t.Errorf("fence %d, want %d", n, left)
 		}
-		s.kill(0, 1)
+		s.Kill(0, 1)
 		w = mustLock(t, s.open(redlock.WithFencing()), "key")
 		if w.Fence() <= left {
 			t.Errorf("token %d of a later writer, want more than %d", w.Fence(), left)
 		}
 		unlock(t, w)
-		s.restart(true, 0, 1)
+		s.Restart(true, 0, 1)
 		time.Sleep(time.Minute)
 		s.wantNoLocks()
 	})
@@ -338,11 +338,11 @@ func TestTokensRiseWhileMastersLoseData(t *testing.T) {
 		for n := range *holders {
 			switch random.IntN(30) {
 			case 0:
-				s.restart(false, random.IntN(5))
+				s.Restart(false, random.IntN(5))
 				time.Sleep(time.Second) // connected again
 			case 1:
 				for _, i := range random.Perm(5)[:3] { // a quorum forgets all
-					s.masters[i].FlushAll()
+					s.All[i].FlushAll()
 				}
 				time.Sleep(500 * time.Millisecond) // longer than the clocks are apart
 			}

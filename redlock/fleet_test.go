@@ -63,13 +63,13 @@ func onEachWith(t *testing.T, n int, opts []redlock.Option, test func(t *testing
 	t.Helper()
 	t.Run("simulated", func(t *testing.T) {
 		inSim(t, n, func(t *testing.T, s *sim) {
-			f := &fleet{t: t, urls: s.cluster.URLs(), exactly: true, settle: synctest.Wait, command: s.command}
+			f := &fleet{t: t, urls: s.URLs(), exactly: true, settle: synctest.Wait, command: s.Command}
 			f.asked = func(i int) int {
-				done := s.masters[i].Commands()
+				done := s.All[i].Commands()
 				return done["SET"] + done["EVALSHA"]
 			}
 			f.opts = append([]redlock.Option{redlock.WithPool(pool.WithDialer(s.dial))}, opts...)
-			for _, m := range s.masters {
+			for _, m := range s.All {
 				f.masters = append(f.masters, simulated{m})
 			}
 			f.run(test)

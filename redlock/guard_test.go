@@ -24,7 +24,7 @@ const shortFleet = 2 * time.Second
 
 // guarded makes a client of a fleet with a short quarantine.
 func (s *sim) guarded(opts ...redlock.Option) *redlock.Client {
-	s.t.Helper()
+	s.T.Helper()
 	return s.open(append([]redlock.Option{redlock.WithMaxTTL(shortFleet), redlock.WithTTL(time.Second), redlock.WithOutageWait(0)}, opts...)...)
 }
 
@@ -64,10 +64,10 @@ const (
 
 // marker is the marker of a master: run and since.
 func (s *sim) marker(i int) (run, since string) {
-	s.t.Helper()
-	values, err := redis.Strings(s.ask(i, "HMGET", guard.Key, "run", "since"), nil)
+	s.T.Helper()
+	values, err := redis.Strings(s.Ask(i, "HMGET", guard.Key, "run", "since"), nil)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return values[0], values[1]
 }
@@ -79,7 +79,7 @@ func TestANewFleetIsDeclaredOnceAndVotesAtOnce(t *testing.T) {
 		log := new(logBuffer)
 		var all []*redlock.Client
 		for range clients {
-			c, err := redlock.Open(s.cluster.URLs(), redlock.WithPool(pool.WithDialer(s.cluster.Dialer())), redlock.WithLogger(log.logger()))
+			c, err := redlock.Open(s.URLs(), redlock.WithPool(pool.WithDialer(s.Dialer())), redlock.WithLogger(log.logger()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestANewFleetIsDeclaredOnceAndVotesAtOnce(t *testing.T) {
 		if !strings.Contains(log.String(), "the fleet is new") {
 			t.Errorf("the log says %q", log.String())
 		}
-		for i := range s.masters {
+		for i := range s.All {
 			if _, since := s.marker(i); since != "0" {
 				t.Errorf("master %d remembers since %s", i, since)
 			}
@@ -140,7 +140,7 @@ func TestANewFleetIsDeclaredHoweverFarItsMastersAre(t *testing.T) {
 							t.Errorf("took %v, want some round trips, %v at most", took, most)
 						}
 						time.Sleep(time.Second) // a quorum is ready sooner
-						for i := range s.masters {
+						for i := range s.All {
 							if _, since := s.marker(i); since != "0" {
 								t.Errorf("master %d: since %q, want it declared", i, since)
 							}
@@ -159,7 +159,7 @@ func TestAMasterRestartedEmptyAbstainsAndThenVotes(t *testing.T) {
 				log := new(logBuffer)
 				c := s.guarded(redlock.WithLogger(log.logger()))
 				l := mustLock(t, c, "held")
-				s.restart(keep, 4)
+				s.Restart(keep, 4)
 				wait := settled
 				if keep {
 					wait = 100 * time.Millisecond // nothing has to be found out
@@ -170,10 +170,10 @@ func TestAMasterRestartedEmptyAbstainsAndThenVotes(t *testing.T) {
 				// Renewals set the key again there, and two more are gone: what the
 				// quarantined one has must not carry an extension.
 				time.Sleep(500 * time.Millisecond)
-				if v, ok := s.masters[4].Get("held"); !ok || v != l.Token() {
+				if v, ok := s.All[4].Get("held"); !ok || v != l.Token() {
 					t.Errorf("the abstaining master has %q, %v", v, ok)
 				}
-				s.kill(0, 1)
+				s.Kill(0, 1)
 				err := l.Extend(t.Context())
 				wantExactly(t, err, redlock.ErrNoQuorum)
 				why, ok := errors.AsType[*redlock.AbstainError](err)
@@ -208,11 +208,11 @@ func TestAMasterRestartedEmptyAbstainsAndThenVotes(t *testing.T) {
 const settled = 1500 * time.Millisecond
 
 func (s *sim) wantRolledBack(key string) {
-	s.t.Helper()
+	s.T.Helper()
 	synctest.Wait()
-	for i, m := range s.masters {
+	for i, m := range s.All {
 		if _, ok := m.Get(key); ok && m.Up() {
-			s.t.Errorf("%q is left on master %d", key, i)
+			s.T.Errorf("%q is left on master %d", key, i)
 		}
 	}
 }
@@ -224,7 +224,7 @@ func TestThreeMastersRestartedEmptyCannotGiveTheLockAway(t *testing.T) {
 	inFarSim(t, 5, func(t *testing.T, s *sim) {
 		holder := s.guarded()
 		l := mustLock(t, holder, "key", redlock.WithLease(time.Second))
-		s.restart(false, 0, 1, 2)
+		s.Restart(false, 0, 1, 2)
 		other := s.guarded()
 		_, err := other.TryLock(t.Context(), "key")
 		wantExactly(t, err, redlock.ErrNoQuorum)
@@ -245,7 +245,7 @@ func TestUnlockCountsMastersThatAbstain(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.guarded()
 		l := mustLock(t, c, "key", redlock.WithTTL(1500*time.Millisecond))
-		s.restart(true, 0, 1, 2)
+		s.Restart(true, 0, 1, 2)
 		time.Sleep(100 * time.Millisecond)
 		wantStandings(t, c, quaranty, quaranty, quaranty, votes, votes)
 		unlock(t, l)
@@ -259,10 +259,10 @@ func TestTheCheckSeesThatDataWasLostOnTheLivingConnection(t *testing.T) {
 		name string
 		lose func(s *sim, i int)
 	}{
-		{"emptied", func(s *sim, i int) { s.masters[i].FlushAll() }},
+		{"emptied", func(s *sim, i int) { s.All[i].FlushAll() }},
 		{"replaced", func(s *sim, i int) { // as by a resynchronisation with another master
 			run, since := s.marker((i + 1) % 5)
-			s.ask(i, "HSET", guard.Key, "run", run, "since", since)
+			s.Ask(i, "HSET", guard.Key, "run", run, "since", since)
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -294,7 +294,7 @@ func TestAClientWithoutTrafficSeesAnotherHistoryWithinFiveSeconds(t *testing.T) 
 		c := s.guarded()
 		wantStandings(t, c, votes, votes, votes, votes, votes)
 		time.Sleep(time.Minute) // the first looks are long over
-		if err := s.masters[1].NewHistory(); err != nil {
+		if err := s.All[1].NewHistory(); err != nil {
 			t.Fatal(err)
 		}
 		changed := time.Now()
@@ -314,12 +314,12 @@ func TestAClientWithoutTrafficSeesAnotherHistoryWithinFiveSeconds(t *testing.T) 
 // twin is the addresses of a fleet whose first master has a second one, and one more at which
 // there is nobody; and how they are dialled, which takes a while.
 func (s *sim) twin(takes time.Duration) (urls []string, dialled redlock.Option) {
-	dial := s.cluster.Dialer()
-	return append(s.cluster.URLs(), "redis://twin.sim:6379", "redis://gone.sim:6379"),
+	dial := s.Dialer()
+	return append(s.URLs(), "redis://twin.sim:6379", "redis://gone.sim:6379"),
 		redlock.WithPool(pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
 			time.Sleep(takes)
 			if addr == "twin.sim:6379" {
-				addr = s.masters[0].Name()
+				addr = s.All[0].Name()
 			}
 			return dial(ctx, network, addr)
 		}))
@@ -334,12 +334,12 @@ func TestOneServerAtTwoAddressesVotesOnce(t *testing.T) {
 		}
 		time.Sleep(settled + time.Minute + 10*time.Second) // adopted, and no more in quarantine
 		wantStandings(t, c, votes, votes, votes, redlock.AbstainDuplicate, redlock.AbstainNotConnected)
-		before := s.masters[0].Commands()["SET"]
+		before := s.All[0].Commands()["SET"]
 		l := mustLock(t, c, "key")
-		if n := s.masters[0].Commands()["SET"] - before; n != 1 {
+		if n := s.All[0].Commands()["SET"] - before; n != 1 {
 			t.Errorf("the server at two addresses was asked %d times", n)
 		}
-		s.kill(2)
+		s.Kill(2)
 		wantExactly(t, l.Extend(t.Context()), redlock.ErrNoQuorum)
 		_, err := c.TryLock(t.Context(), "other")
 		wantExactly(t, err, redlock.ErrNoQuorum)
@@ -355,7 +355,7 @@ func TestClientsThatDisagreeAboutTheFleetNameBothSettings(t *testing.T) {
 		for name, open := range map[string]func() *redlock.Client{
 			"2s": func() *redlock.Client { return s.open(redlock.WithOutageWait(0)) },
 			"5 masters": func() *redlock.Client {
-				return s.openAt(s.cluster.URLs()[:3], redlock.WithMaxTTL(shortFleet), redlock.WithTTL(time.Second), redlock.WithOutageWait(0))
+				return s.openAt(s.URLs()[:3], redlock.WithMaxTTL(shortFleet), redlock.WithTTL(time.Second), redlock.WithOutageWait(0))
 			},
 			"level standard": func() *redlock.Client { return s.guarded(redlock.WithGuard(redlock.GuardStrict)) },
 		} {
@@ -373,7 +373,7 @@ func TestClientsThatDisagreeAboutTheFleetNameBothSettings(t *testing.T) {
 			if since != "0" {
 				t.Errorf("%s: the marker was written: since %s", name, since)
 			}
-			for i, m := range s.masters {
+			for i, m := range s.All {
 				// Not even for a moment: it would be in the way of the fleet's clients.
 				if n := m.Commands()["SET"]; n != 0 {
 					t.Errorf("%s: %d locks were set on master %d", name, n, i)
@@ -387,8 +387,8 @@ func TestClientsThatDisagreeAboutTheFleetNameBothSettings(t *testing.T) {
 func TestAnEmptiedFleetGrantsNothingWhileItsClientsLive(t *testing.T) {
 	for _, apart := range []time.Duration{0, 100 * time.Millisecond, 300 * time.Millisecond} {
 		for name, empty := range map[string]func(s *sim, i int){
-			"flushed":   func(s *sim, i int) { s.masters[i].FlushAll() },
-			"restarted": func(s *sim, i int) { s.restart(false, i) },
+			"flushed":   func(s *sim, i int) { s.All[i].FlushAll() },
+			"restarted": func(s *sim, i int) { s.Restart(false, i) },
 		} {
 			t.Run(fmt.Sprintf("%s, %v apart", name, apart), func(t *testing.T) {
 				inFarSim(t, 3, func(t *testing.T, s *sim) {
@@ -397,7 +397,7 @@ func TestAnEmptiedFleetGrantsNothingWhileItsClientsLive(t *testing.T) {
 						t.Fatal(err)
 					}
 					l := mustLock(t, first, "key", redlock.WithLease(shortFleet))
-					for i := range s.masters {
+					for i := range s.All {
 						empty(s, i)
 						time.Sleep(apart)
 					}
@@ -452,9 +452,9 @@ func TestInitRefusesAFleetThatItsClientsKnowWhoeverWasFirst(t *testing.T) {
 						t.Fatal(err)
 					}
 					mustLock(t, holder, "key", redlock.WithLease(shortFleet))
-					s.kill(2)
-					s.masters[0].FlushAll()
-					s.masters[1].FlushAll()
+					s.Kill(2)
+					s.All[0].FlushAll()
+					s.All[1].FlushAll()
 					newcomer := s.guarded(redlock.WithGuard(level))
 					time.Sleep(1500 * time.Millisecond)
 					wantStandings(t, newcomer, redlock.AbstainQuarantined, redlock.AbstainQuarantined, redlock.AbstainNotConnected)
@@ -473,13 +473,13 @@ func TestANewFleetIsDeclaredHoweverLateOneOfItsMastersAnswers(t *testing.T) {
 	for _, late := range []time.Duration{500 * time.Millisecond, 3 * time.Second, 20 * time.Second} {
 		t.Run(late.String(), func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
-				s.freeze(4)
+				s.Freeze(4)
 				var all []*redlock.Client
 				for range 3 {
 					all = append(all, s.open(redlock.WithOutageWait(0)))
 				}
 				time.Sleep(late)
-				s.thaw(4)
+				s.Thaw(4)
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
 				for _, c := range all {
@@ -488,7 +488,7 @@ func TestANewFleetIsDeclaredHoweverLateOneOfItsMastersAnswers(t *testing.T) {
 					}
 				}
 				time.Sleep(time.Second)
-				for i := range s.masters {
+				for i := range s.All {
 					if _, since := s.marker(i); since != "0" {
 						t.Errorf("master %d: since %q, want it declared", i, since)
 					}

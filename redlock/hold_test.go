@@ -126,7 +126,7 @@ func TestTheContextEndsOnTimeWhileAnExtensionIsUnderWay(t *testing.T) {
 		c := s.open()
 		l := mustLock(t, c, "key", redlock.WithTTL(600*time.Millisecond))
 		began := time.Now()
-		s.freeze(0, 1, 2)
+		s.Freeze(0, 1, 2)
 		<-l.Context().Done()
 		if got, want := time.Since(began), 592*time.Millisecond; got != want { // 600 - 6 - 2
 			t.Errorf("the context ended after %v: want %v", got, want)
@@ -134,7 +134,7 @@ func TestTheContextEndsOnTimeWhileAnExtensionIsUnderWay(t *testing.T) {
 		wantExactly(t, context.Cause(l.Context()), redlock.ErrLost)
 		wantReason(t, context.Cause(l.Context()), redlock.ReasonUnreachable)
 		// The frozen masters grant the extensions now: too late.
-		s.thaw(0, 1, 2)
+		s.Thaw(0, 1, 2)
 		time.Sleep(time.Second)
 		wantExactly(t, l.Extend(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
 		s.wantClean()
@@ -490,13 +490,13 @@ func TestAdoptTakesOverWhatAnotherClientHandedOn(t *testing.T) {
 func TestHandOverWaitsForWhatIsUnderWay(t *testing.T) {
 	for name, underWay := range map[string]func(t *testing.T, s *sim, c *redlock.Client) *redlock.Lock{
 		"acquisition": func(t *testing.T, s *sim, c *redlock.Client) *redlock.Lock {
-			s.freeze(0, 1)
+			s.Freeze(0, 1)
 			return mustLock(t, c, "key")
 		},
 		"extension": func(t *testing.T, s *sim, c *redlock.Client) *redlock.Lock {
 			l := mustLock(t, c, "key")
 			synctest.Wait()
-			s.freeze(0, 1)
+			s.Freeze(0, 1)
 			if err := l.Extend(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -507,7 +507,7 @@ func TestHandOverWaitsForWhatIsUnderWay(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				c, taker := s.open(), s.open()
 				l := underWay(t, s, c)
-				time.AfterFunc(100*time.Millisecond, func() { s.masters[0].Thaw(); s.masters[1].Thaw() })
+				time.AfterFunc(100*time.Millisecond, func() { s.All[0].Thaw(); s.All[1].Thaw() })
 				began := time.Now()
 				token, err := l.HandOver()
 				if err != nil {
@@ -528,7 +528,7 @@ func TestHandOverWaitsForWhatIsUnderWay(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				s.thaw(0, 1)
+				s.Thaw(0, 1)
 			})
 		})
 	}
@@ -540,9 +540,9 @@ func TestHandOverWaitsForARenewalThatIsLate(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c, taker := s.open(redlock.WithTTL(10*time.Second)), s.open()
 		l := mustLock(t, c, "key")
-		s.freeze(0, 1, 2)
+		s.Freeze(0, 1, 2)
 		time.Sleep(3300 * time.Millisecond) // a renewal is under way
-		time.AfterFunc(600*time.Millisecond, func() { s.masters[0].Thaw(); s.masters[1].Thaw(); s.masters[2].Thaw() })
+		time.AfterFunc(600*time.Millisecond, func() { s.All[0].Thaw(); s.All[1].Thaw(); s.All[2].Thaw() })
 		began := time.Now()
 		token, err := l.HandOver()
 		if err != nil {
@@ -590,15 +590,15 @@ func TestAnAdoptedLockLeavesNothingWhereItDidNotComeIn(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.ask(0, "SCRIPT", "FLUSH")
-				s.ask(1, "SCRIPT", "FLUSH")
-				s.freeze(0, 1)
+				s.Ask(0, "SCRIPT", "FLUSH")
+				s.Ask(1, "SCRIPT", "FLUSH")
+				s.Freeze(0, 1)
 				l, err := test.adopt(t.Context(), taker, token)
 				if err != nil {
 					t.Fatal(err)
 				}
 				unlock(t, l)
-				s.thaw(0, 1)
+				s.Thaw(0, 1)
 				settle()
 				s.wantClean()
 			})
@@ -624,9 +624,9 @@ func TestAnAdoptedLockThatIsNotUnlockedTakesTheOldTokenAlongToo(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.kill(0, 1)
+				s.Kill(0, 1)
 				l := s.must(taker.Adopt(t.Context(), "key", token))
-				s.restart(true, 0, 1)
+				s.Restart(true, 0, 1)
 				time.Sleep(time.Second) // they are connected again
 				if n := s.holders("key", token); n != 2 {
 					t.Fatalf("%d masters have the old token, want 2", n)

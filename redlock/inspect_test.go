@@ -15,9 +15,9 @@ import (
 
 // addReader makes a reader of a read-write lock on one master.
 func (s *sim) addReader(i int, key, token string, ttl time.Duration) {
-	s.t.Helper()
-	s.ask(i, "ZADD", key, fmt.Sprint(s.masters[i].Time().Add(ttl).UnixMilli()), token)
-	s.ask(i, "PEXPIRE", key, ttl.Milliseconds())
+	s.T.Helper()
+	s.Ask(i, "ZADD", key, fmt.Sprint(s.All[i].Time().Add(ttl).UnixMilli()), token)
+	s.Ask(i, "PEXPIRE", key, ttl.Milliseconds())
 }
 
 func inspect(t *testing.T, c *redlock.Client, key string) *redlock.Inspection {
@@ -39,8 +39,8 @@ func TestInspectJudgesWhatTheMastersSay(t *testing.T) {
 		}
 	}
 	set := func(s *sim, i int, token string, ttl time.Duration) {
-		if err := s.masters[i].Set(key, token+"-2345678", ttl); err != nil {
-			s.t.Fatal(err)
+		if err := s.All[i].Set(key, token+"-2345678", ttl); err != nil {
+			s.T.Fatal(err)
 		}
 	}
 	for _, test := range []struct {
@@ -50,11 +50,11 @@ func TestInspectJudgesWhatTheMastersSay(t *testing.T) {
 		text    string
 	}{
 		{"nothing there", func(*testing.T, *sim) {}, redlock.VerdictFree, "free on 5 of 5"},
-		{"nothing on a quorum", func(_ *testing.T, s *sim) { s.kill(3, 4) }, redlock.VerdictFree,
+		{"nothing on a quorum", func(_ *testing.T, s *sim) { s.Kill(3, 4) }, redlock.VerdictFree,
 			"free on 3 of 5, 2 did not answer"},
-		{"nothing on a minority", func(_ *testing.T, s *sim) { s.kill(2, 3, 4) }, redlock.VerdictUnknown,
+		{"nothing on a minority", func(_ *testing.T, s *sim) { s.Kill(2, 3, 4) }, redlock.VerdictUnknown,
 			"unknown, 3 did not answer"},
-		{"nobody answers", func(_ *testing.T, s *sim) { s.kill(0, 1, 2, 3, 4) }, redlock.VerdictUnknown,
+		{"nobody answers", func(_ *testing.T, s *sim) { s.Kill(0, 1, 2, 3, 4) }, redlock.VerdictUnknown,
 			"unknown, 5 did not answer"},
 		{"one on all", five(func(s *sim, i int) { set(s, i, "a", 6100*time.Millisecond) }), redlock.VerdictHeld,
 			`held by token "a-2…" on 5 of 5, 6.1 s left at the quorum`},
@@ -68,7 +68,7 @@ func TestInspectJudgesWhatTheMastersSay(t *testing.T) {
 			redlock.VerdictHeld, `held by token "b-2…" on 4 of 5, 1.0 s left at the quorum`},
 		{"a quorum while two are down", func(t *testing.T, s *sim) {
 			five(func(s *sim, i int) { set(s, i, "a", time.Second) })(t, s)
-			s.kill(0, 1)
+			s.Kill(0, 1)
 		}, redlock.VerdictHeld, `held by token "a-2…" on 3 of 5, 1.0 s left at the quorum, 2 did not answer`},
 		{"split", five(func(s *sim, i int) { set(s, i, "aabbc"[i:i+1], time.Second) }), redlock.VerdictSplit,
 			`split, nobody has the quorum of 3: token "a-2…" on 2 of 5, token "b-2…" on 2 of 5, token "c-2…" on 1 of 5`},
@@ -79,11 +79,11 @@ func TestInspectJudgesWhatTheMastersSay(t *testing.T) {
 		{"a minority that may be a quorum", func(_ *testing.T, s *sim) {
 			set(s, 0, "a", time.Second)
 			set(s, 1, "a", time.Second)
-			s.kill(4)
+			s.Kill(4)
 		}, redlock.VerdictUnknown, `unknown, token "a-2…" on 2 of 5, 1 did not answer`},
-		{"a minority that cannot be a quorum", func(_ *testing.T, s *sim) { set(s, 0, "a", time.Second); s.kill(4) },
+		{"a minority that cannot be a quorum", func(_ *testing.T, s *sim) { set(s, 0, "a", time.Second); s.Kill(4) },
 			redlock.VerdictPartial, `held without the quorum of 3: token "a-2…" on 1 of 5, 1 did not answer`},
-		{"no lock", five(func(s *sim, i int) { s.ask(i, "RPUSH", key, "x") }), redlock.VerdictHeld,
+		{"no lock", five(func(s *sim, i int) { s.Ask(i, "RPUSH", key, "x") }), redlock.VerdictHeld,
 			"held by a list that is not a lock on 5 of 5, no expiry at the quorum"},
 		{"a reader", five(func(s *sim, i int) { s.addReader(i, key, "r-2345678", 2*time.Second) }), redlock.VerdictHeld,
 			`held by reader token "r-2…" on 5 of 5, 2.0 s left at the quorum`},
@@ -95,7 +95,7 @@ func TestInspectJudgesWhatTheMastersSay(t *testing.T) {
 			}
 		}), redlock.VerdictHeld, `held by 2 readers on a quorum of 5, 4.0 s left of the last`},
 		{"readers whose time is over", five(func(s *sim, i int) {
-			s.ask(i, "ZADD", key, s.masters[i].Time().UnixMilli(), "r")
+			s.Ask(i, "ZADD", key, s.All[i].Time().UnixMilli(), "r")
 		}), redlock.VerdictHeld, "held by a sorted set without readers on 5 of 5, no expiry at the quorum"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -123,9 +123,9 @@ func TestInspectNamesHolderMasterByMaster(t *testing.T) {
 		c := s.open(redlock.WithKeyPrefix("app:"), redlock.WithOwner("billing"))
 		l := mustLock(t, c, "key", redlock.WithLease(10*time.Second))
 		time.Sleep(4 * time.Second)
-		_ = s.masters[0].Set("app:key", "thief", 0)
-		s.masters[1].FlushAll()
-		s.kill(2)
+		_ = s.All[0].Set("app:key", "thief", 0)
+		s.All[1].FlushAll()
+		s.Kill(2)
 		in := inspect(t, c, "key")
 		if m := in.Masters[0]; m.Held == nil || m.Held.Token != "thief" || m.Held.Owner != "" || m.Held.TTL >= 0 || m.Err != nil {
 			t.Errorf("%+v", m)
@@ -152,18 +152,18 @@ func TestInspectNamesHolderMasterByMaster(t *testing.T) {
 		if want := `unknown, "billing" on 2 of 5, token "t…" on 1 of 5, 1 did not answer`; in.String() != want {
 			t.Errorf("%s: want %s", in, want)
 		}
-		s.restart(false, 2)
+		s.Restart(false, 2)
 	})
 }
 
 func TestInspectShowsReadersByTheMastersOwnClock(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
-		s.masters[1].SetClockOffset(time.Hour)
+		s.All[1].SetClockOffset(time.Hour)
 		for i := range 3 {
 			s.addReader(i, "key", "long", 5*time.Second)
 			s.addReader(i, "key", "short", 2*time.Second)
-			s.ask(i, "PEXPIRE", "key", 5000)
+			s.Ask(i, "PEXPIRE", "key", 5000)
 		}
 		in := inspect(t, c, "key")
 		for _, m := range in.Masters {
@@ -211,8 +211,8 @@ func TestInspectWaitsForAllButForAFrozenMasterNoLongerThanTheTimeout(t *testing.
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		l := mustLock(t, c, "key")
-		s.freeze(0)
-		time.AfterFunc(100*time.Millisecond, s.masters[0].Thaw)
+		s.Freeze(0)
+		time.AfterFunc(100*time.Millisecond, s.All[0].Thaw)
 		began := time.Now()
 		in := inspect(t, c, "key")
 		if d := time.Since(began); d != 100*time.Millisecond || strings.Contains(in.String(), "did not") {
@@ -222,12 +222,12 @@ func TestInspectWaitsForAllButForAFrozenMasterNoLongerThanTheTimeout(t *testing.
 			t.Errorf("round trips of %v and %v", fast, slow)
 		}
 
-		s.freeze(0, 1)
+		s.Freeze(0, 1)
 		within(t, 250*time.Millisecond, func() { in = inspect(t, c, "key") })
 		if in.Verdict != redlock.VerdictHeld || !errors.Is(in.Masters[0].Err, pool.ErrTimeout) {
 			t.Errorf("%s, %+v", in, in.Masters[0])
 		}
-		s.thaw(0, 1)
+		s.Thaw(0, 1)
 		synctest.Wait()
 		if in = inspect(t, c, "key"); in.Holders[0].Token != l.Token() || in.Holders[0].Masters != 5 {
 			t.Error(in)
@@ -249,7 +249,7 @@ func TestInspectFailsOnlyWhereNothingCanBeSaid(t *testing.T) {
 		_, err := c.Inspect(over, "key")
 		wantExactly(t, err, context.Canceled)
 
-		s.freeze(0)
+		s.Freeze(0)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
 		_, err = c.Inspect(ctx, "key")
@@ -260,7 +260,7 @@ func TestInspectFailsOnlyWhereNothingCanBeSaid(t *testing.T) {
 		wantExactly(t, err, redlock.ErrClosed)
 		_, err = c.Inspect(t.Context(), "key")
 		wantExactly(t, err, redlock.ErrClosed)
-		s.thaw(0)
+		s.Thaw(0)
 	})
 }
 

@@ -12,8 +12,8 @@ import (
 
 // waiting is on how many masters writers wait for key.
 func (s *sim) waiting(key string) (n int) {
-	s.t.Helper()
-	for i := range s.masters {
+	s.T.Helper()
+	for i := range s.All {
 		if len(s.members(i, intentKey(key))) > 0 {
 			n++
 		}
@@ -65,9 +65,9 @@ func TestAWaitingWriterKeepsNewReadersOutAndRenewsNone(t *testing.T) {
 func TestAReaderThatIsKeptOutDoesNotSpin(t *testing.T) {
 	const stands = 2 * time.Second // the longest that an intent does
 	inSim(t, 5, func(t *testing.T, s *sim) {
-		for i := range s.masters {
-			s.ask(i, "ZADD", intentKey("key"), time.Now().Add(stands).UnixMilli(), "a writer that crashed")
-			s.ask(i, "PEXPIRE", intentKey("key"), stands.Milliseconds())
+		for i := range s.All {
+			s.Ask(i, "ZADD", intentKey("key"), time.Now().Add(stands).UnixMilli(), "a writer that crashed")
+			s.Ask(i, "PEXPIRE", intentKey("key"), stands.Milliseconds())
 		}
 		attempts := 0
 		c := s.open(redlock.WithTrace(&redlock.Trace{Attempt: func(redlock.AttemptInfo) { attempts++ }}))
@@ -92,7 +92,7 @@ func TestAnIntentGoesWhenTheWaitEnds(t *testing.T) {
 		want []error
 	}{
 		"success": {end: func(s *sim, reader *redlock.Lock, _ *redlock.Client, _ context.CancelFunc) {
-			unlock(s.t, reader)
+			unlock(s.T, reader)
 		}},
 		"cancel": {end: func(_ *sim, _ *redlock.Lock, _ *redlock.Client, cancel context.CancelFunc) { cancel() },
 			want: []error{redlock.ErrTaken, context.Canceled}},
@@ -101,12 +101,12 @@ func TestAnIntentGoesWhenTheWaitEnds(t *testing.T) {
 		"its last try": {opts: []redlock.LockOption{redlock.WithTries(30)},
 			end:  func(*sim, *redlock.Lock, *redlock.Client, context.CancelFunc) {},
 			want: []error{redlock.ErrTaken}},
-		"outage": {end: func(s *sim, _ *redlock.Lock, _ *redlock.Client, _ context.CancelFunc) { s.kill(0, 1, 2) },
+		"outage": {end: func(s *sim, _ *redlock.Lock, _ *redlock.Client, _ context.CancelFunc) { s.Kill(0, 1, 2) },
 			want: []error{redlock.ErrNoQuorum}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
-				s.t = t
+				s.T = t
 				reader := s.must(s.open().RWMutex("key").RLock(t.Context()))
 				c := s.open()
 				ctx, cancel := context.WithCancel(t.Context())
@@ -135,7 +135,7 @@ func TestAnIntentGoesWhenTheWaitEnds(t *testing.T) {
 					wantExactly(t, err, test.want...)
 				}
 				synctest.Wait()
-				for i, m := range s.masters {
+				for i, m := range s.All {
 					if m.Up() && len(s.members(i, intentKey("key"))) > 0 {
 						t.Errorf("still noted on master %d", i)
 					}
@@ -157,11 +157,11 @@ func TestTheIntentOfAWriterThatDiedExpires(t *testing.T) {
 			_, _ = c.RWMutex("key").Lock(ctx)
 		}()
 		time.Sleep(time.Second)
-		s.freeze(0, 1, 2, 3, 4) // what it sends from here on arrives when it is gone
+		s.Freeze(0, 1, 2, 3, 4) // what it sends from here on arrives when it is gone
 		cancel()
 		<-done
-		s.kill(0, 1, 2, 3, 4)
-		s.restart(true, 0, 1, 2, 3, 4)
+		s.Kill(0, 1, 2, 3, 4)
+		s.Restart(true, 0, 1, 2, 3, 4)
 		if n := s.waiting("key"); n != 5 {
 			t.Fatalf("noted on %d masters: the withdrawal arrived", n)
 		}
@@ -187,7 +187,7 @@ func TestTryLockNotesNoIntent(t *testing.T) {
 		wantExactly(t, err, redlock.ErrTaken)
 		_, err = c.Lock(t.Context(), "key", redlock.WithTries(3))
 		wantExactly(t, err, redlock.ErrTaken)
-		for i, m := range s.masters {
+		for i, m := range s.All {
 			if n := m.Commands()["ZREM"]; n != 0 || s.waiting("key") != 0 {
 				t.Errorf("master %d withdrew %d intents", i, n)
 			}

@@ -59,9 +59,9 @@ func TestReleasesOfOneFlushAreJoined(t *testing.T) {
 				if how != "as ever" {
 					s.do("SCRIPT", "FLUSH")
 				}
-				before := s.masters[0].Commands()
+				before := s.All[0].Commands()
 				unlockAll(t, held)
-				after := s.masters[0].Commands()
+				after := s.All[0].Commands()
 				joined := after["EVALSHA"]-before["EVALSHA"] < many/2 && after["EVAL"] == before["EVAL"]
 				if how == "as ever" && !joined {
 					t.Errorf("%d and %d commands for %d releases", after["EVALSHA"]-before["EVALSHA"], after["EVAL"]-before["EVAL"], many)
@@ -81,14 +81,14 @@ func TestGuardedAcquisitionsOfOneFlushAreJoined(t *testing.T) {
 				inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 					c := s.open(opts...)
 					for i := range many / 4 { // nobody gets these
-						for _, m := range s.masters[:3] {
+						for _, m := range s.All[:3] {
 							_ = m.Set(fmt.Sprint("key-", i), "another's", 0)
 						}
 					}
 					if how != "as ever" {
 						s.do("SCRIPT", "FLUSH")
 					}
-					before := s.masters[0].Commands()
+					before := s.All[0].Commands()
 					var wg sync.WaitGroup
 					held := make([]*redlock.Lock, many)
 					for i := range held {
@@ -104,7 +104,7 @@ func TestGuardedAcquisitionsOfOneFlushAreJoined(t *testing.T) {
 					}
 					wg.Wait()
 					synctest.Wait()
-					after := s.masters[0].Commands()
+					after := s.All[0].Commands()
 					// Of those that fail holders are asked for, and releases are sent to two.
 					if n := after["EVALSHA"] - before["EVALSHA"]; how == "as ever" && n > many/2+many/4 {
 						t.Errorf("%d commands for %d acquisitions", n, many)
@@ -152,7 +152,7 @@ func (c forbiddingConn) Write(p []byte) (int, error) {
 func TestWhereJointAcquisitionsAreForbiddenEachIsAskedAlone(t *testing.T) {
 	t.Parallel()
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		dial := s.cluster.Dialer()
+		dial := s.Dialer()
 		c := s.open(redlock.WithPool(pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := dial(ctx, network, addr)
 			if err != nil {
@@ -160,7 +160,7 @@ func TestWhereJointAcquisitionsAreForbiddenEachIsAskedAlone(t *testing.T) {
 			}
 			return forbiddingConn{conn}, nil
 		})))
-		before := s.masters[0].Commands()
+		before := s.All[0].Commands()
 		var wg sync.WaitGroup
 		held := make([]*redlock.Lock, many)
 		for i := range held {
@@ -174,7 +174,7 @@ func TestWhereJointAcquisitionsAreForbiddenEachIsAskedAlone(t *testing.T) {
 		}
 		wg.Wait()
 		synctest.Wait()
-		after := s.masters[0].Commands()
+		after := s.All[0].Commands()
 		if n := after["EVALSHA"] - before["EVALSHA"]; n != many {
 			t.Errorf("%d of %d were asked by hash", n, many)
 		}

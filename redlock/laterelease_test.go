@@ -12,16 +12,16 @@ import (
 // too few of them had answered. It returns at the loss, and when the TTL of the last round
 // that counts is over.
 func (s *sim) loseByTime(c *redlock.Client) (l *redlock.Lock, expired time.Time) {
-	s.t.Helper()
-	l = mustLock(s.t, c, "key", redlock.WithLease(10*time.Second))
+	s.T.Helper()
+	l = mustLock(s.T, c, "key", redlock.WithLease(10*time.Second))
 	expired = l.ValidUntil().Add(allowance)
 	time.Sleep(5 * time.Second)
-	s.freeze(0, 1, 2)
-	wantExactly(s.t, l.Extend(s.t.Context()), redlock.ErrNoQuorum)
-	s.thaw(0, 1, 2)
+	s.Freeze(0, 1, 2)
+	wantExactly(s.T, l.Extend(s.T.Context()), redlock.ErrNoQuorum)
+	s.Thaw(0, 1, 2)
 	<-l.Context().Done()
 	if left := time.Until(expired); left != allowance {
-		s.t.Fatalf("lost %v before the TTL is over, want %v", left, allowance)
+		s.T.Fatalf("lost %v before the TTL is over, want %v", left, allowance)
 	}
 	return l, expired
 }
@@ -74,7 +74,7 @@ func TestAMinoritysKeysAreReleasedAtOnceWhenAMajorityHasNone(t *testing.T) {
 		c := s.open()
 		l := mustLock(t, c, "key")
 		for i := range 3 {
-			s.masters[i].FlushAll()
+			s.All[i].FlushAll()
 		}
 		wantExactly(t, l.Verify(t.Context()), redlock.ErrNotHeld, redlock.ErrLost)
 		synctest.Wait()
@@ -88,12 +88,12 @@ func TestAKeyIsReleasedByTheTTLThatWasConfirmedLast(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c, other := s.open(), s.open()
 		l := mustLock(t, c, "key", redlock.WithTTL(2*time.Second))
-		s.freeze(0, 1, 2)
+		s.Freeze(0, 1, 2)
 		if _, err := c.TryLock(l.Context(), "key", redlock.WithReentrancy(), redlock.WithTTL(time.Minute)); err == nil {
 			t.Fatal("the longer TTL was confirmed")
 		}
 		<-l.Context().Done()
-		s.thaw(0, 1, 2)
+		s.Thaw(0, 1, 2)
 		within(t, 2*time.Second, func() { unlock(t, mustLock(t, other, "key")) })
 	})
 }

@@ -92,7 +92,7 @@ func TestLeadEndsWithItsContextAndWithItsClient(t *testing.T) {
 		if err := c.Lead(ctx, "key", never); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v, want one of the context", err)
 		}
-		s.kill(0, 1, 2)
+		s.Kill(0, 1, 2)
 		pausing := leading(t.Context(), c, never)
 		time.Sleep(time.Minute)
 		within(t, time.Second, func() {
@@ -131,7 +131,7 @@ func TestBadArgumentsOfLeadAreRefusedAtOnce(t *testing.T) {
 func TestRefusalsAreRetriedWithPausesAndLoggedWhenTheyChange(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		var log bytes.Buffer
-		s.kill(0, 1)
+		s.Kill(0, 1)
 		var attempts int
 		c := s.open(redlock.WithOutageWait(0), redlock.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
 			redlock.WithTrace(&redlock.Trace{Attempt: func(redlock.AttemptInfo) { attempts++ }}))
@@ -153,10 +153,10 @@ func TestRefusalsAreRetriedWithPausesAndLoggedWhenTheyChange(t *testing.T) {
 func TestALeaderIsFoundOnceMastersAreBack(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
-		s.kill(0, 1)
+		s.Kill(0, 1)
 		done := leading(t.Context(), c, func(context.Context) error { return nil })
 		time.Sleep(time.Minute)
-		s.restart(true, 0, 1)
+		s.Restart(true, 0, 1)
 		within(t, 90*time.Second, func() { // a pause, and the masters' quarantine
 			if err := <-done; err != nil {
 				t.Error(err)

@@ -60,7 +60,7 @@ func TestTheKeysOfASetAreSortedAndThereOnce(t *testing.T) {
 		if got := one.Keys(); !slices.Equal(got, []string{"x"}) {
 			t.Errorf("Keys are %q", got)
 		}
-		if n := s.masters[0].Commands()["SET"]; n != 1 {
+		if n := s.All[0].Commands()["SET"]; n != 1 {
 			t.Errorf("%d SET commands: want one, as for any lock of one key", n)
 		}
 		unlock(t, one)
@@ -75,7 +75,7 @@ func TestBadSetsAreRefusedAndSendNothing(t *testing.T) {
 		for i := range tooMany {
 			tooMany[i] = fmt.Sprint(i)
 		}
-		before := s.masters[0].Commands()
+		before := s.All[0].Commands()
 		for _, test := range []struct {
 			keys []string
 			want string
@@ -108,7 +108,7 @@ func TestBadSetsAreRefusedAndSendNothing(t *testing.T) {
 			t.Error(err)
 		}
 		synctest.Wait()
-		if after := s.masters[0].Commands(); fmt.Sprint(after) != fmt.Sprint(before) {
+		if after := s.All[0].Commands(); fmt.Sprint(after) != fmt.Sprint(before) {
 			t.Errorf("commands were sent: %v, then %v", before, after)
 		}
 		if l, err := c.LockAll(t.Context(), tooMany[:128]); err != nil {

@@ -79,12 +79,12 @@ func TestALateGrantOfAnotherSlotIsReleased(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				c := s.open()
 				for i := range 3 {
-					_ = s.masters[i].Set("a", "somebody-else", time.Hour)
+					_ = s.All[i].Set("a", "somebody-else", time.Hour)
 				}
 				for i := 3; i < 5; i++ {
-					_ = s.masters[i].Set("b", "somebody-else", time.Hour)
+					_ = s.All[i].Set("b", "somebody-else", time.Hour)
 				}
-				s.freeze(3, 4)
+				s.Freeze(3, 4)
 				var l *redlock.Lock
 				within(t, 0, func() { l = s.must(c.LockAny(t.Context(), []string{"a", "b"})) })
 				if l.Key() != "b" {
@@ -93,11 +93,11 @@ func TestALateGrantOfAnotherSlotIsReleased(t *testing.T) {
 				if unlockFirst {
 					unlock(t, l)
 				}
-				s.thaw(3, 4)
+				s.Thaw(3, 4)
 				if n := s.holders("a", l.Token()); n != 0 {
 					t.Errorf("the other slot is left on %d masters", n)
 				}
-				if n := s.masters[4].Commands()["EVALSHA"]; n < 2 {
+				if n := s.All[4].Commands()["EVALSHA"]; n < 2 {
 					t.Errorf("the late master executed %d scripts: the test tests nothing", n)
 				}
 				if !unlockFirst {
@@ -120,7 +120,7 @@ func TestSplitVotesAreContention(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
 		keys := slots(3)
-		for i, m := range s.masters { // each has another slot free
+		for i, m := range s.All { // each has another slot free
 			for k, key := range keys {
 				if k != i {
 					_ = m.Set(key, "somebody-else", time.Hour)
@@ -148,7 +148,7 @@ func TestSlotsAreNotSentAgainOnceDecided(t *testing.T) {
 		c := s.open()
 		keys := slots(8)
 		for i := range 5 {
-			s.ask(i, "SCRIPT", "FLUSH")
+			s.Ask(i, "SCRIPT", "FLUSH")
 		}
 		l := s.must(c.LockAny(t.Context(), keys))
 		if n := s.holders(l.Key(), l.Token()); n < 3 {
@@ -157,11 +157,11 @@ func TestSlotsAreNotSentAgainOnceDecided(t *testing.T) {
 		unlock(t, l)
 		s.wantClean()
 
-		s.ask(4, "SCRIPT", "FLUSH")
-		s.freeze(4)
+		s.Ask(4, "SCRIPT", "FLUSH")
+		s.Freeze(4)
 		l = s.must(c.LockAny(t.Context(), keys))
-		s.thaw(4)
-		if n := len(s.masters[4].Keys()); n != 0 {
+		s.Thaw(4)
+		if n := len(s.All[4].Keys()); n != 0 {
 			t.Errorf("%d keys on the master that came late", n)
 		}
 		unlock(t, l)

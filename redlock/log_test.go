@@ -49,9 +49,9 @@ func breakThings(t *testing.T, s *sim, opts ...redlock.Option) {
 	t.Helper()
 	c := s.open(opts...)
 	mustLock(t, c, "key", redlock.WithTTL(time.Second))
-	s.restart(false, 0)
+	s.Restart(false, 0)
 	time.Sleep(5 * time.Second) // it is adopted
-	s.kill(0, 1)
+	s.Kill(0, 1)
 	time.Sleep(time.Minute)
 }
 
@@ -91,7 +91,7 @@ func TestWithLoggerTakesTheWarningsAndNilSilencesThem(t *testing.T) {
 	inSim(t, 4, func(t *testing.T, s *sim) {
 		standard, own := setDefaultLogger(t), new(logBuffer)
 		breakThings(t, s, redlock.WithLogger(nil))
-		s.restart(true, 0, 1)
+		s.Restart(true, 0, 1)
 		s.open(redlock.WithLogger(own.logger()))
 		if standard.String() != "" {
 			t.Errorf("the default logger got:\n%s", standard)

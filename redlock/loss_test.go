@@ -15,7 +15,7 @@ import (
 // How a lock was lost is said once and for all, whatever happens later.
 func TestTheReasonOfALossIsToldApartAndStays(t *testing.T) {
 	all := func(s *sim, f func(i int)) {
-		for i := range s.masters {
+		for i := range s.All {
 			f(i)
 		}
 	}
@@ -30,18 +30,18 @@ func TestTheReasonOfALossIsToldApartAndStays(t *testing.T) {
 			redlock.ReasonExpired, false},
 		{"the last renewal allowed", []redlock.LockOption{redlock.WithTTL(3 * time.Second), redlock.WithRenewal(redlock.Renewal{MaxCount: 1})},
 			func(*sim) {}, redlock.ReasonExpired, false},
-		{"forgotten", nil, func(s *sim) { all(s, func(i int) { s.masters[i].FlushAll() }) }, redlock.ReasonExpired, true},
-		{"taken", nil, func(s *sim) { all(s, func(i int) { _ = s.masters[i].Set("key", "thief", time.Hour) }) },
+		{"forgotten", nil, func(s *sim) { all(s, func(i int) { s.All[i].FlushAll() }) }, redlock.ReasonExpired, true},
+		{"taken", nil, func(s *sim) { all(s, func(i int) { _ = s.All[i].Set("key", "thief", time.Hour) }) },
 			redlock.ReasonTaken, true},
 		// Of any three answers, which decide it, at least one says so.
 		{"taken on three, forgotten on the others", nil, func(s *sim) {
-			all(s, func(i int) { s.masters[i].FlushAll() })
+			all(s, func(i int) { s.All[i].FlushAll() })
 			for i := range 3 {
-				_ = s.masters[i].Set("key", "thief", time.Hour)
+				_ = s.All[i].Set("key", "thief", time.Hour)
 			}
 		}, redlock.ReasonTaken, true},
-		{"frozen", nil, func(s *sim) { s.freeze(0, 1, 2) }, redlock.ReasonUnreachable, true},
-		{"killed", nil, func(s *sim) { s.kill(0, 1, 2) }, redlock.ReasonUnreachable, true},
+		{"frozen", nil, func(s *sim) { s.Freeze(0, 1, 2) }, redlock.ReasonUnreachable, true},
+		{"killed", nil, func(s *sim) { s.Kill(0, 1, 2) }, redlock.ReasonUnreachable, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
@@ -58,10 +58,10 @@ func TestTheReasonOfALossIsToldApartAndStays(t *testing.T) {
 					t.Errorf("%v remain", l.Remaining())
 				}
 				// Everything is well again: the lock stays lost.
-				s.thaw(0, 1, 2)
-				for i, m := range s.masters {
+				s.Thaw(0, 1, 2)
+				for i, m := range s.All {
 					if !m.Up() {
-						s.restart(true, i)
+						s.Restart(true, i)
 					}
 					_ = m.Set("key", l.Token(), time.Hour)
 				}
@@ -120,10 +120,10 @@ func TestUnlockAndRenewalMayMeet(t *testing.T) {
 			}
 			unlock(t, l)
 			synctest.Wait()
-			renewals := s.masters[0].Commands()["EVALSHA"]
+			renewals := s.All[0].Commands()["EVALSHA"]
 			time.Sleep(20 * time.Millisecond)
 			s.wantClean()
-			if n := s.masters[0].Commands()["EVALSHA"]; n != renewals {
+			if n := s.All[0].Commands()["EVALSHA"]; n != renewals {
 				t.Fatalf("%d commands after Unlock", n-renewals)
 			}
 		}

@@ -39,7 +39,7 @@ func TestManyRenewalsAtOnceDoNotOverflowTheQueues(t *testing.T) {
 		}})
 		// Without the guard, whose checks are scripts as renewals are.
 		c := s.open(trace, redlock.WithClock(clock), redlock.WithGuard(redlock.GuardOff), redlock.WithPool(
-			pool.WithDialer(s.cluster.Dialer()), pool.WithQueueLimit(64)))
+			pool.WithDialer(s.Dialer()), pool.WithQueueLimit(64)))
 		locks := lockMany(t, c, 500)
 		clock.sleep(7 * time.Second)
 		time.Sleep(2 * time.Second) // they had 2.8 s left
@@ -51,7 +51,7 @@ func TestManyRenewalsAtOnceDoNotOverflowTheQueues(t *testing.T) {
 		if n := renewed.Load(); n < 500 || failed.Load() != 0 {
 			t.Errorf("%d renewals, %d failed", n, failed.Load())
 		}
-		for _, m := range s.masters {
+		for _, m := range s.All {
 			if n := m.Commands()["EVALSHA"]; n > 700 {
 				t.Errorf("a master was asked %d times", n)
 			}
@@ -63,30 +63,30 @@ func TestManyRenewalsAtOnceDoNotOverflowTheQueues(t *testing.T) {
 func TestCloseReleasesManyLocks(t *testing.T) {
 	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open(redlock.WithPool(pool.WithDialer(s.cluster.Dialer()), pool.WithQueueLimit(64)))
+		c := s.open(redlock.WithPool(pool.WithDialer(s.Dialer()), pool.WithQueueLimit(64)))
 		lockMany(t, c, 500)
 		within(t, time.Second, func() { _ = c.Close() })
 		s.wantClean()
 
-		c = s.open(redlock.WithPool(pool.WithDialer(s.cluster.Dialer()), pool.WithQueueLimit(64)))
+		c = s.open(redlock.WithPool(pool.WithDialer(s.Dialer()), pool.WithQueueLimit(64)))
 		lockMany(t, c, 500)
-		s.freeze(4) // which the portions wait for until it counts as down
+		s.Freeze(4) // which the portions wait for until it counts as down
 		within(t, 2*time.Second, func() { _ = c.Close() })
-		for i, m := range s.masters[:4] {
+		for i, m := range s.All[:4] {
 			if keys := m.Keys(); len(keys) != 1 { // the marker
 				t.Errorf("master %d has %d keys", i, len(keys)-1)
 			}
 		}
-		s.thaw(4)
+		s.Thaw(4)
 
-		s.masters[4].FlushAll()
-		c = s.open(redlock.WithPool(pool.WithDialer(s.cluster.Dialer()), pool.WithQueueLimit(64)))
+		s.All[4].FlushAll()
+		c = s.open(redlock.WithPool(pool.WithDialer(s.Dialer()), pool.WithQueueLimit(64)))
 		lockMany(t, c, 500)
-		s.freeze(2, 3, 4)
+		s.Freeze(2, 3, 4)
 		// Nobody answers: a portion of 16 waits for the timeout, until the
 		// masters count as down.
 		within(t, 3*time.Second, func() { _ = c.Close() })
-		s.thaw(2, 3, 4)
+		s.Thaw(2, 3, 4)
 	})
 }
 

@@ -62,7 +62,7 @@ var manyWaiters = map[string]struct {
 // commands is how many commands all masters have executed.
 func (s *sim) commands() (n int) {
 	synctest.Wait()
-	for _, m := range s.masters {
+	for _, m := range s.All {
 		for _, times := range m.Commands() {
 			n += times
 		}
@@ -77,7 +77,7 @@ func TestAClientLooksOnceForEachKeyHoweverManyOfItsCallsWait(t *testing.T) {
 	for name, way := range manyWaiters {
 		t.Run(name, func(t *testing.T) {
 			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-				s.t = t
+				s.T = t
 				held := s.must(s.open().LockAll(t.Context(), []string{"hot", "slot0", "slot1", "slot2", "slot3", "slot4"}, redlock.WithLease(time.Minute)))
 				c := s.open()
 				ctx, cancel := context.WithCancel(t.Context())

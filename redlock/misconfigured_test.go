@@ -13,8 +13,8 @@ import (
 
 // openAsNobody makes a client whose password the first n masters refuse.
 func (s *sim) openAsNobody(n int, opts ...redlock.Option) *redlock.Client {
-	s.t.Helper()
-	urls := s.cluster.URLs()
+	s.T.Helper()
+	urls := s.URLs()
 	for i := range n {
 		urls[i] = strings.Replace(urls[i], "redis://", "redis://nobody:secret@", 1)
 	}
@@ -33,7 +33,7 @@ func TestLockFailsAtOnceWhenRefusedPasswordsRuleAQuorumOut(t *testing.T) {
 			var err error
 			within(t, 250*time.Millisecond, func() { _, err = c.Lock(t.Context(), "key", opts...) })
 			wantExactly(t, err, redlock.ErrNoQuorum)
-			for _, m := range s.masters[:3] {
+			for _, m := range s.All[:3] {
 				if want := m.Addr() + ": password refused (the master is up): AUTH as nobody: "; !strings.Contains(err.Error(), want) {
 					t.Errorf("%s: %v does not say %q", name, err, want)
 				}
@@ -49,9 +49,9 @@ func TestLockFailsAtOnceWhenRefusedPasswordsRuleAQuorumOut(t *testing.T) {
 // that is down is back, so that is waited for.
 func TestLockWaitsWhereMisconfiguredMastersAloneDoNotRuleAQuorumOut(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		s.kill(4)
+		s.Kill(4)
 		c := s.openAsNobody(2, redlock.WithGuard(redlock.GuardOff))
-		time.AfterFunc(time.Second, func() { s.restart(true, 4) })
+		time.AfterFunc(time.Second, func() { s.Restart(true, 4) })
 		within(t, 3*time.Second, func() {
 			if _, err := c.Lock(t.Context(), "key"); err != nil {
 				t.Error(err)

@@ -103,7 +103,7 @@ func TestTheLastOptionCounts(t *testing.T) {
 		} {
 			l := mustLock(t, c, "key", test.opts...)
 			synctest.Wait()
-			if ttl, _ := s.masters[0].TTL("key"); ttl != test.want {
+			if ttl, _ := s.All[0].TTL("key"); ttl != test.want {
 				t.Errorf("TTL is %v: want %v", ttl, test.want)
 			}
 			_ = l.Unlock(t.Context())
@@ -146,7 +146,7 @@ func TestBadCallsAreRefusedAndSendNothing(t *testing.T) {
 		if c.Do(t.Context(), "key", nil) == nil || c.TryDo(t.Context(), "key", nil) == nil {
 			t.Error("a nil function was accepted")
 		}
-		for _, m := range s.masters {
+		for _, m := range s.All {
 			if n := m.Commands(); n["SET"] != 0 || n["EVALSHA"] > 1 { // the guard tries EVALSHA
 				t.Errorf("something was sent: %v", n)
 			}
@@ -156,7 +156,7 @@ func TestBadCallsAreRefusedAndSendNothing(t *testing.T) {
 
 func TestNewUsesTheCallersPoolAndLeavesItOpen(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
-		p, err := pool.New(s.cluster.URLs(), pool.WithDialer(s.cluster.Dialer()))
+		p, err := pool.New(s.URLs(), pool.WithDialer(s.Dialer()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestReadyNamesTheMastersThatAreMissing(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		s.kill(0, 1, 2)
+		s.Kill(0, 1, 2)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		err := c.Ready(ctx)
@@ -202,7 +202,7 @@ func TestReadyNamesTheMastersThatAreMissing(t *testing.T) {
 		if !ok || q.OK != 2 || q.Need != 3 || q.Nodes.Len() != 3 || !errors.Is(err, pool.ErrDown) {
 			t.Errorf("%v", err)
 		}
-		s.restart(true, 0)
+		s.Restart(true, 0)
 		if err := c.Ready(t.Context()); err != nil {
 			t.Error(err)
 		}

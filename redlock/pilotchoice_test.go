@@ -18,14 +18,14 @@ func TestASilentPilotIsPassedOverUntilItAnswers(t *testing.T) {
 		if got := s.queuesBeside(pilot, queue); got != 0 {
 			t.Fatalf("%d masters beside the pilot have the queue", got)
 		}
-		s.masters[pilot].Freeze()
+		s.All[pilot].Freeze()
 		time.Sleep(600 * time.Millisecond)
 		if got := s.queuesBeside(pilot, queue); got != 1 {
 			t.Errorf("the pilot is silent, and %d masters have the queue: want another one to", got)
 		}
-		s.masters[pilot].Thaw()
+		s.All[pilot].Thaw()
 		settle()
-		s.ask(pilot, "DEL", queue) // what is there from before
+		s.Ask(pilot, "DEL", queue) // what is there from before
 		time.Sleep(time.Second)
 		if got := s.members(pilot, queue); len(got) != 1 {
 			t.Errorf("the pilot has answered, and in its queue are %q", got)
@@ -45,9 +45,9 @@ func TestAMasterThatMayNotVoteIsNoPilot(t *testing.T) {
 		pilot := s.pilot("key")
 		unlock(t, held)
 		held = q.mustHave(t)
-		s.masters[pilot].FlushAll()
+		s.All[pilot].FlushAll()
 		unlock(t, mustLock(t, c, "other"))                    // by which the client learns of it
-		s.ask(pilot, "SET", "key", "another's", "PX", 60_000) // a free key would be asked for at once
+		s.Ask(pilot, "SET", "key", "another's", "PX", 60_000) // a free key would be asked for at once
 		q = s.queue(c, "key")
 		if here, others := s.members(pilot, queue), s.queuesBeside(pilot, queue); len(here) != 0 || others != 1 {
 			t.Errorf("in the queue of the master that may not vote are %q, and %d others have one", here, others)

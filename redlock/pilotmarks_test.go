@@ -88,13 +88,13 @@ func (c *lateConn) Read(p []byte) (int, error) {
 
 // pilotOf is the master at which a key's queue is.
 func (s *sim) pilotOf(key string) int {
-	s.t.Helper()
+	s.T.Helper()
 	c := s.open()
-	held := mustLock(s.t, c, key)
+	held := mustLock(s.T, c, key)
 	q := s.queue(s.open(), key)
 	pilot := s.pilot(key)
-	unlock(s.t, held)
-	unlock(s.t, q.mustHave(s.t))
+	unlock(s.T, held)
+	unlock(s.T, q.mustHave(s.T))
 	return pilot
 }
 
@@ -104,7 +104,7 @@ func TestAFairWaiterWhosePilotIsCutOffAgainAndAgainIsServedInItsTurn(t *testing.
 	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		fair := redlock.WithFairness()
-		line := &slowLine{s: s, addr: s.masters[s.pilotOf("key")].Addr(), late: 60 * time.Millisecond}
+		line := &slowLine{s: s, addr: s.All[s.pilotOf("key")].Addr(), late: 60 * time.Millisecond}
 		patient := s.open(redlock.WithPool(pool.WithDialer(line.dial)))
 		time.Sleep(time.Second)
 		held := mustLock(t, s.open(), "key", fair)
@@ -172,7 +172,7 @@ func TestAFairWaiterWhosePilotIsCutOffAgainAndAgainIsServedInItsTurn(t *testing.
 func TestWhoCouldNotBeReachedComesBackToItsPlaceInTheQueue(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		fair := redlock.WithFairness()
-		line := &slowLine{s: s, addr: s.masters[s.pilotOf("key")].Addr()}
+		line := &slowLine{s: s, addr: s.All[s.pilotOf("key")].Addr()}
 		held := mustLock(t, s.open(), "key", fair)
 		first := s.queue(s.open(redlock.WithPool(pool.WithDialer(line.dial))), "key", fair)
 		time.Sleep(time.Second)
@@ -203,7 +203,7 @@ func TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				queue := queueKey("key")
 				pilot := s.pilotOf("key")
-				s.ask(pilot, "SET", queue, "no queue")
+				s.Ask(pilot, "SET", queue, "no queue")
 				mustLock(t, s.open(), "other")
 				held := mustLock(t, s.open(), "key")
 				q := s.queueFor(s.open(), func(ctx context.Context) (*redlock.Lock, error) {
@@ -213,7 +213,7 @@ func TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater(t *testing.T) {
 				if got := s.queuesBeside(pilot, queue); got != 1 {
 					t.Errorf("%d masters have the queue: want another one to", got)
 				}
-				s.ask(pilot, "DEL", queue)
+				s.Ask(pilot, "DEL", queue)
 				time.Sleep(2 * time.Second)
 				if got := s.members(pilot, queue); len(got) != 1 {
 					t.Errorf("in the pilot's queue are %q", got)
@@ -227,7 +227,7 @@ func TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater(t *testing.T) {
 
 // queuesBeside is how many masters but one have members in a queue.
 func (s *sim) queuesBeside(but int, queue string) (n int) {
-	for i := range s.masters {
+	for i := range s.All {
 		if i != but && len(s.members(i, queue)) > 0 {
 			n++
 		}
@@ -243,14 +243,14 @@ func TestAPilotsClockThatIsSetBackAfterACallHoldsNobodyOff(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
 				pilot := s.pilotOf("key")
 				called := time.Now().Add(250 * time.Millisecond)
-				s.ask(pilot, "ZADD", queueKey("key"), -called.UnixMicro(), "dead")
-				s.masters[pilot].SetClockOffset(-time.Hour)
+				s.Ask(pilot, "ZADD", queueKey("key"), -called.UnixMicro(), "dead")
+				s.All[pilot].SetClockOffset(-time.Hour)
 				c := s.open()
 				within(t, soon, func() { unlock(t, mustLock(t, c, "key", opts...)) })
 				// Who waits has its turn, too.
 				held := mustLock(t, c, "key", opts...)
 				q := s.queue(s.open(), "key", opts...)
-				s.ask(pilot, "ZADD", queueKey("key"), -called.UnixMicro(), "dead")
+				s.Ask(pilot, "ZADD", queueKey("key"), -called.UnixMicro(), "dead")
 				within(t, soon, func() {
 					unlock(t, held)
 					unlock(t, q.mustHave(t))
@@ -267,7 +267,7 @@ func TestWhoWaitsKeepsItsPlaceWhenThePilotsClockIsSetBack(t *testing.T) {
 		fair := redlock.WithFairness()
 		held := mustLock(t, s.open(), "key", fair)
 		first := s.queue(s.open(), "key", fair)
-		s.masters[s.pilot("key")].SetClockOffset(-time.Hour)
+		s.All[s.pilot("key")].SetClockOffset(-time.Hour)
 		time.Sleep(time.Second)
 		second := s.queue(s.open(), "key", fair)
 		unlock(t, held)

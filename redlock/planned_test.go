@@ -25,10 +25,10 @@ func TestAHoldThatEndsAsItWasAskedToIsToldFromALoss(t *testing.T) {
 		{"MaxCount", renewal(redlock.Renewal{MaxCount: 2}), nil, true},
 		{"MaxHold", renewal(redlock.Renewal{MaxHold: 20 * time.Second}), nil, true},
 		{"MaxHold below the first renewal", renewal(redlock.Renewal{MaxHold: time.Second}), nil, true},
-		{"a lease whose masters die", redlock.WithLease(5 * time.Second), func(s *sim) { s.kill(0, 1, 2) }, true},
-		{"masters that die before MaxHold", renewal(redlock.Renewal{MaxHold: time.Minute}), func(s *sim) { s.kill(0, 1, 2) }, false},
-		{"masters that die before MaxCount", renewal(redlock.Renewal{MaxCount: 9}), func(s *sim) { s.kill(0, 1, 2) }, false},
-		{"masters that die", redlock.WithTTL(5 * time.Second), func(s *sim) { s.kill(0, 1, 2) }, false},
+		{"a lease whose masters die", redlock.WithLease(5 * time.Second), func(s *sim) { s.Kill(0, 1, 2) }, true},
+		{"masters that die before MaxHold", renewal(redlock.Renewal{MaxHold: time.Minute}), func(s *sim) { s.Kill(0, 1, 2) }, false},
+		{"masters that die before MaxCount", renewal(redlock.Renewal{MaxCount: 9}), func(s *sim) { s.Kill(0, 1, 2) }, false},
+		{"masters that die", redlock.WithTTL(5 * time.Second), func(s *sim) { s.Kill(0, 1, 2) }, false},
 		{"masters that forget", redlock.WithTTL(5 * time.Second), func(s *sim) { s.do("FLUSHALL") }, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

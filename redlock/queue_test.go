@@ -32,7 +32,7 @@ func (s *sim) queue(c *redlock.Client, key string, opts ...redlock.LockOption) *
 // queueFor is queue for a lock of any sort.
 func (s *sim) queueFor(c *redlock.Client, acquire func(context.Context) (*redlock.Lock, error)) *queuer {
 	synctest.Wait() // until all masters have what was sent before, not a quorum alone
-	ctx, cancel := context.WithCancel(s.t.Context())
+	ctx, cancel := context.WithCancel(s.T.Context())
 	q := &queuer{c: c, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(q.done)
@@ -68,8 +68,8 @@ func (q *queuer) mustHave(t *testing.T) *redlock.Lock {
 
 // queues is the entries of all advisory queues, by master.
 func (s *sim) queues(key string) (all [][]string) {
-	s.t.Helper()
-	for i, m := range s.masters {
+	s.T.Helper()
+	for i, m := range s.All {
 		var entries []string
 		if m.Up() && !m.Frozen() {
 			entries = s.members(i, queueKey(key))
@@ -84,13 +84,13 @@ func queueKey(key string) string { return "redquorum:q:1:{" + key + "}" }
 
 // pilot is the master where somebody waits for the key.
 func (s *sim) pilot(key string) int {
-	s.t.Helper()
+	s.T.Helper()
 	for i, entries := range s.queues(key) {
 		if len(entries) > 0 {
 			return i
 		}
 	}
-	s.t.Fatalf("nobody waits for %q", key)
+	s.T.Fatalf("nobody waits for %q", key)
 	return 0
 }
 
@@ -134,7 +134,7 @@ func TestCallsOfOneClientQueueUpInItAndOnlyTheFirstContends(t *testing.T) {
 			t.Errorf("%d entries in the queue: want one for the client", len(entries))
 		}
 		attempts := 0
-		for _, m := range s.masters {
+		for _, m := range s.All {
 			attempts = max(attempts, m.Commands()["SET"])
 		}
 		if attempts != 2 { // the holder's and the first waiter's
@@ -172,7 +172,7 @@ func TestAMessageThatIsLostCostsARetryDelayAtMost(t *testing.T) {
 // A key that expires publishes nothing: the first who looks hands it over.
 func TestAHoldersKeysThatExpireAreWaitedForExactly(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
-		for _, m := range s.masters {
+		for _, m := range s.All {
 			_ = m.Set("key", "crashed", 3*time.Second)
 		}
 		began := time.Now()
@@ -210,7 +210,7 @@ func passedOver(t *testing.T, s *sim, opts ...redlock.LockOption) {
 	q := s.queue(s.open(), "key", opts...)
 	pilot := s.pilot("key")
 	for i := range 10 {
-		s.ask(pilot, "ZADD", queueKey("key"), i+1, fmt.Sprintf("dead-%d", i))
+		s.Ask(pilot, "ZADD", queueKey("key"), i+1, fmt.Sprintf("dead-%d", i))
 	}
 	q.mustBeWoken(t, func() { unlock(t, held) })
 	unlock(t, q.lock)
@@ -225,13 +225,13 @@ func TestASilentWaiterIsPassedOverSoon(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		held := mustLock(t, s.open(), "key")
 		q := s.queue(s.open(), "key")
-		conn, err := s.masters[s.pilot("key")].Dial(t.Context())
+		conn, err := s.All[s.pilot("key")].Dial(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		rc := redis.NewConn(conn, 0, 0)
 		defer func() { _ = rc.Close() }()
-		s.ask(s.pilot("key"), "ZADD", queueKey("key"), 1, "suspended")
+		s.Ask(s.pilot("key"), "ZADD", queueKey("key"), 1, "suspended")
 		if _, err := rc.Do("SUBSCRIBE", "redquorum:w:1:suspended"); err != nil {
 			t.Fatal(err)
 		}
@@ -250,11 +250,11 @@ func TestAGrantThatComesTooLateIsRolledBack(t *testing.T) {
 		pilot := s.pilot("key")
 		unlock(t, held)
 		unlock(t, q.mustHave(t))
-		s.freeze(pilot)
+		s.Freeze(pilot)
 		// It waited lately, and asks the pilot first.
 		within(t, 100*time.Millisecond, func() { held = mustLock(t, c, "key") })
 		unlock(t, held)
-		s.thaw(pilot)
+		s.Thaw(pilot)
 		s.wantClean()
 	})
 }
@@ -264,7 +264,7 @@ func TestAStaleKeyOnThePilotDoesNotKeepWaitersOut(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		held := mustLock(t, s.open(), "key")
 		q := s.queue(s.open(), "key")
-		_ = s.masters[s.pilot("key")].Set("key", "stale", time.Hour)
+		_ = s.All[s.pilot("key")].Set("key", "stale", time.Hour)
 		unlock(t, held)
 		within(t, 1250*time.Millisecond, func() { q.mustHave(t) })
 		// Who has seen the key before knows what it is when it is woken.
@@ -310,7 +310,7 @@ func TestSubscriptionsEndWhenNobodyWaits(t *testing.T) {
 		held := mustLock(t, s.open(), "key")
 		connections := func() (n int) {
 			synctest.Wait()
-			for _, m := range s.masters {
+			for _, m := range s.All {
 				n += m.Connections()
 			}
 			return n
@@ -392,14 +392,14 @@ func TestWithFairnessATryDoesNotOvertakeCallsOfItsOwnClient(t *testing.T) {
 func TestFairnessWithoutAPilotStillLocks(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
-		for i := range s.masters[:2] {
-			s.freeze(i)
+		for i := range s.All[:2] {
+			s.Freeze(i)
 		}
 		for range 5 {
 			l := s.must(c.Lock(t.Context(), "key", redlock.WithFairness()))
 			unlock(t, l)
 		}
-		s.thaw(0, 1)
+		s.Thaw(0, 1)
 		s.wantClean()
 	})
 }

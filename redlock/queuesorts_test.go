@@ -26,13 +26,13 @@ func (q *queuer) mustBeWoken(t *testing.T, after func()) {
 // sortsOfHolders hold "a" and "b".
 var sortsOfHolders = map[string]func(s *sim, c *redlock.Client) []*redlock.Lock{
 	"set": func(s *sim, c *redlock.Client) []*redlock.Lock {
-		return []*redlock.Lock{s.must(c.LockAll(s.t.Context(), ab))}
+		return []*redlock.Lock{s.must(c.LockAll(s.T.Context(), ab))}
 	},
 	"two": func(s *sim, c *redlock.Client) []*redlock.Lock {
-		return []*redlock.Lock{mustLock(s.t, c, "b"), mustLock(s.t, c, "a")}
+		return []*redlock.Lock{mustLock(s.T, c, "b"), mustLock(s.T, c, "a")}
 	},
 	"slots": func(s *sim, c *redlock.Client) []*redlock.Lock {
-		return []*redlock.Lock{s.must(c.LockAny(s.t.Context(), ab)), s.must(c.LockAny(s.t.Context(), ab))}
+		return []*redlock.Lock{s.must(c.LockAny(s.T.Context(), ab)), s.must(c.LockAny(s.T.Context(), ab))}
 	},
 }
 
@@ -42,7 +42,7 @@ func onEachLevel(t *testing.T, test func(t *testing.T, s *sim)) {
 	for level, opts := range levels {
 		t.Run(level, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
-				s.t, s.opts = t, append(s.opts, opts...)
+				s.T, s.opts = t, append(s.opts, opts...)
 				test(t, s)
 			})
 		})
@@ -116,7 +116,7 @@ func TestATurnOfEverySortThatComesTooLateIsPassedOn(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			for round := range 4 {
 				inSim(t, 5, func(t *testing.T, s *sim) {
-					s.t = t
+					s.T = t
 					held := sortsOfHolders["set"](s, s.open())
 					first, second := k.waits(s, s.open()), k.waits(s, s.open())
 					within(t, soon, func() {
@@ -148,7 +148,7 @@ func TestCloseAndOutagesEndTheWaitingOfEverySort(t *testing.T) {
 	for _, k := range sorts {
 		t.Run(k.name, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {
-				s.t = t
+				s.T = t
 				held := sortsOfHolders["set"](s, s.open())
 				closing, out := s.open(), s.open()
 				closed := []*queuer{k.waits(s, closing), k.waits(s, closing)}
@@ -160,7 +160,7 @@ func TestCloseAndOutagesEndTheWaitingOfEverySort(t *testing.T) {
 					}
 				})
 				waiting := []*queuer{k.waits(s, out), k.waits(s, out), k.waits(s, out)}
-				s.kill(0, 1, 2)
+				s.Kill(0, 1, 2)
 				took := within(t, 6*time.Second, func() {
 					for _, q := range waiting {
 						<-q.done
@@ -254,7 +254,7 @@ func TestWaitersOfEverySortGoOnWhenThePilotIsLost(t *testing.T) {
 		for _, how := range []string{"killed", "killed and empty", "frozen"} {
 			t.Run(k.name+" "+how, func(t *testing.T) {
 				inSim(t, 5, func(t *testing.T, s *sim) {
-					s.t = t
+					s.T = t
 					held := sortsOfHolders["set"](s, s.open())
 					q := k.waits(s, s.open())
 					pilot := 0
@@ -264,17 +264,17 @@ func TestWaitersOfEverySortGoOnWhenThePilotIsLost(t *testing.T) {
 						}
 					}
 					if how == "frozen" {
-						s.freeze(pilot)
+						s.Freeze(pilot)
 					} else {
-						s.kill(pilot)
+						s.Kill(pilot)
 					}
 					time.Sleep(time.Second)
 					unlock(t, held[0])
 					within(t, 2*time.Second, func() { unlock(t, q.mustHave(t)) })
 					if how == "frozen" {
-						s.thaw(pilot)
+						s.Thaw(pilot)
 					} else {
-						s.restart(how == "killed", pilot)
+						s.Restart(how == "killed", pilot)
 					}
 					time.Sleep(time.Minute) // entries of before end with their queue
 					s.wantClean()
@@ -287,7 +287,7 @@ func TestWaitersOfEverySortGoOnWhenThePilotIsLost(t *testing.T) {
 // allKeys is what each master has.
 func (s *sim) allKeys() (all []string) {
 	synctest.Wait()
-	for _, m := range s.masters {
+	for _, m := range s.All {
 		all = append(all, strings.Join(m.Keys(), " "))
 	}
 	return all

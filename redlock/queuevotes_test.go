@@ -32,9 +32,9 @@ func TestWhatAPilotGrantsThatMayNotVoteDoesNotCount(t *testing.T) {
 				if pilot < 0 {
 					t.Fatal("it does not queue up")
 				}
-				s.masters[pilot].FlushAll() // of the three that have it
-				s.ask((pilot+1)%5, "DEL", "a")
-				s.ask((pilot+2)%5, "DEL", "a")
+				s.All[pilot].FlushAll() // of the three that have it
+				s.Ask((pilot+1)%5, "DEL", "a")
+				s.Ask((pilot+2)%5, "DEL", "a")
 				time.Sleep(1400 * time.Millisecond)
 				synctest.Wait()
 				if q.has() {
@@ -76,7 +76,7 @@ func TestASetThatMeetsALeaseWaits(t *testing.T) {
 		time.Sleep(time.Second)
 		s.do("DEL", "a", "b")
 		asked := func() (n int) {
-			for _, m := range s.masters {
+			for _, m := range s.All {
 				n += m.Commands()["EVALSHA"]
 			}
 			return n

@@ -25,7 +25,7 @@ func again(t *testing.T, c *redlock.Client, l *redlock.Lock, opts ...redlock.Loc
 // asked is how many commands all masters have executed.
 func (s *sim) asked() (n int) {
 	synctest.Wait()
-	for _, m := range s.masters {
+	for _, m := range s.All {
 		for _, count := range m.Commands() {
 			n += count
 		}
@@ -146,7 +146,7 @@ func TestTheLossOfAHoldEndsEveryHandle(t *testing.T) {
 		unlock(t, left)
 		ctx := inner.Context()
 		for i := range 3 {
-			_ = s.masters[i].Set("key", "thief", time.Minute)
+			_ = s.All[i].Set("key", "thief", time.Minute)
 		}
 		wantExactly(t, inner.Verify(t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
 		for _, l := range []*redlock.Lock{outer, inner, late} {
@@ -204,7 +204,7 @@ func TestAHoldFoundLostByAnInnerCallIsAcquiredAnew(t *testing.T) {
 		c := s.open()
 		outer := mustLock(t, c, "key")
 		carried := context.WithoutCancel(outer.Context())
-		for _, m := range s.masters {
+		for _, m := range s.All {
 			m.FlushAll()
 		}
 		fresh := s.must(c.Lock(carried, "key", redlock.WithReentrancy(), redlock.WithTTL(30*time.Second)))
@@ -283,7 +283,7 @@ func TestALongerTTLRaisesThatOfTheHold(t *testing.T) {
 		if n := renewals.Load() - seen; n < 5 || n > 7 {
 			t.Errorf("%d renewals in a minute", n)
 		}
-		if ttl, _ := s.masters[0].TTL("key"); ttl < 19*time.Second {
+		if ttl, _ := s.All[0].TTL("key"); ttl < 19*time.Second {
 			t.Errorf("a master keeps the key for %v", ttl)
 		}
 		unlock(t, outer)
@@ -297,7 +297,7 @@ func TestAnExtensionCountsWithTheTTLItAskedFor(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
 		outer := mustLock(t, c, "key", redlock.WithTTL(5*time.Second), redlock.WithRenewal(redlock.Renewal{MaxCount: 1}))
-		s.freeze(0, 1, 2)
+		s.Freeze(0, 1, 2)
 		time.Sleep(time.Second)
 		began := time.Now()
 		slow := make(chan error)
@@ -307,7 +307,7 @@ func TestAnExtensionCountsWithTheTTLItAskedFor(t *testing.T) {
 		defer cancel()
 		_, err := c.TryLock(ctx, "key", redlock.WithReentrancy(), redlock.WithTTL(30*time.Second))
 		wantExactly(t, err, redlock.ErrNoQuorum, context.DeadlineExceeded)
-		s.thaw(0, 1, 2)
+		s.Thaw(0, 1, 2)
 		if err := <-slow; err != nil {
 			t.Fatal(err)
 		}
@@ -329,7 +329,7 @@ func TestAFailedInnerCallReleasesWhatNobodyElseHolds(t *testing.T) {
 		c := s.open()
 		outer := mustLock(t, c, "key", redlock.WithTTL(2*time.Second))
 		carried := context.WithoutCancel(outer.Context())
-		s.freeze(0, 1)
+		s.Freeze(0, 1)
 		failed := make(chan error)
 		go func() {
 			_, err := c.TryLock(carried, "key", redlock.WithReentrancy(), redlock.WithTTL(30*time.Second))
@@ -338,7 +338,7 @@ func TestAFailedInnerCallReleasesWhatNobodyElseHolds(t *testing.T) {
 		synctest.Wait()
 		unlock(t, outer)
 		wantExactly(t, <-failed, redlock.ErrNoQuorum)
-		s.thaw(0, 1)
+		s.Thaw(0, 1)
 		s.wantClean()
 	})
 }
@@ -383,7 +383,7 @@ func TestDoNestsAndTellsTheLossInside(t *testing.T) {
 				t.Error(inside, ctx.Err())
 			}
 			inside = c.Do(ctx, "key", func(ctx context.Context) error {
-				for _, m := range s.masters {
+				for _, m := range s.All {
 					m.FlushAll()
 				}
 				<-ctx.Done()

@@ -15,8 +15,8 @@ func TestOtherClientsKeepReadersOutAndAreKeptOut(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
 		l := s.must(c.RWMutex("key").RLock(t.Context()))
-		for i := range s.masters {
-			if reply := s.ask(i, "SET", "key", "foreign", "NX", "PX", 5000); reply != nil {
+		for i := range s.All {
+			if reply := s.Ask(i, "SET", "key", "foreign", "NX", "PX", 5000); reply != nil {
 				t.Errorf("master %d let a writer in: %v", i, reply)
 			}
 		}
@@ -100,7 +100,7 @@ func TestACrashedReaderIsOutAtItsExpiry(t *testing.T) {
 func TestReadersExpireByTheMastersOwnClocks(t *testing.T) {
 	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {
-		for i, m := range s.masters {
+		for i, m := range s.All {
 			m.SetClockOffset(time.Duration(i-2) * 24 * time.Hour)
 		}
 		c := s.open()
@@ -243,7 +243,7 @@ func TestNoWriterGetsInBesideAReaderWhoseMastersClocksWereSetBack(t *testing.T) 
 		longest := redlock.WithMaxTTL(10 * time.Second)
 		c, other := s.open(longest), s.open(longest)
 		reader := s.must(c.RWMutex("key").RLock(t.Context(), redlock.WithTTL(10*time.Second)))
-		for _, m := range s.masters {
+		for _, m := range s.All {
 			m.SetClockOffset(-100 * time.Millisecond)
 		}
 		beside := s.must(other.RWMutex("key").RLock(t.Context(), redlock.WithTTL(time.Second))) // its script judges the set
@@ -269,7 +269,7 @@ func TestAReaderThatCrashedIsOutAfterTheLongestTTLThoughClocksWereSetBack(t *tes
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		longest := redlock.WithMaxTTL(10 * time.Second)
 		crash(t, s.must(s.open(longest).RWMutex("key").RLock(t.Context(), redlock.WithTTL(10*time.Second))))
-		for _, m := range s.masters {
+		for _, m := range s.All {
 			m.SetClockOffset(-time.Hour)
 		}
 		c := s.open(longest)

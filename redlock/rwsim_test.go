@@ -14,21 +14,21 @@ func intentKey(key string) string { return "redquorum:intent:1:" + key }
 // members is who is in the sorted set at a key of a master; none if that is of
 // another type.
 func (s *sim) members(i int, key string) []string {
-	s.t.Helper()
-	if s.ask(i, "TYPE", key) != "zset" {
+	s.T.Helper()
+	if s.Ask(i, "TYPE", key) != "zset" {
 		return nil
 	}
-	members, err := redis.Strings(s.ask(i, "ZRANGE", key, 0, -1), nil)
+	members, err := redis.Strings(s.Ask(i, "ZRANGE", key, 0, -1), nil)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	return members
 }
 
 // readingOn is on how many masters the token is among the readers of key.
 func (s *sim) readingOn(key, token string) (n int) {
-	s.t.Helper()
-	for i := range s.masters {
+	s.T.Helper()
+	for i := range s.All {
 		for _, member := range s.members(i, key) {
 			if member == token {
 				n++

@@ -26,8 +26,8 @@ func (s *sim) writes(c *redlock.Client, key string, opts ...redlock.LockOption) 
 
 // waitingToRead is how many clients wait as readers, at all masters.
 func (s *sim) waitingToRead(key string) (n int) {
-	s.t.Helper()
-	for i, m := range s.masters {
+	s.T.Helper()
+	for i, m := range s.All {
 		if m.Up() && !m.Frozen() {
 			n += len(s.members(i, readersQueue(key)))
 		}
@@ -37,11 +37,11 @@ func (s *sim) waitingToRead(key string) (n int) {
 
 // wantNoQueues fails unless nobody waits for the key, holds it, or is noted to wait.
 func (s *sim) wantNoQueues(key string) {
-	s.t.Helper()
+	s.T.Helper()
 	synctest.Wait()
-	for i := range s.masters {
-		if n := s.ask(i, "EXISTS", key, intentKey(key), readersQueue(key), queueKey(key)); n != int64(0) {
-			s.t.Errorf("%v keys are left on master %d", n, i)
+	for i := range s.All {
+		if n := s.Ask(i, "EXISTS", key, intentKey(key), readersQueue(key), queueKey(key)); n != int64(0) {
+			s.T.Errorf("%v keys are left on master %d", n, i)
 		}
 	}
 }
@@ -276,16 +276,16 @@ func TestADeadReaderHoldsNobodyOff(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		held := mustLock(t, s.open(), "key")
 		writer := s.writes(s.open(), "key")
-		for i := range s.masters {
-			s.ask(i, "ZADD", readersQueue("key"), time.Now().UnixMicro(), "dead")
-			s.ask(i, "PEXPIRE", readersQueue("key"), 30_000)
+		for i := range s.All {
+			s.Ask(i, "ZADD", readersQueue("key"), time.Now().UnixMicro(), "dead")
+			s.Ask(i, "PEXPIRE", readersQueue("key"), 30_000)
 		}
 		mustAllHaveAtOnce(t, func() { unlock(t, held) }, writer)
 		// It was called, and died then.
 		reading := s.reads(s.open(), "key")
-		for i := range s.masters {
-			s.ask(i, "ZADD", readersQueue("key"), -time.Now().Add(250*time.Millisecond).UnixMicro(), "dead")
-			s.ask(i, "PEXPIRE", readersQueue("key"), 30_000)
+		for i := range s.All {
+			s.Ask(i, "ZADD", readersQueue("key"), -time.Now().Add(250*time.Millisecond).UnixMicro(), "dead")
+			s.Ask(i, "PEXPIRE", readersQueue("key"), 30_000)
 		}
 		within(t, time.Second, func() {
 			unlock(t, writer.lock)
@@ -301,8 +301,8 @@ func TestAPilotsClockThatIsSetBackAfterReadersWereCalledHoldsNobodyOff(t *testin
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		pilot := s.pilotOf("key")
 		called := time.Now().Add(250 * time.Millisecond)
-		s.ask(pilot, "ZADD", readersQueue("key"), -called.UnixMicro(), "dead")
-		s.masters[pilot].SetClockOffset(-time.Hour)
+		s.Ask(pilot, "ZADD", readersQueue("key"), -called.UnixMicro(), "dead")
+		s.All[pilot].SetClockOffset(-time.Hour)
 		held := mustLock(t, s.open(), "key", redlock.WithFairness())
 		writer, reader := s.writes(s.open(), "key", redlock.WithFairness()), s.reads(s.open(), "key")
 		mustAllHaveAtOnce(t, func() { unlock(t, held) }, reader)
@@ -368,7 +368,7 @@ func TestReadersThatReleaseTogetherWakeTheWriter(t *testing.T) {
 // writer waits for what the adopter leaves behind, and not for the adopter's own token.
 func TestAReaderAdoptedAwayFromThePilotWakesTheWriter(t *testing.T) {
 	onEachLevel(t, func(t *testing.T, s *sim) {
-		line := &slowLine{s: s, addr: s.masters[s.pilotOf("key")].Addr()}
+		line := &slowLine{s: s, addr: s.All[s.pilotOf("key")].Addr()}
 		taker := s.open(redlock.WithPool(pool.WithDialer(line.dial)))
 		token, err := s.must(s.open().RWMutex("key").RLock(t.Context(), redlock.WithTTL(30*time.Second))).HandOver()
 		if err != nil {

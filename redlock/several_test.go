@@ -26,7 +26,7 @@ func TestWhateverHappensOnlyWhatWasGrantedIsLeft(t *testing.T) {
 					dice := rand.New(rand.NewPCG(seed, 0))
 					var taken [n][]string
 					var frozen, killed []int
-					for i, m := range s.masters {
+					for i, m := range s.All {
 						for _, key := range keys {
 							if dice.IntN(5) == 0 {
 								taken[i] = append(taken[i], key)
@@ -35,10 +35,10 @@ func TestWhateverHappensOnlyWhatWasGrantedIsLeft(t *testing.T) {
 						}
 						switch dice.IntN(8) {
 						case 0:
-							s.freeze(i)
+							s.Freeze(i)
 							frozen = append(frozen, i)
 						case 1:
-							s.freeze(i) // and dies with what it was sent
+							s.Freeze(i) // and dies with what it was sent
 							killed = append(killed, i)
 						}
 					}
@@ -49,13 +49,13 @@ func TestWhateverHappensOnlyWhatWasGrantedIsLeft(t *testing.T) {
 							t.Errorf("case %d: %v", seed, err)
 						}
 					}
-					s.kill(killed...)
-					s.restart(true, killed...)
-					s.thaw(frozen...)
+					s.Kill(killed...)
+					s.Restart(true, killed...)
+					s.Thaw(frozen...)
 					time.Sleep(3 * time.Second) // until the client has connected again
 					wantOnly := func(when string, mine []string) {
 						t.Helper()
-						for i, m := range s.masters {
+						for i, m := range s.All {
 							for _, key := range keys {
 								v, _ := m.Get(key)
 								switch {
@@ -84,7 +84,7 @@ func TestWhateverHappensOnlyWhatWasGrantedIsLeft(t *testing.T) {
 						synctest.Wait()
 						wantOnly("after Unlock", nil)
 					}
-					for _, m := range s.masters {
+					for _, m := range s.All {
 						m.FlushAll()
 					}
 					if err := c.Ready(t.Context()); err != nil {

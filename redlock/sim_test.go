@@ -13,42 +13,25 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/internal/rig/masters"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// A sim is a cluster of embedded masters in a bubble of virtual time, reached
-// through memory. The bubble itself is the leak check: it fails if a goroutine
-// is left when the test function returns.
+// A sim is embedded masters in a bubble of virtual time, and what their clients are
+// opened with.
 type sim struct {
-	t       *testing.T
-	cluster *simmaster.Cluster
-	masters []*simmaster.Master
-	opts    []redlock.Option // of all clients
-	closers []func()
+	*masters.Bubble
+	opts []redlock.Option // of all clients
 }
 
 // inSim runs a test against n masters.
 func inSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		cluster, err := simmaster.StartMemoryCluster(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer cluster.Close()
-		s := &sim{t: t, cluster: cluster, masters: cluster.Masters()}
-		defer func() {
-			for _, f := range s.closers {
-				f()
-			}
-			time.Sleep(time.Second) // what was sent before Close arrives
-		}()
-		test(t, s)
+	masters.InBubble(t, n, func(t *testing.T, b *masters.Bubble) {
+		b.AtEnd(func() { time.Sleep(time.Second) }) // what was sent before Close arrives
+		test(t, &sim{Bubble: b})
 	})
 }
 
@@ -65,19 +48,19 @@ func inUnguardedSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 // open makes a client that is closed at the end, and waits until it has
 // connected to whoever can be reached.
 func (s *sim) open(opts ...redlock.Option) *redlock.Client {
-	s.t.Helper()
-	return s.openAt(s.cluster.URLs(), opts...)
+	s.T.Helper()
+	return s.openAt(s.URLs(), opts...)
 }
 
 // openAt is open for a client of these addresses.
 func (s *sim) openAt(urls []string, opts ...redlock.Option) *redlock.Client {
-	s.t.Helper()
+	s.T.Helper()
 	opts = slices.Concat([]redlock.Option{redlock.WithPool(pool.WithDialer(s.dial))}, s.opts, opts)
 	c, err := redlock.Open(urls, opts...)
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
-	s.closers = append(s.closers, func() { _ = c.Close() })
+	s.AtEnd(func() { _ = c.Close() })
 	synctest.Wait()
 	return c
 }
@@ -98,7 +81,7 @@ func settle() {
 
 // dial is the dialer of the clients.
 func (s *sim) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := s.cluster.Dialer()(ctx, network, addr)
+	conn, err := s.Dialer()(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -126,67 +109,17 @@ func (c *subscribingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (s *sim) kill(masters ...int) {
-	for _, i := range masters {
-		s.masters[i].Kill()
-	}
-	synctest.Wait()
-}
-
-func (s *sim) freeze(masters ...int) {
-	for _, i := range masters {
-		s.masters[i].Freeze()
-	}
-}
-
-func (s *sim) thaw(masters ...int) {
-	for _, i := range masters {
-		s.masters[i].Thaw()
-	}
-	synctest.Wait()
-}
-
-func (s *sim) restart(keep bool, masters ...int) {
-	s.t.Helper()
-	for _, i := range masters {
-		if err := s.masters[i].Restart(keep); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-}
-
-// command sends a command to one master, as another client would.
-func (s *sim) command(i int, name string, args ...any) (any, error) {
-	conn, err := s.masters[i].Dial(context.Background())
-	if err != nil {
-		return nil, err
-	}
-	rc := redis.NewConn(conn, 0, 0)
-	defer func() { _ = rc.Close() }()
-	return rc.Do(name, args...)
-}
-
-// ask is command where that must succeed.
-func (s *sim) ask(i int, command string, args ...any) any {
-	s.t.Helper()
-	reply, err := s.command(i, command, args...)
-	if err != nil {
-		s.t.Fatalf("master %d: %s: %v", i, command, err)
-	}
-	return reply
-}
-
 // do sends a command to every master.
 func (s *sim) do(command string, args ...any) {
-	s.t.Helper()
-	for i := range s.masters {
-		s.ask(i, command, args...)
+	s.T.Helper()
+	for i := range s.All {
+		s.Ask(i, command, args...)
 	}
 }
 
 // holders is on how many masters key has the value.
 func (s *sim) holders(key, value string) (n int) {
-	for _, m := range s.masters {
+	for _, m := range s.All {
 		if v, ok := m.Get(key); ok && v == value {
 			n++
 		}
@@ -196,7 +129,7 @@ func (s *sim) holders(key, value string) (n int) {
 
 // leftovers is every key of every master but the markers.
 func (s *sim) leftovers() (keys []string) {
-	for _, m := range s.masters {
+	for _, m := range s.All {
 		keys = append(keys, m.Keys()...)
 	}
 	return slices.DeleteFunc(keys, func(key string) bool { return key == guard.Key || key == guard.Sighting })
@@ -204,10 +137,10 @@ func (s *sim) leftovers() (keys []string) {
 
 // wantClean fails when a key is left anywhere.
 func (s *sim) wantClean() {
-	s.t.Helper()
+	s.T.Helper()
 	synctest.Wait()
 	if keys := s.leftovers(); len(keys) != 0 {
-		s.t.Errorf("keys left behind: %q", keys)
+		s.T.Errorf("keys left behind: %q", keys)
 	}
 }
 
@@ -281,15 +214,15 @@ func withFaults(s *sim, f func()) {
 	faults.Go(func() {
 		for i := 0; ; i++ {
 			a, b := i%5, (i+2)%5
-			s.masters[a].Freeze()
-			s.masters[b].Kill()
+			s.All[a].Freeze()
+			s.All[b].Kill()
 			select {
 			case <-stop:
 			case <-time.After(700 * time.Millisecond):
 			}
-			s.masters[a].Thaw()
-			if err := s.masters[b].Restart(true); err != nil {
-				s.t.Error(err)
+			s.All[a].Thaw()
+			if err := s.All[b].Restart(true); err != nil {
+				s.T.Error(err)
 			}
 			select {
 			case <-stop:

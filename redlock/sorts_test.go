@@ -72,9 +72,9 @@ func onEachSort(t *testing.T, test func(t *testing.T, s *sim, k sort)) {
 // must is the lock of a call that succeeds, when the masters have executed what the
 // decision did not wait for.
 func (s *sim) must(l *redlock.Lock, err error) *redlock.Lock {
-	s.t.Helper()
+	s.T.Helper()
 	if err != nil {
-		s.t.Fatal(err)
+		s.T.Fatal(err)
 	}
 	synctest.Wait()
 	return l
@@ -83,9 +83,9 @@ func (s *sim) must(l *redlock.Lock, err error) *redlock.Lock {
 // has reports whether a master has a lock: as the value of all its keys, or among the
 // readers of its one.
 func (s *sim) has(i int, l *redlock.Lock) bool {
-	s.t.Helper()
+	s.T.Helper()
 	for _, key := range l.Keys() {
-		if v, _ := s.masters[i].Get(key); v != l.Token() && !slices.Contains(s.members(i, key), l.Token()) {
+		if v, _ := s.All[i].Get(key); v != l.Token() && !slices.Contains(s.members(i, key), l.Token()) {
 			return false
 		}
 	}
@@ -94,23 +94,23 @@ func (s *sim) has(i int, l *redlock.Lock) bool {
 
 // wantOn fails unless this many of the masters that answer have a lock.
 func (s *sim) wantOn(l *redlock.Lock, want int) {
-	s.t.Helper()
+	s.T.Helper()
 	synctest.Wait()
 	n := 0
-	for i, m := range s.masters {
+	for i, m := range s.All {
 		if m.Up() && s.has(i, l) {
 			n++
 		}
 	}
 	if n != want {
-		s.t.Errorf("%d masters have the lock of %q, want %d", n, l.Keys(), want)
+		s.T.Errorf("%d masters have the lock of %q, want %d", n, l.Keys(), want)
 	}
 }
 
 // contents is all that the masters hold, but for when it expires.
 func (s *sim) contents() string {
 	var b strings.Builder
-	for i, m := range s.masters {
+	for i, m := range s.All {
 		for _, key := range m.Keys() {
 			value, _ := m.Get(key)
 			fmt.Fprintf(&b, "%d %s=%s", i, key, value)
@@ -137,22 +137,22 @@ type masterState struct {
 var (
 	isFree = masterState{"free", func(*sim, int, string, string) {}, true, true, true}
 	isDown = masterState{"down", nil, false, false, false}
-	takenA = masterState{"a taken", func(s *sim, i int, a, _ string) { s.ask(i, "SET", a, foreign, "PX", 3_600_000) }, false, true, false}
-	takenB = masterState{"b taken", func(s *sim, i int, _, b string) { s.ask(i, "SET", b, foreign, "PX", 3_600_000) }, true, false, true}
+	takenA = masterState{"a taken", func(s *sim, i int, a, _ string) { s.Ask(i, "SET", a, foreign, "PX", 3_600_000) }, false, true, false}
+	takenB = masterState{"b taken", func(s *sim, i int, _, b string) { s.Ask(i, "SET", b, foreign, "PX", 3_600_000) }, true, false, true}
 	taken  = masterState{"taken", func(s *sim, i int, a, b string) { takenA.prepare(s, i, a, b); takenB.prepare(s, i, a, b) }, false, false, false}
 	isRead = masterState{"read", func(s *sim, i int, a, _ string) {
 		inAMinute := time.Now().Add(time.Minute).UnixMilli()
-		s.ask(i, "ZADD", a, inAMinute, "a reader")
-		s.ask(i, "PEXPIREAT", a, inAMinute)
+		s.Ask(i, "ZADD", a, inAMinute, "a reader")
+		s.Ask(i, "PEXPIREAT", a, inAMinute)
 	}, false, true, true}
 	hasIntent = masterState{"a writer waits", func(s *sim, i int, a, _ string) {
-		s.ask(i, "ZADD", intentKey(a), time.Now().Add(time.Second).UnixMilli(), "a writer")
+		s.Ask(i, "ZADD", intentKey(a), time.Now().Add(time.Second).UnixMilli(), "a writer")
 	}, true, true, false}
-	hasHash  = masterState{"a hash", func(s *sim, i int, a, _ string) { s.ask(i, "HSET", a, "field", "value") }, false, true, false}
-	hasBoard = masterState{"somebody's sorted set", func(s *sim, i int, a, _ string) { s.ask(i, "ZADD", a, 17, "player") }, false, true, false}
+	hasHash  = masterState{"a hash", func(s *sim, i int, a, _ string) { s.Ask(i, "HSET", a, "field", "value") }, false, true, false}
+	hasBoard = masterState{"somebody's sorted set", func(s *sim, i int, a, _ string) { s.Ask(i, "ZADD", a, 17, "player") }, false, true, false}
 	expires  = masterState{"a sorted set that expires", func(s *sim, i int, a, b string) {
 		hasBoard.prepare(s, i, a, b)
-		s.ask(i, "PEXPIREAT", a, time.Now().Add(time.Minute).UnixMilli())
+		s.Ask(i, "PEXPIREAT", a, time.Now().Add(time.Minute).UnixMilli())
 	}, false, true, false}
 )
 
@@ -219,7 +219,7 @@ func attemptIn(t *testing.T, s *sim, c *redlock.Client, k sort, state []masterSt
 			votes[keys[1]]++
 		}
 	}
-	s.kill(dead...)
+	s.Kill(dead...)
 	before := s.contents()
 	possible := max(votes[keys[0]], votes[keys[1]]) >= need
 	var l *redlock.Lock
@@ -271,11 +271,11 @@ func attemptIn(t *testing.T, s *sim, c *redlock.Client, k sort, state []masterSt
 	}
 	wantUntouched()
 	if len(dead) > 0 {
-		s.restart(true, dead...)
+		s.Restart(true, dead...)
 		time.Sleep(3 * time.Second) // until the client has connected again
 		wantUntouched()
 	}
-	for _, m := range s.masters {
+	for _, m := range s.All {
 		m.FlushAll()
 	}
 	for _, m := range c.Masters(t.Context()) {
@@ -311,7 +311,7 @@ func TestASortedSetOfSomebodyElseIsNamedOnEveryWaitingPath(t *testing.T) {
 	}
 	for _, state := range []masterState{hasBoard, expires} {
 		onEachSort(t, func(t *testing.T, s *sim, k sort) {
-			for i := range s.masters {
+			for i := range s.All {
 				for _, key := range ab {
 					state.prepare(s, i, key, "")
 				}
@@ -383,7 +383,7 @@ func TestAnUncontendedLockOfEverySortCostsTwoCommandsAMaster(t *testing.T) {
 			want = map[string]int{"SET": 1, "EVALSHA": 1}
 		}
 		unlock(t, s.must(k.lock(c, t.Context(), ab)))
-		for i, m := range s.masters {
+		for i, m := range s.All {
 			for _, command := range []string{"SET", "EVALSHA", "EVAL", "ZREM", "PUBLISH"} {
 				n := m.Commands()[command]
 				if k.name == slot.name && command == "EVALSHA" && n == 3 {
@@ -405,7 +405,7 @@ func TestALateGrantOfEverySortIsRolledBack(t *testing.T) {
 		for _, cancelled := range []bool{false, true} {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			s.freeze(0, 1, 2)
+			s.Freeze(0, 1, 2)
 			want := []error{redlock.ErrNoQuorum}
 			if cancelled {
 				time.AfterFunc(time.Millisecond, cancel)
@@ -417,12 +417,12 @@ func TestALateGrantOfEverySortIsRolledBack(t *testing.T) {
 			if left := s.leftovers(); len(left) != 0 {
 				t.Errorf("left on those that answered: %q", left)
 			}
-			s.thaw(0, 1, 2)
+			s.Thaw(0, 1, 2)
 			s.wantClean()
 		}
-		s.freeze(3, 4) // a minority
+		s.Freeze(3, 4) // a minority
 		within(t, 0, func() { unlock(t, s.must(k.try(c, t.Context(), ab))) })
-		s.thaw(3, 4)
+		s.Thaw(3, 4)
 		s.wantClean()
 	})
 }
@@ -437,16 +437,16 @@ func TestNothingOfAnySortIsSentAgainAfterUnlock(t *testing.T) {
 			s.do("SCRIPT", "LOAD", k.release.Source)
 		}
 		forget()
-		s.freeze(0, 1)
+		s.Freeze(0, 1)
 		unlock(t, s.must(k.lock(c, t.Context(), ab))) // by EVAL on the other three
-		before := s.masters[0].Commands()["EVAL"]
-		s.thaw(0, 1)
+		before := s.All[0].Commands()["EVAL"]
+		s.Thaw(0, 1)
 		s.wantClean()
 		most := 1
 		if k.name == slot.name {
 			most = 2 // the other slot is released, too
 		}
-		if n := s.masters[0].Commands()["EVAL"] - before; n > most {
+		if n := s.All[0].Commands()["EVAL"] - before; n > most {
 			t.Errorf("%d scripts were sent in full, want the release alone", n)
 		}
 
@@ -461,19 +461,19 @@ func TestNothingOfAnySortIsSentAgainAfterUnlock(t *testing.T) {
 				frozen = append(frozen, i)
 			}
 		}
-		s.freeze(frozen...)
+		s.Freeze(frozen...)
 		if err := l.Extend(t.Context()); err != nil {
 			t.Error(err)
 		}
 		unlock(t, l)
-		s.thaw(frozen...)
+		s.Thaw(frozen...)
 		s.wantClean()
 
 		forget()
-		s.freeze(0, 1, 2)
+		s.Freeze(0, 1, 2)
 		_, err := k.try(c, t.Context(), ab)
 		wantExactly(t, err, redlock.ErrNoQuorum)
-		s.thaw(0, 1, 2)
+		s.Thaw(0, 1, 2)
 		s.wantClean()
 	})
 }
@@ -491,7 +491,7 @@ func TestEverySortIsRenewedVerifiedAndExtendedAndALeaseEndsBeforeItsKeys(t *test
 			t.Errorf("after Extend Remaining is %v: want %v", got, want)
 		}
 		synctest.Wait()
-		for i, m := range s.masters {
+		for i, m := range s.All {
 			if ttl, _ := m.TTL(l.Key()); ttl != 10*time.Second {
 				t.Errorf("master %d keeps the lock for %v", i, ttl)
 			}
@@ -521,10 +521,10 @@ func TestEverySortIsRenewedVerifiedAndExtendedAndALeaseEndsBeforeItsKeys(t *test
 // the next extension on.
 func TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn(t *testing.T) {
 	empty := func(s *sim, _ *redlock.Lock) {
-		s.restart(false, 0)
+		s.Restart(false, 0)
 		time.Sleep(3 * time.Second)
 	}
-	noLastKey := func(s *sim, l *redlock.Lock) { s.ask(0, "DEL", l.Keys()[len(l.Keys())-1]) }
+	noLastKey := func(s *sim, l *redlock.Lock) { s.Ask(0, "DEL", l.Keys()[len(l.Keys())-1]) }
 	for _, test := range []struct {
 		how    string
 		sorts  []sort
@@ -532,8 +532,8 @@ func TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn(t *testing.
 	}{
 		{"restarted empty", sorts, empty},
 		{"without its last key", sorts, noLastKey},
-		{"with another reader", []sort{reader}, func(s *sim, l *redlock.Lock) { s.ask(0, "ZREM", "a", l.Token()) }},
-		{"expired by itself", []sort{reader}, func(s *sim, l *redlock.Lock) { s.ask(0, "ZADD", "a", time.Now().UnixMilli()-1, l.Token()) }},
+		{"with another reader", []sort{reader}, func(s *sim, l *redlock.Lock) { s.Ask(0, "ZREM", "a", l.Token()) }},
+		{"expired by itself", []sort{reader}, func(s *sim, l *redlock.Lock) { s.Ask(0, "ZADD", "a", time.Now().UnixMilli()-1, l.Token()) }},
 	} {
 		for _, k := range test.sorts {
 			t.Run(k.name+" "+test.how, func(t *testing.T) {
@@ -544,7 +544,7 @@ func TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn(t *testing.
 					}
 					l := s.must(k.lock(s.open(), t.Context(), ab, redlock.WithLease(10*time.Second)))
 					test.forget(s, l)
-					s.kill(3, 4) // two of five still have it
+					s.Kill(3, 4) // two of five still have it
 					before := l.Remaining()
 					wantExactly(t, l.Extend(t.Context()), redlock.ErrNoQuorum)
 					if l.Remaining() != before {
@@ -557,7 +557,7 @@ func TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn(t *testing.
 						t.Errorf("the second extension, with three of five: %v", err)
 					}
 					unlock(t, l)
-					s.restart(true, 3, 4)
+					s.Restart(true, 3, 4)
 					time.Sleep(3 * time.Second)
 					s.wantOn(l, 0)
 				})
@@ -598,14 +598,14 @@ func TestEverySortIsLostWithAMajorityOfAnyOfItsKeys(t *testing.T) {
 				if n := s.holders(key, "thief"); reason == redlock.ReasonTaken && n != 3 {
 					t.Errorf("the thief has %d keys left", n)
 				}
-				for i := range s.masters {
-					s.ask(i, "DEL", key)
+				for i := range s.All {
+					s.Ask(i, "DEL", key)
 				}
 				s.wantClean()
 			}
 		}
-		lost(redlock.ReasonTaken, func(i int, key string) { s.ask(i, "SET", key, "thief") })
-		lost(redlock.ReasonExpired, func(i int, key string) { s.ask(i, "DEL", key) })
+		lost(redlock.ReasonTaken, func(i int, key string) { s.Ask(i, "SET", key, "thief") })
+		lost(redlock.ReasonExpired, func(i int, key string) { s.Ask(i, "DEL", key) })
 	})
 }
 

@@ -18,13 +18,13 @@ func (s *sim) turnClocks(off time.Duration, masters ...int) {
 		masters = []int{0, 1, 2, 3, 4}
 	}
 	for _, i := range masters {
-		s.masters[i].SetClockOffset(off)
+		s.All[i].SetClockOffset(off)
 	}
 }
 
 // leases is on how many masters the key's lease record is.
 func (s *sim) leases(key string) (n int) {
-	for _, m := range s.masters {
+	for _, m := range s.All {
 		for _, name := range m.Keys() {
 			if name == "redquorum:lease:1:"+key {
 				n++

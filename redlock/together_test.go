@@ -122,23 +122,23 @@ func inFarSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 // placeAway has the masters be so far away from clients that are made from now on.
 // It may change while they are open.
 func (s *sim) placeAway(away func(i int) time.Duration) {
-	dial := s.cluster.Dialer()
+	dial := s.Dialer()
 	s.opts = append(s.opts, redlock.WithPool(pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(s.masters, func(m *simmaster.Master) bool { return m.Addr() == addr })
+		i := slices.IndexFunc(s.All, func(m *simmaster.Master) bool { return m.Addr() == addr })
 		return newFarConn(conn, func() time.Duration { return away(i) }), nil
 	})))
 }
 
 // openReady is open for masters that are away.
 func (s *sim) openReady() *redlock.Client {
-	s.t.Helper()
+	s.T.Helper()
 	c := s.open()
-	if err := c.Ready(s.t.Context()); err != nil {
-		s.t.Fatal(err)
+	if err := c.Ready(s.T.Context()); err != nil {
+		s.T.Fatal(err)
 	}
 	return c
 }
@@ -154,7 +154,7 @@ func (s *sim) queueReady(key string) *queuer {
 func (s *sim) ready(q *queuer) *queuer {
 	time.Sleep(time.Second) // subscribed, and in the queue
 	looks := func() (n int) {
-		for _, m := range s.masters {
+		for _, m := range s.All {
 			n += m.Commands()["EVALSHA"]
 		}
 		return n
@@ -172,12 +172,12 @@ func (s *sim) ready(q *queuer) *queuer {
 // called has a client wait for "key" and then be called by its pilot, when the
 // lock is released: it asks, and the masters have not got its question yet.
 func (s *sim) called() (q *queuer, pilot int, began time.Time) {
-	s.t.Helper()
-	held := mustLock(s.t, s.openReady(), "key")
+	s.T.Helper()
+	held := mustLock(s.T, s.openReady(), "key")
 	q = s.queueReady("key")
 	pilot = s.pilot("key")
 	began = time.Now()
-	unlock(s.t, held)
+	unlock(s.T, held)
 	return q, pilot, began
 }
 
@@ -203,7 +203,7 @@ var handOvers = map[string]struct {
 }
 
 func holdA(s *sim, c *redlock.Client) []*redlock.Lock {
-	return []*redlock.Lock{mustLock(s.t, c, "a")}
+	return []*redlock.Lock{mustLock(s.T, c, "a")}
 }
 
 func TestAHandOverTakesTwoRoundTrips(t *testing.T) {
@@ -211,7 +211,7 @@ func TestAHandOverTakesTwoRoundTrips(t *testing.T) {
 		for name, handOver := range handOvers {
 			t.Run(level+", "+name, func(t *testing.T) {
 				inFarSim(t, 5, func(t *testing.T, s *sim) {
-					s.opts, s.t = append(s.opts, opts...), t
+					s.opts, s.T = append(s.opts, opts...), t
 					held := handOver.hold(s, s.openReady())
 					q := s.ready(handOver.wait.waits(s, s.openReady()))
 					began := time.Now()
@@ -242,16 +242,16 @@ func TestWhoWasCalledAndIsOvertakenKeepsItsPlace(t *testing.T) {
 		overtake func(s *sim, pilot int)
 		granted  bool
 	}{
-		{"at the pilot", func(s *sim, pilot int) { _ = s.masters[pilot].Set("key", "other", 2*time.Second) }, true},
+		{"at the pilot", func(s *sim, pilot int) { _ = s.All[pilot].Set("key", "other", 2*time.Second) }, true},
 		{"at the others", func(s *sim, pilot int) {
-			for i, m := range s.masters {
+			for i, m := range s.All {
 				if i != pilot {
 					_ = m.Set("key", "other", 2*time.Second)
 				}
 			}
 		}, false},
 		{"everywhere", func(s *sim, _ int) {
-			for _, m := range s.masters {
+			for _, m := range s.All {
 				_ = m.Set("key", "other", 2*time.Second)
 			}
 		}, false},
@@ -294,7 +294,7 @@ func TestWhoWasCalledAndIsOvertakenKeepsItsPlace(t *testing.T) {
 func TestWhoWasCalledAndIsOvertakenKnowsByWhom(t *testing.T) {
 	inFarSim(t, 1, func(t *testing.T, s *sim) {
 		q, pilot, _ := s.called()
-		_ = s.masters[pilot].Set("key", "other", time.Minute)
+		_ = s.All[pilot].Set("key", "other", time.Minute)
 		time.Sleep(3 * away) // answered
 		q.cancel()
 		<-q.done
@@ -316,9 +316,9 @@ func TestWhoWasCalledByAPilotThatIsGoneAsksTheOthers(t *testing.T) {
 				q, pilot, began := s.called()
 				switch how {
 				case "frozen":
-					s.freeze(pilot)
+					s.Freeze(pilot)
 				case "killed":
-					s.kill(pilot)
+					s.Kill(pilot)
 				default:
 					s.do("SCRIPT", "FLUSH")
 				}
@@ -327,11 +327,11 @@ func TestWhoWasCalledByAPilotThatIsGoneAsksTheOthers(t *testing.T) {
 					t.Errorf("took %v, want two round trips", took)
 				}
 				if how == "frozen" {
-					s.thaw(pilot)
+					s.Thaw(pilot)
 				}
 				unlock(t, q.lock)
 				if how == "killed" {
-					s.restart(true, pilot)
+					s.Restart(true, pilot)
 				}
 				time.Sleep(time.Minute) // an entry that was left ends with its queue
 				s.wantClean()
@@ -348,13 +348,13 @@ func TestAPilotWithoutItsScriptsTakesPartInTheHandOver(t *testing.T) {
 			inFarSim(t, 5, func(t *testing.T, s *sim) {
 				s.opts = append(s.opts, opts...)
 				q, pilot, began := s.called()
-				s.ask(pilot, "SCRIPT", "FLUSH")
+				s.Ask(pilot, "SCRIPT", "FLUSH")
 				l := q.mustHave(t)
 				if took := time.Since(began); took != 2*away {
 					t.Errorf("took %v, want two round trips", took)
 				}
 				time.Sleep(2 * away)
-				if got, _ := s.masters[pilot].Get("key"); got != l.Token() {
+				if got, _ := s.All[pilot].Get("key"); got != l.Token() {
 					t.Errorf("the pilot has %q, want the token %q", got, l.Token())
 				}
 				if l.Fence() != 0 && s.fence(pilot, "key") != l.Fence() {
@@ -403,7 +403,7 @@ func TestWhoWasCalledByAPilotWhoseClockIsOffAsksTheOthers(t *testing.T) {
 			s.opts = append(s.opts, redlock.WithStrict())
 			q, pilot, began := s.called()
 			for i := range others + 1 {
-				s.masters[(pilot+i)%5].SetClockOffset(time.Minute)
+				s.All[(pilot+i)%5].SetClockOffset(time.Minute)
 			}
 			if others > 0 {
 				time.Sleep(time.Second)
@@ -419,7 +419,7 @@ func TestWhoWasCalledByAPilotWhoseClockIsOffAsksTheOthers(t *testing.T) {
 				t.Errorf("took %v, want two round trips", took)
 			}
 			time.Sleep(2 * away)
-			if got, ok := s.masters[pilot].Get("key"); ok {
+			if got, ok := s.All[pilot].Get("key"); ok {
 				t.Errorf("the pilot has granted %q", got)
 			}
 			unlock(t, l)

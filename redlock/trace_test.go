@@ -168,7 +168,7 @@ func TestEveryHoldThatBeginsIsReleasedOnce(t *testing.T) {
 		want []string // in order
 	}{
 		{"expired", func(_ *testing.T, s *sim, _ *redlock.Client, _ *redlock.Lock) {
-			s.kill(0, 1, 2)
+			s.Kill(0, 1, 2)
 			time.Sleep(20 * time.Second)
 		}, []string{"lost key unreachable", "released lost held=10s renewals=0 lost=true hold 1"}},
 		{"Unlock finds it gone", func(t *testing.T, s *sim, _ *redlock.Client, l *redlock.Lock) {
@@ -176,7 +176,7 @@ func TestEveryHoldThatBeginsIsReleasedOnce(t *testing.T) {
 			wantExactly(t, l.Unlock(t.Context()), redlock.ErrNotHeld, redlock.ErrLost)
 		}, []string{"lost key expired", "released lost held=0s renewals=0 lost=true hold 1", "unlock lost asked=true quorum=false of hold 1"}},
 		{"Unlock without a quorum", func(t *testing.T, s *sim, _ *redlock.Client, l *redlock.Lock) {
-			s.kill(0, 1, 2)
+			s.Kill(0, 1, 2)
 			wantExactly(t, l.Unlock(t.Context()), redlock.ErrNoQuorum)
 		}, []string{"released unlocked held=0s renewals=0 lost=false hold 1", "unlock no quorum asked=true quorum=false of hold 1"}},
 		{"handed over", func(t *testing.T, _ *sim, _ *redlock.Client, l *redlock.Lock) {
@@ -328,8 +328,8 @@ func TestRepliesAreToldThatNobodyWaitsFor(t *testing.T) {
 				nodes[i.Master] = i
 			},
 		}))
-		s.freeze(4)
-		time.AfterFunc(300*time.Millisecond, func() { s.thaw(4) })
+		s.Freeze(4)
+		time.AfterFunc(300*time.Millisecond, func() { s.Thaw(4) })
 		l := mustLock(t, c, "key")
 		frozen := c.Masters(t.Context())[4].Master
 		mu.Lock()
@@ -376,17 +376,17 @@ func TestRepliesTellWhyAMasterIsOfNoUse(t *testing.T) {
 			}
 			told = nil
 		}
-		_ = s.masters[0].Set("key", "other", time.Hour)
-		s.kill(1)
+		_ = s.All[0].Set("key", "other", time.Hour)
+		s.Kill(1)
 		_, _ = c.TryLock(t.Context(), "key")
 		agreed, expired := "agreed sent=true expired=false", "failed sent=true expired=true"
 		take("one refuses, one is down", agreed, agreed, agreed, "failed sent=false expired=false", "refused sent=true expired=false")
-		s.restart(false, 1)
+		s.Restart(false, 1)
 		time.Sleep(5 * time.Second)
-		s.freeze(1, 2, 3)
+		s.Freeze(1, 2, 3)
 		_, _ = c.TryLock(t.Context(), "free")
 		take("three are frozen", agreed, agreed)
-		s.thaw(1, 2, 3)
+		s.Thaw(1, 2, 3)
 		take("and answer after the deadline", expired, expired, expired)
 	})
 }
@@ -398,7 +398,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 		const password = "s3cret"
 		log := new(logBuffer)
 		rejected := s.open(redlock.WithLogger(log.logger()), redlock.WithOutageWait(0),
-			redlock.WithPool(pool.WithDialer(s.cluster.Dialer()), pool.WithAuth("eve", password)))
+			redlock.WithPool(pool.WithDialer(s.Dialer()), pool.WithAuth("eve", password)))
 		_, refused := rejected.Lock(t.Context(), "key")
 		wantExactly(t, refused, redlock.ErrNoQuorum)
 		for _, m := range rejected.Masters(t.Context()) {
@@ -417,7 +417,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 		if h, ok := errors.AsType[*redlock.HeldError](taken); !ok || h.Token != kept.Token() {
 			t.Errorf("%+v has not the whole token", h)
 		}
-		s.kill(0, 1)
+		s.Kill(0, 1)
 		time.Sleep(20 * time.Second) // renewals fail, then it is lost
 		for _, secret := range []string{password, l.Token(), kept.Token()} {
 			if text := log.String() + refused.Error(); strings.Contains(text, secret) {
@@ -442,12 +442,12 @@ func TestAHoldEndsWithAHandleThatCameToNothing(t *testing.T) {
 		c := s.open(redlock.WithTrace(n.trace()))
 		outer := mustLock(t, c, "key")
 		n.take()
-		s.freeze(0, 1)
+		s.Freeze(0, 1)
 		time.AfterFunc(50*time.Millisecond, func() { _ = outer.Unlock(t.Context()) })
 		_, err := c.Lock(outer.Context(), "key", redlock.WithReentrancy(), redlock.WithTTL(30*time.Second))
 		wantExactly(t, err, redlock.ErrNoQuorum, context.Canceled)
 		synctest.Wait() // for Unlock to have told
-		s.thaw(0, 1)
+		s.Thaw(0, 1)
 		wantToldBeside(t, n, "unlock ok asked=false quorum=true of hold 1",
 			"extend no quorum",
 			"released unlocked held=0s renewals=0 lost=false hold 1",
@@ -461,7 +461,7 @@ func TestWhatIsToldToBeginIsToldToEndByTheSameName(t *testing.T) {
 	for _, k := range sorts {
 		t.Run(k.name, func(t *testing.T) {
 			inSim(t, 3, func(t *testing.T, s *sim) {
-				s.t = t
+				s.T = t
 				var mu sync.Mutex
 				open := make(map[string]int)
 				count := func(what, key string, n int) {
@@ -502,7 +502,7 @@ func TestWhatIsToldToBeginIsToldToEndByTheSameName(t *testing.T) {
 				crash(t, woken.lock)
 				time.Sleep(time.Minute)
 				_ = s.must(k.lock(c, t.Context(), ab))
-				s.kill(0, 1)
+				s.Kill(0, 1)
 				time.Sleep(time.Minute)
 				_, err = k.try(c, t.Context(), ab)
 				wantExactly(t, err, redlock.ErrNoQuorum)

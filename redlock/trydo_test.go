@@ -45,7 +45,7 @@ func TestTryDoSkipsItsFunctionWhileTheKeyIsTaken(t *testing.T) {
 func TestTryDoDoesNotWaitForAnOutageToEnd(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
-		s.kill(0, 1, 2)
+		s.Kill(0, 1, 2)
 		began := time.Now()
 		err := c.TryDo(t.Context(), "key", func(context.Context) error {
 			t.Error("fn ran without a quorum")

@@ -46,8 +46,8 @@ func TestUnlockUnderAContextThatItEndsIsConfirmed(t *testing.T) {
 				}
 				ctx, cancel := way(l)
 				settle()
-				s.freeze(0, 1, 2, 3, 4) // the context ends before any answer comes
-				time.AfterFunc(time.Millisecond, func() { s.thaw(0, 1, 2, 3, 4) })
+				s.Freeze(0, 1, 2, 3, 4) // the context ends before any answer comes
+				time.AfterFunc(time.Millisecond, func() { s.Thaw(0, 1, 2, 3, 4) })
 				if err := l.Unlock(ctx); err != nil {
 					t.Errorf("%s, %s: %v", kind, name, err)
 				}
@@ -105,22 +105,22 @@ func TestOtherEndsOfAContextStillBoundTheWaitOfUnlock(t *testing.T) {
 		c := s.open(redlock.WithTTL(10 * time.Second))
 		l := mustLock(t, c, "key")
 		settle()
-		s.freeze(0, 1)
+		s.Freeze(0, 1)
 		ctx, cancel := context.WithTimeout(l.Context(), 20*time.Millisecond)
 		defer cancel()
 		var err error
 		within(t, 20*time.Millisecond, func() { err = l.Unlock(ctx) })
 		wantExactly(t, err, redlock.ErrNoQuorum, context.DeadlineExceeded)
-		s.thaw(0, 1)
+		s.Thaw(0, 1)
 		settle()
 
 		l = mustLock(t, c, "key")
 		settle()
-		s.freeze(0, 1)
+		s.Freeze(0, 1)
 		ctx, cancel = context.WithCancel(l.Context())
 		cancel()
 		within(t, 0, func() { err = l.Unlock(ctx) })
 		wantExactly(t, err, redlock.ErrNoQuorum, context.Canceled)
-		s.thaw(0, 1)
+		s.Thaw(0, 1)
 	})
 }

@@ -17,13 +17,13 @@ func TestNothingButUnlockReleasesALockWithUnlockOnly(t *testing.T) {
 		},
 		"it was lost": func(s *sim, _ *redlock.Client, l *redlock.Lock) {
 			for i := range 3 {
-				s.ask(i, "DEL", "key")
+				s.Ask(i, "DEL", "key")
 			}
-			wantExactly(s.t, l.Verify(s.t.Context()), redlock.ErrLost, redlock.ErrNotHeld)
+			wantExactly(s.T, l.Verify(s.T.Context()), redlock.ErrLost, redlock.ErrNotHeld)
 		},
 		"the client is closed": func(s *sim, c *redlock.Client, _ *redlock.Lock) {
 			if err := c.Close(); err != nil {
-				s.t.Error(err)
+				s.T.Error(err)
 			}
 		},
 	} {

@@ -31,7 +31,7 @@ func TestTheNextOneIsInSoonAfterACrashedHoldersKeyExpires(t *testing.T) {
 func TestAnOutageIsReportedNotWaitedOut(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
-		s.kill(0, 1, 2)
+		s.Kill(0, 1, 2)
 		var err error
 		took := within(t, 4100*time.Millisecond, func() { _, err = c.Lock(t.Context(), "key") })
 		wantExactly(t, err, redlock.ErrNoQuorum)
@@ -41,7 +41,7 @@ func TestAnOutageIsReportedNotWaitedOut(t *testing.T) {
 		c2 := s.open(redlock.WithOutageWait(0))
 		within(t, 0, func() { _, err = c2.Lock(t.Context(), "key") })
 		wantExactly(t, err, redlock.ErrNoQuorum)
-		s.restart(true, 0, 1, 2)
+		s.Restart(true, 0, 1, 2)
 		s.wantClean()
 	})
 }
@@ -82,12 +82,12 @@ func TestAShortOutageIsSurvived(t *testing.T) {
 func TestTriesBoundAttemptsOfEitherKind(t *testing.T) {
 	for name, prepare := range map[string]func(s *sim) error{
 		"taken": func(s *sim) error {
-			for _, m := range s.masters {
+			for _, m := range s.All {
 				_ = m.Set("key", "other", time.Hour)
 			}
 			return redlock.ErrTaken
 		},
-		"no quorum": func(s *sim) error { s.kill(0, 1, 2); return redlock.ErrNoQuorum },
+		"no quorum": func(s *sim) error { s.Kill(0, 1, 2); return redlock.ErrNoQuorum },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inSim(t, 5, func(t *testing.T, s *sim) {

@@ -56,7 +56,7 @@ func TestWithWaitBoundsTheWaitingOfAllKinds(t *testing.T) {
 				}
 			}
 		}
-		s.kill(0, 1)
+		s.Kill(0, 1)
 		_, err := c.Lock(t.Context(), "key")
 		if !errors.Is(err, redlock.ErrNoQuorum) || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, redlock.ErrTaken) {
 			t.Errorf("%v, want ErrNoQuorum and DeadlineExceeded", err)

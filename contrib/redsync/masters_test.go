@@ -13,10 +13,11 @@ import (
 	redigolib "github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// waitBound is how long the tests wait for what must happen.
+// waitBound is how long a release may take.
 const waitBound = 20 * time.Second
 
 // A fleet is real masters, for this package and for redsync.
@@ -73,7 +74,7 @@ func (f *fleet) values(key string) []string {
 // wantFree waits until no master has the key.
 func (f *fleet) wantFree(key string) {
 	f.t.Helper()
-	eventually(f.t, key+" is free on all masters", func() bool {
+	rig.Within(f.t, waitBound, key+" is free on all masters", func() bool {
 		return !slices.ContainsFunc(f.values(key), func(value string) bool { return value != "" })
 	})
 }
@@ -107,15 +108,6 @@ func (f *fleet) wantIs(err error, want ...error) {
 	for _, target := range want {
 		if !errors.Is(err, target) {
 			f.t.Errorf("%v: want %v", err, target)
-		}
-	}
-}
-
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(waitBound); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", waitBound, what)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/redquorum/redquorum/contrib/redsync"
+	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -114,7 +115,7 @@ func TestExtendMovesUntil(t *testing.T) {
 	mutex := redsync.New(f.open()).NewMutex("lock", redsync.WithExpiry(10*time.Second))
 	f.must(mutex.Lock())
 	first := mutex.Until()
-	eventually(t, "a later extension ends later", func() bool {
+	rig.Eventually(t, "a later extension ends later", func() bool {
 		f.wantOK(mutex.Extend())
 		return mutex.Until().After(first)
 	})

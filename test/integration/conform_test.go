@@ -13,6 +13,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/leftover"
+	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -178,7 +179,7 @@ func TestAfterARestartInMidHoldTheNextHoldIsRenewed(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.kill(0, 1, 2)
-			await(t, settleBound, "the hold ends", l.Context().Done())
+			rig.Await(t, settleBound, "the hold ends", l.Context().Done())
 			p.restart(0, 1, 2)
 			wantExactly(t, "Unlock", l.Unlock(ctx), redlock.ErrLost, redlock.ErrNotHeld)
 			next, err := lock(ctx, c)

@@ -9,6 +9,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -65,7 +66,7 @@ func TestAnEmptiedFleetIsNotTakenForNewWhileItsClientsLive(t *testing.T) {
 				}
 				empty(p)
 				grantsNothing(t, p, second, l)
-				within(t, 3*emptiedTTL, "all masters vote after their quarantine", func() bool {
+				rig.Within(t, 3*emptiedTTL, "all masters vote after their quarantine", func() bool {
 					return standing(second, 0) == votes && standing(second, 1) == votes && standing(second, 2) == votes
 				})
 				_ = l.Unlock(context.Background())
@@ -157,7 +158,7 @@ func TestAMarkerThatIsPutBackLetsNobodyVote(t *testing.T) {
 			if why := second.Masters(context.Background())[0].Why; why == nil || !strings.Contains(why.Error(), "a marker of before was put back") {
 				t.Errorf("it says %v", why)
 			}
-			within(t, 3*emptiedTTL, "it votes after its quarantine", func() bool { return standing(second, 0) == votes && standing(fresh, 0) == votes })
+			rig.Within(t, 3*emptiedTTL, "it votes after its quarantine", func() bool { return standing(second, 0) == votes && standing(fresh, 0) == votes })
 		})
 	}
 }

@@ -55,7 +55,7 @@ const votes = redlock.AbstainCause(0)
 // what a test does to one master may then meet a fleet that is not declared yet.
 func ready(t *testing.T, c *redlock.Client) {
 	t.Helper()
-	within(t, settleBound, "all masters vote", func() bool {
+	eventually(t, "all masters vote", func() bool {
 		for _, m := range c.Masters(context.Background()) {
 			if !m.Votes {
 				return false

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/test/integration/internal/container"
 )
@@ -181,7 +182,8 @@ func wantOutage(t *testing.T, m *masters, c *redlock.Client, held *redlock.Lock,
 			t.Errorf("master %d is away and not named: %v", i, err)
 		}
 	}
-	ended := await(t, outageTTL+settleBound, "the context of the holder ends", held.Context().Done())
+	rig.Await(t, outageTTL+settleBound, "the context of the holder ends", held.Context().Done())
+	ended := time.Now()
 	if late := ended.Sub(held.ValidUntil()); late > lateness {
 		t.Errorf("the context ended %v after the validity", late)
 	}
@@ -204,5 +206,5 @@ func wantRecovery(t *testing.T, m *masters, c *redlock.Client) {
 		mustUnlock(t, l)
 		return true
 	})
-	within(t, outageTTL+settleBound, "nothing is left", func() bool { return m.free("held") && m.free("lock") })
+	rig.Within(t, outageTTL+settleBound, "nothing is left", func() bool { return m.free("held") && m.free("lock") })
 }

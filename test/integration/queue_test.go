@@ -15,6 +15,7 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 
 	"github.com/redquorum/redquorum/internal/leftover"
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 // contendersOf starts n processes that contend for the lock, and waits until
@@ -34,7 +35,7 @@ func contendersOf(t *testing.T, p *processes, n int) []*child {
 func (p *processes) awaitPilot(key string) int {
 	p.t.Helper()
 	pilot := -1
-	within(p.t, 3*settleBound, "somebody queues up", func() bool {
+	rig.Within(p.t, 3*settleBound, "somebody queues up", func() bool {
 		p.each(func(i int) {
 			if n, err := redis.Int(p.command(i, "EXISTS", "redquorum:q:1:{"+key+"}")); err == nil && n == 1 {
 				pilot = i
@@ -77,7 +78,7 @@ func TestProcessesGoOnWhenAHolderCrashes(t *testing.T) {
 		t.Fatal(r.Failed)
 	}
 	order.Do = "lock"
-	within(t, 3*settleBound, "the one that crashes has the lock", func() bool { return crashing.tell(order).Failed == "" })
+	rig.Within(t, 3*settleBound, "the one that crashes has the lock", func() bool { return crashing.tell(order).Failed == "" })
 	crashing.kill()
 	turns(t, "after the crash", children, 10)
 }
@@ -110,7 +111,7 @@ func TestTenThousandKeysThatWereWaitedForLeaveNothing(t *testing.T) {
 			})
 		}
 		for range batch {
-			await(t, settleBound, "all wait", waits)
+			rig.Await(t, settleBound, "all wait", waits)
 		}
 		cancel()
 		wg.Wait()

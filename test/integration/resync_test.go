@@ -15,6 +15,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -82,7 +83,7 @@ func TestAMasterResynchronisedFromItsStaleReplicaGrantsNothingTwice(t *testing.T
 				if !strings.Contains(why.Error(), "another history") {
 					t.Errorf("it says %q", why)
 				}
-				within(t, 3*ttl, "it votes after its quarantine", func() bool { return standing(second, 0) == votes })
+				rig.Within(t, 3*ttl, "it votes after its quarantine", func() bool { return standing(second, 0) == votes })
 				if l.Remaining() != 0 {
 					t.Errorf("it votes while a lock that it has forgotten has %v left", l.Remaining())
 				}
@@ -184,7 +185,7 @@ func TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver(t *testing.T) {
 			p := startProcesses(t, five)
 			prepare(p)
 			began := time.Now()
-			within(t, settleBound, "a lock", func() bool {
+			eventually(t, "a lock", func() bool {
 				err := p.callBriefly()
 				if err == nil {
 					return true
@@ -384,7 +385,7 @@ func TestAChangeOfTheReplicationHistoryCostsAQuarantineThoughNothingIsLost(t *te
 	ready(t, c)
 	abstains := func(what string) {
 		t.Helper()
-		within(t, 2*settleBound, what+": it abstains", func() bool { return standing(c, 0) == redlock.AbstainQuarantined })
+		rig.Within(t, 2*settleBound, what+": it abstains", func() bool { return standing(c, 0) == redlock.AbstainQuarantined })
 		awaitStanding(t, c, votes, 0, 1, 2)
 	}
 

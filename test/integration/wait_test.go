@@ -4,10 +4,13 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
-// settleBound is how long the tests wait for what must happen. It is generous:
-// who reaches it has met something that is broken, not slow.
+// settleBound is how long the tests wait for what must happen. It is generous: who
+// reaches it has met something that is broken, not slow. But it is not above the TTL of
+// locks, which would free keys that nobody has released.
 const settleBound = 10 * time.Second
 
 // lateness is how late the end of a context may be noticed: the goroutine that
@@ -17,37 +20,7 @@ const lateness = 500 * time.Millisecond
 // eventually waits for a condition, for settleBound at the most.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	within(t, settleBound, what, condition)
-}
-
-// within waits for a condition, for bound at the most.
-func within(t testing.TB, bound time.Duration, what string, condition func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(bound)
-	defer deadline.Stop()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !condition() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("not within %v: %s", bound, what)
-		}
-	}
-}
-
-// await waits for a channel that is closed or gets a value, for bound at the
-// most, and returns when that was.
-func await[T any](t testing.TB, bound time.Duration, what string, done <-chan T) time.Time {
-	t.Helper()
-	deadline := time.NewTimer(bound)
-	defer deadline.Stop()
-	select {
-	case <-done:
-	case <-deadline.C:
-		t.Fatalf("not within %v: %s", bound, what)
-	}
-	return time.Now()
+	rig.Within(t, settleBound, what, condition)
 }
 
 // timed is how long f takes.

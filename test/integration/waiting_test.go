@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -27,7 +28,7 @@ func waiting(t *testing.T, p *processes, opts ...redlock.Option) <-chan *redlock
 		}
 		got <- l
 	}()
-	await(t, settleBound, "a first attempt fails", met)
+	rig.Await(t, settleBound, "a first attempt fails", met)
 	return got
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	mathbits "math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // An InitOption changes what Init does.
@@ -73,19 +73,19 @@ func (c *Client) Init(ctx context.Context, opts ...InitOption) error {
 	return c.initError(reasons, began)
 }
 
-// absent finds the masters that InitWithout names, as bits.
-func (c *Client) absent(names []string) (bits uint64, err error) {
+// absent finds the masters that InitWithout names.
+func (c *Client) absent(names []string) (found quorum.Bits, err error) {
 	for _, name := range names {
 		i := slices.IndexFunc(c.masters, func(m *pipeline.Pipeline) bool { return m.Name() == name })
 		if i < 0 {
 			return 0, fmt.Errorf("InitWithout: %q: want one of the masters %s", name, c.names())
 		}
-		bits |= 1 << i
+		found.Add(i)
 	}
-	if most, n := len(c.masters)-c.need, mathbits.OnesCount64(bits); n > most {
+	if most, n := len(c.masters)-c.need, found.Len(); n > most {
 		return 0, fmt.Errorf("InitWithout: %d of %d masters: want %d at the most, so that a quorum is left", n, len(c.masters), most)
 	}
-	return bits, nil
+	return found, nil
 }
 
 // names lists the masters for people.

@@ -57,7 +57,7 @@ func partOf(f *outcome.Failure, master int) outcome.Part {
 			return p
 		}
 	}
-	if f.Agreed&(1<<master) != 0 {
+	if f.Agreed.Has(master) {
 		return outcome.Part{}
 	}
 	return outcome.Part{Master: master, Err: ErrNotAwaited}

@@ -91,13 +91,12 @@ type Use struct {
 	// Command goes to every master that has none in Own.
 	Command pipeline.Command
 	Own     []*pipeline.Command // empty, or one for each master; nil: Command. See SetOwn
-	Agreed  uint64              // masters that agreed before the ballot, as bits
-	// Tell is the masters for which Question.Ended is called, as bits.
-	Tell uint64
-
-	// Last is the masters whose calls are queued behind all others, as bits: whoever is woken by
-	// their answers may ask every master at once.
-	Last uint64
+	Agreed  quorum.Bits         // masters that agreed before the ballot
+	// Tell is the masters for which Question.Ended is called.
+	Tell quorum.Bits
+	// Last is the masters whose calls are queued behind all others: whoever is woken by their
+	// answers may ask every master at once.
+	Last quorum.Bits
 	// Over counts one less when the last call is back, whether or not the starter has
 	// let go; nil: nobody wants to know.
 	Over *Count
@@ -264,7 +263,7 @@ func (b *Ballot) failsForNow(c *pipeline.Call, cause error) {
 		b.tally.Failed++
 		b.decide()
 	}
-	if b.Tell&(1<<c.Slot) != 0 {
+	if b.Tell.Has(c.Slot) {
 		b.mu.Unlock()
 		b.q.Ended(c)
 		b.mu.Lock()
@@ -327,7 +326,7 @@ func (b *Ballot) Complete(c *pipeline.Call) {
 		}
 		b.decide()
 	}
-	if ended := b.Tell&(1<<master) != 0; ended || b.cfg.Replied != nil {
+	if ended := b.Tell.Has(master); ended || b.cfg.Replied != nil {
 		reply := Reply{Master: master, Answer: *a, Call: c, Expired: b.expired}
 		b.mu.Unlock() // the ballot is not free: this call is still outstanding
 		if ended {

@@ -175,7 +175,7 @@ func (p *poll) ask() *poll {
 	return p
 }
 
-func (p *poll) send(skip uint64, keep time.Time) {
+func (p *poll) send(skip quorum.Bits, keep time.Time) {
 	p.Command.Encoded = pipeline.AppendCommand(p.Command.Encoded[:0], "GET", "answer")
 	p.Send("GET", skip, keep)
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // Send queues Command, whose Encoded is set, for every master, or the master's own
@@ -13,13 +14,13 @@ import (
 // refusal. Masters in Agreed are not asked either, and count as agreed. Until keep, a call
 // whose connection is lost is sent again on the next one. If keep is zero, the call is
 // lost with its connection (invariant S5).
-func (b *Ballot) Send(cmd string, skip uint64, keep time.Time) {
+func (b *Ballot) Send(cmd string, skip quorum.Bits, keep time.Time) {
 	if b.cfg.Timed {
 		b.asked = time.Now()
 	}
 	b.cfg.InFlight.Add()
 	var check *pipeline.Check
-	var excluded uint64
+	var excluded quorum.Bits
 	if b.Rules.Votes {
 		check, excluded = b.cfg.Voters.Check(), b.cfg.Voters.Excluded()&^(skip|b.Agreed)
 	}
@@ -27,13 +28,13 @@ func (b *Ballot) Send(cmd string, skip uint64, keep time.Time) {
 	b.outstanding = 1 // so that it is not over before all calls are queued
 	for i := range b.calls {
 		switch {
-		case skip&(1<<i) != 0:
+		case skip.Has(i):
 			b.answers[i] = Answer{Verdict: Refused}
 			b.tally.Refused++
-		case b.Agreed&(1<<i) != 0:
+		case b.Agreed.Has(i):
 			b.answers[i] = Answer{Verdict: Agreed}
 			b.tally.OK++
-		case excluded&(1<<i) != 0:
+		case excluded.Has(i):
 			b.answers[i] = Answer{Verdict: Failed, Unsent: true, Err: b.cfg.Voters.WhyExcluded(i, b.Start)}
 			b.tally.Failed++
 		default:
@@ -53,9 +54,9 @@ func (b *Ballot) Send(cmd string, skip uint64, keep time.Time) {
 }
 
 // enqueue queues a call for every master that is not in but.
-func (b *Ballot) enqueue(but uint64) {
+func (b *Ballot) enqueue(but quorum.Bits) {
 	for i := range b.calls {
-		if but&(1<<i) != 0 {
+		if but.Has(i) {
 			continue
 		}
 		c := &b.calls[i]

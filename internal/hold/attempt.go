@@ -18,7 +18,7 @@ import (
 // a pilot has granted goes on with AskOthers.
 type Attempt struct {
 	hold    *Hold
-	agreed  uint64        // masters that have granted it already
+	agreed  quorum.Bits   // masters that have granted it already
 	limit   time.Duration // how long to wait for one master
 	waited  time.Duration // how long it waited for masters to be judged
 	overdue bool          // too few were judged in time, or the client closes: nobody is asked
@@ -167,7 +167,7 @@ func (a *Attempt) closing(pilot int) error {
 // pilotSaid notes the pilot's answer.
 func (a *Attempt) pilotSaid(pilot int, granted bool) {
 	if granted {
-		a.agreed = 1 << pilot
+		a.agreed.Add(pilot)
 		return
 	}
 	a.hold.rollback()
@@ -282,7 +282,7 @@ func (a *Attempt) tooLong() string {
 // askHolders asks the masters that refused an acquisition who holds the key, and adds
 // their answers to those of the acquisition. It waits about as long as the acquisition
 // took: a master that is silent now must not delay a decided attempt (L1).
-func (h *Hold) askHolders(ctx context.Context, failed *wire.Ask, refused uint64, elapsed time.Duration) {
+func (h *Hold) askHolders(ctx context.Context, failed *wire.Ask, refused quorum.Bits, elapsed time.Duration) {
 	w := h.home.cfg.Wire
 	ask := w.Holders(&h.claim, w.Everyone()&^refused)
 	defer ask.LetGo()

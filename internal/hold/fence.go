@@ -2,7 +2,7 @@ package hold
 
 import (
 	"context"
-	"math/bits"
+	"slices"
 
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/quorum"
@@ -19,21 +19,19 @@ import (
 // one.
 func (h *Hold) settleFence(ctx context.Context, ask *wire.Ask) *outcome.Failure {
 	given, agreeing := ask.Given(make([]uint64, 0, 16)) // on the stack
-	token, stored := uint64(0), uint64(0)
-	for _, f := range given {
-		token = max(token, f)
-	}
+	token := slices.Max(given)
 	h.claim.Fence = token
 	h.home.cfg.Wire.Fences.Tokens.Add(1)
 	if token == 0 { // a reader before any writer
 		return nil
 	}
+	var stored quorum.Bits
 	for i, f := range given {
 		if f == token {
-			stored |= 1 << i
+			stored.Add(i)
 		}
 	}
-	if bits.OnesCount64(stored) >= h.home.cfg.Need {
+	if stored.Len() >= h.home.cfg.Need {
 		return nil
 	}
 	return h.raise(ctx, ask, given, agreeing, stored)
@@ -42,7 +40,7 @@ func (h *Hold) settleFence(ctx context.Context, ask *wire.Ask) *outcome.Failure 
 // raise is the second round. It concerns the masters that agreed in the first. Those that
 // store the token already agree; those that gave a lower one are asked to raise it. The
 // other masters do not count.
-func (h *Hold) raise(ctx context.Context, first *wire.Ask, given []uint64, agreeing, stored uint64) *outcome.Failure {
+func (h *Hold) raise(ctx context.Context, first *wire.Ask, given []uint64, agreeing, stored quorum.Bits) *outcome.Failure {
 	w := h.home.cfg.Wire
 	w.Fences.Raises.Add(1)
 	ask := w.Raise(&h.claim, first.Start, given, agreeing, stored)

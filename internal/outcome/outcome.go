@@ -1,10 +1,14 @@
 // Package outcome says in plain facts how a question to all masters failed.
 //
-// It has no behaviour and imports no package of this module. Package redlock makes its
+// It has no behaviour. Package redlock makes its
 // public errors from these facts; no other room makes or reads a public error.
 package outcome
 
-import "time"
+import (
+	"time"
+
+	"github.com/redquorum/redquorum/internal/quorum"
+)
 
 // A Kind says which public error a Failure becomes.
 type Kind uint8
@@ -26,7 +30,7 @@ type Failure struct {
 	Kind            Kind
 	OK, Need, Total int           // masters: that agreed, that had to, that there are
 	Elapsed         time.Duration // since the question's start
-	Agreed          uint64        // masters that agreed, as bits
+	Agreed          quorum.Bits   // masters that agreed
 	Parts           []Part        // one for each master that is known not to have agreed; those in neither were not awaited
 	Cause           error         // what ended the call early: its context's error, or why the client closed; nil: nothing
 	Note            string        // a further reason, for people; "": none

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/hash"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // None stands for no master.
@@ -63,21 +64,21 @@ func New[M Master](masters []M, mayVote func(master int) bool) *Chooser {
 // Of is the index of a key's pilot: of the masters that are connected, may vote, answer
 // and permit a queue the one with the highest weight (rendezvous hashing). So clients
 // whose lists are ordered differently agree, and when a master is not there only its own
-// keys get another pilot. Masters in passed, as bits, are passed over. None: there is no
+// keys get another pilot. Masters in passed are passed over. None: there is no
 // such master. key has the client's prefix.
-func (c *Chooser) Of(key string, passed uint64) int {
+func (c *Chooser) Of(key string, passed quorum.Bits) int {
 	h := hash.Text(key)
 	for range c.masters {
 		best, most := None, uint64(0)
 		for i, name := range c.names {
-			if weight := hash.Mix(h ^ name); passed&(1<<i) == 0 && (best == None || weight > most) {
+			if weight := hash.Mix(h ^ name); !passed.Has(i) && (best == None || weight > most) {
 				best, most = i, weight
 			}
 		}
 		if best == None || c.fit(best) {
 			return best
 		}
-		passed |= 1 << best
+		passed.Add(best)
 	}
 	return None
 }
@@ -140,11 +141,11 @@ func (r *Refusals) Add(c *Chooser, master int) {
 	r.marks[master] = c.mark(master, refusedFor)
 }
 
-// Masters are those that have refused lately, as bits, for Chooser.Of to pass over.
-func (r *Refusals) Masters(c *Chooser) (masters uint64) {
+// Masters are those that have refused lately, for Chooser.Of to pass over.
+func (r *Refusals) Masters(c *Chooser) (masters quorum.Bits) {
 	for i, m := range r.marks {
 		if c.stands(i, m) {
-			masters |= 1 << i
+			masters.Add(i)
 		}
 	}
 	return masters

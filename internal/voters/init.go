@@ -9,6 +9,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 const (
@@ -18,11 +19,11 @@ const (
 
 var errInitLimit = errors.New("not all masters have answered")
 
-// Init declares a new fleet (see redlock.Client.Init). without has a bit for each absent
-// master. reasons says why a master is not declared, or why a master of without is not
+// Init declares a new fleet (see redlock.Client.Init). without is the absent
+// masters. reasons says why a master is not declared, or why a master of without is not
 // absent; nil where nothing is wrong. The error is what ended the wait before anything
 // was written: ctx's error, or the cause of Life.
-func (g *Monitor) Init(ctx context.Context, force bool, without uint64) (reasons []error, err error) {
+func (g *Monitor) Init(ctx context.Context, force bool, without quorum.Bits) (reasons []error, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, initLimit, errInitLimit)
 	defer cancel()
 	g.lookAnew()
@@ -45,13 +46,13 @@ func (g *Monitor) Init(ctx context.Context, force bool, without uint64) (reasons
 }
 
 // askInit sends the script that declares a master to all masters that are not absent.
-func (g *Monitor) askInit(force bool, without uint64) []*inquiry {
+func (g *Monitor) askInit(force bool, without quorum.Bits) []*inquiry {
 	g.mu.Lock()
 	defer g.unlock()
 	asked := make([]*inquiry, len(g.masters))
 	fleet := g.cfg.Guard.NewFleetID(g.facts())
 	for i := range g.masters {
-		if without&(1<<i) != 0 {
+		if without.Has(i) {
 			continue
 		}
 		seen := g.masters[i].facts.Marker.Fields
@@ -134,7 +135,7 @@ func (g *Monitor) awaitLooks(ctx context.Context) error {
 
 // unfit says for each master why the fleet cannot be declared because of it; nil where
 // it can. declared: all masters are already as Init would make them.
-func (g *Monitor) unfit(force bool, without uint64) (reasons []error, declared bool) {
+func (g *Monitor) unfit(force bool, without quorum.Bits) (reasons []error, declared bool) {
 	g.mu.Lock()
 	defer g.unlock()
 	reasons = make([]error, len(g.masters))
@@ -143,7 +144,7 @@ func (g *Monitor) unfit(force bool, without uint64) (reasons []error, declared b
 	declared = !force
 	for i := range g.masters {
 		w, s := &g.masters[i], &standings[i]
-		if without&(1<<i) != 0 {
+		if without.Has(i) {
 			if _, refuses := errors.AsType[*pipeline.ConfigError](w.facts.Err); w.epoch != 0 || refuses {
 				reasons[i] = errors.New("it is not absent: it answers")
 			}

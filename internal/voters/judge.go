@@ -39,7 +39,7 @@ func (g *Monitor) judge() {
 		g.askDue() // before the calls that wait may ask
 		g.signal()
 	}
-	g.excluded.Store(g.mustExclude())
+	g.excluded.Store(uint64(g.mustExclude()))
 	if votes >= g.cfg.Need {
 		g.early.Store(false)
 	}

@@ -27,8 +27,7 @@ type Monitor struct {
 	watchers []*watcher
 
 	rights []atomic.Pointer[votingRight] // written under mu, or by who ends a quarantine
-	// excluded has a bit for each master that is not asked for a vote (see mustExclude).
-	// It is written under mu.
+	// excluded is the quorum.Bits of mustExclude; written under mu.
 	excluded atomic.Uint64
 	open     atomic.Bool // a quorum may not vote yet, but soon may; written under mu
 	early    atomic.Bool // see Early

@@ -6,6 +6,7 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // A votingRight says whether the answers on one connection count. It does not change
@@ -103,22 +104,22 @@ func (g *Monitor) Check() *pipeline.Check {
 	return check
 }
 
-// Excluded has a bit for each master that is not asked for a vote. One is a second
+// Excluded is the masters that are not asked for a vote. One is a second
 // address of a server: the server is asked at the first, and would refuse at the second
 // what it has just granted. One refuses commands: it could not release what it would
 // grant. Another is a master of another fleet, or of a fleet that is
 // moved without us: we must not get in the way of its locks.
-func (g *Monitor) Excluded() uint64 {
+func (g *Monitor) Excluded() quorum.Bits {
 	if g == nil {
 		return 0
 	}
-	return g.excluded.Load()
+	return quorum.Bits(g.excluded.Load())
 }
 
 // mustExclude finds them. If one master is of another fleet, masters that are not judged
 // yet are likely to be of it too. The caller must hold g.mu.
-func (g *Monitor) mustExclude() uint64 {
-	var refused, foreign, unjudged uint64
+func (g *Monitor) mustExclude() quorum.Bits {
+	var refused, foreign, unjudged quorum.Bits
 	for i := range g.masters {
 		s := g.masters[i].standing
 		if s.Vote {
@@ -126,11 +127,11 @@ func (g *Monitor) mustExclude() uint64 {
 		}
 		switch s.Why.Cause {
 		case guard.Duplicate, guard.Forbidden:
-			refused |= 1 << i
+			refused.Add(i)
 		case guard.OtherFleet, guard.Moved:
-			foreign |= 1 << i
+			foreign.Add(i)
 		case guard.Unmarked:
-			unjudged |= 1 << i
+			unjudged.Add(i)
 		}
 	}
 	if foreign == 0 {

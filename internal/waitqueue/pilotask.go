@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/redquorum/redquorum/internal/pilot"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wakeup"
 	"github.com/redquorum/redquorum/internal/wire"
 )
@@ -17,7 +18,7 @@ type oneKey struct {
 	w          *waiter
 	pilot      int
 	turn       turn
-	queued     uint64          // masters that may have an entry of ours
+	queued     quorum.Bits     // masters that may have an entry of ours
 	subscribed <-chan struct{} // closed when the pilot's calls are heard
 }
 
@@ -52,7 +53,7 @@ func (q *oneKey) seek() event {
 // ask implements queue.
 func (q *oneKey) ask(ctx context.Context) event {
 	w, r := q.w, q.w.room
-	q.queued |= 1 << q.pilot
+	q.queued.Add(q.pilot)
 	return q.asked(r.queues.WaitAt(ctx, q.pilot, w.key, q.position(), r.queues.Patience(q.pilot, w.want.Limit)))
 }
 
@@ -124,7 +125,7 @@ func (q *oneKey) take(ctx context.Context, onlyFirst bool) event {
 	}
 	before := q.turn.Held
 	if !w.want.isSet() {
-		q.queued |= 1 << q.pilot
+		q.queued.Add(q.pilot)
 	}
 	granted, t, err := w.caller.Pilot(ctx, q.pilot, w.key, wire.Place{Score: q.position(), OnlyFirst: w.want.Fair || onlyFirst})
 	if granted {
@@ -151,13 +152,13 @@ func (q *oneKey) take(ctx context.Context, onlyFirst bool) event {
 // takeOthers asks the other masters for the lock that the pilot has granted.
 func (q *oneKey) takeOthers(ctx context.Context) event {
 	w := q.w
-	q.queued |= 1 << q.pilot // if this fails, nobody is told of the rollback
+	q.queued.Add(q.pilot) // if this fails, nobody is told of the rollback
 	f := w.caller.Others(ctx, w.want.isSet())
 	over := w.isOver(f)
 	if w.counts.collisions++; f == nil {
 		w.counts.collisions = 0
 		if !w.want.isSet() {
-			q.queued &^= 1 << q.pilot
+			q.queued.Remove(q.pilot)
 		}
 	}
 	return w.attempted(f, over)
@@ -170,14 +171,14 @@ func (q *oneKey) takeTogether(ctx context.Context) event {
 	if w.want.isSet() {
 		return q.takeSetTogether(ctx)
 	}
-	q.queued |= 1 << q.pilot
+	q.queued.Add(q.pilot)
 	said, f := w.caller.Together(ctx, q.pilot, w.key, wire.Place{Score: q.position(), OnlyFirst: w.want.Fair})
 	e, heard := w.together(q.pilot, w.key, &said, f)
 	if heard {
 		q.turn.Turn = said.Turn
 	}
 	if f == nil && said.Granted {
-		q.queued &^= 1 << q.pilot
+		q.queued.Remove(q.pilot)
 	}
 	return e
 }
@@ -198,11 +199,11 @@ func (q *oneKey) leave() {
 	q.w.listener.Leave()
 	queued := q.queued
 	for _, call := range q.w.place.unheard() {
-		queued |= 1 << call.Master
+		queued.Add(call.Master)
 	}
 	q.queued = 0
 	for i := range r.cfg.Masters {
-		if queued&(1<<i) != 0 {
+		if queued.Has(i) {
 			r.passOn(wakeup.Call{Master: i, Key: name})
 		}
 	}

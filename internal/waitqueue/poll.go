@@ -5,6 +5,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pilot"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -56,7 +57,7 @@ func (r *Room) attempt(ctx context.Context, want *Want, c Caller, holders bool) 
 	if !want.Fair || !want.Kind.Queued {
 		return c.All(ctx, holders)
 	}
-	for passed := uint64(0); ; {
+	for passed := quorum.Bits(0); ; {
 		master := r.cfg.Pilots.Of(want.key(), passed)
 		if master == pilot.None {
 			return c.All(ctx, holders)
@@ -70,7 +71,7 @@ func (r *Room) attempt(ctx context.Context, want *Want, c Caller, holders bool) 
 		case r.ends(err):
 			return endedBy(c.Taken(master, nil), err)
 		}
-		passed |= 1 << master
+		passed.Add(master)
 	}
 }
 

@@ -64,13 +64,13 @@ func (q *oneKey) takeSetTogether(ctx context.Context) event {
 	if cause := w.pauseAfterLosses(ctx); cause != nil {
 		return w.interrupted(cause)
 	}
-	q.queued |= 1 << q.pilot // the grant leaves it there
+	q.queued.Add(q.pilot) // the grant leaves it there
 	f := w.caller.All(ctx, true)
 	over := w.isOver(f)
 	switch {
 	case f == nil:
 		w.counts.collisions = 0
-	case f.Agreed&(1<<q.pilot) != 0:
+	case f.Agreed.Has(q.pilot):
 		w.counts.collisions++
 	default:
 		w.counts.losses++

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wakeup"
 )
 
@@ -156,9 +157,9 @@ var steps = []struct {
 	{doubting, "the lock is free", nil, nil, acquired, "all"},
 }
 
-// takenBy is the failure of an attempt that some masters have granted, as bits, and that a
+// takenBy is the failure of an attempt that some masters have granted, and that a
 // key was in the way of.
-func takenBy(agreed uint64, key string) *outcome.Failure {
+func takenBy(agreed quorum.Bits, key string) *outcome.Failure {
 	f := taken()
 	f.Agreed, f.Parts = agreed, []outcome.Part{{Held: &outcome.Held{Type: "string", Key: key}}}
 	return f
@@ -190,7 +191,7 @@ func TestOnlyAPilotThatRefusesItsQueueIsPassedOver(t *testing.T) {
 				}
 			}
 			pilots := f.w.room.cfg.Pilots
-			if passed := f.w.refusals.Masters(pilots)&(1<<master) != 0; passed != test.passed {
+			if passed := f.w.refusals.Masters(pilots).Has(master); passed != test.passed {
 				t.Errorf("%v: passed over: %v, want %v", test.err, passed, test.passed)
 			}
 			time.Sleep(time.Second)
@@ -273,7 +274,7 @@ func TestEachStateDoesWhatItsSituationAsksFor(t *testing.T) {
 // A set that was called and lost its votes to others pauses before it asks the pilot by
 // itself; one that met a key which was taken does not.
 func TestASetWhoseVotesWereSplitPausesBeforeItsNextTurn(t *testing.T) {
-	for agreed, want := range map[uint64]state{0: ourTurn, 1: collided} {
+	for agreed, want := range map[quorum.Bits]state{0: ourTurn, 1: collided} {
 		synctest.Test(t, func(t *testing.T) {
 			f := begun(t, setWanted)
 			defer f.cancel()

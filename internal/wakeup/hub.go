@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // Prefix begins the channels; the client's id follows.
@@ -47,7 +48,7 @@ func New(masters []Master, id string, heard func(Call)) *Hub {
 // A Waiter is one call that wants the messages of some masters.
 type Waiter struct {
 	hub   *Hub
-	links uint64 // masters that it holds a subscription of; guarded by hub.mu
+	links quorum.Bits // masters that it holds a subscription of; guarded by hub.mu
 }
 
 // A Call says for which key, and at which master, it is a client's turn.
@@ -74,8 +75,8 @@ func (w *Waiter) Subscribe(master int) <-chan struct{} {
 		h.links[master] = l
 		l.sub = h.masters[master].Subscribe(h.channel, l)
 	}
-	if w.links&(1<<master) == 0 {
-		w.links |= 1 << master
+	if !w.links.Has(master) {
+		w.links.Add(master)
 		l.users++
 	}
 	if l.idle != nil {
@@ -91,7 +92,7 @@ func (w *Waiter) Leave() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i, l := range h.links {
-		if l != nil && w.links&(1<<i) != 0 {
+		if l != nil && w.links.Has(i) {
 			l.release()
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -187,7 +188,7 @@ func (a *Ask) resendScript(c *pipeline.Call) {
 }
 
 // eval asks by a script.
-func (a *Ask) eval(s *script.Script, keys []string, skip uint64, keep time.Time, args ...any) {
+func (a *Ask) eval(s *script.Script, keys []string, skip quorum.Bits, keep time.Time, args ...any) {
 	a.script = s
 	a.args = s.Args(a.args[:0], keys, args...)
 	a.ask(evalSHA, skip, keep)
@@ -195,36 +196,35 @@ func (a *Ask) eval(s *script.Script, keys []string, skip uint64, keep time.Time,
 
 // ask queues the command with a.args for every master that is not in skip. Those in skip
 // are known not to have the key.
-func (a *Ask) ask(cmd string, skip uint64, keep time.Time) {
+func (a *Ask) ask(cmd string, skip quorum.Bits, keep time.Time) {
 	a.Command.Encoded = pipeline.AppendCommand(a.Command.Encoded[:0], cmd, a.args...)
 	a.send(cmd, skip, keep)
 }
 
 // send is ask for a command that has been encoded, once for all masters.
-func (a *Ask) send(cmd string, skip uint64, keep time.Time) {
+func (a *Ask) send(cmd string, skip quorum.Bits, keep time.Time) {
 	for i := range a.facts {
 		switch {
-		case skip&(1<<i) != 0:
+		case skip.Has(i):
 			a.facts[i].missing = true
-		case a.Agreed&(1<<i) != 0:
+		case a.Agreed.Has(i):
 			a.facts[i].fence = a.agreedFence
 		}
 	}
 	switch {
 	case a.atPilot.take != nil:
 		a.SetOwn(a.atPilot.master, &pipeline.Command{Cmd: evalSHA, Encoded: a.atPilot.take.encoded})
-		a.Tell = 0
 	case a.handOver.keys != nil:
 		a.Tell = a.w.everyone
 		for _, key := range a.handOver.keys {
 			if master := a.w.cfg.Pilots.Of(key, 0); master != pilot.None {
-				a.Last |= 1 << master
+				a.Last.Add(master)
 			}
 		}
 	case a.atPilot.master != pilot.None:
 		a.atPilot.release.command.Cmd = evalSHA
 		a.SetOwn(a.atPilot.master, &a.atPilot.release.command)
-		a.Tell = 1 << a.atPilot.master
+		a.Tell.Add(a.atPilot.master)
 		a.Last = a.Tell
 	}
 	a.Send(cmd, skip, keep)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/hash"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // A Claim is what an attempt or a hold has on the masters. It must not be copied: Keys
@@ -22,9 +23,9 @@ type Claim struct {
 	// over with it. "": the lock has to be free.
 	From string
 
-	Fence  uint64 // the fencing token; 0: none
-	Floor  uint64 // the lowest token that an acquisition may get; 0: by the clock
-	Absent uint64 // masters that certainly have nothing of ours
+	Fence  uint64      // the fencing token; 0: none
+	Floor  uint64      // the lowest token that an acquisition may get; 0: by the clock
+	Absent quorum.Bits // masters that certainly have nothing of ours
 
 	one   [1]string
 	sides []string // see allKeys; nil: not made yet

@@ -9,6 +9,7 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -39,16 +40,16 @@ func (w *Wire) leastFence(c *Claim) uint64 {
 // not ours any more, or its fence has given a higher token meanwhile.
 var errFenceMoved = errors.New("its fencing token could not be raised: the lock or the fence has changed")
 
-// Given appends to tokens the one that each agreeing master gave, 0 for each other. Which
-// masters agree it tells as bits.
-func (a *Ask) Given(tokens []uint64) (given []uint64, agreeing uint64) {
+// Given appends to tokens the one that each agreeing master gave, 0 for each other. It
+// also returns which masters agree.
+func (a *Ask) Given(tokens []uint64) (given []uint64, agreeing quorum.Bits) {
 	a.Lock()
 	defer a.Unlock()
 	for i := range a.Answers() {
 		token := uint64(0)
 		if answer := &a.Answers()[i]; answer.Verdict == ballot.Agreed && answer.Candidate == a.Tally().Leads {
 			token = a.facts[i].fence
-			agreeing |= 1 << i
+			agreeing.Add(i)
 		}
 		tokens = append(tokens, token)
 	}
@@ -58,7 +59,7 @@ func (a *Ask) Given(tokens []uint64) (given []uint64, agreeing uint64) {
 // Raise is the second round of an acquisition (S8). The first began at start. Masters that
 // agreed in it and store the token agree already. Those that gave a lower token are asked to
 // raise it. The others do not count.
-func (w *Wire) Raise(c *Claim, start drift.Instant, given []uint64, agreeing, stored uint64) *Ask {
+func (w *Wire) Raise(c *Claim, start drift.Instant, given []uint64, agreeing, stored quorum.Bits) *Ask {
 	a := w.newAsk(OpRaise)
 	a.read = readRaise
 	a.Start, a.Agreed = start, stored
@@ -72,7 +73,7 @@ func (w *Wire) Raise(c *Claim, start drift.Instant, given []uint64, agreeing, st
 	a.script = script.Raise
 	keys := appendNames(c.Keys[:len(c.Keys):len(c.Keys)], fencePrefix, c.Keys)
 	for i, f := range given {
-		if (skip|stored)&(1<<i) == 0 {
+		if !(skip | stored).Has(i) {
 			args := a.script.Args(nil, keys, c.Token, strconv.FormatUint(f, 10), token, w.retention)
 			a.SetOwn(i, &pipeline.Command{Cmd: evalSHA, Encoded: pipeline.AppendCommand(nil, evalSHA, args...)})
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -17,7 +18,7 @@ type Try struct {
 	// Over counts one less when no master can set the keys any more.
 	Over   *ballot.Count
 	Start  drift.Instant
-	Agreed uint64        // masters that have granted it already
+	Agreed quorum.Bits   // masters that have granted it already
 	Wait   time.Duration // how long to wait for the masters
 	Take   *PilotTake    // the pilot's part in it, of one key; nil: what the others get
 	// Called: a pilot has called this reader, so a writer that waits does not keep it out.
@@ -115,7 +116,7 @@ func (w *Wire) Verify(c *Claim, start drift.Instant) *Ask {
 
 // Holders asks the masters that are not skipped who holds the lock, and which of
 // several keys is in the way.
-func (w *Wire) Holders(c *Claim, skip uint64) *Ask {
+func (w *Wire) Holders(c *Claim, skip quorum.Bits) *Ask {
 	a := w.newAsk(OpHolder)
 	a.read = readHolderAnswer
 	if c.Kind.inTheWay == nil {

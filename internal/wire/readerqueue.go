@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/pilot"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -58,10 +59,10 @@ func (a *Ask) acquireReader(c *Claim, s *script.Script, called bool) {
 
 // releaseReader takes a reader out. The last reader at a master calls who waits there: not
 // all clients have the same pilot at every moment.
-func (a *Ask) releaseReader(c *Claim, absent uint64, keep time.Time) {
+func (a *Ask) releaseReader(c *Claim, absent quorum.Bits, keep time.Time) {
 	w := a.w
 	if master := w.cfg.Pilots.Of(c.Key(), 0); master != pilot.None {
-		absent &^= 1 << master // it calls who waits there even if there is nothing to release
+		absent.Remove(master) // it calls who waits there even if there is nothing to release
 	}
 	a.handOver.keys = c.Keys
 	s, keys := script.ReaderHandOver, c.Keys

@@ -45,7 +45,7 @@ func (w *Wire) Release(c *Claim, keep time.Time, handOver bool) *Ask {
 	if handOver && c.Kind.handOver != nil {
 		for _, key := range c.Keys {
 			if master := w.cfg.Pilots.Of(key, 0); master != pilot.None {
-				absent &^= 1 << master
+				absent.Remove(master)
 			}
 		}
 		a.handOver.keys = c.Keys
@@ -57,7 +57,7 @@ func (w *Wire) Release(c *Claim, keep time.Time, handOver bool) *Ask {
 		if master := w.cfg.Pilots.Of(c.Key(), 0); master != pilot.None {
 			a.atPilot.master = master
 			a.atPilot.release.encode(w, c)
-			absent &^= 1 << master
+			absent.Remove(master)
 		}
 	}
 	if c.Kind.batched {

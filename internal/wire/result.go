@@ -14,13 +14,13 @@ import (
 type Result struct {
 	Outcome quorum.Outcome
 	Tally   quorum.Tally
-	Refused uint64 // masters that refused and did not say who holds the key
-	Absent  uint64 // masters that certainly have nothing of ours
-	Taken   bool   // some master has another's token
+	Refused quorum.Bits // masters that refused and did not say who holds the key
+	Absent  quorum.Bits // masters that certainly have nothing of ours
+	Taken   bool        // some master has another's token
 
 	slot int // which of several keys was granted, counted from 1
 	// Masters that granted that key (or everything), and masters that granted another.
-	here, elsewhere uint64
+	here, elsewhere quorum.Bits
 }
 
 // Result looks at a decided Ask.
@@ -33,19 +33,19 @@ func (a *Ask) Result() Result {
 		answer, f := &a.Answers()[i], &a.facts[i]
 		switch {
 		case answer.Verdict == ballot.Agreed && answer.Candidate == res.slot:
-			res.here |= 1 << i
+			res.here.Add(i)
 		case answer.Verdict == ballot.Agreed:
-			res.elsewhere |= 1 << i
+			res.elsewhere.Add(i)
 		}
 		if answer.Verdict == ballot.Refused {
 			if f.held == &heldUnknown {
-				res.Refused |= 1 << i
+				res.Refused.Add(i)
 			}
 			res.Taken = res.Taken || !f.missing
 		}
 		acquires := a.op == OpLock || a.op == OpAdopt
 		if answer.Unsent || f.other || acquires && (answer.Verdict == ballot.Refused || pipeline.WroteNothing(answer.Err)) {
-			res.Absent |= 1 << i
+			res.Absent.Add(i)
 		}
 	}
 	return res
@@ -85,7 +85,7 @@ func (a *Ask) Failure(key string, kind outcome.Kind, cause error, elapsed time.D
 		case held != nil || err != nil && !errors.Is(err, ErrNotAwaited):
 			e.Parts = append(e.Parts, outcome.Part{Master: i, Held: held, Err: err})
 		case err == nil:
-			e.Agreed |= 1 << i
+			e.Agreed.Add(i)
 		}
 	}
 	return e

@@ -9,6 +9,7 @@ import (
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -49,11 +50,12 @@ func (w *Wire) TakeAt(ctx context.Context, c *Claim, pilot int, at Place, start 
 
 // absentAfter is Claim.Absent after a pilot has granted nothing. Where err is not nil, whether
 // it has may not be known.
-func (w *Wire) absentAfter(pilot int, err error) uint64 {
-	if err == nil || pipeline.WroteNothing(err) {
-		return w.everyone
+func (w *Wire) absentAfter(pilot int, err error) quorum.Bits {
+	absent := w.everyone
+	if err != nil && !pipeline.WroteNothing(err) {
+		absent.Remove(pilot)
 	}
-	return w.everyone &^ (1 << pilot)
+	return absent
 }
 
 // takeScripted is the same by a script that knows fences and leases.

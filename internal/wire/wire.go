@@ -8,6 +8,7 @@ import (
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/pilot"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // ReservedPrefix begins every key that the library keeps beside the locks.
@@ -45,7 +46,7 @@ type Wire struct {
 	Fences Fences
 
 	cfg      Config
-	everyone uint64    // all masters, as bits
+	everyone quorum.Bits
 	asks     sync.Pool // of *Ask
 	batches  batches
 	// Arguments in milliseconds, boxed once.
@@ -56,7 +57,7 @@ type Wire struct {
 // New makes the wire of a client.
 func New(cfg Config) *Wire {
 	w := &Wire{
-		cfg: cfg, everyone: uint64(1)<<len(cfg.Ballots.Masters) - 1,
+		cfg: cfg, everyone: quorum.All(len(cfg.Ballots.Masters)),
 		retention: cfg.Retention.Milliseconds(), longest: cfg.Longest.Milliseconds(),
 		id: cfg.ID,
 	}
@@ -64,8 +65,8 @@ func New(cfg Config) *Wire {
 	return w
 }
 
-// Everyone is all masters, as bits.
-func (w *Wire) Everyone() uint64 { return w.everyone }
+// Everyone is all masters.
+func (w *Wire) Everyone() quorum.Bits { return w.everyone }
 
 // scripted reports whether the claim needs the scripts that know fences and leases.
 func (w *Wire) scripted(c *Claim) bool { return c.Fenced || w.cfg.Strict }

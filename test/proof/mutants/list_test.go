@@ -156,8 +156,8 @@ var general = []mutant{
 		name:   "no raise round of readers",
 		breaks: "S8: so is that which a reader has met",
 		edits: []edit{{
-			"internal/hold/fence.go", "	if bits.OnesCount64(stored) >= h.home.cfg.Need {",
-			"	if bits.OnesCount64(stored) >= h.home.cfg.Need || h.claim.Kind.SharesFence {",
+			"internal/hold/fence.go", "	if stored.Len() >= h.home.cfg.Need {",
+			"	if stored.Len() >= h.home.cfg.Need || h.claim.Kind.SharesFence {",
 		}},
 		foundBy: simulation{"readers' raises", history.Fence, 30},
 	},

@@ -130,7 +130,7 @@ var ofTheWaiting = []mutant{
 	{
 		name:    "a set that splits the vote again and again",
 		breaks:  "progress: sets that take votes from each other part by pauses",
-		edits:   []edit{{"internal/waitqueue/set.go", "	case f.Agreed&(1<<q.pilot) != 0:\n		w.counts.collisions++\n", "	case f.Agreed&(1<<q.pilot) != 0:\n"}},
+		edits:   []edit{{"internal/waitqueue/set.go", "	case f.Agreed.Has(q.pilot):\n		w.counts.collisions++\n", "	case f.Agreed.Has(q.pilot):\n"}},
 		foundBy: goTest{"./internal/waitqueue", "TestASetWhoseVotesWereSplitPausesBeforeItsNextTurn"},
 	},
 	{

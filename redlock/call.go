@@ -148,7 +148,7 @@ func (t *call) Taken(master int, held *outcome.Held) *outcome.Failure {
 		t.fresh()
 	}
 	h := t.l.handle.Hold()
-	e := &outcome.Failure{Op: wire.OpLock.String(), Need: t.c.need, Total: len(t.c.masters), Kind: outcome.Taken}
+	e := &outcome.Failure{Op: wire.OpLock.String(), Need: t.c.group.Need, Total: len(t.c.group.Masters), Kind: outcome.Taken}
 	e.Key, e.Others = h.Wanted()
 	if t.used {
 		e.Elapsed = t.c.opts.clock.Now().Sub(h.Start())

@@ -12,10 +12,10 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/hold"
 	"github.com/redquorum/redquorum/internal/inpool"
 	"github.com/redquorum/redquorum/internal/pilot"
-	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/internal/voters"
@@ -30,23 +30,18 @@ type Client struct {
 	opts     clientOptions
 	pool     *pool.Pool
 	ownsPool bool
-	masters  []*pipeline.Pipeline
-	need     int
+	group    *group.Group
 	id       string // xid: the client's part of its tokens
 	fleet    fleetName
 
-	pilots     *pilot.Chooser
-	wire       *wire.Wire
-	waiting    *waitqueue.Room // calls that wait
-	calls      sync.Pool       // of *call
-	holds      *hold.Home
-	voters     *voters.Monitor // nil: every master is believed
-	unfinished ballot.Count    // what Close waits for
-	running    ballot.Count    // calls that wait for a decision, or may still roll back
-	nodeInfos  sync.Pool       // of *[]NodeInfo, see traceNodes
-	// life ends when Close begins, with cause ErrClosed. The rooms below are given it, too.
-	life    context.Context
-	endLife context.CancelCauseFunc
+	pilots    *pilot.Chooser
+	wire      *wire.Wire
+	waiting   waitqueue.Room // calls that wait
+	calls     sync.Pool      // of *call
+	holds     *hold.Home
+	voters    *voters.Monitor         // nil: every master is believed
+	nodeInfos sync.Pool               // of *[]NodeInfo, see traceNodes
+	endLife   context.CancelCauseFunc // of the group's life: when Close begins, with cause ErrClosed
 
 	// mu guards what follows.
 	mu     sync.Mutex
@@ -128,42 +123,34 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 		opts:     *o,
 		pool:     p,
 		ownsPool: owned,
-		masters:  inpool.Pipelines(p),
-		need:     quorum.Need(p.Len()),
+		group:    &group.Group{Masters: inpool.Pipelines(p), Need: quorum.Need(p.Len()), Clock: o.clock, Chance: o.chance},
 		id:       o.id,
 		doing:    make(map[*Lock]chan struct{}),
 	}
-	c.life, c.endLife = context.WithCancelCause(context.Background())
+	c.group.Life, c.endLife = context.WithCancelCause(context.Background())
 	if c.id == "" {
 		c.id = xid.New().String()
 	}
 	inQueues := strings.TrimSuffix(token.Prefix(o.lock.hold.Owner, c.id), ":")
 	if n := p.Len(); n%2 == 0 {
-		o.logger.Warn("an even number of masters tolerates no more failures than one less", "masters", n, "tolerated", n-c.need)
+		o.logger.Warn("an even number of masters tolerates no more failures than one less", "masters", n, "tolerated", n-c.group.Need)
 	}
 	if o.guard != GuardOff {
 		c.voters = voters.New(voters.Config{
-			Guard: cfg, Masters: c.masters, Need: c.need, Clock: o.clock, Chance: o.chance,
-			Logger: o.logger, Life: c.life, ClockChanged: o.trace.clockChanged(),
+			Group: c.group, Guard: cfg, Logger: o.logger, ClockChanged: o.trace.clockChanged(),
 		})
 	}
-	c.pilots = pilot.New(c.masters, c.voters.MayVote) // which a nil monitor answers, too
-	c.waiting = waitqueue.New(waitqueue.Config{
-		Masters: waitqueue.Masters(c.masters), Need: c.need, Pilots: c.pilots, ID: inQueues, Prefix: o.prefix,
-		OutageWait: o.outage, Chance: o.chance, Life: c.life,
-	})
+	c.pilots = pilot.New(c.group.Masters, c.voters.MayVote) // which a nil monitor answers, too
 	c.wire = wire.New(wire.Config{
-		Ballots: ballot.Config{
-			Masters: c.masters, Need: c.need, Voters: c.voters, InFlight: &c.unfinished, Running: &c.running,
-			Life: c.life, Timed: o.trace.timed(), Replied: c.replied(),
-		},
-		Pilots: c.pilots, ID: inQueues, Strict: o.strict(), Retention: o.kept, Longest: o.longest,
-		Clock: o.clock, Chance: o.chance, Successors: c.waiting,
+		Ballots: ballot.Config{Group: c.group, Voters: c.voters, Timed: o.trace.timed(), Replied: c.replied()},
+		Pilots:  c.pilots, ID: inQueues, Strict: o.strict(), Retention: o.kept, Longest: o.longest, Successors: &c.waiting,
 	})
-	c.waiting.SetQueues(c.wire)
+	c.waiting.Init(waitqueue.Config{
+		Masters: waitqueue.Masters(c.group.Masters), Need: c.group.Need, Pilots: c.pilots, Queues: c.wire, ID: inQueues, Prefix: o.prefix,
+		OutageWait: o.outage, Chance: o.chance, Life: c.group.Life,
+	})
 	c.holds = hold.New(hold.Config{
-		Wire: c.wire, Voters: c.voters, Masters: c.masters, Need: c.need, InFlight: &c.unfinished, Running: &c.running,
-		Clock: o.clock, Chance: o.chance, Life: c.life, CommandTimeout: p.CommandTimeout(),
+		Group: c.group, Wire: c.wire, Voters: c.voters, CommandTimeout: p.CommandTimeout(),
 		Validity: o.validity, Allowance: o.drift.Allowance, KeyName: c.withoutPrefix,
 		Unlocked: ErrUnlocked, ClientID: c.id, Owner: o.lock.hold.Owner,
 	})
@@ -225,7 +212,7 @@ func (c *Client) checkKey(key string) error {
 	return nil
 }
 
-func (c *Client) isClosed() bool { return c.life.Err() != nil }
+func (c *Client) isClosed() bool { return c.group.Life.Err() != nil }
 
 // Close ends the client. Calls that wait leave their queues and end with ErrClosed. The
 // contexts of all locks end with a *LostError of ReasonClosed. Close waits for running Do
@@ -250,14 +237,14 @@ func (c *Client) Close() error {
 
 	valid := c.holds.LoseAll()
 	c.awaitDo(valid)
-	for _, m := range c.masters { // releases that were refused: once more
+	for _, m := range c.group.Masters { // releases that were refused: once more
 		m.SendPostponed()
 	}
 	c.holds.ReleaseAll(valid, c.opts.lock.ttl)
 	deadline := time.Now().Add(c.nodeTimeout(c.opts.lock.ttl))
 	c.waiting.AwaitLeave(time.Until(deadline))
 	if c.ownsPool { // what was never sent needs no release
-		for _, m := range c.masters {
+		for _, m := range c.group.Masters {
 			m.CloseUnused()
 		}
 	}
@@ -280,12 +267,12 @@ const deliveryLook = time.Millisecond
 // and that the others have been sent everything (see pipeline.Delivery).
 func (c *Client) awaitDelivery(deadline time.Time) {
 	before := uint64(0)
-	for time.Now().Before(deadline) && !c.unfinished.Wait(deliveryLook) {
-		if !c.ownsPool || c.running.Load() != 0 {
+	for time.Now().Before(deadline) && !c.group.InFlight.Wait(deliveryLook) {
+		if !c.ownsPool || c.group.Running.Load() != 0 {
 			continue
 		}
 		accepted, answered, settled := uint64(1), 0, 0 // 1: not what before begins with
-		for _, m := range c.masters {
+		for _, m := range c.group.Masters {
 			d := m.Delivery()
 			accepted += d.Accepted
 			if d.Answered {
@@ -295,7 +282,7 @@ func (c *Client) awaitDelivery(deadline time.Time) {
 				settled++
 			}
 		}
-		if answered < c.need || settled < len(c.masters) {
+		if answered < c.group.Need || settled < len(c.group.Masters) {
 			accepted = 0
 		}
 		if accepted != 0 && accepted == before {

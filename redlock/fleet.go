@@ -76,22 +76,22 @@ func (c *Client) Init(ctx context.Context, opts ...InitOption) error {
 // absent finds the masters that InitWithout names.
 func (c *Client) absent(names []string) (found quorum.Bits, err error) {
 	for _, name := range names {
-		i := slices.IndexFunc(c.masters, func(m *pipeline.Pipeline) bool { return m.Name() == name })
+		i := slices.IndexFunc(c.group.Masters, func(m *pipeline.Pipeline) bool { return m.Name() == name })
 		if i < 0 {
 			return 0, fmt.Errorf("InitWithout: %q: want one of the masters %s", name, c.names())
 		}
 		found.Add(i)
 	}
-	if most, n := len(c.masters)-c.need, found.Len(); n > most {
-		return 0, fmt.Errorf("InitWithout: %d of %d masters: want %d at the most, so that a quorum is left", n, len(c.masters), most)
+	if most, n := len(c.group.Masters)-c.group.Need, found.Len(); n > most {
+		return 0, fmt.Errorf("InitWithout: %d of %d masters: want %d at the most, so that a quorum is left", n, len(c.group.Masters), most)
 	}
 	return found, nil
 }
 
 // names lists the masters for people.
 func (c *Client) names() string {
-	names := make([]string, len(c.masters))
-	for i, m := range c.masters {
+	names := make([]string, len(c.group.Masters))
+	for i, m := range c.group.Masters {
 		names[i] = m.Name()
 	}
 	return strings.Join(names, ", ")
@@ -108,7 +108,7 @@ func (c *Client) initError(reasons []error, began time.Time) error {
 			e.OK++
 			continue
 		}
-		e.Nodes.Errors = append(e.Nodes.Errors, &NodeError{Master: c.masters[i].Name(), Op: e.Op, Err: publicCause(err)})
+		e.Nodes.Errors = append(e.Nodes.Errors, &NodeError{Master: c.group.Masters[i].Name(), Op: e.Op, Err: publicCause(err)})
 	}
 	if e.OK == e.Total {
 		return nil
@@ -241,13 +241,13 @@ func (c *Client) closeFleet(ctx context.Context, to string, force bool) (*FleetC
 	r := &FleetClosing{Fleet: c.voters.FleetID(), Left: found.Left, Until: c.opts.clock.Now().Wall().Add(found.Left)}
 	for i, reason := range reasons {
 		if reason == nil {
-			r.Closed = append(r.Closed, c.masters[i].Name())
+			r.Closed = append(r.Closed, c.group.Masters[i].Name())
 			continue
 		}
 		if r.Open == nil {
 			r.Open = &multierror.Error{ErrorFormat: joinNodes}
 		}
-		r.Open.Errors = append(r.Open.Errors, &NodeError{Master: c.masters[i].Name(), Op: "close fleet", Err: publicCause(reason)})
+		r.Open.Errors = append(r.Open.Errors, &NodeError{Master: c.group.Masters[i].Name(), Op: "close fleet", Err: publicCause(reason)})
 	}
 	switch {
 	case found.Elsewhere != "":
@@ -255,7 +255,7 @@ func (c *Client) closeFleet(ctx context.Context, to string, force bool) (*FleetC
 			ErrNoQuorum, found.Elsewhere, to, strings.Join(r.Closed, ", "), r.Open.ErrorOrNil())
 	case !found.Done:
 		return r, &QuorumError{
-			Op: "close fleet", OK: len(r.Closed), Need: len(c.masters) - c.need + 1, Total: len(c.masters),
+			Op: "close fleet", OK: len(r.Closed), Need: len(c.group.Masters) - c.group.Need + 1, Total: len(c.group.Masters),
 			Elapsed: time.Since(began), Nodes: r.Open, kind: ErrNoQuorum,
 		}
 	}

@@ -35,8 +35,8 @@ func (f *fleetClient) Guarded() bool { return f.voters != nil }
 
 // Servers implements fleetseam.Client.
 func (f *fleetClient) Servers() []fleetseam.Server {
-	servers := make([]fleetseam.Server, len(f.masters))
-	for i, m := range f.masters {
+	servers := make([]fleetseam.Server, len(f.group.Masters))
+	for i, m := range f.group.Masters {
 		servers[i] = fleetseam.Server{Name: m.Name(), DB: m.DB(), RunID: m.Stats().RunID}
 	}
 	return servers
@@ -54,7 +54,7 @@ func (f *fleetClient) Pause(ctx context.Context, most time.Duration) {
 	select {
 	case <-t.C:
 	case <-ctx.Done():
-	case <-f.life.Done():
+	case <-f.group.Life.Done():
 	}
 }
 

@@ -99,7 +99,7 @@ func (c *Client) Inspect(ctx context.Context, key string) (*Inspection, error) {
 	if cause := r.Wait(ctx, c.nodeTimeout(l.opts.ttl)); cause != nil {
 		return nil, fmt.Errorf("redlock: inspect %q: %w", key, cause)
 	}
-	in := &Inspection{Key: key, Masters: c.masterHolds(r), Need: c.need}
+	in := &Inspection{Key: key, Masters: c.masterHolds(r), Need: c.group.Need}
 	in.judge()
 	return in, nil
 }
@@ -108,7 +108,7 @@ func (c *Client) Inspect(ctx context.Context, key string) (*Inspection, error) {
 func (c *Client) masterHolds(r *wire.Ask) []MasterHold {
 	r.Lock()
 	defer r.Unlock()
-	holds := make([]MasterHold, len(c.masters))
+	holds := make([]MasterHold, len(c.group.Masters))
 	for i := range holds {
 		if state := r.StateOn(i); state != nil {
 			holds[i] = masterHold(state)
@@ -118,7 +118,7 @@ func (c *Client) masterHolds(r *wire.Ask) []MasterHold {
 		} else {
 			holds[i].Err = c.publicReason(r, i)
 		}
-		holds[i].Master = c.masters[i].Name()
+		holds[i].Master = c.group.Masters[i].Name()
 	}
 	return holds
 }

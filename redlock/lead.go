@@ -97,7 +97,7 @@ func (c *Client) rest(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-c.life.Done():
+	case <-c.group.Life.Done():
 		return ErrClosed
 	}
 }

@@ -37,8 +37,8 @@ type MasterReport struct {
 // Masters reports how each master stands, in the order of the URLs, as the client
 // saw it last. It asks no master, does not block, and ignores the context.
 func (c *Client) Masters(_ context.Context) []MasterReport {
-	reports := make([]MasterReport, len(c.masters))
-	for i, m := range c.masters {
+	reports := make([]MasterReport, len(c.group.Masters))
+	for i, m := range c.group.Masters {
 		s := m.Stats()
 		reports[i] = MasterReport{
 			Master: s.Name, Connected: s.Connected, Err: s.Err, RunID: s.RunID, RoundTrip: s.RoundTrip,
@@ -69,16 +69,16 @@ func (c *Client) Ready(ctx context.Context) error {
 	defer t.Stop()
 	for {
 		up, missing := c.countVoters()
-		if up >= c.need {
+		if up >= c.group.Need {
 			return nil
 		}
 		select {
 		case <-t.C:
-		case <-c.life.Done():
-			return fmt.Errorf("redlock: ready: %w", context.Cause(c.life))
+		case <-c.group.Life.Done():
+			return fmt.Errorf("redlock: ready: %w", context.Cause(c.group.Life))
 		case <-ctx.Done():
 			return &QuorumError{
-				Op: "ready", OK: up, Need: c.need, Total: len(c.masters),
+				Op: "ready", OK: up, Need: c.group.Need, Total: len(c.group.Masters),
 				Elapsed: time.Since(began), Nodes: missing, kind: ErrNoQuorum, cause: ctx.Err(),
 			}
 		}
@@ -95,7 +95,7 @@ func (c *Client) countVoters() (voting int, missing *multierror.Error) {
 		missing.Errors = append(missing.Errors, &NodeError{Master: master, Op: "ready", Err: err})
 	}
 	if c.voters == nil {
-		for _, m := range c.masters {
+		for _, m := range c.group.Masters {
 			if ok, err := m.Up(); ok {
 				voting++
 			} else {
@@ -166,7 +166,7 @@ func (c *Client) Stats() Stats {
 	return Stats{
 		Held:    c.holds.Held(),
 		Waiting: c.waiting.Waiting(),
-		Need:    c.need,
+		Need:    c.group.Need,
 		Masters: c.pool.Stats(),
 
 		FencingTokens: c.wire.Fences.Tokens.Load(),

@@ -19,8 +19,8 @@ func (c *Client) quorumError(f *outcome.Failure) *QuorumError {
 		others: f.Others, cause: f.Cause, note: f.Note, clock: (*ClockError)(f.Clock),
 		kind: [...]error{outcome.NoQuorum: ErrNoQuorum, outcome.Taken: ErrTaken, outcome.NotHeld: ErrNotHeld}[f.Kind],
 	}
-	nodes, parts := make([]error, 0, len(c.masters)), make([]NodeError, len(c.masters)) // all in two allocations
-	for i, m := range c.masters {
+	nodes, parts := make([]error, 0, len(c.group.Masters)), make([]NodeError, len(c.group.Masters)) // all in two allocations
+	for i, m := range c.group.Masters {
 		if err := c.publicPart(c.judged(f, partOf(f, i))); err != nil {
 			parts[i] = NodeError{Master: m.Name(), Op: f.Op, Err: err}
 			nodes = append(nodes, &parts[i])

@@ -54,10 +54,10 @@ func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Lock, error) {
 		return m.c.acquireLike(ctx, template, true) // which does not wait
 	}
 	// Close lets out what ends the wait.
-	m.c.unfinished.Add()
-	m.c.running.Add()
-	defer m.c.unfinished.Done()
-	defer m.c.running.Done()
+	m.c.group.InFlight.Add()
+	m.c.group.Running.Add()
+	defer m.c.group.InFlight.Done()
+	defer m.c.group.Running.Done()
 	w := &intent{c: m.c, key: template.own.Claim().Key(), owner: template.opts.hold.Owner}
 	template.intent = w
 	l, err := m.c.acquireLike(ctx, template, false)

@@ -77,7 +77,7 @@ func sinceStart(began time.Time) time.Duration {
 // traceAttempt tells trace and log of an attempt that was decided.
 func (c *Client) traceAttempt(call context.Context, l *Lock, attempt int, err *outcome.Failure) {
 	if t := c.opts.trace; t != nil && t.Attempt != nil {
-		info := AttemptInfo{Key: l.Key(), Token: l.Token(), Attempt: attempt, OK: l.handle.Hold().Agreed(), Need: c.need, Context: orBackground(call)}
+		info := AttemptInfo{Key: l.Key(), Token: l.Token(), Attempt: attempt, OK: l.handle.Hold().Agreed(), Need: c.group.Need, Context: orBackground(call)}
 		if err != nil {
 			info.Key, info.OK, info.Elapsed, info.Err = err.Key, err.OK, err.Elapsed, c.quorumError(err)
 		} else {
@@ -168,14 +168,14 @@ func (c *Client) traceNodes(ctx context.Context, r *wire.Ask, l *Lock) {
 	}
 	infos, _ := c.nodeInfos.Get().(*[]NodeInfo)
 	if infos == nil {
-		all := make([]NodeInfo, len(c.masters))
+		all := make([]NodeInfo, len(c.group.Masters))
 		infos = &all
 	}
 	op := r.Op().String()
 	r.Lock()
 	for i := range *infos {
 		(*infos)[i] = NodeInfo{
-			Op: op, Key: l.Key(), Token: l.Token(), Master: c.masters[i].Name(),
+			Op: op, Key: l.Key(), Token: l.Token(), Master: c.group.Masters[i].Name(),
 			Latency: r.Answers()[i].Took, Err: c.publicReason(r, i), Context: orBackground(ctx),
 		}
 	}
@@ -203,7 +203,7 @@ func (c *Client) replied() func(b *ballot.Ballot, reply ballot.Reply) {
 		r := b.Question().(*wire.Ask)
 		a := &reply.Answer
 		info := ReplyInfo{
-			Op: r.Op().String(), Master: c.masters[reply.Master].Name(), Latency: r.SinceAsked(), Sent: reply.Call.Sent,
+			Op: r.Op().String(), Master: c.group.Masters[reply.Master].Name(), Latency: r.SinceAsked(), Sent: reply.Call.Sent,
 			Late: a.Late || reply.Expired, Expired: reply.Expired,
 		}
 		switch {

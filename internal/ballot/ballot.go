@@ -9,13 +9,13 @@
 package ballot
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
@@ -24,13 +24,9 @@ import (
 
 // Config is shared by all ballots of a client.
 type Config struct {
-	Masters  []*pipeline.Pipeline
-	Need     int
-	Voters   *voters.Monitor // nil: every master may vote
-	InFlight *Count          // ballots that some master has still to answer, which Close waits for
-	Running  *Count          // counts every Wait; nil: nobody wants to know
-	Life     context.Context // the client's: its end ends every Wait, with its cause
-	Timed    bool            // Answer.Took and SinceAsked are wanted
+	*group.Group
+	Voters *voters.Monitor // nil: every master may vote
+	Timed  bool            // Answer.Took and SinceAsked are wanted
 	// Replied, if it is not nil, is called when a master's part has ended, with no
 	// lock of the ballot held.
 	Replied func(b *Ballot, r Reply)
@@ -99,7 +95,7 @@ type Use struct {
 	Last quorum.Bits
 	// Over counts one less when the last call is back, whether or not the starter has
 	// let go; nil: nobody wants to know.
-	Over *Count
+	Over *group.Count
 	// Decided is called when the ballot is decided, with the ballot locked, and nobody
 	// calls Wait; nil: the starter calls Wait.
 	Decided interface{ Decided(*Ballot) }
@@ -176,7 +172,7 @@ func (b *Ballot) unlock(outstanding, awaitedAtClose uint8) {
 	b.outstanding -= outstanding
 	b.awaitedAtClose -= awaitedAtClose
 	// Copied: once the ballot is free it may serve another question at any moment.
-	inFlight, over := b.cfg.InFlight, b.Over
+	inFlight, over := &b.cfg.InFlight, b.Over
 	notInFlight := awaitedAtClose != 0 && b.awaitedAtClose == 0
 	allBack := outstanding != 0 && b.outstanding == 0
 	free := b.outstanding == 0 && !b.inUse

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
@@ -24,10 +25,9 @@ import (
 // ask them.
 type fleet struct {
 	*masters.Bubble
-	inFlight ballot.Count
-	life     context.Context
-	endLife  context.CancelCauseFunc
-	cfg      *ballot.Config
+	life    context.Context
+	endLife context.CancelCauseFunc
+	cfg     *ballot.Config
 }
 
 // inFleet runs a test against n masters.
@@ -47,7 +47,7 @@ func inFleetAt(t *testing.T, n int, also []int, test func(t *testing.T, f *fleet
 		for _, i := range also {
 			b.All = append(b.All, b.All[i])
 		}
-		f.cfg = &ballot.Config{Need: quorum.Need(len(b.All)), InFlight: &f.inFlight, Life: f.life}
+		f.cfg = &ballot.Config{Group: &group.Group{Need: quorum.Need(len(b.All)), Clock: drift.Runtime(), Life: f.life}}
 		f.cfg.Masters = b.Pipelines(func(i int, c *pipeline.Config) {
 			c.Name = fmt.Sprint("address-", i+1)
 			c.StallLimit = time.Hour // a frozen master is silent, and not given up
@@ -67,8 +67,8 @@ func (f *fleet) close() { f.endLife(errClosed) }
 func (f *fleet) guarded() {
 	f.T.Helper()
 	f.cfg.Voters = voters.New(voters.Config{
-		Guard:   guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: len(f.All), Drift: drift.Default},
-		Masters: f.cfg.Masters, Need: f.cfg.Need, Clock: drift.Runtime(), Logger: discard, Life: f.life,
+		Group: f.cfg.Group, Logger: discard,
+		Guard: guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: len(f.All), Drift: drift.Default},
 	})
 	f.T.Cleanup(f.cfg.Voters.Close)
 	// A list with a server twice is not declared new: its masters are adopted, and
@@ -113,7 +113,7 @@ func (f *fleet) asked(i int) int { return f.All[i].Commands()["GET"] }
 // wantInFlight fails unless Close would wait for so many ballots.
 func (f *fleet) wantInFlight(want int64) {
 	f.T.Helper()
-	if n := f.inFlight.Load(); n != want {
+	if n := f.cfg.InFlight.Load(); n != want {
 		f.T.Errorf("%d ballots are in flight, want %d", n, want)
 	}
 }

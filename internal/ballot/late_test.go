@@ -10,6 +10,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
@@ -66,7 +67,7 @@ func TestABallotIsFreeWhenAllCallsAreBackAndItsStarterHasLetGo(t *testing.T) {
 // Invariant L4: nothing of one use is there in the next.
 func TestANextUseBeginsEmpty(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
-		var over ballot.Count
+		var over group.Count
 		p := f.poll()
 		f.answers("12-")
 		p.Begin(persistent)

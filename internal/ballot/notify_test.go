@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
@@ -59,7 +60,7 @@ func TestEndedComesBeforeFree(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("yy-")
 		p := f.begun(ballot.Rules{})
-		var over ballot.Count
+		var over group.Count
 		over.Add()
 		p.Tell, p.Over = 1<<2, &over
 		p.ask()
@@ -83,18 +84,18 @@ func TestEndedComesBeforeOver(t *testing.T) {
 		e := &endedSlowly{poll: f.poll(), may: make(chan struct{})}
 		e.Init(f.cfg, e)
 		e.Begin(ballot.Rules{})
-		var over ballot.Count
+		var over group.Count
 		over.Add()
 		e.Tell, e.Over = 1<<2, &over
 		e.ask()
 		f.Thaw(2) // Ended begins
-		if over.Load() != 1 || f.inFlight.Load() != 1 {
-			t.Errorf("while Ended is told: over %d, in flight %d; want 1 and 1", over.Load(), f.inFlight.Load())
+		if over.Load() != 1 || f.cfg.InFlight.Load() != 1 {
+			t.Errorf("while Ended is told: over %d, in flight %d; want 1 and 1", over.Load(), f.cfg.InFlight.Load())
 		}
 		close(e.may)
 		synctest.Wait()
-		if over.Load() != 0 || f.inFlight.Load() != 0 {
-			t.Errorf("after Ended: over %d, in flight %d; want 0 and 0", over.Load(), f.inFlight.Load())
+		if over.Load() != 0 || f.cfg.InFlight.Load() != 0 {
+			t.Errorf("after Ended: over %d, in flight %d; want 0 and 0", over.Load(), f.cfg.InFlight.Load())
 		}
 		e.LetGo()
 	})
@@ -117,7 +118,7 @@ func TestOverFallsWithoutTheStarter(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
 		f.answers("yy-")
 		p := f.begun(ballot.Rules{})
-		var over ballot.Count
+		var over group.Count
 		over.Add()
 		p.Over = &over
 		p.ask()
@@ -137,7 +138,7 @@ func TestOverWaitsForKeptCalls(t *testing.T) {
 		f.answers("yyy")
 		f.kill(2)
 		p := f.begun(ballot.Rules{})
-		var over ballot.Count
+		var over group.Count
 		over.Add()
 		p.Over = &over
 		p.send(0, aMinute())
@@ -240,7 +241,7 @@ func TestRepliedIsToldOfEveryMastersPart(t *testing.T) {
 // Close waits until no ballot is in flight, but no longer than its limit.
 func TestACountIsWaitedForUntilItIsZero(t *testing.T) {
 	inFleet(t, 1, func(t *testing.T, f *fleet) {
-		var none, some, many ballot.Count
+		var none, some, many group.Count
 		_ = f.takes(0, func() error { none.Wait(second); return nil })
 		some.Add()
 		some.Add()
@@ -259,7 +260,7 @@ func TestACountIsWaitedForUntilItIsZero(t *testing.T) {
 // A count that falls to zero and rises again while it is waited for is not zero.
 func TestACountThatRisesAgainIsStillWaitedFor(t *testing.T) {
 	inFleet(t, 1, func(t *testing.T, f *fleet) {
-		var n ballot.Count
+		var n group.Count
 		n.Add()
 		time.AfterFunc(10*time.Millisecond, func() {
 			n.Done()

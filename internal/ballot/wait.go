@@ -11,7 +11,7 @@ import (
 const closeTick = 50 * time.Millisecond
 
 // Wait blocks until the ballot is decided: by the masters' answers, after limit (see
-// patience), when ctx ends, or within 50 ms of the end of Config.Life, unless the ballot
+// patience), when ctx ends, or within 50 ms of the end of the client's life, unless the ballot
 // persists. It returns ctx's error, or the cause of Life's end, if that ended the wait.
 //
 // The timer runs a function, which also looks whether the client closes, so that the

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/hold"
 	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
@@ -31,11 +32,11 @@ var (
 // A client is what holds need of one, on embedded masters in a bubble of virtual time.
 type client struct {
 	*masters.Bubble
-	home     *hold.Home
-	inFlight ballot.Count
-	endLife  context.CancelCauseFunc
-	stopped  bool
-	clock    steppedClock
+	home    *hold.Home
+	group   *group.Group
+	endLife context.CancelCauseFunc
+	stopped bool
+	clock   steppedClock
 }
 
 // inClient runs a test with three masters.
@@ -46,15 +47,17 @@ func inClient(t *testing.T, test func(t *testing.T, c *client)) {
 		life, endLife := context.WithCancelCause(context.Background())
 		c.endLife = endLife
 		b.AtEnd(func() { endLife(nil) })
-		pipelines := b.Pipelines(func(i int, c *pipeline.Config) { c.Name = fmt.Sprint("address-", i+1) })
-		clock := drift.Cumulative(&c.clock)
+		c.group = &group.Group{
+			Masters: b.Pipelines(func(i int, c *pipeline.Config) { c.Name = fmt.Sprint("address-", i+1) }),
+			Need:    quorum.Need(3), Clock: drift.Cumulative(&c.clock), Life: life,
+		}
 		w := wire.New(wire.Config{
-			Ballots: ballot.Config{Masters: pipelines, Need: quorum.Need(3), InFlight: &c.inFlight, Life: life},
-			Pilots:  pilot.New(pipelines, func(int) bool { return true }), ID: "client", Retention: time.Hour, Longest: time.Minute,
-			Clock: clock, Successors: nobodyWaits{},
+			Ballots: ballot.Config{Group: c.group},
+			Pilots:  pilot.New(c.group.Masters, func(int) bool { return true }), ID: "client", Retention: time.Hour, Longest: time.Minute,
+			Successors: nobodyWaits{},
 		})
 		c.home = hold.New(hold.Config{
-			Wire: w, Masters: pipelines, Need: quorum.Need(3), InFlight: &c.inFlight, Clock: clock, Life: life,
+			Group: c.group, Wire: w,
 			Validity:  func(ttl time.Duration) time.Duration { return drift.Default.Validity(ttl, 0) },
 			Allowance: drift.Default.Allowance, KeyName: func(key string) string { return key },
 			Unlocked: errUnlocked, ClientID: "client",

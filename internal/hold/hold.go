@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -32,7 +32,7 @@ type Hold struct {
 	renewal renewal
 	handles map[*Handle]struct{} // all handles that hold, with the first; nil: only the first
 
-	setting ballot.Count // questions that may set or prolong the keys, until all masters have answered
+	setting group.Count // questions that may set or prolong the keys, until all masters have answered
 
 	index    int32 // in the keeper's heap, guarded by its mutex; notScheduled if it is not there
 	late     bool  // lost, and in the heap for its release alone; guarded by the keeper's mutex

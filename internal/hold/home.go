@@ -5,9 +5,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/chance"
-	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/internal/voters"
 	"github.com/redquorum/redquorum/internal/wire"
@@ -15,15 +13,9 @@ import (
 
 // Config is what the holds of a client have in common.
 type Config struct {
-	Wire     *wire.Wire
-	Voters   *voters.Monitor // nil: every master may vote
-	Masters  []*pipeline.Pipeline
-	Need     int           // masters that make a quorum
-	InFlight *ballot.Count // what Close waits for
-	Running  *ballot.Count // counts attempts, which may still roll back; nil: nobody wants to know
-	Clock    drift.Clock   // a cumulative one (S7)
-	Chance   *chance.Source
-	Life     context.Context // ends when the client's Close begins
+	*group.Group
+	Wire   *wire.Wire
+	Voters *voters.Monitor // nil: every master may vote
 	// CommandTimeout is how long to wait for one master; 0: a twentieth of the TTL, 50 to
 	// 250 ms.
 	CommandTimeout time.Duration

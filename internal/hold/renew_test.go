@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
@@ -18,7 +19,7 @@ func newTestHold(t *testing.T, ttl, left time.Duration) (h *Hold, now time.Durat
 	})
 	t.Cleanup(master.Close)
 	home := New(Config{
-		Masters: []*pipeline.Pipeline{master}, Need: 1, Clock: drift.System(), Life: t.Context(),
+		Group:     &group.Group{Masters: []*pipeline.Pipeline{master}, Need: 1, Clock: drift.System(), Life: t.Context()},
 		Validity:  func(ttl time.Duration) time.Duration { return drift.Default.Validity(ttl, 0) },
 		Allowance: drift.Default.Allowance,
 		KeyName:   func(key string) string { return key }, Unlocked: errors.New("unlocked"),

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/rig/masters"
@@ -65,9 +66,9 @@ func (f *fleet) watch(dial func(ctx context.Context, network, addr string) (net.
 		}
 	})
 	g := New(Config{
-		Guard:   guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: fleetOf, Drift: drift.Default},
-		Masters: pipes, Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()),
-		Logger: slog.New(slog.DiscardHandler), Life: context.Background(),
+		Group:  &group.Group{Masters: pipes, Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()), Life: context.Background()},
+		Guard:  guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: fleetOf, Drift: drift.Default},
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	close(begin)
 	synctest.Wait()
@@ -121,7 +122,7 @@ func TestAHandshakeThatIsServedByTwoProcessesJudgesNobody(t *testing.T) {
 		f.wantVotes(g, fleetOf)
 		end()
 		g = &Monitor{cfg: Config{
-			Clock: drift.System(),
+			Group: &group.Group{Clock: drift.System()},
 			Guard: guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: fleetOf},
 		}}
 		const run = "0123456789012345678901234567890123456789"

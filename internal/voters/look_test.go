@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
 )
 
@@ -18,8 +19,8 @@ import (
 func (f *fleet) looker(c guard.Config) *Monitor {
 	f.T.Helper()
 	g := New(Config{
-		Guard: c, Masters: f.Pipelines(nil), Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()),
-		Logger: slog.New(slog.DiscardHandler), Life: context.Background(), ReadOnly: true,
+		Group: &group.Group{Masters: f.Pipelines(nil), Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()), Life: context.Background()},
+		Guard: c, Logger: slog.New(slog.DiscardHandler), ReadOnly: true,
 	})
 	f.AtEnd(g.Close)
 	return g

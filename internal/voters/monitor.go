@@ -4,14 +4,13 @@
 package voters
 
 import (
-	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/chance"
+	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
@@ -88,13 +87,9 @@ const (
 
 // A Config is what a Monitor needs.
 type Config struct {
-	Guard   guard.Config
-	Masters []*pipeline.Pipeline
-	Need    int // masters that make a quorum
-	Clock   drift.Clock
-	Chance  *chance.Source
-	Logger  *slog.Logger
-	Life    context.Context // its end ends every wait; its cause says why
+	*group.Group
+	Guard  guard.Config
+	Logger *slog.Logger
 	// ReadOnly is for tools: the Monitor asks when Look is called, answers what a client's
 	// would, and writes no marker. On a master without one it notes since when that is so.
 	ReadOnly bool

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
@@ -48,7 +49,7 @@ func TestAnAnswerIsAVoteOnlyAsJudged(t *testing.T) {
 		"refuses what the lock needs":   {votingRight{epoch: 7, refused: guard.Refused{Commands: 2}}, 7, "", at[0], guard.Forbidden},
 		"refuses what others need":      {votingRight{epoch: 7, refused: guard.Refused{Commands: 4}}, 7, "", at[0], 0},
 	} {
-		g := &Monitor{cfg: Config{Clock: clock}, masters: make([]watched, 1), rights: make([]atomic.Pointer[votingRight], 1)}
+		g := &Monitor{cfg: Config{Group: &group.Group{Clock: clock}}, masters: make([]watched, 1), rights: make([]atomic.Pointer[votingRight], 1)}
 		g.rights[0].Store(&test.j)
 		why := g.Abstains(0, &pipeline.Call{Epoch: test.epoch, Checked: &pipeline.Checked{Mark: test.mark}}, test.asked, 3)
 		var got guard.Cause

@@ -145,7 +145,7 @@ func (q *anyOf) subscribe(ctx context.Context, byPilot [][]string) (cause error)
 // askEach asks each pilot where the waiter stands in the queues of its keys, and keeps the
 // places there. heard: at least one has answered. cause is what ended the waiting.
 func (q *anyOf) askEach(ctx context.Context, byPilot [][]string) (heard bool, cause error) {
-	w, queues := q.w, q.w.room.queues
+	w, queues := q.w, q.w.room.cfg.Queues
 	asked := make([]wire.KeysQuery, len(byPilot))
 	limit := time.Duration(0)
 	for master, keys := range byPilot {
@@ -267,7 +267,7 @@ func (q *anyOf) giveBack() {
 			}
 		}
 		if left != nil {
-			r.queues.LeaveEach(master, left)
+			r.cfg.Queues.LeaveEach(master, left)
 		}
 	}
 	clear(q.queued)

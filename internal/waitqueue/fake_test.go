@@ -104,16 +104,21 @@ func (f *fake) LeaveReaders(pilot int, key string) { f.do("leave readers", pilot
 func (f *fake) LeaveEach(_ int, keys []string)            { f.do("leave each", strings.Join(keys, " ")) }
 func (f *fake) Patience(int, time.Duration) time.Duration { return time.Millisecond }
 
+func newRoom(cfg Config) *Room {
+	r := &Room{}
+	r.Init(cfg)
+	return r
+}
+
 // begun is a fake whose waiter has come first and has found its pilot.
 func begun(t *testing.T, want Want) *fake {
 	f := &fake{connected: true, hears: true, turn: wire.Turn{Held: &outcome.Held{Type: "none"}}}
 	f.ctx, f.cancel = context.WithCancel(t.Context())
 	masters := []fakeMaster{{f, 0}, {f, 1}}
-	r := New(Config{
-		Masters: Masters(masters), Need: 1, Life: context.Background(), OutageWait: time.Minute, Prefix: "p:",
+	r := newRoom(Config{
+		Queues: f, Masters: Masters(masters), Need: 1, Life: context.Background(), OutageWait: time.Minute, Prefix: "p:",
 		Pilots: pilot.New(masters, func(int) bool { return true }),
 	})
-	r.SetQueues(f)
 	f.w = newWaiter(r, want, f, want.key(), false)
 	f.w.place = r.lines.join(f.w.queue.keys()...)
 	f.w.begin()

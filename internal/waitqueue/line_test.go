@@ -139,7 +139,7 @@ func TestACallThatMovesStandsWhereItWouldHaveStood(t *testing.T) {
 
 func TestAwaitLeaveLastsUntilEverybodyHasLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := New(Config{})
+		r := newRoom(Config{})
 		r.AwaitLeave(time.Minute) // or the bubble would not end in the same instant
 		first, second := r.lines.join("a"), r.lines.join("b")
 		returned := make(chan time.Time, 1)

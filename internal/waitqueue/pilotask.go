@@ -54,7 +54,7 @@ func (q *oneKey) seek() event {
 func (q *oneKey) ask(ctx context.Context) event {
 	w, r := q.w, q.w.room
 	q.queued.Add(q.pilot)
-	return q.asked(r.queues.WaitAt(ctx, q.pilot, w.key, q.position(), r.queues.Patience(q.pilot, w.want.Limit)))
+	return q.asked(r.cfg.Queues.WaitAt(ctx, q.pilot, w.key, q.position(), r.cfg.Queues.Patience(q.pilot, w.want.Limit)))
 }
 
 // asked notes the pilot's answer.
@@ -111,7 +111,7 @@ func (q *oneKey) sleep(ctx context.Context) event {
 // hear implements queue.
 func (q *oneKey) hear(call wakeup.Call) bool {
 	if !q.w.state.listens() && call.Master != q.pilot {
-		q.w.room.queues.LeaveQueue(call.Master, call.Key) // of a pilot before
+		q.w.room.cfg.Queues.LeaveQueue(call.Master, call.Key) // of a pilot before
 		return false
 	}
 	return true

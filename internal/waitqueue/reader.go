@@ -17,7 +17,7 @@ func (q *reader) keys() []string { return []string{wakeup.Readers + q.w.key} }
 
 // ask implements queue.
 func (q *reader) ask(ctx context.Context) event {
-	w, queues := q.w, q.w.room.queues
+	w, queues := q.w, q.w.room.cfg.Queues
 	q.queued.Add(q.pilot)
 	return q.asked(queues.WaitToRead(ctx, q.pilot, w.key, q.position(), queues.Patience(q.pilot, w.want.Limit)))
 }

@@ -43,6 +43,7 @@ type Config struct {
 	Masters []Master
 	Need    int // masters that make a quorum
 	Pilots  *pilot.Chooser
+	Queues  Queues
 	// ID is the client's name in queues, as in wire.Config.
 	ID string
 	// Prefix begins all keys. Failures name them without it.
@@ -53,30 +54,25 @@ type Config struct {
 	Life       context.Context // its end ends every wait, with its cause
 }
 
-// A Room is where the calls of one client wait. It is safe for concurrent use. It
+// A Room is where the calls of one client wait. It is safe for concurrent use after Init. It
 // implements wire.Successors.
 type Room struct {
 	cfg    Config
-	queues Queues
 	lines  lines
 	recent recent
 	hub    *wakeup.Hub // listens to the pilots' calls
 }
 
-// New makes a room, without any connection. Call SetQueues before anything else.
-func New(cfg Config) *Room {
-	r := &Room{cfg: cfg, recent: recent{since: time.Now()}}
+// Init makes the room in place, without any connection: cfg.Queues may know it already, as the
+// one that hears of releases.
+func (r *Room) Init(cfg Config) {
+	r.cfg, r.recent.since = cfg, time.Now()
 	masters := make([]wakeup.Master, len(cfg.Masters))
 	for i, m := range cfg.Masters {
 		masters[i] = m
 	}
 	r.hub = wakeup.New(masters, cfg.ID, r.called)
-	return r
 }
-
-// SetQueues gives the room its queues. They are not in Config, because they need the room
-// first: it hears of their releases.
-func (r *Room) SetQueues(q Queues) { r.queues = q }
 
 // AwaitLeave blocks until all calls that wait have left the queues of the pilots, for limit at
 // most. Life has to be over, so they leave at once. Then what tells the pilots so is queued,
@@ -158,10 +154,10 @@ func (r *Room) called(c wakeup.Call) {
 // passOn leaves the queue of a pilot, which calls the next client there.
 func (r *Room) passOn(c wakeup.Call) {
 	if key, ok := strings.CutPrefix(c.Key, wakeup.Readers); ok {
-		r.queues.LeaveReaders(c.Master, key)
+		r.cfg.Queues.LeaveReaders(c.Master, key)
 		return
 	}
-	r.queues.LeaveQueue(c.Master, c.Key)
+	r.cfg.Queues.LeaveQueue(c.Master, c.Key)
 }
 
 // quorumConnected reports whether a quorum of the masters is connected.

@@ -31,9 +31,8 @@ func TestAReleaseWakesWhoeverItWasHandedTo(t *testing.T) {
 		"nobody was told, and nobody waits":      {wire.Nobody, false, false, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := New(Config{Masters: make([]Master, 1)})
 			f := &fake{}
-			r.SetQueues(f)
+			r := newRoom(Config{Queues: f, Masters: make([]Master, 1)})
 			var first *place
 			if test.waits {
 				first = r.lines.join("key")
@@ -206,7 +205,7 @@ func (free) All(context.Context, bool) *outcome.Failure { return nil }
 func (free) Attempted(int, *outcome.Failure)            {}
 
 func TestALockThatNobodyWaitsForAllocatesNothing(t *testing.T) {
-	r := New(Config{Masters: make([]Master, 1)})
+	r := newRoom(Config{Masters: make([]Master, 1)})
 	caller := &free{}
 	keys := []string{"p:a", "p:b"}
 	long := strings.Repeat("k", 100)

@@ -17,7 +17,7 @@ var errOver = errors.New("the client has ended")
 // client.
 func newSleeper() (*waiter, context.CancelCauseFunc) {
 	life, end := context.WithCancelCause(context.Background())
-	r := New(Config{Life: life})
+	r := newRoom(Config{Life: life})
 	w := newWaiter(r, Want{Keys: []string{"key"}, Kind: wire.Plain}, nil, "key", false)
 	w.place, w.listener = r.lines.join("key"), r.hub.Wait()
 	return w, end

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 )
@@ -17,7 +18,7 @@ import (
 // askedOf is a question to the only master: what it asks for and, of an acquisition, of
 // which kind. With candidates the master may grant one of so many.
 func askedOf(op Op, k *Kind, candidates int) *Ask {
-	w := New(Config{Ballots: ballot.Config{Masters: make([]*pipeline.Pipeline, 1), Need: 1}, Clock: drift.System()})
+	w := New(Config{Ballots: ballot.Config{Group: &group.Group{Masters: make([]*pipeline.Pipeline, 1), Need: 1, Clock: drift.System()}}})
 	a := w.newAsk(op)
 	if k != nil {
 		a.kind, a.read = k, k.readGrant

@@ -30,7 +30,7 @@ var errElsewhere = errors.New("granted another of the keys")
 // that start together would split the votes for the first key, and then for the next.
 func (w *Wire) shuffle(c *Claim) {
 	keys := slices.Clone(c.Keys)
-	w.cfg.Chance.Shuffle("order", len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	w.cfg.Ballots.Chance.Shuffle("order", len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
 	c.Keys, c.sides = keys, nil
 }
 

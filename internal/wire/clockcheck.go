@@ -21,7 +21,7 @@ type clockCheck struct {
 func (w *Wire) newClockCheck(ttl time.Duration) clockCheck {
 	var k clockCheck
 	if w.cfg.Strict {
-		k.sent, k.skew = w.cfg.Clock.Now().Wall(), guard.Skew(ttl)
+		k.sent, k.skew = w.cfg.Ballots.Clock.Now().Wall(), guard.Skew(ttl)
 	}
 	return k
 }

@@ -33,7 +33,7 @@ func (w *Wire) leastFence(c *Claim) uint64 {
 	if c.Floor != 0 {
 		return c.Floor
 	}
-	return uint64(max(w.cfg.Clock.Now().Wall().UnixMicro(), 1))
+	return uint64(max(w.cfg.Ballots.Clock.Now().Wall().UnixMicro(), 1))
 }
 
 // errFenceMoved is the reason of a master that a second round reached too late: the lock is

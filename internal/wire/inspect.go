@@ -46,7 +46,7 @@ func readInspection(a *Ask, f *fact, reply any) ballot.Answer {
 	if !ok {
 		return ballot.Answer{}
 	}
-	state.RoundTrip = a.w.cfg.Clock.Now().Sub(a.Start)
+	state.RoundTrip = a.w.cfg.Ballots.Clock.Now().Sub(a.Start)
 	f.state = state
 	return agreed
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
+	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
@@ -16,7 +17,7 @@ import (
 type Try struct {
 	Live Live
 	// Over counts one less when no master can set the keys any more.
-	Over   *ballot.Count
+	Over   *group.Count
 	Start  drift.Instant
 	Agreed quorum.Bits   // masters that have granted it already
 	Wait   time.Duration // how long to wait for the masters
@@ -72,7 +73,7 @@ func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
 type Extension struct {
 	Op    Op // OpExtend or OpDowngrade
 	Live  Live
-	Over  *ballot.Count // as in Try
+	Over  *group.Count // as in Try
 	Start drift.Instant
 	Wait  time.Duration // how long it may be on its way
 	// Decided hears of the decision, and nobody waits for it; nil: the caller waits.

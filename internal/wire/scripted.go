@@ -168,7 +168,7 @@ func (w *Wire) readScriptedReply(k *clockCheck, reply any) (found scriptedReply,
 		return found, false, nil
 	}
 	if k.skew != 0 {
-		err = k.compare(time.UnixMicro(micros), w.cfg.Clock.Now().Wall())
+		err = k.compare(time.UnixMicro(micros), w.cfg.Ballots.Clock.Now().Wall())
 	}
 	if code == codeSkewed && err == nil { // it came late, or we read our clock late
 		err = &SkewError{Limit: k.skew}

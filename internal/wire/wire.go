@@ -4,9 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
@@ -34,8 +32,6 @@ type Config struct {
 	Strict    bool
 	Retention time.Duration // of fences and lease records
 	Longest   time.Duration // the longest TTL that a reader of any client may have
-	Clock     drift.Clock
-	Chance    *chance.Source
 	// Successors hears to whom a release has handed a key over.
 	Successors Successors
 }

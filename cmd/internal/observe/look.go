@@ -14,6 +14,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/inpool"
 	"github.com/redquorum/redquorum/internal/quorum"
@@ -45,8 +46,11 @@ func (f *Fleet) Look(ctx context.Context) *Look {
 	if f.monitor == nil {
 		f.judgedBy = f.settings(guard.Config{})
 		f.monitor = voters.New(voters.Config{
-			Guard: f.judgedBy, Masters: inpool.Pipelines(f.Pool), Need: quorum.Need(len(f.Lines)), Clock: drift.Cumulative(drift.System()),
-			Logger: slog.New(slog.DiscardHandler), Life: context.Background(), ReadOnly: true,
+			Group: &group.Group{
+				Masters: inpool.Pipelines(f.Pool), Need: quorum.Need(len(f.Lines)),
+				Clock: drift.Cumulative(drift.System()), Life: context.Background(),
+			},
+			Guard: f.judgedBy, Logger: slog.New(slog.DiscardHandler), ReadOnly: true,
 		})
 	}
 	l := &Look{Look: f.ask(ctx)}

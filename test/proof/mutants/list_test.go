@@ -269,7 +269,7 @@ var general = []mutant{
 		breaks: "T2: a clock that was once ahead moves the tokens of the keys alone that were locked then",
 		edits: []edit{
 			{"internal/wire/scripted.go", "		f.fence = found.fence\n", "		f.fence = found.fence\n		carried.Store(max(carried.Load(), found.fence))\n"},
-			{"internal/wire/fence.go", "	return uint64(max(w.cfg.Clock.Now().Wall().UnixMicro(), 1))", "	return max(uint64(max(w.cfg.Clock.Now().Wall().UnixMicro(), 1)), carried.Load()+1)"},
+			{"internal/wire/fence.go", "	return uint64(max(w.cfg.Ballots.Clock.Now().Wall().UnixMicro(), 1))", "	return max(uint64(max(w.cfg.Ballots.Clock.Now().Wall().UnixMicro(), 1)), carried.Load()+1)"},
 			{"internal/wire/fence.go", "// Fences counts", "var carried atomic.Uint64\n\n// Fences counts"},
 		},
 		foundBy: goTest{"./redlock", "TestAFenceAheadOfTheClocksStaysAMatterOfItsKey"},

@@ -1,4 +1,4 @@
-package ballot
+package group
 
 import (
 	"sync/atomic"

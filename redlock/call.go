@@ -80,6 +80,16 @@ func (t *call) next() *hold.Handle {
 	return h
 }
 
+// nextAt is next for an attempt at a key's pilot: of one of several keys at that one alone.
+func (t *call) nextAt(key string) *hold.Handle {
+	if !t.l.handle.Hold().WantsOneOf() {
+		return t.next()
+	}
+	t.l.handle.AgainWith(key)
+	t.used = true
+	return &t.l.handle
+}
+
 // failed has readers kept out where a writer's attempt has failed.
 func (t *call) failed(f *outcome.Failure) *outcome.Failure {
 	if f != nil {
@@ -95,18 +105,8 @@ func (t *call) All(ctx context.Context, holders bool) *outcome.Failure {
 
 // Pilot implements waitqueue.Caller.
 func (t *call) Pilot(ctx context.Context, pilot int, key string, at wire.Place) (granted bool, turn wire.Turn, err error) {
-	h := &t.l.handle
 	limit := t.c.wire.Patience(pilot, t.c.holds.Timeout(t.l.opts.ttl))
-	switch _, others := h.Hold().Wanted(); {
-	case others == 0:
-		t.granted, granted, turn, err = t.next().AskPilot(ctx, pilot, at, limit)
-	case h.Hold().WantsOneOf():
-		h.AgainWith(key)
-		t.used = true
-		t.granted, granted, turn, err = h.AskPilot(ctx, pilot, at, limit)
-	default:
-		t.granted, granted, turn, err = t.next().AskPilotForSet(ctx, pilot, limit)
-	}
+	t.granted, granted, turn, err = t.nextAt(key).AskPilot(ctx, pilot, at, limit)
 	if !granted && err == nil {
 		t.l.intent.note()
 	}
@@ -128,14 +128,7 @@ func (t *call) ofOne(f *outcome.Failure) *outcome.Failure {
 
 // Together implements waitqueue.Caller.
 func (t *call) Together(ctx context.Context, pilot int, key string, at wire.Place) (wire.PilotAnswer, *outcome.Failure) {
-	h := &t.l.handle
-	if h.Hold().WantsOneOf() {
-		h.AgainWith(key)
-		t.used = true
-	} else {
-		h = t.next()
-	}
-	said, f := h.AcquireWith(ctx, pilot, at)
+	said, f := t.nextAt(key).AcquireWith(ctx, pilot, at)
 	return said, t.ofOne(f)
 }
 

@@ -118,7 +118,8 @@ func (n *Handle) AcquireCalled(ctx context.Context) *outcome.Failure {
 
 // AskPilot asks the pilot alone for the lock, and waits for limit at most. If the pilot
 // grants it, the caller must call AskOthers at once. If not, the attempt is over, and the
-// pilot has said whose turn it is.
+// pilot has said whose turn it is. Of several keys together the turn tells which of them is in
+// the way.
 func (n *Handle) AskPilot(ctx context.Context, pilot int, at wire.Place, limit time.Duration) (a Attempt, granted bool, t wire.Turn, err error) {
 	a = n.begin(ctx)
 	h := a.hold
@@ -127,29 +128,18 @@ func (n *Handle) AskPilot(ctx context.Context, pilot int, at wire.Place, limit t
 	}
 	granted, t, err = h.home.cfg.Wire.TakeAt(ctx, &h.claim, pilot, at, h.life.start, limit)
 	a.pilotSaid(pilot, granted)
+	if !granted && err == nil && t.Held == nil {
+		t, err = h.inTheWay(ctx, pilot, limit)
+	}
 	return a, granted, t, err
 }
 
-// AskPilotForSet is AskPilot for several keys together. The turn tells which of them is
-// in the way.
-func (n *Handle) AskPilotForSet(ctx context.Context, pilot int, limit time.Duration) (a Attempt, granted bool, t wire.Turn, err error) {
-	a = n.begin(ctx)
-	h := a.hold
-	w := h.home.cfg.Wire
-	if err := a.closing(pilot); err != nil {
-		return a, false, wire.Turn{}, err
+// inTheWay asks a pilot which of several keys it could not grant.
+func (h *Hold) inTheWay(ctx context.Context, pilot int, limit time.Duration) (t wire.Turn, err error) {
+	if t.Held, err = h.home.cfg.Wire.HolderAt(ctx, &h.claim, pilot, limit); err == nil {
+		t.Held.Key = h.home.cfg.KeyName(t.Held.Key)
 	}
-	granted, inTheWay, err := w.TakeSetAt(ctx, &h.claim, pilot, h.life.start, limit)
-	a.pilotSaid(pilot, granted)
-	if granted || err != nil || inTheWay != nil {
-		return a, granted, wire.Turn{Held: inTheWay}, err
-	}
-	inTheWay, err = w.HolderAt(ctx, &h.claim, pilot, limit)
-	if err != nil {
-		return a, false, wire.Turn{}, err
-	}
-	inTheWay.Key = h.home.cfg.KeyName(inTheWay.Key)
-	return a, false, wire.Turn{Held: inTheWay}, nil
+	return t, err
 }
 
 // closing ends an attempt at a pilot before it has asked, if the client closes. nil: it

@@ -191,10 +191,6 @@ func TestAnAttemptThatBeginsBehindCloseAsksNobody(t *testing.T) {
 		if _, granted, _, err := n.AskPilot(t.Context(), 0, wire.Place{Score: wire.NoPlace}, time.Second); granted || err != closing { //nolint:errorlint // the very one
 			t.Errorf("at the pilot: %t, %v", granted, err)
 		}
-		n.Again()
-		if _, granted, _, err := n.AskPilotForSet(t.Context(), 0, time.Second); granted || err != closing { //nolint:errorlint // the very one
-			t.Errorf("at the pilot, a set: %t, %v", granted, err)
-		}
 		synctest.Wait()
 		if n := c.commands() - before; n != 0 {
 			t.Errorf("%d commands were sent", n)

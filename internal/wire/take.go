@@ -27,25 +27,76 @@ func (p *Place) only() any {
 	return argAnybody
 }
 
-// TakeAt asks the pilot alone for the lock, at start, and waits for the answer. If the lock is
-// granted, the caller asks the others. If not, the pilot says whose turn it is, and Absent is
-// set.
+// TakeAt asks a pilot alone for the lock, at start, and waits for the answer. If the lock is
+// granted, the caller asks the others. If not, Absent is set, and of one key the pilot says
+// whose turn it is. Of several together it only says so if a lease record is in the way, whose
+// holder's lock is gone: else Held is nil, and the caller asks HolderAt which key it is.
 func (w *Wire) TakeAt(ctx context.Context, c *Claim, pilot int, at Place, start drift.Instant, limit time.Duration) (granted bool, t Turn, err error) {
-	if w.scripted(c) {
-		granted, t, err = w.takeScripted(ctx, c, pilot, at, start, limit)
-	} else {
-		q := w.queryVote(pilot, c, script.Queue, c.withQueue(), argTake, w.cfg.ID, at.Score, c.Token, c.milliseconds(), at.only())
-		var reply any
-		if reply, err = q.vote(ctx, start, limit); err == nil && reply == any("OK") {
-			return true, Turn{}, nil
+	k := w.newClockCheck(c.TTL)
+	s, keys, args := w.takeCommand(c, &k, at, limit)
+	reply, err := w.queryVote(pilot, c, s, keys, args...).vote(ctx, start, limit)
+	if err == nil {
+		granted, t, err = w.readTaken(c, &k, reply)
+	}
+	if !granted {
+		c.Absent = w.absentAfter(pilot, err)
+	}
+	return granted, t, err
+}
+
+// takeCommand is the script by which a pilot grants the lock, or says whose turn it is. Several
+// keys together have no turns: there the pilot gets what all masters get.
+func (w *Wire) takeCommand(c *Claim, k *clockCheck, at Place, limit time.Duration) (s *script.Script, keys []string, args []any) {
+	if !w.scripted(c) {
+		if c.Kind == Set {
+			return Set.acquire, c.Keys, []any{c.Token, c.milliseconds()}
 		}
-		t, err = readTurn(reply, err)
+		return script.Queue, c.withQueue(), w.takeArgs(at, c.Token, c.milliseconds(), at.only())
 	}
-	if granted {
+	n := w.scriptedNumbers(c, k, w.leastFence(c), limit)
+	if c.Kind == Set {
+		set := w.scriptedArgs(c, k, argUnused, n)
+		return Set.scripted.acquire, w.allKeys(c), set[:]
+	}
+	one := w.scriptedArgs(c, k, at.only(), n)
+	return script.GuardedQueue, w.withSides(c, c.withQueue()), w.takeArgs(at, one[:]...)
+}
+
+// takeArgs is what queue.lua, or guarded.lua with queue.lua, takes. args are its arguments from
+// the token on.
+func (w *Wire) takeArgs(at Place, args ...any) []any {
+	return append([]any{argTake, w.cfg.ID, at.Score}, args...)
+}
+
+// readTaken reads the answer to that command.
+func (w *Wire) readTaken(c *Claim, k *clockCheck, reply any) (granted bool, t Turn, err error) {
+	yes, no := reply == any("OK"), false
+	switch {
+	case w.scripted(c):
+		found, ok, err := w.readScriptedReply(k, reply)
+		if err != nil {
+			return false, Turn{}, err
+		}
+		ok = ok && found.slot == 0
+		yes, no = ok && found.code == 1, ok && (found.code == 0 || found.code == codeLeased)
+		t.Held = found.held
+		if yes {
+			c.Fence = found.fence
+		}
+	case c.Kind == Set:
+		yes, no = reply == any(int64(1)), reply == any(int64(0))
+	}
+	switch {
+	case yes:
 		return true, Turn{}, nil
+	case c.Kind != Set:
+		t, err = readTurn(reply, nil)
+		return false, t, err
+	case no:
+		return false, t, nil
+	default:
+		return false, Turn{}, unexpected(reply)
 	}
-	c.Absent = w.absentAfter(pilot, err)
-	return false, t, err
 }
 
 // absentAfter is Claim.Absent after a pilot has granted nothing. Where err is not nil, whether
@@ -56,74 +107,6 @@ func (w *Wire) absentAfter(pilot int, err error) quorum.Bits {
 		absent.Remove(pilot)
 	}
 	return absent
-}
-
-// takeScripted is the same by a script that knows fences and leases.
-func (w *Wire) takeScripted(ctx context.Context, c *Claim, pilot int, at Place, start drift.Instant, limit time.Duration) (granted bool, t Turn, err error) {
-	k := w.newClockCheck(c.TTL)
-	floor := w.leastFence(c)
-	args := w.scriptedArgs(c, &k, at.only(), w.scriptedNumbers(c, &k, floor, limit))
-	keys := w.withSides(c, c.withQueue())
-	q := w.queryVote(pilot, c, script.GuardedQueue, keys, append([]any{argTake, w.cfg.ID, at.Score}, args[:]...)...)
-	reply, err := q.vote(ctx, start, limit)
-	if err != nil {
-		return false, Turn{}, err
-	}
-	found, ok, err := w.readScriptedReply(&k, reply)
-	switch {
-	case err != nil:
-		return false, Turn{}, err
-	case ok && found.code == 1:
-		c.Fence = found.fence
-		return true, Turn{}, nil
-	}
-	t, err = readTurn(reply, nil)
-	return false, t, err
-}
-
-// TakeSetAt asks a pilot alone for several keys together, at start. If it does not grant them,
-// Absent is set, and the caller asks HolderAt which key is in the way. If a lease record is in
-// the way, leased says so: the lock of its holder is gone.
-func (w *Wire) TakeSetAt(ctx context.Context, c *Claim, pilot int, start drift.Instant, limit time.Duration) (granted bool, leased *outcome.Held, err error) {
-	if w.scripted(c) {
-		granted, leased, err = w.takeSetScripted(ctx, c, pilot, start, limit)
-	} else {
-		var reply any
-		reply, err = w.queryVote(pilot, c, c.Kind.acquire, c.Keys, c.Token, c.milliseconds()).vote(ctx, start, limit)
-		granted = err == nil && reply == any(int64(1))
-		if err == nil && !granted && reply != any(int64(0)) {
-			err = unexpected(reply)
-		}
-	}
-	if granted {
-		return true, nil, nil
-	}
-	c.Absent = w.absentAfter(pilot, err)
-	return false, leased, err
-}
-
-// takeSetScripted is the same by a script that knows fences and leases.
-func (w *Wire) takeSetScripted(ctx context.Context, c *Claim, pilot int, start drift.Instant, limit time.Duration) (granted bool, leased *outcome.Held, err error) {
-	k := w.newClockCheck(c.TTL)
-	args := w.scriptedArgs(c, &k, argUnused, w.scriptedNumbers(c, &k, w.leastFence(c), limit))
-	reply, err := w.queryVote(pilot, c, c.Kind.scripted.acquire, w.allKeys(c), args[:]...).vote(ctx, start, limit)
-	if err != nil {
-		return false, nil, err
-	}
-	found, ok, err := w.readScriptedReply(&k, reply)
-	switch {
-	case err != nil:
-		return false, nil, err
-	case !ok || found.slot != 0:
-		return false, nil, unexpected(reply)
-	case found.code == 1:
-		c.Fence = found.fence
-		return true, nil, nil
-	case found.code == 0, found.code == codeLeased:
-		return false, found.held, nil
-	default:
-		return false, nil, unexpected(reply)
-	}
 }
 
 // HolderAt asks one master which of several keys is in the way, and who holds it.
@@ -167,8 +150,7 @@ type PilotAnswer struct {
 // encode makes the command, of queue.lua or of guarded.lua with queue.lua. args are their
 // arguments from the token on.
 func (t *PilotTake) encode(w *Wire, s *script.Script, keys []string, args ...any) {
-	args = append([]any{argTake, w.cfg.ID, t.At.Score}, args...)
-	t.script, t.encoded = s, pipeline.AppendCommand(nil, evalSHA, s.Args(nil, keys, args...)...)
+	t.script, t.encoded = s, pipeline.AppendCommand(nil, evalSHA, s.Args(nil, keys, w.takeArgs(t.At, args...)...)...)
 }
 
 // readTake reads the pilot's reply: a grant, as the other masters reply, or a turn, which is

@@ -11,7 +11,7 @@ type Turn struct {
 	Ours  bool          // the lock is free, and it is our turn
 	First bool          // nobody is before us
 	Score string        // our place; "": none
-	Held  *outcome.Held // never nil once it was read
+	Held  *outcome.Held // not nil once it was read; see Wire.TakeAt
 }
 
 // readTurn reads the reply of queue.lua to "wait", and to a "take" that was refused.

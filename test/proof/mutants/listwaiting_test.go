@@ -140,9 +140,9 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./internal/waitqueue", "TestEachStateDoesWhatItsSituationAsksFor"},
 	},
 	{
-		name:    "a set that a pilot grants in strict though it may not vote",
+		name:    "what a pilot grants that may not vote",
 		breaks:  "S1: only votes of masters that may vote count",
-		edits:   []edit{{"internal/wire/take.go", "w.allKeys(c), args[:]...).vote(ctx, start, limit)", "w.allKeys(c), args[:]...).wait(ctx, limit)"}},
+		edits:   []edit{{"internal/wire/take.go", "keys, args...).vote(ctx, start, limit)", "keys, args...).wait(ctx, limit)"}},
 		foundBy: goTest{"./redlock", "TestWhatAPilotGrantsThatMayNotVoteDoesNotCount"},
 	},
 	{

@@ -226,7 +226,7 @@ func (a *Attempt) settle(ctx context.Context, ask *wire.Ask, res *wire.Result, n
 		return nil, false
 	}
 	h.acquired, h.life.validity, h.life.ttl = h.life.start, validity, h.claim.TTL
-	if h.claim.Kind.OneOf {
+	if h.claim.Kind == wire.AnyOf {
 		h.settleOn(res)
 	}
 	if h.claim.Fenced {

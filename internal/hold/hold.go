@@ -166,7 +166,7 @@ func (h *Hold) Wanted() (name string, others int) {
 }
 
 // WantsOneOf reports whether one of several keys is wanted.
-func (h *Hold) WantsOneOf() bool { return h.several != nil && h.several.kind.OneOf }
+func (h *Hold) WantsOneOf() bool { return h.several != nil && h.several.kind == wire.AnyOf }
 
 // Claim is what it has, or wants, on the masters. Once the hold is held, only Token and
 // Fenced may be read.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // lines are the calls of one client that wait. Each key has one line, and one more for those
@@ -188,13 +189,14 @@ func (q *lines) occupied(want *Want) (key string, yes bool) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	oneOf := want.Kind == wire.AnyOf
 	for _, key := range want.Keys {
-		waits := q.byKey[key] != nil || want.Kind.Shared && q.byKey[wakeup.Readers+key] != nil
-		if waits != want.Kind.OneOf { // of several that would do all have to be waited for
+		waits := q.byKey[key] != nil || want.Kind == wire.Reader && q.byKey[wakeup.Readers+key] != nil
+		if waits != oneOf { // of several that would do all have to be waited for
 			return key, waits
 		}
 	}
-	return want.key(), want.Kind.OneOf
+	return want.key(), oneOf
 }
 
 // wakeFirst wakes the first call that waits for the key. It reports whether there is one.

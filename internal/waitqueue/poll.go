@@ -54,7 +54,7 @@ func (r *Room) attemptPolling(ctx context.Context, want *Want, c Caller) *outcom
 // attempt is an attempt without a place in the queue. A call that asked for fairness lets
 // calls with a place go first.
 func (r *Room) attempt(ctx context.Context, want *Want, c Caller, holders bool) *outcome.Failure {
-	if !want.Fair || !want.Kind.Queued {
+	if !want.Fair || want.Kind != wire.Plain {
 		return c.All(ctx, holders)
 	}
 	for passed := quorum.Bits(0); ; {

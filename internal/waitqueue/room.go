@@ -97,11 +97,11 @@ func (r *Room) Acquire(ctx context.Context, want *Want, c Caller) *outcome.Failu
 		return r.poll(ctx, want, c)
 	}
 	key, lately := r.recent.among(want)
-	if want.Kind.Shared { // it takes no votes from the client whose turn it is: writers that wait keep it out
+	if want.Kind == wire.Reader { // it takes no votes from the client whose turn it is: writers that wait keep it out
 		lately = false
 	}
 	// Not if an attempt would mostly fail, and not if the call must not overtake others.
-	pilotFirst := lately || want.Fair && !want.Kind.Queued
+	pilotFirst := lately || want.Fair && want.Kind != wire.Plain
 	behind, occupied := r.lines.occupied(want)
 	if occupied {
 		key = behind

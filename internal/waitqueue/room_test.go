@@ -139,7 +139,7 @@ func TestCallsThatWereNotActedOnArePassedOn(t *testing.T) {
 				f := begun(t, want)
 				defer f.cancel()
 				did := fmt.Sprint("leave ", f.pilot(), " p:a")
-				if f.call(); want.Kind.Shared {
+				if f.call(); want.Kind == wire.Reader {
 					f.callReaders()
 					did = fmt.Sprint("leave readers ", f.pilot(), " p:a")
 				}

@@ -3,6 +3,8 @@ package waitqueue
 import (
 	"context"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // A waking is what ended a pause.
@@ -85,7 +87,7 @@ func (w *waiter) heard() waking {
 
 // hearAll notes all further calls. Each may be for another key.
 func (w *waiter) hearAll() {
-	if !w.want.Kind.OneOf {
+	if w.want.Kind != wire.AnyOf {
 		return
 	}
 	for {

@@ -78,10 +78,10 @@ type queue interface {
 
 func newWaiter(r *Room, want Want, c Caller, key string, again bool) *waiter {
 	w := &waiter{room: r, want: want, caller: c, key: key, again: again}
-	switch {
-	case want.Kind.OneOf:
+	switch want.Kind {
+	case wire.AnyOf:
 		w.queue = newAnyOf(w)
-	case want.Kind.Shared:
+	case wire.Reader:
 		w.queue = &reader{oneKey{w: w, pilot: pilot.None}}
 	default:
 		w.queue = &oneKey{w: w, pilot: pilot.None}
@@ -155,7 +155,7 @@ func (w *waiter) awaitTurn(ctx context.Context) event {
 			return readersGetIn
 		case s.first:
 			w.begin()
-			if w.again && w.want.Kind.Queued {
+			if w.again && w.want.Kind == wire.Plain {
 				return cameFirstAgain
 			}
 			return cameFirst
@@ -195,10 +195,10 @@ func (w *waiter) end() {
 	if w.listener == nil {
 		return
 	}
-	if waited := w.counts.pauses > 0; !w.want.Kind.Shared && (waited || w.want.Kind.Queued) {
+	if waited := w.counts.pauses > 0; w.want.Kind != wire.Reader && (waited || w.want.Kind == wire.Plain) {
 		w.room.recent.note(w.key, waited)
 	}
-	if w.state == acquired && w.want.Kind.Shared {
+	if w.state == acquired && w.want.Kind == wire.Reader {
 		w.place.letOthersIn()
 	}
 	w.queue.leave()

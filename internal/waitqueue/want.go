@@ -24,11 +24,11 @@ func (w *Want) key() string {
 	return w.Keys[0]
 }
 
-// isSet reports whether several keys are wanted together, by a call that queues.
-func (w *Want) isSet() bool { return len(w.Keys) > 1 && !w.Kind.OneOf }
+// isSet reports whether several keys are wanted together.
+func (w *Want) isSet() bool { return w.Kind == wire.Set }
 
 // queues reports whether a call waits in queues, and does not poll. It polls if the caller
-// has said how often, or when, to try, and if no queue serves its kind.
+// has said how often, or when, to try.
 func (w *Want) queues() bool {
-	return w.Tries == 0 && w.Backoff == nil && (w.Kind.Queued || w.Kind.Shared || w.isSet() || w.Kind.OneOf)
+	return w.Tries == 0 && w.Backoff == nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// AnyOf is an attempt at one of several keys. Once a key is granted, the lock is the plain
-// lock of that key.
+// AnyOf is an attempt at one of several keys: acquire grants one of them. The lock is then the
+// plain lock of that key (KeepOnly).
 var AnyOf = &Kind{
 	name:      "anyof",
 	acquire:   script.AcquireAny,
@@ -19,7 +19,6 @@ var AnyOf = &Kind{
 	release:   script.ReleaseAll,
 	scripted:  scriptedKind{acquire: script.GuardedAcquireAny, extend: script.GuardedExtendAll, release: script.GuardedReleaseAll},
 	readGrant: readNumberGranted,
-	OneOf:     true,
 	inTheWay:  "first",
 }
 

@@ -120,7 +120,7 @@ func (c *Claim) withQueue() []string { return []string{c.Keys[0], queueKey(c.Key
 
 // acquireKeys is what the acquire script takes.
 func (c *Claim) acquireKeys() []string {
-	if c.Kind.seesIntents {
+	if c.Kind == Reader {
 		return []string{c.Keys[0], intentPrefix + c.Key()}
 	}
 	return c.Keys

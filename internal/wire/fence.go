@@ -65,7 +65,7 @@ func (w *Wire) Raise(c *Claim, start drift.Instant, given []uint64, agreeing, st
 	a.Start, a.Agreed = start, stored
 	skip := w.everyone &^ agreeing
 	token := strconv.FormatUint(c.Fence, 10)
-	if c.Kind.SharesFence {
+	if c.Kind == Reader {
 		a.eval(script.RaiseKnown, appendNames(nil, fencePrefix, c.Keys), skip, time.Time{}, token, w.retention)
 		return a
 	}

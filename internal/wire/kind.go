@@ -10,18 +10,6 @@ import (
 // scripts take the keys of the lock, the token as first argument and, where they need one,
 // the TTL in milliseconds as second. Their files say all else.
 type Kind struct {
-	// OneOf: acquire grants one of the keys. The lock is then the plain one of that
-	// key (Wire.KeepOnly).
-	OneOf bool
-	// Queued: at the pilot the queue's own script acquires and releases such a lock, and
-	// calls the next waiter.
-	Queued bool
-	// Shared: many hold such a lock together. They wait in a queue of their own and are
-	// called together (readers_queue.lua).
-	Shared bool
-	// Together: several keys, all or none.
-	Together bool
-
 	name    string
 	acquire *script.Script // nil: SET NX PX, of one key
 	extend  *script.Script
@@ -42,15 +30,6 @@ type Kind struct {
 	// inTheWay is which of several keys is the one in the way, as holderamong.lua wants
 	// it; nil: there is one key.
 	inTheWay any
-	// longest: all scripts but verify take the longest TTL of all clients as their last
-	// argument, the scripted ones as their first.
-	longest bool
-	// batched: releases, of one key, may be made one command with others.
-	batched bool
-	// seesIntents: the scripts that acquire take the key of waiting writers as well.
-	seesIntents bool
-	// SharesFence: its fencing token is that of the last writer, and not a new one.
-	SharesFence bool
 }
 
 // scriptedKind are the scripts of a kind that know fences and leases. Those that release

@@ -7,7 +7,8 @@ import (
 )
 
 // Plain is the lock of one key, also as the writer of a read-write lock. It is
-// acquired by SET NX PX.
+// acquired by SET NX PX. At the pilot the queue's own script acquires and releases it, and calls
+// the next waiter. Its releases may be made one command with others.
 var Plain = &Kind{
 	name:      "plain",
 	extend:    script.Extend,
@@ -16,8 +17,6 @@ var Plain = &Kind{
 	scripted:  scriptedKind{acquire: script.GuardedAcquire, extend: script.GuardedExtend, release: script.GuardedRelease},
 	adopt:     script.GuardedAdopt,
 	readGrant: readSet,
-	Queued:    true,
-	batched:   true,
 }
 
 // encodeSet makes the command of an acquisition without a script.

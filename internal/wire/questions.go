@@ -37,7 +37,7 @@ func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
 	a.Command.Key = c.id()
 	t.Over.Add()
 	a.Over = t.Over
-	if c.Kind.OneOf {
+	if c.Kind == AnyOf {
 		w.shuffle(c)
 		a.Tally().Votes = append(a.Tally().Votes[:0], make([]int, len(c.Keys))...)
 	}
@@ -54,7 +54,7 @@ func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
 	}
 	a.read = c.Kind.readGrant
 	if s := c.Kind.acquire; s != nil {
-		if c.Kind.longest {
+		if c.Kind == Reader {
 			a.acquireReader(c, s, t.Called)
 			return a
 		}
@@ -98,7 +98,7 @@ func (w *Wire) Extend(c *Claim, x *Extension) *Ask {
 	switch {
 	case w.scripted(c):
 		a.extendScripted(c, x.Wait)
-	case c.Kind.longest:
+	case c.Kind == Reader:
 		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), argSetAgain, w.longest)
 	default:
 		a.eval(c.Kind.extend, c.Keys, 0, time.Time{}, c.Token, c.milliseconds(), argSetAgain)

@@ -6,21 +6,21 @@ import (
 	"github.com/redquorum/redquorum/internal/script"
 )
 
-// Reader is a reader of a read-write lock. Its extension also turns a writer's lock with the
-// same token into the reader. Its other scripts treat such a lock as the reader's own.
+// Reader is a reader of a read-write lock. Many hold it together; they wait in a queue of their
+// own and are called together (readers_queue.lua). Its extension also turns a writer's lock with
+// the same token into the reader. Its other scripts treat such a lock as the reader's own. All but
+// verify take the longest TTL of all clients as their last argument, the scripted ones as their
+// first; those that acquire take the key of waiting writers as well. Its fencing token is that of
+// the last writer, and not a new one.
 var Reader = &Kind{
-	name:        "reader",
-	acquire:     script.ReaderAcquire,
-	extend:      script.ReaderExtend,
-	verify:      script.ReaderVerify,
-	release:     script.ReaderRelease,
-	scripted:    scriptedKind{acquire: script.GuardedReaderAcquire, extend: script.GuardedReaderExtend, release: script.GuardedReaderRelease},
-	adopt:       script.GuardedReaderAdopt,
-	readGrant:   readReaderGrant,
-	longest:     true,
-	Shared:      true,
-	seesIntents: true,
-	SharesFence: true,
+	name:      "reader",
+	acquire:   script.ReaderAcquire,
+	extend:    script.ReaderExtend,
+	verify:    script.ReaderVerify,
+	release:   script.ReaderRelease,
+	scripted:  scriptedKind{acquire: script.GuardedReaderAcquire, extend: script.GuardedReaderExtend, release: script.GuardedReaderRelease},
+	adopt:     script.GuardedReaderAdopt,
+	readGrant: readReaderGrant,
 }
 
 // codeWriterWaits is the reply of a script that keeps a reader out because a writer waits.

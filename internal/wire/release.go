@@ -38,7 +38,7 @@ func (w *Wire) Release(c *Claim, keep time.Time, handOver bool) *Ask {
 		return nil
 	}
 	a := w.newAsk(OpRelease)
-	if handOver && c.Kind.Shared {
+	if handOver && c.Kind == Reader {
 		a.releaseReader(c, absent, keep)
 		return a
 	}
@@ -53,20 +53,20 @@ func (w *Wire) Release(c *Claim, keep time.Time, handOver bool) *Ask {
 		a.eval(s, keys, absent, keep, c.Token, w.cfg.ID)
 		return a
 	}
-	if handOver && c.Kind.Queued {
+	if handOver && c.Kind == Plain {
 		if master := w.cfg.Pilots.Of(c.Key(), 0); master != pilot.None {
 			a.atPilot.master = master
 			a.atPilot.release.encode(w, c)
 			absent.Remove(master)
 		}
 	}
-	if c.Kind.batched {
+	if c.Kind == Plain {
 		a.encodeRelease(c)
 		a.send(evalSHA, absent, keep)
 		return a
 	}
 	s, keys := w.releaseScript(c, c.Keys)
-	if c.Kind.longest {
+	if c.Kind == Reader {
 		a.eval(s, keys, absent, keep, c.Token, w.longest)
 	} else {
 		a.eval(s, keys, absent, keep, c.Token)

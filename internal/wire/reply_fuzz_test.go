@@ -125,7 +125,7 @@ func FuzzVerdicts(f *testing.F) {
 		if what == OpLock {
 			k := kinds[int(kind)%len(kinds)]
 			r = askedOf(what, k, 0)
-			if k.OneOf {
+			if k == AnyOf {
 				r.Tally().Votes = make([]int, 1+candidates%8)
 			}
 		}

@@ -93,7 +93,7 @@ func (a *Ask) evalScripted(c *Claim, s *script.Script, third any, number uint64,
 		keys = w.withSides(c, c.acquireKeys())
 	}
 	args := w.scriptedArgs(c, &a.clock, third, n)
-	if c.Kind.longest {
+	if c.Kind == Reader {
 		a.eval(s, keys, 0, time.Time{}, append([]any{w.longest}, args[:]...)...)
 		return
 	}
@@ -196,7 +196,7 @@ func startsWithThree(reply any) (three pipeline.ThreeInts, rest []any, ok bool) 
 // readScriptedGrant reads the answer to an acquisition.
 func readScriptedGrant(a *Ask, f *fact, reply any) ballot.Answer {
 	return a.readScripted(f, reply, func(found scriptedReply) ballot.Answer {
-		if (found.slot != 0) != (found.code == 1 && a.kind.OneOf) {
+		if (found.slot != 0) != (found.code == 1 && a.kind == AnyOf) {
 			return ballot.Answer{}
 		}
 		code, read := found.code, a.kind.readGrant

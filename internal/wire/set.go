@@ -12,7 +12,6 @@ var Set = &Kind{
 	release:   script.ReleaseAll,
 	scripted:  scriptedKind{acquire: script.GuardedAcquire, extend: script.GuardedExtendAll, release: script.GuardedReleaseAll, handOver: script.GuardedReleaseSet},
 	readGrant: readGrant,
-	Together:  true,
 	inTheWay:  "last",
 	handOver:  script.ReleaseSet,
 }

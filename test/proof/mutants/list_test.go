@@ -157,7 +157,7 @@ var general = []mutant{
 		breaks: "S8: so is that which a reader has met",
 		edits: []edit{{
 			"internal/hold/fence.go", "	if stored.Len() >= h.home.cfg.Need {",
-			"	if stored.Len() >= h.home.cfg.Need || h.claim.Kind.SharesFence {",
+			"	if stored.Len() >= h.home.cfg.Need || h.claim.Kind == wire.Reader {",
 		}},
 		foundBy: simulation{"readers' raises", history.Fence, 30},
 	},

@@ -29,13 +29,13 @@ var ofReadersThatWait = []mutant{
 	{
 		name:    "readers that get in one by one where there is no pilot",
 		breaks:  "progress: readers do not get in each other's way",
-		edits:   []edit{{"internal/waitqueue/waiter.go", "	if w.state == acquired && w.want.Kind.Shared {\n", "	if false {\n"}},
+		edits:   []edit{{"internal/waitqueue/waiter.go", "	if w.state == acquired && w.want.Kind == wire.Reader {\n", "	if false {\n"}},
 		foundBy: goTest{"./internal/waitqueue", "TestAReaderWhoseTurnItIsTakesTheOthersAlong"},
 	},
 	{
 		name:    "a reader that does not see that others wait to read",
 		breaks:  "who waits loads no master: one reader of a client looks",
-		edits:   []edit{{"internal/waitqueue/line.go", " || want.Kind.Shared && q.byKey[wakeup.Readers+key] != nil", ""}},
+		edits:   []edit{{"internal/waitqueue/line.go", " || want.Kind == wire.Reader && q.byKey[wakeup.Readers+key] != nil", ""}},
 		foundBy: goTest{"./redlock", "TestAClientLooksOnceForEachKeyHoweverManyOfItsCallsWait"},
 	},
 	{

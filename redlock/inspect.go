@@ -106,17 +106,15 @@ func (c *Client) Inspect(ctx context.Context, key string) (*Inspection, error) {
 
 // masterHolds gives each master's part of a decided inspection.
 func (c *Client) masterHolds(r *wire.Ask) []MasterHold {
-	r.Lock()
-	defer r.Unlock()
 	holds := make([]MasterHold, len(c.group.Masters))
-	for i := range holds {
-		if state := r.StateOn(i); state != nil {
-			holds[i] = masterHold(state)
+	for i, part := range r.Parts(nil) {
+		if part.State != nil {
+			holds[i] = masterHold(part.State)
 			if held := holds[i].Held; held != nil {
 				held.Own = c.made(held.Token) // nobody else has it
 			}
 		} else {
-			holds[i].Err = c.publicReason(r, i)
+			holds[i].Err = c.publicPart(part.Part)
 		}
 		holds[i].Master = c.group.Masters[i].Name()
 	}

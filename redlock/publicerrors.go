@@ -111,10 +111,3 @@ func publicCause(err error) error {
 		return err
 	}
 }
-
-// publicReason is why a master did not agree to a question, as users see it; nil: it
-// did. The ask must be locked.
-func (c *Client) publicReason(r *wire.Ask, master int) error {
-	held, err := r.Reason(master)
-	return c.publicPart(outcome.Part{Held: held, Err: err})
-}

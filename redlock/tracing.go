@@ -172,14 +172,12 @@ func (c *Client) traceNodes(ctx context.Context, r *wire.Ask, l *Lock) {
 		infos = &all
 	}
 	op := r.Op().String()
-	r.Lock()
-	for i := range *infos {
+	for i, part := range r.Parts(make([]wire.Part, 0, 16)) { // on the stack
 		(*infos)[i] = NodeInfo{
 			Op: op, Key: l.Key(), Token: l.Token(), Master: c.group.Masters[i].Name(),
-			Latency: r.Answers()[i].Took, Err: c.publicReason(r, i), Context: orBackground(ctx),
+			Latency: part.Took, Err: c.publicPart(part.Part), Context: orBackground(ctx),
 		}
 	}
-	r.Unlock()
 	for i := range *infos {
 		t.Node((*infos)[i])
 	}

@@ -53,7 +53,7 @@ func TestAMasterThatMayNotVoteIsToldToAbstain(t *testing.T) {
 			a := askedOf(OpLock, Plain, 0)
 			a.Read(&pipeline.Call{Reply: reply, Sent: true})
 			a.Answers()[0] = ballot.Answer{Verdict: ballot.Failed, Err: abstains, Late: late}
-			if held, err := a.Reason(0); held != nil || !errors.Is(err, abstains) {
+			if held, err := a.reason(0); held != nil || !errors.Is(err, abstains) {
 				t.Errorf("%s, late %v: told as %v, %v", name, late, held, err)
 			}
 		}
@@ -68,6 +68,7 @@ func TestRepliesToAcquisitionsAreReadStrictly(t *testing.T) {
 		candidate int
 	}
 	yes, no := counted{verdict: ballot.Agreed}, counted{verdict: ballot.Refused}
+	name := map[*Kind]string{Plain: "plain", Reader: "reader", Set: "set", AnyOf: "any of several"}
 	replies := []any{
 		nil, "OK", "ok", "", "1", "QUEUED", []byte("OK"), []byte("1"), int64(0), int64(1), int64(2), int64(3), int64(4), int64(5),
 		int64(-1), int64(1) << 32, int64(1)<<32 + 1, int64(-1 << 63), []any{}, []any{int64(1)}, []any{"OK"}, 1.0, true,
@@ -89,10 +90,10 @@ func TestRepliesToAcquisitionsAreReadStrictly(t *testing.T) {
 			t.Helper()
 			got := a.answerTo(&pipeline.Call{Reply: reply, Err: err, Sent: true})
 			if (counted{got.Verdict, got.Candidate}) != want {
-				t.Errorf("%v: reply %#v (%v) is read as %+v, want %+v", kind.Name(), reply, err, got, want)
+				t.Errorf("%v: reply %#v (%v) is read as %+v, want %+v", name[kind], reply, err, got, want)
 			}
 			if (got.Err != nil) != (got.Verdict == ballot.Failed) {
-				t.Errorf("%v: reply %#v is %v and has error %v", kind.Name(), reply, got.Verdict, got.Err)
+				t.Errorf("%v: reply %#v is %v and has error %v", name[kind], reply, got.Verdict, got.Err)
 			}
 		}
 		for _, reply := range replies {
@@ -105,7 +106,7 @@ func TestRepliesToAcquisitionsAreReadStrictly(t *testing.T) {
 			wants(again, reply, nil, want)
 			a := question()
 			if wants(a, reply, nil, want); kind != AnyOf && (a.facts[0].held == nil) != (want != no) {
-				t.Errorf("%v: reply %#v says that it is held by %+v", kind.Name(), reply, a.facts[0].held)
+				t.Errorf("%v: reply %#v says that it is held by %+v", name[kind], reply, a.facts[0].held)
 			}
 			wants(again, reply, errors.New("lost"), counted{verdict: ballot.Failed})
 		}

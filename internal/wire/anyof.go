@@ -12,7 +12,6 @@ import (
 // AnyOf is an attempt at one of several keys: acquire grants one of them. The lock is then the
 // plain lock of that key (KeepOnly).
 var AnyOf = &Kind{
-	name:      "anyof",
 	acquire:   script.AcquireAny,
 	extend:    script.ExtendAll,
 	verify:    script.VerifyAll,

@@ -37,10 +37,6 @@ func (w *Wire) Inspect(c *Claim, start drift.Instant) *Ask {
 	return a
 }
 
-// StateOn is what an inspection found on a master; nil: it has not answered. The ask must be
-// locked.
-func (a *Ask) StateOn(master int) *KeyState { return a.facts[master].state }
-
 func readInspection(a *Ask, f *fact, reply any) ballot.Answer {
 	state, ok := readKeyState(reply)
 	if !ok {

@@ -10,7 +10,6 @@ import (
 // scripts take the keys of the lock, the token as first argument and, where they need one,
 // the TTL in milliseconds as second. Their files say all else.
 type Kind struct {
-	name    string
 	acquire *script.Script // nil: SET NX PX, of one key
 	extend  *script.Script
 	verify  *script.Script
@@ -35,9 +34,6 @@ type Kind struct {
 // scriptedKind are the scripts of a kind that know fences and leases. Those that release
 // are for strict alone: fences stay.
 type scriptedKind struct{ acquire, extend, release, handOver *script.Script }
-
-// Name is the kind's in names of queues inside the process.
-func (k *Kind) Name() string { return k.name }
 
 func init() {
 	for _, k := range []*Kind{Plain, Set, AnyOf, Reader} {

@@ -10,7 +10,6 @@ import (
 // acquired by SET NX PX. At the pilot the queue's own script acquires and releases it, and calls
 // the next waiter. Its releases may be made one command with others.
 var Plain = &Kind{
-	name:      "plain",
 	extend:    script.Extend,
 	verify:    script.Verify,
 	release:   script.Release,

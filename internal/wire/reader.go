@@ -13,7 +13,6 @@ import (
 // first; those that acquire take the key of waiting writers as well. Its fencing token is that of
 // the last writer, and not a new one.
 var Reader = &Kind{
-	name:      "reader",
 	acquire:   script.ReaderAcquire,
 	extend:    script.ReaderExtend,
 	verify:    script.ReaderVerify,

@@ -81,7 +81,7 @@ func (a *Ask) Failure(key string, kind outcome.Kind, cause error, elapsed time.D
 		e.Clock = a.clientClock()
 	}
 	for i := range a.Answers() {
-		switch held, err := a.Reason(i); {
+		switch held, err := a.reason(i); {
 		case held != nil || err != nil && !errors.Is(err, ErrNotAwaited):
 			e.Parts = append(e.Parts, outcome.Part{Master: i, Held: held, Err: err})
 		case err == nil:
@@ -98,8 +98,26 @@ var (
 	errMissing = errors.New("the key is not there")
 )
 
-// Reason is why a master did not agree; nil if it did. The ask must be locked.
-func (a *Ask) Reason(master int) (*outcome.Held, error) {
+// A Part is one master's part in an Ask, as of some moment: Held and Err are nil if it agreed.
+type Part struct {
+	outcome.Part
+	Took  time.Duration // until it answered; 0 unless ballot.Config.Timed
+	State *KeyState     // what an inspection found; nil: it has not answered
+}
+
+// Parts appends the parts of all masters, in their order.
+func (a *Ask) Parts(parts []Part) []Part {
+	a.Lock()
+	defer a.Unlock()
+	for i := range a.facts {
+		held, err := a.reason(i)
+		parts = append(parts, Part{outcome.Part{Master: i, Held: held, Err: err}, a.Answers()[i].Took, a.facts[i].state})
+	}
+	return parts
+}
+
+// reason is why a master did not agree; nil if it did. The ask must be locked.
+func (a *Ask) reason(master int) (*outcome.Held, error) {
 	answer, f := &a.Answers()[master], &a.facts[master]
 	_, expired := a.Outcome()
 	switch {

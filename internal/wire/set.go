@@ -5,7 +5,6 @@ import "github.com/redquorum/redquorum/internal/script"
 // Set is the lock of several keys together. For the masters and for other clients each key is
 // a plain lock, all with the same token.
 var Set = &Kind{
-	name:      "set",
 	acquire:   script.AcquireAll,
 	extend:    script.ExtendAll,
 	verify:    script.VerifyAll,

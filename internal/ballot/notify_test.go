@@ -237,36 +237,3 @@ func TestRepliedIsToldOfEveryMastersPart(t *testing.T) {
 		p.LetGo()
 	})
 }
-
-// Close waits until no ballot is in flight, but no longer than its limit.
-func TestACountIsWaitedForUntilItIsZero(t *testing.T) {
-	inFleet(t, 1, func(t *testing.T, f *fleet) {
-		var none, some, many group.Count
-		_ = f.takes(0, func() error { none.Wait(second); return nil })
-		some.Add()
-		some.Add()
-		time.AfterFunc(10*time.Millisecond, some.Done)
-		time.AfterFunc(30*time.Millisecond, some.Done)
-		_ = f.takes(30*time.Millisecond, func() error { some.Wait(second); return nil })
-		many.Add()
-		_ = f.takes(second, func() error { many.Wait(second); return nil })
-		if many.Load() != 1 {
-			t.Errorf("%d", many.Load())
-		}
-		many.Done()
-	})
-}
-
-// A count that falls to zero and rises again while it is waited for is not zero.
-func TestACountThatRisesAgainIsStillWaitedFor(t *testing.T) {
-	inFleet(t, 1, func(t *testing.T, f *fleet) {
-		var n group.Count
-		n.Add()
-		time.AfterFunc(10*time.Millisecond, func() {
-			n.Done()
-			n.Add()
-		})
-		time.AfterFunc(20*time.Millisecond, n.Done)
-		_ = f.takes(20*time.Millisecond, func() error { n.Wait(second); return nil })
-	})
-}

@@ -1,5 +1,5 @@
 // Package rig is what tests of many packages share. It imports nothing of ours, so that
-// every package's tests may use it; what needs embedded masters is in rig/bubble. Only
+// every package's tests may use it; what needs embedded masters is in rig/masters. Only
 // tests import them.
 package rig
 

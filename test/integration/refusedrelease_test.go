@@ -2,6 +2,7 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -125,14 +126,16 @@ func TestRefusedAcquisitionsFillNoQueue(t *testing.T) {
 				})
 			}
 			calls.Wait()
-			waiting := 0
-			for _, m := range c.Stats().Masters {
-				waiting = max(waiting, m.InFlight)
-			}
-			t.Logf("%d tries; %d releases wait", tries.Load(), waiting)
-			if waiting > int(tries.Load()/100)+10 {
-				t.Errorf("%d releases wait after %d tries", waiting, tries.Load())
-			}
+			// Some attempts got no answer in time: their releases wait, and are refused.
+			most := int(tries.Load()/100) + 10
+			eventually(t, fmt.Sprintf("at most %d releases wait after %d tries", most, tries.Load()), func() bool {
+				for _, m := range c.Stats().Masters {
+					if m.InFlight > most {
+						return false
+					}
+				}
+				return true
+			})
 			_ = before.Unlock(context.Background())
 			for _, m := range p.servers {
 				if err := state.Finish(m); err != nil {

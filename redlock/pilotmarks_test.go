@@ -186,7 +186,7 @@ func TestWhoCouldNotBeReachedComesBackToItsPlaceInTheQueue(t *testing.T) {
 			t.Fatal("the second one was not called")
 		}
 		cut.Wait()
-		time.Sleep(time.Second) // it is back
+		time.Sleep(2 * time.Second) // it is back: it dials every second at the least
 		unlock(t, second.lock)
 		if !first.has() || third.has() {
 			t.Fatalf("the first one has it: %v, the third: %v", first.has(), third.has())

@@ -379,7 +379,7 @@ func TestAReaderAdoptedAwayFromThePilotWakesTheWriter(t *testing.T) {
 		settle()
 		reading := s.must(taker.RWMutex("key").RAdopt(t.Context(), token, redlock.WithTTL(30*time.Second)))
 		cut.Wait()
-		time.Sleep(time.Second) // it is back
+		time.Sleep(2 * time.Second) // it is back: it dials every second at the least
 		writer := s.writes(s.open(), "key")
 		time.Sleep(time.Second)
 		mustAllHaveAtOnce(t, func() { unlock(t, reading) }, writer)

@@ -84,7 +84,7 @@ var ofReadersThatWait = []mutant{
 		name:    "a client that overtakes those whom its release has called",
 		breaks:  "fairness: phases of readers and writers alternate",
 		edits:   []edit{{"internal/waitqueue/room.go", "\t\tr.recent.note(key, true)\n", ""}},
-		foundBy: goTest{"./redlock", "TestNeitherReadersNorWritersStarve"},
+		foundBy: goTest{"./internal/waitqueue", "TestAReleaseWakesWhoeverItWasHandedTo"},
 	},
 	{
 		name:    "a reader that leaves, and stays",

@@ -32,6 +32,7 @@ func TestOnAConnectionTheAgeOfTheFirstLookGoesOnByOurClock(t *testing.T) {
 	f.Answer(aged(at(0), time.Second, long))
 	wants("at first", at(0), time.Second)
 	wants("later", at(3*time.Second), 4*time.Second)
+	wants("our wall clock was stepped, and we were suspended", drift.At(3*time.Second, time.Hour, at(2*time.Hour).Wall()), 4*time.Second)
 	// The master's clock is set forward by an hour.
 	f.Answer(aged(at(5*time.Second), time.Hour, long))
 	wants("set forward", at(5*time.Second), 6*time.Second)
@@ -94,52 +95,4 @@ func TestAnAgeIsOfItsMarkerAlone(t *testing.T) {
 	if age, ok := f.age(at(time.Minute)); !ok || age != time.Hour+time.Minute {
 		t.Errorf("the age is %v (%v), want an hour and a minute", age, ok)
 	}
-}
-
-func TestAnAgeIsNotMovedByOurWallClock(t *testing.T) {
-	clock := drift.NewFake(time.UnixMilli(1_900_000_000_000))
-	f := healthy(config(Standard), 1, 0)
-	f.Answer(aged(clock.Now(), time.Minute, time.Minute))
-	clock.Advance(time.Second)
-	clock.StepWall(time.Hour)
-	f.Answer(aged(clock.Now(), time.Hour, time.Hour))
-	if age, ok := f.age(clock.Now()); !ok || age != 61*time.Second {
-		t.Errorf("the age is %v (%v), want 61s", age, ok)
-	}
-	clock.Suspend(time.Hour)
-	if age, _ := f.age(clock.Now()); age != 61*time.Second {
-		t.Errorf("after a pause the age is %v, want 61s", age)
-	}
-}
-
-// A boot with a slow clock, which is set right afterwards (NTP): the reboot is an
-// ordinary one, and the marker seems to be older by the step.
-func TestAClockThatIsSetRightAfterABootEndsNoQuarantine(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		c := config(Standard)
-		c.Masters = 1
-		look := func() Marker {
-			return m.script(Dial, c.DialArgs(Target{Run: m.run, Sent: time.Now(), Wait: time.Minute}))
-		}
-		for name, wall := range map[string]string{"a client that looks on": "-", "any client": "+"} {
-			m.set(-time.Hour)
-			m.put(c, "run", "before the boot")
-			answer := look()
-			wantVerdict(t, answer, Restarted)
-			f := m.facts(Marker{})
-			f.Answer(answer)
-			if wall == "-" { // as of a client without a wall clock
-				m.do("HSET", Key, "wall", "")
-			} else {
-				f = m.facts(Marker{}) // on a first connection
-			}
-			m.set(0)
-			answer = look()
-			wantVerdict(t, answer, Same)
-			f.Answer(answer)
-			if s := c.Standings([]Facts{f}, drift.System().Now())[0]; s.Vote || s.Why.Cause != Quarantined || s.Why.Left < c.Quarantine()-time.Minute {
-				t.Errorf("%s: it %v", name, s)
-			}
-		}
-	})
 }

@@ -52,6 +52,9 @@ func TestTheCheckReadsAMarkWhereAMasterHasTheHistoryOfItsMarker(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q, error %t", name, got, err, test.mark, test.err)
 		}
 	}
+	if got := mark("1", "23"); got == mark("12", "3") {
+		t.Errorf("two markers have the mark %q", got)
+	}
 }
 
 // A flush whose INFO is as before is judged by what the check made of that: so the two must

@@ -73,13 +73,3 @@ func TestTheQuarantineOutlastsEveryLockThatMayBeForgotten(t *testing.T) {
 		t.Errorf("the longest quarantine is %v (%v)", longest.Quarantine(), err)
 	}
 }
-
-func TestSkewIsATenthOfTheTTLAtMostHalfASecond(t *testing.T) {
-	for ttl, want := range map[time.Duration]time.Duration{
-		time.Second: 100 * time.Millisecond, 5 * time.Second: 500 * time.Millisecond, time.Hour: 500 * time.Millisecond,
-	} {
-		if got := Skew(ttl); got != want {
-			t.Errorf("TTL %v: %v, want %v", ttl, got, want)
-		}
-	}
-}

@@ -1,17 +1,18 @@
 package guard
 
-import (
-	"testing"
-	"time"
-
-	"github.com/redquorum/redquorum/drift"
-)
+import "testing"
 
 func TestAnEarlyAcquisitionTakesTheLockOnlyUnderTheClientsOwnMarker(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
 		const key = "early-acquisition"
 		c := config(Standard)
-		early := c.Early(0)
+		early := c.Early(3)
+		declare := func() {
+			target := m.now()
+			target.DB = 3
+			m.do("DEL", Key)
+			m.declare(c, target)
+		}
 		ask := func() any { return m.do("EVAL", early.Args(key, "mine", 60_000)...) }
 		alone := func(what string) {
 			t.Helper()
@@ -25,8 +26,7 @@ func TestAnEarlyAcquisitionTakesTheLockOnlyUnderTheClientsOwnMarker(t *testing.T
 		}
 		alone("no marker")
 		for field, value := range map[string]string{"v": "1", "maxttl": "1", "n": "99", "level": "strict", "db": "15", "to": "another fleet"} {
-			m.do("DEL", Key)
-			m.declare(c, m.now())
+			declare()
 			m.do("HSET", Key, field, value)
 			if got := ask(); got != int64(-1) {
 				t.Errorf("with %s %q it answers %v", field, value, got)
@@ -38,8 +38,7 @@ func TestAnEarlyAcquisitionTakesTheLockOnlyUnderTheClientsOwnMarker(t *testing.T
 			}
 			m.do("DEL", key)
 		}
-		m.do("DEL", Key)
-		m.declare(c, m.now())
+		declare()
 		if got := ask(); got != int64(1) {
 			t.Fatalf("under its own marker it answers %v", got)
 		}
@@ -52,12 +51,4 @@ func TestAnEarlyAcquisitionTakesTheLockOnlyUnderTheClientsOwnMarker(t *testing.T
 		}
 		m.do("DEL", key)
 	})
-}
-
-// The settings are those that the marker is judged by.
-func TestTheSettingsOfAnEarlyAcquisitionAreTheMarkers(t *testing.T) {
-	c := Config{Level: Standard, MaxTTL: 1234 * time.Millisecond, Masters: 7, Drift: drift.Default}
-	if got, want := c.Early(3).settings, [...]any{Version, "1234", "7", "standard", "3"}; got != want {
-		t.Errorf("%v, want %v", got, want)
-	}
 }

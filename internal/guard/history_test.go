@@ -14,17 +14,10 @@ func TestAMarkerOfVersion1IsTakenOverWithoutAQuarantine(t *testing.T) {
 		wantVerdict(t, got, Same)
 		want["v"], want["replid"], want["db"] = "2", m.replid, "0"
 		m.holds(want)
-		if got.Version != "2" || got.Since != "1000" || got.Replid != m.replid || got.DB != "0" || got.Wall != "" || got.Fleet != "" || got.How != "" {
-			t.Errorf("it answers %+v", got)
-		}
 		if s := c.Standings([]Facts{m.facts(got)}, got.Clock.Received)[0]; !s.Vote || s.Unguarded != nil {
 			t.Errorf("it %v", s)
 		}
-		if c2 := m.dial(c); c2.Verdict != Same || c2.Fields != got.Fields {
-			t.Errorf("a second dial answers %+v, the first %+v", c2, got)
-		}
-		// From now on its history counts.
-		m.newHistory()
+		m.newHistory() // which counts from now on
 		wantVerdict(t, m.dial(c), Restarted)
 	})
 }
@@ -73,7 +66,8 @@ func TestAMarkerOfVersion1IsJudgedLikeAnyOther(t *testing.T) {
 
 // Where a client has no INFO the history is filled in by the first that has.
 func TestDialFillsInWhatAMarkerLacksAndKeepsSince(t *testing.T) {
-	for name, test := range map[string]struct{ field, kept, want string }{
+	type row struct{ field, kept, want string } // want: "+" the master's history, "" nothing
+	onEachCase(t, map[string]row{
 		"history":                      {"replid", "declared", "+"},
 		"database":                     {"db", "declared", "0"},
 		"fleet, adopted":               {"fleet", "adopted", "f1"},
@@ -81,52 +75,40 @@ func TestDialFillsInWhatAMarkerLacksAndKeepsSince(t *testing.T) {
 		"fleet, of an older one":       {"fleet", "declared", ""},
 		"fleet, restarted":             {"fleet", "restarted", ""},
 		"fleet, of one without a past": {"fleet", "", ""},
-	} {
-		for _, missing := range []string{"", "-"} {
-			t.Run(name+missing, func(t *testing.T) {
-				onEach(t, func(t *testing.T, m *master) {
-					c := config(Standard)
-					want := m.put(c, test.field, missing, "how", test.kept)
-					target := m.now()
-					target.Fleet = "f1"
-					got := m.script(Dial, c.DialArgs(target))
-					wantVerdict(t, got, Same)
-					switch test.want {
-					case "+":
-						want[test.field] = m.replid
-					case "":
-					default:
-						want[test.field] = test.want
-					}
-					m.holds(want)
-				})
-			})
-		}
-	}
-	onEach(t, func(t *testing.T, m *master) {
+		"nothing":                      {"junk", "adopted", ""}, // an id that it has is not replaced
+	}, func(t *testing.T, m *master, test row) {
 		c := config(Standard)
-		want := m.put(c)
-		target := m.now()
-		target.Fleet = "f2"
-		wantVerdict(t, m.script(Dial, c.DialArgs(target)), Same)
-		m.holds(want) // an id that it has is not replaced
+		for _, missing := range []string{"", "-"} {
+			want := m.put(c, "fleet", "f2", test.field, missing, "how", test.kept)
+			target := m.now()
+			target.Fleet = "f1"
+			wantVerdict(t, m.script(Dial, c.DialArgs(target)), Same)
+			switch test.want {
+			case "+":
+				want[test.field] = m.replid
+			case "":
+			default:
+				want[test.field] = test.want
+			}
+			m.holds(want)
+		}
 	})
 }
 
 func TestTheFleetsScriptActsOnlyOnTheMarkerThatWasSeen(t *testing.T) {
-	type args = func(c Config, t Target, seen string) []any
-	name, whole, revoke := Config.NameArgs, Config.WholeArgs, Config.RevokeArgs
-	for what, test := range map[string]struct {
-		do      args
+	type row struct {
+		do      func(c Config, t Target, seen string) []any
 		seen    string
-		changes []string
+		changes []string // nil, of an empty fleet: there is no marker
 		want    Verdict
 		written map[string]string // beside since and wall of REVOKED
-	}{
+	}
+	name, whole, revoke := Config.NameArgs, Config.WholeArgs, Config.RevokeArgs
+	onEachCase(t, map[string]row{
 		"name":               {name, "", []string{"fleet", ""}, Same, map[string]string{"fleet": "f2"}},
 		"name, none at all":  {name, "", []string{"fleet", "-"}, Same, map[string]string{"fleet": "f2"}},
 		"another name":       {name, "f1", nil, Same, map[string]string{"fleet": "f2"}},
-		"another was faster": {name, "", nil, Present, nil},
+		"another was faster": {name, "", []string{"fleet", "f1"}, Present, nil},
 		"of another process": {name, "f1", []string{"run", "another"}, Present, nil},
 		"of another history": {name, "f1", []string{"replid", "another"}, Present, nil},
 		"another database":   {name, "f1", []string{"db", "1"}, Present, nil},
@@ -143,126 +125,81 @@ func TestTheFleetsScriptActsOnlyOnTheMarkerThatWasSeen(t *testing.T) {
 		"revoke of another fleet":      {revoke, "f2", []string{"without", "1", "since", "0"}, Present, nil},
 		"revoke of another process":    {revoke, "f1", []string{"without", "1", "run", "another"}, Present, nil},
 		"revoke of another history":    {revoke, "f1", []string{"without", "1", "replid", "another"}, Present, nil},
-		"revoke where it is forgotten": {revoke, "f1", nil, Present, nil},
+		"revoke where it is forgotten": {revoke, "", nil, Present, nil},
+	}, func(t *testing.T, m *master, test row) {
+		c := config(Standard)
+		want := m.put(c, test.changes...)
+		if test.seen == "" && test.changes == nil {
+			m.do("DEL", Key)
+			want = nil
+		}
+		then := m.time()
+		target := m.now()
+		target.Fleet = "f2"
+		got := m.script(Fleet, test.do(c, target, test.seen))
+		wantVerdict(t, got, test.want)
+		for field, text := range test.written {
+			want[field] = text
+		}
+		if test.want == Revoked {
+			m.isNow(got, then)
+			want["since"], want["wall"] = got.Since, got.Wall
+		}
+		m.holds(want)
+		m.noSighting()
+	})
+}
+
+// By which age and for which How it does: TestReplaceableIsWhatInitReplaces.
+func TestInitReplacesAMarkerThatWasGivenLatelyAndNoOther(t *testing.T) {
+	for name, changes := range map[string][]string{
+		"of this fleet":              nil,
+		"version 1":                  version1,
+		"another version":            {"v", "3"},
+		"another MaxTTL":             {"maxttl", "30000"},
+		"another number":             {"n", "3"},
+		"another level":              {"level", "off"},
+		"another database":           {"db", "1"},
+		"adopted by another process": {"run", "another"},
+		"adopted in another history": {"replid", "another"},
+		"adopted without a history":  {"replid", ""},
+		"adopted in the future":      {"since", "999999999999999"},
+		"adopted at no time":         {"since", "never"},
 	} {
-		t.Run(what, func(t *testing.T) {
-			onEach(t, func(t *testing.T, m *master) {
-				c := config(Standard)
-				want := m.put(c, test.changes...)
-				if what == "revoke where it is forgotten" {
-					m.do("DEL", Key)
-					want = nil
-				}
-				then := m.time()
+		t.Run(name, func(t *testing.T) {
+			onEachLevel(t, func(t *testing.T, m *master, c Config) {
+				since := itoa(m.time().UnixMilli())
+				want := m.put(c, append([]string{"since", since, "wall", since, "how", "adopted", "junk", "x"}, changes...)...)
+				m.sight(0, 0)
 				target := m.now()
 				target.Fleet = "f2"
-				got := m.script(Fleet, test.do(c, target, test.seen))
-				wantVerdict(t, got, test.want)
-				for field, text := range test.written {
-					want[field] = text
+				got := m.initialize(c, target, false, true)
+				if changes != nil {
+					wantVerdict(t, got, Present)
+					m.holds(want)
+					return
 				}
-				if test.want == Revoked {
-					m.isNow(got, then)
-					want["since"], want["wall"] = got.Since, got.Wall
-				}
-				m.holds(want)
+				wantVerdict(t, got, Declared)
+				m.holds(m.whole(c, "since", "0", "wall", "0", "fleet", "f2", "without", "1", "seen", since))
 				m.noSighting()
 			})
 		})
 	}
 }
 
-func TestInitReplacesAMarkerThatWasGivenLatelyAndNoOther(t *testing.T) {
-	q := config(Standard).Quarantine()
-	for name, test := range map[string]struct {
-		changes []string
-		age     time.Duration
-		ok      bool
-	}{
-		"adopted just now":           {[]string{"how", "adopted"}, 0, true},
-		"created just now":           {[]string{"how", "created"}, 0, true},
-		"adopted, with a fleet":      {[]string{"how", "adopted", "fleet", "another"}, 0, true},
-		"adopted, shortly before":    {[]string{"how", "adopted"}, q - 10*time.Second, true},
-		"adopted, and votes by now":  {[]string{"how", "adopted"}, q, false},
-		"created, and votes by now":  {[]string{"how", "created"}, q + time.Second, false},
-		"restarted":                  {[]string{"how", "restarted"}, 0, false},
-		"resynced":                   {[]string{"how", "resynced"}, 0, false},
-		"reset":                      {[]string{"how", "reset"}, 0, false},
-		"forced":                     {[]string{"how", "forced"}, 0, false},
-		"revoked":                    {[]string{"how", "revoked"}, 0, false},
-		"declared":                   {[]string{"how", "declared"}, 0, false},
-		"not told":                   {[]string{"how", ""}, 0, false},
-		"version 1":                  {version1, 0, false},
-		"another version":            {[]string{"how", "adopted", "v", "3"}, 0, false},
-		"another MaxTTL":             {[]string{"how", "adopted", "maxttl", "30000"}, 0, false},
-		"another number":             {[]string{"how", "adopted", "n", "3"}, 0, false},
-		"another level":              {[]string{"how", "adopted", "level", "off"}, 0, false},
-		"another database":           {[]string{"how", "adopted", "db", "1"}, 0, false},
-		"adopted by another process": {[]string{"how", "adopted", "run", "another"}, 0, false},
-		"adopted in another history": {[]string{"how", "adopted", "replid", "another"}, 0, false},
-		"adopted without a history":  {[]string{"how", "adopted", "replid", ""}, 0, false},
-		"adopted in the future":      {[]string{"how", "adopted"}, -time.Hour, false},
-		"adopted at no time":         {[]string{"how", "adopted", "since", "never"}, 0, false},
-	} {
-		for _, level := range []Level{Standard, Strict} {
-			t.Run(name+", "+level.String(), func(t *testing.T) {
-				onEach(t, func(t *testing.T, m *master) {
-					c := config(level)
-					age := test.age
-					if age >= q { // of this level
-						age += c.Quarantine() - q
-					}
-					since := itoa(m.time().Add(-age).UnixMilli())
-					want := m.put(c, append([]string{"since", since, "wall", since, "junk", "x"}, test.changes...)...)
-					m.sight(0, 0)
-					target := m.now()
-					target.Fleet = "f2"
-					got := m.initialize(c, target, false, true)
-					if !test.ok {
-						wantVerdict(t, got, Present)
-						m.holds(want)
-						return
-					}
-					wantVerdict(t, got, Declared)
-					m.holds(m.whole(c, "since", "0", "wall", "0", "fleet", "f2", "without", "1", "seen", since))
-					m.noSighting()
-				})
-			})
-		}
-	}
-}
-
-func TestInitNotesThatMastersAreAbsent(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		c := config(Standard)
-		for without, want := range map[bool]string{true: "1", false: ""} {
-			m.do("DEL", Key)
-			got := m.initialize(c, m.now(), false, without)
-			wantVerdict(t, got, Declared)
-			if got.Without != want {
-				t.Errorf("absent: %v, it answers %q", without, got.Without)
-			}
-			m.holds(m.whole(c, "since", "0", "wall", "0", "fleet", "", "without", want, "seen", got.Seen))
-		}
-	})
-}
-
 // Replaceable, by which Init asks, is what the script goes by.
 func TestReplaceableIsWhatInitReplaces(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		for _, level := range []Level{Standard, Strict} {
-			c := config(level)
-			for _, how := range []string{HowAdopted, HowCreated, HowDeclared, HowRestarted, HowResynced, HowReset, HowForced, HowRevoked, ""} {
-				for _, age := range []time.Duration{0, c.Quarantine() - 5*time.Second, c.Quarantine() + time.Millisecond, time.Hour} {
-					for _, fleet := range []string{"", "f1"} {
-						since := itoa(m.time().Add(-age).UnixMilli())
-						m.put(c, "since", since, "wall", since, "how", how, "fleet", fleet)
-						f := m.facts(m.dial(c))
-						may := c.Replaceable(f, f.Marker.Clock.Received)
-						got := m.initialize(c, m.now(), false, false)
-						if want := (how == HowAdopted || how == HowCreated) && age < c.Quarantine(); may != want || (got.Verdict == Declared) != want {
-							t.Errorf("%v, %q for %v: Replaceable says %v, the script %v, want %v", level, how, age, may, got.Verdict, want)
-						}
+	onEachLevel(t, func(t *testing.T, m *master, c Config) {
+		for _, how := range []string{HowAdopted, HowCreated, HowDeclared, HowRestarted, HowResynced, HowReset, HowForced, HowRevoked, ""} {
+			for _, age := range []time.Duration{0, c.Quarantine() - 5*time.Second, c.Quarantine() + time.Millisecond, time.Hour} {
+				for _, fleet := range []string{"", "f1"} {
+					since := itoa(m.time().Add(-age).UnixMilli())
+					m.put(c, "since", since, "wall", since, "how", how, "fleet", fleet)
+					f := m.facts(m.dial(c))
+					may := c.Replaceable(f, f.Marker.Clock.Received)
+					got := m.initialize(c, m.now(), false, false)
+					if want := (how == HowAdopted || how == HowCreated) && age < c.Quarantine(); may != want || (got.Verdict == Declared) != want {
+						t.Errorf("%q for %v: Replaceable says %v, the script %v, want %v", how, age, may, got.Verdict, want)
 					}
 				}
 			}

@@ -397,31 +397,24 @@ func TestAClientCountsAMarkerThatWentBackFromItsOwnFirstLook(t *testing.T) {
 	if why := look(closed, 2*q+time.Second); why == nil || why.How != HowRestored {
 		t.Errorf("closed: %+v", why)
 	}
+	// An operator's declaration names the marker that it has replaced.
+	declared := later
+	declared.Since, declared.How, declared.Seen = "0", HowDeclared, later.Since
+	_ = look(later, 3*q)
+	if why := look(declared, 3*q); why != nil {
+		t.Errorf("declared by an operator: %v", why)
+	}
+	declared.Seen = "5"
+	_ = look(later, 3*q)
+	if why := look(declared, 3*q); why == nil {
+		t.Error("declared by what it was before")
+	}
 	// Another process or another history is another matter.
 	_ = look(later, 3*q)
 	old.Replid = "another"
 	if why := look(old, 3*q); why != nil {
 		t.Errorf("of another history: %v", why)
 	}
-}
-
-// An operator's declaration names the marker that it has replaced.
-func TestAnOperatorsDeclarationIsNoMarkerThatWentBack(t *testing.T) {
-	onEachLevel(t, func(t *testing.T, m *master, c Config) {
-		c.Masters = 1
-		since := itoa(m.time().UnixMilli() - 100)
-		m.put(c, "since", since, "wall", since, "how", HowCreated)
-		f := m.facts(m.dial(c))
-		f.Answer(f.Marker)
-		if s := c.Standings([]Facts{f}, f.Marker.Clock.Received)[0]; s.Vote {
-			t.Fatal("it votes before")
-		}
-		wantVerdict(t, m.initialize(c, m.now(), false, false), Declared)
-		f.Answer(m.dial(c))
-		if s := c.Standings([]Facts{f}, f.Marker.Clock.Received)[0]; !s.Vote {
-			t.Errorf("declared: %v", s)
-		}
-	})
 }
 
 func mustInt(t *testing.T, text string) int64 {

@@ -137,6 +137,7 @@ func TestALookShowsTheMarkerWhereNobodyTellsTheRunID(t *testing.T) {
 			t.Errorf("without a marker it answers %q, %v", reply, err)
 		}
 	}
+	m.holds(nil)
 	want := m.put(c)
 	if got := m.script(Dial, config(Standard).LookArgs(m.now())); got.Verdict != Conflict || got.LevelIs != "strict" {
 		t.Errorf("%+v", got)

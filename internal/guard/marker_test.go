@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,51 +195,6 @@ func TestAgeIsBoundedByOurWallClockUnlessThatIsBehind(t *testing.T) {
 		later := c.Now()
 		if got, _ := m.Age(later); got != test.want {
 			t.Errorf("%s: at once the age is %v, want %v", name, got, test.want)
-		}
-	}
-}
-
-func TestVerdictsAreNamedAsTheScriptsDo(t *testing.T) {
-	for name, v := range verdicts {
-		if v.String() != name {
-			t.Errorf("%v, want %s", v, name)
-		}
-		for _, s := range Scripts {
-			if strings.Contains(s.Source, "'"+name+"'") {
-				name = ""
-			}
-		}
-		if name != "" {
-			t.Errorf("no script answers %s", name)
-		}
-	}
-	if s := fmt.Sprint(None, " ", Verdict(99)); s != "NONE Verdict(99)" {
-		t.Errorf("%q", s)
-	}
-}
-
-// What the check answers is compared as pipeline has it.
-func TestTheCheckHoldsForItsOwnReplyAlone(t *testing.T) {
-	m := Marker{Verdict: Same, Fields: Fields{Run: id, Replid: otherID, Since: "1000", DB: "0"}}
-	own := m.Mark()
-	if own == "" || own != mark(id, "1000", otherID, "0") {
-		t.Errorf("its own reply does not hold: %q", own)
-	}
-	for name, reply := range map[string][]string{
-		"none": {}, "one": {id}, "two, as of version 1": {id, "1000"}, "three": {id, "1000", otherID}, "five": {id, "1000", otherID, "0", "x"},
-		"another run": {"x", "1000", otherID, "0"}, "another since": {id, "1001", otherID, "0"}, "another history": {id, "1000", id, "0"},
-		"another database": {id, "1000", otherID, "1"}, "swapped": {"1000", id, otherID, "0"}, "empty": {"", "", "", ""},
-	} {
-		if mark(reply...) == own {
-			t.Errorf("%s: it holds", name)
-		}
-	}
-	for name, other := range map[string]Fields{
-		"run": {Replid: otherID, Since: "1000", DB: "0"}, "history": {Run: id, Since: "1000", DB: "0"},
-		"since": {Run: id, Replid: otherID, DB: "0"}, "database": {Run: id, Replid: otherID, Since: "1000"},
-	} {
-		if (Marker{Fields: other}).Mark() == own {
-			t.Errorf("without its %s it holds", name)
 		}
 	}
 }

@@ -13,26 +13,33 @@ func TestAMarkerIsClosedWhereItIsTheOneThatWasSeen(t *testing.T) {
 		changes []string
 		want    Verdict
 		since   string // afterwards; "": as before
+		force   bool
 	}
 	onEachCase(t, map[string]row{
-		"open":               {"f1", nil, Closed, "1001"},
-		"declared":           {"f1", []string{"since", "0"}, Closed, "1"},
-		"closed already":     {"f1", []string{"to", "f2", "closed", "5"}, Same, ""},
-		"closed to another":  {"f1", []string{"to", "f3", "closed", "5"}, Same, ""},
-		"of no name":         {"", []string{"fleet", "-"}, Closed, "1001"},
-		"another fleet":      {"f0", nil, Present, ""},
-		"of another process": {"f1", []string{"run", "another"}, Present, ""},
-		"of another history": {"f1", []string{"replid", "another"}, Present, ""},
-		"another database":   {"f1", []string{"db", "1"}, Present, ""},
-		"version 1":          {"", version1, Present, ""},
-		"since in no past":   {"f1", []string{"since", "999999999999999"}, Present, ""},
-		"since is no time":   {"f1", []string{"since", "x"}, Present, ""},
+		"open":                 {"f1", nil, Closed, "1001", false},
+		"declared":             {"f1", []string{"since", "0"}, Closed, "1", false},
+		"closed already":       {"f1", []string{"to", "f2", "closed", "5"}, Same, "", false},
+		"closed to another":    {"f1", []string{"to", "f3", "closed", "5"}, Same, "", false},
+		"to another, by force": {"f1", []string{"to", "f3", "closed", "5"}, Closed, "1001", true},
+		"forgotten":            {"", nil, Present, "", false},
+		"of no name":           {"", []string{"fleet", "-"}, Closed, "1001", false},
+		"another fleet":        {"f0", nil, Present, "", false},
+		"of another process":   {"f1", []string{"run", "another"}, Present, "", false},
+		"of another history":   {"f1", []string{"replid", "another"}, Present, "", false},
+		"another database":     {"f1", []string{"db", "1"}, Present, "", false},
+		"version 1":            {"", version1, Present, "", false},
+		"since in no past":     {"f1", []string{"since", "999999999999999"}, Present, "", false},
+		"since is no time":     {"f1", []string{"since", "x"}, Present, "", false},
 	}, func(t *testing.T, m *master, test row) {
 		c := config(Standard)
 		want := m.put(c, test.changes...)
+		if test.seen == "" && test.changes == nil {
+			m.do("DEL", Key)
+			want = nil
+		}
 		before := m.check()
 		then := m.time()
-		got := m.script(Fleet, c.CloseArgs(m.now(), test.seen, "f2", false))
+		got := m.script(Fleet, c.CloseArgs(m.now(), test.seen, "f2", test.force))
 		wantVerdict(t, got, test.want)
 		if test.want == Closed {
 			want["since"], want["to"], want["closed"] = test.since, "f2", got.Closed
@@ -59,27 +66,6 @@ func TestAMarkerIsClosedWhereItIsTheOneThatWasSeen(t *testing.T) {
 				t.Errorf("forced, it answers %+v", opened)
 			}
 		}
-	})
-}
-
-func TestAMasterThatIsMovedElsewhereIsClosedByForceAlone(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		c := config(Standard)
-		m.put(c, "to", "f3", "closed", "5", "since", "1000")
-		if got := m.script(Fleet, c.CloseArgs(m.now(), "f1", "f2", false)); got.To != "f3" || got.Since != "1000" {
-			t.Errorf("without force it answers %+v", got)
-		}
-		if got := m.script(Fleet, c.CloseArgs(m.now(), "f1", "f2", true)); got.Verdict != Closed || got.To != "f2" || got.Since != "1001" {
-			t.Errorf("with force it answers %+v", got)
-		}
-	})
-}
-
-func TestAMasterThatLostItsMarkerIsNotClosed(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		c := config(Standard)
-		wantVerdict(t, m.script(Fleet, c.CloseArgs(m.now(), "", "f2", false)), Present)
-		m.holds(nil)
 	})
 }
 

@@ -1,12 +1,10 @@
 package guard
 
 import (
-	"context"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gomodule/redigo/redis"
 
@@ -39,74 +37,6 @@ func (m *master) info() Info {
 		m.t.Fatal(err)
 	}
 	return info
-}
-
-func TestARestartIsSeenWhetherOrNotTheDataIsKept(t *testing.T) {
-	s := redistest.Start(t, 1, redistest.Config{AppendOnly: redistest.AppendAlways}).Masters[0]
-	c := config(Standard)
-	m := started(t, s)
-	wantVerdict(t, m.declare(c, m.now()), Declared)
-	for _, keep := range []bool{true, false} {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		if err := s.Restart(ctx, keep); err != nil {
-			t.Fatal(err)
-		}
-		again := started(t, s)
-		if again.run == m.run {
-			t.Fatalf("the run_id is %s as before", again.run)
-		}
-		answer := again.dial(c)
-		if want := map[bool]Verdict{true: Restarted, false: Missing}[keep]; answer.Verdict != want {
-			t.Errorf("data kept: %v: %v, want %v", keep, answer.Verdict, want)
-		}
-		if s := c.Standings([]Facts{again.facts(answer)}, drift.System().Now())[0]; s.Vote {
-			t.Errorf("data kept: %v: it %v", keep, s)
-		}
-	}
-}
-
-// A full resynchronisation on a living connection brings another server's
-// marker: the check sees it, the next dial too, and no process is believed by
-// another's age.
-func TestAMasterThatWasAReplicaAbstainsFirst(t *testing.T) {
-	servers := redistest.Start(t, 2, redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0"}}).Masters
-	c := config(Standard)
-	m, source := started(t, servers[0]), started(t, servers[1])
-	at := m.declare(c, m.now())
-	source.declare(c, source.now())
-
-	host, port, _ := strings.Cut(servers[1].Addr(), ":")
-	m.do("REPLICAOF", host, port)
-	f := m.facts(at)
-	if f.Info = m.info(); f.Info.Role != "slave" {
-		t.Errorf("its role is %q", f.Info.Role)
-	}
-	if s := c.Standings([]Facts{f}, drift.System().Now())[0]; s.Vote || s.Why.Cause != NotMaster {
-		t.Errorf("as a replica it %v", s)
-	}
-	// At once: it is no master any more, whatever its marker still says.
-	if got := m.check(); got != "" {
-		t.Errorf("as a replica its check answers %q, want nothing", got)
-	}
-	rig.Eventually(m.t, "it has the other server's marker", func() bool { return m.marker()["run"] == source.run })
-	if got := m.check(); got != "" {
-		t.Errorf("with another's marker its check answers %q, want nothing", got)
-	}
-	if reply, err := m.conn.Do("EVAL", Dial.EvalArgs(c.DialArgs(m.now()))...); err == nil {
-		t.Errorf("a replica answers the dial script: %q", reply)
-	}
-	m.do("REPLICAOF", "NO", "ONE")
-	answer := m.dial(c)
-	wantVerdict(t, answer, Restarted)
-	if answer.How != HowRestarted { // both apply, and the other process is the plainer one
-		t.Errorf("promoted, how is %q", answer.How)
-	}
-	f = m.facts(answer)
-	f.Info = m.info()
-	if s := c.Standings([]Facts{f}, drift.System().Now())[0]; s.Vote || s.Why.Cause != Quarantined {
-		t.Errorf("promoted, it %v", s)
-	}
 }
 
 var called = regexp.MustCompile(`redis\.p?call\('(\w+)'`)
@@ -245,74 +175,6 @@ func TestAMasterThatTakesItsOwnReplicasDataIsQuarantined(t *testing.T) {
 		if s := c.Standings([]Facts{f}, drift.System().Now())[0]; s.Vote || s.Why.Cause != Quarantined || s.Why.How != HowResynced {
 			t.Errorf("%v: it %v", level, s)
 		}
-	}
-}
-
-// No data is lost, and no master can tell that from a loss.
-func TestAFirstReplicaCostsTheMasterAQuarantineAndASecondDoesNot(t *testing.T) {
-	servers := redistest.Start(t, 3, redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0"}}).Masters
-	c := config(Standard)
-	m := started(t, servers[0])
-	m.put(c)
-	at := m.dial(c)
-	wantVerdict(t, at, Same)
-	started(t, servers[1]).follows(servers[0])
-	if got := m.check(); len(got) != 0 {
-		t.Errorf("the check answers %q, want nothing", got)
-	}
-	answer := m.dial(c)
-	wantVerdict(t, answer, Restarted)
-	if answer.How != HowResynced || answer.Since == at.Since || answer.Run != at.Run {
-		t.Errorf("it answers %+v", answer)
-	}
-	started(t, servers[2]).follows(servers[0])
-	if got := m.check(); got != answer.Mark() {
-		t.Errorf("after a second replica the check answers %q, want %q", got, answer.Mark())
-	}
-	if again := m.dial(c); again.Verdict != Same || again.Since != answer.Since {
-		t.Errorf("after a second replica it answers %+v", again)
-	}
-}
-
-func TestSwappedDatabasesAreSeenByTheCheckAndByTheDial(t *testing.T) {
-	s := redistest.Start(t, 1, redistest.Config{}).Masters[0]
-	c := config(Standard)
-	m := started(t, s)
-	m.do("SELECT", "1")
-	other := m.now()
-	other.DB = 1
-	wantVerdict(t, m.declare(c, other), Declared)
-	m.do("SELECT", "0")
-	wantVerdict(t, m.declare(c, m.now()), Declared)
-	at := m.dial(c)
-	wantVerdict(t, at, Same)
-
-	m.do("SWAPDB", "0", "1")
-	if got := m.check(); !strings.Contains(got, m.replid) || got == at.Mark() {
-		t.Errorf("the check answers %q, before %q", got, at.Mark())
-	}
-	before := m.marker()
-	answer := m.dial(c)
-	wantVerdict(t, answer, Conflict)
-	m.holds(before)
-	f := m.facts(answer)
-	if s := c.Standings([]Facts{f}, drift.System().Now())[0]; s.Vote || s.Why.Cause != OtherFleet || !strings.Contains(s.String(), "database 1") || !strings.Contains(s.String(), "database 0") {
-		t.Errorf("it %v", s)
-	}
-	for _, args := range [][]any{c.NameArgs(m.now(), ""), c.WholeArgs(m.now(), ""), c.RevokeArgs(m.now(), "")} {
-		wantVerdict(t, m.script(Fleet, args), Present)
-	}
-	m.holds(before)
-	m.do("SWAPDB", "0", "1")
-	if got := m.check(); got != at.Mark() {
-		t.Errorf("swapped back, the check answers %q, want %q", got, at.Mark())
-	}
-
-	m.do("SELECT", "2") // empty
-	m.do("SWAPDB", "2", "0")
-	m.do("SELECT", "0")
-	if got := m.check(); len(got) != 0 {
-		t.Errorf("of an empty database the check answers %q", got)
 	}
 }
 

@@ -72,23 +72,6 @@ func TestDialStrictStartsAQuarantineWhereNoMarkerIs(t *testing.T) {
 	})
 }
 
-func TestDialReturnsTheAgeOfTheSameProcess(t *testing.T) {
-	onEachLevel(t, func(t *testing.T, m *master, c Config) {
-		then := m.time().Add(-time.Hour).Truncate(time.Millisecond)
-		want := m.put(c, "since", itoa(then.UnixMilli()), "wall", itoa(then.UnixMilli()))
-		got := m.dial(c)
-		wantVerdict(t, got, Same)
-		m.holds(want)
-		age, ok := got.Age(got.Clock.Received)
-		if !ok || age < time.Hour || age > m.time().Sub(then) {
-			t.Errorf("the age is %v (%v), want an hour", age, ok)
-		}
-		if !got.Matches(c) || got.Run != m.run || got.Replid != m.replid || got.DB != "0" || got.Fleet != "f1" || got.How != HowDeclared {
-			t.Errorf("what it answers is not the marker: %+v", got)
-		}
-	})
-}
-
 func TestDialQuarantinesAnotherProcessAndAnotherHistory(t *testing.T) {
 	// No history is one that is not known: TestDialFillsInWhatAMarkerLacksAndKeepsSince.
 	for name, test := range map[string]struct{ field, value, how string }{
@@ -155,34 +138,6 @@ func TestDialFindsOutItselfWhoServesTheConnection(t *testing.T) {
 			t.Errorf("run is %q, and %q stands there, want %q", got.Run, m.marker()["run"], m.run)
 		}
 	})
-}
-
-// Who may not ask INFO is told nothing, and nothing is written.
-func TestDialWithoutARunIDWritesNothingWhereINFOIsNotPermitted(t *testing.T) {
-	if errNoServer != nil {
-		t.Skip(errNoServer)
-	}
-	conn, err := server.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := redis.DoContext(conn, t.Context(), "ACL", "WHOAMI"); err != nil {
-		t.Skipf("the server has no ACL: %v", err)
-	}
-	m := ready(t, conn)
-	m.do("FLUSHALL")
-	m.do("ACL", "SETUSER", "blind", "on", "nopass", "~*", "+@all", "-info")
-	defer m.do("ACL", "DELUSER", "blind")
-	target := m.now()
-	target.Run = ""
-	m.do("AUTH", "blind", "")
-	_, err = m.conn.Do("EVAL", Dial.EvalArgs(config(Strict).DialArgs(target))...)
-	if err == nil || !strings.Contains(err.Error(), "run_id") {
-		t.Errorf("the script says %v", err)
-	}
-	if n := m.do("EXISTS", Key); n != int64(0) {
-		t.Error("a marker was written")
-	}
 }
 
 func TestDialSetsASinceThatIsNoPastInstantToNow(t *testing.T) {
@@ -400,6 +355,7 @@ func TestDeclareAndAdoptActOnlyWhereNoMarkerIs(t *testing.T) {
 		wantVerdict(t, got, Declared)
 		declared := m.whole(c, "since", "0", "wall", "0", "seen", got.Seen)
 		m.holds(declared)
+		m.noSighting()
 		if age, ok := got.Age(got.Clock.Received); !ok || age < c.Quarantine() {
 			t.Errorf("a declared master has the age %v (%v)", age, ok)
 		}
@@ -434,6 +390,7 @@ func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
 
 		// Of another fleet, and with what does not belong there.
 		old := m.put(c, "n", "3", "run", "another", "junk", "x")
+		m.sight(time.Minute, time.Minute)
 		got = initialise(false)
 		wantVerdict(t, got, Present)
 		if got.Masters != "3" || got.Run != "another" {
@@ -447,6 +404,7 @@ func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
 		fresh["since"], fresh["wall"], fresh["how"] = got.Since, got.Wall, "forced"
 		delete(fresh, "seen")
 		m.holds(fresh)
+		m.noSighting()
 	})
 	t.Run("forced where none is", func(t *testing.T) {
 		onEach(t, func(t *testing.T, m *master) {
@@ -479,35 +437,13 @@ func TestTheCheckHoldsUntilTheMarkerChanges(t *testing.T) {
 		if got, want := m.check(), mark(m.run, "1000", m.replid, "0"); got != want || marker.Mark() != want {
 			t.Fatalf("nothing changed, and the check answers %q, want %q as %q", got, want, marker.Mark())
 		}
+		m.do("HSET", Key, "fleet", "another", "without", "1", "wall", "5", "how", "forced") // the locks are the same
+		if got := m.check(); got != marker.Mark() {
+			t.Errorf("of another fleet, the check answers %q, want %q", got, marker.Mark())
+		}
 		change(m)
 		if got := m.check(); got == marker.Mark() {
 			t.Errorf("the check answers %q as before", got)
-		}
-	})
-}
-
-// What the check does not look at may change: the locks are the same.
-func TestTheCheckHoldsWhileOnlyTheFleetsNameChanges(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		m.put(config(Standard))
-		marker := m.dial(config(Standard))
-		m.do("HSET", Key, "fleet", "another", "without", "1", "wall", "5", "how", "forced")
-		if got := m.check(); got != marker.Mark() {
-			t.Errorf("the check answers %q, want %q", got, marker.Mark())
-		}
-	})
-}
-
-func TestTheCheckAnswersNothingOfAnotherHistory(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		m.put(config(Standard))
-		m.newHistory()
-		if got := m.check(); got != "" {
-			t.Errorf("the check answers %q, want nothing", got)
-		}
-		m.do("DEL", Key)
-		if got := m.check(); got != "" {
-			t.Errorf("without a marker the check answers %q, want nothing", got)
 		}
 	})
 }

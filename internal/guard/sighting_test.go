@@ -239,25 +239,6 @@ func TestASightingFollowsTheClientWhoseClockIsBehind(t *testing.T) {
 	})
 }
 
-// It moves the clock of the master that the sighting was written with.
-func TestAClockThatIsSetForwardMakesNoSightingOlder(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		c := config(Standard)
-		dial := func() Marker { return m.script(Dial, c.DialArgs(m.at(time.Now()))) }
-		m.set(-time.Hour) // a boot with a slow clock
-		wantVerdict(t, dial(), Missing)
-		m.set(0)
-		if got := dial(); got.Verdict != Missing || got.Sighted > time.Minute {
-			t.Errorf("set right, it answers %v, known for %v", got.Verdict, got.Sighted)
-		}
-		kept := m.sighted()
-		m.set(-2 * time.Hour)
-		if got := dial(); got.Verdict != Missing || got.Sighted != 0 || maps.Equal(kept, m.sighted()) {
-			t.Errorf("set back, it answers %v, known for %v, and says %v", got.Verdict, got.Sighted, m.sighted())
-		}
-	})
-}
-
 func TestAKeyOfAnotherTypeIsNoSightingAndNeverTouched(t *testing.T) {
 	for kind, command := range otherTypes {
 		t.Run(kind, func(t *testing.T) {
@@ -337,52 +318,5 @@ func TestAMasterIsAdoptedAfterASecondWithoutAMarkerAndNotBefore(t *testing.T) {
 		if !ok || age < test.want-50*time.Millisecond || age > test.want+m.time().Sub(then)+50*time.Millisecond {
 			t.Errorf("it is %v old (%v), want %v", age, ok, test.want)
 		}
-	})
-}
-
-func TestADeclaredMasterHasNoSightingLeft(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		c := config(Standard)
-		for name, declare := range map[string]func() Marker{
-			"declare":     func() Marker { return m.declare(c, m.now()) },
-			"init":        func() Marker { return m.initialize(c, m.now(), false, false) },
-			"forced init": func() Marker { return m.initialize(c, m.now(), true, false) },
-		} {
-			m.do("DEL", Key)
-			m.sight(time.Minute, time.Minute)
-			if got := declare(); got.Verdict != Declared && got.Verdict != Forced {
-				t.Errorf("%s: %v", name, got.Verdict)
-			}
-			m.noSighting()
-		}
-	})
-}
-
-// Which lets callers that live for less than a second adopt a master among them.
-func TestCallersThatLiveBrieflyAdoptAMasterAmongThem(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		c := config(Standard)
-		c.Masters = 3
-		caller := func() Plan {
-			facts := fleet(c)
-			facts[0] = Facts{}
-			for i := range facts[1:] {
-				facts[1+i] = healthy(c, i+1, time.Hour)
-			}
-			facts[0] = m.facts(Marker{})
-			facts[0].Answer(m.dial(c))
-			return c.Plan(facts, facts[0].Marker.Clock.Received)
-		}
-		if p := caller(); p.Step != Wait {
-			t.Errorf("the first caller plans %+v", p)
-		}
-		then := m.time()
-		m.sight(1500*time.Millisecond, 1500*time.Millisecond) // which is the first caller's, later
-		if p := caller(); p.Step != ToAdopt || len(p.Masters) != 1 || p.Masters[0] != 0 {
-			t.Errorf("a later caller plans %+v", p)
-		}
-		got := m.script(Adopt, c.AdoptArgs(m.now()))
-		wantVerdict(t, got, Adopted)
-		m.isAgo(got, then, 1500*time.Millisecond)
 	})
 }

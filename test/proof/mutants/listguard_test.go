@@ -15,13 +15,13 @@ var ofTheGuard = []mutant{
 		name:    "a check that compares no history",
 		breaks:  "S1: a resynchronisation on a living connection takes the vote",
 		edits:   []edit{{"internal/guard/check.go", `!ok || fields[2] != "" && fields[2] != string(replid)`, "!ok || replid == nil"}},
-		foundBy: goTest{"./internal/guard", "TestTheCheckAnswersNothingOfAnotherHistory"},
+		foundBy: goTest{"./internal/guard", "TestTheCheckHoldsUntilTheMarkerChanges"},
 	},
 	{
 		name:    "a check that takes a replica for a master",
 		breaks:  "S1: a replica does not vote",
 		edits:   []edit{{"internal/guard/check.go", ` && bytes.Contains(info, []byte("\nrole:master\r\n"))`, ""}},
-		foundBy: goTest{"./internal/guard", "TestAMasterThatWasAReplicaAbstainsFirst"},
+		foundBy: goTest{"./internal/guard", "TestTheCheckReadsAMarkWhereAMasterHasTheHistoryOfItsMarker"},
 	},
 	{
 		name:    "a check that takes another history for the last one",
@@ -39,7 +39,19 @@ var ofTheGuard = []mutant{
 		name:    "a check that is not compared with the history",
 		breaks:  "S1: a check holds for the marker as it was judged",
 		edits:   []edit{{"internal/guard/check.go", "mark(m.Run, m.Since, m.Replid, m.DB)", "mark(m.Run, m.Since, m.DB)"}},
-		foundBy: goTest{"./internal/guard", "TestTheCheckHoldsForItsOwnReplyAlone"},
+		foundBy: goTest{"./internal/guard", "TestTheCheckHoldsUntilTheMarkerChanges"},
+	},
+	{
+		name:    "a mark whose fields run together",
+		breaks:  "S1: a check holds for the marker as it was judged",
+		edits:   []edit{{"internal/guard/check.go", "		b.WriteString(strconv.Itoa(len(v)))\n		b.WriteByte(' ')\n", "		_ = strconv.Itoa\n"}},
+		foundBy: goTest{"./internal/guard", "TestTheCheckReadsAMarkWhereAMasterHasTheHistoryOfItsMarker"},
+	},
+	{
+		name:    "a list shorter or longer than its fleet that declares it",
+		breaks:  "S1: only a fleet of which every master is empty at one instant is new",
+		edits:   []edit{{"internal/guard/fleet.go", "fit == c.Masters && fit == len(facts)", "fit == len(facts)"}},
+		foundBy: goTest{"./internal/guard", "TestAFleetIsDeclaredOnlyWhenAllNAreEmpty"},
 	},
 	{
 		name:   "a sighting that each look moves",
@@ -225,13 +237,13 @@ var ofTheGuard = []mutant{
 		name:    "Init over a master that was restarted",
 		breaks:  "S1: Init declares only masters that had nothing to remember",
 		edits:   []edit{{"internal/guard/init.lua", "(m.how == 'adopted' or m.how == 'created')", "(m.how == 'adopted' or m.how == 'created' or m.how == 'restarted')"}},
-		foundBy: goTest{"./internal/guard", "TestInitReplacesAMarkerThatWasGivenLatelyAndNoOther"},
+		foundBy: goTest{"./internal/guard", "TestReplaceableIsWhatInitReplaces"},
 	},
 	{
 		name:    "a marker that ages by the master's clock",
 		breaks:  "S1: a clock that is set while this client looks on ends no quarantine",
 		edits:   []edit{{"internal/guard/facts.go", "if ok && f.Age.of(f.Marker) {", "if false {"}},
-		foundBy: goTest{"./internal/guard", "TestAClockThatIsSetRightAfterABootEndsNoQuarantine"},
+		foundBy: goTest{"./internal/guard", "TestOnAConnectionTheAgeOfTheFirstLookGoesOnByOurClock"},
 	},
 	{
 		name:    "a client's wall clock that is not heard",

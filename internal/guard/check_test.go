@@ -41,6 +41,7 @@ func TestTheCheckReadsAMarkWhereAMasterHasTheHistoryOfItsMarker(t *testing.T) {
 		"INFO is nothing":                      {replies: [2]any{nil, right}},
 		"no marker":                            {replies: [2]any{[]byte(info), []any{nil, nil, nil, nil}}},
 		"no marker, and INFO is not permitted": {replies: [2]any{redis.Error("NOPERM"), []any{nil, nil, nil, nil}}},
+		"no process":                           {replies: [2]any{[]byte(info), texts("", "1000", otherID, "0")}},
 		"three fields":                         {replies: [2]any{[]byte(info), texts(id, "1000", otherID)}},
 		"five fields":                          {replies: [2]any{[]byte(info), texts(id, "1000", otherID, "0", "0")}},
 		"a number among them":                  {replies: [2]any{[]byte(info), []any{[]byte(id), int64(1000), []byte(otherID), []byte("0")}}},

@@ -122,42 +122,6 @@ func TestAReleaseTellsTheFirstWhoHears(t *testing.T) {
 	}
 }
 
-func TestAReleaseIsTheSameAsWithoutAQueue(t *testing.T) {
-	for name, test := range map[string]struct {
-		prepare func(m *master)
-		want    int64
-	}{
-		"ours":    {func(m *master) { m.set(ours, time.Minute) }, 1},
-		"other's": {func(m *master) { m.set(other, time.Minute) }, 0},
-		"missing": {func(*master) {}, 3},
-		"a hash":  {func(m *master) { m.HSet(key, "field", ours) }, 0},
-		"the queue is a hash": {func(m *master) {
-			m.set(ours, time.Minute)
-			m.HSet(queueOf, "field", "value")
-		}, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := newMaster(t)
-			test.prepare(m)
-			if got := m.queue("release", "me", ours); got != test.want {
-				t.Errorf("%v, want %d", got, test.want)
-			}
-			if test.want == 1 {
-				m.holds("", 0)
-			}
-		})
-	}
-}
-
-func TestAReleaseOfAClientThatIsNextItselfSaysSo(t *testing.T) {
-	m := newMaster(t)
-	m.set(ours, time.Minute)
-	m.queue("wait", "me", "")
-	if got := m.queue("release", "me", ours); got != int64(21) {
-		t.Errorf("%v", got)
-	}
-}
-
 func TestAFreeLockIsHandedToTheFirstWhenAnyoneLooks(t *testing.T) {
 	m := newMaster(t)
 	m.set(other, time.Minute)

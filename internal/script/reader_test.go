@@ -1,11 +1,9 @@
 package script
 
 import (
-	"errors"
 	"maps"
 	"reflect"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -101,16 +99,6 @@ func TestReadersEnterOneBesideTheOther(t *testing.T) {
 	m.reads(nil)
 	m.want("after all have expired", m.enter(ours, time.Second), 1)
 	m.reads(ttls{ours: time.Second})
-}
-
-func TestAReaderStaysOutWhereAWriterIs(t *testing.T) {
-	m := newClockMaster(t)
-	m.set(other, time.Second)
-	m.want("acquire", m.enter(ours, time.Minute), 0)
-	m.holds(other, time.Second)
-	m.set(ours, time.Second) // a token of ours as a writer's is no reader's
-	m.want("acquire", m.enter(ours, time.Minute), 0)
-	m.holds(ours, time.Second)
 }
 
 func TestAReaderStaysOutWhileAWriterWaits(t *testing.T) {
@@ -228,21 +216,6 @@ func TestTheWriterIsTurnedIntoAReaderInOneStep(t *testing.T) {
 	m.holds("", 0)
 }
 
-func TestAReadersScriptsLeaveAnothersLockAlone(t *testing.T) {
-	for _, token := range []string{other, ours + "x", ours[:1], ""} {
-		m := newClockMaster(t)
-		m.set(token, time.Second)
-		for _, again := range []string{"1", "0"} {
-			m.want("extend", m.eval(ReaderExtend, []string{key}, ours, 10_000, again, longest), 0)
-		}
-		m.want("verify", m.eval(ReaderVerify, []string{key}, ours), 0)
-		m.want("release", m.eval(ReaderRelease, []string{key}, ours, longest), 0)
-		if got, err := m.Get(key); err != nil || got != token || m.TTL(key) != time.Second {
-			t.Errorf("the key holds %q (%v) for %v", got, err, m.TTL(key))
-		}
-	}
-}
-
 func TestAReadersReleaseTakesItOutAndNobodyElse(t *testing.T) {
 	m := newClockMaster(t)
 	release := func(token string) any { return m.eval(ReaderRelease, []string{key}, token, longest) }
@@ -329,41 +302,5 @@ func TestHolderCountsReaders(t *testing.T) {
 	among := m.eval(HolderAmong, []string{"free", key}, "last")
 	if want := []any{[]byte("zset"), []byte("1"), int64(58_999), []byte(key)}; !reflect.DeepEqual(among, want) {
 		t.Errorf("returned %q, want %q", among, want)
-	}
-}
-
-// The writer's scripts take readers for somebody else.
-func TestAWritersScriptsLeaveReadersAlone(t *testing.T) {
-	m := newClockMaster(t)
-	m.enter(ours, time.Minute)
-	m.want("extend", m.run(Extend, ours, 90_000, "1"), 0)
-	m.want("verify", m.run(Verify, ours), 0)
-	m.want("release", m.run(Release, ours), 0)
-	if reply, err := m.conn.Do("SET", key, other, "NX", "PX", 1000); reply != nil || err != nil {
-		t.Errorf("SET NX: %v, %v", reply, err)
-	}
-	m.reads(ttls{ours: time.Minute})
-}
-
-// A token that is in a set which has lost its expiry does not make it live
-// forever.
-func TestAReadersExtensionGivesBackALostExpiry(t *testing.T) {
-	m := newClockMaster(t)
-	m.enter(ours, time.Minute)
-	m.do("PERSIST", key)
-	m.want("extend", m.eval(ReaderExtend, []string{key}, ours, 1000, "1", longest), 1)
-	m.reads(ttls{ours: time.Minute})
-}
-
-// Wrong arguments are errors, which are no votes, and leave nothing.
-func TestAReadersScriptsRefuseWhatIsNoTTL(t *testing.T) {
-	for _, ttl := range []any{"", "soon"} {
-		m := newClockMaster(t)
-		args := ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []string{key, writers}, ours, ttl, longest))
-		var refused redis.Error
-		if reply, err := m.conn.Do("EVAL", args...); !errors.As(err, &refused) || strings.HasPrefix(err.Error(), "NOSCRIPT") {
-			t.Errorf("a TTL of %q: %v, %v", ttl, reply, err)
-		}
-		m.reads(nil)
 	}
 }

@@ -200,21 +200,23 @@ func TestAWriterTurnedIntoAReaderIsCutToTheLongestTTL(t *testing.T) {
 	})
 }
 
-// Whatever is given as the longest TTL, the scripts end, and what is no number is
-// an error before anything is written.
+// Whatever is given as the longest TTL, the scripts end. A TTL that is no number is an
+// error, and nobody has entered.
 func TestAReadersScriptsEndWhateverTheLongestTTL(t *testing.T) {
 	onBoth(t, func(t *testing.T, m *lua) {
 		for _, most := range []any{0, -1, -5000, "0.5", "1e300", "-1e300", int64(math.MaxInt64)} {
 			m.do("DEL", "a")
 			_, _ = m.conn.Do("EVAL", ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []string{"a", "intents"}, ours, 1000, most))...)
 		}
-		for _, most := range []any{"", "soon", nil} {
-			m.do("DEL", "a")
-			if reply, err := m.conn.Do("EVAL", ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []string{"a", "intents"}, ours, 1000, most))...); err == nil {
-				t.Errorf("%v: %v", most, reply)
-			}
-			if m.do("EXISTS", "a") != int64(0) {
-				t.Errorf("%v: a reader entered", most)
+		for _, bad := range []any{"", "soon", nil} {
+			for _, args := range [][]any{{ours, 1000, bad}, {ours, bad, longest}} {
+				m.do("DEL", "a")
+				if reply, err := m.conn.Do("EVAL", ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []string{"a", "intents"}, args...))...); err == nil {
+					t.Errorf("%q: %v", args, reply)
+				}
+				if m.do("EXISTS", "a") != int64(0) {
+					t.Errorf("%q: a reader entered", args)
+				}
 			}
 		}
 	})

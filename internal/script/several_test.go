@@ -3,6 +3,7 @@ package script
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -79,15 +80,73 @@ func (m *lua) letters(keys []string) string {
 	return letters.String()
 }
 
+// A row is what a script makes of keys, a letter of contents for each, and returns.
+type row struct {
+	script *Script
+	args   []any
+	before string
+	want   int64
+	after  string
+}
+
+// does runs each row: for all keys together, or for each alone.
+func (m *lua) does(alone bool, rows []row) {
+	m.t.Helper()
+	for _, r := range rows {
+		what := fmt.Sprintf("%s%q on %q", r.script.Name, r.args[1:], r.before)
+		keys := m.make(r.before)
+		each := [][]string{keys}
+		if alone {
+			each = slices.Collect(slices.Chunk(keys, 1))
+		}
+		for _, keys := range each {
+			m.want(what, m.eval(r.script, keys, r.args...), r.want)
+		}
+		if got := m.letters(keys); got != r.after {
+			m.t.Errorf("%s made %q, want %q", what, got, r.after)
+		}
+	}
+}
+
+// Tokens are compared byte for byte, as long as they are, and only what is ours is
+// changed.
+func TestScriptsForOneKey(t *testing.T) {
+	const others = "ab+<eUhzist"
+	onBoth(t, func(t *testing.T, m *lua) {
+		m.does(true, []row{
+			{Release, []any{ours}, "oln", 1, "---"},
+			{Release, []any{ours}, "-", 3, "-"},
+			{Release, []any{ours}, others, 0, others},
+
+			// Prolonged, never shortened; set again only if asked. A key that somebody
+			// made last gets an expiry, so that it cannot outlive its holder.
+			{Extend, []any{ours, ttl, "1"}, "oln", 1, "OlO"},
+			{Extend, []any{ours, ttl, "1"}, "-", 2, "O"},
+			{Extend, []any{ours, ttl, "1"}, others, 0, others},
+			{Extend, []any{ours, ttl, "0"}, "oln", 1, "OlO"},
+			{Extend, []any{ours, ttl, "0"}, "-", 3, "-"},
+			{Extend, []any{ours, ttl, "0"}, others, 0, others},
+			{Extend, []any{ours, ttl, ""}, "-", 3, "-"},
+			{Extend, []any{ours, ttl, "11"}, "-", 3, "-"},
+
+			{Verify, []any{ours}, "oln", 1, "oln"},
+			{Verify, []any{ours}, "-", 3, "-"},
+			{Verify, []any{ours}, others, 0, others},
+
+			// Of readers, where a writer is: its own token is turned into one.
+			{ReaderExtend, []any{ours, ttl, "1", longest}, others, 0, others},
+			{ReaderExtend, []any{ours, ttl, "0", longest}, "oln" + others, 0, "oln" + others},
+			{ReaderVerify, []any{ours}, "oln", 1, "oln"},
+			{ReaderVerify, []any{ours}, "ab+<eUhist", 0, "ab+<eUhist"},
+			{ReaderRelease, []any{ours, longest}, "oln", 1, "---"},
+			{ReaderRelease, []any{ours, longest}, "ab+<eUhist", 0, "ab+<eUhist"},
+		})
+	})
+}
+
 func TestScriptsForSeveralKeys(t *testing.T) {
 	onBoth(t, func(t *testing.T, m *lua) {
-		for _, test := range []struct {
-			script *Script
-			args   []any
-			before string
-			want   int64
-			after  string
-		}{
+		m.does(false, []row{
 			// All or none, and nothing written where it is none.
 			{AcquireAll, []any{ours, ttl}, "-", 1, "O"},
 			{AcquireAll, []any{ours, ttl}, "---", 1, "OOO"},
@@ -158,15 +217,14 @@ func TestScriptsForSeveralKeys(t *testing.T) {
 			{ReleaseSet, []any{ours, "me"}, "o-n", 3, "---"},
 			{ReleaseSet, []any{ours, "me"}, "hoz", 0, "h-z"},
 			{ReleaseSet, []any{ours, "me"}, "ab", 0, "ab"},
-		} {
-			keys := m.make(test.before)
-			if got := m.eval(test.script, keys, test.args...); got != test.want {
-				t.Errorf("%s%q on %q returned %v, want %d", test.script.Name, test.args[1:], test.before, got, test.want)
-			}
-			if got := m.letters(keys); got != test.after {
-				t.Errorf("%s%q made %q of %q, want %q", test.script.Name, test.args[1:], got, test.before, test.after)
-			}
-		}
+
+			// Of a lock with a queue, which is empty, or no queue at all.
+			{Queue, []any{"release", "me", ours}, "o-", 1, "--"},
+			{Queue, []any{"release", "me", ours}, "a-", 0, "a-"},
+			{Queue, []any{"release", "me", ours}, "--", 3, "--"},
+			{Queue, []any{"release", "me", ours}, "h-", 0, "h-"},
+			{Queue, []any{"release", "me", ours}, "oh", 1, "-h"},
+		})
 	})
 }
 

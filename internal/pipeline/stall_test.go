@@ -219,9 +219,9 @@ func TestAStallOnARealSocketIsFound(t *testing.T) {
 	cfg := short(s.config())
 	cfg.Addr, cfg.Dialer = s.listen("tcp", nil), nil
 	cfg.StallLimit = 600 * time.Millisecond
-	value := strings.Repeat("x", 32<<20) // more than the kernel buffers
 	p := connect(t, cfg)
-	mustFail(t, ErrStalled, start(t, p, "FREEZE"), start(t, p, "SET", value))
+	set := newWaiter(t, "SET", strings.Repeat("x", 32<<20)) // more than the kernel buffers
+	mustFail(t, ErrStalled, start(t, p, "FREEZE"), set.queue(p))
 	waitUp(t, p)
 	mustSucceed(t, 2, start(t, p, "GET", "x"))
 }

@@ -218,7 +218,8 @@ func (c *Client) isClosed() bool { return c.group.Life.Err() != nil }
 // contexts of all locks end with a *LostError of ReasonClosed. Close waits for running Do
 // and TryDo calls, but only for as long as their locks are valid. Then it unlocks
 // everything but locks WithUnlockOnly, a few thousand at a time, sends releases once more
-// that masters have refused, and waits for the answers no longer than one operation does.
+// that masters have refused, waits for the calls under way, which end soon, and then for the
+// answers no longer than one operation does.
 // If the client owns its pool, it does not wait for the answers of masters that are 20 ms
 // away or more: once a quorum has answered, their releases only have to be written. All
 // goroutines have ended when Close returns. Later calls wait for the first.
@@ -241,14 +242,14 @@ func (c *Client) Close() error {
 		m.SendPostponed()
 	}
 	c.holds.ReleaseAll(valid, c.opts.lock.ttl)
-	deadline := time.Now().Add(c.nodeTimeout(c.opts.lock.ttl))
-	c.waiting.AwaitLeave(time.Until(deadline))
+	limit := c.nodeTimeout(c.opts.lock.ttl)
+	c.waiting.AwaitLeave(limit)
 	if c.ownsPool { // what was never sent needs no release
 		for _, m := range c.group.Masters {
 			m.CloseUnused()
 		}
 	}
-	c.awaitDelivery(deadline)
+	c.awaitDelivery(limit)
 	c.holds.Stop()
 	c.waiting.Close()
 	c.voters.Close()
@@ -261,14 +262,19 @@ func (c *Client) Close() error {
 // deliveryLook is the pause between two looks at what the masters have been sent.
 const deliveryLook = time.Millisecond
 
-// awaitDelivery waits until no call is running and all masters have answered, at most until
-// the deadline. In a pool of the client's own it does not wait for masters far away: it
+// awaitDelivery waits until no call is running, and then until all masters have answered, for
+// limit at most. A running call ends soon (see ballot.Wait); what it rolls back then is still
+// sent. In a pool of the client's own it does not wait for masters far away: it
 // returns when two looks find that no call is running, that a quorum has answered everything,
 // and that the others have been sent everything (see pipeline.Delivery).
-func (c *Client) awaitDelivery(deadline time.Time) {
-	before := uint64(0)
+func (c *Client) awaitDelivery(limit time.Duration) {
+	before, deadline := uint64(0), time.Now().Add(limit)
 	for time.Now().Before(deadline) && !c.group.InFlight.Wait(deliveryLook) {
-		if !c.ownsPool || c.group.Running.Load() != 0 {
+		if c.group.Running.Load() != 0 {
+			deadline = time.Now().Add(limit)
+			continue
+		}
+		if !c.ownsPool {
 			continue
 		}
 		accepted, answered, settled := uint64(1), 0, 0 // 1: not what before begins with

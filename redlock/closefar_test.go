@@ -5,7 +5,9 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redquorum/redquorum/pool"
@@ -151,6 +153,27 @@ func TestCloseDuringAttemptsLeavesNothing(t *testing.T) {
 			time.Sleep(2 * farthest)
 			s.wantClean()
 		}
+	})
+}
+
+// It has the time that its own TTL allows, also where that is more than the client's.
+func TestCloseWaitsForAnUnlockThatIsUnderWay(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		var by atomic.Int64
+		s.placeAway(func(int) time.Duration { return time.Duration(by.Load()) })
+		c := s.open(redlock.WithTTL(time.Second))
+		l := s.must(c.Lock(t.Context(), "key", redlock.WithTTL(5*time.Second)))
+		by.Store(int64(100 * time.Millisecond))
+		unlocked := make(chan error, 1)
+		go func() { unlocked <- l.Unlock(t.Context()) }()
+		synctest.Wait()
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-unlocked; err != nil {
+			t.Error(err)
+		}
+		s.wantClean()
 	})
 }
 

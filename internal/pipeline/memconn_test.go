@@ -1,7 +1,9 @@
 package pipeline
 
 import (
+	"os"
 	"sync/atomic"
+	"time"
 
 	"github.com/redquorum/redquorum/internal/memconn"
 )
@@ -12,6 +14,8 @@ type memConn struct {
 	*memconn.Conn
 	writes atomic.Int64 // calls of Write
 	linger atomic.Int64 // what SetLinger was given last; -1: it was not; closedInOrder
+	simple atomic.Bool  // it knows no deadlines
+	slow   atomic.Int64 // ns from a call of Write to its first byte: the writer lost its processor
 }
 
 // closedInOrder is the linger of a connection that was closed without a reset.
@@ -28,7 +32,15 @@ func memPipe(window int) (client *memConn, server *memconn.Conn) {
 
 func (c *memConn) Write(p []byte) (int, error) {
 	c.writes.Add(1)
+	time.Sleep(time.Duration(c.slow.Load()))
 	return c.Conn.Write(p)
+}
+
+func (c *memConn) SetReadDeadline(t time.Time) error {
+	if c.simple.Load() {
+		return os.ErrNoDeadline
+	}
+	return c.Conn.SetReadDeadline(t)
 }
 
 func (c *memConn) SetLinger(sec int) error {

@@ -7,8 +7,7 @@ import (
 )
 
 const (
-	// parkWait is how long parking a stalled connection may take. Its reader and its
-	// writer need some time to notice the stall.
+	// parkWait is how long a write that has begun may go on when its connection stalls.
 	parkWait = 100 * time.Millisecond
 	// parkedWrite is how long a write to a parked connection may block. Close may block
 	// for as long.

@@ -96,6 +96,25 @@ func TestAllReleasesAreWrittenToAStoppedMaster(t *testing.T) {
 	})
 }
 
+// A stall that is found while the writer is about to write does not cut its command off.
+func TestAWriteThatHasBegunOutlastsTheStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, g, p := atGate(t)
+		goOn := stopOn(s)
+		g.next <- nil
+		waitUp(t, p)
+		frozen := start(t, p, "FREEZE")
+		synctest.Wait()
+		time.Sleep(defaultStallLimit - time.Millisecond)
+		s.conn(1).client.slow.Store(int64(2 * time.Millisecond))
+		startKept(t, p, time.Hour, "RELEASE")
+		mustFail(t, ErrStalled, frozen)
+		startKept(t, p, time.Hour, "RELEASE")
+		p.Close()
+		mustHaveExecuted(t, s, goOn, "FREEZE", "RELEASE", "RELEASE")
+	})
+}
+
 // The release reaches a master that is connected again on the new connection, and the
 // old one is reset: late bytes must not be executed behind it (S5).
 func TestAMasterThatIsConnectedAgainGetsTheReleaseThere(t *testing.T) {
@@ -133,6 +152,23 @@ func TestAConnectionThatTakesNoMoreIsNotParked(t *testing.T) {
 		startKept(t, p, time.Hour, "RELEASE")
 		p.Close()
 		mustHaveExecuted(t, s, goOn, "FREEZE")
+	})
+}
+
+// Nothing can end a Read there but the end of the connection.
+func TestAConnectionWithoutDeadlinesIsNotParked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, g, p := atGate(t)
+		goOn := stopOn(s)
+		g.next <- nil
+		waitUp(t, p)
+		s.conn(1).client.simple.Store(true)
+		mustFail(t, ErrStalled, start(t, p, "FREEZE"))
+		synctest.Wait()
+		if got := s.conn(1).client.linger.Load(); got != 0 {
+			t.Errorf("linger %d, want 0: closed", got)
+		}
+		goOn()
 	})
 }
 

@@ -31,8 +31,7 @@ type session struct {
 	failOnce sync.Once
 	failed   chan struct{} // closed by fail, after err is set
 	err      error
-	giveUp   *time.Timer // set by a stall: closes the socket if it cannot be parked
-	cut      bool        // the writer has not written all of its last batch; read after wg.Wait
+	cut      bool // the writer has not written all of its last batch; read after wg.Wait
 
 	outgoing outgoing
 
@@ -65,9 +64,8 @@ func (s *session) end(err error, closeSocket func() error) {
 	s.failOnce.Do(func() {
 		s.err = err
 		if errors.Is(err, ErrStalled) {
-			s.giveUp = time.AfterFunc(parkWait, func() { _ = s.wire.abort() })
 			close(s.failed)
-			s.wire.interrupt()
+			s.wire.quieten(time.Now().Add(parkWait))
 		} else {
 			close(s.failed)
 			_ = closeSocket()
@@ -103,10 +101,10 @@ func (s *session) run() (leftover []*Call, err error) {
 // parked takes over the connection after run, so that releases can still be written to
 // it. It returns nil if they cannot; then the connection is closed.
 func (s *session) parked() *parked {
-	if s.giveUp == nil {
+	if !errors.Is(s.err, ErrStalled) {
 		return nil
 	}
-	if !s.giveUp.Stop() || s.cut {
+	if s.cut {
 		_ = s.wire.abort()
 		return nil
 	}

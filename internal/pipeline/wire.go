@@ -244,8 +244,14 @@ func (w *wire) abort() error {
 // the pipeline. See abort.
 func (w *wire) leave() error { return w.raw.Close() }
 
-// interrupt ends what waits in Read and Write, and leaves the connection open.
-func (w *wire) interrupt() { _ = w.Conn.SetDeadline(time.Unix(1, 0)) }
+// quieten ends what waits in Read, and leaves the connection open. A write that has begun may
+// go on until then, since nothing can follow half a command. Where the connection knows no
+// deadlines it is closed.
+func (w *wire) quieten(then time.Time) {
+	if w.Conn.SetReadDeadline(time.Unix(1, 0)) != nil || w.Conn.SetWriteDeadline(then) != nil {
+		_ = w.abort()
+	}
+}
 
 func (w *wire) SetDeadline(time.Time) error      { return nil }
 func (w *wire) SetReadDeadline(time.Time) error  { return nil }

@@ -74,6 +74,18 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./internal/pipeline", "TestAReleaseIsWrittenBehindWhatAStoppedMasterHasReceived"},
 	},
 	{
+		name:    "a write that a stall cuts off",
+		breaks:  "S5: a release is written behind all that may set its keys",
+		edits:   []edit{{"internal/pipeline/session.go", "time.Now().Add(parkWait)", "time.Unix(1, 0)"}},
+		foundBy: goTest{"./internal/pipeline", "TestAWriteThatHasBegunOutlastsTheStall"},
+	},
+	{
+		name:    "a Close that leaves while a call is under way",
+		breaks:  "nothing is left behind",
+		edits:   []edit{{"redlock/client.go", "			deadline = time.Now().Add(limit)\n", ""}},
+		foundBy: goTest{"./redlock", "TestCloseWaitsForAnUnlockThatIsUnderWay"},
+	},
+	{
 		name:    "a connection that is parked beside the next one",
 		breaks:  "S5: late bytes are not executed behind a later connection's",
 		edits:   []edit{{"internal/pipeline/supervise.go", "	p.unpark().abort()\n", ""}},

@@ -36,23 +36,6 @@ func TestAnAbandonedCallIsNotSent(t *testing.T) {
 	})
 }
 
-func TestABatchOfAbandonedCallsSendsNothingAndHurtsNobody(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		p := connect(t, s.config())
-		writes := s.conn(1).client.writes.Load()
-		w := newWaiter(t, "SET")
-		w.unwanted.Store(true)
-		if c := w.queue(p).wait(); !errors.Is(c.Err, ErrAbandoned) || c.Sent {
-			t.Errorf("error %v, sent %t", c.Err, c.Sent)
-		}
-		if n := s.conn(1).client.writes.Load(); n != writes {
-			t.Errorf("%d writes for nothing", n-writes)
-		}
-		mustAnswer(t, p, "OK", "GET", "x")
-	})
-}
-
 // An owner that gives up does not cost the connection: the late reply comes to
 // its own call, which nobody waits for, and the next call gets its own.
 func TestALateReplyIsNotTheNextCallsReply(t *testing.T) {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,22 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 )
-
-func TestTheFirstCallsWaitForTheFirstDial(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, g, p := atGate(t)
-		w := start(t, p, "GET", "x")
-		time.Sleep(10 * time.Second)
-		if !w.pending() {
-			t.Fatalf("completed before the dial was: %v", w.call.Err)
-		}
-		if ok, err := p.Up(); ok || err == nil {
-			t.Errorf("up %t, %v", ok, err)
-		}
-		g.next <- nil
-		mustSucceed(t, 1, w)
-	})
-}
 
 // While a master is down the last attempt is what counts.
 func TestADialThatFailsFailsTheCallsAtOnceWithItsCause(t *testing.T) {
@@ -64,56 +49,33 @@ func TestADialThatFailsFailsTheCallsAtOnceWithItsCause(t *testing.T) {
 	})
 }
 
-func TestBackoffDoublesWithinItsBounds(t *testing.T) {
-	for _, test := range []struct{ least, most time.Duration }{
-		{10 * time.Millisecond, time.Second},
-		{time.Millisecond, time.Minute},
-		{time.Minute, time.Minute},
-		{time.Second, 1500 * time.Millisecond},
-		{7 * time.Millisecond, 7 * time.Millisecond},
-	} {
-		p := &Pipeline{cfg: Config{MinBackoff: test.least, MaxBackoff: test.most}}
-		if d := p.backoff(0); d != 0 {
-			t.Errorf("%v to %v: %v before the first redial, want none", test.least, test.most, d)
-		}
-		full := test.least
-		for n := 1; n < 200; n++ {
-			var low, high bool
-			for range 50 {
-				d := p.backoff(n)
-				if d < full/2 || d >= full {
-					t.Fatalf("%v to %v: %v after %d failures, want %v to %v", test.least, test.most, d, n, full/2, full)
+func TestAMasterThatIsDownIsDialledWithABackoff(t *testing.T) {
+	for _, least := range []time.Duration{0, 20 * time.Millisecond} { // 0: the default
+		synctest.Test(t, func(t *testing.T) {
+			g := newGate(newFakeServer(t))
+			cfg := g.config()
+			cfg.MinBackoff, cfg.MaxBackoff = least, 200*time.Millisecond
+			p := open(t, cfg)
+			g.next <- errRefused
+			full, low, high := cmp.Or(least, 10*time.Millisecond), false, false
+			for n := range 50 {
+				last := time.Now()
+				g.next <- errRefused // when the next dial comes
+				gap := time.Since(last)
+				if gap < full/2 || gap >= full {
+					t.Errorf("pause %d: %v, want %v to %v", n, gap, full/2, full)
 				}
-				low, high = low || d < full*3/4, high || d >= full*3/4
+				low, high = low || gap < full*3/4, high || gap >= full*3/4
+				full = min(2*full, cfg.MaxBackoff)
 			}
 			if !low || !high {
-				t.Errorf("%v to %v: no jitter after %d failures", test.least, test.most, n)
+				t.Error("the pauses are not random")
 			}
-			full = min(2*full, test.most)
-		}
+			g.next <- nil
+			synctest.Wait()
+			mustAnswer(t, p, "OK", "GET", "x")
+		})
 	}
-}
-
-func TestAMasterThatIsDownIsDialledWithABackoff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate(newFakeServer(t))
-		cfg := g.config()
-		cfg.MinBackoff, cfg.MaxBackoff = 10*time.Millisecond, 200*time.Millisecond
-		p := open(t, cfg)
-		g.next <- errRefused
-		full := cfg.MinBackoff
-		for n := range 20 {
-			last := time.Now()
-			g.next <- errRefused // when the next dial comes
-			if gap := time.Since(last); gap < full/2 || gap >= full {
-				t.Errorf("pause %d: %v, want %v to %v", n, gap, full/2, full)
-			}
-			full = min(2*full, cfg.MaxBackoff)
-		}
-		g.next <- nil
-		synctest.Wait()
-		mustAnswer(t, p, "OK", "GET", "x")
-	})
 }
 
 // After a connection that served for a second, the count starts again: the first redial is

@@ -192,36 +192,6 @@ func TestCloseOnRealSockets(t *testing.T) {
 	}
 }
 
-// Late bytes would execute after the call was given up (invariant S5): the
-// kernel drops what it has not sent, and the master sees a reset.
-func TestAClosedConnectionIsReset(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = server.Close() }()
-	w := newWire(client, client)
-	if err := w.abort(); err != nil {
-		t.Fatal(err)
-	}
-	if err := server.SetReadDeadline(time.Now().Add(bound)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := server.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "reset") {
-		t.Errorf("the other side reads %v, want a reset", err)
-	}
-	_ = w.abort() // a second time does no harm
-}
-
 func TestRedigoSetsNoDeadlinesAndClosesNothing(t *testing.T) {
 	client, server := memPipe(1 << 10)
 	w := newWire(client, client)

@@ -47,6 +47,9 @@ func checkAgainstRedigo(t *testing.T, b []byte) {
 	if err != nil && !errors.Is(err, ErrProtocol) {
 		t.Fatalf("error %v does not match ErrProtocol", err)
 	}
+	if whole := scanAll(new(framer), b); fmt.Sprint(err) != fmt.Sprint(whole) { // reads may split replies anywhere
+		t.Fatalf("byte by byte: error %v after %d bytes, whole: %v", err, accepted, whole)
+	}
 
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -158,40 +158,6 @@ func scanEach(b []byte) (ends []int, accepted int, err error) {
 	return ends, len(b), nil
 }
 
-func TestReadsMaySplitRepliesAnywhere(t *testing.T) {
-	check := func(t *testing.T, b []byte) {
-		var whole framer
-		wholeErr := scanAll(&whole, b)
-		step := 1
-		if len(b) > 3000 {
-			step = len(b)/10 + 1 // the long ones at some places
-		}
-		for at := 0; at <= len(b); at += step {
-			var f framer
-			err := scanAll(&f, b[:at])
-			if err == nil {
-				err = scanAll(&f, b[at:])
-			}
-			if (err == nil) != (wholeErr == nil) || err != nil && err.Error() != wholeErr.Error() {
-				t.Fatalf("split at %d: error %v, whole: %v", at, err, wholeErr)
-			}
-			if err == nil && f != whole {
-				t.Fatalf("split at %d: state %+v, whole: %+v", at, f, whole)
-			}
-		}
-		_, accepted, err := scanEach(b)
-		if (err == nil) != (wholeErr == nil) || err != nil && err.Error() != wholeErr.Error() {
-			t.Fatalf("byte by byte: error %v after %d bytes, whole: %v", err, accepted, wholeErr)
-		}
-	}
-	for _, reply := range plainReplies {
-		t.Run(reply.name, func(t *testing.T) { check(t, []byte(reply.reply)) })
-	}
-	for _, reply := range hostileReplies {
-		t.Run(reply.name, func(t *testing.T) { check(t, []byte("+OK\r\n"+reply.reply)) })
-	}
-}
-
 func TestNumbersAreReadAsWritten(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"0": true, "1": true, "-1": true, "0001": true, "-9223372036854775807": true, "9223372036854775807": true,

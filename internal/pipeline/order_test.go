@@ -51,25 +51,6 @@ func TestCallsOfOneGoroutineArriveInOrder(t *testing.T) {
 	})
 }
 
-// A call that an owner queues while another is completed comes after what was
-// queued before, on the same connection.
-func TestACallQueuedFromCompleteComesLast(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, g, p := atGate(t)
-		last := newWaiter(t, "LAST")
-		first := newWaiter(t, "FIRST")
-		first.onDone = func(*Call) { last.queue(p) }
-		first.queue(p)
-		middle := start(t, p, "MIDDLE")
-		g.next <- nil
-		middle.wait()
-		last.wait()
-		if got := s.conn(1).calls(); !slices.Equal(got, []string{"FIRST", "MIDDLE", "LAST"}) {
-			t.Errorf("arrived: %v", got)
-		}
-	})
-}
-
 // An owner does this with the source of a script that the master does not know.
 func TestResendGoesOutAgainWithAnotherCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

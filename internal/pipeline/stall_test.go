@@ -105,19 +105,6 @@ func TestTimeInWhichTheProcessIsHeldUpIsNoSilence(t *testing.T) {
 	})
 }
 
-func TestAnIdleConnectionIsNoStall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		p := connect(t, s.config())
-		for _, pause := range []time.Duration{0, time.Minute, 24 * time.Hour, time.Millisecond, 990 * time.Millisecond, time.Second, 1010 * time.Millisecond} {
-			time.Sleep(pause)
-			if c := mustAnswer(t, p, "OK", "GET", "x"); c.Epoch != 1 {
-				t.Fatalf("after %v: connection %d", pause, c.Epoch)
-			}
-		}
-	})
-}
-
 // Each reply comes within the limit, but the last one long after it.
 func TestASlowConnectionThatProgressesIsNoStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -223,7 +210,7 @@ func TestAStallOnARealSocketIsFound(t *testing.T) {
 	set := newWaiter(t, "SET", strings.Repeat("x", 32<<20)) // more than the kernel buffers
 	mustFail(t, ErrStalled, start(t, p, "FREEZE"), set.queue(p))
 	waitUp(t, p)
-	mustSucceed(t, 2, start(t, p, "GET", "x"))
+	mustAnswer(t, p, "OK", "GET", "x") // perhaps not on the second one: time is real here
 }
 
 // mustStall waits for calls that must end by a stall. It is found no sooner than the limit after

@@ -164,16 +164,3 @@ func (l *askingLog) Write(line []byte) (int, error) {
 	_, _ = l.p.Up()
 	return l.Buffer.Write(line)
 }
-
-func TestDefaultsAreFilledIn(t *testing.T) {
-	got := Config{}.withDefaults()
-	if got.DialTimeout != 2*time.Second || got.StallLimit != time.Second || got.MinBackoff != 10*time.Millisecond ||
-		got.MaxBackoff != time.Second || got.QueueLimit != 65_536 || got.Dialer == nil || got.Logger == nil {
-		t.Errorf("defaults: %+v", got)
-	}
-	set := Config{DialTimeout: 1, StallLimit: 2, MinBackoff: 3, MaxBackoff: 4, QueueLimit: 5}
-	got = set.withDefaults()
-	if got.DialTimeout != 1 || got.StallLimit != 2 || got.MinBackoff != 3 || got.MaxBackoff != 4 || got.QueueLimit != 5 {
-		t.Errorf("what was set is changed: %+v", got)
-	}
-}

@@ -11,11 +11,13 @@ package demo
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/stage"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 )
@@ -76,9 +78,9 @@ func (o *command) demonstrate(cmd *cobra.Command) error {
 			return writeErr
 		}
 	}
-	none, ok := errors.AsType[*NoQuorumError](err)
+	_, ok := errors.AsType[*say.NoQuorumError](err)
 	switch {
-	case ok && none.Reached() == 0: // the list is more likely wrong than all of them down
+	case ok && !slices.ContainsFunc(result.Masters, Master.reached): // the list is more likely wrong than all of them down
 		return app.EndsWith(app.ExitUsage, err)
 	case ok:
 		return app.EndsWith(app.ExitNoQuorum, err)

@@ -98,7 +98,7 @@ type Master struct {
 }
 
 // reached reports whether the master answers, whether it votes or not.
-func (m *Master) reached() bool { return m.State == stage.SeenUp || m.State == stage.SeenAbstains }
+func (m Master) reached() bool { return m.State == stage.SeenUp || m.State == stage.SeenAbstains }
 
 // Failed counts the expectations that did not hold.
 func (r *Result) Failed() int {

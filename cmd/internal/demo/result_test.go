@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/stage"
 )
 
@@ -90,7 +91,7 @@ func TestEmptyListsAreNotNull(t *testing.T) {
 	o := fast()
 	o.ready = 100 * time.Millisecond
 	res, _, err := shown(t, stage.Given([]string{"redis://" + l.Addr().String()}), o)
-	if _, ok := errors.AsType[*NoQuorumError](err); !ok {
+	if _, ok := errors.AsType[*say.NoQuorumError](err); !ok {
 		t.Fatalf("error %v", err)
 	}
 	var out bytes.Buffer
@@ -110,12 +111,13 @@ func TestWithoutAQuorumTheRunDoesNotBegin(t *testing.T) {
 	o := fast()
 	o.ready = time.Second
 	res, text, err := shown(t, stage.Given(m.URLs()), o)
-	none, ok := errors.AsType[*NoQuorumError](err)
+	none, ok := errors.AsType[*say.NoQuorumError](err)
 	if !ok {
 		t.Fatalf("error %v", err)
 	}
-	want := "no quorum within 1s: 1 of 3 masters answered, 2 needed (" +
-		m.Masters[0].Addr() + ": down: connection refused; " + m.Masters[2].Addr() + ": down: connection refused)"
+	away := m.Masters[0].Addr() + ", " + m.Masters[2].Addr()
+	want := "no quorum within 1 s: 2 of 3 masters are down (" + away + ": connection refused); the other one cannot decide alone. Start " +
+		away + ", or mend the network to it."
 	if none.Error() != want {
 		t.Errorf("error %q, want %q", none, want)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/stage"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 )
@@ -34,7 +35,7 @@ type run struct {
 // released then.
 //
 // The result's verdict tells whether the expectations held. An error says that they could not all be checked. It is an
-// *app.UsageError (then there is no result), a *NoQuorumError, an *app.OutputError when the screen could not be written
+// *app.UsageError (then there is no result), a *say.NoQuorumError, an *app.OutputError when the screen could not be written
 // to, or the cause of ctx. A master that could not be killed or restarted has an error of its own.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	o.setDefaults()
@@ -102,7 +103,7 @@ func (r *run) awaitQuorum(ctx context.Context) error {
 				return ctx.Err()
 			}
 			r.result.Masters = r.masters()
-			return &NoQuorumError{Waited: r.ready, Quorum: r.Quorum, Masters: r.result.Masters}
+			return &say.NoQuorumError{Err: err}
 		}
 	}
 	r.await(ctx, settleBound/2, func() bool { return r.mostGone() == 0 })

@@ -107,11 +107,9 @@ func (e *execution) heldByNobody(ctx context.Context) bool {
 // no waiting leads to a quorum.
 func isMisconfigured(failed *redlock.QuorumError) bool {
 	usable := failed.Total
-	if failed.Nodes != nil {
-		for _, cause := range failed.Nodes.Errors {
-			if say.Lasts(cause) {
-				usable--
-			}
+	for node := range failed.NodeErrors() {
+		if say.Lasts(node) {
+			usable--
 		}
 	}
 	return usable < failed.Need

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/say"
@@ -145,7 +144,7 @@ func (l *Look) seat(i int, plan guard.Plan) seat {
 	why := l.Standings[i].Why
 	switch {
 	case l.Refuses[i] != nil:
-		s.why, s.help = say.Why(l.Refuses[i]), say.Help(l.Refuses[i])
+		s.why, s.help = say.Why(l.Refuses[i]), say.WriteHelp(l.Refuses[i])
 		return s
 	case why == nil && plan.Step == guard.ToRevoke && slices.Contains(plan.Masters, i):
 		s.why, s.help = "its fleet was declared new without a master that has locks: it loses its vote when a client comes", begin
@@ -202,8 +201,7 @@ func (v *Verdict) wait(now drift.Instant) {
 
 // advise names what leads to a quorum where waiting alone does not, or sooner.
 func (v *Verdict) advise() {
-	var helps []string // in order, each once
-	whom := map[string][]string{}
+	var helps say.Helps
 	fresh, away, absent := 0, 0, ""
 	for _, s := range v.seats {
 		if s.fresh {
@@ -213,17 +211,11 @@ func (v *Verdict) advise() {
 			away++
 			absent += " --without " + s.master
 		}
-		if s.vote || s.help == "" || v.At != nil {
-			continue
+		if !s.vote && v.At == nil {
+			helps.Add(s.help, s.master)
 		}
-		if whom[s.help] == nil {
-			helps = append(helps, s.help)
-		}
-		whom[s.help] = append(whom[s.help], s.master)
 	}
-	for _, help := range helps {
-		v.Help = append(v.Help, fmt.Sprintf(help, strings.Join(whom[help], ", ")))
-	}
+	v.Help = helps.Sentences()
 	if fresh > 0 && fresh+away == len(v.seats) && away <= len(v.seats)-v.Quorum {
 		v.Help = append(v.Help, "If the whole fleet is new, declare it, and it votes at once: redlock init"+absent)
 	}

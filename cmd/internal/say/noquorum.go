@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -42,7 +43,18 @@ func (e *NoQuorumError) Error() string {
 	if e.Waited {
 		text += " The outage ended the waiting, not a holder."
 	}
-	return text
+	return strings.Join(append([]string{text}, helpsOf(failed)...), " ")
+}
+
+// helpsOf is what leads to the votes of the masters that did not agree.
+func helpsOf(failed *redlock.QuorumError) []string {
+	var helps Helps
+	for node := range failed.NodeErrors() {
+		if !errors.Is(node.Err, redlock.ErrNotAwaited) && !errors.Is(node.Err, pipeline.ErrConnecting) {
+			helps.Add(Help(node.Err), node.Master)
+		}
+	}
+	return helps.Sentences()
 }
 
 // WhyNoQuorum is what the masters say that did not agree, and what that means to the
@@ -75,13 +87,8 @@ func WhyNoQuorum(failed *redlock.QuorumError) string {
 // asked decide, nothing is said of masters of which nothing is known yet.
 func complaintsOf(failed *redlock.QuorumError) *complaints {
 	said := &complaints{}
-	if failed.Nodes == nil {
-		return said
-	}
-	for _, cause := range failed.Nodes.Errors {
-		if node, ok := errors.AsType[*redlock.NodeError](cause); ok {
-			said.add(node.Master, node.Err)
-		}
+	for node := range failed.NodeErrors() {
+		said.add(node.Master, node.Err)
 	}
 	if said.unreachable() > failed.Total-failed.Need {
 		said.withoutUnchecked()

@@ -112,21 +112,30 @@ func Why(err error) string {
 	return refuses(err)
 }
 
-// Help is what leads to its vote then, whatever else is known of it, with "%s" for its name.
+// Help is what leads to its vote then, or to an answer, with "%s" for its name; "": time does, or what is said of it says
+// how.
 func Help(err error) string {
 	why := abstention(err)
 	_, refused := errors.AsType[*pool.ConfigError](err)
+	_, down := Down(err)
 	switch {
-	case why == nil:
-		return remedy(err)
-	case why.Cause != guard.NotConnected:
+	case why != nil && why.Cause != guard.NotConnected:
+		if why.Cause.Passes() && why.Err == nil {
+			return ""
+		}
 		return cmp.Or(helps[why.Cause], "Permit the guard's commands on %s (docs/reference/wire.md).")
+	case refused && strings.Contains(err.Error(), "NOPERM "):
+		return helps[guard.Forbidden]
 	case refused:
 		return "Mend the credentials, the database number or the TLS settings of %s, or those given here."
 	case IsSilence(err):
 		return "No answer from %s: look whether it is frozen, swapping or in a long script, or mend the network to it."
-	default:
+	case why != nil || down:
 		return "Start %s, or mend the network to it."
+	case writeRefusal(err) != nil:
+		return WriteHelp(err)
+	default:
+		return ""
 	}
 }
 

@@ -37,8 +37,11 @@ func refuses(err error) string {
 	return "refuses the write that a lock needs: " + err.Error()
 }
 
-// remedy is what helps then, with "%s" for the masters.
-func remedy(err error) string {
+// WriteHelp is what helps where a master that answers refuses the write of a lock, with "%s" for its name.
+func WriteHelp(err error) string {
+	if abstention(err) != nil {
+		return Help(err)
+	}
 	if w := writeRefusal(err); w != nil {
 		return w.remedy
 	}

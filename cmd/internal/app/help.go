@@ -8,8 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-
-	"github.com/redquorum/redquorum/cmd/internal/term"
 )
 
 // OneKey wants a key and nothing else.
@@ -67,7 +65,7 @@ const HelpColumns = 80
 // PrintHelp prints the help of a command, cobra's own ones too.
 func (a *App) PrintHelp(cmd *cobra.Command, _ []string) {
 	text := strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short)) + "\n\n" + strings.TrimSpace(cmd.UsageString())
-	if _, err := fmt.Fprintln(cmd.OutOrStdout(), term.Fit(HelpColumns, text)); err != nil {
+	if _, err := fmt.Fprintln(cmd.OutOrStdout(), text); err != nil {
 		a.helpErr = &OutputError{err} // cobra has no way to return it
 	}
 }

@@ -68,16 +68,16 @@ default the tour of all faults.
 
 The masters are embedded in the program. With --spawn they are processes, whose
 clocks cannot be set. With --masters they are yours: chaos only locks on them
-and shows which of them answer and vote, and you break them by other means.
-It goes on until q, a signal or --for, and deletes its keys in the end.
+and shows which of them answer and vote, and you break them by other means. It
+goes on until q, a signal or --for, and deletes its keys in the end.
 
 All the time it checks that no two contenders hold the lock at once, and that
 fencing tokens rise. What breaks the assumptions of the lock breaks the check:
 set most clocks forward, or empty most masters with --guard off, and see.
 
 Exit code: 0 when the check held, 1 when it did not, 69 when nobody ever had the
-lock, 64 for a mistake in the arguments or the script, 71 when the masters cannot
-be started.`,
+lock, 64 for a mistake in the arguments or the script, 71 when the masters
+cannot be started.`,
 		Example:     chaosExamples,
 		Annotations: map[string]string{app.OwnMasters: "", app.Heeds: "config max-ttl client-skew json"},
 		Args:        app.NoArguments,

@@ -12,10 +12,12 @@ import (
 )
 
 const doctorExamples = `  redlock doctor --masters redis://a,redis://b,redis://c
-  redlock doctor --for 1m                  # the longer, the better it knows the clocks
+  # the longer, the better it knows the clocks
+  redlock doctor --for 1m
   redlock doctor --user locks --password-file pw --key invoices:1
   redlock doctor --json | jq '.can_lock, .in_ms'
-  redlock doctor --json | jq -r '.findings[] | select(.severity == "serious") | .what'`
+  redlock doctor --json \
+      | jq -r '.findings[] | select(.severity == "serious") | .what'`
 
 const (
 	minExam     = 100 * time.Millisecond
@@ -45,18 +47,18 @@ what helps. It asks every master what it is and how it is set up, measures round
 trips and clocks for a while, and says what endangers locks, why, and what to do
 about it. It looks for masters that are out of reach, the same server twice,
 replicas, members of a Redis Cluster, Sentinels, eviction, missing persistence,
-clocks that are off, were set or run unevenly, permissions that are missing (with
-the ACL line that mends it), certificates that expire, and markers that do not go
-together. It takes no lock and declares no fleet. On a master without a marker it
-notes that, so that the quarantine begins then.
+clocks that are off, were set or run unevenly, permissions that are missing
+(with the ACL line that mends it), certificates that expire, and markers that do
+not go together. It takes no lock and declares no fleet. On a master without a
+marker it notes that, so that the quarantine begins then.
 
 INFO and CONFIG GET may be denied: then it says what it could not see. It cannot
 see how other clients write the masters' addresses: write them all the same way,
 or waiting calls do not meet in the same queues.
 
-Exit code: 0 when there is nothing worse than a note, 1 with a warning, 2 when no
-lock can be taken now or with another serious finding (locks are not safe), 64 for
-a mistake in the arguments.`,
+Exit code: 0 when there is nothing worse than a note, 1 with a warning, 2 when
+no lock can be taken now or with another serious finding (locks are not safe),
+64 for a mistake in the arguments.`,
 		Example: doctorExamples,
 
 		Annotations: map[string]string{app.Heeds: "masters config max-ttl client-skew json"},

@@ -110,8 +110,9 @@ locks around it. exec takes none of them again: it would wait for itself.
 
 With several fleets (--masters NAME=url,url,... for each) it takes the lock in
 the fleet to which the key belongs by the fleets' names. So all clients have to
-give all fleets, with the same names. With --move-to it takes the lock in the old fleet and in the
-new one (docs/how-to/moving-a-fleet.md). A lock in two has no REDLOCK_TOKEN.
+give all fleets, with the same names. With --move-to it takes the lock in the
+old fleet and in the new one (docs/how-to/moving-a-fleet.md). A lock in two has
+no REDLOCK_TOKEN.
 
 Exit code: the command's, or 128+n where signal n ended it; 75 (or -E) when
 somebody else holds the lock (with -E 0 it then says nothing); 69 when there is

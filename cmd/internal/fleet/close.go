@@ -23,9 +23,12 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-const fleetExamples = `  redlock fleet close --masters redis://a,redis://b,redis://c --to redis://d,redis://e,redis://f
-  redlock fleet close --to shards-of-2027    # the name that clients give to WithMovedTo
-  redlock fleet close --to shards-of-2027    # again: for how much longer to wait`
+const fleetExamples = `  redlock fleet close --masters redis://a,redis://b,redis://c \
+      --to redis://d,redis://e,redis://f
+  # the name that clients give to WithMovedTo
+  redlock fleet close --to shards-of-2027
+  # again: for how much longer to wait
+  redlock fleet close --to shards-of-2027`
 
 // fleetCloseOptions are the flags of fleet close.
 type fleetCloseOptions struct {
@@ -57,9 +60,9 @@ wait. docs/how-to/moving-a-fleet.md has all steps.
 
 --to is the list of the new fleet's masters, or the name that clients have.
 
-Exit code: 0 when the new fleet may be used alone now; 75 when the fleet is closed
-and locks granted before may still be held; 69 when too few masters could be told, 64 for
-a mistake in the arguments.`,
+Exit code: 0 when the new fleet may be used alone now; 75 when the fleet is
+closed and locks granted before may still be held; 69 when too few masters could
+be told, 64 for a mistake in the arguments.`,
 		Example:     fleetExamples,
 		Annotations: map[string]string{app.Heeds: "masters config max-ttl client-skew json"},
 		ValidArgs:   []string{"close"},

@@ -18,9 +18,10 @@ func Demo(a *app.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "redlock-demo",
 		Short: "See a distributed lock on a quorum of Redis masters at work",
-		Long: `redlock-demo shows Redlock at work: demo sells an inventory, first without a lock
-and then with one, while masters fail, and chaos breaks masters while contenders
-fight for a lock. It also has the commands of redlock, under the same flags.
+		Long: `redlock-demo shows Redlock at work: demo sells an inventory, first without a
+lock and then with one, while masters fail, and chaos breaks masters while
+contenders fight for a lock. It also has the commands of redlock, under the same
+flags.
 
 Without a command it runs "redlock-demo demo".`,
 		Example:     demonstration.Example,

@@ -51,16 +51,16 @@ foreign: they may be locks of other Redlock clients.
 It searches the masters at the same time, in steps of about 100 keys, with a
 pause of 2 ms after each. A step keeps a master busy for some tenths of a
 millisecond. If a master does not answer a step within a second, its search
-ends. After --for it shows what was found by then. The last line says what
-the search has cost. It changes nothing.
+ends. After --for it shows what was found by then. The last line says what the
+search has cost. It changes nothing.
 
 The masters do not know how old a lock is. With --watch it shows for how long
 the hold was seen, and when it was renewed: that is when it ends later than at
 the look before. The column fence is the highest fencing token that was given
 for the key within the last day, to any holder.
 
-Exit code: 0; 1 when not all was seen before --for; 69 when fewer masters
-than a quorum were searched; 64 for a mistake in the arguments.`,
+Exit code: 0; 1 when not all was seen before --for; 69 when fewer masters than a
+quorum were searched; 64 for a mistake in the arguments.`,
 		Example: locksExamples,
 
 		Annotations: map[string]string{app.Heeds: "masters config json"},

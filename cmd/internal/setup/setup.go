@@ -26,8 +26,10 @@ import (
 
 const initExamples = `  redlock init --masters redis://a,redis://b,redis://c
   redlock init --guard strict --max-ttl 30s
-  redlock init --without c:6379 --yes    # c is down, and the fleet is new for certain
-  redlock init --force --max-ttl 2m      # change it: they vote after the longest TTL`
+  # c is down, and the fleet is new for certain
+  redlock init --without c:6379 --yes
+  # change it: they vote after the longest TTL
+  redlock init --force --max-ttl 2m`
 
 // initOptions are the flags of init.
 type initOptions struct {
@@ -45,8 +47,8 @@ func New(a *app.App, shared *app.SharedFlags) *cobra.Command {
 		Short: "Declare new masters a fleet, so that they vote at once",
 		Long: `init gives every master the marker of a new fleet: how many masters there are,
 the guard level and the longest TTL, on which all clients have to agree. Masters
-that are declared new vote at once, for nobody can hold a lock on them yet. Do so
-when masters are set up, never when a program starts.
+that are declared new vote at once, for nobody can hold a lock on them yet. Do
+so when masters are set up, never when a program starts.
 
 It needs all masters, and refuses where one belongs to a fleet already. Masters
 that were only adopted because they had no marker, and do not vote yet, may be
@@ -66,9 +68,9 @@ they find no master that votes for them.
 At the end it says whether a lock can be taken now, and if not, until when.
 
 Exit code: 0 when the fleet is as asked for, also if it was so before; 1 when a
-master belongs to a fleet or answers though --without names it, 69 when one cannot
-be reached or is not fit to be one, 64 for a mistake in the arguments or where
---force or --without is not confirmed.`,
+master belongs to a fleet or answers though --without names it, 69 when one
+cannot be reached or is not fit to be one, 64 for a mistake in the arguments or
+where --force or --without is not confirmed.`,
 		Example: initExamples,
 
 		Annotations: map[string]string{app.Heeds: "masters config max-ttl client-skew json"},

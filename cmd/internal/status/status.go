@@ -23,7 +23,8 @@ import (
 const statusExamples = `  redlock status                            # can I lock?
   redlock status invoices
   redlock status --watch=500ms invoices deploy
-  redlock status --masters eu=redis://a,redis://b,redis://c --masters us=redis://d,redis://e,redis://f invoices
+  redlock status --masters eu=redis://a,redis://b,redis://c \
+      --masters us=redis://d,redis://e,redis://f invoices
   redlock status --json invoices | jq -r '.keys[].verdict'`
 
 // statusOptions are the flags of status.
@@ -51,10 +52,11 @@ With several fleets (--masters NAME=url,url,... for each) it shows each fleet
 under its name. It shows a key in the fleet to which it belongs, and in another
 one where somebody holds it there. The worst verdict comes last.
 
-Exit code: 69 when no lock can be taken now, of several fleets in one of them, or too
-few masters answer to tell who holds one; else the greatest of all keys': 0 when the lock is free or somebody
-holds it on a quorum, 1 when neither is so (attempts that collide look like that
-for a moment), or a key is held in a fleet that it does not belong to; 64 for a mistake in the arguments.`,
+Exit code: 69 when no lock can be taken now, of several fleets in one of them,
+or too few masters answer to tell who holds one; else the greatest of all keys':
+0 when the lock is free or somebody holds it on a quorum, 1 when neither is so
+(attempts that collide look like that for a moment), or a key is held in a fleet
+that it does not belong to; 64 for a mistake in the arguments.`,
 		Example: statusExamples,
 
 		Annotations: map[string]string{app.Several: "", app.Heeds: "masters config max-ttl client-skew json"},

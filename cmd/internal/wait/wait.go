@@ -41,9 +41,9 @@ lock: somebody else may take it in the next moment. So run what needs the lock
 by exec. It does not delay clients that wait for the lock: it asks all masters
 every half second, and as soon as the lock's remaining time has passed.
 
-Exit code: 0 when the lock is free; 75 when it is held and --wait is over, or with --try; 69
-when for 3 s too few masters answer to tell, or at the end of --wait; 64 for a
-mistake in the arguments.`,
+Exit code: 0 when the lock is free; 75 when it is held and --wait is over, or
+with --try; 69 when for 3 s too few masters answer to tell, or at the end of
+--wait; 64 for a mistake in the arguments.`,
 		Example: waitExamples,
 
 		Annotations: map[string]string{app.Heeds: "masters config json"},

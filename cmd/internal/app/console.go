@@ -96,6 +96,42 @@ func CheckWatch(cmd *cobra.Command, every time.Duration, what string, keys []str
 	return nil
 }
 
+// Looks prints looks that follow each other.
+type Looks struct {
+	Out     io.Writer
+	JSON    bool
+	Clear   bool // the screen, before each look
+	printed bool
+}
+
+// NewLooks is for a command that looks once, or again and again where every > 0.
+func NewLooks(a *App, shared *SharedFlags, every time.Duration) Looks {
+	return Looks{Out: a.Out, JSON: shared.JSON, Clear: every > 0 && !shared.JSON && a.Live()}
+}
+
+// Print prints one look whole: the document in JSON, or what people read.
+func (l *Looks) Print(document any, text *bytes.Buffer) error {
+	var b bytes.Buffer
+	switch {
+	case l.JSON:
+		line, err := term.JSON(document, false)
+		if err != nil {
+			return err
+		}
+		b.Write(line)
+	case l.Clear:
+		b.WriteString("\x1b[H\x1b[J")
+		b.Write(text.Bytes())
+	default:
+		if l.printed {
+			b.WriteByte('\n')
+		}
+		b.Write(text.Bytes())
+	}
+	l.printed = true
+	return Emit(l.Out, &b)
+}
+
 // Watching looks once or (every > 0) until ctx ends. Of one look the code is the
 // exit code.
 func Watching(ctx context.Context, every time.Duration, look func() (code int, err error)) error {

@@ -2,10 +2,11 @@ package app
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
-// For waits for d, not at all where that is not positive. The error is ctx's cause,
+// Sleep waits for d, not at all where that is not positive. The error is ctx's cause,
 // where ctx ended before, or at the same time.
 func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
@@ -18,4 +19,25 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// Every calls f at once, and again and again after d, until ctx ends.
+func Every(ctx context.Context, d time.Duration, f func()) {
+	for {
+		f()
+		if Sleep(ctx, d) != nil {
+			return
+		}
+	}
+}
+
+// Repeat does so until the function that it returns is called, which waits for its goroutine.
+func Repeat(d time.Duration, f func()) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { Every(ctx, d, f) })
+	return func() {
+		cancel()
+		wg.Wait()
+	}
 }

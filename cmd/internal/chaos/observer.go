@@ -7,120 +7,61 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/stage"
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// How often the observer asks, and for how long it waits for a clock.
-const (
-	observeEvery = 200 * time.Millisecond
-	clockBound   = 250 * time.Millisecond
-)
+// observeEvery is how often the observer asks.
+const observeEvery = 200 * time.Millisecond
 
 // An observer asks the masters how they stand, with a client of its own.
 type observer struct {
 	*World
 	client stage.Client
-	lines  []*observe.Master // for their clocks
 
-	sights []stage.Sight // of masters that others run, as they were told of last; run's alone
-
-	outage outage // of the goroutine that looks
+	told   []stage.Sight // of masters that others run, what was told of them last; of the goroutine that looks
+	outage outage        // as told
 
 	mu   sync.Mutex // guards what follows
 	rows []MasterRow
 }
 
-func newObserver(w *World, client stage.Client) (*observer, error) {
-	o := &observer{World: w, client: client}
-	for _, u := range w.URLs {
-		line, err := observe.Open(u, w.PoolOptions()...)
-		if err != nil {
-			return o, err
-		}
-		o.lines = append(o.lines, line)
-	}
-	return o, nil
-}
-
 // run observes until ctx ends.
-func (o *observer) run(ctx context.Context) {
-	o.look(ctx)
-	every(ctx, observeEvery, func() { o.look(ctx) })
-}
+func (o *observer) run(ctx context.Context) { app.Every(ctx, observeEvery, func() { o.look(ctx) }) }
 
 // look asks once. It takes no longer than the masters' timeout.
 func (o *observer) look(ctx context.Context) {
-	rows := make([]MasterRow, len(o.lines))
-	var wg sync.WaitGroup
-	for i, line := range o.lines {
-		wg.Go(func() {
-			if !line.Stats().Connected {
-				return
-			}
-			bounded, cancel := context.WithTimeout(ctx, clockBound)
-			defer cancel()
-			if r, err := line.Clock(bounded); err == nil {
-				rows[i].Known, rows[i].Offset = true, r.Offset().Middle()
-			}
-		})
-	}
 	in, err := o.client.Inspect(ctx, o.Key)
-	wg.Wait()
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, redlock.ErrClosed) {
 			o.tell(EventFailure, "looking at the lock: %v", err)
 		}
 		return
 	}
-	for i, m := range in.Masters {
-		row := &rows[i]
-		row.Answers = m.Err == nil
-		if m.Held != nil {
-			row.Holder, row.TTL = heldBy(m.Held), m.Held.TTL
+	rows := make([]MasterRow, len(in.Masters))
+	for i, m := range o.client.Masters(ctx) {
+		said := in.Masters[i]
+		row := MasterRow{Seen: stage.See(&m, said.Err), RoundTrip: m.RoundTrip, Answers: said.Err == nil, Held: said.Held}
+		switch {
+		case o.Own(): // nobody else sets it
+			row.Known, row.Offset = m.Connected, o.Condition(i).Offset
+		case m.Clock != nil:
+			row.Known, row.Offset = m.Connected, m.Clock.Offset.Middle()
 		}
+		rows[i] = row
 	}
-	reports := o.client.Masters(ctx)
-	standing(reports, rows)
 	if !o.Own() {
-		o.watch(ctx, reports, in, rows)
+		o.watch(ctx, rows)
 	}
 	o.publish(ctx, rows)
-}
-
-func heldBy(h *redlock.HeldError) string {
-	if h.Owner == "" {
-		return "somebody else"
-	}
-	return h.Owner
-}
-
-// standing fills in whose votes count.
-func standing(reports []redlock.MasterReport, rows []MasterRow) {
-	for i, m := range reports {
-		row := &rows[i]
-		row.Address, row.RoundTrip, row.Votes = m.Master, m.RoundTrip, m.Votes
-		switch {
-		case !m.Connected && say.IsSilence(m.Err):
-			row.Standing = "no answer"
-		case !m.Connected:
-			row.Standing = "no connection"
-		case m.Votes || m.Why == nil:
-		case m.Why.Left > 0:
-			row.Standing = fmt.Sprintf("waits %.1f s", m.Why.Left.Seconds())
-		default:
-			row.Standing = m.Why.Cause.String()
-		}
-	}
 }
 
 // publish keeps the rows, and tells when the quorum comes or goes.
 func (o *observer) publish(ctx context.Context, rows []MasterRow) {
 	serving := 0
 	for _, row := range rows {
-		if row.Votes && row.Answers {
+		if row.Serves() {
 			serving++
 		}
 	}
@@ -172,21 +113,20 @@ func (o *observer) seen() []MasterRow {
 	return o.rows
 }
 
-// watch says in the rows how the masters are seen, and tells of what has changed.
-func (o *observer) watch(ctx context.Context, reports []redlock.MasterReport, in *redlock.Inspection, rows []MasterRow) {
-	if o.sights == nil {
-		o.sights = make([]stage.Sight, len(rows))
-		for i := range o.sights {
-			o.sights[i].State = stage.SeenUp // all others are told of
+// watch tells of masters that are seen otherwise than before.
+func (o *observer) watch(ctx context.Context, rows []MasterRow) {
+	if o.told == nil {
+		o.told = make([]stage.Sight, len(rows))
+		for i := range o.told {
+			o.told[i].State = stage.SeenUp // all others are told of
 		}
 	}
-	for i := range rows {
-		now, before := stage.See(&reports[i], in.Masters[i].Err), &o.sights[i]
-		rows[i].State = now.State
+	for i, row := range rows {
+		now, before := row.Seen, &o.told[i]
 		if now.Open || ctx.Err() != nil || now.State == before.State && now.Cause == before.Cause {
 			continue
 		}
 		*before = now
-		o.tell(EventMaster, "master %d %s: %s", i+1, reports[i].Master, now.Text)
+		o.tell(EventMaster, "master %d %s: %s", i+1, o.addresses[i], now.Text)
 	}
 }

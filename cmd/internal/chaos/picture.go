@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -79,31 +80,26 @@ func (p *Picture) masters(s *Snapshot, width int) []string {
 // cells are a master's, and how they are painted.
 func (p *Picture) cells(m *MasterRow) (cells []string, paint []func(string) string) {
 	vote, offset, trip, holder := "✓ counts", "–", "–", "–"
-	voted, stated := p.Green, p.Plain
-	switch {
-	case !m.Votes:
-		vote, voted = "✗ "+m.Standing, p.Red
-	case !m.Answers:
-		vote, voted = "✗ no answer", p.Red
+	voted, stated, off := p.Green, p.Plain, p.Plain
+	if m.Serves() {
+		trip = term.Span(m.RoundTrip)
+	} else {
+		vote, voted = "✗ "+m.Seen.Brief(), p.Red
 	}
-	if m.State != "up" {
+	if m.State != stage.SeenUp {
 		stated = p.Yellow
 	}
 	if m.Known {
 		offset = clockOffset(m.Offset)
-	}
-	if m.Votes && m.Answers {
-		trip = term.Span(m.RoundTrip)
+		if m.Offset.Abs() > 20*time.Millisecond {
+			off = p.Yellow
+		}
 	}
 	switch {
-	case m.Answers && m.Holder == "":
-		holder = "nobody"
+	case m.Held != nil:
+		holder = fmt.Sprintf("%s %.1f s", cmp.Or(m.Held.Owner, "somebody else"), m.Held.TTL.Seconds())
 	case m.Answers:
-		holder = fmt.Sprintf("%s %.1f s", m.Holder, m.TTL.Seconds())
-	}
-	off := p.Plain
-	if m.Known && m.Offset.Abs() > 20*time.Millisecond {
-		off = p.Yellow
+		holder = "nobody"
 	}
 	return []string{m.Address, m.State, vote, offset, trip, holder},
 		[]func(string) string{p.Plain, stated, voted, off, p.Plain, p.Plain}
@@ -222,12 +218,12 @@ func (p *Picture) events(s *Snapshot, width, room int) []string {
 	last := s.Events[max(len(s.Events)-room, 0):]
 	lines := make([]string, len(last))
 	for i, e := range last {
-		lines[i] = p.event(e, width)
+		lines[i] = p.event(&e, width)
 	}
 	return lines
 }
 
-func (p *Picture) event(e Event, width int) string {
+func (p *Picture) event(e *Event, width int) string {
 	text := fit(e.Text, max(width-factWidth, 0))
 	switch e.Kind {
 	case EventFault:
@@ -237,7 +233,7 @@ func (p *Picture) event(e Event, width int) string {
 	case EventMaster, EventQuorum, EventLoss:
 		text = p.Yellow(text)
 	}
-	return p.Dim(term.Padded(clock(e.At), factWidth)) + text
+	return p.Dim(term.Padded(e.at(), factWidth)) + text
 }
 
 // keyHelp is what keys do, longest first; the first that fits is shown.

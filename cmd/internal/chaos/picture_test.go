@@ -8,19 +8,20 @@ import (
 	"unicode/utf8"
 
 	"github.com/redquorum/redquorum/cmd/internal/stage"
+	"github.com/redquorum/redquorum/redlock"
 )
 
 // sample is a moment of a run with everything in it.
 func sample() *Snapshot {
 	up := func(address string) MasterRow {
-		return MasterRow{Address: address, State: "up", Votes: true, Known: true, RoundTrip: 210 * time.Microsecond, Answers: true, Holder: "contender-2", TTL: 1700 * time.Millisecond}
+		return MasterRow{Address: address, State: "up", Seen: stage.Sight{State: stage.SeenUp}, Known: true, RoundTrip: 210 * time.Microsecond, Answers: true, Held: &redlock.HeldError{Owner: "contender-2", TTL: 1700 * time.Millisecond}}
 	}
 	s := &Snapshot{
 		Begun: true, Elapsed: 83400 * time.Millisecond, Quorum: 3, Serving: 3, Holder: "contender-2", Left: 1300 * time.Millisecond,
 		Masters: []MasterRow{
 			up("127.0.0.1:40001"),
-			{Address: "127.0.0.1:40002", State: "killed", Standing: "no connection"},
-			{Address: "127.0.0.1:40003", State: "frozen", Votes: true},
+			{Address: "127.0.0.1:40002", State: "killed", Seen: stage.Sight{State: stage.SeenGone}},
+			{Address: "127.0.0.1:40003", State: "frozen", Seen: stage.Sight{State: stage.SeenSilent}},
 			up("127.0.0.1:40004"),
 			up("127.0.0.1:40005"),
 		},
@@ -28,14 +29,14 @@ func sample() *Snapshot {
 		Counts:     Counts{Acquired: 123, Refused: 4, Lost: 1},
 		Check:      stage.CheckCounts{Holds: 123, Looks: 16680, Tokens: 123},
 		Events: []Event{
-			{12 * time.Second, EventFault, "master 2 killed"},
-			{13 * time.Second, EventQuorum, "no quorum: 2 of 5 serve, 3 needed"},
-			{14 * time.Second, EventLoss, "contender-1 lost the lock: unreachable"},
-			{75 * time.Second, EventFault, "master 3 frozen"},
+			{12_000, EventFault, "master 2 killed"},
+			{13_000, EventQuorum, "no quorum: 2 of 5 serve, 3 needed"},
+			{14_000, EventLoss, "contender-1 lost the lock: unreachable"},
+			{75_000, EventFault, "master 3 frozen"},
 		},
 	}
 	s.Masters[3].Offset = -time.Minute
-	s.Masters[4].Holder, s.Masters[4].Offset = "", 300*time.Millisecond
+	s.Masters[4].Held, s.Masters[4].Offset = nil, 300*time.Millisecond
 	return s
 }
 
@@ -47,22 +48,22 @@ func TestThePictureIsAsInItsGoldenFiles(t *testing.T) {
 	t.Parallel()
 	broken := sample()
 	broken.Check.Overlaps, broken.Holder, broken.Serving, broken.Counts.Failed = 2, "", 2, 1
-	broken.Events = append(broken.Events, Event{76 * time.Second, EventViolation, "contender-1 and contender-2 hold the lock at once"})
+	broken.Events = append(broken.Events, Event{76_000, EventViolation, "contender-1 and contender-2 hold the lock at once"})
 	coloured := picture()
 	coloured.Paint = true
 	early := sample()
 	early.Begun, early.Serving, early.Events = false, 0, nil
 	for i := range early.Masters {
 		m := &early.Masters[i]
-		m.State, m.Votes, m.Answers, m.Standing = "up", false, true, "waits 1.3 s"
+		m.State, m.Answers, m.Seen = "up", true, stage.Sight{State: stage.SeenAbstains, Left: 1300 * time.Millisecond}
 	}
 	watching, others := picture(), sample()
 	watching.Title, watching.Watching = "redlock-demo chaos   5 masters that others run", true
 	for i, state := range []string{stage.SeenUp, stage.SeenGone, stage.SeenSilent, stage.SeenAbstains, stage.SeenUp} {
 		others.Masters[i].State = state
 	}
-	others.Masters[3].Votes, others.Masters[3].Standing = false, "waits 57.3 s"
-	others.Events = []Event{{12 * time.Second, EventMaster, "master 2 127.0.0.1:40002: down: connection refused"}}
+	others.Masters[3].Seen = stage.Sight{State: stage.SeenAbstains, Left: 57300 * time.Millisecond}
+	others.Events = []Event{{12_000, EventMaster, "master 2 127.0.0.1:40002: down: connection refused"}}
 	for _, test := range []struct {
 		name          string
 		p             *Picture
@@ -104,10 +105,10 @@ func TestThePictureBreaksNoWord(t *testing.T) {
 	t.Parallel()
 	s := sample()
 	s.Begun, s.Check.Holds, s.Check.Looks, s.Check.Tokens = false, 12345, 1668000, 12345
-	s.Masters[3].Votes, s.Masters[3].Standing = false, "shares its server with another master"
+	s.Masters[3].Seen = stage.Sight{State: stage.SeenAbstains, Cause: redlock.AbstainDuplicate}
 	words := strings.Fields(strings.Join(picture().Draw(s, 200, 24), " "))
 	words = append(words, strings.Fields(strings.Join(keyHelp, " "))...)
-	words = append(words, strings.Fields(s.Masters[3].Standing)...)
+	words = append(words, strings.Fields(redlock.AbstainDuplicate.String())...)
 	for width := 60; width < 200; width++ {
 		for _, line := range picture().Draw(s, width, 24) {
 			for _, word := range strings.Fields(line) {

@@ -30,14 +30,7 @@ type Result struct {
 	Fencing    bool              `json:"fencing"`
 	Counts     Counts            `json:"counts"`
 	Check      stage.CheckCounts `json:"check"`
-	Events     []EventRecord     `json:"events"` // the last 100
-}
-
-// An EventRecord is an event in a Result.
-type EventRecord struct {
-	AtMS int64  `json:"at_ms"`
-	Kind Kind   `json:"kind"`
-	Text string `json:"text"`
+	Events     []Event           `json:"events"` // the last 100
 }
 
 func (w *World) result(lasted time.Duration) *Result {
@@ -45,7 +38,7 @@ func (w *World) result(lasted time.Duration) *Result {
 		Verdict: VerdictHeld, DurationMS: lasted.Milliseconds(),
 		Masters: string(w.Stage.Cluster.Kind()), Version: w.Stage.Cluster.Version(),
 		TTLMS: w.Stage.TTL.Milliseconds(), Contenders: Contenders, Fencing: true,
-		Check: w.referee.Count(), Events: []EventRecord{},
+		Check: w.referee.Count(), Events: []Event{},
 	}
 	switch {
 	case r.Check.Broken():
@@ -56,9 +49,7 @@ func (w *World) result(lasted time.Duration) *Result {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r.Counts = w.counts
-	for _, e := range w.events {
-		r.Events = append(r.Events, EventRecord{e.At.Milliseconds(), e.Kind, e.Text})
-	}
+	r.Events = append(r.Events, w.events...)
 	return r
 }
 

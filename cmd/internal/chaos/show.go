@@ -27,8 +27,9 @@ type show struct {
 	paint  term.Paint
 	cancel context.CancelCauseFunc // the run, with the reason
 
-	mu       sync.Mutex // guards terminal, and keeps lines whole
-	terminal *term.Terminal
+	terminal *term.Terminal // nil: none is taken; set before anything runs
+
+	lines sync.Mutex // keeps lines whole
 }
 
 // run shows the world until its end, and gives the verdict.
@@ -38,7 +39,8 @@ func (s *show) run(outer context.Context, w *World) error {
 	s.cancel = cancel
 	defer s.release()
 	if s.live {
-		if err := s.take(); err != nil {
+		var err error
+		if s.terminal, err = term.Take(s.app.In, s.app.Out); err != nil {
 			return &app.OutputError{Err: err}
 		}
 	}
@@ -111,8 +113,8 @@ func (s *show) line(lead, text string) {
 
 // print breaks at a terminal between words what has no room on a line, and puts it below the text.
 func (s *show) print(lead, text string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.lines.Lock()
+	defer s.lines.Unlock()
 	var b bytes.Buffer
 	term.LayoutFor(s.app.Out).Text(&b, lead, term.Width(lead), text)
 	return app.Emit(s.app.Out, &b)
@@ -120,7 +122,7 @@ func (s *show) print(lead, text string) error {
 
 // follow prints how everything stands, every second.
 func (s *show) follow(ctx context.Context, w *World) {
-	every(ctx, lineEvery, func() {
+	app.Every(ctx, lineEvery, func() {
 		if snapshot := w.Snapshot(); snapshot.Begun {
 			s.line(snapshot.Line())
 		}
@@ -129,28 +131,17 @@ func (s *show) follow(ctx context.Context, w *World) {
 
 // draw keeps the picture up to date. The run ends where it cannot be drawn.
 func (s *show) draw(ctx context.Context, w *World, h *hand) {
-	draw := func() {
+	app.Every(ctx, drawEvery, func() {
 		snapshot := w.Snapshot()
 		width, height := s.terminal.Size()
 		if err := s.terminal.Draw(h.draw(&snapshot, width, height)); err != nil {
 			s.cancel(&app.OutputError{Err: err})
 		}
-	}
-	draw()
-	every(ctx, drawEvery, draw)
-}
-
-func (s *show) take() (err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.terminal, err = term.Take(s.app.In, s.app.Out)
-	return err
+	})
 }
 
 // release gives the terminal back; without one it does nothing.
 func (s *show) release() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.terminal != nil {
 		s.terminal.Release()
 	}

@@ -13,19 +13,14 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/job"
 )
 
-// signals ends the run where the terminal hangs up, and gives the terminal back
-// while the process is suspended. SIGINT and SIGTERM are the program's.
+// signals gives the terminal back while the process is suspended. What ends the process is the program's.
 func (s *show) signals(ctx context.Context) {
 	signals := make(chan os.Signal, 4)
-	job.Listen(signals, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP)
+	job.Listen(signals, syscall.SIGTSTP)
 	defer signal.Stop(signals)
 	for {
 		select {
-		case got := <-signals:
-			if got != syscall.SIGTSTP {
-				s.cancel(&app.SignalError{Signal: got.(syscall.Signal)})
-				return
-			}
+		case <-signals:
 			if err := s.suspend(); err != nil {
 				s.cancel(&app.OutputError{Err: err})
 				return
@@ -51,7 +46,5 @@ func (s *show) suspend() error {
 	case <-resumed:
 	case <-time.After(resumeBound): // no time passes for this process while it is stopped
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	return s.terminal.Retake()
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/stage"
 	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/redlock"
 )
 
 // A Snapshot is how everything stands.
@@ -27,16 +28,17 @@ type Snapshot struct {
 // A MasterRow is one master.
 type MasterRow struct {
 	Address   string
-	State     string // what was done to it, as a word, or how it is seen where others run it
-	Votes     bool   // its vote counts
-	Standing  string // why not, in a few words
-	Known     bool   // its clock has been read
+	State     string      // what was done to it, as a word, or how it is seen where others run it
+	Seen      stage.Sight // by the observer
+	RoundTrip time.Duration
+	Known     bool // its clock is
 	Offset    time.Duration
-	RoundTrip time.Duration // 0: unknown
-	Answers   bool          // it has said who holds
-	Holder    string        // as it says; "": free
-	TTL       time.Duration
+	Answers   bool               // it has said who holds
+	Held      *redlock.HeldError // nil: nobody, if it answers
 }
+
+// Serves reports whether its vote counts, and it answers.
+func (m *MasterRow) Serves() bool { return m.Seen.State == stage.SeenUp }
 
 // Counts are what became of the contenders' attempts.
 type Counts struct {
@@ -61,13 +63,16 @@ const (
 
 // An Event is what happened, at a time since the start.
 type Event struct {
-	At   time.Duration
-	Kind Kind
-	Text string
+	AtMS int64  `json:"at_ms"`
+	Kind Kind   `json:"kind"`
+	Text string `json:"text"`
 }
 
+// at is when it happened, for people.
+func (e *Event) at() string { return clock(time.Duration(e.AtMS) * time.Millisecond) }
+
 // Line is an event as one plain line, behind the time.
-func (e Event) Line() (at, text string) { return fmt.Sprintf("%8s  ", clock(e.At)), e.Text }
+func (e *Event) Line() (at, text string) { return fmt.Sprintf("%8s  ", e.at()), e.Text }
 
 // Line is how everything stands, as one plain line behind the time.
 func (s *Snapshot) Line() (at, text string) {

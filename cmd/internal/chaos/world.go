@@ -79,10 +79,7 @@ func New(o Options) (*World, error) {
 			Work: w.hold, Rest: rest, Told: func(t stage.Turn) { w.note(owner, &t) },
 		})
 	}
-	if w.observer, err = newObserver(w, w.Clients[Contenders]); err != nil {
-		w.closeAll()
-		return nil, err
-	}
+	w.observer = &observer{World: w, client: w.Clients[Contenders]}
 	for _, m := range w.Clients[Contenders].Masters(context.Background()) {
 		w.addresses = append(w.addresses, m.Master)
 	}
@@ -168,7 +165,7 @@ func (w *World) Run(ctx context.Context) *Result {
 	start(w.act)
 	start(w.play)
 	start(w.observer.run)
-	start(func(ctx context.Context) { every(ctx, lookEvery, w.referee.Look) })
+	start(func(ctx context.Context) { app.Every(ctx, lookEvery, w.referee.Look) })
 	for _, c := range w.contenders {
 		start(c.Run)
 	}
@@ -245,55 +242,24 @@ func (w *World) play(ctx context.Context) {
 	}
 }
 
-// every calls f again and again until ctx ends.
-func every(ctx context.Context, d time.Duration, f func()) {
-	t := time.NewTicker(d)
-	defer t.Stop()
-	for {
-		select {
-		case <-t.C:
-			f()
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 // closeAll closes everything, and cleans up where others run the masters.
 func (w *World) closeAll() {
 	w.Close()
-	var wg sync.WaitGroup
-	if w.observer != nil {
-		for _, line := range w.observer.lines {
-			wg.Go(line.Close)
-		}
-	}
-	wg.Wait()
 	if !w.Own() {
-		w.clean()
+		ctx, cancel := context.WithTimeout(context.Background(), cleanBound)
+		defer cancel()
+		observe.DeleteLock(ctx, w.URLs, w.Key, w.PoolOptions()...)
 	}
 }
 
 // cleanBound is how long masters that others run have to delete our keys.
 const cleanBound = time.Second
 
-// clean deletes what the lock has left on masters that others run. Where one cannot
-// be reached, it expires.
-func (w *World) clean() {
-	ctx, cancel := context.WithTimeout(context.Background(), cleanBound)
-	defer cancel()
-	var wg sync.WaitGroup
-	for _, u := range w.URLs {
-		wg.Go(func() { _ = observe.Delete(ctx, u, observe.LeftBy(w.Key), w.PoolOptions()...) })
-	}
-	wg.Wait()
-}
-
 // tell tells of an event.
 func (w *World) tell(kind Kind, format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	e := Event{At: w.elapsed(), Kind: kind, Text: fmt.Sprintf(format, args...)}
+	e := Event{AtMS: w.elapsed().Milliseconds(), Kind: kind, Text: fmt.Sprintf(format, args...)}
 	if len(w.events) == keptEvents {
 		w.events = slices.Delete(w.events, 0, 1)
 	}
@@ -310,11 +276,11 @@ func (w *World) Snapshot() Snapshot {
 	copy(s.Masters, w.observer.seen())
 	for i := range s.Masters {
 		row := &s.Masters[i]
-		row.Address = w.addresses[i]
+		row.Address, row.State = w.addresses[i], row.Seen.State
 		if w.Own() {
 			row.State = w.Condition(i).String()
 		}
-		if row.Votes && row.Answers {
+		if row.Serves() {
 			s.Serving++
 		}
 	}

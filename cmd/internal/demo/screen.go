@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 )
 
@@ -113,25 +114,14 @@ func (s *Screen) follow(text func() string) (stop func()) {
 	if !s.live {
 		return func() {}
 	}
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		t := time.NewTicker(100 * time.Millisecond)
-		defer t.Stop()
-		turning := []rune(frames)
-		for i := 0; ; i++ {
-			s.show("   " + string(turning[i%len(turning)]) + " " + text())
-			select {
-			case <-t.C:
-			case <-done:
-				s.hide()
-				return
-			}
-		}
+	turning, i := []rune(frames), 0
+	ended := app.Repeat(100*time.Millisecond, func() {
+		s.show("   " + string(turning[i%len(turning)]) + " " + text())
+		i++
 	})
 	return sync.OnceFunc(func() {
-		close(done)
-		wg.Wait()
+		ended()
+		s.hide()
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -60,19 +59,15 @@ const (
 func (o *doctorOptions) examine(ctx context.Context, fleet *observe.Fleet, urls []string) (*observe.Look, []Facts, error) {
 	began := fleet.Look(ctx) // and quarantines begin
 	facts := make([]Facts, len(fleet.Lines))
-	var wg sync.WaitGroup
-	for i, m := range fleet.Lines {
-		if began.IsUp(i) {
-			wg.Go(func() {
-				facts[i].interview(ctx, m, cmp.Or(o.key, observe.ProbeKey))
-				facts[i].User = cmp.Or(facts[i].User, o.User, userOf(urls[i])) // who may not ask who it is
-				facts[i].watch(ctx, m, o.exam)
-			})
-		} else {
+	observe.Each(fleet.Lines, func(i int, m *observe.Master) {
+		if !began.IsUp(i) {
 			facts[i].Down = began.Standings[i].Why.Err
+			return
 		}
-	}
-	wg.Wait()
+		facts[i].interview(ctx, m, cmp.Or(o.key, observe.ProbeKey))
+		facts[i].User = cmp.Or(facts[i].User, o.User, userOf(urls[i])) // who may not ask who it is
+		facts[i].watch(ctx, m, o.exam)
+	})
 	look := fleet.Look(ctx)
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
@@ -14,36 +13,24 @@ import (
 
 // A doctorView shows a report as people read it.
 type doctorView struct {
-	out    io.Writer
-	live   bool
-	colour bool
-	width  int // in columns; 0: textColumns
+	term.Paint
+	out   io.Writer
+	live  bool
+	width int // in columns; 0: textColumns
 }
 
-// follow shows, on a terminal, that the examination goes on, until the function
-// that it returns is called, which waits for its goroutine.
+// follow shows, on a terminal, that the examination goes on, until the function that it returns is called.
 func (v *doctorView) follow(total time.Duration) (stop func()) {
 	if !v.live {
 		return func() {}
 	}
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		t := time.NewTicker(100 * time.Millisecond)
-		defer t.Stop()
-		for began := time.Now(); ; {
-			_, _ = fmt.Fprintf(v.out, "\r\x1b[K  examining, %.1f s of %v", time.Since(began).Seconds(), total) // print's error tells
-			select {
-			case <-t.C:
-			case <-done:
-				_, _ = io.WriteString(v.out, "\r\x1b[K")
-				return
-			}
-		}
+	began := time.Now()
+	ended := app.Repeat(100*time.Millisecond, func() {
+		_, _ = fmt.Fprintf(v.out, "\r\x1b[K  examining, %.1f s of %v", time.Since(began).Seconds(), total) // print's error tells
 	})
 	return func() {
-		close(done)
-		wg.Wait()
+		ended()
+		_, _ = io.WriteString(v.out, "\r\x1b[K")
 	}
 }
 
@@ -92,7 +79,7 @@ func (v *doctorView) findings(b *bytes.Buffer, found []Finding) {
 		v.finding(b, f)
 	}
 	if len(found) == 0 {
-		fmt.Fprintf(b, "%s nothing was found\n", v.sgr("32", "✓"))
+		fmt.Fprintf(b, "%s nothing was found\n", v.Green("✓"))
 	} else {
 		fmt.Fprintf(b, "%d serious, %s, %s\n", counts[Serious], term.Count(counts[Warning], "warning"), term.Count(counts[Note], "note"))
 	}
@@ -100,25 +87,15 @@ func (v *doctorView) findings(b *bytes.Buffer, found []Finding) {
 
 // verdict prints the answer to what was asked first: can I lock now?
 func (v *doctorView) verdict(b *bytes.Buffer, r *Report) {
-	v.headline(b, r.CanLock, r.Verdict.String())
+	paint := v.Red
+	if r.CanLock {
+		paint = v.Green
+	}
+	b.WriteString(v.Bold(paint(term.Wrap("", 0, v.columns(), term.Clean(r.Verdict.String())))) + "\n")
 	for _, help := range r.Help {
 		v.wrapped(b, "  → ", 4, help)
 	}
 	b.WriteByte('\n')
-}
-
-// headline prints what is read first, or last.
-func (v *doctorView) headline(b *bytes.Buffer, good bool, text string) {
-	code := "32"
-	if !good {
-		code = "31"
-	}
-	if v.colour {
-		text = v.sgr(code+";1", term.Wrap("", 0, v.columns(), text))
-		b.WriteString(text + "\n")
-	} else {
-		v.wrapped(b, "", 0, text)
-	}
 }
 
 // wide is the layout of the table: in a pipe every master has its line.
@@ -147,7 +124,7 @@ func known(s string) string {
 // finding prints one finding: what, why and what to do.
 func (v *doctorView) finding(b *bytes.Buffer, f Finding) {
 	heads := map[Severity]string{
-		Serious: v.sgr("31", "✗ serious"), Warning: v.sgr("33", "! warning"), Note: v.sgr("2", "· note   "),
+		Serious: v.Red("✗ serious"), Warning: v.Yellow("! warning"), Note: v.Dim("· note   "),
 	}
 	what := strings.ToUpper(f.What[:1]) + f.What[1:]
 	if len(f.Masters) > 0 {
@@ -157,19 +134,12 @@ func (v *doctorView) finding(b *bytes.Buffer, f Finding) {
 	v.wrapped(b, heads[f.Severity]+"  ", indent, what)
 	space := strings.Repeat(" ", indent)
 	v.wrapped(b, space, indent, f.Why)
-	v.wrapped(b, space+v.sgr("1", "→ "), indent+2, f.Do)
+	v.wrapped(b, space+v.Bold("→ "), indent+2, f.Do)
 	b.WriteByte('\n')
 }
 
 func (v *doctorView) wrapped(b *bytes.Buffer, lead string, indent int, text string) {
 	b.WriteString(term.Wrap(lead, indent, v.columns(), term.Clean(text)) + "\n") // a master may say what it likes
-}
-
-func (v *doctorView) sgr(code, s string) string {
-	if !v.colour {
-		return s
-	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
 // micros is microseconds as people read them.

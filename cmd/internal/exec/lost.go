@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/job"
 	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
@@ -115,26 +116,7 @@ func newPauseWatch(clock drift.Clock) *pauseWatch {
 
 // start looks at the clock until the function that it returns is called, which waits
 // for its goroutine.
-func (w *pauseWatch) start() (stop func()) {
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		t := time.NewTicker(pauseEvery)
-		defer t.Stop()
-		for {
-			select {
-			case <-t.C:
-				w.look()
-			case <-done:
-				return
-			}
-		}
-	})
-	return func() {
-		close(done)
-		wg.Wait()
-	}
-}
+func (w *pauseWatch) start() (stop func()) { return app.Repeat(pauseEvery, func() { w.look() }) }
 
 // look gives the longest pause since forget was called, one that has just ended
 // included.

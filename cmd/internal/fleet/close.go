@@ -222,7 +222,7 @@ func (r *ClosingReport) print(a *app.App, found *redlock.FleetClosing) error {
 		rows = append(rows, []string{master, "✗ " + term.Visible(r.Open[master])})
 	}
 	l := term.LayoutFor(a.Out)
-	l.Table(&b, term.Table{Rows: rows, Spare: nil, Paragraph: func(row []string) string { return row[0] + ": " + row[1] }})
+	l.Table(&b, term.Table{Rows: rows})
 	b.WriteByte('\n')
 	switch {
 	case r.Error != "":

@@ -124,9 +124,9 @@ func locksCode(s *Survey) int {
 type LocksDocument struct {
 	Locks []lockRow `json:"locks"`
 	lockSums
-	Complete bool             `json:"complete"` // all keys of the masters that were searched were seen
-	Masters  []searchedMaster `json:"masters"`
-	TookMS   int64            `json:"took_ms"`
+	Complete bool     `json:"complete"` // all keys of the masters that were searched were seen
+	Masters  []Search `json:"masters"`
+	TookMS   int64    `json:"took_ms"`
 }
 
 type lockRow struct {
@@ -150,29 +150,13 @@ type lockHolds struct {
 	RenewedMS int64  `json:"renewed_ms,omitempty"` // it was renewed less than so long ago, with --watch; absent: that was not seen
 }
 
-type searchedMaster struct {
-	Master    string `json:"master"`
-	Steps     int    `json:"steps"`
-	Keys      int    `json:"keys"`
-	Hidden    int    `json:"hidden,omitempty"`
-	SlowestUS int64  `json:"slowest_us"`
-	Error     string `json:"error,omitempty"`
-}
-
 // listedHolders is how many of a lock --json lists.
 const listedHolders = 10
 
 func (v *locksView) document(s *Survey) *LocksDocument {
-	d := &LocksDocument{Locks: []lockRow{}, lockSums: sumsOf(s), Complete: !s.Cut, TookMS: s.Took.Milliseconds()}
+	d := &LocksDocument{Locks: []lockRow{}, lockSums: sumsOf(s), Complete: !s.Cut, Masters: s.Masters, TookMS: s.Took.Milliseconds()}
 	for i := range s.Locks {
 		d.Locks = append(d.Locks, v.documentRow(&s.Locks[i]))
-	}
-	for _, m := range s.Masters {
-		row := searchedMaster{Master: m.Master, Steps: m.Steps, Keys: m.Keys, Hidden: m.Hidden, SlowestUS: m.Slowest.Microseconds()}
-		if m.Err != nil {
-			row.Error = term.Redacted(m.Err.Error())
-		}
-		d.Masters = append(d.Masters, row)
 	}
 	return d
 }

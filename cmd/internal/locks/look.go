@@ -46,7 +46,7 @@ type Lock struct {
 
 // look asks all masters about the keys, a group at a time. cut tells that ctx ended
 // before all were asked about.
-func (s *Survey) look(ctx context.Context, masters []*observe.Master, who Inspector, names []string) (cut bool, err error) {
+func (s *Survey) look(ctx context.Context, masters []*observe.Master, who observe.Inspector, names []string) (cut bool, err error) {
 	for len(names) > 0 {
 		n := min(group, len(names))
 		locks, err := lookAt(ctx, masters, who, names[:n])
@@ -65,7 +65,7 @@ func (s *Survey) look(ctx context.Context, masters []*observe.Master, who Inspec
 }
 
 // lookAt asks all masters about a group of keys.
-func lookAt(ctx context.Context, masters []*observe.Master, who Inspector, names []string) ([]Lock, error) {
+func lookAt(ctx context.Context, masters []*observe.Master, who observe.Inspector, names []string) ([]Lock, error) {
 	found, errs := make([]Lock, len(names)), make([]error, len(names))
 	var wg sync.WaitGroup
 	for i, name := range names {
@@ -148,25 +148,21 @@ func beside(ctx context.Context, masters []*observe.Master, locks []Lock) {
 		args = append(args, locks[i].Key)
 	}
 	var mu sync.Mutex // guards the locks
-	var wg sync.WaitGroup
-	for _, m := range masters {
+	observe.Each(masters, func(_ int, m *observe.Master) {
 		if !m.Stats().Connected {
-			continue
+			return
 		}
-		wg.Go(func() {
-			a := m.Do(ctx, "EVAL", args...)
-			reply, err := redis.Values(a.Reply, a.Err)
-			if err != nil || len(reply) != 2*len(locks) {
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			for i := range locks {
-				locks[i].note(reply[2*i], reply[2*i+1])
-			}
-		})
-	}
-	wg.Wait()
+		a := m.Do(ctx, "EVAL", args...)
+		reply, err := redis.Values(a.Reply, a.Err)
+		if err != nil || len(reply) != 2*len(locks) {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range locks {
+			locks[i].note(reply[2*i], reply[2*i+1])
+		}
+	})
 }
 
 // note adds what one master says.

@@ -15,24 +15,31 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/pool"
 )
 
 //go:embed step.lua
 var stepScript string
 
-// A Search is how one master was searched, and what that cost.
+// A Search is how one master was searched, and what that cost. It is what --json prints.
 type Search struct {
-	Master  string
-	Steps   int
-	Keys    int           // that matched the pattern, of whatever sort
-	Hidden  int           // of those that this user may not look at
-	Slowest time.Duration // round trip of a step
-	Err     error         // why the search ended before its end
+	Master    string `json:"master"`
+	Steps     int    `json:"steps"`
+	Keys      int    `json:"keys"`             // that matched the pattern, of whatever sort
+	Hidden    int    `json:"hidden,omitempty"` // of those that this user may not look at
+	SlowestUS int64  `json:"slowest_us"`       // round trip of a step
+	Error     string `json:"error,omitempty"`  // why the search ended before its end
+
+	err error
 }
 
-// Complete reports whether the master was searched to the end.
-func (s *Search) Complete() bool { return s.Err == nil }
+// ended notes how the search ended.
+func (s *Search) ended(err error) {
+	if s.err = err; err != nil {
+		s.Error = term.Redacted(err.Error())
+	}
+}
 
 var (
 	errBound    = errors.New("the time was over before all its keys were seen")
@@ -64,23 +71,21 @@ func (n *nameSet) add(names []string) bool {
 func search(ctx context.Context, masters []*observe.Master, pattern string) (names []string, searches []Search, cut bool) {
 	found := &nameSet{names: make(map[string]struct{})}
 	searches = make([]Search, len(masters))
-	var wg sync.WaitGroup
-	for i, m := range masters {
-		wg.Go(func() {
-			searches[i].Master = m.Name()
-			searches[i].Err = searches[i].run(ctx, m, pattern, found)
-		})
-	}
-	wg.Wait()
+	observe.Each(masters, func(i int, m *observe.Master) {
+		searches[i].Master = m.Name()
+		searches[i].ended(searches[i].run(ctx, m, pattern, found))
+	})
 	for i := range searches {
-		cut = cut || errors.Is(searches[i].Err, errTooMany) || errors.Is(searches[i].Err, errBound)
+		cut = cut || errors.Is(searches[i].err, errTooMany) || errors.Is(searches[i].err, errBound)
 	}
 	return slices.Sorted(maps.Keys(found.names)), searches, cut
 }
 
 // run searches one master.
 func (s *Search) run(ctx context.Context, m *observe.Master, pattern string, found *nameSet) error {
-	if err := connect(ctx, m); err != nil {
+	bounded, cancel := context.WithTimeout(ctx, connectBound)
+	defer cancel()
+	if err := m.Connect(bounded); err != nil {
 		return err
 	}
 	for cursor := "0"; ; {
@@ -102,16 +107,6 @@ func (s *Search) run(ctx context.Context, m *observe.Master, pattern string, fou
 
 // connectBound is as long as one dial may take.
 const connectBound = 2 * time.Second
-
-func connect(ctx context.Context, m *observe.Master) error {
-	ctx, cancel := context.WithTimeout(ctx, connectBound)
-	defer cancel()
-	up, err := m.Connect(ctx)
-	if !up && err == nil {
-		return errors.New("no connection in time")
-	}
-	return err
-}
 
 // step asks for the next keys.
 func (s *Search) step(ctx context.Context, m *observe.Master, cursor, pattern string) (next string, names []string, err error) {
@@ -138,7 +133,7 @@ func (s *Search) step(ctx context.Context, m *observe.Master, cursor, pattern st
 	s.Steps++
 	s.Keys += keys
 	s.Hidden += hidden
-	s.Slowest = max(s.Slowest, a.RoundTrip())
+	s.SlowestUS = max(s.SlowestUS, a.RoundTrip().Microseconds())
 	return next, names, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/observe"
-	"github.com/redquorum/redquorum/redlock"
 )
 
 // How much is asked of a master at a time. A step of so many keys keeps a master
@@ -16,11 +15,6 @@ const (
 	StepBound = time.Second          // a master that takes longer is searched no further
 	MostNames = 100_000              // of keys that may be locks
 )
-
-// An Inspector asks all masters who holds a key; redlock.Client is one.
-type Inspector interface {
-	Inspect(ctx context.Context, key string) (*redlock.Inspection, error)
-}
 
 // A Survey is what one look at the fleet has found.
 type Survey struct {
@@ -35,7 +29,7 @@ type Survey struct {
 // Searched is how many masters were searched to the end.
 func (s *Survey) Searched() (n int) {
 	for i := range s.Masters {
-		if s.Masters[i].Complete() {
+		if s.Masters[i].err == nil {
 			n++
 		}
 	}
@@ -44,7 +38,7 @@ func (s *Survey) Searched() (n int) {
 
 // Find looks for locks whose keys match the pattern, as SCAN has it. When ctx ends
 // it says what it has found by then. The masters are those of who.
-func Find(ctx context.Context, masters []*observe.Master, who Inspector, pattern string) (*Survey, error) {
+func Find(ctx context.Context, masters []*observe.Master, who observe.Inspector, pattern string) (*Survey, error) {
 	began := time.Now()
 	s := &Survey{}
 	var names []string

@@ -3,7 +3,6 @@ package locks
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,48 +18,31 @@ import (
 
 // A locksView shows what was found.
 type locksView struct {
-	out      io.Writer
-	json     bool
+	app.Looks
 	watching bool
-	clear    bool       // the screen, before each look
 	width    func() int // of the terminal; nil: nothing is cut
 	limit    int        // of what people are shown
 	now      func() time.Time
 	renewals Renewals
-	looks    int
 }
 
 func newLocksView(a *app.App, o *locksOptions) *locksView {
-	v := &locksView{out: a.Out, json: o.JSON, watching: o.watch > 0, limit: mostShown, now: time.Now}
-	if !o.JSON && term.IsTerminal(a.Out) {
-		v.clear = v.watching && a.Env("TERM") != "dumb"
+	v := &locksView{Looks: app.NewLooks(a, o.SharedFlags, o.watch), watching: o.watch > 0, limit: mostShown, now: time.Now}
+	if term.IsTerminal(a.Out) {
 		v.width = func() int { return term.ColumnsOf(a.Out) }
 	}
 	return v
 }
 
-// show prints one look. What is printed is printed whole.
+// show prints one look.
 func (v *locksView) show(s *Survey) error {
 	v.renewals.Note(s.Locks)
-	var text bytes.Buffer
-	if v.json {
-		document, err := term.JSON(v.document(s), false)
-		if err != nil {
-			return err
-		}
-		text.Write(document)
-	} else {
-		if v.clear {
-			text.WriteString("\x1b[H\x1b[J")
-		} else if v.looks > 0 {
-			text.WriteByte('\n')
-		}
-		if err := v.print(&text, s); err != nil {
-			return err
-		}
+	if v.JSON {
+		return v.Print(v.document(s), nil)
 	}
-	v.looks++
-	return app.Emit(v.out, &text)
+	var text bytes.Buffer
+	v.print(&text, s)
+	return v.Print(nil, &text)
 }
 
 // shown is the locks that people are shown.
@@ -69,7 +51,7 @@ func (v *locksView) shown(s *Survey) []Lock {
 }
 
 // print is a look as people read it.
-func (v *locksView) print(w io.Writer, s *Survey) error {
+func (v *locksView) print(w *bytes.Buffer, s *Survey) {
 	if locks := v.shown(s); len(locks) > 0 {
 		rows := [][]string{{"key", "kind", "holder", "on", "left", "waiting", "fence", "token"}}
 		if v.watching {
@@ -81,10 +63,7 @@ func (v *locksView) print(w io.Writer, s *Survey) error {
 		if v.width != nil {
 			rows = fitted(rows, v.width())
 		}
-		if err := term.Align(w, rows); err != nil {
-			return err
-		}
-		fmt.Fprintln(w)
+		w.WriteString(term.Layout{}.Lines(rows) + "\n")
 	}
 	if need := quorum.Need(len(s.Masters)); s.Searched() < need {
 		v.sentence(w, fmt.Sprintf("%d of %s could be searched, %d needed: who holds locks is not known.", s.Searched(), term.Count(len(s.Masters), "master"), need))
@@ -92,12 +71,11 @@ func (v *locksView) print(w io.Writer, s *Survey) error {
 		v.sentence(w, v.sums(s))
 	}
 	for i := range s.Masters {
-		if m := &s.Masters[i]; m.Err != nil {
-			v.sentence(w, fmt.Sprintf("✗ %s was not searched to its end: %s", m.Master, term.Shortened(term.Clean(m.Err.Error()), term.LongestError)))
+		if m := &s.Masters[i]; m.err != nil {
+			v.sentence(w, fmt.Sprintf("✗ %s was not searched to its end: %s", m.Master, term.Shortened(term.Visible(m.Error), term.LongestError)))
 		}
 	}
 	v.sentence(w, cost(s))
-	return nil
 }
 
 func (v *locksView) row(l *Lock) []string {
@@ -178,7 +156,7 @@ func lockLeft(l *Lock) time.Duration {
 }
 
 // sentence prints text that may take more lines than one on a terminal.
-func (v *locksView) sentence(w io.Writer, text string) {
+func (v *locksView) sentence(w *bytes.Buffer, text string) {
 	if v.width != nil {
 		text = term.Wrap("", 0, v.width(), text)
 	}
@@ -211,17 +189,17 @@ func (v *locksView) sums(s *Survey) string {
 func cost(s *Survey) string {
 	var b strings.Builder
 	var steps, keys, hidden int
-	var slowest time.Duration
+	var slowest int64
 	for i := range s.Masters {
 		m := &s.Masters[i]
 		steps, keys, hidden = steps+m.Steps, keys+m.Keys, hidden+m.Hidden
-		slowest = max(slowest, m.Slowest)
+		slowest = max(slowest, m.SlowestUS)
 	}
 	fmt.Fprintf(&b, "Searched %d of %s in %s: %s, %s seen", s.Searched(), term.Count(len(s.Masters), "master"), term.Span(s.Took), term.Count(steps, "step"), term.Count(keys, "key"))
 	if hidden > 0 {
 		fmt.Fprintf(&b, " (%d of them this user may not look at)", hidden)
 	}
-	fmt.Fprintf(&b, ", slowest step %s.", term.Span(slowest))
+	fmt.Fprintf(&b, ", slowest step %s.", term.Span(time.Duration(slowest)*time.Microsecond))
 	if s.Cut {
 		b.WriteString(" NOT ALL WAS SEEN.")
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/rig"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -15,10 +16,11 @@ import (
 // surveyed is what a look finds, of inspections.
 func surveyed() *Survey {
 	s := &Survey{Took: 12 * time.Millisecond, Masters: []Search{
-		{Master: "10.0.0.1:6379", Steps: 12, Keys: 1100, Slowest: time.Millisecond},
-		{Master: "10.0.0.2:6379", Steps: 12, Keys: 1101, Hidden: 3, Slowest: 3 * time.Millisecond},
-		{Master: "10.0.0.3:6379", Err: errors.New("dial redis://:secret@h: connection refused\x1b[31m")},
+		{Master: "10.0.0.1:6379", Steps: 12, Keys: 1100, SlowestUS: 1000},
+		{Master: "10.0.0.2:6379", Steps: 12, Keys: 1101, Hidden: 3, SlowestUS: 3000},
+		{Master: "10.0.0.3:6379"},
 	}}
+	s.Masters[2].ended(errors.New("dial redis://:secret@h: connection refused\x1b[31m"))
 	long := "invoices:" + strings.Repeat("0123456789", 8)
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	s.Locks = []Lock{
@@ -39,9 +41,9 @@ func TestLocksAreAsInTheirGoldenFile(t *testing.T) {
 	var text, narrow, document bytes.Buffer
 	later := func() time.Time { return time.Date(2026, 1, 1, 12, 0, 3, 0, time.UTC) }
 	for _, v := range []*locksView{
-		{out: &text, limit: 4, now: later},
-		{out: &narrow, limit: 10, now: later, watching: true, width: func() int { return 80 }},
-		{out: &document, limit: 4, json: true, now: later},
+		{Looks: app.Looks{Out: &text}, limit: 4, now: later},
+		{Looks: app.Looks{Out: &narrow}, limit: 10, now: later, watching: true, width: func() int { return 80 }},
+		{Looks: app.Looks{Out: &document, JSON: true}, limit: 4, now: later},
 	} {
 		if err := v.show(surveyed()); err != nil {
 			t.Fatal(err)
@@ -63,9 +65,9 @@ func TestLocksAreAsInTheirGoldenFile(t *testing.T) {
 func TestASearchOfTooFewMastersSaysSoFirst(t *testing.T) {
 	t.Parallel()
 	silent := errors.New("connection refused")
-	s := &Survey{Masters: []Search{{Master: "10.0.0.1:6379"}, {Master: "10.0.0.2:6379", Err: silent}, {Master: "10.0.0.3:6379", Err: silent}}}
+	s := &Survey{Masters: []Search{{Master: "10.0.0.1:6379"}, {Master: "10.0.0.2:6379", err: silent}, {Master: "10.0.0.3:6379", err: silent}}}
 	var text bytes.Buffer
-	if err := (&locksView{out: &text, limit: 4, now: time.Now}).show(s); err != nil {
+	if err := (&locksView{Looks: app.Looks{Out: &text}, limit: 4, now: time.Now}).show(s); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(text.String(), "1 of 3 masters could be searched, 2 needed: who holds locks is not known.\n") || strings.Contains(text.String(), "No locks") {

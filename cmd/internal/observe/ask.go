@@ -4,8 +4,10 @@ package observe
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/inpool"
 	"github.com/redquorum/redquorum/internal/pipeline"
@@ -14,27 +16,17 @@ import (
 
 // A Master is one that can be asked. It is safe for concurrent use.
 type Master struct {
-	pool  *pool.Pool // nil: it is one of a Fleet, which closes it
 	line  *pipeline.Pipeline
 	clock drift.Clock
 }
 
-// Open starts to connect to the master at the URL and does not wait. The caller
-// must Close it.
-func Open(url string, opts ...pool.Option) (*Master, error) {
-	p, err := pool.New([]string{url}, opts...)
-	if err != nil {
-		return nil, err
+// mastersOf are those of a pool, which closes them.
+func mastersOf(p *pool.Pool) (masters []*Master) {
+	for _, line := range inpool.Pipelines(p) {
+		masters = append(masters, &Master{line: line, clock: drift.System()})
 	}
-	m := newMaster(inpool.Pipelines(p)[0])
-	m.pool = p
-	return m, nil
+	return masters
 }
-
-func newMaster(line *pipeline.Pipeline) *Master { return &Master{line: line, clock: drift.System()} }
-
-// Close ends the connection, and waits for what is under way to fail.
-func (m *Master) Close() { _ = m.pool.Close() }
 
 // Name is the master's address.
 func (m *Master) Name() string { return m.line.Name() }
@@ -51,21 +43,27 @@ func (m *Master) CertificateExpires() time.Time { return m.line.CertificateExpir
 // connectPoll is how often Connect looks.
 const connectPoll = 2 * time.Millisecond
 
-// Connect waits until the master is connected, or cannot be. ctx bounds it. The
-// error says why not, and is nil when ctx ended before that was known.
-func (m *Master) Connect(ctx context.Context) (up bool, err error) {
-	t := time.NewTicker(connectPoll)
-	defer t.Stop()
+// Connect waits until the master is connected. The error says why it is not, or that ctx ended before that was known.
+func (m *Master) Connect(ctx context.Context) error {
 	for {
 		if s := m.line.Stats(); s.Connected || !errors.Is(s.Err, pipeline.ErrConnecting) {
-			return s.Connected, s.Err
+			return s.Err
 		}
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return false, nil
+		if app.Sleep(ctx, connectPoll) != nil {
+			return errNotInTime
 		}
 	}
+}
+
+var errNotInTime = errors.New("no connection in time")
+
+// Each calls f for all masters at once, and returns when all calls have.
+func Each(masters []*Master, f func(i int, m *Master)) {
+	var wg sync.WaitGroup
+	for i, m := range masters {
+		wg.Go(func() { f(i, m) })
+	}
+	wg.Wait()
 }
 
 // An Answer is what became of a question.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/rig"
 	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/pool"
 )
@@ -17,12 +19,17 @@ func asked(t *testing.T) (*simmaster.Master, *Master) {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	m, err := Open(c.URLs()[0])
+	return c.Masters()[0], fleetOf(t, c).Lines[0]
+}
+
+func fleetOf(t *testing.T, c *simmaster.Cluster) *Fleet {
+	t.Helper()
+	f, err := NewFleet(c.URLs(), &app.SharedFlags{}, &app.AccessFlags{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(m.Close)
-	return c.Masters()[0], m
+	t.Cleanup(f.Close)
+	return f
 }
 
 // bounded is for what should take a moment.
@@ -37,8 +44,8 @@ func TestAMasterIsAsked(t *testing.T) {
 	t.Parallel()
 	sim, m := asked(t)
 	ctx := bounded(t, 20*time.Second)
-	if up, err := m.Connect(ctx); !up || err != nil {
-		t.Fatal(up, err)
+	if err := m.Connect(ctx); err != nil {
+		t.Fatal(err)
 	}
 	sim.SetClockOffset(time.Hour)
 	if r, err := m.Clock(ctx); err != nil || r.Offset().Middle() < 59*time.Minute {
@@ -55,8 +62,8 @@ func TestAMasterIsAsked(t *testing.T) {
 func TestAMasterThatIsFrozenIsAskedInVain(t *testing.T) {
 	t.Parallel()
 	sim, m := asked(t)
-	if up, err := m.Connect(bounded(t, 20*time.Second)); !up || err != nil {
-		t.Fatal(up, err)
+	if err := m.Connect(bounded(t, 20*time.Second)); err != nil {
+		t.Fatal(err)
 	}
 	sim.Freeze()
 	if a := m.Do(bounded(t, 20*time.Millisecond), "PING"); !errors.Is(a.Err, pool.ErrTimeout) {
@@ -72,12 +79,34 @@ func TestAMasterThatIsGoneSaysWhy(t *testing.T) {
 	}
 	defer sim.Close()
 	sim.Masters()[0].Kill()
-	m, err := Open(sim.URLs()[0])
-	if err != nil {
-		t.Fatal(err)
+	if err := fleetOf(t, sim).Lines[0].Connect(bounded(t, 20*time.Second)); err == nil || errors.Is(err, errNotInTime) {
+		t.Error(err)
 	}
-	defer m.Close()
-	if up, err := m.Connect(bounded(t, 20*time.Second)); up || err == nil {
-		t.Error(up, err)
+}
+
+func TestMastersThatAreBeingConnectedAreAwaited(t *testing.T) {
+	t.Parallel()
+	c := rig.Cluster(t, 3)
+	slow := c.Masters()[2]
+	slow.Freeze() // accepts, and does not greet
+	f := fleetOf(t, c)
+	time.AfterFunc(100*time.Millisecond, slow.Thaw)
+	f.Await(t.Context())
+	for _, line := range f.Lines {
+		if s := line.Stats(); !s.Connected {
+			t.Errorf("%s was not awaited: %v", line.Name(), s.Err)
+		}
+	}
+}
+
+func TestAMasterThatIsGoneIsNotAwaited(t *testing.T) {
+	t.Parallel()
+	c := rig.Cluster(t, 3)
+	c.Masters()[2].Kill()
+	f := fleetOf(t, c)
+	began := time.Now()
+	f.Await(t.Context())
+	if took := time.Since(began); took >= app.ConnectBound {
+		t.Errorf("waited %v", took)
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/inpool"
 	"github.com/redquorum/redquorum/internal/voters"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
@@ -45,10 +44,7 @@ func NewFleet(urls []string, shared *app.SharedFlags, access *app.AccessFlags) (
 	if err != nil {
 		return nil, app.InFlags(err)
 	}
-	f := &Fleet{Pool: p, maxTTL: shared.MaxTTL, skew: shared.Skew}
-	for _, line := range inpool.Pipelines(p) {
-		f.Lines = append(f.Lines, newMaster(line))
-	}
+	f := &Fleet{Lines: mastersOf(p), Pool: p, maxTTL: shared.MaxTTL, skew: shared.Skew}
 	f.Client, err = redlock.New(p, redlock.WithGuard(redlock.GuardOff), redlock.WithTTL(app.ShortTTL(shared.MaxTTL)))
 	if err != nil {
 		f.Close()
@@ -71,7 +67,7 @@ func (f *Fleet) Await(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, app.ConnectBound)
 	defer cancel()
 	for _, line := range f.Lines {
-		_, _ = line.Connect(ctx) // each question tells of those that are not
+		_ = line.Connect(ctx) // each question tells of those that are not
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -61,16 +60,14 @@ func (f *Fleet) Look(ctx context.Context) *Look {
 		l.Look = f.ask(ctx)
 	}
 	l.Refuses = make([]error, len(f.Lines))
-	var wg sync.WaitGroup
-	for i, line := range f.Lines {
+	Each(f.Lines, func(i int, m *Master) {
 		switch why := l.Standings[i].Why; {
 		case why == nil || why.Cause == guard.NoMarker:
-			wg.Go(func() { l.Refuses[i] = line.refuses(ctx) })
+			l.Refuses[i] = m.refuses(ctx)
 		case why.Cause == guard.Unmarked && say.RefusesWrites(why.Err): // scripts count as writes
 			l.Refuses[i] = why.Err
 		}
-	}
-	wg.Wait()
+	})
 	return l
 }
 

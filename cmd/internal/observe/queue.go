@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/term"
@@ -22,22 +21,16 @@ func (f *Fleet) Waiting(ctx context.Context, key string) *WaitingStatus {
 	ctx, cancel := context.WithTimeout(ctx, queueBound)
 	defer cancel()
 	type queue struct {
-		first []Waiting
+		first []WaitingClient
 		all   int
 		err   error
 	}
 	queues := make([]queue, len(f.Lines))
-	var wg sync.WaitGroup
-	for i, line := range f.Lines {
-		if !line.Stats().Connected {
-			continue
+	Each(f.Lines, func(i int, m *Master) {
+		if q := &queues[i]; m.Stats().Connected {
+			q.first, q.all, q.err = m.Queue(ctx, key)
 		}
-		wg.Go(func() {
-			q := &queues[i]
-			q.first, q.all, q.err = line.Queue(ctx, key)
-		})
-	}
-	wg.Wait()
+	})
 	s := &WaitingStatus{Clients: []WaitingClient{}}
 	for _, q := range queues {
 		if q.err != nil {
@@ -45,8 +38,8 @@ func (f *Fleet) Waiting(ctx context.Context, key string) *WaitingStatus {
 			continue
 		}
 		s.Count = max(s.Count, q.all)
-		for _, w := range q.first {
-			s.add(WaitingClient{w.Client, w.Owner, w.For.Milliseconds(), w.Called})
+		for _, c := range q.first {
+			s.add(c)
 		}
 	}
 	s.Count = max(s.Count, len(s.Clients))
@@ -61,6 +54,7 @@ type WaitingStatus struct {
 	Error   string          `json:"error,omitempty"` // why a master does not tell
 }
 
+// A WaitingClient is a client in the queue of a lock.
 type WaitingClient struct {
 	Client string `json:"client"`           // the id with which its tokens begin, or follow its owner's name
 	Owner  string `json:"owner,omitempty"`  // the client's name

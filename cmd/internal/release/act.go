@@ -4,14 +4,15 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
 	"github.com/rs/xid"
 
 	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -31,14 +32,16 @@ const (
 	Failed   State = "failed"  // see Err
 )
 
-// A Result is what became of the key on one master.
+// A Result is what became of the key on one master. It is what --json prints.
 type Result struct {
-	Master string
-	State  State
-	Left   time.Duration // of what was replaced: until the operator's token expires
-	Told   bool          // a client that waits was told that the lock is free
-	Err    error         // with Failed
+	Master string        `json:"master"`
+	State  State         `json:"state"`
+	Error  string        `json:"error,omitempty"` // with Failed
+	Left   time.Duration `json:"-"`               // of what was replaced: until the operator's token expires
+	Told   bool          `json:"-"`               // a client that waits was told that the lock is free
 }
+
+func (r *Result) fail(err error) { r.State, r.Error = Failed, term.Clean(err.Error()) }
 
 // Done reports whether the holder's token was there, and is no more.
 func (r *Result) Done() bool { return r.State == Replaced || r.State == Deleted }
@@ -53,7 +56,7 @@ func Tombstones(ctx context.Context, masters []*observe.Master, key, token, oper
 			err = errReply
 		}
 		if err != nil {
-			r.State, r.Err = Failed, err
+			r.fail(err)
 			return
 		}
 		r.set(numbers[0], Replaced)
@@ -90,7 +93,7 @@ func Deletions(ctx context.Context, masters []*observe.Master, key, token string
 		}
 		n, err := redis.Int64(a.Reply, a.Err)
 		if err != nil {
-			r.State, r.Err = Failed, err
+			r.fail(err)
 			return
 		}
 		r.set(n%10, Deleted)
@@ -98,25 +101,17 @@ func Deletions(ctx context.Context, masters []*observe.Master, key, token string
 	})
 }
 
-// onEach acts on all masters that are connected, at once.
+// onEach acts on all masters that can be reached, at once.
 func onEach(ctx context.Context, masters []*observe.Master, act func(m *observe.Master, r *Result)) []Result {
 	results := make([]Result, len(masters))
-	var wg sync.WaitGroup
-	for i, m := range masters {
-		r := &results[i]
-		r.Master = m.Name()
-		wg.Go(func() {
-			if up, err := m.Connect(ctx); !up {
-				r.State, r.Err = Failed, err
-				if err == nil {
-					r.Err = errors.New("no connection in time")
-				}
-				return
-			}
-			act(m, r)
-		})
-	}
-	wg.Wait()
+	observe.Each(masters, func(i int, m *observe.Master) {
+		results[i].Master = m.Name()
+		if err := m.Connect(ctx); err != nil {
+			results[i].fail(err)
+			return
+		}
+		act(m, &results[i])
+	})
 	return results
 }
 
@@ -124,18 +119,12 @@ func onEach(ctx context.Context, masters []*observe.Master, act func(m *observe.
 // the master where that is longest; 0: no master has such a record, or tells.
 func Leased(ctx context.Context, masters []*observe.Master, key string) time.Duration {
 	left := make([]time.Duration, len(masters))
-	var wg sync.WaitGroup
-	for i, m := range masters {
+	observe.Each(masters, func(i int, m *observe.Master) {
 		if m.Stats().Connected {
-			wg.Go(func() { left[i] = leased(ctx, m, key) })
+			left[i] = leased(ctx, m, key)
 		}
-	}
-	wg.Wait()
-	var longest time.Duration
-	for _, d := range left {
-		longest = max(longest, d)
-	}
-	return longest
+	})
+	return max(slices.Max(left), 0)
 }
 
 // leased asks one master. The score of a writer's lease is the negative of when it

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
@@ -25,17 +26,17 @@ const (
 
 // A ReleaseReport is what --json prints.
 type ReleaseReport struct {
-	Key      string           `json:"key"`
-	Outcome  string           `json:"outcome"`
-	ExitCode int              `json:"exit_code"`
-	Error    string           `json:"error,omitempty"`
-	Now      bool             `json:"now"`
-	By       string           `json:"by,omitempty"`     // the operator whose token is there, or was
-	Holder   *releasedHolder  `json:"holder,omitempty"` // as it was before
-	FreeInMS int64            `json:"free_in_ms,omitempty"`
-	LeasedMS int64            `json:"leased_ms,omitempty"` // with --now: so long the lease record may keep others out
-	Told     bool             `json:"told,omitempty"`      // with --now: a client that waits was told
-	Masters  []releasedMaster `json:"masters,omitempty"`
+	Key      string          `json:"key"`
+	Outcome  string          `json:"outcome"`
+	ExitCode int             `json:"exit_code"`
+	Error    string          `json:"error,omitempty"`
+	Now      bool            `json:"now"`
+	By       string          `json:"by,omitempty"`     // the operator whose token is there, or was
+	Holder   *releasedHolder `json:"holder,omitempty"` // as it was before
+	FreeInMS int64           `json:"free_in_ms,omitempty"`
+	LeasedMS int64           `json:"leased_ms,omitempty"` // with --now: so long the lease record may keep others out
+	Told     bool            `json:"told,omitempty"`      // with --now: a client that waits was told
+	Masters  []Result        `json:"masters,omitempty"`
 }
 
 type releasedHolder struct {
@@ -45,25 +46,13 @@ type releasedHolder struct {
 	TTLMS   int64  `json:"ttl_ms"`
 }
 
-type releasedMaster struct {
-	Master string `json:"master"`
-	State  string `json:"state"` // replaced, deleted, changed, missing, endless or failed
-	Error  string `json:"error,omitempty"`
-}
-
 func (r *ReleaseReport) noteHolder(h *redlock.Holder) {
 	r.Holder = &releasedHolder{h.Owner, tokens.Short(h.Token), h.Masters, h.TTL.Milliseconds()}
 }
 
 func (r *ReleaseReport) noteResults(results []Result) {
-	for _, res := range results {
-		m := releasedMaster{Master: res.Master, State: string(res.State)}
-		if res.Err != nil {
-			m.Error = term.Clean(res.Err.Error())
-		}
-		r.Masters = append(r.Masters, m)
-		r.Told = r.Told || res.Told
-	}
+	r.Masters = results
+	r.Told = slices.ContainsFunc(results, func(res Result) bool { return res.Told })
 }
 
 func (r *ReleaseReport) free(in time.Duration)     { r.FreeInMS = in.Milliseconds() }
@@ -91,15 +80,13 @@ func (r *ReleaseReport) show(out io.Writer, asJSON bool, err error) error {
 	if len(r.Masters) > 0 {
 		rows := [][]string{{"master", "key"}}
 		for _, m := range r.Masters {
-			said := m.State
+			said := string(m.State)
 			if m.Error != "" {
 				said = "✗ " + term.Shortened(m.Error, term.LongestError)
 			}
 			rows = append(rows, []string{m.Master, said})
 		}
-		if err := term.Align(&text, rows); err != nil {
-			return err
-		}
+		text.WriteString(term.Layout{}.Lines(rows))
 	}
 	text.WriteString(r.sentence())
 	return cmp.Or(app.Emit(out, &text), err)

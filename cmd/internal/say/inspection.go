@@ -4,7 +4,6 @@ package say
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rs/xid"
@@ -17,36 +16,30 @@ import (
 // SentenceOf is what an inspection comes to, as of now.
 func SentenceOf(in *redlock.Inspection) string { return Sentence(in, time.Now()) }
 
-// Sentence is what an inspection comes to, in one sentence for people, as of then.
+// Sentence is what an inspection comes to, in one sentence for people, as of then. Where it says no more than the
+// library does, it is the library's.
 func Sentence(in *redlock.Inspection, now time.Time) string {
-	total, silent := len(in.Masters), 0
+	var s string
+	others := strangers(in)
+	switch {
+	case in.Verdict == redlock.VerdictFree, in.Verdict == redlock.VerdictUnknown:
+		return term.Visible(in.String())
+	case in.Verdict == redlock.VerdictHeld && releasedSentence(in) != "":
+		s = releasedSentence(in)
+	case in.Verdict == redlock.VerdictHeld && !holderIsStranger(&in.Holders[0]):
+		if s = heldOn(in, now); others != "" {
+			s += "; " + others
+		}
+	case others != "":
+		s = others
+	default:
+		return term.Visible(in.String())
+	}
+	silent := 0
 	for _, m := range in.Masters {
 		if m.Err != nil {
 			silent++
 		}
-	}
-	var s string
-	switch {
-	case in.Verdict == redlock.VerdictFree:
-		s = fmt.Sprintf("free on %d of %d", total-silent, total)
-	case in.Verdict == redlock.VerdictUnknown:
-		s = "unknown"
-		if len(in.Holders) > 0 {
-			s += ", " + listHolders(in)
-		}
-	case in.Verdict == redlock.VerdictHeld && releasedSentence(in) != "":
-		s = releasedSentence(in)
-	case in.Verdict == redlock.VerdictHeld && !holderIsStranger(&in.Holders[0]):
-		s = heldOn(in, now)
-		if others := strangers(in); others != "" {
-			s += "; " + others
-		}
-	case strangers(in) != "":
-		s = strangers(in)
-	case in.Verdict == redlock.VerdictSplit:
-		s = fmt.Sprintf("split, nobody has the quorum of %d: %s", in.Need, listHolders(in))
-	default:
-		s = fmt.Sprintf("held without the quorum of %d: %s", in.Need, listHolders(in))
 	}
 	if silent > 0 {
 		s += fmt.Sprintf(", %d did not answer", silent)
@@ -128,22 +121,6 @@ func heldAtMost(token string, now time.Time) (time.Duration, bool) {
 	}
 	age := now.Sub(id.Time())
 	return age, age >= time.Second // xid counts in seconds
-}
-
-// mostListed is how many holders a sentence names.
-const mostListed = 3
-
-func listHolders(in *redlock.Inspection) string {
-	var names []string
-	for i := range in.Holders {
-		if i == mostListed {
-			names = append(names, fmt.Sprintf("and %d more", len(in.Holders)-i))
-			break
-		}
-		h := &in.Holders[i]
-		names = append(names, fmt.Sprintf("%s on %d of %d", holderName(h), h.Masters, len(in.Masters)))
-	}
-	return strings.Join(names, ", ")
 }
 
 // holderName is what people call a holder.

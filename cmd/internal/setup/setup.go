@@ -341,7 +341,7 @@ func (r *InitReport) print(a *app.App, wanted guard.Config) error {
 		rows = append(rows, []string{m.Address, said})
 	}
 	l := term.LayoutFor(a.Out)
-	l.Table(&b, term.Table{Rows: rows, Spare: nil, Paragraph: func(row []string) string { return row[0] + ": " + row[1] }})
+	l.Table(&b, term.Table{Rows: rows})
 	quarantine := time.Duration(r.QuarantineMS) * time.Millisecond
 	switch r.Outcome {
 	case OutcomeDeclared:

@@ -2,6 +2,8 @@ package stage
 
 import (
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/internal/pipeline"
@@ -21,8 +23,27 @@ const (
 type Sight struct {
 	State string
 	Cause redlock.AbstainCause // for which it abstains
+	Left  time.Duration        // until it votes; 0: not known
 	Text  string
 	Open  bool // it will be known in a moment
+}
+
+// Brief is why its vote does not count, in so few words that a column has room.
+func (s *Sight) Brief() string {
+	switch {
+	case s.State == SeenGone:
+		return "no connection"
+	case s.State == SeenSilent:
+		return "no answer"
+	case s.State == SeenRefuses:
+		return "refuses us"
+	case s.State == SeenAbstains && s.Left > 0:
+		return fmt.Sprintf("waits %.1f s", s.Left.Seconds())
+	case s.State == SeenAbstains:
+		return s.Cause.String()
+	default:
+		return ""
+	}
 }
 
 // See is how a master is seen by its report and its latest answer.
@@ -34,7 +55,7 @@ func See(m *redlock.MasterReport, answer error) Sight {
 		return Sight{State: SeenSilent, Text: say.Short(answer)}
 	case m.Why != nil:
 		return Sight{
-			State: SeenAbstains, Cause: m.Why.Cause, Text: say.Short(m.Why),
+			State: SeenAbstains, Cause: m.Why.Cause, Left: m.Why.Left, Text: say.Short(m.Why),
 			Open: m.Why.Cause == redlock.AbstainNotConnected || m.Why.Cause == redlock.AbstainUnmarked && m.Why.Err == nil,
 		}
 	case answer != nil:

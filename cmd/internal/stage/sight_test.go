@@ -2,7 +2,10 @@ package stage
 
 import (
 	"errors"
+	"fmt"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/pool"
@@ -31,6 +34,30 @@ func TestHowAMasterIsSeenIsSaid(t *testing.T) {
 	} {
 		if got := See(&test.m, test.answer); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
+		}
+	}
+}
+
+func TestAMasterIsOnlyWithoutAConnectionWhereNothingListens(t *testing.T) {
+	t.Parallel()
+	waits := &redlock.AbstainError{Cause: redlock.AbstainQuarantined, Left: 1300 * time.Millisecond}
+	for _, test := range []struct {
+		m      redlock.MasterReport
+		answer error
+		want   string
+	}{
+		{redlock.MasterReport{Connected: true, Votes: true}, nil, ""},
+		{redlock.MasterReport{Err: syscall.ECONNREFUSED}, nil, "no connection"},
+		{redlock.MasterReport{Err: fmt.Errorf("%w (dial)", pool.ErrTimeout)}, nil, "no answer"}, // as one that is frozen
+		{redlock.MasterReport{Err: pool.ErrStalled}, nil, "no answer"},
+		{redlock.MasterReport{Connected: true, Votes: true}, pool.ErrTimeout, "no answer"},
+		{redlock.MasterReport{Err: &pipeline.ConfigError{What: "AUTH", Err: errors.New("no")}}, nil, "refuses us"},
+		{redlock.MasterReport{Connected: true, Why: waits}, nil, "waits 1.3 s"},
+		{redlock.MasterReport{Connected: true, Why: &redlock.AbstainError{Cause: redlock.AbstainOffClock}}, nil, redlock.AbstainOffClock.String()},
+	} {
+		seen := See(&test.m, test.answer)
+		if got := seen.Brief(); got != test.want || (seen.State == SeenUp) != (test.want == "") {
+			t.Errorf("%+v: %q, want %q", test.m, got, test.want)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -20,13 +19,10 @@ import (
 
 // A fleetsStatus shows one fleet, or several in the order of their names.
 type fleetsStatus struct {
-	out    io.Writer
-	json   bool
-	clear  bool // the screen, before each look
+	app.Looks
 	wide   func() term.Layout
 	views  []*statusView
 	opened []*observe.Fleet // to be closed
-	looks  int
 }
 
 // add begins to connect to a fleet.
@@ -36,7 +32,7 @@ func (f *fleetsStatus) add(one app.Fleet, o *statusOptions) error {
 		return err
 	}
 	v := &statusView{
-		who: l.Client, tokens: o.showTokens, codes: verdictCodes, name: one.Name, now: time.Now,
+		who: l.Client, tokens: o.showTokens, name: one.Name, now: time.Now,
 		verdict: l.Verdict, waiting: l.Waiting,
 	}
 	f.views, f.opened = append(f.views, v), append(f.opened, l)
@@ -98,15 +94,10 @@ func (f *fleetsStatus) look(ctx context.Context, keys []string) (code int, err e
 	if err := cmp.Or(errs...); err != nil {
 		return 0, err
 	}
-	var text bytes.Buffer
-	if f.looks > 0 && !f.clear {
-		text.WriteByte('\n')
-	}
-	f.looks++
 	if len(f.views) == 1 {
-		text.Write(texts[0].Bytes())
-		return codes[0], f.print(&text, all.Fleets[0].StatusDocument)
+		return codes[0], f.Print(all.Fleets[0].StatusDocument, &texts[0])
 	}
+	var text bytes.Buffer
 	verdicts := make([]*observe.Verdict, len(f.views))
 	for i := range all.Fleets {
 		one := &all.Fleets[i]
@@ -121,26 +112,7 @@ func (f *fleetsStatus) look(ctx context.Context, keys []string) (code int, err e
 	worst := observe.WorstVerdict(verdicts)
 	all.Worst, all.CanLock = all.Fleets[worst].Name, verdicts[worst].CanLock
 	f.wide().Text(&text, "", 0, worstLine(all.Worst, verdicts[worst]))
-	return slices.Max(codes), f.print(&text, all)
-}
-
-// print prints one look whole, as people or programs read it; on a cleared screen where that
-// is wanted.
-func (f *fleetsStatus) print(text *bytes.Buffer, document any) error {
-	var b bytes.Buffer
-	if f.clear {
-		b.WriteString("\x1b[H\x1b[J")
-	}
-	if !f.json {
-		b.Write(text.Bytes())
-	} else {
-		text, err := term.JSON(document, false)
-		if err != nil {
-			return err
-		}
-		b.Write(text)
-	}
-	return app.Emit(f.out, &b)
+	return slices.Max(codes), f.Print(all, &text)
 }
 
 // A keyStatus is one key of what --json prints.

@@ -35,9 +35,9 @@ func TestStatusOfSeveralFleetsIsAsInItsGoldenFile(t *testing.T) {
 	us := &rig.FakeInspector{Answers: map[string]*redlock.Inspection{"invoices": free("invoices"), "mail": rig.Answer("mail", redlock.VerdictUnknown, rig.Silent(), rig.Silent(), rig.Nothing()), "stray": rig.Answer("stray", redlock.VerdictUnknown, rig.Silent(), rig.Silent(), rig.Nothing())}}
 	for name, asJSON := range map[string]bool{"status-fleets": false, "status-fleets-json": true} {
 		var out bytes.Buffer
-		f := &fleetsStatus{out: &out, json: asJSON, wide: func() term.Layout { return term.Layout{} }, views: []*statusView{
-			{who: eu, codes: verdictCodes, name: "eu", shard: belongs, verdict: good, now: rig.Soon},
-			{who: us, codes: verdictCodes, name: "us", shard: belongs, verdict: away, now: rig.Soon},
+		f := &fleetsStatus{Looks: app.Looks{Out: &out, JSON: asJSON}, wide: func() term.Layout { return term.Layout{} }, views: []*statusView{
+			{who: eu, name: "eu", shard: belongs, verdict: good, now: rig.Soon},
+			{who: us, name: "us", shard: belongs, verdict: away, now: rig.Soon},
 		}}
 		code, err := f.look(t.Context(), []string{"invoices", "mail", "stray"})
 		if code != app.ExitNoQuorum || err != nil {

@@ -81,10 +81,10 @@ func runStatus(cmd *cobra.Command, a *app.App, o *statusOptions, keys []string) 
 	if err != nil {
 		return err
 	}
-	f := &fleetsStatus{out: a.Out, json: o.JSON, clear: o.watch > 0 && !o.JSON && a.Live()}
+	f := &fleetsStatus{Looks: app.NewLooks(a, o.SharedFlags, o.watch)}
 	f.wide = func() term.Layout { return term.LayoutFor(a.Out) }
 	if o.quiet {
-		f.out = io.Discard
+		f.Out = io.Discard
 	}
 	defer f.close()
 	for _, one := range list {
@@ -96,10 +96,18 @@ func runStatus(cmd *cobra.Command, a *app.App, o *statusOptions, keys []string) 
 }
 
 // A statusView shows the inspections of one fleet.
+// verdictCodes are the exit codes of a key.
+var verdictCodes = map[redlock.Verdict]int{
+	redlock.VerdictFree:    app.ExitOK,
+	redlock.VerdictHeld:    app.ExitOK,
+	redlock.VerdictSplit:   app.ExitFailed,
+	redlock.VerdictPartial: app.ExitFailed,
+	redlock.VerdictUnknown: app.ExitNoQuorum,
+}
+
 type statusView struct {
 	who     observe.Inspector
 	tokens  bool                                                         // shown in full
-	codes   map[redlock.Verdict]int                                      // by which a key's verdict is the exit code
 	verdict func(ctx context.Context) *observe.Verdict                   // nil: nobody is asked
 	waiting func(ctx context.Context, key string) *observe.WaitingStatus // nil: nobody is asked
 	now     func() time.Time
@@ -135,7 +143,7 @@ func (s *statusView) describe(ctx context.Context, text *bytes.Buffer, l term.La
 		if shard != "" && (in.Verdict == redlock.VerdictFree || in.Verdict == redlock.VerdictUnknown) {
 			continue // where it belongs somebody tells of it
 		}
-		code = max(code, s.codes[in.Verdict])
+		code = max(code, verdictCodes[in.Verdict])
 		said := say.Sentence(in, s.now())
 		if shard != "" {
 			code = max(code, app.ExitFailed)

@@ -40,8 +40,8 @@ var inspections = []struct {
 
 // ofOne is the status of one fleet.
 func ofOne(out io.Writer, asJSON bool, v statusView) *fleetsStatus {
-	v.codes, v.now = verdictCodes, rig.Soon
-	return &fleetsStatus{out: out, json: asJSON, wide: func() term.Layout { return term.Layout{} }, views: []*statusView{&v}}
+	v.now = rig.Soon
+	return &fleetsStatus{Looks: app.Looks{Out: out, JSON: asJSON}, wide: func() term.Layout { return term.Layout{} }, views: []*statusView{&v}}
 }
 
 func TestStatusIsAsInItsGoldenFiles(t *testing.T) {
@@ -92,7 +92,7 @@ func TestWatchingLooksUntilItIsEnded(t *testing.T) {
 	}}
 	var out bytes.Buffer
 	f := ofOne(&out, false, statusView{who: who})
-	f.clear = true
+	f.Clear = true
 	err := f.show(ctx, []string{"k"}, time.Millisecond)
 	if err == nil || err.Error() != "enough" || strings.Count(out.String(), "\x1b[H\x1b[Jk: free on 1 of 1\n") != 3 {
 		t.Errorf("%v, %q", err, out.String())

@@ -2,7 +2,6 @@ package term
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ type Table struct {
 	Rows  [][]string // the first is the header
 	Spare []int      // columns that are left out, one after the other, where it is too wide
 	// Paragraph is a row as a sentence, with all its cells, where the table is too wide
-	// even so.
+	// even so; nil: the cells with colons between them.
 	Paragraph func(row []string) string
 }
 
@@ -62,7 +61,11 @@ func (l Layout) Table(b *bytes.Buffer, t Table) {
 		}
 	}
 	for _, row := range t.Rows[1:] {
-		lines := Wrap("   ", 3, l.Columns-2, t.Paragraph(row))
+		text := strings.Join(row, ": ")
+		if t.Paragraph != nil {
+			text = t.Paragraph(row)
+		}
+		lines := Wrap("   ", 3, l.Columns-2, text)
 		b.WriteString(strings.ReplaceAll(lines, "\n", "\n  ") + "\n") // the next master is seen at once
 	}
 }
@@ -113,10 +116,4 @@ func (l Layout) Lines(rows [][]string) string {
 		b.WriteString(lead + row[last] + "\n")
 	}
 	return b.String()
-}
-
-// Align prints rows as a table for any width.
-func Align(w io.Writer, rows [][]string) error {
-	_, err := io.WriteString(w, Layout{}.Lines(rows))
-	return err
 }

@@ -71,7 +71,7 @@ func TestTheHelpListsOnlyWhatACommandHeeds(t *testing.T) {
 			flag := cmd.Flags().Lookup(shared)
 			listed := flag != nil && !flag.Hidden && !cmd.Hidden && !slices.Contains(ownFlags, name+" --"+shared)
 			if listed != probed(name, shared) {
-				t.Errorf("%q lists --%s: %v. That it heeds it is probed: %v. The commands' annotation heeds says which it lists", name, shared, listed, !listed)
+				t.Errorf("%q lists --%s: %v. That it heeds it is probed: %v. A command lists those that it registers", name, shared, listed, !listed)
 			}
 		}
 	}

@@ -13,8 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/redquorum/redquorum/internal/pipeline"
-	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -61,14 +59,6 @@ func (f *AccessFlags) Pool() ([]pool.Option, error) {
 	return opts, err
 }
 
-// TLSConfig is what the flags mean to TLS; nil: nothing.
-func (f *AccessFlags) TLSConfig() (*tls.Config, error) {
-	if f.ca == "" && f.cert == "" && f.key == "" {
-		return nil, nil
-	}
-	return f.tls()
-}
-
 // maxPassword is far above any password; what is longer is another file.
 const maxPassword = 4096
 
@@ -93,8 +83,12 @@ func readPassword(name string) (string, error) {
 	return password, nil
 }
 
-// tls reads its files again at each handshake: certificates are replaced while commands run.
-func (f *AccessFlags) tls() (*tls.Config, error) {
+// TLSConfig is what the flags mean to TLS; nil: nothing. It reads its files again at each handshake: certificates
+// are replaced while commands run.
+func (f *AccessFlags) TLSConfig() (*tls.Config, error) {
+	if f.ca == "" && f.cert == "" && f.key == "" {
+		return nil, nil
+	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.ca != "" {
 		if _, err := readAuthorities(f.ca); err != nil {
@@ -149,15 +143,6 @@ func verify(state tls.ConnectionState, roots *x509.CertPool) error {
 	return nil
 }
 
-// Open makes a client for the masters that the flags or the environment name.
-func (f *AccessFlags) Open(cmd *cobra.Command, a *App, shared *SharedFlags, opts ...redlock.Option) (*redlock.Client, error) {
-	urls, err := shared.NamedMasters(cmd, a)
-	if err != nil {
-		return nil, err
-	}
-	return f.OpenURLs(urls, shared, opts...)
-}
-
 // OpenURLs makes a client for these masters.
 func (f *AccessFlags) OpenURLs(urls []string, shared *SharedFlags, opts ...redlock.Option) (*redlock.Client, error) {
 	poolOpts, err := f.Pool()
@@ -175,40 +160,6 @@ func (f *AccessFlags) OpenURLs(urls []string, shared *SharedFlags, opts ...redlo
 // ConnectBound is how long masters have to accept a connection, TLS and AUTH
 // included, before they are asked: nobody waits for two seconds without a word.
 const ConnectBound = 1500 * time.Millisecond
-
-// AwaitMasters waits until enough is known of who is connected and who is not,
-// at most for connectBound. A call waits for a connection no longer than for an
-// answer, which is less than a TLS handshake may take.
-func AwaitMasters(ctx context.Context, c *redlock.Client, enough func(up, unknown, need int) bool) {
-	bound := time.NewTimer(ConnectBound)
-	defer bound.Stop()
-	poll := time.NewTicker(2 * time.Millisecond)
-	defer poll.Stop()
-	for !isKnown(ctx, c, enough) {
-		select {
-		case <-poll.C:
-		case <-bound.C:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// isKnown reports whether enough is known now.
-func isKnown(ctx context.Context, c *redlock.Client, enough func(up, unknown, need int) bool) bool {
-	reports := c.Masters(ctx)
-	up, unknown := 0, 0
-	for _, m := range reports {
-		switch {
-		case m.Connected:
-			up++
-		case errors.Is(m.Err, pipeline.ErrConnecting):
-			unknown++
-		}
-	}
-	return enough(up, unknown, quorum.Need(len(reports)))
-}
 
 // optionFlags are the flags behind the library's options.
 var optionFlags = strings.NewReplacer(

@@ -16,7 +16,7 @@ const (
 	ExitUsage    = 64 // unknown flag, bad value, bad list of masters
 	ExitNoQuorum = 69 // too few masters can be reached
 	exitSoftware = 70 // anything that should not happen
-	exitOS       = 71 // a process or a port could not be had
+	ExitOS       = 71 // a process or a port could not be had
 	ExitOutput   = 74 // the output could not be written
 	ExitLost     = 74 // exec, which has no output: the lock was lost
 	ExitBusy     = 75 // somebody else holds the lock
@@ -36,19 +36,6 @@ func Usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(fo
 
 func (e *UsageError) Error() string { return e.Err.Error() }
 func (e *UsageError) Unwrap() error { return e.Err }
-
-// A StartError says that masters of our own could not be started.
-type StartError struct{ Err error }
-
-func (e *StartError) Error() string { return "starting the masters: " + e.Err.Error() }
-func (e *StartError) Unwrap() error { return e.Err }
-
-// A FailedError says that expectations did not hold.
-type FailedError struct{ Failed, Of int }
-
-func (e *FailedError) Error() string {
-	return fmt.Sprintf("%d of %d expectations did not hold", e.Failed, e.Of)
-}
 
 // An OutputError says that the output could not be written.
 type OutputError struct{ Err error }
@@ -85,12 +72,8 @@ func ExitCode(err error) int {
 		return exitSignal + int(bySignal.Signal)
 	case errors.As(err, new(*UsageError)):
 		return ExitUsage
-	case errors.As(err, new(*FailedError)):
-		return ExitFailed
 	case errors.As(err, new(*OutputError)):
 		return ExitOutput
-	case errors.As(err, new(*StartError)):
-		return exitOS
 	default:
 		return exitSoftware
 	}

@@ -14,10 +14,10 @@ func TestExitCodes(t *testing.T) {
 		want int
 	}{
 		{nil, 0},
-		{&FailedError{1, 10}, 1},
+		{EndsWith(ExitFailed, errors.New("not as expected")), 1},
 		{Usagef("bad"), 64},
 		{errors.New("odd"), 70},
-		{&StartError{errors.New("no port")}, 71},
+		{fmt.Errorf("wrapped: %w", EndsWith(ExitOS, errors.New("no port"))), 71},
 		{&OutputError{syscall.EPIPE}, 74},
 		{&SignalError{syscall.SIGINT}, 130},
 		{fmt.Errorf("wrapped: %w", &SignalError{syscall.SIGTERM}), 143},

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/redlock"
@@ -40,53 +40,32 @@ type SharedFlags struct {
 	JSON    bool
 }
 
-// Heeds is the annotation of a command with the names of the shared flags that mean
-// something to it; without it all do.
-const Heeds = "heeds"
-
-// Several is the annotation of a command that takes several fleets.
-const Several = "several"
-
-// tolerated are the shared flags that a command takes though they mean nothing to it:
-// there is nothing to be coloured, or it says itself why not. The help has them not.
-var tolerated = []string{"masters"}
-
-// Register adds to a command the shared flags that it heeds, but for those of its own.
-func (f *SharedFlags) Register(cmd *cobra.Command) {
-	names, some := cmd.Annotations[Heeds]
-	all := f.all()
-	for _, name := range SharedNames {
-		flag := all.Flags().Lookup(name)
-		heeded := !some || slices.Contains(strings.Fields(names), name)
-		flag.Hidden = !heeded
-		if _, ok := cmd.Annotations[Several]; ok && name == "masters" {
-			flag.Usage = mastersOfSeveral
-		}
-		if cmd.Flags().Lookup(name) == nil && (heeded || slices.Contains(tolerated, name)) {
-			cmd.Flags().AddFlag(flag)
-		}
-	}
-	_ = cmd.MarkFlagFilename("config") // for the completion, where the flag exists
-}
-
 // SharedNames are the names of the shared flags.
 var SharedNames = []string{"masters", "config", "max-ttl", "client-skew", "json"}
 
-// mastersOfSeveral is what --masters is to a command that takes several fleets.
-const mastersOfSeveral = "comma-separated `urls` of the masters: redis://, rediss:// or unix://; for several fleets NAME=urls, one flag for each (default $" + MastersVariable + ")"
+// MastersOfSeveral is what --masters is to a command that takes several fleets.
+const MastersOfSeveral = "comma-separated `urls` of the masters: redis://, rediss:// or unix://; for several fleets NAME=urls, one flag for each (default $" + MastersVariable + ")"
 
-// all has all shared flags, and is no command to be run.
-func (f *SharedFlags) all() *cobra.Command {
-	all := &cobra.Command{}
-	flags := all.Flags()
-	flags.StringArrayVar(&f.Masters, "masters", nil, "comma-separated `urls` of the masters: redis://, rediss:// or unix:// (default $"+MastersVariable+")")
-	flags.StringVar(&f.Config, "config", "", "`file` with the masters and how to reach them; flags and the environment come first; lines such as masters = url,url, or masters = NAME=url,url for each of several fleets (default $"+ConfigVariable+")")
-	flags.Var(OrZero(RangeFlag(&f.MaxTTL, minTTL, 24*time.Hour)), "max-ttl",
-		"longest TTL of any lock on the masters; all clients need the same value; a restarted master does not vote for this long; 0 means 1m, and --ttl on masters that demo starts")
-	flags.Var(RangeFlag(&f.Skew, 0, 24*time.Hour), "client-skew",
-		"how far clients' clocks may differ; within that fencing tokens always rise; all clients need the same value; a restarted master does not vote for this much longer")
-	flags.BoolVar(&f.JSON, "json", false, "print one JSON document and nothing else")
-	return all
+// Register adds to a command those of the shared flags that it heeds.
+func (f *SharedFlags) Register(cmd *cobra.Command, names ...string) {
+	flags := cmd.Flags()
+	for _, name := range names {
+		switch name {
+		case "masters":
+			flags.StringArrayVar(&f.Masters, name, nil, "comma-separated `urls` of the masters: redis://, rediss:// or unix:// (default $"+MastersVariable+")")
+		case "config":
+			flags.StringVar(&f.Config, name, "", "`file` with the masters and how to reach them; flags and the environment come first; lines such as masters = url,url, or masters = NAME=url,url for each of several fleets (default $"+ConfigVariable+")")
+			_ = cmd.MarkFlagFilename(name) // for the completion; the flag exists
+		case "max-ttl":
+			flags.Var(OrZero(RangeFlag(&f.MaxTTL, minTTL, 24*time.Hour)), name,
+				"longest TTL of any lock on the masters; all clients need the same value; a restarted master does not vote for this long; 0 means 1m, and --ttl on masters that demo starts")
+		case "client-skew":
+			flags.Var(RangeFlag(&f.Skew, 0, 24*time.Hour), name,
+				"how far clients' clocks may differ; within that fencing tokens always rise; all clients need the same value; a restarted master does not vote for this much longer")
+		case "json":
+			flags.BoolVar(&f.JSON, name, false, "print one JSON document and nothing else")
+		}
+	}
 }
 
 // A typed is the value of a flag: a variable, and how text becomes a value of it.
@@ -128,17 +107,6 @@ func parseDuration(s string) (time.Duration, error) {
 
 // maxWaitSeconds is beyond all that any flag takes.
 const maxWaitSeconds = 1e9
-
-// DurationFlag is a duration; whoever uses it knows its range.
-func DurationFlag(p *time.Duration) *typed[time.Duration] {
-	return &typed[time.Duration]{p, "duration", func(s string) (time.Duration, error) {
-		v, err := parseDuration(s)
-		if err != nil {
-			return 0, errors.New("want a duration such as 500ms or 2s")
-		}
-		return v, nil
-	}}
-}
 
 // RangeFlag is a duration in a range.
 func RangeFlag(p *time.Duration, low, high time.Duration) *typed[time.Duration] {
@@ -212,12 +180,12 @@ func (f *SharedFlags) FleetOptions(level string) []redlock.Option {
 	return opts
 }
 
-// invalidArgument is how the flag package puts a value that was refused.
-var invalidArgument = regexp.MustCompile(`^invalid argument ("(?:.*)") for "(?:-\w, )?(--[\w-]+)" flag: (.*)$`)
-
 // FlagError is the flag package's error in fewer words.
 func FlagError(cmd *cobra.Command, err error) error {
-	text := invalidArgument.ReplaceAllString(err.Error(), "$2 $1: $3")
+	text := err.Error()
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		text = fmt.Sprintf("--%s %q: %v", invalid.GetFlag().Name, invalid.GetValue(), invalid.Unwrap())
+	}
 	text = strings.Replace(text, "strconv.ParseBool: parsing", "want true or false, not", 1)
 	text = strings.Replace(text, ": invalid syntax", "", 1)
 	return Usagef("%s (see %s --help)", term.Visible(text), cmd.CommandPath())

@@ -22,49 +22,23 @@ type Fleet struct {
 	Urls []string
 }
 
-// fleets are those that the flag or the environment name, in the order of their names;
-// nil where none is named. changed tells that the flag was given.
-func (f *SharedFlags) fleets(changed bool, env func(string) string) ([]Fleet, error) {
-	if changed {
+// NamedFleets are the fleets that the flag or the environment name, in the order of their names: at least one.
+func (f *SharedFlags) NamedFleets(cmd *cobra.Command, a *App) ([]Fleet, error) {
+	if cmd.Flags().Changed("masters") {
 		return ParseFleets("--masters", f.Masters)
 	}
-	list := env(MastersVariable)
-	if list == "" {
-		return nil, nil
+	if list := a.Env(MastersVariable); list != "" {
+		return ParseFleets(MastersVariable, []string{list})
 	}
-	return ParseFleets(MastersVariable, []string{list})
+	return nil, Usagef("no masters are named: want --masters url,url,…, %s or --config file", MastersVariable)
 }
 
-// NamedFleets are the fleets of a command that takes several: at least one.
-func (f *SharedFlags) NamedFleets(cmd *cobra.Command, a *App) ([]Fleet, error) {
-	list, err := f.fleets(cmd.Flags().Changed("masters"), a.Env)
-	if err == nil && list == nil {
-		err = Usagef("no masters are named: want --masters url,url,…, %s or --config file", MastersVariable)
-	}
-	return list, err
-}
-
-// NamedMasters are the masters of a command that takes one fleet, which there has to be.
+// NamedMasters are the masters of a command that takes one fleet.
 func (f *SharedFlags) NamedMasters(cmd *cobra.Command, a *App) ([]string, error) {
 	list, err := f.NamedFleets(cmd, a)
 	if err != nil {
 		return nil, err
 	}
-	return onlyFleet(list)
-}
-
-// MasterURLs is the list of masters of a command that takes one fleet, nil where none
-// was given. changed tells that the flag was.
-func (f *SharedFlags) MasterURLs(changed bool, env func(string) string) ([]string, error) {
-	list, err := f.fleets(changed, env)
-	if err != nil || list == nil {
-		return nil, err
-	}
-	return onlyFleet(list)
-}
-
-// onlyFleet is the masters of a list of one fleet.
-func onlyFleet(list []Fleet) ([]string, error) {
 	if len(list) > 1 {
 		return nil, Usagef("--masters names %d fleets (%s): this command takes one; status and exec take several", len(list), fleetNames(list))
 	}

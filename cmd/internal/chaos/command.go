@@ -79,10 +79,11 @@ Exit code: 0 when the check held, 1 when it did not, 69 when nobody ever had the
 lock, 64 for a mistake in the arguments or the script, 71 when the masters
 cannot be started.`,
 		Example:     chaosExamples,
-		Annotations: map[string]string{app.OwnMasters: "", app.Heeds: "config max-ttl client-skew json"},
+		Annotations: map[string]string{app.OwnMasters: ""},
 		Args:        app.NoArguments,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
+	shared.Register(cmd, "config", "max-ttl", "client-skew", "json")
 	flags := cmd.Flags()
 	flags.StringVar(&o.spawn, "spawn", "", "start real masters from this `binary`; a path, or a name such as redis-server")
 	flags.StringArrayVar(&shared.Masters, "masters", nil, "comma-separated `urls` of masters that you break yourself: redis://, rediss:// or unix://")
@@ -112,7 +113,7 @@ func (o *command) run(cmd *cobra.Command) (err error) {
 		options.Client = append(options.Client, redlock.WithClientSkew(o.Skew))
 	}
 	if changed("masters") {
-		err = o.others(&options)
+		err = o.others(cmd, &options)
 	} else if options.Script, err = o.faults(show.live, !changed("spawn")); err == nil {
 		options.Cluster, err = stage.Start(cmd, o.spawn)
 	}
@@ -149,8 +150,8 @@ func (o *command) check(changed func(flag string) bool) error {
 
 // others are masters that somebody else runs, and how they are reached. What a configuration file says of that is
 // nothing to our own.
-func (o *command) others(options *Options) error {
-	urls, err := o.MasterURLs(true, nil)
+func (o *command) others(cmd *cobra.Command, options *Options) error {
+	urls, err := o.NamedMasters(cmd, o.App)
 	if err != nil {
 		return err
 	}

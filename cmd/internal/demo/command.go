@@ -10,6 +10,7 @@ package demo
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"time"
@@ -26,9 +27,6 @@ const demoExamples = `  redlock-demo                          five masters insid
   redlock-demo --spawn redis-server     five real masters
   redlock-demo --masters redis://a,redis://b:7000,rediss://user:pw@c
   redlock-demo --json | jq .verdict`
-
-// demoHeeds is the shared flags that demo heeds. Its fencing tokens are nobody else's.
-const demoHeeds = "masters config max-ttl json"
 
 // A command is demo's flags.
 type command struct {
@@ -61,10 +59,10 @@ in the arguments, or when no master answers; 69 when some masters answer, but
 not a quorum.`,
 		Example: demoExamples,
 
-		Annotations: map[string]string{app.Heeds: demoHeeds},
-		Args:        app.NoArguments,
-		RunE:        func(cmd *cobra.Command, _ []string) error { return o.demonstrate(cmd) },
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.demonstrate(cmd) },
 	}
+	shared.Register(cmd, "masters", "config", "max-ttl", "json") // its fencing tokens are nobody else's
 	cmd.Flags().Var(app.RangeFlag(&o.ttl, MinTTL, stage.MaxTTL), "ttl", "how long the masters keep a lock after its holder stops renewing it, 20ms to 1m")
 	cmd.Flags().StringVar(&o.spawn, "spawn", "", "start five real masters from this `binary` and kill some; a path, or a name such as redis-server")
 	return cmd
@@ -85,7 +83,7 @@ func (o *command) demonstrate(cmd *cobra.Command) error {
 	case ok:
 		return app.EndsWith(app.ExitNoQuorum, err)
 	case err == nil && result.Failed() > 0:
-		return &app.FailedError{Failed: result.Failed(), Of: len(result.Expectations)}
+		return app.EndsWith(app.ExitFailed, fmt.Errorf("%d of %d expectations did not hold", result.Failed(), len(result.Expectations)))
 	}
 	return err
 }
@@ -117,11 +115,9 @@ func (o *command) cluster(cmd *cobra.Command) (stage.Cluster, error) {
 	if changed("spawn") && changed("masters") {
 		return nil, app.Usagef("--spawn and --masters exclude each other: --spawn starts masters, --masters names existing ones")
 	}
-	if !changed("spawn") {
-		urls, err := o.MasterURLs(changed("masters"), o.Env)
-		if err != nil || urls != nil {
-			return stage.Given(urls), err
-		}
+	if !changed("spawn") && (changed("masters") || o.Env(app.MastersVariable) != "") {
+		urls, err := o.NamedMasters(cmd, o.App)
+		return stage.Given(urls), err
 	}
 	return stage.Start(cmd, o.spawn)
 }

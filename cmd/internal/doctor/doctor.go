@@ -61,10 +61,10 @@ no lock can be taken now or with another serious finding (locks are not safe),
 64 for a mistake in the arguments.`,
 		Example: doctorExamples,
 
-		Annotations: map[string]string{app.Heeds: "masters config max-ttl client-skew json"},
-		Args:        app.NoArguments,
-		RunE:        func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd, a, o) },
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd, a, o) },
 	}
+	shared.Register(cmd, app.SharedNames...)
 	flags := cmd.Flags()
 	flags.Var(app.RangeFlag(&o.exam, minExam, maxExam), "for", "how long to measure round trips and clocks")
 	flags.StringVar(&o.key, "key", "", "`name` of a lock for which to test the permissions; nobody may be using that lock (default: no lock's key is asked for, only commands and the library's own keys)")

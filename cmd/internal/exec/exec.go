@@ -120,9 +120,8 @@ no quorum of masters, 74 when the lock was lost, 126 when the command cannot be
 run, 127 when there is none of that name, 64 for a mistake in the arguments.`,
 		Example: execExamples,
 
-		Annotations: map[string]string{app.Several: "", app.Heeds: "masters config max-ttl client-skew"},
-		Args:        execArguments,
-		RunE:        func(cmd *cobra.Command, args []string) error { return runExec(cmd, a, o, args[0], args[1:]) },
+		Args: execArguments,
+		RunE: func(cmd *cobra.Command, args []string) error { return runExec(cmd, a, o, args[0], args[1:]) },
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		err = app.FlagError(cmd, err)
@@ -131,6 +130,8 @@ run, 127 when there is none of that name, 64 for a mistake in the arguments.`,
 		}
 		return err
 	})
+	shared.Register(cmd, "masters", "config", "max-ttl", "client-skew")
+	cmd.Flags().Lookup("masters").Usage = app.MastersOfSeveral
 	o.register(cmd)
 	return cmd
 }

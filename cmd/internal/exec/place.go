@@ -7,11 +7,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/redlock"
 	"github.com/redquorum/redquorum/redlock/fleets"
 )
@@ -181,17 +184,21 @@ func (p *place) has(name string, c *redlock.Client) {
 	}
 }
 
-// await waits until enough is known of who is connected, at most for connectBound. When
-// a fleet was closed because of a move, its masters vote only once it is known where it
-// moves. So in a move await also waits for the fleets to say who they are.
+// await waits until it is known of each fleet whether a quorum is connected, at most for
+// ConnectBound. A call waits for a connection no longer than for an answer, which is less
+// than a TLS handshake may take. When a fleet was closed because of a move, its masters
+// vote only once it is known where it moves. So in a move await also waits for the fleets
+// to say who they are.
 func (p *place) await(ctx context.Context) {
-	var wg sync.WaitGroup
+	connected, cancel := context.WithTimeout(ctx, app.ConnectBound)
+	defer cancel()
 	for _, m := range p.mine {
-		wg.Go(func() {
-			app.AwaitMasters(ctx, m.client, quorumIsDecided)
-		})
+		for !quorumIsDecided(m.client.Masters(ctx)) {
+			if app.Sleep(connected, connectPoll) != nil {
+				break
+			}
+		}
 	}
-	wg.Wait()
 	if p.moving {
 		ctx, cancel := context.WithTimeout(ctx, app.ConnectBound)
 		defer cancel()
@@ -199,8 +206,20 @@ func (p *place) await(ctx context.Context) {
 	}
 }
 
+const connectPoll = 2 * time.Millisecond
+
 // quorumIsDecided reports whether it is known that a quorum is connected, or that none is.
-func quorumIsDecided(up, unknown, need int) bool { return up >= need || up+unknown < need }
+func quorumIsDecided(masters []redlock.MasterReport) bool {
+	up, unknown, need := 0, 0, quorum.Need(len(masters))
+	for _, m := range masters {
+		if m.Connected {
+			up++
+		} else if errors.Is(m.Err, pipeline.ErrConnecting) {
+			unknown++
+		}
+	}
+	return up >= need || up+unknown < need
+}
 
 // any asks every fleet that has the key, until the answer is yes.
 func (p *place) any(yes func(c *redlock.Client) bool) bool {

@@ -63,9 +63,8 @@ wait. docs/how-to/moving-a-fleet.md has all steps.
 Exit code: 0 when the new fleet may be used alone now; 75 when the fleet is
 closed and locks granted before may still be held; 69 when too few masters could
 be told, 64 for a mistake in the arguments.`,
-		Example:     fleetExamples,
-		Annotations: map[string]string{app.Heeds: "masters config max-ttl client-skew json"},
-		ValidArgs:   []string{"close"},
+		Example:   fleetExamples,
+		ValidArgs: []string{"close"},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] != "close" {
 				return app.Usagef("the subcommand is missing: want %s", cmd.UseLine())
@@ -74,6 +73,7 @@ be told, 64 for a mistake in the arguments.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return runFleetClose(cmd, a, o) },
 	}
+	shared.Register(cmd, app.SharedNames...)
 	cmd.Flags().StringVar(&o.to, "to", "", "the new fleet: comma-separated urls of its masters, or the `name` that clients give to WithMovedTo")
 	cmd.Flags().BoolVar(&o.force, "force", false, "close a fleet that is being moved elsewhere already")
 	app.RegisterGuard(cmd, &o.guard)
@@ -100,7 +100,11 @@ func runFleetClose(cmd *cobra.Command, a *app.App, o *fleetCloseOptions) error {
 	if o.to == "" {
 		return app.Usagef("--to is missing: want the new fleet's masters, or the name that clients give to WithMovedTo")
 	}
-	client, err := o.Open(cmd, a, o.SharedFlags, append(app.GuardOption(o.guard), redlock.WithTTL(app.ShortTTL(o.MaxTTL)))...)
+	urls, err := o.NamedMasters(cmd, a)
+	if err != nil {
+		return err
+	}
+	client, err := o.OpenURLs(urls, o.SharedFlags, append(app.GuardOption(o.guard), redlock.WithTTL(app.ShortTTL(o.MaxTTL)))...)
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,8 @@ contenders fight for a lock. It also has the commands of redlock, under the same
 flags.
 
 Without a command it runs "redlock-demo demo".`,
-		Example:     demonstration.Example,
-		Annotations: demonstration.Annotations,
-		RunE:        demonstration.RunE,
+		Example: demonstration.Example,
+		RunE:    demonstration.RunE,
 	}
 	root.Flags().AddFlagSet(demonstration.Flags())
 	return tree.Finished(root, a, shared, append(tree.Tools(a, shared), demo.New(a, shared), chaos.Command(a, shared)))

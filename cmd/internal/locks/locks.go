@@ -63,7 +63,6 @@ Exit code: 0; 1 when not all was seen before --for; 69 when fewer masters than a
 quorum were searched; 64 for a mistake in the arguments.`,
 		Example: locksExamples,
 
-		Annotations: map[string]string{app.Heeds: "masters config json"},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return app.Usagef("%d patterns: want one at the most, in quotes (see %s --help)", len(args), cmd.CommandPath())
@@ -72,6 +71,7 @@ quorum were searched; 64 for a mistake in the arguments.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return runLocks(cmd, a, o, args) },
 	}
+	shared.Register(cmd, "masters", "config", "json")
 	app.RegisterWatch(cmd, &o.watch)
 	cmd.Flags().Var(app.RangeFlag(&o.timeout, minSearch, maxSearch), "for", "how long a search may take")
 	o.AccessFlags.Register(cmd)

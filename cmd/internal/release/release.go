@@ -62,10 +62,10 @@ so that the holder may go on; 75 when it is held by what release does not touch;
 64 for a mistake in the arguments or where it is not confirmed.`,
 		Example: releaseExamples,
 
-		Annotations: map[string]string{app.Heeds: "masters config json"},
-		Args:        app.OneKey,
-		RunE:        func(cmd *cobra.Command, args []string) error { return runRelease(cmd, a, o, args[0]) },
+		Args: app.OneKey,
+		RunE: func(cmd *cobra.Command, args []string) error { return runRelease(cmd, a, o, args[0]) },
 	}
+	shared.Register(cmd, "masters", "config", "json")
 	flags := cmd.Flags()
 	flags.BoolVar(&o.now, "now", false, "let the next client in at once, even if the holder is still working")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask for confirmation")

@@ -73,10 +73,10 @@ cannot be reached or is not fit to be one, 64 for a mistake in the arguments or
 where --force or --without is not confirmed.`,
 		Example: initExamples,
 
-		Annotations: map[string]string{app.Heeds: "masters config max-ttl client-skew json"},
-		Args:        app.NoArguments,
-		RunE:        func(cmd *cobra.Command, _ []string) error { return runInit(cmd, a, o) },
+		Args: app.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runInit(cmd, a, o) },
 	}
+	shared.Register(cmd, app.SharedNames...)
 	flags := cmd.Flags()
 	flags.BoolVar(&o.force, "force", false, "replace markers that exist already; asks for confirmation")
 	flags.StringArrayVar(&o.without, "without", nil, "`host:port` of a master that is down, written as in --masters; may be given several times; asks for confirmation")

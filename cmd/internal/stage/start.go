@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -19,9 +20,13 @@ func Start(cmd *cobra.Command, spawn string) (Breaker, error) {
 	}
 	cluster, err := Embedded(Masters)
 	if err != nil {
-		return nil, &app.StartError{Err: err}
+		return nil, cannotStart(err)
 	}
 	return cluster, nil
+}
+
+func cannotStart(err error) error {
+	return app.EndsWith(app.ExitOS, fmt.Errorf("starting the masters: %w", err))
 }
 
 // startSpawned starts masters of the binary that --spawn names. Package redistest is
@@ -44,7 +49,7 @@ func startSpawned(ctx context.Context, binary string) (Breaker, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, &app.StartError{Err: err}
+		return nil, cannotStart(err)
 	}
 	return cluster, nil
 }

@@ -59,10 +59,11 @@ or too few masters answer to tell who holds one; else the greatest of all keys':
 that it does not belong to; 64 for a mistake in the arguments.`,
 		Example: statusExamples,
 
-		Annotations: map[string]string{app.Several: "", app.Heeds: "masters config max-ttl client-skew json"},
-		Args:        func(_ *cobra.Command, args []string) error { return app.CheckKeys(args...) },
-		RunE:        func(cmd *cobra.Command, keys []string) error { return runStatus(cmd, a, o, keys) },
+		Args: func(_ *cobra.Command, args []string) error { return app.CheckKeys(args...) },
+		RunE: func(cmd *cobra.Command, keys []string) error { return runStatus(cmd, a, o, keys) },
 	}
+	shared.Register(cmd, app.SharedNames...)
+	cmd.Flags().Lookup("masters").Usage = app.MastersOfSeveral
 	app.RegisterWatch(cmd, &o.watch)
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print nothing; only the exit code answers")
 	cmd.Flags().BoolVar(&o.showTokens, "show-tokens", false, "print tokens in full; anybody who knows a token can release its lock")
@@ -95,7 +96,6 @@ func runStatus(cmd *cobra.Command, a *app.App, o *statusOptions, keys []string) 
 	return f.show(cmd.Context(), keys, o.watch)
 }
 
-// A statusView shows the inspections of one fleet.
 // verdictCodes are the exit codes of a key.
 var verdictCodes = map[redlock.Verdict]int{
 	redlock.VerdictFree:    app.ExitOK,
@@ -105,6 +105,7 @@ var verdictCodes = map[redlock.Verdict]int{
 	redlock.VerdictUnknown: app.ExitNoQuorum,
 }
 
+// A statusView shows the inspections of one fleet.
 type statusView struct {
 	who     observe.Inspector
 	tokens  bool                                                         // shown in full

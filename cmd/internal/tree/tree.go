@@ -39,7 +39,7 @@ func Tools(a *app.App, shared *app.SharedFlags) []*cobra.Command {
 	}
 }
 
-// Finished gives a program its commands, and each the shared flags that it heeds.
+// Finished gives a program its commands.
 func Finished(root *cobra.Command, a *app.App, shared *app.SharedFlags, commands []*cobra.Command) *cobra.Command {
 	root.Version = app.Version()
 	root.SilenceErrors = true // Run prints them
@@ -59,11 +59,5 @@ func Finished(root *cobra.Command, a *app.App, shared *app.SharedFlags, commands
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", app.HelpColumns)))
 	root.SetHelpFunc(a.PrintHelp)
 	root.AddCommand(commands...)
-	for _, cmd := range commands {
-		shared.Register(cmd)
-	}
-	if root.Runnable() {
-		shared.Register(root)
-	}
 	return root
 }

@@ -46,10 +46,10 @@ with --try; 69 when for 3 s too few masters answer to tell, or at the end of
 --wait; 64 for a mistake in the arguments.`,
 		Example: waitExamples,
 
-		Annotations: map[string]string{app.Heeds: "masters config json"},
-		Args:        app.OneKey,
-		RunE:        func(cmd *cobra.Command, args []string) error { return runWait(cmd, a, o, args[0]) },
+		Args: app.OneKey,
+		RunE: func(cmd *cobra.Command, args []string) error { return runWait(cmd, a, o, args[0]) },
 	}
+	shared.Register(cmd, "masters", "config", "json")
 	flags := cmd.Flags()
 	flags.VarP(app.OrZero(app.RangeFlag(&o.timeout, app.MinWait, app.MaxWait)), "wait", "w", "how long to wait; 0: without limit")
 	flags.BoolVarP(&o.try, "try", "n", false, "do not wait: ask once whether somebody holds the lock")
@@ -63,13 +63,13 @@ func runWait(cmd *cobra.Command, a *app.App, o *waitOptions, key string) error {
 		return app.Usagef("--try and --wait exclude each other: --try does not wait, --wait says for how long to wait")
 	}
 	ctx := cmd.Context()
-	client, err := o.Open(cmd, a, o.SharedFlags, redlock.WithGuard(redlock.GuardOff))
+	fleet, err := observe.OpenFleet(cmd, a, o.SharedFlags, &o.AccessFlags)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	app.AwaitMasters(ctx, client, func(_, unknown, _ int) bool { return unknown == 0 })
-	w := &waitFor{client: client, key: key, timeout: o.timeout, once: o.try}
+	defer fleet.Close()
+	fleet.Await(ctx)
+	w := &waitFor{client: fleet.Client, key: key, timeout: o.timeout, once: o.try}
 	if term.IsTerminal(os.Stderr) && !o.quiet && !o.JSON {
 		w.tell = func(in *redlock.Inspection) {
 			fmt.Fprintf(a.Err, "%s: waiting for lock %q, %s\n", a.Name, key, say.SentenceOf(in))

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -46,6 +45,9 @@ func TestPlanOfWhatMarkersSayOfTheirFleet(t *testing.T) {
 		"several ids, one none":        {named("f3", "f2", "f2", "", "f3"), Plan{ToName, []int{0, 3, 4}, "f2"}},
 		"a quorum has the greater":     {named("f2", "f2", "f1", "f1", "f2"), Plan{}}, // it does not change any more
 		"a quorum has the greater, ''": {named("f2", "f2", "f1", "", "f2"), Plan{ToName, []int{3}, "f2"}},
+		// One that is away may have what makes an id that of a quorum.
+		"two of five have the greater": {func(f []Facts) { named("", "f2", "f2", "f1", "f1")(f); absent(&f[0]) }, Plan{}},
+		"one of five has the greater":  {func(f []Facts) { named("", "f1", "f1", "f2", "")(f); absent(&f[0]) }, Plan{ToName, []int{3, 4}, "f1"}},
 		"one cannot be asked":          {func(f []Facts) { named("f1", "", "", "f1", "f1")(f); f[1].MarkerErr = errTest }, Plan{ToName, []int{2}, "f1"}},
 		"one is of other settings":     {func(f []Facts) { named("f1", "", "", "f1", "f1")(f); f[1].Marker.MaxTTL = "1" }, Plan{ToName, []int{2}, "f1"}},
 		"one is of another fleet":      {func(f []Facts) { named("f1", "", "", "f1", "f1")(f); f[1].Marker.Verdict = Conflict }, Plan{}},
@@ -63,6 +65,7 @@ func TestPlanOfWhatMarkersSayOfTheirFleet(t *testing.T) {
 		"it has been told already":       {func(f []Facts) { back("f1", HowAdopted, Same)(f); f[0].Marker.Without = "" }, Plan{ToComplete, []int{1, 2, 3}, "f1"}},
 		"it has a marker of its own":     {back("f0", HowDeclared, Same), Plan{ToRevoke, []int{0, 1, 2, 3}, "f1"}},
 		"adopted by another fleet":       {back("f0", HowAdopted, Same), Plan{ToRevoke, []int{0, 1, 2, 3}, "f1"}},
+		"given lately by another fleet":  {func(f []Facts) { back("", "", Same)(f); f[4].restarted(Adopted); f[4].Marker.Fleet = "f0" }, Plan{}},
 		"restarted, of its own":          {back("f0", HowRestarted, Restarted), Plan{ToRevoke, []int{0, 1, 2, 3}, "f1"}},
 		"of its own, without a name":     {back("", HowDeclared, Same), Plan{ToRevoke, []int{0, 1, 2, 3}, "f1"}},
 		"of version 1 until now":         {back("", "", Same), Plan{ToRevoke, []int{0, 1, 2, 3}, "f1"}},
@@ -207,62 +210,4 @@ func TestAFleetHasAnIDWhenAQuorumHasIt(t *testing.T) {
 			t.Errorf("%q without the first: %q, want %q or none", ids, id, want)
 		}
 	}
-}
-
-// Clients that see all masters do what their plans say, one script at a time and on
-// what they have seen, until nobody plans anything more.
-func TestMarkersComeToOneIDWhoeverNamesThem(t *testing.T) {
-	for seed := range uint64(300) {
-		rng := rand.New(rand.NewPCG(seed, 4))
-		c := config([]Level{Standard, Strict}[rng.IntN(2)])
-		truth := fleet(c)
-		for i := range truth {
-			truth[i].Marker.Fleet = []string{"", "", "a", "b", "c"}[rng.IntN(5)]
-		}
-		before, settled := c.FleetID(truth)
-		type client struct {
-			seen []Facts
-			plan Plan
-		}
-		clients := make([]client, 3)
-		apply := func(cl *client) { // fleet.lua on one of them
-			if len(cl.plan.Masters) == 0 {
-				return
-			}
-			i := cl.plan.Masters[0]
-			cl.plan.Masters = cl.plan.Masters[1:]
-			if cl.plan.Step != ToName {
-				t.Fatalf("seed %d: %+v", seed, cl.plan)
-			}
-			if truth[i].Marker.Fleet == cl.seen[i].Marker.Fleet {
-				truth[i].Marker.Fleet = cl.plan.Fleet
-			}
-		}
-		for range 200 {
-			cl := &clients[rng.IntN(len(clients))]
-			if len(cl.plan.Masters) == 0 {
-				cl.seen = slices.Clone(truth)
-				cl.plan = c.Plan(cl.seen, at(0))
-			}
-			apply(cl)
-			now, ok := c.FleetID(truth)
-			if settled && (!ok || now != before) {
-				t.Fatalf("seed %d: the id was %q, is %q", seed, before, now)
-			}
-			before, settled = now, ok
-		}
-		if !settled {
-			t.Fatalf("seed %d: no quorum has one id: %v", seed, fleetIDs(truth))
-		}
-		if slices.Contains(fleetIDs(truth), "") {
-			t.Fatalf("seed %d: one has none: %v", seed, fleetIDs(truth))
-		}
-	}
-}
-
-func fleetIDs(facts []Facts) (ids []string) {
-	for _, f := range facts {
-		ids = append(ids, f.Marker.Fleet)
-	}
-	return ids
 }

@@ -263,25 +263,6 @@ func TestTheSkewIsAcceptedUpToItsLimitAndNotAMicrosecondMore(t *testing.T) {
 	})
 }
 
-// Strict without the client's clock, or the skew that is accepted, must not pass
-// for an even one.
-func TestStrictWithoutAClockIsAnError(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		c := config(Strict)
-		for name, without := range map[string][]int{"clock": {6}, "skew": {7}, "wait": {8}, "all": {6, 7, 8}} {
-			for s, args := range map[*script.Script][]any{Dial: c.DialArgs(m.now()), Init: c.InitArgs(m.now(), Fields{}, true, false)} {
-				for _, i := range without {
-					args[2+1+i] = "" // behind SHA, number of keys and the key
-				}
-				if reply, err := m.conn.Do("EVAL", s.EvalArgs(args)...); err == nil {
-					t.Errorf("%s without %s: %q", s.Name, name, reply)
-				}
-				m.holds(nil)
-			}
-		}
-	})
-}
-
 func TestAMarkerLosesAnExpiryThatSomebodyGaveIt(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
 		c := config(Standard)

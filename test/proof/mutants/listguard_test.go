@@ -54,6 +54,12 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./internal/guard", "TestAFleetIsDeclaredOnlyWhenAllNAreEmpty"},
 	},
 	{
+		name:    "an id replaced that a quorum may have",
+		breaks:  "S1: a fleet that was declared new, and was not, is told by its id, which does not change once a quorum has it",
+		edits:   []edit{{"internal/guard/fleet.go", " && !c.maySettle(facts, len(facts)-len(marked), id):", ":"}},
+		foundBy: goTest{"./internal/guard", "TestPlanOfWhatMarkersSayOfTheirFleet"},
+	},
+	{
 		name:   "a sighting that each look moves",
 		breaks: "what is known of a master without a marker is kept for the callers after",
 		edits: []edit{{

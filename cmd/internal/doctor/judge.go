@@ -78,15 +78,11 @@ func judgeReach(l *findings, facts []Facts, v *observe.Verdict) {
 		if f.Down == nil {
 			continue
 		}
-		what, do := "cannot be reached: "+plain(f.Down), "Start it, or mend the network or the name. It may be its firewall."
-		if say.IsSilence(f.Down) {
-			do = "Look at it: it may be frozen, swapping or busy with a long script. Or mend the network to it; it may be its firewall."
+		what, do := "cannot be reached: "+plain(f.Down), say.Help(&guard.AbstainError{Cause: guard.NotConnected, Err: f.Down})
+		if _, refuses := errors.AsType[*pool.ConfigError](f.Down); refuses {
+			what = "refuses us: " + say.Short(f.Down)
 		}
-		var config *pool.ConfigError
-		if errors.As(f.Down, &config) {
-			what, do = "refuses us: "+say.Short(f.Down), "Mend the credentials, the database number or the TLS settings that are given here, or those of the master."
-		}
-		l.add(Finding{Severity: severity, Code: "unreachable", What: what, Why: why, Do: do}, f.Master)
+		l.add(Finding{Severity: severity, Code: "unreachable", What: what, Why: why, Do: fmt.Sprintf(do, "it")}, f.Master)
 	}
 }
 

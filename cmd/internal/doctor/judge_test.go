@@ -83,7 +83,7 @@ func TestEachFaultIsFound(t *testing.T) {
 		want   string // severity and code of each finding
 		says   string // what one of them says, as well
 	}{
-		{"one gone", func(f []Facts) { down(&f[1], pool.ErrTimeout) }, "warning unreachable", "it may be frozen"},
+		{"one gone", func(f []Facts) { down(&f[1], pool.ErrTimeout) }, "warning unreachable", "look whether it is frozen"},
 		{"one down", func(f []Facts) { down(&f[1], pool.ErrDown) }, "warning unreachable", "Start it"},
 		{"three gone", func(f []Facts) {
 			for i := range 3 {

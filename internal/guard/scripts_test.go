@@ -345,6 +345,7 @@ func TestDeclareAndAdoptActOnlyWhereNoMarkerIs(t *testing.T) {
 		m.holds(declared)
 		wantVerdict(t, m.dial(c), Same)
 		m.holds(declared)
+		m.noSighting()
 
 		m.do("DEL", Key, Sighting)
 		m.sight(2*time.Second, 2*time.Second)

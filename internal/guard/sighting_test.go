@@ -217,28 +217,6 @@ func TestASightingThatIsNotOfThisProcessAndPastBeginsAnew(t *testing.T) {
 	})
 }
 
-// A client whose wall clock is behind that of the one which saw it first.
-func TestASightingFollowsTheClientWhoseClockIsBehind(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		c := config(Standard)
-		m.sight(time.Minute, time.Minute)
-		sent := m.time().Add(-time.Hour)
-		got := m.script(Dial, c.DialArgs(m.at(sent)))
-		if got.Verdict != Missing || got.Sighted != 0 {
-			t.Errorf("it answers %v, known for %v", got.Verdict, got.Sighted)
-		}
-		kept := m.sighted()
-		if kept["wall"] != itoa(sent.UnixMilli()) {
-			t.Errorf("wall is %s, want %d", kept["wall"], sent.UnixMilli())
-		}
-		m.dial(c) // by a client whose clock is right: it is in the past, so it stays
-		m.script(Dial, c.DialArgs(m.at(sent.Add(time.Second))))
-		if now := m.sighted(); !maps.Equal(now, kept) {
-			t.Errorf("the sighting has become %v, was %v", now, kept)
-		}
-	})
-}
-
 func TestAKeyOfAnotherTypeIsNoSightingAndNeverTouched(t *testing.T) {
 	for kind, command := range otherTypes {
 		t.Run(kind, func(t *testing.T) {
@@ -266,17 +244,6 @@ func TestAKeyOfAnotherTypeIsNoSightingAndNeverTouched(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestASightingIsNeitherReadNorWrittenWhereAMarkerIs(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		want := m.put(config(Standard))
-		wantVerdict(t, lookers["dial"](m, m.time()), Same)
-		wantVerdict(t, lookers["look"](m, m.time()), Same)
-		wantVerdict(t, lookers["adopt"](m, m.time()), Present)
-		m.holds(want)
-		m.noSighting()
-	})
 }
 
 func TestAMasterIsAdoptedAfterASecondWithoutAMarkerAndNotBefore(t *testing.T) {

@@ -191,7 +191,8 @@ func TestAReaderThatIsMissingIsEnteredAgainOnlyIfAsked(t *testing.T) {
 func TestTheWriterIsTurnedIntoAReaderInOneStep(t *testing.T) {
 	for _, test := range []struct{ has, asked, want time.Duration }{
 		{time.Second, 10 * time.Second, 10 * time.Second},
-		{10 * time.Second, time.Second, 10 * time.Second}, // never shortened
+		{10 * time.Second, time.Second, 10 * time.Second},         // never shortened,
+		{48 * time.Hour, time.Second, longest * time.Millisecond}, // but to the longest TTL
 	} {
 		m := newClockMaster(t)
 		m.set(ours, test.has)

@@ -187,19 +187,6 @@ func TestAReaderFurtherAheadThanTheLongestTTLIsCutToThat(t *testing.T) {
 	}
 }
 
-// The writer's key, too, may have been set before the step.
-func TestAWriterTurnedIntoAReaderIsCutToTheLongestTTL(t *testing.T) {
-	onBoth(t, func(t *testing.T, m *lua) {
-		m.do("SET", "a", ours, "PX", time.Hour.Milliseconds())
-		if got := m.eval(ReaderExtend, []string{"a"}, ours, 1000, "1", 60_000); got != int64(1) {
-			t.Errorf("returned %v", got)
-		}
-		if got, _ := m.left("a", ours, time.Millisecond); !about(got, time.Minute) {
-			t.Errorf("it reads for %v", got)
-		}
-	})
-}
-
 // Whatever is given as the longest TTL, the scripts end. A TTL that is no number is an
 // error, and nobody has entered.
 func TestAReadersScriptsEndWhateverTheLongestTTL(t *testing.T) {

@@ -21,8 +21,9 @@ type Lock struct {
 	own    hold.Hold   // for the first attempt; here to save an allocation
 	// What the trace made a context of: first the call that acquires, from the
 	// moment it is held the hold. nil: nothing. Not changed while it is held.
-	told   context.Context
-	intent *intent // of a writer that keeps readers out while it waits; nil: none
+	told context.Context
+
+	keepsReadersOut bool // while it waits, as a writer
 }
 
 // Key is the key as it was given to Lock, without the prefix.

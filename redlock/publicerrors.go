@@ -1,6 +1,8 @@
 package redlock
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/hashicorp/go-multierror"
@@ -11,6 +13,14 @@ import (
 )
 
 // The rooms below fail with plain facts. Here they become the errors that users see.
+
+// failureError is the public error of a call that has failed.
+func (c *Client) failureError(f *outcome.Failure) error {
+	if errors.Is(f.Cause, ErrClosed) {
+		return fmt.Errorf("redlock: %s %q: %w", f.Op, f.Key, ErrClosed)
+	}
+	return c.quorumError(f) // each caller's error is its own
+}
 
 // quorumError makes the public error of what has failed.
 func (c *Client) quorumError(f *outcome.Failure) *QuorumError {

@@ -50,19 +50,9 @@ func (m *RWMutex) Lock(ctx context.Context, opts ...LockOption) (*Lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if template.opts.tries == 1 {
-		return m.c.acquireLike(ctx, template, true) // which does not wait
-	}
-	// Close lets out what ends the wait.
-	m.c.group.InFlight.Add()
-	m.c.group.Running.Add()
-	defer m.c.group.InFlight.Done()
-	defer m.c.group.Running.Done()
-	w := &intent{c: m.c, key: template.own.Claim().Key(), owner: template.opts.hold.Owner}
-	template.intent = w
-	l, err := m.c.acquireLike(ctx, template, false)
-	w.withdraw(err != nil)
-	return l, err
+	once := template.opts.tries == 1 // then it does not wait
+	template.keepsReadersOut = !once
+	return m.c.acquireLike(ctx, template, once)
 }
 
 // TryLock acquires for writing, in one attempt: it is Client.TryLock.
@@ -116,38 +106,3 @@ func (e *upgradeError) Error() string {
 }
 
 func (e *upgradeError) Unwrap() error { return ErrReentrant }
-
-// An intent tells the masters that a writer waits, so that they let no new
-// reader in. It is noted after every attempt that failed, and expires soon by
-// itself; it is advice, and plays no part in who holds the lock. It belongs to
-// the goroutine of the call that waits.
-type intent struct {
-	c     *Client
-	key   string // with the prefix
-	owner string
-	mark  any // the waiting call's, since attempts have tokens of their own; nil: not noted yet
-}
-
-// note queues the intent, or its prolongation, for every master. Nobody waits
-// for that. A nil intent is none.
-func (i *intent) note() {
-	if i == nil {
-		return
-	}
-	if i.mark == nil {
-		i.mark = i.c.holds.NewToken(i.owner)
-	}
-	i.c.wire.NoteIntent(i.key, i.mark)
-}
-
-// withdraw takes it back. Where the writer has given up, readers that it kept out are
-// called: nobody releases anything that would wake them.
-func (i *intent) withdraw(gaveUp bool) {
-	if i.mark == nil {
-		return
-	}
-	i.c.wire.WithdrawIntent(i.key, i.mark)
-	if gaveUp {
-		i.c.wire.AdmitReaders(i.key, false)
-	}
-}

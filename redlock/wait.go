@@ -61,15 +61,18 @@ func (c *Client) acquireAs(ctx context.Context, template *Lock, once bool) (*Loc
 		defer stop()
 		ctx = waiting
 	}
-	call := c.traceBegin(ctx, wire.OpLock, template, once)
-	template.told = call
+	template.told = c.traceBegin(ctx, wire.OpLock, template, once)
 	start := time.Now()
-	attempting, want := c.newCall(template), template.want(tries)
-	l, attempts, err := attempting.end(c.waiting.Acquire(ctx, &want, attempting))
+	call, want := c.newCall(template), template.want(tries)
+	defer call.end()
+	l, err := template, error(nil)
+	if failed := c.waiting.Acquire(ctx, &want, call); failed != nil {
+		l, err = nil, c.failureError(failed)
+	}
 	if q, ok := err.(*QuorumError); ok { //nolint:errorlint // it is this call's own, not one that it has met
 		q.Elapsed = time.Since(start)
 	}
-	c.traceWait(call, wire.OpLock, template, l, attempts, sinceStart(began), err)
+	c.traceWait(call.trace, wire.OpLock, template, l, call.attempts, sinceStart(began), err)
 	return l, err
 }
 

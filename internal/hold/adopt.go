@@ -15,7 +15,6 @@ import (
 func (n *Handle) Adopt(ctx context.Context, token string) *outcome.Failure {
 	n.hold.claim.From = token
 	a := n.begin(ctx)
-	defer a.end()
 	return a.askAll(ctx, false)
 }
 

@@ -13,10 +13,10 @@ import (
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// An Attempt is one try to acquire. It begins with a token of its own and a reading of
-// the clock, before anything is sent (S2, S3). It ends with its decision. An attempt that
-// a pilot has granted goes on with AskOthers.
-type Attempt struct {
+// An attempt is one try to acquire. It begins with a token of its own and a reading of
+// the clock, before anything is sent (S2, S3). It ends with its decision: in askAll, or in
+// askPilot if the pilot does not grant it. One that a pilot has granted may be abandoned.
+type attempt struct {
 	hold    *Hold
 	agreed  quorum.Bits   // masters that have granted it already
 	limit   time.Duration // how long to wait for one master
@@ -26,13 +26,13 @@ type Attempt struct {
 	called  bool // a pilot has called this reader
 }
 
-// begin begins an attempt for the handle's hold; the caller must call end. It waits while
-// a quorum may not vote yet but may soon, at most as long as for an answer. If that was too
-// short, or the call ends meanwhile, no master is asked.
-func (n *Handle) begin(ctx context.Context) Attempt { return n.beginAfter(ctx, 0) }
+// begin begins an attempt for the handle's hold. It waits while a quorum may not vote yet but
+// may soon, at most as long as for an answer. If that was too short, or the call ends
+// meanwhile, no master is asked.
+func (n *Handle) begin(ctx context.Context) attempt { return n.beginAfter(ctx, 0) }
 
 // beginAfter is begin for a caller that has waited for the masters already.
-func (n *Handle) beginAfter(ctx context.Context, spent time.Duration) Attempt {
+func (n *Handle) beginAfter(ctx context.Context, spent time.Duration) attempt {
 	limit := n.hold.home.Timeout(n.hold.claim.TTL)
 	waited, ok := n.hold.home.cfg.Voters.Await(ctx, max(0, limit-spent))
 	a := n.start(limit)
@@ -43,45 +43,25 @@ func (n *Handle) beginAfter(ctx context.Context, spent time.Duration) Attempt {
 
 // start begins an attempt without waiting. It is counted before it looks whether the client
 // closes. So either it asks nobody, or Close waits for it.
-func (n *Handle) start(limit time.Duration) Attempt {
+func (n *Handle) start(limit time.Duration) attempt {
 	h := n.hold
 	home := h.home
 	home.cfg.InFlight.Add() // Close waits for the attempt, rollback included
 	home.cfg.Running.Add()
 	h.claim.Token = home.NewToken(h.opts.Owner)
 	h.life.start = home.now()
-	return Attempt{hold: h, limit: limit, overdue: home.closed()}
+	return attempt{hold: h, limit: limit, overdue: home.closed()}
 }
 
-func (a *Attempt) end() {
+func (a *attempt) end() {
 	a.hold.home.cfg.Running.Done()
 	a.hold.home.cfg.InFlight.Done()
 }
 
-// Acquire asks every master for the lock, once, and returns as soon as that is decided.
-// nil: the lock is held. On failure it rolls back every master that may have the key. The
-// rollback goes out behind the acquisition, and Acquire does not wait for it (L2). holders:
-// if the key is taken, ask who holds it. Acquire blocks for about a round trip, and for the
-// masters' timeout at most. Call Again before the next attempt.
-func (n *Handle) Acquire(ctx context.Context, holders bool) *outcome.Failure {
-	spent, failed, done := n.acquireEarly(ctx)
-	if done {
-		return failed
-	}
-	failed = n.attempt(ctx, spent, holders)
-	if failed == nil || !n.meetsMove(ctx, failed, n.hold.home.Timeout(n.hold.claim.TTL)) {
-		return failed
-	}
-	n.Again()
-	return n.attempt(ctx, failed.Elapsed, holders)
-}
-
-// attempt is one try at all masters, by a caller that has spent that much of its patience
-// already.
-func (n *Handle) attempt(ctx context.Context, spent time.Duration, holders bool) *outcome.Failure {
-	a := n.beginAfter(ctx, spent)
-	defer a.end()
-	return a.askAll(ctx, holders)
+// abandon ends an attempt before all masters were asked.
+func (a *attempt) abandon() {
+	a.hold.rollback()
+	a.end()
 }
 
 // meetsMove reports whether a question to the masters has failed because the fleet was
@@ -97,41 +77,26 @@ func (n *Handle) meetsMove(ctx context.Context, failed *outcome.Failure, limit t
 	return v.MovesAlong()
 }
 
-// AcquireWith is Acquire with a command of its own for the pilot, which also takes the
-// client out of its queue. The answer is what the pilot had said when it was decided.
-func (n *Handle) AcquireWith(ctx context.Context, pilot int, at wire.Place) (wire.PilotAnswer, *outcome.Failure) {
-	a := n.begin(ctx)
-	defer a.end()
-	a.take = &wire.PilotTake{Pilot: pilot, At: at}
-	failed := a.askAll(ctx, false)
-	return a.take.Answer, failed
-}
-
-// AcquireCalled is Acquire for a reader that a pilot has called: a writer that waits does
-// not keep it out.
-func (n *Handle) AcquireCalled(ctx context.Context) *outcome.Failure {
-	a := n.begin(ctx)
-	defer a.end()
-	a.called = true
-	return a.askAll(ctx, false)
-}
-
-// AskPilot asks the pilot alone for the lock, and waits for limit at most. If the pilot
-// grants it, the caller must call AskOthers at once. If not, the attempt is over, and the
-// pilot has said whose turn it is. Of several keys together the turn tells which of them is in
-// the way.
-func (n *Handle) AskPilot(ctx context.Context, pilot int, at wire.Place, limit time.Duration) (a Attempt, granted bool, t wire.Turn, err error) {
-	a = n.begin(ctx)
+// askPilot asks the pilot alone for the lock. If it is not granted, the attempt is over.
+func (a *attempt) askPilot(ctx context.Context, pilot int, at wire.Place) (granted bool, t wire.Turn, err error) {
 	h := a.hold
-	if err := a.closing(pilot); err != nil {
-		return a, false, wire.Turn{}, err
+	w := h.home.cfg.Wire
+	if h.home.closed() { // nobody is asked
+		h.claim.Absent = w.Everyone()
+		a.abandon()
+		return false, wire.Turn{}, context.Cause(h.home.cfg.Life)
 	}
-	granted, t, err = h.home.cfg.Wire.TakeAt(ctx, &h.claim, pilot, at, h.life.start, limit)
-	a.pilotSaid(pilot, granted)
-	if !granted && err == nil && t.Held == nil {
+	limit := w.Patience(pilot, a.limit)
+	granted, t, err = w.TakeAt(ctx, &h.claim, pilot, at, h.life.start, limit)
+	if granted {
+		a.agreed.Add(pilot)
+		return true, t, nil
+	}
+	a.abandon()
+	if err == nil && t.Held == nil {
 		t, err = h.inTheWay(ctx, pilot, limit)
 	}
-	return a, granted, t, err
+	return false, t, err
 }
 
 // inTheWay asks a pilot which of several keys it could not grant.
@@ -142,37 +107,9 @@ func (h *Hold) inTheWay(ctx context.Context, pilot int, limit time.Duration) (t 
 	return t, err
 }
 
-// closing ends an attempt at a pilot before it has asked, if the client closes. nil: it
-// does not.
-func (a *Attempt) closing(pilot int) error {
-	h := a.hold
-	if !h.home.closed() {
-		return nil
-	}
-	h.claim.Absent = h.home.cfg.Wire.Everyone()
-	a.pilotSaid(pilot, false)
-	return context.Cause(h.home.cfg.Life)
-}
-
-// pilotSaid notes the pilot's answer.
-func (a *Attempt) pilotSaid(pilot int, granted bool) {
-	if granted {
-		a.agreed.Add(pilot)
-		return
-	}
-	a.hold.rollback()
-	a.end()
-}
-
-// AskOthers goes on with an attempt that a pilot has granted. It is Acquire at the other
-// masters.
-func (a *Attempt) AskOthers(ctx context.Context, holders bool) *outcome.Failure {
+// askAll asks the masters that have not granted the attempt yet. It decides and ends it.
+func (a *attempt) askAll(ctx context.Context, holders bool) *outcome.Failure {
 	defer a.end()
-	return a.askAll(ctx, holders)
-}
-
-// askAll asks the masters that have not granted the attempt yet, and decides it.
-func (a *Attempt) askAll(ctx context.Context, holders bool) *outcome.Failure {
 	h := a.hold
 	home := h.home
 	if a.overdue {
@@ -219,7 +156,7 @@ func (a *Attempt) askAll(ctx context.Context, holders bool) *outcome.Failure {
 
 // settle makes a hold of a granted attempt. It fails if no validity is left, or if the
 // fencing token cannot be settled.
-func (a *Attempt) settle(ctx context.Context, ask *wire.Ask, res *wire.Result, now drift.Instant) (unfenced *outcome.Failure, settled bool) {
+func (a *attempt) settle(ctx context.Context, ask *wire.Ask, res *wire.Result, now drift.Instant) (unfenced *outcome.Failure, settled bool) {
 	h := a.hold
 	validity := h.home.cfg.Validity(h.claim.TTL)
 	if now.Sub(h.life.start) >= validity {
@@ -240,7 +177,7 @@ func (a *Attempt) settle(ctx context.Context, ask *wire.Ask, res *wire.Result, n
 }
 
 // failure is why a decided attempt has failed.
-func (a *Attempt) failure(ctx context.Context, ask *wire.Ask, res *wire.Result, cause error, holders bool, elapsed time.Duration) *outcome.Failure {
+func (a *attempt) failure(ctx context.Context, ask *wire.Ask, res *wire.Result, cause error, holders bool, elapsed time.Duration) *outcome.Failure {
 	h := a.hold
 	kind, note := outcome.NoQuorum, ""
 	switch res.Outcome {
@@ -261,7 +198,7 @@ func (a *Attempt) failure(ctx context.Context, ask *wire.Ask, res *wire.Result, 
 const leastStep = time.Second
 
 // tooLong says why no validity is left of an attempt that a quorum has granted.
-func (a *Attempt) tooLong() string {
+func (a *attempt) tooLong() string {
 	now, start := a.hold.home.now(), a.hold.life.start
 	if step := now.Sub(start) - now.MonotonicSub(start); step >= leastStep {
 		return fmt.Sprintf("this machine's clock was set forward by %v meanwhile, or it slept: no validity is left", step.Round(time.Second))
@@ -282,7 +219,7 @@ func (h *Hold) askHolders(ctx context.Context, failed *wire.Ask, refused quorum.
 }
 
 // unjudged is the failure of an attempt that asks no master, because too few may vote.
-func (a *Attempt) unjudged(ctx context.Context) *outcome.Failure {
+func (a *attempt) unjudged(ctx context.Context) *outcome.Failure {
 	h := a.hold
 	home := h.home
 	f := &outcome.Failure{

@@ -1,10 +1,11 @@
 // Package hold owns what a client holds: how one attempt acquires a lock, how long the
 // lock is valid, and how it is renewed, lost, shared and released.
 //
-// Three words have different meanings. An [Attempt] is one try at the masters; it ends
-// with its decision. A [Hold] is what an attempt makes: a claim on the masters with a
-// validity. It lives from the attempt's first byte until it is released or lost. A
-// [Handle] is one caller's share in a hold; each reentrant call has its own.
+// These words have different meanings. An [attempt] is one try at the masters; it ends
+// with its decision. An [Acquisition] is the attempts of one call. A [Hold] is what an
+// attempt makes: a claim on the masters with a validity. It lives from the attempt's first
+// byte until it is released or lost. A [Handle] is one caller's share in a hold; each
+// reentrant call has its own.
 //
 // A [Home] is what the holds of one client have in common, with the [keeper] that renews
 // them. A hold reports what happens to it to its [Owner]: package redlock makes traces,

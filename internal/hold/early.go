@@ -52,6 +52,6 @@ func (n *Handle) acquireEarly(ctx context.Context) (spent time.Duration, failed 
 	if cause != nil {
 		return spent, a.failure(ctx, ask, &res, cause, false, spent), true
 	}
-	n.Again()
+	n.again()
 	return spent, nil, false
 }

@@ -26,16 +26,8 @@ func (n *Handle) Hold() *Hold { return n.hold }
 // Since is how long the handle has held.
 func (n *Handle) Since(now drift.Instant) time.Duration { return now.Sub(n.hold.acquired) - n.joined }
 
-// Again gives the handle a new hold, for another attempt at the same lock.
-func (n *Handle) Again() { n.hold = n.hold.next() }
-
-// AgainWith is Again for an attempt at one of several keys alone, as a plain lock. key is
-// its name in Redis.
-func (n *Handle) AgainWith(key string) {
-	n.Again()
-	n.hold.name, n.hold.alone = n.hold.home.cfg.KeyName(key), true
-	n.hold.claim.SetPlain(key)
-}
+// again gives the handle a new hold, for another attempt at the same lock.
+func (n *Handle) again() { n.hold = n.hold.next() }
 
 // Remaining is how much longer the handle holds.
 func (n *Handle) Remaining() time.Duration {

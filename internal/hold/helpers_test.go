@@ -76,11 +76,19 @@ func (c *client) want(key string, o hold.Options) (*hold.Handle, *owner) {
 	return n, own
 }
 
+// begin begins an acquisition by a handle, which ends with the test.
+func (c *client) begin(n *hold.Handle) *hold.Acquisition {
+	q := &hold.Acquisition{}
+	q.Begin(n, false)
+	c.AtEnd(q.End)
+	return q
+}
+
 // acquire has to succeed.
 func (c *client) acquire(key string, o hold.Options) (*hold.Handle, *owner) {
 	c.T.Helper()
 	n, own := c.want(key, o)
-	if failed := n.Acquire(c.T.Context(), false); failed != nil {
+	if failed := c.begin(n).All(c.T.Context(), false); failed != nil {
 		c.T.Fatalf("not acquired: %+v", failed)
 	}
 	return n, own

@@ -145,6 +145,13 @@ func (h *Hold) next() *Hold {
 	return another
 }
 
+// narrow makes a hold, before any attempt, one of a single key of several, as a plain lock.
+// key is its name in Redis.
+func (h *Hold) narrow(key string) {
+	h.name, h.alone = h.home.cfg.KeyName(key), true
+	h.claim.SetPlain(key)
+}
+
 // Name is its key as the caller knows it, of several the first. The other keys are Others.
 func (h *Hold) Name() string { return h.name }
 
@@ -165,8 +172,8 @@ func (h *Hold) Wanted() (name string, others int) {
 	return h.several.names[0], len(h.several.names) - 1
 }
 
-// WantsOneOf reports whether one of several keys is wanted.
-func (h *Hold) WantsOneOf() bool { return h.several != nil && h.several.kind == wire.AnyOf }
+// wantsOneOf reports whether one of several keys is wanted.
+func (h *Hold) wantsOneOf() bool { return h.several != nil && h.several.kind == wire.AnyOf }
 
 // Claim is what it has, or wants, on the masters. Once the hold is held, only Token and
 // Fenced may be read.
@@ -182,9 +189,8 @@ func (h *Hold) Fence() uint64 {
 	return h.claim.Fence
 }
 
-// Start is when the attempt began; the validity counts from there. Only the goroutine that
-// acquires may call it.
-func (h *Hold) Start() drift.Instant { return h.life.start }
+// tried reports whether an attempt was made with it.
+func (h *Hold) tried() bool { return h.claim.Token != "" }
 
 // Acquired is the start of the attempt that acquired it.
 func (h *Hold) Acquired() drift.Instant { return h.acquired }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/hold"
 	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -35,19 +36,19 @@ func TestAFailedAttemptIsRolledBackAndTheHandleTriesAgain(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		first, _ := c.acquire("key", hold.Options{})
 		second, own := c.want("key", hold.Options{})
-		failed := second.Acquire(t.Context(), true)
+		q := c.begin(second)
+		failed := q.All(t.Context(), true)
 		if failed == nil || failed.Kind != outcome.Taken || len(failed.Parts) == 0 || failed.Parts[0].Held == nil {
 			t.Fatalf("the second attempt: %+v, want it taken, and by whom", failed)
 		}
 		before := second.Hold()
-		second.Again()
-		if second.Hold() == before {
-			t.Error("the next attempt has the same hold: late answers would reach it")
-		}
 		c.release(first)
 		synctest.Wait()
-		if failed := second.Acquire(t.Context(), false); failed != nil {
+		if failed := q.All(t.Context(), false); failed != nil {
 			t.Fatalf("the third attempt: %+v", failed)
+		}
+		if second.Hold() == before {
+			t.Error("the next attempt has the same hold: late answers would reach it")
 		}
 		if before.Claim().Token == second.Hold().Claim().Token {
 			t.Error("two attempts have one token (S3)")
@@ -150,8 +151,8 @@ func TestCloseEndsHoldsAndThenReleasesThem(t *testing.T) {
 			m.Freeze()
 		}
 		late, lateOwner := c.want("other", hold.Options{})
-		asked := make(chan *outcome.Failure)
-		go func() { asked <- late.Acquire(t.Context(), false) }()
+		asked, q := make(chan *outcome.Failure), c.begin(late)
+		go func() { asked <- q.All(t.Context(), false) }()
 		synctest.Wait()
 		c.endLife(errClosed)
 		valid := c.home.LoseAll()
@@ -184,11 +185,11 @@ func TestAnAttemptThatBeginsBehindCloseAsksNobody(t *testing.T) {
 		closing := errors.New("the client closes")
 		c.endLife(closing)
 		before := c.commands()
-		if failed := n.Acquire(t.Context(), false); failed == nil || failed.Cause != closing { //nolint:errorlint // the very one
+		q := c.begin(n)
+		if failed := q.All(t.Context(), false); failed == nil || failed.Cause != closing { //nolint:errorlint // the very one
 			t.Errorf("%+v", failed)
 		}
-		n.Again()
-		if _, granted, _, err := n.AskPilot(t.Context(), 0, wire.Place{Score: wire.NoPlace}, time.Second); granted || err != closing { //nolint:errorlint // the very one
+		if granted, _, err := q.Pilot(t.Context(), 0, "key", wire.Place{Score: wire.NoPlace}); granted || err != closing { //nolint:errorlint // the very one
 			t.Errorf("at the pilot: %t, %v", granted, err)
 		}
 		synctest.Wait()
@@ -198,24 +199,56 @@ func TestAnAttemptThatBeginsBehindCloseAsksNobody(t *testing.T) {
 	})
 }
 
+// A pilot that has granted an attempt has the key. Whoever does not go on with the attempt gives
+// that back, and Close does not wait for the attempt any more.
+func TestAPilotsVoteThatIsNotUsedIsGivenBack(t *testing.T) {
+	for name, leave := range map[string]func(q *hold.Acquisition, c *client){
+		"the call ends":   func(q *hold.Acquisition, _ *client) { q.End() },
+		"another attempt": func(q *hold.Acquisition, c *client) { q.All(c.T.Context(), false) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inClient(t, func(t *testing.T, c *client) {
+				n, _ := c.want("key", hold.Options{})
+				q := c.begin(n)
+				if granted, _, err := q.Pilot(t.Context(), 0, "key", wire.Place{Score: wire.NoPlace}); !granted {
+					t.Fatalf("the pilot did not grant it: %v", err)
+				}
+				c.wantOn("key", 1)
+				leave(q, c)
+				if n.IsHeld() {
+					c.release(n)
+				}
+				c.wantOn("key", 0)
+				synctest.Wait()
+				if n := c.group.InFlight.Load(); n != 0 || c.group.Running.Load() != 0 {
+					t.Errorf("%d are in flight", n)
+				}
+			})
+		})
+	}
+}
+
 // An attempt may settle on one of several keys, or ask for one alone; when it comes to
 // nothing the next one is for all of them again.
 func TestAnAttemptAtOneOfSeveralKeysIsFollowedByOneAtAll(t *testing.T) {
 	inClient(t, func(t *testing.T, c *client) {
 		n, _ := c.want("a", hold.Options{})
 		n.Hold().Several(wire.AnyOf, []string{"a", "b"}, []string{"a", "b"})
-		n.AgainWith("b")
+		q := c.begin(n)
+		if granted, _, err := q.Pilot(t.Context(), 0, "b", wire.Place{Score: wire.NoPlace}); !granted {
+			t.Fatalf("the pilot did not grant b: %v", err)
+		}
 		if h := n.Hold(); h.Name() != "b" || len(h.Others()) != 0 {
 			t.Errorf("an attempt at b alone is for %q and %q", h.Name(), h.Others())
 		}
 		if name, others := n.Hold().Wanted(); name != "a" || others != 1 {
 			t.Errorf("what is wanted is %q and %d more", name, others)
 		}
-		n.Again()
+		q.Taken(pilot.None, nil)
 		if h := n.Hold(); h.Name() != "a" || len(h.Others()) != 1 || h.Claim().Kind != wire.AnyOf {
 			t.Errorf("the next attempt is for %q and %q", h.Name(), h.Others())
 		}
-		if failed := n.Acquire(t.Context(), false); failed != nil {
+		if failed := q.All(t.Context(), false); failed != nil {
 			t.Fatalf("not acquired: %+v", failed)
 		}
 		h := n.Hold()
@@ -268,7 +301,7 @@ func TestAnAttemptDuringWhichTheClockIsSetSaysSo(t *testing.T) {
 				m.Thaw()
 			}
 		}()
-		failed := n.Acquire(t.Context(), false)
+		failed := c.begin(n).All(t.Context(), false)
 		if failed == nil || failed.Kind != outcome.NoQuorum || !strings.Contains(failed.Note, "clock was set forward by 1h0m0s") {
 			t.Errorf("the attempt: %+v", failed)
 		}

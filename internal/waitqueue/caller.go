@@ -15,10 +15,10 @@ import (
 type Caller interface {
 	// All asks all masters together. holders: the failure shall say who holds the lock.
 	All(ctx context.Context, holders bool) *outcome.Failure
-	// Pilot asks a key's pilot alone. If it grants the lock, Others must be called next. If
-	// not, the attempt is over, and the pilot says where the caller stands, or, for several
-	// keys together, which of them is in the way. key is the one to ask for where one of
-	// several is wanted.
+	// Pilot asks a key's pilot alone. If it grants the lock, the attempt goes on with Others;
+	// whatever else comes next gives the vote back. If not, the attempt is over, and the pilot
+	// says where the caller stands, or, for several keys together, which of them is in the
+	// way. key is the one to ask for where one of several is wanted.
 	Pilot(ctx context.Context, pilot int, key string, at wire.Place) (granted bool, t wire.Turn, err error)
 	// Others asks the other masters, once the pilot has granted the lock.
 	Others(ctx context.Context, holders bool) *outcome.Failure

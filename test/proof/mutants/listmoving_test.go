@@ -120,7 +120,7 @@ var ofMoving = []mutant{
 	{
 		name:    "a try that the closing of the fleet fails",
 		breaks:  "moving: who takes part goes on while the fleet is closed",
-		edits:   []edit{{"internal/hold/attempt.go", "if failed == nil || !n.meetsMove(", "if failed == nil || true || !n.meetsMove("}},
+		edits:   []edit{{"internal/hold/acquisition.go", "if failed != nil && n.meetsMove(", "if failed != nil && false && n.meetsMove("}},
 		foundBy: goTest{"./redlock/fleets", "TestNoTryFailsWhileTheFleetIsClosed"},
 	},
 	{

@@ -77,7 +77,7 @@ var ofReadersThatWait = []mutant{
 	{
 		name:    "a writer that gives up in silence",
 		breaks:  "progress: readers that it kept out are called",
-		edits:   []edit{{"redlock/rwmutex.go", "if gaveUp {", "if false {"}},
+		edits:   []edit{{"internal/hold/intent.go", "if i.withdraw() {", "if i.withdraw() && false {"}},
 		foundBy: goTest{"./redlock", "TestAWriterThatGivesUpWakesTheReadersThatItKeptOut"},
 	},
 	{

@@ -26,7 +26,7 @@ var ofReleases = []mutant{
 	{
 		name:    "an adoption that keeps the token",
 		breaks:  "S3: every attempt has a token of its own",
-		edits:   []edit{{"internal/hold/adopt.go", "	defer a.end()\n", "	defer a.end()\n	n.hold.claim.Token = token\n"}},
+		edits:   []edit{{"internal/hold/adopt.go", "	a := n.begin(ctx)\n", "	a := n.begin(ctx)\n	n.hold.claim.Token = token\n"}},
 		foundBy: goTest{"./redlock", "TestAdoptTakesOverWhatAnotherClientHandedOn"},
 	},
 	{

@@ -230,6 +230,18 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./redlock", "TestWhatIsToldToBeginIsToldToEndByTheSameName"},
 	},
 	{
+		name:    "a pilot's vote that is kept",
+		breaks:  "L2: whoever leaves before the other masters were asked gives back the pilot's vote",
+		edits:   []edit{{"internal/hold/acquisition.go", "	q.giveBack()\n	q.intent.end()\n", "	q.intent.end()\n"}},
+		foundBy: goTest{"./internal/hold", "TestAPilotsVoteThatIsNotUsedIsGivenBack"},
+	},
+	{
+		name:    "a pilot's vote that the next attempt forgets",
+		breaks:  "L2: whoever leaves before the other masters were asked gives back the pilot's vote",
+		edits:   []edit{{"internal/hold/acquisition.go", "	q.giveBack()\n	if q.handle.hold.tried() {\n", "	if q.handle.hold.tried() {\n"}},
+		foundBy: goTest{"./internal/hold", "TestAPilotsVoteThatIsNotUsedIsGivenBack"},
+	},
+	{
 		name:    "a planned end that counts as a loss",
 		breaks:  "a lease that ends in time is no loss",
 		edits:   []edit{{"contrib/prometheus/trace.go", "if !err.Planned {", "if true {"}},

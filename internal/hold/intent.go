@@ -1,0 +1,53 @@
+package hold
+
+// An intent tells the masters that a writer waits, so that they let no new reader in. It is
+// noted after every attempt that failed, and expires soon by itself; it is advice, and plays
+// no part in who holds the lock. The zero intent keeps nobody out.
+type intent struct {
+	home  *Home
+	key   string // with the prefix
+	owner string
+	mark  any // the call's, since attempts have tokens of their own; nil: it is not noted
+}
+
+// begin has a call keep readers out of what h is for. Close waits for its end, so that it
+// lets out what end sends.
+func (i *intent) begin(h *Hold) {
+	i.home, i.key, i.owner = h.home, h.claim.Key(), h.opts.Owner
+	i.home.cfg.InFlight.Add()
+	i.home.cfg.Running.Add()
+}
+
+// note queues the intent, or its prolongation, for every master. Nobody waits for that.
+func (i *intent) note() {
+	if i.home == nil {
+		return
+	}
+	if i.mark == nil {
+		i.mark = i.home.NewToken(i.owner)
+	}
+	i.home.cfg.Wire.NoteIntent(i.key, i.mark)
+}
+
+// withdraw takes it back, and reports whether it was noted.
+func (i *intent) withdraw() bool {
+	if i.mark == nil {
+		return false
+	}
+	i.home.cfg.Wire.WithdrawIntent(i.key, i.mark)
+	i.mark = nil
+	return true
+}
+
+// end withdraws it at the end of the call. If it is noted still, the writer has given up. Then
+// readers that it kept out are called: nobody releases anything that would wake them.
+func (i *intent) end() {
+	if i.home == nil {
+		return
+	}
+	if i.withdraw() {
+		i.home.cfg.Wire.AdmitReaders(i.key, false)
+	}
+	i.home.cfg.Running.Done()
+	i.home.cfg.InFlight.Done()
+}

@@ -37,6 +37,9 @@ func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Co
 		return err
 	})
 	if err != nil {
+		if w != nil {
+			p.parkEarly(w, id.early.calls)
+		}
 		id.early.lost(ctx, p, err)
 		return nil, nil, identity{}, err
 	}
@@ -45,7 +48,8 @@ func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Co
 
 // connect makes a connection and logs in. Then greet says what else has to be said before the
 // connection serves. connect blocks for DialTimeout at most, and for credentialsGrace after it.
-func (p *Pipeline) connect(ctx context.Context, ask func(context.Context) login, greet func(*handshake) error) (*wire, redis.Conn, error) {
+// With an error the connection is returned only if it is open, because it owes (see wire).
+func (p *Pipeline) connect(ctx context.Context, ask func(context.Context) login, greet func(*handshake) error) (open *wire, rc redis.Conn, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.DialTimeout)
 	defer cancel()
 
@@ -57,8 +61,7 @@ func (p *Pipeline) connect(ctx context.Context, ask func(context.Context) login,
 		return nil, nil, withoutContext(err)
 	}
 	w := newWire(raw, raw)
-	// The end of the context closes the socket, which ends all that blocks below.
-	stop := context.AfterFunc(ctx, func() { _ = w.abort() })
+	stop := context.AfterFunc(ctx, w.giveUp)
 	h, err := p.logIn(ctx, w, ask)
 	if err == nil {
 		began := time.Now()
@@ -69,14 +72,16 @@ func (p *Pipeline) connect(ctx context.Context, ask func(context.Context) login,
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		_ = w.abort()
+		if open = w; ctx.Err() == nil || !w.owes.Load() {
+			open, _ = nil, w.abort()
+		}
 		if ctx.Err() != nil && !isConfig(err) {
 			err = fmt.Errorf("%w: no complete handshake within %v", ErrTimeout, p.cfg.DialTimeout)
 		}
 		if w.silent && !isConfig(err) {
 			err = &silenceError{err}
 		}
-		return nil, nil, err
+		return open, nil, err
 	}
 	return w, h.rc, nil
 }
@@ -135,6 +140,7 @@ func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 		id.greeted = p.greetings()
 		h.greet(id.greeted)
 		id.early = p.takeEarly()
+		h.w.owes.Store(len(id.early.calls) > 0)
 		id.early.ask(h)
 	}
 	h.ask("PING", nil, nil)

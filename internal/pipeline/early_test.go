@@ -224,6 +224,36 @@ func TestCloseDuringTheHandshakeEndsEarlyCalls(t *testing.T) {
 	})
 }
 
+// A master that stops in the handshake has received the early calls. When it goes on, it finds
+// what undoes them behind them, also where the client is gone by then (S5).
+func TestEarlyCallsAreUndoneOnAMasterThatStopsInTheHandshake(t *testing.T) {
+	for name, end := range map[string]func(p *Pipeline){
+		"the dial gives up":  func(p *Pipeline) { time.Sleep(2 * p.cfg.DialTimeout) },
+		"the client closes":  (*Pipeline).Close,
+		"one, and the other": func(p *Pipeline) { time.Sleep(2 * p.cfg.DialTimeout); p.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, g, p := atGate(t)
+				goOn := stopOn(s)
+				early := newEarly(t, "FREEZE").queue(p)
+				g.next <- nil
+				synctest.Wait()
+				end(p)
+				if c := early.wait(); c.Err == nil || !c.Sent {
+					t.Errorf("%v, sent %t", c.Err, c.Sent)
+				}
+				goOn()
+				synctest.Wait()
+				if got := joined(s.conn(1).seen()); !slices.Contains(got, "FREEZE") || got[len(got)-1] != "UNDO FREEZE" {
+					t.Errorf("the master has executed %q", got)
+				}
+				settled(t, p)
+			})
+		})
+	}
+}
+
 // The numbers that users see count early calls as others.
 func TestEarlyCallsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

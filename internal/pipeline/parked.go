@@ -17,7 +17,7 @@ const (
 	mostParked = 1 << 20
 )
 
-// A parked connection has stalled, and stays open for releases.
+// A parked connection has stalled, perhaps in its handshake, and stays open for releases.
 //
 // A master that was stopped will go on later. Then it executes everything that its kernel
 // has received, even if this program has ended. So releases are written behind the
@@ -45,6 +45,19 @@ func park(w *wire) *parked {
 	k.waiting = AppendCommand(nil, "CLIENT", "REPLY", "OFF")
 	go k.run()
 	return k
+}
+
+// parkEarly parks a connection whose handshake came to nothing, and undoes its early calls
+// there: a master that goes on later executes them first.
+func (p *Pipeline) parkEarly(w *wire, calls []*Call) {
+	k := park(w)
+	for _, c := range calls {
+		k.add(c.Undo)
+	}
+	p.unpark().close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.parked = k
 }
 
 // add queues a command. It does nothing if k is nil or too many bytes wait.

@@ -12,12 +12,15 @@ import (
 // function is called. What it has to say to a client that is gone goes nowhere.
 func stopOn(s *fakeServer) (goOn func()) {
 	stopped := make(chan struct{})
-	s.greet = func(_ *fakeConn, args []string) (string, bool) { return "", len(args) == 3 && args[1] == "REPLY" }
+	gone := func(c *fakeConn) bool { return c.number == 1 && c.client.linger.Load() == closedInOrder }
+	s.greet = func(c *fakeConn, args []string) (string, bool) {
+		return "", gone(c) || len(args) == 3 && args[1] == "REPLY"
+	}
 	s.reply = func(c *fakeConn, args []string) string {
 		if args[0] == "FREEZE" && c.number == 1 {
 			<-stopped
 		}
-		if c.number == 1 && c.client.linger.Load() == closedInOrder {
+		if gone(c) {
 			return ""
 		}
 		return "+OK\r\n"

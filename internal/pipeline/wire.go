@@ -40,6 +40,9 @@ type wire struct {
 	// greeting is how long the master took for the handshake: a round trip at least.
 	greeting time.Duration
 
+	// owes: calls are on it that have to be undone if it comes to nothing (see early).
+	owes atomic.Bool
+
 	// asked is how many commands were written, those of the handshake included. Each is
 	// counted before its first byte leaves. A reply that comes before its command was
 	// counted belongs to no command: it must not be taken for the reply of the next one.
@@ -243,6 +246,16 @@ func (w *wire) abort() error {
 // leave closes the socket, and the kernel delivers what was written. It is for the end of
 // the pipeline. See abort.
 func (w *wire) leave() error { return w.raw.Close() }
+
+// giveUp ends what blocks in a handshake. A connection that owes stays open for what undoes
+// that.
+func (w *wire) giveUp() {
+	if w.owes.Load() {
+		w.quieten(time.Now().Add(parkWait))
+	} else {
+		_ = w.abort()
+	}
+}
 
 // quieten ends what waits in Read, and leaves the connection open. A write that has begun may
 // go on until then, since nothing can follow half a command. Where the connection knows no

@@ -315,7 +315,7 @@ var ofTheGuard = []mutant{
 	{
 		name:    "an early lock on a second connection",
 		breaks:  "S5: nothing goes out before the previous connection was killed",
-		edits:   []edit{{"internal/pipeline/dial.go", "\t\tid.early = p.takeEarly()\n\t\tid.early.ask(h)\n\t}\n", "\t}\n\tid.early = p.takeEarly()\n\tid.early.ask(h)\n"}},
+		edits:   []edit{{"internal/pipeline/dial.go", "\t\tid.early = p.takeEarly()\n\t\th.w.owes.Store(len(id.early.calls) > 0)\n\t\tid.early.ask(h)\n\t}\n", "\t}\n\tid.early = p.takeEarly()\n\tid.early.ask(h)\n"}},
 		foundBy: goTest{"./internal/pipeline", "TestAnEarlyCallGoesOutWithTheFirstHandshakeAlone"},
 	},
 	{

@@ -80,6 +80,12 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./internal/pipeline", "TestAWriteThatHasBegunOutlastsTheStall"},
 	},
 	{
+		name:    "an early call that is left to a master that stops in the handshake",
+		breaks:  "S5: a release is written behind all that may set its keys",
+		edits:   []edit{{"internal/pipeline/dial.go", "ctx.Err() == nil || !w.owes.Load()", "true"}},
+		foundBy: goTest{"./internal/pipeline", "TestEarlyCallsAreUndoneOnAMasterThatStopsInTheHandshake"},
+	},
+	{
 		name:    "a Close that leaves while a call is under way",
 		breaks:  "nothing is left behind",
 		edits:   []edit{{"redlock/client.go", "			deadline = time.Now().Add(limit)\n", ""}},

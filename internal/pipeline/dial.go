@@ -38,7 +38,7 @@ func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Co
 	})
 	if err != nil {
 		if w != nil {
-			p.parkEarly(w, id.early.calls)
+			p.park(park(w))
 		}
 		id.early.lost(ctx, p, err)
 		return nil, nil, identity{}, err

@@ -47,24 +47,28 @@ func park(w *wire) *parked {
 	return k
 }
 
-// parkEarly parks a connection whose handshake came to nothing, and undoes its early calls
-// there: a master that goes on later executes them first.
-func (p *Pipeline) parkEarly(w *wire, calls []*Call) {
-	k := park(w)
-	for _, c := range calls {
-		k.add(c.Undo)
-	}
+// park writes to k, from now on, what is kept for the next connection, and what is kept already
+// but was not written yet.
+func (p *Pipeline) park(k *parked) {
 	p.unpark().close()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.parked = k
+	for _, c := range p.queue {
+		p.writeParked(c)
+	}
 }
 
-// add queues a command. It does nothing if k is nil or too many bytes wait.
-func (k *parked) add(command []byte) {
-	if k == nil {
-		return
+// writeParked writes a call that is kept to the parked connection, if there is one. The caller
+// must hold p.mu.
+func (p *Pipeline) writeParked(c *Call) {
+	if p.parked != nil && c.kept(time.Now()) {
+		p.parked.add(c.Encoded)
 	}
+}
+
+// add queues a command. It does nothing if too many bytes wait.
+func (k *parked) add(command []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.ended || len(k.waiting)+len(command) > mostParked {

@@ -127,7 +127,6 @@ func (p *Pipeline) requeue(c *Call) {
 			p.complete(c, ErrClosed)
 			return
 		}
-		p.parked.add(c.Encoded)
 		p.push(c)
 	default:
 		p.push(c)
@@ -136,6 +135,7 @@ func (p *Pipeline) requeue(c *Call) {
 
 // push appends to the queue. The caller must hold p.mu, and loses it.
 func (p *Pipeline) push(c *Call) {
+	p.writeParked(c)
 	p.queue = append(p.queue, c)
 	if p.writerWaits {
 		p.work.Signal()
@@ -220,9 +220,7 @@ func (p *Pipeline) supervise(ctx context.Context) {
 		begun := time.Now()
 		leftover, err := s.run()
 		if k := s.parked(); k != nil {
-			p.mu.Lock()
-			p.parked = k
-			p.mu.Unlock()
+			p.park(k)
 		}
 		// A server that greets and hangs up must not be dialled in a loop, nor one that
 		// answers once and then hangs up: only a connection that has lasted ends a row of

@@ -85,13 +85,6 @@ func (p *Pipeline) change(next state, cause, failure error, leftover []*Call) {
 	calls := slices.Concat(leftover, p.queue)
 	p.queue = nil
 	now := time.Now()
-	if errors.Is(cause, ErrStalled) {
-		for _, c := range calls[len(leftover):] { // the others were written
-			if c.kept(now) {
-				p.parked.add(c.Encoded)
-			}
-		}
-	}
 	p.mu.Unlock()
 	p.tellDown(cause, next == connecting)
 

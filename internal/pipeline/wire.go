@@ -40,7 +40,7 @@ type wire struct {
 	// greeting is how long the master took for the handshake: a round trip at least.
 	greeting time.Duration
 
-	// owes: calls are on it that have to be undone if it comes to nothing (see early).
+	// owes: the handshake carries calls that may set keys (see early).
 	owes atomic.Bool
 
 	// asked is how many commands were written, those of the handshake included. Each is
@@ -247,8 +247,7 @@ func (w *wire) abort() error {
 // the pipeline. See abort.
 func (w *wire) leave() error { return w.raw.Close() }
 
-// giveUp ends what blocks in a handshake. A connection that owes stays open for what undoes
-// that.
+// giveUp ends what blocks in a handshake. A connection that owes stays open for releases.
 func (w *wire) giveUp() {
 	if w.owes.Load() {
 		w.quieten(time.Now().Add(parkWait))

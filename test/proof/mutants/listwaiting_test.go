@@ -83,7 +83,7 @@ var ofTheWaiting = []mutant{
 		name:    "an early call that is left to a master that stops in the handshake",
 		breaks:  "S5: a release is written behind all that may set its keys",
 		edits:   []edit{{"internal/pipeline/dial.go", "ctx.Err() == nil || !w.owes.Load()", "true"}},
-		foundBy: goTest{"./internal/pipeline", "TestEarlyCallsAreUndoneOnAMasterThatStopsInTheHandshake"},
+		foundBy: goTest{"./internal/pipeline", "TestEarlyCallsAreReleasedOnAMasterThatStopsInTheHandshake"},
 	},
 	{
 		name:    "a Close that leaves while a call is under way",

@@ -263,15 +263,18 @@ func (c *Client) Close() error {
 const deliveryLook = time.Millisecond
 
 // awaitDelivery waits until no call is running, and then until all masters have answered, for
-// limit at most. A running call ends soon (see ballot.Wait); what it rolls back then is still
-// sent. In a pool of the client's own it does not wait for masters far away: it
+// limit at most. A running call ends soon (see ballot.Wait), unless a trace holds it up; what it
+// rolls back then is still sent. In a pool of the client's own it does not wait for masters far away: it
 // returns when two looks find that no call is running, that a quorum has answered everything,
 // and that the others have been sent everything (see pipeline.Delivery).
 func (c *Client) awaitDelivery(limit time.Duration) {
 	before, deadline := uint64(0), time.Now().Add(limit)
+	longest := deadline.Add(2 * c.nodeTimeout(c.opts.maxTTL)) // a call may take so long where timers are late
 	for time.Now().Before(deadline) && !c.group.InFlight.Wait(deliveryLook) {
 		if c.group.Running.Load() != 0 {
-			deadline = time.Now().Add(limit)
+			if deadline = time.Now().Add(limit); deadline.After(longest) {
+				deadline = longest
+			}
 			continue
 		}
 		if !c.ownsPool {

@@ -177,6 +177,25 @@ func TestCloseWaitsForAnUnlockThatIsUnderWay(t *testing.T) {
 	})
 }
 
+// A trace holds a call up for as long as it runs, and Close not.
+func TestCloseDoesNotWaitForATraceThatDoes(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open(redlock.WithTTL(time.Second), redlock.WithTrace(&redlock.Trace{Attempt: func(redlock.AttemptInfo) { time.Sleep(5 * time.Second) }}))
+		other := s.must(s.open().Lock(t.Context(), "key"))
+		waiting := make(chan error, 1)
+		go func() {
+			_, err := c.RWMutex("key").Lock(t.Context())
+			waiting <- err
+		}()
+		time.Sleep(10 * time.Millisecond)
+		within(t, time.Second, func() { _ = c.Close() })
+		if err := <-waiting; !errors.Is(err, redlock.ErrClosed) {
+			t.Errorf("the call: %v", err)
+		}
+		unlock(t, other)
+	})
+}
+
 // The near masters disagree, and have answered. The attempt waits for the farthest one, and
 // is rolled back only when Close has ended it.
 func TestCloseDuringAnAttemptThatIsNotDecidedLeavesNothing(t *testing.T) {

@@ -86,9 +86,15 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./internal/pipeline", "TestEarlyCallsAreReleasedOnAMasterThatStopsInTheHandshake"},
 	},
 	{
+		name:    "a Close that waits for as long as a call runs",
+		breaks:  "L3: nothing blocks without a bound",
+		edits:   []edit{{"redlock/client.go", "deadline = longest\n", "_ = longest\n"}},
+		foundBy: goTest{"./redlock", "TestCloseDoesNotWaitForATraceThatDoes"},
+	},
+	{
 		name:    "a Close that leaves while a call is under way",
 		breaks:  "nothing is left behind",
-		edits:   []edit{{"redlock/client.go", "			deadline = time.Now().Add(limit)\n", ""}},
+		edits:   []edit{{"redlock/client.go", "deadline = time.Now().Add(limit); deadline.After(longest)", "deadline.After(longest)"}},
 		foundBy: goTest{"./redlock", "TestCloseWaitsForAnUnlockThatIsUnderWay"},
 	},
 	{

@@ -260,6 +260,28 @@ func TestEarlyCallsAreReleasedOnAMasterThatStopsInTheHandshake(t *testing.T) {
 	}
 }
 
+// Nothing can follow half a command, also in a handshake.
+func TestAHandshakeThatWasNotWrittenWholeIsNotParked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, g, p := atGate(t)
+		goOn := s.hold("CLIENT")
+		s.window = 16
+		early := newEarly(t, "TAKE").queue(p)
+		g.next <- nil
+		synctest.Wait()
+		startKept(t, p, time.Hour, "RELEASE")
+		p.Close()
+		if c := early.wait(); !errors.Is(c.Err, ErrClosed) {
+			t.Error(c.Err)
+		}
+		if got := s.conn(1).client.linger.Load(); got != 0 {
+			t.Errorf("linger %d, want 0: reset", got)
+		}
+		goOn()
+		settled(t, p)
+	})
+}
+
 // The numbers that users see count early calls as others.
 func TestEarlyCallsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -79,6 +79,7 @@ func (h *handshake) run() error {
 		return connectionError(err)
 	}
 	if err := h.w.push(); err != nil {
+		h.w.owes.Store(false) // nothing can follow half a command
 		// A master that is full or denies says so and hangs up without reading;
 		// what it said is still to be read.
 		switch _, said := h.rc.Receive(); {

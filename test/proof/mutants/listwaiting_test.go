@@ -86,6 +86,12 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./internal/pipeline", "TestEarlyCallsAreReleasedOnAMasterThatStopsInTheHandshake"},
 	},
 	{
+		name:    "releases behind half a handshake",
+		breaks:  "S5: a release is written behind all that may set its keys",
+		edits:   []edit{{"internal/pipeline/handshake.go", "\t\th.w.owes.Store(false) // nothing can follow half a command\n", ""}},
+		foundBy: goTest{"./internal/pipeline", "TestAHandshakeThatWasNotWrittenWholeIsNotParked"},
+	},
+	{
 		name:    "a Close that waits for as long as a call runs",
 		breaks:  "L3: nothing blocks without a bound",
 		edits:   []edit{{"redlock/client.go", "deadline = longest\n", "_ = longest\n"}},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/stage"
+	"github.com/redquorum/redquorum/pool"
 )
 
 func TestALockThatAlwaysGrantsFails(t *testing.T) {
@@ -148,6 +149,7 @@ func TestAKeyThatIsLeftBehindFails(t *testing.T) {
 	m := masters(t, 3)
 	o := fast()
 	o.Masters.TTL = 500 * time.Millisecond
+	o.Masters.Pool = []pool.Option{pool.WithCommandTimeout(time.Second)} // not a twentieth of the TTL: the last look tells
 	var once sync.Once
 	var key string
 	o.Masters.Open = openAs(func(c *fakeClient) {

@@ -38,7 +38,7 @@ func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Co
 	})
 	if err != nil {
 		if w != nil {
-			p.park(park(w))
+			p.park(park(w, p.cfg.Scripts))
 		}
 		id.early.lost(ctx, p, err)
 		return nil, nil, identity{}, err

@@ -260,6 +260,31 @@ func TestEarlyCallsAreReleasedOnAMasterThatStopsInTheHandshake(t *testing.T) {
 	}
 }
 
+// Scripts come only behind the handshake, and nobody hears there that one is missing.
+func TestReleasesBehindAHandshakeCarryTheirScripts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		g := newGate(s)
+		cfg := g.config()
+		cfg.Scripts = []Script{{SHA: strings.Repeat("a", 40), Source: "return 1"}, {SHA: strings.Repeat("b", 40), Source: "return 2"}}
+		p := open(t, cfg)
+		goOn := stopOn(s)
+		newEarly(t, "FREEZE").queue(p)
+		g.next <- nil
+		synctest.Wait()
+		startKept(t, p, time.Hour, "EVALSHA", cfg.Scripts[1].SHA, 1, "key", "token")
+		startKept(t, p, time.Hour, "EVALSHA", strings.Repeat("c", 40), 1, "key", "token")
+		p.Close()
+		goOn()
+		synctest.Wait()
+		got := joined(s.conn(1).seen())
+		want := []string{"EVAL return 2 1 key token", "EVALSHA " + strings.Repeat("c", 40) + " 1 key token"}
+		if !slices.Equal(got[len(got)-2:], want) {
+			t.Errorf("the master has executed %q, want %q in the end", got, want)
+		}
+	})
+}
+
 // Nothing can follow half a command, also in a handshake.
 func TestAHandshakeThatWasNotWrittenWholeIsNotParked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -28,8 +28,9 @@ const (
 // Nobody reads the replies. CLIENT REPLY OFF asks the master not to send any, because a
 // master that cannot write its replies executes only the 16 KB that it reads at once.
 type parked struct {
-	w    *wire
-	done chan struct{} // closed when the goroutine has ended
+	w     *wire
+	lacks []Script      // the master may lack them: what runs one carries it
+	done  chan struct{} // closed when the goroutine has ended
 
 	mu      sync.Mutex // guards what follows; nothing blocks under it
 	work    *sync.Cond
@@ -37,10 +38,10 @@ type parked struct {
 	ended   bool // no more commands are accepted
 }
 
-// park starts the goroutine that writes to a connection whose session has ended. abort
-// and close wait for it to end.
-func park(w *wire) *parked {
-	k := &parked{w: w, done: make(chan struct{})}
+// park starts the goroutine that writes to a connection whose session has ended, or whose
+// handshake has: then the master may lack the scripts. abort and close wait for it to end.
+func park(w *wire, lacks []Script) *parked {
+	k := &parked{w: w, lacks: lacks, done: make(chan struct{})}
 	k.work = sync.NewCond(&k.mu)
 	k.waiting = AppendCommand(nil, "CLIENT", "REPLY", "OFF")
 	go k.run()
@@ -69,6 +70,9 @@ func (p *Pipeline) writeParked(c *Call) {
 
 // add queues a command. It does nothing if too many bytes wait.
 func (k *parked) add(command []byte) {
+	if i := slices.IndexFunc(k.lacks, func(s Script) bool { return s.isRunBy(command) }); i >= 0 {
+		command = EvalOf(command, k.lacks[i].Source)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.ended || len(k.waiting)+len(command) > mostParked {

@@ -108,7 +108,7 @@ func (s *session) parked() *parked {
 		_ = s.wire.abort()
 		return nil
 	}
-	return park(s.wire)
+	return park(s.wire, nil)
 }
 
 // write is the writer goroutine. It sends all queued calls in one flush.

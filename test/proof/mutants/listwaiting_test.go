@@ -86,6 +86,12 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./internal/pipeline", "TestEarlyCallsAreReleasedOnAMasterThatStopsInTheHandshake"},
 	},
 	{
+		name:    "a release behind a handshake by a script that the master lacks",
+		breaks:  "S5: a release is written behind all that may set its keys",
+		edits:   []edit{{"internal/pipeline/dial.go", "park(w, p.cfg.Scripts)", "park(w, nil)"}},
+		foundBy: goTest{"./internal/pipeline", "TestReleasesBehindAHandshakeCarryTheirScripts"},
+	},
+	{
 		name:    "releases behind half a handshake",
 		breaks:  "S5: a release is written behind all that may set its keys",
 		edits:   []edit{{"internal/pipeline/handshake.go", "\t\th.w.owes.Store(false) // nothing can follow half a command\n", ""}},

@@ -155,6 +155,17 @@ func TestKeptCallsAreNotSentPastTheirTime(t *testing.T) {
 	})
 }
 
+// The first acquisition is sent with the handshake, and may be executed as late as that ends.
+func TestKeptCallsAreSentOnTheFirstConnectionHoweverLateItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, g, p := atGate(t)
+		release := startKept(t, p, time.Second, "K1")
+		time.Sleep(time.Minute)
+		g.next <- nil
+		mustSucceed(t, 1, release)
+	})
+}
+
 func TestKeptCallsFailOnceTheirTimeIsOverWhileTheMasterIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, g, p := atGate(t)

@@ -63,7 +63,7 @@ func (p *Pipeline) park(k *parked) {
 // writeParked writes a call that is kept to the parked connection, if there is one. The caller
 // must hold p.mu.
 func (p *Pipeline) writeParked(c *Call) {
-	if p.parked != nil && c.kept(time.Now()) {
+	if p.parked != nil && !c.Keep.IsZero() {
 		p.parked.add(c.Encoded)
 	}
 }

@@ -175,7 +175,7 @@ func (s *session) send(batch []*Call) error {
 func (s *session) dropAbandoned(batch []*Call, now time.Time) []*Call {
 	live := batch[:0]
 	for _, c := range batch {
-		if c.Owner.Abandoned(c) || !c.Keep.IsZero() && !now.Before(c.Keep) {
+		if c.Owner.Abandoned(c) || c.Sent && !c.Keep.IsZero() && !now.Before(c.Keep) {
 			s.p.complete(c, ErrAbandoned)
 			continue
 		}

@@ -86,6 +86,18 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./internal/pipeline", "TestEarlyCallsAreReleasedOnAMasterThatStopsInTheHandshake"},
 	},
 	{
+		name:    "a release whose time is over before the master's handshake is given up",
+		breaks:  "S5: a release is written behind all that may set its keys",
+		edits:   []edit{{"internal/pipeline/parked.go", "p.parked != nil && !c.Keep.IsZero()", "p.parked != nil && c.kept(time.Now())"}},
+		foundBy: goTest{"./internal/pipeline", "TestEarlyCallsAreReleasedOnAMasterThatStopsInTheHandshake"},
+	},
+	{
+		name:    "a release whose time is over before the master's handshake ends",
+		breaks:  "S5: a release is written behind all that may set its keys",
+		edits:   []edit{{"internal/pipeline/session.go", "c.Sent && !c.Keep.IsZero()", "!c.Keep.IsZero()"}},
+		foundBy: goTest{"./internal/pipeline", "TestKeptCallsAreSentOnTheFirstConnectionHoweverLateItIs"},
+	},
+	{
 		name:    "a release behind a handshake by a script that the master lacks",
 		breaks:  "S5: a release is written behind all that may set its keys",
 		edits:   []edit{{"internal/pipeline/dial.go", "park(w, p.cfg.Scripts)", "park(w, nil)"}},

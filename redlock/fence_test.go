@@ -327,24 +327,24 @@ func TestWhoWantsATokenIsNotLetInWhereThereIsNone(t *testing.T) {
 // are apart.
 func TestTokensRiseWhileMastersLoseData(t *testing.T) {
 	t.Parallel()
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+	onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
 		random := rand.New(rand.NewPCG(1, 2))
 		var clients []*redlock.Client
 		for i := range 5 {
 			clock := &skewedClock{off: time.Duration(i-2) * 100 * time.Millisecond}
-			clients = append(clients, s.open(redlock.WithFencing(), redlock.WithClock(clock)))
+			clients = append(clients, f.open(redlock.WithFencing(), redlock.WithClock(clock)))
 		}
 		last := uint64(0)
 		for n := range *holders {
 			switch random.IntN(30) {
 			case 0:
-				s.Restart(false, random.IntN(5))
+				i := random.IntN(5)
+				f.kill(i)
+				f.restart(false, i)
 				time.Sleep(time.Second) // connected again
 			case 1:
-				for _, i := range random.Perm(5)[:3] { // a quorum forgets all
-					s.All[i].FlushAll()
-				}
-				time.Sleep(500 * time.Millisecond) // longer than the clocks are apart
+				f.do(random.Perm(5)[:3], "FLUSHALL") // a quorum forgets all
+				time.Sleep(500 * time.Millisecond)   // longer than the clocks are apart
 			}
 			l, err := clients[random.IntN(5)].Lock(t.Context(), "key")
 			if err != nil {
@@ -361,5 +361,6 @@ func TestTokensRiseWhileMastersLoseData(t *testing.T) {
 			raises += c.Stats().FencingRaises
 		}
 		t.Logf("%d second rounds", raises)
+		f.remove("redquorum:fence:1:key")
 	})
 }

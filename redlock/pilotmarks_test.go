@@ -225,6 +225,21 @@ func TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater(t *testing.T) {
 	}
 }
 
+// Where no master lets anybody queue, who waits polls, and releases reach every master.
+func TestWhereEveryMasterRefusesItsQueueWaitersPoll(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		s.do("SET", queueKey("key"), "no queue")
+		held := mustLock(t, s.open(), "key")
+		q := s.queue(s.open(), "key")
+		time.Sleep(time.Second)
+		unlock(t, held)
+		time.Sleep(250 * time.Millisecond)
+		unlock(t, q.mustHave(t))
+		s.do("DEL", queueKey("key"))
+		s.wantClean()
+	})
+}
+
 // queuesBeside is how many masters but one have members in a queue.
 func (s *sim) queuesBeside(but int, queue string) (n int) {
 	for i := range s.All {

@@ -481,7 +481,9 @@ func TestNothingOfAnySortIsSentAgainAfterUnlock(t *testing.T) {
 func TestEverySortIsRenewedVerifiedAndExtendedAndALeaseEndsBeforeItsKeys(t *testing.T) {
 	onEachSort(t, func(t *testing.T, s *sim, k sort) {
 		c := s.open()
-		l := s.must(k.lock(c, t.Context(), ab))
+		acquiring, cancel := context.WithCancel(t.Context())
+		l := s.must(k.lock(c, acquiring, ab))
+		cancel() // it does not bound the hold
 		time.Sleep(5 * time.Minute)
 		s.wantOn(l, 5)
 		if err := errors.Join(l.Context().Err(), l.Verify(t.Context()), l.Extend(t.Context())); err != nil {
@@ -520,20 +522,22 @@ func TestEverySortIsRenewedVerifiedAndExtendedAndALeaseEndsBeforeItsKeys(t *test
 // S6: a master that forgot the lock, or one of its keys, gets it again and counts from
 // the next extension on.
 func TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn(t *testing.T) {
+	const forgetful = 1 // not a pilot, which is told of every release
 	empty := func(s *sim, _ *redlock.Lock) {
-		s.Restart(false, 0)
+		s.Restart(false, forgetful)
 		time.Sleep(3 * time.Second)
 	}
-	noLastKey := func(s *sim, l *redlock.Lock) { s.Ask(0, "DEL", l.Keys()[len(l.Keys())-1]) }
+	noLastKey := func(s *sim, l *redlock.Lock) { s.Ask(forgetful, "DEL", l.Keys()[len(l.Keys())-1]) }
 	for _, test := range []struct {
 		how    string
 		sorts  []sort
 		forget func(s *sim, l *redlock.Lock)
 	}{
+		{"down when it was acquired", sorts, empty},
 		{"restarted empty", sorts, empty},
 		{"without its last key", sorts, noLastKey},
-		{"with another reader", []sort{reader}, func(s *sim, l *redlock.Lock) { s.Ask(0, "ZREM", "a", l.Token()) }},
-		{"expired by itself", []sort{reader}, func(s *sim, l *redlock.Lock) { s.Ask(0, "ZADD", "a", time.Now().UnixMilli()-1, l.Token()) }},
+		{"with another reader", []sort{reader}, func(s *sim, l *redlock.Lock) { s.Ask(forgetful, "ZREM", "a", l.Token()) }},
+		{"expired by itself", []sort{reader}, func(s *sim, l *redlock.Lock) { s.Ask(forgetful, "ZADD", "a", time.Now().UnixMilli()-1, l.Token()) }},
 	} {
 		for _, k := range test.sorts {
 			t.Run(k.name+" "+test.how, func(t *testing.T) {
@@ -542,7 +546,11 @@ func TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn(t *testing.
 						beside := s.must(s.open().RWMutex("a").RLock(t.Context(), redlock.WithLease(time.Minute)))
 						defer func() { _ = beside.Unlock(t.Context()) }() // it may have lost its quorum
 					}
-					l := s.must(k.lock(s.open(), t.Context(), ab, redlock.WithLease(10*time.Second)))
+					c := s.open()
+					if strings.HasPrefix(test.how, "down") {
+						s.Kill(forgetful)
+					}
+					l := s.must(k.lock(c, t.Context(), ab, redlock.WithLease(10*time.Second)))
 					test.forget(s, l)
 					s.Kill(3, 4) // two of five still have it
 					before := l.Remaining()
@@ -550,7 +558,7 @@ func TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn(t *testing.
 					if l.Remaining() != before {
 						t.Errorf("Remaining went from %v to %v", before, l.Remaining())
 					}
-					if !s.has(0, l) {
+					if !s.has(forgetful, l) {
 						t.Error("it was not set again")
 					}
 					if err := l.Extend(t.Context()); err != nil {

@@ -17,6 +17,32 @@ var ofReleases = []mutant{
 		foundBy: goTest{"./redlock", "TestUnlockUnderAContextThatItEndsIsConfirmed"},
 	},
 	{
+		name:    "an extended lock that is not released where it did not come in at first",
+		breaks:  "L2: no release leaves a key",
+		edits:   []edit{{"internal/hold/extend.go", "h.extended, h.claim.Absent = true, 0", "h.extended = true"}},
+		foundBy: goTest{"./redlock", "TestAMasterThatForgotALockOfAnySortCountsFromTheNextExtensionOn"},
+	},
+	{
+		name:    "an extension that prolongs nothing",
+		breaks:  "S6: an extension gives every master the whole TTL",
+		edits:   []edit{{"internal/script/extend.lua", "math.max(redis.call('PTTL', KEYS[1]), ARGV[2])", "redis.call('PTTL', KEYS[1])"}},
+		foundBy: goTest{"./redlock", "TestEverySortIsRenewedVerifiedAndExtendedAndALeaseEndsBeforeItsKeys"},
+	},
+	{
+		name:    "a release that is lost with its connection",
+		breaks:  "L2: what is released is released where the connection broke, too",
+		edits:   []edit{{"internal/pipeline/supervise.go", "!c.kept(now):", "c.kept(now) || true:"}},
+		foundBy: goTest{"./internal/pipeline", "TestKeptCallsSurviveAReconnectInOrderAndAheadOfNewerOnes"},
+	},
+	{
+		name:   "a master without the key that tells a release nothing",
+		breaks: "who unlocks what a majority does not have is told of a loss, not of an outage",
+		edits: []edit{{"internal/ballot/send.go", `{Verdict: Refused}
+			b.tally.Refused++`, `{Verdict: Failed}
+			b.tally.Failed++`}},
+		foundBy: goTest{"./internal/ballot", "TestMastersWhoseAnswerIsKnownAreNotAsked"},
+	},
+	{
 		name:    "an adoption that does not look which token stands",
 		breaks:  "S1: of several that adopt one token at most one holds",
 		edits:   []edit{{"internal/script/guarded.lua", "  if held ~= from then return", "  if from and not held then return"}},

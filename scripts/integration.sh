@@ -5,8 +5,7 @@
 #   scripts/integration.sh soak   the faults at random, over all kinds of locks
 #
 #   RECORD=1     writes the table of the matrix into docs/project/faults.md
-#   LONG=1       rows about load run as long as their text says, and ten thousand holders
-#                follow one another in the test of fencing tokens: some minutes more
+#   LONG=1       rows about load run as long as their text says: some minutes more
 #   MINUTES      how long the soak runs (10)
 #   SEED         of the soak (one that is drawn, and told)
 #   WHERE        masters of the soak: processes, containers or both (both where an engine answers)

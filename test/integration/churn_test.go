@@ -45,7 +45,7 @@ func TestTenThousandLocksWhileAMasterGoesUpAndDown(t *testing.T) {
 	work(pairs/10, &warm)
 	before.measure()
 
-	ups := p.whileMastersDie(&done, 200, []int{2}, func() { work(pairs, &done) })
+	ups := p.whileItDies(2, &done, 200, func() { work(pairs, &done) })
 	if n := failures.Load(); n > 0 || done.Load() != pairs {
 		t.Errorf("%d of %d failed", n, done.Load())
 	}
@@ -66,6 +66,34 @@ func TestTenThousandLocksWhileAMasterGoesUpAndDown(t *testing.T) {
 	if after.heap > before.heap+4<<20 {
 		t.Errorf("%d bytes of heap, were %d", after.heap, before.heap)
 	}
+}
+
+// whileItDies runs f while a master is killed, and started again once progress has grown by
+// some without it, again and again. It returns how often.
+func (p *processes) whileItDies(i int, progress *atomic.Int32, some int32, f func()) (times int) {
+	p.t.Helper()
+	finished := make(chan struct{})
+	go func() { defer close(finished); f() }()
+	over := func() bool {
+		select {
+		case <-finished:
+			return true
+		default:
+			return false
+		}
+	}
+	grown := func(what string) {
+		p.t.Helper()
+		before := progress.Load()
+		eventually(p.t, "there is progress "+what, func() bool { return over() || progress.Load() >= before+some })
+	}
+	for ; !over(); times++ {
+		p.kill(i)
+		grown("without a master")
+		p.restart(i)
+		grown("with it")
+	}
+	return times
 }
 
 // size is how large this process is.

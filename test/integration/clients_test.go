@@ -21,6 +21,12 @@ const closeBound = 5 * time.Second
 // other, with the race detector and with whatever else runs there.
 const patience = 5 * time.Second
 
+// reconnectSoon keeps clients from resting between attempts to find a master
+// that the tests start again.
+func reconnectSoon() redlock.Option {
+	return redlock.WithPool(pool.WithBackoff(time.Millisecond, 20*time.Millisecond))
+}
+
 // open makes a client that is patient and connected to every master.
 func (m *masters) open(opts ...redlock.Option) *redlock.Client {
 	m.t.Helper()
@@ -113,17 +119,6 @@ func awaitRefused(t *testing.T, c *redlock.Client, which ...int) {
 		eventually(t, "a master is known to be down", func() bool {
 			r := c.Masters(context.Background())[i]
 			return !r.Connected && errors.Is(r.Err, syscall.ECONNREFUSED)
-		})
-	}
-}
-
-// awaitStalled waits until a client has given up connections to masters that
-// do not answer.
-func awaitStalled(t *testing.T, c *redlock.Client, which ...int) {
-	t.Helper()
-	for _, i := range which {
-		eventually(t, "a master is known not to answer", func() bool {
-			return !c.Masters(context.Background())[i].Connected
 		})
 	}
 }

@@ -2,9 +2,7 @@ package integration
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,139 +12,11 @@ import (
 
 	"github.com/redquorum/redquorum/internal/leftover"
 	"github.com/redquorum/redquorum/internal/rig"
-	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
 
 // What the tests of other lock libraries ask of a lock, as far as no test asked it before:
 // docs/project/conformance.md says what comes from where.
-
-// node-redlock's single.test.ts and multi.test.ts: exactly as many attempts as configured,
-// each with its causes, and what is refused takes nothing, not for a moment.
-func TestWhatCannotBeHadIsTriedExactlyAsOftenAsConfigured(t *testing.T) {
-	const tries = 11
-	down := func(cause error) bool { return errors.Is(cause, pool.ErrDown) }
-	held := func(cause error) bool { _, ok := errors.AsType[*redlock.HeldError](cause); return ok }
-	for _, test := range []struct {
-		name    string
-		prepare func(p *processes, c *redlock.Client)
-		keys    []string
-		kind    error
-		right   func(cause error) bool
-	}{
-		{"unreachable masters", func(p *processes, c *redlock.Client) {
-			p.kill(0, 1, 2)
-			awaitRefused(p.t, c, 0, 1, 2)
-		}, []string{"b"}, redlock.ErrNoQuorum, down},
-		{"a lock that is taken", func(p *processes, _ *redlock.Client) { p.foreign("b", strangersToken, 0, 1, 2) },
-			[]string{"b"}, redlock.ErrTaken, held},
-		{"foreign keys of a majority", func(p *processes, _ *redlock.Client) { p.foreign("b", strangersToken, 1, 2) },
-			[]string{"b"}, redlock.ErrTaken, held},
-		{"a set that overlaps", func(p *processes, _ *redlock.Client) { p.foreign("b", strangersToken, 0, 1, 2) },
-			[]string{"a", "b"}, redlock.ErrTaken, held},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			var mu sync.Mutex // guards what follows
-			var tried []redlock.AttemptInfo
-			pauses := 0
-			p := startProcesses(t, 3)
-			c := p.open(reconnectSoon(), redlock.WithTrace(&redlock.Trace{
-				Attempt: func(info redlock.AttemptInfo) { mu.Lock(); defer mu.Unlock(); tried = append(tried, info) },
-				Retry:   func(redlock.RetryInfo) { mu.Lock(); defer mu.Unlock(); pauses++ },
-			}))
-			test.prepare(p, c)
-			opts := []redlock.LockOption{redlock.WithTries(tries), redlock.WithBackoff(func(int) time.Duration { return time.Millisecond })}
-			var err error
-			if len(test.keys) == 1 {
-				_, err = c.Lock(context.Background(), test.keys[0], opts...)
-			} else {
-				_, err = c.LockAll(context.Background(), test.keys, opts...)
-			}
-			wantExactly(t, "Lock", err, test.kind)
-			mu.Lock()
-			defer mu.Unlock()
-			if len(tried) != tries || pauses != tries-1 {
-				t.Errorf("%d attempts with %d pauses, want %d with one less", len(tried), pauses, tries)
-			}
-			for i, info := range tried {
-				wantExactly(t, "an attempt", info.Err, test.kind)
-				if info.Attempt != i+1 || info.OK >= quorumError(t, info.Err).Need {
-					t.Errorf("attempt %d: called the %d-th, with %d masters that agreed", i+1, info.Attempt, info.OK)
-				}
-				named := causes(t, info.Err)
-				if len(named) == 0 {
-					t.Errorf("attempt %d names no master: %v", i+1, info.Err)
-				}
-				for master, cause := range named {
-					if !test.right(cause) && !errors.Is(cause, redlock.ErrNotAwaited) {
-						t.Errorf("attempt %d: master %s: %v", i+1, master, cause)
-					}
-				}
-			}
-			p.each(func(i int) {
-				eventually(t, "what is not a stranger's is free", func() bool {
-					return p.value(i, "a") == "" && slices.Contains([]string{"", strangersToken}, p.value(i, "b"))
-				})
-			})
-			p.remove("b")
-		})
-	}
-}
-
-// pottery's test_context_manager_release_before_exit.
-func TestWhoUnlocksInsideOfDoIsNotTakenForALoser(t *testing.T) {
-	p := startProcesses(t, 3)
-	c := p.open()
-	err := c.Do(context.Background(), "printer", func(ctx context.Context) error {
-		l, _ := redlock.FromContext(ctx)
-		return l.Unlock(context.WithoutCancel(ctx))
-	})
-	if err != nil {
-		t.Errorf("Do: %v; there it is an error, here the function's own affair", err)
-	}
-	p.wantFree("printer")
-}
-
-// Redisson's RedissonFencedLockTest.testTokenIncrease: every way to acquire gives a higher
-// token than all before. There they are 1, 2, 3; here they only rise, since they start
-// from a clock.
-func TestTokensIncreaseByEveryWayToAcquire(t *testing.T) {
-	p := startProcesses(t, 3)
-	p.dropFences()
-	c := p.open(redlock.WithFencing(), redlock.WithTTL(longTTL))
-	ctx := context.Background()
-	last := uint64(0)
-	for round := range 2 {
-		for name, acquire := range map[string]func() (*redlock.Lock, error){
-			"Lock":         func() (*redlock.Lock, error) { return c.Lock(ctx, "lock") },
-			"TryLock":      func() (*redlock.Lock, error) { return c.TryLock(ctx, "lock") },
-			"with lease":   func() (*redlock.Lock, error) { return c.Lock(ctx, "lock", redlock.WithLease(10*time.Second)) },
-			"LockAll":      func() (*redlock.Lock, error) { return c.LockAll(ctx, []string{"lock", "other"}) },
-			"writer":       func() (*redlock.Lock, error) { return c.RWMutex("lock").Lock(ctx) },
-			"of WithTries": func() (*redlock.Lock, error) { return c.Lock(ctx, "lock", redlock.WithTries(3)) },
-		} {
-			l, err := acquire()
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			token := l.Fence()
-			if token <= last {
-				t.Errorf("round %d, %s: token %d after %d", round, name, token, last)
-			}
-			if err := l.Extend(ctx); err != nil || l.Fence() != token {
-				t.Errorf("%s: extended (%v), the token is %d and was %d", name, err, l.Fence(), token)
-			}
-			last = max(last, token)
-			mustUnlock(t, l)
-			if l.Fence() != token {
-				t.Errorf("%s: unlocked, the token is %d and was %d", name, l.Fence(), token)
-			}
-			for _, key := range l.Keys() {
-				p.wantFree(key)
-			}
-		}
-	}
-}
 
 // Redisson's testLockAfterTimeout, testWriteLockAfterTimeout and testReadLockAfterTimeout:
 // the masters are restarted, empty, in the middle of a hold which ends

@@ -1,19 +1,17 @@
 // Package integration holds tests of the whole library on real masters, and nothing
-// else. They are redis-server processes that are killed, frozen and restarted. Where a
-// Docker engine answers, they are also containers with addresses of their own, which
-// are paused and cut off from the network.
+// else: redis-server processes that are killed, frozen and restarted. Package faults does
+// so under load, and to containers as well.
 //
 // It is a module of its own. So what it needs is no dependency of the library:
 // dockertest, and another Redlock client to meet on the same keys.
 //
 // Every test starts masters of its own and, at its end, asks whether anything
-// was left behind: a key, a goroutine, a client that still works. The closing
-// line of a run tells which of the two kinds of masters it was about.
+// was left behind: a key, a goroutine, a client that still works.
 //
 // The variables that it heeds:
 //
 //	REDIS_SERVER              the redis-server to start (the one on the PATH)
 //	REDQUORUM_REQUIRE_REDIS   1: to have none is a failure, not a reason to skip
-//	REDIS_IMAGE               the image for containers; else redis:7.4-alpine or
-//	                          the redquorum/redis:local of `make image`
+//	REDIS_IMAGE               the image for the containers of package faults; else
+//	                          redis:7.4-alpine or the redquorum/redis:local of `make image`
 package integration

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/test/integration/internal/container"
 
 	"github.com/redquorum/redquorum/internal/leftover"
 )
@@ -19,9 +18,7 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(childVariable); role != "" {
 		os.Exit(childMain(role))
 	}
-	stop := container.RemoveOnSignal()
 	code := m.Run()
-	stop()
 	if err := leftover.Any(settleBound, "redquorum/test/integration.", "redistest."); err != nil {
 		fmt.Fprintln(os.Stderr, "left behind by the tests:", err)
 		code = max(code, 1)
@@ -30,24 +27,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// What the closing line tells: the run itself cannot know before its end which tests were
-// chosen.
-var (
-	ranProcesses atomic.Bool
-	ofContainers atomic.Pointer[string] // what became of the tests in containers; the first word counts
-)
-
-func aboutContainers(what string) { ofContainers.CompareAndSwap(nil, &what) }
+// ranMasters is for the closing line: the run itself cannot know before its end which tests
+// were chosen.
+var ranMasters atomic.Bool
 
 func closingLine() string {
-	processes, containers := "no test was run on any", "no test of theirs was chosen"
+	masters := "no test was run on any"
 	if _, version, err := redistest.Find(); err != nil {
-		processes = fmt.Sprintf("did not run: %v", err)
-	} else if ranProcesses.Load() {
-		processes = "ran on redis-server " + version
+		masters = fmt.Sprintf("did not run: %v", err)
+	} else if ranMasters.Load() {
+		masters = "ran on redis-server " + version
 	}
-	if what := ofContainers.Load(); what != nil {
-		containers = *what
-	}
-	return fmt.Sprintf("integration: processes: %s; containers: %s", processes, containers)
+	return "integration: masters: " + masters
 }

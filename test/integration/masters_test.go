@@ -14,6 +14,18 @@ import (
 	"github.com/redquorum/redquorum/internal/guard"
 )
 
+const (
+	five   = 5 // masters of most tests
+	quorum = 3 // of them
+)
+
+// longTTL is a TTL that no test waits for: a key that is gone earlier was
+// released or rolled back.
+const longTTL = time.Minute
+
+// strangersToken is that of a lock which another has put onto masters.
+const strangersToken = "stranger"
+
 // lateBound is how late what a closed client has sent may be executed: far less
 // than the TTL of a lock that is forgotten.
 const lateBound = time.Second
@@ -160,25 +172,6 @@ func (m *masters) foreign(key, value string, which ...int) {
 	for _, i := range which {
 		m.do(i, "SET", key, value, "PX", 60_000)
 	}
-}
-
-// expires is when a key expires, in ms since 1970 by the master's clock. Servers
-// before Redis 7.0 have no PEXPIRETIME: they are asked for what is left and for the
-// time, until no millisecond has passed between the two.
-func (m *masters) expires(i int, key string) int64 {
-	m.t.Helper()
-	const script = `
-local function ms() local t = redis.call('TIME') return t[1] * 1000 + math.floor(t[2] / 1000) end
-local before, left, after
-repeat
-  before, left, after = ms(), redis.call('PTTL', KEYS[1]), ms()
-until before == after
-return left < 0 and left or before + left`
-	at, err := redis.Int64(m.command(i, "EVAL", script, 1, key))
-	if err != nil {
-		m.t.Fatalf("master %d: when %s expires: %v", i, key, err)
-	}
-	return at
 }
 
 // remove deletes keys that a test has put there.

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
@@ -228,64 +226,4 @@ func notNamed(t *testing.T, p *processes, err error, says []string) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// Ready is what a program asks at its start: it says what is wrong as well.
-func TestReadySaysWhichMastersAreMisconfigured(t *testing.T) {
-	p := startConfigured(t, redistest.Config{Password: rightPassword}, 3)
-	var urls []string
-	for _, s := range p.servers {
-		urls = append(urls, "redis://:"+wrongPassword+"@"+s.Addr())
-	}
-	c := openURLs(t, urls)
-	eventually(t, "all have refused", func() bool {
-		refused := 0
-		for _, m := range c.Masters(context.Background()) {
-			if _, ok := errors.AsType[*pool.ConfigError](m.Err); ok {
-				refused++
-			}
-		}
-		return refused == 3
-	})
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	err := c.Ready(ctx)
-	wantExactly(t, "Ready", err, redlock.ErrNoQuorum, context.Canceled)
-	if unnamed := notNamed(t, p, err, wrongPasswordSays("ERR invalid password")); unnamed != nil {
-		t.Error(unnamed)
-	}
-}
-
-// What is mended on the masters is found out without anybody's help.
-func TestAMasterIsFoundOnceItsConfigurationIsMended(t *testing.T) {
-	p := startConfigured(t, redistest.Config{Password: rightPassword}, 3)
-	var urls []string
-	for _, s := range p.servers {
-		urls = append(urls, "redis://:"+wrongPassword+"@"+s.Addr())
-	}
-	c := openURLs(t, urls, reconnectSoon())
-	_, err := c.TryLock(context.Background(), "lock")
-	wantExactly(t, "TryLock", err, redlock.ErrNoQuorum)
-	for i := range p.servers {
-		p.do(i, "CONFIG", "SET", "requirepass", wrongPassword)
-	}
-	awaitConnected(t, c, 0, 1, 2)
-	mustUnlock(t, mustTry(t, c, "lock"))
-	for _, u := range urls { // the test asks them with the one that they were started with
-		setPassword(t, u, rightPassword)
-	}
-	p.wantFree("lock")
-}
-
-// setPassword changes the password of a server, which its URL has.
-func setPassword(t *testing.T, rawURL, password string) {
-	t.Helper()
-	conn, err := redis.DialURL(rawURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := conn.Do("CONFIG", "SET", "requirepass", password); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -1,12 +1,7 @@
 package integration
 
 import (
-	"bufio"
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -15,41 +10,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/redlock"
 )
-
-// A newcomer is a program with the library's own settings, but that it waits for masters for
-// longer: it takes a lock of its own as soon as it has started, says so, and lives until its
-// input ends.
-func newcomerMain() int {
-	in := bufio.NewReader(os.Stdin)
-	var o order
-	if err := json.NewDecoder(in).Decode(&o); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	c, err := redlock.Open(o.URLs, redlock.WithOutageWait(o.TTL))
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { _ = c.Close() }()
-	ctx, cancel := context.WithTimeout(context.Background(), newFleetBound)
-	defer cancel()
-	var r report
-	l, err := c.Lock(ctx, o.Key)
-	if err != nil {
-		r.Failed = err.Error()
-	}
-	if json.NewEncoder(os.Stdout).Encode(r) != nil {
-		return 1
-	}
-	_, _ = io.Copy(io.Discard, os.Stdin)
-	if l != nil {
-		_ = l.Unlock(context.Background())
-	}
-	return 0
-}
 
 // newFleetBound is how long a newcomer waits: longer than any machine should need. A fleet that
 // was adopted instead, behind a quarantine, is told by its markers.
@@ -65,7 +26,7 @@ func TestManyProcessesThatStartAtOnceDeclareANewFleet(t *testing.T) {
 	for i := range processes {
 		c := startChild(t, "newcomer")
 		c.stop()
-		c.give(order{URLs: p.urls, Key: fmt.Sprintf("own-%d", i), TTL: newFleetBound})
+		c.give(order{URLs: p.urls, Key: fmt.Sprintf("own-%d", i)})
 		children = append(children, c)
 	}
 	stop := starve(children)

@@ -16,11 +16,11 @@ func TestAnAttemptThatWasPausedFails(t *testing.T) {
 	p := startProcesses(t, five)
 	p.trusting = true
 	asker := startChild(t, "holder")
-	if r := asker.tell(order{Do: "open", URLs: p.urls}); r.Failed != "" {
+	if r := asker.tell(order{URLs: p.urls}); r.Failed != "" {
 		t.Fatalf("the child's client: %+v", r)
 	}
 	p.freeze(0, 1, 2)
-	asker.give(order{Do: "lock", Key: "lock", TTL: ttl})
+	asker.give(order{Key: "lock", TTL: ttl})
 	eventually(t, "the others have granted", func() bool { return p.value(3, "lock") != "" && p.value(4, "lock") != "" })
 	asker.stop()
 	p.thaw(0, 1, 2)
@@ -29,7 +29,7 @@ func TestAnAttemptThatWasPausedFails(t *testing.T) {
 	}
 	p.wantFree("lock")
 	asker.goOn()
-	if r := asker.report("lock"); !slices.Equal(r.Is, []string{redlock.ErrNoQuorum.Error()}) {
+	if r := asker.report(); !slices.Equal(r.Is, []string{redlock.ErrNoQuorum.Error()}) {
 		t.Errorf("the child's attempt after the pause: %+v, want no quorum", r)
 	}
 	p.wantFree("lock")

@@ -8,6 +8,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -65,4 +66,53 @@ func TestAPilotThatForbadeItsQueueIsThePilotAgainWhenItIsPermitted(t *testing.T)
 	eventually(t, "it is back in the pilot's queue", func() bool { return len(p.inQueue(pilot)) > 0 })
 	mustUnlock(t, holder)
 	mustUnlock(t, given(t, got))
+}
+
+// waiting calls Lock on a goroutine of its own, and returns once it has met the
+// obstacle.
+func waiting(t *testing.T, p *processes, opts ...redlock.Option) <-chan *redlock.Lock {
+	t.Helper()
+	met := make(chan redlock.RetryInfo, 1000)
+	c := p.open(append(opts, reconnectSoon(), redlock.WithTTL(longTTL), redlock.WithTrace(&redlock.Trace{
+		Retry: func(info redlock.RetryInfo) { met <- info },
+	}))...)
+	got := make(chan *redlock.Lock, 1)
+	go func() {
+		defer close(got)
+		ctx, cancel := context.WithTimeout(context.Background(), settleBound)
+		defer cancel()
+		l, err := c.Lock(ctx, "lock")
+		if err != nil {
+			t.Errorf("Lock: %v", err)
+			return
+		}
+		got <- l
+	}()
+	rig.Await(t, settleBound, "a first attempt fails", met)
+	return got
+}
+
+// given waits for the lock that waiting is to get.
+func given(t *testing.T, got <-chan *redlock.Lock) *redlock.Lock {
+	t.Helper()
+	l, ok := <-got
+	if !ok {
+		t.FailNow()
+	}
+	return l
+}
+
+// awaitPilot finds the master at which contenders queue up.
+func (p *processes) awaitPilot(key string) int {
+	p.t.Helper()
+	pilot := -1
+	rig.Within(p.t, 3*settleBound, "somebody queues up", func() bool {
+		p.each(func(i int) {
+			if n, err := redis.Int(p.command(i, "EXISTS", "redquorum:q:1:{"+key+"}")); err == nil && n == 1 {
+				pilot = i
+			}
+		})
+		return pilot >= 0
+	})
+	return pilot
 }

@@ -40,7 +40,7 @@ func startConfigured(t *testing.T, cfg redistest.Config, n int) *processes {
 // differently.
 func join(t *testing.T, clusters ...*redistest.Cluster) *processes {
 	t.Helper()
-	ranProcesses.Store(true)
+	ranMasters.Store(true)
 	p := &processes{}
 	for _, c := range clusters {
 		p.servers = append(p.servers, c.Masters...)

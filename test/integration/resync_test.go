@@ -308,25 +308,6 @@ func TestAClockThatIsSetRightAfterABootAgesNoMarker(t *testing.T) {
 	}
 }
 
-func TestAMemberOfARedisClusterIsRefusedByName(t *testing.T) {
-	member, err := redistest.Member()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := join(t, redistest.Start(t, 1, member), redistest.Start(t, 2, redistest.Config{}))
-	c := p.guarded()
-	awaitStanding(t, c, redlock.AbstainNotStandalone, 0)
-	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-	defer cancel()
-	if err := c.Ready(ctx); err != nil && !strings.Contains(err.Error(), "Redis Cluster") {
-		t.Errorf("Ready: %v", err)
-	}
-	why := c.Masters(context.Background())[0].Why
-	if !strings.Contains(why.Error(), "member of a Redis Cluster") || !strings.Contains(why.Error(), "docs/reference/servers.md") {
-		t.Errorf("it says %q", why)
-	}
-}
-
 // The first lock of a client goes out before the masters are judged. What they answer to
 // it is not why there is no quorum.
 func TestTheFirstLockNamesAMasterThatIsUnfitAsReadyDoes(t *testing.T) {

@@ -72,34 +72,3 @@ func TestAFlushOfTheScriptsCostsOneFallbackEach(t *testing.T) {
 	eventually(t, "the others are rolled back", func() bool { return p.value(3, "lock") == "" && p.value(4, "lock") == "" })
 	p.remove("lock")
 }
-
-// A master knows the script of the release and not that of the extension. The
-// extension is on its way when the lock is unlocked; its fallback would come
-// behind the release and set the key again.
-func TestTheFallbackOfAnExtensionDoesNotFollowTheRelease(t *testing.T) {
-	p := startProcesses(t, five)
-	p.trusting = true
-	c := p.open()
-	for i := range five {
-		p.do(i, "SCRIPT", "FLUSH")
-	}
-	mustUnlock(t, mustTry(t, c, "lock", redlock.WithTTL(longTTL)))
-	for i := range five {
-		eventually(t, "the release is known", func() bool { return p.calls(i, "eval") == 1 })
-	}
-	l := mustTry(t, c, "lock", redlock.WithLease(longTTL))
-	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
-	p.freeze(0)
-	if err := l.Extend(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	mustUnlock(t, l)
-	p.thaw(0)
-	eventually(t, "the late release is executed", func() bool { return p.calls(0, "del") == 2 })
-	// What is sent later is executed later.
-	mustUnlock(t, mustTry(t, c, "lock", redlock.WithTTL(longTTL)))
-	if n := p.calls(0, "eval"); n != 1 {
-		t.Errorf("the master got %d EVAL, want the one for the first release", n)
-	}
-	p.wantFree("lock")
-}

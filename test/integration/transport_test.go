@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/gomodule/redigo/redis"
@@ -115,78 +114,6 @@ func awaitAndUnlock(t *testing.T, p *processes, c *redlock.Client, l *redlock.Lo
 		t.Error(err)
 	}
 	p.wantFree("lock")
-}
-
-func TestTheClientsNameShowsOnTheMasters(t *testing.T) {
-	p := startProcesses(t, five)
-	p.open(redlock.WithPool(pool.WithClientName("orders-7")))
-	for i := range five {
-		named := 0
-		for _, fields := range p.clientList(i) {
-			if fields["name"] == "orders-7" {
-				named++
-			}
-		}
-		if named != 1 {
-			t.Errorf("master %d has %d connections of that name, want 1", i, named)
-		}
-	}
-}
-
-// Passwords rotate: every dial asks for the one of the day.
-func TestCredentialsAreAskedForAtEveryDial(t *testing.T) {
-	p := startConfigured(t, redistest.Config{
-		ACL: []string{"user default off", "user locker on >first ~* &* +@all"}, Username: "locker", Password: "first",
-	}, five)
-	for i := range p.urls { // whatever the URLs say
-		p.urls[i] = "redis://" + p.servers[i].Addr()
-	}
-	var asked atomic.Int32
-	var password atomic.Value
-	password.Store("first")
-	c := p.open(reconnectSoon(), redlock.WithTTL(longTTL), redlock.WithPool(
-		pool.WithCredentials(func(ctx context.Context) (string, string, error) {
-			if _, bounded := ctx.Deadline(); !bounded {
-				t.Error("the callback's context has no deadline")
-			}
-			asked.Add(1)
-			switch now := password.Load().(string); now {
-			case "":
-				return "", "", errors.New("the vault is sealed")
-			default:
-				return "locker", now, nil
-			}
-		})))
-	exercise(t, p, c)
-	if n := asked.Load(); n != five {
-		t.Errorf("asked %d times for five dials", n)
-	}
-
-	password.Store("second")
-	for i := range five {
-		p.do(i, "ACL", "SETUSER", "locker", "resetpass", ">second")
-		p.do(i, "CLIENT", "KILL", "USER", "locker")
-	}
-	eventually(t, "all have dialled again", func() bool { return asked.Load() >= 2*five && connected(c) == five })
-	exercise(t, p, c)
-
-	// A callback that fails is a dial that fails, named and tried again.
-	password.Store("")
-	for i := range five {
-		p.do(i, "CLIENT", "KILL", "USER", "locker")
-	}
-	eventually(t, "the failure is told", func() bool {
-		l, err := c.TryLock(context.Background(), "lock")
-		if err == nil { // not all have noticed yet
-			mustUnlock(t, l)
-			return false
-		}
-		wantExactly(t, "TryLock", err, redlock.ErrNoQuorum)
-		return strings.Contains(err.Error(), "the vault is sealed")
-	})
-	password.Store("second")
-	awaitConnected(t, c, 0, 1, 2, 3, 4)
-	exercise(t, p, c)
 }
 
 // Keys live in the database and under the prefix that the client was given.

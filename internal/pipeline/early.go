@@ -16,15 +16,17 @@ type early struct {
 }
 
 // takeEarly takes the calls that may go out with the handshake from the head of the queue.
-// Calls behind another one stay: the order of the queue is kept (invariant S5).
+// Calls behind another one stay: the order of the queue is kept (invariant S5). So do all
+// once the pipeline is closed: no release would follow them.
 func (p *Pipeline) takeEarly() (e early) {
 	p.mu.Lock()
 	n := 0
-	for n < len(p.queue) && p.queue[n].Undo != nil {
+	for p.state != closed && n < len(p.queue) && p.queue[n].Undo != nil {
 		n++
 	}
 	taken := slices.Clone(p.queue[:n])
 	p.queue = slices.Delete(p.queue, 0, n)
+	p.used = p.used || n > 0
 	p.mu.Unlock()
 	for _, c := range taken {
 		if c.Owner.Abandoned(c) {
@@ -35,11 +37,6 @@ func (p *Pipeline) takeEarly() (e early) {
 			e.check = c.Check
 		}
 		e.calls = append(e.calls, c)
-	}
-	if len(e.calls) > 0 {
-		p.mu.Lock()
-		p.used = true
-		p.mu.Unlock()
 	}
 	return e
 }

@@ -1,9 +1,11 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -206,6 +208,39 @@ func TestAPipelineIsUsedOnceAnEarlyCallWentOut(t *testing.T) {
 		p.CloseUnused()
 		goOn()
 		mustSucceed(t, 1, early, release)
+	})
+}
+
+// Nobody could release them: what is queued after the end fails.
+func TestEarlyCallsDoNotGoOutOnceThePipelineIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		connected := make(chan struct{})
+		cfg := s.config()
+		cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			<-connected // whatever its context says
+			return s.dial(ctx, network, addr)
+		}
+		p := open(t, cfg)
+		early := newEarly(t, "TAKE").queue(p)
+		synctest.Wait()
+		p.CloseUnused()
+		close(connected)
+		if c := early.wait(); !errors.Is(c.Err, ErrClosed) || c.Sent {
+			t.Errorf("%v, sent %t", c.Err, c.Sent)
+		}
+		settled(t, p)
+	})
+}
+
+func TestAPipelineIsUsedWhileAnEarlyCallGoesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, g, p := atGate(t)
+		early := newEarly(t, "TAKE")
+		early.onAsked = p.CloseUnused
+		early.queue(p)
+		g.next <- nil
+		mustSucceed(t, 1, early)
 	})
 }
 

@@ -321,7 +321,7 @@ var ofTheGuard = []mutant{
 	{
 		name:    "an early lock that overtakes the queue",
 		breaks:  "S5: commands about a key stay in order",
-		edits:   []edit{{"internal/pipeline/early.go", "for n < len(p.queue) && p.queue[n].Undo != nil {\n\t\tn++\n\t}", "n = len(p.queue)"}},
+		edits:   []edit{{"internal/pipeline/early.go", "for p.state != closed && n < len(p.queue) && p.queue[n].Undo != nil {\n\t\tn++\n\t}", "n = len(p.queue)"}},
 		foundBy: goTest{"./internal/pipeline", "TestAnEarlyCallDoesNotOvertakeTheQueue"},
 	},
 	{
@@ -335,6 +335,12 @@ var ofTheGuard = []mutant{
 		breaks:  "L2: Close lets a rollback go out",
 		edits:   []edit{{"internal/pipeline/pipeline.go", " && !p.used\n", "\n"}},
 		foundBy: goTest{"./internal/pipeline", "TestAPipelineIsUsedOnceAnEarlyCallWentOut"},
+	},
+	{
+		name:    "an early lock that goes out when the client is closed",
+		breaks:  "L2: Close lets a rollback go out",
+		edits:   []edit{{"internal/pipeline/early.go", "p.state != closed && n < len(p.queue)", "n < len(p.queue)"}},
+		foundBy: goTest{"./internal/pipeline", "TestEarlyCallsDoNotGoOutOnceThePipelineIsClosed"},
 	},
 	{
 		name:    "an early lock without the check of its flush",

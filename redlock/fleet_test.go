@@ -61,20 +61,7 @@ func onEachUnguarded(t *testing.T, n int, test func(t *testing.T, f *fleet)) {
 
 func onEachWith(t *testing.T, n int, opts []redlock.Option, test func(t *testing.T, f *fleet)) {
 	t.Helper()
-	t.Run("simulated", func(t *testing.T) {
-		inSim(t, n, func(t *testing.T, s *sim) {
-			f := &fleet{t: t, urls: s.URLs(), exactly: true, settle: synctest.Wait, command: s.Command}
-			f.asked = func(i int) int {
-				done := s.All[i].Commands()
-				return done["SET"] + done["EVALSHA"]
-			}
-			f.opts = append([]redlock.Option{redlock.WithPool(pool.WithDialer(s.dial))}, opts...)
-			for _, m := range s.All {
-				f.masters = append(f.masters, simulated{m})
-			}
-			f.run(test)
-		})
-	})
+	t.Run("simulated", func(t *testing.T) { onSimulated(t, n, opts, test) })
 	t.Run("real", func(t *testing.T) {
 		cluster := redistest.Start(t, n, redistest.Config{AppendOnly: redistest.AppendAlways})
 		f := &fleet{t: t, urls: cluster.URLs(), slack: time.Second, settle: func() {}}
@@ -83,6 +70,23 @@ func onEachWith(t *testing.T, n int, opts []redlock.Option, test func(t *testing
 		f.opts = append([]redlock.Option{redlock.WithPool(pool.WithBackoff(10*time.Millisecond, 100*time.Millisecond))}, opts...)
 		for _, s := range cluster.Masters {
 			f.masters = append(f.masters, process{s})
+		}
+		f.run(test)
+	})
+}
+
+// onSimulated is for tests whose times would be too short, or last too long, on real masters.
+func onSimulated(t *testing.T, n int, opts []redlock.Option, test func(t *testing.T, f *fleet)) {
+	t.Helper()
+	inSim(t, n, func(t *testing.T, s *sim) {
+		f := &fleet{t: t, urls: s.URLs(), exactly: true, settle: synctest.Wait, command: s.Command}
+		f.asked = func(i int) int {
+			done := s.All[i].Commands()
+			return done["SET"] + done["EVALSHA"]
+		}
+		f.opts = append([]redlock.Option{redlock.WithPool(pool.WithDialer(s.dial))}, opts...)
+		for _, m := range s.All {
+			f.masters = append(f.masters, simulated{m})
 		}
 		f.run(test)
 	})

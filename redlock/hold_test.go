@@ -441,7 +441,7 @@ func TestUnlockUnderAContextThatIsOverStillSends(t *testing.T) {
 
 func TestAdoptTakesOverWhatAnotherClientHandedOn(t *testing.T) {
 	t.Parallel()
-	onEach(t, 5, func(t *testing.T, f *fleet) {
+	onSimulated(t, 5, nil, func(t *testing.T, f *fleet) {
 		giver, taker, third := f.open(), f.open(), f.open()
 		l := f.lock(giver, "key", redlock.WithTTL(2*time.Second), redlock.WithRenewal(redlock.Renewal{Every: 20 * time.Millisecond}))
 		ctx := l.Context()

@@ -109,14 +109,14 @@ func TestWithoutAQuorumTheRunDoesNotBegin(t *testing.T) {
 	m.Masters[0].Kill()
 	m.Masters[2].Kill()
 	o := fast()
-	o.ready = time.Second
+	o.ready = 1500 * time.Millisecond
 	res, text, err := shown(t, stage.Given(m.URLs()), o)
 	none, ok := errors.AsType[*say.NoQuorumError](err)
 	if !ok {
 		t.Fatalf("error %v", err)
 	}
 	away := m.Masters[0].Addr() + ", " + m.Masters[2].Addr()
-	want := "no quorum within 1 s: 2 of 3 masters are down (" + away + ": connection refused); the other one cannot decide alone. Start " +
+	want := "no quorum within 1.5 s: 2 of 3 masters are down (" + away + ": connection refused); the other one cannot decide alone. Start " +
 		away + ", or mend the network to it."
 	if none.Error() != want {
 		t.Errorf("error %q, want %q", none, want)

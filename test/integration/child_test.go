@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/test/integration/internal/peer"
 )
 
 // childVariable turns the test binary into another process that takes part in a
@@ -106,115 +106,56 @@ func childMain(name string) int {
 
 // A child is another process, as the test sees it.
 type child struct {
+	*peer.Process
 	t       *testing.T
-	cmd     *exec.Cmd
-	in      io.WriteCloser
-	orders  *json.Encoder
-	reports chan report // closed when the child's output has ended
-	ended   bool
+	reports chan *report // closed when the child's output has ended
 }
 
 // startChild starts the test binary once more, in a role. It ends with the test.
 func startChild(t *testing.T, role string) *child {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), childVariable+"="+role)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	c := &child{t: t, cmd: cmd, in: in, orders: json.NewEncoder(in), reports: make(chan report, 1)}
-	go func() {
+	c := &child{t: t, reports: make(chan *report, 1)}
+	var err error
+	c.Process, err = peer.Start(childVariable, role, func(reports *json.Decoder) {
 		defer close(c.reports)
-		decoder := json.NewDecoder(out)
 		for {
-			var r report
-			if decoder.Decode(&r) != nil {
+			r := new(report)
+			if reports.Decode(r) != nil {
 				return
 			}
 			c.reports <- r
 		}
-	}()
-	t.Cleanup(c.end)
+	})
+	c.must(err)
+	t.Cleanup(func() {
+		_ = c.Thaw() // a test may have failed in between
+		if err := c.End(settleBound); err != nil {
+			t.Errorf("the child: %v", err)
+		}
+	})
 	return c
+}
+
+func (c *child) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
 }
 
 // tell gives an order and waits for the report.
 func (c *child) tell(o order) report {
 	c.t.Helper()
-	c.give(o)
+	c.must(c.Order(o))
 	return c.report()
-}
-
-func (c *child) give(o order) {
-	c.t.Helper()
-	if err := c.orders.Encode(o); err != nil {
-		c.t.Fatal(err)
-	}
 }
 
 // report waits for what the child has to say of its order.
 func (c *child) report() report {
 	c.t.Helper()
-	deadline := time.NewTimer(2 * settleBound)
-	defer deadline.Stop()
-	select {
-	case r, ok := <-c.reports:
-		if !ok {
-			c.t.Fatal("the child ended instead of reporting")
-		}
-		return r
-	case <-deadline.C:
-		c.t.Fatal("no report")
-		return report{}
+	r := rig.Await(c.t, 2*settleBound, "the child reports", c.reports)
+	if r == nil {
+		c.t.Fatal("the child ended instead of reporting")
 	}
-}
-
-// stop stops the child, and returns when none of its threads runs any more.
-func (c *child) stop() {
-	c.t.Helper()
-	if err := redistest.FreezeProcess(c.cmd.Process); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-// goOn lets a child that was stopped go on.
-func (c *child) goOn() {
-	c.t.Helper()
-	if err := redistest.ThawProcess(c.cmd.Process); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-// end closes the child's input and waits for it to leave.
-func (c *child) end() {
-	if c.ended {
-		return
-	}
-	_ = c.in.Close()
-	_ = redistest.ThawProcess(c.cmd.Process) // a test may have failed in between
-	timer := time.AfterFunc(settleBound, func() {
-		c.t.Errorf("the child did not end within %v and was killed", settleBound)
-		_ = c.cmd.Process.Kill()
-	})
-	defer timer.Stop()
-	if err := c.wait(); err != nil {
-		c.t.Errorf("the child: %v", err)
-	}
-}
-
-func (c *child) wait() error {
-	c.ended = true
-	_ = c.in.Close()
-	for range c.reports { // until its output ends
-	}
-	return c.cmd.Wait()
+	return *r
 }

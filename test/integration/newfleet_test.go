@@ -9,7 +9,6 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 // newFleetBound is how long a newcomer waits: longer than any machine should need. A fleet that
@@ -25,8 +24,8 @@ func TestManyProcessesThatStartAtOnceDeclareANewFleet(t *testing.T) {
 	began := time.Now()
 	for i := range processes {
 		c := startChild(t, "newcomer")
-		c.stop()
-		c.give(order{URLs: p.urls, Key: fmt.Sprintf("own-%d", i)})
+		c.must(c.Freeze())
+		c.must(c.Order(order{URLs: p.urls, Key: fmt.Sprintf("own-%d", i)}))
 		children = append(children, c)
 	}
 	stop := starve(children)
@@ -35,8 +34,8 @@ func TestManyProcessesThatStartAtOnceDeclareANewFleet(t *testing.T) {
 	for i, c := range children {
 		select {
 		case r := <-c.reports:
-			if r.Failed != "" {
-				t.Errorf("process %d: %s", i, r.Failed)
+			if r == nil || r.Failed != "" {
+				t.Errorf("process %d: %+v", i, r)
 			}
 		case <-limit:
 			t.Fatalf("process %d has no lock after %v", i, newFleetBound)
@@ -54,7 +53,7 @@ func TestManyProcessesThatStartAtOnceDeclareANewFleet(t *testing.T) {
 	}
 	stop()
 	for _, c := range children {
-		_ = c.in.Close()
+		c.must(c.End(settleBound))
 	}
 }
 
@@ -68,11 +67,11 @@ func starve(children []*child) (stop func()) {
 		for i := 0; ; i = (i + atOnce) % len(children) {
 			turn := children[i : i+atOnce]
 			for _, c := range turn {
-				_ = redistest.ThawProcess(c.cmd.Process)
+				_ = c.Thaw()
 			}
 			time.Sleep(slice)
 			for _, c := range turn {
-				_ = redistest.FreezeProcess(c.cmd.Process)
+				_ = c.Freeze()
 			}
 			select {
 			case <-quit:
@@ -85,7 +84,7 @@ func starve(children []*child) (stop func()) {
 		close(quit)
 		<-done
 		for _, c := range children {
-			_ = redistest.ThawProcess(c.cmd.Process)
+			_ = c.Thaw()
 		}
 	})
 }

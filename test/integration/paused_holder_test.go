@@ -20,15 +20,15 @@ func TestAnAttemptThatWasPausedFails(t *testing.T) {
 		t.Fatalf("the child's client: %+v", r)
 	}
 	p.freeze(0, 1, 2)
-	asker.give(order{Key: "lock", TTL: ttl})
+	asker.must(asker.Order(order{Key: "lock", TTL: ttl}))
 	eventually(t, "the others have granted", func() bool { return p.value(3, "lock") != "" && p.value(4, "lock") != "" })
-	asker.stop()
+	asker.must(asker.Freeze())
 	p.thaw(0, 1, 2)
 	for i := range 3 {
 		eventually(t, "a late master has granted", func() bool { return p.calls(i, "set") == 1 })
 	}
 	p.wantFree("lock")
-	asker.goOn()
+	asker.must(asker.Thaw())
 	if r := asker.report(); !slices.Equal(r.Is, []string{redlock.ErrNoQuorum.Error()}) {
 		t.Errorf("the child's attempt after the pause: %+v, want no quorum", r)
 	}

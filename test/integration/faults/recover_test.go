@@ -9,7 +9,7 @@ func (r *run) recovers(all bool) {
 	r.progress(now(), 1)
 	for i, s := range r.specs {
 		for w, job := range s.Workers {
-			if job.Do != doOwn || r.children[i].waited || s.Idle {
+			if job.Do != doOwn || r.children[i].Over || s.Idle {
 				continue
 			}
 			if !r.history.await(settleBound, func() bool {
@@ -54,7 +54,7 @@ func (r *run) awaitUsable() (full uint64) {
 	full = uint64(1)<<len(r.m.URLs()) - 1
 	if !r.history.await(settleBound, func() bool {
 		for i, c := range r.children {
-			if !c.waited && !r.specs[i].Stranger && r.history.usable[i] != full {
+			if !c.Over && !r.specs[i].Stranger && r.history.usable[i] != full {
 				return false
 			}
 		}

@@ -155,7 +155,7 @@ func (r *run) progress(from instant, n int) {
 	behind := ""
 	ok := r.history.await(settleBound, func() bool {
 		for i, s := range r.specs {
-			if r.children[i].waited || s.Idle {
+			if r.children[i].Over || s.Idle {
 				continue
 			}
 			for w, job := range s.Workers {
@@ -219,7 +219,7 @@ func (r *run) finish() {
 			r.Error(err)
 		}
 		bye := r.byeOf(c.number)
-		if !c.killed && (bye.Kind == "" || bye.Failed != "") {
+		if !c.Killed && (bye.Kind == "" || bye.Failed != "") {
 			r.Errorf("client %d at its end: %s", c.number, bye.Text)
 		}
 		if r.memory > 0 && bye.Memory > r.memory {

@@ -24,7 +24,7 @@ func clientRows() []row {
 			r.specs[0].Idle = true
 			time.Sleep(rowTTL) // the fault is that much time
 			r.progress(now(), 10)
-			r.heal(func() error { return r.children[0].thaw() })
+			r.heal(func() error { return r.children[0].Thaw() })
 			r.specs[0].Idle = false
 			r.recovers(true)
 			r.onlyLostBy(0, 0)
@@ -47,8 +47,8 @@ func clientRows() []row {
 			r.client(client(doHot))
 			r.fault(stopped.freeze)
 			r.progress(r.faultIn, 1)
-			r.must(stopped.order(order{Do: "act"}))
-			r.heal(stopped.thaw)
+			r.must(stopped.Order(order{Do: "act"}))
+			r.heal(stopped.Thaw)
 			acts := r.told(1, func(d done) bool { return d.Op == opAct })
 			if len(acts) != 1 || acts[0].Failed != failedLost {
 				r.Errorf("the client that was frozen acted with its context alive: %+v", acts)
@@ -68,7 +68,7 @@ func clientRows() []row {
 			r.litter = rowTTL
 			r.queues = true // while it waited, perhaps
 			first := r.specs[0]
-			r.fault(r.children[0].kill)
+			r.fault(r.children[0].Kill)
 			r.specs[heir.number].Idle = false // it gets what the other one held
 			r.progress(r.faultIn, 10)
 			r.healAt, r.backAt = now(), now()

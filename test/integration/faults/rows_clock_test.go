@@ -145,7 +145,7 @@ func clockRows() []row {
 			began := now()
 			for _, offset := range []time.Duration{time.Hour, -time.Hour} {
 				r.awaitHeld(0)
-				r.fault(func() error { return r.children[0].order(order{Do: "step", Clock: offset}) })
+				r.fault(func() error { return r.children[0].Order(order{Do: "step", Clock: offset}) })
 				r.specs[0].Idle = true
 				r.awaitLost(0, r.faultIn)
 				r.toldOff(offset, r.told(3, func(o done) bool {
@@ -153,7 +153,7 @@ func clockRows() []row {
 				}))
 				r.progress(now(), 10)
 				r.noteWorst(func(d done) bool { return d.client == 1 })
-				r.heal(func() error { return r.children[0].order(order{Do: "step"}) })
+				r.heal(func() error { return r.children[0].Order(order{Do: "step"}) })
 				r.specs[0].Idle = false
 				r.recovers(false)
 			}
@@ -181,7 +181,7 @@ func clockRows() []row {
 			r.unfelt()
 
 			stepped := now()
-			r.must(r.children[0].order(order{Do: "step", Clock: 2 * time.Hour}))
+			r.must(r.children[0].Order(order{Do: "step", Clock: 2 * time.Hour}))
 			r.awaitLost(0, stepped)
 			r.onlyLostBy(0, stepped)
 			r.progress(now(), 5)
@@ -193,14 +193,14 @@ func clockRows() []row {
 		run: func(r *run) {
 			// Renewals are far apart: the next would notice too.
 			r.steady(func(s *spec) { s.TTL, s.Movable, s.Fencing = 4*rowTTL, true, false })
-			r.fault(func() error { return r.children[0].order(order{Do: "step", Clock: -time.Minute}) })
+			r.fault(func() error { return r.children[0].Order(order{Do: "step", Clock: -time.Minute}) })
 			r.progress(now(), 20)
 			r.healAt = now()
 			r.unfelt()
 
 			r.awaitHeld(0)
 			stepped := now()
-			r.must(r.children[0].order(order{Do: "step", Clock: -30 * time.Second}))
+			r.must(r.children[0].Order(order{Do: "step", Clock: -30 * time.Second}))
 			r.awaitLost(0, stepped)
 			r.onlyLostBy(0, stepped)
 			r.progress(now(), 5)

@@ -88,7 +88,7 @@ func (r *run) awaitReplaced(i int, before map[string]bool) {
 	for deadline := time.Now().Add(settleBound); ; time.Sleep(lookEvery) {
 		alive, fresh := 0, 0
 		for _, c := range r.children {
-			if !c.waited {
+			if !c.Over {
 				alive++
 			}
 		}
@@ -152,7 +152,7 @@ func (s *soak) troubleAClient(clocks bool) (end func() error) {
 	}
 	var alive []*child
 	for _, c := range s.children {
-		if !c.waited {
+		if !c.Over {
 			alive = append(alive, c)
 		}
 	}
@@ -166,20 +166,20 @@ func (s *soak) troubleAClient(clocks bool) (end func() error) {
 	case 0:
 		s.faults["client killed"]++
 		s.queues = true
-		s.must(c.kill())
+		s.must(c.Kill())
 		return func() error { s.another(); return nil }
 	case 1:
 		s.faults["client frozen"]++
 		s.must(c.freeze())
 		s.specs[c.number].Idle = true
-		return func() error { s.specs[c.number].Idle = false; return c.thaw() }
+		return func() error { s.specs[c.number].Idle = false; return c.Thaw() }
 	default:
 		s.faults["client's clock set"]++
 		s.specs[c.number].Idle = true
-		s.must(c.order(order{Do: "step", Clock: s.offset()}))
+		s.must(c.Order(order{Do: "step", Clock: s.offset()}))
 		return func() error {
 			s.specs[c.number].Idle = false
-			return c.order(order{Do: "step"})
+			return c.Order(order{Do: "step"})
 		}
 	}
 }

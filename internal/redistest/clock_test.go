@@ -31,33 +31,6 @@ func setClock(t *testing.T, s *Server, offset time.Duration) {
 	}
 }
 
-func TestEachServersClockCanBeMovedWhileItRuns(t *testing.T) {
-	c := Start(t, 2, Config{MovableClock: true})
-	s, other := c.Masters[0], c.Masters[1]
-	pid, id := s.PID(), runID(t, s)
-	do(t, s, "SET", "key", "value", "PX", 30*60*1000)
-	for _, offset := range []time.Duration{
-		0, -time.Hour, 20 * time.Minute, 1500 * time.Millisecond, -1500 * time.Millisecond, 999_999_999, -1, 0,
-	} {
-		setClock(t, s, offset)
-		mustShow(t, s, offset)
-		ms, err := redis.Int64(s.Do("PTTL", "key"))
-		if left := time.Duration(ms)*time.Millisecond + offset; err != nil || left > 30*time.Minute || left < 20*time.Minute {
-			t.Errorf("moved by %v, the key expires in %d ms (%v)", offset, ms, err)
-		}
-	}
-	for _, offset := range []time.Duration{240 * time.Hour, 0} { // what has expired is gone for good
-		setClock(t, s, offset)
-		if got := get(t, s, "key"); got != "" {
-			t.Errorf("moved by %v, what has expired holds %q", offset, got)
-		}
-	}
-	mustShow(t, other, 0)
-	if s.PID() != pid || runID(t, s) != id {
-		t.Error("it was restarted for that")
-	}
-}
-
 func TestAMovedClockStaysOverARestart(t *testing.T) {
 	s := start(t, Config{MovableClock: true, AppendOnly: AppendAlways})
 	do(t, s, "SET", "key", "value", "PX", 30*60*1000)
@@ -121,34 +94,5 @@ func TestWithoutACompilerATestIsSkipped(t *testing.T) {
 	}
 	if _, err := Launch(t.Context(), Config{MovableClock: true}); err == nil {
 		t.Error("it was launched")
-	}
-}
-
-func TestAServersClockCanStandStill(t *testing.T) {
-	s := start(t, Config{MovableClock: true})
-	for _, at := range []time.Time{
-		time.Date(2026, 7, 1, 12, 0, 0, 123_456_000, time.UTC),
-		time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC),
-	} {
-		if err := s.HoldClock(at); err != nil {
-			t.Fatal(err)
-		}
-		for range 3 {
-			parts, err := redis.Int64s(s.Do("TIME"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if shown := time.Unix(parts[0], parts[1]*1000); !shown.Equal(at) {
-				t.Errorf("the server's clock shows %v, want %v", shown, at)
-			}
-			time.Sleep(2 * time.Millisecond) // real, for the clock to run if it does
-		}
-	}
-	setClock(t, s, time.Minute)
-	mustShow(t, s, time.Minute)
-	for _, at := range []time.Time{{}, time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)} {
-		if err := s.HoldClock(at); err == nil {
-			t.Errorf("the clock stands still at %v: no error", at)
-		}
 	}
 }

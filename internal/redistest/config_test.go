@@ -35,29 +35,3 @@ func TestBadConfigurationIsNamed(t *testing.T) {
 		}
 	}
 }
-
-func TestAServerIsWhatItsConfigurationSays(t *testing.T) {
-	for name, test := range map[string]struct {
-		cfg  Config
-		want map[string]string
-	}{
-		"zero": {Config{}, map[string]string{
-			"save": "", "appendonly": "no", "maxmemory-policy": "noeviction", "bind": "127.0.0.1", "requirepass": "",
-		}},
-		"everysec": {Config{AppendOnly: AppendEverySec}, map[string]string{"appendonly": "yes", "appendfsync": "everysec"}},
-		"always":   {Config{AppendOnly: AppendAlways}, map[string]string{"appendonly": "yes", "appendfsync": "always"}},
-		"policy":   {Config{MaxMemoryPolicy: "allkeys-lru"}, map[string]string{"maxmemory-policy": "allkeys-lru"}},
-		"arguments": {Config{Args: []string{"--maxmemory", "100mb", "--databases", "3"}},
-			map[string]string{"maxmemory": "104857600", "databases": "3"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := start(t, test.cfg)
-			for directive, want := range test.want {
-				pair, ok := do(t, s, "CONFIG", "GET", directive).([]any)
-				if !ok || len(pair) != 2 || string(pair[1].([]byte)) != want {
-					t.Errorf("CONFIG GET %s: %q; want %q", directive, pair, want)
-				}
-			}
-		})
-	}
-}

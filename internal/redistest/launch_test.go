@@ -58,21 +58,3 @@ func TestAGivenPortThatIsTakenIsAnError(t *testing.T) {
 		t.Errorf("got %v; want %v and the address %s", err, errPortTaken, other.Addr())
 	}
 }
-
-func TestAnotherServerCanTakeOverAnAddress(t *testing.T) {
-	before := start(t, Config{})
-	id := runID(t, before)
-	if err := before.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	after := start(t, Config{Port: before.port})
-	if after.Addr() != before.Addr() || runID(t, after) == id {
-		t.Errorf("%s with run id %s took over %s with run id %s", after.Addr(), runID(t, after), before.Addr(), id)
-	}
-	if err := before.Restart(background(t), true); !errors.Is(err, errPortTaken) {
-		t.Errorf("restart at an address that was taken over: %v; want %v", err, errPortTaken)
-	}
-	if pid := before.PID(); pid != 0 {
-		t.Errorf("after a restart that failed the process id is %d; want 0", pid)
-	}
-}

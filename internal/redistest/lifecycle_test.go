@@ -1,15 +1,11 @@
 package redistest
 
 import (
-	"context"
 	"errors"
-	"net"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/rig"
 )
@@ -74,40 +70,6 @@ func TestARestartKillsAServerThatRuns(t *testing.T) {
 		if alive(pid) || get(t, s, "key") != "value" {
 			t.Errorf("frozen %v: process %d alive: %v; key holds %q", frozen, pid, alive(pid), get(t, s, "key"))
 		}
-	}
-}
-
-func TestAFrozenServerDoesNotAnswerUntilItIsThawed(t *testing.T) {
-	s := start(t, Config{})
-	conn, err := s.Dial(background(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	if err := s.Freeze(); err != nil {
-		t.Fatal(err)
-	}
-	if stopped, err := suspended(s.PID()); err != nil || !stopped {
-		t.Errorf("Freeze returned while the process is suspended: %v (%v)", stopped, err)
-	}
-	_, err = redis.DoWithTimeout(conn, 200*time.Millisecond, "PING")
-	var timeout net.Error
-	if !errors.As(err, &timeout) || !timeout.Timeout() {
-		t.Errorf("PING on a frozen server: %v; want a timeout", err)
-	}
-	ctx, cancel := context.WithTimeout(background(t), 200*time.Millisecond)
-	defer cancel()
-	if _, err := s.do(ctx, "PING"); !errors.As(err, &timeout) || !timeout.Timeout() {
-		t.Errorf("PING on a new connection to a frozen server: %v; want a timeout", err)
-	}
-	if err := s.Freeze(); err != nil {
-		t.Errorf("freezing twice: %v", err)
-	}
-	for range 2 { // thawing twice is no error either
-		if err := s.Thaw(); err != nil {
-			t.Fatal(err)
-		}
-		do(t, s, "PING")
 	}
 }
 

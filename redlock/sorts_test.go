@@ -484,6 +484,11 @@ func TestEverySortIsRenewedVerifiedAndExtendedAndALeaseEndsBeforeItsKeys(t *test
 		acquiring, cancel := context.WithCancel(t.Context())
 		l := s.must(k.lock(c, acquiring, ab))
 		cancel() // it does not bound the hold
+		acquired := time.Now()
+		time.Sleep(time.Second) // the masters have taken no time
+		if got, want := l.Remaining(), 9*time.Second-allowance; got != want || !l.ValidUntil().Equal(acquired.Add(10*time.Second-allowance)) {
+			t.Errorf("after a second Remaining is %v: want %v", got, want)
+		}
 		time.Sleep(5 * time.Minute)
 		s.wantOn(l, 5)
 		if err := errors.Join(l.Context().Err(), l.Verify(t.Context()), l.Extend(t.Context())); err != nil {

@@ -334,21 +334,11 @@ func TestMovingStartsOnAClosedFleet(t *testing.T) {
 	})
 }
 
-// marker sets fields of a master's marker, if any, and returns where it says that the fleet moves.
-func (m *move) marker(i int, set ...any) (to string) {
+// marker is where a master's marker says that the fleet moves.
+func (m *move) marker(i int) string {
 	m.T.Helper()
-	conn, err := m.Dialer()(m.T.Context(), "tcp", strings.TrimPrefix(m.URLs()[i], "redis://"))
-	if err != nil {
-		m.T.Fatal(err)
-	}
-	c := redis.NewConn(conn, 0, 0)
-	defer c.Close()
-	if len(set) > 0 {
-		if _, err := c.Do("HSET", append([]any{guard.Key}, set...)...); err != nil {
-			m.T.Fatal(err)
-		}
-	}
-	if to, err = redis.String(c.Do("HGET", guard.Key, "to")); err != nil && !errors.Is(err, redis.ErrNil) {
+	to, err := redis.String(m.Ask(i, "HGET", guard.Key, "to"), nil)
+	if err != nil && !errors.Is(err, redis.ErrNil) {
 		m.T.Fatal(err)
 	}
 	return to
@@ -365,7 +355,7 @@ func (m *move) markers() (to [3]string) {
 func TestTwoClosingsThatHaveMetAreSettledByForce(t *testing.T) {
 	inMove(t, func(t *testing.T, m *move) {
 		for i, to := range []string{"x", "x", "y"} {
-			m.marker(i, "to", to, "closed", time.Now().UnixMilli())
+			m.Ask(i, "HSET", guard.Key, "to", to, "closed", time.Now().UnixMilli())
 		}
 		for to, other := range map[string]string{"x": "y", "y": "x"} {
 			r, err := closeAs(t.Context(), m.open(0, 2), to, false)

@@ -37,50 +37,6 @@ func TestUnderAContextThatIsOverNothingIsAttempted(t *testing.T) {
 	})
 }
 
-// The context ends while frozen masters are waited for: the caller hears of it
-// at once, and what was granted by the others is rolled back, though the
-// context is over.
-func TestAContextThatEndsDuringTheAttemptRollsBack(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		end  func(ctx context.Context) (context.Context, context.CancelFunc)
-		want error
-	}{
-		{"cancelled", context.WithCancel, context.Canceled},
-		{"deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, 300*time.Millisecond)
-		}, context.DeadlineExceeded},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
-				c := f.patient()
-				f.freeze(0, 1, 2)
-				before := [...]int{f.asked(3), f.asked(4)}
-				ctx, cancel := test.end(t.Context())
-				defer cancel()
-				failed := make(chan error, 1)
-				go func() {
-					_, err := c.Lock(ctx, "key", redlock.WithTTL(time.Minute))
-					failed <- err
-				}()
-				// By count: a busy machine may look only after the deadline, when the keys are gone.
-				f.eventually("the others have granted", func() bool { return f.asked(3) > before[0] && f.asked(4) > before[1] })
-				if errors.Is(test.want, context.Canceled) {
-					cancel()
-				}
-				<-ctx.Done()
-				f.within(0, func() { wantExactly(t, <-failed, redlock.ErrNoQuorum, test.want) })
-				f.wantFree("key")
-				// What the frozen masters execute late is released right behind.
-				sent := f.sent()
-				f.thaw(0, 1, 2)
-				f.eventually("the late acquisitions and releases are executed", func() bool { return f.sent() >= sent+6 })
-				f.wantFree("key")
-			})
-		})
-	}
-}
-
 // The context ends in the pause between two attempts: the error says what was
 // waited for, and that the context ended it.
 func TestAContextThatEndsBetweenAttemptsIsInTheChain(t *testing.T) {

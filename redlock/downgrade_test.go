@@ -121,28 +121,6 @@ func downgradeUnderFaults(t *testing.T, s *sim, frozen, killed int, renewed bool
 	s.wantClean()
 }
 
-// A master that forgot the writer takes the reader in, and does not count.
-func TestADowngradeDoesNotCountMastersThatForgot(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		l := s.must(c.RWMutex("key").Lock(t.Context(), redlock.WithLease(10*time.Second)))
-		s.All[0].FlushAll()
-		s.Kill(3, 4)
-		wantExactly(t, l.Downgrade(t.Context()), redlock.ErrNoQuorum)
-		synctest.Wait()
-		if n := len(s.members(0, "key")); n != 1 {
-			t.Errorf("%d readers where the writer was forgotten", n)
-		}
-		if err := l.Downgrade(t.Context()); err != nil {
-			t.Errorf("again: %v", err)
-		}
-		unlock(t, l)
-		s.Restart(true, 3, 4)
-		time.Sleep(3 * time.Second)
-		s.wantClean()
-	})
-}
-
 func TestADowngradeOfWhatIsGoneIsALoss(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()

@@ -217,29 +217,6 @@ func (s *sim) wantRolledBack(key string) {
 	}
 }
 
-// What is set on masters that abstain never adds up to a second holder.
-func TestThreeMastersRestartedEmptyCannotGiveTheLockAway(t *testing.T) {
-	// Away, so that all have answered when it is asked who holds the lock: what
-	// kind of an error it is depends on how many abstain.
-	inFarSim(t, 5, func(t *testing.T, s *sim) {
-		holder := s.guarded()
-		l := mustLock(t, holder, "key", redlock.WithLease(time.Second))
-		s.Restart(false, 0, 1, 2)
-		other := s.guarded()
-		_, err := other.TryLock(t.Context(), "key")
-		wantExactly(t, err, redlock.ErrNoQuorum)
-		if l.Remaining() <= 0 {
-			t.Fatal("the lock is not held any more")
-		}
-		time.Sleep(settled)
-		_, err = other.TryLock(t.Context(), "key")
-		wantExactly(t, err, redlock.ErrNoQuorum)
-		wantStandings(t, other, quaranty, quaranty, quaranty, votes, votes)
-		time.Sleep(quarantine())
-		mustLock(t, other, "key")
-	})
-}
-
 // An Unlock asks masters for themselves alone: what they say of it needs no vote.
 func TestUnlockCountsMastersThatAbstain(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {

@@ -69,19 +69,6 @@ func TestALockLostByTimeIsReleasedAtOnceWhereSomebodyAsksForIt(t *testing.T) {
 	}
 }
 
-func TestAMinoritysKeysAreReleasedAtOnceWhenAMajorityHasNone(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		l := mustLock(t, c, "key")
-		for i := range 3 {
-			s.All[i].FlushAll()
-		}
-		wantExactly(t, l.Verify(t.Context()), redlock.ErrNotHeld, redlock.ErrLost)
-		synctest.Wait()
-		s.wantClean()
-	})
-}
-
 // A handle with a longer TTL has joined, and its extension came to nothing: the keys still
 // have the TTL of before.
 func TestAKeyIsReleasedByTheTTLThatWasConfirmedLast(t *testing.T) {

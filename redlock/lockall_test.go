@@ -13,26 +13,6 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-func TestAKeyOfAnotherTypeKeepsTheWholeSetOut(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		s.do("HSET", "b", "field", "value")
-		_, err := c.TryLockAll(t.Context(), []string{"a", "b", "c"})
-		wantExactly(t, err, redlock.ErrTaken)
-		h, ok := errors.AsType[*redlock.HeldError](err)
-		if !ok || h.Key != "b" || h.Type != "hash" {
-			t.Errorf("%v is described by %+v", err, h)
-		}
-		if text := err.Error(); !strings.Contains(text, `"a" and 2 more`) || !strings.Contains(text, `"b": the key is a hash`) {
-			t.Errorf("text %q", text)
-		}
-		synctest.Wait()
-		if keys := s.leftovers(); len(keys) != 3 {
-			t.Errorf("keys are %q", keys)
-		}
-	})
-}
-
 func TestTheKeysOfASetAreSortedAndThereOnce(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open(redlock.WithKeyPrefix("shop:"))

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redquorum/redquorum/redlock"
@@ -25,25 +24,6 @@ func slots(n int) []string {
 // atOnce tries again without a pause.
 func atOnce() redlock.LockOption {
 	return redlock.WithBackoff(func(int) time.Duration { return 0 })
-}
-
-// From the moment it is granted it is the plain lock of its key.
-func TestASlotIsThePlainLockOfItsKey(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open(redlock.WithKeyPrefix("shop:"))
-		keys := slots(3)
-		l := s.must(c.LockAny(t.Context(), keys))
-		if !slices.Contains(keys, l.Key()) || !slices.Equal(l.Keys(), []string{l.Key()}) {
-			t.Fatalf("Key is %q, Keys are %q", l.Key(), l.Keys())
-		}
-		if n, all := s.holders("shop:"+l.Key(), l.Token()), s.leftovers(); n != 5 || len(all) != 5 {
-			t.Errorf("%s is on %d masters, there is %q", l.Key(), n, all)
-		}
-		_, err := c.TryLock(t.Context(), l.Key())
-		wantExactly(t, err, redlock.ErrTaken)
-		unlock(t, l)
-		s.wantClean()
-	})
 }
 
 func TestEverySlotIsGivenOnceAndThenItIsTaken(t *testing.T) {
@@ -68,104 +48,6 @@ func TestEverySlotIsGivenOnceAndThenItIsTaken(t *testing.T) {
 		if l := s.must(d.LockAny(t.Context(), keys)); l.Key() != keys[2] {
 			t.Errorf("got %s, only %s is free", l.Key(), keys[2])
 		}
-	})
-}
-
-// Two masters are frozen and would grant another slot. Their late grants are
-// released behind themselves, with nothing of the token left but the one slot.
-func TestALateGrantOfAnotherSlotIsReleased(t *testing.T) {
-	for _, unlockFirst := range []bool{false, true} {
-		t.Run(fmt.Sprintf("unlocked first: %v", unlockFirst), func(t *testing.T) {
-			inSim(t, 5, func(t *testing.T, s *sim) {
-				c := s.open()
-				for i := range 3 {
-					_ = s.All[i].Set("a", "somebody-else", time.Hour)
-				}
-				for i := 3; i < 5; i++ {
-					_ = s.All[i].Set("b", "somebody-else", time.Hour)
-				}
-				s.Freeze(3, 4)
-				var l *redlock.Lock
-				within(t, 0, func() { l = s.must(c.LockAny(t.Context(), []string{"a", "b"})) })
-				if l.Key() != "b" {
-					t.Fatalf("got %s", l.Key())
-				}
-				if unlockFirst {
-					unlock(t, l)
-				}
-				s.Thaw(3, 4)
-				if n := s.holders("a", l.Token()); n != 0 {
-					t.Errorf("the other slot is left on %d masters", n)
-				}
-				if n := s.All[4].Commands()["EVALSHA"]; n < 2 {
-					t.Errorf("the late master executed %d scripts: the test tests nothing", n)
-				}
-				if !unlockFirst {
-					if n := s.holders("b", l.Token()); n != 3 {
-						t.Errorf("the slot is on %d masters", n)
-					}
-					unlock(t, l)
-				}
-				synctest.Wait()
-				if n := s.holders("b", l.Token()) + s.holders("a", l.Token()); n != 0 {
-					t.Errorf("%d keys are left", n)
-				}
-			})
-		})
-	}
-}
-
-// Votes that were split are no failure of any master, and leave nothing.
-func TestSplitVotesAreContention(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		keys := slots(3)
-		for i, m := range s.All { // each has another slot free
-			for k, key := range keys {
-				if k != i {
-					_ = m.Set(key, "somebody-else", time.Hour)
-				}
-			}
-		}
-		within(t, 0, func() {
-			_, err := c.TryLockAny(t.Context(), keys)
-			wantExactly(t, err, redlock.ErrTaken)
-			if q, ok := errors.AsType[*redlock.QuorumError](err); !ok || q.OK != 1 || !strings.Contains(err.Error(), "granted another of the keys") {
-				t.Errorf("%+v", err)
-			}
-		})
-		synctest.Wait()
-		if n := len(s.leftovers()); n != 6 {
-			t.Errorf("%d keys are there, want the 6 of the others", n)
-		}
-	})
-}
-
-// A master that has forgotten the script answers when the slot is decided: to
-// send it again then could set another slot, with no release behind it.
-func TestSlotsAreNotSentAgainOnceDecided(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		keys := slots(8)
-		for i := range 5 {
-			s.Ask(i, "SCRIPT", "FLUSH")
-		}
-		l := s.must(c.LockAny(t.Context(), keys))
-		if n := s.holders(l.Key(), l.Token()); n < 3 {
-			t.Errorf("after SCRIPT FLUSH the slot is on %d masters", n)
-		}
-		unlock(t, l)
-		s.wantClean()
-
-		s.Ask(4, "SCRIPT", "FLUSH")
-		s.Freeze(4)
-		l = s.must(c.LockAny(t.Context(), keys))
-		s.Thaw(4)
-		if n := len(s.All[4].Keys()); n != 0 {
-			t.Errorf("%d keys on the master that came late", n)
-		}
-		unlock(t, l)
-		s.wantClean()
 	})
 }
 

@@ -176,26 +176,6 @@ func TestCloseAndOutagesEndTheWaitingOfEverySort(t *testing.T) {
 	}
 }
 
-// A set that is woken for one key while another is held waits for that one, and
-// does not keep the first from others.
-func TestASetFollowsTheKeyThatIsInItsWay(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		a, b := mustLock(t, s.open(), "a"), mustLock(t, s.open(), "b")
-		set := all.waits(s, s.open())
-		time.Sleep(time.Second)
-		other := s.queue(s.open(), "a")
-		other.mustBeWoken(t, func() { unlock(t, a) }) // told at once, or passed on
-		time.Sleep(time.Millisecond)
-		unlock(t, b)
-		if set.has() {
-			t.Fatal("it has a key that another holds")
-		}
-		set.mustBeWoken(t, func() { unlock(t, other.lock) })
-		unlock(t, set.lock)
-		s.wantClean()
-	})
-}
-
 // Whoever holds a key may lock a further one, in an agreed order, while a set of
 // both is waited for in the same process.
 func TestASetThatWaitsDoesNotKeepItsProcessFromItsKeys(t *testing.T) {

@@ -66,54 +66,6 @@ func TestAHeldKeyMayBeLockedAgainOnlyWithReentrancy(t *testing.T) {
 	})
 }
 
-// Whatever the order, the last of the handles releases, and no handle counts
-// twice.
-func TestTheLastHandleReleases(t *testing.T) {
-	orders := [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
-	for _, order := range orders {
-		inSim(t, 3, func(t *testing.T, s *sim) {
-			c := s.open()
-			outer := mustLock(t, c, "key")
-			inner := again(t, c, outer)
-			handles := []*redlock.Lock{outer, inner, again(t, c, inner)}
-			ctxs := make([]context.Context, len(handles))
-			for i, l := range handles {
-				ctxs[i] = l.Context()
-			}
-			for n, i := range order {
-				if held := s.holders("key", outer.Token()); held != 3 {
-					t.Fatalf("%v: held on %d masters before the Unlock number %d", order, held, n)
-				}
-				l := handles[i]
-				if err := l.Unlock(t.Context()); err != nil {
-					t.Error(order, err)
-				}
-				for range 3 {
-					wantExactly(t, l.Unlock(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
-				}
-				wantExactly(t, l.Extend(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
-				wantExactly(t, l.Verify(t.Context()), redlock.ErrNotHeld, redlock.ErrUnlocked)
-				_, err := l.HandOver()
-				wantExactly(t, err, redlock.ErrNotHeld, redlock.ErrUnlocked)
-				wantExactly(t, context.Cause(ctxs[i]), redlock.ErrUnlocked)
-				if l.Remaining() != 0 {
-					t.Errorf("%v: %v remain of what was unlocked", order, l.Remaining())
-				}
-				for _, j := range order[n+1:] {
-					if err := handles[j].Context().Err(); err != nil {
-						t.Errorf("%v: the context of %d ended with handle %d", order, j, i)
-					}
-					if handles[j].Remaining() == 0 {
-						t.Errorf("%v: nothing remains of %d after the Unlock of %d", order, j, i)
-					}
-				}
-				synctest.Wait()
-			}
-			s.wantClean()
-		})
-	}
-}
-
 func TestAHoldThatOuterHandlesHaveLeftIsRenewedForTheInner(t *testing.T) {
 	t.Parallel()
 	inSim(t, 5, func(t *testing.T, s *sim) {

@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"errors"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -52,9 +51,7 @@ func (m *masters) level() []redlock.Option {
 
 func (m *masters) awaitAll(c *redlock.Client) *redlock.Client {
 	m.t.Helper()
-	eventually(m.t, "all masters vote", func() bool {
-		return !slices.ContainsFunc(c.Masters(context.Background()), func(r redlock.MasterReport) bool { return !r.Votes })
-	})
+	ready(m.t, c)
 	return c
 }
 

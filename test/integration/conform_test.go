@@ -11,63 +11,11 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/leftover"
-	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/redlock"
 )
 
 // What the tests of other lock libraries ask of a lock, as far as no test asked it before:
 // docs/project/conformance.md says what comes from where.
-
-// Redisson's testLockAfterTimeout, testWriteLockAfterTimeout and testReadLockAfterTimeout:
-// the masters are restarted, empty, in the middle of a hold which ends
-// meanwhile. Its Unlock says that it is lost; the next hold is renewed as if nothing
-// had been, and of a higher fencing token, as RedissonFencedLockTest asks for.
-func TestAfterARestartInMidHoldTheNextHoldIsRenewed(t *testing.T) {
-	const ttl = 900 * time.Millisecond
-	for kind, lock := range map[string]func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error){
-		"plain": func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) { return c.Lock(ctx, "lock") },
-		"writer": func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
-			return c.RWMutex("lock").Lock(ctx)
-		},
-		"reader": func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
-			return c.RWMutex("lock").RLock(ctx)
-		},
-		"fenced": func(ctx context.Context, c *redlock.Client) (*redlock.Lock, error) {
-			return c.Lock(ctx, "lock", redlock.WithFencing())
-		},
-	} {
-		t.Run(kind, func(t *testing.T) {
-			p := startProcesses(t, 3)
-			p.dropFences()
-			renewed, trace := traceRenewals()
-			// MaxTTL bounds for how long a master that forgot has no vote.
-			c := p.open(trace, reconnectSoon(), redlock.WithTTL(ttl), redlock.WithMaxTTL(ttl), redlock.WithOutageWait(settleBound))
-			ctx, cancel := context.WithTimeout(context.Background(), 2*settleBound)
-			defer cancel()
-			l, err := lock(ctx, c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.kill(0, 1, 2)
-			rig.Await(t, settleBound, "the hold ends", l.Context().Done())
-			p.restart(0, 1, 2)
-			wantExactly(t, "Unlock", l.Unlock(ctx), redlock.ErrLost, redlock.ErrNotHeld)
-			next, err := lock(ctx, c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			renewed.awaitPast(t, "lock", ttl)
-			if err := next.Context().Err(); err != nil {
-				t.Errorf("the next hold ended: %v", context.Cause(next.Context()))
-			}
-			if fenced := kind == "fenced"; fenced && next.Fence() <= l.Fence() || (l.Fence() != 0) != fenced {
-				t.Errorf("the token was %d and is %d", l.Fence(), next.Fence())
-			}
-			mustUnlock(t, next)
-			p.wantFree("lock")
-		})
-	}
-}
 
 // Redisson's testWatchdogDoesNotOutliveInterruptedAcquire and
 // testCancelledTryLockAsyncDoesNotLeaveWatchdog: acquisitions are cancelled at

@@ -17,11 +17,6 @@ import (
 // is held.
 const emptiedTTL = 4 * time.Second
 
-// emptied opens a client of a fleet with that longest TTL.
-func (m *masters) emptied(level redlock.GuardLevel) *redlock.Client {
-	return m.guarded(redlock.WithGuard(level), redlock.WithMaxTTL(emptiedTTL), redlock.WithTTL(emptiedTTL))
-}
-
 // All masters lose everything while clients live. These remember the fleet, and no client takes
 // it for new.
 func TestAnEmptiedFleetIsNotTakenForNewWhileItsClientsLive(t *testing.T) {
@@ -46,26 +41,15 @@ func TestAnEmptiedFleetIsNotTakenForNewWhileItsClientsLive(t *testing.T) {
 		"restarts, 200 ms apart": restart(200 * time.Millisecond),
 		"restarts, 500 ms apart": restart(500 * time.Millisecond),
 	} {
-		for _, level := range []redlock.GuardLevel{redlock.GuardStandard, redlock.GuardStrict} {
+		for _, level := range levels {
 			t.Run(name+", "+level.String(), func(t *testing.T) {
 				p := startProcesses(t, 3)
-				first := p.emptied(level)
-				if level == redlock.GuardStrict {
-					if err := first.Init(context.Background()); err != nil {
-						t.Fatal(err)
-					}
-				}
-				second := p.emptied(level)
-				ready(t, first)
-				ready(t, second)
+				first, second := p.rivals(level, emptiedTTL)
 				mustUnlock(t, mustTry(t, first, "before"))
 				mustUnlock(t, mustTry(t, second, "before"))
-				l, err := first.TryLock(context.Background(), "key", redlock.WithLease(emptiedTTL))
-				if err != nil {
-					t.Fatal(err)
-				}
+				l := mustTry(t, first, "key", redlock.WithLease(emptiedTTL))
 				empty(p)
-				grantsNothing(t, p, second, l)
+				p.grantsNothing(level, second, l)
 				rig.Within(t, 3*emptiedTTL, "all masters vote after their quarantine", func() bool {
 					return standing(second, 0) == votes && standing(second, 1) == votes && standing(second, 2) == votes
 				})
@@ -78,29 +62,23 @@ func TestAnEmptiedFleetIsNotTakenForNewWhileItsClientsLive(t *testing.T) {
 
 // grantsNothing fails if another client gets the lock while it is held, or if an operator can
 // declare the fleet new.
-func grantsNothing(t *testing.T, p *processes, other *redlock.Client, l *redlock.Lock) {
-	t.Helper()
-	level := redlock.GuardStandard
-	if strings.Contains(t.Name(), "strict") {
-		level = redlock.GuardStrict
-	}
+func (p *processes) grantsNothing(level redlock.GuardLevel, other *redlock.Client, l *redlock.Lock) {
+	p.t.Helper()
 	refused := false
-	for tries := 0; l.Remaining() > 0; tries++ {
-		if got, err := other.TryLock(context.Background(), "key"); err == nil && l.Remaining() > 0 {
-			t.Fatalf("try %d: a second holder, with %v left, beside one with %v", tries, got.Remaining(), l.Remaining())
-		}
+	for l.Remaining() > 0 {
+		notBeside(p.t, l, other)
 		if refused || !p.known() {
 			continue
 		}
 		refused = true
-		err := p.emptied(level).Init(context.Background())
-		wantExactly(t, "Init", err, redlock.ErrNoQuorum)
+		err := p.at(level, emptiedTTL).Init(context.Background())
+		wantExactly(p.t, "Init", err, redlock.ErrNoQuorum)
 		if err != nil && !strings.Contains(err.Error(), "it had a marker and has lost its data") {
-			t.Errorf("Init says %v", err)
+			p.t.Errorf("Init says %v", err)
 		}
 	}
 	if !refused {
-		t.Error("no master says that it had a marker before")
+		p.t.Error("no master says that it had a marker before")
 	}
 }
 
@@ -118,23 +96,11 @@ func (p *processes) known() bool {
 
 // A master is emptied, and somebody puts its marker back while it runs.
 func TestAMarkerThatIsPutBackLetsNobodyVote(t *testing.T) {
-	for _, level := range []redlock.GuardLevel{redlock.GuardStandard, redlock.GuardStrict} {
+	for _, level := range levels {
 		t.Run(level.String(), func(t *testing.T) {
 			p := startProcesses(t, 3)
-			first, second := p.emptied(level), p.emptied(level)
-			if level == redlock.GuardStrict {
-				if err := first.Init(context.Background()); err != nil {
-					t.Fatal(err)
-				}
-			}
-			ready(t, first)
-			ready(t, second)
-			p.do(2, "SET", "key", "foreign", "PX", 60_000) // so that the lock is on 0 and 1 alone
-			l, err := first.TryLock(context.Background(), "key", redlock.WithLease(emptiedTTL))
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.do(2, "DEL", "key")
+			first, second := p.rivals(level, emptiedTTL)
+			l := p.onTwo(first, emptiedTTL)
 			dump := p.do(0, "DUMP", guard.Key)
 			p.do(0, "FLUSHALL")
 			if other, err := second.TryLock(context.Background(), "other"); err == nil { // by which it sees that now
@@ -145,19 +111,12 @@ func TestAMarkerThatIsPutBackLetsNobodyVote(t *testing.T) {
 				return err == nil && n == 1
 			})
 			p.do(0, "RESTORE", guard.Key, 0, dump, "REPLACE")
-			fresh := p.emptied(level)
-			for tries := 0; l.Remaining() > 0; tries++ {
-				for _, c := range []*redlock.Client{second, fresh} {
-					if got, err := c.TryLock(context.Background(), "key"); err == nil && l.Remaining() > 0 {
-						t.Fatalf("try %d: a second holder, with %v left, beside one with %v", tries, got.Remaining(), l.Remaining())
-					}
-				}
+			fresh := p.at(level, emptiedTTL)
+			for l.Remaining() > 0 {
+				notBeside(t, l, second, fresh)
 			}
 			_ = l.Unlock(context.Background())
-			awaitStanding(t, second, redlock.AbstainQuarantined, 0)
-			if why := second.Masters(context.Background())[0].Why; why == nil || !strings.Contains(why.Error(), "a marker of before was put back") {
-				t.Errorf("it says %v", why)
-			}
+			awaitWhy(t, second, 0, redlock.AbstainQuarantined, "a marker of before was put back")
 			rig.Within(t, 3*emptiedTTL, "it votes after its quarantine", func() bool { return standing(second, 0) == votes && standing(fresh, 0) == votes })
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,17 +52,67 @@ func awaitStanding(t *testing.T, c *redlock.Client, cause redlock.AbstainCause, 
 
 const votes = redlock.AbstainCause(0)
 
+// awaitWhy waits until a master abstains for this cause, and asks of the reason that it say so.
+func awaitWhy(t *testing.T, c *redlock.Client, i int, cause redlock.AbstainCause, text string) {
+	t.Helper()
+	awaitStanding(t, c, cause, i)
+	if why := c.Masters(context.Background())[i].Why; why == nil || !strings.Contains(why.Error(), text) {
+		t.Errorf("it says %v, want %q", why, text)
+	}
+}
+
+// at makes a client of a fleet of this level, with a longest TTL that is every lock's.
+func (m *masters) at(level redlock.GuardLevel, ttl time.Duration) *redlock.Client {
+	m.t.Helper()
+	return m.guarded(redlock.WithGuard(level), redlock.WithMaxTTL(ttl), redlock.WithTTL(ttl))
+}
+
+// rivals are two clients of a new fleet, all of whose masters vote.
+func (m *masters) rivals(level redlock.GuardLevel, ttl time.Duration) (first, second *redlock.Client) {
+	m.t.Helper()
+	first = m.at(level, ttl)
+	if level == redlock.GuardStrict { // else the first client declares the fleet
+		if err := first.Init(context.Background()); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	second = m.at(level, ttl)
+	ready(m.t, first)
+	ready(m.t, second)
+	return first, second
+}
+
+// onTwo is a lock that the first two of three masters have, and the third has not.
+func (m *masters) onTwo(c *redlock.Client, lease time.Duration) *redlock.Lock {
+	m.t.Helper()
+	m.foreign("key", strangersToken, 2)
+	l := mustTry(m.t, c, "key", redlock.WithLease(lease))
+	m.do(2, "DEL", "key")
+	if m.value(0, "key") != l.Token() || m.value(1, "key") != l.Token() {
+		m.t.Fatal("the lock is not on both masters")
+	}
+	return l
+}
+
+// notBeside fails if a client gets a lock now that is held.
+func notBeside(t *testing.T, l *redlock.Lock, others ...*redlock.Client) {
+	t.Helper()
+	for _, c := range others {
+		if got, err := c.TryLock(context.Background(), l.Key()); err == nil && l.Remaining() > 0 {
+			t.Fatalf("a second holder, with %v left, beside one with %v", got.Remaining(), l.Remaining())
+		}
+	}
+}
+
+// levels are those of the guard at which a fleet has a quarantine.
+var levels = []redlock.GuardLevel{redlock.GuardStandard, redlock.GuardStrict}
+
 // ready waits until all masters vote. Client.Ready is content with a quorum, and
 // what a test does to one master may then meet a fleet that is not declared yet.
 func ready(t *testing.T, c *redlock.Client) {
 	t.Helper()
 	eventually(t, "all masters vote", func() bool {
-		for _, m := range c.Masters(context.Background()) {
-			if !m.Votes {
-				return false
-			}
-		}
-		return true
+		return !slices.ContainsFunc(c.Masters(context.Background()), func(r redlock.MasterReport) bool { return !r.Votes })
 	})
 }
 

@@ -52,15 +52,6 @@ func (r *renewals) awaitMore(t *testing.T, key string, n int) {
 	eventually(t, "renewals of "+key, func() bool { good, _ := r.of(key); return good >= before+n })
 }
 
-// awaitPast waits until a key that is held from now on has been renewed for longer
-// than a TTL. That a renewal has succeeded says nothing of what it prolonged.
-func (r *renewals) awaitPast(t *testing.T, key string, ttl time.Duration) {
-	t.Helper()
-	began := time.Now()
-	r.awaitMore(t, key, 2)
-	eventually(t, "the TTL has passed", func() bool { return time.Since(began) > ttl+ttl/4 })
-}
-
 // One lock whose renewal is not answered, again and again, must not keep the
 // others waiting for the end of their contexts.
 func TestAnUnansweredRenewalDoesNotDelayOtherLocks(t *testing.T) {

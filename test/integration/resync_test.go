@@ -24,7 +24,7 @@ import (
 // history of its data tells.
 func TestAMasterResynchronisedFromItsStaleReplicaGrantsNothingTwice(t *testing.T) {
 	const ttl = 5 * time.Second
-	for _, level := range []redlock.GuardLevel{redlock.GuardStandard, redlock.GuardStrict} {
+	for _, level := range levels {
 		for _, redial := range []bool{false, true} {
 			name := level.String() + ", living connection"
 			if redial {
@@ -37,52 +37,26 @@ func TestAMasterResynchronisedFromItsStaleReplicaGrantsNothingTwice(t *testing.T
 				// Before the fleet is declared: a first replica changes the history.
 				follow(t, replica.Do, p.servers[0].Addr())
 
-				open := func() *redlock.Client {
-					return p.guarded(redlock.WithGuard(level), redlock.WithMaxTTL(ttl), redlock.WithTTL(ttl))
-				}
-				first, second := open(), open()
-				if level == redlock.GuardStrict { // else the first client declares the fleet
-					if err := first.Init(context.Background()); err != nil {
-						t.Fatal(err)
-					}
-				}
-				ready(t, first)
-				ready(t, second)
+				first, second := p.rivals(level, ttl)
 				inStep(t, replica.Do, p.servers[0].Do)
 				if _, err := replica.Do("REPLICAOF", "NO", "ONE"); err != nil { // cut off
 					t.Fatal(err)
 				}
 
-				p.do(2, "SET", "key", "foreign", "PX", 60_000) // so that the lock is on 0 and 1 alone
-				l, err := first.TryLock(context.Background(), "key", redlock.WithLease(ttl))
-				if err != nil {
-					t.Fatal(err)
-				}
-				p.do(2, "DEL", "key")
-				if p.value(0, "key") != l.Token() || p.value(1, "key") != l.Token() {
-					t.Fatal("the lock is not on both masters")
-				}
-
+				l := p.onTwo(first, ttl)
 				follow(t, p.servers[0].Do, replica.Addr())
 				p.do(0, "REPLICAOF", "NO", "ONE")
 				if got := p.value(0, "key"); got != "" {
 					t.Fatalf("the master has not forgotten its lock: %q", got)
 				}
 				if redial {
-					second = open()
+					second = p.at(level, ttl)
 				}
 				// Now 0 and 2 are free.
-				for i := range 20 {
-					other, err := second.TryLock(context.Background(), "key")
-					if err == nil {
-						t.Fatalf("attempt %d: a second holder, with %v left, beside %v", i, other.Remaining(), l.Remaining())
-					}
+				for range 20 {
+					notBeside(t, l, second)
 				}
-				awaitStanding(t, second, redlock.AbstainQuarantined, 0)
-				why := second.Masters(context.Background())[0].Why
-				if !strings.Contains(why.Error(), "another history") {
-					t.Errorf("it says %q", why)
-				}
+				awaitWhy(t, second, 0, redlock.AbstainQuarantined, "another history")
 				rig.Within(t, 3*ttl, "it votes after its quarantine", func() bool { return standing(second, 0) == votes })
 				if l.Remaining() != 0 {
 					t.Errorf("it votes while a lock that it has forgotten has %v left", l.Remaining())
@@ -216,7 +190,7 @@ func TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver(t *testing.T) {
 }
 
 func TestInitDeclaresAFleetWithoutAMasterThatIsAbsent(t *testing.T) {
-	for _, level := range []redlock.GuardLevel{redlock.GuardStandard, redlock.GuardStrict} {
+	for _, level := range levels {
 		t.Run(level.String(), func(t *testing.T) {
 			p := startProcesses(t, five)
 			p.kill(4)
@@ -272,11 +246,8 @@ func TestAFleetThatWasWronglyDeclaredNewIsRevoked(t *testing.T) {
 	}
 	awaitStanding(t, c, votes, 0, 1, 2, 3)
 	p.restart(4)
-	awaitStanding(t, c, redlock.AbstainQuarantined, 0, 1, 2, 3)
-	why := c.Masters(context.Background())[0].Why
-	if why == nil || !strings.Contains(why.Error(), "declared new") {
-		t.Errorf("it says %v", why)
-	}
+	awaitStanding(t, c, redlock.AbstainQuarantined, 1, 2, 3)
+	awaitWhy(t, c, 0, redlock.AbstainQuarantined, "declared new")
 	awaitStanding(t, c, votes, 0, 1, 2, 3, 4)
 }
 
@@ -420,8 +391,5 @@ func TestASentinelIsRefusedByName(t *testing.T) {
 	listed := p.masters
 	listed.urls = append(slices.Clone(p.urls), "redis://"+addr)
 	c := listed.guarded()
-	awaitStanding(t, c, redlock.AbstainNotStandalone, 2)
-	if why := c.Masters(context.Background())[2].Why.Error(); !strings.Contains(why, "is a Sentinel") {
-		t.Errorf("it says %q", why)
-	}
+	awaitWhy(t, c, 2, redlock.AbstainNotStandalone, "is a Sentinel")
 }

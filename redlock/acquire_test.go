@@ -150,29 +150,38 @@ func TestFrozenMastersDoNotSlowADecidedAttempt(t *testing.T) {
 	}
 }
 
-// A majority that hangs is found out at the masters' timeout, no later.
+// A majority that hangs is found out at the masters' timeout, no later; and where that is longer
+// than the lock would be valid, at the end of its validity.
 func TestThreeFrozenMastersAreNoQuorumWithinTheTimeout(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		s.Freeze(0, 2, 4)
-		var err error
-		took := within(t, 250*time.Millisecond, func() { _, err = c.TryLock(t.Context(), "key") })
-		wantExactly(t, err, redlock.ErrNoQuorum)
-		if took < 250*time.Millisecond {
-			t.Errorf("gave up after %v", took)
-		}
-		q, _ := errors.AsType[*redlock.QuorumError](err)
-		if q == nil || q.OK != 2 || q.Need != 3 || q.Total != 5 || q.Nodes.Len() != 3 {
-			t.Fatalf("%+v", q)
-		}
-		for _, e := range q.Nodes.Errors {
-			if !errors.Is(e, pool.ErrTimeout) {
-				t.Errorf("cause %v: want a timeout", e)
+	for _, test := range []struct {
+		timeout, ttl, want time.Duration
+	}{{0, 10 * time.Second, 250 * time.Millisecond}, {5 * time.Second, 100 * time.Millisecond, 97 * time.Millisecond}} {
+		inSim(t, 5, func(t *testing.T, s *sim) {
+			var opts []redlock.Option
+			if test.timeout > 0 {
+				opts = append(opts, redlock.WithPool(pool.WithCommandTimeout(test.timeout)))
 			}
-		}
-		s.Thaw(0, 2, 4)
-		s.wantClean()
-	})
+			c := s.open(opts...)
+			s.Freeze(0, 2, 4)
+			began := time.Now()
+			_, err := c.TryLock(t.Context(), "key", redlock.WithLease(test.ttl))
+			wantExactly(t, err, redlock.ErrNoQuorum)
+			if took := time.Since(began); took != test.want {
+				t.Errorf("gave up after %v, want %v", took, test.want)
+			}
+			q, _ := errors.AsType[*redlock.QuorumError](err)
+			if q == nil || q.OK != 2 || q.Need != 3 || q.Total != 5 || q.Nodes.Len() != 3 {
+				t.Fatalf("%+v", q)
+			}
+			for _, e := range q.Nodes.Errors {
+				if !errors.Is(e, pool.ErrTimeout) {
+					t.Errorf("cause %v: want a timeout", e)
+				}
+			}
+			s.Thaw(0, 2, 4)
+			s.wantClean()
+		})
+	}
 }
 
 // An attempt that cannot succeed any more is over at once, whatever the other masters

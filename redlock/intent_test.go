@@ -145,38 +145,6 @@ func TestAnIntentGoesWhenTheWaitEnds(t *testing.T) {
 	}
 }
 
-// A writer that died while it waited is forgotten soon.
-func TestTheIntentOfAWriterThatDiedExpires(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		reader := s.must(s.open().RWMutex("key").RLock(t.Context()))
-		c := s.open()
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_, _ = c.RWMutex("key").Lock(ctx)
-		}()
-		time.Sleep(time.Second)
-		s.Freeze(0, 1, 2, 3, 4) // what it sends from here on arrives when it is gone
-		cancel()
-		<-done
-		s.Kill(0, 1, 2, 3, 4)
-		s.Restart(true, 0, 1, 2, 3, 4)
-		if n := s.waiting("key"); n != 5 {
-			t.Fatalf("noted on %d masters: the withdrawal arrived", n)
-		}
-		began := time.Now()
-		l := s.must(s.open().RWMutex("key").RLock(t.Context()))
-		if d := time.Since(began); d > 2250*time.Millisecond {
-			t.Errorf("a dead writer kept readers out for %v", d)
-		}
-		_ = l.Unlock(t.Context())
-		_ = reader.Unlock(t.Context())
-		time.Sleep(time.Minute)
-		s.wantClean()
-	})
-}
-
 func TestTryLockNotesNoIntent(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -194,21 +162,5 @@ func TestTryLockNotesNoIntent(t *testing.T) {
 		}
 		unlock(t, reader)
 		s.wantClean()
-	})
-}
-
-// What else may be at the reserved name neither lets anybody in nor keeps
-// anybody out.
-func TestAStrangeIntentIsNoObstacle(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		s.do("SET", intentKey("key"), "?")
-		l := s.must(c.RWMutex("key").RLock(t.Context()))
-		_, err := c.RWMutex("key").Lock(t.Context(), redlock.WithTries(3))
-		wantExactly(t, err, redlock.ErrTaken)
-		unlock(t, l)
-		if n := s.holders(intentKey("key"), "?"); n != 3 {
-			t.Errorf("the value is left on %d masters", n)
-		}
 	})
 }

@@ -227,17 +227,22 @@ func TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater(t *testing.T) {
 
 // Where no master lets anybody queue, who waits polls, and releases reach every master.
 func TestWhereEveryMasterRefusesItsQueueWaitersPoll(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		s.do("SET", queueKey("key"), "no queue")
-		held := mustLock(t, s.open(), "key")
-		q := s.queue(s.open(), "key")
-		time.Sleep(time.Second)
-		unlock(t, held)
-		time.Sleep(250 * time.Millisecond)
-		unlock(t, q.mustHave(t))
-		s.do("DEL", queueKey("key"))
-		s.wantClean()
-	})
+	for _, k := range []sort{one, reader} {
+		t.Run(k.name, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				s.do("SET", queueKey("a"), "no queue")
+				s.do("SET", readersQueue("a"), "no queue")
+				held := mustLock(t, s.open(), "a")
+				q := k.waits(s, s.open())
+				time.Sleep(time.Second)
+				unlock(t, held)
+				time.Sleep(250 * time.Millisecond)
+				unlock(t, q.mustHave(t))
+				s.do("DEL", queueKey("a"), readersQueue("a"))
+				s.wantClean()
+			})
+		})
+	}
 }
 
 // queuesBeside is how many masters but one have members in a queue.

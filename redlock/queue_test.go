@@ -241,24 +241,6 @@ func TestASilentWaiterIsPassedOverSoon(t *testing.T) {
 	})
 }
 
-// What a silent pilot was asked for it grants when it is back, to nobody.
-func TestAGrantThatComesTooLateIsRolledBack(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		held := mustLock(t, s.open(), "key")
-		c := s.open()
-		q := s.queue(c, "key")
-		pilot := s.pilot("key")
-		unlock(t, held)
-		unlock(t, q.mustHave(t))
-		s.Freeze(pilot)
-		// It waited lately, and asks the pilot first.
-		within(t, 100*time.Millisecond, func() { held = mustLock(t, c, "key") })
-		unlock(t, held)
-		s.Thaw(pilot)
-		s.wantClean()
-	})
-}
-
 // The pilot has a key that nobody holds: the others are a quorum.
 func TestAStaleKeyOnThePilotDoesNotKeepWaitersOut(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {

@@ -297,21 +297,6 @@ func TestADeadReaderHoldsNobodyOff(t *testing.T) {
 	})
 }
 
-func TestAPilotsClockThatIsSetBackAfterReadersWereCalledHoldsNobodyOff(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		pilot := s.pilotOf("key")
-		called := time.Now().Add(250 * time.Millisecond)
-		s.Ask(pilot, "ZADD", readersQueue("key"), -called.UnixMicro(), "dead")
-		s.All[pilot].SetClockOffset(-time.Hour)
-		held := mustLock(t, s.open(), "key", redlock.WithFairness())
-		writer, reader := s.writes(s.open(), "key", redlock.WithFairness()), s.reads(s.open(), "key")
-		mustAllHaveAtOnce(t, func() { unlock(t, held) }, reader)
-		mustAllHaveAtOnce(t, func() { unlock(t, reader.lock) }, writer)
-		unlock(t, writer.lock)
-		s.wantClean()
-	})
-}
-
 // Polling is what is left where the message is lost, the key expires, or whoever releases
 // knows of no readers that wait: a client of another library, or of an older version.
 func TestReadersThatNobodyWakesLookForThemselves(t *testing.T) {
@@ -328,38 +313,6 @@ func TestReadersThatNobodyWakesLookForThemselves(t *testing.T) {
 		s.do("DEL", "key")
 		within(t, 250*time.Millisecond, func() { unlock(t, writer.mustHave(t)) })
 		_ = reading.Unlock(t.Context())
-		s.wantClean()
-	})
-}
-
-// A reader whose place is something else's polls, and nothing else suffers.
-func TestAStrangeQueueOfReadersIsNoObstacle(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		s.do("SET", readersQueue("key"), "?")
-		held := mustLock(t, s.open(), "key")
-		writer, reader := s.writes(s.open(), "key"), s.reads(s.open(), "key")
-		time.Sleep(time.Second)
-		mustAllHaveAtOnce(t, func() { unlock(t, held) }, writer)
-		unlock(t, writer.lock)
-		within(t, 3*time.Second, func() { unlock(t, reader.mustHave(t)) })
-		s.do("DEL", readersQueue("key"))
-		s.wantClean()
-	})
-}
-
-// Two that release in the same instant: one of them is the last at the pilot.
-func TestReadersThatReleaseTogetherWakeTheWriter(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		one, two := s.must(s.open().RWMutex("key").RLock(t.Context())), s.must(s.open().RWMutex("key").RLock(t.Context()))
-		writer := s.writes(s.open(), "key")
-		time.Sleep(10 * time.Second)
-		mustAllHaveAtOnce(t, func() {
-			var both sync.WaitGroup
-			both.Go(func() { _ = one.Unlock(t.Context()) })
-			both.Go(func() { _ = two.Unlock(t.Context()) })
-			both.Wait()
-		}, writer)
-		unlock(t, writer.lock)
 		s.wantClean()
 	})
 }

@@ -49,19 +49,6 @@ func TestAMasterThatRefusesACommandOfEveryLockDoesNotVote(t *testing.T) {
 	}
 }
 
-// What a living connection is allowed may change: the next look sees it, both ways.
-func TestAPermissionThatIsTakenAwayTakesTheVote(t *testing.T) {
-	redistest.Need(t, redistest.ACL)
-	p := startConfigured(t, locker(strings.Join(acl.Rules("lock*"), " ")), 1)
-	c := p.guarded()
-	ready(t, c)
-	p.do(0, "ACL", "SETUSER", "locker", "-del")
-	awaitStanding(t, c, redlock.AbstainForbidden, 0)
-	p.do(0, "ACL", "SETUSER", "locker", "+del")
-	awaitStanding(t, c, votes, 0)
-	mustUnlock(t, mustTry(t, c, "lock"))
-}
-
 // What only some sorts of locks need takes the vote on these alone.
 func TestAMasterThatRefusesACommandDoesNotVoteOnTheLocksThatNeedIt(t *testing.T) {
 	redistest.Need(t, redistest.ACL)

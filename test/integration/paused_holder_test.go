@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -33,20 +32,4 @@ func TestAnAttemptThatWasPausedFails(t *testing.T) {
 		t.Errorf("the child's attempt after the pause: %+v, want no quorum", r)
 	}
 	p.wantFree("lock")
-}
-
-// What took as long as its TTL is no acquisition, though all masters have granted it.
-func TestAnAcquisitionThatTookItsTTLIsNone(t *testing.T) {
-	const ttl = 100 * time.Millisecond
-	p := startProcesses(t, 3)
-	c := p.open() // waits for 5 s if it may
-	p.freeze(0, 1, 2)
-	var err error
-	took := timed(func() { _, err = c.TryLock(context.Background(), "printer", redlock.WithLease(ttl)) })
-	wantExactly(t, "TryLock", err, redlock.ErrNoQuorum)
-	if took > ttl+lateness {
-		t.Errorf("TryLock took %v, and its TTL is %v", took, ttl)
-	}
-	p.thaw(0, 1, 2) // now the masters grant it, and take it back
-	p.wantFree("printer")
 }

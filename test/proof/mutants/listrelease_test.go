@@ -17,6 +17,12 @@ var ofReleases = []mutant{
 		foundBy: goTest{"./redlock", "TestUnlockUnderAContextThatItEndsIsConfirmed"},
 	},
 	{
+		name:    "an attempt that waits for longer than its lock would be valid",
+		breaks:  "S2: what took as long as its TTL is no acquisition, and nobody waits for that",
+		edits:   []edit{{"internal/hold/home.go", "return min(d, home.cfg.Validity(ttl))", "return d"}},
+		foundBy: goTest{"./redlock", "TestThreeFrozenMastersAreNoQuorumWithinTheTimeout"},
+	},
+	{
 		name:    "an extended lock that is not released where it did not come in at first",
 		breaks:  "L2: no release leaves a key",
 		edits:   []edit{{"internal/hold/extend.go", "h.extended, h.claim.Absent = true, 0", "h.extended = true"}},

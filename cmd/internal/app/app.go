@@ -3,6 +3,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -32,14 +33,14 @@ func Run(newRoot func(*App) *cobra.Command, args []string) int {
 	a.Name = root.Name()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
-		err = a.helpErr
+	if a.outErr != nil {
+		err = a.outErr
 	}
 	if err != nil && err.Error() != "" && !errors.Is(err, syscall.EPIPE) { // whoever read has gone, and needs no telling
 		if errors.As(err, new(*SignalError)) && term.IsTerminal(os.Stderr) {
 			fmt.Fprintln(a.Err) // after the ^C that the terminal shows
 		}
-		fmt.Fprintf(a.Err, "%s: %s\n", a.Name, term.Clean(err.Error()))
+		a.Say(err.Error())
 	}
 	return ExitCode(err)
 }
@@ -52,7 +53,26 @@ type App struct {
 	Env     func(string) string
 	Skip    chan struct{} // Ctrl-C, while somebody waits for a person
 
-	helpErr error // of the help, which could not be written
+	outErr error // of what cobra prints, which could not be written
+}
+
+// Say prints a message of the program on the standard error. At a terminal no word of it is broken.
+func (a *App) Say(message string) {
+	var b bytes.Buffer
+	term.LayoutFor(os.Stderr).Text(&b, "", 0, a.Name+": "+term.Clean(message))
+	_, _ = a.Err.Write(b.Bytes()) // there is nowhere left to say that it failed
+}
+
+// Quiet is how long nobody is told of an outage who sits at no terminal.
+const Quiet = 1500 * time.Millisecond
+
+// Write is for what cobra prints: help, versions, completions.
+func (a *App) Write(p []byte) (int, error) {
+	n, err := a.Out.Write(p)
+	if err != nil {
+		a.outErr = &OutputError{err} // cobra loses it, or what it is of
+	}
+	return n, err
 }
 
 // A SignalError is why the commands' context ended.

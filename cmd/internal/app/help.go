@@ -63,9 +63,6 @@ func Version() string {
 const HelpColumns = 80
 
 // PrintHelp prints the help of a command, cobra's own ones too.
-func (a *App) PrintHelp(cmd *cobra.Command, _ []string) {
-	text := strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short)) + "\n\n" + strings.TrimSpace(cmd.UsageString())
-	if _, err := fmt.Fprintln(cmd.OutOrStdout(), text); err != nil {
-		a.helpErr = &OutputError{err} // cobra has no way to return it
-	}
+func PrintHelp(cmd *cobra.Command, _ []string) {
+	_, _ = fmt.Fprintln(cmd.OutOrStdout(), strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short))+"\n\n"+strings.TrimSpace(cmd.UsageString()))
 }

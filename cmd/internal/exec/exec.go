@@ -178,7 +178,7 @@ func runExec(cmd *cobra.Command, a *app.App, o *execOptions, key string, argv []
 	if is, err := o.nested(a, key, path, argv); is {
 		return err
 	}
-	n := &narrator{out: a.Err, program: a.Name, began: time.Now(), silent: o.json, key: key, pauses: newPauseWatch(drift.System()), verbose: o.verbose && !o.json, person: !o.json && term.IsTerminal(os.Stderr)}
+	n := &narrator{app: a, began: time.Now(), silent: o.json, key: key, pauses: newPauseWatch(drift.System()), verbose: o.verbose && !o.json, person: !o.json && term.IsTerminal(os.Stderr)}
 	opts := append(app.GuardOption(o.guard), redlock.WithTTL(o.ttl), redlock.WithOutageWait(o.waitQuorum))
 	if cmd.Flags().Changed("owner") { // the library's default names this process
 		opts = append(opts, redlock.WithOwner(o.owner))

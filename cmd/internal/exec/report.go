@@ -15,13 +15,9 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// quiet is for how long nobody is told of an outage who sits at no terminal.
-const quiet = 1500 * time.Millisecond
-
 // A narrator tells on standard error what happens to the lock, and counts it.
 type narrator struct {
-	out     io.Writer
-	program string // its name
+	app     *app.App
 	began   time.Time
 	silent  bool // but for the document at the end
 	key     string
@@ -57,7 +53,7 @@ func (n *narrator) say(format string, args ...any) {
 // line prints a line if wanted. The caller must hold n.mu.
 func (n *narrator) line(wanted bool, format string, args ...any) {
 	if wanted {
-		fmt.Fprintf(n.out, "%s: %s\n", n.program, term.Clean(fmt.Sprintf(format, args...)))
+		n.app.Say(fmt.Sprintf(format, args...))
 	}
 }
 
@@ -120,7 +116,7 @@ func (n *narrator) retry(i redlock.RetryInfo) {
 	defer n.mu.Unlock()
 	if errors.Is(i.Err, redlock.ErrNoQuorum) {
 		if failed, ok := errors.AsType[*redlock.QuorumError](i.Err); ok && !n.outages {
-			wanted := n.verbose || n.person || !n.silent && time.Since(n.outageAt) >= quiet
+			wanted := n.verbose || n.person || !n.silent && time.Since(n.outageAt) >= app.Quiet
 			n.line(wanted, "no quorum for lock %q, trying again: %s", n.key, say.WhyNoQuorum(failed))
 			n.outages = wanted
 		}

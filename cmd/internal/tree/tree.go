@@ -52,12 +52,12 @@ func Finished(root *cobra.Command, a *app.App, shared *app.SharedFlags, commands
 		return app.UnknownCommand(cmd, args[0])
 	}
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return app.ApplyConfig(cmd, a, shared.Config) }
-	root.SetOut(a.Out)
+	root.SetOut(a)
 	root.SetErr(a.Err)
 	root.SetVersionTemplate(root.Name() + " {{.Version}}\n")
 	root.SetFlagErrorFunc(app.FlagError)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", app.HelpColumns)))
-	root.SetHelpFunc(a.PrintHelp)
+	root.SetHelpFunc(app.PrintHelp)
 	root.AddCommand(commands...)
 	return root
 }

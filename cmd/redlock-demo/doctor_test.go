@@ -171,6 +171,9 @@ func TestDoctorLacksNothingAsTheUserOfTheDocumentation(t *testing.T) {
 	if code != 0 || !r.CanLock || slices.Contains(codes(r), "permission") {
 		t.Errorf("exit code %d, %+v", code, r)
 	}
+	if stdout, stderr, code := output(t, nil, append([]string{"status", "locks:a"}, access...)...); code != 0 || stderr != "" || strings.Contains(stdout, "NOPERM") {
+		t.Errorf("status as that user: exit code %d, %q\n%s", code, stderr, stdout)
+	}
 	do(t, c.Masters, "ACL", "SETUSER", "locker", "-zadd", "~locks:*")
 	r, _ = examined(t, nil, access...)
 	for _, f := range r.Findings {

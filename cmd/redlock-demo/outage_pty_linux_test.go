@@ -112,7 +112,6 @@ func (s *transcript) recovery() {
 	}
 	// How many of the others had answered by then differs from run to run, as the second does.
 	told := regexp.MustCompile(`\(in \d+ s\)`).ReplaceAllString(waiting.stderr.String(), "(in 18 s)")
-	told = regexp.MustCompile(` The other (one|\d) cannot decide alone\.`).ReplaceAllString(told, "")
 	s.boxes["waiting"] = s.box("$ redlock "+waits, told+waiting.stdout.String())
 	rig.Eventually(s.t, "all masters vote", func() bool {
 		stdout, _, _ := outputOf(s.t, s.command("status", "deploy"))

@@ -116,7 +116,7 @@ func TestWithoutAQuorumTheRunDoesNotBegin(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	away := m.Masters[0].Addr() + ", " + m.Masters[2].Addr()
-	want := "no quorum within 1.5 s: 2 of 3 masters are down (" + away + ": connection refused); the other one cannot decide alone. Start " +
+	want := "no quorum within 1.5 s: 2 of 3 masters are down (" + away + ": connection refused). Start " +
 		away + ", or mend the network to it."
 	if none.Error() != want {
 		t.Errorf("error %q, want %q", none, want)

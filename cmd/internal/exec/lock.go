@@ -60,7 +60,7 @@ func (e *execution) lock(ctx context.Context) (fleets.Hold, error) {
 			return e.tryLock(ctx, err)
 		}
 	}
-	e.place.await(ctx) // not at all where a quorum is connected
+	e.place.await(ctx, e.began) // not at all where a quorum is connected
 	if e.try {
 		return e.tryLock(ctx, nil)
 	}

@@ -59,11 +59,10 @@ func (e *lostError) why() string {
 		return cost
 	}
 	failed, ok := errors.AsType[*redlock.QuorumError](e.lost.Err)
-	switch {
-	case !ok || failed.Nodes == nil:
-	case e.lost.Reason == redlock.ReasonTaken:
+	if ok && e.lost.Reason == redlock.ReasonTaken && failed.Nodes != nil {
 		return say.HeldBy(failed)
-	case e.lost.Reason == redlock.ReasonUnreachable:
+	}
+	if ok {
 		if said := say.Complaints(failed); said != "" {
 			return said
 		}

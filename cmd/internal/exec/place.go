@@ -184,24 +184,22 @@ func (p *place) has(name string, c *redlock.Client) {
 	}
 }
 
-// await waits until it is known of each fleet whether a quorum is connected, at most for
-// ConnectBound. A call waits for a connection no longer than for an answer, which is less
+// await waits until it is known of each fleet whether a quorum is connected, at most until
+// ConnectBound after exec began. A call waits for a connection no longer than for an answer, which is less
 // than a TLS handshake may take. When a fleet was closed because of a move, its masters
 // vote only once it is known where it moves. So in a move await also waits for the fleets
 // to say who they are.
-func (p *place) await(ctx context.Context) {
-	connected, cancel := context.WithTimeout(ctx, app.ConnectBound)
+func (p *place) await(ctx context.Context, began time.Time) {
+	ctx, cancel := context.WithDeadline(ctx, began.Add(app.ConnectBound))
 	defer cancel()
 	for _, m := range p.mine {
 		for !quorumIsDecided(m.client.Masters(ctx)) {
-			if app.Sleep(connected, connectPoll) != nil {
+			if app.Sleep(ctx, connectPoll) != nil {
 				break
 			}
 		}
 	}
 	if p.moving {
-		ctx, cancel := context.WithTimeout(ctx, app.ConnectBound)
-		defer cancel()
 		_ = p.locker.Ready(ctx) // the lock's error says it as well
 	}
 }

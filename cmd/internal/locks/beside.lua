@@ -3,7 +3,7 @@
 -- fencing token that was given, '' for none, '?' where that may not be known.
 local found = {}
 for _, key in ipairs(KEYS) do
-  local waiting = redis.pcall('ZCARD', 'redquorum:q:1:{' .. key .. '}')
+  local waiting = redis.pcall('ZCOUNT', 'redquorum:q:1:{' .. key .. '}', '-inf', '+inf')
   if type(waiting) ~= 'number' then waiting = -1 end
   local fence = redis.pcall('GET', 'redquorum:fence:1:' .. key)
   if not fence then fence = '' end

@@ -92,7 +92,6 @@ func runLocks(cmd *cobra.Command, a *app.App, o *locksOptions, args []string) er
 		return err
 	}
 	defer fleet.Close()
-	fleet.Await(ctx)
 	v := newLocksView(a, o)
 	return app.Watching(ctx, o.watch, func() (int, error) {
 		bounded, cancel := context.WithTimeout(ctx, o.timeout)

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/pool"
 )
@@ -37,7 +37,7 @@ type Search struct {
 // ended notes how the search ended.
 func (s *Search) ended(err error) {
 	if s.err = err; err != nil {
-		s.Error = term.Redacted(err.Error())
+		s.Error = term.Redacted(say.Short(err))
 	}
 }
 
@@ -83,7 +83,7 @@ func search(ctx context.Context, masters []*observe.Master, pattern string) (nam
 
 // run searches one master.
 func (s *Search) run(ctx context.Context, m *observe.Master, pattern string, found *nameSet) error {
-	bounded, cancel := context.WithTimeout(ctx, connectBound)
+	bounded, cancel := context.WithTimeout(ctx, app.ConnectBound)
 	defer cancel()
 	if err := m.Connect(bounded); err != nil {
 		return err
@@ -104,9 +104,6 @@ func (s *Search) run(ctx context.Context, m *observe.Master, pattern string, fou
 		}
 	}
 }
-
-// connectBound is as long as one dial may take.
-const connectBound = 2 * time.Second
 
 // step asks for the next keys.
 func (s *Search) step(ctx context.Context, m *observe.Master, cursor, pattern string) (next string, names []string, err error) {

@@ -36,7 +36,7 @@ func QueueKey(key string) string { return "redquorum:q:1:{" + key + "}" }
 // clients are in it, of whom it tells the first 100. It changes nothing.
 func (m *Master) Queue(ctx context.Context, key string) (first []WaitingClient, all int, err error) {
 	queue := QueueKey(key)
-	a := m.Do(ctx, "ZCARD", queue)
+	a := m.Do(ctx, "ZCOUNT", queue, "-inf", "+inf") // which the documented ACL user may, as waiters do
 	if all, err = redis.Int(a.Reply, a.Err); err != nil || all == 0 {
 		return nil, 0, err
 	}

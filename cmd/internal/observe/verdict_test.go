@@ -110,7 +110,7 @@ func TestTheVerdictSaysWhetherALockCanBeTaken(t *testing.T) {
 				each(f[2:], func(f *guard.Facts) { *f = guard.Facts{Master: f.Master, Err: pool.ErrTimeout} })
 			},
 			"NO. 2 of 5 masters vote, 3 needed; waiting alone does not help.",
-			"No answer from 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379: look whether it is frozen, swapping or in a long script, or mend the network to it.",
+			"No answer from 10.0.0.3:6379, 10.0.0.4:6379, 10.0.0.5:6379: look whether it is frozen, paused (CLIENT PAUSE), swapping or in a long script, or mend the network to it.",
 		},
 		{
 			"restarted, and nobody has seen it", func(f []guard.Facts) { each(f[2:], unseen(guard.Restarted, guard.HowRestarted)) },
@@ -325,6 +325,13 @@ func TestTheVerdictIsThatOfTheClientsSettings(t *testing.T) {
 	facts[0] = looktest.Away(facts[0].Master)
 	if v := looktest.LookAs(10*time.Second, 0, facts...).Verdict(); v.CanLock || v.InMS != 10202 {
 		t.Errorf("%+v, want the quarantine of 10 s", v)
+	}
+	facts = fleet(5)
+	each(facts, strict)
+	each(facts, func(f *guard.Facts) { f.Marker.MaxTTL = "30000" })
+	const with = "Can lock: YES, with --guard strict --max-ttl 30s. 5 of 5 masters vote, 3 needed."
+	if v := looktest.Look(facts...).Verdict(); v.String() != with {
+		t.Errorf("%s, want %s", v, with)
 	}
 	facts = fleet(5)
 	each(facts[2:], func(f *guard.Facts) { forgot(f, 61*time.Second, guard.HowRestarted) })

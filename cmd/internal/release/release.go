@@ -131,7 +131,7 @@ func (r *releasing) judge(in *redlock.Inspection) error {
 	case redlock.VerdictHeld:
 	case redlock.VerdictUnknown:
 		r.report.Outcome = app.OutcomeNoQuorum
-		return app.EndsWith(app.ExitNoQuorum, fmt.Errorf("too few masters answer to say who holds %q: %s", key, in))
+		return app.EndsWith(app.ExitNoQuorum, say.TooFew(in))
 	case redlock.VerdictFree:
 		r.report.Outcome = ReleaseNotHeld
 		return app.EndsWith(app.ExitFailed, fmt.Errorf("nobody holds %q: %s", key, in))

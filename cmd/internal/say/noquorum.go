@@ -57,8 +57,7 @@ func helpsOf(failed *redlock.QuorumError) []string {
 	return helps.Sentences()
 }
 
-// WhyNoQuorum is what the masters say that did not agree, and what that means to the
-// others.
+// WhyNoQuorum is what the masters say that did not agree.
 func WhyNoQuorum(failed *redlock.QuorumError) string {
 	said := complaintsOf(failed)
 	said.mindAbsent(failed.Total - failed.Need)
@@ -66,34 +65,34 @@ func WhyNoQuorum(failed *redlock.QuorumError) string {
 	if clock, ok := errors.AsType[*redlock.ClockError](failed); ok {
 		texts = append([]string{clock.Error() + "."}, texts...)
 	}
-	others := failed.Total // that have agreed: of those that were not waited for nothing is known
-	if failed.Nodes != nil {
-		others -= len(failed.Nodes.Errors)
-	}
-	if said.count == 0 || others <= 0 {
-		return strings.Join(texts, " ")
-	}
-	rest := fmt.Sprintf("the other %d cannot decide alone.", others)
-	if others == 1 {
-		rest = "the other one cannot decide alone."
-	}
-	if len(texts) == 1 && said.unreachable() == said.count {
-		return strings.TrimSuffix(texts[0], ".") + "; " + rest
-	}
-	return strings.Join(append(texts, "T"+rest[1:]), " ")
+	return strings.Join(texts, " ")
 }
 
-// complaintsOf are those of the masters that did not agree. Where those that cannot be
-// asked decide, nothing is said of masters of which nothing is known yet.
+// complaintsOf are those of the masters that did not agree. Where others decide, nothing is said of masters of which
+// nothing is known yet.
 func complaintsOf(failed *redlock.QuorumError) *complaints {
 	said := &complaints{}
 	for node := range failed.NodeErrors() {
 		said.add(node.Master, node.Err)
 	}
-	if said.unreachable() > failed.Total-failed.Need {
-		said.withoutUnchecked()
+	known := slices.DeleteFunc(slices.Clone(said.said), func(o complaint) bool { return o.one == Unchecked })
+	if mastersOf(said.down, said.silent, known) > failed.Total-failed.Need {
+		said.said = known
 	}
 	return said
+}
+
+// TooFew says why it is not known who holds a lock: what the masters say that did not answer.
+func TooFew(in *redlock.Inspection) error {
+	said, helps := &complaints{}, &Helps{}
+	for _, m := range in.Masters {
+		if m.Err != nil {
+			said.add(m.Master, m.Err)
+			helps.Add(Help(m.Err), m.Master)
+		}
+	}
+	texts := append(said.sentences(len(in.Masters)), helps.Sentences()...)
+	return fmt.Errorf("too few masters say who holds %q: %s", term.Printable(in.Key), strings.Join(texts, " "))
 }
 
 // A complaint is why some masters did not agree, all of them in the same words.
@@ -103,17 +102,13 @@ type complaint struct {
 }
 
 // complaints are those of all masters.
-type complaints struct {
-	down, silent, said []complaint
-	count              int // masters
-}
+type complaints struct{ down, silent, said []complaint }
 
 // add notes why a master did not agree. One that was not waited for has no part in it.
 func (c *complaints) add(master string, err error) {
 	if errors.Is(err, redlock.ErrNotAwaited) {
 		return
 	}
-	c.count++
 	list, one, many := c.kindOf(err)
 	i := slices.IndexFunc(*list, func(o complaint) bool { return o.one == one })
 	if i < 0 {
@@ -134,18 +129,6 @@ func (c *complaints) kindOf(err error) (list *[]complaint, one, many string) {
 	return &c.said, one, many
 }
 
-// withoutUnchecked leaves out the masters of which nothing is known yet: the others
-// decide.
-func (c *complaints) withoutUnchecked() {
-	c.said = slices.DeleteFunc(c.said, func(o complaint) bool {
-		if o.one != Unchecked {
-			return false
-		}
-		c.count -= len(o.names)
-		return true
-	})
-}
-
 // mindAbsent names the masters that are away where masters without a marker may be declared new: init has to be told.
 func (c *complaints) mindAbsent(most int) {
 	absent := ""
@@ -154,7 +137,7 @@ func (c *complaints) mindAbsent(most int) {
 			absent += " --without " + name
 		}
 	}
-	if absent == "" || c.unreachable() > most {
+	if absent == "" || mastersOf(c.down, c.silent) > most {
 		return
 	}
 	for i := range c.said {
@@ -163,9 +146,9 @@ func (c *complaints) mindAbsent(most int) {
 	}
 }
 
-// unreachable is how many of the masters cannot be asked.
-func (c *complaints) unreachable() (n int) {
-	for _, o := range slices.Concat(c.down, c.silent) {
+// mastersOf counts them.
+func mastersOf(lists ...[]complaint) (n int) {
+	for _, o := range slices.Concat(lists...) {
 		n += len(o.names)
 	}
 	return n

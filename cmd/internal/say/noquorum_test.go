@@ -54,37 +54,41 @@ func TestWhyThereIsNoQuorumIsSaidInFewWords(t *testing.T) {
 		},
 		{
 			refusals("lock", "k", 3600*time.Millisecond, down, unnamed, down, nil, pool.ErrStalled),
-			`lock "k": no quorum within 3.6 s: 3 of 5 masters are down (10.0.0.1:6379, 10.0.0.3:6379: connection refused; 10.0.0.2:6379: no such host), 1 does not answer (10.0.0.5:6379); the other one cannot decide alone. Start 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379, or mend the network to it. No answer from 10.0.0.5:6379: look whether it is frozen, swapping or in a long script, or mend the network to it.`,
+			`lock "k": no quorum within 3.6 s: 3 of 5 masters are down (10.0.0.1:6379, 10.0.0.3:6379: connection refused; 10.0.0.2:6379: no such host), 1 does not answer (10.0.0.5:6379). Start 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379, or mend the network to it. No answer from 10.0.0.5:6379: look whether it is frozen, paused (CLIENT PAUSE), swapping or in a long script, or mend the network to it.`,
 		},
 		{
 			refusals("lock", "k", 0, pool.ErrTimeout, pool.ErrTimeout, pool.ErrConnectionLost),
-			`lock "k": no quorum: 3 of 5 masters do not answer (10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379); the other 2 cannot decide alone. No answer from 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379: look whether it is frozen, swapping or in a long script, or mend the network to it.`,
+			`lock "k": no quorum: 3 of 5 masters do not answer (10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379). No answer from 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379: look whether it is frozen, paused (CLIENT PAUSE), swapping or in a long script, or mend the network to it.`,
 		},
 		{
 			refusals("lock", "k", 0, quarantined(guard.HowRestarted), down, down),
-			`lock "k": no quorum: 2 of 5 masters are down (10.0.0.2:6379, 10.0.0.3:6379: connection refused). 10.0.0.1:6379 was restarted; it votes again at ` + at + `. The other 2 cannot decide alone. Start 10.0.0.2:6379, 10.0.0.3:6379, or mend the network to it.`,
+			`lock "k": no quorum: 2 of 5 masters are down (10.0.0.2:6379, 10.0.0.3:6379: connection refused). 10.0.0.1:6379 was restarted; it votes again at ` + at + `. Start 10.0.0.2:6379, 10.0.0.3:6379, or mend the network to it.`,
 		},
 		{
 			refusals("lock", "k", 0, quarantined(guard.HowAdopted), quarantined(guard.HowAdopted), quarantined("")),
-			`lock "k": no quorum: 10.0.0.1:6379, 10.0.0.2:6379 were new, or had lost their data; they vote again at ` + at + `. 10.0.0.3:6379 may have forgotten locks; it votes again at ` + at + `. The other 2 cannot decide alone.`,
+			`lock "k": no quorum: 10.0.0.1:6379, 10.0.0.2:6379 were new, or had lost their data; they vote again at ` + at + `. 10.0.0.3:6379 may have forgotten locks; it votes again at ` + at + `.`,
 		},
 		{
 			refusals("lock", "k", 0, &pipeline.DownError{Cause: wrongPassword}, wrongPassword, &redlock.AbstainError{Cause: redlock.AbstainNotConnected, Err: &pipeline.DownError{Cause: wrongDB}}),
-			`lock "k": no quorum: 10.0.0.1:6379, 10.0.0.2:6379: password refused (the master is up). 10.0.0.3:6379: no session (the master is up): SELECT 3: ERR DB index is out of range. The other 2 cannot decide alone. Mend the credentials, the database number or the TLS settings of 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379, or those given here.`,
+			`lock "k": no quorum: 10.0.0.1:6379, 10.0.0.2:6379: password refused (the master is up). 10.0.0.3:6379: no session (the master is up): SELECT 3: ERR DB index is out of range. Mend the credentials, the database number or the TLS settings of 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379, or those given here.`,
 		},
 		{
 			// Not all that refuses us is about the session.
 			refusals("lock", "k", 0, redis.Error("NOREPLICAS Not enough good replicas to write."), forbiddenKey, forbiddenKey),
-			`lock "k": no quorum: 10.0.0.1:6379 has fewer replicas than min-replicas-to-write, and refuses every write. 10.0.0.2:6379, 10.0.0.3:6379: not permitted (the master is up): SET: NOPERM this user has no permissions to access one of the keys used as arguments. The other 2 cannot decide alone. Bring back the replicas of 10.0.0.1:6379, or CONFIG SET min-replicas-to-write 0. Permit what locks need on 10.0.0.2:6379, 10.0.0.3:6379: redlock doctor prints the ACL lines.`,
+			`lock "k": no quorum: 10.0.0.1:6379 has fewer replicas than min-replicas-to-write, and refuses every write. 10.0.0.2:6379, 10.0.0.3:6379: not permitted (the master is up): SET: NOPERM this user has no permissions to access one of the keys used as arguments. Bring back the replicas of 10.0.0.1:6379, or CONFIG SET min-replicas-to-write 0. Permit what locks need on 10.0.0.2:6379, 10.0.0.3:6379: redlock doctor prints the ACL lines.`,
 		},
 		{
 			refusals("lock", "k", 0, &redlock.AbstainError{Cause: redlock.AbstainChanged}, &redlock.AbstainError{Cause: redlock.AbstainUnmarked}, &redlock.AbstainError{Cause: redlock.AbstainNotConnected, Err: &pipeline.DownError{Cause: pipeline.ErrConnecting}}),
-			`lock "k": no quorum: 10.0.0.1:6379 lost its data; checking again. 10.0.0.2:6379, 10.0.0.3:6379 are still being checked. The other 2 cannot decide alone.`,
+			`lock "k": no quorum: 10.0.0.1:6379 lost its data; checking again. 10.0.0.2:6379, 10.0.0.3:6379 are still being checked.`,
 		},
 		{
 			// Of which nothing is known yet does not matter where the others decide.
 			refusals("lock", "k", 0, down, down, down, &redlock.AbstainError{Cause: redlock.AbstainUnmarked}),
-			`lock "k": no quorum: 3 of 5 masters are down (10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379: connection refused); the other one cannot decide alone. Start 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379, or mend the network to it.`,
+			`lock "k": no quorum: 3 of 5 masters are down (10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379: connection refused). Start 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379, or mend the network to it.`,
+		},
+		{
+			refusals("lock", "k", 0, wrongPassword, &redlock.AbstainError{Cause: redlock.AbstainUnmarked}, down, moot, wrongPassword),
+			`lock "k": no quorum: 1 of 5 masters is down (10.0.0.3:6379: connection refused). 10.0.0.1:6379, 10.0.0.5:6379: password refused (the master is up). Mend the credentials, the database number or the TLS settings of 10.0.0.1:6379, 10.0.0.5:6379, or those given here. Start 10.0.0.3:6379, or mend the network to it.`,
 		},
 		{
 			refusals("lock", "k", 0, &redlock.AbstainError{Cause: redlock.AbstainNoMarker}, &redlock.HeldError{Type: "string", Owner: "x"}, &redlock.AbstainError{Cause: redlock.AbstainNotMaster, Value: "slave"}, down, down),
@@ -92,11 +96,25 @@ func TestWhyThereIsNoQuorumIsSaidInFewWords(t *testing.T) {
 		},
 		{
 			errors.Join(refusals("ready", "", 5000609*time.Microsecond, down, down, down), context.DeadlineExceeded),
-			`no quorum within 5 s: 3 of 5 masters are down (10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379: connection refused); the other 2 cannot decide alone. Start 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379, or mend the network to it.`,
+			`no quorum within 5 s: 3 of 5 masters are down (10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379: connection refused). Start 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379, or mend the network to it.`,
 		},
 	} {
 		if got := (&NoQuorumError{Err: test.err}).Error(); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
 		}
+	}
+}
+
+func TestMastersThatRefuseUsAreNotSaidToBeSilent(t *testing.T) {
+	t.Parallel()
+	refused := &pipeline.ConfigError{What: "AUTH", Err: errors.New("WRONGPASS invalid username-password pair or user is disabled")}
+	in := &redlock.Inspection{Key: "k", Need: 2, Masters: []redlock.MasterHold{
+		{Master: "10.0.0.1:6379", Err: refused}, {Master: "10.0.0.2:6379"}, {Master: "10.0.0.3:6379", Err: pool.ErrTimeout},
+	}}
+	const want = `too few masters say who holds "k": 1 of 3 masters does not answer (10.0.0.3:6379). 10.0.0.1:6379: password refused (the master is up). ` +
+		`Mend the credentials, the database number or the TLS settings of 10.0.0.1:6379, or those given here. ` +
+		`No answer from 10.0.0.3:6379: look whether it is frozen, paused (CLIENT PAUSE), swapping or in a long script, or mend the network to it.`
+	if got := TooFew(in).Error(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -129,7 +129,7 @@ func Help(err error) string {
 	case refused:
 		return "Mend the credentials, the database number or the TLS settings of %s, or those given here."
 	case IsSilence(err):
-		return "No answer from %s: look whether it is frozen, swapping or in a long script, or mend the network to it."
+		return "No answer from %s: look whether it is frozen, paused (CLIENT PAUSE), swapping or in a long script, or mend the network to it."
 	case why != nil || down:
 		return "Start %s, or mend the network to it."
 	case writeRefusal(err) != nil:

@@ -62,7 +62,7 @@ func runWait(cmd *cobra.Command, a *app.App, o *waitOptions, key string) error {
 	if o.try && cmd.Flags().Changed("wait") {
 		return app.Usagef("--try and --wait exclude each other: --try does not wait, --wait says for how long to wait")
 	}
-	ctx := cmd.Context()
+	ctx, began := cmd.Context(), time.Now()
 	fleet, err := observe.OpenFleet(cmd, a, o.SharedFlags, &o.AccessFlags)
 	if err != nil {
 		return err
@@ -70,9 +70,13 @@ func runWait(cmd *cobra.Command, a *app.App, o *waitOptions, key string) error {
 	defer fleet.Close()
 	fleet.Await(ctx)
 	w := &waitFor{client: fleet.Client, key: key, timeout: o.timeout, once: o.try}
-	if term.IsTerminal(os.Stderr) && !o.quiet && !o.JSON {
-		w.tell = func(in *redlock.Inspection) {
-			fmt.Fprintf(a.Err, "%s: waiting for lock %q, %s\n", a.Name, key, say.SentenceOf(in))
+	if !o.quiet && !o.JSON {
+		w.tell = func(in *redlock.Inspection) (told bool) {
+			outage := in.Verdict == redlock.VerdictUnknown && time.Since(began) >= app.Quiet
+			if told = outage || term.IsTerminal(os.Stderr); told {
+				a.Say(fmt.Sprintf("waiting for lock %q, %s", key, say.SentenceOf(in)))
+			}
+			return told
 		}
 	}
 	err = w.run(ctx)
@@ -112,9 +116,10 @@ type WaitReport struct {
 type waitFor struct {
 	client  observe.Inspector
 	key     string
-	timeout time.Duration                // 0: none
-	once    bool                         // it looks again only where that needs a second look
-	tell    func(in *redlock.Inspection) // once, when it begins to wait; may be nil
+	timeout time.Duration // 0: none
+	once    bool          // it looks again only where that needs a second look
+	// tell says what is waited for, until it reports that it has; nil: nobody is told.
+	tell func(in *redlock.Inspection) (told bool)
 
 	last     *redlock.Inspection
 	waited   time.Duration
@@ -152,7 +157,6 @@ func (w *waitFor) run(ctx context.Context) error {
 			}
 			return app.InspectionError(ctx, err)
 		}
-		first := w.last == nil
 		w.last, w.waited = in, time.Since(began)
 		if w.free(in) {
 			return nil
@@ -160,8 +164,8 @@ func (w *waitFor) run(ctx context.Context) error {
 		if err := w.over(in); err != nil {
 			return err
 		}
-		if first && w.tell != nil {
-			w.tell(in)
+		if w.tell != nil && w.tell(in) {
+			w.tell = nil
 		}
 		if err := w.pause(ctx, in); err != nil {
 			return err
@@ -187,7 +191,7 @@ func (w *waitFor) over(in *redlock.Inspection) error {
 	over := w.timeout > 0 && w.waited >= w.timeout || w.once && !w.loose
 	switch {
 	case silent && (over || w.waited-w.answered > SilenceBound):
-		return app.EndsWith(app.ExitNoQuorum, fmt.Errorf("too few masters answer to say who holds %q: %s", term.Printable(w.key), in))
+		return app.EndsWith(app.ExitNoQuorum, say.TooFew(in))
 	case over:
 		after := ""
 		if !w.once {

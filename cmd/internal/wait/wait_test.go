@@ -67,7 +67,10 @@ func TestAWaitThatIsInterruptedSaysSo(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s := &sequence{answers: []*redlock.Inspection{rig.Answer("k", redlock.VerdictHeld, rig.By("a", time.Minute))}}
-	w := &waitFor{client: s, key: "k", tell: func(*redlock.Inspection) { cancel(errors.New("enough")) }}
+	w := &waitFor{client: s, key: "k", tell: func(*redlock.Inspection) bool {
+		cancel(errors.New("enough"))
+		return true
+	}}
 	if err := w.run(ctx); err == nil || err.Error() != "enough" {
 		t.Error(err)
 	}

@@ -269,11 +269,12 @@ func newNight(t *testing.T, urls []string, level string) *night {
 	return n
 }
 
-// agree checks that status, doctor and exec say whether a lock can be taken, and that status says this.
+// agree checks that status, doctor and exec say whether a lock can be taken, with which flags, and that status says this.
 func (n *night) agree(can bool, says string) {
 	n.t.Helper()
-	verdict := regexp.MustCompile(`^Can lock: (YES|NO)\.`)
-	want, codes := "YES", [3]int{0, 0, 0}
+	verdict := regexp.MustCompile(`^Can lock: ([^.]*)\.`)
+	want, codes := strings.Join(append([]string{"YES"}, n.guard...), " "), [3]int{0, 0, 0}
+	want = strings.Replace(want, " ", ", with ", 1)
 	if !can {
 		want, codes = "NO", [3]int{app.ExitNoQuorum, doctor.ExitSerious, app.ExitNoQuorum}
 	}

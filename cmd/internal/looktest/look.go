@@ -51,6 +51,7 @@ func LookAs(maxTTL, skew time.Duration, facts ...guard.Facts) *observe.Look {
 	}
 	l := &observe.Look{Look: &voters.Look{Facts: facts, At: JudgedAt()}, Refuses: make([]error, len(facts))}
 	fleet, _ := l.Fleet()
+	l.Asked = observe.ConfigOf(guard.Config{}, len(facts), maxTTL, skew)
 	l.Config = observe.ConfigOf(fleet, len(facts), maxTTL, skew)
 	for i := range facts {
 		m := facts[i].Marker

@@ -24,8 +24,9 @@ import (
 // A Look is what the masters of a fleet have said of themselves at about one instant, and what a client would conclude.
 type Look struct {
 	*voters.Look
-	// Config is by what they are judged: the settings of most markers, and of the flags, where they are given.
-	Config guard.Config
+	// Config is by what they are judged: the settings of most markers, and of the flags, where they are given. Asked is
+	// those of a command with these flags.
+	Config, Asked guard.Config
 	// Refuses is why a master takes no write of a lock, whoever asks; nil: it takes it, or does not vote anyway.
 	Refuses []error
 }
@@ -52,7 +53,7 @@ func (f *Fleet) Look(ctx context.Context) *Look {
 			Guard: f.judgedBy, Logger: slog.New(slog.DiscardHandler), ReadOnly: true,
 		})
 	}
-	l := &Look{Look: f.ask(ctx)}
+	l := &Look{Look: f.ask(ctx), Asked: f.settings(guard.Config{})}
 	fleet, _ := l.Fleet()
 	if l.Config = f.settings(fleet); l.Config != f.judgedBy {
 		f.judgedBy = l.Config

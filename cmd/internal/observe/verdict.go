@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/say"
@@ -29,6 +30,8 @@ type Verdict struct {
 	// takes; left out where locks can be taken, and where waiting alone does not help.
 	At   *time.Time `json:"at,omitempty"`
 	InMS int64      `json:"in_ms,omitempty"`
+	// Flags are what exec needs to be a client of this fleet, beside those that were given here.
+	Flags string `json:"flags,omitempty"`
 	// Help is what else leads to a quorum, one thing an entry.
 	Help []string `json:"help,omitempty"`
 
@@ -52,12 +55,15 @@ type seat struct {
 
 // String is the verdict on a line, without what helps.
 func (v *Verdict) String() string {
-	all := len(v.seats)
+	all, yes := len(v.seats), "Can lock: YES. "
+	if v.Flags != "" {
+		yes = "Can lock: YES, with " + v.Flags + ". "
+	}
 	switch {
 	case v.New:
-		return fmt.Sprintf("Can lock: YES. The fleet is new: the first client declares it, then %d of %d %s, %d needed.", v.declared, all, mastersVote(all), v.Quorum)
+		return yes + fmt.Sprintf("The fleet is new: the first client declares it, then %d of %d %s, %d needed.", v.declared, all, mastersVote(all), v.Quorum)
 	case v.CanLock:
-		return fmt.Sprintf("Can lock: YES. %d of %d %s, %d needed.", v.Votes, all, mastersVote(all), v.Quorum)
+		return yes + fmt.Sprintf("%d of %d %s, %d needed.", v.Votes, all, mastersVote(all), v.Quorum)
 	}
 	no := fmt.Sprintf("Can lock: NO. %d of %d %s, %d needed; ", v.Votes, all, mastersVote(all), v.Quorum)
 	if v.At == nil {
@@ -113,7 +119,7 @@ func mastersVote(n int) string {
 
 // Verdict says whether a lock can be taken, as a client would find that comes now.
 func (l *Look) Verdict() *Verdict {
-	v := &Verdict{Quorum: quorum.Need(len(l.Standings))}
+	v := &Verdict{Quorum: quorum.Need(len(l.Standings)), Flags: l.flags()}
 	plan := l.Config.Plan(l.Facts, l.At)
 	v.New = plan.Step == guard.Again || plan.Step == guard.ToDeclare && len(plan.Masters) == len(l.Standings)
 	for i := range l.Standings {
@@ -136,6 +142,18 @@ func (l *Look) Verdict() *Verdict {
 		v.advise()
 	}
 	return v
+}
+
+// flags are those by which a command has the settings of the fleet; "": it has them.
+func (l *Look) flags() string {
+	var flags []string
+	if l.Config.Level != l.Asked.Level {
+		flags = append(flags, "--guard "+l.Config.Level.String())
+	}
+	if l.Config.MaxTTL != l.Asked.MaxTTL {
+		flags = append(flags, "--max-ttl "+l.Config.MaxTTL.String())
+	}
+	return strings.Join(flags, " ")
 }
 
 // seat is what one master counts for.

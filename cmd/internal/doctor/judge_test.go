@@ -3,6 +3,7 @@ package doctor
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -145,7 +146,7 @@ func TestEachFaultIsFound(t *testing.T) {
 		{"certificate almost over", func(f []Facts) { f[1].Expires = looktest.JudgedAt().Wall().Add(47*time.Hour + time.Minute) }, "serious certificate", "expires in 47 hours"},
 		{"no TLS", func(f []Facts) { f[1].Expires = time.Time{} }, "", ""},
 		{"marker lost", func(f []Facts) { lost(&f[1]) }, "warning no-marker", "until 1m0.702s after"},
-		{"marker denied", func(f []Facts) { f[1].Told.Marker, f[1].Told.MarkerErr = guard.Marker{}, errors.New("NOPERM") }, "warning marker-unreadable", "+hmget ~redquorum:marker"},
+		{"marker denied", func(f []Facts) { f[1].Told.Marker, f[1].Told.MarkerErr = guard.Marker{}, errors.New("NOPERM") }, "warning marker-unreadable", "Permit the guard's commands on it"},
 		{"other level", func(f []Facts) { f[1].Told.Marker.LevelIs = "strict" }, "serious other-fleet", "is of another fleet (5 masters, strict, longest TTL 1m0s) than the others (5 masters, standard, longest TTL 1m0s)"},
 		{"other TTL", func(f []Facts) { f[0].Told.Marker.MaxTTL = "1000" }, "serious other-fleet", "is of another fleet (5 masters, standard, longest TTL 1s) than the others"},
 		{"other version", func(f []Facts) { f[1].Told.Marker.Version = "3" }, "serious other-fleet", "version 3 instead of 2"},
@@ -170,9 +171,9 @@ func TestEachFaultIsFound(t *testing.T) {
 		{"restarted", func(f []Facts) {
 			f[1].Told.Marker.Verdict, f[1].Told.Marker.Since = guard.Restarted, looktest.Millis(0)
 		}, "warning restarted", ""},
-		{"quarantined", func(f []Facts) { f[1].Told.Marker.Since = looktest.Millis(-50 * time.Second) }, "warning quarantine", "for another 10.7s"},
+		{"quarantined", func(f []Facts) { f[1].Told.Marker.Since = looktest.Millis(-50 * time.Second) }, "warning quarantine", "may have forgotten locks; it votes again at "},
 		{"quarantine over", func(f []Facts) { f[1].Told.Marker.Since = looktest.Millis(-61 * time.Second) }, "", ""},
-		{"since tomorrow", func(f []Facts) { f[1].Told.Marker.Verdict, f[1].Told.Marker.Since = guard.Reset, looktest.Millis(0) }, "warning quarantine", "for another 1m0.7s"},
+		{"since tomorrow", func(f []Facts) { f[1].Told.Marker.Verdict, f[1].Told.Marker.Since = guard.Reset, looktest.Millis(0) }, "warning quarantine", "(in 61 s)"},
 		{"run unknown", func(f []Facts) { f[1].Told.Info.RunID = "" }, "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -201,7 +202,7 @@ func TestAQuarantineIsAsLongAsTheClientsClocksAskFor(t *testing.T) {
 	facts := healthy(5)
 	facts[1].Told.Marker.Since = looktest.Millis(-61 * time.Second)
 	config := guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: 5, Drift: drift.Default, ClientSkew: 10 * time.Second}
-	want := "for another " + (config.Quarantine() - 61*time.Second).Round(100*time.Millisecond).String()
+	want := fmt.Sprintf("(in %.0f s)", math.Ceil((config.Quarantine() - 61*time.Second).Seconds()))
 	if _, found := judge(facts, 0, config.ClientSkew); len(found) != 1 || found[0].Code != "quarantine" || !strings.Contains(found[0].What, want) {
 		t.Errorf("%+v, want a quarantine %s", found, want)
 	}

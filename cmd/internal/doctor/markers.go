@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
@@ -39,7 +40,7 @@ func judgeMarkers(l *findings, look *observe.Look, facts []Facts, fresh bool) {
 			l.add(Finding{
 				Severity: Warning, Code: "marker-unreadable", What: "does not show its marker: " + plain(cmp.Or(why.Err, errUnasked)),
 				Why: "A guarded client cannot count its votes.",
-				Do:  f.setUser("+hmget", "~"+guard.Key) + ", and what docs/reference/wire.md lists.",
+				Do:  fmt.Sprintf(say.Help(why), "it"),
 			}, f.Master)
 		default:
 			judgeMarker(l, f, why, fleet, look.Config, look.At)
@@ -98,8 +99,8 @@ func judgeMarker(l *findings, f *Facts, why *guard.AbstainError, fleet, config g
 		}, f.Master)
 	default:
 		l.add(Finding{
-			Severity: Warning, Code: "quarantine", What: fmt.Sprintf("may have forgotten locks: it does not vote for another %v", why.Left.Round(100*time.Millisecond)),
-			Why: "It was restarted or emptied, or its clock was set back, and locks that it granted before may still be held.",
+			Severity: Warning, Code: "quarantine", What: say.Why(why),
+			Why: "Locks that it granted before may still be held.",
 			Do:  "Wait.",
 		}, f.Master)
 	}

@@ -45,7 +45,6 @@ var asked = map[string]func(key string) []any{
 	"getrange":         onKey(0, 0),
 	"hmget":            onKey("run"),
 	"hset":             onKey("field", "value", "no value"),
-	"info":             fixed("server"),
 	"mget":             onKey(),
 	"persist":          onKey(),
 	"pexpire":          onKey(1),

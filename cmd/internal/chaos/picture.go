@@ -40,11 +40,11 @@ var columns = []struct {
 // Draw is the picture, as lines of at most width columns, at most height of
 // them.
 func (p *Picture) Draw(s *Snapshot, width, height int) []string {
-	since := clock(s.Elapsed)
+	since := "   " + clock(s.Elapsed)
 	if !s.Begun {
-		since = "waiting for votes"
+		since = "   waiting for votes"
 	}
-	top := []string{p.Bold(fit(p.Title+"   "+since, width)), ""}
+	top := []string{p.Bold(fit(fit(p.Title, width-term.Width(since))+since, width)), ""}
 	top = append(top, p.masters(s, width)...)
 	top = append(top, "")
 	top = append(top, p.facts(s, width)...)

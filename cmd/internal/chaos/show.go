@@ -88,7 +88,7 @@ func (s *show) conclude(ctx context.Context, r *Result) error {
 		if err := app.WriteJSON(s.app.Out, r); err != nil {
 			return err
 		}
-	} else if err := s.print(term.Padded(strings.ToUpper(string(r.Verdict)), 8), r.Sentence()); err != nil {
+	} else if err := s.print(fmt.Sprintf("%-7s ", strings.ToUpper(string(r.Verdict))), r.Sentence()); err != nil {
 		return err
 	}
 	if ended != nil && r.Verdict != VerdictBroken {

@@ -27,7 +27,7 @@ func (r *run) sameFault(ctx context.Context) error {
 	}
 	r.heading("The same fault, plain Redlock and ours",
 		fmt.Sprintf("Twice somebody holds a lock while %d of %d masters restart without their data.", r.Quorum, r.total))
-	plain, err := r.forgotten(ctx, redlock.GuardOff)
+	plain, err := r.forget(ctx, redlock.GuardOff)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (r *run) sameFault(ctx context.Context) error {
 		detail = "nobody else was granted it: " + plain.why
 	}
 	r.judge("plain Redlock grants the lock twice", plain.granted, detail)
-	guarded, err := r.forgotten(ctx, redlock.GuardStandard)
+	guarded, err := r.forget(ctx, redlock.GuardStandard)
 	if err != nil {
 		return err
 	}
@@ -59,6 +59,13 @@ type forgotten struct {
 	granted bool
 	abstain int    // masters that did not vote
 	why     string // it was not granted
+}
+
+// forget shows that it goes on.
+func (r *run) forget(ctx context.Context, level redlock.GuardLevel) (f forgotten, err error) {
+	began := time.Now()
+	r.Screen.during(func() string { return "somebody else tries to get in · " + span(time.Since(began)) }, func() { f, err = r.forgotten(ctx, level) })
+	return f, err
 }
 
 // forgotten takes a lock, has a majority of the masters forget it, and lets a second client try until it has the lock,

@@ -97,14 +97,17 @@ const settleBound = 2 * time.Second
 func (r *run) awaitQuorum(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, r.ready)
 	defer cancel()
-	for _, c := range r.Clients {
-		if err := c.Ready(bounded); err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
+	var err error
+	r.Screen.during(func() string { return "waiting for a quorum · " + span(time.Since(r.began)) }, func() {
+		for _, c := range r.Clients {
+			if err = c.Ready(bounded); err != nil {
+				return
 			}
-			r.result.Masters = r.masters()
-			return &say.NoQuorumError{Err: err}
 		}
+	})
+	if err != nil && ctx.Err() == nil {
+		r.result.Masters = r.masters()
+		return &say.NoQuorumError{Err: err}
 	}
 	r.await(ctx, settleBound/2, func() bool { return r.mostGone() == 0 })
 	return ctx.Err()

@@ -125,8 +125,19 @@ func (s *Screen) follow(text func() string) (stop func()) {
 	})
 }
 
-// during keeps the live line up to date while f runs.
+// silence is for how long nothing is printed where no line is live.
+const silence = 1900 * time.Millisecond
+
+// during keeps the live line up to date while f runs, or prints a line now and then.
 func (s *Screen) during(text func() string, f func()) {
-	defer s.follow(text)()
+	stop, began := s.follow(text), time.Now()
+	if !s.live {
+		stop = app.Repeat(silence, func() {
+			if time.Since(began) >= silence {
+				s.line("   … %s", text())
+			}
+		})
+	}
+	defer stop()
 	f()
 }

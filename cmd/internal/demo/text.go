@@ -29,7 +29,7 @@ func (r *run) outcome(ok bool, format string, args ...any) {
 // introduce says what will be shown, and on what.
 func (r *run) introduce() {
 	s := r.Screen
-	s.line("%s", s.Bold("One inventory, many buyers, and a lock on a quorum of Redis masters"))
+	s.paragraph("", 0, s.Bold("One inventory, many buyers, and a lock on a quorum of Redis masters"))
 	s.line("   %s, %s", count(r.Buyers, "buyer"), count(r.Stock, "piece"))
 	s.line("   key %s, TTL %v", r.Key, r.TTL)
 	s.line("   %s %s, %d are a quorum", count(r.total, "master"), r.Cluster.Kind().Whose(), r.Quorum)

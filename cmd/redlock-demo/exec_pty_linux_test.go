@@ -94,7 +94,7 @@ func TestACommandInAPipelineMayReadFromTheTerminal(t *testing.T) {
 func TestATerminalIsToldOfRenewalsInTrouble(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)
-	term := onTerminal(t, command(t, nil, "exec", "--masters", addresses(c), "--ttl", "20s", "k", "--", "sh", "-c", "echo ready; read line"))
+	term := onTerminalOf(t, 200, command(t, nil, "exec", "--masters", addresses(c), "--ttl", "20s", "k", "--", "sh", "-c", "echo ready; read line"))
 	term.await(t, "ready")
 	if err := errors.Join(c.Masters[0].Freeze(), c.Masters[1].Freeze()); err != nil {
 		t.Fatal(err)

@@ -50,10 +50,15 @@ func Report(out io.Writer, v any, err error) error {
 }
 
 // Confirmed asks whoever sits at the terminal, after telling what is going to be
-// done: whole lines.
-func Confirmed(ctx context.Context, a *App, text string) (yes bool, err error) {
-	if _, err := io.WriteString(a.Err, text+"Type yes to go on: "); err != nil {
-		return false, &OutputError{err}
+// done, each thing on lines of its own.
+func Confirmed(ctx context.Context, a *App, told ...string) (yes bool, err error) {
+	var b bytes.Buffer
+	for _, text := range told {
+		term.LayoutFor(os.Stderr).Text(&b, "", 0, text)
+	}
+	b.WriteString("Type yes to go on: ")
+	if err := Emit(a.Err, &b); err != nil {
+		return false, err
 	}
 	answer := make(chan string, 1)
 	go func() { // ends with the process, if nobody types: a read of the terminal cannot be ended

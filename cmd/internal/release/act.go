@@ -12,6 +12,7 @@ import (
 	"github.com/rs/xid"
 
 	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -41,7 +42,7 @@ type Result struct {
 	Told   bool          `json:"-"`               // a client that waits was told that the lock is free
 }
 
-func (r *Result) fail(err error) { r.State, r.Error = Failed, term.Clean(err.Error()) }
+func (r *Result) fail(err error) { r.State, r.Error = Failed, term.Clean(say.Short(err)) }
 
 // Done reports whether the holder's token was there, and is no more.
 func (r *Result) Done() bool { return r.State == Replaced || r.State == Deleted }

@@ -113,7 +113,7 @@ func (r *releasing) run(ctx context.Context) error {
 		return err
 	}
 	if !r.yes {
-		yes, err := app.Confirmed(ctx, r.a, r.intention(in))
+		yes, err := app.Confirmed(ctx, r.a, fmt.Sprintf("%s: %s", term.Printable(in.Key), say.SentenceOf(in)), r.intention())
 		if err == nil && !yes {
 			err = app.Usagef("not confirmed: the lock is left as it is")
 		}
@@ -170,12 +170,11 @@ func untouchable(h *redlock.Holder) error {
 }
 
 // intention says what is going to be done.
-func (r *releasing) intention(in *redlock.Inspection) string {
-	text := fmt.Sprintf("%s: %s\n", term.Printable(in.Key), say.SentenceOf(in))
+func (r *releasing) intention() string {
 	if r.now {
-		return text + "The lock becomes free at once. Its holder may still be working, and hears of it\nwhen it renews the lock: until then two may work at the same time.\n"
+		return "The lock becomes free at once. Its holder may still be working, and hears of it when it renews the lock: until then two may work at the same time."
 	}
-	return text + fmt.Sprintf("Its holder cannot renew it any more, and is told so when it tries. Nobody gets in\nbefore the time that is left is over (%s).\n", term.Seconds(r.holder.TTL))
+	return fmt.Sprintf("Its holder cannot renew it any more, and is told so when it tries. Nobody gets in before the time that is left is over (%s).", term.Seconds(r.holder.TTL))
 }
 
 // act takes the lock from its holder.

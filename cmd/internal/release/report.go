@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
+	"os"
 	"slices"
 	"time"
 
@@ -68,7 +68,7 @@ func (r *ReleaseReport) doneOn(done int) string {
 }
 
 // show prints the report, and gives what remains of the error.
-func (r *ReleaseReport) show(out io.Writer, asJSON bool, err error) error {
+func (r *ReleaseReport) show(out *os.File, asJSON bool, err error) error {
 	r.ExitCode = app.ExitCode(err)
 	if asJSON {
 		if err != nil {
@@ -77,18 +77,21 @@ func (r *ReleaseReport) show(out io.Writer, asJSON bool, err error) error {
 		return app.Report(out, r, err)
 	}
 	var text bytes.Buffer
+	l := term.LayoutFor(out)
 	if len(r.Masters) > 0 {
 		rows := [][]string{{"master", "key"}}
 		for _, m := range r.Masters {
 			said := string(m.State)
 			if m.Error != "" {
-				said = "✗ " + term.Shortened(m.Error, term.LongestError)
+				said = "✗ " + m.Error
 			}
 			rows = append(rows, []string{m.Master, said})
 		}
-		text.WriteString(term.Layout{}.Lines(rows))
+		l.Table(&text, term.Table{Rows: rows})
 	}
-	text.WriteString(r.sentence())
+	if said := r.sentence(); said != "" {
+		l.Text(&text, "", 0, said)
+	}
 	return cmp.Or(app.Emit(out, &text), err)
 }
 
@@ -97,11 +100,11 @@ func (r *ReleaseReport) sentence() string {
 	free := term.Seconds(time.Duration(r.FreeInMS) * time.Millisecond)
 	switch {
 	case r.Outcome == ReleaseAlready:
-		return fmt.Sprintf("%s: already %s. Nobody gets in for %s.\n", term.Printable(r.Key), say.ByOperator(r.By), free)
+		return fmt.Sprintf("%s: already %s. Nobody gets in for %s.", term.Printable(r.Key), say.ByOperator(r.By), free)
 	case r.Outcome != ReleaseDone:
 		return ""
 	case !r.Now:
-		return fmt.Sprintf("%s: released. %s cannot renew it any more. Nobody gets in for %s.\n", term.Printable(r.Key), r.name(), free)
+		return fmt.Sprintf("%s: released. %s cannot renew it any more. Nobody gets in for %s.", term.Printable(r.Key), r.name(), free)
 	}
 	text := fmt.Sprintf("%s: released. %s may still be working.", term.Printable(r.Key), r.name())
 	if r.LeasedMS > 0 {
@@ -109,7 +112,7 @@ func (r *ReleaseReport) sentence() string {
 	} else if r.Told {
 		text += " A client that waits was told."
 	}
-	return text + "\n"
+	return text
 }
 
 // name is the holder that was.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -304,20 +303,16 @@ func (o *initOptions) confirm(ctx context.Context, a *app.App, wanted guard.Conf
 	if o.yes {
 		return nil
 	}
-	var b bytes.Buffer
-	line := func(format string, args ...any) {
-		term.LayoutFor(os.Stderr).Text(&b, "", 0, fmt.Sprintf(format, args...))
-	}
-	line("The fleet becomes: %v.", wanted)
+	told := []string{fmt.Sprintf("The fleet becomes: %v.", wanted)}
 	if absent != nil {
-		line("These masters are absent, and are taken for new ones: %s.", strings.Join(absent, ", "))
+		told = append(told, fmt.Sprintf("These masters are absent, and are taken for new ones: %s.", strings.Join(absent, ", ")))
 	}
 	if o.force {
-		line("No master votes for the next %v, and clients with other settings find none that does.", quarantine)
+		told = append(told, fmt.Sprintf("No master votes for the next %v, and clients with other settings find none that does.", quarantine))
 	} else {
-		line("The others vote at once. If the fleet is not new, somebody may hold a lock on it, and another be granted the same one.")
+		told = append(told, "The others vote at once. If the fleet is not new, somebody may hold a lock on it, and another be granted the same one.")
 	}
-	yes, err := app.Confirmed(ctx, a, b.String())
+	yes, err := app.Confirmed(ctx, a, told...)
 	if err == nil && !yes {
 		err = app.Usagef("not confirmed: nothing was written")
 	}

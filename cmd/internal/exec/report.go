@@ -116,8 +116,9 @@ func (n *narrator) retry(i redlock.RetryInfo) {
 	defer n.mu.Unlock()
 	if errors.Is(i.Err, redlock.ErrNoQuorum) {
 		if failed, ok := errors.AsType[*redlock.QuorumError](i.Err); ok && !n.outages {
-			wanted := n.verbose || n.person || !n.silent && time.Since(n.outageAt) >= app.Quiet
-			n.line(wanted, "no quorum for lock %q, trying again: %s", n.key, say.WhyNoQuorum(failed))
+			lasted := time.Since(n.outageAt)
+			wanted := n.verbose || n.person || !n.silent && lasted >= app.Quiet
+			n.line(wanted, "no quorum for lock %q, trying again: %s", n.key, say.WhyNoQuorum(failed, lasted))
 			n.outages = wanted
 		}
 		return

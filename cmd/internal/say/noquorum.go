@@ -9,6 +9,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -39,27 +40,40 @@ func (e *NoQuorumError) Error() string {
 	case e.Lasted == 0 && failed.Elapsed >= time.Second:
 		text += " within " + term.About(failed.Elapsed)
 	}
-	text += ": " + WhyNoQuorum(failed)
+	lasted := max(e.Lasted, failed.Elapsed)
+	text += ": " + WhyNoQuorum(failed, lasted)
 	if e.Waited {
 		text += " The outage ended the waiting, not a holder."
 	}
-	return strings.Join(append([]string{text}, helpsOf(failed)...), " ")
+	return strings.Join(append([]string{text}, helpsOf(failed, lasted)...), " ")
 }
 
 // helpsOf is what leads to the votes of the masters that did not agree.
-func helpsOf(failed *redlock.QuorumError) []string {
+func helpsOf(failed *redlock.QuorumError, lasted time.Duration) []string {
 	var helps Helps
 	for node := range failed.NodeErrors() {
-		if !errors.Is(node.Err, redlock.ErrNotAwaited) && !errors.Is(node.Err, pipeline.ErrConnecting) {
-			helps.Add(Help(node.Err), node.Master)
+		err := answer(node.Err, lasted)
+		if !errors.Is(err, redlock.ErrNotAwaited) && !errors.Is(err, pipeline.ErrConnecting) {
+			helps.Add(Help(err), node.Master)
 		}
 	}
 	return helps.Sentences()
 }
 
-// WhyNoQuorum is what the masters say that did not agree.
-func WhyNoQuorum(failed *redlock.QuorumError) string {
-	said := complaintsOf(failed)
+// overdue is from when on a master that has not said who it is does not answer.
+const overdue = 1500 * time.Millisecond
+
+// answer is what a master has said within that time.
+func answer(err error, lasted time.Duration) error {
+	if one, _ := Reason(err); one == Unchecked && lasted >= overdue {
+		return pool.ErrTimeout
+	}
+	return err
+}
+
+// WhyNoQuorum is what the masters have said that did not agree, while there was no quorum for so long.
+func WhyNoQuorum(failed *redlock.QuorumError, lasted time.Duration) string {
+	said := complaintsOf(failed, lasted)
 	said.mindAbsent(failed.Total - failed.Need)
 	texts := said.sentences(failed.Total)
 	if clock, ok := errors.AsType[*redlock.ClockError](failed); ok {
@@ -70,10 +84,10 @@ func WhyNoQuorum(failed *redlock.QuorumError) string {
 
 // complaintsOf are those of the masters that did not agree. Where others decide, nothing is said of masters of which
 // nothing is known yet.
-func complaintsOf(failed *redlock.QuorumError) *complaints {
+func complaintsOf(failed *redlock.QuorumError, lasted time.Duration) *complaints {
 	said := &complaints{}
 	for node := range failed.NodeErrors() {
-		said.add(node.Master, node.Err)
+		said.add(node.Master, answer(node.Err, lasted))
 	}
 	known := slices.DeleteFunc(slices.Clone(said.said), func(o complaint) bool { return o.one == Unchecked })
 	if mastersOf(said.down, said.silent, known) > failed.Total-failed.Need {
@@ -211,5 +225,5 @@ func NotRenewed(err error) string {
 
 // Complaints is what the masters say that did not agree, those of one kind together, without a full stop; "": nothing.
 func Complaints(failed *redlock.QuorumError) string {
-	return strings.TrimSuffix(strings.Join(complaintsOf(failed).sentences(failed.Total), " "), ".")
+	return strings.TrimSuffix(strings.Join(complaintsOf(failed, 0).sentences(failed.Total), " "), ".")
 }

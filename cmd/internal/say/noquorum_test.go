@@ -82,6 +82,10 @@ func TestWhyThereIsNoQuorumIsSaidInFewWords(t *testing.T) {
 			`lock "k": no quorum: 10.0.0.1:6379 lost its data; checking again. 10.0.0.2:6379, 10.0.0.3:6379 are still being checked.`,
 		},
 		{
+			refusals("lock", "k", 1600*time.Millisecond, &redlock.AbstainError{Cause: redlock.AbstainNotConnected, Err: &pipeline.DownError{Cause: pipeline.ErrConnecting}}, &redlock.AbstainError{Cause: redlock.AbstainUnmarked}, down),
+			`lock "k": no quorum within 1.6 s: 1 of 5 masters is down (10.0.0.3:6379: connection refused), 2 do not answer (10.0.0.1:6379, 10.0.0.2:6379). No answer from 10.0.0.1:6379, 10.0.0.2:6379: look whether it is frozen, paused (CLIENT PAUSE), swapping or in a long script, or mend the network to it. Start 10.0.0.3:6379, or mend the network to it.`,
+		},
+		{
 			// Of which nothing is known yet does not matter where the others decide.
 			refusals("lock", "k", 0, down, down, down, &redlock.AbstainError{Cause: redlock.AbstainUnmarked}),
 			`lock "k": no quorum: 3 of 5 masters are down (10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379: connection refused). Start 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379, or mend the network to it.`,

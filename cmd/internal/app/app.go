@@ -64,7 +64,7 @@ func (a *App) Say(message string) {
 }
 
 // Quiet is how long nobody is told of an outage who sits at no terminal.
-const Quiet = 1500 * time.Millisecond
+const Quiet = time.Second
 
 // Write is for what cobra prints: help, versions, completions.
 func (a *App) Write(p []byte) (int, error) {

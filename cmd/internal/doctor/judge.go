@@ -234,8 +234,8 @@ func judgePersistence(l *findings, f *Facts) {
 	}
 	if f.Refuses != nil {
 		l.add(Finding{
-			Severity: Serious, Code: "refuses-writes", What: say.Why(f.Refuses),
-			Why: "It grants no lock, though it may vote.", Do: fmt.Sprintf(say.WriteHelp(f.Refuses), "it"),
+			Severity: Serious, Code: "refuses-writes", What: say.Short(f.Refuses),
+			Why: "It grants no lock, though it may vote.", Do: fmt.Sprintf(say.Help(f.Refuses), "it"),
 		}, f.Master)
 	}
 	if s := f.Info["aof_last_write_status"]; s != "" && s != "ok" {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/looktest"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/acl"
 	"github.com/redquorum/redquorum/internal/guard"
@@ -118,9 +119,9 @@ func TestEachFaultIsFound(t *testing.T) {
 		{"CONFIG denied, nothing kept", func(f []Facts) {
 			f[1].Config, f[1].ConfigErr, f[1].Info["aof_enabled"] = nil, errors.New("NOPERM"), "0"
 		}, "note forgets", ""},
-		{"takes no write", func(f []Facts) { f[1].Refuses = redis.Error("OOM command not allowed") }, "serious refuses-writes", "has no memory left for a lock"},
+		{"takes no write", func(f []Facts) { f[1].Refuses = &say.WriteError{Err: redis.Error("OOM command not allowed")} }, "serious refuses-writes", "has no memory left for a lock"},
 		{"takes no script", func(f []Facts) {
-			f[1].Told.Marker, f[1].Told.MarkerErr, f[1].Refuses = guard.Marker{}, pool.ErrTimeout, pool.ErrTimeout
+			f[1].Told.Marker, f[1].Told.MarkerErr, f[1].Refuses = guard.Marker{}, pool.ErrTimeout, &say.WriteError{Err: pool.ErrTimeout}
 		}, "serious refuses-writes", "its clients are paused"},
 		{"AOF fails", func(f []Facts) { f[1].Info["aof_last_write_status"] = "err" }, "serious aof-failing", ""},
 		{"save fails", func(f []Facts) { f[1].Info["rdb_last_bgsave_status"] = "err" }, "warning save-failing", ""},

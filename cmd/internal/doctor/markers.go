@@ -99,7 +99,7 @@ func judgeMarker(l *findings, f *Facts, why *guard.AbstainError, fleet, config g
 		}, f.Master)
 	default:
 		l.add(Finding{
-			Severity: Warning, Code: "quarantine", What: say.Why(why),
+			Severity: Warning, Code: "quarantine", What: say.Short(why),
 			Why: "Locks that it granted before may still be held.",
 			Do:  "Wait.",
 		}, f.Master)

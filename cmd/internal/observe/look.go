@@ -65,8 +65,8 @@ func (f *Fleet) Look(ctx context.Context) *Look {
 		switch why := l.Standings[i].Why; {
 		case why == nil || why.Cause == guard.NoMarker:
 			l.Refuses[i] = m.refuses(ctx)
-		case why.Cause == guard.Unmarked && say.RefusesWrites(why.Err): // scripts count as writes
-			l.Refuses[i] = why.Err
+		case why.Cause == guard.Unmarked:
+			l.Refuses[i] = say.ScriptRefused(why.Err)
 		}
 	})
 	return l
@@ -131,7 +131,7 @@ func (m *Master) refuses(ctx context.Context) error {
 	err := m.Do(ctx, "SET", ProbeKey, "", "XX").Err
 	refused, answered := errors.AsType[redis.Error](err)
 	if answered && !strings.HasPrefix(string(refused), "NOPERM") || errors.Is(err, pool.ErrTimeout) {
-		return err
+		return &say.WriteError{Err: err}
 	}
 	return nil // it takes it, or it has just gone, or the guard's own probe tells what is not permitted
 }

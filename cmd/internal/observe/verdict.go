@@ -162,7 +162,7 @@ func (l *Look) seat(i int, plan guard.Plan) seat {
 	why := l.Standings[i].Why
 	switch {
 	case l.Refuses[i] != nil:
-		s.why, s.help = say.Why(l.Refuses[i]), say.WriteHelp(l.Refuses[i])
+		s.why, s.help = say.Short(l.Refuses[i]), say.Help(l.Refuses[i])
 		return s
 	case why == nil && plan.Step == guard.ToRevoke && slices.Contains(plan.Masters, i):
 		s.why, s.help = "its fleet was declared new without a master that has locks: it loses its vote when a client comes", begin
@@ -171,7 +171,7 @@ func (l *Look) seat(i int, plan guard.Plan) seat {
 		s.vote = true
 		return s
 	}
-	s.why = say.Why(why)
+	s.why = say.Short(why)
 	switch marker := l.Facts[i].Marker; {
 	case why.Cause == guard.NoMarker:
 		s.fresh = true

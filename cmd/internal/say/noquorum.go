@@ -65,7 +65,7 @@ const overdue = 1500 * time.Millisecond
 
 // answer is what a master has said within that time.
 func answer(err error, lasted time.Duration) error {
-	if one, _ := Reason(err); one == Unchecked && lasted >= overdue {
+	if Of(err).one == unchecked && lasted >= overdue {
 		return pool.ErrTimeout
 	}
 	return err
@@ -89,7 +89,7 @@ func complaintsOf(failed *redlock.QuorumError, lasted time.Duration) *complaints
 	for node := range failed.NodeErrors() {
 		said.add(node.Master, answer(node.Err, lasted))
 	}
-	known := slices.DeleteFunc(slices.Clone(said.said), func(o complaint) bool { return o.one == Unchecked })
+	known := slices.DeleteFunc(slices.Clone(said.said), func(o complaint) bool { return o.one == unchecked })
 	if mastersOf(said.down, said.silent, known) > failed.Total-failed.Need {
 		said.said = known
 	}
@@ -123,24 +123,17 @@ func (c *complaints) add(master string, err error) {
 	if errors.Is(err, redlock.ErrNotAwaited) {
 		return
 	}
-	list, one, many := c.kindOf(err)
-	i := slices.IndexFunc(*list, func(o complaint) bool { return o.one == one })
+	answer, list := Of(err), &c.said
+	if answer.Down {
+		list = &c.down
+	} else if answer.Silent {
+		list = &c.silent
+	}
+	i := slices.IndexFunc(*list, func(o complaint) bool { return o.one == answer.one })
 	if i < 0 {
-		*list, i = append(*list, complaint{one: one, many: many}), len(*list)
+		*list, i = append(*list, complaint{one: answer.one, many: answer.many}), len(*list)
 	}
 	(*list)[i].names = append((*list)[i].names, master)
-}
-
-// kindOf says of which kind a reason is, and puts it in words.
-func (c *complaints) kindOf(err error) (list *[]complaint, one, many string) {
-	if text, is := Down(err); is {
-		return &c.down, text, text
-	}
-	if IsSilence(err) {
-		return &c.silent, "", ""
-	}
-	one, many = Reason(err)
-	return &c.said, one, many
 }
 
 // mindAbsent names the masters that are away where masters without a marker may be declared new: init has to be told.

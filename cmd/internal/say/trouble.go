@@ -15,9 +15,77 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Down is why a master cannot be reached, "" where that is not known; false: it
-// can be, or is there and refuses us, or stopped answering.
-func Down(err error) (text string, down bool) {
+// An Answer is what a master's error comes to. This decides for all commands who is down, who refuses and why.
+type Answer struct {
+	Down   bool // it cannot be reached
+	Silent bool // it did not answer
+	// Help is what leads to its vote or to an answer, with "%s" for its name; "": time does, or what it says tells how.
+	Help string
+
+	one, many string // what it says, behind one name and behind several; while it is down the reason, "" if that is not known
+}
+
+const (
+	start    = "Start %s, or mend the network to it."
+	noAnswer = "No answer from %s: look whether it is frozen, paused (CLIENT PAUSE), swapping or in a long script, or mend the network to it."
+
+	// What is said of masters that have not said yet who they are.
+	unchecked    = " is still being checked"
+	allUnchecked = " are still being checked"
+)
+
+// Of says what a master's error comes to.
+func Of(err error) Answer {
+	config, refused := errors.AsType[*pool.ConfigError](err)
+	why := abstention(err)
+	if a, ok := ofWrite(err); ok {
+		return a
+	}
+	switch reason, down := cannotReach(err); {
+	case down:
+		return Answer{Down: true, Help: start, one: reason, many: reason}
+	case isSilence(err):
+		return Answer{Silent: true, Help: noAnswer}
+	case errors.Is(err, pipeline.ErrConnecting):
+		return Answer{one: unchecked, many: allUnchecked}
+	case refused && (why == nil || why.Cause == guard.NotConnected):
+		help := "Mend the credentials, the database number or the TLS settings of %s, or those given here."
+		if strings.Contains(config.Error(), "NOPERM ") {
+			help = helps[guard.Forbidden]
+		}
+		return said(": "+refusal(err), help)
+	case refused:
+		return said(": "+refusal(err), helpFor(why))
+	case why != nil:
+		return abstains(why)
+	default:
+		return said(": "+err.Error(), "")
+	}
+}
+
+// said is an answer that is the same behind one name and behind several.
+func said(text, help string) Answer { return Answer{Help: help, one: text, many: text} }
+
+// Help is what leads to the vote of a master, as an Answer has it.
+func Help(err error) string { return Of(err).Help }
+
+// Short is why a master has not answered, or does not vote, in the few words that a table has room for.
+func Short(err error) string {
+	switch a := Of(err); {
+	case a.Down && a.one != "":
+		return "down: " + a.one
+	case a.Down:
+		return "down"
+	case a.Silent:
+		return "does not answer"
+	default:
+		return strings.TrimLeft(a.one, ": ")
+	}
+}
+
+// cannotReach is why a master cannot be reached, "" where that is not known; false: it can be, or is there and refuses us,
+// or stopped answering.
+func cannotReach(err error) (reason string, down bool) {
 	_, refuses := errors.AsType[*pool.ConfigError](err)
 	if refuses || !errors.Is(err, pool.ErrDown) || errors.Is(err, pipeline.ErrConnecting) {
 		return "", false
@@ -28,13 +96,18 @@ func Down(err error) (text string, down bool) {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return dns.Err, true
 	}
-	if IsSilence(err) { // a dial that nobody answers
+	if isSilence(err) { // a dial that nobody answers
 		return "", false
 	}
 	if e, ok := errors.AsType[*pipeline.DownError](err); ok {
 		return strings.Join(strings.Fields(e.Cause.Error()), " "), true
 	}
 	return "", true
+}
+
+// isSilence reports whether a master did not answer.
+func isSilence(err error) bool {
+	return slices.ContainsFunc([]error{pool.ErrTimeout, pool.ErrStalled, pool.ErrConnectionLost}, func(silence error) bool { return errors.Is(err, silence) })
 }
 
 // Lasts reports whether a master's part will not change until somebody mends
@@ -47,47 +120,34 @@ func Lasts(err error) bool {
 	return why != nil && !why.Cause.Passes() && why.Cause != guard.NotMaster && why.Cause != guard.OffClock
 }
 
-// IsSilence reports whether a master did not answer.
-func IsSilence(err error) bool {
-	return slices.ContainsFunc([]error{pool.ErrTimeout, pool.ErrStalled, pool.ErrConnectionLost}, func(silence error) bool { return errors.Is(err, silence) })
-}
-
-// What is said of masters that have not said yet who they are.
-const (
-	Unchecked    = " is still being checked"
-	AllUnchecked = " are still being checked"
-)
-
-// Reason is what a master that can be reached says, behind one name and behind
-// several.
-func Reason(err error) (one, many string) {
-	if _, refuses := errors.AsType[*pool.ConfigError](err); refuses {
-		return ": " + refusal(err), ": " + refusal(err)
-	}
-	if errors.Is(err, pipeline.ErrConnecting) {
-		return Unchecked, AllUnchecked
-	}
-	if w := writeRefusal(err); w != nil {
-		return " " + w.what, ": each " + w.what
-	}
-	why := abstention(err)
-	if why == nil {
-		return ": " + err.Error(), ": " + err.Error()
-	}
+// abstains is why a master may not vote.
+func abstains(why *guard.AbstainError) Answer {
 	switch why.Cause {
 	case guard.Unmarked:
 		if why.Err == nil {
-			return Unchecked, AllUnchecked
+			return Answer{one: unchecked, many: allUnchecked}
 		}
 	case guard.Changed:
-		return " lost its data; checking again", " lost their data; checking again"
+		return Answer{one: " lost its data; checking again", many: " lost their data; checking again"}
 	case guard.NoMarker:
 		const ifNew = "; if the whole fleet is new: " + declareNew
-		return " has no marker: it is new, or has lost its data" + ifNew, " have no marker: they are new, or have lost their data" + ifNew
+		return Answer{one: " has no marker: it is new, or has lost its data" + ifNew, many: " have no marker: they are new, or have lost their data" + ifNew}
 	case guard.Quarantined:
 		return quarantined(why)
 	}
-	return ": " + why.Error(), ": " + why.Error()
+	return said(": "+why.Error(), helpFor(why))
+}
+
+// helpFor is what leads to the vote of a master that abstains.
+func helpFor(why *guard.AbstainError) string {
+	switch {
+	case why.Cause == guard.NotConnected:
+		return start
+	case why.Cause.Passes() && why.Err == nil:
+		return ""
+	default:
+		return cmp.Or(helps[why.Cause], "Permit the guard's commands on %s (docs/reference/wire.md).")
+	}
 }
 
 // abstention is why a master may not vote, as the guard has it or as the library's users see it; nil: that is not the reason.
@@ -102,41 +162,6 @@ func abstention(err error) *guard.AbstainError {
 		}
 	}
 	return nil
-}
-
-// Why is why a master counts for nothing, behind its name: it abstains, or refuses the write of a lock.
-func Why(err error) string {
-	if abstention(err) != nil {
-		return Short(err)
-	}
-	return refuses(err)
-}
-
-// Help is what leads to its vote then, or to an answer, with "%s" for its name; "": time does, or what is said of it says
-// how.
-func Help(err error) string {
-	why := abstention(err)
-	_, refused := errors.AsType[*pool.ConfigError](err)
-	_, down := Down(err)
-	switch {
-	case why != nil && why.Cause != guard.NotConnected:
-		if why.Cause.Passes() && why.Err == nil {
-			return ""
-		}
-		return cmp.Or(helps[why.Cause], "Permit the guard's commands on %s (docs/reference/wire.md).")
-	case refused && strings.Contains(err.Error(), "NOPERM "):
-		return helps[guard.Forbidden]
-	case refused:
-		return "Mend the credentials, the database number or the TLS settings of %s, or those given here."
-	case IsSilence(err):
-		return "No answer from %s: look whether it is frozen, paused (CLIENT PAUSE), swapping or in a long script, or mend the network to it."
-	case why != nil || down:
-		return "Start %s, or mend the network to it."
-	case writeRefusal(err) != nil:
-		return WriteHelp(err)
-	default:
-		return ""
-	}
 }
 
 // helps is what leads to the vote of a master that abstains for a cause.
@@ -157,7 +182,7 @@ var helps = map[guard.Cause]string{
 const declareNew = "redlock init"
 
 // quarantined is why a master may have forgotten locks, and until when it does not vote.
-func quarantined(why *guard.AbstainError) (one, many string) {
+func quarantined(why *guard.AbstainError) Answer {
 	past := map[string][2]string{
 		guard.HowRestarted: {"was restarted", "were restarted"},
 		guard.HowResynced:  {"was resynchronised, or got its first replica", "were resynchronised, or got their first replica"},
@@ -174,7 +199,7 @@ func quarantined(why *guard.AbstainError) (one, many string) {
 		what = [2]string{"may have forgotten locks", "may have forgotten locks"}
 	}
 	until := term.Until(why.Until, why.Left)
-	return " " + what[0] + "; it votes again at " + until, " " + what[1] + "; they vote again at " + until
+	return Answer{one: " " + what[0] + "; it votes again at " + until, many: " " + what[1] + "; they vote again at " + until}
 }
 
 // refusal is how a master that is up refuses us: of a password no more than that.
@@ -187,20 +212,4 @@ func refusal(err error) string {
 		return short + " (the master is up)"
 	}
 	return text
-}
-
-// Short is why a master has not answered, in the few words that a table has room for.
-func Short(err error) string {
-	text, down := Down(err)
-	one, _ := Reason(err)
-	switch {
-	case down && text != "":
-		return "down: " + text
-	case down:
-		return "down"
-	case IsSilence(err):
-		return "does not answer"
-	default:
-		return strings.TrimLeft(one, ": ")
-	}
 }

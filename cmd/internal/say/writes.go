@@ -23,43 +23,34 @@ var refusedWrites = []refusedWrite{
 	{"BUSY", "runs a script that does not end", "End the script on %s: SCRIPT KILL."},
 }
 
-// RefusesWrites reports whether a master that can be reached answers a write, or a script, with this error whoever asks.
-func RefusesWrites(err error) bool { return err != nil && (writeRefusal(err) != nil || IsSilence(err)) }
+// A WriteError is why a master that can be reached does not take the write that a lock needs, whoever asks.
+type WriteError struct{ Err error }
 
-// refuses is how a master that can be reached refuses the write that a lock needs, behind "it".
-func refuses(err error) string {
-	if w := writeRefusal(err); w != nil {
-		return w.what
-	}
-	if IsSilence(err) {
-		return "answers questions and no writes: its clients are paused"
-	}
-	return "refuses the write that a lock needs: " + err.Error()
-}
+func (e *WriteError) Error() string { return e.Err.Error() }
+func (e *WriteError) Unwrap() error { return e.Err }
 
-// WriteHelp is what helps where a master that answers refuses the write of a lock, with "%s" for its name.
-func WriteHelp(err error) string {
-	if abstention(err) != nil {
-		return Help(err)
-	}
-	if w := writeRefusal(err); w != nil {
-		return w.remedy
-	}
-	if IsSilence(err) {
-		return "CLIENT UNPAUSE on %s: masters do not say when the pause ends by itself."
-	}
-	return "Look at the log of %s."
-}
-
-func writeRefusal(err error) *refusedWrite {
-	var reply redis.Error
-	if !errors.As(err, &reply) {
-		return nil
-	}
-	for i := range refusedWrites {
-		if strings.HasPrefix(string(reply), refusedWrites[i].code+" ") {
-			return &refusedWrites[i]
-		}
+// ScriptRefused is the WriteError of a master that answers a script with err, as it would answer a write; nil: it is none.
+func ScriptRefused(err error) error {
+	if _, refused := ofWrite(err); refused || err != nil && isSilence(err) {
+		return &WriteError{err}
 	}
 	return nil
+}
+
+// ofWrite is the answer of a master that refuses writes; false: err is about something else.
+func ofWrite(err error) (Answer, bool) {
+	if reply, ok := errors.AsType[redis.Error](err); ok {
+		for _, w := range refusedWrites {
+			if strings.HasPrefix(string(reply), w.code+" ") {
+				return Answer{Help: w.remedy, one: " " + w.what, many: ": each " + w.what}, true
+			}
+		}
+	}
+	if _, is := errors.AsType[*WriteError](err); !is {
+		return Answer{}, false
+	}
+	if isSilence(err) {
+		return said(" answers questions and no writes: its clients are paused", "CLIENT UNPAUSE on %s: masters do not say when the pause ends by itself."), true
+	}
+	return said(" refuses the write that a lock needs: "+err.Error(), "Look at the log of %s."), true
 }

@@ -51,7 +51,7 @@ func See(m *redlock.MasterReport, answer error) Sight {
 	switch {
 	case !m.Connected:
 		return unconnected(&pipeline.DownError{Cause: m.Err})
-	case say.IsSilence(answer):
+	case answer != nil && say.Of(answer).Silent:
 		return Sight{State: SeenSilent, Text: say.Short(answer)}
 	case m.Why != nil:
 		return Sight{
@@ -68,9 +68,9 @@ func See(m *redlock.MasterReport, answer error) Sight {
 // unconnected is how a master is seen that there is no connection to.
 func unconnected(why error) Sight {
 	s := Sight{State: SeenRefuses, Text: say.Short(why), Open: errors.Is(why, pipeline.ErrConnecting)}
-	if _, down := say.Down(why); down || s.Open {
+	if a := say.Of(why); a.Down || s.Open {
 		s.State = SeenGone
-	} else if say.IsSilence(why) {
+	} else if a.Silent {
 		s.State = SeenSilent
 	}
 	return s

@@ -85,7 +85,7 @@ func runDoctor(cmd *cobra.Command, a *app.App, o *doctorOptions) error {
 		return err
 	}
 	defer fleet.Close()
-	view := &doctorView{out: a.Out, live: !o.JSON && a.Live(), width: term.LayoutFor(a.Out).Columns}
+	view := &doctorView{out: a.Out, live: !o.JSON && a.Live(), wide: term.LayoutFor(a.Out)}
 	view.Paint = term.Paint(view.live && a.Coloured())
 	stop := view.follow(o.exam)
 	look, facts, err := o.examine(cmd.Context(), fleet, urls)

@@ -14,9 +14,17 @@ import (
 // A doctorView shows a report as people read it.
 type doctorView struct {
 	term.Paint
-	out   io.Writer
-	live  bool
-	width int // in columns; 0: textColumns
+	out  io.Writer
+	live bool
+	wide term.Layout // of the table: in a pipe every master has its line
+}
+
+// text is the layout of everything else.
+func (v *doctorView) text() term.Layout {
+	if v.wide.Columns == 0 {
+		return term.Layout{Columns: textColumns}
+	}
+	return term.Layout{Columns: min(v.wide.Columns, textColumns)}
 }
 
 // follow shows, on a terminal, that the examination goes on, until the function that it returns is called.
@@ -61,7 +69,7 @@ func (v *doctorView) report(b *bytes.Buffer, r *Report) {
 		}
 		rows = append(rows, []string{m.Address, p50, p99, known(m.Version), known(m.Role), m.Persistence, known(m.Eviction), clock})
 	}
-	v.wide().Table(b, term.Table{Rows: rows, Spare: nil, Paragraph: func(row []string) string {
+	v.wide.Table(b, term.Table{Rows: rows, Spare: nil, Paragraph: func(row []string) string {
 		if len(row) < len(rows[0]) {
 			return row[0] + ": " + row[1]
 		}
@@ -91,27 +99,11 @@ func (v *doctorView) verdict(b *bytes.Buffer, r *Report) {
 	if r.CanLock {
 		paint = v.Green
 	}
-	b.WriteString(v.Bold(paint(term.Wrap("", 0, v.columns(), term.Clean(r.Verdict.String())))) + "\n")
+	b.WriteString(v.Bold(paint(term.Wrap("", 0, v.text().Columns, term.Clean(r.Verdict.String())))) + "\n")
 	for _, help := range r.Help {
 		v.wrapped(b, "  → ", 4, help)
 	}
 	b.WriteByte('\n')
-}
-
-// wide is the layout of the table: in a pipe every master has its line.
-func (v *doctorView) wide() term.Layout {
-	if v.width == 0 {
-		return term.Layout{}
-	}
-	return term.Layout{Columns: v.columns()}
-}
-
-// columns is how wide the text may be.
-func (v *doctorView) columns() int {
-	if v.width == 0 {
-		return textColumns
-	}
-	return min(v.width, textColumns)
 }
 
 func known(s string) string {
@@ -139,7 +131,7 @@ func (v *doctorView) finding(b *bytes.Buffer, f Finding) {
 }
 
 func (v *doctorView) wrapped(b *bytes.Buffer, lead string, indent int, text string) {
-	b.WriteString(term.Wrap(lead, indent, v.columns(), term.Clean(text)) + "\n") // a master may say what it likes
+	v.text().Text(b, lead, indent, term.Clean(text)) // a master may say what it likes
 }
 
 // micros is microseconds as people read them.

@@ -42,7 +42,7 @@ func (c *Command) Run() (Result, error) {
 // the command without its lock, and those of a terminal.
 var further = append([]os.Signal{
 	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGCONT,
-	syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS, syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGPROF, syscall.SIGXCPU, syscall.SIGXFSZ,
+	syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS, syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGXCPU, syscall.SIGXFSZ,
 	syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGIO,
 }, ofThisSystem...)
 

@@ -3,7 +3,6 @@ package locks
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,18 +19,17 @@ import (
 type locksView struct {
 	app.Looks
 	watching bool
-	width    func() int // of the terminal; nil: nothing is cut
-	limit    int        // of what people are shown
+	layout   func() term.Layout
+	limit    int // of what people are shown
 	now      func() time.Time
 	renewals Renewals
 }
 
 func newLocksView(a *app.App, o *locksOptions) *locksView {
-	v := &locksView{Looks: app.NewLooks(a, o.SharedFlags, o.watch), watching: o.watch > 0, limit: mostShown, now: time.Now}
-	if term.IsTerminal(a.Out) {
-		v.width = func() int { return term.ColumnsOf(a.Out) }
+	return &locksView{
+		Looks: app.NewLooks(a, o.SharedFlags, o.watch), watching: o.watch > 0, limit: mostShown, now: time.Now,
+		layout: func() term.Layout { return term.LayoutFor(a.Out) },
 	}
-	return v
 }
 
 // show prints one look.
@@ -52,30 +50,35 @@ func (v *locksView) shown(s *Survey) []Lock {
 
 // print is a look as people read it.
 func (v *locksView) print(w *bytes.Buffer, s *Survey) {
+	l := v.layout()
+	sentence := func(text string) { l.Text(w, "", 0, text) }
 	if locks := v.shown(s); len(locks) > 0 {
-		rows := [][]string{{"key", "kind", "holder", "on", "left", "waiting", "fence", "token"}}
+		table := term.Table{Rows: [][]string{{"key", "kind", "holder", "on", "left", "waiting", "fence", "token"}}, Spare: []int{7, 6, 5, 1}}
 		if v.watching {
-			rows[0] = []string{"key", "kind", "holder", "on", "left", "seen for", "renewed", "waiting", "fence", "token"}
+			table = term.Table{Rows: [][]string{{"key", "kind", "holder", "on", "left", "seen for", "renewed", "waiting", "fence", "token"}}, Spare: []int{9, 8, 5, 7, 1}}
 		}
 		for i := range locks {
-			rows = append(rows, v.row(&locks[i]))
+			table.Rows = append(table.Rows, v.row(&locks[i]))
 		}
-		if v.width != nil {
-			rows = fitted(rows, v.width())
+		if !l.Fits(l.Lines(table.Rows)) {
+			for _, row := range table.Rows {
+				row[0], row[2] = term.Shortened(row[0], max(l.Columns/4, leastWidth)), term.Shortened(row[2], max(l.Columns/5, leastWidth))
+			}
 		}
-		w.WriteString(term.Layout{}.Lines(rows) + "\n")
+		l.Table(w, table)
+		w.WriteByte('\n')
 	}
 	if need := quorum.Need(len(s.Masters)); s.Searched() < need {
-		v.sentence(w, fmt.Sprintf("%d of %s could be searched, %d needed: who holds locks is not known.", s.Searched(), term.Count(len(s.Masters), "master"), need))
+		sentence(fmt.Sprintf("%d of %s could be searched, %d needed: who holds locks is not known.", s.Searched(), term.Count(len(s.Masters), "master"), need))
 	} else {
-		v.sentence(w, v.sums(s))
+		sentence(v.sums(s))
 	}
 	for i := range s.Masters {
 		if m := &s.Masters[i]; m.err != nil {
-			v.sentence(w, fmt.Sprintf("✗ %s was not searched to its end: %s", m.Master, term.Shortened(term.Visible(m.Error), term.LongestError)))
+			sentence(fmt.Sprintf("✗ %s was not searched to its end: %s", m.Master, term.Shortened(term.Visible(m.Error), term.LongestError)))
 		}
 	}
-	v.sentence(w, cost(s))
+	sentence(cost(s))
 }
 
 func (v *locksView) row(l *Lock) []string {
@@ -155,14 +158,6 @@ func lockLeft(l *Lock) time.Duration {
 	return left
 }
 
-// sentence prints text that may take more lines than one on a terminal.
-func (v *locksView) sentence(w *bytes.Buffer, text string) {
-	if v.width != nil {
-		text = term.Wrap("", 0, v.width(), text)
-	}
-	fmt.Fprintln(w, text)
-}
-
 // sums says how many there are, and what was left out.
 func (v *locksView) sums(s *Survey) string {
 	if len(s.Locks) == 0 {
@@ -227,57 +222,5 @@ func sumsOf(s *Survey) (sums lockSums) {
 	return sums
 }
 
-// leastWidth is to how much keys and names are cut off, before columns are left out.
+// leastWidth is how much of keys and names is shown on any terminal.
 const leastWidth = 12
-
-// leftOut are the columns that a narrow terminal does without, in this order.
-var leftOut = []string{"token", "fence", "seen for", "waiting", "kind"}
-
-// fitted is a table for a terminal of so many columns.
-func fitted(rows [][]string, width int) [][]string {
-	widths := widthsOf(rows)
-	for _, name := range leftOut {
-		key, holder := slices.Index(rows[0], "key"), slices.Index(rows[0], "holder")
-		spare := max(widths[key]-leastWidth, 0) + max(widths[holder]-leastWidth, 0)
-		if tableWidth(widths)-spare <= width {
-			break
-		}
-		if i := slices.Index(rows[0], name); i >= 0 {
-			for j := range rows {
-				rows[j] = slices.Delete(rows[j], i, i+1)
-			}
-			widths = slices.Delete(widths, i, i+1)
-		}
-	}
-	key, holder := slices.Index(rows[0], "key"), slices.Index(rows[0], "holder")
-	for tableWidth(widths) > width && max(widths[key], widths[holder]) > leastWidth {
-		if widths[key] >= widths[holder] {
-			widths[key]--
-		} else {
-			widths[holder]--
-		}
-	}
-	for _, row := range rows {
-		row[key], row[holder] = term.Shortened(row[key], widths[key]), term.Shortened(row[holder], widths[holder])
-	}
-	return rows
-}
-
-func widthsOf(rows [][]string) []int {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], term.Width(cell))
-		}
-	}
-	return widths
-}
-
-// tableWidth is that of what align prints.
-func tableWidth(widths []int) int {
-	total := 1
-	for _, w := range widths {
-		total += 2 + w
-	}
-	return total
-}

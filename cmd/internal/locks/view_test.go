@@ -10,6 +10,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -36,14 +37,16 @@ func surveyed() *Survey {
 	return s
 }
 
+func columns(n int) func() term.Layout { return func() term.Layout { return term.Layout{Columns: n} } }
+
 func TestLocksAreAsInTheirGoldenFile(t *testing.T) {
 	t.Parallel()
 	var text, narrow, document bytes.Buffer
 	later := func() time.Time { return time.Date(2026, 1, 1, 12, 0, 3, 0, time.UTC) }
 	for _, v := range []*locksView{
-		{Looks: app.Looks{Out: &text}, limit: 4, now: later},
-		{Looks: app.Looks{Out: &narrow}, limit: 10, now: later, watching: true, width: func() int { return 80 }},
-		{Looks: app.Looks{Out: &document, JSON: true}, limit: 4, now: later},
+		{Looks: app.Looks{Out: &text}, limit: 4, now: later, layout: columns(0)},
+		{Looks: app.Looks{Out: &narrow}, limit: 10, now: later, watching: true, layout: columns(80)},
+		{Looks: app.Looks{Out: &document, JSON: true}, limit: 4, now: later, layout: columns(0)},
 	} {
 		if err := v.show(surveyed()); err != nil {
 			t.Fatal(err)
@@ -67,7 +70,7 @@ func TestASearchOfTooFewMastersSaysSoFirst(t *testing.T) {
 	silent := errors.New("connection refused")
 	s := &Survey{Masters: []Search{{Master: "10.0.0.1:6379"}, {Master: "10.0.0.2:6379", err: silent}, {Master: "10.0.0.3:6379", err: silent}}}
 	var text bytes.Buffer
-	if err := (&locksView{Looks: app.Looks{Out: &text}, limit: 4, now: time.Now}).show(s); err != nil {
+	if err := (&locksView{Looks: app.Looks{Out: &text}, limit: 4, now: time.Now, layout: columns(0)}).show(s); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(text.String(), "1 of 3 masters could be searched, 2 needed: who holds locks is not known.\n") || strings.Contains(text.String(), "No locks") {

@@ -43,19 +43,20 @@ func (m *Master) CertificateExpires() time.Time { return m.line.CertificateExpir
 // connectPoll is how often Connect looks.
 const connectPoll = 2 * time.Millisecond
 
-// Connect waits until the master is connected. The error says why it is not, or that ctx ended before that was known.
+// Connect waits until the master is connected. The error says why it is not; pool.ErrTimeout: ctx ended before that was known.
 func (m *Master) Connect(ctx context.Context) error {
 	for {
-		if s := m.line.Stats(); s.Connected || !errors.Is(s.Err, pipeline.ErrConnecting) {
-			return s.Err
+		switch s := m.line.Stats(); {
+		case s.Connected:
+			return nil
+		case !errors.Is(s.Err, pipeline.ErrConnecting):
+			return &pipeline.DownError{Cause: s.Err}
 		}
 		if app.Sleep(ctx, connectPoll) != nil {
-			return errNotInTime
+			return pool.ErrTimeout
 		}
 	}
 }
-
-var errNotInTime = errors.New("no connection in time")
 
 // Each calls f for all masters at once, and returns when all calls have.
 func Each(masters []*Master, f func(i int, m *Master)) {

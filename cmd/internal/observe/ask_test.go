@@ -79,7 +79,7 @@ func TestAMasterThatIsGoneSaysWhy(t *testing.T) {
 	}
 	defer sim.Close()
 	sim.Masters()[0].Kill()
-	if err := fleetOf(t, sim).Lines[0].Connect(bounded(t, 20*time.Second)); err == nil || errors.Is(err, errNotInTime) {
+	if err := fleetOf(t, sim).Lines[0].Connect(bounded(t, 20*time.Second)); err == nil || errors.Is(err, pool.ErrTimeout) {
 		t.Error(err)
 	}
 }

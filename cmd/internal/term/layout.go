@@ -19,8 +19,8 @@ func LayoutFor(f *os.File) Layout {
 	return Layout{ColumnsOf(f)}
 }
 
-// fits reports whether lines of text have room.
-func (l Layout) fits(text string) bool {
+// Fits reports whether lines of text have room.
+func (l Layout) Fits(text string) bool {
 	if l.Columns == 0 {
 		return true
 	}
@@ -55,7 +55,7 @@ type Table struct {
 // Table writes a table, or where that is too wide its rows as paragraphs.
 func (l Layout) Table(b *bytes.Buffer, t Table) {
 	for left := range len(t.Spare) + 1 {
-		if lines := l.Lines(t.without(t.Spare[:left])); l.fits(lines) {
+		if lines := l.Lines(t.without(t.Spare[:left])); l.Fits(lines) {
 			b.WriteString(lines)
 			return
 		}

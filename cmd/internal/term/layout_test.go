@@ -42,7 +42,7 @@ func TestNoLineOfATableIsLongerThanTheTerminal(t *testing.T) {
 	words := strings.Fields(narrow(0))
 	for columns := 34; columns < 100; columns++ {
 		text := narrow(columns)
-		if !(Layout{columns}).fits(text) {
+		if !(Layout{columns}).Fits(text) {
 			t.Errorf("%d columns:\n%s", columns, text)
 		}
 		for _, word := range words[len(words)-8:] { // of the error

@@ -361,6 +361,5 @@ func TestTokensRiseWhileMastersLoseData(t *testing.T) {
 			raises += c.Stats().FencingRaises
 		}
 		t.Logf("%d second rounds", raises)
-		f.remove("redquorum:fence:1:key")
 	})
 }

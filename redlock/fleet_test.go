@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -258,7 +259,8 @@ func (f *fleet) sent() (n int) {
 	return n
 }
 
-// keys are those of all masters that answer, but the markers.
+// keys are those of all masters that answer, but the markers, and the fences, which outlive
+// every lock.
 func (f *fleet) keys() (keys []string) {
 	f.t.Helper()
 	for i, away := range f.away {
@@ -271,7 +273,9 @@ func (f *fleet) keys() (keys []string) {
 		}
 		keys = append(keys, on...)
 	}
-	return slices.DeleteFunc(keys, func(key string) bool { return key == guard.Key || key == guard.Sighting })
+	return slices.DeleteFunc(keys, func(key string) bool {
+		return key == guard.Key || key == guard.Sighting || strings.HasPrefix(key, "redquorum:fence:")
+	})
 }
 
 // wantFree fails unless the key is gone, at once, from all masters that answer.

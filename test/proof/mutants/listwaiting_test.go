@@ -134,6 +134,12 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./internal/pipeline", "TestASilentMasterIsNotAskedForVotes"},
 	},
 	{
+		name:    "a call that polls and does not look when the key expires",
+		breaks:  "progress: the next one is in as soon as a crashed holder's key has expired",
+		edits:   []edit{{"internal/waitqueue/pause.go", `delay = min(delay, afterExpiry(free, r.cfg.Chance, "retry"))`, "_ = free"}},
+		foundBy: goTest{"./redlock", "TestTheNextOneIsInSoonAfterACrashedHoldersKeyExpires"},
+	},
+	{
 		name:    "wrong passwords that are waited for",
 		breaks:  "a call fails at once where only a change of the configuration helps",
 		edits:   []edit{{"internal/waitqueue/poll.go", "over && (want.Tries == 0 || misconfigured(failed))", "over && want.Tries == 0"}},

@@ -231,37 +231,3 @@ func TestJoinedReleasesWakeWhoWaits(t *testing.T) {
 		s.wantClean()
 	})
 }
-
-// Those that are lost are told apart from those that are released beside them.
-func TestOfJoinedReleasesEachHasItsOwnOutcome(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		held, _ := lockEach(t, s, false)
-		for i := range held {
-			if i%2 == 0 {
-				s.do("SET", fmt.Sprint("key-", i), "another's")
-			}
-		}
-		var wg sync.WaitGroup
-		for i, l := range held {
-			wg.Go(func() {
-				err := l.Unlock(t.Context())
-				if i%2 == 0 {
-					wantExactly(t, err, redlock.ErrNotHeld, redlock.ErrLost)
-				} else if err != nil {
-					t.Errorf("%s: %v", l.Key(), err)
-				}
-			})
-		}
-		wg.Wait()
-		synctest.Wait()
-		for i := range held {
-			want := 0
-			if i%2 == 0 {
-				want = 5
-			}
-			if n := s.holders(fmt.Sprint("key-", i), "another's"); n != want {
-				t.Errorf("key-%d: another's on %d masters, want %d", i, n, want)
-			}
-		}
-	})
-}

@@ -10,32 +10,6 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// Other Redlock clients know SET NX alone.
-func TestOtherClientsKeepReadersOutAndAreKeptOut(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		l := s.must(c.RWMutex("key").RLock(t.Context()))
-		for i := range s.All {
-			if reply := s.Ask(i, "SET", "key", "foreign", "NX", "PX", 5000); reply != nil {
-				t.Errorf("master %d let a writer in: %v", i, reply)
-			}
-		}
-		unlock(t, l)
-		s.do("SET", "key", "foreign", "NX", "PX", 5000)
-		_, err := c.RWMutex("key").TryRLock(t.Context())
-		wantExactly(t, err, redlock.ErrTaken)
-		if h, ok := errors.AsType[*redlock.HeldError](err); !ok || h.Token != "foreign" || h.Type != "string" {
-			t.Errorf("%v does not name the holder", err)
-		}
-		began := time.Now()
-		l = s.must(c.RWMutex("key").RLock(t.Context()))
-		if d := time.Since(began); d < 5*time.Second || d > 5250*time.Millisecond {
-			t.Errorf("a reader waited %v for a foreign lock of 5s", d)
-		}
-		unlock(t, l)
-	})
-}
-
 func TestAWriterIsToldOfTheReaders(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -92,28 +66,6 @@ func TestACrashedReaderIsOutAtItsExpiry(t *testing.T) {
 			unlock(t, stays)
 			s.wantClean()
 		})
-	})
-}
-
-// Expiry is by each master's own clock: a master's that is wrong all the time
-// makes no difference.
-func TestReadersExpireByTheMastersOwnClocks(t *testing.T) {
-	t.Parallel()
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		for i, m := range s.All {
-			m.SetClockOffset(time.Duration(i-2) * 24 * time.Hour)
-		}
-		c := s.open()
-		l := s.must(c.RWMutex("key").RLock(t.Context()))
-		time.Sleep(time.Minute)
-		crash(t, l)
-		began := time.Now()
-		w := s.must(s.open().RWMutex("key").Lock(t.Context()))
-		if d := time.Since(began); d < 6*time.Second || d > 10250*time.Millisecond {
-			t.Errorf("a writer got in after %v: want when the reader's TTL had passed", d)
-		}
-		unlock(t, w)
-		s.wantClean()
 	})
 }
 

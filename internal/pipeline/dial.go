@@ -143,10 +143,18 @@ func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 		h.w.owes.Store(len(id.early.calls) > 0)
 		id.early.ask(h)
 	}
-	h.ask("PING", nil, nil)
+	var ahead error
+	h.ask("PING", nil, func(reply any) {
+		if reply != "PONG" {
+			ahead = protocolError("%.40q is no reply to PING: the replies are not those of the commands", reply)
+		}
+	})
 	if err := h.run(); err != nil {
 		id.early.takeBack(h)
 		return identity{early: id.early}, err
+	}
+	if ahead != nil {
+		return identity{early: id.early}, ahead
 	}
 	if previous.clientID != 0 && previous.clientID < id.clientID && previous.runID != "" && previous.runID == id.runID {
 		h.ask("CLIENT", []any{"KILL", "ID", previous.clientID}, nil)

@@ -194,6 +194,9 @@ func TestAnAnswerBeforeTheCommandIsNoVote(t *testing.T) {
 			_, _ = io.WriteString(c, ":7\r\n") // before it has read anything
 			return true
 		}
+		// The last reply of the handshake comes once there is a command more.
+		s.greet = func(_ *fakeConn, args []string) (string, bool) { return "", args[0] == "PING" }
+		s.reply = func(*fakeConn, []string) string { return "+PONG\r\n" }
 		p := open(t, s.config())
 		for range 3 {
 			if c := do(t, p, "GET", "x"); c.Err == nil {

@@ -232,6 +232,8 @@ func (c *fakeConn) greeting(args []string) string {
 		return reply
 	case "SCRIPT LOAD":
 		return bulk("0123456789012345678901234567890123456789")
+	case "PING":
+		return "+PONG\r\n"
 	default:
 		return "+OK\r\n"
 	}

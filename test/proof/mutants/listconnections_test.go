@@ -15,6 +15,12 @@ var ofConnections = []mutant{
 		foundBy: goTest{"./internal/pipeline", "TestVerifyConnectionIsGivenTheHostOfTheURL"},
 	},
 	{
+		name:    "replies that are not those of the commands",
+		breaks:  "S1: only a grant counts",
+		edits:   []edit{{"internal/pipeline/dial.go", "if ahead != nil {", "if false {"}},
+		foundBy: goTest{"./internal/pipeline", "TestAnAnswerBeforeTheCommandIsNoVote"},
+	},
+	{
 		name:    "a backoff that one reply resets",
 		breaks:  "a bad master is not dialled in a loop",
 		edits:   []edit{{"internal/pipeline/pipeline.go", "case p.proved(begun, failures+1) &&", "case answered || p.proved(begun, failures+1) &&"}},

@@ -103,4 +103,15 @@ func TestALockOfRedsyncIsTakenForUsAndTheOtherWayRound(t *testing.T) {
 	}
 	mustUnlock(t, ours)
 	p.wantFree("lock")
+
+	ours = mustTry(t, c, "lock")
+	if ok, err := theirs(other, "lock", redsync.WithValue(strangersToken)).Extend(); ok || err == nil {
+		t.Errorf("redsync's Extend of what we hold, with a wrong value: %v, %v", ok, err)
+	}
+	by := theirs(other, "lock", redsync.WithValue(ours.Token()))
+	if ok, err := by.Extend(); !ok || err != nil {
+		t.Errorf("redsync's Extend of what we hold, by our token: %v, %v", ok, err)
+	}
+	mustUnlockTheirs(t, by)
+	p.wantFree("lock")
 }

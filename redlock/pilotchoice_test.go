@@ -11,7 +11,7 @@ import (
 // connection counts as stalled.
 func TestASilentPilotIsPassedOverUntilItAnswers(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
-		const queue = "redquorum:q:1:{key}"
+		queue := queueKey("key")
 		pilot := s.pilotOf("key")
 		held := mustLock(t, s.open(), "key")
 		q := s.queue(s.open(), "key")
@@ -37,7 +37,7 @@ func TestASilentPilotIsPassedOverUntilItAnswers(t *testing.T) {
 
 func TestAMasterThatMayNotVoteIsNoPilot(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
-		const queue = "redquorum:q:1:{key}"
+		queue := queueKey("key")
 		c := s.guarded()
 		unlock(t, mustLock(t, c, "other")) // all are declared
 		held := mustLock(t, c, "key")

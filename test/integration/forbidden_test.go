@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/redquorum/redquorum/internal/acl"
 	"github.com/redquorum/redquorum/internal/redistest"
@@ -108,21 +107,6 @@ func TestAMasterWithACommandRenamedAwayDoesNotVote(t *testing.T) {
 			wantForbidden(t, "TryLock", strings.ToLower(command), err)
 		})
 	}
-}
-
-// A master that refuses to write now will write again: that takes no vote.
-func TestAMasterThatRefusesToWriteForNowKeepsItsVote(t *testing.T) {
-	redistest.Need(t, redistest.ReplicasForScripts)
-	p := startProcesses(t, 1)
-	ready(t, p.guarded())
-	for _, setting := range [][2]any{{"maxmemory", 1}, {"min-replicas-to-write", 1}} {
-		p.do(0, "CONFIG", "SET", setting[0], setting[1])
-		ready(t, p.guarded())
-		p.do(0, "CONFIG", "SET", setting[0], 0)
-	}
-	c := p.guarded(redlock.WithTTL(time.Second))
-	ready(t, c)
-	mustUnlock(t, mustTry(t, c, "lock"))
 }
 
 // The pilot's release looks for a queue behind the lock. A user who may not do that has

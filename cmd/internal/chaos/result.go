@@ -36,7 +36,7 @@ type Result struct {
 func (w *World) result(lasted time.Duration) *Result {
 	r := &Result{
 		Verdict: VerdictHeld, DurationMS: lasted.Milliseconds(),
-		Masters: string(w.Stage.Cluster.Kind()), Version: w.Stage.Cluster.Version(),
+		Masters: string(w.Stage.Cluster.Kind), Version: w.Stage.Cluster.Version,
 		TTLMS: w.Stage.TTL.Milliseconds(), Contenders: Contenders, Fencing: true,
 		Check: w.referee.Count(), Events: []Event{},
 	}

@@ -44,7 +44,7 @@ func (s *show) run(outer context.Context, w *World) error {
 			return &app.OutputError{Err: err}
 		}
 	}
-	kind := w.Stage.Cluster.Kind()
+	kind := w.Stage.Cluster.Kind
 	watching, done := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	start := func(f func(context.Context)) {

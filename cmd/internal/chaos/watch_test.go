@@ -11,10 +11,15 @@ import (
 	"github.com/redquorum/redquorum/pool"
 )
 
-// others is masters that somebody else runs: the World can do nothing to them.
-type others struct{ stage.Cluster }
-
-func (others) Kind() stage.Kind { return stage.KindGiven }
+// toOthers makes masters those that somebody else runs, which are reached as before: the World can do nothing to them.
+func toOthers(o *Options) (masters []*simmaster.Master) {
+	for _, m := range o.Cluster.Masters {
+		masters = append(masters, m.(stage.InProcess).Sim)
+	}
+	o.Cluster.Kind, o.Cluster.Masters = stage.KindGiven, nil
+	o.Pool, o.Dial = []pool.Option{pool.WithDialer(o.Dial)}, nil
+	return masters
+}
 
 // watchOthers has masters watched that fault breaks by itself, every half second.
 func watchOthers(t *testing.T, lasts time.Duration, fault func(m []*simmaster.Master, at time.Duration)) (*Result, string, map[string]bool) {
@@ -22,11 +27,9 @@ func watchOthers(t *testing.T, lasts time.Duration, fault func(m []*simmaster.Ma
 	var masters []*simmaster.Master
 	states := map[string]bool{}
 	r, events := play(t, "1s kill 1", func(o *Options) {
-		cluster := o.Cluster.(inMemory).Cluster
-		masters = cluster.Masters()
-		o.Cluster, o.Script, o.Duration = others{o.Cluster}, nil, lasts
+		masters = toOthers(o)
+		o.Script, o.Duration = nil, lasts
 		o.MaxTTL = o.TTL // as the fleet has declared
-		o.Pool, o.Dial = []pool.Option{pool.WithDialer(cluster.Dialer())}, nil
 	}, func(w *World) {
 		s := w.Snapshot()
 		for _, m := range s.Masters {
@@ -76,9 +79,7 @@ func TestNothingIsDoneToMastersThatOthersRun(t *testing.T) {
 	var failures []string
 	var masters []*simmaster.Master
 	play(t, "1s kill 1\n2s end", func(o *Options) {
-		masters = o.Cluster.(inMemory).Masters()
-		o.Pool = []pool.Option{pool.WithDialer(o.Cluster.(inMemory).Dialer())}
-		o.Cluster = others{o.Cluster}
+		masters = toOthers(o)
 		o.Told = func(e Event) {
 			if e.Kind == EventFailure {
 				failures = append(failures, e.Text)

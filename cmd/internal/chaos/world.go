@@ -30,7 +30,7 @@ const (
 
 // Options say what happens in a run.
 type Options struct {
-	// Options have the masters. Faults are done to a stage.Breaker alone; others are watched.
+	// Options have the masters. Faults are done to masters of our own alone; others are watched.
 	stage.Options
 	Hold     time.Duration // about how long the lock is held; half to one and a half times
 	Duration time.Duration // 0: until Stop, the script's end or the context's

@@ -13,15 +13,6 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// inMemory is masters that are reached without a socket.
-type inMemory struct {
-	stage.Breaker
-	*simmaster.Cluster
-}
-
-func (m inMemory) URLs() []string { return m.Cluster.URLs() }
-func (m inMemory) Close() error   { return m.Breaker.Close() }
-
 // play runs a script in virtual time. look, which may be nil, is called every
 // half second.
 func play(t *testing.T, script string, change func(*Options), look func(*World)) (result *Result, events []string) {
@@ -37,7 +28,7 @@ func play(t *testing.T, script string, change func(*Options), look func(*World))
 			t.Fatal(err)
 		}
 		o := Options{
-			Options: stage.Options{Cluster: inMemory{stage.Embed(cluster), cluster}, TTL: defaultTTL, Dial: cluster.Dialer(), Program: "test"},
+			Options: stage.Options{Cluster: stage.Embed(cluster), TTL: defaultTTL, Dial: cluster.Dialer(), Program: "test"},
 			Hold:    DefaultHold, Script: faults,
 			Told: func(e Event) { events = append(events, e.Text) },
 		}
@@ -176,8 +167,8 @@ func TestAHolderThatCannotRenewLosesTheLockInTime(t *testing.T) {
 
 func TestWithoutAnyHoldNothingWasChecked(t *testing.T) {
 	r, _ := play(t, "3s end", func(o *Options) {
-		for n := range 5 {
-			_ = o.Cluster.(stage.Breaker).Kill(n) // has no error
+		for _, m := range o.Cluster.Masters {
+			_ = m.Kill() // has no error
 		}
 	}, nil)
 	if r.Verdict != VerdictUntested || r.Sentence() != "nobody ever had the lock, so nothing was checked, in 3.0 s" {

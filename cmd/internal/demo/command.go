@@ -113,7 +113,7 @@ func (o *command) run(cmd *cobra.Command) (result *Result, err error) {
 func (o *command) cluster(cmd *cobra.Command) (stage.Cluster, error) {
 	changed := cmd.Flags().Changed
 	if changed("spawn") && changed("masters") {
-		return nil, app.Usagef("--spawn and --masters exclude each other: --spawn starts masters, --masters names existing ones")
+		return stage.Cluster{}, app.Usagef("--spawn and --masters exclude each other: --spawn starts masters, --masters names existing ones")
 	}
 	if !changed("spawn") && (changed("masters") || o.Env(app.MastersVariable) != "") {
 		urls, err := o.NamedMasters(cmd, o.App)

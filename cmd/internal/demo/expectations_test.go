@@ -20,7 +20,7 @@ func TestALockThatAlwaysGrantsFails(t *testing.T) {
 	o.Masters.Open = openAs(func(c *fakeClient) {
 		c.do = func(ctx context.Context, _ string, fn func(context.Context) error) error { return fn(ctx) }
 	})
-	res, text, err := shown(t, masters(t, stage.Masters), o)
+	res, text, err := shown(t, masters(t, stage.Masters).Cluster, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,10 +48,10 @@ func TestFailuresThatAreNoRefusalsFail(t *testing.T) {
 			})
 		}
 	})
-	res, _, err := shown(t, &badCluster{m, func(n int) error {
+	res, _, err := shown(t, m.bad(func(m stage.Master) error {
 		broken.Store(true)
-		return m.Kill(n)
-	}, func(n int) error { return m.Masters[n].Restart(true) }}, o)
+		return m.Kill()
+	}, nil), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestBuyersWhoDoNotMeetFailTheFirstExpectation(t *testing.T) {
 		defer mu.Unlock()
 		return fn(ctx)
 	}
-	res, text, err := shown(t, stage.Given(masters(t, 1).URLs()), o)
+	res, text, err := shown(t, stage.Given(masters(t, 1).URLs), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,20 +80,32 @@ func TestBuyersWhoDoNotMeetFailTheFirstExpectation(t *testing.T) {
 	}
 }
 
-// A badCluster breaks its owner's promises.
-type badCluster struct {
-	*stage.InProcess
-	kill    func(n int) error
-	restart func(n int) error
+// A badMaster breaks its owner's promises.
+type badMaster struct {
+	stage.Master
+	kill, restart func(stage.Master) error // nil: as promised
 }
 
-func (c *badCluster) Kill(n int) error { return c.kill(n) }
-
-func (c *badCluster) Restart(ctx context.Context, n int, keepData bool) error {
-	if !keepData {
-		return c.InProcess.Restart(ctx, n, false)
+func (m badMaster) Kill() error {
+	if m.kill == nil {
+		return m.Master.Kill()
 	}
-	return c.restart(n)
+	return m.kill(m.Master)
+}
+
+func (m badMaster) Restart(ctx context.Context, keepData bool) error {
+	if !keepData || m.restart == nil {
+		return m.Master.Restart(ctx, keepData)
+	}
+	return m.restart(m.Master)
+}
+
+// bad makes all masters bad ones.
+func (e *embedded) bad(kill, restart func(stage.Master) error) stage.Cluster {
+	for i, m := range e.Cluster.Masters {
+		e.Cluster.Masters[i] = badMaster{m, kill, restart}
+	}
+	return e.Cluster
 }
 
 func TestAQuorumThatIsLostTooEarlyFails(t *testing.T) {
@@ -101,14 +113,14 @@ func TestAQuorumThatIsLostTooEarlyFails(t *testing.T) {
 	m := masters(t, stage.Masters)
 	o := fast()
 	o.watch, o.refusal = time.Second, 3*time.Second // for grants that were on their way
-	c := &badCluster{m, func(int) error {
+	c := m.bad(func(stage.Master) error {
 		for n := range 3 {
 			m.Masters[n].Kill()
 		}
 		return nil
-	}, func(int) error {
+	}, func(stage.Master) error {
 		return errors.Join(m.Masters[0].Restart(true), m.Masters[1].Restart(true))
-	}}
+	})
 	res, _, err := shown(t, c, o)
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +133,7 @@ func TestAMasterThatDoesNotComeBackFails(t *testing.T) {
 	m := masters(t, stage.Masters)
 	o := fast()
 	o.recovery = 300 * time.Millisecond
-	res, text, err := shown(t, &badCluster{m, m.Kill, func(int) error { return nil }}, o)
+	res, text, err := shown(t, m.bad(nil, func(stage.Master) error { return nil }), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +147,7 @@ func TestAMasterThatCannotBeRestartedIsAnError(t *testing.T) {
 	t.Parallel()
 	m := masters(t, stage.Masters)
 	broken := errors.New("no port for you")
-	res, _, err := shown(t, &badCluster{m, m.Kill, func(int) error { return broken }}, fast())
+	res, _, err := shown(t, m.bad(nil, func(stage.Master) error { return broken }), fast())
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "restarting master 1") {
 		t.Fatalf("error %v", err)
 	}
@@ -163,7 +175,7 @@ func TestAKeyThatIsLeftBehindFails(t *testing.T) {
 			}
 		}
 	})
-	res, _, err := shown(t, stage.Given(m.URLs()), o)
+	res, _, err := shown(t, stage.Given(m.URLs), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ func TestASceneInWhichTheGuardLetsTwoInFails(t *testing.T) {
 	m := masters(t, stage.Masters)
 	o := fast()
 	o.setDefaults()
-	o.Masters.Cluster, o.Masters.Client = m, nil
+	o.Masters.Cluster, o.Masters.Client = m.Cluster, nil
 	o.Masters.Open = func(urls []string, opts ...redlock.Option) (stage.Client, error) { // the last one counts
 		return stage.Open(urls, append(opts, redlock.WithGuard(redlock.GuardOff))...)
 	}

@@ -30,13 +30,13 @@ func (p *person) Write(b []byte) (int, error) {
 }
 
 // runWith is a run on masters of somebody else's, with a person.
-func runWith(t *testing.T, m *stage.InProcess, p *person, o Options) *Result {
+func runWith(t *testing.T, m *embedded, p *person, o Options) *Result {
 	t.Helper()
 	o.Person = true
 	o.Screen = NewScreen(p, false, false, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	o.Masters.Cluster = stage.Given(m.URLs())
+	o.Masters.Cluster = stage.Given(m.URLs)
 	res, err := Run(ctx, o)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, p)

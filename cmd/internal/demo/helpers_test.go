@@ -12,6 +12,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/stage"
 	"github.com/redquorum/redquorum/internal/leftover"
+	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -33,15 +34,25 @@ func fast() Options {
 	}
 }
 
+// An embedded cluster, and its masters.
+type embedded struct {
+	stage.Cluster
+	Masters []*simmaster.Master
+}
+
 // masters starts embedded masters that are closed with the test.
-func masters(t *testing.T, n int) *stage.InProcess {
+func masters(t *testing.T, n int) *embedded {
 	t.Helper()
 	c, err := stage.Embedded(n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return c.(*stage.InProcess)
+	e := &embedded{Cluster: c}
+	for _, m := range c.Masters {
+		e.Masters = append(e.Masters, m.(stage.InProcess).Sim)
+	}
+	return e
 }
 
 // shown is a run with the options, and what it printed.

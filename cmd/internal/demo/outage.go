@@ -91,6 +91,7 @@ func (o *outage) untilRefused(ctx context.Context) error {
 			return nil
 		}
 		if take = counted; !counted {
+			_ = app.Sleep(ctx, underWay) // until all clients have seen it; ctx is asked by look
 			gone, since = o.gone(), time.Now()
 			take = gone <= o.start
 		}

@@ -18,7 +18,7 @@ import (
 func TestTheResultIsOneJSONDocument(t *testing.T) {
 	t.Parallel()
 	o := fast()
-	res, _, err := shown(t, stage.Given(masters(t, 3).URLs()), o)
+	res, _, err := shown(t, stage.Given(masters(t, 3).URLs), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestWithoutAQuorumTheRunDoesNotBegin(t *testing.T) {
 	m.Masters[2].Kill()
 	o := fast()
 	o.ready = 1500 * time.Millisecond
-	res, text, err := shown(t, stage.Given(m.URLs()), o)
+	res, text, err := shown(t, stage.Given(m.URLs), o)
 	none, ok := errors.AsType[*say.NoQuorumError](err)
 	if !ok {
 		t.Fatalf("error %v", err)

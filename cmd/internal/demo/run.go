@@ -65,9 +65,9 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 func (r *run) newResult() *Result {
 	return &Result{
 		Started:  r.began.UTC().Truncate(time.Millisecond),
-		Versions: Versions{Program: r.Version, Go: runtime.Version(), Masters: r.Cluster.Version()},
+		Versions: Versions{Program: r.Version, Go: runtime.Version(), Masters: r.Cluster.Version},
 		Settings: Settings{
-			Masters: r.Cluster.Kind(), Quorum: r.Quorum, Buyers: r.Buyers, Clients: len(r.Clients),
+			Masters: r.Cluster.Kind, Quorum: r.Quorum, Buyers: r.Buyers, Clients: len(r.Clients),
 			Stock: r.Stock, TTL: Millis(r.TTL), Key: r.Key,
 		},
 		// Lists that are empty are [] in JSON, not null.

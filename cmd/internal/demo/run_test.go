@@ -19,7 +19,7 @@ func TestEveryExpectationHoldsOnEmbeddedMasters(t *testing.T) {
 	t.Parallel()
 	o := fast()
 	o.Masters.Client = nil // so the master that comes back is quarantined first
-	res, text, err := shown(t, masters(t, stage.Masters), o)
+	res, text, err := shown(t, masters(t, stage.Masters).Cluster, o)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -119,7 +119,7 @@ func TestNothingStaysOnTheMastersAfterACancelledRun(t *testing.T) {
 			})
 		}
 	})
-	o.Masters.Cluster = m
+	o.Masters.Cluster = m.Cluster
 	res, err := Run(ctx, o)
 	if !errors.Is(err, reason) || res.Verdict != VerdictInterrupted || res.Error != reason.Error() {
 		t.Fatalf("error %v, result %+v", err, res)
@@ -140,7 +140,7 @@ func TestAScreenThatBreaksEndsTheRun(t *testing.T) {
 		}
 		return len(p), nil
 	}), false, false, nil)
-	o.Masters.Cluster = masters(t, stage.Masters)
+	o.Masters.Cluster = masters(t, stage.Masters).Cluster
 	_, err := Run(t.Context(), o)
 	if _, ok := errors.AsType[*app.OutputError](err); !ok || !errors.Is(err, broken) {
 		t.Errorf("error %v", err)

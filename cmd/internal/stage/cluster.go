@@ -2,7 +2,6 @@ package stage
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -15,32 +14,28 @@ import (
 const Masters = 5
 
 // A Cluster is the masters that the lock lives on.
-type Cluster interface {
-	Kind() Kind
-	// URLs may hold passwords and are never printed.
-	URLs() []string
-	// Version names the software of the masters, "" where it is not known.
-	Version() string
-	// Close ends what the cluster started, within 10 s. It is idempotent.
-	Close() error
+type Cluster struct {
+	Kind    Kind
+	URLs    []string // may hold passwords, and are never printed
+	Version string   // names the software of the masters; "": it is not known
+	Masters []Master // of our own, in the order of URLs; nil: others run them
+	// Close ends what was started, within 10 s. It is idempotent.
+	Close func() error
 }
 
-// A Breaker is a Cluster of our own, whose masters take faults. They are numbered from 0, in the order of URLs.
-type Breaker interface {
-	Cluster
-	// Kill ends a master as a crash would and returns when it is gone, within
-	// 10 s.
-	Kill(n int) error
-	// Restart starts a master again at the same address, with its data or empty,
-	// killing it first where it runs, within 20 s.
-	Restart(ctx context.Context, n int, keepData bool) error
-	// Freeze stops a master as SIGSTOP does; Thaw lets it go on. A master that
-	// is not there is an error, or nothing happens.
-	Freeze(n int) error
-	Thaw(n int) error
-	// SetClock sets a master's clock to this machine's plus offset. The error
-	// matches errors.ErrUnsupported where it cannot be.
-	SetClock(n int, offset time.Duration) error
+// A Master takes faults. A *redistest.Server is one.
+type Master interface {
+	// Kill ends it as a crash would and returns when it is gone, within 10 s.
+	Kill() error
+	// Restart starts it again at the same address, with its data or empty, killing
+	// it first where it runs, within 20 s.
+	Restart(ctx context.Context, keepData bool) error
+	// Freeze stops it as SIGSTOP does; Thaw lets it go on. Where it is not there
+	// that is an error, or nothing happens.
+	Freeze() error
+	Thaw() error
+	// SetClock sets its clock to this machine's plus offset, if it has one of its own.
+	SetClock(offset time.Duration) error
 }
 
 // Kind says where the masters come from.
@@ -67,38 +62,30 @@ func (k Kind) Whose() string {
 
 // Given is the masters at the URLs, which somebody else runs. The URLs are
 // checked by New.
-func Given(urls []string) Cluster { return given(urls) }
-
-type given []string
-
-func (given) Kind() Kind       { return KindGiven }
-func (g given) URLs() []string { return g }
-func (given) Version() string  { return "" }
-func (given) Close() error     { return nil }
+func Given(urls []string) Cluster {
+	return Cluster{Kind: KindGiven, URLs: urls, Close: func() error { return nil }}
+}
 
 // Embedded starts n masters in this process, each on a loopback port of its
 // own. The caller must Close it.
-func Embedded(n int) (Breaker, error) {
+func Embedded(n int) (Cluster, error) {
 	c, err := simmaster.StartCluster(n)
 	if err != nil {
-		return nil, err
+		return Cluster{}, err
 	}
 	return Embed(c), nil
 }
 
 // Embed is masters of this process that have been started already.
-func Embed(c *simmaster.Cluster) Breaker { return &InProcess{c, c.Masters()} }
-
-// An InProcess is masters of this process, for tests.
-type InProcess struct {
-	cluster *simmaster.Cluster
-	Masters []*simmaster.Master
+func Embed(c *simmaster.Cluster) Cluster {
+	cluster := Cluster{Kind: KindEmbedded, URLs: c.URLs(), Version: miniredis(), Close: func() error { c.Close(); return nil }}
+	for _, m := range c.Masters() {
+		cluster.Masters = append(cluster.Masters, InProcess{m})
+	}
+	return cluster
 }
 
-func (e *InProcess) Kind() Kind     { return KindEmbedded }
-func (e *InProcess) URLs() []string { return e.cluster.URLs() }
-
-func (e *InProcess) Version() string {
+func miniredis() string {
 	const module = "github.com/alicebob/miniredis/v2"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dep := range info.Deps {
@@ -110,67 +97,30 @@ func (e *InProcess) Version() string {
 	return "miniredis" // a test binary does not list its modules
 }
 
-func (e *InProcess) Kill(n int) error {
-	e.Masters[n].Kill()
-	return nil
-}
+// An InProcess is a master of this process.
+type InProcess struct{ Sim *simmaster.Master }
 
-func (e *InProcess) Restart(_ context.Context, n int, keepData bool) error {
-	return e.Masters[n].Restart(keepData)
-}
-
-func (e *InProcess) Freeze(n int) error {
-	e.Masters[n].Freeze()
-	return nil
-}
-
-func (e *InProcess) Thaw(n int) error {
-	e.Masters[n].Thaw()
-	return nil
-}
-
-func (e *InProcess) SetClock(n int, offset time.Duration) error {
-	e.Masters[n].SetClockOffset(offset)
-	return nil
-}
-
-func (e *InProcess) Close() error {
-	e.cluster.Close()
-	return nil
-}
+func (m InProcess) Kill() error                                { m.Sim.Kill(); return nil }
+func (m InProcess) Restart(_ context.Context, keep bool) error { return m.Sim.Restart(keep) }
+func (m InProcess) Freeze() error                              { m.Sim.Freeze(); return nil }
+func (m InProcess) Thaw() error                                { m.Sim.Thaw(); return nil }
+func (m InProcess) SetClock(offset time.Duration) error        { m.Sim.SetClockOffset(offset); return nil }
 
 // Spawn starts n processes of the redis-server that redistest.Find finds. Each has a
 // loopback port and a temporary directory of its own, and writes to disk before it
 // answers. ctx bounds the start. The caller must Close it.
-func Spawn(ctx context.Context, n int) (Breaker, error) {
+func Spawn(ctx context.Context, n int) (Cluster, error) {
 	path, version, err := redistest.Find()
 	if err != nil {
-		return nil, err
+		return Cluster{}, err
 	}
 	c, err := redistest.LaunchN(ctx, n, redistest.Config{AppendOnly: redistest.AppendAlways})
 	if err != nil {
-		return nil, err
+		return Cluster{}, err
 	}
-	return &spawned{c, fmt.Sprintf("redis-server %s (%s)", version, path)}, nil
-}
-
-type spawned struct {
-	*redistest.Cluster
-	version string
-}
-
-func (s *spawned) Kind() Kind       { return KindSpawned }
-func (s *spawned) Version() string  { return s.version }
-func (s *spawned) Kill(n int) error { return s.Masters[n].Kill() }
-
-func (s *spawned) Freeze(n int) error { return s.Masters[n].Freeze() }
-func (s *spawned) Thaw(n int) error   { return s.Masters[n].Thaw() }
-
-func (s *spawned) Restart(ctx context.Context, n int, keepData bool) error {
-	return s.Masters[n].Restart(ctx, keepData)
-}
-
-// SetClock: a process has the machine's clock.
-func (s *spawned) SetClock(int, time.Duration) error {
-	return fmt.Errorf("the clock of a process is the machine's: %w", errors.ErrUnsupported)
+	cluster := Cluster{Kind: KindSpawned, URLs: c.URLs(), Version: fmt.Sprintf("redis-server %s (%s)", version, path), Close: c.Close}
+	for _, m := range c.Masters {
+		cluster.Masters = append(cluster.Masters, m)
+	}
+	return cluster, nil
 }

@@ -48,14 +48,14 @@ func (s *Stage) change(n int, f func(*Condition)) {
 func (s *Stage) Do(ctx context.Context, f Fault, n int) (did string, err error) {
 	bounded, cancel := context.WithTimeout(ctx, faultBound)
 	defer cancel()
-	change := func(*Condition) {}
+	master, change := s.Cluster.Masters[n], func(*Condition) {}
 	switch f.Action {
 	case Kill:
-		err = s.breaker.Kill(n)
+		err = master.Kill()
 		change = func(c *Condition) { c.down, c.Frozen = true, false }
 	case Restart, Empty:
 		s.change(n, func(c *Condition) { c.starting = true })
-		err = s.breaker.Restart(bounded, n, f.Action == Restart)
+		err = master.Restart(bounded, f.Action == Restart)
 		change = func(c *Condition) { c.down, c.Frozen = false, false }
 		defer s.change(n, func(c *Condition) { c.starting = false })
 	case Freeze, Thaw:
@@ -63,9 +63,9 @@ func (s *Stage) Do(ctx context.Context, f Fault, n int) (did string, err error) 
 			return "", errors.New("it is not running")
 		}
 		if f.Action == Freeze {
-			err = s.breaker.Freeze(n)
+			err = master.Freeze()
 		} else {
-			err = s.breaker.Thaw(n)
+			err = master.Thaw()
 		}
 		change = func(c *Condition) { c.Frozen = f.Action == Freeze }
 	case Cut:
@@ -75,7 +75,10 @@ func (s *Stage) Do(ctx context.Context, f Fault, n int) (did string, err error) 
 		s.network.links[n].heal()
 		change = func(c *Condition) { c.Cut = false }
 	case Skew:
-		err = s.breaker.SetClock(n, f.Offset)
+		if s.Cluster.Kind != KindEmbedded {
+			return "", errors.New("the clock of a process is the machine's")
+		}
+		err = master.SetClock(f.Offset)
 		change = func(c *Condition) { c.Offset = f.Offset }
 	}
 	if err != nil {

@@ -17,7 +17,7 @@ func TestARestartKeepsTheDataAndAnEmptyingLosesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	m := c.(*InProcess).Masters[0]
+	m := c.Masters[0].(InProcess).Sim
 	if err := m.Set("k", "v", 0); err != nil {
 		t.Fatal(err)
 	}

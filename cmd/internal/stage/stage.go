@@ -67,8 +67,7 @@ type Stage struct {
 	Quorum  int
 	Clients []Client
 
-	breaker Breaker  // nil: others run the masters
-	network *network // as breaker
+	network *network // nil: others run the masters
 
 	mu         sync.Mutex // guards what follows
 	conditions []Condition
@@ -83,12 +82,12 @@ func New(o Options, prefix string, owners ...string) (*Stage, error) {
 	if o.Open == nil {
 		o.Open = Open
 	}
-	urls := o.Cluster.URLs()
+	urls := o.Cluster.URLs
 	s := &Stage{
 		Options: o, Key: prefix + xid.New().String(), URLs: urls, Quorum: quorum.Need(len(urls)),
 		conditions: make([]Condition, len(urls)),
 	}
-	if s.breaker, _ = o.Cluster.(Breaker); s.breaker != nil {
+	if s.Own() {
 		s.network = newNetwork(o.Dial, urls)
 		if o.MaxTTL == 0 {
 			s.MaxTTL = o.TTL // a fleet of its own: what was emptied is back soon
@@ -126,7 +125,7 @@ func (s *Stage) PoolOptions() []pool.Option {
 }
 
 // Own reports whether the masters are ours to break.
-func (s *Stage) Own() bool { return s.breaker != nil }
+func (s *Stage) Own() bool { return s.Cluster.Masters != nil }
 
 // ReadyBound is how long a quorum may take to be there at the start.
 func (s *Stage) ReadyBound() time.Duration {
@@ -161,6 +160,6 @@ func (s *Stage) CloseClients() {
 func (s *Stage) letGo(n int) {
 	s.network.links[n].heal()
 	if s.Condition(n).Frozen {
-		_ = s.breaker.Thaw(n) // it may have died meanwhile, and is closed soon anyway
+		_ = s.Cluster.Masters[n].Thaw() // it may have died meanwhile, and is closed soon anyway
 	}
 }

@@ -14,13 +14,13 @@ import (
 )
 
 // Start starts masters of our own: embedded ones, or processes where --spawn was given. The caller must close them.
-func Start(cmd *cobra.Command, spawn string) (Breaker, error) {
+func Start(cmd *cobra.Command, spawn string) (Cluster, error) {
 	if cmd.Flags().Changed("spawn") {
 		return startSpawned(cmd.Context(), spawn)
 	}
 	cluster, err := Embedded(Masters)
 	if err != nil {
-		return nil, cannotStart(err)
+		return Cluster{}, cannotStart(err)
 	}
 	return cluster, nil
 }
@@ -31,25 +31,25 @@ func cannotStart(err error) error {
 
 // startSpawned starts masters of the binary that --spawn names. Package redistest is
 // told of it as of any other choice of the binary: by the environment.
-func startSpawned(ctx context.Context, binary string) (Breaker, error) {
+func startSpawned(ctx context.Context, binary string) (Cluster, error) {
 	if strings.TrimSpace(binary) == "" {
-		return nil, app.Usagef("--spawn names no binary: want a path or a name such as redis-server")
+		return Cluster{}, app.Usagef("--spawn names no binary: want a path or a name such as redis-server")
 	}
 	if _, err := exec.LookPath(binary); err != nil {
-		return nil, app.Usagef("--spawn: %w", err)
+		return Cluster{}, app.Usagef("--spawn: %w", err)
 	}
 	if err := os.Setenv(redistest.ServerVariable, binary); err != nil {
-		return nil, app.Usagef("--spawn %q: %w", binary, err)
+		return Cluster{}, app.Usagef("--spawn %q: %w", binary, err)
 	}
 	if err := redistest.Available(); err != nil {
-		return nil, app.Usagef("--spawn: %s is no redis-server: %s", binary, oneLine(err))
+		return Cluster{}, app.Usagef("--spawn: %s is no redis-server: %s", binary, oneLine(err))
 	}
 	cluster, err := Spawn(ctx, Masters)
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return Cluster{}, context.Cause(ctx)
 		}
-		return nil, cannotStart(err)
+		return Cluster{}, cannotStart(err)
 	}
 	return cluster, nil
 }

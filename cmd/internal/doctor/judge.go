@@ -78,9 +78,15 @@ func judgeReach(l *findings, facts []Facts, v *observe.Verdict) {
 		if f.Down == nil {
 			continue
 		}
-		what, do := "cannot be reached: "+plain(f.Down), say.Help(&guard.AbstainError{Cause: guard.NotConnected, Err: f.Down})
-		if _, refuses := errors.AsType[*pool.ConfigError](f.Down); refuses {
-			what = "refuses us: " + say.Short(f.Down)
+		what, do := say.Short(f.Down), say.Help(&guard.AbstainError{Cause: guard.NotConnected, Err: f.Down})
+		_, refuses := errors.AsType[*pool.ConfigError](f.Down)
+		switch a := say.Of(f.Down); {
+		case a.Down:
+			what = "is " + what
+		case refuses:
+			what = "refuses us: " + what
+		case !a.Silent:
+			what = "cannot be reached: " + what
 		}
 		l.add(Finding{Severity: severity, Code: "unreachable", What: what, Why: why, Do: fmt.Sprintf(do, "it")}, f.Master)
 	}

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"errors"
 	"strconv"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/pool"
 )
 
 // A Report is what --json prints.
@@ -82,10 +80,7 @@ func NewReport(facts []Facts, v *observe.Verdict, found []Finding) *Report {
 func (f *Facts) master() Master {
 	m := Master{Address: f.Master, Up: f.Down == nil}
 	if f.Down != nil {
-		m.Error = plain(f.Down)
-		if _, refuses := errors.AsType[*pool.ConfigError](f.Down); refuses {
-			m.Error = say.Short(f.Down)
-		}
+		m.Error = say.Short(f.Down)
 		return m
 	}
 	us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/internal/fleetseam"
 	"github.com/redquorum/redquorum/internal/guard"
@@ -123,7 +124,7 @@ func runFleetClose(cmd *cobra.Command, a *app.App, o *fleetCloseOptions) error {
 	case errors.As(err, new(*app.UsageError)):
 		return err
 	case err != nil:
-		r.Error = err.Error()
+		r.Error = term.Redacted(err.Error())
 	case found.Left > 0:
 		err = &app.CodeError{Code: app.ExitBusy}
 	}
@@ -153,7 +154,7 @@ func (o *fleetCloseOptions) close(ctx context.Context, client *redlock.Client, r
 	}
 	r.note(found)
 	if err != nil {
-		err = app.EndsWith(app.ExitNoQuorum, errors.New(strings.TrimPrefix(term.Redacted(err.Error()), "redlock: ")))
+		err = app.EndsWith(app.ExitNoQuorum, &say.NoQuorumError{Err: err})
 	}
 	return found, err
 }
@@ -210,7 +211,7 @@ func (r *ClosingReport) note(found *redlock.FleetClosing) {
 	r.Open = make(map[string]string)
 	for _, err := range found.Open.Errors {
 		if node, ok := errors.AsType[*redlock.NodeError](err); ok {
-			r.Open[node.Master] = term.Redacted(node.Err.Error())
+			r.Open[node.Master] = term.Redacted(say.Short(node.Err))
 		}
 	}
 }

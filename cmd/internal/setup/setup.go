@@ -110,8 +110,6 @@ type initMaster struct {
 	Absent  bool   `json:"absent,omitempty"` // as --without says
 	Error   string `json:"error,omitempty"`
 	Marker  string `json:"marker,omitempty"` // "": none
-
-	short string // Error in few words
 }
 
 func runInit(cmd *cobra.Command, a *app.App, o *initOptions) error {
@@ -189,7 +187,7 @@ func newInitReport(look *observe.Look, wanted guard.Config, absent []string) *In
 		f := &look.Facts[i]
 		row := initMaster{Address: f.Master, Absent: slices.Contains(absent, f.Master)}
 		if err := unasked(look, i); err != nil {
-			row.Error, row.short = term.Redacted(err.Error()), term.Redacted(say.Short(err))
+			row.Error = term.Redacted(say.Short(err))
 		} else if isMarked(f) {
 			row.Marker = observe.Settings(f.Marker.Fields)
 		}
@@ -278,7 +276,7 @@ func (o *initOptions) initialize(ctx context.Context, a *app.App, fleet *observe
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
-		return app.EndsWith(app.ExitNoQuorum, errors.New(strings.TrimPrefix(err.Error(), "redlock: ")))
+		return app.EndsWith(app.ExitNoQuorum, &say.NoQuorumError{Err: err})
 	}
 	return nil
 }
@@ -329,7 +327,7 @@ func (r *InitReport) print(a *app.App, wanted guard.Config) error {
 		case m.Absent && m.Error != "":
 			said = "absent"
 		case m.Error != "":
-			said = "✗ " + term.Visible(m.short)
+			said = "✗ " + term.Visible(m.Error)
 		case said == "":
 			said = "none"
 		}

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,7 +80,7 @@ func (l *findings) raise(v *observe.Verdict, facts []Facts) {
 	for k := range facts {
 		if votes, why := v.On(k); !votes {
 			l.add(Finding{
-				Severity: Serious, Code: "does-not-vote", What: "does not vote: " + plain(errors.New(why)),
+				Severity: Serious, Code: "does-not-vote", What: "does not vote: " + why,
 				Why: fmt.Sprintf("With %d of %d nothing can be locked: %d are needed.", v.Votes, len(facts), v.Quorum),
 				Do:  cmp.Or(strings.Join(v.Help, " "), "Wait."),
 			}, facts[k].Master)

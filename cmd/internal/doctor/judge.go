@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
 	"strings"
 	"time"
 
@@ -92,15 +91,6 @@ func judgeReach(l *findings, facts []Facts, v *observe.Verdict) {
 	}
 }
 
-// plain is an error on one line, without the address, which stands elsewhere.
-func plain(err error) string {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		return strings.Join(strings.Fields(op.Err.Error()), " ")
-	}
-	return strings.Join(strings.Fields(err.Error()), " ")
-}
-
 func judgeTwins(l *findings, standings []guard.Standing) {
 	for _, s := range standings {
 		if s.Why != nil && s.Why.Cause == guard.Duplicate {
@@ -139,7 +129,7 @@ func judgeMode(l *findings, f *Facts) bool {
 func judgeRole(l *findings, f *Facts) {
 	if f.InfoErr != nil {
 		l.add(Finding{
-			Severity: Warning, Code: "info-denied", What: "does not say what it is: " + plain(f.InfoErr),
+			Severity: Warning, Code: "info-denied", What: "does not say what it is: " + say.Short(f.InfoErr),
 			Why: "The guard cannot see a restart, a replica or eviction: at the level standard the master votes unguarded, at strict not at all.",
 			Do:  f.setUser("+info"),
 		}, f.Master)

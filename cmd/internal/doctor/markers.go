@@ -38,7 +38,7 @@ func judgeMarkers(l *findings, look *observe.Look, facts []Facts, fresh bool) {
 		case why.Cause == guard.NoMarker && fresh:
 		case why.Cause == guard.Unmarked:
 			l.add(Finding{
-				Severity: Warning, Code: "marker-unreadable", What: "does not show its marker: " + plain(cmp.Or(why.Err, errUnasked)),
+				Severity: Warning, Code: "marker-unreadable", What: "does not show its marker: " + say.Short(cmp.Or(why.Err, errUnasked)),
 				Why: "A guarded client cannot count its votes.",
 				Do:  fmt.Sprintf(say.Help(why), "it"),
 			}, f.Master)

@@ -205,6 +205,9 @@ func runExec(cmd *cobra.Command, a *app.App, o *execOptions, key string, argv []
 		return err
 	case o.json:
 		return e.report(a.Err, err)
+	case app.ExitCode(err) == app.ExitNoQuorum && errors.Is(err, redlock.ErrNoQuorum): // at once: to close takes time where masters do not answer
+		n.say("%v", err)
+		return &app.CodeError{Code: app.ExitNoQuorum}
 	case err != nil && app.ExitCode(err) == app.ExitOK: // -E 0: not worth a line in a cron job's mail
 		n.tell("%v", err)
 		return nil

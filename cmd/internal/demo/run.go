@@ -95,16 +95,8 @@ const settleBound = 2 * time.Second
 
 // awaitQuorum waits for a quorum, and then for a moment for the other masters.
 func (r *run) awaitQuorum(ctx context.Context) error {
-	bounded, cancel := context.WithTimeout(ctx, r.ready)
-	defer cancel()
 	var err error
-	r.Screen.during(func() string { return "waiting for a quorum · " + span(time.Since(r.began)) }, func() {
-		for _, c := range r.Clients {
-			if err = c.Ready(bounded); err != nil {
-				return
-			}
-		}
-	})
+	r.Screen.during(func() string { return "waiting for a quorum · " + span(time.Since(r.began)) }, func() { err = r.Ready(ctx, r.ready) })
 	if err != nil && ctx.Err() == nil {
 		r.result.Masters = r.masters()
 		return &say.NoQuorumError{Err: err}

@@ -111,12 +111,7 @@ func runFleetClose(cmd *cobra.Command, a *app.App, o *fleetCloseOptions) error {
 	}
 	defer client.Close()
 	r := &ClosingReport{To: o.to, Closed: []string{}, MaxTTLMS: cmp.Or(o.MaxTTL, app.DefaultMaxTTL).Milliseconds()}
-	level := guard.Standard
-	if o.guard == guard.Strict.String() {
-		level = guard.Strict
-	}
-	settings := observe.ConfigOf(guard.Config{Level: level}, 0, o.MaxTTL, o.Skew)
-	r.QuarantineMS = settings.Quarantine().Milliseconds()
+	r.QuarantineMS = observe.ConfigOf(guard.Config{Level: observe.LevelOf(o.guard)}, 0, o.MaxTTL, o.Skew).Quarantine().Milliseconds()
 	found, err := o.close(cmd.Context(), client, r)
 	switch {
 	case cmd.Context().Err() != nil:

@@ -119,11 +119,7 @@ func runInit(cmd *cobra.Command, a *app.App, o *initOptions) error {
 		return err
 	}
 	defer fleet.Close()
-	level := guard.Standard
-	if o.guard == guard.Strict.String() {
-		level = guard.Strict
-	}
-	wanted := observe.ConfigOf(guard.Config{Level: level}, len(fleet.Lines), o.MaxTTL, o.Skew)
+	wanted := observe.ConfigOf(guard.Config{Level: observe.LevelOf(o.guard)}, len(fleet.Lines), o.MaxTTL, o.Skew)
 	absent, err := o.validate(fleet)
 	if err != nil {
 		return err

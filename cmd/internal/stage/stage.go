@@ -135,6 +135,18 @@ func (s *Stage) ReadyBound() time.Duration {
 	return readyBound
 }
 
+// Ready waits for every client to have a quorum, at most for bound.
+func (s *Stage) Ready(ctx context.Context, bound time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	for _, c := range s.Clients {
+		if err := c.Ready(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Close lets masters go that are frozen or cut off, so that they hear of the releases, and closes the clients.
 func (s *Stage) Close() {
 	var wg sync.WaitGroup

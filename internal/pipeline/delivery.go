@@ -53,7 +53,7 @@ func (p *Pipeline) isDelivered() bool {
 type outgoing struct {
 	nearest    atomic.Int64 // the least round trip so far, with the time that the master took
 	unanswered atomic.Int64 // bytes, or more: those written since everything had been answered
-	last       atomic.Int64 // when something was written last
+	last       atomic.Int64 // when something was written last, and 1; 0: nothing was
 }
 
 // roundTrip takes a sample. Only the reader calls it.

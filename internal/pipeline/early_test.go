@@ -296,6 +296,41 @@ func TestEarlyCallsAreReleasedOnAMasterThatStopsInTheHandshake(t *testing.T) {
 	}
 }
 
+// So it does where the handshake ends in the very moment in which the client closes.
+func TestEarlyCallsAreReleasedOnAMasterThatComesUpAsTheClientCloses(t *testing.T) {
+	for name, hook := range map[string]func(p *Pipeline, early *waiter, closing func()){
+		"before there is a session":    func(p *Pipeline, _ *waiter, closing func()) { p.Watch(&onUp{closing}) },
+		"before the session has begun": func(_ *Pipeline, early *waiter, closing func()) { early.onDone = func(*Call) { closing() } },
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			s, g, p := atGate(t)
+			stopOn(s) // which says nothing to a client that is gone
+			early := newEarly(t, "TAKE")
+			closed := make(chan struct{})
+			hook(p, early, func() {
+				go func() { p.Close(); close(closed) }()
+				synctest.Wait() // it waits for the supervisor, which runs this
+			})
+			early.queue(p)
+			release := startKept(t, p, time.Hour, "RELEASE")
+			g.next <- nil
+			<-closed
+			mustFail(t, ErrClosed, release)
+			synctest.Wait()
+			got := joined(s.conn(1).seen())
+			if !slices.Contains(got, "TAKE") || got[len(got)-1] != "RELEASE" {
+				t.Errorf("the master has executed %q", got)
+			}
+		})
+	}
+}
+
+// onUp is a watcher that calls a function when a connection comes up.
+type onUp struct{ f func() }
+
+func (w *onUp) CameUp(uint64, string) []*Call { w.f(); return nil }
+func (*onUp) WentDown(uint64, error, bool)    {}
+
 // Scripts come only behind the handshake, and nobody hears there that one is missing.
 func TestReleasesBehindAHandshakeCarryTheirScripts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

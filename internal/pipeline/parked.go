@@ -17,7 +17,8 @@ const (
 	mostParked = 1 << 20
 )
 
-// A parked connection has stalled, perhaps in its handshake, and stays open for releases.
+// A parked connection has stalled, perhaps in its handshake, and stays open for releases. Or its
+// pipeline was closed as it came up: then they are all that is still written.
 //
 // A master that was stopped will go on later. Then it executes everything that its kernel
 // has received, even if this program has ended. So releases are written behind the

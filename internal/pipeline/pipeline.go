@@ -151,20 +151,24 @@ func (p *Pipeline) complete(c *Call, err error) {
 }
 
 // Close fails what is queued and under way, and waits for the goroutines. The kernel delivers
-// what a master far away has been sent (see Delivery). Close blocks for as long as the dialer given by the caller takes to
-// notice that its context ended, and credentialsGrace for a credentials callback; otherwise not
-// at all. It may be called more than once.
+// what a master far away has been sent (see Delivery). Where a connection has just come up,
+// releases that were queued behind its handshake are still written. Close blocks for as long as
+// the dialer given by the caller takes to notice that its context ended, credentialsGrace for a
+// credentials callback, and as parked does; otherwise not at all. It may be called more than once.
 func (p *Pipeline) Close() {
 	p.mu.Lock()
 	delivered := p.isDelivered()
 	p.state, p.cause = closed, ErrClosed
 	p.serving.Store(false)
 	s := p.session
+	unwritten := s != nil && s.outgoing.last.Load() == 0 && (len(p.queue) > 0 || !p.writerWaits)
 	p.mu.Unlock()
 	p.cancel()
 	switch {
 	case s != nil && delivered:
 		s.end(ErrClosed, s.wire.leave)
+	case unwritten:
+		s.end(ErrClosed, nil)
 	case s != nil:
 		s.fail(ErrClosed)
 	}
@@ -214,7 +218,7 @@ func (p *Pipeline) supervise(ctx context.Context) {
 		next.greeted, next.early = nil, early{}
 		id, p.explained = next, nil
 		if !ok {
-			_ = w.abort()
+			p.park(park(w, nil))
 			return
 		}
 		begun := time.Now()

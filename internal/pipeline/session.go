@@ -31,6 +31,7 @@ type session struct {
 	failOnce sync.Once
 	failed   chan struct{} // closed by fail, after err is set
 	err      error
+	open     bool // fail has left the socket open for releases; as err
 	cut      bool // the writer has not written all of its last batch; read after wg.Wait
 
 	outgoing outgoing
@@ -57,17 +58,22 @@ func newSession(p *Pipeline, epoch uint64, w *wire, rc redis.Conn) *session {
 
 // fail ends the session; only the first call has an effect. Both goroutines end, and the
 // socket is closed, unless the master has stalled (see parked).
-func (s *session) fail(err error) { s.end(err, s.wire.abort) }
+func (s *session) fail(err error) {
+	if errors.Is(err, ErrStalled) {
+		s.end(err, nil)
+		return
+	}
+	s.end(err, s.wire.abort)
+}
 
-// end is fail with another way to close the socket.
+// end is fail with another way to close the socket; nil: it stays open (see parked).
 func (s *session) end(err error, closeSocket func() error) {
 	s.failOnce.Do(func() {
-		s.err = err
-		if errors.Is(err, ErrStalled) {
-			close(s.failed)
+		s.err, s.open = err, closeSocket == nil
+		close(s.failed)
+		if s.open {
 			s.wire.quieten(time.Now().Add(parkWait))
 		} else {
-			close(s.failed)
 			_ = closeSocket()
 		}
 		s.p.mu.Lock()
@@ -101,7 +107,7 @@ func (s *session) run() (leftover []*Call, err error) {
 // parked takes over the connection after run, so that releases can still be written to
 // it. It returns nil if they cannot; then the connection is closed.
 func (s *session) parked() *parked {
-	if !errors.Is(s.err, ErrStalled) {
+	if !s.open {
 		return nil
 	}
 	if s.cut {
@@ -165,7 +171,7 @@ func (s *session) send(batch []*Call) error {
 		if err := s.wire.push(); err != nil {
 			return err
 		}
-		s.outgoing.last.Store(int64(time.Since(s.began)))
+		s.outgoing.last.Store(1 + int64(time.Since(s.began)))
 	}
 	return nil
 }

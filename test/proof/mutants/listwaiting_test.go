@@ -110,6 +110,18 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./internal/pipeline", "TestAHandshakeThatWasNotWrittenWholeIsNotParked"},
 	},
 	{
+		name:    "a release that waits behind a handshake which ends as the client closes",
+		breaks:  "S5: a release is written behind all that may set its keys",
+		edits:   []edit{{"internal/pipeline/pipeline.go", "\t\t\tp.park(park(w, nil))\n", "\t\t\t_ = w.abort()\n"}},
+		foundBy: goTest{"./internal/pipeline", "TestEarlyCallsAreReleasedOnAMasterThatComesUpAsTheClientCloses"},
+	},
+	{
+		name:    "a release that a new connection has not written yet when the client closes",
+		breaks:  "S5: a release is written behind all that may set its keys",
+		edits:   []edit{{"internal/pipeline/pipeline.go", "\tcase unwritten:\n", "\tcase unwritten && false:\n"}},
+		foundBy: goTest{"./internal/pipeline", "TestEarlyCallsAreReleasedOnAMasterThatComesUpAsTheClientCloses"},
+	},
+	{
 		name:    "a Close that waits for as long as a call runs",
 		breaks:  "L3: nothing blocks without a bound",
 		edits:   []edit{{"redlock/client.go", "deadline = longest\n", "_ = longest\n"}},

@@ -118,6 +118,13 @@ func (p *process) stop(bound time.Duration) error {
 // freeze stops the process and returns once it no longer runs.
 func (p *process) freeze() error { return freeze(p.handle, p.exited) }
 
+// FreezeProcess stops a process with SIGSTOP, and returns once none of its threads runs
+// any more. It blocks for freezeBound at the most. Only Unix can do it.
+func FreezeProcess(p *os.Process) error { return freeze(p, nil) }
+
+// ThawProcess lets a process that FreezeProcess has stopped go on, with SIGCONT.
+func ThawProcess(p *os.Process) error { return resume(p) }
+
 func freeze(p *os.Process, exited <-chan struct{}) error {
 	if err := suspend(p); err != nil {
 		return err

@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -105,26 +104,6 @@ func TestAMasterWithACommandRenamedAwayDoesNotVote(t *testing.T) {
 			awaitStanding(t, c, redlock.AbstainForbidden, 0)
 			_, err := c.TryLock(context.Background(), "lock")
 			wantForbidden(t, "TryLock", strings.ToLower(command), err)
-		})
-	}
-}
-
-// The pilot's release looks for a queue behind the lock. A user who may not do that has
-// released the lock all the same.
-func TestAReleaseIsConfirmedWhereTheQueueMayNotBeLookedAt(t *testing.T) {
-	for _, n := range []int{1, 3} {
-		t.Run(strconv.Itoa(n), func(t *testing.T) {
-			p := startConfigured(t, locker(strings.Join(acl.Rules("lock*"), " ")), n)
-			p.open() // declares the fleet
-			p.each(func(i int) { p.do(i, "ACL", "SETUSER", "locker", "-exists") })
-			c := p.open()
-			if n == 3 {
-				p.freeze(2)
-				defer p.thaw(2)
-			}
-			for _, key := range []string{"lock1", "lock2", "lock3", "lock4"} { // of different pilots
-				mustUnlock(t, mustTry(t, c, key))
-			}
 		})
 	}
 }

@@ -456,4 +456,16 @@ var ofTheGuard = []mutant{
 		edits:   []edit{{"internal/script/extend.lua", "if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end\n", ""}},
 		foundBy: goTest{"./internal/script", "TestARefusedCommandIsAnErrorAndNotAnotherHolder"},
 	},
+	{
+		name:    "a release that fails with its look at the queue",
+		breaks:  "L2: what is released counts as released",
+		edits:   []edit{{"internal/script/queue.lua", "if redis.pcall('EXISTS', queue,", "if redis.call('EXISTS', queue,"}},
+		foundBy: goTest{"./internal/script", "TestALockIsReleasedWhereItsQueueMayNotBeLookedAt"},
+	},
+	{
+		name:    "joint releases that fail with their look at the queues",
+		breaks:  "L2: what is released counts as released",
+		edits:   []edit{{"internal/script/releaseeach.lua", "local waiting = redis.pcall(", "local waiting = redis.call("}},
+		foundBy: goTest{"./internal/script", "TestALockIsReleasedWhereItsQueueMayNotBeLookedAt"},
+	},
 }

@@ -178,11 +178,3 @@ func InFlags(err error) error {
 	text = strings.TrimSuffix(text, ": "+errors.ErrUnsupported.Error())
 	return &UsageError{errors.New(optionFlags.Replace(text))}
 }
-
-// ShortTTL is a TTL that any fleet has room for; the command holds no lock.
-func ShortTTL(maxTTL time.Duration) time.Duration {
-	if maxTTL == 0 {
-		return time.Second
-	}
-	return min(maxTTL, time.Second)
-}

@@ -105,7 +105,7 @@ func runFleetClose(cmd *cobra.Command, a *app.App, o *fleetCloseOptions) error {
 	if err != nil {
 		return err
 	}
-	client, err := o.OpenURLs(urls, o.SharedFlags, append(app.GuardOption(o.guard), redlock.WithTTL(app.ShortTTL(o.MaxTTL)))...)
+	client, err := o.OpenURLs(urls, o.SharedFlags, append(app.GuardOption(o.guard), redlock.WithTTL(min(cmp.Or(o.MaxTTL, time.Second), time.Second)))...)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func NewFleet(urls []string, shared *app.SharedFlags, access *app.AccessFlags) (
 		return nil, app.InFlags(err)
 	}
 	f := &Fleet{Lines: mastersOf(p), Pool: p, maxTTL: shared.MaxTTL, skew: shared.Skew}
-	f.Client, err = redlock.New(p, redlock.WithGuard(redlock.GuardOff), redlock.WithTTL(app.ShortTTL(shared.MaxTTL)))
+	f.Client, err = redlock.New(p, redlock.WithGuard(redlock.GuardOff))
 	if err != nil {
 		f.Close()
 		return nil, app.InFlags(err)

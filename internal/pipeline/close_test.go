@@ -222,6 +222,23 @@ func TestRedigoSetsNoDeadlinesAndClosesNothing(t *testing.T) {
 	}
 }
 
+// A reset would have it drop what it has not read, as soon as it answers what it has.
+func TestCloseDoesNotResetAMasterThatHasBeenSentEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		s.hold("FREEZE")
+		p := connect(t, s.config())
+		start(t, p, "FREEZE")
+		synctest.Wait()
+		startKept(t, p, time.Hour, "RELEASE")
+		synctest.Wait()
+		p.Close()
+		if got := s.conn(1).client.linger.Load(); got != closedInOrder {
+			t.Errorf("linger %d: want it closed in order", got)
+		}
+	})
+}
+
 func TestWhatWasNeverSentIsNotWaitedForAtClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, _, p := atGate(t)

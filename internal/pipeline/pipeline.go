@@ -151,25 +151,26 @@ func (p *Pipeline) complete(c *Call, err error) {
 }
 
 // Close fails what is queued and under way, and waits for the goroutines. The kernel delivers
-// what a master far away has been sent (see Delivery). Where a connection has just come up,
-// releases that were queued behind its handshake are still written. Close blocks for as long as
-// the dialer given by the caller takes to notice that its context ended, credentialsGrace for a
-// credentials callback, and as parked does; otherwise not at all. It may be called more than once.
+// what was written. After a reset, a master that has stopped between a lock and its answer would
+// drop the release. Where a connection has just come up, releases that were queued behind its
+// handshake are still written. Close blocks for as long as the dialer given by the caller takes
+// to notice that its context ended, credentialsGrace for a credentials callback, and as parked
+// does; otherwise not at all. It may be called more than once.
 func (p *Pipeline) Close() {
 	p.mu.Lock()
-	delivered := p.isDelivered()
 	p.state, p.cause = closed, ErrClosed
 	p.serving.Store(false)
 	s := p.session
-	unwritten := s != nil && s.outgoing.last.Load() == 0 && (len(p.queue) > 0 || !p.writerWaits)
+	written := len(p.queue) == 0 && p.writerWaits
 	p.mu.Unlock()
 	p.cancel()
 	switch {
-	case s != nil && delivered:
+	case s == nil:
+	case written:
 		s.end(ErrClosed, s.wire.leave)
-	case unwritten:
+	case s.outgoing.last.Load() == 0:
 		s.end(ErrClosed, nil)
-	case s != nil:
+	default:
 		s.fail(ErrClosed)
 	}
 	<-p.done

@@ -118,8 +118,14 @@ var ofTheWaiting = []mutant{
 	{
 		name:    "a release that a new connection has not written yet when the client closes",
 		breaks:  "S5: a release is written behind all that may set its keys",
-		edits:   []edit{{"internal/pipeline/pipeline.go", "\tcase unwritten:\n", "\tcase unwritten && false:\n"}},
+		edits:   []edit{{"internal/pipeline/pipeline.go", "\tcase s.outgoing.last.Load() == 0:\n", "\tcase false:\n"}},
 		foundBy: goTest{"./internal/pipeline", "TestEarlyCallsAreReleasedOnAMasterThatComesUpAsTheClientCloses"},
+	},
+	{
+		name:    "a reset for a master that has still to answer when the client closes",
+		breaks:  "S5: a release is written behind all that may set its keys",
+		edits:   []edit{{"internal/pipeline/pipeline.go", "s.end(ErrClosed, s.wire.leave)", "s.fail(ErrClosed)"}},
+		foundBy: goTest{"./internal/pipeline", "TestCloseDoesNotResetAMasterThatHasBeenSentEverything"},
 	},
 	{
 		name:    "a Close that waits for as long as a call runs",

@@ -3,7 +3,6 @@ package pages
 import (
 	"errors"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -47,11 +46,8 @@ type probe struct {
 func TestManifestsOfThePagesAreValid(t *testing.T) {
 	found := 0
 	for _, page := range documentation(t) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, block := range yamlBlock.FindAllStringSubmatch(string(text), -1) {
+		text := read(t, page)
+		for _, block := range yamlBlock.FindAllStringSubmatch(text, -1) {
 			found++
 			decoder := yaml.NewDecoder(strings.NewReader(block[1]))
 			for {
@@ -61,7 +57,7 @@ func TestManifestsOfThePagesAreValid(t *testing.T) {
 				} else if err != nil {
 					t.Fatalf("%s: %v", page, err)
 				}
-				checkDeployment(t, page, string(text), d)
+				checkDeployment(t, page, text, d)
 			}
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"go/token"
 	"go/types"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -120,17 +119,17 @@ func TestMistakesInThePagesAreFound(t *testing.T) {
 // documentation is the pages with code for users.
 func documentation(t *testing.T) []string {
 	t.Helper()
-	pages := []string{"../../README.md"}
-	err := filepath.WalkDir("../../docs", func(path string, _ fs.DirEntry, err error) error {
-		if filepath.Ext(path) == ".md" {
-			pages = append(pages, path)
-		}
-		return err
-	})
+	return append(pagesOf(t, "../../docs"), "../../README.md")
+}
+
+// read is the text of a file.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pages
+	return string(text)
 }
 
 // A fragment is a block of Go.
@@ -141,14 +140,10 @@ type fragment struct {
 
 func goBlocks(t *testing.T, page string) []fragment {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []fragment
 	var open *fragment
 	n := 0
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(read(t, page)) {
 		n++
 		switch fence := strings.TrimSpace(line); {
 		case open == nil && fence == "```go":

@@ -1,4 +1,4 @@
-package redlock_test
+package pages
 
 import (
 	"io/fs"
@@ -15,7 +15,7 @@ var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
 // Every link of a page to another one, or to a section, leads somewhere.
 func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
-	pages := pagesOf(t, "..")
+	pages := pagesOf(t, "../..")
 	links := 0
 	for _, page := range pages {
 		for _, found := range link.FindAllStringSubmatch(read(t, page), -1) {
@@ -44,13 +44,13 @@ func TestLinksOfThePagesLeadSomewhere(t *testing.T) {
 
 // The index names every page, so that none is found by chance alone.
 func TestIndexHasEveryPage(t *testing.T) {
-	const index = "../docs/README.md"
+	const index = "../../docs/README.md"
 	named := make(map[string]bool)
 	for _, found := range link.FindAllStringSubmatch(read(t, index), -1) {
 		file, _, _ := strings.Cut(found[1], "#")
 		named[filepath.Join(filepath.Dir(index), file)] = true
 	}
-	for _, page := range pagesOf(t, "../docs") {
+	for _, page := range pagesOf(t, "../../docs") {
 		if page != filepath.Clean(index) && !named[page] {
 			t.Errorf("%s does not name %s", index, page)
 		}

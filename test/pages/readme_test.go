@@ -1,51 +1,24 @@
-package redlock_test
+package pages
 
 import (
-	"encoding/json"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// The README's program compiles, and its heart is the package's Example.
-func TestTheReadmesProgramCompilesAndIsTheExample(t *testing.T) {
-	_, program, ok := strings.Cut(read(t, "../README.md"), "```go\n")
+// The heart of the README's program is the package's Example.
+func TestTheReadmesProgramIsTheExample(t *testing.T) {
+	_, program, ok := strings.Cut(read(t, "../../README.md"), "```go\n")
 	if !ok {
 		t.Fatal("there is no Go program")
 	}
 	program, _, _ = strings.Cut(program, "```")
 
-	_, body, _ := strings.Cut(read(t, "example_test.go"), "func Example() {")
+	_, body, _ := strings.Cut(read(t, "../../redlock/example_test.go"), "func Example() {")
 	_, body, _ = strings.Cut(body, "defer client.Close()\n")
 	body, _, ok = strings.Cut(body, "\t// Output:")
 	if !ok || !strings.Contains(program, body) {
 		t.Errorf("the program does not contain the Example's\n%s", body)
-	}
-
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "main.go")
-	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	overlay, err := json.Marshal(map[string]any{
-		"Replace": map[string]string{filepath.Join(root, "internal", "readme", "main.go"): file},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := filepath.Join(t.TempDir(), "overlay.json")
-	if err := os.WriteFile(config, overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", config, "-o", os.DevNull, "./internal/readme")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
 	}
 }
 
@@ -67,11 +40,11 @@ func TestTheReadmesRatesAreThoseOfTheBenchmarks(t *testing.T) {
 		return rows[1:]
 	}
 	measured := make(map[string][]string)
-	for _, row := range rows("../docs/project/benchmarks.md", "Lock and unlock, a key for every goroutine") {
+	for _, row := range rows("../../docs/project/benchmarks.md", "Lock and unlock, a key for every goroutine") {
 		measured[row[0]+" "+row[1]] = row
 	}
 	claims := 0
-	for _, row := range rows("../README.md", "Speed") {
+	for _, row := range rows("../../README.md", "Speed") {
 		theirs, ours := measured[row[0]+" redsync"], measured[row[0]+" redquorum"]
 		if theirs == nil {
 			continue
@@ -90,7 +63,7 @@ func TestTheReadmesRatesAreThoseOfTheBenchmarks(t *testing.T) {
 // What is measured stands in benchmarks.md, and the pages link to it there.
 func TestOnlyTheBenchmarksSayWhatHeldLocksCost(t *testing.T) {
 	links := 0
-	for _, page := range append(pagesOf(t, "../docs"), "../README.md") {
+	for _, page := range append(pagesOf(t, "../../docs"), "../../README.md") {
 		if filepath.Base(page) == "benchmarks.md" {
 			continue
 		}

@@ -1,6 +1,10 @@
 package guard
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/redquorum/redquorum/internal/redistest"
+)
 
 func TestAnEarlyAcquisitionTakesTheLockOnlyUnderTheClientsOwnMarker(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
@@ -51,4 +55,22 @@ func TestAnEarlyAcquisitionTakesTheLockOnlyUnderTheClientsOwnMarker(t *testing.T
 		}
 		m.do("DEL", key)
 	})
+}
+
+// The lock goes out before anybody knows what the user may do.
+func TestAnEarlyAcquisitionTakesNothingThatItCouldNotRelease(t *testing.T) {
+	redistest.Need(t, redistest.ACL)
+	conn, err := redistest.Start(t, 1, redistest.Config{}).Masters[0].Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := ready(t, conn)
+	c := config(Standard)
+	m.declare(c, m.now())
+	for _, missing := range []string{"-get", "-del"} {
+		m.do("ACL", "SETUSER", "default", "+get", "+del", missing)
+		if reply, err := m.conn.Do("EVAL", c.Early(0).Args("key", "mine", 60_000)...); err == nil || m.do("EXISTS", "key") != int64(0) {
+			t.Errorf("%s: it answers %v, %v", missing, reply, err)
+		}
+	}
 }

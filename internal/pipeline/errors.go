@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -183,9 +184,16 @@ func WroteNothing(err error) bool {
 
 var refusesToWrite = []string{"MISCONF ", "OOM ", "READONLY ", "NOREPLICAS ", "BUSY ", "MASTERDOWN ", "LOADING "}
 
-// IsNoScript reports whether err is the reply NOSCRIPT: the script is not in the server's
-// cache, so its source has to be sent.
+// IsNoScript reports whether err is the reply NOSCRIPT, or the refusal of EVALSHA itself: the
+// script's source has to be sent.
 func IsNoScript(err error) bool {
-	e, ok := err.(redis.Error) //nolint:errorlint // see isReply
-	return ok && strings.HasPrefix(string(e), "NOSCRIPT")
+	if err == nil { // as in IsReply
+		return false
+	}
+	reply, ok := errors.AsType[redis.Error](err)
+	return ok && wantsSource.MatchString(string(reply))
 }
+
+// wantsSource is the reply NOSCRIPT, and what Redis says where the user may not run EVALSHA, or
+// where that was renamed.
+var wantsSource = regexp.MustCompile("^(NOSCRIPT|NOPERM .*the 'evalsha' command|(?i:ERR unknown command ['`]evalsha['`]))")

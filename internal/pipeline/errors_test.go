@@ -189,10 +189,16 @@ func TestHowAConnectionEndedIsSaidInOurTerms(t *testing.T) {
 
 func TestOnlyAnErrorReplyIsNOSCRIPT(t *testing.T) {
 	for err, want := range map[error]bool{
-		redis.Error("NOSCRIPT No matching script. Please use EVAL."): true,
-		redis.Error("ERR NOSCRIPT"):                                  false,
-		redis.Error(""):                                              false,
-		errors.New("NOSCRIPT no matching script"):                    false,
+		redis.Error("NOSCRIPT No matching script. Please use EVAL."):                                            true,
+		redis.Error("NOPERM this user has no permissions to run the 'evalsha' command"):                         true,
+		redis.Error("NOPERM this user has no permissions to run the 'evalsha' command or its subcommand"):       true,
+		redis.Error("ERR unknown command 'EVALSHA', with args beginning with: 'f00' "):                          true,
+		redis.Error("ERR unknown command `EVALSHA`, with args beginning with: `f00`, "):                         true,
+		refusedWith("EVALSHA", redis.Error("NOPERM this user has no permissions to run the 'evalsha' command")): true,
+		redis.Error("NOPERM this user has no permissions to run the 'get' command"):                             false,
+		redis.Error("ERR NOSCRIPT"):               false,
+		redis.Error(""):                           false,
+		errors.New("NOSCRIPT no matching script"): false,
 		ErrDown: false,
 	} {
 		if got := IsNoScript(err); got != want {

@@ -361,6 +361,18 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./redlock", "TestAFirstLockThatIsNotGrantedEarlyLeavesNothing"},
 	},
 	{
+		name:    "an early lock that its user may not delete",
+		breaks:  "L2: nothing is granted that could not be released",
+		edits:   []edit{{"internal/guard/acquire.lua", "redis.call('DEL', KEYS[1]) -- it", "-- it"}},
+		foundBy: goTest{"./internal/guard", "TestAnEarlyAcquisitionTakesNothingThatItCouldNotRelease"},
+	},
+	{
+		name:    "a release that a user who may not run EVALSHA cannot send",
+		breaks:  "L2: nothing is granted that could not be released",
+		edits:   []edit{{"internal/pipeline/errors.go", "|NOPERM .*the 'evalsha' command|", "|"}},
+		foundBy: goTest{"./internal/pipeline", "TestOnlyAnErrorReplyIsNOSCRIPT"},
+	},
+	{
 		name:    "an early lock that is not rolled back",
 		breaks:  "L2: what a failed attempt has set is rolled back",
 		edits:   []edit{{"internal/hold/early.go", "\th.rollback()\n", ""}},

@@ -25,7 +25,10 @@ const (
 	// comes that much later than the last command, or still later. Redis calls a command
 	// slow that keeps it from reading for as long (slowlog-log-slower-than).
 	restsFor = 10 * time.Millisecond
-	// readAtOnce is how many bytes a master reads for sure at once. Redis reads up to 16 KB.
+	// readAtOnce is how many bytes a master reads for sure at once. Redis reads up to 16 KB. Over
+	// TLS it reads one record, and the next once it has answered: all of them long before the reset
+	// from a client far away. One that was stopped reads two records after Close, or twice 16 KB:
+	// the keys of releases behind them stay for their TTL.
 	readAtOnce = 8 << 10
 )
 

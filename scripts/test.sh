@@ -85,20 +85,20 @@ tests() {
 }
 
 # events runs the tests of all modules. Most modules beside the root have one package to
-# test. So in the quick part the one that takes longest runs beside the others.
+# test. So in the quick part two of them run at a time.
 events() {
 	local module root='' beside='' others=''
 	for module in $modules; do
 		case $part:$module in
 		quick:.) root=. ;;
-		quick:test/integration) beside=$module ;;
+		quick:test/integration | quick:test/fidelity | quick:test/proof) beside="$beside $module" ;;
 		*) others="$others $module" ;;
 		esac
 	done
 	tests $root
 	# Nothing goes through this pipe. It lets an interrupt end both, which in the
 	# background would be ignored.
-	# shellcheck disable=SC2086,SC2260 # others is a list of words
+	# shellcheck disable=SC2086,SC2260 # both are lists of words
 	tests $beside >"$out/beside" | tests $others
 	cat "$out/beside"
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -127,6 +128,10 @@ func TestChaosGivesTheTerminalBackWhileItIsSuspended(t *testing.T) {
 	send(syscall.SIGTSTP)(term)
 	term.await(t, backAgain)
 	rig.Eventually(t, "the terminal's modes are restored", func() bool { return term.modes(t) == before })
+	rig.Eventually(t, "the process is stopped", func() bool { // as a shell waits for it
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", term.cmd.Process.Pid))
+		return err == nil && strings.Contains(string(stat), ") T ")
+	})
 	shown := strings.Count(term.String(), otherScreen)
 	send(syscall.SIGCONT)(term)
 	rig.Eventually(t, "the picture comes back", func() bool { return strings.Count(term.String(), otherScreen) > shown })

@@ -12,6 +12,7 @@ if m[6] and m[6] ~= '' then return -1 end
 local held = redis.pcall('GET', KEYS[1])
 if type(held) == 'table' and not string.find(held.err, 'WRONGTYPE', 1, true) then return held end
 if held then return 0 end
+redis.call('SET', KEYS[1], '', 'XX') -- writes nothing; a master without memory refuses it, as it does only the first write of a script
 redis.call('DEL', KEYS[1]) -- it is not there; a user who may not look at it or delete it could not release it
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
 return 0

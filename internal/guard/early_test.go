@@ -58,7 +58,7 @@ func TestAnEarlyAcquisitionTakesTheLockOnlyUnderTheClientsOwnMarker(t *testing.T
 }
 
 // The lock goes out before anybody knows what the user may do.
-func TestAnEarlyAcquisitionTakesNothingThatItCouldNotRelease(t *testing.T) {
+func TestAnEarlyAcquisitionTakesNothingThatTheMasterRefuses(t *testing.T) {
 	redistest.Need(t, redistest.ACL)
 	conn, err := redistest.Start(t, 1, redistest.Config{}).Masters[0].Dial(t.Context())
 	if err != nil {
@@ -67,10 +67,17 @@ func TestAnEarlyAcquisitionTakesNothingThatItCouldNotRelease(t *testing.T) {
 	m := ready(t, conn)
 	c := config(Standard)
 	m.declare(c, m.now())
-	for _, missing := range []string{"-get", "-del"} {
-		m.do("ACL", "SETUSER", "default", "+get", "+del", missing)
+	refused := func(what string) {
+		t.Helper()
 		if reply, err := m.conn.Do("EVAL", c.Early(0).Args("key", "mine", 60_000)...); err == nil || m.do("EXISTS", "key") != int64(0) {
-			t.Errorf("%s: it answers %v, %v", missing, reply, err)
+			t.Errorf("%s: it answers %v, %v", what, reply, err)
 		}
 	}
+	for _, missing := range []string{"-get", "-del"} {
+		m.do("ACL", "SETUSER", "default", "+get", "+del", missing)
+		refused(missing)
+	}
+	m.do("ACL", "SETUSER", "default", "+get", "+del")
+	m.do("CONFIG", "SET", "maxmemory", 1)
+	refused("without memory")
 }

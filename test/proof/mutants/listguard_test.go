@@ -364,7 +364,13 @@ var ofTheGuard = []mutant{
 		name:    "an early lock that its user may not delete",
 		breaks:  "L2: nothing is granted that could not be released",
 		edits:   []edit{{"internal/guard/acquire.lua", "redis.call('DEL', KEYS[1]) -- it", "-- it"}},
-		foundBy: goTest{"./internal/guard", "TestAnEarlyAcquisitionTakesNothingThatItCouldNotRelease"},
+		foundBy: goTest{"./internal/guard", "TestAnEarlyAcquisitionTakesNothingThatTheMasterRefuses"},
+	},
+	{
+		name:    "an early lock on a master without memory",
+		breaks:  "S4: a master grants what it would grant to anybody",
+		edits:   []edit{{"internal/guard/acquire.lua", "redis.call('SET', KEYS[1], '', 'XX') -- writes", "-- writes"}},
+		foundBy: goTest{"./internal/guard", "TestAnEarlyAcquisitionTakesNothingThatTheMasterRefuses"},
 	},
 	{
 		name:    "a release that a user who may not run EVALSHA cannot send",

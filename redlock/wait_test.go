@@ -14,7 +14,14 @@ func TestTheNextOneIsInSoonAfterACrashedHoldersKeyExpires(t *testing.T) {
 	onEach(t, 5, func(t *testing.T, f *fleet) {
 		c := f.open()
 		const ttl = 600 * time.Millisecond
-		for _, opts := range [][]redlock.LockOption{nil, {redlock.WithTries(100)}} {
+		for i := range 12 {
+			var opts []redlock.LockOption
+			if i > 0 { // it polls, and may come at the right time by chance
+				opts = append(opts, redlock.WithTries(100))
+			}
+			if i > 1 && !f.exactly {
+				break
+			}
 			began := time.Now()
 			f.do(f.all(), "SET", "key", "crashed", "PX", ttl.Milliseconds())
 			l, err := c.Lock(t.Context(), "key", opts...)

@@ -229,7 +229,7 @@ func TestStatusDoctorAndExecAgreeAboutTheWholeFleet(t *testing.T) {
 		"one server under two names": func(t *testing.T) {
 			c, _ := processes(t, 2, redistest.Config{})
 			_, port, _ := strings.Cut(c.Masters[0].Addr(), ":")
-			(&night{t: t, env: mastersOf([]string{c.URLs()[0], "redis://localhost:" + port})}).agree(false, "List every server once")
+			(&night{t: t, env: mastersOf([]string{c.URLs()[0], "redis://[::ffff:127.0.0.1]:" + port})}).agree(false, "List every server once")
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

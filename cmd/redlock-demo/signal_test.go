@@ -12,6 +12,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/demo"
+	"github.com/redquorum/redquorum/cmd/internal/job"
 	"github.com/redquorum/redquorum/cmd/internal/rig"
 )
 
@@ -25,7 +26,7 @@ func TestSignalsEndItCleanly(t *testing.T) {
 			return done["SET"]+done["EVALSHA"] > 100
 		})
 		r.signal(t, signal)
-		if got, want := r.end(t), "redlock-demo: ended by "+app.SignalNames[signal]+"\n"; got != code || r.stderr.String() != want {
+		if got, want := r.end(t), "redlock-demo: ended by "+job.NameOf(signal)+"\n"; got != code || r.stderr.String() != want {
 			t.Errorf("%v: exit code %d, %q\n%s", signal, got, r.stderr.String(), r.stdout.String())
 		}
 		for _, m := range c.Masters() {
@@ -47,15 +48,15 @@ func TestAnInterruptedRunStillGivesADocument(t *testing.T) {
 }
 
 // 2 would be taken for what doctor says of masters.
-func TestSIGQUITIsNoExitCodeOfACommand(t *testing.T) {
+func TestSignalsThatMakeADumpAreNoExitCodeOfACommand(t *testing.T) {
 	t.Parallel()
 	c := rig.Cluster(t, 3)
-	for _, line := range []string{"doctor --for 1m", "status --watch k"} {
+	for line, signal := range map[string]syscall.Signal{"doctor --for 1m": syscall.SIGQUIT, "status --watch k": syscall.SIGABRT} {
 		r := startCommand(t, command(t, nil, append(strings.Fields(line), "--masters", rig.List(c))...))
 		connected := c.Masters()[0].Commands()["PING"]
 		rig.Eventually(t, "it asks", func() bool { return c.Masters()[0].Commands()["PING"] > connected })
-		r.signal(t, syscall.SIGQUIT)
-		if code := r.end(t); code != 131 || r.stderr.String() != "redlock-demo: ended by SIGQUIT\n" {
+		r.signal(t, signal)
+		if code := r.end(t); code != 128+int(signal) || !strings.HasSuffix(r.stderr.String(), "redlock-demo: ended by "+job.NameOf(signal)+"\n") {
 			t.Errorf("%s: exit code %d, %q", line, code, r.stderr.String())
 		}
 	}

@@ -3,7 +3,10 @@
 // the lock, or adopt it.
 package token
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Random is how many characters of a token are random: hexadecimal digits.
 const Random = 32
@@ -43,5 +46,9 @@ func Short(token string) string {
 		random := token[len(token)-Random:]
 		return client + ":" + random[:shownRandom] + "…"
 	}
-	return token[:min(shownForeign, len(token)/3)] + "…"
+	shown := min(shownForeign, len(token)/3)
+	for shown > 0 && !utf8.RuneStart(token[shown]) {
+		shown--
+	}
+	return token[:shown] + "…"
 }

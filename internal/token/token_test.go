@@ -35,6 +35,7 @@ func TestAShownTokenLeavesMostOfItOut(t *testing.T) {
 		client + ":" + random:            client + ":0123…",
 		"web-1:" + client + ":" + random: client + ":0123…",
 		"2Hh0QHNoZhdXv0PdJ0ioKQ==":       "2Hh0QHNo…",
+		"1234567é9012345678901234":       "1234567…",
 		"abc":                            "a…",
 		"a":                              "…",
 		"":                               "…",

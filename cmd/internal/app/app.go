@@ -78,11 +78,7 @@ func (a *App) Write(p []byte) (int, error) {
 // A SignalError is why the commands' context ended.
 type SignalError struct{ Signal syscall.Signal }
 
-func (e *SignalError) Error() string { return "ended by " + SignalNames[e.Signal] }
-
-var SignalNames = map[syscall.Signal]string{
-	syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM", syscall.SIGHUP: "SIGHUP", syscall.SIGQUIT: "SIGQUIT",
-}
+func (e *SignalError) Error() string { return "ended by " + job.NameOf(e.Signal) }
 
 // watchSignals ends the commands' context at the first signal that asks for it, but
 // for a SIGINT that skips something. The second one ends the process at once, as

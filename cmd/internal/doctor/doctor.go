@@ -87,7 +87,7 @@ func runDoctor(cmd *cobra.Command, a *app.App, o *doctorOptions) error {
 	defer fleet.Close()
 	view := &doctorView{out: a.Out, live: !o.JSON && a.Live(), wide: term.LayoutFor(a.Out)}
 	view.Paint = term.Paint(view.live && a.Coloured())
-	stop := view.follow(o.exam)
+	stop := view.follow(o.exam, a.Say)
 	look, facts, err := o.examine(cmd.Context(), fleet, urls)
 	stop()
 	if err != nil {

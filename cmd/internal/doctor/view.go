@@ -27,10 +27,17 @@ func (v *doctorView) text() term.Layout {
 	return term.Layout{Columns: min(v.wide.Columns, textColumns)}
 }
 
-// follow shows, on a terminal, that the examination goes on, until the function that it returns is called.
-func (v *doctorView) follow(total time.Duration) (stop func()) {
+// follow shows on a terminal that the examination goes on, until the function that it returns is called. Elsewhere it says
+// so once.
+func (v *doctorView) follow(total time.Duration, say func(string)) (stop func()) {
 	if !v.live {
-		return func() {}
+		said := false
+		return app.Repeat(app.Quiet, func() {
+			if !said {
+				say(fmt.Sprintf("examining the masters for %v", total))
+				said = true
+			}
+		})
 	}
 	began := time.Now()
 	ended := app.Repeat(100*time.Millisecond, func() {

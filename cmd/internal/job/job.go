@@ -44,9 +44,6 @@ type Result struct {
 	Stuck  bool           // somebody of the group has survived even that, so far
 }
 
-// Ending are the signals that ask a process to end.
-var Ending = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
-
 // Listen has the signals sent to the channel, but for those that whoever
 // started the process wants to be ignored, as nohup does with SIGHUP.
 func Listen(c chan<- os.Signal, signals ...os.Signal) {

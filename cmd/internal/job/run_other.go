@@ -6,7 +6,14 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"syscall"
 )
+
+// Ending are the signals that ask a process to end.
+var Ending = []os.Signal{os.Interrupt, syscall.SIGTERM}
+
+// NameOf describes a signal.
+func NameOf(s syscall.Signal) string { return s.String() }
 
 // Run starts the command and returns when it has ended. An error means that it
 // could not be started.

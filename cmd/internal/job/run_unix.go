@@ -38,11 +38,17 @@ func (c *Command) Run() (Result, error) {
 	return g.result, nil
 }
 
+// Ending are the signals that ask a process to end, and those at which a Go program would end with the states of its
+// goroutines and code 2.
+var Ending = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS}
+
+// NameOf returns the name of a signal: SIGINT.
+func NameOf(s syscall.Signal) string { return unix.SignalName(s) }
+
 // further are the signals that are forwarded beside those of Ending: all others that would end this process, and leave
 // the command without its lock, and those of a terminal.
 var further = append([]os.Signal{
-	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGCONT,
-	syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS, syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGXCPU, syscall.SIGXFSZ,
+	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGXCPU, syscall.SIGXFSZ,
 	syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGIO,
 }, ofThisSystem...)
 

@@ -222,7 +222,7 @@ func (r *run) abstains(master int, why string) {
 // twins names one server twice: of five addresses, four servers.
 func (r *run) twins() {
 	urls := append([]string(nil), r.m.URLs()[:4]...)
-	urls = append(urls, strings.Replace(urls[3], "127.0.0.1", "localhost", 1))
+	urls = append(urls, strings.Replace(urls[3], "127.0.0.1", "[::ffff:127.0.0.1]", 1))
 	r.twin = true
 	r.steady(func(s *spec) { s.URLs, s.MaxTTL = urls, rowTTL })
 	voters := func() (n int) {

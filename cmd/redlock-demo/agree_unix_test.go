@@ -272,7 +272,7 @@ func newNight(t *testing.T, urls []string, level string) *night {
 // agree checks that status, doctor and exec say whether a lock can be taken, with which flags, and that status says this.
 func (n *night) agree(can bool, says string) {
 	n.t.Helper()
-	verdict := regexp.MustCompile(`^Can lock: ([^.]*)\.`)
+	verdict := regexp.MustCompile(`(?m)^Can lock: ([^.]*)\.`)
 	want, codes := strings.Join(append([]string{"YES"}, n.guard...), " "), [3]int{0, 0, 0}
 	want = strings.Replace(want, " ", ", with ", 1)
 	if !can {

@@ -54,7 +54,8 @@ func TestDoctorAndExecAgreeAboutAnOutage(t *testing.T) {
 	verdict := func(want string, code int) string {
 		t.Helper()
 		stdout, stderr, got := output(t, nil, "doctor", "--for", "100ms", "--masters", urls, "--max-ttl", "5s")
-		first, _, _ := strings.Cut(stdout, "\n\n")
+		_, report, _ := strings.Cut(stdout, "\n\n") // behind the line that says that it has begun
+		first, _, _ := strings.Cut(report, "\n\n")
 		first = strings.Join(strings.Fields(first), " ")
 		if !regexp.MustCompile(want).MatchString(first) || got != code || stderr != "" || code == doctor.ExitSerious && strings.Contains(stdout, "locks go on") {
 			t.Errorf("exit code %d, %q, want %d, %s\n%s", got, stderr, code, want, stdout)
@@ -149,7 +150,7 @@ func TestDoctorIsEndedByASignal(t *testing.T) {
 	r := startCommand(t, command(t, nil, "doctor", "--for", "1m", "--masters", rig.List(c)))
 	rig.Eventually(t, "it asks", func() bool { return c.Masters()[0].Commands()["PING"] >= 3 })
 	r.signal(t, os.Interrupt)
-	if code := r.end(t); code != 130 || r.stdout.String() != "" || r.stderr.String() != "redlock-demo: ended by SIGINT\n" {
+	if code := r.end(t); code != 130 || r.stdout.String() != "examining the masters for 1m0s\n\n" || r.stderr.String() != "redlock-demo: ended by SIGINT\n" {
 		t.Errorf("exit code %d, %q, %q", code, r.stdout.String(), r.stderr.String())
 	}
 	if keys := c.Masters()[0].Keys(); !slices.Equal(keys, []string{guard.Sighting}) {

@@ -56,7 +56,7 @@ func TestSignalsThatMakeADumpAreNoExitCodeOfACommand(t *testing.T) {
 		connected := c.Masters()[0].Commands()["PING"]
 		rig.Eventually(t, "it asks", func() bool { return c.Masters()[0].Commands()["PING"] > connected })
 		r.signal(t, signal)
-		if code := r.end(t); code != 128+int(signal) || !strings.HasSuffix(r.stderr.String(), "redlock-demo: ended by "+job.NameOf(signal)+"\n") {
+		if code := r.end(t); code != 128+int(signal) || r.stderr.String() != "redlock-demo: ended by "+job.NameOf(signal)+"\n" {
 			t.Errorf("%s: exit code %d, %q", line, code, r.stderr.String())
 		}
 	}

@@ -42,7 +42,7 @@ func New(a *app.App, shared *app.SharedFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Examine the masters: what endangers locks on them, and what to do",
-		Long: `doctor says first whether a lock can be taken now, and if not, until when and
+		Long: `doctor says whether a lock can be taken now, and if not, until when and
 what helps. It asks every master what it is and how it is set up, measures round
 trips and clocks for a while, and says what endangers locks, why, and what to do
 about it. It looks for masters that are out of reach, the same server twice,
@@ -85,9 +85,12 @@ func runDoctor(cmd *cobra.Command, a *app.App, o *doctorOptions) error {
 		return err
 	}
 	defer fleet.Close()
-	view := &doctorView{out: a.Out, live: !o.JSON && a.Live(), wide: term.LayoutFor(a.Out)}
+	view := &doctorView{out: a.Out, live: a.Live(), wide: term.LayoutFor(a.Out)}
 	view.Paint = term.Paint(view.live && a.Coloured())
-	stop := view.follow(o.exam, a.Say)
+	stop := func() {}
+	if !o.JSON {
+		stop = view.follow(o.exam)
+	}
 	look, facts, err := o.examine(cmd.Context(), fleet, urls)
 	stop()
 	if err != nil {

@@ -27,17 +27,12 @@ func (v *doctorView) text() term.Layout {
 	return term.Layout{Columns: min(v.wide.Columns, textColumns)}
 }
 
-// follow shows on a terminal that the examination goes on, until the function that it returns is called. Elsewhere it says
-// so once.
-func (v *doctorView) follow(total time.Duration, say func(string)) (stop func()) {
+// follow shows on a terminal that the examination goes on, until the function that it returns is called. In a pipe one line
+// says that it has begun.
+func (v *doctorView) follow(total time.Duration) (stop func()) {
 	if !v.live {
-		said := false
-		return app.Repeat(app.Quiet, func() {
-			if !said {
-				say(fmt.Sprintf("examining the masters for %v", total))
-				said = true
-			}
-		})
+		_, _ = fmt.Fprintf(v.out, "examining the masters for %v\n\n", total) // print's error tells
+		return func() {}
 	}
 	began := time.Now()
 	ended := app.Repeat(100*time.Millisecond, func() {

@@ -427,6 +427,7 @@ func TestWhatIsToldToBeginIsToldToEndByTheSameName(t *testing.T) {
 				time.Sleep(time.Second)
 				cancelled.cancel()
 				<-cancelled.done
+				time.Sleep(time.Second) // the other has its place
 				woken.mustBeWoken(t, func() { unlock(t, held[0]) })
 				crash(t, woken.lock)
 				time.Sleep(time.Minute)

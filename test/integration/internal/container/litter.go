@@ -66,19 +66,6 @@ func (e *Engine) removeNow(which func(name, run string) bool) error {
 	return errors.Join(errs...)
 }
 
-// Litter is how many containers and networks of this run there are.
-func (e *Engine) Litter() (int, error) {
-	filter := runLabel + "=" + thisRun
-	containers, err := e.pool.Client.ListContainers(docker.ListContainersOptions{
-		All: true, Filters: map[string][]string{"label": {filter}},
-	})
-	if err != nil {
-		return 0, err
-	}
-	networks, err := e.pool.Client.FilteredListNetworks(docker.NetworkFilterOpts{"label": {filter: true}})
-	return len(containers) + len(networks), err
-}
-
 // RemoveOnSignal sees to what a run leaves that is interrupted. The
 // function that it returns ends this.
 func RemoveOnSignal() (stop func()) {

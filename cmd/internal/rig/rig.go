@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -27,7 +28,7 @@ func Cluster(t *testing.T, n int) *simmaster.Cluster {
 
 func List(c *simmaster.Cluster) string { return strings.Join(c.URLs(), ",") }
 
-// Opened is a client of the masters, which ends with the test.
+// Opened is a client of masters that all run. It has seen each of them, and ends with the test.
 func Opened(t *testing.T, masters interface{ URLs() []string }, opts ...redlock.Option) *redlock.Client {
 	t.Helper()
 	client, err := redlock.Open(masters.URLs(), opts...)
@@ -35,6 +36,11 @@ func Opened(t *testing.T, masters interface{ URLs() []string }, opts ...redlock.
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
+	Eventually(t, "the client has seen all masters", func() bool {
+		return !slices.ContainsFunc(client.Masters(t.Context()), func(m redlock.MasterReport) bool {
+			return !m.Connected || m.Why != nil && (m.Why.Cause == redlock.AbstainNotConnected || m.Why.Cause == redlock.AbstainUnmarked)
+		})
+	})
 	return client
 }
 

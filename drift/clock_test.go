@@ -137,8 +137,7 @@ func TestClocksMayBeReadByManyGoroutines(t *testing.T) {
 var sink Instant
 
 func TestReadingsAndDifferencesDoNotAllocate(t *testing.T) {
-	fake := NewFake(epoch)
-	for name, clock := range map[string]Clock{"System": System(), "Runtime": Runtime(), "Fake": fake} {
+	for name, clock := range map[string]Clock{"System": System(), "Runtime": Runtime(), "Fake": NewFake(epoch), "Cumulative": Cumulative(System())} {
 		start := clock.Now()
 		if n := testing.AllocsPerRun(1000, func() { sink = clock.Now() }); n != 0 {
 			t.Errorf("%s: Now allocates %v times", name, n)
@@ -150,19 +149,14 @@ func TestReadingsAndDifferencesDoNotAllocate(t *testing.T) {
 	}
 }
 
-func BenchmarkSystemNow(b *testing.B) {
-	clock := System()
-	b.ReportAllocs()
-	for b.Loop() {
-		sink = clock.Now()
-	}
-}
-
-func BenchmarkRuntimeNow(b *testing.B) {
-	clock := Runtime()
-	b.ReportAllocs()
-	for b.Loop() {
-		sink = clock.Now()
+func BenchmarkNow(b *testing.B) {
+	for name, clock := range map[string]Clock{"System": System(), "Runtime": Runtime(), "Cumulative": Cumulative(System())} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				sink = clock.Now()
+			}
+		})
 	}
 }
 

@@ -157,19 +157,3 @@ func TestCumulativeSaturates(t *testing.T) {
 		t.Errorf("%v passed", got)
 	}
 }
-
-func TestCumulativeReadingsDoNotAllocate(t *testing.T) {
-	c := Cumulative(System())
-	c.Now()
-	if n := testing.AllocsPerRun(1000, func() { sink = c.Now() }); n != 0 {
-		t.Errorf("Now allocates %v times", n)
-	}
-}
-
-func BenchmarkCumulativeNow(b *testing.B) {
-	clock := Cumulative(System())
-	b.ReportAllocs()
-	for b.Loop() {
-		sink = clock.Now()
-	}
-}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -103,20 +102,6 @@ func TestAFailedExpectationIsExitCodeOne(t *testing.T) {
 	// what was set here is found to be left behind.
 	if code != app.ExitFailed || !strings.Contains(stdout, "✗ FAILED ") || !strings.Contains(stderr, "expectations did not hold\n") {
 		t.Errorf("exit code %d, %q\n%s", code, stderr, stdout)
-	}
-}
-
-// They are there, and no mistake of who typed their names.
-func TestMastersInQuarantineAreNotTakenForAWrongList(t *testing.T) {
-	t.Parallel()
-	c, urls := processes(t, 3, redistest.Config{AppendOnly: redistest.AppendAlways})
-	if _, stderr, code := output(t, nil, "init", "--masters", urls); code != 0 {
-		t.Fatal(stderr)
-	}
-	restart(t, true, c.Masters...)
-	_, stderr, code := output(t, nil, "demo", "--masters", urls)
-	if code != app.ExitNoQuorum || !regexp.MustCompile(`no quorum within 5 s: .* were restarted; they vote again at \d\d:\d\d:\d\d \(in \d+ s\)`).MatchString(stderr) {
-		t.Errorf("exit code %d, %q", code, stderr)
 	}
 }
 

@@ -91,19 +91,3 @@ func unread(t *testing.T) *os.File {
 	t.Cleanup(func() { _ = write.Close() })
 	return write
 }
-
-func TestAHelpThatCannotBeWrittenIsAnError(t *testing.T) {
-	t.Parallel()
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Skipf("there is no /dev/full here: %v", err)
-	}
-	defer func() { _ = full.Close() }()
-	for _, line := range []string{"--help", "exec --help", "help status", "--version", "completion bash"} {
-		cmd := command(t, nil, strings.Fields(line)...)
-		cmd.Stdout = full
-		if code := codeOf(t, cmd.Run()); code != app.ExitOutput {
-			t.Errorf("%s ends with %d", line, code)
-		}
-	}
-}

@@ -184,20 +184,6 @@ func TestAnEarlyCallIsUndoneWhereTheHandshakeIsRefused(t *testing.T) {
 	})
 }
 
-func TestAPipelineIsUsedOnceAnEarlyCallWentOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, g, p := atGate(t)
-		goOn := s.hold("PING")
-		early := newEarly(t, "TAKE").queue(p)
-		close(g.next)
-		synctest.Wait()
-		release := startKept(t, p, time.Minute, "RELEASE")
-		p.CloseUnused()
-		goOn()
-		mustSucceed(t, 1, early, release)
-	})
-}
-
 // Nobody could release them: what is queued after the end fails.
 func TestEarlyCallsDoNotGoOutOnceThePipelineIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -334,7 +334,7 @@ var ofTheGuard = []mutant{
 		name:    "an early lock of a connection that counts as unused",
 		breaks:  "L2: Close lets a rollback go out",
 		edits:   []edit{{"internal/pipeline/pipeline.go", " && !p.used\n", "\n"}},
-		foundBy: goTest{"./internal/pipeline", "TestAPipelineIsUsedOnceAnEarlyCallWentOut"},
+		foundBy: goTest{"./internal/pipeline", "TestAPipelineIsUsedWhileAnEarlyCallGoesOut"},
 	},
 	{
 		name:    "an early lock that goes out when the client is closed",

@@ -216,6 +216,29 @@ func TestAPipelineIsUsedWhileAnEarlyCallGoesOut(t *testing.T) {
 	})
 }
 
+// The release of a call that went out with a handshake which failed is still to come.
+func TestAPipelineStaysUsedWhenTheHandshakeOfAnEarlyCallFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, g, p := atGate(t)
+		s.answerBy(func(c *fakeConn, args []string) (string, bool) {
+			switch {
+			case args[0] == "TAKE":
+				_ = c.Close()
+				return "", true
+			case c.number == 2 && args[0] == "PING":
+				p.CloseUnused()
+			}
+			return "", false
+		})
+		early := newEarly(t, "TAKE").queue(p)
+		g.next <- nil
+		early.wait()
+		release := startKept(t, p, time.Minute, "RELEASE")
+		g.next <- nil
+		mustSucceed(t, 1, release)
+	})
+}
+
 func TestCloseDuringTheHandshakeEndsEarlyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, p := atGate(t)

@@ -337,6 +337,12 @@ var ofTheGuard = []mutant{
 		foundBy: goTest{"./internal/pipeline", "TestAPipelineIsUsedWhileAnEarlyCallGoesOut"},
 	},
 	{
+		name:    "an early lock that is forgotten with the handshake that failed",
+		breaks:  "L2: Close lets a rollback go out",
+		edits:   []edit{{"internal/pipeline/early.go", "p.used = p.used || n > 0", "p.used = n > 0"}},
+		foundBy: goTest{"./internal/pipeline", "TestAPipelineStaysUsedWhenTheHandshakeOfAnEarlyCallFailed"},
+	},
+	{
 		name:    "an early lock that goes out when the client is closed",
 		breaks:  "L2: Close lets a rollback go out",
 		edits:   []edit{{"internal/pipeline/early.go", "p.state != closed && n < len(p.queue)", "n < len(p.queue)"}},

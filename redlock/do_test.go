@@ -228,6 +228,8 @@ func TestLockingAgainWhatTheContextHoldsIsRefused(t *testing.T) {
 			_, err := c.TryLock(ctx, "key")
 			wantExactly(t, err, redlock.ErrReentrant)
 			wantExactly(t, c.Do(ctx, "key", fn), redlock.ErrReentrant)
+			wantExactly(t, c.TryDo(ctx, "key", fn), redlock.ErrReentrant)
+			wantExactly(t, c.Lead(ctx, "key", fn), redlock.ErrReentrant)
 			_, err = other.TryLock(ctx, "key") // another client is somebody else
 			wantExactly(t, err, redlock.ErrTaken)
 			if found, ok := redlock.FromContext(ctx); !ok || found.Key() != "key" && found.Key() != "another" {

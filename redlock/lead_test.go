@@ -107,26 +107,6 @@ func TestLeadEndsWithItsContextAndWithItsClient(t *testing.T) {
 	})
 }
 
-func TestBadArgumentsOfLeadAreRefusedAtOnce(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		never := func(context.Context) error { t.Error("it leads"); return nil }
-		if err := c.Lead(t.Context(), "key", nil); err == nil || !strings.Contains(err.Error(), "the function is nil") {
-			t.Error(err)
-		}
-		if err := c.Lead(t.Context(), "", never); err == nil {
-			t.Error("an empty key is accepted")
-		}
-		if err := c.Lead(t.Context(), "key", never, redlock.WithTTL(1)); err == nil {
-			t.Error("a TTL of 1 ns is accepted")
-		}
-		l := mustLock(t, c, "key")
-		if err := c.Lead(l.Context(), "key", never); !errors.Is(err, redlock.ErrReentrant) {
-			t.Errorf("%v, want ErrReentrant", err)
-		}
-	})
-}
-
 // A loop around Do wrote a line for each of some thousand attempts a second.
 func TestRefusalsAreRetriedWithPausesAndLoggedWhenTheyChange(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {

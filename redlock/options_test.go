@@ -44,6 +44,10 @@ func TestBadOptionsAreRefusedByName(t *testing.T) {
 		{redlock.WithDrift(drift.Policy{Factor: -1}), []string{"WithDrift", "Factor", "-1"}, nil},
 		{redlock.WithDrift(drift.Policy{Factor: 0.5, Floor: 6 * time.Second}), []string{"WithTTL", "10s", "drift", "11s"}, nil},
 		{redlock.WithClock(nil), []string{"WithClock", "nil"}, nil},
+		{redlock.WithWait(-1), []string{"WithWait: -1ns: want 1ms to 24h0m0s"}, nil},
+		{redlock.WithWait(0), []string{"WithWait: 0s: want 1ms to 24h0m0s"}, nil},
+		{redlock.WithWait(time.Millisecond - 1), []string{"WithWait: 999.999µs: want 1ms to 24h0m0s"}, nil},
+		{redlock.WithWait(24*time.Hour + 1), []string{"WithWait: 24h0m0.000000001s: want 1ms to 24h0m0s"}, nil},
 		{redlock.WithOutageWait(-1), []string{"WithOutageWait", "-1ns"}, nil},
 		{redlock.WithKeyPrefix("redquorum:x"), []string{"WithKeyPrefix", "redquorum:"}, nil},
 		{redlock.WithPool(pool.WithStallLimit(0)), []string{"WithStallLimit", "0s", "10ms"}, nil},
@@ -114,6 +118,7 @@ func TestTheLastOptionCounts(t *testing.T) {
 func TestBadCallsAreRefusedAndSendNothing(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		c := s.open()
+		never := func(context.Context) error { t.Error("fn ran"); return nil }
 		for _, test := range []struct {
 			key  string
 			opt  redlock.LockOption
@@ -130,12 +135,9 @@ func TestBadCallsAreRefusedAndSendNothing(t *testing.T) {
 				"Lock":    func() error { _, err := c.Lock(t.Context(), test.key, test.opt); return err },
 				"TryLock": func() error { _, err := c.TryLock(t.Context(), test.key, test.opt); return err },
 				"Adopt":   func() error { _, err := c.Adopt(t.Context(), test.key, "token", test.opt); return err },
-				"Do": func() error {
-					return c.Do(t.Context(), test.key, func(context.Context) error { t.Error("fn ran"); return nil }, test.opt)
-				},
-				"TryDo": func() error {
-					return c.TryDo(t.Context(), test.key, func(context.Context) error { t.Error("fn ran"); return nil }, test.opt)
-				},
+				"Do":      func() error { return c.Do(t.Context(), test.key, never, test.opt) },
+				"TryDo":   func() error { return c.TryDo(t.Context(), test.key, never, test.opt) },
+				"Lead":    func() error { return c.Lead(t.Context(), test.key, never, test.opt) },
 			} {
 				err := f()
 				if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -143,8 +145,13 @@ func TestBadCallsAreRefusedAndSendNothing(t *testing.T) {
 				}
 			}
 		}
-		if c.Do(t.Context(), "key", nil) == nil || c.TryDo(t.Context(), "key", nil) == nil {
-			t.Error("a nil function was accepted")
+		for _, err := range []error{
+			c.Do(t.Context(), "key", nil), c.TryDo(t.Context(), "key", nil), c.Lead(t.Context(), "key", nil),
+			c.Semaphore("pool", 1).Do(t.Context(), nil),
+		} {
+			if err == nil || !strings.Contains(err.Error(), "the function is nil") {
+				t.Errorf("%v: want an error that says that the function is nil", err)
+			}
 		}
 		for _, m := range s.All {
 			if n := m.Commands(); n["SET"] != 0 || n["EVALSHA"] > 1 { // the guard tries EVALSHA

@@ -83,9 +83,6 @@ func TestAWrongNumberOfPermitsIsAnErrorOfAcquire(t *testing.T) {
 		if _, err := c.Semaphore("", 1).TryAcquire(t.Context()); err == nil || !strings.Contains(err.Error(), "the name is empty") {
 			t.Error(err)
 		}
-		if err := c.Semaphore("pool", 1).Do(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "the function is nil") {
-			t.Error(err)
-		}
 		for _, permits := range []int{1, 128} {
 			l, err := c.Semaphore("pool", permits).Acquire(t.Context())
 			if err != nil {

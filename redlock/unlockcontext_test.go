@@ -30,32 +30,23 @@ func endingContexts() map[string]ctxWay {
 func TestUnlockUnderAContextThatItEndsIsConfirmed(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
-		kinds := map[string]func() (*redlock.Lock, error){
-			"plain":  func() (*redlock.Lock, error) { return c.Lock(t.Context(), "key") },
-			"fenced": func() (*redlock.Lock, error) { return c.Lock(t.Context(), "key", redlock.WithFencing()) },
-			"set":    func() (*redlock.Lock, error) { return c.LockAll(t.Context(), []string{"key", "other"}) },
-			"any":    func() (*redlock.Lock, error) { return c.LockAny(t.Context(), []string{"key", "other"}) },
-			"reader": func() (*redlock.Lock, error) { return c.RWMutex("key").RLock(t.Context()) },
-			"writer": func() (*redlock.Lock, error) { return c.RWMutex("key").Lock(t.Context()) },
-		}
-		for kind, lock := range kinds {
+		for _, k := range sorts {
 			for name, way := range endingContexts() {
-				l, err := lock()
-				if err != nil {
-					t.Fatal(err)
+				for _, opts := range [][]redlock.LockOption{nil, {redlock.WithFencing()}} {
+					l := s.must(k.lock(c, t.Context(), ab, opts...))
+					ctx, cancel := way(l)
+					settle()
+					s.Freeze(0, 1, 2, 3, 4) // the context ends before any answer comes
+					time.AfterFunc(time.Millisecond, func() { s.Thaw(0, 1, 2, 3, 4) })
+					if err := l.Unlock(ctx); err != nil {
+						t.Errorf("%s, %s: %v", k.name, name, err)
+					}
+					cancel()
+					settle()
 				}
-				ctx, cancel := way(l)
-				settle()
-				s.Freeze(0, 1, 2, 3, 4) // the context ends before any answer comes
-				time.AfterFunc(time.Millisecond, func() { s.Thaw(0, 1, 2, 3, 4) })
-				if err := l.Unlock(ctx); err != nil {
-					t.Errorf("%s, %s: %v", kind, name, err)
-				}
-				cancel()
-				settle()
 			}
 		}
-		s.do("DEL", "redquorum:fence:1:key")
+		s.do("DEL", "redquorum:fence:1:a", "redquorum:fence:1:b")
 		s.wantClean()
 	})
 }

@@ -8,16 +8,15 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
+	"github.com/redquorum/redquorum/cmd/internal/rig"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -40,19 +39,8 @@ func testMain(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		return 1
 	}
-	heedSignals()
+	rig.HeedSignals()
 	return m.Run()
-}
-
-// heedSignals makes sure that commands started by the tests die of the signals that end
-// programs. nohup and a shell's & make the tests ignore them, and a child would inherit
-// that.
-func heedSignals() {
-	for _, sig := range []os.Signal{syscall.SIGHUP, os.Interrupt} {
-		if signal.Ignored(sig) {
-			signal.Notify(make(chan os.Signal, 1), sig)
-		}
-	}
 }
 
 // command is the binary with the arguments, in an environment without what

@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 var programs string // where redlock and redlock-demo are, built once by TestMain
@@ -30,6 +31,7 @@ func testMain(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	programs = dir
+	rig.HeedSignals()
 	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/redlock", "./cmd/redlock-demo")
 	build.Dir = filepath.Join("..", "..")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -44,10 +46,14 @@ func TestScripts(t *testing.T) { runScripts(t, "testdata") }
 // TestSlowScripts is for those that wait for seconds.
 func TestSlowScripts(t *testing.T) { runScripts(t, filepath.Join("testdata", "slow")) }
 
+// scriptBound is for a script that waits for something which does not come. On a busy machine all take a minute.
+const scriptBound = 5 * time.Minute
+
 func runScripts(t *testing.T, dir string) {
 	t.Helper()
 	testscript.Run(t, testscript.Params{
-		Dir: dir,
+		Dir:      dir,
+		Deadline: time.Now().Add(scriptBound),
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", programs+string(filepath.ListSeparator)+os.Getenv("PATH"))
 			// What stands behind the owner's name in a token of the library.

@@ -63,8 +63,11 @@ func Parse[T any](t *testing.T, text string) (d T) {
 	return d
 }
 
-// Eventually is the rig's, for tests that import this one.
-var Eventually = rig.Eventually
+// The rig's, for tests that import this one.
+var (
+	Eventually  = rig.Eventually
+	HeedSignals = rig.HeedSignals
+)
 
 // WantOneLine asks that an error be fit for a terminal: what was typed is quoted in it
 // or not in it at all.

@@ -163,7 +163,7 @@ func TestAnAcquisitionIsRefusedForWantOfMemory(t *testing.T) {
 	for _, o := range []modus{{fenced: true, number: 7}, {strict: true}, {fenced: true, number: 7, strict: true}} {
 		for _, s := range []*Script{GuardedAcquire, GuardedAcquireAny} {
 			err, _ := m.guarded(s, o, ours, time.Minute, o.keys(one)).(error)
-			if refused, ok := errors.AsType[redis.Error](err); !ok || !strings.HasPrefix(refused.Error(), "OOM ") {
+			if refused, ok := errors.AsType[redis.Error](err); !ok || redistest.Code(refused) != "OOM" {
 				t.Errorf("%s %+v: %v", s.Name, o, err)
 			}
 		}

@@ -19,7 +19,7 @@
 //	asking       asks the pilot for its place in the queue, and so takes a place there
 //	told         a pilot that refused the lock has told it its place
 //	queued       sleeps: until it is called, or for 50 to 250 ms
-//	called       the pilot has called it and keeps the lock for it: asks all masters at once
+//	called       the pilot has called it, or told it so, and keeps the lock for it: asks all masters at once
 //	ourTurn      the lock seems to be free: asks the pilot alone, then the others
 //	collided     it is its turn after collisions: pauses
 //	doubting     the pilot's key may be stale: asks all masters
@@ -32,8 +32,8 @@
 //	seeking     -> asking, ourTurn, collided, blind, deaf
 //	deaf        -> acquired, seeking, inLine
 //	blind       -> acquired, seeking, inLine
-//	asking      -> ourTurn, collided, queued, doubting, seeking, blind
-//	told        -> ourTurn, collided, queued, doubting, asking, blind, deaf
+//	asking      -> called, ourTurn, collided, queued, doubting, seeking, blind
+//	told        -> queued, doubting, asking, blind, deaf
 //	queued      -> called, ourTurn, doubting, seeking
 //	called      -> acquired, told, seeking, inLine
 //	ourTurn     -> acquired, told, seeking, inLine

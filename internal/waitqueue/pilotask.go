@@ -76,6 +76,8 @@ func (q *oneKey) judge() event {
 	case q.turn.stale && q.mayOvertake():
 		q.turn.stale = false
 		return stale
+	case q.turn.Ours && q.w.counts.collisions == 0 && !q.w.want.isSet():
+		return pilotCalls // it keeps the lock for us, as where it calls
 	case q.turn.Ours:
 		return q.w.itsTurn()
 	default:

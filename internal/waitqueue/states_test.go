@@ -69,7 +69,9 @@ var steps = []struct {
 	{blind, "there is no quorum for too long", nil, func(f *fake) { f.all = &outcome.Failure{Total: 2, Need: 1, Elapsed: time.Hour} }, ended, "all"},
 	{blind, "the context ends", nil, func(f *fake) { f.cancel() }, ended, ""},
 
-	{asking, "it is our turn", nil, func(f *fake) { f.turn.Ours = true }, ourTurn, "wait p:a"},
+	{asking, "it is our turn", nil, func(f *fake) { f.turn.Ours = true }, called, "wait p:a"},
+	{asking, "it is our turn after a collision", nil, func(f *fake) { f.turn.Ours = true; f.w.counts.collisions = 1 }, ourTurn, "wait p:a"},
+	{asking, "it is a set's turn", &setWanted, func(f *fake) { f.turn.Ours = true }, ourTurn, "wait p:a"},
 	{asking, "it is our turn after collisions", nil, func(f *fake) { f.turn.Ours = true; f.w.counts.collisions = 2 }, collided, "wait p:a"},
 	{asking, "others are before us", nil, nil, queued, "wait p:a"},
 	{asking, "the pilot's key is stale", nil, func(f *fake) { f.one().turn.stale = true }, doubting, "wait p:a"},
@@ -83,8 +85,6 @@ var steps = []struct {
 	}, blind, ""},
 
 	{told, "others are before us", nil, nil, queued, ""},
-	{told, "it is our turn", nil, func(f *fake) { f.one().turn.Ours = true }, ourTurn, ""},
-	{told, "it is our turn after collisions", nil, func(f *fake) { f.one().turn.Ours = true; f.w.counts.collisions = 2 }, collided, ""},
 	{told, "the pilot's key is stale", nil, func(f *fake) { f.one().turn.stale = true }, doubting, ""},
 	{told, "another master is the pilot now", nil, func(f *fake) { f.one().pilot, f.one().turn.Ours = 1-f.pilot(), true }, asking, ""},
 	{told, "no quorum is connected", nil, func(f *fake) { f.connected = false }, blind, ""},
@@ -141,7 +141,7 @@ var steps = []struct {
 	{comingAlong, "a reader gets in", &readWanted, (*fake).behindOne, acquired, "called"},
 	{comingAlong, "a reader does not get in", &readWanted, func(f *fake) { f.behindOne(); f.all = taken() }, inLine, "called"},
 	{inLine, "a reader, whatever was contended", &readWanted, func(f *fake) { f.w.again = true }, seeking, ""},
-	{asking, "a reader, and it is the readers' turn", &readWanted, func(f *fake) { f.turn.Ours = true }, ourTurn, "wait to read p:a"},
+	{asking, "a reader, and it is the readers' turn", &readWanted, func(f *fake) { f.turn.Ours = true }, called, "wait to read p:a"},
 	{asking, "a reader, and a writer has the lock", &readWanted, nil, queued, "wait to read p:a"},
 	{queued, "the pilot calls the readers", &readWanted, (*fake).callReaders, called, ""},
 	{queued, "the pilot calls a writer, and a reader waits", &readWanted, (*fake).call, seeking, "leave p:a"},

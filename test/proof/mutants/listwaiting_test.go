@@ -56,6 +56,12 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./internal/waitqueue", "TestOnlyAPilotThatRefusesItsQueueIsPassedOver"},
 	},
 	{
+		name:    "a turn that the pilot has told, and that is asked for at the pilot alone",
+		breaks:  "fairness: while a lock is kept for a client nobody else in the queue gets it",
+		edits:   []edit{{"internal/waitqueue/pilotask.go", "case q.turn.Ours && q.w.counts.collisions == 0 && !q.w.want.isSet():", "case false:"}},
+		foundBy: goTest{"./internal/waitqueue", "TestEachStateDoesWhatItsSituationAsksFor"},
+	},
+	{
 		name:    "a refusal that outlasts the connection",
 		breaks:  "fairness: a master that is dialled again may be a pilot again",
 		edits:   []edit{{"internal/pilot/pilot.go", " && m.epoch == c.masters[master].Stats().Epoch", ""}},

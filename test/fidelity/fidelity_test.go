@@ -18,7 +18,7 @@ const longest = 40
 // Whatever is asked of both, they answer the same, and keep the same.
 func TestASimulatedMasterAnswersAndKeepsWhatARealOneDoes(t *testing.T) {
 	p := startPair(t)
-	answered, runs := map[string]int{}, 0
+	answered, runs := map[string]int{}, map[string]int{}
 	rapid.Check(t, func(r *rapid.T) {
 		if err := p.reset(); err != nil {
 			r.Fatal(err)
@@ -35,19 +35,17 @@ func TestASimulatedMasterAnswersAndKeepsWhatARealOneDoes(t *testing.T) {
 			command := sent(next.command, p.now)
 			done = append(done, next.inShort(command))
 			reply := p.both(r, command, done)
-			if next.script != "" {
-				runs++
-			}
-			if next.script != "" && !strings.HasPrefix(inWords(reply), "error") {
+			runs[next.script]++
+			if !strings.HasPrefix(inWords(reply), "error") {
 				answered[next.script]++
 			}
 			p.compare(r, done)
 		}
 	})
-	t.Logf("%d runs of %d scripts", runs, len(scripts()))
 	for _, s := range scripts() {
-		if answered[s.Name] == 0 && runs > 20*len(scripts()) && !t.Failed() {
-			t.Errorf("the script %s was never run without an error: nothing is known of it", s.Name)
+		// Half of the runs and more are answered. By chance a script may have few of them.
+		if n := runs[s.Name]; n >= 20 && answered[s.Name] == 0 && !t.Failed() {
+			t.Errorf("the script %s was never run without an error, in %d runs: nothing is known of it", s.Name, n)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (m *mutant) simulated() (s simulation, ok bool) {
 	return m.also, m.also.profile != ""
 }
 
-// mutants is the list of docs/project/verification.md.
+// mutants is every mistake (docs/project/verification.md says how they are used).
 var mutants = slices.Concat(general, ofMoving, ofTheGuard, ofTheWaiting, ofReadersThatWait, ofReleases, ofConnections)
 
 // general are those that the simulation finds, or could.

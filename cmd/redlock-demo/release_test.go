@@ -110,9 +110,7 @@ func TestInAStrictFleetAHolderThatHearsOfItsReleaseLetsOthersIn(t *testing.T) {
 	t.Parallel()
 	c, holder := strictFleet(t)
 	held := mustLock(t, holder, "k", redlock.WithTTL(time.Minute), redlock.WithRenewal(redlock.Renewal{Every: 200 * time.Millisecond}))
-	if r := released(t, c, 0, "--now", "k"); r.LeasedMS < 1 {
-		t.Errorf("%+v", r)
-	}
+	released(t, c, 0, "--now", "k") // the holder may have heard of it before this looks for its lease
 	mustLock(t, rig.Opened(t, c, redlock.WithGuard(redlock.GuardStrict)), "k")
 	if lost, ok := errors.AsType[*redlock.LostError](context.Cause(held.Context())); !ok {
 		t.Errorf("the holder has lost nothing: %v, %v", lost, context.Cause(held.Context()))

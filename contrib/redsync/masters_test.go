@@ -41,6 +41,14 @@ func (f *fleet) open(opts ...redlock.Option) *redlock.Client {
 	return client
 }
 
+// ready opens a client, and waits until it can lock: a new fleet is declared first.
+func (f *fleet) ready() *redlock.Client {
+	f.t.Helper()
+	client := f.open()
+	f.must(client.Ready(f.t.Context()))
+	return client
+}
+
 // upstream makes redsync itself on the same masters.
 func (f *fleet) upstream() *upstream.Redsync {
 	var pools []upstreamredis.Pool

@@ -50,7 +50,7 @@ func TestOneOfManyHoldsTheLock(t *testing.T) {
 
 func TestMutexesHereAndOfRedsyncExcludeEachOther(t *testing.T) {
 	f := startFleet(t, 5)
-	ours := redsync.New(f.open()).NewMutex("lock", redsync.WithTries(1))
+	ours := redsync.New(f.ready()).NewMutex("lock", redsync.WithTries(1))
 	theirs := f.upstream().NewMutex("lock", upstream.WithTries(1))
 
 	f.must(theirs.Lock())
@@ -83,8 +83,7 @@ func TestErrTakenNumbersTheMastersAsTheURLsAre(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	client := f.open()
-	f.must(client.Ready(t.Context()))
+	client := f.ready()
 	taken := wantTaken(t, redsync.New(client).NewMutex("lock").TryLock())
 	if !slices.Equal(taken.Nodes, []int{1, 3, 4}) {
 		t.Errorf("taken on %v, want 1, 3 and 4", taken.Nodes)

@@ -135,8 +135,7 @@ func TestErrorsAreThoseOfRedsync(t *testing.T) {
 			theirs, ours := startFleet(t, 5), startFleet(t, 5)
 			was := shape(test.do(theirs, theirs.upstream().NewMutex("lock", upstream.WithExpiry(test.expiry),
 				upstream.WithTries(test.tries), upstream.WithTimeoutFactor(0.9)))) // the machine may be busy
-			client := ours.open()
-			ours.must(client.Ready(t.Context()))
+			client := ours.ready()
 			is := shape(test.do(ours, redsync.New(client).NewMutex("lock", redsync.WithExpiry(test.expiry), redsync.WithTries(test.tries))))
 			if was != test.want || is != test.want {
 				t.Errorf("redsync: %s; here: %s; want %s", was, is, test.want)

@@ -179,6 +179,11 @@ func scriptCommand(t *rapid.T) (command []any, name string) {
 	if likely(t, "the queue", 15) { // has the most to it
 		s = script.Queue
 	}
+	return commandOf(t, s), s.Name
+}
+
+// commandOf runs this script.
+func commandOf(t *rapid.T, s *script.Script) (command []any) {
 	c := anything(t)
 	if known := plausible[s.Name]; known != nil {
 		unknown := c.args
@@ -207,5 +212,5 @@ func scriptCommand(t *rapid.T) (command []any, name string) {
 	if likely(t, "in full", 5) {
 		command[0], command[1] = "EVAL", s.Source
 	}
-	return append(append(command, c.keys...), c.args...), s.Name
+	return append(append(command, c.keys...), c.args...)
 }

@@ -155,10 +155,17 @@ func (f *fleet) patient(opts ...redlock.Option) *redlock.Client {
 	return f.openBrisk(append(opts, redlock.WithPool(pool.WithCommandTimeout(30*time.Second), pool.WithStallLimit(time.Minute)))...)
 }
 
-// lock acquires a lock that is free, and waits until all masters that answer have it.
+// lock acquires a lock that is free, and waits until all masters that answer have it. On
+// redis-servers it tries again: those of a busy machine may be late for a brisk client.
 func (f *fleet) lock(c *redlock.Client, key string, opts ...redlock.LockOption) *redlock.Lock {
 	f.t.Helper()
-	l, err := c.TryLock(context.Background(), key, opts...)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	acquire := c.TryLock
+	if !f.exactly {
+		acquire = c.Lock
+	}
+	l, err := acquire(ctx, key, opts...)
 	if err != nil {
 		f.t.Fatalf("the lock is free: %v", err)
 	}

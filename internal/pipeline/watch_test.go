@@ -104,6 +104,9 @@ func TestAWatcherIsToldOfEveryConnectionAndItsCallsGoFirst(t *testing.T) {
 			t.Errorf("after Renew: %s", got)
 		}
 		g.next <- nil
+		if got := late.all(); !strings.HasSuffix(got, ", up 3 0123") {
+			t.Errorf("after the third dial: %s", got)
+		}
 		for _, w := range append(r.waiters, late.waiters...) {
 			if c := w.wait(); c.Err != nil || c.Epoch == 0 {
 				t.Errorf("%s on connection %d: %v", c.Cmd, c.Epoch, c.Err)

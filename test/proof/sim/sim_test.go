@@ -19,7 +19,7 @@ var (
 	seedCount = flag.Int("seeds", usualSeeds, "how many seeds of each profile")
 	only      = flag.String("profiles", "", "profiles, separated by commas (all)")
 	timeline  = flag.Bool("timeline", false, "print all that happens in each run")
-	sameSeeds = flag.Int("same", 1, "of how many seeds of each profile runs are compared")
+	sameSeeds = flag.Int("same", 1, "in how many groups of five seeds of each profile one has to repeat")
 	repeats   = flag.Int("repeats", 1, "with how many further runs of the same seed")
 	progress  = flag.Bool("progress", false, "print how far it has come, every few seconds")
 )

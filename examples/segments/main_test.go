@@ -10,11 +10,13 @@ import (
 )
 
 // patient does not take a busy machine for masters that are down.
-var patient = redlock.WithPool(pool.WithCommandTimeout(5 * time.Second))
+var patient = []redlock.Option{
+	redlock.WithPool(pool.WithCommandTimeout(5*time.Second), pool.WithDialTimeout(time.Minute)), redlock.WithOutageWait(time.Minute),
+}
 
 func TestEveryItemIsSoldOnce(t *testing.T) {
 	var out strings.Builder
-	if err := run(t.Context(), &out, "", patient); err != nil {
+	if err := run(t.Context(), &out, "", patient...); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -50,53 +51,47 @@ func (b *bench) values() map[string]string {
 }
 
 func TestLocksAreCounted(t *testing.T) {
-	b := newBench(t)
-	if err := b.telemetry.Observe(b.client); err != nil {
-		t.Fatal(err)
-	}
-	ctx := t.Context()
-	l, err := b.client.Lock(ctx, "key")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if now := b.values(); now["redlock.held"] != "1" || now["redlock.waiting"] != "0" {
-		t.Errorf("held %s, waiting %s", now["redlock.held"], now["redlock.waiting"])
-	}
-	_, _ = b.client.TryLock(ctx, "key")
-	_ = l.Unlock(ctx)
-	leased, err := b.client.Lock(ctx, "lease", redlock.WithLease(300*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-leased.Context().Done()
-	reports := b.client.Masters(ctx)
-	wanted := map[string]string{
-		"redlock.held": "0",
-		"redlock.attempts redlock.result=acquired":                     "2",
-		"redlock.attempts redlock.result=taken":                        "1",
-		"redlock.wait.duration redlock.result=acquired":                "2",
-		"redlock.wait.duration redlock.result=taken":                   "1",
-		"redlock.hold.duration redlock.end=unlocked":                   "1",
-		"redlock.hold.duration redlock.end=planned":                    "1",
-		"redlock.unlock.duration redlock.result=released":              "1",
-		"redlock.master.connected redlock.master=" + reports[0].Master: "1",
-		"redlock.master.reply.duration redlock.master=" + reports[0].Master + " redlock.operation=lock redlock.result=agreed": "2",
-	}
-	wrong := func() (all []string) {
+	inBubble(t, func(t *testing.T, b *bench) {
+		if err := b.telemetry.Observe(b.client); err != nil {
+			t.Fatal(err)
+		}
+		ctx := t.Context()
+		l, err := b.client.Lock(ctx, "key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now := b.values(); now["redlock.held"] != "1" || now["redlock.waiting"] != "0" {
+			t.Errorf("held %s, waiting %s", now["redlock.held"], now["redlock.waiting"])
+		}
+		_, _ = b.client.TryLock(ctx, "key")
+		_ = l.Unlock(ctx)
+		leased, err := b.client.Lock(ctx, "lease", redlock.WithLease(300*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-leased.Context().Done()
+		reports := b.client.Masters(ctx)
+		wanted := map[string]string{
+			"redlock.held": "0",
+			"redlock.attempts redlock.result=acquired":                     "2",
+			"redlock.attempts redlock.result=taken":                        "1",
+			"redlock.wait.duration redlock.result=acquired":                "2",
+			"redlock.wait.duration redlock.result=taken":                   "1",
+			"redlock.hold.duration redlock.end=unlocked":                   "1",
+			"redlock.hold.duration redlock.end=planned":                    "1",
+			"redlock.unlock.duration redlock.result=released":              "1",
+			"redlock.master.connected redlock.master=" + reports[0].Master: "1",
+			"redlock.master.reply.duration redlock.master=" + reports[0].Master + " redlock.operation=lock redlock.result=agreed": "2",
+		}
+		synctest.Wait()
 		now := b.values()
 		for name, value := range wanted {
 			if now[name] != value {
-				all = append(all, fmt.Sprintf("%s is %s: want %s", name, now[name], value))
+				t.Errorf("%s is %s: want %s", name, now[name], value)
 			}
 		}
-		return all
-	}
-	for end := time.Now().Add(20 * time.Second); wrong() != nil && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-	}
-	if all := wrong(); all != nil {
-		t.Error(strings.Join(all, "\n"))
-	}
-	if n, ok := b.values()["redlock.losses redlock.reason=expired"]; ok {
-		t.Errorf("%s leases that ended count as losses", n)
-	}
+		if n, ok := now["redlock.losses redlock.reason=expired"]; ok {
+			t.Errorf("%s leases that ended count as losses", n)
+		}
+	})
 }

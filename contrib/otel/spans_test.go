@@ -1,12 +1,12 @@
 package redlockotel_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -32,9 +32,15 @@ type bench struct {
 	telemetry *redlockotel.Telemetry
 }
 
-func newBench(t *testing.T, opts ...redlockotel.Option) *bench {
+// inBubble runs a test in virtual time.
+func inBubble(t *testing.T, test func(t *testing.T, b *bench), opts ...redlockotel.Option) {
 	t.Helper()
-	b := &bench{t: t, cluster: redlocktest.StartCluster(t, 3), spans: tracetest.NewInMemoryExporter(), reader: sdkmetric.NewManualReader()}
+	synctest.Test(t, func(t *testing.T) { test(t, newBench(t, opts)) })
+}
+
+func newBench(t *testing.T, opts []redlockotel.Option) *bench {
+	t.Helper()
+	b := &bench{t: t, cluster: redlocktest.StartInBubble(t, 3), spans: tracetest.NewInMemoryExporter(), reader: sdkmetric.NewManualReader()}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(b.spans))
 	meters := sdkmetric.NewMeterProvider(sdkmetric.WithReader(b.reader))
 	b.tracer = provider.Tracer("test")
@@ -43,14 +49,11 @@ func newBench(t *testing.T, opts ...redlockotel.Option) *bench {
 		t.Fatal(err)
 	}
 	b.telemetry = telemetry
-	b.client, err = redlock.Open(b.cluster.URLs(), redlock.WithTrace(telemetry.Trace()), redlock.WithLogger(nil))
+	b.client, err = b.cluster.Open(redlock.WithTrace(telemetry.Trace()), redlock.WithLogger(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = b.client.Close() })
-	ready, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := b.client.Ready(ready); err != nil {
+	if err := b.client.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -109,157 +112,162 @@ func (b *bench) wantLink(s *tracetest.SpanStub, to trace.SpanContext) {
 }
 
 func TestALockHasSpansForTheCallTheHoldAndTheRelease(t *testing.T) {
-	b := newBench(t)
-	ctx, outer := b.tracer.Start(t.Context(), "request")
-	l, err := b.client.Lock(ctx, "key")
-	if err != nil {
-		t.Fatal(err)
-	}
-	outer.End() // the hold outlives the request
-	later, release := b.tracer.Start(t.Context(), "later")
-	if err := errors.Join(l.Extend(later), l.Unlock(later)); err != nil {
-		t.Fatal(err)
-	}
-
-	acquire, attempt := b.only("redlock.acquire"), b.only("redlock.attempt")
-	hold, unlock, extend := b.only("redlock.hold"), b.only("redlock.unlock"), b.only("redlock.extend")
-	b.wantParent(&acquire, outer.SpanContext())
-	b.wantAttributes(&acquire, "redlock.key=key", "redlock.operation=lock", "redlock.once=false", "redlock.attempts=1", "redlock.result=acquired")
-	b.wantParent(&attempt, acquire.SpanContext)
-	b.wantAttributes(&attempt, "redlock.attempt=1", "redlock.masters.needed=2", "redlock.result=acquired")
-	b.wantParent(&hold, outer.SpanContext())
-	b.wantLink(&hold, acquire.SpanContext)
-	b.wantAttributes(&hold, "redlock.key=key", "redlock.end=unlocked", "redlock.renewals=0")
-	b.wantParent(&unlock, release.SpanContext())
-	b.wantLink(&unlock, hold.SpanContext)
-	b.wantAttributes(&unlock, "redlock.key=key", "redlock.result=released", "redlock.masters.needed=2")
-	b.wantParent(&extend, release.SpanContext())
-	b.wantAttributes(&extend, "redlock.result=ok")
-	if len(attempt.Events) != 3 {
-		t.Errorf("%d masters are told of: want 3", len(attempt.Events))
-	}
-	for _, s := range []tracetest.SpanStub{acquire, attempt, hold, unlock, extend} {
-		if s.EndTime.Before(s.StartTime) || s.Status.Code != codes.Unset {
-			t.Errorf("%s: from %v to %v, %v", s.Name, s.StartTime, s.EndTime, s.Status)
+	inBubble(t, func(t *testing.T, b *bench) {
+		ctx, outer := b.tracer.Start(t.Context(), "request")
+		l, err := b.client.Lock(ctx, "key")
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if attempt.StartTime.Before(acquire.StartTime) || attempt.EndTime.After(acquire.EndTime) {
-		t.Error("the attempt is not within the call")
-	}
+		outer.End() // the hold outlives the request
+		later, release := b.tracer.Start(t.Context(), "later")
+		if err := errors.Join(l.Extend(later), l.Unlock(later)); err != nil {
+			t.Fatal(err)
+		}
+
+		acquire, attempt := b.only("redlock.acquire"), b.only("redlock.attempt")
+		hold, unlock, extend := b.only("redlock.hold"), b.only("redlock.unlock"), b.only("redlock.extend")
+		b.wantParent(&acquire, outer.SpanContext())
+		b.wantAttributes(&acquire, "redlock.key=key", "redlock.operation=lock", "redlock.once=false", "redlock.attempts=1", "redlock.result=acquired")
+		b.wantParent(&attempt, acquire.SpanContext)
+		b.wantAttributes(&attempt, "redlock.attempt=1", "redlock.masters.needed=2", "redlock.result=acquired")
+		b.wantParent(&hold, outer.SpanContext())
+		b.wantLink(&hold, acquire.SpanContext)
+		b.wantAttributes(&hold, "redlock.key=key", "redlock.end=unlocked", "redlock.renewals=0")
+		b.wantParent(&unlock, release.SpanContext())
+		b.wantLink(&unlock, hold.SpanContext)
+		b.wantAttributes(&unlock, "redlock.key=key", "redlock.result=released", "redlock.masters.needed=2")
+		b.wantParent(&extend, release.SpanContext())
+		b.wantAttributes(&extend, "redlock.result=ok")
+		if len(attempt.Events) != 3 {
+			t.Errorf("%d masters are told of: want 3", len(attempt.Events))
+		}
+		for _, s := range []tracetest.SpanStub{acquire, attempt, hold, unlock, extend} {
+			if s.EndTime.Before(s.StartTime) || s.Status.Code != codes.Unset {
+				t.Errorf("%s: from %v to %v, %v", s.Name, s.StartTime, s.EndTime, s.Status)
+			}
+		}
+		if attempt.StartTime.Before(acquire.StartTime) || attempt.EndTime.After(acquire.EndTime) {
+			t.Error("the attempt is not within the call")
+		}
+	})
 }
 
 func TestWaitingHasASpanForEachPause(t *testing.T) {
-	b := newBench(t)
-	const owner = "billing"
-	holder, err := b.client.Lock(t.Context(), "key", redlock.WithOwner(owner))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.spans.Reset()
-	ctx, outer := b.tracer.Start(t.Context(), "request")
-	_, err = b.client.Lock(ctx, "key", redlock.WithTries(3), redlock.WithBackoff(func(int) time.Duration { return 20 * time.Millisecond }))
-	if !errors.Is(err, redlock.ErrTaken) {
-		t.Fatal(err)
-	}
-	acquire, attempts, waits := b.only("redlock.acquire"), b.named("redlock.attempt"), b.named("redlock.wait")
-	b.wantParent(&acquire, outer.SpanContext())
-	b.wantAttributes(&acquire, "redlock.attempts=3", "redlock.result=taken")
-	if len(attempts) != 3 || len(waits) != 2 || len(b.named("redlock.hold")) != 0 {
-		t.Fatalf("%d attempts, %d pauses, %d holds", len(attempts), len(waits), len(b.named("redlock.hold")))
-	}
-	for i := range waits {
-		b.wantParent(&waits[i], acquire.SpanContext)
-		if waits[i].StartTime.Before(attempts[i].EndTime) || waits[i].EndTime.After(attempts[i+1].StartTime) || waits[i].EndTime.Sub(waits[i].StartTime) < 15*time.Millisecond {
-			t.Errorf("pause %d from %v to %v, attempts %v to %v", i, waits[i].StartTime, waits[i].EndTime, attempts[i].EndTime, attempts[i+1].StartTime)
+	inBubble(t, func(t *testing.T, b *bench) {
+		const owner = "billing"
+		holder, err := b.client.Lock(t.Context(), "key", redlock.WithOwner(owner))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	// The spans name who holds the lock, and never a token.
-	var all strings.Builder
-	for _, s := range b.spans.GetSpans() {
-		all.WriteString(text(s.Attributes) + s.Status.Description)
-		for _, e := range s.Events {
-			all.WriteString(text(e.Attributes))
+		b.spans.Reset()
+		ctx, outer := b.tracer.Start(t.Context(), "request")
+		_, err = b.client.Lock(ctx, "key", redlock.WithTries(3), redlock.WithBackoff(func(int) time.Duration { return 20 * time.Millisecond }))
+		if !errors.Is(err, redlock.ErrTaken) {
+			t.Fatal(err)
 		}
-	}
-	b.wantAttributes(&acquire, "redlock.holder="+owner)
-	b.wantAttributes(&attempts[2], "redlock.holder="+owner)
-	if strings.Contains(all.String(), holder.Token()) {
-		t.Errorf("told: %s", all.String())
-	}
-	if acquire.Status.Code != codes.Unset {
-		t.Errorf("that the lock is taken counts as a failure: %v", acquire.Status)
-	}
+		acquire, attempts, waits := b.only("redlock.acquire"), b.named("redlock.attempt"), b.named("redlock.wait")
+		b.wantParent(&acquire, outer.SpanContext())
+		b.wantAttributes(&acquire, "redlock.attempts=3", "redlock.result=taken")
+		if len(attempts) != 3 || len(waits) != 2 || len(b.named("redlock.hold")) != 0 {
+			t.Fatalf("%d attempts, %d pauses, %d holds", len(attempts), len(waits), len(b.named("redlock.hold")))
+		}
+		for i := range waits {
+			b.wantParent(&waits[i], acquire.SpanContext)
+			if waits[i].StartTime.Before(attempts[i].EndTime) || waits[i].EndTime.After(attempts[i+1].StartTime) || waits[i].EndTime.Sub(waits[i].StartTime) != 20*time.Millisecond {
+				t.Errorf("pause %d from %v to %v, attempts %v to %v", i, waits[i].StartTime, waits[i].EndTime, attempts[i].EndTime, attempts[i+1].StartTime)
+			}
+		}
+		// The spans name who holds the lock, and never a token.
+		var all strings.Builder
+		for _, s := range b.spans.GetSpans() {
+			all.WriteString(text(s.Attributes) + s.Status.Description)
+			for _, e := range s.Events {
+				all.WriteString(text(e.Attributes))
+			}
+		}
+		b.wantAttributes(&acquire, "redlock.holder="+owner)
+		b.wantAttributes(&attempts[2], "redlock.holder="+owner)
+		if strings.Contains(all.String(), holder.Token()) {
+			t.Errorf("told: %s", all.String())
+		}
+		if acquire.Status.Code != codes.Unset {
+			t.Errorf("that the lock is taken counts as a failure: %v", acquire.Status)
+		}
+	})
 }
 
 func TestALossShowsInTheSpanOfTheHold(t *testing.T) {
-	b := newBench(t)
-	l, err := b.client.Lock(t.Context(), "key", redlock.WithTTL(500*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.cluster.Kill(0)
-	b.cluster.Kill(1)
-	<-l.Context().Done()
-	for end := time.Now().Add(20 * time.Second); len(b.named("redlock.hold")) == 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
-	}
-	hold := b.only("redlock.hold")
-	b.wantAttributes(&hold, "redlock.end=lost", "redlock.reason=unreachable")
-	if hold.Status.Code != codes.Error || len(hold.Events) == 0 || hold.Events[0].Name != "redlock.renewal_failed" {
-		t.Errorf("%v, %v", hold.Status, hold.Events)
-	}
-	_, err = b.client.TryLock(t.Context(), "other")
-	if !errors.Is(err, redlock.ErrNoQuorum) {
-		t.Fatal(err)
-	}
-	calls := b.named("redlock.acquire")
-	if failed := calls[len(calls)-1]; failed.Status.Code != codes.Error {
-		t.Errorf("an outage does not show: %v", failed.Status)
-	}
+	inBubble(t, func(t *testing.T, b *bench) {
+		l, err := b.client.Lock(t.Context(), "key", redlock.WithTTL(500*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.cluster.Kill(0)
+		b.cluster.Kill(1)
+		<-l.Context().Done()
+		synctest.Wait()
+		hold := b.only("redlock.hold")
+		b.wantAttributes(&hold, "redlock.end=lost", "redlock.reason=unreachable")
+		if hold.Status.Code != codes.Error || len(hold.Events) == 0 || hold.Events[0].Name != "redlock.renewal_failed" {
+			t.Errorf("%v, %v", hold.Status, hold.Events)
+		}
+		_, err = b.client.TryLock(t.Context(), "other")
+		if !errors.Is(err, redlock.ErrNoQuorum) {
+			t.Fatal(err)
+		}
+		calls := b.named("redlock.acquire")
+		if failed := calls[len(calls)-1]; failed.Status.Code != codes.Error {
+			t.Errorf("an outage does not show: %v", failed.Status)
+		}
+	})
 }
 
 func TestAnUnlockOfWhatIsNotHeldIsNoErrorOfItsOwn(t *testing.T) {
-	b := newBench(t)
-	l, err := b.client.Lock(t.Context(), "key", redlock.WithLease(50*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-l.Context().Done()
-	if err := l.Unlock(t.Context()); !errors.Is(err, redlock.ErrNotHeld) {
-		t.Fatal(err)
-	}
-	unlock := b.only("redlock.unlock")
-	b.wantAttributes(&unlock, "redlock.result=not_held")
-	if unlock.Status.Code == codes.Error {
-		t.Errorf("the status is %v", unlock.Status)
-	}
+	inBubble(t, func(t *testing.T, b *bench) {
+		l, err := b.client.Lock(t.Context(), "key", redlock.WithLease(50*time.Millisecond))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-l.Context().Done()
+		if err := l.Unlock(t.Context()); !errors.Is(err, redlock.ErrNotHeld) {
+			t.Fatal(err)
+		}
+		unlock := b.only("redlock.unlock")
+		b.wantAttributes(&unlock, "redlock.result=not_held")
+		if unlock.Status.Code == codes.Error {
+			t.Errorf("the status is %v", unlock.Status)
+		}
+	})
 }
 
 func TestKeysAreNamedAsTheProgramWants(t *testing.T) {
-	b := newBench(t, redlockotel.WithKeyNames(func(string) string { return "hidden" }))
-	l, err := b.client.LockAll(t.Context(), []string{"alice", "bob"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = l.Unlock(t.Context())
-	acquire := b.only("redlock.acquire")
-	b.wantAttributes(&acquire, "redlock.key=hidden", `redlock.keys=["hidden","hidden"]`)
-	for _, s := range b.spans.GetSpans() {
-		if all := text(s.Attributes); strings.Contains(all, "alice") || strings.Contains(all, "bob") {
-			t.Errorf("%s:%s", s.Name, all)
+	inBubble(t, func(t *testing.T, b *bench) {
+		l, err := b.client.LockAll(t.Context(), []string{"alice", "bob"})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		_ = l.Unlock(t.Context())
+		acquire := b.only("redlock.acquire")
+		b.wantAttributes(&acquire, "redlock.key=hidden", `redlock.keys=["hidden","hidden"]`)
+		for _, s := range b.spans.GetSpans() {
+			if all := text(s.Attributes); strings.Contains(all, "alice") || strings.Contains(all, "bob") {
+				t.Errorf("%s:%s", s.Name, all)
+			}
+		}
+	}, redlockotel.WithKeyNames(func(string) string { return "hidden" }))
 }
 
 func TestTokensAreNotExported(t *testing.T) {
-	b := newBench(t)
-	trace := b.telemetry.Trace()
-	held := &redlock.HeldError{Type: "string", Token: "the-token", Owner: "billing"}
-	ctx := trace.Begin(t.Context(), redlock.BeginInfo{Op: "lock"})
-	trace.Node(redlock.NodeInfo{Op: "lock", Token: "the-token", Err: held, Context: ctx})
-	trace.Attempt(redlock.AttemptInfo{Token: "the-token", Err: held, Context: ctx})
-	trace.Wait(redlock.WaitInfo{Err: held, Context: ctx})
-	all := fmt.Sprintf("%+v", b.spans.GetSpans())
-	if !strings.Contains(all, "billing") || strings.Contains(all, "the-token") {
-		t.Error(all)
-	}
+	inBubble(t, func(t *testing.T, b *bench) {
+		trace := b.telemetry.Trace()
+		held := &redlock.HeldError{Type: "string", Token: "the-token", Owner: "billing"}
+		ctx := trace.Begin(t.Context(), redlock.BeginInfo{Op: "lock"})
+		trace.Node(redlock.NodeInfo{Op: "lock", Token: "the-token", Err: held, Context: ctx})
+		trace.Attempt(redlock.AttemptInfo{Token: "the-token", Err: held, Context: ctx})
+		trace.Wait(redlock.WaitInfo{Err: held, Context: ctx})
+		all := fmt.Sprintf("%+v", b.spans.GetSpans())
+		if !strings.Contains(all, "billing") || strings.Contains(all, "the-token") {
+			t.Error(all)
+		}
+	})
 }

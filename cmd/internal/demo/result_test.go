@@ -110,21 +110,21 @@ func TestWithoutAQuorumTheRunDoesNotBegin(t *testing.T) {
 	m.Masters[0].Kill()
 	m.Masters[2].Kill()
 	o := fast()
-	o.ready = 4 * time.Second // in which the third one connects, however busy the machine is
+	o.ready = 4 * time.Second
 	res, text, err := shown(t, stage.Given(m.URLs), o)
 	none, ok := errors.AsType[*say.NoQuorumError](err)
 	if !ok {
 		t.Fatalf("error %v", err)
 	}
 	away := m.Masters[0].Addr() + ", " + m.Masters[2].Addr()
-	want := regexp.MustCompile(` within [4-6](\.\d)? s`).FindString(none.Error()) // a busy machine takes longer
-	want = "no quorum" + want + ": 2 of 3 masters are down (" + away + ": connection refused). Start " +
-		away + ", or mend the network to it."
-	if none.Error() != want || !strings.Contains(want, " within ") {
+	// A busy machine takes longer, and may not have heard of the third.
+	want := regexp.MustCompile(`^no quorum within [4-6](\.\d)? s: 2 of 3 masters are down \(` + regexp.QuoteMeta(away) + `: connection refused\)(, 1 does not answer .*)?\. ` +
+		`Start ` + regexp.QuoteMeta(away) + `, or mend the network to it\.`)
+	if !want.MatchString(none.Error()) {
 		t.Errorf("error %q, want %q", none, want)
 	}
 	text = regexp.MustCompile(`(?m)^   … waiting for a quorum · .*\n`).ReplaceAllString(text, "")
-	if text != "" || res.Verdict != VerdictNoQuorum || res.Error != want || len(res.Masters) != 3 {
+	if text != "" || res.Verdict != VerdictNoQuorum || res.Error != none.Error() || len(res.Masters) != 3 {
 		t.Errorf("printed %q, result %+v", text, res)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/internal/rig/masters"
 	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/pool"
 )
@@ -84,29 +84,42 @@ func TestAMasterThatIsGoneSaysWhy(t *testing.T) {
 	}
 }
 
-func TestMastersThatAreBeingConnectedAreAwaited(t *testing.T) {
-	t.Parallel()
-	c := rig.Cluster(t, 3)
-	slow := c.Masters()[2]
-	slow.Freeze() // accepts, and does not greet
-	f := fleetOf(t, c)
-	time.AfterFunc(100*time.Millisecond, slow.Thaw)
-	f.Await(t.Context())
-	for _, line := range f.Lines {
-		if s := line.Stats(); !s.Connected {
-			t.Errorf("%s was not awaited: %v", line.Name(), s.Err)
-		}
+// awaits has a fleet that was just opened await its masters. It returns for how long it did.
+func awaits(t *testing.T, b *masters.Bubble) (f *Fleet, took time.Duration) {
+	t.Helper()
+	p, err := pool.New(b.URLs(), pool.WithDialer(b.Dialer()))
+	if err != nil {
+		t.Fatal(err)
 	}
+	b.AtEnd(func() { _ = p.Close() })
+	f = &Fleet{Lines: mastersOf(p), Pool: p}
+	began := time.Now()
+	f.Await(t.Context())
+	return f, time.Since(began)
+}
+
+func TestMastersThatAreBeingConnectedAreAwaited(t *testing.T) {
+	masters.InBubble(t, 3, func(t *testing.T, b *masters.Bubble) {
+		b.Freeze(2) // accepts, and does not greet
+		const slow = 100 * time.Millisecond
+		time.AfterFunc(slow, b.All[2].Thaw)
+		f, took := awaits(t, b)
+		if took < slow || took > slow+connectPoll {
+			t.Errorf("waited %v", took)
+		}
+		for _, line := range f.Lines {
+			if s := line.Stats(); !s.Connected {
+				t.Errorf("%s was not awaited: %v", line.Name(), s.Err)
+			}
+		}
+	})
 }
 
 func TestAMasterThatIsGoneIsNotAwaited(t *testing.T) {
-	t.Parallel()
-	c := rig.Cluster(t, 3)
-	c.Masters()[2].Kill()
-	f := fleetOf(t, c)
-	began := time.Now()
-	f.Await(t.Context())
-	if took := time.Since(began); took >= app.ConnectBound {
-		t.Errorf("waited %v", took)
-	}
+	masters.InBubble(t, 3, func(t *testing.T, b *masters.Bubble) {
+		b.Kill(2)
+		if _, took := awaits(t, b); took > connectPoll {
+			t.Errorf("waited %v", took)
+		}
+	})
 }

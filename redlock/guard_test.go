@@ -445,6 +445,26 @@ func TestInitRefusesAFleetThatItsClientsKnowWhoeverWasFirst(t *testing.T) {
 	}
 }
 
+// A client that is nearer declares a new fleet between Init's look at it and its script: it is
+// declared all the same, and nobody has to run it again.
+func TestInitOfANewFleetMayMeetAClientThatDeclaresIt(t *testing.T) {
+	for late := time.Duration(0); late < 4*away; late += time.Millisecond {
+		inFarSim(t, 3, func(t *testing.T, s *sim) {
+			operator := s.guarded()
+			s.placeAway(func(int) time.Duration { return away / 10 })
+			time.AfterFunc(late, func() { _ = s.guarded() })
+			if err := operator.Init(t.Context()); err != nil {
+				t.Errorf("a client that comes after %v: %v", late, err)
+			}
+			for i := range s.All {
+				if _, since := s.marker(i); since != "0" {
+					t.Errorf("a client that comes after %v: master %d: since %q, want it declared", late, i, since)
+				}
+			}
+		})
+	}
+}
+
 // It is up, and takes long: a machine that is busy, or a dial that is repeated.
 func TestANewFleetIsDeclaredHoweverLateOneOfItsMastersAnswers(t *testing.T) {
 	for _, late := range []time.Duration{500 * time.Millisecond, 3 * time.Second, 20 * time.Second} {

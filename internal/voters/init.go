@@ -26,23 +26,28 @@ var errInitLimit = errors.New("not all masters have answered")
 func (g *Monitor) Init(ctx context.Context, force bool, without quorum.Bits) (reasons []error, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, initLimit, errInitLimit)
 	defer cancel()
-	g.lookAnew()
-	if err := g.awaitLooks(ctx); err != nil {
-		return nil, err
-	}
-	reasons, declared := g.unfit(force, without)
-	if declared {
-		return make([]error, len(reasons)), nil
-	}
-	if slices.ContainsFunc(reasons, func(err error) bool { return err != nil }) {
-		return reasons, nil
-	}
-	for i, q := range g.askInit(force, without) {
-		if q != nil {
-			reasons[i] = q.initialized(ctx)
+	for {
+		g.lookAnew()
+		if err := g.awaitLooks(ctx); err != nil {
+			return nil, err
+		}
+		reasons, declared := g.unfit(force, without)
+		if declared {
+			return make([]error, len(reasons)), nil
+		}
+		if slices.ContainsFunc(reasons, func(err error) bool { return err != nil }) {
+			return reasons, nil
+		}
+		for i, q := range g.askInit(force, without) {
+			if q != nil {
+				reasons[i] = q.initialized(ctx)
+			}
+		}
+		// Another client may have declared them meanwhile.
+		if ctx.Err() != nil || !slices.Contains(reasons, errInitChanged) {
+			return reasons, nil
 		}
 	}
-	return reasons, nil
 }
 
 // askInit sends the script that declares a master to all masters that are not absent.
@@ -74,10 +79,8 @@ func (q *inquiry) initialized(ctx context.Context) error {
 	switch {
 	case q.err != nil:
 		return q.err
-	case q.result.Verdict == guard.Present && q.result.Version == "":
-		return errInitChanged
 	case q.result.Verdict == guard.Present:
-		return fmt.Errorf("another client has just written its marker: %s", q.result.Settings())
+		return errInitChanged
 	case q.result.Verdict != guard.Declared && q.result.Verdict != guard.Forced:
 		return fmt.Errorf("unexpected answer from the script: %v", q.result.Verdict)
 	}

@@ -448,12 +448,16 @@ func TestInitRefusesAFleetThatItsClientsKnowWhoeverWasFirst(t *testing.T) {
 // A client that is nearer declares a new fleet between Init's look at it and its script: it is
 // declared all the same, and nobody has to run it again.
 func TestInitOfANewFleetMayMeetAClientThatDeclaresIt(t *testing.T) {
-	for late := time.Duration(0); late < 4*away; late += time.Millisecond {
+	const nearer = 370 * time.Microsecond // so that nothing of both happens at one instant
+	for late := 110 * time.Microsecond; late < 4*away; late += time.Millisecond {
 		inFarSim(t, 3, func(t *testing.T, s *sim) {
 			operator := s.guarded()
-			s.placeAway(func(int) time.Duration { return away / 10 })
-			time.AfterFunc(late, func() { _ = s.guarded() })
-			if err := operator.Init(t.Context()); err != nil {
+			s.placeAway(func(int) time.Duration { return nearer })
+			done := make(chan error, 1)
+			go func() { done <- operator.Init(t.Context()) }()
+			time.Sleep(late)
+			_ = s.guarded()
+			if err := <-done; err != nil {
 				t.Errorf("a client that comes after %v: %v", late, err)
 			}
 			for i := range s.All {

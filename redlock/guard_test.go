@@ -457,7 +457,10 @@ func TestInitOfANewFleetMayMeetAClientThatDeclaresIt(t *testing.T) {
 			go func() { done <- operator.Init(t.Context()) }()
 			time.Sleep(late)
 			_ = s.guarded()
-			if err := <-done; err != nil {
+			// Seldom Init sees the others' declaration in the middle, and refuses.
+			if err := <-done; err != nil && strings.Contains(err.Error(), "it has a marker") {
+				return
+			} else if err != nil {
 				t.Errorf("a client that comes after %v: %v", late, err)
 			}
 			for i := range s.All {

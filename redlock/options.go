@@ -285,8 +285,7 @@ func WithTrace(t *Trace) Option {
 
 // WithLogger sets where the client logs, and the pool that [Open] makes:
 //   - at warn locks that were lost, renewals that failed (the first of several in a
-//     row), masters that were lost or may not vote, an even number of masters, and a
-//     fleet that is declared new;
+//     row), masters that were lost or may not vote, and an even number of masters;
 //   - at info what is good news;
 //   - at debug attempts and connections.
 //

@@ -82,8 +82,6 @@ func (s *transcript) outage() {
 	s.run("refused", app.ExitNoQuorum, "exec --try deploy -- make deploy")
 	s.run("status", app.ExitNoQuorum, "status deploy")
 	s.run("doctor", doctor.ExitSerious, "doctor --for 1s")
-	s.runNarrow("status in 60 columns", "status deploy")
-	s.runNarrow("doctor in 60 columns", "doctor --for 1s")
 	s.runJSON("status in JSON", "status --json deploy", "{can_lock, votes, quorum, help, verdict: .keys[0].verdict}", "can_lock", "votes", "quorum", "help", "verdict")
 	s.runJSON("doctor in JSON", "doctor --json --for 1s", ".findings[0]", "severity", "code", "masters", "what", "why", "do")
 }
@@ -129,18 +127,6 @@ func (s *transcript) run(name string, code int, args string) {
 			s.t.Errorf("%s: exit code %d, want %d", args, got, code)
 		}
 		return s.box("$ redlock "+args, s.fixedTable(unhurried(stdout+stderr)))
-	})
-}
-
-// runNarrow is run on a terminal of 60 columns.
-func (s *transcript) runNarrow(name, args string) {
-	s.t.Helper()
-	s.settle(name, func() string {
-		_, text := onTerminalOf(s.t, 60, ofTools(command(s.t, append(s.env, "TERM=dumb"), strings.Fields(args)...))).end(s.t)
-		if n := longest(text); n > 60 {
-			s.t.Errorf("%s: %d columns", args, n)
-		}
-		return s.box("$ redlock "+args, s.fixedParagraphs(unhurried(strings.ReplaceAll(text, "\r\n", "\n"))))
 	})
 }
 
@@ -270,20 +256,6 @@ func (s *transcript) fixedTable(text string) string {
 		rows = append(rows, row)
 	}
 	return head + term.Layout{}.Lines(rows) + "\n" + rest
-}
-
-// fixedParagraphs does so where each master is a paragraph.
-func (s *transcript) fixedParagraphs(text string) string {
-	paragraph := regexp.MustCompile(`(?m)^   (127\.[^\n]*\n(?:     \S[^\n]*\n)*)`)
-	return paragraph.ReplaceAllStringFunc(text, func(p string) string {
-		if !strings.Contains(p, ": p50 ") {
-			return p
-		}
-		line := strings.Join(strings.Fields(p), " ")
-		line = regexp.MustCompile(`p50 [^,]+, p99 [^,]+, version [^,]+,`).ReplaceAllString(line, "p50 "+figures[0]+", p99 "+figures[1]+", version "+figures[2]+",")
-		line = regexp.MustCompile(`clock .*`).ReplaceAllString(line, "clock "+figures[3])
-		return strings.ReplaceAll(term.Wrap("   ", 3, 58, line), "\n", "\n  ") + "\n"
-	})
 }
 
 // boxMark is where a box is in the page, by its name, and the box.

@@ -10,7 +10,7 @@ import (
 )
 
 // At night people read through a narrow window, and send what they see to others
-// through a pipe. What status and doctor show them is on the page of an outage.
+// through a pipe.
 func TestANarrowTerminalAndAPipeShowTheSame(t *testing.T) {
 	t.Parallel()
 	c, urls := processes(t, 5, redistest.Config{})
@@ -23,6 +23,10 @@ func TestANarrowTerminalAndAPipeShowTheSame(t *testing.T) {
 		args []string
 		says []string // whatever the width
 	}{
+		{[]string{"status", "deploy"}, []string{"Can lock: YES. 3 of 5 masters vote, 3 needed."}},
+		{[]string{"doctor", "--for", "1s"}, []string{
+			"Can lock: YES. 3 of 5 masters vote, 3 needed.", "is down: connection refused", "→ Start it, or mend the network to it.",
+		}},
 		{[]string{"locks"}, []string{"1 lock is held.", "Searched 3 of 5 masters in "}},
 		{[]string{"init"}, []string{
 			"5 masters, standard, longest TTL 1m0s", "✗ down: connection refused",

@@ -4,13 +4,15 @@
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all integration soak lint bench bench-check pictures fuzz mutants verify simulate image demo-image up down compose-demo compose-check \
+NEED_GO := source scripts/lib.sh; need_go
+.PHONY: help demo test test-all integration soak lint bench bench-check fuzz mutants verify simulate image demo-image up down compose-demo compose-check \
 	release release-check
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## see Redlock work, on five masters inside the program; needs Go alone (ARGS=--json …)
+	@$(NEED_GO)
 	@echo '1 of 3: fetching the modules that are not here yet (seconds, the first time)' >&2
 	@go mod download
 	@echo '2 of 3: compiling (a minute or two the first time, then a second)' >&2
@@ -22,13 +24,13 @@ demo: ## see Redlock work, on five masters inside the program; needs Go alone (A
 test: ## run the tests for a commit, under the race detector and on real masters: 3 minutes on two cores
 	@scripts/test.sh quick
 
-test-all: ## run all tests: those, and the slow ones of test/slow.txt; sets up what they need
+test-all: ## run all tests: those, and the slow ones of test/slow.txt, with all mutants and seeds
 	@scripts/test.sh
 
 integration: ## run the tests on real masters, and print the fault matrix (RECORD=1: into docs/project/faults.md; LONG=1)
 	@scripts/integration.sh
 
-soak: ## mix the faults at random under load, on real masters (MINUTES, SEED, WHERE)
+soak: ## mix the faults at random under load, on real masters (MINUTES, SEED)
 	@scripts/integration.sh soak
 
 lint: ## check everything that can be checked without running it
@@ -40,17 +42,14 @@ bench: ## measure against real masters, beside other libraries (BENCH, COUNT, BE
 bench-check: ## a minute of it, compared with bench/bounds.json; fails where a bound is not kept
 	@scripts/bench.sh check
 
-pictures: ## record demo and chaos at a terminal, and draw them for the README
-	@scripts/pictures.sh
-
 fuzz: ## fuzz whatever parses bytes (FUZZTIME, FUZZ)
 	@scripts/fuzz.sh
 
 mutants: ## run all tests of a room, and then of redlock, with each mutant of the room (ROOM=ballot)
-	@cd test/proof && go test ./mutants -count 1 -v -timeout 3h -run '^TestWhoFindsTheMutantsOfARoom$$' -room '$(or $(ROOM),$(error ROOM names a room, such as ballot))'
+	@$(NEED_GO); cd test/proof && go test ./mutants -count 1 -v -timeout 3h -run '^TestWhoFindsTheMutantsOfARoom$$' -room '$(or $(ROOM),$(error ROOM names a room, such as ballot))'
 
 verify: ## visit all states of the models of the protocol; a quarter of an hour, below 2 GB (ARGS=-traces)
-	@cd verification && go run ./explore -long $(ARGS)
+	@$(NEED_GO); cd verification && go run ./explore -long $(ARGS)
 
 simulate: ## run the library in virtual time with faults, a run a seed (SEEDS, FROM, PROFILES, TIMELINE=1, RACE=1)
 	@scripts/simulate.sh

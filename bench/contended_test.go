@@ -108,7 +108,7 @@ func BenchmarkContended(b *testing.B) {
 		for _, how := range waitings {
 			run(how.lib, func(b *testing.B, key string) *contender {
 				c, client := newContender(b, masters, how.opts)
-				c.acquire = locking()(client, key)
+				c.acquire = func(ctx context.Context) (release, error) { return released(client.Lock(ctx, key)) }
 				return c
 			})
 		}

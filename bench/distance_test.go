@@ -11,39 +11,18 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/redquorum/redquorum/internal/faultproxy"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// distances are how far the masters are away in a benchmark: there and back, as a ping
-// takes. A quorum's round trip is that of the third nearest.
-var distances = []struct {
-	benchmark string // of BenchmarkDistance
-	name      string
-	far       [masterCount]time.Duration
-}{
-	{"BenchmarkDistance", "micros=500", all(500 * time.Microsecond)},
-	{"BenchmarkDistance", "micros=2000", all(2 * time.Millisecond)},
-	// Where what the processors do hardly counts: for bounds.
-	{"BenchmarkDistance", "micros=20000", all(20 * time.Millisecond)},
-	{"BenchmarkDistanceMixed", "micros=2000", [...]time.Duration{
-		300 * time.Microsecond, 300 * time.Microsecond, 2 * time.Millisecond, 2 * time.Millisecond, 80 * time.Millisecond,
-	}},
-}
-
-func all(d time.Duration) (far [masterCount]time.Duration) {
-	for i := range far {
-		far[i] = d
-	}
-	return far
-}
+// distances are how far the masters are away: there and back, as a ping takes. At the
+// greatest what the processors do hardly counts: it is for bounds.
+var distances = []time.Duration{500 * time.Microsecond, 2 * time.Millisecond, 20 * time.Millisecond}
 
 // BenchmarkDistance measures each operation with all masters 0.5, 2 and 20 ms away, in
 // round trips: how long it took, divided by how long a quorum of the masters takes to
@@ -54,27 +33,18 @@ func all(d time.Duration) (far [masterCount]time.Duration) {
 // at that distance. Elsewhere the delay is that of a proxy, to which connections cost
 // nothing. The line "distances:" of the output says which ran, and so does the report.
 // An operation is a whole series of measurements, whatever -benchtime says.
-func BenchmarkDistance(b *testing.B) { benchmarkDistance(b) }
-
-// BenchmarkDistanceMixed is BenchmarkDistance with two masters 0.3 ms away, two 2 ms,
-// and one 80 ms.
-func BenchmarkDistanceMixed(b *testing.B) { benchmarkDistance(b) }
-
-func benchmarkDistance(b *testing.B) {
+func BenchmarkDistance(b *testing.B) {
 	if err := redistest.Available(); err != nil {
 		b.Skip(err)
 	}
 	printDistances()
-	for _, d := range distances {
-		if d.benchmark != b.Name() {
-			continue
-		}
+	for _, far := range distances {
 		for _, lib := range distanceLibraries {
-			b.Run(fmt.Sprintf("lib=%s/%s", lib.name, d.name), func(b *testing.B) {
+			b.Run(fmt.Sprintf("lib=%s/micros=%d", lib.name, far.Microseconds()), func(b *testing.B) {
 				if b.N > 1 {
 					b.Fatal("a series took less than a second: it is repeated by COUNT")
 				}
-				r, err := measureApart(b.Context(), distanceJob{Library: lib.name, Far: d.far})
+				r, err := measureApart(b.Context(), distanceJob{Library: lib.name, Far: far})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -87,20 +57,14 @@ func benchmarkDistance(b *testing.B) {
 // A distanceJob is what a process measures by itself.
 type distanceJob struct {
 	Library string // "": nothing is measured but the round trip
-	Far     [masterCount]time.Duration
-	Samples int // of each operation; 0: as many as the benchmark makes
-
-	Goroutines, Burners int // of BenchmarkDistanceMany
+	Far     time.Duration
 }
 
 // A distanceResult is what it found.
 type distanceResult struct {
-	Line  string                     // what made the distance
-	Took  map[string][]time.Duration // by operation, sorted
-	Trip  time.Duration              // a quorum's round trip
-	Extra map[string]float64         // further figures, by unit
-
-	Failures []string // some attempts that failed
+	Line string                     // what made the distance
+	Took map[string][]time.Duration // by operation, sorted
+	Trip time.Duration              // a quorum's round trip
 }
 
 // report gives the benchmark its figures.
@@ -115,9 +79,6 @@ func (r *distanceResult) report(b *testing.B) {
 		if len(took) >= leastForP90 {
 			b.ReportMetric(r.trips(took, 90), op+"-p90-rt")
 		}
-	}
-	for unit, v := range r.Extra {
-		b.ReportMetric(v, unit)
 	}
 }
 
@@ -180,7 +141,7 @@ func measureHere(spec string) error {
 
 // run starts masters, puts them at their distances, and measures.
 func (j distanceJob) run(ctx context.Context) (r *distanceResult, err error) {
-	addresses, stopLine, lineErr := startDistanceLine(ctx, j.Far[:])
+	addresses, stopLine, lineErr := startDistanceLine(ctx, slices.Repeat([]time.Duration{j.Far}, masterCount))
 	cfg := redistest.Config{}
 	if lineErr == nil {
 		defer func() { err = errors.Join(err, stopLine()) }()
@@ -192,7 +153,7 @@ func (j distanceJob) run(ctx context.Context) (r *distanceResult, err error) {
 	}
 	defer func() { err = errors.Join(err, masters.Close()) }()
 	urls := masters.URLs()
-	for i, far := range j.Far {
+	for i := range urls {
 		u, err := url.Parse(urls[i])
 		if err != nil {
 			return nil, err
@@ -202,16 +163,16 @@ func (j distanceJob) run(ctx context.Context) (r *distanceResult, err error) {
 			urls[i] = u.String()
 			continue
 		}
-		p, err := faultproxy.New(u.Host)
+		p, err := redistest.NewProxy(u.Host)
 		if err != nil {
 			return nil, err
 		}
 		defer p.Close()
-		p.Delay(far / 2)
+		p.Delay(j.Far / 2)
 		u.Host = p.Addr()
 		urls[i] = u.String()
 	}
-	r = &distanceResult{Line: "a delaying network device", Took: map[string][]time.Duration{}, Extra: map[string]float64{}}
+	r = &distanceResult{Line: "a delaying network device", Took: map[string][]time.Duration{}}
 	if lineErr != nil {
 		r.Line = fmt.Sprintf("a delaying proxy, to which connections cost nothing (no device: %v)", lineErr)
 	}
@@ -229,7 +190,6 @@ func (j distanceJob) run(ctx context.Context) (r *distanceResult, err error) {
 	for _, took := range r.Took {
 		slices.Sort(took)
 	}
-	r.settleHotKey()
 	return r, nil
 }
 
@@ -238,18 +198,11 @@ func (j distanceJob) measure(ctx context.Context, urls []string, r *distanceResu
 	if j.Library == "" {
 		return nil
 	}
-	if j.Library == manyLibrary {
-		return j.measureMany(ctx, &distanceRun{urls: urls, result: r})
-	}
-	i := slices.IndexFunc(distanceLibraries, func(l distanceLibrary) bool { return l.name == j.Library })
+	i := slices.IndexFunc(distanceLibraries, func(l library) bool { return l.name == j.Library })
 	if i < 0 {
 		return fmt.Errorf("library %q is not known", j.Library)
 	}
-	samples := j.Samples
-	if samples == 0 {
-		samples = distanceSamples
-	}
-	return distanceLibraries[i].measure(ctx, &distanceRun{urls: urls, samples: samples, result: r})
+	return (&distanceRun{urls, r}).measure(ctx, distanceLibraries[i])
 }
 
 // pingAll adds to the round trips of every master.
@@ -288,34 +241,15 @@ func quorumTrip(pings [][]time.Duration) time.Duration {
 }
 
 // printDistances says once what makes the distances here, in the form of printVersions.
-// A benchmark of distances calls it before its parts run: there a new line begins, and
-// what -test.bench chooses needs no second reading.
+// The benchmark calls it before its parts run: there a new line begins.
 var printDistances = sync.OnceFunc(func() {
-	r, err := measureApart(context.Background(), distanceJob{Far: all(time.Millisecond)})
+	r, err := measureApart(context.Background(), distanceJob{Far: time.Millisecond})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "distances cannot be made:", err)
 		return
 	}
 	_, _ = io.WriteString(os.Stdout, "distances: "+r.Line+"\n")
 })
-
-// Each pattern chooses a benchmark of distances and none of its parts.
-func TestEveryRunThatMeasuresDistancesSaysWhatMakesThem(t *testing.T) {
-	requireRedis(t)
-	for _, pattern := range []string{
-		"Distance/none", "^BenchmarkDistance$/none", "^BenchmarkDistance(Mixed)?$/none", "^BenchmarkDistanceMixed$/none", "none|Many$/none",
-	} {
-		t.Run(pattern, func(t *testing.T) {
-			out, err := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$", "-test.bench="+pattern).Output()
-			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
-			if n := strings.Count(string(out), "\ndistances: a delaying "); n != 1 {
-				t.Errorf("%d lines say what makes the distances, want 1, in\n%s", n, out)
-			}
-		})
-	}
-}
 
 // requireRedis skips a test where there is no redis-server, unless there has to be one.
 func requireRedis(t *testing.T) {
@@ -330,12 +264,11 @@ func requireRedis(t *testing.T) {
 
 func TestADistanceIsThatOfAPing(t *testing.T) {
 	requireRedis(t)
-	r, err := measureApart(t.Context(), distanceJob{Far: distances[len(distances)-1].far})
+	r, err := measureApart(t.Context(), distanceJob{Far: 2 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%s: %v", r.Line, r.Trip)
-	// The third nearest of the mixed distances; far below the fifth on any machine.
 	if r.Trip < 2*time.Millisecond || r.Trip > 40*time.Millisecond {
 		t.Errorf("a quorum is %v away: want 2ms, and what the machine adds", r.Trip)
 	}

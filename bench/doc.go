@@ -21,16 +21,9 @@
 //
 //	BenchmarkOneFrozen   one of the masters is suspended by SIGSTOP (redquorum
 //	                     alone, the benchmark says why)
-//	BenchmarkSlowMaster  one of the masters is 20 ms away
-//	BenchmarkNearMaster  the same, but for the distance
-//	BenchmarkMasters     3, 5, 7 and 9 masters
-//	BenchmarkTLS         the connections are encrypted
-//	BenchmarkKeys        keys drawn from 1 to 100,000, so that some are taken
 //	BenchmarkHandOver    from Unlock in one client to Lock in one that waits
-//	BenchmarkDistance    the masters are 0.5, 2 and 20 ms away, or (DistanceMixed) at
-//	                     mixed distances; all operations, in round trips
-//	BenchmarkDistanceMany  1,024 goroutines at 2 ms, on a machine that is busy, too:
-//	                     which attempts fail, and by what
+//	BenchmarkDistance    the masters are 0.5, 2 and 20 ms away; first lock, whole
+//	                     program, lock, unlock and hand-over, in round trips
 //
 // BenchmarkSeveralKeys is of redquorum alone: 2 and 10 keys by LockAll, and one
 // of 10 by LockAny, beside the lock of one key.
@@ -60,7 +53,6 @@
 //	client-cpu-µs/op   processor time of this process, user and system
 //	server-cpu-µs/op   processor time of the masters, all together
 //	failed/op          share of the pairs that failed, normally 0
-//	taken/op           share of the attempts of BenchmarkKeys that came too late
 //
 // The go command's -count repeats each benchmark before it turns to the next. On a
 // machine that does other things too, the libraries would then be measured under

@@ -5,11 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/pool"
-	"github.com/redquorum/redquorum/redlock"
 )
 
 // masterCount is how many masters there are.
@@ -61,38 +57,6 @@ func BenchmarkOneFrozen(b *testing.B) {
 	}
 }
 
-// BenchmarkMasters is BenchmarkLockUnlock at 16 goroutines with more and with
-// fewer masters: what each further one costs.
-func BenchmarkMasters(b *testing.B) {
-	for _, n := range []int{3, 5, 7, 9} {
-		urls := redistest.Start(b, n, redistest.Config{}).URLs() // a fleet has one number of masters
-		for _, lib := range libraries {
-			benchmarkCrew(b, lib, urls, fmt.Sprintf("masters=%d", n), 16, (*crew).measure)
-		}
-	}
-}
-
-// BenchmarkTLS is BenchmarkLockUnlock over encrypted connections. redsync has one
-// for each goroutine and master, all of them dialled before the clock starts.
-func BenchmarkTLS(b *testing.B) {
-	authority, err := redistest.NewAuthority()
-	if err != nil {
-		b.Fatal(err)
-	}
-	masters := redistest.Start(b, masterCount, redistest.Config{TLS: authority})
-	overTLS := []library{
-		{"redsync", func(urls []string) (peer, error) {
-			return dialRedsync(urls, redis.DialTLSConfig(authority.ClientConfig()))
-		}},
-		{"redquorum", openLevel(redlock.GuardStandard, redlock.WithPool(pool.WithTLS(authority.ClientConfig())))},
-	}
-	for _, goroutines := range []int{1, 16, 256} {
-		for _, lib := range overTLS {
-			benchmarkPairs(b, lib, masters, goroutinesName(goroutines), goroutines)
-		}
-	}
-}
-
 // benchmarkPairs measures what the servers do as well.
 func benchmarkPairs(b *testing.B, lib library, masters *redistest.Cluster, varied string, goroutines int) {
 	b.Helper()
@@ -113,7 +77,7 @@ func benchmarkCrew(b *testing.B, lib library, urls []string, varied string, goro
 }
 
 // benchmarkPeer opens the library, runs one sub-benchmark, which is named by what it
-// varies, as "masters=7", and closes it before the next one comes. The go command calls a
+// varies, as "goroutines=16", and closes it before the next one comes. The go command calls a
 // benchmark several times to find how many operations it needs; the connections last for
 // all calls.
 func benchmarkPeer(b *testing.B, lib library, urls []string, varied string, f func(*testing.B, peer)) {

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 // role, and what it is about in JSON.
 const roleVariable = "REDQUORUM_BENCH_ROLE"
 
-var roles = map[string]func(spec string) error{"distance": measureHere, "line": lineHere, "burn": burnHere}
+var roles = map[string]func(spec string) error{"distance": measureHere, "line": lineHere}
 
 // inRole is a command that runs this binary in a role.
 func inRole(ctx context.Context, role string, about any) (*exec.Cmd, error) {

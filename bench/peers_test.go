@@ -21,10 +21,9 @@ var libraries = []library{
 	{"redquorum", openRedquorum},
 }
 
-// Further peers, of which BenchmarkLockUnlock says more. BenchmarkSlowMaster
-// measures the first of them too.
+// Further peers, of which BenchmarkLockUnlock says more.
 var (
-	redsyncFailFast = library{"redsync-failfast", freshKeys(openRedsyncFailFast)}
+	redsyncFailFast = library{"redsync-failfast", openRedsyncFailFast}
 	redsyncGoRedis  = library{"redsync-goredis", openRedsyncGoRedis}
 	pipelined       = library{"pipelined", openPipelined}
 	unguarded       = library{"redquorum-unguarded", openUnguarded}
@@ -45,16 +44,9 @@ type peer interface {
 
 // A worker belongs to one goroutine.
 type worker interface {
-	// lock makes one attempt. An error that matches isTaken says that another
-	// holds the key.
+	// lock makes one attempt.
 	lock(ctx context.Context) error
 	unlock(ctx context.Context) error
 	// token is what stands in Redis while the lock is held.
 	token() string
-}
-
-// isTaken says whether an attempt of any library failed because another holds
-// the key.
-func isTaken(err error) bool {
-	return redquorumTaken(err) || redsyncTaken(err) || redislockTaken(err) || rueidislockTaken(err) || pipelinedTaken(err)
 }

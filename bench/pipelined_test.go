@@ -246,5 +246,3 @@ func (w *pipelinedWorker) token() string { return w.value }
 func (p *pipelinedPeer) release(ctx context.Context, key, value string) bool {
 	return p.ask(ctx, "EVALSHA", pipelinedRelease.Hash(), 1, key, value)
 }
-
-func pipelinedTaken(err error) bool { return errors.Is(err, errPipelinedTaken) }

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/bsm/redislock"
@@ -52,5 +51,3 @@ func (w *redislockWorker) lock(ctx context.Context) (err error) {
 func (w *redislockWorker) unlock(ctx context.Context) error { return w.held.Release(ctx) }
 
 func (w *redislockWorker) token() string { return w.held.Token() }
-
-func redislockTaken(err error) bool { return errors.Is(err, redislock.ErrNotObtained) }

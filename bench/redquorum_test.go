@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -31,7 +30,7 @@ func (p *redquorumPeer) connect(ctx context.Context, _ int) error {
 	defer tick.Stop()
 	for {
 		missing := ""
-		for _, m := range p.client.Masters(ctx) {
+		for _, m := range p.client.Masters() {
 			if !m.Votes {
 				missing += fmt.Sprintf(" %s (%v, %v)", m.Master, m.Err, m.Why)
 			}
@@ -67,5 +66,3 @@ func (w *redquorumWorker) lock(ctx context.Context) (err error) {
 func (w *redquorumWorker) unlock(ctx context.Context) error { return w.held.Unlock(ctx) }
 
 func (w *redquorumWorker) token() string { return w.held.Token() }
-
-func redquorumTaken(err error) bool { return errors.Is(err, redlock.ErrTaken) }

@@ -34,16 +34,14 @@ type connectionPool interface {
 }
 
 // openRedsync is redsync over redigo, as its documentation shows it first.
-func openRedsync(urls []string) (peer, error) { return dialRedsync(urls) }
-
-func dialRedsync(urls []string, opts ...redis.DialOption) (peer, error) {
+func openRedsync(urls []string) (peer, error) {
 	p := &redsyncPeer{}
 	delegates := make([]redsyncredis.Pool, len(urls))
 	for i, url := range urls {
 		pool := &redis.Pool{
 			MaxIdle: maxIdle, // MaxActive is 0: no bound, and so nobody waits for a connection
 			DialContext: func(ctx context.Context) (redis.Conn, error) {
-				return redis.DialURLContext(ctx, url, opts...)
+				return redis.DialURLContext(ctx, url)
 			},
 		}
 		p.pools = append(p.pools, redigoPool{pool})
@@ -132,23 +130,19 @@ func (w *redsyncWorker) token() string { return w.mutex.Value() }
 
 // A failFastWorker makes a mutex for every pair. Fail-fast returns while some calls
 // still run. Such a call reads the mutex's token only when its turn comes. By then a
-// next Lock of the same mutex may have changed it.
+// next Lock of the same mutex may have changed it. Each pair is on a key that none had
+// before: what is not awaited may leave a key behind.
 type failFastWorker struct {
 	redsyncWorker
-	key  string
-	peer *redsyncPeer
+	key   string
+	peer  *redsyncPeer
+	pairs int
 }
 
 func (w *failFastWorker) lock(ctx context.Context) error {
-	w.mutex = w.peer.mutex(w.key, redsync.WithFailFast(true))
+	w.pairs++
+	w.mutex = w.peer.mutex(fmt.Sprintf("%s:%d", w.key, w.pairs), redsync.WithFailFast(true))
 	return w.redsyncWorker.lock(ctx)
-}
-
-func redsyncTaken(err error) bool {
-	// Value receivers in redsync, but it returns pointers.
-	_, quorum := errors.AsType[*redsync.ErrTaken](err)
-	_, node := errors.AsType[*redsync.ErrNodeTaken](err)
-	return quorum || node
 }
 
 type redigoPool struct{ *redis.Pool }

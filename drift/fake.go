@@ -58,6 +58,7 @@ func (f *Fake) move(mono, boot, wall time.Duration) {
 // monotonic clock runs backwards.
 func mustNotBeNegative(method string, d time.Duration) {
 	if d < 0 {
-		panic(fmt.Sprintf("drift: Fake.%s by %v, want a duration of 0 or more (StepWall sets the wall clock back)", method, d))
+		panic(fmt.Sprintf(
+			"drift: Fake.%s by %v, want a duration of 0 or more (StepWall sets the wall clock back)", method, d))
 	}
 }

@@ -26,7 +26,8 @@ func (r Reading) validate() error {
 	case r.Time.IsZero():
 		return errors.New("drift: Reading.Time is zero: want what the master's clock showed")
 	case r.Received.steady(r.Sent) < 0:
-		return fmt.Errorf("drift: Reading received %v before it was sent: want Received after Sent", -r.Received.steady(r.Sent))
+		return fmt.Errorf("drift: Reading received %v before it was sent: want Received after Sent",
+			-r.Received.steady(r.Sent))
 	}
 	return nil
 }

@@ -12,9 +12,9 @@
 //   - A connection that makes no progress for the stall limit is closed and
 //     dialled again in the background, with a jittered backoff. Until a master
 //     is back, commands for it fail at once.
-//   - The connection before is killed on the master (CLIENT KILL ID, where
+//   - The previous connection is killed on the master (CLIENT KILL ID, where
 //     permitted) before the new one serves, so that late bytes do not execute.
 //
 // Most programs never see this package: redlock.Open makes its own pool.
-// Make one with [New] to share it between clients or to read its [Pool.Stats].
+// Make one with [New], or with [NewFromConfigs], to share it between clients or to read its [Pool.Stats].
 package pool

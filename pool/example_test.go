@@ -70,6 +70,19 @@ func ExampleWithCredentials() {
 	defer p.Close()
 }
 
+// Masters of which each has a password and a certificate of its own.
+func ExampleNewFromConfigs() {
+	p, err := pool.NewFromConfigs([]pool.Config{
+		{Addr: "10.0.0.1:6379", Password: os.Getenv("REDIS_1_PASSWORD")},
+		{Addr: "10.0.0.2:6379", Password: os.Getenv("REDIS_2_PASSWORD"), TLS: &tls.Config{ServerName: "redis-2", MinVersion: tls.VersionTLS12}},
+		{Network: "unix", Addr: "/run/redis.sock"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer p.Close()
+}
+
 // How the connections are, and why one is not there.
 func ExamplePool_Stats() {
 	refuse := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no route") }

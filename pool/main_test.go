@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/leftover"
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 // bound is how long the tests wait for what must happen.
@@ -16,5 +16,5 @@ const bound = 20 * time.Second
 func TestMain(m *testing.M) {
 	// Masters are broken on purpose: their clients' warnings would bury the results.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	os.Exit(leftover.Run(m.Run, bound))
+	os.Exit(rig.RunClean(m.Run, bound))
 }

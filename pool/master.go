@@ -1,8 +1,9 @@
 package pool
 
 import (
-	"github.com/redquorum/redquorum/internal/inpool"
+	"github.com/redquorum/redquorum/internal/deliver"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/seam"
 )
 
 // A Master is one master of a pool. It is safe for concurrent use, and a small
@@ -34,5 +35,6 @@ func (m Master) Connected() bool { return m.line.Connected() }
 func (m Master) Stats() Stats { return statsOf(m.line) }
 
 func init() {
-	inpool.Pipelines = func(pool any) []*pipeline.Pipeline { return pool.(*Pool).masters }
+	seam.Pipelines = func(pool any) []*pipeline.Pipeline { return pool.(*Pool).masters }
+	seam.Deliverer = func(pool any) *deliver.Deliverer { return pool.(*Pool).deliverer }
 }

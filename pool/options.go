@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -11,7 +12,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/chance"
-	"github.com/redquorum/redquorum/internal/defaultlog"
+	"github.com/redquorum/redquorum/internal/deliver"
 )
 
 // An Option sets something for all masters of a pool. It is checked by [New].
@@ -39,12 +40,10 @@ type options struct {
 
 func defaults() options {
 	return options{
-		clientName:  "redquorum",
-		dialTimeout: 2 * time.Second,
-		minBackoff:  10 * time.Millisecond,
-		maxBackoff:  time.Second,
-		queueLimit:  1 << 16,
-		logger:      defaultlog.Warnings(),
+		minBackoff: 10 * time.Millisecond,
+		maxBackoff: time.Second,
+		queueLimit: 1 << 16,
+		logger:     deliver.Warnings(),
 	}
 }
 
@@ -57,17 +56,19 @@ func (o *options) stall() time.Duration {
 	return max(time.Second, 2*o.commandTimeout)
 }
 
-func (o *options) tlsFor(t target) (*tls.Config, error) {
-	switch {
-	case t.tls && o.tls == nil:
-		return &tls.Config{MinVersion: tls.VersionTLS12}, nil
-	case t.tls:
-		return o.tls.Clone(), nil
-	case o.tls != nil && t.network != "unix":
-		return nil, errors.New("WithTLS is given but the URL is redis://: want rediss://")
-	default:
-		return nil, nil
+// tlsFor lets WithTLS overrule the configuration of a master that has one. Whether
+// certificates are verified is asked of both.
+func (o *options) tlsFor(c *Config) error {
+	if c.TLS == nil {
+		if o.tls != nil && c.Network != "unix" {
+			return errors.New("WithTLS is given but the URL is redis://: want rediss://")
+		}
+		return nil
 	}
+	skip := c.TLS.InsecureSkipVerify
+	c.TLS = cmp.Or(o.tls, c.TLS).Clone()
+	c.TLS.InsecureSkipVerify = c.TLS.InsecureSkipVerify || skip
+	return nil
 }
 
 // WithAuth sets the ACL user and password for all masters; an empty user is the
@@ -85,7 +86,8 @@ func WithAuth(username, password string) Option {
 // WithCredentials asks for user and password at every dial, for passwords that
 // rotate. The callback runs within the dial timeout, possibly for several
 // masters at once, for one master one call at a time; an error fails the dial,
-// which is tried again later.
+// which is tried again later. A server that has become a replica is dialled again and
+// again, every 5 s at first and every minute in the end.
 //
 // The callback must return when its context ends. Close waits half a second for
 // it and leaves it behind then; a dial that has no more time does the same, and
@@ -131,12 +133,19 @@ func WithDatabase(n int) Option {
 // default. Printable ASCII without spaces, 1 to 64 bytes.
 func WithClientName(name string) Option {
 	return func(o *options) error {
-		if len(name) < 1 || len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return fmt.Errorf("WithClientName: %q: want 1 to 64 bytes of printable ASCII without spaces", name)
-		}
 		o.clientName = name
+		if err := checkClientName(name); err != nil {
+			return fmt.Errorf("WithClientName: %w", err)
+		}
 		return nil
 	}
+}
+
+func checkClientName(name string) error {
+	if len(name) < 1 || len(name) > 64 || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("client name %q: want 1 to 64 bytes of printable ASCII without spaces", name)
+	}
+	return nil
 }
 
 // WithDialer replaces net.Dialer. The function must return when its context
@@ -154,21 +163,36 @@ func WithDialer(f func(ctx context.Context, network, addr string) (net.Conn, err
 // WithDialTimeout bounds one dial, TLS and handshake included: 10 ms to 1
 // minute, 2 s by default.
 func WithDialTimeout(d time.Duration) Option {
-	return within("WithDialTimeout", d, 10*time.Millisecond, time.Minute, func(o *options) { o.dialTimeout = d })
+	return func(o *options) error {
+		o.dialTimeout = d
+		if err := checkDialTimeout(d); err != nil {
+			return fmt.Errorf("WithDialTimeout: %w", err)
+		}
+		return nil
+	}
+}
+
+func checkDialTimeout(d time.Duration) error {
+	if d < 10*time.Millisecond || d > time.Minute {
+		return fmt.Errorf("dial timeout %v: want 10ms to 1m0s", d)
+	}
+	return nil
 }
 
 // WithCommandTimeout is how long a lock operation waits for one master: 1 ms
-// to 1 minute. Raise it for masters that are far away. By default it follows
-// from the lock's TTL: a twentieth of it, at least 50 ms and at most 250 ms. Where
-// this process gets no processor, so that its timers come late, it is up to twice as
-// long.
+// to 1 minute. By default it follows from the lock's TTL: an acquisition waits for a
+// twentieth of it, at least 50 ms and at most 2 s. All else waits for 250 ms at most,
+// or, where a quorum is further away, for two round trips to it, up to 2 s. So a TTL of
+// 30 s is enough for masters 600 ms away. Where this process gets no processor, so that
+// its timers come late, it is up to twice as long.
 func WithCommandTimeout(d time.Duration) Option {
 	return within("WithCommandTimeout", d, time.Millisecond, time.Minute, func(o *options) { o.commandTimeout = d })
 }
 
 // WithStallLimit is how long a connection may have commands under way without
 // any progress before it is replaced: 10 ms to 5 minutes. By default 1 s, or
-// twice the command timeout where that is longer.
+// twice the command timeout where that is longer. Round trips have to be shorter:
+// up to 0.9 s by default.
 func WithStallLimit(d time.Duration) Option {
 	return within("WithStallLimit", d, 10*time.Millisecond, 5*time.Minute, func(o *options) { o.stallLimit = d })
 }
@@ -190,8 +214,8 @@ func WithBackoff(least, most time.Duration) Option {
 
 // WithQueueLimit bounds the commands that wait for one master or are under way to
 // it, 16 to 16,777,216; 65,536 by default. Beyond it commands fail with
-// [ErrQueueFull]. While a master has answered nothing for 50 ms and four round
-// trips, the bound is 2,048 for all commands but releases.
+// [ErrQueueFull]. A lower limit may leave locks behind until their TTL is over: releases
+// count as well.
 func WithQueueLimit(n int) Option {
 	return func(o *options) error {
 		if n < 16 || n > 1<<24 {

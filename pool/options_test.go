@@ -23,7 +23,14 @@ func configsOf(urls []string, opts ...Option) ([]pipeline.Config, error) {
 			return nil, err
 		}
 	}
-	return o.configs(urls)
+	configs := make([]Config, len(urls))
+	for i, raw := range urls {
+		var err error
+		if configs[i], err = parseURL(raw); err != nil {
+			return nil, err
+		}
+	}
+	return o.configs("master URL", configs)
 }
 
 func configOf(t *testing.T, url string, opts ...Option) pipeline.Config {
@@ -148,7 +155,7 @@ func TestOptionsReachTheMasters(t *testing.T) {
 	got := configOf(t, "redis://h", WithAuth("me", "pw"), WithDatabase(3), WithClientName("name"), WithDialTimeout(time.Second),
 		WithStallLimit(3*time.Second), WithBackoff(time.Second, 2*time.Second), WithQueueLimit(99), WithLogger(logger))
 	if got.Username != "me" || got.Password != "pw" || got.DB != 3 || got.ClientName != "name" || got.DialTimeout != time.Second ||
-		got.StallLimit != 3*time.Second || got.MinBackoff != time.Second || got.MaxBackoff != 2*time.Second || got.QueueLimit != 99 || got.Logger != logger {
+		got.StallLimit != 3*time.Second || got.MinBackoff != time.Second || got.MaxBackoff != 2*time.Second || got.QueueLimit != 99 || !got.Deliverer.LogsTo(logger) {
 		t.Errorf("%+v", got)
 	}
 }

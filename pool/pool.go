@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/deliver"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -24,8 +25,10 @@ var scripts = func() (all []pipeline.Script) {
 // A Pool holds the connections to a fixed list of masters. It is safe for concurrent
 // use.
 type Pool struct {
-	masters []*pipeline.Pipeline
-	timeout time.Duration
+	masters   []*pipeline.Pipeline
+	timeout   time.Duration
+	deliverer *deliver.Deliverer // of log lines, to the pool's logger
+	onClose   []func()           // of the masters' configurations
 }
 
 // New checks the URLs and options and starts to connect in the background: it
@@ -39,9 +42,32 @@ type Pool struct {
 //	rediss://[user:password@]host[:port][/db]      (TLS)
 //	unix://[user:password@]/path/to/socket[?db=n]
 //
-// The port defaults to 6379 and the database to 0. An error names the URL by
-// its position and its address, never by its credentials.
+// The port defaults to 6379 and the database to 0. The schemes valkey and tcp mean redis,
+// and valkeys means rediss. An error names the URL by its position and its address, never by
+// its credentials.
+//
+// The parameters are those of go-redis: db, client_name, dial_timeout (5s, or a number of
+// seconds; 10 ms to 1 minute) and skip_verify do the same here. Those about its pool, its
+// retries, its time-outs of commands and its protocol are accepted and do nothing. Others are
+// refused. Where one master needs more than a URL can say, use [NewFromConfigs].
 func New(urls []string, opts ...Option) (*Pool, error) {
+	configs := make([]Config, len(urls))
+	for i, raw := range urls {
+		var err error
+		if configs[i], err = parseURL(raw); err != nil {
+			return nil, fmt.Errorf("pool: master URL %d: %w", i+1, err)
+		}
+	}
+	return newPool("master URL", configs, opts)
+}
+
+// NewFromConfigs is New for masters that are described one by one.
+func NewFromConfigs(masters []Config, opts ...Option) (*Pool, error) {
+	return newPool("master", masters, opts)
+}
+
+// newPool calls a master what in errors, before its position.
+func newPool(what string, masters []Config, opts []Option) (*Pool, error) {
 	o := defaults()
 	for _, opt := range opts {
 		if opt == nil {
@@ -51,71 +77,64 @@ func New(urls []string, opts ...Option) (*Pool, error) {
 			return nil, fmt.Errorf("pool: %w", err)
 		}
 	}
-	configs, err := o.configs(urls)
+	configs, err := o.configs(what, masters)
 	if err != nil {
 		return nil, fmt.Errorf("pool: %w", err)
 	}
-	p := &Pool{timeout: o.commandTimeout}
-	for _, cfg := range configs {
+	p := &Pool{timeout: o.commandTimeout, deliverer: configs[0].Deliverer}
+	for i, cfg := range configs {
 		p.masters = append(p.masters, pipeline.New(cfg))
+		if f := masters[i].OnClose; f != nil {
+			p.onClose = append(p.onClose, sync.OnceFunc(f))
+		}
 	}
 	return p, nil
 }
 
-// configs turns the URLs into what the pipelines need.
-func (o *options) configs(urls []string) ([]pipeline.Config, error) {
-	if n := len(urls); n < 1 || n > MaxMasters {
-		return nil, fmt.Errorf("%d master URLs given: want 1 to %d", n, MaxMasters)
+// configs makes what the pipelines need.
+func (o *options) configs(what string, masters []Config) ([]pipeline.Config, error) {
+	if n := len(masters); n < 1 || n > MaxMasters {
+		return nil, fmt.Errorf("%d %ss given: want 1 to %d", n, what, MaxMasters)
 	}
 	if o.hasAuth && o.credentials != nil {
 		return nil, errors.New("WithAuth and WithCredentials are both given: want one of them")
 	}
-	configs := make([]pipeline.Config, 0, len(urls))
+	configs := make([]pipeline.Config, 0, len(masters))
 	seen := make(map[string]int)
-	for i, raw := range urls {
-		t, err := parseURL(raw)
-		if err != nil {
-			return nil, fmt.Errorf("master URL %d: %w", i+1, err)
+	deliverer := deliver.New(o.logger)
+	for i, c := range masters {
+		if err := c.settle(o); err != nil {
+			return nil, fmt.Errorf("%s %d: %w", what, i+1, err)
 		}
 		// Two databases of one server are one master too: it fails as one.
-		at := t.network + " " + t.addr
+		at := c.Network + " " + c.Addr
 		if first, ok := seen[at]; ok {
-			return nil, fmt.Errorf("master URL %d: %s is already master %d: every master must be given once", i+1, t.addr, first)
+			return nil, fmt.Errorf("%s %d: %s is already master %d: every master must be given once",
+				what, i+1, c.Addr, first)
 		}
 		seen[at] = i + 1
 		cfg := pipeline.Config{
-			Name:        t.addr,
-			Network:     t.network,
-			Addr:        t.addr,
-			Username:    t.username,
-			Password:    t.password,
-			DB:          t.db,
-			ClientName:  o.clientName,
-			Credentials: o.credentials,
-			Dialer:      o.dialer,
-			DialTimeout: o.dialTimeout,
+			Name:        c.Addr,
+			Network:     c.Network,
+			Addr:        c.Addr,
+			TLS:         c.TLS,
+			Username:    c.Username,
+			Password:    c.Password,
+			DB:          c.DB,
+			ClientName:  c.ClientName,
+			Credentials: c.Credentials,
+			Dialer:      c.Dialer,
+			DialTimeout: c.DialTimeout,
 			StallLimit:  o.stall(),
 			MinBackoff:  o.minBackoff,
 			MaxBackoff:  o.maxBackoff,
 			QueueLimit:  o.queueLimit,
 			Scripts:     scripts,
-			Logger:      o.logger,
+			Deliverer:   deliverer,
 			Chance:      o.chance,
 		}
 		if o.yield != nil {
 			cfg.Yield = func() { o.yield(i) }
-		}
-		if cfg.TLS, err = o.tlsFor(t); err != nil {
-			return nil, fmt.Errorf("master URL %d: %s: %w", i+1, t.addr, err)
-		}
-		if t.hasDB && o.hasDB && t.db != o.db {
-			return nil, fmt.Errorf("master URL %d: %s: database %d in the URL, %d in WithDatabase", i+1, t.addr, t.db, o.db)
-		}
-		if o.hasDB {
-			cfg.DB = o.db
-		}
-		if o.hasAuth {
-			cfg.Username, cfg.Password = o.username, o.password
 		}
 		configs = append(configs, cfg)
 	}
@@ -132,12 +151,18 @@ func (p *Pool) CommandTimeout() time.Duration { return p.timeout }
 // waits for their goroutines. The kernel still delivers what a master far away
 // has been sent. It blocks only for as long as a dialer of the
 // caller's takes to notice that its context ended, and for half a second at most
-// where a credentials callback does not notice it. It may be called more than once.
+// where a credentials callback does not notice it. Log lines that are left are written for a
+// second at most, and the rest is dropped; a log handler that blocks may be running still. It
+// may be called more than once.
 func (p *Pool) Close() error {
 	var wg sync.WaitGroup
 	for _, m := range p.masters {
 		wg.Go(m.Close)
 	}
 	wg.Wait()
+	for _, f := range p.onClose {
+		f()
+	}
+	p.deliverer.Close()
 	return nil
 }

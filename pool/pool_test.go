@@ -40,9 +40,11 @@ func (r reply) wait(t *testing.T) *pipeline.Call {
 	}
 }
 
+// open makes a pool that is patient with a busy machine: embedded masters compile all scripts
+// in the handshake.
 func open(t *testing.T, urls []string, opts ...Option) *Pool {
 	t.Helper()
-	p, err := New(urls, opts...)
+	p, err := New(urls, append([]Option{WithDialTimeout(time.Minute)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,19 @@ type Stats struct {
 	Failures   uint64        // error replies, and commands without a reply
 	Reconnects uint64        // connections after the first
 	RoundTrip  time.Duration // moving average; 0: not measured yet
+
+	// What its parts in operations on locks came to: it granted or answered, refused, failed, or
+	// came after the operation's deadline.
+	Agreed, Refused, Failed, TimedOut uint64
+
+	// Round trips of the connection, one sample for each flush: how many took no longer than
+	// each of RoundTripBounds, and more than the one before; the last took longer than all.
+	RoundTrips   [len(RoundTripBounds) + 1]uint64
+	RoundTripSum time.Duration // of all samples
 }
+
+// RoundTripBounds are the bounds of Stats.RoundTrips.
+var RoundTripBounds = pipeline.RoundTripBounds
 
 // Stats takes a snapshot for every master, in the order of the URLs. It does
 // not block; the snapshots of different masters are not of one instant.

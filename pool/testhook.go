@@ -1,9 +1,9 @@
 package pool
 
-import "github.com/redquorum/redquorum/internal/testhook"
+import "github.com/redquorum/redquorum/internal/seam"
 
 func init() {
-	testhook.Pool = func(h testhook.Hooks) any {
+	seam.Pool = func(h seam.Hooks) any {
 		return Option(func(o *options) error {
 			o.chance, o.yield = h.Chance, h.Yield
 			return nil

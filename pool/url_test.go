@@ -9,6 +9,28 @@ import (
 	"unicode"
 )
 
+// A target is what a URL says of a master, to be compared.
+type target struct {
+	network, addr           string
+	tls, skipVerify         bool
+	username, password      string
+	hasDB                   bool
+	db                      int
+	dialTimeout, clientName string
+}
+
+func targetOf(raw string) (target, error) {
+	c, err := parseURL(raw)
+	t := target{
+		network: c.Network, addr: c.Addr, tls: c.TLS != nil, skipVerify: c.TLS != nil && c.TLS.InsecureSkipVerify,
+		username: c.Username, password: c.Password, hasDB: c.hasDB, db: c.DB, clientName: c.ClientName,
+	}
+	if c.DialTimeout != 0 {
+		t.dialTimeout = c.DialTimeout.String()
+	}
+	return t, err
+}
+
 func TestGoodURLs(t *testing.T) {
 	for raw, want := range map[string]target{
 		"redis://localhost":                   {network: "tcp", addr: "localhost:6379"},
@@ -38,8 +60,22 @@ func TestGoodURLs(t *testing.T) {
 		"unix:///run/Redis%20%40%231.sock":    {network: "unix", addr: "/run/Redis @#1.sock"},
 		"unix://me:pw@/run/redis.sock?db=2":   {network: "unix", addr: "/run/redis.sock", username: "me", password: "pw", hasDB: true, db: 2},
 		"unix://:pw@/run/redis.sock":          {network: "unix", addr: "/run/redis.sock", password: "pw"},
+		"valkey://h":                          {network: "tcp", addr: "h:6379"},
+		"tcp://:pw@h:7001/1":                  {network: "tcp", addr: "h:7001", password: "pw", hasDB: true, db: 1},
+		"valkeys://h":                         {network: "tcp", addr: "h:6379", tls: true},
+		" redis://h\n": { //nolint:gocritic // what is tested
+			network: "tcp", addr: "h:6379",
+		},
+		"redis://h:1?protocol=3":              {network: "tcp", addr: "h:1"},
+		"redis://h?dial_timeout=5s":           {network: "tcp", addr: "h:6379", dialTimeout: "5s"},
+		"redis://h/1?dial_timeout=3":          {network: "tcp", addr: "h:6379", dialTimeout: "3s", hasDB: true, db: 1},
+		"redis://h?client_name=x&pool_size=9": {network: "tcp", addr: "h:6379", clientName: "x"},
+		"rediss://h?skip_verify=true":         {network: "tcp", addr: "h:6379", tls: true, skipVerify: true},
+		"redis://h?skip_verify=true":          {network: "tcp", addr: "h:6379"},
+		"unix:///s?db=1&max_retries=2":        {network: "unix", addr: "/s", hasDB: true, db: 1},
+		"redis://:p,w@h":                      {network: "tcp", addr: "h:6379", password: "p,w"},
 	} {
-		got, err := parseURL(raw)
+		got, err := targetOf(raw)
 		if err != nil || got != want {
 			t.Errorf("%s: %+v, %v; want %+v", raw, got, err, want)
 		}
@@ -84,7 +120,15 @@ func TestBadURLs(t *testing.T) {
 		"redis://h?db=":                  `database ""`,
 		"redis://h?db=x":                 `database "x"`,
 		"redis://h/1?db=1":               "two databases given",
-		"redis://h?db=1&db=1":            `parameter "db": only one db=n is known`,
+		"redis://h?db=1&db=1":            `parameter "db": given 2 times`,
+		"redis://h?dial_timeout=x":       `dial_timeout "x": want a duration such as 5s`,
+		"redis://h?dial_timeout=0":       `dial_timeout "0s": want a duration such as 5s`,
+		"rediss://h?skip_verify=x":       `skip_verify "x": want true or false`,
+		"redis://a,redis://b":            "want one URL per element",
+		"redis://:pw@a,redis://:pw@b":    "want one URL per element",
+		"redis://a:1/0,redis://b:1/0":    "want one URL per element",
+		"redis://a:1,b:2":                "want one URL per element",
+		"redis://a,b":                    "want one URL per element",
 		"redis://h?timeout=1":            `parameter "timeout"`,
 		"redis://h?db=1&timeout=1":       `parameter "timeout"`,
 		"redis://h?db=%zz":               "not a valid query",
@@ -110,7 +154,7 @@ func TestBadURLs(t *testing.T) {
 		"unix:///run/redis@1.sock":       "percent-encoded",
 		"redis://h/%0a":                  `database "\n"`,
 	} {
-		got, err := parseURL(raw)
+		got, err := targetOf(raw)
 		if err == nil {
 			t.Errorf("%s: accepted as %+v, want an error with %q", raw, got, want)
 			continue
@@ -148,7 +192,7 @@ func TestAURLWithARawPasswordIsRefusedWithoutShowingIt(t *testing.T) {
 			"me:%s@host:7001", ":%s@host:7001", "http://me:%s@host", "//me:%s@host", "redis:///me:%s@host", "unix://me:%s@run/redis.sock",
 		} {
 			raw := strings.Replace(form, "%s", password, 1)
-			got, err := parseURL(raw)
+			got, err := targetOf(raw)
 			if err == nil {
 				if shown := got.network + got.addr; strings.Contains(strings.ToUpper(shown), secret) {
 					t.Errorf("%q: the address is %q", raw, got.addr)
@@ -177,7 +221,7 @@ func TestAnEscapedPasswordArrivesAsItIs(t *testing.T) {
 			{Scheme: "rediss", User: url.UserPassword("", password), Host: "h:1"},
 			{Scheme: "unix", User: url.UserPassword("me", password), Path: "/s"},
 		} {
-			got, err := parseURL(u.String())
+			got, err := targetOf(u.String())
 			if err != nil || got.password != password {
 				t.Errorf("%s: password %q, %v; want %q", u, got.password, err, password)
 			}
@@ -224,7 +268,7 @@ func FuzzParseURL(f *testing.F) {
 		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		got, err := parseURL(raw)
+		got, err := targetOf(raw)
 		if err == nil {
 			checkTarget(t, raw, got)
 			return
@@ -247,7 +291,7 @@ func FuzzPassword(f *testing.F) {
 		for _, raw := range []string{
 			"redis://me:" + password + "@host:7001/1", "redis://:" + password + "@host", "unix://me:" + password + "@/run/redis.sock", "me:" + password + "@host:6379",
 		} {
-			got, err := parseURL(raw)
+			got, err := targetOf(raw)
 			shown := got.addr
 			if err != nil {
 				shown = err.Error()

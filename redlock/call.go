@@ -5,8 +5,9 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/hold"
-	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/waitqueue"
+	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // A call is a Lock call under way: what waitqueue knows as a Caller. The acquisition makes
@@ -45,13 +46,27 @@ func (l *Lock) want(tries int) waitqueue.Want {
 	}
 }
 
+// mostRepeats is how often a call that does not wait makes its attempt again where the votes were
+// split.
+const mostRepeats = 3
+
+// repeats is how often an attempt of one that does not wait may be made again. Whoever has said how
+// often, or when, to try does just that. Of one of several keys another one is tried.
+func (l *Lock) repeats(oneOf []string) int {
+	if l.opts.tries != 0 || l.opts.backoff != nil || oneOf != nil || l.own.Claim().Kind != wire.Plain {
+		return 0
+	}
+	return mostRepeats
+}
+
 // Attempted implements waitqueue.Caller.
-func (t *call) Attempted(attempt int, failed *outcome.Failure) {
+func (t *call) Attempted(attempt int, failed *quorum.Failure) {
 	t.attempts = attempt
 	t.l.c.traceAttempt(t.trace, t.l, attempt, failed)
 }
 
 // Pausing implements waitqueue.Caller.
-func (t *call) Pausing(attempts int, d time.Duration, last *outcome.Failure) {
+func (t *call) Pausing(attempts int, d time.Duration, last *quorum.Failure) {
+	t.KeepOut()
 	t.l.traceRetry(t.trace, attempts, d, last)
 }

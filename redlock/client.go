@@ -12,11 +12,10 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/group"
+	"github.com/redquorum/redquorum/internal/deliver"
 	"github.com/redquorum/redquorum/internal/hold"
-	"github.com/redquorum/redquorum/internal/inpool"
-	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/seam"
 	"github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/internal/voters"
 	"github.com/redquorum/redquorum/internal/waitqueue"
@@ -30,16 +29,17 @@ type Client struct {
 	opts     clientOptions
 	pool     *pool.Pool
 	ownsPool bool
-	group    *group.Group
-	id       string // xid: the client's part of its tokens
-	fleet    fleetName
+	// ownsDeliverer: it is not the pool's, because the pool has a logger of its own.
+	ownsDeliverer bool
+	group         *quorum.Group
+	id            string // xid: the client's part of its tokens
 
-	pilots    *pilot.Chooser
+	pilots    *quorum.Chooser
 	wire      *wire.Wire
 	waiting   waitqueue.Room // calls that wait
 	calls     sync.Pool      // of *call
 	holds     *hold.Home
-	voters    *voters.Monitor         // nil: every master is believed
+	voters    *voters.Monitor
 	nodeInfos sync.Pool               // of *[]NodeInfo, see traceNodes
 	endLife   context.CancelCauseFunc // of the group's life: when Close begins, with cause ErrClosed
 
@@ -59,11 +59,22 @@ type Client struct {
 // number tolerates no more failures than the odd one below it, and is accepted
 // with a warning in the log.
 func Open(urls []string, opts ...Option) (*Client, error) {
+	return openOn(func(opts ...pool.Option) (*pool.Pool, error) { return pool.New(urls, opts...) }, opts)
+}
+
+// OpenConfigs is Open for masters that are described one by one, where a URL cannot say
+// what one of them needs. contrib/goredis makes the configurations of go-redis clients.
+func OpenConfigs(masters []pool.Config, opts ...Option) (*Client, error) {
+	return openOn(func(opts ...pool.Option) (*pool.Pool, error) { return pool.NewFromConfigs(masters, opts...) }, opts)
+}
+
+// openOn makes a client with a pool of its own.
+func openOn(newPool func(...pool.Option) (*pool.Pool, error), opts []Option) (*Client, error) {
 	o, err := clientOptionsOf(opts)
 	if err != nil {
 		return nil, err
 	}
-	p, err := pool.New(urls, append([]pool.Option{pool.WithLogger(o.logger)}, o.poolOpts...)...)
+	p, err := newPool(append([]pool.Option{pool.WithLogger(o.logger)}, o.poolOpts...)...)
 	if err != nil {
 		return nil, fmt.Errorf("redlock: %w", err)
 	}
@@ -123,9 +134,19 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 		opts:     *o,
 		pool:     p,
 		ownsPool: owned,
-		group:    &group.Group{Masters: inpool.Pipelines(p), Need: quorum.Need(p.Len()), Clock: o.clock, Chance: o.chance},
-		id:       o.id,
-		doing:    make(map[*Lock]chan struct{}),
+		group: &quorum.Group{
+			Masters:   seam.Pipelines(p),
+			Need:      quorum.Need(p.Len()),
+			Clock:     o.clock,
+			Chance:    o.chance,
+			Deliverer: seam.Deliverer(p),
+		},
+		id:    o.id,
+		doing: make(map[*Lock]chan struct{}),
+	}
+	c.ownsDeliverer = !owned || !c.group.Deliverer.LogsTo(o.logger)
+	if c.ownsDeliverer {
+		c.group.Deliverer = deliver.New(o.logger)
 	}
 	c.group.Life, c.endLife = context.WithCancelCause(context.Background())
 	if c.id == "" {
@@ -133,21 +154,36 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	}
 	inQueues := strings.TrimSuffix(token.Prefix(o.lock.hold.Owner, c.id), ":")
 	if n := p.Len(); n%2 == 0 {
-		o.logger.Warn("an even number of masters tolerates no more failures than one less", "masters", n, "tolerated", n-c.group.Need)
+		o.logger.Warn("an even number of masters tolerates no more failures than one less",
+			"masters", n, "tolerated", n-c.group.Need)
 	}
-	if o.guard != GuardOff {
-		c.voters = voters.New(voters.Config{
-			Group: c.group, Guard: cfg, Logger: o.logger, ClockChanged: o.trace.clockChanged(),
-		})
-	}
-	c.pilots = pilot.New(c.group.Masters, c.voters.MayVote) // which a nil monitor answers, too
+	c.voters = voters.New(voters.Config{
+		Group:        c.group,
+		Guard:        cfg,
+		Owner:        o.lock.hold.Owner,
+		ClockChanged: o.trace.clockChanged(),
+	})
+	c.pilots = quorum.NewChooser(c.group.Masters, c.voters.MayVote)
 	c.wire = wire.New(wire.Config{
-		Ballots: ballot.Config{Group: c.group, Voters: c.voters, Timed: o.trace.timed(), Replied: c.replied()},
-		Pilots:  c.pilots, ID: inQueues, Strict: o.strict(), Retention: o.kept, Longest: o.longest, Successors: &c.waiting,
+		Ballots:    ballot.Config{Group: c.group, Voters: c.voters, Timed: o.trace.timed()},
+		Pilots:     c.pilots,
+		ID:         inQueues,
+		Strict:     o.strict(),
+		Retention:  o.kept,
+		Longest:    o.longest,
+		Successors: &c.waiting,
 	})
 	c.waiting.Init(waitqueue.Config{
-		Masters: waitqueue.Masters(c.group.Masters), Need: c.group.Need, Pilots: c.pilots, Queues: c.wire, ID: inQueues, Prefix: o.prefix,
-		OutageWait: o.outage, Chance: o.chance, Life: c.group.Life,
+		Masters:    waitqueue.Masters(c.group.Masters),
+		Need:       c.group.Need,
+		Pilots:     c.pilots,
+		Voters:     c.voters,
+		Queues:     c.wire,
+		ID:         inQueues,
+		Prefix:     o.prefix,
+		OutageWait: o.outage,
+		Chance:     o.chance,
+		Life:       c.group.Life,
 	})
 	c.holds = hold.New(hold.Config{
 		Group: c.group, Wire: c.wire, Voters: c.voters, CommandTimeout: p.CommandTimeout(),
@@ -157,14 +193,13 @@ func newClient(p *pool.Pool, owned bool, o *clientOptions) (*Client, error) {
 	return c, nil
 }
 
-// nodeTimeout is how long one master is waited for: the pool's command timeout
-// or a twentieth of the TTL, never more than the validity.
-func (c *Client) nodeTimeout(ttl time.Duration) time.Duration { return c.holds.Timeout(ttl) }
-
 // newLock checks a call and makes the handle that it is about.
 func (c *Client) newLock(ctx context.Context, op wire.Op, key string, opts []LockOption) (*Lock, error) {
+	if err := c.check(ctx); err != nil {
+		return nil, fmt.Errorf("redlock: %v %q: %w", op, key, err)
+	}
 	if c.isClosed() {
-		return nil, fmt.Errorf("redlock: %v %q: %w", op, key, ErrClosed)
+		return nil, endedBy(ctx, fmt.Errorf("redlock: %v %q: %w", op, key, ErrClosed))
 	}
 	if err := c.checkKey(key); err != nil {
 		return nil, fmt.Errorf("redlock: %v: %w", op, err)
@@ -188,7 +223,7 @@ func (c *Client) newLock(ctx context.Context, op wire.Op, key string, opts []Loc
 		return nil, fmt.Errorf("redlock: %v %q: nothing was attempted: %w", op, key, err)
 	}
 	claim := l.own.Init(c.holds, (*owner)(l), &l.handle, &o.hold, key, c.opts.prefix+key)
-	claim.TTL, claim.Fenced, claim.Floor = o.ttl, o.fenced, o.floor
+	claim.TTL, claim.Fenced = o.ttl, o.fenced
 	return l, nil
 }
 
@@ -200,14 +235,29 @@ func (l *Lock) sibling() *Lock {
 }
 
 func (c *Client) checkKey(key string) error {
-	switch n := len(key); {
+	switch n, prefix := len(key), len(c.opts.prefix); {
 	case n == 0:
 		return errors.New("the key is empty")
+	case prefix+n > wire.MaxKey && prefix > 0:
+		return fmt.Errorf("the key has %d bytes, and the prefix %d: want at most %d together", n, prefix, wire.MaxKey)
 	case n > wire.MaxKey:
 		return fmt.Errorf("the key has %d bytes: want 1 to %d", n, wire.MaxKey)
 	}
-	if full := c.opts.prefix + key; len(full) >= len(wire.ReservedPrefix) && full[:len(wire.ReservedPrefix)] == wire.ReservedPrefix {
+	if strings.HasPrefix(c.opts.prefix+key, wire.ReservedPrefix) {
 		return fmt.Errorf("key %q: the prefix %q is reserved", key, wire.ReservedPrefix)
+	}
+	return nil
+}
+
+var errNoClient = errors.New("the client is nil, or was made neither by Open nor by New")
+
+// check refuses what would panic: a client that was not made by Open or New, and no context.
+func (c *Client) check(ctx context.Context) error {
+	if c == nil || c.pool == nil {
+		return errNoClient
+	}
+	if ctx == nil {
+		return errors.New("the context is nil")
 	}
 	return nil
 }
@@ -219,11 +269,12 @@ func (c *Client) isClosed() bool { return c.group.Life.Err() != nil }
 // and TryDo calls, but only for as long as their locks are valid. Then it unlocks
 // everything but locks WithUnlockOnly, a few thousand at a time, sends releases once more
 // that masters have refused, waits for the calls under way, which end soon, and then for the
-// answers no longer than one operation does.
-// If the client owns its pool, it does not wait for the answers of masters that are 20 ms
-// away or more: once a quorum has answered, their releases only have to be written. All
-// goroutines have ended when Close returns. Later calls wait for the first.
+// answers of all masters, no longer than one operation does. All goroutines have ended when
+// Close returns. Later calls wait for the first.
 func (c *Client) Close() error {
+	if err := c.check(context.Background()); err != nil {
+		return fmt.Errorf("redlock: close: %w", err)
+	}
 	c.mu.Lock()
 	if c.closed != nil {
 		closed := c.closed
@@ -242,63 +293,27 @@ func (c *Client) Close() error {
 		m.SendPostponed()
 	}
 	c.holds.ReleaseAll(valid, c.opts.lock.ttl)
-	limit := c.nodeTimeout(c.opts.lock.ttl)
+	limit := c.holds.EndTimeout(c.opts.lock.ttl)
 	c.waiting.AwaitLeave(limit)
 	if c.ownsPool { // what was never sent needs no release
 		for _, m := range c.group.Masters {
 			m.CloseUnused()
 		}
 	}
-	c.awaitDelivery(limit)
+	// A call that runs ends soon (see ballot.Wait), unless a trace holds it up. What it rolls
+	// back then is still sent.
+	c.group.Running.Wait(limit + 2*c.holds.EndTimeout(c.opts.maxTTL)) // timers may be late
+	c.group.InFlight.Wait(limit)
 	c.holds.Stop()
 	c.waiting.Close()
 	c.voters.Close()
+	if c.ownsDeliverer {
+		c.group.Deliverer.Close()
+	}
 	if c.ownsPool {
 		return c.pool.Close()
 	}
 	return nil
-}
-
-// deliveryLook is the pause between two looks at what the masters have been sent.
-const deliveryLook = time.Millisecond
-
-// awaitDelivery waits until no call is running, and then until all masters have answered, for
-// limit at most. A running call ends soon (see ballot.Wait), unless a trace holds it up; what it
-// rolls back then is still sent. In a pool of the client's own it does not wait for masters far away: it
-// returns when two looks find that no call is running, that a quorum has answered everything,
-// and that the others have been sent everything (see pipeline.Delivery).
-func (c *Client) awaitDelivery(limit time.Duration) {
-	before, deadline := uint64(0), time.Now().Add(limit)
-	longest := deadline.Add(2 * c.nodeTimeout(c.opts.maxTTL)) // a call may take so long where timers are late
-	for time.Now().Before(deadline) && !c.group.InFlight.Wait(deliveryLook) {
-		if c.group.Running.Load() != 0 {
-			if deadline = time.Now().Add(limit); deadline.After(longest) {
-				deadline = longest
-			}
-			continue
-		}
-		if !c.ownsPool {
-			continue
-		}
-		accepted, answered, settled := uint64(1), 0, 0 // 1: not what before begins with
-		for _, m := range c.group.Masters {
-			d := m.Delivery()
-			accepted += d.Accepted
-			if d.Answered {
-				answered++
-			}
-			if d.Settled {
-				settled++
-			}
-		}
-		if answered < c.group.Need || settled < len(c.group.Masters) {
-			accepted = 0
-		}
-		if accepted != 0 && accepted == before {
-			return
-		}
-		before = accepted
-	}
 }
 
 // awaitDo waits for the running Do calls, each for as long as its lock is

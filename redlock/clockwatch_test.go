@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestAClockThatIsSetInTheRhythmOfItsReadingsIsReported(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		reports := 0
-		s.open(redlock.WithTrace(&redlock.Trace{Clock: func(redlock.ClockInfo) { reports++ }}))
+		s.open(redlock.WithTrace(&redlock.Trace{Clock: func(string, *drift.Deviation, time.Time) { reports++ }}))
 		const rhythm, right = 5 * time.Second, 50 * time.Millisecond
 		for range 20 {
 			time.Sleep(right / 2)

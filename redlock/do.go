@@ -11,12 +11,17 @@ import (
 // when the lock can no longer be guaranteed (context.Cause tells which). FromContext
 // finds the lock in it.
 //
-// If the lock could not be acquired, fn did not run, and the error is that of Lock.
-// Only then does it match ErrTaken or ErrNoQuorum, so a caller may try again on
-// those without running fn twice. Otherwise the error is that of fn, with those two
-// hidden. If the lock was lost meanwhile, the error matches ErrLost as well, also
-// when fn returned nil. A release that could not be confirmed is no error of Do: the
-// work is done and the key expires by itself. Trace and log report it.
+// Do waits for the lock and then runs fn, also if the last holder has done the same
+// work. A lock does not remember that the work was done: fn looks for that itself.
+//
+// If the lock could not be acquired, fn did not run, and the error is that of Lock. Only
+// then does it match ErrTaken or ErrNoQuorum, so a caller may try again on those without
+// running fn twice. Otherwise the error is that of fn, with those two hidden. If the lock
+// was lost meanwhile, the error matches ErrLost as well, also when fn returned nil. If
+// the lock is over before fn could begin, fn does not run, and the error matches ErrLost,
+// or ErrUnlocked if Trace.Held has unlocked it. A release that could not be confirmed is
+// no error of Do: the work is done and the key expires by itself. Trace and log report
+// it.
 func (c *Client) Do(ctx context.Context, key string, fn func(ctx context.Context) error, opts ...LockOption) error {
 	return c.do(ctx, key, fn, opts, false)
 }
@@ -33,7 +38,9 @@ func (c *Client) TryDo(ctx context.Context, key string, fn func(ctx context.Cont
 	return c.do(ctx, key, fn, opts, true)
 }
 
-func (c *Client) do(ctx context.Context, key string, fn func(ctx context.Context) error, opts []LockOption, once bool) error {
+func (c *Client) do(
+	ctx context.Context, key string, fn func(ctx context.Context) error, opts []LockOption, once bool,
+) error {
 	if fn == nil {
 		return fmt.Errorf("redlock: do %q: the function is nil", key)
 	}
@@ -50,7 +57,8 @@ func (c *Client) doHeld(ctx context.Context, l *Lock, err error, fn func(ctx con
 	return joinLoss(lost, err)
 }
 
-// run runs fn under a lock that was acquired, and unlocks. lost: the lock was lost before.
+// run runs fn under a lock that was acquired, unless it is over, and unlocks. lost: the lock was
+// lost before.
 func (c *Client) run(ctx context.Context, l *Lock, fn func(ctx context.Context) error) (lost, err error) {
 	done := make(chan struct{})
 	c.mu.Lock()
@@ -61,9 +69,10 @@ func (c *Client) run(ctx context.Context, l *Lock, fn func(ctx context.Context) 
 	c.mu.Unlock()
 	if closed {
 		_ = l.Unlock(ctx) // Close does so as well
-		return nil, fmt.Errorf("redlock: do %q: the function was not run: %w", l.Key(), ErrClosed)
+		return nil, endedBy(ctx, fmt.Errorf("redlock: do %q: the function was not run: %w", l.Key(), ErrClosed))
 	}
 	inner, cancel := l.WithContext(ctx)
+	ran := false
 	// Deferred, so that it happens on a panic and on Goexit as well.
 	defer func() {
 		lost = l.endDo(ctx)
@@ -72,8 +81,17 @@ func (c *Client) run(ctx context.Context, l *Lock, fn func(ctx context.Context) 
 		delete(c.doing, l)
 		c.mu.Unlock()
 		close(done)
-		err = hideKinds(err)
+		if err = hideKinds(err); !ran { // the unlock may have ended ctx
+			lost, err = endedBy(ctx, lost), endedBy(ctx, err)
+		}
 	}()
+	if held := l.Context(); held.Err() != nil { // a trace, or a pause, has taken longer than the lock was valid
+		if context.Cause(held) == ErrUnlocked { //nolint:errorlint // the very one
+			return nil, &notHeldError{"do", l.Key(), ErrUnlocked}
+		}
+		return nil, nil // the loss is found out above
+	}
+	ran = true
 	return nil, fn(inner)
 }
 

@@ -19,8 +19,8 @@ var dos = map[string]func(c *redlock.Client, ctx context.Context, key string, fn
 }
 
 func TestDoRunsUnderTheLockAndReleasesIt(t *testing.T) {
-	onEach(t, 5, func(t *testing.T, f *fleet) {
-		c := f.open()
+	inCleanSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
 		type caller struct{}
 		ctx := context.WithValue(t.Context(), caller{}, "the caller's value")
 		for _, result := range []error{nil, errWork} {
@@ -29,7 +29,7 @@ func TestDoRunsUnderTheLockAndReleasesIt(t *testing.T) {
 				err := do(c, ctx, "key", func(ctx context.Context) error {
 					ran = true
 					l, ok := redlock.FromContext(ctx)
-					if !ok || l.Key() != "key" || l.Remaining() <= 0 || f.holders("key", l.Token()) < 3 {
+					if !ok || l.Key() != "key" || l.Remaining() <= 0 || s.holding("key", l.Token()) < 3 {
 						t.Error("the lock is not held in fn")
 					}
 					if ctx.Value(caller{}) != "the caller's value" {
@@ -40,7 +40,7 @@ func TestDoRunsUnderTheLockAndReleasesIt(t *testing.T) {
 				if !ran || !errors.Is(err, result) || result == nil && err != nil {
 					t.Errorf("%s ran it: %v, error %v: want %v", name, ran, err, result)
 				}
-				f.wantFree("key") // so it does not keep out the next
+				s.wantFree("key") // so it does not keep out the next
 			}
 		}
 	})
@@ -49,9 +49,9 @@ func TestDoRunsUnderTheLockAndReleasesIt(t *testing.T) {
 // A caller may try again on ErrTaken and ErrNoQuorum, because then fn has not
 // run: what fn brings back must not look like that.
 func TestDoHidesTheKindOfAnInnerAcquisition(t *testing.T) {
-	onEach(t, 5, func(t *testing.T, f *fleet) {
-		c, other := f.open(), f.open()
-		inner := f.lock(other, "inner")
+	inCleanSim(t, 5, func(t *testing.T, s *sim) {
+		c, other := s.open(), s.open()
+		inner := s.lock(other, "inner")
 		for _, join := range []error{nil, context.Canceled} {
 			for _, do := range dos {
 				err := do(c, t.Context(), "outer", func(ctx context.Context) error {
@@ -78,9 +78,9 @@ func TestDoHidesTheKindOfAnInnerAcquisition(t *testing.T) {
 		if ran {
 			t.Error("fn ran without the lock")
 		}
-		f.unlock(inner)
-		f.wantFree("inner")
-		f.wantFree("outer")
+		unlock(t, inner)
+		s.wantFree("inner")
+		s.wantFree("outer")
 	})
 }
 
@@ -104,16 +104,16 @@ func TestDoSaysThatTheLockWasLostEvenIfTheFunctionSucceeds(t *testing.T) {
 		{"expired, nil", []redlock.LockOption{redlock.WithLease(500 * time.Millisecond)}, true, false, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
-				c := f.open()
+			inUnguardedCleanSim(t, 5, func(t *testing.T, s *sim) {
+				c := s.open()
 				err := c.Do(t.Context(), "key", func(ctx context.Context) error {
 					l, _ := redlock.FromContext(ctx)
-					f.atOnce("all have the key", func() bool { return f.holders("key", l.Token()) == 5 })
+					s.atOnce("all have the key", func() bool { return s.holding("key", l.Token()) == 5 })
 					// All of them, so that a renewal in between heals no majority.
 					if test.taken {
-						f.foreign("key", f.all()...)
+						s.foreign("key", 0, 1, 2, 3, 4)
 					} else {
-						f.remove("key")
+						s.do("DEL", "key")
 					}
 					if test.notices {
 						<-ctx.Done()
@@ -128,18 +128,18 @@ func TestDoSaysThatTheLockWasLostEvenIfTheFunctionSucceeds(t *testing.T) {
 				if _, ok := errors.AsType[*redlock.LostError](err); !ok {
 					t.Errorf("%v is no *LostError", err)
 				}
-				if test.taken && f.holders("key", stranger) != 5 {
+				if test.taken && s.holding("key", stranger) != 5 {
 					t.Error("the stranger's keys were touched")
 				}
-				f.remove("key")
+				s.do("DEL", "key")
 			})
 		})
 	}
 }
 
 func TestDoEndsTheContextOfItsFunctionWithTheCallers(t *testing.T) {
-	onEach(t, 5, func(t *testing.T, f *fleet) {
-		c := f.open()
+	inCleanSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("the caller's reason")
 		err := c.Do(ctx, "key", func(inner context.Context) error {
@@ -154,13 +154,13 @@ func TestDoEndsTheContextOfItsFunctionWithTheCallers(t *testing.T) {
 			return inner.Err()
 		})
 		wantExactly(t, err, context.Canceled)
-		f.wantFree("key")
+		s.wantFree("key")
 	})
 }
 
 func TestDoUnlocksAfterAPanicAndGoexit(t *testing.T) {
-	onEach(t, 5, func(t *testing.T, f *fleet) {
-		c := f.open()
+	inCleanSim(t, 5, func(t *testing.T, s *sim) {
+		c := s.open()
 		func() {
 			defer func() {
 				if p := recover(); p != "boom" {
@@ -170,7 +170,7 @@ func TestDoUnlocksAfterAPanicAndGoexit(t *testing.T) {
 			_ = c.Do(t.Context(), "key", func(context.Context) error { panic("boom") }, redlock.WithTTL(time.Minute))
 			t.Error("the panic was swallowed")
 		}()
-		f.wantFree("key")
+		s.wantFree("key")
 
 		ended := make(chan struct{})
 		go func() {
@@ -179,49 +179,49 @@ func TestDoUnlocksAfterAPanicAndGoexit(t *testing.T) {
 			t.Error("Goexit was swallowed")
 		}()
 		<-ended
-		f.wantFree("key")
-		f.unlock(f.lock(c, "key"))
-		f.wantFree("key")
+		s.wantFree("key")
+		unlock(t, s.lock(c, "key"))
+		s.wantFree("key")
 	})
 }
 
 // The work is done and the key will expire: an error would make the caller do
 // it again. Masters get the release when they answer again.
 func TestAReleaseThatCouldNotBeConfirmedIsNoErrorOfDo(t *testing.T) {
-	for name, test := range map[string]struct{ strike, mend func(f *fleet, which ...int) }{
-		"frozen": {(*fleet).freeze, (*fleet).thaw},
-		"killed": {(*fleet).kill, func(f *fleet, which ...int) { f.restart(true, which...) }},
+	for name, test := range map[string]struct{ strike, mend func(s *sim, which ...int) }{
+		"frozen": {(*sim).Freeze, (*sim).Thaw},
+		"killed": {(*sim).Kill, func(s *sim, which ...int) { s.Restart(true, which...) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
+			inUnguardedCleanSim(t, 5, func(t *testing.T, s *sim) {
 				var traced error
-				c := f.openBrisk(redlock.WithTrace(&redlock.Trace{Unlock: func(i redlock.UnlockInfo) { traced = i.Err }}))
+				c := s.open(redlock.WithTrace(&redlock.Trace{Unlock: func(i redlock.UnlockInfo) { traced = i.Err }}))
 				err := c.Do(t.Context(), "key", func(ctx context.Context) error {
 					l, _ := redlock.FromContext(ctx)
-					f.atOnce("all have the key", func() bool { return f.holders("key", l.Token()) == 5 })
-					test.strike(f, 0, 1, 2)
+					s.atOnce("all have the key", func() bool { return s.holding("key", l.Token()) == 5 })
+					test.strike(s, 0, 1, 2)
 					return nil
 				}, redlock.WithTTL(time.Minute))
 				if err != nil {
 					t.Error(err)
 				}
 				wantExactly(t, traced, redlock.ErrNoQuorum)
-				test.mend(f, 0, 1, 2)
-				f.eventually("all have released it", func() bool { return len(f.keys()) == 0 })
+				test.mend(s, 0, 1, 2)
+				s.eventually("all have released it", func() bool { return len(s.keys()) == 0 })
 			})
 		})
 	}
 }
 
 func TestLockingAgainWhatTheContextHoldsIsRefused(t *testing.T) {
-	onEach(t, 5, func(t *testing.T, f *fleet) {
-		c, other := f.open(), f.open()
-		l := f.lock(c, "key")
+	inCleanSim(t, 5, func(t *testing.T, s *sim) {
+		c, other := s.open(), s.open()
+		l := s.lock(c, "key")
 		bound, cancel := l.WithContext(t.Context())
 		defer cancel()
 		fn := func(context.Context) error { t.Error("fn ran"); return nil }
 		refused := func(ctx context.Context) {
-			f.within(0, func() {
+			within(t, 0, func() {
 				_, err := c.Lock(ctx, "key")
 				wantExactly(t, err, redlock.ErrReentrant)
 			})
@@ -246,17 +246,17 @@ func TestLockingAgainWhatTheContextHoldsIsRefused(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		f.unlock(l)
-		f.wantFree("another")
+		unlock(t, l)
+		s.wantFree("another")
 		_, err := c.TryLock(bound, "key")
 		wantExactly(t, err, context.Canceled)
-		f.wantFree("key")
+		s.wantFree("key")
 		// A hold that is over is in nobody's way.
 		l, err = c.Lock(context.WithoutCancel(bound), "key")
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.unlock(l)
+		unlock(t, l)
 		// And under the context of a Do.
 		err = c.Do(t.Context(), "key", func(ctx context.Context) error { refused(ctx); return nil })
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	tokens "github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/internal/wire"
+	"github.com/redquorum/redquorum/pool"
 )
 
 // Sentinels: what to do next. Compare with errors.Is.
@@ -46,9 +47,9 @@ var ErrNotAwaited = errors.New("not awaited: the attempt was decided without it"
 // ErrNotHeld where too many masters say that the lock is not there, and ErrNoQuorum
 // where too few answered. If a context ended the call, it also matches that
 // context's error. NodeErrors gives the answer of each master. errors.As finds the
-// first *NodeError, *HeldError or *AbstainError.
+// first *NodeError, *Holder or *AbstainError.
 type QuorumError struct {
-	Op      string        // lock, adopt, extend, verify, downgrade, unlock, ready or init
+	Op      string        // lock, adopt, extend, verify, unlock, ready or init
 	Key     string        // the first of several
 	OK      int           // masters that agreed
 	Need    int           // masters that had to
@@ -63,10 +64,10 @@ type QuorumError struct {
 	kind   error // ErrTaken or ErrNoQuorum
 	cause  error // the context's error, or nil
 	note   string
-	clock  *ClockError // this client's clock is what is wrong; or nil
 }
 
-// Error is one line.
+// Error is one line. Masters with the same reason stand together, and of those that were not awaited only
+// the number: NodeErrors has each.
 func (e *QuorumError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "redlock: %s", e.Op)
@@ -80,17 +81,30 @@ func (e *QuorumError) Error() string {
 	if e.cause != nil {
 		fmt.Fprintf(&b, " (%v)", e.cause)
 	}
-	fmt.Fprintf(&b, ": %d of %d masters agreed, %d needed, after %v", e.OK, e.Total, e.Need, max(e.Elapsed, 0).Round(time.Microsecond))
+	fmt.Fprintf(&b, ": %d of %d masters agreed, ", e.OK, e.Total)
+	if n := e.notAwaited(); n > 0 {
+		fmt.Fprintf(&b, "%d not awaited, ", n)
+	}
+	fmt.Fprintf(&b, "%d needed, after %v", e.Need, max(e.Elapsed, 0).Round(time.Microsecond))
 	if e.note != "" {
 		b.WriteString(": " + e.note)
 	}
-	if e.clock != nil {
-		b.WriteString(": " + e.clock.Error())
-	}
 	if e.Nodes != nil {
-		b.WriteString(": " + e.Nodes.Error())
+		if reasons := e.Nodes.Error(); reasons != "" {
+			b.WriteString(": " + reasons)
+		}
 	}
 	return b.String()
+}
+
+// notAwaited counts the masters that were not waited for.
+func (e *QuorumError) notAwaited() (n int) {
+	for node := range e.NodeErrors() {
+		if node.Err == ErrNotAwaited { //nolint:errorlint // they are never wrapped
+			n++
+		}
+	}
+	return n
 }
 
 // NodeErrors ranges over the *NodeError of each master that did not agree, in the
@@ -115,9 +129,6 @@ func (e *QuorumError) Unwrap() []error {
 	if e.cause != nil {
 		all = append(all, e.cause)
 	}
-	if e.clock != nil {
-		all = append(all, e.clock)
-	}
 	if e.Nodes != nil {
 		all = append(all, e.Nodes)
 	}
@@ -128,81 +139,106 @@ func (e *QuorumError) Unwrap() []error {
 type NodeError struct {
 	Master string // address
 	Op     string // as in QuorumError
-	// Err is a *HeldError, an *AbstainError, a *SkewError, one of package pool's
+	// Err is a *Holder, an *AbstainError, one of package pool's
 	// errors, the master's error reply, or ErrNotAwaited. It matches no sentinel of
 	// the whole operation and no context's error, so that one master's answer is
 	// not mistaken for that of all.
 	Err error
+
+	position int // in the list of masters, from 1; 0: not known
 }
 
-// Error is the master's address and the text of Err.
-func (e *NodeError) Error() string { return e.Master + ": " + e.Err.Error() }
+// Error is the master's address and the text of Err. Where the master refuses this client, its
+// position in the list stands behind the address.
+func (e *NodeError) Error() string { return e.name() + ": " + e.Err.Error() }
+
+// name is the master's address, and where somebody has to mend its configuration its position too.
+func (e *NodeError) name() string {
+	if _, refused := errors.AsType[*pool.ConfigError](e.Err); refused && e.position > 0 {
+		return fmt.Sprintf("%s (master %d)", e.Master, e.position)
+	}
+	return e.Master
+}
 
 // Unwrap gives Err.
 func (e *NodeError) Unwrap() error { return e.Err }
 
-// A HeldError describes the key on a master where it is somebody else's, as it was
-// read right after the refusal. What the master did not tell is zero.
-type HeldError struct {
-	// Token is the value of the key, its first 256 bytes. With it the lock can be
-	// released and adopted: keep it out of logs. Texts show its beginning alone.
+// A Holder is what stands at a lock's key: on one master, as it was read right after the
+// refusal, it is the Err of a *NodeError; in an [Inspection] it is a token on all masters that
+// have it. What a master did not tell is zero.
+type Holder struct { //nolint:errname // it stands in inspections too
+	// Token is the value of the key, its first 256 bytes; "" where the key is not a lock's. With
+	// it the lock can be released and adopted: keep it out of logs. Texts show its beginning
+	// alone.
 	Token string
-	Owner string        // the name its owner gave with WithOwner, if it is a client of this library
-	TTL   time.Duration // until the key expires; 0: unknown; negative: never
-	Key   string        // the one that is in the way, of a lock of several keys
+	Owner string // the name its owner gave with WithOwner, if it is a client of this library
+	// TTL is until the key expires; 0: unknown; negative: never. On several masters it is how
+	// long until the keys of so many have expired that the holder has no quorum any more; for one
+	// without a quorum, until the last has. The holder has less: it allows for elapsed time
+	// and clock drift.
+	TTL time.Duration
+	Key string // the one that is in the way, of a lock of several keys
 	// Type is one of
 	//   - "string": a lock;
-	//   - "zset": the readers of a read-write lock;
+	//   - "zset": the readers of a read-write lock, or one of them;
 	//   - "none": free by the time it was looked at;
+	//   - "called": free, and kept for a client that was called for it: it has the lock in a
+	//     moment, or is gone;
 	//   - "intent": free, but a writer waits, so that a reader is refused;
 	//   - "lease": the key is gone, the lease record of its holder is not (GuardStrict);
 	//   - another type of Redis: the key is no lock;
 	//   - "": not known.
 	Type    string
 	Readers int // how many readers hold the lock
+	Masters int // on how many masters it stands; 1 for what one master says
 	// Own is set where this client itself took the lock. It may hold it in another call,
 	// or have handed it over (see Lock.HandOver), or have released it, which this master
 	// has refused or not yet done.
 	Own bool
+	// Stuck is set where nobody will release the key, however long a call waits: it is no
+	// lock, or never expires, as no lock of this library does.
+	Stuck bool
 }
 
 // Error is who holds the key and for how long, in words.
-func (e *HeldError) Error() string {
-	if e.Key != "" {
-		return fmt.Sprintf("%q: %s", e.Key, e.what())
+func (h *Holder) Error() string {
+	if h.Key != "" {
+		return fmt.Sprintf("%q: %s", h.Key, h.what())
 	}
-	return e.what()
+	return h.what()
 }
 
-func (e *HeldError) what() string {
+func (h *Holder) what() string {
 	switch {
-	case e.Type == "":
+	case h.Type == "":
 		return "held by another"
-	case e.Type == "none":
+	case h.Type == "none":
 		return "was held by another, is free now"
-	case e.Type == wire.LeaseType:
-		return "leased to " + e.holder() + e.left("") + ", though its key is gone"
-	case e.Type == wire.IntentType:
+	case h.Type == wire.CalledType:
+		return "is free, and another client was called for it"
+	case h.Type == wire.LeaseType:
+		return "leased to " + h.holder() + h.left("") + ", though its key is gone"
+	case h.Type == wire.IntentType:
 		return "kept for a writer that waits"
-	case e.Readers == 1:
-		return "held by a reader" + e.left("")
-	case e.Readers > 1:
-		return fmt.Sprintf("held by %d readers", e.Readers) + e.left("at most ")
-	case e.Type != "string":
-		return fmt.Sprintf("the key is a %s, not a lock", e.Type)
+	case h.Readers == 1:
+		return "held by a reader" + h.left("")
+	case h.Readers > 1:
+		return fmt.Sprintf("held by %d readers", h.Readers) + h.left("at most ")
+	case h.Type != "string":
+		return fmt.Sprintf("the key is a %s, not a lock", h.Type)
 	}
-	if e.Own { // and perhaps handed over or released since
-		return "taken by " + e.holder() + e.left("")
+	if h.Own { // and perhaps handed over or released since
+		return "taken by " + h.holder() + h.left("")
 	}
-	return "held by " + e.holder() + e.left("")
+	return "held by " + h.holder() + h.left("")
 }
 
 // left says for how long a key is held, as far as that is known.
-func (e *HeldError) left(most string) string {
+func (h *Holder) left(most string) string {
 	switch {
-	case e.TTL > 0:
-		return fmt.Sprintf(" for %s%v more", most, e.TTL)
-	case e.TTL < 0:
+	case h.TTL > 0:
+		return fmt.Sprintf(" for %s%v more", most, h.TTL)
+	case h.TTL < 0:
 		return " without an expiry"
 	default:
 		return ""
@@ -210,54 +246,38 @@ func (e *HeldError) left(most string) string {
 }
 
 // holder is who holds a lock, as far as people are told.
-func (e *HeldError) holder() string {
+func (h *Holder) holder() string {
 	s := "another"
 	switch {
-	case e.Own && e.Owner != "":
-		s = fmt.Sprintf("this client itself, %q", e.Owner)
-	case e.Own:
+	case h.Own && h.Owner != "":
+		s = fmt.Sprintf("this client itself, %q", h.Owner)
+	case h.Own:
 		s = "this client itself"
-	case e.Owner != "":
-		s = strconv.Quote(e.Owner)
+	case h.Owner != "":
+		s = strconv.Quote(h.Owner)
 	}
-	if e.Token != "" {
-		s += fmt.Sprintf(" (token %q)", tokens.Short(e.Token))
+	if h.Token != "" {
+		s += fmt.Sprintf(" (token %q)", tokens.Short(h.Token))
 	}
 	return s
 }
 
-// A Reason says how a lock was lost.
-type Reason uint8
+// A Reason says how a lock was lost, in one word.
+type Reason string
 
 // Reasons of a LostError.
 const (
 	// ReasonExpired: its validity ran out, or a quorum no longer has the key.
-	ReasonExpired Reason = iota + 1
+	ReasonExpired Reason = "expired"
 	// ReasonTaken: another token stands where ours was, and ours has no
 	// quorum any more.
-	ReasonTaken
+	ReasonTaken Reason = "taken"
 	// ReasonUnreachable: it could not be renewed in time, too few masters
 	// answered.
-	ReasonUnreachable
+	ReasonUnreachable Reason = "unreachable"
 	// ReasonClosed: its client was closed.
-	ReasonClosed
+	ReasonClosed Reason = "closed"
 )
-
-// String is the reason in one word.
-func (r Reason) String() string {
-	switch r {
-	case ReasonExpired:
-		return "expired"
-	case ReasonTaken:
-		return "taken"
-	case ReasonUnreachable:
-		return "unreachable"
-	case ReasonClosed:
-		return "closed"
-	default:
-		return fmt.Sprintf("Reason(%d)", uint8(r))
-	}
-}
 
 // A LostError is the cause (context.Cause) of a lock's context that ended because
 // the lock can no longer be guaranteed. It matches ErrLost; with ReasonClosed also
@@ -301,7 +321,8 @@ type notHeldError struct {
 }
 
 func (e *notHeldError) Error() string {
-	return fmt.Sprintf("redlock: %s %q: %v: %s", e.op, e.key, ErrNotHeld, strings.TrimPrefix(e.why.Error(), "redlock: "))
+	why := strings.TrimPrefix(e.why.Error(), "redlock: ")
+	return fmt.Sprintf("redlock: %s %q: %v: %s", e.op, e.key, ErrNotHeld, why)
 }
 
 func (e *notHeldError) Unwrap() []error { return []error{ErrNotHeld, e.why} }
@@ -317,10 +338,3 @@ func (e *notAttemptedError) Error() string {
 }
 
 func (e *notAttemptedError) Unwrap() error { return e.why }
-
-// A kindError refuses to make a reader's what is no lock of one key.
-type kindError struct{ op, key string }
-
-func (e *kindError) Error() string {
-	return fmt.Sprintf("redlock: %s %q: only the lock of one key can become a reader's", e.op, e.key)
-}

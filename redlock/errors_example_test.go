@@ -31,7 +31,7 @@ func ExampleQuorumError_NodeErrors() {
 	}
 	held := 0
 	for node := range failed.NodeErrors() {
-		var by *redlock.HeldError
+		var by *redlock.Holder
 		switch {
 		case errors.As(node.Err, &by):
 			held++ // by.Owner has it on node.Master

@@ -21,17 +21,19 @@ func Example() {
 	}
 	defer client.Close()
 
-	err = client.Do(context.Background(), "invoice:42", func(ctx context.Context) error {
-		fmt.Println("charging") // ctx ends if the lock can no longer be guaranteed
-		return nil
-	})
-	switch {
-	case errors.Is(err, redlock.ErrNoQuorum):
-		log.Fatal("too few masters: ", err)
-	case errors.Is(err, redlock.ErrLost):
-		log.Fatal("the lock was lost on the way: ", err)
-	case err != nil:
-		log.Fatal(err)
+	paid := make(map[string]bool) // in your program: the database
+	for range 2 {
+		err = client.Do(context.Background(), "invoice:42", func(ctx context.Context) error {
+			if paid["42"] {
+				return nil // a lock does not remember that the work was done: look, inside it
+			}
+			fmt.Println("charging") // ctx ends if the lock can no longer be guaranteed
+			paid["42"] = true
+			return nil
+		})
+		if err != nil {
+			log.Fatal(err) // ErrNoQuorum: too few masters; ErrLost: lost on the way
+		}
 	}
 	// Output: charging
 }

@@ -21,11 +21,11 @@ const (
 // than the time for which such masters do not vote (see [WithClientSkew]). They need Redis 5.0.
 // They cost no further round trip, except in one of some thousand acquisitions.
 //
-// The numbers are of use only if every lock of the key is acquired with it. A reader
-// (see [RWMutex.RLock]) gets the highest token that a writer has had, 0 if none is
-// known. That token is not the reader's own, so a resource should compare it and not
-// note it. The token of LockAny is that of the key that was granted: it fences only
-// what belongs to that key.
+// The numbers are of use only if every lock of the key is acquired with it. A reader (see
+// [RWMutex.RLock]) gets the highest token that a writer has had, 0 if none is known.
+// After a loss of data it may be lower than that of an earlier writer. That token is not
+// the reader's own, so a resource should compare it and not note it. The token of LockAny
+// is that of the key that was granted: it fences only what belongs to that key.
 func WithFencing() LockOption {
 	return lockOption(func(o *lockOptions) error {
 		o.fenced = true
@@ -57,7 +57,8 @@ func (o *clientOptions) settleRetention() error {
 	case o.retention == 0:
 		o.retention = max(usualRetention, least)
 	case o.retention < least:
-		return fmt.Errorf("WithFenceRetention: %v: want %v (an hour, twice WithMaxTTL and twice WithClientSkew) to %v", o.retention, least, mostRetention)
+		return fmt.Errorf("WithFenceRetention: %v: want %v (an hour, twice WithMaxTTL and twice WithClientSkew) to %v",
+			o.retention, least, mostRetention)
 	}
 	kept := o.retention
 	if o.strict() {

@@ -1,8 +1,6 @@
 package redlock_test
 
 import (
-	"flag"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,8 +11,6 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/redlock"
 )
-
-var holders = flag.Int("holders", 200, "how many holders follow one another in the test of fencing tokens")
 
 // A skewedClock is Go's clock with a wall clock that is off.
 type skewedClock struct {
@@ -224,9 +220,7 @@ func TestReadersGetTheWritersToken(t *testing.T) {
 		m := c.RWMutex("key")
 		w := s.must(m.Lock(t.Context()))
 		f := w.Fence()
-		if err := w.Downgrade(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		unlock(t, w)
 		for range 3 {
 			r := s.must(m.RLock(t.Context()))
 			if r.Fence() != f {
@@ -235,10 +229,9 @@ func TestReadersGetTheWritersToken(t *testing.T) {
 			synctest.Wait()
 			unlock(t, r)
 		}
-		if w.Fence() != f || s.fence(0, "key") != f {
-			t.Errorf("the writer's token %d and fence %d, want %d", w.Fence(), s.fence(0, "key"), f)
+		if s.fence(0, "key") != f {
+			t.Errorf("the fence is %d, want %d", s.fence(0, "key"), f)
 		}
-		unlock(t, w)
 		s.wantNoLocks()
 	})
 }
@@ -317,49 +310,5 @@ func TestWhoWantsATokenIsNotLetInWhereThereIsNone(t *testing.T) {
 		l := mustLock(t, c, "key")
 		_, err := c.Lock(l.Context(), "key", redlock.WithFencing())
 		wantExactly(t, err, redlock.ErrReentrant)
-	})
-}
-
-// Tokens are unique and rise, over hundreds of holders (the flag sets how many), by
-// clients whose clocks are up to 200 ms off. Masters lose their data one at a time.
-// There is no quarantine here, so a master votes as soon as it is back and empty. T2
-// then rests on the clocks alone. It holds because a hold takes longer than the clocks
-// are apart.
-func TestTokensRiseWhileMastersLoseData(t *testing.T) {
-	t.Parallel()
-	onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
-		random := rand.New(rand.NewPCG(1, 2))
-		var clients []*redlock.Client
-		for i := range 5 {
-			clock := &skewedClock{off: time.Duration(i-2) * 100 * time.Millisecond}
-			clients = append(clients, f.open(redlock.WithFencing(), redlock.WithClock(clock)))
-		}
-		last := uint64(0)
-		for n := range *holders {
-			switch random.IntN(30) {
-			case 0:
-				i := random.IntN(5)
-				f.kill(i)
-				f.restart(false, i)
-				time.Sleep(time.Second) // connected again
-			case 1:
-				f.do(random.Perm(5)[:3], "FLUSHALL") // a quorum forgets all
-				time.Sleep(500 * time.Millisecond)   // longer than the clocks are apart
-			}
-			l, err := clients[random.IntN(5)].Lock(t.Context(), "key")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if l.Fence() <= last {
-				t.Fatalf("holder %d: token %d after %d", n, l.Fence(), last)
-			}
-			last = l.Fence()
-			_ = l.Unlock(t.Context())
-		}
-		raises := uint64(0)
-		for _, c := range clients {
-			raises += c.Stats().FencingRaises
-		}
-		t.Logf("%d second rounds", raises)
 	})
 }

@@ -34,8 +34,6 @@ const (
 	VerdictPartial Verdict = "held without a quorum"
 )
 
-func (v Verdict) String() string { return string(v) }
-
 // An Inspection tells who holds a lock, as the masters see it. All masters are asked
 // at the same time, but they do not stop for it: while a lock changes hands, some
 // may answer from before and others from after.
@@ -55,30 +53,14 @@ type MasterHold struct {
 	Master string
 	// Held is the key as the master has it; nil: free, or unknown because of
 	// Err.
-	Held *HeldError
+	Held *Holder
 	// Readers are those that hold a read-write lock for reading, by the
-	// master's own clock, longest first; at most 100 are listed.
+	// master's own clock, longest first; at most 100 of Held.Readers are listed.
 	Readers []Holder
-	// ReaderCount is how many there are.
-	ReaderCount int
 	// RoundTrip is the time from the question to this answer, queueing
 	// included; 0 if there was none.
 	RoundTrip time.Duration
 	Err       error
-}
-
-// A Holder is a token that stands at a lock's key.
-type Holder struct {
-	Token string // first 256 bytes; "" where the key is not a lock's
-	Owner string // the name given by WithOwner, if it is a client of this library
-	Type  string // of the key: string for a lock, zset for a reader of a read-write lock
-	// Masters is on how many it stands; in MasterHold.Readers 1.
-	Masters int
-	// TTL is how long until the keys of so many masters have expired that the
-	// holder has no quorum any more; for one without a quorum, until the last
-	// has. Its holder has less: it allows for elapsed time and clock drift. 0:
-	// unknown; negative: never.
-	TTL time.Duration
 }
 
 // Inspect asks all masters who holds the key, in one round trip, and changes
@@ -96,8 +78,8 @@ func (c *Client) Inspect(ctx context.Context, key string) (*Inspection, error) {
 	}
 	r := c.wire.Inspect(l.handle.Hold().Claim(), c.opts.clock.Now())
 	defer r.LetGo()
-	if cause := r.Wait(ctx, c.nodeTimeout(l.opts.ttl)); cause != nil {
-		return nil, fmt.Errorf("redlock: inspect %q: %w", key, cause)
+	if cause := r.Wait(ctx, c.holds.AnswerTimeout(l.opts.ttl)); cause != nil {
+		return nil, endedBy(ctx, fmt.Errorf("redlock: inspect %q: %w", key, cause))
 	}
 	in := &Inspection{Key: key, Masters: c.masterHolds(r), Need: c.group.Need}
 	in.judge()
@@ -109,7 +91,7 @@ func (c *Client) masterHolds(r *wire.Ask) []MasterHold {
 	holds := make([]MasterHold, len(c.group.Masters))
 	for i, part := range r.Parts(nil) {
 		if part.State != nil {
-			holds[i] = masterHold(part.State)
+			holds[i] = c.masterHold(part.State)
 			if held := holds[i].Held; held != nil {
 				held.Own = c.made(held.Token) // nobody else has it
 			}
@@ -122,10 +104,17 @@ func (c *Client) masterHolds(r *wire.Ask) []MasterHold {
 }
 
 // masterHold is what stands on a master as users see it.
-func masterHold(state *wire.KeyState) MasterHold {
-	m := MasterHold{Held: (*HeldError)(state.Held), ReaderCount: state.ReaderCount, RoundTrip: state.RoundTrip}
+func (c *Client) masterHold(state *wire.KeyState) MasterHold {
+	m := MasterHold{Held: (*Holder)(state.Held), RoundTrip: state.RoundTrip}
 	for _, r := range state.Readers {
-		m.Readers = append(m.Readers, Holder{Token: r.Token, Owner: r.Owner, Type: m.Held.Type, Masters: 1, TTL: r.TTL})
+		m.Readers = append(m.Readers, Holder{
+			Token:   r.Token,
+			Owner:   r.Owner,
+			Type:    m.Held.Type,
+			Masters: 1,
+			TTL:     r.TTL,
+			Own:     c.made(r.Token),
+		})
 	}
 	return m
 }
@@ -139,7 +128,7 @@ func (m *MasterHold) holders() []Holder {
 	case len(m.Readers) > 0:
 		return m.Readers
 	default:
-		return []Holder{{m.Held.Token, m.Held.Owner, m.Held.Type, 1, m.Held.TTL}}
+		return []Holder{*m.Held}
 	}
 }
 
@@ -153,7 +142,7 @@ func (in *Inspection) judge() {
 		m := &in.Masters[i]
 		if m.Err != nil {
 			silent++
-		} else if m.ReaderCount > len(m.Readers) {
+		} else if m.Held != nil && m.Held.Readers > len(m.Readers) {
 			cut++
 		}
 		for _, h := range m.holders() {
@@ -168,6 +157,7 @@ func (in *Inspection) judge() {
 	}
 	for id, h := range counted {
 		h.TTL = lastsFor(ttls[id], in.Need)
+		h.Stuck = wire.Stuck(h.Type, h.TTL)
 		in.Holders = append(in.Holders, *h)
 	}
 	slices.SortFunc(in.Holders, func(a, b Holder) int {

@@ -142,7 +142,7 @@ func TestInspectNamesHolderMasterByMaster(t *testing.T) {
 			}
 		}
 		for i, m := range in.Masters {
-			if m.Master != c.Masters(t.Context())[i].Master {
+			if m.Master != c.Masters()[i].Master {
 				t.Errorf("row %d is %s", i, m.Master)
 			}
 		}
@@ -167,7 +167,7 @@ func TestInspectShowsReadersByTheMastersOwnClock(t *testing.T) {
 		}
 		in := inspect(t, c, "key")
 		for _, m := range in.Masters {
-			if len(m.Readers) != 2 || m.ReaderCount != 2 || m.Readers[0].Token != "long" || m.Readers[1].Token != "short" {
+			if len(m.Readers) != 2 || m.Held.Readers != 2 || m.Readers[0].Token != "long" || m.Readers[1].Token != "short" {
 				t.Fatalf("%+v", m)
 			}
 			if a, b := m.Readers[0].TTL, m.Readers[1].TTL; a != 5*time.Second || b != 2*time.Second {
@@ -195,8 +195,8 @@ func TestInspectDoesNotGuessWhatManyReadersHide(t *testing.T) {
 		if in.Verdict != redlock.VerdictUnknown {
 			t.Error(in)
 		}
-		if m := in.Masters[0]; len(m.Readers) != 100 || m.ReaderCount != 150 {
-			t.Errorf("%d of %d readers", len(m.Readers), m.ReaderCount)
+		if m := in.Masters[0]; len(m.Readers) != 100 || m.Held.Readers != 150 {
+			t.Errorf("%d of %d readers", len(m.Readers), m.Held.Readers)
 		}
 		for i := range 3 {
 			s.addReader(i, "key", "the same", 6*time.Second)

@@ -3,12 +3,10 @@ package redlock_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -183,51 +181,5 @@ func TestWhereJointAcquisitionsAreForbiddenEachIsAskedAlone(t *testing.T) {
 		}
 		unlockAll(t, held)
 		s.wantNoLocks()
-	})
-}
-
-// Two who want one key in one flush do not both get it.
-func TestJoinedAcquisitionsOfOneKeyExcludeEachOther(t *testing.T) {
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open(redlock.WithStrict())
-		var wg sync.WaitGroup
-		var granted, taken atomic.Int64
-		for range many {
-			wg.Go(func() {
-				_, err := c.TryLock(t.Context(), "key")
-				switch {
-				case err == nil:
-					granted.Add(1)
-				case errors.Is(err, redlock.ErrTaken):
-					taken.Add(1)
-				default:
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		if granted.Load() != 1 || taken.Load() != many-1 {
-			t.Errorf("granted to %d and refused to %d of %d", granted.Load(), taken.Load(), many)
-		}
-	})
-}
-
-// Who waits for one of them is told as by a release alone.
-func TestJoinedReleasesWakeWhoWaits(t *testing.T) {
-	t.Parallel()
-	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
-		held, waiting := lockEach(t, s, true)
-		within(t, soon, func() {
-			unlockAll(t, held)
-			for i, q := range waiting {
-				if !q.has() {
-					t.Fatalf("waiter %d was not woken", i)
-				}
-			}
-		})
-		for _, q := range waiting {
-			unlock(t, q.lock)
-		}
-		s.wantClean()
 	})
 }

@@ -72,13 +72,13 @@ func TestJoinedTracesCostNothingWhereNobodyListens(t *testing.T) {
 
 func TestAJoinedContextIsKeptWhenTheLastMakesNone(t *testing.T) {
 	var told []string
-	none := &Trace{Held: func(ctx context.Context, _ HeldInfo) context.Context {
+	none := &Trace{Held: func(ctx context.Context, _ *Lock) context.Context {
 		if ctx.Value(joined{}) != "a" {
 			t.Error("it did not get what the one before it made")
 		}
 		return nil
 	}}
-	if made := JoinTraces(fullTrace(&told, "a"), none).Held(t.Context(), HeldInfo{}); made.Value(joined{}) != "a" {
+	if made := JoinTraces(fullTrace(&told, "a"), none).Held(t.Context(), nil); made.Value(joined{}) != "a" {
 		t.Error("lost")
 	}
 }

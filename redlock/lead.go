@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -17,38 +18,44 @@ const (
 // Lead runs lead whenever this client holds key, again and again: for work that one of
 // several processes does, for as long as it lives. It waits for the lock as Lock does,
 // and calls lead with a context that is a child of ctx and ends when the lock can no
-// longer be guaranteed. If the lock is lost, Lead waits until lead has returned, and
-// then waits for the lock again. So lead never runs twice at a time in one call. It
+// longer be guaranteed. If the lock is lost, Lead waits until lead has returned, if it ran
+// at all, and then waits for the lock again. So lead never runs twice at a time in one call. It
 // has to return soon when its context ends.
 //
 // Lead returns when lead returns while the lock is held, with the error of lead or nil:
-// so a leader steps down. The lock is then released. It also returns when ctx ends, with
-// an error that matches that of ctx; with ErrClosed when the client is closed; with
-// ErrReentrant; and with the error of a bad argument.
+// so a leader steps down. The lock is then released. It also returns when ctx ends while
+// it waits, with an error that matches that of ctx; with ErrClosed when the client is closed; with
+// ErrReentrant; with the error of a bad argument; and, as Do does, with ErrNotHeld and
+// ErrUnlocked if a Trace has unlocked the lock before lead could begin.
 //
 // It does not return because masters are down or refuse. It tries again after a pause,
-// 100 ms at first and up to 10 s while there is no quorum. Refusals are logged at warn
-// when they change, not each time.
+// 100 ms at first and up to 10 s while there is no quorum. Each reason for that is logged
+// at warn once, until there is a quorum again.
 func (c *Client) Lead(ctx context.Context, key string, lead func(ctx context.Context) error, opts ...LockOption) error {
 	if lead == nil {
 		return fmt.Errorf("redlock: lead %q: the function is nil", key)
 	}
-	refusal, pause := "", leastLeadPause
+	if err := c.check(ctx); err != nil {
+		return fmt.Errorf("redlock: lead %q: %w", key, err)
+	}
+	var logged []string
+	pause := leastLeadPause
 	for {
 		began := time.Now()
 		over, err := c.leadOnce(ctx, key, lead, opts)
 		if over {
 			return err
 		}
-		now := refusalOf(err)
-		if now != "" && now != refusal {
+		reasons := refusalsOf(err)
+		if !isSubset(reasons, logged) {
 			c.opts.logger.Warn("not leading", "key", key, "error", err)
+			logged = append(logged, reasons...)
 		}
-		if refusal = now; refusal == "" {
-			pause = leastLeadPause
+		if reasons == nil {
+			logged, pause = nil, leastLeadPause
 		}
 		if err := c.rest(ctx, pause-time.Since(began)); err != nil {
-			return fmt.Errorf("redlock: lead %q: %w", key, err)
+			return endedBy(ctx, fmt.Errorf("redlock: lead %q: %w", key, err))
 		}
 		pause = min(2*pause, mostLeadPause)
 	}
@@ -56,11 +63,14 @@ func (c *Client) Lead(ctx context.Context, key string, lead func(ctx context.Con
 
 // leadOnce leads once, if it gets the lock. over: Lead returns err. Otherwise the lock was
 // lost, or err says why it was not acquired.
-func (c *Client) leadOnce(ctx context.Context, key string, lead func(ctx context.Context) error, opts []LockOption) (over bool, err error) {
+func (c *Client) leadOnce(
+	ctx context.Context, key string, lead func(ctx context.Context) error, opts []LockOption,
+) (over bool, err error) {
 	l, err := c.acquire(ctx, key, opts, false)
 	if err != nil {
 		_, decided := errors.AsType[*QuorumError](err)
-		return !decided || ctx.Err() != nil, err
+		ended := ctx.Err() != nil // it may end at any moment
+		return !decided || ended, endedBy(ctx, err)
 	}
 	lost, err := c.run(ctx, l, lead)
 	if lost != nil {
@@ -69,23 +79,28 @@ func (c *Client) leadOnce(ctx context.Context, key string, lead func(ctx context
 	return true, err
 }
 
-// refusalOf is what keeps a client from leading, without what changes from one attempt to
-// the next; "": somebody else leads, or nothing does.
-func refusalOf(err error) string {
+// refusalsOf is what keeps a client from leading, without what changes from one attempt or master to
+// the next; nil: somebody else leads, or nothing does.
+func refusalsOf(err error) []string {
 	q, ok := errors.AsType[*QuorumError](err)
 	if !ok || errors.Is(err, ErrTaken) {
-		return ""
+		return nil
 	}
-	var b strings.Builder
+	reasons := []string{q.kind.Error()}
 	for n := range q.NodeErrors() {
-		fmt.Fprintf(&b, "%s %T", n.Master, n.Err)
+		reason := fmt.Sprintf("%T", n.Err)
 		if why, ok := errors.AsType[*AbstainError](n); ok {
-			b.WriteString(why.Cause.String())
+			reason = why.Cause
 		} else if code, _, ok := strings.Cut(n.Err.Error(), " "); ok {
-			b.WriteString(code) // of an error reply
+			reason += code // of an error reply
 		}
+		reasons = append(reasons, reason)
 	}
-	return b.String()
+	return reasons
+}
+
+func isSubset(some, all []string) bool {
+	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
 }
 
 // rest pauses. An error says that ctx has ended, or that the client is closed.

@@ -108,7 +108,7 @@ func TestLeadEndsWithItsContextAndWithItsClient(t *testing.T) {
 }
 
 // A loop around Do wrote a line for each of some thousand attempts a second.
-func TestRefusalsAreRetriedWithPausesAndLoggedWhenTheyChange(t *testing.T) {
+func TestRefusalsAreRetriedWithPausesAndEachReasonIsLoggedOnce(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
 		var log bytes.Buffer
 		s.Kill(0, 1)
@@ -125,22 +125,21 @@ func TestRefusalsAreRetriedWithPausesAndLoggedWhenTheyChange(t *testing.T) {
 			t.Errorf("%d attempts in a minute, want about a dozen", attempts)
 		}
 		if n := strings.Count(log.String(), "not leading"); n < 1 || n > 3 {
-			t.Errorf("%d lines say that it does not lead, want one, and one more for each change:\n%s", n, &log)
+			t.Errorf("%d lines say that it does not lead, want one for each reason:\n%s", n, &log)
 		}
-	})
-}
-
-func TestALeaderIsFoundOnceMastersAreBack(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		s.Kill(0, 1)
-		done := leading(t.Context(), c, func(context.Context) error { return nil })
-		time.Sleep(time.Minute)
-		s.Restart(true, 0, 1)
-		within(t, 90*time.Second, func() { // a pause, and the masters' quarantine
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		})
+		done := leading(t.Context(), c, func(context.Context) error { t.Error("it leads"); return nil })
+		for range 6 { // the third master comes and goes
+			time.Sleep(20 * time.Second)
+			s.Kill(2)
+			time.Sleep(20 * time.Second)
+			s.Restart(true, 2)
+		}
+		_ = c.Close()
+		if err := <-done; !errors.Is(err, redlock.ErrClosed) {
+			t.Errorf("%v, want ErrClosed", err)
+		}
+		if n := strings.Count(log.String(), "not leading"); n > 6 {
+			t.Errorf("%d lines say that it does not lead, want one for each reason:\n%s", n, &log)
+		}
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/hold"
 	tokens "github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/internal/wire"
@@ -61,8 +60,6 @@ func (l *Lock) problemError(op string, p *hold.Problem) error {
 		return &notHeldError{op, l.Key(), lostError(p.Loss)}
 	case p.Shared > 0:
 		return &sharedHoldError{op, l.Key(), p.Shared}
-	case p.Kind:
-		return &kindError{op, l.Key()}
 	case p.Over != nil:
 		return &notAttemptedError{op, l.Key(), p.Over}
 	default:
@@ -73,8 +70,7 @@ func (l *Lock) problemError(op string, p *hold.Problem) error {
 // Extend prolongs the hold to a full TTL from now. It succeeds only if a quorum
 // still held the lock when it was asked. Masters that had lost the key get it again,
 // and count from the next extension on. It waits for ctx, the masters' timeout
-// and the remaining validity at the most. If the fleet is closed meanwhile, for a move
-// that this client takes part in (Client.CloseFleet), it asks once more.
+// and the remaining validity at the most.
 //
 // An error matches ErrLost and ErrNotHeld when the lock is lost, ErrUnlocked and
 // ErrNotHeld after Unlock, and ErrNoQuorum when too few masters answered: then the
@@ -91,36 +87,16 @@ func (l *Lock) Verify(ctx context.Context) error {
 	return l.ask(ctx, wire.OpVerify, (*hold.Handle).Verify)
 }
 
-// Downgrade turns the writer's hold of a key into a reader's, and lets no other
-// writer in between. Other readers may join from then on. It keeps the token and the
-// handle, and prolongs the hold to a full TTL as Extend does. Any plain lock may be
-// downgraded, also one of Client.Lock. Where the hold is a reader's already, it is
-// only prolonged.
-//
-// The handle is a reader's from the first byte that is sent, whatever the result. So
-// with ErrNoQuorum the lock is still held for what is Remaining, but for reading:
-// masters that were not reached keep other readers out until a renewal, or another
-// call, turns their keys as well. Other errors and the waiting are those of Extend.
-//
-// Why that is sound: a master turns the string with our token into a reader's entry in
-// one step, so it always has one of the two. Until then it has our string, which keeps
-// out more than our entry would. A quorum of masters that have the one or the other
-// keeps every writer out.
-//
-// A command that was sent for the writer before may arrive late, such as an extension.
-// If it finds our string, it prolongs it, in order before the turn. If it finds a set
-// of readers, it leaves it alone. If it finds nothing, it sets the string, which the
-// next extension turns and Unlock deletes. There is no way back: no reader becomes a
-// writer.
-func (l *Lock) Downgrade(ctx context.Context) error {
-	return l.ask(ctx, wire.OpDowngrade, (*hold.Handle).Downgrade)
-}
-
 // ask puts a question of the holder's to the masters, and tells of its answer.
-func (l *Lock) ask(ctx context.Context, op wire.Op, question func(*hold.Handle, context.Context, drift.Instant) (bool, *hold.Problem)) error {
+func (l *Lock) ask(
+	ctx context.Context, op wire.Op, question func(*hold.Handle, context.Context) (bool, *hold.Problem),
+) error {
+	if err := l.c.check(ctx); err != nil {
+		return fmt.Errorf("redlock: %v %q: %w", op, l.Key(), err)
+	}
 	began := l.c.opts.clock.Now()
-	asked, p := question(&l.handle, ctx, began)
-	err := l.problemError(op.String(), p)
+	asked, p := question(&l.handle, ctx)
+	err := endedBy(ctx, l.problemError(op.String(), p))
 	if asked {
 		l.traceExtend(ctx, op, began, err)
 	}
@@ -130,8 +106,8 @@ func (l *Lock) ask(ctx context.Context, op wire.Op, question func(*hold.Handle, 
 // Unlock ends the hold: its context ends, nothing renews it any more, and the key is
 // deleted on every master where it is ours. The release is always sent, also when
 // ctx is already over. ctx and the masters' timeout only bound the waiting for a
-// quorum to confirm. Of a context that ends with the lock, such as Context or that of Do,
-// only the deadline bounds it: the unlock itself ends the context.
+// quorum to confirm. If ctx ends with the lock, as Context and that of Do do, only its
+// deadline bounds the waiting: the unlock itself ends ctx.
 //
 // The result is nil when a quorum confirmed. It matches ErrNotHeld and ErrUnlocked
 // when the lock was unlocked before, ErrNotHeld and ErrLost when it had been lost by
@@ -144,26 +120,33 @@ func (l *Lock) ask(ctx context.Context, op wire.Op, question func(*hold.Handle, 
 // returns nil.
 func (l *Lock) Unlock(ctx context.Context) error {
 	began := l.c.opts.clock.Now()
+	if ctx == nil {
+		ctx = context.Background() // a lock must not stay for a mistake like that
+	}
 	waiting, stop := l.untilUnlocked(ctx)
 	defer stop()
-	released, p := l.handle.Release(waiting, began)
-	err := l.problemError(wire.OpRelease.String(), p)
+	released, p := l.handle.Release(waiting)
+	err := endedBy(waiting, l.problemError(wire.OpRelease.String(), p))
+	if q, ok := err.(*QuorumError); ok && q.cause != nil { //nolint:errorlint // it is this call's own
+		q.note = "the release was sent, its answers were not awaited"
+	}
 	l.traceUnlock(ctx, began, &released, err)
 	return err
 }
 
 // Adopt takes over a hold whose token another process handed on: that process calls
-// [Lock.HandOver] and sends its result, this one adopts with it. It is an acquisition for which the key need not be free: the
-// token has to stand there at a quorum. The lock that it returns has a token of
-// its own, which has taken the place of the other, a full TTL, WithTTL or
-// WithLease as in Lock, and with WithFencing a new fencing token. So Adopt
+// [Lock.HandOver] and sends its result, this one adopts with it. It is an acquisition for
+// which the key need not be free: the token has to stand there at a quorum. The lock that
+// it returns has a token of its own, which has taken the place of the other, a full TTL,
+// WithTTL or WithLease as in Lock, and with WithFencing a new fencing token. So Adopt
 // succeeds at most once for a token, however many call it.
 //
 // Call it after HandOver has returned, or when the holder's validity is over. A
 // holder that goes on meanwhile loses the lock: it hears of that by its next
 // renewal.
 //
-// Adopt makes one attempt. An error matches ErrNotHeld when too many masters do
+// Adopt makes one attempt. It blocks for one or two round trips, and in all at the most
+// for the masters' timeout. An error matches ErrNotHeld when too many masters do
 // not have the token, and ErrNoQuorum when too few answered. A failed attempt may
 // have used the token up, at some masters or at all: it releases what it has taken
 // over, and never puts the old token back. Then the key is free when what is left
@@ -183,15 +166,15 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 		return nil, fmt.Errorf("redlock: adopt %q: the token has %d bytes: want 1 to %d", l.Key(), n, tokens.Max)
 	}
 	began := c.stopwatch()
-	l.told = c.traceBegin(ctx, wire.OpAdopt, l, true)
+	l.told = c.traceBegin(ctx, wire.OpAdopt, l, nil, true)
 	call := l.told
 	var err error
 	adopted := l
 	if failed := l.handle.Adopt(ctx, token); failed != nil {
 		adopted = nil
-		err = c.failureError(failed)
+		err = endedBy(ctx, c.failureError(failed))
 	}
-	c.traceWait(call, wire.OpAdopt, l, adopted, 1, sinceStart(began), err)
+	c.traceWait(call, wire.OpAdopt, l.Key(), adopted, 1, sinceStart(began), err)
 	return adopted, err
 }
 
@@ -201,7 +184,8 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 // context ends with ErrUnlocked, this process renews the lock no more, and Unlock
 // finds it not held. For a lock that is not held the error is that of Unlock. Where
 // other handles share the hold (see [WithReentrancy]) it matches ErrReentrant, and
-// nothing was done.
+// nothing was done. A reader's hold is not handed over: any process can be one more
+// reader.
 //
 // It waits for the answers to the acquisition and to extensions that are under way,
 // for as long as the lock was valid at the most; for a master that has stopped, until
@@ -209,6 +193,10 @@ func (c *Client) adopt(ctx context.Context, l *Lock, token string) (*Lock, error
 // these, executed after the other process has released the key, would set it again for
 // a TTL.
 func (l *Lock) HandOver() (token string, err error) {
-	token, p := l.handle.HandOver(l.c.opts.clock.Now())
+	if l.handle.Hold().Claim().Kind == wire.Reader {
+		return "", fmt.Errorf("redlock: hand over %q: a reader's hold is not handed over: "+
+			"unlock it, and lock for reading in the other process", l.Key())
+	}
+	token, p := l.handle.HandOver()
 	return token, l.problemError("hand over", p)
 }

@@ -59,6 +59,37 @@ func ExampleLock_Extend() {
 	// Output: true true
 }
 
+// A context that ends with the caller's and with the lock, and a function that releases it:
+// what WithContext of rueidislock gives.
+func withContext(ctx context.Context, c *redlock.Client, name string) (context.Context, context.CancelFunc, error) {
+	lock, err := c.Lock(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	held, cancel := lock.WithContext(ctx)
+	return held, func() { cancel(); _ = lock.Unlock(context.WithoutCancel(ctx)) }, nil
+}
+
+func ExampleLock_WithContext_rueidislock() {
+	client, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	ctx, release, err := withContext(context.Background(), client, "report")
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = client.TryLock(context.Background(), "report")
+	fmt.Println(ctx.Err(), errors.Is(err, redlock.ErrTaken))
+	release()
+	_, err = client.TryLock(context.Background(), "report")
+	fmt.Println(ctx.Err(), err)
+	// Output:
+	// <nil> true
+	// context canceled <nil>
+}
+
 // Before a step that cannot be undone the masters are asked once more.
 func ExampleLock_Verify() {
 	client, err := redlock.Open(masterURLs)
@@ -102,34 +133,6 @@ func ExampleLock_Unlock() {
 		fmt.Println("the key expires by itself, and the work is right")
 	}
 	// Output: released
-}
-
-// A reader is handed to another process, by its token.
-func ExampleRWMutex_RAdopt() {
-	client, err := redlock.Open(masterURLs)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer client.Close()
-	ctx := context.Background()
-	table := client.RWMutex("table:prices")
-	reader, err := table.RLock(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	token, err := reader.HandOver()
-	if err != nil {
-		log.Fatal(err)
-	}
-
-	adopted, err := table.RAdopt(ctx, token) // in the other process
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, err = table.RAdopt(ctx, token) // the token is used up
-	fmt.Println(errors.Is(err, redlock.ErrNotHeld))
-	_ = adopted.Unlock(ctx)
-	// Output: true
 }
 
 func ExampleRWMutex_TryRLock() {

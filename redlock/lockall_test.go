@@ -30,7 +30,7 @@ func TestTheKeysOfASetAreSortedAndThereOnce(t *testing.T) {
 			}
 		}
 		_, err := s.open(redlock.WithKeyPrefix("shop:")).TryLockAll(t.Context(), []string{"b", "z"})
-		if h, ok := errors.AsType[*redlock.HeldError](err); !ok || h.Key != "b" || h.Token != l.Token() || h.TTL <= 0 {
+		if h, ok := errors.AsType[*redlock.Holder](err); !ok || h.Key != "b" || h.Token != l.Token() || h.TTL <= 0 {
 			t.Errorf("%v does not say which key is held by whom: %+v", err, h)
 		}
 		unlock(t, l)

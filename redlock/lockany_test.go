@@ -1,8 +1,10 @@
 package redlock_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -21,11 +23,6 @@ func slots(n int) []string {
 	return keys
 }
 
-// atOnce tries again without a pause.
-func atOnce() redlock.LockOption {
-	return redlock.WithBackoff(func(int) time.Duration { return 0 })
-}
-
 func TestEverySlotIsGivenOnceAndThenItIsTaken(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c, d := s.open(), s.open()
@@ -40,7 +37,7 @@ func TestEverySlotIsGivenOnceAndThenItIsTaken(t *testing.T) {
 		}
 		_, err := d.TryLockAny(t.Context(), keys)
 		wantExactly(t, err, redlock.ErrTaken)
-		h, ok := errors.AsType[*redlock.HeldError](err)
+		h, ok := errors.AsType[*redlock.Holder](err)
 		if !ok || got[h.Key] == nil || got[h.Key].Token() != h.Token || !strings.Contains(err.Error(), `"slot-00" and 3 more`) {
 			t.Errorf("%v does not say who holds one of the keys: %+v", err, h)
 		}
@@ -70,36 +67,28 @@ func TestSlotsUnderHoldsOnAllOfThemAreRefused(t *testing.T) {
 	})
 }
 
-// Contenders that start together on twice as many slots: nearly all of them get
-// one. With the same order for all, six of ten do.
-func TestARandomOrderGivesNearlyEveryContenderASlot(t *testing.T) {
-	const contenders, rounds = 10, 40
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		keys := slots(2 * contenders)
-		clients := make([]*redlock.Client, contenders)
-		for i := range clients {
-			clients[i] = s.open()
-		}
-		winners := 0
-		for range rounds {
-			locks := make([]*redlock.Lock, contenders)
-			var wg sync.WaitGroup
-			for i, c := range clients {
-				wg.Go(func() { locks[i], _ = c.TryLockAny(t.Context(), keys) })
+// One key of several, or one permit, is a plain lock, which a call may have twice.
+func TestOneSlotIsSharedAsAPlainLockIs(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		for name, acquire := range map[string]func(ctx context.Context, opts ...redlock.LockOption) (*redlock.Lock, error){
+			"LockAny": func(ctx context.Context, opts ...redlock.LockOption) (*redlock.Lock, error) {
+				return c.LockAny(ctx, []string{"key", "key"}, opts...)
+			},
+			"Acquire": c.Semaphore("one", 1).Acquire, "TryAcquire": c.Semaphore("one", 1).TryAcquire,
+		} {
+			first := s.must(acquire(t.Context()))
+			_, err := acquire(first.Context())
+			wantExactly(t, err, redlock.ErrReentrant)
+			second := s.must(acquire(first.Context(), redlock.WithReentrancy()))
+			if second.Token() != first.Token() {
+				t.Errorf("%s: another hold", name)
 			}
-			wg.Wait()
-			for _, l := range locks {
-				if l != nil {
-					winners++
-					_ = l.Unlock(t.Context())
-				}
-			}
-			s.wantClean()
+			unlock(t, first)
+			s.wantOn(second, 3)
+			unlock(t, second)
 		}
-		t.Logf("%.2f of %d contenders got one of %d slots", float64(winners)/rounds, contenders, len(keys))
-		if winners < rounds*contenders*8/10 {
-			t.Errorf("%d of %d attempts got a slot", winners, rounds*contenders)
-		}
+		s.wantClean()
 	})
 }
 
@@ -107,11 +96,10 @@ func TestARandomOrderGivesNearlyEveryContenderASlot(t *testing.T) {
 // ends with the name that it began with.
 func TestTheTraceNamesTheSlot(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {
-		var attempts, waits, nodes []string
+		var attempts, waits []string
 		c := s.open(redlock.WithTrace(&redlock.Trace{
 			Attempt: func(i redlock.AttemptInfo) { attempts = append(attempts, i.Key) },
 			Wait:    func(i redlock.WaitInfo) { waits = append(waits, i.Key) },
-			Node:    func(i redlock.NodeInfo) { nodes = append(nodes, i.Op) },
 		}))
 		keys := slots(2)
 		one := s.must(c.LockAny(t.Context(), keys))
@@ -125,8 +113,210 @@ func TestTheTraceNamesTheSlot(t *testing.T) {
 		if want := []string{keys[0], keys[0], keys[0]}; !slices.Equal(waits, want) {
 			t.Errorf("calls for %q have ended, want %q", waits, want)
 		}
-		if len(nodes) != 9 { // the release of other slots is nobody's question
-			t.Errorf("masters' parts: %q", nodes)
+	})
+}
+
+// What is taken costs one command a key, in one round trip, and what is free is got although it
+// is one of many. The error is about the key that is free soonest.
+func TestManySlotsAreLookedAtTogether(t *testing.T) {
+	inUnguardedFarSim(t, 5, func(t *testing.T, s *sim) {
+		keys := slots(128)
+		held := s.must(s.open().LockAll(t.Context(), keys, redlock.WithLease(time.Minute)))
+		time.Sleep(time.Second)
+		for i := range s.All {
+			s.Ask(i, "PEXPIRE", keys[77], 20_000)
 		}
+		c := s.openReady()
+		before := s.asked()
+		within(t, away, func() {
+			_, err := c.TryLockAny(t.Context(), keys)
+			wantExactly(t, err, redlock.ErrTaken)
+			if h, ok := errors.AsType[*redlock.Holder](err); !ok || h.Key != keys[77] || h.Token != held.Token() {
+				t.Errorf("%v is about %+v", err, h)
+			}
+		})
+		if n := s.asked() - before; n != len(keys) {
+			t.Errorf("%d commands for %d keys", n, len(keys))
+		}
+		s.do("DEL", keys[99])
+		within(t, 2*away, func() {
+			if l := s.must(c.TryLockAny(t.Context(), keys)); l.Key() != keys[99] {
+				t.Errorf("got %s", l.Key())
+			}
+		})
+	})
+}
+
+// waitsAt is the key at which the only waiter for some keys waits now.
+func (s *sim) waitsAt(keys []string) string {
+	s.T.Helper()
+	for _, key := range keys {
+		for _, entries := range s.queues(key) {
+			if len(entries) > 0 {
+				return key
+			}
+		}
+	}
+	s.T.Fatalf("nobody waits for any of %q", keys)
+	return ""
+}
+
+// Who waits for one of several keys waits for one at a time, and hears of that one at once. The
+// others it finds when it has stayed there for long enough: 0.2 s at first, 2 s at the most.
+func TestASlotThatIsGivenBackIsFound(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		keys := slots(3)
+		for name, test := range map[string]struct {
+			waited, within time.Duration
+			here           bool // the key at which it waits is given back
+		}{
+			"here":                    {0, soon, true},
+			"here, after long":        {20 * time.Second, soon, true},
+			"elsewhere":               {0, 200*time.Millisecond + soon, false},
+			"elsewhere, after long":   {20 * time.Second, 2*time.Second + soon, false},
+			"elsewhere, after longer": {time.Minute + 700*time.Millisecond, 2*time.Second + soon, false},
+		} {
+			held := map[string]*redlock.Lock{}
+			for range keys {
+				l := s.must(s.open().LockAny(t.Context(), keys))
+				held[l.Key()] = l
+			}
+			c := s.open()
+			q := s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.LockAny(ctx, keys) })
+			time.Sleep(test.waited)
+			at := s.waitsAt(keys)
+			if !test.here {
+				at = keys[(slices.Index(keys, at)+1)%len(keys)]
+			}
+			time.AfterFunc(time.Minute, q.cancel)
+			within(t, test.within, func() {
+				unlock(t, held[at])
+				if l := q.mustHave(t); l.Key() != at {
+					t.Errorf("%s: got %s, want %s", name, l.Key(), at)
+				}
+			})
+			held[at] = q.lock
+			for _, l := range held {
+				unlock(t, l)
+			}
+			s.wantClean()
+		}
+	})
+}
+
+// However many stays and passes it makes, a call is one: with one bound, one clock for an outage,
+// one begin and one end in the trace, and a pass is one of its tries.
+func TestACallForASlotHasOneBound(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		keys := slots(3)
+		held := s.must(s.open().LockAll(t.Context(), keys))
+		begun, ended, attempts := 0, 0, 0
+		c := s.open(redlock.WithTrace(&redlock.Trace{
+			Begin: func(ctx context.Context, i redlock.BeginInfo) context.Context {
+				if begun++; !slices.Equal(i.Keys, keys) {
+					t.Errorf("begun for %q", i.Keys)
+				}
+				return ctx
+			},
+			Attempt: func(redlock.AttemptInfo) { attempts++ },
+			Wait:    func(redlock.WaitInfo) { ended++ },
+		}))
+		took := within(t, 5*time.Second+soon, func() {
+			_, err := c.LockAny(t.Context(), keys, redlock.WithWait(5*time.Second))
+			wantExactly(t, err, redlock.ErrTaken, context.DeadlineExceeded)
+		})
+		if took < 5*time.Second || begun != 1 || ended != 1 {
+			t.Errorf("it waited for %v, and was told to begin %d times and to end %d times", took, begun, ended)
+		}
+		attempts = 0
+		_, err := c.LockAny(t.Context(), keys, redlock.WithTries(7))
+		if wantExactly(t, err, redlock.ErrTaken); attempts != 7 {
+			t.Errorf("7 tries are told as %d attempts", attempts)
+		}
+		q := s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.LockAny(ctx, keys) })
+		time.Sleep(20 * time.Second)
+		s.Kill(0, 1, 2)
+		time.AfterFunc(time.Minute, q.cancel)
+		took = within(t, 5*time.Second, func() { <-q.done })
+		if wantExactly(t, q.err, redlock.ErrNoQuorum); took < 2900*time.Millisecond {
+			t.Errorf("an outage was waited for for %v, want 3s", took)
+		}
+		_ = held.Unlock(t.Context())
+	})
+}
+
+// Calls that wait load the masters little: each looks at some other keys between two stays.
+func TestIdleWaitersForSlotsCostLittle(t *testing.T) {
+	const waiters, seconds = 20, 20
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		keys := slots(10)
+		held := s.must(s.open().LockAll(t.Context(), keys, redlock.WithLease(time.Minute)))
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for range waiters {
+			c := s.open()
+			wg.Go(func() {
+				_, err := c.LockAny(ctx, keys)
+				wantExactly(t, err, redlock.ErrTaken, context.Canceled)
+			})
+		}
+		time.Sleep(6 * time.Second)
+		if n := s.questions(seconds*time.Second) / waiters; n > 10 {
+			t.Errorf("%.1f commands a second for each", n)
+		}
+		cancel()
+		wg.Wait()
+		unlock(t, held)
+		s.wantClean()
+	})
+}
+
+// Calls that are cancelled, and clients that close, in the middle of anything: there are never
+// more holders than keys, and in the end each key can be had.
+func TestAStormForSlotsLeavesNoneBehind(t *testing.T) {
+	t.Parallel()
+	const permits = 3
+	inUnguardedFarSim(t, 5, func(t *testing.T, s *sim) {
+		var mu sync.Mutex
+		inside, most, had, gaveUp := 0, 0, 0, 0
+		var wg sync.WaitGroup
+		for i := range 8 {
+			clients := []*redlock.Client{s.openReady(), s.openReady(), s.openReady()}
+			dice := rand.New(rand.NewPCG(uint64(i), 0))
+			wg.Go(func() {
+				for _, c := range clients {
+					for range 8 {
+						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+dice.IntN(1500))*time.Millisecond)
+						l, err := c.Semaphore("permits", permits).Acquire(ctx)
+						if err == nil {
+							mu.Lock()
+							inside, had = inside+1, had+1
+							most = max(most, inside)
+							mu.Unlock()
+							time.Sleep(time.Duration(dice.IntN(300)) * time.Millisecond)
+							mu.Lock()
+							inside--
+							mu.Unlock()
+							_ = l.Unlock(t.Context())
+						} else {
+							mu.Lock()
+							gaveUp++
+							mu.Unlock()
+						}
+						cancel()
+					}
+					closing := time.AfterFunc(time.Duration(dice.IntN(20))*time.Millisecond, func() { _ = c.Close() })
+					_, _ = c.Semaphore("permits", permits).Acquire(t.Context(), redlock.WithLease(time.Second))
+					time.Sleep(time.Second)
+					closing.Stop()
+				}
+			})
+		}
+		wg.Wait()
+		if most != permits || gaveUp < 10 || had < 100 {
+			t.Errorf("%d were in together, %d had a permit, %d gave up", most, had, gaveUp)
+		}
+		time.Sleep(2 * time.Second)
+		s.wantClean()
 	})
 }

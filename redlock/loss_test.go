@@ -2,10 +2,8 @@ package redlock_test
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redquorum/redquorum/redlock"
@@ -36,28 +34,4 @@ func TestLateAnswersLoseNoLock(t *testing.T) {
 			})
 		}
 	}
-}
-
-// From the moment Unlock begins no renewal is sent, wherever the keeper is just
-// then: one would set the key again behind the release.
-func TestUnlockAndRenewalMayMeet(t *testing.T) {
-	t.Parallel()
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		for range 100 {
-			l := mustLock(t, c, "key", redlock.WithTTL(200*time.Millisecond), redlock.WithRenewal(redlock.Renewal{Every: 5 * time.Millisecond}))
-			time.Sleep(time.Duration(rand.IntN(12_000)) * time.Microsecond)
-			if rand.IntN(2) == 0 {
-				time.Sleep(time.Until(time.Now().Truncate(5 * time.Millisecond).Add(5 * time.Millisecond))) // when one may be due
-			}
-			unlock(t, l)
-			synctest.Wait()
-			renewals := s.All[0].Commands()["EVALSHA"]
-			time.Sleep(20 * time.Millisecond)
-			s.wantClean()
-			if n := s.All[0].Commands()["EVALSHA"]; n != renewals {
-				t.Fatalf("%d commands after Unlock", n-renewals)
-			}
-		}
-	})
 }

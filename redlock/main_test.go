@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/leftover"
+	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/internal/simmaster"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestMain(m *testing.M) {
 	// Masters are broken on purpose: their clients' warnings would bury the results.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	os.Exit(leftover.Run(func() int {
+	os.Exit(rig.RunClean(func() int {
 		cluster, err := simmaster.StartCluster(5)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

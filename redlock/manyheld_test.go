@@ -30,7 +30,7 @@ func TestManyRenewalsAtOnceDoNotOverflowTheQueues(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		clock := new(shiftedClock)
 		var renewed, failed atomic.Int64
-		trace := redlock.WithTrace(&redlock.Trace{Renewal: func(i redlock.RenewalInfo) {
+		trace := redlock.WithTrace(&redlock.Trace{Renewal: func(i redlock.ExtendInfo) {
 			if i.Err != nil {
 				failed.Add(1)
 			} else {
@@ -73,8 +73,8 @@ func TestCloseReleasesManyLocks(t *testing.T) {
 		s.Freeze(4) // which the portions wait for until it counts as down
 		within(t, 2*time.Second, func() { _ = c.Close() })
 		for i, m := range s.All[:4] {
-			if keys := m.Keys(); len(keys) != 1 { // the marker
-				t.Errorf("master %d has %d keys", i, len(keys)-1)
+			if keys := m.Keys(); len(keys) != 2 { // the marker and the list
+				t.Errorf("master %d has %d keys", i, len(keys)-2)
 			}
 		}
 		s.Thaw(4)

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/waitqueue"
 	"github.com/redquorum/redquorum/pool"
 )
 
@@ -22,8 +23,12 @@ type MasterReport struct {
 	// Votes is whether its answers count. At GuardOff they do as long as it is
 	// connected.
 	Votes bool
+	// Grants is whether it takes the writes of locks, as far as is known. A master that votes and does not
+	// grant is full, busy or cannot save: it still renews and releases, where it can. A lock needs a
+	// quorum that votes and grants.
+	Grants bool
 	// Why says why it does not vote, what to do about it, and until when, where that
-	// is known. It is nil if the master votes, and at GuardOff.
+	// is known. It is nil if the master votes.
 	Why *AbstainError
 	// Twins are the other addresses that lead to the same server. One of all these
 	// addresses has the server's vote.
@@ -31,119 +36,97 @@ type MasterReport struct {
 	// Unguarded is set where the master votes although it has not shown all that it
 	// should, and says why: INFO cannot be read.
 	Unguarded error
-	Clock     *ClockReport // nil: not read yet, or GuardOff
+	// ClockOffset is by how much its clock was ahead of this machine's wall clock when it was
+	// read last, a few seconds ago at the most; nil: not read yet, or GuardOff.
+	ClockOffset *drift.Span
+	// ClockDeviation is the last time that its clock was set, or ran faster or slower than
+	// WithDrift allows for, as seen ClockDeviationAt; nil: it did not, as far as this client has
+	// seen.
+	ClockDeviation   *drift.Deviation
+	ClockDeviationAt time.Time
 }
 
 // Masters reports how each master stands, in the order of the URLs, as the client
-// saw it last. It asks no master, does not block, and ignores the context.
-func (c *Client) Masters(_ context.Context) []MasterReport {
+// saw it last. It asks no master and does not block.
+func (c *Client) Masters() []MasterReport {
+	if c.check(context.Background()) != nil {
+		return nil
+	}
 	reports := make([]MasterReport, len(c.group.Masters))
 	for i, m := range c.group.Masters {
 		s := m.Stats()
 		reports[i] = MasterReport{
 			Master: s.Name, Connected: s.Connected, Err: s.Err, RunID: s.RunID, RoundTrip: s.RoundTrip,
-			Votes: s.Connected,
 		}
-	}
-	if c.voters == nil {
-		return reports
 	}
 	for i, s := range c.voters.Standings() {
 		r := &reports[i]
-		r.Votes, r.Why, r.Twins, r.Unguarded = s.Vote, publicAbstention(s.Why), s.Twins, s.Unguarded
-		r.Clock = (*ClockReport)(s.Clock)
+		r.Votes, r.Why, r.Twins, r.Unguarded = s.Vote, (*AbstainError)(s.Why), s.Twins, s.Unguarded
+		r.Grants, r.ClockOffset, r.ClockDeviation, r.ClockDeviationAt = s.Grants, s.Offset, s.Deviation, s.DeviationAt
 	}
 	return reports
 }
 
 const readyPoll = 5 * time.Millisecond
 
-// Ready waits until a quorum of the masters may vote, for as long as ctx allows.
-// If ctx ends first the error is a *QuorumError that matches ErrNoQuorum and ctx's
-// error, and says which masters may not vote and why. If the client is closed it
+// Ready waits until a quorum of the masters may vote, for as long as ctx allows. It
+// does not wait where that cannot help, by the rule of Lock: where the masters that refuse
+// a password or a permission, or have other settings, leave no quorum. A master that
+// cannot be reached may come, so it is waited for.
+//
+// Without a quorum the error is a *QuorumError that matches ErrNoQuorum, and ctx's error if ctx
+// ended first, and says which masters may not vote and why. If the client is closed it
 // matches ErrClosed. Locking does not need Ready: a program calls it to fail early
 // where its masters are misconfigured.
 func (c *Client) Ready(ctx context.Context) error {
+	if err := c.check(ctx); err != nil {
+		return fmt.Errorf("redlock: ready: %w", err)
+	}
 	began := time.Now()
 	t := time.NewTicker(readyPoll)
 	defer t.Stop()
 	for {
-		up, missing := c.countVoters()
+		up, lasting, missing := c.countVoters()
 		if up >= c.group.Need {
 			return nil
+		}
+		failed := &QuorumError{
+			Op: "ready", OK: up, Need: c.group.Need, Total: len(c.group.Masters),
+			Elapsed: time.Since(began), Nodes: missing, kind: ErrNoQuorum,
+		}
+		if failed.Total-lasting < failed.Need {
+			return endedBy(ctx, failed)
 		}
 		select {
 		case <-t.C:
 		case <-c.group.Life.Done():
-			return fmt.Errorf("redlock: ready: %w", context.Cause(c.group.Life))
+			return endedBy(ctx, fmt.Errorf("redlock: ready: %w", context.Cause(c.group.Life)))
 		case <-ctx.Done():
-			return &QuorumError{
-				Op: "ready", OK: up, Need: c.group.Need, Total: len(c.group.Masters),
-				Elapsed: time.Since(began), Nodes: missing, kind: ErrNoQuorum, cause: ctx.Err(),
-			}
+			failed.cause = ctx.Err()
+			return failed
 		}
 	}
 }
 
-// voters counts the masters that may vote, and has a *NodeError for each that
-// may not.
-func (c *Client) countVoters() (voting int, missing *multierror.Error) {
-	absent := func(master string, err error) {
+// countVoters counts the masters that may vote, and those that may not until somebody changes
+// something, and has a *NodeError for each that may not.
+func (c *Client) countVoters() (voting, lasting int, missing *multierror.Error) {
+	for i, s := range c.voters.Standings() {
+		if s.Vote {
+			voting++
+			continue
+		}
+		if waitqueue.IsLasting(s.Why) {
+			lasting++
+		}
 		if missing == nil {
 			missing = &multierror.Error{ErrorFormat: joinNodes}
 		}
-		missing.Errors = append(missing.Errors, &NodeError{Master: master, Op: "ready", Err: err})
+		missing.Errors = append(missing.Errors, &NodeError{
+			Master: s.Master, Op: "ready", Err: (*AbstainError)(s.Why), position: i + 1,
+		})
 	}
-	if c.voters == nil {
-		for _, m := range c.group.Masters {
-			if ok, err := m.Up(); ok {
-				voting++
-			} else {
-				absent(m.Name(), err)
-			}
-		}
-		return voting, missing
-	}
-	for _, s := range c.voters.Standings() {
-		if s.Vote {
-			voting++
-		} else {
-			absent(s.Master, publicAbstention(s.Why))
-		}
-	}
-	return voting, missing
-}
-
-// ClockInfo tells that a master's clock was set, or runs faster or slower than
-// WithDrift allows for.
-type ClockInfo struct {
-	Master    string
-	Deviation *drift.Deviation
-}
-
-// A ClockReport is what is known of a master's clock.
-type ClockReport struct {
-	// Offset is by how much it was ahead of this machine's wall clock when it
-	// was read last, a few seconds ago at the most.
-	Offset drift.Span
-	// RateLow and RateHigh are by how much faster it runs than this machine's,
-	// 0.01 for one percent; the truth is in between. RateKnown is false while
-	// nothing can be said.
-	RateLow, RateHigh float64
-	RateKnown         bool
-	// Deviation is the last time that it was set, or ran faster or slower than
-	// WithDrift allows for, as seen At; nil: it did not, as far as this client
-	// has seen.
-	Deviation *drift.Deviation
-	At        time.Time
-}
-
-// clockChanged is what the watch of the masters' clocks tells, if anybody listens.
-func (t *Trace) clockChanged() func(master string, d *drift.Deviation) {
-	if t == nil || t.Clock == nil {
-		return nil
-	}
-	return func(master string, d *drift.Deviation) { t.Clock(ClockInfo{Master: master, Deviation: d}) }
+	return voting, lasting, missing
 }
 
 // Stats is a snapshot of a client. Its parts are not of one instant.
@@ -158,11 +141,18 @@ type Stats struct {
 	// a second round trip for it.
 	FencingTokens uint64
 	FencingRaises uint64
+
+	// EventsDropped is how many log lines and events of the Trace were dropped so far,
+	// because too many waited for a log handler or a trace that is slow or blocks.
+	EventsDropped uint64
 }
 
 // Stats takes a snapshot. It does not block. A [Trace] hears what the client does
 // over time; contrib/prometheus and contrib/otel count it.
 func (c *Client) Stats() Stats {
+	if c.check(context.Background()) != nil {
+		return Stats{}
+	}
 	return Stats{
 		Held:    c.holds.Held(),
 		Waiting: c.waiting.Waiting(),
@@ -171,5 +161,6 @@ func (c *Client) Stats() Stats {
 
 		FencingTokens: c.wire.Fences.Tokens.Load(),
 		FencingRaises: c.wire.Fences.Raises.Load(),
+		EventsDropped: c.group.Deliverer.Dropped(),
 	}
 }

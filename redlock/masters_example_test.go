@@ -55,8 +55,8 @@ func ExampleClient_Masters() {
 	_, err = other.TryLock(ctx, "key")
 	fmt.Println(errors.Is(err, redlock.ErrNoQuorum))
 	mine := 0
-	for _, master := range other.Masters(ctx) {
-		if !master.Votes && master.Why.Cause == redlock.AbstainOtherFleet {
+	for _, master := range other.Masters() {
+		if !master.Votes && master.Why.Cause == "other configuration" {
 			mine++ // Why.Value is the fleet's setting, Why.Want that of this client
 		}
 	}
@@ -66,16 +66,15 @@ func ExampleClient_Masters() {
 	// the settings of this client are wrong: true
 }
 
-// A fleet of which one master is still to come. A script that sets up masters does
-// this, or an operator; a program's start does not.
+// A new fleet, which then votes at once. A script that sets up masters does this, or an
+// operator; a program's start does not.
 func ExampleClient_Init() {
-	urls, stop, err := redlocktest.Run(2)
+	urls, stop, err := redlocktest.Run(3)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer stop()
-	absent := "127.0.0.1:1"
-	client, err := redlock.Open(append(urls, "redis://"+absent), redlock.WithLogger(nil))
+	client, err := redlock.Open(urls, redlock.WithLogger(nil))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -83,7 +82,7 @@ func ExampleClient_Init() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 
-	if err := client.Init(ctx, redlock.InitWithout(absent)); err != nil {
+	if err := client.Init(ctx); err != nil {
 		log.Fatal(err) // names every master, and what its marker says
 	}
 	fmt.Println(client.Ready(ctx))
@@ -92,7 +91,7 @@ func ExampleClient_Init() {
 
 // The longest TTL of a fleet is changed while no client holds a lock. Then the
 // masters keep from voting until what was locked under the old one has expired.
-func ExampleForceInit() {
+func ExampleClient_InitForce() {
 	urls, stop, err := redlocktest.Run(3)
 	if err != nil {
 		log.Fatal(err)
@@ -115,7 +114,7 @@ func ExampleForceInit() {
 	}
 	defer after.Close()
 	fmt.Println("without force:", after.Init(ctx) != nil)
-	fmt.Println("with force:", after.Init(ctx, redlock.ForceInit()))
+	fmt.Println("with force:", after.InitForce(ctx))
 	// Output:
 	// without force: true
 	// with force: <nil>

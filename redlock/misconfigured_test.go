@@ -2,6 +2,8 @@ package redlock_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -33,8 +35,9 @@ func TestLockFailsAtOnceWhenRefusedPasswordsRuleAQuorumOut(t *testing.T) {
 			var err error
 			within(t, 250*time.Millisecond, func() { _, err = c.Lock(t.Context(), "key", opts...) })
 			wantExactly(t, err, redlock.ErrNoQuorum)
-			for _, m := range s.All[:3] {
-				if want := m.Addr() + ": password refused (the master is up): AUTH as nobody: "; !strings.Contains(err.Error(), want) {
+			names := fmt.Sprintf("%s (master 1), %s (master 2), %s (master 3): ", s.All[0].Addr(), s.All[1].Addr(), s.All[2].Addr())
+			for _, want := range []string{names + "password refused (the master is up): AUTH as nobody: ", "; mend its credentials"} {
+				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%s: %v does not say %q", name, err, want)
 				}
 			}
@@ -117,8 +120,46 @@ func TestLockFailsAtOnceOnMastersOfAnotherFleet(t *testing.T) {
 		var err error
 		within(t, 250*time.Millisecond, func() { _, err = c.Lock(t.Context(), "key") })
 		wantExactly(t, err, redlock.ErrNoQuorum)
-		if !strings.Contains(err.Error(), "give all clients the same settings") {
+		if !strings.Contains(err.Error(), "give all programs that lock the same keys the same settings and database, and unrelated ones another database; redlock init") {
 			t.Errorf("the error says %v", err)
 		}
+	})
+}
+
+// What Lock does not wait for, Ready does not wait for either, though its context has not ended.
+func TestReadyFailsAtOnceWhereWaitingCannotHelp(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		mustLock(t, s.open(), "other") // the fleet is known
+		for want, c := range map[string]*redlock.Client{
+			"password refused (the master is up): AUTH as nobody: ":       s.openAsNobody(3),
+			"give all programs that lock the same keys the same settings": s.open(redlock.WithMaxTTL(30 * time.Second)),
+		} {
+			var err error
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			within(t, 250*time.Millisecond, func() { err = c.Ready(ctx) })
+			cancel()
+			wantExactly(t, err, redlock.ErrNoQuorum)
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%v does not say %q", err, want)
+			}
+		}
+	})
+}
+
+func TestReadyWaitsForMastersThatCannotBeReached(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		s.Kill(3, 4)
+		c := s.openAsNobody(2, redlock.WithGuard(redlock.GuardOff))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := c.Ready(ctx); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, redlock.ErrNoQuorum) {
+			t.Errorf("error %v, want that the context has ended", err)
+		}
+		time.AfterFunc(time.Second, func() { s.Restart(true, 3, 4) })
+		within(t, 5*time.Second, func() {
+			if err := c.Ready(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
 	})
 }

@@ -20,7 +20,7 @@ func TestEveryOperationMatchesItsSentinelsAndNoOthers(t *testing.T) {
 	lease := redlock.WithLease(time.Minute)
 	for name, test := range map[string]struct {
 		opts    []redlock.LockOption
-		happens func(f *fleet, c *redlock.Client, l *redlock.Lock)
+		happens func(s *sim, c *redlock.Client, l *redlock.Lock)
 		// What each operation matches, as the first one after what happened;
 		// nil: it succeeds.
 		extend, verify, unlock, handOver []error
@@ -28,18 +28,18 @@ func TestEveryOperationMatchesItsSentinelsAndNoOthers(t *testing.T) {
 		cause []error
 	}{
 		"held": {
-			happens: func(*fleet, *redlock.Client, *redlock.Lock) {},
+			happens: func(*sim, *redlock.Client, *redlock.Lock) {},
 			cause:   []error{redlock.ErrUnlocked},
 		},
 		"unlocked": {
-			happens: func(f *fleet, _ *redlock.Client, l *redlock.Lock) { f.unlock(l) },
+			happens: func(s *sim, _ *redlock.Client, l *redlock.Lock) { unlock(s.T, l) },
 			extend:  unlocked, verify: unlocked, unlock: unlocked, handOver: unlocked,
 			cause: []error{redlock.ErrUnlocked},
 		},
 		"handed over": {
-			happens: func(f *fleet, _ *redlock.Client, l *redlock.Lock) {
+			happens: func(s *sim, _ *redlock.Client, l *redlock.Lock) {
 				if _, err := l.HandOver(); err != nil {
-					f.t.Fatal(err)
+					s.T.Fatal(err)
 				}
 			},
 			extend: unlocked, verify: unlocked, unlock: unlocked, handOver: unlocked,
@@ -47,34 +47,33 @@ func TestEveryOperationMatchesItsSentinelsAndNoOthers(t *testing.T) {
 		},
 		"expired": {
 			opts: []redlock.LockOption{redlock.WithLease(500 * time.Millisecond)},
-			happens: func(f *fleet, _ *redlock.Client, l *redlock.Lock) {
-				f.eventually("the lease is over", func() bool { return l.Remaining() == 0 })
+			happens: func(s *sim, _ *redlock.Client, l *redlock.Lock) {
+				s.eventually("the lease is over", func() bool { return l.Remaining() == 0 })
 			},
 			extend: lost, verify: lost, unlock: lost, handOver: lost,
 			cause: []error{redlock.ErrLost},
 		},
 		"flushed from all masters": {
 			opts:    []redlock.LockOption{lease},
-			happens: func(f *fleet, _ *redlock.Client, _ *redlock.Lock) { f.do(f.all(), "FLUSHALL") },
+			happens: func(s *sim, _ *redlock.Client, _ *redlock.Lock) { s.do("FLUSHALL") },
 			// HandOver asks nobody.
 			extend: lost, verify: lost, unlock: lost,
 		},
 		"three masters down": {
 			opts: []redlock.LockOption{lease},
-			happens: func(f *fleet, c *redlock.Client, _ *redlock.Lock) {
-				f.kill(0, 1, 2)
-				f.awaitDown(c, 0, 1, 2)
+			happens: func(s *sim, c *redlock.Client, _ *redlock.Lock) {
+				s.Kill(0, 1, 2)
 			},
 			extend: outage, verify: outage, unlock: outage,
 		},
 		"client closed": {
-			happens: func(_ *fleet, c *redlock.Client, _ *redlock.Lock) { _ = c.Close() },
+			happens: func(_ *sim, c *redlock.Client, _ *redlock.Lock) { _ = c.Close() },
 			extend:  closed, verify: closed, unlock: closed, handOver: closed,
 			cause: []error{redlock.ErrLost, redlock.ErrClosed},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEachUnguarded(t, 5, func(t *testing.T, f *fleet) {
+			inUnguardedCleanSim(t, 5, func(t *testing.T, s *sim) {
 				for _, op := range []struct {
 					name string
 					do   func(l *redlock.Lock) error
@@ -86,9 +85,9 @@ func TestEveryOperationMatchesItsSentinelsAndNoOthers(t *testing.T) {
 					{"HandOver", func(l *redlock.Lock) error { _, err := l.HandOver(); return err }, test.handOver},
 				} {
 					t.Log(op.name)
-					c := f.open()
-					l := f.lock(c, "key", test.opts...)
-					test.happens(f, c, l)
+					c := s.open()
+					l := s.lock(c, "key", test.opts...)
+					test.happens(s, c, l)
 					err := op.do(l)
 					if len(op.want) > 0 {
 						wantExactly(t, err, op.want...)
@@ -105,9 +104,12 @@ func TestEveryOperationMatchesItsSentinelsAndNoOthers(t *testing.T) {
 					if err == nil && over || errors.Is(err, redlock.ErrNoQuorum) && over {
 						wantExactly(t, l.Unlock(t.Context()), unlocked...)
 					}
-					f.reviveAll(c)
+					if name == "three masters down" {
+						s.Restart(true, 0, 1, 2)
+						time.Sleep(2 * time.Second) // connected again
+					}
 					if errors.Is(err, redlock.ErrNoQuorum) && !over {
-						f.unlock(l) // the hold has gone on
+						unlock(t, l) // the hold has gone on
 					}
 					_ = l.Unlock(t.Context()) // whatever it says: nothing may be left
 					wantExactly(t, l.Context().Err(), context.Canceled)
@@ -118,22 +120,11 @@ func TestEveryOperationMatchesItsSentinelsAndNoOthers(t *testing.T) {
 						t.Errorf("Remaining is %v", l.Remaining())
 					}
 					if op.name == "HandOver" || name == "handed over" {
-						f.remove("key") // nobody adopts it
+						s.do("DEL", "key") // nobody adopts it
 					}
-					f.eventually("the release has come, also where it was kept", func() bool { return len(f.keys()) == 0 })
+					s.eventually("the release has come, also where it was kept", func() bool { return len(s.keys()) == 0 })
 				}
 			})
 		})
-	}
-}
-
-// reviveAll starts all masters that are down, with what they knew.
-func (f *fleet) reviveAll(c *redlock.Client) {
-	f.t.Helper()
-	for i, away := range f.away {
-		if away {
-			f.restart(true, i)
-			f.awaitUp(c, i)
-		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/chance"
-	"github.com/redquorum/redquorum/internal/defaultlog"
+	"github.com/redquorum/redquorum/internal/deliver"
 	"github.com/redquorum/redquorum/internal/hold"
 	"github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/internal/wire"
@@ -49,7 +49,6 @@ type clientOptions struct {
 	clockErr  time.Duration // E
 
 	clientSkew time.Duration // of wall clocks, for fencing tokens
-	moves      []string      // that the client takes part in
 
 	strictGrants bool          // as in strict, whatever the guard: for tests of that alone
 	kept         time.Duration // of fences and lease records, on the masters
@@ -74,7 +73,6 @@ type lockOptions struct {
 	reenter bool
 	fair    bool
 	fenced  bool
-	floor   uint64 // fencing token to propose; 0: by the clock
 }
 
 func defaultOptions() clientOptions {
@@ -87,7 +85,7 @@ func defaultOptions() clientOptions {
 
 		clockErr: defaultClockError,
 		guard:    GuardStandard,
-		logger:   defaultlog.Warnings(),
+		logger:   deliver.Warnings(),
 	}
 }
 
@@ -99,10 +97,12 @@ func (o *lockOptions) validate(c *clientOptions) error {
 	case o.ttl < c.leastTTL(): // its own option has let it pass
 		return fmt.Errorf("%v: %v: want %v to %v with GuardStrict", o.ttlBy, o.ttl, c.leastTTL(), c.maxTTL)
 	case c.validity(o.ttl) < o.ttl/leastPart:
-		return fmt.Errorf("%v: %v leaves a validity of %v after %s: %s", o.ttlBy, o.ttl, max(0, c.validity(o.ttl)), c.taken(o.ttl), c.enough())
+		return fmt.Errorf("%v: %v leaves a validity of %v after %s: %s",
+			o.ttlBy, o.ttl, max(0, c.validity(o.ttl)), c.taken(o.ttl), c.enough())
 	}
 	if every := o.hold.Every; !o.hold.Fixed && every > o.ttl/2 {
-		return fmt.Errorf("WithRenewal: Every is %v with a TTL of %v: want %v to %v, half of the TTL", every, o.ttl, minRenewal, o.ttl/2)
+		return fmt.Errorf("WithRenewal: Every is %v with a TTL of %v: want %v to %v, half of the TTL",
+			every, o.ttl, minRenewal, o.ttl/2)
 	}
 	return nil
 }
@@ -119,7 +119,8 @@ func (o *clientOptions) enough() string {
 	})
 	least := time.Duration(first) * time.Millisecond
 	if least > o.maxTTL {
-		return fmt.Sprintf("no TTL up to WithMaxTTL(%v) leaves a quarter: raise it, or lower WithDrift or WithClockError", o.maxTTL)
+		return fmt.Sprintf("no TTL up to WithMaxTTL(%v) leaves a quarter: raise it, "+
+			"or lower WithDrift or WithClockError", o.maxTTL)
 	}
 	return fmt.Sprintf("want %v or more, which leaves a quarter", least)
 }
@@ -153,7 +154,8 @@ func WithTries(n int) LockOption {
 // WithBackoff sets the pause after an attempt that failed; attempts count from 1. The
 // call then polls and does not queue up. A negative pause is none. f must be safe for
 // concurrent use. Where a call polls without it the pause is random in [50 ms,
-// 250 ms), and doubles up to a second while no quorum can be had.
+// 250 ms). While no quorum can be had it doubles up to a second, and ends when one
+// begins to vote.
 func WithBackoff(f func(attempt int) time.Duration) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if f == nil {
@@ -231,10 +233,11 @@ func WithClock(c drift.Clock) Option {
 	})
 }
 
-// WithOutageWait sets for how long a call that waits goes on while no quorum can be
-// had: 0 to 1 hour, 3 s by default. With 0 the call ends with the first such
-// attempt. It also ends with the first where so many masters are misconfigured that
-// the others make no quorum: waiting does not mend them.
+// WithOutageWait sets for how long a call that waits goes on while no quorum can be had:
+// 0 to 1 hour, 3 s by default. When the time is over and a quorum votes again, the call
+// makes one more attempt. With 0 it ends with the first such attempt. It also ends with
+// the first where so many masters are misconfigured that the others make no quorum:
+// waiting does not mend them.
 func WithOutageWait(d time.Duration) Option {
 	return upTo(time.Hour, "WithOutageWait", d, func(o *clientOptions) *time.Duration { return &o.outage })
 }
@@ -252,10 +255,15 @@ func upTo(most time.Duration, name string, d time.Duration, field func(o *client
 
 // WithKeyPrefix puts a prefix before every key in Redis. By default there is
 // none: the lock is named as the caller names it, as in other Redlock clients.
+// Prefix and key have 1,024 bytes at the most together.
 func WithKeyPrefix(s string) Option {
 	return clientOption(func(o *clientOptions) error {
 		if strings.HasPrefix(s, wire.ReservedPrefix) {
 			return fmt.Errorf("WithKeyPrefix: %q: the prefix %q is reserved", s, wire.ReservedPrefix)
+		}
+		if n := len(s); n >= wire.MaxKey {
+			return fmt.Errorf("WithKeyPrefix: the prefix has %d bytes, and a key 1 at least: want at most %d together",
+				n, wire.MaxKey)
 		}
 		o.prefix = s
 		return nil

@@ -2,7 +2,6 @@ package redlock
 
 import (
 	"context"
-	"log/slog"
 
 	"github.com/redquorum/redquorum/internal/hold"
 	"github.com/redquorum/redquorum/internal/wire"
@@ -25,18 +24,7 @@ func (o *owner) Answered(ctx context.Context, a *wire.Ask) {
 func (o *owner) Held() { (*Lock)(o).traceHeld() }
 
 // Renewed implements hold.Owner.
-func (o *owner) Renewed(r hold.Renewed) {
-	l := (*Lock)(o)
-	err := l.problemError(wire.OpExtend.String(), r.Problem)
-	if err != nil {
-		level := slog.LevelDebug // in an outage they come by the thousand
-		if r.FirstFailure {
-			level = slog.LevelWarn
-		}
-		l.c.opts.logger.Log(background, level, "renewal failed", "key", l.Key(), "error", err)
-	}
-	l.traceRenewal(&r, err)
-}
+func (o *owner) Renewed(r *hold.Renewed) func() { return (*Lock)(o).traceRenewal(r) }
 
 // Cause implements hold.Owner.
 func (o *owner) Cause(loss *hold.Loss) error {
@@ -61,19 +49,14 @@ func lostError(loss *hold.Loss) *LostError {
 	return loss.Cause.(*LostError) //nolint:errorlint // nobody wraps it
 }
 
-// Lost implements hold.Owner.
-func (o *owner) Lost(loss *hold.Loss) { (*Lock)(o).traceLost(lostError(loss)) }
-
-// Released implements hold.Owner.
+// Released implements hold.Owner. Whoever is told finds the lock's context ended.
 func (o *owner) Released(end hold.End) {
 	l := (*Lock)(o)
-	switch {
-	case end.Loss != nil:
-		lost := lostError(end.Loss)
-		l.traceReleased(&end, lost.end(), lost)
-	case end.HandedOver:
-		l.traceReleased(&end, EndHandedOver, nil)
-	default:
-		l.traceReleased(&end, EndUnlocked, nil)
+	l.handle.EndContext()
+	var lost *LostError
+	if end.Loss != nil {
+		lost = lostError(end.Loss)
+		l.traceLost(end.At.Wall(), lost)
 	}
+	l.traceReleased(&end, lost)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Package internal/pilot chooses. These tests are about what a client tells it.
+// Package internal/quorum chooses. These tests are about what a client tells it.
 
 // Until a pilot has answered, who waits does so at another master, long before the
 // connection counts as stalled.

@@ -198,31 +198,24 @@ func TestWhoCouldNotBeReachedComesBackToItsPlaceInTheQueue(t *testing.T) {
 
 // A refusal is asked about again after a second, on the same connection.
 func TestAPilotThatRefusedItsQueueIsAskedAgainASecondLater(t *testing.T) {
-	for _, k := range []sort{one, slot} {
-		t.Run(k.name, func(t *testing.T) {
-			inSim(t, 5, func(t *testing.T, s *sim) {
-				queue := queueKey("key")
-				pilot := s.pilotOf("key")
-				s.Ask(pilot, "SET", queue, "no queue")
-				mustLock(t, s.open(), "other")
-				held := mustLock(t, s.open(), "key")
-				q := s.queueFor(s.open(), func(ctx context.Context) (*redlock.Lock, error) {
-					return k.lock(s.open(), ctx, []string{"key", "other"})
-				})
-				time.Sleep(500 * time.Millisecond)
-				if got := s.queuesBeside(pilot, queue); got != 1 {
-					t.Errorf("%d masters have the queue: want another one to", got)
-				}
-				s.Ask(pilot, "DEL", queue)
-				time.Sleep(2 * time.Second)
-				if got := s.members(pilot, queue); len(got) != 1 {
-					t.Errorf("in the pilot's queue are %q", got)
-				}
-				q.mustBeWoken(t, func() { unlock(t, held) })
-				unlock(t, q.mustHave(t))
-			})
-		})
-	}
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		queue := queueKey("key")
+		pilot := s.pilotOf("key")
+		s.Ask(pilot, "SET", queue, "no queue")
+		held := mustLock(t, s.open(), "key")
+		q := s.queue(s.open(), "key")
+		time.Sleep(500 * time.Millisecond)
+		if got := s.queuesBeside(pilot, queue); got != 1 {
+			t.Errorf("%d masters have the queue: want another one to", got)
+		}
+		s.Ask(pilot, "DEL", queue)
+		time.Sleep(2 * time.Second)
+		if got := s.members(pilot, queue); len(got) != 1 {
+			t.Errorf("in the pilot's queue are %q", got)
+		}
+		q.mustBeWoken(t, func() { unlock(t, held) })
+		unlock(t, q.mustHave(t))
+	})
 }
 
 // Where no master lets anybody queue, who waits polls, and releases reach every master.
@@ -278,23 +271,4 @@ func TestAPilotsClockThatIsSetBackAfterACallHoldsNobodyOff(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The places of those who wait already are in the future then: newcomers must not
-// go before them.
-func TestWhoWaitsKeepsItsPlaceWhenThePilotsClockIsSetBack(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		fair := redlock.WithFairness()
-		held := mustLock(t, s.open(), "key", fair)
-		first := s.queue(s.open(), "key", fair)
-		s.All[s.pilot("key")].SetClockOffset(-time.Hour)
-		time.Sleep(time.Second)
-		second := s.queue(s.open(), "key", fair)
-		unlock(t, held)
-		if !first.has() || second.has() {
-			t.Fatal("who came later was served before")
-		}
-		unlock(t, first.lock)
-		unlock(t, second.mustHave(t))
-	})
 }

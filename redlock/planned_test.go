@@ -46,10 +46,10 @@ func TestAHoldThatEndsAsItWasAskedToIsToldFromALoss(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 				log := new(logBuffer)
-				var ends []redlock.HoldEnd
+				var ends []string
 				var losses []bool
 				c := s.open(redlock.WithLogger(log.logger()), redlock.WithTrace(&redlock.Trace{
-					Released: func(i redlock.ReleasedInfo) { ends = append(ends, i.End) },
+					Released: func(i redlock.ReleasedInfo) { ends = append(ends, endOf(&i)) },
 					Lost:     func(_ *redlock.Lock, err *redlock.LostError) { losses = append(losses, err.Planned) },
 				}))
 				l := mustLock(t, c, "key", test.opt)
@@ -64,9 +64,9 @@ func TestAHoldThatEndsAsItWasAskedToIsToldFromALoss(t *testing.T) {
 				if !ok || lost.Planned != test.planned || lost.Reason != test.reason || (lost.Err == nil) != test.planned {
 					t.Fatalf("the cause is %+v", lost)
 				}
-				end := redlock.EndLost
+				end := "lost"
 				if test.planned {
-					end = redlock.EndPlanned
+					end = "planned"
 				}
 				if len(ends) != 1 || ends[0] != end || len(losses) != 1 || losses[0] != test.planned {
 					t.Errorf("told: ended as %v, lost as planned %v: want %v, %v", ends, losses, end, test.planned)

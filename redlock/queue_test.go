@@ -3,6 +3,7 @@ package redlock_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -94,34 +95,6 @@ func (s *sim) pilot(key string) int {
 	return 0
 }
 
-func TestAReleaseWakesTheNextClientAtOnceInTheOrderOfTheirComing(t *testing.T) {
-	t.Parallel()
-	onEachLevel(t, func(t *testing.T, s *sim) {
-		held := mustLock(t, s.open(), "key")
-		var waiting []*queuer
-		for range 6 {
-			waiting = append(waiting, s.queue(s.open(), "key"))
-			time.Sleep(time.Millisecond)
-		}
-		time.Sleep(10 * time.Second) // as long as a TTL
-		for i, q := range waiting {
-			time.Sleep(time.Second)
-			q.mustBeWoken(t, func() { unlock(t, held) })
-			for _, later := range waiting[i+1:] {
-				if later.has() {
-					t.Fatal("a later one overtook")
-				}
-			}
-			if held.Fence() != 0 && (q.lock.Fence() <= held.Fence() || q.c.Stats().FencingRaises != 0) {
-				t.Errorf("token %d after %d, %d second rounds", q.lock.Fence(), held.Fence(), q.c.Stats().FencingRaises)
-			}
-			held = q.lock
-		}
-		unlock(t, held)
-		s.wantNoLocks()
-	})
-}
-
 func TestCallsOfOneClientQueueUpInItAndOnlyTheFirstContends(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -154,44 +127,22 @@ func TestCallsOfOneClientQueueUpInItAndOnlyTheFirstContends(t *testing.T) {
 	})
 }
 
-func TestAMessageThatIsLostCostsARetryDelayAtMost(t *testing.T) {
+// The prefix and the key have one limit together, up to which everything works.
+func TestThePrefixAndTheKeyHaveOneLimit(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
-		held := mustLock(t, s.open(), "key")
-		q := s.queue(s.open(), "key")
-		// As if the release had deleted the keys and its message had been lost.
-		s.do("DEL", "key")
-		within(t, 250*time.Millisecond, func() { q.mustHave(t) })
-		if err := held.Unlock(t.Context()); err == nil {
-			t.Error("unlocked what another holds")
+		prefix := redlock.WithKeyPrefix(strings.Repeat("p", 1020))
+		_, err := s.open(prefix).Lock(t.Context(), "five!")
+		if err == nil || !strings.Contains(err.Error(), "the key has 5 bytes, and the prefix 1020: want at most 1024 together") {
+			t.Errorf("a byte too many: %v", err)
 		}
-		unlock(t, q.lock)
-		s.wantClean()
-	})
-}
-
-// A key that expires publishes nothing: the first who looks hands it over.
-func TestAHoldersKeysThatExpireAreWaitedForExactly(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		for _, m := range s.All {
-			_ = m.Set("key", "crashed", 3*time.Second)
-		}
-		began := time.Now()
-		var wg sync.WaitGroup
-		for range 4 {
-			c := s.open()
-			wg.Go(func() { // in any order: who tries all masters just then may overtake
-				l, err := c.Lock(t.Context(), "key")
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if d := time.Since(began); d < 3*time.Second || d > 3*time.Second+20*time.Millisecond {
-					t.Errorf("acquired after %v", d)
-				}
-				_ = l.Unlock(t.Context())
-			})
-		}
-		wg.Wait()
+		c := s.open(prefix)
+		held := s.must(s.open(prefix).LockAll(t.Context(), []string{"four", "more"}))
+		q := s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.LockAll(ctx, []string{"four", "more"}) })
+		one := s.queue(s.open(prefix), "four")
+		time.Sleep(10 * time.Second)
+		q.mustBeWoken(t, func() { unlock(t, held) })
+		one.mustBeWoken(t, func() { unlock(t, q.lock) })
+		unlock(t, one.lock)
 		s.wantClean()
 	})
 }
@@ -219,41 +170,112 @@ func passedOver(t *testing.T, s *sim, opts ...redlock.LockOption) {
 	within(t, soon, func() { unlock(t, mustLock(t, s.open(), "key", opts...)) })
 }
 
-// A client that is subscribed but does nothing, as one that is suspended, holds
-// the others up for a retry delay at most.
-func TestASilentWaiterIsPassedOverSoon(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		held := mustLock(t, s.open(), "key")
-		q := s.queue(s.open(), "key")
-		conn, err := s.All[s.pilot("key")].Dial(t.Context())
+// freeze has clients stand first in the queue of a key that hear their calls and do not act on
+// them.
+func (s *sim) freeze(key string, n int) {
+	s.T.Helper()
+	pilot := s.pilot(key)
+	for i := range n {
+		conn, err := s.All[pilot].Dial(s.T.Context())
 		if err != nil {
-			t.Fatal(err)
+			s.T.Fatal(err)
 		}
 		rc := redis.NewConn(conn, 0, 0)
-		defer func() { _ = rc.Close() }()
-		s.Ask(s.pilot("key"), "ZADD", queueKey("key"), 1, "suspended")
-		if _, err := rc.Do("SUBSCRIBE", "redquorum:w:1:suspended"); err != nil {
-			t.Fatal(err)
+		s.AtEnd(func() { _ = rc.Close() })
+		id := fmt.Sprint("frozen-", key, i)
+		s.Ask(pilot, "ZADD", queueKey(key), i+1, id)
+		if _, err := rc.Do("SUBSCRIBE", "redquorum:w:1:"+id); err != nil {
+			s.T.Fatal(err)
 		}
-		unlock(t, held)
-		within(t, 750*time.Millisecond, func() { q.mustHave(t) })
-		unlock(t, q.lock)
+	}
+}
+
+// Who has waited for long looks seldom, and hears of all that happens no later for it.
+func TestALongWaitEndsAsSoonAsAShortOne(t *testing.T) {
+	t.Parallel()
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		waits := func(key string, opts ...redlock.LockOption) (held *redlock.Lock, q *queuer, pilot int) {
+			held = mustLock(t, s.open(), key)
+			q = s.queue(s.open(), key, opts...)
+			time.Sleep(20 * time.Second)
+			return held, q, s.pilot(key)
+		}
+		done := func(what string, q *queuer, most time.Duration, after func()) {
+			t.Helper()
+			began := time.Now()
+			after()
+			unlock(t, q.mustHave(t))
+			if took := time.Since(began); took > most {
+				t.Errorf("%s: %v, want at most %v", what, took, most)
+			}
+		}
+		held, q, _ := waits("released")
+		done("released", q, soon, func() { unlock(t, held) })
+
+		_ = s.must(s.open().Lock(t.Context(), "expired", redlock.WithLease(30*time.Second), redlock.WithUnlockOnly()))
+		began := time.Now()
+		q = s.queue(s.open(), "expired")
+		done("expired", q, 30*time.Second+10*time.Millisecond, func() {})
+		if took := time.Since(began); took < 30*time.Second {
+			t.Errorf("expired: %v", took)
+		}
+
+		for i := range 8 { // at any moment of a pause
+			held, q, pilot := waits(fmt.Sprint("its pilot is killed ", i))
+			time.Sleep(time.Duration(i*60) * time.Millisecond)
+			done("its pilot is killed", q, 250*time.Millisecond+soon, func() {
+				s.Kill(pilot)
+				unlock(t, held)
+			})
+			s.Restart(true, pilot)
+			time.Sleep(3 * time.Second)
+		}
+
+		held, q, pilot := waits("its pilot restarts")
+		done("its pilot restarts", q, 750*time.Millisecond, func() {
+			s.Restart(true, pilot)
+			unlock(t, held)
+		})
+		time.Sleep(3 * time.Second)
+
+		// Frozen waiters cost 340 ms each at the most, on average.
+		for _, n := range []int{1, 2, 10} {
+			rounds := 40
+			if n == 1 { // the mean of so few pauses is a matter of chance
+				rounds = 160
+			}
+			sum := time.Duration(0)
+			for i := range rounds {
+				key := fmt.Sprint("behind ", n, i)
+				held, q, _ = waits(key, redlock.WithFairness())
+				s.freeze(key, n)
+				time.Sleep(time.Duration(i*13%520) * time.Millisecond)
+				began := time.Now()
+				unlock(t, held)
+				unlock(t, q.mustHave(t))
+				sum += time.Since(began)
+			}
+			if each := sum / time.Duration(rounds*n); each > 340*time.Millisecond {
+				t.Errorf("behind %d that are frozen: %v for each, want at most 340ms", n, each)
+			}
+		}
 	})
 }
 
-// The pilot has a key that nobody holds: the others are a quorum.
-func TestAStaleKeyOnThePilotDoesNotKeepWaitersOut(t *testing.T) {
+// Masters that are silent are no answer to who holds the key: an outage is told as such.
+func TestAMajorityThatFreezesEndsALongWait(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		held := mustLock(t, s.open(), "key")
 		q := s.queue(s.open(), "key")
-		_ = s.All[s.pilot("key")].Set("key", "stale", time.Hour)
-		unlock(t, held)
-		within(t, 1250*time.Millisecond, func() { q.mustHave(t) })
-		// Who has seen the key before knows what it is when it is woken.
-		next := s.queue(s.open(), "key")
-		time.Sleep(time.Second)
-		next.mustBeWoken(t, func() { unlock(t, q.lock) })
-		unlock(t, next.mustHave(t))
+		time.Sleep(20 * time.Second)
+		pilot := s.pilot("key")
+		for i := range 3 {
+			s.Freeze((pilot + 1 + i) % 5)
+		}
+		time.AfterFunc(time.Minute, q.cancel)
+		within(t, 9*time.Second, func() { <-q.done })
+		wantExactly(t, q.err, redlock.ErrNoQuorum)
+		_ = held.Unlock(t.Context())
 	})
 }
 
@@ -368,20 +390,5 @@ func TestWithFairnessATryDoesNotOvertakeCallsOfItsOwnClient(t *testing.T) {
 		wantExactly(t, err, redlock.ErrTaken)
 		unlock(t, held)
 		unlock(t, q.mustHave(t))
-	})
-}
-
-func TestFairnessWithoutAPilotStillLocks(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		for i := range s.All[:2] {
-			s.Freeze(i)
-		}
-		for range 5 {
-			l := s.must(c.Lock(t.Context(), "key", redlock.WithFairness()))
-			unlock(t, l)
-		}
-		s.Thaw(0, 1)
-		s.wantClean()
 	})
 }

@@ -2,9 +2,7 @@ package redlock_test
 
 import (
 	"context"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,9 +28,6 @@ var sortsOfHolders = map[string]func(s *sim, c *redlock.Client) []*redlock.Lock{
 	},
 	"two": func(s *sim, c *redlock.Client) []*redlock.Lock {
 		return []*redlock.Lock{mustLock(s.T, c, "b"), mustLock(s.T, c, "a")}
-	},
-	"slots": func(s *sim, c *redlock.Client) []*redlock.Lock {
-		return []*redlock.Lock{s.must(c.LockAny(s.T.Context(), ab)), s.must(c.LockAny(s.T.Context(), ab))}
 	},
 }
 
@@ -71,23 +66,6 @@ func TestEveryReleaseWakesEverySortOfWaiter(t *testing.T) {
 	}
 }
 
-// Also one of the same process, for which nothing is published.
-func TestEveryReleaseWakesWhoWaitsInTheSameClient(t *testing.T) {
-	for _, k := range sorts {
-		t.Run(k.name, func(t *testing.T) {
-			onEachLevel(t, func(t *testing.T, s *sim) {
-				c := s.open()
-				held := sortsOfHolders["set"](s, c)
-				q := k.waits(s, c)
-				time.Sleep(time.Second)
-				q.mustBeWoken(t, func() { unlock(t, held[0]) })
-				unlock(t, q.lock)
-				s.wantNoLocks()
-			})
-		})
-	}
-}
-
 func TestCancelledWaitersOfEverySortLeaveNoEntry(t *testing.T) {
 	t.Parallel()
 	for _, k := range sorts {
@@ -105,40 +83,6 @@ func TestCancelledWaitersOfEverySortLeaveNoEntry(t *testing.T) {
 				unlock(t, next.lock)
 				s.wantNoLocks()
 			})
-		})
-	}
-}
-
-// Who is cancelled in the moment in which it is told passes the turn on.
-func TestATurnOfEverySortThatComesTooLateIsPassedOn(t *testing.T) {
-	t.Parallel()
-	for _, k := range sorts {
-		t.Run(k.name, func(t *testing.T) {
-			for round := range 4 {
-				inSim(t, 5, func(t *testing.T, s *sim) {
-					s.T = t
-					held := sortsOfHolders["set"](s, s.open())
-					first, second := k.waits(s, s.open()), k.waits(s, s.open())
-					within(t, soon, func() {
-						var wg sync.WaitGroup
-						wg.Go(func() { _ = held[0].Unlock(t.Context()) })
-						wg.Go(func() {
-							for range round { // the order of the goroutines varies
-								runtime.Gosched()
-							}
-							first.cancel()
-						})
-						wg.Wait()
-						<-first.done
-						if first.err == nil {
-							unlock(t, first.lock)
-						}
-						second.mustHave(t)
-					})
-					unlock(t, second.lock)
-					s.wantClean()
-				})
-			}
 		})
 	}
 }
@@ -192,76 +136,6 @@ func TestASetThatWaitsDoesNotKeepItsProcessFromItsKeys(t *testing.T) {
 		unlock(t, set.lock)
 		s.wantClean()
 	})
-}
-
-func TestASlotThatIsGivenBackWakesOneWaiter(t *testing.T) {
-	t.Parallel()
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		keys := slots(5)
-		var held []*redlock.Lock
-		for range keys {
-			held = append(held, s.must(s.open().LockAny(t.Context(), keys)))
-		}
-		var waiting []*queuer
-		for range 8 {
-			c := s.open()
-			waiting = append(waiting, s.queueFor(c, func(ctx context.Context) (*redlock.Lock, error) { return c.LockAny(ctx, keys) }))
-			time.Sleep(time.Millisecond)
-		}
-		for i, q := range waiting {
-			time.Sleep(time.Second)
-			l := held[0]
-			held = held[1:]
-			q.mustBeWoken(t, func() { unlock(t, l) })
-			for _, later := range waiting[i+1:] {
-				if later.has() {
-					t.Fatal("two were served, or a later one first")
-				}
-			}
-			held = append(held, q.lock)
-		}
-		// Who has a slot waits at no other any more.
-		for _, l := range held {
-			unlock(t, l)
-		}
-		s.wantClean()
-	})
-}
-
-func TestWaitersOfEverySortGoOnWhenThePilotIsLost(t *testing.T) {
-	t.Parallel()
-	for _, k := range sorts {
-		for _, how := range []string{"killed", "killed and empty", "frozen"} {
-			t.Run(k.name+" "+how, func(t *testing.T) {
-				inSim(t, 5, func(t *testing.T, s *sim) {
-					s.T = t
-					held := sortsOfHolders["set"](s, s.open())
-					q := k.waits(s, s.open())
-					pilot := 0
-					for i, keys := range s.allKeys() {
-						if strings.Contains(keys, "redquorum:q:1:") {
-							pilot = i
-						}
-					}
-					if how == "frozen" {
-						s.Freeze(pilot)
-					} else {
-						s.Kill(pilot)
-					}
-					time.Sleep(time.Second)
-					unlock(t, held[0])
-					within(t, 2*time.Second, func() { unlock(t, q.mustHave(t)) })
-					if how == "frozen" {
-						s.Thaw(pilot)
-					} else {
-						s.Restart(how == "killed", pilot)
-					}
-					time.Sleep(time.Minute) // entries of before end with their queue
-					s.wantClean()
-				})
-			})
-		}
-	}
 }
 
 // allKeys is what each master has.

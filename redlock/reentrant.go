@@ -13,7 +13,8 @@ import (
 // refused with ErrReentrant. With it the call returns a further handle on the same
 // hold, and asks no master. Only where it wants a longer TTL than the hold has, the
 // hold is extended to that TTL, and renewed with it from then on. The call that
-// acquired the hold decides whether and how it is renewed.
+// acquired the hold decides whether and how it is renewed. It is about the same keys: a call
+// for other keys beside one that the context holds is refused all the same.
 //
 // The key is released by the Unlock of the last handle, whichever that is. A
 // handle's context ends with the handle, and with the loss of the hold.
@@ -37,7 +38,8 @@ type sharedHoldError struct {
 }
 
 func (e *sharedHoldError) Error() string {
-	return fmt.Sprintf("redlock: %s %q: other handles that share the hold: %d: want them unlocked first", e.op, e.key, e.others)
+	return fmt.Sprintf("redlock: %s %q: other handles that share the hold: %d: want them unlocked first",
+		e.op, e.key, e.others)
 }
 
 func (e *sharedHoldError) Unwrap() error { return ErrReentrant }
@@ -85,9 +87,19 @@ func (c *Client) reenter(ctx context.Context, outer *Lock, key string, template 
 		}
 		l = nil
 	}
-	call := c.traceBegin(ctx, wire.OpLock, template, false)
-	c.traceWait(call, wire.OpLock, template, l, 0, sinceStart(began), err)
+	call := c.traceBegin(ctx, wire.OpLock, template, nil, false)
+	c.traceWait(call, wire.OpLock, template.Key(), l, 0, sinceStart(began), err)
 	return l, err
+}
+
+// heldBySelf reports whether this client itself took the lock that is in the way, on a master.
+func heldBySelf(q *QuorumError) bool {
+	for n := range q.NodeErrors() {
+		if h, ok := n.Err.(*Holder); ok && h.Own { //nolint:errorlint // it is never wrapped
+			return true
+		}
+	}
+	return false
 }
 
 // refusalError is why a call under a context that holds key may not share the hold.

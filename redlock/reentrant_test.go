@@ -3,6 +3,7 @@ package redlock_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -31,6 +32,20 @@ func (s *sim) asked() (n int) {
 		}
 	}
 	return n
+}
+
+// questions is how many commands about locks the masters are sent a second, for so long. Each
+// subscription costs a PING a second beside.
+func (s *sim) questions(d time.Duration) float64 {
+	count := func() (n int) {
+		for _, m := range s.All {
+			n += m.Commands()["SET"] + m.Commands()["EVALSHA"]
+		}
+		return n
+	}
+	before := count()
+	time.Sleep(d)
+	return float64(count()-before) / d.Seconds()
 }
 
 func TestAHeldKeyMayBeLockedAgainOnlyWithReentrancy(t *testing.T) {
@@ -190,26 +205,10 @@ func TestAnUnlockedHandleLetsNobodyIn(t *testing.T) {
 	})
 }
 
-func TestAnotherClientsContextIsNotReentrant(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c, other := s.open(), s.open()
-		l := mustLock(t, c, "key")
-		_, err := other.TryLock(l.Context(), "key", redlock.WithReentrancy())
-		wantExactly(t, err, redlock.ErrTaken)
-		_, err = c.TryLock(t.Context(), "key", redlock.WithReentrancy())
-		wantExactly(t, err, redlock.ErrTaken)
-		free := s.must(c.TryLock(l.Context(), "other key", redlock.WithReentrancy()))
-		if err := errors.Join(free.Unlock(t.Context()), l.Unlock(t.Context())); err != nil {
-			t.Error(err)
-		}
-		s.wantClean()
-	})
-}
-
 func TestALongerTTLRaisesThatOfTheHold(t *testing.T) {
 	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
 		var renewals atomic.Int32
-		c := s.open(redlock.WithTrace(&redlock.Trace{Renewal: func(redlock.RenewalInfo) { renewals.Add(1) }}))
+		c := s.open(redlock.WithTrace(&redlock.Trace{Renewal: func(redlock.ExtendInfo) { renewals.Add(1) }}))
 		outer := mustLock(t, c, "key", redlock.WithTTL(3*time.Second))
 		time.Sleep(500 * time.Millisecond)
 		before := s.asked()
@@ -275,27 +274,6 @@ func TestAnExtensionCountsWithTheTTLItAskedFor(t *testing.T) {
 	})
 }
 
-// The inner call fails, and the outer handle was unlocked meanwhile: nobody is
-// left to release but the call.
-func TestAFailedInnerCallReleasesWhatNobodyElseHolds(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		outer := mustLock(t, c, "key", redlock.WithTTL(2*time.Second))
-		carried := context.WithoutCancel(outer.Context())
-		s.Freeze(0, 1)
-		failed := make(chan error)
-		go func() {
-			_, err := c.TryLock(carried, "key", redlock.WithReentrancy(), redlock.WithTTL(30*time.Second))
-			failed <- err
-		}()
-		synctest.Wait()
-		unlock(t, outer)
-		wantExactly(t, <-failed, redlock.ErrNoQuorum)
-		s.Thaw(0, 1)
-		s.wantClean()
-	})
-}
-
 func TestHandOverIsRefusedWhileOthersShareTheHold(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		c := s.open()
@@ -354,40 +332,6 @@ func TestDoNestsAndTellsTheLossInside(t *testing.T) {
 	})
 }
 
-// Close waits for a running Do though the handle it is nested in was unlocked,
-// and releases only then.
-func TestCloseWaitsForANestedDo(t *testing.T) {
-	inSim(t, 3, func(t *testing.T, s *sim) {
-		c := s.open()
-		outer := mustLock(t, c, "key")
-		carried := context.WithoutCancel(outer.Context())
-		var wg sync.WaitGroup
-		var ended atomic.Bool
-		wg.Go(func() {
-			err := c.Do(carried, "key", func(ctx context.Context) error {
-				if err := outer.Unlock(t.Context()); err != nil {
-					t.Error(err)
-				}
-				<-ctx.Done()
-				time.Sleep(time.Second)
-				if n := s.holders("key", outer.Token()); n != 3 {
-					t.Errorf("released on %d masters while the function ran", 3-n)
-				}
-				ended.Store(true)
-				return nil
-			}, redlock.WithReentrancy())
-			wantExactly(t, err, redlock.ErrLost, redlock.ErrClosed)
-		})
-		synctest.Wait()
-		_ = c.Close()
-		if !ended.Load() {
-			t.Error("Close did not wait")
-		}
-		wg.Wait()
-		s.wantClean()
-	})
-}
-
 // Handles come and go from many goroutines; the key is there exactly as long as
 // one is.
 func TestAHoldMayBeSharedByManyGoroutines(t *testing.T) {
@@ -425,6 +369,32 @@ func TestAHoldMayBeSharedByManyGoroutines(t *testing.T) {
 			})
 			wg.Wait()
 			s.wantClean()
+		}
+	})
+}
+
+// Who locks again with the outer context waits for oneself, and is told with which it works.
+func TestACallThatWaitsForItsOwnClientIsToldOfTheLocksContext(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.open()
+		mustLock(t, c, "key")
+		const advice = "call it with lock.Context()"
+		for name, call := range map[string]func(opts ...redlock.LockOption) error{
+			"TryLock": func(opts ...redlock.LockOption) error { _, err := c.TryLock(t.Context(), "key", opts...); return err },
+			"Lock": func(opts ...redlock.LockOption) error {
+				_, err := c.Lock(t.Context(), "key", append(opts, redlock.WithWait(time.Second))...)
+				return err
+			},
+		} {
+			if err := call(redlock.WithReentrancy()); !errors.Is(err, redlock.ErrTaken) || !strings.Contains(err.Error(), advice) {
+				t.Errorf("%s: %v does not say %q", name, err, advice)
+			}
+			if err := call(); !errors.Is(err, redlock.ErrTaken) || strings.Contains(err.Error(), advice) {
+				t.Errorf("%s without the option: %v", name, err)
+			}
+		}
+		if _, err := s.open().TryLock(t.Context(), "key", redlock.WithReentrancy()); err == nil || strings.Contains(err.Error(), advice) {
+			t.Errorf("another client: %v", err)
 		}
 	})
 }

@@ -86,23 +86,13 @@ func (m *RWMutex) rlock(ctx context.Context, opts []LockOption, once bool) (*Loc
 	return m.c.acquireLike(ctx, template, once)
 }
 
-// RAdopt is Client.Adopt for the token of a reader that another process handed
-// on.
-func (m *RWMutex) RAdopt(ctx context.Context, token string, opts ...LockOption) (*Lock, error) {
-	l, err := m.c.newLock(ctx, wire.OpAdopt, m.key, opts)
-	if err != nil {
-		return nil, err
-	}
-	l.own.Claim().Kind = wire.Reader
-	return m.c.adopt(ctx, l, token)
-}
-
 // An upgradeError is a reader's that wants to be the writer. Two that waited
 // for each other's end would wait forever.
 type upgradeError struct{ key string }
 
 func (e *upgradeError) Error() string {
-	return fmt.Sprintf("redlock: lock %q: %v for reading: unlock that first, a reader cannot become the writer", e.key, ErrReentrant)
+	return fmt.Sprintf("redlock: lock %q: %v for reading: unlock that first, a reader cannot become the writer",
+		e.key, ErrReentrant)
 }
 
 func (e *upgradeError) Unwrap() error { return ErrReentrant }

@@ -49,31 +49,3 @@ func ExampleClient_RWMutex() {
 	// nobody writes meanwhile
 	// writing
 }
-
-func ExampleLock_Downgrade() {
-	client, err := redlock.Open(masterURLs)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer client.Close()
-	ctx := context.Background()
-	catalogue := client.RWMutex("catalogue:books")
-
-	lock, err := catalogue.Lock(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	// What was written is to be read as it is, beside other readers: nobody
-	// else writes in between.
-	if err := lock.Downgrade(ctx); err != nil {
-		log.Fatal(err)
-	}
-	reader, err := catalogue.RLock(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println("reading with others")
-	_ = reader.Unlock(ctx)
-	_ = lock.Unlock(ctx)
-	// Output: reading with others
-}

@@ -16,7 +16,7 @@ func TestAWriterIsToldOfTheReaders(t *testing.T) {
 		a, b := s.must(c.RWMutex("key").RLock(t.Context(), redlock.WithTTL(20*time.Second))), s.must(s.open().RWMutex("key").RLock(t.Context()))
 		_, err := c.RWMutex("key").TryLock(t.Context())
 		wantExactly(t, err, redlock.ErrTaken)
-		h, ok := errors.AsType[*redlock.HeldError](err)
+		h, ok := errors.AsType[*redlock.Holder](err)
 		if !ok || h.Readers != 2 || h.Type != "zset" || h.Token != "" || h.TTL != 20*time.Second {
 			t.Errorf("the readers are described as %+v", h)
 		}
@@ -26,46 +26,9 @@ func TestAWriterIsToldOfTheReaders(t *testing.T) {
 		unlock(t, a, b)
 		s.do("ZADD", "key", 1, "player")
 		_, err = c.RWMutex("key").TryLock(t.Context())
-		if h, ok := errors.AsType[*redlock.HeldError](err); !ok || h.Readers != 0 || !strings.Contains(err.Error(), "the key is a zset, not a lock") {
+		if h, ok := errors.AsType[*redlock.Holder](err); !ok || h.Readers != 0 || !strings.Contains(err.Error(), "the key is a zset, not a lock") {
 			t.Errorf("somebody's sorted set is described as %+v: %v", h, err)
 		}
-	})
-}
-
-// A reader that crashed stands in the way for its own TTL, not for that of
-// others, be they still in or gone.
-func TestACrashedReaderIsOutAtItsExpiry(t *testing.T) {
-	t.Parallel()
-	t.Run("others have left", func(t *testing.T) {
-		inSim(t, 5, func(t *testing.T, s *sim) {
-			c, other := s.open(), s.open()
-			long := s.must(c.RWMutex("key").RLock(t.Context(), redlock.WithLease(time.Minute)))
-			crash(t, s.must(other.RWMutex("key").RLock(t.Context(), redlock.WithTTL(5*time.Second))))
-			unlock(t, long)
-			began := time.Now()
-			l := mustLock(t, c, "key") // which no script of readers serves
-			if d := time.Since(began); d < 5*time.Second || d > 5250*time.Millisecond {
-				t.Errorf("a writer got in after %v: want after the crashed reader's 5s", d)
-			}
-			unlock(t, l)
-			s.wantClean()
-		})
-	})
-	t.Run("others stay", func(t *testing.T) {
-		inSim(t, 5, func(t *testing.T, s *sim) {
-			c := s.open()
-			stays := s.must(c.RWMutex("key").RLock(t.Context()))
-			crashed := s.must(c.RWMutex("key").RLock(t.Context(), redlock.WithTTL(time.Second)))
-			crash(t, crashed)
-			time.Sleep(time.Minute)
-			if n := s.readingOn("key", crashed.Token()); n != 0 {
-				t.Errorf("a crashed reader is still on %d masters", n)
-			}
-			_, err := c.RWMutex("key").TryLock(t.Context())
-			wantExactly(t, err, redlock.ErrTaken)
-			unlock(t, stays)
-			s.wantClean()
-		})
 	})
 }
 
@@ -102,10 +65,6 @@ func TestLockingAgainUnderAReadersContextIsRefused(t *testing.T) {
 		w := s.must(m.Lock(t.Context()))
 		check(w.Context(), "read what one writes", "already held", m.RLock)
 		check(w.Context(), "write again", "already held", m.Lock)
-		if err := w.Downgrade(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		check(w.Context(), "upgrade after a downgrade", "a reader cannot become the writer", m.Lock)
 		unlock(t, w)
 		l, err := m.RLock(w.Context()) // which carries no hold any more, but is over
 		wantExactly(t, err, context.Canceled)
@@ -116,74 +75,18 @@ func TestLockingAgainUnderAReadersContextIsRefused(t *testing.T) {
 	})
 }
 
-func TestRAdoptTakesOverAReader(t *testing.T) {
+func TestAReadersHoldIsNotHandedOver(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
-		giver, taker := s.open(), s.open()
-		l := s.must(giver.RWMutex("key").RLock(t.Context()))
-		token, err := l.HandOver()
-		if err != nil {
-			t.Fatal(err)
+		reader := s.must(s.open().RWMutex("key").RLock(t.Context()))
+		if _, err := reader.HandOver(); err == nil || !strings.Contains(err.Error(), "unlock it") {
+			t.Errorf("HandOver: %v", err)
 		}
-		_ = giver.Close()
-		_, err = taker.Adopt(t.Context(), "key", token) // not a writer's
+		_, err := s.open().Adopt(t.Context(), "key", reader.Token())
 		wantExactly(t, err, redlock.ErrNotHeld)
-		m := taker.RWMutex("key")
-		l, err = m.RAdopt(t.Context(), token)
-		if err != nil {
-			t.Fatal(err)
+		if err := reader.Verify(t.Context()); err != nil {
+			t.Error(err)
 		}
-		time.Sleep(time.Minute)
-		if err := l.Verify(t.Context()); err != nil {
-			t.Errorf("the adopted reader was not renewed: %v", err)
-		}
-		unlock(t, l)
-		_, err = m.RAdopt(t.Context(), token)
-		wantExactly(t, err, redlock.ErrNotHeld)
-		s.wantClean()
-
-		w := mustLock(t, taker, "key")
-		_, err = m.RAdopt(t.Context(), w.Token()) // a writer's: it would not know
-		wantExactly(t, err, redlock.ErrNotHeld)
-		if n := s.holders("key", w.Token()); n != 5 {
-			t.Errorf("the writer is left on %d masters", n)
-		}
-		unlock(t, w)
-	})
-}
-
-// A lock of several keys is the writer of each.
-func TestALockOfSeveralKeysIsAWriter(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		c := s.open()
-		reader := s.must(c.RWMutex("a").RLock(t.Context()))
-		_, err := c.TryLockAll(t.Context(), []string{"a", "b"})
-		wantExactly(t, err, redlock.ErrTaken)
-		if h, ok := errors.AsType[*redlock.HeldError](err); !ok || h.Key != "a" || h.Readers != 1 {
-			t.Errorf("what is in the way is described as %+v", h)
-		}
-		some, err := c.TryLockAny(t.Context(), []string{"a", "b"})
-		if err != nil || some.Key() != "b" {
-			t.Fatalf("%v, %v", some, err)
-		}
-		unlock(t, some)
-		_, err = c.LockAll(reader.Context(), []string{"a", "b"})
-		wantExactly(t, err, redlock.ErrReentrant)
 		unlock(t, reader)
-
-		all := s.must(c.TryLockAll(t.Context(), []string{"a", "b"}))
-		if err := all.Downgrade(t.Context()); err == nil || !strings.Contains(err.Error(), "only the lock of one key") {
-			t.Errorf("downgrade of two keys: %v", err)
-		}
-		if err := all.Verify(t.Context()); err != nil {
-			t.Error(err)
-		}
-		unlock(t, all)
-
-		one := s.must(c.TryLockAny(t.Context(), []string{"a", "b"}))
-		if err := one.Downgrade(t.Context()); err != nil {
-			t.Error(err)
-		}
-		unlock(t, s.must(c.RWMutex(one.Key()).RLock(t.Context())), one)
 		s.wantClean()
 	})
 }
@@ -193,8 +96,8 @@ func TestALockOfSeveralKeysIsAWriter(t *testing.T) {
 func TestNoWriterGetsInBesideAReaderWhoseMastersClocksWereSetBack(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		longest := redlock.WithMaxTTL(10 * time.Second)
-		c, other := s.open(longest), s.open(longest)
-		reader := s.must(c.RWMutex("key").RLock(t.Context(), redlock.WithTTL(10*time.Second)))
+		other := s.open(longest)
+		reader := s.crashed("key", 10*time.Second)
 		for _, m := range s.All {
 			m.SetClockOffset(-100 * time.Millisecond)
 		}
@@ -202,10 +105,9 @@ func TestNoWriterGetsInBesideAReaderWhoseMastersClocksWereSetBack(t *testing.T) 
 		unlock(t, beside)
 		_, err := other.TryLock(t.Context(), "key")
 		wantExactly(t, err, redlock.ErrTaken)
-		if n := s.readingOn("key", reader.Token()); n != 5 {
+		if n := s.readingOn("key", reader); n != 5 {
 			t.Errorf("the reader is in on %d masters", n)
 		}
-		crash(t, reader)
 		time.Sleep(9900 * time.Millisecond)
 		_, err = other.TryLock(t.Context(), "key")
 		wantExactly(t, err, redlock.ErrTaken)
@@ -220,7 +122,7 @@ func TestNoWriterGetsInBesideAReaderWhoseMastersClocksWereSetBack(t *testing.T) 
 func TestAReaderThatCrashedIsOutAfterTheLongestTTLThoughClocksWereSetBack(t *testing.T) {
 	inSim(t, 5, func(t *testing.T, s *sim) {
 		longest := redlock.WithMaxTTL(10 * time.Second)
-		crash(t, s.must(s.open(longest).RWMutex("key").RLock(t.Context(), redlock.WithTTL(10*time.Second))))
+		s.crashed("key", 10*time.Second)
 		for _, m := range s.All {
 			m.SetClockOffset(-time.Hour)
 		}

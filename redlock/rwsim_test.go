@@ -1,11 +1,11 @@
 package redlock_test
 
 import (
-	"testing"
+	"time"
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/redquorum/redquorum/redlock"
+	"github.com/redquorum/redquorum/internal/script"
 )
 
 // intentKey is where the writers that wait for a lock are noted.
@@ -38,10 +38,10 @@ func (s *sim) readingOn(key, token string) (n int) {
 	return n
 }
 
-// crash ends a hold as a crash would: nothing renews it, nothing releases it.
-func crash(t *testing.T, l *redlock.Lock) {
-	t.Helper()
-	if _, err := l.HandOver(); err != nil {
-		t.Fatal(err)
-	}
+// crashed enters the reader of a process that has crashed since: nothing renews it,
+// nothing releases it.
+func (s *sim) crashed(key string, ttl time.Duration) (token string) {
+	args := script.ReaderAcquire.Args(nil, []string{key, "redquorum:intent:1:" + key}, "crashed", ttl.Milliseconds(), time.Minute.Milliseconds())
+	s.do("EVAL", script.ReaderAcquire.EvalArgs(args)...)
+	return "crashed"
 }

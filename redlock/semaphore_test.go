@@ -4,46 +4,11 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/redquorum/redquorum/redlock"
 )
-
-func TestASemaphoreAdmitsAsManyAsItHasPermits(t *testing.T) {
-	inSim(t, 5, func(t *testing.T, s *sim) {
-		var wg sync.WaitGroup
-		var mu sync.Mutex
-		inside, most, done := 0, 0, 0
-		for range 3 {
-			sem := s.open().Semaphore("pool", 2)
-			for range 4 {
-				wg.Go(func() {
-					err := sem.Do(t.Context(), func(context.Context) error {
-						mu.Lock()
-						inside++
-						most, done = max(most, inside), done+1
-						mu.Unlock()
-						time.Sleep(50 * time.Millisecond)
-						mu.Lock()
-						inside--
-						mu.Unlock()
-						return nil
-					})
-					if err != nil {
-						t.Error(err)
-					}
-				})
-			}
-		}
-		wg.Wait()
-		if most != 2 || done != 12 {
-			t.Errorf("%d ran, %d at a time; want 12, 2 at a time", done, most)
-		}
-		s.wantClean()
-	})
-}
 
 func TestAPermitIsALockOfOneOfTheSemaphoresKeys(t *testing.T) {
 	inSim(t, 3, func(t *testing.T, s *sim) {

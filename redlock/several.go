@@ -11,32 +11,36 @@ import (
 
 // What LockAll and LockAny share: calls that name several keys.
 
-// newSet checks a call that names several keys and makes the handle that it is
-// about: of that kind, or plain where there is only one key. The keys are
-// sorted, and each is there once.
-func (c *Client) newSet(ctx context.Context, k *wire.Kind, keys []string, opts []LockOption) (*Lock, error) {
+// newSeveral checks a call that names several keys, sorts them, and takes each once. It makes
+// the handle of the first.
+func (c *Client) newSeveral(
+	ctx context.Context, keys []string, opts []LockOption,
+) (l *Lock, sorted []string, err error) {
+	if err := c.check(ctx); err != nil {
+		return nil, nil, fmt.Errorf("redlock: %v: %w", wire.OpLock, err)
+	}
 	if n := len(keys); n < 1 || n > wire.MaxKeys {
-		return nil, fmt.Errorf("redlock: %v: %d keys: want 1 to %d", wire.OpLock, n, wire.MaxKeys)
+		return nil, nil, fmt.Errorf("redlock: %v: %d keys: want 1 to %d", wire.OpLock, n, wire.MaxKeys)
 	}
 	for i, key := range keys {
 		if err := c.checkKey(key); err != nil {
-			return nil, fmt.Errorf("redlock: %v: number %d of %d keys: %w", wire.OpLock, i+1, len(keys), err)
+			return nil, nil, fmt.Errorf("redlock: %v: number %d of %d keys: %w", wire.OpLock, i+1, len(keys), err)
 		}
 	}
 	keys = slices.Clone(keys)
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
+	l, err = c.newLock(ctx, wire.OpLock, keys[0], opts)
+	return l, keys, err
+}
 
-	l, err := c.newLock(ctx, wire.OpLock, keys[0], opts)
-	if err != nil || len(keys) == 1 {
-		return l, err
-	}
-	prefixed := make([]string, len(keys))
+// prefixed is the keys as they stand in Redis.
+func (c *Client) prefixed(keys []string) []string {
+	all := make([]string, len(keys))
 	for i, key := range keys {
-		prefixed[i] = c.opts.prefix + key
+		all[i] = c.opts.prefix + key
 	}
-	l.own.Several(k, keys, prefixed)
-	return l, nil
+	return all
 }
 
 // has reports whether key is one of the lock's.
@@ -69,9 +73,12 @@ func (c *Client) TryLockAll(ctx context.Context, keys []string, opts ...LockOpti
 }
 
 func (c *Client) lockAll(ctx context.Context, keys []string, opts []LockOption, once bool) (*Lock, error) {
-	template, err := c.newSet(ctx, wire.Set, keys, opts)
+	template, keys, err := c.newSeveral(ctx, keys, opts)
 	if err != nil {
 		return nil, err
+	}
+	if len(keys) > 1 {
+		template.own.BeSet(keys, c.prefixed(keys))
 	}
 	return c.acquireLike(ctx, template, once)
 }
@@ -81,32 +88,35 @@ func (c *Client) lockAll(ctx context.Context, keys []string, opts []LockOption, 
 // hold a lock as there are keys: it is a counting semaphore. Or each key stands for
 // a segment of the work, and each segment is locked by itself.
 //
-// The keys are tried in an order that is random for each attempt and the same on all
-// masters. While many contend, votes may be split among keys, so that an attempt
-// fails with ErrTaken although a key is free; LockAny then tries again with another
-// order. 1 to 128 keys, duplicates count once; with one key it is Lock.
+// It asks the pilots of all keys at once which are free, and tries those one after the
+// other, in a random order: two round trips where one is free. Otherwise it waits for
+// one key at a time, as Lock does, for 0.2 s and then for up to 2 s; in between it
+// looks at others. So a key that is given back while everybody waits for other keys
+// is free for that long. 1 to 128 keys, duplicates count once; with one key it is
+// Lock.
 //
-// Waiting and errors are those of Lock. It is refused with ErrReentrant only if the
-// context carries holds on all of the keys, because then none can become free while
-// the caller waits.
+// Errors and bounds are those of Lock. An error is about the key that is free
+// soonest. It is refused with ErrReentrant only if the context carries holds on all
+// of the keys, because then none can become free while the caller waits.
 func (c *Client) LockAny(ctx context.Context, keys []string, opts ...LockOption) (*Lock, error) {
 	return c.lockAny(ctx, keys, opts, false)
 }
 
-// TryLockAny is LockAny with one attempt, as TryLock is Lock with one. Among
+// TryLockAny looks at all of the keys once, and tries those that are free. Among
 // contenders it may fail although a key is free.
 func (c *Client) TryLockAny(ctx context.Context, keys []string, opts ...LockOption) (*Lock, error) {
 	return c.lockAny(ctx, keys, opts, true)
 }
 
 func (c *Client) lockAny(ctx context.Context, keys []string, opts []LockOption, once bool) (*Lock, error) {
-	template, err := c.newSet(ctx, wire.AnyOf, keys, opts)
-	if err != nil {
+	template, keys, err := c.newSeveral(ctx, keys, opts)
+	switch {
+	case err != nil:
 		return nil, err
+	case len(keys) == 1:
+		return c.acquireLike(ctx, template, once)
+	case !slices.ContainsFunc(keys, func(key string) bool { return c.holdIn(ctx, key) == nil }):
+		return nil, endedBy(ctx, &reentrantError{keys[0]})
 	}
-	free := func(key string) bool { return c.holdIn(ctx, key) == nil }
-	if !slices.ContainsFunc(template.Keys(), free) {
-		return nil, &reentrantError{template.Key()}
-	}
-	return c.acquireAs(ctx, template, once)
+	return c.acquireAs(ctx, template, keys, once)
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -32,6 +35,62 @@ func ExampleClient_LockAll() {
 	// Output:
 	// [account:3 account:7]
 	// account:7 is taken
+}
+
+// Six sellers share an inventory. Under one lock one sells at a time; in five segments, of which each
+// seller locks any that is free, several do.
+func ExampleClient_LockAny_segments() {
+	client, err := redlock.Open(masterURLs)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	sellOut := func(segments ...string) (sold, mostAtOnce int) {
+		stock := make(map[string]*int) // each is touched under the lock of its segment alone
+		for _, segment := range segments {
+			left := 30 / len(segments)
+			stock[segment] = &left
+		}
+		var mu sync.Mutex // guards what is counted
+		atOnce := 0
+		count := func(selling int) {
+			mu.Lock()
+			defer mu.Unlock()
+			atOnce += selling
+			mostAtOnce = max(mostAtOnce, atOnce)
+		}
+		var sellers sync.WaitGroup
+		for range 6 {
+			sellers.Go(func() {
+				for open := slices.Clone(segments); len(open) > 0; {
+					lock, err := client.LockAny(context.Background(), open)
+					if err != nil {
+						log.Fatal(err)
+					}
+					count(+1)
+					if left := stock[lock.Key()]; *left == 0 {
+						open = slices.DeleteFunc(open, func(key string) bool { return key == lock.Key() })
+					} else if time.Sleep(30 * time.Millisecond); lock.Context().Err() == nil { // a sale takes its time
+						*left--
+					}
+					count(-1)
+					_ = lock.Unlock(context.Background())
+				}
+			})
+		}
+		sellers.Wait()
+		sold = 30
+		for _, left := range stock {
+			sold -= *left
+		}
+		return sold, mostAtOnce
+	}
+	fmt.Println(sellOut("whole"))
+	sold, atOnce := sellOut("part:1", "part:2", "part:3", "part:4", "part:5")
+	fmt.Println(sold, "several at once:", atOnce > 1)
+	// Output:
+	// 30 1
+	// 30 several at once: true
 }
 
 func ExampleClient_LockAny() {

@@ -7,7 +7,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/rig/masters"
+	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -45,6 +45,23 @@ func inUnguardedSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
 	})
 }
 
+// inCleanSim is inSim for tests at whose end no lock is left on masters that answer.
+func inCleanSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
+	t.Helper()
+	inSim(t, n, func(t *testing.T, s *sim) {
+		s.AtEnd(func() { s.atOnce("no key is left", func() bool { return len(s.keys()) == 0 }) })
+		test(t, s)
+	})
+}
+
+func inUnguardedCleanSim(t *testing.T, n int, test func(t *testing.T, s *sim)) {
+	t.Helper()
+	inCleanSim(t, n, func(t *testing.T, s *sim) {
+		s.opts = append(s.opts, redlock.WithGuard(redlock.GuardOff))
+		test(t, s)
+	})
+}
+
 // open makes a client that is closed at the end, and waits until it has
 // connected to whoever can be reached.
 func (s *sim) open(opts ...redlock.Option) *redlock.Client {
@@ -55,14 +72,27 @@ func (s *sim) open(opts ...redlock.Option) *redlock.Client {
 // openAt is open for a client of these addresses.
 func (s *sim) openAt(urls []string, opts ...redlock.Option) *redlock.Client {
 	s.T.Helper()
+	c := s.openCold(urls, opts...)
+	synctest.Wait()
+	return c
+}
+
+// openCold makes a client that may not have found the masters yet.
+func (s *sim) openCold(urls []string, opts ...redlock.Option) *redlock.Client {
+	s.T.Helper()
 	opts = slices.Concat([]redlock.Option{redlock.WithPool(pool.WithDialer(s.dial))}, s.opts, opts)
 	c, err := redlock.Open(urls, opts...)
 	if err != nil {
 		s.T.Fatal(err)
 	}
 	s.AtEnd(func() { _ = c.Close() })
-	synctest.Wait()
 	return c
+}
+
+// patient is open for tests in which nothing but a context ends the wait for masters.
+func (s *sim) patient(opts ...redlock.Option) *redlock.Client {
+	s.T.Helper()
+	return s.open(append(opts, redlock.WithPool(pool.WithCommandTimeout(30*time.Second), pool.WithStallLimit(time.Minute)))...)
 }
 
 // messageTrip is how long a message to a subscriber is on its way; all else takes
@@ -117,6 +147,99 @@ func (s *sim) do(command string, args ...any) {
 	}
 }
 
+// doOn sends a command to some masters.
+func (s *sim) doOn(which []int, command string, args ...any) {
+	s.T.Helper()
+	for _, i := range which {
+		s.Ask(i, command, args...)
+	}
+}
+
+const stranger = "somebody else"
+
+// foreign puts a stranger's lock onto masters.
+func (s *sim) foreign(key string, which ...int) {
+	s.T.Helper()
+	s.doOn(which, "SET", key, stranger, "PX", 60_000)
+}
+
+// value is what a master has at a key, "" for nothing.
+func (s *sim) value(i int, key string) string {
+	v, _ := s.All[i].Get(key)
+	return v
+}
+
+// answering are the masters that neither are down nor frozen.
+func (s *sim) answering() []*simmaster.Master {
+	return slices.DeleteFunc(slices.Clone(s.All), func(m *simmaster.Master) bool { return !m.Up() || m.Frozen() })
+}
+
+// holding is how many of the masters that answer have the value at the key, "" for nothing.
+func (s *sim) holding(key, value string) (n int) {
+	for _, m := range s.answering() {
+		if v, _ := m.Get(key); v == value {
+			n++
+		}
+	}
+	return n
+}
+
+// sent is how many SETs and scripts the masters that answer have executed.
+func (s *sim) sent() (n int) {
+	for _, m := range s.answering() {
+		done := m.Commands()
+		n += done["SET"] + done["EVALSHA"]
+	}
+	return n
+}
+
+// keys are those of all masters that answer, but the markers, and the fences, which outlive
+// every lock.
+func (s *sim) keys() (keys []string) {
+	for _, m := range s.answering() {
+		keys = append(keys, m.Keys()...)
+	}
+	return slices.DeleteFunc(keys, func(key string) bool {
+		return key == guard.Key || key == guard.Sighting || key == guard.ListKey || strings.HasPrefix(key, "redquorum:fence:")
+	})
+}
+
+// wantFree fails unless the key is gone, at once, from all masters that answer.
+func (s *sim) wantFree(key string) {
+	s.T.Helper()
+	s.atOnce("the key "+key+" is gone", func() bool { return s.holding(key, "") == len(s.answering()) })
+}
+
+// lock acquires a lock that is free, and fails unless all masters that answer have it.
+func (s *sim) lock(c *redlock.Client, key string, opts ...redlock.LockOption) *redlock.Lock {
+	s.T.Helper()
+	l, err := c.TryLock(context.Background(), key, opts...)
+	if err != nil {
+		s.T.Fatalf("the lock is free: %v", err)
+	}
+	s.atOnce("all have the key", func() bool { return s.holding(key, l.Token()) == len(s.answering()) })
+	return l
+}
+
+// atOnce fails unless the condition holds when nothing is under way.
+func (s *sim) atOnce(what string, condition func() bool) {
+	s.T.Helper()
+	if synctest.Wait(); !condition() {
+		s.T.Errorf("not at once: %s; keys: %q", what, s.keys())
+	}
+}
+
+// eventually waits for what must happen, and is generous.
+func (s *sim) eventually(what string, condition func() bool) {
+	s.T.Helper()
+	deadline := time.Now().Add(15 * time.Second)
+	for synctest.Wait(); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.T.Fatalf("not in time: %s; keys: %q", what, s.keys())
+		}
+	}
+}
+
 // holders is on how many masters key has the value.
 func (s *sim) holders(key, value string) (n int) {
 	for _, m := range s.All {
@@ -132,7 +255,7 @@ func (s *sim) leftovers() (keys []string) {
 	for _, m := range s.All {
 		keys = append(keys, m.Keys()...)
 	}
-	return slices.DeleteFunc(keys, func(key string) bool { return key == guard.Key || key == guard.Sighting })
+	return slices.DeleteFunc(keys, func(key string) bool { return key == guard.Key || key == guard.Sighting || key == guard.ListKey })
 }
 
 // wantClean fails when a key is left anywhere.
@@ -204,35 +327,4 @@ func within(t *testing.T, limit time.Duration, f func()) time.Duration {
 		t.Errorf("took %v: want at most %v", took, limit)
 	}
 	return took
-}
-
-// withFaults runs f while a master freezes and another is killed, in turn, and
-// leaves all of them up.
-func withFaults(s *sim, f func()) {
-	stop := make(chan struct{})
-	var faults sync.WaitGroup
-	faults.Go(func() {
-		for i := 0; ; i++ {
-			a, b := i%5, (i+2)%5
-			s.All[a].Freeze()
-			s.All[b].Kill()
-			select {
-			case <-stop:
-			case <-time.After(700 * time.Millisecond):
-			}
-			s.All[a].Thaw()
-			if err := s.All[b].Restart(true); err != nil {
-				s.T.Error(err)
-			}
-			select {
-			case <-stop:
-				return
-			case <-time.After(4 * time.Second): // until both serve again
-			}
-		}
-	})
-	f()
-	close(stop)
-	faults.Wait()
-	time.Sleep(3 * time.Second) // until the releases that were kept are sent
 }

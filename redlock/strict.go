@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // What GuardStrict adds to every grant: clocks are compared, and leases are
@@ -63,34 +62,6 @@ func (o *clientOptions) taken(ttl time.Duration) string {
 	if !o.strict() {
 		return drift
 	}
-	return fmt.Sprintf("%s, clocks that are off by %v and by %v with GuardStrict, and WithClockError(%v)", drift, guard.Skew(ttl), guard.Skew(o.maxTTL), o.clockErr)
-}
-
-// A SkewError says that a master's answer did not count, because its clock and this
-// client's differ by more than GuardStrict allows. It is the Err of a NodeError.
-type SkewError struct {
-	Off   time.Duration // by how much the master's clock is ahead; negative: behind; 0: not known exactly
-	Limit time.Duration // what is allowed: a tenth of the TTL, at most 500 ms
-}
-
-// Error is one line.
-func (e *SkewError) Error() string { return (*wire.SkewError)(e).Error() }
-
-// A ClockError says that this client's clock is what is wrong: a quorum of
-// masters differ from it in the same direction. An error that has one matches
-// ErrNoQuorum.
-type ClockError struct {
-	Off     time.Duration // by how much this client's clock is ahead of theirs, the median; negative: behind
-	Masters int           // masters that say so
-	Total   int           // masters there are
-	Limit   time.Duration // what is allowed: a tenth of the TTL, at most 500 ms
-}
-
-// Error is one line.
-func (e *ClockError) Error() string {
-	way := "ahead of"
-	if e.Off < 0 {
-		way = "behind"
-	}
-	return fmt.Sprintf("this client's clock is %v %s that of %d of %d masters, %v allowed", e.Off.Abs().Round(time.Millisecond), way, e.Masters, e.Total, e.Limit)
+	return fmt.Sprintf("%s, clocks that are off by %v and by %v with GuardStrict, and WithClockError(%v)",
+		drift, guard.Skew(ttl), guard.Skew(o.maxTTL), o.clockErr)
 }

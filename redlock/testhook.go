@@ -1,19 +1,19 @@
 package redlock
 
 import (
-	"github.com/redquorum/redquorum/internal/testhook"
+	"github.com/redquorum/redquorum/internal/seam"
 	"github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/pool"
 )
 
 func init() {
-	testhook.Client = func(h testhook.Hooks) any {
+	seam.Client = func(h seam.Hooks) any {
 		return clientOption(func(o *clientOptions) error {
 			o.id, o.chance = h.ID, h.Chance
 			if o.lock.hold.Owner == token.ProcessOwner() {
 				o.lock.hold.Owner = "" // which is another one in every run
 			}
-			o.poolOpts = append(o.poolOpts, testhook.Pool(h).(pool.Option))
+			o.poolOpts = append(o.poolOpts, seam.Pool(h).(pool.Option))
 			return nil
 		})
 	}

@@ -30,10 +30,10 @@ func FuzzHolderTexts(f *testing.F) {
 			t.Skip()
 		}
 		kind := []string{"string", "zset", "lease", "intent", "hash", "none", ""}[sort%7]
-		h := HeldError{Type: kind, Token: holder, Owner: token.Owner(holder), Key: key, Readers: int(sort % 3), TTL: time.Duration(ttl)}
+		h := Holder{Type: kind, Token: holder, Owner: token.Owner(holder), Key: key, Readers: int(sort % 3), TTL: time.Duration(ttl)}
 		wantOneLine(t, "the holder", h.Error())
 		for _, readers := range [][]Holder{nil, {{Token: holder, Owner: h.Owner, Type: kind, Masters: 1, TTL: h.TTL}}} {
-			m := MasterHold{Master: "m", Held: &h, Readers: readers, ReaderCount: len(readers)}
+			m := MasterHold{Master: "m", Held: &h, Readers: readers}
 			for _, masters := range [][]MasterHold{{m}, {m, m, {Master: "n"}}} {
 				in := Inspection{Key: key, Need: len(masters)/2 + 1, Masters: masters}
 				in.judge()

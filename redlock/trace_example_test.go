@@ -14,11 +14,11 @@ func ExampleWithTrace() {
 	counts := &redlock.Trace{Released: func(redlock.ReleasedInfo) { holds++ }}
 	events := &redlock.Trace{
 		Attempt: func(i redlock.AttemptInfo) { fmt.Println("attempt", i.Attempt, "on", i.Key, "failed:", i.Err != nil) },
-		Held: func(ctx context.Context, i redlock.HeldInfo) context.Context {
-			fmt.Println("held", i.Key)
+		Held: func(ctx context.Context, l *redlock.Lock) context.Context {
+			fmt.Println("held", l.Key())
 			return ctx
 		},
-		Released: func(i redlock.ReleasedInfo) { fmt.Println("ended", i.Key+":", i.End) },
+		Released: func(i redlock.ReleasedInfo) { fmt.Println("ended", i.Key+", lost:", i.Lost != nil) },
 	}
 	client, err := redlock.Open(masterURLs, redlock.WithTrace(redlock.JoinTraces(events, counts)))
 	if err != nil {
@@ -34,6 +34,6 @@ func ExampleWithTrace() {
 	// Output:
 	// held invoice:45
 	// attempt 1 on invoice:45 failed: false
-	// ended invoice:45: unlocked
+	// ended invoice:45, lost: false
 	// holds: 1
 }

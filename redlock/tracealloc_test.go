@@ -2,15 +2,13 @@ package redlock
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/hold"
-	"github.com/redquorum/redquorum/internal/outcome"
-	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 	"github.com/redquorum/redquorum/pool"
 )
@@ -21,11 +19,10 @@ func silentTrace() *Trace {
 		Begin:    func(ctx context.Context, _ BeginInfo) context.Context { return ctx },
 		Attempt:  func(AttemptInfo) {},
 		Node:     func(NodeInfo) {},
-		Reply:    func(ReplyInfo) {},
-		Retry:    func(RetryInfo) {},
+		Retry:    func(AttemptInfo) {},
 		Wait:     func(WaitInfo) {},
-		Held:     func(ctx context.Context, _ HeldInfo) context.Context { return ctx },
-		Renewal:  func(RenewalInfo) {},
+		Held:     func(ctx context.Context, _ *Lock) context.Context { return ctx },
+		Renewal:  func(ExtendInfo) {},
 		Extend:   func(ExtendInfo) {},
 		Lost:     func(*Lock, *LostError) {},
 		Released: func(ReleasedInfo) {},
@@ -71,39 +68,36 @@ func TestATraceDoesNotAllocate(t *testing.T) {
 				t.Fatal(err)
 			}
 			var now drift.Instant
-			failure := &outcome.Failure{Kind: outcome.Taken}
+			failure := &quorum.Failure{Kind: quorum.Taken}
 			lost := &LostError{Reason: ReasonClosed} // which is not logged
-			reply := pipeline.Call{Err: errors.New("refused")}
 			r := c.wire.Inspect(l.own.Claim(), now)
 			defer r.LetGo()
 			if err := r.Wait(t.Context(), time.Second); err != nil {
 				t.Fatal(err)
 			}
 			ctx := t.Context()
-			replied := c.replied()
 			told := func() {
 				began := c.stopwatch()
-				call := c.traceBegin(ctx, wire.OpLock, l, false)
+				call := c.traceBegin(ctx, wire.OpLock, l, nil, false)
 				for i := range r.Answers() {
 					r.Lock()
-					r.Answers()[i] = ballot.Answer{Verdict: ballot.Agreed, Took: r.SinceAsked()}
+					r.Answers()[i] = ballot.Answer{Verdict: ballot.Agreed, Took: time.Millisecond}
 					r.Unlock()
-					if replied != nil {
-						replied(&r.Ballot, ballot.Reply{Master: i, Answer: r.Answers()[i], Call: &reply})
-					}
 				}
 				c.traceNodes(call, r, l)
 				l.told = call
 				l.traceHeld()
 				c.traceAttempt(call, l, 2, nil)
-				c.traceWait(call, wire.OpLock, l, l, 1, sinceStart(began), nil)
+				c.traceWait(call, wire.OpLock, l.Key(), l, 1, sinceStart(began), nil)
 				l.traceExtend(ctx, wire.OpExtend, now, nil)
-				l.traceRenewal(&hold.Renewed{Ask: r, Count: 1}, nil)
-				l.traceLost(lost)
-				l.traceReleased(&hold.End{}, EndUnlocked, nil)
+				l.traceLost(time.Now(), lost)
+				l.traceReleased(&hold.End{}, nil)
 				l.traceUnlock(ctx, now, &hold.Release{OK: 3, Need: 2}, nil)
 			}
 			wantAllocations(t, 0, told)
+			if tell := l.traceRenewal(&hold.Renewed{Ask: r, Count: 1}); (tell != nil) != (test.errors > 0) {
+				t.Error("a renewal is queued where nobody listens, or is not where somebody does")
+			}
 			var public *QuorumError
 			anError := testing.AllocsPerRun(100, func() { public = c.quorumError(failure) })
 			if public.kind != ErrTaken { //nolint:errorlint // this very value

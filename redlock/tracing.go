@@ -2,20 +2,18 @@ package redlock
 
 import (
 	"context"
-	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/hold"
-	"github.com/redquorum/redquorum/internal/outcome"
-	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// How the library tells its Trace. Nothing here may be called under a lock,
-// but for what is said of replies.
+// How the library tells its Trace. Nothing here may be called under a lock, but for
+// traceRenewal, which only makes what is told.
 
 // background stands for the context of what nobody made one for, boxed once.
 var background = context.Background()
@@ -29,8 +27,9 @@ func orBackground(ctx context.Context) context.Context {
 }
 
 // traceBegin tells of a call that begins, and gives the context of what else is
-// told of it; nil where nobody listens.
-func (c *Client) traceBegin(ctx context.Context, op wire.Op, l *Lock, once bool) context.Context {
+// told of it; nil where nobody listens. oneOf is the keys of which one is wanted; nil: those
+// of l.
+func (c *Client) traceBegin(ctx context.Context, op wire.Op, l *Lock, oneOf []string, once bool) context.Context {
 	t := c.opts.trace
 	if t == nil {
 		return nil
@@ -38,7 +37,7 @@ func (c *Client) traceBegin(ctx context.Context, op wire.Op, l *Lock, once bool)
 	if t.Begin == nil {
 		return ctx
 	}
-	info := BeginInfo{Op: op.String(), Key: l.Key(), Once: once}
+	info := BeginInfo{Op: op.String(), Key: l.Key(), Keys: slices.Clone(oneOf), Once: once}
 	if len(l.handle.Hold().Others()) > 0 {
 		info.Keys = l.Keys()
 	}
@@ -48,15 +47,24 @@ func (c *Client) traceBegin(ctx context.Context, op wire.Op, l *Lock, once bool)
 	return ctx
 }
 
-// traceWait tells that a call has ended. l is nil with an error, and template
-// what the call was for.
-func (c *Client) traceWait(ctx context.Context, op wire.Op, template, l *Lock, attempts int, waited time.Duration, err error) {
+// traceWait tells that a call has ended. l is nil with an error, and key is as traceBegin has
+// named it, whichever of several was got.
+func (c *Client) traceWait(
+	ctx context.Context, op wire.Op, key string, l *Lock, attempts int, waited time.Duration, err error,
+) {
 	t := c.opts.trace
 	if t == nil || t.Wait == nil {
 		return
 	}
-	key, _ := template.handle.Hold().Wanted() // as traceBegin has named it, whichever of several was got
-	t.Wait(WaitInfo{Op: op.String(), Key: key, Attempts: attempts, Waited: waited, Lock: l, Err: err, Context: orBackground(ctx)})
+	t.Wait(WaitInfo{
+		Op:       op.String(),
+		Key:      key,
+		Attempts: attempts,
+		Waited:   waited,
+		Lock:     l,
+		Err:      err,
+		Context:  orBackground(ctx),
+	})
 }
 
 // stopwatch reads the clock if a trace is told how long a call took.
@@ -75,9 +83,16 @@ func sinceStart(began time.Time) time.Duration {
 }
 
 // traceAttempt tells trace and log of an attempt that was decided.
-func (c *Client) traceAttempt(call context.Context, l *Lock, attempt int, err *outcome.Failure) {
+func (c *Client) traceAttempt(call context.Context, l *Lock, attempt int, err *quorum.Failure) {
 	if t := c.opts.trace; t != nil && t.Attempt != nil {
-		info := AttemptInfo{Key: l.Key(), Token: l.Token(), Attempt: attempt, OK: l.handle.Hold().Agreed(), Need: c.group.Need, Context: orBackground(call)}
+		info := AttemptInfo{
+			Key:     l.Key(),
+			Token:   l.Token(),
+			Attempt: attempt,
+			OK:      l.handle.Hold().Agreed(),
+			Need:    c.group.Need,
+			Context: orBackground(call),
+		}
 		if err != nil {
 			info.Key, info.OK, info.Elapsed, info.Err = err.Key, err.OK, err.Elapsed, c.quorumError(err)
 		} else {
@@ -89,42 +104,51 @@ func (c *Client) traceAttempt(call context.Context, l *Lock, attempt int, err *o
 }
 
 // traceRetry tells of a pause after the attempt that ended with err.
-func (l *Lock) traceRetry(call context.Context, attempt int, delay time.Duration, err *outcome.Failure) {
+func (l *Lock) traceRetry(call context.Context, attempt int, delay time.Duration, err *quorum.Failure) {
 	if t := l.c.opts.trace; t != nil && t.Retry != nil {
-		key, _ := l.handle.Hold().Wanted()
-		t.Retry(RetryInfo{Key: key, Attempt: attempt, Delay: delay, Err: l.c.quorumError(err), Context: orBackground(call)})
+		t.Retry(AttemptInfo{
+			Key: err.Key, Token: l.Token(), Attempt: attempt, OK: err.OK, Need: err.Need, Elapsed: err.Elapsed,
+			Delay: delay, Err: l.c.quorumError(err), Context: orBackground(call),
+		})
 	}
 }
 
-// traceHeld tells of a hold that begins. It is called before anybody else can
-// see the lock, so that nothing else is told of the hold before.
+// traceHeld tells of a hold that begins. What else is told of the hold comes after that, but for
+// what the calls of its holder tell at once.
 func (l *Lock) traceHeld() {
 	call := l.told
 	l.told = nil // a hold does not keep what belongs to the call
 	if t := l.c.opts.trace; t != nil && t.Held != nil {
-		l.told = t.Held(orBackground(call), HeldInfo{Lock: l, Key: l.Key(), Token: l.Token()})
+		l.told = t.Held(orBackground(call), l)
 	}
 }
 
 // traceReleased tells of a hold that ended.
-func (l *Lock) traceReleased(end *hold.End, how HoldEnd, lost *LostError) {
+func (l *Lock) traceReleased(end *hold.End, lost *LostError) {
 	t := l.c.opts.trace
 	if t == nil || t.Released == nil {
 		return
 	}
 	t.Released(ReleasedInfo{
-		Lock: l, Key: l.Key(), Token: l.Token(), Held: end.At.Sub(l.handle.Hold().Acquired()),
-		Renewals: end.Renewals, End: how, Lost: lost, Context: orBackground(l.told),
+		Lock:       l,
+		Key:        l.Key(),
+		Token:      l.Token(),
+		Held:       end.At.Sub(l.handle.Hold().Acquired()),
+		Renewals:   end.Renewals,
+		HandedOver: end.HandedOver,
+		Lost:       lost,
+		At:         end.At.Wall(),
+		Context:    orBackground(l.told),
 	})
 }
 
 // traceLost tells trace and log of a loss.
-func (l *Lock) traceLost(err *LostError) {
-	switch log := l.c.opts.logger; {
+func (l *Lock) traceLost(at time.Time, err *LostError) {
+	switch d := l.c.group.Deliverer; {
 	case err.Planned:
-		log.Info("lock expired as planned", "key", l.Key())
+		d.Line(at, slog.LevelInfo, "lock expired as planned", "key", l.Key())
 	case err.Reason != ReasonClosed: // which is the caller's own doing
-		log.Warn("lock lost", "key", l.Key(), "reason", err.Reason.String(), "error", err)
+		d.Line(at, slog.LevelWarn, "lock lost", "key", l.Key(), "reason", string(err.Reason), "error", err)
 	}
 	if t := l.c.opts.trace; t != nil && t.Lost != nil {
 		t.Lost(l, err)
@@ -134,96 +158,117 @@ func (l *Lock) traceLost(err *LostError) {
 // traceExtend tells of a question of the holder's that was decided.
 func (l *Lock) traceExtend(ctx context.Context, op wire.Op, began drift.Instant, err error) {
 	if t := l.c.opts.trace; t != nil && t.Extend != nil {
+		now := l.c.opts.clock.Now()
 		t.Extend(ExtendInfo{
-			Lock: l, Op: op.String(), Key: l.Key(), Elapsed: l.c.opts.clock.Now().Sub(began), Err: err, Context: ctx,
+			Lock:      l,
+			Op:        op.String(),
+			Key:       l.Key(),
+			Elapsed:   now.Sub(began),
+			Remaining: l.Remaining(),
+			Err:       err,
+			At:        now.Wall(),
+			Context:   ctx,
 		})
 	}
 }
 
-// traceRenewal tells of a renewal that was decided.
-func (l *Lock) traceRenewal(r *hold.Renewed, err error) {
-	if t := l.c.opts.trace; t != nil && t.Renewal != nil {
-		t.Renewal(RenewalInfo{
-			Lock: l, Key: l.Key(), Count: r.Count, Elapsed: r.At.Sub(r.Ask.Start),
-			Remaining: l.handle.Hold().Remaining(), Err: err, Context: orBackground(l.told),
-		})
+// traceRenewal returns what tells trace and log of a renewal that was decided; nil: nobody
+// listens.
+func (l *Lock) traceRenewal(r *hold.Renewed) func() {
+	t := l.c.opts.trace
+	err := l.problemError(wire.OpExtend.String(), r.Problem)
+	if err == nil && (t == nil || t.Renewal == nil && t.Node == nil) {
+		return nil
+	}
+	at, level := r.At.Wall(), slog.LevelDebug // in an outage they come by the thousand
+	nodes := l.c.nodes(at, r.Ask, l, nil)
+	if r.FirstFailure {
+		level = slog.LevelWarn
+	}
+	info := ExtendInfo{
+		Lock: l, Op: wire.OpExtend.String(), Key: l.Key(), Count: r.Count, Elapsed: r.At.Sub(r.Ask.Start),
+		Remaining: r.Remaining, Err: err, At: at,
+	}
+	return func() {
+		info.Context = orBackground(l.told)
+		l.c.tellNodes(info.Context, nodes)
+		if err != nil {
+			l.c.group.Deliverer.Line(at, level, "renewal failed", "key", l.Key(), "error", err)
+		}
+		if t != nil && t.Renewal != nil {
+			t.Renewal(info)
+		}
 	}
 }
 
 // traceUnlock tells of an Unlock by the handle l.
 func (l *Lock) traceUnlock(ctx context.Context, began drift.Instant, r *hold.Release, err error) {
 	if t := l.c.opts.trace; t != nil && t.Unlock != nil {
+		h := l.handle.Hold()
+		var told context.Context
+		if h.HeldIsTold() { // or else it is being made
+			told = h.Owner().(*owner).told
+		}
 		t.Unlock(UnlockInfo{
 			Lock: l, Key: l.Key(), Token: l.Token(), Held: l.handle.Since(began), OK: r.OK, Need: r.Need,
-			Elapsed: l.c.opts.clock.Now().Sub(began), Err: err, Context: ctx, Hold: orBackground(l.handle.Hold().Owner().(*owner).told),
+			Elapsed: l.c.opts.clock.Now().Sub(began), Err: err, Context: ctx, Hold: orBackground(told),
 		})
 	}
 }
 
 // traceNodes tells the trace each master's part in what was asked for l.
 func (c *Client) traceNodes(ctx context.Context, r *wire.Ask, l *Lock) {
-	t := c.opts.trace
-	if t == nil || t.Node == nil {
+	if t := c.opts.trace; t == nil || t.Node == nil {
 		return
 	}
 	infos, _ := c.nodeInfos.Get().(*[]NodeInfo)
 	if infos == nil {
-		all := make([]NodeInfo, len(c.group.Masters))
-		infos = &all
+		infos = &[]NodeInfo{}
 	}
-	op := r.Op().String()
-	for i, part := range r.Parts(make([]wire.Part, 0, 16)) { // on the stack
-		(*infos)[i] = NodeInfo{
-			Op: op, Key: l.Key(), Token: l.Token(), Master: c.group.Masters[i].Name(),
-			Latency: part.Took, Err: c.publicPart(part.Part), Context: orBackground(ctx),
-		}
-	}
-	for i := range *infos {
-		t.Node((*infos)[i])
-	}
+	*infos = c.nodes(time.Now(), r, l, *infos)
+	c.tellNodes(orBackground(ctx), *infos)
 	clear(*infos)
+	*infos = (*infos)[:0]
 	c.nodeInfos.Put(infos)
 }
 
-// timed reports whether answers are to be timed for it.
-func (t *Trace) timed() bool { return t != nil && (t.Node != nil || t.Reply != nil) }
-
-// replied is what tells the trace of replies; nil where nobody listens.
-func (c *Client) replied() func(b *ballot.Ballot, reply ballot.Reply) {
-	t := c.opts.trace
-	if t == nil || t.Reply == nil {
-		return nil
+// nodes appends each master's part in what was asked for l, if the trace hears of it.
+func (c *Client) nodes(at time.Time, r *wire.Ask, l *Lock, infos []NodeInfo) []NodeInfo {
+	if t := c.opts.trace; t == nil || t.Node == nil {
+		return infos
 	}
-	return func(b *ballot.Ballot, reply ballot.Reply) {
-		if errors.Is(reply.Call.Err, pipeline.ErrAbandoned) {
-			return
-		}
-		r := b.Question().(*wire.Ask)
-		a := &reply.Answer
-		info := ReplyInfo{
-			Op: r.Op().String(), Master: c.group.Masters[reply.Master].Name(), Latency: r.SinceAsked(), Sent: reply.Call.Sent,
-			Late: a.Late || reply.Expired, Expired: reply.Expired,
-		}
-		switch {
-		case reply.Expired:
-			info.Result, info.Err = ReplyFailed, pipeline.ErrTimeout
-			if err := reply.Call.Err; err != nil && !pipeline.IsReply(err) {
-				info.Err = err
-			}
-		case a.Verdict == ballot.Agreed:
-			info.Result = ReplyAgreed
-		case a.Verdict == ballot.Refused:
-			info.Result = ReplyRefused
-		default:
-			info.Result, info.Err = ReplyFailed, publicCause(a.Err)
-		}
-		t.Reply(info)
+	op := r.Op().String()
+	for i, part := range r.Parts(make([]wire.Part, 0, 16)) { // on the stack
+		infos = append(infos, NodeInfo{
+			Op: op, Key: l.Key(), Token: l.Token(), Master: c.group.Masters[i].Name(), Latency: part.Took,
+			Refused: part.Refused, Err: c.publicPart(part.Part), At: at,
+		})
+	}
+	return infos
+}
+
+// tellNodes tells the trace of them.
+func (c *Client) tellNodes(ctx context.Context, infos []NodeInfo) {
+	for i := range infos {
+		infos[i].Context = ctx
+		c.opts.trace.Node(infos[i])
 	}
 }
 
+// clockChanged is what the deliverer tells of the masters' clocks; nil: nobody listens.
+func (t *Trace) clockChanged() func(master string, d *drift.Deviation, at time.Time) {
+	if t == nil {
+		return nil
+	}
+	return t.Clock
+}
+
+// timed reports whether answers are to be timed for it.
+func (t *Trace) timed() bool { return t != nil && t.Node != nil }
+
 // logAttempt logs an attempt. It asks first whether anybody reads that: to hand
 // over the fields costs allocations.
-func (c *Client) logAttempt(l *Lock, attempt int, err *outcome.Failure) {
+func (c *Client) logAttempt(l *Lock, attempt int, err *quorum.Failure) {
 	log := c.opts.logger
 	if !log.Enabled(context.Background(), slog.LevelDebug) {
 		return

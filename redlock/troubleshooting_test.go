@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/pool"
@@ -22,7 +23,7 @@ import (
 const troubleshooting = "../docs/how-to/troubleshooting.md"
 
 // knownTexts are texts of errors as users get them.
-func knownTexts() []string {
+func knownTexts(t *testing.T) []string {
 	var texts []string
 	for _, err := range []error{
 		redlock.ErrTaken, redlock.ErrNoQuorum, redlock.ErrLost, redlock.ErrNotHeld, redlock.ErrUnlocked,
@@ -41,7 +42,7 @@ func knownTexts() []string {
 	} {
 		texts = append(texts, (&pipeline.DownError{Cause: &refused}).Error())
 	}
-	for _, held := range []redlock.HeldError{
+	for _, held := range []redlock.Holder{
 		{}, {Type: "none"}, {Type: "lease", TTL: time.Second}, {Type: "intent"}, {Type: "zset", Readers: 1, TTL: time.Second},
 		{Type: "zset", Readers: 2, TTL: time.Second},
 		{Type: "list"}, {Type: "string", Token: "token", TTL: time.Second}, {Type: "string", Owner: "me", TTL: -1},
@@ -49,26 +50,29 @@ func knownTexts() []string {
 	} {
 		texts = append(texts, held.Error())
 	}
-	for reason := redlock.ReasonExpired; reason <= redlock.ReasonClosed; reason++ {
+	for _, reason := range []redlock.Reason{
+		redlock.ReasonExpired, redlock.ReasonTaken, redlock.ReasonUnreachable, redlock.ReasonClosed,
+	} {
 		_, text, _ := strings.Cut((&redlock.LostError{Key: "k", Reason: reason}).Error(), "lost: ")
 		texts = append(texts, text)
 	}
 	_, text, _ := strings.Cut((&redlock.LostError{Key: "k", Reason: redlock.ReasonExpired, Planned: true}).Error(), "lost: ")
 	texts = append(texts, text)
 
-	for cause := redlock.AbstainNotConnected; cause <= redlock.AbstainForbidden; cause++ {
+	for _, cause := range redlock.Causes(t) {
 		texts = append(texts, (&redlock.AbstainError{Cause: cause}).Error())
 	}
 	for _, how := range []string{
-		guard.HowRestarted, guard.HowResynced, guard.HowAdopted, guard.HowCreated, guard.HowEmptied, guard.HowRestored, guard.HowReset, guard.HowForced, guard.HowRevoked,
+		guard.HowRestarted, guard.HowResynced, guard.HowAdopted, guard.HowEmptied, guard.HowRestored, guard.HowReset, guard.HowForced,
 	} {
-		texts = append(texts, (&redlock.AbstainError{Cause: redlock.AbstainQuarantined, How: how}).Error())
+		texts = append(texts, (&redlock.AbstainError{Cause: guard.Quarantined, How: how}).Error())
 	}
 	return append(texts,
-		(&redlock.AbstainError{Cause: redlock.AbstainNotStandalone, Value: "cluster"}).Error(),
-		(&redlock.AbstainError{Cause: redlock.AbstainNotStandalone, Value: "sentinel"}).Error(),
-		(&redlock.AbstainError{Cause: redlock.AbstainOffClock, Ours: true}).Error(),
-		(&redlock.ClockError{}).Error(),
+		(&redlock.AbstainError{Cause: guard.NotStandalone, Value: "cluster"}).Error(),
+		(&redlock.AbstainError{Cause: guard.NotStandalone, Value: "sentinel"}).Error(),
+		(&redlock.AbstainError{Cause: guard.OffClock, Ours: true}).Error(),
+		(&redlock.AbstainError{Cause: guard.Unmarked, Err: errors.New("NOPERM")}).Error(),
+		(&redlock.AbstainError{Cause: guard.OffClock, By: drift.Span{Low: 1, High: 3}}).Error(),
 	)
 }
 
@@ -76,7 +80,7 @@ func knownTexts() []string {
 func TestTroubleshootingHasTheTextsOfTheErrors(t *testing.T) {
 	rows := troubleshootingRows(t)
 	used := make(map[string]bool)
-	for _, text := range knownTexts() {
+	for _, text := range knownTexts(t) {
 		found := false
 		for _, row := range rows {
 			if matchesText(row, text) {
@@ -88,9 +92,9 @@ func TestTroubleshootingHasTheTextsOfTheErrors(t *testing.T) {
 		}
 	}
 
-	// The other rows are about texts that the test cannot make so easily: each part
-	// of them stands in the code.
-	literals := stringLiterals(t, ".", "../pool", "../internal/guard", "../internal/pipeline", "../internal/voters", "../internal/wire")
+	// The other rows are about texts that the test cannot make so easily, or codes of
+	// doctor's findings: each part of them stands in the code.
+	literals := stringLiterals(t, ".", "../pool", "../internal/guard", "../internal/pipeline", "../internal/voters", "../internal/wire", "../cmd/internal/doctor")
 	for _, row := range rows {
 		if used[row] {
 			continue
@@ -122,6 +126,19 @@ func matchesText(row, text string) bool {
 	return regexp.MustCompile("^" + pattern + "$").MatchString(text)
 }
 
+// literal is the text of an expression that joins literals. What is none of them ends the line.
+func literal(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.BinaryExpr:
+		return literal(e.X) + literal(e.Y)
+	case *ast.BasicLit:
+		text, _ := strconv.Unquote(e.Value) // "" of a number
+		return text
+	default:
+		return "\n"
+	}
+}
+
 // stringLiterals are all string literals of the packages, one a line, without verbs.
 func stringLiterals(t *testing.T, folders ...string) string {
 	t.Helper()
@@ -141,9 +158,8 @@ func stringLiterals(t *testing.T, folders ...string) string {
 				t.Fatal(err)
 			}
 			ast.Inspect(file, func(n ast.Node) bool {
-				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-					text, _ := strconv.Unquote(lit.Value)
-					all.WriteString(verb.ReplaceAllString(text, "\n") + "\n")
+				if e, ok := n.(ast.Expr); ok {
+					all.WriteString(verb.ReplaceAllString(literal(e), "\n") + "\n")
 				}
 				return true
 			})

@@ -71,7 +71,8 @@ func checkTTL(option string, d time.Duration) error {
 func WithRenewal(r Renewal) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if r.Every != 0 && (r.Every < minRenewal || r.Every > maxTTLLimit/2) {
-			return fmt.Errorf("WithRenewal: Every is %v: want %v to half of the TTL, or 0 for a third of the validity", r.Every, minRenewal)
+			return fmt.Errorf("WithRenewal: Every is %v: want %v to half of the TTL, "+
+				"or 0 for a third of the validity", r.Every, minRenewal)
 		}
 		if r.MaxHold < 0 {
 			return fmt.Errorf("WithRenewal: MaxHold is %v: want 0 (no bound) or more", r.MaxHold)

@@ -3,8 +3,7 @@
 # (golang.org/x/exp), and prints what has changed. Fails where a program that compiles
 # with that version may not compile any more, unless the version that CHANGELOG.md
 # begins with may break it: another minor before 1.0, another major from then on
-# (docs/reference/servers.md). Between versions internal/apicheck compares every
-# change with its pages.
+# (docs/reference/servers.md).
 #
 #   BASE         the version to compare with (the newest tag that HEAD has)
 set -euo pipefail
@@ -14,7 +13,7 @@ cd "$ROOT"
 need_go
 base=${BASE:-$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null || true)}
 if [ -z "$base" ]; then
-	say "api-diff: no version is tagged yet; go test ./internal/apicheck compares with the pages of go doc"
+	say "api-diff: no version is tagged yet"
 	exit 0
 fi
 apidiff=$(scripts/tool.sh apidiff)

@@ -16,11 +16,8 @@
 #   HELD_LOCKS, HELD_FOR  of BenchmarkHeld: how many locks (100000), for how long (1m)
 #   BENCHSTAT_FLAGS  further flags, such as "-col /lib"
 #
-#   PUBLISH          1: also writes the tables of the benchmarks of BENCH to benchmarks.md,
-#                    whose other tables stay; name whole benchmarks (BENCH=Distance)
-#
-# A full run writes docs/project/benchmarks.md and docs/img/lockunlock.svg: one without BENCH and
-# BENCHTIME, and with 6 repetitions or more.
+# A full run writes the tables of docs/project/performance.md: one without BENCH and BENCHTIME,
+# and with 6 repetitions or more.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -78,14 +75,9 @@ measure() {
 	say
 	"$out/report" results/latest.txt
 	if [ -z "${BENCH:-}${BENCHTIME:-}" ] && [ "$count" -ge 6 ]; then
-		mkdir -p "$ROOT/docs/img"
-		"$out/report" -o "$ROOT/docs/project/benchmarks.md" -plot "$ROOT/docs/img/lockunlock.svg" results/latest.txt
+		"$out/report" -page "$ROOT/docs/project/performance.md" results/latest.txt
 		say
-		say "written: docs/project/benchmarks.md, docs/img/lockunlock.svg"
-	elif [ "${PUBLISH:-}" = 1 ]; then
-		"$out/report" -o "$ROOT/docs/project/benchmarks.md" results/latest.txt
-		say
-		say "written: docs/project/benchmarks.md, the tables above"
+		say "written: the tables of docs/project/performance.md"
 	fi
 }
 

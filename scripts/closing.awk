@@ -1,7 +1,8 @@
 # Reads what `go test -json` prints, and prints of it what people look for: each package's
-# closing line as the package ends, all that a failed test or package said, and in the end
-# which tests were skipped and failed, and how many there were. `go test` without -json keeps
-# a package's line back until all packages before it have ended.
+# closing line as the package ends, and all that a failed test or package said. Into the file
+# summary it writes how many tests were skipped, and why, which failed, and how many there were;
+# into leftout what tests say that they left out.
+# `go test` without -json keeps a package's line back until all packages before it have ended.
 
 # field NAME is a string among the fields of the line, as it stands there.
 function field(name,    text) {
@@ -45,6 +46,9 @@ action == "build-output" { show(plain(field("Output"))) }
 
 action == "output" {
 	text = plain(field("Output"))
+	# The last message says why a test is skipped; testscript adds its environment.
+	if (test != "" && match(text, /^ *[A-Za-z0-9_]+\.go:[0-9]+: /) && text !~ /: WORK=/) why[package " " test] = substr(text, RLENGTH + 1)
+	if (test != "" && match(text, /: left out: [^\n]*/)) print substr(text, RSTART + 2, RLENGTH - 2) >leftout
 	if (test != "") said[at] = said[at] text
 	else if (text ~ /^(ok  |FAIL|\?   )\t/) closing[package] = text
 	else if (text !~ /^(PASS|FAIL|=== |testing: warning)/) rest[package] = rest[package] text
@@ -56,8 +60,13 @@ action == "run" && test == around { running[at] = package }
 	tests++
 	if (action == "skip") {
 		skips++
-		skipped = skipped "=== SKIP: " package " " test "\n"
+		reason = why[package " " test]
+		if (reason ~ /redistest: no redis-server/) reason = "no redis-server"
+		sub(/\n.*/, "", reason)
+		if (!(reason in times)) reasons[++n] = reason
+		times[reason]++
 	}
+	delete why[package " " test]
 	if (action == "fail") {
 		fails++
 		failed = failed "=== FAIL: " package " " test "\n"
@@ -79,9 +88,9 @@ action == "run" && test == around { running[at] = package }
 }
 
 END {
-	printf "\n%s%s\nDONE %d tests", skipped, failed, tests
-	if (skips) printf ", %d skipped", skips
-	if (fails) printf ", %d failed", fails
-	print ""
+	for (i = 1; i <= n; i++) skipped = skipped (i > 1 ? "; " : "SKIPPED ") times[reasons[i]] " tests: " reasons[i]
+	if (skips) print skipped >summary
+	printf "%s", failed >summary
+	printf "DONE %d tests%s%s\n", tests, skips ? ", " skips " skipped" : "", fails ? ", " fails " failed" : "" >summary
 	exit fails + bad > 0
 }

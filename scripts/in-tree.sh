@@ -24,11 +24,13 @@ go:mod | go:get) ;;
 esac
 
 # What a go command changed in the other go.mod and go.sum goes back; the sums of
-# the root's release return to their place in the order.
+# our releases return to their place in the order.
 mod=$(tree_file "$dir" mod)
-go mod edit -dropreplace="$MODULE" "$mod"
+for module in $(ours "$dir" | cut -d' ' -f1); do
+	go mod edit -dropreplace="$module" "$mod"
+done
 cmp -s "$mod" "$ROOT/$dir/go.mod" || cp "$mod" "$ROOT/$dir/go.mod"
-released=$(grep "^$MODULE v" "$ROOT/$dir/go.sum" || true)
+released=$(grep "^${MODULE}[/ ]" "$ROOT/$dir/go.sum" || true)
 released=$released LC_ALL=C awk -v module="$MODULE" '
 	BEGIN { released = ENVIRON["released"] } # -v takes one line alone on macOS
 	released != "" && $1 > module { print released; released = "" }

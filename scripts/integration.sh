@@ -8,7 +8,6 @@
 #   LONG=1       rows about load run as long as their text says: some minutes more
 #   MINUTES      how long the soak runs (10)
 #   SEED         of the soak (one that is drawn, and told)
-#   WHERE        masters of the soak: processes, containers or both (both where an engine answers)
 #   and what scripts/test.sh heeds
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -26,9 +25,9 @@ soak() {
 	'' | *[!0-9]* | 0*) die "MINUTES=$minutes: want 1 or more" ;;
 	esac
 	need_go
-	[ "${WHERE:-}" = containers ] || ensure_redis || die "the soak needs real redis-servers"
+	ensure_redis || die "the soak needs real redis-servers"
 	if ensure_race; then race=(-race); fi
-	export REDQUORUM_SOAK=${minutes}m REDQUORUM_SOAK_SEED=${SEED:-} REDQUORUM_SOAK_WHERE=${WHERE:-}
+	export REDQUORUM_SOAK=${minutes}m REDQUORUM_SOAK_SEED=${SEED:-}
 	cd "$ROOT/test/integration"
 	go test ${race[@]+"${race[@]}"} -v -count=1 -timeout $((minutes + 10))m -run '^TestSoak$' ./faults
 }

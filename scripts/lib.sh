@@ -46,8 +46,15 @@ bounded() {
 	fi
 }
 
+# need_go ends the script where there is no Go, or an older one than go.mod asks for. Go 1.21 and later fetch the
+# newer one by themselves; older ones would only miss packages.
 need_go() {
-	have go || die "Go is needed, $(sed -n 's/^go //p' "$ROOT/go.mod") or later: https://go.dev/dl/"
+	local wants is
+	wants=$(sed -n 's/^go \([0-9]*\.[0-9]*\).*/\1/p' "$ROOT/go.mod")
+	have go || die "needs Go $wants, and there is none on the PATH: https://go.dev/dl/"
+	is=$(cd "$ROOT" && go env GOVERSION) || die "needs Go $wants, this is $(GOTOOLCHAIN=local go version): https://go.dev/dl/"
+	[[ ! $is =~ ^go1\.([0-9]+) ]] || [ "${BASH_REMATCH[1]}" -ge "${wants#1.}" ] ||
+		die "needs Go $wants, this is ${is#go}: https://go.dev/dl/"
 }
 
 # nested_modules prints the directories of all modules but the root, relative to
@@ -85,22 +92,33 @@ in_module() {
 
 tree_file() { printf '%s/bin/tree/%s.%s\n' "$ROOT" "${1//\//-}" "$2"; }
 
-# tree_workspace DIR writes a workspace of the module alone, in which the root is
-# replaced. (To have the root as its second module is not enough: go.work would
-# still want the required release to exist.)
-tree_workspace() {
-	mkdir -p "$ROOT/bin/tree"
-	printf '%s\n\nuse %s\n\nreplace %s => %s\n' \
-		"$(grep '^go ' "$ROOT/$1/go.mod")" "$ROOT/$1" "$MODULE" "$ROOT" >"$(tree_file "$1" work)"
+# ours DIR prints the modules of this tree that a module below contrib/ requires, and where they
+# are, a line each.
+ours() {
+	sed -n -E "s|^(require)?[[:space:]]+($MODULE(/contrib/[a-z]+)?) v.*|\2|p" "$ROOT/$1/go.mod" | sed "s|^$MODULE\(.*\)|& $ROOT\1|"
 }
 
-# tree_modfile DIR writes the module's go.mod anew with a replace, and its go.sum
-# without the sums of the root's release, which the replace makes superfluous.
+# tree_workspace DIR writes a workspace of the module alone, in which those of ours that it
+# requires are replaced. (To have them as further modules is not enough: go.work would
+# still want the required releases to exist.)
+tree_workspace() {
+	mkdir -p "$ROOT/bin/tree"
+	{
+		printf '%s\n\nuse %s\n\n' "$(grep '^go ' "$ROOT/$1/go.mod")" "$ROOT/$1"
+		ours "$1" | sed 's/\(.*\) \(.*\)/replace \1 => \2/'
+	} >"$(tree_file "$1" work)"
+}
+
+# tree_modfile DIR writes the module's go.mod anew with replaces, and its go.sum
+# without the sums of our releases, which the replaces make superfluous.
 tree_modfile() {
+	local module dir
 	mkdir -p "$ROOT/bin/tree"
 	cp "$ROOT/$1/go.mod" "$(tree_file "$1" mod)"
-	go mod edit -replace="$MODULE=$ROOT" "$(tree_file "$1" mod)"
-	sed "\|^$MODULE v|d" "$ROOT/$1/go.sum" >"$(tree_file "$1" sum)"
+	while read -r module dir; do
+		go mod edit -replace="$module=$dir" "$(tree_file "$1" mod)"
+	done < <(ours "$1")
+	sed "\|^${MODULE}[/ ]|d" "$ROOT/$1/go.sum" >"$(tree_file "$1" sum)"
 }
 
 # contrib_modules prints the directories of the nested modules that users import.
@@ -112,24 +130,17 @@ next_version() {
 	sed -n -E 's/^## ([0-9]+\.[0-9]+\.[0-9]+[^ ]*) \((unreleased|[0-9]{4}-[0-9]{2}-[0-9]{2})\)$/v\1 \2/p' "$ROOT/CHANGELOG.md" | head -n 1
 }
 
-# pack_modules REVISION VERSION DIR packs the modules that users import, as a revision
-# has them: GOPROXY=file://DIR serves them.
-pack_modules() {
-	mkdir -p "$ROOT/bin"
-	(cd "$ROOT/tools/release" && go build -o "$ROOT/bin/release" .)
-	(cd "$ROOT" && bin/release "$@")
-}
-
-# from_packed DIR CACHE FLAG COMMAND… runs a go command that finds our modules in the
-# packed folder alone. Its module cache is its own, so that nothing of ours comes from
-# elsewhere, and nothing that is not published stays. What others made comes from this
-# machine's cache; the network is asked only for what is not there. GOSUMDB=off: the
-# checksum database does not know a version that is not published, and third-party
-# modules were checked when they came here. FLAG is one more of GOFLAGS, or empty.
-from_packed() {
+# from_clone DIR CACHE FLAG COMMAND… runs a go command that fetches our modules by their tags
+# in the repository DIR, in place of the published one. Its module cache is its own, so that
+# nothing of ours comes from elsewhere, and nothing that is not published stays. What others
+# made comes from this machine's cache; the network is asked only for what is not there.
+# GOSUMDB=off: the checksum database does not know a version that is not published, and
+# third-party modules were checked when they came here. FLAG is one more of GOFLAGS, or empty.
+from_clone() {
 	local dir=$1 cache=$2 flag=$3
 	shift 3
-	GOPROXY="file://$dir,file://$(go env GOMODCACHE)/cache/download,$(go env GOPROXY)" \
+	GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=url.file://$dir.insteadOf GIT_CONFIG_VALUE_0=https://$MODULE \
+		GOPRIVATE=$MODULE GOPROXY="file://$(go env GOMODCACHE)/cache/download,$(go env GOPROXY)" \
 		GOMODCACHE=$cache GOSUMDB=off GOFLAGS="-trimpath -modcacherw $flag" "$@"
 }
 

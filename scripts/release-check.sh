@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Proves that a release of this tree, as it stands, can be fetched and used. It
-# makes the release in a clone, packs the tags as a module proxy serves them, and
-# has an empty module elsewhere get, build and run a program that uses all modules
+# Proves that a release of this tree, as it stands, can be fetched and used, and that it
+# breaks no program that its version may not break. It makes the release in a clone, and has
+# an empty module elsewhere get by the tags, build and run a program that uses all modules
 # that users import. No replace and no workspace is involved.
 #
 # Third-party modules come from this machine's module cache; the network is asked
@@ -11,6 +11,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 need_go
 have git || die "git is needed"
+"$ROOT/scripts/api-diff.sh"
+max_zip=2000000
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
@@ -40,7 +42,6 @@ rehearse() {
 		git -C "$tree" commit -q -a -m "Begin the next version"
 	fi
 	in_clone env REHEARSAL=1 PLATFORMS="$(go env GOHOSTOS)/$(go env GOHOSTARCH)" scripts/release.sh "$version"
-	in_clone pack_modules HEAD "$version" "$work/proxy"
 }
 
 # in_clone COMMAND… runs a command, or a function of lib.sh, as if the clone were
@@ -48,7 +49,7 @@ rehearse() {
 # shellcheck disable=SC2030,SC2031 # ROOT is meant to change in here alone
 in_clone() { (ROOT=$tree && cd "$tree" && "$@"); }
 
-as_users_do() { from_packed "$work/proxy" "$work/modcache" "$goflags" "$@"; }
+as_users_do() { from_clone "$tree" "$work/modcache" "$goflags" "$@"; }
 
 # consume gets, builds and runs the program in an empty module.
 consume() {
@@ -64,7 +65,7 @@ consume() {
 	cd "$work/consumer"
 	go mod init example.test/consumer 2>/dev/null
 	as_users_do go get "${versions[@]}" 2>"$work/get" || die "go get failed: $(cat "$work/get")"
-	cp "$tree/tools/release/testdata/consumer/main.go" .
+	cp "$tree/scripts/testdata/consumer/main.go" .
 	as_users_do go build -o consumer .
 	./consumer
 	as_users_do go list -deps -f '{{with .Module}}{{.Path}}{{end}}' . >"$work/used"
@@ -72,6 +73,8 @@ consume() {
 		[ "$(as_users_do go list -m -f '{{.Version}} {{.Replace}}' "$module")" = "$version <nil>" ] ||
 			die "the program was not built with $module $version"
 		grep -q "^$module$" "$work/used" || die "the program does not use $module"
+		[ "$(wc -c <"$work/modcache/cache/download/$module/@v/$version.zip")" -le "$max_zip" ] ||
+			die "the zip of $module has more than $max_zip bytes: whoever imports it downloads it"
 	done
 	say "got, built and ran: $modules"
 }

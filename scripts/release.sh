@@ -49,22 +49,29 @@ passes_tests() {
 
 # commit_and_tag commits the changelog's date and what the contrib modules require, then
 # their checksums of it. These can be known before the version is published: no file of
-# a contrib module is part of the root's zip.
+# a contrib module is part of the root's zip, nor of another's. So tags are made twice: a module
+# may require one of those before it.
 commit_and_tag() {
-	local tag module work
+	local tag module work required
 	work=$(mktemp -d)
 	sed "s/^## ${1#v} (unreleased)\$/## ${1#v} ($(date -u +%Y-%m-%d))/" CHANGELOG.md >"$work/changelog"
 	cat "$work/changelog" >CHANGELOG.md
 	git commit -q -a -m "Release $1"
-	pack_modules HEAD "$1" "$work/proxy" >/dev/null
+	git tag "$1"
 	for module in $(contrib_modules); do
-		sed "\|^$MODULE v|d" "$module/go.sum" >"$work/sum" # those of older versions
+		sed "\|^${MODULE}[/ ]|d" "$module/go.sum" >"$work/sum" # those of older versions
 		cat "$work/sum" >"$module/go.sum"
-		(cd "$module" && from_packed "$work/proxy" "$work/modcache" -mod=mod go get "$MODULE@$1") ||
-			die "$module cannot require $1; git reset --hard HEAD~ takes back what was committed"
+		required=$(ours "$module" | sed "s| .*|@$1|")
+		# shellcheck disable=SC2086 # required is a list of words
+		(cd "$module" && from_clone "$ROOT" "$work/modcache" -mod=mod go get $required) ||
+			die "$module cannot require $1; git tag -d \$(git tag -l $1 '*/$1') && git reset --hard HEAD~ takes back what was done"
+		git commit -q -a --amend --no-edit
+		git tag "$module/$1"
 	done
 	rm -r "$work"
-	git commit -q -a --amend --no-edit
+	for tag in $(tags "$1"); do
+		git tag -d "$tag" >/dev/null
+	done
 	for tag in $(tags "$1"); do
 		git tag -a -m "Release $1" "$tag"
 		say "tagged $tag"
@@ -72,16 +79,6 @@ commit_and_tag() {
 }
 
 sha256() { if have sha256sum; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }
-
-# pack makes an archive of the files that it is told, the same from the same files
-# where tar is GNU's.
-pack() {
-	local same=()
-	if tar --version 2>/dev/null | grep -q GNU; then
-		same=(--mtime=@0 --owner=0 --group=0 --numeric-owner --mode=644)
-	fi
-	tar "${same[@]}" -cf - -T - | gzip -n
-}
 
 # build makes the programs that a release offers for download. The go command
 # stamps them with the version of the tag.
@@ -98,10 +95,6 @@ build() {
 				go build -trimpath -buildvcs=true -ldflags '-s -w' -o "dist/$name" "./cmd/$program"
 		done
 	done
-	# Manual pages and completions, below a directory such as /usr/local/share.
-	go run ./cmd/internal/manual "dist/share"
-	(cd dist && find share -type f | sort | pack) >"dist/redlock_$1_share.tar.gz"
-	rm -r dist/share
 	(cd dist && sha256 redlock* >SHA256SUMS)
 	for program in redlock redlock-demo; do
 		here=dist/${program}_$1_$(go env GOHOSTOS)_$(go env GOHOSTARCH)

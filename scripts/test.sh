@@ -4,10 +4,11 @@
 #
 #   scripts/test.sh        all of them: make test-all
 #   scripts/test.sh quick  all but those of test/slow.txt: make test
+#   scripts/test.sh slow   those alone
 #
 # Says first which part runs, then how far it has compiled, then each package's closing line
-# as it ends. Ends with the tests that were skipped or failed, the closing lines once more,
-# what was left out, and the count.
+# as it ends. Ends with what was left out, the closing lines once more, how many tests were
+# skipped and why, and which failed.
 #
 #   PKG          packages of the root module to test, and nothing else (./...)
 #   MODULES      directories of the modules to test, and nothing else (all)
@@ -16,6 +17,7 @@
 #   RACE=0       without the race detector
 #   REDQUORUM_REQUIRE_REDIS=1  fail, rather than skip, without redis-server;
 #                set by itself once redis-server was found or installed
+#   REDQUORUM_TENTH=N  of the mutants, and of the seeds of the simulation, each tenth from N on
 #   REDIS_SERVER the redis-server to test against (the one on the PATH)
 #   REDIS_IMAGE  the image for tests in containers (what `make image` builds)
 #   NO_INSTALL=1 installs nothing
@@ -50,13 +52,15 @@ choose_image() {
 
 left_out() { say "left out: $*"; }
 
-# packages MODULE prints those to test, and skipped MODULE the tests in them that are
-# left out, as regular expression: by test/slow.txt, where the part is a quick one. It
-# begins with the package that takes longest: the others run beside it, not after it.
+# packages MODULE prints those to test, and chosen MODULE the flag that chooses tests in them
+# by test/slow.txt. The quick part begins with the package that takes longest: the others run
+# beside it, not after it.
 packages() {
 	local slow
 	slow=$(slow_tests "$1" | sed -n 's|^\./\(.*\) \*$|\1|p')
-	if [ "$part" != quick ] || [ -n "${PKG:-}" ] || [ -z "$slow" ]; then
+	if [ "$part" = slow ]; then
+		slow_tests "$1" | awk '$2 != "*" { print $1 }' | sort -u
+	elif [ "$part" != quick ] || [ -n "${PKG:-}" ] || [ -z "$slow" ]; then
 		say "${PKG:-./...}"
 	elif [ "$slow" = "..." ]; then
 		[ -z "${MODULES:-}" ] || say ./... # it was asked for by its name
@@ -66,22 +70,31 @@ packages() {
 			awk '$0 == "./redlock" { print; next } { rest = rest $0 "\n" } END { printf "%s", rest }'
 	fi
 }
-skipped() {
-	[ "$part" != quick ] || slow_tests "$1" | awk '$2 != "*" { names = names "|" $2 } END { print substr(names, 2) }'
+chosen() {
+	local flag=-skip
+	[ "$part" != slow ] || flag=-run
+	[ "$part" = all ] || slow_tests "$1" | awk -v flag="$flag" \
+		'$2 != "*" { names = names "|" $2 } END { if (names != "") print flag "=^(" substr(names, 2) ")$" }'
 }
 
 # tests runs those of the modules named and prints what they do, as JSON. It writes
 # down which module failed.
 tests() {
-	local module packages skipped
+	local module packages whole
 	for module in "$@"; do
 		packages=$(packages "$module")
-		[ -n "$packages" ] || continue
-		skipped=$(skipped "$module")
-		# shellcheck disable=SC2086 # GOTESTFLAGS and packages are lists of words
-		in_module "$module" go test -json "${flags[@]}" ${skipped:+-skip "^($skipped)\$"} ${GOTESTFLAGS:-} $packages ||
-			printf 'FAIL\t%s\n' "$module" >>"$out/failed"
+		# shellcheck disable=SC2046 # a flag, or none
+		[ -z "$packages" ] || go_test "$module" "$packages" $(chosen "$module")
+		whole=$(slow_tests "$module" | awk '$2 == "*" { print $1 }')
+		[ "$part" != slow ] || [ -z "$whole" ] || go_test "$module" "$whole"
 	done
+}
+go_test() {
+	local module=$1 packages=$2
+	shift 2
+	# shellcheck disable=SC2086 # GOTESTFLAGS and packages are lists of words
+	in_module "$module" go test -json "${flags[@]}" "$@" ${GOTESTFLAGS:-} $packages ||
+		printf 'FAIL\t%s\n' "$module" >>"$out/failed"
 }
 
 # events runs the tests of all modules. Most modules beside the root have one package to
@@ -123,7 +136,8 @@ part=${1:-all}
 case $part in
 all) say "== all tests" ;;
 quick) say "== the tests to run before a commit" ;;
-*) die "usage: scripts/test.sh [quick]" ;;
+slow) say "== the tests that make test leaves out" ;;
+*) die "usage: scripts/test.sh [quick | slow]" ;;
 esac
 
 out=$(mktemp -d)
@@ -131,6 +145,7 @@ trap 'rm -rf "$out"' EXIT
 trap 'exit 130' INT TERM
 : >"$out/failed"
 : >"$out/left-out"
+: >"$out/left-out-by-tests"
 
 say "go: $(go env GOVERSION)"
 server=
@@ -138,6 +153,9 @@ if ensure_redis; then
 	server=$(redis_version)
 else
 	left_out "tests on real masters: no redis-server" >>"$out/left-out"
+fi
+if [ "$part" = slow ]; then
+	left_out "the tests of make test" >>"$out/left-out"
 fi
 if [ "$part" = quick ]; then
 	left_out "what test/slow.txt names, the fault matrix, mutants and containers among it: make test-all" >>"$out/left-out"
@@ -151,8 +169,9 @@ fi
 # One package at a time: several of them start whole clusters and look at how
 # they behave under a load that they make themselves. The quick ones make little.
 flags=(-count=1 -timeout "${TIMEOUT:-25m}")
-# make lint vets, so the quick part need not.
-if [ "$part" = quick ]; then flags+=(-p 2 -vet=off); else flags+=(-p 1); fi
+# make lint vets.
+flags+=(-vet=off)
+if [ "$part" = quick ]; then flags+=(-p 2); else flags+=(-p 1); fi
 if [ "${RACE:-1}" = 0 ]; then
 	left_out "the race detector: RACE=0" >>"$out/left-out"
 elif ensure_race; then
@@ -181,15 +200,15 @@ case $(awk -W version 2>&1 </dev/null) in mawk*) awk+=(-W interactive) ;; esac
 compile
 say "== testing: a line for each package as it ends, and all that failed tests say"
 failed=0
-events | "${awk[@]}" -f scripts/closing.awk | tee "$out/shown" || failed=1
+events | "${awk[@]}" -v summary="$out/summary" -v leftout="$out/left-out-by-tests" -f scripts/closing.awk | tee "$out/shown" || failed=1
 [ ! -s "$out/failed" ] || failed=1
 
 say
 say "== left out, besides the tests that were skipped${server:+, on redis-server $server}"
-cat "$out/left-out"
+sort -u "$out/left-out" "$out/left-out-by-tests"
 say
 say "== closing lines of go test, $part"
-awk '/^(ok  |FAIL|\?   )\t/ && !seen[$0]++' "$out/shown"
-cat "$out/failed"
-grep '^DONE ' "$out/shown" || true
+awk '/^(ok  |\?   )\t/ && !seen[$0]++' "$out/shown"
+awk '/^FAIL\t/ && !seen[$0]++' "$out/shown" "$out/failed"
+cat "$out/summary"
 exit "$failed"

@@ -2,7 +2,7 @@
 # Prints the path of a tool of tools/go.mod, building it into bin/ when it is
 # not there yet or is not of the version that go.mod and the Go in use ask for.
 #
-#   scripts/tool.sh golangci-lint | staticcheck | benchstat | apidiff
+#   scripts/tool.sh golangci-lint | benchstat | apidiff
 #
 # Built into bin/ rather than run by `go tool`: linking golangci-lint alone
 # takes longer than most of its runs, and linters run in nested modules, where

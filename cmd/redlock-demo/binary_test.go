@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -61,12 +61,6 @@ func command(t *testing.T, env []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// ofTools is a command of redlock, which has everything but the demonstrations.
-func ofTools(cmd *exec.Cmd) *exec.Cmd {
-	cmd.Path = filepath.Join(filepath.Dir(binary), "redlock"+filepath.Ext(binary))
-	return cmd
-}
-
 // output runs the binary to its end.
 func output(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
@@ -82,15 +76,18 @@ func outputOf(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), codeOf(t, err)
 }
 
-// codeOf is the exit code of a command that has ended by itself.
+// codeOf is the exit code of a command, as a shell has it.
 func codeOf(t *testing.T, err error) int {
 	t.Helper()
 	if err == nil {
 		return 0
 	}
 	exit, ok := errors.AsType[*exec.ExitError](err)
-	if !ok || !exit.Exited() {
-		t.Fatalf("the command did not end by itself: %v", err)
+	if !ok {
+		t.Fatal(err)
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
 	}
 	return exit.ExitCode()
 }
@@ -123,10 +120,15 @@ func (w *watched) await(t *testing.T, word string) {
 	}
 }
 
-// A running is a command whose output can be looked at, and whose input be given.
+// awaitRenewals waits until n more are told, as with --verbose.
+func (w *watched) awaitRenewals(t *testing.T, n int) {
+	t.Helper()
+	w.await(t, fmt.Sprintf("renewed %q, %d so far", "k", strings.Count(w.String(), "renewed")+n))
+}
+
+// A running is a command whose output can be looked at.
 type running struct {
 	cmd            *exec.Cmd
-	in             io.WriteCloser
 	stdout, stderr watched
 }
 
@@ -138,11 +140,6 @@ func start(t *testing.T, c *redistest.Cluster, args ...string) *running {
 func startCommand(t *testing.T, cmd *exec.Cmd) *running {
 	t.Helper()
 	r := &running{cmd: cmd}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.in = in
 	cmd.Stdout, cmd.Stderr = &r.stdout, &r.stderr
 	cmd.WaitDelay = 20 * time.Second // for a command that outlives exec
 	if err := cmd.Start(); err != nil {
@@ -152,14 +149,6 @@ func startCommand(t *testing.T, cmd *exec.Cmd) *running {
 		_ = cmd.Process.Kill() // unless it has ended
 	})
 	return r
-}
-
-// say gives the command a line to read.
-func (r *running) say(t *testing.T, line string) {
-	t.Helper()
-	if _, err := io.WriteString(r.in, line+"\n"); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func (r *running) signal(t *testing.T, s os.Signal) {

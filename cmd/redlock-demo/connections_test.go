@@ -55,7 +55,6 @@ func TestCommandsThatLookTakeOneConnectionOfEachMaster(t *testing.T) {
 		"status":         {[]string{"status", "k", "l"}, 1},
 		"locks":          {[]string{"locks"}, 1},
 		"release":        {[]string{"release", "--yes", "k"}, 1},
-		"wait":           {[]string{"wait", "--try", "k"}, 1},
 		"init":           {[]string{"init"}, 1},
 		"init, by force": {[]string{"init", "--force", "--yes", "--max-ttl", "2s"}, 1},
 		"doctor":         {[]string{"doctor", "--for", "100ms"}, 1},

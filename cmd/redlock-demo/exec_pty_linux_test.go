@@ -2,11 +2,15 @@ package main
 
 import (
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/redquorum/redquorum/cmd/internal/rig"
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -46,17 +50,48 @@ const ctrlZ = "\x1a"
 func TestCtrlZSuspendsBothAndTheShellContinuesThem(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 1)
-	term := interactive(t, c, `"$DEMO" exec --ttl 1m k -- sh -c 'echo ready; read line; echo "read $line"; exit 3'
-		echo "stopped: $?"; fg; echo "ended: $?"`)
-	term.await(t, "ready")
-	term.press(t, ctrlZ)
-	term.await(t, "stopped: ")
-	term.press(t, "hello\n") // may come before fg: the terminal keeps it
-	term.await(t, "ended: 3")
-	if _, text := term.end(t); !strings.Contains(text, "read hello") {
-		t.Errorf("%q", text)
+	for _, around := range []string{"", `"$DEMO" exec --ttl 1m around -- `} {
+		term := interactive(t, c, around+`"$DEMO" exec --ttl 1m k -- sh -c 'echo ready; read line; echo "read $line"; read line; exit 3'
+			echo "once: $?"; fg; echo "twice: $?"; fg; echo "ended: $?"`)
+		term.await(t, "ready")
+		term.press(t, ctrlZ)
+		term.await(t, "once: ")
+		term.press(t, "hello\n") // may come before fg: the terminal keeps it
+		term.await(t, "read hello")
+		term.press(t, ctrlZ)
+		term.await(t, "twice: ")
+		term.press(t, "\n")
+		term.await(t, "ended: 3")
+		term.end(t)
+		free(t, c, "k")
 	}
+}
+
+// Else a shell with job control might have lent it on to its first job, which would lose it.
+func TestTheCommandHasTheTerminalFromItsStart(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	for range 10 {
+		term := execOnTerminal(t, c, `read -r pid name state parent group session terminal front rest </proc/$$/stat; echo "group $group, in front $front"`)
+		code, text := term.end(t)
+		if found := regexp.MustCompile(`group (\d+), in front (\d+)`).FindStringSubmatch(text); code != 0 || found == nil || found[1] != found[2] {
+			t.Fatalf("exit code %d, %q", code, text)
+		}
+	}
+}
+
+// Nobody is there who could continue it. To let it go on would have it ask again and again.
+func TestWhatAsksForATerminalThatIsNotOursIsSuspendedAndCanBeEnded(t *testing.T) {
+	t.Parallel()
+	c, dir := servers(t, 1), t.TempDir()
+	term := interactive(t, c, `cd `+dir+`; ( (until [ -e go ]; do sleep 0.01; done; exec "$DEMO" exec k -- sh -c 'cat </dev/tty') & echo $! >pid ); touch go; read line; kill $(cat pid); read line`)
+	term.await(t, "the command asks for the terminal")
+	term.press(t, "\n")
 	free(t, c, "k")
+	term.press(t, "\n")
+	if code, text := term.end(t); code != 0 || strings.Count(text, "the command asks") != 1 {
+		t.Errorf("exit code %d, %q", code, text)
+	}
 }
 
 func TestASuspendedCommandDoesNotGoOnWithoutItsLock(t *testing.T) {
@@ -64,7 +99,7 @@ func TestASuspendedCommandDoesNotGoOnWithoutItsLock(t *testing.T) {
 	c := servers(t, 1)
 	// It waits without starting anything: a shell that is suspended between vfork
 	// and exec is never seen to stop.
-	term := interactive(t, c, `"$DEMO" exec --ttl 500ms k -- sh -c 'trap "printf w%s ent" CONT; echo ready; while :; do :; done'
+	term := interactive(t, c, `"$DEMO" exec --ttl `+soon+` k -- sh -c 'trap "printf w%s ent" CONT; echo ready; while :; do :; done'
 		echo "stopped: $?"; read line; fg; echo "ended: $?"`)
 	term.await(t, "ready")
 	term.press(t, ctrlZ)
@@ -73,7 +108,7 @@ func TestASuspendedCommandDoesNotGoOnWithoutItsLock(t *testing.T) {
 	term.press(t, "go on\n")
 	term.await(t, "ended: 74")
 	if _, text := term.end(t); strings.Contains(text, "went") || !strings.Contains(text, "The command was stopped (SIGTERM)") ||
-		!strings.Contains(text, `lock "k" LOST: suspended for `) {
+		!strings.Contains(text, `lock "k" LOST: expired`) {
 		t.Errorf("%q", text)
 	}
 }
@@ -110,5 +145,96 @@ func TestATerminalIsToldOfRenewalsInTrouble(t *testing.T) {
 	told := regexp.MustCompile(`(?m)^redlock-demo: renewal of "k" is in trouble: 2 of 3 masters do not answer \(([\d.:]+), ([\d.:]+)\); the lock ends at \d\d:\d\d:\d\d unless it succeeds\r$`).FindAllStringSubmatch(text, -1)
 	if code != 0 || len(told) != 1 || told[0][1] != c.Masters[0].Addr() || told[0][2] != c.Masters[1].Addr() || strings.Count(text, "works again") != 1 {
 		t.Errorf("exit code %d\n%s", code, text)
+	}
+}
+
+// A terminal may suspend who writes to it from the background. There exec is while the command has the terminal, and who
+// is suspended renews nothing.
+func TestExecIsNotSuspendedByWhatItSays(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	term := interactive(t, c, `stty tostop; "$DEMO" exec --ttl `+soon+` --verbose k -- sh -c 'read line; exit 3'; echo "ended: $?"`)
+	term.awaitRenewals(t, 2)
+	term.press(t, "\n")
+	term.await(t, "ended: 3")
+	if _, text := term.end(t); strings.Contains(text, "LOST") {
+		t.Errorf("%q", text)
+	}
+	free(t, c, "k")
+}
+
+// insist presses a key until nobody is left on the terminal. Two of it at once would be one signal.
+func (term *terminal) insist(key string) {
+	for {
+		_, _ = term.master.WriteString(key)
+		select {
+		case <-term.gone:
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// What the command leaves in the background of a terminal keeps it from the shell. Whoever waits is told why, and has a way out.
+func TestWhatIsLeftInTheBackgroundOfATerminalIsNamedAndEndedByCtrlC(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	term := onTerminalOf(t, 200, command(t, nil, "exec", "--masters", addresses(c), "k", "--", "sh", "-c", "sleep 600 & sleep 600 & echo ready $!"))
+	term.await(t, "still locked, until this has ended: pid ")
+	pid := regexp.MustCompile(`ready (\d+)`).FindStringSubmatch(term.String())[1]
+	term.await(t, "pid "+pid+" (") // sleep, or still the shell
+	term.insist(ctrlC)
+	if code, text := term.end(t); code != 0 {
+		t.Errorf("exit code %d\n%q", code, text)
+	}
+	free(t, c, "k")
+}
+
+// Nothing that exec has started goes on while nobody renews its lock.
+func TestCtrlZSuspendsAlsoWhatIsLeftInTheBackground(t *testing.T) {
+	t.Parallel()
+	c, dir := servers(t, 1), t.TempDir()
+	term := interactive(t, c, `"$DEMO" exec --ttl 1m k -- bash -c 'set -m; while :; do date +%s%N >`+dir+`/work; sleep 0.01; done & echo $! >`+dir+`/pid'
+		echo "stopped: $?"; read line; fg; echo "ended: $?"`)
+	term.await(t, "what it has started")
+	term.press(t, ctrlZ)
+	term.await(t, "stopped: ")
+	work := func() string {
+		text, _ := os.ReadFile(filepath.Join(dir, "work"))
+		return string(text)
+	}
+	before := work()
+	time.Sleep(200 * time.Millisecond)
+	if work() != before {
+		t.Error("it works while exec is suspended")
+	}
+	term.press(t, "go on\n")
+	rig.Eventually(t, "it goes on", func() bool { now := work(); return now != "" && now != before })
+	term.insist(ctrlC)
+	if _, text := term.end(t); !strings.Contains(text, "ended: 0") {
+		t.Errorf("%q", text)
+	}
+	free(t, c, "k")
+}
+
+func TestATerminalGetsItsModesBackWhenTheCommandIsKilled(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	for name, test := range map[string]struct{ then, want string }{
+		"killed":          {"read line", `( |^)icanon.* echo `},
+		"ended by itself": {"exit 0", `-icanon.* -echo `}, // it wanted that
+	} {
+		cmd := command(t, []string{"DEMO=" + binary, "REDLOCK_MASTERS=" + addresses(c)})
+		cmd.Path, cmd.Args = "/bin/sh", []string{"sh", "-c", `"$DEMO" exec --grace 0 k -- sh -c 'stty raw -echo; echo ready; ` + test.then + `'; stty -a | tr "\n" " "; echo done`}
+		term := onTerminalOf(t, 200, cmd)
+		term.await(t, "ready")
+		if name == "killed" {
+			do(t, c.Masters, "SET", "k", "other", "PX", hourInMS)
+		}
+		term.await(t, "done")
+		if _, text := term.end(t); !regexp.MustCompile(test.want).MatchString(text) {
+			t.Errorf("%s: %q", name, text)
+		}
+		do(t, c.Masters, "DEL", "k")
 	}
 }

@@ -1,18 +1,26 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/redquorum/redquorum/cmd/internal/rig"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/redlock"
 )
 
-// servers is n redis-servers.
+// soon is a TTL that ends soon, and not by itself on a busy machine.
+const soon = "4s"
+
+// servers is n redis-servers, declared a fleet: else the first command might wait for that, and say so on a busy machine.
 func servers(t *testing.T, n int) *redistest.Cluster {
 	t.Helper()
-	return redistest.Start(t, n, redistest.Config{})
+	c := redistest.Start(t, n, redistest.Config{})
+	initialize(t, addresses(c))
+	return c
 }
 
 // processes is masters that are processes.
@@ -77,20 +85,15 @@ func holders(t *testing.T, c *redistest.Cluster, key string) int {
 	return n
 }
 
+// leftOn is the keys on a master that are not the fleet's.
+func leftOn(m *simmaster.Master) []string {
+	return slices.DeleteFunc(m.Keys(), func(key string) bool { return key == guard.Key || key == guard.ListKey })
+}
+
 // free waits until no master has the key.
 func free(t *testing.T, c *redistest.Cluster, key string) {
 	t.Helper()
 	rig.Eventually(t, "the key is gone", func() bool { return holders(t, c, key) == 0 })
-}
-
-// keysOn is how many keys of a pattern a master has.
-func keysOn(t *testing.T, m *redistest.Server, pattern string) int {
-	t.Helper()
-	keys, err := m.Do("KEYS", pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(keys.([]any))
 }
 
 func mustLock(t *testing.T, client *redlock.Client, key string, opts ...redlock.LockOption) *redlock.Lock {

@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -71,26 +70,5 @@ func TestLocksAreSearchedInSmallSteps(t *testing.T) {
 	d = listed(t, app.ExitFailed, "--masters", addresses(c), "--for", "100ms") // less than the pauses take
 	if d.Complete {
 		t.Errorf("%+v", d.Masters)
-	}
-}
-
-func TestWatchedLocksAreSeenToBeRenewed(t *testing.T) {
-	t.Parallel()
-	c := servers(t, 3)
-	client := rig.Opened(t, c)
-	mustLock(t, client, "renewed", redlock.WithTTL(time.Second))
-	mustLock(t, client, "left", redlock.WithLease(time.Minute))
-	r := startCommand(t, command(t, nil, "locks", "--masters", addresses(c), "--watch=100ms", "--json"))
-	r.stdout.await(t, `"renewed_ms":`)
-	r.signal(t, syscall.SIGTERM)
-	if code := r.end(t); code != 143 {
-		t.Errorf("exit code %d, %s", code, r.stderr.String())
-	}
-	for line := range strings.Lines(r.stdout.String()) {
-		for _, l := range rig.Parse[locks.LocksDocument](t, line).Locks {
-			if l.Key == "left" && l.Holders[0].RenewedMS != 0 {
-				t.Errorf("what nobody renews is shown as renewed: %s", line)
-			}
-		}
 	}
 }

@@ -54,7 +54,10 @@ func onTerminalOf(t *testing.T, columns uint16, cmd *exec.Cmd) *terminal {
 		t.Fatal(err)
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setctty = true, true
 	err = errors.Join(cmd.Start(), slave.Close())
 	if err != nil {
 		t.Fatal(err)

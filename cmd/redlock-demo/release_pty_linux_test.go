@@ -9,10 +9,10 @@ import (
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
-// atThePrompt starts release on a terminal, and waits until it asks.
-func atThePrompt(t *testing.T, c *redistest.Cluster, args ...string) *terminal {
+// atThePrompt starts the release of k on a terminal, and waits until it asks.
+func atThePrompt(t *testing.T, c *redistest.Cluster) *terminal {
 	t.Helper()
-	term := onTerminal(t, command(t, []string{"TERM=xterm"}, append([]string{"release", "--masters", addresses(c)}, args...)...))
+	term := onTerminal(t, command(t, []string{"TERM=xterm"}, "release", "--masters", addresses(c), "k"))
 	term.await(t, "Type yes to go on: ")
 	return term
 }
@@ -27,7 +27,7 @@ func TestAReleaseIsConfirmedAtTheTerminal(t *testing.T) {
 		code     int
 		released bool
 	}{{"no\n", app.ExitUsage, false}, {ctrlC, 130, false}, {"yes\n", 0, true}} {
-		term := atThePrompt(t, c, "k")
+		term := atThePrompt(t, c)
 		term.press(t, test.typed)
 		code, text := term.end(t)
 		if is := value(t, c.Masters[0], "k") != token; code != test.code || is != test.released || !strings.Contains(text, `k: held by "billing" on 3 of 3 for `) || !strings.Contains(strings.Join(strings.Fields(text), " "), "Nobody gets in before the time that is left is over") {
@@ -40,19 +40,17 @@ func TestALockThatHasChangedHandsSinceItWasShownIsNotTouched(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 5)
 	next := "shop" + strings.ReplaceAll(rig.TokenOf, "a", "b")
-	for _, now := range []string{"--now=false", "--now"} {
-		do(t, c.Masters, "SET", "k", "billing"+rig.TokenOf, "PX", minuteInMS)
-		term := atThePrompt(t, c, now, "k")
-		do(t, c.Masters, "SET", "k", next, "PX", minuteInMS)
-		term.press(t, "yes\n")
-		code, text := term.end(t)
-		if code != app.ExitFailed || strings.Count(text, "changed\r\n") != 5 || !strings.Contains(text, "the lock has changed hands or ended meanwhile: ") {
-			t.Errorf("%s: exit code %d\n%s", now, code, text)
-		}
-		for i, m := range c.Masters {
-			if got := value(t, m, "k"); got != next {
-				t.Errorf("%s: master %d has %q", now, i, got)
-			}
+	do(t, c.Masters, "SET", "k", "billing"+rig.TokenOf, "PX", minuteInMS)
+	term := atThePrompt(t, c)
+	do(t, c.Masters, "SET", "k", next, "PX", minuteInMS)
+	term.press(t, "yes\n")
+	code, text := term.end(t)
+	if code != app.ExitFailed || strings.Count(text, "changed\r\n") != 5 || !strings.Contains(text, "the lock has changed hands or ended meanwhile: ") {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+	for i, m := range c.Masters {
+		if got := value(t, m, "k"); got != next {
+			t.Errorf("master %d has %q", i, got)
 		}
 	}
 }
@@ -61,7 +59,7 @@ func TestAReleaseThatTooFewMastersAnswerSaysThatTheHolderMayGoOn(t *testing.T) {
 	t.Parallel()
 	c := servers(t, 3)
 	do(t, c.Masters, "SET", "k", "billing"+rig.TokenOf, "PX", minuteInMS)
-	term := atThePrompt(t, c, "k")
+	term := atThePrompt(t, c)
 	kill(t, c.Masters[:2]...)
 	term.press(t, "yes\n")
 	if code, text := term.end(t); code != app.ExitNoQuorum || !strings.Contains(strings.Join(strings.Fields(text), " "), "too few masters answered: replaced on 1 of 3 masters, 2 needed. Its holder may go on: try again") {

@@ -15,7 +15,6 @@ type instruments struct {
 	waiting, holding           metric.Int64UpDownCounter
 	attempts, renewals, losses metric.Int64Counter
 	waits, holds, unlocks      metric.Float64Histogram
-	replies                    metric.Float64Histogram
 }
 
 // Upper bounds of the buckets, in seconds.
@@ -39,18 +38,20 @@ func (m *instruments) make(meter metric.Meter) error {
 	}
 	seconds := func(to *metric.Float64Histogram, name, what string, bounds []float64) {
 		var err error
-		*to, err = meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(what), metric.WithExplicitBucketBoundaries(bounds...))
+		*to, err = meter.Float64Histogram(name, metric.WithUnit("s"),
+			metric.WithDescription(what), metric.WithExplicitBucketBoundaries(bounds...))
 		errs = append(errs, err)
 	}
 	upDown(&m.waiting, "redlock.waiting", "{call}", "Calls that acquire a lock and have not returned yet.")
 	upDown(&m.holding, "redlock.held", "{lock}", "Locks that are held.")
 	counter(&m.attempts, "redlock.attempts", "{attempt}", "Attempts to acquire a lock, by result.")
 	counter(&m.renewals, "redlock.renewals", "{renewal}", "Renewals of held locks, by result.")
-	counter(&m.losses, "redlock.losses", "{lock}", "Locks that were lost, by reason; leases that ended are not among them.")
-	seconds(&m.waits, "redlock.wait.duration", "Time that calls took to acquire the lock or to give up, by result.", waitBounds)
+	counter(&m.losses, "redlock.losses", "{lock}",
+		"Locks that were lost, by reason; leases that ended are not among them.")
+	seconds(&m.waits, "redlock.wait.duration",
+		"Time that calls took to acquire the lock or to give up, by result.", waitBounds)
 	seconds(&m.holds, "redlock.hold.duration", "Time that locks were held, by how that ended.", holdBounds)
 	seconds(&m.unlocks, "redlock.unlock.duration", "Time that Unlock took, by result.", replyBounds)
-	seconds(&m.replies, "redlock.master.reply.duration", "Time from a question to the master's reply, by operation and result.", replyBounds)
 	return errors.Join(errs...)
 }
 
@@ -67,31 +68,24 @@ func (t *Telemetry) counts() *redlock.Trace {
 		Attempt: func(i redlock.AttemptInfo) {
 			t.attempts.Add(i.Context, 1, with(keyResult.String(acquireResult(i.Err))))
 		},
-		Held: func(ctx context.Context, _ redlock.HeldInfo) context.Context {
+		Held: func(ctx context.Context, _ *redlock.Lock) context.Context {
 			t.holding.Add(ctx, 1)
 			return nil
 		},
 		Released: func(i redlock.ReleasedInfo) {
 			t.holding.Add(i.Context, -1)
-			t.holds.Record(i.Context, i.Held.Seconds(), with(keyEnd.String(i.End.String())))
+			t.holds.Record(i.Context, i.Held.Seconds(), with(keyEnd.String(holdEnd(&i))))
 		},
-		Renewal: func(i redlock.RenewalInfo) {
+		Renewal: func(i redlock.ExtendInfo) {
 			t.renewals.Add(i.Context, 1, with(keyResult.String(renewalResult(i.Err))))
 		},
 		Lost: func(_ *redlock.Lock, err *redlock.LostError) {
 			if !err.Planned {
-				t.losses.Add(context.Background(), 1, with(keyReason.String(err.Reason.String())))
+				t.losses.Add(context.Background(), 1, with(keyReason.String(string(err.Reason))))
 			}
 		},
 		Unlock: func(i redlock.UnlockInfo) {
 			t.unlocks.Record(i.Context, i.Elapsed.Seconds(), with(keyResult.String(unlockResult(i.Err))))
-		},
-		Reply: func(i redlock.ReplyInfo) {
-			result := i.Result.String()
-			if i.Expired {
-				result = "timeout"
-			}
-			t.replies.Record(context.Background(), i.Latency.Seconds(), with(keyMaster.String(i.Master), keyOp.String(i.Op), keyResult.String(result)))
 		},
 	}
 }
@@ -108,19 +102,37 @@ func (t *Telemetry) Observe(c *redlock.Client) error {
 		metric.WithUnit("1"), metric.WithDescription("Whether the master is connected: 1 or 0."))
 	roundTrip, err2 := t.meter.Float64ObservableGauge("redlock.master.round_trip",
 		metric.WithUnit("s"), metric.WithDescription("Moving average of the round trip to the master."))
-	if err := errors.Join(err1, err2); err != nil {
+	replies, err3 := t.meter.Int64ObservableCounter("redlock.master.replies",
+		metric.WithUnit("{reply}"),
+		metric.WithDescription("The master's parts in operations on locks, by result; "+
+			"timeout came after the operation's deadline."))
+	dropped, err4 := t.meter.Int64ObservableCounter("redlock.events.dropped",
+		metric.WithUnit("{event}"),
+		metric.WithDescription("Log lines and events of traces dropped "+
+			"because a log handler or a trace is slow or blocks."))
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return err
 	}
-	_, err := t.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
-		for _, m := range c.Masters(ctx) {
+	_, err := t.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		stats := c.Stats()
+		o.ObserveInt64(dropped, int64(stats.EventsDropped)) //nolint:gosec // it is no more than there is time for
+		for i := range stats.Masters {
+			m := &stats.Masters[i]
 			up := int64(0)
 			if m.Connected {
 				up = 1
 			}
-			o.ObserveInt64(connected, up, with(keyMaster.String(m.Master)))
-			o.ObserveFloat64(roundTrip, m.RoundTrip.Seconds(), with(keyMaster.String(m.Master)))
+			o.ObserveInt64(connected, up, with(keyMaster.String(m.Name)))
+			o.ObserveFloat64(roundTrip, m.RoundTrip.Seconds(), with(keyMaster.String(m.Name)))
+			results := map[string]uint64{
+				"agreed": m.Agreed, "refused": m.Refused, "failed": m.Failed, "timeout": m.TimedOut,
+			}
+			for result, n := range results {
+				of := with(keyMaster.String(m.Name), keyResult.String(result))
+				o.ObserveInt64(replies, int64(n), of) //nolint:gosec // as above
+			}
 		}
 		return nil
-	}, connected, roundTrip)
+	}, connected, roundTrip, replies, dropped)
 	return err
 }

@@ -2,6 +2,7 @@ package redlockotel_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -70,7 +71,7 @@ func TestLocksAreCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-leased.Context().Done()
-		reports := b.client.Masters(ctx)
+		reports := b.client.Masters()
 		wanted := map[string]string{
 			"redlock.held": "0",
 			"redlock.attempts redlock.result=acquired":                     "2",
@@ -81,7 +82,7 @@ func TestLocksAreCounted(t *testing.T) {
 			"redlock.hold.duration redlock.end=planned":                    "1",
 			"redlock.unlock.duration redlock.result=released":              "1",
 			"redlock.master.connected redlock.master=" + reports[0].Master: "1",
-			"redlock.master.reply.duration redlock.master=" + reports[0].Master + " redlock.operation=lock redlock.result=agreed": "2",
+			"redlock.events.dropped":                                       "0",
 		}
 		synctest.Wait()
 		now := b.values()
@@ -89,6 +90,16 @@ func TestLocksAreCounted(t *testing.T) {
 			if now[name] != value {
 				t.Errorf("%s is %s: want %s", name, now[name], value)
 			}
+		}
+		agreed := 0
+		for _, r := range reports {
+			n, _ := strconv.Atoi(now["redlock.master.replies redlock.master="+r.Master+" redlock.result=agreed"])
+			agreed += n
+		}
+		// Two locks and an unlock on all; the attempt that was refused asks the two masters that
+		// have decided it who holds the key.
+		if agreed != 3*len(reports)+2 {
+			t.Errorf("masters have agreed %d times", agreed)
 		}
 		if n, ok := now["redlock.losses redlock.reason=expired"]; ok {
 			t.Errorf("%s leases that ended count as losses", n)

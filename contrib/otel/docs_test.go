@@ -26,7 +26,7 @@ func TestTheDocumentationListsWhatIsExported(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, _ = b.client.Lock(ctx, "key", redlock.WithTries(2))
-		if err := errors.Join(b.telemetry.Observe(b.client), l.Verify(ctx), l.Extend(ctx), l.Downgrade(ctx), l.Unlock(ctx)); err != nil {
+		if err := errors.Join(b.telemetry.Observe(b.client), l.Verify(ctx), l.Extend(ctx), l.Unlock(ctx)); err != nil {
 			t.Fatal(err)
 		}
 		leased, err := b.client.Lock(ctx, "lease", redlock.WithLease(200*time.Millisecond))

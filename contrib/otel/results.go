@@ -7,6 +7,25 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
+// endLost is the end of a hold that was lost before it was unlocked.
+const endLost = "lost"
+
+// holdEnd is how a hold ended.
+func holdEnd(i *redlock.ReleasedInfo) string {
+	switch {
+	case i.HandedOver:
+		return "handed_over"
+	case i.Lost == nil:
+		return "unlocked"
+	case i.Lost.Planned:
+		return "planned"
+	case i.Lost.Reason == redlock.ReasonClosed:
+		return "closed"
+	default:
+		return endLost
+	}
+}
+
 // acquireResult is what became of a call or an attempt to acquire. A call that gave up
 // because its context's deadline passed is told by what it waited for.
 func acquireResult(err error) string {

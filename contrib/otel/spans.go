@@ -70,8 +70,10 @@ func (t *Telemetry) attempt(i redlock.AttemptInfo) {
 	now := time.Now()
 	began := now.Add(-i.Elapsed)
 	t.endPause(i.Context, c, began)
-	_, span := t.tracer.Start(i.Context, "redlock.attempt", trace.WithTimestamp(began), trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(keyAttempt.Int(i.Attempt), keyAgreed.Int(i.OK), keyNeeded.Int(i.Need), keyResult.String(acquireResult(i.Err))))
+	_, span := t.tracer.Start(i.Context, "redlock.attempt",
+		trace.WithTimestamp(began), trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(keyAttempt.Int(i.Attempt), keyAgreed.Int(i.OK), keyNeeded.Int(i.Need),
+			keyResult.String(acquireResult(i.Err))))
 	for n := range c.nodes {
 		span.AddEvent("redlock.master", trace.WithTimestamp(now), trace.WithAttributes(nodeAttributes(&c.nodes[n])...))
 	}
@@ -86,7 +88,7 @@ func nodeAttributes(i *redlock.NodeInfo) []attribute.KeyValue {
 	if i.Latency > 0 {
 		attrs = append(attrs, keyLatency.Float64(i.Latency.Seconds()))
 	}
-	if held, ok := errors.AsType[*redlock.HeldError](i.Err); ok {
+	if held, ok := errors.AsType[*redlock.Holder](i.Err); ok {
 		return append(attrs, keyError.String(describe(held)))
 	}
 	if i.Err != nil {
@@ -102,7 +104,7 @@ func setHolder(span trace.Span, err error) {
 		return
 	}
 	for _, cause := range q.Nodes.Errors {
-		if held, ok := errors.AsType[*redlock.HeldError](cause); ok && held.Owner != "" {
+		if held, ok := errors.AsType[*redlock.Holder](cause); ok && held.Owner != "" {
 			span.SetAttributes(keyHolder.String(held.Owner))
 			return
 		}
@@ -110,13 +112,13 @@ func setHolder(span trace.Span, err error) {
 }
 
 // describe says who holds a key, without the token.
-func describe(held *redlock.HeldError) string {
+func describe(held *redlock.Holder) string {
 	public := *held
 	public.Token = ""
 	return public.Error()
 }
 
-func (t *Telemetry) retry(i redlock.RetryInfo) {
+func (t *Telemetry) retry(i redlock.AttemptInfo) {
 	if c := callOf(i.Context); c != nil && c.paused.IsZero() {
 		c.paused = time.Now()
 	}
@@ -154,14 +156,15 @@ type holdKey struct{}
 
 // held starts the span of the hold, below the caller's own. What it returns
 // keeps the span, and not the caller's context.
-func (t *Telemetry) held(ctx context.Context, i redlock.HeldInfo) context.Context {
+func (t *Telemetry) held(ctx context.Context, l *redlock.Lock) context.Context {
 	outer := ctx
 	var links []trace.Link
 	if c := callOf(ctx); c != nil {
 		outer = c.outer
 		links = append(links, trace.Link{SpanContext: c.span.SpanContext()})
 	}
-	_, span := t.tracer.Start(outer, "redlock.hold", trace.WithLinks(links...), trace.WithAttributes(keyKey.String(t.keyName(i.Key))))
+	_, span := t.tracer.Start(outer, "redlock.hold",
+		trace.WithLinks(links...), trace.WithAttributes(keyKey.String(t.keyName(l.Key()))))
 	return trace.ContextWithSpan(context.WithValue(context.Background(), holdKey{}, true), span)
 }
 
@@ -174,9 +177,9 @@ func holdSpan(ctx context.Context) trace.Span {
 }
 
 // renewal notes those that failed; of the others there may be any number.
-func (t *Telemetry) renewal(i redlock.RenewalInfo) {
+func (t *Telemetry) renewal(i redlock.ExtendInfo) {
 	if span := holdSpan(i.Context); span != nil && i.Err != nil {
-		span.AddEvent("redlock.renewal_failed", trace.WithAttributes(
+		span.AddEvent("redlock.renewal_failed", trace.WithTimestamp(i.At), trace.WithAttributes(
 			keyError.String(errorText(i.Err)), keyRemaining.Float64(i.Remaining.Seconds())))
 	}
 }
@@ -186,14 +189,15 @@ func (t *Telemetry) released(i redlock.ReleasedInfo) {
 	if span == nil {
 		return
 	}
-	span.SetAttributes(keyEnd.String(i.End.String()), keyRenewals.Int(i.Renewals))
+	end := holdEnd(&i)
+	span.SetAttributes(keyEnd.String(end), keyRenewals.Int(i.Renewals))
 	if i.Lost != nil {
-		span.SetAttributes(keyReason.String(i.Lost.Reason.String()))
+		span.SetAttributes(keyReason.String(string(i.Lost.Reason)))
 	}
-	if i.End == redlock.EndLost {
-		span.SetStatus(codes.Error, "lost: "+i.Lost.Reason.String())
+	if end == endLost {
+		span.SetStatus(codes.Error, "lost: "+string(i.Lost.Reason))
 	}
-	span.End()
+	span.End(trace.WithTimestamp(i.At))
 }
 
 func (t *Telemetry) extend(i redlock.ExtendInfo) {
@@ -212,7 +216,9 @@ func (t *Telemetry) unlock(i redlock.UnlockInfo) {
 }
 
 // question starts the span of a question that has just been decided.
-func (t *Telemetry) question(ctx context.Context, key, name string, took time.Duration, hold trace.Span, attrs ...attribute.KeyValue) trace.Span {
+func (t *Telemetry) question(
+	ctx context.Context, key, name string, took time.Duration, hold trace.Span, attrs ...attribute.KeyValue,
+) trace.Span {
 	opts := []trace.SpanStartOption{
 		trace.WithTimestamp(time.Now().Add(-took)), trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(append(attrs, keyKey.String(t.keyName(key)))...),
@@ -242,7 +248,7 @@ func errorText(err error) string {
 	}
 	text := q.Op + ": " + acquireResult(err)
 	if lost, ok := errors.AsType[*redlock.LostError](err); ok {
-		text = "lost: " + lost.Reason.String()
+		text = "lost: " + string(lost.Reason)
 	}
 	return text
 }

@@ -260,7 +260,7 @@ func TestKeysAreNamedAsTheProgramWants(t *testing.T) {
 func TestTokensAreNotExported(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *bench) {
 		trace := b.telemetry.Trace()
-		held := &redlock.HeldError{Type: "string", Token: "the-token", Owner: "billing"}
+		held := &redlock.Holder{Type: "string", Token: "the-token", Owner: "billing"}
 		ctx := trace.Begin(t.Context(), redlock.BeginInfo{Op: "lock"})
 		trace.Node(redlock.NodeInfo{Op: "lock", Token: "the-token", Err: held, Context: ctx})
 		trace.Attempt(redlock.AttemptInfo{Token: "the-token", Err: held, Context: ctx})

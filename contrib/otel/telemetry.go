@@ -65,7 +65,11 @@ type Telemetry struct {
 
 // New makes the instruments. The error is the meter's.
 func New(opts ...Option) (*Telemetry, error) {
-	o := options{tracers: otel.GetTracerProvider(), meters: otel.GetMeterProvider(), keyName: func(key string) string { return key }}
+	o := options{
+		tracers: otel.GetTracerProvider(),
+		meters:  otel.GetMeterProvider(),
+		keyName: func(key string) string { return key },
+	}
 	for _, opt := range opts {
 		opt(&o)
 	}

@@ -1,7 +1,6 @@
 package redlockprom
 
 import (
-	"context"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,11 +16,8 @@ type Collector struct {
 	classOf func(key string) string // nil: there is one class
 	only    *class                  // that one
 	locks   *lockMetrics
-	replies *prometheus.CounterVec
-	latency *prometheus.HistogramVec
 
-	client  atomic.Pointer[redlock.Client]
-	masters sync.Map // address → *master
+	client atomic.Pointer[redlock.Client]
 
 	mu      sync.Mutex // guards what follows
 	classes map[string]*class
@@ -58,10 +54,6 @@ func New(opts ...Option) *Collector {
 	} else {
 		c.locks = newLockMetrics([]string{"class"})
 	}
-	c.replies = counter("redlock_master_replies_total",
-		"The master's parts in operations on locks, by operation and result; timeout came after the operation's deadline.", "master", "op", "result")
-	c.latency = histogram("redlock_master_reply_seconds",
-		"Time from a question to the master's reply, also to one that came after the decision.", replyBounds, "master")
 	return c
 }
 
@@ -70,9 +62,6 @@ func New(opts ...Option) *Collector {
 // it is observed.
 func (c *Collector) Observe(client *redlock.Client) {
 	c.client.Store(client)
-	for _, m := range client.Masters(context.Background()) {
-		c.master(m.Master) // its series are there before the first reply
-	}
 }
 
 // class gives the counts of a key's class.
@@ -95,72 +84,33 @@ func (c *Collector) class(key string) *class {
 	return of
 }
 
-// A master is what one master's replies are counted in: by operation and result.
-type master struct {
-	replies map[string]counters
-	latency prometheus.Observer
-}
-
-// master gives the counts of a master.
-func (c *Collector) master(address string) *master {
-	if m, ok := c.masters.Load(address); ok {
-		return m.(*master)
-	}
-	m := &master{replies: make(map[string]counters), latency: c.latency.WithLabelValues(address)}
-	for _, op := range replyOps {
-		m.replies[op] = each(c.replies.MustCurryWith(prometheus.Labels{"master": address, "op": op}), replyResults)
-	}
-	stored, _ := c.masters.LoadOrStore(address, m)
-	return stored.(*master)
-}
-
-// Operations of which masters have a part, and what became of it. New operations are other.
-var (
-	replyOps     = []string{"lock", "extend", "adopt", "verify", "unlock", "inspect", "downgrade", otherOp}
-	replyResults = []string{"agreed", "refused", "failed", "timeout"}
-)
-
-const otherOp = "other"
-
-func (c *Collector) reply(i redlock.ReplyInfo) {
-	m := c.master(i.Master)
-	op, known := m.replies[i.Op]
-	if !known {
-		op = m.replies[otherOp]
-	}
-	if i.Expired {
-		op.inc("timeout")
-	} else {
-		op.inc(i.Result.String())
-	}
-	if i.Sent {
-		m.latency.Observe(i.Latency.Seconds())
-	}
-}
-
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(descs chan<- *prometheus.Desc) {
-	for _, of := range append(c.locks.all(), c.replies, c.latency) {
+	for _, of := range c.locks.all() {
 		of.Describe(descs)
 	}
 	for i := range observed {
 		descs <- observed[i].desc
 	}
+	descs <- roundTrips
 }
 
 // Collect implements prometheus.Collector. It asks no master.
 func (c *Collector) Collect(out chan<- prometheus.Metric) {
-	for _, of := range append(c.locks.all(), c.replies, c.latency) {
+	for _, of := range c.locks.all() {
 		of.Collect(out)
 	}
 	client := c.client.Load()
 	if client == nil {
 		return
 	}
-	v := view{client.Stats(), client.Masters(context.Background())}
+	v := view{client.Stats(), client.Masters()}
 	for i := range observed {
 		observed[i].collect(&v, func(value float64, labels ...string) {
 			out <- prometheus.MustNewConstMetric(observed[i].desc, observed[i].kind, value, labels...)
 		})
+	}
+	for i := range v.stats.Masters {
+		collectRoundTrips(out, &v.stats.Masters[i])
 	}
 }

@@ -16,14 +16,13 @@ func (c *Collector) Trace() *redlock.Trace {
 			return nil
 		},
 		Attempt: func(i redlock.AttemptInfo) { c.class(i.Key).attempts.inc(callResult(i.Err)) },
-		Reply:   c.reply,
-		Retry:   func(i redlock.RetryInfo) { c.class(i.Key).retries.inc(retryReason(i.Err)) },
+		Retry:   func(i redlock.AttemptInfo) { c.class(i.Key).retries.inc(retryReason(i.Err)) },
 		Wait:    c.wait,
-		Held: func(_ context.Context, i redlock.HeldInfo) context.Context {
-			c.class(i.Key).held.Inc()
+		Held: func(_ context.Context, l *redlock.Lock) context.Context {
+			c.class(l.Key()).held.Inc()
 			return nil
 		},
-		Renewal: func(i redlock.RenewalInfo) {
+		Renewal: func(i redlock.ExtendInfo) {
 			of := c.class(i.Key)
 			of.renewals.inc(keepResult(i.Err))
 			of.renewing.Observe(i.Elapsed.Seconds())
@@ -33,13 +32,13 @@ func (c *Collector) Trace() *redlock.Trace {
 		},
 		Lost: func(l *redlock.Lock, err *redlock.LostError) {
 			if !err.Planned {
-				c.class(l.Key()).losses.inc(err.Reason.String())
+				c.class(l.Key()).losses.inc(string(err.Reason))
 			}
 		},
 		Released: func(i redlock.ReleasedInfo) {
 			of := c.class(i.Key)
 			of.held.Dec()
-			of.holds.observe(i.End.String(), i.Held)
+			of.holds.observe(holdEnd(&i), i.Held)
 		},
 		Unlock: func(i redlock.UnlockInfo) {
 			c.class(i.Key).unlocks.observe(unlockResult(i.Err), i.Elapsed)
@@ -66,10 +65,26 @@ var (
 	retryReasons  = []string{"taken", "no_quorum"}
 	holdEnds      = []string{"unlocked", "lost", "handed_over", "closed", "planned"}
 	keepResults   = []string{"ok", "failed", "lost"}
-	extendOps     = []string{"extend", "verify", "downgrade"}
+	extendOps     = []string{"extend", "verify"}
 	lossReasons   = []string{"expired", "taken", "unreachable", "closed"}
 	unlockResults = []string{"released", "unconfirmed", "not_held"}
 )
+
+// holdEnd is how a hold ended.
+func holdEnd(i *redlock.ReleasedInfo) string {
+	switch {
+	case i.HandedOver:
+		return "handed_over"
+	case i.Lost == nil:
+		return "unlocked"
+	case i.Lost.Planned:
+		return "planned"
+	case i.Lost.Reason == redlock.ReasonClosed:
+		return "closed"
+	default:
+		return "lost"
+	}
+}
 
 // callResult is what became of a call or an attempt to acquire. A call that gave up because
 // its context's deadline passed is told by what it waited for.

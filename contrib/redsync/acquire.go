@@ -2,6 +2,7 @@ package redsync
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/redquorum/redquorum/redlock"
@@ -23,7 +24,11 @@ func (m *Mutex) acquire(ctx context.Context, tries int) error {
 	if tries < 1 {
 		return ErrFailed
 	}
-	lock, err := m.client.Lock(ctx, m.name, options...)
+	s, err := m.redsync.use()
+	if err != nil {
+		return err
+	}
+	lock, err := s.client.Lock(ctx, m.name, options...)
 	if err != nil {
 		return m.lockError(ctx, err)
 	}
@@ -46,12 +51,21 @@ func (m *Mutex) lockOptions(tries int) ([]redlock.LockOption, error) {
 		redlock.WithTries(min(max(tries, 1), maxTries)),
 		redlock.WithBackoff(m.delayFunc),
 	}
-	owner, err := m.generate()
-	if err != nil {
-		return nil, err
+	if m.genValueFunc == nil {
+		return options, nil
 	}
-	if ownerName(owner) {
+	owner, err := m.genValueFunc()
+	switch {
+	case err != nil:
+		return nil, err
+	case ownerName(owner):
 		options = append(options, redlock.WithOwner(owner))
+	default:
+		m.redsync.warned.Do(func() {
+			slog.Warn("a value of WithGenValueFunc cannot be part of a lock's value: "+
+				"want 1 to 64 bytes of printable ASCII, no space, no colon; "+
+				"Mutex.Value gives the value that stands in Redis", "mutex", m.name)
+		})
 	}
 	return options, nil
 }
@@ -76,34 +90,6 @@ func (m *Mutex) keep(lock *redlock.Lock) bool {
 // own allowance.
 func (m *Mutex) furtherDrift() time.Duration {
 	return time.Duration(max(m.driftFactor-defaultDriftFactor, 0) * float64(m.expiry))
-}
-
-// generate calls the function of WithGenValueFunc, and refuses one that repeats
-// itself.
-func (m *Mutex) generate() (string, error) {
-	if m.genValueFunc == nil {
-		return "", nil
-	}
-	m.mu.Lock()
-	last := m.generated
-	m.mu.Unlock()
-	var err error
-	if last == "" {
-		if last, err = m.genValueFunc(); err != nil {
-			return "", err
-		}
-	}
-	value, err := m.genValueFunc()
-	if err != nil {
-		return "", err
-	}
-	if value == last {
-		return "", errRepeatedValue
-	}
-	m.mu.Lock()
-	m.generated = value
-	m.mu.Unlock()
-	return value, nil
 }
 
 // ownerName says whether redlock.WithOwner takes the name.

@@ -27,7 +27,11 @@ func (m *Mutex) held(ctx context.Context) (lock *redlock.Lock, adopted bool, err
 	if value == "" {
 		return nil, false, errNeverLocked
 	}
-	lock, err = m.client.Adopt(ctx, m.name, value, redlock.WithLease(m.wholeExpiry()), redlock.WithUnlockOnly())
+	s, err := m.redsync.use()
+	if err != nil {
+		return nil, false, err
+	}
+	lock, err = s.client.Adopt(ctx, m.name, value, redlock.WithLease(m.wholeExpiry()), redlock.WithUnlockOnly())
 	if err != nil {
 		return nil, false, err
 	}
@@ -41,11 +45,15 @@ func (m *Mutex) held(ctx context.Context) (lock *redlock.Lock, adopted bool, err
 // nothing on the masters.
 func (m *Mutex) stands(ctx context.Context, value string) (bool, error) {
 	if value == "" {
-		return false, m.notHeldError(ctx, errNeverLocked)
+		return false, m.notHeldError(errNeverLocked)
 	}
-	found, err := m.client.Inspect(ctx, m.name)
+	s, err := m.redsync.use()
 	if err != nil {
-		return false, m.notHeldError(ctx, err)
+		return false, err
+	}
+	found, err := s.client.Inspect(ctx, m.name)
+	if err != nil {
+		return false, m.notHeldError(err)
 	}
 	shown := value[:min(len(value), maxLookedAt)]
 	for _, holder := range found.Holders {
@@ -54,7 +62,7 @@ func (m *Mutex) stands(ctx context.Context, value string) (bool, error) {
 		}
 	}
 	if found.Verdict == redlock.VerdictUnknown {
-		return false, m.inspectError(found)
+		return false, s.inspectError(found)
 	}
-	return false, m.notHeldError(ctx, errElsewhere)
+	return false, m.notHeldError(errElsewhere)
 }

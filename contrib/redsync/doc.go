@@ -1,11 +1,17 @@
-// Package redsync has the API of github.com/go-redsync/redsync/v4 over a client of
-// this library. A program moves by one import and one constructor:
+// Package redsync has the API of github.com/go-redsync/redsync/v4 over clients of this
+// library, and the same tree: a program that uses redsync with go-redis moves when
+// its import paths are replaced, and nothing else:
 //
-//	import "github.com/redquorum/redquorum/contrib/redsync"
+//	import (
+//		"github.com/redquorum/redquorum/contrib/redsync"                  // was github.com/go-redsync/redsync/v4
+//		"github.com/redquorum/redquorum/contrib/redsync/redis/goredis/v9" // was …/redsync/v4/redis/goredis/v9
+//	)
 //	…
-//	client, err := redlock.Open(urls) // instead of one pool a master
-//	…
-//	rs := redsync.New(client)         // instead of redsync.New(pools...)
+//	rs := redsync.New(goredis.NewPool(client1), goredis.NewPool(client2), goredis.NewPool(client3))
+//
+// The options of the go-redis clients say how to reach the masters; the clients themselves
+// are not used (see contrib/goredis). A program with other drivers, or one that wants
+// options of package redlock, gives New the pool of a client of its own ([PoolOf]).
 //
 // Names, methods, defaults and errors are those of redsync v4: a mutex is not
 // renewed, ends by itself after WithExpiry (8 s), and Lock polls 32 times. The

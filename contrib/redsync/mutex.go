@@ -12,8 +12,8 @@ import (
 // was unlocked or has expired. It is safe for concurrent use, except for Options
 // that are applied to it.
 type Mutex struct {
-	client *redlock.Client
-	name   string
+	redsync *Redsync
+	name    string
 
 	expiry        time.Duration
 	tries         int
@@ -22,11 +22,10 @@ type Mutex struct {
 	genValueFunc  func() (string, error)
 	setNXOnExtend bool
 
-	mu        sync.Mutex    // guards what follows; it is not held while masters are asked
-	hold      *redlock.Lock // the last one; nil: there is none, or value says which
-	value     string
-	until     time.Time
-	generated string // the last value of genValueFunc
+	mu    sync.Mutex    // guards what follows; it is not held while masters are asked
+	hold  *redlock.Lock // the last one; nil: there is none, or value says which
+	value string
+	until time.Time
 }
 
 // Name returns the mutex's name, the key in Redis.
@@ -72,7 +71,7 @@ func (m *Mutex) UnlockContext(ctx context.Context) (bool, error) {
 		err = lock.Unlock(ctx)
 	}
 	if err != nil {
-		return false, m.unlockError(ctx, err)
+		return false, m.unlockError(err)
 	}
 	return true, nil
 }
@@ -92,7 +91,7 @@ func (m *Mutex) ExtendContext(ctx context.Context) (bool, error) {
 		err = lock.Extend(ctx)
 	}
 	if err != nil {
-		return false, m.notHeldError(ctx, err)
+		return false, m.notHeldError(err)
 	}
 	if !m.keep(lock) {
 		return false, ErrExtendFailed
@@ -118,7 +117,7 @@ func (m *Mutex) ValidContext(ctx context.Context) (bool, error) {
 		return m.stands(ctx, value)
 	}
 	if err := lock.Verify(ctx); err != nil {
-		return false, m.notHeldError(ctx, err)
+		return false, m.notHeldError(err)
 	}
 	return true, nil
 }

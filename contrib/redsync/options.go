@@ -17,7 +17,8 @@ func (f OptionFunc) Apply(mutex *Mutex) {
 
 // WithExpiry sets the expiry of a mutex. The default is 8s. Lock refuses what the
 // client does not permit: below 20 ms, or above its redlock.WithMaxTTL, which is a
-// minute by default. What is left beyond whole milliseconds is cut off, as in redsync.
+// minute by default, and where New opens the client. [PoolOf] of a client with another
+// MaxTTL takes more. What is left beyond whole milliseconds is cut off, as in redsync.
 func WithExpiry(expiry time.Duration) Option {
 	return OptionFunc(func(m *Mutex) { m.expiry = expiry })
 }
@@ -54,14 +55,11 @@ func WithSetNXOnExtend() Option {
 	return OptionFunc(func(m *Mutex) { m.setNXOnExtend = true })
 }
 
-// WithGenValueFunc takes a function for values that are different each time. The
-// keys have the client's own tokens, as Value tells; a value that is printable
-// ASCII without spaces and colons, up to 64 bytes, stands in the token as the
-// owner's name.
-//
-// Lock refuses a function that repeats a value, with ErrUnsafeOption: with one
-// value for two holders the first, when it comes too late, releases the lock of
-// the second. To see that, the first Lock of a mutex calls the function twice.
+// WithGenValueFunc takes a function for values. The keys have the client's own tokens,
+// which differ each time, as Value tells; a value that is printable ASCII without spaces
+// and colons, up to 64 bytes, stands in the token as the owner's name. Any other is left
+// out, and the first of a Redsync is said in a warning to slog.Default, with the mutex. A
+// function that repeats a value is no danger here.
 func WithGenValueFunc(genValueFunc func() (string, error)) Option {
 	return OptionFunc(func(m *Mutex) { m.genValueFunc = genValueFunc })
 }
@@ -88,8 +86,7 @@ func WithShufflePools(bool) Option {
 
 // WithTimeoutFactor does nothing: a master is waited for as long as the client's
 // pool.WithCommandTimeout says. By default that is a twentieth of the expiry, but 50 ms
-// at least and 250 ms at the most: 250 ms for the default expiry, where redsync waits
-// for 400 ms.
+// at least and 2 s at the most: 400 ms for the default expiry, as with redsync.
 func WithTimeoutFactor(float64) Option {
 	return OptionFunc(func(*Mutex) {})
 }

@@ -1,7 +1,9 @@
 package redsync_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,74 +14,105 @@ import (
 	"github.com/redquorum/redquorum/redlock"
 )
 
-func TestUnsafeOptionsAreRefused(t *testing.T) {
+func TestSetNXOnExtendIsRefused(t *testing.T) {
 	f := startFleet(t, 3)
-	rs := redsync.New(f.open())
-	same := func() (string, error) { return "the same", nil }
-	for name, c := range map[string]struct {
-		option redsync.Option
-		reason string
-	}{
-		"SetNX on extend": {redsync.WithSetNXOnExtend(), "another may have held it"},
-		"one value":       {redsync.WithGenValueFunc(same), "releases the other's lock"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			mutex := rs.NewMutex("lock", c.option)
-			for _, lock := range []func() error{mutex.Lock, mutex.TryLock} {
-				if err := lock(); !errors.Is(err, redsync.ErrUnsafeOption) || !strings.Contains(err.Error(), c.reason) {
-					t.Errorf("got %v, want ErrUnsafeOption and why", err)
-				}
-			}
-			f.wantFree("lock")
-		})
+	rs := redsync.New(redsync.PoolOf(f.open()))
+	mutex := rs.NewMutex("lock", redsync.WithSetNXOnExtend())
+	for _, lock := range []func() error{mutex.Lock, mutex.TryLock} {
+		if err := lock(); !errors.Is(err, redsync.ErrUnsafeOption) || !strings.Contains(err.Error(), "another may have held it") {
+			t.Errorf("got %v, want ErrUnsafeOption and why", err)
+		}
 	}
+	f.wantFree("lock")
 	f.wantIs(f.refusal(rs.NewMutex("lock", redsync.WithValue("x"), redsync.WithSetNXOnExtend()).Extend()), redsync.ErrUnsafeOption)
 }
 
-func TestAValueThatIsRepeatedLaterIsRefused(t *testing.T) {
+// The token is the client's own, so two holders have two values, though the function gives one.
+func TestAValueThatIsRepeatedIsNoDanger(t *testing.T) {
 	f := startFleet(t, 3)
-	calls := 0
-	mutex := redsync.New(f.open()).NewMutex("lock", redsync.WithGenValueFunc(func() (string, error) {
-		calls++
-		return strconv.Itoa(min(calls, 2)), nil // 1, 2, 2, …
-	}))
-	f.must(mutex.Lock())
-	f.wantOK(mutex.Unlock())
-	f.wantIs(mutex.Lock(), redsync.ErrUnsafeOption)
+	same := redsync.WithGenValueFunc(func() (string, error) { return "the-same", nil })
+	rs := redsync.New(redsync.PoolOf(f.open()))
+	first, second := rs.NewMutex("lock", same, redsync.WithExpiry(200*time.Millisecond)), rs.NewMutex("lock", same)
+	f.must(first.Lock())
+	f.must(second.Lock()) // after the expiry of the first
+	if first.Value() == second.Value() {
+		t.Errorf("both have the value %q", first.Value())
+	}
+	_ = f.refusal(first.Unlock())
+	f.wantOK(second.Valid())
+	f.wantOK(second.Unlock())
 }
 
 func TestAGeneratedValueIsTheOwnersName(t *testing.T) {
 	f := startFleet(t, 3)
 	n := 0
-	rs := redsync.New(f.open())
+	rs := redsync.New(redsync.PoolOf(f.open()))
 	mutex := rs.NewMutex("lock", redsync.WithGenValueFunc(func() (string, error) {
 		n++
 		return "host-a/" + strconv.Itoa(n), nil
 	}))
 	f.must(mutex.Lock())
 	// A quorum has answered. The others may not have it yet.
-	if value, kept := mutex.Value(), f.values("lock"); !strings.HasPrefix(value, "host-a/2:") || !slices.Contains(kept, value) {
-		t.Errorf("value %q, in Redis %q, want both to begin with host-a/2:", value, kept)
+	if value, kept := mutex.Value(), f.values("lock"); !strings.HasPrefix(value, "host-a/1:") || !slices.Contains(kept, value) {
+		t.Errorf("value %q, in Redis %q, want both to begin with host-a/1:", value, kept)
 	}
-
-	unfit := rs.NewMutex("unfit", redsync.WithGenValueFunc(func() (string, error) {
-		n++
-		return "with a space " + strconv.Itoa(n), nil
-	}))
-	f.must(unfit.Lock()) // though the value is no owner's name
 
 	broken := errors.New("no entropy")
 	failing := rs.NewMutex("lock", redsync.WithGenValueFunc(func() (string, error) { return "", broken }))
 	f.wantIs(failing.Lock(), broken)
 }
 
+// A value that cannot stand in the key is said once, with the mutex, and Value gives what stands.
+func TestAValueThatCannotStandInTheKeyIsSaidOnce(t *testing.T) {
+	f := startFleet(t, 3)
+	client := f.open()
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	rs := redsync.New(redsync.PoolOf(client))
+	for range 2 {
+		mutex := rs.NewMutex("unfit", redsync.WithGenValueFunc(func() (string, error) { return `{"host":"a"}`, nil }))
+		f.must(mutex.Lock())
+		if value, kept := mutex.Value(), f.values("unfit"); !slices.Contains(kept, value) || strings.Contains(value, "{") {
+			t.Errorf("value %q, in Redis %q", value, kept)
+		}
+		f.wantOK(mutex.Unlock())
+	}
+	if text := log.String(); strings.Count(text, "WithGenValueFunc") != 1 || !strings.Contains(text, "level=WARN") || !strings.Contains(text, "mutex=unfit") {
+		t.Errorf("the log is %q", text)
+	}
+}
+
+// An error speaks of the options of redsync, and says how a longer expiry is had.
+func TestAnErrorNamesTheOptionThatTheUserWrote(t *testing.T) {
+	f := startFleet(t, 1)
+	rs := redsync.New(redsync.PoolOf(f.open()))
+	adopting := rs.NewMutex("lock", redsync.WithExpiry(2*time.Minute), redsync.WithValue("x"))
+	for _, test := range []struct {
+		err  error
+		want []string
+	}{
+		{rs.NewMutex("lock", redsync.WithExpiry(2*time.Minute)).Lock(), []string{"WithExpiry: 2m0s", "WithMaxTTL", "goredis.Open", "PoolOf"}},
+		{f.refusal(adopting.Extend()), []string{"WithExpiry: 2m0s", "goredis.Open"}},
+		{rs.NewMutex("lock", redsync.WithExpiry(time.Millisecond)).Lock(), []string{"WithExpiry: 1ms"}},
+		{rs.NewMutex("lock", redsync.WithRetryDelayFunc(nil)).Lock(), []string{"WithRetryDelayFunc"}},
+	} {
+		for _, part := range test.want {
+			if test.err == nil || !strings.Contains(test.err.Error(), part) || strings.Contains(test.err.Error(), "WithLease") {
+				t.Errorf("%v: want %q", test.err, part)
+			}
+		}
+	}
+}
+
 func TestALockIsExtendedAndUnlockedByItsValueElsewhere(t *testing.T) {
 	f := startFleet(t, 5)
-	here := redsync.New(f.open()).NewMutex("lock")
+	here := redsync.New(redsync.PoolOf(f.open())).NewMutex("lock")
 	f.must(here.Lock())
 	theirs := f.upstream().NewMutex("theirs")
 	f.must(theirs.Lock())
-	elsewhere := redsync.New(f.open())
+	elsewhere := redsync.New(redsync.PoolOf(f.open()))
 	for key, value := range map[string]string{"lock": here.Value(), "theirs": theirs.Value()} {
 		mutex := elsewhere.NewMutex(key, redsync.WithValue(value), redsync.WithExpiry(30*time.Second))
 		if mutex.Value() != value {
@@ -96,7 +129,7 @@ func TestALockIsExtendedAndUnlockedByItsValueElsewhere(t *testing.T) {
 
 func TestAWrongValueTouchesNothing(t *testing.T) {
 	f := startFleet(t, 3)
-	rs := redsync.New(f.open())
+	rs := redsync.New(redsync.PoolOf(f.open()))
 	holder := rs.NewMutex("lock")
 	f.must(holder.Lock())
 	other := rs.NewMutex("lock", redsync.WithValue("not its value"))
@@ -113,7 +146,7 @@ func TestAWrongValueTouchesNothing(t *testing.T) {
 
 func TestADriftFactorShortensTheValidity(t *testing.T) {
 	f := startFleet(t, 3)
-	rs := redsync.New(f.open())
+	rs := redsync.New(redsync.PoolOf(f.open()))
 	careful := rs.NewMutex("careful", redsync.WithExpiry(10*time.Second), redsync.WithDriftFactor(0.5))
 	f.must(careful.Lock())
 	if left := time.Until(careful.Until()); left > 5*time.Second {
@@ -126,7 +159,7 @@ func TestADriftFactorShortensTheValidity(t *testing.T) {
 // What has no meaning here is taken, and changes nothing.
 func TestOptionsWithoutAMeaningAreAccepted(t *testing.T) {
 	f := startFleet(t, 3)
-	mutex := redsync.New(f.open()).NewMutex("lock",
+	mutex := redsync.New(redsync.PoolOf(f.open())).NewMutex("lock",
 		redsync.WithFailFast(true), redsync.WithShufflePools(true), redsync.WithTimeoutFactor(0.5))
 	f.must(mutex.Lock())
 	f.wantOK(mutex.Unlock())

@@ -136,7 +136,7 @@ func TestErrorsAreThoseOfRedsync(t *testing.T) {
 			was := shape(test.do(theirs, theirs.upstream().NewMutex("lock", upstream.WithExpiry(test.expiry),
 				upstream.WithTries(test.tries), upstream.WithTimeoutFactor(0.9)))) // the machine may be busy
 			client := ours.ready()
-			is := shape(test.do(ours, redsync.New(client).NewMutex("lock", redsync.WithExpiry(test.expiry), redsync.WithTries(test.tries))))
+			is := shape(test.do(ours, redsync.New(redsync.PoolOf(client)).NewMutex("lock", redsync.WithExpiry(test.expiry), redsync.WithTries(test.tries))))
 			if was != test.want || is != test.want {
 				t.Errorf("redsync: %s; here: %s; want %s", was, is, test.want)
 			}
@@ -163,7 +163,7 @@ func (f *fleet) kill(masters ...int) {
 // redsync cuts off what is beyond whole milliseconds.
 func TestAnExpiryIsCutToWholeMilliseconds(t *testing.T) {
 	f := startFleet(t, 3)
-	rs := redsync.New(f.open())
+	rs := redsync.New(redsync.PoolOf(f.open()))
 	mutex := rs.NewMutex("lock", redsync.WithExpiry(10*time.Second/3))
 	f.must(mutex.Lock())
 	f.wantOK(mutex.Extend())
@@ -193,7 +193,7 @@ func TestALockHandedOnByItsValueStaysUntilItsOwnEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := startFleet(t, 5)
 			client := f.open()
-			first := redsync.New(client).NewMutex("lock", redsync.WithExpiry(test.expiry))
+			first := redsync.New(redsync.PoolOf(client)).NewMutex("lock", redsync.WithExpiry(test.expiry))
 			f.must(first.Lock())
 			f.wantOK(first.Extend())
 			second := f.upstream().NewMutex("lock", upstream.WithValue(first.Value()), upstream.WithExpiry(50*time.Second))

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 
+	_ "golang.org/x/sync/errgroup" // redsync's tests import it
+
 	"github.com/redquorum/redquorum/internal/redistest"
 )
 
@@ -35,7 +37,7 @@ var changes = []struct {
 	from *regexp.Regexp
 	to   string
 }{
-	{regexp.MustCompile(`\bNew\(v\.pools\.\.\.\)`), "New(v.client)"},
+	{regexp.MustCompile(`\bNew\(v\.pools\.\.\.\)`), "New(PoolOf(v.client))"},
 	{regexp.MustCompile(`(\w*[mM]utex\w*)\.setNXOnExtend = true`), "WithSetNXOnExtend().Apply($1)"},
 	{regexp.MustCompile(`(\w*[mM]utex\w*)\.(expiry|tries) = (.+)`), "With${2}($3).Apply($1)"},
 	{regexp.MustCompile(`\bWithexpiry\b`), "WithExpiry"},
@@ -207,6 +209,12 @@ func overlay(t *testing.T, files map[string]string) string {
 	for name, at := range files {
 		replace[filepath.Join(dir, name)] = at
 	}
+	return writeOverlay(t, replace)
+}
+
+// writeOverlay writes what go build and go test need to read other files in the place of some.
+func writeOverlay(t *testing.T, replace map[string]string) string {
+	t.Helper()
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		t.Fatal(err)

@@ -163,6 +163,7 @@ func (t story) tell(ctx context.Context, out io.Writer, client *redlock.Client, 
 	if sold+left != before {
 		verdict = fmt.Sprintf("%d too many in the books", sold+left-before)
 	}
-	fmt.Fprintf(out, "%s: tokens %d and %d: %d sold, %d of %d left: %s\n", t.title, first.Fence(), second.Fence(), sold, left, before, verdict)
+	fmt.Fprintf(out, "%s: tokens %d and %d: %d sold, %d of %d left: %s\n",
+		t.title, first.Fence(), second.Fence(), sold, left, before, verdict)
 	return nil
 }

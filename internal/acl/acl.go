@@ -7,7 +7,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/script"
-	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/waitqueue"
 )
 
 // A Use is something that the library does on a master, and what the master has to
@@ -36,26 +36,32 @@ const (
 // Uses is all that the library does, what is more important first.
 func Uses() []Use {
 	return []Use{
-		{Name: Locks, Vital: true, Commands: commands(script.Commands(script.Release, script.Extend, script.Verify), "set", "eval", "evalsha")},
+		{Name: Locks, Vital: true, Commands: commands(
+			script.Commands(script.Release, script.Extend, script.Verify), "set", "eval", "evalsha")},
 		{Name: Told, Commands: script.Commands(script.Holder, script.HolderAmong, script.Inspect)},
 		{Name: Several, Commands: script.Commands(
-			script.AcquireAll, script.ExtendAll, script.VerifyAll, script.ReleaseAll, script.AcquireAny)},
+			script.AcquireAll, script.ExtendAll, script.VerifyAll, script.ReleaseAll)},
 		{
 			Name: Readers, Keys: []string{"redquorum:intent:1:*"},
-			Commands: commands(script.Commands(script.ReaderAcquire, script.ReaderExtend, script.ReaderVerify, script.ReaderRelease, script.WriterIntent), "zrem"),
+			Commands: commands(script.Commands(script.ReaderAcquire, script.ReaderExtend,
+				script.ReaderVerify, script.ReaderRelease, script.WriterIntent), "zrem"),
 		},
 		{
 			Name: Fencing, Keys: []string{"redquorum:fence:1:*", "redquorum:lease:1:*"},
 			// Of several keys, of readers and of the queue they call what the plain ones do.
-			Commands: script.Commands(script.GuardedAcquire, script.GuardedAcquireAny, script.GuardedRelease, script.Raise, script.RaiseKnown, script.AcquireEach),
+			Commands: script.Commands(
+				script.GuardedAcquire, script.GuardedRelease, script.Raise, script.RaiseKnown, script.AcquireEach),
 		},
 		{
-			Name: Queue, Keys: []string{"redquorum:q:1:*"}, Channels: []string{wakeup.Prefix + "*"},
-			Commands: commands(script.Commands(script.Queue, script.QueueSlots, script.ReleaseSet, script.ReleaseEach), "subscribe", "ping"),
+			Name: Queue, Keys: []string{"redquorum:q:1:*"}, Channels: []string{waitqueue.ChannelPrefix + "*"},
+			Commands: commands(
+				script.Commands(script.Queue, script.ReleaseSet, script.ReleaseEach), "subscribe", "ping"),
 		},
-		{Name: Guard, Keys: []string{guard.Key, guard.Sighting}, Commands: commands(script.Commands(guard.Scripts...), "eval", "evalsha", "info")},
+		{Name: Guard, Keys: []string{guard.Key, guard.Sighting, guard.ListKey}, Commands: commands(
+			script.Commands(guard.Scripts...), "eval", "evalsha", "info")},
 		{Name: Database, Commands: []string{"select"}},
-		{Name: Handshake, Commands: []string{"client|id", "client|kill", "client|setname", "info", "ping", "script|exists", "script|load"}},
+		{Name: Handshake, Commands: []string{
+			"client|id", "client|kill", "client|setname", "info", "ping", "script|exists", "script|load"}},
 	}
 }
 

@@ -35,8 +35,8 @@ func TestGuardedScriptsCallWhatThePlainOnesDo(t *testing.T) {
 	}
 	for s, plain := range map[*script.Script]string{
 		script.GuardedExtend: Locks, script.GuardedExtendAll: Several, script.GuardedReleaseAll: Several, script.GuardedReleaseSet: Queue,
-		script.GuardedQueue: Queue,
-		script.GuardedAdopt: Locks, script.GuardedReaderAdopt: Readers,
+		script.GuardedQueue:  Queue,
+		script.GuardedAdopt:  Locks,
 		script.ReleaseLeases: Queue, script.GuardedReaderAcquire: Readers, script.GuardedReaderExtend: Readers, script.GuardedReaderRelease: Readers,
 	} {
 		for _, c := range script.Commands(s) {

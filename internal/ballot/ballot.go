@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
@@ -24,12 +23,9 @@ import (
 
 // Config is shared by all ballots of a client.
 type Config struct {
-	*group.Group
-	Voters *voters.Monitor // nil: every master may vote
-	Timed  bool            // Answer.Took and SinceAsked are wanted
-	// Replied, if it is not nil, is called when a master's part has ended, with no
-	// lock of the ballot held.
-	Replied func(b *Ballot, r Reply)
+	*quorum.Group
+	Voters *voters.Monitor
+	Timed  bool // Answer.Took is wanted
 }
 
 // Rules say how a question is decided.
@@ -95,7 +91,7 @@ type Use struct {
 	Last quorum.Bits
 	// Over counts one less when the last call is back, whether or not the starter has
 	// let go; nil: nobody wants to know.
-	Over *group.Count
+	Over *quorum.Count
 	// Decided is called when the ballot is decided, with the ballot locked, and nobody
 	// calls Wait; nil: the starter calls Wait.
 	Decided interface{ Decided(*Ballot) }
@@ -118,7 +114,7 @@ func (b *Ballot) Question() Question { return b.q }
 // Begin starts a use, which ends with LetGo.
 func (b *Ballot) Begin(rules Rules) {
 	b.inUse, b.Rules = true, rules
-	b.tally = quorum.Tally{Total: len(b.cfg.Masters), Need: b.cfg.Need, Votes: b.tally.Votes[:0]}
+	b.tally = quorum.Tally{Total: len(b.cfg.Masters), Need: b.cfg.Need}
 }
 
 // LetGo ends the use for its starter, who must not touch the ballot afterwards. It is
@@ -314,7 +310,7 @@ func (b *Ballot) Complete(c *pipeline.Call) {
 		}
 		switch a.Verdict {
 		case Agreed:
-			b.tally.Agree(a.Candidate)
+			b.tally.OK++
 		case Refused:
 			b.tally.Refused++
 		default:
@@ -322,18 +318,29 @@ func (b *Ballot) Complete(c *pipeline.Call) {
 		}
 		b.decide()
 	}
-	if ended := b.Tell.Has(master); ended || b.cfg.Replied != nil {
-		reply := Reply{Master: master, Answer: *a, Call: c, Expired: b.expired}
+	if !errors.Is(c.Err, pipeline.ErrAbandoned) {
+		b.cfg.Masters[master].Count(b.verdict(a))
+	}
+	if b.Tell.Has(master) {
 		b.mu.Unlock() // the ballot is not free: this call is still outstanding
-		if ended {
-			b.q.Ended(c)
-		}
-		if b.cfg.Replied != nil {
-			b.cfg.Replied(b, reply)
-		}
+		b.q.Ended(c)
 		b.mu.Lock()
 	}
 	b.unlock(1, awaitedAtClose)
+}
+
+// verdict is what a master's part came to that has just ended. The caller must hold b.mu.
+func (b *Ballot) verdict(a *Answer) pipeline.Verdict {
+	switch {
+	case b.expired:
+		return pipeline.TimedOut
+	case a.Verdict == Agreed:
+		return pipeline.Agreed
+	case a.Verdict == Refused:
+		return pipeline.Refused
+	default:
+		return pipeline.Failed
+	}
 }
 
 // abstains says why a reply does not count: its master may not vote. It returns nil if the

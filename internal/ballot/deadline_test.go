@@ -4,52 +4,11 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/ballot"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
-
-// Whoever has not answered at the deadline has failed, and a later answer changes
-// nothing.
-func TestADeadlineCountsSilentMastersAsFailed(t *testing.T) {
-	for each, want := range map[string]struct {
-		outcome             quorum.Outcome
-		ok, refused, failed int
-	}{
-		"yy---": {quorum.Unreachable, 2, 0, 3},
-		"nn---": {quorum.Unreachable, 0, 2, 3},
-		"yynn-": {quorum.Refused, 2, 2, 1},
-	} {
-		t.Run(each, func(t *testing.T) {
-			inFleet(t, 5, func(t *testing.T, f *fleet) {
-				f.answers(each)
-				p := f.begun(ballot.Rules{})
-				p.send(0, time.Time{})
-				p.waits(70*time.Millisecond, 70*time.Millisecond)
-				p.wantOutcome(want.outcome, true)
-				p.wantTally(want.ok, want.refused, want.failed)
-				read := p.happened("read")
-				for i, a := range each {
-					if a == '-' {
-						f.answer(i, "y")
-						f.Thaw(i)
-						if a := p.answerOf(i); a.Verdict != ballot.Pending || a.Unsent {
-							t.Errorf("master %d answered after the deadline: %+v", i, a)
-						}
-					}
-				}
-				p.wantOutcome(want.outcome, true)
-				p.wantTally(want.ok, want.refused, want.failed)
-				p.wantHappened(read, "read")
-				f.wantInFlight(0)
-				p.LetGo()
-				p.wantHappened("free", "free")
-			})
-		})
-	}
-}
 
 // A process that gets no processor reads its masters' answers late, and its timers run
 // late: these do not end the wait before the answers have been looked for.
@@ -141,25 +100,6 @@ func TestTheEndOfTheContextEndsTheWait(t *testing.T) {
 	})
 }
 
-// The answer that decides and the end of the context may come together: whatever is
-// returned, what was decided stays.
-func TestAContextThatIsOverDoesNotUndoADecision(t *testing.T) {
-	inFleet(t, 3, func(t *testing.T, f *fleet) {
-		f.answers("yyy")
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		for range 20 {
-			p := f.begun(ballot.Rules{}).ask()
-			if err := p.Wait(ctx, second); err != nil && !errors.Is(err, context.Canceled) {
-				t.Error(err)
-			}
-			p.wantOutcome(quorum.Granted, false)
-			p.LetGo()
-			p.wantHappened("free", "free")
-		}
-	})
-}
-
 // Close ends what is waited for, but not what has to reach the masters still.
 func TestCloseEndsTheWaitUnlessTheBallotPersists(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {
@@ -199,28 +139,5 @@ func TestCloseDoesNotUndoADecision(t *testing.T) {
 		p.waits(second, 0)
 		p.wantOutcome(quorum.Granted, false)
 		p.LetGo()
-	})
-}
-
-func TestExpireDecidesOnce(t *testing.T) {
-	inFleet(t, 3, func(t *testing.T, f *fleet) {
-		f.answers("y--")
-		p := f.begun(ballot.Rules{}).ask()
-		p.Expire()
-		p.Expire()
-		p.wantOutcome(quorum.Unreachable, true)
-		p.wantTally(1, 0, 2)
-		p.waits(second, 0)
-		p.LetGo()
-
-		f.Thaw(1)
-		f.Thaw(2)
-		f.answers("yyy")
-		q := f.begun(ballot.Rules{}).ask()
-		q.Expire()
-		q.wantOutcome(quorum.Granted, false)
-		q.LetGo()
-		synctest.Wait()
-		q.wantHappened("free", "free")
 	})
 }

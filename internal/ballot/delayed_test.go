@@ -134,25 +134,6 @@ func TestACallThatIsKeptAfterTheDeadlineIsNotCountedAgain(t *testing.T) {
 	})
 }
 
-// A call without keep dies with its connection, and is not sent on another.
-func TestACallThatIsNotKeptDiesWithItsConnection(t *testing.T) {
-	inFleet(t, 3, func(t *testing.T, f *fleet) {
-		f.answers("yy-")
-		p := f.begun(everyone).ask()
-		f.kill(2)
-		p.wantOutcome(quorum.Granted, false)
-		p.wantTally(2, 0, 1)
-		if a := p.answerOf(2); a.Delayed || a.Unsent || !errors.Is(a.Err, pipeline.ErrConnectionLost) {
-			t.Errorf("%+v", a)
-		}
-		p.LetGo()
-		f.restart(2)
-		if n := f.asked(2); n != 0 {
-			t.Errorf("it was asked %d times", n)
-		}
-	})
-}
-
 // A master that is known to be down has certainly not seen the question.
 func TestACallToAMasterThatIsDownIsUnsent(t *testing.T) {
 	inFleet(t, 3, func(t *testing.T, f *fleet) {

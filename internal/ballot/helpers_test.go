@@ -13,7 +13,6 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
@@ -47,11 +46,13 @@ func inFleetAt(t *testing.T, n int, also []int, test func(t *testing.T, f *fleet
 		for _, i := range also {
 			b.All = append(b.All, b.All[i])
 		}
-		f.cfg = &ballot.Config{Group: &group.Group{Need: quorum.Need(len(b.All)), Clock: drift.Runtime(), Life: f.life}}
+		f.cfg = &ballot.Config{Group: &quorum.Group{Need: quorum.Need(len(b.All)), Clock: drift.Runtime(), Life: f.life}}
 		f.cfg.Masters = b.Pipelines(func(i int, c *pipeline.Config) {
 			c.Name = fmt.Sprint("address-", i+1)
 			c.StallLimit = time.Hour // a frozen master is silent, and not given up
 		})
+		f.watched(guard.Config{Level: guard.Off})
+		b.AtEnd(func() { f.cfg.Voters.Close() })
 		synctest.Wait()
 		test(t, f)
 	})
@@ -66,11 +67,8 @@ func (f *fleet) close() { f.endLife(errClosed) }
 // guarded has the ballots of the test ask a guard who may vote.
 func (f *fleet) guarded() {
 	f.T.Helper()
-	f.cfg.Voters = voters.New(voters.Config{
-		Group: f.cfg.Group, Logger: discard,
-		Guard: guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: len(f.All), Drift: drift.Default},
-	})
-	f.T.Cleanup(f.cfg.Voters.Close)
+	f.cfg.Voters.Close()
+	f.watched(guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: len(f.All), Drift: drift.Default})
 	// A list with a server twice is not declared new: its masters are adopted, and
 	// vote after a quarantine.
 	time.Sleep(2 * time.Minute)
@@ -78,6 +76,11 @@ func (f *fleet) guarded() {
 	if !f.cfg.Voters.MayVote(0) || !f.cfg.Voters.MayVote(1) {
 		f.T.Fatal("the first two masters may not vote")
 	}
+}
+
+// watched has a guard of this level say who may vote.
+func (f *fleet) watched(cfg guard.Config) {
+	f.cfg.Voters = voters.New(voters.Config{Group: f.cfg.Group, Guard: cfg})
 }
 
 // answers sets what each master answers: y agrees, n refuses, x fails, 1 to 9 is a
@@ -192,8 +195,6 @@ func (p *poll) Read(c *pipeline.Call) ballot.Answer {
 		return ballot.Answer{Verdict: ballot.Agreed}
 	case a == "n":
 		return ballot.Answer{Verdict: ballot.Refused}
-	case len(a) == 1 && '1' <= a[0] && a[0] <= '9':
-		return ballot.Answer{Verdict: ballot.Agreed, Candidate: int(a[0] - '0')}
 	default:
 		return ballot.Answer{Verdict: ballot.Failed, Err: errNoAnswer}
 	}

@@ -79,19 +79,3 @@ func TestAQuestionThatIsSentAgainIsAnsweredOnce(t *testing.T) {
 		p.wantHappened("free", "free")
 	})
 }
-
-// Only what may be worth sending again is asked about: not a lost connection.
-func TestOnlyErrorRepliesAreAskedAbout(t *testing.T) {
-	inFleet(t, 3, func(t *testing.T, f *fleet) {
-		f.answers("yy-")
-		p := f.begun(everyone)
-		p.resend = func(*pipeline.Call) bool {
-			t.Error("asked")
-			return false
-		}
-		p.ask()
-		f.kill(2)
-		p.wantOutcome(quorum.Granted, false)
-		p.LetGo()
-	})
-}

@@ -39,19 +39,10 @@ const (
 // An Answer is one master's part.
 type Answer struct {
 	Verdict   Verdict
-	Delayed   bool          // failed for now: the call is kept for a later connection, or until the master refuses it no more
+	Delayed   bool          // failed for now: kept for a later connection, or until the master refuses it no more
 	Unawaited bool          // the client's Close does not wait for it
 	Unsent    bool          // the call came back and the master never saw it
 	Late      bool          // came after the decision
 	Took      time.Duration // since the question was sent; 0 unless Config.Timed
-	Candidate int           // the candidate that it agreed to, counted from 1; 0: there is only one
 	Err       error         // why it failed
-}
-
-// A Reply is what Config.Replied is told.
-type Reply struct {
-	Master  int
-	Answer  Answer
-	Call    *pipeline.Call
-	Expired bool // it came after the deadline, and Answer is not what it said
 }

@@ -63,7 +63,8 @@ func (b *Ballot) enqueue(but quorum.Bits) {
 		c.Command = &b.Command
 		if len(b.Own) > 0 && b.Own[i] != nil {
 			own := b.Own[i]
-			own.Owner, own.Keep, own.Check, own.Key, own.Vote = b, b.Command.Keep, b.Command.Check, b.Command.Key, b.Command.Vote
+			own.Owner, own.Keep, own.Check = b, b.Command.Keep, b.Command.Check
+			own.Key, own.Vote = b.Command.Key, b.Command.Vote
 			c.Command = own
 		}
 		b.cfg.Masters[i].Enqueue(c)
@@ -91,11 +92,3 @@ func (b *Ballot) Resend(c *pipeline.Call, other *pipeline.Command) {
 
 // GivenUp reports whether calls that were not sent yet are not needed any more.
 func (b *Ballot) GivenUp() bool { return b.abandoned.Load() }
-
-// SinceAsked returns how long ago Send was called; 0 unless Config.Timed.
-func (b *Ballot) SinceAsked() time.Duration {
-	if !b.cfg.Timed {
-		return 0
-	}
-	return time.Since(b.asked)
-}

@@ -52,20 +52,6 @@ func TestExcludedMastersAreAskedForNoVote(t *testing.T) {
 	})
 }
 
-// What is known of an excluded master without asking stays as it is known.
-func TestAnExcludedMasterMayHaveAgreedBefore(t *testing.T) {
-	inFleetAt(t, 2, []int{0}, func(t *testing.T, f *fleet) {
-		f.guarded()
-		f.answers("ny")
-		p := f.begun(voting)
-		p.Start = drift.Runtime().Now()
-		p.Agreed = 1 << 2
-		p.ask()
-		p.wantTally(2, 1, 0)
-		p.LetGo()
-	})
-}
-
 // The answers of masters that may not vote are failures, whatever they say; only
 // where a vote is asked for.
 func TestAnswersOfMastersThatMayNotVoteDoNotCount(t *testing.T) {

@@ -1,6 +1,7 @@
 // Package chance makes the random choices of the library: pauses, orders, tokens. They
 // come from Go's generators. A simulation gives each client a seed instead, so that a
-// run can be repeated exactly.
+// run can be repeated exactly. The hash functions are for choices that all clients have to
+// make in the same way.
 package chance
 
 import (
@@ -9,8 +10,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
-
-	"github.com/redquorum/redquorum/internal/hash"
 )
 
 // A Source makes random choices. The nil Source is what every program uses: it
@@ -35,7 +34,7 @@ func (s *Source) next(purpose string) uint64 {
 	defer s.mu.Unlock()
 	n := s.drawn[purpose]
 	s.drawn[purpose] = n + 1
-	return Hash(s.seed, hash.Text(purpose), n)
+	return Hash(s.seed, HashText(purpose), n)
 }
 
 // N is a random duration in [0, n); n must be positive.
@@ -74,7 +73,7 @@ func (s *Source) Read(purpose string, p []byte) {
 func Hash(parts ...uint64) uint64 {
 	h := uint64(0x9e3779b97f4a7c15)
 	for _, p := range parts {
-		h = hash.Mix(h^p) + 0x9e3779b97f4a7c15
+		h = Mix(h^p) + 0x9e3779b97f4a7c15
 	}
 	return h
 }

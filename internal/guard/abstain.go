@@ -8,75 +8,62 @@ import (
 	"github.com/redquorum/redquorum/drift"
 )
 
-// A Cause is why a master may not vote.
-type Cause uint8
+// A Cause is why a master may not vote, in a word or two. It is a text, so that redlock's error has the same fields.
+type Cause = string
 
 // The causes. Of those that apply the first is told, but that NotStandalone comes
 // behind NotConnected, and Forbidden behind Unreadable.
 const (
-	NotConnected  Cause = iota + 1
-	NotMaster           // a replica
-	MayEvict            // maxmemory-policy is not noeviction
-	Duplicate           // the same server as another address, which has the vote
-	Unreadable          // strict: INFO does not say what has to be known
-	Unmarked            // the marker's script has not answered
-	OffClock            // strict: its clock is off ours
-	NotOurs             // what is at the marker's name is no marker
-	OtherFleet          // the marker is of a fleet with another configuration
-	NoMarker            // there is none, and it has not been decided whether the fleet is new
-	Changed             // the marker changed on the living connection
-	Quarantined         // it may have forgotten locks
-	NotStandalone       // a member of a Redis Cluster, or a Sentinel
-	Moved               // the fleet is being moved, and this client does not take part
-	Forbidden           // the user may not run a command that locks need
+	NotConnected  Cause = "not connected"
+	NotMaster     Cause = "not a master"               // a replica
+	MayEvict      Cause = "may evict"                  // maxmemory-policy is not noeviction
+	Duplicate     Cause = "duplicate"                  // the same server as another address, which has the vote
+	Unreadable    Cause = "INFO unreadable"            // strict: INFO does not say what has to be known
+	Unmarked      Cause = "no answer about the marker" // the marker's script has not answered
+	OffClock      Cause = "clock off"                  // strict: its clock is off ours
+	NotOurs       Cause = "marker is another's"        // what is at the marker's name is no marker
+	OtherFleet    Cause = "other configuration"        // the marker is of a fleet with another configuration
+	NoMarker      Cause = "no marker"                  // there is none; whether the fleet is new is not decided yet
+	Changed       Cause = "marker changed"             // on the living connection
+	Quarantined   Cause = "quarantined"                // it may have forgotten locks
+	NotStandalone Cause = "not standalone"             // a member of a Redis Cluster, or a Sentinel
+	Forbidden     Cause = "command forbidden"          // the user may not run a command that locks need
 )
-
-// String is the cause in a word or two.
-func (c Cause) String() string {
-	names := [...]string{
-		NotConnected: "not connected", NotMaster: "not a master", MayEvict: "may evict", Duplicate: "duplicate",
-		Unreadable: "INFO unreadable", Unmarked: "no answer about the marker", OffClock: "clock off", NotOurs: "marker is another's",
-		OtherFleet: "other configuration", NoMarker: "no marker", Changed: "marker changed", Quarantined: "quarantined",
-		NotStandalone: "not standalone", Moved: "fleet is being moved", Forbidden: "command forbidden",
-	}
-	if int(c) >= len(names) || names[c] == "" {
-		return fmt.Sprintf("Cause(%d)", uint8(c))
-	}
-	return names[c]
-}
-
-// Passes reports whether time alone, or a further look by this client, may end
-// it. The others need somebody to do something, which the text names.
-func (c Cause) Passes() bool {
-	switch c {
-	case NotConnected, Unmarked, NoMarker, Changed, Quarantined:
-		return true
-	default:
-		return false
-	}
-}
 
 // An AbstainError says why a master may not vote: on one line, with the value,
 // what to do, and until when, where that is known. It matches what Err does and
 // nothing else.
 type AbstainError struct {
 	Cause Cause
-	Value string   // what the master says; texts of its own are quoted and cut
-	Want  string   // what it should say
-	Twins []string // the other addresses of the same server, sorted; with Duplicate
-	// Left is how long it still may not vote, and Until the same for people,
-	// by our wall clock; with Quarantined alone.
+	Value string // what the master says; texts of its own are quoted and cut
+	Want  string // what it should say
+	// Twins are the other addresses of the same server, sorted; with Duplicate. With OtherFleet the
+	// masters that say so, where this one does not.
+	Twins []string
+	// Left is how long it still may not vote, and Until the same for people, by our wall clock; with
+	// Quarantined. With NoMarker, if it is not 0, when it gets a marker of this client's settings.
 	Left  time.Duration
 	Until time.Time
 	// How is what made it forget, or seem to: restarted, resynced, adopted, created,
-	// emptied, restored, reset, forced or revoked, "" where its marker does not tell; with
+	// emptied, restored, reset or forced, "" where its marker does not tell; with
 	// Quarantined; with NoMarker emptied, or "". docs/project/protocol.md says what each means.
 	How string
-	// By is by how much its clock is ahead of ours, and Ours says that most
-	// masters disagree with us in the same way; with OffClock.
+	// By is by how much its clock is ahead of ours, 0 where that is not known, and Ours says
+	// that most masters disagree with us in the same way; with OffClock.
 	By   drift.Span
 	Ours bool
 	Err  error // what went wrong, where something did
+}
+
+// Passes reports whether time alone, or a further look by this client, may end
+// it. The others need somebody to do something, which the text names.
+func (r *AbstainError) Passes() bool {
+	switch r.Cause {
+	case NotConnected, Unmarked, NoMarker, Changed, Quarantined:
+		return true
+	default:
+		return false
+	}
 }
 
 // Unwrap gives Err.
@@ -89,42 +76,66 @@ func (r *AbstainError) Error() string {
 	case NotMaster:
 		return fmt.Sprintf("its role is %s, want master: take it off the list, or list its master instead", r.Value)
 	case MayEvict:
-		return fmt.Sprintf("its maxmemory-policy is %s, which may evict locks, want noeviction: set it with CONFIG SET and in its configuration file, then reconnect", r.Value)
+		return fmt.Sprintf("its maxmemory-policy is %s, which may evict locks, want noeviction: "+
+			"set it with CONFIG SET and in its configuration file; it votes again within 5 s", r.Value)
 	case Duplicate:
-		return fmt.Sprintf("it is the same server as %s (run_id %s), and only the first address votes: list every server once", strings.Join(r.Twins, ", "), r.Value)
+		return fmt.Sprintf("it is the same server as %s (run_id %s), "+
+			"and only the first address votes: list every server once", strings.Join(r.Twins, ", "), r.Value)
 	case Unreadable:
-		return fmt.Sprintf("INFO cannot be read%s: grant +info, since level strict refuses masters that it cannot identify", r.because())
+		return fmt.Sprintf("INFO cannot be read%s: "+
+			"grant +info, since level strict refuses masters that it cannot identify", r.because())
 	case Unmarked:
+		if r.Err != nil && strings.Contains(r.Err.Error(), "NOPERM") {
+			return "its marker cannot be read" + r.because() +
+				"; permit the commands and keys of docs/reference/wire.md#permissions"
+		}
 		return "it is still being checked" + r.because()
 	case OffClock:
 		if r.Ours {
-			return fmt.Sprintf("%s, at most %s is accepted, and most masters differ in the same way: correct this machine's clock", ahead(r.By), r.Want)
+			return fmt.Sprintf("%s, at most %s is accepted, and most masters differ in the same way: "+
+				"correct this machine's clock", ahead(r.By), r.Want)
 		}
-		return fmt.Sprintf("%s, at most %s is accepted: correct the master's clock, then it votes again", ahead(r.By), r.Want)
+		return fmt.Sprintf("%s, at most %s is accepted: correct the master's clock, then it votes again",
+			ahead(r.By), r.Want)
 	case NotOurs:
-		return fmt.Sprintf("its key %s is a %s, want a hash: somebody else uses the reserved name; rename or delete that key", Key, r.Value)
+		return fmt.Sprintf("its key %s is a %s, want a hash: "+
+			"somebody else uses the reserved name; rename or delete that key", Key, r.Value)
 	case OtherFleet:
-		return fmt.Sprintf("its marker says %s, this client says %s: give all clients the same settings, or change the whole fleet (redlock init --force)", r.Value, r.Want)
-	case NoMarker:
-		if r.How == HowEmptied {
-			return r.forgot() + ": it gets another when all masters have answered or failed, and votes after a quarantine"
+		if len(r.Twins) > 0 {
+			return fmt.Sprintf("the markers of %s say %s, this client says %s: "+
+				"clients with those settings may lock without this master: %s",
+				strings.Join(r.Twins, ", "), r.Value, r.Want, sameForAll)
 		}
-		return "it has no marker, so it is new or has lost its data: it gets a marker when all masters have answered or failed, and votes after a quarantine; " + ifNew
+		return fmt.Sprintf("its marker says %s, this client says %s: %s", r.Value, r.Want, sameForAll)
+	case NoMarker:
+		if r.Left > 0 {
+			return fmt.Sprintf("%s, and this client has not seen one of its settings there: "+
+				"clients that have give it another, or this one does at %s (in %v)",
+				r.forgot(), r.Until.Add(time.Second-1).UTC().Format(time.RFC3339), r.Left.Round(time.Millisecond))
+		}
+		if r.How == HowEmptied {
+			return r.forgot() +
+				": it gets another when all masters have answered or failed, and votes after a quarantine"
+		}
+		return "it has no marker, so it is new or has lost its data: it gets a marker when " +
+			"all masters have answered or failed, and votes after a quarantine; " + ifNew
 	case Changed:
 		return fmt.Sprintf("its data was lost or replaced (%s): it is being checked again", r.Value)
 	case Quarantined:
-		return fmt.Sprintf("%s: it votes at %s (in %v)%s",
-			r.forgot(), r.Until.Add(time.Second-1).UTC().Format(time.RFC3339), max(r.Left, 0).Round(time.Millisecond), r.remedy())
+		return fmt.Sprintf("%s: it votes at %s (in %v)%s", r.forgot(),
+			r.Until.Add(time.Second-1).UTC().Format(time.RFC3339), max(r.Left, 0).Round(time.Millisecond), r.remedy())
 	case NotStandalone:
 		return notStandalone(r.Value)
-	case Moved:
-		return fmt.Sprintf("this fleet is being moved to %s, see docs/how-to/moving-a-fleet.md: take locks in both fleets (WithMovedTo), or only in the new one", r.Value)
 	case Forbidden:
 		return r.forbidden()
 	default:
-		return r.Cause.String()
+		return r.Cause
 	}
 }
+
+// sameForAll is what to do about other settings: last what makes everybody wait.
+const sameForAll = "give all programs that lock the same keys the same settings and database, " +
+	"and unrelated ones another database; redlock init --force changes the fleet"
 
 // ifNew is what an operator can do about masters that seem to have lost their data.
 const ifNew = "if the whole fleet is new, declare it: redlock init, or Client.Init"
@@ -135,8 +146,9 @@ func (r *AbstainError) forgot() string {
 	case HowRestarted:
 		return "it was restarted"
 	case HowResynced:
-		return "its data has another history: it was resynchronised from another server, or its first replica was attached"
-	case HowAdopted, HowCreated:
+		return "its data has another history: " +
+			"it was resynchronised from another server, or its first replica was attached"
+	case HowAdopted:
 		return "it was found without a marker, so it was new or had lost its data"
 	case HowEmptied:
 		return "it has lost its data: its marker was gone"
@@ -146,8 +158,6 @@ func (r *AbstainError) forgot() string {
 		return "its clock was set back"
 	case HowForced:
 		return "an operator has changed the fleet"
-	case HowRevoked:
-		return "the fleet was declared new without a master that had locks"
 	default:
 		return "it may have forgotten locks"
 	}
@@ -155,7 +165,7 @@ func (r *AbstainError) forgot() string {
 
 // remedy is what ends the quarantine sooner, where something does.
 func (r *AbstainError) remedy() string {
-	if r.How == HowAdopted || r.How == HowCreated {
+	if r.How == HowAdopted {
 		return "; " + ifNew
 	}
 	return ""
@@ -165,7 +175,8 @@ func (r *AbstainError) remedy() string {
 func notStandalone(mode string) string {
 	switch mode {
 	case "cluster":
-		return "it is a member of a Redis Cluster, want independent masters (docs/reference/servers.md): the cluster moves keys between its members and replaces them by replicas"
+		return "it is a member of a Redis Cluster, want independent masters (docs/reference/servers.md): " +
+			"the cluster moves keys between its members and replaces them by replicas"
 	case "sentinel":
 		return "it is a Sentinel, which keeps no keys: list the master that it watches (docs/reference/servers.md)"
 	default:
@@ -182,10 +193,14 @@ func (r *AbstainError) because() string {
 
 // ahead says by how much a clock is off, and which way.
 func ahead(by drift.Span) string {
-	if by.Middle() < 0 {
+	switch {
+	case by == drift.Span{}:
+		return "its clock is off ours"
+	case by.Middle() < 0:
 		return fmt.Sprintf("its clock is %v behind ours", drift.Span{Low: -by.High, High: -by.Low})
+	default:
+		return fmt.Sprintf("its clock is %v ahead of ours", by)
 	}
-	return fmt.Sprintf("its clock is %v ahead of ours", by)
 }
 
 // oneLine keeps what a server or a dialer said on one line, without a full stop at its

@@ -85,7 +85,7 @@ func TestAnAgeIsOfItsMarkerAlone(t *testing.T) {
 		}
 	}
 	m := aged(at(2*time.Second), time.Hour, long)
-	m.Fleet, m.Without, m.How, m.DB = "other", "1", HowForced, "1"
+	m.How, m.DB = HowForced, "1"
 	f.Answer(m)
 	if age, ok := f.age(at(2 * time.Second)); !ok || age != 3*time.Second {
 		t.Errorf("the age is %v (%v), want 3s", age, ok)

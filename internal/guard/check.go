@@ -43,7 +43,7 @@ func mark(values ...string) string {
 func ReadCheck(replies [2]any) (string, error) {
 	info, _ := replies[0].([]byte)
 	refused, _ := replies[0].(redis.Error)
-	if refused != "" && !notPermitted(refused) {
+	if refused != "" && !notPermitted(refused) && !NoSection(refused) {
 		return "", refused
 	}
 	fields, err := redis.Strings(replies[1], nil)
@@ -84,4 +84,11 @@ func replidOf(info []byte) (replid []byte, ok bool) {
 // none of that name.
 func notPermitted(refused redis.Error) bool {
 	return strings.HasPrefix(string(refused), "NOPERM") || strings.HasPrefix(string(refused), "ERR unknown command")
+}
+
+// NoSection reports whether a server says to INFO that it has no such section, as miniredis
+// does, whose text has no code.
+func NoSection(refused error) bool {
+	said := refused.Error()
+	return strings.HasPrefix(said, "section (") && strings.HasSuffix(said, ") is not supported")
 }

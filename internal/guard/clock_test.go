@@ -17,7 +17,7 @@ func TestAMastersClockThatIsMoved(t *testing.T) {
 		m.set(0)
 		// As this machine does, by its own clock.
 		target := func() Target { return Target{Run: m.run, Sent: time.Now(), Wait: 10 * time.Second} }
-		wantVerdict(t, m.initialize(c, target(), true, false), Forced)
+		wantVerdict(t, m.initialize(c, target(), true), Forced)
 		for _, step := range []struct {
 			off              time.Duration
 			standard, strict Verdict

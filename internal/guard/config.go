@@ -43,10 +43,6 @@ type Config struct {
 	// ClientSkew is how much clients' wall clocks may differ while fencing tokens still
 	// rise; 0: as much as the quarantine for locks alone allows.
 	ClientSkew time.Duration
-
-	// Moves are the names of the moves that this client takes part in, each with a line's
-	// end behind it (JoinMove).
-	Moves string
 }
 
 const (
@@ -73,7 +69,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("guard: Config.Level is %v, want off, standard or strict", c.Level)
 	}
 	if c.MaxTTL < least || c.MaxTTL > maxMaxTTL || c.MaxTTL%time.Millisecond != 0 {
-		return fmt.Errorf("guard: Config.MaxTTL is %v, want whole milliseconds in [%v, %v] with level %v", c.MaxTTL, least, maxMaxTTL, c.Level)
+		return fmt.Errorf("guard: Config.MaxTTL is %v, want whole milliseconds in [%v, %v] with level %v",
+			c.MaxTTL, least, maxMaxTTL, c.Level)
 	}
 	if c.Masters < 1 || c.Masters > maxMasters {
 		return fmt.Errorf("guard: Config.Masters is %d, want a number in [1, %d]", c.Masters, maxMasters)
@@ -106,6 +103,12 @@ func (c Config) Quarantine() time.Duration {
 		q += 2 * c.Skew()
 	}
 	return q
+}
+
+// quarantineAfter is Q of a master on which locks of this TTL may have been taken.
+func (c Config) quarantineAfter(longest time.Duration) time.Duration {
+	c.MaxTTL = max(c.MaxTTL, longest)
+	return c.Quarantine()
 }
 
 // String is what all clients of the fleet have in common, for people.

@@ -3,21 +3,16 @@
 -- what it lacks, 64 bytes of each}. SKEW {verdict, TIME}, TYPE {verdict, TIME, type} and CONFIG write nothing; MISSING
 -- {verdict, TIME, for how many ms that has been known, master_replid, since and wall of the sighting, '1' where somebody
 -- has seen a marker here} writes a sighting at most.
--- ARGV[12] 'look': see marker.lua. Then a marker is shown also with SKEW, and where nobody tells the run_id.
+-- ARGV[12] since of a marker that is old enough to drop was. ARGV[11] 'look': see marker.lua. Then a marker is shown also with SKEW, and where nobody tells the run_id.
 -- include marker.lua
 local kind = redis.call('TYPE', marker)['ok']
 if run == '' and not (looks and kind == 'hash') then return redis.error_reply('ERR INFO does not tell the run_id') end
 if skewed then return looks and kind == 'hash' and answer('SKEW', read()) or {'SKEW', now} end
-if kind == 'none' then
-  if ARGV[5] ~= 'strict' then return seen() end
-  return give('CREATED', ms, wall, 'created')
-end
+if kind == 'none' then return seen() end
 if kind ~= 'hash' then return {'TYPE', now, kind} end
 
 local m = read()
--- Version 1 had no replid, wall, db, fleet, how and without: what it says of this process is taken over.
-local older = m.v == '1'
-if not older and m.v ~= ARGV[1] or m.maxttl ~= ARGV[3] or m.n ~= ARGV[4] or m.level ~= ARGV[5] or m.db ~= '' and m.db ~= ARGV[6] then
+if m.v ~= ARGV[1] or m.maxttl ~= ARGV[3] or m.n ~= ARGV[4] or m.level ~= ARGV[5] or m.db ~= '' and m.db ~= ARGV[6] or m.to ~= '' then
   return answer('CONFIG', m)
 end
 
@@ -43,13 +38,12 @@ end
 if verdict ~= 'SAME' then
   -- Else the marker would count as put back when that time comes.
   if not looks and sighted and sighted > tonumber(ms) then redis.pcall('HSET', sighting, 'since', ms, 'wall', '') end
-  change.run, change.replid, change.since, change.wall, change.without = run, replid, ms, wall, ''
+  change.run, change.replid, change.since, change.wall = run, replid, ms, wall
 elseif m.replid == '' and replid ~= '' then
   change.replid = replid
 end
-if older then change.v = ARGV[1] end
+-- What was locked by other settings is over. A marker whose since moves keeps it.
+if verdict == 'SAME' and m.was ~= '' and m.since == ARGV[12] then change.was = '' end
 if m.db == '' then change.db = ARGV[6] end
--- Only of one that was taken into this fleet without its id: an older marker may show that the fleet was not new.
-if m.fleet == '' and (m.how == 'adopted' or m.how == 'created') and ARGV[10] ~= '' then change.fleet = ARGV[10] end
 if next(change) == nil then return answer(verdict, m) end
 return write(verdict, change)

@@ -6,8 +6,8 @@ import (
 	"github.com/redquorum/redquorum/drift"
 )
 
-// Facts are what is known of one master from its present connection. Only Age and MovedTo may
-// come from an earlier one, which may have led to another process. People see the errors, and
+// Facts are what is known of one master from its present connection. Only Age, and what Memory
+// keeps beside it, may come from an earlier one, which may have led to another process. People see the errors, and
 // errors.Is reaches them through AbstainError. None may be a context's error, since one
 // master's timeout is not the caller's.
 type Facts struct {
@@ -24,6 +24,13 @@ type Facts struct {
 
 	// Refused is what the master refuses to this user.
 	Refused Refused
+	// NoWrites is why it took no write of a lock, whoever asks, when it was asked last: it is full,
+	// busy or cannot save, or did not answer in time. nil: it did, or it is not known. It keeps its vote: renewals
+	// and releases may pass.
+	NoWrites error
+
+	// OtherList is another list of masters that clients use here.
+	OtherList OtherList
 
 	Marker    Marker // what the newest script answered; set it by Answer
 	MarkerErr error  // why none did
@@ -31,18 +38,30 @@ type Facts struct {
 	Changed bool
 	Age     Age // of Marker; set by Answer
 
-	// MovedTo is where the fleet is being moved, as this master has said last, also on an
-	// earlier connection and in a marker that it has lost since.
-	MovedTo string
-
 	// Seen is Since of the marker that this client has seen there last, also on an earlier
 	// connection: "0" for one of another fleet, "" for none. If it has seen one, the master is
 	// not new, whatever it says now.
 	Seen string
+	// Ours says that this marker was one of our settings.
+	Ours bool
+	// Word is what the master has said last of its marker, also on an earlier connection: Conflict,
+	// Missing, or Same for one of our settings; None: nothing yet. Other is the marker, with Conflict.
+	Word  Verdict
+	Other Fields
+	// Longest is the greatest MaxTTL that any marker there has told, also on an earlier connection.
+	Longest time.Duration
 
 	// missingFrom is when the first of the newest MISSING answers in a row was
 	// received; zero: the newest is another.
 	missingFrom drift.Instant
+}
+
+// Memory is what still holds on the next connection, and while there is none.
+func (f Facts) Memory() Facts {
+	return Facts{
+		Master: f.Master, DB: f.DB, Age: f.Age, Seen: f.Seen, Ours: f.Ours,
+		Word: f.Word, Other: f.Other, Longest: f.Longest,
+	}
 }
 
 // Answer adds a script's answer on this connection.
@@ -57,13 +76,21 @@ func (f *Facts) Answer(m Marker) {
 	f.Age = f.Age.with(m)
 	switch {
 	case m.Written():
-		f.Seen = m.Since
+		f.Seen, f.Ours, f.Word = m.Since, true, Same
 	case m.Verdict == Conflict:
-		f.Seen = "0"
+		f.Seen, f.Ours, f.Word, f.Other = "0", false, Conflict, m.Fields
+	case m.Verdict == Missing:
+		f.Word = Missing
 	}
-	if m.Written() && (m.To != "" || m.How == HowForced) {
-		f.MovedTo = m.To
+	f.Longest = max(f.Longest, m.longest())
+}
+
+// Longest is the greatest MaxTTL that any of the masters has told.
+func Longest(facts []Facts) (longest time.Duration) {
+	for _, f := range facts {
+		longest = max(longest, f.Longest)
 	}
+	return longest
 }
 
 // An Age is how long a master has remembered everything, as far as this client has seen. The
@@ -119,6 +146,15 @@ func (a Age) of(m Marker) bool {
 }
 
 func (a Age) now(now drift.Instant) time.Duration { return a.age + now.MonotonicSub(a.at) }
+
+// Aged is since of the marker, if every lock is over that may have been taken by the settings
+// before; "": nothing is known to be.
+func (f Facts) Aged(c Config, now drift.Instant) string {
+	if age, ok := f.age(now); ok && f.Marker.Was != "" && age >= c.quarantineAfter(duration(f.Marker.Was)) {
+		return f.Marker.Since
+	}
+	return ""
+}
 
 // age is how long the master has remembered everything, at least; false: it has no marker of
 // ours.

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -24,7 +22,7 @@ func (m *master) known() Target {
 
 // lookersOf are the scripts that a client sends to a master without a marker.
 func lookersOf(c Config, t Target) map[*script.Script][]any {
-	return map[*script.Script][]any{Dial: c.DialArgs(t), Adopt: c.AdoptArgs(t)}
+	return map[*script.Script][]any{Dial: c.DialArgs(t), Adopt: c.AdoptArgs(t, Facts{Ours: true}, "")}
 }
 
 func TestWhoHasSeenAMarkerWritesThatDownAndItStays(t *testing.T) {
@@ -86,12 +84,12 @@ func TestALateDeclarationDoesNothing(t *testing.T) {
 		},
 		"adopted and emptied of that": func(m *master, c Config) {
 			m.sight(2*time.Second, 2*time.Second)
-			wantVerdict(m.t, m.script(Adopt, c.AdoptArgs(m.now())), Adopted)
+			wantVerdict(m.t, m.script(Adopt, c.AdoptArgs(m.now(), Facts{Ours: true}, "")), Adopted)
 			m.do("DEL", Key)
 		},
 		"and seen so again": func(m *master, c Config) {
 			m.sight(2*time.Second, 2*time.Second)
-			wantVerdict(m.t, m.script(Adopt, c.AdoptArgs(m.now())), Adopted)
+			wantVerdict(m.t, m.script(Adopt, c.AdoptArgs(m.now(), Facts{Ours: true}, "")), Adopted)
 			m.do("DEL", Key)
 			m.dial(c)
 		},
@@ -103,7 +101,7 @@ func TestALateDeclarationDoesNothing(t *testing.T) {
 		c := config(Standard)
 		for s, args := range map[*script.Script]func(seen Fields) []any{
 			Declare: func(seen Fields) []any { return c.DeclareArgs(m.now(), seen) },
-			Init:    func(seen Fields) []any { return c.InitArgs(m.now(), seen, false, false) },
+			Init:    func(seen Fields) []any { return c.InitArgs(m.now(), seen, false, 0) },
 		} {
 			m.do("FLUSHALL")
 			m.sight(time.Second/2, time.Second/2)
@@ -122,12 +120,6 @@ func TestALateDeclarationDoesNothing(t *testing.T) {
 }
 
 func TestAnAdoptionSaysThatAMarkerWasKnown(t *testing.T) {
-	adopt := func(m *master, c Config, target Target) Marker {
-		if c.Level == Strict {
-			return m.script(Dial, c.DialArgs(target))
-		}
-		return m.script(Adopt, c.AdoptArgs(target))
-	}
 	onEachLevel(t, func(t *testing.T, m *master, c Config) {
 		for name, test := range map[string]struct {
 			known   string // what the sighting says
@@ -140,13 +132,13 @@ func TestAnAdoptionSaysThatAMarkerWasKnown(t *testing.T) {
 		} {
 			m.do("FLUSHALL")
 			m.sight(2*time.Second, 2*time.Second, "known", test.known)
-			got := adopt(m, c, test.target())
+			got := m.script(Adopt, c.AdoptArgs(test.target(), Facts{Ours: true}, ""))
 			if (got.How == HowEmptied) != test.emptied || !got.Written() {
 				t.Errorf("known %s: %+v", name, got)
 			}
 			m.keepsSighting(got.Since)
 			// Init would let it vote at once.
-			if declared := m.initialize(c, m.now(), false, false).Verdict == Declared; declared == test.emptied {
+			if declared := m.initialize(c, m.now(), false).Verdict == Declared; declared == test.emptied {
 				t.Errorf("known %s: declared by Init: %v", name, declared)
 			}
 		}
@@ -159,10 +151,10 @@ func TestInitDeclaresOnlyTheMarkerThatItHasRead(t *testing.T) {
 		since := m.time().UnixMilli()
 		want := m.put(c, "since", itoa(since-5), "how", HowAdopted)
 		for _, seen := range []Fields{{}, {Since: itoa(since - 6)}, {Since: "0"}} {
-			wantVerdict(t, m.script(Init, c.InitArgs(m.now(), seen, false, false)), Present)
+			wantVerdict(t, m.script(Init, c.InitArgs(m.now(), seen, false, 0)), Present)
 		}
 		m.holds(want)
-		wantVerdict(t, m.script(Init, c.InitArgs(m.now(), Fields{Since: itoa(since - 5)}, false, false)), Declared)
+		wantVerdict(t, m.script(Init, c.InitArgs(m.now(), Fields{Since: itoa(since - 5)}, false, 0)), Declared)
 	})
 }
 
@@ -177,7 +169,7 @@ func TestNothingIsDeclaredWhereTheSightingMayNotBeTouched(t *testing.T) {
 	c := config(Standard)
 	seen := m.asRead(c, m.now())
 	for s, args := range map[*script.Script][]any{
-		Declare: c.DeclareArgs(m.now(), seen), Init: c.InitArgs(m.now(), seen, true, false), Dial: c.DialArgs(m.now()),
+		Declare: c.DeclareArgs(m.now(), seen), Init: c.InitArgs(m.now(), seen, true, 0), Dial: c.DialArgs(m.now()),
 	} {
 		if reply, err := limited.conn.Do("EVAL", s.EvalArgs(args)...); err == nil || !strings.Contains(err.Error(), "access") {
 			t.Errorf("%s answers %q (%v)", s.Name, reply, err)
@@ -200,12 +192,8 @@ func TestAMarkerThatIsPutBackIsQuarantined(t *testing.T) {
 			m.put(c, old...)
 			wantVerdict(t, m.dial(c), Same)
 			m.do("FLUSHALL")
-			if c.Level == Standard {
-				m.sight(2*time.Second, 2*time.Second)
-				wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now())), Adopted)
-			} else {
-				wantVerdict(t, m.dial(c), Created)
-			}
+			m.sight(2*time.Second, 2*time.Second)
+			wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now(), Facts{Ours: true}, "")), Adopted)
 			kept := m.sighted()
 			m.putBack(c, old...)
 			then := m.time()
@@ -309,24 +297,19 @@ func TestWhoHasSeenAnotherMarkerSaysThatTheMasterWasEmptied(t *testing.T) {
 			how, seen string
 			emptied   bool
 		}{
-			"an earlier one":             {HowAdopted, itoa(since - 2), true},
-			"an earlier one, in strict":  {HowCreated, itoa(since - 2), true},
-			"a declared one":             {HowAdopted, "0", true},
-			"a later one":                {HowAdopted, itoa(since + 2), true},
-			"the same":                   {HowAdopted, itoa(since), false},
-			"the same, before a closing": {HowAdopted, itoa(since - 1), false},
-			"none":                       {HowAdopted, "", false},
-			"one before a restart":       {HowRestarted, "0", false},
-			"one before an Init":         {HowForced, "0", false},
+			"an earlier one":       {HowAdopted, itoa(since - 1), true},
+			"a declared one":       {HowAdopted, "0", true},
+			"a later one":          {HowAdopted, itoa(since + 1), true},
+			"the same":             {HowAdopted, itoa(since), false},
+			"none":                 {HowAdopted, "", false},
+			"one before a restart": {HowRestarted, "0", false},
+			"one before an Init":   {HowForced, "0", false},
 		} {
-			want := m.put(c, "since", itoa(since), "how", test.how, "fleet", "")
+			want := m.put(c, "since", itoa(since), "how", test.how)
 			knower := m.now()
 			knower.Seen = test.seen
 			if test.emptied {
-				knower.Fleet = "f1"
-				wantVerdict(t, m.script(Fleet, c.NameArgs(knower, "")), Present) // which is for dial to judge
-				m.holds(want)
-				want["how"], want["fleet"] = HowEmptied, "f1"
+				want["how"] = HowEmptied
 			}
 			got := m.script(Dial, c.DialArgs(knower))
 			wantVerdict(t, got, Same)
@@ -334,8 +317,8 @@ func TestWhoHasSeenAnotherMarkerSaysThatTheMasterWasEmptied(t *testing.T) {
 			if got.How != want["how"] {
 				t.Errorf("%s: how is %q", name, got.How)
 			}
-			given := test.how == HowAdopted || test.how == HowCreated
-			if declared := m.initialize(c, m.now(), false, false).Verdict == Declared; declared != (given && !test.emptied) {
+			given := test.how == HowAdopted
+			if declared := m.initialize(c, m.now(), false).Verdict == Declared; declared != (given && !test.emptied) {
 				t.Errorf("%s: declared by Init: %v", name, declared)
 			}
 		}
@@ -389,14 +372,6 @@ func TestAClientCountsAMarkerThatWentBackFromItsOwnFirstLook(t *testing.T) {
 	if why := look(old, time.Second+q); why != nil {
 		t.Errorf("after its quarantine: %v", why)
 	}
-	// What moves since upwards by a little, as closing a fleet does, does not end it.
-	_ = look(later, 2*q)
-	_ = look(old, 2*q)
-	closed := old
-	closed.Since = itoa(1 + mustInt(t, old.Since))
-	if why := look(closed, 2*q+time.Second); why == nil || why.How != HowRestored {
-		t.Errorf("closed: %+v", why)
-	}
 	// An operator's declaration names the marker that it has replaced.
 	declared := later
 	declared.Since, declared.How, declared.Seen = "0", HowDeclared, later.Since
@@ -415,13 +390,4 @@ func TestAClientCountsAMarkerThatWentBackFromItsOwnFirstLook(t *testing.T) {
 	if why := look(old, 3*q); why != nil {
 		t.Errorf("of another history: %v", why)
 	}
-}
-
-func mustInt(t *testing.T, text string) int64 {
-	t.Helper()
-	n, err := redis.Int64([]byte(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }

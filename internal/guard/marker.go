@@ -19,24 +19,21 @@ const Key = "redquorum:marker"
 const Sighting = "redquorum:sighted"
 
 // Version of the marker that this package writes, its field v.
-const Version = "2"
+const Version = "3"
 
 // A Verdict is what a script found and did.
 type Verdict uint8
 
-// The verdicts. With those up to Closed there is a marker of this fleet and of
+// The verdicts. With those up to Forced there is a marker of this fleet and of
 // this process, and its age can be told.
 const (
 	None      Verdict = iota // no script has answered yet
 	Same                     // it was as it should be
 	Restarted                // it was of another process, or its data had another history; since is now
 	Reset                    // its since lay in the future or was none; it is now
-	Created                  // there was none; since is now (strict)
 	Adopted                  // there was none; since is when it was first seen without one
 	Declared                 // there was none; since is 0: it votes at once
 	Forced                   // an operator wrote it anew; since is now
-	Revoked                  // its fleet was declared new and was not; since is now
-	Closed                   // it was told that its fleet is being moved
 	Missing                  // there is none
 	Conflict                 // it is of a fleet with another configuration; nothing was written
 	WrongType                // there is something else at its name; nothing was written
@@ -45,8 +42,8 @@ const (
 )
 
 var verdicts = map[string]Verdict{
-	"SAME": Same, "RESTARTED": Restarted, "RESET": Reset, "CREATED": Created, "ADOPTED": Adopted,
-	"DECLARED": Declared, "FORCED": Forced, "REVOKED": Revoked, "CLOSED": Closed, "MISSING": Missing, "CONFIG": Conflict,
+	"SAME": Same, "RESTARTED": Restarted, "RESET": Reset, "ADOPTED": Adopted,
+	"DECLARED": Declared, "FORCED": Forced, "MISSING": Missing, "CONFIG": Conflict,
 	"TYPE": WrongType, "SKEW": Skewed, "PRESENT": Present,
 }
 
@@ -64,7 +61,7 @@ func (v Verdict) String() string {
 }
 
 // written reports whether there is a marker whose age can be told.
-func (v Verdict) written() bool { return v >= Same && v <= Closed }
+func (v Verdict) written() bool { return v >= Same && v <= Forced }
 
 // Written reports whether there is a marker of this fleet and of this process.
 func (m Marker) Written() bool { return m.Verdict.written() }
@@ -95,34 +92,32 @@ type Fields struct {
 	Masters string
 	LevelIs string
 	DB      string // number of the database
-	Fleet   string // id of the fleet; "": not given yet
 	How     string // what has made Since what it is: one of the How constants; "": not told
-	Without string // "1": the fleet was declared while some of its masters were absent
-	To      string // to what the fleet is being moved; "": it is not
-	Closed  string // since when To stands there, by the master's clock, in ms since 1970
-	// Seen is by what it was found new when it was declared: since and wall of the sighting, or
-	// since of the marker that it had been given because it had none.
+	// Seen is since of the marker in whose place init has declared it; "": there was none.
 	Seen string
+	// Was is the longest MaxTTL of the settings before, in ms; "": the quarantine goes by MaxTTL alone.
+	Was string
+	By  string // owner's name of the client that has adopted it; "": none has, or it did not tell
+	To  string // where its fleet was moving to, by an earlier version; "": nowhere. It is no fleet of ours
 }
 
 // The values of Fields.How.
 const (
 	HowDeclared  = "declared"  // with its fleet, as new
 	HowAdopted   = "adopted"   // it had no marker, and its fleet was not new
-	HowCreated   = "created"   // the same in strict
 	HowEmptied   = "emptied"   // as either, and a client has seen a marker there before
 	HowRestarted = "restarted" // another process serves it
 	HowResynced  = "resynced"  // its data has another history
 	HowRestored  = "restored"  // it was lost and put back
 	HowReset     = "reset"     // Since was no instant of the past
 	HowForced    = "forced"    // an operator changed the fleet
-	HowRevoked   = "revoked"   // its fleet was declared new and was not
 )
 
 // texts are the fields in the order of names in marker.lua.
 func (f *Fields) texts() []*string {
 	return []*string{
-		&f.Version, &f.Run, &f.Replid, &f.Since, &f.Wall, &f.MaxTTL, &f.Masters, &f.LevelIs, &f.DB, &f.Fleet, &f.How, &f.Without, &f.To, &f.Closed, &f.Seen,
+		&f.Version, &f.Run, &f.Replid, &f.Since, &f.Wall, &f.MaxTTL, &f.Masters, &f.LevelIs,
+		&f.DB, &f.How, &f.Seen, &f.Was, &f.By, &f.To,
 	}
 }
 
@@ -211,6 +206,12 @@ func instant(text string) (time.Time, bool) {
 	return time.UnixMilli(int64(ms)), err == nil //nolint:gosec // 15 digits
 }
 
+// WithoutSince is since when an adopted master was known to have no marker, by its own clock.
+func (f Fields) WithoutSince() time.Time {
+	since, _ := instant(f.Since)
+	return since
+}
+
 // Age is for how long the master has remembered everything, at least: the
 // smaller of what its own clock and our wall clock say, up to the script's look at
 // it, and from the reply on by our monotonic clock. It reports false where there
@@ -259,9 +260,22 @@ func (f Fields) Config() (Config, bool) {
 }
 
 // Matches reports whether the marker is one of this fleet's, as far as all its
-// masters have it in common. One of version 1 is, too: the scripts take it over.
+// masters have it in common.
 func (f Fields) Matches(c Config) bool {
-	return (f.Version == Version || f.Version == "1") && f.MaxTTL == millis(c.MaxTTL) && f.Masters == strconv.Itoa(c.Masters) && f.LevelIs == c.Level.String()
+	return f.Version == Version && f.MaxTTL == millis(c.MaxTTL) && f.Masters == strconv.Itoa(c.Masters) &&
+		f.LevelIs == c.Level.String() && f.To == ""
+}
+
+// longest is the greatest MaxTTL that the marker tells: its own and that of the settings before.
+func (f Fields) longest() time.Duration { return max(duration(f.MaxTTL), duration(f.Was)) }
+
+// duration is a number of milliseconds that a MaxTTL can have; 0: it is none.
+func duration(text string) time.Duration {
+	ms, err := strconv.ParseInt(text, 10, 44)
+	if err != nil || ms < 0 || ms > maxMaxTTL.Milliseconds() {
+		return 0
+	}
+	return time.Duration(ms) * time.Millisecond
 }
 
 // millisText is a number of milliseconds as a duration.

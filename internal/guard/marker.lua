@@ -1,11 +1,11 @@
 -- Of all scripts about the marker: KEYS[1] marker; ARGV[1] version of the marker; ARGV[2] run_id, '' where the client has not been told it yet; ARGV[3]
 -- MaxTTL in ms; ARGV[4] number of masters; ARGV[5] level; ARGV[6] number of the database; ARGV[7] client's wall clock in us
 -- when this was sent; ARGV[8] greatest skew in us, for 'strict', else unused; ARGV[9] how long the client waits for the
--- reply, in us; ARGV[10] id of the fleet, '' where the client does not know it; ARGV[11] since of the marker that
--- the client has seen last on this master, '0' for one of another fleet, '' for none; ARGV[12] of dial.lua 'look' from who only
+-- reply, in us; ARGV[10] since of the marker that
+-- the client has seen last on this master, '0' for one of another fleet, '' for none; ARGV[11] of dial.lua 'look' from who only
 -- looks: then it answers what it would write, and writes nothing but a sighting.
 -- The sighting is no key of the script's: a user who may not touch it can have markers judged all the same.
-local marker, sighting, looks = KEYS[1], 'redquorum:sighted', ARGV[12] == 'look'
+local marker, sighting, looks = KEYS[1], 'redquorum:sighted', ARGV[11] == 'look'
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local ms = string.format('%.0f', math.floor(now / 1000))
@@ -22,7 +22,7 @@ end
 local replid = redis.pcall('INFO', 'replication')
 replid = type(replid) == 'string' and string.match(replid, 'master_replid:(%x+)') or ''
 
-local names = {'v', 'run', 'replid', 'since', 'wall', 'maxttl', 'n', 'level', 'db', 'fleet', 'how', 'without', 'to', 'closed', 'seen'}
+local names = {'v', 'run', 'replid', 'since', 'wall', 'maxttl', 'n', 'level', 'db', 'how', 'seen', 'was', 'by', 'to'}
 local function read()
   local values, m = redis.call('HMGET', marker, unpack(names)), {}
   for i, name in ipairs(names) do m[name] = string.sub(values[i] or '', 1, 64) end
@@ -45,10 +45,10 @@ local function write(verdict, fields)
   return answer(verdict, m)
 end
 
--- A whole marker of this process, fleet and configuration.
-local function fresh(since, at, how)
+-- A whole marker of this process, fleet and configuration. was is the longest MaxTTL of the settings before.
+local function fresh(since, at, how, was)
   return {v = ARGV[1], run = run, replid = replid, since = since, wall = at, maxttl = ARGV[3], n = ARGV[4],
-    level = ARGV[5], db = ARGV[6], fleet = ARGV[10], how = how, without = ''}
+    level = ARGV[5], db = ARGV[6], how = how, was = was or ''}
 end
 
 -- Whole milliseconds since 1970 that are not in the future.
@@ -56,11 +56,9 @@ local function past(text, limit)
   return string.match(text, '^%d+$') and #text <= 15 and tonumber(text) <= tonumber(limit)
 end
 
--- Whether a master was given its marker because it had none, after the client has seen one there: it has lost its data. Closing
--- a fleet moves since by 1 ms.
+-- Whether a master was given its marker because it had none, after the client has seen one there: it has lost its data.
 local function emptied(m)
-  local before, since = tonumber(ARGV[11]), tonumber(m.since)
-  return before and since and math.abs(since - before) > 1 and (m.how == 'adopted' or m.how == 'created')
+  return ARGV[10] ~= '' and m.since ~= ARGV[10] and m.how == 'adopted'
 end
 
 -- Says MISSING, since when that is known, and whether who asks, or anybody before, has seen a marker here: then the master
@@ -77,7 +75,7 @@ local function seen()
     redis.call('HSET', sighting, 'run', run, 'replid', replid, 'since', ms, 'wall', wall)
     redis.call('PEXPIRE', sighting, 86400000)
   end
-  if ARGV[11] ~= '' and not s[5] then
+  if ARGV[10] ~= '' and not s[5] then
     s[5] = '1'
     redis.call('HSET', sighting, 'known', '1')
   end
@@ -92,19 +90,21 @@ end
 
 -- Gives a master a marker that had none. The sighting stays for a day, and shows that a marker from before was put back.
 -- It has no wall any more: should the marker be lost, it begins anew.
-local function give(verdict, since, at, how)
+local function give(verdict, since, at, how, was, by)
   local s = redis.pcall('HMGET', sighting, 'known')
-  if ARGV[11] ~= '' or not s.err and s[1] then how = 'emptied' end
+  if ARGV[10] ~= '' or not s.err and s[1] then how = 'emptied' end
   local kept = not looks and redis.pcall('HSET', sighting, 'run', run, 'replid', replid, 'since', since, 'wall', '')
   if type(kept) == 'number' then redis.call('PEXPIRE', sighting, 86400000) end -- else it may not be touched, or is no sighting
-  return write(verdict, fresh(since, at, how))
+  local m = fresh(since, at, how, was)
+  m.by = by
+  return write(verdict, m)
 end
 
--- Makes a master one of a new fleet, which votes at once. found is by what it was found new: since and wall of the
--- sighting, or since of the marker that it was given because it had none.
-local function declare(found, without)
+-- Makes a master one of a new fleet, which votes at once. replaced is since of the marker that it was given because it
+-- had none, nil where it has none.
+local function declare(replaced)
   redis.call('DEL', sighting, marker)
   local m = fresh('0', '0', 'declared')
-  m.seen, m.without = found, without
+  m.seen = replaced
   return write('DECLARED', m)
 end

@@ -21,9 +21,9 @@ func answer(verdict string, us int64, fields ...string) []any {
 
 func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
 	// good is a whole marker, with other fields: name, value…
-	names := []string{"v", "run", "replid", "since", "wall", "maxttl", "n", "level", "db", "fleet", "how", "without", "to", "closed", "seen"}
+	names := []string{"v", "run", "replid", "since", "wall", "maxttl", "n", "level", "db", "how", "seen", "was", "by", "to"}
 	good := func(changes ...string) []string {
-		fields := []string{"2", id, otherID, "1000", "2000", "60000", "5", "standard", "0", "f1", "adopted", "", "", "", ""}
+		fields := []string{"3", id, otherID, "1000", "2000", "60000", "5", "standard", "0", "adopted", "", "", "", ""}
 		for i := 0; i < len(changes); i += 2 {
 			fields[slices.Index(names, changes[i])] = changes[i+1]
 		}
@@ -38,8 +38,7 @@ func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
 		want  Verdict // None: refused
 	}{
 		"same":                    {answer("SAME", 5_000_000, good()...), Same},
-		"revoked":                 {answer("REVOKED", 5_000_000, good()...), Revoked},
-		"closed":                  {answer("CLOSED", 5_000_000, good("to", "x", "closed", "5000")...), Closed},
+		"of a move":               {answer("CONFIG", 5_000_000, good("to", "x")...), Conflict},
 		"missing":                 {sighted(int64(0)), Missing},
 		"missing for long":        {sighted(int64(1<<43 - 1)), Missing},
 		"missing for too long":    {sighted(int64(1 << 43)), None},
@@ -62,16 +61,16 @@ func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
 		"in lower case":           {answer("same", 1, good()...), None},
 		"none":                    {answer("NONE", 1, good()...), None},
 		"no verdict":              {answer("", 1, good()...), None},
-		"nil in it":               {append(answer("SAME", 1, good()[:14]...), nil), None},
-		"a number in it":          {append(answer("SAME", 1, good()[:14]...), int64(5)), None},
+		"nil in it":               {append(answer("SAME", 1, good()[:13]...), nil), None},
+		"a number in it":          {append(answer("SAME", 1, good()[:13]...), int64(5)), None},
 		"missing, one short":      {sighted(int64(0))[:6], None},
 		"missing, one too many":   {append(sighted(int64(0)), []byte("x")), None},
 		"missing, a number in it": {append(sighted(int64(0))[:6], int64(5)), None},
 		"same, short":             {answer("SAME", 1), None},
-		"same, one short":         {answer("SAME", 1, good()[:14]...), None},
+		"same, one short":         {answer("SAME", 1, good()[:13]...), None},
 		"one too many":            {answer("SAME", 1, append(good(), "x")...), None},
 		"skew, to who only looks": {answer("SKEW", 1, good()...), Skewed},
-		"skew, one short":         {answer("SKEW", 1, good()[:14]...), None},
+		"skew, one short":         {answer("SKEW", 1, good()[:13]...), None},
 		"type, short":             {answer("TYPE", 1), None},
 		"a negative time":         {answer("SAME", -1, good()...), None},
 		"a time beyond":           {answer("SAME", 1<<53, good()...), None},
@@ -86,7 +85,7 @@ func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
 		"since is signed":         {answer("SAME", 1, good("since", "+1")...), None},
 		"since of another fleet":  {answer("CONFIG", 1, good("since", "x")...), Conflict},
 		"since is long":           {answer("SAME", 1, good("since", "0000000000000001")...), None},
-		"the largest and longest": {answer("SAME", 1<<53-1, good("since", "999999999999999", "fleet", long[:64])...), Same},
+		"the largest and longest": {answer("SAME", 1<<53-1, good("since", "999999999999999", "how", long[:64])...), Same},
 	} {
 		m, err := ParseMarker(test.reply, at(0), at(time.Second))
 		if (err == nil) != (test.want != None) || m.Verdict != test.want {
@@ -96,9 +95,9 @@ func TestParseMarkerAcceptsWhatScriptsReturnAndNothingElse(t *testing.T) {
 			t.Errorf("%s: the age is %v", name, age)
 		}
 	}
-	m, err := ParseMarker(answer("SAME", 5_000_000, "2", "r", "h", "3", "4", "5", "6", "l", "7", "f", "w", "1", "x", "8", "9/9"), at(0), at(time.Second))
+	m, err := ParseMarker(answer("SAME", 5_000_000, "2", "r", "h", "3", "4", "5", "6", "l", "7", "w", "9/9", "60000", "o", "x"), at(0), at(time.Second))
 	want := Fields{
-		Version: "2", Run: "r", Replid: "h", Since: "3", Wall: "4", MaxTTL: "5", Masters: "6", LevelIs: "l", DB: "7", Fleet: "f", How: "w", Without: "1", To: "x", Closed: "8", Seen: "9/9",
+		Version: "2", Run: "r", Replid: "h", Since: "3", Wall: "4", MaxTTL: "5", Masters: "6", LevelIs: "l", DB: "7", How: "w", Seen: "9/9", Was: "60000", By: "o", To: "x",
 	}
 	if err != nil || m.Fields != want {
 		t.Errorf("%+v, %v; want %+v", m.Fields, err, want)
@@ -127,7 +126,7 @@ func TestAgeIsCountedByTheMastersClockAndThenByOurMonotonicOne(t *testing.T) {
 	sent := c.Now()
 	c.Advance(50 * time.Millisecond)
 	received := c.Now()
-	m, err := ParseMarker(answer("SAME", 5_000_000_000, "2", id, otherID, "4000000", "", "60000", "5", "standard", "0", "", "", "", "", "", ""), sent, received)
+	m, err := ParseMarker(answer("SAME", 5_000_000_000, "3", id, otherID, "4000000", "", "60000", "5", "standard", "0", "", "", "", "", ""), sent, received)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +156,7 @@ func TestAgeIsCountedByTheMastersClockAndThenByOurMonotonicOne(t *testing.T) {
 	}
 	for v := None; v <= Present; v++ {
 		m.Verdict = v
-		if _, ok := m.Age(c.Now()); ok != (v >= Same && v <= Closed) {
+		if _, ok := m.Age(c.Now()); ok != (v >= Same && v <= Forced) {
 			t.Errorf("%v has an age: %v", v, ok)
 		}
 	}
@@ -185,7 +184,7 @@ func TestAgeIsBoundedByOurWallClockUnlessThatIsBehind(t *testing.T) {
 		"too long":         {"0000000999990000", 1000 * time.Second},
 		"of a declaration": {"0", 1000 * time.Second},
 	} {
-		m, err := ParseMarker(answer("SAME", 5_000_000_000, "2", id, otherID, "4000000", test.wall, "60000", "5", "standard", "0", "", "", "", "", "", ""), sent, received)
+		m, err := ParseMarker(answer("SAME", 5_000_000_000, "3", id, otherID, "4000000", test.wall, "60000", "5", "standard", "0", "", "", "", "", ""), sent, received)
 		if err != nil {
 			t.Fatal(err)
 		}

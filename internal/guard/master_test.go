@@ -198,9 +198,9 @@ func (m *master) declare(c Config, t Target) Marker {
 }
 
 // initialize runs Init on the master, by what is there now.
-func (m *master) initialize(c Config, t Target, force, without bool) Marker {
+func (m *master) initialize(c Config, t Target, force bool) Marker {
 	m.t.Helper()
-	return m.script(Init, c.InitArgs(t, m.asRead(c, t), force, without))
+	return m.script(Init, c.InitArgs(t, m.asRead(c, t), force, 0))
 }
 
 // at is the master, for a script of a client whose wall clock shows sent.
@@ -261,8 +261,8 @@ func (m *master) marker() map[string]string {
 // value, field, value…; "-" removes a field.
 func (m *master) whole(c Config, changes ...string) map[string]string {
 	fields := map[string]string{
-		"v": "2", "run": m.run, "replid": m.replid, "since": "1000", "wall": "1000", "maxttl": millis(c.MaxTTL), "n": fmt.Sprint(c.Masters),
-		"level": c.Level.String(), "db": "0", "fleet": "f1", "how": "declared", "without": "",
+		"v": "3", "run": m.run, "replid": m.replid, "since": "1000", "wall": "1000", "maxttl": millis(c.MaxTTL), "n": fmt.Sprint(c.Masters),
+		"level": c.Level.String(), "db": "0", "how": "declared", "was": "",
 	}
 	for i := 0; i < len(changes); i += 2 {
 		if fields[changes[i]] = changes[i+1]; changes[i+1] == "-" {
@@ -271,9 +271,6 @@ func (m *master) whole(c Config, changes ...string) map[string]string {
 	}
 	return fields
 }
-
-// version1 are the changes that make it a marker of version 1.
-var version1 = []string{"v", "1", "replid", "-", "wall", "-", "db", "-", "fleet", "-", "how", "-", "without", "-"}
 
 // put writes a marker: whole.
 func (m *master) put(c Config, changes ...string) map[string]string {

@@ -21,23 +21,27 @@ var probeSource string
 // Probe tries the commands that locks need.
 var Probe = script.New("probe", probeSource)
 
+// ProbeKey is what Probe tries commands on: a key that is never there, among those that the documented
+// permissions cover.
+const ProbeKey = "redquorum:intent:1:redquorum:probe"
+
 // Commands are commands that a lock needs on a master, a bit for each.
 type Commands uint32
 
-// tried are the commands that Probe tries, and EVALSHA. The bits have their order.
+// tried are the commands that Probe tries, EVALSHA and EVAL. The bits have their order.
 var tried = func() (names []string) {
 	for _, found := range regexp.MustCompile(`\{'([A-Z]+)'`).FindAllStringSubmatch(probeSource, -1) {
 		names = append(names, found[1])
 	}
-	return append(names, "EVALSHA")
+	return append(names, "EVALSHA", "EVAL")
 }()
 
-// CommandsOf are those that scripts call, EVALSHA, and further ones, in capitals.
+// CommandsOf are those that scripts call, EVALSHA, EVAL, and further ones, in capitals.
 func CommandsOf(scripts []*script.Script, further ...string) (all Commands) {
 	for _, name := range append(script.Commands(scripts...), further...) {
 		all |= 1 << slices.Index(tried, strings.ToUpper(name))
 	}
-	return all | 1<<slices.Index(tried, "EVALSHA")
+	return all | 1<<slices.Index(tried, "EVALSHA") | 1<<slices.Index(tried, "EVAL")
 }
 
 // vital are the commands of plain locks. A master that refuses one of them does not
@@ -61,15 +65,19 @@ type Refused struct {
 	Err      error // what it says to one of them; nil: there are none
 }
 
-// ReadProbe adds an answer to Probe. err is an error reply to the EVALSHA. Only that the
-// user may not run a command, or that the master does not know it, says something about
+// ReadProbe adds an answer to Probe, and reports whether it is one. err is an error reply to the EVAL, and bySHA to the
+// EVALSHA. Only that the user may not run a command, or that the master does not know it, says something about
 // it. All other errors pass, such as OOM, or are about the key of the probe.
-func (r Refused) ReadProbe(reply any, err error) Refused {
+func (r Refused) ReadProbe(reply any, err, bySHA error) (Refused, bool) {
 	parts, ok := reply.([]any)
-	if !ok {
-		return r // it could not be run now
+	none := err != nil && refusesEval(err.Error())
+	if !ok && !none {
+		return r, false // it could not be run now
 	}
 	found := Refused{}
+	if none {
+		found = Refused{1 << slices.Index(tried, "EVAL"), errors.New(oneLine(err.Error()))}
+	}
 	note := func(name, said string) {
 		if i := slices.Index(tried, name); i >= 0 && refuses(said) {
 			found.Commands |= 1 << i
@@ -81,10 +89,19 @@ func (r Refused) ReadProbe(reply any, err error) Refused {
 		said, _ := parts[i+1].([]byte)
 		note(string(name), string(said))
 	}
-	if err != nil {
-		note("EVALSHA", err.Error())
+	if bySHA != nil {
+		note("EVALSHA", bySHA.Error())
 	}
-	return found
+	return found, true
+}
+
+// Scripts reports whether scripts are refused as a whole.
+func (r Refused) Scripts() bool { return r.Commands&(1<<slices.Index(tried, "EVAL")) != 0 }
+
+// refusesEval reports whether an error reply to EVAL says that scripts cannot be run at all. Services that have none
+// say so in words of their own.
+func refusesEval(said string) bool {
+	return refuses(said) || strings.HasPrefix(said, "ERR ") && strings.Contains(strings.ToLower(said), "eval")
 }
 
 // refuses reports whether an error reply says that the user may not run the command, or
@@ -107,5 +124,6 @@ func (r Refused) Lacking(needs Commands) *AbstainError {
 
 // forbidden is the text of such an error.
 func (r *AbstainError) forbidden() string {
-	return fmt.Sprintf("it refuses %s%s; it could not renew or release what it grants: permit the commands of docs/reference/wire.md#permissions", r.Value, r.because())
+	return fmt.Sprintf("it refuses %s%s; it could not renew or release what it grants: "+
+		"permit the commands of docs/reference/wire.md#permissions", r.Value, r.because())
 }

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/redquorum/redquorum/internal/script"
@@ -30,11 +31,11 @@ func TestOnlyARefusedCommandCountsAsRefused(t *testing.T) {
 		"NOSCRIPT No matching script. Please use EVAL.":                                                      false,
 		"WRONGTYPE Operation against a key holding the wrong kind of value":                                  false,
 	} {
-		r := Refused{}.ReadProbe([]any{[]byte("DEL"), []byte(said)}, nil)
+		r, _ := Refused{}.ReadProbe([]any{[]byte("DEL"), []byte(said)}, nil, nil)
 		if got := r.Commands.String() == "DEL" && r.Err != nil; got != want {
 			t.Errorf("DEL: %q: refused %q (%v), want %t", said, r.Commands, r.Err, want)
 		}
-		r = Refused{}.ReadProbe([]any{}, errors.New(said))
+		r, _ = Refused{}.ReadProbe([]any{}, nil, errors.New(said))
 		if got := r.Commands.String() == "EVALSHA"; got != want {
 			t.Errorf("EVALSHA: %q: refused %q, want %t", said, r.Commands, want)
 		}
@@ -43,11 +44,11 @@ func TestOnlyARefusedCommandCountsAsRefused(t *testing.T) {
 
 // An answer that tells nothing leaves what is known; a good one replaces it.
 func TestACommandThatIsPermittedAgainIsNotRefused(t *testing.T) {
-	r := Refused{}.ReadProbe([]any{[]byte("DEL"), []byte("ERR Unknown Redis command called from script")}, nil)
-	if again := r.ReadProbe(nil, errors.New("BUSY")); again != r || again.Lacking(vital) == nil {
+	r, _ := Refused{}.ReadProbe([]any{[]byte("DEL"), []byte("ERR Unknown Redis command called from script")}, nil, nil)
+	if again, ok := r.ReadProbe(nil, errors.New("BUSY"), errors.New("BUSY")); ok || again != r || again.Lacking(vital) == nil {
 		t.Errorf("after no answer: %v", again.Commands)
 	}
-	if again := r.ReadProbe([]any{}, nil); again.Lacking(vital) != nil {
+	if again, _ := r.ReadProbe([]any{}, nil, nil); again.Lacking(vital) != nil {
 		t.Errorf("after a good answer: %v", again.Commands)
 	}
 }
@@ -68,10 +69,28 @@ func TestTheProbeWritesNothing(t *testing.T) {
 
 // A command that a lock's script calls and the probe does not try would have no bit.
 func TestTheProbeTriesEveryCommandThatTheScriptsOfLocksCall(t *testing.T) {
-	if got := vital.String(); got != "DEL, GET, PEXPIRE, PTTL, SET, EVALSHA" {
+	if got := vital.String(); got != "DEL, GET, PEXPIRE, PTTL, SET, EVALSHA, EVAL" {
 		t.Errorf("every lock needs %s", got)
 	}
 	if strict := CommandsOf([]*script.Script{script.GuardedReaderAcquire, script.GuardedReaderExtend, script.GuardedRelease}); strict&vital == 0 || strict == vital {
 		t.Errorf("a reader in strict needs %s", strict)
+	}
+}
+
+func TestAUserWithoutAnyScriptingIsToldOfEVAL(t *testing.T) {
+	for said, refused := range map[string]bool{
+		"NOPERM this user has no permissions to run the 'eval' command":    true,
+		"NOPERM User x has no permissions to run the 'eval' command":       true,
+		"ERR unknown command 'EVAL', with args beginning with: 'if'":       true,
+		"ERR EVAL is not supported by this service":                        true,
+		"ERR Error running script (call to f_0123): user_script:1: broken": false,
+		"BUSY Redis is busy running a script.":                             false,
+		"OOM command not allowed":                                          false,
+	} {
+		r, ok := Refused{}.ReadProbe(nil, errors.New(said), errors.New(said))
+		why := r.Lacking(vital)
+		if ok != refused || (why != nil) != refused || refused && !strings.Contains(why.Error(), "it refuses EVAL") {
+			t.Errorf("%s: %v, an answer: %v", said, why, ok)
+		}
 	}
 }

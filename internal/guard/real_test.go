@@ -51,7 +51,7 @@ func TestTheScriptsRunUnderTheMinimalACL(t *testing.T) {
 	}
 	slices.Sort(commands)
 	commands = slices.Compact(commands)
-	documented := []string{"del", "exists", "hmget", "hset", "info", "persist", "pexpire", "pttl", "time", "type"}
+	documented := []string{"del", "exists", "get", "hmget", "hset", "info", "persist", "pexpire", "pttl", "set", "time", "type"}
 	if !slices.Equal(commands, documented) {
 		t.Errorf("the scripts use %v, docs/reference/wire.md says %v", commands, documented)
 	}
@@ -60,21 +60,19 @@ func TestTheScriptsRunUnderTheMinimalACL(t *testing.T) {
 	m := asUser(t, s)
 	m.identify()
 	c := config(Strict)
-	wantVerdict(t, m.dial(c), Created)
-	wantVerdict(t, m.dial(c), Same)
-	wantVerdict(t, m.initialize(c, m.now(), true, false), Forced)
-	wantVerdict(t, m.initialize(c, m.now(), false, false), Present)
+	wantVerdict(t, m.dial(c), Missing)
+	wantVerdict(t, m.initialize(c, m.now(), true), Forced)
+	wantVerdict(t, m.initialize(c, m.now(), false), Present)
 	wantVerdict(t, m.declare(c, m.now()), Present)
-	wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now())), Present)
+	wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now(), Facts{Ours: true}, "")), Present)
 	wantVerdict(t, m.script(Dial, c.LookArgs(m.now())), Same)
-	wantVerdict(t, m.script(Fleet, c.NameArgs(m.now(), "")), Same)
 	if got := m.check(); !strings.Contains(got, m.run) {
 		t.Errorf("the check answers %q", got)
 	}
 	m.do("DEL", Key)
 	c = config(Standard)
 	wantVerdict(t, m.dial(c), Missing)
-	wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now())), Missing)
+	wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now(), Facts{Ours: true}, "")), Missing)
 	wantVerdict(t, m.declare(c, m.now()), Declared)
 	if _, err := m.conn.Do("SET", "lock", "1"); err == nil {
 		t.Error("the user may do more than it was given")

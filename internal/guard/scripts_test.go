@@ -22,7 +22,7 @@ var parameter = regexp.MustCompile(`(KEYS|ARGV)\[\d+\]`)
 // Whoever calls a script reads its head alone.
 func TestEveryScriptStatesWhatItTakesAndReturns(t *testing.T) {
 	files, err := filepath.Glob("*.lua")
-	all := append(slices.Clone(Scripts), Acquire, Probe)
+	all := append(slices.Clone(Scripts), Probe)
 	if err != nil || len(files) != len(all)+1 { // and marker.lua
 		t.Fatalf("%d files (%v), %d scripts", len(files), err, len(all))
 	}
@@ -52,23 +52,10 @@ func TestEveryScriptStatesWhatItTakesAndReturns(t *testing.T) {
 	}
 }
 
-func TestDialStrictStartsAQuarantineWhereNoMarkerIs(t *testing.T) {
-	onEach(t, func(t *testing.T, m *master) {
-		then := m.time()
-		got := m.dial(config(Strict))
-		wantVerdict(t, got, Created)
-		m.isNow(got, then)
-		m.holds(map[string]string{
-			"v": "2", "run": m.run, "replid": m.replid, "since": got.Since, "wall": got.Wall, "maxttl": "60000", "n": "5", "level": "strict",
-			"db": "0", "fleet": "", "how": "created", "without": "",
-		})
-		m.keepsSighting(got.Since)
-		again := m.dial(config(Strict))
-		wantVerdict(t, again, Same)
-		if again.Since != got.Since || again.Wall != got.Wall {
-			t.Errorf("a second dial moved since from %s to %s, wall from %s to %s", got.Since, again.Since, got.Wall, again.Wall)
-		}
-		m.keepsSighting(got.Since)
+func TestAMasterWithoutAMarkerIsGivenNoneByADial(t *testing.T) {
+	onEachLevel(t, func(t *testing.T, m *master, c Config) {
+		wantVerdict(t, m.dial(c), Missing)
+		m.holds(nil)
 	})
 }
 
@@ -95,13 +82,13 @@ func TestDialQuarantinesAnotherProcessAndAnotherHistory(t *testing.T) {
 				case "<":
 					value = own[test.field][:39]
 				}
-				want := m.put(c, test.field, value, "since", "0", "without", "1")
+				want := m.put(c, test.field, value, "since", "0")
 				then := m.time()
 				got := m.dial(c)
 				wantVerdict(t, got, Restarted)
 				m.isNow(got, then)
 				maps.Copy(want, own)
-				maps.Copy(want, map[string]string{"since": got.Since, "wall": got.Wall, "how": test.how, "without": ""})
+				maps.Copy(want, map[string]string{"since": got.Since, "wall": got.Wall, "how": test.how})
 				m.holds(want)
 				if got.How != test.how || got.Run != m.run || got.Replid != m.replid {
 					t.Errorf("it answers %+v", got)
@@ -167,26 +154,26 @@ func TestDialNamesAnotherFleetsSettingsAndWritesNothing(t *testing.T) {
 		"MaxTTL 60000.0": {"maxttl", "60000.0", "60000.0"},
 		"masters":        {"n", "3", "3"},
 		"level":          {"level", "strict", "strict"},
-		"version":        {"v", "3", "3"},
-		"version 1.0":    {"v", "1.0", "1.0"},
+		"version":        {"v", "2", "2"},
+		"version 3.0":    {"v", "3.0", "3.0"},
 		"database":       {"db", "1", "1"},
 		"database 00":    {"db", "00", "00"},
 		"no MaxTTL":      {"maxttl", "-", ""},
 		"no masters":     {"n", "-", ""},
 		"no level":       {"level", "-", ""},
 		"no version":     {"v", "-", ""},
+		"a move":         {"to", "another", "another"},
 		"garbage":        {"n", "\x00\xff\r\n" + strings.Repeat("y", 100), "\x00\xff\r\n" + strings.Repeat("y", 60)},
 	}, func(t *testing.T, m *master, test row) {
 		c := config(Standard)
 		// Whatever the other rules would write, nothing is written.
 		for _, others := range [][]string{
-			{}, {"run", "another"}, {"since", "999999999999999"}, {"run", "-", "since", "-"}, {"replid", "another"}, {"replid", "", "fleet", ""},
-			version1[2:],
+			{}, {"run", "another"}, {"since", "999999999999999"}, {"run", "-", "since", "-"}, {"replid", "another"}, {"replid", ""},
 		} {
 			want := m.put(c, append(slices.Clone(others), test.field, test.value)...)
 			got := m.dial(c)
 			wantVerdict(t, got, Conflict)
-			shown := map[string]string{"maxttl": got.MaxTTL, "n": got.Masters, "level": got.LevelIs, "v": got.Version, "db": got.DB}
+			shown := map[string]string{"maxttl": got.MaxTTL, "n": got.Masters, "level": got.LevelIs, "v": got.Version, "db": got.DB, "to": got.To}
 			if shown[test.field] != test.shown {
 				t.Errorf("it shows %q, want %q", shown[test.field], test.shown)
 			}
@@ -220,7 +207,7 @@ func TestDialStrictRefusesAClockThatIsOffBeforeAnythingElse(t *testing.T) {
 			m.do("DEL", Key)
 			want := put()
 			target := Target{Run: m.run, Sent: sent, Wait: wait}
-			for s, args := range map[*script.Script][]any{Dial: c.DialArgs(target), Init: c.InitArgs(target, Fields{}, true, false)} {
+			for s, args := range map[*script.Script][]any{Dial: c.DialArgs(target), Init: c.InitArgs(target, Fields{}, true, 0)} {
 				if got := m.script(s, args); (got.Verdict == Skewed) != test.off {
 					t.Fatalf("%s, %s: %v", s.Name, state, got.Verdict)
 				}
@@ -272,7 +259,7 @@ func TestAMarkerLosesAnExpiryThatSomebodyGaveIt(t *testing.T) {
 		m.holds(want)
 
 		m.do("PEXPIRE", Key, 60_000)
-		m.initialize(c, m.now(), true, false)
+		m.initialize(c, m.now(), true)
 		if ttl := m.do("PTTL", Key); ttl != int64(-1) {
 			t.Errorf("after a forced init it expires in %v ms", ttl)
 		}
@@ -297,18 +284,15 @@ func TestAKeyOfAnotherTypeIsNeverTouched(t *testing.T) {
 					c := config(level)
 					for what, got := range map[string]Marker{
 						"dial":        m.dial(c),
-						"init":        m.initialize(c, m.now(), false, false),
-						"forced init": m.initialize(c, m.now(), true, false),
+						"init":        m.initialize(c, m.now(), false),
+						"forced init": m.initialize(c, m.now(), true),
 					} {
 						if got.Verdict != WrongType || got.Type != kind {
 							t.Errorf("%s: %v, type %q", what, got.Verdict, got.Type)
 						}
 					}
 					wantVerdict(t, m.declare(c, m.now()), Present)
-					wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now())), Present)
-					for _, args := range [][]any{c.NameArgs(m.now(), ""), c.WholeArgs(m.now(), ""), c.RevokeArgs(m.now(), "")} {
-						wantVerdict(t, m.script(Fleet, args), Present)
-					}
+					wantVerdict(t, m.script(Adopt, c.AdoptArgs(m.now(), Facts{Ours: true}, "")), Present)
 				}
 				if got := m.do("TYPE", Key); got != kind {
 					t.Errorf("it has become a %v", got)
@@ -329,19 +313,17 @@ func TestDeclareAndAdoptActOnlyWhereNoMarkerIs(t *testing.T) {
 	onEach(t, func(t *testing.T, m *master) {
 		c := config(Standard)
 		another := m.now()
-		another.Run, another.Fleet = "another", "f2"
-		target := m.now()
-		target.Fleet = "f1"
-		got := m.declare(c, target)
+		another.Run = "another"
+		got := m.declare(c, m.now())
 		wantVerdict(t, got, Declared)
-		declared := m.whole(c, "since", "0", "wall", "0", "seen", got.Seen)
+		declared := m.whole(c, "since", "0", "wall", "0")
 		m.holds(declared)
 		m.noSighting()
 		if age, ok := got.Age(got.Clock.Received); !ok || age < c.Quarantine() {
 			t.Errorf("a declared master has the age %v (%v)", age, ok)
 		}
 		wantVerdict(t, m.declare(c, another), Present)
-		wantVerdict(t, m.script(Adopt, c.AdoptArgs(another)), Present)
+		wantVerdict(t, m.script(Adopt, c.AdoptArgs(another, Facts{Ours: true}, "")), Present)
 		m.holds(declared)
 		wantVerdict(t, m.dial(c), Same)
 		m.holds(declared)
@@ -349,23 +331,19 @@ func TestDeclareAndAdoptActOnlyWhereNoMarkerIs(t *testing.T) {
 
 		m.do("DEL", Key, Sighting)
 		m.sight(2*time.Second, 2*time.Second)
-		got = m.script(Adopt, c.AdoptArgs(m.now()))
+		got = m.script(Adopt, c.AdoptArgs(m.now(), Facts{Ours: true}, ""))
 		wantVerdict(t, got, Adopted)
 		wantVerdict(t, m.declare(c, m.now()), Present)
-		m.holds(m.whole(c, "since", got.Since, "wall", got.Wall, "how", "adopted", "fleet", ""))
+		m.holds(m.whole(c, "since", got.Since, "wall", got.Wall, "how", "adopted", "by", ""))
 	})
 }
 
 func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
 	onEachLevel(t, func(t *testing.T, m *master, c Config) {
-		initialise := func(force bool) Marker {
-			target := m.now()
-			target.Fleet = "f1"
-			return m.initialize(c, target, force, false)
-		}
+		initialise := func(force bool) Marker { return m.initialize(c, m.now(), force) }
 		got := initialise(false)
 		wantVerdict(t, got, Declared)
-		fresh := m.whole(c, "since", "0", "wall", "0", "seen", got.Seen)
+		fresh := m.whole(c, "since", "0", "wall", "0")
 		m.holds(fresh)
 		wantVerdict(t, initialise(false), Present)
 		m.holds(fresh)
@@ -384,7 +362,6 @@ func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
 		wantVerdict(t, got, Forced)
 		m.isNow(got, then)
 		fresh["since"], fresh["wall"], fresh["how"] = got.Since, got.Wall, "forced"
-		delete(fresh, "seen")
 		m.holds(fresh)
 		m.noSighting()
 	})
@@ -392,7 +369,7 @@ func TestInitDeclaresAndRefusesWhereAMarkerIs(t *testing.T) {
 		onEach(t, func(t *testing.T, m *master) {
 			c := config(Standard)
 			then := m.time()
-			got := m.initialize(c, m.now(), true, false)
+			got := m.initialize(c, m.now(), true)
 			wantVerdict(t, got, Forced)
 			m.isNow(got, then)
 		})
@@ -411,7 +388,7 @@ func TestTheCheckHoldsUntilTheMarkerChanges(t *testing.T) {
 		"replid is gone":     func(m *master) { m.do("HDEL", Key, "replid") },
 		"database is gone":   func(m *master) { m.do("HDEL", Key, "db") },
 		"of another type":    func(m *master) { m.do("SET", Key, "x") },
-		"written by another": func(m *master) { m.initialize(config(Standard), m.now(), true, false) },
+		"written by another": func(m *master) { m.initialize(config(Standard), m.now(), true) },
 	}, func(t *testing.T, m *master, change func(m *master)) {
 		c := config(Standard)
 		m.put(c)
@@ -419,9 +396,9 @@ func TestTheCheckHoldsUntilTheMarkerChanges(t *testing.T) {
 		if got, want := m.check(), mark(m.run, "1000", m.replid, "0"); got != want || marker.Mark() != want {
 			t.Fatalf("nothing changed, and the check answers %q, want %q as %q", got, want, marker.Mark())
 		}
-		m.do("HSET", Key, "fleet", "another", "without", "1", "wall", "5", "how", "forced") // the locks are the same
+		m.do("HSET", Key, "wall", "5", "how", "forced") // the locks are the same
 		if got := m.check(); got != marker.Mark() {
-			t.Errorf("of another fleet, the check answers %q, want %q", got, marker.Mark())
+			t.Errorf("of other fields, the check answers %q, want %q", got, marker.Mark())
 		}
 		change(m)
 		if got := m.check(); got == marker.Mark() {

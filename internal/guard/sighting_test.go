@@ -109,9 +109,11 @@ func (m *master) isAgo(marker Marker, then time.Time, ago time.Duration) {
 
 // lookers are the scripts that write a sighting, and nothing else.
 var lookers = map[string]func(m *master, sent time.Time) Marker{
-	"dial":  func(m *master, sent time.Time) Marker { return m.script(Dial, config(Standard).DialArgs(m.at(sent))) },
-	"look":  func(m *master, sent time.Time) Marker { return m.script(Dial, config(Standard).LookArgs(m.at(sent))) },
-	"adopt": func(m *master, sent time.Time) Marker { return m.script(Adopt, config(Standard).AdoptArgs(m.at(sent))) },
+	"dial": func(m *master, sent time.Time) Marker { return m.script(Dial, config(Standard).DialArgs(m.at(sent))) },
+	"look": func(m *master, sent time.Time) Marker { return m.script(Dial, config(Standard).LookArgs(m.at(sent))) },
+	"adopt": func(m *master, sent time.Time) Marker {
+		return m.script(Adopt, config(Standard).AdoptArgs(m.at(sent), Facts{Ours: true}, ""))
+	},
 }
 
 func TestAMasterWithoutAMarkerIsSightedOnceAndLaterLooksLeaveThat(t *testing.T) {
@@ -225,15 +227,13 @@ func TestAKeyOfAnotherTypeIsNoSightingAndNeverTouched(t *testing.T) {
 				m.do(command[0].(string), args...)
 				c := config(Standard)
 				for s, args := range map[*script.Script][]any{
-					Dial: c.DialArgs(m.now()), Adopt: c.AdoptArgs(m.now()), Declare: c.DeclareArgs(m.now(), Fields{}),
+					Dial: c.DialArgs(m.now()), Adopt: c.AdoptArgs(m.now(), Facts{Ours: true}, ""), Declare: c.DeclareArgs(m.now(), Fields{}),
 				} {
 					if reply, err := m.conn.Do("EVAL", s.EvalArgs(args)...); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
 						t.Errorf("%s answers %q (%v), want an error that names the type", s.Name, reply, err)
 					}
 				}
 				m.holds(nil)
-				wantVerdict(t, m.dial(config(Strict)), Created) // it has a marker all the same
-				m.do("DEL", Key)
 				if got := m.do("TYPE", Sighting); got != kind {
 					t.Errorf("it has become a %v", got)
 				}
@@ -267,9 +267,7 @@ func TestAMasterIsAdoptedAfterASecondWithoutAMarkerAndNotBefore(t *testing.T) {
 		if test.ago == 0 {
 			m.do("DEL", Sighting)
 		}
-		target := m.now()
-		target.Fleet = "f1"
-		got := m.script(Adopt, c.AdoptArgs(target))
+		got := m.script(Adopt, c.AdoptArgs(m.now(), Facts{Ours: true}, ""))
 		if test.want == 0 {
 			if got.Verdict != Missing || got.Sighted > time.Second {
 				t.Errorf("it answers %v, known for %v", got.Verdict, got.Sighted)
@@ -279,7 +277,7 @@ func TestAMasterIsAdoptedAfterASecondWithoutAMarkerAndNotBefore(t *testing.T) {
 		}
 		wantVerdict(t, got, Adopted)
 		m.isAgo(got, then, test.want)
-		m.holds(m.whole(c, "since", got.Since, "wall", got.Wall, "how", "adopted"))
+		m.holds(m.whole(c, "since", got.Since, "wall", got.Wall, "how", "adopted", "by", ""))
 		m.keepsSighting(got.Since)
 		age, ok := got.Age(got.Clock.Received)
 		if !ok || age < test.want-50*time.Millisecond || age > test.want+m.time().Sub(then)+50*time.Millisecond {

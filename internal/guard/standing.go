@@ -32,10 +32,12 @@ func (s Standing) String() string {
 		text = "does not vote: " + s.Why.Error()
 	}
 	if s.Vote && len(s.Twins) > 0 {
-		text += ", but only once together with " + strings.Join(s.Twins, ", ") + ", which is the same server: list every server once"
+		text += ", but only once together with " + strings.Join(s.Twins, ", ") +
+			", which is the same server: list every server once"
 	}
 	if s.Vote && s.Unguarded != nil {
-		text += ", unguarded: a restart, an eviction, a replica or a second address of one server may go unnoticed, because " + oneLine(s.Unguarded.Error()) + "; grant +info"
+		text += ", unguarded: a restart, an eviction, a replica or a second address of one server may go unnoticed, " +
+			"because " + oneLine(s.Unguarded.Error()) + "; grant +info"
 	}
 	return text
 }
@@ -49,6 +51,7 @@ func (s Standing) String() string {
 // ends by itself after AbstainError.Left.
 func (c Config) Standings(facts []Facts, now drift.Instant) []Standing {
 	standings := make([]Standing, len(facts))
+	var off []*AbstainError
 	for i, f := range facts {
 		standings[i] = Standing{Master: f.Master}
 		s := &standings[i]
@@ -58,10 +61,49 @@ func (c Config) Standings(facts []Facts, now drift.Instant) []Standing {
 		if s.Vote = s.Why == nil; s.Vote && c.Level == Standard && f.unguarded() {
 			s.Unguarded = f.unreadable()
 		}
+		if s.Why != nil && s.Why.Cause == OffClock {
+			off = append(off, s.Why)
+		}
 	}
-	c.suspectOurselves(standings)
-	c.closeAll(facts, standings)
+	SuspectOurselves(off, len(facts)/2+1)
+	c.outvoted(facts, standings)
 	return standings
+}
+
+// outvoted takes all votes where clients with a list of another length may have a quorum among
+// these masters: so many have said last that they are of a fleet with that number of masters,
+// the same MaxTTL and level, together with those that have said nothing yet. Such a quorum may
+// share no master with ours.
+func (c Config) outvoted(facts []Facts, standings []Standing) {
+	if c.Level == Off {
+		return
+	}
+	unheard := 0
+	said := make(map[string][]string) // who says so
+	for _, f := range facts {
+		switch {
+		case f.Word == None:
+			unheard++
+		case f.Word == Conflict && f.Other.Masters != strconv.Itoa(c.Masters):
+			said[f.Other.Settings()] = append(said[f.Other.Settings()], f.Master)
+		}
+	}
+	for _, f := range facts {
+		n, err := strconv.Atoi(f.Other.Masters)
+		by := said[f.Other.Settings()]
+		if f.Word != Conflict || err != nil || n < 1 || len(by) == 0 || len(by)+unheard < n/2+1 {
+			continue
+		}
+		for i := range standings {
+			s := &standings[i]
+			if !s.Vote && s.Why.Cause != Quarantined && s.Why.Cause != NoMarker && s.Why.Cause != Changed {
+				continue // it does not vote before somebody does something, or says more
+			}
+			s.Vote, s.Unguarded = false, nil
+			s.Why = &AbstainError{Cause: OtherFleet, Value: f.Other.Settings(), Want: c.settings(), Twins: by}
+		}
+		return
+	}
 }
 
 // twins finds the other connected masters with the run_id of master i, and
@@ -167,6 +209,10 @@ func (c Config) JudgeMarker(f Facts, now drift.Instant) *AbstainError {
 		if f.known() {
 			r.How = HowEmptied
 		}
+		if f.stranger() {
+			r.Left = max(1, c.settling(f)-f.sightedFor(now))
+			r.Until = now.Wall().Add(r.Left)
+		}
 		return r
 	case m.Verdict == Conflict || !m.Matches(c):
 		return f.otherFleet(c)
@@ -191,7 +237,7 @@ func (f Facts) otherFleet(c Config) *AbstainError {
 // quarantine returns for how much longer a master has to wait, nil when it has
 // waited long enough.
 func (c Config) quarantine(f Facts, now drift.Instant) *AbstainError {
-	q := c.Quarantine()
+	q := c.quarantineAfter(duration(f.Marker.Was))
 	age, ok := f.age(now)
 	if ok && age >= q {
 		return nil
@@ -206,24 +252,20 @@ func (c Config) quarantine(f Facts, now drift.Instant) *AbstainError {
 	}
 }
 
-// suspectOurselves notes where a majority is off in one direction: it is rather
-// our clock that is.
-func (c Config) suspectOurselves(standings []Standing) {
-	var before, behind int
-	for _, s := range standings {
+// SuspectOurselves notes where so many of the masters whose clocks are off are so in one
+// direction: it is rather our clock that is.
+func SuspectOurselves(off []*AbstainError, need int) {
+	var ahead, behind int
+	for _, why := range off {
 		switch {
-		case s.Why == nil || s.Why.Cause != OffClock:
-		case s.Why.By.Low > 0:
-			before++
-		case s.Why.By.High < 0:
+		case why.By.Low > 0:
+			ahead++
+		case why.By.High < 0:
 			behind++
 		}
 	}
-	majority := len(standings)/2 + 1
-	for _, s := range standings {
-		if s.Why != nil && s.Why.Cause == OffClock {
-			s.Why.Ours = s.Why.By.Low > 0 && before >= majority || s.Why.By.High < 0 && behind >= majority
-		}
+	for _, why := range off {
+		why.Ours = why.By.Low > 0 && ahead >= need || why.By.High < 0 && behind >= need
 	}
 }
 
@@ -241,6 +283,9 @@ func (m Fields) Settings() string {
 	s := fmt.Sprintf("%s masters, MaxTTL %s, level %s", quote(m.Masters), ttl, quote(m.LevelIs))
 	if m.Version != Version {
 		s += fmt.Sprintf(", version %s instead of %s", quote(m.Version), Version)
+	}
+	if m.To != "" {
+		s += fmt.Sprintf(", to %s", quote(m.To))
 	}
 	return s
 }

@@ -2,9 +2,9 @@ package hold
 
 import (
 	"context"
+	"time"
 
-	"github.com/redquorum/redquorum/internal/outcome"
-	"github.com/redquorum/redquorum/internal/pilot"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -15,6 +15,10 @@ type Acquisition struct {
 	handle  *Handle
 	granted attempt // by a pilot, and not decided yet; the zero attempt: none
 	intent  intent
+	first   string    // of several keys of which one is wanted
+	others  int       // so many more; 0: it is about what the handle says
+	until   time.Time // when the call has to be over; zero: it is not bounded
+	repeats int       // how often an attempt may be made again whose votes were split
 }
 
 // Begin begins with a handle with which no attempt was made. keepOut: it is a writer's, and
@@ -25,6 +29,20 @@ func (q *Acquisition) Begin(n *Handle, keepOut bool) {
 		q.intent.begin(n.hold)
 	}
 }
+
+// OneOf says that one of several keys is wanted: first, and so many others. At says which of
+// them the attempts ask for.
+func (q *Acquisition) OneOf(first string, others int) { q.first, q.others = first, others }
+
+// Once says that the call does not wait, and when it has to be over. repeats: so often it may make
+// its attempt again, where the votes were split and nobody has the lock.
+func (q *Acquisition) Once(until time.Time, repeats int) { q.until, q.repeats = until, repeats }
+
+// At aims the attempts that follow at one key, as the plain lock of that key.
+func (q *Acquisition) At(key string) { q.next().hold.aim(key) }
+
+// KeepOut is called before each pause: a writer that waits keeps new readers out.
+func (q *Acquisition) KeepOut() { q.intent.renew() }
 
 // End gives back what the call has at the masters, but for a hold.
 func (q *Acquisition) End() {
@@ -49,42 +67,40 @@ func (q *Acquisition) next() *Handle {
 	return q.handle
 }
 
-// nextAt is next for an attempt at a key's pilot: of one of several keys at that one alone.
-func (q *Acquisition) nextAt(key string) *Handle {
-	n := q.next()
-	if n.hold.wantsOneOf() {
-		n.hold.narrow(key)
-	}
-	return n
-}
-
 // All asks every master for the lock, once, and returns as soon as that is decided. nil: the
 // lock is held. On failure it rolls back every master that may have the key. The rollback
 // goes out behind the acquisition, and All does not wait for it (L2). holders: if the key is
 // taken, ask who holds it. All blocks for about a round trip, and for the masters' timeout at
 // most.
-func (q *Acquisition) All(ctx context.Context, holders bool) *outcome.Failure {
-	n := q.next()
-	spent, failed, done := n.acquireEarly(ctx)
-	if done {
-		return q.decided(failed)
+func (q *Acquisition) All(ctx context.Context, holders bool) *quorum.Failure {
+	return q.askAll(ctx, q.begin(ctx), holders)
+}
+
+// begin begins another attempt.
+func (q *Acquisition) begin(ctx context.Context) attempt { return q.next().begin(ctx, q.until) }
+
+// askAll asks all masters, and again where the votes were split. To all who are told of attempts it
+// is one.
+func (q *Acquisition) askAll(ctx context.Context, a attempt, holders bool) *quorum.Failure {
+	for left := q.repeats; ; left-- {
+		a.repeats = left
+		failed := a.askAll(ctx, holders)
+		if a.again == 0 {
+			return q.decided(failed)
+		}
+		if failed.Cause = q.handle.hold.home.pause(ctx, a.again); failed.Cause != nil {
+			return q.decided(failed)
+		}
+		a = q.begin(ctx)
 	}
-	a := n.beginAfter(ctx, spent)
-	failed = a.askAll(ctx, holders)
-	if failed != nil && n.meetsMove(ctx, failed, a.limit) {
-		n.again()
-		a = n.beginAfter(ctx, failed.Elapsed)
-		failed = a.askAll(ctx, holders)
-	}
-	return q.decided(failed)
 }
 
 // Pilot asks the pilot alone for the lock. If the pilot grants it, the attempt goes on with
 // Others; if the call does anything else, the vote is given back. If it is not granted, the
 // attempt is over, and the pilot has said whose turn it is. Of several keys together the turn
 // tells which of them is in the way.
-func (q *Acquisition) Pilot(ctx context.Context, pilot int, key string, at wire.Place) (granted bool, t wire.Turn, err error) {
-	a := q.nextAt(key).begin(ctx)
+func (q *Acquisition) Pilot(ctx context.Context, pilot int, at wire.Place) (granted bool, t wire.Turn, err error) {
+	a := q.begin(ctx)
 	granted, t, err = a.askPilot(ctx, pilot, at)
 	switch {
 	case granted:
@@ -96,62 +112,74 @@ func (q *Acquisition) Pilot(ctx context.Context, pilot int, key string, at wire.
 }
 
 // Others goes on with the attempt that a pilot has granted. It is All at the other masters.
-func (q *Acquisition) Others(ctx context.Context, holders bool) *outcome.Failure {
+func (q *Acquisition) Others(ctx context.Context, holders bool) *quorum.Failure {
 	a := q.granted
 	q.granted = attempt{}
-	return q.decidedAt(a.askAll(ctx, holders))
+	return q.askAll(ctx, a, holders)
 }
 
 // Together is All with a command of its own for the pilot, which also takes the client out of
 // its queue. The answer is what the pilot had said when it was decided.
-func (q *Acquisition) Together(ctx context.Context, pilot int, key string, at wire.Place) (wire.PilotAnswer, *outcome.Failure) {
-	a := q.nextAt(key).begin(ctx)
+func (q *Acquisition) Together(ctx context.Context, pilot int, at wire.Place) (wire.PilotAnswer, *quorum.Failure) {
+	a := q.begin(ctx)
 	take := &wire.PilotTake{Pilot: pilot, At: at}
 	a.take = take
 	failed := a.askAll(ctx, false)
-	return take.Answer, q.decidedAt(failed)
+	return take.Answer, q.decided(failed)
 }
 
 // Called is All for a reader that a pilot has called: a writer that waits does not keep it
 // out.
-func (q *Acquisition) Called(ctx context.Context) *outcome.Failure {
-	a := q.next().begin(ctx)
+func (q *Acquisition) Called(ctx context.Context) *quorum.Failure {
+	a := q.begin(ctx)
 	a.called = true
 	return q.decided(a.askAll(ctx, false))
 }
 
 // decided notes how an attempt has ended: a writer's that has failed keeps readers out.
-func (q *Acquisition) decided(failed *outcome.Failure) *outcome.Failure {
-	if failed != nil {
-		q.intent.note()
-	} else {
+func (q *Acquisition) decided(failed *quorum.Failure) *quorum.Failure {
+	if failed == nil {
 		q.intent.withdraw()
+		return nil
 	}
+	q.intent.note()
+	q.named(failed)
 	return failed
 }
 
-// decidedAt is decided for an attempt that may have been at one of several keys alone.
-func (q *Acquisition) decidedAt(failed *outcome.Failure) *outcome.Failure {
-	if failed != nil {
-		failed.Key, failed.Others = q.handle.hold.Wanted()
+// named names what is wanted in a failure. Where that is one of several keys, each part says
+// which key it is about.
+func (q *Acquisition) named(f *quorum.Failure) {
+	if q.others == 0 {
+		return
 	}
-	return q.decided(failed)
+	f.Key, f.Others = q.first, q.others
+	for i := range f.Parts {
+		if p := &f.Parts[i]; p.Held != nil && p.Held.Key == "" {
+			held := *p.Held // which others may look at
+			held.Key = q.handle.hold.Name()
+			p.Held = &held
+		}
+	}
 }
 
 // Taken is the failure of an attempt at a pilot alone, or of one that was not made
-// (pilot.None). held says what is in the way; nil: that is not known.
-func (q *Acquisition) Taken(master int, held *outcome.Held) *outcome.Failure {
-	if master == pilot.None {
+// (quorum.NoPilot). held says what is in the way; nil: that is not known.
+func (q *Acquisition) Taken(master int, held *quorum.Held) *quorum.Failure {
+	if master == quorum.NoPilot {
 		q.next()
 	}
 	h := q.handle.hold
-	f := &outcome.Failure{Op: wire.OpLock.String(), Need: h.home.cfg.Need, Total: len(h.home.cfg.Masters), Kind: outcome.Taken}
-	f.Key, f.Others = h.Wanted()
+	f := &quorum.Failure{
+		Op: wire.OpLock.String(), Key: h.name, Others: len(h.others), Kind: quorum.Taken,
+		Need: h.home.cfg.Need, Total: len(h.home.cfg.Masters),
+	}
 	if h.tried() {
 		f.Elapsed = h.home.now().Sub(h.life.start)
 	}
 	if held != nil {
-		f.Parts = []outcome.Part{{Master: master, Held: held}}
+		f.Parts = []quorum.Part{{Master: master, Held: held}}
 	}
+	q.named(f)
 	return f
 }

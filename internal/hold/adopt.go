@@ -2,8 +2,9 @@ package hold
 
 import (
 	"context"
+	"time"
 
-	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -12,19 +13,21 @@ import (
 // have to have the old token, which the new one replaces. So one of several that adopt the same
 // token gets it, if any does. A failed attempt releases its own token, never back to the old
 // one: where it had come in, nobody can adopt any more.
-func (n *Handle) Adopt(ctx context.Context, token string) *outcome.Failure {
+func (n *Handle) Adopt(ctx context.Context, token string) *quorum.Failure {
 	n.hold.claim.From = token
-	a := n.begin(ctx)
+	a := n.begin(ctx, time.Now().Add(n.hold.home.Timeout(n.hold.claim.TTL)))
+	// An attempt whose answers cannot come in time would use the token up.
+	a.overdue = a.overdue || a.patience() <= n.hold.home.quorumAway()
 	return a.askAll(ctx, false)
 }
 
 // refusedAs is the kind of failure of an attempt that the masters refused.
-func (h *Hold) refusedAs(ask *wire.Ask) outcome.Kind {
+func (h *Hold) refusedAs(ask *wire.Ask) quorum.Kind {
 	if !h.claim.Adopts() {
 		return ask.FailureKind()
 	}
 	if res := ask.Result(); res.Gone() {
-		return outcome.NotHeld
+		return quorum.NotHeld
 	}
-	return outcome.NoQuorum
+	return quorum.NoQuorum
 }

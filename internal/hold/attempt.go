@@ -3,13 +3,10 @@ package hold
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/quorum"
-	"github.com/redquorum/redquorum/internal/voters"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -19,38 +16,39 @@ import (
 type attempt struct {
 	hold    *Hold
 	agreed  quorum.Bits   // masters that have granted it already
-	limit   time.Duration // how long to wait for one master
+	until   time.Time     // when its call has to be over; zero: it is not bounded
 	waited  time.Duration // how long it waited for masters to be judged
 	overdue bool          // too few were judged in time, or the client closes: nobody is asked
 	take    *wire.PilotTake
-	called  bool // a pilot has called this reader
+	called  bool          // a pilot has called this reader
+	repeats int           // how often the call may make it again
+	again   time.Duration // after it has failed: the pause before it is made again; 0: it is not
+}
+
+// patience is how long to wait for a master: never longer than the call may take.
+func (a *attempt) patience() time.Duration {
+	d := a.hold.home.Timeout(a.hold.claim.TTL)
+	if !a.until.IsZero() {
+		d = min(d, max(0, time.Until(a.until)))
+	}
+	return d
 }
 
 // begin begins an attempt for the handle's hold. It waits while a quorum may not vote yet but
 // may soon, at most as long as for an answer. If that was too short, or the call ends
-// meanwhile, no master is asked.
-func (n *Handle) begin(ctx context.Context) attempt { return n.beginAfter(ctx, 0) }
-
-// beginAfter is begin for a caller that has waited for the masters already.
-func (n *Handle) beginAfter(ctx context.Context, spent time.Duration) attempt {
-	limit := n.hold.home.Timeout(n.hold.claim.TTL)
-	waited, ok := n.hold.home.cfg.Voters.Await(ctx, max(0, limit-spent))
-	a := n.start(limit)
-	a.waited = spent + waited
-	a.overdue = a.overdue || !ok
-	return a
-}
-
-// start begins an attempt without waiting. It is counted before it looks whether the client
+// meanwhile, no master is asked. The attempt is counted before it looks whether the client
 // closes. So either it asks nobody, or Close waits for it.
-func (n *Handle) start(limit time.Duration) attempt {
+func (n *Handle) begin(ctx context.Context, until time.Time) attempt {
 	h := n.hold
 	home := h.home
+	a := attempt{hold: h, until: until}
+	waited, ok := home.cfg.Voters.Await(ctx, a.patience())
 	home.cfg.InFlight.Add() // Close waits for the attempt, rollback included
 	home.cfg.Running.Add()
 	h.claim.Token = home.NewToken(h.opts.Owner)
 	h.life.start = home.now()
-	return attempt{hold: h, limit: limit, overdue: home.closed()}
+	a.waited, a.overdue = waited, home.closed() || !ok
+	return a
 }
 
 func (a *attempt) end() {
@@ -64,19 +62,6 @@ func (a *attempt) abandon() {
 	a.end()
 }
 
-// meetsMove reports whether a question to the masters has failed because the fleet was
-// closed during it, for a move that this client takes part in. The markers have changed
-// then, and nothing is lost: it is worth repeating. It waits for the next look at the
-// masters, for limit at most.
-func (n *Handle) meetsMove(ctx context.Context, failed *outcome.Failure, limit time.Duration) bool {
-	if ctx.Err() != nil || !slices.ContainsFunc(failed.Parts, func(p outcome.Part) bool { return voters.IsChange(p.Err) }) {
-		return false
-	}
-	v := n.hold.home.cfg.Voters
-	v.Await(ctx, limit)
-	return v.MovesAlong()
-}
-
 // askPilot asks the pilot alone for the lock. If it is not granted, the attempt is over.
 func (a *attempt) askPilot(ctx context.Context, pilot int, at wire.Place) (granted bool, t wire.Turn, err error) {
 	h := a.hold
@@ -86,7 +71,7 @@ func (a *attempt) askPilot(ctx context.Context, pilot int, at wire.Place) (grant
 		a.abandon()
 		return false, wire.Turn{}, context.Cause(h.home.cfg.Life)
 	}
-	limit := w.Patience(pilot, a.limit)
+	limit := w.Patience(pilot, a.patience())
 	granted, t, err = w.TakeAt(ctx, &h.claim, pilot, at, h.life.start, limit)
 	if granted {
 		a.agreed.Add(pilot)
@@ -94,7 +79,7 @@ func (a *attempt) askPilot(ctx context.Context, pilot int, at wire.Place) (grant
 	}
 	a.abandon()
 	if err == nil && t.Held == nil {
-		t, err = h.inTheWay(ctx, pilot, limit)
+		t, err = h.inTheWay(ctx, pilot, w.Patience(pilot, a.patience()))
 	}
 	return false, t, err
 }
@@ -108,7 +93,7 @@ func (h *Hold) inTheWay(ctx context.Context, pilot int, limit time.Duration) (t 
 }
 
 // askAll asks the masters that have not granted the attempt yet. It decides and ends it.
-func (a *attempt) askAll(ctx context.Context, holders bool) *outcome.Failure {
+func (a *attempt) askAll(ctx context.Context, holders bool) *quorum.Failure {
 	defer a.end()
 	h := a.hold
 	home := h.home
@@ -119,10 +104,11 @@ func (a *attempt) askAll(ctx context.Context, holders bool) *outcome.Failure {
 		return a.unjudged(ctx)
 	}
 	ask := home.cfg.Wire.Acquire(&h.claim, &wire.Try{
-		Live: h, Over: &h.setting, Start: h.life.start, Agreed: a.agreed, Wait: a.limit, Take: a.take, Called: a.called,
+		Live: h, Over: &h.setting, Start: h.life.start,
+		Agreed: a.agreed, Wait: a.patience(), Take: a.take, Called: a.called,
 	})
 	defer ask.LetGo()
-	cause := ask.Wait(ctx, a.limit)
+	cause := ask.Wait(ctx, a.patience())
 
 	res := ask.Result()
 	now := home.now()
@@ -130,9 +116,9 @@ func (a *attempt) askAll(ctx context.Context, holders bool) *outcome.Failure {
 	if a.take != nil {
 		a.take.Answer = ask.PilotSaid()
 	}
-	h.owner.Answered(h.owner.Context(), ask)
-	unfenced, settled := (*outcome.Failure)(nil), false
+	unfenced, settled := (*quorum.Failure)(nil), false
 	if res.Outcome == quorum.Granted {
+		h.owner.Answered(h.owner.Context(), ask)
 		unfenced, settled = a.settle(ctx, ask, &res, now)
 	}
 	if settled {
@@ -151,41 +137,47 @@ func (a *attempt) askAll(ctx context.Context, holders bool) *outcome.Failure {
 		unfenced.Others = len(h.Others())
 		return unfenced
 	}
-	return a.failure(ctx, ask, &res, cause, holders, elapsed)
+	f := a.failure(ctx, ask, &res, cause, holders, elapsed)
+	if a.again = a.pauseAfter(ctx, f, elapsed); a.again == 0 && res.Outcome != quorum.Granted {
+		h.owner.Answered(h.owner.Context(), ask)
+	}
+	return f
 }
 
-// settle makes a hold of a granted attempt. It fails if no validity is left, or if the
-// fencing token cannot be settled.
-func (a *attempt) settle(ctx context.Context, ask *wire.Ask, res *wire.Result, now drift.Instant) (unfenced *outcome.Failure, settled bool) {
+// settle makes a hold of a granted attempt, and tells of it. It fails if no validity is left, if
+// the fencing token cannot be settled, or if the client is closed.
+func (a *attempt) settle(
+	ctx context.Context, ask *wire.Ask, res *wire.Result, now drift.Instant,
+) (unfenced *quorum.Failure, settled bool) {
 	h := a.hold
-	validity := h.home.cfg.Validity(h.claim.TTL)
-	if now.Sub(h.life.start) >= validity {
+	if now.Sub(h.life.start) >= h.home.cfg.Validity(h.claim.TTL) {
 		return nil, false
 	}
-	h.acquired, h.life.validity, h.life.ttl = h.life.start, validity, h.claim.TTL
-	if h.claim.Kind == wire.AnyOf {
-		h.settleOn(res)
-	}
 	if h.claim.Fenced {
-		if unfenced = h.settleFence(ctx, ask); unfenced != nil {
+		if unfenced = a.settleFence(ctx, ask); unfenced != nil {
 			return unfenced, false
 		}
-		now = h.home.now()
 	}
 	h.life.agreed = uint8(res.Tally.OK)
-	return nil, now.Sub(h.life.start) < validity && h.keep(now)
+	if !h.home.keeper.add(h) {
+		return nil, false
+	}
+	h.tellHeld()
+	return nil, true
 }
 
 // failure is why a decided attempt has failed.
-func (a *attempt) failure(ctx context.Context, ask *wire.Ask, res *wire.Result, cause error, holders bool, elapsed time.Duration) *outcome.Failure {
+func (a *attempt) failure(
+	ctx context.Context, ask *wire.Ask, res *wire.Result, cause error, holders bool, elapsed time.Duration,
+) *quorum.Failure {
 	h := a.hold
-	kind, note := outcome.NoQuorum, ""
+	kind, note := quorum.NoQuorum, ""
 	switch res.Outcome {
 	case quorum.Granted:
 		note = a.tooLong()
 	case quorum.Refused:
 		if cause == nil && holders && res.Refused != 0 {
-			h.askHolders(ctx, ask, res.Refused, elapsed)
+			a.askHolders(ctx, ask, res.Refused, elapsed)
 		}
 		kind = h.refusedAs(ask)
 	}
@@ -201,59 +193,43 @@ const leastStep = time.Second
 func (a *attempt) tooLong() string {
 	now, start := a.hold.home.now(), a.hold.life.start
 	if step := now.Sub(start) - now.MonotonicSub(start); step >= leastStep {
-		return fmt.Sprintf("this machine's clock was set forward by %v meanwhile, or it slept: no validity is left", step.Round(time.Second))
+		return fmt.Sprintf("this machine's clock was set forward by %v meanwhile, or it slept: no validity is left",
+			step.Round(time.Second))
 	}
 	return "the answers took so long that no validity is left"
 }
 
+// leastWait is what is added to twice an attempt's time, where a question about it is waited for.
+const leastWait = 5 * time.Millisecond
+
 // askHolders asks the masters that refused an acquisition who holds the key, and adds
 // their answers to those of the acquisition. It waits about as long as the acquisition
 // took: a master that is silent now must not delay a decided attempt (L1).
-func (h *Hold) askHolders(ctx context.Context, failed *wire.Ask, refused quorum.Bits, elapsed time.Duration) {
+func (a *attempt) askHolders(ctx context.Context, failed *wire.Ask, refused quorum.Bits, elapsed time.Duration) {
+	h := a.hold
 	w := h.home.cfg.Wire
 	ask := w.Holders(&h.claim, w.Everyone()&^refused)
 	defer ask.LetGo()
-	limit := min(h.home.Timeout(h.claim.TTL), 5*time.Millisecond+2*elapsed)
-	_ = ask.Wait(ctx, limit)
+	_ = ask.Wait(ctx, min(a.patience(), leastWait+2*elapsed))
 	failed.Learn(ask, h.home.cfg.KeyName)
 }
 
 // unjudged is the failure of an attempt that asks no master, because too few may vote.
-func (a *attempt) unjudged(ctx context.Context) *outcome.Failure {
+func (a *attempt) unjudged(ctx context.Context) *quorum.Failure {
 	h := a.hold
 	home := h.home
-	f := &outcome.Failure{
-		Op: h.claim.Op().String(), Key: h.name, Others: len(h.Others()), Kind: outcome.NoQuorum,
-		Need: home.cfg.Need, Total: len(home.cfg.Masters), Elapsed: a.waited, Note: "too few masters may vote, so none was asked",
-		Cause: home.interrupted(ctx),
+	f := &quorum.Failure{
+		Op: h.claim.Op().String(), Key: h.name, Others: len(h.Others()), Kind: quorum.NoQuorum,
+		Need: home.cfg.Need, Total: len(home.cfg.Masters), Elapsed: a.waited,
+		Note: "too few masters may vote, so none was asked", Cause: home.interrupted(ctx),
 	}
 	now := home.now()
 	for i := range home.cfg.Masters {
 		if why := home.cfg.Voters.AbstainsNow(i, now); why != nil {
-			f.Parts = append(f.Parts, outcome.Part{Master: i, Err: why})
+			f.Parts = append(f.Parts, quorum.Part{Master: i, Err: why})
 		}
 	}
 	return f
-}
-
-// keep begins the hold's life. It reports false when the client is closed.
-func (h *Hold) keep(now drift.Instant) bool {
-	h.owner.Held()
-	if h.home.keeper.add(h, now) {
-		return true
-	}
-	l := &Loss{Reason: Closed}
-	l.Cause = h.owner.Cause(l)
-	h.owner.Released(End{Loss: l, At: now})
-	return false
-}
-
-// settleOn narrows the claim to the one key that a quorum has granted.
-func (h *Hold) settleOn(res *wire.Result) {
-	h.mu.Lock()
-	key := h.home.cfg.KeyName(h.home.cfg.Wire.KeepOnly(&h.claim, res, h.keepRelease()))
-	h.name, h.alone = key, true
-	h.mu.Unlock()
 }
 
 // rollback releases what a failed attempt may have set, without waiting (L2). It calls no

@@ -31,14 +31,13 @@ func (n *Handle) again() { n.hold = n.hold.next() }
 
 // Remaining is how much longer the handle holds.
 func (n *Handle) Remaining() time.Duration {
-	now := n.hold.home.now()
 	h := n.hold
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if n.returned {
 		return 0
 	}
-	return h.remaining(now)
+	return h.remaining(h.home.now())
 }
 
 // ValidUntil is when the guarantee of the hold ends unless it is extended. It is counted by
@@ -52,12 +51,16 @@ func (n *Handle) ValidUntil() time.Time {
 
 // IsHeld reports whether the handle holds now.
 func (n *Handle) IsHeld() bool {
-	now := n.hold.home.now()
 	h := n.hold
 	h.mu.Lock()
-	defer h.unlock()
-	h.expire(now)
-	return h.remaining(now) > 0 && !n.returned
+	defer h.mu.Unlock()
+	return n.overNow() == nil
+}
+
+// overNow is unusable by a new reading of the clock. The caller must hold the hold's mutex.
+func (n *Handle) overNow() *Problem {
+	n.hold.expire(n.hold.home.now())
+	return n.unusable()
 }
 
 // unusable says why the handle does not hold, or nil. The caller must hold the hold's
@@ -98,9 +101,9 @@ const (
 // extended, because n wants a longer TTL.
 func (n *Handle) Join(in *Handle, may bool) (longer bool, why Refusal) {
 	h, wanted := in.hold, n.hold
-	now := h.home.now()
 	h.mu.Lock()
-	defer h.unlock()
+	defer h.mu.Unlock()
+	now := h.home.now()
 	h.expire(now)
 	switch {
 	case in.unusable() != nil:
@@ -109,7 +112,8 @@ func (n *Handle) Join(in *Handle, may bool) (longer bool, why Refusal) {
 		return false, Upgrade
 	case wanted.claim.Fenced && !h.claim.Fenced:
 		return false, Unfenced
-	case !may || h.claim.Kind != wanted.claim.Kind || h.name != wanted.name || !slices.Equal(h.Others(), wanted.Others()):
+	case !may || h.claim.Kind != wanted.claim.Kind || h.name != wanted.name ||
+		!slices.Equal(h.Others(), wanted.Others()):
 		return false, Reentrant
 	}
 	if h.handles == nil {
@@ -128,28 +132,18 @@ func (n *Handle) Join(in *Handle, may bool) (longer bool, why Refusal) {
 // Leave undoes Join. If all other handles have left meanwhile, it releases the hold without
 // waiting.
 func (n *Handle) Leave() {
-	h := n.hold
-	h.mu.Lock()
-	last := h.leave(n)
-	ends := last && h.life.state == held
-	if last {
-		if ends {
-			h.life.state = ended
-		}
-		h.sendRelease(true)
+	ask, end, p := n.end()
+	if ask == nil {
+		return
 	}
-	renewals := h.renewal.count
-	h.unlock()
-	if last {
-		h.home.keeper.remove(h)
-	}
-	if ends {
-		h.owner.Released(End{At: h.home.now(), Renewals: renewals})
+	ask.LetGo()
+	if p == nil {
+		n.hold.released(end)
 	}
 }
 
-// leave ends a handle on the hold. It reports whether none is left: then the caller ends
-// the hold. The caller must hold h.mu.
+// leave takes a handle off the hold. It reports whether none is left: then the caller ends the
+// hold, and in any case the handle's context. The caller must hold h.mu.
 func (h *Hold) leave(n *Handle) (last bool) {
 	if h.handles == nil {
 		return true
@@ -158,7 +152,6 @@ func (h *Hold) leave(n *Handle) (last bool) {
 		n.returned = true // after a loss the handle stays lost
 	}
 	delete(h.handles, n)
-	n.endContext(h.home.cfg.Unlocked)
 	return len(h.handles) == 0
 }
 
@@ -179,36 +172,44 @@ func (n *Handle) Context(parent func() context.Context) context.Context {
 	if n.ctx == nil {
 		ctx, cancel := context.WithCancelCause(parent())
 		n.ctx = &handleContext{ctx, cancel, n}
-		switch {
-		case n.returned || h.life.state == ended:
-			cancel(h.home.cfg.Unlocked)
-		case h.life.state == lost:
-			cancel(h.life.loss.Cause)
+		if p := n.overNow(); p != nil {
+			cancel(h.cause(p)) // no other is derived from it yet
 		}
 	}
 	return n.ctx
 }
 
-// endContext ends the handle's context. The caller must hold the hold's mutex.
-func (n *Handle) endContext(cause error) {
+// EndContext ends the context of a handle that does not hold. It does nothing for one that
+// does.
+func (n *Handle) EndContext() {
+	n.hold.mu.Lock()
+	c := n.ctx
+	n.hold.mu.Unlock()
+	if c != nil {
+		c.end()
+	}
+}
+
+// endContext ends the context of a handle on a lost hold, on a goroutine of its own. The caller
+// must hold the hold's mutex.
+func (n *Handle) endContext() {
 	if n.ctx != nil {
-		n.ctx.cancel(cause)
+		n.hold.home.ending.Go(n.ctx.end)
 	}
 }
 
-// endContexts ends the contexts of all handles. The caller must hold h.mu.
-func (h *Hold) endContexts(cause error) {
-	if h.handles == nil {
-		h.first.endContext(cause)
-		return
+// cause is the error that the context of a handle ends with that is unusable because of p.
+func (h *Hold) cause(p *Problem) error {
+	if p.Loss != nil {
+		return p.Loss.Cause
 	}
-	for n := range h.handles {
-		n.endContext(cause)
-	}
+	return h.home.cfg.Unlocked
 }
 
-// A handleContext ends with its handle and hold. Err computes whether the validity has run
-// out. It does not rely on a timer: timers stand still while a machine sleeps (S7).
+// A handleContext ends with its handle and hold. Whoever notices that end ends it, under no
+// mutex of ours and never on the keeper's goroutine: to end all that are derived from it may
+// take long. Err computes whether the validity has run out. It does not rely on a timer: timers
+// stand still while a machine sleeps (S7).
 type handleContext struct {
 	context.Context // ends with a cause
 	cancel          context.CancelCauseFunc
@@ -216,6 +217,19 @@ type handleContext struct {
 }
 
 func (c *handleContext) Err() error {
-	c.handle.IsHeld()
+	if c.Context.Err() == nil {
+		c.end()
+	}
 	return c.Context.Err()
+}
+
+// end ends the context if the handle does not hold any more. It may do so several times.
+func (c *handleContext) end() {
+	h := c.handle.hold
+	h.mu.Lock()
+	p := c.handle.overNow()
+	h.mu.Unlock()
+	if p != nil {
+		c.cancel(h.cause(p))
+	}
 }

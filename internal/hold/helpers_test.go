@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,12 +14,13 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/group"
+	"github.com/redquorum/redquorum/internal/deliver"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/hold"
-	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/rig/masters"
+	"github.com/redquorum/redquorum/internal/voters"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -32,8 +34,9 @@ var (
 // A client is what holds need of one, on embedded masters in a bubble of virtual time.
 type client struct {
 	*masters.Bubble
+	wire    *wire.Wire
 	home    *hold.Home
-	group   *group.Group
+	group   *quorum.Group
 	endLife context.CancelCauseFunc
 	stopped bool
 	clock   steppedClock
@@ -47,17 +50,20 @@ func inClient(t *testing.T, test func(t *testing.T, c *client)) {
 		life, endLife := context.WithCancelCause(context.Background())
 		c.endLife = endLife
 		b.AtEnd(func() { endLife(nil) })
-		c.group = &group.Group{
+		c.group = &quorum.Group{
 			Masters: b.Pipelines(func(i int, c *pipeline.Config) { c.Name = fmt.Sprint("address-", i+1) }),
 			Need:    quorum.Need(3), Clock: drift.Cumulative(&c.clock), Life: life,
+			Deliverer: deliver.New(slog.New(slog.DiscardHandler)),
 		}
-		w := wire.New(wire.Config{
-			Ballots: ballot.Config{Group: c.group},
-			Pilots:  pilot.New(c.group.Masters, func(int) bool { return true }), ID: "client", Retention: time.Hour, Longest: time.Minute,
+		v := voters.New(voters.Config{Group: c.group, Guard: guard.Config{Level: guard.Off}})
+		b.AtEnd(v.Close)
+		c.wire = wire.New(wire.Config{
+			Ballots: ballot.Config{Group: c.group, Voters: v},
+			Pilots:  quorum.NewChooser(c.group.Masters, func(int) bool { return true }), ID: "client", Retention: time.Hour, Longest: time.Minute,
 			Successors: nobodyWaits{},
 		})
 		c.home = hold.New(hold.Config{
-			Group: c.group, Wire: w,
+			Group: c.group, Wire: c.wire, Voters: v,
 			Validity:  func(ttl time.Duration) time.Duration { return drift.Default.Validity(ttl, 0) },
 			Allowance: drift.Default.Allowance, KeyName: func(key string) string { return key },
 			Unlocked: errUnlocked, ClientID: "client",
@@ -105,7 +111,7 @@ func (c *client) wantOn(key string, want int) {
 // release has to succeed.
 func (c *client) release(n *hold.Handle) {
 	c.T.Helper()
-	if _, p := n.Release(c.T.Context(), c.now()); p != nil {
+	if _, p := n.Release(c.T.Context()); p != nil {
 		c.T.Fatalf("release: %+v", p)
 	}
 }
@@ -122,6 +128,8 @@ func (c *client) commands() (n int) {
 
 // An owner notes what it is told.
 type owner struct {
+	held func() // what Held does; nil: nothing
+
 	mu   sync.Mutex
 	told []string
 }
@@ -144,11 +152,27 @@ func (o *owner) wasTold(t *testing.T, want ...string) {
 
 func (o *owner) Context() context.Context            { return context.Background() }
 func (o *owner) Answered(context.Context, *wire.Ask) {}
-func (o *owner) Held()                               { o.note("held") }
-func (o *owner) Lost(l *hold.Loss)                   { o.note("lost %d", l.Reason) }
 func (o *owner) Cause(l *hold.Loss) error            { return fmt.Errorf("lost: reason %d", l.Reason) }
-func (o *owner) Renewed(r hold.Renewed)              { o.note("renewed %d %v", r.Count, r.Problem == nil) }
-func (o *owner) Released(e hold.End)                 { o.note("released after loss %v", e.Loss != nil) }
+
+func (o *owner) Held() {
+	o.note("held")
+	if o.held != nil {
+		o.held()
+	}
+}
+
+func (o *owner) Renewed(r *hold.Renewed) func() {
+	count, ok := r.Count, r.Problem == nil
+	return func() { o.note("renewed %d %v", count, ok) }
+}
+
+func (o *owner) Released(e hold.End) {
+	if e.Loss != nil {
+		o.note("lost %d", e.Loss.Reason)
+		return
+	}
+	o.note("released")
+}
 
 // A steppedClock is the bubble's; its wall clock can be set forward.
 type steppedClock struct{ by atomic.Int64 }
@@ -171,5 +195,3 @@ func (c *client) stop() {
 		c.home.Stop()
 	}
 }
-
-func (c *client) now() drift.Instant { return c.clock.Now() }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/group"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -14,29 +14,27 @@ import (
 // released or lost. Init makes it in place, and it must not be copied. It is safe for
 // concurrent use once it is held.
 type Hold struct {
-	home  *Home
-	owner Owner
-	opts  *Options
-	name  string     // of the key as the caller knows it; the first where there are several
-	claim wire.Claim // its Kind, Keys, TTL, Fence, Absent and Generation are guarded by mu once it is held
-	first *Handle    // the owner's
-	// several is what is wanted where there are several keys; nil: there is one.
-	several *several
+	home   *Home
+	owner  Owner
+	opts   *Options
+	name   string     // of the key as the caller knows it; the first where there are several
+	claim  wire.Claim // its Kind, Keys, TTL, Fence and Absent are guarded by mu once it is held
+	first  *Handle    // the owner's
+	others []string   // the names of the other keys
 
 	acquired drift.Instant // start of the attempt that acquired it
 
 	// mu guards what follows. Calls are queued under it, so that no call of this hold
-	// follows its release. Nothing blocks under it. Release it with unlock.
+	// follows its release. Nothing blocks under it, and no context is ended.
 	mu      sync.Mutex
 	life    life
 	renewal renewal
 	handles map[*Handle]struct{} // all handles that hold, with the first; nil: only the first
 
-	setting group.Count // questions that may set or prolong the keys, until all masters have answered
+	setting quorum.Count // questions that may set or prolong the keys, until all masters have answered
 
 	index    int32 // in the keeper's heap, guarded by its mutex; notScheduled if it is not there
 	late     bool  // lost, and in the heap for its release alone; guarded by the keeper's mutex
-	alone    bool  // it is for one of several keys alone
 	sent     bool  // the release has been sent; guarded by mu
 	extended bool  // an extension was sent: keys may outlive the TTL; guarded by mu
 }
@@ -68,22 +66,23 @@ func (o *Options) every(validity time.Duration) time.Duration {
 	return validity / 3
 }
 
-// An Owner hears what happens to a hold. Only Cause is called under the hold's mutex.
+// An Owner hears what happens to a hold. Only Cause and Renewed are called under the hold's
+// mutex. What happens until Held has returned is told after that, by the same goroutine.
 type Owner interface {
 	// Context is that of the call that acquires. Once the hold is held, it is the hold's.
 	Context() context.Context
-	// Answered hears of each decided question about the hold, with the context of the call
-	// that has asked, or with Context.
+	// Answered hears of each decided question of a call about the hold, with the context of
+	// the call, or with Context.
 	Answered(ctx context.Context, a *wire.Ask)
-	// Held hears of a hold that begins, before anybody else can see it.
+	// Held hears of a hold that begins. It is held already, and looked after.
 	Held()
-	// Renewed hears of each decided renewal.
-	Renewed(r Renewed)
+	// Renewed hears of each decided renewal. It returns what the deliverer is to call to tell
+	// of it; nil: nobody listens.
+	Renewed(r *Renewed) (tell func())
 	// Cause makes the error that contexts end with.
 	Cause(l *Loss) error
-	// Lost hears of a loss, once.
-	Lost(l *Loss)
-	// Released hears of the hold's end, once.
+	// Released hears of the hold's end, once: by the deliverer if it was lost, and by the
+	// goroutine that ends it otherwise.
 	Released(end End)
 }
 
@@ -109,71 +108,38 @@ func (h *Hold) Init(home *Home, owner Owner, first *Handle, opts *Options, name,
 // InitLike makes a hold for the same lock as wanted, and its first handle.
 func (h *Hold) InitLike(wanted *Hold, owner Owner, first *Handle, opts *Options) {
 	h.home, h.owner, h.first, h.opts = wanted.home, owner, first, opts
-	h.name, h.claim, h.several = wanted.name, wanted.claim.Again(), wanted.several
+	h.name, h.claim, h.others = wanted.name, wanted.claim.Again(), wanted.others
 	h.index = notScheduled
 	first.hold = h
 }
 
-// several is the keys of a lock of several: all of them, or one, are wanted.
-type several struct {
-	kind  *wire.Kind
-	names []string // as the caller knows them
-	keys  []string // with the prefix
+// BeSet turns a hold into one of several keys together, before any attempt. names are the
+// keys as the caller knows them, keys are those with the prefix.
+func (h *Hold) BeSet(names, keys []string) {
+	h.name, h.others = names[0], names[1:]
+	h.claim.Kind, h.claim.Keys = wire.Set, keys
 }
 
-// Several turns a hold into one of several keys, before any attempt.
-func (h *Hold) Several(kind *wire.Kind, names, keys []string) {
-	h.several = &several{kind, names, keys}
-	h.wantSeveral()
-}
-
-func (h *Hold) wantSeveral() {
-	h.name = h.several.names[0]
-	h.claim.Kind, h.claim.Keys = h.several.kind, h.several.keys
+// aim turns a hold into one of another key, before any attempt. key has the prefix.
+func (h *Hold) aim(key string) {
+	h.name = h.home.cfg.KeyName(key)
+	h.claim.SetPlain(key)
 }
 
 // next is a hold for another attempt at the lock of h. A hold that was rolled back cannot
 // be used again: late answers of its attempt may still arrive.
 func (h *Hold) next() *Hold {
-	another := &Hold{
+	return &Hold{
 		home: h.home, owner: h.owner, first: h.first, opts: h.opts, name: h.name,
-		claim: h.claim.Again(), several: h.several, index: notScheduled,
+		claim: h.claim.Again(), others: h.others, index: notScheduled,
 	}
-	if h.several != nil {
-		another.wantSeveral() // whatever h has settled on
-	}
-	return another
-}
-
-// narrow makes a hold, before any attempt, one of a single key of several, as a plain lock.
-// key is its name in Redis.
-func (h *Hold) narrow(key string) {
-	h.name, h.alone = h.home.cfg.KeyName(key), true
-	h.claim.SetPlain(key)
 }
 
 // Name is its key as the caller knows it, of several the first. The other keys are Others.
 func (h *Hold) Name() string { return h.name }
 
 // Others are the keys after the first. The caller must not change them.
-func (h *Hold) Others() []string {
-	if h.several == nil || h.alone {
-		return nil
-	}
-	return h.several.names[1:]
-}
-
-// Wanted is the first of the wanted keys, and how many others are wanted. An attempt may
-// ask for one of them alone.
-func (h *Hold) Wanted() (name string, others int) {
-	if h.several == nil {
-		return h.name, 0
-	}
-	return h.several.names[0], len(h.several.names) - 1
-}
-
-// wantsOneOf reports whether one of several keys is wanted.
-func (h *Hold) wantsOneOf() bool { return h.several != nil && h.several.kind == wire.AnyOf }
+func (h *Hold) Others() []string { return h.others }
 
 // Claim is what it has, or wants, on the masters. Once the hold is held, only Token and
 // Fenced may be read.
@@ -199,16 +165,12 @@ func (h *Hold) Acquired() drift.Instant { return h.acquired }
 func (h *Hold) Agreed() int { return int(h.life.agreed) }
 
 // IfLive implements wire.Live.
-func (h *Hold) IfLive(generation uint8, send func()) bool {
+func (h *Hold) IfLive(send func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.life.state > held || h.claim.Generation != generation {
+	if h.life.state > held {
 		return false
 	}
 	send()
 	return true
 }
-
-// outdated reports whether a question was asked while the hold was still a writer's. A
-// refusal of it says nothing about the reader. The caller must hold h.mu.
-func (h *Hold) outdated(a *wire.Ask) bool { return a.Generation() != h.claim.Generation }

@@ -2,10 +2,12 @@ package hold
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/group"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/internal/voters"
 	"github.com/redquorum/redquorum/internal/wire"
@@ -13,11 +15,10 @@ import (
 
 // Config is what the holds of a client have in common.
 type Config struct {
-	*group.Group
+	*quorum.Group
 	Wire   *wire.Wire
-	Voters *voters.Monitor // nil: every master may vote
-	// CommandTimeout is how long to wait for one master; 0: a twentieth of the TTL, 50 to
-	// 250 ms.
+	Voters *voters.Monitor
+	// CommandTimeout is how long to wait for one master; 0: see Timeout and AnswerTimeout.
 	CommandTimeout time.Duration
 	// Validity is how long a lock of this TTL is guaranteed. It counts from before the
 	// first byte of the acquisition was sent.
@@ -35,7 +36,10 @@ type Config struct {
 
 const (
 	leastTimeout = 50 * time.Millisecond
-	mostTimeout  = 250 * time.Millisecond
+	// mostAtEnd and mostTimeout are the longest timeouts where nothing is known of the masters,
+	// and where they may be far away.
+	mostAtEnd   = 250 * time.Millisecond
+	mostTimeout = 2 * time.Second
 )
 
 // A Home has the holds of a client. It is safe for concurrent use.
@@ -43,6 +47,7 @@ type Home struct {
 	cfg    Config
 	prefix string // of most tokens
 	keeper *keeper
+	ending sync.WaitGroup // goroutines that end contexts of lost holds
 }
 
 // New makes the home of a client's holds. Its one goroutine starts with the first hold;
@@ -53,13 +58,46 @@ func New(cfg Config) *Home {
 	return h
 }
 
-// Timeout is how long to wait for one master: never longer than the validity.
-func (home *Home) Timeout(ttl time.Duration) time.Duration {
+// Timeout is how long an acquisition waits for one master: a twentieth of the TTL, 50 ms to 2 s, and
+// never longer than the validity.
+func (home *Home) Timeout(ttl time.Duration) time.Duration { return home.timeout(ttl, mostTimeout) }
+
+// EndTimeout is the same for the client's Close: 250 ms at most.
+func (home *Home) EndTimeout(ttl time.Duration) time.Duration { return home.timeout(ttl, mostAtEnd) }
+
+func (home *Home) timeout(ttl, most time.Duration) time.Duration {
 	d := home.cfg.CommandTimeout
 	if d == 0 {
-		d = min(max(ttl/20, leastTimeout), mostTimeout)
+		d = min(max(ttl/20, leastTimeout), most)
 	}
 	return min(d, home.cfg.Validity(ttl))
+}
+
+// AnswerTimeout is how long all other questions wait: as long as Close, or, where a quorum is further
+// away, two round trips to it, 2 s at most.
+func (home *Home) AnswerTimeout(ttl time.Duration) time.Duration {
+	d := home.EndTimeout(ttl)
+	if home.cfg.CommandTimeout != 0 {
+		return d
+	}
+	return min(max(d, min(2*home.quorumAway(), mostTimeout)), home.cfg.Validity(ttl))
+}
+
+// quorumAway is the round trip to the slowest of the nearest quorum that is connected.
+func (home *Home) quorumAway() time.Duration {
+	var trips [quorum.Most]time.Duration // on the stack
+	up := 0
+	for _, m := range home.cfg.Masters {
+		if m.Connected() {
+			trips[up] = m.RoundTrip()
+			up++
+		}
+	}
+	if up == 0 {
+		return 0
+	}
+	slices.Sort(trips[:up])
+	return trips[min(home.cfg.Need, up)-1]
 }
 
 // NewToken makes a token under an owner's name (S3).
@@ -90,8 +128,8 @@ func (home *Home) interrupted(ctx context.Context) error {
 	return nil
 }
 
-// LoseAll is for the client's Close. It ends the contexts of all holds, and accepts no new
-// ones. It returns the holds, and how long each was still valid. Their keys stay: see
+// LoseAll is for the client's Close. It ends the contexts of all holds, waits for that, and
+// accepts no new ones. It returns the holds, and how long each was still valid. Their keys stay: see
 // ReleaseAll.
 func (home *Home) LoseAll() map[*Hold]time.Duration {
 	holds := home.keeper.close()
@@ -101,9 +139,10 @@ func (home *Home) LoseAll() map[*Hold]time.Duration {
 	}
 	for _, h := range holds {
 		h.mu.Lock()
-		h.lose(&Loss{Reason: Closed})
-		h.unlock()
+		h.lose(home.now(), &Loss{Reason: Closed})
+		h.mu.Unlock()
 	}
+	home.ending.Wait() // each was counted under its hold's mutex, and no other is held any more
 	return valid
 }
 
@@ -119,11 +158,11 @@ func (home *Home) ReleaseAll(holds map[*Hold]time.Duration, ttl time.Duration) {
 	for h := range holds {
 		h.mu.Lock()
 		h.releaseUnasked()
-		h.unlock()
+		h.mu.Unlock()
 		if sent++; sent%portion != 0 && sent != len(holds) {
 			continue
 		}
-		deadline := time.Now().Add(home.Timeout(ttl))
+		deadline := time.Now().Add(home.EndTimeout(ttl))
 		for home.cfg.InFlight.Load() > int64(portion) && time.Now().Before(deadline) {
 			time.Sleep(releasePoll)
 		}

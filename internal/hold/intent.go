@@ -1,13 +1,16 @@
 package hold
 
+import "time"
+
 // An intent tells the masters that a writer waits, so that they let no new reader in. It is
-// noted after every attempt that failed, and expires soon by itself; it is advice, and plays
-// no part in who holds the lock. The zero intent keeps nobody out.
+// noted after every attempt that failed, and while the writer waits. It expires after 2 s by
+// itself; it is advice, and plays no part in who holds the lock. The zero intent keeps nobody out.
 type intent struct {
 	home  *Home
 	key   string // with the prefix
 	owner string
 	mark  any // the call's, since attempts have tokens of their own; nil: it is not noted
+	noted time.Time
 }
 
 // begin has a call keep readers out of what h is for. Close waits for its end, so that it
@@ -26,7 +29,19 @@ func (i *intent) note() {
 	if i.mark == nil {
 		i.mark = i.home.NewToken(i.owner)
 	}
+	i.noted = time.Now()
 	i.home.cfg.Wire.NoteIntent(i.key, i.mark)
+}
+
+// intentEvery is the least time between two notes of a writer that sleeps. Its pauses take half
+// a second at the most, so it notes its intent about every second.
+const intentEvery = 900 * time.Millisecond
+
+// renew notes the intent where that was not done lately.
+func (i *intent) renew() {
+	if time.Since(i.noted) >= intentEvery {
+		i.note()
+	}
 }
 
 // withdraw takes it back, and reports whether it was noted.
@@ -46,7 +61,7 @@ func (i *intent) end() {
 		return
 	}
 	if i.withdraw() {
-		i.home.cfg.Wire.AdmitReaders(i.key, false)
+		i.home.cfg.Wire.AdmitReaders(i.key)
 	}
 	i.home.cfg.Running.Done()
 	i.home.cfg.InFlight.Done()

@@ -13,8 +13,9 @@ import (
 )
 
 // A keeper looks after all holds of a client: it renews them, ends their contexts when
-// their validity runs out, and later releases what those that were lost may have left. It is one goroutine with one timer. The first hold starts it;
-// Home.Stop ends it. Holds wait in a heap for their next event.
+// their validity runs out, and later releases what those that were lost may have left. It
+// is one goroutine with one timer. The first hold starts it; Home.Stop ends it. Holds wait
+// in a heap for their next event.
 //
 // Timers stand still while a machine sleeps, and do not notice that a wall clock was set.
 // So while anything is held the keeper wakes at least every 50 ms and compares the
@@ -37,8 +38,8 @@ type keeper struct {
 	// held is how many of holds are not lost, to be read without mu.
 	held atomic.Int64
 
-	// mu guards what follows, and the index of every hold. It is locked last: under it
-	// nothing else is locked, and nothing blocks.
+	// mu guards what follows, and the index of every hold. It is locked behind that of a
+	// hold: under it nothing else is locked, and nothing blocks.
 	mu       sync.Mutex
 	holds    schedule
 	finished []*ballot.Ballot // renewals that were decided
@@ -71,20 +72,28 @@ func newKeeper(home *Home) *keeper {
 // now is the keeper's clock: Go's monotonic one.
 func (k *keeper) now() time.Duration { return time.Since(k.base) }
 
-// add adds a hold that was just acquired. It returns false when the client is closed.
-func (k *keeper) add(h *Hold, instant drift.Instant) bool {
-	now := k.now()
+// add makes a hold of an attempt that was just granted: from here on it is held, and looked
+// after. It does nothing, and reports false, when no validity is left, when the attempt is over,
+// or when the client is closed. It reads the clocks itself, since users' code may have run after
+// any reading before; Go's first, so that a pause between the two readings lets the hold be
+// looked at too early, and not too late.
+func (k *keeper) add(h *Hold) bool {
 	h.mu.Lock()
-	h.life.state = held
-	h.planRenewal(now, instant)
-	due := h.nextEvent(now, instant)
-	h.mu.Unlock()
-
+	defer h.mu.Unlock()
+	now, instant := k.now(), k.home.now()
+	validity := k.home.cfg.Validity(h.claim.TTL)
+	if h.life.state != trying || instant.Sub(h.life.start) >= validity {
+		return false
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed {
 		return false
 	}
+	h.acquired, h.life.validity, h.life.ttl = h.life.start, validity, h.claim.TTL
+	h.life.state, h.life.telling = held, true
+	h.planRenewal(now, instant)
+	due := h.nextEvent(now, instant)
 	k.holds.add(event{due, h})
 	heap.Fix(&k.holds, int(h.index))
 	k.held.Add(1)

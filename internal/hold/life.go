@@ -4,19 +4,20 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // A life says whether a hold is held, and until when. The hold's mutex guards it.
 type life struct {
 	state    state
-	untold   bool          // the loss has to be told when mu is free
+	telling  bool          // Owner.Held has not returned: what is to be told meanwhile waits in later
 	agreed   uint8         // masters that had agreed when the attempt was decided
 	start    drift.Instant // validity runs from here
 	validity time.Duration // TTL less the clock drift
 	ttl      time.Duration // that the masters were asked for then; the claim's may be longer
 	loss     *Loss         // when state is lost
+	later    []func()      // see telling
 }
 
 type state uint8
@@ -34,7 +35,7 @@ type Loss struct {
 	// Planned: it ended as it was asked to.
 	Planned bool
 	// Failure is the last renewal's; nil: none failed.
-	Failure *outcome.Failure
+	Failure *quorum.Failure
 	// Cause is the error that the owner has made of it: the contexts' cause.
 	Cause error
 }
@@ -58,23 +59,12 @@ func lossReason(res *wire.Result) Reason {
 	return Expired
 }
 
-// unlock releases mu, and reports a loss that was noticed under it.
-func (h *Hold) unlock() {
-	untold := h.life.untold
-	h.life.untold = false
-	h.mu.Unlock()
-	if untold {
-		h.endLost()
-	}
-}
-
 // Remaining is how much longer the hold is guaranteed, whichever handles are left; 0: it is
 // not held.
 func (h *Hold) Remaining() time.Duration {
-	now := h.home.now()
 	h.mu.Lock()
-	defer h.unlock()
-	return h.remaining(now)
+	defer h.mu.Unlock()
+	return h.remaining(h.home.now())
 }
 
 // remaining is Remaining at an instant. The caller must hold h.mu.
@@ -93,18 +83,19 @@ func (h *Hold) unexpired(now drift.Instant) time.Duration {
 }
 
 // expire ends the hold if its validity has run out, also before a timer says so. The caller
-// must hold h.mu.
+// must hold h.mu, and have read the clock since: what happens while it waits for mu would not
+// count otherwise (S7).
 func (h *Hold) expire(now drift.Instant) {
 	if h.life.state != held || h.remaining(now) > 0 {
 		return
 	}
 	switch {
 	case h.endsAsPlanned():
-		h.lose(&Loss{Reason: Expired, Planned: true})
+		h.lose(now, &Loss{Reason: Expired, Planned: true})
 	case h.renewal.failed > 0 || h.renewal.underWay != nil:
-		h.lose(&Loss{Reason: Unreachable, Failure: h.renewal.lastFailure})
+		h.lose(now, &Loss{Reason: Unreachable, Failure: h.renewal.lastFailure})
 	default:
-		h.lose(&Loss{Reason: Expired})
+		h.lose(now, &Loss{Reason: Expired})
 	}
 }
 
@@ -120,32 +111,88 @@ func (h *Hold) endsAsPlanned() bool {
 	}
 }
 
-// lose makes a loss final and ends the handles' contexts, unless the hold has ended before.
-// The caller must hold h.mu, and release it with unlock.
-func (h *Hold) lose(l *Loss) {
+// lose makes a loss final, unless the hold has ended before. It waits for nothing: the contexts
+// end on goroutines of their own, since many others may be derived from them, and the loss is
+// told by the deliverer. An extension may have set or prolonged keys for a hold that is gone:
+// they are released, and not left for a TTL (S6). The release waits in the keeper until the TTL
+// of the last round that succeeded is over (unexpired). A release at once would take from the
+// holder the time that the drift allowance leaves it, between its being told and somebody
+// else's grant. The caller must hold h.mu.
+func (h *Hold) lose(now drift.Instant, l *Loss) {
 	if h.life.state != held {
 		return
 	}
-	h.life.state, h.life.loss, h.life.untold = lost, l, true
+	h.life.state, h.life.loss = lost, l
 	l.Cause = h.owner.Cause(l)
-	h.endContexts(l.Cause)
-}
-
-// endLost does what follows a loss and must not be done under mu. An extension may have set
-// or prolonged keys for a hold that is gone: they are released, and not left for a TTL (S6).
-// The release waits in the keeper until the TTL of the last round that succeeded is over
-// (unexpired). A release at once would take from the holder the time that the drift allowance
-// leaves it, between its being told and somebody else's grant.
-func (h *Hold) endLost() {
-	h.mu.Lock()
-	l := h.life.loss
-	renewals := h.renewal.count
+	h.endContexts()
 	if h.extended && !h.sent && l.Reason != Closed { // when the client closes, ReleaseAll follows
 		h.home.keeper.postpone(h)
 	} else {
 		h.home.keeper.remove(h)
 	}
+	h.tellLost(End{Loss: l, At: now, Renewals: h.renewal.count})
+}
+
+// tellLost tells of an end by a loss. The caller must hold h.mu.
+func (h *Hold) tellLost(end End) {
+	h.tell(h.home.cfg.Deliverer.Always, func() { h.owner.Released(end) })
+}
+
+// endContexts ends the contexts of a lost hold, and waits for none of them: Home.LoseAll does.
+// The caller must hold h.mu.
+func (h *Hold) endContexts() {
+	if h.handles == nil {
+		h.first.endContext()
+		return
+	}
+	for n := range h.handles {
+		n.endContext()
+	}
+}
+
+// tell queues what is to be told of the hold, or keeps it while Held is being told. The caller
+// must hold h.mu.
+func (h *Hold) tell(queue func(func()), f func()) {
+	if h.life.telling {
+		h.life.later = append(h.life.later, f)
+		return
+	}
+	queue(f)
+}
+
+// released tells of an end that the holder has asked for: at once, or by whoever tells Held.
+func (h *Hold) released(end End) {
+	h.mu.Lock()
+	if h.life.telling {
+		h.life.later = append(h.life.later, func() { h.owner.Released(end) })
+		h.mu.Unlock()
+		return
+	}
 	h.mu.Unlock()
-	h.owner.Lost(l)
-	h.owner.Released(End{Loss: l, At: h.home.now(), Renewals: renewals})
+	h.owner.Released(end)
+}
+
+// tellHeld tells of a hold that begins, and then of what has become of it meanwhile. The
+// deliverer does not wait for that.
+func (h *Hold) tellHeld() {
+	h.owner.Held()
+	for {
+		h.mu.Lock()
+		later := h.life.later
+		h.life.later, h.life.telling = nil, len(later) > 0
+		h.mu.Unlock()
+		if len(later) == 0 {
+			return
+		}
+		for _, f := range later {
+			f()
+		}
+	}
+}
+
+// HeldIsTold reports whether Owner.Held has returned.
+func (h *Hold) HeldIsTold() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.life.telling
 }

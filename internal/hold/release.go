@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
@@ -19,66 +18,88 @@ type Release struct {
 // Release ends the handle, and with the last handle the hold: its context ends, nothing
 // renews it any more, and it is released on every master that may have the key. The release
 // is always sent (S5). ctx and the masters' timeout only bound the wait for a quorum to
-// confirm it. began is now.
-func (n *Handle) Release(ctx context.Context, began drift.Instant) (r Release, p *Problem) {
+// confirm it.
+func (n *Handle) Release(ctx context.Context) (r Release, p *Problem) {
+	h := n.hold
+	ask, end, p := n.end()
+	if ask == nil { // others have the hold, or it was lost and released before
+		return Release{}, p
+	}
+	if p != nil { // it was lost before
+		ask.LetGo()
+		return Release{}, p
+	}
+	r.Need = h.home.cfg.Need
+	r.OK, p = h.awaitRelease(ctx, ask, end.At)
+	if p != nil && p.Loss != nil {
+		end.Loss = p.Loss
+		h.mu.Lock()
+		h.tellLost(end)
+		h.mu.Unlock()
+		return r, p
+	}
+	h.released(end)
+	return r, p
+}
+
+// end ends the handle and its context, and with the last handle the hold: then it queues the
+// release, once. nil: it has not. The problem is why the handle did not hold any more.
+func (n *Handle) end() (release *wire.Ask, end End, p *Problem) {
 	h := n.hold
 	h.mu.Lock()
-	h.expire(began)
+	end.At = h.home.now()
+	h.expire(end.At)
 	p = n.unusable()
 	last := h.leave(n)
 	if p == nil && last {
 		h.life.state = ended
-		n.endContext(h.home.cfg.Unlocked) // before the masters can give the key away
 	}
-	var ask *wire.Ask
-	if last && !h.sent {
-		ask = h.startRelease(true)
+	send := last && !h.sent
+	h.sent = h.sent || send // nobody else sends it
+	end.Renewals = h.renewal.count
+	c := n.ctx
+	h.mu.Unlock()
+
+	if c != nil { // it ends before the masters can give the key away
+		h.home.cfg.InFlight.Add() // however long that takes, Close waits for the release
+		defer h.home.cfg.InFlight.Done()
+		c.end()
 	}
-	end := End{At: began, Renewals: h.renewal.count}
-	h.unlock()
-	if p != nil || !last {
-		if ask != nil { // of a hold that was lost before
-			ask.LetGo()
-			h.home.keeper.remove(h)
-		}
-		return Release{}, p
+	if !send {
+		return nil, end, p
 	}
+	h.mu.Lock()
+	release = h.startRelease(true)
+	h.mu.Unlock()
 	h.home.keeper.remove(h)
-	r.Need = h.home.cfg.Need
-	r.OK, p = h.awaitRelease(ctx, ask, began)
-	if p != nil && p.Loss != nil {
-		h.owner.Lost(p.Loss)
-		end.Loss = p.Loss
-	}
-	h.owner.Released(end)
-	return r, p
+	return release, end, p
 }
 
 // HandOver ends the handle without releasing the lock. It returns the token with which
 // another process can adopt the lock. It waits until no question that may set the keys is
 // under way, for as long as the hold was valid at most: a renewal may wait for so long, too.
 // A master that has stopped ends the wait when its connection is given up.
-func (n *Handle) HandOver(now drift.Instant) (token string, p *Problem) {
+func (n *Handle) HandOver() (token string, p *Problem) {
 	h := n.hold
 	h.mu.Lock()
+	now := h.home.now()
 	h.expire(now)
 	left := h.remaining(now)
 	if p = n.unusable(); p == nil {
 		p = h.shared()
 	}
-	if p == nil {
-		h.leave(n)
-		h.life.state, h.sent = ended, true
-		n.endContext(h.home.cfg.Unlocked)
-		h.releaseReplaced()
-	}
-	renewals := h.renewal.count
-	h.unlock()
 	if p != nil {
+		h.mu.Unlock()
 		return "", p
 	}
+	h.leave(n)
+	h.life.state, h.sent = ended, true
+	h.releaseReplaced()
+	end := End{HandedOver: true, At: now, Renewals: h.renewal.count}
+	h.mu.Unlock()
+	n.EndContext()
 	h.home.keeper.remove(h)
-	h.owner.Released(End{HandedOver: true, At: now, Renewals: renewals})
+	h.released(end)
 	h.setting.Wait(left)
 	return h.claim.Token, nil
 }
@@ -104,9 +125,8 @@ func (h *Hold) sendRelease(handOver bool) {
 }
 
 // releaseReplaced releases the token that an adoption replaced, where the adoption did not come
-// in: a master may have been away, or may have missed the script. Nobody waits for it. It comes
-// before the release of the hold's own token, which calls who waits where nothing is left. An
-// attempt that has failed leaves the token to others who adopt. The caller must hold h.mu.
+// in: a master may have been away, or may have missed the script. Nobody waits for it. An attempt
+// that has failed leaves the token to others who adopt. The caller must hold h.mu.
 func (h *Hold) releaseReplaced() {
 	if !h.claim.Adopts() || h.life.validity == 0 {
 		return
@@ -135,7 +155,7 @@ func (h *Hold) keepRelease() time.Time {
 // awaitRelease waits for a quorum to confirm a release, and counts the masters that have.
 func (h *Hold) awaitRelease(ctx context.Context, ask *wire.Ask, began drift.Instant) (ok int, p *Problem) {
 	defer ask.LetGo()
-	cause := ask.Wait(ctx, h.home.Timeout(h.claim.TTL))
+	cause := ask.Wait(ctx, h.home.AnswerTimeout(h.claim.TTL))
 	h.owner.Answered(ctx, ask)
 	res := ask.Result()
 	switch {
@@ -146,6 +166,6 @@ func (h *Hold) awaitRelease(ctx context.Context, ask *wire.Ask, began drift.Inst
 		l.Cause = h.owner.Cause(l)
 		return res.Tally.OK, &Problem{Loss: l}
 	default:
-		return res.Tally.OK, &Problem{Failure: ask.Failure(h.name, outcome.NoQuorum, cause, h.home.now().Sub(began))}
+		return res.Tally.OK, &Problem{Failure: ask.Failure(h.name, quorum.NoQuorum, cause, h.home.now().Sub(began))}
 	}
 }

@@ -4,27 +4,28 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // A renewal is the state of a hold's renewals, which the keeper makes. The hold's mutex
 // guards it.
 type renewal struct {
-	underWay    *wire.Ask        // nil: none
-	count       int              // that succeeded
-	failed      int              // that failed since
-	lastFailure *outcome.Failure // why the last of them failed
-	nextAt      time.Duration    // when the next starts, or the one under way has to end, on the keeper's clock
+	underWay    *wire.Ask       // nil: none
+	count       int             // that succeeded
+	failed      int             // that failed since
+	lastFailure *quorum.Failure // why the last of them failed
+	nextAt      time.Duration   // when the next starts, or the one under way has to end, on the keeper's clock
 }
 
 // Renewed describes a decided renewal.
 type Renewed struct {
 	Ask          *wire.Ask
 	At           drift.Instant
-	Count        int      // renewals that succeeded so far
-	FirstFailure bool     // after one that succeeded
-	Problem      *Problem // nil: it succeeded
+	Count        int           // renewals that succeeded so far
+	Remaining    time.Duration // of the validity
+	FirstFailure bool          // after one that succeeded
+	Problem      *Problem      // nil: it succeeded
 }
 
 const (
@@ -56,7 +57,7 @@ func (home *Home) mostUnderWay() int {
 // leaves time for several attempts. A lost connection fails the renewal at once. The caller
 // must hold h.mu.
 func (h *Hold) patience(left time.Duration) time.Duration {
-	return min(left, max(h.home.Timeout(h.claim.TTL), left/4))
+	return min(left, max(h.home.AnswerTimeout(h.claim.TTL), left/4))
 }
 
 // slack is the grid on which renewals of this interval start.
@@ -80,7 +81,7 @@ func (h *Hold) planRenewal(now time.Duration, instant drift.Instant) {
 	at -= at % grid
 	switch {
 	case h.renewal.failed > 0:
-		pause := max(h.home.Timeout(h.claim.TTL), time.Duration(h.home.keeper.held.Load())*retryEach)
+		pause := max(h.home.EndTimeout(h.claim.TTL), time.Duration(h.home.keeper.held.Load())*retryEach)
 		pause = max(retryRenewal, min(pause, left/4))
 		at = now + pause/2 + h.home.cfg.Chance.N("renewal", pause/2+1)
 	case left < validity/2:
@@ -110,8 +111,8 @@ func (h *Hold) nextEvent(now time.Duration, instant drift.Instant) time.Duration
 
 // look does what is due when a hold's event has come.
 func (k *keeper) look(h *Hold) {
-	now, instant := k.now(), k.home.now()
 	h.mu.Lock()
+	now, instant := k.now(), k.home.now()
 	if h.life.state == lost && h.unexpired(instant) == 0 {
 		h.releaseUnasked()
 		h.mu.Unlock()
@@ -129,19 +130,19 @@ func (k *keeper) look(h *Hold) {
 		r.nextAt = now + retryRenewal + k.home.cfg.Chance.N("renewal", h.remaining(instant)/4+1)
 	default:
 		k.underWay++
-		r.underWay = h.startExtension(wire.OpExtend, true)
+		r.underWay = h.startExtension(true)
 		r.nextAt = now + h.patience(h.remaining(instant))
 	}
 	due := h.nextEvent(now, instant)
-	h.unlock()
+	h.mu.Unlock()
 	k.schedule(h, due) // does nothing for a hold that was removed
 }
 
 // replan sets the next renewal again after the clocks have differed.
 func (k *keeper) replan(h *Hold) {
-	now, instant := k.now(), k.home.now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	now, instant := k.now(), k.home.now()
 	if h.life.state == held && h.renewal.underWay == nil {
 		h.planRenewal(now, instant)
 	}
@@ -153,31 +154,29 @@ func (k *keeper) renewed(ask *wire.Ask) {
 	k.underWay--
 	h := ask.Live().(*Hold)
 	h.mu.Lock()
-	h.renewal.underWay = nil
-	over := h.life.state != held
-	h.mu.Unlock()
-	if over { // released or lost while the renewal was under way
-		return
-	}
-	p := h.finishExtension(h.owner.Context(), ask, nil)
-
 	now, instant := k.now(), k.home.now()
-	h.mu.Lock()
-	switch r := &h.renewal; {
-	case p == nil:
-		r.count++
-		r.failed, r.lastFailure = 0, nil
-	case h.life.state == ended:
+	h.renewal.underWay = nil
+	if h.life.state != held { // released or lost while the renewal was under way
 		h.mu.Unlock()
 		return
-	default:
+	}
+	p := h.finishExtension(instant, ask, nil)
+	if r := &h.renewal; p == nil {
+		r.count++
+		r.failed, r.lastFailure = 0, nil
+	} else {
 		r.failed++
 		r.lastFailure = p.Failure
 	}
 	h.planRenewal(now, instant)
 	due := h.nextEvent(now, instant)
-	told := Renewed{Ask: ask, At: instant, Count: h.renewal.count, FirstFailure: h.renewal.failed == 1, Problem: p}
+	told := Renewed{
+		Ask: ask, At: instant, Count: h.renewal.count, Remaining: h.remaining(instant),
+		FirstFailure: h.renewal.failed == 1, Problem: p,
+	}
+	if tell := h.owner.Renewed(&told); tell != nil {
+		h.tell(h.home.cfg.Deliverer.Put, tell)
+	}
 	h.mu.Unlock()
 	k.schedule(h, due)
-	h.owner.Renewed(told)
 }

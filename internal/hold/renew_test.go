@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // newTestHold is what is held of a client whose masters cannot be reached, with so much
@@ -19,7 +19,7 @@ func newTestHold(t *testing.T, ttl, left time.Duration) (h *Hold, now time.Durat
 	})
 	t.Cleanup(master.Close)
 	home := New(Config{
-		Group:     &group.Group{Masters: []*pipeline.Pipeline{master}, Need: 1, Clock: drift.System(), Life: t.Context()},
+		Group:     &quorum.Group{Masters: []*pipeline.Pipeline{master}, Need: 1, Clock: drift.System(), Life: t.Context()},
 		Validity:  func(ttl time.Duration) time.Duration { return drift.Default.Validity(ttl, 0) },
 		Allowance: drift.Default.Allowance,
 		KeyName:   func(key string) string { return key }, Unlocked: errors.New("unlocked"),

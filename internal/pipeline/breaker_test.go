@@ -12,42 +12,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-)
 
-// While a master is down the last attempt is what counts.
-func TestADialThatFailsFailsTheCallsAtOnceWithItsCause(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, g, p := atGate(t)
-		first := start(t, p, "GET", "x")
-		for i, cause := range []error{errRefused, errors.New("connect: no route to host"), errRefused} {
-			g.next <- cause
-			begun := time.Now()
-			synctest.Wait()
-			failed := []*Call{do(t, p, "GET", "x")}
-			if i == 0 {
-				failed = append(failed, first.wait())
-			}
-			for _, c := range failed {
-				var down *DownError
-				if !errors.Is(c.Err, ErrDown) || !errors.Is(c.Err, cause) || !errors.As(c.Err, &down) {
-					t.Errorf("error %v, want a DownError because of %v", c.Err, cause)
-				}
-				if c.Sent || c.Epoch != 0 || c.Reply != nil {
-					t.Errorf("sent %t, epoch %d, reply %v", c.Sent, c.Epoch, c.Reply)
-				}
-			}
-			if took := time.Since(begun); took != 0 {
-				t.Errorf("it took %v", took)
-			}
-		}
-		g.next <- nil
-		synctest.Wait()
-		if ok, err := p.Up(); !ok || err != nil {
-			t.Errorf("up %t, %v", ok, err)
-		}
-		mustAnswer(t, p, "OK", "GET", "x")
-	})
-}
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/deliver"
+)
 
 func TestAMasterThatIsDownIsDialledWithABackoff(t *testing.T) {
 	for _, least := range []time.Duration{0, 20 * time.Millisecond} { // 0: the default
@@ -156,16 +125,17 @@ func TestAMasterThatBreaksAfterEachReplyIsDialledWithABackoff(t *testing.T) {
 		}
 		var log bytes.Buffer
 		cfg := s.config()
-		cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		cfg.Deliverer = deliver.New(slog.New(slog.NewTextHandler(&log, nil)))
 		p := connect(t, cfg)
 		for begun := time.Now(); time.Since(begun) < 25*time.Second; time.Sleep(time.Millisecond) {
 			start(t, p, "GET", "x")
 		}
-		// With pauses of half a second to a second, after the first few.
-		if n := s.dials(); n < 25 || n > 65 {
+		// With pauses of an eighth to a quarter of a second, after the first few.
+		if n := s.dials(); n < 95 || n > 200 {
 			t.Errorf("%d dials in 25 seconds", n)
 		}
 		p.Close()
+		synctest.Wait()
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 		if len(lines) != 3 || strings.Contains(lines[0], "times=") {
 			t.Fatalf("want three warnings, of which the first has no count:\n%s", log.String())
@@ -182,6 +152,71 @@ func TestAMasterThatBreaksAfterEachReplyIsDialledWithABackoff(t *testing.T) {
 			t.Errorf("%d losses are counted, of %d connections:\n%s", counted, last, log.String())
 		}
 	})
+}
+
+// Connections that serve for a while are replaced at once, even if something ends each of them four
+// times a second: with the pauses of a master that is down there would hardly be a quorum.
+func TestAMasterWhoseConnectionsAreResetInARhythmIsDialledAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		p := connect(t, s.config())
+		for range 40 {
+			mustAnswer(t, p, "OK", "GET", "x")
+			time.Sleep(240 * time.Millisecond)
+			begun := time.Now()
+			_ = s.conn(s.dials()).Close()
+			synctest.Wait()
+			if up, err := p.Up(); !up || time.Since(begun) != 0 {
+				t.Fatalf("up %t, %v, after %v", up, err, time.Since(begun))
+			}
+		}
+	})
+}
+
+// While calls wait for it, a master is dialled ten times a second, and at once when the first of them
+// comes; not where it is there and says no.
+func TestAMasterThatCallsWaitForIsDialledSooner(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		cause       error
+		least, most time.Duration // of the pauses meanwhile
+	}{
+		{"it cannot be reached", errRefused, 0, wantedEvery},
+		{"it refuses this client", &ConfigError{What: "AUTH", Err: errors.New("WRONGPASS")}, time.Second / 2, time.Second},
+		{"it is loading", redis.Error("LOADING"), time.Second / 2, time.Second},
+	} {
+		inBubble(t, test.name, func(t *testing.T) {
+			g := newGate(newFakeServer(t))
+			p := open(t, g.config())
+			for range 10 {
+				g.next <- test.cause
+			}
+			synctest.Wait()
+			time.Sleep(110 * time.Millisecond)
+			begun := time.Now()
+			p.Want(1)
+			for n := range 20 {
+				g.next <- test.cause
+				least, most := test.least, test.most
+				if n == 0 { // of which a part is over
+					least, most = max(0, least-110*time.Millisecond), max(0, most-110*time.Millisecond)
+				}
+				if gap := time.Since(begun); gap < least || gap > most {
+					t.Errorf("pause %d: %v, want %v to %v", n, gap, least, most)
+				}
+				begun = time.Now()
+			}
+			p.Want(1)
+			p.Want(-2)
+			synctest.Wait()
+			g.next <- test.cause // by a timer that was set before
+			begun = time.Now()
+			if g.next <- test.cause; time.Since(begun) < time.Second/2 {
+				t.Errorf("dialled after %v though nobody waits any more", time.Since(begun))
+			}
+			g.next <- nil
+		})
+	}
 }
 
 // A connection that lasts makes up for what was before it.
@@ -209,25 +244,6 @@ func TestAConnectionThatLastsResetsTheBackoff(t *testing.T) {
 				t.Errorf("up %t, %v, after %v", up, err, time.Since(begun))
 			}
 			mustAnswer(t, p, "OK", "GET", "x")
-		}
-	})
-}
-
-// A master that greets and then answers nothing must not be up more often than
-// it is worth: every connection costs those who call meanwhile a stall limit.
-func TestAMasterThatStallsAgainAndAgainIsDialledWithABackoff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		s.hold("GET")
-		cfg := s.config()
-		cfg.StallLimit, cfg.MaxBackoff = 5*time.Second, 5*time.Second
-		p := connect(t, cfg)
-		for begun := time.Now(); time.Since(begun) < time.Hour; time.Sleep(100 * time.Millisecond) {
-			start(t, p, "GET", "x")
-		}
-		// 5 to 6.25 s of stall, and 2.5 to 5 s of pause, after the first few.
-		if n := s.dials(); n > 500 {
-			t.Errorf("%d connections in an hour", n)
 		}
 	})
 }

@@ -18,11 +18,6 @@ type Command struct {
 	// fails with ErrStalled.
 	Vote bool
 
-	// Undo, if it is not nil, lets the call go out with the handshake of a pipeline's first
-	// connection, before anybody knows who serves it. It is the command that takes the call
-	// back on a server that refuses the handshake.
-	Undo []byte
-
 	// Check, if it is not nil, is asked once at the end of the flush that carries the call.
 	// The call is completed when the check is answered too. All calls of a flush share it.
 	Check *Check
@@ -53,6 +48,7 @@ type Call struct {
 	Err   error  // a redis.Error reply, or one of this package's errors
 	Epoch uint64 // the connection that carried it, counted from 1; 0: none did
 	Sent  bool   // whether the master may have seen it, on any connection
+	Again bool   // it had been written before, and may have been executed then
 	Apart bool   // it was one command with others, which was refused: it is worth asking alone
 
 	refusals uint8 // how often it was postponed, as far as the pause depends on that

@@ -99,31 +99,6 @@ func TestOneCheckEndsAFlushAndIsToldToAllThatAskedForIt(t *testing.T) {
 	})
 }
 
-// What was answered counts for nothing when the check was not, or only in part.
-func TestACallWhoseCheckIsLostFails(t *testing.T) {
-	for _, last := range []string{"FIRST", "SECOND"} {
-		inBubble(t, last, func(t *testing.T) {
-			s, g, p := atGate(t)
-			s.reply = func(c *fakeConn, args []string) string {
-				switch args[0] {
-				case last:
-					_ = c.Close()
-				case "FIRST":
-					return saysA
-				}
-				return "+OK\r\n"
-			}
-			calls := startChecked(t, p, "VOTE", "PLAIN")
-			g.next <- nil
-			mustSucceed(t, 1, calls[1])
-			mustFail(t, ErrConnectionLost, calls[0])
-			if c := calls[0].call; c.Said().Mark != "" || !c.Sent {
-				t.Errorf("the vote: mark %q, sent %t", c.Said().Mark, c.Sent)
-			}
-		})
-	}
-}
-
 func TestASplitReplyOfACheckIsReadWhole(t *testing.T) {
 	for _, first := range []string{saysA, "$7\r\na\r\nrest\r\n"} { // the second one seems to end where it is split
 		inBubble(t, first, func(t *testing.T) {

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"runtime"
@@ -110,52 +109,6 @@ func TestCloseCompletesEverythingAndIsIdempotent(t *testing.T) {
 	}
 }
 
-// The dialer ends with its context; how long it takes for that is its own.
-func TestCloseEndsADialThatHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ended := false
-		cfg := newFakeServer(t).config()
-		cfg.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			<-ctx.Done()
-			time.Sleep(time.Second)
-			ended = true
-			return nil, ctx.Err()
-		}
-		p := open(t, cfg)
-		w := start(t, p, "GET")
-		synctest.Wait()
-		p.Close()
-		if !ended {
-			t.Error("Close did not wait for the dialer")
-		}
-		mustBeClosed(t, w)
-	})
-}
-
-// A dialer may give a connection although its context is over.
-func TestAConnectionThatComesTooLateIsClosed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		cfg := s.config()
-		cfg.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			<-ctx.Done()
-			return s.dial(ctx, network, addr)
-		}
-		p := open(t, cfg)
-		c := do(t, p, "GET") // the dial timeout is over
-		if !errors.Is(c.Err, ErrTimeout) || !errors.Is(c.Err, ErrDown) {
-			t.Errorf("error %v", c.Err)
-		}
-		p.Close()
-		synctest.Wait()
-		for n := range s.dials() {
-			if got := s.conn(n + 1).client.linger.Load(); got != 0 {
-				t.Errorf("connection %d is not closed", n+1)
-			}
-		}
-	})
-}
-
 // Also between the end of a dial and the beginning of the session.
 func TestCloseAtAnyMomentOfADial(t *testing.T) {
 	s := newFakeServer(t)
@@ -172,53 +125,6 @@ func TestCloseAtAnyMomentOfADial(t *testing.T) {
 		if up, _ := p.Up(); up {
 			t.Fatal("up after Close")
 		}
-	}
-}
-
-func TestCloseOnRealSockets(t *testing.T) {
-	for _, network := range []string{"tcp", "unix"} {
-		t.Run(network, func(t *testing.T) {
-			s := newFakeServer(t)
-			s.hold("FREEZE")
-			cfg := short(s.config())
-			cfg.Network, cfg.Addr, cfg.Dialer = network, s.listen(network, nil), nil
-			cfg.StallLimit = time.Minute
-			p := connect(t, cfg)
-			mustAnswer(t, p, "OK", "GET", "x")
-			calls := []*waiter{start(t, p, "FREEZE"), start(t, p, "SET", strings.Repeat("x", 16<<20)), start(t, p, "GET")}
-			p.Close()
-			mustBeClosed(t, calls...)
-		})
-	}
-}
-
-func TestRedigoSetsNoDeadlinesAndClosesNothing(t *testing.T) {
-	client, server := memPipe(1 << 10)
-	w := newWire(client, client)
-	now := time.Now()
-	for _, err := range []error{w.SetDeadline(now), w.SetReadDeadline(now), w.SetWriteDeadline(now), w.Close()} {
-		if err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := fmt.Fprint(w, "+OK\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	if n := client.writes.Load(); n != 0 {
-		t.Errorf("%d writes before push", n)
-	}
-	if err := w.push(); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.push(); err != nil { // nothing is left
-		t.Fatal(err)
-	}
-	if n := client.writes.Load(); n != 1 {
-		t.Errorf("%d writes, want 1", n)
-	}
-	b := make([]byte, 10)
-	if n, err := server.Read(b); err != nil || string(b[:n]) != "+OK\r\n" {
-		t.Errorf("read %q, %v", b[:n], err)
 	}
 }
 

@@ -3,12 +3,12 @@ package pipeline
 import (
 	"context"
 	"crypto/tls"
-	"log/slog"
 	"net"
 	"runtime"
 	"time"
 
 	"github.com/redquorum/redquorum/internal/chance"
+	"github.com/redquorum/redquorum/internal/deliver"
 )
 
 // A Config says how to reach one master and how long to be patient with it.
@@ -32,8 +32,8 @@ type Config struct {
 	MaxBackoff  time.Duration // default 1 s
 	QueueLimit  int           // commands waiting or under way; default 65,536
 
-	Scripts []Script // loaded at every dial where the master lacks them
-	Logger  *slog.Logger
+	Scripts   []Script           // loaded at every dial where the master lacks them
+	Deliverer *deliver.Deliverer // of log lines; nil: nobody reads any
 
 	Chance *chance.Source // for simulations; nil: Go's generators
 	Yield  func()         // for simulations; nil: runtime.Gosched
@@ -62,9 +62,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Yield == nil {
 		c.Yield = runtime.Gosched
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return c
 }

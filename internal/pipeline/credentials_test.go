@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/deliver"
 )
 
 // A vault has a credentials callback that returns when the test says so, whatever its context does.
@@ -60,14 +62,16 @@ func TestAMasterThatIsBeingDialledIsNotSaidToBeDown(t *testing.T) {
 		mustSay(t, p, "master is down: connection lost: closed by the master")
 		g.next <- nil
 		v.answer <- errors.New("sealed")
-		mustSay(t, p, "no password (the master is up): credentials: sealed")
+		mustSay(t, p, "no password (the master is up): credentials: sealed; mend its credentials")
 	})
 }
 
 // A lastCause is a Watcher that remembers why the master is not up.
 type lastCause struct{ cause atomic.Pointer[error] }
 
-func (l *lastCause) CameUp(uint64, string) []*Call          { return nil }
+func (l *lastCause) CameUp(uint64, string) []*Call { return nil }
+func (*lastCause) SilenceChanged()                 {}
+
 func (l *lastCause) WentDown(_ uint64, cause error, _ bool) { l.cause.Store(&cause) }
 
 func TestACredentialsCallbackThatIgnoresItsContextDoesNotHoldUpClose(t *testing.T) {
@@ -145,9 +149,10 @@ func TestALongTextOfAMasterIsCutAlikeInErrorsAndLogs(t *testing.T) {
 		s.greet = refuse("AUTH", long)
 		s.reply = answers(map[string]string{"GET": "-" + long + "\r\n"})
 		cfg := s.config()
-		cfg.Password, cfg.Logger = "pw", slog.New(slog.NewTextHandler(&log, nil))
+		cfg.Password, cfg.Deliverer = "pw", deliver.New(slog.New(slog.NewTextHandler(&log, nil)))
 		p := open(t, cfg)
 		mustBeRefusedWith(t, p, "AUTH", cut)
+		synctest.Wait()
 		logged := log.String()
 		if !strings.Contains(logged, cut) || strings.Contains(logged, long) {
 			t.Errorf("the log says %s", logged)

@@ -17,7 +17,6 @@ type identity struct {
 	clientID int64   // CLIENT ID of the connection; 0: not told
 	runID    string  // run_id of INFO server; "": not told
 	greeted  []*Call // the calls of greetings, with the replies
-	early    early
 }
 
 // isNone reports whether there was no connection.
@@ -37,10 +36,6 @@ func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Co
 		return err
 	})
 	if err != nil {
-		if w != nil {
-			p.park(park(w, p.cfg.Scripts))
-		}
-		id.early.lost(ctx, p, err)
 		return nil, nil, identity{}, err
 	}
 	return w, rc, id, nil
@@ -48,8 +43,9 @@ func (p *Pipeline) dial(ctx context.Context, previous identity) (*wire, redis.Co
 
 // connect makes a connection and logs in. Then greet says what else has to be said before the
 // connection serves. connect blocks for DialTimeout at most, and for credentialsGrace after it.
-// With an error the connection is returned only if it is open, because it owes (see wire).
-func (p *Pipeline) connect(ctx context.Context, ask func(context.Context) login, greet func(*handshake) error) (open *wire, rc redis.Conn, err error) {
+func (p *Pipeline) connect(
+	ctx context.Context, ask func(context.Context) login, greet func(*handshake) error,
+) (*wire, redis.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.DialTimeout)
 	defer cancel()
 
@@ -57,31 +53,36 @@ func (p *Pipeline) connect(ctx context.Context, ask func(context.Context) login,
 	if err == nil && raw == nil {
 		err = errors.New("the dialer returned neither a connection nor an error")
 	}
+	// The dialer may speak TLS by itself.
+	if _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); untrusted {
+		return nil, nil, &ConfigError{What: "TLS handshake", Err: withoutContext(err)}
+	}
 	if err != nil {
 		return nil, nil, withoutContext(err)
 	}
 	w := newWire(raw, raw)
-	stop := context.AfterFunc(ctx, w.giveUp)
+	stop := context.AfterFunc(ctx, func() { _ = w.abort() })
 	h, err := p.logIn(ctx, w, ask)
 	if err == nil {
-		began := time.Now()
 		err = greet(h)
-		w.greeting = time.Since(began)
 	}
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		if open = w; ctx.Err() == nil || !w.owes.Load() {
-			open, _ = nil, w.abort()
-		}
+		_ = w.abort()
 		if ctx.Err() != nil && !isConfig(err) {
 			err = fmt.Errorf("%w: no complete handshake within %v", ErrTimeout, p.cfg.DialTimeout)
 		}
-		if w.silent && !isConfig(err) {
-			err = &silenceError{err}
+		// Redis hangs up on plain commands where it expects TLS, and waits for the end of a
+		// command where it gets a TLS handshake. It does not say which of them it was.
+		switch silent := w.silent && p.cfg.Network != "unix" && !isConfig(err); {
+		case silent && p.cfg.TLS == nil && errors.Is(err, ErrConnectionLost):
+			err = fmt.Errorf("%w, and it had said nothing: if it speaks TLS, use a rediss:// URL", err)
+		case silent && p.cfg.TLS != nil && errors.Is(err, ErrTimeout):
+			err = fmt.Errorf("%w, and it had said nothing: if it does not speak TLS, use a redis:// URL", err)
 		}
-		return open, nil, err
+		return nil, nil, err
 	}
 	return w, h.rc, nil
 }
@@ -139,9 +140,6 @@ func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 	if previous.isNone() {
 		id.greeted = p.greetings()
 		h.greet(id.greeted)
-		id.early = p.takeEarly()
-		h.w.owes.Store(len(id.early.calls) > 0)
-		id.early.ask(h)
 	}
 	var ahead error
 	h.ask("PING", nil, func(reply any) {
@@ -149,12 +147,13 @@ func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 			ahead = protocolError("%.40q is no reply to PING: the replies are not those of the commands", reply)
 		}
 	})
+	sent := time.Now()
 	if err := h.run(); err != nil {
-		id.early.takeBack(h)
-		return identity{early: id.early}, err
+		return identity{}, err
 	}
+	p.roundTrip.CompareAndSwap(0, int64(time.Since(sent))) // until a call tells more exactly
 	if ahead != nil {
-		return identity{early: id.early}, ahead
+		return identity{}, ahead
 	}
 	if previous.clientID != 0 && previous.clientID < id.clientID && previous.runID != "" && previous.runID == id.runID {
 		h.ask("CLIENT", []any{"KILL", "ID", previous.clientID}, nil)
@@ -163,7 +162,7 @@ func (p *Pipeline) greet(h *handshake, previous identity) (identity, error) {
 		h.ask("SCRIPT", []any{"LOAD", s.Source}, nil)
 	}
 	if err := h.run(); err != nil {
-		return identity{early: id.early}, err
+		return identity{}, err
 	}
 	h.w.shrink()
 	return id, nil
@@ -177,23 +176,7 @@ func (p *Pipeline) handshakeTLS(ctx context.Context, raw net.Conn) (net.Conn, er
 		}
 		return nil, &ConfigError{What: "TLS handshake", Err: withoutContext(err)}
 	}
-	first := time.Time{}
-	for _, c := range conn.ConnectionState().PeerCertificates {
-		if first.IsZero() || c.NotAfter.Before(first) {
-			first = c.NotAfter
-		}
-	}
-	p.certificate.Store(&first)
 	return conn, nil
-}
-
-// CertificateExpires is when the first certificate of the chain does that the master has shown
-// last; zero: it has shown none.
-func (p *Pipeline) CertificateExpires() time.Time {
-	if at := p.certificate.Load(); at != nil {
-		return *at
-	}
-	return time.Time{}
 }
 
 // tlsConfig is the configuration for one connection. It names the server also where the
@@ -230,7 +213,7 @@ func (p *Pipeline) backoff(n int) time.Duration {
 }
 
 // brief is the life of a connection that a server ends as soon as it has it.
-const brief = 250 * time.Millisecond
+const brief = 100 * time.Millisecond
 
 // proved reports whether a connection that began then has lasted so long that its loss is not
 // one more of n failures in a row: for longer than the pause that would follow.

@@ -40,7 +40,12 @@ func (e *DownError) Error() string {
 		return e.Cause.Error()
 	}
 	if refused, ok := errors.AsType[*ConfigError](e.Cause); ok {
-		return fmt.Sprintf("%s (the master is up): %v", refused.verdict(), e.Cause)
+		verdict := refused.verdict()
+		text := fmt.Sprintf("%s (the master is up): %v", verdict, e.Cause)
+		if strings.Contains(verdict, "password") {
+			text = strings.TrimSuffix(text, ".") + "; mend its credentials" // Redis ends some errors with a dot
+		}
+		return text
 	}
 	return fmt.Sprintf("%v: %v", ErrDown, e.Cause)
 }
@@ -48,7 +53,7 @@ func (e *DownError) Error() string {
 func (e *DownError) Unwrap() []error { return []error{ErrDown, e.Cause} }
 
 // A ConfigError is a refusal by a master that is up: a wrong password, a missing
-// permission, a wrong database, TLS on only one side. Waiting does not help, except where
+// permission, a wrong database, a TLS handshake that fails. Waiting does not help, except where
 // IsLasting reports false. Its text never holds a secret. Users see it as the
 // pool.ConfigError that it wraps.
 type ConfigError struct {
@@ -92,6 +97,9 @@ func IsLasting(err error) bool {
 	return ok && !refused.passes
 }
 
+// isAnswer reports whether a dial has failed by what the master said, and not by its connection.
+func isAnswer(err error) bool { return isConfig(err) || IsReply(err) || errors.Is(err, ErrProtocol) }
+
 // withoutContext replaces an error that matches a context's error. Package net reports a
 // dial that took too long as context.DeadlineExceeded.
 func withoutContext(err error) error {
@@ -133,7 +141,7 @@ func IsReply(err error) bool {
 // isReply reports whether err is an error reply of the server. The connection stays
 // usable after one.
 func isReply(err error) bool {
-	_, ok := err.(redis.Error) //nolint:errorlint // redigo returns the bare value; a wrapped one would have another source
+	_, ok := err.(redis.Error) //nolint:errorlint // redigo returns the bare value; a wrapped one has another source
 	return ok
 }
 
@@ -196,4 +204,5 @@ func IsNoScript(err error) bool {
 
 // wantsSource is the reply NOSCRIPT, and what Redis says where the user may not run EVALSHA, or
 // where that was renamed.
-var wantsSource = regexp.MustCompile("^(NOSCRIPT|NOPERM .*the 'evalsha' command|(?i:ERR unknown command ['`]evalsha['`]))")
+var wantsSource = regexp.MustCompile(
+	"^(NOSCRIPT|NOPERM .*the 'evalsha' command|(?i:ERR unknown command ['`]evalsha['`]))")

@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -95,31 +94,6 @@ func TestRedigoParsesWhatTheFramerAccepts(t *testing.T) {
 	}
 	for _, reply := range hostileReplies {
 		t.Run(reply.name, func(t *testing.T) { checkAgainstRedigo(t, []byte("+OK\r\n"+reply.reply)) })
-	}
-}
-
-// redigo would panic, or take a length for another, on what the framer keeps
-// from it. If a later redigo does not any more, the framer may be simpler.
-func TestRedigoNeedsTheFramer(t *testing.T) {
-	for reply, want := range map[string]string{
-		"$9223372036854775807\r\n":  "makeslice",
-		"$18446744073709551615\r\n": "nil reply",
-	} {
-		rc := redis.NewConn(&pieces{now: []byte(reply), end: io.EOF}, 0, 0)
-		got := func() (outcome string) {
-			defer func() {
-				if r := recover(); r != nil {
-					outcome = fmt.Sprint(r)
-				}
-			}()
-			if reply, err := rc.Receive(); reply == nil && err == nil {
-				return "nil reply"
-			}
-			return "an error"
-		}()
-		if !strings.Contains(got, want) {
-			t.Errorf("redigo on %q: %s, no longer %s", reply, got, want)
-		}
 	}
 }
 

@@ -20,15 +20,12 @@ type handshake struct {
 	secret  string
 	rotates bool // the next dial may come with another one
 	steps   []step
-	refused bool // run has ended with an error reply
-	unread  int  // replies that run has left unread then
 }
 
 type step struct {
-	what    string // not "": a refusal ends the handshake
-	then    func(reply any)
-	orError bool  // then gets an error reply, too
-	call    *Call // gets the reply; nil: none
+	what string // not "": a refusal ends the handshake
+	then func(reply any)
+	call *Call // gets the reply; nil: none
 }
 
 // send queues a command that has to succeed.
@@ -50,15 +47,10 @@ func (h *handshake) queue(s step, cmd string, args []any) {
 func (h *handshake) greet(calls []*Call) {
 	for _, c := range calls {
 		h.steps = append(h.steps, step{call: c})
-		h.gather(c.Encoded)
+		h.w.asked.Add(1)
+		_ = h.rc.Flush() // what goes before, into the same buffer
+		h.w.gather(c.Encoded)
 	}
-}
-
-// gather queues an encoded command.
-func (h *handshake) gather(command []byte) {
-	h.w.asked.Add(1)
-	_ = h.rc.Flush() // what goes before, into the same buffer
-	h.w.gather(command)
 }
 
 // name gives the connection a name that CLIENT LIST shows.
@@ -79,7 +71,6 @@ func (h *handshake) run() error {
 		return connectionError(err)
 	}
 	if err := h.w.push(); err != nil {
-		h.w.owes.Store(false) // nothing can follow half a command
 		// A master that is full or denies says so and hangs up without reading;
 		// what it said is still to be read.
 		switch _, said := h.rc.Receive(); {
@@ -91,12 +82,8 @@ func (h *handshake) run() error {
 			return connectionError(err)
 		}
 	}
-	for i, s := range steps {
+	for _, s := range steps {
 		reply, err := h.rc.Receive()
-		h.refused, h.unread = isReply(err), len(steps)-i-1
-		if h.refused && s.orError {
-			s.then(excerpt(err))
-		}
 		if s.call != nil && (err == nil || isReply(err)) {
 			s.call.Reply, s.call.Err = reply, nil
 			if err != nil {

@@ -305,24 +305,3 @@ func TestAGreetingGoesOutWithTheFirstHandshakeAlone(t *testing.T) {
 		}
 	})
 }
-
-func TestAHandshakeThatFailsIsGreetedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, gate, p := atGate(t)
-		s.greet = func(_ *fakeConn, args []string) (string, bool) {
-			return "-LOADING Redis is loading\r\n", join(args) == "INFO one"
-		}
-		g := &greeter{recorder: &recorder{t: t}}
-		p.Watch(g)
-		close(gate.next)
-		synctest.Wait()
-		if got := g.all(); strings.Contains(got, "up") {
-			t.Errorf("told %q of a master that reads its data", got)
-		}
-		s.setGreet(nil)
-		time.Sleep(time.Second)
-		if got := g.all(); strings.Count(got, "greet") < 2 || !strings.HasSuffix(got, "greet, up 1 "+testRunID[:4]) {
-			t.Errorf("told %q", got)
-		}
-	})
-}

@@ -136,26 +136,6 @@ func TestAReplyThatNobodyAskedForEndsTheConnection(t *testing.T) {
 	}
 }
 
-// The command was queued before there was a connection, so it is written right
-// after the handshake. The reply in excess must not be taken for its own.
-func TestAReplyInExcessOfTheHandshakeIsNotTheFirstCallsVote(t *testing.T) {
-	for range 50 {
-		synctest.Test(t, func(t *testing.T) {
-			s := newFakeServer(t)
-			s.greet = func(c *fakeConn, args []string) (string, bool) {
-				if args[0] != "PING" || c.number > 1 { // the last of the handshake
-					return "", false
-				}
-				return c.greeting(args) + "+GRANTED\r\n", true
-			}
-			p := open(t, s.config())
-			if c := do(t, p, "SET", "x"); c.Reply == "GRANTED" {
-				t.Fatal("the call got a reply that was sent before the command")
-			}
-		})
-	}
-}
-
 // The owner of the first call holds up the reader until the second command is
 // on its way: the second reply to the first one is there by then.
 func TestTheSecondReplyToOneCommandIsNotTheNextOnesVote(t *testing.T) {

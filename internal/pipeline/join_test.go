@@ -279,29 +279,6 @@ func TestAHostileJointReplyCostsTheConnection(t *testing.T) {
 	}
 }
 
-func TestCallsOfAJointCommandThatIsLostFailOneByOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, g, p := atGate(t)
-		s.reply = func(c *fakeConn, args []string) string {
-			if args[0] == "EVALSHA" {
-				_ = c.Close()
-			}
-			return ""
-		}
-		var all []*waiter
-		for _, key := range "ab" {
-			all = append(all, newWaiter(t, "DEL").part(testJoints[0], string(key)).queue(p))
-		}
-		g.next <- nil
-		mustFail(t, ErrConnectionLost, all...)
-		for _, w := range all {
-			if !w.call.Sent {
-				t.Error("a call counts as not sent")
-			}
-		}
-	})
-}
-
 // What a connection has said is lost with it: nobody asks alone on the next one.
 func TestARefusalThatIsLostWithItsCheckIsNoReasonToAskAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,21 +1,17 @@
 package pipeline
 
 import (
-	"os"
 	"sync/atomic"
-	"time"
 
-	"github.com/redquorum/redquorum/internal/memconn"
+	"github.com/redquorum/redquorum/internal/simmaster"
 )
 
 // A memConn is the client's end of a connection in memory, which counts what is done
 // to it.
 type memConn struct {
-	*memconn.Conn
+	*simmaster.Conn
 	writes atomic.Int64 // calls of Write
 	linger atomic.Int64 // what SetLinger was given last; -1: it was not; closedInOrder
-	simple atomic.Bool  // it knows no deadlines
-	slow   atomic.Int64 // ns from a call of Write to its first byte: the writer lost its processor
 }
 
 // closedInOrder is the linger of a connection that was closed without a reset.
@@ -23,8 +19,8 @@ const closedInOrder = -2
 
 // memPipe returns the two ends of a connection, each of whose directions
 // holds window bytes before its writer waits.
-func memPipe(window int) (client *memConn, server *memconn.Conn) {
-	near, far := memconn.Pipe("client", "server", window)
+func memPipe(window int) (client *memConn, server *simmaster.Conn) {
+	near, far := simmaster.Pipe("client", "server", window)
 	client = &memConn{Conn: near}
 	client.linger.Store(-1)
 	return client, far
@@ -32,15 +28,7 @@ func memPipe(window int) (client *memConn, server *memconn.Conn) {
 
 func (c *memConn) Write(p []byte) (int, error) {
 	c.writes.Add(1)
-	time.Sleep(time.Duration(c.slow.Load()))
 	return c.Conn.Write(p)
-}
-
-func (c *memConn) SetReadDeadline(t time.Time) error {
-	if c.simple.Load() {
-		return os.ErrNoDeadline
-	}
-	return c.Conn.SetReadDeadline(t)
 }
 
 func (c *memConn) SetLinger(sec int) error {

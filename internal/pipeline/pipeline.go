@@ -13,10 +13,9 @@ type Pipeline struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when the supervisor has ended
 	asking chan struct{} // full while the credentials callback runs
+	hurry  chan struct{} // gets a value when the first call begins to wait for the master
 
-	// The supervisor's alone.
-	explained error              // what explain found
-	warnings  map[string]warning // by their text
+	warnings map[string]warning // by their text; the supervisor's alone
 
 	// mu guards what follows. No callback runs and nothing blocks under it.
 	mu          sync.Mutex
@@ -26,9 +25,7 @@ type Pipeline struct {
 	state       state
 	cause       error // why the master is not up
 	session     *session
-	parked      *parked // the connection before, whose master has stalled; nil: none
-	over        uint64  // epoch of the last one that has ended
-	used        bool    // calls have gone out with a handshake
+	over        uint64 // epoch of the last one that has ended
 	id          identity
 	watchers    []Watcher // replaced, never changed
 	postponed   []postponed
@@ -37,13 +34,11 @@ type Pipeline struct {
 	resends     sync.WaitGroup // of that timer; Close waits for it
 
 	serving   atomic.Bool   // state is up; written under mu
+	wanted    atomic.Int64  // calls that wait for the master, see Want
 	silent    atomic.Bool   // the master has answered nothing for a quarter of StallLimit
 	accepted  atomic.Uint64 // calls queued
 	completed atomic.Uint64 // of those, by count
-	backlog   backlog
 	counters
-
-	certificate atomic.Pointer[time.Time] // see CertificateExpires
 }
 
 type state uint8
@@ -63,6 +58,7 @@ func New(cfg Config) *Pipeline {
 		cancel: cancel,
 		done:   make(chan struct{}),
 		asking: make(chan struct{}, 1),
+		hurry:  make(chan struct{}, 1),
 		cause:  ErrConnecting,
 
 		warnings: make(map[string]warning),
@@ -91,15 +87,9 @@ func (p *Pipeline) Enqueue(c *Call) {
 // Resend queues a call again, from inside its owner's Complete, perhaps with
 // another command: it goes to the same master behind what is queued by now.
 func (p *Pipeline) Resend(c *Call) {
-	c.Reply, c.Err, c.Checked, c.sentAt = nil, nil, nil, 0
-	c.Apart = false
-	p.requeue(c)
-}
-
-func (p *Pipeline) requeue(c *Call) {
-	waiting := int64(p.accepted.Add(1) - p.completed.Load())
-	switch {
-	case waiting > int64(p.cfg.QueueLimit) || p.grows(c, waiting):
+	c.Reply, c.Err, c.Checked, c.sentAt, c.Apart = nil, nil, nil, 0, false
+	switch waiting := int64(p.accepted.Add(1) - p.completed.Load()); {
+	case waiting > int64(p.cfg.QueueLimit):
 		p.complete(c, ErrQueueFull)
 		return
 	case c.Vote && p.silent.Load():
@@ -107,11 +97,7 @@ func (p *Pipeline) requeue(c *Call) {
 		return
 	}
 	p.mu.Lock()
-	switch {
-	case p.state == closed:
-		p.mu.Unlock()
-		p.complete(c, ErrClosed)
-	case p.state == down:
+	if p.state == down {
 		err := &DownError{p.cause}
 		p.mu.Unlock()
 		if !c.kept(time.Now()) {
@@ -122,20 +108,12 @@ func (p *Pipeline) requeue(c *Call) {
 		// again at any moment.
 		c.Owner.Delayed(c, err)
 		p.mu.Lock()
-		if p.state == closed {
-			p.mu.Unlock()
-			p.complete(c, ErrClosed)
-			return
-		}
-		p.push(c)
-	default:
-		p.push(c)
 	}
-}
-
-// push appends to the queue. The caller must hold p.mu, and loses it.
-func (p *Pipeline) push(c *Call) {
-	p.writeParked(c)
+	if p.state == closed {
+		p.mu.Unlock()
+		p.complete(c, ErrClosed)
+		return
+	}
 	p.queue = append(p.queue, c)
 	if p.writerWaits {
 		p.work.Signal()
@@ -152,10 +130,9 @@ func (p *Pipeline) complete(c *Call, err error) {
 
 // Close fails what is queued and under way, and waits for the goroutines. The kernel delivers
 // what was written. After a reset, a master that has stopped between a lock and its answer would
-// drop the release. Where a connection has just come up, releases that were queued behind its
-// handshake are still written. Close blocks for as long as the dialer given by the caller takes
-// to notice that its context ended, credentialsGrace for a credentials callback, and as parked
-// does; otherwise not at all. It may be called more than once.
+// drop the release. Close blocks for as long as the dialer given by the caller takes
+// to notice that its context ended, and credentialsGrace for a credentials callback; otherwise not
+// at all. It may be called more than once.
 func (p *Pipeline) Close() {
 	p.mu.Lock()
 	p.state, p.cause = closed, ErrClosed
@@ -168,8 +145,6 @@ func (p *Pipeline) Close() {
 	case s == nil:
 	case written:
 		s.end(ErrClosed, s.wire.leave)
-	case s.outgoing.last.Load() == 0:
-		s.end(ErrClosed, nil)
 	default:
 		s.fail(ErrClosed)
 	}
@@ -178,13 +153,12 @@ func (p *Pipeline) Close() {
 	p.resends.Wait()
 }
 
-// CloseUnused begins what Close does if there has never been a connection, and no call has
-// gone out with a handshake: nothing that was queued has been sent then, so there is
-// nothing to be given back. It fails all of
-// that, and does not wait. Otherwise it does nothing.
+// CloseUnused begins what Close does if there has never been a connection: nothing that was
+// queued has been sent then, so there is nothing to be given back. It fails all of that, and
+// does not wait. Otherwise it does nothing.
 func (p *Pipeline) CloseUnused() {
 	p.mu.Lock()
-	unused := p.session == nil && p.over == 0 && !p.used
+	unused := p.session == nil && p.over == 0
 	if unused {
 		p.state, p.cause = closed, ErrClosed
 	}
@@ -198,12 +172,13 @@ func (p *Pipeline) CloseUnused() {
 // lost, and dials again.
 func (p *Pipeline) supervise(ctx context.Context) {
 	defer close(p.done)
-	defer func() { p.unpark().close() }()
 	defer p.change(closed, ErrClosed, ErrClosed, nil)
 	var id identity
 	dials := 0    // those that failed since the last connection
 	spare := true // the next loss of a connection that answered is no failure
-	for failures := 0; pause(ctx, p.backoff(failures)); {
+	failures, before := 0, dialled{}
+	for p.awaitDial(ctx, failures, before) {
+		before = dialled{at: time.Now()}
 		w, rc, next, err := p.dial(ctx, id)
 		if err != nil {
 			if ctx.Err() != nil {
@@ -211,29 +186,27 @@ func (p *Pipeline) supervise(ctx context.Context) {
 			}
 			failures++
 			dials++
-			p.wentDown(p.explain(ctx, err, dials), dials)
+			before.refused = isAnswer(err)
+			p.wentDown(err, dials)
 			continue
 		}
 		dials = 0
 		s, ok := p.cameUp(w, rc, next)
-		next.greeted, next.early = nil, early{}
-		id, p.explained = next, nil
+		next.greeted = nil
+		id = next
 		if !ok {
-			p.park(park(w, nil))
+			_ = w.abort()
 			return
 		}
 		begun := time.Now()
 		leftover, err := s.run()
-		if k := s.parked(); k != nil {
-			p.park(k)
-		}
 		// A server that greets and hangs up must not be dialled in a loop, nor one that
 		// answers once and then hangs up: only a connection that has lasted ends a row of
 		// failures, and it may have been idle. Servers close those.
-		switch answered := s.received.Load() > 0; {
-		case p.proved(begun, failures+1) && (answered || s.sent.Load() == 0):
+		switch before.answered = s.received.Load() > 0; {
+		case before.answered && time.Since(begun) > brief, p.proved(begun, failures+1) && s.sent.Load() == 0:
 			failures, spare = 0, true
-		case answered && spare:
+		case before.answered && spare:
 			failures, spare = 0, false
 		default:
 			failures++
@@ -242,13 +215,55 @@ func (p *Pipeline) supervise(ctx context.Context) {
 	}
 }
 
-// unpark is what is parked, which is the caller's to end now.
-func (p *Pipeline) unpark() *parked {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	k := p.parked
-	p.parked = nil
-	return k
+// A dialled is what has become of a dial.
+type dialled struct {
+	at       time.Time // when it began
+	answered bool      // the connection was answered before it was lost
+	refused  bool      // it failed, and by what the master said
+}
+
+const (
+	// mostAnswered is the longest pause after a connection that was answered.
+	mostAnswered = 250 * time.Millisecond
+	// wantedEvery is how often a master is dialled while calls wait for it.
+	wantedEvery = 100 * time.Millisecond
+)
+
+// Want counts calls that wait for a quorum: n more, or fewer. While there are any, a master that
+// is down is dialled every 100 ms, unless it is there and refuses the client.
+func (p *Pipeline) Want(n int) {
+	if p.wanted.Add(int64(n)) == int64(n) && n > 0 {
+		select {
+		case p.hurry <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// awaitDial waits before the dial that follows another one. It reports whether ctx is still
+// alive.
+func (p *Pipeline) awaitDial(ctx context.Context, failures int, before dialled) bool {
+	d := p.backoff(failures)
+	if before.answered {
+		d = min(d, mostAnswered)
+	}
+	for due := time.Now().Add(d); ctx.Err() == nil; {
+		left := time.Until(due)
+		if !before.refused && p.wanted.Load() > 0 {
+			left = min(left, wantedEvery-time.Since(before.at))
+		}
+		if left <= 0 {
+			return true
+		}
+		t := time.NewTimer(left)
+		select {
+		case <-t.C:
+		case <-p.hurry:
+		case <-ctx.Done():
+		}
+		t.Stop()
+	}
+	return false
 }
 
 // pause waits for d and reports whether ctx is still alive.

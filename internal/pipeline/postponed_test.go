@@ -84,21 +84,6 @@ func TestARefusedCallIsGivenUpWhenItIsNotKeptAnyLonger(t *testing.T) {
 	})
 }
 
-func TestPostponedCallsAreSentAtOnceWhenTheirSenderAsksForIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, _, accept := refusing(t)
-		w := startPersistent(t, p, time.Minute, "K")
-		time.Sleep(2 * time.Second)
-		synctest.Wait()
-		accept()
-		now := time.Now()
-		p.SendPostponed()
-		if c := w.wait(); c.Err != nil || time.Since(now) != 0 {
-			t.Errorf("after %v: %v", time.Since(now), c.Err)
-		}
-	})
-}
-
 func TestPostponedCallsEndWithThePipeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _, _ := refusing(t)

@@ -6,41 +6,6 @@ import (
 	"testing/synctest"
 )
 
-func TestTheQueueLimitRefusesWhatIsBeyondItAndLosesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const limit = 100
-		s := newFakeServer(t)
-		g := newGate(s)
-		cfg := g.config()
-		cfg.QueueLimit = limit
-		p := open(t, cfg)
-		var calls []*waiter
-		for i := range 3 * limit {
-			calls = append(calls, start(t, p, "SET", i))
-		}
-		for i, w := range calls[limit:] {
-			if w.pending() {
-				t.Fatalf("call %d beyond the limit is not completed", i)
-			}
-			if !errors.Is(w.call.Err, ErrQueueFull) || w.call.Sent {
-				t.Errorf("error %v, sent %t", w.call.Err, w.call.Sent)
-			}
-		}
-		if got := p.Stats(); got.InFlight != limit || got.Failures != 2*limit || got.Commands != 0 {
-			t.Errorf("stats: %+v", got)
-		}
-		g.next <- nil
-		mustSucceed(t, 1, calls[:limit]...)
-		if got := p.Stats(); got.InFlight != 0 || got.Commands != limit || got.Failures != 2*limit {
-			t.Errorf("stats: %+v", got)
-		}
-		if n := len(s.conn(1).calls()); n != limit {
-			t.Errorf("%d calls arrived, want %d", n, limit)
-		}
-		mustAnswer(t, p, "OK", "GET", "x")
-	})
-}
-
 // What is under way counts like what is queued: a frozen master must not
 // gather calls without end.
 func TestTheQueueLimitCountsWhatIsUnderWay(t *testing.T) {

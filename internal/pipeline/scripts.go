@@ -1,7 +1,5 @@
 package pipeline
 
-import "bytes"
-
 // A Script is one that calls run by its SHA.
 type Script struct{ SHA, Source string }
 
@@ -29,10 +27,4 @@ func missingOf(scripts []Script, reply any) (missing []Script) {
 		}
 	}
 	return missing
-}
-
-// isRunBy reports whether an encoded command is EVALSHA of the script.
-func (s Script) isRunBy(command []byte) bool {
-	head := bytes.IndexByte(command, '\n') + 1
-	return bytes.HasPrefix(command[head:], AppendBulk(AppendBulk(nil, "EVALSHA"), s.SHA))
 }

@@ -344,3 +344,14 @@ func short(cfg Config) Config {
 	cfg.MinBackoff, cfg.MaxBackoff = time.Millisecond, 10*time.Millisecond
 	return cfg
 }
+
+// Up reports whether the master is connected; otherwise the error matches
+// ErrDown and says why.
+func (p *Pipeline) Up() (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state == up {
+		return true, nil
+	}
+	return false, &DownError{p.cause}
+}

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -31,10 +30,6 @@ type session struct {
 	failOnce sync.Once
 	failed   chan struct{} // closed by fail, after err is set
 	err      error
-	open     bool // fail has left the socket open for releases; as err
-	cut      bool // the writer has not written all of its last batch; read after wg.Wait
-
-	outgoing outgoing
 
 	watch stallWatch
 
@@ -50,32 +45,21 @@ type session struct {
 
 func newSession(p *Pipeline, epoch uint64, w *wire, rc redis.Conn) *session {
 	s := &session{p: p, epoch: epoch, wire: w, rc: rc, began: time.Now(), failed: make(chan struct{})}
-	s.outgoing.nearest.Store(int64(w.greeting))
 	s.checking.init()
 	s.watch.init(s)
 	return s
 }
 
 // fail ends the session; only the first call has an effect. Both goroutines end, and the
-// socket is closed, unless the master has stalled (see parked).
-func (s *session) fail(err error) {
-	if errors.Is(err, ErrStalled) {
-		s.end(err, nil)
-		return
-	}
-	s.end(err, s.wire.abort)
-}
+// connection is reset.
+func (s *session) fail(err error) { s.end(err, s.wire.abort) }
 
-// end is fail with another way to close the socket; nil: it stays open (see parked).
+// end is fail with another way to close the socket.
 func (s *session) end(err error, closeSocket func() error) {
 	s.failOnce.Do(func() {
-		s.err, s.open = err, closeSocket == nil
+		s.err = err
 		close(s.failed)
-		if s.open {
-			s.wire.quieten(time.Now().Add(parkWait))
-		} else {
-			_ = closeSocket()
-		}
+		_ = closeSocket()
 		s.p.mu.Lock()
 		s.p.work.Broadcast() // the writer may be waiting for work
 		s.p.mu.Unlock()
@@ -104,19 +88,6 @@ func (s *session) run() (leftover []*Call, err error) {
 	return s.ownersCalls(append(s.unanswered, s.inflight...)), s.err
 }
 
-// parked takes over the connection after run, so that releases can still be written to
-// it. It returns nil if they cannot; then the connection is closed.
-func (s *session) parked() *parked {
-	if !s.open {
-		return nil
-	}
-	if s.cut {
-		_ = s.wire.abort()
-		return nil
-	}
-	return park(s.wire, nil)
-}
-
 // write is the writer goroutine. It sends all queued calls in one flush.
 func (s *session) write() {
 	defer s.wg.Done()
@@ -143,7 +114,6 @@ func (s *session) write() {
 		s.inflight = append(s.inflight, out...)
 		s.mu.Unlock()
 		if err := s.send(out); err != nil {
-			s.cut = true
 			s.fail(connectionError(err))
 			return
 		}
@@ -156,22 +126,17 @@ func (s *session) write() {
 func (s *session) send(batch []*Call) error {
 	for len(batch) > 0 {
 		n := 0
-		if s.sent.Load() == s.received.Load() {
-			s.outgoing.unanswered.Store(0)
-		}
 		for n < len(batch) && s.wire.gathered() < writeBatch {
 			s.wire.gather(batch[n].Encoded)
 			n++
 		}
 		batch = batch[n:]
-		s.outgoing.unanswered.Add(int64(s.wire.gathered()))
 		s.wire.asked.Add(uint64(n))
 		s.sent.Add(uint64(n))
 		s.watch.arm()
 		if err := s.wire.push(); err != nil {
 			return err
 		}
-		s.outgoing.last.Store(1 + int64(time.Since(s.began)))
 	}
 	return nil
 }
@@ -187,7 +152,7 @@ func (s *session) dropAbandoned(batch []*Call, now time.Time) []*Call {
 		}
 		// The call may have been first in a batch of the previous connection. That time
 		// says nothing about a round trip on this one.
-		c.Sent, c.Epoch, c.sentAt = true, s.epoch, 0
+		c.Again, c.Sent, c.Epoch, c.sentAt = c.Sent, true, s.epoch, 0
 		live = append(live, c)
 	}
 	clear(batch[len(live):])
@@ -265,9 +230,7 @@ func (s *session) answered(c *Call, reply any, err error) {
 // alone has sentAt, the time since the session began plus 1.
 func (s *session) timed(c *Call) {
 	if c.sentAt != 0 {
-		took := 1 + time.Since(s.began) - c.sentAt
-		s.outgoing.roundTrip(took)
-		s.p.sampleRoundTrip(took)
+		s.p.sampleRoundTrip(1 + time.Since(s.began) - c.sentAt)
 	}
 }
 
@@ -277,7 +240,7 @@ func (s *session) count() {
 	if n := uint64(s.wire.arrived()); n > 0 {
 		s.received.Add(n)
 		if s.p.silent.Load() {
-			s.p.silent.Store(false)
+			s.p.setSilent(false)
 		}
 		s.p.commands.Add(n)
 		s.p.completed.Add(n)

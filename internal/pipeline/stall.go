@@ -65,20 +65,21 @@ func (w *stallWatch) check() {
 	switch {
 	case received == w.s.sent.Load():
 		w.armed = false
-		w.s.p.silent.Store(false)
+		w.s.p.setSilent(false)
 		return
 	case received != w.marked:
 		w.since, w.marked = now, received
-		w.s.p.silent.Store(false)
+		w.s.p.setSilent(false)
 	case now.Sub(w.since) >= w.s.p.cfg.StallLimit:
 		w.over = true
 		w.s.fail(ErrStalled)
 		return
 	}
-	if received == w.marked && !heldUp && time.Since(w.since) >= w.interval() {
-		w.s.p.silent.Store(true)
+	patience := max(w.interval(), 2*w.s.p.RoundTrip())
+	if received == w.marked && !heldUp && time.Since(w.since) >= patience {
+		w.s.p.setSilent(true)
 		if w.s.received.Load() != received { // which has come meanwhile
-			w.s.p.silent.Store(false)
+			w.s.p.setSilent(false)
 		}
 	}
 	w.due = now.Add(w.interval())

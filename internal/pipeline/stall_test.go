@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,6 +32,9 @@ func TestAConnectionWithoutProgressIsReplacedAfterTheLimitAndNotBefore(t *testin
 				t.Error("the first call counts as not sent")
 			}
 			synctest.Wait()
+			if got := s.conn(1).client.linger.Load(); got != 0 { // late bytes must not be executed (S5)
+				t.Errorf("linger %d, want 0: reset", got)
+			}
 			if up, err := p.Up(); !up { // the dial after a stall is the first: it does not wait
 				t.Errorf("not connected again at once: %v", err)
 			}
@@ -105,45 +109,6 @@ func TestTimeInWhichTheProcessIsHeldUpIsNoSilence(t *testing.T) {
 	})
 }
 
-// Each reply comes within the limit, but the last one long after it.
-func TestASlowConnectionThatProgressesIsNoStall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		s.reply = func(*fakeConn, []string) string {
-			time.Sleep(900 * time.Millisecond)
-			return "+OK\r\n"
-		}
-		p := connect(t, s.config())
-		var calls []*waiter
-		for range 60 {
-			calls = append(calls, start(t, p, "GET"))
-		}
-		mustSucceed(t, 1, calls[:20]...)
-		time.Sleep(time.Hour)
-		mustSucceed(t, 1, calls...)
-	})
-}
-
-// The master's receive window is full: the writer itself is blocked.
-func TestABlockedWriteIsAStall(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFakeServer(t)
-		s.window = 4 << 10
-		s.hold("FREEZE")
-		p := connect(t, s.config())
-		begun := time.Now()
-		frozen := start(t, p, "FREEZE")
-		synctest.Wait()
-		big := start(t, p, "SET", "x", strings.Repeat("x", 1<<20))
-		synctest.Wait()
-		behind := start(t, p, "GET", "x") // never written
-		mustStall(t, begun, time.Second, frozen, big, behind)
-		if !frozen.call.Sent || !big.call.Sent || behind.call.Sent {
-			t.Errorf("sent: %t, %t, %t; want all but the last", frozen.call.Sent, big.call.Sent, behind.call.Sent)
-		}
-	})
-}
-
 // The first write of a connection may be the one that blocks, be it that of a
 // whole batch or of a piece of one.
 func TestABlockedFirstWriteIsAStall(t *testing.T) {
@@ -200,17 +165,39 @@ func TestAStalledMasterCountsAsDownUntilItIsBack(t *testing.T) {
 	})
 }
 
-func TestAStallOnARealSocketIsFound(t *testing.T) {
-	s := newFakeServer(t)
-	s.hold("FREEZE")
-	cfg := short(s.config())
-	cfg.Addr, cfg.Dialer = s.listen("tcp", nil), nil
-	cfg.StallLimit = 600 * time.Millisecond
-	p := connect(t, cfg)
-	set := newWaiter(t, "SET", strings.Repeat("x", 32<<20)) // more than the kernel buffers
-	mustFail(t, ErrStalled, start(t, p, "FREEZE"), set.queue(p))
-	waitUp(t, p)
-	mustAnswer(t, p, "OK", "GET", "x") // perhaps not on the second one: time is real here
+// What asks for a vote is not written to a master that is silent; what gives a lock back
+// is. With the next reply the master is asked again.
+func TestASilentMasterIsNotAskedForVotes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFakeServer(t)
+		goOn := s.hold("FREEZE")
+		p := connect(t, s.config())
+		vote := func() *waiter {
+			w := newWaiter(t, "SET")
+			w.call.Vote = true
+			return w.queue(p)
+		}
+		start(t, p, "FREEZE")
+		synctest.Wait()
+		before := vote()
+		time.Sleep(defaultStallLimit / 2)
+		if c := vote().wait(); !errors.Is(c.Err, ErrStalled) || c.Sent {
+			t.Errorf("error %v, sent %t", c.Err, c.Sent)
+		}
+		if !before.pending() {
+			t.Error("what was asked before the silence has ended")
+		}
+		release := startKept(t, p, time.Hour, "RELEASE")
+		synctest.Wait()
+		goOn()
+		synctest.Wait()
+		mustSucceed(t, 1, before, release, vote())
+		time.Sleep(time.Hour) // idle is not silent
+		mustSucceed(t, 1, vote())
+		if got, want := s.conn(1).calls(), []string{"FREEZE", "SET", "RELEASE", "SET", "SET"}; !slices.Equal(got, want) {
+			t.Errorf("executed %v, want %v", got, want)
+		}
+	})
 }
 
 // mustStall waits for calls that must end by a stall. It is found no sooner than the limit after
@@ -221,4 +208,37 @@ func mustStall(t *testing.T, since time.Time, limit time.Duration, calls ...*wai
 	if took := time.Since(since); took < limit || took > limit+limit/4 {
 		t.Errorf("found after %v, want %v to a quarter more", took, limit)
 	}
+}
+
+// An answer that is on its way for as long as it usually is means no silence.
+func TestAMasterFarAwayIsNotSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const trip = 600 * time.Millisecond
+		s := newFakeServer(t)
+		s.setGreet(func(c *fakeConn, args []string) (string, bool) {
+			if args[0] == "PING" { // it ends the handshake, by which the distance is known
+				time.Sleep(trip)
+			}
+			return "", false
+		})
+		s.reply = func(*fakeConn, []string) string {
+			time.Sleep(trip)
+			return "+OK\r\n"
+		}
+		p := connect(t, s.config())
+		waitUp(t, p)
+		if d := p.RoundTrip(); d < trip || d > trip+time.Millisecond {
+			t.Errorf("the first round trip is %v, want %v", d, trip)
+		}
+		for range 10 {
+			start(t, p, "GET", "x")
+			time.Sleep(trip - 10*time.Millisecond)
+			w := newWaiter(t, "SET")
+			w.call.Vote = true
+			if c := w.queue(p).wait(); c.Err != nil {
+				t.Errorf("after %v: %v", trip, c.Err)
+			}
+			time.Sleep(10 * trip)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -17,7 +18,36 @@ type Stats struct {
 	Failures   uint64        // error replies, and commands without a reply
 	Reconnects uint64        // connections after the first
 	RoundTrip  time.Duration // moving average; 0: not measured yet
+
+	Agreed, Refused, Failed, TimedOut uint64 // its parts in operations, see Count
+
+	RoundTrips   [len(RoundTripBounds) + 1]uint64 // samples, by bound; the last: above them all
+	RoundTripSum time.Duration                    // of all samples
 }
+
+// RoundTripBounds are the greatest round trips of each bucket of Stats.RoundTrips.
+var RoundTripBounds = [...]time.Duration{
+	100 * time.Microsecond, 250 * time.Microsecond, 500 * time.Microsecond,
+	time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond,
+	50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, 2500 * time.Millisecond,
+}
+
+// A Verdict is what a master's part in an operation came to.
+type Verdict uint8
+
+// Verdicts.
+const (
+	Agreed Verdict = iota
+	Refused
+	Failed
+	TimedOut // it came after the operation's deadline
+	verdicts
+)
+
+// Count counts the master's part in an operation that is decided elsewhere, from the answers of
+// several.
+func (p *Pipeline) Count(v Verdict) { p.verdicts[v].Add(1) }
 
 // counters are written without p.mu.
 type counters struct {
@@ -25,11 +55,18 @@ type counters struct {
 	commands  atomic.Uint64
 	failures  atomic.Uint64
 	roundTrip atomic.Int64 // ns
+	verdicts  [verdicts]atomic.Uint64
+
+	roundTrips   [len(RoundTripBounds) + 1]atomic.Uint64
+	roundTripSum atomic.Int64 // ns
 }
 
-// sampleRoundTrip moves the average by an eighth of the difference, as TCP
+// sampleRoundTrip counts a sample. It moves the average by an eighth of the difference, as TCP
 // does (RFC 6298). Only the reader calls it.
 func (c *counters) sampleRoundTrip(d time.Duration) {
+	bucket, _ := slices.BinarySearch(RoundTripBounds[:], d)
+	c.roundTrips[bucket].Add(1)
+	c.roundTripSum.Add(int64(d))
 	old := c.roundTrip.Load()
 	if old == 0 {
 		c.roundTrip.Store(max(int64(d), 1))
@@ -37,6 +74,9 @@ func (c *counters) sampleRoundTrip(d time.Duration) {
 	}
 	c.roundTrip.Store(max(old+(int64(d)-old)/8, 1))
 }
+
+// RoundTrip is Stats.RoundTrip, without a lock.
+func (c *counters) RoundTrip() time.Duration { return time.Duration(c.roundTrip.Load()) }
 
 // inFlight is how many calls are queued or under way. It reads the completions first: a call
 // that ends in between still counts.
@@ -53,7 +93,16 @@ func (p *Pipeline) Stats() Stats {
 		InFlight:  p.inFlight(),
 		Commands:  p.commands.Load(),
 		Failures:  p.failures.Load(),
-		RoundTrip: time.Duration(p.roundTrip.Load()),
+		RoundTrip: p.RoundTrip(),
+
+		Agreed:       p.verdicts[Agreed].Load(),
+		Refused:      p.verdicts[Refused].Load(),
+		Failed:       p.verdicts[Failed].Load(),
+		TimedOut:     p.verdicts[TimedOut].Load(),
+		RoundTripSum: time.Duration(p.roundTripSum.Load()),
+	}
+	for i := range s.RoundTrips {
+		s.RoundTrips[i] = p.roundTrips[i].Load()
 	}
 	if s.Epoch > 1 {
 		s.Reconnects = s.Epoch - 1
@@ -65,17 +114,5 @@ func (p *Pipeline) Stats() Stats {
 	return s
 }
 
-// Connected reports whether the master is connected, as Up does, without a
-// lock.
+// Connected reports whether the master is connected, without a lock.
 func (p *Pipeline) Connected() bool { return p.serving.Load() }
-
-// Up reports whether the master is connected; otherwise the error matches
-// ErrDown and says why.
-func (p *Pipeline) Up() (bool, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.state == up {
-		return true, nil
-	}
-	return false, &DownError{p.cause}
-}

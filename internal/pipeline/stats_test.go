@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/deliver"
 )
 
 func TestStatsMoveAsTheyAreDocumented(t *testing.T) {
@@ -23,6 +25,7 @@ func TestStatsMoveAsTheyAreDocumented(t *testing.T) {
 				t.Errorf("%s: Err %v, want %v", when, got.Err, want.Err)
 			}
 			got.Err, want.Err, got.RoundTrip, want.Name = nil, nil, 0, "master-1"
+			want.RoundTrips = got.RoundTrips // of which another test is
 			if got != want {
 				t.Errorf("%s:\n got %+v\nwant %+v", when, got, want)
 			}
@@ -85,6 +88,10 @@ func TestTheRoundTripIsAMovingAverage(t *testing.T) {
 				t.Errorf("after %v: %v, want %v", step.delay, got, step.want)
 			}
 		}
+		want := [len(RoundTripBounds) + 1]uint64{0: 1, 3: 1, 6: 2, 7: 1} // up to 0.1, 1, 10 and 25 ms
+		if got := p.Stats(); got.RoundTrips != want || got.RoundTripSum != 33*time.Millisecond {
+			t.Errorf("counted %v, %v together: want %v", got.RoundTrips, got.RoundTripSum, want)
+		}
 		for range 300 { // it falls, but is never taken for not measured
 			delay <- 0
 			mustAnswer(t, p, "OK", "GET", "x")
@@ -95,33 +102,13 @@ func TestTheRoundTripIsAMovingAverage(t *testing.T) {
 	})
 }
 
-// A batch is one sample: those behind the first have waited for it.
-func TestABatchIsOneSampleOfTheRoundTrip(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, g, p := atGate(t)
-		s.reply = func(*fakeConn, []string) string {
-			time.Sleep(10 * time.Millisecond)
-			return "+OK\r\n"
-		}
-		var calls []*waiter
-		for range 20 {
-			calls = append(calls, start(t, p, "GET"))
-		}
-		g.next <- nil
-		mustSucceed(t, 1, calls...)
-		if got := p.Stats().RoundTrip; got != 10*time.Millisecond {
-			t.Errorf("round trip %v, want 10ms", got)
-		}
-	})
-}
-
 func TestGainsAndLossesAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFakeServer(t)
 		g := newGate(s)
 		var log askingLog
 		cfg := g.config()
-		cfg.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{
+		cfg.Deliverer = deliver.New(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{
 			Level: slog.LevelDebug,
 			ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 				if a.Key == slog.TimeKey {
@@ -129,7 +116,7 @@ func TestGainsAndLossesAreLogged(t *testing.T) {
 				}
 				return a
 			},
-		}))
+		})))
 		p := open(t, cfg)
 		log.p = p
 		g.next <- errRefused

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"errors"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -13,21 +12,16 @@ import (
 
 // cameUp starts a session, unless the pipeline was closed meanwhile.
 func (p *Pipeline) cameUp(w *wire, rc redis.Conn, id identity) (*session, bool) {
-	p.unpark().abort()
 	s := newSession(p, p.epoch.Add(1), w, rc)
 	for _, c := range id.greeted {
 		c.Epoch, c.Sent = s.epoch, true
 	}
-	sent := id.early
-	id.greeted, id.early = nil, early{}
+	id.greeted = nil
 	first := p.first(s.epoch, id.runID)
 	if p.state == closed {
 		p.mu.Unlock()
 		for _, c := range first {
 			c.finish(ErrClosed)
-		}
-		for _, c := range sent.calls {
-			p.complete(c, ErrClosed)
 		}
 		return nil, false
 	}
@@ -36,8 +30,7 @@ func (p *Pipeline) cameUp(w *wire, rc redis.Conn, id identity) (*session, bool) 
 	p.state, p.cause, p.session, p.id = up, nil, s, id
 	p.serving.Store(true)
 	p.mu.Unlock()
-	sent.answered(p, s.epoch) // the watchers have judged the connection
-	p.cfg.Logger.Debug("master connected", slog.String("master", p.cfg.Name), slog.Uint64("epoch", s.epoch))
+	p.cfg.Deliverer.Debug("master connected", "master", p.cfg.Name, "epoch", s.epoch)
 	return s, true
 }
 
@@ -51,7 +44,7 @@ func (p *Pipeline) lost(err error, leftover []*Call, failures int) {
 	if failures > 0 || errors.Is(err, ErrStalled) {
 		next = down
 	}
-	if !errors.Is(err, ErrClosed) {
+	if _, renewed := errors.AsType[*renewedError](err); !renewed && !errors.Is(err, ErrClosed) {
 		p.warn("master lost", err)
 	}
 	p.change(next, err, err, leftover)

@@ -1,9 +1,6 @@
 package pipeline
 
-import (
-	"log/slog"
-	"time"
-)
+import "time"
 
 // warnEvery is how often the same warning about a master is logged at most.
 const warnEvery = 10 * time.Second
@@ -21,11 +18,11 @@ func (p *Pipeline) warn(what string, err error) {
 	w := p.warnings[what]
 	w.since++
 	if time.Since(w.logged) >= warnEvery {
-		attrs := []any{slog.String("master", p.cfg.Name), slog.Any("error", err)}
+		attrs := []any{"master", p.cfg.Name, "error", err}
 		if w.since > 1 {
-			attrs = append(attrs, slog.Int("times", w.since), slog.Time("since", w.logged))
+			attrs = append(attrs, "times", w.since, "since", w.logged)
 		}
-		p.cfg.Logger.Warn(what, attrs...)
+		p.cfg.Deliverer.Warn(what, attrs...)
 		w = warning{logged: time.Now()}
 	}
 	p.warnings[what] = w

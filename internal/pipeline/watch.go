@@ -17,6 +17,8 @@ type Watcher interface {
 	// epoch that is known to be lost it says that another dial has failed. redialing: calls
 	// wait for the dial that follows, the first one after a loss or the first of all.
 	WentDown(epoch uint64, cause error, redialing bool)
+	// SilenceChanged says that Silent has changed. It may overlap the others, and itself.
+	SilenceChanged()
 }
 
 // A Greeter is a Watcher that asks while the connection is still being made, before anybody
@@ -67,14 +69,37 @@ func (p *Pipeline) Unwatch(w Watcher) {
 	p.watchers = slices.DeleteFunc(slices.Clone(p.watchers), func(other Watcher) bool { return other == w })
 }
 
-// Renew replaces the connection of an epoch: a reply shows that the master is not what it was
-// when it was dialled. If the connection was replaced already, Renew does nothing.
+// Renew replaces the connection of an epoch: the server is no master. If the connection was replaced
+// already, Renew does nothing. The log is not told: the caller knows why.
 func (p *Pipeline) Renew(epoch uint64, why error) {
 	p.mu.Lock()
 	s := p.session
 	p.mu.Unlock()
 	if s != nil && s.epoch == epoch {
-		s.fail(fmt.Errorf("%w: closed by this client, because the master says %w", ErrConnectionLost, why))
+		s.fail(&renewedError{why})
+	}
+}
+
+// A renewedError is the end of a connection by Renew.
+type renewedError struct{ why error }
+
+func (e *renewedError) Error() string {
+	return fmt.Sprintf("%v: closed by this client: %v", ErrConnectionLost, e.why)
+}
+func (e *renewedError) Unwrap() []error { return []error{ErrConnectionLost, e.why} }
+
+// Silent reports whether the master has answered nothing for a quarter of StallLimit.
+func (p *Pipeline) Silent() bool { return p.silent.Load() }
+
+func (p *Pipeline) setSilent(silent bool) {
+	if p.silent.Swap(silent) == silent {
+		return
+	}
+	p.mu.Lock()
+	watchers := p.watchers
+	p.mu.Unlock()
+	for _, w := range watchers {
+		w.SilenceChanged()
 	}
 }
 

@@ -34,6 +34,8 @@ func (r *recorder) CameUp(epoch uint64, runID string) (calls []*Call) {
 	return calls
 }
 
+func (r *recorder) SilenceChanged() {}
+
 func (r *recorder) WentDown(epoch uint64, cause error, redialing bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

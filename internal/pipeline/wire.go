@@ -37,12 +37,6 @@ type wire struct {
 
 	out []byte
 
-	// greeting is how long the master took for the handshake: a round trip at least.
-	greeting time.Duration
-
-	// owes: the handshake carries calls that may set keys (see early).
-	owes atomic.Bool
-
 	// asked is how many commands were written, those of the handshake included. Each is
 	// counted before its first byte leaves. A reply that comes before its command was
 	// counted belongs to no command: it must not be taken for the reply of the next one.
@@ -246,24 +240,6 @@ func (w *wire) abort() error {
 // leave closes the socket, and the kernel delivers what was written. It is for the end of
 // the pipeline. See abort.
 func (w *wire) leave() error { return w.raw.Close() }
-
-// giveUp ends what blocks in a handshake. A connection that owes stays open for releases.
-func (w *wire) giveUp() {
-	if w.owes.Load() {
-		w.quieten(time.Now().Add(parkWait))
-	} else {
-		_ = w.abort()
-	}
-}
-
-// quieten ends what waits in Read, and leaves the connection open. A write that has begun may
-// go on until then, since nothing can follow half a command. Where the connection knows no
-// deadlines it is closed.
-func (w *wire) quieten(then time.Time) {
-	if w.Conn.SetReadDeadline(time.Unix(1, 0)) != nil || w.Conn.SetWriteDeadline(then) != nil {
-		_ = w.abort()
-	}
-}
 
 func (w *wire) SetDeadline(time.Time) error      { return nil }
 func (w *wire) SetReadDeadline(time.Time) error  { return nil }

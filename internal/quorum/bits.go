@@ -2,7 +2,10 @@ package quorum
 
 import "math/bits"
 
-// Bits is a set of masters. Masters are numbered from 0, and there are 64 at the most.
+// Most is how many masters there may be.
+const Most = 64
+
+// Bits is a set of masters. Masters are numbered from 0.
 type Bits uint64
 
 // All is the first n masters.

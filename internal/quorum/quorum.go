@@ -1,5 +1,6 @@
-// Package quorum counts what N masters answer to one question. It says when the result
-// is decided: as early as possible (invariant L1).
+// Package quorum is N masters as one, without asking them anything: how many answers decide,
+// and when (invariant L1), the plain facts of a failure, which master is a key's pilot, and
+// what all rooms of a client have in common.
 package quorum
 
 // Need is how many of n masters make a quorum: any two quorums share a master.
@@ -14,29 +15,6 @@ type Tally struct {
 	OK      int // said yes
 	Refused int // said no: somebody else has the key, or ours is gone
 	Failed  int // no usable answer, or not allowed to vote
-
-	// Of a question of which each master grants one of several candidates: the
-	// votes of each, and which leads, counted from 1; 0: none.
-	Votes []int
-	Leads int
-}
-
-// Agree counts a master that agreed to a candidate. Candidates count from 1; 0 means that
-// there is only one. OK is the count of the candidate with most votes. A vote for another
-// candidate counts as a refusal. So the tally is decided as soon as a candidate has a
-// quorum, or none can reach one any more (L1).
-func (t *Tally) Agree(candidate int) {
-	if len(t.Votes) == 0 {
-		t.OK++
-		return
-	}
-	t.Votes[candidate-1]++
-	if t.Votes[candidate-1] > t.OK {
-		t.OK++ // the others' votes stay as many as before, whichever led
-		t.Leads = candidate
-	} else {
-		t.Refused++
-	}
 }
 
 // An Outcome is the result of a tally.

@@ -32,33 +32,16 @@ const (
 )
 
 // NewAuthority makes an authority with a fresh key. It keeps nothing on disk.
-func NewAuthority() (*Authority, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, fmt.Errorf("redistest: key of the authority: %w", err)
-	}
-	template, err := certificate("redistest authority")
-	if err != nil {
+func NewAuthority() (_ *Authority, err error) {
+	a := &Authority{}
+	if a.pem, _, err = a.issue("redistest authority"); err != nil {
 		return nil, err
 	}
-	template.IsCA = true
-	template.BasicConstraintsValid = true
-	template.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, fmt.Errorf("redistest: certificate of the authority: %w", err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, fmt.Errorf("redistest: certificate of the authority: %w", err)
-	}
-	a := &Authority{cert: cert, key: key, pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}
 	certPEM, keyPEM, err := a.issue("redistest client")
 	if err != nil {
 		return nil, err
 	}
-	a.client, err = tls.X509KeyPair(certPEM, keyPEM)
-	if err != nil {
+	if a.client, err = tls.X509KeyPair(certPEM, keyPEM); err != nil {
 		return nil, fmt.Errorf("redistest: certificate of the client: %w", err)
 	}
 	return a, nil
@@ -85,43 +68,51 @@ func (a *Authority) ClientConfig() *tls.Config {
 	}
 }
 
-// issue makes a certificate for a process on this machine, as server or client.
+// issue makes a certificate for a process on this machine, as server or client; the first one
+// is the authority's own.
 func (a *Authority) issue(name string) (certPEM, keyPEM []byte, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("redistest: certificate of the %s: %w", name, err)
+		}
+	}()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, fmt.Errorf("redistest: key of the %s: %w", name, err)
-	}
-	template, err := certificate(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	template.KeyUsage = x509.KeyUsageDigitalSignature
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	template.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}
-	template.DNSNames = []string{"localhost"}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
-	if err != nil {
-		return nil, nil, fmt.Errorf("redistest: certificate of the %s: %w", name, err)
-	}
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return nil, nil, fmt.Errorf("redistest: key of the %s: %w", name, err)
+		return nil, nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: name},
+		NotBefore:    time.Now().Add(-validBefore),
+		NotAfter:     time.Now().Add(validAfter),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		DNSNames:     []string{"localhost"},
+	}
+	parent, signer := a.cert, a.key
+	if parent == nil {
+		template.IsCA, template.BasicConstraintsValid, template.KeyUsage = true, true, x509.KeyUsageCertSign
+		parent, signer = template, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
+	if err != nil {
+		return nil, nil, err
+	}
+	if a.cert == nil {
+		a.key = key
+		if a.cert, err = x509.ParseCertificate(der); err != nil {
+			return nil, nil, err
+		}
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), nil
-}
-
-// certificate returns what all templates here have in common.
-func certificate(name string) (*x509.Certificate, error) {
-	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
-	if err != nil {
-		return nil, fmt.Errorf("redistest: serial number of the %s: %w", name, err)
-	}
-	now := time.Now()
-	return &x509.Certificate{
-		SerialNumber: serial,
-		Subject:      pkix.Name{CommonName: name},
-		NotBefore:    now.Add(-validBefore),
-		NotAfter:     now.Add(validAfter),
-	}, nil
 }

@@ -72,17 +72,20 @@ type clockPage struct {
 	held   atomic.Int64 // in nanoseconds since 1970; 0: it runs
 }
 
+// The files of a clock.
+const shimFile, pageFile = "clock.so", "clock"
+
 // newClock writes the shim, and maps a page that says 0.
 func newClock(files layout) (*clock, error) {
 	shim, err := compiledShim()
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(files.shim(), shim, 0o700); err != nil {
+	if err := os.WriteFile(files.file(shimFile), shim, 0o700); err != nil {
 		return nil, fmt.Errorf("redistest: clock shim: %w", err)
 	}
 	c := &clock{files: files}
-	if c.page, c.unmap, err = mapPage(files.clock()); err != nil {
+	if c.page, c.unmap, err = mapPage(files.file(pageFile)); err != nil {
 		return nil, fmt.Errorf("redistest: page of the clock: %w", err)
 	}
 	return c, nil
@@ -93,11 +96,11 @@ func (c *clock) env() []string {
 	if c == nil {
 		return nil
 	}
-	preload := c.files.shim()
+	preload := c.files.file(shimFile)
 	if others := os.Getenv("LD_PRELOAD"); others != "" {
 		preload += ":" + others
 	}
-	return []string{"LD_PRELOAD=" + preload, "REDISTEST_CLOCK=" + c.files.clock()}
+	return []string{"LD_PRELOAD=" + preload, "REDISTEST_CLOCK=" + c.files.file(pageFile)}
 }
 
 // loadedBy returns an error unless the process has loaded the shim. The dynamic

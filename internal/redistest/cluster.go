@@ -3,7 +3,6 @@ package redistest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 )
 
@@ -14,16 +13,10 @@ type Cluster struct {
 	Masters []*Server
 }
 
-// LaunchN starts n servers, 1 to 100, at the same time, each as Launch does and
+// LaunchN starts n servers at the same time, each as Launch does and
 // with the same configuration. If one fails, none is left and the error says why
 // for each that failed.
 func LaunchN(ctx context.Context, n int, cfg Config) (*Cluster, error) {
-	if n < 1 || n > 100 {
-		return nil, fmt.Errorf("redistest: number of servers is %d; accepted: 1 to 100", n)
-	}
-	if n > 1 && cfg.Port != 0 {
-		return nil, fmt.Errorf("redistest: Config.Port is %d for %d servers; accepted: 0", cfg.Port, n)
-	}
 	c := &Cluster{Masters: make([]*Server, n)}
 	err := each(n, func(i int) (err error) {
 		c.Masters[i], err = Launch(ctx, cfg)

@@ -2,7 +2,6 @@ package redistest
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -19,8 +18,7 @@ const (
 // Config describes a server. The zero value is a plain master: no persistence,
 // no password, TCP on a random loopback port, maxmemory-policy noeviction.
 type Config struct {
-	// Port to listen on, 1 to 65535. 0 chooses a free one, and another if that
-	// was taken by someone else before the server could bind it.
+	// Port to listen on. 0 chooses a free one.
 	Port int
 
 	// AppendOnly is AppendOff, AppendEverySec or AppendAlways.
@@ -56,63 +54,76 @@ type Config struct {
 	// while it runs. It needs Linux and a C compiler, see ClockAvailable.
 	MovableClock bool
 
-	// Args are further arguments, such as "--maxmemory", "100mb". They override
-	// the defaults, but must not set what this package itself has to know.
+	// Args are further arguments, such as "--maxmemory", "100mb". They override the
+	// defaults, but must not set what the fields above or this package set.
 	Args []string
 }
 
-// managed are the directives that Args must not set, and the field to use instead.
-var managed = map[string]string{
-	"port":           "Config.Port",
-	"tls-port":       "Config.TLS",
-	"requirepass":    "Config.Password",
-	"aclfile":        "Config.ACL",
-	"user":           "Config.ACL",
-	"unixsocket":     "Config.UnixSocket",
-	"appendonly":     "Config.AppendOnly",
-	"appendfsync":    "Config.AppendOnly",
-	"dir":            "the server's own directory",
-	"logfile":        "Server.Log",
-	"syslog-enabled": "Server.Log",
-	"daemonize":      "nothing: the process has to stay a child",
+// harnessUser is the user that a server with an ACL gets for Dial and Do.
+const harnessUser = "redistest-harness"
+
+// file returns the server's configuration file. A file rather than arguments, so that a
+// password does not show in the process list.
+func (c *Config) file(l layout, port int) string {
+	var b strings.Builder
+	set := func(directive string, value any) {
+		fmt.Fprintf(&b, "%s %s\n", directive, quote(fmt.Sprint(value)))
+	}
+	set("bind", "127.0.0.1")
+	if c.TLS == nil {
+		set("port", port)
+	} else {
+		set("port", 0)
+		set("tls-port", port)
+		set("tls-cert-file", l.file("server.crt"))
+		set("tls-key-file", l.file("server.key"))
+		set("tls-ca-cert-file", l.file("ca.crt"))
+		set("tls-auth-clients", "no")
+	}
+	if c.UnixSocket {
+		set("unixsocket", l.socket())
+		set("unixsocketperm", "700")
+	}
+	set("dir", l.data())
+	set("save", "")
+	if c.AppendOnly == AppendOff {
+		set("appendonly", "no")
+	} else {
+		set("appendonly", "yes")
+		set("appendfsync", c.AppendOnly)
+	}
+	// No rewrite of its own accord: it forks, and the child would outlive a kill
+	// for a moment, in a directory that is to be removed.
+	set("auto-aof-rewrite-percentage", 0)
+	policy := c.MaxMemoryPolicy
+	if policy == "" {
+		policy = "noeviction"
+	}
+	set("maxmemory-policy", policy)
+	if len(c.ACL) > 0 {
+		set("aclfile", l.file("users.acl"))
+	} else if c.Password != "" {
+		set("requirepass", c.Password)
+	}
+	return b.String()
 }
 
-func (c *Config) validate() error {
-	if c.Port < 0 || c.Port > 65535 {
-		return fmt.Errorf("redistest: Config.Port is %d; accepted: 0 (choose one) to 65535", c.Port)
-	}
-	if !slices.Contains([]AppendOnly{AppendOff, AppendEverySec, AppendAlways}, c.AppendOnly) {
-		return fmt.Errorf("redistest: Config.AppendOnly is %q; accepted: %q (off), %q, %q",
-			c.AppendOnly, AppendOff, AppendEverySec, AppendAlways)
-	}
-	if c.Username != "" && (len(c.ACL) == 0 || c.Password == "") {
-		return fmt.Errorf("redistest: Config.Username is %q; accepted only together with ACL and Password", c.Username)
-	}
-	for _, line := range c.ACL {
-		if !strings.HasPrefix(line, "user ") || strings.ContainsAny(line, "\r\n") {
-			return fmt.Errorf("redistest: Config.ACL holds %q; accepted: single lines that begin with \"user \"", line)
-		}
-		if fields := strings.Fields(line); len(fields) < 2 || fields[1] == harnessUser {
-			return fmt.Errorf("redistest: Config.ACL holds %q; accepted: any user name but %q", line, harnessUser)
+// quote writes s so that Redis reads it back byte for byte: it splits its
+// configuration as redis-cli splits a line, with \xHH in double quotes.
+func quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\x%02x`, c)
+		default:
+			b.WriteByte(c)
 		}
 	}
-	return c.validateArgs()
-}
-
-func (c *Config) validateArgs() error {
-	if len(c.Args) > 0 && !strings.HasPrefix(c.Args[0], "--") {
-		return fmt.Errorf("redistest: Config.Args begins with %q; accepted: a directive, such as --maxmemory", c.Args[0])
-	}
-	for _, arg := range c.Args {
-		// "--port" and its value may come as one argument.
-		directive, ok := strings.CutPrefix(arg, "--")
-		if !ok {
-			continue
-		}
-		directive, _, _ = strings.Cut(strings.ToLower(directive), " ")
-		if instead, ok := managed[directive]; ok {
-			return fmt.Errorf("redistest: Config.Args holds %q, which this package sets; use %s", arg, instead)
-		}
-	}
-	return nil
+	b.WriteByte('"')
+	return b.String()
 }

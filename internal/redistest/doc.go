@@ -8,9 +8,8 @@
 // removes the directory.
 //
 // The environment variable REDIS_SERVER names the binary; without it, redis-server on the
-// PATH is used (see [Find]). It has to be Redis 5.0 or newer, or a fork of it. If a server
-// lacks a feature that a test needs, such as ACL, the test is skipped and says so (see
-// [Feature]).
+// PATH is used (see [Find]). It has to be Redis 5.0 or newer, or Valkey. If its version lacks
+// a feature that a test needs, such as ACL, the test is skipped and says so (see [Feature]).
 //
 // With [Config.MovableClock], [Server.SetClock] changes a server's wall clock while it
 // runs. This needs Linux and a C compiler; without them Start skips the test.

@@ -55,8 +55,8 @@ func lookUp() (string, error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("redistest: no redis-server (looked for %q, by %s): %w; install Redis or set %s to the binary",
-			name, origin, err, ServerVariable)
+		return "", fmt.Errorf("redistest: no redis-server (looked for %q, by %s): %w; "+
+			"install Redis or set %s to the binary", name, origin, err, ServerVariable)
 	}
 	path, err = filepath.Abs(path)
 	if err != nil {

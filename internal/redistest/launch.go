@@ -14,15 +14,7 @@ import (
 // Launch starts a server and returns once it answers. ctx bounds the start only,
 // which is also bounded by 10 s; the server then runs until Kill, Stop or Close,
 // and the caller must call Close. The error holds the end of the server's log.
-func Launch(ctx context.Context, cfg Config) (*Server, error) {
-	return launch(ctx, cfg, reservePort)
-}
-
-// launch is Launch with a choice of the ports to try, used where Config.Port is 0.
-func launch(ctx context.Context, cfg Config, reserve func() (*reservation, error)) (_ *Server, err error) {
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
+func Launch(ctx context.Context, cfg Config) (_ *Server, err error) {
 	binary, err := lookUp()
 	if err != nil {
 		return nil, err
@@ -45,31 +37,17 @@ func launch(ctx context.Context, cfg Config, reserve func() (*reservation, error
 	if err := s.setCredentials(); err != nil {
 		return nil, fmt.Errorf("redistest: credentials: %w", err)
 	}
+	if s.port == 0 {
+		if s.port, s.unreserve, err = reservePort(); err != nil {
+			return nil, fmt.Errorf("redistest: reserve a port: %w", err)
+		}
+	}
 	ctx, cancel := withStartBound(ctx)
 	defer cancel()
-	if cfg.Port != 0 {
-		if err := s.run(ctx); err != nil {
-			return nil, err
-		}
-		return s, nil
+	if err := s.run(ctx); err != nil {
+		return nil, err
 	}
-	for try := 1; ; try++ {
-		s.reservation, err = reserve()
-		if err != nil {
-			return nil, err
-		}
-		s.port = s.reservation.port
-		err = s.run(ctx)
-		if err == nil {
-			return s, nil
-		}
-		if !errors.Is(err, errPortTaken) || try == portTries {
-			return nil, err
-		}
-		if err := s.reservation.release(); err != nil {
-			return nil, err
-		}
-	}
+	return s, nil
 }
 
 func withStartBound(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -85,9 +63,9 @@ func (s *Server) setCredentials() error {
 			return err
 		}
 		for path, content := range map[string][]byte{
-			s.files.cert(): cert, s.files.key(): key, s.files.ca(): s.cfg.TLS.PEM(),
+			"server.crt": cert, "server.key": key, "ca.crt": s.cfg.TLS.PEM(),
 		} {
-			if err := os.WriteFile(path, content, 0o600); err != nil {
+			if err := os.WriteFile(s.files.file(path), content, 0o600); err != nil {
 				return err
 			}
 		}
@@ -99,7 +77,7 @@ func (s *Server) setCredentials() error {
 	s.user, s.password = harnessUser, rand.Text()
 	lines := append([]string{}, s.cfg.ACL...)
 	lines = append(lines, fmt.Sprintf("user %s on >%s ~* &* +@all", s.user, s.password))
-	return os.WriteFile(s.files.acl(), []byte(strings.Join(lines, "\n")+"\n"), 0o600)
+	return os.WriteFile(s.files.file("users.acl"), []byte(strings.Join(lines, "\n")+"\n"), 0o600)
 }
 
 // run starts the process and waits until it answers. After an error nothing runs.
@@ -108,14 +86,15 @@ func (s *Server) run(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("redistest: redis-server on %s not started: %w", s.Addr(), context.Cause(ctx))
 	}
-	if err := os.WriteFile(s.files.conf(), []byte(s.cfg.conf(s.files, s.port)), 0o600); err != nil {
+	conf := s.files.file("redis.conf")
+	if err := os.WriteFile(conf, []byte(s.cfg.file(s.files, s.port)), 0o600); err != nil {
 		return fmt.Errorf("redistest: configuration file: %w", err)
 	}
-	log, logStart, err := openLog(s.files.log())
+	log, err := os.OpenFile(s.files.file("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("redistest: log file: %w", err)
 	}
-	cmd := exec.Command(s.binary, append([]string{s.files.conf()}, s.cfg.Args...)...)
+	cmd := exec.Command(s.binary, append([]string{conf}, s.cfg.Args...)...)
 	cmd.Env = append(os.Environ(), s.clock.env()...)
 	cmd.Stdout, cmd.Stderr = log, log
 	p, err := startProcess(cmd)
@@ -135,11 +114,7 @@ func (s *Server) run(ctx context.Context) error {
 		if killErr := p.kill(); killErr != nil {
 			err = errors.Join(err, killErr)
 		}
-		tail := readTail(s.files.log(), logStart)
-		if strings.Contains(tail, "Address already in use") {
-			err = fmt.Errorf("%w (%w)", errPortTaken, err)
-		}
-		return fmt.Errorf("redistest: redis-server on %s: %w; the end of its log:\n%s", s.Addr(), err, tail)
+		return fmt.Errorf("redistest: redis-server on %s: %w; the end of its log:\n%s", s.Addr(), err, s.Log())
 	}
 	return nil
 }

@@ -92,8 +92,14 @@ func (s *Server) Close() error {
 	if err := s.kill(); err != nil {
 		return s.wrap("close", err)
 	}
-	s.keepLog()
-	if err := errors.Join(s.clock.close(), s.reservation.release(), s.files.remove()); err != nil {
+	log := s.Log()
+	s.finalLog.CompareAndSwap(nil, &log)
+	err := errors.Join(s.clock.close(), s.files.remove())
+	if s.unreserve != nil {
+		err = errors.Join(err, s.unreserve())
+		s.unreserve = nil
+	}
+	if err != nil {
 		return s.wrap("close", err)
 	}
 	s.closed = true

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/redquorum/redquorum/internal/leftover"
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 // waitBound is how long the tests wait for what must happen.
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 		os.Exit(parentMain())
 	}
 	code := m.Run()
-	if err := leftover.Any(waitBound, "redistest.startProcess"); err != nil {
+	if err := rig.Leftover(waitBound, "redistest.startProcess"); err != nil {
 		fmt.Fprintln(os.Stderr, "left behind by the tests:", err)
 		code = max(code, 1)
 	}
@@ -101,45 +101,10 @@ func get(t *testing.T, s *Server, key string) string {
 	return value
 }
 
-// runID returns what Redis calls the run id: one a process.
-func runID(t *testing.T, s *Server) string {
-	t.Helper()
-	info, err := redis.String(s.Do("INFO", "server"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, after, _ := strings.Cut(info, "run_id:")
-	id, _, _ := strings.Cut(after, "\r\n")
-	if len(id) != 40 {
-		t.Fatalf("no run id in INFO server:\n%s", info)
-	}
-	return id
-}
-
 // background is a context that no test forgets to bound.
 func background(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 6*waitBound)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-// temporary makes a fresh directory the one for temporary files, so that a test
-// can tell what was left in it.
-func temporary(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	t.Setenv("TMPDIR", dir)
-	return dir
-}
-
-func mustBeEmpty(t *testing.T, dir string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, entry := range entries {
-		t.Errorf("left in %s: %s", dir, entry.Name())
-	}
 }

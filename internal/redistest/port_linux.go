@@ -2,7 +2,6 @@ package redistest
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"syscall"
 )
@@ -16,18 +15,15 @@ import (
 // otherwise connect to itself sooner or later); and the server, which sets
 // SO_REUSEADDR as well, binds and listens beside it. Connecting to the port while
 // the server is down is refused as usual.
-func reservePort() (*reservation, error) {
+func reservePort() (port int, free func() error, err error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("redistest: reserve a port: %w", os.NewSyscallError("socket", err))
+		return 0, nil, os.NewSyscallError("socket", err)
 	}
-	port, err := bindAndShare(fd)
-	if err != nil {
-		return nil, fmt.Errorf("redistest: reserve a port: %w", errors.Join(err, syscall.Close(fd)))
+	if port, err = bindAndShare(fd); err != nil {
+		return 0, nil, errors.Join(err, syscall.Close(fd))
 	}
-	return &reservation{port: port, free: func() error {
-		return os.NewSyscallError("close", syscall.Close(fd))
-	}}, nil
+	return port, func() error { return os.NewSyscallError("close", syscall.Close(fd)) }, nil
 }
 
 func bindAndShare(fd int) (port int, err error) {
@@ -41,9 +37,5 @@ func bindAndShare(fd int) (port int, err error) {
 	if err != nil {
 		return 0, os.NewSyscallError("getsockname", err)
 	}
-	inet, ok := addr.(*syscall.SockaddrInet4)
-	if !ok {
-		return 0, fmt.Errorf("getsockname returned %T for an IPv4 socket", addr)
-	}
-	return inet.Port, nil
+	return addr.(*syscall.SockaddrInet4).Port, nil
 }

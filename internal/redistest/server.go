@@ -27,20 +27,18 @@ type Server struct {
 
 	clock *clock // nil without Config.MovableClock
 
-	port int // fixed once Launch has returned
+	port      int          // fixed once Launch has returned
+	unreserve func() error // gives a reserved port back; nil: there is nothing to give back
 
 	// proc is the latest run, nil before the first. It stays when that run ends.
 	proc atomic.Pointer[process]
 
 	// lifecycle is held by whatever changes the server's state, while it waits
 	// too (all waits are bounded). It guards the fields below.
-	lifecycle   sync.Mutex
-	reservation *reservation // nil where Config.Port was given
-	closed      bool
+	lifecycle sync.Mutex
+	closed    bool
 
-	// logMu guards finalLog, which Log needs while lifecycle may be held.
-	logMu    sync.Mutex
-	finalLog string // the end of the log, kept by Close
+	finalLog atomic.Pointer[string] // the end of the log, kept by Close
 }
 
 // Addr returns the TCP address, 127.0.0.1 and the port, which is the same after
@@ -74,3 +72,12 @@ func (s *Server) PID() int {
 // Dir returns the directory where Redis keeps its data set: the append-only file
 // lies in its subdirectory appendonlydir since Redis 7.0, itself before.
 func (s *Server) Dir() string { return s.files.data() }
+
+// Log returns the end of what the server has written, up to 4 KiB over all its runs; after
+// Close, as it was then.
+func (s *Server) Log() string {
+	if log := s.finalLog.Load(); log != nil {
+		return *log
+	}
+	return s.files.log()
+}

@@ -41,7 +41,8 @@ func Start(tb TB, n int, cfg Config) *Cluster {
 			return nil
 		}
 	}
-	if !need(tb, cfg.Needs()) {
+	if err := Missing(cfg.Needs()...); err != nil {
+		tb.Skipf("%v", err)
 		return nil
 	}
 	c, err := LaunchN(context.Background(), n, cfg)

@@ -1,6 +1,6 @@
 // Package rig is what tests of many packages share. It imports nothing of ours, so that
 // every package's tests may use it; what needs embedded masters is in rig/masters. Only
-// tests import them.
+// tests import them. Goroutines and Leftover find what outlives a test.
 package rig
 
 import (

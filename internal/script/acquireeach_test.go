@@ -203,45 +203,43 @@ func (m *lua) obstruct(random *rand.Rand, w wanted, number int64) {
 }
 
 func TestJoinedAcquisitionsDoWhatEachWouldDo(t *testing.T) {
-	onBoth(t, func(t *testing.T, m *lua) {
-		met := make(map[string]int)
-		for seed := range uint64(300) {
-			strict := seed%2 == 0
-			single := m.oneByOne(strict, m.prepare(seed, strict))
-			after := m.everything()
-			all := m.prepare(seed, strict)
-			joint := m.together(strict, all)
-			if !slices.Equal(joint, single) {
-				t.Fatalf("seed %d: together %q, one by one %q, of %+v", seed, joint, single, all)
-			}
-			if now := m.everything(); !slices.Equal(now, after) {
-				t.Errorf("seed %d: together\n%s\none by one\n%s", seed, strings.Join(now, "\n"), strings.Join(after, "\n"))
-			}
-			for _, reply := range joint {
-				met[strings.Fields(reply)[0]]++
-			}
+	m := newMaster(t).lua
+	met := make(map[string]int)
+	for seed := range uint64(300) {
+		strict := seed%2 == 0
+		single := m.oneByOne(strict, m.prepare(seed, strict))
+		after := m.everything()
+		all := m.prepare(seed, strict)
+		joint := m.together(strict, all)
+		if !slices.Equal(joint, single) {
+			t.Fatalf("seed %d: together %q, one by one %q, of %+v", seed, joint, single, all)
 		}
-		for _, reply := range []string{"0", "1", "5", "6", "FENCE"} {
-			if met[reply] == 0 {
-				t.Errorf("nothing was answered with %s: %v", reply, met)
-			}
+		if now := m.everything(); !slices.Equal(now, after) {
+			t.Errorf("seed %d: together\n%s\none by one\n%s", seed, strings.Join(now, "\n"), strings.Join(after, "\n"))
 		}
-	})
+		for _, reply := range joint {
+			met[strings.Fields(reply)[0]]++
+		}
+	}
+	for _, reply := range []string{"0", "1", "5", "6", "FENCE"} {
+		if met[reply] == 0 {
+			t.Errorf("nothing was answered with %s: %v", reply, met)
+		}
+	}
 }
 
 // Where a command fails, only the lock that it is for is not granted.
 func TestOfJoinedAcquisitionsEachFailsAlone(t *testing.T) {
-	onBoth(t, func(t *testing.T, m *lua) {
-		all := []wanted{{"a", "token-a", time.Minute, 0, 0}, {"b", "token-b", -time.Minute, 0, 0}, {"c", "token-c", time.Minute, 0, 0}}
-		for _, strict := range []bool{false, true} {
-			m.do("FLUSHALL")
-			joint := m.together(strict, all)
-			if joint[1] != "ERR" || joint[0][0] != '1' || joint[2][0] != '1' {
-				t.Errorf("%q", joint)
-			}
-			if found := m.all(); found["a"] != "token-a" || found["b"] != "" || found["c"] != "token-c" {
-				t.Errorf("%v", found)
-			}
+	m := newMaster(t).lua
+	all := []wanted{{"a", "token-a", time.Minute, 0, 0}, {"b", "token-b", -time.Minute, 0, 0}, {"c", "token-c", time.Minute, 0, 0}}
+	for _, strict := range []bool{false, true} {
+		m.do("FLUSHALL")
+		joint := m.together(strict, all)
+		if joint[1] != "ERR" || joint[0][0] != '1' || joint[2][0] != '1' {
+			t.Errorf("%q", joint)
 		}
-	})
+		if found := m.all(); found["a"] != "token-a" || found["b"] != "" || found["c"] != "token-c" {
+			t.Errorf("%v", found)
+		}
+	}
 }

@@ -11,9 +11,6 @@ var guardedFreeSource string
 //go:embed guarded_acquire.lua
 var guardedAcquireSource string
 
-//go:embed guarded_acquireany.lua
-var guardedAcquireAnySource string
-
 //go:embed guarded_extend.lua
 var guardedExtendSource string
 
@@ -22,9 +19,6 @@ var guardedReaderAcquireSource string
 
 //go:embed guarded_adopt.lua
 var guardedAdoptSource string
-
-//go:embed guarded_reader_adopt.lua
-var guardedReaderAdoptSource string
 
 //go:embed guarded_release.lua
 var guardedReleaseSource string
@@ -39,17 +33,19 @@ var raiseKnownSource string
 // which says what they have in common. Where a plain script does the rest, they contain its
 // source, so that there is only one copy of it.
 var (
-	GuardedAcquire       = newScript("guarded_acquire", guardedFreeSource+guardedSource+guardedAcquireSource)
-	GuardedAcquireAny    = newScript("guarded_acquireany", guardedSource+guardedAcquireAnySource)
-	GuardedExtend        = newScript("guarded_extend", guardedSource+forWriter+plain(extendSource)+guardedExtendSource)
-	GuardedExtendAll     = newScript("guarded_extendall", guardedSource+forWriter+plain(extendAllSource)+guardedExtendSource)
-	GuardedReaderAcquire = newScript("guarded_reader_acquire", guardedSource+plain(withReaders(readerAcquireSource))+guardedReaderAcquireSource)
-	GuardedReaderExtend  = newScript("guarded_reader_extend", guardedSource+forReader+plain(withReaders(readerExtendSource))+guardedExtendSource)
-	GuardedAdopt         = newScript("guarded_adopt", guardedSource+guardedAdoptSource)
-	GuardedReaderAdopt   = newScript("guarded_reader_adopt", guardedSource+withReaders(guardedReaderAdoptSource))
-	GuardedRelease       = newScript("guarded_release", guardedReleaseSource+releaseSource)
-	GuardedReleaseAll    = newScript("guarded_releaseall", guardedReleaseSource+releaseAllSource)
-	GuardedReleaseSet    = newScript("guarded_releaseset", guardedReleaseSource+plain(releaseAllSource)+withHandOver(releaseSetSource))
+	GuardedAcquire   = newScript("guarded_acquire", guardedFreeSource+guardedSource+guardedAcquireSource)
+	GuardedExtend    = newScript("guarded_extend", guardedSource+forWriter+plain(extendSource)+guardedExtendSource)
+	GuardedExtendAll = newScript("guarded_extendall",
+		guardedSource+forWriter+plain(extendAllSource)+guardedExtendSource)
+	GuardedReaderAcquire = newScript("guarded_reader_acquire",
+		guardedSource+plain(withReaders(readerAcquireSource))+guardedReaderAcquireSource)
+	GuardedReaderExtend = newScript("guarded_reader_extend",
+		guardedSource+forReader+plain(withReaders(readerExtendSource))+guardedExtendSource)
+	GuardedAdopt      = newScript("guarded_adopt", guardedSource+guardedAdoptSource)
+	GuardedRelease    = newScript("guarded_release", guardedReleaseSource+releaseSource)
+	GuardedReleaseAll = newScript("guarded_releaseall", guardedReleaseSource+releaseAllSource)
+	GuardedReleaseSet = newScript("guarded_releaseset",
+		guardedReleaseSource+plain(releaseAllSource)+withHandOver(releaseSetSource))
 	GuardedReaderRelease = newScript("guarded_reader_release", guardedReleaseSource+withReaders(readerReleaseSource))
 	GuardedQueue         = newScript("guarded_queue", guardedSource+withHandOver(withHeld(queueSource)))
 	Raise                = newScript("raise", raiseSource)
@@ -58,9 +54,9 @@ var (
 
 // guarded has all of them.
 var guarded = []*Script{
-	GuardedAcquire, GuardedAcquireAny, GuardedExtend, GuardedExtendAll, GuardedReaderAcquire, GuardedReaderExtend,
-	GuardedAdopt, GuardedReaderAdopt,
-	GuardedRelease, GuardedReleaseAll, GuardedReleaseSet, GuardedReaderRelease, GuardedQueue, Raise, RaiseKnown,
+	GuardedAcquire, GuardedExtend, GuardedExtendAll, GuardedReaderAcquire, GuardedReaderExtend,
+	GuardedAdopt, GuardedRelease, GuardedReleaseAll, GuardedReleaseSet, GuardedReaderRelease,
+	GuardedQueue, Raise, RaiseKnown,
 }
 
 const (

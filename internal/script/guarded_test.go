@@ -109,22 +109,21 @@ func (m *lua) all() map[string]string {
 var one = []string{"a"}
 
 func TestAFenceRisesWithEveryGrantAndOutlivesTheLock(t *testing.T) {
-	onBoth(t, func(t *testing.T, m *lua) {
-		o := modus{fenced: true, number: 1_790_000_000_123_456}
-		m.want("acquire", m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(one)), 1, o.number)
-		m.want("acquire", m.guarded(GuardedAcquire, o, other, time.Minute, o.keys(one)), 0, 0)
-		if got, want := m.all(), map[string]string{"a": ours, fenceOf + "a": fmt.Sprint(o.number)}; !reflect.DeepEqual(got, want) {
-			t.Errorf("%v, want %v", got, want)
-		}
-		if ttl := m.do("PTTL", fenceOf+"a").(int64); ttl > retained || ttl < retained-60_000 {
-			t.Errorf("the fence is kept for %d ms", ttl)
-		}
-		m.do("DEL", "a")
-		m.want("the same floor", m.guarded(GuardedAcquire, o, other, time.Minute, o.keys(one)), 1, o.number+1)
-		m.do("DEL", "a")
-		o.number += 1000
-		m.want("a higher floor", m.guarded(GuardedAcquire, o, other, time.Minute, o.keys(one)), 1, o.number)
-	})
+	m := newMaster(t).lua
+	o := modus{fenced: true, number: 1_790_000_000_123_456}
+	m.want("acquire", m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(one)), 1, o.number)
+	m.want("acquire", m.guarded(GuardedAcquire, o, other, time.Minute, o.keys(one)), 0, 0)
+	if got, want := m.all(), map[string]string{"a": ours, fenceOf + "a": fmt.Sprint(o.number)}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if ttl := m.do("PTTL", fenceOf+"a").(int64); ttl > retained || ttl < retained-60_000 {
+		t.Errorf("the fence is kept for %d ms", ttl)
+	}
+	m.do("DEL", "a")
+	m.want("the same floor", m.guarded(GuardedAcquire, o, other, time.Minute, o.keys(one)), 1, o.number+1)
+	m.do("DEL", "a")
+	o.number += 1000
+	m.want("a higher floor", m.guarded(GuardedAcquire, o, other, time.Minute, o.keys(one)), 1, o.number)
 }
 
 // One lock that is free is granted before all others are looked at: so both ways.
@@ -145,252 +144,206 @@ func TestAFenceThatIsNoNumberGrantsNothing(t *testing.T) {
 	} {
 		for name, value := range test.values {
 			t.Run(fmt.Sprint(name, ", locks ", len(test.locks)), func(t *testing.T) {
-				onBoth(t, func(t *testing.T, m *lua) {
-					o := modus{fenced: true, number: 1, strict: true}
-					if len(test.locks) == 1 {
-						o.number = 1_790_000_000_123_456
-					}
-					if fence := fenceOf + test.locks[len(test.locks)-1]; value == "" {
-						m.do("HSET", fence, "f", "1")
-					} else {
-						m.do("SET", fence, value)
-					}
-					before := m.all()
-					err, _ := m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(test.locks)).(error)
-					if err == nil || !strings.HasPrefix(err.Error(), "FENCE ") {
-						t.Errorf("%v", err)
-					}
-					if after := m.all(); !reflect.DeepEqual(after, before) {
-						t.Errorf("%v, want %v", after, before)
-					}
-				})
+				m := newMaster(t).lua
+				o := modus{fenced: true, number: 1, strict: true}
+				if len(test.locks) == 1 {
+					o.number = 1_790_000_000_123_456
+				}
+				if fence := fenceOf + test.locks[len(test.locks)-1]; value == "" {
+					m.do("HSET", fence, "f", "1")
+				} else {
+					m.do("SET", fence, value)
+				}
+				before := m.all()
+				err, _ := m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(test.locks)).(error)
+				if err == nil || !strings.HasPrefix(err.Error(), "FENCE ") {
+					t.Errorf("%v", err)
+				}
+				if after := m.all(); !reflect.DeepEqual(after, before) {
+					t.Errorf("%v, want %v", after, before)
+				}
 			})
 		}
 	}
 }
 
 func TestSeveralLocksHaveOneToken(t *testing.T) {
-	onBoth(t, func(t *testing.T, m *lua) {
-		o := modus{fenced: true, number: 5, strict: true}
-		m.do("SET", fenceOf+"b", 10)
-		keys := o.keys([]string{"a", "b"})
-		m.want("acquire all", m.guarded(GuardedAcquire, o, ours, time.Minute, keys), 1, 11)
-		want := map[string]string{"a": ours, "b": ours, fenceOf + "a": "11", fenceOf + "b": "11", leaseOf + "a": "zset", leaseOf + "b": "zset"}
-		if got := m.all(); !reflect.DeepEqual(got, want) {
-			t.Errorf("%v, want %v", got, want)
-		}
-		o.number, o.third = 11, "1"
-		m.want("extend all", m.guarded(GuardedExtendAll, o, ours, time.Minute, keys), 1, 11)
-		m.do("DEL", "a", fenceOf+"a")
-		m.want("set again", m.guarded(GuardedExtendAll, o, ours, time.Minute, keys), 2, 11)
-		if got := m.all(); !reflect.DeepEqual(got, want) {
-			t.Errorf("%v, want %v", got, want)
-		}
-		// a is taken, so it is b that is granted, which is third in the order.
-		m.do("DEL", "b", leaseOf+"b")
-		o.third = ""
-		m.want("any", m.guarded(GuardedAcquireAny, o, other, time.Minute, o.keys([]string{"a", "b", "c"})), 1, 12, 2)
-		m.want("release all", m.eval(GuardedReleaseAll, []string{"a", "b", leaseOf + "a", leaseOf + "b"}, ours), 0) // b is another's
-	})
+	m := newMaster(t).lua
+	o := modus{fenced: true, number: 5, strict: true}
+	m.do("SET", fenceOf+"b", 10)
+	keys := o.keys([]string{"a", "b"})
+	m.want("acquire all", m.guarded(GuardedAcquire, o, ours, time.Minute, keys), 1, 11)
+	want := map[string]string{"a": ours, "b": ours, fenceOf + "a": "11", fenceOf + "b": "11", leaseOf + "a": "zset", leaseOf + "b": "zset"}
+	if got := m.all(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	o.number, o.third = 11, "1"
+	m.want("extend all", m.guarded(GuardedExtendAll, o, ours, time.Minute, keys), 1, 11)
+	m.do("DEL", "a", fenceOf+"a")
+	m.want("set again", m.guarded(GuardedExtendAll, o, ours, time.Minute, keys), 2, 11)
+	if got := m.all(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	m.do("SET", "b", other)
+	m.want("release all", m.eval(GuardedReleaseAll, []string{"a", "b", leaseOf + "a", leaseOf + "b"}, ours), 0) // b is another's
 }
 
 // Each master lets one in of several that adopt a token, and what is left of the old token is
 // nothing: no lease, no key.
 func TestAnAdoptionReplacesTheTokenWhereItStands(t *testing.T) {
 	for _, o := range []modus{{}, {fenced: true, number: 5}, {strict: true}, {fenced: true, number: 5, strict: true}} {
-		onBoth(t, func(t *testing.T, m *lua) {
-			keys, adopts := o.keys(one), o
-			adopts.third = ours
-			m.want("where nothing is", m.guarded(GuardedAdopt, adopts, other, time.Minute, keys), 3, 0)
-			if found := m.all(); len(found) != 0 {
-				t.Fatalf("%v is written", found)
+		m := newMaster(t).lua
+		keys, adopts := o.keys(one), o
+		adopts.third = ours
+		m.want("where nothing is", m.guarded(GuardedAdopt, adopts, other, time.Minute, keys), 3, 0)
+		if found := m.all(); len(found) != 0 {
+			t.Fatalf("%v is written", found)
+		}
+		acquired := o
+		acquired.fenced = true
+		acquired.number = 7
+		m.want("acquire", m.guarded(GuardedAcquire, acquired, ours, time.Minute, acquired.keys(one)), 1, 7)
+		fence := int64(0)
+		if o.fenced {
+			fence = 8
+		}
+		m.want("adopt", m.guarded(GuardedAdopt, adopts, other, 2*time.Minute, keys), 1, fence)
+		if got := m.text("GET", "a"); got != other {
+			t.Errorf("the lock has %q", got)
+		}
+		if left := m.do("PTTL", "a").(int64); left <= 60_000 {
+			t.Errorf("it has %d ms left", left)
+		}
+		if o.strict {
+			if leases, _ := redis.Strings(m.do("ZRANGE", leaseOf+"a", 0, -1), nil); !slices.Equal(leases, []string{other}) {
+				t.Errorf("leased to %v", leases)
 			}
-			acquired := o
-			acquired.fenced = true
-			acquired.number = 7
-			m.want("acquire", m.guarded(GuardedAcquire, acquired, ours, time.Minute, acquired.keys(one)), 1, 7)
-			fence := int64(0)
-			if o.fenced {
-				fence = 8
-			}
-			m.want("adopt", m.guarded(GuardedAdopt, adopts, other, 2*time.Minute, keys), 1, fence)
-			if got := m.text("GET", "a"); got != other {
-				t.Errorf("the lock has %q", got)
-			}
-			if left := m.do("PTTL", "a").(int64); left <= 60_000 {
-				t.Errorf("it has %d ms left", left)
-			}
-			if o.strict {
-				if leases, _ := redis.Strings(m.do("ZRANGE", leaseOf+"a", 0, -1), nil); !slices.Equal(leases, []string{other}) {
-					t.Errorf("leased to %v", leases)
-				}
-			}
-			before := m.all()
-			m.want("another that adopts", m.guarded(GuardedAdopt, adopts, "third", time.Minute, keys), 0, 0)
-			m.want("the release of the old token", m.eval(Release, []string{"a"}, ours), 0)
-			if after := m.all(); !reflect.DeepEqual(after, before) {
-				t.Errorf("%v, want %v", after, before)
-			}
-			m.do("DEL", "a")
-			m.do("RPUSH", "a", "of another type")
-			m.want("something else there", m.guarded(GuardedAdopt, adopts, "third", time.Minute, keys), 0, 0)
-		})
+		}
+		before := m.all()
+		m.want("another that adopts", m.guarded(GuardedAdopt, adopts, "third", time.Minute, keys), 0, 0)
+		m.want("the release of the old token", m.eval(Release, []string{"a"}, ours), 0)
+		if after := m.all(); !reflect.DeepEqual(after, before) {
+			t.Errorf("%v, want %v", after, before)
+		}
+		m.do("DEL", "a")
+		m.do("RPUSH", "a", "of another type")
+		m.want("something else there", m.guarded(GuardedAdopt, adopts, "third", time.Minute, keys), 0, 0)
 	}
 }
 
 // In strict a lease of somebody else is in the way of an adoption, as of any acquisition.
 func TestALeaseOfSomebodyElseIsInTheWayOfAnAdoption(t *testing.T) {
-	onBoth(t, func(t *testing.T, m *lua) {
-		o := modus{strict: true}
-		adopts := o
-		adopts.third = ours
-		m.want("somebody else", m.guarded(GuardedAcquire, o, "else", time.Minute, o.keys(one)), 1, 0)
-		m.do("SET", "a", ours, "PX", 60_000) // as after a jump of the clock that is over
-		reply, _ := m.guarded(GuardedAdopt, adopts, other, time.Minute, o.keys(one)).([]any)
-		if len(reply) != 4 || reply[0] != int64(6) {
-			t.Errorf("the adoption returned %v", reply)
-		}
-		if got := m.text("GET", "a"); got != ours {
-			t.Errorf("the lock has %q", got)
-		}
-	})
-}
-
-func TestAReadersAdoptionReplacesItsTokenAlone(t *testing.T) {
-	for _, o := range []modus{{}, {fenced: true, number: 5, strict: true}} {
-		onBoth(t, func(t *testing.T, m *lua) {
-			adopts := o
-			adopts.third = ours
-			keys, readers := o.keys(one), o.keys(one, "intents")
-			adopt := func(token string) any {
-				return m.guarded(GuardedReaderAdopt, adopts, token, time.Minute, keys, longest)
-			}
-			m.want("where nothing is", adopt(other), 3, 0)
-			m.do("SET", "a", ours)
-			m.want("a writer's", adopt(other), 0, 0)
-			m.do("DEL", "a")
-			for _, token := range []string{ours, "beside"} {
-				m.want("a reader", m.guarded(GuardedReaderAcquire, o, token, time.Minute, readers, longest), 1, 0)
-			}
-			m.do("ZADD", "intents", 1e15, "a writer that waits")
-			m.want("adopt", adopt(other), 1, 0)
-			m.want("another that adopts", adopt("third"), 3, 0)
-			for _, key := range keys {
-				if key != fenceOf+"a" {
-					got, _ := redis.Strings(m.do("ZRANGE", key, 0, -1), nil)
-					slices.Sort(got)
-					if want := []string{"beside", other}; !slices.Equal(got, want) {
-						t.Errorf("%s has %v, want %v", key, got, want)
-					}
-				}
-			}
-		})
+	m := newMaster(t).lua
+	o := modus{strict: true}
+	adopts := o
+	adopts.third = ours
+	m.want("somebody else", m.guarded(GuardedAcquire, o, "else", time.Minute, o.keys(one)), 1, 0)
+	m.do("SET", "a", ours, "PX", 60_000) // as after a jump of the clock that is over
+	reply, _ := m.guarded(GuardedAdopt, adopts, other, time.Minute, o.keys(one)).([]any)
+	if len(reply) != 4 || reply[0] != int64(6) {
+		t.Errorf("the adoption returned %v", reply)
+	}
+	if got := m.text("GET", "a"); got != ours {
+		t.Errorf("the lock has %q", got)
 	}
 }
 
 // What the model of verification/fencing finds where only the owner is compared: the first
 // attempt is executed a second time after others have held the lock.
 func TestARaiseComparesTheFenceAndNotTheOwnerAlone(t *testing.T) {
-	onBoth(t, func(t *testing.T, m *lua) {
-		o := modus{fenced: true, number: 5}
-		raise := func(token string, from, to int64) any {
-			return m.eval(Raise, []string{"a", fenceOf + "a"}, token, from, to, retained)
-		}
-		m.want("acquire", m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(one)), 1, 5)
-		m.do("DEL", "a") // it expires
-		m.want("another", m.guarded(GuardedAcquire, o, other, time.Minute, o.keys(one)), 1, 6)
-		m.want("raise by one that is not the owner", raise(ours, 5, 8), 0)
-		m.do("DEL", "a") // expires as well
-		m.want("the late duplicate", m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(one)), 1, 7)
-		m.want("raise after that", raise(ours, 5, 6), 0)
-		if got := m.text("GET", fenceOf+"a"); got != "7" {
-			t.Errorf("the fence fell to %s", got)
-		}
-		m.want("raise of what was given", raise(ours, 7, 9), 1)
-		if got := m.text("GET", fenceOf+"a"); got != "9" {
-			t.Errorf("the fence is %s", got)
-		}
-	})
+	m := newMaster(t).lua
+	o := modus{fenced: true, number: 5}
+	raise := func(token string, from, to int64) any {
+		return m.eval(Raise, []string{"a", fenceOf + "a"}, token, from, to, retained)
+	}
+	m.want("acquire", m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(one)), 1, 5)
+	m.do("DEL", "a") // it expires
+	m.want("another", m.guarded(GuardedAcquire, o, other, time.Minute, o.keys(one)), 1, 6)
+	m.want("raise by one that is not the owner", raise(ours, 5, 8), 0)
+	m.do("DEL", "a") // expires as well
+	m.want("the late duplicate", m.guarded(GuardedAcquire, o, ours, time.Minute, o.keys(one)), 1, 7)
+	m.want("raise after that", raise(ours, 5, 6), 0)
+	if got := m.text("GET", fenceOf+"a"); got != "7" {
+		t.Errorf("the fence fell to %s", got)
+	}
+	m.want("raise of what was given", raise(ours, 7, 9), 1)
+	if got := m.text("GET", fenceOf+"a"); got != "9" {
+		t.Errorf("the fence is %s", got)
+	}
 }
 
 func TestWhereTheClocksDifferNothingIsWritten(t *testing.T) {
 	for _, off := range []time.Duration{time.Hour, -time.Hour, time.Second, -time.Second} {
-		onBoth(t, func(t *testing.T, m *lua) {
-			o := modus{fenced: true, number: 5, strict: true, off: off, third: "1"}
-			keys := o.keys(one)
-			readers := o.keys(one, "intents")
-			queue := append([]string{"a", "queue"}, keys[1:]...)
-			for _, s := range []*Script{GuardedAcquire, GuardedAcquireAny, GuardedExtend, GuardedExtendAll, GuardedReaderExtend, GuardedAdopt, GuardedReaderAdopt} {
-				m.want(s.Name, m.guarded(s, o, ours, time.Minute, keys), 5, 0)
-			}
-			m.want("reader", m.guarded(GuardedReaderAcquire, o, ours, time.Minute, readers, longest), 5, 0)
-			m.want("take", m.guarded(GuardedQueue, o, ours, time.Minute, queue, "take", "me", ""), 5, 0)
-			if found := m.all(); len(found) != 0 {
-				t.Errorf("%v is written", found)
-			}
-			o.off = off / 10000 // at most 0.36 s, which is within
-			m.want("acquire", m.guarded(GuardedAcquire, o, ours, time.Minute, keys), 1, 5)
-		})
+		m := newMaster(t).lua
+		o := modus{fenced: true, number: 5, strict: true, off: off, third: "1"}
+		keys := o.keys(one)
+		readers := o.keys(one, "intents")
+		queue := append([]string{"a", "queue"}, keys[1:]...)
+		for _, s := range []*Script{GuardedAcquire, GuardedExtend, GuardedExtendAll, GuardedReaderExtend, GuardedAdopt} {
+			m.want(s.Name, m.guarded(s, o, ours, time.Minute, keys), 5, 0)
+		}
+		m.want("reader", m.guarded(GuardedReaderAcquire, o, ours, time.Minute, readers, longest), 5, 0)
+		m.want("take", m.guarded(GuardedQueue, o, ours, time.Minute, queue, "take", "me", ""), 5, 0)
+		if found := m.all(); len(found) != 0 {
+			t.Errorf("%v is written", found)
+		}
+		o.off = off / 10000 // at most 0.36 s, which is within
+		m.want("acquire", m.guarded(GuardedAcquire, o, ours, time.Minute, keys), 1, 5)
 	}
 }
 
 // A jump of the clock has deleted the locks, and is over.
 func TestALeaseKeepsOthersOutWhenTheLockIsGone(t *testing.T) {
-	onBoth(t, func(t *testing.T, m *lua) {
-		o := modus{strict: true, third: "1"}
-		keys, readers := o.keys(one), o.keys(one, "intents")
-		queue := append([]string{"a", "queue"}, keys[1:]...)
-		refusedBy := func(what string, reply any, holder string) {
-			t.Helper()
-			parts, ok := reply.([]any)
-			if !ok || len(parts) != 4 || parts[0] != int64(6) || string(parts[3].([]byte)) != holder || parts[2].(int64) < 50_000 || parts[2].(int64) > 60_000 {
-				t.Errorf("%s returned %v, want 6 for %q", what, reply, holder)
-			}
+	m := newMaster(t).lua
+	o := modus{strict: true, third: "1"}
+	keys, readers := o.keys(one), o.keys(one, "intents")
+	queue := append([]string{"a", "queue"}, keys[1:]...)
+	refusedBy := func(what string, reply any, holder string) {
+		t.Helper()
+		parts, ok := reply.([]any)
+		if !ok || len(parts) != 4 || parts[0] != int64(6) || string(parts[3].([]byte)) != holder || parts[2].(int64) < 50_000 || parts[2].(int64) > 60_000 {
+			t.Errorf("%s returned %v, want 6 for %q", what, reply, holder)
 		}
-		release := func(s *Script, token string, want int64) {
-			t.Helper()
-			m.want(s.Name, m.eval(s, []string{"a", leaseOf + "a"}, token, longest), want)
-		}
-		m.want("the writer", m.guarded(GuardedAcquire, o, ours, time.Minute, keys), 1, 0)
-		m.do("DEL", "a")
-		refusedBy("a writer", m.guarded(GuardedAcquire, o, other, time.Minute, keys), ours)
-		refusedBy("any", m.guarded(GuardedAcquireAny, o, other, time.Minute, keys), ours)
-		refusedBy("a reader", m.guarded(GuardedReaderAcquire, o, other, time.Minute, readers, longest), ours)
-		refusedBy("an extension that sets again", m.guarded(GuardedExtend, o, other, time.Minute, keys), ours)
-		refusedBy("a reader's", m.guarded(GuardedReaderExtend, o, other, time.Minute, keys, longest), ours)
-		took := m.guarded(GuardedQueue, o, other, time.Minute, queue, "take", "me", "").([]any)
-		if len(took) != 6 || string(took[3].([]byte)) != "lease" || string(took[4].([]byte)) != ours {
-			t.Errorf("take returned %v", took)
-		}
-		m.do("DEL", "queue")
-		if found := m.all(); len(found) != 1 {
-			t.Errorf("%v", found)
-		}
-		m.want("the holder's extension", m.guarded(GuardedExtend, o, ours, time.Minute, keys), 2, 0)
-		m.do("DEL", "a")
-		release(GuardedRelease, other, 3) // clears no lease but its own
-		refusedBy("a writer", m.guarded(GuardedAcquire, o, other, time.Minute, keys), ours)
-		release(GuardedRelease, ours, 3)
+	}
+	release := func(s *Script, token string, want int64) {
+		t.Helper()
+		m.want(s.Name, m.eval(s, []string{"a", leaseOf + "a"}, token, longest), want)
+	}
+	m.want("the writer", m.guarded(GuardedAcquire, o, ours, time.Minute, keys), 1, 0)
+	m.do("DEL", "a")
+	refusedBy("a writer", m.guarded(GuardedAcquire, o, other, time.Minute, keys), ours)
+	refusedBy("a reader", m.guarded(GuardedReaderAcquire, o, other, time.Minute, readers, longest), ours)
+	refusedBy("an extension that sets again", m.guarded(GuardedExtend, o, other, time.Minute, keys), ours)
+	refusedBy("a reader's", m.guarded(GuardedReaderExtend, o, other, time.Minute, keys, longest), ours)
+	took := m.guarded(GuardedQueue, o, other, time.Minute, queue, "take", "me", "").([]any)
+	if len(took) != 6 || string(took[3].([]byte)) != "lease" || string(took[4].([]byte)) != ours {
+		t.Errorf("take returned %v", took)
+	}
+	m.do("DEL", "queue")
+	if found := m.all(); len(found) != 1 {
+		t.Errorf("%v", found)
+	}
+	m.want("the holder's extension", m.guarded(GuardedExtend, o, ours, time.Minute, keys), 2, 0)
+	m.do("DEL", "a")
+	release(GuardedRelease, other, 3) // clears no lease but its own
+	refusedBy("a writer", m.guarded(GuardedAcquire, o, other, time.Minute, keys), ours)
+	release(GuardedRelease, ours, 3)
 
-		m.want("a reader", m.guarded(GuardedReaderAcquire, o, "r1", time.Minute, readers, longest), 1, 0)
-		m.do("DEL", "a")
-		m.want("another reader", m.guarded(GuardedReaderAcquire, o, "r2", time.Minute, readers, longest), 1, 0)
-		m.do("DEL", "a")
-		refusedBy("a writer", m.guarded(GuardedAcquire, o, other, time.Minute, keys), "r2")
-		release(GuardedReaderRelease, "r2", 3)
-		refusedBy("a writer", m.guarded(GuardedAcquire, o, other, time.Minute, keys), "r1")
-		release(GuardedReaderRelease, "r1", 3)
+	m.want("a reader", m.guarded(GuardedReaderAcquire, o, "r1", time.Minute, readers, longest), 1, 0)
+	m.do("DEL", "a")
+	m.want("another reader", m.guarded(GuardedReaderAcquire, o, "r2", time.Minute, readers, longest), 1, 0)
+	m.do("DEL", "a")
+	refusedBy("a writer", m.guarded(GuardedAcquire, o, other, time.Minute, keys), "r2")
+	release(GuardedReaderRelease, "r2", 3)
+	refusedBy("a writer", m.guarded(GuardedAcquire, o, other, time.Minute, keys), "r1")
+	release(GuardedReaderRelease, "r1", 3)
 
-		m.want("a writer", m.guarded(GuardedAcquire, o, ours, time.Minute, keys), 1, 0)
-		m.want("its downgrade", m.guarded(GuardedReaderExtend, o, ours, time.Minute, keys, longest), 1, 0)
-		m.do("DEL", "a")
-		m.want("a reader beside it", m.guarded(GuardedReaderAcquire, o, "r3", time.Minute, readers, longest), 1, 0)
-		m.want("release of the queue", m.eval(Queue, []string{"a", "queue", leaseOf + "a"}, "release", "me", ours), 0)
-		release(GuardedReaderRelease, "r3", 1)
-		if found := m.all(); len(found) != 0 {
-			t.Errorf("%v is left", found)
-		}
-	})
+	m.want("a reader again", m.guarded(GuardedReaderAcquire, o, "r3", time.Minute, readers, longest), 1, 0)
+	m.want("release of the queue", m.eval(Queue, []string{"a", "queue", leaseOf + "a"}, "release", "me", ours), 0)
+	release(GuardedReaderRelease, "r3", 1)
+	if found := m.all(); len(found) != 0 {
+		t.Errorf("%v is left", found)
+	}
 }
 
 func TestALeaseEndsWithItsTTLAndIsNeverShortened(t *testing.T) {

@@ -1,5 +1,5 @@
 -- Tells who holds one of several locks; changes nothing.
--- KEYS locks; ARGV[1] 'last': the one that is held longest; otherwise the one that is free soonest.
+-- KEYS locks: it is about the one that is held longest.
 -- Returns {type, value or '', PTTL in ms, key}, see held.lua.
 
 -- include held.lua
@@ -9,7 +9,7 @@ for _, k in ipairs(KEYS) do
   local ms = redis.call('PTTL', k) -- -2: missing, -1: it never expires
   local rank = ms
   if ms == -1 then rank = math.huge end
-  if not key or (ARGV[1] == 'last' and rank > best) or (ARGV[1] ~= 'last' and rank < best) then
+  if not key or rank > best then
     key, best = k, rank
   end
 end

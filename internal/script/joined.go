@@ -30,5 +30,6 @@ const includeGuardedAcquire = "-- include guarded_acquire.lua\n"
 
 // withGuardedAcquire returns a script with that line replaced.
 func withGuardedAcquire(source string) string {
-	return strings.Replace(source, includeGuardedAcquire, "local function acquire(KEYS, ARGV)\n"+guardedSource+guardedAcquireSource+"end\n", 1)
+	acquire := "local function acquire(KEYS, ARGV)\n" + guardedSource + guardedAcquireSource + "end\n"
+	return strings.Replace(source, includeGuardedAcquire, acquire, 1)
 }

@@ -17,111 +17,108 @@ func (m *lua) each(states string) (keys []string, tokens []any) {
 
 func TestJoinedReleasesDoWhatEachWouldDo(t *testing.T) {
 	const states = "-olnabhz"
-	onBoth(t, func(t *testing.T, m *lua) {
-		keys, tokens := m.each(states)
-		var single []any
-		for i, key := range keys {
-			single = append(single, m.eval(Release, []string{key}, tokens[i]))
-		}
-		after := m.letters(keys)
-		keys, tokens = m.each(states)
-		if got, want := fmt.Sprint(m.eval(ReleaseEach, keys, append(tokens, "me")...)), fmt.Sprint(single); got != want || m.letters(keys) != after {
-			t.Errorf("together %s and %q, one by one %s and %q", got, m.letters(keys), want, after)
-		}
-		for i := range tokens { // of other lengths, and nearly ours
-			tokens[i] = []string{ours + "x", ours[:len(ours)-1], "", "x" + ours}[i%4]
-		}
-		keys, _ = m.each(states)
-		if got := fmt.Sprint(m.eval(ReleaseEach, keys, append(tokens, "me")...)); got != "[3 0 0 0 0 0 0 0]" || m.letters(keys) != states {
-			t.Errorf("by other tokens: %s and %q", got, m.letters(keys))
-		}
-		// A rollback and the release of the attempt behind it.
-		m.do("FLUSHALL")
-		m.do("SET", "k", "second")
-		if got := fmt.Sprint(m.eval(ReleaseEach, []string{"k", "k"}, "first", "second", "me")); got != "[0 1]" {
-			t.Error(got)
-		}
-	})
+	m := newMaster(t).lua
+	keys, tokens := m.each(states)
+	var single []any
+	for i, key := range keys {
+		single = append(single, m.eval(Release, []string{key}, tokens[i]))
+	}
+	after := m.letters(keys)
+	keys, tokens = m.each(states)
+	if got, want := fmt.Sprint(m.eval(ReleaseEach, keys, append(tokens, "me")...)), fmt.Sprint(single); got != want || m.letters(keys) != after {
+		t.Errorf("together %s and %q, one by one %s and %q", got, m.letters(keys), want, after)
+	}
+	for i := range tokens { // of other lengths, and nearly ours
+		tokens[i] = []string{ours + "x", ours[:len(ours)-1], "", "x" + ours}[i%4]
+	}
+	keys, _ = m.each(states)
+	if got := fmt.Sprint(m.eval(ReleaseEach, keys, append(tokens, "me")...)); got != "[3 0 0 0 0 0 0 0]" || m.letters(keys) != states {
+		t.Errorf("by other tokens: %s and %q", got, m.letters(keys))
+	}
+	// A rollback and the release of the attempt behind it.
+	m.do("FLUSHALL")
+	m.do("SET", "k", "second")
+	if got := fmt.Sprint(m.eval(ReleaseEach, []string{"k", "k"}, "first", "second", "me")); got != "[0 1]" {
+		t.Error(got)
+	}
 }
 
 // In strict the lease of the token goes, of each lock its own, and nothing else.
 func TestJoinedReleasesClearTheirLeases(t *testing.T) {
-	onBoth(t, func(t *testing.T, m *lua) {
-		const states = "oa-on"
-		prepare := func() (keys, queues, leases []string, tokens []any) {
-			keys, tokens = m.each(states)
-			for i, key := range keys {
-				lease := fmt.Sprint("lease-", i)
-				queues, leases = append(queues, queueName(key)), append(leases, lease)
-				m.do("ZADD", lease, -1, ours, -2, other)
-			}
-			m.do("DEL", "lease-3")
-			m.do("SET", "lease-3", "no record")
-			return keys, queues, leases, tokens
-		}
-		left := func(leases []string) (all []string) {
-			for i, lease := range leases {
-				if i == 3 {
-					all = append(all, string(m.do("GET", lease).([]byte)))
-					continue
-				}
-				all = append(all, fmt.Sprintf("%s", m.do("ZRANGE", lease, 0, -1)))
-			}
-			return all
-		}
-		keys, _, leases, tokens := prepare()
-		var single []any
+	m := newMaster(t).lua
+	const states = "oa-on"
+	prepare := func() (keys, queues, leases []string, tokens []any) {
+		keys, tokens = m.each(states)
 		for i, key := range keys {
-			single = append(single, m.eval(GuardedRelease, []string{key, leases[i]}, tokens[i]))
+			lease := fmt.Sprint("lease-", i)
+			queues, leases = append(queues, queueName(key)), append(leases, lease)
+			m.do("ZADD", lease, -1, ours, -2, other)
 		}
-		after, want := m.letters(keys), fmt.Sprint(left(leases))
-		for _, heirs := range []bool{false, true} {
-			keys, queues, leases, tokens := prepare()
-			var codes any
-			if heirs {
-				codes = m.eval(ReleaseLeases, slices.Concat(keys, queues[:2], leases), append(tokens, "me")...)
-			} else {
-				codes = m.eval(ReleaseLeases, slices.Concat(keys, leases), append(tokens, "me")...)
+		m.do("DEL", "lease-3")
+		m.do("SET", "lease-3", "no record")
+		return keys, queues, leases, tokens
+	}
+	left := func(leases []string) (all []string) {
+		for i, lease := range leases {
+			if i == 3 {
+				all = append(all, string(m.do("GET", lease).([]byte)))
+				continue
 			}
-			if fmt.Sprint(codes) != fmt.Sprint(single) || m.letters(keys) != after || fmt.Sprint(left(leases)) != want {
-				t.Errorf("together %v, %q and %s; one by one %v, %q and %s", codes, m.letters(keys), left(leases), single, after, want)
-			}
+			all = append(all, fmt.Sprintf("%s", m.do("ZRANGE", lease, 0, -1)))
 		}
-	})
+		return all
+	}
+	keys, _, leases, tokens := prepare()
+	var single []any
+	for i, key := range keys {
+		single = append(single, m.eval(GuardedRelease, []string{key, leases[i]}, tokens[i]))
+	}
+	after, want := m.letters(keys), fmt.Sprint(left(leases))
+	for _, heirs := range []bool{false, true} {
+		keys, queues, leases, tokens := prepare()
+		var codes any
+		if heirs {
+			codes = m.eval(ReleaseLeases, slices.Concat(keys, queues[:2], leases), append(tokens, "me")...)
+		} else {
+			codes = m.eval(ReleaseLeases, slices.Concat(keys, leases), append(tokens, "me")...)
+		}
+		if fmt.Sprint(codes) != fmt.Sprint(single) || m.letters(keys) != after || fmt.Sprint(left(leases)) != want {
+			t.Errorf("together %v, %q and %s; one by one %v, %q and %s", codes, m.letters(keys), left(leases), single, after, want)
+		}
+	}
 }
 
 // Each queue is handed over by the release of its own lock, as one by one.
 func TestJoinedReleasesHandOver(t *testing.T) {
-	onBoth(t, func(t *testing.T, m *lua) {
-		queues := func(states string) (keys, all []string, args []any) {
-			keys, _ = m.keysWithQueues(states)
-			m.do("DEL", queueName(keys[1]))
-			m.do("SET", queueName(keys[2]), "no queue")
-			for _, key := range keys {
-				all = append(all, queueName(key))
-				args = append(args, ours)
-			}
-			return keys, slices.Concat(keys, all), append(args, "client-3")
-		}
-		const states = "ooooa-z"
-		keys, _, _ := queues(states)
-		var single []any
+	m := newMaster(t).lua
+	queues := func(states string) (keys, all []string, args []any) {
+		keys = m.keysWithQueues(states)
+		m.do("DEL", queueName(keys[1]))
+		m.do("SET", queueName(keys[2]), "no queue")
 		for _, key := range keys {
-			single = append(single, m.eval(Queue, []string{key, queueName(key)}, "release", "client-3", ours))
+			all = append(all, queueName(key))
+			args = append(args, ours)
 		}
-		after := m.letters(keys)
-		keys, all, args := queues(states)
-		if got, want := fmt.Sprint(m.eval(ReleaseEach, all, args...)), fmt.Sprint(single); got != want || m.letters(keys) != after {
-			t.Errorf("together %s and %q, one by one %s and %q", got, m.letters(keys), want, after)
-		}
-		if want := "[1 1 1 21 0 3 0]"; fmt.Sprint(single) != want { // nobody listens but who releases
-			t.Errorf("one by one %v, want %s", single, want)
-		}
-		keys, _ = m.each("oa-")
-		if got := fmt.Sprint(m.eval(ReleaseEach, append(slices.Clone(keys), "q1", "q2"), ours, ours, ours, "me")); got != "[1 0 3]" {
-			t.Errorf("without queues: %s", got)
-		}
-	})
+		return keys, slices.Concat(keys, all), append(args, "client-3")
+	}
+	const states = "ooooa-z"
+	keys, _, _ := queues(states)
+	var single []any
+	for _, key := range keys {
+		single = append(single, m.eval(Queue, []string{key, queueName(key)}, "release", "client-3", ours))
+	}
+	after := m.letters(keys)
+	keys, all, args := queues(states)
+	if got, want := fmt.Sprint(m.eval(ReleaseEach, all, args...)), fmt.Sprint(single); got != want || m.letters(keys) != after {
+		t.Errorf("together %s and %q, one by one %s and %q", got, m.letters(keys), want, after)
+	}
+	if want := "[1 1 1 21 0 3 0]"; fmt.Sprint(single) != want { // nobody listens but who releases
+		t.Errorf("one by one %v, want %s", single, want)
+	}
+	keys, _ = m.each("oa-")
+	if got := fmt.Sprint(m.eval(ReleaseEach, append(slices.Clone(keys), "q1", "q2"), ours, ours, ours, "me")); got != "[1 0 3]" {
+		t.Errorf("without queues: %s", got)
+	}
 }
 
 func queueName(key string) string { return fmt.Sprintf("redquorum:q:1:{%s}", key) }

@@ -128,10 +128,10 @@ func TestAWritersReleaseCallsAllReadersAndNoWriter(t *testing.T) {
 	if got := m.state(m.queue("wait", "w1", "")); got.ours != 0 {
 		t.Errorf("a writer goes before the readers: %+v", got)
 	}
-	if got := m.queue("take", "w1", "", "token", 1000, "1"); m.state(got).kind != "none" {
+	if got := m.queue("take", "w1", "", "token", 1000, "1"); m.state(got).kind != "called" {
 		t.Errorf("a writer takes the lock before the readers: %v", got)
 	}
-	if got := m.queue("take", "new", "-", "token", 1000, "1"); m.state(got).kind != "none" {
+	if got := m.queue("take", "new", "-", "token", 1000, "1"); m.state(got).kind != "called" {
 		t.Errorf("a newcomer takes the lock before the readers: %v", got)
 	}
 	for _, reader := range []string{"r1", "r2"} {
@@ -219,20 +219,18 @@ func TestReadersDoNotFollowReadersWhileAWriterIsNoted(t *testing.T) {
 	}
 	// It gives up: the readers are called.
 	m.do("ZREM", writers, "polls")
-	m.readers("admit", "me", "0")
+	m.readers("admit", "me")
 	m.wantCalled("when the writer has given up", []string{"r"}, nil)
 }
 
 func TestReadersAreAdmittedWhereReadersHaveTheLock(t *testing.T) {
 	for name, test := range map[string]struct {
 		lock, intent bool // a writer has the lock, or is noted
-		before       string
 		want         []string
 	}{
-		"no writer waits":              {want: []string{"r"}, before: "0"},
-		"one does":                     {intent: true, before: "0"},
-		"one does, and is behind them": {intent: true, before: "1", want: []string{"r"}},
-		"a writer has the lock":        {lock: true, before: "1"},
+		"no writer waits":       {want: []string{"r"}},
+		"one does":              {intent: true},
+		"a writer has the lock": {lock: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newPhased(t, "r")
@@ -245,7 +243,7 @@ func TestReadersAreAdmittedWhereReadersHaveTheLock(t *testing.T) {
 			if test.intent {
 				m.eval(WriterIntent, []string{writers}, "w", 2000)
 			}
-			m.readers("admit", "me", test.before)
+			m.readers("admit", "me")
 			m.wantCalled("then", test.want, nil)
 		})
 	}

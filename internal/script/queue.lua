@@ -14,8 +14,10 @@
 --     With KEYS[3] and the arguments of guarded.lua from the fourth on it returns {code, fencing token, TIME} for OK,
 --     and where the clocks differ; a lease in the way counts as the lock, of the type lease.
 --   leave: takes the client out of the queue, and hands over if the lock is free. Returns as release does, from 0.
--- wait, and take that failed, return {1 if the client may take the lock now, score, 1 if it is the first, and of
--- the lock type, value, PTTL, see held.lua}.
+--   look: changes nothing.
+-- wait, look, and take that failed, return {1 if the client may take the lock now, score, 1 if it is the first, and of
+-- the lock type, value, PTTL, see held.lua}. A lock that is free and kept for another client is of the type called; its PTTL
+-- is for how long, if that is known.
 -- A queue of another type is left alone, and is an error of wait and leave.
 local lock, queue, me = KEYS[1], KEYS[2], ARGV[2]
 
@@ -44,9 +46,17 @@ local function hand_over(after) return tell_first(lock, queue, me, after) end
 local function enqueue(score) return take_place(queue, me, score) end
 
 local function state(go, score)
-  local first = redis.call('ZRANGE', queue, 0, 0)[1]
-  return {go, score, (not first or first == me) and 1 or 0, held(lock)}
+  local kind, value, left = held(lock)
+  local head = redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES')
+  local first = not head[1] or head[1] == me
+  if kind == 'none' and not first then
+    local mark, time = tonumber(head[2]), now()
+    if stands(mark, time) then kind, left = 'called', math.ceil((-mark - time) / 1000) end
+  end
+  return {go, score, first and 1 or 0, kind, value, left}
 end
+
+if ARGV[1] == 'look' then return state(0, '') end
 
 if ARGV[1] == 'release' then
   local ok, told = pcall(hand_over, 'writer') -- whatever becomes of it, the lock is released
@@ -78,6 +88,7 @@ if ARGV[1] == 'take' then
   if not usable then return redis.error_reply('WRONGTYPE the queue of the lock is a ' .. kind) end
   local failed = state(0, ARGV[3] == '-' and '' or enqueue(ARGV[3]))
   if reply[1] == 6 then failed[4], failed[5], failed[6] = 'lease', reply[5], reply[4] end
+  if not mine and failed[4] == 'none' then failed[4] = 'called' end
   return failed
 end
 

@@ -164,6 +164,29 @@ func TestWhoWasWokenAndLostKeepsItsPlace(t *testing.T) {
 	}
 }
 
+func TestALookTakesNoPlaceAndSaysForWhomTheLockIsKept(t *testing.T) {
+	m := newMaster(t)
+	m.at(17e14)
+	look := func() state { return m.state(m.queue("look", "me")) }
+	if got, want := look(), (state{0, 1, "", "none", ""}); got != want {
+		t.Errorf("nobody holds it or waits: %+v, want %+v", got, want)
+	}
+	m.set(other, time.Minute)
+	m.queue("wait", "first", "")
+	if got, want := look(), (state{0, 0, "", "string", other}); got != want {
+		t.Errorf("another holds it, and one waits: %+v, want %+v", got, want)
+	}
+	next(m.hears("first"), func() { m.queue("release", "holder", other) })
+	m.at(17e14 + 100_000)
+	reply := m.queue("look", "me").([]any)
+	if got, want := m.state(reply), (state{0, 0, "", "called", ""}); got != want || reply[5] != int64(150) {
+		t.Errorf("one was called 100 ms ago: %v", reply)
+	}
+	if got, want := m.entries(), []string{"first"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestWhoYieldsTakesOnlyWhatNobodyElseIsFirstFor(t *testing.T) {
 	m := newMaster(t)
 	if got := m.queue("take", "me", "-", "token", 1000, "1"); got != "OK" {
@@ -178,7 +201,7 @@ func TestWhoYieldsTakesOnlyWhatNobodyElseIsFirstFor(t *testing.T) {
 	_, _ = m.ZAdd(queueOf, 1, "first")
 	first := m.hears("first")
 	var reply any
-	if got := next(first, func() { reply = m.queue("take", "me", "-", "token", 1000, "1") }); got != key || m.state(reply).kind != "none" {
+	if got := next(first, func() { reply = m.queue("take", "me", "-", "token", 1000, "1") }); got != key || m.state(reply).kind != "called" {
 		t.Errorf("the message %q, the reply %v", got, reply)
 	}
 	if got, want := m.entries(), []string{"first"}; !reflect.DeepEqual(got, want) {

@@ -1,5 +1,5 @@
--- Prolongs a reader's hold, and makes a reader of the writer whose token is ours (invariants S4, S6).
--- KEYS[1] lock; ARGV[1] token; ARGV[2] TTL in ms; ARGV[3] '1': turn the writer, and enter where it is missing; ARGV[4] the
+-- Prolongs a reader's hold (invariants S4, S6).
+-- KEYS[1] lock; ARGV[1] token; ARGV[2] TTL in ms; ARGV[3] '1': enter where it is missing; ARGV[4] the
 -- longest TTL of all clients in ms.
 -- Returns 1 still held, 2 was missing and is entered again, 3 missing, 0 held by another.
 -- Writers that wait do not matter here. No reader's expiry is ever shortened, but to the longest TTL from now.
@@ -20,14 +20,6 @@ if kind == 'zset' then
     local left = redis.call('PTTL', KEYS[1])
     if left < 0 or math.abs(last - now - left) > 1000 then return 0 end
   end
-elseif kind == 'string' then
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] or ARGV[3] ~= '1' then return 0 end
-  ends = math.max(ends, now + redis.call('PTTL', KEYS[1]))
-  -- What is forbidden to this user has to show before the writer's key is gone.
-  redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', ends))
-  local probe = redis.pcall('ZADD', KEYS[1], string.format('%.0f', ends), ARGV[1])
-  if not string.find(probe.err, 'WRONGTYPE', 1, true) then return probe end
-  redis.call('DEL', KEYS[1])
 elseif not missing then
   return 0
 end

@@ -1,4 +1,4 @@
--- Takes a reader out (invariant S4), or the writer with our token where it was not yet turned into one.
+-- Takes a reader out (invariant S4).
 -- KEYS[1] lock; ARGV[1] token; ARGV[2] the longest TTL of all clients in ms.
 -- Returns 1 taken out, 0 held by another, 3 missing or expired.
 -- The set expires with the last of those that stay; an empty one is gone at once.
@@ -7,10 +7,6 @@
 
 local kind = redis.call('TYPE', KEYS[1])['ok']
 if kind == 'none' then return 3 end
-if kind == 'string' and redis.call('GET', KEYS[1]) == ARGV[1] then
-  redis.call('DEL', KEYS[1])
-  return 1
-end
 if kind ~= 'zset' then return 0 end
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)

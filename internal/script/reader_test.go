@@ -188,35 +188,6 @@ func TestAReaderThatIsMissingIsEnteredAgainOnlyIfAsked(t *testing.T) {
 	}
 }
 
-func TestTheWriterIsTurnedIntoAReaderInOneStep(t *testing.T) {
-	for _, test := range []struct{ has, asked, want time.Duration }{
-		{time.Second, 10 * time.Second, 10 * time.Second},
-		{10 * time.Second, time.Second, 10 * time.Second},         // never shortened,
-		{48 * time.Hour, time.Second, longest * time.Millisecond}, // but to the longest TTL
-	} {
-		m := newClockMaster(t)
-		m.set(ours, test.has)
-		m.want("verify", m.eval(ReaderVerify, []string{key}, ours), 1)
-		m.want("adopt", m.eval(ReaderExtend, []string{key}, ours, test.asked.Milliseconds(), "0", longest), 0)
-		m.holds(ours, test.has)
-		m.want("extend", m.eval(ReaderExtend, []string{key}, ours, test.asked.Milliseconds(), "1", longest), 1)
-		m.reads(ttls{ours: test.want})
-		m.want("a writer's extension that comes late", m.run(Extend, ours, 60_000, "1"), 0)
-		m.want("a writer's release that comes late", m.run(Release, ours), 0)
-		m.reads(ttls{ours: test.want})
-		m.want("acquire of another", m.enter(other, test.want), 1)
-	}
-	m := newClockMaster(t)
-	m.do("SET", key, ours) // made last by somebody
-	m.want("extend", m.eval(ReaderExtend, []string{key}, ours, 1000, "1", longest), 1)
-	m.reads(ttls{ours: time.Second})
-
-	m = newClockMaster(t)
-	m.set(ours, time.Second)
-	m.want("release", m.eval(ReaderRelease, []string{key}, ours, longest), 1)
-	m.holds("", 0)
-}
-
 func TestAReadersReleaseTakesItOutAndNobodyElse(t *testing.T) {
 	m := newClockMaster(t)
 	release := func(token string) any { return m.eval(ReaderRelease, []string{key}, token, longest) }
@@ -300,7 +271,7 @@ func TestHolderCountsReaders(t *testing.T) {
 	if got, want := m.run(Holder), []any{[]byte("zset"), []byte("1"), int64(58_999)}; !reflect.DeepEqual(got, want) {
 		t.Errorf("returned %q, want %q", got, want)
 	}
-	among := m.eval(HolderAmong, []string{"free", key}, "last")
+	among := m.eval(HolderAmong, []string{"free", key})
 	if want := []any{[]byte("zset"), []byte("1"), int64(58_999), []byte(key)}; !reflect.DeepEqual(among, want) {
 		t.Errorf("returned %q, want %q", among, want)
 	}

@@ -2,7 +2,6 @@
 -- KEYS[1] lock; ARGV[1] token. Returns 1 held, 0 held by another, 3 missing or expired.
 local kind = redis.call('TYPE', KEYS[1])['ok']
 if kind == 'none' then return 3 end
-if kind == 'string' and redis.call('GET', KEYS[1]) == ARGV[1] then return 1 end -- a writer's, not yet turned
 if kind ~= 'zset' then return 0 end
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)

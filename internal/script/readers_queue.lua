@@ -6,8 +6,8 @@
 --     is free. Returns what wait of queue.lua does. The client may try where it is called, and where readers are in
 --     and no writer waits. Where one does that is said instead of the lock: of the type intent, and without an expiry.
 --   leave: takes the client out, and hands over if the lock is free. Returns 1.
---   admit: a writer has given up, or become a reader: tells the readers that wait, if the lock is free or readers have
---     it, and no writer keeps them out; ARGV[3] '1': also where one does. Returns 1.
+--   admit: a writer has given up: tells the readers that wait, if the lock is free or readers have it, and no writer
+--     keeps them out. Returns 1.
 local lock, queue, me = KEYS[1], KEYS[2], ARGV[2]
 
 -- include handover.lua
@@ -28,7 +28,7 @@ end
 
 if ARGV[1] == 'admit' then
   if kind == 'none' then tell_first(lock, queue, '', kept and 'kept' or nil) end
-  if kind == 'zset' and readers_wait(queue) and (ARGV[3] == '1' or not kept) then tell_readers(lock, queue, '') end
+  if kind == 'zset' and readers_wait(queue) and not kept then tell_readers(lock, queue, '') end
   return 1
 end
 

@@ -10,8 +10,6 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/gomodule/redigo/redis"
-
-	"github.com/redquorum/redquorum/internal/redistest"
 )
 
 const (
@@ -20,25 +18,11 @@ const (
 	other = "theirs"
 )
 
-// A lua runs scripts on a master of either sort.
+// A lua runs scripts on a master. That an embedded one does with them what a redis-server does,
+// is what test/fidelity shows.
 type lua struct {
 	t    *testing.T
 	conn redis.Conn
-}
-
-// onBoth runs a test on an embedded master and on a redis-server, which must
-// agree.
-func onBoth(t *testing.T, test func(t *testing.T, m *lua)) {
-	t.Helper()
-	t.Run("embedded", func(t *testing.T) { test(t, newMaster(t).lua) })
-	t.Run("redis-server", func(t *testing.T) {
-		conn, err := redistest.Start(t, 1, redistest.Config{}).Masters[0].Dial(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		test(t, &lua{t, conn})
-	})
 }
 
 func (m *lua) do(cmd string, args ...any) any {

@@ -70,8 +70,8 @@ var (
 
 // All has every script of this package, in no particular order.
 var All = append([]*Script{
-	Release, Extend, Verify, Holder, Inspect, Queue, QueueSlots,
-	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, ReleaseSet, AcquireAny, HolderAmong,
+	Release, Extend, Verify, Holder, Inspect, Queue,
+	AcquireAll, ExtendAll, VerifyAll, ReleaseAll, ReleaseSet, HolderAmong,
 	ReaderAcquire, ReaderExtend, ReaderVerify, ReaderRelease, WriterIntent,
 	ReleaseEach, ReleaseLeases, AcquireEach,
 	ReadersQueue, ReaderHandOver, GuardedReaderHandOver,

@@ -65,20 +65,16 @@ func TestAMarkFurtherAheadThanItsGraceDoesNotCount(t *testing.T) {
 			m.do("SET", a, "token")
 			return fmt.Sprint(m.eval(ReleaseSet, []string{a}, "token", "me")) == "[1 1 2]"
 		},
-		"wait for one of several": func(m *lua) bool {
-			return m.eval(QueueSlots, pair, "wait", "me", "+0").([]any)[0] == int64(1)
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, m *lua) {
-				for _, ahead := range []time.Duration{time.Hour, 2 * time.Second} {
-					m.do("FLUSHALL")
-					m.add(queueOfA, "dead", time.Microsecond, ahead, -1)
-					if !looks(m) {
-						t.Errorf("a mark %v ahead holds others off", ahead)
-					}
+			m := newMaster(t).lua
+			for _, ahead := range []time.Duration{time.Hour, 2 * time.Second} {
+				m.do("FLUSHALL")
+				m.add(queueOfA, "dead", time.Microsecond, ahead, -1)
+				if !looks(m) {
+					t.Errorf("a mark %v ahead holds others off", ahead)
 				}
-			})
+			}
 		})
 	}
 }
@@ -101,43 +97,41 @@ func TestAMarkCountsForAsLongAsItsGrace(t *testing.T) {
 
 // Those who come after the step would be before everybody who waits already.
 func TestAPlaceInTheFutureCountsAsNow(t *testing.T) {
-	onBoth(t, func(t *testing.T, m *lua) {
-		m.do("SET", "a", "other")
-		m.add("queue", "me", time.Microsecond, time.Hour, 1)
-		ahead := fmt.Sprint(m.now() + time.Hour.Microseconds())
-		for _, score := range []string{"", ahead} {
-			before := m.now()
-			m.eval(Queue, []string{"a", "queue"}, "wait", "me", score)
-			if got, _ := m.left("queue", "me", time.Microsecond); got > 0 || got < -lookTime {
-				t.Errorf("the place is %v from now", got)
-			}
-			m.do("ZREM", "queue", "me")
-			reply := m.eval(Queue, []string{"a", "queue"}, "wait", "me", score).([]any)
-			if at, err := redis.Int64(reply[1], nil); err != nil || at < before || at > m.now() {
-				t.Errorf("placed at %d (%v), %d µs after the look before", at, err, at-before)
-			}
+	m := newMaster(t).lua
+	m.do("SET", "a", "other")
+	m.add("queue", "me", time.Microsecond, time.Hour, 1)
+	ahead := fmt.Sprint(m.now() + time.Hour.Microseconds())
+	for _, score := range []string{"", ahead} {
+		before := m.now()
+		m.eval(Queue, []string{"a", "queue"}, "wait", "me", score)
+		if got, _ := m.left("queue", "me", time.Microsecond); got > 0 || got < -lookTime {
+			t.Errorf("the place is %v from now", got)
 		}
-	})
+		m.do("ZREM", "queue", "me")
+		reply := m.eval(Queue, []string{"a", "queue"}, "wait", "me", score).([]any)
+		if at, err := redis.Int64(reply[1], nil); err != nil || at < before || at > m.now() {
+			t.Errorf("placed at %d (%v), %d µs after the look before", at, err, at-before)
+		}
+	}
 }
 
 func TestAnIntentFurtherAheadThanItStandsDoesNotCount(t *testing.T) {
-	onBoth(t, func(t *testing.T, m *lua) {
-		enter := func() any { return m.eval(ReaderAcquire, []string{"a", "intents"}, "r", 1000, longest) }
-		m.add("intents", "dead", time.Millisecond, time.Hour, 1)
-		if got := enter(); got != int64(1) {
-			t.Errorf("a reader got %v", got)
-		}
-		m.eval(WriterIntent, []string{"intents"}, "alive", 2000)
-		if got := enter(); got != int64(4) {
-			t.Errorf("beside a writer that waits a reader got %v", got)
-		}
-		if got := m.do("ZCARD", "intents"); got != int64(1) {
-			t.Errorf("%v intents, want the one", got)
-		}
-		if got := m.do("PTTL", "intents").(int64); got > 2000 {
-			t.Errorf("they stand for %d ms", got)
-		}
-	})
+	m := newMaster(t).lua
+	enter := func() any { return m.eval(ReaderAcquire, []string{"a", "intents"}, "r", 1000, longest) }
+	m.add("intents", "dead", time.Millisecond, time.Hour, 1)
+	if got := enter(); got != int64(1) {
+		t.Errorf("a reader got %v", got)
+	}
+	m.eval(WriterIntent, []string{"intents"}, "alive", 2000)
+	if got := enter(); got != int64(4) {
+		t.Errorf("beside a writer that waits a reader got %v", got)
+	}
+	if got := m.do("ZCARD", "intents"); got != int64(1) {
+		t.Errorf("%v intents, want the one", got)
+	}
+	if got := m.do("PTTL", "intents").(int64); got > 2000 {
+		t.Errorf("they stand for %d ms", got)
+	}
 }
 
 // A reader is believed, for as long as it can be alive: all who write the set see
@@ -161,28 +155,27 @@ func TestAReaderFurtherAheadThanTheLongestTTLIsCutToThat(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onBoth(t, func(t *testing.T, m *lua) {
-				m.add("a", "dead", time.Millisecond, time.Hour, 1)
-				m.add("a", "alive", time.Millisecond, most+5*time.Second, 1)
-				m.add("a", "within", time.Millisecond, most-20*time.Second, 1)
-				m.add("a", "short", time.Millisecond, time.Second, 1)
-				until, _ := redis.Int64(m.do("ZSCORE", "a", "dead"), nil)
-				m.do("PEXPIREAT", "a", until)
-				look(m)
-				for member, want := range map[string]time.Duration{"dead": most, "alive": most, "within": most - 20*time.Second} {
-					if got, there := m.left("a", member, time.Millisecond); !there || !about(got, want) {
-						t.Errorf("%s: there %v, for %v: want %v", member, there, got, want)
-					}
+			m := newMaster(t).lua
+			m.add("a", "dead", time.Millisecond, time.Hour, 1)
+			m.add("a", "alive", time.Millisecond, most+5*time.Second, 1)
+			m.add("a", "within", time.Millisecond, most-20*time.Second, 1)
+			m.add("a", "short", time.Millisecond, time.Second, 1)
+			until, _ := redis.Int64(m.do("ZSCORE", "a", "dead"), nil)
+			m.do("PEXPIREAT", "a", until)
+			look(m)
+			for member, want := range map[string]time.Duration{"dead": most, "alive": most, "within": most - 20*time.Second} {
+				if got, there := m.left("a", member, time.Millisecond); !there || !about(got, want) {
+					t.Errorf("%s: there %v, for %v: want %v", member, there, got, want)
 				}
-				ms := m.do("PTTL", "a").(int64)
-				if got := time.Duration(ms) * time.Millisecond; !about(got, most) {
-					t.Errorf("the key expires in %v: want %v", got, most)
-				}
-				// As before, no writer gets in.
-				if got := m.do("SET", "a", "writer", "NX"); got != nil {
-					t.Errorf("a writer got %v", got)
-				}
-			})
+			}
+			ms := m.do("PTTL", "a").(int64)
+			if got := time.Duration(ms) * time.Millisecond; !about(got, most) {
+				t.Errorf("the key expires in %v: want %v", got, most)
+			}
+			// As before, no writer gets in.
+			if got := m.do("SET", "a", "writer", "NX"); got != nil {
+				t.Errorf("a writer got %v", got)
+			}
 		})
 	}
 }
@@ -190,21 +183,20 @@ func TestAReaderFurtherAheadThanTheLongestTTLIsCutToThat(t *testing.T) {
 // Whatever is given as the longest TTL, the scripts end. A TTL that is no number is an
 // error, and nobody has entered.
 func TestAReadersScriptsEndWhateverTheLongestTTL(t *testing.T) {
-	onBoth(t, func(t *testing.T, m *lua) {
-		for _, most := range []any{0, -1, -5000, "0.5", "1e300", "-1e300", int64(math.MaxInt64)} {
+	m := newMaster(t).lua
+	for _, most := range []any{0, -1, -5000, "0.5", "1e300", "-1e300", int64(math.MaxInt64)} {
+		m.do("DEL", "a")
+		_, _ = m.conn.Do("EVAL", ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []string{"a", "intents"}, ours, 1000, most))...)
+	}
+	for _, bad := range []any{"", "soon", nil} {
+		for _, args := range [][]any{{ours, 1000, bad}, {ours, bad, longest}} {
 			m.do("DEL", "a")
-			_, _ = m.conn.Do("EVAL", ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []string{"a", "intents"}, ours, 1000, most))...)
-		}
-		for _, bad := range []any{"", "soon", nil} {
-			for _, args := range [][]any{{ours, 1000, bad}, {ours, bad, longest}} {
-				m.do("DEL", "a")
-				if reply, err := m.conn.Do("EVAL", ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []string{"a", "intents"}, args...))...); err == nil {
-					t.Errorf("%q: %v", args, reply)
-				}
-				if m.do("EXISTS", "a") != int64(0) {
-					t.Errorf("%q: a reader entered", args)
-				}
+			if reply, err := m.conn.Do("EVAL", ReaderAcquire.EvalArgs(ReaderAcquire.Args(nil, []string{"a", "intents"}, args...))...); err == nil {
+				t.Errorf("%q: %v", args, reply)
+			}
+			if m.do("EXISTS", "a") != int64(0) {
+				t.Errorf("%q: a reader entered", args)
 			}
 		}
-	})
+	}
 }

@@ -14,9 +14,6 @@ var verifyAllSource string
 //go:embed releaseall.lua
 var releaseAllSource string
 
-//go:embed acquireany.lua
-var acquireAnySource string
-
 //go:embed holderamong.lua
 var holderAmongSource string
 
@@ -26,6 +23,5 @@ var (
 	ExtendAll   = newScript("extendall", extendAllSource)
 	VerifyAll   = newScript("verifyall", verifyAllSource)
 	ReleaseAll  = newScript("releaseall", releaseAllSource)
-	AcquireAny  = newScript("acquireany", acquireAnySource)
 	HolderAmong = newScript("holderamong", withHeld(holderAmongSource))
 )

@@ -112,189 +112,168 @@ func (m *lua) does(alone bool, rows []row) {
 // changed.
 func TestScriptsForOneKey(t *testing.T) {
 	const others = "ab+<eUhzist"
-	onBoth(t, func(t *testing.T, m *lua) {
-		m.does(true, []row{
-			{Release, []any{ours}, "oln", 1, "---"},
-			{Release, []any{ours}, "-", 3, "-"},
-			{Release, []any{ours}, others, 0, others},
+	m := newMaster(t).lua
+	m.does(true, []row{
+		{Release, []any{ours}, "oln", 1, "---"},
+		{Release, []any{ours}, "-", 3, "-"},
+		{Release, []any{ours}, others, 0, others},
 
-			// Prolonged, never shortened; set again only if asked. A key that somebody
-			// made last gets an expiry, so that it cannot outlive its holder.
-			{Extend, []any{ours, ttl, "1"}, "oln", 1, "OlO"},
-			{Extend, []any{ours, ttl, "1"}, "-", 2, "O"},
-			{Extend, []any{ours, ttl, "1"}, others, 0, others},
-			{Extend, []any{ours, ttl, "0"}, "oln", 1, "OlO"},
-			{Extend, []any{ours, ttl, "0"}, "-", 3, "-"},
-			{Extend, []any{ours, ttl, "0"}, others, 0, others},
-			{Extend, []any{ours, ttl, ""}, "-", 3, "-"},
-			{Extend, []any{ours, ttl, "11"}, "-", 3, "-"},
+		// Prolonged, never shortened; set again only if asked. A key that somebody
+		// made last gets an expiry, so that it cannot outlive its holder.
+		{Extend, []any{ours, ttl, "1"}, "oln", 1, "OlO"},
+		{Extend, []any{ours, ttl, "1"}, "-", 2, "O"},
+		{Extend, []any{ours, ttl, "1"}, others, 0, others},
+		{Extend, []any{ours, ttl, "0"}, "oln", 1, "OlO"},
+		{Extend, []any{ours, ttl, "0"}, "-", 3, "-"},
+		{Extend, []any{ours, ttl, "0"}, others, 0, others},
+		{Extend, []any{ours, ttl, ""}, "-", 3, "-"},
+		{Extend, []any{ours, ttl, "11"}, "-", 3, "-"},
 
-			{Verify, []any{ours}, "oln", 1, "oln"},
-			{Verify, []any{ours}, "-", 3, "-"},
-			{Verify, []any{ours}, others, 0, others},
+		{Verify, []any{ours}, "oln", 1, "oln"},
+		{Verify, []any{ours}, "-", 3, "-"},
+		{Verify, []any{ours}, others, 0, others},
 
-			// Of readers, where a writer is: its own token is turned into one.
-			{ReaderExtend, []any{ours, ttl, "1", longest}, others, 0, others},
-			{ReaderExtend, []any{ours, ttl, "0", longest}, "oln" + others, 0, "oln" + others},
-			{ReaderVerify, []any{ours}, "oln", 1, "oln"},
-			{ReaderVerify, []any{ours}, "ab+<eUhist", 0, "ab+<eUhist"},
-			{ReaderRelease, []any{ours, longest}, "oln", 1, "---"},
-			{ReaderRelease, []any{ours, longest}, "ab+<eUhist", 0, "ab+<eUhist"},
-		})
+		// Of readers, where a writer is: its own token is turned into one.
+		{ReaderExtend, []any{ours, ttl, "1", longest}, others, 0, others},
+		{ReaderExtend, []any{ours, ttl, "0", longest}, "oln" + others, 0, "oln" + others},
+		{ReaderVerify, []any{ours}, "oln", 0, "oln"},
+		{ReaderVerify, []any{ours}, "ab+<eUhist", 0, "ab+<eUhist"},
+		{ReaderRelease, []any{ours, longest}, "oln", 0, "oln"},
+		{ReaderRelease, []any{ours, longest}, "ab+<eUhist", 0, "ab+<eUhist"},
 	})
 }
 
 func TestScriptsForSeveralKeys(t *testing.T) {
-	onBoth(t, func(t *testing.T, m *lua) {
-		m.does(false, []row{
-			// All or none, and nothing written where it is none.
-			{AcquireAll, []any{ours, ttl}, "-", 1, "O"},
-			{AcquireAll, []any{ours, ttl}, "---", 1, "OOO"},
-			{AcquireAll, []any{ours, ttl}, "a--", 0, "a--"},
-			{AcquireAll, []any{ours, ttl}, "-a-", 0, "-a-"},
-			{AcquireAll, []any{ours, ttl}, "--b", 0, "--b"},
-			{AcquireAll, []any{ours, ttl}, "--h", 0, "--h"},
-			{AcquireAll, []any{ours, ttl}, "z--", 0, "z--"},
-			{AcquireAll, []any{ours, ttl}, "aaa", 0, "aaa"},
-			{AcquireAll, []any{ours, ttl}, "-o-", 0, "-o-"},
+	m := newMaster(t).lua
+	m.does(false, []row{
+		// All or none, and nothing written where it is none.
+		{AcquireAll, []any{ours, ttl}, "-", 1, "O"},
+		{AcquireAll, []any{ours, ttl}, "---", 1, "OOO"},
+		{AcquireAll, []any{ours, ttl}, "a--", 0, "a--"},
+		{AcquireAll, []any{ours, ttl}, "-a-", 0, "-a-"},
+		{AcquireAll, []any{ours, ttl}, "--b", 0, "--b"},
+		{AcquireAll, []any{ours, ttl}, "--h", 0, "--h"},
+		{AcquireAll, []any{ours, ttl}, "z--", 0, "z--"},
+		{AcquireAll, []any{ours, ttl}, "aaa", 0, "aaa"},
+		{AcquireAll, []any{ours, ttl}, "-o-", 0, "-o-"},
 
-			// The first that is free, and no other.
-			{AcquireAny, []any{ours, ttl}, "---", 1, "O--"},
-			{AcquireAny, []any{ours, ttl}, "a--", 2, "aO-"},
-			{AcquireAny, []any{ours, ttl}, "ab-", 3, "abO"},
-			{AcquireAny, []any{ours, ttl}, "hz-", 3, "hzO"},
-			{AcquireAny, []any{ours, ttl}, "-aa", 1, "Oaa"},
-			{AcquireAny, []any{ours, ttl}, "abh", 0, "abh"},
-			{AcquireAny, []any{ours, ttl}, "z", 0, "z"},
-			{AcquireAny, []any{ours, ttl}, "o-", 2, "oO"},
+		// Prolonged, never shortened; set again where nobody else is.
+		{ExtendAll, []any{ours, ttl, "1"}, "ooo", 1, "OOO"},
+		{ExtendAll, []any{ours, ttl, "1"}, "lon", 1, "lOO"},
+		{ExtendAll, []any{ours, ttl, "1"}, "o-o", 2, "OOO"},
+		{ExtendAll, []any{ours, ttl, "1"}, "l--", 2, "lOO"},
+		{ExtendAll, []any{ours, ttl, "1"}, "---", 2, "OOO"},
+		{ExtendAll, []any{ours, ttl, "1"}, "oao", 0, "OaO"},
+		{ExtendAll, []any{ours, ttl, "1"}, "o-a", 0, "O-a"},
+		{ExtendAll, []any{ours, ttl, "1"}, "o-h", 0, "O-h"},
+		{ExtendAll, []any{ours, ttl, "1"}, "z--", 0, "z--"},
+		{ExtendAll, []any{ours, ttl, "1"}, "ab", 0, "ab"},
+		{ExtendAll, []any{ours, ttl, "0"}, "ool", 1, "OOl"},
+		{ExtendAll, []any{ours, ttl, "0"}, "o-o", 3, "O-O"},
+		{ExtendAll, []any{ours, ttl, "0"}, "o-a", 0, "O-a"},
+		{ExtendAll, []any{ours, ttl, "yes"}, "--", 3, "--"},
 
-			// Prolonged, never shortened; set again where nobody else is.
-			{ExtendAll, []any{ours, ttl, "1"}, "ooo", 1, "OOO"},
-			{ExtendAll, []any{ours, ttl, "1"}, "lon", 1, "lOO"},
-			{ExtendAll, []any{ours, ttl, "1"}, "o-o", 2, "OOO"},
-			{ExtendAll, []any{ours, ttl, "1"}, "l--", 2, "lOO"},
-			{ExtendAll, []any{ours, ttl, "1"}, "---", 2, "OOO"},
-			{ExtendAll, []any{ours, ttl, "1"}, "oao", 0, "OaO"},
-			{ExtendAll, []any{ours, ttl, "1"}, "o-a", 0, "O-a"},
-			{ExtendAll, []any{ours, ttl, "1"}, "o-h", 0, "O-h"},
-			{ExtendAll, []any{ours, ttl, "1"}, "z--", 0, "z--"},
-			{ExtendAll, []any{ours, ttl, "1"}, "ab", 0, "ab"},
-			{ExtendAll, []any{ours, ttl, "0"}, "ool", 1, "OOl"},
-			{ExtendAll, []any{ours, ttl, "0"}, "o-o", 3, "O-O"},
-			{ExtendAll, []any{ours, ttl, "0"}, "o-a", 0, "O-a"},
-			{ExtendAll, []any{ours, ttl, "yes"}, "--", 3, "--"},
+		{VerifyAll, []any{ours}, "olo", 1, "olo"},
+		{VerifyAll, []any{ours}, "o-o", 3, "o-o"},
+		{VerifyAll, []any{ours}, "--", 3, "--"},
+		{VerifyAll, []any{ours}, "o-a", 0, "o-a"},
+		{VerifyAll, []any{ours}, "a-o", 0, "a-o"},
+		{VerifyAll, []any{ours}, "oh", 0, "oh"},
+		{VerifyAll, []any{ours}, "oz-", 0, "oz-"},
 
-			{VerifyAll, []any{ours}, "olo", 1, "olo"},
-			{VerifyAll, []any{ours}, "o-o", 3, "o-o"},
-			{VerifyAll, []any{ours}, "--", 3, "--"},
-			{VerifyAll, []any{ours}, "o-a", 0, "o-a"},
-			{VerifyAll, []any{ours}, "a-o", 0, "a-o"},
-			{VerifyAll, []any{ours}, "oh", 0, "oh"},
-			{VerifyAll, []any{ours}, "oz-", 0, "oz-"},
+		// Ours go, whatever became of the others.
+		{ReleaseAll, []any{ours}, "olo", 1, "---"},
+		{ReleaseAll, []any{ours}, "o", 1, "-"},
+		{ReleaseAll, []any{ours}, "o-n", 3, "---"},
+		{ReleaseAll, []any{ours}, "---", 3, "---"},
+		{ReleaseAll, []any{ours}, "oao", 0, "-a-"},
+		{ReleaseAll, []any{ours}, "-bo", 0, "-b-"},
+		{ReleaseAll, []any{ours}, "hoz", 0, "h-z"},
+		{ReleaseAll, []any{ours}, "ab", 0, "ab"},
 
-			// Ours go, whatever became of the others.
-			{ReleaseAll, []any{ours}, "olo", 1, "---"},
-			{ReleaseAll, []any{ours}, "o", 1, "-"},
-			{ReleaseAll, []any{ours}, "o-n", 3, "---"},
-			{ReleaseAll, []any{ours}, "---", 3, "---"},
-			{ReleaseAll, []any{ours}, "oao", 0, "-a-"},
-			{ReleaseAll, []any{ours}, "-bo", 0, "-b-"},
-			{ReleaseAll, []any{ours}, "hoz", 0, "h-z"},
-			{ReleaseAll, []any{ours}, "ab", 0, "ab"},
+		// Tokens are compared byte for byte, as long as they are.
+		{ExtendAll, []any{ours, ttl, "1"}, "+o", 0, "+O"},
+		{ExtendAll, []any{ours, ttl, "1"}, "<o", 0, "<O"},
+		{ExtendAll, []any{ours, ttl, "1"}, "eo", 0, "eO"},
+		{ExtendAll, []any{ours, ttl, "1"}, "Uo", 0, "UO"},
+		{VerifyAll, []any{ours}, "+o", 0, "+o"},
+		{VerifyAll, []any{ours}, "<o", 0, "<o"},
+		{VerifyAll, []any{ours}, "eo", 0, "eo"},
+		{VerifyAll, []any{ours}, "Uo", 0, "Uo"},
+		{ReleaseAll, []any{ours}, "+<oeU", 0, "+<-eU"},
 
-			// Tokens are compared byte for byte, as long as they are.
-			{ExtendAll, []any{ours, ttl, "1"}, "+o", 0, "+O"},
-			{ExtendAll, []any{ours, ttl, "1"}, "<o", 0, "<O"},
-			{ExtendAll, []any{ours, ttl, "1"}, "eo", 0, "eO"},
-			{ExtendAll, []any{ours, ttl, "1"}, "Uo", 0, "UO"},
-			{VerifyAll, []any{ours}, "+o", 0, "+o"},
-			{VerifyAll, []any{ours}, "<o", 0, "<o"},
-			{VerifyAll, []any{ours}, "eo", 0, "eo"},
-			{VerifyAll, []any{ours}, "Uo", 0, "Uo"},
-			{ReleaseAll, []any{ours}, "+<oeU", 0, "+<-eU"},
+		{ReleaseSet, []any{ours, "me"}, "olo", 1, "---"},
+		{ReleaseSet, []any{ours, "me"}, "o-n", 3, "---"},
+		{ReleaseSet, []any{ours, "me"}, "hoz", 0, "h-z"},
+		{ReleaseSet, []any{ours, "me"}, "ab", 0, "ab"},
 
-			{ReleaseSet, []any{ours, "me"}, "olo", 1, "---"},
-			{ReleaseSet, []any{ours, "me"}, "o-n", 3, "---"},
-			{ReleaseSet, []any{ours, "me"}, "hoz", 0, "h-z"},
-			{ReleaseSet, []any{ours, "me"}, "ab", 0, "ab"},
-
-			// Of a lock with a queue, which is empty, or no queue at all.
-			{Queue, []any{"release", "me", ours}, "o-", 1, "--"},
-			{Queue, []any{"release", "me", ours}, "a-", 0, "a-"},
-			{Queue, []any{"release", "me", ours}, "--", 3, "--"},
-			{Queue, []any{"release", "me", ours}, "h-", 0, "h-"},
-			{Queue, []any{"release", "me", ours}, "oh", 1, "-h"},
-		})
+		// Of a lock with a queue, which is empty, or no queue at all.
+		{Queue, []any{"release", "me", ours}, "o-", 1, "--"},
+		{Queue, []any{"release", "me", ours}, "a-", 0, "a-"},
+		{Queue, []any{"release", "me", ours}, "--", 3, "--"},
+		{Queue, []any{"release", "me", ours}, "h-", 0, "h-"},
+		{Queue, []any{"release", "me", ours}, "oh", 1, "-h"},
 	})
 }
 
 func TestHolderAmongNamesTheKeyInTheWay(t *testing.T) {
-	onBoth(t, func(t *testing.T, m *lua) {
-		for _, test := range []struct {
-			which, before string
-			kind, value   string
-			key           int // -1: any
-		}{
-			{"last", "-a-", "string", other, 1},
-			{"last", "al-", "string", ours, 1},
-			{"last", "lba", "string", other, 1}, // never expires
-			{"last", "-h-", "hash", "", 1},
-			{"last", "---", "none", "", -1},
-			{"first", "la", "string", other, 1},
-			{"first", "bl", "string", ours, 1},
-			{"first", "bb", "string", other, 0},
-			{"first", "lz", "zset", "", 1},
-			{"first", "l-b", "none", "", 1},
-		} {
-			keys := m.make(test.before)
-			reply := m.eval(HolderAmong, keys, test.which).([]any)
-			if len(reply) != 4 {
-				t.Fatalf("%s of %q: %q", test.which, test.before, reply)
-			}
-			want := []any{[]byte(test.kind), []byte(test.value)}
-			if !reflect.DeepEqual(reply[:2], want) {
-				t.Errorf("%s of %q: %q, want %q", test.which, test.before, reply, want)
-			}
-			if test.key >= 0 && string(reply[3].([]byte)) != keys[test.key] {
-				t.Errorf("%s of %q: names %q, want number %d", test.which, test.before, reply[3], test.key)
-			}
-			if _, ok := reply[2].(int64); !ok {
-				t.Errorf("%s of %q: a TTL of %v", test.which, test.before, reply[2])
-			}
-			if got := m.letters(keys); got != test.before {
-				t.Errorf("%s made %q of %q", test.which, got, test.before)
-			}
+	m := newMaster(t).lua
+	for _, test := range []struct {
+		before, kind, value string
+		key                 int // -1: any
+	}{
+		{"-a-", "string", other, 1},
+		{"al-", "string", ours, 1},
+		{"lba", "string", other, 1}, // never expires
+		{"-h-", "hash", "", 1},
+		{"---", "none", "", -1},
+	} {
+		keys := m.make(test.before)
+		reply := m.eval(HolderAmong, keys).([]any)
+		if len(reply) != 4 {
+			t.Fatalf("of %q: %q", test.before, reply)
 		}
-		long := strings.Repeat("x", 1000)
-		keys := m.make("-")
-		m.do("SET", keys[0], long, "PX", 5000)
-		if reply := m.eval(HolderAmong, keys, "last").([]any); string(reply[1].([]byte)) != long[:256] {
-			t.Errorf("a value of 1000 bytes is told as %q", reply[1])
+		want := []any{[]byte(test.kind), []byte(test.value)}
+		if !reflect.DeepEqual(reply[:2], want) {
+			t.Errorf("of %q: %q, want %q", test.before, reply, want)
 		}
-	})
+		if test.key >= 0 && string(reply[3].([]byte)) != keys[test.key] {
+			t.Errorf("of %q: names %q, want number %d", test.before, reply[3], test.key)
+		}
+		if _, ok := reply[2].(int64); !ok {
+			t.Errorf("of %q: a TTL of %v", test.before, reply[2])
+		}
+		if got := m.letters(keys); got != test.before {
+			t.Errorf("it made %q of %q", got, test.before)
+		}
+	}
+	long := strings.Repeat("x", 1000)
+	keys := m.make("-")
+	m.do("SET", keys[0], long, "PX", 5000)
+	if reply := m.eval(HolderAmong, keys).([]any); string(reply[1].([]byte)) != long[:256] {
+		t.Errorf("a value of 1000 bytes is told as %q", reply[1])
+	}
 }
 
 // As many keys as a call may name, and more.
 func TestScriptsForSeveralKeysTakeHundreds(t *testing.T) {
-	onBoth(t, func(t *testing.T, m *lua) {
-		keys := m.make(strings.Repeat("-", 500))
-		for _, step := range []struct {
-			script *Script
-			args   []any
-			want   int64
-		}{
-			{AcquireAll, []any{ours, ttl}, 1},
-			{AcquireAny, []any{ours, ttl}, 0},
-			{ExtendAll, []any{ours, ttl, "1"}, 1},
-			{VerifyAll, []any{ours}, 1},
-			{ReleaseAll, []any{ours}, 1},
-			{ReleaseAll, []any{ours}, 3},
-			{ExtendAll, []any{ours, ttl, "1"}, 2},
-			{ReleaseAll, []any{ours}, 1},
-		} {
-			if got := m.eval(step.script, keys, step.args...); got != step.want {
-				t.Errorf("%s of %d keys returned %v, want %d", step.script.Name, len(keys), got, step.want)
-			}
+	m := newMaster(t).lua
+	keys := m.make(strings.Repeat("-", 500))
+	for _, step := range []struct {
+		script *Script
+		args   []any
+		want   int64
+	}{
+		{AcquireAll, []any{ours, ttl}, 1},
+		{ExtendAll, []any{ours, ttl, "1"}, 1},
+		{VerifyAll, []any{ours}, 1},
+		{ReleaseAll, []any{ours}, 1},
+		{ReleaseAll, []any{ours}, 3},
+		{ExtendAll, []any{ours, ttl, "1"}, 2},
+		{ReleaseAll, []any{ours}, 1},
+	} {
+		if got := m.eval(step.script, keys, step.args...); got != step.want {
+			t.Errorf("%s of %d keys returned %v, want %d", step.script.Name, len(keys), got, step.want)
 		}
-	})
+	}
 }

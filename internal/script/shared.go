@@ -51,15 +51,8 @@ func withReaders(source string) string {
 	return strings.Replace(source, includeReaders, readersSource, 1)
 }
 
-//go:embed queueslots.lua
-var queueSlotsSource string
-
 //go:embed releaseset.lua
 var releaseSetSource string
 
-var (
-	// QueueSlots is what Queue is, for several locks of which one is wanted.
-	QueueSlots = newScript("queueslots", withHandOver(withHeld(queueSlotsSource)))
-	// ReleaseSet is ReleaseAll, and hands the locks over.
-	ReleaseSet = newScript("releaseset", plain(releaseAllSource)+withHandOver(releaseSetSource))
-)
+// ReleaseSet is ReleaseAll, and hands the locks over.
+var ReleaseSet = newScript("releaseset", plain(releaseAllSource)+withHandOver(releaseSetSource))

@@ -12,7 +12,8 @@ var readerHandOverSource string
 var (
 	ReadersQueue = newScript("readers_queue", withHandOver(withHeld(readersQueueSource)))
 	// ReaderHandOver is ReaderRelease, and hands the lock over.
-	ReaderHandOver = newScript("reader_handover", plain(withReaders(readerReleaseSource))+withHandOver(readerHandOverSource))
+	ReaderHandOver = newScript("reader_handover",
+		plain(withReaders(readerReleaseSource))+withHandOver(readerHandOverSource))
 	// GuardedReaderHandOver is the same in strict, of GuardedReaderRelease.
 	GuardedReaderHandOver = newScript("guarded_reader_handover",
 		guardedReleaseSource+plain(withReaders(readerReleaseSource))+withHandOver(readerHandOverSource))

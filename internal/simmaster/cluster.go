@@ -6,8 +6,6 @@ import (
 	"net"
 	"slices"
 	"sync"
-
-	"github.com/redquorum/redquorum/internal/memconn"
 )
 
 // maxMasters bounds a cluster, well above any quorum that makes sense.
@@ -75,7 +73,7 @@ func (c *Cluster) Dialer() func(ctx context.Context, network, addr string) (net.
 				return m.Dial(ctx)
 			}
 		}
-		return nil, &net.OpError{Op: "dial", Net: network, Addr: memconn.Addr(addr),
+		return nil, &net.OpError{Op: "dial", Net: network, Addr: Addr(addr),
 			Err: fmt.Errorf("no simulated master has this address")}
 	}
 }

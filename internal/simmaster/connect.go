@@ -7,8 +7,6 @@ import (
 	"net"
 	"syscall"
 	"time"
-
-	"github.com/redquorum/redquorum/internal/memconn"
 )
 
 // relisten bounds for how long Restart tries to get its port back, which an
@@ -23,12 +21,12 @@ const relisten = 2 * time.Second
 // SetLinger as a TCP connection does: after SetLinger(0) Close resets it.
 func (m *Master) Dial(ctx context.Context) (net.Conn, error) {
 	fail := func(err error) (net.Conn, error) {
-		return nil, &net.OpError{Op: "dial", Net: "mem", Addr: memconn.Addr(m.name), Err: err}
+		return nil, &net.OpError{Op: "dial", Net: "mem", Addr: Addr(m.name), Err: err}
 	}
 	if err := ctx.Err(); err != nil {
 		return fail(err)
 	}
-	client, srv := memconn.Pipe(memconn.Addr("client of "+m.name), memconn.Addr(m.name), memconn.Buffer)
+	client, srv := Pipe(Addr("client of "+m.name), Addr(m.name), Buffer)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.run == nil {

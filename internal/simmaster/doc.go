@@ -3,8 +3,8 @@
 // use it.
 //
 // A [Master] is miniredis (real Lua, real expiry semantics for the commands it knows) and
-// what a lock by quorum needs and miniredis lacks. It has an identity (INFO, ROLE, CLIENT
-// ID, CLIENT KILL, CONFIG GET) and a clock that can be set wrong. It can be killed,
+// what a lock by quorum needs and miniredis lacks. It has an identity (INFO, CLIENT ID,
+// CLIENT KILL, CONFIG GET) and a clock that can be set wrong. It can be killed,
 // restarted with or without its data, frozen and thawed.
 //
 // # Reaching it
@@ -48,22 +48,19 @@
 //     Redis writes 1.79e+15. tonumber accepts neither inf nor nan. pcall fails if an argument
 //     is nil. Errors have the same code as in Redis, but another text. Of redis there are
 //     call, pcall, error_reply and status_reply; cjson, cmsgpack, struct, bit and os are
-//     missing. EVAL and SCRIPT are refused inside MULTI, and EVAL_RO runs in miniredis' own
-//     Lua, where INFO and TIME are refused. A script that never ends blocks the master,
+//     missing. A script that never ends blocks the master,
 //     Freeze and Close: there is no SCRIPT KILL.
 //   - INFO has the sections server, clients, memory, persistence, stats and
 //     replication, with the fields that a client may need. Its master_repl_offset
 //     counts commands: in Redis 7.2 with an append-only file, and where replicas are
-//     attached, it moves with each write. CLIENT knows ID,
-//     KILL ID, SETNAME, GETNAME, SETINFO, NO-EVICT and NO-TOUCH. These commands
-//     and ROLE, CONFIG and HELLO are refused inside MULTI.
+//     attached, it moves with each write. CLIENT knows ID, KILL ID and SETNAME. What
+//     is simulated is executed at once inside MULTI too, and a command that blocks,
+//     such as BLPOP, holds up all others.
 //   - A message may reach its subscriber a little after the reply to PUBLISH is
 //     sent.
 //   - Expiries more than 250 years away are refused.
 //   - Requests above 64 MiB, arguments above 16 MiB, inline requests above 16 KiB
 //     and malformed input end the connection without an error reply.
-//   - The timeout of a blocking command (such as BLPOP) goes on while the master
-//     is frozen, if the command was already waiting before.
 //   - [Master.Kill] resets every connection. When a real process is killed, the
 //     kernel resets only connections with unread data, and closes the others
 //     normally.

@@ -80,3 +80,11 @@ func (m *Master) Time() time.Time {
 	m.clock.turn(m.redis)
 	return m.clock.read
 }
+
+// Refuse has the master answer commands with the error text that refusal gives for them, in capitals, those of scripts
+// too; "": the command is executed. refusal must not block.
+func (m *Master) Refuse(refusal func(cmd string) string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.refusal = refusal
+}

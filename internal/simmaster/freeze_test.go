@@ -8,7 +8,6 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/redquorum/redquorum/internal/memconn"
 	"github.com/redquorum/redquorum/internal/rig"
 )
 
@@ -112,7 +111,7 @@ func TestWhatAClientLeftBehindIsExecutedAtTheThaw(t *testing.T) {
 		for i := range 10 {
 			mustWrite(t, conn, fmt.Sprintf("SET orphan%d v PX 1000\r\n", i))
 		}
-		_ = conn.(*memconn.Conn).SetLinger(0)
+		_ = conn.(*Conn).SetLinger(0)
 		_ = conn.Close()
 		synctest.Wait()
 		equal(t, "keys while frozen", m.Keys(), "[]")
@@ -141,43 +140,4 @@ func TestClientKillStopsWhatTheVictimHadWaiting(t *testing.T) {
 		synctest.Wait()
 		equal(t, "keys", m.Keys(), "[]")
 	})
-}
-
-func TestKeysExpireWhileFrozen(t *testing.T) {
-	inBubble(t, func(t *testing.T, m *Master, c redis.Conn) {
-		do(t, c, "SET", "k", "v", "PX", "1000")
-		m.Freeze()
-		send(t, c, "EXISTS", "k")
-		flush(t, c)
-		time.Sleep(time.Second + time.Millisecond)
-		m.Thaw()
-		equal(t, "EXISTS", receive(t, c), 0)
-	})
-}
-
-func TestABlockedCommandDoesNotHoldUpTheOthersNorAFreeze(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		waiter, other := dial(t, m), dial(t, m)
-		send(t, waiter, "BLPOP", "list", "0")
-		flush(t, waiter)
-		synctest.Wait()
-		m.Freeze()
-		m.Thaw()
-		equal(t, "RPUSH", do(t, other, "RPUSH", "list", "x"), 1)
-		equal(t, "BLPOP", receive(t, waiter), "[list x]")
-	})
-}
-
-func TestAFrozenMasterAcceptsOverTCP(t *testing.T) {
-	m := listening(t)
-	m.Freeze()
-	c := dialTCP(t, m)
-	send(t, c, "SET", "k", "v")
-	flush(t, c)
-	rig.Eventually(t, "the command waits", func() bool { return m.Waiting() == 1 })
-	m.Thaw()
-	equal(t, "SET", receive(t, c), "OK")
-	m.Freeze()
-	m.Close() // also when frozen
 }

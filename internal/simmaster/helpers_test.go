@@ -2,7 +2,6 @@ package simmaster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -13,13 +12,13 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/redquorum/redquorum/internal/leftover"
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 // TestMain fails the run when goroutines are left behind by tests that do not
 // run in a bubble, which checks this by itself.
 func TestMain(m *testing.M) {
-	os.Exit(leftover.Run(m.Run, 5*time.Second))
+	os.Exit(rig.RunClean(m.Run, 5*time.Second))
 }
 
 // start returns a master that is closed when the test, or its bubble, ends.
@@ -159,14 +158,5 @@ func mustWrite(t *testing.T, c net.Conn, p string) {
 	t.Helper()
 	if n, err := c.Write([]byte(p)); err != nil || n != len(p) {
 		t.Fatalf("Write: %d, %v", n, err)
-	}
-}
-
-func wantRead(t *testing.T, c net.Conn, want string, wantErr error) {
-	t.Helper()
-	buf := make([]byte, 64)
-	n, err := c.Read(buf)
-	if string(buf[:n]) != want || !errors.Is(err, wantErr) {
-		t.Fatalf("Read: %q, %v; want %q, %v", buf[:n], err, want, wantErr)
 	}
 }

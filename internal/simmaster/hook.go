@@ -1,7 +1,6 @@
 package simmaster
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,51 +28,21 @@ func (m *Master) preHook(p *server.Peer, cmd string, args ...string) bool {
 	if !m.gate.enter(s.dead) {
 		return true
 	}
-	if s.over() { // what follows a QUIT
-		m.gate.leave()
-		return true
-	}
 	m.clock.turn(m.redis)
+	counted := cmd
+	if n := len(args); cmd == "SET" && n > 0 && args[n-1] == "XX" {
+		counted = "SET XX"
+	}
 	m.mu.Lock()
-	m.commands[cmd]++
+	m.commands[counted]++
 	s.run.executed++
 	m.mu.Unlock()
 
 	s.inside = true
-	if blocks(cmd, args) {
-		m.gate.leave() // waits for other clients' commands
-		s.run.srv.Dispatch(p, append([]string{cmd}, args...))
-	} else {
-		s.run.srv.Dispatch(p, append([]string{cmd}, args...))
-		m.gate.leave()
-	}
+	s.run.srv.Dispatch(p, append([]string{cmd}, args...))
+	m.gate.leave()
 	s.inside = false
-	s.follow(cmd, args)
 	return true
-}
-
-// blocks reports whether a command may wait for another client.
-func blocks(cmd string, args []string) bool {
-	switch cmd {
-	case "BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BLMPOP", "BZPOPMIN", "BZPOPMAX", "BZMPOP":
-		return true
-	case "XREAD", "XREADGROUP":
-		return slices.ContainsFunc(args, func(a string) bool { return strings.EqualFold(a, "BLOCK") })
-	}
-	return false
-}
-
-// follow keeps track of transactions, whose state miniredis does not show.
-func (s *session) follow(cmd string, args []string) {
-	if len(args) > 0 {
-		return // refused: these take none
-	}
-	switch cmd {
-	case "MULTI":
-		s.inMulti = true
-	case "EXEC", "DISCARD":
-		s.inMulti = false
-	}
 }
 
 // sessionOf returns the session a peer belongs to, or nil for the peer of a
@@ -108,20 +77,7 @@ func (m *Master) sessionOf(p *server.Peer) *session {
 
 // answer executes the commands that miniredis lacks or answers differently.
 func (m *Master) answer(s *session, p *server.Peer, cmd string, args []string) bool {
-	switch cmd {
-	case "TIME":
-		if s.inMulti || len(args) > 0 {
-			return false
-		}
-		m.answerTime(p)
-		return true
-	case "INFO", "ROLE", "CLIENT", "CONFIG", "HELLO", "EVAL", "EVALSHA", "SCRIPT":
-	default:
-		return !s.inMulti && (m.answerExpiry(s.run.srv, p, cmd, args) || answerScore(p, cmd, args))
-	}
-	if s.inMulti {
-		s.silently(p, "GET") // without its key: an error that dooms the transaction, as this one does
-		p.WriteError("ERR " + cmd + " inside MULTI is not simulated")
+	if m.refuse(p, cmd) {
 		return true
 	}
 	switch cmd {
@@ -129,16 +85,21 @@ func (m *Master) answer(s *session, p *server.Peer, cmd string, args []string) b
 		return s.answerEval(p, cmd, args)
 	case "SCRIPT":
 		return s.answerScripts(p, args)
-	case "INFO":
-		p.WriteBulk(m.info(s.run, args))
-	case "ROLE":
-		answerRole(p, args)
 	case "CLIENT":
 		m.answerClient(s, p, args)
 	case "CONFIG":
 		answerConfig(p, args)
-	case "HELLO":
-		answerHello(s, p, args)
+	case "INFO":
+		p.WriteBulk(m.info(s.run, args))
+	case "CLUSTER": // miniredis says that it is a cluster, on the port that it does not have here
+		p.WriteError("ERR This instance has cluster support disabled")
+	case "TIME":
+		if len(args) > 0 {
+			return false
+		}
+		m.answerTime(p)
+	default:
+		return m.answerExpiry(s.run.srv, p, cmd, args) || answerScore(p, cmd, args)
 	}
 	return true
 }
@@ -146,6 +107,9 @@ func (m *Master) answer(s *session, p *server.Peer, cmd string, args []string) b
 // answerScript is answer for a command of a script, where Redis refuses
 // connection and server commands.
 func (m *Master) answerScript(p *server.Peer, cmd string, args []string) bool {
+	if m.refuse(p, cmd) {
+		return true
+	}
 	m.mu.Lock()
 	r := m.run
 	m.mu.Unlock()
@@ -161,12 +125,23 @@ func (m *Master) answerScript(p *server.Peer, cmd string, args []string) bool {
 			return true
 		}
 		p.WriteBulk(m.info(r, args))
-	case "ROLE", "CLIENT", "CONFIG", "HELLO", "EVAL", "EVALSHA", "SCRIPT", "MULTI", "SELECT", "AUTH":
+	case "CLIENT", "CONFIG", "EVAL", "EVALSHA", "SCRIPT", "MULTI", "SELECT", "AUTH":
 		p.WriteError("ERR This Redis command is not allowed from script")
 	default:
 		return r != nil && m.answerExpiry(r.srv, p, cmd, args) || answerScore(p, cmd, args)
 	}
 	return true
+}
+
+// refuse answers a command that is refused.
+func (m *Master) refuse(p *server.Peer, cmd string) bool {
+	m.mu.Lock()
+	text := m.refusal(cmd)
+	m.mu.Unlock()
+	if text != "" {
+		p.WriteError(text)
+	}
+	return text != ""
 }
 
 // answerTime gives the time at which the client's command started, to the

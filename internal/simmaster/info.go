@@ -93,18 +93,6 @@ func (m *Master) info(r *run, args []string) string {
 	return strings.Join(parts, "\r\n")
 }
 
-// answerRole answers ROLE: a master without replicas.
-func answerRole(p *server.Peer, args []string) {
-	if len(args) > 0 {
-		wrongNumber(p, "role")
-		return
-	}
-	p.WriteLen(3)
-	p.WriteBulk("master")
-	p.WriteInt(0)
-	p.WriteLen(0)
-}
-
 // configured is what CONFIG GET knows, sorted by name.
 var configured = [][2]string{
 	{"appendonly", "no"},

@@ -75,7 +75,8 @@ func (m *Master) FlushAll() {
 
 // Commands returns how many commands of clients were executed since New, also
 // those answered with an error, by name in upper case. Those that scripts call
-// are not counted, nor those that still wait.
+// are not counted, nor those that still wait. "SET XX" is a SET that sets no new key, as the
+// guard's look tries one.
 func (m *Master) Commands() map[string]int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -35,7 +35,9 @@ end
 function pcall(...) return bare(caught(...)) end
 setmetatable(_G, {
   __newindex = function(_, name) error("Script attempted to create global variable '" .. tostring(name) .. "'", 2) end,
-  __index = function(_, name) error("Script attempted to access nonexistent global variable '" .. tostring(name) .. "'", 2) end,
+  __index = function(_, name)
+    error("Script attempted to access nonexistent global variable '" .. tostring(name) .. "'", 2)
+  end,
 })`
 
 // An interpreter runs the scripts of one run of a master, one at a time, with the gate's slot.

@@ -51,7 +51,6 @@ func TestARestartIsANewRunWithOrWithoutTheData(t *testing.T) {
 		equal(t, "scripts", do(t, c, "SCRIPT", "EXISTS", sha), "[0]")
 		equal(t, "CLIENT ID", do(t, c, "CLIENT", "ID"), 1)
 		equal(t, "uptime", field(t, do(t, c, "INFO"), "uptime_in_seconds"), 0)
-		equal(t, "a blocking command times out again", do(t, c, "BLPOP", "list", "2"), "nil")
 		second := m.RunID()
 		if first == second {
 			t.Fatal("the run_id is that of the first run")
@@ -101,62 +100,6 @@ func TestNothingThatWaitedSurvivesAKill(t *testing.T) {
 	})
 }
 
-func TestTheClockOfAFrozenOrKilledMasterRunsOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := start(t)
-		if err := m.Set("k", "v", time.Minute); err != nil {
-			t.Fatal(err)
-		}
-		m.Freeze()
-		m.SetClockOffset(30 * time.Second)
-		ttl, _ := m.TTL("k")
-		equal(t, "ttl", ttl, 30*time.Second)
-		m.Kill()
-		m.SetClockOffset(0)
-		ttl, _ = m.TTL("k")
-		equal(t, "ttl", ttl, time.Minute)
-		time.Sleep(time.Minute + time.Millisecond)
-		equal(t, "keys", m.Keys(), "[]")
-	})
-}
-
-func TestCloseWaitsForNothingButItsGoroutines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // fails by itself where one is left
-		began := time.Now()
-		m := start(t)
-		busy, blocked, idle := dial(t, m), dial(t, m), dial(t, m)
-		send(t, blocked, "BLPOP", "list", "0")
-		flush(t, blocked)
-		do(t, idle, "PING")
-		sub := redis.PubSubConn{Conn: dial(t, m)}
-		if err := sub.PSubscribe("*"); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		m.Freeze()
-		send(t, busy, "SET", "k", "v")
-		flush(t, busy)
-		synctest.Wait()
-		done := make(chan struct{})
-		go func() { m.Close(); close(done) }()
-		m.Close()
-		<-done
-		m.Close()
-		equal(t, "time passed", time.Since(began), "0s")
-		if err := m.Restart(true); !errors.Is(err, ErrClosed) {
-			t.Fatalf("restarting: %v, want ErrClosed", err)
-		}
-		if err := m.Listen(""); !errors.Is(err, ErrClosed) {
-			t.Fatalf("listening: %v, want ErrClosed", err)
-		}
-		m.Kill()
-		m.Freeze()
-		m.Thaw()
-		equal(t, "frozen", m.Frozen(), false)
-		equal(t, "keys", m.Keys(), "[]")
-	})
-}
-
 func TestAMasterOverTCPIsKilledAndComesBackAtItsAddress(t *testing.T) {
 	m := listening(t)
 	addr := m.Addr()
@@ -180,28 +123,6 @@ func TestAMasterOverTCPIsKilledAndComesBackAtItsAddress(t *testing.T) {
 		_, err := redis.String(dialTCP(t, m).Do("GET", "k"))
 		equal(t, "the key is there", err == nil, keep)
 	}
-}
-
-func TestAPortTakenMeanwhileLeavesTheMasterKilled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits 2s for the port")
-	}
-	m := listening(t)
-	m.Kill()
-	thief, err := net.Listen("tcp", m.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = thief.Close() }()
-	if err := m.Restart(true); !errors.Is(err, syscall.EADDRINUSE) {
-		t.Fatalf("restarting: %v, want EADDRINUSE", err)
-	}
-	equal(t, "up", m.Up(), false)
-	_ = thief.Close()
-	if err := m.Restart(true); err != nil {
-		t.Fatal(err)
-	}
-	equal(t, "PING", do(t, dialTCP(t, m), "PING"), "PONG")
 }
 
 func TestFaultsFromManyGoroutinesLeaveAMasterThatWorks(t *testing.T) {

@@ -60,6 +60,7 @@ type Master struct {
 	sessions map[int64]*session
 	peers    map[*server.Peer]*session
 	commands map[string]int
+	refusal  func(cmd string) string
 
 	claim    sync.Mutex // guards claiming, and is held for one write into a buffer
 	claiming *session
@@ -96,7 +97,7 @@ func New(o Options) (*Master, error) {
 		o.Rand = rand.Reader
 	}
 	m := &Master{
-		name: o.Name, rand: o.Rand, life: make(chan struct{}, 1),
+		name: o.Name, rand: o.Rand, life: make(chan struct{}, 1), refusal: func(string) string { return "" },
 		clock:    clock{now: o.Now, offset: o.ClockOffset},
 		sessions: map[int64]*session{}, peers: map[*server.Peer]*session{}, commands: map[string]int{},
 	}

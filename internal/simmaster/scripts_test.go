@@ -3,40 +3,7 @@ package simmaster
 import (
 	"fmt"
 	"testing"
-
-	"github.com/redquorum/redquorum/internal/script"
 )
-
-// The library's scripts are loaded, looked for, run and forgotten as any other.
-func TestLibraryScriptsAreLoadedLikeOthers(t *testing.T) {
-	m := start(t)
-	c := dial(t, m)
-	const other = "return 7"
-	library, sha := script.Release.SHA, script.SHA(other)
-	exist := func(when, want string) {
-		t.Helper()
-		equal(t, when, do(t, c, "SCRIPT", "EXISTS", library, sha), want)
-	}
-	exist("at first", "[0 0]")
-	fails(t, "NOSCRIPT", c, "EVALSHA", library, 1, "key", "token")
-	equal(t, "LOAD", do(t, c, "SCRIPT", "LOAD", script.Release.Source), library)
-	equal(t, "LOAD of another", do(t, c, "SCRIPT", "LOAD", other), sha)
-	exist("loaded", "[1 1]")
-	equal(t, "two of the library", do(t, c, "SCRIPT", "EXISTS", library, script.Extend.SHA), "[1 0]")
-	do(t, c, "SET", "key", "token")
-	if got := do(t, c, "EVALSHA", library, 1, "key", "token"); got == "0" {
-		t.Errorf("EVALSHA: %s", got)
-	}
-	equal(t, "keys", m.Keys(), "[]")
-	equal(t, "EVALSHA of another", do(t, c, "EVALSHA", sha, 1, "key", "token"), 7)
-	do(t, c, "SCRIPT", "FLUSH")
-	exist("after SCRIPT FLUSH", "[0 0]")
-	fails(t, "NOSCRIPT", c, "EVALSHA", library, 1, "key", "token")
-	do(t, c, "EVAL", script.Release.Source, 1, "key", "token")
-	exist("after EVAL", "[1 0]")
-	// What scripts call does not count.
-	equal(t, "commands", fmt.Sprint(m.Commands()), "map[EVAL:1 EVALSHA:4 SCRIPT:8 SET:1]")
-}
 
 // A client tells by the first word what went wrong.
 func TestAScriptsErrorHasTheCodeThatItHasInRedis(t *testing.T) {
@@ -54,18 +21,6 @@ func TestAScriptsErrorHasTheCodeThatItHasInRedis(t *testing.T) {
 			t.Errorf("%q: error %v, want %q", script, err, want)
 		}
 	}
-}
-
-func TestAScriptThatFailsIsKnownAllTheSame(t *testing.T) {
-	m := start(t)
-	c := dial(t, m)
-	const source, sha = "return redis.call('GET', KEYS[1])", "d3c21d0c2b9ca22f82737626a27bcaf5d288f99f"
-	do(t, c, "RPUSH", "list", "a")
-	fails(t, "NOSCRIPT", c, "EVALSHA", sha, 1, "k")
-	fails(t, "ERR Number of keys", c, "EVAL", source, 2, "list")
-	fails(t, "NOSCRIPT", c, "EVALSHA", sha, 1, "k") // it was not run
-	fails(t, "WRONGTYPE", c, "EVAL", source, 1, "list")
-	equal(t, "after", do(t, c, "EVALSHA", sha, 1, "k"), "nil")
 }
 
 func TestNoScoreIsNotANumber(t *testing.T) {

@@ -9,13 +9,8 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 )
 
-const (
-	// maxOutput ends a client that does not read its replies.
-	maxOutput = 64 << 20
-	// farewell bounds how long the last replies of a closing connection may
-	// take to be sent.
-	farewell = time.Second
-)
+// farewell bounds how long the last replies of a closing connection may take to be sent.
+const farewell = time.Second
 
 // session is one connection, between the client's net.Conn and miniredis, for
 // which it is itself the net.Conn.
@@ -43,7 +38,6 @@ type session struct {
 	// Of the goroutine that serves the connection alone:
 	claimed bool // the peer that miniredis made for this session is known
 	inside  bool // a command of this session is being executed
-	inMulti bool
 }
 
 func newSession(m *Master, r *run, id int64, raw net.Conn) *session {
@@ -81,12 +75,7 @@ func (s *session) Write(p []byte) (int, error) {
 		return written, nil
 	}
 	s.out = append(s.out, p...)
-	full := len(s.out) > maxOutput
 	s.mu.Unlock()
-	if full {
-		s.abort()
-		return 0, net.ErrClosed
-	}
 	s.wakePump()
 	return written, nil
 }

@@ -15,16 +15,6 @@ type clockWatch struct {
 	when  time.Time
 }
 
-// ClockReport has the fields of redlock.ClockReport, into which it is converted. The
-// fields are explained there.
-type ClockReport struct {
-	Offset            drift.Span
-	RateLow, RateHigh float64
-	RateKnown         bool
-	Deviation         *drift.Deviation
-	At                time.Time
-}
-
 // addReading adds one more reading of a master's clock. The caller must hold g.mu.
 func (g *Monitor) addReading(i int, r drift.Reading) {
 	w := &g.masters[i].clock
@@ -36,30 +26,21 @@ func (g *Monitor) addReading(i int, r drift.Reading) {
 		return // an error means that the reading is not usable
 	}
 	w.last, w.when = d, time.Now()
-	name := g.masters[i].facts.Master
-	g.notify = append(g.notify, func() {
-		g.cfg.Logger.Warn("master's clock was set or drifts", "master", name, "clock", d.String())
-		if g.cfg.ClockChanged != nil {
-			g.cfg.ClockChanged(name, d)
-		}
-	})
-}
-
-// report is what was seen of the clock; nil: nothing yet.
-func (w *clockWatch) report() *ClockReport {
-	if w.meter == nil {
-		return nil
+	name, at := g.masters[i].facts.Master, w.when
+	g.cfg.Deliverer.Warn("master's clock was set or drifts", "master", name, "clock", d.String())
+	if g.cfg.ClockChanged != nil {
+		g.cfg.Deliverer.Put(func() { g.cfg.ClockChanged(name, d, at) })
 	}
-	r := &ClockReport{Deviation: w.last, At: w.when}
-	r.Offset, _ = w.meter.Offset()
-	r.RateLow, r.RateHigh, r.RateKnown = w.meter.Rate()
-	return r
 }
 
-// A Standing says whether a master may vote, and how its clock runs; nil: not read yet.
+// A Standing says whether a master may vote, whether it takes writes of locks as far as is known, and how its
+// clock runs.
 type Standing struct {
 	guard.Standing
-	Clock *ClockReport
+	Grants      bool
+	Offset      *drift.Span      // of its clock; nil: not read yet
+	Deviation   *drift.Deviation // the latest; nil: none was seen
+	DeviationAt time.Time
 }
 
 // Standings is the present standing of every master, in their order.
@@ -69,7 +50,12 @@ func (g *Monitor) Standings() []Standing {
 	judged := g.standings(g.facts(), g.cfg.Clock.Now())
 	all := make([]Standing, len(judged))
 	for i, s := range judged {
-		all[i] = Standing{s, g.masters[i].clock.report()}
+		w := &g.masters[i].clock
+		all[i] = Standing{Standing: s, Grants: g.noWrites(i) == nil, Deviation: w.last, DeviationAt: w.when}
+		if w.meter != nil {
+			offset, _ := w.meter.Offset()
+			all[i].Offset = &offset
+		}
 	}
 	return all
 }

@@ -2,7 +2,6 @@ package voters
 
 import (
 	"context"
-	"log/slog"
 	"net"
 	"strings"
 	"sync"
@@ -11,9 +10,9 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/rig/masters"
 )
 
@@ -66,9 +65,8 @@ func (f *fleet) watch(dial func(ctx context.Context, network, addr string) (net.
 		}
 	})
 	g := New(Config{
-		Group:  &group.Group{Masters: pipes, Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()), Life: context.Background()},
-		Guard:  guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: fleetOf, Drift: drift.Default},
-		Logger: slog.New(slog.DiscardHandler),
+		Group: &quorum.Group{Masters: pipes, Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()), Life: context.Background()},
+		Guard: guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: fleetOf, Drift: drift.Default},
 	})
 	close(begin)
 	synctest.Wait()
@@ -122,14 +120,14 @@ func TestAHandshakeThatIsServedByTwoProcessesJudgesNobody(t *testing.T) {
 		f.wantVotes(g, fleetOf)
 		end()
 		g = &Monitor{cfg: Config{
-			Group: &group.Group{Clock: drift.System()},
+			Group: &quorum.Group{Clock: drift.System()},
 			Guard: guard.Config{Level: guard.Standard, MaxTTL: time.Minute, Masters: fleetOf},
 		}}
 		const run = "0123456789012345678901234567890123456789"
 		marker := func(run string) []any {
 			return []any{
-				[]byte("SAME"), int64(1), []byte("2"), []byte(run), []byte("r"), []byte("0"), []byte("0"), []byte("60000"),
-				[]byte("3"), []byte("standard"), []byte("0"), []byte("f"), []byte("declared"), []byte(""), []byte(""), []byte(""), []byte(""),
+				[]byte("SAME"), int64(1), []byte("3"), []byte(run), []byte("r"), []byte("0"), []byte("0"), []byte("60000"),
+				[]byte("3"), []byte("standard"), []byte("0"), []byte("declared"), []byte(""), []byte(""), []byte(""), []byte(""),
 			}
 		}
 		for name, test := range map[string]struct {

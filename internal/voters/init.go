@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/pipeline"
-	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 const (
@@ -19,26 +17,28 @@ const (
 
 var errInitLimit = errors.New("not all masters have answered")
 
-// Init declares a new fleet (see redlock.Client.Init). without is the absent
-// masters. reasons says why a master is not declared, or why a master of without is not
-// absent; nil where nothing is wrong. The error is what ended the wait before anything
+// Init declares a new fleet (see redlock.Client.Init). reasons says why a master is not
+// declared; nil where nothing is wrong. The error is what ended the wait before anything
 // was written: ctx's error, or the cause of Life.
-func (g *Monitor) Init(ctx context.Context, force bool, without quorum.Bits) (reasons []error, err error) {
+func (g *Monitor) Init(ctx context.Context, force bool) (reasons []error, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, initLimit, errInitLimit)
 	defer cancel()
-	for {
+	for again := false; ; again = true {
 		g.lookAnew()
 		if err := g.awaitLooks(ctx); err != nil {
 			return nil, err
 		}
-		reasons, declared := g.unfit(force, without)
+		reasons, declared := g.unfit(force)
 		if declared {
 			return make([]error, len(reasons)), nil
 		}
 		if slices.ContainsFunc(reasons, func(err error) bool { return err != nil }) {
+			if !again && ctx.Err() == nil {
+				continue // a client may be declaring the fleet
+			}
 			return reasons, nil
 		}
-		for i, q := range g.askInit(force, without) {
+		for i, q := range g.askInit(force) {
 			if q != nil {
 				reasons[i] = q.initialized(ctx)
 			}
@@ -50,18 +50,17 @@ func (g *Monitor) Init(ctx context.Context, force bool, without quorum.Bits) (re
 	}
 }
 
-// askInit sends the script that declares a master to all masters that are not absent.
-func (g *Monitor) askInit(force bool, without quorum.Bits) []*inquiry {
+// askInit sends the script that declares a master to all masters.
+func (g *Monitor) askInit(force bool) []*inquiry {
 	g.mu.Lock()
 	defer g.unlock()
 	asked := make([]*inquiry, len(g.masters))
-	fleet := g.cfg.Guard.NewFleetID(g.facts())
+	longest := guard.Longest(g.facts())
 	for i := range g.masters {
-		if without.Has(i) {
-			continue
-		}
 		seen := g.masters[i].facts.Marker.Fields
-		q := g.ask(i, askInit, guard.Init, fleet, func(t guard.Target) []any { return g.cfg.Guard.InitArgs(t, seen, force, without != 0) })
+		q := g.ask(i, askInit, guard.Init, func(t guard.Target) []any {
+			return g.cfg.Guard.InitArgs(t, seen, force, longest)
+		})
 		q.done = make(chan struct{})
 		asked[i] = q
 		g.send = append(g.send, q)
@@ -90,7 +89,8 @@ func (q *inquiry) initialized(ctx context.Context) error {
 var (
 	errInitUnknown = errors.New("no answer: its marker may have been written; run this again")
 	errInitChanged = errors.New("something has changed on it while this ran: run this again")
-	errInitKnown   = errors.New("it had a marker and has lost its data, so locks of before may be held: wait until it votes, or stop all clients, empty all masters and run this again")
+	errInitKnown   = errors.New("it had a marker and has lost its data, so locks of before may be held: " +
+		"wait until it votes, or stop all clients, empty all masters and run this again")
 )
 
 // lookAnew looks again at every master that is not being asked now: what is known of it
@@ -117,7 +117,8 @@ func (g *Monitor) awaitLooks(ctx context.Context) error {
 			w := &g.masters[i]
 			// A master that has answered is looked at again and again. One far away always is.
 			pending = pending || w.redialing ||
-				w.asking != nil && (w.asking.purpose.writes() || w.asking.purpose == askLook && (w.looks == 0 || w.facts.Changed) && !w.takesNoScript())
+				w.asking != nil && (w.asking.purpose.writes() ||
+					w.asking.purpose == askLook && (w.looks == 0 || w.facts.Changed) && !w.takesNoScript())
 		}
 		g.mu.Unlock()
 		if !pending {
@@ -138,7 +139,7 @@ func (g *Monitor) awaitLooks(ctx context.Context) error {
 
 // unfit says for each master why the fleet cannot be declared because of it; nil where
 // it can. declared: all masters are already as Init would make them.
-func (g *Monitor) unfit(force bool, without quorum.Bits) (reasons []error, declared bool) {
+func (g *Monitor) unfit(force bool) (reasons []error, declared bool) {
 	g.mu.Lock()
 	defer g.unlock()
 	reasons = make([]error, len(g.masters))
@@ -147,12 +148,6 @@ func (g *Monitor) unfit(force bool, without quorum.Bits) (reasons []error, decla
 	declared = !force
 	for i := range g.masters {
 		w, s := &g.masters[i], &standings[i]
-		if without.Has(i) {
-			if _, refuses := errors.AsType[*pipeline.ConfigError](w.facts.Err); w.epoch != 0 || refuses {
-				reasons[i] = errors.New("it is not absent: it answers")
-			}
-			continue
-		}
 		declared = declared && s.Vote && w.facts.Marker.Since == "0"
 		switch m := w.facts.Marker; {
 		case !s.Vote && !markersOwn[s.Why.Cause]:
@@ -172,5 +167,5 @@ func (g *Monitor) unfit(force bool, without quorum.Bits) (reasons []error, decla
 
 // markersOwn are the causes that a new marker removes.
 var markersOwn = map[guard.Cause]bool{
-	guard.OtherFleet: true, guard.Moved: true, guard.NoMarker: true, guard.Changed: true, guard.Quarantined: true,
+	guard.OtherFleet: true, guard.NoMarker: true, guard.Changed: true, guard.Quarantined: true,
 }

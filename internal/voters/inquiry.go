@@ -19,6 +19,7 @@ type inquiry struct {
 	epoch   uint64
 	purpose purpose
 	calls   []pipeline.Call
+	script  int           // which of them runs the script whose answer is a marker
 	sent    drift.Instant // before any of them is written
 	done    chan struct{} // closed when it was answered; nil: nobody waits
 	result  guard.Marker  // with done
@@ -26,7 +27,8 @@ type inquiry struct {
 
 	// Guarded by the Monitor's mu.
 	left     int
-	leftInfo int // of those, the calls of a look that ask for INFO
+	leftInfo int  // of those, the calls of a look that ask for INFO
+	wrote    bool // the write of a look was answered
 }
 
 type purpose uint8
@@ -36,12 +38,11 @@ const (
 	askDeclare                //
 	askAdopt                  //
 	askInit                   //
-	askFleet                  // what the marker says of its fleet, which decides no vote but to revoke it
 )
 
 // writes reports whether the purpose is to write a marker. (The dial script of a look
 // also writes one where one is due.)
-func (p purpose) writes() bool { return p != askLook && p != askFleet }
+func (p purpose) writes() bool { return p != askLook }
 
 // waitForDial is how long a script that compares clocks may take to reply. A later
 // reply says nothing.
@@ -50,15 +51,16 @@ const waitForDial = time.Second
 // infoSections are asked for one by one: several in one INFO need Redis 7.0.
 var infoSections = []string{"server", "replication", "memory"}
 
-// The calls of a look, in their order: INFO, the probe by EVAL and by EVALSHA, and the
-// dial script, where the run_id is known.
+// The calls of a look, in their order: INFO, the probe by EVAL and by EVALSHA, a write, and the
+// dial script and that of the list, where the run_id is known.
 const (
 	callProbe    = 3 // len(infoSections)
 	callProbeSHA = callProbe + 1
-	lookCalls    = callProbeSHA + 2
+	callWrite    = callProbeSHA + 1
+	lookCalls    = callWrite + 3
 )
 
-// addLook adds all of them but the last.
+// addLook adds all of them but the last two.
 func (q *inquiry) addLook() {
 	for _, section := range infoSections {
 		q.add("INFO", section)
@@ -66,6 +68,7 @@ func (q *inquiry) addLook() {
 	}
 	q.addScript(guard.Probe, guard.Probe.Args(nil, nil, "1"))
 	q.add("EVALSHA", guard.Probe.Args(nil, nil)...)
+	q.add("SET", guard.ProbeKey, "", "XX")
 }
 
 // look makes the inquiry that asks for everything about a master. The caller must hold
@@ -75,7 +78,7 @@ func (g *Monitor) look(i int) *inquiry {
 	q := g.newInquiry(i, askLook, lookCalls)
 	q.addLook()
 	if w.run != "" || g.cfg.ReadOnly {
-		q.addDial(q.target(g.fleet))
+		q.addDial(q.target())
 	}
 	return q
 }
@@ -86,25 +89,29 @@ func (g *Monitor) look(i int) *inquiry {
 func (g *Monitor) greeting(i int) *inquiry {
 	q := g.makeInquiry(i, askLook, lookCalls)
 	q.addLook()
-	q.addDial(guard.Target{DB: g.cfg.Masters[i].DB(), Seen: g.masters[i].facts.Seen, Sent: q.sent.Wall(), Wait: waitForDial})
+	q.addDial(guard.Target{
+		DB: g.cfg.Masters[i].DB(), Seen: g.masters[i].facts.Seen, Sent: q.sent.Wall(), Wait: waitForDial,
+	})
 	return q
 }
 
-// addDial adds the dial script, which writes nothing with ReadOnly. Then it is not told what
+// addDial adds the last two. The dial script writes nothing with ReadOnly. Then it is not told what
 // was seen before: that may be what it would have written.
 func (q *inquiry) addDial(t guard.Target) {
 	args := q.g.cfg.Guard.DialArgs
 	if q.g.cfg.ReadOnly {
 		args, t.Seen = q.g.cfg.Guard.LookArgs, ""
 	}
+	q.script = len(q.calls)
 	q.addScript(guard.Dial, args(t))
+	q.addScript(guard.List, guard.ListArgs(q.g.list, q.g.cfg.ReadOnly))
 }
 
 // tells reports whether a greeting says as much as a look about the connection that has
 // come up. If not, the master is looked at as usual.
 func (q *inquiry) tells(epoch uint64, runID string) bool {
-	for i := range q.calls {
-		if c := &q.calls[i]; c.Epoch != epoch || c.Err != nil && i != callProbeSHA {
+	for i := range q.calls[:q.script+1] {
+		if c := &q.calls[i]; c.Epoch != epoch || c.Err != nil && i != callProbeSHA && i != callWrite {
 			return false
 		}
 	}
@@ -115,18 +122,20 @@ func (q *inquiry) tells(epoch uint64, runID string) bool {
 
 // target is what the scripts of this inquiry get as arguments. The caller must hold
 // g.mu.
-func (q *inquiry) target(fleet string) guard.Target {
+func (q *inquiry) target() guard.Target {
 	w := &q.g.masters[q.i]
-	return guard.Target{Run: w.run, DB: w.facts.DB, Fleet: fleet, Seen: w.facts.Seen, Sent: q.sent.Wall(), Wait: waitForDial}
+	return guard.Target{
+		Run: w.run, DB: w.facts.DB, Seen: w.facts.Seen, Aged: w.facts.Aged(q.g.cfg.Guard, q.sent),
+		Sent: q.sent.Wall(), Wait: waitForDial,
+	}
 }
 
 func (q *inquiry) addScript(s *script.Script, args []any) { q.add("EVAL", s.EvalArgs(args)...) }
 
-// ask makes the inquiry that runs one script, with a fleet id. The caller must hold
-// g.mu.
-func (g *Monitor) ask(i int, p purpose, s *script.Script, fleet string, args func(guard.Target) []any) *inquiry {
+// ask makes the inquiry that runs one script. The caller must hold g.mu.
+func (g *Monitor) ask(i int, p purpose, s *script.Script, args func(guard.Target) []any) *inquiry {
 	q := g.newInquiry(i, p, 1)
-	q.addScript(s, args(q.target(fleet)))
+	q.addScript(s, args(q.target()))
 	return q
 }
 
@@ -182,8 +191,11 @@ func (q *inquiry) Complete(call *pipeline.Call) {
 	g := q.g
 	g.mu.Lock()
 	defer g.unlock()
-	if call.Cmd == "INFO" {
+	switch call.Cmd {
+	case "INFO":
 		q.leftInfo--
+	case "SET":
+		q.wrote = true
 	}
 	if q.left--; q.left > 0 {
 		return
@@ -205,6 +217,7 @@ func (q *inquiry) conclude(w *watched) {
 	received := q.g.cfg.Clock.Now()
 	if q.purpose == askLook {
 		w.looks++
+		q.readWrite(w) // a master that is busy refuses INFO as well
 		if err := q.readInfo(w); err != nil {
 			w.failedBy(err)
 			return
@@ -229,11 +242,13 @@ func (q *inquiry) conclude(w *watched) {
 	m := q.result
 	q.g.addReading(q.i, m.Clock)
 	w.failed = false
-	if q.purpose == askFleet && !m.Written() { // another client was quicker
-		q.g.send = append(q.g.send, q.g.look(q.i))
-		return
-	}
+	q.readList(w)
 	w.facts.Answer(m)
+	if q.purpose == askAdopt && m.Verdict == guard.Adopted && q.g.votes >= q.g.cfg.Need {
+		q.g.cfg.Deliverer.Warn("a master without a marker was taken into a fleet that votes: "+
+			"it is new, has lost its data, or is none of the fleet's; compare the lists of masters",
+			"master", w.facts.Master, "without_since", m.WithoutSince())
+	}
 	if m.Verdict != guard.Missing {
 		w.looks = 0
 	}
@@ -245,7 +260,7 @@ func (q *inquiry) conclude(w *watched) {
 // marker is what the script has answered. An answer on another connection, or one that
 // came too late, is an error.
 func (q *inquiry) marker(received drift.Instant) (guard.Marker, error) {
-	last := &q.calls[len(q.calls)-1]
+	last := &q.calls[q.script]
 	switch {
 	case last.Err != nil:
 		return guard.Marker{}, last.Err
@@ -282,7 +297,7 @@ func (q *inquiry) readInfo(w *watched) error {
 			texts = append(texts, text)
 		case call.Err == nil:
 			return pipeline.ErrProtocol
-		case !isRefusal(call.Err):
+		case !isRefusal(call.Err) && !guard.NoSection(call.Err):
 			return call.Err
 		default:
 			refused = call.Err
@@ -299,8 +314,53 @@ func (q *inquiry) readInfo(w *watched) error {
 // readProbe reads which commands the master refuses. The caller must hold g.mu.
 func (q *inquiry) readProbe(w *watched) {
 	probe, bySHA := &q.calls[callProbe], &q.calls[callProbeSHA]
-	if probe.Err == nil && probe.Epoch == q.epoch && bySHA.Epoch == q.epoch {
-		w.facts.Refused = w.facts.Refused.ReadProbe(probe.Reply, bySHA.Err)
+	if probe.Epoch == q.epoch && bySHA.Epoch == q.epoch {
+		refused, answered := w.facts.Refused.ReadProbe(probe.Reply, probe.Err, bySHA.Err)
+		w.facts.Refused, w.probed = refused, w.probed || answered
+	}
+}
+
+// readWrite reads whether the master takes the write of a lock. That this user may not write, or may not
+// write that key, says nothing: the probe tells what is not permitted. The caller must hold g.mu.
+func (q *inquiry) readWrite(w *watched) {
+	call := &q.calls[callWrite]
+	switch _, denied := errors.AsType[*pipeline.ConfigError](call.Err); {
+	case call.Err == nil || denied:
+		w.facts.NoWrites = nil
+	case pipeline.IsReply(call.Err):
+		w.facts.NoWrites = call.Err
+	}
+}
+
+// writeBound is how long a master has to take a write, where its round trips are not longer: as long as
+// clients wait, and longer.
+const writeBound = 500 * time.Millisecond
+
+// noWrites is why a master takes no write of a lock; nil: it does, as far as is known. The caller must hold g.mu.
+func (g *Monitor) noWrites(i int) error {
+	w := &g.masters[i]
+	if q := w.asking; q != nil && q.purpose == askLook && !q.wrote &&
+		time.Since(w.asked) > max(writeBound, 2*g.cfg.Masters[i].Stats().RoundTrip) {
+		return pipeline.ErrTimeout
+	}
+	return w.facts.NoWrites
+}
+
+// readList reads which list of masters is in use, and warns once of another one. The caller must hold g.mu.
+func (q *inquiry) readList(w *watched) {
+	if q.purpose != askLook {
+		return
+	}
+	call, g := &q.calls[q.script+1], q.g
+	other, ok := guard.ReadList(call.Reply, g.list)
+	if call.Err != nil || call.Epoch != q.epoch || !ok {
+		return
+	}
+	if w.facts.OtherList = other; other.Digest != "" && !g.listTold && !g.cfg.ReadOnly {
+		g.listTold = true
+		g.cfg.Deliverer.Warn("a client with another list of masters uses this one, "+
+			"or spells the list in another way: give all clients the same list",
+			"master", w.facts.Master, "list", other.Digest, "ours", g.list)
 	}
 }
 

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // Another connection may lead to another process: what comes by it says nothing of
@@ -16,7 +16,7 @@ import (
 func TestAnAnswerByAnotherConnectionTellsNothingOfTheMaster(t *testing.T) {
 	const asked = 7
 	clock := drift.NewFake(time.Unix(1e9, 0))
-	fields := []string{"2", "run", "replid", "0", "0", "30000", "1", "standard", "0", "fleet", "declared", "", "", "", ""}
+	fields := []string{"3", "run", "replid", "0", "0", "30000", "1", "standard", "0", "declared", "", "", "", ""}
 	marker := []any{[]byte("SAME"), clock.Now().Wall().UnixMicro()}
 	for _, field := range fields {
 		marker = append(marker, []byte(field))
@@ -33,12 +33,12 @@ func TestAnAnswerByAnotherConnectionTellsNothingOfTheMaster(t *testing.T) {
 		"all by a later one":                    {asked + 1, asked + 1, false, guard.None},
 		"none by any connection, as it appears": {0, 0, false, guard.None},
 	} {
-		g := &Monitor{cfg: Config{Group: &group.Group{Clock: clock}}, masters: []watched{{epoch: asked, run: "run"}}}
-		q := &inquiry{g: g, epoch: asked, purpose: askLook, sent: clock.Now()}
+		g := &Monitor{cfg: Config{Group: &quorum.Group{Clock: clock}}, masters: []watched{{epoch: asked, run: "run"}}}
+		q := &inquiry{g: g, epoch: asked, purpose: askLook, script: callWrite + 1, sent: clock.Now()}
 		for range infoSections {
 			q.calls = append(q.calls, pipeline.Call{Epoch: test.info, Reply: []byte("run_id:run\r\n")})
 		}
-		for range lookCalls - len(infoSections) { // the last one's counts
+		for range lookCalls - len(infoSections) { // the last but one is the marker's
 			q.calls = append(q.calls, pipeline.Call{Epoch: test.script, Reply: marker})
 		}
 		w := &g.masters[0]

@@ -1,9 +1,7 @@
 package voters
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"slices"
 
 	"github.com/redquorum/redquorum/drift"
@@ -23,27 +21,30 @@ func (g *Monitor) judge() {
 		g.setRight(i, standings[i], now)
 	}
 	g.plan(facts, now)
+	unheard := slices.ContainsFunc(g.masters, func(w watched) bool {
+		return w.facts.Word == guard.None && (w.redialing || w.asking != nil)
+	})
 	votes, soon, again := 0, 0, false
 	for i := range g.masters {
 		w := &g.masters[i]
 		switch {
 		case w.standing.Vote:
 			votes++
-		case w.redialing, w.asking != nil && w.standing.Why.Cause.Passes() && w.standing.Why.Cause != guard.Quarantined,
-			w.standing.Why.Cause == guard.NoMarker:
+		case w.redialing, w.asking != nil && w.standing.Why.Passes() && w.standing.Why.Cause != guard.Quarantined,
+			w.standing.Why.Cause == guard.NoMarker && w.standing.Why.Left == 0,
+			unheard && w.standing.Why.Cause == guard.OtherFleet && w.standing.Why.Twins != nil: // others may say more
 			soon++
 		}
-		again = again || w.asking == nil && w.pause() < w.every
+		again = again || w.asking == nil && w.pause() < w.every || w.elsewhere() ||
+			!w.standing.Vote && w.standing.Why.Cause == guard.Quarantined
 	}
 	if again {
 		g.askDue() // before the calls that wait may ask
 		g.signal()
 	}
 	g.excluded.Store(uint64(g.mustExclude()))
-	if votes >= g.cfg.Need {
-		g.early.Store(false)
-	}
-	g.setOpen(votes < g.cfg.Need && votes+soon >= g.cfg.Need)
+	g.countVotes()
+	g.setOpen(!g.trusting && votes < g.cfg.Need && votes+soon >= g.cfg.Need)
 }
 
 // facts is what all masters say. A master that has not said who it is counts as not
@@ -54,7 +55,8 @@ func (g *Monitor) facts() []guard.Facts {
 		w := &g.masters[i]
 		facts[i] = w.facts
 		facts[i].Connected = w.looked
-		answered := w.looked && (w.facts.MarkerErr == nil && w.facts.Marker.Verdict != guard.None || isRefusal(w.facts.MarkerErr))
+		answered := w.looked &&
+			(w.facts.MarkerErr == nil && w.facts.Marker.Verdict != guard.None || isRefusal(w.facts.MarkerErr))
 		facts[i].Pending = w.redialing || w.epoch != 0 && !answered || maybeUp(w.facts.Err)
 	}
 	return facts
@@ -63,7 +65,8 @@ func (g *Monitor) facts() []guard.Facts {
 // maybeUp reports whether a master with this error may be up all the same, and answer the next
 // dial: the master or this client may just be slow.
 func maybeUp(err error) bool {
-	return errors.Is(err, pipeline.ErrTimeout) || errors.Is(err, pipeline.ErrStalled) || errors.Is(err, pipeline.ErrConnectionLost)
+	return errors.Is(err, pipeline.ErrTimeout) || errors.Is(err, pipeline.ErrStalled) ||
+		errors.Is(err, pipeline.ErrConnectionLost)
 }
 
 // standings judges all masters. The caller must hold g.mu.
@@ -100,6 +103,9 @@ func (g *Monitor) setRight(i int, s guard.Standing, now drift.Instant) {
 	}
 	g.rights[i].Store(j)
 	w.standing = s
+	if w.looked && !w.elsewhere() {
+		w.redial = 0
+	}
 	g.report(i)
 }
 
@@ -124,7 +130,6 @@ func (g *Monitor) inherits(i int) bool {
 // plan asks for the markers that have to be written or changed. The caller must hold
 // g.mu.
 func (g *Monitor) plan(facts []guard.Facts, now drift.Instant) {
-	g.fleet, _ = g.cfg.Guard.FleetID(facts)
 	if g.cfg.ReadOnly {
 		return
 	}
@@ -132,7 +137,9 @@ func (g *Monitor) plan(facts []guard.Facts, now drift.Instant) {
 	busy := slices.ContainsFunc(g.masters, func(w watched) bool { return w.asking != nil })
 	// All masters were empty at one instant. A look that is under way cannot change
 	// that, and with masters far away some look always is under way.
-	writing := slices.ContainsFunc(g.masters, func(w watched) bool { return w.asking != nil && w.asking.purpose.writes() })
+	writing := slices.ContainsFunc(g.masters, func(w watched) bool {
+		return w.asking != nil && w.asking.purpose.writes()
+	})
 	switch plan.Step {
 	case guard.Again:
 		if busy || slices.ContainsFunc(g.masters, func(w watched) bool {
@@ -147,30 +154,20 @@ func (g *Monitor) plan(facts []guard.Facts, now drift.Instant) {
 		if writing {
 			return
 		}
-		if len(plan.Masters) == len(facts) {
-			g.log(slog.LevelInfo, "the fleet is new: no master has been used for locks; masters that were in use before have lost them", "masters", len(facts))
-		} else {
-			g.warn("the fleet was declared new, and not on all of its masters: the others are declared too", "masters", len(plan.Masters))
-		}
+		g.cfg.Deliverer.Info("the fleet is new: no master has been used for locks; "+
+			"masters that were in use before have lost them", "masters", len(facts))
 		for _, i := range plan.Masters {
 			seen := g.masters[i].facts.Marker.Fields
-			g.send = append(g.send, g.ask(i, askDeclare, guard.Declare, plan.Fleet, func(t guard.Target) []any { return g.cfg.Guard.DeclareArgs(t, seen) }))
+			g.send = append(g.send, g.ask(i, askDeclare, guard.Declare, func(t guard.Target) []any {
+				return g.cfg.Guard.DeclareArgs(t, seen)
+			}))
 		}
 	case guard.ToAdopt:
 		for _, i := range g.idle(plan.Masters) {
-			g.send = append(g.send, g.ask(i, askAdopt, guard.Adopt, plan.Fleet, g.cfg.Guard.AdoptArgs))
-		}
-	case guard.ToName:
-		g.askFleet(plan, g.cfg.Guard.NameArgs)
-	case guard.ToComplete:
-		g.askFleet(plan, g.cfg.Guard.WholeArgs)
-	case guard.ToClose:
-		if g.askClosing(plan.Masters, plan.Fleet) {
-			g.warn("the fleet is being moved: a master that did not know is told", "to", plan.Fleet)
-		}
-	case guard.ToRevoke:
-		if g.askFleet(plan, g.cfg.Guard.RevokeArgs) {
-			g.warn("the fleet was declared new without a master that has locks: the others vote again after their quarantine", "fleet", plan.Fleet)
+			f := g.masters[i].facts
+			g.send = append(g.send, g.ask(i, askAdopt, guard.Adopt, func(t guard.Target) []any {
+				return g.cfg.Guard.AdoptArgs(t, f, g.cfg.Owner)
+			}))
 		}
 	}
 }
@@ -178,24 +175,4 @@ func (g *Monitor) plan(facts []guard.Facts, now drift.Instant) {
 // idle is which of these masters are not being asked now. The caller must hold g.mu.
 func (g *Monitor) idle(masters []int) []int {
 	return slices.DeleteFunc(slices.Clone(masters), func(i int) bool { return g.masters[i].asking != nil })
-}
-
-// askFleet changes what markers say of their fleet. It reports whether it asks any
-// master. One that cannot be reached is asked again at its next look. The caller must
-// hold g.mu.
-func (g *Monitor) askFleet(p guard.Plan, args func(t guard.Target, seen string) []any) bool {
-	masters := slices.DeleteFunc(g.idle(p.Masters), func(i int) bool { return g.masters[i].failed })
-	for _, i := range masters {
-		seen := g.masters[i].facts.Marker.Fleet
-		g.send = append(g.send, g.ask(i, askFleet, guard.Fleet, p.Fleet, func(t guard.Target) []any { return args(t, seen) }))
-	}
-	return len(masters) > 0
-}
-
-// warn logs a warning when g.mu is free. The caller must hold it.
-func (g *Monitor) warn(text string, args ...any) { g.log(slog.LevelWarn, text, args...) }
-
-// log is warn at any level.
-func (g *Monitor) log(level slog.Level, text string, args ...any) {
-	g.notify = append(g.notify, func() { g.cfg.Logger.Log(context.Background(), level, text, args...) })
 }

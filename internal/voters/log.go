@@ -6,33 +6,29 @@ import "github.com/redquorum/redquorum/internal/guard"
 // passes within moments and what the pool logs. The caller must hold g.mu.
 func (g *Monitor) report(i int) {
 	w := &g.masters[i]
-	s, log := w.standing, g.cfg.Logger
+	s, log := w.standing, g.cfg.Deliverer
 	if s.Vote {
-		if w.warned == 0 {
+		if w.warned == "" {
 			return
 		}
 		passing := w.warned == guard.NotConnected
-		w.warned = 0
-		g.notify = append(g.notify, func() {
-			switch {
-			case s.Unguarded != nil:
-				log.Warn("master votes unguarded", "master", s.Master, "standing", s.String())
-			case !passing:
-				log.Info("master votes again", "master", s.Master)
-			}
-		})
+		w.warned = ""
+		switch {
+		case s.Unguarded != nil:
+			log.Warn("master votes unguarded", "master", s.Master, "standing", s.String())
+		case !passing:
+			log.Info("master votes again", "master", s.Master)
+		}
 		return
 	}
 	switch cause := s.Why.Cause; cause {
 	case w.warned:
 	case guard.NotConnected, guard.Unmarked, guard.NoMarker:
-		if w.warned == 0 {
+		if w.warned == "" {
 			w.warned = guard.NotConnected // so that it is told when it votes
 		}
 	default:
 		w.warned = cause
-		g.notify = append(g.notify, func() {
-			log.Warn("master may not vote", "master", s.Master, "cause", cause.String(), "error", s.Why)
-		})
+		log.Warn("master may not vote", "master", s.Master, "cause", cause, "error", s.Why)
 	}
 }

@@ -43,11 +43,13 @@ func (g *Monitor) Look(ctx context.Context) *Look {
 		case g.masters[i].asking != nil:
 			f.MarkerErr = pipeline.ErrTimeout
 		}
+		l.Facts[i].NoWrites = g.noWrites(i)
 	}
 	l.Standings = g.standings(l.Facts, l.At)
 	for i := range l.Standings {
 		if silent(i) {
-			l.Standings[i] = guard.Standing{Master: l.Facts[i].Master, Why: &guard.AbstainError{Cause: guard.NotConnected, Err: l.Facts[i].Err}}
+			why := &guard.AbstainError{Cause: guard.NotConnected, Err: l.Facts[i].Err}
+			l.Standings[i] = guard.Standing{Master: l.Facts[i].Master, Why: why}
 		}
 	}
 	return l
@@ -74,7 +76,10 @@ func (g *Monitor) Use(c guard.Config) {
 	for i := range g.masters {
 		w := &g.masters[i]
 		f := &w.facts
-		w.facts = guard.Facts{Master: f.Master, DB: f.DB, Connected: f.Connected, Err: f.Err, Info: f.Info, InfoErr: f.InfoErr, Refused: f.Refused}
+		w.facts = guard.Facts{
+			Master: f.Master, DB: f.DB, Connected: f.Connected, Err: f.Err,
+			Info: f.Info, InfoErr: f.InfoErr, Refused: f.Refused,
+		}
 		w.asking = nil
 	}
 	g.judge()

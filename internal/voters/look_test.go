@@ -2,7 +2,6 @@ package voters
 
 import (
 	"context"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -11,16 +10,16 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // looker is a Monitor that only looks.
 func (f *fleet) looker(c guard.Config) *Monitor {
 	f.T.Helper()
 	g := New(Config{
-		Group: &group.Group{Masters: f.Pipelines(nil), Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()), Life: context.Background()},
-		Guard: c, Logger: slog.New(slog.DiscardHandler), ReadOnly: true,
+		Group: &quorum.Group{Masters: f.Pipelines(nil), Need: fleetOf/2 + 1, Clock: drift.Cumulative(drift.System()), Life: context.Background()},
+		Guard: c, ReadOnly: true,
 	})
 	f.AtEnd(g.Close)
 	return g
@@ -41,11 +40,11 @@ func (f *fleet) keys() map[string]string {
 			continue
 		}
 		for _, key := range m.Keys() {
-			if key == guard.Sighting {
+			if key == guard.Sighting || key == guard.ListKey {
 				continue
 			}
 			found[m.Addr()+" "+key] = "there"
-			for _, field := range []string{"v", "run", "replid", "since", "wall", "maxttl", "n", "level", "db", "fleet", "how", "without", "to", "closed", "seen"} {
+			for _, field := range []string{"v", "run", "replid", "since", "wall", "maxttl", "n", "level", "db", "how", "seen", "was", "by", "to"} {
 				found[m.Addr()+" "+key+" "+field] = m.Field(key, field)
 			}
 		}
@@ -62,7 +61,7 @@ func causes(l *Look) (list []string) {
 	for i := range l.Standings {
 		text := ""
 		if why := l.Standings[i].Why; why != nil {
-			text = why.Cause.String()
+			text = why.Cause
 		}
 		list = append(list, text)
 	}

@@ -4,49 +4,51 @@
 package voters
 
 import (
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // A Monitor decides which masters may vote, by the rules of package guard. It hears of
 // every connection and asks its questions first on it. So a connection is judged before
 // the first answer on it counts. The client owns the Monitor. Its one goroutine does
-// what takes time; the rest is done where the news arrives. Only Await, Init, CloseFleet
-// and Close block.
+// what takes time; the rest is done where the news arrives. Only Await, Init and Close
+// block.
 type Monitor struct {
-	cfg Config
+	cfg      Config
+	trusting bool // a client's at guard.Off: it asks nothing, and every master that is connected votes
 
 	watchers []*watcher
+	list     string // digest of the list of masters
 
 	rights []atomic.Pointer[votingRight] // written under mu, or by who ends a quarantine
 	// excluded is the quorum.Bits of mustExclude; written under mu.
 	excluded atomic.Uint64
 	open     atomic.Bool // a quorum may not vote yet, but soon may; written under mu
-	early    atomic.Bool // see Early
 
 	wake chan struct{} // capacity 1
 	quit chan struct{}
 	done chan struct{}
 
-	// mu guards what follows. No other lock is taken under it. What has to be sent or
-	// reported waits until unlock.
-	mu      sync.Mutex
-	masters []watched
-	fleet   string        // id of the fleet; "": not known
-	news    chan struct{} // closed after open has become false
-	closed  bool
-	send    []*inquiry
-	notify  []func()
-	// newsOver is the channel that unlock has to close; nil: none.
-	newsOver  chan struct{}
-	hasLooked bool // with ReadOnly: Look was called before
+	// mu guards what follows. No other lock is taken under it but the deliverer's. What has
+	// to be sent waits until unlock.
+	mu        sync.Mutex
+	masters   []watched
+	news      chan struct{} // closed after open has become false
+	begins    chan struct{} // closed when a quorum begins to vote
+	began     time.Time     // when one did last
+	votes     int           // masters that may vote, and answer
+	closed    bool
+	send      []*inquiry
+	over      []chan struct{} // what unlock has to close
+	renew     []func()        // what replaces connections when unlock has released mu
+	listTold  bool            // the log has been told of another list
+	hasLooked bool            // with ReadOnly: Look was called before
 }
 
 // watched is what the Monitor knows of one master.
@@ -55,10 +57,13 @@ type watched struct {
 	epoch uint64 // of the connection that facts are of; 0: none
 	// lastLostEpoch: the connections up to this one are lost.
 	lastLostEpoch uint64
-	redialing     bool     // calls wait for the dial that is under way
-	run           string   // run_id, "": not told
-	looked        bool     // INFO was answered on this connection
-	greeting      *inquiry // with the handshake that is under way, or was; nil: none
+	redialing     bool          // calls wait for the dial that is under way
+	dialled       time.Time     // when the connection came up, or was given up
+	redial        time.Duration // from then until a server that is no master is dialled again, see elsewhere
+	run           string        // run_id, "": not told
+	looked        bool          // INFO was answered on this connection
+	probed        bool          // the probe was answered, on any connection
+	greeting      *inquiry      // with the handshake that is under way, or was; nil: none
 	asking        *inquiry
 	asked         time.Time     // when the last inquiry was sent
 	every         time.Duration // from then until the next look at it
@@ -66,7 +71,7 @@ type watched struct {
 	failed        bool          // the last look told nothing
 	votedAs       string        // the run_id that it had the vote of last
 	standing      guard.Standing
-	warned        guard.Cause // what the log was told last; 0: that it votes
+	warned        guard.Cause // what the log was told last; "": that it votes
 	clock         clockWatch
 }
 
@@ -83,42 +88,50 @@ const (
 	// earlier, at random. Otherwise something that happens in a rhythm could stay unseen
 	// between the looks.
 	lookEvery = 5 * time.Second
+	// leastRedial and mostRedial are the times between dials of an address whose server is no
+	// master: it may lead to another one by now. They double from dial to dial.
+	leastRedial = 5 * time.Second
+	mostRedial  = time.Minute
 )
 
 // A Config is what a Monitor needs.
 type Config struct {
-	*group.Group
-	Guard  guard.Config
-	Logger *slog.Logger
+	*quorum.Group
+	Guard guard.Config
+	Owner string // the name that markers keep of who has adopted a master
 	// ReadOnly is for tools: the Monitor asks when Look is called, answers what a client's
 	// would, and writes no marker. On a master without one it notes since when that is so.
 	ReadOnly bool
-	// ClockChanged, if it is not nil, hears of a master's clock that was set, or that
+	// ClockChanged, if it is not nil, hears, by the deliverer, of a master's clock that was set, or that
 	// runs faster or slower than Guard.Drift allows.
-	ClockChanged func(master string, d *drift.Deviation)
+	ClockChanged func(master string, d *drift.Deviation, at time.Time)
 }
 
 // New begins to watch the masters. The caller closes the Monitor.
 func New(c Config) *Monitor {
 	n := len(c.Masters)
 	g := &Monitor{
-		cfg:     c,
-		rights:  make([]atomic.Pointer[votingRight], n),
-		masters: make([]watched, n),
-		news:    make(chan struct{}),
-		wake:    make(chan struct{}, 1),
-		quit:    make(chan struct{}),
-		done:    make(chan struct{}),
+		cfg:      c,
+		trusting: c.Guard.Level == guard.Off && !c.ReadOnly,
+		rights:   make([]atomic.Pointer[votingRight], n),
+		masters:  make([]watched, n),
+		begins:   make(chan struct{}),
+		news:     make(chan struct{}),
+		wake:     make(chan struct{}, 1),
+		quit:     make(chan struct{}),
+		done:     make(chan struct{}),
 	}
 	g.open.Store(true)
-	g.early.Store(c.Guard.Level == guard.Standard && haveOneDB(c.Masters))
+	names := make([]string, n)
 	for i, m := range c.Masters {
+		names[i] = m.Name()
 		g.rights[i].Store(&votingRight{reason: errUnjudged})
 		w := &g.masters[i]
 		w.facts.Master, w.facts.DB, w.redialing = m.Name(), m.DB(), true
 		w.standing = guard.Standing{Master: m.Name(), Why: errUnjudged}
 		g.watchers = append(g.watchers, &watcher{g, i})
 	}
+	g.list = guard.ListDigest(names)
 	for i, m := range c.Masters {
 		m.Watch(g.watchers[i])
 	}
@@ -129,9 +142,6 @@ func New(c Config) *Monitor {
 // Close ends the Monitor and waits for its goroutine. Answers to questions that are
 // under way are ignored.
 func (g *Monitor) Close() {
-	if g == nil {
-		return
-	}
 	for i, m := range g.cfg.Masters {
 		m.Unwatch(g.watchers[i])
 	}
@@ -148,35 +158,24 @@ func (g *Monitor) Close() {
 	<-g.done
 }
 
-// FleetID is the id that a quorum of the markers have; "": it is not known now, or the
-// Monitor is nil.
-func (g *Monitor) FleetID() string {
-	if g == nil {
-		return ""
-	}
-	g.mu.Lock()
-	defer g.unlock()
-	return g.fleet
-}
-
-// unlock releases g.mu. Then it reports and sends what had to wait for that, and at last
-// wakes the calls that wait.
+// unlock releases g.mu. Then it sends what had to wait for that, and at last wakes the calls
+// that wait.
 func (g *Monitor) unlock() {
-	send, notify, newsOver := g.send, g.notify, g.newsOver
-	g.send, g.notify, g.newsOver = nil, nil, nil
+	send, over, renew := g.send, g.over, g.renew
+	g.send, g.over, g.renew = nil, nil, nil
 	closed := g.closed
 	g.mu.Unlock()
-	if newsOver != nil {
-		defer close(newsOver)
+	for _, c := range over {
+		defer close(c)
 	}
 	if closed {
 		return
 	}
-	for _, f := range notify {
-		f()
-	}
 	for _, q := range send {
 		q.enqueue()
+	}
+	for _, f := range renew {
+		f()
 	}
 }
 
@@ -199,7 +198,14 @@ func (e *watcher) CameUp(epoch uint64, runID string) []*pipeline.Call {
 		w.clock = clockWatch{} // another clock, perhaps
 	}
 	w.epoch, w.run, w.redialing, w.looked, w.looks, w.failed = epoch, runID, false, false, 0, false
-	w.facts = guard.Facts{Master: w.facts.Master, DB: w.facts.DB, Connected: true, Age: w.facts.Age.Earlier(), MovedTo: w.facts.MovedTo, Seen: w.facts.Seen}
+	w.dialled = time.Now()
+	w.facts = w.facts.Memory()
+	w.facts.Connected, w.facts.Age = true, w.facts.Age.Earlier()
+	if g.trusting {
+		w.looked = true
+		g.judge()
+		return nil
+	}
 	q := w.greeting
 	w.greeting = nil
 	if q != nil {
@@ -222,7 +228,7 @@ func (e *watcher) Greet() []*pipeline.Call {
 	g := e.g
 	g.mu.Lock()
 	defer g.unlock()
-	if g.closed || g.cfg.ReadOnly { // a master whose clients are paused would not even end the handshake
+	if g.closed || g.trusting || g.cfg.ReadOnly { // a master whose clients are paused would not even end the handshake
 		return nil
 	}
 	q := g.greeting(e.i)
@@ -240,8 +246,17 @@ func (e *watcher) WentDown(epoch uint64, cause error, redialing bool) {
 		return // of a connection before
 	}
 	w.lastLostEpoch, w.epoch, w.redialing, w.looked, w.asking = max(w.lastLostEpoch, epoch), 0, redialing, false, nil
-	w.facts = guard.Facts{Master: w.facts.Master, DB: w.facts.DB, Err: &pipeline.DownError{Cause: cause}, Age: w.facts.Age, MovedTo: w.facts.MovedTo, Seen: w.facts.Seen}
+	w.facts = w.facts.Memory()
+	w.facts.Err = &pipeline.DownError{Cause: cause}
 	g.judge()
+}
+
+// SilenceChanged implements pipeline.Watcher.
+func (e *watcher) SilenceChanged() {
+	g := e.g
+	g.mu.Lock()
+	defer g.unlock()
+	g.countVotes()
 }
 
 // changed notes that a check has found another marker than the one that was judged.
@@ -257,15 +272,6 @@ func (g *Monitor) changed(i int, j *votingRight) {
 		g.send = append(g.send, g.look(i))
 	}
 	g.judge()
-}
-
-// released notes the end of a quarantine, if j is still the master's right.
-func (g *Monitor) released(i int, j *votingRight) {
-	g.mu.Lock()
-	defer g.unlock()
-	if g.rights[i].Load() == j {
-		g.judge()
-	}
 }
 
 func (g *Monitor) signal() {
@@ -295,18 +301,31 @@ func (g *Monitor) run() {
 func (g *Monitor) tick() time.Duration {
 	g.mu.Lock()
 	defer g.unlock()
+	now := g.cfg.Clock.Now()
+	for i := range g.rights {
+		if g.rights[i].Load().quarantineEnded(now) {
+			g.judge()
+			break
+		}
+	}
 	return g.askDue()
 }
 
 // askDue asks the masters whose time has come. It returns how long it is until the next
-// one's. The caller must hold g.mu.
+// one's, or until a quarantine ends. The caller must hold g.mu.
 func (g *Monitor) askDue() time.Duration {
 	next := lookEvery
-	if g.cfg.ReadOnly {
+	if g.cfg.ReadOnly || g.trusting {
 		return next
 	}
 	for i := range g.masters {
 		w := &g.masters[i]
+		if w.epoch != 0 && w.elsewhere() {
+			next = min(next, g.redial(i))
+		}
+		if left, ok := g.rights[i].Load().quarantine(g.cfg.Clock.Now()); ok {
+			next = min(next, left)
+		}
 		if w.epoch == 0 || w.asking != nil {
 			continue
 		}
@@ -321,6 +340,25 @@ func (g *Monitor) askDue() time.Duration {
 	return next
 }
 
+// elsewhere reports whether the master may be at another server by now: this one is no master, and
+// the address may lead to the one that took its place.
+func (w *watched) elsewhere() bool {
+	return !w.standing.Vote && (w.standing.Why.Cause == guard.NotMaster || w.standing.Why.Cause == guard.NotStandalone)
+}
+
+// redial has such a master dialled again, if it is time. It returns how long it is until the next
+// time. The caller must hold g.mu.
+func (g *Monitor) redial(i int) time.Duration {
+	w := &g.masters[i]
+	if left := time.Until(w.dialled.Add(max(w.redial, leastRedial))); left > 0 {
+		return left
+	}
+	w.dialled, w.redial = time.Now(), min(max(2*w.redial, leastRedial), mostRedial)
+	m, epoch, why := g.cfg.Masters[i], w.epoch, w.standing.Why
+	g.renew = append(g.renew, func() { m.Renew(epoch, why) })
+	return w.redial
+}
+
 // pause is the time from an inquiry to the next look at the master.
 func (w *watched) pause() time.Duration {
 	if w.epoch == 0 || w.standing.Vote {
@@ -328,8 +366,11 @@ func (w *watched) pause() time.Duration {
 	}
 	switch w.standing.Why.Cause {
 	case guard.Unmarked, guard.NoMarker, guard.Changed:
-		most := mostLookAgain
-		if w.failed || w.looks > looksAgain {
+		left, most := w.standing.Why.Left, mostLookAgain
+		if left > 1 { // then this client may adopt it
+			return min(max(left, lookAgain), w.every)
+		}
+		if left == 1 || w.failed || w.looks > looksAgain {
 			most = w.every
 		}
 		return min(lookAgain<<min(w.looks, 16), most)

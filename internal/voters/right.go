@@ -28,7 +28,16 @@ type votingRight struct {
 // quarantineEnded reports whether only a quarantine kept the master from voting, and it
 // had ended at that instant.
 func (j *votingRight) quarantineEnded(at drift.Instant) bool {
-	return j.reason.Cause == guard.Quarantined && j.ended(at)
+	left, ok := j.quarantine(at)
+	return ok && left == 0
+}
+
+// quarantine is for how long only a quarantine keeps the master from voting; false: none does.
+func (j *votingRight) quarantine(now drift.Instant) (left time.Duration, ok bool) {
+	if j.reason == nil || j.reason.Cause != guard.Quarantined {
+		return 0, false
+	}
+	return max(0, j.left-now.MonotonicSub(j.at)), true
 }
 
 func (j *votingRight) ended(at drift.Instant) bool {
@@ -37,11 +46,12 @@ func (j *votingRight) ended(at drift.Instant) bool {
 
 // reasonAt is why the master may not vote now.
 func (j *votingRight) reasonAt(now drift.Instant) *guard.AbstainError {
-	if j.reason.Cause != guard.Quarantined {
+	left, ok := j.quarantine(now)
+	if !ok {
 		return j.reason
 	}
 	why := *j.reason
-	why.Left = max(0, j.left-now.MonotonicSub(j.at))
+	why.Left = left
 	return &why
 }
 
@@ -54,43 +64,27 @@ var errUnjudged = &guard.AbstainError{Cause: guard.Unmarked}
 // of the flush that carried the answer. All of that must also have held when the
 // question was asked. Complete calls it with a reply. Replies come in order, so the
 // votingRight that is set then is not older than the call. needs are commands without
-// which the master could not renew or release what it has granted. A nil Monitor counts
-// every answer.
+// which the master could not renew or release what it has granted.
 func (g *Monitor) Abstains(i int, call *pipeline.Call, asked drift.Instant, needs guard.Commands) *guard.AbstainError {
-	if g == nil {
-		return nil
-	}
 	j := g.rights[i].Load()
 	switch said := call.Said(); {
 	case j.epoch == 0 || j.epoch != call.Epoch:
 		return errUnjudged
 	case j.mark != "" && said.Mark != j.mark && (j.reason == nil || j.reason.Cause == guard.Quarantined):
 		g.changed(i, j)
-		return &guard.AbstainError{Cause: guard.Changed, Value: "its marker, or the history of its data, is not what it was", Err: said.Err}
+		const what = "its marker, or the history of its data, is not what it was"
+		return &guard.AbstainError{Cause: guard.Changed, Value: what, Err: said.Err}
 	case j.reason != nil && !j.quarantineEnded(asked):
 		return j.reasonAt(asked)
 	case j.reason == nil && !j.ended(asked), j.from.MonotonicSub(asked) > 0:
 		return errUnjudged
-	}
-	if j.reason != nil {
-		g.released(i, j)
 	}
 	return j.refused.Lacking(needs)
 }
 
 // Lacks is which of the commands master i refuses; nil: none, as far as is known.
 func (g *Monitor) Lacks(i int, needs guard.Commands) *guard.AbstainError {
-	if g == nil {
-		return nil
-	}
 	return g.rights[i].Load().refused.Lacking(needs)
-}
-
-// IsChange reports whether an answer did not count because the marker, or the history of
-// the data, was not as judged.
-func IsChange(err error) bool {
-	why, ok := err.(*guard.AbstainError) //nolint:errorlint // it is never wrapped
-	return ok && why.Cause == guard.Changed
 }
 
 // check is the same for all masters and clients.
@@ -98,7 +92,7 @@ var check = pipeline.NewCheck(guard.CheckCommands, guard.ReadCheck, guard.SameCh
 
 // Check is the check that ends a flush with votes; nil: none does.
 func (g *Monitor) Check() *pipeline.Check {
-	if g == nil {
+	if g.trusting {
 		return nil
 	}
 	return check
@@ -107,12 +101,9 @@ func (g *Monitor) Check() *pipeline.Check {
 // Excluded is the masters that are not asked for a vote. One is a second
 // address of a server: the server is asked at the first, and would refuse at the second
 // what it has just granted. One refuses commands: it could not release what it would
-// grant. Another is a master of another fleet, or of a fleet that is
-// moved without us: we must not get in the way of its locks.
+// grant, and so may a master that has not answered yet. One is none by itself: a member of a cluster, or a
+// Sentinel. Another is a master of another fleet: we must not get in the way of its locks.
 func (g *Monitor) Excluded() quorum.Bits {
-	if g == nil {
-		return 0
-	}
 	return quorum.Bits(g.excluded.Load())
 }
 
@@ -120,18 +111,37 @@ func (g *Monitor) Excluded() quorum.Bits {
 // yet are likely to be of it too. The caller must hold g.mu.
 func (g *Monitor) mustExclude() quorum.Bits {
 	var refused, foreign, unjudged quorum.Bits
+	// Who refuses scripts does so on all masters, as a rule: so nothing is set before one has answered the probe.
+	anybody, denied := false, false
+	for i := range g.masters {
+		w := &g.masters[i]
+		anybody, denied = anybody || w.probed, denied || w.facts.Refused.Scripts()
+	}
+	unprobed := func(i int) {
+		if !g.masters[i].probed && (denied || !anybody) && !g.trusting {
+			refused.Add(i)
+		}
+	}
 	for i := range g.masters {
 		s := g.masters[i].standing
 		if s.Vote {
 			continue
 		}
 		switch s.Why.Cause {
-		case guard.Duplicate, guard.Forbidden:
+		case guard.Duplicate, guard.Forbidden, guard.NotStandalone:
 			refused.Add(i)
-		case guard.OtherFleet, guard.Moved:
+		case guard.NotConnected:
+			if g.masters[i].redialing { // else it is not asked anyway
+				unprobed(i)
+			}
+		case guard.OtherFleet:
 			foreign.Add(i)
 		case guard.Unmarked:
 			unjudged.Add(i)
+			unprobed(i)
+			if isRefusal(g.masters[i].facts.MarkerErr) { // and so may be a release
+				refused.Add(i)
+			}
 		}
 	}
 	if foreign == 0 {
@@ -140,12 +150,8 @@ func (g *Monitor) mustExclude() quorum.Bits {
 	return refused | foreign | unjudged
 }
 
-// AbstainsNow is why master i may not vote, as far as is known; nil: it may. A nil
-// Monitor lets every master vote.
+// AbstainsNow is why master i may not vote, as far as is known; nil: it may.
 func (g *Monitor) AbstainsNow(i int, now drift.Instant) *guard.AbstainError {
-	if g == nil {
-		return nil
-	}
 	switch j := g.rights[i].Load(); {
 	case j.reason != nil && !j.quarantineEnded(now):
 		return j.reasonAt(now)
@@ -166,19 +172,22 @@ func (g *Monitor) WhyExcluded(i int, now drift.Instant) *guard.AbstainError {
 // MayVote reports whether the vote of master i would count now. It is for questions that
 // are no votes.
 func (g *Monitor) MayVote(i int) bool {
-	return g == nil || g.rights[i].Load().reason == nil
+	return g.rights[i].Load().reason == nil
 }
 
 // ErrorReply looks at an error reply. A server that is no master any more, or not yet
 // again, is dialled anew: what it was judged by is out of date.
 func (g *Monitor) ErrorReply(i int, call *pipeline.Call) {
-	if g == nil || !isDemotion(call.Err) {
+	if !isDemotion(call.Err) {
 		return
 	}
 	g.mu.Lock()
 	w := &g.masters[i]
 	// A server that was no master when it was dialled would be dialled for every reply.
 	known := w.epoch != call.Epoch || w.facts.Info.Role != "master"
+	if g.trusting { // nobody knows what it was
+		known = w.epoch != call.Epoch || time.Since(w.dialled) < leastRedial
+	}
 	g.mu.Unlock()
 	if !known {
 		g.cfg.Masters[i].Renew(call.Epoch, call.Err)

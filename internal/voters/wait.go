@@ -3,9 +3,6 @@ package voters
 import (
 	"context"
 	"time"
-
-	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/pipeline"
 )
 
 // Calls wait for masters that are about to be judged.
@@ -19,9 +16,45 @@ func (g *Monitor) setOpen(open bool) {
 	case open:
 		g.news = make(chan struct{})
 	default:
-		g.newsOver = g.news
+		g.over = append(g.over, g.news)
 	}
 	g.open.Store(open)
+}
+
+// countVotes wakes the calls that wait for a quorum when one begins to vote. A master that is silent is
+// none of it. unlock wakes them last. The caller must hold g.mu.
+func (g *Monitor) countVotes() {
+	votes := 0
+	for i := range g.masters {
+		if g.masters[i].standing.Vote && !g.cfg.Masters[i].Silent() {
+			votes++
+		}
+	}
+	if g.votes < g.cfg.Need && votes >= g.cfg.Need {
+		g.over = append(g.over, g.begins)
+		g.begins, g.began = make(chan struct{}), time.Now()
+	}
+	g.votes = votes
+}
+
+// Begins is closed when a quorum begins to vote. It is closed already if one has begun since then.
+func (g *Monitor) Begins(since time.Time) <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.began.Before(since) {
+		begun := make(chan struct{})
+		close(begun)
+		return begun
+	}
+	return g.begins
+}
+
+// Want counts calls that wait for a quorum: n more, or fewer. While there are any, masters that
+// are down are dialled sooner.
+func (g *Monitor) Want(n int) {
+	for _, m := range g.cfg.Masters {
+		m.Want(n)
+	}
 }
 
 // Await blocks while too few masters may vote and enough of them may soon: those that are
@@ -29,7 +62,7 @@ func (g *Monitor) setOpen(open bool) {
 // most (not at all with 0), and until ctx ends or the client closes. It returns how long it has waited, and
 // whether nothing is left to wait for.
 func (g *Monitor) Await(ctx context.Context, limit time.Duration) (waited time.Duration, ok bool) {
-	if g == nil || !g.open.Load() {
+	if !g.open.Load() {
 		return 0, true
 	}
 	g.mu.Lock()
@@ -49,27 +82,4 @@ func (g *Monitor) Await(ctx context.Context, limit time.Duration) (waited time.D
 	case <-t.C:
 	}
 	return time.Since(began), ok
-}
-
-// Early returns what one acquisition needs to ask the masters before they are judged, once
-// in the Monitor's life. It saves a round trip where a client locks as soon as it is made.
-// nil: wait as usual. That is so once a quorum may vote, in strict, which compares clocks
-// first, and where the masters' locks are in databases of different numbers, since one
-// command goes to all. It does not block.
-func (g *Monitor) Early() *guard.Early {
-	if g == nil || !g.open.Load() || !g.early.CompareAndSwap(true, false) {
-		return nil
-	}
-	g.mu.Lock()
-	defer g.unlock()
-	return g.cfg.Guard.Early(g.cfg.Masters[0].DB())
-}
-
-func haveOneDB(masters []*pipeline.Pipeline) bool {
-	for _, m := range masters {
-		if m.DB() != masters[0].DB() {
-			return false
-		}
-	}
-	return true
 }

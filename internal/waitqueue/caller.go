@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -13,27 +13,29 @@ import (
 // them. One goroutine uses it. A nil failure means that the lock is held. A failure with a
 // Cause ends the waiting.
 type Caller interface {
+	// At aims the attempts that follow at one key, where one of several is wanted.
+	At(key string)
 	// All asks all masters together. holders: the failure shall say who holds the lock.
-	All(ctx context.Context, holders bool) *outcome.Failure
+	All(ctx context.Context, holders bool) *quorum.Failure
 	// Pilot asks a key's pilot alone. If it grants the lock, the attempt goes on with Others;
 	// whatever else comes next gives the vote back. If not, the attempt is over, and the pilot
 	// says where the caller stands, or, for several keys together, which of them is in the
-	// way. key is the one to ask for where one of several is wanted.
-	Pilot(ctx context.Context, pilot int, key string, at wire.Place) (granted bool, t wire.Turn, err error)
+	// way.
+	Pilot(ctx context.Context, pilot int, at wire.Place) (granted bool, t wire.Turn, err error)
 	// Others asks the other masters, once the pilot has granted the lock.
-	Others(ctx context.Context, holders bool) *outcome.Failure
-	// Together asks the pilot and the others at once, and also returns the pilot's answer.
-	// key is the one to ask for where one of several is wanted. It is not for several keys
-	// together: there the pilot gets the same command as the others (All).
-	Together(ctx context.Context, pilot int, key string, at wire.Place) (wire.PilotAnswer, *outcome.Failure)
+	Others(ctx context.Context, holders bool) *quorum.Failure
+	// Together asks the pilot and the others at once, and also returns the pilot's answer. It
+	// is not for several keys together: there the pilot gets the same command as the others
+	// (All).
+	Together(ctx context.Context, pilot int, at wire.Place) (wire.PilotAnswer, *quorum.Failure)
 	// Called asks all masters together for a reader that a pilot has called.
-	Called(ctx context.Context) *outcome.Failure
+	Called(ctx context.Context) *quorum.Failure
 	// Taken is the failure of an attempt at the pilot alone, or of one that was not made
 	// (pilot.None). held says what is in the way; nil: that is not known.
-	Taken(pilot int, held *outcome.Held) *outcome.Failure
+	Taken(pilot int, held *quorum.Held) *quorum.Failure
 
 	// Attempted hears how an attempt went, counted from 1. The failure belongs to the room.
-	Attempted(attempt int, failed *outcome.Failure)
+	Attempted(attempt int, failed *quorum.Failure)
 	// Pausing hears of a pause, after so many attempts.
-	Pausing(attempts int, d time.Duration, last *outcome.Failure)
+	Pausing(attempts int, d time.Duration, last *quorum.Failure)
 }

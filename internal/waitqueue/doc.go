@@ -18,27 +18,32 @@
 //	blind        there is no queue to wait in: pauses, then asks all masters
 //	asking       asks the pilot for its place in the queue, and so takes a place there
 //	told         a pilot that refused the lock has told it its place
-//	queued       sleeps: until it is called, or for 50 to 250 ms
+//	queued       sleeps: until it is called, or for 50 to 250 ms, up to 500 ms while the same
+//	             holder of this library has the lock, who will call
 //	called       the pilot has called it, or told it so, and keeps the lock for it: asks all masters at once
 //	ourTurn      the lock seems to be free: asks the pilot alone, then the others
 //	collided     it is its turn after collisions: pauses
-//	doubting     the pilot's key may be stale: asks all masters
+//	checking     asks all masters whether they have the holder's token that the pilot has
+//	doubting     the pilot's key may be stale: asks all masters for the lock
+//	elsewhere    one of several keys is wanted: tries some others, and goes to wait for another
 //
 // The ways between them:
 //
 //	inLine      -> seeking, knocking, comingAlong
 //	comingAlong -> acquired, inLine
 //	knocking    -> acquired, told, seeking, blind, deaf
-//	seeking     -> asking, ourTurn, collided, blind, deaf
-//	deaf        -> acquired, seeking, inLine
-//	blind       -> acquired, seeking, inLine
-//	asking      -> called, ourTurn, collided, queued, doubting, seeking, blind
+//	seeking     -> asking, blind, deaf
+//	deaf        -> acquired, seeking, inLine, elsewhere
+//	blind       -> acquired, seeking, inLine, elsewhere
+//	asking      -> called, ourTurn, collided, queued, doubting, seeking
 //	told        -> queued, doubting, asking, blind, deaf
-//	queued      -> called, ourTurn, doubting, seeking
+//	queued      -> called, ourTurn, checking, seeking, elsewhere
 //	called      -> acquired, told, seeking, inLine
 //	ourTurn     -> acquired, told, seeking, inLine
 //	collided    -> ourTurn
+//	checking    -> seeking, doubting
 //	doubting    -> acquired, seeking, inLine
+//	elsewhere   -> acquired, inLine
 //
 // From each of them the end of the context or of the client leads to ended, and so does an
 // outage that lasts too long. However it ends, a waiter leaves its queues, and passes on the
@@ -50,7 +55,6 @@
 // it is the readers' turn all of them ask all masters at once (reader.go).
 //
 // A waiter for several keys together waits for one key that is in the way, and moves to
-// another key's line (set.go). A waiter for one of several keys stands in the lines of all, and
-// in the queues of those for which it is the first (anyof.go): it may find at once, when it
-// seeks, that it was called for one of them.
+// another key's line (set.go). So does a waiter for one of several keys, which waits for one of
+// them at a time (oneof.go).
 package waitqueue

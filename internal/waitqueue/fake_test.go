@@ -7,10 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/outcome"
-	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
-	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -18,12 +16,16 @@ import (
 // tried one by one.
 type fake struct {
 	connected, hears bool
-	all, others      *outcome.Failure // what all masters say, and those beside the pilot
-	granted          bool             // by the pilot
-	turn             wire.Turn        // if it is not
-	err              error            // instead of the pilot's answer
+	all, others      *quorum.Failure // what all masters say, and those beside the pilot
+	granted          bool            // by the pilot
+	turn             wire.Turn       // if it is not
+	err              error           // instead of the pilot's answer
+	look             wire.Turn       // what a pilot says of another key
+	lookErr          error           // instead
+	stillHeld        bool            // what a quorum says of the holder that the pilot names
+	checkErr         error           // what ends that question
 	together         wire.PilotAnswer
-	wants            outcome.Failure // which keys the call wants
+	wants            quorum.Failure // which keys the call wants
 	did              []string
 	onLeave          func() // called by LeaveQueue, if it is not nil
 
@@ -52,9 +54,12 @@ func (f *fake) do(what ...any) {
 	f.did = append(f.did, strings.TrimSpace(strings.Join(strings.Fields(fmt.Sprintln(what...)), " ")))
 }
 
-func (f *fake) All(context.Context, bool) *outcome.Failure { f.do("all"); return f.all }
+func (f *fake) All(context.Context, bool) *quorum.Failure { f.do("all"); return f.all }
 
-func (f *fake) Pilot(_ context.Context, _ int, key string, at wire.Place) (bool, wire.Turn, error) {
+func (f *fake) At(key string) { f.do("at", key) }
+
+func (f *fake) Pilot(_ context.Context, _ int, at wire.Place) (bool, wire.Turn, error) {
+	key := f.w.key
 	if at.OnlyFirst {
 		key += " if first"
 	}
@@ -62,32 +67,41 @@ func (f *fake) Pilot(_ context.Context, _ int, key string, at wire.Place) (bool,
 	return f.granted, f.turn, f.err
 }
 
-func (f *fake) Others(context.Context, bool) *outcome.Failure { f.do("others"); return f.others }
+func (f *fake) Others(context.Context, bool) *quorum.Failure { f.do("others"); return f.others }
 
-func (f *fake) Together(_ context.Context, _ int, key string, _ wire.Place) (wire.PilotAnswer, *outcome.Failure) {
-	f.do("together", key)
+func (f *fake) Together(context.Context, int, wire.Place) (wire.PilotAnswer, *quorum.Failure) {
+	f.do("together", f.w.key)
 	return f.together, f.all
 }
 
-func (f *fake) Called(context.Context) *outcome.Failure { f.do("called"); return f.all }
+func (f *fake) Called(context.Context) *quorum.Failure { f.do("called"); return f.all }
 
-func (f *fake) Taken(master int, held *outcome.Held) *outcome.Failure {
-	t := &outcome.Failure{Kind: outcome.Taken, Need: 1, Total: 2, Key: f.wants.Key, Others: f.wants.Others}
+func (f *fake) Taken(master int, held *quorum.Held) *quorum.Failure {
+	t := &quorum.Failure{Kind: quorum.Taken, Need: 1, Total: 2, Key: f.wants.Key, Others: f.wants.Others}
 	if held != nil {
-		t.Parts = []outcome.Part{{Master: master, Held: held}}
+		t.Parts = []quorum.Part{{Master: master, Held: held}}
 	}
 	return t
 }
 
-func (f *fake) Attempted(int, *outcome.Failure)              {}
-func (f *fake) Pausing(int, time.Duration, *outcome.Failure) {}
+func (f *fake) Attempted(int, *quorum.Failure)              {}
+func (f *fake) Pausing(int, time.Duration, *quorum.Failure) {}
 
 func (f *fake) WaitAt(_ context.Context, _ int, key string, _ any, _ time.Duration) (wire.Turn, error) {
 	f.do("wait", key)
 	return f.turn, f.err
 }
 
-func (f *fake) WaitAtEach(int, []string, any) wire.KeysQuery { panic("not asked for") }
+func (f *fake) LookAt(_ int, key string) wire.Look {
+	f.do("look", key)
+	return func(context.Context, time.Duration) (wire.Turn, error) { return f.look, f.lookErr }
+}
+
+func (f *fake) StillHeld(_ context.Context, key, token string, _ time.Duration) (bool, error) {
+	f.do("check", key, token)
+	return f.stillHeld, f.checkErr
+}
+
 func (f *fake) LeaveQueue(pilot int, key string) {
 	if f.do("leave", pilot, key); f.onLeave != nil {
 		f.onLeave()
@@ -101,10 +115,18 @@ func (f *fake) WaitToRead(_ context.Context, _ int, key string, _ any, _ time.Du
 
 func (f *fake) LeaveReaders(pilot int, key string) { f.do("leave readers", pilot, key) }
 
-func (f *fake) LeaveEach(_ int, keys []string)            { f.do("leave each", strings.Join(keys, " ")) }
 func (f *fake) Patience(int, time.Duration) time.Duration { return time.Millisecond }
 
+// noVoters never become a quorum.
+type noVoters struct{}
+
+func (noVoters) Begins(time.Time) <-chan struct{} { return nil }
+func (noVoters) Want(int)                         {}
+
 func newRoom(cfg Config) *Room {
+	if cfg.Voters == nil {
+		cfg.Voters = noVoters{}
+	}
 	r := &Room{}
 	r.Init(cfg)
 	return r
@@ -112,23 +134,19 @@ func newRoom(cfg Config) *Room {
 
 // begun is a fake whose waiter has come first and has found its pilot.
 func begun(t *testing.T, want Want) *fake {
-	f := &fake{connected: true, hears: true, turn: wire.Turn{Held: &outcome.Held{Type: "none"}}}
+	f := &fake{connected: true, hears: true, turn: wire.Turn{Held: &quorum.Held{Type: "none"}}}
 	f.ctx, f.cancel = context.WithCancel(t.Context())
 	masters := []fakeMaster{{f, 0}, {f, 1}}
 	r := newRoom(Config{
 		Queues: f, Masters: Masters(masters), Need: 1, Life: context.Background(), OutageWait: time.Minute, Prefix: "p:",
-		Pilots: pilot.New(masters, func(int) bool { return true }),
+		Pilots: quorum.NewChooser(masters, func(int) bool { return true }),
 	})
 	f.w = newWaiter(r, want, f, want.key(), false)
-	f.w.place = r.lines.join(f.w.queue.keys()...)
+	f.w.place = r.lines.join(f.w.queue.line())
+	f.did = nil
 	f.w.begin()
 	f.subscribe()
-	switch q := f.w.queue.(type) {
-	case *oneKey:
-		q.pilot = f.pilot()
-	case *reader:
-		q.pilot = f.pilot()
-	}
+	f.w.queue.seek()
 	return f
 }
 
@@ -144,18 +162,18 @@ func (f *fake) subscribe() {
 // deafen has no pilot's calls heard.
 func (f *fake) deafen() {
 	f.hears = false
-	f.w.room.hub = wakeup.New([]wakeup.Master{fakeMaster{f, 0}, fakeMaster{f, 1}}, "", f.w.room.called)
+	f.w.room.hub = NewHub([]Master{fakeMaster{f, 0}, fakeMaster{f, 1}}, "", f.w.room.called)
 	f.w.listener = f.w.room.hub.Wait()
 }
 
 func (f *fake) one() *oneKey { return f.w.queue.(*oneKey) }
 
 // call is one of the pilot's.
-func (f *fake) call() { f.w.room.called(wakeup.Call{Master: f.pilot(), Key: f.w.key}) }
+func (f *fake) call() { f.w.room.called(WakeUp{Master: f.pilot(), Key: f.w.key}) }
 
 // callReaders is one of the pilot's, for readers.
 func (f *fake) callReaders() {
-	f.w.room.called(wakeup.Call{Master: f.pilot(), Key: wakeup.Readers + f.w.key})
+	f.w.room.called(WakeUp{Master: f.pilot(), Key: ReadersPrefix + f.w.key})
 }
 
 var (
@@ -163,12 +181,11 @@ var (
 	oneWanted  = Want{Keys: []string{"p:a"}, Kind: wire.Plain}
 	fairWanted = Want{Keys: []string{"p:a"}, Kind: wire.Plain, Fair: true}
 	setWanted  = Want{Keys: []string{"p:a", "p:b"}, Kind: wire.Set}
-	anyWanted  = Want{Keys: []string{"p:a", "p:b"}, Kind: wire.AnyOf}
+	anyWanted  = Want{Keys: []string{"p:a", "p:b", "p:c"}, Kind: wire.Plain}
 )
 
-// called has one who wants one of several keys be called for one, and stand in the queue
-// of the other.
-func (f *fake) called() {
-	f.w.queue.hear(wakeup.Call{Master: f.pilot(), Key: f.w.key})
-	f.w.queue.(*anyOf).queued[wakeup.Call{Master: f.pilot(), Key: "p:b"}] = true
-}
+// hasStayed has a call for one of several keys have waited for this one for long enough.
+func (f *fake) hasStayed() { f.w.stay = time.Now() }
+
+// freeTurn is what a pilot says of a key for which nobody waits.
+func freeTurn() wire.Turn { return wire.Turn{First: true, Held: &quorum.Held{Type: "none"}} }

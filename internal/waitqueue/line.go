@@ -6,15 +6,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/outcome"
-	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // lines are the calls of one client that wait. Each key has one line, and one more for those
-// that want to read. Whatever a call wants, it stands in the line of the key that is in its
-// way; only one that wants any of several keys stands in the lines of all of them. First
-// come, first served, and only the first of a line contends over the network for its key.
+// that want to read. Whatever a call wants, it stands in the line of one key that is in its
+// way. First come, first served, and only the first of a line contends over the network for
+// its key.
 //
 // There is no deadlock: who is first for a key that it cannot use yet, since another one is
 // in its way, moves to the line of that one.
@@ -34,49 +33,46 @@ type line struct {
 	out    outage // the first call's; only that one touches it
 }
 
-// A place is one call's, in a line or several. What is not set once is guarded by q.mu.
+// A place is one call's, in a line. What is not set once is guarded by q.mu.
 type place struct {
 	q      *lines
-	number uint64   // by when it came
-	keys   []string // of the lines
-	// signal gets a value when the place becomes the first of a line, when the lock was
+	number uint64 // by when it came
+	key    string // of the line
+	// signal gets a value when the place becomes the first of its line, when the lock was
 	// released in this process, when a reader lets it in, and when the waiting is in vain.
 	signal chan struct{}
-	// calls are those of the pilots for the keys of which the place is the first. There may
-	// be one of before it was.
-	calls chan wakeup.Call
-	letIn bool             // readers get in now
-	err   *outcome.Failure // why the waiting is in vain
+	// calls are those of the pilots while the place is the first. There may be one of a key
+	// before.
+	calls chan WakeUp
+	letIn bool            // readers get in now
+	err   *quorum.Failure // why the waiting is in vain
 }
 
-// moreCalls is how many calls for one key are heard while its waiter does something else.
-const moreCalls = 8
+// mostCalls is how many calls are heard while the waiter does something else.
+const mostCalls = 8
 
-// join takes the last places in lines. The caller must call leave.
-func (q *lines) join(keys ...string) *place {
-	p := &place{q: q, keys: keys, signal: make(chan struct{}, 1), calls: make(chan wakeup.Call, len(keys)+moreCalls)}
+// join takes the last place in a line. The caller must call leave.
+func (q *lines) join(key string) *place {
+	p := &place{q: q, signal: make(chan struct{}, 1), calls: make(chan WakeUp, mostCalls)}
 	q.waiting.Add(1)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.came++
 	p.number = q.came
-	for _, key := range keys {
-		p.enter(key)
-	}
+	p.enter(key)
 	return p
 }
 
-// move leaves the lines for that of another key: behind the first there, who has begun, and
+// move leaves the line for that of another key: behind the first there, who has begun, and
 // otherwise by when the call came. A call that moves would else wait for longest.
 func (p *place) move(key string) {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
-	p.enter(key)
 	p.exit()
-	p.keys = []string{key}
+	p.enter(key)
 }
 
-// leave gives up the places. Where it was the first, the next one becomes the first.
+// leave gives up the place. Where it was the first, the next one becomes the first.
 func (p *place) leave() {
 	q := p.q
 	q.mu.Lock()
@@ -103,21 +99,19 @@ func (p *place) enter(key string) {
 	for at > 1 && l.places[at-1].number > p.number {
 		at--
 	}
-	l.places = slices.Insert(l.places, at, p)
+	l.places, p.key = slices.Insert(l.places, at, p), key
 }
 
-// exit leaves all lines. The caller holds q.mu.
+// exit leaves the line. The caller holds q.mu.
 func (p *place) exit() {
-	for _, key := range p.keys {
-		l := p.q.byKey[key]
-		i := slices.Index(l.places, p)
-		l.places = slices.Delete(l.places, i, i+1)
-		switch {
-		case len(l.places) == 0:
-			delete(p.q.byKey, key)
-		case i == 0:
-			l.places[0].wake()
-		}
+	l := p.q.byKey[p.key]
+	i := slices.Index(l.places, p)
+	l.places = slices.Delete(l.places, i, i+1)
+	switch {
+	case len(l.places) == 0:
+		delete(p.q.byKey, p.key)
+	case i == 0:
+		l.places[0].wake()
 	}
 }
 
@@ -128,37 +122,30 @@ func (p *place) wake() {
 	}
 }
 
-// isFirst reports whether the place is the first for a key. The caller holds q.mu.
-func (p *place) isFirst(key string) bool { return p.q.byKey[key].places[0] == p }
+// isFirst reports whether the place is the first of its line. The caller holds q.mu.
+func (p *place) isFirst() bool { return p.q.byKey[p.key].places[0] == p }
 
 // A standing is what has become of a place.
 type standing struct {
-	first bool             // of a line
-	letIn bool             // readers get in now; said once
-	err   *outcome.Failure // why the waiting is in vain
+	first bool            // of the line
+	letIn bool            // readers get in now; said once
+	err   *quorum.Failure // why the waiting is in vain
 }
 
 // state says what has become of the place.
 func (p *place) state() standing {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
-	s := standing{slices.ContainsFunc(p.keys, p.isFirst), p.letIn, p.err}
+	s := standing{p.isFirst(), p.letIn, p.err}
 	p.letIn = false
 	return s
-}
-
-// first is the keys for which the place is the first.
-func (p *place) first() []string {
-	p.q.mu.Lock()
-	defer p.q.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(p.keys), func(key string) bool { return !p.isFirst(key) })
 }
 
 // outage counts for the first of a line. Only that one may use it.
 func (p *place) outage() *outage {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
-	return &p.q.byKey[p.keys[slices.IndexFunc(p.keys, p.isFirst)]].out
+	return &p.q.byKey[p.key].out
 }
 
 // anybody reports whether anybody waits for anything.
@@ -189,14 +176,26 @@ func (q *lines) occupied(want *Want) (key string, yes bool) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	oneOf := want.Kind == wire.AnyOf
 	for _, key := range want.Keys {
-		waits := q.byKey[key] != nil || want.Kind == wire.Reader && q.byKey[wakeup.Readers+key] != nil
-		if waits != oneOf { // of several that would do all have to be waited for
-			return key, waits
+		if q.byKey[key] != nil || want.Kind == wire.Reader && q.byKey[ReadersPrefix+key] != nil {
+			return key, true
 		}
 	}
-	return want.key(), oneOf
+	return "", false
+}
+
+// unoccupied is the keys of several for which nobody waits, of one of which a call may do with.
+// For all other calls it is all keys or none.
+func (q *lines) unoccupied(want *Want) []string {
+	if !want.oneOf() {
+		if _, occupied := q.occupied(want); occupied {
+			return nil
+		}
+		return want.Keys
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(want.Keys), func(key string) bool { return q.byKey[key] != nil })
 }
 
 // wakeFirst wakes the first call that waits for the key. It reports whether there is one.
@@ -206,7 +205,7 @@ func (q *lines) wakeFirst(key string) bool {
 
 // call passes on a pilot's call to the first call that waits for the key. It reports whether
 // there is one, and whether it can hear it.
-func (q *lines) call(c wakeup.Call) bool {
+func (q *lines) call(c WakeUp) bool {
 	return q.withFirst(c.Key, func(p *place) bool {
 		select {
 		case p.calls <- c:
@@ -228,7 +227,7 @@ func (q *lines) withFirst(key string, f func(p *place) bool) bool {
 }
 
 // unheard is the calls that the waiter has not heard.
-func (p *place) unheard() (all []wakeup.Call) {
+func (p *place) unheard() (all []WakeUp) {
 	for {
 		select {
 		case c := <-p.calls:
@@ -239,8 +238,8 @@ func (p *place) unheard() (all []wakeup.Call) {
 	}
 }
 
-// fail tells every call in p's lines that the waiting is in vain.
-func (p *place) fail(err *outcome.Failure) {
+// fail tells every call in p's line that the waiting is in vain.
+func (p *place) fail(err *quorum.Failure) {
 	p.others(func(other *place) { other.err = err })
 }
 
@@ -249,17 +248,15 @@ func (p *place) letOthersIn() {
 	p.others(func(other *place) { other.letIn = true })
 }
 
-// others does something to all others in the lines of which p is the first, and wakes them.
+// others does something to all others in the line of which p is the first, and wakes them.
 func (p *place) others(f func(other *place)) {
 	p.q.mu.Lock()
 	defer p.q.mu.Unlock()
-	for _, key := range p.keys {
-		if !p.isFirst(key) {
-			continue
-		}
-		for _, other := range p.q.byKey[key].places[1:] {
-			f(other)
-			other.wake()
-		}
+	if !p.isFirst() {
+		return
+	}
+	for _, other := range p.q.byKey[p.key].places[1:] {
+		f(other)
+		other.wake()
 	}
 }

@@ -6,8 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/outcome"
-	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -29,6 +28,9 @@ func TestALineIsFirstComeFirstServedAndGoneWhenEmpty(t *testing.T) {
 	if !first(c) || len(c.signal) != 1 {
 		t.Error("the last one was not called")
 	}
+	if !q.call(WakeUp{Master: 1, Key: "key"}) || q.call(WakeUp{Key: "other"}) || !slices.Equal(c.unheard(), []WakeUp{{Master: 1, Key: "key"}}) {
+		t.Error("a call is not heard by the first who waits for its key, or by one who waits for another")
+	}
 	c.leave()
 	if len(q.byKey) != 0 || q.waiting.Load() != 0 || q.wakeFirst("key") {
 		t.Error("something is left")
@@ -38,20 +40,13 @@ func TestALineIsFirstComeFirstServedAndGoneWhenEmpty(t *testing.T) {
 func TestWhenWaitingIsInVainAllInTheLineAreTold(t *testing.T) {
 	var q lines
 	a, b, other := q.join("key"), q.join("key"), q.join("other")
-	// Who waits for one of several keys hears it from whoever tries in its place; where it
-	// is the first itself it finds out.
-	either, neither := q.join("key", "third"), q.join("other", "fourth")
-	why := &outcome.Failure{}
+	why := &quorum.Failure{}
 	a.fail(why)
-	for i, p := range []*place{b, either} {
-		if err := p.state().err; err != why || len(p.signal) != 1 {
-			t.Errorf("number %d was told %v", i, err)
-		}
+	if err := b.state().err; err != why || len(b.signal) != 1 {
+		t.Errorf("the other one was told %v", err)
 	}
-	for i, p := range []*place{other, neither} {
-		if err := p.state().err; err != nil || len(p.signal) != 0 {
-			t.Errorf("number %d, which waits for another key, was told %v", i, err)
-		}
+	if err := other.state().err; err != nil || len(other.signal) != 0 {
+		t.Errorf("one that waits for another key was told %v", err)
 	}
 }
 
@@ -62,57 +57,28 @@ func plain(key string) *Want { return &Want{Keys: []string{key}, Kind: wire.Plai
 func TestACallWaitsBehindThoseWhoWaitForItsKeyWhateverTheyWant(t *testing.T) {
 	keys := func(k *wire.Kind, keys ...string) *Want { return &Want{Keys: keys, Kind: k} }
 	for name, test := range map[string]struct {
-		waiting [][]string // the lines of those who wait
+		waiting []string // the lines of those who wait
 		want    *Want
 		behind  string // whom it waits; "": nobody
 	}{
-		"a key":                                       {[][]string{{"a"}}, plain("a"), "a"},
-		"another key":                                 {[][]string{{"a"}}, plain("b"), ""},
-		"a key that is one of several":                {[][]string{{"a", "b"}}, plain("b"), "b"},
-		"a key that others want to read":              {[][]string{{wakeup.Readers + "a"}}, plain("a"), ""},
-		"a set":                                       {[][]string{{"b"}}, keys(wire.Set, "a", "b", "c"), "b"},
-		"a set of which two are waited for":           {[][]string{{"c"}, {"b"}}, keys(wire.Set, "a", "b", "c"), "b"},
-		"another set":                                 {[][]string{{"d"}}, keys(wire.Set, "a", "b", "c"), ""},
-		"a reader, and others read":                   {[][]string{{wakeup.Readers + "a"}}, keys(wire.Reader, "a"), "a"},
-		"a reader, and writers wait":                  {[][]string{{"a"}}, keys(wire.Reader, "a"), "a"},
-		"a reader of another key":                     {[][]string{{"a"}, {wakeup.Readers + "a"}}, keys(wire.Reader, "b"), ""},
-		"one of several, of which none is free":       {[][]string{{"a"}, {"b", "c"}}, keys(wire.AnyOf, "a", "b"), "a"},
-		"one of several, and nobody waits for one":    {[][]string{{"a"}}, keys(wire.AnyOf, "a", "b"), ""},
-		"one of several, and nobody waits for either": {[][]string{{"c"}}, keys(wire.AnyOf, "a", "b"), ""},
+		"a key":                             {[]string{"a"}, plain("a"), "a"},
+		"another key":                       {[]string{"a"}, plain("b"), ""},
+		"a key that others want to read":    {[]string{ReadersPrefix + "a"}, plain("a"), ""},
+		"a set":                             {[]string{"b"}, keys(wire.Set, "a", "b", "c"), "b"},
+		"a set of which two are waited for": {[]string{"c", "b"}, keys(wire.Set, "a", "b", "c"), "b"},
+		"another set":                       {[]string{"d"}, keys(wire.Set, "a", "b", "c"), ""},
+		"a reader, and others read":         {[]string{ReadersPrefix + "a"}, keys(wire.Reader, "a"), "a"},
+		"a reader, and writers wait":        {[]string{"a"}, keys(wire.Reader, "a"), "a"},
+		"a reader of another key":           {[]string{"a", ReadersPrefix + "a"}, keys(wire.Reader, "b"), ""},
 	} {
 		var q lines
-		for _, keys := range test.waiting {
-			q.join(keys...)
+		for _, key := range test.waiting {
+			q.join(key)
 		}
 		key, is := q.occupied(test.want)
 		if is != (test.behind != "") || is && key != test.behind {
 			t.Errorf("%s: waits behind others: %v, for %q; want %q", name, is, key, test.behind)
 		}
-	}
-}
-
-// Who wants one of several keys looks at those for which nobody stands before it, and has
-// left all when it has one.
-func TestAPlaceInSeveralLinesIsFirstInEachByItself(t *testing.T) {
-	var q lines
-	a := q.join("a")
-	either := q.join("a", "b", "c")
-	c := q.join("c")
-	if got := either.first(); !slices.Equal(got, []string{"b", "c"}) {
-		t.Errorf("first for %q, want b and c", got)
-	}
-	if !q.call(wakeup.Call{Key: "a"}) || !q.call(wakeup.Call{Master: 1, Key: "b"}) || q.call(wakeup.Call{Key: "d"}) {
-		t.Error("a call is heard by the first who waits for its key")
-	}
-	if a, b := a.unheard(), either.unheard(); !slices.Equal(a, []wakeup.Call{{Key: "a"}}) || !slices.Equal(b, []wakeup.Call{{Master: 1, Key: "b"}}) {
-		t.Errorf("the first for a was called by %v, the one for b by %v", a, b)
-	}
-	a.leave()
-	if got := either.first(); len(got) != 3 || len(either.signal) != 1 {
-		t.Errorf("first for %q, and woken %d times: want for all of them, once", got, len(either.signal))
-	}
-	if either.leave(); !first(c) || len(c.signal) != 1 {
-		t.Error("the next one was not woken")
 	}
 }
 
@@ -171,7 +137,7 @@ func TestACallLeavesTheQueuesBeforeItsLine(t *testing.T) {
 		inLine := -1
 		f.onLeave = func() { inLine = f.w.room.Waiting() }
 		want := oneWanted
-		ended := make(chan *outcome.Failure, 1)
+		ended := make(chan *quorum.Failure, 1)
 		go func() { ended <- f.w.room.Acquire(f.ctx, &want, f) }()
 		time.Sleep(time.Second)
 		f.cancel()

@@ -8,8 +8,8 @@ import (
 
 	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -25,46 +25,82 @@ const (
 type outage struct {
 	failures int
 	since    time.Time
+	asked    time.Time // when the last attempt began
+	last     bool      // its time is over, and one more attempt is made
 }
 
-// note counts a failed attempt. It reports whether the outage has lasted for limit, or will
-// not end by waiting.
-func (o *outage) note(failed *outcome.Failure, limit time.Duration) (over bool) {
-	if failed.Kind != outcome.NoQuorum {
-		o.failures = 0
+// note counts a failed attempt. It reports whether the outage has lasted for OutageWait, or will
+// not end by waiting. If its time is over, and a quorum votes or has begun to since the last attempt, one
+// more attempt is made.
+func (r *Room) note(o *outage, failed *quorum.Failure) (over bool) {
+	if failed.Kind != quorum.NoQuorum {
+		*o = outage{}
 		return false
 	}
 	if o.failures++; o.failures == 1 {
 		o.since = time.Now().Add(-failed.Elapsed)
+		o.asked = o.since
 	}
-	return misconfigured(failed) || time.Since(o.since) >= limit
+	limit := r.cfg.OutageWait
+	switch over = misconfigured(failed); {
+	case over || time.Since(o.since) < limit:
+		return over
+	case o.last || limit == 0 || !isClosed(r.cfg.Voters.Begins(o.asked)) && !r.quorumVotes():
+		return true
+	}
+	o.last = true
+	return false
+}
+
+// pauseBetween pauses between two attempts. While there is no quorum, the masters are dialled sooner
+// meanwhile, and the pause ends soon after a quorum has begun to vote, at random: many calls may
+// wait for that. It does not end because a quorum votes: masters that do may refuse every lock.
+// sleep pauses until ready is closed. ready ends the pause where there is a quorum.
+func (r *Room) pauseBetween(
+	o *outage, want *Want, delay time.Duration,
+	ready <-chan struct{}, sleep func(d time.Duration, ready <-chan struct{}) error,
+) (err error) {
+	if o.failures == 0 || want.Backoff != nil {
+		return sleep(delay, ready)
+	}
+	r.cfg.Voters.Want(1)
+	defer r.cfg.Voters.Want(-1)
+	begins, began := r.cfg.Voters.Begins(o.asked), time.Now()
+	if !o.last {
+		err = sleep(delay, begins)
+	}
+	if err == nil && (o.last || isClosed(begins)) {
+		err = sleep(max(0, minRetryDelay-time.Since(began))+r.cfg.Chance.N("begin", minRetryDelay), nil)
+	}
+	o.asked = time.Now() // the attempt follows
+	return err
 }
 
 // misconfigured reports whether so many masters need a change of configuration that the
 // others are no quorum.
-func misconfigured(failed *outcome.Failure) bool {
+func misconfigured(failed *quorum.Failure) bool {
 	usable := failed.Total
 	for _, p := range failed.Parts {
-		if p.Held == nil && isLasting(p.Err) {
+		if p.Held == nil && IsLasting(p.Err) {
 			usable--
 		}
 	}
 	return usable < failed.Need
 }
 
-// isLasting reports whether a master's failure will not end by itself. A replica may be
+// IsLasting reports whether a master's failure will not end by itself. A replica may be
 // promoted at any moment, and a time service may set a clock right.
-func isLasting(err error) bool {
+func IsLasting(err error) bool {
 	if pipeline.IsLasting(err) {
 		return true
 	}
 	why, ok := errors.AsType[*guard.AbstainError](err)
-	return ok && !why.Cause.Passes() && why.Cause != guard.NotMaster && why.Cause != guard.OffClock
+	return ok && !why.Passes() && why.Cause != guard.NotMaster && why.Cause != guard.OffClock
 }
 
 // retryDelay is the pause after a failed attempt. It has a random part, so that calls that
 // have collided do not collide again. While there is no quorum it grows.
-func (r *Room) retryDelay(want *Want, attempt, failures int, failed *outcome.Failure) time.Duration {
+func (r *Room) retryDelay(want *Want, attempt, failures int, failed *quorum.Failure) time.Duration {
 	if f := want.Backoff; f != nil {
 		return max(0, f(attempt))
 	}
@@ -80,7 +116,7 @@ func (r *Room) retryDelay(want *Want, attempt, failures int, failed *outcome.Fai
 
 // freeAfter is how long it takes until the keys in the way have expired on enough masters
 // for a quorum, if that is known.
-func freeAfter(failed *outcome.Failure) (time.Duration, bool) {
+func freeAfter(failed *quorum.Failure) (time.Duration, bool) {
 	usable := failed.OK
 	var ttls []time.Duration
 	for _, p := range failed.Parts {
@@ -117,8 +153,8 @@ func afterExpiry(left time.Duration, random *chance.Source, what string) time.Du
 	return left + time.Millisecond + random.N(what, 5*time.Millisecond)
 }
 
-// pause waits for d, or returns what ended the wait.
-func (r *Room) pause(ctx context.Context, d time.Duration) error {
+// pause waits for d, or until ready is closed, or returns what ended the wait.
+func (r *Room) pause(ctx context.Context, d time.Duration, ready <-chan struct{}) error {
 	if cause := r.interrupted(ctx); cause != nil || d <= 0 {
 		return cause
 	}
@@ -126,6 +162,8 @@ func (r *Room) pause(ctx context.Context, d time.Duration) error {
 	defer t.Stop()
 	select {
 	case <-t.C:
+		return nil
+	case <-ready:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

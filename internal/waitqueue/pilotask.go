@@ -2,16 +2,22 @@ package waitqueue
 
 import (
 	"context"
+	"time"
 
-	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/quorum"
-	"github.com/redquorum/redquorum/internal/wakeup"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
-// looksPerAttempt is how many times a waiter asks the pilot before it asks all masters once:
-// the pilot's key may be stale.
-const looksPerAttempt = 4
+const (
+	// looksPerCheck is how many times a waiter asks the pilot before it asks all masters once:
+	// the pilot's key may be stale. looksPerRest is the same while its pauses are the longest.
+	looksPerCheck = 4
+	looksPerRest  = 8
+	// mostPause is the longest pause between two looks. Then a waiter for a key costs the masters
+	// about three commands a second. Longer pauses would make waiters that are frozen dearer: who
+	// stands behind one that is called and does not come hears of it by looking.
+	mostPause = 500 * time.Millisecond
+)
 
 // A oneKey is a waiter's place in the queue of one key, at the key's pilot.
 type oneKey struct {
@@ -29,7 +35,7 @@ type turn struct {
 	stale bool
 }
 
-func (q *oneKey) keys() []string { return []string{q.w.key} }
+func (q *oneKey) line() string { return q.w.key }
 
 func (q *oneKey) ready() <-chan struct{} { return q.subscribed }
 
@@ -37,13 +43,17 @@ func (q *oneKey) ready() <-chan struct{} { return q.subscribed }
 func (q *oneKey) seek() event {
 	w, r := q.w, q.w.room
 	master := r.cfg.Pilots.Of(w.key, w.refusals.Masters(r.cfg.Pilots))
-	if w.out.failures > 0 || master == pilot.None || !r.quorumConnected() {
+	if w.out.failures > 0 || master == quorum.NoPilot || !r.quorumVotes() {
 		return noQueue
 	}
-	if q.subscribed = w.listener.Subscribe(master); !isClosed(q.subscribed) {
+	ready := w.listener.Subscribe(master)
+	same := master == q.pilot && ready == q.subscribed // else calls may have been missed
+	q.subscribed = ready
+	switch {
+	case !isClosed(ready):
+		q.pilot = quorum.NoPilot
 		return unheard
-	}
-	if master == q.pilot {
+	case same:
 		return found
 	}
 	q.pilot, q.turn = master, turn{}
@@ -66,8 +76,42 @@ func (q *oneKey) asked(t wire.Turn, err error) event {
 	case !heard:
 		return silent
 	}
-	q.turn.Turn = t
+	q.noted(t)
 	return q.judge()
+}
+
+// noted notes a turn, and whether the holder is the same as before, and a client of this library:
+// such a holder will call the next one.
+func (q *oneKey) noted(t wire.Turn) {
+	before := q.turn.Held
+	if q.w.counts.same++; before == nil || before.Token != t.Held.Token || !wire.IsOurs(t.Held) {
+		q.w.counts.same = 0
+	}
+	q.turn.Turn = t
+}
+
+// pause is how long to sleep before the next look. It grows while somebody is sure to call.
+func (q *oneKey) pause() time.Duration {
+	random := q.w.room.cfg.Chance
+	d := minRetryDelay + random.N("poll", maxRetryDelay-minRetryDelay)
+	return q.w.withinStay(freeIn(&q.turn.Turn, random, min(d<<min(q.w.counts.same, 4), mostPause)))
+}
+
+// check implements queue. Only a quorum that has the token is an answer: masters that are silent
+// may be an outage, of which an attempt tells.
+func (q *oneKey) check(ctx context.Context) event {
+	w := q.w
+	w.counts.looks = 0
+	if h := q.turn.Held; h != nil && h.Type == "string" {
+		held, cause := w.room.cfg.Queues.StillHeld(ctx, w.key, h.Token, w.want.Limit)
+		switch {
+		case cause != nil:
+			return w.interrupted(cause)
+		case held:
+			return timer // and looks: its last look is old, by which it knows when the key expires
+		}
+	}
+	return stale
 }
 
 // judge implements queue.
@@ -94,26 +138,42 @@ func (q *oneKey) mayOvertake() bool { return q.turn.First || !q.w.want.Fair }
 // before it each time.
 func (q *oneKey) sleep(ctx context.Context) event {
 	w := q.w
-	random := w.room.cfg.Chance
-	delay := freeIn(&q.turn.Turn, random, minRetryDelay+random.N("poll", maxRetryDelay-minRetryDelay))
-	switch woken, cause := w.sleep(ctx, delay, nil); {
-	case cause != nil:
-		return w.interrupted(cause)
-	case woken == byPilot && (w.counts.collisions == 0 || w.want.isSet()):
-		return pilotCalls
-	case woken != byTimer:
-		return released
+	left := q.pause()
+	w.pausing(left)
+	for {
+		part := min(left, maxRetryDelay)
+		switch woken, cause := w.sleep(ctx, part, nil); {
+		case cause != nil:
+			return w.interrupted(cause)
+		case woken == byPilot && (w.counts.collisions == 0 || w.want.isSet()):
+			return pilotCalls
+		case woken != byTimer:
+			return released
+		}
+		if left -= part; left <= 0 {
+			break
+		}
+		if q.seek() != found { // which asks nobody
+			return timer
+		}
 	}
-	if w.counts.looks++; w.counts.looks >= looksPerAttempt && q.mayOvertake() {
+	if w.hasStayed() {
+		return longEnough
+	}
+	most := looksPerCheck
+	if w.counts.same > 0 || w.want.oneOf() { // which begins anew with each key
+		most = looksPerRest
+	}
+	if w.counts.looks++; w.counts.looks >= most && q.mayOvertake() {
 		return overdue
 	}
 	return timer
 }
 
 // hear implements queue.
-func (q *oneKey) hear(call wakeup.Call) bool {
-	if !q.w.state.listens() && call.Master != q.pilot {
-		q.w.room.cfg.Queues.LeaveQueue(call.Master, call.Key) // of a pilot before
+func (q *oneKey) hear(call WakeUp) bool {
+	if call.Key != q.w.key || !q.w.state.listens() && call.Master != q.pilot {
+		q.w.room.passOn(call) // of a key or a pilot before
 		return false
 	}
 	return true
@@ -129,13 +189,14 @@ func (q *oneKey) take(ctx context.Context, onlyFirst bool) event {
 	if !w.want.isSet() {
 		q.queued.Add(q.pilot)
 	}
-	granted, t, err := w.caller.Pilot(ctx, q.pilot, w.key, wire.Place{Score: q.position(), OnlyFirst: w.want.Fair || onlyFirst})
+	at := wire.Place{Score: q.position(), OnlyFirst: w.want.Fair || onlyFirst}
+	granted, t, err := w.caller.Pilot(ctx, q.pilot, at)
 	if granted {
 		return q.takeOthers(ctx)
 	}
 	heard, cause := w.note(q.pilot, w.key, &t, err)
 	if heard {
-		q.turn.Turn = t
+		q.noted(t)
 		if before != nil && before.Token != "" {
 			q.turn.stale = t.Held.Token == before.Token
 		}
@@ -174,10 +235,10 @@ func (q *oneKey) takeTogether(ctx context.Context) event {
 		return q.takeSetTogether(ctx)
 	}
 	q.queued.Add(q.pilot)
-	said, f := w.caller.Together(ctx, q.pilot, w.key, wire.Place{Score: q.position(), OnlyFirst: w.want.Fair})
+	said, f := w.caller.Together(ctx, q.pilot, wire.Place{Score: q.position(), OnlyFirst: w.want.Fair})
 	e, heard := w.together(q.pilot, w.key, &said, f)
 	if heard {
-		q.turn.Turn = said.Turn
+		q.noted(said.Turn)
 	}
 	if f == nil && said.Granted {
 		q.queued.Remove(q.pilot)
@@ -197,8 +258,7 @@ func (q *oneKey) position() any {
 
 // leave implements queue. A queue that has called us calls the next one.
 func (q *oneKey) leave() {
-	r, name := q.w.room, q.w.queue.keys()[0]
-	q.w.listener.Leave()
+	r, name := q.w.room, q.w.queue.line()
 	queued := q.queued
 	for _, call := range q.w.place.unheard() {
 		queued.Add(call.Master)
@@ -206,7 +266,7 @@ func (q *oneKey) leave() {
 	q.queued = 0
 	for i := range r.cfg.Masters {
 		if queued.Has(i) {
-			r.passOn(wakeup.Call{Master: i, Key: name})
+			r.passOn(WakeUp{Master: i, Key: name})
 		}
 	}
 }

@@ -2,18 +2,17 @@ package waitqueue
 
 import (
 	"context"
+	"time"
 
-	"github.com/redquorum/redquorum/internal/outcome"
-	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // poll attempts until it succeeds, the tries are used up, an outage lasts too long, or
 // ctx or the client ends.
-func (r *Room) poll(ctx context.Context, want *Want, c Caller) *outcome.Failure {
+func (r *Room) poll(ctx context.Context, want *Want, c Caller) *quorum.Failure {
 	var out outage
-	var last *outcome.Failure
+	var last *quorum.Failure
 	for attempt := 1; ; attempt++ {
 		failed := r.attemptPolling(ctx, want, c)
 		c.Attempted(attempt, failed)
@@ -28,12 +27,13 @@ func (r *Room) poll(ctx context.Context, want *Want, c Caller) *outcome.Failure 
 		case attempt == want.Tries:
 			return failed
 		}
-		if over := out.note(failed, r.cfg.OutageWait); over && (want.Tries == 0 || misconfigured(failed)) {
+		if over := r.note(&out, failed); over && (want.Tries == 0 || misconfigured(failed)) {
 			return failed
 		}
 		delay := r.retryDelay(want, attempt, out.failures, failed)
 		c.Pausing(attempt, delay, failed)
-		if cause := r.pause(ctx, delay); cause != nil {
+		sleep := func(d time.Duration, ready <-chan struct{}) error { return r.pause(ctx, d, ready) }
+		if cause := r.pauseBetween(&out, want, delay, nil, sleep); cause != nil {
 			return endedBy(failed, cause)
 		}
 		last = failed
@@ -41,42 +41,80 @@ func (r *Room) poll(ctx context.Context, want *Want, c Caller) *outcome.Failure 
 }
 
 // attemptPolling is an attempt of a call that does not queue. If fairness was asked for, it
-// must not overtake the calls of this client that do.
-func (r *Room) attemptPolling(ctx context.Context, want *Want, c Caller) *outcome.Failure {
-	if _, occupied := r.lines.occupied(want); want.Fair && occupied {
-		failed := c.Taken(pilot.None, nil)
-		failed.Note = "others of this client wait for it"
-		return failed
+// must not overtake the calls of this client that do, and a call that does not wait never does.
+func (r *Room) attemptPolling(ctx context.Context, want *Want, c Caller) *quorum.Failure {
+	keys, yields := want.Keys, want.Fair || want.once() && want.Kind == wire.Plain
+	if yields {
+		keys = r.lines.unoccupied(want)
 	}
-	return r.attempt(ctx, want, c, true)
+	switch {
+	case want.oneOf() && len(keys) > 0:
+		return r.pass(ctx, want, c, keys)
+	case len(keys) > 0:
+		return r.attempt(ctx, want, c, want.key(), true)
+	case want.Kind == wire.Plain && r.quorumVotes():
+		return r.yield(ctx, want, c)
+	case want.Kind == wire.Plain: // an outage is told as such
+		return c.All(ctx, true)
+	default:
+		return r.behind(c.Taken(quorum.NoPilot, nil))
+	}
+}
+
+// yield is the failure of a call that leaves a key to others of this client, with what the pilot
+// says of it.
+func (r *Room) yield(ctx context.Context, want *Want, c Caller) *quorum.Failure {
+	all, cause := r.look(ctx, want, want.Keys)
+	if cause != nil {
+		return r.unanswered(c, quorum.NoPilot, cause)
+	}
+	if soonest := soonestOf(all); soonest.held != nil {
+		return r.behind(c.Taken(soonest.master, soonest.held))
+	}
+	return r.behind(c.Taken(quorum.NoPilot, nil))
+}
+
+func (r *Room) behind(failed *quorum.Failure) *quorum.Failure {
+	failed.Note = "others of this client wait for it"
+	return failed
 }
 
 // attempt is an attempt without a place in the queue. A call that asked for fairness lets
-// calls with a place go first.
-func (r *Room) attempt(ctx context.Context, want *Want, c Caller, holders bool) *outcome.Failure {
-	if !want.Fair || want.Kind != wire.Plain {
+// calls with a place go first. So does one that does not wait, where the key was waited for
+// lately: a loop of such calls would else take most turns. key is the one to ask for where one
+// of several is wanted.
+func (r *Room) attempt(ctx context.Context, want *Want, c Caller, key string, holders bool) *quorum.Failure {
+	yields := want.Fair || want.once() && !want.oneOf() && r.recent.has(key) && r.quorumVotes()
+	if !yields || want.Kind != wire.Plain {
 		return c.All(ctx, holders)
 	}
 	for passed := quorum.Bits(0); ; {
-		master := r.cfg.Pilots.Of(want.key(), passed)
-		if master == pilot.None {
+		master := r.cfg.Pilots.Of(key, passed)
+		if master == quorum.NoPilot || want.once() && want.left() == 0 {
 			return c.All(ctx, holders)
 		}
-		granted, t, err := c.Pilot(ctx, master, want.key(), wire.Place{Score: wire.NoPlace, OnlyFirst: true})
+		granted, t, err := c.Pilot(ctx, master, wire.Place{Score: wire.NoPlace, OnlyFirst: true})
 		switch {
 		case granted:
 			return c.Others(ctx, holders)
 		case err == nil:
 			return c.Taken(master, t.Held)
 		case r.ends(err):
-			return endedBy(c.Taken(master, nil), err)
+			return r.unanswered(c, master, err)
 		}
 		passed.Add(master)
 	}
 }
 
+// unanswered is the failure of an attempt that was cut short while it asked pilots.
+func (r *Room) unanswered(c Caller, master int, cause error) *quorum.Failure {
+	failed := c.Taken(master, nil)
+	failed.Kind = quorum.NoQuorum
+	return endedBy(failed, cause)
+}
+
 // endedBy is the failure of a wait that was cut short.
-func endedBy(failed *outcome.Failure, cause error) *outcome.Failure {
+func endedBy(failed *quorum.Failure, cause error) *quorum.Failure {
 	failed.Cause = cause
 	return failed
 }

@@ -3,8 +3,7 @@ package waitqueue
 import (
 	"context"
 
-	"github.com/redquorum/redquorum/internal/outcome"
-	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // A reader is a call that waits for a key's lock as a reader. The first of the readers' line
@@ -12,8 +11,8 @@ import (
 // each other's way: when it is their turn, all of the line try at once.
 type reader struct{ oneKey }
 
-// keys implements queue.
-func (q *reader) keys() []string { return []string{wakeup.Readers + q.w.key} }
+// line implements queue.
+func (q *reader) line() string { return ReadersPrefix + q.w.key }
 
 // ask implements queue.
 func (q *reader) ask(ctx context.Context) event {
@@ -23,7 +22,7 @@ func (q *reader) ask(ctx context.Context) event {
 }
 
 // hear implements queue: whichever pilot calls, it is the readers' turn.
-func (q *reader) hear(wakeup.Call) bool { return true }
+func (q *reader) hear(WakeUp) bool { return true }
 
 // take implements queue. The pilot need not be asked alone: readers do not take votes from
 // each other. The others of the line come along, unless their turn came to nothing the last
@@ -38,7 +37,7 @@ func (q *reader) take(ctx context.Context, _ bool) event {
 	switch {
 	case f == nil:
 		w.counts.collisions = 0
-	case f.Kind == outcome.Taken:
+	case f.Kind == quorum.Taken:
 		w.counts.collisions++
 	}
 	return w.attempted(f, over)

@@ -5,15 +5,14 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/redquorum/redquorum/internal/outcome"
-	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // behindOne has a reader stand behind another one, which has let it in.
 func (f *fake) behindOne() {
 	f.w.place.leave()
-	first := f.w.room.lines.join(f.w.queue.keys()...)
-	f.w.place = f.w.room.lines.join(f.w.queue.keys()...)
+	first := f.w.room.lines.join(f.w.queue.line())
+	f.w.place = f.w.room.lines.join(f.w.queue.line())
 	f.w.listener, f.w.out = nil, nil
 	first.letOthersIn()
 }
@@ -40,7 +39,7 @@ func TestAReaderWhoseTurnItIsTakesTheOthersAlong(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := begun(t, readWanted)
 				defer f.cancel()
-				next := []*place{f.w.room.lines.join(wakeup.Readers + "p:a"), f.w.room.lines.join(wakeup.Readers + "p:a")}
+				next := []*place{f.w.room.lines.join(ReadersPrefix + "p:a"), f.w.room.lines.join(ReadersPrefix + "p:a")}
 				writer := f.w.room.lines.join("p:a")
 				let := func() bool {
 					all := slices.DeleteFunc(slices.Clone(next), func(p *place) bool { return !p.letIn || len(p.signal) != 1 })
@@ -50,7 +49,7 @@ func TestAReaderWhoseTurnItIsTakesTheOthersAlong(t *testing.T) {
 					return len(all) > 0
 				}
 				if f.w.counts.collisions = test.collisions; test.fails {
-					f.all = &outcome.Failure{Kind: outcome.Taken, Need: 1, Total: 2}
+					f.all = &quorum.Failure{Kind: quorum.Taken, Need: 1, Total: 2}
 				}
 				f.w.state = test.from
 				f.w.state = f.w.state.after(f.w.act(f.ctx))

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/hash"
+	"github.com/redquorum/redquorum/internal/chance"
 )
 
 // recent remembers for a moment which keys this client had to wait for. A call for such a
@@ -20,7 +20,7 @@ type recent struct {
 const recentFor = time.Second
 
 func (r *recent) entry(key string) *atomic.Int64 {
-	return &r.entries[hash.Mix(hash.Text(key))%uint64(len(r.entries))]
+	return &r.entries[chance.Mix(chance.HashText(key))%uint64(len(r.entries))]
 }
 
 // has reports whether the key was waited for lately.

@@ -6,17 +6,9 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/chance"
-	"github.com/redquorum/redquorum/internal/outcome"
-	"github.com/redquorum/redquorum/internal/pilot"
-	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
-
-// A Master is what this room needs of a master. *pipeline.Pipeline is one.
-type Master interface {
-	wakeup.Master
-	Connected() bool
-}
 
 // Masters are a client's masters.
 func Masters[M Master](masters []M) []Master {
@@ -30,19 +22,26 @@ func Masters[M Master](masters []M) []Master {
 // Queues are the queues of keys, at their pilots. *wire.Wire has them.
 type Queues interface {
 	WaitAt(ctx context.Context, pilot int, key string, score any, limit time.Duration) (wire.Turn, error)
-	WaitAtEach(pilot int, keys []string, score any) wire.KeysQuery
 	LeaveQueue(pilot int, key string)
-	LeaveEach(pilot int, keys []string)
+	LookAt(pilot int, key string) wire.Look
+	StillHeld(ctx context.Context, key, token string, limit time.Duration) (held bool, cause error)
 	WaitToRead(ctx context.Context, pilot int, key string, score any, limit time.Duration) (wire.Turn, error)
 	LeaveReaders(pilot int, key string)
 	Patience(master int, most time.Duration) time.Duration
+}
+
+// Voters say when a quorum votes. *voters.Monitor does.
+type Voters interface {
+	Begins(since time.Time) <-chan struct{}
+	Want(n int)
 }
 
 // Config is what a client's calls have in common.
 type Config struct {
 	Masters []Master
 	Need    int // masters that make a quorum
-	Pilots  *pilot.Chooser
+	Pilots  *quorum.Chooser
+	Voters  Voters
 	Queues  Queues
 	// ID is the client's name in queues, as in wire.Config.
 	ID string
@@ -60,18 +59,14 @@ type Room struct {
 	cfg    Config
 	lines  lines
 	recent recent
-	hub    *wakeup.Hub // listens to the pilots' calls
+	hub    *Hub // listens to the pilots' calls
 }
 
 // Init makes the room in place, without any connection: cfg.Queues may know it already, as the
 // one that hears of releases.
 func (r *Room) Init(cfg Config) {
 	r.cfg, r.recent.since = cfg, time.Now()
-	masters := make([]wakeup.Master, len(cfg.Masters))
-	for i, m := range cfg.Masters {
-		masters[i] = m
-	}
-	r.hub = wakeup.New(masters, cfg.ID, r.called)
+	r.hub = NewHub(cfg.Masters, cfg.ID, r.called)
 }
 
 // AwaitLeave blocks until all calls that wait have left the queues of the pilots, for limit at
@@ -92,9 +87,12 @@ func (r *Room) Waiting() int { return int(r.lines.waiting.Load()) }
 // calls may get the same failure, so do not change it.
 //
 // While nobody waits, it is one attempt by the caller, and allocates nothing itself.
-func (r *Room) Acquire(ctx context.Context, want *Want, c Caller) *outcome.Failure {
+func (r *Room) Acquire(ctx context.Context, want *Want, c Caller) *quorum.Failure {
 	if !want.queues() {
 		return r.poll(ctx, want, c)
+	}
+	if want.oneOf() {
+		return r.acquireOneOf(ctx, want, c)
 	}
 	key, lately := r.recent.among(want)
 	if want.Kind == wire.Reader { // it takes no votes from the client whose turn it is: writers that wait keep it out
@@ -109,12 +107,15 @@ func (r *Room) Acquire(ctx context.Context, want *Want, c Caller) *outcome.Failu
 	if pilotFirst || occupied {
 		return newWaiter(r, *want, c, key, pilotFirst).wait(ctx)
 	}
-	failed := r.attempt(ctx, want, c, want.isSet())
-	over := false
+	return r.waitAfter(ctx, want, c, key, r.attempt(ctx, want, c, key, want.isSet()))
+}
+
+// waitAfter waits where a first attempt without a place has failed.
+func (r *Room) waitAfter(
+	ctx context.Context, want *Want, c Caller, key string, failed *quorum.Failure,
+) *quorum.Failure {
 	var out outage
-	if failed != nil {
-		over = out.note(failed, r.cfg.OutageWait)
-	}
+	over := failed != nil && r.note(&out, failed)
 	c.Attempted(1, failed)
 	if failed == nil || failed.Cause != nil || over {
 		return failed
@@ -135,38 +136,31 @@ func (r *Room) Released(pilot int, key string, to wire.Successor) {
 	case wire.AnotherClient: // the next call here has to come after that client
 		r.recent.note(key, true)
 	case wire.ThisClient:
-		r.called(wakeup.Call{Master: pilot, Key: key})
+		r.called(WakeUp{Master: pilot, Key: key})
 	default: // a call that is in no queue, or in one at another master, may wait here
 		if r.lines.anybody() && !r.lines.wakeFirst(key) {
-			r.lines.wakeFirst(wakeup.Readers + key)
+			r.lines.wakeFirst(ReadersPrefix + key)
 		}
 	}
 }
 
 // called passes on a pilot's call to the first call that waits here for the key, or else to
 // the next client in the queue.
-func (r *Room) called(c wakeup.Call) {
+func (r *Room) called(c WakeUp) {
 	if !r.lines.call(c) {
 		r.passOn(c)
 	}
 }
 
 // passOn leaves the queue of a pilot, which calls the next client there.
-func (r *Room) passOn(c wakeup.Call) {
-	if key, ok := strings.CutPrefix(c.Key, wakeup.Readers); ok {
+func (r *Room) passOn(c WakeUp) {
+	if key, ok := strings.CutPrefix(c.Key, ReadersPrefix); ok {
 		r.cfg.Queues.LeaveReaders(c.Master, key)
 		return
 	}
 	r.cfg.Queues.LeaveQueue(c.Master, c.Key)
 }
 
-// quorumConnected reports whether a quorum of the masters is connected.
-func (r *Room) quorumConnected() bool {
-	n := 0
-	for _, m := range r.cfg.Masters {
-		if m.Connected() {
-			n++
-		}
-	}
-	return n >= r.cfg.Need
-}
+// quorumVotes reports whether a quorum of the masters is there. Otherwise a pilot's word that a
+// key is taken would hide an outage.
+func (r *Room) quorumVotes() bool { return r.cfg.Pilots.Voting() >= r.cfg.Need }

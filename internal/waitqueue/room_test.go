@@ -9,8 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/outcome"
-	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -37,7 +36,7 @@ func TestAReleaseWakesWhoeverItWasHandedTo(t *testing.T) {
 			if test.waits {
 				first = r.lines.join("key")
 			}
-			reader := r.lines.join(wakeup.Readers + "key")
+			reader := r.lines.join(ReadersPrefix + "key")
 			defer reader.leave()
 			r.Released(0, "key", test.to)
 			// Readers that queue at no pilot are woken where nobody else is.
@@ -84,29 +83,6 @@ func TestAKeyThatWasWaitedForIsRememberedForASecond(t *testing.T) {
 	})
 }
 
-// Somebody else of its client looks for the other keys.
-func TestACallForOneOfSeveralKeysLooksForThoseOfWhichItIsFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := begun(t, anyWanted)
-		defer f.cancel()
-		f.w.place.leave()
-		before := f.w.room.lines.join("p:a")
-		f.w.place = f.w.room.lines.join(f.w.queue.keys()...)
-		looks := func() string {
-			asked := slices.Concat(f.w.queue.(*anyOf).byPilot()...)
-			slices.Sort(asked)
-			return strings.Join(asked, " ")
-		}
-		if got := looks(); got != "p:b" {
-			t.Errorf("it looks for %q while another one waits for p:a, want p:b", got)
-		}
-		before.leave()
-		if got := looks(); got != "p:a p:b" {
-			t.Errorf("it looks for %q while nobody is before it, want both", got)
-		}
-	})
-}
-
 // A set waits for the key that is in the way on most masters.
 func TestASetFollowsTheKeyThatIsInItsWay(t *testing.T) {
 	for want, parts := range map[string]string{"p:a": "", "p:b": "b", "p:c": "bcc", "p:d": "d-d"} {
@@ -115,7 +91,7 @@ func TestASetFollowsTheKeyThatIsInItsWay(t *testing.T) {
 			defer f.cancel()
 			failed := taken()
 			for i, key := range strings.Split(parts, "") {
-				failed.Parts = append(failed.Parts, outcome.Part{Master: i, Held: &outcome.Held{Key: strings.Trim(key, "-")}})
+				failed.Parts = append(failed.Parts, quorum.Part{Master: i, Held: &quorum.Held{Key: strings.Trim(key, "-")}})
 			}
 			moved := f.w.follow(failed)
 			if f.w.key != want {
@@ -124,7 +100,7 @@ func TestASetFollowsTheKeyThatIsInItsWay(t *testing.T) {
 			if moved != (want != "p:a") {
 				t.Errorf("%q are in the way, and its place is another: %v", parts, moved)
 			}
-			if !f.w.room.lines.call(wakeup.Call{Key: want}) {
+			if !f.w.room.lines.call(WakeUp{Key: want}) {
 				t.Errorf("calls for %q are not heard", want)
 			}
 		})
@@ -133,7 +109,7 @@ func TestASetFollowsTheKeyThatIsInItsWay(t *testing.T) {
 
 // Who leaves was called, and did not act on it: the next client is.
 func TestCallsThatWereNotActedOnArePassedOn(t *testing.T) {
-	for name, want := range map[string]Want{"one key": oneWanted, "one of several": anyWanted, "a reader": readWanted} {
+	for name, want := range map[string]Want{"one key": oneWanted, "a reader": readWanted} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := begun(t, want)
@@ -162,10 +138,10 @@ func TestAFailureThatIsSharedNamesWhatTheCallWanted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := begun(t, setWanted)
 		defer f.cancel()
-		f.wants = outcome.Failure{Key: "a", Others: 1}
-		f.w.place.err = &outcome.Failure{Key: "b", Kind: outcome.NoQuorum, OK: 1}
+		f.wants = quorum.Failure{Key: "a", Others: 1}
+		f.w.place.err = &quorum.Failure{Key: "b", Kind: quorum.NoQuorum, OK: 1}
 		f.w.state = inLine
-		if e := f.w.act(f.ctx); e != inVain || f.w.last.Key != "a" || f.w.last.Others != 1 || f.w.last.OK != 1 || f.w.last.Kind != outcome.NoQuorum {
+		if e := f.w.act(f.ctx); e != inVain || f.w.last.Key != "a" || f.w.last.Others != 1 || f.w.last.OK != 1 || f.w.last.Kind != quorum.NoQuorum {
 			t.Errorf("event %d, %+v", e, f.w.last)
 		}
 		if f.w.place.err.Key != "b" {
@@ -175,23 +151,23 @@ func TestAFailureThatIsSharedNamesWhatTheCallWanted(t *testing.T) {
 }
 
 func TestAPauseEndsWhenEnoughKeysExpire(t *testing.T) {
-	part := func(ttl time.Duration) outcome.Part {
-		return outcome.Part{Held: &outcome.Held{Type: "string", TTL: ttl}}
+	part := func(ttl time.Duration) quorum.Part {
+		return quorum.Part{Held: &quorum.Held{Type: "string", TTL: ttl}}
 	}
-	none := outcome.Part{Held: &outcome.Held{Type: "none"}}
+	none := quorum.Part{Held: &quorum.Held{Type: "none"}}
 	for name, test := range map[string]struct {
 		ok    int
-		parts []outcome.Part
+		parts []quorum.Part
 		free  time.Duration
 		known bool
 	}{
-		"all are free by now":        {1, []outcome.Part{none, none}, 0, true},
-		"two have to expire":         {1, []outcome.Part{part(3), part(1), part(2)}, 2, true},
-		"one of them never does":     {1, []outcome.Part{part(-1), part(2)}, 0, false},
-		"of one nothing is known":    {1, []outcome.Part{{}, part(2)}, 0, false},
-		"one is free, one to expire": {1, []outcome.Part{none, part(2), part(1)}, 1, true},
+		"all are free by now":        {1, []quorum.Part{none, none}, 0, true},
+		"two have to expire":         {1, []quorum.Part{part(3), part(1), part(2)}, 2, true},
+		"one of them never does":     {1, []quorum.Part{part(-1), part(2)}, 0, false},
+		"of one nothing is known":    {1, []quorum.Part{{}, part(2)}, 0, false},
+		"one is free, one to expire": {1, []quorum.Part{none, part(2), part(1)}, 1, true},
 	} {
-		free, known := freeAfter(&outcome.Failure{Need: 3, OK: test.ok, Parts: test.parts})
+		free, known := freeAfter(&quorum.Failure{Need: 3, OK: test.ok, Parts: test.parts})
 		if free != test.free || known != test.known {
 			t.Errorf("%s: free after %v, known %v: want %v, %v", name, free, known, test.free, test.known)
 		}
@@ -201,8 +177,8 @@ func TestAPauseEndsWhenEnoughKeysExpire(t *testing.T) {
 // free is a caller of locks that nobody holds.
 type free struct{ Caller }
 
-func (free) All(context.Context, bool) *outcome.Failure { return nil }
-func (free) Attempted(int, *outcome.Failure)            {}
+func (free) All(context.Context, bool) *quorum.Failure { return nil }
+func (free) Attempted(int, *quorum.Failure)            {}
 
 func TestALockThatNobodyWaitsForAllocatesNothing(t *testing.T) {
 	r := newRoom(Config{Masters: make([]Master, 1)})
@@ -213,11 +189,10 @@ func TestALockThatNobodyWaitsForAllocatesNothing(t *testing.T) {
 		t.Errorf("its release: %v allocations", n)
 	}
 	for name, want := range map[string]Want{
-		"one key":        {Keys: keys[:1], Kind: wire.Plain},
-		"several":        {Keys: keys, Kind: wire.Set},
-		"one of several": {Keys: keys, Kind: wire.AnyOf},
-		"once":           {Keys: keys[:1], Kind: wire.Plain, Tries: 1},
-		"a reader":       {Keys: keys[:1], Kind: wire.Reader},
+		"one key":  {Keys: keys[:1], Kind: wire.Plain},
+		"several":  {Keys: keys, Kind: wire.Set},
+		"once":     {Keys: keys[:1], Kind: wire.Plain, Tries: 1},
+		"a reader": {Keys: keys[:1], Kind: wire.Reader},
 	} {
 		if n := testing.AllocsPerRun(100, func() {
 			want := want

@@ -4,8 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/outcome"
-	"github.com/redquorum/redquorum/internal/pilot"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // A call for several keys together waits for one key that is in the way, in that key's line
@@ -15,7 +14,7 @@ import (
 
 // follow makes a call for several keys wait for the key that kept it out on most masters, as
 // far as the failure tells. It reports whether that is another key than before.
-func (w *waiter) follow(failed *outcome.Failure) bool {
+func (w *waiter) follow(failed *quorum.Failure) bool {
 	if failed == nil || !w.want.isSet() {
 		return false
 	}
@@ -40,10 +39,10 @@ func (w *waiter) moveTo(key string) bool {
 	}
 	if w.place != nil {
 		w.queue.leave()
-		w.before, w.listener = *w.out, nil
+		w.before = *w.out
 		w.place.move(key)
 	}
-	w.key, w.queue = key, &oneKey{w: w, pilot: pilot.None}
+	w.key, w.queue = key, &oneKey{w: w, pilot: quorum.NoPilot}
 	return true
 }
 
@@ -84,5 +83,5 @@ func (w *waiter) pauseAfterLosses(ctx context.Context) error {
 	if w.counts.losses < 2 {
 		return nil
 	}
-	return w.room.pause(ctx, w.room.cfg.Chance.N("loss", time.Millisecond<<min(w.counts.losses, 5)))
+	return w.room.pause(ctx, w.room.cfg.Chance.N("loss", time.Millisecond<<min(w.counts.losses, 5)), nil)
 }

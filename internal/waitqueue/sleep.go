@@ -3,8 +3,6 @@ package waitqueue
 import (
 	"context"
 	"time"
-
-	"github.com/redquorum/redquorum/internal/wire"
 )
 
 // A waking is what ended a pause.
@@ -17,15 +15,19 @@ const (
 	byPilot                 // it has called
 )
 
-// sleep pauses for d, and says what has woken the waiter. ready, if it is not nil, ends the
-// pause too. cause is what ended the waiting.
-func (w *waiter) sleep(ctx context.Context, d time.Duration, ready <-chan struct{}) (woken waking, cause error) {
+// pausing tells of a pause.
+func (w *waiter) pausing(d time.Duration) {
 	if w.last != nil {
 		w.caller.Pausing(w.counts.attempts, d, w.last)
 	}
 	if d > 0 {
 		w.counts.pauses++
 	}
+}
+
+// sleep pauses for d, and says what has woken the waiter. ready, if it is not nil, ends the
+// pause too. cause is what ended the waiting.
+func (w *waiter) sleep(ctx context.Context, d time.Duration, ready <-chan struct{}) (woken waking, cause error) {
 	began := time.Now()
 	defer func() {
 		if time.Since(began) >= time.Millisecond {
@@ -49,11 +51,9 @@ func (w *waiter) sleep(ctx context.Context, d time.Duration, ready <-chan struct
 		case <-ready:
 			return byTimer, nil
 		case <-w.place.signal:
-			w.hearAll() // both may come of one release
 			return byRelease, nil
 		case call := <-w.place.calls:
 			if w.queue.hear(call) {
-				w.hearAll()
 				return byPilot, nil
 			}
 		case <-ctx.Done():
@@ -68,7 +68,6 @@ func (w *waiter) sleep(ctx context.Context, d time.Duration, ready <-chan struct
 func (w *waiter) heard() waking {
 	select {
 	case <-w.place.signal:
-		w.hearAll()
 		return byRelease
 	default:
 	}
@@ -76,26 +75,10 @@ func (w *waiter) heard() waking {
 		select {
 		case call := <-w.place.calls:
 			if w.queue.hear(call) {
-				w.hearAll()
 				return byPilot
 			}
 		default:
 			return byTimer
-		}
-	}
-}
-
-// hearAll notes all further calls. Each may be for another key.
-func (w *waiter) hearAll() {
-	if w.want.Kind != wire.AnyOf {
-		return
-	}
-	for {
-		select {
-		case call := <-w.place.calls:
-			w.queue.hear(call)
-		default:
-			return
 		}
 	}
 }

@@ -3,11 +3,12 @@ package waitqueue
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -50,21 +51,61 @@ func TestWhatEndsTheWaitingComesBeforeAPauseOfNoLength(t *testing.T) {
 		if _, cause := w.sleep(ctx, 0, nil); cause != context.Canceled { //nolint:errorlint // it is the context's own
 			t.Fatalf("sleep: %v, want %v", cause, context.Canceled)
 		}
-		if cause := w.room.pause(ctx, 0); cause != context.Canceled { //nolint:errorlint // as above
+		if cause := w.room.pause(ctx, 0, nil); cause != context.Canceled { //nolint:errorlint // as above
 			t.Fatalf("pause: %v, want %v", cause, context.Canceled)
 		}
 		end(errOver)
-		if cause := w.room.pause(t.Context(), 0); cause != errOver { //nolint:errorlint // as above
+		if cause := w.room.pause(t.Context(), 0, nil); cause != errOver { //nolint:errorlint // as above
 			t.Fatalf("pause of a closed client: %v, want %v", cause, errOver)
 		}
 	}
 }
 
 func TestThePilotIsAskedAgainWhenItsKeyExpires(t *testing.T) {
-	for _, held := range []*outcome.Held{nil, {TTL: -1}, {TTL: 0}, {TTL: time.Millisecond}, {TTL: 365 * 24 * time.Hour}} {
+	for _, held := range []*quorum.Held{nil, {TTL: -1}, {TTL: 0}, {TTL: time.Millisecond}, {TTL: 365 * 24 * time.Hour}} {
 		in := freeIn(&wire.Turn{Held: held}, nil, time.Second)
 		if in < 0 || in > time.Second || held != nil && held.TTL == time.Millisecond && (in < 2*time.Millisecond || in > 7*time.Millisecond) {
 			t.Errorf("%+v: asked again in %v", held, in)
 		}
+	}
+}
+
+// Pauses grow only while a holder is there who will call: the same client of this library.
+func TestPausesBetweenLooksGrowWhileTheSameHolderWillCall(t *testing.T) {
+	const a, b = "host:a:0123456789abcdef0123456789abcdef", "host:b:0123456789abcdef0123456789abcdef"
+	const ms = time.Millisecond
+	for _, test := range []struct {
+		name        string
+		tokens      []string // that the looks find; "": none
+		least, most time.Duration
+	}{
+		{"the first look", []string{a}, 50 * ms, 250 * ms},
+		{"the second", []string{a, a}, 100 * ms, 500 * ms},
+		{"the third", []string{a, a, a}, 200 * ms, 500 * ms},
+		{"the fifth", []string{a, a, a, a, a}, 500 * ms, 500 * ms},
+		{"the hundredth", slices.Repeat([]string{a}, 100), 500 * ms, 500 * ms},
+		{"another holder", []string{a, a, a, a, a, b}, 50 * ms, 250 * ms},
+		{"nobody", []string{a, a, a, a, a, ""}, 50 * ms, 250 * ms},
+		{"readers, or nobody, for long", slices.Repeat([]string{""}, 10), 50 * ms, 250 * ms},
+		{"a client of another library", slices.Repeat([]string{"a random value"}, 10), 50 * ms, 250 * ms},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := begun(t, oneWanted)
+			defer f.cancel()
+			for _, token := range test.tokens {
+				f.turn.Held = heldBy(token)
+				f.one().ask(f.ctx)
+			}
+			for range 20 {
+				if d := f.one().pause(); d < test.least || d > test.most {
+					t.Errorf("%s: a pause of %v, want %v to %v", test.name, d, test.least, test.most)
+				}
+			}
+			f.one().pilot = 1 - f.pilot() // another pilot knows nothing of it
+			f.w.queue.seek()
+			if f.one().ask(f.ctx); f.w.counts.same != 0 {
+				t.Errorf("%s: the first look at another pilot is number %d of its kind", test.name, f.w.counts.same)
+			}
+		})
 	}
 }

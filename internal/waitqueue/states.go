@@ -18,7 +18,9 @@ const (
 	called                   // the pilot has called: asks it and the others together
 	ourTurn                  // the lock seems to be free: asks the pilot alone, then the others
 	collided                 // its turn again after collisions: pauses
-	doubting                 // the pilot's key may be stale: asks all masters
+	checking                 // asks all masters whether they have the holder's token that the pilot has
+	doubting                 // the pilot's key may be stale: asks all masters for the lock
+	elsewhere                // one of several keys is wanted: tries others, and goes to wait for another
 	acquired
 	ended
 )
@@ -33,7 +35,7 @@ const (
 	readersGetIn                // the first of the readers' line says so
 
 	found        // the pilot is there, as before
-	foundAnother // another master is the pilot now
+	foundAnother // another master is the pilot now, or its calls were not heard for a while
 	noQueue      // no pilot is there, or no quorum
 	unheard      // a pilot is there, and its calls are not heard yet
 	subscribed   // they are now
@@ -42,18 +44,18 @@ const (
 	behind    // others are before it, or the lock is held
 	ours      // the lock is free, and it is this waiter's turn
 	oursAgain // the same, after collisions
-	stale     // the pilot's key is that of a holder who has let go
+	stale     // the pilot's key is that of a holder who has let go, or may be
 
 	timer      // nobody woke it
-	overdue    // nobody woke it, for the fourth time
+	overdue    // nobody woke it, for so many times in a row
 	released   // somebody gave the lock back
 	pilotCalls // the pilot says so, and keeps the lock for it
-	turnsCome  // there may be turns, for one of several keys
+	longEnough // it has waited for this key, of several, for as long as it stays
 	pauseOver  //
 
 	won         // the lock
 	failed      // an attempt failed, and nothing was learnt of the queue
-	moved       // an attempt of a set failed, and another key is in the way
+	moved       // an attempt failed, and it goes on with another key
 	refused     // an attempt failed at the pilot, which said where the waiter stands
 	interrupted // the context, or the client, has ended
 	inVain      // no quorum could be had for too long
@@ -65,16 +67,20 @@ var ways = [...]map[event]state{
 	inLine:      {cameFirst: seeking, cameFirstAgain: knocking, readersGetIn: comingAlong},
 	comingAlong: {failed: inLine},
 	knocking:    {noQueue: blind, unheard: deaf, silent: seeking, refused: told, failed: seeking},
-	seeking:     {found: asking, foundAnother: asking, noQueue: blind, unheard: deaf, ours: ourTurn, oursAgain: collided},
-	deaf:        {subscribed: seeking, failed: seeking, moved: inLine},
-	blind:       {failed: seeking, moved: inLine},
-	asking:      {pilotCalls: called, ours: ourTurn, oursAgain: collided, behind: queued, stale: doubting, silent: seeking, noQueue: blind},
-	told:        {behind: queued, stale: doubting, foundAnother: asking, noQueue: blind, unheard: deaf},
-	queued:      {timer: seeking, overdue: doubting, released: ourTurn, pilotCalls: called, turnsCome: seeking},
-	called:      {refused: told, failed: seeking, moved: inLine},
-	ourTurn:     {refused: told, failed: seeking, silent: seeking, moved: inLine},
-	collided:    {pauseOver: ourTurn},
-	doubting:    {failed: seeking, moved: inLine},
+	seeking:     {found: asking, foundAnother: asking, noQueue: blind, unheard: deaf},
+	deaf:        {subscribed: seeking, failed: seeking, moved: inLine, longEnough: elsewhere},
+	blind:       {failed: seeking, moved: inLine, longEnough: elsewhere},
+	asking: {
+		pilotCalls: called, ours: ourTurn, oursAgain: collided, behind: queued, stale: doubting, silent: seeking,
+	},
+	told:      {behind: queued, stale: doubting, foundAnother: asking, noQueue: blind, unheard: deaf},
+	queued:    {timer: seeking, overdue: checking, released: ourTurn, pilotCalls: called, longEnough: elsewhere},
+	called:    {refused: told, failed: seeking, moved: inLine},
+	ourTurn:   {refused: told, failed: seeking, silent: seeking, moved: inLine},
+	collided:  {pauseOver: ourTurn},
+	checking:  {timer: seeking, stale: doubting},
+	doubting:  {failed: seeking, moved: inLine},
+	elsewhere: {moved: inLine},
 }
 
 // after is the state that follows.

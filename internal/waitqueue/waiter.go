@@ -7,10 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/outcome"
-	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
-	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/wire"
 )
 
@@ -23,19 +21,20 @@ type waiter struct {
 	room   *Room
 	want   Want
 	caller Caller
-	queue  queue // of one key, or of several
+	queue  queue
 
 	state    state
-	key      string // the key that it waits for; of a set the one that is in the way
+	key      string // the key that it waits for; of a set the one that is in the way, of several one
 	again    bool   // that key was waited for lately
 	place    *place
-	listener *wakeup.Waiter // since it came first
-	since    time.Time      // when it came first for the first time
+	listener *Subscribed // since it came first for the first time
+	since    time.Time   // when it came first for the first time
+	stay     time.Time   // until when it waits for this key, where one of several is wanted
 
-	before   outage           // of the attempt that was made before the waiting
-	out      *outage          // shared with those who wait behind
-	last     *outcome.Failure // of the last attempt, with what the pilot said since; the call returns it
-	refusals pilot.Refusals   // of a queue, to this call
+	before   outage          // of the attempt that was made before the waiting
+	out      *outage         // shared with those who wait behind
+	last     *quorum.Failure // of the last attempt, with what the pilot said since; the call returns it
+	refusals quorum.Refusals // of a queue, to this call
 	counts   counts
 }
 
@@ -44,19 +43,23 @@ type counts struct {
 	attempts   int
 	pauses     int // pauses that it had to make
 	looks      int // at pilots, since all masters were asked
+	same       int // looks in a row that found the same holder, who will call the next one
 	collisions int // attempts in a row that failed after the pilot's grant
 	losses     int // turns of a set without success, in a row
+	stays      int // keys that it has waited for, of several
 }
 
-// A queue is how a waiter uses the pilots' queues: that of one key, or those of several keys
-// at once. What it does in a state is a method that returns the event.
+// A queue is how a waiter uses the queue of its key: that of writers, or that of readers. What
+// it does in a state is a method that returns the event.
 type queue interface {
-	// keys are those in whose lines it stands; pilots call it by them.
-	keys() []string
-	// seek chooses a pilot for each key, or finds that there are turns to act on.
+	// line is the name of the line in which it stands; pilots call it by that.
+	line() string
+	// seek chooses a pilot.
 	seek() event
-	// ask asks where the waiter stands, and keeps its places.
+	// ask asks where the waiter stands, and keeps its place.
 	ask(ctx context.Context) event
+	// check asks all masters whether the holder that the pilot names may be gone.
+	check(ctx context.Context) event
 	// judge says what the last answer means.
 	judge() event
 	// sleep waits to be called.
@@ -67,7 +70,7 @@ type queue interface {
 	// takeTogether asks the pilot and the others at once.
 	takeTogether(ctx context.Context) event
 	// hear notes a pilot's call, and reports whether the waiter has to wake for it.
-	hear(call wakeup.Call) bool
+	hear(call WakeUp) bool
 	// ready is closed when the subscription to the pilot's calls is there; nil: there is
 	// nothing to wait for.
 	ready() <-chan struct{}
@@ -78,21 +81,19 @@ type queue interface {
 
 func newWaiter(r *Room, want Want, c Caller, key string, again bool) *waiter {
 	w := &waiter{room: r, want: want, caller: c, key: key, again: again}
-	switch want.Kind {
-	case wire.AnyOf:
-		w.queue = newAnyOf(w)
-	case wire.Reader:
-		w.queue = &reader{oneKey{w: w, pilot: pilot.None}}
-	default:
-		w.queue = &oneKey{w: w, pilot: pilot.None}
+	if w.queue = (&oneKey{w: w, pilot: quorum.NoPilot}); want.Kind == wire.Reader {
+		w.queue = &reader{oneKey{w: w, pilot: quorum.NoPilot}}
+	}
+	if want.oneOf() {
+		c.At(key)
 	}
 	return w
 }
 
 // wait waits for the key and acquires it. It returns when it has, when an outage lasts too
 // long, or when ctx or the client ends.
-func (w *waiter) wait(ctx context.Context) *outcome.Failure {
-	w.place = w.room.lines.join(w.queue.keys()...)
+func (w *waiter) wait(ctx context.Context) *quorum.Failure {
+	w.place = w.room.lines.join(w.queue.line())
 	defer w.place.leave()
 	defer w.end()
 	for {
@@ -138,6 +139,10 @@ func (w *waiter) act(ctx context.Context) event {
 		return w.queue.take(ctx, false)
 	case collided:
 		return w.pauseAfterCollision(ctx)
+	case checking:
+		return w.queue.check(ctx)
+	case elsewhere:
+		return w.tryOthers(ctx)
 	default: // doubting
 		return w.tryAll(ctx)
 	}
@@ -173,35 +178,36 @@ func (w *waiter) awaitTurn(ctx context.Context) event {
 
 // ownOf is the failure of a call that stood before this one, as this one's: it may want
 // other keys.
-func (w *waiter) ownOf(f *outcome.Failure) *outcome.Failure {
-	mine, own := w.caller.Taken(pilot.None, nil), *f
+func (w *waiter) ownOf(f *quorum.Failure) *quorum.Failure {
+	mine, own := w.caller.Taken(quorum.NoPilot, nil), *f
 	own.Key, own.Others = mine.Key, mine.Others
 	return &own
 }
 
 // begin is called when the waiter has become the first of its line.
 func (w *waiter) begin() {
-	if w.since.IsZero() {
-		w.since = time.Now()
+	if w.listener == nil {
+		w.since, w.listener = time.Now(), w.room.hub.Wait()
 	}
-	w.listener = w.room.hub.Wait()
+	w.beginStay()
 	if w.out = w.place.outage(); w.out.failures == 0 {
 		*w.out = w.before
 	}
 }
 
-// end ends the waiting of a waiter that is the first of its line.
+// end ends the waiting.
 func (w *waiter) end() {
+	defer w.queue.leave()
 	if w.listener == nil {
 		return
 	}
+	defer w.listener.Leave()
 	if waited := w.counts.pauses > 0; w.want.Kind != wire.Reader && (waited || w.want.Kind == wire.Plain) {
 		w.room.recent.note(w.key, waited)
 	}
 	if w.state == acquired && w.want.Kind == wire.Reader {
 		w.place.letOthersIn()
 	}
-	w.queue.leave()
 }
 
 // tryAll asks all masters together.
@@ -213,6 +219,9 @@ func (w *waiter) tryAll(ctx context.Context) event {
 
 // tryBlind pauses, and asks all masters, while there is no queue to wait in.
 func (w *waiter) tryBlind(ctx context.Context) event {
+	if w.hasStayed() {
+		return longEnough
+	}
 	delay := time.Duration(0)
 	if w.last != nil {
 		delay = w.room.retryDelay(&w.want, w.counts.attempts, w.out.failures, w.last)
@@ -221,31 +230,36 @@ func (w *waiter) tryBlind(ctx context.Context) event {
 	if w.state == deaf {
 		ready = w.queue.ready()
 	}
-	if _, cause := w.sleep(ctx, delay, ready); cause != nil {
+	w.pausing(delay)
+	sleep := func(d time.Duration, ready <-chan struct{}) error {
+		_, cause := w.sleep(ctx, d, ready)
+		return cause
+	}
+	if cause := w.room.pauseBetween(w.out, &w.want, delay, ready, sleep); cause != nil {
 		return w.interrupted(cause)
 	}
 	if ready != nil && isClosed(ready) {
 		return subscribed
 	}
 	w.counts.looks = 0
-	failed := w.room.attempt(ctx, &w.want, w.caller, true)
+	failed := w.room.attempt(ctx, &w.want, w.caller, w.key, true)
 	return w.attempted(failed, w.isOver(failed))
 }
 
 // isOver notes an answer of all masters. It reports whether the answer ends the waiting,
 // also of the calls behind this one.
-func (w *waiter) isOver(failed *outcome.Failure) (over bool) {
+func (w *waiter) isOver(failed *quorum.Failure) (over bool) {
 	if failed == nil || failed.Cause != nil {
 		return false
 	}
-	if over = w.out.note(failed, w.room.cfg.OutageWait); over {
+	if over = w.room.note(w.out, failed); over {
 		w.place.fail(failed)
 	}
 	return over
 }
 
 // attempted reports an attempt, and says what it means. over: it ends the waiting.
-func (w *waiter) attempted(f *outcome.Failure, over bool) event {
+func (w *waiter) attempted(f *quorum.Failure, over bool) event {
 	w.counts.attempts++
 	w.caller.Attempted(w.counts.attempts, f)
 	switch {
@@ -269,7 +283,7 @@ func (w *waiter) attempted(f *outcome.Failure, over bool) event {
 }
 
 // attemptedAt is attempted where the pilot has said what stands in the way.
-func (w *waiter) attemptedAt(f *outcome.Failure, over bool) event {
+func (w *waiter) attemptedAt(f *quorum.Failure, over bool) event {
 	if e := w.attempted(f, over); e != failed {
 		return e
 	}
@@ -278,7 +292,7 @@ func (w *waiter) attemptedAt(f *outcome.Failure, over bool) event {
 
 // together acts on the result of an attempt at the pilot of a key and at the others at once.
 // heard: the pilot has said where the waiter stands.
-func (w *waiter) together(master int, key string, said *wire.PilotAnswer, f *outcome.Failure) (e event, heard bool) {
+func (w *waiter) together(master int, key string, said *wire.PilotAnswer, f *quorum.Failure) (e event, heard bool) {
 	over := w.isOver(f)
 	switch {
 	case f == nil:
@@ -292,7 +306,9 @@ func (w *waiter) together(master int, key string, said *wire.PilotAnswer, f *out
 }
 
 // refusedTogether adds the pilot's answer to the failure: the pilot may know the holder.
-func (w *waiter) refusedTogether(master int, key string, said *wire.PilotAnswer, f *outcome.Failure) (e event, heard bool) {
+func (w *waiter) refusedTogether(
+	master int, key string, said *wire.PilotAnswer, f *quorum.Failure,
+) (e event, heard bool) {
 	if f.Cause == nil {
 		w.last = f
 	}
@@ -313,7 +329,7 @@ func (w *waiter) refusedTogether(master int, key string, said *wire.PilotAnswer,
 // interrupted makes the failure of a wait that was cut short.
 func (w *waiter) interrupted(cause error) event {
 	if w.last == nil {
-		w.last = w.caller.Taken(pilot.None, nil)
+		w.last = w.caller.Taken(quorum.NoPilot, nil)
 		w.last.Note = "others of this client wait for it as well"
 	}
 	w.last.Cause = cause
@@ -327,8 +343,8 @@ func (w *waiter) note(master int, key string, t *wire.Turn, err error) (heard bo
 		w.learn(master, key, t.Held)
 		return true, nil
 	case errors.Is(err, pipeline.ErrTimeout): // passed over until it answers
-	case errors.Is(err, pipeline.ErrConnectionLost), errors.Is(err, pipeline.ErrDown), errors.Is(err, pipeline.ErrStalled):
-		// passed over until it is connected
+	case errors.Is(err, pipeline.ErrConnectionLost), errors.Is(err, pipeline.ErrDown),
+		errors.Is(err, pipeline.ErrStalled): // passed over until it is connected
 	case w.room.ends(err):
 		return false, err
 	default:
@@ -340,8 +356,8 @@ func (w *waiter) note(master int, key string, t *wire.Turn, err error) (heard bo
 
 // learn adds what a pilot says of the holder to the failure of the last attempt. It makes a
 // copy: others may have that failure already.
-func (w *waiter) learn(master int, key string, held *outcome.Held) {
-	if held.Type == "none" || w.last != nil && w.last.Kind != outcome.Taken {
+func (w *waiter) learn(master int, key string, held *quorum.Held) {
+	if held.Type == "none" || held.Type == wire.CalledType || w.last != nil && w.last.Kind != quorum.Taken {
 		return
 	}
 	if held.Key == "" && len(w.want.Keys) > 1 {
@@ -376,7 +392,7 @@ func (w *waiter) pauseAfterCollision(ctx context.Context) event {
 		most = 3 // sets meet each other's attempts more often
 	}
 	limit := time.Millisecond << min(w.counts.collisions, most)
-	if cause := w.room.pause(ctx, w.room.cfg.Chance.N("collision", limit)); cause != nil {
+	if cause := w.room.pause(ctx, w.room.cfg.Chance.N("collision", limit), nil); cause != nil {
 		return w.interrupted(cause)
 	}
 	return pauseOver

@@ -8,11 +8,15 @@ import (
 
 // Want is what a call wants, and how it is to wait.
 type Want struct {
-	Keys []string   // as wire.Claim has them: with the prefix, sorted
+	// Keys are as wire.Claim has them: with the prefix, sorted. Of several keys of a plain lock
+	// one is wanted.
+	Keys []string
 	Kind *wire.Kind // of lock
 	Fair bool       // nobody is to be overtaken
 	// Limit is how long to wait for one master at most.
 	Limit time.Duration
+	// Until is when a call that does not wait has to be over; zero: the call may wait.
+	Until time.Time
 	// Tries bounds the attempts of a call that polls; 0: as many as it takes.
 	Tries int
 	// Backoff is the pause after the attempt of that number; nil: a random one.
@@ -26,6 +30,20 @@ func (w *Want) key() string {
 
 // isSet reports whether several keys are wanted together.
 func (w *Want) isSet() bool { return w.Kind == wire.Set }
+
+// oneOf reports whether one of several keys is wanted.
+func (w *Want) oneOf() bool { return w.Kind == wire.Plain && len(w.Keys) > 1 }
+
+// once reports whether the call is one that does not wait.
+func (w *Want) once() bool { return !w.Until.IsZero() }
+
+// left is how long to wait for one master, and no longer than the call may take.
+func (w *Want) left() time.Duration {
+	if w.once() {
+		return min(w.Limit, max(0, time.Until(w.Until)))
+	}
+	return w.Limit
+}
 
 // queues reports whether a call waits in queues, and does not poll. It polls if the caller
 // has said how often, or when, to try.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // Only the exact replies count. Anything else that a server says is a failure: the readers
@@ -13,21 +13,20 @@ import (
 
 // A fact is what a master's reply says besides its verdict.
 type fact struct {
-	missing bool          // refused because the key was not there
-	other   bool          // another marker, so nothing was set
-	fence   uint64        // the highest token of its fence, of the lock that it agreed to
-	held    *outcome.Held // refused because of somebody else's key, as far as known
-	state   *KeyState     // what an inspection found
+	missing bool         // refused because the key was not there
+	fence   uint64       // the highest token of its fence, of the lock that it agreed to
+	held    *quorum.Held // refused because of somebody else's key, as far as known
+	state   *KeyState    // what an inspection found
 }
 
 // agreed is the answer of a master that agrees.
 var agreed = ballot.Answer{Verdict: ballot.Agreed}
 
 // heldUnknown stands for a holder that nobody has asked about yet.
-var heldUnknown = outcome.Held{}
+var heldUnknown = quorum.Held{}
 
 // refusal is the answer of a master on which another's lock is in the way.
-func refusal(f *fact, held *outcome.Held) ballot.Answer {
+func refusal(f *fact, held *quorum.Held) ballot.Answer {
 	f.held = held
 	return ballot.Answer{Verdict: ballot.Refused}
 }
@@ -46,13 +45,12 @@ func readGrant(_ *Ask, f *fact, reply any) ballot.Answer {
 // readCode reads what scripts say of a lock that is ours. Only scripts that set the key
 // can say that it was missing and is set again.
 func readCode(a *Ask, f *fact, code any) ballot.Answer {
-	setsAgain := a.op == OpExtend || a.op == OpDowngrade
 	switch {
 	case code == any(int64(1)):
 		return agreed
 	case code == any(int64(0)):
 		return refusal(f, &heldUnknown)
-	case code == any(int64(3)), setsAgain && code == any(int64(2)):
+	case code == any(int64(3)), a.op == OpExtend && code == any(int64(2)):
 		f.missing = true
 		return ballot.Answer{Verdict: ballot.Refused}
 	}

@@ -10,21 +10,18 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // askedOf is a question to the only master: what it asks for and, of an acquisition, of
-// which kind. With candidates the master may grant one of so many.
-func askedOf(op Op, k *Kind, candidates int) *Ask {
-	w := New(Config{Ballots: ballot.Config{Group: &group.Group{Masters: make([]*pipeline.Pipeline, 1), Need: 1, Clock: drift.System()}}})
+// which kind.
+func askedOf(op Op, k *Kind) *Ask {
+	w := New(Config{Ballots: ballot.Config{Group: &quorum.Group{Masters: make([]*pipeline.Pipeline, 1), Need: 1, Clock: drift.System()}}})
 	a := w.newAsk(op)
 	if k != nil {
 		a.kind, a.read = k, k.readGrant
-	}
-	if candidates > 0 {
-		a.Tally().Votes = make([]int, candidates)
 	}
 	return a
 }
@@ -50,7 +47,7 @@ func TestAMasterThatMayNotVoteIsToldToAbstain(t *testing.T) {
 	abstains := &guard.AbstainError{Cause: guard.Quarantined}
 	for name, reply := range map[string]any{"granted": "OK", "refused": nil} {
 		for _, late := range []bool{false, true} {
-			a := askedOf(OpLock, Plain, 0)
+			a := askedOf(OpLock, Plain)
 			a.Read(&pipeline.Call{Reply: reply, Sent: true})
 			a.Answers()[0] = ballot.Answer{Verdict: ballot.Failed, Err: abstains, Late: late}
 			if held, err := a.reason(0); held != nil || !errors.Is(err, abstains) {
@@ -63,33 +60,23 @@ func TestAMasterThatMayNotVoteIsToldToAbstain(t *testing.T) {
 // Only the exact replies are votes, each for its own sort of question: what is a yes of SET
 // is none of a script's.
 func TestRepliesToAcquisitionsAreReadStrictly(t *testing.T) {
-	type counted struct {
-		verdict   ballot.Verdict
-		candidate int
-	}
-	yes, no := counted{verdict: ballot.Agreed}, counted{verdict: ballot.Refused}
-	name := map[*Kind]string{Plain: "plain", Reader: "reader", Set: "set", AnyOf: "any of several"}
+	const yes, no = ballot.Agreed, ballot.Refused
+	name := map[*Kind]string{Plain: "plain", Reader: "reader", Set: "set"}
 	replies := []any{
 		nil, "OK", "ok", "", "1", "QUEUED", []byte("OK"), []byte("1"), int64(0), int64(1), int64(2), int64(3), int64(4), int64(5),
 		int64(-1), int64(1) << 32, int64(1)<<32 + 1, int64(-1 << 63), []any{}, []any{int64(1)}, []any{"OK"}, 1.0, true,
 	}
-	for kind, votes := range map[*Kind]map[any]counted{
+	for kind, votes := range map[*Kind]map[any]ballot.Verdict{
 		Plain:  {"OK": yes, nil: no},
 		Reader: {int64(1): yes, int64(0): no, int64(4): no},
 		Set:    {int64(1): yes, int64(0): no},
-		AnyOf:  {int64(1): {ballot.Agreed, 1}, int64(2): {ballot.Agreed, 2}, int64(3): {ballot.Agreed, 3}, int64(0): no},
 	} {
-		question := func() *Ask {
-			if kind == AnyOf {
-				return askedOf(OpLock, kind, 3)
-			}
-			return askedOf(OpLock, kind, 0)
-		}
+		question := func() *Ask { return askedOf(OpLock, kind) }
 		again := question()
-		wants := func(a *Ask, reply any, err error, want counted) {
+		wants := func(a *Ask, reply any, err error, want ballot.Verdict) {
 			t.Helper()
 			got := a.answerTo(&pipeline.Call{Reply: reply, Err: err, Sent: true})
-			if (counted{got.Verdict, got.Candidate}) != want {
+			if got.Verdict != want {
 				t.Errorf("%v: reply %#v (%v) is read as %+v, want %+v", name[kind], reply, err, got, want)
 			}
 			if (got.Err != nil) != (got.Verdict == ballot.Failed) {
@@ -97,7 +84,7 @@ func TestRepliesToAcquisitionsAreReadStrictly(t *testing.T) {
 			}
 		}
 		for _, reply := range replies {
-			want := counted{verdict: ballot.Failed}
+			want := ballot.Failed
 			for vote, v := range votes {
 				if reflect.DeepEqual(reply, vote) {
 					want = v
@@ -105,13 +92,13 @@ func TestRepliesToAcquisitionsAreReadStrictly(t *testing.T) {
 			}
 			wants(again, reply, nil, want)
 			a := question()
-			if wants(a, reply, nil, want); kind != AnyOf && (a.facts[0].held == nil) != (want != no) {
+			if wants(a, reply, nil, want); (a.facts[0].held == nil) != (want != no) {
 				t.Errorf("%v: reply %#v says that it is held by %+v", name[kind], reply, a.facts[0].held)
 			}
-			wants(again, reply, errors.New("lost"), counted{verdict: ballot.Failed})
+			wants(again, reply, errors.New("lost"), ballot.Failed)
 		}
-		wants(again, nil, redis.Error("WRONGTYPE"), counted{verdict: ballot.Failed})
-		wants(again, redis.Error("ERR"), nil, counted{verdict: ballot.Failed})
+		wants(again, nil, redis.Error("WRONGTYPE"), ballot.Failed)
+		wants(again, redis.Error("ERR"), nil, ballot.Failed)
 	}
 }
 
@@ -143,14 +130,14 @@ func TestRepliesOfHolderAmongAreReadStrictly(t *testing.T) {
 // That a lock was set again is no answer to those who did not ask for it.
 func TestRepliesAboutALockThatIsOursAreReadStrictly(t *testing.T) {
 	for op, reset := range map[Op]ballot.Verdict{
-		OpExtend: ballot.Refused, OpDowngrade: ballot.Refused,
-		OpAdopt: ballot.Failed, OpVerify: ballot.Failed, OpRelease: ballot.Failed,
+		OpExtend: ballot.Refused,
+		OpAdopt:  ballot.Failed, OpVerify: ballot.Failed, OpRelease: ballot.Failed,
 	} {
 		for code, want := range map[int64]ballot.Verdict{
 			0: ballot.Refused, 1: ballot.Agreed, 2: reset, 3: ballot.Refused,
 			4: ballot.Failed, -1: ballot.Failed, 10: ballot.Failed,
 		} {
-			if a := askedOf(op, nil, 0).answerToReply(code); a.Verdict != want {
+			if a := askedOf(op, nil).answerToReply(code); a.Verdict != want {
 				t.Errorf("%v was answered %d: verdict %d, want %d", op, code, a.Verdict, want)
 			}
 		}
@@ -179,7 +166,7 @@ func TestAMasterThatRefusesToWriteHasNothingToRelease(t *testing.T) {
 		"WRONGTYPE Operation against a key holding the wrong kind of value":                        false,
 	} {
 		for _, op := range []Op{OpLock, OpAdopt, OpExtend} {
-			a := askedOf(op, Plain, 0)
+			a := askedOf(op, Plain)
 			a.Answers()[0] = a.answerTo(&pipeline.Call{Err: redis.Error(reply), Sent: true}).Answer
 			if got, want := a.Result().Absent == 1, absent && op != OpExtend; got != want {
 				t.Errorf("%v answered by %q: absent %v, want %v", op, reply, got, want)
@@ -194,7 +181,7 @@ func TestReadingTheAnswerOfAScriptAllocatesNothing(t *testing.T) {
 		"acquisition": readScriptedGrant, "extension": readScriptedCode,
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := askedOf(OpLock, Plain, 0)
+			a := askedOf(OpLock, Plain)
 			var granted any = &pipeline.ThreeInts{1, 7, 0}
 			var answer ballot.Answer
 			if n := testing.AllocsPerRun(100, func() { answer = read(a, &a.facts[0], granted) }); n != 0 {

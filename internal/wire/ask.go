@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
@@ -24,39 +23,31 @@ type Ask struct {
 	// TTL is what an extension has asked for.
 	TTL time.Duration
 
-	live       Live           // whose acquisition or extension this is; nil otherwise
-	generation uint8          // the claim's when it was asked
-	kind       *Kind          // of an acquisition
-	script     *script.Script // nil: a plain command
-	args       []any
-	clock      clockCheck // of scripted questions
+	live   Live           // whose acquisition or extension this is; nil otherwise
+	kind   *Kind          // of an acquisition
+	script *script.Script // nil: a plain command
+	args   []any
+	clock  clockCheck // of scripted questions
 
 	atPilot  pilotPart
-	handOver handOver
+	handOver []string // whose waiters a release calls at every master; nil: it calls none
 
 	agreedFence uint64 // the token of the masters that had agreed before
 }
 
 // A pilotPart is what the key's pilot is asked, where it is asked something of its own.
 type pilotPart struct {
-	master  int            // which one it is; pilot.None: it is asked what the others are
+	master  int            // which one it is; quorum.NoPilot: it is asked what the others are
 	take    *PilotTake     // its part in an acquisition; nil: this is a release
 	answer  PilotAnswer    // to that; guarded by the ballot's lock
 	release releaseAtPilot // its part in a release
 }
 
-// A handOver is for a release that calls waiters at every master.
-type handOver struct {
-	keys    []string // whose waiters it calls; nil: it calls none
-	wasFree bool     // nobody held them
-}
-
 // A Live is the hold that an acquisition or extension is for. After NOSCRIPT the command is
 // sent again only while the hold lives.
 type Live interface {
-	// IfLive calls send if the hold has not ended and its claim is of that generation.
-	// The release is not sent meanwhile.
-	IfLive(generation uint8, send func()) bool
+	// IfLive calls send if the hold has not ended. The release is not sent meanwhile.
+	IfLive(send func()) bool
 }
 
 // newAsk takes an Ask from those that are free.
@@ -66,7 +57,7 @@ func (w *Wire) newAsk(op Op) *Ask {
 		a = &Ask{
 			w: w, facts: make([]fact, len(w.cfg.Ballots.Masters)),
 			atPilot: pilotPart{
-				master:  pilot.None,
+				master:  quorum.NoPilot,
 				release: releaseAtPilot{command: pipeline.Command{Encoded: make([]byte, 0, 256)}},
 			},
 		}
@@ -83,9 +74,6 @@ func (a *Ask) Op() Op { return a.op }
 // Live is the hold that it was asked for.
 func (a *Ask) Live() Live { return a.live }
 
-// Generation is the claim's when it was asked.
-func (a *Ask) Generation() uint8 { return a.generation }
-
 // Free implements ballot.Question.
 func (a *Ask) Free() {
 	clear(a.facts)
@@ -94,12 +82,12 @@ func (a *Ask) Free() {
 	if a.clock != (clockCheck{}) {
 		a.clock = clockCheck{}
 	}
-	if a.atPilot.master != pilot.None {
-		a.atPilot.master = pilot.None
+	if a.atPilot.master != quorum.NoPilot {
+		a.atPilot.master = quorum.NoPilot
 		a.atPilot.release.clear()
 		a.atPilot.take, a.atPilot.answer = nil, PilotAnswer{}
 	}
-	a.handOver.keys, a.handOver.wasFree = nil, false
+	a.handOver = nil
 	a.w.asks.Put(a)
 }
 
@@ -116,10 +104,13 @@ func (a *Ask) Read(c *pipeline.Call) ballot.Answer {
 		return ballot.Answer{Verdict: ballot.Failed, Err: c.Err}
 	case c.Slot == a.atPilot.master:
 		reply, _ = a.atPilot.release.split(reply)
-	case a.handOver.keys != nil:
+	case a.handOver != nil:
 		reply, _ = splitSuccessors(reply)
 	}
 	answer := a.read(a, f, reply)
+	if a.op == OpRelease && c.Again && answer.Verdict == ballot.Refused {
+		*f, answer = fact{}, agreed // it may have been released by what was written first, whose answer was lost
+	}
 	if answer.Verdict == ballot.Pending {
 		answer.Verdict = ballot.Failed
 		if answer.Err == nil {
@@ -131,7 +122,7 @@ func (a *Ask) Read(c *pipeline.Call) ballot.Answer {
 
 // Ended implements ballot.Question: a release has come back that says who waits next.
 func (a *Ask) Ended(c *pipeline.Call) {
-	if a.handOver.keys != nil {
+	if a.handOver != nil {
 		var successors []any
 		if c.Err == nil {
 			_, successors = splitSuccessors(c.Reply)
@@ -151,8 +142,7 @@ func (a *Ask) Ended(c *pipeline.Call) {
 // Resend implements ballot.Question: it answers NOSCRIPT with the whole script, and
 // another refusal of a batch with the call alone. An extension or acquisition is sent
 // again only while it is undecided, or is granted and its lock is held. After Unlock or a
-// rollback has begun, it would set the key again behind the release. So would one for
-// several keys after the lock has settled on one.
+// rollback has begun, it would set the key again behind the release.
 func (a *Ask) Resend(c *pipeline.Call) bool {
 	if c.Slot == a.atPilot.master && a.atPilot.take == nil && !pipeline.IsNoScript(c.Err) && !c.Apart {
 		if !a.atPilot.release.refused(a.w, c) {
@@ -165,7 +155,7 @@ func (a *Ask) Resend(c *pipeline.Call) bool {
 		return false
 	}
 	if a.live != nil {
-		return a.live.IfLive(a.generation, func() { a.resendScript(c) })
+		return a.live.IfLive(func() { a.resendScript(c) })
 	}
 	a.resendScript(c)
 	return true
@@ -214,14 +204,14 @@ func (a *Ask) send(cmd string, skip quorum.Bits, keep time.Time) {
 	switch {
 	case a.atPilot.take != nil:
 		a.SetOwn(a.atPilot.master, &pipeline.Command{Cmd: evalSHA, Encoded: a.atPilot.take.encoded})
-	case a.handOver.keys != nil:
+	case a.handOver != nil:
 		a.Tell = a.w.everyone
-		for _, key := range a.handOver.keys {
-			if master := a.w.cfg.Pilots.Of(key, 0); master != pilot.None {
+		for _, key := range a.handOver {
+			if master := a.w.cfg.Pilots.Of(key, 0); master != quorum.NoPilot {
 				a.Last.Add(master)
 			}
 		}
-	case a.atPilot.master != pilot.None:
+	case a.atPilot.master != quorum.NoPilot:
 		a.atPilot.release.command.Cmd = evalSHA
 		a.SetOwn(a.atPilot.master, &a.atPilot.release.command)
 		a.Tell.Add(a.atPilot.master)

@@ -19,7 +19,9 @@ func newBatches(cfg *Config, retention any) batches {
 	}
 	return batches{
 		release: pipeline.Joint{SHA: release.SHA, Args: 1, Last: pipeline.AppendBulk(nil, cfg.ID), Ints: 1},
-		acquire: pipeline.Joint{SHA: script.AcquireEach.SHA, Args: 6, Last: pipeline.AppendArgs(nil, retention), Ints: 3},
+		acquire: pipeline.Joint{
+			SHA: script.AcquireEach.SHA, Args: 6, Last: pipeline.AppendArgs(nil, retention), Ints: 3,
+		},
 	}
 }
 
@@ -94,8 +96,10 @@ func (a *Ask) encodeAcquire(c *Claim, n scriptedNumbers) {
 	a.Command.Encoded = b
 	a.Command.Part = pipeline.Part{
 		Joint: &a.w.batches.acquire,
-		Keys:  [3]pipeline.Span{pipeline.SpanOf(at, keyEnd), pipeline.SpanOf(keyEnd, fenceEnd), pipeline.SpanOf(fenceEnd, args)},
-		Args:  pipeline.SpanOf(args, argsEnd),
+		Keys: [3]pipeline.Span{
+			pipeline.SpanOf(at, keyEnd), pipeline.SpanOf(keyEnd, fenceEnd), pipeline.SpanOf(fenceEnd, args),
+		},
+		Args: pipeline.SpanOf(args, argsEnd),
 	}
 }
 

@@ -3,7 +3,7 @@ package wire
 import (
 	"time"
 
-	"github.com/redquorum/redquorum/internal/hash"
+	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
@@ -15,16 +15,12 @@ type Claim struct {
 	Token  string
 	TTL    time.Duration
 	Fenced bool // with a fencing token
-	// Generation counts how often the claim has become another kind of lock. A command of
-	// an earlier generation is not sent again.
-	Generation uint8
 
 	// From is the token that the acquisition replaces: the claim adopts what was handed
 	// over with it. "": the lock has to be free.
 	From string
 
 	Fence  uint64      // the fencing token; 0: none
-	Floor  uint64      // the lowest token that an acquisition may get; 0: by the clock
 	Absent quorum.Bits // masters that certainly have nothing of ours
 
 	one   [1]string
@@ -50,20 +46,8 @@ func (c *Claim) Key() string {
 
 // Again is a claim for another attempt at the same. The keys are shared.
 func (c *Claim) Again() Claim {
-	return Claim{Kind: c.Kind, Keys: c.Keys, TTL: c.TTL, Fenced: c.Fenced, Floor: c.Floor}
+	return Claim{Kind: c.Kind, Keys: c.Keys, TTL: c.TTL, Fenced: c.Fenced}
 }
-
-// become makes it the claim of another kind of lock.
-func (c *Claim) become(k *Kind) {
-	if c.Kind != k {
-		c.Kind = k
-		c.Generation++
-	}
-}
-
-// BecomeReader turns a writer's claim into a reader's. The next extension does the same on
-// the masters. The caller holds what guards the claim.
-func (c *Claim) BecomeReader() { c.become(Reader) }
 
 // Adopts reports whether the claim is of a lock that was handed over.
 func (c *Claim) Adopts() bool { return c.From != "" }
@@ -84,7 +68,7 @@ func (c *Claim) id() uint64 {
 	if len(c.Keys) > 1 {
 		return 0
 	}
-	return hash.Mix(hash.Text(c.Key())) | 1<<63 // not 0
+	return chance.Mix(chance.HashText(c.Key())) | 1<<63 // not 0
 }
 
 // allKeys is the keys of the lock, and those of their fences and lease records as far as

@@ -30,9 +30,6 @@ type Fences struct {
 // floor. So all masters give the same token, and none has to be raised. What was seen of other
 // keys plays no part: a client whose clock was once far ahead would carry that to all keys.
 func (w *Wire) leastFence(c *Claim) uint64 {
-	if c.Floor != 0 {
-		return c.Floor
-	}
 	return uint64(max(w.cfg.Ballots.Clock.Now().Wall().UnixMicro(), 1))
 }
 
@@ -47,7 +44,7 @@ func (a *Ask) Given(tokens []uint64) (given []uint64, agreeing quorum.Bits) {
 	defer a.Unlock()
 	for i := range a.Answers() {
 		token := uint64(0)
-		if answer := &a.Answers()[i]; answer.Verdict == ballot.Agreed && answer.Candidate == a.Tally().Leads {
+		if answer := &a.Answers()[i]; answer.Verdict == ballot.Agreed {
 			token = a.facts[i].fence
 			agreeing.Add(i)
 		}

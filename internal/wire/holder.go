@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/token"
 )
 
@@ -18,7 +18,7 @@ func readHolderAnswer(_ *Ask, f *fact, reply any) ballot.Answer {
 }
 
 // readHolder reads what the scripts holder and holderamong return.
-func readHolder(reply any) (*outcome.Held, bool) {
+func readHolder(reply any) (*quorum.Held, bool) {
 	parts, ok := reply.([]any)
 	if ok && len(parts) == 4 {
 		return readHolderAmong(parts)
@@ -32,7 +32,7 @@ func readHolder(reply any) (*outcome.Held, bool) {
 	if !ok1 || !ok2 || !ok3 {
 		return nil, false
 	}
-	h := &outcome.Held{Type: kind}
+	h := &quorum.Held{Type: kind, Masters: 1}
 	if h.Type == "string" || h.Type == LeaseType {
 		h.Token = readToken(value)
 		h.Owner = token.Owner(h.Token)
@@ -40,15 +40,29 @@ func readHolder(reply any) (*outcome.Held, bool) {
 		h.Readers, _ = strconv.Atoi(string(value)) // "": they are not readers
 	}
 	h.TTL = timeLeft(ms)
+	h.Stuck = Stuck(h.Type, h.TTL)
 	return h, true
+}
+
+// Stuck reports whether nobody will release a key of this type and TTL: it is no lock, or
+// never expires.
+func Stuck(kind string, ttl time.Duration) bool {
+	switch kind {
+	case "", "none", LeaseType, IntentType, CalledType:
+		return false
+	case "string", "zset":
+		return ttl < 0
+	default:
+		return true
+	}
 }
 
 // readHolderAmong reads what the script holderamong returns: the reply of the script
 // holder, and the key that it is about.
-func readHolderAmong(parts []any) (*outcome.Held, bool) {
+func readHolderAmong(parts []any) (*quorum.Held, bool) {
 	h, ok := readHolder(parts[:3])
 	key, isKey := parts[3].([]byte)
-	if !ok || !isKey || len(key) > 2*MaxKey { // a prefix may be as long again
+	if !ok || !isKey || len(key) > MaxKey {
 		return nil, false
 	}
 	if h.Type != "none" {

@@ -5,18 +5,16 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
 	"github.com/redquorum/redquorum/internal/token"
 )
 
 // A KeyState is what stands at a lock's key on one master.
 type KeyState struct {
-	Held    *outcome.Held // nil: nothing
-	Readers []Reading     // of a read-write lock, longest first; at most 100
-	// ReaderCount is how many there are.
-	ReaderCount int
-	RoundTrip   time.Duration
+	Held      *quorum.Held // nil: nothing
+	Readers   []Reading    // of a read-write lock, longest first; at most 100
+	RoundTrip time.Duration
 }
 
 // A Reading is a reader's entry.
@@ -60,12 +58,13 @@ func readKeyState(reply any) (*KeyState, bool) {
 	if !ok1 || !ok2 || !ok3 || !ok4 || readers < 0 {
 		return nil, false
 	}
-	s := &KeyState{ReaderCount: int(readers)}
+	s := &KeyState{}
 	if kind == "none" {
 		return s, true
 	}
-	s.Held = &outcome.Held{Type: kind, Token: readToken(value), TTL: timeLeft(ms)}
+	s.Held = &quorum.Held{Type: kind, Token: readToken(value), TTL: timeLeft(ms), Readers: int(readers), Masters: 1}
 	s.Held.Owner = token.Owner(s.Held.Token)
+	s.Held.Stuck = Stuck(kind, s.Held.TTL)
 	for i := 4; i < len(parts); i += 2 {
 		value, ok1 := parts[i].([]byte)
 		ms, ok2 := parts[i+1].(int64)

@@ -18,17 +18,11 @@ type Kind struct {
 	scripted scriptedKind
 	// needs are the commands of these scripts and of the scripted ones. init sets them.
 	needs, scriptedNeeds guard.Commands
-	// adopt acquires by putting its token in the place of another. It takes what scripted
-	// scripts do. nil: such a lock is adopted key by key.
-	adopt *script.Script
 	// readGrant reads the answer to acquire, or to SET.
 	readGrant func(a *Ask, f *fact, reply any) ballot.Answer
 	// handOver releases as release does, and calls the next waiter. It takes the client's
 	// id. nil: no waiter is called.
 	handOver *script.Script
-	// inTheWay is which of several keys is the one in the way, as holderamong.lua wants
-	// it; nil: there is one key.
-	inTheWay any
 }
 
 // scriptedKind are the scripts of a kind that know fences and leases. Those that release
@@ -36,7 +30,7 @@ type Kind struct {
 type scriptedKind struct{ acquire, extend, release, handOver *script.Script }
 
 func init() {
-	for _, k := range []*Kind{Plain, Set, AnyOf, Reader} {
+	for _, k := range []*Kind{Plain, Set, Reader} {
 		var plain []*script.Script
 		for _, s := range []*script.Script{k.acquire, k.extend, k.verify, k.release} {
 			if s != nil {
@@ -44,7 +38,8 @@ func init() {
 			}
 		}
 		k.needs = guard.CommandsOf(plain, "SET")
-		k.scriptedNeeds = guard.CommandsOf([]*script.Script{k.scripted.acquire, k.scripted.extend, k.verify, k.scripted.release}, "SET")
+		scripted := []*script.Script{k.scripted.acquire, k.scripted.extend, k.verify, k.scripted.release}
+		k.scriptedNeeds = guard.CommandsOf(scripted, "SET")
 	}
 }
 

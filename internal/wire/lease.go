@@ -1,7 +1,7 @@
 package wire
 
 import (
-	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/token"
 )
 
@@ -12,6 +12,6 @@ const leasePrefix = ReservedPrefix + "lease:1:"
 const LeaseType = "lease"
 
 // leasedTo describes a lease that is in the way.
-func leasedTo(holder string, ms int64) *outcome.Held {
-	return &outcome.Held{Type: LeaseType, Token: holder, Owner: token.Owner(holder), TTL: timeLeft(ms + 1)}
+func leasedTo(holder string, ms int64) *quorum.Held {
+	return &quorum.Held{Type: LeaseType, Token: holder, Owner: token.Owner(holder), TTL: timeLeft(ms + 1), Masters: 1}
 }

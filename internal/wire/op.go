@@ -7,22 +7,21 @@ type Op uint8
 
 // Ops.
 const (
-	OpLock      Op = iota
-	OpExtend       // also sets the key again where it is missing
-	OpAdopt        // an acquisition of what was handed over
-	OpVerify       //
-	OpRelease      //
-	OpHolder       // asks those that refused who holds the key
-	OpInspect      // asks everyone
-	OpDowngrade    // an extension that makes a reader of the writer
-	OpRaise        // the second round of an acquisition with a fencing token
+	OpLock    Op = iota
+	OpExtend     // also sets the key again where it is missing
+	OpAdopt      // an acquisition of what was handed over
+	OpVerify     //
+	OpRelease    //
+	OpHolder     // asks those that refused who holds the key
+	OpInspect    // asks everyone
+	OpRaise      // the second round of an acquisition with a fencing token
 )
 
 // votes reports whether an answer is a vote, which not every master has. Who releases
 // needs none: the masters that answer tell of themselves alone.
 func (op Op) votes() bool {
 	switch op {
-	case OpLock, OpExtend, OpAdopt, OpVerify, OpDowngrade, OpRaise:
+	case OpLock, OpExtend, OpAdopt, OpVerify, OpRaise:
 		return true
 	default:
 		return false
@@ -36,5 +35,5 @@ func (op Op) rules() ballot.Rules {
 
 // String is the name of the call that asks, for errors.
 func (op Op) String() string {
-	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect", "inspect", "downgrade", "lock"}[op]
+	return [...]string{"lock", "extend", "adopt", "verify", "unlock", "inspect", "inspect", "lock"}[op]
 }

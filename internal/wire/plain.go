@@ -8,13 +8,16 @@ import (
 
 // Plain is the lock of one key, also as the writer of a read-write lock. It is
 // acquired by SET NX PX. At the pilot the queue's own script acquires and releases it, and calls
-// the next waiter. Its releases may be made one command with others.
+// the next waiter. It alone is adopted, of several keys one by one. Its releases may be made one command with others.
 var Plain = &Kind{
-	extend:    script.Extend,
-	verify:    script.Verify,
-	release:   script.Release,
-	scripted:  scriptedKind{acquire: script.GuardedAcquire, extend: script.GuardedExtend, release: script.GuardedRelease},
-	adopt:     script.GuardedAdopt,
+	extend:  script.Extend,
+	verify:  script.Verify,
+	release: script.Release,
+	scripted: scriptedKind{
+		acquire: script.GuardedAcquire,
+		extend:  script.GuardedExtend,
+		release: script.GuardedRelease,
+	},
 	readGrant: readSet,
 }
 

@@ -60,7 +60,7 @@ func (q *Query) enqueue() *Query {
 // Patience is how long to wait for one master alone: about four round trips, and what a busy
 // machine may add. It is never longer than most.
 func (w *Wire) Patience(master int, most time.Duration) time.Duration {
-	return min(4*w.cfg.Ballots.Masters[master].Stats().RoundTrip+LeastPatience, most)
+	return min(4*w.cfg.Ballots.Masters[master].RoundTrip()+LeastPatience, most)
 }
 
 // LeastPatience is what a busy machine may add to a round trip.

@@ -5,8 +5,6 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/group"
-	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
 )
@@ -17,15 +15,13 @@ import (
 type Try struct {
 	Live Live
 	// Over counts one less when no master can set the keys any more.
-	Over   *group.Count
+	Over   *quorum.Count
 	Start  drift.Instant
 	Agreed quorum.Bits   // masters that have granted it already
 	Wait   time.Duration // how long to wait for the masters
 	Take   *PilotTake    // the pilot's part in it, of one key; nil: what the others get
 	// Called: a pilot has called this reader, so a writer that waits does not keep it out.
 	Called bool
-	// Early: ask for this plain lock before the masters are judged; nil: they are.
-	Early *guard.Early
 }
 
 // Acquire asks for the lock, or for the one that the claim adopts.
@@ -33,20 +29,12 @@ func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
 	a := w.newAsk(c.Op())
 	a.Start, a.Agreed, a.agreedFence = t.Start, t.Agreed, c.Fence
 	a.Rules.Needs = w.needsOf(c)
-	a.live, a.generation, a.kind = t.Live, c.Generation, c.Kind
+	a.live, a.kind = t.Live, c.Kind
 	a.Command.Key = c.id()
 	t.Over.Add()
 	a.Over = t.Over
-	if c.Kind == AnyOf {
-		w.shuffle(c)
-		a.Tally().Votes = append(a.Tally().Votes[:0], make([]int, len(c.Keys))...)
-	}
 	if t.Take != nil {
 		a.atPilot.master, a.atPilot.take = t.Take.Pilot, t.Take
-	}
-	if t.Early != nil {
-		a.acquireEarly(c, t.Early)
-		return a
 	}
 	if w.scripted(c) || c.Adopts() {
 		a.acquireScripted(c, t.Called, t.Wait)
@@ -71,9 +59,8 @@ func (w *Wire) Acquire(c *Claim, t *Try) *Ask {
 
 // An Extension is what a prolongation adds to its claim.
 type Extension struct {
-	Op    Op // OpExtend or OpDowngrade
 	Live  Live
-	Over  *group.Count // as in Try
+	Over  *quorum.Count // as in Try
 	Start drift.Instant
 	Wait  time.Duration // how long it may be on its way
 	// Decided hears of the decision, and nobody waits for it; nil: the caller waits.
@@ -85,8 +72,8 @@ var argSetAgain any = "1"
 
 // Extend asks to prolong the lock to a full TTL.
 func (w *Wire) Extend(c *Claim, x *Extension) *Ask {
-	a := w.newAsk(x.Op)
-	a.live, a.generation, a.TTL = x.Live, c.Generation, c.TTL
+	a := w.newAsk(OpExtend)
+	a.live, a.TTL = x.Live, c.TTL
 	x.Over.Add()
 	a.Over = x.Over
 	if x.Decided != nil {
@@ -109,7 +96,7 @@ func (w *Wire) Extend(c *Claim, x *Extension) *Ask {
 // Verify asks whether the lock is still there.
 func (w *Wire) Verify(c *Claim, start drift.Instant) *Ask {
 	a := w.newAsk(OpVerify)
-	a.Start, a.generation = start, c.Generation
+	a.Start = start
 	a.Command.Key = c.id()
 	a.eval(c.Kind.verify, c.Keys, 0, time.Time{}, c.Token)
 	return a
@@ -120,12 +107,23 @@ func (w *Wire) Verify(c *Claim, start drift.Instant) *Ask {
 func (w *Wire) Holders(c *Claim, skip quorum.Bits) *Ask {
 	a := w.newAsk(OpHolder)
 	a.read = readHolderAnswer
-	if c.Kind.inTheWay == nil {
-		a.eval(script.Holder, c.Keys[:1], skip, time.Time{})
+	if c.Kind == Set {
+		a.eval(script.HolderAmong, c.Keys, skip, time.Time{})
 	} else {
-		a.eval(script.HolderAmong, c.Keys, skip, time.Time{}, c.Kind.inTheWay)
+		a.eval(script.Holder, c.Keys, skip, time.Time{})
 	}
 	return a
+}
+
+// Held is what the masters said to holders, by master; nil: nothing.
+func (a *Ask) Held() []*quorum.Held {
+	a.Lock()
+	defer a.Unlock()
+	all := make([]*quorum.Held, len(a.facts))
+	for i := range a.facts {
+		all[i] = a.facts[i].held
+	}
+	return all
 }
 
 // Learn adds what the masters said to holders to the answers of the attempt a. It removes

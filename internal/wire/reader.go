@@ -2,23 +2,25 @@ package wire
 
 import (
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
 // Reader is a reader of a read-write lock. Many hold it together; they wait in a queue of their
-// own and are called together (readers_queue.lua). Its extension also turns a writer's lock with
-// the same token into the reader. Its other scripts treat such a lock as the reader's own. All but
+// own and are called together (readers_queue.lua). All its scripts but
 // verify take the longest TTL of all clients as their last argument, the scripted ones as their
 // first; those that acquire take the key of waiting writers as well. Its fencing token is that of
 // the last writer, and not a new one.
 var Reader = &Kind{
-	acquire:   script.ReaderAcquire,
-	extend:    script.ReaderExtend,
-	verify:    script.ReaderVerify,
-	release:   script.ReaderRelease,
-	scripted:  scriptedKind{acquire: script.GuardedReaderAcquire, extend: script.GuardedReaderExtend, release: script.GuardedReaderRelease},
-	adopt:     script.GuardedReaderAdopt,
+	acquire: script.ReaderAcquire,
+	extend:  script.ReaderExtend,
+	verify:  script.ReaderVerify,
+	release: script.ReaderRelease,
+	scripted: scriptedKind{
+		acquire: script.GuardedReaderAcquire,
+		extend:  script.GuardedReaderExtend,
+		release: script.GuardedReaderRelease,
+	},
 	readGrant: readReaderGrant,
 }
 
@@ -29,7 +31,7 @@ const codeWriterWaits = 4
 const IntentType = "intent"
 
 // writerWaits stands for that writer.
-var writerWaits = outcome.Held{Type: IntentType}
+var writerWaits = quorum.Held{Type: IntentType}
 
 func readReaderGrant(a *Ask, f *fact, reply any) ballot.Answer {
 	if reply == any(int64(codeWriterWaits)) {

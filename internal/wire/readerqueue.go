@@ -4,20 +4,17 @@ import (
 	"context"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
 // Readers that wait at a key's pilot, and how they and writers wake each other.
-// docs/project/waiting.md says how this is used, script/phases.lua whose turn it is.
+// docs/explanation/waiting.md says how this is used, script/phases.lua whose turn it is.
 
 var (
 	argAdmit any = "admit"
 	// argCalled says that the pilot has called this reader.
 	argCalled any = "1"
-	// argBehindWriters, argBeforeWriters: whether writers that wait come first.
-	argBehindWriters, argBeforeWriters any = "0", "1"
 )
 
 func readersQuery(key string) []string { return []string{key, queueKey(key), intentPrefix + key} }
@@ -25,7 +22,8 @@ func readersQuery(key string) []string { return []string{key, queueKey(key), int
 // WaitToRead asks a pilot whether readers of this client may try for a key, and keeps the
 // client's place among the readers that wait there.
 func (w *Wire) WaitToRead(ctx context.Context, pilot int, key string, score any, limit time.Duration) (Turn, error) {
-	return readTurn(w.query(pilot, time.Time{}, script.ReadersQueue, readersQuery(key), argWait, w.id, score).wait(ctx, limit))
+	q := w.query(pilot, time.Time{}, script.ReadersQueue, readersQuery(key), argWait, w.id, score)
+	return readTurn(q.wait(ctx, limit))
 }
 
 // LeaveReaders takes this client out of the readers that wait at a pilot. If the key is
@@ -34,18 +32,14 @@ func (w *Wire) LeaveReaders(pilot int, key string) {
 	w.query(pilot, time.Now().Add(queueExpiry), script.ReadersQueue, readersQuery(key), argLeave, w.id)
 }
 
-// AdmitReaders asks the key's pilot to call the readers that wait, if readers hold the lock.
-// beforeWriters: also where writers wait. Nobody waits for the answer.
-func (w *Wire) AdmitReaders(key string, beforeWriters bool) {
+// AdmitReaders asks the key's pilot to call the readers that wait, if readers hold the lock
+// and no writer waits. Nobody waits for the answer.
+func (w *Wire) AdmitReaders(key string) {
 	master := w.cfg.Pilots.Of(key, 0)
-	if master == pilot.None {
+	if master == quorum.NoPilot {
 		return
 	}
-	which := argBehindWriters
-	if beforeWriters {
-		which = argBeforeWriters
-	}
-	w.query(master, time.Now().Add(intentTTL), script.ReadersQueue, readersQuery(key), argAdmit, w.id, which)
+	w.query(master, time.Now().Add(intentTTL), script.ReadersQueue, readersQuery(key), argAdmit, w.id)
 }
 
 // acquireReader asks all masters to let a reader in.
@@ -61,10 +55,10 @@ func (a *Ask) acquireReader(c *Claim, s *script.Script, called bool) {
 // all clients have the same pilot at every moment.
 func (a *Ask) releaseReader(c *Claim, absent quorum.Bits, keep time.Time) {
 	w := a.w
-	if master := w.cfg.Pilots.Of(c.Key(), 0); master != pilot.None {
+	if master := w.cfg.Pilots.Of(c.Key(), 0); master != quorum.NoPilot {
 		absent.Remove(master) // it calls who waits there even if there is nothing to release
 	}
-	a.handOver.keys = c.Keys
+	a.handOver = c.Keys
 	s, keys := script.ReaderHandOver, c.Keys
 	if w.cfg.Strict {
 		s, keys = script.GuardedReaderHandOver, appendNames(keys[:len(keys):len(keys)], leasePrefix, keys)

@@ -3,8 +3,8 @@ package wire
 import (
 	"time"
 
-	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -44,17 +44,17 @@ func (w *Wire) Release(c *Claim, keep time.Time, handOver bool) *Ask {
 	}
 	if handOver && c.Kind.handOver != nil {
 		for _, key := range c.Keys {
-			if master := w.cfg.Pilots.Of(key, 0); master != pilot.None {
+			if master := w.cfg.Pilots.Of(key, 0); master != quorum.NoPilot {
 				absent.Remove(master)
 			}
 		}
-		a.handOver.keys = c.Keys
+		a.handOver = c.Keys
 		s, keys := w.handOverScript(c.Kind, c.Keys)
 		a.eval(s, keys, absent, keep, c.Token, w.cfg.ID)
 		return a
 	}
 	if handOver && c.Kind == Plain {
-		if master := w.cfg.Pilots.Of(c.Key(), 0); master != pilot.None {
+		if master := w.cfg.Pilots.Of(c.Key(), 0); master != quorum.NoPilot {
 			a.atPilot.master = master
 			a.atPilot.release.encode(w, c)
 			absent.Remove(master)
@@ -110,7 +110,9 @@ func (p *releaseAtPilot) encode(w *Wire, c *Claim) {
 
 	p.command.Encoded = b
 	p.command.Part = pipeline.Part{ // without a Joint: not every kind of lock has one
-		Keys: [3]pipeline.Span{pipeline.SpanOf(at, keyEnd), pipeline.SpanOf(keyEnd, queueEnd), pipeline.SpanOf(queueEnd, leaseEnd)},
+		Keys: [3]pipeline.Span{
+			pipeline.SpanOf(at, keyEnd), pipeline.SpanOf(keyEnd, queueEnd), pipeline.SpanOf(queueEnd, leaseEnd),
+		},
 		Args: pipeline.SpanOf(token, len(b)),
 	}
 }
@@ -158,7 +160,7 @@ func splitSuccessors(reply any) (released any, successors []any) {
 // waits for a key only if the key's pilot has named nobody.
 func (a *Ask) notifyEach(master int, successors []any) {
 	to := a.w.cfg.Successors
-	here := !a.handOver.wasFree && to.AnybodyWaits()
+	here := to.AnybodyWaits()
 	if len(successors) == 0 && !here {
 		return
 	}
@@ -166,10 +168,10 @@ func (a *Ask) notifyEach(master int, successors []any) {
 	for i := 0; i+1 < len(successors); i += 2 {
 		number, ok1 := successors[i].(int64)
 		told, ok2 := successors[i+1].(int64)
-		if !ok1 || !ok2 || number < 1 || number > int64(len(a.handOver.keys)) || told < 0 || told > int64(ThisClient) {
+		if !ok1 || !ok2 || number < 1 || number > int64(len(a.handOver)) || told < 0 || told > int64(ThisClient) {
 			return
 		}
-		key := a.handOver.keys[number-1]
+		key := a.handOver[number-1]
 		if said[int(number-1)] = told > 0; told > 0 {
 			to.Released(master, key, Successor(told))
 		}
@@ -177,7 +179,7 @@ func (a *Ask) notifyEach(master int, successors []any) {
 	if !here {
 		return
 	}
-	for i, key := range a.handOver.keys {
+	for i, key := range a.handOver {
 		if !said[i] && a.w.cfg.Pilots.Of(key, 0) == master {
 			to.Released(master, key, Nobody)
 		}

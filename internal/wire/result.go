@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
@@ -17,26 +17,16 @@ type Result struct {
 	Refused quorum.Bits // masters that refused and did not say who holds the key
 	Absent  quorum.Bits // masters that certainly have nothing of ours
 	Taken   bool        // some master has another's token
-
-	slot int // which of several keys was granted, counted from 1
-	// Masters that granted that key (or everything), and masters that granted another.
-	here, elsewhere quorum.Bits
 }
 
 // Result looks at a decided Ask.
 func (a *Ask) Result() Result {
 	a.Lock()
 	defer a.Unlock()
-	res := Result{Tally: *a.Tally(), slot: a.Tally().Leads}
+	res := Result{Tally: *a.Tally()}
 	res.Outcome, _ = a.Outcome()
 	for i := range a.Answers() {
 		answer, f := &a.Answers()[i], &a.facts[i]
-		switch {
-		case answer.Verdict == ballot.Agreed && answer.Candidate == res.slot:
-			res.here.Add(i)
-		case answer.Verdict == ballot.Agreed:
-			res.elsewhere.Add(i)
-		}
 		if answer.Verdict == ballot.Refused {
 			if f.held == &heldUnknown {
 				res.Refused.Add(i)
@@ -44,7 +34,7 @@ func (a *Ask) Result() Result {
 			res.Taken = res.Taken || !f.missing
 		}
 		acquires := a.op == OpLock || a.op == OpAdopt
-		if answer.Unsent || f.other || acquires && (answer.Verdict == ballot.Refused || pipeline.WroteNothing(answer.Err)) {
+		if answer.Unsent || acquires && (answer.Verdict == ballot.Refused || pipeline.WroteNothing(answer.Err)) {
 			res.Absent.Add(i)
 		}
 	}
@@ -59,35 +49,39 @@ func (res *Result) Gone() bool {
 
 // FailureKind tells contention from an outage, for an acquisition that failed. It counts all
 // answers that have come until now: an early decision may have seen the refusals first.
-func (a *Ask) FailureKind() outcome.Kind {
+func (a *Ask) FailureKind() quorum.Kind {
 	a.Lock()
 	defer a.Unlock()
 	if a.Tally().Total-a.Tally().Failed < a.Tally().Need {
-		return outcome.NoQuorum
+		return quorum.NoQuorum
 	}
-	return outcome.Taken
+	return quorum.Taken
 }
 
 // Failure describes an Ask that has failed.
-func (a *Ask) Failure(key string, kind outcome.Kind, cause error, elapsed time.Duration) *outcome.Failure {
+func (a *Ask) Failure(key string, kind quorum.Kind, cause error, elapsed time.Duration) *quorum.Failure {
 	a.Lock()
 	defer a.Unlock()
-	e := &outcome.Failure{
+	e := &quorum.Failure{
 		Op: a.op.String(), Key: key,
 		OK: a.Tally().OK, Need: a.Tally().Need, Total: a.Tally().Total,
 		Elapsed: elapsed, Kind: kind, Cause: cause,
 	}
-	if kind == outcome.NoQuorum {
-		e.Clock = a.clientClock()
-	}
+	var off []*guard.AbstainError
 	for i := range a.Answers() {
 		switch held, err := a.reason(i); {
 		case held != nil || err != nil && !errors.Is(err, ErrNotAwaited):
-			e.Parts = append(e.Parts, outcome.Part{Master: i, Held: held, Err: err})
+			why, ok := err.(*guard.AbstainError) //nolint:errorlint // it is never wrapped
+			if ok && why.Cause == guard.OffClock {
+				own := *why // which others may look at
+				off, err = append(off, &own), &own
+			}
+			e.Parts = append(e.Parts, quorum.Part{Master: i, Held: held, Err: err})
 		case err == nil:
 			e.Agreed.Add(i)
 		}
 	}
+	guard.SuspectOurselves(off, e.Need)
 	return e
 }
 
@@ -100,9 +94,10 @@ var (
 
 // A Part is one master's part in an Ask, as of some moment: Held and Err are nil if it agreed.
 type Part struct {
-	outcome.Part
-	Took  time.Duration // until it answered; 0 unless ballot.Config.Timed
-	State *KeyState     // what an inspection found; nil: it has not answered
+	quorum.Part
+	Refused bool          // it answered, and another holds the key, or ours is not there
+	Took    time.Duration // until it answered; 0 unless ballot.Config.Timed
+	State   *KeyState     // what an inspection found; nil: it has not answered
 }
 
 // Parts appends the parts of all masters, in their order.
@@ -111,18 +106,19 @@ func (a *Ask) Parts(parts []Part) []Part {
 	defer a.Unlock()
 	for i := range a.facts {
 		held, err := a.reason(i)
-		parts = append(parts, Part{outcome.Part{Master: i, Held: held, Err: err}, a.Answers()[i].Took, a.facts[i].state})
+		answer := &a.Answers()[i]
+		refused := answer.Verdict == ballot.Refused && !errors.Is(err, ErrNotAwaited)
+		part := quorum.Part{Master: i, Held: held, Err: err}
+		parts = append(parts, Part{part, refused, answer.Took, a.facts[i].state})
 	}
 	return parts
 }
 
 // reason is why a master did not agree; nil if it did. The ask must be locked.
-func (a *Ask) reason(master int) (*outcome.Held, error) {
+func (a *Ask) reason(master int) (*quorum.Held, error) {
 	answer, f := &a.Answers()[master], &a.facts[master]
 	_, expired := a.Outcome()
 	switch {
-	case answer.Verdict == ballot.Agreed && answer.Candidate != a.Tally().Leads:
-		return nil, errElsewhere
 	case answer.Verdict == ballot.Agreed:
 		return nil, nil
 	case answer.Verdict == ballot.Pending && expired:

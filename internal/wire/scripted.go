@@ -4,9 +4,10 @@ import (
 	"math"
 	"time"
 
+	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -25,7 +26,7 @@ var argUnused, argNone any = "0", ""
 // scriptedAcquire is the script that acquires the claim.
 func (c *Claim) scriptedAcquire() *script.Script {
 	if c.Adopts() {
-		return c.Kind.adopt
+		return script.GuardedAdopt
 	}
 	return c.Kind.scripted.acquire
 }
@@ -133,11 +134,10 @@ func (w *Wire) scriptedArgs(c *Claim, k *clockCheck, third any, n scriptedNumber
 type scriptedReply struct {
 	code  int64
 	fence uint64
-	slot  int           // which of several keys, counted from 1; 0: there is one
-	held  *outcome.Held // of codeLeased
+	held  *quorum.Held // of codeLeased
 }
 
-// readScriptedReply reads such a reply. ok: it is one. The error is a *SkewError. A token of 0
+// readScriptedReply reads such a reply. ok: it is one. The error is a *guard.AbstainError. A token of 0
 // stands for the floor of k.
 func (w *Wire) readScriptedReply(k *clockCheck, reply any) (found scriptedReply, ok bool, err error) {
 	three, parts, ok := startsWithThree(reply)
@@ -158,12 +158,6 @@ func (w *Wire) readScriptedReply(k *clockCheck, reply any) (found scriptedReply,
 		token, isText := parts[1].([]byte)
 		found.held = leasedTo(string(token), ms)
 		return found, isNumber && isText, nil
-	case len(parts) == 1:
-		slot, isNumber := parts[0].(int64)
-		if !isNumber || slot < 1 || slot > MaxKeys {
-			return found, false, nil
-		}
-		found.slot = int(slot)
 	case len(parts) != 0:
 		return found, false, nil
 	}
@@ -171,7 +165,7 @@ func (w *Wire) readScriptedReply(k *clockCheck, reply any) (found scriptedReply,
 		err = k.compare(time.UnixMicro(micros), w.cfg.Ballots.Clock.Now().Wall())
 	}
 	if code == codeSkewed && err == nil { // it came late, or we read our clock late
-		err = &SkewError{Limit: k.skew}
+		err = k.off(drift.Span{})
 	}
 	return found, true, err
 }
@@ -196,28 +190,17 @@ func startsWithThree(reply any) (three pipeline.ThreeInts, rest []any, ok bool) 
 // readScriptedGrant reads the answer to an acquisition.
 func readScriptedGrant(a *Ask, f *fact, reply any) ballot.Answer {
 	return a.readScripted(f, reply, func(found scriptedReply) ballot.Answer {
-		if (found.slot != 0) != (found.code == 1 && a.kind == AnyOf) {
-			return ballot.Answer{}
-		}
-		code, read := found.code, a.kind.readGrant
-		if found.slot != 0 {
-			code = int64(found.slot)
-		}
+		read := a.kind.readGrant
 		if a.kind.acquire == nil {
 			read = readGrant
 		}
-		return read(a, f, code)
+		return read(a, f, found.code)
 	})
 }
 
 // readScriptedCode reads the answer to an extension or adoption.
 func readScriptedCode(a *Ask, f *fact, reply any) ballot.Answer {
-	return a.readScripted(f, reply, func(found scriptedReply) ballot.Answer {
-		if found.slot != 0 {
-			return ballot.Answer{}
-		}
-		return readCode(a, f, found.code)
-	})
+	return a.readScripted(f, reply, func(found scriptedReply) ballot.Answer { return readCode(a, f, found.code) })
 }
 
 // readScripted reads what both have in common. A grant does not count if the master's clock

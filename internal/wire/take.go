@@ -7,7 +7,6 @@ import (
 
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/outcome"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/internal/quorum"
 	"github.com/redquorum/redquorum/internal/script"
@@ -31,7 +30,9 @@ func (p *Place) only() any {
 // granted, the caller asks the others. If not, Absent is set, and of one key the pilot says
 // whose turn it is. Of several together it only says so if a lease record is in the way, whose
 // holder's lock is gone: else Held is nil, and the caller asks HolderAt which key it is.
-func (w *Wire) TakeAt(ctx context.Context, c *Claim, pilot int, at Place, start drift.Instant, limit time.Duration) (granted bool, t Turn, err error) {
+func (w *Wire) TakeAt(
+	ctx context.Context, c *Claim, pilot int, at Place, start drift.Instant, limit time.Duration,
+) (granted bool, t Turn, err error) {
 	k := w.newClockCheck(c.TTL)
 	s, keys, args := w.takeCommand(c, &k, at, limit)
 	reply, err := w.queryVote(pilot, c, s, keys, args...).vote(ctx, start, limit)
@@ -46,7 +47,9 @@ func (w *Wire) TakeAt(ctx context.Context, c *Claim, pilot int, at Place, start 
 
 // takeCommand is the script by which a pilot grants the lock, or says whose turn it is. Several
 // keys together have no turns: there the pilot gets what all masters get.
-func (w *Wire) takeCommand(c *Claim, k *clockCheck, at Place, limit time.Duration) (s *script.Script, keys []string, args []any) {
+func (w *Wire) takeCommand(
+	c *Claim, k *clockCheck, at Place, limit time.Duration,
+) (s *script.Script, keys []string, args []any) {
 	if !w.scripted(c) {
 		if c.Kind == Set {
 			return Set.acquire, c.Keys, []any{c.Token, c.milliseconds()}
@@ -77,7 +80,6 @@ func (w *Wire) readTaken(c *Claim, k *clockCheck, reply any) (granted bool, t Tu
 		if err != nil {
 			return false, Turn{}, err
 		}
-		ok = ok && found.slot == 0
 		yes, no = ok && found.code == 1, ok && (found.code == 0 || found.code == codeLeased)
 		t.Held = found.held
 		if yes {
@@ -110,8 +112,8 @@ func (w *Wire) absentAfter(pilot int, err error) quorum.Bits {
 }
 
 // HolderAt asks one master which of several keys is in the way, and who holds it.
-func (w *Wire) HolderAt(ctx context.Context, c *Claim, master int, limit time.Duration) (*outcome.Held, error) {
-	reply, err := w.query(master, time.Time{}, script.HolderAmong, c.Keys, c.Kind.inTheWay).wait(ctx, limit)
+func (w *Wire) HolderAt(ctx context.Context, c *Claim, master int, limit time.Duration) (*quorum.Held, error) {
+	reply, err := w.query(master, time.Time{}, script.HolderAmong, c.Keys).wait(ctx, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +161,7 @@ func (a *Ask) readTake(f *fact, c *pipeline.Call) ballot.Answer {
 	said := &a.atPilot.answer
 	switch {
 	case errors.Is(c.Err, pipeline.ErrAbandoned), pipeline.IsNoScript(c.Err):
-		return ballot.Answer{Verdict: ballot.Failed, Err: c.Err} // decided without the pilot: this says nothing about it
+		return ballot.Answer{Verdict: ballot.Failed, Err: c.Err} // decided without the pilot: this says nothing of it
 	case c.Err != nil:
 		*said = PilotAnswer{Answered: true, Err: c.Err}
 		return ballot.Answer{Verdict: ballot.Failed, Err: c.Err}

@@ -3,15 +3,15 @@ package wire
 import (
 	"strconv"
 
-	"github.com/redquorum/redquorum/internal/outcome"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // A Turn is what a pilot says to a client that waits.
 type Turn struct {
-	Ours  bool          // the lock is free, and it is our turn
-	First bool          // nobody is before us
-	Score string        // our place; "": none
-	Held  *outcome.Held // not nil once it was read; see Wire.TakeAt
+	Ours  bool         // the lock is free, and it is our turn
+	First bool         // nobody is before us
+	Score string       // our place; "": none
+	Held  *quorum.Held // not nil once it was read; see Wire.TakeAt
 }
 
 // readTurn reads the reply of queue.lua to "wait", and to a "take" that was refused.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/ballot"
-	"github.com/redquorum/redquorum/internal/pilot"
 	"github.com/redquorum/redquorum/internal/quorum"
 )
 
@@ -13,7 +12,7 @@ import (
 const ReservedPrefix = "redquorum:"
 
 const (
-	// MaxKey is the greatest length of a key in bytes, without the prefix. It is far above
+	// MaxKey is the greatest length of a key in bytes, with the prefix. It is far above
 	// any sensible name, and far below the limit of Redis.
 	MaxKey = 1024
 	// MaxKeys bounds the keys of one claim: a master does nothing else while it executes
@@ -24,7 +23,7 @@ const (
 // Config is what a client's locks have in common.
 type Config struct {
 	Ballots ballot.Config
-	Pilots  *pilot.Chooser
+	Pilots  *quorum.Chooser
 	// ID is the client's name in queues: owner and client, as in its tokens.
 	ID string
 	// Strict: clocks are compared with every grant, and leases kept (SAFETY:

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -66,6 +67,7 @@ func runScripts(t *testing.T, dir string) {
 			"masters": start,
 			"crash":   each((*redistest.Server).Kill),
 			"freeze":  each((*redistest.Server).Freeze),
+			"thaw":    each((*redistest.Server).Thaw),
 			"restart": each(func(m *redistest.Server) error { return m.Restart(context.Background(), true) }),
 			"empty":   each(func(m *redistest.Server) error { return m.Restart(context.Background(), false) }),
 			"redis":   func(ts *testscript.TestScript, _ bool, args []string) { fmt.Fprint(ts.Stdout(), ask(ts, args)) },
@@ -176,8 +178,11 @@ func ask(ts *testscript.TestScript, args []string) string {
 // run runs a program to its end. No script wants to see a password.
 func run(ts *testscript.TestScript, args []string) (code int) {
 	err := ts.Exec(args[0], args[1:]...)
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Exited() {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		code = exit.ExitCode()
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			code = 128 + int(status.Signal()) // as a shell has it
+		}
 	} else {
 		ts.Check(err)
 	}

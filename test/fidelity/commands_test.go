@@ -34,7 +34,7 @@ func plainCommand(t *rapid.T) []any {
 		}
 		return []any{"ZADD", key, score(t, key == beside[0]), member}
 	case 10:
-		return []any{"HSET", key, pick(t, "field", []string{"v", "run", "since", "wall", "replid", "db", "fleet", "how", "without", "x"}), pick(t, "value", []string{"1", "2", "run-1", "0", "99999999999999", "abc", "adopted"})}
+		return []any{"HSET", key, pick(t, "field", []string{"v", "run", "since", "wall", "replid", "db", "how", "x"}), pick(t, "value", []string{"1", "2", "run-1", "0", "99999999999999", "abc", "adopted"})}
 	case 11:
 		return []any{"RPUSH", key, token(t)}
 	case 12:

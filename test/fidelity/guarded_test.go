@@ -17,8 +17,8 @@ const (
 
 func init() {
 	for name, own := range map[string]func(t *rapid.T) any{
-		"guarded_acquire": unused, "guarded_acquireany": unused,
-		"guarded_extend": again, "guarded_extendall": again,
+		"guarded_acquire": unused,
+		"guarded_extend":  again, "guarded_extendall": again,
 	} {
 		plausible[name] = func(t *rapid.T) call { return guardedCall(t, guardedLocks(t, name), nil, own(t)) }
 	}
@@ -30,7 +30,6 @@ func init() {
 		return call{append([]any{"lock"}, beginning(leaseOf, []any{"lock"})...), []any{token(t), ttl(t)}}
 	}
 	plausible["guarded_adopt"] = func(t *rapid.T) call { return guardedCall(t, []any{"lock"}, nil, token(t)) }
-	plausible["guarded_reader_adopt"] = func(t *rapid.T) call { return behindTTL(t, guardedCall(t, []any{"lock"}, nil, token(t))) }
 	for _, name := range []string{"guarded_release", "guarded_releaseall"} {
 		plausible[name] = func(t *rapid.T) call {
 			locks := guardedLocks(t, name)

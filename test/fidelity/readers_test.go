@@ -24,7 +24,7 @@ func readersQueueCall(t *rapid.T) call {
 		}
 		c.args = []any{op, me, before}
 	default:
-		c.args = []any{op, me, pick(t, "how", []string{"0", "1"})}
+		c.args = []any{op, me}
 	}
 	return c
 }

@@ -53,17 +53,13 @@ var plausible = map[string]func(t *rapid.T) call{
 		return call{oneKey(t), []any{pick(t, "most", []string{"9", "1", "0"})}}
 	},
 	"acquireall": func(t *rapid.T) call { return call{severalKeys(t), []any{token(t), ttl(t)}} },
-	"acquireany": func(t *rapid.T) call { return call{severalKeys(t), []any{token(t), ttl(t)}} },
 	"extendall":  func(t *rapid.T) call { return call{severalKeys(t), []any{token(t), ttl(t), again(t)}} },
 	"verifyall":  func(t *rapid.T) call { return call{severalKeys(t), []any{token(t)}} },
 	"releaseall": func(t *rapid.T) call { return call{severalKeys(t), []any{token(t)}} },
 	"releaseset": func(t *rapid.T) call {
 		return call{severalKeys(t), []any{token(t), pick(t, "client", clients)}}
 	},
-	"queueslots": queueSlotsCall,
-	"holderamong": func(t *rapid.T) call {
-		return call{severalKeys(t), []any{pick(t, "which", []string{"last", "first"})}}
-	},
+	"holderamong": func(t *rapid.T) call { return call{severalKeys(t), nil} },
 	"reader_acquire": func(t *rapid.T) call {
 		return call{append(oneKey(t), beside[1]), []any{token(t), ttl(t), ttl(t), pick(t, "called", []string{"", "0", "1"})}}
 	},
@@ -74,21 +70,25 @@ var plausible = map[string]func(t *rapid.T) call{
 	"reader_release": func(t *rapid.T) call { return call{oneKey(t), []any{token(t), ttl(t)}} },
 	"writer_intent":  func(t *rapid.T) call { return call{[]any{beside[1]}, []any{token(t), ttl(t)}} },
 	"queue":          queueCall,
-	"dial":           func(t *rapid.T) call { return markerCall(t) },
-	"declare":        func(t *rapid.T) call { return markerCall(t, asRead(t)...) },
-	"sight":          func(t *rapid.T) call { return markerCall(t) },
-	"adopt":          func(t *rapid.T) call { return markerCall(t, pick(t, "settling", []string{"1000", "0"})) },
-	"init": func(t *rapid.T) call {
-		further := []any{pick(t, "forced", []string{"0", "1"}), pick(t, "quarantine", []string{"60702", "1000"}), pick(t, "absent", []string{"0", "1"})}
-		return markerCall(t, append(further, asRead(t)...)...)
+	"dial": func(t *rapid.T) call {
+		return markerCall(t, pick(t, "looks", []string{"", "", "look"}), pick(t, "old", []string{"", "0", "1000"}))
 	},
-	"fleet": func(t *rapid.T) call {
-		return markerCall(t, pick(t, "what", []string{"name", "whole", "revoke", "close"}), pick(t, "seen", fleets), pick(t, "to", fleets))
+	"declare": func(t *rapid.T) call { return markerCall(t, asRead(t)...) },
+	"list": func(t *rapid.T) call {
+		return call{[]any{"redquorum:list"}, []any{pick(t, "digest", []string{"a", "b"}), pick(t, "looks", []string{"0", "0", "1"})}}
+	},
+	"sight": func(t *rapid.T) call { return markerCall(t) },
+	"adopt": func(t *rapid.T) call {
+		return markerCall(t, pick(t, "settling", []string{"1000", "0"}), pick(t, "where it is known", []string{"1000", "0", "60000"}), pick(t, "longest", longestBefore), pick(t, "by", []string{"", "o"}))
+	},
+	"init": func(t *rapid.T) call {
+		further := []any{pick(t, "forced", []string{"0", "1"}), pick(t, "quarantine", []string{"60702", "1000"})}
+		return markerCall(t, append(append(further, asRead(t)...), pick(t, "longest", []string{"60000", "120000"}))...)
 	},
 }
 
-// fleets are the ids of fleets, and none.
-var fleets = []string{"", "f1", "f2"}
+// longestBefore is the greatest MaxTTL before, or none.
+var longestBefore = []string{"", "120000"}
 
 func queueCall(t *rapid.T) call {
 	me := pick(t, "client", clients)
@@ -99,7 +99,7 @@ func queueCall(t *rapid.T) call {
 		return ""
 	}
 	c := call{keys: append(oneKey(t), beside[0])}
-	switch op := pick(t, "operation", []string{"release", "wait", "wait", "take", "leave"}); op {
+	switch op := pick(t, "operation", []string{"release", "wait", "wait", "take", "leave", "look"}); op {
 	case "release":
 		c.args = []any{op, me, token(t)}
 	case "take":
@@ -116,27 +116,14 @@ func queueCall(t *rapid.T) call {
 	return c
 }
 
-func queueSlotsCall(t *rapid.T) call {
-	keys := append(oneKey(t), beside[0])
-	if likely(t, "a second lock", 50) {
-		keys = append(keys, "a", "redquorum:q:1:{a}")
-	}
-	op := pick(t, "operation", []string{"wait", "wait", "leave"})
-	c := call{keys, []any{op, pick(t, "client", clients)}}
-	if op == "wait" {
-		c.args = append(c.args, pick(t, "waited", []string{"+0", "+1000", "+250000", "+99999999"}))
-	}
-	return c
-}
-
 // markerCall makes a call of a script about the marker, with what the script takes
 // beside what all of them do.
 func markerCall(t *rapid.T, further ...any) call {
 	stamp := time.Duration(rapid.SampledFrom([]int{0, 0, -1, -499, -501, 501, 3600_000}).Draw(t, "sent")) * time.Millisecond
 	args := []any{
-		pick(t, "version", []string{"2", "2", "2", "1", "3"}), pick(t, "run", []string{"run-1", "run-2"}),
+		pick(t, "version", []string{"3", "3", "3", "1", "2"}), pick(t, "run", []string{"run-1", "run-2"}),
 		pick(t, "MaxTTL", []string{"60000", "60000", "30000"}), "5", pick(t, "level", []string{"standard", "strict"}),
-		pick(t, "database", []string{"0", "0", "0", "1"}), instant{stamp, time.Microsecond, false}, "500000", "250000", pick(t, "fleet", fleets),
+		pick(t, "database", []string{"0", "0", "0", "1"}), instant{stamp, time.Microsecond, false}, "500000", "250000",
 		pick(t, "known", []string{"0", "0", "1"}),
 	}
 	return call{[]any{guard.Key}, append(args, further...)}

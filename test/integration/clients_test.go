@@ -90,7 +90,7 @@ func closeClient(t *testing.T, c *redlock.Client) {
 // connected counts the masters that a client is connected to.
 func connected(c *redlock.Client) int {
 	n := 0
-	for _, r := range c.Masters(context.Background()) {
+	for _, r := range c.Masters() {
 		if r.Connected {
 			n++
 		}
@@ -103,7 +103,7 @@ func awaitConnected(t *testing.T, c *redlock.Client, which ...int) {
 	t.Helper()
 	for _, i := range which {
 		eventually(t, "a master is connected again", func() bool {
-			return c.Masters(context.Background())[i].Connected
+			return c.Masters()[i].Connected
 		})
 	}
 }
@@ -114,7 +114,7 @@ func awaitRefused(t *testing.T, c *redlock.Client, which ...int) {
 	t.Helper()
 	for _, i := range which {
 		eventually(t, "a master is known to be down", func() bool {
-			r := c.Masters(context.Background())[i]
+			r := c.Masters()[i]
 			return !r.Connected && errors.Is(r.Err, syscall.ECONNREFUSED)
 		})
 	}

@@ -1,6 +1,6 @@
 // Package integration holds tests of the whole library on real masters, and nothing
-// else: redis-server processes that are killed, frozen and restarted. Package faults does
-// so under load, and to containers as well.
+// else: redis-server processes that are killed, frozen and restarted; one test does so to
+// masters in containers, where a Docker engine answers. Package faults does so under load.
 //
 // It is a module of its own. So what it needs is no dependency of the library:
 // dockertest, and another Redlock client to meet on the same keys.
@@ -12,6 +12,6 @@
 //
 //	REDIS_SERVER              the redis-server to start (the one on the PATH)
 //	REDQUORUM_REQUIRE_REDIS   1: to have none is a failure, not a reason to skip
-//	REDIS_IMAGE               the image for the containers of package faults; else
+//	REDIS_IMAGE               the image for the containers; else
 //	                          redis:7.4-alpine or the redquorum/redis:local of `make image`
 package integration

@@ -42,7 +42,7 @@ func TestAnEmptiedFleetIsNotTakenForNewWhileItsClientsLive(t *testing.T) {
 		"restarts, 500 ms apart": restart(500 * time.Millisecond),
 	} {
 		for _, level := range levels {
-			t.Run(name+", "+level.String(), func(t *testing.T) {
+			t.Run(name+", "+string(level), func(t *testing.T) {
 				p := startProcesses(t, 3)
 				first, second := p.rivals(level, emptiedTTL)
 				mustUnlock(t, mustTry(t, first, "before"))
@@ -97,7 +97,7 @@ func (p *processes) known() bool {
 // A master is emptied, and somebody puts its marker back while it runs.
 func TestAMarkerThatIsPutBackLetsNobodyVote(t *testing.T) {
 	for _, level := range levels {
-		t.Run(level.String(), func(t *testing.T) {
+		t.Run(string(level), func(t *testing.T) {
 			p := startProcesses(t, 3)
 			first, second := p.rivals(level, emptiedTTL)
 			l := p.onTwo(first, emptiedTTL)
@@ -116,7 +116,7 @@ func TestAMarkerThatIsPutBackLetsNobodyVote(t *testing.T) {
 				notBeside(t, l, second, fresh)
 			}
 			_ = l.Unlock(context.Background())
-			awaitWhy(t, second, 0, redlock.AbstainQuarantined, "a marker of before was put back")
+			awaitWhy(t, second, 0, guard.Quarantined, "a marker of before was put back")
 			rig.Within(t, 3*emptiedTTL, "it votes after its quarantine", func() bool { return standing(second, 0) == votes && standing(fresh, 0) == votes })
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/redquorum/redquorum/internal/acl"
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -34,7 +35,8 @@ func TestAMasterThatRefusesACommandOfEveryLockDoesNotVote(t *testing.T) {
 		c := p.guarded()
 		_, err := c.TryLock(context.Background(), "lock")
 		wantForbidden(t, "TryLock", command, err)
-		awaitStanding(t, c, redlock.AbstainForbidden, 0)
+		awaitStanding(t, c, guard.Forbidden, 0)
+		wantForbidden(t, "Ready", command, c.Ready(context.Background())) // which does not wait
 		// Nor does the lock stay that has gone out before the judgement.
 		_ = c.Close()
 		if holder, err := p.command(0, "GET", "lock"); holder != nil || err != nil {
@@ -99,9 +101,23 @@ func TestAMasterWithACommandRenamedAwayDoesNotVote(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			p := startConfigured(t, redistest.Config{Args: []string{"--rename-command", command, "renamed"}}, 1)
 			c := p.guarded()
-			awaitStanding(t, c, redlock.AbstainForbidden, 0)
+			awaitStanding(t, c, guard.Forbidden, 0)
 			_, err := c.TryLock(context.Background(), "lock")
 			wantForbidden(t, "TryLock", strings.ToLower(command), err)
 		})
 	}
+}
+
+// A user who may write keys and not read them could set locks, and not release them.
+func TestNothingIsSetForAUserWhoMayNotReadKeys(t *testing.T) {
+	redistest.Need(t, redistest.WriteOnlyKeys)
+	p := startConfigured(t, locker("%W~* &* +@all"), 3)
+	for _, level := range []redlock.GuardLevel{redlock.GuardStandard, redlock.GuardStrict} {
+		_, err := p.openCold(redlock.WithGuard(level)).Lock(context.Background(), "lock")
+		wantExactly(t, "Lock", err, redlock.ErrNoQuorum)
+		if !strings.Contains(err.Error(), "its marker cannot be read") {
+			t.Error(err)
+		}
+	}
+	// That nothing is left is looked for after each test.
 }

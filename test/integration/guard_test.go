@@ -33,30 +33,30 @@ func (m *masters) guarded(opts ...redlock.Option) *redlock.Client {
 	}, opts...)...)
 }
 
-// standing is why a master may not vote; 0: it may.
-func standing(c *redlock.Client, i int) redlock.AbstainCause {
-	r := c.Masters(context.Background())[i]
+// standing is why a master may not vote; "": it may.
+func standing(c *redlock.Client, i int) guard.Cause {
+	r := c.Masters()[i]
 	if r.Votes {
-		return 0
+		return votes
 	}
 	return r.Why.Cause
 }
 
 // awaitStanding waits until masters abstain for this cause.
-func awaitStanding(t *testing.T, c *redlock.Client, cause redlock.AbstainCause, which ...int) {
+func awaitStanding(t *testing.T, c *redlock.Client, cause guard.Cause, which ...int) {
 	t.Helper()
 	for _, i := range which {
-		eventually(t, fmt.Sprintf("master %d: %v (0: it votes)", i, cause), func() bool { return standing(c, i) == cause })
+		eventually(t, fmt.Sprintf("master %d: %q (\"\": it votes)", i, cause), func() bool { return standing(c, i) == cause })
 	}
 }
 
-const votes = redlock.AbstainCause(0)
+const votes = guard.Cause("")
 
 // awaitWhy waits until a master abstains for this cause, and asks of the reason that it say so.
-func awaitWhy(t *testing.T, c *redlock.Client, i int, cause redlock.AbstainCause, text string) {
+func awaitWhy(t *testing.T, c *redlock.Client, i int, cause guard.Cause, text string) {
 	t.Helper()
 	awaitStanding(t, c, cause, i)
-	if why := c.Masters(context.Background())[i].Why; why == nil || !strings.Contains(why.Error(), text) {
+	if why := c.Masters()[i].Why; why == nil || !strings.Contains(why.Error(), text) {
 		t.Errorf("it says %v, want %q", why, text)
 	}
 }
@@ -112,7 +112,7 @@ var levels = []redlock.GuardLevel{redlock.GuardStandard, redlock.GuardStrict}
 func ready(t *testing.T, c *redlock.Client) {
 	t.Helper()
 	eventually(t, "all masters vote", func() bool {
-		return !slices.ContainsFunc(c.Masters(context.Background()), func(r redlock.MasterReport) bool { return !r.Votes })
+		return !slices.ContainsFunc(c.Masters(), func(r redlock.MasterReport) bool { return !r.Votes })
 	})
 }
 
@@ -124,14 +124,14 @@ func TestWithoutPermissionForINFOStandardIsUnguardedAndStrictRefuses(t *testing.
 	c := p.guarded()
 	ready(t, c)
 	awaitStanding(t, c, votes, 0, 1, 2)
-	for _, m := range c.Masters(context.Background()) {
+	for _, m := range c.Masters() {
 		if !m.Votes || m.Unguarded == nil || !strings.Contains(m.Unguarded.Error(), "NOPERM") {
 			t.Errorf("%s: votes %v, unguarded %v", m.Master, m.Votes, m.Unguarded)
 		}
 	}
 	mustUnlock(t, mustTry(t, c, "lock"))
 	strict := p.guarded(redlock.WithGuard(redlock.GuardStrict))
-	awaitStanding(t, strict, redlock.AbstainUnreadable, 0, 1, 2)
+	awaitStanding(t, strict, guard.Unreadable, 0, 1, 2)
 	_, err := strict.TryLock(context.Background(), "lock")
 	why, ok := errors.AsType[*redlock.AbstainError](err)
 	if !ok || !strings.Contains(why.Error(), "+info") {

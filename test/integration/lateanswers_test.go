@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/faultproxy"
+	"github.com/redquorum/redquorum/internal/redistest"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -19,13 +19,13 @@ func TestAnswersThatAreAllLateLoseNoLock(t *testing.T) {
 	p := startProcesses(t, 3)
 	s := time.Second
 	var locks []*redlock.Lock
-	var all []*faultproxy.Proxy
+	var all []*redistest.Proxy
 	delays := make(map[*redlock.Lock]string)
 	for _, late := range []time.Duration{150 * time.Millisecond, 350 * time.Millisecond, 600 * time.Millisecond, 900 * time.Millisecond} {
 		behind := masters{t: t}
-		var proxies []*faultproxy.Proxy
+		var proxies []*redistest.Proxy
 		for _, server := range p.servers {
-			proxy, err := faultproxy.New(server.Addr())
+			proxy, err := redistest.NewProxy(server.Addr())
 			if err != nil {
 				t.Fatal(err)
 			}

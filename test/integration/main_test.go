@@ -9,7 +9,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/redistest"
 
-	"github.com/redquorum/redquorum/internal/leftover"
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 func TestMain(m *testing.M) {
@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 		os.Exit(childMain(role))
 	}
 	code := m.Run()
-	if err := leftover.Any(settleBound, "redquorum/test/integration.", "redistest."); err != nil {
+	if err := rig.Leftover(settleBound, "redquorum/test/integration.", "redistest."); err != nil {
 		fmt.Fprintln(os.Stderr, "left behind by the tests:", err)
 		code = max(code, 1)
 	}

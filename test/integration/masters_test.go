@@ -114,7 +114,7 @@ func (m *masters) keys(i int) []string {
 	if err != nil {
 		m.t.Fatalf("master %d: %v", i, err)
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return name == guard.Key || name == guard.Sighting })
+	names = slices.DeleteFunc(names, func(name string) bool { return name == guard.Key || name == guard.Sighting || name == guard.ListKey })
 	for n, name := range names {
 		if value, err := redis.String(m.command(i, "GET", name)); err == nil {
 			names[n] = fmt.Sprintf("%s=%s (%d ms left)", name, value, m.pttl(i, name))

@@ -72,9 +72,9 @@ func TestAPilotThatForbadeItsQueueIsThePilotAgainWhenItIsPermitted(t *testing.T)
 // obstacle.
 func waiting(t *testing.T, p *processes, opts ...redlock.Option) <-chan *redlock.Lock {
 	t.Helper()
-	met := make(chan redlock.RetryInfo, 1000)
+	met := make(chan redlock.AttemptInfo, 1000)
 	c := p.open(append(opts, reconnectSoon(), redlock.WithTTL(longTTL), redlock.WithTrace(&redlock.Trace{
-		Retry: func(info redlock.RetryInfo) { met <- info },
+		Retry: func(info redlock.AttemptInfo) { met <- info },
 	}))...)
 	got := make(chan *redlock.Lock, 1)
 	go func() {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redquorum/redquorum/internal/redistest"
 
-	"github.com/redquorum/redquorum/internal/leftover"
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 // processes are masters that are redis-server processes of this machine.
@@ -22,12 +22,6 @@ type processes struct {
 func startProcesses(t *testing.T, n int) *processes {
 	t.Helper()
 	return startConfigured(t, redistest.Config{}, n)
-}
-
-// startPersistent starts n masters that forget nothing when they are killed.
-func startPersistent(t *testing.T, n int) *processes {
-	t.Helper()
-	return startConfigured(t, redistest.Config{AppendOnly: redistest.AppendAlways}, n)
 }
 
 // startConfigured starts n masters, all alike.
@@ -72,7 +66,7 @@ func join(t *testing.T, clusters ...*redistest.Cluster) *processes {
 func wantNoGoroutines(t *testing.T) {
 	t.Helper()
 	eventually(t, "no goroutine of the library is left", func() bool {
-		return len(leftover.Goroutines(leftover.Library...)) == 0
+		return len(rig.Goroutines(rig.Library...)) == 0
 	})
 }
 

@@ -69,7 +69,7 @@ func TestALockOfRedsyncIsTakenForUsAndTheOtherWayRound(t *testing.T) {
 			eventually(t, "the holder is told", func() bool {
 				_, err := try()
 				wantExactly(t, "an attempt at what redsync holds", err, redlock.ErrTaken)
-				h, ok := errors.AsType[*redlock.HeldError](err)
+				h, ok := errors.AsType[*redlock.Holder](err)
 				return ok && h.Token == m.Value() && h.Type == "string" && h.TTL > 0 && h.TTL <= longTTL
 			})
 			mustUnlockTheirs(t, m)

@@ -125,7 +125,7 @@ func TestAKeyOfAnotherTypeIsTakenAndNeverOverwritten(t *testing.T) {
 			eventually(t, "type and expiry are told", func() bool {
 				_, err := c.TryLock(ctx, "lock")
 				wantExactly(t, "TryLock", err, redlock.ErrTaken)
-				h, ok := errors.AsType[*redlock.HeldError](err)
+				h, ok := errors.AsType[*redlock.Holder](err)
 				return ok && h.Type == test.kind && h.TTL < 0 && (test.kind == "string" || h.Token == "")
 			})
 			_, err := c.Adopt(ctx, "lock", "value")

@@ -20,7 +20,7 @@ type renewals struct {
 
 func traceRenewals() (*renewals, redlock.Option) {
 	r := &renewals{good: map[string]int{}, failed: map[string]int{}}
-	return r, redlock.WithTrace(&redlock.Trace{Renewal: func(info redlock.RenewalInfo) {
+	return r, redlock.WithTrace(&redlock.Trace{Renewal: func(info redlock.ExtendInfo) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if info.Err == nil {
@@ -35,13 +35,6 @@ func (r *renewals) of(key string) (good, failed int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.good[key], r.failed[key]
-}
-
-func (r *renewals) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	clear(r.good)
-	clear(r.failed)
 }
 
 // awaitMore waits until a key was renewed n times more: so much time has

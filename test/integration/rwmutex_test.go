@@ -38,11 +38,7 @@ func TestAUserOfReadWriteLocksNeedsFewPermissions(t *testing.T) {
 	}
 	mustUnlock(t, r)
 	p.wantFree("lock")
-	w := mustTry(t, c, "lock")
-	if err := w.Downgrade(ctx); err != nil {
-		t.Error(err)
-	}
-	mustUnlock(t, w)
+	mustUnlock(t, mustTry(t, c, "lock"))
 	p.wantFree("lock")
 	p.wantOnlyQueuesRefused()
 }
@@ -68,19 +64,4 @@ func (m *masters) wantOnlyQueuesRefused() {
 			}
 		}
 	})
-}
-
-// A user who may not write sorted sets keeps the writer's lock when it asks for
-// a downgrade.
-func TestADowngradeThatIsForbiddenLosesNothing(t *testing.T) {
-	p := startConfigured(t, locker("~lock* resetchannels -@all "+permitted(acl.Locks, acl.Told, acl.Readers, acl.Guard, acl.Handshake)+" -zadd"), five)
-	c := p.open(redlock.WithTTL(longTTL))
-	w := mustTry(t, c, "lock")
-	eventually(t, "all have the writer", func() bool { return p.holders("lock", w.Token()) == five })
-	wantExactly(t, "Downgrade", w.Downgrade(context.Background()), redlock.ErrNoQuorum)
-	if n := p.holders("lock", w.Token()); n != five {
-		t.Errorf("%d masters have the token", n)
-	}
-	mustUnlock(t, w)
-	p.wantFree("lock")
 }

@@ -32,26 +32,26 @@ func TestAFlushOfTheScriptsCostsOneFallbackEach(t *testing.T) {
 	flush()
 	l := mustTry(t, c, "lock", redlock.WithLease(longTTL))
 	eventually(t, "all have the key", func() bool { return p.holders("lock", l.Token()) == five })
-	wantEvals("lock", 2) // of the next look at the masters: the probe, and the marker's script
+	wantEvals("lock", 3) // of the next look at the masters: the probe, and the scripts of the marker and the list
 	if err := l.Extend(ctx); err != nil {
 		t.Fatal(err)
 	}
-	wantEvals("the first extension", 3)
+	wantEvals("the first extension", 4)
 	for range 3 {
 		if err := l.Extend(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wantEvals("further extensions", 3)
+	wantEvals("further extensions", 4)
 	if err := l.Verify(ctx); err != nil {
 		t.Fatal(err)
 	}
-	wantEvals("verify", 4)
+	wantEvals("verify", 5)
 	if n := p.holders("lock", l.Token()); n != five {
 		t.Errorf("%d masters have the token", n)
 	}
 	mustUnlock(t, l)
-	wantEvals("release", 5)
+	wantEvals("release", 6)
 	p.wantFree("lock")
 
 	for range 3 {
@@ -62,7 +62,7 @@ func TestAFlushOfTheScriptsCostsOneFallbackEach(t *testing.T) {
 		mustUnlock(t, l)
 	}
 	p.wantFree("lock")
-	wantEvals("locking again", 5)
+	wantEvals("locking again", 6)
 
 	// The rollback of a failed attempt falls back as well.
 	flush()

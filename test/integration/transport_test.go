@@ -75,7 +75,7 @@ func exercise(t *testing.T, p *processes, c *redlock.Client) {
 	eventually(t, "the holder is told", func() bool {
 		_, err := c.TryLock(ctx, "lock")
 		wantExactly(t, "TryLock of what is held", err, redlock.ErrTaken)
-		h, ok := errors.AsType[*redlock.HeldError](err)
+		h, ok := errors.AsType[*redlock.Holder](err)
 		return ok && h.Token == l.Token()
 	})
 	token, err := l.HandOver()
@@ -125,9 +125,9 @@ func TestDatabaseAndPrefixAreHeeded(t *testing.T) {
 		t.Errorf("Key is %q, want it without the prefix", l.Key())
 	}
 	for i := range five {
-		eventually(t, "the key stands in database 3", func() bool {
+		eventually(t, "the key stands in database 3, beside the marker and the digest of the list", func() bool {
 			info, err := redis.String(p.command(i, "INFO", "keyspace"))
-			return err == nil && strings.Contains(info, "db3:keys=2,") && !strings.Contains(info, "db0:")
+			return err == nil && strings.Contains(info, "db3:keys=3,") && !strings.Contains(info, "db0:")
 		})
 		value, err := redis.String(p.command(i, "EVAL", `redis.call('SELECT', 3) return redis.call('GET', KEYS[1])`, 1, "locks:lock"))
 		if err != nil || value != l.Token() {
@@ -136,9 +136,9 @@ func TestDatabaseAndPrefixAreHeeded(t *testing.T) {
 	}
 	mustUnlock(t, l)
 	for i := range five {
-		eventually(t, "the key is gone, and the marker is not", func() bool {
+		eventually(t, "the key is gone, and the marker and the digest of the list are not", func() bool {
 			info, err := redis.String(p.command(i, "INFO", "keyspace"))
-			return err == nil && strings.Contains(info, "db3:keys=1,")
+			return err == nil && strings.Contains(info, "db3:keys=2,")
 		})
 	}
 }

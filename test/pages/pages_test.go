@@ -41,26 +41,24 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
-	"github.com/redquorum/redquorum/redlock/fleets"
 	"github.com/redquorum/redquorum/redlock/redlocktest"
 )
 
 var (
 	ctx               context.Context
 	client, old, five *redlock.Client
-	clientOfA         *redlock.Client
-	clientOfB         *redlock.Client
-	a, b, c           fleets.Locker
-	urls, urlsOfA     []string
-	oldURLs, newURLs  []string
+	next              *redlock.Client
+	urls              []string
 	key               string
 	db                *sql.DB
 	mutex             *redsync.Mutex
 	slow              interface{ Observe(time.Duration) }
 	err               error
+	t                 *testing.T
 )
 
 func charge(context.Context) error        { return nil }
+func paid(context.Context, string) bool   { return false }
 func book(context.Context) error          { return nil }
 func lead(context.Context) error          { return nil }
 func report(context.Context) error        { return nil }
@@ -216,10 +214,10 @@ func exportData(t *testing.T) map[string]string {
 	}
 	const module = "github.com/redquorum/redquorum"
 	contrib := []string{"otel", "prometheus", "redsync"}
-	work := fmt.Sprintf("go 1.26.0\n\nreplace %s => %s\n\n", module, root)
+	work := fmt.Sprintf("go 1.26.0\n\nreplace %[1]s => %[2]s\n\nreplace %[1]s/contrib/goredis => %[2]s/contrib/goredis\n\n", module, root)
 	list := []string{
 		"list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", "database/sql", "net/http", "os/signal", "testing",
-		module + "/redlock/redlocktest", module + "/redlock/fleets",
+		module + "/redlock/redlocktest", module + "/contrib/goredis",
 	}
 	for _, name := range contrib {
 		work += fmt.Sprintf("use %s\n", filepath.Join(root, "contrib", name))

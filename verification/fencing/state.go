@@ -71,7 +71,9 @@ func (m master) compare(n master) int { return cmp.Compare(m.key(), n.key()) }
 // compare orders states that permutations make of one.
 func (s *state) compare(t *state) int {
 	return cmp.Or(
-		slices.CompareFunc(s.attempts[:], t.attempts[:], func(a, b attempt) int { return cmp.Compare(a.key(), b.key()) }),
+		slices.CompareFunc(s.attempts[:], t.attempts[:], func(a, b attempt) int {
+			return cmp.Compare(a.key(), b.key())
+		}),
 		slices.CompareFunc(s.masters[:], t.masters[:], master.compare))
 }
 
@@ -143,7 +145,9 @@ func (x *machine) Violated(s *state) string {
 		case me.phase != complete:
 		case me.low:
 			return "S8: a token is not above one that was complete before"
-		case slices.ContainsFunc(s.attempts[:a], func(other attempt) bool { return other.phase == complete && other.token == me.token }):
+		case slices.ContainsFunc(s.attempts[:a], func(other attempt) bool {
+			return other.phase == complete && other.token == me.token
+		}):
 			return "S8: two attempts have the same token"
 		}
 	}

@@ -67,7 +67,7 @@ const (
 	TimerMoved                            // an extension under way postpones the end of the hold
 	LateVote                              // a late answer to one attempt counts in the next
 	QuarantineTooShort                    // a restarted master votes after half a TTL
-	CountResetVoters                      // an extension counts masters on which it set the key again, unless in quarantine
+	CountResetVoters                      // as CountReset, unless in quarantine
 )
 
 var mutantNames = []string{

@@ -33,7 +33,10 @@ func short() []search.Config {
 		base("extensions", func(c *Config) { c.Attempts, c.Extensions = 1, 1 }),
 		base("shorter extensions", func(c *Config) { c.Attempts, c.Extensions, c.ExtendTTL = 1, 1, 2 }),
 		base("a restart", func(c *Config) { c.Attempts, c.Restarts, c.KeepsData = 1, 1, true }),
-		base("extensions, a restart", func(c *Config) { noDrift(c); c.Attempts, c.Extensions, c.Restarts, c.InFlight = 1, 1, 1, 3 }),
+		base("extensions, a restart", func(c *Config) {
+			noDrift(c)
+			c.Attempts, c.Extensions, c.Restarts, c.InFlight = 1, 1, 1, 3
+		}),
 		base("a loss of commands, a straggler", func(c *Config) { c.Attempts, c.Loss, c.Stragglers = 1, true, 1 }),
 		base("slow clocks", func(c *Config) { c.Slow, c.InFlight = 1, 2 }),
 		base("four masters", func(c *Config) { c.Masters, c.Attempts = 4, 1 }),
@@ -46,8 +49,13 @@ func short() []search.Config {
 func long() []search.Config {
 	return []search.Config{
 		base("extensions", func(c *Config) { c.Extensions, c.InFlight = Any, 4 }),
-		base("extensions, restarts", func(c *Config) { noDrift(c); c.Extensions, c.Restarts, c.InFlight = Any, Any, 3 }),
-		base("shorter extensions, a restart", func(c *Config) { c.Extensions, c.ExtendTTL, c.Restarts, c.InFlight = 2, 2, 1, 3 }),
+		base("extensions, restarts", func(c *Config) {
+			noDrift(c)
+			c.Extensions, c.Restarts, c.InFlight = Any, Any, 3
+		}),
+		base("shorter extensions, a restart", func(c *Config) {
+			c.Extensions, c.ExtendTTL, c.Restarts, c.InFlight = 2, 2, 1, 3
+		}),
 		base("restarts", func(c *Config) { c.Restarts, c.KeepsData, c.InFlight = Any, true, 2 }),
 		base("extensions, a restart", func(c *Config) { c.Extensions, c.Restarts, c.InFlight = Any, 1, 3 }),
 		base("the same, and re-set masters that may vote count", func(c *Config) {
@@ -55,12 +63,20 @@ func long() []search.Config {
 		}),
 		base("extensions, two restarts", func(c *Config) { c.Extensions, c.Restarts, c.InFlight = Any, 2, 3 }),
 		base("a restart, loss", func(c *Config) { c.Restarts, c.Loss, c.InFlight = 1, true, 2 }),
-		base("extensions, a restart, loss", func(c *Config) { c.Attempts, c.Extensions, c.Restarts, c.Loss = 1, 2, 1, true }),
-		base("extension, a restart, slow clocks", func(c *Config) { c.Attempts, c.Extensions, c.Restarts, c.Slow = 1, 1, 1, 1 }),
+		base("extensions, a restart, loss", func(c *Config) {
+			c.Attempts, c.Extensions, c.Restarts, c.Loss = 1, 2, 1, true
+		}),
+		base("extension, a restart, slow clocks", func(c *Config) {
+			c.Attempts, c.Extensions, c.Restarts, c.Slow = 1, 1, 1, 1
+		}),
 		base("loss, a straggler", func(c *Config) { c.Stragglers, c.Loss, c.InFlight = 1, true, 2 }),
-		base("extension, a restart, a straggler", func(c *Config) { c.Attempts, c.Stragglers, c.Extensions, c.Restarts = 1, 1, 1, 1 }),
+		base("extension, a restart, a straggler", func(c *Config) {
+			c.Attempts, c.Stragglers, c.Extensions, c.Restarts = 1, 1, 1, 1
+		}),
 		base("TTL of 5", func(c *Config) { c.TTL, c.Extensions, c.InFlight = 5, Any, 3 }),
-		base("TTL of 5, drift of 2, a restart", func(c *Config) { c.TTL, c.Drift, c.Fast, c.Restarts, c.InFlight = 5, 2, 2, 1, 2 }),
+		base("TTL of 5, drift of 2, a restart", func(c *Config) {
+			c.TTL, c.Drift, c.Fast, c.Restarts, c.InFlight = 5, 2, 2, 1, 2
+		}),
 		base("four masters, restarts", func(c *Config) { c.Masters, c.Attempts, c.Restarts = 4, 1, 2 }),
 		base("five masters", func(c *Config) { c.Masters, c.InFlight = 5, 4 }),
 		base("five masters, extension", func(c *Config) { c.Masters, c.Attempts, c.Extensions = 5, 1, 1 }),
@@ -90,7 +106,10 @@ func mistakes() []search.Config {
 		mutant(NoQuarantine, 10_000, func(c *Config) { c.Restarts = 1 }),
 		mutant(QuarantineTooShort, 20_000, func(c *Config) { c.Restarts = 1 }),
 		mutant(CountReset, 100_000, func(c *Config) { noDrift(c); c.Extensions, c.Restarts, c.InFlight = 1, 1, 3 }),
-		mutant(CountQuarantined, 150_000, func(c *Config) { noDrift(c); c.Extensions, c.Restarts, c.InFlight = 2, 1, 3 }),
+		mutant(CountQuarantined, 150_000, func(c *Config) {
+			noDrift(c)
+			c.Extensions, c.Restarts, c.InFlight = 2, 1, 3
+		}),
 		mutant(Shortens, 10_000, func(c *Config) { c.Extensions, c.ExtendTTL = 1, 2 }),
 		mutant(TimerMoved, 10_000, func(c *Config) { c.Extensions = 1 }),
 		mutant(LateVote, 50_000, func(c *Config) { c.Attempts, c.InFlight = Any, 4 }),

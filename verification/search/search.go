@@ -1,5 +1,5 @@
 // Package search visits all states of a model breadth first and checks each of them. It knows
-// nothing of locks: the models of the protocol and of a move between fleets bring the states,
+// nothing of locks: the models bring the states,
 // the steps and what is checked.
 package search
 

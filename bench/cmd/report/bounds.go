@@ -57,11 +57,11 @@ func (m *measurements) check(file string, out io.Writer) error {
 }
 
 func (b bound) measured(m *measurements) spread {
-	what, _, _ := idOf(b.Benchmark)
+	what, _ := idOf(b.Benchmark)
 	if b.To != "" {
-		return m.ratio(what, what.of(b.To), b.Unit)
+		return m.ratio(what, b.To, b.Unit)
 	}
-	return m.of(what, b.Unit)
+	return spreadOf(m.series[what][b.Unit])
 }
 
 // keptBy is false of a bound without a limit, too: it would never be broken.

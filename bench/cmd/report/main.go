@@ -1,17 +1,14 @@
 // Command report reads the output of the benchmarks of this module and prints
-// Markdown tables of it, draws a plot, or compares it with bounds.
+// Markdown tables of it, or compares it with bounds.
 //
-//	go run ./cmd/report [-o FILE] [-plot FILE] results/latest.txt
+//	go run ./cmd/report [-page FILE] results/latest.txt
 //	go run ./cmd/report -bounds bounds.json results/latest.txt
 //
-// The file may hold any number of repetitions, as `make bench` or the go
-// command's -count make them. What the tables show are medians over the
-// repetitions. A ratio is that of two libraries within a repetition, so that a
-// machine that was slower for a while slows both sides of it: its median, and its
-// least and its greatest value.
+// What the tables show are medians over the repetitions of the file. A ratio is that of two
+// libraries within a repetition, so that a machine that was slower for a while slows both
+// sides of it: its median, its least and its greatest value. benchstat divides medians.
 //
-// It exits 1 when the file cannot be read, when it holds no result of a known
-// benchmark, or when a bound is not kept. Wrong usage exits 2.
+// It exits 1 when the file holds no result, or when a bound is not kept.
 package main
 
 import (
@@ -19,55 +16,39 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
-// options are what the flags say.
-type options struct {
-	out    string // where the tables go; empty is standard output
-	plot   string // where the plot goes; empty for none
-	bounds string // what to compare with instead; empty for no comparison
-}
-
 func main() {
-	var o options
-	flag.StringVar(&o.out, "o", "", "`file` to write the tables to instead of standard output; what it holds of other benchmarks stays")
-	flag.StringVar(&o.plot, "plot", "", "SVG `file` to draw to, and to show among the tables")
-	flag.StringVar(&o.bounds, "bounds", "", "JSON `file` of bounds to compare with, instead of making tables")
-	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: report [-o FILE] [-plot FILE] FILE\n       report -bounds FILE FILE")
-		flag.PrintDefaults()
-	}
+	page := flag.String("page", "",
+		"`file` in which to replace the tables, which are all that follows its line \""+marker+"\"")
+	bounds := flag.String("bounds", "", "JSON `file` of bounds to compare with, instead of making tables")
 	flag.Parse()
-	if flag.NArg() != 1 || o.bounds != "" && (o.out != "" || o.plot != "") {
+	if flag.NArg() != 1 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(flag.Arg(0), o, os.Stdout); err != nil {
+	if err := run(flag.Arg(0), *page, *bounds, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
 }
 
-func run(in string, o options, stdout io.Writer) error {
+func run(in, page, bounds string, out io.Writer) error {
 	m, err := read(in)
+	switch {
+	case err != nil:
+		return err
+	case bounds != "":
+		return m.check(bounds, out)
+	case page == "":
+		_, err = io.WriteString(out, m.tables())
+		return err
+	}
+	text, err := os.ReadFile(page)
 	if err != nil {
 		return err
 	}
-	if o.bounds != "" {
-		return m.check(o.bounds, stdout)
-	}
-	if o.plot != "" {
-		if err := m.plot(o.plot); err != nil {
-			return err
-		}
-	}
-	if o.out != "" {
-		return m.publish(o.out, o.plot)
-	}
-	page, err := m.page("")
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(stdout, page.String())
-	return err
+	before, _, _ := strings.Cut(string(text), marker)
+	return os.WriteFile(page, []byte(before+marker+"\n\n"+m.tables()), 0o600)
 }

@@ -7,108 +7,91 @@ import (
 	"strings"
 )
 
-// A column is one figure of each row.
-type column struct {
-	head string
-	cell func(m *measurements, row id) string
+// marker is the line of the page below which the tables stand.
+const marker = "<!-- make bench writes what follows -->"
+
+// titles are the tables in their order, and the units that each shows.
+var titles = []struct{ benchmark, title, units string }{
+	{"LockUnlock", "Lock and unlock, a key for every goroutine",
+		"pairs/s p50-µs p99-µs allocs/op client-cpu-µs/op server-cpu-µs/op"},
+	{"OneFrozen", "The same with one of five masters frozen", "pairs/s p50-µs p99-µs allocs/op client-cpu-µs/op"},
+	{"SeveralKeys", "Several keys as one lock, and one of several", "pairs/s p50-µs p99-µs allocs/op client-cpu-µs/op"},
+	{"HandOver", "Hand-over from one client to another that waits", "p50-µs p99-µs"},
+	{"Contended", "One hot key, each contender a client of its own", "acq/s p50-wait-ms p99-wait-ms jain attempts/acq"},
+	{"Held", "Locks that are held and renewed while two of five masters are killed",
+		"lost/op B/lock client-cpu-% goroutines/op renewals/s least-left-s"},
+	{"Distance", "Masters at a distance, in round trips", "trip-µs first-rt program-rt lock-rt unlock-rt hand-over-rt"},
 }
 
-// value is the median of a unit.
-func value(head, unit string) column {
-	return column{head, func(m *measurements, row id) string { return number(m.of(row, unit)) }}
-}
-
-// valueOfSame is the median in another benchmark of the same library and size.
-func valueOfSame(head, benchmark, unit string) column {
-	return column{head, func(m *measurements, row id) string { return number(m.of(row.in(benchmark), unit)) }}
-}
-
-// ratioTo is what a library has over another, within a repetition: its median,
-// and its least and its greatest value.
-func ratioTo(lib, unit string) column {
-	return column{"× " + label(lib) + " (least to greatest)", func(m *measurements, row id) string {
-		s := m.ratio(row, row.of(lib), unit)
-		switch {
-		case row.lib == lib:
-			return "1"
-		case row.lib == single || s.n == 0: // the one does other work
-			return missing
+// tables are those of the benchmarks that were measured.
+func (m *measurements) tables() string {
+	var all []string
+	for _, t := range titles {
+		rows := slices.DeleteFunc(slices.Clone(m.order), func(what id) bool { return what.benchmark != t.benchmark })
+		if len(rows) == 0 {
+			continue
 		}
-		return fmt.Sprintf("%.2f× (%.2f to %.2f)", s.median, s.least, s.most)
-	}}
-}
-
-// shareOf is the median of the same ratio alone.
-func shareOf(lib, unit string) column {
-	return column{"of the " + lib, func(m *measurements, row id) string {
-		if row.lib == single {
-			return missing
+		slices.SortStableFunc(rows, func(a, b id) int { return a.n - b.n })
+		units := strings.Fields(t.units)
+		rated := strings.HasSuffix(units[0], "/s") &&
+			slices.ContainsFunc(rows, func(what id) bool { return what.lib == "redsync" })
+		head := []string{rows[0].by, "library"}
+		for i, unit := range units {
+			if head = append(head, unit); i == 0 && rated {
+				head = append(head, "× redsync (least to greatest)")
+			}
 		}
-		return number(m.ratio(row, row.of(lib), unit))
-	}}
+		lines := []string{line(head), "|---:|:---" + strings.Repeat("|---:", len(head)-2) + "|"}
+		for _, what := range rows {
+			cells := []string{thousands(strconv.Itoa(what.n)), what.lib}
+			for i, unit := range units {
+				if cells = append(cells, number(spreadOf(m.series[what][unit]))); i == 0 && rated {
+					cells = append(cells, times(m.ratio(what, "redsync", unit)))
+				}
+			}
+			lines = append(lines, line(cells))
+		}
+		all = append(all, "## "+t.title+"\n\n"+strings.Join(lines, "\n"))
+	}
+	return m.conditions() + "\n\n" + strings.Join(all, "\n\n") + "\n"
 }
 
-// shareOfSame is the median of the ratio to another benchmark of the same
-// library and size.
-func shareOfSame(head, benchmark, unit string) column {
-	return column{head, func(m *measurements, row id) string { return number(m.ratio(row, row.in(benchmark), unit)) }}
-}
-
-// rows are the family's results: by size, and then by library.
-func (m *measurements) rows(f family) (rows []id) {
-	for what := range m.series {
-		if what.benchmark == f.benchmark && what.by == f.by && slices.Contains(f.libs, what.lib) {
-			rows = append(rows, what)
+// conditions is what was measured with, as far as the file says.
+func (m *measurements) conditions() string {
+	most := 0
+	for _, units := range m.series {
+		for _, values := range units {
+			most = max(most, len(values))
 		}
 	}
-	slices.SortFunc(rows, func(a, b id) int {
-		if a.n != b.n {
-			return a.n - b.n
+	text := fmt.Sprintf("Medians of %d repetitions", most)
+	names := []string{
+		"redis-server", "redsync", "redigo", "go-redis", "redislock", "rueidislock", "distances", "go", "cpu",
+	}
+	for _, key := range names {
+		if value := m.config[key]; value != "" {
+			text += ", " + strings.TrimPrefix(key+" "+value, "go ") // its value says so
 		}
-		return slices.Index(f.libs, a.lib) - slices.Index(f.libs, b.lib)
-	})
-	return rows
+	}
+	return text + "."
 }
 
-// table has a family's rows, of which there is one at least.
-func (m *measurements) table(f family, rows []id) string {
-	heads, dashes := []string{f.by}, "|---:"
-	if len(f.libs) > 1 {
-		heads, dashes = append(heads, "library"), dashes+"|:---" // names stand left
+func line(cells []string) string { return "| " + strings.Join(cells, " | ") + " |" }
+
+func times(s spread) string {
+	if s.n == 0 {
+		return "–"
 	}
-	for _, c := range f.columns {
-		heads, dashes = append(heads, c.head), dashes+"|---:"
-	}
-	lines := []string{line(heads...), dashes + "|"}
-	for _, row := range rows {
-		cells := []string{thousands(strconv.Itoa(row.n))}
-		if len(f.libs) > 1 {
-			cells = append(cells, label(row.lib))
-		}
-		for _, c := range f.columns {
-			cells = append(cells, c.cell(m, row))
-		}
-		lines = append(lines, line(cells...))
-	}
-	return strings.Join(lines, "\n")
+	return fmt.Sprintf("%.2f× (%.2f to %.2f)", s.median, s.least, s.most)
 }
-
-func line(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |" }
-
-// missing stands where nothing was measured.
-const missing = "–"
 
 // number writes a median with about three digits, and thousands apart.
 func number(s spread) string {
 	switch v := s.median; {
 	case s.n == 0:
-		return missing
-	case v != 0 && v < 0.0995:
-		return strconv.FormatFloat(v, 'g', 2, 64)
-	case v < 9.995:
-		return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 2, 64), ".00")
+		return "–"
 	case v < 99.95:
-		return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
+		return strconv.FormatFloat(v, 'g', 3, 64)
 	default:
 		return thousands(strconv.FormatFloat(v, 'f', 0, 64))
 	}

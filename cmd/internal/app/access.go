@@ -6,15 +6,15 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/pool"
-	"github.com/redquorum/redquorum/redlock"
 )
 
 // AccessFlags are how masters are reached that somebody else runs.
@@ -27,8 +27,10 @@ type AccessFlags struct {
 func (f *AccessFlags) Register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.User, "user", "", "ACL user `name` on all masters; its password comes from --password-file")
-	flags.StringVar(&f.passwordFile, "password-file", "", "`file` with the masters' password, instead of passwords in the URLs")
-	flags.StringVar(&f.ca, "tls-ca", "", "`file` with the certificate authorities that rediss:// trusts (default the system's)")
+	flags.StringVar(&f.passwordFile, "password-file", "",
+		"`file` with the masters' password, instead of passwords in the URLs")
+	flags.StringVar(&f.ca, "tls-ca", "",
+		"`file` with the certificate authorities that rediss:// trusts (default the system's)")
 	flags.StringVar(&f.cert, "tls-cert", "", "`file` with the client's certificate, for rediss://")
 	flags.StringVar(&f.key, "tls-key", "", "`file` with the private key of --tls-cert")
 	for _, name := range []string{"password-file", "tls-ca", "tls-cert", "tls-key"} {
@@ -37,16 +39,22 @@ func (f *AccessFlags) Register(cmd *cobra.Command) {
 }
 
 // Pool is what the flags mean to the connections.
-func (f *AccessFlags) Pool() ([]pool.Option, error) {
+func (f *AccessFlags) Pool(ctx context.Context) ([]pool.Option, error) {
 	var opts []pool.Option
 	switch {
 	case f.passwordFile != "":
-		if _, err := readPassword(f.passwordFile); err != nil {
+		once, err := readPassword(ctx, f.passwordFile)
+		if err != nil {
 			return nil, Usagef("--password-file: %w", err)
 		}
-		// The file is read again at each dial: passwords are changed while commands run.
-		opts = append(opts, pool.WithCredentials(func(context.Context) (string, string, error) {
-			password, err := readPassword(f.passwordFile)
+		info, err := os.Stat(f.passwordFile)
+		pipe := err != nil || !info.Mode().IsRegular()
+		// The file is read again at each dial: passwords are changed while commands run. A pipe gives it once.
+		opts = append(opts, pool.WithCredentials(func(ctx context.Context) (string, string, error) {
+			if pipe {
+				return f.User, once, nil
+			}
+			password, err := readPassword(ctx, f.passwordFile)
 			return f.User, password, err
 		}))
 	case f.User != "":
@@ -63,13 +71,8 @@ func (f *AccessFlags) Pool() ([]pool.Option, error) {
 const maxPassword = 4096
 
 // readPassword reads a file of one line. Its errors do not repeat the line.
-func readPassword(name string) (string, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, maxPassword+1))
+func readPassword(ctx context.Context, name string) (string, error) {
+	text, err := readFile(ctx, name, maxPassword+1)
 	if err != nil {
 		return "", err
 	}
@@ -78,9 +81,44 @@ func readPassword(name string) (string, error) {
 	case password == "":
 		return "", fmt.Errorf("%s is empty: want one line, the password", name)
 	case len(text) > maxPassword, strings.ContainsAny(password, "\r\n"):
-		return "", fmt.Errorf("%s has more than one line of at most %d bytes: want one line, the password", name, maxPassword)
+		return "", fmt.Errorf("%s has more than one line of at most %d bytes: "+
+			"want one line, the password", name, maxPassword)
 	}
 	return password, nil
+}
+
+// OpenToAll are the files with a password that every user of this machine may read: of
+// the flag, and of the configuration.
+func (f *AccessFlags) OpenToAll(ctx context.Context, config string) (names []string) {
+	if isOpenToAll(f.passwordFile) {
+		names = append(names, f.passwordFile)
+	}
+	if !isOpenToAll(config) {
+		return names
+	}
+	settings, _ := ReadConfig(ctx, config) // which has succeeded before
+	for _, s := range settings {
+		if s.name == "masters" && strings.Contains(s.value, "@") {
+			names = append(names, config)
+		}
+	}
+	return names
+}
+
+// isOpenToAll reports whether a file, and each directory above it, gives way to everybody.
+func isOpenToAll(name string) bool {
+	name, err := filepath.Abs(name)
+	info, statErr := os.Stat(name)
+	open := runtime.GOOS != "windows" && err == nil && statErr == nil &&
+		info.Mode().IsRegular() && info.Mode()&0o004 != 0
+	for dir := filepath.Dir(name); open; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		open = err == nil && info.Mode()&0o001 != 0
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	return open
 }
 
 // TLSConfig is what the flags mean to TLS; nil: nothing. It reads its files again at each handshake: certificates
@@ -136,25 +174,15 @@ func verify(state tls.ConnectionState, roots *x509.CertPool) error {
 	for _, c := range state.PeerCertificates[1:] {
 		between.AddCert(c)
 	}
-	_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{DNSName: state.ServerName, Roots: roots, Intermediates: between})
+	_, err := state.PeerCertificates[0].Verify(x509.VerifyOptions{
+		DNSName:       state.ServerName,
+		Roots:         roots,
+		Intermediates: between,
+	})
 	if err != nil {
 		return &tls.CertificateVerificationError{UnverifiedCertificates: state.PeerCertificates, Err: err}
 	}
 	return nil
-}
-
-// OpenURLs makes a client for these masters.
-func (f *AccessFlags) OpenURLs(urls []string, shared *SharedFlags, opts ...redlock.Option) (*redlock.Client, error) {
-	poolOpts, err := f.Pool()
-	if err != nil {
-		return nil, err
-	}
-	opts = append(shared.FleetOptions(""), append(opts[:len(opts):len(opts)], redlock.WithPool(poolOpts...))...)
-	client, err := redlock.Open(urls, opts...)
-	if err != nil {
-		return nil, InFlags(err)
-	}
-	return client, nil
 }
 
 // ConnectBound is how long masters have to accept a connection, TLS and AUTH
@@ -165,14 +193,14 @@ const ConnectBound = 1500 * time.Millisecond
 var optionFlags = strings.NewReplacer(
 	"WithTTL: ", "--ttl ", "WithMaxTTL: ", "--max-ttl ", "WithOwner: ", "--owner ", "WithAuth: ", "--user: ",
 	"WithTLS is given", "--tls-ca or --tls-cert is given",
-	"above WithMaxTTL", "above --max-ttl", "WithGuard: ", "--guard: ", "WithMovedTo: ", "--moved-to: ",
+	"above WithMaxTTL", "above --max-ttl", "WithGuard: ", "--guard: ",
 )
 
 // InFlags is an error of the library about its arguments, in the words of the
 // command.
 func InFlags(err error) error {
 	text := err.Error()
-	for _, room := range []string{"redlock: ", "fleets: ", "pool: ", "lock: "} {
+	for _, room := range []string{"redlock: ", "pool: ", "lock: "} {
 		text = strings.TrimPrefix(text, room)
 	}
 	text = strings.TrimSuffix(text, ": "+errors.ErrUnsupported.Error())

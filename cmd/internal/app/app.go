@@ -11,11 +11,13 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/redquorum/redquorum/cmd/internal/early"
 	"github.com/redquorum/redquorum/cmd/internal/job"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 )
@@ -32,15 +34,22 @@ func Run(newRoot func(*App) *cobra.Command, args []string) int {
 	root := newRoot(a)
 	a.Name = root.Name()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := checkCommand(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	if a.outErr != nil {
 		err = a.outErr
 	}
-	if err != nil && err.Error() != "" && !errors.Is(err, syscall.EPIPE) { // whoever read has gone, and needs no telling
+	gone := errors.Is(err, syscall.EPIPE) // whoever read, and needs no telling
+	if err != nil && err.Error() != "" && !gone {
 		if errors.As(err, new(*SignalError)) && term.IsTerminal(os.Stderr) {
 			fmt.Fprintln(a.Err) // after the ^C that the terminal shows
 		}
 		a.Say(err.Error())
+	}
+	if s, group := signalOf(err); s != 0 {
+		job.EndBy(s, group)
 	}
 	return ExitCode(err)
 }
@@ -52,6 +61,7 @@ type App struct {
 	Err     io.Writer
 	Env     func(string) string
 	Skip    chan struct{} // Ctrl-C, while somebody waits for a person
+	Skips   atomic.Bool   // somebody may
 
 	outErr error // of what cobra prints, which could not be written
 }
@@ -63,8 +73,9 @@ func (a *App) Say(message string) {
 	_, _ = a.Err.Write(b.Bytes()) // there is nowhere left to say that it failed
 }
 
-// Quiet is how long nobody is told of an outage who sits at no terminal.
-const Quiet = time.Second
+// Quiet is how long nobody is told of an outage who sits at no terminal: longer than the second that a new fleet of one
+// master waits before it is declared.
+const Quiet = ConnectBound
 
 // Write is for what cobra prints: help, versions, completions.
 func (a *App) Write(p []byte) (int, error) {
@@ -82,13 +93,14 @@ func (e *SignalError) Error() string { return "ended by " + job.NameOf(e.Signal)
 
 // watchSignals ends the commands' context at the first signal that asks for it, but
 // for a SIGINT that skips something. The second one ends the process at once, as
-// if nobody listened. SIGPIPE is taken so that a write to a closed pipe is an
-// error, after which everything is cleaned up, and not the end.
+// if nobody listened. SIGPIPE and SIGXFSZ are taken so that a write to a closed
+// pipe, or to a file that may not grow, is an error, after which everything is
+// cleaned up, and not the end.
 func (a *App) watchSignals(cancel context.CancelCauseFunc) (stop func()) {
-	signals := make(chan os.Signal, 4)
+	signals := early.Signals
 	job.Listen(signals, job.Ending...)
 	pipe := make(chan os.Signal, 1)
-	signal.Notify(pipe, syscall.SIGPIPE)
+	signal.Notify(pipe, job.Writing...)
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -97,7 +109,7 @@ func (a *App) watchSignals(cancel context.CancelCauseFunc) (stop func()) {
 			case <-done:
 				return
 			case s := <-signals:
-				if s == syscall.SIGINT && a.skipped() {
+				if s == syscall.SIGINT && a.Skips.Load() && a.skipped() {
 					continue
 				}
 				signal.Stop(signals)

@@ -46,7 +46,7 @@ func Report(out io.Writer, v any, err error) error {
 	if writeErr := WriteJSON(out, v); writeErr != nil || err == nil {
 		return writeErr
 	}
-	return &CodeError{Code: ExitCode(err)}
+	return Silently(err)
 }
 
 // Confirmed asks whoever sits at the terminal, after telling what is going to be
@@ -81,7 +81,8 @@ const (
 
 // RegisterWatch adds --watch to a command.
 func RegisterWatch(cmd *cobra.Command, p *time.Duration) {
-	watch := cmd.Flags().VarPF(RangeFlag(p, minWatch, maxWatch), "watch", "", "repeat, by default every second; written --watch=duration")
+	watch := cmd.Flags().VarPF(RangeFlag(p, minWatch, maxWatch), "watch", "",
+		"repeat, by default every second; written --watch=duration")
 	watch.NoOptDefVal = defaultWatch.String()
 	watch.DefValue = ""
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -15,7 +16,7 @@ const (
 	ExitFailed   = 1  // an expectation did not hold
 	ExitUsage    = 64 // unknown flag, bad value, bad list of masters
 	ExitNoQuorum = 69 // too few masters can be reached
-	exitSoftware = 70 // anything that should not happen
+	ExitSoftware = 70 // anything that should not happen; exec: a key that nobody will release
 	ExitOS       = 71 // a process or a port could not be had
 	ExitOutput   = 74 // the output could not be written
 	ExitLost     = 74 // exec, which has no output: the lock was lost
@@ -46,8 +47,10 @@ func (e *OutputError) Unwrap() error { return e.Err }
 // A CodeError ends the process with a code of its own. Without err there is
 // nothing to be said about it.
 type CodeError struct {
-	Code int
-	err  error
+	Code   int
+	Signal syscall.Signal // that ends the process, so that a shell ends its script, too; 0: none
+	Group  bool           // it is for all of the process group
+	err    error
 }
 
 func (e *CodeError) Error() string {
@@ -75,12 +78,29 @@ func ExitCode(err error) int {
 	case errors.As(err, new(*OutputError)):
 		return ExitOutput
 	default:
-		return exitSoftware
+		return ExitSoftware
 	}
 }
 
 // EndsWith is an error after which the process ends with this code.
-func EndsWith(code int, err error) error { return &CodeError{code, err} }
+func EndsWith(code int, err error) error { return &CodeError{Code: code, err: err} }
+
+// Silently is what remains of an error that has been told: how the process ends.
+func Silently(err error) error {
+	signal, group := signalOf(err)
+	return &CodeError{Code: ExitCode(err), Signal: signal, Group: group}
+}
+
+// signalOf is the signal by which the process is to end.
+func signalOf(err error) (s syscall.Signal, group bool) {
+	if code, ok := errors.AsType[*CodeError](err); ok {
+		return code.Signal, code.Group
+	}
+	if bySignal, ok := errors.AsType[*SignalError](err); ok {
+		return bySignal.Signal, false
+	}
+	return 0, false
+}
 
 // InspectionError is what the command says of an inspection that failed: a bad
 // key is the caller's mistake.

@@ -33,7 +33,7 @@ const ConfigVariable = "REDLOCK_CONFIG"
 
 // SharedFlags are those that mean the same to every command.
 type SharedFlags struct {
-	Masters []string // a list for each fleet
+	Masters []string // each time that the flag was given
 	Config  string
 	MaxTTL  time.Duration // 0: not given
 	Skew    time.Duration // of clients' clocks
@@ -43,25 +43,30 @@ type SharedFlags struct {
 // SharedNames are the names of the shared flags.
 var SharedNames = []string{"masters", "config", "max-ttl", "client-skew", "json"}
 
-// MastersOfSeveral is what --masters is to a command that takes several fleets.
-const MastersOfSeveral = "comma-separated `urls` of the masters: redis://, rediss:// or unix://; for several fleets NAME=urls, one flag for each (default $" + MastersVariable + ")"
-
 // Register adds to a command those of the shared flags that it heeds.
 func (f *SharedFlags) Register(cmd *cobra.Command, names ...string) {
 	flags := cmd.Flags()
 	for _, name := range names {
 		switch name {
 		case "masters":
-			flags.StringArrayVar(&f.Masters, name, nil, "comma-separated `urls` of the masters: redis://, rediss:// or unix:// (default $"+MastersVariable+")")
+			flags.StringArrayVar(&f.Masters, name, nil,
+				"comma-separated `urls` of the masters: redis://, rediss:// or unix:// "+
+					"(default $"+MastersVariable+")")
 		case "config":
-			flags.StringVar(&f.Config, name, "", "`file` with the masters and how to reach them; flags and the environment come first; lines such as masters = url,url, or masters = NAME=url,url for each of several fleets (default $"+ConfigVariable+")")
+			flags.StringVar(&f.Config, name, "",
+				"`file` with lines such as masters = url,url; "+
+					"flags and the environment come first (default $"+ConfigVariable+")")
 			_ = cmd.MarkFlagFilename(name) // for the completion; the flag exists
 		case "max-ttl":
 			flags.Var(OrZero(RangeFlag(&f.MaxTTL, minTTL, 24*time.Hour)), name,
-				"longest TTL of any lock on the masters; all clients need the same value; a restarted master does not vote for this long; 0 means 1m, and --ttl on masters that demo starts")
+				"longest TTL of any lock on the masters; all clients need the same value; "+
+					"a restarted master does not vote for this long; "+
+					"0 means 1m, and --ttl on masters that demo starts")
 		case "client-skew":
 			flags.Var(RangeFlag(&f.Skew, 0, 24*time.Hour), name,
-				"how far clients' clocks may differ; within that fencing tokens always rise; all clients need the same value; a restarted master does not vote for this much longer")
+				"how far clients' clocks may differ; within that fencing tokens always rise; "+
+					"all clients need the same value; "+
+					"a restarted master does not vote for this much longer")
 		case "json":
 			flags.BoolVar(&f.JSON, name, false, "print one JSON document and nothing else")
 		}
@@ -145,17 +150,15 @@ func RegisterChoice(cmd *cobra.Command, name, kind string, p *string, choices []
 		}
 		return s, nil
 	}}, name, usage)
-	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
-}
-
-// GuardLevels are the guard levels, by the names that --guard has for them.
-var GuardLevels = map[string]redlock.GuardLevel{
-	"off": redlock.GuardOff, "standard": redlock.GuardStandard, "strict": redlock.GuardStrict,
+	complete := cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc(name, complete) // the flag exists
 }
 
 // RegisterGuard adds --guard to a command.
 func RegisterGuard(cmd *cobra.Command, p *string) {
-	RegisterChoice(cmd, "guard", "level", p, []string{"off", "standard", "strict"}, "what a master has to prove before its vote counts: off, standard or strict; all clients need the same level (default standard)")
+	RegisterChoice(cmd, "guard", "level", p, []string{"off", "standard", "strict"},
+		"what a master has to prove before its vote counts: off, standard or strict; "+
+			"all clients need the same level (default standard)")
 }
 
 // GuardOption is the library's option for a level; nil for its default.
@@ -163,7 +166,7 @@ func GuardOption(level string) []redlock.Option {
 	if level == "" {
 		return nil
 	}
-	return []redlock.Option{redlock.WithGuard(GuardLevels[level])}
+	return []redlock.Option{redlock.WithGuard(redlock.GuardLevel(level))}
 }
 
 // FleetOptions are the library's for what all clients of the masters have to
@@ -185,6 +188,13 @@ func FlagError(cmd *cobra.Command, err error) error {
 	text := err.Error()
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		text = fmt.Sprintf("--%s %q: %v", invalid.GetFlag().Name, invalid.GetValue(), invalid.Unwrap())
+	}
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		flags := &cobra.Command{SuggestionsMinimumDistance: 2} // cobra knows what is like a command
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			flags.AddCommand(&cobra.Command{Use: "--" + f.Name, Run: func(*cobra.Command, []string) {}})
+		})
+		text += meant(flags, "--"+unknown.GetSpecifiedName())
 	}
 	text = strings.Replace(text, "strconv.ParseBool: parsing", "want true or false, not", 1)
 	text = strings.Replace(text, ": invalid syntax", "", 1)

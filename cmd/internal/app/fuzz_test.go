@@ -72,7 +72,7 @@ func FuzzPasswordFile(f *testing.F) {
 		if err := os.WriteFile(name, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		password, err := readPassword(name)
+		password, err := readPassword(t.Context(), name)
 		if err != nil {
 			if secret := strings.Trim(string(text), "\r\n"); len(secret) > 8 && strings.Contains(err.Error(), secret[:8]) {
 				t.Errorf("%q repeats %q", err, secret)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // OneKey wants a key and nothing else.
@@ -29,15 +30,72 @@ func CheckKeys(keys ...string) error {
 	return nil
 }
 
-func UnknownCommand(cmd *cobra.Command, arg string) error {
+// checkCommand refuses a word where only a command can stand, and none where one has to.
+// Cobra prints help or the version there, which is a success to a script.
+func checkCommand(root *cobra.Command, args []string) error {
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		return nil // cobra adds these commands when it runs
+	}
+	cmd, rest, err := root.Find(args)
+	if err != nil || !cmd.HasSubCommands() {
+		return err
+	}
+	cmd.InitDefaultHelpFlag()
+	cmd.InitDefaultVersionFlag()
+	flags := 0
+	if cmd.Flags().ParseAll(rest, func(*pflag.Flag, string) error { flags++; return nil }) != nil {
+		return nil // cobra parses them again, and says what is wrong
+	}
+	if words := cmd.Flags().Args(); len(words) > 0 {
+		return unknownCommand(cmd, words[0])
+	}
+	if !cmd.Runnable() && flags == 0 { // those flags are --help and --version
+		var names []string
+		for _, c := range cmd.Commands() {
+			names = append(names, c.Name())
+		}
+		return Usagef("no command is named: want one of %s (see %s --help)",
+			strings.Join(names, ", "), cmd.CommandPath())
+	}
+	return nil
+}
+
+func unknownCommand(cmd *cobra.Command, arg string) error {
 	if strings.Contains(arg, "://") {
 		return Usagef("unexpected argument that looks like a URL: name the masters by --masters url,url,…")
 	}
-	message := fmt.Sprintf("unknown command %q", arg)
-	if near := cmd.SuggestionsFor(arg); len(near) > 0 {
-		message += fmt.Sprintf(": did you mean %s?", strings.Join(near, " or "))
+	return Usagef("unknown command %q%s (see %s --help)", arg, meant(cmd, arg), cmd.CommandPath())
+}
+
+// meant asks whether one of the commands below cmd was meant.
+func meant(cmd *cobra.Command, typo string) string {
+	near := cmd.SuggestionsFor(typo)
+	if len(near) == 0 {
+		return ""
 	}
-	return Usagef("%s (see %s --help)", message, cmd.CommandPath())
+	return fmt.Sprintf(": did you mean %s?", strings.Join(near, " or "))
+}
+
+// NewHelp is the command help; cobra's own is a success for commands that do not exist.
+func NewHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Help about any command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			switch {
+			case err != nil:
+				return err
+			case len(rest) > 0 && about.HasSubCommands():
+				return unknownCommand(about, rest[0])
+			case len(rest) > 0:
+				return NoArguments(about, rest)
+			}
+			about.InitDefaultHelpFlag()
+			about.InitDefaultVersionFlag()
+			return about.Help()
+		},
+	}
 }
 
 // NoArguments refuses what follows a command that takes none.
@@ -46,7 +104,7 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if strings.Contains(args[0], "://") {
-		return UnknownCommand(cmd, args[0])
+		return unknownCommand(cmd, args[0])
 	}
 	return Usagef("unexpected argument %q (see %s --help)", args[0], cmd.CommandPath())
 }
@@ -64,5 +122,6 @@ const HelpColumns = 80
 
 // PrintHelp prints the help of a command, cobra's own ones too.
 func PrintHelp(cmd *cobra.Command, _ []string) {
-	_, _ = fmt.Fprintln(cmd.OutOrStdout(), strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short))+"\n\n"+strings.TrimSpace(cmd.UsageString()))
+	text := strings.TrimSpace(cmp.Or(cmd.Long, cmd.Short))
+	_, _ = fmt.Fprintln(cmd.OutOrStdout(), text+"\n\n"+strings.TrimSpace(cmd.UsageString()))
 }

@@ -21,21 +21,16 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// Every calls f at once, and again and again after d, until ctx ends.
-func Every(ctx context.Context, d time.Duration, f func()) {
-	for {
-		f()
-		if Sleep(ctx, d) != nil {
-			return
-		}
-	}
-}
-
-// Repeat does so until the function that it returns is called, which waits for its goroutine.
+// Repeat calls f at once, and again and again after d, until the function that it returns is called, which waits for
+// its goroutine.
 func Repeat(d time.Duration, f func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	wg.Go(func() { Every(ctx, d, f) })
+	wg.Go(func() {
+		for f(); Sleep(ctx, d) == nil; {
+			f()
+		}
+	})
 	return func() {
 		cancel()
 		wg.Wait()

@@ -26,11 +26,11 @@ func causes(err *redlock.QuorumError, masters []Master) []Master {
 	return list
 }
 
-// explained counts the masters that are out of reach and whose cause is given.
+// explained counts the masters that do not vote and whose cause is given.
 func explained(causes, masters []Master) int {
 	n := 0
 	for i, m := range masters {
-		if !m.reached() && causes[i].State == stateFailed && causes[i].Cause != "" {
+		if m.State != seenUp && causes[i].State == stateFailed && causes[i].Cause != "" {
 			n++
 		}
 	}

@@ -1,11 +1,13 @@
 // Package demo is the demonstration that redlock-demo shows: one inventory, many buyers, and the lock between them.
 //
-// [Run] sells an inventory first without a lock, which oversells, then with one, which is exact, and then takes masters
-// away one by one while it sells: with a minority gone it goes on, without a quorum it refuses and says why, and with one
-// master back it recovers by itself. Last it shows the same fault twice: masters that restart without their data while a
-// lock is held give plain Redlock two holders, and with the guard nobody gets in. What has to hold is listed in the
-// [Result] as expectations, each checked against what was measured. Masters of its own it kills and restarts itself; where
-// others run them it asks the person at the terminal to, or leaves that part out and says so.
+// [Run] sells an inventory first without a lock, which oversells, then with one, which is
+// exact, and then takes masters away one by one while it sells: with a minority gone it
+// goes on, without a quorum it refuses and says why, and with one master back it recovers
+// by itself. Last it shows the same fault twice: masters that restart without their data
+// while a lock is held give plain Redlock two holders, and with the guard nobody gets in.
+// What has to hold is listed in the [Result] as expectations, each checked against what
+// was measured. Masters of its own it kills and restarts itself; where others run them it
+// asks the person at the terminal to, or leaves that part out and says so.
 package demo
 
 import (
@@ -19,7 +21,6 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/say"
-	"github.com/redquorum/redquorum/cmd/internal/stage"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 )
 
@@ -63,8 +64,10 @@ not a quorum.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.demonstrate(cmd) },
 	}
 	shared.Register(cmd, "masters", "config", "max-ttl", "json") // its fencing tokens are nobody else's
-	cmd.Flags().Var(app.RangeFlag(&o.ttl, MinTTL, stage.MaxTTL), "ttl", "how long the masters keep a lock after its holder stops renewing it, 20ms to 1m")
-	cmd.Flags().StringVar(&o.spawn, "spawn", "", "start five real masters from this `binary` and kill some; a path, or a name such as redis-server")
+	cmd.Flags().Var(app.RangeFlag(&o.ttl, MinTTL, maxTTL), "ttl",
+		"how long the masters keep a lock after its holder stops renewing it, 20ms to 1m")
+	cmd.Flags().StringVar(&o.spawn, "spawn", "",
+		"start five real masters from this `binary` and kill some; a path, or a name such as redis-server")
 	return cmd
 }
 
@@ -78,12 +81,14 @@ func (o *command) demonstrate(cmd *cobra.Command) error {
 	}
 	_, ok := errors.AsType[*say.NoQuorumError](err)
 	switch {
-	case ok && !slices.ContainsFunc(result.Masters, Master.reached): // the list is more likely wrong than all of them down
+	case ok && !slices.ContainsFunc(result.Masters, Master.reached):
+		// The list is more likely wrong than all of them down.
 		return app.EndsWith(app.ExitUsage, err)
 	case ok:
 		return app.EndsWith(app.ExitNoQuorum, err)
 	case err == nil && result.Failed() > 0:
-		return app.EndsWith(app.ExitFailed, fmt.Errorf("%d of %d expectations did not hold", result.Failed(), len(result.Expectations)))
+		failed := fmt.Errorf("%d of %d expectations did not hold", result.Failed(), len(result.Expectations))
+		return app.EndsWith(app.ExitFailed, failed)
 	}
 	return err
 }
@@ -99,27 +104,15 @@ func (o *command) run(cmd *cobra.Command) (result *Result, err error) {
 			err = closeErr
 		}
 	}()
+	o.Skips.Store(true)
 	return Run(cmd.Context(), Options{
-		Masters: stage.Options{Cluster: cluster, Program: "redlock-demo", TTL: o.ttl, MaxTTL: o.MaxTTL},
-		Buyers:  DefaultBuyers, Stock: DefaultStock,
+		Cluster: cluster, TTL: o.ttl, MaxTTL: o.MaxTTL,
+		Buyers: DefaultBuyers, Stock: DefaultStock,
 		Screen:  o.screen(),
 		Person:  !o.JSON && term.IsTerminal(o.In) && term.IsTerminal(o.Out),
 		Skip:    o.Skip,
 		Version: cmd.Root().Version,
 	})
-}
-
-// cluster is the masters that the flags and the environment ask for.
-func (o *command) cluster(cmd *cobra.Command) (stage.Cluster, error) {
-	changed := cmd.Flags().Changed
-	if changed("spawn") && changed("masters") {
-		return stage.Cluster{}, app.Usagef("--spawn and --masters exclude each other: --spawn starts masters, --masters names existing ones")
-	}
-	if !changed("spawn") && (changed("masters") || o.Env(app.MastersVariable) != "") {
-		urls, err := o.NamedMasters(cmd, o.App)
-		return stage.Given(urls), err
-	}
-	return stage.Start(cmd, o.spawn)
 }
 
 // screen is the standard output, as what it is.

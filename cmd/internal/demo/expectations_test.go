@@ -9,18 +9,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/internal/stage"
 	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
 )
 
 func TestALockThatAlwaysGrantsFails(t *testing.T) {
 	t.Parallel()
 	o := fast()
 	o.refusal, o.Stock = time.Second, 50
-	o.Masters.Open = openAs(func(c *fakeClient) {
+	o.open = openAs(func(c *fakeClient) {
 		c.do = func(ctx context.Context, _ string, fn func(context.Context) error) error { return fn(ctx) }
 	})
-	res, text, err := shown(t, masters(t, stage.Masters).Cluster, o)
+	res, text, err := shown(t, masters(t, ownMasters).Cluster, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,12 +33,12 @@ func TestALockThatAlwaysGrantsFails(t *testing.T) {
 
 func TestFailuresThatAreNoRefusalsFail(t *testing.T) {
 	t.Parallel()
-	m := masters(t, stage.Masters)
+	m := masters(t, ownMasters)
 	o := fast()
 	o.refusal, o.recovery = 3*time.Second, time.Second
 	odd := errors.New("an odd failure")
 	var broken atomic.Bool
-	o.Masters.Open = openAs(func(c *fakeClient) {
+	o.open = openAs(func(c *fakeClient) {
 		c.do = func(ctx context.Context, key string, fn func(context.Context) error) error {
 			return c.Client.Do(ctx, key, func(ctx context.Context) error {
 				if broken.Load() {
@@ -48,7 +48,7 @@ func TestFailuresThatAreNoRefusalsFail(t *testing.T) {
 			})
 		}
 	})
-	res, _, err := shown(t, m.bad(func(m stage.Master) error {
+	res, _, err := shown(t, m.bad(func(m Server) error {
 		broken.Store(true)
 		return m.Kill()
 	}, nil), o)
@@ -70,7 +70,7 @@ func TestBuyersWhoDoNotMeetFailTheFirstExpectation(t *testing.T) {
 		defer mu.Unlock()
 		return fn(ctx)
 	}
-	res, text, err := shown(t, stage.Given(masters(t, 1).URLs), o)
+	res, text, err := shown(t, given(masters(t, 1).URLs), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,58 +82,38 @@ func TestBuyersWhoDoNotMeetFailTheFirstExpectation(t *testing.T) {
 
 // A badMaster breaks its owner's promises.
 type badMaster struct {
-	stage.Master
-	kill, restart func(stage.Master) error // nil: as promised
+	Server
+	kill, restart func(Server) error // nil: as promised
 }
 
 func (m badMaster) Kill() error {
 	if m.kill == nil {
-		return m.Master.Kill()
+		return m.Server.Kill()
 	}
-	return m.kill(m.Master)
+	return m.kill(m.Server)
 }
 
 func (m badMaster) Restart(ctx context.Context, keepData bool) error {
 	if !keepData || m.restart == nil {
-		return m.Master.Restart(ctx, keepData)
+		return m.Server.Restart(ctx, keepData)
 	}
-	return m.restart(m.Master)
+	return m.restart(m.Server)
 }
 
 // bad makes all masters bad ones.
-func (e *embedded) bad(kill, restart func(stage.Master) error) stage.Cluster {
-	for i, m := range e.Cluster.Masters {
-		e.Cluster.Masters[i] = badMaster{m, kill, restart}
+func (e *inside) bad(kill, restart func(Server) error) Cluster {
+	for i, m := range e.Cluster.Servers {
+		e.Cluster.Servers[i] = badMaster{m, kill, restart}
 	}
 	return e.Cluster
 }
 
-func TestAQuorumThatIsLostTooEarlyFails(t *testing.T) {
-	t.Parallel()
-	m := masters(t, stage.Masters)
-	o := fast()
-	o.watch, o.refusal = time.Second, 3*time.Second // for grants that were on their way
-	c := m.bad(func(stage.Master) error {
-		for n := range 3 {
-			m.Masters[n].Kill()
-		}
-		return nil
-	}, func(stage.Master) error {
-		return errors.Join(m.Masters[0].Restart(true), m.Masters[1].Restart(true))
-	})
-	res, _, err := shown(t, c, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantFailed(t, res, "one of five gone, it goes on", "two of five gone, it goes on")
-}
-
 func TestAMasterThatDoesNotComeBackFails(t *testing.T) {
 	t.Parallel()
-	m := masters(t, stage.Masters)
+	m := masters(t, ownMasters)
 	o := fast()
 	o.recovery = 300 * time.Millisecond
-	res, text, err := shown(t, m.bad(nil, func(stage.Master) error { return nil }), o)
+	res, text, err := shown(t, m.bad(nil, func(Server) error { return nil }), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,9 +125,9 @@ func TestAMasterThatDoesNotComeBackFails(t *testing.T) {
 
 func TestAMasterThatCannotBeRestartedIsAnError(t *testing.T) {
 	t.Parallel()
-	m := masters(t, stage.Masters)
+	m := masters(t, ownMasters)
 	broken := errors.New("no port for you")
-	res, _, err := shown(t, m.bad(nil, func(stage.Master) error { return broken }), fast())
+	res, _, err := shown(t, m.bad(nil, func(Server) error { return broken }), fast())
 	if !errors.Is(err, broken) || !strings.Contains(err.Error(), "restarting master 1") {
 		t.Fatalf("error %v", err)
 	}
@@ -160,11 +140,11 @@ func TestAKeyThatIsLeftBehindFails(t *testing.T) {
 	t.Parallel()
 	m := masters(t, 3)
 	o := fast()
-	o.Masters.TTL = 500 * time.Millisecond
-	o.Masters.Pool = []pool.Option{pool.WithCommandTimeout(time.Second)} // not a twentieth of the TTL: the last look tells
+	o.TTL = 500 * time.Millisecond
+	o.client = append(o.client, redlock.WithPool(pool.WithCommandTimeout(time.Second))) // not a twentieth of the TTL: the last look tells
 	var once sync.Once
 	var key string
-	o.Masters.Open = openAs(func(c *fakeClient) {
+	o.open = openAs(func(c *fakeClient) {
 		c.do = func(ctx context.Context, k string, fn func(context.Context) error) error {
 			once.Do(func() { key = k })
 			return c.Client.Do(ctx, k, fn)
@@ -175,7 +155,7 @@ func TestAKeyThatIsLeftBehindFails(t *testing.T) {
 			}
 		}
 	})
-	res, _, err := shown(t, stage.Given(m.URLs), o)
+	res, _, err := shown(t, given(m.URLs), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/stage"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -18,15 +17,17 @@ const leastLease = 3 * time.Second
 // for plain Redlock and once with the guard. It needs a quorum of masters that may lose their data.
 func (r *run) sameFault(ctx context.Context) error {
 	r.result.Masters = r.masters() // before they are emptied
-	if !r.Own() || r.TTL < leastLease {
+	if !r.own() || r.TTL < leastLease {
 		return nil
 	}
-	if !r.await(ctx, r.ready, func() bool { return r.total-r.gone() >= r.Quorum }) {
-		r.result.Skipped = append(r.result.Skipped, Skipped{"the same fault, plain Redlock and ours", "there is no quorum"})
+	if !r.await(ctx, r.ready, func() bool { return r.total-r.gone() >= r.quorum }) {
+		r.result.Skipped = append(r.result.Skipped,
+			Skipped{"the same fault, plain Redlock and ours", "there is no quorum"})
 		return nil
 	}
 	r.heading("The same fault, plain Redlock and ours",
-		fmt.Sprintf("Twice somebody holds a lock while %d of %d masters restart without their data.", r.Quorum, r.total))
+		fmt.Sprintf("Twice somebody holds a lock while %d of %d masters restart without their data.",
+			r.quorum, r.total))
 	plain, err := r.forget(ctx, redlock.GuardOff)
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func (r *run) sameFault(ctx context.Context) error {
 	if guarded.granted {
 		detail = "it was granted twice"
 	}
-	r.judge("with the guard nobody gets in", !guarded.granted && guarded.abstain >= r.total-r.Quorum+1, detail)
+	r.judge("with the guard nobody gets in", !guarded.granted && guarded.abstain >= r.total-r.quorum+1, detail)
 	return nil
 }
 
@@ -64,16 +65,18 @@ type forgotten struct {
 // forget shows that it goes on.
 func (r *run) forget(ctx context.Context, level redlock.GuardLevel) (f forgotten, err error) {
 	began := time.Now()
-	r.Screen.during(func() string { return "somebody else tries to get in · " + span(time.Since(began)) }, func() { f, err = r.forgotten(ctx, level) })
+	r.Screen.during(
+		func() string { return "somebody else tries to get in · " + span(time.Since(began)) },
+		func() { f, err = r.forgotten(ctx, level) })
 	return f, err
 }
 
 // forgotten takes a lock, has a majority of the masters forget it, and lets a second client try until it has the lock,
 // or a majority says that it does not vote, or the first one's time is over.
 func (r *run) forgotten(ctx context.Context, level redlock.GuardLevel) (f forgotten, err error) {
-	var pair [2]stage.Client
+	var pair [2]Client
 	for i := range pair {
-		if pair[i], err = r.OpenClient(fmt.Sprintf("client-%d", i+1), redlock.WithGuard(level)); err != nil {
+		if pair[i], err = r.openClient(fmt.Sprintf("client-%d", i+1), redlock.WithGuard(level)); err != nil {
 			return f, err
 		}
 		defer func() { _ = pair[i].Close() }() // its only error is that of a pool, which has none
@@ -85,14 +88,14 @@ func (r *run) forgotten(ctx context.Context, level redlock.GuardLevel) (f forgot
 			return f, err
 		}
 	}
-	key := fmt.Sprintf("%s:%v", r.Key, level)
+	key := fmt.Sprintf("%s:%v", r.key, level)
 	held, err := pair[0].TryLock(ctx, key, redlock.WithLease(r.TTL))
 	if err != nil {
 		return f, err
 	}
 	defer func() { _ = held.Unlock(context.WithoutCancel(ctx)) }()
-	for i := range r.Quorum {
-		if _, err := r.Do(ctx, stage.Fault{Action: stage.Empty}, i); err != nil {
+	for i := range r.quorum {
+		if err := r.restart(ctx, i, false); err != nil {
 			return f, err
 		}
 	}
@@ -103,7 +106,7 @@ func (r *run) forgotten(ctx context.Context, level redlock.GuardLevel) (f forgot
 			return f, second.Unlock(context.WithoutCancel(ctx))
 		}
 		f.why = brief(err.Error())
-		if f.noteAbstentions(pair[1]); f.abstain >= r.total-r.Quorum+1 {
+		if f.noteAbstentions(pair[1]); f.abstain >= r.total-r.quorum+1 {
 			return f, nil
 		}
 		if err := app.Sleep(ctx, 20*time.Millisecond); err != nil {
@@ -114,9 +117,9 @@ func (r *run) forgotten(ctx context.Context, level redlock.GuardLevel) (f forgot
 }
 
 // noteAbstentions counts the masters that may have forgotten locks, and says until when they do not vote.
-func (f *forgotten) noteAbstentions(c stage.Client) {
+func (f *forgotten) noteAbstentions(c Client) {
 	f.abstain = 0
-	for _, m := range c.Masters(context.Background()) {
+	for _, m := range c.Masters() {
 		if m.Connected && m.Why != nil && m.Why.Left > 0 {
 			f.abstain++
 			f.why = "they vote again at " + term.Until(m.Why.Until, m.Why.Left)

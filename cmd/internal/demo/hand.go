@@ -5,23 +5,27 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/internal/stage"
+	"github.com/redquorum/redquorum/cmd/internal/term"
 )
 
-// take sees to it that at least want masters are gone: it kills its own, and asks for those of others. It returns how
-// many are gone, and since when.
+// take sees to it that at least want masters are gone: it kills its own, and asks for those of others, where it is
+// enough that more are gone than were meanwhile. It returns how many are gone, and since when.
 func (o *outage) take(ctx context.Context, want int) (gone int, since time.Time, err error) {
-	if !o.Own() {
-		request := "Now stop another one"
-		if want == 1 {
-			request = "Now stop a master, for example: docker stop …, systemctl stop redis"
+	if !o.own() {
+		request, least := "Now stop another one", want-1
+		if o.gone() == 0 {
+			request = "Now stop a master, for example: docker compose kill …, systemctl stop redis"
 		}
-		err := o.ask(ctx, request, "a master to go away", func() bool { return o.gone() >= want })
+		err := o.ask(ctx, request, "a master to go away", func() bool {
+			now := o.gone()
+			least = min(least, now)
+			return now > least
+		})
 		return o.gone(), time.Now(), err
 	}
 	for ; o.killed < want; o.killed++ {
 		o.Screen.line("   %s master %d is killed", o.Screen.Bold("→"), o.killed+1)
-		if _, err := o.Do(ctx, stage.Fault{Action: stage.Kill}, o.killed); err != nil {
+		if err := o.Cluster.Servers[o.killed].Kill(); err != nil {
 			return 0, time.Time{}, fmt.Errorf("killing master %d: %w", o.killed+1, err)
 		}
 	}
@@ -32,30 +36,39 @@ func (o *outage) take(ctx context.Context, want int) (gone int, since time.Time,
 
 // back sees to it that there is a quorum again. It returns since when that is to be expected, and what happened then.
 func (o *outage) back(ctx context.Context) (since time.Time, returned string, err error) {
-	if !o.Own() {
-		err := o.ask(ctx, "Now start one of them again, with its data, for example: docker start …",
+	if !o.own() {
+		err := o.ask(ctx, "Now start one again, with its data, for example: docker compose start …",
 			"a quorum to be back", func() bool { return o.gone() <= o.tolerated() })
 		return time.Now(), "seen again", err
 	}
 	o.Screen.line("   %s master 1 is started again", o.Screen.Bold("→"))
 	since = time.Now()
-	if _, err := o.Do(ctx, stage.Fault{Action: stage.Restart}, 0); err != nil {
+	if err := o.restart(ctx, 0, true); err != nil {
 		return time.Time{}, "", fmt.Errorf("restarting master 1: %w", err)
 	}
 	return since, "started", nil
 }
 
-// ask puts a request to the person, and waits for what is to happen, for as long as patience, or until Skip. Where there
-// is no live line to say so, the request says how long that is.
+// ask puts a request to the person, and waits for what is to happen, until Skip, or until no master has changed for as
+// long as patience. Where there is no live line to say so, the request says how long that is.
 func (o *outage) ask(ctx context.Context, request, what string, met func() bool) error {
 	if !o.Screen.live {
-		request += fmt.Sprintf(" (within %.0f s, Ctrl-C skips)", o.patience.Seconds())
+		request += fmt.Sprintf(" (within %s, Ctrl-C skips)", span(o.patience))
 	}
 	o.Screen.paragraph("   "+o.Screen.Bold("→")+" ", 5, request)
 	began := time.Now()
+	left := func() time.Duration {
+		if last := o.changes.last(); last.After(began) {
+			return o.patience - time.Since(last)
+		}
+		return o.patience - time.Since(began)
+	}
 	stop := o.Screen.follow(func() string {
-		left := max(0, o.patience-time.Since(began))
-		return fmt.Sprintf("waiting up to %.0f s for %s · Ctrl-C skips", left.Seconds(), what)
+		if first := next(seeAll(o.clients[0])); first != nil {
+			return fmt.Sprintf("%s votes at %s · Ctrl-C skips",
+				first.master, term.Until(first.why.Until, first.why.Left))
+		}
+		return fmt.Sprintf("waiting up to %.0f s for %s · Ctrl-C skips", max(0, left().Seconds()), what)
 	})
 	defer stop()
 	t := time.NewTicker(20 * time.Millisecond)
@@ -63,8 +76,8 @@ func (o *outage) ask(ctx context.Context, request, what string, met func() bool)
 	for !met() {
 		select {
 		case <-t.C:
-			if time.Since(began) >= o.patience {
-				return &skippedError{fmt.Sprintf("no change of the masters within %v", o.patience)}
+			if left() <= 0 {
+				return &skippedError{"no change of the masters within " + span(o.patience)}
 			}
 		case <-o.Skip:
 			return &skippedError{"by Ctrl-C"}
@@ -73,4 +86,14 @@ func (o *outage) ask(ctx context.Context, request, what string, met func() bool)
 		}
 	}
 	return nil
+}
+
+// serverBound is how long starting a master of ours may take.
+const serverBound = 20 * time.Second
+
+// restart starts a master of ours again.
+func (r *run) restart(ctx context.Context, n int, keepData bool) error {
+	ctx, cancel := context.WithTimeout(ctx, serverBound)
+	defer cancel()
+	return r.Cluster.Servers[n].Restart(ctx, keepData)
 }

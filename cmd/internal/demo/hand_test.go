@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/redquorum/redquorum/cmd/internal/stage"
 )
 
 // A person does something whenever the screen says a word, once each.
@@ -30,13 +28,13 @@ func (p *person) Write(b []byte) (int, error) {
 }
 
 // runWith is a run on masters of somebody else's, with a person.
-func runWith(t *testing.T, m *embedded, p *person, o Options) *Result {
+func runWith(t *testing.T, m *inside, p *person, o Options) *Result {
 	t.Helper()
 	o.Person = true
 	o.Screen = NewScreen(p, false, false, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	o.Masters.Cluster = stage.Given(m.URLs)
+	o.Cluster = given(m.URLs)
 	res, err := Run(ctx, o)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, p)
@@ -57,7 +55,7 @@ func phaseNames(res *Result) string {
 
 func TestAPersonTakesTheMastersAway(t *testing.T) {
 	t.Parallel()
-	m := masters(t, stage.Masters)
+	m := masters(t, ownMasters)
 	p := &person{acts: []act{
 		{"Now stop a master", m.Masters[4].Kill},
 		{"Now stop another one", m.Masters[2].Kill},
@@ -71,14 +69,16 @@ func TestAPersonTakesTheMastersAway(t *testing.T) {
 	if len(res.Expectations) != 10 || len(res.Skipped) != 0 {
 		t.Errorf("%d expectations, %d skipped\n%s", len(res.Expectations), len(res.Skipped), p)
 	}
-	if !strings.Contains(p.String(), "first sale") || !strings.Contains(p.String(), "after it was seen again") {
-		t.Errorf("printed:\n%s", p)
+	for _, said := range []string{"first sale", "after it was seen again", m.Masters[4].Addr() + " is gone: 4 of 5 vote, no lock is lost\n", m.Masters[2].Addr() + " votes again: 3 of 5 vote, locks are granted\n"} {
+		if !strings.Contains(p.String(), said) {
+			t.Errorf("%q is not printed:\n%s", said, p)
+		}
 	}
 }
 
 func TestAPersonMayTakeSeveralMastersAtOnce(t *testing.T) {
 	t.Parallel()
-	m := masters(t, stage.Masters)
+	m := masters(t, ownMasters)
 	p := &person{acts: []act{
 		{"Now stop a master", func() {
 			for _, n := range []int{0, 2, 4} {
@@ -114,7 +114,7 @@ func TestASkippedStepIsReportedAndWhatWasSeenIsChecked(t *testing.T) {
 	}
 	expectation(t, res, "one of three gone, it goes on")
 	expectation(t, res, "the books balance")
-	if !strings.Contains(p.String(), "– skipped: by Ctrl-C") || !strings.Contains(p.String(), "→ Now stop another one (within 20 s, Ctrl-C skips)\n") {
+	if !strings.Contains(p.String(), "– skipped: by Ctrl-C") || !strings.Contains(p.String(), "→ Now stop another one (within 20.0 s, Ctrl-C skips)\n") {
 		t.Errorf("printed:\n%s", p)
 	}
 }
@@ -125,7 +125,7 @@ func TestAPersonWhoDoesNothingIsNotWaitedForForever(t *testing.T) {
 	o.patience = 100 * time.Millisecond
 	p := &person{}
 	res := runWith(t, masters(t, 3), p, o)
-	if len(res.Skipped) != 1 || res.Skipped[0].Why != "no change of the masters within 100ms" {
+	if len(res.Skipped) != 1 || res.Skipped[0].Why != "no change of the masters within 100 ms" {
 		t.Errorf("skipped %+v", res.Skipped)
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/internal/stage"
-	"github.com/redquorum/redquorum/internal/leftover"
+	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -20,49 +19,49 @@ import (
 func TestMain(m *testing.M) {
 	// Masters are broken on purpose: their clients' warnings would bury the results.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	os.Exit(leftover.Run(m.Run, 5*time.Second))
+	os.Exit(rig.RunClean(m.Run, 5*time.Second))
 }
 
 // fast are options of a run of about two seconds. The TTL is long so that
 // masters have 250 ms to answer on a machine that is busy. Its clients count masters right after a restart.
 func fast() Options {
 	return Options{
-		Masters: stage.Options{TTL: 5 * time.Second, Program: "test", Client: []redlock.Option{redlock.WithGuard(redlock.GuardOff)}},
-		Buyers:  8, Stock: 20, Version: "v0",
+		TTL: 5 * time.Second, client: []redlock.Option{redlock.WithGuard(redlock.GuardOff)},
+		Buyers: 8, Stock: 20, Version: "v0",
 		watch: 150 * time.Millisecond, patience: 20 * time.Second,
-		refusal: 10 * time.Second,
+		refusal: 10 * time.Second, ready: time.Minute, // on a busy machine
 	}
 }
 
-// An embedded cluster, and its masters.
-type embedded struct {
-	stage.Cluster
+// An inside cluster is one of this process, and its masters.
+type inside struct {
+	Cluster
 	Masters []*simmaster.Master
 }
 
 // masters starts embedded masters that are closed with the test.
-func masters(t *testing.T, n int) *embedded {
+func masters(t *testing.T, n int) *inside {
 	t.Helper()
-	c, err := stage.Embedded(n)
+	c, err := embedded(n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	e := &embedded{Cluster: c}
-	for _, m := range c.Masters {
-		e.Masters = append(e.Masters, m.(stage.InProcess).Sim)
+	e := &inside{Cluster: c}
+	for _, m := range c.Servers {
+		e.Masters = append(e.Masters, m.(inProcess).sim)
 	}
 	return e
 }
 
 // shown is a run with the options, and what it printed.
-func shown(t *testing.T, c stage.Cluster, o Options) (*Result, string, error) {
+func shown(t *testing.T, c Cluster, o Options) (*Result, string, error) {
 	t.Helper()
 	var out buffer
 	o.Screen = NewScreen(&out, false, false, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	o.Masters.Cluster = c
+	o.Cluster = c
 	res, err := Run(ctx, o)
 	return res, out.String(), err
 }
@@ -115,7 +114,7 @@ func (b *buffer) String() string {
 
 // A fakeClient is a real one but for its lock.
 type fakeClient struct {
-	stage.Client
+	Client
 	do    func(ctx context.Context, key string, fn func(context.Context) error) error
 	close func()
 }
@@ -135,9 +134,9 @@ func (c *fakeClient) Close() error {
 }
 
 // openAs opens real clients and lets f change them.
-func openAs(f func(c *fakeClient)) func([]string, ...redlock.Option) (stage.Client, error) {
-	return func(urls []string, opts ...redlock.Option) (stage.Client, error) {
-		c, err := stage.Open(urls, opts...)
+func openAs(f func(c *fakeClient)) func([]string, ...redlock.Option) (Client, error) {
+	return func(urls []string, opts ...redlock.Option) (Client, error) {
+		c, err := open(urls, opts...)
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/internal/stage"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -16,26 +15,26 @@ import (
 type ledger struct {
 	// mu guards what follows.
 	mu       sync.Mutex
-	sales    []stage.Turn
-	refusals []stage.Turn // for want of a quorum
-	lost     int          // locks that were lost while their buyer was at the stock
-	other    int          // failures of any other kind
-	oddity   error        // the first of them
+	sales    []turn
+	refusals []turn // for want of a quorum
+	lost     int    // locks that were lost while their buyer was at the stock
+	other    int    // failures of any other kind
+	oddity   error  // the first of them
 }
 
-func (l *ledger) note(t stage.Turn) {
+func (l *ledger) note(t turn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t.Worked {
+	if t.bought {
 		l.sales = append(l.sales, t)
 	}
-	if _, refused := t.Refused(); refused {
+	if _, refused := t.refused(); refused {
 		l.refusals = append(l.refusals, t)
-	} else if errors.Is(t.Err, redlock.ErrLost) {
+	} else if errors.Is(t.err, redlock.ErrLost) {
 		l.lost++
-	} else if t.Err != nil {
+	} else if t.err != nil {
 		if l.other++; l.other == 1 {
-			l.oddity = t.Err
+			l.oddity = t.err
 		}
 	}
 }
@@ -63,18 +62,18 @@ func (l *ledger) in(w window) figures {
 	var f figures
 	var took []time.Duration
 	for _, s := range l.sales {
-		if w.has(s.Granted) && !(s.Called.Before(w.from) && s.Granted.Before(w.from.Add(w.grace))) {
-			took = append(took, s.Done.Sub(s.Called))
+		if w.has(s.granted) && !(s.called.Before(w.from) && s.granted.Before(w.from.Add(w.grace))) {
+			took = append(took, s.done.Sub(s.called))
 		}
 	}
 	for _, r := range l.refusals {
-		if !w.has(r.Done) {
+		if !w.has(r.done) {
 			continue
 		}
 		f.refused++
-		if !r.Called.Before(w.from) {
-			f.longest = max(f.longest, r.Done.Sub(r.Called))
-			f.last, _ = r.Refused()
+		if !r.called.Before(w.from) {
+			f.longest = max(f.longest, r.done.Sub(r.called))
+			f.last, _ = r.refused()
 		}
 	}
 	slices.Sort(took)
@@ -91,8 +90,8 @@ func (l *ledger) firstAfter(t time.Time) (time.Time, bool) {
 	defer l.mu.Unlock()
 	var first time.Time
 	for _, s := range l.sales {
-		if s.Granted.After(t) && (first.IsZero() || s.Done.Before(first)) {
-			first = s.Done
+		if s.granted.After(t) && (first.IsZero() || s.done.Before(first)) {
+			first = s.done
 		}
 	}
 	return first, !first.IsZero()

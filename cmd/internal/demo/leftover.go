@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/say"
-	"github.com/redquorum/redquorum/cmd/internal/stage"
 )
 
 // nothingLeft checks that the lock's key is gone from every master that can be reached. It waits for as long as the key
 // may take to expire, which it should not have to: releases are sent, also to masters that come back.
 func (r *run) nothingLeft(ctx context.Context) error {
-	r.CloseClients()
-	looker, err := r.OpenClient("observer")
+	r.closeClients()
+	looker, err := r.openClient("observer")
 	if err != nil {
 		return err
 	}
@@ -40,8 +39,8 @@ func (r *run) nothingLeft(ctx context.Context) error {
 }
 
 // leftOn is on which masters the key is found, or may be, and how many are in reach.
-func (r *run) leftOn(ctx context.Context, looker stage.Client) (found []string, reached int) {
-	in, err := looker.Inspect(ctx, r.Key)
+func (r *run) leftOn(ctx context.Context, looker Client) (found []string, reached int) {
+	in, err := looker.Inspect(ctx, r.key)
 	if err != nil {
 		return []string{err.Error()}, 0
 	}

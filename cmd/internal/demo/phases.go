@@ -4,15 +4,13 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/redquorum/redquorum/cmd/internal/stage"
 )
 
 // withoutLock sells the inventory with nothing between the buyers.
 func (r *run) withoutLock(ctx context.Context) error {
 	r.heading("Without a lock",
 		"Every buyer reads the stock, takes a moment, and writes back one piece less.")
-	p, _, err := r.sellOut(ctx, "without a lock", false, []stage.Guard{r.unguarded}, 30*time.Second)
+	p, _, err := r.sellOut(ctx, "without a lock", false, []lockFunc{r.unguarded}, 30*time.Second)
 	if err != nil {
 		return err
 	}
@@ -21,7 +19,8 @@ func (r *run) withoutLock(ctx context.Context) error {
 		r.outcome(true, "sold %d of %d: oversold by %d, up to %s at the stock at once",
 			p.Sales, r.Stock, oversold, count(p.MostInside, "buyer"))
 	} else {
-		r.outcome(false, "sold %d of %d: no two buyers met this time, which is luck (more buyers help)", p.Sales, r.Stock)
+		r.outcome(false, "sold %d of %d: no two buyers met this time, which is luck (more buyers help)",
+			p.Sales, r.Stock)
 	}
 	r.result.expect("without a lock it oversells", oversold > 0, fmt.Sprintf("sold %d of %d", p.Sales, r.Stock))
 	return nil
@@ -30,8 +29,8 @@ func (r *run) withoutLock(ctx context.Context) error {
 // withLock sells it again, to the same buyers, under the lock.
 func (r *run) withLock(ctx context.Context) error {
 	r.heading("With the lock",
-		fmt.Sprintf("The same buyers, shared out among %s, take the lock first.", count(len(r.Clients), "client")))
-	p, wrong, err := r.sellOut(ctx, "with the lock", true, r.guards(), time.Minute)
+		fmt.Sprintf("The same buyers, shared out among %s, take the lock first.", count(len(r.clients), "client")))
+	p, wrong, err := r.sellOut(ctx, "with the lock", true, r.locks(), time.Minute)
 	if err != nil {
 		return err
 	}
@@ -50,10 +49,12 @@ func (r *run) withLock(ctx context.Context) error {
 
 // sellOut opens a shop and waits until it has sold out, for bound or half a
 // second a piece. What went wrong is noted.
-func (r *run) sellOut(ctx context.Context, name string, lock bool, guards []stage.Guard, bound time.Duration) (p *Phase, wrong bool, err error) {
+func (r *run) sellOut(
+	ctx context.Context, name string, lock bool, locks []lockFunc, bound time.Duration,
+) (p *Phase, wrong bool, err error) {
 	up := r.total - r.gone()
 	from := time.Now()
-	s := openShop(ctx, r.Stock, r.Buyers, guards)
+	s := openShop(ctx, r.Stock, r.Buyers, locks)
 	defer s.close()
 	var out bool
 	r.Screen.during(func() string {
@@ -70,7 +71,7 @@ func (r *run) sellOut(ctx context.Context, name string, lock bool, guards []stag
 	p = r.phase(name, lock, up, window{from: from, to: to}, s)
 	p.Sales = b.sold
 	p.Inventory = &Stock{Before: r.Stock, After: b.stock, Oversold: max(0, b.sold-r.Stock)}
-	_, p.MostInside = s.alone()
+	p.MostInside = s.referee.mostAtOnce()
 	p.Note, wrong = s.ledger.remark()
 	switch {
 	case !out:

@@ -3,8 +3,6 @@ package demo
 import (
 	"encoding/json"
 	"time"
-
-	"github.com/redquorum/redquorum/cmd/internal/stage"
 )
 
 // A Verdict is how a run ended.
@@ -43,13 +41,13 @@ type Versions struct {
 
 // Settings are what was asked for.
 type Settings struct {
-	Masters stage.Kind `json:"masters"`
-	Quorum  int        `json:"quorum"`
-	Buyers  int        `json:"buyers"`
-	Clients int        `json:"clients"`
-	Stock   int        `json:"stock"`
-	TTL     Millis     `json:"ttl_ms"`
-	Key     string     `json:"key"`
+	Masters Kind   `json:"masters"`
+	Quorum  int    `json:"quorum"`
+	Buyers  int    `json:"buyers"`
+	Clients int    `json:"clients"`
+	Stock   int    `json:"stock"`
+	TTL     Millis `json:"ttl_ms"`
+	Key     string `json:"key"`
 }
 
 // A Phase is a stretch of the run that was measured by itself.
@@ -91,14 +89,16 @@ type Skipped struct {
 
 // A Master is how one master stood.
 type Master struct {
-	Address   string `json:"address"`
-	State     string `json:"state"` // as it is seen: up, gone, silent, refuses or abstains; as a cause: agreed, failed, or moot (not awaited)
+	Address string `json:"master"`
+	// State is as it is seen: up, gone, silent, refuses or abstains; as a cause: agreed,
+	// failed, or moot (not awaited).
+	State     string `json:"state"`
 	Cause     string `json:"cause,omitempty"`
 	RoundTrip Millis `json:"round_trip_ms,omitempty"`
 }
 
 // reached reports whether the master answers, whether it votes or not.
-func (m Master) reached() bool { return m.State == stage.SeenUp || m.State == stage.SeenAbstains }
+func (m Master) reached() bool { return m.State == seenUp || m.State == seenAbstains }
 
 // Failed counts the expectations that did not hold.
 func (r *Result) Failed() int {

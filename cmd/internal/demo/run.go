@@ -1,16 +1,18 @@
 package demo
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"runtime"
 	"strings"
 	"time"
 
+	"github.com/rs/xid"
+
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/say"
-	"github.com/redquorum/redquorum/cmd/internal/stage"
 	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/internal/quorum"
 )
 
 // What a master had to do with a refusal.
@@ -23,38 +25,58 @@ const (
 // A run is one demonstration.
 type run struct {
 	Options
-	*stage.Stage
-	total  int // masters
-	began  time.Time
-	result *Result
-	part   int // of the run, as it is numbered on the screen
+	key     string
+	total   int // masters
+	quorum  int
+	clients []Client
+	began   time.Time
+	result  *Result
+	part    int // of the run, as it is numbered on the screen
+}
+
+// sellers is how many clients there are: a lock between the goroutines of one client alone would be no great feat.
+const sellers = 4
+
+// newRun opens the clients, which the caller must close. The error is one of the library about the options.
+func newRun(o Options) (*run, error) {
+	o.setDefaults()
+	r := &run{
+		Options: o,
+		key:     "demo:inventory:" + xid.New().String(),
+		total:   len(o.Cluster.URLs),
+		quorum:  quorum.Need(len(o.Cluster.URLs)),
+		began:   time.Now(),
+	}
+	for i := range min(sellers, o.Buyers) {
+		c, err := r.openClient(fmt.Sprintf("seller-%d", i+1))
+		if err != nil {
+			r.closeClients()
+			return nil, err
+		}
+		r.clients = append(r.clients, c)
+	}
+	r.result = r.newResult()
+	return r, nil
 }
 
 // Run shows the demonstration on the masters, which stay the caller's, and checks what it expects. It takes about ten
 // seconds, longer where a person is asked for help or the masters are slow, and ends soon after ctx does; all locks are
 // released then.
 //
-// The result's verdict tells whether the expectations held. An error says that they could not all be checked. It is an
-// *app.UsageError (then there is no result), a *say.NoQuorumError, an *app.OutputError when the screen could not be written
-// to, or the cause of ctx. A master that could not be killed or restarted has an error of its own.
+// The result's verdict tells whether the expectations held. An error says that they could
+// not all be checked. It is an *app.UsageError (then there is no result), a
+// *say.NoQuorumError, an *app.OutputError when the screen could not be written to, or the
+// cause of ctx. A master that could not be killed or restarted has an error of its own.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	o.setDefaults()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	o.Screen.onError(func(err error) { cancel(&app.OutputError{Err: err}) })
-
-	// Several clients: a lock between the goroutines of one client alone would be no great feat.
-	owners := []string{"seller-1", "seller-2", "seller-3", "seller-4"}
-	s, err := stage.New(o.Masters, "demo:inventory:", owners[:min(len(owners), o.Buyers)]...)
+	r, err := newRun(o)
 	if err != nil {
 		return nil, app.InFlags(err)
 	}
-	r := &run{Options: o, Stage: s, total: len(s.URLs), began: time.Now()}
-	r.ready = cmp.Or(r.ready, s.ReadyBound())
-	r.result = r.newResult()
-
+	r.Screen.onError(func(err error) { cancel(&app.OutputError{Err: err}) })
 	err = r.whole(ctx)
-	s.Close()
+	r.closeClients()
 	if ctx.Err() != nil && err != nil {
 		err = context.Cause(ctx)
 	}
@@ -67,8 +89,8 @@ func (r *run) newResult() *Result {
 		Started:  r.began.UTC().Truncate(time.Millisecond),
 		Versions: Versions{Program: r.Version, Go: runtime.Version(), Masters: r.Cluster.Version},
 		Settings: Settings{
-			Masters: r.Cluster.Kind, Quorum: r.Quorum, Buyers: r.Buyers, Clients: len(r.Clients),
-			Stock: r.Stock, TTL: Millis(r.TTL), Key: r.Key,
+			Masters: r.Cluster.Kind, Quorum: r.quorum, Buyers: r.Buyers, Clients: len(r.clients),
+			Stock: r.Stock, TTL: Millis(r.TTL), Key: r.key,
 		},
 		// Lists that are empty are [] in JSON, not null.
 		Phases: []Phase{}, Expectations: []Expectation{}, Skipped: []Skipped{}, Masters: []Master{},
@@ -81,7 +103,8 @@ func (r *run) whole(ctx context.Context) error {
 		return err
 	}
 	r.introduce()
-	for _, scene := range []func(context.Context) error{r.withoutLock, r.withLock, r.outages, r.sameFault, r.nothingLeft} {
+	scenes := []func(context.Context) error{r.withoutLock, r.withLock, r.outages, r.sameFault, r.nothingLeft}
+	for _, scene := range scenes {
 		if err := scene(ctx); err != nil {
 			return err
 		}
@@ -96,7 +119,9 @@ const settleBound = 2 * time.Second
 // awaitQuorum waits for a quorum, and then for a moment for the other masters.
 func (r *run) awaitQuorum(ctx context.Context) error {
 	var err error
-	r.Screen.during(func() string { return "waiting for a quorum · " + span(time.Since(r.began)) }, func() { err = r.Ready(ctx, r.ready) })
+	r.Screen.during(
+		func() string { return "waiting for a quorum · " + span(time.Since(r.began)) },
+		func() { err = r.awaitClients(ctx, r.ready) })
 	if err != nil && ctx.Err() == nil {
 		r.result.Masters = r.masters()
 		return &say.NoQuorumError{Err: err}
@@ -118,13 +143,13 @@ func (r *run) await(ctx context.Context, bound time.Duration, met func() bool) b
 
 // masters is how the masters stand, as the first client sees them.
 func (r *run) masters() []Master {
-	reports := r.Clients[0].Masters(context.Background())
+	reports := r.clients[0].Masters()
 	masters := make([]Master, len(reports))
-	for i, m := range reports {
-		seen := stage.See(&m, nil)
-		masters[i] = Master{Address: m.Master, State: seen.State, Cause: brief(seen.Text)}
-		if seen.State == stage.SeenUp {
-			masters[i].Cause, masters[i].RoundTrip = "", Millis(m.RoundTrip)
+	for i := range reports {
+		s := see(&reports[i])
+		masters[i] = Master{Address: s.master, State: s.state, Cause: brief(s.text)}
+		if s.state == seenUp {
+			masters[i].RoundTrip = Millis(reports[i].RoundTrip)
 		}
 	}
 	return masters
@@ -136,20 +161,20 @@ func brief(text string) string {
 }
 
 // gone is how many masters the first client misses.
-func (r *run) gone() int { return missing(r.Clients[0]) }
+func (r *run) gone() int { return missing(r.clients[0]) }
 
 // mostGone is how many masters the client misses that misses most.
 func (r *run) mostGone() int {
 	most := 0
-	for _, c := range r.Clients {
+	for _, c := range r.clients {
 		most = max(most, missing(c))
 	}
 	return most
 }
 
-func missing(c stage.Client) int {
+func missing(c Client) int {
 	n := 0
-	for _, m := range c.Masters(context.Background()) {
+	for _, m := range c.Masters() {
 		if !m.Votes {
 			n++
 		}
@@ -157,13 +182,14 @@ func missing(c stage.Client) int {
 	return n
 }
 
-func (r *run) tolerated() int { return r.total - r.Quorum }
+func (r *run) tolerated() int { return r.total - r.quorum }
 
-// guards is one a client.
-func (r *run) guards() []stage.Guard {
-	guards := make([]stage.Guard, len(r.Clients))
-	for i, c := range r.Clients {
-		guards[i] = stage.Locked(c, r.Key)
+// locks is one a client.
+func (r *run) locks() (locks []lockFunc) {
+	for _, c := range r.clients {
+		locks = append(locks, func(ctx context.Context, work func(context.Context) error) error {
+			return c.Do(ctx, r.key, work)
+		})
 	}
-	return guards
+	return locks
 }

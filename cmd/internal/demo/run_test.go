@@ -11,19 +11,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/stage"
 	"github.com/redquorum/redquorum/internal/rig"
 )
 
 func TestEveryExpectationHoldsOnEmbeddedMasters(t *testing.T) {
 	t.Parallel()
 	o := fast()
-	o.Masters.Client = nil // so the master that comes back is quarantined first
-	res, text, err := shown(t, masters(t, stage.Masters).Cluster, o)
+	o.client = nil // so the master that comes back is quarantined first
+	res, text, err := shown(t, masters(t, ownMasters).Cluster, o)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	if back := res.Phases[len(res.Phases)-1]; back.Recovery == nil || back.Recovery.duration() < o.Masters.TTL {
+	if back := res.Phases[len(res.Phases)-1]; back.Recovery == nil || back.Recovery.duration() < o.TTL {
 		t.Errorf("it recovered before the quarantine was over: %+v", back)
 	}
 	if res.Verdict != VerdictPassed || res.Failed() != 0 {
@@ -60,7 +59,7 @@ func TestEveryExpectationHoldsOnEmbeddedMasters(t *testing.T) {
 		t.Errorf("%d expectations, %d skipped: want 10 and 0", len(res.Expectations), len(res.Skipped))
 	}
 	for i, m := range res.Masters {
-		if up := i == 0 || i > 2; up != (m.State == stage.SeenUp) {
+		if up := i == 0 || i > 2; up != (m.State == seenUp) {
 			t.Errorf("master %d at the end: %+v", i+1, m)
 		}
 	}
@@ -105,13 +104,13 @@ func checkPlain(t *testing.T, text string, wants ...string) {
 
 func TestNothingStaysOnTheMastersAfterACancelledRun(t *testing.T) {
 	t.Parallel()
-	m := masters(t, stage.Masters)
+	m := masters(t, ownMasters)
 	o := fast()
 	reason := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	var sold sync.Once
-	o.Masters.Open = openAs(func(c *fakeClient) {
+	o.open = openAs(func(c *fakeClient) {
 		c.do = func(ctx context.Context, key string, fn func(context.Context) error) error {
 			return c.Client.Do(ctx, key, func(ctx context.Context) error {
 				sold.Do(func() { cancel(reason) }) // while a lock is held
@@ -119,7 +118,7 @@ func TestNothingStaysOnTheMastersAfterACancelledRun(t *testing.T) {
 			})
 		}
 	})
-	o.Masters.Cluster = m.Cluster
+	o.Cluster = m.Cluster
 	res, err := Run(ctx, o)
 	if !errors.Is(err, reason) || res.Verdict != VerdictInterrupted || res.Error != reason.Error() {
 		t.Fatalf("error %v, result %+v", err, res)
@@ -140,7 +139,7 @@ func TestAScreenThatBreaksEndsTheRun(t *testing.T) {
 		}
 		return len(p), nil
 	}), false, false, nil)
-	o.Masters.Cluster = masters(t, stage.Masters).Cluster
+	o.Cluster = masters(t, ownMasters).Cluster
 	_, err := Run(t.Context(), o)
 	if _, ok := errors.AsType[*app.OutputError](err); !ok || !errors.Is(err, broken) {
 		t.Errorf("error %v", err)

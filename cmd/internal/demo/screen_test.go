@@ -1,14 +1,12 @@
 package demo
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/go-multierror"
 
-	"github.com/redquorum/redquorum/cmd/internal/stage"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
@@ -43,70 +41,6 @@ func TestParagraphsBreakBetweenWordsOnANarrowTerminal(t *testing.T) {
 	}
 }
 
-func TestFollowShowsAndEndsWithItsStop(t *testing.T) {
-	t.Parallel()
-	var out buffer
-	s := NewScreen(&out, false, true, width(80))
-	shown := make(chan struct{}, 100)
-	stop := s.follow(func() string {
-		shown <- struct{}{}
-		return "busy"
-	})
-	<-shown
-	<-shown // at the first tick
-	stop()
-	stop()
-	if text := out.String(); !strings.Contains(text, "⠙ busy") || !strings.HasSuffix(text, eraseLine) {
-		t.Errorf("%q", text)
-	}
-
-	var none buffer
-	s = NewScreen(&none, true, false, nil)
-	s.follow(func() string { t.Error("asked although nothing is live"); return "" })()
-	if none.String() != "" {
-		t.Errorf("printed %q", none.String())
-	}
-}
-
-func TestColoursOnlyWhereTheyAreAllowed(t *testing.T) {
-	t.Parallel()
-	for _, colour := range []term.Paint{false, true} {
-		var out buffer
-		s := NewScreen(&out, colour, false, nil)
-		s.masters([]Master{{Address: "a:1", State: stage.SeenUp}, {Address: "b:22", State: stage.SeenGone, Cause: "connection refused"}})
-		s.strip([]Master{{State: stage.SeenUp}}, 1)
-		s.line("%s %s", s.Mark(true), s.Mark(false))
-		if got := strings.Contains(out.String(), "\x1b["); got != bool(colour) {
-			t.Errorf("colour %v: %q", colour, out.String())
-		}
-	}
-}
-
-func TestTablesAreAligned(t *testing.T) {
-	t.Parallel()
-	var out buffer
-	s := NewScreen(&out, false, false, nil)
-	s.masters([]Master{
-		{Address: "host:1", State: stage.SeenUp, RoundTrip: Millis(1500 * time.Microsecond)},
-		{Address: "another-host:22", State: stage.SeenGone, Cause: "connection refused"},
-	})
-	seven := make([]Master, 7)
-	for i := range seven {
-		seven[i].State = stage.SeenUp
-	}
-	seven[1].State, seven[5].State, seven[6].State = stage.SeenGone, stage.SeenGone, stage.SeenGone
-	s.strip(seven, 4)
-	want := `      master           state
-   1  host:1           ✓ up    answers in 1.5 ms
-   2  another-host:22  ✗ gone  connection refused
-     1 ✓ up     2 ✗ gone   3 ✓ up     4 ✓ up     5 ✓ up     6 ✗ gone   7 ✗ gone
-      4 of 7: a quorum
-`
-	if out.String() != want {
-		t.Errorf("printed\n%s\nwant\n%s", out.String(), want)
-	}
-}
-
 func TestNothingIsWiderThanTheTerminal(t *testing.T) {
 	t.Parallel()
 	const columns = 60
@@ -114,7 +48,7 @@ func TestNothingIsWiderThanTheTerminal(t *testing.T) {
 	s := NewScreen(&out, false, true, width(columns))
 	five := make([]Master, 5)
 	for i := range five {
-		five[i] = Master{Address: "127.0.0.1:40000", State: stage.SeenAbstains, Cause: brief(strings.Repeat("why it abstains ", 9))}
+		five[i] = Master{Address: "127.0.0.1:40000", State: seenAbstains, Cause: brief(strings.Repeat("why it abstains ", 9))}
 	}
 	r := &run{Options: Options{Screen: s}, total: 5, result: &Result{Masters: five}}
 	for _, name := range []string{"without a lock", "with the lock", "three gone"} {
@@ -129,29 +63,6 @@ func TestNothingIsWiderThanTheTerminal(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "12345") || strings.Count(out.String(), "✗ abstains") != 10 {
 		t.Errorf("something is missing:\n%s", out.String())
-	}
-}
-
-func TestTheFirstErrorOfTheScreenIsTold(t *testing.T) {
-	t.Parallel()
-	broken := errors.New("broken")
-	writes := 0
-	s := NewScreen(writerFunc(func([]byte) (int, error) { writes++; return 0, broken }), false, true, width(80))
-	var told []error
-	s.onError(func(err error) { told = append(told, err) })
-	s.line("a")
-	s.show("b")
-	s.line("c")
-	if len(told) != 1 || !errors.Is(told[0], broken) || writes != 1 {
-		t.Errorf("told %v after %d writes", told, writes)
-	}
-}
-
-func TestCausesAreShort(t *testing.T) {
-	t.Parallel()
-	long := "two\nlines\tand tabs, " + strings.Repeat("x", 80)
-	if got, want := brief(long), "two lines and tabs, "+strings.Repeat("x", 39)+"…"; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 

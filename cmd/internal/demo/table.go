@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/redquorum/redquorum/cmd/internal/stage"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 )
 
@@ -17,7 +16,7 @@ func (s *Screen) masters(masters []Master) {
 	s.line("%s", s.Dim("      "+term.Padded("master", address)+"  state"))
 	for i, m := range masters {
 		detail := m.Cause
-		if m.State == stage.SeenUp && m.RoundTrip > 0 {
+		if m.State == seenUp && m.RoundTrip > 0 {
 			detail = "answers in " + span(m.RoundTrip.duration())
 		}
 		lead := fmt.Sprintf("  %2d  %s  %s  ", i+1, term.Padded(m.Address, address), s.state(&m, state))
@@ -43,7 +42,7 @@ func (s *Screen) strip(masters []Master, quorum int) {
 		line, used = line+text, used+width
 	}
 	for i, m := range masters {
-		if m.State == stage.SeenUp {
+		if m.State == seenUp {
 			up++
 		}
 		add(fmt.Sprintf("%3d %s", i+1, s.state(&m, 7)), 4+max(7, term.Width("✓ "+m.State)))
@@ -58,7 +57,7 @@ func (s *Screen) strip(masters []Master, quorum int) {
 
 // state is how a master stands, in so many columns at least.
 func (s *Screen) state(m *Master, width int) string {
-	if m.State == stage.SeenUp {
+	if m.State == seenUp {
 		return s.Green(term.Padded("✓ "+m.State, width))
 	}
 	return s.Red(term.Padded("✗ "+m.State, width))

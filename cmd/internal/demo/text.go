@@ -31,8 +31,8 @@ func (r *run) introduce() {
 	s := r.Screen
 	s.paragraph("", 0, s.Bold("One inventory, many buyers, and a lock on a quorum of Redis masters"))
 	s.line("   %s, %s", count(r.Buyers, "buyer"), count(r.Stock, "piece"))
-	s.line("   key %s, TTL %v", r.Key, r.TTL)
-	s.line("   %s %s, %d are a quorum", count(r.total, "master"), r.Cluster.Kind.Whose(), r.Quorum)
+	s.line("   key %s, TTL %v", r.key, r.TTL)
+	s.line("   %s %s, %d are a quorum", count(r.total, "master"), r.Cluster.Kind.whose(), r.quorum)
 	s.line("")
 	s.masters(r.masters())
 }
@@ -74,10 +74,14 @@ func (r *run) summary() {
 		if p.Lock {
 			up, refused = fmt.Sprintf("%d of %d", p.MastersUp, r.total), strconv.Itoa(p.Refused)
 		}
-		rows = append(rows, []string{p.Name, up, strconv.Itoa(p.Sales), refused, span(p.P50.duration()), span(p.P99.duration()), span(p.Duration.duration())})
+		rows = append(rows, []string{
+			p.Name, up, strconv.Itoa(p.Sales), refused,
+			span(p.P50.duration()), span(p.P99.duration()), span(p.Duration.duration()),
+		})
 	}
 	var table bytes.Buffer
-	term.Layout{Columns: s.columns()}.Table(&table, term.Table{Rows: rows, Spare: []int{6, 3}, Paragraph: func(row []string) string { return strings.Join(row, ", ") }})
+	list := func(row []string) string { return strings.Join(row, ", ") }
+	term.Layout{Columns: s.columns()}.Table(&table, term.Table{Rows: rows, Spare: []int{6, 3}, Paragraph: list})
 	s.line("%s", strings.TrimSuffix(table.String(), "\n"))
 	s.paragraph("   ", 3, s.Dim("p50 and p99 of a sale, from asking for the lock to having given it back"))
 	s.line("")
@@ -97,7 +101,8 @@ func (r *run) summary() {
 	s.line("")
 	took := span(res.Duration.duration())
 	if n := res.Failed(); n > 0 {
-		s.line("%s %d of %s did not hold, in %s", s.Red(s.Bold("FAILED")), n, count(len(res.Expectations), "expectation"), took)
+		s.line("%s %d of %s did not hold, in %s",
+			s.Red(s.Bold("FAILED")), n, count(len(res.Expectations), "expectation"), took)
 		return
 	}
 	s.line("%s all %s held, in %s", s.Green(s.Bold("PASSED")), count(len(res.Expectations), "expectation"), took)

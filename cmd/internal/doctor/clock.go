@@ -24,13 +24,6 @@ func judgeClock(l *findings, f *Facts, config guard.Config) {
 			Do:  "Let one time daemon set it, and slew only: see docs/how-to/runbook.md.",
 		}, f.Master)
 	}
-	if f.HasRate && max(f.RateLow, -f.RateHigh) > drift.Default.Factor && f.Deviation == "" {
-		l.add(Finding{
-			Severity: Serious, Code: "clock-rate", What: fmt.Sprintf("has a clock that runs %.1f %% off ours at least", 100*max(f.RateLow, -f.RateHigh)),
-			Why: fmt.Sprintf("Locks are computed with %.0f %%.", 100*drift.Default.Factor),
-			Do:  "Mend its clock (chrony: maxslewrate), or give all clients a greater drift factor.",
-		}, f.Master)
-	}
 	if !f.HasClock {
 		return
 	}
@@ -44,7 +37,8 @@ func judgeClock(l *findings, f *Facts, config guard.Config) {
 	default:
 		return
 	}
-	why := "The lock does not need the same time everywhere, but a clock that is off was set wrongly once, and will be set again; fencing tokens and the strict guard need it about right."
+	why := "The lock does not need the same time everywhere, but a clock that is off was set wrongly once, " +
+		"and will be set again; fencing tokens and the strict guard need it about right."
 	if severity == Serious {
 		why = "The fleet is guarded strictly: the master does not vote."
 	}
@@ -88,11 +82,14 @@ func judgeStep(l *findings, f *Facts) {
 		return
 	}
 	l.add(Finding{
-		Severity: Warning, Code: "clock-set", What: fmt.Sprintf("has a clock that was set %s by about %v after its marker was written", way, by.Round(time.Second)),
-		Why: "It was off when the master began to remember its locks. A client whose own clock is behind believes that it has done so for longer than it has, and may count its votes too early. (Or the clock of the client that wrote the marker was off by as much.)",
-		Do:  "Let the time daemon set the clock before Redis is started, and slew from then on: see docs/how-to/runbook.md.",
+		Severity: Warning, Code: "clock-set",
+		What: fmt.Sprintf("has a clock that was set %s by about %v after its marker was written",
+			way, by.Round(time.Second)),
+		Why: "It was off when the master began to remember its locks. " +
+			"A client whose own clock is behind believes that it has done so for longer than it has, " +
+			"and may count its votes too early. " +
+			"(Or the clock of the client that wrote the marker was off by as much.)",
+		Do: "Let the time daemon set the clock before Redis is started, " +
+			"and slew from then on: see docs/how-to/runbook.md.",
 	}, f.Master)
 }
-
-// slow is from where on a round trip may be longer than a lock operation waits for one master.
-const slow = 50 * time.Millisecond

@@ -2,6 +2,7 @@
 package doctor
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,10 +48,10 @@ what helps. It asks every master what it is and how it is set up, measures round
 trips and clocks for a while, and says what endangers locks, why, and what to do
 about it. It looks for masters that are out of reach, the same server twice,
 replicas, members of a Redis Cluster, Sentinels, eviction, missing persistence,
-clocks that are off, were set or run unevenly, permissions that are missing
-(with the ACL line that mends it), certificates that expire, and markers that do
-not go together. It takes no lock and declares no fleet. On a master without a
-marker it notes that, so that the quarantine begins then.
+clocks that are off or were set, permissions that are missing (with the ACL line
+that mends it), and markers that do not go together. It takes no lock and
+declares no fleet. On a master without a marker it notes that, so that the
+quarantine begins then.
 
 INFO and CONFIG GET may be denied: then it says what it could not see. It cannot
 see how other clients write the masters' addresses: write them all the same way,
@@ -67,7 +68,9 @@ no lock can be taken now or with another serious finding (locks are not safe),
 	shared.Register(cmd, app.SharedNames...)
 	flags := cmd.Flags()
 	flags.Var(app.RangeFlag(&o.exam, minExam, maxExam), "for", "how long to measure round trips and clocks")
-	flags.StringVar(&o.key, "key", "", "`name` of a lock for which to test the permissions; nobody may be using that lock (default: no lock's key is asked for, only commands and the library's own keys)")
+	flags.StringVar(&o.key, "key", "",
+		"`name` of a lock for which to test the permissions; nobody may be using that lock "+
+			"(default: no lock's key is asked for, only commands and the library's own keys)")
 	o.AccessFlags.Register(cmd)
 	return cmd
 }
@@ -80,7 +83,7 @@ func runDoctor(cmd *cobra.Command, a *app.App, o *doctorOptions) error {
 	if err != nil {
 		return err
 	}
-	fleet, err := observe.NewFleet(urls, o.SharedFlags, &o.AccessFlags)
+	fleet, err := observe.NewFleet(cmd.Context(), urls, o.SharedFlags, &o.AccessFlags)
 	if err != nil {
 		return err
 	}
@@ -97,6 +100,15 @@ func runDoctor(cmd *cobra.Command, a *app.App, o *doctorOptions) error {
 		return err
 	}
 	verdict, findings := Judge(look, facts)
+	for _, name := range o.OpenToAll(cmd.Context(), cmp.Or(o.Config, a.Env(app.ConfigVariable))) {
+		findings = append(findings, Finding{ // behind the others: none is less
+			Severity: Note, Code: "password-file", Masters: []string{},
+			What: "every user of this machine may read " + name + ", in which a password is",
+			Why:  "Who knows it can take and release every lock.",
+			Do: "chmod o-r; nothing in a container that runs this job alone, " +
+				"where secrets of Docker and Kubernetes are so.",
+		})
+	}
 	report := NewReport(facts, verdict, findings)
 	if o.JSON {
 		err = app.WriteJSON(a.Out, report)

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,12 +37,7 @@ type Facts struct {
 
 	HasClock  bool
 	Offset    drift.Span // of its clock
-	HasRate   bool
-	RateLow   float64 // by how much faster than ours it runs, at least
-	RateHigh  float64
-	Deviation string // how its clock moved while it was watched; "": as it should
-
-	Expires time.Time // its certificate; zero: it shows none
+	Deviation string     // how its clock moved while it was watched; "": as it should
 }
 
 // Bounds of an examination.
@@ -54,9 +48,11 @@ const (
 	maxTrips    = 10_000
 )
 
-// examine asks all masters at once, for as long as o says, and 7 s more at the most where masters do not answer. The look
-// is of the end. The error is ctx's cause.
-func (o *doctorOptions) examine(ctx context.Context, fleet *observe.Fleet, urls []string) (*observe.Look, []Facts, error) {
+// examine asks all masters at once, for as long as o says, and 7 s more at the most where
+// masters do not answer. The look is of the end. The error is ctx's cause.
+func (o *doctorOptions) examine(
+	ctx context.Context, fleet *observe.Fleet, urls []string,
+) (*observe.Look, []Facts, error) {
 	began := fleet.Look(ctx) // and quarantines begin
 	facts := make([]Facts, len(fleet.Lines))
 	observe.Each(fleet.Lines, func(i int, m *observe.Master) {
@@ -64,7 +60,7 @@ func (o *doctorOptions) examine(ctx context.Context, fleet *observe.Fleet, urls 
 			facts[i].Down = began.Standings[i].Why.Err
 			return
 		}
-		facts[i].interview(ctx, m, cmp.Or(o.key, observe.ProbeKey))
+		facts[i].interview(ctx, m, cmp.Or(o.key, guard.ProbeKey))
 		facts[i].User = cmp.Or(facts[i].User, o.User, userOf(urls[i])) // who may not ask who it is
 		facts[i].watch(ctx, m, o.exam)
 	})
@@ -72,10 +68,8 @@ func (o *doctorOptions) examine(ctx context.Context, fleet *observe.Fleet, urls 
 	if ctx.Err() != nil {
 		return nil, nil, context.Cause(ctx)
 	}
-	for i, m := range fleet.Lines {
-		f := &facts[i]
-		f.take(look, i)
-		f.Expires = m.CertificateExpires()
+	for i := range facts {
+		facts[i].take(look, i)
 	}
 	return look, facts, nil
 }
@@ -122,7 +116,10 @@ func answered(a *observe.Answer) (any, error) { return a.Reply, a.Err }
 // readConfig asks for the settings that findings are about.
 func (f *Facts) readConfig(ctx context.Context, m *observe.Master) {
 	f.Config = map[string]string{}
-	for _, name := range []string{"appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "min-replicas-to-write", "repl-backlog-ttl"} {
+	settings := []string{
+		"appendonly", "appendfsync", "maxmemory-policy", "min-replicas-to-write", "repl-backlog-ttl",
+	}
+	for _, name := range settings {
 		pair, err := redis.StringMap(answered(m.Do(ctx, "CONFIG", "GET", name)))
 		if err != nil {
 			f.Config, f.ConfigErr = nil, err
@@ -161,7 +158,6 @@ func (f *Facts) watch(ctx context.Context, m *observe.Master, total time.Duratio
 	}
 	slices.Sort(f.RoundTrips)
 	f.Offset, f.HasClock = meter.Offset()
-	f.RateLow, f.RateHigh, f.HasRate = meter.Rate()
 }
 
 // standalone reports whether it is a master, as far as it says.
@@ -203,15 +199,4 @@ func (f *Facts) policy() string {
 		return p
 	}
 	return f.Config["maxmemory-policy"]
-}
-
-// version is the first two numbers of the version; false: unknown.
-func (f *Facts) version() (major, minor int, ok bool) {
-	parts := strings.SplitN(f.Info["redis_version"], ".", 3)
-	if len(parts) < 2 {
-		return 0, 0, false
-	}
-	major, err1 := strconv.Atoi(parts[0])
-	minor, err2 := strconv.Atoi(parts[1])
-	return major, minor, err1 == nil && err2 == nil
 }

@@ -62,7 +62,9 @@ func (l *findings) add(f Finding, masters ...string) {
 // raise makes serious what keeps masters from voting while no lock can be taken, and
 // says at least that none can.
 func (l *findings) raise(v *observe.Verdict, facts []Facts) {
-	keep := []string{"unreachable", "no-marker", "restarted", "quarantine", "marker-unreadable", "info-denied", "loading"}
+	keep := []string{
+		"unreachable", "no-marker", "restarted", "quarantine", "marker-unreadable", "info-denied", "loading",
+	}
 	for i := range l.list {
 		f := &l.list[i]
 		if !slices.Contains(keep, f.Code) {

@@ -22,25 +22,47 @@ func judgeMarkers(l *findings, look *observe.Look, facts []Facts, fresh bool) {
 	if fresh {
 		l.add(Finding{
 			Severity: Note, Code: "no-fleet", What: "the fleet is new: no guarded client has used these masters",
-			Why: "The first one declares the fleet by itself, and locks at once. If masters were in use before, they have lost all they kept.",
-			Do:  "Nothing, or redlock init, which declares it now.",
+			Why: "The first one declares the fleet by itself, and locks at once. " +
+				"If masters were in use before, they have lost all they kept.",
+			Do: "Nothing, or redlock init, which declares it now.",
 		})
+	}
+	settled := 0 // masters that vote, and were not adopted
+	for i := range facts {
+		if look.Standings[i].Vote && facts[i].Told.Marker.How != guard.HowAdopted {
+			settled++
+		}
 	}
 	for i := range facts {
 		f := &facts[i]
 		if f.Down != nil || !f.standalone() || f.Told.Info.RunID == "" { // which INFO tells, and that is a finding
 			continue
 		}
+		if f.Told.Info.Role == "slave" { // its marker is its master's; that it is a replica is a finding
+			continue
+		}
 		why := look.Config.JudgeMarker(f.Told, look.At)
+		marker := f.Told.Marker
+		adopted := marker.How == guard.HowAdopted && marker.Written()
+		if adopted && settled >= look.Config.Masters/2+1 {
+			l.add(Finding{
+				Severity: Note, Code: "adopted",
+				What: fmt.Sprintf("had no marker at %s, and was taken into a fleet that votes, by %s",
+					marker.WithoutSince().UTC().Format(time.RFC3339), cmp.Or(marker.By, "a client")),
+				Why: "It was new or had lost its data then. Or a list names a server that is none of the fleet's.",
+				Do:  "Nothing, if it was replaced or restarted then. Otherwise compare the lists of masters.",
+			}, f.Master)
+		}
 		switch {
 		case why == nil, why.Cause == guard.OffClock, why.Cause == guard.Changed: // the first two are judged as clocks
 		case why.Cause == guard.Unmarked && f.Refuses != nil: // which is a finding
 		case why.Cause == guard.NoMarker && fresh:
 		case why.Cause == guard.Unmarked:
 			l.add(Finding{
-				Severity: Warning, Code: "marker-unreadable", What: "does not show its marker: " + say.Short(cmp.Or(why.Err, errUnasked)),
-				Why: "A guarded client cannot count its votes.",
-				Do:  fmt.Sprintf(say.Help(why), "it"),
+				Severity: Warning, Code: "marker-unreadable",
+				What: "does not show its marker: " + say.Short(cmp.Or(why.Err, errUnasked)),
+				Why:  "A guarded client cannot count its votes.",
+				Do:   fmt.Sprintf(say.Help(why), "it"),
 			}, f.Master)
 		default:
 			judgeMarker(l, f, why, fleet, look.Config, look.At)
@@ -57,45 +79,59 @@ func judgeMarker(l *findings, f *Facts, why *guard.AbstainError, fleet, config g
 	switch {
 	case why.Cause == guard.NotOurs:
 		l.add(Finding{
-			Severity: Serious, Code: "no-hash", What: fmt.Sprintf("has a %s at %s, which is no marker", why.Value, guard.Key),
-			Why: "A guarded client does not count its votes, and writes nothing over what is not its own.",
-			Do:  "Find out who wrote it, and rename or delete that key.",
+			Severity: Serious, Code: "no-hash",
+			What: fmt.Sprintf("has a %s at %s, which is no marker", why.Value, guard.Key),
+			Why:  "A guarded client does not count its votes, and writes nothing over what is not its own.",
+			Do:   "Find out who wrote it, and rename or delete that key.",
 		}, f.Master)
+	case why.Cause == guard.OtherFleet && why.Twins != nil: // which have the findings
 	case why.Cause == guard.OtherFleet && marker.Matches(config):
 		l.add(Finding{
-			Severity: Serious, Code: "other-database", What: fmt.Sprintf("has the marker of database %s, here is %d", marker.DB, f.Told.DB),
-			Why: "Its databases were exchanged (SWAPDB), with the locks in them: it does not vote.",
-			Do:  "Exchange them again, or name that database in the URL.",
+			Severity: Serious, Code: "other-database",
+			What: fmt.Sprintf("has the marker of database %s, here is %d", marker.DB, f.Told.DB),
+			Why:  "Its databases were exchanged (SWAPDB), with the locks in them: it does not vote.",
+			Do:   "Exchange them again, or name that database in the URL.",
 		}, f.Master)
 	case why.Cause == guard.OtherFleet && marker.Matches(fleet) && fleet.Masters == config.Masters:
 		l.add(Finding{
-			Severity: Serious, Code: "other-max-ttl", What: fmt.Sprintf("is of a fleet whose longest TTL is %v, --max-ttl says %v", fleet.MaxTTL, config.MaxTTL),
-			Why: "Its quarantine would be too short or too long for the other clients: it does not vote for those with this setting.",
-			Do:  "Give all clients the same --max-ttl (WithMaxTTL); or redlock init --force, when no client is running.",
+			Severity: Serious, Code: "other-max-ttl",
+			What: fmt.Sprintf("is of a fleet whose longest TTL is %v, --max-ttl says %v",
+				fleet.MaxTTL, config.MaxTTL),
+			Why: "Its quarantine would be too short or too long for the other clients: " +
+				"it does not vote for those with this setting.",
+			Do: "Give all clients the same --max-ttl (WithMaxTTL); " +
+				"or redlock init --force, when no client is running.",
 		}, f.Master)
 	case why.Cause == guard.OtherFleet && marker.Matches(fleet):
 		l.add(Finding{
-			Severity: Serious, Code: "other-number", What: fmt.Sprintf("is of a fleet of %s, here are %d", term.Count(fleet.Masters, "master"), config.Masters),
-			Why: "Clients with lists of different lengths could each have a quorum: it does not vote for those of this list.",
-			Do:  "Name all masters of the fleet; or redlock init --force, when no client is running.",
+			Severity: Serious, Code: "other-number",
+			What: fmt.Sprintf("is of a fleet of %s, here are %d", term.Count(fleet.Masters, "master"), config.Masters),
+			Why: "Clients with lists of different lengths could each have a quorum: " +
+				"it does not vote for those of this list.",
+			Do: "Name all masters of the fleet; or redlock init --force, when no client is running.",
 		}, f.Master)
 	case why.Cause == guard.OtherFleet:
 		l.add(Finding{
-			Severity: Serious, Code: "other-fleet", What: fmt.Sprintf("is of another fleet (%s) than the others (%v)", observe.Settings(marker.Fields), fleet),
+			Severity: Serious, Code: "other-fleet",
+			What: fmt.Sprintf("is of another fleet (%s) than the others (%v)",
+				observe.Settings(marker.Fields), fleet),
 			Why: "Clients with different settings could each have a quorum, so it votes for those of one setting only.",
 			Do:  "Take the list of masters that belong together; or redlock init --force, when no client is running.",
 		}, f.Master)
-	case marker.Verdict == guard.Missing || marker.Verdict == guard.Created:
+	case marker.Verdict == guard.Missing:
 		judgeUnmarked(l, f, quarantine, now)
 	case marker.Verdict == guard.Restarted:
 		what := "was restarted since a guarded client last saw it"
 		if marker.How == guard.HowResynced {
-			what = "has another history of its data than a guarded client last saw: it was resynchronised from another server, its first replica was attached, or its backlog was freed"
+			what = "has another history of its data than a guarded client last saw: " +
+				"it was resynchronised from another server, " +
+				"its first replica was attached, or its backlog was freed"
 		}
 		l.add(Finding{
 			Severity: Warning, Code: "restarted", What: what,
-			Why: fmt.Sprintf("It does not vote until %v after the next one sees it. Nothing else begins that quarantine.", quarantine),
-			Do:  "Run a client, redlock exec for one.",
+			Why: fmt.Sprintf("It does not vote until %v after the next one sees it. "+
+				"Nothing else begins that quarantine.", quarantine),
+			Do: "Run a client, redlock exec for one.",
 		}, f.Master)
 	default:
 		l.add(Finding{

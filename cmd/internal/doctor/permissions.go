@@ -11,7 +11,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/observe"
 	"github.com/redquorum/redquorum/internal/acl"
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/wakeup"
+	"github.com/redquorum/redquorum/internal/waitqueue"
 )
 
 // A Permission is one that a master denies.
@@ -20,6 +20,8 @@ type Permission struct {
 	For  string // what does not work without it
 	// Vital: without it nothing can be locked.
 	Vital bool
+	// Gone: whoever asks, the server has no such command, which is Rule.
+	Gone bool
 }
 
 // A probe is a command that tells by being refused. None writes anything.
@@ -51,10 +53,11 @@ var asked = map[string]func(key string) []any{
 	"pexpireat":        onKey(1),
 	"ping":             fixed(),
 	"pttl":             onKey(),
-	"publish":          fixed(wakeup.Prefix+"doctor", "doctor"),
+	"publish":          fixed(waitqueue.ChannelPrefix+"doctor", "doctor"),
 	"script|exists":    fixed("EXISTS", "no script"),
 	"script|load":      fixed("LOAD", "no script"),
 	"set":              onKey("doctor", "XX", "PX", 1),
+	"subscribe":        fixed(), // which tells no more than that it is there
 	"time":             fixed(),
 	"type":             onKey(),
 	"zadd":             onKey("XX", 1, "doctor"),
@@ -84,6 +87,7 @@ var looked = map[string]string{
 	"redquorum:q:1:*":      "zrange",
 	guard.Key:              "hmget",
 	guard.Sighting:         "hmget",
+	guard.ListKey:          "exists",
 }
 
 // probes are the commands that the library uses, on a key that is not there. First come
@@ -120,16 +124,25 @@ func permissions(ctx context.Context, m *observe.Master, key string) (missing []
 	}
 	for _, p := range probes(key) {
 		err := m.Do(ctx, p.cmd, p.args...).Err
-		rule := denied(err, p, key)
-		if rule == "~"+observe.ProbeKey { // no lock was named, so nothing is known of its key
+		rule, gone := denied(err, p, key), isGone(err)
+		if gone {
+			rule = p.cmd
+		}
+		if rule == "~"+guard.ProbeKey { // no lock was named, so nothing is known of its key
 			continue
 		}
 		if rule == "" || slices.ContainsFunc(missing, func(o Permission) bool { return o.Rule == rule }) {
 			continue
 		}
-		missing = append(missing, Permission{rule, p.use.Name, p.use.Vital})
+		missing = append(missing, Permission{rule, p.use.Name, p.use.Vital, gone})
 	}
 	return missing, user
+}
+
+// isGone reports whether a server does not know a command: it was renamed, or the service does not offer it.
+func isGone(err error) bool {
+	reply, ok := errors.AsType[redis.Error](err)
+	return ok && strings.HasPrefix(strings.ToLower(string(reply)), "err unknown command")
 }
 
 // denied is the rule that would permit what was refused, of a probe on this lock; "":
@@ -142,7 +155,7 @@ func denied(err error, p probe, lock string) string {
 	text := strings.ToLower(string(reply))
 	switch {
 	case strings.Contains(text, "channel"):
-		return "&" + wakeup.Prefix + "*"
+		return "&" + waitqueue.ChannelPrefix + "*"
 	case strings.Contains(text, "key"):
 		return "~" + pattern(p, lock)
 	default:

@@ -7,7 +7,6 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/observe"
 	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
-	"github.com/redquorum/redquorum/internal/guard"
 )
 
 // A Report is what --json prints.
@@ -19,7 +18,7 @@ type Report struct {
 
 // A Master is one of a Report. What is not known is left out.
 type Master struct {
-	Address     string      `json:"address"`
+	Address     string      `json:"master"`
 	Up          bool        `json:"up"`
 	Votes       bool        `json:"votes"`
 	Abstains    string      `json:"abstains,omitempty"` // why it does not vote
@@ -32,7 +31,6 @@ type Master struct {
 	Eviction    string      `json:"eviction,omitempty"`
 	Clock       *Clock      `json:"clock,omitempty"`
 	Marker      *Marker     `json:"marker,omitempty"`
-	Expires     *time.Time  `json:"certificate_expires,omitempty"`
 }
 
 // RoundTrips are those of PING, in microseconds.
@@ -44,13 +42,10 @@ type RoundTrips struct {
 	Max   float64 `json:"max_us"`
 }
 
-// A Clock is by how much it is ahead of ours, between the two, and how much
-// faster than ours it runs, as fractions.
+// A Clock is by how much it is ahead of ours, between the two.
 type Clock struct {
-	OffsetLowUS  float64  `json:"offset_low_us"`
-	OffsetHighUS float64  `json:"offset_high_us"`
-	RateLow      *float64 `json:"rate_low,omitempty"`
-	RateHigh     *float64 `json:"rate_high,omitempty"`
+	OffsetLowUS  float64 `json:"offset_low_us"`
+	OffsetHighUS float64 `json:"offset_high_us"`
 
 	text string
 }
@@ -92,16 +87,10 @@ func (f *Facts) master() Master {
 	m.Persistence, m.Eviction = f.persistence(), f.policy()
 	if f.HasClock {
 		m.Clock = &Clock{OffsetLowUS: us(f.Offset.Low), OffsetHighUS: us(f.Offset.High), text: offset(f.Offset)}
-		if f.HasRate {
-			m.Clock.RateLow, m.Clock.RateHigh = &f.RateLow, &f.RateHigh
-		}
 	}
-	if c, ok := f.Told.Marker.Config(); ok && f.Told.Marker.Verdict != guard.Created {
+	if c, ok := f.Told.Marker.Config(); ok {
 		since, _ := strconv.ParseInt(f.Told.Marker.Since, 10, 64) // 0 where it is none
 		m.Marker = &Marker{c.Level.String(), c.MaxTTL.Milliseconds(), c.Masters, since}
-	}
-	if !f.Expires.IsZero() {
-		m.Expires = &f.Expires
 	}
 	return m
 }

@@ -27,8 +27,8 @@ func (v *doctorView) text() term.Layout {
 	return term.Layout{Columns: min(v.wide.Columns, textColumns)}
 }
 
-// follow shows on a terminal that the examination goes on, until the function that it returns is called. In a pipe one line
-// says that it has begun.
+// follow shows on a terminal that the examination goes on, until the function that it
+// returns is called. In a pipe one line says that it has begun.
 func (v *doctorView) follow(total time.Duration) (stop func()) {
 	if !v.live {
 		_, _ = fmt.Fprintf(v.out, "examining the masters for %v\n\n", total) // print's error tells
@@ -36,7 +36,8 @@ func (v *doctorView) follow(total time.Duration) (stop func()) {
 	}
 	began := time.Now()
 	ended := app.Repeat(100*time.Millisecond, func() {
-		_, _ = fmt.Fprintf(v.out, "\r\x1b[K  examining, %.1f s of %v", time.Since(began).Seconds(), total) // print's error tells
+		seconds := time.Since(began).Seconds()
+		_, _ = fmt.Fprintf(v.out, "\r\x1b[K  examining, %.1f s of %v", seconds, total) // print's error tells
 	})
 	return func() {
 		ended()
@@ -69,13 +70,16 @@ func (v *doctorView) report(b *bytes.Buffer, r *Report) {
 		if m.Clock != nil {
 			clock = m.Clock.String()
 		}
-		rows = append(rows, []string{m.Address, p50, p99, known(m.Version), known(m.Role), m.Persistence, known(m.Eviction), clock})
+		rows = append(rows, []string{
+			m.Address, p50, p99, known(m.Version), known(m.Role), m.Persistence, known(m.Eviction), clock,
+		})
 	}
 	v.wide.Table(b, term.Table{Rows: rows, Spare: nil, Paragraph: func(row []string) string {
 		if len(row) < len(rows[0]) {
 			return row[0] + ": " + row[1]
 		}
-		return fmt.Sprintf("%s: p50 %s, p99 %s, version %s, %s, persistence %s, %s, clock %s", row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7])
+		return fmt.Sprintf("%s: p50 %s, p99 %s, version %s, %s, persistence %s, %s, clock %s",
+			row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7])
 	}})
 	b.WriteByte('\n')
 	v.findings(b, r.Findings)
@@ -91,7 +95,8 @@ func (v *doctorView) findings(b *bytes.Buffer, found []Finding) {
 	if len(found) == 0 {
 		fmt.Fprintf(b, "%s nothing was found\n", v.Green("✓"))
 	} else {
-		fmt.Fprintf(b, "%d serious, %s, %s\n", counts[Serious], term.Count(counts[Warning], "warning"), term.Count(counts[Note], "note"))
+		fmt.Fprintf(b, "%d serious, %s, %s\n",
+			counts[Serious], term.Count(counts[Warning], "warning"), term.Count(counts[Note], "note"))
 	}
 }
 

@@ -2,36 +2,38 @@
 package exec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/job"
+	"github.com/redquorum/redquorum/cmd/internal/observe"
 	"github.com/redquorum/redquorum/cmd/internal/term"
-	"github.com/redquorum/redquorum/drift"
+	"github.com/redquorum/redquorum/internal/deliver"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
-	"github.com/redquorum/redquorum/redlock/fleets"
 )
 
 const execExamples = `  # a cron job on three hosts, of which one at a time may run it
-  redlock exec --try -E 0 nightly-report -- /usr/local/bin/report --all
+  redlock exec --try --wait-quorum 2m -E 0 nightly -- /usr/local/bin/report
 
   # wait for up to a minute, and say what is going on
   redlock exec --wait 1m --verbose deploy -- make deploy
-
-  # while the masters are changed: in the old fleet and in the new one
-  redlock exec --masters redis://a,redis://b,redis://c \
-      --move-to redis://d,redis://e,redis://f nightly-report -- report
 
   # the password is in no list of processes
   redlock exec --masters rediss://a,rediss://b,rediss://c \
@@ -59,60 +61,68 @@ type execOptions struct {
 	app.AccessFlags
 	ttl, wait, grace time.Duration
 	waitQuorum       time.Duration
+	again            bool // the settings of the fleet are asked for once more
 	try              bool
 	owner            string
 	guard            string
-	moveTo, movedTo  []string
-	fence, reentrant bool
+	fence            bool
 	busyCode         int
 	json, verbose    bool
 }
 
 func (o *execOptions) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.Var(app.RangeFlag(&o.ttl, minExecTTL, maxExecTTL), "ttl", "how long the masters keep the lock if this host dies, 20ms to 1m")
-	flags.VarP(app.OrZero(app.RangeFlag(&o.wait, app.MinWait, app.MaxWait)), "wait", "w", "how long to wait while somebody else holds the lock; 0: without limit")
+	flags.Var(app.RangeFlag(&o.ttl, minExecTTL, maxExecTTL), "ttl",
+		"how long the masters keep the lock if this host dies, 20ms to 1m")
+	flags.VarP(app.OrZero(app.RangeFlag(&o.wait, app.MinWait, app.MaxWait)), "wait", "w",
+		"how long to wait while somebody else holds the lock; 0: as --try; by default without limit")
 	flags.BoolVarP(&o.try, "try", "n", false, "do not wait when somebody else holds the lock")
-	flags.Var(app.RangeFlag(&o.waitQuorum, 0, maxWaitQuorum), "wait-quorum", "how long to keep trying, within --wait, while there is no quorum of masters; a value above --max-ttl also waits for restarted masters; with --try the default is 0")
-	flags.StringVar(&o.owner, "owner", "", "`name` that others see as the holder or waiter of the lock (default user@host/pid)")
-	flags.Var(app.RangeFlag(&o.grace, 0, maxGrace), "grace", "time between SIGTERM and SIGKILL when the lock is lost; 0: SIGKILL at once")
-	flags.VarP(app.NumberFlag(&o.busyCode, 0, 255), "conflict-exit-code", "E", "exit code when somebody else holds the lock")
+	flags.Var(app.RangeFlag(&o.waitQuorum, 0, maxWaitQuorum), "wait-quorum",
+		"how long to keep trying while there is no quorum of masters, beside --wait; "+
+			"2m also waits for restarted ones; with --try the default is 0")
+	flags.StringVar(&o.owner, "owner", "",
+		"`name` that others see as the holder or waiter of the lock (default user@host/pid)")
+	flags.Var(app.RangeFlag(&o.grace, 0, maxGrace), "grace",
+		"time between SIGTERM and SIGKILL when the lock is lost; 0: SIGKILL at once")
+	flags.VarP(app.NumberFlag(&o.busyCode, 0, 255), "conflict-exit-code", "E",
+		"exit code when somebody else holds the lock")
 	flags.BoolVar(&o.fence, "fence", false, "take a fencing token; the command finds it in $REDLOCK_FENCE")
-	flags.BoolVar(&o.reentrant, "reentrant", false, "if an outer exec already holds this lock, run the command under that hold")
 	flags.BoolVar(&o.json, "json", false, "print one JSON document on standard error at the end, and nothing else")
 	flags.BoolVar(&o.verbose, "verbose", false, "report on standard error what happens to the lock")
-	flags.StringArrayVar(&o.moveTo, "move-to", nil, "comma-separated `urls` of the new fleet's masters during a move: exec takes the lock in the old fleet and in the new one; for several fleets NAME=urls, one flag for each")
-	flags.StringArrayVar(&o.movedTo, "moved-to", nil, "`name` of the move, as in fleet close --to, if that is a name and not a list of masters; may be given several times")
 	app.RegisterGuard(cmd, &o.guard)
 	o.AccessFlags.Register(cmd)
 }
 
 func New(a *app.App, shared *app.SharedFlags) *cobra.Command {
-	o := &execOptions{SharedFlags: shared, ttl: defaultExecTTL, grace: defaultGrace, waitQuorum: defaultWaitQuorum, busyCode: app.ExitBusy}
+	o := &execOptions{
+		SharedFlags: shared,
+		ttl:         defaultExecTTL,
+		grace:       defaultGrace,
+		waitQuorum:  defaultWaitQuorum,
+		busyCode:    app.ExitBusy,
+	}
 	cmd := &cobra.Command{
 		Use:   "exec [flags] KEY -- COMMAND [ARGUMENT]...",
 		Short: "Run a command while holding a lock",
 		Long: `exec takes the lock, runs the command, and gives the lock back when the command
-and all that it has left running in its process group have ended. The lock is
-renewed as long as that takes. It waits while somebody else holds the lock,
-unless told otherwise.
+and all that it has started have ended; what leaves the session, as a daemon
+does, is let go. The lock is renewed as long as that takes. It waits while
+somebody else holds the lock, unless told otherwise.
 
 The command has the standard streams to itself. exec passes on to its process
 group SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, and
-all other signals that would end exec, but for SIGKILL and signal 34. If the
-lock is lost, the group gets SIGTERM and, after --grace, SIGKILL. Meanwhile the
-masters may give the lock to somebody else.
+all other signals that would end exec, but for SIGKILL, SIGXFSZ and signal 34;
+the second and third also to all else that it has started. If the lock is lost,
+all get SIGTERM and, after --grace, SIGKILL. Meanwhile the masters may give the
+lock to somebody else.
 
-Its environment has REDLOCK_KEY, REDLOCK_TOKEN (which proves the hold to the
-masters) and REDLOCK_VALID_UNTIL (RFC 3339; when the lock would end without a
-renewal, as of the start of the command). REDLOCK_HELD lists the keys of all
-locks around it. exec takes none of them again: it would wait for itself.
+The longest TTL and the guard are as the markers of the masters say, or the file
+of --config, which also has client-skew.
 
-With several fleets (--masters NAME=url,url,... for each) it takes the lock in
-the fleet to which the key belongs by the fleets' names. So all clients have to
-give all fleets, with the same names. With --move-to it takes the lock in the
-old fleet and in the new one (docs/how-to/moving-a-fleet.md). A lock in two has
-no REDLOCK_TOKEN.
+Its environment has REDLOCK_KEY and REDLOCK_VALID_UNTIL (RFC 3339; when the lock
+would end without a renewal, as of the start of the command). REDLOCK_HELD lists
+the keys of all locks around it. While one is held, exec refuses to take it
+again: it would wait for itself.
 
 Exit code: the command's, or 128+n where signal n ended it; 75 (or -E) when
 somebody else holds the lock (with -E 0 it then says nothing); 69 when there is
@@ -121,7 +131,10 @@ run, 127 when there is none of that name, 64 for a mistake in the arguments.`,
 		Example: execExamples,
 
 		Args: execArguments,
-		RunE: func(cmd *cobra.Command, args []string) error { return runExec(cmd, a, o, args[0], args[1:]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, args = keyFirst(cmd, args)
+			return runExec(cmd, a, o, args[0], args[1:])
+		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		err = app.FlagError(cmd, err)
@@ -131,14 +144,26 @@ run, 127 when there is none of that name, 64 for a mistake in the arguments.`,
 		return err
 	})
 	shared.Register(cmd, "masters", "config", "max-ttl", "client-skew")
-	cmd.Flags().Lookup("masters").Usage = app.MastersOfSeveral
 	o.register(cmd)
+	// The markers and the configuration file have them.
+	for _, name := range []string{"guard", "max-ttl", "client-skew"} {
+		_ = cmd.Flags().MarkHidden(name) // the flag exists
+	}
 	return cmd
+}
+
+// keyFirst is the arguments without the first of two --, between which a key stands that
+// begins with a dash, and how many of them stand before the command.
+func keyFirst(cmd *cobra.Command, args []string) (before int, rest []string) {
+	if before = cmd.ArgsLenAtDash(); before == 0 && len(args) > 1 && args[1] == "--" {
+		return 1, slices.Concat(args[:1], args[2:])
+	}
+	return before, args
 }
 
 // execArguments wants a key, --, and a command.
 func execArguments(cmd *cobra.Command, args []string) error {
-	before := cmd.ArgsLenAtDash()
+	before, args := keyFirst(cmd, args)
 	var what string
 	switch {
 	case before < 0 && len(args) == 0:
@@ -165,114 +190,163 @@ func runExec(cmd *cobra.Command, a *app.App, o *execOptions, key string, argv []
 	if o.try && cmd.Flags().Changed("wait") {
 		return app.Usagef("--try and --wait exclude each other: --try does not wait, --wait says for how long to wait")
 	}
-	if !cmd.Flags().Changed("ttl") && o.MaxTTL != 0 { // nobody asked for a TTL that the fleet has no room for
-		o.ttl = min(o.ttl, o.MaxTTL)
-	}
+	o.try = o.try || cmd.Flags().Changed("wait") && o.wait == 0 // as flock has it
 	if o.try && !cmd.Flags().Changed("wait-quorum") {
 		o.waitQuorum = 0
 	}
-	path, err := findCommand(argv[0])
+	path, err := job.Find(argv[0]) // before anything is locked for it
+	if err != nil {
+		err = cannotRun(argv[0], err)
+		if o.json {
+			return (&execution{narrator: &narrator{}, key: key}).report(a.Err, err)
+		}
+		return err
+	}
+	n := &narrator{
+		app:     a,
+		began:   time.Now(),
+		silent:  o.json,
+		key:     key,
+		verbose: o.verbose,
+		person:  term.IsTerminal(os.Stderr),
+		lines:   deliver.New(slog.New(slog.DiscardHandler)),
+	}
+	defer n.lines.Close()
+	urls, err := o.NamedMasters(cmd, a)
 	if err != nil {
 		return err
 	}
-	if is, err := o.nested(a, key, path, argv); is {
+	poolOpts, err := o.Pool(cmd.Context())
+	if err != nil {
 		return err
 	}
-	n := &narrator{app: a, began: time.Now(), silent: o.json, key: key, pauses: newPauseWatch(drift.System()), verbose: o.verbose && !o.json, person: !o.json && term.IsTerminal(os.Stderr)}
-	opts := append(app.GuardOption(o.guard), redlock.WithTTL(o.ttl), redlock.WithOutageWait(o.waitQuorum))
+	masters, err := pool.New(urls, poolOpts...)
+	if err != nil {
+		return app.InFlags(err)
+	}
+	defer func() { _ = masters.Close() }() // its only error is none
+	shared, given := *o.SharedFlags, *o
+	opts, sure := o.options(cmd, masters)
+	client, err := redlock.New(masters, append(opts, redlock.WithTrace(n.trace()))...)
+	if err != nil {
+		return app.InFlags(err)
+	}
+	defer client.Close()
+
+	e := &execution{
+		execOptions: o,
+		client:      client,
+		narrator:    n,
+		key:         key,
+		path:        path,
+		argv:        argv,
+		around:      heldAround(a.Env),
+	}
+	err = e.run(cmd.Context())
+	if !sure && !o.again && e.command == nil && ofOtherSettings(err) { // of masters that have come since
+		*o.SharedFlags, *o, o.again = shared, given, true
+		return runExec(cmd, a, o, key, argv)
+	}
+	switch {
+	case errors.As(err, new(*app.UsageError)):
+		return err
+	case o.json:
+		return e.report(a.Err, err)
+	case app.ExitCode(err) == app.ExitNoQuorum && errors.Is(err, redlock.ErrNoQuorum):
+		// At once: to close takes time where masters do not answer.
+		n.say(true, "%v", err)
+		return &app.CodeError{Code: app.ExitNoQuorum}
+	case err != nil && app.ExitCode(err) == app.ExitOK: // -E 0: not worth a line in a cron job's mail
+		n.say(n.verbose, "%v", err)
+		return nil
+	}
+	return err
+}
+
+// ofOtherSettings reports whether a master's marker says other settings than those of a lock that was refused.
+func ofOtherSettings(err error) bool {
+	failed, ok := errors.AsType[*redlock.QuorumError](err)
+	return ok && slices.ContainsFunc(slices.Collect(failed.NodeErrors()), func(node *redlock.NodeError) bool {
+		why, ok := errors.AsType[*redlock.AbstainError](node)
+		return ok && why.Cause == guard.OtherFleet
+	})
+}
+
+// options are the library's. What all clients have to agree on, and no flag says, is what the masters' markers say.
+// sure: those of a quorum do.
+func (o *execOptions) options(cmd *cobra.Command, masters *pool.Pool) (opts []redlock.Option, sure bool) {
+	fleet, found, sure := observe.SettingsOf(cmd.Context(), masters)
+	if found { // which also gives connections their time
+		o.guard, o.MaxTTL = cmp.Or(o.guard, fleet.Level.String()), cmp.Or(o.MaxTTL, fleet.MaxTTL)
+	}
+	if !cmd.Flags().Changed("ttl") && o.MaxTTL != 0 { // nobody asked for a TTL that the fleet has no room for
+		o.ttl = min(o.ttl, o.MaxTTL)
+	}
+	opts = append(o.FleetOptions(o.guard), redlock.WithTTL(o.ttl), redlock.WithOutageWait(o.waitQuorum))
 	if cmd.Flags().Changed("owner") { // the library's default names this process
 		opts = append(opts, redlock.WithOwner(o.owner))
 	}
 	if o.fence {
 		opts = append(opts, redlock.WithFencing())
 	}
-	for _, name := range o.movedTo {
-		opts = append(opts, redlock.WithMovedTo(name))
-	}
-	where, err := o.openPlace(cmd, a, key, n.trace, opts...)
-	if err != nil {
-		return err
-	}
-	defer where.close()
-	if names := where.names(); names != nil {
-		n.tell("lock %q is in fleet %s", key, quotedList(names))
-	}
-
-	e := &execution{execOptions: o, place: where, narrator: n, key: key, path: path, argv: argv, around: heldAround(a.Env)}
-	err = e.run(cmd.Context())
-	switch {
-	case errors.As(err, new(*app.UsageError)):
-		return err
-	case o.json:
-		return e.report(a.Err, err)
-	case app.ExitCode(err) == app.ExitNoQuorum && errors.Is(err, redlock.ErrNoQuorum): // at once: to close takes time where masters do not answer
-		n.say("%v", err)
-		return &app.CodeError{Code: app.ExitNoQuorum}
-	case err != nil && app.ExitCode(err) == app.ExitOK: // -E 0: not worth a line in a cron job's mail
-		n.tell("%v", err)
-		return nil
-	}
-	return err
+	return opts, sure
 }
 
-// findCommand finds the program, before anything is locked for it.
-func findCommand(name string) (string, error) {
-	path, err := exec.LookPath(name)
-	switch {
-	case err == nil:
-		return path, nil
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return "", app.EndsWith(app.ExitNotFound, fmt.Errorf("command %q: not found", name))
-	default:
-		return "", cannotRun(name, err)
-	}
-}
-
+// cannotRun says why a command does not run, with the exit code that a shell has for it.
 func cannotRun(name string, err error) error {
 	if found, ok := errors.AsType[*exec.Error](err); ok {
 		err = found.Err
 	}
-	return app.EndsWith(app.ExitCannotRun, fmt.Errorf("command %q: cannot be run: %w", name, err))
+	switch {
+	case errors.As(err, new(*job.InterpreterError)):
+		return app.EndsWith(app.ExitNotFound, fmt.Errorf("command %q: %w", name, err))
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return app.EndsWith(app.ExitNotFound, fmt.Errorf("command %q: not found", name))
+	default:
+		return app.EndsWith(app.ExitCannotRun, fmt.Errorf("command %q: cannot be run: %w", name, err))
+	}
 }
 
 // An execution is one run of exec.
 type execution struct {
 	*execOptions
 	*narrator
-	place  *place
+	client *redlock.Client
 	key    string
 	path   string
 	argv   []string
-	around []string // keys of the locks that are held around this process
+	around surrounding
 
-	waited  time.Duration // for the lock
-	heldFor time.Duration
-	command *job.Result // nil: it was not run
-	running atomic.Bool // the command does
+	outwaited bool          // --wait is over; set before the waiting ends
+	waited    time.Duration // for the lock
+	heldFor   time.Duration
+	command   *job.Result // nil: it was not run
+	running   atomic.Bool // the command does
 }
 
 // run takes the lock, runs the command and gives the lock back.
 func (e *execution) run(outer context.Context) error {
-	// Signals are taken over from the rest of the program: while the lock is
-	// waited for they end that, afterwards they are the command's.
+	// While the lock is waited for, signals end that by the context. They are kept for
+	// the command, whose they are afterwards.
 	signals := make(chan os.Signal, 16)
 	job.Listen(signals, job.Ending...)
 	defer signal.Stop(signals)
 	if outer.Err() != nil {
 		return context.Cause(outer)
 	}
+	if err := e.nested(outer); err != nil {
+		return err
+	}
 	began := time.Now()
-	lock, err := e.acquire(context.WithoutCancel(outer), signals)
+	lock, err := e.acquire(outer)
 	e.waited = time.Since(began)
 	if err != nil {
 		return err
 	}
 	began = time.Now()
-	e.pauses.forget()
-	defer e.pauses.start()()
-	loss := e.watchLoss(lock)
+	lostLock, loss := e.watchLoss(lock)
 	e.running.Store(true)
-	result, err := e.runCommand(lock, signals)
+	result, err := e.runCommand(lock, lostLock, signals)
 	e.running.Store(false)
 	if err == nil {
 		e.command = &result
@@ -289,48 +363,51 @@ func (e *execution) run(outer context.Context) error {
 		}
 		by, told := loss()
 		if by == "" && isLost { // by Unlock alone, which found it out just now
-			by = e.place.operator(e.key)
+			by = observe.OperatorAt(e.client, e.key)
 		}
-		return app.EndsWith(app.ExitLost, &lostError{key: e.key, fleet: e.place.of(unlockErr, context.Cause(lock.Context())), lost: lost, operator: by, told: told, result: result, grace: e.grace, pause: e.pauses.look(), ttl: e.ttl})
+		return app.EndsWith(app.ExitLost, &lostError{
+			key:      e.key,
+			lost:     lost,
+			operator: by,
+			told:     told,
+			result:   result,
+			grace:    e.grace,
+		})
 	case result.Code != 0:
-		return &app.CodeError{Code: result.Code}
+		// Ctrl-C has gone to the group alone that had the terminal, not to the script around this process.
+		fromKeyboard := result.Signal == syscall.SIGINT || result.Signal == syscall.SIGQUIT
+		group := result.Lent && !result.Interrupted && fromKeyboard
+		return &app.CodeError{Code: result.Code, Signal: result.Signal, Group: group}
 	}
 	return nil
 }
 
-func (e *execution) runCommand(lock fleets.Hold, signals chan os.Signal) (job.Result, error) {
+func (e *execution) runCommand(lock *redlock.Lock, lost <-chan struct{}, signals chan os.Signal) (job.Result, error) {
 	command := &job.Command{
-		Path:      e.path,
-		Args:      e.argv,
-		Env:       environment(os.Environ(), e.around, lock, e.place.token(lock)),
-		Signals:   signals,
-		Lost:      lock.Context().Done(),
-		Held:      func() bool { return lock.Context().Err() == nil },
-		Grace:     e.grace,
-		Lingering: func() { e.tell("the command has ended, others of its process group have not: still locked") },
+		Path:    e.path,
+		Args:    e.argv,
+		Env:     environment(os.Environ(), e.around, lock),
+		Signals: signals,
+		Lost:    lost,
+		Held:    func() bool { return lock.Context().Err() == nil },
+		Grace:   e.grace,
+		Say:     func(text string) { e.say(true, "%s", text) },
+		Tell:    func(text string) { e.say(e.narrator.verbose || e.person, "%s", text) },
 	}
 	return command.Run()
 }
 
-// environment is the command's: ours, and what it may know of the lock. token may be "":
-// there is none.
-func environment(ours, around []string, lock fleets.Hold, token string) []string {
-	env := make([]string, 0, len(ours)+5)
-	for _, v := range ours {
-		switch name, _, _ := strings.Cut(v, "="); name {
-		case "REDLOCK_KEY", "REDLOCK_TOKEN", "REDLOCK_VALID_UNTIL", "REDLOCK_FENCE", HeldVariable: // of another lock, around this one
-		default:
-			env = append(env, v)
-		}
-	}
-	env = append(env,
-		"REDLOCK_KEY="+lock.Key(), heldWithin(around, lock.Key()),
-		"REDLOCK_VALID_UNTIL="+lock.ValidUntil().UTC().Format(time.RFC3339Nano))
-	if token != "" {
-		env = append(env, "REDLOCK_TOKEN="+token)
-	}
+// environment is the command's: ours, and what it may know of the lock.
+func environment(ours []string, around surrounding, lock *redlock.Lock) []string {
+	env := slices.DeleteFunc(ours, func(v string) bool { // what is of another lock, around this one
+		name, _, _ := strings.Cut(v, "=")
+		others := []string{"REDLOCK_KEY", "REDLOCK_VALID_UNTIL", "REDLOCK_FENCE", heldVariable, hashesVariable}
+		return slices.Contains(others, name)
+	})
+	until := lock.ValidUntil().UTC().Format(time.RFC3339Nano)
+	env = append(env, "REDLOCK_KEY="+lock.Key(), "REDLOCK_VALID_UNTIL="+until)
 	if fence := lock.Fence(); fence != 0 {
 		env = append(env, fmt.Sprintf("REDLOCK_FENCE=%d", fence))
 	}
-	return env
+	return append(env, around.within(lock.Key(), lock.Token())...)
 }

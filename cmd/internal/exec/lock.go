@@ -1,83 +1,105 @@
 package exec
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"slices"
-	"syscall"
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/redlock"
-	"github.com/redquorum/redquorum/redlock/fleets"
 )
 
-// acquire waits for the lock, until one of the signals ends that.
-func (e *execution) acquire(ctx context.Context, signals <-chan os.Signal) (fleets.Hold, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		select {
-		case s := <-signals:
-			cancel(&app.SignalError{Signal: s.(syscall.Signal)})
-		case <-done:
-		}
-	}()
+// acquire waits for the lock, until a signal ends that.
+func (e *execution) acquire(ctx context.Context) (*redlock.Lock, error) {
 	lock, err := e.lock(ctx)
-	close(done)
-	<-ended
-	defer cancel(nil)
 	if ctx.Err() != nil { // also where the lock was acquired at the same time
 		if err == nil {
 			_ = lock.Unlock(context.WithoutCancel(ctx))
 		}
 		return nil, context.Cause(ctx)
 	}
-	return lock, e.acquisitionError(err)
+	return lock, e.acquisitionError(ctx, err)
 }
 
-// lock acquires. The first attempt does not wait for connections, so that it goes out with
-// the handshakes. Nobody is told of its failure: if it found too few masters connected, they
-// get the time that they need.
-func (e *execution) lock(ctx context.Context) (fleets.Hold, error) {
-	if !e.try && e.wait > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, e.wait)
-		defer cancel()
+// lock acquires, by masters of which is known whether a quorum is connected.
+func (e *execution) lock(ctx context.Context) (*redlock.Lock, error) {
+	ctx, e.giveUp = context.WithCancelCause(ctx)
+	defer e.giveUp(nil)
+	if e.try {
+		return e.tryLock(ctx)
 	}
-	if !e.place.moving {
-		lock, err := e.place.locker.TryLock(ctx, e.key)
-		switch {
-		case err == nil:
-			return lock, nil
-		case e.try && !errors.Is(err, redlock.ErrNoQuorum):
-			return e.tryLock(ctx, err)
+	if e.wait > 0 {
+		var stop func()
+		ctx, stop = e.patience(ctx)
+		defer stop()
+	}
+	lock, err := e.client.TryLock(ctx, e.key)
+	if err == nil {
+		return lock, nil
+	}
+	// A client that makes a key expire only after it has made it gets the time for that.
+	if e.stuck(e.inspect(ctx)) != nil && app.Sleep(ctx, tryEvery) == nil {
+		if err := e.stuck(e.inspect(ctx)); err != nil {
+			return nil, err
 		}
 	}
-	e.place.await(ctx, e.began) // not at all where a quorum is connected
-	if e.try {
-		return e.tryLock(ctx, nil)
+	lock, err = e.client.Lock(ctx, e.key)
+	if why := context.Cause(ctx); err != nil && errors.Is(why, redlock.ErrNoQuorum) {
+		err = why
 	}
-	return e.place.locker.Lock(ctx, e.key)
+	return lock, err
+}
+
+// stuck is an error where whoever waits for the lock waits for ever.
+func (e *execution) stuck(in *redlock.Inspection) error {
+	if in != nil && say.NobodyReleases(in) {
+		return app.EndsWith(app.ExitSoftware,
+			fmt.Errorf("lock %q cannot be had, whoever waits: %s", e.key, say.SentenceOf(in)))
+	}
+	return nil
+}
+
+// inspect is who holds the lock; nil: that is not known.
+func (e *execution) inspect(ctx context.Context) *redlock.Inspection {
+	ctx, cancel := context.WithTimeout(ctx, app.ConnectBound)
+	defer cancel()
+	in, _ := e.client.Inspect(ctx, e.key)
+	return in
+}
+
+// patience is a context that ends when a holder has been waited for as long as --wait says. Outages do not count: those
+// --wait-quorum bounds.
+func (e *execution) patience(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	began, ended := time.Now(), make(chan struct{})
+	go func() { // stop waits for it
+		defer close(ended)
+		for left := e.wait; left > 0; left = e.wait - time.Since(began) + e.inOutages() {
+			if app.Sleep(ctx, left) != nil {
+				return
+			}
+		}
+		e.outwaited = true
+		cancel(context.DeadlineExceeded)
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-ended
+	}
 }
 
 // tryLock tries once, and again only while no quorum can be had, or where the attempt has
-// failed although nobody holds the lock. err is the failure of a first attempt; nil: there
-// was none.
-func (e *execution) tryLock(ctx context.Context, err error) (lock fleets.Hold, _ error) {
-	for began, splits := time.Now(), 0; ; err = nil {
-		if err == nil {
-			lock, err = e.place.locker.TryLock(ctx, e.key)
-		}
+// failed although nobody holds the lock.
+func (e *execution) tryLock(ctx context.Context) (*redlock.Lock, error) {
+	for began, splits := time.Now(), 0; ; {
+		lock, err := e.client.TryLock(ctx, e.key)
 		if errors.Is(err, redlock.ErrTaken) && splits < mostSplits && e.heldByNobody(ctx) {
 			splits++
-			e.retry(redlock.RetryInfo{Key: e.key, Err: err})
+			e.retry(redlock.AttemptInfo{Key: e.key, Err: err})
 			if app.Sleep(ctx, rand.N(splitPause)) != nil {
 				return nil, err
 			}
@@ -87,7 +109,7 @@ func (e *execution) tryLock(ctx context.Context, err error) (lock fleets.Hold, _
 		if !ok || !errors.Is(err, redlock.ErrNoQuorum) || isMisconfigured(failed) || time.Since(began) >= e.waitQuorum {
 			return lock, err
 		}
-		e.retry(redlock.RetryInfo{Key: e.key, Err: err})
+		e.retry(redlock.AttemptInfo{Key: e.key, Err: err})
 		if app.Sleep(ctx, tryEvery) != nil {
 			return nil, err
 		}
@@ -97,10 +119,8 @@ func (e *execution) tryLock(ctx context.Context, err error) (lock fleets.Hold, _
 // heldByNobody reports whether no token has a quorum: callers that asked in the same
 // instant have split the votes, and all of them have failed.
 func (e *execution) heldByNobody(ctx context.Context) bool {
-	return !e.place.any(func(c *redlock.Client) bool {
-		in, err := c.Inspect(ctx, e.key)
-		return err != nil || in.Verdict == redlock.VerdictHeld || in.Verdict == redlock.VerdictUnknown
-	})
+	in, err := e.client.Inspect(ctx, e.key)
+	return err == nil && in.Verdict != redlock.VerdictHeld && in.Verdict != redlock.VerdictUnknown
 }
 
 // isMisconfigured reports whether so many masters need somebody to mend something that
@@ -116,69 +136,39 @@ func isMisconfigured(failed *redlock.QuorumError) bool {
 }
 
 // acquisitionError is why there is no lock, with the exit code for it.
-func (e *execution) acquisitionError(err error) error {
+func (e *execution) acquisitionError(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, new(*app.CodeError)):
+		return err
 	case errors.Is(err, redlock.ErrTaken):
-		return app.EndsWith(e.busyCode, &busyError{key: e.key, fleet: e.place.of(err), wait: e.wait, err: err})
+		in := e.inspect(ctx)
+		return cmp.Or(e.stuck(in), app.EndsWith(e.busyCode, &busyError{execution: e, in: in, err: err}))
 	case errors.Is(err, redlock.ErrNoQuorum):
-		return app.EndsWith(app.ExitNoQuorum, &say.NoQuorumError{Fleet: e.place.of(err), Err: err, Lasted: e.outage(), Waited: !e.try})
+		return app.EndsWith(app.ExitNoQuorum, &say.NoQuorumError{Err: err, Lasted: e.outage(), Waited: !e.try})
 	default:
 		return app.InFlags(err)
 	}
 }
 
-// A busyError says who holds the lock, in one sentence for all masters.
+// A busyError says who holds the lock, in one sentence for all masters, and for how long he has and will.
 type busyError struct {
-	key   string
-	fleet string // "": there is one
-	wait  time.Duration
-	err   error
+	*execution
+	in  *redlock.Inspection // nil: not known
+	err error
 }
 
 func (e *busyError) Unwrap() error { return e.err }
 
 func (e *busyError) Error() string {
-	text := fmt.Sprintf("lock %q is taken%s: %s", e.key, say.InFleet(e.fleet), say.HeldBy(e.err))
-	if errors.Is(e.err, context.DeadlineExceeded) {
+	by := say.HeldBy(e.err)
+	if e.in != nil && e.in.Verdict == redlock.VerdictHeld {
+		by = say.SentenceOf(e.in)
+	}
+	text := fmt.Sprintf("lock %q is taken: %s", e.key, by)
+	if e.outwaited {
 		text += fmt.Sprintf(", waited %v", e.wait)
 	}
 	return text
-}
-
-// HeldVariable tells a command which locks are held around it, as a list in JSON.
-const HeldVariable = "REDLOCK_HELD"
-
-// heldAround is the keys of the locks that are held around this process, the
-// innermost last. What is no such list says nothing.
-func heldAround(env func(string) string) (keys []string) {
-	if json.Unmarshal([]byte(env(HeldVariable)), &keys) != nil {
-		return nil
-	}
-	return keys
-}
-
-// heldWithin is heldVariable for a command under one lock more.
-func heldWithin(around []string, key string) string {
-	text, _ := json.Marshal(append(slices.Clip(around), key)) // of strings: it cannot fail
-	return HeldVariable + "=" + string(text)
-}
-
-// nested reports whether an outer exec holds the lock already: this one would wait
-// for its own parent. With --reentrant the command runs under that lock, in place of
-// this process; the error says why it does not.
-func (o *execOptions) nested(a *app.App, key, path string, argv []string) (bool, error) {
-	if !slices.Contains(heldAround(a.Env), key) {
-		return false, nil
-	}
-	switch {
-	case !o.reentrant:
-		return true, app.Usagef("an outer exec holds lock %q already, and this one would wait for its own parent: --reentrant runs the command under that lock; if this lock is on other masters, unset %s", key, HeldVariable)
-	case o.json:
-		return true, app.Usagef("--json: with --reentrant the command replaces exec under the outer lock, so nothing is left to report")
-	case o.fence && a.Env("REDLOCK_FENCE") == "":
-		return true, app.Usagef("--fence: the outer exec holds lock %q without a fencing token", key)
-	}
-	return true, cannotRun(argv[0], fmt.Errorf("in place of this process: %w", syscall.Exec(path, argv, os.Environ())))
 }

@@ -1,10 +1,10 @@
 package exec
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -12,6 +12,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
+	"github.com/redquorum/redquorum/internal/deliver"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -22,67 +23,40 @@ type narrator struct {
 	silent  bool // but for the document at the end
 	key     string
 	verbose bool
-	person  bool // somebody looks at it
-	pauses  *pauseWatch
+	person  bool                    // somebody looks at it
+	lines   *deliver.Deliverer      // nobody may be reading them, and neither the command nor its end waits for that
+	giveUp  context.CancelCauseFunc // the waiting for the lock, which leads to nothing
 
-	mu       sync.Mutex // guards what follows, and keeps lines whole
+	mu       sync.Mutex // guards what follows
 	attempts int
-	told     bool      // that it waits
-	named    bool      // and for whom
-	outageAt time.Time // when the attempts began that find no quorum; zero: the last did
-	reached  bool      // a quorum, once
-	outages  bool      // told, of this outage
+	told     bool          // that it waits
+	named    bool          // and for whom
+	outageAt time.Time     // when the attempts began that find no quorum; zero: the last did
+	outaged  time.Duration // the outages before that
+	reached  bool          // a quorum, once
+	outages  bool          // told, of this outage
 	renewals int
 	retries  int
+	failing  bool // the last renewal did
 }
 
-// tell prints a line where everything is to be told.
-func (n *narrator) tell(format string, args ...any) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.line(n.verbose, format, args...)
-}
-
-// say prints a line.
-func (n *narrator) say(format string, args ...any) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.line(true, format, args...)
-}
-
-// line prints a line if wanted. The caller must hold n.mu.
-func (n *narrator) line(wanted bool, format string, args ...any) {
-	if wanted {
-		n.app.Say(fmt.Sprintf(format, args...))
+// say has a line printed if wanted, after those before it.
+func (n *narrator) say(wanted bool, format string, args ...any) {
+	if wanted && !n.silent {
+		text := fmt.Sprintf(format, args...)
+		n.lines.Put(func() { n.app.Say(text) })
 	}
 }
 
-// A fleetNarrator tells what happens to the lock in one fleet.
-type fleetNarrator struct {
-	*narrator
-	in      string // the fleet; "": there is one
-	failing bool   // the last renewal did; guarded by mu
-}
-
-// trace is what the client of a fleet is to be given; "": there is one fleet.
-func (n *narrator) trace(fleet string) *redlock.Trace {
-	f := &fleetNarrator{narrator: n, in: say.InFleet(fleet)}
+// trace is what the client is to be given.
+func (n *narrator) trace() *redlock.Trace {
 	return &redlock.Trace{
 		Attempt: n.attempted,
 		Retry:   n.retry,
-		Wait:    f.waited,
-		Renewal: f.renewed,
-		Unlock:  f.unlocked,
+		Wait:    n.waited,
+		Renewal: n.renewed,
+		Unlock:  n.unlocked,
 	}
-}
-
-// quotedList is names for people.
-func quotedList(names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = strconv.Quote(name)
-	}
-	return strings.Join(quoted, " and ")
 }
 
 // attempted notes since when there has been no quorum.
@@ -91,6 +65,9 @@ func (n *narrator) attempted(i redlock.AttemptInfo) {
 	defer n.mu.Unlock()
 	switch {
 	case !errors.Is(i.Err, redlock.ErrNoQuorum):
+		if !n.outageAt.IsZero() {
+			n.outaged += time.Since(n.outageAt)
+		}
 		n.outageAt, n.outages, n.reached = time.Time{}, false, true
 	case n.outageAt.IsZero() && !n.reached:
 		n.outageAt = n.began
@@ -109,16 +86,29 @@ func (n *narrator) outage() time.Duration {
 	return time.Since(n.outageAt)
 }
 
+// inOutages is for how long there was none, in all.
+func (n *narrator) inOutages() time.Duration {
+	now := n.outage()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.outaged + now
+}
+
 // retry tells once what is waited for, a second time where the holder's name is
 // learnt later, and once of each outage.
-func (n *narrator) retry(i redlock.RetryInfo) {
+func (n *narrator) retry(i redlock.AttemptInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if errors.Is(i.Err, redlock.ErrNoQuorum) {
-		if failed, ok := errors.AsType[*redlock.QuorumError](i.Err); ok && !n.outages {
+		failed, ok := errors.AsType[*redlock.QuorumError](i.Err)
+		if ok && isMisconfigured(failed) {
+			n.giveUp(i.Err)
+			return
+		}
+		if ok && !n.outages {
 			lasted := time.Since(n.outageAt)
-			wanted := n.verbose || n.person || !n.silent && lasted >= app.Quiet
-			n.line(wanted, "no quorum for lock %q, trying again: %s", n.key, say.WhyNoQuorum(failed, lasted))
+			wanted := n.verbose || n.person || lasted >= app.Quiet
+			n.say(wanted, "no quorum for lock %q, trying again: %s", n.key, say.WhyNoQuorum(failed, lasted))
 			n.outages = wanted
 		}
 		return
@@ -134,53 +124,52 @@ func (n *narrator) retry(i redlock.RetryInfo) {
 	if !strings.HasPrefix(holder, "held by ") { // but something else stands there
 		by = ": "
 	}
-	n.line(n.verbose || n.person, "waiting for lock %q%s%s", n.key, by, holder)
+	n.say(n.verbose || n.person, "waiting for lock %q%s%s", n.key, by, holder)
 	n.told, n.named = true, known
 }
 
-func (n *fleetNarrator) waited(i redlock.WaitInfo) {
+func (n *narrator) waited(i redlock.WaitInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.attempts += i.Attempts
 	if i.Err == nil {
-		n.line(n.verbose, "locked %q%s after %v, attempt %d", n.key, n.in, i.Waited.Round(time.Millisecond), i.Attempts)
+		n.say(n.verbose, "locked %q after %v, attempt %d", n.key, i.Waited.Round(time.Millisecond), i.Attempts)
 	}
 }
 
-func (n *fleetNarrator) renewed(i redlock.RenewalInfo) {
+func (n *narrator) renewed(i redlock.ExtendInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
 	case errors.Is(i.Err, redlock.ErrLost): // of which the command's end tells
 		return
 	case i.Err != nil:
-		n.line((n.verbose || n.person) && !n.failing, "renewal of %q%s is in trouble: %s; the lock ends at %s unless it succeeds",
-			n.key, n.in, say.NotRenewed(i.Err), time.Now().Add(i.Remaining).Format(time.TimeOnly))
+		n.say((n.verbose || n.person) && !n.failing,
+			"renewal of %q is in trouble: %s; the lock ends at %s unless it succeeds",
+			n.key, say.NotRenewed(i.Err), time.Now().Add(i.Remaining).Format(time.TimeOnly))
 		n.failing = true
 		return
 	case n.failing:
-		n.line(n.verbose || n.person, "renewal of %q%s works again", n.key, n.in)
+		n.say(n.verbose || n.person, "renewal of %q works again", n.key)
 	}
 	n.renewals, n.failing = max(n.renewals, i.Count), false
-	n.pauses.forget()
-	n.line(n.verbose, "renewed %q%s, %d so far", n.key, n.in, i.Count)
+	n.say(n.verbose, "renewed %q, %d so far", n.key, i.Count)
 }
 
-func (n *fleetNarrator) unlocked(i redlock.UnlockInfo) {
+func (n *narrator) unlocked(i redlock.UnlockInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
 	case i.Err == nil:
-		n.line(n.verbose, "unlocked %q%s, held for %v", n.key, n.in, i.Held.Round(time.Millisecond))
+		n.say(n.verbose, "unlocked %q, held for %v", n.key, i.Held.Round(time.Millisecond))
 	case !errors.Is(i.Err, redlock.ErrNotHeld):
-		n.line(n.verbose, "the release was not confirmed, the lock expires by itself: %v", i.Err)
+		n.say(n.verbose, "the release was not confirmed, the lock expires by itself: %v", i.Err)
 	}
 }
 
 // An ExecReport is what --json prints.
 type ExecReport struct {
 	Key      string         `json:"key"`
-	Fleets   []string       `json:"fleets,omitempty"` // that have the key, where there are several
 	Outcome  string         `json:"outcome"`
 	ExitCode int            `json:"exit_code"`
 	Error    string         `json:"error,omitempty"`
@@ -212,7 +201,7 @@ func (e *execution) report(out io.Writer, err error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	r := ExecReport{
-		Key: e.key, Fleets: e.place.names(), Outcome: e.outcome(err), ExitCode: app.ExitCode(err),
+		Key: e.key, Outcome: e.outcome(err), ExitCode: app.ExitCode(err),
 		WaitedMS: e.waited.Milliseconds(), HeldMS: e.heldFor.Milliseconds(),
 		Attempts: e.attempts, Renewals: e.renewals,
 	}
@@ -227,7 +216,7 @@ func (e *execution) report(out io.Writer, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &app.CodeError{Code: r.ExitCode}
+	return app.Silently(err)
 }
 
 func (e *execution) outcome(err error) string {

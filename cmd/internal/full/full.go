@@ -5,7 +5,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
-	"github.com/redquorum/redquorum/cmd/internal/chaos"
 	"github.com/redquorum/redquorum/cmd/internal/demo"
 	"github.com/redquorum/redquorum/cmd/internal/tree"
 )
@@ -19,14 +18,13 @@ func Demo(a *app.App) *cobra.Command {
 		Use:   "redlock-demo",
 		Short: "See a distributed lock on a quorum of Redis masters at work",
 		Long: `redlock-demo shows Redlock at work: demo sells an inventory, first without a
-lock and then with one, while masters fail, and chaos breaks masters while
-contenders fight for a lock. It also has the commands of redlock, under the same
-flags.
+lock and then with one, while masters fail. It also has the commands of redlock,
+under the same flags.
 
 Without a command it runs "redlock-demo demo".`,
 		Example: demonstration.Example,
 		RunE:    demonstration.RunE,
 	}
 	root.Flags().AddFlagSet(demonstration.Flags())
-	return tree.Finished(root, a, shared, append(tree.Tools(a, shared), demo.New(a, shared), chaos.Command(a, shared)))
+	return tree.Finished(root, a, shared, append(tree.Tools(a, shared), demo.New(a, shared)))
 }

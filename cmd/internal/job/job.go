@@ -1,10 +1,11 @@
 // Package job runs one command in a process group of its own and sees it to its
-// end: it forwards signals to the group, lends it the terminal, ends it when
-// the caller's lock is lost, and returns when nobody of the group is left.
+// end: it forwards signals, lends it the terminal, ends it and all that it has
+// started when the caller's lock is lost, and returns when nobody of them is left.
 //
 // On unix it reaps every child of the process, and on Linux it adopts orphans:
-// a program that runs other commands beside this one must not use it. Elsewhere
-// there are no process groups: the command alone is waited for and ended.
+// a program that runs other commands beside this one must not use it. Where
+// processes cannot be listed, the command's process group is all that it knows.
+// On Windows the command alone is waited for and ended.
 package job
 
 import (
@@ -30,18 +31,23 @@ type Command struct {
 	// Grace is the time from SIGTERM to SIGKILL once Lost is closed. 0: SIGKILL
 	// at once.
 	Grace time.Duration
-	// Lingering, if not nil, is called when the command has ended and others
-	// of its group have not.
-	Lingering func()
+	// Say is called with what has to be said, Tell with what those are told who
+	// look on. Neither may block.
+	Say, Tell func(string)
 }
 
 // A Result tells how a command ended.
 type Result struct {
+	Ended  bool           // else Code and Signal say nothing
 	Code   int            // as a shell has it: 128+n where signal n ended it
 	Signal syscall.Signal // 0: it ended by itself
 	Lost   bool           // it was ended because Lost was closed
 	Killed bool           // by SIGKILL, after the grace
-	Stuck  bool           // somebody of the group has survived even that, so far
+	Stuck  bool           // somebody has survived even that, so far
+	GoesOn string         // who was not waited for after a loss, since another user may end them
+	// Interrupted: SIGINT or SIGQUIT was forwarded. Lent: the command had the terminal,
+	// where these come from.
+	Interrupted, Lent bool
 }
 
 // Listen has the signals sent to the channel, but for those that whoever
@@ -55,12 +61,15 @@ func Listen(c chan<- os.Signal, signals ...os.Signal) {
 }
 
 const (
-	// lingerPoll is how often it is seen whether a group is empty, once the
-	// command has ended and others have not.
+	// lingerPoll is how often it is seen whether others are left, once the
+	// command has ended or has to.
 	lingerPoll = 50 * time.Millisecond
 	// stuckBound is how long a group is waited for after SIGKILL: a process in
 	// an uninterruptible system call goes no sooner than that returns.
 	stuckBound = 10 * time.Second
+	// sameBound is how far apart two equal signals are that whoever sends them means as
+	// one: timeout sends SIGTERM to its child, and then to the group of both.
+	sameBound = 500 * time.Millisecond
 	// stopBound is for a suspension of this process to take effect, and for
 	// the end of it to be noticed where SIGCONT is ignored.
 	stopBound = 200 * time.Millisecond

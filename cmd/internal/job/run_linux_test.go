@@ -54,7 +54,7 @@ func TestASuspendedGroupGoesOnOnlyWithTheLock(t *testing.T) {
 		t.Error("it has gone on without the lock")
 	}
 	send(syscall.SIGCONT)
-	if o := <-done; o.err != nil || o.result != (Result{Code: 3}) {
+	if o := <-done; o.err != nil || o.result != (Result{Ended: true, Code: 3}) {
 		t.Errorf("%+v", o)
 	}
 }

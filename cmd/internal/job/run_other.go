@@ -12,8 +12,20 @@ import (
 // Ending are the signals that ask a process to end.
 var Ending = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
+// Writing are those that a process gets for what it has written itself.
+var Writing = []os.Signal{syscall.SIGPIPE}
+
 // NameOf describes a signal.
 func NameOf(s syscall.Signal) string { return s.String() }
+
+// An InterpreterError does not occur here.
+type InterpreterError struct{ error }
+
+// Find finds a program.
+func Find(name string) (string, error) { return exec.LookPath(name) }
+
+// EndBy does nothing: no process ends by a signal here.
+func EndBy(syscall.Signal, bool) {}
 
 // Run starts the command and returns when it has ended. An error means that it
 // could not be started.
@@ -41,6 +53,7 @@ func (c *Command) Run() (Result, error) {
 			if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 				result.Code = exit.ExitCode()
 			}
+			result.Ended = true
 			return result, nil
 		}
 	}

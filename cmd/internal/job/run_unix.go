@@ -4,19 +4,21 @@ package job
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Run starts the command and returns when it and everybody of its process group
-// have ended. An error means that it could not be started.
-//
-// Processes that have left the group, as daemons do, are not waited for.
+// Run starts the command and returns when it and all that it has started have ended: on
+// Linux everybody who descends from it and has not left the session, elsewhere everybody
+// of its process group. After a loss it returns sooner where nobody is left whom it may
+// signal. An error means that the command could not be started.
 func (c *Command) Run() (Result, error) {
 	// The signal that the command gets when this process dies comes with the
 	// end of the thread that started it; so this goroutine keeps its thread.
@@ -28,19 +30,25 @@ func (c *Command) Run() (Result, error) {
 	defer signal.Stop(children)
 	Listen(c.Signals, further...)
 
-	g := &group{Command: c, terminal: openTerminal()}
+	g := &group{Command: c, terminal: openTerminal(), family: newFamily(), refused: map[id]bool{}}
 	defer g.terminal.close()
+	defer g.terminal.takeBack(false)
 	if err := g.start(); err != nil {
 		return Result{}, err
 	}
-	defer g.terminal.takeBack()
 	g.attend(children)
+	g.result.Lent = g.terminal.modes != nil
 	return g.result, nil
 }
 
 // Ending are the signals that ask a process to end, and those at which a Go program would end with the states of its
 // goroutines and code 2.
-var Ending = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS}
+var Ending = []os.Signal{
+	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS,
+}
+
+// Writing are those that a process gets for what it has written itself.
+var Writing = []os.Signal{syscall.SIGPIPE, syscall.SIGXFSZ}
 
 // NameOf returns the name of a signal: SIGINT.
 func NameOf(s syscall.Signal) string { return unix.SignalName(s) }
@@ -48,7 +56,8 @@ func NameOf(s syscall.Signal) string { return unix.SignalName(s) }
 // further are the signals that are forwarded beside those of Ending: all others that would end this process, and leave
 // the command without its lock, and those of a terminal.
 var further = append([]os.Signal{
-	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGXCPU, syscall.SIGXFSZ,
+	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGWINCH, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGCONT,
+	syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGXCPU,
 	syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGIO,
 }, ofThisSystem...)
 
@@ -57,28 +66,36 @@ var further = append([]os.Signal{
 // was given back.
 type group struct {
 	*Command
-	terminal *terminal
-	pid      int // of the command, and of its group
-	ended    bool
-	result   Result
-	poll     *time.Ticker
-	bound    <-chan time.Time // of what happens next after a loss
+	*family
+	terminal  *terminal
+	pid       int // of the command, and of its group
+	childless bool
+	result    Result
+	poll      *time.Ticker
+	bound     <-chan time.Time // of what happens next after a loss
+
+	here, left  []process      // as they were seen last
+	told        bool           // that others are left
+	interrupted bool           // by a SIGINT since the command has ended
+	asked       syscall.Signal // to end, by which signal, and when
+	askedAt     time.Time
+	refused     map[id]bool // who may not be signalled
+	halted      []process   // by suspend
 }
 
-func (g *group) start() error {
-	pid, err := syscall.ForkExec(g.Path, g.Args, &syscall.ProcAttr{
-		Env:   g.Env,
-		Files: []uintptr{0, 1, 2},
-		Sys:   attributes(),
-	})
-	if err != nil {
-		return err
+func (g *group) start() (err error) {
+	sys := attributes()
+	g.terminal.lendAtStart(sys)
+	g.pid, err = g.fork(sys)
+	// Who has lent the terminal away writes to it and takes it back from the background.
+	// Where "stty tostop" is set, that would suspend this process, and nothing would be
+	// renewed. Not sooner: the command would inherit it. And no handler does for
+	// ignoring: the write would begin anew for ever.
+	signal.Ignore(syscall.SIGTTOU)
+	if sys.Foreground && err == nil {
+		g.terminal.lent = g.pid
 	}
-	g.pid = pid
-	if g.terminal.interactive() {
-		g.terminal.lend(g.pid)
-	}
-	return nil
+	return err
 }
 
 // attend sees the group to its end.
@@ -87,7 +104,7 @@ func (g *group) attend(children <-chan os.Signal) {
 	g.poll = time.NewTicker(time.Hour) // shorter when the command has ended
 	defer g.poll.Stop()
 	g.reap()
-	for !g.gone() {
+	for !g.over() {
 		select {
 		case <-children:
 			g.reap()
@@ -103,25 +120,79 @@ func (g *group) attend(children <-chan os.Signal) {
 			}
 			g.kill()
 		case <-g.poll.C:
-			g.reap() // orphans, where SIGCHLD went unseen
+			g.tick()
+		}
+	}
+	if len(g.left) > 0 {
+		g.Say(fmt.Sprintf("%d left the session and may go on without the lock: %s", len(g.left), listOf(g.left)))
+	}
+}
+
+// over reports whether nobody is left to be waited for.
+func (g *group) over() bool {
+	if !g.result.Ended && !g.result.Lost {
+		return false
+	}
+	awaited := func(p process) bool { return !(g.result.Lost && g.refused[p.id]) }
+	if slices.ContainsFunc(g.here, func(p process) bool { return awaited(p) && p.alive() }) { // who has not ended since
+		return false
+	}
+	g.find()
+	for _, p := range g.here {
+		if g.result.Lost {
+			_ = g.reach(p)
+		}
+	}
+	if slices.ContainsFunc(g.here, awaited) {
+		return false
+	}
+	g.result.GoesOn = listOf(g.here)
+	return true
+}
+
+// find looks who is left. Of those that fork and end while it looks one may not be seen;
+// but the first of them was a child of this process, to which it is reaped.
+func (g *group) find() {
+	for again := true; again; {
+		again = false
+		if g.here, g.left = nil, nil; !g.childless || !orphansAreOurs {
+			g.here, g.left = g.look(g.pid)
+			again = g.reap() && len(g.here) == 0
 		}
 	}
 }
 
-// gone reports whether nobody of the group is left.
-func (g *group) gone() bool {
-	return g.ended && errors.Is(syscall.Kill(-g.pid, 0), syscall.ESRCH)
+// tick is called again and again while the command has ended and others have not, or all are to be killed.
+func (g *group) tick() {
+	g.reap() // orphans, where SIGCHLD went unseen
+	switch {
+	case g.result.Killed:
+		g.sendAll(syscall.SIGKILL) // also to those that are new
+	case !g.told && !g.result.Lost:
+		g.told = true
+		text := "the command has ended, and what it has started has not: " +
+			"still locked, until this has ended: " + listOf(g.here)
+		if g.terminal.file != nil {
+			text += "; a second Ctrl-C sends SIGTERM"
+		}
+		g.Tell(text)
+	}
 }
 
-// reap takes notice of all children that have stopped or ended.
-func (g *group) reap() {
+// reap takes notice of all children that have stopped or ended, and reports whether one has ended.
+func (g *group) reap() (ended bool) {
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG|syscall.WUNTRACED, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
+			continue
 		case err != nil || pid <= 0:
-			return
+			g.childless = errors.Is(err, syscall.ECHILD)
+			return ended
+		}
+		ended = ended || !status.Stopped()
+		switch {
 		case pid != g.pid: // an orphan
 		case status.Stopped():
 			g.stopped(status.StopSignal())
@@ -132,54 +203,110 @@ func (g *group) reap() {
 }
 
 func (g *group) end(status syscall.WaitStatus) {
-	g.ended = true
+	g.result.Ended = true
 	g.result.Code = status.ExitStatus()
 	if status.Signaled() {
 		g.result.Signal = status.Signal()
 		g.result.Code = 128 + int(g.result.Signal)
 	}
-	g.terminal.takeBack()
-	if !g.gone() {
-		g.poll.Reset(lingerPoll)
-		if g.Lingering != nil && !g.result.Lost {
-			g.Lingering()
-		}
-	}
+	g.terminal.takeBack(status.Signaled())
+	g.poll.Reset(lingerPoll)
 }
 
-// send sends a signal to everybody of the group, and to the command also where
-// it has moved to another one.
+// send sends a signal to everybody of the command's group, and to the command also where it has moved to another one.
 func (g *group) send(s syscall.Signal) {
-	if err := syscall.Kill(-g.pid, s); errors.Is(err, syscall.ESRCH) && !g.ended {
+	if g.result.Ended { // the group may be empty, and its number another's by now
+		here, _ := g.look(g.pid)
+		if !slices.ContainsFunc(here, func(p process) bool { return p.group == g.pid }) {
+			return
+		}
+	}
+	if err := syscall.Kill(-g.pid, s); errors.Is(err, syscall.ESRCH) && !g.result.Ended {
 		_ = syscall.Kill(g.pid, s) // at the worst it is a zombie
 	}
 }
 
-func (g *group) forward(s syscall.Signal) {
-	if s == syscall.SIGCONT {
-		g.resume()
-		return
+// sendAll sends signals to all that the command has started: to its group in one step,
+// then to the others, until it finds nobody new. What those start who have been told is
+// theirs to end, but for SIGKILL: they may be cleaning up.
+func (g *group) sendAll(signals ...syscall.Signal) {
+	for _, s := range signals {
+		g.send(s)
 	}
-	g.send(s) // a stop of ours follows when the command has stopped
+	kills := signals[0] == syscall.SIGKILL
+	told := map[int]int{} // in which pass
+	for pass, again := 1, true; again; pass++ {
+		again = false
+		g.here, _ = g.look(g.pid)
+		for _, p := range g.here {
+			if by := told[p.parent]; told[p.pid] > 0 || by > 0 && by < pass && !kills {
+				continue
+			}
+			told[p.pid], again = pass, true
+			err := g.reach(p) // a signal to a group does not tell whom it has not reached
+			for _, s := range signals {
+				if err == nil && p.pid > 0 && (p.group != g.pid || kills) {
+					err = p.signal(s)
+				}
+			}
+		}
+	}
 }
 
-// terminate asks the group to end, and lets it go on to do so where it is
-// suspended.
+// reach is an error where a process may not be signalled, and says so once.
+func (g *group) reach(p process) error {
+	err := p.signal(0)
+	if errors.Is(err, syscall.EPERM) && !g.refused[p.id] {
+		g.refused[p.id] = true
+		g.Say(p.String() + " runs as another user and goes on")
+	}
+	return err
+}
+
+// forward passes a signal on: to all if it asks them to end, else to the command's group, as a terminal does.
+func (g *group) forward(s syscall.Signal) {
+	again := s == syscall.SIGINT && g.interrupted
+	g.interrupted = g.result.Ended && s == syscall.SIGINT
+	g.result.Interrupted = g.result.Interrupted || s == syscall.SIGINT || s == syscall.SIGQUIT
+	switch {
+	case s == syscall.SIGCONT:
+		g.resume()
+	case s == syscall.SIGTTIN:
+		// Another one of this process's group reads from the terminal that is lent, and
+		// is stopped. This process renews.
+	case s == syscall.SIGTERM, s == syscall.SIGHUP:
+		if s == g.asked && time.Since(g.askedAt) < sameBound {
+			return
+		}
+		if g.sendAll(s); g.Held() { // else more follows
+			g.sendAll(syscall.SIGCONT) // to end also where it is suspended
+		}
+		g.asked, g.askedAt = s, time.Now()
+	case again: // what a shell starts in the background ignores SIGINT
+		g.sendAll(syscall.SIGTERM)
+	case s == syscall.SIGTSTP && g.result.Ended && !g.result.Lost: // nobody else stops now
+		g.suspend()
+	default:
+		g.send(s) // a stop of ours follows when the command has stopped
+	}
+}
+
+// terminate asks all to end, and lets them go on to do so where they are suspended.
 func (g *group) terminate() {
 	g.result.Lost = true
+	g.poll.Reset(lingerPoll)
 	if g.Grace <= 0 {
 		g.kill()
 		return
 	}
-	g.send(syscall.SIGTERM)
-	g.send(syscall.SIGCONT)
 	g.bound = time.After(g.Grace)
+	g.sendAll(syscall.SIGTERM, syscall.SIGCONT)
 }
 
 func (g *group) kill() {
 	g.result.Killed = true
-	g.send(syscall.SIGKILL)
 	g.bound = time.After(stuckBound)
+	g.sendAll(syscall.SIGKILL)
 }
 
 // stopped is told that the command was suspended. Where it only waits for the
@@ -193,6 +320,9 @@ func (g *group) stopped(s syscall.Signal) {
 	case s == syscall.SIGSTOP:
 	case s != syscall.SIGTSTP && g.terminal.lend(g.pid):
 		g.send(syscall.SIGCONT)
+	case s != syscall.SIGTSTP && orphaned(): // it would ask again and again
+		g.Say("the command asks for the terminal and cannot have it: " +
+			"it is suspended, and the lock is held until it has ended")
 	default:
 		g.suspend()
 	}
@@ -202,32 +332,60 @@ func (g *group) stopped(s syscall.Signal) {
 // meanwhile. Where no shell looks after this process it does not stop, and the
 // group goes on at once, as the kernel has it for other processes.
 func (g *group) suspend() {
-	wasLent := g.terminal.takeBack()
+	wasLent := g.terminal.takeBack(false)
 	if orphaned() {
 		g.resume()
 		return
 	}
-	if wasLent {
-		// What Ctrl-Z does to a script that has started us, and others of a
-		// pipeline, had we not lent the terminal.
-		ignoring(syscall.SIGTSTP, func() { _ = syscall.Kill(0, syscall.SIGTSTP) })
-		Listen(g.Signals, syscall.SIGTSTP)
+	if p, halted := g.halt(); !halted {
+		g.Say(p.String() + " runs as another user and cannot be suspended, " +
+			"so nobody is: it would go on without the lock")
+		g.resume()
+		return
 	}
-	// package signal cannot give SIGTSTP its default back.
-	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	whom := os.Getpid()
+	if wasLent {
+		// What Ctrl-Z does to a script that has started us, and others of a pipeline, had we not
+		// lent the terminal.
+		whom = 0
+	}
+	stop(whom)
 	stopped := time.After(stopBound) // no time passes for this process while it is
 	for {
 		select {
 		case s := <-g.Signals:
-			if s != syscall.SIGCONT {
-				g.send(s.(syscall.Signal))
+			switch s {
+			case syscall.SIGCONT:
+			case syscall.SIGTSTP: // it came before
+				continue
+			default:
+				g.forward(s.(syscall.Signal))
 				continue
 			}
 		case <-stopped:
 		}
+		signal.Notify(g.Signals, syscall.SIGTSTP)
 		g.resume()
 		return
 	}
+}
+
+// halt suspends those that still run, and reports whether nobody runs on; if not, who does.
+func (g *group) halt() (process, bool) {
+	for again := true; again; {
+		again = false
+		here, _ := g.look(g.pid)
+		for _, p := range here {
+			if p.suspended || slices.ContainsFunc(g.halted, func(h process) bool { return h.id == p.id }) {
+				continue
+			}
+			if errors.Is(p.signal(syscall.SIGSTOP), syscall.EPERM) {
+				return p, false
+			}
+			g.halted, again = append(g.halted, p), true
+		}
+	}
+	return process{}, true
 }
 
 // orphaned reports whether nobody outside of our group of processes looks after
@@ -252,24 +410,18 @@ func orphaned() bool {
 	}
 }
 
-// ignoring calls f while a signal is ignored. Nothing may be started meanwhile:
-// it would inherit that.
-func ignoring(s syscall.Signal, f func()) {
-	if !signal.Ignored(s) {
-		signal.Ignore(s)
-		defer signal.Reset(s)
-	}
-	f()
-}
-
 // resume lets the group go on, if the lock is still held. If it is not, Lost is
-// closed by now, and what follows from that is all that the group will see.
+// about to be closed, and what follows from that is all that the group will see.
 func (g *group) resume() {
 	if !g.Held() {
 		return
 	}
-	if g.terminal.interactive() {
+	if g.terminal.interactive() && !g.result.Ended {
 		g.terminal.lend(g.pid)
 	}
 	g.send(syscall.SIGCONT)
+	for _, p := range g.halted {
+		_ = p.signal(syscall.SIGCONT)
+	}
+	g.halted = nil
 }

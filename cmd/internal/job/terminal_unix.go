@@ -13,8 +13,9 @@ import (
 // A terminal is the controlling one, if there is one. Only the group of
 // processes in its foreground may read from it, and gets its Ctrl-C.
 type terminal struct {
-	file *os.File // nil: none
-	lent bool
+	file  *os.File    // nil: none
+	lent  int         // the group that has it; 0: none
+	modes *term.State // as they were when it was lent
 }
 
 func openTerminal() *terminal {
@@ -37,36 +38,55 @@ func (t *terminal) interactive() bool {
 	return t.file != nil && term.IsTerminal(0) && term.IsTerminal(1)
 }
 
+// front is the group in the foreground.
+func (t *terminal) front() int {
+	front, err := unix.IoctlGetInt(int(t.file.Fd()), unix.TIOCGPGRP)
+	if err != nil {
+		return 0
+	}
+	return front
+}
+
+// lendAtStart has a command get the terminal before it runs, for it may lend it on at once.
+func (t *terminal) lendAtStart(sys *syscall.SysProcAttr) {
+	if t.interactive() && t.front() == syscall.Getpgrp() {
+		sys.Foreground, sys.Ctty = true, int(t.file.Fd())
+		t.modes, _ = term.GetState(sys.Ctty)
+		t.lent = -1 // to whom is not known yet
+	}
+}
+
 // lend puts a group into the foreground, if that is our place or was lent
 // already, and reports whether it is there.
 func (t *terminal) lend(group int) bool {
 	if t.file == nil {
 		return false
 	}
-	fd := int(t.file.Fd())
-	front, err := unix.IoctlGetInt(fd, unix.TIOCGPGRP)
-	if err != nil {
+	front, fd := t.front(), int(t.file.Fd())
+	if front != group && front != syscall.Getpgrp() {
 		return false
 	}
-	if front != group {
-		if front != syscall.Getpgrp() || unix.IoctlSetPointerInt(fd, unix.TIOCSPGRP, group) != nil {
-			return false
-		}
+	if t.lent == 0 {
+		t.modes, _ = term.GetState(fd)
 	}
-	t.lent = true
+	if front != group && unix.IoctlSetPointerInt(fd, unix.TIOCSPGRP, group) != nil {
+		return false
+	}
+	t.lent = group
 	return true
 }
 
-// takeBack puts our own group into the foreground, if it lent its place, and
-// reports whether it did.
-func (t *terminal) takeBack() bool {
-	if !t.lent {
+// takeBack puts our own group into the foreground, if it lent its place, and reports whether it did. Who has that was
+// killed had no time to give the terminal its modes back, so that happens here.
+func (t *terminal) takeBack(killed bool) bool {
+	if t.lent == 0 {
 		return false
 	}
-	t.lent = false
-	// Who does this from the background is suspended unless that is ignored.
-	ignoring(syscall.SIGTTOU, func() {
-		_ = unix.IoctlSetPointerInt(int(t.file.Fd()), unix.TIOCSPGRP, syscall.Getpgrp())
-	})
+	front, fd := t.front(), int(t.file.Fd())
+	_ = unix.IoctlSetPointerInt(fd, unix.TIOCSPGRP, syscall.Getpgrp()) // from the background, where SIGTTOU is ignored
+	if killed && t.modes != nil && (front == t.lent || front == syscall.Getpgrp()) {
+		_ = term.Restore(fd, t.modes)
+	}
+	t.lent = 0
 	return true
 }

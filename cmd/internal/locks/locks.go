@@ -18,7 +18,7 @@ import (
 
 const locksExamples = `  redlock locks
   redlock locks 'invoices:*'
-  redlock locks --watch=2s                 # also: which are being renewed
+  redlock locks --watch=2s
   redlock locks --json | jq -r '.locks[] | select(.verdict=="held") | .key'`
 
 const (
@@ -46,7 +46,9 @@ and [a-z]; without one all keys). It asks all masters together about each lock:
 who holds it, on how many masters, and how long it has left. A lock is held by
 the holder that a quorum of the masters names; a lock on fewer masters is shown
 as such. Strings that expire and are of no client of this library are shown as
-foreign: they may be locks of other Redlock clients.
+foreign: they may be locks of other Redlock clients. A key that never expires,
+or is no lock, is shown as stuck where the pattern is its name, or somebody
+waits for it.
 
 It searches the masters at the same time, in steps of about 100 keys, with a
 pause of 2 ms after each. A step keeps a master busy for some tenths of a
@@ -54,10 +56,9 @@ millisecond. If a master does not answer a step within a second, its search
 ends. After --for it shows what was found by then. The last line says what the
 search has cost. It changes nothing.
 
-The masters do not know how old a lock is. With --watch it shows for how long
-the hold was seen, and when it was renewed: that is when it ends later than at
-the look before. The column fence is the highest fencing token that was given
-for the key within the last day, to any holder.
+The masters do not know how old a lock is, or whether it is renewed. The column
+fence is the highest fencing token that was given for the key within the last
+day, to any holder.
 
 Exit code: 0; 1 when not all was seen before --for; 69 when fewer masters than a
 quorum were searched; 64 for a mistake in the arguments.`,
@@ -65,7 +66,8 @@ quorum were searched; 64 for a mistake in the arguments.`,
 
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return app.Usagef("%d patterns: want one at the most, in quotes (see %s --help)", len(args), cmd.CommandPath())
+				return app.Usagef("%d patterns: want one at the most, in quotes (see %s --help)",
+					len(args), cmd.CommandPath())
 			}
 			return nil
 		},
@@ -131,7 +133,7 @@ type LocksDocument struct {
 type lockRow struct {
 	Key     string      `json:"key"`
 	Bytes   []byte      `json:"key_base64,omitempty"` // of a key that is no UTF-8: key has it as it is shown
-	Kind    string      `json:"kind"`                 // lock, readers, foreign or mixed
+	Kind    string      `json:"kind"`                 // lock, readers, foreign, mixed or stuck
 	Verdict string      `json:"verdict"`              // as in status
 	Need    int         `json:"need"`                 // masters that make a quorum
 	Holders []lockHolds `json:"holders"`              // those on most masters first, 10 at the most
@@ -141,27 +143,38 @@ type lockRow struct {
 }
 
 type lockHolds struct {
-	Owner     string `json:"owner,omitempty"`
-	Token     string `json:"token"` // its beginning
-	Masters   int    `json:"masters"`
-	TTLMS     int64  `json:"ttl_ms"`
-	SeenMS    int64  `json:"seen_ms,omitempty"`    // for how long, with --watch
-	RenewedMS int64  `json:"renewed_ms,omitempty"` // it was renewed less than so long ago, with --watch; absent: that was not seen
+	Owner   string `json:"owner,omitempty"`
+	Token   string `json:"token"` // its beginning
+	Masters int    `json:"masters"`
+	TTLMS   int64  `json:"ttl_ms"`
 }
 
 // listedHolders is how many of a lock --json lists.
 const listedHolders = 10
 
-func (v *locksView) document(s *Survey) *LocksDocument {
-	d := &LocksDocument{Locks: []lockRow{}, lockSums: sumsOf(s), Complete: !s.Cut, Masters: s.Masters, TookMS: s.Took.Milliseconds()}
+func document(s *Survey) *LocksDocument {
+	d := &LocksDocument{
+		Locks:    []lockRow{},
+		lockSums: sumsOf(s),
+		Complete: !s.Cut,
+		Masters:  s.Masters,
+		TookMS:   s.Took.Milliseconds(),
+	}
 	for i := range s.Locks {
-		d.Locks = append(d.Locks, v.documentRow(&s.Locks[i]))
+		d.Locks = append(d.Locks, documentRow(&s.Locks[i]))
 	}
 	return d
 }
 
-func (v *locksView) documentRow(l *Lock) lockRow {
-	row := lockRow{Key: l.Key, Kind: string(l.Kind), Verdict: say.VerdictNames[l.Verdict], Need: l.Need, Readers: l.Readers, Fence: l.Fence}
+func documentRow(l *Lock) lockRow {
+	row := lockRow{
+		Key:     l.Key,
+		Kind:    string(l.Kind),
+		Verdict: say.VerdictNames[l.Verdict],
+		Need:    l.Need,
+		Readers: l.Readers,
+		Fence:   l.Fence,
+	}
 	if !utf8.ValidString(l.Key) {
 		row.Key, row.Bytes = term.Visible(l.Key), []byte(l.Key)
 	}
@@ -169,14 +182,12 @@ func (v *locksView) documentRow(l *Lock) lockRow {
 		row.Waiting = &l.Waiting
 	}
 	for _, h := range l.Holders[:min(listedHolders, len(l.Holders))] {
-		hold := lockHolds{Owner: h.Owner, Token: tokens.Short(h.Token), Masters: h.Masters, TTLMS: h.TTL.Milliseconds()}
-		if w := v.renewals.Of(l.Key, h.Token); v.watching && w != nil {
-			hold.SeenMS = v.now().Sub(w.Since).Milliseconds()
-			if !w.Renewed.IsZero() {
-				hold.RenewedMS = max(v.now().Sub(w.Renewed).Milliseconds(), 1)
-			}
-		}
-		row.Holders = append(row.Holders, hold)
+		row.Holders = append(row.Holders, lockHolds{
+			Owner:   h.Owner,
+			Token:   tokens.Short(h.Token),
+			Masters: h.Masters,
+			TTLMS:   h.TTL.Milliseconds(),
+		})
 	}
 	return row
 }

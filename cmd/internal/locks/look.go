@@ -12,6 +12,7 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/observe"
+	"github.com/redquorum/redquorum/cmd/internal/say"
 	tokens "github.com/redquorum/redquorum/internal/token"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -31,6 +32,7 @@ const (
 	Readers Kind = "readers" // of a read-write lock
 	Foreign Kind = "foreign" // a string that expires: of another Redlock client, or no lock at all
 	Mixed   Kind = "mixed"   // readers on some masters, a token on others
+	Stuck   Kind = "stuck"   // it never expires, or is no lock: whoever waits for it waits for ever
 )
 
 // A Lock is a key that is locked, or may be.
@@ -40,13 +42,13 @@ type Lock struct {
 	Readers int    // that are alive, on the master with most of them
 	Waiting int    // clients in its queue; -1: not known
 	Fence   uint64 // the highest fencing token that was given for this key; 0: none, or not known
-
-	Asked, Answered time.Time // the masters looked between these
 }
 
 // look asks all masters about the keys, a group at a time. cut tells that ctx ended
 // before all were asked about.
-func (s *Survey) look(ctx context.Context, masters []*observe.Master, who observe.Inspector, names []string) (cut bool, err error) {
+func (s *Survey) look(
+	ctx context.Context, masters []*observe.Master, who observe.Inspector, names []string,
+) (cut bool, err error) {
 	for len(names) > 0 {
 		n := min(group, len(names))
 		locks, err := lookAt(ctx, masters, who, names[:n])
@@ -73,9 +75,8 @@ func lookAt(ctx context.Context, masters []*observe.Master, who observe.Inspecto
 			continue
 		}
 		wg.Go(func() {
-			asked := time.Now()
 			in, err := who.Inspect(ctx, name)
-			found[i], errs[i] = Lock{Inspection: in, Waiting: -1, Asked: asked, Answered: time.Now()}, err
+			found[i], errs[i] = Lock{Inspection: in, Waiting: -1}, err
 		})
 	}
 	wg.Wait()
@@ -107,10 +108,12 @@ func (l *Lock) classify() bool {
 			ours = ours || made(m.Held.Token)
 		case expiresWithReaders(m):
 			readers++
-			l.Readers = max(l.Readers, m.ReaderCount)
+			l.Readers = max(l.Readers, m.Held.Readers)
 		}
 	}
 	switch {
+	case say.NobodyReleases(l.Inspection):
+		l.Kind = Stuck
 	case tokens > 0 && readers > 0:
 		l.Kind = Mixed
 	case readers > 0:
@@ -120,7 +123,7 @@ func (l *Lock) classify() bool {
 	default:
 		l.Kind = Foreign
 	}
-	return tokens+readers > 0
+	return tokens+readers > 0 || l.Kind == Stuck
 }
 
 // made reports whether this library has made a token.

@@ -68,7 +68,9 @@ func (n *nameSet) add(names []string) bool {
 
 // search looks through all masters at once for keys that may be locks. cut tells
 // that there are more than are named.
-func search(ctx context.Context, masters []*observe.Master, pattern string) (names []string, searches []Search, cut bool) {
+func search(
+	ctx context.Context, masters []*observe.Master, pattern string,
+) (names []string, searches []Search, cut bool) {
 	found := &nameSet{names: make(map[string]struct{})}
 	searches = make([]Search, len(masters))
 	observe.Each(masters, func(i int, m *observe.Master) {
@@ -106,7 +108,9 @@ func (s *Search) run(ctx context.Context, m *observe.Master, pattern string, fou
 }
 
 // step asks for the next keys.
-func (s *Search) step(ctx context.Context, m *observe.Master, cursor, pattern string) (next string, names []string, err error) {
+func (s *Search) step(
+	ctx context.Context, m *observe.Master, cursor, pattern string,
+) (next string, names []string, err error) {
 	bounded, cancel := context.WithTimeout(ctx, StepBound)
 	defer cancel()
 	a := m.Do(bounded, "EVAL", stepScript, 0, cursor, pattern, StepKeys)
@@ -138,7 +142,9 @@ func (s *Search) step(ctx context.Context, m *observe.Master, cursor, pattern st
 func forbidden(err error) error {
 	text := err.Error()
 	// In a script Redis says the second up to 7.0, the third since 7.2.
-	if strings.Contains(text, "NOPERM") || strings.Contains(text, "can't run this command") || strings.Contains(text, "ACL failure in script") {
+	if strings.Contains(text, "NOPERM") ||
+		strings.Contains(text, "can't run this command") ||
+		strings.Contains(text, "ACL failure in script") {
 		return errors.New("this user may not search: it needs +eval +scan +type +pttl")
 	}
 	return err

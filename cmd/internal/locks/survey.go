@@ -41,8 +41,13 @@ func (s *Survey) Searched() (n int) {
 func Find(ctx context.Context, masters []*observe.Master, who observe.Inspector, pattern string) (*Survey, error) {
 	began := time.Now()
 	s := &Survey{}
+	searching, cancel := context.WithCancel(ctx)
+	if end, ok := ctx.Deadline(); ok { // the last quarter is for the questions about what was found
+		searching, cancel = context.WithDeadline(ctx, began.Add(end.Sub(began)*3/4))
+	}
 	var names []string
-	names, s.Masters, s.Cut = search(ctx, masters, pattern)
+	names, s.Masters, s.Cut = search(searching, masters, pattern)
+	cancel()
 	cut, err := s.look(ctx, masters, who, names)
 	s.Cut = s.Cut || cut
 	s.Took = time.Since(began)

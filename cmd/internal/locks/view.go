@@ -18,25 +18,21 @@ import (
 // A locksView shows what was found.
 type locksView struct {
 	app.Looks
-	watching bool
-	layout   func() term.Layout
-	limit    int // of what people are shown
-	now      func() time.Time
-	renewals Renewals
+	layout func() term.Layout
+	limit  int // of what people are shown
 }
 
 func newLocksView(a *app.App, o *locksOptions) *locksView {
 	return &locksView{
-		Looks: app.NewLooks(a, o.SharedFlags, o.watch), watching: o.watch > 0, limit: mostShown, now: time.Now,
+		Looks: app.NewLooks(a, o.SharedFlags, o.watch), limit: mostShown,
 		layout: func() term.Layout { return term.LayoutFor(a.Out) },
 	}
 }
 
 // show prints one look.
 func (v *locksView) show(s *Survey) error {
-	v.renewals.Note(s.Locks)
 	if v.JSON {
-		return v.Print(v.document(s), nil)
+		return v.Print(document(s), nil)
 	}
 	var text bytes.Buffer
 	v.print(&text, s)
@@ -53,40 +49,54 @@ func (v *locksView) print(w *bytes.Buffer, s *Survey) {
 	l := v.layout()
 	sentence := func(text string) { l.Text(w, "", 0, text) }
 	if locks := v.shown(s); len(locks) > 0 {
-		table := term.Table{Rows: [][]string{{"key", "kind", "holder", "on", "left", "waiting", "fence", "token"}}, Spare: []int{7, 6, 5, 1}}
-		if v.watching {
-			table = term.Table{Rows: [][]string{{"key", "kind", "holder", "on", "left", "seen for", "renewed", "waiting", "fence", "token"}}, Spare: []int{9, 8, 5, 7, 1}}
+		table := term.Table{
+			Rows:  [][]string{{"key", "kind", "holder", "on", "left", "waiting", "fence", "token"}},
+			Spare: []int{7, 6, 5, 1},
 		}
 		for i := range locks {
-			table.Rows = append(table.Rows, v.row(&locks[i]))
+			table.Rows = append(table.Rows, tableRow(&locks[i]))
 		}
 		if !l.Fits(l.Lines(table.Rows)) {
-			for _, row := range table.Rows {
-				row[0], row[2] = term.Shortened(row[0], max(l.Columns/4, leastWidth)), term.Shortened(row[2], max(l.Columns/5, leastWidth))
-			}
+			shorten(l, table.Rows)
 		}
 		l.Table(w, table)
 		w.WriteByte('\n')
 	}
-	if need := quorum.Need(len(s.Masters)); s.Searched() < need {
-		sentence(fmt.Sprintf("%d of %s could be searched, %d needed: who holds locks is not known.", s.Searched(), term.Count(len(s.Masters), "master"), need))
+	if need := quorum.Need(len(s.Masters)); !s.Cut && s.Searched() < need {
+		sentence(fmt.Sprintf("%d of %s could be searched, %d needed: who holds locks is not known.",
+			s.Searched(), term.Count(len(s.Masters), "master"), need))
 	} else {
 		sentence(v.sums(s))
 	}
 	for i := range s.Masters {
 		if m := &s.Masters[i]; m.err != nil {
-			sentence(fmt.Sprintf("✗ %s was not searched to its end: %s", m.Master, term.Shortened(term.Visible(m.Error), term.LongestError)))
+			why := term.Shortened(term.Visible(m.Error), term.LongestError)
+			sentence(fmt.Sprintf("✗ %s was not searched to its end: %s", m.Master, why))
 		}
 	}
 	sentence(cost(s))
 }
 
-func (v *locksView) row(l *Lock) []string {
+// shorten has keys take a quarter of the columns, and holders, which say where to look, what the others leave.
+func shorten(l term.Layout, rows [][]string) {
+	var others [][]string
+	for _, row := range rows {
+		row[0] = term.Shortened(row[0], max(l.Columns/4, leastWidth))
+		others = append(others, []string{row[0], "", row[3], row[4]})
+	}
+	widest := 0
+	for line := range strings.Lines(l.Lines(others)) {
+		widest = max(widest, term.Width(strings.TrimRight(line, "\n")))
+	}
+	for _, row := range rows {
+		row[2] = term.Shortened(row[2], max(l.Columns-widest, leastWidth))
+	}
+}
+
+// tableRow is a lock as people read it.
+func tableRow(l *Lock) []string {
 	first := l.Holders[0]
 	row := []string{term.Unmoving(l.Key), string(l.Kind), lockHolder(l), lockOn(l), say.RowTTL(lockLeft(l))}
-	if v.watching {
-		row = append(row, v.watched(l.Key, first.Token)...)
-	}
 	waiting, fence, token := "–", "–", "–"
 	switch {
 	case l.Waiting < 0:
@@ -103,25 +113,15 @@ func (v *locksView) row(l *Lock) []string {
 	return append(row, waiting, fence, token)
 }
 
-// watched says for how long a hold was seen, and when it was seen to be renewed.
-func (v *locksView) watched(key, token string) []string {
-	w := v.renewals.Of(key, token)
-	switch {
-	case w == nil:
-		return []string{"–", "–"}
-	case w.Renewed.IsZero():
-		return []string{term.Seconds(v.now().Sub(w.Since)), "not seen"}
-	default:
-		return []string{term.Seconds(v.now().Sub(w.Since)), "< " + term.Seconds(v.now().Sub(w.Renewed)) + " ago"}
-	}
-}
-
 // lockHolder names who holds it, or what stands there.
 func lockHolder(l *Lock) string {
 	if l.Kind == Readers && l.Readers > 1 {
 		return term.Count(l.Readers, "reader")
 	}
 	name, first := "no name", l.Holders[0]
+	if l.Kind == Stuck {
+		return "nobody: a " + say.KindName(first.Type) + " that is no lock"
+	}
 	if operator, ok := say.By(first.Token); ok {
 		name = "released by " + term.Unmoving(operator)
 	} else if first.Owner != "" {
@@ -160,7 +160,10 @@ func lockLeft(l *Lock) time.Duration {
 
 // sums says how many there are, and what was left out.
 func (v *locksView) sums(s *Survey) string {
-	if len(s.Locks) == 0 {
+	switch {
+	case len(s.Locks) == 0 && s.Cut:
+		return "No locks were found in that time."
+	case len(s.Locks) == 0:
 		return "No locks."
 	}
 	sums := sumsOf(s)
@@ -169,10 +172,14 @@ func (v *locksView) sums(s *Survey) string {
 		text = "1 lock is held."
 	}
 	if sums.Unheld > 0 {
-		text += fmt.Sprintf(" %s without a quorum, which nobody holds, or which changed hands just now.", term.Count(sums.Unheld, "key"))
+		text += fmt.Sprintf(" %s without a quorum, which nobody holds, or which changed hands just now.",
+			term.Count(sums.Unheld, "key"))
 	}
 	if sums.Foreign > 0 {
 		text += fmt.Sprintf(" %s of no client of this library.", term.Count(sums.Foreign, "key"))
+	}
+	if sums.Stuck > 0 {
+		text += fmt.Sprintf(" %s that nobody will release.", term.Count(sums.Stuck, "key"))
 	}
 	if more := len(s.Locks) - len(v.shown(s)); more > 0 {
 		text += fmt.Sprintf(" Not shown: %d more; a pattern narrows the search, and --json lists all.", more)
@@ -190,7 +197,9 @@ func cost(s *Survey) string {
 		steps, keys, hidden = steps+m.Steps, keys+m.Keys, hidden+m.Hidden
 		slowest = max(slowest, m.SlowestUS)
 	}
-	fmt.Fprintf(&b, "Searched %d of %s in %s: %s, %s seen", s.Searched(), term.Count(len(s.Masters), "master"), term.Span(s.Took), term.Count(steps, "step"), term.Count(keys, "key"))
+	fmt.Fprintf(&b, "Searched %d of %s in %s: %s, %s seen",
+		s.Searched(), term.Count(len(s.Masters), "master"), term.Span(s.Took),
+		term.Count(steps, "step"), term.Count(keys, "key"))
 	if hidden > 0 {
 		fmt.Fprintf(&b, " (%d of them this user may not look at)", hidden)
 	}
@@ -206,11 +215,14 @@ type lockSums struct {
 	Held    int `json:"held"`    // by clients of this library
 	Unheld  int `json:"unheld"`  // without a quorum, or not known
 	Foreign int `json:"foreign"` // whoever has a quorum
+	Stuck   int `json:"stuck"`   // never expire, or are no locks
 }
 
 func sumsOf(s *Survey) (sums lockSums) {
 	for i := range s.Locks {
 		switch l := &s.Locks[i]; {
+		case l.Kind == Stuck:
+			sums.Stuck++
 		case l.Kind == Foreign:
 			sums.Foreign++
 		case l.Verdict == redlock.VerdictHeld:

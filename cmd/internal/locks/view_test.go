@@ -23,16 +23,12 @@ func surveyed() *Survey {
 	}}
 	s.Masters[2].ended(errors.New("dial redis://:secret@h: connection refused\x1b[31m"))
 	long := "invoices:" + strings.Repeat("0123456789", 8)
-	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	s.Locks = []Lock{
 		{Inspection: rig.Answer("deploy\x1b[31m", redlock.VerdictHeld, rig.By("ci@build-1/4711", 8*time.Second), rig.By("ci@build-1/4711", 9*time.Second), rig.Silent()), Kind: Plain, Waiting: 2, Fence: 1795419834569622},
 		{Inspection: rig.Answer(long, redlock.VerdictHeld, rig.By("a-very-long-name-of-an-owner@a-very-long-host-name.example/123", 8*time.Second), rig.By("a-very-long-name-of-an-owner@a-very-long-host-name.example/123", 9*time.Second), rig.Silent()), Kind: Plain, Waiting: -1},
 		{Inspection: rig.Answer("left-over", redlock.VerdictPartial, rig.By("billing", 300*time.Millisecond), rig.Nothing(), rig.Nothing()), Kind: Plain},
 		{Inspection: rig.Answer("read", redlock.VerdictHeld, rig.Read(2, "report", "export"), rig.Read(2, "report", "export"), rig.Silent()), Kind: Readers, Readers: 2},
 		{Inspection: rig.Answer("split", redlock.VerdictSplit, rig.By("billing", 8*time.Second), rig.By("shop", 9*time.Second), rig.Nothing()), Kind: Plain},
-	}
-	for i := range s.Locks {
-		s.Locks[i].Asked, s.Locks[i].Answered = at, at
 	}
 	return s
 }
@@ -42,11 +38,10 @@ func columns(n int) func() term.Layout { return func() term.Layout { return term
 func TestLocksAreAsInTheirGoldenFile(t *testing.T) {
 	t.Parallel()
 	var text, narrow, document bytes.Buffer
-	later := func() time.Time { return time.Date(2026, 1, 1, 12, 0, 3, 0, time.UTC) }
 	for _, v := range []*locksView{
-		{Looks: app.Looks{Out: &text}, limit: 4, now: later, layout: columns(0)},
-		{Looks: app.Looks{Out: &narrow}, limit: 10, now: later, watching: true, layout: columns(80)},
-		{Looks: app.Looks{Out: &document, JSON: true}, limit: 4, now: later, layout: columns(0)},
+		{Looks: app.Looks{Out: &text}, limit: 4, layout: columns(0)},
+		{Looks: app.Looks{Out: &narrow}, limit: 10, layout: columns(80)},
+		{Looks: app.Looks{Out: &document, JSON: true}, limit: 4, layout: columns(0)},
 	} {
 		if err := v.show(surveyed()); err != nil {
 			t.Fatal(err)
@@ -70,10 +65,26 @@ func TestASearchOfTooFewMastersSaysSoFirst(t *testing.T) {
 	silent := errors.New("connection refused")
 	s := &Survey{Masters: []Search{{Master: "10.0.0.1:6379"}, {Master: "10.0.0.2:6379", err: silent}, {Master: "10.0.0.3:6379", err: silent}}}
 	var text bytes.Buffer
-	if err := (&locksView{Looks: app.Looks{Out: &text}, limit: 4, now: time.Now, layout: columns(0)}).show(s); err != nil {
+	if err := (&locksView{Looks: app.Looks{Out: &text}, limit: 4, layout: columns(0)}).show(s); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(text.String(), "1 of 3 masters could be searched, 2 needed: who holds locks is not known.\n") || strings.Contains(text.String(), "No locks") {
 		t.Errorf("%s", text.String())
+	}
+}
+
+func TestASearchThatWasCutShowsWhatItHasSeen(t *testing.T) {
+	t.Parallel()
+	for want, found := range map[string][]Lock{
+		"1 lock is held.\n": surveyed().Locks[:1], "No locks were found in that time.\n": nil,
+	} {
+		s := &Survey{Cut: true, Locks: found, Masters: []Search{{err: errBound}, {err: errBound}, {err: errBound}}}
+		var text bytes.Buffer
+		if err := (&locksView{Looks: app.Looks{Out: &text}, limit: 4, layout: columns(0)}).show(s); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text.String(), want) || !strings.HasSuffix(text.String(), " NOT ALL WAS SEEN.\n") || locksCode(s) != app.ExitFailed {
+			t.Errorf("%s", text.String())
+		}
 	}
 }

@@ -24,9 +24,14 @@ func Millis(d time.Duration) string {
 
 // Voter is what a good master of a declared fleet tells, but for the number of masters, which Look adds.
 func Voter(address string) guard.Facts {
-	f := guard.Facts{Master: address, Connected: true, Info: guard.Info{RunID: address, Role: "master", Policy: "noeviction", Mode: "standalone"}}
+	f := guard.Facts{
+		Master:    address,
+		Connected: true,
+		Info:      guard.Info{RunID: address, Role: "master", Policy: "noeviction", Mode: "standalone"},
+	}
 	f.Marker = guard.Marker{Verdict: guard.Same, Clock: Reading(), Fields: guard.Fields{
-		Version: guard.Version, Run: address, Replid: "5eed", Since: "0", Wall: "0", MaxTTL: "60000", LevelIs: "standard", DB: "0", Fleet: "f1", How: guard.HowDeclared,
+		Version: guard.Version, Run: address, Replid: "5eed", Since: "0", Wall: "0",
+		MaxTTL: "60000", LevelIs: "standard", DB: "0", How: guard.HowDeclared,
 	}}
 	return f
 }
@@ -51,7 +56,6 @@ func LookAs(maxTTL, skew time.Duration, facts ...guard.Facts) *observe.Look {
 	}
 	l := &observe.Look{Look: &voters.Look{Facts: facts, At: JudgedAt()}, Refuses: make([]error, len(facts))}
 	fleet, _ := l.Fleet()
-	l.Asked = observe.ConfigOf(guard.Config{}, len(facts), maxTTL, skew)
 	l.Config = observe.ConfigOf(fleet, len(facts), maxTTL, skew)
 	for i := range facts {
 		m := facts[i].Marker

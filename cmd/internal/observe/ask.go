@@ -9,8 +9,8 @@ import (
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/inpool"
 	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/internal/seam"
 	"github.com/redquorum/redquorum/pool"
 )
 
@@ -22,7 +22,7 @@ type Master struct {
 
 // mastersOf are those of a pool, which closes them.
 func mastersOf(p *pool.Pool) (masters []*Master) {
-	for _, line := range inpool.Pipelines(p) {
+	for _, line := range seam.Pipelines(p) {
 		masters = append(masters, &Master{line: line, clock: drift.System()})
 	}
 	return masters
@@ -37,13 +37,11 @@ func (m *Master) DB() int { return m.line.DB() }
 // Stats is how the connection stands.
 func (m *Master) Stats() pool.Stats { return pool.Stats(m.line.Stats()) }
 
-// CertificateExpires is when the first certificate of the chain does that the master has shown; zero: it shows none.
-func (m *Master) CertificateExpires() time.Time { return m.line.CertificateExpires() }
-
 // connectPoll is how often Connect looks.
 const connectPoll = 2 * time.Millisecond
 
-// Connect waits until the master is connected. The error says why it is not; pool.ErrTimeout: ctx ended before that was known.
+// Connect waits until the master is connected. The error says why it is not;
+// pool.ErrTimeout: ctx ended before that was known.
 func (m *Master) Connect(ctx context.Context) error {
 	for {
 		switch s := m.line.Stats(); {
@@ -81,7 +79,11 @@ func (a *Answer) RoundTrip() time.Duration { return a.Received.Sub(a.Sent) }
 // is then pool.ErrTimeout.
 func (m *Master) Do(ctx context.Context, cmd string, args ...any) *Answer {
 	q := &question{done: make(chan struct{}), clock: m.clock}
-	call := &pipeline.Call{Command: &pipeline.Command{Cmd: cmd, Encoded: pipeline.AppendCommand(nil, cmd, args...), Owner: q}}
+	call := &pipeline.Call{Command: &pipeline.Command{
+		Cmd:     cmd,
+		Encoded: pipeline.AppendCommand(nil, cmd, args...),
+		Owner:   q,
+	}}
 	a := &Answer{Sent: m.clock.Now()}
 	m.line.Enqueue(call)
 	select {

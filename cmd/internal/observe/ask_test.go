@@ -6,83 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/internal/rig/masters"
-	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/pool"
 )
-
-func asked(t *testing.T) (*simmaster.Master, *Master) {
-	t.Helper()
-	c, err := simmaster.StartCluster(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c.Masters()[0], fleetOf(t, c).Lines[0]
-}
-
-func fleetOf(t *testing.T, c *simmaster.Cluster) *Fleet {
-	t.Helper()
-	f, err := NewFleet(c.URLs(), &app.SharedFlags{}, &app.AccessFlags{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(f.Close)
-	return f
-}
-
-// bounded is for what should take a moment.
-func bounded(t *testing.T, d time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func TestAMasterIsAsked(t *testing.T) {
-	t.Parallel()
-	sim, m := asked(t)
-	ctx := bounded(t, 20*time.Second)
-	if err := m.Connect(ctx); err != nil {
-		t.Fatal(err)
-	}
-	sim.SetClockOffset(time.Hour)
-	if r, err := m.Clock(ctx); err != nil || r.Offset().Middle() < 59*time.Minute {
-		t.Errorf("%v, %v", r.Offset(), err)
-	}
-	if a := m.Do(ctx, "PING"); a.Err != nil || a.Reply != "PONG" || a.RoundTrip() <= 0 {
-		t.Errorf("%+v", a)
-	}
-	if a := m.Do(ctx, "NOSUCH"); a.Err == nil {
-		t.Errorf("%+v", a)
-	}
-}
-
-func TestAMasterThatIsFrozenIsAskedInVain(t *testing.T) {
-	t.Parallel()
-	sim, m := asked(t)
-	if err := m.Connect(bounded(t, 20*time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	sim.Freeze()
-	if a := m.Do(bounded(t, 20*time.Millisecond), "PING"); !errors.Is(a.Err, pool.ErrTimeout) {
-		t.Errorf("%+v", a)
-	}
-}
-
-func TestAMasterThatIsGoneSaysWhy(t *testing.T) {
-	t.Parallel()
-	sim, err := simmaster.StartCluster(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sim.Close()
-	sim.Masters()[0].Kill()
-	if err := fleetOf(t, sim).Lines[0].Connect(bounded(t, 20*time.Second)); err == nil || errors.Is(err, pool.ErrTimeout) {
-		t.Error(err)
-	}
-}
 
 // awaits has a fleet that was just opened await its masters. It returns for how long it did.
 func awaits(t *testing.T, b *masters.Bubble) (f *Fleet, took time.Duration) {
@@ -118,8 +44,25 @@ func TestMastersThatAreBeingConnectedAreAwaited(t *testing.T) {
 func TestAMasterThatIsGoneIsNotAwaited(t *testing.T) {
 	masters.InBubble(t, 3, func(t *testing.T, b *masters.Bubble) {
 		b.Kill(2)
-		if _, took := awaits(t, b); took > connectPoll {
-			t.Errorf("waited %v", took)
+		f, took := awaits(t, b)
+		if err := f.Lines[2].Connect(t.Context()); took > connectPoll || err == nil {
+			t.Errorf("waited %v, %v", took, err)
+		}
+	})
+}
+
+func TestAMasterThatIsFrozenIsAskedInVain(t *testing.T) {
+	masters.InBubble(t, 2, func(t *testing.T, b *masters.Bubble) {
+		b.Freeze(1) // accepts, and does not greet
+		f, _ := awaits(t, b)
+		b.Freeze(0)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		if a := f.Lines[0].Do(ctx, "PING"); !errors.Is(a.Err, pool.ErrTimeout) {
+			t.Errorf("%+v", a)
+		}
+		if err := f.Lines[1].Connect(ctx); !errors.Is(err, pool.ErrTimeout) {
+			t.Error(err)
 		}
 	})
 }

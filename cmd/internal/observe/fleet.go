@@ -31,12 +31,12 @@ func OpenFleet(cmd *cobra.Command, a *app.App, shared *app.SharedFlags, access *
 	if err != nil {
 		return nil, err
 	}
-	return NewFleet(urls, shared, access)
+	return NewFleet(cmd.Context(), urls, shared, access)
 }
 
 // NewFleet begins to connect to these masters. The caller must close it.
-func NewFleet(urls []string, shared *app.SharedFlags, access *app.AccessFlags) (*Fleet, error) {
-	opts, err := access.Pool()
+func NewFleet(ctx context.Context, urls []string, shared *app.SharedFlags, access *app.AccessFlags) (*Fleet, error) {
+	opts, err := access.Pool(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,9 @@ func NewFleet(urls []string, shared *app.SharedFlags, access *app.AccessFlags) (
 
 // Close ends the connections.
 func (f *Fleet) Close() {
-	f.monitor.Close()
+	if f.monitor != nil {
+		f.monitor.Close()
+	}
 	if f.Client != nil {
 		f.Client.Close()
 	}

@@ -3,30 +3,22 @@ package observe
 import (
 	"cmp"
 	"context"
-	"errors"
-	"log/slog"
-	"strings"
 	"time"
-
-	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/group"
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/inpool"
 	"github.com/redquorum/redquorum/internal/quorum"
+	"github.com/redquorum/redquorum/internal/seam"
 	"github.com/redquorum/redquorum/internal/voters"
-	"github.com/redquorum/redquorum/pool"
 )
 
 // A Look is what the masters of a fleet have said of themselves at about one instant, and what a client would conclude.
 type Look struct {
 	*voters.Look
-	// Config is by what they are judged: the settings of most markers, and of the flags, where they are given. Asked is
-	// those of a command with these flags.
-	Config, Asked guard.Config
+	// Config is by what they are judged: the settings of most markers, and of the flags, where they are given.
+	Config guard.Config
 	// Refuses is why a master takes no write of a lock, whoever asks; nil: it takes it, or does not vote anyway.
 	Refuses []error
 }
@@ -37,23 +29,20 @@ func (l *Look) IsUp(i int) bool {
 	return why == nil || why.Cause != guard.NotConnected
 }
 
-// writeBound is how long a master has to take a write, as long as clients wait, and longer.
-const writeBound = 500 * time.Millisecond
-
 // Look asks all masters that can be reached, for about ConnectBound at the most. On a master without a marker it notes
 // since when that is so, and writes nothing else.
 func (f *Fleet) Look(ctx context.Context) *Look {
 	if f.monitor == nil {
 		f.judgedBy = f.settings(guard.Config{})
 		f.monitor = voters.New(voters.Config{
-			Group: &group.Group{
-				Masters: inpool.Pipelines(f.Pool), Need: quorum.Need(len(f.Lines)),
+			Group: &quorum.Group{
+				Masters: seam.Pipelines(f.Pool), Need: quorum.Need(len(f.Lines)),
 				Clock: drift.Cumulative(drift.System()), Life: context.Background(),
 			},
-			Guard: f.judgedBy, Logger: slog.New(slog.DiscardHandler), ReadOnly: true,
+			Guard: f.judgedBy, ReadOnly: true,
 		})
 	}
-	l := &Look{Look: f.ask(ctx), Asked: f.settings(guard.Config{})}
+	l := &Look{Look: f.ask(ctx)}
 	fleet, _ := l.Fleet()
 	if l.Config = f.settings(fleet); l.Config != f.judgedBy {
 		f.judgedBy = l.Config
@@ -61,14 +50,14 @@ func (f *Fleet) Look(ctx context.Context) *Look {
 		l.Look = f.ask(ctx)
 	}
 	l.Refuses = make([]error, len(f.Lines))
-	Each(f.Lines, func(i int, m *Master) {
-		switch why := l.Standings[i].Why; {
-		case why == nil || why.Cause == guard.NoMarker:
-			l.Refuses[i] = m.refuses(ctx)
-		case why.Cause == guard.Unmarked:
+	for i := range l.Standings {
+		switch why, err := l.Standings[i].Why, l.Facts[i].NoWrites; {
+		case (why == nil || why.Cause == guard.NoMarker) && err != nil:
+			l.Refuses[i] = &say.WriteError{Err: err}
+		case why != nil && why.Cause == guard.Unmarked:
 			l.Refuses[i] = say.ScriptRefused(why.Err)
 		}
-	})
+	}
 	return l
 }
 
@@ -107,7 +96,7 @@ func (l *Look) Fleet() (fleet guard.Config, found bool) {
 	votes := map[guard.Config]int{}
 	for i := range l.Facts {
 		m := l.Facts[i].Marker
-		if c, ok := m.Config(); ok && m.Verdict != guard.Created { // which is not there yet
+		if c, ok := m.Config(); ok {
 			votes[c]++
 		}
 	}
@@ -125,21 +114,4 @@ func Settings(m guard.Fields) string {
 		return c.String()
 	}
 	return m.Settings()
-}
-
-// ProbeKey is what the guard's probe tries commands on: a key that is never there, among those that the documented
-// permissions cover.
-const ProbeKey = "redquorum:intent:1:redquorum:probe"
-
-// refuses asks for the write that a lock needs, in a form that writes nothing. The error is why the master takes it of
-// nobody now: its memory is full, too few replicas are there, it cannot save, its clients are paused.
-func (m *Master) refuses(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, writeBound)
-	defer cancel()
-	err := m.Do(ctx, "SET", ProbeKey, "", "XX").Err
-	refused, answered := errors.AsType[redis.Error](err)
-	if answered && !strings.HasPrefix(string(refused), "NOPERM") || errors.Is(err, pool.ErrTimeout) {
-		return &say.WriteError{Err: err}
-	}
-	return nil // it takes it, or it has just gone, or the guard's own probe tells what is not permitted
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/pool"
 )
 
 // Clock looks at the master's clock.
@@ -29,13 +28,13 @@ func (m *Master) Clock(ctx context.Context) (drift.Reading, error) {
 // mostWaiting is how many of them Queue tells.
 const mostWaiting = 100
 
-// QueueKey is where the queue of a lock is.
-func QueueKey(key string) string { return "redquorum:q:1:{" + key + "}" }
+// queueKey is where the queue of a lock is.
+func queueKey(key string) string { return "redquorum:q:1:{" + key + "}" }
 
-// Queue reads, as docs/project/waiting.md has it, the queue of the key's lock that this master keeps, and how many
+// Queue reads, as docs/explanation/waiting.md has it, the queue of the key's lock that this master keeps, and how many
 // clients are in it, of whom it tells the first 100. It changes nothing.
 func (m *Master) Queue(ctx context.Context, key string) (first []WaitingClient, all int, err error) {
-	queue := QueueKey(key)
+	queue := queueKey(key)
 	a := m.Do(ctx, "ZCOUNT", queue, "-inf", "+inf") // which the documented ACL user may, as waiters do
 	if all, err = redis.Int(a.Reply, a.Err); err != nil || all == 0 {
 		return nil, 0, err
@@ -61,19 +60,4 @@ func (m *Master) Queue(ctx context.Context, key string) (first []WaitingClient, 
 		first = append(first, w)
 	}
 	return first, max(all, len(first)), nil
-}
-
-// DeleteLock deletes all keys that the library may leave for a lock, on the masters that can be reached by new
-// connections: one that is back again is reached at once. ctx bounds it.
-func DeleteLock(ctx context.Context, urls []string, key string, opts ...pool.Option) {
-	p, err := pool.New(urls, opts...)
-	if err != nil {
-		return // nor was anything locked
-	}
-	defer p.Close()
-	Each(mastersOf(p), func(_ int, m *Master) {
-		if m.Connect(ctx) == nil {
-			m.Do(ctx, "DEL", key, QueueKey(key), "redquorum:fence:1:"+key, "redquorum:lease:1:"+key)
-		}
-	})
 }

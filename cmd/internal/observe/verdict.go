@@ -30,13 +30,20 @@ type Verdict struct {
 	// takes; left out where locks can be taken, and where waiting alone does not help.
 	At   *time.Time `json:"at,omitempty"`
 	InMS int64      `json:"in_ms,omitempty"`
-	// Flags are what exec needs to be a client of this fleet, beside those that were given here.
-	Flags string `json:"flags,omitempty"`
 	// Help is what else leads to a quorum, one thing an entry.
 	Help []string `json:"help,omitempty"`
+	// Masters are all of them, in the order of the list.
+	Masters []Vote `json:"masters"`
 
 	seats    []seat // in the order of the masters
 	declared int    // how many of them the next client declares
+}
+
+// A Vote says whether a master votes now.
+type Vote struct {
+	Master   string `json:"master"`
+	Votes    bool   `json:"votes"`
+	Abstains string `json:"abstains,omitempty"` // why it does not vote
 }
 
 // A seat is what one master counts.
@@ -47,21 +54,20 @@ type seat struct {
 	timed  bool   // it votes in left if nobody does anything
 	left   time.Duration
 	help   string // what leads to its vote, "%s" for its name; "": another master's help does
-	fresh  bool   // it had no marker, so it may be declared
+	fresh  bool   // it had no marker, as far as anybody knows, so it may be declared
 	absent bool   // it cannot be reached
-	// declared: the next client declares it, since the fleet is new, or was when the others were declared.
+	// declared: the next client declares it, since the fleet is new.
 	declared bool
 }
 
 // String is the verdict on a line, without what helps.
 func (v *Verdict) String() string {
-	all, yes := len(v.seats), "Can lock: YES. "
-	if v.Flags != "" {
-		yes = "Can lock: YES, with " + v.Flags + ". "
-	}
+	const yes = "Can lock: YES. "
+	all := len(v.seats)
 	switch {
 	case v.New:
-		return yes + fmt.Sprintf("The fleet is new: the first client declares it, then %d of %d %s, %d needed.", v.declared, all, mastersVote(all), v.Quorum)
+		return yes + fmt.Sprintf("The fleet is new: the first client declares it, then %d of %d %s, %d needed.",
+			v.declared, all, mastersVote(all), v.Quorum)
 	case v.CanLock:
 		return yes + fmt.Sprintf("%d of %d %s, %d needed.", v.Votes, all, mastersVote(all), v.Quorum)
 	}
@@ -76,39 +82,8 @@ func (v *Verdict) String() string {
 	return no + fmt.Sprintf("%d %s at %s", v.Quorum, votes, term.Until(*v.At, time.Duration(v.InMS)*time.Millisecond))
 }
 
-// WorstVerdict is the place of the worst: of the fleet where no lock can be taken for
-// longest, or else of the one of which the fewest masters may go away until none can be.
-// Of equal ones it is the first.
-func WorstVerdict(all []*Verdict) int {
-	worst := 0
-	for i, v := range all {
-		if v.worse(all[worst]) {
-			worst = i
-		}
-	}
-	return worst
-}
-
-func (v *Verdict) worse(than *Verdict) bool {
-	switch {
-	case v.CanLock != than.CanLock:
-		return !v.CanLock
-	case v.CanLock:
-		return v.spare() < than.spare()
-	case v.At == nil || than.At == nil: // nil: waiting alone does not help
-		return v.At == nil && than.At != nil
-	default:
-		return v.InMS > than.InMS
-	}
-}
-
-// spare is how many masters may go away.
-func (v *Verdict) spare() int {
-	if v.New { // all vote as soon as somebody comes
-		return v.declared - v.Quorum
-	}
-	return v.Votes - v.Quorum
-}
+// AllVote reports whether every master does, or will when the first client declares the fleet.
+func (v *Verdict) AllVote() bool { return max(v.Votes, v.declared) == len(v.seats) }
 
 func mastersVote(n int) string {
 	if n == 1 {
@@ -119,21 +94,20 @@ func mastersVote(n int) string {
 
 // Verdict says whether a lock can be taken, as a client would find that comes now.
 func (l *Look) Verdict() *Verdict {
-	v := &Verdict{Quorum: quorum.Need(len(l.Standings)), Flags: l.flags()}
+	v := &Verdict{Quorum: quorum.Need(len(l.Standings))}
 	plan := l.Config.Plan(l.Facts, l.At)
-	v.New = plan.Step == guard.Again || plan.Step == guard.ToDeclare && len(plan.Masters) == len(l.Standings)
+	v.New = plan.Step == guard.Again || plan.Step == guard.ToDeclare
 	for i := range l.Standings {
 		s := l.seat(i, plan)
 		if s.declared {
 			v.declared++
 		}
-		if s.vote = s.vote || s.declared && !v.New; s.vote { // of a new fleet none votes yet
-			v.Votes++
-		}
 		if s.vote {
+			v.Votes++
 			s.why = ""
 		}
 		v.seats = append(v.seats, s)
+		v.Masters = append(v.Masters, Vote{s.master, s.vote, s.why})
 	}
 	v.New = v.New && v.declared >= v.Quorum
 	v.CanLock = v.New || v.Votes >= v.Quorum
@@ -144,18 +118,6 @@ func (l *Look) Verdict() *Verdict {
 	return v
 }
 
-// flags are those by which a command has the settings of the fleet; "": it has them.
-func (l *Look) flags() string {
-	var flags []string
-	if l.Config.Level != l.Asked.Level {
-		flags = append(flags, "--guard "+l.Config.Level.String())
-	}
-	if l.Config.MaxTTL != l.Asked.MaxTTL {
-		flags = append(flags, "--max-ttl "+l.Config.MaxTTL.String())
-	}
-	return strings.Join(flags, " ")
-}
-
 // seat is what one master counts for.
 func (l *Look) seat(i int, plan guard.Plan) seat {
 	s := seat{master: l.Standings[i].Master}
@@ -164,9 +126,6 @@ func (l *Look) seat(i int, plan guard.Plan) seat {
 	case l.Refuses[i] != nil:
 		s.why, s.help = say.Short(l.Refuses[i]), say.Help(l.Refuses[i])
 		return s
-	case why == nil && plan.Step == guard.ToRevoke && slices.Contains(plan.Masters, i):
-		s.why, s.help = "its fleet was declared new without a master that has locks: it loses its vote when a client comes", begin
-		return s
 	case why == nil:
 		s.vote = true
 		return s
@@ -174,17 +133,20 @@ func (l *Look) seat(i int, plan guard.Plan) seat {
 	s.why = say.Short(why)
 	switch marker := l.Facts[i].Marker; {
 	case why.Cause == guard.NoMarker:
-		s.fresh = true
-		s.declared = plan.Step == guard.Again || plan.Step == guard.ToDeclare && slices.Contains(plan.Masters, i)
+		s.fresh = why.How != guard.HowEmptied
+		s.declared = plan.Step == guard.Again || plan.Step == guard.ToDeclare
 		if plan.Step != guard.Nothing && !s.declared { // else no master is given a marker, beside one of another fleet
 			// A client that comes then adopts it, as of when it was first seen so.
 			s.left = max(0, l.Config.Quarantine()-marker.Sighted-l.At.MonotonicSub(marker.Clock.Received))
 			s.timed, s.vote = s.left > 0, s.left == 0
 		}
 	case why.Cause == guard.Quarantined:
-		s.fresh = why.How == guard.HowAdopted || why.How == guard.HowCreated
-		if marker.Verdict != guard.Same { // it begins when a client comes: none has seen yet that it may have forgotten locks
+		s.fresh = why.How == guard.HowAdopted
+		if marker.Verdict != guard.Same {
+			// It begins when a client comes: none has seen yet that it may have forgotten locks.
 			s.help = begin
+			s.why, _, _ = strings.Cut(s.why, ";") // what follows is of when it has begun
+			s.why += ", and no client has seen that yet"
 		} else {
 			s.timed, s.left = true, why.Left
 		}
@@ -220,28 +182,47 @@ func (v *Verdict) wait(now drift.Instant) {
 // advise names what leads to a quorum where waiting alone does not, or sooner.
 func (v *Verdict) advise() {
 	var helps say.Helps
-	fresh, away, absent := 0, 0, ""
+	fresh := 0
+	var absent []string
 	for _, s := range v.seats {
 		if s.fresh {
 			fresh++
 		}
 		if s.absent {
-			away++
-			absent += " --without " + s.master
+			absent = append(absent, s.master)
 		}
 		if !s.vote && v.At == nil {
 			helps.Add(s.help, s.master)
 		}
 	}
 	v.Help = helps.Sentences()
-	if fresh > 0 && fresh+away == len(v.seats) && away <= len(v.seats)-v.Quorum {
-		v.Help = append(v.Help, "If the whole fleet is new, declare it, and it votes at once: redlock init"+absent)
+	switch {
+	case fresh == 0 || fresh+len(absent) < len(v.seats):
+	case absent == nil:
+		v.Help = append(v.Help, "If the whole fleet is new, declare it, and it votes at once: redlock init")
+	default:
+		v.Help = append(v.Help, "If the whole fleet is new, start "+strings.Join(absent, ", ")+
+			" and declare it, and it votes at once: redlock init")
 	}
 }
 
-// PrintVerdict prints the answer to what is asked first, and what helps.
+// PrintVerdict prints the answer to what is asked first, which masters do not vote and why, and what helps.
 func PrintVerdict(b *bytes.Buffer, l term.Layout, v *Verdict) {
 	l.Text(b, "", 0, v.String())
+	var reasons []string
+	names := map[string][]string{} // by the reason
+	for _, m := range v.Masters {
+		if m.Votes || v.New {
+			continue
+		}
+		if names[m.Abstains] == nil {
+			reasons = append(reasons, m.Abstains)
+		}
+		names[m.Abstains] = append(names[m.Abstains], m.Master)
+	}
+	for _, reason := range reasons {
+		l.Text(b, "  ✗ ", 4, strings.Join(names[reason], ", ")+": "+term.Clean(reason))
+	}
 	for _, help := range v.Help {
 		l.Text(b, "  → ", 4, help)
 	}

@@ -20,15 +20,14 @@ import (
 )
 
 const releaseExamples = `  redlock status invoices          # look first
-  redlock release invoices         # stop its holder, let nobody in early
-  redlock release --now invoices   # its holder is dead for certain
+  redlock release invoices         # stop its holder
   redlock release --yes --json invoices | jq -r .outcome`
 
 // releaseOptions are the flags of release.
 type releaseOptions struct {
 	*app.SharedFlags
 	app.AccessFlags
-	now, yes bool
+	yes bool
 }
 
 func New(a *app.App, shared *app.SharedFlags) *cobra.Command {
@@ -46,12 +45,6 @@ within a third of its TTL. Nobody gets in before the time that was left has
 passed, so two never hold it. exec then says "released by an operator
 (USER@HOST)", and so does status.
 
---now deletes the key instead, on all masters that have exactly that token, and
-wakes those who wait for it. The holder may still be working, and learns of it
-at its next renewal: do so only when it is dead for certain. In a fleet with the
-guard level strict the lease record still keeps others out, until the lock's
-time has passed or its holder has learned of it.
-
 It does not touch a lock that has changed hands since it was shown. Fencing
 tokens and lease records stay as they are. It releases plain locks, and writers
 of read-write locks; not readers.
@@ -66,9 +59,7 @@ so that the holder may go on; 75 when it is held by what release does not touch;
 		RunE: func(cmd *cobra.Command, args []string) error { return runRelease(cmd, a, o, args[0]) },
 	}
 	shared.Register(cmd, "masters", "config", "json")
-	flags := cmd.Flags()
-	flags.BoolVar(&o.now, "now", false, "let the next client in at once, even if the holder is still working")
-	flags.BoolVar(&o.yes, "yes", false, "do not ask for confirmation")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask for confirmation")
 	o.AccessFlags.Register(cmd)
 	return cmd
 }
@@ -84,9 +75,16 @@ func runRelease(cmd *cobra.Command, a *app.App, o *releaseOptions, key string) e
 	}
 	defer fleet.Close()
 	fleet.Await(ctx)
-	r := &releasing{releaseOptions: o, a: a, client: fleet.Client, masters: fleet.Lines, report: ReleaseReport{Key: key, Now: o.now}}
+	r := &releasing{
+		releaseOptions: o,
+		a:              a,
+		client:         fleet.Client,
+		masters:        fleet.Lines,
+		report:         ReleaseReport{Key: key},
+	}
 	err = r.run(ctx)
-	if err != nil && (errors.As(err, new(*app.SignalError)) || errors.As(err, new(*app.UsageError)) || errors.As(err, new(*app.OutputError))) {
+	if err != nil && (errors.As(err, new(*app.SignalError)) ||
+		errors.As(err, new(*app.UsageError)) || errors.As(err, new(*app.OutputError))) {
 		return err
 	}
 	return r.report.show(a.Out, o.JSON, err)
@@ -113,7 +111,8 @@ func (r *releasing) run(ctx context.Context) error {
 		return err
 	}
 	if !r.yes {
-		yes, err := app.Confirmed(ctx, r.a, fmt.Sprintf("%s: %s", term.Printable(in.Key), say.SentenceOf(in)), r.intention())
+		question := fmt.Sprintf("%s: %s", term.Printable(in.Key), say.SentenceOf(in))
+		yes, err := app.Confirmed(ctx, r.a, question, r.intention())
 		if err == nil && !yes {
 			err = app.Usagef("not confirmed: the lock is left as it is")
 		}
@@ -137,7 +136,9 @@ func (r *releasing) judge(in *redlock.Inspection) error {
 		return app.EndsWith(app.ExitFailed, fmt.Errorf("nobody holds %q: %s", key, in))
 	default: // what is left over expires
 		r.report.Outcome = ReleaseNotHeld
-		return app.EndsWith(app.ExitFailed, fmt.Errorf("nobody holds %q on a quorum of masters, and what is there expires by itself: %s", key, in))
+		return app.EndsWith(app.ExitFailed,
+			fmt.Errorf("nobody holds %q on a quorum of masters, "+
+				"and what is there expires by itself: %s", key, in))
 	}
 	r.holder = in.Holders[0]
 	if err := untouchable(&r.holder); err != nil {
@@ -145,9 +146,8 @@ func (r *releasing) judge(in *redlock.Inspection) error {
 		return app.EndsWith(app.ExitBusy, fmt.Errorf("%q is not released: %w", key, err))
 	}
 	r.report.noteHolder(&r.holder)
-	operator, before := say.By(r.holder.Token)
-	r.report.By = operator
-	if before && !r.now {
+	if operator, before := say.By(r.holder.Token); before {
+		r.report.By = operator
 		r.report.Outcome = ReleaseAlready
 		r.report.free(r.holder.TTL)
 	}
@@ -171,25 +171,17 @@ func untouchable(h *redlock.Holder) error {
 
 // intention says what is going to be done.
 func (r *releasing) intention() string {
-	if r.now {
-		return "The lock becomes free at once. Its holder may still be working, and hears of it when it renews the lock: until then two may work at the same time."
-	}
-	return fmt.Sprintf("Its holder cannot renew it any more, and is told so when it tries. Nobody gets in before the time that is left is over (%s).", term.Seconds(r.holder.TTL))
+	return fmt.Sprintf("Its holder cannot renew it any more, and is told so when it tries. "+
+		"Nobody gets in before the time that is left is over (%s).",
+		term.Seconds(r.holder.TTL))
 }
 
 // act takes the lock from its holder.
 func (r *releasing) act(ctx context.Context, need int) error {
 	bounded, cancel := context.WithTimeout(ctx, app.ConnectBound)
 	defer cancel()
-	lines, key := r.masters, r.report.Key
-	var results []Result
-	if r.now {
-		results = Deletions(bounded, lines, key, r.holder.Token)
-		r.report.leased(Leased(bounded, lines, key))
-	} else {
-		r.report.By = tokens.Operator(say.LongestOperator)
-		results = Tombstones(bounded, lines, key, r.holder.Token, say.NewToken(r.report.By))
-	}
+	r.report.By = tokens.Operator(say.LongestOperator)
+	results := Tombstones(bounded, r.masters, r.report.Key, r.holder.Token, say.NewToken(r.report.By))
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // of what was sent nothing is taken back
 	}
@@ -198,12 +190,12 @@ func (r *releasing) act(ctx context.Context, need int) error {
 
 // conclude says what the masters' answers come to.
 func (r *releasing) conclude(results []Result, need int) error {
-	r.report.noteResults(results)
+	r.report.Masters = results
 	done, failed := 0, 0
 	var left []time.Duration
 	for i := range results {
 		switch res := &results[i]; {
-		case res.Done():
+		case res.State == Replaced:
 			done++
 			left = append(left, res.Left)
 		case res.State == Failed:
@@ -213,16 +205,17 @@ func (r *releasing) conclude(results []Result, need int) error {
 	switch {
 	case done >= need:
 		r.report.Outcome = ReleaseDone
-		if !r.now {
-			r.report.free(freeIn(left, len(results)))
-		}
+		r.report.free(freeIn(left, len(results)))
 		return nil
 	case done+failed < need:
 		r.report.Outcome = releaseChanged
-		return app.EndsWith(app.ExitFailed, fmt.Errorf("the lock has changed hands or ended meanwhile: %s", r.report.doneOn(done)))
+		return app.EndsWith(app.ExitFailed,
+			fmt.Errorf("the lock has changed hands or ended meanwhile: %s", r.report.doneOn(done)))
 	default:
 		r.report.Outcome = app.OutcomeNoQuorum
-		return app.EndsWith(app.ExitNoQuorum, fmt.Errorf("too few masters answered: %s, %d needed. Its holder may go on: try again", r.report.doneOn(done), need))
+		return app.EndsWith(app.ExitNoQuorum,
+			fmt.Errorf("too few masters answered: %s, %d needed. Its holder may go on: try again",
+				r.report.doneOn(done), need))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/redquorum/redquorum/cmd/internal/app"
@@ -30,12 +29,9 @@ type ReleaseReport struct {
 	Outcome  string          `json:"outcome"`
 	ExitCode int             `json:"exit_code"`
 	Error    string          `json:"error,omitempty"`
-	Now      bool            `json:"now"`
 	By       string          `json:"by,omitempty"`     // the operator whose token is there, or was
 	Holder   *releasedHolder `json:"holder,omitempty"` // as it was before
 	FreeInMS int64           `json:"free_in_ms,omitempty"`
-	LeasedMS int64           `json:"leased_ms,omitempty"` // with --now: so long the lease record may keep others out
-	Told     bool            `json:"told,omitempty"`      // with --now: a client that waits was told
 	Masters  []Result        `json:"masters,omitempty"`
 }
 
@@ -50,21 +46,11 @@ func (r *ReleaseReport) noteHolder(h *redlock.Holder) {
 	r.Holder = &releasedHolder{h.Owner, tokens.Short(h.Token), h.Masters, h.TTL.Milliseconds()}
 }
 
-func (r *ReleaseReport) noteResults(results []Result) {
-	r.Masters = results
-	r.Told = slices.ContainsFunc(results, func(res Result) bool { return res.Told })
-}
-
-func (r *ReleaseReport) free(in time.Duration)     { r.FreeInMS = in.Milliseconds() }
-func (r *ReleaseReport) leased(left time.Duration) { r.LeasedMS = left.Milliseconds() }
+func (r *ReleaseReport) free(in time.Duration) { r.FreeInMS = in.Milliseconds() }
 
 // doneOn says on how many masters the holder's token is no more.
 func (r *ReleaseReport) doneOn(done int) string {
-	verb := "replaced"
-	if r.Now {
-		verb = "deleted"
-	}
-	return fmt.Sprintf("%s on %d of %s", verb, done, term.Count(len(r.Masters), "master"))
+	return fmt.Sprintf("replaced on %d of %s", done, term.Count(len(r.Masters), "master"))
 }
 
 // show prints the report, and gives what remains of the error.
@@ -103,24 +89,15 @@ func (r *ReleaseReport) sentence() string {
 		return fmt.Sprintf("%s: already %s. Nobody gets in for %s.", term.Printable(r.Key), say.ByOperator(r.By), free)
 	case r.Outcome != ReleaseDone:
 		return ""
-	case !r.Now:
-		return fmt.Sprintf("%s: released. %s cannot renew it any more. Nobody gets in for %s.", term.Printable(r.Key), r.name(), free)
+	default:
+		return fmt.Sprintf("%s: released. %s cannot renew it any more. Nobody gets in for %s.",
+			term.Printable(r.Key), r.name(), free)
 	}
-	text := fmt.Sprintf("%s: released. %s may still be working.", term.Printable(r.Key), r.name())
-	if r.LeasedMS > 0 {
-		text += fmt.Sprintf(" The lease record keeps others out until its holder hears of it, or for %s.", term.Seconds(time.Duration(r.LeasedMS)*time.Millisecond))
-	} else if r.Told {
-		text += " A client that waits was told."
-	}
-	return text
 }
 
 // name is the holder that was.
 func (r *ReleaseReport) name() string {
-	switch {
-	case r.Now && r.By != "": // what that operator had left was deleted
-		return "Its former holder"
-	case r.Holder.Owner == "":
+	if r.Holder.Owner == "" {
 		return "Its holder"
 	}
 	return fmt.Sprintf("Its holder %q", term.Printable(r.Holder.Owner))

@@ -34,30 +34,41 @@ const TokenOf = ":dc0ofu9ksdue9s8caem0:54a329938b2398e2921c05e19f4a66a1"
 // Soon is seven minutes after the client of tokenOf was made.
 func Soon() time.Time { return time.Date(2026, 11, 21, 12, 8, 9, 0, time.UTC) }
 
+// asked is what a master that has this hold answers.
+func asked(h redlock.Holder) redlock.MasterHold {
+	return redlock.MasterHold{Held: &h, RoundTrip: 321 * time.Microsecond}
+}
+
 func By(owner string, ttl time.Duration) redlock.MasterHold {
-	return redlock.MasterHold{Held: &redlock.HeldError{Type: "string", Token: owner + TokenOf, Owner: owner, TTL: ttl}, RoundTrip: 321 * time.Microsecond}
+	return asked(redlock.Holder{Type: "string", Token: owner + TokenOf, Owner: owner, TTL: ttl})
 }
 
 func Read(count int, owners ...string) redlock.MasterHold {
-	m := redlock.MasterHold{Held: &redlock.HeldError{Type: "zset", TTL: 9 * time.Second}, ReaderCount: count, RoundTrip: 321 * time.Microsecond}
+	m := asked(redlock.Holder{Type: "zset", TTL: 9 * time.Second, Readers: count})
 	for i, owner := range owners {
-		m.Readers = append(m.Readers, redlock.Holder{Token: owner + TokenOf, Owner: owner, Type: "zset", Masters: 1, TTL: time.Duration(9-i) * time.Second})
+		m.Readers = append(m.Readers, redlock.Holder{
+			Token:   owner + TokenOf,
+			Owner:   owner,
+			Type:    "zset",
+			Masters: 1,
+			TTL:     time.Duration(9-i) * time.Second,
+		})
 	}
 	return m
 }
 
 // Plain is the lock of another library.
 func Plain() redlock.MasterHold {
-	return redlock.MasterHold{Held: &redlock.HeldError{Type: "string", Token: "2Hh0QHNoZhdXv0PdJ0ioKQ==", TTL: 3 * time.Second}, RoundTrip: 321 * time.Microsecond}
+	return asked(redlock.Holder{Type: "string", Token: "2Hh0QHNoZhdXv0PdJ0ioKQ==", TTL: 3 * time.Second})
 }
 
 // Sorted is a sorted set without readers.
 func Sorted() redlock.MasterHold {
-	return redlock.MasterHold{Held: &redlock.HeldError{Type: "zset", TTL: -1}, RoundTrip: 321 * time.Microsecond}
+	return asked(redlock.Holder{Type: "zset", TTL: -1, Stuck: true})
 }
 
 func ListKey() redlock.MasterHold {
-	return redlock.MasterHold{Held: &redlock.HeldError{Type: "list", TTL: -1}, RoundTrip: 321 * time.Microsecond}
+	return asked(redlock.Holder{Type: "list", TTL: -1, Stuck: true})
 }
 
 func Nothing() redlock.MasterHold { return redlock.MasterHold{RoundTrip: 1234 * time.Microsecond} }
@@ -77,10 +88,13 @@ func Answer(key string, v redlock.Verdict, masters ...redlock.MasterHold) *redlo
 		masters[i].Master = "10.0.0." + string(rune('1'+i)) + ":6379"
 		named := masters[i].Readers
 		if h := masters[i].Held; h != nil && named == nil {
-			named = []redlock.Holder{{Token: h.Token, Owner: h.Owner, Type: h.Type, Masters: 1, TTL: h.TTL}}
+			named = []redlock.Holder{*h}
+			named[0].Masters = 1
 		}
 		for _, h := range named {
-			at := slices.IndexFunc(in.Holders, func(o redlock.Holder) bool { return o.Token == h.Token && o.Type == h.Type })
+			at := slices.IndexFunc(in.Holders, func(o redlock.Holder) bool {
+				return o.Token == h.Token && o.Type == h.Type
+			})
 			if at < 0 {
 				in.Holders = append(in.Holders, h)
 				continue

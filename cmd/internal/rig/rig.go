@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/internal/simmaster"
 	"github.com/redquorum/redquorum/redlock"
@@ -37,8 +38,8 @@ func Opened(t *testing.T, masters interface{ URLs() []string }, opts ...redlock.
 	}
 	t.Cleanup(func() { _ = client.Close() })
 	Eventually(t, "the client has seen all masters", func() bool {
-		return !slices.ContainsFunc(client.Masters(t.Context()), func(m redlock.MasterReport) bool {
-			return !m.Connected || m.Why != nil && (m.Why.Cause == redlock.AbstainNotConnected || m.Why.Cause == redlock.AbstainUnmarked)
+		return !slices.ContainsFunc(client.Masters(), func(m redlock.MasterReport) bool {
+			return !m.Connected || m.Why != nil && (m.Why.Cause == guard.NotConnected || m.Why.Cause == guard.Unmarked)
 		})
 	})
 	return client

@@ -21,9 +21,9 @@ func HeldBy(err error) string {
 	}
 	type value struct{ kind, token string }
 	votes := make(map[value]int)
-	var most *redlock.HeldError
+	var most *redlock.Holder
 	for _, cause := range failed.Nodes.Errors {
-		h, ok := errors.AsType[*redlock.HeldError](cause)
+		h, ok := errors.AsType[*redlock.Holder](cause)
 		if !ok || h.Type == "" { // not asked for the name
 			continue
 		}
@@ -41,7 +41,7 @@ func HeldBy(err error) string {
 	case most == nil || most.Type == "none":
 		return HeldByUnknown
 	case isStranger(most.Type, most.Readers > 0, most.TTL):
-		return fmt.Sprintf("the masters have a %s under this name; choose another name", kindName(most.Type))
+		return fmt.Sprintf("the masters have a %s under this name; choose another name", KindName(most.Type))
 	case most.Type != "string":
 		return most.Error()
 	case most.TTL < 0:
@@ -51,14 +51,6 @@ func HeldBy(err error) string {
 	default:
 		return "held by somebody who gave no name"
 	}
-}
-
-// InFleet says of which fleet something is; "": there is one.
-func InFleet(name string) string {
-	if name == "" {
-		return ""
-	}
-	return fmt.Sprintf(" in fleet %q", name)
 }
 
 // ByOperator is how a lock is told of that an operator has taken from its holder.
@@ -74,5 +66,6 @@ func releasedSentence(in *redlock.Inspection) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("%s on %d of %d, free in %s", ByOperator(operator), first.Masters, len(in.Masters), term.Seconds(first.TTL))
+	return fmt.Sprintf("%s on %d of %d, free in %s",
+		ByOperator(operator), first.Masters, len(in.Masters), term.Seconds(first.TTL))
 }

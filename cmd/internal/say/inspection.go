@@ -50,11 +50,24 @@ func Sentence(in *redlock.Inspection, now time.Time) string {
 // isStranger reports whether what stands at the key is no lock at all. A sorted set
 // is one of readers, unless it has none and never expires.
 func isStranger(kind string, readers bool, ttl time.Duration) bool {
-	return !slices.Contains([]string{"string", "zset", "lease", "intent", "none"}, kind) || kind == "zset" && !readers && ttl < 0
+	known := []string{"string", "zset", "lease", "intent", "called", "none"}
+	return !slices.Contains(known, kind) || kind == "zset" && !readers && ttl < 0
 }
 
-// kindName is what people call a type of Redis.
-func kindName(kind string) string {
+// NobodyReleases reports whether so many masters have a key that never expires, or is no lock, that the others make no
+// quorum: whoever waits for the lock waits for ever.
+func NobodyReleases(in *redlock.Inspection) bool {
+	stuck := 0
+	for i := range in.Holders {
+		if h := &in.Holders[i]; h.Stuck {
+			stuck += h.Masters
+		}
+	}
+	return len(in.Masters)-stuck < in.Need
+}
+
+// KindName is what people call a type of Redis.
+func KindName(kind string) string {
 	if kind == "zset" {
 		return "sorted set"
 	}
@@ -74,7 +87,8 @@ func strangers(in *redlock.Inspection) string {
 		if h.Masters == 1 {
 			have = "has"
 		}
-		return fmt.Sprintf("%s %s a %s under this name; choose another name", term.Count(h.Masters, "master"), have, kindName(h.Type))
+		return fmt.Sprintf("%s %s a %s under this name; choose another name",
+			term.Count(h.Masters, "master"), have, KindName(h.Type))
 	}
 	return ""
 }
@@ -93,7 +107,8 @@ func heldOn(in *redlock.Inspection, now time.Time) string {
 		}
 	}
 	if readers > 1 {
-		return fmt.Sprintf("held by %d readers on a quorum of %d; %s", readers, len(in.Masters), leftUnlessRenewed(ttl, " of the last"))
+		return fmt.Sprintf("held by %d readers on a quorum of %d; %s",
+			readers, len(in.Masters), leftUnlessRenewed(ttl, " of the last"))
 	}
 	s := fmt.Sprintf("held by %s on %d of %d", holderName(first), first.Masters, len(in.Masters))
 	if most, known := heldAtMost(first.Token, now); known {

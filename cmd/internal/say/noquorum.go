@@ -16,7 +16,6 @@ import (
 // A NoQuorumError says why no quorum could be had: what keeps so many masters from
 // agreeing, those of one kind together.
 type NoQuorumError struct {
-	Fleet  string // "": there is one
 	Err    error
 	Lasted time.Duration // the outage; 0: as long as the call
 	Waited bool          // the call might have waited for a holder, too
@@ -33,7 +32,6 @@ func (e *NoQuorumError) Error() string {
 	if failed.Key != "" {
 		text = fmt.Sprintf("%s %q: %s", failed.Op, failed.Key, text)
 	}
-	text += InFleet(e.Fleet)
 	switch {
 	case e.Lasted >= time.Second:
 		text += " for " + term.About(e.Lasted)
@@ -73,13 +71,7 @@ func answer(err error, lasted time.Duration) error {
 
 // WhyNoQuorum is what the masters have said that did not agree, while there was no quorum for so long.
 func WhyNoQuorum(failed *redlock.QuorumError, lasted time.Duration) string {
-	said := complaintsOf(failed, lasted)
-	said.mindAbsent(failed.Total - failed.Need)
-	texts := said.sentences(failed.Total)
-	if clock, ok := errors.AsType[*redlock.ClockError](failed); ok {
-		texts = append([]string{clock.Error() + "."}, texts...)
-	}
-	return strings.Join(texts, " ")
+	return strings.Join(complaintsOf(failed, lasted).sentences(failed.Total), " ")
 }
 
 // complaintsOf are those of the masters that did not agree. Where others decide, nothing is said of masters of which
@@ -136,23 +128,6 @@ func (c *complaints) add(master string, err error) {
 	(*list)[i].names = append((*list)[i].names, master)
 }
 
-// mindAbsent names the masters that are away where masters without a marker may be declared new: init has to be told.
-func (c *complaints) mindAbsent(most int) {
-	absent := ""
-	for _, o := range slices.Concat(c.down, c.silent) {
-		for _, name := range o.names {
-			absent += " --without " + name
-		}
-	}
-	if absent == "" || mastersOf(c.down, c.silent) > most {
-		return
-	}
-	for i := range c.said {
-		o := &c.said[i]
-		o.one, o.many = strings.Replace(o.one, declareNew, declareNew+absent, 1), strings.Replace(o.many, declareNew, declareNew+absent, 1)
-	}
-}
-
 // mastersOf counts them.
 func mastersOf(lists ...[]complaint) (n int) {
 	for _, o := range slices.Concat(lists...) {
@@ -186,7 +161,8 @@ func (c *complaints) sentences(total int) (texts []string) {
 		if len(o.names) == 1 {
 			text = o.one
 		}
-		texts = append(texts, strings.Join(o.names, ", ")+strings.TrimSuffix(text, ".")+".") // Redis ends some errors itself
+		text = strings.TrimSuffix(text, ".") + "." // Redis ends some errors itself
+		texts = append(texts, strings.Join(o.names, ", ")+text)
 	}
 	return texts
 }

@@ -39,7 +39,7 @@ func TestWhyThereIsNoQuorumIsSaidInFewWords(t *testing.T) {
 	until := time.Now().Add(60702 * time.Millisecond)
 	at := term.Until(until, 60702*time.Millisecond)
 	quarantined := func(how string) error {
-		return &redlock.AbstainError{Cause: redlock.AbstainQuarantined, How: how, Left: 60702 * time.Millisecond, Until: until}
+		return &redlock.AbstainError{Cause: guard.Quarantined, How: how, Left: 60702 * time.Millisecond, Until: until}
 	}
 	moot := redlock.ErrNotAwaited
 	forbiddenKey := &pipeline.ConfigError{What: "SET", Err: errors.New("NOPERM this user has no permissions to access one of the keys used as arguments")}
@@ -54,7 +54,7 @@ func TestWhyThereIsNoQuorumIsSaidInFewWords(t *testing.T) {
 		},
 		{
 			refusals("lock", "k", 3600*time.Millisecond, down, unnamed, down, nil, pool.ErrStalled),
-			`lock "k": no quorum within 3.6 s: 3 of 5 masters are down (10.0.0.1:6379, 10.0.0.3:6379: connection refused; 10.0.0.2:6379: no such host), 1 does not answer (10.0.0.5:6379). Start 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379, or mend the network to it. No answer from 10.0.0.5:6379: look whether it is frozen, paused (CLIENT PAUSE), swapping or in a long script, or mend the network to it.`,
+			`lock "k": no quorum within 3.6 s: 3 of 5 masters are down (10.0.0.1:6379, 10.0.0.3:6379: connection refused; 10.0.0.2:6379: no such host), 1 does not answer (10.0.0.5:6379). Start 10.0.0.1:6379, 10.0.0.3:6379, or mend the network to it. Mend the name of 10.0.0.2:6379 in the list, or what resolves it. No answer from 10.0.0.5:6379: look whether it is frozen, paused (CLIENT PAUSE), swapping or in a long script, or mend the network to it.`,
 		},
 		{
 			refusals("lock", "k", 0, pool.ErrTimeout, pool.ErrTimeout, pool.ErrConnectionLost),
@@ -69,34 +69,34 @@ func TestWhyThereIsNoQuorumIsSaidInFewWords(t *testing.T) {
 			`lock "k": no quorum: 10.0.0.1:6379, 10.0.0.2:6379 were new, or had lost their data; they vote again at ` + at + `. 10.0.0.3:6379 may have forgotten locks; it votes again at ` + at + `.`,
 		},
 		{
-			refusals("lock", "k", 0, &pipeline.DownError{Cause: wrongPassword}, wrongPassword, &redlock.AbstainError{Cause: redlock.AbstainNotConnected, Err: &pipeline.DownError{Cause: wrongDB}}),
+			refusals("lock", "k", 0, &pipeline.DownError{Cause: wrongPassword}, wrongPassword, &redlock.AbstainError{Cause: guard.NotConnected, Err: &pipeline.DownError{Cause: wrongDB}}),
 			`lock "k": no quorum: 10.0.0.1:6379, 10.0.0.2:6379: password refused (the master is up). 10.0.0.3:6379: no session (the master is up): SELECT 3: ERR DB index is out of range. Mend the credentials, the database number or the TLS settings of 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379, or those given here.`,
 		},
 		{
 			// Not all that refuses us is about the session.
 			refusals("lock", "k", 0, redis.Error("NOREPLICAS Not enough good replicas to write."), forbiddenKey, forbiddenKey),
-			`lock "k": no quorum: 10.0.0.1:6379 has fewer replicas than min-replicas-to-write, and refuses every write. 10.0.0.2:6379, 10.0.0.3:6379: not permitted (the master is up): SET: NOPERM this user has no permissions to access one of the keys used as arguments. Bring back the replicas of 10.0.0.1:6379, or CONFIG SET min-replicas-to-write 0. Permit what locks need on 10.0.0.2:6379, 10.0.0.3:6379: redlock doctor prints the ACL lines.`,
+			`lock "k": no quorum: 10.0.0.1:6379 has fewer replicas than min-replicas-to-write, and refuses every write. 10.0.0.2:6379, 10.0.0.3:6379: not permitted (the master is up): SET: NOPERM this user has no permissions to access one of the keys used as arguments. Bring back the replicas of 10.0.0.1:6379, or CONFIG SET min-replicas-to-write 0. Permit the keys on 10.0.0.2:6379, 10.0.0.3:6379, those of locks and the library's own, ~redquorum:*: redlock doctor --key KEY prints the ACL lines.`,
 		},
 		{
-			refusals("lock", "k", 0, &redlock.AbstainError{Cause: redlock.AbstainChanged}, &redlock.AbstainError{Cause: redlock.AbstainUnmarked}, &redlock.AbstainError{Cause: redlock.AbstainNotConnected, Err: &pipeline.DownError{Cause: pipeline.ErrConnecting}}),
+			refusals("lock", "k", 0, &redlock.AbstainError{Cause: guard.Changed}, &redlock.AbstainError{Cause: guard.Unmarked}, &redlock.AbstainError{Cause: guard.NotConnected, Err: &pipeline.DownError{Cause: pipeline.ErrConnecting}}),
 			`lock "k": no quorum: 10.0.0.1:6379 lost its data; checking again. 10.0.0.2:6379, 10.0.0.3:6379 are still being checked.`,
 		},
 		{
-			refusals("lock", "k", 1600*time.Millisecond, &redlock.AbstainError{Cause: redlock.AbstainNotConnected, Err: &pipeline.DownError{Cause: pipeline.ErrConnecting}}, &redlock.AbstainError{Cause: redlock.AbstainUnmarked}, down),
+			refusals("lock", "k", 1600*time.Millisecond, &redlock.AbstainError{Cause: guard.NotConnected, Err: &pipeline.DownError{Cause: pipeline.ErrConnecting}}, &redlock.AbstainError{Cause: guard.Unmarked}, down),
 			`lock "k": no quorum within 1.6 s: 1 of 5 masters is down (10.0.0.3:6379: connection refused), 2 do not answer (10.0.0.1:6379, 10.0.0.2:6379). No answer from 10.0.0.1:6379, 10.0.0.2:6379: look whether it is frozen, paused (CLIENT PAUSE), swapping or in a long script, or mend the network to it. Start 10.0.0.3:6379, or mend the network to it.`,
 		},
 		{
 			// Of which nothing is known yet does not matter where the others decide.
-			refusals("lock", "k", 0, down, down, down, &redlock.AbstainError{Cause: redlock.AbstainUnmarked}),
+			refusals("lock", "k", 0, down, down, down, &redlock.AbstainError{Cause: guard.Unmarked}),
 			`lock "k": no quorum: 3 of 5 masters are down (10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379: connection refused). Start 10.0.0.1:6379, 10.0.0.2:6379, 10.0.0.3:6379, or mend the network to it.`,
 		},
 		{
-			refusals("lock", "k", 0, wrongPassword, &redlock.AbstainError{Cause: redlock.AbstainUnmarked}, down, moot, wrongPassword),
+			refusals("lock", "k", 0, wrongPassword, &redlock.AbstainError{Cause: guard.Unmarked}, down, moot, wrongPassword),
 			`lock "k": no quorum: 1 of 5 masters is down (10.0.0.3:6379: connection refused). 10.0.0.1:6379, 10.0.0.5:6379: password refused (the master is up). Mend the credentials, the database number or the TLS settings of 10.0.0.1:6379, 10.0.0.5:6379, or those given here. Start 10.0.0.3:6379, or mend the network to it.`,
 		},
 		{
-			refusals("lock", "k", 0, &redlock.AbstainError{Cause: redlock.AbstainNoMarker}, &redlock.HeldError{Type: "string", Owner: "x"}, &redlock.AbstainError{Cause: redlock.AbstainNotMaster, Value: "slave"}, down, down),
-			`lock "k": no quorum: 2 of 5 masters are down (10.0.0.4:6379, 10.0.0.5:6379: connection refused). 10.0.0.1:6379 has no marker: it is new, or has lost its data; if the whole fleet is new: redlock init --without 10.0.0.4:6379 --without 10.0.0.5:6379. 10.0.0.2:6379: held by "x". 10.0.0.3:6379: its role is slave, want master: take it off the list, or list its master instead. List the master of 10.0.0.3:6379, or make it one: REPLICAOF NO ONE. Start 10.0.0.4:6379, 10.0.0.5:6379, or mend the network to it.`,
+			refusals("lock", "k", 0, &redlock.AbstainError{Cause: guard.NoMarker}, &redlock.Holder{Type: "string", Owner: "x"}, &redlock.AbstainError{Cause: guard.NotMaster, Value: "slave"}, down, down),
+			`lock "k": no quorum: 2 of 5 masters are down (10.0.0.4:6379, 10.0.0.5:6379: connection refused). 10.0.0.1:6379 has no marker: it is new, or has lost its data; if the whole fleet is new: redlock init. 10.0.0.2:6379: held by "x". 10.0.0.3:6379: its role is slave, want master: take it off the list, or list its master instead. List the master of 10.0.0.3:6379, or make it one: REPLICAOF NO ONE. Start 10.0.0.4:6379, 10.0.0.5:6379, or mend the network to it.`,
 		},
 		{
 			errors.Join(refusals("ready", "", 5000609*time.Microsecond, down, down, down), context.DeadlineExceeded),

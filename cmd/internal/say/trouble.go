@@ -22,12 +22,15 @@ type Answer struct {
 	// Help is what leads to its vote or to an answer, with "%s" for its name; "": time does, or what it says tells how.
 	Help string
 
-	one, many string // what it says, behind one name and behind several; while it is down the reason, "" if that is not known
+	// one and many are what it says, behind one name and behind several; while it is down the
+	// reason, "" if that is not known.
+	one, many string
 }
 
 const (
 	start    = "Start %s, or mend the network to it."
-	noAnswer = "No answer from %s: look whether it is frozen, paused (CLIENT PAUSE), swapping or in a long script, or mend the network to it."
+	noAnswer = "No answer from %s: look whether it is frozen, paused (CLIENT PAUSE), " +
+		"swapping or in a long script, or mend the network to it."
 
 	// What is said of masters that have not said yet who they are.
 	unchecked    = " is still being checked"
@@ -43,7 +46,7 @@ func Of(err error) Answer {
 	}
 	switch reason, down := cannotReach(err); {
 	case down:
-		return Answer{Down: true, Help: start, one: reason, many: reason}
+		return Answer{Down: true, Help: helpOfDown(err), one: reason, many: reason}
 	case isSilence(err):
 		return Answer{Silent: true, Help: noAnswer}
 	case errors.Is(err, pipeline.ErrConnecting):
@@ -51,7 +54,10 @@ func Of(err error) Answer {
 	case refused && (why == nil || why.Cause == guard.NotConnected):
 		help := "Mend the credentials, the database number or the TLS settings of %s, or those given here."
 		if strings.Contains(config.Error(), "NOPERM ") {
-			help = helps[guard.Forbidden]
+			help = permit(config, helps[guard.Forbidden])
+		}
+		if strings.Contains(config.Error(), "max number of clients") {
+			help = "Raise maxclients on %s, or find out who holds its connections: CLIENT LIST."
 		}
 		return said(": "+refusal(err), help)
 	case refused:
@@ -60,6 +66,18 @@ func Of(err error) Answer {
 		return abstains(why)
 	default:
 		return said(": "+err.Error(), "")
+	}
+}
+
+// helpOfDown is what leads to a connection.
+func helpOfDown(err error) string {
+	switch _, unknown := errors.AsType[*net.DNSError](err); {
+	case unknown:
+		return "Mend the name of %s in the list, or what resolves it."
+	case errors.Is(err, pipeline.ErrProtocol):
+		return "List the port of a Redis in the place of %s: something else answers there."
+	default:
+		return start
 	}
 }
 
@@ -83,8 +101,8 @@ func Short(err error) string {
 	}
 }
 
-// cannotReach is why a master cannot be reached, "" where that is not known; false: it can be, or is there and refuses us,
-// or stopped answering.
+// cannotReach is why a master cannot be reached, "" where that is not known; false: it
+// can be, or is there and refuses us, or stopped answering.
 func cannotReach(err error) (reason string, down bool) {
 	_, refuses := errors.AsType[*pool.ConfigError](err)
 	if refuses || !errors.Is(err, pool.ErrDown) || errors.Is(err, pipeline.ErrConnecting) {
@@ -107,7 +125,8 @@ func cannotReach(err error) (reason string, down bool) {
 
 // isSilence reports whether a master did not answer.
 func isSilence(err error) bool {
-	return slices.ContainsFunc([]error{pool.ErrTimeout, pool.ErrStalled, pool.ErrConnectionLost}, func(silence error) bool { return errors.Is(err, silence) })
+	silences := []error{pool.ErrTimeout, pool.ErrStalled, pool.ErrConnectionLost}
+	return slices.ContainsFunc(silences, func(silence error) bool { return errors.Is(err, silence) })
 }
 
 // Lasts reports whether a master's part will not change until somebody mends
@@ -117,7 +136,7 @@ func Lasts(err error) bool {
 		return true
 	}
 	why := abstention(err)
-	return why != nil && !why.Cause.Passes() && why.Cause != guard.NotMaster && why.Cause != guard.OffClock
+	return why != nil && !why.Passes() && why.Cause != guard.NotMaster && why.Cause != guard.OffClock
 }
 
 // abstains is why a master may not vote.
@@ -130,8 +149,17 @@ func abstains(why *guard.AbstainError) Answer {
 	case guard.Changed:
 		return Answer{one: " lost its data; checking again", many: " lost their data; checking again"}
 	case guard.NoMarker:
-		const ifNew = "; if the whole fleet is new: " + declareNew
-		return Answer{one: " has no marker: it is new, or has lost its data" + ifNew, many: " have no marker: they are new, or have lost their data" + ifNew}
+		if why.How == guard.HowEmptied {
+			return Answer{
+				one:  " has lost its data: its marker is gone",
+				many: " have lost their data: their markers are gone",
+			}
+		}
+		const ifNew = "; if the whole fleet is new: redlock init"
+		return Answer{
+			one:  " has no marker: it is new, or has lost its data" + ifNew,
+			many: " have no marker: they are new, or have lost their data" + ifNew,
+		}
 	case guard.Quarantined:
 		return quarantined(why)
 	}
@@ -143,23 +171,30 @@ func helpFor(why *guard.AbstainError) string {
 	switch {
 	case why.Cause == guard.NotConnected:
 		return start
-	case why.Cause.Passes() && why.Err == nil:
+	case why.Passes() && why.Err == nil:
 		return ""
 	default:
-		return cmp.Or(helps[why.Cause], "Permit the guard's commands on %s (docs/reference/wire.md).")
+		return cmp.Or(helps[why.Cause], permit(why.Err, "Permit the guard's commands on %s (docs/reference/wire.md)."))
 	}
 }
 
-// abstention is why a master may not vote, as the guard has it or as the library's users see it; nil: that is not the reason.
+// permit is what leads to an answer that an ACL denies: for the want of keys no command helps.
+func permit(denied error, commands string) string {
+	if denied != nil && strings.Contains(denied.Error(), "NOPERM") && strings.Contains(denied.Error(), "keys") {
+		return "Permit the keys on %s, those of locks and the library's own, ~redquorum:*: " +
+			"redlock doctor --key KEY prints the ACL lines."
+	}
+	return commands
+}
+
+// abstention is why a master may not vote, as the guard has it or as the library's users
+// see it; nil: that is not the reason.
 func abstention(err error) *guard.AbstainError {
 	if why, ok := errors.AsType[*guard.AbstainError](err); ok {
 		return why
 	}
 	if why, ok := errors.AsType[*redlock.AbstainError](err); ok {
-		return &guard.AbstainError{
-			Cause: guard.Cause(why.Cause), Value: why.Value, Want: why.Want, Twins: why.Twins,
-			Left: why.Left, Until: why.Until, How: why.How, By: why.By, Ours: why.Ours, Err: why.Err,
-		}
+		return (*guard.AbstainError)(why)
 	}
 	return nil
 }
@@ -167,7 +202,6 @@ func abstention(err error) *guard.AbstainError {
 // helps is what leads to the vote of a master that abstains for a cause.
 var helps = map[guard.Cause]string{
 	guard.NotStandalone: "List independent masters instead of %s (docs/reference/servers.md).",
-	guard.Moved:         "Take locks in both fleets, or in the new one alone: %s votes for who does (docs/how-to/moving-a-fleet.md).",
 	guard.NotMaster:     "List the master of %s, or make it one: REPLICAOF NO ONE.",
 	guard.MayEvict:      "CONFIG SET maxmemory-policy noeviction on %s, and in redis.conf.",
 	guard.Duplicate:     "List every server once, and others in the place of %s.",
@@ -175,31 +209,36 @@ var helps = map[guard.Cause]string{
 	guard.Forbidden:     "Permit what locks need on %s: redlock doctor prints the ACL lines.",
 	guard.OffClock:      "Set the clock of %s right, or this machine's, if that is off.",
 	guard.NotOurs:       "Rename or delete " + guard.Key + " on %s.",
-	guard.OtherFleet:    "List the masters of one fleet and use its settings; or redlock init --force, when no client is running (%s).",
+	guard.OtherFleet: "Use the list and the settings of the fleet of %s, as its other clients do. " +
+		"Only where no client is running: redlock init --force.",
 }
-
-// declareNew is what an operator runs on a new fleet.
-const declareNew = "redlock init"
 
 // quarantined is why a master may have forgotten locks, and until when it does not vote.
 func quarantined(why *guard.AbstainError) Answer {
 	past := map[string][2]string{
 		guard.HowRestarted: {"was restarted", "were restarted"},
-		guard.HowResynced:  {"was resynchronised, or got its first replica", "were resynchronised, or got their first replica"},
-		guard.HowAdopted:   {"was new, or had lost its data", "were new, or had lost their data"},
-		guard.HowEmptied:   {"has lost its data", "have lost their data"},
-		guard.HowRestored:  {"has lost its data, and an older marker was put back", "have lost their data, and older markers were put back"},
-		guard.HowReset:     {"had its clock set back", "had their clocks set back"},
-		guard.HowForced:    {"was declared anew by an operator", "were declared anew by an operator"},
-		guard.HowRevoked:   {"was declared new without a master that had locks", "were declared new without a master that had locks"},
+		guard.HowResynced: {
+			"was resynchronised, or got its first replica",
+			"were resynchronised, or got their first replica",
+		},
+		guard.HowAdopted: {"was new, or had lost its data", "were new, or had lost their data"},
+		guard.HowEmptied: {"has lost its data", "have lost their data"},
+		guard.HowRestored: {
+			"has lost its data, and an older marker was put back",
+			"have lost their data, and older markers were put back",
+		},
+		guard.HowReset:  {"had its clock set back", "had their clocks set back"},
+		guard.HowForced: {"was declared anew by an operator", "were declared anew by an operator"},
 	}
-	past[guard.HowCreated] = past[guard.HowAdopted]
 	what, ok := past[why.How]
 	if !ok {
 		what = [2]string{"may have forgotten locks", "may have forgotten locks"}
 	}
 	until := term.Until(why.Until, why.Left)
-	return Answer{one: " " + what[0] + "; it votes again at " + until, many: " " + what[1] + "; they vote again at " + until}
+	return Answer{
+		one:  " " + what[0] + "; it votes again at " + until,
+		many: " " + what[1] + "; they vote again at " + until,
+	}
 }
 
 // refusal is how a master that is up refuses us: of a password no more than that.

@@ -16,11 +16,15 @@ type refusedWrite struct {
 
 var refusedWrites = []refusedWrite{
 	{"OOM", "has no memory left for a lock", "Raise maxmemory on %s, or make room there: locks need little."},
-	{"NOREPLICAS", "has fewer replicas than min-replicas-to-write, and refuses every write", "Bring back the replicas of %s, or CONFIG SET min-replicas-to-write 0."},
-	{"MISCONF", "cannot save its data, and refuses every write", "Mend the disk of %s, or CONFIG SET stop-writes-on-bgsave-error no."},
+	{"NOREPLICAS", "has fewer replicas than min-replicas-to-write, and refuses every write",
+		"Bring back the replicas of %s, or CONFIG SET min-replicas-to-write 0."},
+	{"MISCONF", "cannot save its data, and refuses every write",
+		"Mend the disk of %s. Where snapshots alone fail (not the append-only file), " +
+			"CONFIG SET stop-writes-on-bgsave-error no helps, too."},
 	{"READONLY", "is a replica, and refuses every write", "List the master of %s, or make it one: REPLICAOF NO ONE."},
 	{"LOADING", "is still loading its data", "Wait until %s has loaded its data."},
-	{"BUSY", "runs a script that does not end", "End the script on %s: SCRIPT KILL."},
+	{"BUSY", "runs a script that does not end",
+		"End the script on %s: SCRIPT KILL, or where it has written (UNKILLABLE) wait, or kill the process."},
 }
 
 // A WriteError is why a master that can be reached does not take the write that a lock needs, whoever asks.
@@ -29,7 +33,8 @@ type WriteError struct{ Err error }
 func (e *WriteError) Error() string { return e.Err.Error() }
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// ScriptRefused is the WriteError of a master that answers a script with err, as it would answer a write; nil: it is none.
+// ScriptRefused is the WriteError of a master that answers a script with err, as it would
+// answer a write; nil: it is none.
 func ScriptRefused(err error) error {
 	if _, refused := ofWrite(err); refused || err != nil && isSilence(err) {
 		return &WriteError{err}
@@ -50,7 +55,8 @@ func ofWrite(err error) (Answer, bool) {
 		return Answer{}, false
 	}
 	if isSilence(err) {
-		return said(" answers questions and no writes: its clients are paused", "CLIENT UNPAUSE on %s: masters do not say when the pause ends by itself."), true
+		return said(" answers questions and no writes: its clients are paused",
+			"CLIENT UNPAUSE on %s: masters do not say when the pause ends by itself."), true
 	}
 	return said(" refuses the write that a lock needs: "+err.Error(), "Look at the log of %s."), true
 }

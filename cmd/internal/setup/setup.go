@@ -7,8 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,15 +16,11 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/say"
 	"github.com/redquorum/redquorum/cmd/internal/term"
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/quorum"
-	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
 
 const initExamples = `  redlock init --masters redis://a,redis://b,redis://c
   redlock init --guard strict --max-ttl 30s
-  # c is down, and the fleet is new for certain
-  redlock init --without c:6379 --yes
   # change it: they vote after the longest TTL
   redlock init --force --max-ttl 2m`
 
@@ -36,7 +30,6 @@ type initOptions struct {
 	app.AccessFlags
 	guard      string
 	force, yes bool
-	without    []string
 }
 
 func New(a *app.App, shared *app.SharedFlags) *cobra.Command {
@@ -51,14 +44,8 @@ so when masters are set up, never when a program starts.
 
 It needs all masters, and refuses where one belongs to a fleet already. Masters
 that were only adopted because they had no marker, and do not vote yet, may be
-declared.
-
---without names a master that is absent, so that the others can be declared. It
-has to be out of reach, and at the most a minority may be absent. The others
-vote at once. The absent master votes after the longest TTL, when it comes. If
-it comes with a marker of its own, the fleet was not new, and the others lose
-their vote for as long. Only you can know that the fleet is new, so init asks
-for confirmation.
+declared. While a master is away, a new fleet needs no init: it gives its first
+lock when the longest TTL has passed since the first client came.
 
 --force writes the markers anew, to change the settings. Then all masters
 abstain until every lock granted before has expired. Stop the clients first, or
@@ -67,9 +54,8 @@ they find no master that votes for them.
 At the end it says whether a lock can be taken now, and if not, until when.
 
 Exit code: 0 when the fleet is as asked for, also if it was so before; 1 when a
-master belongs to a fleet or answers though --without names it, 69 when one
-cannot be reached or is not fit to be one, 64 for a mistake in the arguments or
-where --force or --without is not confirmed.`,
+master belongs to a fleet, 69 when one cannot be reached or is not fit to be
+one, 64 for a mistake in the arguments or where --force is not confirmed.`,
 		Example: initExamples,
 
 		Args: app.NoArguments,
@@ -78,9 +64,10 @@ where --force or --without is not confirmed.`,
 	shared.Register(cmd, app.SharedNames...)
 	flags := cmd.Flags()
 	flags.BoolVar(&o.force, "force", false, "replace markers that exist already; asks for confirmation")
-	flags.StringArrayVar(&o.without, "without", nil, "`host:port` of a master that is down, written as in --masters; may be given several times; asks for confirmation")
 	flags.BoolVar(&o.yes, "yes", false, "do not ask for confirmation")
-	app.RegisterChoice(cmd, "guard", "choice", &o.guard, []string{"standard", "strict"}, "what a master has to prove before its vote counts: standard or strict; all clients need the same level")
+	app.RegisterChoice(cmd, "guard", "choice", &o.guard, []string{"standard", "strict"},
+		"what a master has to prove before its vote counts: standard or strict; "+
+			"all clients need the same level")
 	o.AccessFlags.Register(cmd)
 	return cmd
 }
@@ -106,8 +93,7 @@ type InitReport struct {
 
 // An initMaster is one master, as it was before.
 type initMaster struct {
-	Address string `json:"address"`
-	Absent  bool   `json:"absent,omitempty"` // as --without says
+	Address string `json:"master"`
 	Error   string `json:"error,omitempty"`
 	Marker  string `json:"marker,omitempty"` // "": none
 }
@@ -120,22 +106,17 @@ func runInit(cmd *cobra.Command, a *app.App, o *initOptions) error {
 	}
 	defer fleet.Close()
 	wanted := observe.ConfigOf(guard.Config{Level: observe.LevelOf(o.guard)}, len(fleet.Lines), o.MaxTTL, o.Skew)
-	absent, err := o.validate(fleet)
-	if err != nil {
-		return err
+	if o.guard == guard.Strict.String() && o.MaxTTL != 0 && o.MaxTTL < time.Second {
+		return app.Usagef("--max-ttl %v: want 1s to 24h0m0s with --guard strict", o.MaxTTL)
 	}
-	if (o.force || absent != nil) && !o.yes && !a.AsksPerson() {
-		flag := "--force"
-		if !o.force {
-			flag = "--without"
-		}
-		return app.Usagef("%s asks for confirmation: want --yes where there is no terminal", flag)
+	if o.force && !o.yes && !a.AsksPerson() {
+		return app.Usagef("--force asks for confirmation: want --yes where there is no terminal")
 	}
 	before := fleet.Look(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	r := newInitReport(before, wanted, absent)
+	r := newInitReport(before, wanted)
 	err = o.initialize(ctx, a, fleet, before, wanted, r)
 	if errors.As(err, new(*app.SignalError)) || errors.As(err, new(*app.UsageError)) {
 		return err
@@ -153,35 +134,15 @@ func runInit(cmd *cobra.Command, a *app.App, o *initOptions) error {
 	return cmp.Or(r.print(a, wanted), err)
 }
 
-// validate checks what is given before anybody is asked, and gives the names of the
-// masters that are absent.
-func (o *initOptions) validate(fleet *observe.Fleet) (absent []string, err error) {
-	if o.guard == guard.Strict.String() && o.MaxTTL != 0 && o.MaxTTL < time.Second {
-		return nil, app.Usagef("--max-ttl %v: want 1s to 24h0m0s with --guard strict", o.MaxTTL)
+func newInitReport(look *observe.Look, wanted guard.Config) *InitReport {
+	r := &InitReport{
+		Level:        wanted.Level.String(),
+		MaxTTLMS:     wanted.MaxTTL.Milliseconds(),
+		QuarantineMS: wanted.Quarantine().Milliseconds(),
 	}
-	var names []string
-	for _, m := range fleet.Lines {
-		names = append(names, m.Name())
-	}
-	for _, name := range o.without {
-		if !slices.Contains(names, name) {
-			return nil, app.Usagef("--without %q: want one of the masters %s", name, strings.Join(names, ", "))
-		}
-		if !slices.Contains(absent, name) {
-			absent = append(absent, name)
-		}
-	}
-	if most := len(names) - quorum.Need(len(names)); len(absent) > most {
-		return nil, app.Usagef("--without names %d of %s: want %d at the most, so that a quorum is left", len(absent), term.Count(len(names), "master"), most)
-	}
-	return absent, nil
-}
-
-func newInitReport(look *observe.Look, wanted guard.Config, absent []string) *InitReport {
-	r := &InitReport{Level: wanted.Level.String(), MaxTTLMS: wanted.MaxTTL.Milliseconds(), QuarantineMS: wanted.Quarantine().Milliseconds()}
 	for i := range look.Facts {
 		f := &look.Facts[i]
-		row := initMaster{Address: f.Master, Absent: slices.Contains(absent, f.Master)}
+		row := initMaster{Address: f.Master}
 		if err := unasked(look, i); err != nil {
 			row.Error = term.Redacted(say.Short(err))
 		} else if isMarked(f) {
@@ -192,7 +153,8 @@ func newInitReport(look *observe.Look, wanted guard.Config, absent []string) *In
 	return r
 }
 
-// unasked is why master i does not say what its marker is; nil: it does, or the client that declares it will say why not.
+// unasked is why master i does not say what its marker is; nil: it does, or the client
+// that declares it will say why not.
 func unasked(look *observe.Look, i int) error {
 	f := &look.Facts[i]
 	switch {
@@ -208,26 +170,17 @@ func unasked(look *observe.Look, i int) error {
 
 // isMarked reports whether a master has a marker.
 func isMarked(f *guard.Facts) bool {
-	return f.Marker.Version != "" && f.Marker.Verdict != guard.Created
+	return f.Marker.Version != ""
 }
 
 // initialize declares the fleet, if nothing speaks against it.
-func (o *initOptions) initialize(ctx context.Context, a *app.App, fleet *observe.Fleet, look *observe.Look, wanted guard.Config, r *InitReport) error {
-	silent, marked, same, present := 0, 0, 0, 0
-	var absent, answer []string
+func (o *initOptions) initialize(
+	ctx context.Context, a *app.App, fleet *observe.Fleet, look *observe.Look, wanted guard.Config, r *InitReport,
+) error {
+	silent, marked, same := 0, 0, 0
 	for i := range look.Facts {
-		f, err := &look.Facts[i], unasked(look, i)
-		if r.Masters[i].Absent {
-			absent = append(absent, f.Master)
-			// One that refuses our password is not absent either.
-			if _, refuses := errors.AsType[*pool.ConfigError](err); err == nil || refuses {
-				answer = append(answer, f.Master)
-			}
-			continue
-		}
-		present++
-		switch {
-		case err != nil:
+		switch f := &look.Facts[i]; {
+		case unasked(look, i) != nil:
 			silent++
 		case isMarked(f):
 			if f.Marker.Matches(wanted) {
@@ -239,35 +192,42 @@ func (o *initOptions) initialize(ctx context.Context, a *app.App, fleet *observe
 		}
 	}
 	switch {
-	case answer != nil:
-		return app.EndsWith(app.ExitFailed, fmt.Errorf("nothing was written: --without names %s, which can be reached: want masters that are absent", strings.Join(answer, ", ")))
+	case silent > 0 && marked == 0 && !o.force:
+		return app.EndsWith(app.ExitNoQuorum,
+			fmt.Errorf("nothing was written: %s cannot be asked, and all are needed. "+
+				"If the fleet is new and cannot wait: "+
+				"without init it gives locks %v after the first client has come",
+				term.Count(silent, "master"), wanted.Quarantine()))
 	case silent > 0:
-		return app.EndsWith(app.ExitNoQuorum, fmt.Errorf("nothing was written: %s cannot be asked, and all are needed%s", term.Count(silent, "master"), butFor(absent)))
-	case same == present && marked > 0 && !o.force:
+		return app.EndsWith(app.ExitNoQuorum,
+			fmt.Errorf("nothing was written: %s cannot be asked, and all are needed", term.Count(silent, "master")))
+	case same == len(look.Facts) && marked > 0 && !o.force:
 		r.Outcome = OutcomeAlready
 		return nil
 	case marked > 0 && !o.force:
-		return app.EndsWith(app.ExitFailed, fmt.Errorf("nothing was written: %s to a fleet already (--force changes it)", belong(marked)))
+		return app.EndsWith(app.ExitFailed,
+			fmt.Errorf("nothing was written: %s to a fleet already (--force changes it)", belong(marked)))
 	}
 	r.Outcome = OutcomeDeclared
-	var opts []redlock.InitOption
 	if o.force {
-		opts, r.Outcome = append(opts, redlock.ForceInit()), OutcomeChanged
+		r.Outcome = OutcomeChanged
 	}
-	if absent != nil {
-		opts = append(opts, redlock.InitWithout(absent...))
-	}
-	if o.force || absent != nil {
-		if err := o.confirm(ctx, a, wanted, time.Duration(r.QuarantineMS)*time.Millisecond, absent); err != nil {
+	if o.force && !o.yes {
+		if err := confirm(ctx, a, wanted); err != nil {
 			return err
 		}
 	}
-	client, err := redlock.New(fleet.Pool, append(o.FleetOptions(o.guard), redlock.WithTTL(min(wanted.MaxTTL, time.Second)))...)
+	opts := append(o.FleetOptions(o.guard), redlock.WithTTL(min(wanted.MaxTTL, time.Second)))
+	client, err := redlock.New(fleet.Pool, opts...)
 	if err != nil {
 		return app.InFlags(err)
 	}
 	defer client.Close()
-	err = client.Init(ctx, opts...)
+	declare := client.Init
+	if o.force {
+		declare = client.InitForce
+	}
+	err = declare(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -275,14 +235,6 @@ func (o *initOptions) initialize(ctx context.Context, a *app.App, fleet *observe
 		return app.EndsWith(app.ExitNoQuorum, &say.NoQuorumError{Err: err})
 	}
 	return nil
-}
-
-// butFor is that some are not needed.
-func butFor(absent []string) string {
-	if absent == nil {
-		return ""
-	}
-	return " but " + strings.Join(absent, ", ")
 }
 
 func belong(n int) string {
@@ -293,20 +245,10 @@ func belong(n int) string {
 }
 
 // confirm asks whoever sits at the terminal.
-func (o *initOptions) confirm(ctx context.Context, a *app.App, wanted guard.Config, quarantine time.Duration, absent []string) error {
-	if o.yes {
-		return nil
-	}
-	told := []string{fmt.Sprintf("The fleet becomes: %v.", wanted)}
-	if absent != nil {
-		told = append(told, fmt.Sprintf("These masters are absent, and are taken for new ones: %s.", strings.Join(absent, ", ")))
-	}
-	if o.force {
-		told = append(told, fmt.Sprintf("No master votes for the next %v, and clients with other settings find none that does.", quarantine))
-	} else {
-		told = append(told, "The others vote at once. If the fleet is not new, somebody may hold a lock on it, and another be granted the same one.")
-	}
-	yes, err := app.Confirmed(ctx, a, told...)
+func confirm(ctx context.Context, a *app.App, wanted guard.Config) error {
+	yes, err := app.Confirmed(ctx, a, fmt.Sprintf("The fleet becomes: %v.", wanted),
+		fmt.Sprintf("No master votes for the next %v, "+
+			"and clients with other settings find none that does.", wanted.Quarantine()))
 	if err == nil && !yes {
 		err = app.Usagef("not confirmed: nothing was written")
 	}
@@ -320,8 +262,6 @@ func (r *InitReport) print(a *app.App, wanted guard.Config) error {
 	for _, m := range r.Masters {
 		said := m.Marker
 		switch {
-		case m.Absent && m.Error != "":
-			said = "absent"
 		case m.Error != "":
 			said = "✗ " + term.Visible(m.Error)
 		case said == "":
@@ -331,19 +271,13 @@ func (r *InitReport) print(a *app.App, wanted guard.Config) error {
 	}
 	l := term.LayoutFor(a.Out)
 	l.Table(&b, term.Table{Rows: rows})
-	quarantine := time.Duration(r.QuarantineMS) * time.Millisecond
 	switch r.Outcome {
 	case OutcomeDeclared:
 		b.WriteByte('\n')
 		l.Text(&b, "", 0, fmt.Sprintf("declared a fleet of %v: it votes at once", wanted))
-		for _, m := range r.Masters {
-			if m.Absent {
-				l.Text(&b, "", 0, fmt.Sprintf("%s is absent: it votes %v after it has come", m.Address, quarantine))
-			}
-		}
 	case OutcomeChanged:
 		b.WriteByte('\n')
-		l.Text(&b, "", 0, fmt.Sprintf("changed to a fleet of %v: it votes in %v", wanted, quarantine))
+		l.Text(&b, "", 0, fmt.Sprintf("changed to a fleet of %v: it votes in %v", wanted, wanted.Quarantine()))
 	case OutcomeAlready:
 		b.WriteByte('\n')
 		l.Text(&b, "", 0, fmt.Sprintf("already a fleet of %v: nothing was written", wanted))

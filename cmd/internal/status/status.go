@@ -23,8 +23,7 @@ import (
 const statusExamples = `  redlock status                            # can I lock?
   redlock status invoices
   redlock status --watch=500ms invoices deploy
-  redlock status --masters eu=redis://a,redis://b,redis://c \
-      --masters us=redis://d,redis://e,redis://f invoices
+  redlock status --wait-all 10m            # before the next is restarted
   redlock status --json invoices | jq -r '.keys[].verdict'`
 
 // statusOptions are the flags of status.
@@ -32,6 +31,7 @@ type statusOptions struct {
 	*app.SharedFlags
 	app.AccessFlags
 	watch      time.Duration // 0: one look
+	waitAll    time.Duration // 0: it does not wait
 	quiet      bool
 	showTokens bool
 }
@@ -48,25 +48,23 @@ masters names. It also shows which clients wait in the lock's queue. Clients of
 other libraries, readers, and clients that poll are in no queue. It changes no
 lock. On a master that has no marker it notes since when that is so.
 
-With several fleets (--masters NAME=url,url,... for each) it shows each fleet
-under its name. It shows a key in the fleet to which it belongs, and in another
-one where somebody holds it there. The worst verdict comes last.
-
-Exit code: 69 when no lock can be taken now, of several fleets in one of them,
-or too few masters answer to tell who holds one; else the greatest of all keys':
-0 when the lock is free or somebody holds it on a quorum, 1 when neither is so
-(attempts that collide look like that for a moment), or a key is held in a fleet
-that it does not belong to; 64 for a mistake in the arguments.`,
+Exit code: 69 when no lock can be taken now, or too few masters answer to tell
+who holds one; else the greatest of all keys': 0 when the lock is free or
+somebody holds it on a quorum, 1 when neither is so (attempts that collide look
+like that for a moment), or when --wait-all is over before all masters vote; 64
+for a mistake in the arguments.`,
 		Example: statusExamples,
 
 		Args: func(_ *cobra.Command, args []string) error { return app.CheckKeys(args...) },
 		RunE: func(cmd *cobra.Command, keys []string) error { return runStatus(cmd, a, o, keys) },
 	}
 	shared.Register(cmd, app.SharedNames...)
-	cmd.Flags().Lookup("masters").Usage = app.MastersOfSeveral
 	app.RegisterWatch(cmd, &o.watch)
+	cmd.Flags().Var(app.RangeFlag(&o.waitAll, app.MinWait, app.MaxWait), "wait-all",
+		"wait until all masters vote, for so long: between two restarts of masters")
 	cmd.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "print nothing; only the exit code answers")
-	cmd.Flags().BoolVar(&o.showTokens, "show-tokens", false, "print tokens in full; anybody who knows a token can release its lock")
+	cmd.Flags().BoolVar(&o.showTokens, "show-tokens", false,
+		"print tokens in full; anybody who knows a token can release its lock")
 	o.AccessFlags.Register(cmd)
 	return cmd
 }
@@ -78,22 +76,40 @@ func runStatus(cmd *cobra.Command, a *app.App, o *statusOptions, keys []string) 
 	if o.quiet && o.watch > 0 {
 		return app.Usagef("--quiet and --watch exclude each other: nothing would be shown again and again")
 	}
-	list, err := o.NamedFleets(cmd, a)
+	if o.waitAll > 0 && o.watch > 0 {
+		return app.Usagef("--wait-all and --watch exclude each other: " +
+			"the one ends when all masters vote, the other never")
+	}
+	fleet, err := observe.OpenFleet(cmd, a, o.SharedFlags, &o.AccessFlags)
 	if err != nil {
 		return err
 	}
-	f := &fleetsStatus{Looks: app.NewLooks(a, o.SharedFlags, o.watch)}
-	f.wide = func() term.Layout { return term.LayoutFor(a.Out) }
-	if o.quiet {
-		f.Out = io.Discard
+	defer fleet.Close()
+	s := &statusView{
+		Looks: app.NewLooks(a, o.SharedFlags, o.watch), wide: func() term.Layout { return term.LayoutFor(a.Out) },
+		who: fleet.Client, tokens: o.showTokens, now: time.Now, verdict: fleet.Verdict, waiting: fleet.Waiting,
 	}
-	defer f.close()
-	for _, one := range list {
-		if err := f.add(one, o); err != nil {
-			return err
+	if o.quiet {
+		s.Out = io.Discard
+	}
+	if o.waitAll > 0 {
+		s.awaited = true
+		s.verdict = func(ctx context.Context) *observe.Verdict { return awaitAll(ctx, o.waitAll, fleet) }
+	}
+	return s.show(cmd.Context(), keys, o.watch)
+}
+
+// votesEvery is how often it is asked whether all masters vote.
+const votesEvery = 500 * time.Millisecond
+
+// awaitAll looks until all masters vote, for a time at the most, and gives the last look.
+func awaitAll(ctx context.Context, most time.Duration, fleet *observe.Fleet) *observe.Verdict {
+	for began := time.Now(); ; {
+		v := fleet.Verdict(ctx)
+		if v.AllVote() || time.Since(began) >= most || app.Sleep(ctx, votesEvery) != nil {
+			return v
 		}
 	}
-	return f.show(cmd.Context(), keys, o.watch)
 }
 
 // verdictCodes are the exit codes of a key.
@@ -105,53 +121,46 @@ var verdictCodes = map[redlock.Verdict]int{
 	redlock.VerdictUnknown: app.ExitNoQuorum,
 }
 
-// A statusView shows the inspections of one fleet.
+// A statusView shows inspections.
 type statusView struct {
+	app.Looks
+	wide    func() term.Layout
 	who     observe.Inspector
+	awaited bool                                                         // all masters have to vote
 	tokens  bool                                                         // shown in full
 	verdict func(ctx context.Context) *observe.Verdict                   // nil: nobody is asked
 	waiting func(ctx context.Context, key string) *observe.WaitingStatus // nil: nobody is asked
 	now     func() time.Time
-
-	name  string                  // of the fleet, where there are several
-	shard func(key string) string // the fleet that a key belongs to; nil: there is one
 }
 
-// A StatusDocument is what --json prints of one fleet.
-type StatusDocument struct {
-	*observe.Verdict
-	Keys []keyStatus `json:"keys"`
+// show looks at the keys, once or (every > 0) until ctx ends.
+func (s *statusView) show(ctx context.Context, keys []string, every time.Duration) error {
+	return app.Watching(ctx, every, func() (int, error) { return s.look(ctx, keys) })
 }
 
-// describe asks once, and puts what the masters say into words.
-func (s *statusView) describe(ctx context.Context, text *bytes.Buffer, l term.Layout, keys []string) (document *StatusDocument, code int, err error) {
-	document = &StatusDocument{}
+// look asks once, and prints what the masters say.
+func (s *statusView) look(ctx context.Context, keys []string) (code int, err error) {
+	document, text, l := &StatusDocument{}, &bytes.Buffer{}, s.wide()
 	if s.verdict != nil {
 		if document.Verdict = s.verdict(ctx); ctx.Err() != nil {
-			return nil, 0, context.Cause(ctx)
+			return 0, context.Cause(ctx)
 		}
 		observe.PrintVerdict(text, l, document.Verdict)
-		if !document.CanLock {
+		switch {
+		case !document.CanLock:
 			code = app.ExitNoQuorum
+		case s.awaited && !document.AllVote():
+			code = app.ExitFailed
 		}
 	}
 	for i, key := range keys {
 		in, err := s.who.Inspect(ctx, key)
 		if err != nil {
-			return nil, 0, app.InspectionError(ctx, err)
-		}
-		shard := s.shardOf(key)
-		if shard != "" && (in.Verdict == redlock.VerdictFree || in.Verdict == redlock.VerdictUnknown) {
-			continue // where it belongs somebody tells of it
+			return 0, app.InspectionError(ctx, err)
 		}
 		code = max(code, verdictCodes[in.Verdict])
 		said := say.Sentence(in, s.now())
-		if shard != "" {
-			code = max(code, app.ExitFailed)
-			said += fmt.Sprintf("; it belongs to fleet %q: who locked it here has other fleets, or other names for them", shard)
-		}
 		status := statusOf(in, said, s.token)
-		status.BelongsTo = shard
 		if s.waiting != nil {
 			status.Waiting = s.waiting(ctx, key)
 		}
@@ -164,18 +173,7 @@ func (s *statusView) describe(ctx context.Context, text *bytes.Buffer, l term.La
 			status.Waiting.Print(text, l)
 		}
 	}
-	return document, code, nil
-}
-
-// shardOf is the fleet that a key belongs to; "": this one.
-func (s *statusView) shardOf(key string) string {
-	if s.shard == nil {
-		return ""
-	}
-	if name := s.shard(key); name != s.name {
-		return name
-	}
-	return ""
+	return code, s.Print(document, text)
 }
 
 // render prints one key as people read it: the sentence, and a row a master.
@@ -188,17 +186,21 @@ func render(b *bytes.Buffer, l term.Layout, in *redlock.Inspection, said string,
 			rows = append(rows, []string{m.Master, "✗ " + term.Clean(say.Short(m.Err))})
 		case h == nil:
 			rows = append(rows, []string{m.Master, "free", "–", roundTrip(m.RoundTrip), "–"})
-		case m.ReaderCount > 0:
+		case h.Readers > 0:
 			rows = append(rows, rowsOfReaders(&m, shown)...)
 		default:
-			rows = append(rows, []string{m.Master, rowHolder(h), say.RowTTL(h.TTL), roundTrip(m.RoundTrip), rowToken(shown(h.Token))})
+			rows = append(rows, []string{
+				m.Master, rowHolder(h), say.RowTTL(h.TTL), roundTrip(m.RoundTrip), rowToken(shown(h.Token)),
+			})
 		}
 	}
 	l.Table(b, term.Table{Rows: rows, Spare: []int{3, 4}, Paragraph: func(row []string) string {
 		if len(row) < len(rows[0]) {
 			return strings.TrimPrefix(strings.Join(row, ": "), ": ")
 		}
-		return strings.TrimPrefix(fmt.Sprintf("%s: %s, left %s, round trip %s, token %s", row[0], row[1], row[2], cmp.Or(row[3], "–"), row[4]), ": ")
+		text := fmt.Sprintf("%s: %s, left %s, round trip %s, token %s",
+			row[0], row[1], row[2], cmp.Or(row[3], "–"), row[4])
+		return strings.TrimPrefix(text, ": ")
 	}})
 }
 
@@ -223,13 +225,13 @@ func rowsOfReaders(m *redlock.MasterHold, shown func(string) string) [][]string 
 		}
 		rows = append(rows, []string{master, "reader " + name, say.RowTTL(r.TTL), trip, rowToken(shown(r.Token))})
 	}
-	if more := m.ReaderCount - len(rows); more > 0 {
+	if more := m.Held.Readers - len(rows); more > 0 {
 		rows = append(rows, []string{"", fmt.Sprintf("and %d readers more", more)})
 	}
 	return rows
 }
 
-func rowHolder(h *redlock.HeldError) string {
+func rowHolder(h *redlock.Holder) string {
 	switch {
 	case h.Type != "string":
 		return "a " + term.Printable(h.Type)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -33,15 +32,15 @@ var inspections = []struct {
 	{"sorted-set", rig.Answer("invoices", redlock.VerdictHeld, rig.Sorted(), rig.Sorted(), rig.Nothing())},
 	{"list", rig.Answer("invoices", redlock.VerdictPartial, rig.ListKey(), rig.ListKey(), rig.Nothing(), rig.Nothing(), rig.Nothing())},
 	{"foreign", rig.Answer("invoices\x1b[31m", redlock.VerdictHeld,
-		redlock.MasterHold{Held: &redlock.HeldError{Type: "list", TTL: -1}},
-		redlock.MasterHold{Held: &redlock.HeldError{Type: "string", Token: "other\x1b]0;client\a", TTL: -1}},
-		redlock.MasterHold{Held: &redlock.HeldError{Type: "string", Token: "other\x1b]0;client\a", TTL: -1}})},
+		redlock.MasterHold{Held: &redlock.Holder{Type: "list", TTL: -1, Stuck: true}},
+		redlock.MasterHold{Held: &redlock.Holder{Type: "string", Token: "other\x1b]0;client\a", TTL: -1, Stuck: true}},
+		redlock.MasterHold{Held: &redlock.Holder{Type: "string", Token: "other\x1b]0;client\a", TTL: -1, Stuck: true}})},
 }
 
-// ofOne is the status of one fleet.
-func ofOne(out io.Writer, asJSON bool, v statusView) *fleetsStatus {
-	v.now = rig.Soon
-	return &fleetsStatus{Looks: app.Looks{Out: out, JSON: asJSON}, wide: func() term.Layout { return term.Layout{} }, views: []*statusView{&v}}
+// viewOn is a view that prints there.
+func viewOn(out io.Writer, asJSON bool, v statusView) *statusView {
+	v.Looks, v.wide, v.now = app.Looks{Out: out, JSON: asJSON}, func() term.Layout { return term.Layout{} }, rig.Soon
+	return &v
 }
 
 func TestStatusIsAsInItsGoldenFiles(t *testing.T) {
@@ -49,11 +48,11 @@ func TestStatusIsAsInItsGoldenFiles(t *testing.T) {
 	for _, test := range inspections {
 		var text, document bytes.Buffer
 		who := &rig.FakeInspector{Answers: map[string]*redlock.Inspection{test.in.Key: test.in}}
-		err := ofOne(&text, false, statusView{who: who}).show(t.Context(), []string{test.in.Key}, 0)
+		err := viewOn(&text, false, statusView{who: who}).show(t.Context(), []string{test.in.Key}, 0)
 		if code := app.ExitCode(err); code != verdictCodes[test.in.Verdict] {
 			t.Errorf("%s: exit code %d, %v", test.name, code, err)
 		}
-		_ = ofOne(&document, true, statusView{who: who}).show(t.Context(), []string{test.in.Key}, 0)
+		_ = viewOn(&document, true, statusView{who: who}).show(t.Context(), []string{test.in.Key}, 0)
 		if strings.ContainsAny(text.String()+document.String(), "\x1b\a") {
 			t.Errorf("%s: control characters: %q", test.name, text.String())
 		}
@@ -70,7 +69,7 @@ func TestStatusOfSeveralKeysHasTheGreatestCode(t *testing.T) {
 	}}
 	for keys, want := range map[string]int{"a": 0, "c": 1, "a c": 1, "a b c": 69, "b c": 69} {
 		var out bytes.Buffer
-		err := ofOne(&out, true, statusView{who: who}).show(t.Context(), strings.Fields(keys), 0)
+		err := viewOn(&out, true, statusView{who: who}).show(t.Context(), strings.Fields(keys), 0)
 		if got := app.ExitCode(err); got != want {
 			t.Errorf("%s: %d, want %d", keys, got, want)
 		}
@@ -78,24 +77,6 @@ func TestStatusOfSeveralKeysHasTheGreatestCode(t *testing.T) {
 		if err := json.Unmarshal(out.Bytes(), &document); err != nil || len(document.Keys) != len(strings.Fields(keys)) {
 			t.Errorf("%s: %v in %s", keys, err, out.String())
 		}
-	}
-}
-
-func TestWatchingLooksUntilItIsEnded(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	looks := 0
-	who := &rig.FakeInspector{Answers: map[string]*redlock.Inspection{"k": rig.Answer("k", redlock.VerdictFree, rig.Nothing())}, Asked: func() {
-		if looks++; looks == 3 {
-			cancel(errors.New("enough"))
-		}
-	}}
-	var out bytes.Buffer
-	f := ofOne(&out, false, statusView{who: who})
-	f.Clear = true
-	err := f.show(ctx, []string{"k"}, time.Millisecond)
-	if err == nil || err.Error() != "enough" || strings.Count(out.String(), "\x1b[H\x1b[Jk: free on 1 of 1\n") != 3 {
-		t.Errorf("%v, %q", err, out.String())
 	}
 }
 
@@ -112,7 +93,7 @@ func TestWhoWaitsIsAsInItsGoldenFile(t *testing.T) {
 	} {
 		who := &rig.FakeInspector{Answers: map[string]*redlock.Inspection{"invoices": in}}
 		waiting := func(context.Context, string) *observe.WaitingStatus { return w }
-		for _, f := range []*fleetsStatus{ofOne(&text, false, statusView{who: who, waiting: waiting}), ofOne(&document, true, statusView{who: who, waiting: waiting})} {
+		for _, f := range []*statusView{viewOn(&text, false, statusView{who: who, waiting: waiting}), viewOn(&document, true, statusView{who: who, waiting: waiting})} {
 			if err := f.show(t.Context(), []string{"invoices"}, 0); err != nil {
 				t.Error(err)
 			}
@@ -122,22 +103,4 @@ func TestWhoWaitsIsAsInItsGoldenFile(t *testing.T) {
 		t.Errorf("control characters: %q", text.String())
 	}
 	rig.Golden(t, "status-waiting", text.String()+document.String())
-}
-
-func TestStatusShowsTokensInFullWhereItIsAskedTo(t *testing.T) {
-	t.Parallel()
-	const random = "54a329938b2398e2921c05e19f4a66a1" // of the holder
-	in := rig.Answer("invoices", redlock.VerdictHeld, rig.By("billing", 8*time.Second), rig.By("billing", 9*time.Second), rig.By("billing", 7*time.Second))
-	who := &rig.FakeInspector{Answers: map[string]*redlock.Inspection{"invoices": in}}
-	for _, shown := range []bool{false, true} {
-		for _, json := range []bool{false, true} {
-			var out bytes.Buffer
-			if err := ofOne(&out, json, statusView{who: who, tokens: shown}).show(t.Context(), []string{"invoices"}, 0); err != nil {
-				t.Error(err)
-			}
-			if got := strings.Count(out.String(), random); shown && got != 3 || !shown && got != 0 {
-				t.Errorf("shown %t, JSON %t: the token is there %d times: %s", shown, json, got, out.String())
-			}
-		}
-	}
 }

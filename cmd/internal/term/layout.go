@@ -46,7 +46,7 @@ func (l Layout) Text(b *bytes.Buffer, lead string, indent int, text string) {
 // room on one line; the last cell of a shorter one may take several.
 type Table struct {
 	Rows  [][]string // the first is the header
-	Spare []int      // columns that are left out, one after the other, where it is too wide
+	Spare []int      // columns that are left out where it is too wide: those with nothing in them, then in this order
 	// Paragraph is a row as a sentence, with all its cells, where the table is too wide
 	// even so; nil: the cells with colons between them.
 	Paragraph func(row []string) string
@@ -54,8 +54,12 @@ type Table struct {
 
 // Table writes a table, or where that is too wide its rows as paragraphs.
 func (l Layout) Table(b *bytes.Buffer, t Table) {
-	for left := range len(t.Spare) + 1 {
-		if lines := l.Lines(t.without(t.Spare[:left])); l.Fits(lines) {
+	left := [][]int{nil, t.empty()}
+	for i := range t.Spare {
+		left = append(left, append(t.empty(), t.Spare[:i+1]...))
+	}
+	for _, columns := range left {
+		if lines := l.Lines(t.without(columns)); l.Fits(lines) {
 			b.WriteString(lines)
 			return
 		}
@@ -68,6 +72,17 @@ func (l Layout) Table(b *bytes.Buffer, t Table) {
 		lines := Wrap("   ", 3, l.Columns-2, text)
 		b.WriteString(strings.ReplaceAll(lines, "\n", "\n  ") + "\n") // the next master is seen at once
 	}
+}
+
+// empty are those of the spare columns in which no row has anything.
+func (t Table) empty() (columns []int) {
+	for _, column := range t.Spare {
+		used := func(row []string) bool { return column < len(row) && row[column] != "–" }
+		if !slices.ContainsFunc(t.Rows[1:], used) {
+			columns = append(columns, column)
+		}
+	}
+	return columns
 }
 
 // without is the rows without some columns. Short rows have none of these.

@@ -12,9 +12,6 @@ func (p Paint) Red(text string) string    { return p.sgr("31", text) }
 func (p Paint) Green(text string) string  { return p.sgr("32", text) }
 func (p Paint) Yellow(text string) string { return p.sgr("33", text) }
 
-// Plain leaves text as it is.
-func (p Paint) Plain(text string) string { return text }
-
 // Mark is ✓ or ✗.
 func (p Paint) Mark(ok bool) string {
 	if ok {

@@ -1,4 +1,5 @@
-// Package term is the terminal: numbers and durations as people read them, columns, tables, keys, and what makes foreign text fit to be shown.
+// Package term is the terminal: numbers and durations as people read them, columns,
+// tables, keys, and what makes foreign text fit to be shown.
 package term
 
 import (

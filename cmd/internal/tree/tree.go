@@ -1,4 +1,5 @@
-// Package tree puts the commands of redlock together. Package full adds the demonstrations, of which redlock links nothing.
+// Package tree puts the commands of redlock together. Package full adds the
+// demonstrations, of which redlock links nothing.
 package tree
 
 import (
@@ -10,12 +11,10 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/doctor"
 	"github.com/redquorum/redquorum/cmd/internal/exec"
-	"github.com/redquorum/redquorum/cmd/internal/fleet"
 	"github.com/redquorum/redquorum/cmd/internal/locks"
 	"github.com/redquorum/redquorum/cmd/internal/release"
 	"github.com/redquorum/redquorum/cmd/internal/setup"
 	"github.com/redquorum/redquorum/cmd/internal/status"
-	"github.com/redquorum/redquorum/cmd/internal/wait"
 )
 
 // Redlock is the program for who uses locks from a shell, and looks after masters.
@@ -25,8 +24,7 @@ func Redlock(a *app.App) *cobra.Command {
 		Use:   "redlock",
 		Short: "Use distributed locks on a quorum of Redis masters from a shell",
 		Long: `redlock uses locks from a shell: exec runs a command while it holds a lock, and
-status, locks, release and wait look after locks, doctor, init and fleet after
-the masters.`,
+status, locks and release look after locks, doctor and init after the masters.`,
 	}
 	return Finished(root, a, shared, Tools(a, shared))
 }
@@ -34,8 +32,8 @@ the masters.`,
 // Tools are the commands that both programs have.
 func Tools(a *app.App, shared *app.SharedFlags) []*cobra.Command {
 	return []*cobra.Command{
-		exec.New(a, shared), status.New(a, shared), locks.New(a, shared), release.New(a, shared), wait.New(a, shared),
-		doctor.New(a, shared), setup.New(a, shared), fleet.New(a, shared),
+		exec.New(a, shared), status.New(a, shared), locks.New(a, shared), release.New(a, shared),
+		doctor.New(a, shared), setup.New(a, shared),
 	}
 }
 
@@ -45,19 +43,25 @@ func Finished(root *cobra.Command, a *app.App, shared *app.SharedFlags, commands
 	root.SilenceErrors = true // Run prints them
 	root.SilenceUsage = true
 	root.SuggestionsMinimumDistance = 2
-	root.Args = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return nil
-		}
-		return app.UnknownCommand(cmd, args[0])
+	root.Args = cobra.ArbitraryArgs // Run has refused them, in its own words
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		return app.ApplyConfig(cmd, a, shared.Config)
 	}
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return app.ApplyConfig(cmd, a, shared.Config) }
 	root.SetOut(a)
 	root.SetErr(a.Err)
 	root.SetVersionTemplate(root.Name() + " {{.Version}}\n")
 	root.SetFlagErrorFunc(app.FlagError)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", app.HelpColumns)))
+	wrapped := fmt.Sprintf(".FlagUsagesWrapped %d", app.HelpColumns)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", wrapped))
 	root.SetHelpFunc(app.PrintHelp)
 	root.AddCommand(commands...)
+	root.SetHelpCommand(app.NewHelp())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	completion, _, _ := root.Find([]string{"completion"}) // it is there
+	completion.SuggestionsMinimumDistance = 2
+	for _, shell := range completion.Commands() {
+		shell.Args = app.NoArguments
+	}
 	return root
 }

@@ -46,9 +46,12 @@ func NewTable(ctx context.Context, db *sql.DB) (*Table, error) {
 //
 // When do fails, what it began is taken for not done, and forgotten: it must
 // return an error only when it knows that.
-func (t *Table) Once(ctx context.Context, name string, fence uint64, do func(context.Context) (result string, err error)) (string, error) {
+func (t *Table) Once(
+	ctx context.Context, name string, fence uint64, do func(context.Context) (result string, err error),
+) (string, error) {
 	// A primary key is there once, whoever inserts it.
-	begun, err := t.db.ExecContext(ctx, `INSERT INTO operations (name, fence) VALUES (?, ?) ON CONFLICT DO NOTHING`, name, int64(fence)) //nolint:gosec // tokens are below 2⁵³
+	const begin = `INSERT INTO operations (name, fence) VALUES (?, ?) ON CONFLICT DO NOTHING`
+	begun, err := t.db.ExecContext(ctx, begin, name, int64(fence)) //nolint:gosec // tokens are below 2⁵³
 	if err != nil {
 		return "", fmt.Errorf("operation %q: %w", name, err)
 	}
@@ -75,7 +78,8 @@ func (t *Table) result(ctx context.Context, name string, err error) (string, err
 	var result sql.NullString
 	var fence int64
 	if err == nil {
-		err = t.db.QueryRowContext(ctx, `SELECT result, fence FROM operations WHERE name = ?`, name).Scan(&result, &fence)
+		err = t.db.QueryRowContext(ctx, `SELECT result, fence FROM operations WHERE name = ?`, name).
+			Scan(&result, &fence)
 	}
 	switch {
 	case errors.Is(err, sql.ErrNoRows): // begun elsewhere, failed and forgotten meanwhile

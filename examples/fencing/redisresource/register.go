@@ -55,7 +55,9 @@ func (r *Register) Write(h Holder, value string) error {
 func (r *Register) run(h Holder, op, value string) (string, error) {
 	fence := h.Fence()
 	if fence == 0 || fence > maxFence {
-		return "", fmt.Errorf("register %q: fencing token %d: want 1 to %d: acquire the lock with redlock.WithFencing", r.Key, fence, maxFence)
+		return "", fmt.Errorf(
+			"register %q: fencing token %d: want 1 to %d: acquire the lock with redlock.WithFencing",
+			r.Key, fence, maxFence)
 	}
 	reply, err := redis.Values(script.Do(r.Conn, r.Key, strconv.FormatUint(fence, 10), h.Token(), op, value))
 	if err != nil {

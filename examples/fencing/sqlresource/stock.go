@@ -111,7 +111,8 @@ func (s *Stock) explain(ctx context.Context, op, item string, err error) error {
 func fenceOf(h Holder) (int64, error) {
 	fence := h.Fence()
 	if fence == 0 || fence > math.MaxInt64 {
-		return 0, fmt.Errorf("fencing token %d: want 1 to %d: acquire the lock with redlock.WithFencing", fence, uint64(math.MaxInt64))
+		return 0, fmt.Errorf("fencing token %d: want 1 to %d: acquire the lock with redlock.WithFencing",
+			fence, uint64(math.MaxInt64))
 	}
 	return int64(fence), nil
 }

@@ -142,3 +142,26 @@ func TestTheCheckFindsOperationsBeyondTheirBound(t *testing.T) {
 		}
 	}
 }
+
+// Keys go with their releases. Of masters that were stopped for longer than a release is kept, they go with their TTL.
+func TestTheCheckKnowsWhenAMasterMustBeClean(t *testing.T) {
+	const frozen, other, fault = 0, 1, instant(1)
+	for _, test := range []struct {
+		name   string
+		master int
+		stop   time.Duration
+		clean  time.Duration // after the masters go on, where the clients end then
+	}{
+		{"stopped for as long as a release is kept", frozen, rowTTL, lateness},
+		{"stopped for longer", frozen, rowTTL + 1, rowTTL + lateness},
+		{"never stopped", other, rowTTL + 1, lateness},
+	} {
+		r := &run{litter: lateness, stopped: map[int]bool{frozen: true}, faultAt: fault, backAt: fault.add(test.stop)}
+		if got := r.cleanBy(test.master, r.backAt).sub(r.backAt); got != test.clean {
+			t.Errorf("%s: %v, want %v", test.name, got, test.clean)
+		}
+		if late := r.backAt.add(time.Minute); r.cleanBy(test.master, late) != late.add(lateness) {
+			t.Errorf("%s: a minute later it is not as usual", test.name)
+		}
+	}
+}

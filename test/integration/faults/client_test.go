@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"runtime"
 	"strings"
@@ -16,7 +17,7 @@ import (
 	"unicode"
 
 	"github.com/redquorum/redquorum/drift"
-	"github.com/redquorum/redquorum/internal/leftover"
+	"github.com/redquorum/redquorum/internal/rig"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -88,7 +89,7 @@ func clientMain() int {
 func left() string {
 	var stacks []string
 	for deadline := time.Now().Add(leaveBound); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if stacks = leftover.Goroutines(leftover.Library...); len(stacks) == 0 {
+		if stacks = rig.Goroutines(rig.Library...); len(stacks) == 0 {
 			return ""
 		}
 	}
@@ -110,9 +111,17 @@ func (c *client) open() (err error) {
 		redlock.WithTTL(s.TTL), redlock.WithMaxTTL(maxTTL), redlock.WithOutageWait(0),
 		redlock.WithPool(pool.WithCommandTimeout(timeout), pool.WithBackoff(10*time.Millisecond, 200*time.Millisecond)),
 	}
-	opts = append(opts, redlock.WithTrace(&redlock.Trace{Clock: func(i redlock.ClockInfo) {
-		c.tell(event{Kind: eventClock, At: now(), Text: fmt.Sprintf("%s: %s", i.Master, i.Deviation)})
-	}}))
+	trace := &redlock.Trace{Clock: func(master string, d *drift.Deviation, _ time.Time) {
+		c.tell(event{Kind: eventClock, At: now(), Text: fmt.Sprintf("%s: %s", master, d)})
+	}}
+	if s.Blocks {
+		opts = append(opts, redlock.WithLogger(slog.New(&blockingHandler{slog.DiscardHandler, c.ctx})))
+		trace = redlock.JoinTraces(trace, &redlock.Trace{
+			Renewal: func(redlock.ExtendInfo) { <-c.ctx.Done() },
+			Lost:    func(*redlock.Lock, *redlock.LostError) { <-c.ctx.Done() },
+		})
+	}
+	opts = append(opts, redlock.WithTrace(trace))
 	if s.Clock != 0 || s.Movable {
 		opts = append(opts, redlock.WithClock(c.clock))
 	}
@@ -121,6 +130,21 @@ func (c *client) open() (err error) {
 	}
 	c.lib, err = redlock.Open(s.URLs, opts...)
 	return err
+}
+
+// A blockingHandler blocks until the load ends.
+type blockingHandler struct {
+	slog.Handler
+	ctx context.Context
+}
+
+func (h *blockingHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h *blockingHandler) Handle(_ context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelWarn { // what calls log themselves, at debug, is theirs
+		<-h.ctx.Done()
+	}
+	return nil
 }
 
 // heed carries out orders until its input ends, which is an order to stop.
@@ -161,7 +185,7 @@ func (c *client) watchMasters() {
 	defer tick.Stop()
 	for {
 		usable, whys := uint64(0), []string(nil)
-		for i, m := range c.lib.Masters(c.ctx) {
+		for i, m := range c.lib.Masters() {
 			why := ""
 			switch {
 			case m.Why != nil:

@@ -4,10 +4,8 @@
 // lock at a time, and no update was lost. Operations were decided within their bound,
 // and all went on again. Nothing is left behind.
 //
-// A row is written once, and runs on every kind of masters that can have its
-// fault: redis-server processes (P) and, where a Docker engine answers,
-// containers (D). What did not run is told, with the reason, in the table that
-// ends the run. docs/project/faults.md explains the rows and keeps such a table.
+// What did not run is told, with the reason, in the table that ends the run.
+// docs/project/faults.md explains the rows and keeps such a table.
 //
 // The soak mixes the faults at random over all kinds of locks.
 //
@@ -17,5 +15,4 @@
 //	REDQUORUM_FAULTS_LONG   1: the rows about load run for as long as their text says
 //	REDQUORUM_SOAK          how long the soak runs, such as 10m (12 s)
 //	REDQUORUM_SOAK_SEED     its seed (one that is drawn, and told)
-//	REDQUORUM_SOAK_WHERE    on which masters: processes, containers or both (both where an engine answers)
 package faults

@@ -41,7 +41,7 @@ const (
 const (
 	opLock   = "lock"   // one attempt on a key that nobody else uses
 	opWait   = "wait"   // a lock that others use as well, and are waited for
-	opExtend = "extend" // of a lock that is held, or its downgrade
+	opExtend = "extend" // of a lock that is held
 	opUnlock = "unlock"
 )
 

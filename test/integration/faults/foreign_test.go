@@ -18,7 +18,6 @@ func foreignRows() []row {
 	return []row{{
 		fault:  "another Redlock client (redsync) on the same keys, one or two masters killed meanwhile",
 		expect: "never both, and both make progress",
-		on:     both,
 		run: func(r *run) {
 			foreign := func(s *spec) {
 				s.Workers = append(s.Workers, worker{Do: doForeign, Keys: []string{"hot:0", "hot:1"}, Pace: 10 * time.Millisecond, Hold: time.Millisecond})

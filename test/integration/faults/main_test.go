@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redquorum/redquorum/internal/leftover"
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/test/integration/internal/container"
+	"github.com/redquorum/redquorum/internal/rig"
 )
 
 var (
@@ -35,10 +34,8 @@ func TestMain(m *testing.M) {
 	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue && runtime.GOMAXPROCS(0) < rowsAtOnce {
 		_ = flag.Set("test.parallel", strconv.Itoa(rowsAtOnce))
 	}
-	stop := container.RemoveOnSignal()
 	code := m.Run()
-	stop()
-	if err := leftover.Any(settleBound, "redquorum/test/integration/", "redistest."); err != nil {
+	if err := rig.Leftover(settleBound, "redquorum/test/integration/", "redistest."); err != nil {
 		fmt.Fprintln(os.Stderr, "left behind by the rows:", err)
 		code = max(code, 1)
 	}
@@ -55,25 +52,22 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestFaults is the matrix. Rows are named after their fault and, but for those
-// that other tests assert, after the kind of masters: P, D.
+// TestFaults is the matrix. Rows are named after their fault.
 func TestFaults(t *testing.T) {
 	var others []row
 	for _, w := range matrix() {
-		for _, k := range w.on {
-			if k == elsewhere {
-				others = append(others, w)
-				continue
-			}
-			t.Run(nameOf(w)+"/"+string(k), func(t *testing.T) {
-				if !w.alone { // those that are come first
-					t.Parallel()
-				}
-				tryRow(t, w, k)
-			})
+		if w.dir != "" {
+			others = append(others, w)
+			continue
 		}
+		t.Run(nameOf(w), func(t *testing.T) {
+			if !w.alone { // those that are come first
+				t.Parallel()
+			}
+			tryRow(t, w)
+		})
 	}
-	t.Run("T", func(t *testing.T) { // beside the others, all in one place
+	t.Run("by other tests", func(t *testing.T) { // beside the others, all in one place
 		t.Parallel()
 		for _, w := range others {
 			t.Run(nameOf(w), func(t *testing.T) { tryElsewhere(t, w) })

@@ -12,73 +12,23 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/redquorum/redquorum/internal/faultproxy"
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/test/integration/internal/container"
 )
-
-// A kind of masters.
-type kind string
-
-const (
-	processes  kind = "P" // redis-server processes of this machine
-	containers kind = "D" // containers, with addresses of their own
-	elsewhere  kind = "T" // another test, which starts its own
-)
-
-// masters are Redis servers and what can be done to them. Each call returns when
-// it is done, or the error by which it failed.
-type masters interface {
-	URLs() []string
-	Do(i int, cmd string, args ...any) (any, error)
-	Kill(which ...int) error
-	Restart(keepData bool, which ...int) error
-	Freeze(which ...int) error
-	Thaw(which ...int) error
-	Cut(which ...int) error        // both ways
-	CutReplies(which ...int) error // what is sent to them arrives
-	HalfOpen(which ...int) error   // nothing comes through on the connections that there are
-	Heal(which ...int) error       // ends Cut, CutReplies and delays
-	Close() error
-}
 
 // A setup says what a row needs of its masters.
 type setup struct {
-	lines  bool // Cut, CutReplies or slow on processes
-	drops  bool // CutReplies or HalfOpen in containers
+	lines  bool // they can be cut off and slowed down
 	config redistest.Config
 }
 
-// startMasters starts masters for a row, or says why it cannot run: then the
-// error is an *unable.
-func startMasters(k kind, s setup) (masters, error) {
-	if err := canStart(k, s); err != nil {
-		return nil, err
-	}
-	if k == containers {
-		return startContainers(s)
-	}
-	return startProcesses(s)
-}
-
 // canStart is nil where masters can be started; the error is an *unable.
-func canStart(k kind, s setup) error {
-	if k == containers {
-		if _, err := container.Find(); err != nil {
-			return &unable{err}
-		}
-		return nil
+func canStart(s setup) error {
+	err := redistest.Missing(s.config.Needs()...)
+	if err == nil && s.config.MovableClock {
+		err = redistest.ClockAvailable()
 	}
-	if err := redistest.Available(); err != nil {
+	if err != nil {
 		return &unable{err}
-	}
-	if err := redistest.Missing(s.config.Needs()...); err != nil {
-		return &unable{err}
-	}
-	if s.config.MovableClock {
-		if err := redistest.ClockAvailable(); err != nil {
-			return &unable{err}
-		}
 	}
 	return nil
 }
@@ -89,25 +39,30 @@ type unable struct{ reason error }
 func (u *unable) Error() string { return u.reason.Error() }
 func (u *unable) Unwrap() error { return u.reason }
 
-// servers are masters that are processes, each behind a line where one is asked
-// for.
-type servers struct {
+// masters are redis-server processes of this machine, each behind a line where one is asked
+// for. Each call returns when it is done, or the error by which it failed.
+type masters struct {
 	cluster *redistest.Cluster
-	lines   []*faultproxy.Proxy // nil: none
+	lines   []*redistest.Proxy // nil: none
 	targets []string
 	// replicas that were promoted
 	replicas []*redistest.Server
 }
 
-func startProcesses(s setup) (masters, error) {
+// startMasters starts masters for a row, or says why it cannot run: then the error is an
+// *unable.
+func startMasters(s setup) (*masters, error) {
+	if err := canStart(s); err != nil {
+		return nil, err
+	}
 	cluster, err := redistest.LaunchN(context.Background(), 5, s.config)
 	if err != nil {
 		return nil, err
 	}
-	p := &servers{cluster: cluster, targets: cluster.URLs()}
+	p := &masters{cluster: cluster, targets: cluster.URLs()}
 	if s.lines {
 		for i, m := range cluster.Masters {
-			l, err := faultproxy.New(m.Addr())
+			l, err := redistest.NewProxy(m.Addr())
 			if err != nil {
 				return nil, errors.Join(err, p.Close())
 			}
@@ -123,9 +78,9 @@ func startProcesses(s setup) (masters, error) {
 	return p, nil
 }
 
-func (p *servers) URLs() []string { return p.targets }
+func (p *masters) URLs() []string { return p.targets }
 
-func (p *servers) Do(i int, cmd string, args ...any) (any, error) {
+func (p *masters) Do(i int, cmd string, args ...any) (any, error) {
 	for _, r := range p.replicas {
 		if p.lines[i].Target() == r.Addr() {
 			return r.Do(cmd, args...)
@@ -135,7 +90,7 @@ func (p *servers) Do(i int, cmd string, args ...any) (any, error) {
 }
 
 // each does something to several servers at the same time.
-func (p *servers) each(which []int, f func(m *redistest.Server) error) error {
+func (p *masters) each(which []int, f func(m *redistest.Server) error) error {
 	errs := make([]error, len(which))
 	var wg sync.WaitGroup
 	for n, i := range which {
@@ -145,17 +100,17 @@ func (p *servers) each(which []int, f func(m *redistest.Server) error) error {
 	return errors.Join(errs...)
 }
 
-func (p *servers) Kill(which ...int) error   { return p.each(which, (*redistest.Server).Kill) }
-func (p *servers) Freeze(which ...int) error { return p.each(which, (*redistest.Server).Freeze) }
-func (p *servers) Thaw(which ...int) error   { return p.each(which, (*redistest.Server).Thaw) }
+func (p *masters) Kill(which ...int) error   { return p.each(which, (*redistest.Server).Kill) }
+func (p *masters) Freeze(which ...int) error { return p.each(which, (*redistest.Server).Freeze) }
+func (p *masters) Thaw(which ...int) error   { return p.each(which, (*redistest.Server).Thaw) }
 
-func (p *servers) Restart(keepData bool, which ...int) error {
+func (p *masters) Restart(keepData bool, which ...int) error {
 	return p.each(which, func(m *redistest.Server) error { return m.Restart(context.Background(), keepData) })
 }
 
 var errNoLines = errors.New("these masters are not behind lines")
 
-func (p *servers) eachLine(which []int, f func(l *faultproxy.Proxy)) error {
+func (p *masters) eachLine(which []int, f func(l *redistest.Proxy)) error {
 	if p.lines == nil {
 		return errNoLines
 	}
@@ -165,25 +120,25 @@ func (p *servers) eachLine(which []int, f func(l *faultproxy.Proxy)) error {
 	return nil
 }
 
-func (p *servers) Cut(which ...int) error  { return p.eachLine(which, (*faultproxy.Proxy).Cut) }
-func (p *servers) Heal(which ...int) error { return p.eachLine(which, (*faultproxy.Proxy).Heal) }
+func (p *masters) Cut(which ...int) error  { return p.eachLine(which, (*redistest.Proxy).Cut) }
+func (p *masters) Heal(which ...int) error { return p.eachLine(which, (*redistest.Proxy).Heal) }
 
-func (p *servers) CutReplies(which ...int) error {
-	return p.eachLine(which, (*faultproxy.Proxy).CutReplies)
+func (p *masters) CutReplies(which ...int) error {
+	return p.eachLine(which, (*redistest.Proxy).CutReplies)
 }
 
-func (p *servers) HalfOpen(which ...int) error {
-	return p.eachLine(which, (*faultproxy.Proxy).HalfOpen)
+func (p *masters) HalfOpen(which ...int) error {
+	return p.eachLine(which, (*redistest.Proxy).HalfOpen)
 }
 
-func (p *servers) slow(by time.Duration, which ...int) error {
-	return p.eachLine(which, func(l *faultproxy.Proxy) { l.Slow(by) })
+func (p *masters) slow(by time.Duration, which ...int) error {
+	return p.eachLine(which, func(l *redistest.Proxy) { l.Slow(by) })
 }
 
 // promote has another process, a replica with all the master's data, take over
 // its address, as a service address or a virtual one does; the master is gone. It says
 // since when at the earliest the replica may have served there.
-func (p *servers) promote(i int) (instant, error) {
+func (p *masters) promote(i int) (instant, error) {
 	if p.lines == nil {
 		return 0, errNoLines
 	}
@@ -230,7 +185,7 @@ func inStep(do func(cmd string, args ...any) (any, error)) error {
 	}
 }
 
-func (p *servers) Close() error {
+func (p *masters) Close() error {
 	var errs []error
 	for _, r := range p.replicas {
 		errs = append(errs, r.Close())
@@ -239,25 +194,4 @@ func (p *servers) Close() error {
 		l.Close()
 	}
 	return errors.Join(append(errs, p.cluster.Close())...)
-}
-
-func startContainers(s setup) (masters, error) {
-	engine, err := container.Find()
-	if err != nil {
-		return nil, &unable{err}
-	}
-	var args []string
-	if s.config.AppendOnly != redistest.AppendOff {
-		args = []string{"--appendonly", "yes", "--appendfsync", string(s.config.AppendOnly)}
-	}
-	cluster, err := engine.Start(5, args...)
-	if err != nil {
-		return nil, err
-	}
-	if s.drops {
-		if err := cluster.CanDrop(); err != nil {
-			return nil, errors.Join(&unable{err}, cluster.Close())
-		}
-	}
-	return cluster, nil
 }

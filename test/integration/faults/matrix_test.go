@@ -2,18 +2,11 @@ package faults
 
 import "strings"
 
-var both = []kind{processes, containers}
-
 // matrix is the list of faults.
 func matrix() []row {
 	var all []row
-	for _, part := range [][]row{outageRows(), networkRows(), clientRows(), guardRows(), clockRows(), replyRows(), foreignRows(), loadRows(), elsewhereRows()} {
+	for _, part := range [][]row{outageRows(), networkRows(), clientRows(), guardRows(), clockRows(), replyRows(), foreignRows(), loadRows(), elsewhereRows(), waitingRows(), commandRows()} {
 		all = append(all, part...)
-	}
-	for i := range all {
-		if all[i].on == nil {
-			all[i].on = []kind{processes}
-		}
 	}
 	return all
 }
@@ -21,7 +14,7 @@ func matrix() []row {
 // kept says of a key that it is there to stay: the marker of the guard, fencing
 // tokens and lease records outlive every lock.
 func kept(key string) bool {
-	for _, prefix := range []string{"redquorum:marker", "redquorum:sighted", "redquorum:fence:", "redquorum:lease:"} {
+	for _, prefix := range []string{"redquorum:marker", "redquorum:sighted", "redquorum:list", "redquorum:fence:", "redquorum:lease:"} {
 		if strings.HasPrefix(key, prefix) {
 			return true
 		}

@@ -33,21 +33,19 @@ const hotPrefix = "hot:"
 type row struct {
 	fault  string
 	expect string
-	on     []kind // nil: processes
 	level  string // of the guard; "" is the library's default
 	alone  bool   // it needs the whole machine: no other row runs beside it
 	setup  setup
 	run    func(r *run)
-	dir    string   // where other tests assert it,
+	dir    string   // "": run asserts it; else where other tests do,
 	tests  []string // and which
 }
 
-// A run is a row on one kind of masters.
+// A run is a row on its masters.
 type run struct {
 	*testing.T
-	on       kind
 	level    string
-	m        masters
+	m        *masters
 	register *register
 	history  *history
 	children []*child
@@ -55,6 +53,7 @@ type run struct {
 
 	away     map[int]bool // masters that do not answer
 	troubled map[int]bool // masters that something was done to
+	stopped  map[int]bool // of those, the ones that go on with what they had received
 	// standstills are the ends of operations that are excused (see pulse).
 	standstills map[instant]bool
 	faultAt     instant // when the fault began
@@ -79,7 +78,7 @@ type run struct {
 // start gets everything ready but the clients. It is false where the row cannot
 // run here.
 func (r *run) start(s setup) error {
-	m, err := startMasters(r.on, s)
+	m, err := startMasters(s)
 	if err != nil {
 		return err
 	}
@@ -229,6 +228,9 @@ func (r *run) finish() {
 	for _, d := range r.late() {
 		r.Errorf("client %d: %s took %v (%s): want %v at most", d.client, d.Op, d.took(), d.Failed, r.specs[d.client].bound(d.Op))
 	}
+	for _, d := range r.history.operations(func(d done) bool { return d.Op == opContext }) {
+		r.Errorf("client %d: %s", d.client, d.Text)
+	}
 	contended := 0
 	for _, o := range r.history.overlaps() {
 		if r.jumps && strings.HasPrefix(o, hotPrefix) {
@@ -256,22 +258,36 @@ func (r *run) finish() {
 // wantNoKeys asks the masters that answer for what was left behind.
 func (r *run) wantNoKeys() {
 	r.Helper()
-	var left []string
-	for deadline := time.Now().Add(r.litter); ; time.Sleep(5 * time.Millisecond) {
-		left = nil
+	for ended := now(); ; time.Sleep(5 * time.Millisecond) {
+		left, late := []string(nil), false
 		for i := range r.m.URLs() {
-			if !r.away[i] {
-				left = append(left, r.keys(i)...)
+			if r.away[i] {
+				continue
+			}
+			if keys := r.keys(i); len(keys) > 0 {
+				left = append(left, fmt.Sprintf("master %d: %v", i, keys))
+				late = late || now() > r.cleanBy(i, ended)
 			}
 		}
-		if len(left) == 0 {
+		switch {
+		case len(left) == 0:
+			return
+		case late:
+			r.Errorf("left behind %v after the clients: %v", now().sub(ended), left)
 			return
 		}
-		if time.Now().After(deadline) {
-			break
-		}
 	}
-	r.Errorf("left behind %v after the clients: %v", r.litter, left)
+}
+
+// cleanBy is when a master must have no key any more, where the clients ended at that instant. A release is
+// kept for a TTL for a master that does not answer. Where the master was stopped for longer, nothing may follow what it had received
+// and executes when it goes on: the net is the TTL, which begins then.
+func (r *run) cleanBy(master int, ended instant) instant {
+	by := ended.add(r.litter)
+	if r.stopped[master] && r.backAt.sub(r.faultAt) > rowTTL {
+		by = max(by, r.backAt.add(rowTTL+lateness))
+	}
+	return by
 }
 
 // keys are the keys of a master that are there for a lock or for who waits for
@@ -291,11 +307,10 @@ func (r *run) keys(i int) []string {
 	})
 }
 
-// tryRow runs a row on one kind of masters, and adds what became of it to the
-// table.
-func tryRow(t *testing.T, w row, k kind) {
-	r := &run{T: t, on: k, level: w.level}
-	entry := table.entry(w, k)
+// tryRow runs a row, and adds what became of it to the table.
+func tryRow(t *testing.T, w row) {
+	r := &run{T: t, level: w.level}
+	entry := table.entry(w)
 	t.Cleanup(func() {
 		if t.Failed() {
 			entry.became("FAILED")
@@ -303,7 +318,7 @@ func tryRow(t *testing.T, w row, k kind) {
 	})
 	var cannot *unable
 	if err := r.start(w.setup); errors.As(err, &cannot) {
-		if _, lacks := errors.AsType[*redistest.MissingError](err); k == processes && requireRedis && !lacks {
+		if _, lacks := errors.AsType[redistest.MissingError](err); requireRedis && !lacks {
 			t.Fatal(err)
 		}
 		entry.became("did not run: " + cannot.Error())

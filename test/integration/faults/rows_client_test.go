@@ -15,7 +15,6 @@ func clientRows() []row {
 	return []row{{
 		fault:  "client frozen longer than its TTL, in the middle of everything",
 		expect: "what it was about to get fails, what it held is lost; the others go on, and never beside it",
-		on:     both,
 		run: func(r *run) {
 			// Who stops between a look at its lock and its deed writes later, which is
 			// refused for its token.
@@ -55,6 +54,45 @@ func clientRows() []row {
 			} else if acts[0].Text != "" {
 				r.Error("its write was accepted in spite of the newer token")
 			}
+		},
+	}, {
+		fault:  "a log handler and a trace block, and a lock is lost",
+		expect: "its context ends in time and others get it; other locks are renewed",
+		run: func(r *run) {
+			r.steady()
+			s := r.specs[0]
+			s.Blocks, s.Workers = true, []worker{
+				{Do: doHold, Keys: []string{"lost"}, Hold: time.Hour, Pace: time.Hour},
+				{Do: doHold, Keys: []string{"kept"}, Hold: time.Hour, Pace: time.Hour},
+				{Do: doOwn, Keys: []string{"own:blocked"}, Pace: 10 * time.Millisecond},
+			}
+			blocks := r.client(s)
+			for _, key := range []string{"lost", "kept"} {
+				if !r.history.awaitHold(func(h *held) bool { return h.keys[0] == key }) {
+					r.Fatalf("nobody has got %q", key)
+				}
+			}
+			time.Sleep(rowTTL) // renewals were told meanwhile, or are about to be
+			r.fault(func() error {
+				for i := range r.m.URLs() {
+					// A DEL would give it away before its holder can know.
+					if _, err := r.m.Do(i, "SET", "lost", "another's", "PX", rowTTL.Milliseconds()); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			heir := s
+			heir.Blocks, heir.Workers = false, []worker{{Do: doHot, Keys: []string{"lost", "lost"}, Pace: 10 * time.Millisecond}}
+			r.client(heir)
+			r.progress(now(), 10)
+			time.Sleep(2 * rowTTL) // the lock that is kept would be over
+			r.healAt, r.backAt = now(), now()
+			r.onlyLostBy(blocks.number, 0)
+			if lost := r.history.lost(); len(lost) != 1 {
+				r.Errorf("%d locks were lost, want one: %v", len(lost), lost)
+			}
+			r.bounded()
 		},
 	}, {
 		fault:  "SIGKILL of a client",

@@ -139,7 +139,7 @@ func clockRows() []row {
 	}, {
 		fault:  "a client's clock is set +1 h or −1 h while it holds, strict",
 		expect: "an error that names the difference; what it holds ends by its validity; the other goes on, and both when it is set right",
-		on:     both, level: levelStrict,
+		level:  levelStrict,
 		run: func(r *run) {
 			r.steady(func(s *spec) { s.Movable = true })
 			began := now()
@@ -256,7 +256,7 @@ func (r *run) reported() {
 // setClocks moves masters' clocks.
 func (r *run) setClocks(offset time.Duration, which ...int) error {
 	for _, i := range which {
-		if err := r.m.(*servers).cluster.Masters[i].SetClock(offset); err != nil {
+		if err := r.m.cluster.Masters[i].SetClock(offset); err != nil {
 			return err
 		}
 	}

@@ -17,12 +17,13 @@ import (
 
 // elsewhereBound bounds the tests of one package that rows refer to, building
 // included.
-const elsewhereBound = 10 * time.Minute
+const elsewhereBound = 18 * time.Minute
 
 const (
 	ofIntegration = ".."
 	ofPipeline    = "../../../internal/pipeline"
 	ofRedlock     = "../../../redlock"
+	ofHold        = "../../../internal/hold"
 	ofWire        = "../../../internal/wire"
 )
 
@@ -44,6 +45,7 @@ func elsewhereRows() []row {
 			"TestAMasterThatIsMisconfiguredIsNamedAndTheOthersGoOn"),
 		elsewhereRow("an ACL user without one of the commands that a lock needs, for each of them; rename-command", "no vote on that lock, the command is named; with the documented permissions all votes",
 			ofIntegration, "TestAMasterThatRefusesACommandOfEveryLockDoesNotVote", "TestAMasterThatRefusesACommandDoesNotVoteOnTheLocksThatNeedIt", "TestAMasterWithACommandRenamedAwayDoesNotVote", "TestEverySortOfLockNeedsThesePermissionsAndNoOthers"),
+		elsewhereRow("an ACL user who may write keys and not read them", "nothing is set, and the error says why", ofIntegration, "TestNothingIsSetForAUserWhoMayNotReadKeys"),
 		elsewhereRow("client frozen longer than its TTL before an attempt is decided",
 			"the attempt fails", ofIntegration, "TestAnAttemptThatWasPausedFails"),
 		elsewhereRow("SCRIPT FLUSH, counted",
@@ -85,26 +87,51 @@ func elsewhereRows() []row {
 		elsewhereRow("a new fleet with one master down, or two of five emptied, and callers that live for 100 ms",
 			"refused with the reason of each master, then served Q after the first of them", ofIntegration,
 			"TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver"),
-		elsewhereRow("a fleet is declared new without a master that is absent",
-			"those that are there vote at once, the absent one after Q; all but it abstain for Q where it comes with an older marker", ofIntegration,
-			"TestInitDeclaresAFleetWithoutAMasterThatIsAbsent", "TestAFleetThatWasWronglyDeclaredNewIsRevoked"),
+		elsewhereRow("clients with lists of one and of three masters, or of three and of seven; also where some of these are away, or an init --force has reached some only",
+			"no vote for the later one; nobody is held twice", ofIntegration,
+			"TestListsOfDifferentLengthsDoNotBothHaveAQuorum", "TestListsOfDifferentLengthsDoNotBothHaveAQuorumWhereSomeMastersAreAway", "TestAListThatGrowsByHalfDoesNotGetAQuorumBesideTheOldOne"),
+		elsewhereRow("a master of five is restarted empty while a client with a list of one passes by",
+			"it stays a master of five", ofIntegration, "TestAPassingClientDoesNotTakeARestartedMasterAwayFromItsFleet"),
+		elsewhereRow("init --force with a shorter MaxTTL beside a holder",
+			"nobody gets the lock before the longer MaxTTL is over", ofIntegration, "TestAForcedInitWithAShorterMaxTTLWaitsForTheHoldersOfBefore"),
 		elsewhereRow("a master is emptied with a clock an hour slow, which is then set right",
 			"it abstains for Q by the client's clock", ofIntegration, "TestAClockThatIsSetRightAfterABootAgesNoMarker"),
 		elsewhereRow("members of a Redis Cluster, a Sentinel's port, given as masters",
-			"refused by name", ofIntegration, "TestTheFirstLockNamesAMasterThatIsUnfitAsReadyDoes", "TestASentinelIsRefusedByName"),
+			"refused by name, at once", ofIntegration, "TestTheFirstLockNamesAMasterThatIsUnfitAsReadyDoes", "TestASentinelIsRefusedByName", "TestLockDoesNotWaitForWhatIsNoMaster"),
 		elsewhereRow("two, then ten clients adopt one token, at once and in turn, over connections that are cut meanwhile",
 			"at most one holds; nobody gets in beside it; what is left expires by its TTL", ofIntegration,
 			"TestOfSeveralAdoptersOfATokenAtMostOneHolds"),
 		elsewhereRow("MISCONF, READONLY, BUSY, NOREPLICAS, NOPERM, MASTERDOWN on all masters at Unlock, for 5 s; and while locks are tried without pause",
 			"the unlock says so at once; the key is free a moment after the masters write again; no queue fills", ofIntegration,
 			"TestARefusedReleaseIsSentAgainUntilItIsDone", "TestCloseSendsRefusedReleasesOnceMore", "TestRefusedAcquisitionsFillNoQueue"),
+		elsewhereRow("each function of a Trace, and Logger.Enabled, blocks or sleeps; Close from inside one",
+			"every context ends in its time, other locks are renewed, masters are dialled again; Close returns", ofRedlock,
+			"TestAListenerThatBlocksTakesNoLockFromItsHolder", "TestALoggerThatDoesNotSayWhatItWantsTakesNoLockFromItsHolder", "TestALogHandlerThatBlocksKeepsNoMasterAway",
+			"TestALockEndsInTimeHoweverLongATraceTakesWhileItIsAcquired", "TestCloseReturnsFromInsideAListener", "TestCloseDoesNotWaitForAListenerThatBlocks"),
+		elsewhereRow("exec --verbose loses its lock, and nobody reads its standard error",
+			"the command gets its SIGTERM in time", ofCommand, "TestALossEndsTheCommandWhereNobodyReadsTheStandardError"),
+		elsewhereRow("Unlock, HandOver, Close in Trace.Held, or on a goroutine that it starts; the lock's lease ends before Do or Lead starts its function",
+			"the lock is over and stays so; the function does not run", ofRedlock,
+			"TestALockMayBeEndedFromInsideTheTraceThatHearsOfIt", "TestAFunctionDoesNotRunUnderALockThatIsOver", "TestLeadDoesNotRunUnderALockThatIsOver"),
+		elsewhereRow("100,000 contexts derived from a lock that is lost; clocks that are read while a mutex is waited for",
+			"another lock's context, Err and Remaining are in time", ofHold,
+			"TestTheContextOfALockEndsBesideOneWithManyDerivedContexts", "TestWhoDecidesByTheClockReadsItUnderTheMutex"),
+		elsewhereRow("the answers to a release are lost with their connections",
+			"released, not lost", ofRedlock, "TestAReleaseWhoseAnswersAreLostWithTheirConnectionsIsNoLoss", "TestDoWhoseReleaseLosesItsAnswersHasNotLostItsLock"),
+		elsewhereRow("an outage ends while Lock waits",
+			"had soon after it; not refused for an outage that is over", ofRedlock, "TestALockIsHadSoonAfterAnOutage"),
+		elsewhereRow("a master is cut off from its Sentinel, which promotes the replica, and a client keeps its connection",
+			"without min-replicas-to-write not excluded; with it nobody is held twice", ofIntegration,
+			"TestAnOldMasterBehindASentinelGrantsNothingBesideTheNewOne"),
+		elsewhereRow("a storm for three permits: calls are cancelled, clients closed, masters frozen and killed",
+			"never more than three holders", ofIntegration, "TestAStormAdmitsNoMoreHoldersThanPermits"),
 		elsewhereRow("another Redlock client (redsync) on the same keys",
 			"never both", ofIntegration, "TestALockOfRedsyncIsTakenForUsAndTheOtherWayRound"),
 	}
 }
 
 func elsewhereRow(fault, expect, dir string, tests ...string) row {
-	return row{fault: fault, expect: expect, on: []kind{elsewhere}, dir: dir, tests: tests}
+	return row{fault: fault, expect: expect, dir: dir, tests: tests}
 }
 
 // A verdict is what became of a test elsewhere.
@@ -119,7 +146,7 @@ var verdicts sync.Map // directory: func() (map[string]verdict, error)
 // tryElsewhere runs the tests of a row, together with all others that rows want
 // of the same package.
 func tryElsewhere(t *testing.T, w row) {
-	entry := table.entry(w, elsewhere)
+	entry := table.entry(w)
 	entry.measured(0, 0, 0, strings.Join(w.tests, ", "))
 	once, _ := verdicts.LoadOrStore(w.dir, sync.OnceValues(func() (map[string]verdict, error) { return runElsewhere(w.dir) }))
 	of, err := once.(func() (map[string]verdict, error))()
@@ -150,12 +177,12 @@ func runElsewhere(dir string) (map[string]verdict, error) {
 		return nil, &unable{err}
 	}
 	var names []string
-	for _, w := range elsewhereRows() {
+	for _, w := range matrix() {
 		if w.dir == dir {
 			names = append(names, w.tests...)
 		}
 	}
-	args := []string{"test", "-json", "-count=1", "-timeout", "8m", "-run", "^(" + strings.Join(names, "|") + ")$"}
+	args := []string{"test", "-json", "-count=1", "-timeout", "16m", "-run", "^(" + strings.Join(names, "|") + ")$"}
 	if raceDetector {
 		args = append(args, "-race")
 	}

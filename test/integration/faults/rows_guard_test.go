@@ -78,7 +78,7 @@ func guardRows() []row {
 			run: func(r *run) {
 				r.steady()
 				var promoted instant
-				r.fault(func() (err error) { promoted, err = r.m.(*servers).promote(1); return err }, 1)
+				r.fault(func() (err error) { promoted, err = r.m.promote(1); return err }, 1)
 				r.progress(now(), 10)
 				r.heal(func() error { return nil })
 				r.recovers(true)
@@ -157,7 +157,7 @@ func (r *run) restartAll(keepData bool) {
 
 // replica makes a master a replica of another, and a master again.
 func (r *run) replica(readOnly string) {
-	host, port, err := net.SplitHostPort(r.m.(*servers).cluster.Masters[1].Addr())
+	host, port, err := net.SplitHostPort(r.m.cluster.Masters[1].Addr())
 	r.must(err)
 	r.steady()
 	r.fault(func() error {

@@ -9,7 +9,6 @@ func outageRows() []row {
 	return []row{{
 		fault:  "SIGKILL of one or two masters mid-lock",
 		expect: "lock, extend and unlock go on at the latency of the quorum",
-		on:     both,
 		run: func(r *run) {
 			r.steady()
 			r.fault(func() error { return r.m.Kill(0) }, 0)
@@ -24,7 +23,6 @@ func outageRows() []row {
 	}, {
 		fault:  "SIGKILL of three masters",
 		expect: "ErrNoQuorum within the bound, with three causes; holders' contexts end by their validity; recovers by itself with one that is back",
-		on:     both,
 		run: func(r *run) {
 			r.steady()
 			r.fault(func() error { return r.m.Kill(0, 1, 2) }, 0, 1, 2)
@@ -38,9 +36,8 @@ func outageRows() []row {
 			r.bounded()
 		},
 	}, {
-		fault:  "SIGSTOP or pause of one or two masters",
+		fault:  "SIGSTOP of one or two masters",
 		expect: "decided at the latency of the quorum from the first operation on; beyond the stall limit they cost nothing; afterwards no key outlives its TTL",
-		on:     both,
 		run: func(r *run) {
 			r.steady()
 			r.fault(func() error { return r.m.Freeze(1, 3) }, 1, 3)
@@ -48,13 +45,13 @@ func outageRows() []row {
 			r.history.await(settleBound, func() bool { return r.history.usable[0]&(1<<1|1<<3) == 0 })
 			r.progress(now(), 20)
 			r.heal(func() error { return r.m.Thaw(1, 3) })
+			r.stopped = map[int]bool{1: true, 3: true}
 			r.recovers(true)
 			r.unfelt()
 		},
 	}, {
-		fault:  "SIGSTOP or pause of three masters, and the clients exit before they go on",
-		expect: "what the masters had received is executed with its release behind it: no lock comes back for a client that is gone",
-		on:     both,
+		fault:  "SIGSTOP of three masters, and holders and waiters exit before they go on",
+		expect: "nobody is held twice; a key may stay for its TTL, never longer",
 		run: func(r *run) {
 			r.steady()
 			// Locks whose renewals are spread over time: some are on their way whenever
@@ -75,6 +72,13 @@ func outageRows() []row {
 				r.specs[i].Idle = true
 			}
 			r.heal(func() error { return r.m.Thaw(0, 1, 2) })
+			r.litter, r.queues = rowTTL, true           // from here on: what the masters had received is executed now
+			next := spec{TTL: rowTTL, URLs: r.m.URLs()} // who wants them then waits for no longer
+			for _, w := range spread.Workers {
+				next.Workers = append(next.Workers, worker{Do: doHot, Keys: w.Keys, Pace: 10 * time.Millisecond, Hold: time.Millisecond})
+			}
+			r.client(next)
+			r.progress(r.backAt, 1)
 			r.bounded()
 		},
 	}}

@@ -21,7 +21,7 @@ func replyRows() []row {
 		setup:  setup{lines: true},
 		run: func(r *run) {
 			wrong := wrongReplies()
-			lines := r.m.(*servers).lines
+			lines := r.m.lines
 			r.steady()
 			r.fault(func() error {
 				for _, i := range []int{1, 3} {
@@ -49,7 +49,7 @@ func replyRows() []row {
 		run: func(r *run) {
 			r.steady()
 			r.fault(func() error { return nil }, 1, 3)
-			all := r.m.(*servers).cluster.Masters
+			all := r.m.cluster.Masters
 			for _, f := range refusal.States {
 				for _, i := range []int{1, 3} {
 					r.must(f.Start(all[i]))

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/redquorum/redquorum/internal/redistest"
-	"github.com/redquorum/redquorum/test/integration/internal/container"
 )
 
 const (
@@ -23,33 +22,34 @@ const (
 )
 
 // TestSoak mixes the faults at random over all kinds of locks, for as long as
-// REDQUORUM_SOAK says, on the masters that REDQUORUM_SOAK_WHERE names. It has
-// legs of equal length: a fleet each, one for every kind of masters and level
-// of the guard, since clocks may be set only where clients are strict. A seed
+// REDQUORUM_SOAK says. It has two legs of equal length: a fleet each, one for every
+// level of the guard, since clocks may be set only where clients are strict. A seed
 // repeats the choice of the faults; what the machine makes of them it cannot
 // repeat.
 func TestSoak(t *testing.T) {
 	length, seed := soakOrder(t)
-	on := soakKinds(t)
+	if err := canStart(soakSetup()); err != nil && requireRedis {
+		t.Fatal(err)
+	} else if err != nil {
+		t.Skip(err)
+	}
 	total := newTally()
 	soakSays(t, "seed %d, for %v: %d clients on five masters", seed, length, soakClients)
 	for i, level := range []string{levelStandard, levelStrict} {
-		for _, k := range on {
-			t.Run(string(k)+"/"+level, func(t *testing.T) {
-				s := &soak{
-					run:    &run{T: t, on: k, level: level},
-					random: rand.New(rand.NewPCG(seed, uint64(i*len(both)+slices.Index(both, k)))),
-					tally:  newTally(),
+		t.Run(level, func(t *testing.T) {
+			s := &soak{
+				run:    &run{T: t, level: level},
+				random: rand.New(rand.NewPCG(seed, uint64(i))),
+				tally:  newTally(),
+			}
+			defer func() {
+				if t.Failed() { // or it came to an end without a count
+					s.violations = max(s.violations, 1)
 				}
-				defer func() {
-					if t.Failed() { // or it came to an end without a count
-						s.violations = max(s.violations, 1)
-					}
-					total.add(s.tally)
-				}()
-				s.leg(length / time.Duration(2*len(on)))
-			})
-		}
+				total.add(s.tally)
+			}()
+			s.leg(length / 2)
+		})
 	}
 	soakSays(t, "at the end: %s; violations: %d", total, total.violations)
 	if total.violations > 0 {
@@ -76,43 +76,10 @@ func soakOrder(t *testing.T) (length time.Duration, seed uint64) {
 	return length, seed
 }
 
-// soakKinds are the masters that the soak runs on: those that it was told to,
-// which then must be there, or those that are there.
-func soakKinds(t *testing.T) (on []kind) {
-	t.Helper()
-	where, asked := both, true
-	switch text := os.Getenv("REDQUORUM_SOAK_WHERE"); text {
-	case "":
-		asked = false
-	case "both":
-	case "processes":
-		where = []kind{processes}
-	case "containers":
-		where = []kind{containers}
-	default:
-		t.Fatalf("REDQUORUM_SOAK_WHERE is %q; accepted: processes, containers, both; unset: both where there is an engine", text)
-	}
-	for _, k := range where {
-		err := canStart(k, soakSetup(k))
-		switch {
-		case err == nil:
-			on = append(on, k)
-		case asked || k == processes && requireRedis:
-			t.Fatalf("on %s: %v", k, err)
-		default:
-			soakSays(t, "not on %s: %v", k, err)
-		}
-	}
-	if len(on) == 0 {
-		t.Skip("there are no masters to be had")
-	}
-	return on
-}
-
 // soakSetup is what the masters of a leg have to be able to do.
-func soakSetup(k kind) setup {
+func soakSetup() setup {
 	return setup{lines: true, config: redistest.Config{
-		AppendOnly: redistest.AppendAlways, MovableClock: k == processes && redistest.ClockAvailable() == nil,
+		AppendOnly: redistest.AppendAlways, MovableClock: redistest.ClockAvailable() == nil,
 	}}
 }
 
@@ -131,22 +98,16 @@ type soak struct {
 	*run
 	*tally
 	random  *rand.Rand
-	drops   bool // containers: replies and connections can be dropped
 	clocked bool // masters' clocks can be set
 	patient int  // the client that something was done to in this round, -1: none
 }
 
 // leg runs for so long, and then asks what must hold in every row.
 func (s *soak) leg(length time.Duration) {
-	how := soakSetup(s.on)
+	how := soakSetup()
 	s.must(s.start(how))
 	s.clocked = how.config.MovableClock && s.level == levelStrict
-	if b, ok := s.m.(*container.Cluster); ok {
-		err := b.CanDrop()
-		if s.drops = err == nil; !s.drops {
-			s.say("without packets dropped: %v", err)
-		}
-	} else if err := redistest.ClockAvailable(); err != nil && s.level == levelStrict {
+	if err := redistest.ClockAvailable(); err != nil && s.level == levelStrict {
 		s.say("without masters' clocks set: %v", err)
 	}
 	defer func() { s.settle(s.history, len(s.standstills)) }()
@@ -167,7 +128,7 @@ func (s *soak) leg(length time.Duration) {
 
 func (s *soak) say(format string, args ...any) {
 	s.Helper()
-	soakSays(s.T, string(s.on)+" "+s.level+": "+format, args...)
+	soakSays(s.T, s.level+": "+format, args...)
 }
 
 // another starts one more client, with every kind of lock.

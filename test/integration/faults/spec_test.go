@@ -23,6 +23,7 @@ type spec struct {
 	Movable  bool          // its wall clock can be moved by an order
 	Register string        // address of the register that the locks protect, "": none
 	Workers  []worker
+	Blocks   bool // its log handler and its trace block until it ends
 	Idle     bool // no progress is expected of it
 	Stranger bool // it is expected to fail
 }
@@ -52,7 +53,7 @@ const (
 	doDo      = "do"      // Do on keys that others use too
 	doHold    = "hold"    // Lock, and hold for Hold or until it is lost
 	doRead    = "read"    // RLock
-	doWrite   = "write"   // Lock of a read-write lock, which half of the time then becomes a reader's
+	doWrite   = "write"   // Lock of a read-write lock
 	doAll     = "all"     // LockAll of two of the keys
 	doAny     = "any"     // LockAny
 	doMany    = "many"    // Lock of Count keys, which begin with the first of Keys, all held until the end

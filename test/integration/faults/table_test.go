@@ -18,7 +18,6 @@ type results struct {
 // An entry is a line of the table.
 type entry struct {
 	row     row
-	on      kind
 	result  string
 	worst   time.Duration
 	bound   time.Duration // of the operations that worst is one of
@@ -28,10 +27,10 @@ type entry struct {
 }
 
 // entry begins a line. Until it is told otherwise the row has failed.
-func (t *results) entry(w row, k kind) *entry {
+func (t *results) entry(w row) *entry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e := &entry{row: w, on: k, result: "FAILED", results: t}
+	e := &entry{row: w, result: "FAILED", results: t}
 	t.entries = append(t.entries, e)
 	return e
 }
@@ -53,24 +52,21 @@ func (t *results) markdown() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var b strings.Builder
-	b.WriteString("| fault | expected | where | result | worst latency (bound) | recovery |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| fault | expected | result | worst latency (bound) | recovery |\n|---|---|---|---|---|\n")
 	for _, w := range matrix() {
-		for _, k := range w.on {
-			for _, e := range t.entries {
-				if e.row.fault != w.fault || e.on != k {
-					continue
-				}
-				result := e.result
-				if e.note != "" {
-					result += "; " + e.note
-				}
-				worst := shown(e.worst)
-				if worst != "" {
-					worst += " (" + shown(e.bound) + ")"
-				}
-				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n",
-					w.fault, w.expect, k, result, worst, shown(e.healed))
+		for _, e := range t.entries {
+			if e.row.fault != w.fault {
+				continue
 			}
+			result := e.result
+			if e.note != "" {
+				result += "; " + e.note
+			}
+			worst := shown(e.worst)
+			if worst != "" {
+				worst += " (" + shown(e.bound) + ")"
+			}
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", w.fault, w.expect, result, worst, shown(e.healed))
 		}
 	}
 	return b.String()
@@ -95,25 +91,21 @@ func shown(d time.Duration) string {
 func (t *results) closingLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	held, failed := map[kind]int{}, 0
+	held, byOthers, failed := 0, 0, 0
 	reasons := map[string]int{}
 	for _, e := range t.entries {
 		switch {
+		case e.result == "held" && e.row.dir != "":
+			byOthers++
 		case e.result == "held":
-			held[e.on]++
+			held++
 		case e.result == "FAILED":
 			failed++
 		default:
 			reasons[e.result]++
 		}
 	}
-	var parts []string
-	for _, k := range []kind{processes, containers, elsewhere} {
-		parts = append(parts, fmt.Sprintf("%d held %s", held[k], map[kind]string{
-			processes: "on processes (P)", containers: "in containers (D)", elsewhere: "by other tests (T)",
-		}[k]))
-	}
-	parts = append(parts, fmt.Sprintf("%d failed", failed))
+	parts := []string{fmt.Sprintf("%d held, %d by other tests, %d failed", held, byOthers, failed)}
 	for reason, n := range reasons {
 		parts = append(parts, fmt.Sprintf("%d %s", n, reason))
 	}
@@ -125,9 +117,5 @@ func (t *results) closingLine() string {
 
 // missing is how many rows were not chosen. It is asked when all have ended.
 func (t *results) missing() int {
-	n := -len(t.entries)
-	for _, w := range matrix() {
-		n += len(w.on)
-	}
-	return n
+	return len(matrix()) - len(t.entries)
 }

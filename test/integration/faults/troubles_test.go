@@ -36,6 +36,8 @@ func (s *soak) masterTroubles(whole int) []trouble {
 		return func(i int) error { return s.m.Restart(keepData, i) }
 	}
 	killed := func(i int) error { return s.m.Kill(i) }
+	before := map[int]map[string]bool{} // the connections that are lost
+	late := time.Duration(s.random.IntN(2000)) * time.Millisecond
 	all := []trouble{
 		{name: "kill and restart", begin: killed, end: restarted(true)},
 		{name: "CLIENT PAUSE", begin: func(i int) error { return redistest.PauseWrites(on(i), time.Second) }, end: func(i int) error { return redistest.ResumeWrites(on(i)) }},
@@ -46,26 +48,19 @@ func (s *soak) masterTroubles(whole int) []trouble {
 		{name: "kill and restart empty", begin: killed, end: restarted(false)},
 		{name: "FLUSHALL", begin: command("FLUSHALL"), end: nothing},
 		{name: replicaOf, begin: func(i int) error { return s.replicate(i, whole) }, end: s.independent},
-	}
-	if s.on == processes || s.drops {
-		before := map[int]map[string]bool{} // the connections that are lost
-		all = append(all,
-			trouble{name: "replies cut off", begin: func(i int) error { return s.m.CutReplies(i) }, end: healed},
-			trouble{name: "half-open", begin: func(i int) error {
-				before[i] = s.connections(i)
-				return s.m.HalfOpen(i)
-			}, end: func(i int) error {
-				// Until then the fault goes on for who has not noticed.
-				s.awaitReplaced(i, before[i])
-				return nil
-			}})
-	}
-	if s.on == processes {
-		late := time.Duration(s.random.IntN(2000)) * time.Millisecond
-		all = append(all, trouble{name: "slow", begin: func(i int) error { return s.m.(*servers).slow(late, i) }, end: func(i int) error {
+		{name: "replies cut off", begin: func(i int) error { return s.m.CutReplies(i) }, end: healed},
+		{name: "half-open", begin: func(i int) error {
+			before[i] = s.connections(i)
+			return s.m.HalfOpen(i)
+		}, end: func(i int) error {
+			// Until then the fault goes on for who has not noticed.
+			s.awaitReplaced(i, before[i])
+			return nil
+		}},
+		{name: "slow", begin: func(i int) error { return s.m.slow(late, i) }, end: func(i int) error {
 			defer time.Sleep(late) // what is on its way goes on to be late
 			return s.m.Heal(i)
-		}})
+		}},
 	}
 	if s.clocked {
 		all = append(all,

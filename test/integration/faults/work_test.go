@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -99,11 +100,8 @@ func (j *job) turn() {
 	default:
 		h.workUnderTheLock(shared)
 	}
-	switch half := j.random.IntN(2) == 0; {
-	case j.Do == doOwn && half:
+	if j.Do == doOwn && j.random.IntN(2) == 0 {
 		h.extend()
-	case j.Do == doWrite && half:
-		h.downgrade()
 	}
 	h.release()
 }
@@ -212,7 +210,16 @@ func (h *hold) keep(d time.Duration) {
 			return
 		}
 	}
+	began := now()
+	select {
+	case <-h.lock.Context().Done():
+	case <-time.After(lateness):
+		h.job.tellOp(opContext, began, errors.New("the context of a lost lock has not ended"))
+	}
 }
+
+// opContext is the end of a lost lock's context, where it did not come in time.
+const opContext = "context"
 
 // workUnderTheLock is a read-modify-write of what the lock protects.
 func (h *hold) workUnderTheLock(shared bool) {
@@ -268,18 +275,6 @@ func (h *hold) extend() {
 	err := h.lock.Extend(context.Background())
 	h.job.tellOp(opExtend, began, err)
 	h.note()
-}
-
-// downgrade makes a writer a reader, which is told as a hold of its own: nobody
-// relies on the writer's from before the call.
-func (h *hold) downgrade() {
-	h.stop()
-	began := now()
-	err := h.lock.Downgrade(context.Background())
-	h.job.tellOp(opExtend, began, err)
-	h.name += " as reader"
-	h.begin(true)
-	h.pause(h.Hold)
 }
 
 // release ends the hold.

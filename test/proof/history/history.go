@@ -44,7 +44,8 @@ func (h *Hold) String() string {
 	if h.Fence != 0 {
 		fence = fmt.Sprintf(" fence %d", h.Fence)
 	}
-	return fmt.Sprintf("%s %s %s by %s [%v, %v)%s", h.Client, mode, strings.Join(h.Keys, "+"), h.Op, h.Granted, h.End(), fence)
+	keys := strings.Join(h.Keys, "+")
+	return fmt.Sprintf("%s %s %s by %s [%v, %v)%s", h.Client, mode, keys, h.Op, h.Granted, h.End(), fence)
 }
 
 // A Violation is a broken promise.
@@ -65,8 +66,9 @@ const (
 	Linear    = "not linearizable"
 	Unbounded = "call beyond its bound"
 	Stuck     = "no progress"
-	Closed    = "votes of a closed fleet"
 	Needless  = "lost without need"
+	Unheard   = "not told of its loss"
+	Undone    = "held after it was given back"
 )
 
 func (v Violation) String() string {
@@ -114,7 +116,8 @@ func (h History) Overlaps() (found []Violation) {
 			}
 			for _, a := range open {
 				if a.Token != b.Token && !(a.Shared && b.Shared) {
-					found = append(found, Violation{Kind: Overlap, Text: fmt.Sprintf("%q: %v; %v", key, a, b), At: b.Granted})
+					text := fmt.Sprintf("%q: %v; %v", key, a, b)
+					found = append(found, Violation{Kind: Overlap, Text: text, At: b.Granted})
 				}
 			}
 			open = append(open, b)
@@ -139,7 +142,8 @@ func (h History) CheckPermits(keys []string, limit int) (found []Violation) {
 			continue
 		}
 		if open = append(open, b); len(open) > limit {
-			found = append(found, Violation{Kind: Permits, Text: fmt.Sprintf("%d of %d: %v", len(open), limit, open), At: b.Granted})
+			text := fmt.Sprintf("%d of %d: %v", len(open), limit, open)
+			found = append(found, Violation{Kind: Permits, Text: text, At: b.Granted})
 		}
 	}
 	return found
@@ -159,14 +163,16 @@ func (h History) Fences() (found []Violation) {
 				continue
 			}
 			if a := owner[b.Fence]; a != nil && a.Token != b.Token && !b.Shared {
-				found = append(found, Violation{Kind: Fence, Text: fmt.Sprintf("%q: the same twice: %v; %v", key, a, b), At: b.Granted})
+				text := fmt.Sprintf("%q: the same twice: %v; %v", key, a, b)
+				found = append(found, Violation{Kind: Fence, Text: text, At: b.Granted})
 			}
 			for _, a := range granted {
 				if a.Granted >= b.Asked || a.Token == b.Token {
 					continue
 				}
 				if b.Fence < a.Fence || b.Fence == a.Fence && !b.Shared {
-					found = append(found, Violation{Kind: Fence, Text: fmt.Sprintf("%q: not rising: %v; then %v", key, a, b), At: b.Granted})
+					text := fmt.Sprintf("%q: not rising: %v; then %v", key, a, b)
+					found = append(found, Violation{Kind: Fence, Text: text, At: b.Granted})
 					break
 				}
 			}

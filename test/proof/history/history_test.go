@@ -39,7 +39,6 @@ func TestChecks(t *testing.T) {
 		{"readers", History{at("a", 0, 10, shared), at("b", 5, 20, shared)}, ""},
 		{"a reader and a writer", History{at("a", 0, 10, shared), at("b", 5, 20)}, Overlap},
 		{"handed on", History{at("a", 0, 10), at("b", 5, 20, func(h *Hold) { h.Token = "a0s" })}, ""},
-		{"downgraded, and another reader", History{at("a", 0, 10), at("a", 5, 20, shared, func(h *Hold) { h.Token = "a0s" }), at("b", 11, 20, shared)}, ""},
 		{"over when it was granted", History{at("a", 0, 20), at("b", 5, 5)}, ""},
 		{"fences rise", History{at("a", 0, 10, fence(1)), at("b", 10, 20, fence(2))}, ""},
 		{"fences fall", History{at("a", 0, 10, fence(2)), at("b", 10, 20, fence(1))}, Fence},

@@ -89,7 +89,8 @@ func (h History) Linearizable(timeout time.Duration) (found []Violation) {
 			if result != porcupine.Illegal {
 				continue
 			}
-			v := Violation{Kind: Linear, Text: fmt.Sprintf("%q: %d holds from %v on", key, len(part), part[0].Asked), At: part[0].Asked}
+			text := fmt.Sprintf("%q: %d holds from %v on", key, len(part), part[0].Asked)
+			v := Violation{Kind: Linear, Text: text, At: part[0].Asked}
 			if f, err := os.CreateTemp("", "redquorum-history-*.html"); err == nil {
 				err = porcupine.Visualize(model, info, f)
 				_ = f.Close()

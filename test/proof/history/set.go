@@ -71,7 +71,8 @@ func (s *Set) Lost() (found []Violation) {
 	defer s.mu.Unlock()
 	for _, e := range s.written {
 		if !slices.Contains(s.elements, e) {
-			found = append(found, Violation{Kind: Update, Text: fmt.Sprintf("%s was written and is gone; %d of %d are there", e, len(s.elements), len(s.written))})
+			text := fmt.Sprintf("%s was written and is gone; %d of %d are there", e, len(s.elements), len(s.written))
+			found = append(found, Violation{Kind: Update, Text: text})
 		}
 	}
 	return found

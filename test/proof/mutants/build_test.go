@@ -9,15 +9,21 @@ import (
 	"testing"
 )
 
-// build builds the tests of a package, with edits of the library: without the race
-// detector, which finds nothing more about mistakes, and without vet, which is not to
-// find them and takes a quarter of the time. dir is from where pkg is
+// race stands before the name of a package whose tests are built with the race detector. Others are
+// built without it: it finds nothing more about most mistakes.
+const race = "-race "
+
+// build builds the tests of a package, with edits of the library, and without vet, which is not to
+// find mistakes and takes a quarter of the time. dir is from where pkg is
 // named. The error is that the edits do not apply, or do not compile.
 func build(t *testing.T, dir, pkg string, edits []edit) (program string, err error) {
 	temp := t.TempDir()
 	program = filepath.Join(temp, "tests.exe")
 	args := []string{"test", "-c", "-vet=off", "-o", program, "-ldflags", "-s -w"}
 	env := os.Environ()
+	if name, ok := strings.CutPrefix(pkg, race); ok {
+		pkg, args = name, append(args, "-race")
+	}
 	if strings.HasPrefix(pkg, "./contrib/") {
 		// A module of its own, which requires a release of the root: the tree takes its place.
 		tree, err := filepath.Abs(dir)

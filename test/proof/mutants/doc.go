@@ -6,8 +6,8 @@
 // budget of seeds, or a test of the module. The library as it is passes the same.
 //
 // To add one, add an entry to a list. That is list_test.go if the simulation finds it
-// or could. The others are listmoving_test.go (moves between fleets), listguard_test.go
-// (who may vote) and listwaiting_test.go (who waits, and what is told):
+// or could. The others are listguard_test.go
+// (who may vote), listwaiting_test.go (who waits, and what is told) and their like:
 //
 //	{
 //		name:    "quorum of N/2",

@@ -12,7 +12,7 @@ import (
 // A goTest is a test of the module that finds a mutant by failing: it says so, or
 // panics, or is stuck. With the library as it is it passes.
 type goTest struct {
-	pkg  string // as the go command wants it: ./redlock
+	pkg  string // as the go command wants it: ./redlock; or race before it
 	name string // of the test, or of a part of it: TestX/part
 }
 
@@ -62,7 +62,7 @@ func (g goTest) run(t *testing.T, program string) (out string, failed bool, err 
 // it did not come to its end.
 func runTests(t *testing.T, program, pkg string, args ...string) (out string, failed bool, err error) {
 	cmd := exec.CommandContext(t.Context(), program, args...)
-	cmd.Dir = filepath.Join(root, pkg)
+	cmd.Dir = filepath.Join(root, strings.TrimPrefix(pkg, race))
 	output, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() < 0 {
 		return "", false, fmt.Errorf("%s of %s did not come to its end: %w\n%s", args, pkg, err, output)

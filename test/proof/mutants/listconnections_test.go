@@ -23,8 +23,92 @@ var ofConnections = []mutant{
 	{
 		name:    "a backoff that one reply resets",
 		breaks:  "a bad master is not dialled in a loop",
-		edits:   []edit{{"internal/pipeline/pipeline.go", "case p.proved(begun, failures+1) &&", "case answered || p.proved(begun, failures+1) &&"}},
+		edits:   []edit{{"internal/pipeline/pipeline.go", "case before.answered && time.Since(begun) > brief,", "case before.answered,"}},
 		foundBy: goTest{"./internal/pipeline", "TestAMasterThatBreaksAfterEachReplyIsDialledWithABackoff"},
+	},
+	{
+		name:    "connections that are reset in a rhythm, and count as failures",
+		breaks:  "progress: a connection that served for a while is replaced at once",
+		edits:   []edit{{"internal/pipeline/dial.go", "const brief = 100 * time.Millisecond", "const brief = 250 * time.Millisecond"}},
+		foundBy: goTest{"./internal/pipeline", "TestAMasterWhoseConnectionsAreResetInARhythmIsDialledAtOnce"},
+	},
+	{
+		name:    "a backoff that goes on while calls wait",
+		breaks:  "progress: after an outage a lock is had at once",
+		edits:   []edit{{"internal/pipeline/pipeline.go", "p.wanted.Load() > 0", "false"}},
+		foundBy: goTest{"./internal/pipeline", "TestAMasterThatCallsWaitForIsDialledSooner"},
+	},
+	{
+		name:    "a master that says no, and is asked again and again",
+		breaks:  "a master that refuses the client is not dialled in a loop",
+		edits:   []edit{{"internal/pipeline/pipeline.go", "!before.refused && ", ""}},
+		foundBy: goTest{"./internal/pipeline", "TestAMasterThatCallsWaitForIsDialledSooner"},
+	},
+	{
+		name:    "a server that is no master any more, and stays",
+		breaks:  "progress: an address may lead to another server than it did",
+		edits:   []edit{{"internal/voters/monitor.go", "if w.epoch != 0 && w.elsewhere() {", "if false {"}},
+		foundBy: goTest{"./internal/voters", "TestAServerThatIsNoMasterIsDialledAgain"},
+	},
+	{
+		name:    "a server that is no master, and is dialled again and again",
+		breaks:  "a master that does not serve is not dialled in a loop",
+		edits:   []edit{{"internal/voters/monitor.go", "min(max(2*w.redial, leastRedial), mostRedial)", "leastRedial"}},
+		foundBy: goTest{"./internal/voters", "TestAServerThatIsNoMasterIsDialledAgain"},
+	},
+	{
+		name:    "a dial for each reply of a replica",
+		breaks:  "a master that does not serve is not dialled in a loop",
+		edits:   []edit{{"internal/voters/right.go", "known = w.epoch != call.Epoch || time.Since(w.dialled) < leastRedial", "known = w.epoch != call.Epoch"}},
+		foundBy: goTest{"./internal/voters", "TestWithoutAGuardAReplyTellsOfAServerThatIsNoMaster"},
+	},
+	{
+		name:    "a line for each dial of a server that is no master",
+		breaks:  "what happens again and again is told once",
+		edits:   []edit{{"internal/pipeline/supervise.go", "!renewed && !errors.Is(err, ErrClosed)", "(renewed || !errors.Is(err, ErrClosed))"}},
+		foundBy: goTest{"./internal/voters", "TestAServerThatIsNoMasterIsDialledAgain"},
+	},
+	{
+		name:    "a master far away that counts as silent",
+		breaks:  "progress: an answer that is on its way for as long as usual is no silence",
+		edits:   []edit{{"internal/pipeline/stall.go", "max(w.interval(), 2*w.s.p.RoundTrip())", "w.interval()"}},
+		foundBy: goTest{"./internal/pipeline", "TestAMasterFarAwayIsNotSilent"},
+	},
+	{
+		name:    "a distance that the first calls do not know",
+		breaks:  "progress: an answer that is on its way for as long as usual is no silence",
+		edits:   []edit{{"internal/pipeline/dial.go", "p.roundTrip.CompareAndSwap(0, int64(time.Since(sent)))", "_ = sent"}},
+		foundBy: goTest{"./internal/pipeline", "TestAMasterFarAwayIsNotSilent"},
+	},
+	{
+		name:    "masters too far away for a lock",
+		breaks:  "progress: a lock with a long TTL waits for masters that are far away",
+		edits:   []edit{{"internal/hold/home.go", "return home.timeout(ttl, mostTimeout)", "return home.timeout(ttl, mostAtEnd)"}},
+		foundBy: goTest{"./redlock", "TestLocksAtMastersThatAreFarAway"},
+	},
+	{
+		name:    "masters too far away for a release",
+		breaks:  "progress: who has a lock far away can extend it, and hears that it was released",
+		edits:   []edit{{"internal/hold/home.go", "2*home.quorumAway()", "0*home.quorumAway()"}},
+		foundBy: goTest{"./redlock", "TestLocksAtMastersThatAreFarAway"},
+	},
+	{
+		name:    "a master that is down and counts as near",
+		breaks:  "progress: who has a lock can extend and release it while a near master is down",
+		edits:   []edit{{"internal/hold/home.go", "if m.Connected() {", "if true {"}},
+		foundBy: goTest{"./redlock", "TestOperationsWaitForTheFarMasterOfTheQuorumThatIsUp"},
+	},
+	{
+		name:    "an adoption that uses its token up though no answer can come in time",
+		breaks:  "L2: a token that was handed over can be adopted",
+		edits:   []edit{{"internal/hold/adopt.go", "a.overdue || a.patience() <= n.hold.home.quorumAway()", "a.overdue"}},
+		foundBy: goTest{"./redlock", "TestAnAdoptionThatWouldComeTooLateLeavesTheToken"},
+	},
+	{
+		name:    "an adoption that has no time to be connected",
+		breaks:  "progress: a process that has just started takes a lock over",
+		edits:   []edit{{"internal/hold/adopt.go", "home.Timeout(", "home.AnswerTimeout("}},
+		foundBy: goTest{"./redlock", "TestALockIsAdoptedRightAfterOpenFromMastersThatAreFarAway"},
 	},
 	{
 		name:    "a backoff that one message resets",
@@ -59,7 +143,7 @@ var ofConnections = []mutant{
 	{
 		name:    "a callback for each dial that one has hung in",
 		breaks:  "a hanging callback leaves one goroutine behind for each master",
-		edits:   []edit{{"internal/pipeline/pipeline.go", "make(chan struct{}, 1)", "make(chan struct{}, 1000)"}},
+		edits:   []edit{{"internal/pipeline/pipeline.go", "asking: make(chan struct{}, 1)", "asking: make(chan struct{}, 1000)"}},
 		foundBy: goTest{"./internal/pipeline", "TestACredentialsCallbackThatHasNotReturnedIsNotCalledAgain"},
 	},
 	{

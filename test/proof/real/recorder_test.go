@@ -46,7 +46,7 @@ func (r *recorder) granted(l *redlock.Lock, client, op string, shared bool, aske
 }
 
 // renewed is the hook of a client's trace: all holds of the key are looked at.
-func (r *recorder) renewed(info redlock.RenewalInfo) {
+func (r *recorder) renewed(info redlock.ExtendInfo) {
 	r.mu.Lock()
 	var locks []*redlock.Lock
 	for l := range r.active {

@@ -75,7 +75,8 @@ func (w *world) block(p path, blocked bool) {
 		}
 		w.net.blocked[p] = blocked
 	})
-	w.trace.note("FAULT", fmt.Sprintf("commands of c%d to m%d are %s", p.client, p.master, map[bool]string{true: "held up", false: "let go"}[blocked]))
+	state := map[bool]string{true: "held up", false: "let go"}[blocked]
+	w.trace.note("FAULT", fmt.Sprintf("commands of c%d to m%d are %s", p.client, p.master, state))
 }
 
 // refuse ends a client's connections to a master, and has it refuse further ones.
@@ -85,7 +86,8 @@ func (w *world) refuse(client, master int, refused bool) {
 	n.refused[[2]int{client, master}] = refused
 	links := slices.Clone(n.links)
 	n.mu.Unlock()
-	w.trace.note("FAULT", fmt.Sprintf("m%d %s c%d", master, map[bool]string{true: "refuses", false: "accepts"}[refused], client))
+	verb := map[bool]string{true: "refuses", false: "accepts"}[refused]
+	w.trace.note("FAULT", fmt.Sprintf("m%d %s c%d", master, verb, client))
 	for _, l := range links {
 		if refused && l.client == client && l.node.index == master {
 			l.breakOff()

@@ -19,7 +19,8 @@ func (n *network) fateOf(d *dice, data []byte) fate {
 	// The marker's scripts are not repeated. A connection repeats nothing by itself.
 	// What arrives twice here stands for late bytes of a connection that was given up;
 	// they end with the process, as a declaration must.
-	case d.one(n.p.TwiceOneIn) && (n.p.TwiceOnly == "" || n.p.TwiceOnly == nameOf(data)) && !bytes.Contains(data, []byte("redquorum:marker")):
+	case d.one(n.p.TwiceOneIn) && (n.p.TwiceOnly == "" || n.p.TwiceOnly == nameOf(data)) &&
+		!bytes.Contains(data, []byte("redquorum:marker")):
 		return twice
 	}
 	return arrives

@@ -8,8 +8,8 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
+	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/hash"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -32,13 +32,16 @@ func (w *world) faults(wg *sync.WaitGroup) {
 		{p.PutBack, w.putBack},
 		{p.Late, w.answerLate},
 		{p.Refusals, w.refuseWrites},
+		{p.Blocks, w.blockListeners},
+		{p.Closes, w.closeClient},
+		{p.Settings, w.changeSettings},
 	} {
 		if f.every == 0 {
 			continue
 		}
 		wg.Go(func() {
 			for n := uint64(0); ; n++ {
-				d := roll(w.seed, hash.Text("fault"), uint64(i), n)
+				d := roll(w.seed, chance.HashText("fault"), uint64(i), n)
 				w.sleep(faultLane+i, d.between(0, 2*f.every))
 				if w.over.Load() {
 					return
@@ -56,6 +59,9 @@ const (
 	putBackFault
 	lateFault
 	refusalFault
+	blockFault
+	closeFault
+	settingsFault
 )
 
 // setClocks sets the masters' clocks right where they were left at a side.
@@ -93,7 +99,8 @@ func (w *world) partition(d *dice) {
 			w.net.blocked[p] = true
 		}
 	})
-	w.trace.note("FAULT", fmt.Sprintf("clients %v are cut off from m%d, %v", clients, master, [...]string{"commands", "replies", "both ways"}[d.n%3]))
+	what := [...]string{"commands", "replies", "both ways"}[d.n%3]
+	w.trace.note("FAULT", fmt.Sprintf("clients %v are cut off from m%d, %v", clients, master, what))
 	w.lasting(0, d)
 	w.net.change(func() {
 		for _, p := range paths {
@@ -103,13 +110,10 @@ func (w *world) partition(d *dice) {
 	w.trace.note("FAULT", fmt.Sprintf("m%d can be reached again", master))
 }
 
-// everybody is the numbers of all that have connections.
+// everybody is the numbers of all clients.
 func (w *world) everybody() (all []int) {
 	for i := range w.clients {
 		all = append(all, i)
-	}
-	if w.move != nil {
-		all = append(all, w.move.operator.index)
 	}
 	return all
 }
@@ -118,6 +122,10 @@ func (w *world) everybody() (all []int) {
 func (w *world) freeze(d *dice) {
 	master := d.upTo(len(w.nodes))
 	w.net.change(func() { w.net.frozen[master] = true; w.net.stats.Frozen++ })
+	if w.tcp {
+		w.nodes[master].master.Freeze()
+		defer w.nodes[master].master.Thaw()
+	}
 	w.trace.note("FAULT", fmt.Sprintf("m%d is frozen", master))
 	w.lasting(1, d)
 	w.net.change(func() { delete(w.net.frozen, master) })
@@ -150,10 +158,9 @@ func (n *network) isPaused(client int) bool {
 
 // restart kills a master, or some, and starts them again.
 func (w *world) restart(d *dice) {
-	masters := w.fleet(d)
-	first, count := d.upTo(len(masters)), 1
+	first, count := d.upTo(len(w.nodes)), 1
 	if w.p.Together && d.one(2) {
-		count = 1 + d.upTo(len(masters)-1)
+		count = 1 + d.upTo(len(w.nodes)-1)
 	}
 	loss := pick(d, w.p.Loses)
 	down := d.between(0, w.p.DownFor)
@@ -163,9 +170,9 @@ func (w *world) restart(d *dice) {
 	}
 	var nodes []*node
 	for i := range count {
-		nodes = append(nodes, masters[(first+i)%len(masters)])
+		nodes = append(nodes, w.nodes[(first+i)%len(w.nodes)])
 	}
-	if loss == Empty && !w.marked(masters, nodes) {
+	if loss == Empty && !w.marked(nodes) {
 		loss = Nothing
 	}
 	for _, n := range nodes {
@@ -186,33 +193,13 @@ func (w *world) restart(d *dice) {
 	}
 }
 
-// fleet is the masters of which some are struck: of one fleet.
-func (w *world) fleet(d *dice) []*node {
-	if w.move == nil {
-		return w.nodes
-	}
-	return w.move.fleets[d.upTo(2)]
-}
-
-// marked reports whether a master of a fleet is left with a marker when those named
+// marked reports whether a master is left with a marker when those named
 // have lost their data: where all have lost everything at once the fleet looks new,
-// which the standard guard does not claim to tell apart. In a move a quorum has to be.
-func (w *world) marked(fleet, without []*node) bool {
-	if w.p.Guard == redlock.GuardOff {
-		return true
-	}
-	others := 0
-	for _, n := range fleet {
-		if !slices.Contains(without, n) && slices.Contains(n.master.Keys(), "redquorum:marker") {
-			others++
-		}
-	}
-	if w.move == nil {
-		return others > 0
-	}
-	// The name of the fleet is in the markers: where none of those that have it can be
-	// reached the others get another one, and the old fleet is closed to that.
-	return others > len(fleet)/2 && w.move.staysClosed(fleet, without)
+// which the standard guard does not claim to tell apart.
+func (w *world) marked(without []*node) bool {
+	return w.p.Guard == redlock.GuardOff || slices.ContainsFunc(w.nodes, func(n *node) bool {
+		return !slices.Contains(without, n) && slices.Contains(n.master.Keys(), guard.Key)
+	})
 }
 
 // forget deletes some of the keys, as where the end of the append-only file is

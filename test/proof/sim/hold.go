@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,33 +10,29 @@ import (
 	"github.com/redquorum/redquorum/drift"
 	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/redlock"
-	"github.com/redquorum/redquorum/redlock/fleets"
 	"github.com/redquorum/redquorum/test/proof/history"
 )
 
 // An active hold is one that has not been given back.
 type active struct {
-	lock fleets.Hold
+	lock *redlock.Lock
 	hold *history.Hold
 }
 
-// one is the lock where it is one of one fleet.
-func (a *active) one() *redlock.Lock { return a.lock.(*redlock.Lock) }
-
 // granted notes that a client holds a lock.
-func (c *client) granted(l fleets.Hold, kind Kind, worker int, shared bool, asked time.Duration) *active {
+func (c *client) granted(l *redlock.Lock, kind Kind, worker int, shared bool, asked time.Duration) *active {
 	w := c.w
 	a := &active{l, &history.Hold{
 		Client: fmt.Sprintf("%s.%d", c.name, worker), Op: string(kind), Shared: shared,
-		Fence: l.Fence(), Asked: asked, Granted: w.now(),
+		Keys: l.Keys(), Token: l.Token(), Fence: l.Fence(), Asked: asked, Granted: w.now(),
 	}}
-	if lock, ok := l.(*redlock.Lock); ok {
-		a.hold.Keys, a.hold.Token = lock.Keys(), lock.Token()
-	} else {
-		a.hold.Keys, a.hold.Token = []string{l.Key()}, c.both()
+	if w.p.Blocks != 0 {
+		_ = l.Context() // which has to end in time
+	}
+	if w.p.Meddles && !w.tcp { // anybody may end it
+		context.AfterFunc(l.Context(), func() { c.ended(a, "hears of the end of") })
 	}
 	until := c.refresh(a)
-	w.move.noteHold(c, a.hold)
 	w.mu.Lock()
 	w.history = append(w.history, a.hold)
 	w.mu.Unlock()
@@ -49,27 +46,29 @@ func (c *client) granted(l fleets.Hold, kind Kind, worker int, shared bool, aske
 }
 
 // began is when the attempt began that has got a lock: validity runs from then.
-func (c *client) began(l fleets.Hold) time.Duration {
+func (c *client) began(l *redlock.Lock) time.Duration {
 	p := c.w.p
 	validity := c.ttl()
 	if !p.NoDrift {
 		validity = drift.Default.Validity(c.ttl(), 0)
 	}
-	if p.Guard == redlock.GuardStrict {
-		validity -= guard.Skew(c.ttl()) + guard.Skew(p.MaxTTL) + p.ClockError
+	if c.set.guard == redlock.GuardStrict {
+		validity -= guard.Skew(c.ttl()) + guard.Skew(c.set.maxTTL) + p.ClockError
 	}
-	return c.w.now() - c.clock.real(validity-l.Remaining()) - time.Microsecond
+	now := c.w.now()
+	return now - c.clock.real(validity-l.Remaining()) - time.Microsecond
 }
 
 // refresh reads until when the client believes in its hold.
 func (c *client) refresh(a *active) (until time.Duration) {
+	now := c.w.now() // before: over TCP time goes on
 	left := a.lock.Remaining()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a.hold.Ended == 0 && left > 0 {
-		a.hold.Until = c.w.now() + c.clock.real(left)
-	} else if a.hold.Until == 0 || a.hold.Until > c.w.now() && left <= 0 {
-		a.hold.Until = c.w.now()
+		a.hold.Until = now + c.clock.real(left)
+	} else if a.hold.Until == 0 || a.hold.Until > now && left <= 0 {
+		a.hold.Until = now
 	}
 	return a.hold.Until
 }
@@ -96,12 +95,14 @@ func (c *client) holds() []*active {
 // attempted is the trace's hook.
 func (c *client) attempted(info redlock.AttemptInfo) {
 	if info.Err != nil {
-		c.w.trace.detail(c.name, fmt.Sprintf("gets nowhere with %s in attempt %d of the call", info.Key, info.Attempt), info.Err)
+		text := fmt.Sprintf("gets nowhere with %s in attempt %d of the call", info.Key, info.Attempt)
+		c.w.trace.detail(c.name, text, info.Err)
 	}
 }
 
 // renewed is the trace's hook.
-func (c *client) renewed(info redlock.RenewalInfo) {
+func (c *client) renewed(info redlock.ExtendInfo) {
+	c.listen()
 	if info.Err != nil {
 		c.w.trace.detail(c.name, "fails to renew "+info.Key, info.Err)
 		return
@@ -116,10 +117,11 @@ func (c *client) renewed(info redlock.RenewalInfo) {
 
 // lost is the trace's hook.
 func (c *client) lost(l *redlock.Lock, err *redlock.LostError) {
+	c.listen()
 	for _, a := range c.holds() {
 		if a.lock == l {
 			c.w.net.count(func(s *Stats) { s.Lost++ })
-			c.ended(a, "HAS LOST ("+err.Reason.String()+")")
+			c.ended(a, "HAS LOST ("+string(err.Reason)+")")
 			if c.w.p.KeepsAll {
 				c.w.violated(history.Needless, c.name+" loses "+l.Key()+": "+err.Error())
 			}

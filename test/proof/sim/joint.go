@@ -60,7 +60,7 @@ func (w *world) giveBackTogether(c *client) {
 	for i := range held {
 		ctx, cancel := k(i).within(2 * time.Second)
 		asked := w.now()
-		l, err := c.lock.Lock(ctx, fmt.Sprintf("k%d", i), redlock.WithLease(w.p.TTL))
+		l, err := c.lock().Lock(ctx, fmt.Sprintf("k%d", i), redlock.WithLease(w.p.TTL))
 		cancel()
 		if err != nil {
 			w.violated(history.Stuck, fmt.Sprintf("%s cannot get k%d after all has calmed down: %v", c.name, i, err))
@@ -79,7 +79,7 @@ func (w *world) giveBackTogether(c *client) {
 	next := k(len(held))
 	next.sleep(2 * time.Duration(w.every)) // behind both
 	asked := w.now()
-	l, err := c.lock.TryLock(background, "k0", redlock.WithLease(w.p.TTL))
+	l, err := c.lock().TryLock(background, "k0", redlock.WithLease(w.p.TTL))
 	for range held {
 		<-done
 	}

@@ -84,7 +84,7 @@ func (l *lanes) flushLane(client, master int) int {
 }
 
 const (
-	maxClients = 4 // but where they are moved
-	maxMasters = 5 // of a fleet
+	maxClients = 4
+	maxMasters = 5
 	maxSlots   = 31
 )

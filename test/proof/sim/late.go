@@ -40,7 +40,8 @@ func (w *world) refuseWrites(d *dice) {
 
 func (w *world) setRefusing(master int, refuses bool) {
 	w.net.change(func() { w.net.refuse[master] = refuses })
-	w.trace.note("FAULT", fmt.Sprintf("m%d %s", master, map[bool]string{true: "refuses what writes", false: "writes again"}[refuses]))
+	what := map[bool]string{true: "refuses what writes", false: "writes again"}[refuses]
+	w.trace.note("FAULT", fmt.Sprintf("m%d %s", master, what))
 }
 
 // writers are the names of the commands that a master without enough replicas refuses.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/hash"
+	"github.com/redquorum/redquorum/internal/chance"
 )
 
 // A link is one connection, the client's end of it. What the client writes is
@@ -74,7 +74,9 @@ const (
 )
 
 func (f fate) String() string {
-	return [...]string{"arrives", "connection cut before", "connection cut within", "connection cut behind", "comes twice"}[f]
+	return [...]string{
+		"arrives", "connection cut before", "connection cut within", "connection cut behind", "comes twice",
+	}[f]
 }
 
 func newLink(n *network, client int, to *node, number uint64, slot int, srv net.Conn) *link {
@@ -154,7 +156,8 @@ func (l *link) atMaster(it item) {
 	}
 	if l.net.refuses(l.node.index, nameOf(data)) {
 		l.net.count(func(s *Stats) { s.Refusals++ })
-		data = command("EVAL", "return redis.error_reply(ARGV[1])", "0", "NOREPLICAS Not enough good replicas to write.")
+		data = command("EVAL", "return redis.error_reply(ARGV[1])", "0",
+			"NOREPLICAS Not enough good replicas to write.")
 	}
 	l.net.trace.data(l.upward, commandText, it.data)
 	if keys, _ := jointParts(words(data)); len(keys) > 0 {
@@ -174,7 +177,8 @@ func (l *link) atMaster(it item) {
 		}
 		// The master goes on until it hears of it.
 		l.net.after(l.ways[up].lane, 10*time.Microsecond, l.hangUp)
-		l.send(down, item{ends: true}, l.net.latency(roll(l.net.seed, hash.Text("cut"), hash.Text(l.upward)), false))
+		d := roll(l.net.seed, chance.HashText("cut"), chance.HashText(l.upward))
+		l.send(down, item{ends: true}, l.net.latency(d, false))
 		return
 	case twice:
 		l.haunt(data)
@@ -192,7 +196,7 @@ func (l *link) haunt(data []byte) {
 	go func() { _, _ = io.Copy(io.Discard, ghost) }()
 	n := l.net
 	n.count(func(s *Stats) { s.Twice++ })
-	d := roll(n.seed, hash.Text("ghost"), hash.Text(l.upward), uint64(n.now()))
+	d := roll(n.seed, chance.HashText("ghost"), chance.HashText(l.upward), uint64(n.now()))
 	lane := n.linkLane(l.client, l.node.index, l.slot, int(ghosts))
 	n.after(lane, d.between(time.Microsecond, n.p.TwiceWithin), func() {
 		n.trace.data(l.upward+" again", commandText, data)
@@ -286,6 +290,6 @@ func (l *link) answer(reply []byte) {
 	if deaf {
 		return
 	}
-	d := roll(l.net.seed, hash.Text("down"), uint64(l.client), uint64(l.node.index), l.number, n)
+	d := roll(l.net.seed, chance.HashText("down"), uint64(l.client), uint64(l.node.index), l.number, n)
 	l.send(down, item{data: bytes.Clone(reply)}, l.net.latency(d, greets)+l.net.lateness())
 }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/hash"
+	"github.com/redquorum/redquorum/internal/chance"
 )
 
 // What follows is the client's end of a link as a net.Conn.
@@ -69,7 +69,7 @@ func (l *link) Write(p []byte) (int, error) {
 	l.commands += uint64(len(commands))
 	l.mu.Unlock()
 	for i, c := range commands {
-		d := roll(l.net.seed, hash.Text("up"), uint64(l.client), uint64(l.node.index), l.number, first+uint64(i))
+		d := roll(l.net.seed, chance.HashText("up"), uint64(l.client), uint64(l.node.index), l.number, first+uint64(i))
 		delay := l.net.latency(d, greets(verbOf(c)))
 		l.send(up, item{data: c, fate: l.net.fateOf(d, c)}, delay)
 	}
@@ -86,7 +86,7 @@ func (l *link) Close() error {
 	}
 	l.closed = true
 	l.net.trace.note(l.upward, "is closed by the client")
-	d := roll(l.net.seed, hash.Text("close"), hash.Text(l.upward))
+	d := roll(l.net.seed, chance.HashText("close"), chance.HashText(l.upward))
 	if l.resets && !d.one(l.net.p.StraggleOneIn) {
 		for i := range l.ways[up].items {
 			l.ways[up].items[i].lost = true

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/hash"
+	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/simmaster"
 )
 
@@ -80,8 +80,9 @@ type path struct {
 func newNetwork(l *lanes, t *trace, seed uint64, p *Profile, nodes []*node) *network {
 	return &network{
 		lanes: l, trace: t, seed: seed, p: p, nodes: nodes,
-		conns: make(map[[2]int]uint64), slots: make(map[[3]int]bool), blocked: make(map[path]bool), refused: make(map[[2]int]bool),
-		paused: make(map[int]bool), frozen: make(map[int]bool), refuse: make(map[int]bool),
+		conns: make(map[[2]int]uint64), slots: make(map[[3]int]bool), blocked: make(map[path]bool),
+		refused: make(map[[2]int]bool), refuse: make(map[int]bool),
+		paused: make(map[int]bool), frozen: make(map[int]bool),
 	}
 }
 
@@ -161,7 +162,7 @@ func (n *network) dial(ctx context.Context, client int, to *node) (net.Conn, err
 			n.freeSlot(client, to.index, slot)
 		}
 	}()
-	d := roll(n.seed, hash.Text("dial"), uint64(client), uint64(to.index), number)
+	d := roll(n.seed, chance.HashText("dial"), uint64(client), uint64(to.index), number)
 	t := time.NewTimer(n.at(n.linkLane(client, to.index, slot, int(up)), 2*n.latency(d, true)) - n.now())
 	defer t.Stop()
 	select {

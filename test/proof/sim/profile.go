@@ -2,9 +2,10 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/hash"
+	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -13,7 +14,6 @@ import (
 type Profile struct {
 	Name    string
 	Masters int
-	To      int // masters of the fleet that clients are moved to; 0: they stay
 	Clients int
 	Workers int // goroutines a client that take locks
 	Calls   int // of each worker
@@ -51,25 +51,26 @@ type Profile struct {
 	Mixed                         bool          // every second client's locks have MaxTTL
 	NoDrift                       bool          // no allowance is made for drift
 	Together                      bool          // several masters go down at once, though never all of them
-	DelayEmpty                    bool          // a master that has lost its data is down for longer than any lock lives
+	DelayEmpty                    bool          // a master that lost its data is down longer than any lock lives
 	Emptied                       time.Duration // how often all masters lose their data, at once or one after the other
 	PutBack                       time.Duration // how often a master loses its data and gets its marker back
 	Late                          time.Duration // how often all replies are late for a while
 	LateLeast, LateMost           time.Duration // by how much then
 	Refusals                      time.Duration // how often a master refuses all commands that write, for a while
+	Blocks                        time.Duration // how often a client's log handler and trace block, for a while
+	Closes                        time.Duration // how often a client is closed twice at once, mid-call, and reopened
+	Settings                      time.Duration // how often the clients' list, MaxTTL and level are changed
+	Meddles                       bool          // traces end their calls' contexts, and give away locks they hear of
+	SharePools                    bool          // two clients each share a pool
 	PPM                           int           // how far clocks run off at the most, in parts a million
 	MasterOffset                  time.Duration
 	ClientOffset                  time.Duration
 	MasterSteps                   time.Duration // how often masters' clocks are stepped
 	StepMost                      time.Duration
 	StepBack                      time.Duration // after which a step is undone, at the most; 0: never
-	Sides                         time.Duration // how often masters' clocks go to the other side of the clients', as far as strict admits
+	Sides                         time.Duration // how often masters' clocks cross the clients', as far as strict admits
 	ClientSteps                   time.Duration // how often clients' wall clocks are stepped, within ClientOffset
 	ClockError                    time.Duration // WithClockError, for strict
-	Outages                       int           // in one of so many steps of a move a fleet has no quorum for a while
-	Whole                         bool          // the move goes to its end, and a client is forgotten
-	Visited                       bool          // every key is locked in both fleets right before the third phase
-	Unclosed, Hasty               bool          // the old fleet is not closed; nobody waits when it is
 	Ambushes                      time.Duration // how often the course of events of ambush is played
 	Long                          bool          // holds last for longer than a TTL
 	Updates                       bool          // the holders read, change and write a set
@@ -79,6 +80,7 @@ type Profile struct {
 	Fencing                       bool
 	Litter                        bool // nothing may be left when all is done
 	KeepsAll                      bool // no lock is lost that is renewed
+	Untimed                       bool // clients are given no CommandTimeout: it is the longest that they may take
 	MayOverlap, MayRegress, Loose bool // what the profile does not promise
 }
 
@@ -87,19 +89,24 @@ type Kind string
 
 // Kinds of calls.
 const (
-	Try       Kind = "TryLock"
-	Wait      Kind = "Lock"
-	Poll      Kind = "Lock, polling"
-	Fair      Kind = "Lock, fair"
-	Pounce    Kind = "TryLock, at the end of another's hold"
-	Cancelled Kind = "Lock, cancelled"
-	Do        Kind = "Do"
-	All       Kind = "LockAll"
-	Any       Kind = "LockAny"
-	Read      Kind = "RLock"
-	Write     Kind = "RWMutex.Lock"
-	Downgrade Kind = "Downgrade"
-	HandOver  Kind = "HandOver" // to one client or to several, of which one may adopt it
+	Try          Kind = "TryLock"
+	Wait         Kind = "Lock"
+	Poll         Kind = "Lock, polling"
+	Fair         Kind = "Lock, fair"
+	Pounce       Kind = "TryLock, at the end of another's hold"
+	Cancelled    Kind = "Lock, cancelled"
+	CancelledAny Kind = "LockAny, cancelled"
+	TryAny       Kind = "TryLockAny"
+	Do           Kind = "Do"
+	TryDo        Kind = "TryDo"
+	Lead         Kind = "Lead"
+	TryRead      Kind = "TryRLock"
+	TryOthers    Kind = "another call that does not wait"
+	All          Kind = "LockAll"
+	Any          Kind = "LockAny"
+	Read         Kind = "RLock"
+	Write        Kind = "RWMutex.Lock"
+	HandOver     Kind = "HandOver" // to one client or to several, of which one may adopt it
 )
 
 // Loss is what a master has lost when it comes back.
@@ -115,8 +122,9 @@ const (
 // Draw makes the profile of that name, of which details follow from the seed.
 // It panics where there is none of the name.
 func Draw(name string, seed uint64) *Profile {
-	d := roll(seed, hash.Text("profile"), hash.Text(name))
+	d := roll(seed, chance.HashText("profile"), chance.HashText(name))
 	p := &Profile{
+		Guard:   redlock.GuardOff,
 		Name:    name,
 		Masters: 3 + 2*d.upTo(2),
 		Clients: 2 + d.upTo(2),
@@ -132,7 +140,8 @@ func Draw(name string, seed uint64) *Profile {
 	p.MaxTTL = p.TTL
 	p.StallLimit = p.TTL / 2
 	p.MasterOffset, p.ClientOffset = time.Hour, time.Hour
-	for _, known := range append(profiles[:len(profiles):len(profiles)], profile{guardedFlushes, flushingGuarded}) {
+	all := slices.Concat(profiles, []profile{{guardedFlushes, flushingGuarded}, {users, ofUsers}})
+	for _, known := range all {
 		if known.name != name {
 			continue
 		}

@@ -31,7 +31,8 @@ var profiles = []profile{
 		p.TwiceOneIn, p.TwiceWithin = 15, p.TTL
 		p.StraggleOneIn = 2
 	}},
-	{"echoes", func(p *Profile, d *dice) { // releases come a second time, while the next attempt is under way or has the lock
+	// Releases come a second time, while the next attempt is under way or has the lock.
+	{"echoes", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{{Poll, 4}, {Try, 1}}
 		p.Keys, p.Clients, p.Poll = 1, 3, 2*time.Millisecond
 		p.TwiceOneIn, p.TwiceWithin, p.TwiceOnly = 2, p.TTL/4, "release"
@@ -68,7 +69,7 @@ var profiles = []profile{
 	}},
 	{"kinds", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{
-			{All, 3}, {Any, 3}, {Read, 4}, {Write, 2}, {Downgrade, 1}, {HandOver, 1}, {Do, 1}, {Try, 1}, {Wait, 1},
+			{All, 3}, {Any, 3}, {Read, 4}, {Write, 2}, {HandOver, 1}, {Do, 1}, {Try, 1}, {Wait, 1},
 		}
 		p.Keys, p.Slots, p.Clients = 3, 2, 3
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 20, p.TTL/10, p.TTL
@@ -76,7 +77,7 @@ var profiles = []profile{
 		p.TwiceOneIn, p.TwiceWithin = 60, 2*p.TTL
 	}},
 	{"readers", func(p *Profile, d *dice) {
-		p.Kinds = []weighted[Kind]{{Read, 4}, {Write, 2}, {Downgrade, 2}, {Try, 1}}
+		p.Kinds = []weighted[Kind]{{Read, 4}, {Write, 2}, {Try, 1}}
 		p.Keys = 1
 		p.Edges, p.Leases, p.Abandon = true, 2, 2
 		p.Poll = 3 * time.Millisecond
@@ -137,6 +138,39 @@ var profiles = []profile{
 		p.Keys, p.Brief, p.Litter, p.Think = 2, true, true, 100*time.Millisecond
 		p.Refusals, p.BlockedFor = 400*time.Millisecond, 400*time.Millisecond
 	}},
+	// Masters on another continent, with the timeouts that the library takes; no lock is lost.
+	{"far away", func(p *Profile, d *dice) {
+		p.Kinds = []weighted[Kind]{{Poll, 2}, {Wait, 3}, {Try, 2}, {Do, 1}, {All, 1}, {Read, 1}, {Write, 1}}
+		p.TTL, p.MaxTTL, p.StallLimit = 30*time.Second, 30*time.Second, 2*time.Second
+		p.CommandTimeout, p.Untimed = 2*time.Second, true
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 1, 130*time.Millisecond, 300*time.Millisecond
+		p.Poll, p.Brief, p.KeepsAll = p.TTL/40, true, true
+		p.Fencing = d.one(2)
+	}},
+	{"listeners", func(p *Profile, d *dice) { // log handlers and traces block, while masters are out of reach
+		p.Kinds = []weighted[Kind]{{Poll, 3}, {Wait, 2}, {Try, 1}, {Write, 1}, {Read, 1}}
+		p.Blocks, p.Partitions, p.Freezes, p.BlockedFor = 2*p.TTL, p.TTL, 2*p.TTL, 3*p.TTL
+		p.Edges, p.Leases, p.Abandon = true, 4, 2
+	}},
+	{"settings", func(p *Profile, d *dice) { // lists, MaxTTLs and levels change, while clients of the old ones live on
+		strictly(p)
+		p.Kinds = []weighted[Kind]{{Poll, 4}, {Try, 3}, {Pounce, 2}, {Write, 1}, {Read, 1}}
+		p.Guard, p.Masters, p.Fencing = redlock.GuardStandard, 5, false
+		p.MaxTTL, p.StallLimit = 4*p.TTL, p.TTL/4
+		p.Settings, p.Calls, p.Think = 2*p.TTL, 40, p.TTL/5
+		p.CutOneIn, p.StraggleOneIn = 60, 2
+		p.Freezes, p.BlockedFor = 4*p.TTL, p.TTL/2
+		p.Restarts, p.DownFor, p.Loses = 6*p.TTL, p.TTL/8, []weighted[Loss]{{Nothing, 1}}
+	}},
+	{"permits", func(p *Profile, d *dice) { // never more than there are
+		p.Kinds = []weighted[Kind]{{Any, 4}, {CancelledAny, 4}, {TryAny, 2}}
+		p.Clients, p.Workers, p.Slots, p.Calls = 3, 1, 1+d.upTo(3), 12
+		p.Edges, p.Leases, p.Abandon = true, 4, 2
+		p.Restarts, p.DownFor, p.Loses = 3*p.TTL, p.TTL, []weighted[Loss]{{Nothing, 1}}
+		p.Freezes, p.BlockedFor = 2*p.TTL, p.TTL
+		p.CutOneIn, p.StraggleOneIn = 40, 2
+		p.SlowOneIn, p.SlowLeast, p.SlowMost = 20, p.TTL/20, p.TTL/2
+	}},
 	{"drift", func(p *Profile, d *dice) {
 		p.Kinds = []weighted[Kind]{{Pounce, 1}}
 		p.Keys, p.Edges, p.Leases, p.Abandon = 1, true, 1, 1
@@ -145,7 +179,9 @@ var profiles = []profile{
 		p.Calls, p.Latency, p.Extremes = 5, 150*time.Microsecond, true
 	}},
 	{"fences", func(p *Profile, d *dice) { // T1: no data is lost, and clocks do what they please
-		p.Kinds = []weighted[Kind]{{Poll, 3}, {Wait, 2}, {Try, 1}, {All, 2}, {Any, 1}, {Read, 1}, {Write, 1}, {Downgrade, 1}, {Pounce, 1}}
+		p.Kinds = []weighted[Kind]{
+			{Poll, 3}, {Wait, 2}, {Try, 1}, {All, 2}, {Any, 1}, {Read, 1}, {Write, 1}, {Pounce, 1},
+		}
 		p.Fencing, p.MayOverlap = true, true
 		p.Edges, p.Leases, p.Abandon = true, 3, 2
 		p.MasterSteps, p.StepMost, p.StepBack = p.TTL, 2*p.TTL, p.TTL
@@ -228,7 +264,10 @@ var profiles = []profile{
 	}},
 	{"strict jumps", func(p *Profile, d *dice) { // of masters' clocks, by far, and soon put right again
 		strictly(p)
-		p.Kinds = []weighted[Kind]{{Poll, 3}, {Wait, 2}, {Try, 1}, {Pounce, 2}, {All, 1}, {Any, 1}, {Write, 1}, {Read, 1}, {Downgrade, 1}, {HandOver, 1}, {Do, 1}}
+		p.Kinds = []weighted[Kind]{
+			{Poll, 3}, {Wait, 2}, {Try, 1}, {Pounce, 2}, {All, 1},
+			{Any, 1}, {Write, 1}, {Read, 1}, {HandOver, 1}, {Do, 1},
+		}
 		p.Fencing = d.one(2)
 		p.MasterSteps, p.StepMost, p.StepBack = p.TTL/8, 3*p.TTL, p.TTL/8
 		p.CutOneIn = 15
@@ -243,7 +282,8 @@ var profiles = []profile{
 		p.PounceFrom = p.TTL / 4
 		p.CutOneIn = 20
 	}},
-	{"strict sides", func(p *Profile, d *dice) { // all clocks are as far off as they may be: clients' by E, masters' by S of either
+	// All clocks are as far off as they may be: clients' by E, masters' by S of either.
+	{"strict sides", func(p *Profile, d *dice) {
 		strictly(p)
 		p.Kinds = []weighted[Kind]{{Pounce, 3}, {Poll, 1}}
 		p.Clients, p.Leases, p.Abandon, p.PounceFrom = 2, 1, 1, p.TTL/4
@@ -251,7 +291,8 @@ var profiles = []profile{
 		p.MasterOffset, p.ClientOffset = 0, p.ClockError/2-sideMargin
 		p.PPM = 100
 	}},
-	{"strict mixed", func(p *Profile, d *dice) { // the same, with locks of two TTLs on one key: each has an S of its own
+	// The same, with locks of two TTLs on one key: each has an S of its own.
+	{"strict mixed", func(p *Profile, d *dice) {
 		strictly(p)
 		p.Kinds = []weighted[Kind]{{Pounce, 3}, {Poll, 1}}
 		p.Clients, p.Leases, p.Abandon, p.PounceFrom = 2, 1, 1, p.TTL/4
@@ -266,69 +307,26 @@ var profiles = []profile{
 		p.StallLimit = time.Second
 		p.SlowOneIn, p.SlowLeast, p.SlowMost = 5, time.Millisecond, 100*time.Millisecond
 	}},
-	{"moves", func(p *Profile, d *dice) { // of clients from one fleet to another, over a network that fails
-		moving(p, d)
-		p.Partitions, p.Freezes, p.Pauses, p.BlockedFor = 3*p.TTL, 6*p.TTL, 6*p.TTL, 2*p.TTL
-		p.CutOneIn, p.StraggleOneIn = 60, 2
-		p.TwiceOneIn, p.TwiceWithin = 30, 2*p.TTL
-		p.Edges, p.Leases, p.Abandon = !p.Brief, 3, 2
-	}},
-	{"moves with restarts", func(p *Profile, d *dice) { // masters of both fleets lose their data meanwhile
-		moving(p, d)
-		// So seldom that the steps of the move can be taken in between.
-		p.Restarts, p.DownFor, p.Outages = 6*p.TTL, p.TTL/8, 0
-		p.Loses, p.Together = []weighted[Loss]{{Empty, 3}, {Tail, 1}, {Nothing, 1}}, true
-		p.CutOneIn, p.StraggleOneIn = 80, 2
-		p.ClientOffset = p.TTL / 4 // T2
-	}},
-	{"moves with outages", func(p *Profile, d *dice) { // in each step a fleet has no quorum
-		moving(p, d)
-		p.Outages = 1
-		p.Partitions, p.BlockedFor = 6*p.TTL, p.TTL
-		p.CutOneIn, p.StraggleOneIn = 60, 2
-		p.Edges, p.Leases, p.Abandon = !p.Brief, 3, 2
-	}},
-	{"moves with leases", func(p *Profile, d *dice) { // that run out, while others try and do not wait
-		moving(p, d)
-		p.Kinds = []weighted[Kind]{{Try, 1}}
-		p.Brief, p.Updates, p.Visited, p.Whole = false, false, false, true
-		if p.Fencing {
-			p.ClientOffset = p.TTL / 4
-		}
-		p.Leases, p.Abandon, p.Outages = 1, 1, 0
-		p.Latency, p.Extremes = 500*time.Microsecond, true
-	}},
-	{"moves with litter", func(p *Profile, d *dice) { // what is given up, or held while a client is restarted, is given back
-		moving(p, d)
-		p.TTL, p.MaxTTL, p.Litter, p.Brief = 8*time.Second, 8*time.Second, true, true
-		p.Kinds = []weighted[Kind]{{Cancelled, 4}, {Try, 2}, {Wait, 1}}
-		p.Think, p.Outages = 100*time.Millisecond, 0
-		p.StallLimit = time.Second
-		p.SlowOneIn, p.SlowLeast, p.SlowMost = 5, time.Millisecond, 100*time.Millisecond
-	}},
 }
 
-// moving is what all moves have in common.
-func moving(p *Profile, d *dice) {
-	p.Guard = redlock.GuardStandard
-	p.Masters, p.To = 3, 3
-	if d.one(3) {
-		p.To = 5
+// users is another: traces and closers act beside the calls, at instants of nobody's.
+const users = "users"
+
+// ofUsers has code of users do what it may: in traces, under calls, and on pools that it shares.
+func ofUsers(p *Profile, d *dice) {
+	p.Kinds = []weighted[Kind]{
+		{Try, 2}, {TryRead, 1}, {TryOthers, 2}, {TryDo, 1}, {Wait, 3}, {Poll, 2}, {Fair, 2},
+		{Cancelled, 2}, {Do, 1}, {Lead, 2},
+		{All, 1}, {Any, 1}, {Read, 2}, {Write, 1}, {HandOver, 1},
 	}
-	p.Kinds = []weighted[Kind]{{Poll, 4}, {Wait, 3}, {Fair, 1}, {Try, 1}, {Pounce, 3}, {Do, 1}, {Cancelled, 1}}
-	p.Keys = 1
-	p.Poll = p.TTL / 40
-	p.Outages = 4
-	p.Fencing, p.Visited = d.one(2), d.one(2)
-	if p.Fencing && !p.Visited {
-		// Nobody locks some keys in the second phase, so the new fleet knows no token
-		// of them. A master that has lost its data knows none either (T2). So clocks
-		// are off by less than the quarantine.
-		p.ClientOffset = p.TTL / 4
-	}
-	p.Brief = d.one(2)
-	p.Updates = p.Fencing && d.one(2)
-	p.StopOneIn = 6
+	p.Keys, p.Slots, p.Clients, p.Workers, p.Calls = 2, 2, 3, 2, 6
+	p.Meddles, p.SharePools, p.Fencing = true, d.one(2), d.one(2)
+	p.MaxTTL = 2 * p.TTL
+	p.Edges, p.Leases, p.Abandon = true, 4, 3
+	p.Closes, p.Blocks, p.Freezes, p.BlockedFor = 4*p.TTL, 4*p.TTL, 3*p.TTL, 2*p.TTL
+	p.Partitions = 2 * p.TTL
+	p.Restarts, p.DownFor, p.Loses = 6*p.TTL, p.TTL, []weighted[Loss]{{Nothing, 1}}
+	p.CutOneIn, p.StraggleOneIn = 60, 2
 	p.SlowOneIn, p.SlowLeast, p.SlowMost = 25, p.TTL/20, p.TTL/2
 }
 

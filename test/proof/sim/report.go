@@ -14,7 +14,7 @@ import (
 // and when, and all that happened until shortly after the first violation.
 func (r *Result) Report() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "profile %s, seed %d: %d masters, %d clients, TTL %v, guard level %d\n",
+	fmt.Fprintf(&b, "profile %s, seed %d: %d masters, %d clients, TTL %v, guard %s\n",
 		r.Profile.Name, r.Seed, r.Profile.Masters, r.Profile.Clients, r.Profile.TTL, r.Profile.Guard)
 	end := r.Stats.Virtual
 	for _, v := range r.Violations {

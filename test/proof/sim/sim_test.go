@@ -16,11 +16,12 @@ import (
 
 var (
 	fromSeed  = flag.Uint64("from", 0, "first seed of each profile")
-	seedCount = flag.Int("seeds", usualSeeds, "how many seeds of each profile")
+	seedCount = flag.Int("seeds", 10, "how many seeds of each profile")
 	only      = flag.String("profiles", "", "profiles, separated by commas (all)")
 	timeline  = flag.Bool("timeline", false, "print all that happens in each run")
 	sameSeeds = flag.Int("same", 1, "in how many groups of five seeds of each profile one has to repeat")
 	repeats   = flag.Int("repeats", 1, "with how many further runs of the same seed")
+	overTCP   = flag.Duration("tcp", time.Minute, "for how long random programs run over TCP")
 	progress  = flag.Bool("progress", false, "print how far it has come, every few seconds")
 )
 
@@ -39,6 +40,18 @@ func chosen() []string {
 		return Profiles()
 	}
 	return strings.Split(*only, ",")
+}
+
+// seeds are those of each profile.
+func seeds(t *testing.T) (all []uint64) {
+	t.Helper()
+	runs := Tenth(t, *seedCount, "seeds of each profile")
+	for i := range *seedCount {
+		if runs(i) {
+			all = append(all, *fromSeed+uint64(i))
+		}
+	}
+	return all
 }
 
 // A job is one run to do.
@@ -93,9 +106,9 @@ func inParallel(t *testing.T, jobs []job, do func(t *testing.T, j job)) {
 // shows it again.
 func TestSeeds(t *testing.T) {
 	var jobs []job
-	for i := range uint64(*seedCount) {
+	for _, seed := range seeds(t) {
 		for _, name := range chosen() {
-			jobs = append(jobs, job{name, *fromSeed + i})
+			jobs = append(jobs, job{name, seed})
 		}
 	}
 	var mu sync.Mutex
@@ -120,39 +133,66 @@ func TestSeeds(t *testing.T) {
 		total[j.profile].Add(&r.Stats)
 	})
 	for _, name := range chosen() {
-		t.Logf("%-10s %d seeds: %v", name, *seedCount, total[name])
+		t.Logf("%-10s %d seeds: %v", name, len(jobs)/len(chosen()), total[name])
 		if total[name].Granted == 0 {
 			t.Errorf("%s: nothing was ever granted", name)
-		}
-		if Draw(name, *fromSeed).To > 0 && total[name].Moved == 0 {
-			t.Errorf("%s: no client was ever moved", name)
 		}
 	}
 	t.Logf("%d runs in %v", len(jobs), time.Since(began).Round(time.Millisecond))
 }
 
-// Joint acquisitions let several calls of a client go on at one instant, in an
-// order that no seed tells. What holds of the others holds of these too, but a run
+// Joint acquisitions, and code of users that acts beside its calls, let several calls of a client
+// go on at one instant, in an order that no seed tells. What holds of the others holds of these too, but a run
 // is told from its beginning, since it cannot be had again.
 func TestRunsThatNoSeedTells(t *testing.T) {
-	var jobs []job
-	for i := range uint64(*seedCount) {
-		jobs = append(jobs, job{guardedFlushes, *fromSeed + i})
+	for _, profile := range []string{guardedFlushes, users} {
+		var jobs []job
+		for _, seed := range seeds(t) {
+			jobs = append(jobs, job{profile, seed})
+		}
+		var mu sync.Mutex
+		var total Stats
+		inParallel(t, jobs, func(t *testing.T, j job) {
+			r := Run(t, Draw(j.profile, j.seed), j.seed, true)
+			if len(r.Violations) > 0 {
+				t.Errorf("%s", r.Report())
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			total.Add(&r.Stats)
+		})
+		t.Logf("%s, %d seeds: %v", profile, len(jobs), &total)
+		if total.Granted == 0 || profile == guardedFlushes && total.Joined == 0 {
+			t.Errorf("%d granted, %d joined", total.Granted, total.Joined)
+		}
 	}
+}
+
+// The same random programs run over TCP, in real time, for as long as is said: two at a time.
+func TestRunsOverTCP(t *testing.T) {
 	var mu sync.Mutex
 	var total Stats
-	inParallel(t, jobs, func(t *testing.T, j job) {
-		r := Run(t, Draw(j.profile, j.seed), j.seed, true)
-		if len(r.Violations) > 0 {
-			t.Errorf("%s", r.Report())
+	began, next := time.Now(), atomic.Uint64{}
+	t.Run("runs", func(t *testing.T) {
+		for range 2 {
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				for time.Since(began) < *overTCP {
+					seed := *fromSeed + next.Add(1) - 1
+					r := RunTCP(t, Draw(users, seed), seed)
+					if len(r.Violations) > 0 {
+						t.Error(r.Report())
+					}
+					mu.Lock()
+					total.Add(&r.Stats)
+					mu.Unlock()
+				}
+			})
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		total.Add(&r.Stats)
 	})
-	t.Logf("%s, %d seeds: %v", guardedFlushes, *seedCount, &total)
-	if total.Granted == 0 || total.Joined == 0 {
-		t.Errorf("%d granted, %d joined", total.Granted, total.Joined)
+	t.Logf("%d runs: %v", next.Load(), &total)
+	if total.Granted == 0 || total.Closes == 0 {
+		t.Errorf("%d granted, %d clients closed", total.Granted, total.Closes)
 	}
 }
 

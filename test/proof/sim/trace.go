@@ -12,7 +12,6 @@ import (
 
 	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/internal/guard"
-	"github.com/redquorum/redquorum/internal/hash"
 	"github.com/redquorum/redquorum/internal/script"
 )
 
@@ -57,7 +56,7 @@ func (t *trace) data(who string, what func([]byte) string, b []byte) {
 // they do not want to know.
 func (t *trace) add(who, what string, text func() string) {
 	at := t.lanes.now()
-	h := chance.Hash(uint64(at), hash.Text(who), hash.Text(what))
+	h := chance.Hash(uint64(at), chance.HashText(who), chance.HashText(what))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.hash += h

@@ -1,17 +1,16 @@
 package sim
 
 import (
-	"context"
 	"fmt"
 	"time"
 
-	"github.com/redquorum/redquorum/redlock/fleets"
+	"github.com/redquorum/redquorum/redlock"
 )
 
 // update is what a careful holder does: it reads, makes sure that the lock will
 // outlast the write, and writes. Now and then it is stopped in between, which no
-// check can find out. held ends with the hold.
-func (k *worker) update(held context.Context, d *dice, l fleets.Hold) {
+// check can find out.
+func (k *worker) update(d *dice, l *redlock.Lock) {
 	fence := l.Fence()
 	if k.w.p.Unfenced {
 		fence = 0
@@ -24,7 +23,7 @@ func (k *worker) update(held context.Context, d *dice, l fleets.Hold) {
 		return
 	}
 	k.sleep(d.between(0, k.w.p.TTL/4))
-	if held.Err() != nil || k.c.clock.real(l.Remaining()) <= way {
+	if l.Context().Err() != nil || k.c.clock.real(l.Remaining()) <= way {
 		return
 	}
 	if d.one(k.w.p.StopOneIn) {

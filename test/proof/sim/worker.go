@@ -8,9 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redquorum/redquorum/internal/hash"
+	"github.com/redquorum/redquorum/internal/chance"
 	"github.com/redquorum/redquorum/redlock"
-	"github.com/redquorum/redquorum/redlock/fleets"
 	"github.com/redquorum/redquorum/test/proof/history"
 )
 
@@ -24,24 +23,21 @@ type worker struct {
 }
 
 func (w *world) work(c *client, number int) {
-	k := &worker{w: w, c: c, number: number, lane: workerLane(c.index, number), name: fmt.Sprintf("%s.%d", c.name, number)}
-	for call := 0; w.goesOn(call); call++ {
-		d := roll(w.seed, hash.Text("call"), uint64(c.index), uint64(number), uint64(call))
-		if w.move != nil && w.move.change(k, d) {
-			continue
-		}
+	k := &worker{
+		w:      w,
+		c:      c,
+		number: number,
+		lane:   workerLane(c.index, number),
+		name:   fmt.Sprintf("%s.%d", c.name, number),
+	}
+	for call := range w.p.Calls {
+		d := roll(w.seed, chance.HashText("call"), uint64(c.index), uint64(number), uint64(call))
 		k.sleep(d.between(0, w.p.Think))
+		if w.p.Settings != 0 {
+			k.conform(call)
+		}
 		k.call(d)
 	}
-}
-
-// goesOn reports whether there is another call of a worker: as long as clients are
-// moved, where they are.
-func (w *world) goesOn(call int) bool {
-	if w.move != nil {
-		return !w.move.isOver()
-	}
-	return call < w.p.Calls
 }
 
 // sleep pauses, and for as long as the client is stopped.
@@ -76,7 +72,7 @@ func slotName(i int) string { return fmt.Sprintf("slot%d", i) }
 
 // call makes one call and holds what it gets.
 func (k *worker) call(d *dice) {
-	p, c := k.w.p, k.c.lock
+	p, c := k.w.p, k.c.lock()
 	kind := pick(d, p.Kinds)
 	if kind == Wait && k.number > 0 && p.Keys > 1 {
 		kind = Poll // one call of a client waits at a time, or two would wake at one instant
@@ -90,7 +86,7 @@ func (k *worker) call(d *dice) {
 		opts = append(opts, redlock.WithFencing())
 	}
 	patience := d.between(p.TTL/2, min(4*p.TTL, 4*time.Second))
-	if kind == Cancelled {
+	if kind == Cancelled || kind == CancelledAny {
 		patience = d.between(0, 4*p.Latency)
 	}
 	if kind == Poll {
@@ -104,61 +100,86 @@ func (k *worker) call(d *dice) {
 	defer cancel()
 
 	asked := k.w.now()
-	var l fleets.Hold
+	ctx, end, m := k.meddle(ctx, d, kind, asked)
+	defer end()
+	if m != nil {
+		opts = append(opts, k.often(d)...)
+	}
+	var l *redlock.Lock
 	var err error
 	shared := false
 	switch kind {
 	case Try:
-		patience = 0
-		l, err = k.c.locker.TryLock(ctx, k.key(d), opts...)
+		patience = p.CommandTimeout
+		l, err = c.TryLock(ctx, k.key(d), opts...)
+	case TryOthers:
+		patience = p.CommandTimeout
+		l, err = k.tryOthers(ctx, d, opts)
+	case TryRead:
+		patience, shared = p.CommandTimeout, true
+		l, err = c.RWMutex(k.key(d)).TryRLock(ctx, opts...)
 	case Pounce:
-		patience = 0
 		l, asked, err = k.pounce(d, k.key(d), opts)
 	case Wait, Poll, Fair, Cancelled, HandOver:
-		l, err = k.c.locker.Lock(ctx, k.key(d), opts...)
+		l, err = c.Lock(ctx, k.key(d), opts...)
 	case Do:
-		k.do(ctx, d, k.key(d), opts, asked)
+		k.do(ctx, d, Do, opts, asked, patience, m)
+		return
+	case TryDo:
+		k.do(ctx, d, TryDo, opts, asked, p.CommandTimeout, m)
+		return
+	case Lead:
+		k.lead(ctx, d, k.key(d), opts, asked, patience, m)
 		return
 	case All:
-		l, err = asHold(c.LockAll(ctx, k.keys(d), opts...))
-	case Any:
-		l, err = asHold(c.LockAny(ctx, k.slots(), opts...))
+		l, err = c.LockAll(ctx, k.keys(d), opts...)
+	case TryAny:
+		patience = p.CommandTimeout
+		l, err = c.TryLockAny(ctx, k.slots(), opts...)
+	case Any, CancelledAny:
+		l, err = c.LockAny(ctx, k.slots(), opts...)
 	case Read:
 		shared = true
-		l, err = asHold(c.RWMutex(k.key(d)).RLock(ctx, opts...))
-	case Write, Downgrade:
-		l, err = asHold(c.RWMutex(k.key(d)).Lock(ctx, opts...))
+		l, err = c.RWMutex(k.key(d)).RLock(ctx, opts...)
+	case Write:
+		l, err = c.RWMutex(k.key(d)).Lock(ctx, opts...)
 	}
-	k.bounded(kind, asked, patience)
+	if kind != Pounce { // which looks by itself, and has no context
+		k.bounded(kind, asked, patience+m.within())
+		k.over(ctx, string(kind), err)
+	}
+	if m.away(l, opts) {
+		return
+	}
 	if err != nil {
 		k.w.net.count(func(s *Stats) { s.Failed++ })
 		k.w.trace.detail(k.name, fmt.Sprintf("fails to get it by %s", kind), err)
-		if k.w.move.noteRefusal(err) {
-			k.sleep(d.between(0, p.TTL/4)) // it is told so at once, again and again
-		}
 		return
 	}
 	a := k.c.granted(l, kind, k.number, shared, max(asked, k.c.began(l)))
-	defer k.c.endsWith(l.Context(), a)()
-	switch {
-	case kind == Downgrade:
-		a = k.downgrade(d, a)
-	case kind == HandOver:
+	if kind == HandOver {
 		k.handOver(d, a, opts)
 		return
+	}
+	if m != nil && d.one(4) && kind != All {
+		k.extendBeside(d, a, opts)
 	}
 	k.use(d, a, lease)
 }
 
 // pounce waits until shortly before somebody's hold runs out, and then tries a
 // few times in a row. It returns when the last of them began.
-func (k *worker) pounce(d *dice, key string, opts []redlock.LockOption) (l fleets.Hold, asked time.Duration, err error) {
+func (k *worker) pounce(
+	d *dice, key string, opts []redlock.LockOption,
+) (l *redlock.Lock, asked time.Duration, err error) {
 	if end := k.w.beliefOf(key); end != 0 {
 		k.sleep(max(0, end-k.w.now()-d.between(0, max(k.w.p.PounceFrom, k.w.p.TTL/80))))
 	}
 	for range 12 {
 		asked = k.w.now()
-		if l, err = k.c.locker.TryLock(background, key, opts...); err == nil {
+		l, err = k.c.lock().TryLock(background, key, opts...)
+		k.bounded(Pounce, asked, k.w.p.CommandTimeout)
+		if err == nil {
 			break
 		}
 		k.sleep(d.between(100*time.Microsecond, max(800*time.Microsecond, k.w.p.PounceFrom/8)))
@@ -186,75 +207,78 @@ func (k *worker) within(d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(background, k.w.start.Add(k.w.in(deadlineLane(k.c.index, k.number), d)))
 }
 
-// bounded looks whether a call took longer than it may: what its context
-// allows, and then no more than answers are waited for, some times over.
-func (k *worker) bounded(kind Kind, asked, patience time.Duration) {
-	limit := patience + 4*k.w.p.CommandTimeout + 10*time.Millisecond
-	if k.w.move != nil { // in both fleets, tokens raised, and both given back
-		limit += 6*k.w.p.CommandTimeout + idsWithin
+// bounded looks whether a call took longer than its page says.
+func (k *worker) bounded(kind Kind, asked, limit time.Duration) {
+	if p := k.w.p; p.Blocks != 0 && (kind == Do || kind == TryDo || kind == Lead) { // which log by themselves
+		limit += p.BlockedFor
 	}
-	if took := k.w.now() - asked; took > limit {
+	if took := k.w.now() - asked; took > limit+k.w.slack() {
 		k.w.violated(history.Unbounded, fmt.Sprintf("%s: %s took %v, want at most %v", k.name, kind, took, limit))
 	}
 }
 
+// slack is by how much more a call may take: for clocks of different rates, and over TCP for
+// processors that have other work.
+func (w *world) slack() time.Duration {
+	if w.tcp {
+		return 5 * time.Second
+	}
+	return 2 * time.Millisecond
+}
+
 // do holds the lock inside of a function.
-func (k *worker) do(ctx context.Context, d *dice, key string, opts []redlock.LockOption, asked time.Duration) {
-	ran := false
-	err := k.c.locker.Do(ctx, key, func(ctx context.Context) error {
+func (k *worker) do(
+	ctx context.Context, d *dice, kind Kind, opts []redlock.LockOption, asked, patience time.Duration, m *meddler,
+) {
+	ran, within, do := false, time.Duration(0), k.c.lock().Do
+	if kind == TryDo {
+		do = k.c.lock().TryDo
+	}
+	err := do(ctx, k.key(d), func(ctx context.Context) error {
 		ran = true
+		began := k.w.now()
 		l, _ := redlock.FromContext(ctx)
-		a := k.c.granted(l, Do, k.number, false, asked)
-		defer k.c.endsWith(ctx, a)()
+		a := k.c.granted(l, kind, k.number, false, asked)
 		if k.w.p.Updates {
-			k.update(k.c.underDo(ctx, l), d, l)
+			k.update(d, l)
 		} else {
 			k.sleep(d.between(0, 2*k.w.p.TTL))
 		}
-		k.c.ended(a, "returns from Do, with")
+		k.c.ended(a, fmt.Sprintf("returns from %s, with", kind))
+		within = k.w.now() - began
 		return nil
 	}, opts...)
+	k.bounded(kind, asked, patience+within+k.w.p.CommandTimeout+m.within())
 	if !ran {
+		k.over(ctx, string(kind), err)
 		k.w.net.count(func(s *Stats) { s.Failed++ })
-		k.w.move.noteRefusal(err)
-		k.w.trace.detail(k.name, "fails to get it by Do", err)
+		k.w.trace.detail(k.name, fmt.Sprintf("fails to get it by %s", kind), err)
 	}
-}
-
-// asHold makes a hold of what a client returns: a nil *redlock.Lock would be one that is
-// not nil.
-func asHold(l *redlock.Lock, err error) (fleets.Hold, error) {
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
-}
-
-// downgrade makes a reader of the writer.
-func (k *worker) downgrade(d *dice, a *active) *active {
-	k.sleep(d.between(0, k.w.p.Think))
-	asked := a.hold.Asked // its fencing token is from then
-	// From here on others may read. What the handle believes is a reader's.
-	k.c.ended(a, "DOWNGRADES")
-	ctx, cancel := k.within(k.w.p.TTL)
-	defer cancel()
-	err := a.one().Downgrade(ctx)
-	k.w.trace.detail(k.name, "has downgraded", err)
-	if a.lock.Remaining() <= 0 {
-		return a // lost before or meanwhile
-	}
-	return k.c.granted(a.lock, Downgrade, k.number, true, asked)
+	m.away(nil, opts)
 }
 
 // handOver ends the hold, and gives its token to one client or to all of them, who adopt
 // it at once or in turn.
 func (k *worker) handOver(d *dice, a *active, opts []redlock.LockOption) {
 	k.sleep(d.between(0, k.w.p.Think))
-	k.c.ended(a, "HANDS OVER")
-	token, err := a.one().HandOver()
-	if err != nil {
-		return
+	if token := k.give(a); token != "" {
+		k.passOn(d, a.lock.Key(), token, opts)
 	}
+}
+
+// give ends the hold without releasing it; "": it was over.
+func (k *worker) give(a *active) string {
+	k.c.ended(a, "HANDS OVER")
+	asked := k.w.now()
+	left := k.c.clock.real(a.lock.Remaining())
+	token, err := a.lock.HandOver()
+	k.bounded("HandOver", asked, left)
+	k.w.trace.detail(k.name, "has handed over", err)
+	return token
+}
+
+// passOn gives a token to one client or to all of them, who adopt it at once or in turn.
+func (k *worker) passOn(d *dice, key, token string, opts []redlock.LockOption) {
 	heirs, atOnce := 1, d.one(2)
 	if d.one(2) {
 		heirs = len(k.w.clients)
@@ -264,9 +288,15 @@ func (k *worker) handOver(d *dice, a *active, opts []redlock.LockOption) {
 	for i := range heirs {
 		c := k.w.clients[(k.c.index+1+i)%len(k.w.clients)]
 		number := k.w.p.Workers + k.c.index // nobody else's
-		heir := &worker{w: k.w, c: c, number: number, lane: workerLane(c.index, number), name: fmt.Sprintf("%s.%d", c.name, number)}
-		own := roll(d.next(), hash.Text("heir"))
-		adopting.Go(func() { heir.adopt(own, a.lock.Key(), token, opts) })
+		heir := &worker{
+			w:      k.w,
+			c:      c,
+			number: number,
+			lane:   workerLane(c.index, number),
+			name:   fmt.Sprintf("%s.%d", c.name, number),
+		}
+		own := roll(d.next(), chance.HashText("heir"))
+		adopting.Go(func() { heir.adopt(own, key, token, opts) })
 		if !atOnce {
 			k.sleep(d.between(0, k.w.p.TTL/8))
 		}
@@ -280,7 +310,8 @@ func (k *worker) adopt(d *dice, key, token string, opts []redlock.LockOption) {
 	ctx, cancel := k.within(k.w.p.TTL)
 	defer cancel()
 	asked := k.w.now()
-	l, err := k.c.lock.Adopt(ctx, key, token, opts...)
+	l, err := k.c.lock().Adopt(ctx, key, token, opts...)
+	k.bounded("Adopt", asked, k.w.p.CommandTimeout)
 	if err != nil {
 		k.w.trace.detail(k.name, "cannot adopt", err)
 		return
@@ -316,15 +347,13 @@ func (k *worker) use(d *dice, a *active, lease bool) {
 		}
 	}
 	if p.Updates {
-		k.update(a.lock.Context(), d, a.lock)
+		k.update(d, a.lock)
 	} else {
 		k.sleep(max(0, length))
 	}
+	k.heard(a.lock)
 	if lease && d.one(3) {
-		ctx, cancel := k.within(p.TTL)
-		err := a.lock.Extend(ctx)
-		cancel()
-		k.w.trace.detail(k.name, fmt.Sprintf("has extended until %v", k.c.refresh(a)), err)
+		k.extend(a)
 		k.sleep(d.between(0, p.TTL))
 	}
 	if lease && d.one(p.Abandon) {
@@ -333,8 +362,10 @@ func (k *worker) use(d *dice, a *active, lease bool) {
 	}
 	if d.one(16) {
 		ctx, cancel := k.within(p.TTL)
+		asked, left := k.w.now(), k.c.clock.real(a.lock.Remaining())
 		err := a.lock.Verify(ctx)
 		cancel()
+		k.bounded("Verify", asked, min(left, p.CommandTimeout))
 		k.w.trace.detail(k.name, "has verified", err)
 	}
 	k.unlock(k.c, a)
@@ -345,7 +376,7 @@ func (k *worker) unlock(c *client, a *active) {
 	c.ended(a, "GIVES BACK")
 	asked := k.w.now()
 	err := a.lock.Unlock(background)
-	k.bounded("Unlock", asked, 0)
+	k.bounded("Unlock", asked, k.w.p.CommandTimeout)
 	if err == nil {
 		c.mu.Lock()
 		a.hold.Released = k.w.now()

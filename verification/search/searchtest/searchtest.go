@@ -11,7 +11,9 @@ import (
 
 // Permutations checks, on states that some steps at random lead to, that what permuted returns
 // of a state counts as the same state.
-func Permutations[S comparable, A interface{ IsTick() bool }](t *testing.T, x search.Model[S, A], rng *rand.Rand, permuted func(*S) S) {
+func Permutations[S comparable, A interface{ IsTick() bool }](
+	t *testing.T, x search.Model[S, A], rng *rand.Rand, permuted func(*S) S,
+) {
 	t.Helper()
 	for range 2000 {
 		var s S

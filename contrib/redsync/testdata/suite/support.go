@@ -56,8 +56,10 @@ func caseOf(poolCount int) *testCase {
 	c := &testCase{poolCount: poolCount, client: client}
 	for _, url := range urls {
 		c.pools = append(c.pools, redigo.NewPool(&redigolib.Pool{
-			MaxIdle:     3,
-			DialContext: func(ctx context.Context) (redigolib.Conn, error) { return redigolib.DialURLContext(ctx, url) },
+			MaxIdle: 3,
+			DialContext: func(ctx context.Context) (redigolib.Conn, error) {
+				return redigolib.DialURLContext(ctx, url)
+			},
 		}))
 	}
 	cases[poolCount] = c
@@ -66,7 +68,7 @@ func caseOf(poolCount int) *testCase {
 
 // newTestMutexes has the options that redsync's function of this name sets.
 func newTestMutexes(pools []redis.Pool, name string, n int) []*Mutex {
-	rs := New(caseOf(len(pools)).client)
+	rs := New(PoolOf(caseOf(len(pools)).client))
 	mutexes := make([]*Mutex, n)
 	for i := range n {
 		mutexes[i] = rs.NewMutex(name+"-"+strconv.Itoa(i),

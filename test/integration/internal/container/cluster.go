@@ -20,17 +20,12 @@ type Cluster struct {
 	network   *dockertest.Network
 	ids       []string
 	addresses []string
-	args      []string
-
-	mu   sync.Mutex                // guards heal
-	heal map[int]func(i int) error // what ends a cut
 }
 
 // Start starts n masters that know nothing of each other, and waits until all
-// answer. args are further arguments of redis-server. After an error nothing is
-// left; else Close the cluster.
-func (e *Engine) Start(n int, args ...string) (*Cluster, error) {
-	c := &Cluster{engine: e, ids: make([]string, n), args: args, heal: map[int]func(i int) error{}}
+// answer. After an error nothing is left; else Close the cluster.
+func (e *Engine) Start(n int) (*Cluster, error) {
+	c := &Cluster{engine: e, ids: make([]string, n)}
 	err := c.start(n)
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -109,7 +104,7 @@ func (c *Cluster) create(i int) error {
 		Config: &docker.Config{
 			Image:      c.engine.Image,
 			Entrypoint: []string{"redis-server"},
-			Cmd:        append([]string{"--save", "", "--protected-mode", "no", "--maxmemory-policy", "noeviction"}, c.args...),
+			Cmd:        []string{"--save", "", "--protected-mode", "no", "--maxmemory-policy", "noeviction"},
 			Labels:     map[string]string{runLabel: thisRun},
 			StopSignal: "SIGTERM",
 		},

@@ -101,7 +101,8 @@ func (e *Engine) pull(image string) error {
 	if i := strings.LastIndex(image, ":"); i > strings.LastIndex(image, "/") {
 		repository, tag = image[:i], image[i+1:]
 	}
-	err := e.pool.Client.PullImage(docker.PullImageOptions{Repository: repository, Tag: tag, Context: ctx}, docker.AuthConfiguration{})
+	pull := docker.PullImageOptions{Repository: repository, Tag: tag, Context: ctx}
+	err := e.pool.Client.PullImage(pull, docker.AuthConfiguration{})
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("not within %v", pullBound)
 	}

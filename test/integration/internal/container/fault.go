@@ -3,9 +3,6 @@ package container
 import (
 	"context"
 	"fmt"
-	"net"
-	"os/exec"
-	"strconv"
 	"strings"
 	"time"
 
@@ -61,19 +58,11 @@ func (c *Cluster) Kill(which ...int) error {
 	})
 }
 
-// Restart starts masters that were killed, at the addresses that they had, and waits until
-// they answer. With keepData they have what they had on disk, which without
-// "--appendonly yes" is nothing.
-func (c *Cluster) Restart(keepData bool, which ...int) error {
-	client := c.engine.pool.Client
+// Restart starts masters that were killed, at the addresses that they had and with nothing of
+// their data, and waits until they answer.
+func (c *Cluster) Restart(which ...int) error {
 	return atOnce(which, func(i int) error {
-		var err error
-		if keepData {
-			err = client.StartContainer(c.ids[i], nil)
-		} else if err = client.RemoveContainer(docker.RemoveContainerOptions{ID: c.ids[i], Force: true, RemoveVolumes: true}); err == nil {
-			err = c.create(i)
-		}
-		if err != nil {
+		if err := c.engine.pool.Client.StartContainer(c.ids[i], nil); err != nil {
 			return err
 		}
 		return c.awaitAnswer(i)
@@ -90,7 +79,8 @@ func (c *Cluster) Freeze(which ...int) error {
 	return atOnce(which, func(i int) error {
 		var err error
 		for range freezeTries {
-			if err = c.engine.pool.Client.PauseContainer(c.ids[i]); err == nil || !strings.Contains(err.Error(), "unable to freeze") {
+			err = c.engine.pool.Client.PauseContainer(c.ids[i])
+			if err == nil || !strings.Contains(err.Error(), "unable to freeze") {
 				return err
 			}
 		}
@@ -107,98 +97,19 @@ func (c *Cluster) Thaw(which ...int) error {
 // while they go on.
 func (c *Cluster) Cut(which ...int) error {
 	return atOnce(which, func(i int) error {
-		c.healBy(i, c.rejoin)
-		return c.engine.pool.Client.DisconnectNetwork(c.network.Network.ID, docker.NetworkConnectionOptions{Container: c.ids[i], Force: true})
+		connection := docker.NetworkConnectionOptions{Container: c.ids[i], Force: true}
+		return c.engine.pool.Client.DisconnectNetwork(c.network.Network.ID, connection)
 	})
 }
 
-// rejoin puts a master back, at the address that it had.
-func (c *Cluster) rejoin(i int) error {
-	err := c.engine.pool.Client.ConnectNetwork(c.network.Network.ID, docker.NetworkConnectionOptions{Container: c.ids[i], EndpointConfig: c.endpoint(i)})
-	if err != nil {
-		return err
-	}
-	return c.awaitAnswer(i)
-}
-
-// Heal ends Cut and CutReplies.
+// Heal puts them back, at the addresses that they had.
 func (c *Cluster) Heal(which ...int) error {
 	return atOnce(which, func(i int) error {
-		c.mu.Lock()
-		heal := c.heal[i]
-		delete(c.heal, i)
-		c.mu.Unlock()
-		if heal == nil {
-			return nil
-		}
-		return heal(i)
-	})
-}
-
-func (c *Cluster) healBy(i int, heal func(i int) error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.heal[i] = heal
-}
-
-// CanDrop is nil where CutReplies and HalfOpen work: beside the engine, as root, with
-// nsenter and iptables.
-func (c *Cluster) CanDrop() error {
-	return c.iptables(0, "-n", "-L", "OUTPUT")
-}
-
-// CutReplies drops the packets that masters send: what is sent to them arrives,
-// on connections that there are already, and nothing comes back.
-func (c *Cluster) CutReplies(which ...int) error {
-	drop := func(i int, verb string) error {
-		return c.iptables(i, verb, "OUTPUT", "-p", "tcp", "--sport", "6379", "-j", "DROP")
-	}
-	return atOnce(which, func(i int) error {
-		c.healBy(i, func(i int) error { return drop(i, "-D") })
-		return drop(i, "-I")
-	})
-}
-
-// HalfOpen drops what comes and goes on the connections that masters have now;
-// new ones are served.
-func (c *Cluster) HalfOpen(which ...int) error {
-	return atOnce(which, func(i int) error {
-		list, err := redis.String(c.Do(i, "CLIENT", "LIST", "TYPE", "NORMAL"))
+		connection := docker.NetworkConnectionOptions{Container: c.ids[i], EndpointConfig: c.endpoint(i)}
+		err := c.engine.pool.Client.ConnectNetwork(c.network.Network.ID, connection)
 		if err != nil {
 			return err
 		}
-		for client := range strings.Lines(list) {
-			_, after, _ := strings.Cut(client, " addr=")
-			addr, _, _ := strings.Cut(after, " ")
-			if strings.Contains(client, " cmd=client") {
-				continue // this one, which asks
-			}
-			_, port, err := net.SplitHostPort(addr)
-			if err != nil {
-				return fmt.Errorf("container %d: %q: %w", i, client, err)
-			}
-			if err := c.iptables(i, "-I", "INPUT", "-p", "tcp", "--sport", port, "-j", "DROP"); err != nil {
-				return err
-			}
-			if err := c.iptables(i, "-I", "OUTPUT", "-p", "tcp", "--dport", port, "-j", "DROP"); err != nil {
-				return err
-			}
-		}
-		return nil
+		return c.awaitAnswer(i)
 	})
-}
-
-// iptables runs this machine's program in a container's network.
-func (c *Cluster) iptables(i int, args ...string) error {
-	state, err := c.engine.pool.Client.InspectContainer(c.ids[i])
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), settleBound)
-	defer cancel()
-	args = append([]string{"-t", strconv.Itoa(state.State.Pid), "-n", "iptables", "-w"}, args...)
-	if out, err := exec.CommandContext(ctx, "nsenter", args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("iptables in the network of container %d: %w: %s", i, err, out)
-	}
-	return nil
 }

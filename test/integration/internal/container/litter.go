@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/ory/dockertest/v3/docker"
@@ -51,7 +49,8 @@ func (e *Engine) removeNow(which func(name, run string) bool) error {
 	var errs []error
 	for _, c := range containers {
 		if len(c.Names) > 0 && which(strings.TrimPrefix(c.Names[0], "/"), c.Labels[runLabel]) {
-			errs = append(errs, client.RemoveContainer(docker.RemoveContainerOptions{ID: c.ID, Force: true, RemoveVolumes: true}))
+			removal := docker.RemoveContainerOptions{ID: c.ID, Force: true, RemoveVolumes: true}
+			errs = append(errs, client.RemoveContainer(removal))
 		}
 	}
 	networks, err := client.FilteredListNetworks(docker.NetworkFilterOpts{"label": {runLabel: true}})
@@ -64,31 +63,4 @@ func (e *Engine) removeNow(which func(name, run string) bool) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// RemoveOnSignal sees to what a run leaves that is interrupted. The
-// function that it returns ends this.
-func RemoveOnSignal() (stop func()) {
-	signals := make(chan os.Signal, 1)
-	over, ended := make(chan struct{}), make(chan struct{})
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		defer close(ended)
-		select {
-		case s := <-signals:
-			fmt.Fprintf(os.Stderr, "integration: %v: removing containers\n", s)
-			if e, err := Find(); err == nil {
-				if err := e.remove(func(_, run string) bool { return run == thisRun }); err != nil {
-					fmt.Fprintln(os.Stderr, err)
-				}
-			}
-			os.Exit(1)
-		case <-over:
-		}
-	}()
-	return func() {
-		signal.Stop(signals)
-		close(over)
-		<-ended
-	}
 }

@@ -58,7 +58,8 @@ func keepBusy(m *redistest.Server) error {
 		return err
 	}
 	defer conn.Close()
-	if err := errors.Join(set("lua-time-limit", "1")(m), conn.Send("EVAL", "while true do end", 0), conn.Flush()); err != nil {
+	err = errors.Join(set("lua-time-limit", "1")(m), conn.Send("EVAL", "while true do end", 0), conn.Flush())
+	if err != nil {
 		return err
 	}
 	return await("the master is busy", func() bool {

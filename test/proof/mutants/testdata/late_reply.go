@@ -47,7 +47,7 @@ func (b *Ballot) countInNext(c *pipeline.Call) {
 	if next.outcome != quorum.Open || next.Command.Key != key {
 		return
 	}
-	if a := next.q.Read(c); a.Verdict == Agreed && a.Candidate == 0 && next.tally.Outstanding() > 0 {
+	if a := next.q.Read(c); a.Verdict == Agreed && next.tally.Outstanding() > 0 {
 		next.answers[c.Slot] = a
 		next.tally.OK++
 		next.decide()

@@ -1,7 +1,0 @@
-//go:build !unix
-
-package chaos
-
-import "context"
-
-func (s *show) signals(context.Context) {}

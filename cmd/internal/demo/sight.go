@@ -1,0 +1,91 @@
+package demo
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/redquorum/redquorum/cmd/internal/say"
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/internal/pipeline"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// How a master is seen.
+const (
+	seenUp       = "up"
+	seenGone     = "gone"     // there is no connection
+	seenSilent   = "silent"   // it does not answer
+	seenRefuses  = "refuses"  // it is up, and does not let us in
+	seenAbstains = "abstains" // its vote does not count
+)
+
+// A sight is how a client sees a master, and what is told of it.
+type sight struct {
+	master string
+	state  string
+	why    *redlock.AbstainError // it abstains
+	text   string
+	open   bool // it will be known in a moment
+}
+
+// see is how a client sees a master.
+func see(m *redlock.MasterReport) sight {
+	s := sight{master: m.Master, state: seenUp, why: m.Why}
+	switch {
+	case !m.Connected:
+		s.unconnected(&pipeline.DownError{Cause: m.Err})
+	case m.Why != nil:
+		s.state, s.text = seenAbstains, say.Short(m.Why)
+		s.open = m.Why.Cause == guard.NotConnected || m.Why.Cause == guard.Unmarked && m.Why.Err == nil
+	}
+	return s
+}
+
+// seeAll is how it sees all of them.
+func seeAll(c Client) (sights []sight) {
+	for _, m := range c.Masters() {
+		sights = append(sights, see(&m))
+	}
+	return sights
+}
+
+// unconnected is of a master that there is no connection to.
+func (s *sight) unconnected(err error) {
+	s.state, s.text, s.open = seenRefuses, say.Short(err), errors.Is(err, pipeline.ErrConnecting)
+	if a := say.Of(err); a.Down || s.open {
+		s.state = seenGone
+	} else if a.Silent {
+		s.state = seenSilent
+	}
+}
+
+// same reports whether nothing has changed. A master that has no connection looks as if
+// it did not answer, for a moment.
+func (s *sight) same(before *sight) bool {
+	if s.why != nil && before.why != nil {
+		return s.why.Cause == before.why.Cause
+	}
+	return s.state == before.state || s.away() && before.away()
+}
+
+func (s *sight) away() bool { return s.state == seenGone || s.state == seenSilent }
+
+// votes counts the masters that are up.
+func votes(sights []sight) (n int) {
+	for _, s := range sights {
+		if s.state == seenUp {
+			n++
+		}
+	}
+	return n
+}
+
+// next is the master that votes first of those in quarantine; nil: none is.
+func next(sights []sight) (first *sight) {
+	for i := range slices.Backward(sights) {
+		if s := &sights[i]; s.why != nil && s.why.Left > 0 && (first == nil || s.why.Left <= first.why.Left) {
+			first = s
+		}
+	}
+	return first
+}

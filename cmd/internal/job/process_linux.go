@@ -1,0 +1,163 @@
+package job
+
+import (
+	"bytes"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// ofThisSystem are the signals that end a process and are not on all systems: among them those of real time.
+var ofThisSystem = func() []os.Signal {
+	all := []os.Signal{syscall.SIGPWR, syscall.SIGSTKFLT}
+	for s := syscall.Signal(35); s <= 64; s++ { // those before are the C libraries', and cannot be had
+		all = append(all, s)
+	}
+	return all
+}()
+
+// attributes gives the command a process group of its own, and SIGTERM should
+// this process die without a word, as by SIGKILL.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+}
+
+// orphansAreOurs: who descends from this process is its child when nobody nearer is left.
+const orphansAreOurs = true
+
+// stop suspends a process, or the group of this one, by SIGTSTP: who looks after this
+// process takes SIGSTOP for no key. Package signal cannot give SIGTSTP its default back;
+// Notify takes it away again.
+func stop(pid int) {
+	signal.Ignore(syscall.SIGTSTP)
+	var byDefault [64]byte // a struct sigaction
+	_, _, failed := unix.RawSyscall6(unix.SYS_RT_SIGACTION,
+		uintptr(syscall.SIGTSTP), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
+	_ = syscall.Kill(pid, syscall.SIGTSTP)
+	if failed != 0 { // the size of a set of signals is another
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	}
+}
+
+// adoptOrphans makes the command's orphans this process's own children. They are reaped
+// here: where process 1 does not do that, as in many containers, they would stay for
+// ever. And none of them can hide from look.
+func adoptOrphans() {
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // Linux 3.4
+}
+
+// processOf reads /proc. false: nothing of that number runs.
+func processOf(pid string) (p process, ok bool) {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	// The name between them may hold any character.
+	begin, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if err != nil || begin < 0 || end < begin {
+		return p, false
+	}
+	fields := strings.Fields(string(stat[end+1:]))
+	if len(fields) < 20 {
+		return p, false
+	}
+	number := func(i int) int {
+		n, _ := strconv.Atoi(fields[i])
+		return n
+	}
+	n, err := strconv.Atoi(pid)
+	p = process{
+		id: id{pid: n, start: fields[19]}, name: string(stat[begin+1 : end]),
+		parent: number(1), group: number(2), session: number(3), suspended: fields[0] == "T" || fields[0] == "t",
+	}
+	// Of a process without a first thread others may run still.
+	return p, err == nil && (fields[0] != "Z" && fields[0] != "X" || number(17) > 1)
+}
+
+// alive reports whether it still is what it was: it has not ended, and has not left its
+// session, as a daemon does a moment after it was started.
+func (p process) alive() bool {
+	if p.pid < 0 {
+		return membersOf(-p.pid) != nil
+	}
+	now, ok := processOf(strconv.Itoa(p.pid))
+	return ok && now.id == p.id && now.session == p.session
+}
+
+// parentOf reads /proc.
+func parentOf(pid int) (int, bool) {
+	p, ok := processOf(strconv.Itoa(pid))
+	return p.parent, ok
+}
+
+// A family is all that descends from this process, but for children that it had before the command, and for theirs.
+type family struct{ before map[id]bool }
+
+// newFamily notes who was there before.
+func newFamily() *family {
+	f := &family{before: map[id]bool{}}
+	if unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) != nil {
+		return f // no children, as nearly always
+	}
+	all, _ := descendants()
+	for _, p := range all {
+		f.before[p.id] = true
+	}
+	return f
+}
+
+// look finds those that have not ended: here are those of our session, left are those that have left it, as daemons do.
+// Where it is blind, the command's group stands for all.
+func (f *family) look(group int) (here, left []process) {
+	all, ok := descendants()
+	if !ok {
+		return membersOf(group), nil
+	}
+	ours, _ := unix.Getsid(0)
+	before := map[int]bool{}
+	for _, p := range all { // parents come first
+		switch before[p.pid] = f.before[p.id] || before[p.parent]; {
+		case before[p.pid]:
+			f.before[p.id] = true // also when its parent has ended
+		case p.session == ours:
+			here = append(here, p)
+		default:
+			left = append(left, p)
+		}
+	}
+	if here == nil && unix.Waitid(unix.P_PGID, group, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == nil {
+		here = membersOf(group) // of another user, whom hidepid hides
+	}
+	return here, left
+}
+
+// descendants are all processes that descend from this one, parents before children. false: /proc does not tell, or has
+// the numbers of another namespace.
+func descendants() (all []process, ok bool) {
+	self := os.Getpid()
+	if name, err := os.Readlink("/proc/self"); err != nil || name != strconv.Itoa(self) {
+		return nil, false
+	}
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, false
+	}
+	defer func() { _ = dir.Close() }()
+	names, _ := dir.Readdirnames(-1)
+	children := map[int][]process{}
+	for _, name := range names {
+		if name[0] < '0' || name[0] > '9' {
+			continue
+		}
+		if p, ok := processOf(name); ok {
+			children[p.parent] = append(children[p.parent], p)
+		}
+	}
+	all = children[self]
+	for i := 0; i < len(all); i++ {
+		all = append(all, children[all[i].pid]...)
+	}
+	return all, true
+}

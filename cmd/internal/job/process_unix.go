@@ -1,0 +1,60 @@
+//go:build unix
+
+package job
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+)
+
+// A process is one that the command has started. Where no processes can be listed, their group stands for them all.
+type process struct {
+	id
+	name                   string
+	parent, group, session int
+	suspended              bool
+}
+
+// An id names a process: another may have the same number later.
+type id struct {
+	pid   int    // negative: of a group
+	start string // when it was started
+}
+
+func (p process) String() string {
+	if p.pid < 0 {
+		return fmt.Sprintf("process group %d", -p.pid)
+	}
+	return fmt.Sprintf("pid %d (%s)", p.pid, p.name)
+}
+
+// listOf names processes, the first few of many.
+func listOf(all []process) string {
+	const most = 5
+	var names []string
+	for _, p := range all[:min(len(all), most)] {
+		names = append(names, p.String())
+	}
+	if more := len(all) - most; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// signal sends a signal, unless the process has ended and another one has its number.
+func (p process) signal(s syscall.Signal) error {
+	if !p.alive() {
+		return syscall.ESRCH
+	}
+	return syscall.Kill(p.pid, s)
+}
+
+// membersOf is the group in place of its processes; nil: nobody is left of it.
+func membersOf(group int) []process {
+	if errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) {
+		return nil
+	}
+	return []process{{id: id{pid: -group}, group: group}}
+}

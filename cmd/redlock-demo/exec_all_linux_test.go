@@ -1,0 +1,223 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/redquorum/redquorum/cmd/internal/rig"
+)
+
+// A workplace is where commands note when they begin and end their work. Nobody may write between another's two lines.
+type workplace struct{ dir string }
+
+func newWorkplace(t *testing.T) workplace {
+	t.Helper()
+	w := workplace{dir: t.TempDir()}
+	// Asked to end, work goes on for a while, as what has to tidy up first.
+	w.script(t, "work", `#!/bin/sh
+trap 'sleep 0.4; echo "end $1" >>"$LOG"; exit 0' TERM HUP
+echo "begin $1" >>"$LOG"
+[ "$2" ] && sleep "$2" && echo "end $1" >>"$LOG" && exit
+while :; do sleep 0.02; done
+`)
+	return w
+}
+
+func (w workplace) script(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w workplace) environment() []string {
+	return []string{"LOG=" + filepath.Join(w.dir, "log"), "PATH=" + w.dir + ":" + os.Getenv("PATH")}
+}
+
+func (w workplace) lines() []string {
+	text, _ := os.ReadFile(filepath.Join(w.dir, "log"))
+	return strings.Fields(strings.ReplaceAll(string(text), " ", "-"))
+}
+
+func (w workplace) await(t *testing.T, line string) {
+	t.Helper()
+	rig.Eventually(t, line, func() bool { return strings.Contains(" "+strings.Join(w.lines(), " ")+" ", " "+line+" ") })
+}
+
+// check reports work of two at once, and work that nobody ended.
+func (w workplace) check(t *testing.T, want int) {
+	t.Helper()
+	lines := w.lines()
+	for i := 0; i+1 < len(lines); i += 2 {
+		name, begins := strings.CutPrefix(lines[i], "begin-")
+		if !begins || lines[i+1] != "end-"+name {
+			t.Errorf("%s: not one after the other", lines)
+			return
+		}
+	}
+	if len(lines) != 2*want {
+		t.Errorf("%s: want the work of %d", lines, want)
+	}
+}
+
+func needs(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			t.Skipf("needs %s: %v", p, err)
+		}
+	}
+}
+
+// Nobody gets the lock before all has ended that the command has started, in whatever group.
+func TestWhatHasLeftTheGroupOfTheCommandKeepsItsLock(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"timeout":     `timeout 1h work A; :`,
+		"job control": `set -m; work A & wait`,
+		"two of them": `timeout 1h sh -c "timeout 1h work A; :"; :`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			needs(t, "bash", "timeout")
+			c, w := servers(t, 1), newWorkplace(t)
+			env := append(w.environment(), "REDLOCK_MASTERS="+addresses(c))
+			first := startCommand(t, command(t, env, "exec", "k", "--", "bash", "-c", script))
+			w.await(t, "begin-A")
+			next := startCommand(t, command(t, env, "exec", "k", "--", "work", "B", "0.01"))
+			first.signal(t, syscall.SIGTERM)
+			if code := next.end(t); code != 0 {
+				t.Errorf("exit code %d, %q", code, next.stderr.String())
+			}
+			if code := first.end(t); code != 143 {
+				t.Errorf("exit code %d, %q", code, first.stderr.String())
+			}
+			w.check(t, 2)
+		})
+	}
+}
+
+func TestALossEndsAlsoWhatHasLeftTheGroupOfTheCommand(t *testing.T) {
+	t.Parallel()
+	needs(t, "bash", "timeout")
+	for grace, deaf := range map[string]string{"1h": "", "100ms": "trap '' TERM; "} {
+		c, w := servers(t, 1), newWorkplace(t)
+		env := append(w.environment(), "REDLOCK_MASTERS="+addresses(c))
+		r := startCommand(t, command(t, env, "exec", "--ttl", soon, "--grace", grace, "k", "--", "bash", "-c",
+			deaf+`set -m; timeout 1h sh -c "echo \$\$; exec sleep 600" & echo $! $$; echo ready; wait`))
+		r.stdout.await(t, "ready")
+		rig.Eventually(t, "all have said who they are", func() bool { return len(r.pids(t)) == 3 })
+		do(t, c.Masters, "SET", "k", "other", "PX", hourInMS)
+		if code := r.end(t); code != 74 {
+			t.Errorf("exit code %d, %q", code, r.stderr.String())
+		}
+		for _, pid := range r.pids(t) {
+			if !ended(pid) {
+				t.Errorf("process %d goes on", pid)
+			}
+		}
+	}
+}
+
+// Each link starts the next one in a group of its own and is gone.
+func TestAChainOfProcessesCannotHideFromExec(t *testing.T) {
+	t.Parallel()
+	needs(t, "bash")
+	c, w := servers(t, 1), newWorkplace(t)
+	w.script(t, "chain", `#!/bin/bash
+if [ $1 = 0 ]; then echo "end A" >>"$LOG"; exit; fi
+set -m
+chain $(($1 - 1)) &
+`)
+	env := append(w.environment(), "REDLOCK_MASTERS="+addresses(c))
+	first := startCommand(t, command(t, env, "exec", "k", "--", "sh", "-c", `echo "begin A" >>"$LOG"; chain 100`))
+	w.await(t, "begin-A")
+	if _, stderr, code := output(t, env, "exec", "k", "--", "work", "B", "0.01"); code != 0 {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+	if code := first.end(t); code != 0 {
+		t.Errorf("exit code %d, %q", code, first.stderr.String())
+	}
+	w.check(t, 2)
+}
+
+func TestAZombieKeepsNoLock(t *testing.T) {
+	t.Parallel()
+	needs(t, "setsid")
+	c := servers(t, 1)
+	// sleep 0.1 ends as a child of a daemon that does not care.
+	r := start(t, c, "k", "--", "sh", "-c", "(sleep 0.1 & exec setsid sleep 600) >/dev/null 2>&1 & echo $!")
+	if code := r.end(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	pids := r.pids(t)
+	if len(pids) != 1 || ended(pids[0]) {
+		t.Fatalf("the daemon was ended: %v", pids)
+	}
+	want := fmt.Sprintf(`^redlock-demo: 1 left the session and may go on without the lock: pid %d \((setsid|sleep)\)\n$`, pids[0]) // the latter soon
+	if !regexp.MustCompile(want).MatchString(r.stderr.String()) {
+		t.Errorf("%q, want %q", r.stderr.String(), want)
+	}
+	_ = syscall.Kill(pids[0], syscall.SIGKILL)
+	free(t, c, "k")
+}
+
+// exec has seen it in its session before it leaves, as a daemon that needs a while to start.
+func TestWhatLeavesTheSessionLaterIsLetGoThen(t *testing.T) {
+	t.Parallel()
+	needs(t, "setsid")
+	c := servers(t, 1)
+	r := start(t, c, "k", "--", "sh", "-c", "(sleep 1; exec setsid sleep 600) >/dev/null 2>&1 & echo $!")
+	code := r.end(t)
+	pids := r.pids(t)
+	if code != 0 || len(pids) != 1 || ended(pids[0]) {
+		t.Fatalf("exit code %d, the daemon is %v", code, pids)
+	}
+	_ = syscall.Kill(pids[0], syscall.SIGKILL)
+	if want := "1 left the session and may go on without the lock: pid " + strconv.Itoa(pids[0]); !strings.Contains(r.stderr.String(), want) {
+		t.Errorf("%q, want %q", r.stderr.String(), want)
+	}
+	free(t, c, "k")
+}
+
+// A shell that becomes exec leaves it its own children.
+func TestWhatWasThereBeforeExecIsNotItsOwn(t *testing.T) {
+	t.Parallel()
+	needs(t, "bash")
+	c := servers(t, 1)
+	cmd := command(t, []string{"DEMO=" + binary, "REDLOCK_MASTERS=" + addresses(c)})
+	cmd.Path, cmd.Args = "/bin/bash", []string{"bash", "-c",
+		`exec > >(sh -c "cat; :"); exec "$DEMO" exec k -- echo ran`}
+	r := startCommand(t, cmd)
+	if code := r.end(t); code != 0 || r.stderr.String() != "" || r.stdout.String() != "ran\n" {
+		t.Errorf("exit code %d, %q, %q", code, r.stdout.String(), r.stderr.String())
+	}
+}
+
+// A daemon keeps the environment of the lock under which it was started.
+func TestTheEnvironmentOfALockThatIsOverLetsNobodyIn(t *testing.T) {
+	t.Parallel()
+	c, w := servers(t, 1), newWorkplace(t)
+	env := append(w.environment(), "DEMO="+binary, "REDLOCK_MASTERS="+addresses(c))
+	later := `"$DEMO" exec k -- work LATER 0.01`
+	daemon := startCommand(t, command(t, env, "exec", "k", "--", "sh", "-c",
+		later+`; echo "refused: $?"; setsid sh -c 'until [ -e "$LOG" ]; do sleep 0.01; done; `+later+`' & exit 0`))
+	daemon.stdout.await(t, "refused")
+	free(t, c, "k") // what has left the session is let go
+	holder := startCommand(t, command(t, env, "exec", "k", "--", "work", "HOLDER", "0.5"))
+	w.await(t, "end-LATER")
+	if code := holder.end(t); code != 0 {
+		t.Errorf("exit code %d, %q", code, holder.stderr.String())
+	}
+	w.check(t, 2)
+	if code, text := daemon.end(t), daemon.stdout.String(); code != 0 || text != "refused: 64\n" {
+		t.Errorf("exit code %d, %q, %q", code, text, daemon.stderr.String())
+	}
+}

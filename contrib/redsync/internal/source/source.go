@@ -1,0 +1,20 @@
+// Package source has what the pools of this module lead to.
+package source
+
+import (
+	"github.com/redis/go-redis/v9"
+
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// A Pool is a Master or a Client.
+type Pool interface{ pool() }
+
+// A Master is one master of a Redsync, of which the program has a client of go-redis.
+type Master struct{ redis.UniversalClient }
+
+// A Client has all masters of a Redsync.
+type Client struct{ *redlock.Client }
+
+func (Master) pool() {}
+func (Client) pool() {}

@@ -1,0 +1,157 @@
+// Package deliver calls the code of users that only listens: log handlers, and what a Trace
+// is told beside a call. Such code may be slow or block. So a goroutine that time depends on
+// never calls it: it queues what there is to tell, and the Deliverer tells it.
+package deliver
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// most is how many entries wait, but for those of Always, of which mostAlways do.
+	most       = 4096
+	mostAlways = 1_000_000
+	// closeWait is how long Close waits for the entries that are left.
+	closeWait = time.Second
+)
+
+// A Deliverer calls queued functions in the order in which they were queued, on one
+// goroutine, which lives while there are any. Queueing never blocks. It is safe for concurrent
+// use. A nil Deliverer tells nothing.
+type Deliverer struct {
+	log  logger
+	idle chan struct{} // gets a value when the goroutine ends after Close has begun; capacity 1
+
+	// mu guards what follows. It is locked last: nothing blocks under it, and no function is
+	// called.
+	mu       sync.Mutex
+	queue    []entry
+	next     int // in queue: what is delivered next
+	always   int // entries of Always that wait
+	dropped  uint64
+	dropping bool // something was dropped since the queue was empty last
+	running  bool
+	closed   bool
+}
+
+type entry struct {
+	tell   func()
+	always bool
+}
+
+// Put queues a function. If too many wait already, it is dropped and counted.
+func (d *Deliverer) Put(tell func()) { d.put(entry{tell, false}) }
+
+// Always is Put for what must not be dropped: others count on it, or it is rare.
+func (d *Deliverer) Always(tell func()) { d.put(entry{tell, true}) }
+
+func (d *Deliverer) put(e entry) {
+	if d == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.hasRoom(e.always) {
+		d.dropped++
+		if !d.dropping && !d.closed {
+			d.dropping = true
+			d.add(entry{d.tellDropping, true})
+		}
+		return
+	}
+	d.add(e)
+}
+
+// hasRoom reports whether one more may wait. The caller must hold d.mu.
+func (d *Deliverer) hasRoom(always bool) bool {
+	switch {
+	case d.closed:
+		return false
+	case always:
+		return d.always < mostAlways
+	default:
+		return len(d.queue)-d.next-d.always < most
+	}
+}
+
+// add queues an entry. The caller must hold d.mu.
+func (d *Deliverer) add(e entry) {
+	if len(d.queue) == cap(d.queue) && d.next > len(d.queue)/2 { // rather than grow
+		n := copy(d.queue, d.queue[d.next:])
+		clear(d.queue[n:])
+		d.queue, d.next = d.queue[:n], 0
+	}
+	d.queue = append(d.queue, e)
+	if e.always {
+		d.always++
+	}
+	if !d.running {
+		d.running = true
+		go d.run()
+	}
+}
+
+// run tells what is queued, and ends when that is nothing.
+func (d *Deliverer) run() {
+	for {
+		tell := d.take()
+		if tell == nil {
+			return
+		}
+		tell()
+	}
+}
+
+// take takes the first entry; nil: there is none, and the goroutine ends.
+func (d *Deliverer) take() func() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.next == len(d.queue) {
+		d.queue, d.next, d.dropping, d.running = d.queue[:0], 0, false, false
+		if cap(d.queue) > 2*most {
+			d.queue = nil
+		}
+		if d.closed {
+			d.idle <- struct{}{}
+		}
+		return nil
+	}
+	e := d.queue[d.next]
+	d.queue[d.next] = entry{}
+	d.next++
+	if e.always {
+		d.always--
+	}
+	return e.tell
+}
+
+// Dropped is how many entries were dropped so far.
+func (d *Deliverer) Dropped() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.dropped
+}
+
+// Close tells what is queued, for a second at most, and drops the rest. Then a function that
+// blocks may be running still, and nothing else. It may be called from one of the functions.
+// What is queued later is dropped.
+func (d *Deliverer) Close() {
+	d.mu.Lock()
+	again, running := d.closed, d.running
+	d.closed = true
+	d.mu.Unlock()
+	if again || !running {
+		return
+	}
+	t := time.NewTimer(closeWait)
+	defer t.Stop()
+	select {
+	case <-d.idle:
+	case <-t.C:
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.dropped += uint64(len(d.queue) - d.next)
+		d.queue, d.next, d.always = nil, 0, 0
+	}
+}

@@ -1,0 +1,22 @@
+package hold
+
+import "context"
+
+// OnCancel has f called by whoever ends the handle's context, before that. free reports whether
+// the hold's mutex is.
+func (n *Handle) OnCancel(f func(free func() bool)) {
+	n.Context(context.Background)
+	n.hold.mu.Lock()
+	defer n.hold.mu.Unlock()
+	cancel := n.ctx.cancel
+	n.ctx.cancel = func(cause error) {
+		f(func() bool {
+			free := n.hold.mu.TryLock()
+			if free {
+				n.hold.mu.Unlock()
+			}
+			return free
+		})
+		cancel(cause)
+	}
+}

@@ -1,0 +1,75 @@
+package hold
+
+import (
+	"context"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/quorum"
+)
+
+// Callers that ask for a free lock in one moment may split the votes, so that nobody has it. Who
+// waits tries again anyway. A call that does not wait makes its attempt again, after a pause by
+// which the callers part.
+
+// pauseAfter is the pause before a failed attempt is made again; 0: it is not.
+func (a *attempt) pauseAfter(ctx context.Context, f *quorum.Failure, elapsed time.Duration) time.Duration {
+	if a.repeats == 0 || f.Kind != quorum.Taken || f.Cause != nil || a.mayBeHeld(ctx, f, elapsed) {
+		return 0
+	}
+	home := a.hold.home
+	took := max(home.now().Sub(a.hold.life.start), 1)
+	pause := took + home.cfg.Chance.N("repeat", 3*took)
+	if pause+took >= a.patience() { // there would be no time for it
+		return 0
+	}
+	return pause
+}
+
+// mayBeHeld reports whether somebody may have the lock: whether for one holder the masters that
+// name it, and those that tell nothing, are a quorum together. Where those that have refused name
+// several, it asks the others as well: the attempt was decided before they were heard.
+func (a *attempt) mayBeHeld(ctx context.Context, f *quorum.Failure, elapsed time.Duration) bool {
+	named, most := make(map[string]int), 0
+	silent := quorum.All(f.Total) &^ f.Agreed
+	told := func(master int, h *quorum.Held) {
+		if h == nil || h.Type == "" {
+			return
+		}
+		silent.Remove(master)
+		if h.Type == "none" {
+			return
+		}
+		holder := h.Token // of a lock or of a lease
+		if holder == "" {
+			holder = h.Type // readers are one holder
+		}
+		named[holder]++
+		most = max(most, named[holder])
+	}
+	for _, p := range f.Parts {
+		told(p.Master, p.Held)
+	}
+	if len(named) > 1 && most < f.Need && most+silent.Len() >= f.Need {
+		ask := a.hold.home.cfg.Wire.Holders(&a.hold.claim, quorum.All(f.Total)&^silent)
+		defer ask.LetGo()
+		_ = ask.Wait(ctx, min(a.patience(), leastWait+2*elapsed))
+		for i, h := range ask.Held() {
+			told(i, h)
+		}
+	}
+	return most+silent.Len() >= f.Need
+}
+
+// pause waits for d, or returns what ended the call.
+func (home *Home) pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-home.cfg.Life.Done():
+		return context.Cause(home.cfg.Life)
+	}
+}

@@ -1,0 +1,25 @@
+// Package seam is where this module reaches what users cannot: the simulation makes a client
+// deterministic, and package redlock takes the connections of a pool.Pool, whose own methods
+// show public types only. Packages pool and redlock set the functions when they are loaded.
+package seam
+
+import "github.com/redquorum/redquorum/internal/chance"
+
+// Hooks replace what would make two runs of a simulation differ.
+type Hooks struct {
+	// ID is the client's, instead of a new xid.
+	ID string
+	// Chance makes its random choices; nil: Go's own generators.
+	Chance *chance.Source
+	// Yield is called by the writer of the connection to a master when its queue is no
+	// longer empty, to let more calls come for one flush. master is its number in the
+	// list. nil: runtime.Gosched.
+	Yield func(master int)
+}
+
+// Client gives the redlock.Option that installs hooks, and Pool the
+// pool.Option. Packages redlock and pool set them when they are loaded.
+var (
+	Client func(Hooks) any
+	Pool   func(Hooks) any
+)

@@ -1,0 +1,14 @@
+package seam
+
+import (
+	"github.com/redquorum/redquorum/internal/deliver"
+	"github.com/redquorum/redquorum/internal/pipeline"
+)
+
+var (
+	// Pipelines gives the pipelines of a *pool.Pool, in the order of the URLs. The slice is
+	// the pool's: do not change it.
+	Pipelines func(pool any) []*pipeline.Pipeline
+	// Deliverer gives the deliverer of a *pool.Pool, which the pool closes.
+	Deliverer func(pool any) *deliver.Deliverer
+)

@@ -1,0 +1,152 @@
+package redlock_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// A look finds it out, 5 s later at the most.
+func TestAMasterThatTakesNoWriteKeepsItsVoteAndIsSaidToGrantNothing(t *testing.T) {
+	for name, test := range map[string]struct {
+		refusal func(cmd string) string
+		grants  bool
+	}{
+		"full":                {only("OOM command not allowed when used memory > 'maxmemory'.", "SET"), false},
+		"it cannot save":      {only("MISCONF Redis is configured to save RDB snapshots", "SET"), false},
+		"too few replicas":    {only("NOREPLICAS Not enough good replicas to write.", "SET"), false},
+		"busy":                {only("BUSY Redis is busy running a script.", "SET", "EVAL", "EVALSHA", "INFO", "HMGET"), false},
+		"another user may":    {only("NOPERM this user has no permissions to access one of the keys", "SET"), true},
+		"nothing is the case": {only(""), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inSim(t, 3, func(t *testing.T, s *sim) {
+				c := s.guarded()
+				if err := c.Ready(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				grants := func(want bool) {
+					t.Helper()
+					time.Sleep(6 * time.Second)
+					for i, r := range c.Masters() {
+						if !r.Votes || r.Grants != (want || i == 2) {
+							t.Errorf("%+v, want a vote that grants: %v", r, want || i == 2)
+						}
+					}
+				}
+				grants(true)
+				s.All[0].Refuse(test.refusal)
+				s.All[1].Refuse(test.refusal)
+				grants(test.grants)
+				s.All[0].Refuse(only(""))
+				s.All[1].Refuse(only(""))
+				grants(true)
+			})
+		})
+	}
+}
+
+// only refuses these commands.
+func only(text string, commands ...string) func(string) string {
+	return func(cmd string) string {
+		for _, c := range commands {
+			if c == cmd {
+				return text
+			}
+		}
+		return ""
+	}
+}
+
+// Its clients are paused, or it stands still: it has half a second.
+func TestAMasterThatDoesNotAnswerInTimeIsSaidToGrantNothing(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		c := s.guarded()
+		if err := c.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.Freeze(0)
+		asked := false
+		for range 60 { // until it is asked, and then until the connection is given up
+			time.Sleep(100 * time.Millisecond)
+			r := c.Masters()[0]
+			if r.Votes && !r.Grants {
+				asked = true
+			}
+		}
+		if !asked {
+			t.Error("it votes, and grants, until its connection is given up")
+		}
+		s.Thaw(0)
+		time.Sleep(2 * time.Second)
+		if r := c.Masters()[0]; !r.Votes || !r.Grants {
+			t.Errorf("it answers again: %+v", r)
+		}
+	})
+}
+
+// The key would stay for its TTL, in the way of all others: nobody could release it.
+func TestNothingIsSetOnMastersThatRefuseEVAL(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		for _, m := range s.All {
+			m.Refuse(only("NOPERM this user has no permissions to run the 'eval' command or its subcommand", "EVAL", "EVALSHA"))
+		}
+		c := s.openAt(s.URLs())
+		for range 3 {
+			_, err := c.TryLock(t.Context(), "key")
+			if err == nil || !strings.Contains(err.Error(), "it refuses EVAL") || strings.Contains(err.Error(), "still being checked") {
+				t.Errorf("%v", err)
+			}
+			time.Sleep(time.Second)
+		}
+		for i, m := range s.All {
+			if n := m.Commands()["SET"]; n != 0 {
+				t.Errorf("%d locks were set on master %d", n, i)
+			}
+		}
+	})
+}
+
+// Nor a release, probably.
+func TestNothingIsSetForAUserWhoMayNotReadTheMarker(t *testing.T) {
+	inSim(t, 3, func(t *testing.T, s *sim) {
+		for _, m := range s.All {
+			m.Refuse(only("NOPERM this user has no permissions to access one of the keys used as arguments", "HMGET"))
+		}
+		c := s.openAt(s.URLs())
+		for range 3 {
+			if _, err := c.TryLock(t.Context(), "key"); err == nil || !strings.Contains(err.Error(), "its marker cannot be read") {
+				t.Errorf("%v", err)
+			}
+			time.Sleep(time.Second)
+		}
+		for i, m := range s.All {
+			if n := m.Commands()["SET"]; n != 0 {
+				t.Errorf("%d locks were set on master %d", n, i)
+			}
+		}
+	})
+}
+
+// Where one master refuses all scripts, one that is slow to answer the probe is likely to do so, too.
+func TestNothingIsSetOnAMasterBeforeItsProbeIsAnsweredWhereAnotherRefusesEVAL(t *testing.T) {
+	inSim(t, 5, func(t *testing.T, s *sim) {
+		first := s.openAt(s.URLs())
+		if err := first.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_ = first.Close()
+		for _, m := range s.All[2:4] {
+			m.Refuse(only("NOPERM this user has no permissions to run the 'eval' command or its subcommand", "EVAL", "EVALSHA"))
+		}
+		s.Freeze(2)
+		c := s.openAt(s.URLs())
+		l := mustLock(t, c, "key")
+		s.Thaw(2)
+		time.Sleep(5 * time.Second)
+		unlock(t, l)
+		if n := s.All[2].Commands()["SET"]; n != 0 {
+			t.Errorf("%d locks were set on it", n)
+		}
+	})
+}

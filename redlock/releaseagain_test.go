@@ -1,0 +1,105 @@
+package redlock_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/simmaster"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// A losingConn loses the answers to what is written while its master is in doomed, and itself
+// with them. The master has executed it by then.
+type losingConn struct {
+	net.Conn
+	doomed *atomic.Bool // the next connection of the master that is written to
+	lost   atomic.Bool
+}
+
+func (c *losingConn) Write(p []byte) (int, error) {
+	if c.doomed.CompareAndSwap(true, false) {
+		c.lost.Store(true)
+	}
+	return c.Conn.Write(p)
+}
+
+func (c *losingConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.lost.Load() {
+		return 0, io.EOF
+	}
+	return n, err
+}
+
+// openLosing is open for a client that loses the answers to what it writes next, and the
+// connections with them, at so many masters once lose is called.
+func (s *sim) openLosing(opts ...redlock.Option) (c *redlock.Client, lose func(n int)) {
+	doomed := make([]atomic.Bool, len(s.All))
+	c = s.open(append(opts, redlock.WithPool(pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := s.dial(ctx, network, addr)
+		i := slices.IndexFunc(s.All, func(m *simmaster.Master) bool { return m.Addr() == addr })
+		return &losingConn{Conn: conn, doomed: &doomed[i]}, err
+	})))...)
+	return c, func(n int) {
+		for i := range n {
+			doomed[i].Store(true)
+		}
+	}
+}
+
+// The release is sent again on the next connections, and finds that the lock is gone, or that
+// the next one has it. It was our own release that gave it back.
+func TestAReleaseWhoseAnswersAreLostWithTheirConnectionsIsNoLoss(t *testing.T) {
+	for name, waited := range map[string]bool{"nobody waits": false, "somebody waits": true} {
+		t.Run(name, func(t *testing.T) {
+			onEachSort(t, func(t *testing.T, s *sim, k sort) {
+				for _, n := range []int{3, 5} {
+					c, lose := s.openLosing(redlock.WithTrace(&redlock.Trace{Lost: func(_ *redlock.Lock, why *redlock.LostError) { t.Errorf("lost: %v", why) }}))
+					l := s.must(k.try(c, t.Context(), ab[:1]))
+					var next *queuer
+					if waited {
+						next = k.waits(s, s.open())
+						settle()
+					}
+					lose(n)
+					if err := l.Unlock(t.Context()); err != nil {
+						t.Errorf("%d answers are lost: %v", n, err)
+					}
+					settle()
+					if waited {
+						unlock(t, next.lock)
+					}
+					s.wantClean()
+				}
+			})
+		})
+	}
+}
+
+func TestDoWhoseReleaseLosesItsAnswersHasNotLostItsLock(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		c, lose := s.openLosing()
+		if err := c.Do(t.Context(), "key", func(context.Context) error { lose(5); return nil }); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second) // Do returns with the quorum, and the others may have to be dialled again first
+		s.wantClean()
+	})
+}
+
+// What was written once tells that the lock had been lost before.
+func TestAReleaseThatIsAnsweredTellsThatTheLockWasLost(t *testing.T) {
+	onEachSort(t, func(t *testing.T, s *sim, k sort) {
+		c, lose := s.openLosing()
+		l := s.must(k.try(c, t.Context(), ab[:1]))
+		s.do("DEL", "a")
+		lose(2) // the others are a quorum
+		wantExactly(t, l.Unlock(t.Context()), redlock.ErrNotHeld, redlock.ErrLost)
+	})
+}

@@ -1,0 +1,185 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redquorum/redquorum/internal/guard"
+	"github.com/redquorum/redquorum/pool"
+	"github.com/redquorum/redquorum/redlock"
+)
+
+// Clients with lists of different lengths, or of different MaxTTLs, on real servers. Each test has a holder, and looks
+// that nobody else is granted its lock for longer than a quarantine of the new settings takes.
+
+// patiently is for a busy machine: else holders lose their locks.
+var patiently = pool.WithCommandTimeout(300 * time.Millisecond)
+
+// of is a client of these masters.
+func (p *processes) of(level redlock.GuardLevel, maxTTL time.Duration, urls []string, opts ...redlock.Option) *redlock.Client {
+	p.t.Helper()
+	c, err := redlock.Open(urls, append([]redlock.Option{redlock.WithGuard(level), redlock.WithMaxTTL(maxTTL), redlock.WithTTL(maxTTL), redlock.WithPool(patiently)}, opts...)...)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// holds has a client hold the key, if need be after its quarantine.
+func holds(t *testing.T, c *redlock.Client, opts ...redlock.LockOption) *redlock.Lock {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for {
+		l, err := c.Lock(ctx, "key", opts...)
+		if err == nil {
+			return l
+		}
+		if !errors.Is(err, redlock.ErrNoQuorum) || ctx.Err() != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// refusedFor tries for so long, and fails for each grant while the lock is held.
+func refusedFor(t *testing.T, d time.Duration, l *redlock.Lock, c *redlock.Client) {
+	t.Helper()
+	tries, both := 0, 0
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		tries++
+		other, err := c.TryLock(context.Background(), "key")
+		if err != nil {
+			continue
+		}
+		if l.Context().Err() == nil {
+			both++
+		}
+		_ = other.Unlock(context.Background())
+	}
+	if both > 0 || tries < 10 || l.Context().Err() != nil {
+		t.Errorf("two held it in %d of %d tries; the holder: %v", both, tries, context.Cause(l.Context()))
+	}
+	_ = l.Unlock(context.Background())
+}
+
+func TestListsOfDifferentLengthsDoNotBothHaveAQuorum(t *testing.T) {
+	for _, level := range levels {
+		for name, n := range map[string][2]int{"one and three": {1, 3}, "three and seven": {3, 7}} {
+			t.Run(string(level)+", "+name, func(t *testing.T) {
+				p := startProcesses(t, n[1])
+				l := holds(t, p.of(level, time.Second, p.urls[:n[0]]))
+				refusedFor(t, 5*time.Second, l, p.of(level, time.Second, p.urls))
+			})
+		}
+	}
+}
+
+// The masters of the others are out of reach, after they have been heard once.
+func TestListsOfDifferentLengthsDoNotBothHaveAQuorumWhereSomeMastersAreAway(t *testing.T) {
+	for _, level := range levels {
+		t.Run(string(level), func(t *testing.T) {
+			p := startProcesses(t, 3)
+			l := holds(t, p.of(level, time.Second, p.urls[:1]))
+			var away atomic.Bool
+			var conns atomic.Pointer[net.Conn]
+			c := p.of(level, time.Second, p.urls, redlock.WithPool(patiently, pool.WithDialer(func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if addr != p.address(0) {
+					return new(net.Dialer).DialContext(ctx, network, addr)
+				}
+				if away.Load() {
+					return nil, errors.New("cut off")
+				}
+				conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+				if err == nil {
+					conns.Store(&conn)
+				}
+				return conn, err
+			})))
+			awaitStanding(t, c, guard.OtherFleet, 0)
+			away.Store(true)
+			_ = (*conns.Load()).Close()
+			refusedFor(t, 6*time.Second, l, c)
+		})
+	}
+}
+
+// An operator's init has reached some masters only: the others still say three.
+func TestAListThatGrowsByHalfDoesNotGetAQuorumBesideTheOldOne(t *testing.T) {
+	for _, level := range levels {
+		t.Run(string(level), func(t *testing.T) {
+			p := startProcesses(t, 7)
+			l := holds(t, p.of(level, time.Second, p.urls[:3]))
+			reached := []string{p.urls[0], p.urls[3], p.urls[4], p.urls[5], p.urls[6]}
+			if err := p.of(level, time.Second, reached).InitForce(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			refusedFor(t, 5*time.Second, l, p.of(level, time.Second, p.urls[:5]))
+		})
+	}
+}
+
+// A client with a list of one passes by while a master of five is back empty. It declares the master its
+// own when the lack has been known for a second: a client of the fleet has to be back before.
+func TestAPassingClientDoesNotTakeARestartedMasterAwayFromItsFleet(t *testing.T) {
+	for _, level := range levels {
+		t.Run(string(level), func(t *testing.T) {
+			p := startProcesses(t, five)
+			c := p.of(level, 5*time.Second, p.urls, redlock.WithPool(patiently, pool.WithBackoff(10*time.Millisecond, 100*time.Millisecond)))
+			mustUnlock(t, holds(t, c))
+			for i := range 2 {
+				n, late := p.passBy(t, c, level, i)
+				for tries := 0; n != "5" && late && tries < 3; tries++ { // a machine that stands still
+					n, late = p.passBy(t, c, level, i)
+				}
+				if n != "5" {
+					t.Fatalf("master %d is of a fleet of %s; the fleet's client was late: %v", i, n, late)
+				}
+			}
+		})
+	}
+}
+
+// passBy restarts a master without its data, and has a client with a list of it alone pass by until it has
+// a marker. It returns the number of masters in that, and whether c was not back within half a second.
+func (p *processes) passBy(t *testing.T, c *redlock.Client, level redlock.GuardLevel, i int) (n string, late bool) {
+	t.Helper()
+	before := c.Masters()[i].RunID
+	p.kill(i)
+	p.restart(i)
+	began, back := time.Now(), time.Time{}
+	passing := p.of(level, 5*time.Second, []string{p.urls[i]})
+	defer func() { _ = passing.Close() }()
+	for n == "" && time.Since(began) < 10*time.Second {
+		_, _ = passing.TryLock(context.Background(), "other")
+		if m := c.Masters()[i]; back.IsZero() && m.Connected && m.RunID != before {
+			back = time.Now()
+		}
+		stored, _ := p.do(i, "HGET", guard.Key, "n").([]byte)
+		n = string(stored)
+		time.Sleep(10 * time.Millisecond)
+	}
+	return n, back.IsZero() || back.Sub(began) > 500*time.Millisecond
+}
+
+func TestAForcedInitWithAShorterMaxTTLWaitsForTheHoldersOfBefore(t *testing.T) {
+	for _, level := range levels {
+		t.Run(string(level), func(t *testing.T) {
+			p := startProcesses(t, 3)
+			l := holds(t, p.of(level, 12*time.Second, p.urls), redlock.WithLease(12*time.Second))
+			c := p.of(level, time.Second, p.urls)
+			if err := c.InitForce(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 2 { // which forget it
+				p.do(i, "DEL", "key")
+			}
+			refusedFor(t, max(time.Second, l.Remaining()-time.Second), l, c)
+		})
+	}
+}

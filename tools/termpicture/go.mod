@@ -1,3 +1,0 @@
-module github.com/redquorum/redquorum/tools/termpicture
-
-go 1.26.0

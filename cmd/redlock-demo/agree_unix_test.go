@@ -192,11 +192,7 @@ func TestStatusDoctorAndExecAgreeAboutTheWholeFleet(t *testing.T) {
 		"members of a Redis Cluster": func(t *testing.T) {
 			var urls []string
 			for range 3 {
-				cfg, err := redistest.Member()
-				if err != nil {
-					t.Fatal(err)
-				}
-				c, _ := processes(t, 1, cfg)
+				c, _ := processes(t, 1, redistest.Config{Member: true})
 				urls = append(urls, c.URLs()...)
 			}
 			(&night{t: t, env: mastersOf(urls)}).agree(false, "List independent masters")

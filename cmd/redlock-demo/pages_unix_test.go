@@ -22,6 +22,7 @@ import (
 	"github.com/redquorum/redquorum/cmd/internal/app"
 	"github.com/redquorum/redquorum/cmd/internal/rig"
 	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/redistest/port"
 )
 
 // The shell blocks of every page run in one bash and one folder, in the order of the
@@ -273,18 +274,17 @@ func buildProgram(t *testing.T, to, text string) {
 	}
 }
 
-// freePorts are five ports on which nothing listens.
+// freePorts are five ports on which nothing but what the test starts listens.
 func freePorts(t *testing.T) []string {
 	t.Helper()
 	var ports []string
 	for range 5 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		n, free, err := port.Reserve()
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = l.Close() }()
-		_, port, _ := net.SplitHostPort(l.Addr().String())
-		ports = append(ports, port)
+		t.Cleanup(func() { _ = free() })
+		ports = append(ports, strconv.Itoa(n))
 	}
 	return ports
 }

@@ -18,8 +18,8 @@ const (
 // Config describes a server. The zero value is a plain master: no persistence,
 // no password, TCP on a random loopback port, maxmemory-policy noeviction.
 type Config struct {
-	// Port to listen on. 0 chooses a free one.
-	Port int
+	// Member makes it a member of a Redis Cluster, by itself and without slots.
+	Member bool
 
 	// AppendOnly is AppendOff, AppendEverySec or AppendAlways.
 	AppendOnly AppendOnly
@@ -83,6 +83,9 @@ func (c *Config) file(l layout, port int) string {
 	if c.UnixSocket {
 		set("unixsocket", l.socket())
 		set("unixsocketperm", "700")
+	}
+	if c.Member {
+		set("cluster-enabled", "yes")
 	}
 	set("dir", l.data())
 	set("save", "")

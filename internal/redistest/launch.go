@@ -5,10 +5,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/redquorum/redquorum/internal/redistest/port"
 )
 
 // Launch starts a server and returns once it answers. ctx bounds the start only,
@@ -23,7 +26,7 @@ func Launch(ctx context.Context, cfg Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("redistest: directories: %w", err)
 	}
-	s := &Server{cfg: cfg, binary: binary, files: files, port: cfg.Port}
+	s := &Server{cfg: cfg, binary: binary, files: files}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -37,10 +40,8 @@ func Launch(ctx context.Context, cfg Config) (_ *Server, err error) {
 	if err := s.setCredentials(); err != nil {
 		return nil, fmt.Errorf("redistest: credentials: %w", err)
 	}
-	if s.port == 0 {
-		if s.port, s.unreserve, err = reservePort(); err != nil {
-			return nil, fmt.Errorf("redistest: reserve a port: %w", err)
-		}
+	if err := s.reserve(); err != nil {
+		return nil, fmt.Errorf("redistest: reserve a port: %w", err)
 	}
 	ctx, cancel := withStartBound(ctx)
 	defer cancel()
@@ -48,6 +49,30 @@ func Launch(ctx context.Context, cfg Config) (_ *Server, err error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// busOffset is how far above its port a member of a Redis Cluster listens for the
+// others. Only since Redis 7.0 may it be told another port.
+const busOffset = 10_000
+
+// reserve chooses the port, of a member so that the one for other members is free too.
+func (s *Server) reserve() (err error) {
+	for range 100 {
+		s.port, s.unreserve, err = port.Reserve()
+		if err != nil || !s.cfg.Member {
+			return err
+		}
+		if bus := s.port + busOffset; bus <= 65_535 {
+			if l, err := net.Listen("tcp4", loopback(bus)); err == nil {
+				return l.Close()
+			}
+		}
+		if err := s.unreserve(); err != nil {
+			return err
+		}
+	}
+	s.unreserve = nil
+	return errors.New("none that is free has a free one 10,000 above it")
 }
 
 func withStartBound(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -24,7 +24,7 @@ func StartCluster(n int) (*Cluster, error) {
 		return nil, err
 	}
 	for _, m := range c.masters {
-		if err := m.Listen(""); err != nil {
+		if err := m.Listen(); err != nil {
 			c.Close()
 			return nil, err
 		}

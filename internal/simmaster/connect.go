@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"syscall"
 	"time"
-)
 
-// relisten bounds for how long Restart tries to get its port back, which an
-// outgoing connection of some process may occupy for a moment.
-const relisten = 2 * time.Second
+	"github.com/redquorum/redquorum/internal/redistest/port"
+)
 
 // Dial opens an in-memory connection. It does not wait. A killed or closed
 // master refuses (ECONNREFUSED), a frozen one accepts. An error when ctx is
@@ -51,20 +50,9 @@ func (m *Master) attach(r *run, conn net.Conn) {
 	r.srv.ServeConn(s)
 }
 
-// Listen serves on a loopback TCP address, host:port; "" means 127.0.0.1:0, a
-// free port. A master listens on one address for its whole life, also after
-// restarts. Not for use in a synctest bubble.
-func (m *Master) Listen(addr string) error {
-	if addr == "" {
-		addr = "127.0.0.1:0"
-	}
-	resolved, err := net.ResolveTCPAddr("tcp", addr)
-	if err != nil {
-		return fmt.Errorf("simmaster: listening on %q: %w", addr, err)
-	}
-	if !resolved.IP.IsLoopback() {
-		return fmt.Errorf("simmaster: listening on %q: want a loopback address such as 127.0.0.1:0", addr)
-	}
+// Listen serves on a free port of 127.0.0.1, which is the master's until Close, also while it is killed. A master
+// listens once in its life. Not for use in a synctest bubble.
+func (m *Master) Listen() error {
 	m.lock()
 	defer m.unlock()
 	at := m.tcpAddr()
@@ -72,11 +60,19 @@ func (m *Master) Listen(addr string) error {
 	case m.closed:
 		return ErrClosed
 	case at != "":
-		return fmt.Errorf("simmaster: listening on %q: already listening on %s", addr, at)
+		return fmt.Errorf("simmaster: already listening on %s", at)
 	case !m.Up():
 		return ErrKilled
 	}
-	return m.serve(resolved.String())
+	n, unreserve, err := port.Reserve()
+	if err != nil {
+		return fmt.Errorf("simmaster: reserving a port: %w", err)
+	}
+	if err := m.serve(net.JoinHostPort("127.0.0.1", strconv.Itoa(n))); err != nil {
+		return errors.Join(err, unreserve())
+	}
+	m.unreserve = unreserve
+	return nil
 }
 
 // serve starts the accept loop. The caller must hold life.
@@ -87,23 +83,11 @@ func (m *Master) serve(addr string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.listen = l.Addr().String()
+	m.listen = addr
 	r := m.run
 	r.listener = l
 	m.wg.Go(func() { m.accept(r, l) })
 	return nil
-}
-
-// serveAgain is serve with patience for a port that is in use for a moment. The
-// caller must hold life.
-func (m *Master) serveAgain(addr string) error {
-	for end := time.Now().Add(relisten); ; {
-		err := m.serve(addr)
-		if err == nil || !errors.Is(err, syscall.EADDRINUSE) || time.Now().After(end) {
-			return err
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 }
 
 // accept runs until the listener is closed, on a goroutine that stop waits for.

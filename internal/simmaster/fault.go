@@ -15,8 +15,7 @@ func (m *Master) Kill() {
 // Restart starts the master again at the same addresses, with a new run_id,
 // thawed, with client ids from 1 on; a running one is killed first. With
 // keepData the keys are as they were, their TTLs having run on; scripts are
-// gone in any case. It waits up to 2 s for a TCP port that has come into use by
-// another process, and then leaves the master killed. ErrClosed after Close.
+// gone in any case. ErrClosed after Close.
 func (m *Master) Restart(keepData bool) error {
 	m.lock()
 	defer m.unlock()
@@ -31,7 +30,7 @@ func (m *Master) Restart(keepData bool) error {
 	if at == "" {
 		return nil
 	}
-	if err := m.serveAgain(at); err != nil {
+	if err := m.serve(at); err != nil {
 		m.stop()
 		return err
 	}

@@ -36,7 +36,7 @@ func start(t *testing.T) *Master {
 func listening(t *testing.T) *Master {
 	t.Helper()
 	m := start(t)
-	if err := m.Listen(""); err != nil {
+	if err := m.Listen(); err != nil {
 		t.Fatal(err)
 	}
 	return m

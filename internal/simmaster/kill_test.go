@@ -28,7 +28,7 @@ func TestAKilledMasterResetsAndRefuses(t *testing.T) {
 		}
 		equal(t, "up", m.Up(), false)
 		equal(t, "connections", m.Connections(), 0)
-		if err := m.Listen(""); !errors.Is(err, ErrKilled) {
+		if err := m.Listen(); !errors.Is(err, ErrKilled) {
 			t.Fatalf("listening: %v, want ErrKilled", err)
 		}
 	})

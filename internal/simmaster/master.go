@@ -48,8 +48,9 @@ type Master struct {
 
 	// life has one slot, held while the master is started, stopped or frozen.
 	// A channel and not a mutex, since stopping waits for goroutines.
-	life   chan struct{}
-	closed bool // needs life
+	life      chan struct{}
+	closed    bool         // needs life
+	unreserve func() error // gives the port back; nil without Listen; needs life
 
 	clock clock                // needs the gate's slot
 	redis *miniredis.Miniredis // needs the gate's slot to be used from outside of commands, and life to be replaced
@@ -184,6 +185,10 @@ func (m *Master) Close() {
 	defer m.unlock()
 	m.stop()
 	m.closed = true
+	if m.unreserve != nil {
+		_ = m.unreserve() // of closing a socket that nobody was connected to
+		m.unreserve = nil
+	}
 }
 
 // Name is the in-memory address.

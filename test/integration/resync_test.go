@@ -219,12 +219,11 @@ func TestAClockThatIsSetRightAfterABootAgesNoMarker(t *testing.T) {
 // What unfit masters answer to a lock is not why there is no quorum.
 func TestTheFirstLockNamesAMasterThatIsUnfitAsReadyDoes(t *testing.T) {
 	for name, test := range map[string]struct {
-		member    bool
 		cfg       redistest.Config
 		do        []any // to each, before
 		says, not string
 	}{
-		"members of a Redis Cluster": {member: true, says: "Redis Cluster", not: "CLUSTERDOWN"},
+		"members of a Redis Cluster": {cfg: redistest.Config{Member: true}, says: "Redis Cluster", not: "CLUSTERDOWN"},
 		"replicas":                   {do: []any{"REPLICAOF", "127.0.0.1", "1"}, says: "role is slave", not: "READONLY"},
 		"masters that may evict and are full": {
 			cfg: redistest.Config{MaxMemoryPolicy: "volatile-lru"}, do: []any{"CONFIG", "SET", "maxmemory", "1"},
@@ -234,15 +233,7 @@ func TestTheFirstLockNamesAMasterThatIsUnfitAsReadyDoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var clusters []*redistest.Cluster
 			for range 3 {
-				cfg := test.cfg
-				if test.member {
-					member, err := redistest.Member()
-					if err != nil {
-						t.Fatal(err)
-					}
-					cfg = member
-				}
-				clusters = append(clusters, redistest.Start(t, 1, cfg))
+				clusters = append(clusters, redistest.Start(t, 1, test.cfg))
 			}
 			p := join(t, clusters...)
 			if test.do != nil {
@@ -316,11 +307,7 @@ func TestASentinelIsRefusedByName(t *testing.T) {
 
 // Neither a Sentinel nor a member of a cluster becomes an independent master by waiting.
 func TestLockDoesNotWaitForWhatIsNoMaster(t *testing.T) {
-	cfg, err := redistest.Member()
-	if err != nil {
-		t.Fatal(err)
-	}
-	member := redistest.Start(t, 1, cfg).Masters[0]
+	member := redistest.Start(t, 1, redistest.Config{Member: true}).Masters[0]
 	for _, addr := range []string{startSentinel(t, "sentinel monitor m 127.0.0.1 1 1\n"), member.Addr()} {
 		c := openURLs(t, []string{"redis://" + addr}, redlock.WithGuard(redlock.GuardStandard), redlock.WithOutageWait(time.Hour))
 		ctx, cancel := context.WithTimeout(t.Context(), settleBound)

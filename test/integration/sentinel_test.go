@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/redquorum/redquorum/internal/redistest"
+	"github.com/redquorum/redquorum/internal/redistest/port"
 	"github.com/redquorum/redquorum/pool"
 	"github.com/redquorum/redquorum/redlock"
 )
@@ -26,15 +28,13 @@ func startSentinel(t *testing.T, conf string) string {
 	if err != nil {
 		t.Skip("needs a redis-server:", err)
 	}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	n, free, err := port.Reserve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := free.Addr().String()
-	_, port, _ := net.SplitHostPort(addr)
-	_ = free.Close()
+	t.Cleanup(func() { _ = free() })
 	file := filepath.Join(t.TempDir(), "sentinel.conf")
-	if err := os.WriteFile(file, []byte("bind 127.0.0.1\nport "+port+"\n"+conf), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("bind 127.0.0.1\nport "+strconv.Itoa(n)+"\n"+conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	// It ends with this process, however that ends: then nobody has the pipe open for writing.
@@ -50,7 +50,7 @@ func startSentinel(t *testing.T, conf string) string {
 		_ = alive.Close()
 		_ = sentinel.Wait()
 	})
-	return addr
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(n))
 }
 
 // A master is cut off from its Sentinel, which promotes the replica. One client keeps its connection to

@@ -150,7 +150,7 @@ func newWorld(p *Profile, seed uint64, verbose, tcp bool) (*world, error) {
 		}
 		w.nodes = append(w.nodes, &node{index: i, master: m, clock: c, offset: offset, loaded: make(map[string]bool)})
 		if tcp {
-			if err := m.Listen(""); err != nil {
+			if err := m.Listen(); err != nil {
 				w.close()
 				return nil, err
 			}

@@ -1,4 +1,5 @@
-package redistest
+// Package port keeps loopback ports for servers that come and go.
+package port
 
 import (
 	"errors"
@@ -6,16 +7,15 @@ import (
 	"syscall"
 )
 
-// reservePort lets the kernel choose a free port and keeps it by a socket that
-// is bound but never listens.
+// Reserve lets the kernel choose a free port of 127.0.0.1 and keeps it, by a socket that is bound
+// but never listens, until free is called.
 //
 // The socket is bound exclusively and only then marked SO_REUSEADDR. So no two
-// reservations coincide, also across processes; no outgoing connection is given
-// the port as its own while the server is down (a client that redials would
-// otherwise connect to itself sooner or later); and the server, which sets
+// reservations coincide, also across processes; while the server is down, no other server and no outgoing connection
+// is given the port (clients that redial would reach a stranger, or themselves); and the server, which sets
 // SO_REUSEADDR as well, binds and listens beside it. Connecting to the port while
 // the server is down is refused as usual.
-func reservePort() (port int, free func() error, err error) {
+func Reserve() (port int, free func() error, err error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, nil, os.NewSyscallError("socket", err)

@@ -33,8 +33,8 @@ func WithTTL(d time.Duration) LockOption {
 	})
 }
 
-// WithLease sets a fixed TTL: the lock is not renewed and ends by itself, where one
-// of [WithTTL] is renewed. The range is that of WithTTL.
+// WithLease sets a fixed TTL of 20 ms up to WithMaxTTL: the lock is not renewed, where
+// one of [WithTTL] is. It ends by itself slightly before d, at [Lock.ValidUntil].
 func WithLease(d time.Duration) LockOption {
 	return lockOption(func(o *lockOptions) error {
 		if err := checkTTL("WithLease", d); err != nil {

@@ -3,6 +3,7 @@ package locks
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -77,20 +78,35 @@ func (v *locksView) print(w *bytes.Buffer, s *Survey) {
 	sentence(cost(s))
 }
 
-// shorten has keys take a quarter of the columns, and holders, which say where to look, what the others leave.
+// shorten has keys take a quarter of the columns, and holders, which say where to look, what the others leave. Where
+// that is too little for user@host/pid, the number of masters tells alone that it is no quorum.
 func shorten(l term.Layout, rows [][]string) {
-	var others [][]string
 	for _, row := range rows {
 		row[0] = term.Shortened(row[0], max(l.Columns/4, leastWidth))
+	}
+	room := roomForHolders(l, rows)
+	if slices.ContainsFunc(rows, func(row []string) bool { return min(term.Width(row[2]), usualHolder) > room }) {
+		for _, row := range rows {
+			row[3], _, _ = strings.Cut(row[3], ",")
+		}
+		room = roomForHolders(l, rows)
+	}
+	for _, row := range rows {
+		row[2] = term.Shortened(row[2], max(room, leastWidth))
+	}
+}
+
+// roomForHolders is what keys, numbers of masters and times leave.
+func roomForHolders(l term.Layout, rows [][]string) int {
+	var others [][]string
+	for _, row := range rows {
 		others = append(others, []string{row[0], "", row[3], row[4]})
 	}
 	widest := 0
 	for line := range strings.Lines(l.Lines(others)) {
 		widest = max(widest, term.Width(strings.TrimRight(line, "\n")))
 	}
-	for _, row := range rows {
-		row[2] = term.Shortened(row[2], max(l.Columns-widest, leastWidth))
-	}
+	return l.Columns - widest
 }
 
 // tableRow is a lock as people read it.
@@ -234,5 +250,7 @@ func sumsOf(s *Survey) (sums lockSums) {
 	return sums
 }
 
-// leastWidth is how much of keys and names is shown on any terminal.
-const leastWidth = 12
+const (
+	leastWidth  = 12 // how much of keys and names is shown on any terminal
+	usualHolder = 24 // as user@host/pid mostly needs
+)

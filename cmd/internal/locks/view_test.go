@@ -59,6 +59,29 @@ func TestLocksAreAsInTheirGoldenFile(t *testing.T) {
 	rig.Golden(t, "locks", all)
 }
 
+// Who holds a lock says where to look, so a narrow terminal shows it whole, and no column with nothing in it.
+func TestANarrowTerminalShowsHoldersWhole(t *testing.T) {
+	t.Parallel()
+	const holder = "ci@build-1/4711"
+	s := surveyed()
+	s.Locks = []Lock{
+		{Inspection: rig.Answer("invoices:2026-11:customer-4711", redlock.VerdictHeld, rig.By(holder, 28*time.Second), rig.By(holder, 29*time.Second), rig.Nothing()), Kind: Plain},
+		{Inspection: rig.Answer("nightly", redlock.VerdictPartial, rig.By("deploy@app-17/1234567", 8*time.Second), rig.Nothing(), rig.Nothing()), Kind: Plain},
+	}
+	var text bytes.Buffer
+	if err := (&locksView{Looks: app.Looks{Out: &text}, limit: 4, layout: columns(60)}).show(s); err != nil {
+		t.Fatal(err)
+	}
+	const want = `   key              holder                 on      left
+   invoices:2026-…  ci@build-1/4711        2 of 3  28.0 s
+   nightly          deploy@app-17/1234567  1 of 3  8.0 s
+
+1 lock is held. 1 key without a quorum, `
+	if !strings.HasPrefix(text.String(), want) {
+		t.Errorf("%s\nwant\n%s", text.String(), want)
+	}
+}
+
 // "No locks." would be believed.
 func TestASearchOfTooFewMastersSaysSoFirst(t *testing.T) {
 	t.Parallel()

@@ -34,9 +34,10 @@ type Result struct {
 	State  State         `json:"state"`
 	Error  string        `json:"error,omitempty"` // with Failed
 	Left   time.Duration `json:"-"`               // of what was replaced: until the operator's token expires
+	err    error         // with Failed
 }
 
-func (r *Result) fail(err error) { r.State, r.Error = Failed, term.Clean(say.Short(err)) }
+func (r *Result) fail(err error) { r.State, r.Error, r.err = Failed, term.Clean(say.Short(err)), err }
 
 // Tombstones replaces the holder's token by the operator's on all masters that can be reached, at once. ctx bounds
 // how long they have to answer.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -213,10 +214,29 @@ func (r *releasing) conclude(results []Result, need int) error {
 			fmt.Errorf("the lock has changed hands or ended meanwhile: %s", r.report.doneOn(done)))
 	default:
 		r.report.Outcome = app.OutcomeNoQuorum
-		return app.EndsWith(app.ExitNoQuorum,
-			fmt.Errorf("too few masters answered: %s, %d needed. Its holder may go on: try again",
-				r.report.doneOn(done), need))
+		return app.EndsWith(app.ExitNoQuorum, r.tooFew(done, need))
 	}
+}
+
+// tooFew says that the holder may go on: masters that refuse do so again, others may answer the next time.
+func (r *releasing) tooFew(done, need int) error {
+	text := fmt.Sprintf("%s, %d needed. Its holder may go on", r.report.doneOn(done), need)
+	refused, helps := 0, say.Helps{}
+	for i := range r.report.Masters {
+		m := &r.report.Masters[i]
+		if m.State != Failed {
+			continue
+		}
+		if a := say.Of(m.err); !a.Down && !a.Silent {
+			refused++
+			helps.Add(a.Help, m.Master)
+		}
+	}
+	if refused == 0 {
+		return fmt.Errorf("too few masters answered: %s: try again", text)
+	}
+	return fmt.Errorf("%s refused: %s", term.Count(refused, "master"),
+		strings.Join(append([]string{text + "."}, helps.Sentences()...), " "))
 }
 
 // freeIn is how long the operator's tokens keep others from a quorum, of so many

@@ -3,9 +3,13 @@ package say
 import (
 	"errors"
 	"fmt"
+	"net"
 	"syscall"
 	"testing"
 
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/internal/pipeline"
 	"github.com/redquorum/redquorum/pool"
 )
@@ -23,6 +27,67 @@ func TestATableSaysInAWordOrTwoWhyAMasterDidNotAnswer(t *testing.T) {
 	} {
 		if got := Short(err); got != want {
 			t.Errorf("%v: %q, want %q", err, got, want)
+		}
+	}
+}
+
+// What is advised would help, and nothing else is: no credentials where there is no room, no ACL where a script runs.
+func TestWhatIsAdvisedFitsWhatAMasterSays(t *testing.T) {
+	t.Parallel()
+	const disk = "Mend the disk of %s. Where snapshots alone fail (not the append-only file), " +
+		"CONFIG SET stop-writes-on-bgsave-error no helps, too."
+	down := func(cause error) error {
+		return &guard.AbstainError{Cause: guard.NotConnected, Err: &pipeline.DownError{Cause: cause}}
+	}
+	for name, test := range map[string]struct {
+		err         error
+		short, help string
+	}{
+		"a script that does not end": {
+			redis.Error("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."),
+			"runs a script that does not end",
+			"End the script on %s: SCRIPT KILL, or where it has written (UNKILLABLE) wait, or kill the process.",
+		},
+		"no room for a client": {
+			down(&pipeline.ConfigError{What: "handshake", Err: redis.Error("ERR max number of clients reached")}),
+			"no session (the master is up): handshake: ERR max number of clients reached",
+			"Raise maxclients on %s, or find out who holds its connections: CLIENT LIST.",
+		},
+		"snapshots fail": {
+			redis.Error("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."),
+			"cannot save its data, and refuses every write", disk,
+		},
+		"the append-only file fails": {
+			redis.Error("MISCONF Errors writing to the AOF file: No space left on device"),
+			"cannot save its data, and refuses every write", disk,
+		},
+		"eviction": {
+			&guard.AbstainError{Cause: guard.MayEvict, Value: "allkeys-lru", Want: "noeviction"},
+			"its maxmemory-policy is allkeys-lru, which may evict locks, want noeviction: " +
+				"set it with CONFIG SET and in its configuration file; it votes again within 5 s",
+			"CONFIG SET maxmemory-policy noeviction on %s, and in redis.conf.",
+		},
+		"a replica": {
+			&guard.AbstainError{Cause: guard.NotMaster, Value: "slave", Want: "master"},
+			"its role is slave, want master: take it off the list, or list its master instead",
+			"List the master of %s, or make it one: REPLICAOF NO ONE.",
+		},
+		"a name that nobody knows": {
+			down(&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "redis-7", IsNotFound: true}}),
+			"down: no such host", "Mend the name of %s in the list, or what resolves it.",
+		},
+		"a port of HTTP": {
+			down(fmt.Errorf("handshake: %w: a reply that begins with 'H'", pipeline.ErrProtocol)),
+			"down: handshake: reply breaks the Redis protocol: a reply that begins with 'H'",
+			"List the port of a Redis in the place of %s: something else answers there.",
+		},
+		"no process": {
+			down(fmt.Errorf("dial tcp: %w", syscall.ECONNREFUSED)),
+			"down: connection refused", "Start %s, or mend the network to it.",
+		},
+	} {
+		if short, help := Short(test.err), Help(test.err); short != test.short || help != test.help {
+			t.Errorf("%s:\n%q, %q, want\n%q, %q", name, short, help, test.short, test.help)
 		}
 	}
 }

@@ -156,7 +156,7 @@ func TestReadersThatNobodyWakesLookForThemselves(t *testing.T) {
 		writer := s.writes(s.open(), "key")
 		time.Sleep(time.Second)
 		s.do("DEL", "key")
-		within(t, 250*time.Millisecond, func() { unlock(t, writer.mustHave(t)) })
+		within(t, 500*time.Millisecond, func() { unlock(t, writer.mustHave(t)) })
 		_ = reading.Unlock(t.Context())
 		s.wantClean()
 	})

@@ -81,7 +81,7 @@ func (q *oneKey) asked(t wire.Turn, err error) event {
 }
 
 // noted notes a turn, and whether the holder is the same as before, and a client of this library:
-// such a holder will call the next one.
+// such a holder will call the next one. So will the last of readers, whichever they are.
 func (q *oneKey) noted(t wire.Turn) {
 	before := q.turn.Held
 	if q.w.counts.same++; before == nil || before.Token != t.Held.Token || !wire.IsOurs(t.Held) {

@@ -73,6 +73,7 @@ func TestThePilotIsAskedAgainWhenItsKeyExpires(t *testing.T) {
 // Pauses grow only while a holder is there who will call: the same client of this library.
 func TestPausesBetweenLooksGrowWhileTheSameHolderWillCall(t *testing.T) {
 	const a, b = "host:a:0123456789abcdef0123456789abcdef", "host:b:0123456789abcdef0123456789abcdef"
+	const readers = "readers" // stands for them
 	const ms = time.Millisecond
 	for _, test := range []struct {
 		name        string
@@ -86,14 +87,18 @@ func TestPausesBetweenLooksGrowWhileTheSameHolderWillCall(t *testing.T) {
 		{"the hundredth", slices.Repeat([]string{a}, 100), 500 * ms, 500 * ms},
 		{"another holder", []string{a, a, a, a, a, b}, 50 * ms, 250 * ms},
 		{"nobody", []string{a, a, a, a, a, ""}, 50 * ms, 250 * ms},
-		{"readers, or nobody, for long", slices.Repeat([]string{""}, 10), 50 * ms, 250 * ms},
+		{"nobody for long", slices.Repeat([]string{""}, 10), 50 * ms, 250 * ms},
+		{"readers for long", slices.Repeat([]string{readers}, 10), 500 * ms, 500 * ms},
+		{"a reader after a writer", []string{a, a, a, a, a, readers}, 50 * ms, 250 * ms},
 		{"a client of another library", slices.Repeat([]string{"a random value"}, 10), 50 * ms, 250 * ms},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := begun(t, oneWanted)
 			defer f.cancel()
 			for _, token := range test.tokens {
-				f.turn.Held = heldBy(token)
+				if f.turn.Held = heldBy(token); token == readers {
+					f.turn.Held = &quorum.Held{Type: "zset", Readers: 2}
+				}
 				f.one().ask(f.ctx)
 			}
 			for range 20 {

@@ -59,10 +59,10 @@ func (w *Wire) StillHeld(ctx context.Context, key, holder string, limit time.Dur
 	return ask.Result().Outcome == quorum.Granted, cause
 }
 
-// IsOurs reports whether a client of this library holds a lock.
+// IsOurs reports whether clients of this library hold a lock: a writer, or readers.
 func IsOurs(h *quorum.Held) bool {
 	_, _, ok := token.Parse(h.Token)
-	return ok
+	return ok || h.Readers > 0
 }
 
 // A Look at a key's queue is on its way. It waits for the answer, for limit at most.

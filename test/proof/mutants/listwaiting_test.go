@@ -362,6 +362,12 @@ var ofTheWaiting = []mutant{
 		foundBy: goTest{"./internal/waitqueue", "TestPausesBetweenLooksGrowWhileTheSameHolderWillCall"},
 	},
 	{
+		name:    "readers who count as nobody who will call",
+		breaks:  "who waits loads no master: a writer that waits for readers looks as seldom as for a writer",
+		edits:   []edit{{"internal/wire/queue.go", "return ok || h.Readers > 0", "return ok"}},
+		foundBy: goTest{"./internal/waitqueue", "TestPausesBetweenLooksGrowWhileTheSameHolderWillCall"},
+	},
+	{
 		name:    "a call that was missed and is waited for",
 		breaks:  "progress: after a gap in the subscription a waiter looks at once",
 		edits:   []edit{{"internal/waitqueue/pilotask.go", "master == q.pilot && ready == q.subscribed", "master == q.pilot"}},

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -53,6 +54,15 @@ func RunClean(tests func() int, bound time.Duration) (code int) {
 		}
 	}
 	return code
+}
+
+// SideBySide has n tests run at a time at the least, where these wait most of the time. The command line may
+// say otherwise.
+func SideBySide(n int) {
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue && runtime.GOMAXPROCS(0) < n {
+		_ = flag.Set("test.parallel", strconv.Itoa(n))
+	}
 }
 
 // Leftover tells, at the end of a run of tests, what outlived them: goroutines of the

@@ -1,12 +1,10 @@
 package faults
 
 import (
-	"flag"
 	"fmt"
 	"log/slog"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -30,10 +28,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) != "" {
 		os.Exit(clientMain())
 	}
-	flag.Parse()
-	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue && runtime.GOMAXPROCS(0) < rowsAtOnce {
-		_ = flag.Set("test.parallel", strconv.Itoa(rowsAtOnce))
-	}
+	rig.SideBySide(rowsAtOnce)
 	code := m.Run()
 	if err := rig.Leftover(settleBound, "redquorum/test/integration/", "redistest."); err != nil {
 		fmt.Fprintln(os.Stderr, "left behind by the rows:", err)
@@ -54,25 +49,18 @@ func TestMain(m *testing.M) {
 
 // TestFaults is the matrix. Rows are named after their fault.
 func TestFaults(t *testing.T) {
-	var others []row
 	for _, w := range matrix() {
-		if w.dir != "" {
-			others = append(others, w)
-			continue
-		}
 		t.Run(nameOf(w), func(t *testing.T) {
+			if w.dir != "" {
+				tryElsewhere(t, w)
+				return
+			}
 			if !w.alone { // those that are come first
 				t.Parallel()
 			}
 			tryRow(t, w)
 		})
 	}
-	t.Run("by other tests", func(t *testing.T) { // beside the others, all in one place
-		t.Parallel()
-		for _, w := range others {
-			t.Run(nameOf(w), func(t *testing.T) { tryElsewhere(t, w) })
-		}
-	})
 }
 
 func nameOf(w row) string { return strings.ReplaceAll(w.fault, "/", " or ") }

@@ -91,12 +91,12 @@ func shown(d time.Duration) string {
 func (t *results) closingLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	held, byOthers, failed := 0, 0, 0
+	held, others, failed := 0, 0, 0
 	reasons := map[string]int{}
 	for _, e := range t.entries {
 		switch {
-		case e.result == "held" && e.row.dir != "":
-			byOthers++
+		case e.result == byOthers:
+			others++
 		case e.result == "held":
 			held++
 		case e.result == "FAILED":
@@ -105,7 +105,7 @@ func (t *results) closingLine() string {
 			reasons[e.result]++
 		}
 	}
-	parts := []string{fmt.Sprintf("%d held, %d by other tests, %d failed", held, byOthers, failed)}
+	parts := []string{fmt.Sprintf("%d held, %d by other tests, %d failed", held, others, failed)}
 	for reason, n := range reasons {
 		parts = append(parts, fmt.Sprintf("%d %s", n, reason))
 	}

@@ -68,6 +68,7 @@ func (c *contained) does(f func(which ...int) error, which ...int) {
 // others want it. The same holds as on processes: two of five are not missed, three cost the
 // lock and nobody gets it beside its holder.
 func TestMastersInContainersAreKilledPausedAndCutOffInTheMiddleOfALock(t *testing.T) {
+	t.Parallel()
 	c := startContained(t)
 	for _, fault := range []struct {
 		name       string

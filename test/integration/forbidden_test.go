@@ -27,6 +27,7 @@ func wantForbidden(t *testing.T, what, command string, err error) {
 // A master whose user may acquire and not renew or release would keep each lock until it
 // expires. It is found out before the first lock.
 func TestAMasterThatRefusesACommandOfEveryLockDoesNotVote(t *testing.T) {
+	t.Parallel()
 	redistest.Need(t, redistest.ACL)
 	p := startConfigured(t, locker(strings.Join(acl.Rules("lock*"), " ")), 1)
 	ready(t, p.guarded())
@@ -49,6 +50,7 @@ func TestAMasterThatRefusesACommandOfEveryLockDoesNotVote(t *testing.T) {
 
 // What only some sorts of locks need takes the vote on these alone.
 func TestAMasterThatRefusesACommandDoesNotVoteOnTheLocksThatNeedIt(t *testing.T) {
+	t.Parallel()
 	redistest.Need(t, redistest.ACL)
 	p := startConfigured(t, locker(strings.Join(acl.Rules("lock*"), " ")), 1)
 	p.dropFences()
@@ -97,8 +99,10 @@ func mustLockWith(t *testing.T, try func(c *redlock.Client) (*redlock.Lock, erro
 
 // rename-command takes a command from everybody.
 func TestAMasterWithACommandRenamedAwayDoesNotVote(t *testing.T) {
+	t.Parallel()
 	for _, command := range []string{"DEL", "EVALSHA", "GET", "PEXPIRE", "PTTL", "SET"} {
 		t.Run(command, func(t *testing.T) {
+			t.Parallel()
 			p := startConfigured(t, redistest.Config{Args: []string{"--rename-command", command, "renamed"}}, 1)
 			c := p.guarded()
 			awaitStanding(t, c, guard.Forbidden, 0)

@@ -13,6 +13,7 @@ import (
 // Some of their connections break meanwhile: then a token may be used up without anybody
 // who holds. What is left of it expires.
 func TestOfSeveralAdoptersOfATokenAtMostOneHolds(t *testing.T) {
+	t.Parallel()
 	p := startProcesses(t, five)
 	p.trusting = true
 	giver, third := p.open(reconnectSoon()), p.open(reconnectSoon())

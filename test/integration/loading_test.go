@@ -71,6 +71,7 @@ func (p *processes) restartLoading(which ...int) (loaded func()) {
 // A master was killed while the lock was held, and is reading its file when the client
 // finds it again. The file has the key. The release must outlast the answers LOADING.
 func TestAReleaseOutlastsTheLoadingOfAMaster(t *testing.T) {
+	t.Parallel()
 	p := startSlowToLoad(t)
 	p.trusting = true
 	c := p.open(reconnectSoon())
@@ -86,6 +87,7 @@ func TestAReleaseOutlastsTheLoadingOfAMaster(t *testing.T) {
 
 // LOADING is no vote, and named.
 func TestMastersThatAreLoadingDoNotVote(t *testing.T) {
+	t.Parallel()
 	p := startSlowToLoad(t)
 	p.trusting = true
 	c := p.open(reconnectSoon())

@@ -18,6 +18,7 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(childVariable); role != "" {
 		os.Exit(childMain(role))
 	}
+	rig.SideBySide(3)
 	code := m.Run()
 	if err := rig.Leftover(settleBound, "redquorum/test/integration.", "redistest."); err != nil {
 		fmt.Fprintln(os.Stderr, "left behind by the tests:", err)

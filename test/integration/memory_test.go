@@ -13,6 +13,7 @@ import (
 // All masters come to use more memory than they may. What is held is renewed for several
 // TTLs, also over new connections; nothing new is granted.
 func TestMastersWhoseMemoryIsFullKeepWhatIsHeld(t *testing.T) {
+	t.Parallel()
 	const ttl = 2 * time.Second
 	for name, opts := range map[string][]redlock.Option{
 		"plain":               nil,
@@ -21,6 +22,7 @@ func TestMastersWhoseMemoryIsFullKeepWhatIsHeld(t *testing.T) {
 		"strict, with fences": {redlock.WithGuard(redlock.GuardStrict), redlock.WithFencing()},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := startProcesses(t, 3)
 			p.dropFences()
 			c := p.open(append(opts, redlock.WithTTL(ttl), redlock.WithMaxTTL(5*time.Second))...)

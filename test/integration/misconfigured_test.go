@@ -127,8 +127,10 @@ func mistakes(t *testing.T) []mistake {
 // wrong, the error names each with what is wrong with it, as a configuration
 // error, and without a secret.
 func TestAMasterThatIsMisconfiguredIsNamedAndTheOthersGoOn(t *testing.T) {
+	t.Parallel()
 	for _, m := range mistakes(t) {
 		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
 			p := join(t, redistest.Start(t, 3, m.bad), redistest.Start(t, 3, m.good))
 			var bad, good []string
 			for i, raw := range p.urls {

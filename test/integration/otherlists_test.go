@@ -69,9 +69,11 @@ func refusedFor(t *testing.T, d time.Duration, l *redlock.Lock, c *redlock.Clien
 }
 
 func TestListsOfDifferentLengthsDoNotBothHaveAQuorum(t *testing.T) {
+	t.Parallel()
 	for _, level := range levels {
 		for name, n := range map[string][2]int{"one and three": {1, 3}, "three and seven": {3, 7}} {
 			t.Run(string(level)+", "+name, func(t *testing.T) {
+				t.Parallel()
 				p := startProcesses(t, n[1])
 				l := holds(t, p.of(level, time.Second, p.urls[:n[0]]))
 				refusedFor(t, 5*time.Second, l, p.of(level, time.Second, p.urls))
@@ -82,8 +84,10 @@ func TestListsOfDifferentLengthsDoNotBothHaveAQuorum(t *testing.T) {
 
 // The masters of the others are out of reach, after they have been heard once.
 func TestListsOfDifferentLengthsDoNotBothHaveAQuorumWhereSomeMastersAreAway(t *testing.T) {
+	t.Parallel()
 	for _, level := range levels {
 		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
 			p := startProcesses(t, 3)
 			l := holds(t, p.of(level, time.Second, p.urls[:1]))
 			var away atomic.Bool
@@ -111,8 +115,10 @@ func TestListsOfDifferentLengthsDoNotBothHaveAQuorumWhereSomeMastersAreAway(t *t
 
 // An operator's init has reached some masters only: the others still say three.
 func TestAListThatGrowsByHalfDoesNotGetAQuorumBesideTheOldOne(t *testing.T) {
+	t.Parallel()
 	for _, level := range levels {
 		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
 			p := startProcesses(t, 7)
 			l := holds(t, p.of(level, time.Second, p.urls[:3]))
 			reached := []string{p.urls[0], p.urls[3], p.urls[4], p.urls[5], p.urls[6]}
@@ -127,8 +133,10 @@ func TestAListThatGrowsByHalfDoesNotGetAQuorumBesideTheOldOne(t *testing.T) {
 // A client with a list of one passes by while a master of five is back empty. It declares the master its
 // own when the lack has been known for a second: a client of the fleet has to be back before.
 func TestAPassingClientDoesNotTakeARestartedMasterAwayFromItsFleet(t *testing.T) {
+	t.Parallel()
 	for _, level := range levels {
 		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
 			p := startProcesses(t, five)
 			c := p.of(level, 5*time.Second, p.urls, redlock.WithPool(patiently, pool.WithBackoff(10*time.Millisecond, 100*time.Millisecond)))
 			mustUnlock(t, holds(t, c))
@@ -168,10 +176,12 @@ func (p *processes) passBy(t *testing.T, c *redlock.Client, level redlock.GuardL
 }
 
 func TestAForcedInitWithAShorterMaxTTLWaitsForTheHoldersOfBefore(t *testing.T) {
+	t.Parallel()
 	for _, level := range levels {
 		t.Run(string(level), func(t *testing.T) {
+			t.Parallel()
 			p := startProcesses(t, 3)
-			l := holds(t, p.of(level, 12*time.Second, p.urls), redlock.WithLease(12*time.Second))
+			l := holds(t, p.of(level, 8*time.Second, p.urls), redlock.WithLease(8*time.Second))
 			c := p.of(level, time.Second, p.urls)
 			if err := c.InitForce(context.Background()); err != nil {
 				t.Fatal(err)

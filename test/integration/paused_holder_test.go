@@ -11,6 +11,7 @@ import (
 // One that stands still between the question and the answers must not believe
 // them: a quorum has granted, and the TTL is over.
 func TestAnAttemptThatWasPausedFails(t *testing.T) {
+	t.Parallel()
 	const ttl = 2 * time.Second
 	p := startProcesses(t, five)
 	p.trusting = true

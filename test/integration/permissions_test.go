@@ -112,6 +112,7 @@ func (p *processes) countCommands() (tested map[string]int) {
 // Every sort of lock, at both levels, with and without tokens: nothing is refused,
 // and nothing is permitted that none of them needs.
 func TestEverySortOfLockNeedsThesePermissionsAndNoOthers(t *testing.T) {
+	t.Parallel()
 	redistest.Need(t, redistest.ACL)
 	used := make(map[string]int)
 	for _, level := range []redlock.GuardLevel{redlock.GuardStandard, redlock.GuardStrict} {
@@ -261,11 +262,13 @@ func raised(t *testing.T, p *processes, c *redlock.Client) {
 
 // Each of the library's own keys, and its channels, have to be permitted.
 func TestEveryKeyAndChannelThatIsPermittedIsUsed(t *testing.T) {
+	t.Parallel()
 	for _, without := range acl.Rules("lock*")[1:] {
 		if !strings.ContainsAny(without[:1], "~&") {
 			continue
 		}
 		t.Run(without, func(t *testing.T) {
+			t.Parallel()
 			left := slices.DeleteFunc(acl.Rules("lock*"), func(rule string) bool { return rule == without })
 			p := startConfigured(t, locker(strings.Join(left, " ")), 1)
 			p.dropFences()

@@ -39,6 +39,7 @@ type stormClient struct {
 // However calls are cancelled, clients closed, and masters frozen and killed: of three permits no more
 // than three are held at a time.
 func TestAStormAdmitsNoMoreHoldersThanPermits(t *testing.T) {
+	t.Parallel()
 	const clients, callers, lasting = 4, 3, 12 * time.Second
 	s := &permitStorm{p: startProcesses(t, five), start: time.Now()}
 	ctx, cancel := context.WithTimeout(t.Context(), lasting)

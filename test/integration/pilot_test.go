@@ -47,6 +47,7 @@ func (p *processes) inQueue(i int) []string {
 // A permission that was missing for a moment is found again, by who waits and by
 // who releases.
 func TestAPilotThatForbadeItsQueueIsThePilotAgainWhenItIsPermitted(t *testing.T) {
+	t.Parallel()
 	redistest.Need(t, redistest.ACL)
 	p := startProcesses(t, five)
 	pilot := p.pilotOf("lock")

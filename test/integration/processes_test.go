@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/redquorum/redquorum/internal/redistest"
-
-	"github.com/redquorum/redquorum/internal/rig"
 )
 
 // processes are masters that are redis-server processes of this machine.
@@ -56,18 +54,9 @@ func join(t *testing.T, clusters ...*redistest.Cluster) *processes {
 				p.thaw(i)
 			}
 		}
-		wantNoGoroutines(t)
 		p.wantNoKeys()
 	})
 	return p
-}
-
-// wantNoGoroutines waits for those of closed clients to end.
-func wantNoGoroutines(t *testing.T) {
-	t.Helper()
-	eventually(t, "no goroutine of the library is left", func() bool {
-		return len(rig.Goroutines(rig.Library...)) == 0
-	})
 }
 
 func (p *processes) kill(which ...int) {

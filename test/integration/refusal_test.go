@@ -16,8 +16,10 @@ import (
 // A master that refuses to write has no vote; what it said is in the error. With
 // two such masters everything goes on.
 func TestAMasterThatRefusesToWriteHasNoVoteAndIsNamed(t *testing.T) {
+	t.Parallel()
 	for _, r := range refusal.States {
 		t.Run(r.Name, func(t *testing.T) {
+			t.Parallel()
 			// What a master in this state does for those that hold a lock. Servers without a
 			// feature let scripts write in one state, and those prolong and release.
 			scripts := r.Word == "NOREPLICAS" && redistest.Missing(redistest.ReplicasForScripts) != nil

@@ -42,6 +42,7 @@ func refusesReleases(t *testing.T) (states []refusal.State) {
 // Whatever the reason is that masters give, the release is sent again until it is done, and
 // not only after the TTL is the key free.
 func TestARefusedReleaseIsSentAgainUntilItIsDone(t *testing.T) {
+	t.Parallel()
 	for _, state := range refusesReleases(t) {
 		t.Run(state.Name, func(t *testing.T) {
 			t.Parallel()
@@ -149,6 +150,7 @@ func TestRefusedAcquisitionsFillNoQueue(t *testing.T) {
 
 // Nobody is left to send them afterwards.
 func TestCloseSendsRefusedReleasesOnceMore(t *testing.T) {
+	t.Parallel()
 	p := startProcesses(t, five)
 	p.trusting = true
 	state := refusal.States[1]

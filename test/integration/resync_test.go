@@ -21,6 +21,7 @@ import (
 // since. Its process, its connections and a marker that looks right stay. Only the
 // history of its data tells.
 func TestAMasterResynchronisedFromItsStaleReplicaGrantsNothingTwice(t *testing.T) {
+	t.Parallel()
 	const ttl = 5 * time.Second
 	for _, level := range levels {
 		for _, redial := range []bool{false, true} {
@@ -29,6 +30,7 @@ func TestAMasterResynchronisedFromItsStaleReplicaGrantsNothingTwice(t *testing.T
 				name = string(level) + ", new connection"
 			}
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				atOnce := redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0"}}
 				p := startConfigured(t, atOnce, 3)
 				replica := redistest.Start(t, 1, atOnce).Masters[0]
@@ -113,6 +115,7 @@ func inStep(t *testing.T, replica, master func(cmd string, args ...any) (any, er
 // What a master was dialled by changes on the living connection, without a word to
 // its clients.
 func TestAMasterThatIsReconfiguredLosesItsVoteOnTheLivingConnection(t *testing.T) {
+	t.Parallel()
 	p := startProcesses(t, 3)
 	c := p.guarded()
 	ready(t, c)
@@ -142,6 +145,7 @@ func (p *processes) callBriefly(opts ...redlock.Option) error {
 // Nobody lives for long enough to see that a master stays without a marker: the
 // masters remember it for them.
 func TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver(t *testing.T) {
+	t.Parallel()
 	for name, prepare := range map[string]func(p *processes){
 		"a new fleet with one master down": func(p *processes) { p.kill(4) },
 		"two masters of five emptied, one down": func(p *processes) {
@@ -154,6 +158,7 @@ func TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := startProcesses(t, five)
 			prepare(p)
 			began := time.Now()
@@ -190,6 +195,7 @@ func TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver(t *testing.T) {
 // A machine boots with a slow clock, which is then set right: the marker that was
 // written before is no older for it.
 func TestAClockThatIsSetRightAfterABootAgesNoMarker(t *testing.T) {
+	t.Parallel()
 	if err := redistest.ClockAvailable(); err != nil {
 		t.Skip("needs a clock that can be moved:", err)
 	}
@@ -263,6 +269,7 @@ func TestTheFirstLockNamesAMasterThatIsUnfitAsReadyDoes(t *testing.T) {
 // change the history of the data, and nothing is lost. The master cannot tell that
 // from a resynchronisation, so it abstains.
 func TestAChangeOfTheReplicationHistoryCostsAQuarantineThoughNothingIsLost(t *testing.T) {
+	t.Parallel()
 	atOnce := redistest.Config{Args: []string{"--repl-diskless-sync-delay", "0", "--repl-backlog-ttl", "0"}}
 	p := startConfigured(t, atOnce, 3)
 	replica := redistest.Start(t, 1, atOnce).Masters[0]

@@ -35,6 +35,7 @@ type course struct {
 // A lock is held while three of five masters restart without their data, and another client
 // asks for it. The README shows what comes of that, in a picture that this test draws.
 func TestTheSameFaultGrantsALockTwiceWithoutTheGuardAndOnceWithIt(t *testing.T) {
+	t.Parallel()
 	theirs, ours := faultWithRedsync(t), faultWithOurs(t)
 	if theirs.refused != 0 || theirs.second >= theirs.first {
 		t.Errorf("redsync: %+v: want both to hold the lock", theirs)

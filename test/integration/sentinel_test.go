@@ -58,6 +58,7 @@ func startSentinel(t *testing.T, conf string) string {
 // hold one lock: nothing here can see that. With it they do not, if the last renewal by the old master is
 // over before the new one votes. It misses a replica by min-replicas-max-lag, where nothing else tells it.
 func TestAnOldMasterBehindASentinelGrantsNothingBesideTheNewOne(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		least  int           // min-replicas-to-write
 		silent bool          // the replica's connection is cut as well, and nobody hears of its end

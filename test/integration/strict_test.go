@@ -14,6 +14,7 @@ import (
 // granted the lock, and ahead by what the next client's TTL allows when that one asks.
 // These differ: a longer TTL allows more.
 func TestOfStrictLocksWithDifferentTTLsThereAreNeverTwo(t *testing.T) {
+	t.Parallel()
 	if err := redistest.ClockAvailable(); err != nil {
 		t.Skipf("the clocks of redis-servers cannot be moved here: %v", err)
 	}

@@ -32,6 +32,7 @@ func withoutCertificate(a *redistest.Authority) *tls.Config {
 
 // The ways to reach masters that are configured for it.
 func TestLockingWorksOverEveryTransport(t *testing.T) {
+	t.Parallel()
 	authority := newAuthority(t)
 	mutual := []string{"--tls-auth-clients", "yes"}
 	for _, test := range []struct {
@@ -48,6 +49,7 @@ func TestLockingWorksOverEveryTransport(t *testing.T) {
 		{"unix socket with a password", redistest.Config{UnixSocket: true, Password: rightPassword}, nil, "unix"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			p := startConfigured(t, test.cfg, five)
 			p.trusting = true
 			if u, err := url.Parse(p.urls[0]); err != nil || u.Scheme != test.scheme {

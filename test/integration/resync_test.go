@@ -142,10 +142,18 @@ func (p *processes) callBriefly(opts ...redlock.Option) error {
 	return l.Unlock(context.Background())
 }
 
+// slow reports whether the machine is so busy that four masters, asked one by one, take a tenth of what a brief caller has.
+func (p *processes) slow() bool {
+	began := time.Now()
+	for i := range 4 {
+		_, _ = p.command(i, "PING")
+	}
+	return time.Since(began) > 10*time.Millisecond
+}
+
 // Nobody lives for long enough to see that a master stays without a marker: the
 // masters remember it for them.
 func TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver(t *testing.T) {
-	t.Parallel()
 	for name, prepare := range map[string]func(p *processes){
 		"a new fleet with one master down": func(p *processes) { p.kill(4) },
 		"two masters of five emptied, one down": func(p *processes) {
@@ -158,12 +166,13 @@ func TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			p := startProcesses(t, five)
 			prepare(p)
 			began := time.Now()
 			eventually(t, "a lock", func() bool {
+				busy := p.slow()
 				err := p.callBriefly()
+				busy = busy || p.slow()
 				if err == nil {
 					return true
 				}
@@ -174,7 +183,7 @@ func TestCallersThatLiveBrieflyGetALockOnceTheQuarantineIsOver(t *testing.T) {
 				if named := len(q.Nodes.Errors); named != five-q.OK {
 					t.Errorf("it names %d masters, and %d agreed: %v", named, q.OK, err)
 				}
-				if strings.Contains(err.Error(), "no answer in time") {
+				if strings.Contains(err.Error(), "no answer in time") && !busy {
 					t.Errorf("masters that answer are blamed: %v", err)
 				}
 				return false

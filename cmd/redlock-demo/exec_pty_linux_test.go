@@ -163,6 +163,16 @@ func TestExecIsNotSuspendedByWhatItSays(t *testing.T) {
 	free(t, c, "k")
 }
 
+// Where it is suspended between the grant and the start, the command starts later without the lock.
+func TestExecIsNotSuspendedByWhatItSaysInTheBackground(t *testing.T) {
+	t.Parallel()
+	c := servers(t, 1)
+	term := interactive(t, c, `stty tostop; for i in 1 2 3 4 5 6 7 8; do "$DEMO" exec --verbose k$i -- sh -c "exit 3" >/dev/null & wait $!; echo "ended: $?"; done; kill -9 $(jobs -p)`)
+	if _, text := term.end(t); strings.Count(text, "ended: 3") != 8 || strings.Count(text, `locked "k`) != 2*8 {
+		t.Errorf("%q", text)
+	}
+}
+
 // insist presses a key until nobody is left on the terminal. Two of it at once would be one signal.
 func (term *terminal) insist(key string) {
 	for {

@@ -210,6 +210,7 @@ func runExec(cmd *cobra.Command, a *app.App, o *execOptions, key string, argv []
 		verbose: o.verbose,
 		person:  term.IsTerminal(os.Stderr),
 		lines:   deliver.New(slog.New(slog.DiscardHandler)),
+		started: make(chan struct{}),
 	}
 	defer n.lines.Close()
 	urls, err := o.NamedMasters(cmd, a)
@@ -341,6 +342,7 @@ func (e *execution) run(outer context.Context) error {
 	lock, err := e.acquire(outer)
 	e.waited = time.Since(began)
 	if err != nil {
+		close(e.started)
 		return err
 	}
 	began = time.Now()
@@ -388,6 +390,7 @@ func (e *execution) runCommand(lock *redlock.Lock, lost <-chan struct{}, signals
 		Args:    e.argv,
 		Env:     environment(os.Environ(), e.around, lock),
 		Signals: signals,
+		Started: func() { close(e.started) },
 		Lost:    lost,
 		Held:    func() bool { return lock.Context().Err() == nil },
 		Grace:   e.grace,

@@ -25,6 +25,7 @@ type narrator struct {
 	verbose bool
 	person  bool                    // somebody looks at it
 	lines   *deliver.Deliverer      // nobody may be reading them, and neither the command nor its end waits for that
+	started chan struct{}           // closed when the command was, or will not be
 	giveUp  context.CancelCauseFunc // the waiting for the lock, which leads to nothing
 
 	mu       sync.Mutex // guards what follows
@@ -133,6 +134,7 @@ func (n *narrator) waited(i redlock.WaitInfo) {
 	defer n.mu.Unlock()
 	n.attempts += i.Attempts
 	if i.Err == nil {
+		n.lines.Put(func() { <-n.started }) // and with it all lines after that
 		n.say(n.verbose, "locked %q after %v, attempt %d", n.key, i.Waited.Round(time.Millisecond), i.Attempts)
 	}
 }

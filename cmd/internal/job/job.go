@@ -23,6 +23,9 @@ type Command struct {
 	// Signals that arrive here are forwarded. Run asks for more signals than
 	// those of Ending to be sent there, and never closes it.
 	Signals chan os.Signal
+	// Started is called once the command runs, or cannot. What is written sooner may suspend this
+	// process, in the background of a terminal, and nothing would be renewed.
+	Started func()
 	// Lost is closed when the group has to end.
 	Lost <-chan struct{}
 	// Held is asked before a group that was suspended goes on: while it was,

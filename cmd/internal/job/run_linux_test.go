@@ -22,7 +22,7 @@ func TestASuspendedGroupGoesOnOnlyWithTheLock(t *testing.T) {
 	var held atomic.Bool
 	c := &Command{
 		Path: "/bin/sh", Args: []string{"sh", "-c", `echo $$ >"$0"; kill -STOP $$; : >"$1"; exit 3`, pidFile, went},
-		Signals: signals, Held: held.Load,
+		Signals: signals, Started: func() {}, Held: held.Load,
 	}
 	type outcome struct {
 		result Result
@@ -60,7 +60,7 @@ func TestASuspendedGroupGoesOnOnlyWithTheLock(t *testing.T) {
 }
 
 func TestACommandThatCannotBeStartedIsAnError(t *testing.T) {
-	c := &Command{Path: "/no/such/command", Args: []string{"command"}, Signals: make(chan os.Signal, 1)}
+	c := &Command{Path: "/no/such/command", Args: []string{"command"}, Signals: make(chan os.Signal, 1), Started: func() {}}
 	if _, err := c.Run(); err == nil {
 		t.Error("no error")
 	}

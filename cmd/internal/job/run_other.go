@@ -35,6 +35,7 @@ func EndBy(syscall.Signal, bool) {}
 // forwarded; after a loss it is ended at once, since it cannot be asked.
 func (c *Command) Run() (Result, error) {
 	cmd := &exec.Cmd{Path: c.Path, Args: c.Args, Env: c.Env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	c.Started()
 	if err := cmd.Start(); err != nil {
 		return Result{}, err
 	}

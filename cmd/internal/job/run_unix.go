@@ -92,6 +92,7 @@ func (g *group) start() (err error) {
 	// renewed. Not sooner: the command would inherit it. And no handler does for
 	// ignoring: the write would begin anew for ever.
 	signal.Ignore(syscall.SIGTTOU)
+	g.Started()
 	if sys.Foreground && err == nil {
 		g.terminal.lent = g.pid
 	}

@@ -69,6 +69,34 @@ func lockAnyBehind(ctx context.Context, c *redlock.Client, i int, all, keys []st
 	return c.LockAny(ctx, keys)
 }
 
+// A holder that renews moves the end of its lock again and again: who waits asks no oftener for that.
+func TestCallsThatWaitForARenewedLockAskFourTimesASecondAtTheMost(t *testing.T) {
+	inUnguardedSim(t, 5, func(t *testing.T, s *sim) {
+		const minute = time.Minute
+		held := mustLock(t, s.open(), "hot", redlock.WithTTL(3*time.Second))
+		renewals := s.questions(minute)
+		c := s.open()
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				if _, err := c.Lock(ctx, "hot"); !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			})
+		}
+		settle()
+		asked := s.questions(minute) - renewals
+		if asked <= 0 || asked > 4 {
+			t.Errorf("%.1f commands a second, want 4 at the most", asked)
+		}
+		t.Logf("%.1f commands a second beside %.1f of the holder", asked, renewals)
+		cancel()
+		wg.Wait()
+		unlock(t, held)
+	})
+}
+
 // Whatever they want, of the calls of a client that wait for a key only one asks the masters;
 // of those that want to read it one more. While a client of this library holds the key that is four
 // commands a second or fewer, and one more for each master where a writer keeps readers out.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redquorum/redquorum/internal/guard"
 	"github.com/redquorum/redquorum/redlock"
 )
 
@@ -73,6 +74,39 @@ func TestALockIsHadSoonAfterAnOutage(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The end of a quarantine is the end of an outage, where a quorum votes by it.
+func TestALockIsHadSoonAfterAQuarantine(t *testing.T) {
+	for name, opts := range map[string][]redlock.LockOption{"waiting": nil, "polling": {redlock.WithTries(1000)}} {
+		t.Run(name, func(t *testing.T) {
+			inSim(t, 5, func(t *testing.T, s *sim) {
+				c := s.guarded(redlock.WithOutageWait(time.Minute))
+				wantStandings(t, c, votes, votes, votes, votes, votes)
+				s.Restart(true, 0, 1, 2)
+				began := time.Now()
+				had := make(chan time.Time, 1)
+				go func() {
+					l, err := c.Lock(t.Context(), "key", opts...)
+					had <- time.Now()
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					unlock(t, l)
+				}()
+				time.Sleep(time.Second)
+				why := c.Masters()[2].Why
+				if why == nil || why.Cause != guard.Quarantined {
+					t.Fatalf("a master that was restarted: %v", why)
+				}
+				at := <-had
+				if at.Sub(began) < quarantine() || at.Sub(why.Until) > 200*time.Millisecond {
+					t.Errorf("the lock is there after %v, %v after a quorum may vote", at.Sub(began), at.Sub(why.Until))
+				}
+			})
+		})
+	}
 }
 
 func TestTriesBoundAttemptsOfEitherKind(t *testing.T) {

@@ -5,6 +5,8 @@ func waitingRows() []row {
 	return []row{
 		elsewhereRow("three of five masters are frozen for 0.3 to 2.7 s, while a call waits",
 			"it has the lock then; no outage shorter than WithOutageWait refuses it", ofIntegration, "TestALockIsHadAfterMastersHaveStoodStill"),
+		elsewhereRow("three of five masters are restarted, and their quarantine ends, while a call waits",
+			"it has the lock 0.2 s later", ofRedlock, "TestALockIsHadSoonAfterAQuarantine"),
 		elsewhereRow("all connections are reset four times a second",
 			"held locks stay held, and most attempts succeed", ofIntegration, "TestConnectionsThatAreResetInARhythmLoseNoLock"),
 		elsewhereRow("a master becomes a replica, and its address leads to another server later, while connections stay",
